@@ -1,0 +1,43 @@
+package acceptance
+
+import (
+	"bytes"
+	"os"
+	"testing"
+)
+
+const scoreboard = "../docs/scoreboard.md"
+
+// The scoreboard in docs/ is that of the engine as it is. After a change that is meant: go test ./acceptance -update.
+func TestTheScoreboardInTheDocumentationIsCurrent(t *testing.T) {
+	needCorpus(t)
+	if testing.Short() {
+		t.Skip("the scoreboard is made of the whole grid; this run is short")
+	}
+	if *seed != gridSeed {
+		t.Skip("the scoreboard is made of another seed")
+	}
+	var got bytes.Buffer
+	if err := grid(t).board.Markdown(&got); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(scoreboard, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(scoreboard)
+	if err != nil {
+		t.Fatalf("%v (write it: go test ./acceptance -run Scoreboard -update)", err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		a, b := bytes.Split(want, []byte("\n")), bytes.Split(got.Bytes(), []byte("\n"))
+		for i := range min(len(a), len(b)) {
+			if !bytes.Equal(a[i], b[i]) {
+				t.Fatalf("docs/scoreboard.md is not current (go test ./acceptance -run Scoreboard -update).\nline %d is   %s\nthe engine %s", i+1, a[i], b[i])
+			}
+		}
+		t.Fatalf("docs/scoreboard.md is not current: %d lines, the engine gives %d (go test ./acceptance -run Scoreboard -update)", len(a), len(b))
+	}
+}

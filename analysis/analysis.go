@@ -1,0 +1,221 @@
+// Package analysis turns the files of one job into a verified report. It is pure: no network, no clock, no randomness.
+package analysis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sort"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"faultline/analysis/diagnose"
+	"faultline/analysis/resolve"
+	"faultline/analysis/scan"
+	"faultline/analysis/verify"
+	"faultline/analysis/worker"
+	"faultline/incident"
+)
+
+// RulesVersion names the set of signatures and mechanisms. It changes when a verdict may.
+const RulesVersion = "2026-11"
+
+// Input is everything the engine may know.
+type Input struct {
+	Sources []incident.Source
+	// JobID selects among several jobs; "" when there is only one.
+	JobID string
+	// Nodes are the expected nodes, expanded; nil when nobody states them. WorldSize likewise, 0 = not stated.
+	Nodes     []string
+	WorldSize int
+	// Workers bounds the goroutines that read files; 0 means GOMAXPROCS. It never changes the report.
+	Workers int
+	// Progress, if set, is called now and then with the bytes read so far and the bytes there are (both as stored).
+	Progress func(done, total int64)
+	// Skim makes this a first look: of a file larger than this many bytes only about as much is searched, most of it at
+	// the end. Line numbers and quotations are right, the verdict may not be the last word, and the report says so. 0 =
+	// everything is read.
+	Skim int64
+	// Version is the engine's version for the report.
+	Version string
+}
+
+// Diagnose reads all sources and reports. Files that cannot be read are named in the report's warnings and coverage;
+// only when none can be read, ErrNothingToRead is returned. Several jobs without a choice give a *MultipleJobsError.
+func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
+	sources, id, err := selectJob(in.Sources, in.JobID)
+	var several *MultipleJobsError
+	if errors.As(err, &several) {
+		return nil, describe(ctx, several, in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	in.Sources, in.JobID = sources, id
+	obs, failed, err := read(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if len(failed) == len(in.Sources) {
+		return nil, fmt.Errorf("%w: %s", ErrNothingToRead, failed[0])
+	}
+	return conclude(ctx, in, obs, failed)
+}
+
+// read maps every file to observations and merges them. The order of files and the number of workers do not matter:
+// merging is a set union.
+func read(ctx context.Context, in Input) (*worker.Observations, []string, error) {
+	sc, err := worker.NewScanner()
+	if err != nil {
+		return nil, nil, fmt.Errorf("compile the literals to scan for: %w", err)
+	}
+	var total, done int64
+	for _, s := range in.Sources {
+		total += s.Bytes
+	}
+	parts := make([]*worker.Observations, len(in.Sources))
+	var mu sync.Mutex
+	var failed []string
+	g, ctx := errgroup.WithContext(ctx)
+	n := in.Workers
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	g.SetLimit(n)
+	for i, s := range in.Sources {
+		g.Go(func() error {
+			obs, err := readFile(ctx, s, sc, in.Skim)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				mu.Lock()
+				failed = append(failed, fmt.Sprintf("%s: %v", s.Name, err))
+				mu.Unlock()
+			}
+			parts[i] = obs
+			if d := atomic.AddInt64(&done, s.Bytes); in.Progress != nil {
+				mu.Lock()
+				in.Progress(d, total)
+				mu.Unlock()
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, nil, err
+	}
+	var got []*worker.Observations
+	for _, p := range parts {
+		if p != nil {
+			got = append(got, p)
+		}
+	}
+	sort.Strings(failed)
+	return worker.Merge(got...), failed, nil
+}
+
+// headOfSkim is the part of a first look that goes to the beginning of a file: who is who is said there.
+const headOfSkim = 4
+
+func readFile(ctx context.Context, s incident.Source, sc *scan.Scanner, skim int64) (*worker.Observations, error) {
+	f, err := scan.Open(s.Path)
+	if err != nil {
+		return &worker.Observations{Tails: []worker.Tail{{File: s.Name, ReadError: "cannot be opened"}}}, plain(err)
+	}
+	defer f.Close()
+	if size, ok := scan.PlainSize(f); ok && skim > 0 {
+		sc = sc.Ends(skim/headOfSkim, skim-skim/headOfSkim, size)
+	}
+	obs, err := worker.Read(ctx, s.Name, f, sc)
+	if err != nil {
+		return obs, plain(err)
+	}
+	return obs, nil
+}
+
+// firstLook marks a report that did not search everything: what it did not see may overturn it, so nothing is confirmed.
+func firstLook(r *incident.Report, skim int64) {
+	if r.Verdict.Status == incident.Confirmed {
+		r.Verdict.Status = incident.Probable
+	}
+	const most = 0.8
+	v := &r.Verdict
+	v.Confidence = min(v.Confidence, most)
+	for i := range v.Candidates {
+		v.Candidates[i].Confidence = min(v.Candidates[i].Confidence, v.Confidence)
+	}
+	r.Warnings = append(r.Warnings, fmt.Sprintf("a first look: of files larger than %.1f MB only the beginning and the end were searched", float64(skim)/1e6))
+}
+
+// attempts bounds how often the engine re-derives its conclusions after the verifier rejected a quotation.
+const attempts = 3
+
+// conclude resolves, diagnoses and verifies. Observations whose quotation the verifier rejects are withdrawn and
+// everything that rests on them is derived again, without them.
+func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []string) (*incident.Report, error) {
+	files := verify.Files{}
+	for _, s := range in.Sources {
+		files[s.Name] = s.Path
+	}
+	var withdrawn []string
+	for try := 0; ; try++ {
+		facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Sources: in.Sources, Nodes: in.Nodes, WorldSize: in.WorldSize, JobID: in.JobID})
+		if err != nil {
+			return nil, err
+		}
+		r := diagnose.Run(facts)
+		r.Engine = incident.Engine{Version: in.Version, RulesVersion: RulesVersion}
+		for _, f := range failed {
+			r.Warnings = append(r.Warnings, "not read completely: "+f)
+		}
+		if in.Skim > 0 {
+			firstLook(r, in.Skim)
+		}
+		wrapped, err := fillQuotes(ctx, files, r)
+		if err != nil {
+			return nil, err
+		}
+		pruneUncountable(r, wrapped)
+		res, failures, err := verify.Report(ctx, files, r)
+		if err != nil {
+			return nil, fmt.Errorf("verify the report: %w", err)
+		}
+		bad := map[position]bool{}
+		for _, f := range failures {
+			if f.Evidence.Kind == incident.KindQuote {
+				bad[position{f.Evidence.File, f.Evidence.Offset}] = true
+			}
+		}
+		if len(bad) > 0 && try < attempts {
+			for _, f := range failures {
+				withdrawn = append(withdrawn, fmt.Sprintf("%s: %s", f.Path, f.Reason))
+			}
+			obs = without(obs, bad)
+			continue
+		}
+		// What is left are counts, sets and absences that do not hold as written: they are withdrawn one by one; the
+		// quotations they summed up stand by themselves.
+		for _, f := range failures {
+			withdrawn = append(withdrawn, fmt.Sprintf("%s: %s", f.Path, f.Reason))
+		}
+		if len(failures) > 0 {
+			prune(r, failures)
+			if res, failures, err = verify.Report(ctx, files, r); err != nil {
+				return nil, fmt.Errorf("verify the pruned report: %w", err)
+			}
+			if len(failures) > 0 {
+				return nil, fmt.Errorf("the report does not verify: %s: %s", failures[0].Path, failures[0].Reason)
+			}
+		}
+		res.Withdrawn = append([]string{}, withdrawn...)
+		r.Verification = res
+		if err := hashCited(ctx, in.Sources, r); err != nil {
+			return nil, err
+		}
+		return r, nil
+	}
+}

@@ -1,0 +1,202 @@
+// Package diagnose adds up the facts of a run: mechanisms propose themselves, the arbiter finds out which proposals the
+// others explain, and what is left is the verdict, with its chain, timeline, states and advice.
+package diagnose
+
+import (
+	"sort"
+
+	"faultline/analysis/diagnose/mechanism"
+	"faultline/analysis/resolve"
+	"faultline/knowledge"
+)
+
+// lateDetection is how long after a node's death its scheduler may report it: SLURM's SlurmdTimeout is 300 s by default,
+// sites raise it; what failed before that is not the dead node's doing.
+const lateDetection = 900.0
+
+// teardown is how long after a scheduler's ending processes still print because of it, in seconds: SLURM's KillWait (30 s
+// by default, sites raise it) and what handlers do meanwhile. What comes later belongs to another run.
+const teardown = 120.0
+
+// decision is what the arbiter leaves standing.
+type decision struct {
+	winners   []*mechanism.Proposal
+	proposals []*mechanism.Proposal
+	// by maps a dropped proposal to one that explains it.
+	by map[*mechanism.Proposal]*mechanism.Proposal
+}
+
+// arbitrate asks every mechanism and drops what others explain. It knows classes, times and positions, no mechanism.
+func arbitrate(s *mechanism.Scene, all []mechanism.Mechanism) decision {
+	d := decision{by: map[*mechanism.Proposal]*mechanism.Proposal{}}
+	for _, m := range all {
+		p := m.Propose(s)
+		if p == nil {
+			continue
+		}
+		p.Explains = append(p.Explains, m.Explains...)
+		p.Needs = append(p.Needs, m.Needs...)
+		d.proposals = append(d.proposals, p)
+	}
+	a := arbiter{s}
+	n := len(d.proposals)
+	direct, leads := make([][]bool, n), make([][]bool, n)
+	for i, q := range d.proposals {
+		direct[i], leads[i] = make([]bool, n), make([]bool, n)
+		for j, p := range d.proposals {
+			direct[i][j] = i != j && a.explains(q, p) && !a.explains(p, q)
+			leads[i][j] = direct[i][j]
+		}
+	}
+	for k := range n {
+		for i := range n {
+			for j := range n {
+				leads[i][j] = leads[i][j] || leads[i][k] && leads[k][j]
+			}
+		}
+	}
+	// Proposals that explain each other in a circle stand or fall together: nothing says where the circle begins.
+	for j, p := range d.proposals {
+		for _, edges := range [][][]bool{direct, leads} { // who explains it outright, else who explains its circle
+			for i, q := range d.proposals {
+				if edges[i][j] && !leads[j][i] && (d.by[p] == nil || stronger(q, d.by[p])) {
+					d.by[p] = q
+				}
+			}
+			if d.by[p] != nil {
+				break
+			}
+		}
+	}
+	for _, p := range d.proposals {
+		if d.by[p] == nil {
+			d.winners = append(d.winners, p)
+		}
+	}
+	sort.SliceStable(d.winners, func(i, j int) bool { return stronger(d.winners[i], d.winners[j]) })
+	return d
+}
+
+// stronger orders proposals for display and for ties: the earlier class of causality, then direct signs, then time.
+func stronger(a, b *mechanism.Proposal) bool {
+	if a.Class != b.Class {
+		return a.Class < b.Class
+	}
+	if a.Direct != b.Direct {
+		return a.Direct
+	}
+	if a.At.Valid && b.At.Valid && a.At.T != b.At.T {
+		return a.At.T < b.At.T
+	}
+	return a.Base > b.Base
+}
+
+type arbiter struct{ s *mechanism.Scene }
+
+// explains says that b is what one would see if a had happened.
+func (x arbiter) explains(a, b *mechanism.Proposal) bool {
+	switch {
+	case b.Class == mechanism.Nothing:
+		return true // anything that failed explains why not nothing failed
+	case a.Class == mechanism.Nothing, b.Class == mechanism.Environment:
+		return a.Class == mechanism.Environment && b.Class == mechanism.Environment && stronger(a, b)
+	case a.Class == mechanism.Symptom && b.Bare:
+		return !x.afterEnd(a)
+	case a.Bare && b.Class == mechanism.Symptom:
+		return x.afterEnd(b)
+	case a.Class == mechanism.Symptom:
+		return b.Class == mechanism.Symptom && a.Base > b.Base
+	case b.Class == mechanism.Symptom:
+		return true
+	case a.Class == mechanism.Environment:
+		return !a.At.Valid || !b.At.Valid || b.At.T > a.At.T-lateDetection
+	case a.Class == mechanism.Ending && b.Class == mechanism.Ending:
+		return stronger(a, b)
+	case a.Class == mechanism.Ending:
+		return x.afterEnd(b)
+	case b.Class == mechanism.Ending:
+		return !x.afterEnd(a)
+	case a.Class == mechanism.Local && b.Class == mechanism.Local:
+		return x.localBeforeLocal(a, b)
+	case a.Class == mechanism.Local && b.Class == mechanism.Collective:
+		for _, fl := range a.Failures {
+			if !mechanism.AfterHang(x.s, fl) {
+				return true
+			}
+		}
+		return len(a.Failures) == 0
+	case a.Class == mechanism.Collective && b.Class == mechanism.Local:
+		for _, fl := range b.Failures {
+			if !mechanism.AfterHang(x.s, fl) {
+				return false
+			}
+		}
+		return true
+	}
+	return stronger(a, b)
+}
+
+func (x arbiter) localBeforeLocal(a, b *mechanism.Proposal) bool {
+	named := contains(a.Explains, b.Mechanism)
+	if contains(b.Explains, a.Mechanism) && !named {
+		return false
+	}
+	if named && !(b.At.Valid && a.At.Valid && b.At.Add(60).Before(a.At)) {
+		return true
+	}
+	if a.At.Before(b.At) {
+		return true
+	}
+	if b.At.Before(a.At) {
+		return false
+	}
+	// Unordered by time: on one rank, in one file, the earlier line.
+	for _, fa := range a.Failures {
+		for _, fb := range b.Failures {
+			if fa.Rank != resolve.NoRank && fa.Rank == fb.Rank && fa.At.File == fb.At.File && fa.At.Off < fb.At.Off {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// afterEnd says that everything a proposal rests on was printed after the scheduler had begun to end the job.
+func (x arbiter) afterEnd(p *mechanism.Proposal) bool {
+	if p.Class == mechanism.Collective {
+		return false
+	}
+	ends := x.s.Facts.Ends
+	if len(ends) == 0 || len(p.Failures) == 0 {
+		return false
+	}
+	for _, fl := range p.Failures {
+		if fl.Role == knowledge.ConsequenceRole {
+			continue
+		}
+		after := false
+		for _, e := range ends {
+			if e.Slurm.File == fl.At.File {
+				after = after || fl.At.Off > e.Slurm.Off
+				continue
+			}
+			// Another file: only stamps can tell, and SLURM's clock may be in another zone than the container's.
+			if w := fl.When(); w.Valid && e.T.Valid {
+				after = after || (w.T >= e.T.T-2 && w.T < e.T.T+teardown)
+			}
+		}
+		if !after {
+			return false
+		}
+	}
+	return true
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

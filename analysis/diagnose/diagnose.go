@@ -1,0 +1,472 @@
+package diagnose
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"faultline/analysis/diagnose/mechanism"
+	"faultline/analysis/resolve"
+	"faultline/analysis/waitfor"
+	"faultline/analysis/worker"
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// unknown is the mechanism of a run that nothing explains.
+const unknown = "unknown"
+
+// Run makes the report of a run. Quotations carry positions only; whoever owns the files fills in their text.
+func Run(f *resolve.Facts) *incident.Report { return run(f, mechanism.All()) }
+
+func run(f *resolve.Facts, all []mechanism.Mechanism) *incident.Report {
+	s := &mechanism.Scene{Facts: f, Graph: waitfor.Build(f)}
+	d := arbitrate(s, all)
+	r := &incident.Report{Schema: incident.Schema}
+	b := builder{s: s, d: d, r: r}
+	b.job()
+	b.coverage()
+	b.verdict()
+	b.action()
+	b.groups()
+	b.ranks()
+	b.chain()
+	b.timeline()
+	b.hypotheses()
+	b.advice()
+	r.Counts = incident.Counts{ConnectionResets: noTallies(), LoaderErrors: noTallies()}
+	r.Storage = incident.Storage{Status: "not-needed", Judgement: "open", Targets: []string{}}
+	if o := r.Verdict.Origin; o == "storage" || o == "data-loading-stall" || r.Verdict.Mechanism == "rank-stalled" {
+		r.Storage.Status = "not-provided"
+	}
+	r.Warnings = append(r.Warnings, f.Warnings...)
+	r.Revisions = []incident.Revision{}
+	if r.Warnings == nil {
+		r.Warnings = []string{}
+	}
+	return r
+}
+
+func noTallies() incident.Tallies {
+	return incident.Tallies{PerFile: map[string]int{}, PerRank: map[string]int{}}
+}
+
+type builder struct {
+	s *mechanism.Scene
+	d decision
+	r *incident.Report
+	// rows counts the rows of groups that carry evidence.
+	rows int
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+func (b *builder) job() {
+	f := b.s.Facts
+	j := &f.Job
+	out := &b.r.Job
+	out.ID, out.Framework, out.Task, out.DataSource = optional(j.ID), optional(j.Framework), optional(j.Task), optional(j.DataSource)
+	out.Run, out.Runs = ptr(f.Run), f.Runs
+	out.StartTime, out.EndTime = f.Format(j.Start), f.Format(j.End)
+	out.WorldSize, out.RanksPerNode = optional(j.WorldSize), optional(j.PerNode)
+	n := len(f.Coverage.NodesExpected)
+	if n == 0 && j.WorldSize > 0 && j.PerNode > 0 && j.WorldSize%j.PerNode == 0 {
+		n = j.WorldSize / j.PerNode
+	}
+	out.NodesCount = optional(n)
+	out.Versions = j.Versions
+	if out.Versions == nil {
+		out.Versions = []incident.NameOf{}
+	}
+	if c := j.ResumedFrom; c != nil && c.Step >= 0 {
+		out.ResumedFrom = &incident.Step{Step: c.Step, Path: c.Path, Evidence: []incident.Evidence{mechanism.QuoteAt(c.At, nil)}}
+	}
+	if step, ok := b.lastStep(); ok {
+		out.LastStep = &step
+	}
+}
+
+func (b *builder) lastStep() (int64, bool) {
+	best, ok := int64(-1), false
+	for _, p := range b.s.Facts.Progress {
+		if p.Step > best {
+			best, ok = p.Step, true
+		}
+	}
+	return best, ok
+}
+
+func (b *builder) coverage() {
+	f := b.s.Facts
+	c := &f.Coverage
+	out := &b.r.Coverage
+	out.Files = len(f.Tails)
+	for _, t := range f.Tails {
+		out.Lines += t.Lines
+		out.Bytes += t.Bytes
+	}
+	out.NodesExpected = c.NodesExpected
+	out.NodesSeen, out.NodesMissing = orEmpty(c.NodesSeen), orEmpty(c.NodesMissing)
+	out.RanksExpected = optional(c.RanksExpected)
+	out.RanksMissing = c.RanksMissing
+	if out.RanksMissing == nil {
+		out.RanksMissing = []int{}
+	}
+	out.ExpectedFrom, out.FilesMissing = c.From, orEmpty(c.FilesMissing)
+	out.Truncated = c.Cut
+	if out.Truncated == nil {
+		out.Truncated = []incident.CutFile{}
+	}
+	for _, r := range f.Ranks {
+		if r.Lines > 0 || len(r.Pending) > 0 || r.Dump != nil || len(r.Failures) > 0 {
+			out.RanksSeen++
+		}
+		if len(r.Pending) > 0 || r.Dump != nil {
+			out.RanksStateKnown++
+		}
+	}
+	out.TimeFrom, out.TimeTo = f.Format(f.Job.Start), f.Format(f.Job.End)
+	out.Unclassified = f.Obs.UnclassifiedN
+	b.unclassified()
+}
+
+// unclassified groups the lines that look like errors and match nothing, numbers aside, so that a wording that drifted
+// stands out.
+func (b *builder) unclassified() {
+	tally := map[string]*incident.Tally{}
+	var order []string
+	for i := range b.s.Facts.Obs.Unclassified {
+		u := &b.s.Facts.Obs.Unclassified[i]
+		key := withoutNumbers(u.Text)
+		t := tally[key]
+		if t == nil {
+			ev := mechanism.QuoteAt(u.At, nil)
+			t = &incident.Tally{Text: u.Text, First: &ev}
+			tally[key] = t
+			order = append(order, key)
+		}
+		t.Count++
+	}
+	sort.SliceStable(order, func(i, j int) bool {
+		a, c := tally[order[i]], tally[order[j]]
+		if a.Count != c.Count {
+			return a.Count > c.Count
+		}
+		return order[i] < order[j]
+	})
+	b.r.Coverage.UnclassifiedTop = []incident.Tally{}
+	for i, k := range order {
+		if i == 10 {
+			break
+		}
+		b.r.Coverage.UnclassifiedTop = append(b.r.Coverage.UnclassifiedTop, *tally[k])
+	}
+}
+
+func withoutNumbers(s string) string {
+	var out strings.Builder
+	last := byte(0)
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= '0' && c <= '9' {
+			c = '#'
+		}
+		if c == '#' && last == '#' {
+			continue
+		}
+		out.WriteByte(c)
+		last = c
+	}
+	return out.String()
+}
+
+func orEmpty(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+func origin(slug string) string {
+	if m, ok := knowledge.MechanismBySlug(slug); ok {
+		return m.Origin
+	}
+	return unknown
+}
+
+func (b *builder) verdict() {
+	v := &b.r.Verdict
+	v.Candidates, v.Suspects, v.Needs = []incident.Candidate{}, []incident.Suspect{}, []incident.Need{}
+	v.Root = incident.Root{Ranks: []int{}, Nodes: []string{}, Frontier: []int{}}
+	v.Phase, v.Scope = b.phase(), unknown
+	w := b.d.winners
+	if len(w) == 0 {
+		v.Status, v.Mechanism, v.Origin = incident.Inconclusive, unknown, unknown
+		v.Summary = "nothing in these logs explains how the job ended"
+		v.Why = "no failure, no hang and no normal end was found"
+		v.Candidates = append(v.Candidates, incident.Candidate{Origin: unknown, Mechanism: unknown})
+		v.Needs = append(v.Needs, b.fillNeed(incident.Need{What: "the remaining logs of the job", Why: "the batch script's own file holds what SLURM says about each task",
+			Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"}, nil))
+		return
+	}
+	top := w[0]
+	v.Mechanism, v.Summary, v.Why, v.Scope = top.Mechanism, top.Summary, top.Why, top.Scope
+	set := []string{}
+	for _, p := range w {
+		set = appendNew(set, p.Mechanism)
+		for _, o := range p.Rivals {
+			set = appendNew(set, o)
+		}
+		v.Suspects = append(v.Suspects, p.Suspects...)
+		for _, n := range p.Needs {
+			v.Needs = appendNeed(v.Needs, b.fillNeed(n, p))
+		}
+	}
+	if len(v.Needs) > 6 {
+		v.Needs = v.Needs[:6]
+	}
+	conf := top.Base
+	if len(w) > 1 {
+		conf = 0.8
+		v.Summary = "several failures that nothing puts in order: " + join(w)
+		v.Why = "none of them is proven to come before the others"
+	}
+	if b.s.Facts.Coverage.Partial && top.Class != mechanism.Environment && len(set) == 1 && top.Class != mechanism.Nothing {
+		conf *= 0.95
+	}
+	if b.s.Facts.Coverage.Partial && top.Class == mechanism.Nothing {
+		conf *= 0.8
+	}
+	v.Confidence = incident.Confidence(conf)
+	v.Origin = origin(set[0])
+	for _, m := range set {
+		v.Candidates = append(v.Candidates, incident.Candidate{Origin: origin(m), Mechanism: m, Confidence: incident.Confidence(conf)})
+		if origin(m) != v.Origin {
+			v.Origin = unknown
+		}
+	}
+	// Nothing in the evidence weighs the members of a set against each other: each has its share of the set's confidence.
+	for i := range v.Candidates {
+		v.Candidates[i].Confidence = incident.Confidence(conf / float64(len(set)))
+	}
+	switch {
+	case len(set) > 1:
+		v.Status = incident.Inconclusive
+	case top.Class == mechanism.Nothing || top.Mechanism == "cancelled":
+		v.Status = incident.NoFailure
+	case top.Direct && (len(top.Ranks) > 0 || len(top.Nodes) > 0 || top.Scope == "all"):
+		v.Status = incident.Confirmed
+	default:
+		v.Status = incident.Probable
+	}
+	if len(w) == 1 {
+		v.Root.Ranks = append(v.Root.Ranks, top.Ranks...)
+		v.Root.Nodes = append(v.Root.Nodes, top.Nodes...)
+		v.Root.Frontier = append(v.Root.Frontier, top.Frontier...)
+		if len(v.Root.Nodes) == 0 && len(top.Ranks) > 0 {
+			for _, id := range top.Ranks {
+				if r := b.s.Facts.Rank(id); r != nil && r.Node != "" {
+					v.Root.Nodes = appendNew(v.Root.Nodes, r.Node)
+				}
+			}
+		}
+		if top.Component != "" {
+			v.Root.Component = ptr(top.Component)
+		}
+	}
+	b.incomplete()
+}
+
+// incomplete adds what to fetch where something expected is missing.
+func (b *builder) incomplete() {
+	c := &b.s.Facts.Coverage
+	if len(c.NodesMissing) == 0 && len(c.FilesMissing) == 0 {
+		return
+	}
+	what := strings.Join(c.NodesMissing, ", ")
+	if what == "" {
+		what = strings.Join(c.FilesMissing, ", ")
+	}
+	b.r.Verdict.Needs = appendNeed(b.r.Verdict.Needs, b.fillNeed(incident.Need{What: "the logs of " + what, Why: "they are expected and not here; the verdict may change",
+		Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"}, nil))
+}
+
+func join(ps []*mechanism.Proposal) string {
+	var names []string
+	for _, p := range ps {
+		names = append(names, p.Summary)
+	}
+	return strings.Join(names, "; ")
+}
+
+func appendNew(list []string, s string) []string {
+	if contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+func appendNeed(list []incident.Need, n incident.Need) []incident.Need {
+	for _, x := range list {
+		if x.What == n.What {
+			return list
+		}
+	}
+	return append(list, n)
+}
+
+// duringSave says that the job failed while the save that began at this place went on: soon after it by the clock, or in
+// the same file below it, and no step came between.
+func (b *builder) duringSave(at worker.At, start resolve.Moment) bool {
+	f := b.s.Facts
+	for i := range f.Progress {
+		if p := &f.Progress[i]; p.File == at.File && p.Off > at.Off && p.Phase == "training" {
+			return false
+		}
+	}
+	if m := f.At(at); m.Valid && start.Valid {
+		return start.T >= m.T-5 && start.T-m.T < 1800
+	}
+	if len(b.d.winners) == 0 {
+		return false
+	}
+	for _, fl := range b.d.winners[0].Failures {
+		if fl.At.File == at.File && fl.At.Off > at.Off {
+			return true
+		}
+	}
+	return false
+}
+
+// phase says in which part of its life the job failed.
+func (b *builder) phase() string {
+	f := b.s.Facts
+	start := b.s.Graph.Start
+	if len(b.d.winners) > 0 && b.d.winners[0].At.Valid {
+		start = b.d.winners[0].At
+	}
+	if f.Job.ExitOK != nil {
+		return "shutdown"
+	}
+	if n := len(f.Saves); n > 0 {
+		// A save that began and was not seen to end is where the job was.
+		var open *worker.At
+		for i := range f.Saves {
+			c := &f.Saves[i]
+			switch c.Kind {
+			case "save-start":
+				open = &c.At
+			case "save-done":
+				open = nil
+			}
+		}
+		if open != nil && b.duringSave(*open, start) {
+			return "checkpoint"
+		}
+	}
+	switch {
+	case len(f.Progress) == 0:
+		if f.Job.Framework == "" && len(b.s.Graph.Groups) > 0 {
+			for _, g := range f.Groups {
+				for _, p := range g.Pending {
+					if p.Work.Seq > 50 {
+						return "training"
+					}
+				}
+			}
+		}
+		return "init"
+	case len(f.Progress) == 1 && f.Progress[0].Step <= 1:
+		return "first-step"
+	}
+	for i := len(f.Progress) - 1; i >= 0; i-- {
+		if f.Progress[i].Phase == "evaluation" {
+			return "evaluation"
+		}
+		if f.Progress[i].Phase != "" {
+			break
+		}
+	}
+	return "training"
+}
+
+// values are what is known for the placeholders of advice. What is not known stays a name in capitals.
+func (b *builder) values(p *mechanism.Proposal) map[string]string {
+	v := &b.r.Verdict
+	out := map[string]string{}
+	nodes, ranks := v.Root.Nodes, v.Root.Ranks
+	if p != nil {
+		nodes, ranks = p.Nodes, p.Ranks
+	}
+	if len(nodes) > 0 {
+		out["node"], out["nodes"] = nodes[0], strings.Join(nodes, ",")
+	} else if n := b.s.Facts.Coverage.NodesSeen; len(n) > 0 && len(n) <= 8 {
+		out["nodes"] = strings.Join(n, ",")
+	}
+	if len(ranks) > 0 {
+		out["rank"] = fmt.Sprint(ranks[0])
+		if r := b.s.Facts.Rank(ranks[0]); r != nil && len(r.Pids) == 1 {
+			for id := range r.Pids {
+				out["pid"] = fmt.Sprint(id)
+			}
+		}
+	}
+	if id := b.s.Facts.Job.ID; id != "" {
+		out["job"] = id
+	}
+	return out
+}
+
+// fill puts what is known into a sentence and into the command that goes with it.
+func (b *builder) fill(text, command string, p *mechanism.Proposal) (string, string) {
+	a := knowledge.Advice{Text: text, Command: command}.Fill(b.values(p))
+	return a.Text, a.Command
+}
+
+func (b *builder) fillNeed(n incident.Need, p *mechanism.Proposal) incident.Need {
+	if n.Obtainable == "next-time" {
+		n.Command = strings.ReplaceAll(n.Command, "{pid}", "PID") // the next run has other processes
+	}
+	n.What, n.Command = b.fill(n.What, n.Command, p)
+	n.Why, _ = b.fill(n.Why, "", p)
+	return n
+}
+
+func (b *builder) hypotheses() {
+	b.r.Hypotheses = []incident.Hypothesis{}
+	for _, p := range b.d.proposals {
+		h := incident.Hypothesis{Mechanism: p.Mechanism, Status: "accepted", For: append(nonNil(p.For), p.Led...), Against: nonNil(p.Against), WouldDecide: []string{}}
+		for _, n := range p.Needs {
+			h.WouldDecide = append(h.WouldDecide, b.fillNeed(n, p).What)
+		}
+		if by := b.d.by[p]; by != nil {
+			h.Status = "rejected"
+			h.Against = append(h.Against, incident.Finding{Statement: "it follows from what is kept: " + by.Summary, Evidence: []incident.Evidence{}})
+		} else if len(b.d.winners) > 1 || len(p.Rivals) > 0 {
+			h.Status = "open"
+		}
+		b.r.Hypotheses = append(b.r.Hypotheses, h)
+		for _, rival := range p.Rivals {
+			if rival == unknown {
+				continue
+			}
+			o := incident.Hypothesis{Mechanism: rival, Status: h.Status, For: h.For, Against: []incident.Finding{}, WouldDecide: h.WouldDecide}
+			b.r.Hypotheses = append(b.r.Hypotheses, o)
+		}
+	}
+}
+
+func nonNil(fs []incident.Finding) []incident.Finding {
+	if fs == nil {
+		return []incident.Finding{}
+	}
+	return fs
+}

@@ -1,0 +1,126 @@
+package mechanism
+
+import (
+	"fmt"
+	"strings"
+
+	"faultline/analysis/resolve"
+	"faultline/incident"
+)
+
+// endings: what the scheduler did. All but a node's failure end a job that something else may have broken before.
+func endings() []Mechanism {
+	return []Mechanism{
+		{Slug: "node-failure", Class: Environment, Propose: nodeFailure, Explains: []string{"cuda-error", "link-error", "native-crash", "exception",
+			"rank-stalled", "collective-hang", "gpu-hang", "lone-waiter", "cancelled", "external-signal", "init-unreachable", "storage-unresponsive"},
+			Needs: []incident.Need{{What: "the node's health record", Why: "says whether it crashed, was rebooted or lost the network",
+				Command: "scontrol show node {node}; journalctl -k -b -1   # on {node}", Obtainable: "perishing"}}},
+		{Slug: "preempted", Class: Ending, Propose: reason("preempted", "PREEMPTION", "the scheduler preempted the job")},
+		{Slug: "time-limit", Class: Ending, Propose: reason("time-limit", "TIME LIMIT", "the job reached its time limit")},
+		{Slug: "cancelled", Class: Ending, Propose: cancelled, Needs: []incident.Need{{What: "who cancelled the job", Why: "the logs do not say",
+			Command: "sacct -j {job} -o JobID,User,State%40,ExitCode", Obtainable: "now"}}},
+	}
+}
+
+func endEvidence(e *resolve.End, lits ...string) incident.Evidence {
+	return QuoteAt(e.Slurm.At, &incident.Predicate{Literals: lits})
+}
+
+func nodeFailure(s *Scene) *Proposal {
+	var nodes []string
+	var p *Proposal
+	for _, e := range s.Facts.Ends {
+		named := e.Slurm.Kind == "node-failure"
+		if !named && !strings.Contains(strings.ToUpper(e.Slurm.Reason), "NODE FAILURE") {
+			continue
+		}
+		if p == nil {
+			p = &Proposal{Mechanism: "node-failure", Class: Environment, Direct: true, Base: 0.96, Scope: "node", At: e.T}
+		}
+		if named {
+			nodes = append(nodes, e.Slurm.Hosts...)
+			if len(p.For) < 3 {
+				p.For = append(p.For, finding("SLURM lost "+strings.Join(e.Slurm.Hosts, ", "), endEvidence(e, "Node failure on")))
+			}
+		} else if len(p.For) < 3 {
+			p.For = append(p.For, finding("SLURM ended the step because a node failed; the host in this line only reports it", endEvidence(e, "NODE FAILURE")))
+		}
+	}
+	if p == nil {
+		return nil
+	}
+	if len(nodes) > 0 { // the lines that name the node are the cause; the others tell how the step ended
+		named := p.For[:0]
+		for _, x := range p.For {
+			if strings.HasPrefix(x.Statement, "SLURM lost") {
+				named = append(named, x)
+			}
+		}
+		p.For = named
+	}
+	set := map[string]bool{}
+	for _, n := range nodes {
+		set[strings.ToLower(strings.SplitN(n, ".", 2)[0])] = true
+	}
+	p.Nodes = keysOf(set)
+	p.Summary = "a node failed under the job"
+	p.Why = "SLURM says that a node failed; which one it does not name"
+	if len(p.Nodes) > 0 {
+		p.Summary = "node " + strings.Join(p.Nodes, ", ") + " failed under the job"
+		p.Why = "SLURM names the node that stopped answering"
+	} else {
+		p.Base = 0.92
+	}
+	return p
+}
+
+// reason makes the proposer of an ending whose reason SLURM prints.
+func reason(slug, want, summary string) func(*Scene) *Proposal {
+	return func(s *Scene) *Proposal {
+		for _, e := range s.Facts.Ends {
+			if !strings.Contains(strings.ToUpper(e.Slurm.Reason), want) {
+				continue
+			}
+			p := &Proposal{Mechanism: slug, Class: Ending, Direct: true, Base: 0.96, Scope: "all", At: e.T, Summary: summary,
+				Why: "SLURM prints the reason, and nothing had failed before"}
+			p.For = append(p.For, finding("SLURM: due to "+strings.ToLower(want), endEvidence(e, want)))
+			return p
+		}
+		return nil
+	}
+}
+
+// cancelled: an ending without a reason and without a failed task before it. The same bare line also follows a failed
+// task (kill-on-bad-exit), a lost launch and a failed step.
+func cancelled(s *Scene) *Proposal {
+	f := s.Facts
+	for _, fl := range f.Failures {
+		if fl.Kind == "task" && fl.Role != "consequence" {
+			return nil
+		}
+	}
+	var hit *resolve.End
+	for _, e := range f.Ends {
+		switch {
+		case e.Slurm.Kind == "terminating" || e.Slurm.Kind == "launch-failed" || e.Slurm.Kind == "failed":
+			if hit == nil && e.Slurm.Kind != "terminating" {
+				return nil
+			}
+		case e.Slurm.Kind == "cancelled":
+			r := strings.ToUpper(e.Slurm.Reason)
+			if r != "" && !strings.HasPrefix(r, "SIGNAL") {
+				return nil
+			}
+			if hit == nil {
+				hit = e
+			}
+		}
+	}
+	if hit == nil {
+		return nil
+	}
+	p := &Proposal{Mechanism: "cancelled", Class: Ending, Bare: true, Direct: true, Base: 0.92, Scope: "all", At: hit.T,
+		Summary: "the job was cancelled", Why: "SLURM ended it without a reason of its own, and nothing had failed before"}
+	p.For = append(p.For, finding(fmt.Sprintf("SLURM: %s %s cancelled", strings.ToLower(hit.Slurm.Entity), hit.Slurm.ID), endEvidence(hit, "CANCELLED")))
+	return p
+}

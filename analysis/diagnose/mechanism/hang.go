@@ -1,0 +1,148 @@
+package mechanism
+
+import (
+	"fmt"
+	"strings"
+
+	"faultline/analysis/resolve"
+	"faultline/incident"
+)
+
+// Needs that decide between the reasons of a hang.
+var (
+	needPySpy = incident.Need{What: "Python stacks of the stalled rank (py-spy dump)", Why: "shows whether it was loading data, saving, waiting in another back end, or blocked in the kernel",
+		Command: "py-spy dump --pid {pid}   # on {node}, while it hangs", Obtainable: "next-time"}
+	needFR = incident.Need{What: "the flight recorder's dumps of all ranks", Why: "they state every collective of every rank with its group's members",
+		Command: "export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1", Obtainable: "next-time"}
+	needDmesg = incident.Need{What: "the kernel logs of the nodes", Why: "a hung GPU or a link that failed leaves Xid or mlx5 lines there",
+		Command: "dmesg -T | grep -Ei 'xid|nvrm|mlx5|nvlink'   # on {nodes}", Obtainable: "perishing"}
+	needFiles = incident.Need{What: "the logs of the ranks that were not seen", Why: "the rank that held the others may be one of them",
+		Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"}
+	needWorld = incident.Need{What: "the world size", Why: "without it nobody can be found missing", Command: "bot diagnose --world-size N …", Obtainable: "now"}
+)
+
+func hangs() []Mechanism {
+	return []Mechanism{
+		{Slug: "rank-stalled", Class: Collective, Propose: rankStalled, Needs: []incident.Need{needPySpy, needFR}},
+		{Slug: "lone-waiter", Class: Collective, Propose: loneWaiter, Needs: []incident.Need{needFR}},
+		{Slug: "collective-mismatch", Class: Collective, Propose: collectiveMismatch, Needs: []incident.Need{needFR}},
+		{Slug: "gpu-hang", Class: Collective, Propose: gpuHang, Needs: []incident.Need{needFR, needDmesg}},
+		{Slug: "collective-hang", Class: Collective, Propose: collectiveHang, Needs: []incident.Need{needFR, needDmesg}},
+		{Slug: "watchdog-stuck", Class: Collective, Propose: watchdogStuck, Needs: []incident.Need{needPySpy}},
+	}
+}
+
+func collective(s *Scene, slug string) *Proposal {
+	g := s.Graph
+	return &Proposal{Mechanism: slug, Class: Collective, Groups: g.Groups, At: g.Start, Scope: "group", Frontier: g.Frontier}
+}
+
+// waitersFinding says who waited in what, with at most three ranks quoted and the whole set as one claim.
+func waitersFinding(s *Scene, g *resolve.Group, skip map[int]bool) incident.Finding {
+	var ev []incident.Evidence
+	n := 0
+	ranks := map[*resolve.Rank]bool{}
+	for _, p := range g.Pending {
+		if skip[p.Rank.ID] && p.Rank.ID != resolve.NoRank {
+			continue
+		}
+		ranks[p.Rank] = true
+		if n < 2 {
+			ev = append(ev, PendingEvidence(p)...)
+			n++
+		}
+	}
+	if set, ok := SetEvidence(s.Facts, g); ok {
+		ev = append(ev, set)
+	}
+	waited := ""
+	for _, p := range g.Pending {
+		if p.Work.RanForMS > 0 {
+			waited = fmt.Sprintf(" for %s", duration(float64(p.Work.RanForMS)/1000))
+			break
+		}
+	}
+	return finding(fmt.Sprintf("%s of %s waited in %s%s", plural(len(ranks), "rank", "ranks"), groupName(g), stuckIn(g), waited), ev...)
+}
+
+// pendingOf quotes the first collective that a rank waits in.
+func pendingOf(s *Scene, id int) []incident.Evidence {
+	if r := s.Facts.Rank(id); r != nil && len(r.Pending) > 0 {
+		return PendingEvidence(r.Pending[0])
+	}
+	return nil
+}
+
+// pendingIn quotes one waiting rank of the first of some groups.
+func pendingIn(gs []*resolve.Group) []incident.Evidence {
+	for _, g := range gs {
+		if len(g.Pending) > 0 {
+			return PendingEvidence(g.Pending[0])
+		}
+	}
+	return nil
+}
+
+func duration(sec float64) string {
+	switch {
+	case sec >= 7200:
+		return fmt.Sprintf("%.1f h", sec/3600)
+	case sec >= 120:
+		return fmt.Sprintf("%.0f min", sec/60)
+	}
+	return fmt.Sprintf("%.0f s", sec)
+}
+
+func scopeOf(f *resolve.Facts, ids []int) string {
+	switch {
+	case len(ids) == 1:
+		return "rank"
+	case len(ids) > 1 && len(nodesOf(f, ids)) == 1:
+		return "node"
+	case len(ids) > 1:
+		return "group"
+	}
+	return "unknown"
+}
+
+// glooFinding quotes those who timed out in Gloo.
+func glooFinding(s *Scene) incident.Finding {
+	var ev []incident.Evidence
+	n := 0
+	for _, fl := range s.Facts.Failures {
+		if strings.HasPrefix(fl.Sign, "peer-gloo-timeout") {
+			n++
+			if len(ev) < 3 {
+				ev = append(ev, FailureEvidence(fl))
+			}
+		}
+	}
+	return finding(fmt.Sprintf("%s timed out in a Gloo collective", plural(n, "rank", "ranks")), ev...)
+}
+
+func groupList(gs []*resolve.Group) string {
+	if len(gs) == 0 {
+		return "a group"
+	}
+	if len(gs) > 2 {
+		return plural(len(gs), "process group", "process groups")
+	}
+	var names []string
+	for _, g := range gs {
+		names = append(names, groupName(g))
+	}
+	return strings.Join(names, " and ")
+}
+
+func appendNew(s []int, v int) []int {
+	for i, x := range s {
+		if x == v {
+			return s
+		}
+		if x > v {
+			s = append(s[:i], append([]int{v}, s[i:]...)...)
+			return s
+		}
+	}
+	return append(s, v)
+}

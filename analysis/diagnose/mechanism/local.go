@@ -1,0 +1,274 @@
+package mechanism
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"faultline/analysis/resolve"
+	"faultline/analysis/waitfor"
+	"faultline/analysis/worker"
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// local makes a mechanism that is proposed by any failure whose signature or class names it.
+func local(slug string, explains ...string) Mechanism {
+	return Mechanism{Slug: slug, Class: Local, Explains: explains,
+		Propose: func(s *Scene) *Proposal { return fromFailures(s, slug) }}
+}
+
+// everyone is the share of the ranks from which on a failure counts as everybody's.
+const everyone = 0.5
+
+// fromFailures gathers the failures of one mechanism. Its roots are the first ones: those that no other is proven to
+// precede.
+func fromFailures(s *Scene, slug string) *Proposal {
+	var fls []*resolve.Failure
+	for _, fl := range s.Facts.Failures {
+		if fl.Mechanism == slug && fl.Role == knowledge.CauseRole {
+			fls = append(fls, fl)
+		}
+	}
+	if len(fls) == 0 {
+		return nil
+	}
+	return propose(s, slug, Local, fls)
+}
+
+func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Proposal {
+	f := s.Facts
+	p := &Proposal{Mechanism: slug, Class: class, Failures: fls, Scope: "unknown", Base: 0.95}
+	fls = independent(s, fls)
+	first := earliest(fls)
+	ranks, nodes := map[int]bool{}, map[string]bool{}
+	unknown := 0
+	for _, fl := range first {
+		p.Direct = p.Direct || fl.Direct
+		if fl.Rank == resolve.NoRank {
+			unknown++
+		} else {
+			ranks[fl.Rank] = true
+		}
+		if fl.Node != "" {
+			nodes[fl.Node] = true
+		}
+		if t := moment(fl); t.Valid && (!p.At.Valid || t.T < p.At.T) {
+			p.At = t
+		}
+	}
+	world := f.Job.WorldSize
+	if world == 0 {
+		world = len(f.Ranks)
+	}
+	all := map[int]bool{}
+	for _, fl := range fls {
+		if fl.Rank != resolve.NoRank {
+			all[fl.Rank] = true
+		}
+	}
+	unnamed := 0 // exceptions that no rank signs: one a process
+	for _, fl := range fls {
+		if fl.Rank == resolve.NoRank && fl.Kind == "exception" {
+			unnamed += fl.Count
+		}
+	}
+	text := first[0].Text
+	switch {
+	case len(ranks) == 0 && unnamed > 2 && float64(unnamed) >= everyone*float64(world):
+		p.Scope = "all"
+		p.Summary = fmt.Sprintf("%s: %s", plural(unnamed, "process", "processes"), short(text))
+		p.Why = "as many processes as there are ranks say the same: nobody broke it alone"
+	case len(ranks) > 1 && float64(len(ranks)) >= everyone*float64(world) || len(all) > 2 && float64(len(all)) >= everyone*float64(world):
+		p.Scope = "all"
+		p.Summary = fmt.Sprintf("%s: %s", plural(len(all), "rank", "ranks"), short(text))
+		p.Why = "the same failure on most ranks: nobody broke it alone"
+		p.Base = 0.95
+	case len(ranks) == 0:
+		if len(nodes) == 1 && unknown > 0 {
+			p.Scope = "node"
+			p.Nodes = keysOf(nodes)
+			p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
+		} else {
+			p.Summary = short(text)
+		}
+		p.Why = "a line says so; which rank wrote it is not stated"
+	default:
+		if unknown == 0 || len(ranks) <= 2 {
+			p.Ranks = sortedInts(ranks)
+		}
+		p.Nodes = nodesOf(f, p.Ranks)
+		p.Scope = scopeOf(f, p.Ranks)
+		if len(p.Ranks) > 0 {
+			p.Summary = fmt.Sprintf("%s: %s", where(f, p.Ranks), short(text))
+		} else {
+			p.Summary = short(text)
+		}
+		p.Why = "it is the first failure that nothing before it explains"
+	}
+	if unknown > 0 && len(ranks) == 0 && len(fls) > 1 && p.Scope != "all" {
+		p.Why = fmt.Sprintf("%s say so; which ranks wrote them is not stated", plural(len(fls), "line", "lines"))
+	}
+	quoted := map[worker.Pos]bool{} // one line may carry two signs of the same
+	for _, fl := range first {
+		if len(p.For) == 3 {
+			break
+		}
+		if quoted[fl.At.Pos] {
+			continue
+		}
+		quoted[fl.At.Pos] = true
+		who := ""
+		if fl.Rank != resolve.NoRank {
+			who = fl.Proc.Describe() + ": "
+		} else if fl.Node != "" {
+			who = fl.Node + ": "
+		}
+		p.For = append(p.For, finding(who+short(fl.Text), FailureEvidence(fl)))
+	}
+	if n := len(all); n > len(ranks) && len(p.Ranks) > 0 {
+		var ev []incident.Evidence
+		for _, fl := range fls {
+			if fl.Rank != resolve.NoRank && !ranks[fl.Rank] {
+				ev = append(ev, FailureEvidence(fl))
+				break
+			}
+		}
+		p.For = append(p.For, finding(plural(n-len(ranks), "rank shows", "ranks show")+" the same later", ev...))
+	}
+	return p
+}
+
+// moment is when a failure happened as far as its own lines tell, else when its process ended.
+func moment(fl *resolve.Failure) resolve.Moment {
+	if fl.T.Valid {
+		return fl.T
+	}
+	if fl.Proc != nil && fl.Proc.Exit != nil && fl.Proc.Exit.T.Valid {
+		m := fl.Proc.Exit.T
+		m.T -= 2
+		m.Unc += 5 // the agent notices a death within its polling interval, after the process's own teardown
+		return m
+	}
+	return resolve.Moment{}
+}
+
+// independent leaves out failures of ranks that were waiting in a collective before: those came back from the wait.
+func independent(s *Scene, fls []*resolve.Failure) []*resolve.Failure {
+	var out []*resolve.Failure
+	for _, fl := range fls {
+		if !AfterHang(s, fl) {
+			out = append(out, fl)
+		}
+	}
+	if len(out) == 0 {
+		return fls
+	}
+	return out
+}
+
+// AfterHang says that a failure is proven, or has to be read, as what followed a collective's timeout.
+func AfterHang(s *Scene, fl *resolve.Failure) bool {
+	g := s.Graph
+	if g.Shape == waitfor.NoHang {
+		return false
+	}
+	if fl.T.Valid {
+		if g.Report.Before(fl.T) {
+			return true
+		}
+		if fl.T.Before(g.Report) {
+			return false
+		}
+	}
+	if fl.NotBefore.Valid && !fl.T.Valid && g.Report.Before(fl.NotBefore) {
+		return true
+	}
+	if fl.Rank != resolve.NoRank {
+		// The rank itself reported that it was waiting: whatever it printed below that is its teardown.
+		for _, p := range fl.Proc.Pending {
+			if p.At.File == fl.At.File && p.At.Off < fl.At.Off {
+				return true
+			}
+		}
+		if g.Waits(fl.Rank) && !fl.T.Valid {
+			return true
+		}
+		return false
+	}
+	for _, gr := range s.Facts.Groups {
+		for _, p := range gr.Pending {
+			if p.At.File == fl.At.File && p.At.Off < fl.At.Off {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// earliest are the failures that no other is proven to precede. Within one process the order of its lines is the order.
+func earliest(fls []*resolve.Failure) []*resolve.Failure {
+	var out []*resolve.Failure
+	for _, a := range fls {
+		beaten := false
+		for _, b := range fls {
+			if a == b {
+				continue
+			}
+			ta, tb := moment(a), moment(b)
+			if tb.Before(ta) {
+				beaten = true
+				break
+			}
+			if a.Rank == b.Rank && a.Rank != resolve.NoRank && a.At.File == b.At.File && b.At.Off < a.At.Off {
+				beaten = true
+				break
+			}
+		}
+		if !beaten {
+			out = append(out, a)
+		}
+	}
+	if len(out) == 0 {
+		return fls[:1]
+	}
+	return out
+}
+
+// short is the first line of a text, cut after a whole word where it is long.
+func short(s string) string {
+	const limit = 160
+	for i, r := range s {
+		if r == '\n' {
+			return s[:i]
+		}
+		if i >= limit {
+			if space := strings.LastIndexByte(s[:i], ' '); space > limit/2 {
+				i = space
+			}
+			return strings.TrimRight(s[:i], " .,;:") + "…"
+		}
+	}
+	return s
+}
+
+func keysOf(m map[string]bool) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	sort.Strings(out)
+	return out
+}
+
+func sortedInts(m map[int]bool) []int {
+	out := make([]int, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	sort.Ints(out)
+	return out
+}
+
+var needDmesgNode = incident.Need{What: "the kernel log of {node}", Why: "shows whether the hardware said something at that moment",
+	Command: "dmesg -T | grep -Ei 'xid|nvrm|mce|edac|mlx5'   # on {node}", Obtainable: "perishing"}

@@ -1,0 +1,83 @@
+// Package mechanism holds the ways to fail that the engine can recognise: each is data plus small predicates over the
+// facts of a run. A mechanism proposes itself with what speaks for and against it; which proposal wins is decided
+// elsewhere, by an arbiter that knows none of them by name.
+package mechanism
+
+import (
+	"faultline/analysis/resolve"
+	"faultline/analysis/waitfor"
+	"faultline/incident"
+)
+
+// Class says what kind of thing a proposal is about. It is all that the arbiter knows of causality between kinds.
+type Class int
+
+const (
+	Environment Class = iota // befalls nodes or the whole job from outside, with its own evidence
+	Local                    // one process or node failed by itself
+	Collective               // the picture that counters form
+	Ending                   // the scheduler ended the job
+	Symptom                  // somebody else failed first
+	Nothing                  // nothing failed
+)
+
+// Scene is what a mechanism may look at.
+type Scene struct {
+	Facts *resolve.Facts
+	Graph *waitfor.Graph
+}
+
+// Mechanism is one way to fail.
+type Mechanism struct {
+	Slug  string
+	Class Class
+	// Propose returns a proposal if the facts hold what the mechanism requires, else nil.
+	Propose func(s *Scene) *Proposal
+	// Explains lists mechanisms that are this one's consequence whatever order the lines are in, because their cause is
+	// reported late or by somebody else.
+	Explains []string
+	// Needs are what would decide, or prove why.
+	Needs []incident.Need
+}
+
+// Proposal is a mechanism proposed for this run.
+type Proposal struct {
+	Mechanism string
+	Class     Class
+	// Rivals are mechanisms that the same evidence supports as well: they stand or fall together.
+	Rivals []string
+	// Ranks and Nodes are proven roots; empty where nothing proves one. Frontier are ranks among which the root must be.
+	Ranks     []int
+	Nodes     []string
+	Frontier  []int
+	Component string
+	Scope     string // rank, node, group, all, unknown
+	// Failures are the lines it rests on (Local, Ending), Groups the groups (Collective).
+	Failures []*resolve.Failure
+	Groups   []*resolve.Group
+	// At is when it happened as far as known; From a position to order by where no time is known.
+	At     resolve.Moment
+	At0    incident.Evidence
+	Direct bool
+	// Bare is true for an ending that states no reason: then whatever failed before it, even a mere symptom, is why.
+	Bare    bool
+	Base    float64 // how often such a proposal, unrivalled, is right
+	Summary string  // what broke and where, one sentence
+	Why     string  // how it is known, one sentence
+	// For is what speaks for it, the cause itself first; Led is what it led to, which speaks for it as well.
+	For      []incident.Finding
+	Led      []incident.Finding
+	Against  []incident.Finding
+	Suspects []incident.Suspect
+	Needs    []incident.Need
+	Explains []string
+}
+
+// All lists every mechanism, in the order in which ties are broken.
+func All() []Mechanism {
+	var all []Mechanism
+	for _, family := range [][]Mechanism{hangs(), hardware(), memory(), software(), startup(), data(), endings(), symptoms(), nothing()} {
+		all = append(all, family...)
+	}
+	return all
+}

@@ -1,0 +1,192 @@
+package mechanism
+
+import (
+	"fmt"
+
+	"faultline/analysis/resolve"
+	"faultline/analysis/waitfor"
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// memory: out of GPU memory, out of host memory, and processes killed without a reason on record.
+func memory() []Mechanism {
+	return []Mechanism{
+		local("host-oom", "dataloader-worker-killed", "native-crash", "exception", "external-signal"),
+		{Slug: "gpu-oom", Class: Local, Propose: gpuOOM, Explains: []string{"exception", "native-crash", "cuda-error"}},
+		{Slug: "external-signal", Class: Local, Propose: killed, Needs: []incident.Need{
+			{What: "the kernel log of {node}", Why: "a process that the kernel killed for memory leaves a line there", Command: "dmesg -T | grep -i -A5 'killed process'   # on {node}", Obtainable: "perishing"},
+			{What: "who sent the signal", Why: "a monitor, a launcher or a person may have", Command: "sacct -j {job} -o JobID,State,ExitCode,Reason", Obtainable: "now"}}},
+	}
+}
+
+// killed: a process ended by SIGKILL, or asked to end by SIGTERM from outside, with no reason on record. SIGKILL alone
+// cannot tell the kernel's out-of-memory killer from anybody else.
+func killed(s *Scene) *Proposal {
+	f := s.Facts
+	bare := false // the step was ended, for no stated reason
+	for _, e := range f.Ends {
+		switch e.Slurm.Kind {
+		case "node-failure":
+			return nil
+		case "cancelled":
+			if e.Slurm.Reason != "" {
+				return nil // the scheduler's reason explains every signal
+			}
+			bare = true
+		case "terminating":
+			bare = true // srun ends a step after one of its tasks failed: the signals are its own
+		}
+	}
+	var kill, term []*resolve.Failure
+	for _, r := range f.Ranks {
+		if r.Exit == nil {
+			continue
+		}
+		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: r.Exit.At, T: r.Exit.T, Role: knowledge.CauseRole, Count: 1}
+		switch {
+		case reaped(f, r):
+		case r.Exit.Code == -9 || r.Exit.Code == 137:
+			fl.Text = "the process was killed by SIGKILL"
+			kill = append(kill, fl)
+		}
+	}
+	if len(kill) == 0 && !bare && !caused(f) {
+		// A launcher that says only which of its own processes was killed.
+		for i := range f.Obs.ChildExits {
+			if c := &f.Obs.ChildExits[i]; c.ExitCode == -9 || c.ExitCode == 137 {
+				kill = append(kill, &resolve.Failure{Rank: resolve.NoRank, Kind: "exit", At: c.At, T: f.At(c.At), Role: knowledge.CauseRole,
+					Count: 1, Text: "a process was killed by SIGKILL"})
+				break
+			}
+		}
+	}
+	if bare && len(kill) > 1 {
+		kill = nil // SLURM sends SIGKILL to all that outlive its SIGTERM
+	}
+	if len(kill) == 0 {
+		kill = bareTasks(s, "srun: Killed")
+	}
+	for _, fl := range f.Failures {
+		if bare {
+			break
+		}
+		if fl.Mechanism == "external-signal" {
+			term = append(term, fl)
+		}
+	}
+	switch {
+	case len(kill) > 0:
+		p := propose(s, "external-signal", Local, kill)
+		p.Rivals = []string{"host-oom"}
+		p.Base = 0.92
+		p.Direct = false
+		p.Why = "the exit status says SIGKILL; nothing in these logs says who sent it"
+		return p
+	case len(term) > 0:
+		p := propose(s, "external-signal", Symptom, term)
+		p.Class = Symptom
+		p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
+		p.Base = 0.9
+		p.Direct = false
+		p.Summary = "the job was asked to end by a signal from outside"
+		p.Why = fmt.Sprintf("%s SIGTERM, and nothing failed before", plural(len(term), "line reports", "lines report"))
+		if f.Coverage.Partial || !f.Job.Training {
+			// What failed before may stand in what is not there.
+			p.Rivals, p.Base = []string{"unknown"}, 0.85
+		}
+		return p
+	}
+	return nil
+}
+
+// reaped says that a launcher killed this process after another one had failed: torchrun sends SIGTERM to the others and,
+// 30 s later, SIGKILL; its block names the first failure it observed.
+func reaped(f *resolve.Facts, r *resolve.Rank) bool {
+	if r.Exit == nil || r.Exit.Root {
+		return false
+	}
+	for _, o := range f.Ranks {
+		if o == r || o.Exit == nil || !o.Exit.Root || o.Exit.At.File != r.Exit.At.File {
+			continue
+		}
+		if o.Exit.T.Valid && r.Exit.T.Valid && o.Exit.T.T <= r.Exit.T.T {
+			return true
+		}
+	}
+	return false
+}
+
+// caused says that some line names a cause.
+func caused(f *resolve.Facts) bool {
+	for _, fl := range f.Failures {
+		if fl.Role == knowledge.CauseRole && fl.Mechanism != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// driverOOM is the signature of the driver's own refusal, outside PyTorch's allocator.
+const driverOOM = "gpu-oom-driver"
+
+// gpuOOM: a GPU ran out of memory. Before the first step, the driver's bare refusal says as much of a GPU that is broken
+// or still occupied by somebody else: then it is left to cuda-error, with this as its rival.
+func gpuOOM(s *Scene) *Proposal {
+	if refusedAtStart(s) {
+		return nil
+	}
+	return fromFailures(s, "gpu-oom")
+}
+
+func refusedAtStart(s *Scene) bool {
+	if s.Facts.Job.Training {
+		return false
+	}
+	found := false
+	for _, fl := range s.Facts.Failures {
+		if fl.Mechanism != "gpu-oom" || fl.Role != knowledge.CauseRole {
+			continue
+		}
+		if fl.Sign != driverOOM {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// cudaError: the CUDA runtime's errors, and the driver's refusal of memory before the first step.
+func cudaError(s *Scene) *Proposal {
+	if p := fromFailures(s, "cuda-error"); p != nil {
+		return p
+	}
+	if !refusedAtStart(s) {
+		return cudaSymptom(s)
+	}
+	p := fromFailures(s, "gpu-oom")
+	p.Mechanism, p.Rivals = "cuda-error", []string{"gpu-oom"}
+	p.Direct, p.Base = false, 0.85
+	p.Why = "the driver refused memory before the job had allocated its model: the GPU is occupied, or not healthy"
+	return p
+}
+
+// cudaSymptom: NCCL or another library reports that a CUDA call of this process failed, and nothing says which error.
+func cudaSymptom(s *Scene) *Proposal {
+	if caused(s.Facts) || s.Graph.Shape != waitfor.NoHang {
+		return nil
+	}
+	var fls []*resolve.Failure
+	for _, fl := range s.Facts.Failures {
+		if fl.Mechanism == "cuda-error" && fl.Role == knowledge.SymptomRole {
+			fls = append(fls, fl)
+		}
+	}
+	if len(fls) == 0 {
+		return nil
+	}
+	p := propose(s, "cuda-error", Local, fls)
+	p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.85
+	p.Why = "a library reports that a CUDA call failed; which error it was is not in these logs"
+	return p
+}

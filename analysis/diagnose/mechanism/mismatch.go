@@ -1,0 +1,182 @@
+package mechanism
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"faultline/analysis/resolve"
+	"faultline/analysis/waitfor"
+	"faultline/analysis/worker"
+	"faultline/incident"
+)
+
+// otherBackend says whether idle ranks are shown to be in a collective of another back end. One is enough: they are idle
+// together, and a traceback may have lost its last line.
+func otherBackend(s *Scene, ranks []int) (bool, []incident.Evidence) {
+	var ev []incident.Evidence
+	for _, id := range ranks {
+		r := s.Facts.Rank(id)
+		if r == nil {
+			continue
+		}
+		for _, fl := range r.Failures {
+			if fl.Exc != nil && inGloo(fl.Exc) {
+				ev = append(ev, QuoteAt(fl.At, nil))
+				break
+			}
+		}
+	}
+	return len(ev) > 0, ev
+}
+
+func inGloo(x *worker.Exception) bool {
+	return strings.Contains(x.Message, "gloo/transport") || strings.Contains(x.Message, "[gloo") || strings.Contains(x.Type, "gloo")
+}
+
+func collectiveMismatch(s *Scene) *Proposal {
+	g, f := s.Graph, s.Facts
+	if len(f.Mismatches) > 0 {
+		return fingerprints(s)
+	}
+	if p := fromFailures(s, "collective-mismatch"); p != nil {
+		// The receiver that found the sizes to differ is not the one who sent the wrong ones.
+		p.Ranks, p.Nodes, p.Scope = nil, nil, "group"
+		return p
+	}
+	switch g.Shape {
+	case waitfor.Diverged:
+		p := collective(s, "collective-mismatch")
+		p.Ranks, p.Nodes = g.Root, nodesOf(f, g.Root)
+		p.Scope = scopeOf(f, g.Root)
+		if len(g.Root) == 0 {
+			p.Scope = "group"
+		}
+		p.Base = 0.93
+		p.Summary = fmt.Sprintf("ranks of %s issued collectives that do not match", groupList(g.Groups))
+		if len(g.Root) > 0 {
+			p.Summary = fmt.Sprintf("%s issued a collective that does not match the others'", where(f, g.Root))
+		}
+		p.Why = "members of one group are stuck at different operations, sizes or sequence numbers"
+		for _, gr := range g.Groups {
+			p.For = append(p.For, mismatchFinding(gr))
+		}
+		return p
+	case waitfor.AllWait:
+		p := collective(s, "collective-mismatch")
+		p.Rivals = []string{"collective-hang", "uneven-data"}
+		p.Base = 0.85
+		p.Scope = "all"
+		p.Summary = "every rank timed out in a collective; whether in the same one nothing says"
+		p.Why = "all ranks waited; Gloo's time-outs name neither operation nor number"
+		p.For = append(p.For, glooFinding(s))
+		return p
+	case waitfor.Cycle:
+		p := collective(s, "collective-mismatch")
+		// That a member has not entered is read off its silence in that group: a lost line would look the same.
+		p.Rivals = []string{"collective-hang", "gpu-hang"}
+		p.Base = 0.8
+		p.Summary = "process groups wait for each other in a circle: their collectives are issued in different orders"
+		p.Why = "no rank is free: each group is held by members that wait in another"
+		for i, gr := range g.Groups {
+			if i == 4 {
+				break
+			}
+			p.For = append(p.For, waitersFinding(s, gr, nil))
+		}
+		return p
+	case waitfor.Straggle, waitfor.Pair, waitfor.Unseen:
+		away := g.Root
+		if g.Shape != waitfor.Straggle {
+			away = g.Free
+		}
+		other, ev := otherBackend(s, away)
+		if !other || g.Shape == waitfor.Unseen && !g.Outside {
+			return nil
+		}
+		p := collective(s, "collective-mismatch")
+		p.Scope = "group"
+		if n := len(away) + len(g.Unseen); g.Shape == waitfor.Straggle && 2*n < n+len(g.Waiters)+g.Anonymous {
+			// The smaller side, however the unseen stand.
+			p.Ranks, p.Nodes, p.Scope = away, nodesOf(f, away), scopeOf(f, away)
+		}
+		p.Base = 0.93
+		p.Summary = fmt.Sprintf("%s went into a Gloo collective while others went into an NCCL one", where(f, away))
+		p.Why = "one side has nothing in flight in NCCL and its traceback stands in Gloo"
+		p.For = append(p.For, finding(fmt.Sprintf("%s failed inside Gloo", rankWords(away)), ev...))
+		for _, gr := range g.Groups {
+			p.Led = append(p.Led, waitersFinding(s, gr, nil))
+		}
+		return p
+	}
+	return nil
+}
+
+// mismatchFinding quotes one rank of each side.
+func mismatchFinding(g *resolve.Group) incident.Finding {
+	type side struct {
+		seq int64
+		op  string
+		in  int64
+	}
+	seen := map[side]bool{}
+	var words []string
+	var ev []incident.Evidence
+	for _, p := range g.Pending {
+		k := side{p.Work.Seq, p.Work.Op, p.Work.NumelIn}
+		if seen[k] || len(seen) == 4 {
+			continue
+		}
+		seen[k] = true
+		name := p.Rank.Describe()
+		words = append(words, fmt.Sprintf("%s in %s #%d (%d elements)", name, p.Work.Op, p.Work.Seq, p.Work.NumelIn))
+		ev = append(ev, PendingEvidence(p)...)
+	}
+	return finding(strings.Join(words, "; "), ev...)
+}
+
+// fingerprints reads TORCH_DISTRIBUTED_DEBUG=DETAIL's comparison. Its ranks are ranks inside the group: the smaller side
+// is named only in a group of the whole world.
+func fingerprints(s *Scene) *Proposal {
+	f := s.Facts
+	type side struct {
+		op  string
+		seq int64
+	}
+	ranks := map[int]side{}
+	most := 0
+	for _, m := range f.Mismatches {
+		ranks[m.RankA] = side{m.OpA, m.SeqA}
+		ranks[m.RankB] = side{m.OpB, m.SeqB}
+		most = max(most, m.RankA, m.RankB)
+	}
+	bySide := map[side][]int{}
+	for r, x := range ranks {
+		bySide[x] = append(bySide[x], r)
+	}
+	var odd []int
+	// Ranks inside a group are global ranks where they reach beyond any group that divides the world.
+	if w := f.Job.WorldSize; w > 2 && most < w && most >= w/2 && len(bySide) == 2 {
+		unseen := w - len(ranks)
+		for _, rs := range bySide {
+			if 2*(len(rs)+unseen) < w {
+				odd = rs
+				sort.Ints(odd)
+			}
+		}
+	}
+	p := &Proposal{Mechanism: "collective-mismatch", Class: Collective, Ranks: odd, Nodes: nodesOf(f, odd), Scope: "group", Direct: true, Base: 0.95,
+		At: f.At(f.Mismatches[0].At), Summary: "ranks called different collectives", Why: "PyTorch compared the calls and printed both"}
+	if len(odd) > 0 {
+		p.Summary = fmt.Sprintf("%s called another collective than the others", where(f, odd))
+		p.Scope = "rank"
+	}
+	for i, m := range f.Mismatches {
+		if i == 3 {
+			break
+		}
+		p.For = append(p.For, finding(fmt.Sprintf("rank %d ran %s while rank %d ran %s (ranks inside the group)", m.RankA, m.OpA, m.RankB, m.OpB),
+			QuoteAt(m.At, &incident.Predicate{Literals: []string{"Detected mismatch between collectives on ranks"}})))
+	}
+	return p
+}

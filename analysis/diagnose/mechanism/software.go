@@ -1,0 +1,274 @@
+package mechanism
+
+import (
+	"fmt"
+	"strings"
+
+	"faultline/analysis/resolve"
+	"faultline/analysis/waitfor"
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// software: what the job's own code, libraries and limits do.
+func software() []Mechanism {
+	return []Mechanism{
+		local("resource-limit", "link-error", "init-unreachable", "exception", "dataloader-worker-killed", "native-crash"),
+		{Slug: "native-crash", Class: Local, Propose: nativeCrash, Explains: []string{"external-signal"}},
+		{Slug: "exception", Class: Local, Propose: exception},
+		local("non-finite-loss", "exception"),
+	}
+}
+
+// exception: the first Python traceback that is no consequence; else an exit status of 1 that nothing explains.
+func exception(s *Scene) *Proposal {
+	if p := fromFailures(s, "exception"); p != nil {
+		if configured(s, p) {
+			return nil
+		}
+		return p
+	}
+	f := s.Facts
+	for _, fl := range f.Failures {
+		if fl.Role == knowledge.CauseRole && fl.Mechanism != "" {
+			return nil // something that says more
+		}
+	}
+	for _, r := range f.Ranks {
+		if r.Exit != nil && (r.Exit.Code == -9 || r.Exit.Code == 137) && !reaped(f, r) {
+			return nil
+		}
+	}
+	victims := victimFiles(f)
+	var exits []*resolve.Failure
+	for _, r := range f.Ranks {
+		if r.Exit == nil || (r.Exit.Code != 1 && r.Exit.Code != 2) || s.Graph.Waits(r.ID) || symptomatic(r) || victims[r.Exit.At.File] {
+			continue
+		}
+		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: r.Exit.At, T: r.Exit.T,
+			Role: knowledge.CauseRole, Count: 1, Text: fmt.Sprintf("the process exited with code %d", r.Exit.Code)}
+		// Where collectives timed out, a bare exit code is the aftermath unless it is proven to come first.
+		if s.Graph.Shape == waitfor.NoHang || moment(fl).Before(s.Graph.Report) {
+			exits = append(exits, fl)
+		}
+	}
+	if len(exits) == 0 {
+		for _, fl := range f.Failures {
+			// A task that is a launcher exits with 1 whatever ended its workers.
+			if fl.Kind == "task" && fl.Rank != resolve.NoRank && fl.Role == knowledge.SymptomRole && fl.Mechanism == "" && fl.Proc.Exit != nil &&
+				fl.Proc.Exit.Code == 1 && s.Graph.Shape == waitfor.NoHang && !signalled(f) && !symptomatic(fl.Proc) {
+				exits = append(exits, fl)
+			}
+		}
+	}
+	if len(exits) == 0 {
+		exits = bareTasks(s, "srun: Exited with exit code 1")
+	}
+	if len(exits) == 0 {
+		return nil
+	}
+	p := propose(s, "exception", Local, exits)
+	p.Rivals = []string{"unknown"}
+	p.Needs = []incident.Need{{What: "the traceback of the process", Why: "the exit status alone does not say what was raised",
+		Command: "torchrun --log-dir logs --redirects 3 …", Obtainable: "next-time"}}
+	if len(p.Ranks) > 1 {
+		p.Frontier, p.Ranks, p.Nodes = p.Ranks, nil, nil // exit codes alone do not choose among several
+	}
+	p.Direct = false
+	p.Base = 0.9
+	p.Why = "the exit status says that the program ended itself with an error; no traceback says with which"
+	return p
+}
+
+// bareTasks are tasks that srun saw end in this way before it ended the step, where nothing else is known of the job: not
+// even whether a task is a rank or a launcher. They say how a process ended, and on which node, not why.
+func bareTasks(s *Scene, text string) []*resolve.Failure {
+	f := s.Facts
+	if f.Job.WorldSize > 0 || s.Graph.Shape != waitfor.NoHang || signalled(f) || victims(f) {
+		return nil
+	}
+	var out []*resolve.Failure
+	for _, fl := range f.Failures {
+		if fl.Role == knowledge.CauseRole && fl.Mechanism != "" {
+			return nil
+		}
+		if fl.Kind == "task" && fl.Role == knowledge.SymptomRole && strings.TrimSuffix(fl.Text, " (core dumped)") == text {
+			bare := *fl
+			bare.Node = "" // the first task to end need not be the first that failed
+			out = append(out, &bare)
+		}
+	}
+	return out
+}
+
+// signalled says that launchers report a signal from outside.
+func signalled(f *resolve.Facts) bool {
+	for _, fl := range f.Failures {
+		if fl.Mechanism == "external-signal" {
+			return true
+		}
+	}
+	return false
+}
+
+// victimFiles are files in which as many processes report a lost peer, without saying which they are, as ended with an
+// error: there is no error left that could be somebody's own.
+func victimFiles(f *resolve.Facts) map[string]bool {
+	lost, ended := map[string]int{}, map[string]int{}
+	for _, x := range f.Failures {
+		if x.Kind == "exception" && x.Rank == resolve.NoRank && x.Role == knowledge.SymptomRole {
+			lost[x.At.File] += x.Count
+		}
+	}
+	for _, r := range f.Ranks {
+		if r.Exit != nil && r.Exit.Code == 1 {
+			ended[r.Exit.At.File]++
+		}
+	}
+	out := map[string]bool{}
+	for file, n := range lost {
+		out[file] = n >= ended[file]
+	}
+	return out
+}
+
+// settings are exceptions that say a key or a path is not there.
+var settings = map[string]bool{"KeyError": true, "FileNotFoundError": true, "NotADirectoryError": true, "ConfigKeyError": true,
+	"ConfigAttributeError": true, "MissingMandatoryValue": true, "ScannerError": true}
+
+// configured says that exceptions before the first step, on all ranks alike, tell of a key or path that is missing: the
+// configuration's fault, not the code's.
+func configured(s *Scene, p *Proposal) bool {
+	if s.Facts.Job.Training || p.Scope != "all" && len(p.Ranks) > 0 {
+		return false
+	}
+	for _, fl := range p.Failures {
+		if fl.Exc == nil {
+			return false
+		}
+		class := fl.Exc.Type
+		if i := strings.LastIndexByte(class, '.'); i >= 0 {
+			class = class[i+1:]
+		}
+		if !settings[class] {
+			return false
+		}
+	}
+	return len(p.Failures) > 0
+}
+
+// configError: what the signatures say, and missing keys or paths on all ranks before the first step.
+func configError(s *Scene) *Proposal {
+	if p := fromFailures(s, "config-error"); p != nil {
+		return jobWide(p)
+	}
+	p := fromFailures(s, "exception")
+	if p == nil || !configured(s, p) {
+		return nil
+	}
+	p.Mechanism, p.Base = "config-error", 0.93
+	p.Why = "a key or path that the configuration names is not there, on all ranks, before the first step"
+	if p.Scope != "all" {
+		// Whether the others met it as well is not stated.
+		p.Rivals, p.Base, p.Direct = []string{"exception"}, 0.88, false
+		p.Why = "a key or path is not there, before the first step: the configuration names it, or the code looks in the wrong place"
+	}
+	p.Ranks, p.Nodes = nil, nil
+	return p
+}
+
+// symptomatic says that a rank's own lines show it failing because of others.
+func symptomatic(r *resolve.Rank) bool {
+	for _, fl := range r.Failures {
+		if fl.Kind != "exit" && fl.Kind != "task" && fl.Role == knowledge.SymptomRole {
+			return true
+		}
+	}
+	return false
+}
+
+// nativeCrash: signals that only a crash sends, and an abort that nothing before it explains.
+func nativeCrash(s *Scene) *Proposal {
+	if p := fromFailures(s, "native-crash"); p != nil {
+		return p
+	}
+	f := s.Facts
+	if s.Graph.Shape != waitfor.NoHang {
+		return nil // watchdogs end their processes so
+	}
+	for _, fl := range f.Failures {
+		if fl.Role == knowledge.CauseRole && fl.Mechanism != "" {
+			return nil
+		}
+	}
+	var aborts []*resolve.Failure
+	for _, r := range f.Ranks {
+		if r.Exit != nil && (r.Exit.Code == -9 || r.Exit.Code == 137) {
+			return nil // somebody was killed: an abort elsewhere follows from that
+		}
+		if r.Exit == nil || (r.Exit.Code != -6 && r.Exit.Code != 134) || s.Graph.Waits(r.ID) || spoke(r) {
+			continue
+		}
+		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: r.Exit.At, T: r.Exit.T, Role: knowledge.CauseRole,
+			Count: 1, Text: "the process aborted (SIGABRT)"}
+		if !AfterHang(s, fl) {
+			aborts = append(aborts, fl)
+		}
+	}
+	if len(aborts) == 0 {
+		if bare := bareTasks(s, "srun: Aborted"); len(bare) > 0 {
+			p := propose(s, "native-crash", Local, bare)
+			p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.85
+			p.Why = "srun saw a task abort; no line of the task says why"
+			return p
+		}
+	}
+	if len(aborts) != 1 {
+		return nil // PyTorch's own way to end many processes
+	}
+	if f.Coverage.Partial && victims(f) && !firstToEnd(f, aborts[0].Proc) {
+		return nil // others lost a peer, which may be in what is not here, and this abort may be how one of them ended
+	}
+	p := propose(s, "native-crash", Local, aborts)
+	p.Direct, p.Base = false, 0.9
+	p.Why = "the exit status says SIGABRT, and nothing before it says why"
+	if r := aborts[0].Proc; r.Lines == 0 || f.Coverage.CutRanks[r.ID] || f.Coverage.Partial {
+		p.Rivals, p.Base = []string{"unknown"}, 0.88 // PyTorch may have ended it, in lines that are not here
+	}
+	return p
+}
+
+// firstToEnd says that srun names this rank's end before any other task's: in the step's file, in the order of events.
+func firstToEnd(f *resolve.Facts, r *resolve.Rank) bool {
+	found := false
+	for _, t := range f.Obs.TaskExits {
+		if t.File != r.Exit.At.File {
+			continue
+		}
+		if t.Off < r.Exit.At.Off {
+			return false
+		}
+		found = found || t.Off == r.Exit.At.Off
+	}
+	return found
+}
+
+// victims says that some process reports a lost peer.
+func victims(f *resolve.Facts) bool {
+	for _, fl := range f.Failures {
+		if fl.Role == knowledge.SymptomRole && fl.Mechanism == "peer-lost" {
+			return true
+		}
+	}
+	return false
+}
+
+// spoke says that a rank's own lines tell of a failure, whatever its role.
+func spoke(r *resolve.Rank) bool {
+	for _, fl := range r.Failures {
+		if fl.Kind != "exit" && fl.Kind != "task" {
+			return true
+		}
+	}
+	return false
+}

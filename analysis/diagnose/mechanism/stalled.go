@@ -1,0 +1,205 @@
+package mechanism
+
+import (
+	"fmt"
+
+	"faultline/analysis/resolve"
+	"faultline/analysis/waitfor"
+	"faultline/incident"
+)
+
+func rankStalled(s *Scene) *Proposal {
+	g, f := s.Graph, s.Facts
+	if p := namedByPyTorch(s); p != nil {
+		return p
+	}
+	switch g.Shape {
+	case waitfor.Straggle:
+		if other, _ := otherBackend(s, g.Root); other {
+			return nil
+		}
+		p := collective(s, "rank-stalled")
+		p.Ranks, p.Scope = g.Root, scopeOf(f, g.Root)
+		p.Nodes = nodesOf(f, g.Root)
+		p.Base = 0.95
+		if !g.Idle {
+			p.Base = 0.9
+		}
+		held := len(g.Waiters) + g.Anonymous
+		p.Summary = fmt.Sprintf("%s held %s", where(f, g.Root), plural(held, "rank", "ranks"))
+		verb := "has"
+		if len(g.Root) > 1 {
+			verb = "have"
+		}
+		p.Why = fmt.Sprintf("%s waited in a collective that %s %s not entered", plural(held, "rank", "ranks"), rankWords(g.Root), verb)
+		skip := map[int]bool{}
+		for i, id := range g.Root {
+			skip[id] = true
+			if i < 4 {
+				p.For = append(p.For, stragglerFinding(s, id))
+			}
+		}
+		for i, gr := range g.Groups {
+			if i == 3 {
+				break
+			}
+			p.Led = append(p.Led, waitersFinding(s, gr, skip))
+		}
+		if g.Gloo {
+			p.Led = append(p.Led, glooFinding(s))
+		}
+		if len(g.Intermediates) > 0 {
+			p.Led = append(p.Led, finding(fmt.Sprintf("%s held others too, but only while waiting themselves", rankWords(g.Intermediates)), pendingOf(s, g.Intermediates[0])...))
+		}
+		p.Suspects = []incident.Suspect{{Mechanism: "dataloader-stall", Why: "most ranks that stall outside NCCL are loading data; nothing in these logs proves it"},
+			{Mechanism: "checkpoint-io", Why: "the next usual reason; nothing in these logs proves it"}}
+		return p
+	case waitfor.Unseen:
+		if rasAgrees(f) {
+			return nil // everybody launched the same operations: nobody stayed away
+		}
+		if other, _ := otherBackend(s, g.Free); other && g.Outside {
+			return nil // who stayed away is in another back end
+		}
+		p := collective(s, "rank-stalled")
+		p.Rivals = []string{"collective-hang", "gpu-hang"}
+		switch {
+		case g.Gloo:
+			p.Rivals = p.Rivals[:1] // Gloo works on the CPU
+		case len(g.Waiters)+g.Anonymous == 1 && g.Outside:
+			p.Rivals = []string{"lone-waiter", "collective-mismatch"}
+		case len(g.Waiters)+g.Anonymous == 1:
+			p.Rivals = append(p.Rivals, "lone-waiter", "collective-mismatch")
+		}
+		if g.Lost {
+			p.Rivals = append(p.Rivals, "unknown") // the lost rank may have failed in any way
+		}
+		p.Base = 0.9
+		p.Summary = fmt.Sprintf("a collective hung in %s; who held it is not proven", groupList(g.Groups))
+		p.Why = unseenWhy(s)
+		for i, gr := range g.Groups {
+			if i == 3 {
+				break
+			}
+			p.For = append(p.For, waitersFinding(s, gr, nil))
+		}
+		if g.Gloo {
+			p.For = append(p.For, glooFinding(s))
+		}
+		if f.Job.WorldSize == 0 {
+			p.Needs = append(p.Needs, needWorld)
+		}
+		if len(g.Frontier) > 0 {
+			p.Needs = append(p.Needs, needFiles)
+		}
+		return p
+	case waitfor.Told:
+		if !g.Partial && !g.Busy {
+			return nil // everybody else is seen, and idle
+		}
+		p := collective(s, "rank-stalled")
+		p.Rivals = []string{"collective-hang", "gpu-hang"}
+		if !g.Busy {
+			p.Rivals = append(p.Rivals, "lone-waiter", "collective-mismatch")
+		}
+		p.Base = 0.8
+		p.Summary = "some rank timed out in a collective and told others; neither its own lines nor all ranks are here"
+		p.Why = fmt.Sprintf("the ranks that are seen were told by %s, which waited itself; who held it is not shown", rankWords(g.Waiters))
+		n := 0
+		for _, r := range f.Ranks {
+			if r.Dump == nil || r.FromLocal || n == 3 {
+				continue
+			}
+			n++
+			p.For = append(p.For, finding(fmt.Sprintf("%s was told of the timeout: last enqueued %d, last completed %d", r.Describe(), r.Dump.Enqueued, r.Dump.Completed), DumpEvidence(r.Dump, r.ID)))
+		}
+		if f.Job.WorldSize == 0 {
+			p.Needs = append(p.Needs, needWorld)
+		}
+		p.Needs = append(p.Needs, needFiles)
+		return p
+	case waitfor.Pair:
+		if other, _ := otherBackend(s, g.Free); other {
+			return nil
+		}
+		p := collective(s, "rank-stalled")
+		p.Rivals = []string{"lone-waiter"}
+		p.Base = 0.85
+		p.Summary = "one rank waited for another; counters cannot say which of the two is wrong"
+		p.Why = "one rank had entered a collective, one had not"
+		for _, gr := range g.Groups {
+			p.For = append(p.For, waitersFinding(s, gr, nil))
+		}
+		return p
+	case waitfor.Split:
+		p := collective(s, "rank-stalled")
+		p.Rivals = []string{"collective-mismatch"}
+		p.Base = 0.85
+		p.Summary = fmt.Sprintf("%s waited while %s had nothing in flight", plural(len(g.Waiters)+g.Anonymous, "rank", "ranks"), rankWords(g.Frontier))
+		p.Why = "as many ranks or more were outside the collective as inside: counters cannot say which side is wrong"
+		for _, gr := range g.Groups {
+			p.For = append(p.For, waitersFinding(s, gr, nil))
+		}
+		return p
+	}
+	return nil
+}
+
+// stragglerFinding says how a rank is known not to have come.
+func stragglerFinding(s *Scene, id int) incident.Finding {
+	f := s.Facts
+	r := f.Rank(id)
+	if r == nil {
+		return finding(fmt.Sprintf("rank %d did not report", id))
+	}
+	var ev []incident.Evidence
+	if r.Dump != nil {
+		ev = append(ev, DumpEvidence(r.Dump, id))
+		text := fmt.Sprintf("%s had nothing in flight: last enqueued %d, last completed %d, and was told of the timeout by another rank", r.Describe(), r.Dump.Enqueued, r.Dump.Completed)
+		if a, ok := AbsenceEvidence(f, r); ok {
+			ev = append(ev, a)
+		}
+		return finding(text, ev...)
+	}
+	if r.Notified != nil {
+		ev = append(ev, QuoteAt(*r.Notified, nil))
+	}
+	if a, ok := AbsenceEvidence(f, r); ok {
+		ev = append(ev, a)
+	}
+	if l, ok := LastLine(r); ok {
+		ev = append(ev, l)
+	}
+	if len(ev) == 0 && r.First.File != "" && r.First.Len > 0 {
+		ev = append(ev, QuoteAt(r.First, nil)) // that it was there at all
+	}
+	if len(ev) == 0 && r.Exit != nil {
+		ev = append(ev, QuoteAt(r.Exit.At, nil))
+	}
+	return finding(fmt.Sprintf("%s reported no timeout although everyone it worked with did", r.Describe()), ev...)
+}
+
+// rasAgrees says that NCCL's own RAS subsystem found all ranks at the same operation counts.
+func rasAgrees(f *resolve.Facts) bool {
+	ok := false
+	for _, x := range f.Obs.Facts {
+		if x.Key == "ras_errors" {
+			if x.Value != "OK" {
+				return false
+			}
+			ok = true
+		}
+	}
+	return ok
+}
+
+func unseenWhy(s *Scene) string {
+	g, f := s.Graph, s.Facts
+	switch {
+	case f.Job.WorldSize == 0:
+		return "everyone seen waited; how many ranks there are nobody states"
+	case len(g.Frontier) > 0:
+		return fmt.Sprintf("everyone whose state is known waited; the state of %s is not known", rankWords(g.Frontier))
+	}
+	return "everyone seen waited; who belongs to the stuck groups is not stated"
+}

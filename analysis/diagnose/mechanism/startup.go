@@ -1,0 +1,135 @@
+package mechanism
+
+import (
+	"strings"
+
+	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// startup: what keeps a job from ever taking a step.
+func startup() []Mechanism {
+	return []Mechanism{
+		{Slug: "version-mismatch", Class: Local, Explains: []string{"exception", "init-unreachable", "native-crash", "config-error"},
+			Propose: func(s *Scene) *Proposal { return jobWide(fromFailures(s, "version-mismatch")) }},
+		{Slug: "config-error", Class: Local, Propose: configError, Explains: []string{"init-unreachable"}},
+		{Slug: "init-unreachable", Class: Local, Propose: initUnreachable, Needs: []incident.Need{
+			{What: "whether the master's host and port answer from {nodes}", Why: "tells a wrong name or firewall from a process that was not there", Command: "nc -vz $MASTER_ADDR $MASTER_PORT   # on {nodes}", Obtainable: "now"}}},
+		{Slug: "scheduler-error", Class: Local, Propose: schedulerError, Explains: []string{"init-unreachable", "exception", "config-error", "cancelled"}},
+	}
+}
+
+// jobWide takes back the node of a failure that no rank is known to have had: what the job was started with is no node's
+// own fault, though only one node's file may show it.
+func jobWide(p *Proposal) *Proposal {
+	if p != nil && len(p.Ranks) == 0 {
+		p.Nodes = nil
+		if p.Scope == "node" {
+			p.Scope = "all"
+		}
+	}
+	return p
+}
+
+// initUnreachable: connection failures before the first step. Later the same wording only says that a peer is gone.
+func initUnreachable(s *Scene) *Proposal {
+	f := s.Facts
+	if f.Job.Training {
+		return nil
+	}
+	var fls []*resolve.Failure
+	for _, fl := range f.Failures {
+		if fl.Mechanism == "init-unreachable" && fl.Role != knowledge.ConsequenceRole {
+			fls = append(fls, fl)
+		}
+	}
+	if len(fls) > 0 {
+		p := propose(s, "init-unreachable", Local, fls)
+		// Who could not reach is not who could not be reached.
+		p.Ranks, p.Nodes = nil, nil
+		p.Scope = "all"
+		return p
+	}
+	for i := range f.Barriers {
+		b := &f.Barriers[i]
+		if b.Kind == "store" {
+			return barrierShort(s, b)
+		}
+	}
+	return nil
+}
+
+func barrierShort(s *Scene, b *worker.Barrier) *Proposal {
+	f := s.Facts
+	p := &Proposal{Mechanism: "init-unreachable", Class: Local, Scope: "all", Direct: true, Base: 0.92, At: f.At(b.At),
+		Summary: "not all processes arrived when the process group was set up", Why: "the store counted those who came"}
+	p.For = append(p.For, finding("the store-based barrier gave up", QuoteAt(b.At, nil)))
+	var missing []int
+	for i := range f.Job.WorldSize {
+		if r := f.Rank(i); r == nil || r.Lines == 0 {
+			missing = append(missing, i)
+		}
+	}
+	if len(missing) > 0 && len(missing) < f.Job.WorldSize {
+		p.Frontier = missing
+	}
+	p.Failures = []*resolve.Failure{}
+	return p
+}
+
+// schedulerError: the step, its container or its directory could not be set up. A node is named by what its own slurmstepd
+// prints, or by srun where it could not be reached.
+func schedulerError(s *Scene) *Proposal {
+	var fls []*resolve.Failure
+	chdir := map[string]bool{} // files in which SLURM could not enter the job's directory
+	for _, fl := range s.Facts.Failures {
+		if fl.Sign == "slurm-chdir" {
+			chdir[fl.At.File] = true
+		}
+	}
+	for _, fl := range s.Facts.Failures {
+		if fl.Mechanism == "scheduler-error" && fl.Role == knowledge.CauseRole || fl.Sign == "slurm-execve" && chdir[fl.At.File] {
+			fls = append(fls, fl)
+		}
+	}
+	if len(fls) == 0 {
+		return nil
+	}
+	p := propose(s, "scheduler-error", Local, fls)
+	p.Ranks = nil
+	nodes := map[string]bool{}
+	for _, n := range p.Nodes {
+		nodes[n] = true
+	}
+	for _, fl := range p.Failures {
+		if fl.Node != "" {
+			nodes[fl.Node] = true
+		}
+	}
+	for _, e := range s.Facts.Ends {
+		// A credential that expired is the controller's or a clock's doing, wherever it is noticed first.
+		if e.Slurm.Kind == "launch-failed" && !strings.Contains(strings.ToLower(e.Slurm.Text), "credential") {
+			for _, h := range e.Slurm.Hosts {
+				nodes[strings.ToLower(strings.SplitN(h, ".", 2)[0])] = true
+			}
+		}
+	}
+	if len(nodes) == 0 {
+		// The lines name no host, but srun names those whose tasks ended: if it is only one, it is this one.
+		for _, fl := range s.Facts.Failures {
+			if fl.Kind == "task" && fl.Node != "" && fl.Role != knowledge.ConsequenceRole {
+				nodes[fl.Node] = true
+			}
+		}
+		if len(nodes) > 1 {
+			nodes = nil
+		}
+	}
+	p.Nodes, p.Scope = keysOf(nodes), "node"
+	if len(p.Nodes) != 1 {
+		p.Scope = "all"
+	}
+	return p
+}

@@ -1,0 +1,270 @@
+package diagnose
+
+import (
+	"fmt"
+	"sort"
+
+	"faultline/analysis/diagnose/mechanism"
+	"faultline/analysis/line"
+	"faultline/analysis/resolve"
+	"faultline/analysis/waitfor"
+	"faultline/incident"
+)
+
+// fullRows is up to how many members a group's rows carry their evidence each, and rowBudget how many rows of the whole
+// report do; above it only the roots' rows do. A report of 16,384 ranks has to open in a browser.
+const (
+	fullRows  = 64
+	rowBudget = 1024
+)
+
+// groups writes the state of every rank in every group that is stuck, and of the default group where anybody printed
+// its counters. Counters of one group never fill another's row.
+func (b *builder) groups() {
+	f := b.s.Facts
+	b.r.Groups = []incident.Group{}
+	root := map[int]bool{}
+	for _, id := range b.r.Verdict.Root.Ranks {
+		root[id] = true
+	}
+	hasDefault := false
+	for _, g := range f.Groups {
+		b.r.Groups = append(b.r.Groups, b.group(g, root))
+		hasDefault = hasDefault || g.Default
+	}
+	if !hasDefault {
+		if g := b.defaultFromDumps(root); g != nil {
+			b.r.Groups = append([]incident.Group{*g}, b.r.Groups...)
+		}
+	}
+}
+
+func (b *builder) group(g *resolve.Group, root map[int]bool) incident.Group {
+	f := b.s.Facts
+	out := incident.Group{Key: g.Key, GUID: g.GUID, Desc: g.Desc, Size: optional(g.Size), MembershipBasis: g.Basis, Ranks: []incident.GroupMember{}}
+	if g.Unnamed {
+		out.Desc = "not named by this PyTorch version"
+	}
+	if len(g.Pending) > 0 {
+		w := g.Pending[0].Work
+		start := g.Pending[0].Start
+		for _, p := range g.Pending {
+			if p.Start.Valid && (!start.Valid || p.Start.T < start.T) {
+				start = p.Start
+			}
+		}
+		out.Stuck = &incident.Stuck{Seq: w.Seq, Op: w.Op, StartedAt: f.Format(start)}
+		if w.NumelIn != line.Unknown {
+			out.Stuck.Size = ptr(w.NumelIn)
+		}
+	}
+	done := map[int]bool{}
+	for _, p := range g.Pending {
+		if p.Rank.ID != resolve.NoRank && done[p.Rank.ID] {
+			continue
+		}
+		m := incident.GroupMember{Node: p.Rank.Node, Role: b.roleIn(p.Rank, true), IdentityEvidence: p.Rank.Basis}
+		if p.Rank.ID != resolve.NoRank {
+			done[p.Rank.ID] = true
+			m.Rank = ptr(p.Rank.ID)
+		} else {
+			m.IdentityEvidence = p.Rank.Label
+		}
+		if p.GroupRank >= 0 {
+			m.GroupRank = ptr(p.GroupRank)
+		}
+		if p.State != nil {
+			m.Enqueued, m.Completed = ptr(p.State.Enqueued), ptr(p.State.Completed)
+		}
+		if root[p.Rank.ID] || len(g.Pending) <= fullRows && b.rows < rowBudget {
+			m.Evidence = mechanism.PendingEvidence(p)
+			b.rows++
+		}
+		out.Ranks = append(out.Ranks, m)
+	}
+	for _, id := range g.Members {
+		if done[id] {
+			continue
+		}
+		out.Ranks = append(out.Ranks, b.idleRow(id, g.Default))
+	}
+	sort.SliceStable(out.Ranks, func(i, j int) bool { return rowLess(out.Ranks[i], out.Ranks[j]) })
+	return out
+}
+
+func rowLess(a, b incident.GroupMember) bool {
+	if (a.Rank == nil) != (b.Rank == nil) {
+		return a.Rank != nil
+	}
+	if a.Rank != nil {
+		return *a.Rank < *b.Rank
+	}
+	return a.IdentityEvidence < b.IdentityEvidence
+}
+
+// idleRow is a member without a watchdog line of this group.
+func (b *builder) idleRow(id int, withDump bool) incident.GroupMember {
+	f := b.s.Facts
+	m := incident.GroupMember{Rank: ptr(id), Role: incident.Missing}
+	r := f.Rank(id)
+	if r == nil {
+		return m
+	}
+	m.Node, m.IdentityEvidence = r.Node, r.Basis
+	m.Role = b.roleIn(r, false)
+	if withDump && r.Dump != nil {
+		m.Enqueued, m.Completed = ptr(r.Dump.Enqueued), ptr(r.Dump.Completed)
+		if b.rows < rowBudget || isIn(b.r.Verdict.Root.Ranks, id) {
+			m.Evidence = []incident.Evidence{mechanism.DumpEvidence(r.Dump, id)}
+			b.rows++
+		}
+	}
+	return m
+}
+
+// defaultFromDumps is the default group's row of everybody who printed its counters, though nothing is stuck in it.
+func (b *builder) defaultFromDumps(root map[int]bool) *incident.Group {
+	f := b.s.Facts
+	out := incident.Group{Key: "0", GUID: "0", Desc: "default_pg", MembershipBasis: "seen-only", Ranks: []incident.GroupMember{}}
+	for _, r := range f.Ranks {
+		if r.Dump == nil {
+			continue
+		}
+		m := b.idleRow(r.ID, true)
+		if len(f.Ranks) > fullRows && !root[r.ID] {
+			m.Evidence = nil
+		}
+		out.Ranks = append(out.Ranks, m)
+	}
+	if len(out.Ranks) == 0 {
+		return nil
+	}
+	if w := f.Job.WorldSize; w > 0 {
+		out.Size, out.MembershipBasis = ptr(w), "config-line"
+	}
+	return &out
+}
+
+// roleIn is a rank's role in a group that it is pending in, or not.
+func (b *builder) roleIn(r *resolve.Rank, pending bool) string {
+	v := &b.r.Verdict
+	isRoot := false
+	for _, id := range v.Root.Ranks {
+		isRoot = isRoot || id == r.ID
+	}
+	switch {
+	case pending && isRoot && b.s.Graph.Shape == waitfor.Lag:
+		return incident.Lagging
+	case pending && isRoot && b.s.Graph.Shape == waitfor.Lone:
+		return incident.LoneWaiter
+	case pending && isRoot && b.s.Graph.Shape == waitfor.Diverged:
+		return incident.FirstFailure
+	case pending:
+		return incident.Waiter
+	case isRoot && b.collective():
+		return incident.Straggler
+	case isRoot:
+		return incident.FirstFailure
+	case b.s.Facts.Coverage.CutRanks[r.ID]:
+		return incident.Unobserved
+	case r.Notified != nil:
+		return incident.Notified
+	case r.Dump != nil:
+		return incident.Notified
+	case r.Lines == 0 && len(r.Failures) == 0:
+		return incident.Missing
+	}
+	return incident.Unobserved
+}
+
+func (b *builder) collective() bool {
+	return len(b.d.winners) > 0 && b.d.winners[0].Class == mechanism.Collective
+}
+
+// ranks writes each rank's part over all groups: what the rank map shows.
+func (b *builder) ranks() {
+	f := b.s.Facts
+	b.r.Ranks = []incident.RankState{}
+	root := map[int]bool{}
+	for _, id := range b.r.Verdict.Root.Ranks {
+		root[id] = true
+	}
+	healthy := b.r.Verdict.Status == incident.NoFailure
+	seen := map[int]bool{}
+	for _, r := range f.Ranks {
+		seen[r.ID] = true
+		st := incident.RankState{Rank: r.ID, Node: r.Node}
+		if r.Local >= 0 {
+			st.LocalRank = ptr(r.Local)
+		}
+		st.Role, st.Note = b.part(r, root[r.ID])
+		if healthy && st.Role == incident.Unobserved {
+			st.Role = "ok"
+		}
+		b.r.Ranks = append(b.r.Ranks, st)
+	}
+	for id := range f.Job.WorldSize {
+		if !seen[id] {
+			b.r.Ranks = append(b.r.Ranks, incident.RankState{Rank: id, Role: incident.Missing, Note: "no line of this rank in any file"})
+		}
+	}
+	sort.SliceStable(b.r.Ranks, func(i, j int) bool { return b.r.Ranks[i].Rank < b.r.Ranks[j].Rank })
+}
+
+func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
+	g := b.s.Graph
+	switch {
+	case root && b.collective():
+		switch g.Shape {
+		case waitfor.Lag:
+			return incident.Lagging, "behind its group while it keeps issuing work"
+		case waitfor.Lone:
+			return incident.LoneWaiter, "waited alone"
+		case waitfor.Diverged:
+			return incident.FirstFailure, "issued a collective that does not match"
+		}
+		if r.Dump != nil {
+			return incident.Straggler, fmt.Sprintf("nothing in flight (enqueued %d, completed %d); held the others", r.Dump.Enqueued, r.Dump.Completed)
+		}
+		return incident.Straggler, "reported nothing; held the others"
+	case root:
+		if len(r.Failures) > 0 {
+			return incident.FirstFailure, short(r.Failures[0].Text)
+		}
+		return incident.FirstFailure, "failed first"
+	case len(r.Pending) > 0:
+		p := r.Pending[0]
+		note = fmt.Sprintf("waited in %s #%d", p.Work.Op, p.Work.Seq)
+		if p.State != nil {
+			note += fmt.Sprintf(" (enqueued %d, completed %d)", p.State.Enqueued, p.State.Completed)
+		}
+		if len(r.Pending) > 1 {
+			note += fmt.Sprintf(" and in %d more", len(r.Pending)-1)
+		}
+		return incident.Waiter, note
+	case g.Waits(r.ID):
+		return incident.Waiter, "its own watchdog fired; the line that says where is not here"
+	case b.s.Facts.Coverage.CutRanks[r.ID]:
+		return incident.Unobserved, "its file ends before the incident"
+	case r.Notified != nil || r.Dump != nil:
+		return incident.Notified, "told by another rank; nothing in flight in the default group"
+	case len(r.Failures) > 0:
+		return incident.Victim, short(r.Failures[0].Text)
+	case r.Exit != nil && r.Exit.Code != 0:
+		return incident.Victim, fmt.Sprintf("exit code %d", r.Exit.Code)
+	case r.Lines == 0:
+		return incident.Missing, "no line of this rank in any file"
+	}
+	if len(b.d.winners) > 0 && b.d.winners[0].Class == mechanism.Nothing {
+		return "ok", ""
+	}
+	return incident.Unobserved, "no line says what it was doing"
+}
+
+func short(s string) string {
+	r := []rune(s)
+	if len(r) > 160 {
+		return string(r[:160]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,180 @@
+// Package filename reads what the name of a log file says: job, node, task, rank. It is the inverse of SLURM's file-name
+// patterns (sbatch --output, %j %n %N %t %A %a %r) for those in common use, and knows torchrun's directories. Names are
+// hints: they tie a file to a node or a rank, they never accuse one.
+package filename
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// None is the value of a number that the name does not state.
+const None = -1
+
+// Name is what one name states.
+type Name struct {
+	// Job is the job id as printed, "4242", or "4242_3" for an element of an array; "" if not stated.
+	Job string
+	// Host is the node's name (%N), or "".
+	Host string
+	// NodeIndex is the index of the node within the step (%n): the n-th of the step's node list, not a part of a name.
+	NodeIndex int
+	// Task is the SLURM task (%t). It is a global rank only where one task is one rank.
+	Task int
+	// Rank is a global rank that the name calls a rank.
+	Rank int
+	// Local is a local rank: torchrun's attempt_0/3/stderr.log, or "local_rank3".
+	Local int
+	// Restart is the restart count (%r) or torchrun's attempt.
+	Restart int
+}
+
+var nothing = Name{NodeIndex: None, Task: None, Rank: None, Local: None, Restart: None}
+
+// pattern is one way to name a log. Groups: j job, a array element, n node index, N host, t task, r rank, l local rank,
+// c restart count, i a number that is a node's index if the names make a dense series and else part of a host's name.
+type pattern struct {
+	slurm string // what a person would write
+	re    *regexp.Regexp
+}
+
+func pat(slurm, re string) pattern { return pattern{slurm, regexp.MustCompile(re)} }
+
+// patterns are tried in order against the path without compression and log suffixes; the first that fits counts.
+var patterns = []pattern{
+	pat("torchrun --log-dir", `(?:^|/)attempt_(?P<c>\d{1,4})/(?P<l>\d{1,4})/(?:stdout|stderr|error)(?:\.json)?$`),
+	pat("local_rank3", `(?i)(?:^|[/._-])local[_-]?rank[_=-]?(?P<l>\d{1,4})(?:$|[/._-])`),
+	pat("%j rank3", `(?i)(?:^|[/._-])(?P<j>\d{3,10})[._-](?:global[_-]?)?rank[_=-]?(?P<r>\d{1,6})(?:$|[._-])[^/]*$`),
+	pat("rank3", `(?i)(?:^|[/._-])(?:global[_-]?)?rank[_=-]?(?P<r>\d{1,6})(?:$|[._-])[^/]*$`),
+	pat("log-%x_%j_%r.err", `(?:^|/)log-[^/]*?_(?P<j>\d{1,10})_(?P<c>\d{1,4})$`),
+	pat("slurm-%A_%a.out", `(?:^|/)slurm-(?P<j>\d{1,10})_(?P<a>\d{1,7})$`),
+	pat("slurm-%A_%a-%n.out", `(?:^|/)(?:slurm|error|output)-(?P<j>\d{1,10})_(?P<a>\d{1,7})-(?P<n>\d{1,5})$`),
+	pat("error-%j-%n-%t.out", `(?:^|/)(?:slurm|error|output|out|err|stdout|stderr|log)[_-](?P<j>\d{1,10})-(?P<n>\d{1,5})-(?P<t>\d{1,6})$`),
+	pat("error-%j-%N-%t.out", `(?:^|/)(?:slurm|error|output|out|err|stdout|stderr|log)[_-](?P<j>\d{1,10})-(?P<N>[A-Za-z][A-Za-z0-9.-]*)-(?P<t>\d{1,6})$`),
+	pat("error-%j-%n.out", `(?:^|/)(?:slurm|error|output|out|err|stdout|stderr|log)-(?P<j>\d{1,10})-(?P<n>\d{1,5})$`),
+	pat("%j_%t_log.err", `(?:^|/)(?P<j>\d{1,10})_(?P<t>\d{1,6})_log$`),
+	pat("slurm-%j.out", `(?:^|/)(?:slurm|error|output|out|err|stdout|stderr|log)[_-](?P<j>\d{1,10})$`),
+	pat("error-%j-%N.out", `(?:^|/)(?:slurm|error|output|out|err|stdout|stderr|log)[_-](?P<j>\d{1,10})[_-](?P<N>[A-Za-z][A-Za-z0-9.-]*\d[A-Za-z0-9.-]*)$`),
+	pat("%x-%j-%n.err", `(?:^|/)[^/]+[-_.](?P<j>\d{4,10})-(?P<n>\d{1,5})$`),
+	pat("%x-%j-%N.err", `(?:^|/)[^/]+[-_.](?P<j>\d{4,10})-(?P<N>[A-Za-z][A-Za-z0-9.-]*\d[A-Za-z0-9.-]*)$`),
+	pat("%j-%n.out", `(?:^|/)(?P<j>\d{3,10})-(?P<n>\d{1,5})$`),
+	pat("%j-%N.out", `(?:^|/)(?P<j>\d{3,10})[-_.](?P<N>[A-Za-z][A-Za-z0-9.-]*\d[A-Za-z0-9.-]*)$`),
+	pat("%x-%j.out", `(?:^|/)[^/]+[-_.](?P<j>\d{4,10})$`),
+	pat("%j.out", `(?:^|/)(?P<j>\d{3,10})$`),
+	pat("%N.log", `(?:^|/)(?P<i>(?:node|host)[_-]?\d{1,6})$`),
+	pat("%N.log", `(?:^|/)(?P<N>(?:node|host)[A-Za-z0-9-]*\d[A-Za-z0-9.-]*)$`),
+}
+
+// suffixes are taken off the end, as often as they stand there.
+var suffixes = []string{".gz", ".zst", ".xz", ".bz2", ".1", ".old", ".log", ".out", ".err", ".txt", ".stdout", ".stderr"}
+
+// trim returns the path without suffixes. A torchrun log named just "stderr.log" keeps its stem.
+func trim(name string) string {
+	for again := true; again; {
+		again = false
+		for _, s := range suffixes {
+			if strings.HasSuffix(name, s) && len(name) > len(s) && name[len(name)-len(s)-1] != '/' {
+				name, again = name[:len(name)-len(s)], true
+			}
+		}
+	}
+	return name
+}
+
+// Parse reads all names of one input. It needs them together: "node-0 … node-7" are indices if they make a dense series
+// from 0 or 1 on, and otherwise names of hosts. Names that say nothing are left out.
+func Parse(names []string) map[string]Name {
+	out := map[string]Name{}
+	var plain []string
+	for _, name := range names {
+		n, index := parse(name)
+		if index != "" {
+			plain = append(plain, name)
+			n.Host = index
+		}
+		if n != nothing {
+			out[name] = n
+		}
+	}
+	indices(out, plain)
+	return out
+}
+
+// parse reads one name. index is a text such as "node-3", which may be an index or a host.
+func parse(name string) (n Name, index string) {
+	n = nothing
+	stem := trim(name)
+	for _, p := range patterns {
+		m := p.re.FindStringSubmatch(stem)
+		if m == nil {
+			continue
+		}
+		for i, g := range p.re.SubexpNames() {
+			v, err := strconv.Atoi(m[i])
+			if err != nil {
+				v = None
+			}
+			switch g {
+			case "j":
+				n.Job = m[i]
+			case "a":
+				n.Job += "_" + m[i]
+			case "n":
+				n.NodeIndex = v
+			case "N":
+				n.Host = m[i]
+			case "t":
+				n.Task = v
+			case "r":
+				n.Rank = v
+			case "l":
+				n.Local = v
+			case "c":
+				n.Restart = v
+			case "i":
+				index = m[i]
+			}
+		}
+		return n, index
+	}
+	return n, ""
+}
+
+// indices turns "node_0 … node_7" into node indices. A hyphen or underscore before the number and a dense series from 0
+// make it an index; "node7" without a separator is how hosts are called.
+func indices(out map[string]Name, names []string) {
+	seen := map[int]bool{}
+	for _, name := range names {
+		h := out[name].Host
+		v, ok := number(h)
+		if !ok {
+			return
+		}
+		seen[v] = true
+	}
+	if len(seen) < 2 {
+		return
+	}
+	for i := range len(seen) {
+		if !seen[i] {
+			return
+		}
+	}
+	for _, name := range names {
+		n := out[name]
+		n.NodeIndex, _ = number(n.Host)
+		n.Host = ""
+		out[name] = n
+	}
+}
+
+// number is the N of "node-N" or "node_N", unpadded.
+func number(h string) (int, bool) {
+	i := strings.LastIndexAny(h, "-_")
+	if i < 0 {
+		return 0, false
+	}
+	v, err := strconv.Atoi(h[i+1:])
+	return v, err == nil && (v == 0 || h[i+1] != '0')
+}

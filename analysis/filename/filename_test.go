@@ -1,0 +1,124 @@
+package filename
+
+import (
+	"reflect"
+	"testing"
+)
+
+func name(f func(n *Name)) Name { n := nothing; f(&n); return n }
+
+func TestParse(t *testing.T) {
+	for in, want := range map[string]Name{
+		"error-4242-7.out":               name(func(n *Name) { n.Job, n.NodeIndex = "4242", 7 }),
+		"logs/error-4242-7.out.gz":       name(func(n *Name) { n.Job, n.NodeIndex = "4242", 7 }),
+		"slurm-4242.out":                 name(func(n *Name) { n.Job = "4242" }),
+		"slurm-405737.out.log":           name(func(n *Name) { n.Job = "405737" }),
+		"slurm-4242_3.out":               name(func(n *Name) { n.Job = "4242_3" }),
+		"slurm-4242-12.out":              name(func(n *Name) { n.Job, n.NodeIndex = "4242", 12 }),
+		"4242_3_log.err":                 name(func(n *Name) { n.Job, n.Task = "4242", 3 }),
+		"log-x_4242_0.out":               name(func(n *Name) { n.Job, n.Restart = "4242", 0 }),
+		"log-my_run-2_4242_1.err":        name(func(n *Name) { n.Job, n.Restart = "4242", 1 }),
+		"error-4242-gpu-node07.out":      name(func(n *Name) { n.Job, n.Host = "4242", "gpu-node07" }),
+		"train-4242-node7.err":           name(func(n *Name) { n.Job, n.Host = "4242", "node7" }),
+		"error-4242-node7-12.out":        name(func(n *Name) { n.Job, n.Host, n.Task = "4242", "node7", 12 }),
+		"meg_gpt2_n16-1999618.out":       name(func(n *Name) { n.Job = "1999618" }),
+		"4242-3.out":                     name(func(n *Name) { n.Job, n.NodeIndex = "4242", 3 }),
+		"rank9.log":                      name(func(n *Name) { n.Rank = 9 }),
+		"run/rank_007.stderr.log":        name(func(n *Name) { n.Rank = 7 }),
+		"4242-rank12.log":                name(func(n *Name) { n.Job, n.Rank = "4242", 12 }),
+		"local_rank3.log":                name(func(n *Name) { n.Local = 3 }),
+		"x/attempt_1/3/stderr.log":       name(func(n *Name) { n.Local, n.Restart = 3, 1 }),
+		"node07.log":                     name(func(n *Name) { n.Host = "node07" }),
+		"error-4242-7.out.1":             name(func(n *Name) { n.Job, n.NodeIndex = "4242", 7 }),
+		"error-4242-gpu3.cluster.io.out": name(func(n *Name) { n.Job, n.Host = "4242", "gpu3.cluster.io" }),
+	} {
+		if got := Parse([]string{in})[in]; got != want {
+			t.Errorf("%s: %+v, want %+v", in, got, want)
+		}
+	}
+}
+
+func TestParseInventsNothing(t *testing.T) {
+	names := []string{"train.log", "main_log.log", "worker.log", "driver.log", "ras-query-2.log", "w8-train.stdout.tail.log", "step-12.log", "frank3x.log",
+		"", "/", ".log", "ping-site-iam15.log", "xid-alerts.log", "part-3.txt", "2025-06-03.log", "gpu0.log", "error.log", "stderr.log"}
+	if got := Parse(names); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestNumberedNodesAreIndicesOnlyInADenseSeries(t *testing.T) {
+	got := Parse([]string{"node_0.log", "node_1.log", "node_2.log"})
+	if n := got["node_2.log"]; n.NodeIndex != 2 || n.Host != "" {
+		t.Errorf("%+v", n)
+	}
+	got = Parse([]string{"node-2.log", "node-7.log"})
+	if n := got["node-7.log"]; n.NodeIndex != None || n.Host != "node-7" {
+		t.Errorf("%+v", n)
+	}
+	got = Parse([]string{"node0.log", "node1.log"})
+	if n := got["node1.log"]; n.Host != "node1" {
+		t.Errorf("%+v", n)
+	}
+}
+
+func TestGaps(t *testing.T) {
+	for _, c := range []struct {
+		names, want []string
+	}{
+		{[]string{"error-42-0.out", "error-42-1.out", "error-42-3.out"}, []string{"error-42-2.out"}},
+		{[]string{"d/error-42-1.out", "d/error-42-2.out"}, []string{"d/error-42-0.out"}},
+		{[]string{"rank0.log", "rank8.log", "rank16.log"}, nil},
+		{[]string{"rank00.log", "rank01.log", "rank03.log.gz"}, []string{"rank02.log"}},
+		{[]string{"error-42-0.out", "error-42-1.out.gz", "error-42-1.out"}, nil},
+		{[]string{"error-42-0.out", "output-42-0.out", "error-42-1.out", "output-42-2.out"}, []string{"output-42-1.out"}},
+		{[]string{"42_0_log.err", "42_2_log.err"}, []string{"42_1_log.err"}},
+		{[]string{"log-x_42_0.out", "log-x_42_2.out"}, nil},
+		{[]string{"a.log", "b.log"}, nil},
+		{[]string{"error-42-5.out"}, nil},
+		{[]string{"error-42-0.out", "error-43-1.out"}, nil},
+	} {
+		if got := Gaps(c.names); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("Gaps(%v) = %v, want %v", c.names, got, c.want)
+		}
+	}
+}
+
+func TestEveryPatternIsReached(t *testing.T) {
+	examples := []string{"attempt_0/1/stdout.log", "local_rank3.log", "4242-rank1.log", "rank1.log", "log-x_42_0.out", "slurm-42_1.out", "slurm-42_1-3.out",
+		"error-42-1-8.out", "error-42-n1-8.out", "error-42-1.out", "42_1_log.err", "slurm-42.out", "error-42-n1.out", "train-4242-1.err", "train-4242-n1.err",
+		"4242-1.out", "4242-n1.out", "train-4242.out", "4242.out", "node1.log", "node-a1.log"}
+	used := map[int]bool{}
+	for _, e := range examples {
+		for i, p := range patterns {
+			if p.re.MatchString(trim(e)) {
+				used[i] = true
+				break
+			}
+		}
+	}
+	for i, p := range patterns {
+		if !used[i] {
+			t.Errorf("no example reaches %s", p.slurm)
+		}
+	}
+}
+
+func FuzzSeries(f *testing.F) {
+	f.Add("error-42-1.out", "error-42-3.out", "rank00.log")
+	f.Fuzz(func(t *testing.T, a, b, c string) {
+		names := []string{a, b, c}
+		for _, s := range Series(names) {
+			for _, v := range s.Missing {
+				n := s.Name(v)
+				for _, have := range names {
+					if n == have {
+						t.Fatalf("%q is there and missing", n)
+					}
+				}
+			}
+		}
+		if got := Series([]string{c, a, b}); !reflect.DeepEqual(got, Series(names)) {
+			t.Fatal("depends on the order")
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package analysis
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"sort"
+	"strings"
+
+	"faultline/analysis/filename"
+	"faultline/incident"
+)
+
+// selectJob keeps the sources of one job. Files whose name states no job belong to every job: a batch script's output
+// may be called anything. Ids of array elements ("4242_3") and their runs are jobs of their own.
+//
+// It also returns the id: the only one that the names state, where none was asked for.
+func selectJob(sources []incident.Source, id string) ([]incident.Source, string, error) {
+	names := make([]string, len(sources))
+	for i, s := range sources {
+		names[i] = s.Name
+	}
+	parsed := filename.Parse(names)
+	files := map[string]int{}
+	for _, s := range sources {
+		if n, ok := parsed[s.Name]; ok && n.Job != "" {
+			files[n.Job]++
+		}
+	}
+	if len(files) == 0 {
+		return sources, id, nil
+	}
+	if id == "" && len(files) == 1 {
+		for only := range files {
+			return sources, only, nil
+		}
+	}
+	if id == "" || files[id] == 0 {
+		several := &MultipleJobsError{Asked: id}
+		for j, n := range files {
+			several.Jobs = append(several.Jobs, JobSummary{ID: j, Files: n})
+		}
+		sort.Slice(several.Jobs, func(i, j int) bool {
+			a, b := several.Jobs[i].ID, several.Jobs[j].ID
+			return len(a) < len(b) || len(a) == len(b) && a < b
+		})
+		return nil, "", several
+	}
+	var out []incident.Source
+	for _, s := range sources {
+		if n := parsed[s.Name]; n.Job == "" || n.Job == id {
+			out = append(out, s)
+		}
+	}
+	return out, id, nil
+}
+
+// describe adds to each of several jobs when its logs end and which nodes it ran on, as a person needs to choose.
+func describe(ctx context.Context, several *MultipleJobsError, in Input) error {
+	for i := range several.Jobs {
+		j := &several.Jobs[i]
+		one := in
+		one.JobID, one.Progress = j.ID, nil
+		r, err := Diagnose(ctx, one)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			continue
+		}
+		if r.Job.EndTime != nil {
+			j.End = *r.Job.EndTime
+		}
+		j.Nodes = r.Coverage.NodesSeen
+	}
+	return several
+}
+
+// hashCited names the content of every file that the report cites, so that a reader years later knows that it is the
+// same file. Files that are not cited are not hashed: a directory may hold hundreds of gigabytes.
+func hashCited(ctx context.Context, sources []incident.Source, r *incident.Report) error {
+	cited := map[string]bool{}
+	eachEvidence(r, func(e *incident.Evidence) {
+		if e.File != "" {
+			cited[e.File] = true
+		}
+	})
+	r.Sources = []incident.Source{}
+	for _, s := range sources {
+		if !cited[s.Name] {
+			continue
+		}
+		if s.SHA256 == "" {
+			sum, err := hashFile(ctx, s.Path)
+			if err != nil {
+				return fmt.Errorf("hash %s: %w", s.Name, plain(err))
+			}
+			s.SHA256 = sum
+		}
+		r.Sources = append(r.Sources, s)
+	}
+	sort.Slice(r.Sources, func(i, j int) bool { return strings.Compare(r.Sources[i].Name, r.Sources[j].Name) < 0 })
+	return nil
+}
+
+func hashFile(ctx context.Context, path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, readerWith(ctx, f)); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// readerWith ends a long read when the context ends.
+func readerWith(ctx context.Context, r io.Reader) io.Reader {
+	return readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return r.Read(p)
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

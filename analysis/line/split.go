@@ -1,0 +1,181 @@
+package line
+
+import "bytes"
+
+// Split finds where records begin inside one segment. Several processes write to one file: a record may be glued behind
+// a progress bar, or behind another rank's text that had no newline. The result are [from, to) ranges that cover seg
+// without gaps, in order; the first begins at 0. Each range is to be parsed with its own prefix (and Labelled with
+// that of the physical line).
+//
+// Only forms that no sentence contains by accident begin a record, and none right behind a quotation mark.
+func Split(seg []byte) [][2]int {
+	out := make([][2]int, 0, 1)
+	from := 0
+	i := Parse(seg).Len + 1
+	for i < len(seg) && len(out) < maxRecords {
+		if !begins[seg[i]] {
+			i++
+			continue
+		}
+		at := recordAt(seg, i, from)
+		if at <= from {
+			i++
+			continue
+		}
+		if !quoted(seg[max(from, at-maxQuote):at]) {
+			out = append(out, [2]int{from, at})
+			from = at
+		}
+		i = max(i, at+Parse(seg[at:]).Len) + 1
+	}
+	return append(out, [2]int{from, len(seg)})
+}
+
+// maxRecords bounds how many records one segment is split into.
+const maxRecords = 4096
+
+// maxQuote is how far back an opening quotation mark may lie in the text in front of a record.
+const maxQuote = 512
+
+// begins holds the bytes that marks of records begin with.
+var begins = [256]bool{'[': true, 'N': true, 's': true, 't': true, ' ': true, 'T': true, 'V': true, 'I': true, 'W': true, 'E': true, 'F': true}
+
+// recordAt returns where the record begins whose mark stands at i, −1 if there is none. The start may lie left of the
+// mark, but not left of from.
+func recordAt(b []byte, i, from int) int {
+	start := -1
+	switch ch := b[i]; ch {
+	case '[':
+		switch {
+		case rankMark(b, i):
+			start = i
+			// torchrun's own label in front of it.
+			if i > from && b[i-1] == ':' {
+				if o := bytes.LastIndexByte(b[max(from, i-64):i], '['); o >= 0 {
+					o += max(from, i-64)
+					c := cursor{b: b[:i], p: Prefix{Who: NoOne}}
+					if c.role(o) && c.i == i {
+						start = o
+					}
+				}
+			}
+		case c10Mark(b, i):
+			start = i
+		case hasAt(b, i, "[NeMo ") && (&cursor{b: b, p: Prefix{Who: NoOne}}).nemo(i):
+			start = i
+		}
+	case 'N':
+		if hasAt(b, i, "NCCL WARN") || hasAt(b, i, "NCCL INFO") {
+			start = ncclStart(b, i, from)
+		}
+	case 's':
+		if hasAt(b, i, "slurmstepd: error: ") || hasAt(b, i, "srun: error: ") {
+			start = i
+		}
+	case 't':
+		if hasAt(b, i, "terminate called after throwing an instance of") {
+			start = i
+		}
+	case ' ':
+		if hasAt(b, i, "  what():  ") {
+			start = i
+		}
+	case 'T':
+		if hasAt(b, i, "Traceback (most recent call last):") && b[i-1] != ' ' {
+			start = i
+		}
+	case 'V', 'I', 'W', 'E', 'F':
+		if isDigit(at(b, i+1)) && isDigit(at(b, i+4)) && at(b, i+5) == ' ' && (&cursor{b: b[:min(len(b), i+400)], p: Prefix{Who: NoOne}}).glog(i) {
+			start = i
+		}
+	}
+	return start
+}
+
+// quoted says that text ends with an opening quotation mark: one that no other of its kind is open for.
+func quoted(text []byte) bool {
+	q := text[len(text)-1]
+	return (q == '"' || q == '\'' || q == '`') && bytes.Count(text, []byte{q})%2 == 1
+}
+
+// c10Mark says that a C++ header of PyTorch stands at i.
+func c10Mark(b []byte, i int) bool {
+	if !severity(at(b, i+1)) || (at(b, i+2) != ' ' && !isDigit(at(b, i+2))) {
+		return false
+	}
+	c := cursor{b: b[:min(len(b), i+320)], p: Prefix{Who: NoOne}}
+	return c.c10(i) && (c.p.Stamp.Kind != NoStamp || sourceName([]byte(c.p.Source)))
+}
+
+// rankMark says that "[rankN]:" stands at i in front of something that only a process of that rank writes: a C++
+// header, a torch logger's header, a traceback's lines.
+func rankMark(b []byte, i int) bool {
+	if !hasAt(b, i, "[rank") {
+		return false
+	}
+	_, e := number(b, i+5, 7)
+	if e == i+5 || !hasAt(b, e, "]:") {
+		return false
+	}
+	e += 2
+	if at(b, e) != ' ' {
+		return c10Mark(b, e) || (&cursor{b: b[:min(len(b), e+400)], p: Prefix{Who: NoOne}}).glogAt(e)
+	}
+	e++
+	switch {
+	case hasAt(b, e, "Traceback (most recent call last):"), hasAt(b, e, `  File "`), hasAt(b, e, "    "):
+		return true
+	}
+	return exceptionAt(b, e)
+}
+
+func (c *cursor) glogAt(i int) bool { return i < len(c.b) && c.glog(i) }
+
+// exceptionAt says that the final line of a traceback stands at i: a dotted name whose last part begins with a capital
+// and ends as exceptions do, then a colon or the end.
+func exceptionAt(b []byte, i int) bool {
+	e, last := i, i
+	for e < len(b) && e-i < 128 && (isAlnum(b[e]) || b[e] == '_' || b[e] == '.') {
+		if b[e] == '.' {
+			last = e + 1
+		}
+		e++
+	}
+	if last >= e || b[last] < 'A' || b[last] > 'Z' || (e < len(b) && b[e] != ':') {
+		return false
+	}
+	for _, s := range []string{"Error", "Exception", "Interrupt", "Exit", "Iteration", "Warning"} {
+		if bytes.HasSuffix(b[last:e], []byte(s)) {
+			return true
+		}
+	}
+	return false
+}
+
+// ncclStart walks left from "NCCL WARN" over "[stamp] host:pid:tid [dev] file.cc:line (function) ".
+func ncclStart(b []byte, i, from int) int {
+	// A header is at most this long: two names and a path.
+	lo := max(from, i-480)
+	open := bytes.LastIndexByte(b[lo:i], '[')
+	if open < 0 {
+		return -1
+	}
+	e := lo + open // "[dev]"
+	if e == lo || b[e-1] != ' ' {
+		return -1
+	}
+	h := bytes.LastIndexByte(b[lo:e-1], ' ') + 1 + lo
+	c := cursor{b: b[:min(len(b), i+16)], p: Prefix{Who: NoOne}}
+	if !c.nccl(h) {
+		return -1
+	}
+	if h-2 >= lo && b[h-2] == ']' {
+		if o := bytes.LastIndexByte(b[max(lo, h-40):h-1], '['); o >= 0 {
+			o += max(lo, h-40)
+			if _, n := ParseStamp(b[o+1 : h-2]); n > 0 && o+1+n == h-2 {
+				return o
+			}
+		}
+	}
+	return h
+}

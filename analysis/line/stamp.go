@@ -1,0 +1,195 @@
+package line
+
+// ParseStamp reads the stamp that b begins with and returns its length, 0 if there is none. It knows
+//
+//	2025-06-03 17:48:01   with 'T', '_', '-' or a blank between, '/' in the date, ".123" or ",123" behind, and a zone
+//	06/03/2025 17:48:01   Hugging Face
+//	20250603-17:48:01.123 AReaL
+//	Fri Aug 30 11:43:14 2024   dmesg -T, asctime
+//	Jul 09 10:42:47       syslog
+//	17:48:01.680
+//
+// The emitter is left empty: the form alone does not tell it.
+func ParseStamp(b []byte) (Stamp, int) {
+	switch c := at(b, 0); {
+	case isDigit(c):
+		if s, n := dated(b); n > 0 {
+			return s, n
+		}
+		var s Stamp
+		n := clock(b, 0, &s)
+		if n == 0 {
+			return Stamp{}, 0
+		}
+		s.Kind = TimeOnly
+		return s, n
+	case isLetter(c):
+		return named(b)
+	}
+	return Stamp{}, 0
+}
+
+// dated reads the forms that begin with a numeric date.
+func dated(b []byte) (Stamp, int) {
+	s := Stamp{Kind: DateTime}
+	var ok [3]bool
+	var i int
+	switch {
+	case (at(b, 4) == '-' || at(b, 4) == '/') && at(b, 7) == b[4]:
+		s.Year, ok[0] = fixed(b, 0, 4)
+		s.Month, ok[1] = fixed(b, 5, 2)
+		s.Day, ok[2] = fixed(b, 8, 2)
+		i = 10
+	case at(b, 2) == '/' && at(b, 5) == '/':
+		s.Month, ok[0] = fixed(b, 0, 2)
+		s.Day, ok[1] = fixed(b, 3, 2)
+		s.Year, ok[2] = fixed(b, 6, 4)
+		i = 10
+	case at(b, 8) == '-':
+		s.Year, ok[0] = fixed(b, 0, 4)
+		s.Month, ok[1] = fixed(b, 4, 2)
+		s.Day, ok[2] = fixed(b, 6, 2)
+		i = 8
+	default:
+		return Stamp{}, 0
+	}
+	if !ok[0] || !ok[1] || !ok[2] || !validDay(s.Month, s.Day) || s.Year < 1970 {
+		return Stamp{}, 0
+	}
+	switch at(b, i) {
+	case 'T', ' ', '_', '-':
+		i++
+	default:
+		return Stamp{}, 0
+	}
+	n := clock(b, i, &s)
+	if n == 0 {
+		return Stamp{}, 0
+	}
+	return s, zone(b, n, &s)
+}
+
+// named reads the forms that begin with the name of a weekday or a month.
+func named(b []byte) (Stamp, int) {
+	i := 0
+	withYear := false
+	if at(b, 3) == ' ' && weekday(b) {
+		i, withYear = 4, true
+	}
+	m := month(b[i:])
+	if m == 0 || at(b, i+3) != ' ' {
+		return Stamp{}, 0
+	}
+	s := Stamp{Kind: MonthDay, Month: m}
+	i = spaces(b, i+4)
+	var e int
+	if s.Day, e = number(b, i, 2); e == i || !validDay(m, s.Day) || at(b, e) != ' ' {
+		return Stamp{}, 0
+	}
+	if i = clock(b, e+1, &s); i == 0 {
+		return Stamp{}, 0
+	}
+	if at(b, i) == ' ' {
+		y, ok := fixed(b, i+1, 4)
+		if ok && y >= 1970 && y < 2100 && !isAlnum(at(b, i+5)) && (withYear || at(b, i+5) == ']') {
+			s.Year, s.Kind = y, DateTime
+			i += 5
+		}
+	}
+	return s, i
+}
+
+// clock reads HH:MM:SS with an optional fraction at i and returns the index behind it, 0 if it is none.
+func clock(b []byte, i int, s *Stamp) int {
+	if at(b, i+2) != ':' || at(b, i+5) != ':' {
+		return 0
+	}
+	h, ok1 := fixed(b, i, 2)
+	m, ok2 := fixed(b, i+3, 2)
+	sec, ok3 := fixed(b, i+6, 2)
+	if !ok1 || !ok2 || !ok3 || h > 23 || m > 59 || sec > 60 || isDigit(at(b, i+8)) {
+		return 0
+	}
+	s.Hour, s.Minute, s.Second = h, m, sec
+	i += 8
+	if c := at(b, i); (c == '.' || c == ',') && isDigit(at(b, i+1)) {
+		s.Nanos, i = fraction(b, i+1)
+	}
+	return i
+}
+
+// fraction reads the digits of a fraction of a second as nanoseconds; digits beyond the ninth are passed over.
+func fraction(b []byte, i int) (nanos, end int) {
+	scale := 100_000_000
+	for i < len(b) && isDigit(b[i]) {
+		nanos += int(b[i]-'0') * scale
+		scale /= 10
+		i++
+	}
+	return nanos, i
+}
+
+// zone reads Z, ±hh:mm or ±hhmm, or " UTC" behind a stamp.
+func zone(b []byte, i int, s *Stamp) int {
+	j := i
+	if at(b, j) == ' ' && (at(b, j+1) == '+' || at(b, j+1) == '-') {
+		j++
+	}
+	switch c := at(b, j); {
+	case c == 'Z' && !isAlnum(at(b, j+1)):
+		s.Kind = Zoned
+		return j + 1
+	case c == '+' || c == '-':
+		h, ok := fixed(b, j+1, 2)
+		k := j + 3
+		if at(b, k) == ':' {
+			k++
+		}
+		m, ok2 := fixed(b, k, 2)
+		if !ok || !ok2 || h > 14 || m > 59 || isAlnum(at(b, k+2)) {
+			return i
+		}
+		s.Kind = Zoned
+		s.ZoneOffset = h*3600 + m*60
+		if c == '-' {
+			s.ZoneOffset = -s.ZoneOffset
+		}
+		return k + 2
+	case hasAt(b, j, " UTC") && !isAlnum(at(b, j+4)):
+		s.Kind = Zoned
+		return j + 4
+	}
+	return i
+}
+
+func validDay(m, d int) bool { return m >= 1 && m <= 12 && d >= 1 && d <= 31 }
+
+const (
+	months   = "JanFebMarAprMayJunJulAugSepOctNovDec"
+	weekdays = "MonTueWedThuFriSatSun"
+)
+
+// month is 1…12 for an English month name of three letters at b[0], else 0.
+func month(b []byte) int {
+	if len(b) < 3 {
+		return 0
+	}
+	for i := 0; i < len(months); i += 3 {
+		if string(b[:3]) == months[i:i+3] {
+			return i/3 + 1
+		}
+	}
+	return 0
+}
+
+func weekday(b []byte) bool {
+	if len(b) < 3 {
+		return false
+	}
+	for i := 0; i < len(weekdays); i += 3 {
+		if string(b[:3]) == weekdays[i:i+3] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,263 @@
+package analysis
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"reflect"
+	"sort"
+	"unicode/utf8"
+
+	"faultline/analysis/scan"
+	"faultline/analysis/verify"
+	"faultline/analysis/worker"
+	"faultline/incident"
+)
+
+// quoteLimit bounds a quotation. The lines that matter are longer only where a framework prints whole dictionaries.
+const quoteLimit = 1200
+
+type position struct {
+	file string
+	off  int64
+}
+
+// eachEvidence visits every piece of evidence in a report, wherever it stands.
+func eachEvidence(r *incident.Report, visit func(*incident.Evidence)) {
+	walk(reflect.ValueOf(r).Elem(), visit)
+}
+
+var evidenceType = reflect.TypeFor[incident.Evidence]()
+
+func walk(v reflect.Value, visit func(*incident.Evidence)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			walk(v.Elem(), visit)
+		}
+	case reflect.Struct:
+		if v.Type() == evidenceType {
+			visit(v.Addr().Interface().(*incident.Evidence))
+		}
+		for i := range v.NumField() {
+			walk(v.Field(i), visit)
+		}
+	case reflect.Slice:
+		if k := v.Type().Elem().Kind(); k != reflect.Struct && k != reflect.Pointer && k != reflect.Slice {
+			return
+		}
+		for i := range v.Len() {
+			walk(v.Index(i), visit)
+		}
+	}
+}
+
+// fillQuotes fetches the raw text of every quotation by its position: excerpts are never held while reading. It returns
+// the files in which a quoted record runs over several lines.
+func fillQuotes(ctx context.Context, files verify.Files, r *incident.Report) (wrapped map[string]bool, err error) {
+	wrapped = map[string]bool{}
+	byFile := map[string][]*incident.Evidence{}
+	eachEvidence(r, func(e *incident.Evidence) {
+		if e.Kind == incident.KindQuote && e.Text == "" {
+			byFile[e.File] = append(byFile[e.File], e)
+		}
+	})
+	names := make([]string, 0, len(byFile))
+	for n := range byFile {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		w, err := fillFile(ctx, files[n], byFile[n])
+		if err != nil {
+			return nil, fmt.Errorf("quote %s: %w", n, err)
+		}
+		wrapped[n] = w
+	}
+	return wrapped, nil
+}
+
+func fillFile(ctx context.Context, path string, evs []*incident.Evidence) (wrapped bool, err error) {
+	sort.SliceStable(evs, func(i, j int) bool { return evs[i].Offset < evs[j].Offset })
+	f, err := scan.Open(path)
+	if err != nil {
+		return false, plain(err)
+	}
+	defer func() { f.Close() }()
+	in := bufio.NewReaderSize(f, 1<<16)
+	at := int64(0)
+	buf := make([]byte, 0, quoteLimit)
+	last := int64(-1)
+	for _, e := range evs {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		if e.Offset != last {
+			if e.Offset < at {
+				// Overlaps what was read for the one before: peek cannot go back, so start over. Rare: glued records.
+				f.Close()
+				if f, err = scan.Open(path); err != nil {
+					return false, plain(err)
+				}
+				in.Reset(f)
+				at = 0
+			}
+			if _, err := io.CopyN(io.Discard, in, e.Offset-at); err != nil {
+				return false, fmt.Errorf("offset %d: %w", e.Offset, plain(err))
+			}
+			at = e.Offset
+			buf = buf[:cap(buf)]
+			peek, err := in.Peek(quoteLimit)
+			if err != nil && !errors.Is(err, io.EOF) && len(peek) == 0 {
+				return false, plain(err)
+			}
+			n := copy(buf, peek)
+			buf = buf[:n]
+			last = e.Offset
+		}
+		text := buf
+		if e.Span > 0 && e.Span < len(text) {
+			text = text[:e.Span]
+		}
+		wrapped = setQuote(e, text) || wrapped
+	}
+	return wrapped, nil
+}
+
+// setQuote takes the first line of the raw text, or the valid part of it that holds what the predicate asks for: JSON
+// cannot carry bytes that are not text. Of a record that a terminal wrapped over several lines only the first line can
+// be quoted; conditions on what stands in the others are left to the reader.
+func setQuote(e *incident.Evidence, raw []byte) (wrapped bool) {
+	if i := bytes.IndexByte(raw, '\n'); i >= 0 {
+		raw, wrapped = raw[:i], true
+	}
+	raw = bytes.TrimSuffix(raw, []byte("\r"))
+	if !utf8.Valid(raw) {
+		start, best := 0, [2]int{0, 0}
+		for i := 0; i < len(raw); {
+			r, n := utf8.DecodeRune(raw[i:])
+			if r == utf8.RuneError && n <= 1 {
+				if i-start > best[1]-best[0] {
+					best = [2]int{start, i}
+				}
+				start = i + 1
+				n = 1
+			}
+			i += n
+		}
+		if len(raw)-start > best[1]-best[0] {
+			best = [2]int{start, len(raw)}
+		}
+		e.Offset += int64(best[0])
+		raw = raw[best[0]:best[1]]
+	}
+	e.Text, e.Span = string(raw), 0
+	if wrapped && e.Predicate != nil {
+		e.Predicate = holding(e.Predicate, raw)
+	}
+	return wrapped
+}
+
+// holding is the part of a predicate that the first line of a wrapped record can be held to.
+func holding(p *incident.Predicate, raw []byte) *incident.Predicate {
+	out := &incident.Predicate{}
+	rest := raw
+	for _, l := range p.Literals {
+		if i := bytes.Index(rest, []byte(l)); i >= 0 {
+			out.Literals = append(out.Literals, l)
+			rest = rest[i+len(l):]
+		}
+	}
+	for _, f := range p.Fields {
+		if bytes.Contains(raw, []byte(f.Key+f.Value)) && !bytes.HasSuffix(raw, []byte(f.Key+f.Value)) {
+			out.Fields = append(out.Fields, f)
+		}
+	}
+	if len(out.Literals) == 0 && len(out.Fields) == 0 {
+		return nil
+	}
+	return out
+}
+
+// without removes the observations that stand where a quotation was rejected.
+func without(obs *worker.Observations, bad map[position]bool) *worker.Observations {
+	return obs.Filter(func(at worker.At) bool { return !bad[position{at.File, at.Off}] })
+}
+
+// prune takes rejected evidence out of a report.
+func prune(r *incident.Report, failures []verify.Failure) {
+	bad := map[string]bool{}
+	for _, f := range failures {
+		bad[fingerprint(f.Evidence)] = true
+	}
+	pruneValue(reflect.ValueOf(r).Elem(), func(e incident.Evidence) bool { return bad[fingerprint(e)] })
+}
+
+// pruneUncountable takes out what cannot be counted line by line: sets, counts and absences over files whose records a
+// terminal wrapped over several lines. The quotations they sum up stay.
+func pruneUncountable(r *incident.Report, wrapped map[string]bool) {
+	pruneValue(reflect.ValueOf(r).Elem(), func(e incident.Evidence) bool {
+		switch e.Kind {
+		case incident.KindSet, incident.KindCount, incident.KindAbsence:
+			for _, f := range e.Files {
+				if wrapped[f] {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+func fingerprint(e incident.Evidence) string {
+	return fmt.Sprintf("%+v|%+v|%+v", e, e.Predicate, e.Capture)
+}
+
+func pruneValue(v reflect.Value, bad func(incident.Evidence) bool) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return
+		}
+		if v.Type().Elem() == evidenceType {
+			if bad(v.Elem().Interface().(incident.Evidence)) && v.CanSet() {
+				v.SetZero()
+			}
+			return
+		}
+		pruneValue(v.Elem(), bad)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			pruneValue(v.Field(i), bad)
+		}
+	case reflect.Slice:
+		if v.Type().Elem() == evidenceType {
+			kept := reflect.MakeSlice(v.Type(), 0, v.Len())
+			for i := range v.Len() {
+				if !bad(v.Index(i).Interface().(incident.Evidence)) {
+					kept = reflect.Append(kept, v.Index(i))
+				}
+			}
+			v.Set(kept)
+			return
+		}
+		if k := v.Type().Elem().Kind(); k == reflect.Struct || k == reflect.Pointer {
+			for i := range v.Len() {
+				pruneValue(v.Index(i), bad)
+			}
+		}
+	}
+}
+
+// plain takes the path out of a file error: reports must not depend on where the files lie.
+func plain(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

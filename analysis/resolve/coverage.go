@@ -1,0 +1,172 @@
+package resolve
+
+import (
+	"fmt"
+	"sort"
+
+	"faultline/analysis/filename"
+	"faultline/incident"
+)
+
+// earlySlack is how much earlier than the incident a file may end before it counts as cut: log lines are minutes apart
+// in healthy jobs too.
+const earlySlack = 1.0
+
+// coverage holds what was seen against what was expected, and finds files that end before their peers.
+func (f *Facts) coverage(in Input) {
+	c := &f.Coverage
+	c.CutRanks = map[int]bool{}
+	seen := map[string]bool{}
+	for _, t := range f.Tails {
+		if n := f.ident.fileNode[t.File]; n != "" {
+			seen[n] = true
+		}
+	}
+	for _, r := range f.byRank {
+		if r.Node != "" && r.Lines > 0 {
+			seen[r.Node] = true
+		}
+	}
+	for n := range seen {
+		c.NodesSeen = append(c.NodesSeen, n)
+	}
+	sort.Strings(c.NodesSeen)
+	if len(in.Nodes) > 0 {
+		c.NodesExpected = append([]string{}, in.Nodes...)
+		c.From = "--nodes"
+		// A node is missing only where nodes are named at all: files that name no node cannot show which one lacks.
+		if len(c.NodesSeen) > 0 {
+			for _, n := range in.Nodes {
+				if !seen[shortHost(n)] {
+					c.NodesMissing = append(c.NodesMissing, n)
+				}
+			}
+		}
+	}
+	c.RanksExpected = f.Job.WorldSize
+	own := map[int]bool{} // ranks with a file of their own
+	for _, t := range f.Tails {
+		if id, ok := f.ident.fileRank[t.File]; ok {
+			own[id] = true
+		}
+	}
+	if c.RanksExpected > 0 && c.From == "" {
+		c.From = f.Job.WorldFrom
+	}
+	for i := range c.RanksExpected {
+		// A line about a rank (srun's, torchrun's) is not a line of it.
+		if own[i] {
+			continue
+		}
+		if r := f.byRank[i]; r == nil || (r.Lines == 0 && len(r.Pending) == 0 && r.Dump == nil && r.Notified == nil) {
+			c.RanksMissing = append(c.RanksMissing, i)
+		}
+	}
+	if len(c.RanksMissing) == c.RanksExpected {
+		c.RanksMissing = nil // no line names its rank: that says nothing about who is missing
+	}
+	names := make([]string, 0, len(in.Sources))
+	for _, s := range in.Sources {
+		names = append(names, s.Name)
+	}
+	c.FilesMissing = filename.Gaps(names)
+	if len(c.FilesMissing) == 0 && 2*len(own) > c.RanksExpected {
+		// Most ranks have a file of their own; the series does not show its end, but the world size does.
+		for _, id := range c.RanksMissing {
+			c.FilesMissing = append(c.FilesMissing, fmt.Sprintf("the file of rank %d", id))
+		}
+	}
+	f.cut()
+	c.Partial = len(c.NodesMissing) > 0 || len(c.FilesMissing) > 0 || len(c.Cut) > 0
+}
+
+// firstReport is the earliest moment at which a watchdog reported, invalid if none did.
+func (f *Facts) firstReport() Moment {
+	var m Moment
+	for _, g := range f.Groups {
+		for _, p := range g.Pending {
+			if p.Report.Valid && (!m.Valid || p.Report.T < m.T) {
+				m = p.Report
+			}
+		}
+	}
+	return m
+}
+
+// incidentFiles are the files that hold lines of the incident itself.
+func (f *Facts) incidentFiles() map[string]bool {
+	out := map[string]bool{}
+	for _, x := range f.Obs.Timeouts {
+		out[x.File] = true
+	}
+	for _, x := range f.Obs.Dumps {
+		out[x.File] = true
+	}
+	for _, x := range f.Obs.Signals {
+		out[x.File] = true
+	}
+	for _, x := range f.Obs.Exceptions {
+		out[x.File] = true
+	}
+	for _, x := range f.Obs.ChildFailed {
+		out[x.File] = true
+	}
+	for _, x := range f.Obs.ChildExits {
+		out[x.File] = true
+	}
+	return out
+}
+
+// cut finds files whose end is not the job's end. A file that stops with a complete line may belong to processes that
+// had nothing to say; a file that stops inside a line, in a hole or before it began was cut.
+func (f *Facts) cut() {
+	report := f.firstReport()
+	hangs := false
+	for _, g := range f.Groups {
+		hangs = hangs || len(g.Pending) > 0
+	}
+	touched := f.incidentFiles()
+	lives := map[int]bool{} // ranks with a file that reaches the incident or ends cleanly
+	cutRank := map[int]bool{}
+	for _, t := range f.Tails {
+		how, note := "", ""
+		last := f.At(t.Last)
+		switch {
+		case t.ReadError != "":
+			how, note = "unreadable", t.ReadError
+		case t.Bytes == 0:
+			how = "empty"
+		case len(t.Holes) > 0:
+			how, note = "hole", "runs of NUL bytes: the node or its file system lost what it had not written"
+		case !t.EndsClean && report.Valid && last.Valid && last.T+last.Unc < report.T-earlySlack:
+			how, note = "truncated-early", "stops inside a line, before the incident"
+		case !t.EndsClean && len(touched) > 0 && !touched[t.File]:
+			// Its stamps do not tell: the clock of this node is not compared with the others'.
+			how, note = "truncated-early", "stops inside a line, and holds nothing of the incident"
+		case !t.EndsClean:
+			how = "no-final-newline"
+		}
+		if how != "" {
+			f.Coverage.Cut = append(f.Coverage.Cut, incident.CutFile{File: t.File, How: how, Note: note})
+		}
+		loses := how == "unreadable" || how == "truncated-early" || how == "hole"
+		for _, r := range f.byRank {
+			// Torn after others had reported: what this rank reported may stand behind the tear, unless it was told before.
+			torn := how == "no-final-newline" && hangs && r.Dump == nil
+			for _, file := range r.Files {
+				if file == t.File {
+					if loses || torn {
+						cutRank[r.ID] = true
+					} else {
+						lives[r.ID] = true
+					}
+				}
+			}
+		}
+	}
+	for id := range cutRank {
+		if !lives[id] {
+			f.Coverage.CutRanks[id] = true
+		}
+	}
+}

@@ -1,0 +1,248 @@
+// Package resolve turns observations of many files into facts about one run of one job: which rank on which node wrote
+// what, at which instant of one timeline, in which process group, and what was expected but not seen. Everything that
+// needs more than one file happens here, once, after the merge.
+package resolve
+
+import (
+	"faultline/analysis/worker"
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// Input is what facts are resolved from.
+type Input struct {
+	Obs       *worker.Observations
+	Sources   []incident.Source
+	Nodes     []string // expected, expanded; nil = not stated
+	WorldSize int      // expected; 0 = not stated
+	JobID     string
+}
+
+// NoRank is the rank of a process whose global rank nothing proves.
+const NoRank = -1
+
+// Facts is everything that is known about the run, as typed statements.
+type Facts struct {
+	Job        JobFacts
+	Ranks      []*Rank // by global rank, ascending
+	Anonymous  []*Rank // processes whose global rank nothing proves; ID is NoRank
+	Groups     []*Group
+	Failures   []*Failure // in order of time where proven, else of position
+	Ends       []*End     // what the scheduler did, in file order
+	Signals    []Told     // dump and heartbeat machinery that no rank state holds
+	Desyncs    []worker.Desync
+	Mismatches []worker.Mismatch
+	Barriers   []worker.Barrier
+	Progress   []ProgressPoint
+	Saves      []worker.Checkpoint
+	Coverage   Coverage
+	Tails      []worker.Tail
+	Run, Runs  int
+	// Warnings are what a reader should know about the input: contradictions, and failures that were survived.
+	Warnings   []string
+	YearProven bool
+	// Obs are the observations of this run alone.
+	Obs *worker.Observations
+
+	byRank map[int]*Rank
+	clock  *clock
+	ident  *identity
+}
+
+// JobFacts are the job's own statements; empty or 0 is unknown.
+type JobFacts struct {
+	ID, Framework, Task, DataSource string
+	WorldSize                       int
+	WorldFrom                       string     // what states the world size
+	WorldEvidence                   *worker.At // nil when the operator states it
+	PerNode                         int
+	TP, CP, EP, DP, PP              int
+	Versions                        []incident.NameOf
+	ResumedFrom                     *worker.Checkpoint
+	ExitOK                          *worker.At // the job's own statement that it ended by itself
+	Start, End                      Moment
+	Training                        bool // a training loop was seen running
+}
+
+// Rank is one process of the job.
+type Rank struct {
+	ID    int    // global, or NoRank
+	Label string // how the logs call it where ID is NoRank: "local rank 3 in error-7-2.out"
+	Node  string // "" unknown
+	// NodeBasis says what ties it to the node.
+	NodeBasis string
+	Local     int    // −1 unknown
+	Basis     string // what proves the global rank
+	Pids      map[int]bool
+	Lines     int64
+	Last      Moment
+	LastAt    worker.At
+	LastText  string
+	First     worker.At
+	Files     []string // files that hold lines of it, sorted
+	Pending   []*Pending
+	Dump      *Counters  // counters of the default group from its dump line
+	Notified  *worker.At // told by another rank ("Observed…", "from  rank R")
+	FromLocal bool       // its dump line says "from this local rank": its own watchdog fired in some group
+	Stuck     *worker.Signal
+	GIL       *worker.Signal
+	Failures  []*Failure
+	Exit      *Exit
+}
+
+// Told is one line of the dump and heartbeat machinery.
+type Told struct {
+	Rank int
+	Sig  worker.Signal
+	T    Moment
+}
+
+// Counters are last enqueued and last completed work of one group, with the line that states them.
+type Counters struct {
+	Enqueued, Completed int64
+	At                  worker.At
+	Group               worker.GroupRef
+}
+
+// Idle says that nothing was in flight.
+func (c *Counters) Idle() bool { return c != nil && c.Enqueued == c.Completed }
+
+// Pending is a collective that a rank had entered and that did not complete in time.
+type Pending struct {
+	Rank      *Rank
+	Group     *Group
+	GroupRank int // −1 unknown
+	Work      worker.Work
+	State     *worker.State // nil where no line states the counters
+	At        worker.At     // the line that reports it
+	Start     Moment        // line time − ran for
+	Report    Moment
+}
+
+// Enqueued is the last work the CPU had issued, or −1 with ok false where no line states it.
+func (p *Pending) Enqueued() (int64, bool) {
+	if p.State == nil {
+		return 0, false
+	}
+	return p.State.Enqueued, true
+}
+
+// FirstOpen is the sequence number of the group's first work that this rank has not completed.
+func (p *Pending) FirstOpen() (int64, bool) {
+	if p.State == nil {
+		return 0, false
+	}
+	return p.State.Completed + 1, true
+}
+
+// Group is one process group of this run.
+type Group struct {
+	Key     string
+	GUID    string
+	Desc    string
+	Default bool
+	Unnamed bool   // lines of generations that name no group: all of them share this key
+	Size    int    // 0 unknown
+	SizeBy  string // what proves the size
+	Basis   string // recorder, config-line, topology, seen-only, unknown
+	Members []int  // global ranks, ascending; complete only where Basis is not seen-only or unknown
+	Pending []*Pending
+	// P2P is true where send/receive work was seen: then its counters jump between two sequences and E/C prove nothing.
+	P2P bool
+	// seen members: group rank → global rank
+	seen map[int]int
+}
+
+// Complete says that the members are known to be all.
+func (g *Group) Complete() bool {
+	return g.Size > 0 && len(g.Members) == g.Size
+}
+
+// Exit is how a process ended, from torchrun's blocks and lines.
+type Exit struct {
+	Code int
+	At   worker.At
+	T    Moment
+	Root bool // under "first observed failure" of its agent
+	Host string
+}
+
+// Failure is one process-level failure: an exception, a line with a signature, an exit.
+type Failure struct {
+	Rank      int // NoRank where not proven
+	Proc      *Rank
+	Node      string
+	Mechanism string
+	Role      knowledge.Role
+	Direct    bool
+	Sign      string // signature id, or ""
+	Text      string
+	Kind      string // exception, sign, exit, task, nccl
+	At        worker.At
+	T         Moment // when the line was written, if stated
+	NotBefore Moment // the nearest stamp above, of the same writer or file
+	Exc       *worker.Exception
+	Tasks     []int
+	Count     int // how many alike observations it stands for
+}
+
+// End is a scheduler's ending.
+type End struct {
+	Slurm worker.SlurmEnd
+	T     Moment
+}
+
+// ProgressPoint is a progress line with its moment.
+type ProgressPoint struct {
+	worker.Progress
+	T    Moment
+	Rank int
+}
+
+// Rank looks a global rank up.
+func (f *Facts) Rank(id int) *Rank { return f.byRank[id] }
+
+// At gives the moment of a line.
+func (f *Facts) At(at worker.At) Moment {
+	m := f.clock.at(f.ident.nodeOf(at), stampOf(at))
+	return m
+}
+
+// Owner is the rank whose lines a file holds, and no other's.
+func (f *Facts) Owner(file string) (int, bool) {
+	id, ok := f.ident.fileRank[file]
+	return id, ok
+}
+
+// NodeOf is the node that a line is tied to, or "".
+func (f *Facts) NodeOf(at worker.At) string { return f.ident.nodeOf(at) }
+
+// RankOf is the global rank that a line is tied to, with ok false where nothing proves it.
+func (f *Facts) RankOf(at worker.At) (int, bool) {
+	r, _, ok := f.ident.rankOf(at)
+	return r, ok
+}
+
+// NotBefore is the latest moment that a line without a stamp is known not to precede.
+func (f *Facts) NotBefore(at worker.At) Moment {
+	if at.Inherited.Kind == 0 {
+		return Moment{}
+	}
+	return f.clock.at(f.ident.nodeOf(at), at.Inherited)
+}
+
+// Coverage is what was expected and what was seen.
+type Coverage struct {
+	NodesExpected []string // nil unknown
+	NodesSeen     []string
+	NodesMissing  []string
+	RanksExpected int // 0 unknown
+	RanksMissing  []int
+	From          string
+	FilesMissing  []string
+	Cut           []incident.CutFile
+	// Partial is true where something expected was not seen, or a file is cut: silence there proves nothing.
+	Partial bool
+	// CutRanks are ranks all of whose files are cut before the incident's end.
+	CutRanks map[int]bool
+}

@@ -1,0 +1,477 @@
+package resolve
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+
+	"faultline/analysis/filename"
+	"faultline/analysis/line"
+	"faultline/analysis/worker"
+	"faultline/incident"
+)
+
+// identity answers "which global rank, which node" for a line. A rank is tied to a line only by what some line, file
+// name or launcher's table states; arithmetic on ranks per node is never evidence.
+type identity struct {
+	fileNode  map[string]string // file → node
+	nodeBasis map[string]string
+	fileRank  map[string]int
+	local     map[fileInt]int // (file, local rank) → global
+	pid       map[fileInt]int // (file or host, pid) → global
+	task      map[int]int     // srun label → global
+	taskIsOne bool            // one task is one rank
+	taskNode  map[int]string
+	// introduced holds the ranks that introduce themselves in each file ("GLOBAL_RANK: 3, MEMBER: 4/16").
+	introduced map[string]map[int]bool
+	rankNode   map[int]string
+	rankBasis  map[int]string
+	rankLocal  map[int]int
+	multiHost  map[string]bool // files in which several hosts write
+}
+
+type fileInt struct {
+	file string
+	n    int
+}
+
+// ambiguous marks a mapping that two lines contradict.
+const ambiguous = -2
+
+func put(m map[fileInt]int, k fileInt, v int) {
+	if old, ok := m[k]; ok && old != v {
+		m[k] = ambiguous
+		return
+	}
+	m[k] = v
+}
+
+func newIdentity(obs *worker.Observations, sources []incident.Source, nodes []string, world int) *identity {
+	id := &identity{
+		fileNode: map[string]string{}, nodeBasis: map[string]string{}, fileRank: map[string]int{},
+		local: map[fileInt]int{}, pid: map[fileInt]int{}, task: map[int]int{}, taskNode: map[int]string{},
+		rankNode: map[int]string{}, rankBasis: map[int]string{}, rankLocal: map[int]int{}, multiHost: map[string]bool{}, introduced: map[string]map[int]bool{},
+	}
+	id.nodesFromContent(obs)
+	id.ranksFromTables(obs, world)
+	seen := map[string]map[int]bool{}
+	for _, t := range obs.Tails {
+		for _, w := range t.Writers {
+			if w.Who.Global >= 0 {
+				if seen[t.File] == nil {
+					seen[t.File] = map[int]bool{}
+				}
+				seen[t.File][w.Who.Global] = true
+			}
+		}
+	}
+	id.fromNames(sources, nodes, world, seen)
+	id.nodesOfRanks(obs)
+	return id
+}
+
+// nodesFromContent ties a file to a node where exactly one host writes in it.
+func (id *identity) nodesFromContent(obs *worker.Observations) {
+	hosts := map[string]map[string]string{} // file → host → basis
+	see := func(file, host, basis string) {
+		host = shortHost(host)
+		if host == "" || file == "" {
+			return
+		}
+		if hosts[file] == nil {
+			hosts[file] = map[string]string{}
+		}
+		if _, ok := hosts[file][host]; !ok {
+			hosts[file][host] = basis
+		}
+	}
+	for _, t := range obs.Tails {
+		for _, w := range t.Writers {
+			see(t.File, w.Who.Host, "host in the line prefix")
+		}
+	}
+	for _, w := range obs.NCCLWarns {
+		see(w.File, w.Who.Host, "NCCL line prefix")
+	}
+	for _, c := range obs.CommInits {
+		see(c.File, c.Who.Host, "NCCL init line")
+	}
+	for _, c := range obs.ChildFailed {
+		see(c.File, c.Host, "torchrun failure block")
+	}
+	for _, i := range obs.Identities {
+		see(i.File, i.Host, "identity line")
+	}
+	for _, f := range obs.Facts {
+		if f.Key == "node_name" {
+			see(f.File, f.Value, "the file's own statement")
+		}
+	}
+	for file, hs := range hosts {
+		if len(hs) == 1 {
+			for h, b := range hs {
+				id.fileNode[file] = h
+				id.nodeBasis[file] = b
+			}
+		} else {
+			id.multiHost[file] = true
+		}
+	}
+}
+
+// fromNames ties files to nodes and ranks by their names: %N is a host, %n an index into the stated node list, %t a task.
+func (id *identity) fromNames(sources []incident.Source, nodes []string, world int, seen map[string]map[int]bool) {
+	for _, s := range sources {
+		if s.Node != "" {
+			id.fileNode[s.Name] = shortHost(s.Node)
+			id.nodeBasis[s.Name] = "origin of the file"
+		}
+	}
+	names := make([]string, 0, len(sources))
+	for _, s := range sources {
+		names = append(names, s.Name)
+	}
+	for name, n := range filename.Parse(names) {
+		if n.Host != "" && id.fileNode[name] == "" {
+			id.fileNode[name] = shortHost(n.Host)
+			id.nodeBasis[name] = "file name"
+		}
+		if n.NodeIndex >= 0 && id.fileNode[name] == "" && n.NodeIndex < len(nodes) {
+			id.fileNode[name] = shortHost(nodes[n.NodeIndex])
+			id.nodeBasis[name] = "file name and node list"
+		}
+		if n.Rank >= 0 {
+			id.fileRank[name] = n.Rank
+		}
+	}
+	parsed := filename.Parse(names)
+	id.tasksAsRanks(parsed, seen, world)
+	id.hostsOfTasks(parsed, world)
+	id.oneEach(seen)
+}
+
+// oneEach reads files that hold one process each: every file in which processes introduce themselves holds exactly one
+// introduction, of another rank each, and no prefix in it says otherwise.
+func (id *identity) oneEach(seen map[string]map[int]bool) {
+	taken := map[int]bool{}
+	for file, ranks := range id.introduced {
+		if len(ranks) != 1 || len(seen[file]) > 1 {
+			return
+		}
+		for r := range ranks {
+			if taken[r] || len(seen[file]) == 1 && !seen[file][r] {
+				return
+			}
+			taken[r] = true
+		}
+	}
+	if len(taken) < 2 {
+		return
+	}
+	for file, ranks := range id.introduced {
+		if _, known := id.fileRank[file]; known {
+			continue
+		}
+		for r := range ranks {
+			id.fileRank[file] = r
+		}
+	}
+}
+
+// hostsOfTasks uses srun's exit lines, which name a host and its tasks: where one task is one rank they tie ranks to
+// nodes, and where one task is one node's launcher they tie the files of node indices to hosts.
+func (id *identity) hostsOfTasks(parsed map[string]filename.Name, world int) {
+	most, files := -1, -1
+	for t := range id.taskNode {
+		most = max(most, t)
+	}
+	for _, n := range parsed {
+		files = max(files, n.NodeIndex)
+	}
+	switch {
+	case id.taskIsOne || world > 1 && most == world-1:
+		for t, host := range id.taskNode {
+			id.tie(t, host, "srun exit line")
+		}
+	case files >= 0 && most >= 0 && most <= files && distinct(id.taskNode):
+		for name, n := range parsed {
+			if h := id.taskNode[n.NodeIndex]; n.NodeIndex >= 0 && h != "" && id.fileNode[name] == "" && !id.multiHost[name] {
+				id.fileNode[name], id.nodeBasis[name] = h, "srun exit line of the node's only task"
+			}
+		}
+	}
+}
+
+// distinct says that no two tasks share a host.
+func distinct(taskNode map[int]string) bool {
+	seen := map[string]bool{}
+	for _, h := range taskNode {
+		if seen[h] {
+			return false
+		}
+		seen[h] = true
+	}
+	return true
+}
+
+// tasksAsRanks reads the task in a file's name as the rank where one task is one rank: the names count up to the world
+// size, or every prefix found in such a file says the same number.
+func (id *identity) tasksAsRanks(parsed map[string]filename.Name, seen map[string]map[int]bool, world int) {
+	most, agree, files := -1, 0, 0
+	for name, n := range parsed {
+		if n.Task < 0 {
+			continue
+		}
+		most = max(most, n.Task)
+		files++
+		for r := range seen[name] {
+			if r != n.Task {
+				return
+			}
+			agree++
+		}
+	}
+	// More than half of the world has a file of its own: then the others had one too.
+	many := world > 0 && most < world && 2*files > world
+	if most < 0 || agree == 0 && !many {
+		return
+	}
+	for name, n := range parsed {
+		if _, known := id.fileRank[name]; !known && n.Task >= 0 {
+			id.fileRank[name] = n.Task
+		}
+	}
+	id.taskIsOne = true
+}
+
+func shortHost(h string) string {
+	// Builds with several slurmd on one machine (Debian's) print "slurmstepd-<node>: …".
+	h = strings.TrimPrefix(h, "slurmstepd-")
+	if h == "" || h == "localhost" || h == "(null)" {
+		return ""
+	}
+	if strings.Count(h, ".") == 3 {
+		if _, err := strconv.Atoi(strings.ReplaceAll(h, ".", "")); err == nil {
+			return h // an IPv4 address is not a host name with a domain
+		}
+	}
+	if i := strings.IndexByte(h, '.'); i > 0 {
+		h = h[:i]
+	}
+	return strings.ToLower(h)
+}
+
+// ranksFromTables learns local → global and pid → global from what launchers print.
+func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
+	for _, r := range obs.Rendezvous {
+		if len(r.LocalRanks) != len(r.GlobalRanks) {
+			continue
+		}
+		for i, l := range r.LocalRanks {
+			put(id.local, fileInt{r.File, l}, r.GlobalRanks[i])
+			id.rankLocal[r.GlobalRanks[i]] = l
+		}
+	}
+	for _, c := range obs.ChildFailed {
+		if c.Rank < 0 {
+			continue
+		}
+		if c.Pid > 0 {
+			put(id.pid, fileInt{c.File, c.Pid}, c.Rank)
+			if h := shortHost(c.Host); h != "" {
+				put(id.pid, fileInt{"host:" + h, c.Pid}, c.Rank)
+			}
+		}
+		if c.Local >= 0 {
+			put(id.local, fileInt{c.File, c.Local}, c.Rank)
+			id.rankLocal[c.Rank] = c.Local
+		}
+		if h := shortHost(c.Host); h != "" {
+			id.tie(c.Rank, h, "torchrun failure block")
+		}
+	}
+	for _, i := range obs.Identities {
+		if i.Global < 0 {
+			continue
+		}
+		if id.introduced[i.File] == nil {
+			id.introduced[i.File] = map[int]bool{}
+		}
+		id.introduced[i.File][i.Global] = true
+		if i.Local >= 0 {
+			put(id.local, fileInt{i.File, i.Local}, i.Global)
+			id.rankLocal[i.Global] = i.Local
+		}
+		if h := shortHost(i.Host); h != "" {
+			id.tie(i.Global, h, "identity line")
+		}
+	}
+	for _, c := range obs.CommInits {
+		// A communicator of the whole world has the ranks of the job.
+		if world == 0 || c.NRanks != world || c.Rank < 0 {
+			continue
+		}
+		if h := shortHost(c.Who.Host); h != "" && c.Who.Pid > 0 {
+			put(id.pid, fileInt{"host:" + h, c.Who.Pid}, c.Rank)
+			id.tie(c.Rank, h, "NCCL init line")
+		}
+	}
+	labels := map[int]map[int]bool{} // task → globals
+	for _, t := range obs.Tails {
+		for _, w := range t.Writers {
+			if w.Who.Global < 0 {
+				continue
+			}
+			if w.Who.Local >= 0 {
+				put(id.local, fileInt{t.File, w.Who.Local}, w.Who.Global)
+				id.rankLocal[w.Who.Global] = w.Who.Local
+			}
+			if w.Who.Pid > 0 && w.Who.RayName != "" {
+				put(id.pid, fileInt{t.File, w.Who.Pid}, w.Who.Global)
+			}
+			if w.Who.Task >= 0 {
+				if labels[w.Who.Task] == nil {
+					labels[w.Who.Task] = map[int]bool{}
+				}
+				labels[w.Who.Task][w.Who.Global] = true
+			}
+		}
+	}
+	// One task is one rank where every label that meets a rank meets exactly the one of its own number, or where there
+	// are as many labels as ranks.
+	one := len(labels) > 0
+	for t, gs := range labels {
+		if len(gs) != 1 || !gs[t] {
+			one = false
+		}
+	}
+	if !one && len(labels) == 0 && world > 0 {
+		distinct := map[int]bool{}
+		most := -1
+		for _, t := range obs.Tails {
+			for _, w := range t.Writers {
+				if w.Who.Task >= 0 {
+					distinct[w.Who.Task] = true
+					most = max(most, w.Who.Task)
+				}
+			}
+		}
+		one = most == world-1
+	}
+	id.taskIsOne = one
+	for _, e := range obs.TaskExits {
+		if len(e.Hosts) == 1 {
+			for _, t := range e.Tasks {
+				id.taskNode[t] = shortHost(e.Hosts[0])
+			}
+		}
+	}
+}
+
+func (id *identity) tie(rank int, node, basis string) {
+	if old, ok := id.rankNode[rank]; ok {
+		if old != node {
+			id.rankNode[rank] = "" // contradicted: unknown from here on
+			id.rankBasis[rank] = "contradictory"
+		}
+		return
+	}
+	id.rankNode[rank] = node
+	id.rankBasis[rank] = basis
+}
+
+// nodesOfRanks ties ranks to the nodes of the files they write in.
+func (id *identity) nodesOfRanks(obs *worker.Observations) {
+	type hit struct {
+		rank int
+		at   worker.At
+	}
+	var hits []hit
+	for _, t := range obs.Tails {
+		for _, w := range t.Writers {
+			at := w.First
+			at.File = t.File
+			at.Who = w.Who
+			if r, _, ok := id.rankOf(at); ok {
+				hits = append(hits, hit{r, at})
+			}
+		}
+		if r, ok := id.fileRank[t.File]; ok {
+			hits = append(hits, hit{r, worker.At{Pos: worker.Pos{File: t.File}, Who: line.NoOne}})
+		}
+	}
+	sort.SliceStable(hits, func(i, j int) bool { return hits[i].rank < hits[j].rank })
+	for _, h := range hits {
+		if n := id.hostOf(h.at); n != "" {
+			if _, known := id.rankNode[h.rank]; !known {
+				basis := id.nodeBasis[h.at.File]
+				if basis == "" {
+					basis = "line prefix"
+				}
+				id.tie(h.rank, n, basis)
+			}
+		}
+		if h.at.Who.Local >= 0 {
+			if _, known := id.rankLocal[h.rank]; !known {
+				id.rankLocal[h.rank] = h.at.Who.Local
+			}
+		}
+	}
+}
+
+// rankOf is the global rank of a line with what proves it, in order of strength.
+func (id *identity) rankOf(at worker.At) (rank int, basis string, ok bool) {
+	w := at.Who
+	if w.Global >= 0 {
+		return w.Global, "[rankN]: prefix", true
+	}
+	if w.RayRank >= 0 {
+		return w.RayRank, "Ray worker's rank", true
+	}
+	if r, ok := id.fileRank[at.File]; ok {
+		return r, "file name", true
+	}
+	if w.Pid > 0 {
+		if w.Host != "" {
+			if r, ok := id.pid[fileInt{"host:" + shortHost(w.Host), w.Pid}]; ok && r >= 0 {
+				return r, "host and pid", true
+			}
+		}
+		if r, ok := id.pid[fileInt{at.File, w.Pid}]; ok && r >= 0 {
+			return r, "pid", true
+		}
+	}
+	if w.Local >= 0 {
+		if r, ok := id.local[fileInt{at.File, w.Local}]; ok && r >= 0 {
+			return r, "local rank and launcher's table", true
+		}
+	}
+	if w.Task >= 0 && id.taskIsOne {
+		return w.Task, "srun label", true
+	}
+	if w.MPIRank >= 0 {
+		return w.MPIRank, "mpirun tag", true
+	}
+	return NoRank, "", false
+}
+
+// hostOf is the host that the line itself or its file names, or "".
+func (id *identity) hostOf(at worker.At) string {
+	if h := shortHost(at.Who.Host); h != "" {
+		return h
+	}
+	return id.fileNode[at.File]
+}
+
+// nodeOf is the node of a line, or "": its host, else its rank's, else the address that Ray prints.
+func (id *identity) nodeOf(at worker.At) string {
+	if h := id.hostOf(at); h != "" {
+		return h
+	}
+	if r, _, ok := id.rankOf(at); ok {
+		if n := id.rankNode[r]; n != "" {
+			return n
+		}
+	}
+	return at.Who.RayIP
+}

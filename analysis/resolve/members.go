@@ -1,0 +1,205 @@
+package resolve
+
+import (
+	"sort"
+	"strings"
+)
+
+// members finds out who belongs to each group, and how that is known.
+func (g *grouper) members() {
+	f := g.f
+	for _, gr := range g.order {
+		for _, p := range gr.Pending {
+			if p.Rank.ID != NoRank {
+				if p.GroupRank >= 0 {
+					gr.seen[p.GroupRank] = p.Rank.ID
+				}
+				gr.Members = insert(gr.Members, p.Rank.ID)
+			}
+		}
+		if len(gr.Members) > 0 {
+			gr.Basis = "seen-only"
+		}
+		switch {
+		case gr.Default && f.Job.WorldSize > 0:
+			gr.Size, gr.SizeBy = f.Job.WorldSize, "world size"
+			gr.Members = gr.Members[:0]
+			for i := 0; i < f.Job.WorldSize; i++ {
+				gr.Members = append(gr.Members, i)
+			}
+			gr.Basis = "config-line"
+		case !gr.Unnamed && !gr.Default && g.fromTopology(gr):
+		case gr.Default:
+			// Nobody states how many ranks there are; a size read off one collective would pretend to know it.
+		default:
+			g.sizeFromNumel(gr)
+		}
+	}
+}
+
+func insert(s []int, v int) []int {
+	i := sort.SearchInts(s, v)
+	if i < len(s) && s[i] == v {
+		return s
+	}
+	s = append(s, 0)
+	copy(s[i+1:], s[i:])
+	s[i] = v
+	return s
+}
+
+// fromTopology takes the members from lines that list them, or from the parallel sizes in Megatron-Core's order
+// (tp-cp-ep-dp-pp, tensor fastest), if they agree with every member that was seen with its rank in the group.
+func (g *grouper) fromTopology(gr *Group) bool {
+	want := normal(gr.Desc)
+	if want == "" {
+		return false
+	}
+	for i := range g.obs.Topologies {
+		t := &g.obs.Topologies[i]
+		if normal(t.Name) != want {
+			continue
+		}
+		for _, ranks := range t.Groups {
+			if g.fits(gr, ranks) {
+				gr.Members, gr.Size, gr.SizeBy, gr.Basis = sorted(ranks), len(ranks), "config line", "config-line"
+				return true
+			}
+		}
+	}
+	for _, ranks := range megatronGroups(want, g.f.Job) {
+		if g.fits(gr, ranks) {
+			gr.Members, gr.Size, gr.SizeBy, gr.Basis = sorted(ranks), len(ranks), "parallel sizes", "topology"
+			return true
+		}
+	}
+	return false
+}
+
+func sorted(v []int) []int {
+	s := append([]int(nil), v...)
+	sort.Ints(s)
+	return s
+}
+
+// fits holds a listed group against what was seen of it: the same rank at the same place.
+func (g *grouper) fits(gr *Group, ranks []int) bool {
+	if len(gr.seen) == 0 {
+		return false
+	}
+	for at, id := range gr.seen {
+		if at >= len(ranks) || ranks[at] != id {
+			return false
+		}
+	}
+	for _, id := range gr.Members {
+		found := false
+		for _, r := range ranks {
+			found = found || r == id
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// normal reduces a group's name to what tells it from others: "TENSOR_MODEL_PARALLEL_GROUP", "All tensor model parallel
+// group ranks" and "tensor model parallel" are the same.
+func normal(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r < 'a' || r > 'z' })
+	var keep []string
+	for _, w := range words {
+		switch w {
+		case "all", "parallel", "group", "groups", "rank", "ranks", "has", "mesh", "and":
+		case "dp":
+			keep = append(keep, "data")
+		case "tp":
+			keep = append(keep, "tensor")
+		case "pp":
+			keep = append(keep, "pipeline")
+		case "cp":
+			keep = append(keep, "context")
+		case "ep":
+			keep = append(keep, "expert")
+		default:
+			keep = append(keep, w)
+		}
+	}
+	s := strings.Join(keep, " ")
+	switch s {
+	case "tensor model":
+		return "tensor"
+	case "pipeline model":
+		return "pipeline"
+	case "expert model":
+		return "expert"
+	}
+	return s
+}
+
+// megatronGroups lists the groups of one kind from the parallel sizes. Source: Megatron-Core parallel_state.py,
+// RankGenerator, default order "tp-cp-ep-dp-pp"; dense groups ignore ep, expert groups split dp·cp by ep.
+func megatronGroups(kind string, j JobFacts) [][]int {
+	w, tp, cp, pp, ep := j.WorldSize, max(j.TP, 1), max(j.CP, 1), max(j.PP, 1), max(j.EP, 1)
+	if w == 0 || (j.TP == 0 && j.PP == 0 && j.CP == 0 && j.EP == 0) || w%(tp*cp*pp) != 0 {
+		return nil
+	}
+	dp := w / (tp * cp * pp)
+	dims := map[string][4]bool{ // varies over tp, cp, dp, pp
+		"tensor": {true, false, false, false}, "context": {false, true, false, false},
+		"data": {false, false, true, false}, "pipeline": {false, false, false, true},
+		"model": {true, false, false, true}, "data with context": {false, true, true, false},
+		"tensor context": {true, true, false, false}, "tensor data": {true, false, true, false},
+	}
+	size := [4]int{tp, cp, dp, pp}
+	vary, ok := dims[kind]
+	if kind == "expert" {
+		// Expert layout: tensor, expert, expert-data, pipeline.
+		if w%(tp*ep*pp) != 0 {
+			return nil
+		}
+		size, vary, ok = [4]int{tp, ep, w / (tp * ep * pp), pp}, [4]bool{false, true, false, false}, true
+	}
+	if !ok {
+		return nil
+	}
+	byRest := map[[4]int][]int{}
+	var order [][4]int
+	for r := 0; r < w; r++ {
+		x := [4]int{r % size[0], r / size[0] % size[1], r / (size[0] * size[1]) % size[2], r / (size[0] * size[1] * size[2])}
+		for d := range x {
+			if vary[d] {
+				x[d] = -1
+			}
+		}
+		if byRest[x] == nil {
+			order = append(order, x)
+		}
+		byRest[x] = append(byRest[x], r)
+	}
+	var out [][]int
+	for _, k := range order {
+		out = append(out, byRest[k])
+	}
+	return out
+}
+
+// sizeFromNumel reads a group's size off an all-gather's or reduce-scatter's input and output.
+func (g *grouper) sizeFromNumel(gr *Group) {
+	for _, p := range gr.Pending {
+		in, out := p.Work.NumelIn, p.Work.NumelOut
+		if p.Work.Op == "_REDUCE_SCATTER_BASE" {
+			in, out = out, in
+		} else if p.Work.Op != "_ALLGATHER_BASE" {
+			continue
+		}
+		if in > 0 && out > 0 && out%in == 0 {
+			n := int(out / in)
+			if n >= len(gr.Members) && n > 1 && (g.f.Job.WorldSize == 0 || n <= g.f.Job.WorldSize) {
+				gr.Size, gr.SizeBy = n, "input and output sizes of "+p.Work.Op
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,467 @@
+package resolve
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+
+	"faultline/analysis/line"
+	"faultline/analysis/worker"
+	"faultline/incident"
+)
+
+// Resolve makes facts of observations. It never fails: what cannot be resolved stays unknown.
+func Resolve(ctx context.Context, in Input) (*Facts, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	obs, run, runs := selectRun(in.Obs)
+	f := &Facts{Obs: obs, Run: run, Runs: runs, byRank: map[int]*Rank{}, Tails: obs.Tails,
+		Mismatches: obs.Mismatches, Desyncs: obs.Desyncs, Barriers: obs.Barriers, Saves: obs.Checkpoints}
+	f.job(in)
+	f.ident = newIdentity(obs, in.Sources, in.Nodes, f.Job.WorldSize)
+	f.clock = &clock{}
+	f.clock.year, f.clock.newYear = inferYear(stamps(obs))
+	f.YearProven = f.clock.year != 0 || onlyFullStamps(obs)
+	f.writers(obs)
+	f.introduced(obs)
+	g := newGrouper(f, obs)
+	g.pendings()
+	f.clock.offsets = calibrate(f.anchors(g, obs))
+	f.calibrateSlurm(obs)
+	g.times()
+	g.members()
+	f.told(obs)
+	f.failures(obs)
+	f.progress(obs)
+	f.survived()
+	f.coverage(in)
+	f.finish()
+	return f, nil
+}
+
+func onlyFullStamps(obs *worker.Observations) bool {
+	for _, s := range stamps(obs) {
+		if s.Kind == line.MonthDay {
+			return false
+		}
+	}
+	return true
+}
+
+// stamps lists the stamps that prove years: those of files' ends, writers, launchers' blocks and SLURM lines.
+func stamps(obs *worker.Observations) []line.Stamp {
+	var out []line.Stamp
+	for _, t := range obs.Tails {
+		out = append(out, t.First.Stamp, t.Last.Stamp)
+		for _, w := range t.Writers {
+			out = append(out, w.First.Stamp, w.Last.Stamp)
+		}
+	}
+	for _, t := range obs.Timeouts {
+		out = append(out, t.Stamp)
+	}
+	for _, c := range obs.ChildFailed {
+		out = append(out, c.Time)
+	}
+	for _, e := range obs.SlurmEnds {
+		out = append(out, e.Stamp)
+	}
+	for _, p := range obs.Progress {
+		out = append(out, p.Stamp)
+	}
+	for _, x := range obs.Facts {
+		out = append(out, x.Stamp)
+	}
+	return out
+}
+
+// job collects the job's own statements. Of contradicting values the commonest wins; ties go to the larger number.
+func (f *Facts) job(in Input) {
+	obs := f.Obs
+	votes := map[string]map[string]int{}
+	first := map[string]*worker.At{}
+	for i := range obs.Facts {
+		x := &obs.Facts[i]
+		if votes[x.Key] == nil {
+			votes[x.Key] = map[string]int{}
+		}
+		votes[x.Key][x.Value]++
+		k := x.Key + "\x00" + x.Value
+		if first[k] == nil {
+			first[k] = &x.At
+		}
+	}
+	pick := func(key string) (string, *worker.At) {
+		best, n := "", 0
+		for v, k := range votes[key] {
+			if k > n || (k == n && larger(v, best)) {
+				best, n = v, k
+			}
+		}
+		return best, first[key+"\x00"+best]
+	}
+	num := func(key string) int {
+		v, _ := pick(key)
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	j := &f.Job
+	j.ID = in.JobID
+	if j.ID == "" {
+		j.ID, _ = pick("job_id")
+	}
+	j.Framework, _ = pick("framework")
+	j.Task, _ = pick("task")
+	j.DataSource, _ = pick("data_source")
+	j.PerNode = num("ranks_per_node")
+	j.TP, j.CP, j.EP, j.DP, j.PP = num("tp"), num("cp"), num("ep"), num("dp"), num("pp")
+	for _, v := range []string{"torch_version", "nccl_version", "cuda_version", "driver_version", "python_version"} {
+		if s, _ := pick(v); s != "" {
+			j.Versions = append(j.Versions, incident.NameOf{Name: strings.TrimSuffix(v, "_version"), Value: s, Note: "printed by the job"})
+		}
+	}
+	if _, at := pick("exit_ok"); at != nil {
+		j.ExitOK = at
+	}
+	switch {
+	case in.WorldSize > 0:
+		j.WorldSize, j.WorldFrom = in.WorldSize, "--world-size"
+	default:
+		v, at := pick("world_size")
+		if n, err := strconv.Atoi(v); err == nil && n > 0 {
+			j.WorldSize, j.WorldFrom, j.WorldEvidence = n, "the job's own statement", at
+			break
+		}
+		byN := map[int]int{}
+		var at2 = map[int]*worker.At{}
+		note := func(n int, at *worker.At) {
+			if n > 0 {
+				byN[n]++
+				if at2[n] == nil {
+					at2[n] = at
+				}
+			}
+		}
+		for i := range obs.Identities {
+			note(obs.Identities[i].World, &obs.Identities[i].At)
+		}
+		for i := range obs.Rendezvous {
+			note(obs.Rendezvous[i].WorldSize, &obs.Rendezvous[i].At)
+		}
+		for i := range obs.Barriers {
+			note(int(obs.Barriers[i].World), &obs.Barriers[i].At)
+		}
+		best := 0
+		for n, k := range byN {
+			if best == 0 || k > byN[best] || (k == byN[best] && n > best) {
+				best = n
+			}
+		}
+		if best > 0 {
+			j.WorldSize, j.WorldFrom, j.WorldEvidence = best, "the launcher's statement", at2[best]
+		}
+	}
+	f.plausible(in)
+	for i := range obs.Checkpoints {
+		if obs.Checkpoints[i].Kind == "load-done" || obs.Checkpoints[i].Kind == "load-start" {
+			if j.ResumedFrom == nil || j.ResumedFrom.Kind == "load-start" && obs.Checkpoints[i].Kind == "load-done" {
+				j.ResumedFrom = &obs.Checkpoints[i]
+			}
+		}
+	}
+}
+
+// MaxWorld is the largest number of ranks that is believed: several times the largest training jobs there are (2026).
+// Everything that is listed per expected rank grows with it, and a log line may claim any number.
+const MaxWorld = 1 << 17
+
+// plausible takes back a world size that the ranks in the logs contradict, or that no job has: it is better unknown.
+func (f *Facts) plausible(in Input) {
+	j := &f.Job
+	most := -1
+	for _, t := range f.Obs.Tails {
+		for _, w := range t.Writers {
+			if w.Who.Global < MaxWorld {
+				most = max(most, w.Who.Global)
+			}
+		}
+	}
+	for _, x := range f.Obs.Identities {
+		if x.Global < MaxWorld {
+			most = max(most, x.Global)
+		}
+	}
+	switch {
+	case j.WorldSize > MaxWorld:
+		f.Warnings = append(f.Warnings, fmt.Sprintf("a world size of %d (%s) is not believed: more than %d ranks", j.WorldSize, j.WorldFrom, MaxWorld))
+	case j.WorldSize > 0 && most >= j.WorldSize:
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%d ranks were stated (%s), but rank %d appears: the number is taken as unknown", j.WorldSize, j.WorldFrom, most))
+	default:
+		return
+	}
+	asked := in.WorldSize > 0
+	j.WorldSize, j.WorldFrom, j.WorldEvidence = 0, "", nil
+	if asked {
+		// The operator's number was wrong; the job's own may be right.
+		in.WorldSize = 0
+		g := &Facts{Obs: f.Obs}
+		g.job(in)
+		j.WorldSize, j.WorldFrom, j.WorldEvidence = g.Job.WorldSize, g.Job.WorldFrom, g.Job.WorldEvidence
+		f.Warnings = append(f.Warnings, g.Warnings...)
+	}
+}
+
+func larger(a, b string) bool {
+	x, e1 := strconv.Atoi(a)
+	y, e2 := strconv.Atoi(b)
+	if e1 == nil && e2 == nil {
+		return x > y
+	}
+	return b == "" || a < b
+}
+
+// rank gives the rank's record, making it.
+func (f *Facts) rank(id int, basis string) *Rank {
+	r := f.byRank[id]
+	if r == nil {
+		r = &Rank{ID: id, Local: line.Unknown, Basis: basis, Pids: map[int]bool{}}
+		if l, ok := f.ident.rankLocal[id]; ok {
+			r.Local = l
+		}
+		r.Node = f.ident.rankNode[id]
+		r.NodeBasis = f.ident.rankBasis[id]
+		f.byRank[id] = r
+	}
+	return r
+}
+
+// writers makes the ranks that print anything.
+func (f *Facts) writers(obs *worker.Observations) {
+	for _, t := range obs.Tails {
+		if id, ok := f.ident.fileRank[t.File]; ok && t.Lines > 0 {
+			r := f.rank(id, "file name")
+			r.Lines += t.Lines
+			r.seen(t.First, t.Last, "")
+			r.addFile(t.File)
+			continue
+		}
+		for _, w := range t.Writers {
+			at := w.First
+			at.File, at.Who = t.File, w.Who
+			id, basis, ok := f.ident.rankOf(at)
+			if !ok {
+				continue
+			}
+			r := f.rank(id, basis)
+			r.Lines += w.Lines
+			r.seen(w.First, w.Last, w.LastText)
+			r.addFile(t.File)
+			if w.Who.Pid > 0 {
+				r.Pids[w.Who.Pid] = true
+			}
+		}
+	}
+}
+
+// introduced counts the line by which a process names its own rank, where nothing else it prints does.
+func (f *Facts) introduced(obs *worker.Observations) {
+	for i := range obs.Identities {
+		x := &obs.Identities[i]
+		if x.Global < 0 {
+			continue
+		}
+		r := f.rank(x.Global, "identity line")
+		r.Lines++
+		r.seen(x.At, x.At, "")
+		r.addFile(x.File)
+		if r.Node == "" {
+			r.Node, r.NodeBasis = f.ident.nodeOf(x.At), f.ident.nodeBasis[x.File]
+		}
+	}
+}
+
+func (r *Rank) addFile(name string) {
+	i := sort.SearchStrings(r.Files, name)
+	if i < len(r.Files) && r.Files[i] == name {
+		return
+	}
+	r.Files = append(r.Files, "")
+	copy(r.Files[i+1:], r.Files[i:])
+	r.Files[i] = name
+}
+
+func (r *Rank) seen(first, last worker.At, text string) {
+	if r.First.File == "" || less(first.Pos, r.First.Pos) {
+		r.First = first
+	}
+	if r.LastAt.File == "" || less(r.LastAt.Pos, last.Pos) {
+		r.LastAt, r.LastText = last, text
+	}
+}
+
+func less(a, b worker.Pos) bool {
+	if a.File != b.File {
+		return a.File < b.File
+	}
+	if a.Off != b.Off {
+		return a.Off < b.Off
+	}
+	return a.Len < b.Len
+}
+
+// anchors are the instants that nodes share. Only states of the machine are used, never plain log lines.
+func (f *Facts) anchors(g *grouper, obs *worker.Observations) []anchor {
+	var out []anchor
+	add := func(event string, at worker.At, shift float64) {
+		t, ok := f.clock.civil(stampOf(at))
+		if !ok || at.Stamp.Emitter != line.Container {
+			return
+		}
+		out = append(out, anchor{event, f.clockNode(at), t - shift})
+	}
+	for i := range obs.Dumps {
+		if !obs.Dumps[i].Local {
+			add("dump", obs.Dumps[i].At, 0)
+		}
+	}
+	for i := range obs.Signals {
+		if obs.Signals[i].Kind == worker.SignalObserved {
+			add("dump", obs.Signals[i].At, 0)
+		}
+	}
+	for _, gr := range g.order {
+		for _, p := range gr.Pending {
+			if p.Work.RanForMS > 0 {
+				add("start "+gr.Key+" "+strconv.FormatInt(p.Work.Seq, 10), p.At, float64(p.Work.RanForMS)/1000)
+				add("report", p.At, 0)
+			}
+		}
+	}
+	return out
+}
+
+// clockNode names the clock of a line: its node, or its file where the node is not known.
+func (f *Facts) clockNode(at worker.At) string {
+	if n := f.ident.nodeOf(at); n != "" {
+		return n
+	}
+	return "file " + at.File
+}
+
+// told notes who was told by whom and whose watchdog got stuck.
+func (f *Facts) told(obs *worker.Observations) {
+	for i := range obs.Dumps {
+		d := &obs.Dumps[i]
+		id, basis, ok := f.ident.rankOf(d.At)
+		if !ok {
+			if d.Group.Known && (d.Group.GUID == "0" || d.Group.Desc == "default_pg") && d.Group.Rank >= 0 {
+				id, basis, ok = d.Group.Rank, "rank in the default group", true
+			}
+		}
+		if !ok {
+			continue
+		}
+		r := f.rank(id, basis)
+		r.seen(d.At, d.At, "")
+		if d.Enqueued != line.Unknown || d.Completed != line.Unknown || strings.Contains(d.Group.Desc, "default") || d.Group.GUID == "0" {
+			if r.Dump == nil {
+				r.Dump = &Counters{d.Enqueued, d.Completed, d.At, d.Group}
+			}
+		}
+		if d.Local {
+			r.FromLocal = true
+		} else if r.Notified == nil {
+			r.Notified = &d.At
+		}
+	}
+	for i := range obs.Signals {
+		s := &obs.Signals[i]
+		id, basis, ok := f.ident.rankOf(s.At)
+		if !ok && s.Group.Known && s.Group.Rank >= 0 && (s.Group.GUID == "0" || s.Group.Desc == "default_pg") {
+			id, basis, ok = s.Group.Rank, "rank in the default group", true
+		}
+		if !ok {
+			f.Signals = append(f.Signals, Told{NoRank, *s, f.At(s.At)})
+			continue
+		}
+		r := f.rank(id, basis)
+		r.seen(s.At, s.At, "")
+		switch s.Kind {
+		case worker.SignalObserved:
+			if r.Notified == nil {
+				r.Notified = &s.At
+			}
+		case worker.SignalStuck, worker.SignalHeartbeat:
+			if r.Stuck == nil {
+				r.Stuck = s
+			}
+		case worker.SignalGIL:
+			r.GIL = s
+		case worker.SignalFirst:
+			r.FromLocal = true
+		}
+		f.Signals = append(f.Signals, Told{id, *s, f.At(s.At)})
+	}
+}
+
+func (f *Facts) progress(obs *worker.Observations) {
+	for i := range obs.Progress {
+		p := &obs.Progress[i]
+		id, _, ok := f.ident.rankOf(p.At)
+		if !ok {
+			id = NoRank
+		}
+		f.Progress = append(f.Progress, ProgressPoint{*p, f.At(p.At), id})
+	}
+	f.Job.Training = len(f.Progress) > 0
+}
+
+// finish orders everything by content and fills what depends on all ranks.
+func (f *Facts) finish() {
+	for _, r := range f.byRank {
+		f.Ranks = append(f.Ranks, r)
+		r.Last = f.At(r.LastAt)
+		if !r.Last.Valid {
+			r.Last = f.NotBefore(r.LastAt)
+		}
+	}
+	sort.Slice(f.Ranks, func(i, j int) bool { return f.Ranks[i].ID < f.Ranks[j].ID })
+	sort.SliceStable(f.Anonymous, func(i, j int) bool { return f.Anonymous[i].Label < f.Anonymous[j].Label })
+	for _, e := range f.Ends {
+		if e.T.Valid && !f.Job.End.Valid {
+			f.Job.End = e.T // the only clock there may be; replaced below where the job's own lines are stamped
+		}
+	}
+	stamped := false
+	for _, t := range f.Tails {
+		for _, at := range []worker.At{t.First, t.Last} {
+			m := f.At(at)
+			if !m.Valid {
+				continue
+			}
+			if !f.Job.Start.Valid || m.T < f.Job.Start.T {
+				f.Job.Start = m
+			}
+			if !stamped || m.T > f.Job.End.T {
+				f.Job.End, stamped = m, true
+			}
+		}
+	}
+}
+
+// Describe names a process for people.
+func (r *Rank) Describe() string {
+	if r.ID == NoRank {
+		return r.Label
+	}
+	if r.Node != "" {
+		return fmt.Sprintf("rank %d on %s", r.ID, r.Node)
+	}
+	return fmt.Sprintf("rank %d", r.ID)
+}

@@ -1,0 +1,215 @@
+package resolve
+
+import (
+	"sort"
+
+	"faultline/analysis/line"
+	"faultline/analysis/worker"
+)
+
+// selectRun cuts files that hold several runs of a job (requeue, elastic restart) at their marks and keeps one run: the
+// newest one in which something went wrong, or simply the newest. It returns which of how many that is.
+//
+// Runs are matched over files by the restart count where the marks state one, else by their order in the file.
+func selectRun(obs *worker.Observations) (kept *worker.Observations, run, runs int) {
+	marks := map[string][]worker.RunMark{}
+	for _, m := range obs.RunMarks {
+		if m.Kind == "banner" {
+			continue // a banner may repeat inside one run
+		}
+		marks[m.File] = append(marks[m.File], m)
+	}
+	for _, m := range impliedMarks(obs, marks) {
+		marks[m.File] = append(marks[m.File], m)
+	}
+	if len(marks) == 0 {
+		return obs, 0, 1
+	}
+	counted := false
+	for f := range marks {
+		ms := marks[f]
+		sort.SliceStable(ms, func(i, j int) bool { return ms[i].Off < ms[j].Off })
+		for _, m := range ms {
+			counted = counted || m.Count > 0
+		}
+		marks[f] = ms
+	}
+	runs = 1
+	index := func(file string, off int64) int {
+		n := 0
+		for _, m := range marks[file] {
+			if m.Off > off {
+				break
+			}
+			if m.Count >= 0 && counted {
+				n = m.Count
+			} else {
+				n++
+			}
+		}
+		return n
+	}
+	for f, ms := range marks {
+		runs = max(runs, index(f, ms[len(ms)-1].Off)+1)
+	}
+	if runs == 1 {
+		return obs, 0, 1
+	}
+	failed := make([]bool, runs)
+	note := func(file string, off int64) {
+		if i := index(file, off); i < runs {
+			failed[i] = true
+		}
+	}
+	for _, t := range obs.Timeouts {
+		note(t.File, t.Off)
+	}
+	for _, x := range obs.Exceptions {
+		note(x.File, x.Off)
+	}
+	for _, c := range obs.ChildFailed {
+		note(c.File, c.Off)
+	}
+	for _, c := range obs.ChildExits {
+		note(c.File, c.Off)
+	}
+	for _, e := range obs.SlurmEnds {
+		// What the scheduler followed by another run was not the end of the job, unless a node failed.
+		if index(e.File, e.Off) == runs-1 || e.Kind == "node-failure" || e.Reason == "NODE FAILURE" {
+			note(e.File, e.Off)
+		}
+	}
+	for _, t := range obs.TaskExits {
+		if t.Code > 0 && t.Code < 128 && index(t.File, t.Off) == runs-1 {
+			note(t.File, t.Off)
+		}
+	}
+	run = runs - 1
+	if i := lastOf(failed); i >= 0 {
+		run = i
+	}
+	earlier := earlierEnds(obs, marks, index, run)
+	return filter(obs, func(file string, off int64) bool {
+		if len(marks[file]) == 0 {
+			// Nothing in this file tells its runs apart, but what SLURM ended before is over.
+			return off > earlier[file]
+		}
+		return index(file, off) == run
+	}), run, runs
+}
+
+// lastOf is the index of the last true, or −1.
+func lastOf(list []bool) int {
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// earlierEnds finds, in files without marks of their own, up to where they speak of earlier runs: up to the last line by
+// which SLURM ended one, and what srun says of its tasks right after. SLURM stamps those lines alike in all files.
+func earlierEnds(obs *worker.Observations, marks map[string][]worker.RunMark, index func(string, int64) int, run int) map[string]int64 {
+	c := &clock{}
+	last, known := 0.0, false
+	for _, e := range obs.SlurmEnds {
+		if len(marks[e.File]) == 0 || index(e.File, e.Off) >= run {
+			continue
+		}
+		if t, ok := c.civil(e.Stamp); ok && (!known || t > last) {
+			last, known = t, true
+		}
+	}
+	out := map[string]int64{}
+	if !known {
+		return out
+	}
+	next := map[string]int64{} // file → the first end of a later run
+	for _, e := range obs.SlurmEnds {
+		t, ok := c.civil(e.Stamp)
+		if len(marks[e.File]) > 0 || !ok {
+			continue
+		}
+		if t <= last+1 {
+			out[e.File] = max(out[e.File], e.Off)
+		} else if o, seen := next[e.File]; !seen || e.Off < o {
+			next[e.File] = e.Off
+		}
+	}
+	grow := func(file string, off int64) {
+		from, cut := out[file]
+		to, later := next[file]
+		if cut && off > from && (!later || off < to) {
+			out[file] = off
+		}
+	}
+	for _, e := range obs.SlurmEnds {
+		if _, dated := c.civil(e.Stamp); !dated {
+			grow(e.File, e.Off)
+		}
+	}
+	return out
+}
+
+// filter keeps the observations whose position satisfies keep. Tails keep their file, but lose writers that wrote nothing
+// in the kept part.
+func filter(obs *worker.Observations, keep func(file string, off int64) bool) *worker.Observations {
+	out := obs.Filter(func(at worker.At) bool { return keep(at.File, at.Off) })
+	out.Tails = nil
+	for _, t := range obs.Tails {
+		var ws []worker.WriterSpan
+		for _, w := range t.Writers {
+			if keep(t.File, w.Last.Off) || keep(t.File, w.First.Off) {
+				ws = append(ws, w)
+			}
+		}
+		t.Writers = ws
+		if !keep(t.File, t.First.Off) {
+			t.First.Stamp = line.Stamp{}
+		}
+		if !keep(t.File, t.Last.Off) {
+			t.Last.Stamp = line.Stamp{}
+		}
+		out.Tails = append(out.Tails, t)
+	}
+	return out
+}
+
+// impliedMarks finds a second run in a batch script's file that prints nothing between its runs: below a line by which
+// SLURM had taken the job away to start it again, a task ends that had ended before. Each task of a run ends once.
+func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) []worker.RunMark {
+	taken := map[string]int64{}
+	for _, e := range obs.SlurmEnds {
+		switch e.Reason {
+		case "PREEMPTION", "JOB REQUEUE", "NODE FAILURE":
+			if o, ok := taken[e.File]; !ok || e.Off < o {
+				taken[e.File] = e.Off
+			}
+		}
+	}
+	exits := append([]worker.TaskExit(nil), obs.TaskExits...)
+	sort.SliceStable(exits, func(i, j int) bool { return less(exits[i].Pos, exits[j].Pos) })
+	type task struct {
+		file string
+		n    int
+	}
+	ended := map[task]bool{}
+	var out []worker.RunMark
+	for _, t := range exits {
+		from, ok := taken[t.File]
+		if !ok || len(marks[t.File]) > 0 {
+			continue
+		}
+		again := false
+		for _, n := range t.Tasks {
+			again = again || ended[task{t.File, n}]
+			ended[task{t.File, n}] = true
+		}
+		if again && t.Off > from {
+			out = append(out, worker.RunMark{At: t.At, Kind: "requeue", Count: line.Unknown})
+			delete(taken, t.File)
+		}
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package resolve
+
+import (
+	"fmt"
+
+	"faultline/knowledge"
+)
+
+// goesOn is how many further steps show that a failure was survived. Fewer may stand in a buffer when a process dies.
+const goesOn = 3
+
+// survived takes back failures that nothing else confirms and after which the job went on: a program may catch an
+// exception, print its traceback and continue. It needs further steps below it in the same file, or the program's own
+// statement that it finished, and nothing anywhere that tells of a death: no exit status, no hang, no lost peer.
+func (f *Facts) survived() {
+	if f.deaths() {
+		return
+	}
+	for _, fl := range f.Failures {
+		if fl.Role != knowledge.CauseRole || fl.Kind == "exit" || fl.Kind == "task" || fl.Kind == "record" {
+			continue
+		}
+		steps, finished := f.after(fl)
+		if steps < goesOn && !finished {
+			continue
+		}
+		fl.Role = knowledge.InfoRole
+		what := fmt.Sprintf("training went on for %d reported steps", steps)
+		if finished {
+			what = "the program says afterwards that it finished"
+		}
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: %s, and nothing tells that a process died of it", fl.At.File, fl.At.Line, what))
+	}
+}
+
+// deaths says that something tells of a process that died or of others that noticed, before the scheduler's ending.
+func (f *Facts) deaths() bool {
+	for _, g := range f.Groups {
+		if len(g.Pending) > 0 {
+			return true
+		}
+	}
+	if len(f.Obs.ChildFailed) > 0 || len(f.Obs.ChildExits) > 0 || len(f.Obs.Dumps) > 0 {
+		return true
+	}
+	for _, fl := range f.Failures {
+		if fl.Kind == "task" && fl.Role != knowledge.ConsequenceRole || fl.Mechanism == "peer-lost" && fl.Role == knowledge.SymptomRole {
+			return true
+		}
+	}
+	for _, e := range f.Ends {
+		if e.Slurm.Kind == "node-failure" || e.Slurm.Kind == "terminating" || e.Slurm.Kind == "cancelled" && e.Slurm.Reason == "" {
+			return true // a bare ending follows failed tasks, too
+		}
+	}
+	return false
+}
+
+// after counts the steps that the file of a failure reports below it, and says whether the program reports its end there.
+func (f *Facts) after(fl *Failure) (steps int, finished bool) {
+	best := int64(-1)
+	for _, p := range f.Progress {
+		if p.File != fl.At.File || p.Off <= fl.At.Off {
+			continue
+		}
+		if p.Step < 0 || p.Step > best {
+			best = max(best, p.Step)
+			steps++
+		}
+	}
+	at := f.Job.ExitOK
+	return steps, at != nil && at.File == fl.At.File && at.Off > fl.At.Off
+}

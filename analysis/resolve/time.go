@@ -1,0 +1,313 @@
+package resolve
+
+import (
+	"math"
+	"sort"
+	"time"
+
+	"faultline/analysis/line"
+	"faultline/analysis/worker"
+)
+
+// Moment is a point on the incident's one timeline: seconds since 1970-01-01 of the reference clock (the zone most
+// containers write in), with its uncertainty. Valid is false where no line states a time.
+type Moment struct {
+	T     float64 // seconds
+	Unc   float64 // ± seconds
+	Valid bool
+}
+
+// Before says that m is proven to be earlier than o.
+func (m Moment) Before(o Moment) bool { return m.Valid && o.Valid && m.T+m.Unc < o.T-o.Unc }
+
+// Add shifts a moment.
+func (m Moment) Add(seconds float64) Moment { m.T += seconds; return m }
+
+// clock turns stamps into moments.
+type clock struct {
+	year    int  // of MonthDay stamps; 0 = not proven
+	newYear bool // stamps of December and January both occur: January belongs to the year after
+	offsets map[clockKey]offset
+}
+
+// clockKey is one clock: what one emitter on one node reads.
+type clockKey struct {
+	node    string
+	emitter line.Emitter
+}
+
+type offset struct {
+	shift float64 // seconds to add to reach the reference
+	unc   float64
+}
+
+// civil is seconds since 1970 of the stamp's own wall clock, ignoring zones; ok is false for stamps without a date.
+func (c *clock) civil(s line.Stamp) (float64, bool) {
+	switch s.Kind {
+	case line.MonthDay:
+		year := c.year
+		if year == 0 {
+			year = 2000 // a leap year, never shown
+		}
+		if c.newYear && s.Month == 1 {
+			year++
+		}
+		return unix(year, s), true
+	case line.DateTime:
+		return unix(s.Year, s), true
+	case line.Zoned:
+		// All zones are kept as written here; the offset between emitters is found from anchors like any other.
+		return unix(s.Year, s), true
+	case line.Epoch:
+		return float64(s.Unix) + float64(s.Nanos)/1e9, true
+	}
+	return 0, false
+}
+
+func unix(year int, s line.Stamp) float64 {
+	t := time.Date(year, time.Month(s.Month), s.Day, s.Hour, s.Minute, s.Second, 0, time.UTC)
+	return float64(t.Unix()) + float64(s.Nanos)/1e9
+}
+
+// resolution is how exactly a stamp of this kind states its instant.
+func resolution(s line.Stamp) float64 {
+	if s.Nanos != 0 {
+		return 0.001
+	}
+	return 1
+}
+
+// at gives the moment of a stamp written on a node.
+func (c *clock) at(node string, s line.Stamp) Moment {
+	t, ok := c.civil(s)
+	if !ok {
+		return Moment{}
+	}
+	o, known := c.offsets[clockKey{node, s.Emitter}]
+	unc := resolution(s)
+	if known {
+		unc += o.unc
+	} else if len(c.offsets) > 1 {
+		unc += 2 // another machine's clock, not compared with ours: NTP-like skew
+	}
+	return Moment{T: t + o.shift, Unc: unc, Valid: true}
+}
+
+// inferYear proves the year of MonthDay stamps from stamps that state it, if any lies within two days of one.
+func inferYear(all []line.Stamp) (year int, newYear bool) {
+	var dec, jan bool
+	type md struct{ m, d int }
+	monthDays := map[md]bool{}
+	for _, s := range all {
+		if s.Kind == line.MonthDay {
+			dec = dec || s.Month == 12
+			jan = jan || s.Month == 1
+			monthDays[md{s.Month, s.Day}] = true
+		}
+	}
+	years := map[int]int{}
+	for _, s := range all {
+		if s.Kind != line.DateTime && s.Kind != line.Zoned {
+			continue
+		}
+		t := time.Date(s.Year, time.Month(s.Month), s.Day, 0, 0, 0, 0, time.UTC)
+		for d := -2; d <= 2; d++ {
+			u := t.AddDate(0, 0, d)
+			if monthDays[md{int(u.Month()), u.Day()}] {
+				y := u.Year() // of the day that matches: around New Year not the stamp's own
+				if dec && jan && int(u.Month()) == 1 {
+					y--
+				}
+				years[y]++
+				break
+			}
+		}
+	}
+	best, n := 0, 0
+	for y, k := range years {
+		if k > n || (k == n && y < best) {
+			best, n = y, k
+		}
+	}
+	return best, dec && jan
+}
+
+// anchor is an instant that several nodes are known to share: the start of one collective, or a dump signal that all
+// ranks read from the same store key within a second or two.
+type anchor struct {
+	event string
+	node  string
+	t     float64
+}
+
+// calibrate finds, for each node's container clock, its whole quarter-hour zone offset and what skew remains, from the
+// anchors the nodes share. Nodes without an anchor in common with others keep no entry.
+func calibrate(anchors []anchor) map[clockKey]offset {
+	byEvent := map[string]map[string][]float64{}
+	for _, a := range anchors {
+		if byEvent[a.event] == nil {
+			byEvent[a.event] = map[string][]float64{}
+		}
+		byEvent[a.event][a.node] = append(byEvent[a.event][a.node], a.t)
+	}
+	events := make([]string, 0, len(byEvent))
+	for e := range byEvent {
+		if len(byEvent[e]) > 1 {
+			events = append(events, e)
+		}
+	}
+	// The event seen by most nodes first: it ties most clocks at once.
+	sort.Slice(events, func(i, j int) bool {
+		a, b := len(byEvent[events[i]]), len(byEvent[events[j]])
+		if a != b {
+			return a > b
+		}
+		return events[i] < events[j]
+	})
+	out := map[clockKey]offset{}
+	for _, e := range events {
+		nodes := make([]string, 0, len(byEvent[e]))
+		for n := range byEvent[e] {
+			nodes = append(nodes, n)
+		}
+		sort.Strings(nodes)
+		med := map[string]float64{}
+		var ref []float64
+		for _, n := range nodes {
+			m := median(byEvent[e][n])
+			med[n] = m
+			if o, done := out[clockKey{n, line.Container}]; done {
+				ref = append(ref, m+o.shift)
+			}
+		}
+		if len(out) > 0 && len(ref) == 0 {
+			continue // not connected to what is calibrated already
+		}
+		var base float64
+		if len(ref) > 0 {
+			base = median(ref)
+		} else {
+			base = commonest(nodes, med)
+		}
+		for _, n := range nodes {
+			k := clockKey{n, line.Container}
+			if _, done := out[k]; done {
+				continue
+			}
+			delta := med[n] - base
+			quarter := math.Round(delta/900) * 900
+			rest := math.Abs(delta - quarter)
+			if rest > 300 {
+				// Not a zone: this node really saw it at another time, or its clock is far off. Unknown either way.
+				out[k] = offset{0, math.Abs(delta) + 1}
+				continue
+			}
+			out[k] = offset{-quarter, rest + 0.5}
+		}
+	}
+	return out
+}
+
+// commonest is the instant of the largest cluster of nodes (within 5 minutes): the zone of the majority is the reference.
+func commonest(nodes []string, med map[string]float64) float64 {
+	best, n := 0.0, 0
+	for _, a := range nodes {
+		k := 0
+		var in []float64
+		for _, b := range nodes {
+			if math.Abs(med[a]-med[b]) < 300 {
+				k++
+				in = append(in, med[b])
+			}
+		}
+		m := median(in)
+		if k > n || (k == n && m < best) {
+			best, n = m, k
+		}
+	}
+	return best
+}
+
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	s := append([]float64(nil), v...)
+	sort.Float64s(s)
+	return s[(len(s)-1)/2]
+}
+
+// Format writes a moment as the report does: RFC 3339 without zone, and without the year while it is not proven.
+func (f *Facts) Format(m Moment) *string {
+	if !m.Valid {
+		return nil
+	}
+	t := time.Unix(int64(math.Floor(m.T)), 0).UTC()
+	s := t.Format("2006-01-02T15:04:05")
+	if !f.YearProven {
+		s = s[5:]
+	}
+	return &s
+}
+
+// Uncertainty is the report's form of a moment's uncertainty: seconds, one decimal.
+func Uncertainty(m Moment) *float64 {
+	if !m.Valid {
+		return nil
+	}
+	u := max(math.Round(m.Unc*10)/10, 0.1)
+	return &u
+}
+
+func stampOf(at worker.At) line.Stamp {
+	if at.Stamp.Kind != line.NoStamp {
+		return at.Stamp
+	}
+	return line.Stamp{}
+}
+
+// endLag is how long after the last line of a job's processes SLURM's ending is printed, at most, for the distance
+// between the two to be read as zones: a longer silence could be a hang of that length.
+const endLag = 30.0
+
+// calibrateSlurm finds the zone of SLURM's own stamps. slurmstepd writes the node's local time while containers often
+// run in UTC, into the same file: an ending that stands right below a stamped line of the job and is a whole number of
+// quarter-hours away from it, give or take seconds, is in another zone.
+func (f *Facts) calibrateSlurm(obs *worker.Observations) {
+	last := map[string]float64{} // file → latest container stamp
+	latest := 0.0                // of all files
+	for _, t := range obs.Tails {
+		for _, at := range []worker.At{t.First, t.Last} {
+			if at.Stamp.Emitter == line.Container {
+				if m := f.At(at); m.Valid && m.T > last[t.File] {
+					last[t.File] = m.T
+				}
+			}
+		}
+		for _, w := range t.Writers {
+			if w.Last.Stamp.Emitter == line.Container {
+				if m := f.At(w.Last); m.Valid && m.T > last[t.File] {
+					last[t.File] = m.T
+				}
+			}
+		}
+	}
+	for _, t := range last {
+		latest = max(latest, t)
+	}
+	for _, e := range obs.SlurmEnds {
+		k := clockKey{f.ident.nodeOf(e.At), line.Slurm}
+		t, ok := f.clock.civil(e.Stamp)
+		if _, done := f.clock.offsets[k]; !ok || done || latest == 0 {
+			continue
+		}
+		for _, ref := range []float64{last[e.File], latest} {
+			delta := t - ref
+			quarter := math.Round(delta/900) * 900
+			if ref != 0 && math.Abs(quarter) <= 14*3600 && math.Abs(delta-quarter) <= endLag {
+				f.clock.offsets[k] = offset{-quarter, endLag}
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,34 @@
+// Package scan makes one pass over a file of any size, looking for many literals at once in bounded memory. It knows
+// nothing about what the lines mean.
+package scan
+
+// Line is one physical line that holds at least one of the literals, or that was asked for.
+type Line struct {
+	No  int64 // 1-based, counting \n only
+	Off int64 // offset of the line's first byte in the content (decompressed)
+	// Text is the line without its \n (a \r before it is kept). Valid until the visitor returns. Lines longer than
+	// the limit are delivered in windows: then Long is true, Text begins at TextOff > Off or is cut at the limit.
+	Text    []byte
+	TextOff int64
+	Long    bool
+	// Final is true for a last line without \n.
+	Final bool
+	// Hits are the ids of the literals that occur in Text, ascending, without repetition. Empty for lines that were
+	// delivered only because they were asked for (head of the file, More).
+	Hits []uint16
+}
+
+// Stats describe the file after the pass.
+type Stats struct {
+	Bytes, Lines int64
+	EndsClean    bool // not empty, last byte \n, no hole ≥ 4 KiB, decompression reached its end
+	NULs         int64
+	Holes        []Hole // runs of NUL bytes ≥ 4 KiB
+}
+
+// Hole is a run of NUL bytes.
+type Hole struct{ Off, Len int64 }
+
+// Visitor is called for each delivered line, in order. It returns how many of the following lines it wants to see even
+// if they hold no literal (0 = none), or an error that ends the pass.
+type Visitor func(l *Line) (more int, err error)

@@ -1,0 +1,151 @@
+// Package verify re-opens the raw files of an incident and evaluates every piece of evidence of a report on their bytes.
+// It shares no code with the readers that found the evidence: a mistake of theirs must not be able to confirm itself.
+// What each kind of evidence claims is written down in package incident; this package is that text, executed.
+//
+// Every file is read once, as a stream in bounded memory, whatever its size and the length of its lines.
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"sync"
+
+	"faultline/incident"
+)
+
+// Files maps the name of a source (incident.Source.Name) to the path of its bytes. Evidence about any other file fails.
+type Files map[string]string
+
+// Failure is one piece of evidence that does not hold.
+type Failure struct {
+	Path     string // its place in the report, in the names of the JSON: "chain[1].evidence[0]"
+	Evidence incident.Evidence
+	Reason   string
+}
+
+// Evidence evaluates one piece of evidence. A nil error means that it holds.
+func Evidence(files Files, ev incident.Evidence) error {
+	b := newBook(files)
+	c := b.enter(ev, 0)
+	if err := b.read(context.Background()); err != nil {
+		return err
+	}
+	return c.judge()
+}
+
+// Report evaluates every piece of evidence of the report, wherever it stands. The counts are of distinct claims (the same
+// quotation at three places is one), inputs of derived evidence belonging to it; inventories count as sets. The failures
+// are in the report's order, one for each place. Withdrawing what rests on them is the caller's business. The error is
+// the context's.
+func Report(ctx context.Context, files Files, r *incident.Report) (incident.Verification, []Failure, error) {
+	out := incident.Verification{Withdrawn: []string{}}
+	places := walk(reflect.ValueOf(r), "", nil)
+	b := newBook(files)
+	claims := make([]*claim, len(places))
+	for i, p := range places {
+		claims[i] = b.enter(p.evidence, 0)
+	}
+	if err := b.read(ctx); err != nil {
+		return out, nil, fmt.Errorf("verifying the report: %w", err)
+	}
+	var failures []Failure
+	counted := map[*claim]bool{}
+	for i, c := range claims {
+		err := c.judge()
+		if err != nil {
+			failures = append(failures, Failure{Path: places[i].path, Evidence: places[i].evidence, Reason: err.Error()})
+		}
+		if counted[c] {
+			continue
+		}
+		counted[c] = true
+		if ratio := ratioOf(&out, c.ev.Kind); ratio != nil {
+			ratio.Checked++
+			if err == nil {
+				ratio.Held++
+			}
+		}
+	}
+	return out, failures, nil
+}
+
+// Unproven lists the statements of the report that must carry evidence and have none: "chain[2]", "revisions[0]". A
+// checkpoint to resume from counts among them.
+func Unproven(r *incident.Report) []string {
+	out := bare(reflect.ValueOf(r), "", nil)
+	if s := r.Action.ResumeFrom; s != nil && len(s.Evidence) == 0 {
+		out = append(out, "action.resume_from")
+	}
+	return out
+}
+
+func ratioOf(v *incident.Verification, kind string) *incident.Ratio {
+	switch kind {
+	case incident.KindQuote:
+		return &v.Quotes
+	case incident.KindCount:
+		return &v.Counts
+	case incident.KindAbsence:
+		return &v.Absences
+	case incident.KindSet, incident.KindInventory:
+		return &v.Sets
+	case incident.KindDerived:
+		return &v.Derived
+	}
+	return nil
+}
+
+// book collects all claims before any file is opened, so that each file is opened once.
+type book struct {
+	files  Files
+	claims map[string]*claim
+	passes map[string]*pass
+	order  []*pass
+}
+
+func newBook(files Files) *book {
+	return &book{files: files, claims: map[string]*claim{}, passes: map[string]*pass{}}
+}
+
+var errOutside = errors.New("is not one of the files of this incident")
+
+func (b *book) pass(name string) (*pass, error) {
+	if p := b.passes[name]; p != nil {
+		return p, nil
+	}
+	path, ok := b.files[name]
+	if !ok {
+		return nil, fmt.Errorf("%q %w", name, errOutside)
+	}
+	p := &pass{path: path}
+	b.passes[name] = p
+	b.order = append(b.order, p)
+	return p, nil
+}
+
+// read makes all passes.
+func (b *book) read(ctx context.Context) error {
+	todo := make(chan *pass)
+	errs := make(chan error, len(b.order))
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(b.order)) {
+		wg.Go(func() {
+			rm := newRoom()
+			for p := range todo {
+				if err := p.run(ctx, rm); err != nil {
+					errs <- err
+				}
+			}
+		})
+	}
+	for _, p := range b.order {
+		todo <- p
+	}
+	close(todo)
+	wg.Wait()
+	close(errs)
+	return <-errs // nil from an empty closed channel
+}

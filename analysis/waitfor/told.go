@@ -1,0 +1,106 @@
+package waitfor
+
+import (
+	"strings"
+
+	"faultline/analysis/resolve"
+	"faultline/knowledge"
+)
+
+// glooTimeout is the signature of a rank that waited in vain in a Gloo collective; glooSymptom begins those of a rank
+// whose Gloo peers went away, which in the same job means that it waited as well.
+const (
+	glooTimeout = "peer-gloo-timeout"
+	glooSymptom = "peer-gloo-"
+)
+
+// gloo reads the waiting off Gloo's time-outs where no watchdog of NCCL reports: who timed out waited, and a rank that was
+// seen and reports nothing did not come, if it is one of few.
+func (g *Graph) gloo(f *resolve.Facts) bool {
+	waits := map[int]bool{}
+	timedOut := false
+	for _, fl := range f.Failures {
+		if !strings.HasPrefix(fl.Sign, glooSymptom) {
+			if fl.Role == knowledge.CauseRole {
+				return false // something failed by itself; time-outs elsewhere follow from it
+			}
+			continue
+		}
+		if fl.Sign == glooTimeout {
+			timedOut = true
+			if w := fl.When(); w.Valid && (!g.Report.Valid || w.T < g.Report.T) {
+				g.Report = w
+			}
+		}
+		if fl.Rank == resolve.NoRank {
+			g.Anonymous++
+		} else {
+			waits[fl.Rank] = true
+		}
+	}
+	if !timedOut {
+		return false
+	}
+	g.Gloo, g.Shape, g.Waiters = true, Unseen, keys(waits)
+	seen := map[int]bool{}
+	for _, r := range f.Ranks {
+		if r.Lines == 0 || f.Coverage.CutRanks[r.ID] {
+			continue
+		}
+		seen[r.ID] = true
+		if !waits[r.ID] {
+			g.Free = append(g.Free, r.ID)
+		}
+	}
+	for id := range f.Job.WorldSize {
+		if !seen[id] && !waits[id] {
+			g.Frontier = append(g.Frontier, id)
+		}
+	}
+	n := len(g.Free)
+	if f.Job.WorldSize > 0 && len(g.Frontier) == 0 && g.Anonymous == 0 && n > 0 && (n == 1 || float64(n) <= silentShare*float64(n+len(waits))) && n < len(waits) {
+		g.Shape, g.Root = Straggle, g.Free
+	} else if f.Job.WorldSize > 0 && len(waits) == f.Job.WorldSize {
+		g.Shape = AllWait
+	} else {
+		g.Frontier = unique(append(g.Frontier, g.Free...))
+	}
+	return true
+}
+
+// told is the case in which only those who were told are seen.
+func (g *Graph) told(f *resolve.Facts) {
+	notified, from := 0, map[int]bool{}
+	for _, r := range f.Ranks {
+		if r.Notified == nil && r.Dump == nil {
+			continue
+		}
+		if r.FromLocal {
+			from[r.ID] = true
+			continue
+		}
+		notified++
+		if r.Dump != nil && !r.Dump.Idle() {
+			g.Busy = true
+			continue
+		}
+		g.Free = append(g.Free, r.ID)
+	}
+	for i := range f.Obs.Dumps {
+		if d := &f.Obs.Dumps[i]; !d.Local && d.From >= 0 {
+			from[d.From] = true
+		}
+		if m := f.At(f.Obs.Dumps[i].At); m.Valid && (!g.Report.Valid || m.T < g.Report.T) {
+			g.Report = m
+		}
+	}
+	if notified == 0 || len(from) == 0 {
+		return
+	}
+	g.Shape = Told
+	g.Waiters = keys(from)
+	g.Partial = f.Job.WorldSize == 0 || notified+len(from) < f.Job.WorldSize
+	if len(from) == 1 && !g.Partial && !g.Busy {
+		g.Frontier = g.Waiters
+	}
+}

@@ -1,0 +1,176 @@
+// Package waitfor builds the one wait-for graph of a run: over all process groups, who waits in which collective, who
+// has not entered it, and therefore who holds whom. A rank that holds one group while it is pending in another is an
+// intermediate, never the root. The package judges counters only; why a rank did not come is not its question.
+package waitfor
+
+import (
+	"sort"
+
+	"faultline/analysis/resolve"
+)
+
+// Shape is the picture that the counters of a run form.
+type Shape int
+
+const (
+	NoHang   Shape = iota
+	Straggle       // a minority is proven not to have entered what the others wait in
+	Split          // as many or more are idle as wait: counters cannot say who is wrong
+	Lone           // exactly one waits, all others are shown idle
+	Pair           // one waits, one is idle, nobody else: either may be wrong
+	Full           // every member is in flight in the same work, none lags
+	Lag            // all in flight; one rank's first open work is well behind while it keeps enqueuing
+	Diverged       // members are stuck at different works, operations or sizes
+	Cycle          // groups wait for each other in a circle
+	Unseen         // those who could hold the others were not seen, or membership is unknown
+	AllWait        // every rank waits, and no line says in what
+	Told           // ranks were told of a timeout that no line of the one who reported it shows
+)
+
+// lagBy is how many works behind its group a rank must be to count as lagging: completed counters are samples.
+const lagBy = 2
+
+// silentShare bounds how many silent ranks may be read as stragglers: where many are silent, they were more likely
+// killed before their own watchdog fired.
+const silentShare = 0.4
+
+// Graph is the result.
+type Graph struct {
+	Shape Shape
+	// Root are the ranks that hold everyone (Straggle), lag (Lag), are the lone waiter (Lone) or the smaller side
+	// (Diverged); empty where nothing proves them.
+	Root []int
+	// Idle is true where every root rank is shown idle by its own line; false where some root is only silent.
+	Idle bool
+	// Frontier are ranks among which the root may be; never an accusation.
+	Frontier []int
+	// Unseen are expected ranks whose state nothing shows.
+	Unseen []int
+	// Lost is true where files that could show the frontier are missing or cut: what they would say nothing bounds.
+	Lost bool
+	// Partial is true of Told where some ranks of the job are not among those who told and were told; Busy where some who
+	// were told had work in flight themselves.
+	Partial, Busy bool
+	// Outside is true where some rank is shown not to have entered what others wait in: then it is no hang inside.
+	Outside bool
+	// Groups that are stuck at the root of the waiting; Downstream are stuck because of them.
+	Groups, Downstream []*resolve.Group
+	Waiters            []int // ranks pending somewhere
+	Intermediates      []int // hold a group while pending in another
+	Free               []int // seen, nothing pending anywhere
+	Anonymous          int   // waiting processes without a proven rank
+	Start, Report      resolve.Moment
+	// Gloo is true where the waiting is read off Gloo's time-outs, which name no group and no work.
+	Gloo bool
+	// RankUnknown is true where a rank that lagged or diverged has no proven global rank.
+	RankUnknown bool
+}
+
+// Waits says whether a rank waits in any group.
+func (g *Graph) Waits(rank int) bool {
+	i := sort.SearchInts(g.Waiters, rank)
+	return i < len(g.Waiters) && g.Waiters[i] == rank
+}
+
+// Build reads the counters of a run.
+func Build(f *resolve.Facts) *Graph {
+	g := &Graph{}
+	waits := map[int]bool{}
+	var stuck []*view
+	for _, gr := range f.Groups {
+		if len(gr.Pending) == 0 {
+			continue
+		}
+		v := newView(gr)
+		stuck = append(stuck, v)
+		for r := range v.first {
+			if r.ID == resolve.NoRank {
+				g.Anonymous++
+			} else {
+				waits[r.ID] = true
+			}
+		}
+		for _, p := range gr.Pending {
+			if p.Start.Valid && (!g.Start.Valid || p.Start.T < g.Start.T) {
+				g.Start = p.Start
+			}
+			if p.Report.Valid && (!g.Report.Valid || p.Report.T < g.Report.T) {
+				g.Report = p.Report
+			}
+		}
+	}
+	for _, r := range f.Ranks {
+		if r.FromLocal && !waits[r.ID] && len(stuck) > 0 {
+			waits[r.ID] = true // its own watchdog fired in a group no line of it names
+		}
+	}
+	g.Waiters = keys(waits)
+	if len(stuck) == 0 {
+		if !g.gloo(f) {
+			g.told(f)
+		}
+		return g
+	}
+	for _, r := range f.Ranks {
+		if !waits[r.ID] && r.Lines > 0 && !f.Coverage.CutRanks[r.ID] {
+			g.Free = append(g.Free, r.ID)
+		}
+	}
+	sort.SliceStable(stuck, func(i, j int) bool { return stuck[i].earlier(stuck[j]) })
+	for _, step := range []func(*resolve.Facts, []*view) bool{g.diverged, g.full, g.held} {
+		if step(f, stuck) {
+			break
+		}
+	}
+	for _, v := range stuck {
+		root := false
+		for _, x := range g.Groups {
+			root = root || x == v.Group
+		}
+		if !root {
+			g.Downstream = append(g.Downstream, v.Group)
+		}
+	}
+	return g
+}
+
+// equalSizes are operations whose input size must agree over the ranks of a group.
+var equalSizes = map[string]bool{
+	"ALLREDUCE": true, "BROADCAST": true, "REDUCE": true, "ALLGATHER": true, "_ALLGATHER_BASE": true,
+	"_REDUCE_SCATTER_BASE": true, "REDUCE_SCATTER": true, "BARRIER": true, "ALLREDUCE_COALESCED": true,
+}
+
+func groups(vs []*view) []*resolve.Group {
+	var out []*resolve.Group
+	for _, v := range vs {
+		out = append(out, v.Group)
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Key < out[j].Key })
+	return out
+}
+
+func keys(m map[int]bool) []int {
+	out := make([]int, 0, len(m))
+	for k, v := range m {
+		if v {
+			out = append(out, k)
+		}
+	}
+	sort.Ints(out)
+	return out
+}
+
+func unique(v []int) []int {
+	m := map[int]bool{}
+	for _, x := range v {
+		m[x] = true
+	}
+	return keys(m)
+}
+
+func abs(v int64) int64 {
+	if v < 0 {
+		return -v
+	}
+	return v
+}

@@ -1,0 +1,231 @@
+package worker
+
+import (
+	"bytes"
+
+	"faultline/analysis/line"
+)
+
+// Lines in which PyTorch itself names ranks that did not come, or that came to another collective. All ranks in them
+// are ranks inside the group.
+
+func desyncHandlers() []handler {
+	return []handler{
+		{"desync", []string{
+			"Timeout at collective: ", "are the lagging ranks", "lagging/dead/mismatched ranks",
+			"didn't finish collective #", "didn't join collective #",
+		}, readDesync},
+		{"mismatch", []string{"Detected mismatch between collectives"}, readMismatch},
+		{"barrier", []string{"monitoredBarrier", "store based barrier"}, readBarrier},
+		{"clients", []string{"waiting for clients. "}, readClients},
+	}
+}
+
+// readDesync opens PyTorch's desync report (TORCH_NCCL_DESYNC_DEBUG; c10d/Utils / TraceUtils.h, 1.13 … recent):
+//
+//   - [3] Timeout at collective: ALLREDUCE, #1234
+//   - To our best knowledge, ranks [5, 7] are the lagging ranks that caused this timeout. They never joined any collectives
+//   - To our best knowledge, the lagging/dead/mismatched ranks that caused the desync are:
+//   - [0, 1] joined but didn't finish collective #1234 (count from 1)
+//     [5] finished collective #1233, but didn't join collective #1234 (count from 1)
+//   - Snapshot of ranks' latest states:
+func readDesync(r *reader, rec *record) bool {
+	if rec.Taken {
+		return true
+	}
+	d := Desync{At: rec.At, Group: noGroup, Seq: line.Unknown, Reporter: line.Unknown}
+	if g, _, _ := lastGroup(rec.Text); g.Known {
+		d.Group = g
+	} else if h := r.header; h.line > 0 && h.line == rec.Line-1 && h.alone && rec.Who == line.NoOne {
+		// The report begins with \n: rank and group stand alone on the line above.
+		d.Who, d.Inherited, d.Group = h.who, h.stamp, h.group
+	}
+	if !desyncLine(&d, rec) {
+		return false
+	}
+	r.follow(rec, 64, func(r *reader, rec *record) verdict {
+		if rec == nil {
+			emit(r, &r.obs.Desyncs, d)
+			return ended
+		}
+		if desyncLine(&d, rec) {
+			return taken
+		}
+		m := bytes.TrimLeft(rec.Msg, " \t-")
+		switch {
+		case len(m) == 0, bytes.HasPrefix(m, []byte("Snapshot of ranks")), bytes.HasPrefix(m, []byte("To our best knowledge")):
+			return taken
+		case m[0] == '#' || m[0] == '[' && (bytes.Contains(m, []byte("started")) || bytes.Contains(m, []byte("finished"))):
+			return taken
+		}
+		emit(r, &r.obs.Desyncs, d)
+		return ended
+	})
+	return true
+}
+
+// desyncLine reads one line of the report into d.
+func desyncLine(d *Desync, rec *record) bool {
+	b := rec.Text
+	if i := bytes.Index(b, []byte("Timeout at collective: ")); i >= 0 {
+		if j := bytes.LastIndexByte(b[:i], '['); j >= 0 {
+			if v, n := intAt(b[j+1:]); n > 0 {
+				d.Reporter = int(v)
+			}
+		}
+		d.Op = wordAfter(b[i:], "Timeout at collective: ")
+		d.Seq = orUnknown(rec.wholeAfter(b[i:], "#"))
+		return true
+	}
+	if i := bytes.Index(b, []byte("are the lagging ranks")); i >= 0 {
+		if j := bytes.LastIndexByte(b[:i], '['); j >= 0 {
+			d.Lagging = append(d.Lagging, intList(b[j:])...)
+		}
+		return true
+	}
+	if i := bytes.Index(b, []byte("didn't join collective #")); i >= 0 {
+		if j := bytes.LastIndexByte(b[:i], '['); j >= 0 {
+			d.Lagging = append(d.Lagging, intList(b[j:])...)
+		}
+		if d.Seq == line.Unknown {
+			d.Seq = orUnknown(rec.wholeAfter(b[i:], "#"))
+		}
+		return true
+	}
+	return bytes.Contains(b, []byte("didn't finish collective #")) ||
+		bytes.Contains(b, []byte("lagging/dead/mismatched ranks"))
+}
+
+// The aspects of a fingerprint mismatch as ProcessGroupWrapper prints them, and their plain names.
+var aspects = []struct{ printed, name string }{
+	{"Sequence number:", "Sequence number"},
+	{"Op type:", "Op type"},
+	{"Tensor shapes:", "Tensor shapes"},
+	{"Tensor dtypes:", "Tensor dtypes"},
+	{"Tensor devices:", "Tensor devices"},
+}
+
+// readMismatch reads "Detected mismatch between collectives on ranks. Rank A is running collective:
+// CollectiveFingerPrint(SequenceNumber=5, OpType=…), but Rank B is running collective: CollectiveFingerPrint(
+// SequenceNumber=0OpType=REDUCE).Collectives differ in the following aspects: …" (ProcessGroupWrapper.cpp; the missing
+// separators are PyTorch's).
+func readMismatch(r *reader, rec *record) bool {
+	i := bytes.Index(rec.Text, []byte("Detected mismatch between collectives"))
+	if i < 0 {
+		return false
+	}
+	b := rec.Text[i:]
+	j := bytes.Index(b, []byte("but Rank"))
+	if j < 0 {
+		return false
+	}
+	a, rest := b[:j], b[j:]
+	k := bytes.Index(rest, []byte("differ in the following aspects"))
+	if k < 0 {
+		k = len(rest)
+	}
+	other, differ := rest[:k], rest[k:]
+	m := Mismatch{At: rec.At, OpA: wordAfter(a, "OpType="), OpB: wordAfter(other, "OpType=")}
+	m.RankA = int(orUnknown(rec.wholeAfter(a, "Rank ")))
+	m.RankB = int(orUnknown(rec.wholeAfter(other, "Rank ")))
+	m.SeqA = orUnknown(rec.wholeAfter(a, "SequenceNumber="))
+	m.SeqB = orUnknown(rec.wholeAfter(other, "SequenceNumber="))
+	for _, s := range aspects {
+		if bytes.Contains(differ, []byte(s.printed)) {
+			m.Aspects = append(m.Aspects, s.name)
+		}
+	}
+	emit(r, &r.obs.Mismatches, m)
+	return true
+}
+
+// readBarrier reads monitored_barrier (ProcessGroupGloo.cpp) and the store-based barrier (distributed_c10d.py).
+func readBarrier(r *reader, rec *record) bool {
+	b := rec.Text
+	bar := Barrier{At: rec.At, Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown, Timeout: line.Unknown}
+	before := func(i int) []byte { return b[max(0, bytes.LastIndex(b[:i], []byte("Rank"))):i] }
+	if i := bytes.Index(b, []byte("failed to pass monitoredBarrier")); i >= 0 {
+		bar.Kind = "monitored"
+		who := before(i)
+		bar.Absent = intList(bytes.TrimLeft(bytes.TrimPrefix(who, []byte("Rank")), "s "))
+		if v, ok := intAfter(b[:i-len(who)], "[Rank "); ok {
+			bar.Rank = int(v)
+		}
+		bar.Timeout = orUnknown(rec.wholeAfter(b[i:], "monitoredBarrier in "))
+	} else if i := bytes.Index(b, []byte("successfully reached monitoredBarrier, but")); i >= 0 {
+		bar.Kind = "monitored-victim"
+		bar.Rank = int(orUnknown(intAfter(before(i), "Rank ")))
+	} else if i := bytes.Index(b, []byte("timed out in monitoredBarrier")); i >= 0 {
+		bar.Kind = "monitored"
+		bar.Rank = int(orUnknown(intAfter(before(i), "Rank ")))
+		bar.Timeout = orUnknown(rec.wholeAfter(b[i:], "monitoredBarrier after "))
+	} else if i := bytes.Index(b, []byte("store based barrier")); i >= 0 {
+		switch {
+		case bytes.Contains(b[:i], []byte("Timed out initializing process group")):
+			bar.Kind = "store"
+		case bytes.Contains(b[:i], []byte("Waiting in ")):
+			bar.Kind = "store-waiting"
+		default:
+			return false
+		}
+		t := b[i:]
+		for _, key := range []string{"on rank:", "on rank ", "rank: "} {
+			if v, ok := intAfter(t, key); ok {
+				bar.Rank = int(v)
+				break
+			}
+		}
+		bar.World = orUnknown(rec.wholeAfter(t, "world_size="))
+		bar.Joined = orUnknown(rec.wholeAfter(t, "num_workers_joined="))
+		if bar.Joined == line.Unknown {
+			bar.Joined = orUnknown(rec.wholeAfter(t, "worker_count="))
+		}
+		bar.Timeout = clockMS(t, "timeout=")
+	} else {
+		return false
+	}
+	emit(r, &r.obs.Barriers, bar)
+	return true
+}
+
+// clockMS reads Python's timedelta "0:30:00" or "1 day, 0:00:00" after key, in milliseconds.
+func clockMS(b []byte, key string) int64 {
+	h, rest := intAfterRest(b, key)
+	if bytes.HasPrefix(rest, []byte(" day")) {
+		days := h
+		i := bytes.IndexByte(rest, ',')
+		if i < 0 || days < 0 || days > 1<<20 {
+			return line.Unknown
+		}
+		h, rest = intAfterRest(rest[i:], ",")
+		h += 24 * days
+	}
+	if rest == nil || h < 0 || h > 1<<30 {
+		return line.Unknown
+	}
+	m, rest := intAfterRest(rest[:min(len(rest), 8)], ":")
+	s, rest2 := intAfterRest(rest, ":")
+	if rest2 == nil || m < 0 || m > 59 || s < 0 || s > 59 {
+		return line.Unknown
+	}
+	return ((h*60+m)*60 + s) * 1000
+}
+
+// readClients reads "Timed out after 601 seconds waiting for clients. 8/16 clients joined." (TCPStore.cpp).
+func readClients(r *reader, rec *record) bool {
+	i := bytes.Index(rec.Text, []byte("waiting for clients. "))
+	if i < 0 {
+		return false
+	}
+	bar := Barrier{At: rec.At, Kind: "store", Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown, Timeout: line.Unknown}
+	joined, rest := intAfterRest(rec.Text[i:], "waiting for clients. ")
+	if rest != nil && bytes.HasPrefix(rest, []byte("/")) {
+		bar.Joined = joined
+		bar.World = orUnknown(rec.wholeAfter(rest, "/"))
+	}
+	if v, ok := intAfter(rec.Text[:i], "Timed out after "); ok && v >= 0 && v < 1<<40 {
+		bar.Timeout = v * 1000
+	}
+	emit(r, &r.obs.Barriers, bar)
+	return true
+}

@@ -1,0 +1,188 @@
+package worker
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// What a log states about the job itself. Frameworks contradict each other on purpose (a Trainer runs on DeepSpeed):
+// each statement is one fact, resolve weighs them.
+
+// factRule turns a line that holds the literal into facts. Without a pattern the value is fixed; with one, each named
+// group is a fact's key.
+type factRule struct {
+	literal    string
+	not        string
+	key, value string
+	pattern    *regexp.Regexp
+}
+
+var factRules = []factRule{
+	// Megatron-LM, Megatron Core and Bridge: megatron/training/initialize.py and arguments.py.
+	{literal: "using world size: ", key: "framework", value: "megatron"},
+	{literal: "using world size: ", pattern: regexp.MustCompile(`using world size: (?P<world_size>\d+)`)},
+	{literal: "data-parallel", pattern: regexp.MustCompile(`data-parallel[- ]size: (?P<dp>\d+)`)},
+	{literal: "tensor-model-parallel", pattern: regexp.MustCompile(`tensor-model-parallel[- ]size: (?P<tp>\d+)`)},
+	{literal: "pipeline-model-parallel", pattern: regexp.MustCompile(`pipeline-model-parallel[- ]size: (?P<pp>\d+)`)},
+	{literal: "context-parallel", pattern: regexp.MustCompile(`context-parallel[- ]size: (?P<cp>\d+)`)},
+	{literal: "expert-model-parallel", pattern: regexp.MustCompile(`expert-model-parallel[- ]size: (?P<ep>\d+)`)},
+	{literal: "initializing tensor model parallel with size", pattern: regexp.MustCompile(`initializing tensor model parallel with size (?P<tp>\d+)`)},
+	{literal: "initializing pipeline model parallel with size", pattern: regexp.MustCompile(`initializing pipeline model parallel with size (?P<pp>\d+)`)},
+	{literal: "initializing data parallel with size", pattern: regexp.MustCompile(`initializing data parallel with size (?P<dp>\d+)`)},
+	{literal: "initializing torch distributed", key: "framework", value: "megatron"},
+	// The dumped arguments of Megatron and of DeepSpeed's configuration: "world_size ...... 64".
+	{literal: "world_size ..", pattern: regexp.MustCompile(`(?:^|\s)world_size \.{2,} (?P<world_size>\d+)\s*$`)},
+	{literal: "tensor_model_parallel_size ..", pattern: regexp.MustCompile(`\btensor_model_parallel_size \.{2,} (?P<tp>\d+)\s*$`)},
+	{literal: "pipeline_model_parallel_size ..", pattern: regexp.MustCompile(`(?:^|\s)pipeline_model_parallel_size \.{2,} (?P<pp>\d+)\s*$`)},
+	{literal: "context_parallel_size ..", pattern: regexp.MustCompile(`(?:^|\s)context_parallel_size \.{2,} (?P<cp>\d+)\s*$`)},
+	{literal: "data_parallel_size ..", pattern: regexp.MustCompile(`(?:^|\s)data_parallel_size \.{2,} (?P<dp>\d+)\s*$`)},
+	{literal: "[before the start of training step]", pattern: regexp.MustCompile(`datetime: (?P<python_start>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)`)},
+	// Lightning and NeMo.
+	{literal: "Initializing distributed: GLOBAL_RANK", key: "framework", value: "lightning"},
+	{literal: "Initializing distributed: GLOBAL_RANK", pattern: regexp.MustCompile(`MEMBER: \d+/(?P<world_size>\d+)`)},
+	{literal: "All distributed processes registered", pattern: regexp.MustCompile(`Starting with (?P<world_size>\d+) processes`)},
+	{literal: "distributed_backend=", pattern: regexp.MustCompile(`distributed_backend=(?P<backend>\w+)`)},
+	{literal: "[NeMo ", key: "framework", value: "nemo"},
+	// DeepSpeed.
+	{literal: "DeepSpeed info: version=", key: "framework", value: "deepspeed"},
+	{literal: "Initializing torch distributed with backend: ", pattern: regexp.MustCompile(`with backend: (?P<backend>\w+)`)},
+	{literal: "Initializing TorchBackend in DeepSpeed with backend ", pattern: regexp.MustCompile(`with backend (?P<backend>\w+)`)},
+	{literal: "Setting ds_accelerator to ", key: "framework", value: "deepspeed"},
+	// Hugging Face Trainer, Accelerate, TRL.
+	{literal: "***** Running training *****", key: "framework", value: "hf-trainer"},
+	{literal: "***** Running training *****", key: "task", value: "training"},
+	{literal: "Distributed environment: ", pattern: regexp.MustCompile(`Distributed environment: .*Backend: (?P<backend>\w+)`)},
+	{literal: "Num processes: ", pattern: regexp.MustCompile(`^\s*Num processes: (?P<world_size>\d+)\s*$`)},
+	// TorchTitan, MaxText, AReaL, servers.
+	{literal: "[titan] ", key: "framework", value: "torchtitan"},
+	{literal: "completed step: ", key: "framework", value: "maxtext"},
+	{literal: "areal.launcher", key: "framework", value: "areal"},
+	{literal: "server_args=ServerArgs(", key: "task", value: "inference"},
+	{literal: "server_args=ServerArgs(", key: "framework", value: "sglang"},
+	{literal: "Initializing a V", key: "task", value: "inference", pattern: regexp.MustCompile(`Initializing an? V\d LLM engine`)},
+	{literal: "Initializing an LLM engine", key: "task", value: "inference"},
+	{literal: "ine-tuning", key: "task", value: "fine-tuning", pattern: regexp.MustCompile(`(?i)\b(?:start(?:ing|ed)?|running|begin(?:ning)?) (?:\w+ )?fine-tuning\b`)},
+	{literal: "FullyShardedDataParallel(", key: "framework", value: "fsdp"},
+	// Launchers and the environment, as scripts print them.
+	{literal: "nproc_per_node   : ", pattern: regexp.MustCompile(`nproc_per_node   : (?P<ranks_per_node>\d+)`)},
+	{literal: "max_nodes        : ", pattern: regexp.MustCompile(`max_nodes        : (?P<nodes>\d+)`)},
+	{literal: "WORLD_SIZE", pattern: regexp.MustCompile(`(?:^|[\s'"{,;])WORLD_SIZE['"]?\s*[=:]\s*['"]?(?P<world_size>\d+)\b`)},
+	{literal: "LOCAL_WORLD_SIZE", pattern: regexp.MustCompile(`\bLOCAL_WORLD_SIZE['"]?\s*[=:]\s*['"]?(?P<ranks_per_node>\d+)\b`)},
+	{literal: "SLURM_JOB", pattern: regexp.MustCompile(`\bSLURM_JOB_?ID['"]?\s*[=:]\s*['"]?(?P<job_id>\d+)\b`)},
+	{literal: "SLURM_", pattern: regexp.MustCompile(`\bSLURM_(?:JOB_NUM_NODES|NNODES)['"]?\s*[=:]\s*['"]?(?P<nodes>\d+)\b`)},
+	{literal: "SLURM_JOB", pattern: regexp.MustCompile(`\bSLURM_JOB_NODELIST['"]?\s*[=:]\s*['"]?(?P<node_list>[\w\[\],.-]+)`)},
+	{literal: "SLURMD_NODENAME", pattern: regexp.MustCompile(`\bSLURMD_NODENAME['"]?\s*[=:]\s*['"]?(?P<node_name>[\w.-]+)`)},
+	{literal: "MASTER_ADDR", pattern: regexp.MustCompile(`\bMASTER_ADDR['"]?\s*[=:]\s*['"]?(?P<master>[A-Za-z0-9][\w.:-]*)`)},
+	{literal: "Submitted batch job ", pattern: regexp.MustCompile(`Submitted batch job (?P<job_id>\d+)`)},
+	// Versions.
+	{literal: "NCCL version ", not: "Mismatched", pattern: regexp.MustCompile(`NCCL version (?P<nccl_version>\d+\.\d+(?:\.\d+)?)(?:\+cuda(?P<cuda_version>[\d.]+\d))?`)},
+	{literal: "orch version", pattern: regexp.MustCompile(`(?:[Pp]y)?[Tt]orch version\s*(?:[:=]|is)?\s*v?(?P<torch_version>\d+\.\d+[\w.+]*)`)},
+	{literal: "torch.__version__", pattern: regexp.MustCompile(`torch\.__version__\W{1,4}(?P<torch_version>\d+\.\d+[\w.+]*)`)},
+	{literal: "CUDA version", pattern: regexp.MustCompile(`CUDA version\s*[:=]?\s*(?P<cuda_version>\d+\.\d+)`)},
+	// Where the data comes from: the scheme and bucket in a line that speaks of data.
+	{literal: "ais://", not: "heckpoint", pattern: regexp.MustCompile(`(?P<data_source>ais://[\w.-]+)`)},
+	{literal: "s3://", not: "heckpoint", pattern: dataURL}, {literal: "gs://", not: "heckpoint", pattern: dataURL},
+	{literal: "webdataset", key: "data_source", value: "webdataset"},
+	{literal: "lhotse", key: "data_source", value: "lhotse"},
+	{literal: "building GPT2BPETokenizer", key: "data_source", value: "megatron-indexed"},
+	{literal: "building train, validation, and test datasets", key: "data_source", value: "megatron-indexed"},
+	// A clean end. What follows it may still fail, but the training was over.
+	{literal: "[exiting program ", key: "exit_ok", value: "exiting program"},
+	{literal: "exiting program at iteration ", key: "exit_ok", value: "exiting program at iteration"},
+	{literal: "exiting program after ", key: "exit_ok", value: "exiting program after", not: "SIGTERM",
+		pattern: regexp.MustCompile(`exiting program after [\d.]+ (?:minutes|hours)`)},
+	{literal: "[after training is done]", key: "exit_ok", value: "after training is done"},
+	{literal: "Training completed", key: "exit_ok", value: "Training completed"},
+	{literal: "Training finished", key: "exit_ok", value: "Training finished"},
+	{literal: "raining complete", not: "Training completed", key: "exit_ok", value: "training complete", pattern: trainingOver},
+	{literal: "raining finished", not: "Training finished", key: "exit_ok", value: "training finished", pattern: trainingOver},
+	// fairseq and metaseq.
+	{literal: "done training in ", key: "exit_ok", value: "done training", pattern: regexp.MustCompile(`done training in [\d.]+ seconds`)},
+	{literal: "***** train metrics *****", key: "exit_ok", value: "train metrics"},
+	{literal: "{'train_runtime': ", key: "exit_ok", value: "train_runtime"},
+	{literal: "`Trainer.fit` stopped: ", key: "exit_ok", value: "Trainer.fit stopped", pattern: regexp.MustCompile("`Trainer.fit` stopped: `?max_(?:epochs|steps|time)")},
+	{literal: "exits successfully", key: "exit_ok", value: "process exits successfully", pattern: regexp.MustCompile(`Process \d+ exits successfully`)},
+	{literal: "worker group successfully finished", key: "exit_ok", value: "worker group successfully finished"},
+}
+
+// trainingOver is a statement of its own, not part of a sentence.
+var trainingOver = regexp.MustCompile(`(?:^|[\]:|>-] )\s*[Tt]raining (?:is )?(?:completed?|finished)(?:[.!,;]|\s*$)`)
+
+var dataURL = regexp.MustCompile(`(?i)(?:data|shard|manifest|dataset|tar|train).*?(?P<data_source>(?:s3|gs)://[a-z0-9][\w.-]+)`)
+
+// jobRules are the rules by literal.
+var jobRules = func() map[string][]*factRule {
+	m := map[string][]*factRule{}
+	for i := range factRules {
+		f := &factRules[i]
+		m[f.literal] = append(m[f.literal], f)
+	}
+	return m
+}()
+
+func jobHandlers() []handler {
+	var list []handler
+	for i := range factRules {
+		lit := factRules[i].literal
+		rules := jobRules[lit]
+		if rules[0] != &factRules[i] {
+			continue
+		}
+		list = append(list, handler{"fact " + lit, []string{lit}, func(r *reader, rec *record) bool {
+			return readFacts(r, rec, rules)
+		}})
+	}
+	return list
+}
+
+// readFacts never claims a record as understood unless it ends a run well: a statement in an error line is still an
+// error line.
+func readFacts(r *reader, rec *record, rules []*factRule) bool {
+	understood := false
+	for _, rule := range rules {
+		if rule.not != "" && bytes.Contains(rec.Text, []byte(rule.not)) {
+			continue
+		}
+		if rule.pattern == nil {
+			fact(r, rec, rule.key, rule.value)
+			understood = understood || rule.key == "exit_ok"
+			continue
+		}
+		m := rule.pattern.FindSubmatch(rec.Text)
+		if m == nil {
+			continue
+		}
+		if rule.key != "" {
+			fact(r, rec, rule.key, rule.value)
+			understood = understood || rule.key == "exit_ok"
+		}
+		for k, name := range rule.pattern.SubexpNames() {
+			if name != "" && len(m[k]) > 0 {
+				fact(r, rec, name, clip(m[k]))
+			}
+		}
+	}
+	return understood
+}
+
+// maxFacts bounds the facts of one file: a job says few things about itself, though every rank may say them.
+const maxFacts = 1024
+
+// repeatable facts mark a place in the log: each occurrence counts.
+var repeatable = map[string]bool{"exit_ok": true, "python_start": true, "restart_count": true}
+
+// fact emits a statement once per writer.
+func fact(r *reader, rec *record, key, value string) {
+	if len(r.obs.Facts) >= maxFacts && !repeatable[key] {
+		return
+	}
+	if !repeatable[key] {
+		for i := range r.obs.Facts {
+			f := &r.obs.Facts[i]
+			if f.Key == key && f.Value == value && f.Who == rec.Who {
+				return
+			}
+		}
+	}
+	emit(r, &r.obs.Facts, Fact{At: rec.At, Key: key, Value: value})
+}

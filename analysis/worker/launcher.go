@@ -1,0 +1,322 @@
+package worker
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"faultline/analysis/line"
+)
+
+// What launchers print: torchrun and torch elastic (1.9 to recent), DeepSpeed's launcher, NVRx's ft_launcher.
+
+func launcherHandlers() []handler {
+	return []handler{
+		{"child failed", []string{
+			"Root Cause (first observed failure)", "time      : ", "rank      : ", "exitcode  : ",
+		}, readChildFailed},
+		{"child exit", []string{"failed (exitcode: ", "exits with return code = ", "died with <Signals.SIG"}, readChildExit},
+		{"shell", []string{"Killed"}, readShellKilled},
+		{"rendezvous", []string{"Rendezvous complete for workers. Result:"}, readRendezvous},
+		{"restart", []string{"will restart worker group"}, readRestart},
+		{"deepspeed launcher", []string{"WORLD INFO DICT: ", "num_local_procs="}, readDeepSpeedLauncher},
+		{"rank monitor", []string{"RankMonitorServer"}, readRankMonitor},
+	}
+}
+
+const (
+	maxBlockLines = 1024 // of one failure block: 16 ranks with a traceback each
+	maxBlockGap   = 200  // lines of traceback between two fields
+)
+
+// childBlock is torchrun's failure block while it is read. Its lines may stand under any prefix; a block may lack its
+// head (cut) or its closing border (glued to the next agent's block).
+type childBlock struct {
+	item    ChildFailed
+	has     uint8
+	root    bool
+	emitted bool // the root item was emitted
+	gap     int
+}
+
+const (
+	hasTime = 1 << iota
+	hasRank
+	hasExit
+)
+
+func readChildFailed(r *reader, rec *record) bool {
+	if rec.Taken {
+		return true
+	}
+	b := &childBlock{}
+	b.clear()
+	if b.next(r, rec) != taken {
+		return false
+	}
+	r.follow(rec, maxBlockLines, b.next)
+	return true
+}
+
+func (b *childBlock) clear() {
+	b.item = ChildFailed{Rank: line.Unknown, Local: line.Unknown, Pid: line.Unknown, Root: b.root}
+	b.has = 0
+}
+
+var (
+	rankField = regexp.MustCompile(`^(\d+) \(local_rank: (\d+)\)`)
+	exitField = regexp.MustCompile(`^(-?\d+) \(pid: (\d+)\)`)
+)
+
+func (b *childBlock) next(r *reader, rec *record) verdict {
+	if rec == nil {
+		b.flush(r)
+		return ended
+	}
+	text := bytes.TrimRight(rec.Text, " \t\r")
+	field := func(key string) (string, bool) {
+		i := bytes.Index(text, []byte(key))
+		if i < 0 {
+			return "", false
+		}
+		return clip(bytes.TrimSpace(text[i+len(key):])), true
+	}
+	b.gap++
+	if v, ok := field("time      : "); ok {
+		b.flush(r)
+		b.item.Time, b.has = blockTime(v), b.has|hasTime
+		b.gap = 0
+		return taken
+	}
+	if v, ok := field("host      : "); ok {
+		b.item.Host = v
+		return taken
+	}
+	if v, ok := field("rank      : "); ok {
+		m := rankField.FindStringSubmatch(v)
+		if m == nil {
+			return pass
+		}
+		if b.has&hasRank != 0 {
+			b.flush(r)
+		}
+		b.item.At = rec.At
+		b.item.Rank, b.item.Local = bounded(m[1]), bounded(m[2])
+		b.has |= hasRank
+		b.gap = 0
+		return taken
+	}
+	if v, ok := field("exitcode  : "); ok {
+		if m := exitField.FindStringSubmatch(v); m != nil {
+			b.item.ExitCode, b.item.Pid = bounded(m[1]), bounded(m[2])
+			b.has |= hasExit
+		}
+		return taken
+	}
+	if _, ok := field("error_file: "); ok {
+		return taken
+	}
+	if v, ok := field("traceback : "); ok {
+		b.item.Traceback = v
+		return taken
+	}
+	switch {
+	case bytes.Contains(text, []byte("Root Cause (first observed failure)")):
+		b.flush(r)
+		b.root = true
+		b.clear()
+		b.gap = 0
+		return taken
+	case bytes.HasSuffix(text, []byte("Failures:")), bytes.HasSuffix(text, []byte("=====")):
+		// The closing border of this block, or the head of another agent's.
+		if b.has&hasRank != 0 || b.emitted {
+			b.flush(r)
+			return ended
+		}
+		return taken
+	case b.gap > maxBlockGap:
+		b.flush(r)
+		return ended
+	}
+	if b.item.Traceback == inlineTraceback {
+		// Its final line stands as far in as the field itself; of a chain the first says what began it.
+		m := bytes.TrimLeft(rec.Msg, " ")
+		if _, _, ok := finalLine(m); ok && len(rec.Msg)-len(m) <= 2 {
+			b.item.Traceback += " " + clip(m)
+		}
+	}
+	return pass
+}
+
+// inlineTraceback is what the field "traceback :" begins with where the worker's own traceback follows (@record).
+const inlineTraceback = tracebackHeader + ":"
+
+// flush emits the item if it says who failed how.
+func (b *childBlock) flush(r *reader) {
+	if b.has&(hasRank|hasExit) == hasRank|hasExit {
+		emit(r, &r.obs.ChildFailed, b.item)
+		b.emitted = b.emitted || b.root
+	}
+	b.clear()
+}
+
+// blockTime reads "2024-02-17_10:12:13", local time of the agent.
+func blockTime(v string) line.Stamp {
+	s, n := line.ParseStamp([]byte(strings.Replace(v, "_", " ", 1)))
+	if n == 0 {
+		return line.Stamp{}
+	}
+	s.Emitter = line.Container
+	return s
+}
+
+var (
+	childExit     = regexp.MustCompile(`failed \(exitcode: (-?\d+)\) local_rank: (\d+) \(pid: (\d+)\)`)
+	deepspeedExit = regexp.MustCompile(`exits with return code = (-?\d+)`)
+	// torch.distributed.launch up to 1.8, DeepSpeed up to 0.6 and accelerate raise CPython's subprocess error. The rank in
+	// the command is that of the process started last, whichever ended.
+	launchedExit = regexp.MustCompile(`CalledProcessError: Command '\['[^']*python[\d.]*'.*' died with <Signals\.SIG\w+: (\d+)>`)
+)
+
+func readChildExit(r *reader, rec *record) bool {
+	if m := childExit.FindSubmatch(rec.Text); m != nil {
+		emit(r, &r.obs.ChildExits, ChildExit{At: rec.At, ExitCode: bounded(string(m[1])), Local: bounded(string(m[2])), Pid: bounded(string(m[3]))})
+		return true
+	}
+	if m := deepspeedExit.FindSubmatch(rec.Text); m != nil {
+		emit(r, &r.obs.ChildExits, ChildExit{At: rec.At, ExitCode: bounded(string(m[1])), Local: line.Unknown, Pid: line.Unknown})
+		return true
+	}
+	if m := launchedExit.FindSubmatch(rec.Text); m != nil {
+		emit(r, &r.obs.ChildExits, ChildExit{At: rec.At, ExitCode: -bounded(string(m[1])), Local: line.Unknown, Pid: line.Unknown})
+		return true
+	}
+	return false
+}
+
+var shellKilled = regexp.MustCompile(`^\s*Killed\s*$|: line \d+: +(\d+) Killed  `)
+
+// readShellKilled reads what bash prints when SIGKILL ended the program it ran: "Killed" on a line of its own in an
+// interactive shell, "script: line 28:  8156 Killed                  python3 main.py" in a script.
+func readShellKilled(r *reader, rec *record) bool {
+	m := shellKilled.FindSubmatch(rec.Msg)
+	if m == nil {
+		return false
+	}
+	c := ChildExit{At: rec.At, ExitCode: -9, Local: line.Unknown, Pid: line.Unknown}
+	if len(m[1]) > 0 {
+		c.Pid = bounded(string(m[1]))
+	}
+	emit(r, &r.obs.ChildExits, c)
+	return true
+}
+
+// readRendezvous reads the agent's result with its indented lines "key=value".
+func readRendezvous(r *reader, rec *record) bool {
+	v := Rendezvous{At: rec.At, Restart: line.Unknown, GroupRank: line.Unknown, GroupWorld: line.Unknown, WorldSize: line.Unknown}
+	done := func(r *reader) {
+		emit(r, &r.obs.Rendezvous, v)
+		if v.Restart > 0 {
+			mark(r, v.At, "restart", v.Restart)
+		}
+	}
+	r.follow(rec, 16, func(r *reader, rec *record) verdict {
+		if rec == nil {
+			done(r)
+			return ended
+		}
+		key, val, ok := strings.Cut(strings.TrimSpace(clip(rec.Msg)), "=")
+		if !ok || strings.ContainsAny(key, " :") {
+			if len(bytes.TrimSpace(rec.Msg)) == 0 {
+				return taken
+			}
+			done(r)
+			return ended
+		}
+		switch key {
+		case "restart_count":
+			v.Restart = bounded(val)
+		case "master_addr":
+			v.MasterAddr = val
+		case "group_rank":
+			v.GroupRank = bounded(val)
+		case "group_world_size":
+			v.GroupWorld = bounded(val)
+		case "local_ranks":
+			v.LocalRanks = intList([]byte(val))
+		case "global_ranks":
+			v.GlobalRanks = intList([]byte(val))
+		case "global_world_sizes":
+			if sizes := intList([]byte(val)); len(sizes) > 0 {
+				v.WorldSize = sizes[0]
+			}
+		}
+		return taken
+	})
+	return true
+}
+
+var attemptsLeft = regexp.MustCompile(`(\d+)/(\d+) attempts left; will restart worker group`)
+
+// readRestart reads "[default] Worker group FAILED. 2/3 attempts left; will restart worker group": the count before it
+// is taken down.
+func readRestart(r *reader, rec *record) bool {
+	count := line.Unknown
+	if m := attemptsLeft.FindSubmatch(rec.Text); m != nil {
+		left, of := bounded(string(m[1])), bounded(string(m[2]))
+		if left >= 1 && of >= left {
+			count = of - left + 1
+		}
+	}
+	mark(r, rec.At, "restart", count)
+	return true
+}
+
+var (
+	worldInfo  = regexp.MustCompile(`WORLD INFO DICT: (\{[^}]+\})`)
+	worldNode  = regexp.MustCompile(`'[^']+': \[([\d, ]*)\]`)
+	localProcs = regexp.MustCompile(`nnodes=(\d+), num_local_procs=(\d+)`)
+)
+
+func readDeepSpeedLauncher(r *reader, rec *record) bool {
+	if m := worldInfo.FindSubmatch(rec.Text); m != nil {
+		nodes := worldNode.FindAllSubmatch(m[1], -1)
+		world := 0
+		for _, n := range nodes {
+			world += len(intList(n[1]))
+		}
+		if len(nodes) > 0 && world > 0 {
+			fact(r, rec, "nodes", strconv.Itoa(len(nodes)))
+			fact(r, rec, "world_size", strconv.Itoa(world))
+		}
+		return true
+	}
+	if m := localProcs.FindSubmatch(rec.Text); m != nil {
+		fact(r, rec, "nodes", string(m[1]))
+		fact(r, rec, "ranks_per_node", string(m[2]))
+		return true
+	}
+	return false
+}
+
+var monitored = regexp.MustCompile(`RankMonitorServer\d+@([\w.-]+):(\d+)\]`)
+
+// readRankMonitor takes from NVRx's monitor which rank lives on which host; what it says is a signature's business.
+func readRankMonitor(r *reader, rec *record) bool {
+	m := monitored.FindSubmatch(rec.Text)
+	if m == nil {
+		return false
+	}
+	identify(r, Identity{At: rec.At, Global: bounded(string(m[2])), Local: line.Unknown, World: line.Unknown, Host: string(m[1])})
+	return false
+}
+
+// bounded is a number from a log as an int, line.Unknown where it is none or absurd.
+func bounded(s string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil || n > 1<<31 || n < -1<<31 {
+		return line.Unknown
+	}
+	return n
+}

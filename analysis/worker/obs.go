@@ -1,0 +1,355 @@
+// Package worker reads worker logs: what training processes, launchers, NCCL and SLURM print. Reading one file is a
+// pure map to observations with positions: whatever needs a second file (which rank, which node, which instant, which
+// run) is left to resolve. Observations of several files merge by set union.
+package worker
+
+import "faultline/analysis/line"
+
+// Pos is where an observation stands. Off and Len are bytes of the (decompressed) content.
+type Pos struct {
+	File string // Source.Name
+	Line int64  // 1-based, counting \n only
+	Off  int64  // first byte of the segment that holds it
+	Len  int    // bytes of the segment (bounded; the excerpt is re-read by offset)
+}
+
+// At is the header of every observation.
+type At struct {
+	Pos
+	Who   line.Who
+	Stamp line.Stamp
+	// Inherited is the nearest stamp above in the same file, of the same writer where the writer is known, when Stamp
+	// states none. It only says "not before" and only within that writer.
+	Inherited line.Stamp
+	// Repeated is the N of Ray's "[repeated Nx across cluster]": N equal lines of other workers were not printed. 0 if
+	// the line does not say so.
+	Repeated int
+}
+
+// GroupRef is a process group as a line names it. Known is false when the line names none (or only the sticky one).
+type GroupRef struct {
+	Known bool
+	ID    int    // PG ID: n-th group of that process; line.Unknown if not printed
+	GUID  string // PG GUID or, up to 2.4, the group's name; what matches across ranks
+	Desc  string
+	Rank  int // rank inside the group
+}
+
+// Work is one collective as the watchdog prints it. Unstated integers are line.Unknown.
+type Work struct {
+	Seq       int64
+	Op        string
+	NumelIn   int64
+	NumelOut  int64
+	TimeoutMS int64
+	RanForMS  int64
+}
+
+// Timeout is "Watchdog caught collective operation timeout".
+type Timeout struct {
+	At
+	Work Work
+	// Sticky is the N of "[Rank N]": a rank inside *some* group, in newer versions that of the first work that ever
+	// failed in the process. line.Unknown if absent. Up to PyTorch 2.2 it is the rank inside the line's own group.
+	Sticky int
+	// Group is known only for forms that carry the true group prefix (the terminated-watchdog line).
+	Group GroupRef
+	Form  string // error, terminated, what, python, blocking
+	// SourceLn is the line number in ProcessGroupNCCL.cpp, a hint at the version; line.Unknown if absent.
+	SourceLn int
+}
+
+// State is a watchdog's state line: "failure detected by watchdog at work …", "Timeout at NCCL work: …".
+type State struct {
+	At
+	Group     GroupRef
+	Work      int64
+	Enqueued  int64 // −1 is a value: nothing yet
+	Completed int64
+	Form      string // failure-detected, exception-detected, timeout-at
+}
+
+// Dump is a "Received a dump signal …" line. Its counters are those of the group in the line's own prefix, which is
+// the monitoring (default) group, not the failing one.
+type Dump struct {
+	At
+	Group     GroupRef
+	Local     bool // "from this local rank"
+	From      int  // "from  rank R": the process that last wrote the store key
+	Enqueued  int64
+	Completed int64
+}
+
+// Signal is any other line of the dump and heartbeat machinery; see the Kind constants.
+type Signal struct {
+	At
+	Group GroupRef
+	Kind  string
+	N     int64 // seconds for SignalStuck, rank for SignalRemote; else line.Unknown
+}
+
+// Signal kinds.
+const (
+	SignalObserved   = "observed"     // Observed flight recorder dump signal from another rank via TCPStore.
+	SignalFirst      = "first"        // First PG on this rank …, First watchdog to set the dump signal.
+	SignalStuck      = "stuck"        // ProcessGroupNCCL's watchdog got stuck for N seconds …
+	SignalHeartbeat  = "heartbeat"    // Heartbeat monitor timed out!
+	SignalGIL        = "gil"          // Could not acquire GIL within 300 ms on exit
+	SignalRemote     = "remote-error" // remote error detected from rank: R (group rank)
+	SignalStoreGone  = "store-gone"   // Failed to check the "should dump" flag on TCPStore
+	SignalTerminate  = "terminate"    // Terminating the process after attempting to dump debug info
+	SignalTakingDown = "taking-down"  // To avoid data inconsistency, we are taking the entire process down.
+	SignalAsync      = "async-error"  // Collective WorkNCCL(SeqNum=N, …) raised the following async exception
+	// The last two stand for lines that are cut before their counters: the event is there, the state is not.
+	SignalFired = "fired" // a watchdog's state line; N is the work
+	SignalDump  = "dump"  // "Received a dump signal …"; N is the rank it names
+)
+
+// CollectiveStack is "Stack trace of the failed collective: " with the frames under it, innermost first.
+type CollectiveStack struct {
+	At
+	Frames []Frame
+}
+
+// Desync is PyTorch's own desync report. All numbers are ranks inside the group; collectives count from 1.
+type Desync struct {
+	At
+	Group    GroupRef
+	Op       string
+	Seq      int64
+	Reporter int
+	Lagging  []int // "ranks [5, 7] are the lagging ranks", or finished an earlier one and never joined
+}
+
+// Mismatch is a fingerprint mismatch of TORCH_DISTRIBUTED_DEBUG=DETAIL. Ranks are ranks inside the group.
+type Mismatch struct {
+	At
+	RankA, RankB int
+	OpA, OpB     string
+	SeqA, SeqB   int64
+	Aspects      []string // "Op type", "Sequence number", "Tensor shapes", …
+}
+
+// Barrier is a monitored barrier or store-based barrier that gave up.
+type Barrier struct {
+	At
+	Kind    string // monitored, monitored-victim, store, store-waiting (it has not given up yet), horovod, jax
+	Rank    int    // the reporter, rank inside the group
+	Absent  []int  // ranks inside the group that did not come, where the line names them; of the whole job for horovod, jax
+	Joined  int64  // store: num_workers_joined, or clients joined; line.Unknown
+	World   int64  // store: world_size
+	Timeout int64  // ms
+}
+
+// Frame is one line of a traceback.
+type Frame struct {
+	File string
+	Line int
+	Func string
+}
+
+// Exception is one Python exception with its traceback, re-assembled for one writer.
+type Exception struct {
+	At             // position of the final line "Type: message"
+	Type    string // "torch.OutOfMemoryError", as printed; "" where the file ends before the final line (At is Begin then)
+	Message string // first line of the message, bounded
+	Frames  []Frame
+	// Begin is where "Traceback (most recent call last):" stands, if it was seen.
+	Begin Pos
+	// Cause holds the earlier blocks of the chain, first one first ("The above exception was the direct cause …",
+	// "During handling …", DataLoader's "Original Traceback").
+	Cause []Exception
+	// LoaderWorker is the N of "in DataLoader worker process N" (not a rank); line.Unknown.
+	LoaderWorker int
+	// Signs are the ids of the knowledge signatures that the final line and the chain match, in order.
+	Signs []string
+	// Torn is true where lines of several writers alternate without prefix, so that frames are not attributable.
+	Torn bool
+}
+
+// Sign is a line that matches a signature of package knowledge outside a traceback's final line.
+type Sign struct {
+	At
+	ID     string
+	Fields map[string]string // named captures of the signature
+}
+
+// ChildFailed is one item of torchrun's failure block. Rank is global.
+type ChildFailed struct {
+	At
+	Rank, Local, ExitCode, Pid int
+	Host                       string
+	Time                       line.Stamp
+	Root                       bool   // under "Root Cause (first observed failure)"
+	Traceback                  string // what follows "traceback :", first line
+}
+
+// ChildExit is torchrun's "failed (exitcode: -6) local_rank: 3 (pid: 4242) of binary: …".
+type ChildExit struct {
+	At
+	ExitCode, Local, Pid int
+}
+
+// Rendezvous is "[default] Rendezvous complete for workers. Result:" — the best source for local → global.
+type Rendezvous struct {
+	At
+	Restart, GroupRank, GroupWorld int
+	LocalRanks, GlobalRanks        []int
+	WorldSize                      int
+	MasterAddr                     string
+}
+
+// TaskExit is srun's "error: node7: task 17: Aborted (core dumped)".
+type TaskExit struct {
+	At
+	Hosts []string // expanded
+	Tasks []int    // expanded
+	What  string   // "Exited with exit code 1", "Segmentation fault", "Out Of Memory", …
+	Code  int      // exit code, or line.Unknown
+}
+
+// SlurmEnd is a slurmstepd or srun line that ends a step or job.
+type SlurmEnd struct {
+	At
+	Kind   string   // cancelled, failed, node-failure, aborted, terminating, oom, uncorrectable-memory, stepd-terminated, launch-failed, revoked
+	Entity string   // JOB or STEP
+	ID     string   // "123" or "123.0"
+	Host   string   // ON <host>: the reporter, never the culprit
+	Reason string   // "TIME LIMIT", "PREEMPTION", "NODE FAILURE", "JOB REQUEUE", "TASK FAILURE", "SIGNAL Terminated", or ""
+	Hosts  []string // node-failure: the nodes that failed; launch-failed: the node
+	N      int      // oom: number of events
+	Text   string   // launch-failed: the error
+}
+
+// NCCLWarn is an "NCCL WARN" line.
+type NCCLWarn struct {
+	At
+	Source string // transport/net_ib.cc
+	Text   string // bounded
+	Peer   string // address or host the message names, without port
+	Signs  []string
+}
+
+// CommInit ties a communicator's rank to host, pid and GPU.
+type CommInit struct {
+	At
+	Comm, CommID, BusID   string
+	Rank, NRanks, CudaDev int
+	Phase                 string // START, COMPLETE, Abort COMPLETE, Destroy COMPLETE
+}
+
+// Progress is one progress line.
+type Progress struct {
+	At
+	Form        string // megatron, lightning-bar, hf-dict, deepspeed, titan, maxtext, nemo, generic
+	Step, Total int64  // line.Unknown if not stated exactly
+	Epoch       int64
+	Loss        string // as printed: "2.15", "nan"
+	StepSeconds float64
+	Phase       string // training, evaluation
+}
+
+// Checkpoint is one line of saving or loading.
+type Checkpoint struct {
+	At
+	Kind string // save-start, save-done, load-start, load-done, scheduled
+	Step int64
+	Path string
+}
+
+// Fact is a statement about the job: framework, task, data_source, world_size, nodes, ranks_per_node, tp, pp, dp, cp, ep,
+// job_id, torch_version, nccl_version, cuda_version, restart_count, backend, python_start, exit_ok, master, node_name.
+type Fact struct {
+	At
+	Key, Value string
+}
+
+// Topology is a line that lists the members of groups, as global ranks.
+type Topology struct {
+	At
+	Name   string // as printed: "tensor model parallel", "TENSOR_MODEL_PARALLEL_GROUP"
+	Groups [][]int
+}
+
+// Identity is a line that ties ranks to each other: "GLOBAL_RANK: 3, MEMBER: 4/16", a Python print of rank and host, ….
+type Identity struct {
+	At
+	Global, Local, World int
+	Host                 string
+}
+
+// RunMark says that another run (requeue) or attempt (elastic restart) begins at this position of this file.
+type RunMark struct {
+	At
+	Kind  string // requeue, restart, banner
+	Count int    // SLURM_RESTART_COUNT or restart_count; line.Unknown
+}
+
+// Unclassified is a line that looks like an error and matches nothing.
+type Unclassified struct {
+	At
+	Text string // bounded, numbers left in
+}
+
+// Tail describes one file.
+type Tail struct {
+	File      string
+	Bytes     int64 // content bytes, after decompression
+	Lines     int64
+	EndsClean bool // last byte is \n, no hole, decompression reached its end
+	NULs      int64
+	Holes     []Hole
+	ReadError string
+	// First and Last are the first and last stamps in the file and, by writer, the last line of each writer that a
+	// prefix names.
+	First, Last At
+	Writers     []WriterSpan
+	// Unclassified counts this file's lines that look like errors and match nothing. Dropped counts observations beyond
+	// the bound of their kind: then the file's observations are incomplete.
+	Unclassified, Dropped int
+}
+
+// Hole is a run of NUL bytes.
+type Hole struct {
+	Off, Len int64
+}
+
+// WriterSpan is what one prefix-named writer wrote in one file, as far as lines were looked at: those that hold a
+// literal, the head and the last 16 KiB of the file. First is the first line seen of it and Last the last.
+type WriterSpan struct {
+	Who         line.Who
+	Lines       int64 // lines looked at
+	First, Last At
+	LastText    string // bounded
+}
+
+// Observations is everything read from one file, or from several after Merge.
+type Observations struct {
+	Tails        []Tail
+	Timeouts     []Timeout
+	States       []State
+	Dumps        []Dump
+	Signals      []Signal
+	Stacks       []CollectiveStack
+	Desyncs      []Desync
+	Mismatches   []Mismatch
+	Barriers     []Barrier
+	Exceptions   []Exception
+	Signs        []Sign
+	ChildFailed  []ChildFailed
+	ChildExits   []ChildExit
+	Rendezvous   []Rendezvous
+	TaskExits    []TaskExit
+	SlurmEnds    []SlurmEnd
+	NCCLWarns    []NCCLWarn
+	CommInits    []CommInit
+	Progress     []Progress
+	Checkpoints  []Checkpoint
+	Facts        []Fact
+	Topologies   []Topology
+	Identities   []Identity
+	RunMarks     []RunMark
+	Unclassified []Unclassified
+	// UnclassifiedN counts all of them (the sum over Tails); Unclassified keeps the first ones of each file.
+	UnclassifiedN int
+}

@@ -1,0 +1,205 @@
+package worker
+
+import (
+	"bytes"
+	"math"
+	"regexp"
+	"strconv"
+
+	"faultline/analysis/line"
+)
+
+// Progress lines of the frameworks (reference: formats of worker logs, §6.1). A step counts only where it is printed
+// exactly: a bar's "global_step=3.2e+4" is not a step.
+
+// number is a printed number, or what is printed instead of one.
+const number = `[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|[nN]a[nN]|NAN|[iI]nf(?:inity)?)`
+
+// progressForm reads one wording: what most jobs print by hand-written code, the rest by a pattern with the named groups
+// step, total, epoch, loss, seconds.
+type progressForm struct {
+	form     string
+	literals []string
+	read     func(p *Progress, text, msg []byte) bool
+	pattern  *regexp.Regexp
+	// extra fills what the pattern does not say; it may reject the line.
+	extra func(p *Progress, text []byte) bool
+}
+
+var barLiterals = []string{"it/s,", "s/it,", "it/s]", "s/it]"}
+
+var progressForms = []progressForm{
+	{form: "megatron", literals: []string{elapsedKey}, read: readMegatron},
+	{form: "megatron", literals: []string{" loss at iteration "}, extra: evaluating,
+		pattern: regexp.MustCompile(`(?:validation|valid|test) loss at iteration (?P<step>\d+).*? value: (?P<loss>` + number + `)`)},
+	{form: "nemo", literals: []string{"Training epoch "}, extra: nemoStep,
+		pattern: regexp.MustCompile(`Training epoch (?P<epoch>\d+), iteration (?P<step>\d+)/(?P<total>\d+)(?:.*?reduced_train_loss: (?P<loss>` + number + `))?(?:.*?train_step_timing in s: (?P<seconds>` + number + `))?`)},
+	{form: "nemo", literals: []string{"Validation: iteration "}, extra: notGlobal,
+		pattern: regexp.MustCompile(`Validation: iteration (?P<step>\d+)/(?P<total>\d+)`)},
+	{form: "deepspeed", literals: []string{", skipped="}, read: readDeepSpeedStep},
+	{form: "deepspeed", literals: []string{"RunningAvgSamplesPerSec="}, read: readDeepSpeedTimer},
+	{form: "deepspeed", literals: []string{"iter time (s): "},
+		pattern: regexp.MustCompile(`steps: (?P<step>\d+) loss: (?P<loss>` + number + `) iter time \(s\): (?P<seconds>` + number + `)`)},
+	{form: "hf-dict", literals: []string{"'loss': "}, read: readHFDict},
+	{form: "hf-dict", literals: []string{"{'eval_loss': "}, extra: evaluating,
+		pattern: regexp.MustCompile(`\{'eval_loss': '?(?P<loss>` + number + `)'?,.*?'epoch': '?(?P<epoch>\d+)`)},
+	{form: "maxtext", literals: []string{"completed step: "},
+		pattern: regexp.MustCompile(`completed step: (?P<step>\d+), seconds: (?P<seconds>` + number + `)(?:.*?\bloss: (?P<loss>` + number + `))?`)},
+	{form: "areal", literals: []string{"Train step "},
+		pattern: regexp.MustCompile(`(?:Epoch (?P<epoch>\d+)/\d+ )?(?:Step \d+/\d+ )?Train step (?P<step>\d+)/(?P<total>\d+) done`)},
+	{form: "titan", literals: []string{"grad_norm: ", "  tps: "}, read: readTitan},
+	{form: "lightning-bar", literals: barLiterals, read: readLightningBar},
+	{form: "hf-dict", literals: barLiterals, read: readBar},
+	// OpenMMLab: mmcv's TextLoggerHook and mmengine's LoggerHook. The step counts within the epoch.
+	{form: "generic", literals: []string{"Epoch [", "Epoch(train)", "Iter [", "Iter(train)"},
+		pattern: regexp.MustCompile(`(?:Epoch(?:\(train\))?\s+\[(?P<epoch>\d+)\]\[\s*\d+/\d+\]|Iter(?:\(train\))?\s+\[\s*(?P<step>\d+)/(?P<total>\d+)\])(?:.*?[\s,]time: (?P<seconds>` + number + `))?.*?[\s,]loss: (?P<loss>` + number + `)`)},
+	// fairseq and metaseq, log formats "simple" and "json".
+	{form: "generic", literals: []string{"num_updates="},
+		pattern: regexp.MustCompile(`epoch (?P<epoch>\d+):\s+\d+ / \d+ .*?\bloss=(?P<loss>` + number + `).*?num_updates=(?P<step>\d+)`)},
+	{form: "generic", literals: []string{`"num_updates": `},
+		pattern: regexp.MustCompile(`\{"epoch": (?P<epoch>\d+),.*?"loss": "(?P<loss>` + number + `)".*?"num_updates": "(?P<step>\d+)"`)},
+	// PyTorch's ImageNet example and what was written after it; timm.
+	{form: "generic", literals: []string{"Epoch: [", "Train: "},
+		pattern: regexp.MustCompile(`(?:Epoch: \[(?P<epoch>\d+)\]\[\s*\d+/\d+\]|Train: \d+ \[\s*\d+/\d+ ).*?\b(?:Loss|loss):? +(?P<loss>` + number + `)`)},
+	{form: "generic", literals: []string{"loss: ", "loss=", "Loss: ", "Loss=", "loss ", "Loss ", `loss": `}, read: readGeneric, extra: generic},
+}
+
+// progressHandlers gives every form a handler of its own, in the order of the table: from the particular to the general.
+func progressHandlers() []handler {
+	var list []handler
+	for i := range progressForms {
+		f := &progressForms[i]
+		list = append(list, handler{"progress " + f.form, f.literals, f.take})
+	}
+	return list
+}
+
+// take reads a record that no earlier form has read.
+func (f *progressForm) take(r *reader, rec *record) bool {
+	if n := len(r.obs.Progress); n > 0 && r.obs.Progress[n-1].Pos == rec.Pos {
+		return true
+	}
+	const maxProgress = 8 << 10
+	text := rec.Text[:min(len(rec.Text), maxProgress)]
+	p := Progress{At: rec.At, Form: f.form, Step: line.Unknown, Total: line.Unknown, Epoch: line.Unknown, Phase: "training"}
+	if f.read != nil && !f.read(&p, text, rec.Msg[:min(len(rec.Msg), maxProgress)]) ||
+		f.pattern != nil && !p.match(f.pattern, text) || f.extra != nil && !f.extra(&p, text) {
+		return false
+	}
+	if len(r.obs.Progress) >= maxSteps {
+		r.obs.Progress = thinned(r.obs.Progress)
+	}
+	r.obs.Progress = append(r.obs.Progress, p)
+	return true
+}
+
+// maxSteps bounds the progress lines kept of one file. Long jobs print more; what they say is a course and an end.
+const maxSteps = 1 << 14
+
+// thinned leaves every second step out, but neither the first of the file nor the last of any writer.
+func thinned(list []Progress) []Progress {
+	last := map[line.Who]int{}
+	for i := range list {
+		if _, known := last[list[i].Who]; known || len(last) < maxWriters {
+			last[list[i].Who] = i
+		}
+	}
+	kept := list[:0]
+	for i := range list {
+		if l, ok := last[list[i].Who]; i%2 == 0 || ok && l == i {
+			kept = append(kept, list[i])
+		}
+	}
+	if len(kept) >= maxSteps {
+		kept = kept[:maxSteps/2] // every line has a writer of its own: no log of a job
+	}
+	return kept
+}
+
+// match fills p from the pattern's groups.
+func (p *Progress) match(re *regexp.Regexp, text []byte) bool {
+	m := re.FindSubmatch(text)
+	if m == nil {
+		return false
+	}
+	for k, name := range re.SubexpNames() {
+		if name == "" || len(m[k]) == 0 {
+			continue
+		}
+		switch v := string(m[k]); name {
+		case "step":
+			p.Step = exact(v)
+		case "total":
+			p.Total = exact(v)
+		case "epoch":
+			p.Epoch = exact(v)
+		case "loss":
+			p.Loss = v
+		case "seconds":
+			p.StepSeconds = positive(v)
+		}
+	}
+	return true
+}
+
+func exact(v string) int64 {
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil {
+		return line.Unknown
+	}
+	return n
+}
+
+func positive(v string) float64 {
+	f, err := strconv.ParseFloat(v, 64)
+	if err != nil || f < 0 || math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	return f
+}
+
+func evaluating(p *Progress, _ []byte) bool {
+	p.Phase = "evaluation"
+	return true
+}
+
+func notGlobal(p *Progress, _ []byte) bool {
+	p.Phase, p.Step, p.Total = "evaluation", line.Unknown, line.Unknown
+	return true
+}
+
+var globalStep = regexp.MustCompile(`\bglobal_step[:=] ?(\d+)(?:[\s|,\]]|$)`)
+
+// nemoStep prefers the global step; the iteration counts within the epoch only where the two differ.
+func nemoStep(p *Progress, text []byte) bool {
+	if m := globalStep.FindSubmatch(text); m != nil {
+		if n := exact(string(m[1])); n != p.Step {
+			p.Step, p.Total = n, line.Unknown
+		}
+	}
+	return true
+}
+
+// generic refuses what only looks like progress: errors, settings, and prose about loss.
+func generic(p *Progress, text []byte) bool {
+	for _, w := range []string{"rror", "arning", "loss_scale", "loss scale:", "lossless"} {
+		if bytes.Contains(text, []byte(w)) {
+			return false
+		}
+	}
+	for _, w := range []string{"alidation", "eval", "Eval", "val_loss"} {
+		if bytes.Contains(text, []byte(w)) {
+			p.Phase = "evaluation"
+		}
+	}
+	return p.Step != line.Unknown
+}
+
+func containsAny(text []byte, literals []string) bool {
+	for _, l := range literals {
+		if bytes.Contains(text, []byte(l)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,434 @@
+package worker
+
+import (
+	"bytes"
+
+	"faultline/analysis/line"
+)
+
+// The progress lines that healthy jobs print by the million are read by hand: a pattern costs as much as everything else
+// that is done to such a line together.
+
+// printed returns the printed number at the start of b, or what is printed instead of one ("nan", "inf"); nil if there
+// is none. It reads what the pattern number describes.
+func printed(b []byte) []byte {
+	n := 0
+	if n < len(b) && (b[n] == '-' || b[n] == '+') {
+		n++
+	}
+	if n+3 <= len(b) {
+		switch string(b[n : n+3]) {
+		case "nan", "NaN", "NAN", "naN", "Nan":
+			return b[:n+3]
+		case "inf", "Inf":
+			if n+8 <= len(b) && string(b[n+3:n+8]) == "inity" {
+				return b[:n+8]
+			}
+			return b[:n+3]
+		}
+	}
+	if n == len(b) || !isDigit(b[n]) {
+		return nil
+	}
+	for n < len(b) && (isDigit(b[n]) || b[n] == '.') {
+		n++
+	}
+	if e := n; e < len(b) && (b[e] == 'e' || b[e] == 'E') {
+		e++
+		if e < len(b) && (b[e] == '-' || b[e] == '+') {
+			e++
+		}
+		if d := digits(b[e:]); d > 0 {
+			n = e + d
+		}
+	}
+	return b[:n]
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// digits is how many decimal digits stand at the start of b.
+func digits(b []byte) int {
+	n := 0
+	for n < len(b) && isDigit(b[n]) {
+		n++
+	}
+	return n
+}
+
+// counter reads an unsigned integer at the start of b; rest is nil if there is none. One that does not fit is unknown.
+func counter(b []byte) (v int64, rest []byte) {
+	n := digits(b)
+	if n == 0 {
+		return 0, nil
+	}
+	if n > 18 {
+		return line.Unknown, b[n:]
+	}
+	for _, c := range b[:n] {
+		v = v*10 + int64(c-'0')
+	}
+	return v, b[n:]
+}
+
+// after returns what follows the first key in b, nil if it is not there.
+func after(b []byte, key string) []byte {
+	i := bytes.Index(b, []byte(key))
+	if i < 0 {
+		return nil
+	}
+	return b[i+len(key):]
+}
+
+// numberAfter returns the first printed number that stands right after key, where key begins a word.
+func numberAfter(b []byte, key string) []byte {
+	for at := 0; ; {
+		i := bytes.Index(b[at:], []byte(key))
+		if i < 0 {
+			return nil
+		}
+		i += at
+		at = i + len(key)
+		if i > 0 && isWord(b[i-1]) {
+			continue
+		}
+		if v := printed(b[at:]); v != nil {
+			return v
+		}
+	}
+}
+
+const elapsedKey = "elapsed time per iteration ("
+
+// readMegatron reads " iteration     1580/  500000 | … | elapsed time per iteration (ms): 730.1 | … | lm loss: 2.1E+00 |"
+// (Megatron-LM megatron/training/training.py, training_log).
+func readMegatron(p *Progress, text, _ []byte) bool {
+	i := bytes.Index(text, []byte(elapsedKey))
+	if i < 0 {
+		return false
+	}
+	head, tail := text[:i], text[i+len(elapsedKey):]
+	for {
+		if head = after(head, "iteration"); head == nil {
+			return false
+		}
+		b := bytes.TrimLeft(head, " \t")
+		step, rest := counter(b)
+		if len(b) == len(head) || rest == nil || len(rest) == 0 || rest[0] != '/' {
+			continue
+		}
+		total, rest := counter(bytes.TrimLeft(rest[1:], " \t"))
+		if rest == nil || !bytes.HasPrefix(rest, []byte(" |")) {
+			continue
+		}
+		p.Step, p.Total = step, total
+		break
+	}
+	scale := 1.0
+	if bytes.HasPrefix(tail, []byte("ms")) {
+		tail, scale = tail[1:], 1000
+	}
+	if !bytes.HasPrefix(tail, []byte("s): ")) {
+		return false
+	}
+	tail = tail[len("s): "):]
+	v := printed(tail)
+	if v == nil {
+		return false
+	}
+	p.StepSeconds = positive(string(v)) / scale
+	p.Loss = string(numberAfter(tail[len(v):], "loss: "))
+	return true
+}
+
+// readDeepSpeedStep reads "[Rank 0] step=100, skipped=0, lr=[1e-05]" (DeepSpeed runtime/engine.py, _report_progress).
+func readDeepSpeedStep(p *Progress, text, _ []byte) bool {
+	i := bytes.Index(text, []byte(", skipped="))
+	if i < 0 {
+		return false
+	}
+	n := i
+	for n > 0 && isDigit(text[n-1]) {
+		n--
+	}
+	tail := text[i+len(", skipped="):]
+	d := digits(tail)
+	if n == i || !bytes.HasSuffix(text[:n], []byte("step=")) || d == 0 || !bytes.HasPrefix(tail[d:], []byte(", lr=")) {
+		return false
+	}
+	if k := n - len("step="); k > 0 && isWord(text[k-1]) {
+		return false
+	}
+	p.Step, _ = counter(text[n:i])
+	return true
+}
+
+// readDeepSpeedTimer reads "epoch=0/micro_step=100/global_step=100, RunningAvgSamplesPerSec=12.1" (DeepSpeed
+// utils/timer.py).
+func readDeepSpeedTimer(p *Progress, text, _ []byte) bool {
+	step, rest := counter(after(text, "global_step="))
+	if rest == nil || !bytes.HasPrefix(rest, []byte(", RunningAvgSamplesPerSec=")) {
+		return false
+	}
+	p.Step = step
+	return true
+}
+
+// readHFDict reads "{'loss': 0.4589, 'grad_norm': 1.04, 'learning_rate': 5e-06, 'epoch': 1.22}" (Hugging Face Trainer's
+// PrinterCallback), whose numbers are quoted in some versions.
+func readHFDict(p *Progress, text, _ []byte) bool {
+	b := bytes.TrimPrefix(after(text, "{'loss': "), []byte("'"))
+	v := printed(b)
+	if v == nil {
+		return false
+	}
+	b = bytes.TrimPrefix(b[len(v):], []byte("'"))
+	epoch, rest := counter(bytes.TrimPrefix(after(b, "'epoch': "), []byte("'")))
+	if rest == nil || b[0] != ',' {
+		return false
+	}
+	p.Loss, p.Epoch = string(v), epoch
+	return true
+}
+
+// readTitan reads "step: 22  loss:  6.2250  grad_norm: …" (TorchTitan torchtitan/components/metrics.py).
+func readTitan(p *Progress, text, _ []byte) bool {
+	b := after(text, "step: ")
+	step, rest := counter(bytes.TrimLeft(b, " "))
+	if rest == nil || !bytes.HasPrefix(rest, []byte(" ")) {
+		return false
+	}
+	loss, ok := bytes.CutPrefix(bytes.TrimLeft(rest, " "), []byte("loss: "))
+	v := printed(bytes.TrimLeft(loss, " "))
+	if !ok || v == nil {
+		return false
+	}
+	p.Step, p.Loss = step, string(v)
+	return true
+}
+
+// pace reads tqdm's "[6:28:43<94:39:17,  1.37it/s" from its "[" on: the time of one step in seconds, and what follows
+// the unit. rest is nil if it is none, or if tqdm does not know yet ("?it/s").
+func pace(b []byte) (seconds float64, rest []byte) {
+	if len(b) == 0 || b[0] != '[' {
+		return 0, nil
+	}
+	n := 1
+	for n < len(b) && (isDigit(b[n]) || b[n] == ':') {
+		n++
+	}
+	if n == 1 || n == len(b) || b[n] != '<' {
+		return 0, nil
+	}
+	c := bytes.IndexByte(b[n:], ',')
+	if c < 0 || bytes.IndexByte(b[n:n+c], ']') >= 0 {
+		return 0, nil
+	}
+	b = bytes.TrimLeft(b[n+c+1:], " ")
+	d := 0
+	for d < len(b) && (isDigit(b[d]) || b[d] == '.') {
+		d++
+	}
+	switch v := positive(string(b[:d])); {
+	case d == 0:
+		return 0, nil
+	case bytes.HasPrefix(b[d:], []byte("it/s")):
+		if v > 0 {
+			v = 1 / v
+		}
+		return v, b[d+len("it/s"):]
+	case bytes.HasPrefix(b[d:], []byte("s/it")):
+		return v, b[d+len("s/it"):]
+	}
+	return 0, nil
+}
+
+// readLightningBar reads "Epoch 0:   6%|█  | 32040/500150 [6:28:43<94:39:17,  1.37it/s, v_num=9, loss=2.6]". The bar's own
+// numbers count batches of one epoch, and its global_step is rounded from 10⁴ on.
+func readLightningBar(p *Progress, text, _ []byte) bool {
+	b := after(text, "Epoch ")
+	epoch, rest := counter(b)
+	if rest == nil || !bytes.HasPrefix(rest, []byte(": ")) {
+		return false
+	}
+	bar := bytes.LastIndexByte(rest[:max(bytes.Index(rest, []byte(" [")), 0)], '|')
+	if bar < 0 {
+		return false
+	}
+	b = bytes.TrimLeft(rest[bar+1:], " ")
+	n := digits(b)
+	if n == 0 || n == len(b) || b[n] != '/' {
+		return false
+	}
+	m := digits(b[n+1:])
+	seconds, tail := pace(bytes.TrimPrefix(b[n+1+m:], []byte(" ")))
+	if m == 0 || tail == nil {
+		return false
+	}
+	p.Epoch, p.StepSeconds, p.Loss = epoch, seconds, barLoss(tail)
+	if s := after(tail, "global_step="); s != nil {
+		if v, end := counter(s); end != nil && (len(end) == 0 || bytes.IndexByte([]byte(" |,]"), end[0]) >= 0) {
+			p.Step = v
+		}
+	}
+	for _, w := range []string{"Validation DataLoader", "Sanity DataLoader", "Testing DataLoader"} {
+		if bytes.Contains(text, []byte(w)) {
+			p.Phase = "evaluation"
+		}
+	}
+	return true
+}
+
+// barLoss is the first number that a key with "loss" in it has in "v_num=95nc, loss=2.6, reduced_train_loss=2.590".
+func barLoss(b []byte) string {
+	for {
+		if b = after(b, "loss"); b == nil {
+			return ""
+		}
+		n := 0
+		for n < len(b) && b[n] != '=' && b[n] != ',' && b[n] != '|' {
+			n++
+		}
+		if n < len(b) && b[n] == '=' {
+			if v := printed(b[n+1:]); v != nil {
+				return string(v)
+			}
+		}
+	}
+}
+
+// readBar reads tqdm's bar without a description, which counts steps: " 41%|███▌   | 366/903 [5:15:39<6:53:09, 46.16s/it]".
+// "Loading checkpoint shards: 50%" does not.
+func readBar(p *Progress, _, msg []byte) bool {
+	b := bytes.TrimLeft(msg, " ")
+	n := digits(b)
+	rest, ok := bytes.CutPrefix(b[n:], []byte("%|"))
+	if n == 0 || !ok {
+		return false
+	}
+	end := bytes.IndexByte(rest, '|')
+	if end < 0 {
+		return false
+	}
+	step, rest := counter(bytes.TrimLeft(rest[end+1:], " "))
+	if len(rest) == 0 || rest[0] != '/' {
+		return false
+	}
+	total, rest := counter(rest[1:])
+	if rest == nil {
+		return false
+	}
+	b = bytes.TrimPrefix(rest, []byte(" "))
+	seconds, tail := pace(b)
+	if tail == nil || bytes.HasPrefix(b, []byte("[00:00<")) {
+		return false // what takes no second is set-up: cached data, a list of files
+	}
+	p.Step, p.Total, p.StepSeconds = step, total, seconds
+	return true
+}
+
+var stepWords = []string{"iterations", "iteration", "iters", "iter", "steps", "step"}
+
+// readGeneric reads what scripts of all kinds print: a word for the step with its number, and later a loss with its.
+// "step 120/5000 loss 2.31", "iteration: 2500, train_loss=2.1", "global_step: 7 … Loss: 1.2".
+func readGeneric(p *Progress, text, _ []byte) bool {
+	for i := 0; i < len(text); i++ {
+		if c := text[i] | 0x20; c != 's' && c != 'i' || !startsWord(text, i) {
+			continue
+		}
+		n := 0
+		for _, w := range stepWords {
+			if hasFold(text[i:], w) {
+				n = len(w)
+				break
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		b := text[i+n:]
+		if len(b) == 0 || isWord(b[0]) {
+			continue
+		}
+		for k := 0; k < 3 && len(b) > 0 && !isWord(b[0]); k++ {
+			b = b[1:]
+		}
+		step, rest := counter(b)
+		if rest == nil {
+			continue
+		}
+		total := int64(line.Unknown)
+		if b, ok := bytes.CutPrefix(bytes.TrimPrefix(rest, []byte(" ")), []byte("/")); ok {
+			if v, end := counter(bytes.TrimPrefix(b, []byte(" "))); end != nil {
+				total, rest = v, end
+			}
+		}
+		if len(rest) == 0 || rest[0] == '.' {
+			continue
+		}
+		if v := lossIn(rest); v != nil {
+			p.Step, p.Total, p.Loss = step, total, string(v)
+			return true
+		}
+	}
+	return false
+}
+
+// startsWord reports whether a word begins at i; "global_" is no part of it.
+func startsWord(text []byte, i int) bool {
+	const global = "global_"
+	if i == 0 || !isWord(text[i-1]) {
+		return true
+	}
+	return i >= len(global) && hasFold(text[i-len(global):], global) && (i == len(global) || !isWord(text[i-len(global)-1]))
+}
+
+// lossIn is the first number that follows the word loss, with a quotation mark, blanks, ":" or "=" between.
+func lossIn(b []byte) []byte {
+	for {
+		i := 0
+		for i < len(b) && (b[i]|0x20 != 'l' || !hasFold(b[i:], "loss")) {
+			i++
+		}
+		if i == len(b) {
+			return nil
+		}
+		b = b[i+len("loss"):]
+		t := b
+		if len(t) > 0 && (t[0] == '\'' || t[0] == '"') {
+			t = t[1:]
+		}
+		t = blanks(t)
+		if len(t) > 0 && (t[0] == ':' || t[0] == '=') {
+			t = blanks(t[1:])
+		}
+		if v := printed(t); v != nil && (len(v) == len(t) || !isWord(t[len(v)])) {
+			return v
+		}
+	}
+}
+
+// blanks removes up to three of them.
+func blanks(b []byte) []byte {
+	for k := 0; k < 3 && len(b) > 0 && (b[0] == ' ' || b[0] == '\t'); k++ {
+		b = b[1:]
+	}
+	return b
+}
+
+// hasFold reports whether b begins with the lower-case word, in any case.
+func hasFold(b []byte, word string) bool {
+	if len(b) < len(word) {
+		return false
+	}
+	for i := range len(word) {
+		c := b[i]
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != word[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,355 @@
+package worker
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"faultline/analysis/line"
+)
+
+func TestProgressOfEveryFramework(t *testing.T) {
+	const none = line.Unknown
+	for _, tc := range []struct {
+		text, form         string
+		step, total, epoch int64
+		loss, phase        string
+		seconds            float64
+	}{
+		{" iteration    43680/  311541 | consumed samples:     25709904 | elapsed time per iteration (ms): 25593.4 | learning rate: 9.135E-05 | global batch size:  1024 | lm loss: 2.635663E+00 | loss scale: 131072.0 | grad norm: 17224.723 |",
+			"megatron", 43680, 311541, none, "2.635663E+00", "training", 25.5934},
+		{" [2025-06-03 17:48:01] iteration     1580/  500000 | consumed samples: 404480 | elapsed time per iteration (ms): 730.1 | throughput per GPU (TFLOP/s/GPU): 412.0 | lm loss: nan | loss scale: 1.0 |",
+			"megatron", 1580, 500000, none, "nan", "training", 0.7301},
+		{"[default7]: iteration    45000/  115311 | consumed samples:     76002224 | elapsed time per iteration (s): 111.00 | lm loss: 2.113567E+00 |",
+			"megatron", 45000, 115311, none, "2.113567E+00", "training", 111},
+		{" iteration       10/     200 | consumed samples: 1 | elapsed time per iteration (ms): 1.0 | learning rate: 0.000E+00 | global batch size:     1 | loss scale: 4096.0 | number of skipped iterations:  10 |",
+			"megatron", 10, 200, none, "", "training", 0.001},
+		{"valid loss at iteration 45000 | lm loss value: 2.327091E+00 | lm loss PPL: 1.0E+01 |", "megatron", 45000, none, none, "2.327091E+00", "evaluation", 0},
+		{"Training epoch 0, iteration 99/999 | lr: 2.9e-05 | global_batch_size: 512 | global_step: 99 | reduced_train_loss: 2.15 | train_step_timing in s: 0.73 | consumed_samples: 51200",
+			"nemo", 99, 999, 0, "2.15", "training", 0.73},
+		{"Training epoch 1, iteration 4/999 | lr: 2.9e-05 | global_step: 1003 | reduced_train_loss: 2.15", "nemo", 1003, none, 1, "2.15", "training", 0},
+		{"Epoch 0:   6%|█  | 32040/500150 [6:28:43<94:39:17,  1.37it/s, loss=2.6, v_num=95nc, reduced_train_loss=2.590, global_step=3.2e+4, consumed_samples=2.56e+7]",
+			"lightning-bar", none, none, 0, "2.6", "training", 1 / 1.37},
+		{"Epoch 0:   6%|█  | 40/500 [0:28:43<94:39:17,  2.00s/it, loss=2.6, global_step=40.00, x=1]", "lightning-bar", none, none, 0, "2.6", "training", 2},
+		{" 41%|██████▌    | 366/903 [5:15:39<6:53:09, 46.16s/it]", "hf-dict", 366, 903, none, "", "training", 46.16},
+		{"{'loss': 0.4589, 'grad_norm': 1.0493940198290594, 'learning_rate': 5.284132841328413e-06, 'epoch': 1.22}", "hf-dict", none, none, 1, "0.4589", "training", 0},
+		{"{'loss': nan, 'grad_norm': nan, 'learning_rate': 5e-06, 'epoch': 0.1}", "hf-dict", none, none, 0, "nan", "training", 0},
+		{"[2025-06-03 17:48:01,123] [INFO] [logging.py:96:log_dist] [Rank 0] step=100, skipped=0, lr=[1e-05], mom=[[0.9, 0.95]]", "deepspeed", 100, none, none, "", "training", 0},
+		{"[2025-06-03 17:48:01,123] [INFO] [timer.py:199:stop] epoch=0/micro_step=100/global_step=100, RunningAvgSamplesPerSec=12.1, CurrSamplesPerSec=12.0", "deepspeed", 100, none, none, "", "training", 0},
+		{"\x1b[31mstep: 100\x1b[0m  \x1b[32mloss:  2.1543\x1b[0m  grad_norm: 0.41  memory: 60.2GiB(75.9%)  tps: 5,812", "titan", 100, none, none, "2.1543", "training", 0},
+		{"completed step: 10, seconds: 0.73, TFLOP/s/device: 412.0, Tokens/s/device: 1.0, total_weights: 1, loss: 10.8", "maxtext", 10, none, none, "10.8", "training", 0.73},
+		{"Epoch 1/10 Step 3/100 Train step 3/1000 done.", "areal", 3, 1000, 1, "", "training", 0},
+		{"step 120/5000 loss 2.31 lr 1e-4", "generic", 120, 5000, none, "2.31", "training", 0},
+		{"2025-07-28 14:09:00,811 - mmdet - INFO - Epoch [3][50/3862]\tlr: 1.000e-04, eta: 2 days, 14:54:24, time: 4.892, data_time: 0.668, memory: 10722, loss_cls: 6.8411, loss: 24.9035, grad_norm: 558.9835",
+			"generic", none, none, 3, "24.9035", "training", 4.892},
+		{"07/28 14:09:00 - mmengine - INFO - Epoch(train)  [1][  50/3862]  lr: 1.0e-04  eta: 1:00:00  time: 0.5120  data_time: 0.0110  memory: 10722  loss: 2.5  loss_cls: 1.0",
+			"generic", none, none, 1, "2.5", "training", 0.512},
+		{"07/28 14:09:00 - mmengine - INFO - Iter(train) [  50/80000]  lr: 1.0e-04  eta: 1:00:00  time: 0.5120  data_time: 0.0110  memory: 10722  loss: 2.5",
+			"generic", 50, 80000, none, "2.5", "training", 0.512},
+		{"2022-08-20 23:35:28 | INFO | train_inner | epoch 001:     10 / 2212 loss=12.4, ppl=5405.1, wps=0, ups=0, wpb=3.2e+06, num_updates=9, lr=1e-05",
+			"generic", 9, none, 1, "12.4", "training", 0},
+		{`2022-08-20 23:35:28 | INFO | train_inner | {"epoch": 1, "update": 0.004, "loss": "12.4", "ppl": "5405.1", "num_updates": "9", "lr": "1e-05"}`,
+			"generic", 9, none, 1, "12.4", "training", 0},
+		{"Epoch: [2][ 415/1736]\tTime  0.123 ( 0.150)\tLoss 5.8444e-01 (6.1e-01)\tAcc@1  20.00 ( 19.00)", "generic", none, none, 2, "5.8444e-01", "training", 0},
+		{"Train: 12 [  50/1251 (  4%)]  Loss: 6.95 (6.93)  Time: 0.5s,  512.0/s", "generic", none, none, none, "6.95", "training", 0},
+		{"Epoch 7: 100%|██████████| 100/100 [02:53<00:00,  1.73s/it, v_num=x, train_loss_step=0.231]", "lightning-bar", none, none, 7, "0.231", "training", 1.73},
+		{"{'loss': '0.4589', 'grad_norm': '1.04', 'learning_rate': '5e-06', 'epoch': '1.22'}", "hf-dict", none, none, 1, "0.4589", "training", 0},
+		{"{\"global_step\": 7, \"lr\": 0.1, \"train_loss\": 1.25}", "generic", 7, none, none, "1.25", "training", 0},
+		{"Iter 30 | lossy 8 | loss: 4.5", "generic", 30, none, none, "4.5", "training", 0},
+		{"iteration: 2500 loss=inf", "generic", 2500, none, none, "inf", "training", 0},
+	} {
+		obs := observe(t, tc.text+"\n")
+		if len(obs.Progress) != 1 {
+			t.Errorf("%q: %d progress lines", tc.text, len(obs.Progress))
+			continue
+		}
+		p := obs.Progress[0]
+		if p.Form != tc.form || p.Step != tc.step || p.Total != tc.total || p.Epoch != tc.epoch || p.Loss != tc.loss || p.Phase != tc.phase ||
+			fmt.Sprintf("%.4f", p.StepSeconds) != fmt.Sprintf("%.4f", tc.seconds) {
+			t.Errorf("%q:\n got %+v", tc.text, p)
+		}
+	}
+}
+
+func TestWhatOnlyLooksLikeProgress(t *testing.T) {
+	for _, text := range []string{
+		"Loading checkpoint shards:  50%|█████     | 2/4 [00:10<00:10,  5.01s/it]",
+		"100%|██████████| 3/3 [00:00<00:00, 138.50it/s]",
+		"Map: 100%|██████████| 1000/1000 [00:01<00:00, 900.00 examples/s]",
+		"ValueError: step 3 loss = nan is not allowed",
+		"stepping 3 times, loss 2.0",
+		"step 0.5 loss 2.0",
+		"a loss of 2.31 in step 5",
+		"[loss_scaler.py:190] Reducing dynamic loss scale from 65536 to 32768",
+	} {
+		if obs := observe(t, text+"\n"); len(obs.Progress) != 0 {
+			t.Errorf("%q: %+v", text, obs.Progress)
+		}
+	}
+}
+
+func TestABarBetweenCarriageReturnsGivesEveryStep(t *testing.T) {
+	obs := observe(t, "  1%|▏ | 1/90 [00:46<6:53:09, 46.16s/it]\r  2%|▏ | 2/90 [01:32<6:53:09, 46.16s/it]\n")
+	if len(obs.Progress) != 2 || obs.Progress[1].Step != 2 {
+		t.Errorf("%+v", obs.Progress)
+	}
+}
+
+func TestCheckpoints(t *testing.T) {
+	for _, tc := range []struct {
+		text, kind string
+		step       int64
+		path       string
+	}{
+		{"saving checkpoint at iteration   33241 to /ckpt/tr1", "save-start", 33241, "/ckpt/tr1"},
+		{"  successfully saved checkpoint at iteration   33241 to /ckpt/tr1", "save-done", 33241, "/ckpt/tr1"},
+		{"  successfully saved checkpoint from iteration    1500 to /ckpt  [ t 1/4, p 1/2 ]", "save-done", 1500, "/ckpt"},
+		{" loading checkpoint from /ckpt at iteration 1500", "load-start", 1500, "/ckpt"},
+		{"  successfully loaded checkpoint from /ckpt [ t 0/4, p 0/2 ] at iteration 1500", "load-done", 1500, "/ckpt"},
+		{"Global Checkpoint Save : Rank: 0 : Iteration: 99 : Start time: 1717436881.2s : Save duration: 4.1s", "save-done", 99, ""},
+		{"Scheduled async checkpoint save for /r/step=99-last.ckpt", "scheduled", 99, "/r/step=99-last.ckpt"},
+		{"Async checkpoint save for step 100 (/r/c.ckpt) finalized successfully.", "save-done", 100, "/r/c.ckpt"},
+		{"[2021-08-08 01:00:44,221] [INFO] [logging.py:68:log_dist] [Rank 0] Saving model checkpoint: /c/global_step33241/mp_rank_00_model_states.pt", "save-start", 33241, "/c/global_step33241/mp_rank_00_model_states.pt"},
+		{"[Torch] Checkpoint global_step100 is ready now!", "save-done", 100, ""},
+		{"Saving model checkpoint to out/checkpoint-500", "save-start", 500, "out/checkpoint-500"},
+		{"12/09 06:49:23 - mmengine - INFO - Saving checkpoint at 14 epochs", "save-start", line.Unknown, ""},
+		{"[12/20 18:16:20 fvcore.common.checkpoint]: Saving checkpoint to ./output/model_0004999.pth", "save-start", line.Unknown, "./output/model_0004999.pth"},
+		{"  Continuing training from global step 500", "load-done", 500, ""},
+		{"[titan] 2025-06-03 17:48:01,123 - root - INFO - Finished saving the checkpoint in 4.10 seconds.", "save-done", line.Unknown, ""},
+		{"[titan] 2025-06-03 17:48:01,123 - root - INFO - Finished saving the checkpoint (or staging if async is enabled) in 4.10 seconds.", "scheduled", line.Unknown, ""},
+		{"[titan] 2025-06-03 17:48:01,123 - root - INFO - Saving the checkpoint (or staging if async is enabled).", "save-start", line.Unknown, ""},
+		{"Saved checkpoint to /out/step_300.pt", "save-done", 300, "/out/step_300.pt"},
+	} {
+		obs := observe(t, tc.text+"\n")
+		if len(obs.Checkpoints) != 1 {
+			t.Errorf("%q: %+v", tc.text, obs.Checkpoints)
+			continue
+		}
+		if c := obs.Checkpoints[0]; c.Kind != tc.kind || c.Step != tc.step || c.Path != tc.path {
+			t.Errorf("%q: %+v", tc.text, c)
+		}
+	}
+	if obs := observe(t, "could not save checkpoint, disk full\nFailed to load: no checkpoint saved\n"); len(obs.Checkpoints) != 0 {
+		t.Errorf("%+v", obs.Checkpoints)
+	}
+}
+
+func TestFacts(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"using world size: 64, data-parallel-size: 8, tensor-model-parallel size: 4, pipeline-model-parallel size: 2", "framework=megatron world_size=64 dp=8 tp=4 pp=2"},
+		{"using world size: 64, data-parallel size: 8, context-parallel size: 1, hierarchical context-parallel sizes: None, tensor-model-parallel size: 4, pipeline-model-parallel size: 2", "framework=megatron world_size=64 dp=8 cp=1 tp=4 pp=2"},
+		{"  world_size ...................................... 64", "world_size=64"},
+		{"Initializing distributed: GLOBAL_RANK: 3, MEMBER: 4/16", "framework=lightning world_size=16"},
+		{"***** Running training *****", "framework=hf-trainer task=training"},
+		{"NCCL version 2.21.5+cuda12.4", "nccl_version=2.21.5 cuda_version=12.4"},
+		{"PyTorch version: 2.6.0+cu124", "torch_version=2.6.0+cu124"},
+		{"SLURM_JOB_ID=4242", "job_id=4242"},
+		{"export SLURM_NNODES=16", "nodes=16"},
+		{"[exiting program after 1190.0357275923093 minutes] datetime: 2021-08-08 01:00:51", "exit_ok=exiting program exit_ok=exiting program after"},
+		{"exiting program after receiving SIGTERM.", ""},
+		{"`Trainer.fit` stopped: `max_epochs=1` reached.", "exit_ok=Trainer.fit stopped"},
+		{"Training completed. Do not forget to share your model on huggingface.co/models =)", "exit_ok=Training completed"},
+		{"reading shards from s3://corpus-bucket/train/000.tar", "data_source=s3://corpus-bucket"},
+		{"Saving checkpoint to s3://other/train/1.pt", ""},
+	} {
+		got := facts(observe(t, tc.text+"\n"))
+		if !sameWords(strings.Join(got, " "), tc.want) {
+			t.Errorf("%q: %q", tc.text, got)
+		}
+	}
+}
+
+func sameWords(a, b string) bool {
+	x, y := strings.Fields(a), strings.Fields(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
+}
+
+func TestAFactIsStatedOncePerWriter(t *testing.T) {
+	obs := observe(t, strings.Repeat("[rank1]: SLURM_JOB_ID=4242\n[rank2]: SLURM_JOB_ID=4242\n", 5))
+	if len(obs.Facts) != 2 {
+		t.Errorf("%q", facts(obs))
+	}
+}
+
+func TestTopology(t *testing.T) {
+	for _, tc := range []struct {
+		text   string
+		name   string
+		groups [][]int
+	}{
+		{"[NeMo I 2025-06-03 17:48:01 megatron_init:1] Rank 0 has data parallel group: [0, 8]", "data parallel", [][]int{{0, 8}}},
+		{"[NeMo I 2025-06-03 17:48:01 megatron_init:1] Rank 0 has data parallel group : [0, 8]", "data parallel", [][]int{{0, 8}}},
+		{"All tensor model parallel group ranks: [[0, 1], [2, 3]]", "tensor model parallel", [][]int{{0, 1}, {2, 3}}},
+		{"All data parallel group ranks: [[0,2],[1,3]]", "data parallel", [][]int{{0, 2}, {1, 3}}},
+	} {
+		obs := observe(t, tc.text+"\n")
+		if len(obs.Topologies) != 1 || obs.Topologies[0].Name != tc.name || !reflect.DeepEqual(obs.Topologies[0].Groups, tc.groups) {
+			t.Errorf("%q: %+v", tc.text, obs.Topologies)
+		}
+	}
+}
+
+func TestDeviceMeshListsItsGroups(t *testing.T) {
+	obs := observe(t, "[titan] 2025-06-03 17:48:01,123 - root - INFO - Building 2-D device mesh with ['dp_shard', 'tp'], [3, 2]\n")
+	if len(obs.Topologies) != 2 {
+		t.Fatalf("%+v", obs.Topologies)
+	}
+	dp, tp := obs.Topologies[0], obs.Topologies[1]
+	if dp.Name != "dp_shard" || !reflect.DeepEqual(dp.Groups, [][]int{{0, 2, 4}, {1, 3, 5}}) {
+		t.Errorf("%+v", dp)
+	}
+	if tp.Name != "tp" || !reflect.DeepEqual(tp.Groups, [][]int{{0, 1}, {2, 3}, {4, 5}}) {
+		t.Errorf("%+v", tp)
+	}
+	if !slices.Contains(facts(obs), "world_size=6") {
+		t.Errorf("%q", facts(obs))
+	}
+	for _, text := range []string{
+		"Building 2-D device mesh with ['dp', 'tp'], [999999, 999999]\n", "Building 2-D device mesh with ['dp'], [2, 2]\n", "Building 1-D device mesh with ['dp'], [0]\n",
+		"DeviceMesh('cuda', [[0, 1], [2]], mesh_dim_names=('dp', 'tp'))\n",
+	} {
+		if obs := observe(t, text); len(obs.Topologies) != 0 {
+			t.Errorf("%q: %+v", text, obs.Topologies)
+		}
+	}
+}
+
+func TestIdentities(t *testing.T) {
+	for _, tc := range []struct {
+		text                 string
+		global, local, world int
+		host                 string
+	}{
+		{"Initializing distributed: GLOBAL_RANK: 3, MEMBER: 4/16", 3, line.Unknown, 16, ""},
+		{"LOCAL_RANK: 3 - CUDA_VISIBLE_DEVICES: [0,1,2,3]", line.Unknown, 3, line.Unknown, ""},
+		{"[rank2] host=node02 local=0 job=11", 2, 0, line.Unknown, "node02"},
+		{"rank: 12, hostname: gpu-7.cluster, local_rank: 4", 12, 4, line.Unknown, "gpu-7.cluster"},
+	} {
+		obs := observe(t, tc.text+"\n")
+		if len(obs.Identities) != 1 {
+			t.Errorf("%q: %+v", tc.text, obs.Identities)
+			continue
+		}
+		if id := obs.Identities[0]; id.Global != tc.global || id.Local != tc.local || id.World != tc.world || id.Host != tc.host {
+			t.Errorf("%q: %+v", tc.text, id)
+		}
+	}
+	for _, text := range []string{"rank 3 failed to connect to host=node7", "got message from rank 3 host=node7", "rank=3 host=10"} {
+		if obs := observe(t, text+"\n"); len(obs.Identities) != 0 {
+			t.Errorf("%q: %+v", text, obs.Identities)
+		}
+	}
+}
+
+func TestRunMarks(t *testing.T) {
+	const end = "slurmstepd: error: *** STEP 8.0 ON n1 CANCELLED AT 2026-11-20T23:20:08 DUE TO PREEMPTION ***\n"
+	for _, tc := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"first run", "SLURM_RESTART_COUNT=0\nNCCL version 2.21.5+cuda12.4\n", nil},
+		{"stated on every rank", end + "[rank0]: SLURM_RESTART_COUNT=1\n[rank1]: SLURM_RESTART_COUNT=1\n", []string{"requeue 1 2"}},
+		{"not stated", end + "[rank0] got TERM\nNCCL version 2.21.5+cuda12.4\nNCCL version 2.21.5+cuda12.4\n", []string{"requeue -1 3"}},
+		{"stated late", end + "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default\nSLURM_RESTART_COUNT=1\n", []string{"requeue 1 2"}},
+		{"no new start", end + "[rank0] got TERM\nsrun: got SIGCONT\n", nil},
+		{"several communicators", "NCCL version 2.21.5+cuda12.4\nNCCL version 2.21.5+cuda12.4\n", nil},
+		{"a banner after a death", "NCCL version 2.21.5+cuda12.4\nfailed (exitcode: -6) local_rank: 3 (pid: 4242) of binary: x\nNCCL version 2.21.5+cuda12.4\n", []string{"banner -1 3"}},
+		{"an error that names its NCCL", end + "[rank8]: ncclRemoteError: a remote process exited, NCCL version 2.21.5\n", nil},
+		{"time limit", strings.Replace(end, "PREEMPTION", "TIME LIMIT", 1) + "SLURM_RESTART_COUNT=unset\n", nil},
+	} {
+		var got []string
+		for _, m := range observe(t, tc.text).RunMarks {
+			got = append(got, fmt.Sprint(m.Kind, " ", m.Count, " ", m.Line))
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestCorpusProgressAndCheckpoints(t *testing.T) {
+	obs := readCase(t, "013")
+	var done []int64
+	for _, c := range obs.Checkpoints {
+		if c.Kind == "save-done" {
+			done = append(done, c.Step)
+		}
+	}
+	if !slices.Equal(done, []int64{33241}) || len(obs.Progress) != 1 || obs.Progress[0].Step != 33240 {
+		t.Errorf("done %v, progress %+v", done, obs.Progress)
+	}
+	for id, last := range map[string]int64{"006": 43680, "012": 45000, "004": 2500} {
+		obs := readCase(t, id)
+		if len(obs.Progress) == 0 || !slices.ContainsFunc(obs.Progress, func(p Progress) bool { return p.Step == last }) {
+			t.Errorf("%s: step %d not seen: %+v", id, last, obs.Progress)
+		}
+	}
+}
+
+func FuzzProgress(f *testing.F) {
+	for _, s := range []string{
+		" iteration 1/ 2 | elapsed time per iteration (ms): 1.0 | lm loss: nan", "Epoch 0: 6%|x| 4/5 [0:1<0:2, 1.37it/s, loss=2]",
+		"saving checkpoint at iteration 1 to /x", "Building 2-D device mesh with ['a', 'b'], [3, 2]", "All tensor group ranks: [[0,1],[2]]",
+		"SLURM_RESTART_COUNT=1", "rank=3 host=n1", "DeviceMesh('cuda', [[0, 1]], mesh_dim_names=('dp', 'tp'))",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		obs := observe(t, s)
+		for _, p := range obs.Progress {
+			if p.StepSeconds < 0 || p.StepSeconds != p.StepSeconds {
+				t.Fatalf("%+v", p)
+			}
+		}
+		for _, g := range obs.Topologies {
+			for _, group := range g.Groups {
+				for _, rank := range group {
+					if rank < 0 || rank >= maxTopology {
+						t.Fatalf("%+v", g)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestALongJobKeepsItsCourseAndItsEnd(t *testing.T) {
+	var text strings.Builder
+	const steps = 3 * maxSteps
+	for i := range steps {
+		fmt.Fprintf(&text, "[rank%d]: step %d/%d loss 2.31\n", i%2, i, steps)
+	}
+	obs := observe(t, text.String())
+	n := len(obs.Progress)
+	if n > maxSteps || n < maxSteps/4 || obs.Tails[0].Dropped != 0 {
+		t.Fatalf("%d kept, %d dropped", n, obs.Tails[0].Dropped)
+	}
+	last := map[int]int64{}
+	for i, p := range obs.Progress {
+		last[p.Who.Global] = p.Step
+		if i > 0 && p.Step <= obs.Progress[i-1].Step {
+			t.Fatalf("step %d after %d", p.Step, obs.Progress[i-1].Step)
+		}
+	}
+	if obs.Progress[0].Step != 0 || last[0] != steps-2 || last[1] != steps-1 {
+		t.Errorf("from %d to %v", obs.Progress[0].Step, last)
+	}
+}
+
+// Numbers are read as the patterns of the other forms read them.
+func FuzzPrinted(f *testing.F) {
+	for _, s := range []string{"2.184771E+00 |", "nan,", "-inf", "Infinity", "1e", "1.e5", ".5", "+3", "0.1.2e-7x", "NAN"} {
+		f.Add([]byte(s))
+	}
+	re := regexp.MustCompile(`^` + number)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if got, want := printed(b), re.Find(b); string(got) != string(want) {
+			t.Fatalf("%q: %q, the pattern says %q", b, got, want)
+		}
+	})
+}

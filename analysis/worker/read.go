@@ -1,0 +1,353 @@
+package worker
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"faultline/analysis/line"
+	"faultline/analysis/scan"
+)
+
+// A handler reads one family of lines. A record that holds one of its literals is offered to it; several handlers may
+// be offered the same record. A literal has at least five bytes and is matched case-sensitively.
+type handler struct {
+	name     string
+	literals []string
+	// read emits what the record says. It returns true where it understood the record, which then is not counted as an
+	// unclassified error. The record and its bytes are valid until read returns: copy what is kept.
+	read func(r *reader, rec *record) bool
+}
+
+// handlers is everything a worker log can say, family by family.
+func handlers() []handler {
+	return slices.Concat(
+		ncclHandlers(),
+		desyncHandlers(),
+		stallHandlers(),
+		tracebackHandlers(),
+		ncclWarnHandlers(),
+		rasHandlers(),
+		slurmHandlers(),
+		launcherHandlers(),
+		jobHandlers(),
+		progressHandlers(),
+		checkpointHandlers(),
+		topologyHandlers(),
+		runHandlers(),
+		signHandlers(),
+	)
+}
+
+// record is one message as it stands in a file: a line, a segment of it between \r, or a part where two messages were
+// glued together.
+type record struct {
+	// At is the header for observations: position of the raw bytes, writer, stamp (or the inherited one).
+	At
+	Prefix line.Prefix
+	// Raw are the bytes [Off, Off+Len) of the content, ANSI codes included.
+	Raw []byte
+	// Text is Raw without ANSI codes; Msg is Text without its prefix.
+	Text, Msg []byte
+	// Cut: the file ends in this record without a \n, or the line is longer than the scanner's limit.
+	Cut bool
+	// Taken: a follower took it as part of its block.
+	Taken bool
+}
+
+// verdict is what a follower says about a record that follows its own.
+type verdict uint8
+
+const (
+	pass  verdict = iota // not mine; handlers see it; keep asking me
+	taken                // mine; handlers still see it, but it is not an unclassified error; keep asking me
+	final                // mine, and the block ends with it
+	ended                // not mine, and the block ended before it
+)
+
+// A follower reads the records that follow one that opened a block (a traceback, torchrun's failure block, an indented
+// result). It is called once with a nil record when the lines run out: then the block is as long as it gets. It is not
+// called again after it returned final or ended or got nil.
+type follower func(r *reader, rec *record) verdict
+
+// follow asks for up to n more lines (n ≤ maxFollow) and gives those records to f that the writer of rec may have
+// written: every field that both prefixes state is equal, where a missing rank prefix is no contradiction.
+func (r *reader) follow(rec *record, n int, f follower) {
+	if len(r.open) >= maxOpen {
+		f(r, nil)
+		return
+	}
+	r.open = append(r.open, openBlock{who: rec.Who, last: r.lineNo + int64(min(n, maxFollow)), f: f})
+}
+
+// emit appends an observation, bounded per file and kind, and in the bytes of the long texts that observations keep.
+func emit[T any](r *reader, list *[]T, v T) {
+	if len(*list) >= maxPerKind || r.kept > maxKept {
+		r.dropped++
+		return
+	}
+	switch x := any(&v).(type) {
+	case *Exception:
+		r.kept += x.size()
+	case *NCCLWarn:
+		r.kept += len(x.Text)
+	case *CollectiveStack:
+		r.kept += framesSize(x.Frames)
+	}
+	*list = append(*list, v)
+}
+
+// Limits of one file. They bound memory under hostile input and are far above what a real file holds.
+const (
+	maxFollow       = 4096
+	maxOpen         = 64
+	maxPerKind      = 1 << 17
+	maxKept         = 64 << 20 // bytes of frames, messages and warnings
+	maxText         = 2048     // bytes of any text that is kept
+	maxLastText     = 256
+	maxWriters      = 4096
+	maxUnclassified = 50
+	headLines       = 200
+	tailBytes       = 16 << 10
+)
+
+// clip copies a bounded text. Text from a log is never longer than maxText in an observation.
+func clip(b []byte) string {
+	return string(b[:min(len(b), maxText)])
+}
+
+// dispatch is the table of literals: what the scanner looks for and who reads lines that hold it.
+type dispatch struct {
+	handlers []handler
+	literals []string
+	owners   [][]int // by literal: indexes into handlers, ascending
+	wraps    []bool  // by literal: a line with it may be one that cutShort knows
+}
+
+var table = sync.OnceValue(func() *dispatch {
+	d := &dispatch{handlers: handlers()}
+	owners := map[string][]int{}
+	for i, h := range d.handlers {
+		for _, l := range h.literals {
+			if own := owners[l]; len(own) == 0 || own[len(own)-1] != i {
+				owners[l] = append(own, i)
+			}
+		}
+	}
+	for _, l := range alarmLiterals {
+		owners[l] = slices.Clip(owners[l]) // looked for, whether or not somebody reads it
+	}
+	for l := range owners {
+		d.literals = append(d.literals, l)
+	}
+	slices.Sort(d.literals)
+	for _, l := range d.literals {
+		d.owners = append(d.owners, owners[l])
+		d.wraps = append(d.wraps, slices.ContainsFunc(cutPhrases, func(p string) bool { return strings.Contains(p, l) || strings.Contains(l, p) }))
+	}
+	return d
+})
+
+// wrappable reports whether a line with these literals may be one that cutShort knows.
+func (d *dispatch) wrappable(hits []uint16) bool {
+	for _, id := range hits {
+		if d.wraps[id] {
+			return true
+		}
+	}
+	return false
+}
+
+// Literals are the strings that the scanner has to look for, sorted.
+func Literals() []string { return slices.Clone(table().literals) }
+
+// NewScanner returns a scanner for Read. It is immutable; one serves any number of goroutines.
+func NewScanner() (*scan.Scanner, error) {
+	sc, err := scan.New(Literals(), scan.Options{HeadLines: headLines})
+	if err != nil {
+		return nil, fmt.Errorf("building the scanner for worker logs: %w", err)
+	}
+	return sc, nil
+}
+
+// Read reads one file. name is what the observations call it. A file that cannot be read to its end gives what was
+// read, with the reason in its Tail; only a cancelled context is an error.
+func Read(ctx context.Context, name string, src io.Reader, sc *scan.Scanner) (*Observations, error) {
+	r := newReader(name)
+	tail := tailReader{r: src}
+	stats, err := sc.Scan(ctx, &tail, r.visit)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, ctx.Err())
+	}
+	r.finish()
+	r.readTail(&tail)
+	t := Tail{
+		File: name, Bytes: stats.Bytes, Lines: stats.Lines, EndsClean: stats.EndsClean && err == nil, NULs: stats.NULs,
+		First: r.first, Last: r.last, Writers: r.spans(), Unclassified: r.unclassified, Dropped: r.dropped,
+	}
+	for _, h := range stats.Holes {
+		t.Holes = append(t.Holes, Hole{Off: h.Off, Len: h.Len})
+	}
+	if err != nil {
+		t.ReadError = readError(err)
+	}
+	r.obs.Tails = []Tail{t}
+	r.obs.UnclassifiedN = r.unclassified
+	return r.obs, nil
+}
+
+func newReader(name string) *reader {
+	return &reader{
+		obs: &Observations{}, file: name, table: table(),
+		stamps: map[line.Who]line.Stamp{}, writers: map[line.Who]*WriterSpan{},
+	}
+}
+
+// readError is the reason without the path in front of it: reports do not depend on where files lie.
+func readError(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return clip([]byte(err.Error()))
+}
+
+// dispatch offers a record to the handlers whose literals it holds.
+func (r *reader) dispatch(rec *record, p phys) bool {
+	d := r.table
+	var due []int
+	take := func(id int) {
+		if bytes.Contains(rec.Text, []byte(d.literals[id])) {
+			due = append(due, d.owners[id]...)
+		}
+	}
+	if p.all || len(rec.Text) != len(rec.Raw) {
+		// Joined lines, and text that ANSI codes or links broke, hold literals that the scanner could not see.
+		for id := range d.literals {
+			take(id)
+		}
+	} else {
+		for _, id := range p.hits {
+			take(int(id))
+		}
+	}
+	slices.Sort(due)
+	understood := false
+	for _, i := range slices.Compact(due) {
+		if d.handlers[i].read(r, rec) {
+			understood = true
+		}
+	}
+	return understood
+}
+
+// alarmLiterals make the scanner deliver lines that look like errors, so that wording nobody knows yet becomes visible.
+var alarmLiterals = []string{
+	"rror: ", "ERROR", "error: ", "Exception", "FATAL", "CRITICAL", "Fatal ", "fatal error", "Traceback", "panic: ",
+	"NCCL.cpp:", "torch/distributed/elastic",
+}
+
+// alarming reports whether a record that nobody understood looks like an error.
+func alarming(rec *record) bool {
+	switch rec.Prefix.Severity {
+	case 'E', 'F':
+		_, _, end := lastGroup(rec.Msg)
+		m := bytes.TrimSpace(rec.Msg[max(end, 0):])
+		return len(m) > 0 && !bareRank(m) // c10 reports that begin with \n have an empty first line
+	case 'I', 'V':
+		return false
+	}
+	if bytes.HasPrefix(rec.Msg, []byte("frame #")) {
+		return false // a C++ frame: c10::Error::Error
+	}
+	for _, l := range []string{"rror:", "ERROR", "Exception", "FATAL", "CRITICAL", "Fatal ", "fatal error", "Traceback", "panic: "} {
+		if bytes.Contains(rec.Msg, []byte(l)) {
+			return true
+		}
+	}
+	return false
+}
+
+// readTail gives the lines at the end of the file that were not delivered to the accounts of stamps and writers.
+func (r *reader) readTail(t *tailReader) {
+	b, off, no := t.lines()
+	for len(b) > 0 {
+		end := bytes.IndexByte(b, '\n')
+		if end < 0 {
+			end = len(b)
+		}
+		if no > r.lineNo {
+			line.Segments(b[:end], func(at int, seg []byte) {
+				text := line.StripANSI(nil, seg)
+				pre := line.Parse(text)
+				rec := record{Prefix: pre, Raw: seg, Text: text, Msg: text[min(max(pre.Len, 0), len(text)):]}
+				rec.Pos = Pos{File: r.file, Line: no, Off: off + int64(at), Len: len(seg)}
+				rec.Who, rec.Stamp = pre.Who, pre.Stamp
+				r.inherit(&rec)
+				r.span(&rec)
+			})
+		}
+		n := min(end+1, len(b))
+		b, off, no = b[n:], off+int64(n), no+1
+	}
+}
+
+func (r *reader) spans() []WriterSpan {
+	var list []WriterSpan
+	for _, w := range r.writers {
+		list = append(list, *w)
+	}
+	slices.SortFunc(list, func(a, b WriterSpan) int {
+		return cmp.Or(cmp.Compare(a.First.Off, b.First.Off), cmp.Compare(a.First.Len, b.First.Len))
+	})
+	return list
+}
+
+// tailReader keeps the last tailBytes that went through it, and how many lines and bytes went before.
+type tailReader struct {
+	r        io.Reader
+	buf      []byte // the last bytes, at most 2 × tailBytes
+	off      int64  // offset of buf[0]
+	newlines int64  // before buf[0]
+}
+
+func (t *tailReader) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p)
+	if n > 0 {
+		t.keep(p[:n])
+	}
+	return n, err
+}
+
+func (t *tailReader) keep(b []byte) {
+	t.buf = append(t.buf, b...)
+	if drop := len(t.buf) - tailBytes; drop > tailBytes {
+		t.newlines += int64(bytes.Count(t.buf[:drop], []byte{'\n'}))
+		t.off += int64(drop)
+		t.buf = append(t.buf[:0], t.buf[drop:]...)
+	}
+}
+
+// lines returns the last whole lines that were kept, the offset of the first of them and its number.
+func (t *tailReader) lines() (b []byte, off, no int64) {
+	b, off, no = t.buf, t.off, t.newlines+1
+	if drop := len(b) - tailBytes; drop > 0 {
+		no += int64(bytes.Count(b[:drop], []byte{'\n'}))
+		b, off = b[drop:], off+int64(drop)
+	}
+	if off > 0 {
+		i := bytes.IndexByte(b, '\n') + 1
+		if i == 0 {
+			return nil, off, no
+		}
+		b, off, no = b[i:], off+int64(i), no+1
+	}
+	return b, off, no
+}

@@ -1,0 +1,363 @@
+package worker
+
+import (
+	"bytes"
+	"slices"
+
+	"faultline/analysis/line"
+	"faultline/analysis/scan"
+)
+
+// reader is the state of reading one file.
+type reader struct {
+	obs     *Observations // emit(r, &r.obs.Timeouts, Timeout{…})
+	file    string
+	table   *dispatch
+	lineNo  int64 // of the physical line (the last one, if several were joined) being read
+	open    []openBlock
+	dropped int
+	kept    int
+
+	unclassified int
+	stamps       map[line.Who]line.Stamp // last stamp of each writer
+	lastStamp    line.Stamp              // last stamp in the file
+	first, last  At
+	writers      map[line.Who]*WriterSpan
+	header       header
+
+	head      []phys // the first lines, until decided
+	headBytes int
+	decided   bool
+	width     int // column at which the file is wrapped; 0 if it is not
+	held      *held
+	plain     []byte // scratch for text without ANSI codes
+}
+
+// header remembers a message that is nothing but a prefix: c10 reports that begin with \n stand under one.
+type header struct {
+	line  int64
+	who   line.Who
+	stamp line.Stamp
+	group GroupRef
+	alone bool // the message is nothing but "[PG … Rank 3]" or "Rank 3"
+}
+
+type openBlock struct {
+	who  line.Who
+	last int64 // number of the last line that was asked for
+	f    follower
+}
+
+// held is a physical line whose tail seems to stand on the next one.
+type held struct {
+	phys
+	joined int
+}
+
+// phys is a physical line, or several joined ones.
+type phys struct {
+	no, off int64
+	raw     []byte // with the \n between joined lines
+	cut     bool   // no \n at its end: more may have been meant to follow
+	hits    []uint16
+	all     bool // hits are unknown: try every literal
+}
+
+const maxJoined = 3
+
+// visit takes one physical line from the scanner. The head of the file is kept until it tells whether the file is
+// wrapped.
+func (r *reader) visit(l *scan.Line) (more int, err error) {
+	p := phys{no: l.No, off: l.TextOff, raw: l.Text, cut: l.Final || l.Long, hits: l.Hits}
+	if !r.decided {
+		p.raw, p.hits = slices.Clone(p.raw), slices.Clone(p.hits)
+		r.head = append(r.head, p)
+		r.headBytes += len(p.raw)
+		if l.No < headLines && r.headBytes < maxHead && !l.Long {
+			return 1, nil
+		}
+		return r.decide(), nil
+	}
+	return r.take(p, l.Long), nil
+}
+
+// decide reads the head.
+func (r *reader) decide() (more int) {
+	r.decided = true
+	r.width = wrapWidth(r.head)
+	head := r.head
+	r.head = nil
+	for _, p := range head {
+		more = r.take(p, len(p.raw) >= maxHead)
+	}
+	return more
+}
+
+// take reads a physical line, or holds it back to join it with the next ones. It returns how many lines it needs.
+func (r *reader) take(p phys, long bool) int {
+	if h := r.held; h != nil {
+		if p.no == h.no+int64(h.joined)+1 && !long && continues(p.raw) {
+			h.raw = append(append(h.raw, '\n'), p.raw...)
+			h.joined++
+			h.cut = p.cut
+			if !p.cut && r.holds(h.raw, h.joined) {
+				return r.wanted(1)
+			}
+			r.held = nil
+			r.lineNo = p.no
+			r.physical(h.phys)
+			return r.wanted(0)
+		}
+		r.release()
+	}
+	r.lineNo = p.no
+	if !long && !p.cut && (r.width > 0 || r.table.wrappable(p.hits)) && r.holds(p.raw, 0) {
+		p.raw = slices.Clone(p.raw)
+		p.hits, p.all = nil, true
+		r.held = &held{phys: p}
+		return r.wanted(1)
+	}
+	r.physical(p)
+	return r.wanted(0)
+}
+
+// holds reports whether the tail of raw, joined from so many lines, seems to stand on the next line.
+func (r *reader) holds(raw []byte, joined int) bool {
+	if r.width > 0 && joined < maxWrapped && lineWidth(raw) == r.width && !padded(raw) {
+		return true
+	}
+	return len(raw) <= maxHeld && joined < maxJoined && cutShort(unwrapped(raw))
+}
+
+// maxHeld bounds the lines that are held back: wrapped ones are as narrow as a terminal, but may follow a bar.
+const maxHeld = 8 << 10
+
+// release reads the held line as it is: nothing that follows belongs to it.
+func (r *reader) release() {
+	if h := r.held; h != nil {
+		r.held = nil
+		no := r.lineNo
+		r.lineNo = h.no + int64(h.joined)
+		r.physical(h.phys)
+		r.lineNo = max(no, r.lineNo)
+	}
+}
+
+// wanted is how many of the next lines are needed whatever they hold.
+func (r *reader) wanted(n int) int {
+	for i := range r.open {
+		n = max(n, int(r.open[i].last-r.lineNo))
+	}
+	return n
+}
+
+// continues reports whether a line can be the tail of a wrapped one, rather than a message of its own.
+func continues(text []byte) bool {
+	text = bytes.TrimRight(text, "\r")
+	if len(bytes.TrimSpace(text)) == 0 {
+		return false
+	}
+	p := line.Parse(text)
+	if p.Stamp.Kind != line.NoStamp || p.Source != "" || p.Who.Global != line.Unknown {
+		return false
+	}
+	for _, s := range []string{"Exception raised from", "frame #", "terminate called", "Traceback", "  what():", "Fatal Python error"} {
+		if bytes.HasPrefix(text, []byte(s)) {
+			return false
+		}
+	}
+	return true
+}
+
+// unwrapped is raw without the line ends of joined lines.
+func unwrapped(raw []byte) []byte {
+	if bytes.IndexByte(raw, '\n') < 0 {
+		return raw
+	}
+	out := make([]byte, 0, len(raw))
+	for rest := raw; ; {
+		i := bytes.IndexByte(rest, '\n')
+		if i < 0 {
+			return append(out, rest...)
+		}
+		out = append(out, bytes.TrimSuffix(rest[:i], []byte("\r"))...)
+		rest = rest[i+1:]
+	}
+}
+
+// physical reads one physical line: segments between \r, records glued together in each.
+func (r *reader) physical(p phys) {
+	var outer line.Who
+	first := true
+	segment := func(off int, seg []byte) {
+		for _, part := range line.Split(seg) {
+			r.record(p, off+part[0], seg[part[0]:part[1]], outer, first)
+			if first {
+				outer, first = r.header.who, false
+			}
+		}
+	}
+	if bytes.IndexByte(p.raw, '\n') >= 0 {
+		// A joined line is one record from the last record of its first line on; before that stand bars and other writers.
+		end := bytes.IndexByte(p.raw, '\n')
+		head := bytes.TrimRight(p.raw[:end], "\r")
+		cut := bytes.LastIndexByte(head, '\r') + 1
+		if parts := line.Split(head[cut:]); len(parts) > 1 {
+			cut += parts[len(parts)-1][0]
+		}
+		if cut > 0 {
+			line.Segments(p.raw[:cut], segment)
+		}
+		r.record(p, cut, p.raw[cut:], outer, first)
+		return
+	}
+	line.Segments(p.raw, segment)
+}
+
+// record reads one message. at is its offset in p.raw.
+func (r *reader) record(p phys, at int, raw []byte, outer line.Who, first bool) {
+	text := unwrapped(raw)
+	r.plain = line.StripANSI(r.plain, text)
+	text = unescape(unlink(r.plain))
+	rec := record{Prefix: line.Parse(text), Raw: raw, Text: text}
+	rec.Cut = p.cut && at+len(raw) == len(bytes.TrimRight(p.raw, "\r"))
+	rec.Msg = text[min(max(rec.Prefix.Len, 0), len(text)):]
+	rec.Pos = Pos{File: r.file, Line: p.no, Off: p.off + int64(at), Len: len(raw)}
+	rec.Who = rec.Prefix.Who
+	if !first {
+		rec.Who = rec.Who.Labelled(outer)
+	}
+	rec.Stamp = rec.Prefix.Stamp
+	rec.Repeated = repeated(text)
+	r.inherit(&rec)
+	r.span(&rec)
+	r.follows(&rec)
+	understood := r.dispatch(&rec, p)
+	if !understood && !rec.Taken && alarming(&rec) {
+		r.unclassify(&rec)
+	}
+	r.header = header{line: p.no, who: rec.Who, stamp: rec.Stamp, group: noGroup}
+	if m := bytes.TrimSpace(rec.Msg); len(m) > 0 && m[0] == '[' && m[len(m)-1] == ']' {
+		if g, start, end := lastGroup(m); start == 0 && end == len(m) {
+			r.header.group, r.header.alone = g, true
+		}
+	} else {
+		r.header.alone = bareRank(m)
+	}
+}
+
+// bareRank reports whether a message is nothing but "Rank 3": that is what PyTorch ≥ 2.6 puts in front of the desync
+// report, which begins with a line end.
+func bareRank(m []byte) bool {
+	_, rest := intAfterRest(m, "Rank ")
+	return rest != nil && len(rest) == 0 && bytes.HasPrefix(m, []byte("Rank "))
+}
+
+// inherit gives a record without a stamp the nearest one above, of its own writer where the writer is known.
+func (r *reader) inherit(rec *record) {
+	if rec.Stamp.Kind != line.NoStamp {
+		r.lastStamp = rec.Stamp
+		if rec.Who != line.NoOne && (len(r.stamps) < maxWriters || r.stamps[rec.Who].Kind != line.NoStamp) {
+			r.stamps[rec.Who] = rec.Stamp
+		}
+		return
+	}
+	if rec.Who == line.NoOne {
+		rec.Inherited = r.lastStamp
+		return
+	}
+	rec.Inherited = r.stamps[rec.Who]
+}
+
+// span keeps what the file's tail says: first and last stamped record, and each writer's.
+func (r *reader) span(rec *record) {
+	if rec.Stamp.Kind != line.NoStamp {
+		if r.first.File == "" {
+			r.first = rec.At
+		}
+		r.last = rec.At
+	}
+	if rec.Who == line.NoOne {
+		return
+	}
+	w := r.writers[rec.Who]
+	if w == nil {
+		if len(r.writers) >= maxWriters {
+			return
+		}
+		w = &WriterSpan{Who: rec.Who, First: rec.At}
+		r.writers[rec.Who] = w
+	}
+	w.Lines++
+	w.Last = rec.At
+	w.LastText = string(rec.Msg[:min(len(rec.Msg), maxLastText)])
+}
+
+// follows offers a record to the open blocks of its writer.
+func (r *reader) follows(rec *record) {
+	blocks := r.open
+	r.open = nil // a follower may open another block
+	kept := blocks[:0]
+	for _, b := range blocks {
+		if r.lineNo > b.last {
+			b.f(r, nil)
+			continue
+		}
+		if !compatible(b.who, rec.Who) {
+			kept = append(kept, b)
+			continue
+		}
+		v := b.f(r, rec)
+		rec.Taken = rec.Taken || v == taken || v == final
+		if v == pass || v == taken {
+			kept = append(kept, b)
+		}
+	}
+	r.open = append(kept, r.open...)
+}
+
+// compatible reports whether the same process may have written both: what both prefixes state is equal.
+func compatible(a, b line.Who) bool {
+	eq := func(x, y int) bool { return x == line.Unknown || y == line.Unknown || x == y }
+	return eq(a.Global, b.Global) && eq(a.Local, b.Local) && eq(a.Task, b.Task) && eq(a.Pid, b.Pid) &&
+		eq(a.MPIRank, b.MPIRank) && eq(a.RayRank, b.RayRank) && eq(a.CudaDev, b.CudaDev) &&
+		(a.Host == "" || b.Host == "" || a.Host == b.Host) && (a.RayName == "" || b.RayName == "" || a.RayName == b.RayName)
+}
+
+// finish closes what is open at the end of the file.
+func (r *reader) finish() {
+	if !r.decided {
+		r.decide()
+	}
+	r.release()
+	for len(r.open) > 0 {
+		blocks := r.open
+		r.open = nil
+		for _, b := range blocks {
+			b.f(r, nil)
+		}
+	}
+}
+
+func (r *reader) unclassify(rec *record) {
+	r.unclassified++
+	if len(r.obs.Unclassified) < maxUnclassified {
+		r.obs.Unclassified = append(r.obs.Unclassified, Unclassified{At: rec.At, Text: clip(rec.Text)})
+	}
+}
+
+// repeated reads Ray's "[repeated 14x across cluster]" at the end of a line.
+func repeated(text []byte) int {
+	if !bytes.HasSuffix(bytes.TrimRight(text, " "), []byte("across cluster]")) {
+		return 0
+	}
+	i := bytes.LastIndex(text, []byte("[repeated "))
+	if i < 0 {
+		return 0
+	}
+	v, n := intAt(text[i+len("[repeated "):])
+	if n == 0 || v < 0 || v > 1<<30 || !bytes.HasPrefix(text[i+len("[repeated ")+n:], []byte("x")) {
+		return 0
+	}
+	return int(v)
+}

@@ -1,0 +1,103 @@
+package worker
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+
+	"faultline/analysis/line"
+)
+
+// One file may hold several runs of a job (requeue, with --open-mode=append) and several attempts of one run (elastic
+// restart). Marks say where the next one begins.
+
+// starts are lines that only a starting program prints.
+var starts = []string{
+	"SLURM_RESTART_COUNT", "NCCL version ", "Setting OMP_NUM_THREADS environment variable", "GLOBAL_RANK: ",
+	"using world size: ", "Rendezvous complete for workers", "initializing torch distributed",
+	"Initializing torch distributed with backend", "pyxis: starting container", "pyxis: importing docker image",
+	"WORLD INFO DICT: ", "***** Running training *****", "Starting elastic_operator with launch configs", " restart=",
+}
+
+func runHandlers() []handler {
+	return []handler{{"run", starts, readStart}}
+}
+
+var (
+	restartCount = regexp.MustCompile(`\bSLURM_RESTART_COUNT['"]?\s*[=:]\s*['"]?(\d{1,6})\b`)
+	// The batch scripts of many sites echo the count in words of their own.
+	restartEcho = regexp.MustCompile(`(?:^|\s)restart=(\d{1,6})\b`)
+)
+
+func readStart(r *reader, rec *record) bool {
+	if bytes.Contains(rec.Text, []byte("NCCL version ")) && !banner.Match(rec.Text) {
+		return false // an error that names the version, flushed late
+	}
+	count := line.Unknown
+	if m := restartCount.FindSubmatch(rec.Text); m != nil {
+		count = bounded(string(m[1]))
+	} else if m := restartEcho.FindSubmatch(rec.Text); m != nil && requeued(r) {
+		count = bounded(string(m[1]))
+	} else if bytes.Contains(rec.Text, []byte(" restart=")) && !containsAny(rec.Text, starts[:len(starts)-1]) {
+		return false
+	} else if bytes.Contains(rec.Text, []byte("SLURM_RESTART_COUNT")) && !containsAny(rec.Text, starts[1:]) {
+		return false // named, not stated: a script's own text
+	}
+	switch {
+	case count > 0:
+		// Every rank states it; the first statement is where the run begins, or what the mark before it left open.
+		for i := range r.obs.RunMarks {
+			if m := &r.obs.RunMarks[i]; m.Kind == "requeue" && m.Count == count {
+				return false
+			}
+		}
+		if n := len(r.obs.RunMarks); n > 0 && !requeued(r) {
+			if m := &r.obs.RunMarks[n-1]; m.Kind == "requeue" && m.Count == line.Unknown {
+				m.Count = count
+				return false
+			}
+		}
+		mark(r, rec.At, "requeue", count)
+	case requeued(r):
+		mark(r, rec.At, "requeue", line.Unknown)
+	case bytes.Contains(rec.Text, []byte("NCCL version ")) && banner.Match(rec.Text) && diedSinceMark(r):
+		mark(r, rec.At, "banner", line.Unknown)
+	}
+	return false
+}
+
+// banner is NCCL's line at the first communicator, not an error that names the version.
+var banner = regexp.MustCompile(`NCCL version \d+\.\d+(?:\.\d+)?\+(?:cuda|hip)`)
+
+// requeued reports whether SLURM took the job away since the last mark, in a way that lets it come back.
+func requeued(r *reader) bool {
+	reasons := []string{"JOB REQUEUE", "PREEMPTION", "NODE FAILURE"}
+	for i := len(r.obs.SlurmEnds) - 1; i >= 0; i-- {
+		e := &r.obs.SlurmEnds[i]
+		if n := len(r.obs.RunMarks); n > 0 && e.Off < r.obs.RunMarks[n-1].Off {
+			return false
+		}
+		if e.Kind == "cancelled" && slices.Contains(reasons, e.Reason) {
+			return true
+		}
+	}
+	return false
+}
+
+// diedSinceMark reports whether something ended a process of this file since the last mark: then another banner may be
+// another run.
+func diedSinceMark(r *reader) bool {
+	var last int64 = -1
+	if n := len(r.obs.RunMarks); n > 0 {
+		last = r.obs.RunMarks[n-1].Off
+	}
+	o := r.obs
+	return len(o.SlurmEnds) > 0 && o.SlurmEnds[len(o.SlurmEnds)-1].Off > last ||
+		len(o.ChildFailed) > 0 && o.ChildFailed[len(o.ChildFailed)-1].Off > last ||
+		len(o.ChildExits) > 0 && o.ChildExits[len(o.ChildExits)-1].Off > last
+}
+
+// mark emits a run mark and, where the count is known, states it.
+func mark(r *reader, at At, kind string, count int) {
+	emit(r, &r.obs.RunMarks, RunMark{At: at, Kind: kind, Count: count})
+}

@@ -1,0 +1,44 @@
+package worker
+
+import (
+	"bytes"
+
+	"faultline/analysis/line"
+	"faultline/knowledge"
+)
+
+// signHandlers looks every line up in the tables of package knowledge: their first literals are its literals.
+func signHandlers() []handler {
+	var literals []string
+	for _, s := range knowledge.Signatures() {
+		literals = append(literals, s.Literals[0])
+	}
+	return []handler{{"signature", literals, readSigns}}
+}
+
+// readSigns emits what a line says by itself. Final lines of tracebacks carry their signs in the Exception; noise is
+// understood, not kept.
+func readSigns(r *reader, rec *record) bool {
+	if rec.Taken || bareFinal(rec) {
+		return false
+	}
+	var room [8]string
+	ids := knowledge.Match(room[:0], rec.Text)
+	for _, id := range ids {
+		if s, _ := knowledge.Lookup(id); s.Role == knowledge.NoiseRole {
+			continue
+		}
+		emit(r, &r.obs.Signs, Sign{At: rec.At, ID: id, Fields: knowledge.Fields(id, rec.Text)})
+	}
+	return len(ids) > 0
+}
+
+// bareFinal reports whether readBareFinal takes the record for a traceback's final line.
+func bareFinal(rec *record) bool {
+	if own(rec) {
+		return false
+	}
+	typ, msg, ok := finalLine(rec.Msg)
+	return ok && exceptionName(typ) &&
+		(rec.Who.Global != line.Unknown || bytes.IndexByte(typ, '.') >= 0 || loaderWorker(msg) != line.Unknown)
+}

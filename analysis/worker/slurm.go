@@ -1,0 +1,241 @@
+package worker
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"faultline/analysis/hostlist"
+	"faultline/analysis/line"
+)
+
+// What srun and slurmstepd print, SLURM 20.11 to 26.05 (src/srun, src/slurmd/slurmstepd/req.c). Which task died first
+// and what followed from it is not decided here: every line is kept, and its place in the file tells the order.
+
+func slurmHandlers() []handler {
+	return []handler{
+		{"srun error", []string{"srun: error: "}, readSrunError},
+		{"srun end", []string{
+			"Terminating StepId=", "Terminating job step ", "Job step aborted: ", "has been revoked",
+		}, readSrunEnd},
+		{"slurmstepd end", []string{
+			" CANCELLED AT ", " FAILED (non-zero exit code", " UNCORRECTABLE MEMORY ERROR AT ", " STEPD TERMINATED ON ",
+		}, readStepdEnd},
+		{"slurm oom", []string{"oom-kill event", "oom_kill event"}, readStepdOOM},
+		{"slurmstepd output", []string{"Could not open std"}, readStepdOutput},
+		{"slurm talk", []string{
+			"srun: Force Terminated ", "srun: got SIGCONT", "srun: forcing job termination", "srun: First task exited",
+			"Timed out waiting for job step to complete", "_handle_signal_container: failed signal",
+		}, func(*reader, *record) bool { return true }},
+	}
+}
+
+const srunError = "srun: error: "
+
+var (
+	taskExit   = regexp.MustCompile(`^(\S+): tasks? ([\d,\[\]-]+): (.+)$`)
+	exitCode   = regexp.MustCompile(`^Exited with exit code (\d+)`)
+	taskLaunch = regexp.MustCompile(`^task (\d+) launch failed: (.+)$`)
+	nodeLaunch = regexp.MustCompile(`^Task launch for (?:StepId=|job step )?(\S+) failed on node ([\w.-]+): (.+)$`)
+	anyLaunch  = regexp.MustCompile(`^(?:Application launch failed: .+|Unable to create step for job .+|Unable to confirm allocation for job .+|timeout waiting for task launch, .+|Unable to allocate resources: .+)$`)
+)
+
+// readSrunError reads every "srun: error: …" of a record; a file that srun and its tasks share may have several on one
+// line.
+func readSrunError(r *reader, rec *record) bool {
+	understood := false
+	text := rec.Text
+	for {
+		i := bytes.Index(text, []byte(srunError))
+		if i < 0 {
+			return understood
+		}
+		text = text[i+len(srunError):]
+		msg := text
+		if j := bytes.Index(msg, []byte("srun: ")); j >= 0 {
+			msg = msg[:j]
+		}
+		if readSrunMessage(r, rec, string(bytes.TrimRight(msg[:min(len(msg), maxText)], " \t\r"))) {
+			understood = true
+		}
+	}
+}
+
+func readSrunMessage(r *reader, rec *record, msg string) bool {
+	if hosts, ok := strings.CutPrefix(msg, "Node failure on "); ok {
+		emit(r, &r.obs.SlurmEnds, SlurmEnd{At: rec.At, Kind: "node-failure", Hosts: expandHosts(strings.TrimSuffix(hosts, "."))})
+		return true
+	}
+	if m := taskExit.FindStringSubmatch(msg); m != nil {
+		t := TaskExit{At: rec.At, Hosts: expandHosts(m[1]), Tasks: expandTasks(m[2]), What: m[3], Code: line.Unknown}
+		if c := exitCode.FindStringSubmatch(m[3]); c != nil {
+			if n, err := strconv.Atoi(c[1]); err == nil {
+				t.Code = n
+			}
+		}
+		if len(t.Tasks) == 0 {
+			return false
+		}
+		emit(r, &r.obs.TaskExits, t)
+		return true
+	}
+	end := SlurmEnd{At: rec.At, Kind: "launch-failed"}
+	switch {
+	case taskLaunch.MatchString(msg):
+		end.Text = msg
+	case nodeLaunch.MatchString(msg):
+		m := nodeLaunch.FindStringSubmatch(msg)
+		end.Entity, end.ID, end.Hosts, end.Text = "STEP", m[1], []string{m[2]}, m[3]
+	case anyLaunch.MatchString(msg):
+		end.Text = msg
+	default:
+		return false
+	}
+	emit(r, &r.obs.SlurmEnds, end)
+	return true
+}
+
+var (
+	// Up to 22.05 with the plugin's name in front; before 20.11 "job step 405737.0".
+	terminating = regexp.MustCompile(`srun: (?:launch/slurm: _step_signal: )?Terminating (?:StepId=|job step )(?:StepId=)?(\d[\d.+]*)`)
+	revoked     = regexp.MustCompile(`(?:srun|salloc): (?:error: )?Job allocation (\d+) has been revoked`)
+)
+
+func readSrunEnd(r *reader, rec *record) bool {
+	end := SlurmEnd{At: rec.At}
+	if m := terminating.FindSubmatch(rec.Text); m != nil {
+		end.Kind, end.Entity, end.ID = "terminating", "STEP", strings.TrimRight(string(m[1]), ".")
+	} else if m := revoked.FindSubmatch(rec.Text); m != nil {
+		end.Kind, end.Entity, end.ID = "revoked", "JOB", string(m[1])
+	} else if bytes.Contains(rec.Text, []byte("srun: Job step aborted: ")) {
+		end.Kind, end.Entity = "aborted", "STEP"
+	} else {
+		return false
+	}
+	emit(r, &r.obs.SlurmEnds, end)
+	return true
+}
+
+var (
+	stepdEnd        = regexp.MustCompile(`\*\*\* (JOB|STEP) (\d[\d.+]*|\d+\.\w+) ON (\S+) (CANCELLED AT|FAILED|UNCORRECTABLE MEMORY ERROR AT) ?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)?(?: DUE (?:TO|to) ([^*\n]{1,80}))?`)
+	stepdTerminated = regexp.MustCompile(`\*\*\* (JOB|STEP) (\d[\d.+]*) STEPD TERMINATED ON (\S+) AT (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)? ?(?:DUE TO ([^*\n]{1,80}))?`)
+)
+
+// readStepdEnd reads "*** STEP 123.0 ON node1 CANCELLED AT … DUE TO … ***". The host is the one that reports it.
+func readStepdEnd(r *reader, rec *record) bool {
+	understood := false
+	for _, m := range stepdEnd.FindAllSubmatch(rec.Text, 16) {
+		end := SlurmEnd{At: rec.At, Entity: string(m[1]), ID: string(m[2]), Host: string(m[3])}
+		switch m[4][0] {
+		case 'C':
+			end.Kind = "cancelled"
+		case 'F':
+			end.Kind = "failed"
+		default:
+			end.Kind, end.Hosts = "uncorrectable-memory", []string{end.Host}
+		}
+		end.Reason, _, _ = strings.Cut(strings.TrimSpace(string(m[6])), ",")
+		end.At = stampedBySlurm(end.At, m[5])
+		emit(r, &r.obs.SlurmEnds, end)
+		understood = true
+	}
+	for _, m := range stepdTerminated.FindAllSubmatch(rec.Text, 16) {
+		end := SlurmEnd{At: rec.At, Kind: "stepd-terminated", Entity: string(m[1]), ID: string(m[2]), Host: string(m[3])}
+		end.Reason = strings.TrimSpace(string(m[5]))
+		end.At = stampedBySlurm(end.At, m[4])
+		emit(r, &r.obs.SlurmEnds, end)
+		understood = true
+	}
+	return understood
+}
+
+// stampedBySlurm gives a line the time in its message: the compute node's local time, which SLURM writes nowhere else.
+func stampedBySlurm(at At, b []byte) At {
+	if s, n := line.ParseStamp(b); n > 0 {
+		s.Emitter = line.Slurm
+		at.Stamp, at.Inherited = s, line.Stamp{}
+	}
+	return at
+}
+
+var (
+	stepdOOM    = regexp.MustCompile(`Detected (\d+) oom[-_]kill event(?:\(s\)|s)? in (?:StepId=|step )(\d[\w.+]*)`)
+	stepdNode   = regexp.MustCompile(`slurmstepd-([A-Za-z0-9][\w.-]*): `)
+	stepdOutput = regexp.MustCompile(`Could not open std(?:out|err|in) file .{1,400}`)
+)
+
+func readStepdOOM(r *reader, rec *record) bool {
+	m := stepdOOM.FindSubmatch(rec.Text)
+	if m == nil {
+		return false
+	}
+	n, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		return false
+	}
+	emit(r, &r.obs.SlurmEnds, SlurmEnd{
+		At: rec.At, Kind: "oom", Entity: "STEP", ID: strings.TrimRight(string(m[2]), "."), Host: stepdHost(rec.Text), N: n,
+	})
+	return true
+}
+
+func readStepdOutput(r *reader, rec *record) bool {
+	m := stepdOutput.Find(rec.Text)
+	if m == nil || !bytes.Contains(rec.Text, []byte("slurmstepd")) {
+		return false
+	}
+	end := SlurmEnd{At: rec.At, Kind: "launch-failed", Text: clip(m)}
+	if h := stepdHost(rec.Text); h != "" {
+		end.Host, end.Hosts = h, []string{h}
+	}
+	emit(r, &r.obs.SlurmEnds, end)
+	return true
+}
+
+// stepdHost is the node in "slurmstepd-node01: error: …", as builds with multiple-slurmd support print it.
+func stepdHost(text []byte) string {
+	if m := stepdNode.FindSubmatch(text); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+// expandHosts is the list of hosts, or the text itself where it is none.
+func expandHosts(s string) []string {
+	s = strings.TrimSpace(s)
+	if hosts, err := hostlist.Expand(s); err == nil && len(hosts) > 0 {
+		return hosts
+	}
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}
+
+const maxTasks = 1 << 16
+
+// expandTasks reads SLURM's task lists: "5", "0-3", "0,2-7", "[0-3,5]"; nil if it is none or too long.
+func expandTasks(s string) []int {
+	var list []int
+	for part := range strings.SplitSeq(strings.Trim(s, "[]"), ",") {
+		lo, hi, isRange := strings.Cut(part, "-")
+		a, err := strconv.Atoi(lo)
+		if err != nil || a < 0 {
+			return nil
+		}
+		b := a
+		if isRange {
+			if b, err = strconv.Atoi(hi); err != nil || b < a {
+				return nil
+			}
+		}
+		if b-a >= maxTasks-len(list) {
+			return nil
+		}
+		for ; a <= b; a++ {
+			list = append(list, a)
+		}
+	}
+	return list
+}

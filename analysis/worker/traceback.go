@@ -1,0 +1,492 @@
+package worker
+
+import (
+	"bytes"
+
+	"faultline/analysis/line"
+	"faultline/knowledge"
+)
+
+// Python tracebacks, re-assembled per writer. Python's printer writes line by line, so blocks of several processes that
+// share a file without prefixes alternate; then frames belong to nobody in particular, and only the final lines count.
+
+const (
+	maxFrames = 200
+	maxChain  = 16
+	// maxTraceLines is how far a block may stretch: deep frames with source and caret lines, several writers at once.
+	maxTraceLines = 2000
+	// maxMessageLines is how many lines after the final line may belong to its message (NCCL's error block has six).
+	maxMessageLines = 16
+	maxMatched      = 8 << 10
+	// maxAbortLines is how far "what():" may be from "terminate called" where several processes abort at once.
+	maxAbortLines = 64
+)
+
+func tracebackHandlers() []handler {
+	return []handler{
+		{"traceback", []string{tracebackHeader}, readTraceback},
+		{"final line", []string{"Error: ", "Exception: "}, readBareFinal},
+		{"C++ exception", []string{"terminate called "}, readTerminate},
+		{"Python fatal", []string{"Fatal Python error: "}, readFatal},
+	}
+}
+
+const tracebackHeader = "Traceback (most recent call last)"
+
+// trace is a traceback that is being read: a chain of blocks, each of which ends with "Type: message".
+type trace struct {
+	who line.Who
+	// chain holds the finished blocks in the order printed. original is the index of the block whose message is
+	// DataLoader's "Caught … in DataLoader worker process N." and what comes after it the worker's own traceback; −1.
+	chain    []Exception
+	original int
+	cur      Exception // the block being read
+	inside   bool
+	matched  []byte // final lines and their continuations: what signatures are looked for in
+	after    int    // lines since the final line
+	open     int    // headers without a final line, where blocks are torn
+	torn     bool
+	// stamped: every line of this writer seems to carry a header, so that one ends nothing.
+	stamped bool
+	budget  int
+}
+
+func readTraceback(r *reader, rec *record) bool {
+	if rec.Taken {
+		return true
+	}
+	t := &trace{who: rec.Who, stamped: own(rec), original: -1, budget: maxTraceLines}
+	t.begin(rec)
+	r.follow(rec, maxTraceLines, t.next)
+	return true
+}
+
+// readBareFinal reads a final line whose traceback is not in the file: cut off, or printed elsewhere. Only forms that
+// loggers do not write count: behind the "[rank3]: " of PyTorch's excepthook, with a dotted type at the margin, or
+// DataLoader's "Caught … in DataLoader worker process N.", under which the worker's own traceback follows.
+func readBareFinal(r *reader, rec *record) bool {
+	if rec.Taken || !bareFinal(rec) {
+		return rec.Taken
+	}
+	typ, msg, _ := finalLine(rec.Msg)
+	t := &trace{who: rec.Who, original: -1, budget: maxMessageLines}
+	t.chain = []Exception{{At: rec.At, Type: clip(typ), Message: clip(msg), LoaderWorker: loaderWorker(msg)}}
+	t.keep(rec.Msg)
+	r.follow(rec, maxMessageLines, t.next)
+	return true
+}
+
+func (t *trace) begin(rec *record) {
+	t.cur = Exception{At: rec.At, Begin: rec.Pos, LoaderWorker: line.Unknown}
+	t.inside = true
+	t.open++
+}
+
+// next is the follower of a traceback.
+func (t *trace) next(r *reader, rec *record) verdict {
+	if rec == nil {
+		t.flush(r)
+		return ended
+	}
+	b, same := t.message(rec)
+	blank := len(bytes.TrimSpace(b)) == 0
+	// PyTorch's excepthook prefixes every line but the empty ones; another prefix is another writer.
+	if !same && !blank {
+		return pass
+	}
+	if t.budget--; t.budget < 0 {
+		t.flush(r)
+		return ended
+	}
+	switch {
+	case bytes.Contains(b, []byte(tracebackHeader)):
+		return t.header(r, rec, b)
+	case t.inside:
+		return t.body(r, rec, b)
+	default:
+		return t.tail(r, rec, b, blank)
+	}
+}
+
+// message is the record without its prefix, and whether it is of the block's writer. A type with a digit in it
+// ("urllib3.exceptions.MaxRetryError: ") has the form of a host in front of a line; here it is none unless the header
+// had one.
+func (t *trace) message(rec *record) (b []byte, same bool) {
+	who := rec.Who
+	b = rec.Msg
+	if who.Host != "" && t.who.Host == "" {
+		if i := bytes.LastIndex(rec.Text[:len(rec.Text)-len(b)], []byte(who.Host+": ")); i >= 0 {
+			b = rec.Text[i:]
+			who.Host = ""
+		}
+	}
+	return ungrouped(b), who == t.who
+}
+
+// header takes another "Traceback (most recent call last):".
+func (t *trace) header(r *reader, rec *record, b []byte) verdict {
+	switch {
+	case t.inside && !t.torn:
+		// A second header before the first block ended: two writers.
+		t.torn = true
+		t.open++
+	case t.torn:
+		t.open++
+	case bytes.Contains(b, []byte("Original Traceback")) && t.original < 0:
+		t.original = len(t.chain) - 1
+		t.begin(rec)
+	case t.linked():
+		t.begin(rec)
+	default:
+		// A new traceback of the same writer.
+		t.flush(r)
+		t.begin(rec)
+	}
+	t.after = 0
+	return taken
+}
+
+// linked reports whether the last line seen after a final line says that the next block belongs to the chain.
+func (t *trace) linked() bool { return t.after < 0 && len(t.chain) < maxChain }
+
+// body takes a line between the header and the final line.
+func (t *trace) body(r *reader, rec *record, b []byte) verdict {
+	if f, ok := pyFrame(b); ok {
+		if !t.torn && len(t.cur.Frames) < maxFrames {
+			t.cur.Frames = append(t.cur.Frames, f)
+		}
+		return taken
+	}
+	if own(rec) && !t.stamped {
+		return pass // a record of a logger amid the block
+	}
+	typ, msg, ok := finalLine(b)
+	if !ok || continuation(b) {
+		if ok || indented(b) || chainMarker(b) {
+			return taken
+		}
+		return pass
+	}
+	e := t.cur
+	e.At, e.Type, e.Message = rec.At, clip(typ), clip(msg)
+	e.LoaderWorker = loaderWorker(msg)
+	if !t.torn {
+		t.chain = append(t.chain, e)
+		t.inside, t.after, t.open = false, 0, 0
+		t.keep(b)
+		return taken
+	}
+	// Torn: which frames led here cannot be known.
+	e.Frames, e.Begin, e.Torn = nil, Pos{}, true
+	e.Signs = knowledge.Match(nil, b)
+	emit(r, &r.obs.Exceptions, e)
+	if t.open--; t.open <= 0 {
+		t.inside, t.torn = false, false
+		t.chain, t.matched = nil, nil
+		t.after = 0
+	}
+	return taken
+}
+
+// tail takes a line after a final line: the rest of its message, or what leads to the next block of the chain.
+func (t *trace) tail(r *reader, rec *record, b []byte, blank bool) verdict {
+	if chainMarker(b) {
+		t.after = -3 // the header follows after a blank line
+		return taken
+	}
+	t.after++
+	switch {
+	case blank:
+		if t.after < 0 || t.after <= maxMessageLines {
+			return taken
+		}
+	case t.after < 0:
+		return taken
+	case own(rec) && !t.stamped, t.after > maxMessageLines:
+	case len(t.chain) == 0:
+		// After torn blocks only another header is of interest.
+		return pass
+	default:
+		if _, _, ok := finalLine(b); ok && !continuation(b) {
+			break
+		}
+		if _, ok := pyFrame(b); ok || endsMessage(b) {
+			break
+		}
+		t.keep(b)
+		return taken
+	}
+	t.flush(r)
+	return ended
+}
+
+// keep remembers text for the signatures.
+func (t *trace) keep(b []byte) {
+	if n := maxMatched - len(t.matched); n > 0 {
+		t.matched = append(append(t.matched, b[:min(len(b), n)]...), '\n')
+	}
+}
+
+// flush emits the chain as one exception.
+func (t *trace) flush(r *reader) {
+	chain := t.chain
+	if t.inside && !t.torn && len(t.cur.Frames) > 0 {
+		// The final line is missing: cut file, or a writer that was killed. The frames still say where it was.
+		chain = append(chain, t.cur)
+	}
+	if n := len(chain); n > 0 {
+		e := chain[n-1]
+		cause := chain[:n-1]
+		if o := t.original; o >= 0 && o < n-1 {
+			// The worker's own traceback is printed inside the message of the one that reports it.
+			e = chain[o]
+			cause = append(append([]Exception(nil), chain[o+1:]...), chain[:o]...)
+		}
+		if len(cause) > 0 {
+			e.Cause = append([]Exception(nil), cause...)
+		}
+		e.Signs = knowledge.Match(nil, t.matched)
+		emit(r, &r.obs.Exceptions, e)
+	}
+	t.chain, t.matched, t.original = nil, nil, -1
+	t.inside, t.torn, t.open, t.after = false, false, 0, 0
+	t.cur = Exception{}
+}
+
+// own reports whether a record has a header of its own (stamp, source, severity): then it is no part of a message.
+func own(rec *record) bool {
+	return rec.Prefix.Source != "" || rec.Prefix.Severity != 0 || rec.Prefix.Stamp.Kind != line.NoStamp && rec.Prefix.Stamp.Emitter != line.Collector
+}
+
+func indented(b []byte) bool {
+	return len(b) == 0 || b[0] == ' ' || b[0] == '\t'
+}
+
+// ungrouped removes the rulers of exception groups (Python 3.11): "  | ", "  +-+---------------- 1 ----------------".
+func ungrouped(b []byte) []byte {
+	i := 0
+	for i < len(b) && b[i] == ' ' {
+		i++
+	}
+	if i+1 < len(b) && i > 0 && i%2 == 0 && (b[i] == '|' || b[i] == '+') && (b[i+1] == ' ' || b[i+1] == '-') {
+		return b[i+2:]
+	}
+	return b
+}
+
+func chainMarker(b []byte) bool {
+	return bytes.HasPrefix(b, []byte("The above exception was the direct cause of the following")) ||
+		bytes.HasPrefix(b, []byte("During handling of the above exception, another"))
+}
+
+// pyFrame reads `  File "/path/f.py", line 12, in forward`; faulthandler leaves out the second comma.
+func pyFrame(b []byte) (Frame, bool) {
+	b = bytes.TrimLeft(b, " \t")
+	if bytes.HasPrefix(b, []byte("│")) {
+		return richFrame(b)
+	}
+	if !bytes.HasPrefix(b, []byte(`File "`)) {
+		return Frame{}, false
+	}
+	b = b[len(`File "`):]
+	i := bytes.Index(b, []byte(`", line `))
+	if i < 0 {
+		return Frame{}, false
+	}
+	v, rest := intAfterRest(b[i:], `", line `)
+	if rest == nil || v < 0 || v > 1<<31 {
+		return Frame{}, false
+	}
+	f := Frame{File: clip(b[:i]), Line: int(v)}
+	if in, ok := bytes.CutPrefix(bytes.TrimPrefix(rest, []byte(",")), []byte(" in ")); ok {
+		f.Func = clip(bytes.TrimSpace(in))
+	}
+	return f, true
+}
+
+// richFrame reads "│ /path/f.py:12 in forward        │", a frame in the box that the rich library draws.
+func richFrame(b []byte) (Frame, bool) {
+	b = bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimSpace(bytes.TrimPrefix(b, []byte("│"))), []byte("│")))
+	path, fn, ok := bytes.Cut(b, []byte(" in "))
+	c := bytes.LastIndexByte(path, ':')
+	if !ok || c <= 0 || bytes.ContainsAny(path, " ❱") {
+		return Frame{}, false
+	}
+	v, n := intAt(path[c+1:])
+	if n == 0 || c+1+n != len(path) || v < 0 || v > 1<<31 {
+		return Frame{}, false
+	}
+	return Frame{File: clip(path[:c]), Line: int(v), Func: clip(fn)}, true
+}
+
+func (e *Exception) size() int {
+	n := len(e.Type) + len(e.Message) + framesSize(e.Frames)
+	for i := range e.Cause {
+		n += e.Cause[i].size()
+	}
+	return n
+}
+
+func framesSize(frames []Frame) int {
+	n := 0
+	for _, f := range frames {
+		n += len(f.File) + len(f.Func) + 40
+	}
+	return n
+}
+
+// finalLine reads "torch.OutOfMemoryError: CUDA out of memory.", "KeyboardInterrupt", "SystemExit: 1" at the margin.
+func finalLine(b []byte) (typ, msg []byte, ok bool) {
+	n, last := 0, 0
+	for n < len(b) && (isWord(b[n]) || b[n] == '.' && n > 0 && n+1 < len(b) && isWord(b[n+1])) {
+		if b[n] == '.' {
+			last = n + 1
+		}
+		n++
+	}
+	if n == 0 || b[0] >= '0' && b[0] <= '9' || n > 256 {
+		return nil, nil, false
+	}
+	typ = b[:n]
+	name := typ[last:]
+	rest := bytes.TrimRight(b[n:], " \t")
+	switch {
+	case len(rest) == 0:
+		// Without message the type must look like one: a lone word may be anything.
+		return typ, nil, exceptionName(name)
+	case rest[0] != ':' || len(rest) > 1 && rest[1] != ' ':
+		return nil, nil, false
+	case last == 0 && !exceptionName(name) && (name[0] < 'A' || name[0] > 'Z'):
+		return nil, nil, false
+	}
+	return typ, bytes.TrimSpace(rest[1:]), true
+}
+
+func exceptionName(name []byte) bool {
+	for _, s := range []string{"Error", "Exception", "Exit", "Interrupt", "StopIteration", "StopAsyncIteration", "Warning", "Timeout"} {
+		if bytes.HasSuffix(name, []byte(s)) {
+			return true
+		}
+	}
+	return false
+}
+
+// continuation reports whether a line that looks like a final line is known to continue a message: NCCL's
+// "ncclSystemError: System call …" and "Last error:" (ProcessGroupNCCL / NCCLUtils).
+func continuation(b []byte) bool {
+	return bytes.HasPrefix(b, []byte("nccl")) || bytes.HasPrefix(b, []byte("Last error:"))
+}
+
+// endsMessage reports whether a line is known to begin something else than the rest of a message.
+func endsMessage(b []byte) bool {
+	b = bytes.TrimLeft(b, " ")
+	for _, s := range []string{"=====", "terminate called", "what():", "Fatal Python error", "Exception raised from", "frame #", "srun:", "slurmstepd:"} {
+		if bytes.HasPrefix(b, []byte(s)) {
+			return true
+		}
+	}
+	return false
+}
+
+func loaderWorker(msg []byte) int {
+	v, ok := intAfter(msg, "in DataLoader worker process ")
+	if !ok || v < 0 || v > 1<<31 {
+		return line.Unknown
+	}
+	return int(v)
+}
+
+// readTerminate reads "terminate called after throwing an instance of 'c10::DistBackendError'" and the "  what():  …"
+// under it, several of which may be glued when processes abort at once.
+func readTerminate(r *reader, rec *record) bool {
+	e := Exception{At: rec.At, Begin: rec.Pos, Type: "terminate", LoaderWorker: line.Unknown}
+	i := bytes.Index(rec.Text, []byte("terminate called "))
+	if i < 0 {
+		return false
+	}
+	b := rec.Text[i:]
+	const key = "throwing an instance of '"
+	if j := bytes.LastIndex(b, []byte(key)); j >= 0 { // the last one: two processes may tear each other's line
+		rest := b[j+len(key):]
+		if k := bytes.IndexByte(rest, '\''); k > 0 {
+			e.Type = clip(rest[:k])
+		}
+	} else {
+		e.Message = clip(bytes.TrimSpace(b))
+		emit(r, &r.obs.Exceptions, e)
+		return true
+	}
+	who := rec.Who
+	var matched []byte
+	lines, whats := 0, 0
+	done := func(r *reader) verdict {
+		e.Signs = knowledge.Match(nil, matched)
+		emit(r, &r.obs.Exceptions, e)
+		return ended
+	}
+	r.follow(rec, maxAbortLines+maxMessageLines, func(r *reader, rec *record) verdict {
+		if rec == nil {
+			return done(r)
+		}
+		if rec.Taken || rec.Who != who && rec.Who != line.NoOne {
+			return pass // another process that aborts at the same time has its own what()
+		}
+		lines++
+		if j := bytes.LastIndex(rec.Text, []byte("what():")); j >= 0 && whats == 0 {
+			whats++
+			msg := bytes.TrimSpace(rec.Text[j+len("what():"):])
+			e.At, e.Message = rec.At, clip(msg)
+			matched = append(matched, msg[:min(len(msg), maxMatched)]...)
+			return taken
+		}
+		if whats == 0 {
+			if lines > maxAbortLines {
+				return done(r)
+			}
+			return pass // frames of another process that aborts at the same time
+		}
+		if own(rec) || len(bytes.TrimSpace(rec.Msg)) == 0 || len(matched) >= maxMatched ||
+			endsMessage(rec.Msg) || bytes.Contains(rec.Msg, []byte(tracebackHeader)) {
+			return done(r)
+		}
+		matched = append(append(matched, '\n'), rec.Msg[:min(len(rec.Msg), maxMatched-len(matched))]...)
+		return taken
+	})
+	return true
+}
+
+// readFatal reads faulthandler's "Fatal Python error: Segmentation fault" and the frames of its "Current thread", which
+// stand most recent first and are stored, as everywhere, most recent last.
+func readFatal(r *reader, rec *record) bool {
+	i := bytes.Index(rec.Text, []byte("Fatal Python error: "))
+	e := Exception{At: rec.At, Begin: rec.Pos, Type: "Fatal Python error", LoaderWorker: line.Unknown}
+	e.Message = clip(bytes.TrimSpace(rec.Text[i+len("Fatal Python error: "):]))
+	e.Signs = knowledge.Match(nil, rec.Text[i:])
+	who, current := rec.Who, false
+	r.follow(rec, 512, func(r *reader, rec *record) verdict {
+		if rec != nil {
+			if rec.Who != who && len(bytes.TrimSpace(rec.Msg)) > 0 {
+				return pass
+			}
+			f, ok := pyFrame(rec.Msg)
+			switch {
+			case bytes.Contains(rec.Msg, []byte("(most recent call first)")):
+				current = bytes.Contains(rec.Msg, []byte("Current thread "))
+				return taken
+			case ok:
+				if current && len(e.Frames) < maxFrames {
+					e.Frames = append(e.Frames, f)
+				}
+				return taken
+			case len(bytes.TrimSpace(rec.Msg)) == 0 || indented(rec.Msg):
+				return taken
+			}
+		}
+		for a, b := 0, len(e.Frames)-1; a < b; a, b = a+1, b-1 {
+			e.Frames[a], e.Frames[b] = e.Frames[b], e.Frames[a]
+		}
+		emit(r, &r.obs.Exceptions, e)
+		return ended
+	})
+	return true
+}

@@ -1,0 +1,110 @@
+package worker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// wrapAt wraps every line of text at a column, as a terminal does.
+func wrapAt(text string, width int) string {
+	var b strings.Builder
+	for _, l := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		for r := []rune(l); ; r = r[width:] {
+			if len(r) <= width {
+				b.WriteString(string(r) + "\n")
+				break
+			}
+			b.WriteString(string(r[:width]) + "\n")
+		}
+	}
+	return b.String()
+}
+
+const wide = `[rank2]:[E603 17:48:01.005271823 ProcessGroupNCCL.cpp:632] [Rank 2] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4, OpType=BROADCAST, NumelIn=112, NumelOut=112, Timeout(ms)=1800000) ran for 1800010 milliseconds before timing out.
+[rank2]:[E603 17:48:01.005538748 ProcessGroupNCCL.cpp:2268] [PG ID 0 PG GUID 0(default_pg) Rank 2]  failure detected by watchdog at work sequence id: 2398459 PG status: last enqueued work: 2398578, last completed work: 2398458
+[rank2]:[E603 17:48:02.005538748 ProcessGroupNCCL.cpp:698] [Rank 2] To avoid data inconsistency, we are taking the entire process down.
+Exception raised from checkTimeout at /pytorch/torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:632 (most recent call first):
+frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x96 (0x7f15b276c1b6 in /home/someone/miniconda3/envs/openr1/lib/python3.11/site-packages/torch/lib/libc10.so)
+frame #1: <unknown function> + 0xe5c6fc (0x7f15606796fc in /home/someone/miniconda3/envs/openr1/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so)
+frame #2: <unknown function> + 0x145c0 (0x7f15b2eab5c0 in /home/someone/miniconda3/envs/openr1/lib/python3.11/site-packages/torch/lib/libtorch.so)
+frame #3: <unknown function> + 0x94ac3 (0x7f15c8ddcac3 in /lib/x86_64-linux-gnu/libc.so.6)
+`
+
+func TestAWrappedFileReadsAsTheOriginal(t *testing.T) {
+	want := observe(t, wide)
+	for width := 90; width <= 160; width++ {
+		text := wrapAt(wide, width)
+		var head []phys
+		for _, l := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+			head = append(head, phys{raw: []byte(l)})
+		}
+		if wrapWidth(head) != width {
+			continue // too few torn tokens at this width: nothing is joined without evidence
+		}
+		got := observe(t, text)
+		if len(got.Timeouts) != 1 || got.Timeouts[0].Work != want.Timeouts[0].Work {
+			t.Errorf("width %d: %+v", width, got.Timeouts)
+		}
+		if len(got.States) != 1 || got.States[0].Completed != 2398458 || got.States[0].Enqueued != 2398578 {
+			t.Errorf("width %d: %+v", width, got.States)
+		}
+		if len(got.Signals) != 1 {
+			t.Errorf("width %d: %+v", width, got.Signals)
+		}
+	}
+	if got := observe(t, wrapAt(wide, 137)); len(got.States) != 1 {
+		t.Errorf("137 columns: %+v", got.States)
+	}
+}
+
+func TestAWrappedFileFilledWithBlanksReadsAsTheOriginal(t *testing.T) {
+	before, _, _ := strings.Cut(wide, "Exception raised")
+	text := before +
+		"training will be stopped now because a rank of the job does not answer any longer\nlast line\n"
+	want := observe(t, text)
+	checked := 0
+	for width := 90; width <= 160; width++ {
+		var b strings.Builder
+		var head []phys
+		for _, l := range strings.Split(strings.TrimSuffix(wrapAt(text, width), "\n"), "\n") {
+			l = fmt.Sprintf("%-*s", width, l)
+			b.WriteString(l + "\n")
+			head = append(head, phys{raw: []byte(l)})
+		}
+		if wrapWidth(head) != width {
+			continue
+		}
+		checked++
+		got := observe(t, b.String())
+		if len(got.Timeouts) != 1 || got.Timeouts[0].Work != want.Timeouts[0].Work {
+			t.Errorf("width %d: %+v", width, got.Timeouts)
+		}
+		if len(got.States) != 1 || got.States[0].Completed != 2398458 || got.States[0].Enqueued != 2398578 {
+			t.Errorf("width %d: %+v", width, got.States)
+		}
+		if len(got.Signals) != 1 {
+			t.Errorf("width %d: %+v", width, got.Signals)
+		}
+	}
+	if checked == 0 {
+		t.Error("no width was taken for wrapped")
+	}
+}
+
+func TestEquallyLongLinesAreNotWrapped(t *testing.T) {
+	var b strings.Builder
+	for rank := range 8 {
+		fmt.Fprintf(&b, "worker %d of the training job is ready to start with the data set and waits for the others at the barrier\n", rank)
+	}
+	for rank := range 8 {
+		fmt.Fprintf(&b, "[rank%d]: ready to start with the data set and waits for the others of the job at the very first barrier\n", rank)
+	}
+	var head []phys
+	for _, l := range strings.Split(b.String(), "\n") {
+		head = append(head, phys{raw: []byte(l)})
+	}
+	if w := wrapWidth(head); w != 0 {
+		t.Errorf("taken for wrapped at %d", w)
+	}
+}

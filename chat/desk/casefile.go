@@ -1,0 +1,291 @@
+package desk
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"faultline/incident"
+	"faultline/knowledge"
+	"faultline/messages"
+	"faultline/messages/blockkit"
+	"faultline/workflow"
+)
+
+// The action ids of our buttons. The value begins with the id of an investigation, except that of actCluster.
+const (
+	actAccess   = "ais_access"
+	actSkip     = "ais_skip"
+	actAISLogs  = "ais_upload"
+	actUpload   = "upload"
+	actLookNow  = "look_now"
+	actWhenEnds = "when_ends"
+	actJob      = "choose_job"
+	actCluster  = "choose_cluster"
+	actGlossary = "glossary"
+	actMute     = "mute"
+	actCancel   = "cancel"
+	actRerun    = "rerun"
+	actRetry    = "retry"
+	actShare    = "share"
+	actDispute  = "dispute"
+	actUphold   = "uphold"
+	actClose    = "close"
+	actStatus   = "status"
+	actLeave    = "leave"
+)
+
+func button(action, value, text string) messages.Button {
+	return messages.Button{Action: action, Value: value, Text: text}
+}
+
+// button is one in an answer.
+func (a *act) button(action, value, text string) blockkit.Button {
+	return blockkit.Button{ActionID: action, Value: value, Text: blockkit.Plain(text)}
+}
+
+// caseOf is what the case file shows.
+func caseOf(inv *workflow.Investigation) messages.Case {
+	row, _ := workflow.About(inv.State)
+	c := messages.Case{
+		ID: inv.ID, Job: inv.Job, Cluster: inv.Cluster, Requester: inv.Home.Requester,
+		Doing: row.Doing, Steps: steps(inv), Report: inv.Report, Superseded: inv.Superseded,
+		Final: row.Kind == workflow.Settled, Buttons: caseButtons(inv),
+	}
+	if inv.State == workflow.Disputed {
+		c.Report = nil // it stays in the thread; what is disputed must not be acted on
+	}
+	if inv.Again != "" {
+		c.Notes = append(c.Notes, "Runs "+inv.Again+" again.")
+	}
+	if inv.Storage != "" {
+		c.Notes = append(c.Notes, storageNote(inv))
+	}
+	if inv.Muted {
+		c.Notes = append(c.Notes, "Reminders are off.")
+	}
+	for _, n := range inv.Notes {
+		c.Notes = append(c.Notes, plain(n))
+	}
+	if o := inv.Outcome; o != nil {
+		c.Notes = append(c.Notes, strings.Join(append([]string{"People say: the verdict is " + o.Verdict + "."}, plainAll(outcomeText(o))...), " "))
+	}
+	for _, q := range inv.Open {
+		c.Open = append(c.Open, q.Text)
+	}
+	return c
+}
+
+// storageNote says who gave access to storage logs; the access itself is nowhere.
+func storageNote(inv *workflow.Investigation) string {
+	if inv.Storage == "lost" {
+		return "The access to storage was lost in a restart."
+	}
+	what, _, _ := strings.Cut(inv.Storage, " by ") // people are named in the thread
+	return "Storage logs: " + what + "."
+}
+
+// phase is one step of the case file, with the states in which it is under way.
+type phase struct {
+	title  string
+	states []workflow.State
+}
+
+var phases = []phase{
+	{"Find the logs", []workflow.State{workflow.Requested, workflow.LocatingJob, workflow.AwaitingLogs, workflow.AwaitingEnd}},
+	{"Open the logs", []workflow.State{workflow.FetchingLogs}},
+	{"Find out who failed first", []workflow.State{workflow.Triaging}},
+	{"Look at the storage", []workflow.State{workflow.AwaitingAIS, workflow.FetchingAIS, workflow.Correlating}},
+	{"Read every quoted line again", []workflow.State{workflow.Verifying}},
+}
+
+// steps are the phases as far as they are known.
+func steps(inv *workflow.Investigation) []messages.Step {
+	row, _ := workflow.About(inv.State)
+	at := slices.IndexFunc(phases, func(s phase) bool { return slices.Contains(s.states, inv.State) })
+	if at < 0 { // it rests: how far did it come?
+		switch {
+		case inv.Report != nil && inv.Final > 0:
+			at = len(phases)
+		case inv.Report != nil:
+			at = len(phases) - 1
+		case len(inv.Sources) > 0:
+			at = 2
+		case len(inv.Places) > 0:
+			at = 1
+		default:
+			at = 0
+		}
+	}
+	var out []messages.Step
+	for i, s := range phases {
+		step := messages.Step{Title: s.title, State: messages.StepTodo}
+		storage := i == 3
+		switch {
+		case storage && at != i && !storageAsked(inv):
+			continue
+		case i < at:
+			step.State, step.Note = messages.StepDone, phaseNote(inv, i)
+			if storage && len(inv.StorageLogs) == 0 {
+				step.State = messages.StepSkipped
+			}
+		case i > at:
+		case row.Kind == workflow.Working, inv.State == workflow.AwaitingEnd && len(inv.Open) == 0: // the job, not a person
+			step.State = messages.StepDoing
+			if i == 2 && inv.Looked {
+				step.Note = "a first look is done, now all of every file"
+			}
+		case row.Kind == workflow.Waiting:
+			step.State = messages.StepWaiting
+		case inv.State == workflow.Failed:
+			step.State = messages.StepFailed
+		default:
+			step.State = messages.StepSkipped
+		}
+		out = append(out, step)
+	}
+	return out
+}
+
+func storageAsked(inv *workflow.Investigation) bool {
+	return inv.Storage != "" || len(inv.StorageLogs) > 0
+}
+
+// phaseNote says what a stage brought.
+func phaseNote(inv *workflow.Investigation, i int) string {
+	switch {
+	case i == 0 && len(inv.Places) > 0:
+		return count(len(inv.Places), "place")
+	case i == 1 && len(inv.Sources) > 0:
+		note := count(len(inv.Sources), "file")
+		if n := len(inv.Warnings); n > 0 {
+			note += ", " + count(n, "warning")
+		}
+		return note
+	case i == 3 && len(inv.StorageLogs) > 0:
+		return count(len(inv.StorageLogs), "file")
+	case i == 4 && inv.Report != nil && inv.Final > 0:
+		q := inv.Report.Verification.Quotes
+		return fmt.Sprintf("%d of %d quotations hold", q.Held, q.Checked)
+	}
+	return ""
+}
+
+// caseButtons are what can be done with the whole case in its state.
+func caseButtons(inv *workflow.Investigation) []messages.Button {
+	cancel := button(actCancel, inv.ID, "Cancel")
+	cancel.Style = "danger"
+	cancel.Confirm = &messages.Confirm{Title: "Stop this investigation?", Text: "What was found so far stays readable. Logs that are given later open it again.", Yes: "Stop it", No: "Keep going"}
+	again := button(actRerun, inv.ID, "Run again")
+	again.Confirm = &messages.Confirm{Title: "Run it again?", Text: "This case is put aside and a new one begins with fresh eyes. Both stay readable.", Yes: "Run again", No: "Leave it"}
+	var out []messages.Button
+	row, _ := workflow.About(inv.State)
+	switch {
+	case row.Kind == workflow.Working:
+		out = append(out, cancel)
+	case inv.State == workflow.AwaitingEnd:
+		out = append(out, button(actLookNow, inv.ID, "Look now"), cancel)
+	case inv.State == workflow.AwaitingLogs, inv.State == workflow.AwaitingAIS:
+		out = append(out, button(actUpload, inv.ID, "Upload logs"), cancel)
+	case inv.State == workflow.Reported:
+		out = append(out, button(actClose, inv.ID, "Close"), button(actUpload, inv.ID, "Add logs"), again)
+		if inv.Home.Private && inv.Home.AskedIn != "" && inv.Home.Shared == "" {
+			out = append(out, button(actShare, inv.ID, "Share with the channel"))
+		}
+	case inv.State == workflow.Disputed:
+		out = append(out, button(actClose, inv.ID, "Close"), button(actUpload, inv.ID, "Add logs"), button(actUphold, inv.ID, "Take the dispute back"))
+	case inv.State == workflow.Closed:
+		out = append(out, button(actDispute, inv.ID, "This was wrong"), again)
+	default: // cancelled, expired, failed
+		try := button(actRetry, inv.ID, "Try again")
+		try.Style = "primary"
+		out = append(out, try, button(actUpload, inv.ID, "Upload logs"))
+	}
+	if len(inv.Open) > 0 && !inv.Muted {
+		out = append(out, button(actMute, inv.ID, "No more reminders"))
+	}
+	return out
+}
+
+// verdictButtons stand under a verdict; the number in their value tells a click on an old one.
+func verdictButtons(inv *workflow.Investigation) []messages.Button {
+	value := fmt.Sprintf("%s %d", inv.ID, inv.Verdicts)
+	out := []messages.Button{button(actGlossary, value, "What does this mean?")}
+	if inv.Report != nil && inv.Report.Verdict.Status == incident.NoFailure {
+		return append(out, button(actRerun, value, "Run again"))
+	}
+	return append(out, button(actDispute, value, "This is wrong"))
+}
+
+// questionButtons are the answers that a question takes.
+func questionButtons(inv *workflow.Investigation, q workflow.Question) []messages.Button {
+	value := fmt.Sprintf("%s %d", inv.ID, q.ID)
+	primary := func(b messages.Button) messages.Button {
+		b.Style = "primary"
+		return b
+	}
+	switch q.Kind {
+	case workflow.AskLogs:
+		return []messages.Button{primary(button(actUpload, value, "Upload logs"))}
+	case workflow.AskMissing, workflow.AskEvidence:
+		return []messages.Button{primary(button(actUpload, value, "Upload files")), button(actLeave, value, "Not available")}
+	case workflow.AskRunning:
+		return []messages.Button{button(actLookNow, value, "Look now"), primary(button(actWhenEnds, value, "When it ends"))}
+	case workflow.AskAccess:
+		skip := button(actSkip, value, "Skip storage")
+		skip.Confirm = &messages.Confirm{Title: "Go on without storage logs?", Text: "The report then says that storage was not examined, and is less sure where data was late.", Yes: "Skip", No: "Not yet"}
+		return []messages.Button{primary(button(actAccess, value, "Give access")), button(actAISLogs, value, "Upload storage logs"), skip}
+	case workflow.AskJob:
+		var out []messages.Button
+		for i, item := range q.Items[:min(len(q.Items), 5)] {
+			id, _, _ := strings.Cut(item, ",")
+			b := button(actJob+"/"+fmt.Sprint(i), value+" "+id, "Job "+id)
+			out = append(out, b)
+		}
+		return out
+	}
+	return nil
+}
+
+// whereToFind helps a person who never did this.
+func whereToFind(q workflow.Question) string {
+	switch q.Kind {
+	case workflow.AskLogs:
+		return "Your job script names them: look for #SBATCH --output and --error. Without those lines SLURM writes slurm-JOBID.out into the folder from which the job was started."
+	case workflow.AskMissing:
+		return "They usually lie beside the ones that I have: one file a node or a rank, with the name or number of the node in it."
+	case workflow.AskAccess:
+		return "Whoever runs the storage cluster has a token for reading its logs. A configured access needs no token at all."
+	case workflow.AskJob:
+		return "squeue, sacct or the name of the log file shows the id of the job that you mean."
+	}
+	return ""
+}
+
+func mechanismTitle(slug string) string {
+	if m, ok := knowledge.MechanismBySlug(slug); ok {
+		return m.Title
+	}
+	return slug
+}
+
+func plainAll(texts []string) []string {
+	var out []string
+	for _, t := range texts {
+		out = append(out, plain(t))
+	}
+	return out
+}
+
+// sentence begins with a capital letter and ends with a full stop.
+func sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return ""
+	}
+	s = strings.ToUpper(s[:1]) + s[1:]
+	if strings.ContainsAny(s[len(s)-1:], ".!?:") {
+		return s
+	}
+	return s + "."
+}

@@ -1,0 +1,341 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"faultline/chat"
+	"faultline/messages"
+	"faultline/messages/blockkit"
+	"faultline/workflow"
+)
+
+// usage is one line of the help. The first word is a verb of the parser; a test holds the two together.
+type usage struct{ write, does string }
+
+var usages = []usage{
+	{"12345", "find out why job 12345 failed; also 12345_7 (a task of an array), 12345+0 (a part of a heterogeneous job), west:12345 (on a named cluster)"},
+	{"12345 logs:/path", "the same, with logs that lie elsewhere"},
+	{"12345 private", "the answer comes to your direct messages; you can share it later"},
+	{"", "nothing behind the command: choose among your failed jobs"},
+	{"status [F-12 or 12345]", "where an investigation stands; without a name: this channel, and how often I was right"},
+	{"list", "the newest investigations of this channel"},
+	{"why F-12", "what I am doing and why I ask what I ask"},
+	{"cancel F-12", "stop an investigation"},
+	{"rerun F-12", "begin anew; the old one stays readable"},
+	{"mute F-12", "no more reminders"},
+	{"dispute F-12", "say that a verdict is wrong"},
+	{"close F-12", "say what it was, and be done"},
+	{"ping", "am I there, and how busy"},
+	{"help", "this"},
+}
+
+func (a *act) typed(ctx context.Context) error {
+	o := parse(a.in.Text)
+	a.verb = o.verb
+	if a.in.Warned {
+		a.verb = "secret"
+		p, err := a.post("", "", []string{say(secretTyped)})
+		if err != nil {
+			return err
+		}
+		e := workflow.Entry{At: a.Now(), Kind: "warning", Actor: a.in.User, Text: "a secret was typed in " + a.in.Channel + "; it was not kept"}
+		return a.Store.Save(ctx, workflow.Change{Posts: []workflow.Post{p}, Entries: []workflow.Entry{e}, Done: a.lease})
+	}
+	if ok, err := a.enter(ctx); !ok {
+		return err
+	}
+	switch o.verb {
+	case "help":
+		return a.help(ctx)
+	case "ping":
+		return a.ping(ctx)
+	case "list":
+		return a.list(ctx)
+	case "start":
+		return a.bare(ctx)
+	case "diagnose", "logs":
+		return a.diagnose(ctx, o)
+	}
+	if o.bad != "" && o.id == "" && o.job == "" {
+		return a.say(ctx, malformed, code(shown(o.bad)))
+	}
+	inv, found, err := a.target(ctx, o)
+	if err != nil {
+		return err
+	}
+	if !found {
+		switch {
+		case o.id != "":
+			return a.say(ctx, noSuchCase, o.id)
+		case o.job != "":
+			return a.say(ctx, noJobKnown, o.job)
+		case o.verb == "status":
+			return a.overview(ctx)
+		case a.in.Thread != "":
+			return a.say(ctx, notACase, a.Command)
+		}
+		return a.say(ctx, whichOne, o.verb, o.verb)
+	}
+	if !a.sees(inv) {
+		if o.id != "" {
+			return a.refuse(ctx, inv.ID, refusedCase, noSuchCase, o.id)
+		}
+		return a.refuse(ctx, inv.ID, refusedCase, noJobKnown, o.job)
+	}
+	return a.command(ctx, o.verb, inv, o.rest)
+}
+
+// command does what can be done with an investigation that the person may see.
+func (a *act) command(ctx context.Context, verb string, inv workflow.Investigation, text string) error {
+	switch verb {
+	case "status":
+		return a.answer(ctx, a.statusOf(inv))
+	case "why":
+		return a.answer(ctx, whyOf(inv))
+	}
+	if rule, ok := a.policy.rule(inv.Home); !ok || rule.ReadOnly {
+		return a.refuse(ctx, inv.ID, refusedReadOnly, readOnly)
+	}
+	switch verb {
+	case "rerun":
+		return a.rerun(ctx, inv)
+	case "dispute":
+		if text == "" {
+			return a.answer(ctx, []string{say(pressInstead, "This is wrong")}, a.button(actDispute, inv.ID, "This is wrong"))
+		}
+		return a.apply(ctx, inv, workflow.Input{Event: workflow.Dispute, Text: text,
+			Outcome: &workflow.Outcome{Verdict: "wrong", Cause: text, By: a.in.User}}, disputed)
+	case "close":
+		return a.answer(ctx, []string{say(pressInstead, "Close")}, a.button(actClose, inv.ID, "Close"))
+	}
+	if ok, err := a.trusted(ctx, inv); err != nil {
+		return err
+	} else if !ok {
+		return a.refuse(ctx, inv.ID, refusedPerson, notYours, verb+" "+inv.ID, person(inv.Home.Requester))
+	}
+	switch verb {
+	case "cancel":
+		return a.cancel(ctx, inv)
+	case "mute":
+		return a.mute(ctx, inv)
+	}
+	return fmt.Errorf("there is no command %q", verb)
+}
+
+func (a *act) cancel(ctx context.Context, inv workflow.Investigation) error {
+	if !slices.Contains(workflow.Allowed(inv.State), workflow.Cancel) {
+		row, _ := workflow.About(inv.State)
+		return a.say(ctx, cannotCancel, inv.ID, row.Doing)
+	}
+	return a.apply(ctx, inv, workflow.Input{Event: workflow.Cancel, Text: "asked for"}, cancelled, inv.ID)
+}
+
+func (a *act) mute(ctx context.Context, inv workflow.Investigation) error {
+	if inv.Muted {
+		return a.say(ctx, mutedBefore, inv.ID)
+	}
+	return a.change(ctx, inv.ID, func(inv *workflow.Investigation) change {
+		inv.Muted = true
+		return change{entry: "reminders turned off", answer: say(muted, inv.ID)}
+	})
+}
+
+// target is the investigation that is meant: the one whose thread it is said in, or by id, or the newest of a job.
+func (a *act) target(ctx context.Context, o order) (inv workflow.Investigation, found bool, err error) {
+	switch {
+	case o.id != "":
+		inv, err = a.Store.Load(ctx, o.id)
+	case o.job != "":
+		return a.newest(ctx, o)
+	case a.in.Thread != "":
+		return a.ofThread(ctx)
+	default:
+		return inv, false, nil
+	}
+	if errors.Is(err, workflow.ErrUnknown) {
+		return inv, false, nil
+	}
+	if err == nil && inv.Home.Team != a.in.Team {
+		return workflow.Investigation{}, false, nil
+	}
+	return inv, err == nil, err
+}
+
+// newest is the newest investigation of a job that the person may see, an open one first.
+func (a *act) newest(ctx context.Context, o order) (best workflow.Investigation, found bool, err error) {
+	rows, err := a.Store.Find(ctx, workflow.Query{Team: a.in.Team, Job: o.job, Cluster: o.cluster})
+	if err != nil {
+		return best, false, err
+	}
+	for _, open := range []bool{true, false} {
+		for _, s := range rows {
+			if row, _ := workflow.About(s.State); open == (row.Kind == workflow.Settled) {
+				continue
+			}
+			inv, err := a.Store.Load(ctx, s.ID)
+			if err == nil && a.sees(inv) {
+				return inv, true, nil
+			}
+			if err != nil && !errors.Is(err, workflow.ErrUnknown) {
+				return best, false, err
+			}
+		}
+	}
+	return best, false, nil
+}
+
+// threads bounds among how many investigations of a channel the one of a thread is looked for.
+const threads = 300
+
+// ofThread is the investigation in whose thread something was said.
+func (a *act) ofThread(ctx context.Context) (inv workflow.Investigation, found bool, err error) {
+	rows, err := a.Store.Find(ctx, workflow.Query{Team: a.in.Team, Channel: a.in.Channel, Limit: threads})
+	if err != nil {
+		return inv, false, err
+	}
+	for _, s := range rows {
+		head, err := a.Store.Posted(ctx, s.ID, workflow.KeyCase)
+		if err == nil && head.TS == a.in.Thread {
+			inv, err = a.Store.Load(ctx, s.ID)
+			return inv, err == nil, err
+		}
+		if err != nil && !errors.Is(err, workflow.ErrUnknown) {
+			return inv, false, err
+		}
+	}
+	return inv, false, nil
+}
+
+// sees says whether the person may see an investigation where they are now.
+func (a *act) sees(inv workflow.Investigation) bool {
+	h := inv.Home
+	if h.Team != a.in.Team {
+		return false
+	}
+	if h.Requester == a.in.User {
+		return true
+	}
+	return a.in.Channel != "" && (!h.Private && h.Channel == a.in.Channel || h.Shared == a.in.Channel)
+}
+
+func (a *act) ping(ctx context.Context) error {
+	open, err := a.Store.Find(ctx, workflow.Query{Team: a.in.Team, Open: true, Limit: 10_000})
+	if err != nil {
+		return err
+	}
+	ahead, err := a.ahead(ctx)
+	if err != nil {
+		return err
+	}
+	took := max(a.Now().Sub(a.in.At), 0).Round(10 * time.Millisecond)
+	return a.say(ctx, pong, took.String(), len(open), ahead)
+}
+
+func (a *act) help(ctx context.Context) error {
+	paragraphs := []string{say(helpHead)}
+	for _, u := range usages {
+		write := a.Command
+		if u.write != "" {
+			write += " " + u.write
+		}
+		paragraphs = append(paragraphs, fill("%s  %s", code(write), u.does))
+	}
+	return a.answer(ctx, append(paragraphs, say(helpFoot, a.Name)))
+}
+
+func (a *act) list(ctx context.Context) error {
+	rows, err := a.Store.Find(ctx, workflow.Query{Team: a.in.Team, Channel: a.in.Channel, Limit: 20})
+	if err != nil {
+		return err
+	}
+	var lines []string
+	for _, s := range rows {
+		if !a.info.Direct || s.Requester == a.in.User {
+			lines = append(lines, a.line(s))
+		}
+	}
+	if len(lines) == 0 {
+		return a.say(ctx, nothingHere, a.Command)
+	}
+	return a.answer(ctx, lines)
+}
+
+// line is one investigation in a list.
+func (a *act) line(s workflow.Summary) string {
+	row, _ := workflow.About(s.State)
+	text := fill("%s  job %s, asked for by %s %s ago: %s", code(s.ID), orUnknown(s.Job), person(s.Requester), ago(a.Now().Sub(s.Asked)), row.Doing)
+	if s.Headline != "" {
+		text += fill(" — %s", s.Headline)
+	}
+	if s.Outcome != "" {
+		text += fill(" (people said: %s)", s.Outcome)
+	}
+	return text
+}
+
+// bare is a command without anything behind it, or a mention alone.
+func (a *act) bare(ctx context.Context) error {
+	if a.in.Kind == chat.Mention || a.in.Trigger == "" {
+		if a.in.Thread == "" {
+			return a.help(ctx)
+		}
+		inv, found, err := a.ofThread(ctx)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return a.say(ctx, notACase, a.Command)
+		}
+		return a.answer(ctx, a.statusOf(inv))
+	}
+	if ok, err := a.start(ctx, true); !ok {
+		return err
+	}
+	return a.window(ctx, func(ctx context.Context) (blockkit.View, error) { return a.startView(ctx) })
+}
+
+// window opens a modal in time and fills it then.
+func (a *act) window(ctx context.Context, fill func(ctx context.Context) (blockkit.View, error)) error {
+	id, err := a.Surface.OpenView(ctx, a.in.Trigger, messages.LoadingView("One moment"))
+	if errors.Is(err, chat.ErrTriggerExpired) {
+		return a.say(ctx, tooSlow)
+	}
+	if err != nil {
+		return fmt.Errorf("opening a window: %w", err)
+	}
+	view, err := fill(ctx)
+	if err != nil {
+		return err
+	}
+	view, _ = blockkit.FitView(view)
+	if err := a.Surface.UpdateView(ctx, id, view); err != nil {
+		return fmt.Errorf("filling a window: %w", err)
+	}
+	return a.finish(ctx)
+}
+
+func orUnknown(job string) string {
+	if job == "" {
+		return "(id unknown)"
+	}
+	return job
+}
+
+// ago writes a duration as people do.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "less than a minute"
+	case d < time.Hour:
+		return count(int(d.Minutes()), "minute")
+	case d < 48*time.Hour:
+		return count(int(d.Hours()), "hour")
+	}
+	return count(int(d.Hours()/24), "day")
+}
+
+func count(n int, what string) string { return fmt.Sprintf("%d %s", n, plural(n, what, what+"s")) }

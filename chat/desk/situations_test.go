@@ -1,0 +1,280 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"faultline/analysis"
+	"faultline/chat"
+	"faultline/config"
+	"faultline/incident"
+	"faultline/messages"
+	"faultline/workflow"
+)
+
+const hook = "https://hooks.example/r"
+
+func command(channel, text string) chat.Inbound {
+	return chat.Inbound{Kind: chat.Command, Channel: channel, Text: text, Trigger: "t", Respond: hook}
+}
+
+func press(user, action, value string) chat.Inbound {
+	return chat.Inbound{Kind: chat.Click, Channel: "C1", User: user, Action: action, Value: value, Trigger: "t", Respond: hook}
+}
+
+func submission(user, callback, private string, fields map[string]string, files ...chat.File) chat.Inbound {
+	return chat.Inbound{Kind: chat.Submit, User: user, View: &chat.View{ID: "V", Callback: callback, Private: private, Fields: fields, Files: files}}
+}
+
+func by(user string, in chat.Inbound) chat.Inbound {
+	in.User = user
+	return in
+}
+
+// words are what a situation says around what is filled in.
+func words(s situation) []string {
+	return regexp.MustCompile(`%(?:\[[0-9]\])?[sd]`).Split(strings.NewReplacer("&", "&amp;").Replace(texts[s]), -1)
+}
+
+// Every distinct thing that people run into is answered in words of its own, exactly once.
+func TestEverySituationIsAnswered(t *testing.T) {
+	reported := func(s *stage) { s.says("12345"); s.at("F-1", workflow.Reported) }
+	unknown := func(s *stage) { s.says("west:777"); s.at("F-1", workflow.AwaitingLogs) }
+	running := func(s *stage) {
+		s.fetch.quiet["west/12345"] = s.now.Add(-time.Minute)
+		s.says("12345")
+		s.at("F-1", workflow.AwaitingEnd)
+	}
+	storage := func(s *stage) {
+		s.desk.Flow.AskStorage = true
+		s.engine.diagnose = func(analysis.Input) (*incident.Report, error) {
+			r := report("dataloader-stall", incident.Probable)
+			r.Storage.Status = "not-provided"
+			return r, nil
+		}
+		s.says("12345")
+		s.at("F-1", workflow.AwaitingAIS)
+	}
+	for _, c := range []struct {
+		name    string
+		arrange func(s *stage)
+		in      chat.Inbound
+		want    situation
+		holds   []string       // further words
+		state   workflow.State // of F-1, "" for none
+	}{
+		{"a job", nil, command("C1", "12345"), started, []string{"job 12345 as F-1", workflow.LinkPlaceholder}, workflow.Reported},
+		{"a job, privately", nil, command("C1", "12345 private"), startedPrivate, nil, workflow.Reported},
+		{"a job where the bot is not, privately", nil, command("C3", "12345 private"), startedPrivate, nil, workflow.Reported},
+		{"malformed", nil, command("C1", "12a45"), malformed, []string{"`12a45`", "12345_7"}, ""},
+		{"malformed with a job", nil, command("C1", "12345 quickly"), malformed, []string{"`quickly`"}, ""},
+		{"unknown job, one cluster", nil, command("C2", "777"), started, nil, workflow.AwaitingLogs},
+		{"unknown job, several clusters", nil, command("C1", "777"), started, []string{"I looked on west, east"}, workflow.AwaitingLogs},
+		{"cluster that does not exist", nil, command("C1", "south:12345"), unknownCluster, []string{"south", "west, east"}, ""},
+		{"cluster of other channels, in the same words", nil, command("C1", "north:12345"), unknownCluster, []string{"north", "west, east"}, ""},
+		{"several clusters know it", func(s *stage) { s.fetch.where["east/12345"] = []string{"/logs/east/12345"} }, command("C1", "12345"), severalClusters, []string{"west, east"}, ""},
+		{"one of several is chosen", func(s *stage) { s.fetch.where["east/12345"] = []string{"/logs/west/12345"} }, press("U1", actCluster+"/east", "east:12345"), started, nil, workflow.Reported},
+		{"the bot is not in the channel", nil, command("C3", "12345"), notInChannel, []string{"`/invite @faultline`"}, ""},
+		{"archived", nil, command("C4", "12345"), archived, nil, ""},
+		{"people of others read along", nil, command("C5", "12345"), sharedChannel, nil, ""},
+		{"read-only", nil, command("C6", "12345"), readOnly, nil, ""},
+		{"no cluster", nil, command("C7", "12345"), unboundChannel, nil, ""},
+		{"direct messages are off", nil, command("DU1", "12345"), directOff, nil, ""},
+		{"external", nil, chat.Inbound{Kind: chat.Command, Channel: "C1", Text: "12345", External: true, Respond: hook}, external, nil, ""},
+		{"a token was typed", nil, chat.Inbound{Kind: chat.Command, Channel: "C1", Text: "", Warned: true, Trigger: "t", Respond: hook}, secretTyped, []string{"rotate"}, ""},
+		{"a second question for the same run", reported, by("U3", command("C1", "west:12345")), alreadyOpen, []string{"F-1", "<@U1>", workflow.LinkPlaceholder}, workflow.Reported},
+		{"a path outside", nil, command("C1", "12345 logs:/etc"), forbiddenPath, []string{"`/etc`"}, ""},
+		{"a path that does not exist, in the same words", nil, command("C1", "12345 logs:/nowhere/x"), forbiddenPath, []string{"`/nowhere/x`"}, ""},
+		{"a path where none is allowed", nil, command("C8", "12345 logs:/etc"), forbiddenPath, nil, ""},
+		{"ping", nil, command("C1", "ping"), pong, nil, ""},
+		{"help", nil, command("C1", "help"), helpHead, []string{"`/diagnose 12345`", "@faultline"}, ""},
+		{"list of nothing", nil, command("C1", "list"), nothingHere, nil, ""},
+		{"status of nothing", nil, command("C1", "status"), statusNone, nil, ""},
+		{"status of an unknown one", nil, command("C1", "status F-9"), noSuchCase, []string{"F-9"}, ""},
+		{"status of one elsewhere, in the same words", reported, by("U3", command("C2", "status F-1")), noSuchCase, []string{"F-1"}, workflow.Reported},
+		{"status of an unknown job", nil, command("C1", "status 777"), noJobKnown, []string{"777"}, ""},
+		{"cancel what?", nil, command("C1", "cancel"), whichOne, nil, ""},
+		{"cancel", unknown, command("C1", "cancel F-1"), cancelled, nil, workflow.Cancelled},
+		{"cancel by job", unknown, command("C1", "cancel 777"), cancelled, nil, workflow.Cancelled},
+		{"cancel by a trusted one", unknown, by("U2", command("C1", "cancel F-1")), cancelled, nil, workflow.Cancelled},
+		{"cancel by anybody", unknown, by("U3", command("C1", "cancel F-1")), notYours, []string{"<@U1>"}, workflow.AwaitingLogs},
+		{"cancel what is done", reported, command("C1", "cancel F-1"), cannotCancel, nil, workflow.Reported},
+		{"rerun", reported, command("C1", "rerun F-1"), rerunStarted, []string{"F-1 is put aside, and F-2"}, workflow.Closed},
+		{"rerun of somebody's that waits", unknown, by("U3", command("C1", "rerun F-1")), notYours, nil, workflow.AwaitingLogs},
+		{"mute", unknown, command("C1", "mute F-1"), muted, nil, workflow.AwaitingLogs},
+		{"mute twice", func(s *stage) { unknown(s); s.says("mute F-1") }, command("C1", "mute F-1"), mutedBefore, nil, workflow.AwaitingLogs},
+		{"dispute in words", reported, command("C1", "dispute F-1 it was the disk"), disputed, nil, workflow.Disputed},
+		{"dispute without words", reported, command("C1", "dispute F-1"), pressInstead, nil, workflow.Reported},
+		{"close", reported, command("C1", "close F-1"), pressInstead, nil, workflow.Reported},
+		{"a mention outside of a case", nil, chat.Inbound{Kind: chat.Mention, Channel: "C1", Thread: "1.2", Text: "<@UB> status"}, statusNone, nil, ""},
+		{"logs outside of a case", nil, chat.Inbound{Kind: chat.Mention, Channel: "C1", Thread: "1.2", Text: "<@UB> logs /x"}, notACase, nil, ""},
+		{"a mention alone", nil, chat.Inbound{Kind: chat.Mention, Channel: "C1", Text: "<@UB>"}, helpHead, nil, ""},
+		{"the window came too late", func(s *stage) { s.surface.late = true }, command("C1", ""), tooSlow, nil, ""},
+
+		{"look now", running, press("U3", actLookNow, "F-1 1"), looksNow, nil, workflow.Reported},
+		{"when it ends", running, press("U3", actWhenEnds, "F-1 1"), waitsForEnd, nil, workflow.AwaitingEnd},
+		{"look now after all", func(s *stage) { running(s); s.does(press("U3", actWhenEnds, "F-1 1")) }, press("U3", actLookNow, "F-1"), looksNow, nil, workflow.Reported},
+		{"look now, too late", func(s *stage) { running(s); s.does(press("U3", actLookNow, "F-1 1")) }, press("U2", actLookNow, "F-1 1"), staleClick, []string{"<@U3> at 05:06"}, workflow.Reported},
+		{"a click on what nobody answered", reported, press("U1", actLookNow, "F-1 7"), staleQuestion, nil, workflow.Reported},
+		{"a button of another version", reported, press("U1", "frobnicate", "F-1"), unknownButton, nil, workflow.Reported},
+		{"a case that is gone", nil, press("U1", actClose, "F-9"), noSuchCase, nil, ""},
+		{"a button from elsewhere", reported, chat.Inbound{Kind: chat.Click, Channel: "C2", User: "U3", Action: actClose, Value: "F-1", Trigger: "t"}, noSuchCase, nil, workflow.Reported},
+		{"close by anybody", reported, press("U3", actClose, "F-1"), notYours, nil, workflow.Reported},
+		{"glossary without report", unknown, press("U1", actGlossary, "F-1"), noReport, nil, workflow.AwaitingLogs},
+		{"share what is public", reported, press("U1", actShare, "F-1"), notPrivate, nil, workflow.Reported},
+		{"dispute of an old verdict", reported, press("U1", actDispute, "F-1 9"), oldVerdict, nil, workflow.Reported},
+		{"dispute of nothing", unknown, press("U1", actDispute, "F-1"), wrongState, nil, workflow.AwaitingLogs},
+		{"not available", func(s *stage) { s.overturns(); reported(s) }, press("U3", actLeave, "F-1 1"), left, nil, workflow.Reported},
+		{"not available, twice", func(s *stage) { s.overturns(); reported(s); s.does(press("U3", actLeave, "F-1 1")) }, press("U3", actLeave, "F-1 1"), staleQuestion, nil, workflow.Reported},
+		{"a window of a case that is forgotten", nil, submission("U1", messages.ViewClose, "F-9 0 close", nil), noSuchCase, []string{"F-9"}, ""},
+		{"retry", func(s *stage) { unknown(s); s.says("cancel F-1") }, press("U1", actRetry, "F-1"), retried, nil, workflow.AwaitingLogs},
+		{"uphold", func(s *stage) { reported(s); s.says("dispute F-1 no") }, press("U1", actUphold, "F-1"), disputeUpheld, nil, workflow.Reported},
+
+		{"skip storage", storage, press("U1", actSkip, "F-1 1"), skipped, nil, workflow.Reported},
+		{"skip storage by anybody", storage, press("U3", actSkip, "F-1 1"), notYours, nil, workflow.AwaitingAIS},
+		{"access twice", func(s *stage) { storage(s); s.does(press("U1", actSkip, "F-1 1")) }, press("U2", actAccess, "F-1 1"), staleClick, []string{"<@U1>"}, workflow.Reported},
+		{"a configured access, nothing built in", storage, submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, map[string]string{messages.FieldProfile: "west-ais"}), accessKept, nil, workflow.Reported},
+		{"an access of other clusters", storage, submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, map[string]string{messages.FieldProfile: "north-ais"}), accessRefused, nil, workflow.AwaitingAIS},
+		{"a token that a restart lost", storage, submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, map[string]string{messages.FieldEndpoint: "https://ais"}), accessLost, nil, workflow.AwaitingAIS},
+		{"a token", func(s *stage) { storage(s); s.desk.Storage = &access{} }, withToken(submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, map[string]string{messages.FieldEndpoint: "https://ais"})), accessTyped, nil, workflow.Reported},
+		{"a token without address", func(s *stage) { storage(s); s.desk.Storage = &access{} }, withToken(submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, nil)), accessNothing, nil, workflow.AwaitingAIS},
+		{"a token that is refused", func(s *stage) { storage(s); s.desk.Storage = &access{err: errors.New("the address is not allowed")} },
+			withToken(submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, map[string]string{messages.FieldEndpoint: "https://evil"})), accessRefused, []string{"the address is not allowed"}, workflow.AwaitingAIS},
+		{"a configured access", func(s *stage) { storage(s); s.desk.Storage = &access{} }, submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, map[string]string{messages.FieldProfile: "west-ais"}), accessProfile, []string{"west-ais"}, workflow.Reported},
+
+		{"upload", unknown, submission("U3", messages.ViewUpload, "F-1 1 "+actUpload, nil, chat.File{ID: "A", Name: "a.out", Bytes: 3}), uploaded, []string{"1 file"}, workflow.Reported},
+		{"upload of nothing", unknown, submission("U3", messages.ViewUpload, "F-1 1 "+actUpload, nil), uploadNothing, nil, workflow.AwaitingLogs},
+		{"upload of too many", unknown, submission("U3", messages.ViewUpload, "F-1 1 "+actUpload, nil, make([]chat.File, 4)...), uploadTooMany, []string{"4 files", "the 3 that"}, workflow.AwaitingLogs},
+		{"upload of too much", unknown, submission("U3", messages.ViewUpload, "F-1 1 "+actUpload, nil, chat.File{ID: "A", Name: "big", Bytes: 2 << 20}), uploadTooLarge, []string{"1 MiB"}, workflow.AwaitingLogs},
+		{"upload that cannot be fetched", func(s *stage) { unknown(s); s.surface.noFiles = true }, submission("U3", messages.ViewUpload, "F-1 1 "+actUpload, nil, chat.File{ID: "A", Name: "a.out"}), uploadFailed, nil, workflow.AwaitingLogs},
+		{"close for good", reported, submission("U1", messages.ViewClose, "F-1 0 "+actClose, map[string]string{messages.FieldVerdict: messages.VerdictRight}), closedNow, nil, workflow.Closed},
+		{"close by anybody, in the window", reported, submission("U3", messages.ViewClose, "F-1 0 "+actClose, map[string]string{messages.FieldVerdict: messages.VerdictRight}), notYours, nil, workflow.Reported},
+		{"dispute in the window", reported, submission("U3", messages.ViewDispute, "F-1 1 "+actDispute, map[string]string{messages.FieldCause: "gpu-ecc"}), disputed, nil, workflow.Disputed},
+		{"start in the window", nil, submission("U1", messages.ViewStart, "C1", map[string]string{messages.FieldJob: "#12345"}), started, nil, workflow.Reported},
+		{"start with one of the list", nil, submission("U1", messages.ViewStart, "C1", map[string]string{messages.FieldRecent: "west:12345"}), started, nil, workflow.Reported},
+		{"start with nothing", nil, submission("U1", messages.ViewStart, "C1", nil), malformed, nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStage(t)
+			s.surface.files["A"] = "log"
+			if c.arrange != nil {
+				c.arrange(s)
+			}
+			c.in.Key = "the act"
+			if c.in.Kind == chat.Submit && c.in.View.Callback == messages.ViewAIS && c.in.View.Hash == "token" {
+				s.vault[c.in.Key] = map[string]config.Secret{messages.FieldToken: "hunter2hunter2"}
+			}
+			got := s.does(c.in)
+			if n := len(s.answers(chat.Inbound{Key: "the act"})); n != 1 {
+				t.Fatalf("%d answers: %q", n, got)
+			}
+			for _, w := range append(c.holds, words(c.want)...) {
+				if !strings.Contains(got, w) {
+					t.Errorf("answer %q\ndoes not hold %q", got, w)
+				}
+			}
+			if c.state != "" {
+				s.at("F-1", c.state)
+			} else if _, err := s.store.Load(context.Background(), "F-1"); !errors.Is(err, workflow.ErrUnknown) {
+				t.Errorf("an investigation was opened: %v", err)
+			}
+		})
+	}
+}
+
+// withToken marks a submission whose token is in the vault.
+func withToken(in chat.Inbound) chat.Inbound {
+	in.View.Hash = "token"
+	return in
+}
+
+type access struct {
+	got Access
+	err error
+}
+
+func (a *access) Access(_ context.Context, _ workflow.Investigation, got Access) error {
+	a.got = got
+	return a.err
+}
+
+func (a *access) Known(string) bool { return false }
+
+func TestLogsGivenByPathMustLieBelowTheFoldersOfTheChannel(t *testing.T) {
+	root, outside := t.TempDir(), t.TempDir()
+	for _, f := range []string{filepath.Join(root, "a"), filepath.Join(outside, "secret")} {
+		if err := os.WriteFile(f, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"out": outside, "in": "a"} {
+		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]bool{
+		root: true, root + "/a": true, root + "/in": true, root + "/": true,
+		root + "/out": false, root + "/out/secret": false, outside + "/secret": false, root + "/../" + filepath.Base(outside): false,
+		root + "/x/../a": false, root + "x": false, "a": false, "": false, "/dev/zero": false, root + "/\x00": false,
+	} {
+		if got, ok := below(path, []string{root}); ok != want {
+			t.Errorf("%s: %v (%s)", path, ok, got)
+		}
+	}
+}
+
+func TestWhatIsNotPermittedLooksLikeWhatIsNotKnown(t *testing.T) {
+	transcript := func(job string) string {
+		s := newStage(t)
+		s.fetch.users["west/12345"] = []string{"berta"}
+		out := s.does(command("C8", job))
+		for _, p := range s.all() {
+			out += "\n" + string(p.Kind) + " " + p.Key + " " + textOf(t, p)
+		}
+		return strings.ReplaceAll(out, job, "JOB")
+	}
+	if a, b := transcript("12345"), transcript("77777"); a != b {
+		t.Errorf("they differ:\n%s\n---\n%s", a, b)
+	}
+	s := newStage(t)
+	s.fetch.users["west/12345"] = []string{"berta"}
+	s.does(command("C8", "12345"))
+	entries, _ := s.store.Ledger(context.Background(), "F-1")
+	found := false
+	for _, e := range entries {
+		found = found || e.Kind == "refused" && e.Actor == "U1"
+	}
+	if !found {
+		t.Errorf("the refusal is not in the ledger: %+v", entries)
+	}
+}
+
+func TestEveryRefusalIsAudited(t *testing.T) {
+	s := newStage(t)
+	n := 0
+	s.desk.Hooks.Refused = func(string) { n++ }
+	s.does(command("C7", "12345"))
+	s.does(command("C1", "north:12345"))
+	s.does(command("C1", "12345 logs:/etc"))
+	entries, _ := s.store.Ledger(context.Background(), "")
+	if len(entries) != 3 || n != 3 {
+		t.Fatalf("%d, %+v", n, entries)
+	}
+	for _, e := range entries {
+		if e.Kind != "refused" || e.Actor != "U1" || e.Text == "" {
+			t.Errorf("%+v", e)
+		}
+	}
+	s.says("777")
+	s.does(by("U3", command("C1", "cancel F-1")))
+	entries, _ = s.store.Ledger(context.Background(), "F-1")
+	if e := entries[len(entries)-1]; e.Kind != "refused" || e.Actor != "U3" {
+		t.Errorf("%+v", e)
+	}
+}

@@ -1,0 +1,67 @@
+package desk
+
+import (
+	"strings"
+
+	"faultline/incident"
+	"faultline/messages"
+	"faultline/messages/blockkit"
+	"faultline/workflow"
+)
+
+// What an investigation has to say, in the looks of package messages.
+
+func verdictMessage(r *incident.Report, buttons []messages.Button) blockkit.Message {
+	m := messages.FirstVerdict(r, buttons)
+	if r.Verdict.Status == incident.NoFailure {
+		m = withParagraph(m, say(threadNoFailure))
+	}
+	return m
+}
+
+// lookMessage is the verdict of a first look at large logs.
+func lookMessage(r *incident.Report) blockkit.Message {
+	return withParagraph(messages.FirstVerdict(r, nil), say(threadLook))
+}
+
+func questionMessage(inv *workflow.Investigation, q workflow.Question, settled string) blockkit.Message {
+	ask := messages.Ask{Kind: q.Kind, Text: q.Text, Why: q.Why, Commands: q.Commands, Items: q.Items, Perishing: q.Perishing}
+	if settled != "" {
+		ask.Answered = "Not open any more"
+		return withParagraph(messages.QuestionPost(ask), settled)
+	}
+	ask.WhereToFind, ask.Buttons = whereToFind(q), questionButtons(inv, q)
+	until := ""
+	if !q.Due.IsZero() {
+		until = q.Due.UTC().Format(timeForm)
+	}
+	switch {
+	case until == "" || q.Kind == workflow.AskRunning:
+		return messages.QuestionPost(ask)
+	case q.Kind == workflow.AskLogs: // without one log there is nothing to go on with
+		return withParagraph(messages.QuestionPost(ask), say(askedUntil, until))
+	}
+	ask.Deadline = until
+	return messages.QuestionPost(ask)
+}
+
+// timeForm is how a point in time is shown; people of one channel live in several zones.
+const timeForm = "15:04 on 2 January (UTC)"
+
+// withParagraph adds a sentence of ours, in which people are shown by name.
+func withParagraph(m blockkit.Message, text string) blockkit.Message {
+	extra := message([]string{text})
+	m.Text += "\n" + extra.Text
+	m.Blocks = append(m.Blocks, extra.Blocks...)
+	return m
+}
+
+// headline is the verdict in one line.
+func headline(r *incident.Report) string {
+	const wide = 1000
+	lines := messages.FirstScreen(r, wide)
+	if len(lines) == 0 {
+		return r.Verdict.Mechanism
+	}
+	return strings.TrimSpace(lines[0])
+}

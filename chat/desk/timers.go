@@ -1,0 +1,54 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"faultline/workflow"
+)
+
+// Timers lets time pass for investigations.
+type Timers struct {
+	Store workflow.Durable
+	Flow  *workflow.Flow
+}
+
+// most bounds how many investigations one pass looks at.
+const most = 100_000
+
+// Tick repeats questions, gives them up, and leaves states that lasted too long. One investigation that fails does not
+// hold the others up; the errors are joined.
+func (t *Timers) Tick(ctx context.Context) error {
+	return t.each(ctx, workflow.Query{Open: true, Limit: most}, func(id string) error {
+		_, err := t.Flow.Tick(ctx, id)
+		return err
+	})
+}
+
+// Watch looks whether jobs that still ran have ended.
+func (t *Timers) Watch(ctx context.Context) error {
+	return t.each(ctx, workflow.Query{States: []workflow.State{workflow.AwaitingEnd}, Limit: most}, func(id string) error {
+		_, err := t.Flow.HasEnded(ctx, id)
+		return err
+	})
+}
+
+func (t *Timers) each(ctx context.Context, q workflow.Query, do func(id string) error) error {
+	rows, err := t.Store.Find(ctx, q)
+	if err != nil {
+		return fmt.Errorf("listing investigations: %w", err)
+	}
+	var errs []error
+	for _, s := range rows {
+		err := do(s.ID)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var not *workflow.NotAllowedError // it moved on in the meantime: the next pass sees
+		if err != nil && !errors.Is(err, workflow.ErrConflict) && !errors.Is(err, workflow.ErrUnknown) && !errors.As(err, &not) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,244 @@
+package desk
+
+// situation is something that is answered. Every one has words of its own, here and nowhere else.
+type situation string
+
+// The situations. The comment says what fills the words.
+const (
+	started         situation = "started"          // job, investigation
+	startedPrivate  situation = "started-private"  // job, investigation
+	startedPaths    situation = "started-paths"    // investigation
+	queued          situation = "queued"           // job, investigation, how many are ahead
+	searchedAll     situation = "searched-all"     // clusters, job
+	alreadyOpen     situation = "already-open"     // job, investigation, person, what it does
+	severalClusters situation = "several-clusters" // job, clusters
+	unknownCluster  situation = "unknown-cluster"  // cluster, clusters of the channel
+	malformed       situation = "malformed"        // what was read
+	forbiddenPath   situation = "forbidden-path"   // path, roots
+	noRoots         situation = "no-roots"
+	whichOne        situation = "which-one"      // verb
+	noSuchCase      situation = "no-such-case"   // id
+	notACase        situation = "not-a-case"     // bot
+	noJobKnown      situation = "no-job-known"   // job
+	notInChannel    situation = "not-in-channel" // bot
+	archived        situation = "archived"
+	directOff       situation = "direct-off"
+	external        situation = "external"
+	sharedChannel   situation = "shared-channel"
+	unboundChannel  situation = "unbound-channel"
+	readOnly        situation = "read-only"
+	notYours        situation = "not-yours" // what, requester
+	secretTyped     situation = "secret-typed"
+	pong            situation = "pong"          // seconds, open, waiting
+	nothingHere     situation = "nothing-here"  // list without cases
+	cancelled       situation = "cancelled"     // investigation
+	cannotCancel    situation = "cannot-cancel" // investigation, doing
+	rerunStarted    situation = "rerun"         // job, old, new
+	muted           situation = "muted"         // investigation
+	mutedBefore     situation = "muted-before"
+	shared          situation = "shared"        // channel
+	sharedBefore    situation = "shared-before" //
+	notPrivate      situation = "not-private"
+	looksNow        situation = "looks-now"
+	waitsForEnd     situation = "waits-for-end"
+	jobChosen       situation = "job-chosen" // job
+	retried         situation = "retried"
+	skipped         situation = "skipped"
+	left            situation = "left"
+	disputed        situation = "disputed"
+	disputeUpheld   situation = "upheld"
+	closedNow       situation = "closed"
+	wrongState      situation = "wrong-state" // doing
+	staleClick      situation = "stale-click" // person, time
+	staleQuestion   situation = "stale-question"
+	oldVerdict      situation = "old-verdict"
+	unknownButton   situation = "unknown-button"
+
+	helloJob           situation = "hello-job" // job
+	helloLogs          situation = "hello-logs"
+	fieldJob           situation = "field-job"
+	fieldEndpoint      situation = "field-endpoint"
+	fieldEndpointEmpty situation = "field-endpoint-empty"
+	fieldEndpointUser  situation = "field-endpoint-user"
+	fieldToken         situation = "field-token"
+	fieldCA            situation = "field-ca"
+
+	tooSlow         situation = "too-slow"
+	uploaded        situation = "uploaded" // number of files
+	uploadNothing   situation = "upload-nothing"
+	uploadTooMany   situation = "upload-too-many"  // n, limit
+	uploadTooLarge  situation = "upload-too-large" // name, MiB
+	uploadFailed    situation = "upload-failed"    // name
+	logsGiven       situation = "logs-given"       // number of places
+	accessProfile   situation = "access-profile"   // profile
+	accessTyped     situation = "access-typed"
+	accessKept      situation = "access-kept"
+	accessLost      situation = "access-lost"
+	accessNothing   situation = "access-nothing"
+	accessRefused   situation = "access-refused" // reason
+	noReport        situation = "no-report"
+	buried          situation = "buried"        // reason
+	buriedRun       situation = "buried-run"    // reason
+	pressInstead    situation = "press-instead" // the button's name
+	unknownHere     situation = "unknown-here"  // job
+	statusNone      situation = "status-none"
+	statusOpen      situation = "status-open"  // how many
+	statusQueue     situation = "status-queue" // how many
+	statusScore     situation = "status-score"
+	statusNoScore   situation = "status-no-score"
+	homeMine        situation = "home-mine"
+	homeWaiting     situation = "home-waiting"
+	homeNewest      situation = "home-newest"
+	homeNoneOpen    situation = "home-none-open"
+	homeNoneWaiting situation = "home-none-waiting"
+	homeNoneNewest  situation = "home-none-newest"
+	helpHead        situation = "help-head"
+	helpFoot        situation = "help-foot" // bot
+
+	// In the thread and in the case file.
+	threadReminder   situation = "thread-reminder" // person, question
+	threadFailed     situation = "thread-failed"   // person, reason
+	threadCancelled  situation = "thread-cancelled"
+	threadExpired    situation = "thread-expired" // person
+	threadDisputed   situation = "thread-disputed"
+	threadActing     situation = "thread-acting" // people
+	noteClosed       situation = "note-closed"   // why
+	threadUpheld     situation = "thread-upheld"
+	threadClosed     situation = "thread-closed"
+	threadClosedAuto situation = "thread-closed-auto"
+	threadNoFailure  situation = "thread-no-failure"
+	threadLook       situation = "thread-look"
+	threadFiles      situation = "thread-files-superseded"
+	askedUntil       situation = "asked-until" // time
+	askedAnswered    situation = "asked-answered"
+	askedEnded       situation = "asked-ended"
+	askedExpired     situation = "asked-expired"
+	askedNeedless    situation = "asked-needless"
+)
+
+// texts are the words. A sentence that says no also says what can be done.
+var texts = map[situation]string{
+	started:         "Investigating job %s as %s. Everything is said in one thread: %s",
+	startedPrivate:  "Investigating job %s privately as %s: only you see it, in your direct messages with me, and can share it from there. %s",
+	startedPaths:    "Investigating the logs that you named as %s. Everything is said in one thread: %s",
+	queued:          "Job %s is in line as %s: %d %s first. Nothing is lost if you close this window. %s",
+	searchedAll:     "No cluster of this channel knows job %[2]s: I looked on %[1]s. The search for its logs goes on in the thread.",
+	alreadyOpen:     "Job %s is already being investigated as %s, asked for by %s; I am %s. It is here: %s",
+	severalClusters: "Several clusters know job %s: %s. Which one do you mean?",
+	unknownCluster:  "I know no cluster %s here. This channel can ask about: %s.",
+	malformed:       "I read %s, which is not a job id. A job id is what `squeue` or `sacct` shows: 12345, 12345_7 (one task of an array), 12345+0 (one part of a heterogeneous job), or west:12345 for a named cluster. `help` shows the rest.",
+	forbiddenPath:   "I cannot read %s here: either it does not exist or it is not below a folder that this channel may use. Those are: %s.",
+	noRoots:         "I may not read files by their path in this channel: no folder is configured for it. You can upload the logs instead.",
+	whichOne:        "Which one? Write `%s F-12` or `%s 12345`. `list` shows what there is.",
+	noSuchCase:      "I know no investigation %s in this channel. `list` shows what there is.",
+	notACase:        "This thread is not one of my cases. Mention me under a case, or write `%s 12345` to begin one.",
+	noJobKnown:      "There is no investigation of job %s in this channel. `list` shows what there is.",
+	notInChannel:    "I am not in this channel, so nobody would see my answer. Type `/invite %s` here, then ask again; or add the word `private` and I answer in your direct messages.",
+	archived:        "This channel is archived: I cannot post here. Ask in another channel, or unarchive it.",
+	directOff:       "I do not investigate in direct messages here. Ask in a channel of your team: what is found there helps the next person too.",
+	external:        "You belong to another organisation, and logs name machines, paths and people. I answer members of this workspace only. Somebody of the team can ask for you.",
+	sharedChannel:   "People of another organisation read along in this channel, and logs name machines, paths and people. Add the word `private` and I answer in your direct messages; or ask whoever configures me to allow this channel.",
+	unboundChannel:  "This channel is not connected to any cluster. Whoever configures me can do that; until then ask in the channel of your team.",
+	readOnly:        "This channel only shows investigations. Start and change them in the channel of your team.",
+	notYours:        "You cannot %s: that is for %s and the people whom the configuration trusts. Your try is noted.",
+	secretTyped:     "That looked like a token or password, typed where others can read it. I kept nothing of it and did nothing with it. Please replace (rotate) this one now, delete the message if you can, and give access with the button: what you type there reaches only me and is never stored.",
+	pong:            "I am here. I read your message %s after you sent it. Open investigations: %d. Waiting for their turn: %d.",
+	nothingHere:     "There is no investigation in this channel yet. Write `%s 12345` to begin one.",
+	cancelled:       "Stopped %s. Logs that arrive later, or *Run again*, open it anew.",
+	cannotCancel:    "%s cannot be cancelled: I am %s. Use *Close* if you are done with it.",
+	rerunStarted:    "Running job %s again: %s is put aside, and %s begins with fresh eyes. Both stay readable. %s",
+	muted:           "I send no more reminders in %s. Questions stay open, and I go on when somebody answers.",
+	mutedBefore:     "Reminders in %s are off already.",
+	shared:          "Shared: the verdict is now in %s, too.",
+	sharedBefore:    "It was shared already; a newer verdict replaces the old one there by itself.",
+	notPrivate:      "There is nothing to share: this investigation is public in its channel, or has no verdict yet.",
+	looksNow:        "I look now. The report is a snapshot: ranks that have not failed yet look as if they never would.",
+	waitsForEnd:     "I wait until its logs are quiet and then begin by myself. *Look now* stays under the case file.",
+	jobChosen:       "I look again at job %s only.",
+	retried:         "I try again from the beginning.",
+	skipped:         "I go on without the storage logs. The report will say that storage was not examined.",
+	left:            "Noted: the report stands without it, and says that it is missing.",
+	disputed:        "Noted: you say that the verdict is wrong. The thread says so, the old headline is struck out, and your words are kept for whoever improves me.",
+	disputeUpheld:   "The dispute is taken back; the verdict stands as it was.",
+	closedNow:       "Closed, with thanks: what you said about the true cause is counted in `status` and kept with the case.",
+	wrongState:      "That does not fit just now: I am %s.",
+	staleClick:      "That was already answered by %s at %s. Nothing was changed.",
+	staleQuestion:   "That question is not open any more. Nothing was changed.",
+	oldVerdict:      "A newer verdict is in the thread. Please look at that one; if it is wrong too, dispute it there.",
+	unknownButton:   "I do not know this button; it may come from an older version of me. `help` shows what I can do now.",
+	tooSlow:         "The window could not be opened in time (Slack allows three seconds). Please press the button, or type the command, once more.",
+	uploaded:        "Thank you: %d %s. I read them now and say in the thread what changes.",
+	uploadNothing:   "No file came with that. Press the button again and choose files, or name a folder with `logs:/path`.",
+	uploadTooMany:   "%d files are more than the %d that I take at a time. Put them into one archive (tar.gz or zip).",
+	uploadTooLarge:  "%s is larger than %d MiB. Compress it, or put it on a file system that I can read and name it with `logs:/path`.",
+	uploadFailed:    "I could not get %s from Slack. Please upload it once more.",
+	logsGiven:       "Thank you: I look at %d more %s and say in the thread what changes.",
+	accessProfile:   "Thank you: I fetch the storage logs with the configured access %s.",
+	accessTyped:     "Thank you: I fetch the storage logs with what you gave. The token is in memory only and is wiped after use.",
+	accessKept:      "Noted, but fetching storage logs is not built into this version yet: I have wiped the token, and the report keeps saying that storage was not examined. You can still upload the daemons' logs, so that they stay with the case.",
+	accessLost:      "I was restarted before I could use the token, and tokens are kept in memory only: it is gone. Please give it once more, with the button under the question.",
+	accessNothing:   "Nothing was chosen and no token typed. Choose a configured access, or give an address and a token.",
+	accessRefused:   "I cannot use that access: %s. Nothing of it was kept.",
+	noReport:        "There is no report yet; I am %s.",
+	buried:          "I tried several times and could not do what you asked: %s. Nothing was changed. The people who run me see this too; please try again later.",
+	buriedRun:       "I tried several times and could not go on: %s",
+	pressInstead:    "Press *%s* and tell me what it was: two questions, one of them optional.",
+	unknownHere:     "I looked for logs of job %s and found none that this channel may see.",
+	statusNone:      "Nothing is open in this channel.",
+	statusOpen:      "%s open in this channel:",
+	statusQueue:     "At work or in line: %s.",
+	statusScore:     "What people said about my verdicts: ",
+	statusNoScore:   "Nobody has said yet whether I was right; *Close* asks.",
+	homeMine:        "*Your investigations*",
+	homeWaiting:     "*Waiting for you*",
+	homeNewest:      "*The newest, of you and of public channels*",
+	homeNoneOpen:    "None of yours is open.",
+	homeNoneWaiting: "Nothing waits for you.",
+	homeNoneNewest:  "There is none yet.",
+	helpHead:        "I find out why a job of many machines failed, and show for each sentence the log line that it rests on.",
+	helpFoot:        "In a thread of mine mention me: `%[1]s status`, `%[1]s logs:/path`, `%[1]s why`. A report never waits for an answer: every question under it is optional. I only read; commands are for people to run.",
+
+	helloJob:           "Job %s: one moment, I look it up.",
+	helloLogs:          "One moment, I look at these logs.",
+	fieldJob:           "That is no job id. It is what squeue and sacct show: 12345, 12345_7, or with its cluster west:12345.",
+	fieldEndpoint:      "Write the address of a gateway, such as https://ais.example.org:51080.",
+	fieldEndpointEmpty: "Choose a configured storage cluster above, or write the address of its gateway here.",
+	fieldEndpointUser:  "Leave user and password out of the address; the token has a field of its own.",
+	fieldToken:         "A token has no spaces. Paste the token alone, as `ais auth login` printed it.",
+	fieldCA:            "Paste the authority's certificate, from BEGIN CERTIFICATE to END CERTIFICATE.",
+
+	threadReminder:   "%s, this is still open: %s",
+	threadFailed:     "%s, I could not finish: %s. *Try again* starts over, and other logs may help; the reason is in the audit trail too.",
+	threadCancelled:  "Cancelled by %s. Nothing more is read. Logs that arrive later open the case again.",
+	threadExpired:    "%s, nobody gave me a log in time, so I stop here. Give logs whenever you have them, even weeks later: I go on from this point.",
+	threadDisputed:   "%s says that the verdict is wrong. Please do not act on it before this is settled, and treat the files above as disputed too.",
+	threadActing:     "%s: you may have acted on it.",
+	noteClosed:       "Put aside: %s.",
+	threadUpheld:     "%s takes the dispute back. The verdict and the files above stand.",
+	threadClosed:     "Closed by %s: the verdict was %s.",
+	threadClosedAuto: "Closed by itself: nobody needed anything for a week.",
+	threadNoFailure:  "The job finished well: I read its logs as I would read those of a failure, and nothing in them failed. If you saw it fail, press *Run again*, or give the logs that I have not seen.",
+	threadLook:       "*This is a first look*: the logs are large, and so far I have read the beginning and the end of each. I am reading the rest now, and say what changes. Better wait with what is not urgent.",
+	threadFiles:      "The files and the archive of the earlier verdict are superseded: use those that follow.",
+	askedUntil:       "I wait until %s. Logs that are given later still count.",
+	askedAnswered:    "Answered by %s.",
+	askedEnded:       "The job has ended; I go on by myself.",
+	askedExpired:     "Nobody answered in time.",
+	askedNeedless:    "It is no longer needed.",
+}
+
+// say fills the words of a situation.
+func say(s situation, args ...any) string { return fill(marked(texts[s]), args...) }
+
+// Reasons of refusals, for the audit trail.
+const (
+	refusedExternal = "a person of another organisation"
+	refusedDirect   = "direct messages are off"
+	refusedChannel  = "the channel is connected to no cluster"
+	refusedShared   = "people of another organisation are in the channel"
+	refusedReadOnly = "the channel is read-only"
+	refusedCluster  = "the cluster is not for this channel"
+	refusedPath     = "a path outside the folders of the channel"
+	refusedPerson   = "neither the person who asked nor a trusted one"
+	refusedCase     = "an investigation of another channel"
+)

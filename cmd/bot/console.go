@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"faultline/analysis"
+	"faultline/analysis/hostlist"
+	"faultline/chat/console"
+	"faultline/config"
+	"faultline/incident"
+	"faultline/knowledge"
+	"faultline/messages"
+	"faultline/workflow"
+)
+
+var consoleCommand = command{
+	name:     "console",
+	synopsis: "[flags]",
+	short:    "a guided investigation in this terminal",
+	long: `
+The same conversation as in a chat: type /diagnose JOBID, answer questions or leave them, and read the report. Type
+why? at any time to have the present step explained, help for the list of commands.
+
+Examples:
+  bot console
+  bot console --config faultline.yaml
+  printf '/diagnose 4242\nlogs-4242/\n' | bot console
+
+Exit code: 0; 1 when something went wrong that is not yours to mend; 2 wrong usage.`,
+	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
+		var c common
+		c.declare(fs)
+		c.declareLook(fs)
+		return func(ctx context.Context, e env, args []string) (int, error) {
+			if len(args) > 0 {
+				return exitUsage, usage("no argument is needed; to diagnose files at once use bot diagnose %s", args[0])
+			}
+			cfg, _, err := c.load(e.err)
+			if err != nil {
+				return exitUsage, err
+			}
+			dir, remove, err := spool()
+			if err != nil {
+				return exitUnreadable, err
+			}
+			defer remove()
+			talk := conversation(e, cfg, shared(cfg.Clusters, dir))
+			if cfg.Output.Dir != "" {
+				talk.Keep = keeper(talk, cfg.Output.Dir)
+			}
+			fmt.Fprint(e.out, "Faultline finds out why a training job failed. Type /diagnose JOBID, or help.\n")
+			if err := talk.Run(ctx, e.in); err != nil && ctx.Err() == nil {
+				return exitUnreadable, err
+			}
+			return exitOK, nil
+		}
+	},
+}
+
+// textWidth is the widest paragraph that is still read with ease, in columns.
+const textWidth = 100
+
+// conversation wires a console to the engine, with everything kept in memory.
+func conversation(e env, cfg config.Config, logs workflow.Fetcher) *console.Console {
+	bar := newProgress(e.err, "reading")
+	engine := engine
+	diagnose := engine.Diagnose
+	engine.Diagnose = func(ctx context.Context, in analysis.Input) (*incident.Report, error) {
+		defer bar.clear()
+		return diagnose(ctx, in)
+	}
+	typed, _ := terminal(e.in)
+	l := look{color: colored(cfg.Output.Color, e.out)}
+	_, l.width = terminal(e.out)
+	width := l.width
+	if width == 0 || width > textWidth {
+		width = textWidth
+	}
+	talk := &console.Console{
+		Out: e.out,
+		Brief: func(w io.Writer, r *incident.Report) error {
+			_, err := fmt.Fprintln(w, strings.Join(messages.FirstScreen(r, width), "\n"))
+			return err
+		},
+		Render: func(w io.Writer, r *incident.Report) error { return render(w, "terminal", r, l) },
+		Lookup: lookup,
+		Hosts:  hostlist.Expand,
+		Prompt: "> ",
+		Echo:   !typed,
+		Width:  width,
+	}
+	talk.Flow = &workflow.Flow{
+		Fetch: logs, Engine: engine, Post: talk, Store: workflow.NewMemory(), Now: time.Now,
+		Hint: hints(cfg.Clusters), Workers: cfg.Limits.Workers, Version: version, Progress: bar.update,
+	}
+	return talk
+}
+
+// keeper writes each report of a conversation as HTML into a directory.
+func keeper(talk *console.Console, dir string) func(string, *incident.Report) (string, error) {
+	return func(id string, _ *incident.Report) (string, error) {
+		inv, err := talk.Flow.Store.Load(context.Background(), id)
+		if err != nil {
+			return "", err
+		}
+		name := "job-" + strings.Map(fileSafe, inv.Job)
+		if inv.Job == "" {
+			name = "investigation-" + id
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return "", fmt.Errorf("making %s: %w", dir, err)
+		}
+		file := filepath.Join(dir, name+".html")
+		return file, keepHTML(context.Background(), talk.Flow.Store, id, file)
+	}
+}
+
+// keepHTML writes the newest report of an investigation into a file.
+func keepHTML(ctx context.Context, store workflow.Store, id, file string) error {
+	inv, err := store.Load(ctx, id)
+	if err != nil {
+		return err
+	}
+	if inv.Report == nil {
+		return fmt.Errorf("there is no report to write into %s", file)
+	}
+	l := look{files: filesOf(inv.Sources)}
+	return writeFile(file, func(w io.Writer) error { return render(w, "html", inv.Report, l) })
+}
+
+func fileSafe(r rune) rune {
+	if r == '_' || r == '-' || r == '+' || (r >= '0' && r <= '9') || (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') {
+		return r
+	}
+	return '_'
+}
+
+// lookup explains a term or a mechanism.
+func lookup(term string) (string, []string) {
+	if t, ok := knowledge.TermByName(term); ok {
+		return t.Text, nil
+	}
+	if m, ok := knowledge.MechanismBySlug(term); ok {
+		return m.Meaning, nil
+	}
+	var known []string
+	for _, t := range knowledge.Glossary() {
+		known = append(known, t.Name)
+	}
+	return "", known
+}

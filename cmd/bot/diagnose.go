@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"faultline/analysis"
+	"faultline/analysis/hostlist"
+	"faultline/analysis/resolve"
+	"faultline/config"
+	"faultline/fetch"
+	"faultline/incident"
+)
+
+var diagnoseCommand = command{
+	name:     "diagnose",
+	synopsis: "[flags] PATH...",
+	short:    "diagnose the logs of a failed job and report",
+	long: `
+Reads the logs of one job and reports what broke, where, how we know, and what to do now. PATH is a directory, a log file
+(also .gz or .zst), or an archive (tar, tar.gz, tar.zst, zip). What cannot be read is named; the rest is still analysed.
+
+Examples:
+  bot diagnose logs-4242/
+  bot diagnose --world-size 128 --nodes 'node[01-16]' logs-4242/
+  bot diagnose --format html --out report.html logs-4242.tar.gz
+  bot diagnose --job 4242 /shared/logs --format json
+
+Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wrong usage, or several jobs without --job;
+1 nothing readable.`,
+	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
+		var d diagnosis
+		d.common.declare(fs)
+		d.common.declareLook(fs)
+		fs.StringVar(&d.job, "job", "", "diagnose the job with this `ID` where the files hold several\ne.g. --job 4242")
+		fs.StringVar(&d.nodes, "nodes", "", "the nodes that the job ran on, as SLURM writes them (`HOSTLIST`); the report then names the missing ones\ne.g. --nodes 'node[01-16]'")
+		fs.IntVar(&d.worldSize, "world-size", 0, "the number of ranks that the job had, `N`; the report then names the missing ones\ne.g. --world-size 128")
+		fs.StringVar(&d.format, "format", "", "terminal, markdown, json or html (`FORMAT`; default: by the extension of --out, else terminal)\ne.g. --format json")
+		fs.StringVar(&d.out, "out", "", "write the report to `FILE` instead of standard output\ne.g. --out report.html")
+		fs.StringVar(&d.png, "png", "", "also draw the map of nodes and ranks into `FILE`\ne.g. --png ranks.png")
+		fs.BoolVar(&d.verbose, "verbose", false, "show every quotation, event and group, and log what is read\ne.g. --verbose")
+		return d.run
+	},
+}
+
+// diagnosis is one run of the command.
+type diagnosis struct {
+	common
+	job, nodes, format, out, png string
+	worldSize                    int
+	verbose                      bool
+}
+
+func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error) {
+	if d.verbose && d.logLevel == "" {
+		d.logLevel = "info"
+	}
+	cfg, log, err := d.load(e.err)
+	if err != nil {
+		return exitUsage, err
+	}
+	in, err := d.input(cfg, paths)
+	if err != nil {
+		return exitUsage, err
+	}
+	dir, remove, err := spool()
+	if err != nil {
+		return exitUnreadable, err
+	}
+	defer remove()
+	set, err := fetch.Local(ctx, paths, fetch.LocalOptions{SpoolDir: dir})
+	if err != nil {
+		return exitUnreadable, err
+	}
+	in.Sources = set.Sources
+	for _, w := range set.Warnings {
+		log.Info("left out", "what", w)
+	}
+	r, err := d.diagnose(ctx, e, log, in)
+	if err != nil {
+		return failure(err)
+	}
+	r.Warnings = append(r.Warnings, set.Warnings...)
+	if err := d.show(e.out, cfg, r, filesOf(set.Sources)); err != nil {
+		return exitUnreadable, err
+	}
+	if r.Verdict.Status == incident.Inconclusive {
+		return exitInconclusive, nil
+	}
+	return exitOK, nil
+}
+
+// input makes the engine's input of the flags.
+func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, error) {
+	in := analysis.Input{JobID: d.job, WorldSize: d.worldSize, Workers: cfg.Limits.Workers, Version: version}
+	if len(paths) == 0 {
+		return in, usage("name the directory, files or archive that hold the logs: bot diagnose logs-4242/")
+	}
+	if d.worldSize < 0 {
+		return in, usage("--world-size %d: the number of ranks is at least 1", d.worldSize)
+	}
+	if d.worldSize > resolve.MaxWorld {
+		return in, usage("--world-size %d: more than %d ranks are not believed", d.worldSize, resolve.MaxWorld)
+	}
+	if d.nodes != "" {
+		nodes, err := hostlist.Expand(d.nodes)
+		if err != nil {
+			return in, usage("--nodes %s: %v; write it as SLURM does: 'node[01-16],node20'", d.nodes, err)
+		}
+		in.Nodes = nodes
+	}
+	if d.format == "" {
+		byExtension := map[string]string{".json": "json", ".html": "html", ".htm": "html", ".md": "markdown", ".txt": "terminal"}
+		d.format = byExtension[strings.ToLower(filepath.Ext(d.out))]
+	}
+	if d.format == "" {
+		d.format = cfg.Output.Format
+	}
+	if !slices.Contains(config.Formats, d.format) {
+		return in, usage("--format %s: choose one of %s", d.format, strings.Join(config.Formats, ", "))
+	}
+	return in, nil
+}
+
+func (d *diagnosis) diagnose(ctx context.Context, e env, log *slog.Logger, in analysis.Input) (*incident.Report, error) {
+	bar := newProgress(e.err, "reading")
+	defer bar.clear()
+	in.Progress = bar.update
+	log.Info("reading", "files", len(in.Sources), "job", in.JobID, "nodes", len(in.Nodes), "world_size", in.WorldSize)
+	r, err := analysis.Diagnose(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	log.Info("diagnosed", "status", r.Verdict.Status, "mechanism", r.Verdict.Mechanism, "lines", r.Coverage.Lines, "bytes", r.Coverage.Bytes)
+	return r, nil
+}
+
+// failure turns an error of the engine into what a person can do, and the exit code.
+func failure(err error) (int, error) {
+	var several *analysis.MultipleJobsError
+	if errors.Is(err, context.Canceled) {
+		return exitUnreadable, errors.New("interrupted; nothing was written")
+	}
+	if !errors.As(err, &several) {
+		return exitUnreadable, err
+	}
+	var b strings.Builder
+	if several.Asked != "" {
+		fmt.Fprintf(&b, "job %s is not among these files; they hold:\n", several.Asked)
+	} else {
+		fmt.Fprintf(&b, "these files hold %d jobs; choose one with --job:\n", len(several.Jobs))
+	}
+	for _, job := range several.Jobs {
+		end := "end unknown"
+		if job.End != "" {
+			end = "ended " + job.End
+		}
+		nodes := "nodes unknown"
+		if len(job.Nodes) > 0 {
+			nodes = fmt.Sprintf("%d nodes: %s", len(job.Nodes), hostlist.Compress(job.Nodes))
+		}
+		fmt.Fprintf(&b, "  --job %-12s %s, %s\n", job.ID, end, nodes)
+	}
+	return exitUsage, errors.New(b.String())
+}
+
+func (d *diagnosis) show(stdout io.Writer, cfg config.Config, r *incident.Report, files map[string]string) error {
+	if d.png != "" {
+		if err := writeFile(d.png, func(w io.Writer) error { return render(w, "png", r, look{}) }); err != nil {
+			return err
+		}
+	}
+	l := look{verbose: d.verbose, files: files}
+	if d.out != "" {
+		l.color = cfg.Output.Color == "always"
+		return writeFile(d.out, func(w io.Writer) error { return render(w, d.format, r, l) })
+	}
+	l.color = colored(cfg.Output.Color, stdout)
+	_, l.width = terminal(stdout)
+	return render(stdout, d.format, r, l)
+}
+
+// writeFile writes through a temporary neighbour, so that a failure leaves no half report behind.
+func writeFile(name string, write func(io.Writer) error) error {
+	if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() { // /dev/stdout, a pipe: nothing to replace
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return fmt.Errorf("writing the report: %w", err)
+		}
+		return errors.Join(write(f), f.Close())
+	}
+	dir := filepath.Dir(name)
+	f, err := os.CreateTemp(dir, ".faultline-*")
+	if errors.Is(err, fs.ErrNotExist) { // the neighbour's invented name would only puzzle
+		return fmt.Errorf("writing %s: there is no directory %s: make it, or name another", name, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	defer os.Remove(f.Name())
+	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	if err := os.Rename(f.Name(), name); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return nil
+}

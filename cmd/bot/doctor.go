@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"faultline/config"
+)
+
+var doctorCommand = command{
+	name:     "doctor",
+	synopsis: "[flags]",
+	short:    "check everything that the bot needs, and say how to mend it",
+	long: `
+Checks the configuration, the tokens and what they may do, the connection to Slack, the store and its disk, the
+archive, the clocks and the logs of the clusters. It changes nothing but a probe object in the archive, which it
+removes again, and a probe file in the data directory. Each line says OK, WARN (something that you may miss) or FAIL
+(the bot cannot work), and how to mend it. The bot may run.
+
+Examples:
+  bot doctor --config /etc/faultline.yaml
+  bot doctor --config /etc/faultline.yaml --cluster west --job 4242
+
+With --job it says which logs of that job are found, and which of them cannot be read.
+
+Exit code: 0 when nothing fails; 1 when something does; 2 wrong usage.`,
+	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
+		var c common
+		c.declare(fs)
+		cluster := fs.String("cluster", "", "with --job: look in the cluster `NAME` only\ne.g. --cluster west")
+		job := fs.String("job", "", "look for the logs of the job `ID`\ne.g. --job 4242")
+		return func(ctx context.Context, e env, args []string) (int, error) {
+			if len(args) > 0 {
+				return exitUsage, usage("no argument is needed: %s", args[0])
+			}
+			cfg, _, err := c.load(e.err)
+			if err != nil {
+				return exitUsage, err
+			}
+			c.environment(&cfg)
+			if *cluster != "" && (*job == "" || !knows(cfg, *cluster)) {
+				return exitUsage, usage("--cluster %s: it needs --job, and must be the name of a configured cluster", *cluster)
+			}
+			d := &doctor{cfg: cfg, file: c.configFile, out: e.out, now: time.Now}
+			d.all(ctx, *cluster, *job)
+			if d.failed {
+				return exitUnreadable, nil
+			}
+			return exitOK, nil
+		}
+	},
+}
+
+// environment takes the tokens of the environment where there is no configuration file, as the example configuration does.
+func (c *common) environment(cfg *config.Config) {
+	if c.configFile != "" {
+		return
+	}
+	cfg.Slack.AppToken = config.Secret(os.Getenv("SLACK_APP_TOKEN"))
+	cfg.Slack.BotToken = config.Secret(os.Getenv("SLACK_BOT_TOKEN"))
+	cfg.Slack.SigningSecret = config.Secret(os.Getenv("SLACK_SIGNING_SECRET"))
+}
+
+func knows(cfg config.Config, cluster string) bool {
+	for _, c := range cfg.Clusters {
+		if c.Name == cluster {
+			return true
+		}
+	}
+	return false
+}
+
+// doctor is one examination. Its checks are in doctor_checks.go.
+type doctor struct {
+	cfg    config.Config
+	file   string // of the configuration; "" = none
+	out    io.Writer
+	now    func() time.Time
+	failed bool
+}
+
+// checkTime bounds one check.
+const checkTime = 30 * time.Second
+
+func (d *doctor) all(ctx context.Context, cluster, job string) {
+	checks := []func(context.Context){d.configuration, d.slack, d.socket, d.clock, d.dataDir, d.store, d.running, d.archive, d.clusters}
+	if job != "" {
+		checks = append(checks, func(ctx context.Context) { d.job(ctx, cluster, job) })
+	}
+	for _, check := range checks {
+		ctx, cancel := context.WithTimeout(ctx, checkTime)
+		check(ctx)
+		cancel()
+	}
+}
+
+// The levels of a line.
+const (
+	levelOK   = "OK"
+	levelWarn = "WARN"
+	levelFail = "FAIL"
+)
+
+func (d *doctor) ok(what, format string, args ...any)   { d.line(levelOK, what, format, args...) }
+func (d *doctor) warn(what, format string, args ...any) { d.line(levelWarn, what, format, args...) }
+
+func (d *doctor) fail(what, format string, args ...any) {
+	d.failed = true
+	d.line(levelFail, what, format, args...)
+}
+
+func (d *doctor) line(level, what, format string, args ...any) {
+	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ") // errors may have line ends
+	fmt.Fprintf(d.out, "%-4s  %-8s  %s\n", level, what, text)
+}
+
+// timedOut makes an error of a deadline plain.
+func timedOut(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "no answer in time"
+	}
+	return err.Error()
+}

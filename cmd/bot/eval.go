@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"faultline/analysis"
+	"faultline/analysis/hostlist"
+	"faultline/eval"
+	"faultline/incident"
+	"faultline/simulate"
+)
+
+var evalCommand = command{
+	name:     "eval",
+	synopsis: "[flags] DIR...",
+	short:    "run cases whose answer is known and keep the score",
+	long: `
+Diagnoses every case below DIR (a folder with case.json and logs/) and prints the scoreboard: root rank and node, origin,
+mechanism, size of the answer, coverage, forbidden conclusions, and confidence against outcome.
+
+Examples:
+  bot eval corpus/
+  bot eval --simulated 1000 --seed 7
+  bot eval corpus/ --simulated 200 --format markdown > docs/scoreboard.md
+
+Exit code: 0; 1 when a case cannot be read; 2 wrong usage.`,
+	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
+		var v evaluation
+		v.common.declare(fs)
+		fs.IntVar(&v.workers, "workers", 0, "run `N` cases at a time; 0 means one per processor. It never changes the score\ne.g. --workers 4")
+		fs.StringVar(&v.format, "format", "text", "text, markdown or json (`FORMAT`)\ne.g. --format markdown")
+		fs.BoolVar(&v.failures, "failures", false, "list every case that failed, not only the first\ne.g. --failures")
+		fs.IntVar(&v.simulated, "simulated", 0, "also run `N` simulated incidents, in a temporary directory\ne.g. --simulated 1000")
+		fs.Uint64Var(&v.seed, "seed", 1, "the number that those are drawn from, `N`\ne.g. --seed 7")
+		fs.IntVar(&v.line, "line", 0, "simulate only 1 = hangs or 2 = process killers; 0 = both (`LINE`)\ne.g. --line 1")
+		return v.run
+	},
+}
+
+type evaluation struct {
+	common
+	format          string
+	failures        bool
+	simulated, line int
+	seed            uint64
+}
+
+func (v *evaluation) run(ctx context.Context, e env, dirs []string) (int, error) {
+	if _, _, err := v.load(e.err); err != nil {
+		return exitUsage, err
+	}
+	switch {
+	case len(dirs) == 0 && v.simulated == 0:
+		return exitUsage, usage("name a directory of cases, or run simulated ones: bot eval --simulated 100")
+	case v.format != "text" && v.format != "markdown" && v.format != "json":
+		return exitUsage, usage("--format %s: choose text, markdown or json", v.format)
+	case v.line < 0 || v.line > 2 || v.simulated < 0:
+		return exitUsage, usage("--line is 0, 1 or 2, and --simulated not negative")
+	}
+	if v.simulated > 0 {
+		dir, err := os.MkdirTemp("", "faultline-eval-")
+		if err != nil {
+			return exitUnreadable, fmt.Errorf("making a temporary directory: %w", err)
+		}
+		defer os.RemoveAll(dir)
+		for _, spec := range simulate.Grid(v.simulated, v.seed, v.line) {
+			inc, err := simulate.Generate(spec)
+			if err != nil {
+				return exitUnreadable, err
+			}
+			if err := simulate.Write(dir, inc); err != nil {
+				return exitUnreadable, err
+			}
+		}
+		dirs = append(dirs, dir)
+	}
+	tty, _ := terminal(e.err)
+	board, err := eval.Run(ctx, dirs, eval.Options{
+		Diagnose: diagnoseCase,
+		Workers:  v.workers,
+		Progress: func(done, total int) {
+			if tty {
+				fmt.Fprintf(e.err, "\r\x1b[K%d of %d cases", done, total)
+			}
+		},
+	})
+	if tty {
+		fmt.Fprint(e.err, "\r\x1b[K")
+	}
+	if err != nil {
+		return exitUnreadable, err
+	}
+	switch v.format {
+	case "json":
+		err = board.JSON(e.out)
+	case "markdown":
+		err = board.Markdown(e.out)
+	default:
+		err = board.Text(e.out, v.failures)
+	}
+	if err != nil {
+		return exitUnreadable, fmt.Errorf("writing the scoreboard: %w", err)
+	}
+	return exitOK, nil
+}
+
+// diagnoseCase runs the engine as an operator would, on one worker: cases already run side by side.
+func diagnoseCase(ctx context.Context, in eval.CaseInput) (*incident.Report, error) {
+	input := analysis.Input{Sources: in.Sources, WorldSize: in.WorldSize, Workers: 1, Version: version}
+	if in.Nodes != "" {
+		nodes, err := hostlist.Expand(in.Nodes)
+		if err != nil {
+			return nil, fmt.Errorf("nodes of case %s: %w", filepath.Base(in.ID), err)
+		}
+		input.Nodes = nodes
+	}
+	return analysis.Diagnose(ctx, input)
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+
+	"faultline/store/bundle"
+	"faultline/workflow"
+)
+
+var exportCommand = command{
+	name:     "export",
+	synopsis: "[flags] INCIDENT",
+	short:    "write an incident with its audit trail and evidence to a file",
+	long: `
+Writes what is known about an incident (F-12, as its case file is called): who asked, answered, skipped, disputed and
+closed; what was fetched, concluded, revised and posted, and when. The zip holds that for programs (incident.json) and
+for people (incident.md), every report that was posted, and the log files that the report cites, with their checksums.
+Secrets in it are masked. The bot may run.
+
+Examples:
+  bot export --config /etc/faultline.yaml F-12
+  bot export --format markdown F-12
+  bot export --format json --out F-12.json F-12
+
+Exit code: 0; 1 when there is no such incident, or it cannot be read or written; 2 wrong usage.`,
+	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
+		var c common
+		c.declare(fs)
+		format := fs.String("format", "zip", "`FORMAT`: zip, markdown or json\ne.g. --format markdown")
+		out := fs.String("out", "", "write to `FILE` (default: INCIDENT.zip for the zip, else standard output; - is standard output)\ne.g. --out incident.zip")
+		return func(ctx context.Context, e env, args []string) (int, error) {
+			id, err := incidentID(args)
+			if err != nil {
+				return exitUsage, err
+			}
+			if formats := []string{"zip", "markdown", "json"}; !slices.Contains(formats, *format) {
+				return exitUsage, usage("--format %s: choose one of zip, markdown, json", *format)
+			}
+			cfg, _, err := c.load(e.err)
+			if err != nil {
+				return exitUsage, err
+			}
+			s, done, err := openToRead(ctx, cfg)
+			if err != nil {
+				return exitUnreadable, err
+			}
+			err = export(ctx, e, s.source(), id, *format, *out)
+			if err = errors.Join(err, done()); err != nil {
+				return exitUnreadable, err
+			}
+			return exitOK, nil
+		}
+	},
+}
+
+func export(ctx context.Context, e env, src bundle.Source, id, format, out string) error {
+	inc, err := bundle.Read(ctx, src, id)
+	if errors.Is(err, workflow.ErrUnknown) {
+		return fmt.Errorf("there is no incident %s in this store", id)
+	}
+	if err != nil {
+		return err
+	}
+	var manifest bundle.Manifest
+	write := map[string]func(io.Writer) error{
+		"markdown": inc.Markdown,
+		"json":     inc.JSON,
+		"zip": func(w io.Writer) (err error) {
+			manifest, err = inc.Zip(ctx, w, src)
+			return err
+		},
+	}[format]
+	if out == "" && format == "zip" {
+		out = id + ".zip"
+	}
+	if out == "" || out == "-" {
+		return write(e.out)
+	}
+	if err := writeFile(out, write); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.out, "%s: incident %s", out, id)
+	if format == "zip" {
+		fmt.Fprintf(e.out, ", %d files", len(manifest.Files)+1)
+	}
+	fmt.Fprintln(e.out)
+	for _, m := range manifest.Missing {
+		fmt.Fprintf(e.out, "missing: %s: %s\n", m.Path, m.Why)
+	}
+	for _, f := range manifest.Files {
+		if f.Note != "" {
+			fmt.Fprintf(e.out, "not as it was: %s: %s\n", f.Path, f.Note)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"flag"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"faultline/config"
+)
+
+// common are the flags that several commands share.
+type common struct {
+	configFile          string
+	logLevel, logFormat string
+	color               string
+	workers             int
+}
+
+func (c *common) declare(fs *flag.FlagSet) {
+	fs.StringVar(&c.configFile, "config", "", "read the configuration from `FILE`; flags override it\ne.g. --config /etc/faultline.yaml")
+	fs.StringVar(&c.logLevel, "log-level", "", "log to standard error from this `LEVEL` on: debug, info, warn or error\ne.g. --log-level debug")
+	fs.StringVar(&c.logFormat, "log-format", "", "`FORMAT` of that log: text or json\ne.g. --log-format json")
+}
+
+func (c *common) declareLook(fs *flag.FlagSet) {
+	fs.StringVar(&c.color, "color", "", "colour: auto (on a terminal only), always or never\ne.g. --color always")
+	fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per processor. It never changes the report\ne.g. --workers 4")
+}
+
+// load merges the configuration file and the flags, and makes the logger.
+func (c *common) load(stderr io.Writer) (config.Config, *slog.Logger, error) {
+	cfg := config.Default()
+	if c.configFile != "" {
+		var err error
+		if cfg, err = config.Load(c.configFile); err != nil {
+			return cfg, nil, usage("%v", err)
+		}
+	}
+	for _, set := range []struct {
+		flag, value string
+		to          *string
+		choices     []string
+	}{
+		{"log-level", c.logLevel, &cfg.Logging.Level, config.LogLevels},
+		{"log-format", c.logFormat, &cfg.Logging.Format, config.LogFormats},
+		{"color", c.color, &cfg.Output.Color, config.Colors},
+	} {
+		if set.value == "" {
+			continue
+		}
+		if !slices.Contains(set.choices, set.value) {
+			return cfg, nil, usage("--%s %s: choose one of %s", set.flag, set.value, strings.Join(set.choices, ", "))
+		}
+		*set.to = set.value
+	}
+	if c.workers != 0 {
+		cfg.Limits.Workers = c.workers
+	}
+	if err := cfg.Validate(); err != nil {
+		return cfg, nil, usage("%v", err)
+	}
+	opts := &slog.HandlerOptions{Level: cfg.Logging.SlogLevel()}
+	var handler slog.Handler = slog.NewTextHandler(stderr, opts)
+	if cfg.Logging.Format == "json" {
+		handler = slog.NewJSONHandler(stderr, opts)
+	}
+	return cfg, slog.New(handler), nil
+}

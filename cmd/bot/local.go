@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"faultline/analysis"
+	"faultline/analysis/verify"
+	"faultline/config"
+	"faultline/fetch"
+	"faultline/incident"
+	"faultline/workflow"
+)
+
+// shared is the source of logs on file systems that are mounted here, as configured.
+func shared(clusters []config.Cluster, spool string) *fetch.Shared {
+	s := &fetch.Shared{Spool: spool, Now: time.Now}
+	for _, c := range clusters {
+		s.Clusters = append(s.Clusters, fetch.Cluster{Name: c.Name, Roots: c.Logs.Roots, Patterns: c.Logs.Patterns})
+	}
+	return s
+}
+
+// hints tells questions where logs usually are.
+func hints(clusters []config.Cluster) func(string) workflow.CopyHint {
+	return func(cluster string) workflow.CopyHint {
+		var hint workflow.CopyHint
+		for _, c := range clusters {
+			if cluster != "" && c.Name != cluster {
+				continue
+			}
+			if hint.Host == "" {
+				hint.Host = c.LoginHost
+			}
+			for _, root := range c.Logs.Roots {
+				for _, pattern := range c.Logs.Patterns {
+					hint.Paths = append(hint.Paths, filepath.Join(root, pattern))
+				}
+			}
+		}
+		return hint
+	}
+}
+
+// engine is analysis and verification as the workflow wants them.
+var engine = workflow.Engine{
+	Diagnose: analysis.Diagnose,
+	Verify: func(ctx context.Context, sources []incident.Source, r *incident.Report) ([]string, error) {
+		_, failures, err := verify.Report(ctx, filesOf(sources), r)
+		var texts []string
+		for _, f := range failures {
+			texts = append(texts, f.Path+": "+f.Reason)
+		}
+		return texts, err
+	},
+}
+
+func filesOf(sources []incident.Source) verify.Files {
+	files := verify.Files{}
+	for _, s := range sources {
+		files[s.Name] = s.Path
+	}
+	return files
+}
+
+// spool makes a private directory for what archives hold; the second result removes it.
+func spool() (string, func(), error) {
+	dir, err := os.MkdirTemp("", "faultline-")
+	if err != nil {
+		return "", nil, fmt.Errorf("making a temporary directory: %w", err)
+	}
+	return dir, func() { _ = os.RemoveAll(dir) }, nil
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"faultline/chat/desk"
+	"faultline/workflow"
+)
+
+// hooks counts what the desk does.
+func hooks(reg prometheus.Registerer) desk.Hooks {
+	handled := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "faultline_act_seconds", Help: "Time from taking up what a person did until its answer is stored.",
+		Buckets: []float64{.01, .05, .1, .5, 1, 5, 30},
+	}, []string{"kind", "verb"})
+	refused := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "faultline_refusals_total", Help: "Acts that were not permitted, by reason."}, []string{"reason"})
+	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "faultline_outcomes_total", Help: "What people said of verdicts when they closed a case, by the verdict's mechanism.",
+	}, []string{"mechanism", "verdict"})
+	failures := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "faultline_job_failures_total", Help: "Attempts of jobs that failed and are tried again."}, []string{"kind"})
+	buried := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "faultline_jobs_buried_total", Help: "Jobs that failed too often and were given up."}, []string{"kind"})
+	reg.MustRegister(handled, refused, outcomes, failures, buried)
+	return desk.Hooks{
+		Handled: func(kind, verb string, took time.Duration) {
+			handled.WithLabelValues(kind, verb).Observe(took.Seconds())
+		},
+		Refused: func(reason string) { refused.WithLabelValues(reason).Inc() },
+		Outcome: func(mechanism, verdict string) { outcomes.WithLabelValues(mechanism, verdict).Inc() },
+		Failed:  func(kind string) { failures.WithLabelValues(kind).Inc() },
+		Buried:  func(kind string) { buried.WithLabelValues(kind).Inc() },
+	}
+}
+
+// collectWait bounds one reading of the store for metrics.
+const collectWait = 5 * time.Second
+
+// collector reads from the store what is waiting there.
+type collector struct {
+	store                              workflow.Durable
+	backlog, oldest, waiting, open, up *prometheus.Desc
+}
+
+func newCollector(store workflow.Durable) *collector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("faultline_"+name, help, labels, nil)
+	}
+	return &collector{
+		store:   store,
+		backlog: desc("outbox_posts", "Posts that are not sent yet."),
+		oldest:  desc("outbox_oldest_seconds", "Age of the oldest post that is not sent yet."),
+		waiting: desc("jobs_waiting", "Jobs that are not done yet.", "kind"),
+		open:    desc("investigations_open", "Investigations that are not settled, by state.", "state"),
+		up:      desc("store_up", "Whether the store answered just now."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), collectWait)
+	defer cancel()
+	up := 1.0
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	if n, oldest, err := c.store.Backlog(ctx); err == nil {
+		age := 0.0
+		if n > 0 {
+			age = time.Since(oldest).Seconds()
+		}
+		gauge(c.backlog, float64(n))
+		gauge(c.oldest, age)
+	} else {
+		up = 0
+	}
+	for _, kind := range []string{workflow.JobInbound, workflow.JobRun, workflow.JobTimers, workflow.JobWatch, workflow.JobArchive} {
+		if jobs, err := c.store.Waiting(ctx, kind); err == nil {
+			gauge(c.waiting, float64(len(jobs)), kind)
+		} else {
+			up = 0
+		}
+	}
+	const most = 10_000
+	if list, err := c.store.Find(ctx, workflow.Query{Open: true, Limit: most}); err == nil {
+		states := map[workflow.State]int{}
+		for _, s := range list {
+			states[s.State]++
+		}
+		for state, n := range states {
+			gauge(c.open, float64(n), string(state))
+		}
+	} else {
+		up = 0
+	}
+	gauge(c.up, up)
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"faultline/chat/desk"
+	"faultline/config"
+)
+
+// policyOf turns the configuration into the rules of the conversation.
+func policyOf(cfg config.Config) *desk.Policy {
+	p := &desk.Policy{
+		Channels: map[string]desk.Rule{},
+		Admins:   who(cfg.Access.Admins),
+		Clusters: map[string]desk.Cluster{},
+		Identity: cfg.Identities,
+	}
+	var all []string
+	for _, c := range cfg.Clusters {
+		all = append(all, c.Name)
+		var profiles []string
+		for _, s := range cfg.Storage {
+			if len(s.Clusters) == 0 || slices.Contains(s.Clusters, c.Name) {
+				profiles = append(profiles, s.Name)
+			}
+		}
+		p.Clusters[c.Name] = desk.Cluster{Roots: c.Logs.Roots, Profiles: profiles}
+	}
+	for _, c := range cfg.Channels {
+		r := desk.Rule{
+			Clusters: c.Clusters, Users: c.Users, Own: c.Own, External: c.External, ReadOnly: c.ReadOnly, Trusted: who(c.Trusted),
+		}
+		if len(r.Clusters) == 0 {
+			r.Clusters = all
+		}
+		if len(c.Trusted) == 0 {
+			r.Trusted.Anyone = true
+		}
+		p.Channels[c.ID] = r
+	}
+	open := desk.Rule{Clusters: all, Trusted: desk.Who{Anyone: true}}
+	if cfg.Access.AnyChannel {
+		p.Any = &open
+	}
+	if cfg.Access.Direct {
+		p.Direct = &open
+	}
+	return p
+}
+
+// who sorts ids into people and groups: a group's id begins with S.
+func who(ids []string) desk.Who {
+	var w desk.Who
+	for _, id := range ids {
+		if strings.HasPrefix(id, "S") {
+			w.Groups = append(w.Groups, id)
+		} else {
+			w.Users = append(w.Users, id)
+		}
+	}
+	return w
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"faultline/config"
+)
+
+var serveCommand = command{
+	name:     "serve",
+	synopsis: "[flags]",
+	short:    "the Slack bot",
+	long: `
+Answers /diagnose in Slack until it is stopped. It needs two tokens, by the configuration or the environment
+(SLACK_APP_TOKEN for Socket Mode, SLACK_BOT_TOKEN); slack-manifest.yaml makes the app, docs/operations.md is the way from
+there to the first answer. Everything it does is stored first: stopped at any moment, also with kill -9, it goes on where it was.
+SIGHUP reads channels, access, identities and storage names again.
+
+Examples:
+  SLACK_APP_TOKEN=xapp-… SLACK_BOT_TOKEN=xoxb-… bot serve --config /etc/faultline.yaml
+  bot demo --web          a bot, a Slack look-alike and a failed job in your browser, without any token
+
+Exit code: 0 after a stop; 1 when it cannot work; 2 wrong usage.`,
+	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
+		var c common
+		c.declare(fs)
+		return func(ctx context.Context, e env, args []string) (int, error) {
+			if len(args) > 0 {
+				return exitUsage, usage("no argument is needed: %s", args[0])
+			}
+			cfg, log, err := c.load(e.err)
+			if err != nil {
+				return exitUsage, err
+			}
+			if c.configFile == "" { // the tokens of the environment, as the example configuration takes them
+				cfg.Slack.AppToken = config.Secret(os.Getenv("SLACK_APP_TOKEN"))
+				cfg.Slack.BotToken = config.Secret(os.Getenv("SLACK_BOT_TOKEN"))
+				cfg.Slack.SigningSecret = config.Secret(os.Getenv("SLACK_SIGNING_SECRET"))
+			}
+			if err := tokens(cfg); err != nil {
+				return exitUsage, err
+			}
+			if err := noCore(); err != nil {
+				log.Warn("a crash may leave a typed token in a core file", "error", err)
+			}
+			s, err := newService(ctx, cfg, log)
+			if err != nil {
+				return exitUnreadable, err
+			}
+			again := make(chan os.Signal, 1)
+			signal.Notify(again, syscall.SIGHUP)
+			defer signal.Stop(again)
+			go func() {
+				for range again {
+					next, _, err := c.load(e.err)
+					if err != nil {
+						log.Error("the configuration was not read again: the old one holds", "error", err)
+						continue
+					}
+					s.reload(next)
+				}
+			}()
+			err = s.run(ctx, func(addr string) {
+				fmt.Fprintf(e.out, "Faultline answers %s in Slack.", cfg.Slack.Command)
+				if addr != "" {
+					fmt.Fprintf(e.out, " Operators: http://%s/readyz", addr)
+				}
+				fmt.Fprintln(e.out)
+			})
+			if err = errors.Join(err, s.close()); err != nil {
+				return exitUnreadable, err
+			}
+			return exitOK, nil
+		}
+	},
+}
+
+// tokens says which are missing, and where they come from.
+func tokens(cfg config.Config) error {
+	switch {
+	case cfg.Slack.BotToken == "":
+		return usage("slack.bot_token is missing: in the app's settings under OAuth & Permissions, begins with xoxb-; set SLACK_BOT_TOKEN or the key")
+	case cfg.Slack.Mode != "http" && cfg.Slack.AppToken == "":
+		return usage("slack.app_token is missing: in the app's settings under Basic Information, App-Level Tokens, with the scope connections:write, begins with xapp-; set SLACK_APP_TOKEN or the key")
+	case cfg.Slack.Mode != "socket" && cfg.Slack.SigningSecret == "":
+		return usage("slack.signing_secret is missing: in the app's settings under Basic Information; set SLACK_SIGNING_SECRET or the key")
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"faultline/simulate"
+)
+
+var simulateCommand = command{
+	name:     "simulate",
+	synopsis: "[flags]",
+	short:    "write incidents whose truth is known",
+	long: `
+Writes the logs of incidents that never happened, in the line formats of real systems, with the truth beside them
+(case.json). The same flags always write the same bytes. Without --mechanism the incidents vary over everything:
+mechanism, PyTorch generation, layout, size, clocks, noise and damage.
+
+Examples:
+  bot simulate --list
+  bot simulate --mechanism rank-stalled --ranks 128 --out incidents/
+  bot simulate --count 100 --seed 7 --out incidents/     then: bot eval incidents/
+
+Exit code: 0; 1 when files cannot be written; 2 wrong usage.`,
+	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
+		var s simulation
+		fs.BoolVar(&s.list, "list", false, "list the mechanisms\ne.g. --list")
+		fs.StringVar(&s.mechanism, "mechanism", "", "what goes wrong: a `NAME` of --list\ne.g. --mechanism rank-stalled")
+		fs.IntVar(&s.ranks, "ranks", 0, "number of ranks, `N`; 0 means what the mechanism's example has\ne.g. --ranks 128")
+		fs.IntVar(&s.perNode, "per-node", 8, "ranks on one node, `N`\ne.g. --per-node 4")
+		fs.Uint64Var(&s.seed, "seed", 1, "the number that everything random is drawn from, `N`\ne.g. --seed 7")
+		fs.StringVar(&s.torch, "torch", "", "PyTorch `VERSION` whose lines are written\ne.g. --torch 2.7")
+		fs.StringVar(&s.layout, "layout", "", "how ranks are arranged: ddp, fsdp, hsdp:SHARDS or megatron:tpN,cpN,epN,ppN (`LAYOUT`)\ne.g. --layout megatron:tp4,pp2")
+		fs.IntVar(&s.count, "count", 1, "how many incidents, `N`\ne.g. --count 100")
+		fs.StringVar(&s.out, "out", "", "`DIR` to write into; each incident gets a folder with logs/ and case.json\ne.g. --out incidents/")
+		return s.run
+	},
+}
+
+type simulation struct {
+	list                          bool
+	mechanism, torch, layout, out string
+	ranks, perNode, count         int
+	seed                          uint64
+}
+
+func (s *simulation) run(ctx context.Context, e env, args []string) (int, error) {
+	if len(args) > 0 {
+		return exitUsage, usage("unexpected argument %q; where to write is given by --out", args[0])
+	}
+	if s.list {
+		for _, line := range []int{1, 2} {
+			title := map[int]string{1: "Hangs:", 2: "Process killers, endings, start-up failures and healthy jobs:"}[line]
+			fmt.Fprintln(e.out, title)
+			for _, name := range simulate.Mechanisms(line) {
+				fmt.Fprintf(e.out, "  %s\n", name)
+			}
+		}
+		return exitOK, nil
+	}
+	if s.out == "" {
+		return exitUsage, usage("say where to write: --out incidents/")
+	}
+	specs, err := s.specs()
+	if err != nil {
+		return exitUsage, err
+	}
+	for _, spec := range specs {
+		if ctx.Err() != nil {
+			return exitUnreadable, ctx.Err()
+		}
+		inc, err := simulate.Generate(spec)
+		if err != nil {
+			return exitUsage, usage("%v", err)
+		}
+		if err := simulate.Write(s.out, inc); err != nil {
+			return exitUnreadable, err
+		}
+		fmt.Fprintf(e.out, "%s  %s\n", filepath.Join(s.out, inc.ID), inc.Title)
+	}
+	return exitOK, nil
+}
+
+// specs are the incidents asked for: a grid over everything, or the demo's job with what the flags change.
+func (s *simulation) specs() ([]simulate.Spec, error) {
+	if s.count < 1 {
+		return nil, usage("--count %d: at least 1", s.count)
+	}
+	shaped := s.ranks != 0 || s.torch != "" || s.layout != ""
+	if s.mechanism == "" {
+		if shaped {
+			return nil, usage("--ranks, --torch and --layout belong to one mechanism: add --mechanism NAME (bot simulate --list)")
+		}
+		return simulate.Grid(s.count, s.seed, 0), nil
+	}
+	if !slices.Contains(simulate.Mechanisms(0), s.mechanism) {
+		return nil, usage("--mechanism %s is not known; bot simulate --list names them", s.mechanism)
+	}
+	var specs []simulate.Spec
+	for i := range s.count {
+		spec, err := exampleOf(s.mechanism)
+		if err != nil {
+			return nil, err
+		}
+		spec.Seed = s.seed + uint64(i)
+		if s.torch != "" {
+			spec.Torch = s.torch
+		}
+		if err := s.shape(&spec); err != nil {
+			return nil, err
+		}
+		specs = append(specs, spec)
+	}
+	return specs, nil
+}
+
+// exampleOf is an undamaged incident of a mechanism, in a shape that the simulator itself chose for it: of several the
+// one with a log for each node, then of the newest PyTorch.
+func exampleOf(mechanism string) (simulate.Spec, error) {
+	if demo := simulate.Demo(); demo.Mechanism == mechanism {
+		return demo, nil
+	}
+	var best simulate.Spec
+	for _, spec := range simulate.Grid(1000, 1, 0) {
+		if spec.Mechanism != mechanism {
+			continue
+		}
+		spec.Damage, spec.Ablate = "", ""
+		if best.Mechanism == "" || better(spec, best) {
+			best = spec
+		}
+	}
+	if best.Mechanism != "" {
+		return best, nil
+	}
+	return simulate.Spec{}, fmt.Errorf("the simulator has no example of %s", mechanism)
+}
+
+func better(a, b simulate.Spec) bool {
+	if (a.FileMode == "node") != (b.FileMode == "node") {
+		return a.FileMode == "node"
+	}
+	return newer(a.Torch, b.Torch)
+}
+
+// newer compares versions as the simulator names them: "2.10" is newer than "2.9", and a word ("recent") than a number.
+func newer(a, b string) bool {
+	parse := func(v string) (major, minor int) {
+		if n, _ := fmt.Sscanf(v, "%d.%d", &major, &minor); n == 0 {
+			return 1 << 30, 0
+		}
+		return major, minor
+	}
+	aMajor, aMinor := parse(a)
+	bMajor, bMinor := parse(b)
+	return aMajor > bMajor || aMajor == bMajor && aMinor > bMinor
+}
+
+// shape applies --ranks, --per-node and --layout.
+func (s *simulation) shape(spec *simulate.Spec) error {
+	if s.ranks == 0 && s.layout == "" {
+		return nil
+	}
+	ranks := spec.NodeCount * spec.PerNode
+	if s.ranks != 0 {
+		ranks = s.ranks
+		spec.PerNode = min(s.perNode, ranks)
+	}
+	if ranks < 1 || spec.PerNode < 1 || ranks%spec.PerNode != 0 {
+		return usage("--ranks %d does not divide into nodes of %d; change --per-node", ranks, s.perNode)
+	}
+	spec.NodeCount = ranks / spec.PerNode
+	if s.layout != "" {
+		var err error
+		if spec.Layout, err = parseLayout(s.layout); err != nil {
+			return err
+		}
+	}
+	l := &spec.Layout
+	fixed := max(l.TP, 1) * max(l.CP, 1) * max(l.EP, 1) * max(l.PP, 1)
+	if l.Kind == "hsdp" || l.Kind == "megatron" {
+		if ranks%fixed != 0 {
+			return usage("%d ranks do not divide by the layout's %d", ranks, fixed)
+		}
+		l.DP = ranks / fixed
+	} else {
+		l.DP = ranks
+	}
+	return nil
+}
+
+func parseLayout(text string) (simulate.Layout, error) {
+	kind, rest, _ := strings.Cut(text, ":")
+	l := simulate.Layout{Kind: kind, TP: 1, CP: 1, EP: 1, DP: 1, PP: 1}
+	bad := usage("--layout %s: write ddp, fsdp, hsdp:8 or megatron:tp4,pp2", text)
+	switch kind {
+	case "ddp", "fsdp":
+		if rest != "" {
+			return l, bad
+		}
+	case "hsdp":
+		n, err := strconv.Atoi(rest)
+		if err != nil || n < 1 {
+			return l, bad
+		}
+		l.TP = n
+	case "megatron":
+		for _, part := range strings.FieldsFunc(rest, func(r rune) bool { return r == ',' }) {
+			if len(part) < 3 {
+				return l, bad
+			}
+			n, err := strconv.Atoi(part[2:])
+			if err != nil || n < 1 {
+				return l, bad
+			}
+			to := map[string]*int{"tp": &l.TP, "cp": &l.CP, "ep": &l.EP, "pp": &l.PP}[part[:2]]
+			if to == nil {
+				return l, bad
+			}
+			*to = n
+		}
+	default:
+		return l, bad
+	}
+	return l, nil
+}

@@ -1,0 +1,219 @@
+// Package config is the typed configuration: read strictly, checked at the start, never looked up later. Every key is
+// explained in config.example.yaml at the root of the repository, and a test holds the two together.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config is the whole file.
+type Config struct {
+	Clusters   []Cluster         `yaml:"clusters"`
+	Output     Output            `yaml:"output"`
+	Limits     Limits            `yaml:"limits"`
+	Logging    Logging           `yaml:"logging"`
+	Slack      Slack             `yaml:"slack"`
+	Access     Access            `yaml:"access"`
+	Channels   []Channel         `yaml:"channels"`
+	Identities map[string]string `yaml:"identities"`
+	Questions  Questions         `yaml:"questions"`
+	Data       Data              `yaml:"data"`
+	Archive    Archive           `yaml:"archive"`
+	Ops        Ops               `yaml:"ops"`
+	// Storage are AIStore clusters with an access that the bot has by itself.
+	Storage       []Storage     `yaml:"storage"`
+	StorageAccess StorageAccess `yaml:"storage_access"`
+}
+
+// Cluster is one cluster that jobs run on.
+type Cluster struct {
+	Name string `yaml:"name"`
+	// LoginHost is the [user@]host that people copy logs from; it fills the scp commands of questions. "" means that
+	// the logs are on a file system mounted here, and the commands use cp.
+	LoginHost string `yaml:"login_host"`
+	Logs      Logs   `yaml:"logs"`
+}
+
+// Logs says where the logs of jobs are.
+type Logs struct {
+	// Roots are directories that are searched for the logs of a job.
+	Roots []string `yaml:"roots"`
+	// Patterns are globs below each root, in which {job} stands for the job id.
+	Patterns []string `yaml:"patterns"`
+	// Quiet: logs that were written to more recently belong to a job that still runs. 0 = never ask.
+	Quiet Duration `yaml:"quiet"`
+}
+
+// Output says how reports look.
+type Output struct {
+	Format string `yaml:"format"` // terminal, markdown, json, html
+	Color  string `yaml:"color"`  // auto, always, never
+	// Dir is where the console keeps the HTML file of each report; "" = nowhere.
+	Dir string `yaml:"dir"`
+}
+
+// Limits bound what one investigation may take.
+type Limits struct {
+	// Workers is how many files are read at a time; 0 = one per core. It never changes a report.
+	Workers int `yaml:"workers"`
+	// Analyses is how many investigations are worked on at a time; the others wait in line.
+	Analyses int `yaml:"analyses"`
+	// UploadMB bounds one uploaded file.
+	UploadMB int `yaml:"upload_mb"`
+}
+
+// Logging is the program's own log, on standard error.
+type Logging struct {
+	Level  string `yaml:"level"`  // debug, info, warn, error
+	Format string `yaml:"format"` // text, json
+}
+
+// The values that choices may take.
+var (
+	Formats    = []string{"terminal", "markdown", "json", "html"}
+	Colors     = []string{"auto", "always", "never"}
+	LogLevels  = []string{"debug", "info", "warn", "error"}
+	LogFormats = []string{"text", "json"}
+)
+
+// maxWorkers is a guard against a typing error; more readers than this only compete for the disk.
+const maxWorkers = 1024
+
+// defaultPatterns are where the logs of a job usually are below a root.
+var defaultPatterns = []string{"{job}", "*{job}*"}
+
+// Default is the configuration without a file.
+func Default() Config {
+	return Config{
+		Output:    Output{Format: "terminal", Color: "auto"},
+		Limits:    Limits{Analyses: 2, UploadMB: 1024},
+		Logging:   Logging{Level: "warn", Format: "text"},
+		Slack:     Slack{Mode: "socket", Sockets: 2, Command: "/diagnose", Recycle: Duration(15 * time.Minute)},
+		Questions: Questions{RemindAfter: Duration(30 * time.Minute), ExpireAfter: Duration(24 * time.Hour)},
+		Data:      Data{Keep: Duration(90 * 24 * time.Hour)},
+		Archive:   Archive{Region: "us-east-1"},
+	}
+}
+
+// fill gives the keys that must not be empty their defaults again: the YAML reader zeroes a section whose body is missing.
+func (c *Config) fill() {
+	def := Default()
+	orElse(&c.Output.Format, def.Output.Format)
+	orElse(&c.Output.Color, def.Output.Color)
+	orElse(&c.Logging.Level, def.Logging.Level)
+	orElse(&c.Logging.Format, def.Logging.Format)
+	orElse(&c.Limits.Analyses, def.Limits.Analyses)
+	orElse(&c.Limits.UploadMB, def.Limits.UploadMB)
+	orElse(&c.Slack.Mode, def.Slack.Mode)
+	orElse(&c.Slack.Sockets, def.Slack.Sockets)
+	orElse(&c.Slack.Command, def.Slack.Command)
+	orElse(&c.Slack.Recycle, def.Slack.Recycle)
+	orElse(&c.Questions.RemindAfter, def.Questions.RemindAfter)
+	orElse(&c.Questions.ExpireAfter, def.Questions.ExpireAfter)
+	orElse(&c.Data.Keep, def.Data.Keep)
+	orElse(&c.Archive.Region, def.Archive.Region)
+	for i := range c.Clusters {
+		if c.Clusters[i].Logs.Patterns == nil {
+			c.Clusters[i].Logs.Patterns = slices.Clone(defaultPatterns)
+		}
+	}
+}
+
+func orElse[T comparable](value *T, fallback T) {
+	var none T
+	if *value == none {
+		*value = fallback
+	}
+}
+
+// FieldError is a bad value of one key.
+type FieldError struct {
+	Path string // dotted, "logs.roots[1]"
+	Msg  string
+}
+
+func (e *FieldError) Error() string { return e.Path + ": " + e.Msg }
+
+// Validate checks every value and returns all errors, joined; each is a *FieldError.
+func (c *Config) Validate() error {
+	var errs []error
+	bad := func(path, format string, args ...any) {
+		errs = append(errs, &FieldError{Path: path, Msg: fmt.Sprintf(format, args...)})
+	}
+	choice := func(path, value string, choices []string) {
+		if !slices.Contains(choices, value) {
+			bad(path, "%q is none of %s%s", value, strings.Join(choices, ", "), didYouMean(value, choices))
+		}
+	}
+	c.validateClusters(bad)
+	c.validateChat(bad, choice)
+	c.validateStores(bad)
+	c.validateStorage(bad)
+	choice("output.format", c.Output.Format, Formats)
+	choice("output.color", c.Output.Color, Colors)
+	if c.Limits.Workers < 0 || c.Limits.Workers > maxWorkers {
+		bad("limits.workers", "%d is not between 0 and %d", c.Limits.Workers, maxWorkers)
+	}
+	if c.Limits.Analyses < 1 || c.Limits.Analyses > maxWorkers {
+		bad("limits.analyses", "%d is not between 1 and %d", c.Limits.Analyses, maxWorkers)
+	}
+	if c.Limits.UploadMB < 1 {
+		bad("limits.upload_mb", "%d is not a positive number of megabytes", c.Limits.UploadMB)
+	}
+	choice("logging.level", c.Logging.Level, LogLevels)
+	choice("logging.format", c.Logging.Format, LogFormats)
+	return errors.Join(errs...)
+}
+
+func (c *Config) validateClusters(bad func(path, format string, args ...any)) {
+	names := map[string]bool{}
+	for i, cl := range c.Clusters {
+		at := fmt.Sprintf("clusters[%d]", i)
+		switch {
+		case cl.Name == "" && len(c.Clusters) > 1:
+			bad(at+".name", "with several clusters each needs a name: people type it, as in /diagnose west:4242")
+		case names[cl.Name]:
+			bad(at+".name", "%q is the name of two clusters", cl.Name)
+		case strings.ContainsAny(cl.Name, ": \t/`<>&*"):
+			bad(at+".name", "%q: people type the name in front of a colon; use letters, digits, - and _", cl.Name)
+		}
+		names[cl.Name] = true
+		if strings.ContainsAny(cl.LoginHost, " \t'\"`$;&|<>\\\n") || strings.HasPrefix(cl.LoginHost, "-") {
+			bad(at+".login_host", "%q is not a [user@]host", cl.LoginHost)
+		}
+		for j, root := range cl.Logs.Roots {
+			if !filepath.IsAbs(root) {
+				bad(fmt.Sprintf("%s.logs.roots[%d]", at, j), "%q is not an absolute path; the bot may be started from anywhere", root)
+			}
+		}
+		for j, p := range cl.Logs.Patterns {
+			path := fmt.Sprintf("%s.logs.patterns[%d]", at, j)
+			switch _, err := filepath.Match(p, ""); {
+			case err != nil:
+				bad(path, "%q is not a glob: %v", p, err)
+			case !strings.Contains(p, "{job}"):
+				bad(path, "%q has no {job} in it and would match the logs of every job", p)
+			case filepath.IsAbs(p) || slices.Contains(strings.Split(p, "/"), ".."):
+				bad(path, "%q must stay below the roots", p)
+			}
+		}
+		if cl.Logs.Quiet < 0 {
+			bad(at+".logs.quiet", "%s is negative", cl.Logs.Quiet)
+		}
+	}
+}
+
+// SlogLevel is the level for log/slog.
+func (l Logging) SlogLevel() slog.Level {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(l.Level)); err != nil {
+		return slog.LevelWarn
+	}
+	return level
+}

@@ -1,0 +1,122 @@
+package ais
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"faultline/config"
+)
+
+// Access is how to reach one storage cluster. It prints without the token, and without what may stand in the endpoint.
+type Access struct {
+	// Cluster is the name under which the access is configured, "" for one that somebody typed.
+	Cluster  string
+	Endpoint string // of a proxy: http(s)://host:port
+	Token    config.Secret
+	// CA is the PEM of the authority that signed the cluster's certificate; nil = those of this machine.
+	CA []byte
+	// SkipVerify believes any certificate. A typed access needs the permission of the configuration for it.
+	SkipVerify bool
+	// configured accesses were written by whoever runs the bot; the rules for typed ones do not hold.
+	configured bool
+}
+
+// Format implements fmt.Formatter: %#v, or an endpoint with a password in it, would show too much otherwise.
+func (a Access) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, "(access to a storage cluster)")
+}
+
+// maxCA bounds a file of authorities; the one of a whole operating system has 250 kB.
+const maxCA = 1 << 20
+
+// configured makes an access of what the configuration says.
+func configured(s config.Storage) (Access, error) {
+	a := Access{Cluster: s.Name, Endpoint: s.Endpoint, Token: s.Token, SkipVerify: s.SkipVerify, configured: true}
+	if s.CAFile == "" {
+		return a, nil
+	}
+	f, err := os.Open(s.CAFile)
+	if err != nil {
+		return Access{}, fmt.Errorf("the CA file of storage %s: %w", s.Name, err)
+	}
+	defer f.Close()
+	if a.CA, err = io.ReadAll(io.LimitReader(f, maxCA)); err != nil {
+		return Access{}, fmt.Errorf("the CA file of storage %s: %w", s.Name, err)
+	}
+	return a, nil
+}
+
+// target is an endpoint that was checked.
+type target struct {
+	base string // scheme://host:port
+	host string // host:port as it was written, for sentences
+}
+
+// hostLetters are those of names and addresses, the brackets of IPv6 included. Others never reach a sentence.
+const hostLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]"
+
+// check reads the endpoint and holds the access against the rules, before anything is sent to anybody.
+func (a Access) check(rules config.StorageAccess) (target, *Error) {
+	u, err := url.Parse(strings.TrimSpace(a.Endpoint))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Path != "" && u.Path != "/" ||
+		u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Host, hostLetters) != "" || len(u.Host) > 260 {
+		return target{}, fault(BadEndpoint, "")
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	allowed := func(p config.HostPattern) bool { return p.Matches(u.Hostname(), port) }
+	switch {
+	case !a.configured && !slices.ContainsFunc(rules.Allow, allowed):
+		return target{}, fault(NotAllowed, u.Host)
+	case a.SkipVerify && !a.configured && !rules.AllowSkipVerify:
+		return target{}, fault(SkipNotAllowed, "")
+	case a.SkipVerify && len(a.CA) > 0:
+		return target{}, fault(TLSChoice, "")
+	}
+	return target{base: u.Scheme + "://" + u.Host, host: u.Host}, nil
+}
+
+// tls is the configuration of the connection.
+func (a Access) tls() (*tls.Config, *Error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: a.SkipVerify}
+	if len(a.CA) > 0 {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(a.CA) {
+			return nil, fault(BadCA, "")
+		}
+	}
+	return c, nil
+}
+
+// token takes what people paste: the JWT, with "Bearer" in front of it, or the JSON file of the ais command.
+func (a Access) token(host string) (config.Secret, *Error) {
+	t := []byte(strings.TrimSpace(a.Token.Reveal()))
+	if len(t) > 0 && t[0] == '{' {
+		var file struct {
+			Token string `json:"token"`
+		}
+		if json.Unmarshal(t, &file) != nil || file.Token == "" {
+			return "", fault(MalformedToken, host)
+		}
+		t = []byte(strings.TrimSpace(file.Token))
+	}
+	if len(t) > 7 && bytes.EqualFold(t[:7], []byte("Bearer ")) {
+		t = bytes.TrimSpace(t[7:])
+	}
+	for _, c := range t {
+		if c <= ' ' || c >= 0x7f {
+			return "", fault(MalformedToken, host)
+		}
+	}
+	return config.Secret(t), nil
+}

@@ -1,0 +1,263 @@
+package ais
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+)
+
+// Kind is what went wrong.
+type Kind string
+
+// The kinds. Those from NodeGone on are about one daemon of a cluster that does answer.
+const (
+	BadEndpoint     Kind = "bad-endpoint"
+	NotAllowed      Kind = "not-allowed"
+	Refused         Kind = "refused"
+	UnknownHost     Kind = "unknown-host"
+	Timeout         Kind = "timeout"
+	Unreachable     Kind = "unreachable"
+	NotAIS          Kind = "not-ais"
+	NotAProxy       Kind = "not-a-proxy"
+	StartingUp      Kind = "starting-up"
+	Redirected      Kind = "redirected"
+	Busy            Kind = "busy"
+	ServerError     Kind = "server-error"
+	NoToken         Kind = "no-token"
+	MalformedToken  Kind = "malformed-token"
+	ExpiredToken    Kind = "expired-token"
+	BadSignature    Kind = "bad-signature"
+	RefusedToken    Kind = "refused-token"
+	Forbidden       Kind = "forbidden"
+	PlainHTTP       Kind = "plain-http"
+	NeedsHTTPS      Kind = "needs-https"
+	Authority       Kind = "unknown-authority"
+	CertificateName Kind = "certificate-name"
+	CertificateOld  Kind = "certificate-expired"
+	ClientCert      Kind = "client-certificate"
+	TLSFailed       Kind = "tls"
+	SkipNotAllowed  Kind = "skip-not-allowed"
+	TLSChoice       Kind = "tls-choice"
+	BadCA           Kind = "bad-ca"
+	Nothing         Kind = "nothing"
+
+	NodeGone   Kind = "node-gone"
+	NodeDown   Kind = "node-down"
+	NoRoom     Kind = "no-room"
+	NoArchive  Kind = "no-archive"
+	NoLogs     Kind = "no-logs"
+	Cut        Kind = "cut"
+	Damaged    Kind = "damaged"
+	TooLarge   Kind = "too-large"
+	Stalled    Kind = "stalled"
+	OutOfTime  Kind = "out-of-time"
+	SpoolError Kind = "spool"
+)
+
+// words say each kind to the person who gave the access: a clause without its final stop, which names the remedy. %s is
+// the host or, for a daemon, more about it. Field is the part of the access that has to change: endpoint, token, tls or "".
+var words = map[Kind]struct{ field, text string }{
+	BadEndpoint: {"endpoint", "the address is not that of a proxy: it is http:// or https://, a host and a port, such as https://ais.example.org:51080"},
+	NotAllowed:  {"endpoint", "I may not talk to %s: whoever runs me has to list that host under storage_access.allow"},
+	Refused:     {"endpoint", "nothing listens at %s (connection refused): check the port, and that the proxy runs"},
+	UnknownHost: {"endpoint", "the machine that I run on knows no host called %s: check the spelling"},
+	Timeout:     {"endpoint", "%s did not answer in time: check the address, and that my machine may connect to it"},
+	Unreachable: {"endpoint", "%s cannot be reached, or broke the connection off: check the address, and that my machine may connect to it"},
+	NotAIS:      {"endpoint", "something answers at %s, but not as a proxy of AIStore does: check the host and the port"},
+	NotAProxy:   {"endpoint", "%s is a storage target, or a gateway that passes nothing on to the daemons: give the address of a proxy"},
+	StartingUp:  {"", "the cluster at %s is starting up, or not ready (503): try again in a minute"},
+	Redirected:  {"endpoint", "%s sends me on to another address, and I take a token nowhere else: give the address of the proxy itself"},
+	Busy:        {"", "%s has too many requests to answer mine (429): try again in some minutes"},
+	ServerError: {"", "%s answered with an error"},
+
+	NoToken:        {"token", "%s asks for a token and none was given: `ais auth login` makes one"},
+	MalformedToken: {"token", "the token is not whole: give the three parts with the dots between them, or the JSON that `ais auth login` wrote"},
+	ExpiredToken:   {"token", "the token has expired: make a new one with `ais auth login`"},
+	BadSignature:   {"token", "%s does not accept the signature of the token: it is of another cluster, or was changed when it was copied"},
+	RefusedToken:   {"token", "%s refuses the token (401): make a new one with `ais auth login`"},
+	Forbidden:      {"token", "%s accepts the token, and does not let it read logs (403): it needs the permission SHOW-CLUSTER on this cluster, no more"},
+
+	PlainHTTP:       {"endpoint", "%s speaks plain HTTP: the address has to begin with http://, and then the token is not encrypted on its way"},
+	NeedsHTTPS:      {"endpoint", "%s speaks HTTPS: the address has to begin with https://"},
+	Authority:       {"tls", "the certificate of %s is signed by nobody whom I know: give the CA file of the cluster (AIS_CLIENT_CA)"},
+	CertificateName: {"tls", "the certificate of %s is for another name: give the address under the name that is in it"},
+	CertificateOld:  {"tls", "the certificate of %s is not valid today: it has expired, or a clock is wrong"},
+	ClientCert:      {"tls", "%s wants a certificate of mine (mutual TLS), and I have none: upload the archives instead"},
+	TLSFailed:       {"tls", "%s and I could not agree on an encrypted connection: check the port"},
+	SkipNotAllowed:  {"tls", "I may not leave the certificate unchecked: give the CA file of the cluster, or ask whoever runs me to set storage_access.allow_skip_verify"},
+	TLSChoice:       {"tls", "either the certificate is checked with a CA file or it is not checked: choose one"},
+	BadCA:           {"tls", "the CA file holds no certificate: it has to be PEM and begins with -----BEGIN CERTIFICATE-----"},
+	Nothing:         {"", "%s"},
+
+	NodeGone:   {"", "it had left the cluster when I asked"},
+	NodeDown:   {"", "the proxy cannot reach it; it does not run, or the network to it is broken"},
+	NoRoom:     {"", "its disk has no room to pack them"},
+	NoArchive:  {"", "what it sent is no archive"},
+	NoLogs:     {"", "its archive is empty"},
+	Cut:        {"", "the archive ends too early"},
+	Damaged:    {"", "the archive is damaged"},
+	TooLarge:   {"", "there is more than I take (%s)"},
+	Stalled:    {"", "it sent nothing for %s"},
+	OutOfTime:  {"", "it was not done after %s"},
+	SpoolError: {"", "I cannot keep them: %s"},
+}
+
+// Error is a failure as a sentence for the person who gave the access. Nothing of the token is ever in it.
+type Error struct {
+	Kind Kind
+	Text string // a clause without its final stop
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// Field is the part of the access that has to change: endpoint, token, tls, or "" where it is not the access.
+func (e *Error) Field() string { return words[e.Kind].field }
+
+// useless says that the rest of the daemons would refuse too. Asking them would only fill their logs, which are the
+// evidence, with our own failures.
+func (e *Error) useless() bool { return e.Field() == "token" || e.Kind == NotAProxy }
+
+func fault(k Kind, about string) *Error {
+	text := words[k].text
+	if strings.Contains(text, "%s") {
+		text = fmt.Sprintf(text, about)
+	}
+	return &Error{Kind: k, Text: text}
+}
+
+// transport explains why no answer came. The text of err is not used: it repeats the request.
+func transport(err error, host string) *Error {
+	var (
+		authority x509.UnknownAuthorityError
+		roots     x509.SystemRootsError
+		name      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		verify    *tls.CertificateVerificationError
+		record    tls.RecordHeaderError
+		dns       *net.DNSError
+		op        *net.OpError
+		timeout   net.Error
+	)
+	switch {
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return fault(PlainHTTP, host)
+	case errors.As(err, &authority), errors.As(err, &roots):
+		return fault(Authority, host)
+	case errors.As(err, &name):
+		return fault(CertificateName, host)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return fault(CertificateOld, host)
+	case errors.As(err, &op) && op.Op == "remote error" && strings.Contains(op.Err.Error(), "certificate"):
+		return fault(ClientCert, host)
+	case errors.As(err, &verify), errors.As(err, &invalid), errors.As(err, &record), errors.As(err, &op) && op.Op == "remote error":
+		return fault(TLSFailed, host)
+	case errors.As(err, &dns) && !dns.IsTimeout:
+		return fault(UnknownHost, host)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fault(Refused, host)
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return fault(Timeout, host)
+	}
+	return fault(Unreachable, host)
+}
+
+// status explains an answer that is not 200. message is the server's own; it decides, and only for an error that has no
+// words of ours is it repeated.
+func status(code int, message, host string, token string) *Error {
+	says := strings.ToLower(message)
+	has := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(says, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case code >= 300 && code < 400:
+		return fault(Redirected, host)
+	case code == http.StatusBadRequest && has("http request to an https server"):
+		return fault(NeedsHTTPS, host)
+	case code == http.StatusUnauthorized:
+		switch {
+		case has("expired"):
+			return fault(ExpiredToken, host)
+		case has("signature is invalid", "invalid signature"):
+			return fault(BadSignature, host)
+		case has("malformed", "number of segments"):
+			return fault(MalformedToken, host)
+		case token == "":
+			return fault(NoToken, host)
+		}
+		return fault(RefusedToken, host)
+	case code == http.StatusForbidden:
+		return fault(Forbidden, host)
+	case code == http.StatusTooManyRequests:
+		return fault(Busy, host)
+	case code == http.StatusServiceUnavailable:
+		return fault(StartingUp, host)
+	case code >= 500 && has("no space left on device"):
+		return fault(NoRoom, host)
+	case code >= 500:
+		e := fault(ServerError, host)
+		e.Text += fmt.Sprintf(" (%d)", code)
+		if q := quote(message, token); q != "" {
+			e.Text += ": " + q
+		}
+		return e
+	}
+	return fault(NotAIS, host)
+}
+
+const (
+	maxQuote = 200 // bytes of a server's message that are repeated
+	maxWord  = 40  // longer words are no words: they may be secrets in some coding
+	minWord  = 6   // shorter words give nothing of a token away
+)
+
+// quote is a server's message fit for a sentence: bounded, printable, and without anything that is or may be a token: a
+// server may repeat what it was sent.
+func quote(message, token string) string {
+	if token != "" {
+		message = strings.ReplaceAll(message, token, "…")
+	}
+	var out strings.Builder
+	for message != "" && out.Len() < maxQuote {
+		if end := wordEnd(message); end > 0 {
+			word := message[:end]
+			message = message[end:]
+			if end > maxWord || end >= minWord && strings.Contains(token, word) {
+				word = "…"
+			}
+			out.WriteString(word)
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(message)
+		message = message[size:]
+		if r != '…' && (r <= ' ' || r >= 0x7f || r == '`') {
+			r = ' '
+		}
+		out.WriteRune(r)
+	}
+	return strings.TrimRight(strings.Join(strings.Fields(out.String()), " "), ". ")
+}
+
+// wordEnd is where the letters, digits, - and _ at the start end.
+func wordEnd(s string) int {
+	for i := range len(s) {
+		c := s[i]
+		if c|0x20 < 'a' || c|0x20 > 'z' {
+			if (c < '0' || c > '9') && c != '-' && c != '_' {
+				return i
+			}
+		}
+	}
+	return len(s)
+}

@@ -1,0 +1,328 @@
+package fetch
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"faultline/incident"
+)
+
+// unpacking is the state of one archive.
+type unpacking struct {
+	*gatherer
+	name     string // for sentences
+	origin   string
+	prefix   string // in front of entry names: "" or the archive's own name within its directory
+	abs      string
+	root     string
+	packed   int64
+	out      int64
+	entries  int
+	refused  int
+	taken    int
+	names    map[string]bool
+	overrun  error
+	readFrom *counted
+}
+
+var (
+	errSpool = errors.New("spool")
+	errBomb  = errors.New("bomb")
+)
+
+// archive unpacks the logs of an archive into the spool. Entry names get prefix in front; root is what the user named.
+func (g *gatherer) archive(given, abs, prefix, root string) {
+	name := shown(given)
+	if g.opts.SpoolDir == "" {
+		g.problem(Unreadable, given, fmt.Sprintf("%s is an archive and there is no directory to unpack it into: unpack it yourself and name the directory.", name))
+		return
+	}
+	u := &unpacking{gatherer: g, name: name, origin: "archive:" + slash(filepath.Base(abs)), prefix: prefix, abs: abs, root: root, names: map[string]bool{}}
+	err := u.read()
+	if u.overrun != nil {
+		err = u.overrun
+	}
+	switch {
+	case errors.Is(err, errSpool):
+		g.problem(TooMuch, given, fmt.Sprintf("%s unpacks to more than %d bytes; the rest was left out: unpack it yourself and name the directory.", name, g.lim.spool))
+	case errors.Is(err, errBomb):
+		g.problem(Hostile, given, fmt.Sprintf("%s unpacks to over %d times its size and was not read further: unpack it yourself if you trust it.", name, g.lim.ratio))
+	case err != nil && g.ctx.Err() == nil:
+		g.problem(Unreadable, given, fmt.Sprintf("%s is damaged or cut (%s); what could be unpacked is used: fetch the archive again.", name, shown(reason(err))))
+	}
+	if u.refused > maxSentences {
+		g.problem(Hostile, given, fmt.Sprintf("%s: %d more entries were refused.", name, u.refused-maxSentences))
+	}
+	if u.taken > 0 || err != nil {
+		return
+	}
+	if u.entries == 0 {
+		g.problem(Empty, given, fmt.Sprintf("The archive %s is empty: pack the directory that the job wrote its logs to.", name))
+	} else {
+		g.problem(NoLogs, given, fmt.Sprintf("The archive %s holds no log that could be used: pack the directory that the job wrote its logs to.", name))
+	}
+}
+
+// counted counts the packed bytes that were read.
+type counted struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += int64(n)
+	return n, err
+}
+
+func (u *unpacking) read() error {
+	f, err := os.Open(u.abs)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	u.packed = st.Size()
+	start := make([]byte, 4)
+	n, err := f.ReadAt(start, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if bytes.HasPrefix(start[:n], []byte("PK")) {
+		return u.zip(f)
+	}
+	u.readFrom = &counted{r: f}
+	var r io.Reader = bufio.NewReader(u.readFrom)
+	if z, closer := unpack(r, start[:n]); z != nil {
+		defer closer()
+		r = z
+	}
+	return u.tar(tar.NewReader(&meter{u: u, r: r}))
+}
+
+// meter watches the ratio over everything that a tar stream gives, skipped entries included.
+type meter struct {
+	u *unpacking
+	r io.Reader
+	n int64
+}
+
+func (m *meter) Read(b []byte) (int, error) {
+	if err := m.u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := m.r.Read(b)
+	m.n += int64(n)
+	if m.n > m.u.lim.ratioAt && m.n/m.u.lim.ratio > m.u.readFrom.n {
+		m.u.overrun = errBomb
+		return 0, errBomb
+	}
+	return n, err
+}
+
+func (u *unpacking) tar(t *tar.Reader) error {
+	for {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch h.Typeflag {
+		case tar.TypeReg, tar.TypeGNUSparse:
+			err = u.entry(h.Name, t)
+		case tar.TypeDir, tar.TypeXGlobalHeader:
+			continue
+		case tar.TypeSymlink, tar.TypeLink:
+			u.entries++
+			u.refuse(h.Name, "is a link, and links in archives are not followed: pack the file itself")
+		default:
+			u.entries++
+			u.refuse(h.Name, "is a device or another special file: pack only regular files")
+		}
+		if err != nil {
+			return err
+		}
+		if u.entries > u.lim.entries {
+			return u.full()
+		}
+	}
+}
+
+func (u *unpacking) zip(f *os.File) error {
+	z, err := zip.NewReader(f, u.packed)
+	if err != nil {
+		return err
+	}
+	for _, e := range z.File {
+		if err := u.ctx.Err(); err != nil {
+			return err
+		}
+		switch mode := e.Mode(); {
+		case mode.IsDir() || strings.HasSuffix(e.Name, "/"):
+			continue
+		case mode&os.ModeSymlink != 0:
+			u.entries++
+			u.refuse(e.Name, "is a link, and links in archives are not followed: pack the file itself")
+		case !mode.IsRegular():
+			u.entries++
+			u.refuse(e.Name, "is a device or another special file: pack only regular files")
+		case e.Flags&1 != 0:
+			u.entries++
+			u.refuse(e.Name, "is encrypted: pack it without a password")
+		default:
+			r, err := e.Open()
+			if err != nil {
+				u.refuse(e.Name, "cannot be unpacked ("+shown(reason(err))+"): pack it again with deflate")
+				continue
+			}
+			err = u.entry(e.Name, r)
+			r.Close()
+			if errors.Is(err, errSpool) || errors.Is(err, errBomb) {
+				return err
+			}
+			if err != nil {
+				u.refuse(e.Name, "is damaged ("+shown(reason(err))+"): fetch the archive again")
+			}
+		}
+		if u.entries > u.lim.entries {
+			return u.full()
+		}
+	}
+	return nil
+}
+
+func (u *unpacking) full() error {
+	u.problem(TooMuch, u.name, fmt.Sprintf("%s holds more than %d entries; the rest was left out: pack the logs of one job.", u.name, u.lim.entries))
+	return nil
+}
+
+func (u *unpacking) refuse(entry, why string) {
+	if u.refused++; u.refused <= maxSentences {
+		u.problem(Hostile, entry, fmt.Sprintf("%s: the entry %s %s.", u.name, shown(entry), why))
+	}
+}
+
+// entry writes one regular entry to the spool, unless it is no log.
+func (u *unpacking) entry(name string, r io.Reader) error {
+	u.entries++
+	clean, ok := safe(name)
+	switch {
+	case !ok:
+		u.refuse(name, "has a path that leads out of the archive or cannot be a file's: pack with relative paths")
+		return nil
+	case u.names[clean]:
+		u.refuse(name, "stands in the archive twice; the first one is used: pack each file once")
+		return nil
+	case hidden(clean):
+		u.skip("hidden", path.Join(u.prefix, clean))
+		return nil
+	case otherKind(clean):
+		u.skip("not a log by its name", path.Join(u.prefix, clean))
+		return nil
+	}
+	u.names[clean] = true
+	dst := filepath.Join(u.opts.SpoolDir, fmt.Sprintf("%06d-%s", u.serial, flat(clean)))
+	u.serial++
+	n, sum, err := u.write(dst, r)
+	if errors.Is(err, errTooBig) {
+		os.Remove(dst)
+		u.refuse(name, fmt.Sprintf("unpacks to more than %d bytes: unpack it yourself and name the directory", u.lim.entry))
+		return nil
+	}
+	if err != nil && n == 0 {
+		os.Remove(dst)
+		return err
+	}
+	if kind, serr := sniff(dst); serr != nil || kind != isText {
+		os.Remove(dst)
+		u.spooled -= n
+		why := "binary, not a log"
+		if kind == isArchive {
+			why = "an archive within an archive is not unpacked; unpack it and name the directory"
+		}
+		u.skip(why, path.Join(u.prefix, clean))
+		return err
+	}
+	u.found = append(u.found, found{Source: incident.Source{Name: path.Join(u.prefix, clean), Path: dst, SHA256: sum, Bytes: n, Origin: u.origin}, root: u.root})
+	u.taken++
+	return err
+}
+
+var errTooBig = errors.New("too big")
+
+// write copies an entry; after an error the bytes so far stay.
+func (u *unpacking) write(dst string, r io.Reader) (n int64, sum string, err error) {
+	w, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return 0, "", err
+	}
+	h := sha256.New()
+	room := min(u.lim.entry, u.lim.spool-u.spooled)
+	n, err = io.Copy(io.MultiWriter(w, h), io.LimitReader(r, room+1))
+	if cerr := w.Close(); err == nil {
+		err = cerr
+	}
+	if n > room {
+		err = errTooBig
+		if room < u.lim.entry {
+			err = errSpool
+		}
+		return 0, "", err
+	}
+	u.spooled += n
+	u.out += n
+	if u.readFrom == nil && u.out > u.lim.ratioAt && u.out/u.lim.ratio > u.packed {
+		return n, hex.EncodeToString(h.Sum(nil)), errBomb
+	}
+	return n, hex.EncodeToString(h.Sum(nil)), err
+}
+
+// safe cleans an entry's path, and refuses one that is absolute, climbs, or holds what no log's name does.
+func safe(name string) (string, bool) {
+	if name == "" || len(name) > maxNameLen || strings.ContainsAny(name, "\x00\\\n\r") || path.IsAbs(name) || (len(name) > 1 && name[1] == ':') {
+		return "", false
+	}
+	for _, part := range strings.Split(name, "/") {
+		if part == ".." {
+			return "", false
+		}
+	}
+	clean := slash(path.Clean(name))
+	return clean, clean != "." && clean != "/"
+}
+
+func hidden(name string) bool {
+	for _, part := range strings.Split(name, "/") {
+		if strings.HasPrefix(part, ".") || part == "__MACOSX" {
+			return true
+		}
+	}
+	return false
+}
+
+// flat is a file name for the spool, made of what every file system allows.
+func flat(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
+			return r
+		}
+		return '_'
+	}, name)
+	return name[max(0, len(name)-80):]
+}

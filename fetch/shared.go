@@ -1,0 +1,154 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"faultline/workflow"
+)
+
+// Shared finds logs on file systems that are mounted on this machine. It fills workflow's Fetcher.
+type Shared struct {
+	Clusters []Cluster
+	// Spool is an existing directory for what archives hold.
+	Spool string
+	// Now measures how long a search took; nil = it is not told.
+	Now func() time.Time
+}
+
+// Cluster is where the logs of one cluster's jobs are.
+type Cluster struct {
+	Name     string
+	Roots    []string
+	Patterns []string // globs below each root; {job} stands for the job id
+}
+
+// looked bounds how many files of a job are looked at for their owner and time.
+const looked = 20_000
+
+// Locate implements workflow.Fetcher: the patterns below the roots, of one cluster or (with "") of all. A match that another
+// match contains is not listed again.
+func (s *Shared) Locate(ctx context.Context, cluster, job string) (found workflow.Found, err error) {
+	if s.Now != nil {
+		start := s.Now()
+		defer func() { found.Took = s.Now().Sub(start) }()
+	}
+	for _, c := range s.Clusters {
+		if cluster != "" && c.Name != cluster {
+			continue
+		}
+		found.Searched = append(found.Searched, c.Roots...)
+		if job == "" {
+			continue
+		}
+		for _, root := range c.Roots {
+			for _, pattern := range c.Patterns {
+				if err := ctx.Err(); err != nil {
+					return found, err
+				}
+				matches, err := filepath.Glob(filepath.Join(root, strings.ReplaceAll(pattern, "{job}", escapeGlob(job))))
+				if err != nil {
+					return found, fmt.Errorf("pattern %s below %s: %w", pattern, root, err)
+				}
+				for _, m := range matches {
+					if !slices.ContainsFunc(found.Places, func(p string) bool { return m == p || strings.HasPrefix(m, p+"/") }) && ofJob(m, root, job) {
+						found.Places = append(found.Places, m)
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(found.Places)
+	found.Users, found.Written = owners(ctx, found.Places)
+	return found, nil
+}
+
+// Owners are the accounts that own the files of a place.
+func Owners(ctx context.Context, place string) []string {
+	users, _ := owners(ctx, []string{place})
+	return users
+}
+
+// owners looks who owns the files and when the newest was written.
+func owners(ctx context.Context, places []string) (users []string, written time.Time) {
+	n := 0
+	ids := map[uint32]bool{}
+	note := func(info fs.FileInfo) {
+		if info.ModTime().After(written) {
+			written = info.ModTime()
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			ids[st.Uid] = true
+		}
+	}
+	for _, place := range places {
+		// A directory that cannot be read says nothing; Collect will report it.
+		_ = filepath.WalkDir(place, func(_ string, d fs.DirEntry, err error) error {
+			if n++; n > looked || ctx.Err() != nil {
+				return filepath.SkipAll
+			}
+			if err == nil && !d.IsDir() {
+				if info, err := d.Info(); err == nil {
+					note(info)
+				}
+			}
+			return nil
+		})
+	}
+	for id := range ids {
+		name := strconv.FormatUint(uint64(id), 10)
+		if u, err := user.LookupId(name); err == nil {
+			name = u.Username
+		}
+		users = append(users, name)
+	}
+	slices.Sort(users)
+	return users, written
+}
+
+// ofJob says whether the path below root names this job and not one whose number merely contains its digits: 4242 is
+// not 142421.
+func ofJob(path, root, job string) bool {
+	rest := strings.TrimPrefix(path, root)
+	for i := 0; ; {
+		j := strings.Index(rest[i:], job)
+		if j < 0 {
+			return false
+		}
+		start, end := i+j, i+j+len(job)
+		if !digitAt(rest, start-1) && !digitAt(rest, end) {
+			return true
+		}
+		i = start + 1
+	}
+}
+
+func digitAt(s string, i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
+
+// escapeGlob makes a job id stand for itself in a glob.
+func escapeGlob(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
+}
+
+// Collect implements workflow.Fetcher.
+func (s *Shared) Collect(ctx context.Context, places []string) (workflow.Collection, error) {
+	dir, err := os.MkdirTemp(s.Spool, "archive-") // each pass unpacks afresh: an earlier one may still be quoted
+	if err != nil {
+		return workflow.Collection{}, fmt.Errorf("making room for archives: %w", err)
+	}
+	set, err := Local(ctx, places, LocalOptions{SpoolDir: dir})
+	_ = os.Remove(dir) // nothing was unpacked: it is empty and goes away
+	if err != nil {
+		return workflow.Collection{}, err
+	}
+	return workflow.Collection{Sources: set.Sources, Warnings: set.Warnings}, nil
+}

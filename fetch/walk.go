@@ -1,0 +1,226 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"faultline/incident"
+)
+
+type gatherer struct {
+	ctx      context.Context
+	opts     LocalOptions
+	lim      limits
+	found    []found
+	problems []Problem
+	skipped  map[string][]string // reason → names
+	spooled  int64
+	serial   int
+}
+
+func newGatherer(ctx context.Context, opts LocalOptions) *gatherer {
+	lim := opts.limits
+	if lim == (limits{}) {
+		lim = limits{files: MaxFiles, entries: MaxEntries, entry: MaxEntryBytes, spool: MaxSpoolBytes, ratio: MaxArchiveRatio, ratioAt: RatioFrom}
+	}
+	return &gatherer{ctx: ctx, opts: opts, lim: lim, skipped: map[string][]string{}}
+}
+
+func (g *gatherer) problem(k Kind, name, text string) {
+	g.problems = append(g.problems, Problem{Kind: k, Name: name, Text: text})
+}
+
+func (g *gatherer) skip(why, name string) { g.skipped[why] = append(g.skipped[why], name) }
+
+// skips are one sentence for each reason to leave files out, with up to three names.
+func (g *gatherer) skips() []string {
+	var out []string
+	for why, names := range g.skipped {
+		sort.Strings(names)
+		if len(names) == 1 {
+			out = append(out, fmt.Sprintf("Left out %s: %s.", shown(names[0]), why))
+			continue
+		}
+		var some []string
+		for _, n := range names[:min(3, len(names))] {
+			some = append(some, shown(n))
+		}
+		more := ""
+		if len(names) > 3 {
+			more = ", …"
+		}
+		out = append(out, fmt.Sprintf("Left out %d files (%s%s): %s.", len(names), strings.Join(some, ", "), more, why))
+	}
+	return out
+}
+
+// shown is a name fit for a sentence: bounded, without control bytes.
+func shown(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < 0x20 || r == 0x7f || r == 0xfffd || (r >= 0x80 && r < 0xa0) {
+			return '?'
+		}
+		return r
+	}, name)
+	if len(name) > 200 {
+		name = strings.ToValidUTF8(name[:200], "") + "…"
+	}
+	return name
+}
+
+// root takes one path as the user gave it.
+func (g *gatherer) root(given, abs string) {
+	name := shown(given)
+	st, err := os.Stat(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		g.problem(Missing, given, fmt.Sprintf("%s does not exist: check the spelling, and that the file system is mounted on this machine.", name))
+	case err != nil:
+		g.problem(Unreadable, given, fmt.Sprintf("%s cannot be read (%s): ask its owner for read permission.", name, reason(err)))
+	case st.IsDir():
+		g.dir(given, abs)
+	case !st.Mode().IsRegular():
+		g.problem(Special, given, fmt.Sprintf("%s is no regular file but a device, socket or pipe: save its output to a file and name that.", name))
+	default:
+		g.file(given, abs, st)
+	}
+}
+
+// file takes a file that the user named: whatever its name is, its content decides.
+func (g *gatherer) file(given, abs string, st fs.FileInfo) {
+	base := filepath.Base(abs)
+	switch kind, err := sniff(abs); {
+	case err != nil:
+		g.problem(Unreadable, given, fmt.Sprintf("%s cannot be read (%s): ask its owner for read permission.", shown(given), reason(err)))
+	case kind == isArchive && !otherKind(base):
+		g.archive(given, abs, "", abs)
+	case kind == isForeign:
+		g.problem(Binary, given, foreign(given))
+	case kind != isText:
+		g.problem(Binary, given, fmt.Sprintf("%s is a binary file, no log: name the text logs of the job (.out, .err, .log, also .gz or .zst).", shown(given)))
+	default:
+		g.found = append(g.found, found{Source: incident.Source{Name: slash(base), Path: abs, Bytes: st.Size(), Origin: "path"}, root: abs, file: true})
+	}
+}
+
+// dir walks a directory.
+func (g *gatherer) dir(given, abs string) {
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = real
+	}
+	name := shown(given)
+	before, problems, files, denied := len(g.found), len(g.problems), 0, false
+	full := errors.New("full")
+	err := filepath.WalkDir(abs, func(p string, d fs.DirEntry, err error) error {
+		if cerr := g.ctx.Err(); cerr != nil {
+			return cerr
+		}
+		rel, rerr := filepath.Rel(abs, p)
+		if rerr != nil {
+			return rerr
+		}
+		rel = slash(rel)
+		if err != nil {
+			denied = true
+			g.problem(Unreadable, rel, fmt.Sprintf("The directory %s cannot be read (%s): ask its owner for read permission.", inside(name, rel), reason(err)))
+			return nil
+		}
+		if p == abs {
+			return nil
+		}
+		if strings.HasPrefix(d.Name(), ".") {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			g.skip("hidden", rel)
+			return nil
+		}
+		if d.IsDir() {
+			return nil
+		}
+		files++
+		if len(g.found)-before >= g.lim.files {
+			g.problem(TooMuch, given, fmt.Sprintf("%s holds more than %d files; the rest was left out: name the directory of one job.", name, g.lim.files))
+			return full
+		}
+		g.entry(abs, p, rel, d)
+		return nil
+	})
+	if err != nil && !errors.Is(err, full) && g.ctx.Err() == nil {
+		g.problem(Unreadable, given, fmt.Sprintf("%s cannot be read to its end (%s): try again, or copy it to a local disk.", name, reason(err)))
+	}
+	if len(g.found) > before || len(g.problems) > problems || denied {
+		return
+	}
+	if files == 0 {
+		g.problem(Empty, given, fmt.Sprintf("The directory %s is empty: name the directory that the job wrote its logs to.", name))
+		return
+	}
+	holds := fmt.Sprintf("%d files and none is a log", files)
+	if files == 1 {
+		holds = "one file and it is no log"
+	}
+	g.problem(NoLogs, given, fmt.Sprintf("The directory %s holds %s: name the directory that the job wrote its logs to.", name, holds))
+}
+
+// entry takes one file of a directory.
+func (g *gatherer) entry(root, p, rel string, d fs.DirEntry) {
+	switch {
+	case d.Type()&fs.ModeSymlink != 0:
+		if target, err := filepath.EvalSymlinks(p); err != nil || !within(root, target) {
+			g.skip("a link that leads out of the directory is not followed; name its target to include it", rel)
+		} else {
+			g.skip("a link to what is in the same directory", rel)
+		}
+		return
+	case !d.Type().IsRegular():
+		g.skip("not a regular file", rel)
+		return
+	case otherKind(d.Name()):
+		g.skip("not a log by its name", rel)
+		return
+	}
+	st, err := d.Info()
+	if err == nil {
+		var kind content
+		if kind, err = sniff(p); err == nil {
+			switch kind {
+			case isArchive:
+				g.archive(rel, p, rel, root)
+			case isText:
+				g.found = append(g.found, found{Source: incident.Source{Name: rel, Path: p, Bytes: st.Size(), Origin: "path"}, root: root})
+			case isForeign:
+				g.problem(Binary, rel, foreign(rel))
+			default:
+				g.skip("binary, not a log", rel)
+			}
+			return
+		}
+	}
+	g.problem(Unreadable, rel, fmt.Sprintf("%s cannot be read (%s): ask its owner for read permission.", shown(rel), reason(err)))
+}
+
+func foreign(name string) string {
+	return fmt.Sprintf("%s is compressed with xz or bzip2, or is UTF-16, which is not read: unpack or convert it to plain text, gzip or zstd.", shown(name))
+}
+
+func within(root, target string) bool {
+	rel, err := filepath.Rel(root, target)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+func inside(name, rel string) string {
+	if rel == "." {
+		return name
+	}
+	return path.Join(name, shown(rel))
+}
+
+func slash(p string) string { return strings.ToValidUTF8(filepath.ToSlash(p), "?") }

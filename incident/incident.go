@@ -1,0 +1,362 @@
+// Package incident holds the words a report is made of. It imports nothing of ours: every other package may speak
+// these words, none of them may change what they mean. The JSON form is the contract "faultline.report/v1".
+package incident
+
+// Schema names the version of the JSON report.
+const Schema = "faultline.report/v1"
+
+// GlobalRank is a rank in the whole job. GroupRank is a rank inside one process group. LocalRank counts the processes
+// of one node. Task is a SLURM task (SLURM_PROCID). They are four types because confusing them blames the wrong machine.
+type (
+	GlobalRank int
+	GroupRank  int
+	LocalRank  int
+	Task       int
+)
+
+// Source is one file as fetched.
+type Source struct {
+	// Name is how the report calls the file: relative to what the user named, with forward slashes.
+	Name string `json:"name"`
+	// Path is where the bytes are. It never reaches a report.
+	Path string `json:"-"`
+	// Node is the node that the origin (not the content) proves, or "".
+	Node string `json:"node,omitempty"`
+	// SHA256 of the stored bytes, computed at fetch; for a bare directory only of cited files.
+	SHA256 string `json:"sha256,omitempty"`
+	// Bytes is the size of the stored file.
+	Bytes int64 `json:"bytes"`
+	// Origin says where it came from: "path", "archive:<name>", later "sftp", "s3", "upload".
+	Origin string `json:"origin,omitempty"`
+}
+
+// Verdict statuses.
+const (
+	Confirmed    = "confirmed"    // one mechanism, a direct sign on the root's own rank, node or daemon, no rival left
+	Probable     = "probable"     // one mechanism, from counters, silence or an incomplete chain
+	Inconclusive = "inconclusive" // a set of two or more, or unknown
+	NoFailure    = "no-failure"   // completed or cancelled
+)
+
+// Roles of a rank in a group.
+const (
+	Straggler    = "straggler"     // held the others: had not entered the collective they wait in
+	Waiter       = "waiter"        // entered, waits for somebody
+	Lagging      = "lagging"       // its first uncompleted work is well behind its group's while it keeps enqueuing
+	LoneWaiter   = "lone-waiter"   // the only one waiting; all others have nothing in flight
+	FirstFailure = "first-failure" // failed on its own before the others noticed
+	Victim       = "victim"        // failed as a consequence
+	Notified     = "notified"      // was told by another rank, reported nothing pending of its own
+	Unobserved   = "unobserved"    // a member whose state in this group no line gives
+	Missing      = "missing"       // a member of which there is no line at all
+)
+
+// Chain roles.
+const (
+	Trigger     = "trigger"
+	Cause       = "cause"
+	Consequence = "consequence"
+	End         = "end"
+)
+
+// Report is what the engine says about one incident.
+type Report struct {
+	Schema          string           `json:"schema"`
+	Engine          Engine           `json:"engine"`
+	Job             Job              `json:"job"`
+	Coverage        Coverage         `json:"coverage"`
+	Verdict         Verdict          `json:"verdict"`
+	Action          Action           `json:"action"`
+	Groups          []Group          `json:"groups"`
+	Chain           []Link           `json:"chain"`
+	Timeline        []Event          `json:"timeline"`
+	Counts          Counts           `json:"counts"`
+	Storage         Storage          `json:"storage"`
+	Hypotheses      []Hypothesis     `json:"hypotheses"`
+	Revisions       []Revision       `json:"revisions"`
+	Recommendations []Recommendation `json:"recommendations"`
+	KeyFiles        []KeyFile        `json:"key_files"`
+	Ranks           []RankState      `json:"ranks"`
+	Verification    Verification     `json:"verification"`
+	Sources         []Source         `json:"sources"` // the files that the report cites
+	Warnings        []string         `json:"warnings"`
+}
+
+// Engine names the program and the rules that made the report.
+type Engine struct {
+	Version      string `json:"version"`
+	RulesVersion string `json:"rules_version"`
+}
+
+// Job holds the facts of the job; null is unknown.
+type Job struct {
+	ID           *string  `json:"id"`
+	Run          *int     `json:"run"`  // 0-based index of the diagnosed run among those found in the files
+	Runs         int      `json:"runs"` // runs found
+	Framework    *string  `json:"framework"`
+	Task         *string  `json:"task"` // training, fine-tuning, inference
+	DataSource   *string  `json:"data_source"`
+	StartTime    *string  `json:"start_time"`
+	EndTime      *string  `json:"end_time"` // last stamped line
+	WorldSize    *int     `json:"world_size"`
+	NodesCount   *int     `json:"nodes_count"`
+	RanksPerNode *int     `json:"ranks_per_node"`
+	ResumedFrom  *Step    `json:"resumed_from"`
+	LastStep     *int64   `json:"last_step"`
+	Versions     []NameOf `json:"versions"` // pytorch, nccl, cuda, …; with the basis in Note
+}
+
+// NameOf is a name with its value and how it is known.
+type NameOf struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Note  string `json:"note,omitempty"`
+}
+
+// Step is a training step and, where known, its checkpoint's path.
+type Step struct {
+	Step     int64      `json:"step"`
+	Path     string     `json:"path,omitempty"`
+	Evidence []Evidence `json:"evidence,omitempty"`
+}
+
+// Coverage proves how complete the examination was.
+type Coverage struct {
+	Files           int       `json:"files"`
+	Lines           int64     `json:"lines"`
+	Bytes           int64     `json:"bytes"`
+	NodesExpected   []string  `json:"nodes_expected"` // null when nobody states them
+	NodesSeen       []string  `json:"nodes_seen"`
+	NodesMissing    []string  `json:"nodes_missing"`
+	RanksExpected   *int      `json:"ranks_expected"`
+	RanksSeen       int       `json:"ranks_seen"`
+	RanksStateKnown int       `json:"ranks_state_known"`
+	RanksMissing    []int     `json:"ranks_missing"`
+	ExpectedFrom    string    `json:"expected_from"` // what states the expected numbers; "" = unknown
+	FilesMissing    []string  `json:"files_missing"` // holes in a file-name series
+	Truncated       []CutFile `json:"truncated"`
+	TimeFrom        *string   `json:"time_from"`
+	TimeTo          *string   `json:"time_to"`
+	Unclassified    int       `json:"unclassified"` // lines that look like errors and match nothing
+	UnclassifiedTop []Tally   `json:"unclassified_top"`
+}
+
+// CutFile is a file that does not end as its peers do.
+type CutFile struct {
+	File string `json:"file"`
+	How  string `json:"how"` // empty, header-only, truncated-early, no-final-newline, hole, unreadable
+	Note string `json:"note,omitempty"`
+}
+
+// Tally counts one text.
+type Tally struct {
+	Text  string    `json:"text"`
+	Count int       `json:"count"`
+	First *Evidence `json:"first,omitempty"`
+}
+
+// Verdict is the answer.
+type Verdict struct {
+	Status    string `json:"status"`
+	Origin    string `json:"origin"`
+	Mechanism string `json:"mechanism"`
+	// Confidence is that the verdict as stated is right: the mechanism, or for a set that the set holds the truth.
+	Confidence Confidence  `json:"confidence"`
+	Phase      string      `json:"phase"` // init, first-step, training, checkpoint, evaluation, shutdown, unknown
+	Scope      string      `json:"scope"` // rank, node, group, all, unknown
+	Summary    string      `json:"summary"`
+	Why        string      `json:"why"`
+	Candidates []Candidate `json:"candidates"`
+	Suspects   []Suspect   `json:"suspects"`
+	Root       Root        `json:"root"`
+	Needs      []Need      `json:"needs"`
+}
+
+// Candidate is a mechanism the evidence leaves standing.
+type Candidate struct {
+	Origin     string     `json:"origin"`
+	Mechanism  string     `json:"mechanism"`
+	Confidence Confidence `json:"confidence"`
+}
+
+// Suspect is plausible, without evidence; never scored.
+type Suspect struct {
+	Mechanism string `json:"mechanism"`
+	Why       string `json:"why"`
+}
+
+// Root says who broke it. Ranks are global.
+type Root struct {
+	Ranks     []int    `json:"ranks"`
+	Nodes     []string `json:"nodes"`
+	Component *string  `json:"component"`
+	// Frontier holds the ranks among which the root must be where no rank is proven; never an accusation.
+	Frontier []int `json:"frontier"`
+}
+
+// Need is what would decide an open question.
+type Need struct {
+	What       string `json:"what"`
+	Why        string `json:"why"`
+	Command    string `json:"command"`
+	Obtainable string `json:"obtainable"` // now, perishing, next-time
+}
+
+// Action is the decision.
+type Action struct {
+	Resubmit     string   `json:"resubmit"` // yes, no, after-fix, unknown
+	ExcludeNodes []string `json:"exclude_nodes"`
+	ResumeFrom   *Step    `json:"resume_from"` // only a save whose completion was seen
+	Lost         Lost     `json:"lost"`
+	Owner        string   `json:"owner"` // job-code, job-config, data, storage, cluster, scheduler, nobody, unknown
+	Text         string   `json:"text"`  // the decision in one sentence
+}
+
+// Lost is what the failure cost; null is unknown.
+type Lost struct {
+	Steps    *int64   `json:"steps"`
+	GPUHours *float64 `json:"gpu_hours"`
+}
+
+// Group is one process group and the state of its ranks.
+type Group struct {
+	Key             string        `json:"key"`
+	GUID            string        `json:"guid"`
+	Desc            string        `json:"desc"`
+	Size            *int          `json:"size"`
+	MembershipBasis string        `json:"membership_basis"` // recorder, config-line, topology, seen-only, unknown
+	Stuck           *Stuck        `json:"stuck"`
+	Ranks           []GroupMember `json:"ranks"`
+}
+
+// Stuck is the collective a group hangs in.
+type Stuck struct {
+	Seq       int64   `json:"seq"`
+	Op        string  `json:"op"`
+	Size      *int64  `json:"size"` // NumelIn
+	StartedAt *string `json:"started_at"`
+}
+
+// GroupMember is the state of one rank in one group.
+type GroupMember struct {
+	Rank             *int       `json:"rank"` // global; null where not proven
+	GroupRank        *int       `json:"group_rank"`
+	Node             string     `json:"node"`
+	Enqueued         *int64     `json:"enqueued"`
+	Completed        *int64     `json:"completed"`
+	Role             string     `json:"role"`
+	IdentityEvidence string     `json:"identity_evidence"`
+	Evidence         []Evidence `json:"evidence,omitempty"`
+}
+
+// RankState is one rank's part in the incident, over all its groups: what the rank map shows.
+type RankState struct {
+	Rank      int    `json:"rank"`
+	Node      string `json:"node"`
+	LocalRank *int   `json:"local_rank"`
+	Role      string `json:"role"` // roles above; "ok" = nothing reported, nothing wrong seen
+	Note      string `json:"note"` // one line for the hover
+}
+
+// Link is one step of the root-cause chain, from trigger to end.
+type Link struct {
+	Statement string     `json:"statement"`
+	Role      string     `json:"role"`
+	Evidence  []Evidence `json:"evidence"`
+}
+
+// Event is a fact with a time. Time is RFC 3339, without zone while the zone is unproven and without the year while
+// the year is unproven ("07-09T17:05:38"); null where no line states one.
+type Event struct {
+	Time        *string    `json:"time"`
+	Uncertainty *float64   `json:"uncertainty_s"`
+	Node        string     `json:"node"`
+	Rank        *int       `json:"rank"`
+	Event       string     `json:"event"`
+	Evidence    []Evidence `json:"evidence"`
+}
+
+// Counts are the tallies of noisy things.
+type Counts struct {
+	ConnectionResets Tallies      `json:"connection_resets"`
+	Retries          RetryTallies `json:"retries"`
+	LoaderErrors     Tallies      `json:"loader_errors"`
+}
+
+// Tallies counts in total, per file and per global rank.
+type Tallies struct {
+	Total   int            `json:"total"`
+	PerFile map[string]int `json:"per_file"`
+	PerRank map[string]int `json:"per_rank"`
+}
+
+// RetryTallies tells ladders that recovered from those that were exhausted.
+type RetryTallies struct {
+	Recovered int `json:"recovered"`
+	Exhausted int `json:"exhausted"`
+}
+
+// Storage is the state of the storage question.
+type Storage struct {
+	Status    string   `json:"status"`    // not-needed, not-provided, partial, examined
+	Judgement string   `json:"judgement"` // implicated, cleared, open
+	Side      *string  `json:"side"`
+	Targets   []string `json:"targets"`
+	Window    *string  `json:"window"`
+}
+
+// Hypothesis is a mechanism proposed here.
+type Hypothesis struct {
+	Mechanism   string    `json:"mechanism"`
+	Status      string    `json:"status"` // accepted, open, rejected
+	For         []Finding `json:"for"`
+	Against     []Finding `json:"against"`
+	WouldDecide []string  `json:"would_decide"`
+}
+
+// Finding is one statement for or against a hypothesis.
+type Finding struct {
+	Statement string     `json:"statement"`
+	Evidence  []Evidence `json:"evidence"`
+}
+
+// Revision is was / now / because.
+type Revision struct {
+	Was      string     `json:"was"`
+	Now      string     `json:"now"`
+	Because  string     `json:"because"`
+	Evidence []Evidence `json:"evidence"`
+}
+
+// Recommendation is one thing to do.
+type Recommendation struct {
+	When    string `json:"when"` // now, structural, next-time
+	Text    string `json:"text"`
+	Command string `json:"command"`
+}
+
+// KeyFile is a file worth opening first.
+type KeyFile struct {
+	File string `json:"file"`
+	Line int64  `json:"line"`
+	Why  string `json:"why"`
+}
+
+// Verification says what re-reading the raw files proved.
+type Verification struct {
+	Quotes    Ratio    `json:"quotes"`
+	Counts    Ratio    `json:"counts"`
+	Absences  Ratio    `json:"absences"`
+	Sets      Ratio    `json:"sets"`
+	Derived   Ratio    `json:"derived"`
+	Withdrawn []string `json:"withdrawn"`
+}
+
+// Ratio is "Held of Checked".
+type Ratio struct {
+	Held    int `json:"held"`
+	Checked int `json:"checked"`
+}
+
+// Confidence is 0…1, written with two decimals.
+type Confidence float64

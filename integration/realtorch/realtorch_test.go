@@ -1,0 +1,244 @@
+//go:build realtorch
+
+package realtorch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// scenario is one job that fails in one known way. What is expected is what the bytes of its logs determine: Gloo says
+// less than NCCL, and the lists are as wide as that leaves them.
+type scenario struct {
+	name     string
+	mode     string   // of programs/train.py
+	restarts int      // of torchrun
+	env      []string // of every process
+	// mechanisms are those of which each is a right first answer.
+	mechanisms []string
+	// candidates: instead, one of these must be among the candidates.
+	candidates []string
+	// unlaunched: the same where no launcher reaps the processes and writes down how each ended.
+	unlaunched []string
+	// root: rank 2 must be named. Otherwise it may be named, and nobody else.
+	root      bool
+	noFailure bool
+}
+
+// guilty is the rank that misbehaves in every scenario; it is never rank 0, which names the others in its own messages.
+const guilty = 2
+
+var scenarios = []scenario{
+	{name: "healthy", mode: "healthy", noFailure: true},
+	{name: "an exception on one rank", mode: "exception", mechanisms: []string{"exception"}, root: true},
+	{name: "the exception again after an elastic restart", mode: "exception", restarts: 1, mechanisms: []string{"exception"}, root: true},
+	{name: "one rank killed by SIGKILL", mode: "sigkill",
+		candidates: []string{"external-signal", "host-oom"}, unlaunched: []string{"external-signal", "host-oom", "peer-lost"}},
+	{name: "a dead loader worker", mode: "loader", candidates: []string{"dataloader-worker-killed"}, root: true},
+	{name: "a monitored barrier that one rank never reached", mode: "barrier", mechanisms: []string{"rank-stalled"}, root: true},
+	{name: "mismatched collectives", mode: "mismatch", env: []string{"TORCH_DISTRIBUTED_DEBUG=DETAIL"}, mechanisms: []string{"collective-mismatch"}},
+	// The launcher may end a rank before its own time-out is printed: then two are silent, and nobody is proven.
+	{name: "one rank that stalls", mode: "stall", candidates: []string{"rank-stalled"}},
+	// Rank 2 goes on to another collective when its data ends; Gloo's time-outs do not say which.
+	{name: "uneven batches", mode: "uneven", candidates: []string{"uneven-data", "collective-mismatch", "peer-lost", "rank-stalled"}},
+}
+
+// system is one prepared PyTorch and how its jobs are started.
+type system struct {
+	suite, torch, launcher string
+}
+
+var systems = []system{
+	{"bookworm", "1.13", "tasks"}, // its torchrun does not start on Python 3.11: processes are launched as srun does
+	{"trixie", "2.6", "torchrun"},
+}
+
+// report is the part of the JSON that is judged.
+type report struct {
+	Verdict struct {
+		Status, Mechanism string
+		Candidates        []struct{ Mechanism string }
+		Root              struct{ Ranks []int }
+	}
+	Coverage struct {
+		RanksSeen int `json:"ranks_seen"`
+	}
+	Verification struct {
+		Quotes struct{ Held, Checked int }
+	}
+}
+
+func TestRealJobs(t *testing.T) {
+	bot := filepath.Join(t.TempDir(), "bot")
+	if out, err := exec.Command("go", "build", "-o", bot, "../../cmd/bot").CombinedOutput(); err != nil {
+		t.Fatalf("building the binary: %v\n%s", err, out)
+	}
+	for _, sys := range systems {
+		root := filepath.Join(cache(t), sys.suite)
+		if _, err := os.Stat(filepath.Join(root, ".ready")); err != nil {
+			t.Fatalf("%s is not prepared; run integration/realtorch/prepare.sh first", root) // a skip would hide it in CI
+		}
+		install(t, root)
+		for _, sc := range scenarios {
+			if sc.restarts > 0 && sys.launcher != "torchrun" {
+				continue
+			}
+			t.Run(sys.torch+"/"+sc.name, func(t *testing.T) {
+				if sys.launcher == "tasks" && sc.unlaunched != nil {
+					sc.candidates = sc.unlaunched
+				}
+				logs := run(t, root, sys, sc)
+				judge(t, sc, diagnose(t, bot, logs), logs)
+			})
+		}
+	}
+}
+
+func cache(t *testing.T) string {
+	t.Helper()
+	if dir := os.Getenv("FAULTLINE_CACHE"); dir != "" {
+		return filepath.Join(dir, "realtorch")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(home, ".cache", "faultline", "realtorch")
+}
+
+// install copies the programs into the system's folder.
+func install(t *testing.T, root string) {
+	t.Helper()
+	programs, err := filepath.Glob(filepath.Join("programs", "*.py"))
+	if err != nil || len(programs) == 0 {
+		t.Fatalf("no programs: %v", err)
+	}
+	for _, p := range programs {
+		text, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, "opt", "faultline", filepath.Base(p)), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// isolate starts the job in namespaces of its own: nothing listens outside of its loopback, and nothing survives it.
+// Where the machine does not allow them the job still binds to 127.0.0.1 only.
+func isolate() []string {
+	args := []string{"unshare", "--mount", "--pid", "--fork", "--net", "--kill-child"}
+	if exec.Command(args[0], append(args[1:], "true")...).Run() == nil {
+		return args
+	}
+	return nil
+}
+
+// run runs a job and returns the directory of its logs, outside of the system's folder.
+func run(t *testing.T, root string, sys system, sc scenario) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	out := filepath.Join("/out", fmt.Sprintf("%s-%d", sc.mode, sc.restarts))
+	inside := filepath.Join(root, out)
+	if err := os.RemoveAll(inside); err != nil {
+		t.Fatal(err)
+	}
+	script := `mountpoint -q /proc || mount -t proc proc /proc; exec python3 /opt/faultline/drive.py "$@"`
+	args := append(isolate(), "chroot", root, "sh", "-c", script, "drive",
+		"--out", out, "--launcher", sys.launcher, "--restarts", fmt.Sprint(sc.restarts))
+	for _, e := range sc.env {
+		args = append(args, "--env", e)
+	}
+	args = append(args, "--", "train.py", "--mode", sc.mode, "--rank", fmt.Sprint(guilty))
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.WaitDelay = 5 * time.Second
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("the job could not be run: %v\n%s", err, said)
+	}
+	logs := filepath.Join(t.TempDir(), "logs")
+	if err := os.CopyFS(logs, os.DirFS(inside)); err != nil {
+		t.Fatal(err)
+	}
+	if keep := os.Getenv("REALTORCH_KEEP"); keep != "" {
+		if err := os.CopyFS(filepath.Join(keep, sys.suite, filepath.Base(out)), os.DirFS(inside)); err != nil {
+			t.Log(err)
+		}
+	}
+	return logs
+}
+
+func diagnose(t *testing.T, bot, logs string) report {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(bot, "diagnose", "--format", "json", "--world-size", "4", logs)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); code != 0 && code != 3 {
+		t.Fatalf("exit code %d, %v\n%s", code, err, stderr.String())
+	}
+	var r report
+	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func judge(t *testing.T, sc scenario, r report, logs string) {
+	t.Helper()
+	v := r.Verdict
+	t.Logf("%s %s, root %v, %d of %d quotations", v.Status, v.Mechanism, v.Root.Ranks, r.Verification.Quotes.Held, r.Verification.Quotes.Checked)
+	defer func() {
+		if t.Failed() {
+			show(t, logs)
+		}
+	}()
+	if sc.noFailure != (v.Status == "no-failure") {
+		t.Errorf("status %s", v.Status)
+	}
+	if r.Coverage.RanksSeen != 4 {
+		t.Errorf("%d of 4 ranks seen", r.Coverage.RanksSeen)
+	}
+	if r.Verification.Quotes.Held != r.Verification.Quotes.Checked {
+		t.Error("a quotation does not hold")
+	}
+	if len(sc.mechanisms) > 0 && !slices.Contains(sc.mechanisms, v.Mechanism) {
+		t.Errorf("mechanism %s, right would be %s", v.Mechanism, strings.Join(sc.mechanisms, " or "))
+	}
+	if len(sc.candidates) > 0 && v.Mechanism != "unknown" && // unknown says that nothing is decided, which is never wrong
+		!slices.ContainsFunc(v.Candidates, func(c struct{ Mechanism string }) bool { return slices.Contains(sc.candidates, c.Mechanism) }) {
+		t.Errorf("none of %v is among the candidates %v", sc.candidates, v.Candidates)
+	}
+	switch {
+	case sc.root && !slices.Equal(v.Root.Ranks, []int{guilty}):
+		t.Errorf("root %v, it is rank %d", v.Root.Ranks, guilty)
+	case slices.ContainsFunc(v.Root.Ranks, func(rank int) bool { return rank != guilty }):
+		t.Errorf("root %v accuses a rank that did nothing", v.Root.Ranks)
+	}
+}
+
+// show prints what each log says about its failure, for somebody who will read it in the output of CI.
+func show(t *testing.T, logs string) {
+	telling := regexp.MustCompile(`Error|GLOBAL_RANK|[Bb]arrier|mismatch|killed|exitcode|rank +:|Signal|signal`)
+	files, _ := filepath.Glob(filepath.Join(logs, "*"))
+	for _, f := range files {
+		text, _ := os.ReadFile(f)
+		var lines []string
+		for i, line := range strings.Split(string(text), "\n") {
+			if telling.MatchString(line) {
+				lines = append(lines, fmt.Sprintf("%4d %.200s", i+1, line))
+			}
+		}
+		t.Logf("%s:\n%s", filepath.Base(f), strings.Join(lines[:min(len(lines), 30)], "\n"))
+	}
+}

@@ -1,0 +1,165 @@
+package serve
+
+import (
+	"strings"
+	"testing"
+
+	"faultline/simulate/slack"
+	"faultline/store/storetest"
+)
+
+// play is something that people do with the bot from the beginning to the end, in #training.
+type play struct {
+	name     string
+	settings []setting
+	perform  func(m *mortal)
+}
+
+// stalled is a job whose logs are all there.
+var stalled = play{"stalled", nil, func(m *mortal) {
+	job, _ := m.job(stall(), nil)
+	m.diagnose(slack.Alice, slack.Training, job)
+	m.sees(slack.Training, "report.json")
+}}
+
+// missing is a job of which one node's log comes later, and whose verdict is disputed, upheld and closed in the end.
+var missing = play{"missing", nil, func(m *mortal) {
+	job, held := m.job(stall(), node1)
+	m.diagnose(slack.Alice, slack.Training, job)
+	question := m.sees(slack.Training, "Why I ask", "Missing:")
+	m.sees(slack.Training, "report.json")
+	m.fills(slack.Bob, question, "upload", "upload", m.uploads(slack.Bob, held))
+	m.sees(slack.Training, "Because")
+	m.rests()
+	final := m.newest(slack.Training, "report.json")
+	m.fills(slack.Bob, final, "dispute", "dispute", map[string]any{"cause": "other", "text": "a broken cable"})
+	m.sees(slack.Training, "says that the verdict is wrong")
+	m.rests()
+	m.fills(slack.Alice, m.sees(slack.Training, "Case F-"), "close", "close",
+		map[string]any{"verdict": "wrong", "cause": "other", "text": "a broken cable", "fix": "the cable was replaced"})
+	m.sees(slack.Training, "Closed by")
+}}
+
+// nothing is a job of which no log is found; somebody hands them in.
+var nothing = play{"nothing", nil, func(m *mortal) {
+	_, held := m.job(oom(), func(string) bool { return true })
+	m.diagnose(slack.Alice, slack.Training, "8894311")
+	question := m.sees(slack.Training, "I looked for logs of job")
+	m.rests()
+	m.fills(slack.Bob, question, "upload", "upload", m.uploads(slack.Bob, held))
+	m.sees(slack.Training, "report.json")
+}}
+
+// running is a job that still writes its logs.
+var running = play{"running", []setting{func(_ *world, conf map[string]any, _ *slack.Options) {
+	conf["clusters"].([]any)[0].(map[string]any)["logs"].(map[string]any)["quiet"] = "10m"
+}}, func(m *mortal) {
+	job, _ := m.job(stall(), nil)
+	m.diagnose(slack.Alice, slack.Training, job)
+	question := m.sees(slack.Training, "seems to be running")
+	m.rests()
+	m.presses(slack.Alice, question, "look_now")
+	m.sees(slack.Training, "report.json")
+}}
+
+// given is a job that reads from a store, whose logs somebody hands in.
+var given = play{"given", nil, func(m *mortal) {
+	job, _ := m.job(stall(), nil)
+	m.readsData(job)
+	m.diagnose(slack.Alice, slack.Training, job)
+	question := m.sees(slack.Training, "May I have the logs of the storage cluster", "Why I ask")
+	m.rests()
+	m.fills(slack.Alice, question, "ais_upload", "upload", m.uploads(slack.Alice, map[string][]byte{"ais-logs.tar.gz": daemonLogs("ais-target-1")}))
+	m.sees(slack.Training, "report.json")
+}}
+
+// stopped is an investigation that somebody cancels.
+var stopped = play{"stopped", nil, func(m *mortal) {
+	m.diagnose(slack.Alice, slack.Training, "9999")
+	m.sees(slack.Training, "I looked for logs of job")
+	m.rests()
+	m.diagnose(slack.Alice, slack.Training, "cancel 9999")
+	m.eventually("the end", func() bool { return m.state() == "cancelled" })
+}}
+
+// newest is the last message with the words.
+func (m *mortal) newest(channel string, words ...string) (got slack.Message) {
+	m.t.Helper()
+	m.sees(channel, words...)
+	for _, msg := range m.slack.All(channel) {
+		if !msg.Deleted && msg.VisibleTo == "" && holds(msg, words) {
+			got = msg
+		}
+	}
+	return got
+}
+
+// score is what a play leaves behind.
+type score struct {
+	thread string
+	files  []attachment
+	calls  []string // of the bot to Slack
+	acks   int
+}
+
+// play lets a play happen to the end.
+func (m *mortal) play(p play, fate func(n int, call string) moment) score {
+	m.t.Helper()
+	m.doom(fate)
+	p.perform(m)
+	m.rests()
+	calls := m.doom(nil)
+	list, repeated := once(m.public(slack.Training))
+	if repeated > 0 {
+		m.t.Logf("%d messages are there twice, with a remark", repeated)
+	}
+	for key, n := range m.keys(slack.Training) {
+		if n > 1 {
+			m.t.Errorf("the message %s is there %d times without a remark", key, n)
+		}
+	}
+	if n := m.ask("SELECT count(*) FROM investigation"); n != "1" {
+		m.t.Errorf("%s investigations of one job", n)
+	}
+	// A bot that dies between taking a number and opening the case leaves a gap: the number is not used again.
+	number := m.ask("SELECT id FROM investigation")
+	files := m.attachments(slack.Training)
+	for i := range files {
+		files[i].content = strings.ReplaceAll(files[i].content, number, "F-1")
+	}
+	return score{thread: strings.ReplaceAll(thread(list), number, "F-1"), files: files, calls: calls, acks: m.acks}
+}
+
+// matches holds what came of a play against an undisturbed one.
+func (s score) matches(t *testing.T, undisturbed score) {
+	t.Helper()
+	if s.thread != undisturbed.thread {
+		t.Errorf("the thread is another one:\n%s", difference(undisturbed.thread, s.thread))
+	}
+	if len(s.files) != len(undisturbed.files) {
+		t.Errorf("%d files instead of %d", len(s.files), len(undisturbed.files))
+		return
+	}
+	for i, f := range s.files {
+		if want := undisturbed.files[i]; f != want {
+			t.Errorf("the file %s is another one than %s: %s", f.name, want.name, difference(want.content, f.content))
+		}
+	}
+}
+
+// undisturbed is a play in which nobody dies.
+func undisturbed(t *testing.T, p play, kind string, server *storetest.Postgres) (s score) {
+	t.Helper()
+	t.Run(kind+"/"+p.name+"/undisturbed", func(t *testing.T) {
+		m := newMortal(t, kind, server, p.settings...)
+		s = m.play(p, func(int, string) moment { return never })
+		m.unharmed()
+		if len(s.thread) < 100 {
+			t.Errorf("nothing happened: %q", s.thread)
+		}
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	return s
+}

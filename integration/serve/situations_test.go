@@ -1,0 +1,354 @@
+package serve
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"faultline/simulate"
+	"faultline/simulate/slack"
+)
+
+// stall is a job of 16 ranks on two nodes in which one rank held the others.
+func stall() simulate.Spec {
+	return simulate.Spec{Seed: 3, Mechanism: "rank-stalled", Torch: "2.7", Layout: simulate.Layout{Kind: "ddp", DP: 16}, NodeCount: 2, PerNode: 8, FileMode: "node"}
+}
+
+func oom() simulate.Spec {
+	return simulate.Spec{Seed: 5, Mechanism: "gpu-oom", Torch: "2.6", Layout: simulate.Layout{Kind: "ddp", DP: 16}, NodeCount: 2, PerNode: 8, FileMode: "node"}
+}
+
+func healthy() simulate.Spec {
+	return simulate.Spec{Seed: 7, Mechanism: "healthy", Torch: "2.6", Layout: simulate.Layout{Kind: "ddp", DP: 16}, NodeCount: 2, PerNode: 8, FileMode: "node"}
+}
+
+// node0 is the file of the first node, node1 of the second: in stall() the rank that held the others is there.
+func node0(name string) bool { return strings.Contains(name, "-0.") }
+func node1(name string) bool { return strings.Contains(name, "-1.") }
+
+func TestAnUncomplicatedCaseIsFivePosts(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	job, _ := w.job(stall(), nil)
+	ack := w.slash(slack.Alice, slack.Training, job)
+	if !ack.OK || !strings.Contains(string(ack.Payload), job) {
+		t.Errorf("acknowledged with %+v", ack)
+	}
+	w.message(slack.Alice, slack.Training, "report.json")
+	w.quietNow(slack.Training)
+	posts := 0
+	for _, m := range w.slack.All(slack.Training) {
+		if m.VisibleTo == "" && !m.Deleted {
+			posts++
+		}
+	}
+	if posts > 5 {
+		t.Errorf("%d posts", posts)
+	}
+	calls := 0 // a name in a new message calls the person; in an edit it does not
+	for _, e := range w.slack.Journal() {
+		if e.Method == "chat.postMessage" || e.Method == "files.completeUploadExternal" {
+			calls += strings.Count(e.Body, slack.Alice)
+		}
+	}
+	if calls != 1 {
+		t.Errorf("the requester was called %d times", calls)
+	}
+	w.golden(slack.Training)
+}
+
+func TestACrashIsExplained(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := start(t)
+	job, _ := w.job(oom(), nil)
+	w.slash(slack.Alice, slack.Training, "`#"+job+"`")
+	w.message(slack.Alice, slack.Training, "report.json")
+	w.quietNow(slack.Training)
+	w.golden(slack.Training)
+}
+
+func TestAJobThatFinishedWellIsToldSo(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := start(t)
+	job, _ := w.job(healthy(), nil)
+	w.slash(slack.Alice, slack.Training, job)
+	w.message(slack.Alice, slack.Training, "report.json")
+	w.quietNow(slack.Training)
+	w.golden(slack.Training)
+}
+
+func TestAMissingNodeIsAskedForAndItsUploadRevisesTheVerdict(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	job, held := w.job(stall(), node1)
+	if len(held) != 1 {
+		t.Fatalf("held back %d files", len(held))
+	}
+	w.slash(slack.Alice, slack.Training, job)
+	question := w.message(slack.Alice, slack.Training, "Why I ask", "Upload files")
+	w.message(slack.Alice, slack.Training, "report.json")
+	w.click(slack.Bob, question, "Upload files")
+	view := w.window(slack.Bob, "logs")
+	var ids []string
+	for name, data := range held {
+		id, err := w.slack.Upload(slack.Bob, name, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	w.submit(slack.Bob, view, map[string]any{"files": ids})
+	w.message(slack.Alice, slack.Training, "Because")
+	w.quietNow(slack.Training)
+	w.golden(slack.Training)
+}
+
+func TestALogThatIsStillWrittenIsAskedAbout(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := start(t, func(w *world, conf map[string]any, _ *slack.Options) {
+		conf["clusters"].([]any)[0].(map[string]any)["logs"].(map[string]any)["quiet"] = "10m"
+	})
+	job, _ := w.job(stall(), nil)
+	w.slash(slack.Alice, slack.Training, job)
+	question := w.message(slack.Alice, slack.Training, "Why I ask", "seems to be running")
+	w.click(slack.Alice, question, "Look now")
+	w.message(slack.Alice, slack.Training, "report.json")
+	w.quietNow(slack.Training)
+	w.golden(slack.Training)
+}
+
+func TestWhatIsTypedIsAnswered(t *testing.T) {
+	t.Parallel()
+	w := start(t, func(w *world, conf map[string]any, _ *slack.Options) {
+		east := filepath.Join(w.dir, "east")
+		if err := os.MkdirAll(filepath.Join(east, "77"), 0o755); err != nil {
+			w.t.Fatal(err)
+		}
+		conf["clusters"] = append(conf["clusters"].([]any), map[string]any{"name": "east", "logs": map[string]any{"roots": []string{east}}})
+		if err := os.MkdirAll(filepath.Join(w.roots, "77"), 0o755); err != nil {
+			w.t.Fatal(err)
+		}
+	})
+	write := func(dir string) {
+		if err := os.WriteFile(filepath.Join(dir, "x.log"), []byte("hello\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(w.roots, "77"))
+	write(filepath.Join(w.dir, "east", "77"))
+	for i, text := range []string{"help", "ping", "status", "list", "12x4", "77", "north:77", "logs:/etc/passwd", "logs:" + w.roots + "/../../etc", "cancel 99", "rerun 99", "mute 99", "status 99",
+		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"} {
+		before := len(ephemerals(w, slack.Alice))
+		w.slash(slack.Alice, slack.Training, text)
+		answer(w, slack.Alice, before, fmt.Sprintf("an answer to %d: %q", i, text))
+	}
+	w.quietNow(slack.Training)
+	w.golden(slack.Training)
+}
+
+// answer waits for what a user is told, beyond the first n things and the word that an answer follows.
+func answer(w *world, user string, n int, what string) (m slack.Message) {
+	w.t.Helper()
+	w.await(what, func() bool {
+		list := ephemerals(w, user)
+		if len(list) <= n {
+			return false
+		}
+		m = list[len(list)-1]
+		return !strings.Contains(strings.ToLower(m.Text), "one moment")
+	})
+	return m
+}
+
+func ephemerals(w *world, user string) []slack.Message {
+	var list []slack.Message
+	for _, ch := range w.slack.Channels() {
+		for _, m := range w.slack.All(ch.ID) {
+			if m.VisibleTo == user {
+				list = append(list, m)
+			}
+		}
+	}
+	return list
+}
+
+func TestAnUnknownJobSaysWhereItWasLookedFor(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := start(t)
+	w.slash(slack.Alice, slack.Training, "9999")
+	w.message(slack.Alice, slack.Training, "I looked for logs of job 9999")
+	w.quietNow(slack.Training)
+	w.golden(slack.Training)
+}
+
+func TestASecondRequestForTheSameRunLinksToTheOpenOne(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := start(t)
+	job, _ := w.job(stall(), node0)
+	w.slash(slack.Alice, slack.Training, job)
+	w.message(slack.Alice, slack.Training, "report.json")
+	w.slash(slack.Bob, slack.Training, job)
+	answer(w, slack.Bob, 0, "a link to the open one")
+	w.quietNow(slack.Training)
+	w.golden(slack.Training)
+}
+
+func TestABareCommandOpensAWindow(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := start(t)
+	job, _ := w.job(oom(), nil)
+	w.slash(slack.Alice, slack.Training, "")
+	v := w.window(slack.Alice, "job")
+	if ack := w.submit(slack.Alice, v, map[string]any{"job": "12x"}); !strings.Contains(string(ack.Payload), "errors") {
+		t.Errorf("a malformed id was taken: %s", ack.Payload)
+	}
+	w.submit(slack.Alice, w.window(slack.Alice, "job"), map[string]any{"job": job})
+	w.message(slack.Alice, slack.Training, "report.json")
+}
+
+func TestWhereTheBotMayNotSpeakItSaysWhy(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := start(t, func(w *world, conf map[string]any, _ *slack.Options) {
+		conf["channels"] = append(conf["channels"].([]any), map[string]any{"id": slack.Outside}, map[string]any{"id": slack.Secret})
+	})
+	job, _ := w.job(oom(), nil)
+	for _, c := range []struct{ user, channel, want string }{
+		{slack.Alice, slack.Outside, "/invite"},
+		{slack.Alice, slack.Secret, "/invite"},
+		{slack.Mallory, slack.Shared, "organisation"},
+		{slack.Alice, w.slack.Direct(slack.Alice), "irect"},
+	} {
+		before := len(ephemerals(w, c.user))
+		w.slash(c.user, c.channel, job)
+		if m := answer(w, c.user, before, "an answer in "+c.channel); !strings.Contains(m.Text+plainBlocks(m.Blocks), c.want) {
+			t.Errorf("%s in %s was told %q", c.user, c.channel, m.Text)
+		}
+	}
+}
+
+func TestAJobOfSomebodyElseLooksLikeNone(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := start(t, func(_ *world, conf map[string]any, _ *slack.Options) {
+		conf["channels"].([]any)[0].(map[string]any)["users"] = []string{"somebody-else"}
+	})
+	job, _ := w.job(oom(), nil)
+	w.slash(slack.Alice, slack.Training, job)
+	refused := w.message(slack.Alice, slack.Training, "I looked for logs of job "+job, "Start with")
+	w.slash(slack.Alice, slack.Training, "4243")
+	unknown := w.message(slack.Alice, slack.Training, "I looked for logs of job 4243", "Start with")
+	words := func(m slack.Message) string {
+		return w.normal(strings.ReplaceAll(strings.ReplaceAll(m.Text, job, "N"), "4243", "N"))
+	}
+	if words(refused) != words(unknown) {
+		t.Errorf("they differ:\n%s\n%s", refused.Text, unknown.Text)
+	}
+}
+
+func TestAPrivateAnswerIsSeenByNobodyElseUntilItIsShared(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := start(t)
+	job, _ := w.job(oom(), nil)
+	w.slash(slack.Alice, slack.Training, job+" private")
+	direct := w.slack.Direct(slack.Alice)
+	w.message(slack.Alice, direct, "report.json")
+	for _, m := range w.slack.All(slack.Training) {
+		if m.VisibleTo != slack.Alice {
+			t.Errorf("in the channel: %s", m.Text)
+		}
+	}
+	w.click(slack.Alice, w.message(slack.Alice, direct, "Share with the channel"), "Share with the channel")
+	w.message(slack.Alice, slack.Training, job)
+}
+
+func TestADisputeStrikesTheVerdictAndClosingAsksHowItWas(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	job, _ := w.job(oom(), nil)
+	w.slash(slack.Alice, slack.Training, job)
+	w.message(slack.Alice, slack.Training, "report.json")
+	w.click(slack.Bob, w.message(slack.Alice, slack.Training, "report.json"), "This is wrong")
+	w.submit(slack.Bob, w.window(slack.Bob, "really"), map[string]any{"cause": "other", "text": "a broken cable"})
+	w.message(slack.Alice, slack.Training, "says that the verdict is wrong")
+	w.click(slack.Alice, w.message(slack.Alice, slack.Training, "Case F-1"), "Close")
+	w.submit(slack.Alice, w.window(slack.Alice, "fix"), map[string]any{"verdict": "wrong", "cause": "other", "text": "a broken cable", "fix": "the cable was replaced"})
+	w.message(slack.Alice, slack.Training, "Closed by")
+	w.quietNow(slack.Training)
+	w.golden(slack.Training)
+}
+
+func TestAMentionInAThreadIsAnswered(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := start(t)
+	job, _ := w.job(oom(), nil)
+	w.slash(slack.Alice, slack.Training, job)
+	final := w.message(slack.Alice, slack.Training, "report.json")
+	before := len(ephemerals(w, slack.Bob))
+	if _, _, err := w.slack.Say(slack.Bob, slack.Training, final.ThreadTS, "<@"+slack.BotUser+"> status"); err != nil {
+		t.Fatal(err)
+	}
+	answer(w, slack.Bob, before, "an answer to a mention")
+}
+
+func TestAGracefulStopAndARestartChangeNothing(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := start(t)
+	job, _ := w.job(stall(), nil)
+	w.slash(slack.Alice, slack.Training, job)
+	time.Sleep(1500 * time.Millisecond)
+	w.stop()
+	w.run()
+	w.message(slack.Alice, slack.Training, "report.json")
+	w.quietNow(slack.Training)
+	w.golden(slack.Training)
+}
+
+func TestOverSignedHTTPItIsTheSameBot(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := newWorld(t, func(w *world, conf map[string]any, opts *slack.Options) {
+		conf["slack"].(map[string]any)["mode"] = "http"
+		conf["slack"].(map[string]any)["signing_secret"] = slack.SignSecret
+		base := "http://" + w.ops + "/slack/"
+		opts.HTTP = slack.HTTPTargets{Commands: base + "commands", Interactivity: base + "interactive", Events: base + "events"}
+	})
+	w.launch()
+	w.ready()
+	job, _ := w.job(oom(), nil)
+	w.slash(slack.Alice, slack.Training, job)
+	w.click(slack.Bob, w.message(slack.Alice, slack.Training, "report.json"), "What does this mean?")
+	w.window(slack.Bob, "GPU")
+}
+
+func TestTheConfigurationIsReadAgainWithoutARestart(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := start(t)
+	job, _ := w.job(oom(), nil)
+	if err := w.slack.Invite(slack.Outside, slack.BotUser); err != nil {
+		t.Fatal(err)
+	}
+	w.slash(slack.Alice, slack.Outside, job)
+	if m := answer(w, slack.Alice, 0, "a refusal"); !strings.Contains(m.Text, "not connected to any cluster") {
+		t.Fatalf("a channel that is not configured was told %q", m.Text)
+	}
+	w.configure(func(conf map[string]any) {
+		conf["channels"] = append(conf["channels"].([]any), map[string]any{"id": slack.Outside})
+	})
+	w.hup()
+	w.slash(slack.Alice, slack.Outside, job)
+	w.message(slack.Alice, slack.Outside, "report.json")
+}

@@ -1,0 +1,84 @@
+package knowledge
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Advice that several mechanisms share. Two rules of the taxonomy hold here: nobody is told to drain or replace a node
+// without a hardware sign from that node, and a command can be pasted as it stands.
+var (
+	adviceStacks = Advice{
+		"If the job still hangs, take the Python stack of the process that holds the others: it says what it is doing. The stack is gone once the job is.",
+		"srun --jobid={job} --overlap --nodes=1 --ntasks=1 -w {node} py-spy dump --pid {pid}"}
+	adviceRecorder = Advice{
+		"Switch the flight recorder on for the next run: after a timeout it tells, for every rank, which collective it was in and from which line of code.",
+		"export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_NCCL_DEBUG_INFO_TEMP_FILE=$PWD/nccl_trace_rank_"}
+	adviceGroupTimeout = Advice{
+		"If the long work is legitimate, raise the timeout of that one process group, init_process_group(timeout=…) or new_group(timeout=…). There is no NCCL variable for it.", ""}
+	adviceKernelLog = Advice{
+		"Read the kernel log of {node} around the failure: hardware errors are written there and nowhere else.",
+		"ssh {node} 'dmesg -T | grep -Ei \"xid|nvrm|nvlink|ecc|aer|mce|hung task|out of memory\"'"}
+	adviceExclude = Advice{
+		"Leave {node} out of the resubmission and test it before it is used again.",
+		"scontrol update JobId={job} ExcNodeList={nodes}   # or: sbatch --exclude={nodes} …"}
+	adviceGPUTest = Advice{
+		"Test the GPUs of {node} while no job runs on it.",
+		"ssh {node} 'dcgmi diag -r 3; nvidia-smi -q -d ECC,ROW_REMAPPER'"}
+	adviceDrain = Advice{
+		"Drain {node}: a hardware error is on record there.",
+		"scontrol update NodeName={node} State=DRAIN Reason=\"GPU error, job {job}\""}
+	adviceSacct = Advice{
+		"Ask SLURM how each step ended; the job's own state is not the cause.",
+		"sacct -D -P -j {job} -o JobID,State,ExitCode,DerivedExitCode,NodeList,Start,End,Reason"}
+	adviceAllLogs = Advice{
+		"Collect the files of every node and that of the batch script: the missing one may be the one that matters.",
+		"ls -l *{job}*"}
+	adviceFabricTest = Advice{
+		"Measure the fabric between the nodes of the job, then halve the set to find the slow or silent one. Compare the bus bandwidth, not the algorithm bandwidth.",
+		"srun -w {nodes} --ntasks-per-node=8 --gpus-per-node=8 all_reduce_perf -b 8M -e 4G -f 2 -g 1"}
+	adviceResubmit   = Advice{"Resubmit from the last checkpoint whose save was completed.", ""}
+	adviceNCCLWarn   = Advice{"Let NCCL write its warnings, one file for each process (%h host, %p process), so that they do not mix with the job's output.", "export NCCL_DEBUG=WARN NCCL_DEBUG_FILE=$PWD/nccl.%h.%p.log"}
+	adviceCheckpoint = Advice{"Save checkpoints often enough that the loss of one interval does not hurt, and keep the last three.", ""}
+)
+
+// Placeholders are the names that {name} in Advice may hold.
+var Placeholders = []string{"job", "node", "nodes", "rank", "pid"}
+
+var (
+	placeholder = regexp.MustCompile(`\{([a-z]+)\}`)
+	// Values come from logs and end in a shell: what is not plainly a name, a number or a host list is not filled in.
+	// A name that began with '-' would be read as an option.
+	safeValue = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.\-]*(\[[0-9,\-]+\])?(,[A-Za-z0-9_][A-Za-z0-9_.\-]*(\[[0-9,\-]+\])?)*$`)
+)
+
+// unnamed is what a sentence says where the value is not known.
+var unnamed = map[string]string{"job": "the job", "node": "the node", "nodes": "the nodes", "rank": "that rank", "pid": "the process"}
+
+// Fill puts values into the placeholders of text and command. Without a value, or with one that is not safe to paste
+// into a shell, a command gets the placeholder's name in capitals, so that the reader sees what to put there, and a
+// sentence says "the node".
+func (a Advice) Fill(values map[string]string) Advice {
+	fill := func(s string, otherwise func(name string) string) string {
+		return placeholder.ReplaceAllStringFunc(s, func(m string) string {
+			name := m[1 : len(m)-1]
+			if v := values[name]; len(v) <= 4096 && safeValue.MatchString(v) {
+				return v
+			}
+			return otherwise(name)
+		})
+	}
+	text := a.Text
+	if v := values["rank"]; !safeValue.MatchString(v) {
+		text = strings.ReplaceAll(text, "rank {rank}", "{rank}")
+	}
+	return Advice{
+		Text: fill(text, func(name string) string {
+			if words, ok := unnamed[name]; ok {
+				return words
+			}
+			return strings.ToUpper(name)
+		}),
+		Command: fill(a.Command, strings.ToUpper),
+	}
+}

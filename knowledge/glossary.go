@@ -1,0 +1,117 @@
+package knowledge
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// glossary explains each term once, in at most two sentences, to a researcher who never met it. Sorted by name.
+var glossary = []Term{
+	{"AIStore", "A storage cluster that serves training data as objects. It consists of proxies, which direct requests, and targets, which hold the data."},
+	{"all-gather", "A collective after which every rank has the pieces of all ranks. Its memory grows with the number of ranks."},
+	{"all-reduce", "A collective that adds up (or otherwise combines) the numbers of all ranks and gives the result to each. Data-parallel training sums its gradients with it."},
+	{"barrier", "A collective that moves no data: nobody leaves it before everybody has entered."},
+	{"broadcast", "A collective in which one rank sends the same data to all others of the group."},
+	{"cgroup OOM", "The kernel's kill of a process because the memory limit of its job (its cgroup) was reached. It concerns the host's memory, not the GPU's."},
+	{"checkpoint", "The state of the training written to storage, so that it can resume from there. It counts only if the save was completed."},
+	{"collective", "An operation that all ranks of a process group must enter together, such as all-reduce. If one does not come, all others wait."},
+	{"completed", "The number of the last collective whose GPU work a rank has finished in a process group. Compare it with enqueued, and only inside one group."},
+	{"CPU", "The processor of the host, on which the Python program runs. It hands work to the GPU and usually runs ahead of it."},
+	{"CUDA", "NVIDIA's interface for programs on GPUs. Its errors are reported late, often at a later, innocent call."},
+	{"data parallel", "Each rank (or group of ranks) trains a copy of the model on its own part of the data; gradients are summed over the copies at every step."},
+	{"DataLoader worker", "A child process that reads and prepares batches for one rank. Its number is not a rank."},
+	{"DistributedDataParallel", "PyTorch's wrapper for data-parallel training (DDP). It sums gradients with all-reduce during the backward pass."},
+	{"ECC", "Error-correcting memory. Single flipped bits are repaired; an uncorrectable error means that data were lost and the GPU needs attention."},
+	{"enqueued", "The number of the last collective a rank has handed to its GPU in a process group. Enqueued but not completed means that the rank is inside a collective, or its GPU still works."},
+	{"exit code", "The number with which a process ends: 0 is success, 128 + n usually means that signal n ended it, and torchrun prints −n for signal n."},
+	{"expert parallel", "The experts of a mixture-of-experts model are spread over ranks, and tokens are exchanged between them at every such layer."},
+	{"flight recorder", "A memory of the last collectives that PyTorch keeps on each rank and writes to a file at a timeout. It tells who was in which collective, called from which line."},
+	{"FSDP", "Fully sharded data parallel: parameters, gradients and optimizer state are spread over the ranks and gathered when needed."},
+	{"GIL", "The lock that lets only one thread of a Python process run Python code at a time. A thread that keeps it stops all others, the watchdog included."},
+	{"global rank", "The number of a process in the whole job, from 0 to world size − 1. It is what this report means by “rank”."},
+	{"Gloo", "A communication library for CPUs that PyTorch uses beside NCCL. A rank that waits in Gloo shows nothing pending in NCCL."},
+	{"GPU", "The accelerator on which the model runs; usually one for each rank."},
+	{"group rank", "The number of a rank inside one process group. Rank 3 of a group can be any global rank."},
+	{"heartbeat monitor", "A thread of PyTorch that ends the process when the watchdog itself has shown no life for some minutes."},
+	{"host", "The machine around the GPUs: processors, memory, operating system. Here the same as a node."},
+	{"kernel", "Two things: a function that runs on the GPU, and the core of the operating system. The kernel log is that of the operating system."},
+	{"local rank", "The number of a process on its own node, usually that of its GPU there. Several ranks of a job have the same local rank."},
+	{"loss scale", "A factor by which mixed-precision training multiplies the loss so that small gradients survive. It falls when gradients overflow."},
+	{"micro-batch", "The part of a batch that passes through the model at once. A smaller one needs less GPU memory."},
+	{"MTU", "The largest network packet that a link passes. Where it differs on the way, small messages arrive and large ones do not."},
+	{"NaN", "“Not a number”, the result of undefined arithmetic such as 0/0. It spreads to all that it touches."},
+	{"NCCL", "NVIDIA's library for communication between GPUs. It carries out the collectives of most training jobs."},
+	{"node", "One machine of the cluster, usually with several GPUs."},
+	{"NVLink", "The fast connection between the GPUs of one node."},
+	{"out of memory", "A request for memory that could not be met (OOM). GPU memory and host memory are different things with different messages."},
+	{"PCIe", "The bus through which the processor talks to GPUs and network cards."},
+	{"pipeline parallel", "The layers of the model are spread over stages of ranks; activations travel from stage to stage by send and receive."},
+	{"preemption", "SLURM takes the nodes of a job away for one with higher priority. The job is requeued or ended."},
+	{"process group", "A set of ranks that do collectives together. A job with several kinds of parallelism has many, and counters may be compared only inside one."},
+	{"py-spy", "A tool that shows what a running Python process is doing, without stopping or changing it."},
+	{"rank", "One process of a distributed job, usually with one GPU. Unless said otherwise the number is the global rank."},
+	{"reduce-scatter", "A collective that combines the numbers of all ranks and gives each rank one part of the result."},
+	{"rendezvous", "The meeting at the start of a job, by which processes find each other and agree on their ranks."},
+	{"requeue", "SLURM puts a job back into the queue under the same job id. Its log may then hold several runs."},
+	{"scheduler", "The program that gives nodes to jobs and takes them back, here SLURM."},
+	{"sequence number", "The count of collectives in one process group. Ranks that are at different numbers have called different many."},
+	{"SIGABRT", "The signal of a process that ends itself because it found something wrong (exit code 134 or −6). The watchdog ends a rank this way."},
+	{"SIGBUS", "The signal after an access to memory that cannot be provided (135 or −7): often a full /dev/shm, or a mapped file that vanished."},
+	{"SIGKILL", "The signal that ends a process at once, without a word (exit code 137 or −9). The kernel sends it when memory runs out, but others can too."},
+	{"signal", "A message of the operating system to a process, usually that it must end. Exit codes tell which one it was."},
+	{"SIGSEGV", "The signal after an access to memory that does not belong to the process (139 or −11). The bug is in native code or, rarely, in the hardware."},
+	{"SIGTERM", "The request to end (exit code 143 or −15). Launchers and SLURM send it to the others after a first failure, so it is usually a consequence."},
+	{"SLURM", "The scheduler of most GPU clusters: it starts jobs on nodes and ends them at their limits."},
+	{"SLURM step", "One srun within a job. Job 4242's first step is 4242.0; a step can fail in another way than its job."},
+	{"step", "One update of the model in training. In SLURM's language it is something else: one srun within a job."},
+	{"straggler", "The rank that others wait for: it has not entered the collective in which they stand."},
+	{"task", "One process that srun starts. It is a global rank only where one task is one rank; often it is one torchrun for each node."},
+	{"TCPStore", "The small key-value server, usually at rank 0, through which ranks exchange addresses and flags. When its process ends, all others lose their connection."},
+	{"tensor parallel", "Single layers are split over the ranks of a group, which exchange activations inside every layer. Such groups usually lie within a node."},
+	{"timeout", "The longest time a collective may take before the watchdog ends the job. It belongs to the process group; no NCCL variable sets it."},
+	{"torchrun", "PyTorch's launcher. It starts one process for each GPU of a node and ends them all when one fails."},
+	{"torchrun agent", "The parent process of torchrun on each node. Its “root cause” is the first process that this agent saw end, not the cause of the failure."},
+	{"traceback", "The list of calls that led to a Python exception. Read it from the last line upwards."},
+	{"waiter", "A rank that entered a collective and waits in it. It reports the timeout, but it is a victim until proven otherwise."},
+	{"watchdog", "A thread of PyTorch that ends the process when a collective takes longer than its timeout. The rank that reports is usually not the one that caused it."},
+	{"world size", "The number of ranks in the job."},
+	{"Xid", "The number of an error that NVIDIA's driver writes to the kernel log. Some mean broken hardware (79, 94, 95), others a fault of the program (13, 31)."},
+}
+
+// aliases are other names of terms.
+var aliases = map[string]string{
+	"allreduce":     "all-reduce",
+	"all_reduce":    "all-reduce",
+	"allgather":     "all-gather",
+	"ddp":           "DistributedDataParallel",
+	"oom":           "out of memory",
+	"dataloader":    "DataLoader worker",
+	"loader worker": "DataLoader worker",
+	"exit codes":    "exit code",
+	"batches":       "micro-batch",
+}
+
+var glossaryIndex = sync.OnceValue(func() map[string]Term {
+	out := make(map[string]Term, len(glossary)+len(aliases))
+	for _, t := range glossary {
+		out[strings.ToLower(t.Name)] = t
+	}
+	for alias, name := range aliases {
+		out[alias] = out[strings.ToLower(name)]
+	}
+	return out
+})
+
+// Glossary returns all terms, sorted by name without regard to case.
+func Glossary() []Term { return slices.Clone(glossary) }
+
+// TermByName finds a term by its name or another name for it, in any case, also in the plural with s.
+func TermByName(name string) (Term, bool) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	t, ok := glossaryIndex()[name]
+	if !ok {
+		t, ok = glossaryIndex()[strings.TrimSuffix(name, "s")]
+	}
+	return t, ok
+}

@@ -1,0 +1,185 @@
+package knowledge
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// families lists the tables in the order of Match: where a line speaks for several signatures, the earlier table is the
+// more specific evidence.
+var families = [][]Signature{
+	memorySignatures,
+	cudaSignatures,
+	gpuHardwareSignatures,
+	nativeSignatures,
+	loaderSignatures,
+	networkSignatures,
+	peerSignatures,
+	startupSignatures,
+	versionSignatures,
+	configSignatures,
+	limitSignatures,
+	schedulerSignatures,
+	signalSignatures,
+	storageSignatures,
+	numericSignatures,
+	collectiveSignatures,
+	teardownSignatures,
+	noiseSignatures,
+}
+
+// Signatures returns all signatures in table order. The caller must not change them.
+func Signatures() []Signature { return index().all }
+
+// Lookup finds a signature by its id.
+func Lookup(id string) (Signature, bool) {
+	i, ok := index().byID[id]
+	if !ok {
+		return Signature{}, false
+	}
+	return index().all[i], true
+}
+
+const (
+	// maxMatchText bounds what is searched of one line. Error lines are short; what is longer is a dump of data.
+	maxMatchText = 64 << 10
+	// A Pattern sees this much before and after the signature's first literal.
+	patternBefore, patternAfter = 512, 4096
+)
+
+// compiled is the matching form of a table: first literals hashed by their first four bytes, so that one walk over
+// the text finds every candidate whatever the number of signatures.
+type compiled struct {
+	all     []Signature
+	pattern []*regexp.Regexp // nil where there is none
+	byID    map[string]int
+	bucket  [1 << hashBits][]int32 // signatures by hash of the first four bytes of the first literal
+}
+
+const hashBits = 12
+
+// index compiles the tables at the first use: tests of packages that never match a line should not pay for it.
+var index = sync.OnceValue(func() *compiled {
+	c := &compiled{byID: map[string]int{}}
+	for _, family := range families {
+		c.all = append(c.all, family...)
+	}
+	c.pattern = make([]*regexp.Regexp, len(c.all))
+	for i, s := range c.all {
+		c.byID[s.ID] = i
+		if s.Pattern != "" {
+			c.pattern[i] = regexp.MustCompile(s.Pattern)
+		}
+		h := hash4(s.Literals[0][0], s.Literals[0][1], s.Literals[0][2], s.Literals[0][3])
+		c.bucket[h] = append(c.bucket[h], int32(i))
+	}
+	return c
+})
+
+func hash4(a, b, c, d byte) uint32 {
+	v := uint32(a) | uint32(b)<<8 | uint32(c)<<16 | uint32(d)<<24
+	return v * 2654435761 >> (32 - hashBits)
+}
+
+// Match appends to dst the ids of the signatures that text satisfies, in table order. Text is one message without ANSI
+// codes; what lies beyond 64 KiB is not looked at.
+func Match(dst []string, text []byte) []string {
+	c := index()
+	text = bound(text)
+	var room [16]int32
+	found := room[:0]
+	for i := 0; i+4 <= len(text); i++ {
+		for _, n := range c.bucket[hash4(text[i], text[i+1], text[i+2], text[i+3])] {
+			first := c.all[n].Literals[0]
+			if len(text)-i < len(first) || string(text[i:i+len(first)]) != first || contains(found, n) {
+				continue
+			}
+			if c.holds(int(n), text, i) {
+				found = append(found, n)
+			}
+		}
+	}
+	// Few signatures match one line: an insertion sort brings them into table order.
+	for i := 1; i < len(found); i++ {
+		for j := i; j > 0 && found[j] < found[j-1]; j-- {
+			found[j], found[j-1] = found[j-1], found[j]
+		}
+	}
+	for _, n := range found {
+		dst = append(dst, c.all[n].ID)
+	}
+	return dst
+}
+
+// Fields returns what the signature's Pattern captures from text, without empty captures; nil if it captures nothing.
+func Fields(id string, text []byte) map[string]string {
+	c := index()
+	n, ok := c.byID[id]
+	if !ok || c.pattern[n] == nil {
+		return nil
+	}
+	text = bound(text)
+	first := c.all[n].Literals[0]
+	for from := 0; ; {
+		i := bytes.Index(text[from:], []byte(first))
+		if i < 0 {
+			return nil
+		}
+		i += from
+		if m := c.pattern[n].FindSubmatch(window(text, i)); m != nil {
+			var fields map[string]string
+			for k, name := range c.pattern[n].SubexpNames() {
+				if name == "" || len(m[k]) == 0 {
+					continue
+				}
+				if fields == nil {
+					fields = map[string]string{}
+				}
+				fields[name] = strings.ToValidUTF8(string(m[k]), "\uFFFD")
+			}
+			return fields
+		}
+		from = i + len(first)
+	}
+}
+
+// holds decides signature n where its first literal stands at text[at:].
+func (c *compiled) holds(n int, text []byte, at int) bool {
+	s := &c.all[n]
+	rest := text[at+len(s.Literals[0]):]
+	for _, lit := range s.Literals[1:] {
+		i := bytes.Index(rest, []byte(lit))
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+len(lit):]
+	}
+	for _, not := range s.Not {
+		if bytes.Contains(text, []byte(not)) {
+			return false
+		}
+	}
+	return c.pattern[n] == nil || c.pattern[n].Match(window(text, at))
+}
+
+func window(text []byte, at int) []byte {
+	return text[max(0, at-patternBefore):min(len(text), at+patternAfter)]
+}
+
+func bound(text []byte) []byte {
+	if len(text) > maxMatchText {
+		return text[:maxMatchText]
+	}
+	return text
+}
+
+func contains(list []int32, n int32) bool {
+	for _, m := range list {
+		if m == n {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,37 @@
+package knowledge
+
+import (
+	"slices"
+	"sync"
+)
+
+// mechanismTables hold one entry for every slug of the taxonomy, a file for each family.
+var mechanismTables = [][]Mechanism{
+	hangMechanisms,
+	softwareMechanisms,
+	gpuMechanisms,
+	networkMechanisms,
+	dataMechanisms,
+	storageMechanisms,
+	infrastructureMechanisms,
+	performanceMechanisms,
+}
+
+var mechanismIndex = sync.OnceValue(func() map[string]Mechanism {
+	out := map[string]Mechanism{}
+	for _, table := range mechanismTables {
+		for _, m := range table {
+			out[m.Slug] = m
+		}
+	}
+	return out
+})
+
+// MechanismBySlug finds a mechanism by its slug. The caller must not change its advice.
+func MechanismBySlug(slug string) (Mechanism, bool) {
+	m, ok := mechanismIndex()[slug]
+	return m, ok
+}
+
+// Mechanisms returns all mechanisms in table order.
+func Mechanisms() []Mechanism { return slices.Concat(mechanismTables...) }

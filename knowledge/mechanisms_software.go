@@ -1,0 +1,96 @@
+package knowledge
+
+// What the job's own processes do wrong, and what its environment does to them.
+var softwareMechanisms = []Mechanism{
+	{
+		Slug: "exception", Origin: "software", Owner: "job-code", Resubmit: "after-fix",
+		Title: "a Python exception ended it",
+		Meaning: "One rank raised an exception that nothing caught, and its process ended. " +
+			"What the other ranks and torchrun printed afterwards is the consequence.",
+		Now: []Advice{
+			{"Read the traceback of rank {rank} from its last line upwards; the first frame in your own code is the place to start.", ""},
+			{"Reproduce on one node with the same configuration and the step at which it failed.", "torchrun --nproc-per-node=2 train.py"},
+		},
+		Structural: []Advice{
+			{"Decorate main with torch.distributed.elastic's @record: torchrun then shows the first traceback instead of only an exit code.", ""},
+			adviceCheckpoint,
+		},
+		NextTime: []Advice{{"Give each rank its own log file, so that tracebacks of several ranks do not interleave.", "torchrun --log-dir logs --redirects 3 --tee 3 train.py"}},
+	},
+	{
+		Slug: "version-mismatch", Origin: "software", Owner: "job-config", Resubmit: "after-fix",
+		Title: "library versions do not fit",
+		Meaning: "A library or a symbol that the program needs is missing or has another version than it was built for. " +
+			"It fails at start-up, on all ranks that use the same image.",
+		Now: []Advice{
+			{"Print the versions inside the same container on {node} and on a node that works.", "python -c 'import torch; print(torch.__version__, torch.version.cuda, torch.cuda.nccl.version())'; ldd --version | head -1; nvidia-smi | head -4"},
+			{"Check that no library of the host or the home directory shadows the one of the image.", "echo $LD_LIBRARY_PATH; pip list --user; python -c 'import sys; print(sys.path)'"},
+		},
+		Structural: []Advice{{"Pin the image by digest and build extensions inside it; use the same image on all nodes.", ""}},
+		NextTime:   []Advice{{"Let NCCL print its version at start.", "export NCCL_DEBUG=VERSION"}},
+	},
+	{
+		Slug: "config-error", Origin: "software", Owner: "job-config", Resubmit: "after-fix",
+		Title: "the configuration is wrong",
+		Meaning: "The program refused its configuration at start-up: an argument, a missing key or path, or sizes that do not divide the world size. " +
+			"All ranks fail alike and no training was lost.",
+		Now: []Advice{
+			{"Correct what the message names, and try the start on the smallest allocation that can show the error.", ""},
+			{"Check that the product of tensor, pipeline, context and data parallel sizes equals the world size.", "scontrol show job {job} | grep -E 'NumNodes|NumTasks|TRES'"},
+		},
+		Structural: []Advice{{"Validate the configuration before the allocation is asked for (a dry run on the login node).", ""}},
+		NextTime:   []Advice{{"Print the complete resolved configuration once, on rank 0.", ""}},
+	},
+	{
+		Slug: "native-crash", Origin: "software", Owner: "job-code", Resubmit: "yes",
+		Title: "a process crashed in native code",
+		Meaning: "A process died of a signal such as SIGSEGV, SIGBUS or SIGABRT, with no earlier cause in the logs. " +
+			"A bug in a library or extension is the usual reason; the same machine twice speaks for its hardware.",
+		Now: []Advice{
+			{"Look for a core dump and read its stack.", "coredumpctl list; coredumpctl info {pid}"},
+			adviceKernelLog,
+			{"SIGBUS often means a full /dev/shm or a mapped file that vanished.", "ssh {node} 'df -h /dev/shm /tmp'"},
+		},
+		Structural: []Advice{{"Keep a record of which node was the root of crashes, with the number of jobs it took part in.", ""}},
+		NextTime:   []Advice{{"Let Python print its stack at a crash, and allow core dumps.", "export PYTHONFAULTHANDLER=1; ulimit -c unlimited"}},
+	},
+	{
+		Slug: "host-oom", Origin: "software", Owner: "job-config", Resubmit: "after-fix",
+		Title: "the node ran out of memory",
+		Meaning: "The kernel killed a process because the job's memory limit or the machine's memory was used up (cgroup OOM). " +
+			"This is the host's memory, not that of the GPU.",
+		Now: []Advice{
+			{"See how much memory the steps used at their peak, and on which node.", "sacct -j {job} -P -o JobID,State,MaxRSS,MaxRSSNode,MaxRSSTask,ReqMem"},
+			{"Lower what grows with processes: loader workers, prefetch factor, pinned memory, caches held by each rank; or ask for more memory.", "sbatch --mem=0 …"},
+		},
+		Structural: []Advice{
+			{"Share read-only data among the processes of a node (memory-mapped files) instead of loading it in each.", ""},
+			{"Log the memory of each process every few minutes: a steady rise is a leak, a jump is a save or an evaluation.", ""},
+		},
+		NextTime: []Advice{{"Keep the kernel's account of the kill.", "ssh {node} 'dmesg -T | grep -i -A20 oom'"}},
+	},
+	{
+		Slug: "resource-limit", Origin: "software", Owner: "job-config", Resubmit: "after-fix",
+		Title: "a system limit was reached",
+		Meaning: "A limit of the operating system was reached: open files, locked memory, processes, or shared memory. " +
+			"NCCL's messages about it look like a network fault, which it is not.",
+		Now: []Advice{
+			{"Compare the limits inside the job on {node} with what is needed.", "srun --jobid={job} --overlap -w {node} bash -c 'ulimit -a; df -h /dev/shm; cat /proc/sys/fs/file-max'"},
+			{"For containers: run with unlimited locked memory and a large /dev/shm.", "docker run --ulimit memlock=-1 --ulimit nofile=1048576 --shm-size=64g …"},
+		},
+		Structural: []Advice{{"Set the limits where slurmd is started (LimitMEMLOCK, LimitNOFILE), so that every job inherits them.", ""}},
+		NextTime:   []Advice{{"Print the limits at the start of each job.", "ulimit -a"}},
+	},
+	{
+		Slug: "non-finite-loss", Origin: "software", Owner: "job-code", Resubmit: "after-fix",
+		Title: "the loss became not finite",
+		Meaning: "The loss or a gradient became NaN or infinite, or the loss scale fell to its minimum. " +
+			"The learning rate, a bad sample or silently wrong arithmetic of a GPU can cause it.",
+		Now: []Advice{
+			{"Roll back to a checkpoint from before the first bad value, skip the batches around it, or lower the learning rate.", ""},
+			{"Replay the same batches from the same checkpoint on other nodes: if it repeats, it is data or code; if not, suspect a GPU.", ""},
+		},
+		Structural: []Advice{{"Clip gradients, skip steps with non-finite gradients, and stop after several in a row.", ""}},
+		NextTime:   []Advice{{"Let PyTorch check tensors before each collective: the first rank with a NaN then names itself.", "export TORCH_NCCL_NAN_CHECK=1"}},
+	},
+}

@@ -1,0 +1,172 @@
+package knowledge
+
+// Storage: AIStore (ais-*, seen in its daemons' logs) and what the job itself reports of its stores and file systems.
+var storageMechanisms = []Mechanism{
+	{
+		Slug: "ais-batch-object-loss", Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Title: "AIStore returned incomplete batches",
+		Meaning: "An AIStore target dropped objects from a batch request, so the loader got fewer items than it asked for. " +
+			"The target's log names why: usually pressure on its resources or a broken stream to another target.",
+		Now: []Advice{
+			{"Read the target's warnings in the window before the first client error.", "ais show cluster; ais show log TARGET_ID"},
+			{"Retry incomplete batches in the client instead of ending the job, and ask for fewer objects at a time.", ""},
+		},
+		Structural: []Advice{{"Cap the batch size, and give targets the memory and disk bandwidth that the job's rate needs.", ""}},
+		NextTime:   []Advice{{"Keep the logs of all daemons.", "ais cluster download-logs"}},
+	},
+	{
+		Slug: "ais-stream-broken", Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Title: "streams between AIStore targets broke",
+		Meaning: "The data stream between two AIStore targets ended with a broken pipe. " +
+			"Requests that needed both of them failed or were cut short.",
+		Now: []Advice{
+			{"Check the network and the memory of both targets at that time.", "ais show performance counters; ais show performance"},
+			adviceResubmit,
+		},
+		Structural: []Advice{{"Watch retransmissions and memory on the storage nodes.", ""}},
+		NextTime:   []Advice{{"Keep the logs of all daemons.", "ais cluster download-logs"}},
+	},
+	{
+		Slug: "ais-resource-pressure", Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Title: "AIStore was overloaded",
+		Meaning: "An AIStore target reported critical load, disks or memory before the first error of a client. " +
+			"It slows down or refuses work in that state.",
+		Now: []Advice{
+			{"Look at load, disks and memory of the targets.", "ais show cluster; ais show storage; ais show performance disk"},
+			{"Free space or lower the request rate, then resubmit.", ""},
+		},
+		Structural: []Advice{{"Set rate limits below what the targets can sustain, and alert before the critical mark.", ""}},
+		NextTime:   []Advice{{"Keep the statistics of the daemons over the run.", "ais cluster download-logs"}},
+	},
+	{
+		Slug: "ais-daemon-restart", Origin: "storage", Owner: "storage", Resubmit: "yes",
+		Title: "an AIStore daemon restarted",
+		Meaning: "A daemon of AIStore started anew during the job without having been stopped in order. " +
+			"Requests in flight at that moment were lost.",
+		Now: []Advice{
+			{"Find why it restarted: the kernel log of its node, or the pod's last state.", "kubectl describe pod POD; kubectl logs --previous POD"},
+			adviceResubmit,
+		},
+		Structural: []Advice{{"Let clients retry over more than one endpoint for longer than a restart takes.", ""}},
+		NextTime:   []Advice{{"Keep the log of the daemon from before the restart.", ""}},
+	},
+	{
+		Slug: "ais-rebalance", Origin: "storage", Owner: "storage", Resubmit: "yes",
+		Title: "AIStore was moving its data",
+		Meaning: "The cluster of AIStore changed its members and moved objects during the job. " +
+			"Until that ends, reads are slow and objects may be reported as not found.",
+		Now: []Advice{
+			{"Wait until the rebalance has ended, then resubmit.", "ais show rebalance"},
+			{"Find out why a member left or joined.", "ais show cluster smap"},
+		},
+		Structural: []Advice{{"Plan changes of the cluster outside of long jobs.", ""}},
+		NextTime:   []Advice{{"Keep the logs of all daemons.", "ais cluster download-logs"}},
+	},
+	{
+		Slug: "ais-silent-stall", Origin: "storage", Owner: "storage", Resubmit: "yes",
+		Title: "an AIStore job stood still",
+		Meaning: "A batch job on an AIStore target was running, but its counters did not move and it logged no error. " +
+			"From outside the cluster looks healthy.",
+		Now: []Advice{
+			{"Look at the running jobs of the targets twice, a minute apart; stop the one that stands still.", "ais show job --all; ais stop JOB_ID"},
+			adviceResubmit,
+		},
+		Structural: []Advice{{"Use a client timeout shorter than the timeout of the collective.", ""}},
+		NextTime:   []Advice{{"Take the stacks of the stuck daemon and report them upstream.", ""}},
+	},
+	{
+		Slug: "ais-disk-fault", Origin: "storage", Owner: "storage", Resubmit: "yes",
+		Title: "a disk of AIStore failed",
+		Meaning: "A disk of an AIStore target reported errors or was taken out of service. " +
+			"Objects on it are unavailable unless they have copies.",
+		Now: []Advice{
+			{"See which mount path is disabled, and the state of its disk.", "ais storage mountpath; smartctl -a /dev/DISK"},
+			{"Replace the disk; its content comes back from copies or the remote store.", ""},
+		},
+		Structural: []Advice{{"Keep two copies or erasure coding for data that cannot be fetched again.", ""}},
+		NextTime:   []Advice{{"Alert on I/O errors before the disk is disabled.", ""}},
+	},
+	{
+		Slug: "ais-throttled", Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Title: "the store limited the rate",
+		Meaning: "AIStore, or the remote store behind it, refused requests because they came too fast. " +
+			"The counters tell which of the two did.",
+		Now: []Advice{
+			{"Compare the throttle counters with the replies 429 and 503 of the remote store.", "ais show performance counters"},
+			{"Lower the number of workers or the batch size, or ask for more quota.", ""},
+		},
+		Structural: []Advice{{"Warm the cache before the job, so that the remote store is not asked at training time.", ""}},
+		NextTime:   []Advice{{"Log replies of the store with their codes.", ""}},
+	},
+	{
+		Slug: "ais-auth", Origin: "storage", Owner: "job-config", Resubmit: "after-fix",
+		Title: "access to AIStore was refused",
+		Meaning: "AIStore refused the job's token, on all ranks at the same time. " +
+			"A token that ran out during the job is the usual reason.",
+		Now: []Advice{
+			{"Renew the token with a life longer than the job, then resubmit.", "ais auth login USER --expire 240h"},
+		},
+		Structural: []Advice{{"Renew tokens from within the job.", ""}},
+		NextTime:   []Advice{{"Print the token's time of expiry (never the token) at start.", ""}},
+	},
+	{
+		Slug: "ais-network", Origin: "storage", Owner: "cluster", Resubmit: "yes",
+		Title: "AIStore's nodes lost contact",
+		Meaning: "Nodes of AIStore missed each other's keep-alive messages without being overloaded or restarted. " +
+			"The network between them is the suspect.",
+		Now: []Advice{
+			{"Test the network between the storage nodes.", "ais show cluster; ping -c 20 -i 0.2 STORAGE_NODE"},
+			adviceResubmit,
+		},
+		Structural: []Advice{{"Watch retransmissions and link errors between storage nodes.", ""}},
+		NextTime:   []Advice{{"Keep the logs of all daemons.", "ais cluster download-logs"}},
+	},
+	{
+		Slug: "storage-retries-exhausted", Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Title: "the store never answered",
+		Meaning: "Reads from the store were retried until the last attempt and still failed. " +
+			"A retry that succeeds is harmless; this one did not.",
+		Now: []Advice{
+			{"Test the endpoint from {node} before resubmitting.", "ssh {node} 'curl -sS -o /dev/null -w \"%{http_code} %{time_total}\\n\" ENDPOINT_URL'"},
+			{"Get the store's own logs of that time: they tell overload from network.", ""},
+		},
+		Structural: []Advice{{"Repair the store first; only then choose client timeouts and retries that outlast a short outage.", ""}},
+		NextTime:   []Advice{{"Log the endpoint and the duration of every retry.", ""}},
+	},
+	{
+		Slug: "storage-full", Origin: "storage", Owner: "job-config", Resubmit: "after-fix",
+		Title: "no space left",
+		Meaning: "A write failed because the disk was full or the quota used up. " +
+			"It may be the shared file system or a small local /tmp.",
+		Now: []Advice{
+			{"Find out which file system is full.", "ssh {node} 'df -h; df -i'; quota -s; lfs quota -h -u $USER ."},
+			{"Remove old checkpoints and caches, or move them to another place, then resubmit. The last checkpoint may be incomplete: take the one before.", "du -xsh ./* | sort -h | tail"},
+		},
+		Structural: []Advice{{"Keep the last few checkpoints only, and point caches away from the home directory.", "export TMPDIR=/scratch/$USER HF_HOME=/scratch/$USER/hf TRITON_CACHE_DIR=/scratch/$USER/triton"}},
+		NextTime:   []Advice{{"Check the free space before each save.", ""}},
+	},
+	{
+		Slug: "storage-unresponsive", Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Title: "a file system stopped answering",
+		Meaning: "A mounted file system did not answer, and processes that read from it slept in the kernel. " +
+			"GPUs of those nodes look idle, which is a consequence.",
+		Now: []Advice{
+			{"See which processes sleep in the kernel on {node}, and on which mount.", "ssh {node} 'ps -eo pid,stat,wchan:32,cmd | grep \" D\"; dmesg -T | grep -A3 \"blocked for more than\"'"},
+			{"Ask the file-system team with the time, the node and the mount; see whether other nodes have it too.", "clush -w {nodes} 'timeout 10 stat -f . || echo no answer'"},
+		},
+		Structural: []Advice{{"Stage the data to local disks, so that training does not depend on a shared mount at every step.", ""}},
+		NextTime:   []Advice{adviceKernelLog},
+	},
+	{
+		Slug: "checkpoint-io", Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Title: "a checkpoint failed",
+		Meaning: "Saving or loading a checkpoint failed, or took longer than the others were willing to wait. " +
+			"A file cut short by an earlier crash is a frequent reason.",
+		Now: []Advice{
+			{"Compare the sizes of the files of this checkpoint with those of the one before; resume from the one before if they differ.", "ls -l CHECKPOINT_DIR"},
+			{"If a save only takes long: raise the timeout of that one process group, or save asynchronously.", ""},
+		},
+		Structural: []Advice{{"Write to a temporary name and rename at the end, so that a half-written checkpoint is never taken for a whole one.", ""}},
+		NextTime:   []Advice{{"Log begin, end and size of every save.", ""}},
+	},
+}

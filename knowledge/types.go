@@ -1,0 +1,69 @@
+// Package knowledge holds what people should know: mechanisms with their origin, owner and advice, signatures of
+// log lines, meanings, fixes, and the glossary. It is data with look-up; it decides nothing.
+package knowledge
+
+// Mechanism is one way to fail (reference: the taxonomy of the design). Slugs are the contract of the JSON report.
+type Mechanism struct {
+	Slug   string
+	Origin string // storage, data-loading-stall, data, network, gpu, software, infrastructure, performance, unknown, none
+	Owner  string // default answer to "who acts": job-code, job-config, data, storage, cluster, scheduler, nobody, unknown
+	Title  string // five words for a heading: "one rank held the others"
+	// Meaning explains it to a researcher who never met it, in two sentences, without jargon that the glossary lacks.
+	Meaning                   string
+	Now, Structural, NextTime []Advice
+	// Resubmit is the default decision: yes, no, after-fix, unknown.
+	Resubmit string
+}
+
+// Advice is one thing to do, with a command that can be pasted where there is one. {job}, {node}, {nodes}, {rank},
+// {pid} in Text and Command are filled in by the caller.
+type Advice struct {
+	Text, Command string
+}
+
+// Role of a signature in reasoning.
+type Role string
+
+const (
+	CauseRole       Role = "cause"       // can be the first failure of its rank or node
+	SymptomRole     Role = "symptom"     // names a peer or a state; follow it
+	ConsequenceRole Role = "consequence" // explained by something else whenever something else is there
+	NoiseRole       Role = "noise"       // harmless, also in healthy jobs
+	InfoRole        Role = "info"
+)
+
+// Tier of the method: process killers, training-loop crashes, data and I/O.
+type Tier int
+
+const (
+	NoTier Tier = iota
+	ProcessKiller
+	LoopCrash
+	DataIO
+)
+
+// Signature is the wording of one kind of line.
+type Signature struct {
+	ID string
+	// Literals: the line must contain all of them, in order. The first is what the scanner looks for and should be at
+	// least 7 bytes long and rare in healthy logs.
+	Literals []string
+	// Pattern is an optional RE2 expression that the segment must also match; its named groups become the fields.
+	Pattern string
+	// Not: the segment must contain none of these.
+	Not       []string
+	Mechanism string // slug this line speaks for, or ""
+	Role      Role
+	Tier      Tier
+	// Direct is true where the line alone, on the root's own rank or node, confirms the mechanism.
+	Direct  bool
+	Meaning string // one sentence for people
+	Source  string // project, file, version the wording comes from
+	// Example is a real line; tests hold Literals and Pattern to it.
+	Example string
+}
+
+// Term is one entry of the glossary.
+type Term struct {
+	Name, Text string
+}

@@ -1,0 +1,302 @@
+package messages
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"faultline/incident"
+)
+
+// mechanismTitle is the mechanism in the words of package knowledge, or its slug with spaces.
+func mechanismTitle(slug string) string {
+	if m, ok := mechanism(slug); ok && m.Title != "" {
+		return m.Title
+	}
+	return strings.ReplaceAll(slug, "-", " ")
+}
+
+// headline says what broke and where. It names ranks and nodes as places, never as culprits: what is broken on a node
+// only the mechanism's own words may say.
+func headline(r *incident.Report) (text, tone string) {
+	v := r.Verdict
+	switch {
+	case v.Status == incident.NoFailure:
+		if v.Mechanism == "" || v.Mechanism == "completed" {
+			return "Nothing broke: the job completed or is still healthy", "good"
+		}
+		return "Nothing broke: " + mechanismTitle(v.Mechanism), "good"
+	case v.Status == incident.Inconclusive && len(v.Candidates) > 1:
+		text = fmt.Sprintf("Not decided between %d causes", len(v.Candidates))
+		tone = "open"
+	case v.Status == incident.Inconclusive && (v.Mechanism == "" || v.Mechanism == "unknown"):
+		return "What broke it is not in these files", "open"
+	case v.Status == incident.Inconclusive:
+		text, tone = capital(mechanismTitle(v.Mechanism)), "open"
+	default:
+		text, tone = capital(mechanismTitle(v.Mechanism)), "bad"
+	}
+	if w := where(v.Root); w != "" {
+		text += ": " + w
+	}
+	return text, tone
+}
+
+// where names the root: component, ranks, nodes.
+func where(root incident.Root) string {
+	var parts []string
+	if root.Component != nil {
+		parts = append(parts, componentText(*root.Component))
+	}
+	if len(root.Ranks) > 0 {
+		parts = append(parts, rankText(root.Ranks))
+	}
+	s := strings.Join(parts, ", ")
+	if len(root.Nodes) > 0 {
+		if s != "" {
+			s += " on "
+		}
+		s += nodeList(root.Nodes)
+	}
+	return s
+}
+
+func componentText(c string) string {
+	kind, name, ok := strings.Cut(flat(c), ":")
+	if !ok {
+		return kind
+	}
+	words := map[string]string{"gpu": "GPU ", "nic": "network card ", "ais": "AIStore daemon ", "mount": "mount ", "host": "host "}
+	if w, ok := words[kind]; ok {
+		return w + name
+	}
+	return c
+}
+
+func statusWord(s string) string {
+	switch s {
+	case incident.Confirmed:
+		return "Confirmed"
+	case incident.Probable:
+		return "Probable"
+	case incident.NoFailure:
+		return "No failure"
+	}
+	return "Not decided"
+}
+
+func ownerText(o string) string {
+	switch o {
+	case "job-code":
+		return "the owner of the training code"
+	case "job-config":
+		return "the owner of the job's configuration"
+	case "data":
+		return "the owner of the data"
+	case "storage":
+		return "the storage team"
+	case "cluster":
+		return "the cluster team"
+	case "scheduler":
+		return "the administrators of the scheduler"
+	case "nobody":
+		return "nobody has to"
+	}
+	return "not known yet"
+}
+
+func resubmitText(s string) string {
+	switch s {
+	case "yes", "no":
+		return s
+	case "after-fix":
+		return "only after the fix"
+	}
+	return "cannot be said yet"
+}
+
+func stepText(s *incident.Step) string {
+	t := "step " + grouped(s.Step)
+	if s.Path != "" {
+		t += " (" + flat(s.Path) + ")"
+	}
+	return t
+}
+
+func lostText(l incident.Lost) string {
+	var parts []string
+	if l.Steps != nil {
+		parts = append(parts, grouped(*l.Steps)+" steps")
+	}
+	if l.GPUHours != nil {
+		parts = append(parts, strconv.FormatFloat(*l.GPUHours, 'f', 1, 64)+" GPU hours")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func decision(r *incident.Report) []pair {
+	a := r.Action
+	ps := []pair{{"Resubmit", resubmitText(a.Resubmit)}}
+	if len(a.ExcludeNodes) > 0 {
+		ps = append(ps, pair{"Leave out", nodeList(a.ExcludeNodes)})
+	} else if a.Resubmit == "yes" || a.Resubmit == "after-fix" {
+		none := "no node: nothing speaks against one"
+		if a.Owner == "cluster" {
+			none = "a node that no line names: find it first"
+		}
+		ps = append(ps, pair{"Leave out", none})
+	}
+	if a.ResumeFrom != nil {
+		ps = append(ps, pair{"Resume from", stepText(a.ResumeFrom)})
+	} else if a.Resubmit != "no" && r.Verdict.Status != incident.NoFailure {
+		ps = append(ps, pair{"Resume from", "not known: no completed save seen in these files"})
+	}
+	if t := lostText(a.Lost); t != "" {
+		ps = append(ps, pair{"Lost", t})
+	}
+	return append(ps, pair{"Who acts", ownerText(a.Owner)})
+}
+
+func facts(r *incident.Report) []pair {
+	j := r.Job
+	var ps []pair
+	add := func(label string, value *string) {
+		if value != nil && *value != "" {
+			ps = append(ps, pair{label, flat(*value)})
+		}
+	}
+	add("Job", j.ID)
+	if j.Run != nil && j.Runs > 1 {
+		ps = append(ps, pair{"Run", fmt.Sprintf("%d of %d found in the files", *j.Run+1, j.Runs)})
+	}
+	add("Framework", j.Framework)
+	add("Task", j.Task)
+	add("Data", j.DataSource)
+	var scale []string
+	for _, x := range []struct {
+		n    *int
+		noun string
+	}{{j.WorldSize, "rank"}, {j.NodesCount, "node"}} {
+		if x.n != nil {
+			scale = append(scale, count(*x.n, x.noun))
+		}
+	}
+	if j.RanksPerNode != nil {
+		scale = append(scale, grouped(int64(*j.RanksPerNode))+" a node")
+	}
+	if len(scale) > 0 {
+		ps = append(ps, pair{"Scale", strings.Join(scale, ", ")})
+	}
+	add("Started", j.StartTime)
+	add("Last line", j.EndTime)
+	ps = append(ps, pair{"Phase", phaseText(r.Verdict.Phase)})
+	if j.ResumedFrom != nil {
+		ps = append(ps, pair{"Resumed from", stepText(j.ResumedFrom)})
+	}
+	if j.LastStep != nil {
+		ps = append(ps, pair{"Last step", grouped(*j.LastStep)})
+	}
+	for _, n := range j.Versions {
+		t := flat(n.Value)
+		if n.Note != "" {
+			t += " (" + flat(n.Note) + ")"
+		}
+		ps = append(ps, pair{flat(n.Name), t})
+	}
+	return ps
+}
+
+func phaseText(p string) string {
+	switch p {
+	case "init":
+		return "start-up, before the first step"
+	case "first-step":
+		return "the first step"
+	case "checkpoint":
+		return "saving or loading a checkpoint"
+	case "", "unknown":
+		return "not known"
+	}
+	return p
+}
+
+func coverage(r *incident.Report) []pair {
+	c := r.Coverage
+	ps := []pair{{"Read", fmt.Sprintf("%s, %s, %s", count(c.Files, "file"), count(int(c.Lines), "line"), bytesText(c.Bytes))}}
+	nodes := count(len(c.NodesSeen), "node") + " seen"
+	if len(c.NodesSeen) == 0 {
+		nodes = "no line tells which node wrote it"
+	}
+	switch {
+	case c.NodesExpected == nil:
+		nodes += "; how many to expect, nobody states"
+	default:
+		nodes = fmt.Sprintf("%d of %d seen", len(c.NodesExpected)-len(c.NodesMissing), len(c.NodesExpected))
+		if len(c.NodesMissing) > 0 {
+			nodes += "; missing: " + nodeList(c.NodesMissing)
+		}
+	}
+	ps = append(ps, pair{"Nodes", nodes})
+	ranks := count(c.RanksSeen, "rank") + " seen; how many to expect, nobody states"
+	if c.RanksExpected != nil {
+		ranks = fmt.Sprintf("%s of %s seen", grouped(int64(c.RanksSeen)), grouped(int64(*c.RanksExpected)))
+		if len(c.RanksMissing) > 0 {
+			ranks += "; missing: " + shortRanges(c.RanksMissing)
+		}
+	}
+	ps = append(ps, pair{"Ranks", ranks}, pair{"States", "collective state known of " + count(c.RanksStateKnown, "rank")})
+	if c.ExpectedFrom != "" {
+		ps = append(ps, pair{"Expected from", flat(c.ExpectedFrom)})
+	}
+	if len(c.FilesMissing) > 0 {
+		ps = append(ps, pair{"Files missing", nodeList(c.FilesMissing)})
+	}
+	ps = append(ps, cutFiles(c.Truncated)...)
+	if c.TimeFrom != nil && c.TimeTo != nil {
+		ps = append(ps, pair{"Time covered", flat(*c.TimeFrom) + " to " + flat(*c.TimeTo)})
+	}
+	n := r.Counts
+	if n.ConnectionResets.Total > 0 {
+		ps = append(ps, pair{"Resets", count(n.ConnectionResets.Total, "connection reset") + " in " + count(len(n.ConnectionResets.PerFile), "file")})
+	}
+	if n.Retries.Recovered+n.Retries.Exhausted > 0 {
+		ps = append(ps, pair{"Retries", fmt.Sprintf("%s recovered, %s exhausted", grouped(int64(n.Retries.Recovered)), grouped(int64(n.Retries.Exhausted)))})
+	}
+	if n.LoaderErrors.Total > 0 {
+		ps = append(ps, pair{"Loader errors", grouped(int64(n.LoaderErrors.Total)) + " in " + count(len(n.LoaderErrors.PerFile), "file")})
+	}
+	return ps
+}
+
+// cutFiles names the files that do not end as they should, those that end alike together.
+func cutFiles(files []incident.CutFile) []pair {
+	alike := map[string][]string{}
+	var order []string
+	for _, f := range files {
+		how := strings.ReplaceAll(f.How, "-", " ")
+		if f.Note != "" {
+			how += ", " + flat(f.Note)
+		}
+		if alike[how] == nil {
+			order = append(order, how)
+		}
+		alike[how] = append(alike[how], flat(f.File))
+	}
+	var ps []pair
+	for i, how := range order {
+		if i == maxCutFiles {
+			ps = append(ps, pair{"Cut short", fmt.Sprintf("… and %d more", len(order)-i)})
+			break
+		}
+		names := alike[how]
+		t := names[0]
+		if len(names) > 1 {
+			t += fmt.Sprintf(" and %d more", len(names)-1)
+		}
+		ps = append(ps, pair{"Cut short", t + ": " + how})
+	}
+	return ps
+}
+
+// maxCutFiles bounds the list of cut files for people; the JSON has them all.
+const maxCutFiles = 12

@@ -1,0 +1,72 @@
+package messages
+
+import (
+	"strings"
+	"testing"
+
+	"faultline/incident"
+)
+
+func answer(r *incident.Report, columns int, label string) string {
+	var b strings.Builder
+	in := false
+	for _, l := range FirstScreen(r, columns) {
+		if !strings.HasPrefix(l, " ") {
+			in = strings.HasPrefix(l, label+" ")
+			l = strings.TrimPrefix(l, label)
+		}
+		if in {
+			b.WriteString(strings.TrimSpace(l) + " ")
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func TestASetIsNeverCutShort(t *testing.T) {
+	r := undecided()
+	r.Verdict.Summary = strings.Repeat("a long sentence about what happened ", 20)
+	r.Verdict.Why = r.Verdict.Summary
+	for _, columns := range []int{80, 100, 120} {
+		got := answer(r, columns, "Could be")
+		for _, c := range r.Verdict.Candidates {
+			if !strings.Contains(got, mechanismTitle(c.Mechanism)) {
+				t.Errorf("at %d: no %q in %q", columns, mechanismTitle(c.Mechanism), got)
+			}
+		}
+	}
+}
+
+func TestTheDecisionSaysTheFirstThingToDo(t *testing.T) {
+	r := stall()
+	r.Recommendations = []incident.Recommendation{{When: "next-time", Text: "collect more"}, {When: "now", Text: "look at its last line"}}
+	if got := answer(r, 100, "Do now"); !strings.HasSuffix(got, "Look at its last line.") {
+		t.Errorf("got %q", got)
+	}
+	r.Action.Owner, r.Action.Text, r.Action.ExcludeNodes = "cluster", "find out which node it was", nil
+	r.Verdict.Root = incident.Root{}
+	if got := answer(r, 100, "Do now"); !strings.HasSuffix(got, "Find out which node it was.") {
+		t.Errorf("a machine that no line names: %q", got)
+	}
+}
+
+func TestWhatDecidesIsNamedByWhenItCanBeHad(t *testing.T) {
+	needs := []incident.Need{{What: "stacks", Obtainable: "next-time"}, {What: "the kernel log", Obtainable: "perishing"}, {What: "the world size", Obtainable: "now"}}
+	for _, c := range []struct{ status, label, text string }{
+		{incident.Probable, "Decides", "The kernel log (fetch it soon); the world size. Next time: stacks."},
+		{incident.Confirmed, "Save now", "The kernel log."},
+	} {
+		if label, text := needsPart(incident.Verdict{Status: c.status, Needs: needs}); label != c.label || text != c.text {
+			t.Errorf("%s: %s %q", c.status, label, text)
+		}
+	}
+	if _, text := needsPart(incident.Verdict{Needs: needs[:1]}); text != "Only next time: stacks." {
+		t.Errorf("got %q", text)
+	}
+}
+
+func TestFilesThatEndAlikeShareALine(t *testing.T) {
+	got := cutFiles([]incident.CutFile{{File: "a", How: "empty"}, {File: "b", How: "mid-line"}, {File: "c", How: "empty"}})
+	if len(got) != 2 || got[0].Text != "a and 1 more: empty" || got[1].Text != "b: mid line" {
+		t.Errorf("got %+v", got)
+	}
+}

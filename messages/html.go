@@ -1,0 +1,325 @@
+package messages
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"faultline/incident"
+	"faultline/messages/redact"
+)
+
+// Extras is what only the caller can know, because this package opens no file.
+type Extras struct {
+	// Context holds the lines around a quotation, by "file:line" as the report names them.
+	Context map[string]Excerpt
+}
+
+// Excerpt is a run of consecutive raw lines.
+type Excerpt struct {
+	First int64 // number of the first line, from 1
+	Lines []string
+}
+
+// How much the HTML file holds, so that it stays below 5 MB whatever the job; the JSON report has everything.
+const (
+	htmlMapRanks = 2048 // beyond it one cell a node
+	htmlMapCells = 2048
+	htmlEvents   = 1000
+	htmlGroups   = 150
+	htmlProofs   = 12
+	htmlQuote    = 2000 // runes of one quoted line
+	htmlContext  = 40   // lines of one excerpt
+)
+
+//go:embed report.html.tmpl
+var pageText string
+
+//go:embed report.css
+var pageCSS string
+
+//go:embed report.js
+var pageJS string
+
+var page = template.Must(template.New("report").Parse(pageText))
+
+// HTML writes one self-contained file: no network, no font, no script but the one inside, which the content security
+// policy names by its hash. It is readable without the script.
+func HTML(w io.Writer, r *incident.Report, x Extras) error {
+	if err := page.Execute(w, pageOf(newView(r), x)); err != nil {
+		return fmt.Errorf("write the report as HTML: %w", err)
+	}
+	return nil
+}
+
+type htmlPage struct {
+	*view
+	Policy           string
+	CSS              template.CSS
+	JS               template.JS
+	Title, Engine    string
+	Status           string
+	Confidence       string
+	Screen           []part
+	Chain            []htmlLink
+	Events           []htmlEvent
+	EventsLeft       int
+	Groups           []groupView
+	GroupsLeft       int
+	Tiles            []htmlTile
+	MapAlt, MapWhat  string
+	Fold             bool
+	Legend           []htmlLegend
+	Needs            []htmlNeed
+	Revisions        []htmlRevision
+	UnclassifiedText string
+	Unclassified     []htmlTally
+	Guesses          []htmlGuess
+	Terms            []pair
+	KeyFiles         []pair
+}
+
+type (
+	htmlProof struct {
+		proof
+		Lines []htmlLine // the quotation among its neighbours
+	}
+	htmlLine struct {
+		Number int64
+		Text   string
+		Hit    bool
+	}
+	htmlLink struct {
+		Role, Statement string
+		Proofs          []htmlProof
+		More            int
+	}
+	htmlEvent struct {
+		eventView
+		Source string
+		Order  int
+	}
+	htmlTile struct {
+		Name  string
+		Cells []htmlCell
+	}
+	htmlCell   struct{ Class, Letter, Text string }
+	htmlLegend struct{ Class, Letter, Words, N string }
+	htmlNeed   struct{ What, Why, Command, When string }
+
+	htmlRevision struct {
+		Was, Now, Because string
+		Proofs            []htmlProof
+	}
+	htmlTally struct{ N, Text, Where string }
+	htmlGuess struct {
+		Title, Slug, Status string
+		For, Against        []htmlLink
+		WouldDecide         []string
+	}
+)
+
+// hash is the source expression of the content security policy for an inline block.
+func hash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+func pageOf(v *view, x Extras) *htmlPage {
+	r := v.Report
+	p := &htmlPage{view: v, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), Screen: v.Screen, MapAlt: mapAlt(v)}
+	p.Policy = "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS) + "; base-uri 'none'; form-action 'none'"
+	p.Title = v.Headline
+	if r.Job.ID != nil {
+		p.Title = "Job " + flat(*r.Job.ID) + ": " + p.Title
+	}
+	p.Engine = engineText(r)
+	p.Status = statusWord(r.Verdict.Status)
+	p.Confidence = fmt.Sprintf("%.2f", float64(r.Verdict.Confidence))
+	h := newExcerpts(x)
+	p.Chain = h.links(v.Chain)
+	for i, e := range v.Timeline {
+		if i == htmlEvents {
+			p.EventsLeft = len(v.Timeline) - i
+			break
+		}
+		p.Events = append(p.Events, htmlEvent{e, firstQuote(e.Proofs), i})
+	}
+	p.Groups = v.Groups
+	if len(p.Groups) > htmlGroups {
+		p.Groups, p.GroupsLeft = p.Groups[:htmlGroups], len(p.Groups)-htmlGroups
+	}
+	p.tiles(v.Map)
+	for _, n := range r.Verdict.Needs {
+		p.Needs = append(p.Needs, htmlNeed{sentence(n.What), sentence(n.Why), strings.TrimSpace(n.Command), obtainText(n.Obtainable)})
+	}
+	for _, c := range r.Revisions {
+		p.Revisions = append(p.Revisions, htmlRevision{flat(c.Was), flat(c.Now), flat(c.Because), h.proofs(proofs(c.Evidence))})
+	}
+	p.UnclassifiedText = unclassifiedText(r.Coverage.Unclassified)
+	for _, u := range r.Coverage.UnclassifiedTop {
+		t := htmlTally{N: grouped(int64(u.Count)), Text: clip(flat(u.Text), htmlQuote)}
+		if u.First != nil {
+			t.Where = proofOf(*u.First).Where
+		}
+		p.Unclassified = append(p.Unclassified, t)
+	}
+	for _, g := range v.Guesses {
+		p.Guesses = append(p.Guesses, htmlGuess{g.Title, g.Slug, g.Status, h.links(g.For), h.links(g.Against), g.WouldDecide})
+	}
+	for _, k := range r.KeyFiles {
+		p.KeyFiles = append(p.KeyFiles, pair{fileLine(k), sentence(k.Why)})
+	}
+	p.Terms = termsIn(v)
+	return p
+}
+
+// excerpts finds the lines around a quotation.
+type excerpts map[string]Excerpt
+
+// newExcerpts redacts the caller's lines: all of an excerpt together, because a key may span lines.
+func newExcerpts(x Extras) excerpts {
+	out := make(excerpts, len(x.Context))
+	for k, e := range x.Context {
+		if len(e.Lines) > htmlContext {
+			e.Lines = e.Lines[:htmlContext]
+		}
+		lines := make([]string, len(e.Lines))
+		for i, l := range e.Lines {
+			lines[i] = strings.ReplaceAll(strings.ReplaceAll(l, "\r", " "), "\n", " ")
+		}
+		safe := strings.Split(redact.String(strings.Join(lines, "\n")), "\n")
+		out[redact.String(k)] = Excerpt{e.First, safe}
+	}
+	return out
+}
+
+func (x excerpts) links(ls []linkView) []htmlLink {
+	var out []htmlLink
+	for _, l := range ls {
+		h := htmlLink{Role: l.Role, Statement: l.Statement}
+		ps := l.Proofs
+		if len(ps) > htmlProofs {
+			h.More = len(ps) - htmlProofs
+			ps = ps[:htmlProofs]
+		}
+		h.Proofs = x.proofs(ps)
+		out = append(out, h)
+	}
+	return out
+}
+
+func (x excerpts) proofs(ps []proof) []htmlProof {
+	var out []htmlProof
+	for _, p := range ps {
+		p.Text = clip(p.Text, htmlQuote)
+		h := htmlProof{proof: p}
+		if e, ok := x[p.Where]; ok && p.Quote {
+			at, _ := strconv.ParseInt(p.Where[strings.LastIndexByte(p.Where, ':')+1:], 10, 64)
+			for i, l := range e.Lines {
+				n := e.First + int64(i)
+				h.Lines = append(h.Lines, htmlLine{n, clip(l, htmlQuote), n == at})
+			}
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+func (p *htmlPage) tiles(m rankMap) {
+	p.MapWhat = "One cell a rank, one strip a node."
+	if m.Ranks > htmlMapRanks {
+		m = m.perNode(htmlMapCells, 32)
+		p.Fold = true
+		p.MapWhat = "One cell a node; the worst state of its ranks shows."
+		if m.Block > 1 {
+			p.MapWhat = fmt.Sprintf("One cell for %d nodes; the worst state of their ranks shows.", m.Block)
+		}
+	}
+	for _, row := range m.Rows {
+		t := htmlTile{Name: row.Node}
+		for _, c := range row.Cells {
+			class := "c r" + strconv.Itoa(c.Look)
+			if c.Root {
+				class += " root"
+			}
+			t.Cells = append(t.Cells, htmlCell{class, looks[c.Look].Letter, c.Text})
+		}
+		p.Tiles = append(p.Tiles, t)
+	}
+	for i, n := range m.Counts {
+		if n > 0 {
+			p.Legend = append(p.Legend, htmlLegend{"c r" + strconv.Itoa(i), looks[i].Letter, looks[i].Words, grouped(int64(n))})
+		}
+	}
+}
+
+// termsIn are the glossary's entries for words that the report uses, in alphabetical order.
+func termsIn(v *view) []pair {
+	all := terms()
+	if len(all) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	add := func(ss ...string) {
+		for _, s := range ss {
+			b.WriteString(" " + strings.ToLower(s) + " ")
+		}
+	}
+	add(v.Headline)
+	for _, p := range v.Screen {
+		add(p.Text)
+	}
+	for _, l := range v.Chain {
+		add(l.Statement)
+	}
+	for _, e := range v.Timeline {
+		add(e.Event)
+	}
+	for _, a := range v.Advice {
+		add(a.Text)
+	}
+	for _, g := range v.Groups {
+		add(g.Title, g.Stuck)
+	}
+	for i, n := range v.Map.Counts {
+		if n > 0 {
+			add(looks[i].Role)
+		}
+	}
+	text := b.String()
+	var out []pair
+	for _, t := range all {
+		if containsWord(text, strings.ToLower(t.Name)) {
+			out = append(out, pair{t.Name, t.Text})
+		}
+	}
+	slices.SortFunc(out, func(a, b pair) int { return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)) })
+	return out
+}
+
+// containsWord tells whether word stands in text between bytes that are no letters; a plural s may follow.
+func containsWord(text, word string) bool {
+	letter := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' }
+	for i := 0; word != ""; {
+		n := strings.Index(text[i:], word)
+		if n < 0 {
+			return false
+		}
+		from, to := i+n, i+n+len(word)
+		if to < len(text) && text[to] == 's' {
+			to++
+		}
+		if (from == 0 || !letter(text[from-1])) && (to >= len(text) || !letter(text[to])) {
+			return true
+		}
+		i = from + 1
+	}
+	return false
+}

@@ -1,0 +1,227 @@
+package messages
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"slices"
+	"strconv"
+	"strings"
+
+	"faultline/incident"
+)
+
+// look is how a role appears: a letter for those who cannot tell the colours, a colour-blind-safe colour (after Okabe and
+// Ito, "Color Universal Design", 2008), and words.
+type look struct {
+	Role   string
+	Letter string
+	Words  string
+	Fill   color.RGBA
+	Dark   bool   // letters on the fill are white
+	ANSI   string // SGR parameters of the terminal
+}
+
+// okRole is the role of a rank in a rank map of which the report says nothing wrong.
+const okRole = "ok"
+
+// looks, worst first: where many ranks share one cell, the worst shows.
+var looks = []look{
+	{incident.Straggler, "S", "held the others", color.RGBA{0xd5, 0x5e, 0x00, 0xff}, true, "1;97;41"},
+	{incident.FirstFailure, "F", "failed first", color.RGBA{0xb0, 0x3a, 0x7e, 0xff}, true, "1;97;45"},
+	{incident.LoneWaiter, "L", "waits alone", color.RGBA{0xe6, 0x9f, 0x00, 0xff}, false, "1;30;43"},
+	{incident.Lagging, "G", "lags its group", color.RGBA{0xf0, 0xe4, 0x42, 0xff}, false, "1;33"},
+	{incident.Missing, "x", "no log at all", color.RGBA{0x30, 0x30, 0x38, 0xff}, true, "7"},
+	{incident.Unobserved, "?", "state not known", color.RGBA{0x9a, 0x9a, 0xa4, 0xff}, false, "90"},
+	{incident.Victim, "v", "failed in consequence", color.RGBA{0x00, 0x72, 0xb2, 0xff}, true, "34"},
+	{incident.Waiter, "w", "waited", color.RGBA{0x8c, 0xc8, 0xee, 0xff}, false, "36"},
+	{incident.Notified, "n", "was told of the time-out", color.RGBA{0x00, 0x9e, 0x73, 0xff}, true, "32"},
+	{okRole, "·", "nothing wrong seen", color.RGBA{0xdc, 0xdf, 0xe4, 0xff}, false, "90"},
+}
+
+// severity is the index in looks; what is not known there counts as not observed.
+func severity(role string) int {
+	for i := range looks {
+		if looks[i].Role == role {
+			return i
+		}
+	}
+	if role == "" {
+		return len(looks) - 1
+	}
+	return severity(incident.Unobserved)
+}
+
+// cell is one rank, or the worst of several.
+type cell struct {
+	Look  int // index in looks
+	Rank  int
+	Ranks []int // more than one where the cell stands for several
+	Root  bool
+	Text  string // what a hover says
+}
+
+// mapRow is one node with its ranks in the order of their local ranks, or some ranks whose node nothing proves.
+type mapRow struct {
+	Node    string // what the row is called
+	Cells   []cell
+	Unknown bool
+}
+
+// rankMap is nodes × ranks.
+type rankMap struct {
+	Rows   []mapRow
+	Ranks  int
+	Wide   int   // cells of the longest row
+	Counts []int // ranks per look
+	Block  int   // ranks or nodes per cell where it was aggregated, else 0
+}
+
+// unknownRow is the number of ranks in a row whose nodes nothing proves.
+const unknownRow = 8
+
+func buildMap(r *incident.Report) rankMap {
+	root := make(map[int]bool, len(r.Verdict.Root.Ranks))
+	for _, n := range r.Verdict.Root.Ranks {
+		root[n] = true
+	}
+	byNode := make(map[string][]incident.RankState)
+	m := rankMap{Counts: make([]int, len(looks)), Ranks: len(r.Ranks)}
+	for _, s := range r.Ranks {
+		byNode[s.Node] = append(byNode[s.Node], s)
+		m.Counts[severity(s.Role)]++
+	}
+	nodes := make([]string, 0, len(byNode))
+	for n := range byNode {
+		nodes = append(nodes, n)
+	}
+	// By the lowest rank, which is how the job counts its nodes; unknown last.
+	lowest := func(n string) int {
+		return slices.MinFunc(byNode[n], func(a, b incident.RankState) int { return cmp.Compare(a.Rank, b.Rank) }).Rank
+	}
+	low := make(map[string]int, len(nodes))
+	for _, n := range nodes {
+		low[n] = lowest(n)
+	}
+	slices.SortFunc(nodes, func(a, b string) int {
+		if (a == "") != (b == "") {
+			return cmp.Compare(len(b), len(a)) // "" has length 0 and goes last
+		}
+		return cmp.Or(cmp.Compare(low[a], low[b]), byName(a, b))
+	})
+	for _, n := range nodes {
+		states := byNode[n]
+		slices.SortStableFunc(states, func(a, b incident.RankState) int {
+			if a.LocalRank != nil && b.LocalRank != nil && *a.LocalRank != *b.LocalRank {
+				return cmp.Compare(*a.LocalRank, *b.LocalRank)
+			}
+			return cmp.Compare(a.Rank, b.Rank)
+		})
+		cells := make([]cell, len(states))
+		for i, s := range states {
+			cells[i] = cell{Look: severity(s.Role), Rank: s.Rank, Root: root[s.Rank], Text: hover(s)}
+		}
+		if n != "" {
+			m.Rows = append(m.Rows, mapRow{Node: n, Cells: cells})
+			continue
+		}
+		for part := range slices.Chunk(cells, unknownRow) {
+			ranks := make([]int, len(part))
+			for i, c := range part {
+				ranks[i] = c.Rank
+			}
+			m.Rows = append(m.Rows, mapRow{Node: "node? " + clip(ranges(ranks), 11), Cells: part, Unknown: true})
+		}
+	}
+	for _, row := range m.Rows {
+		m.Wide = max(m.Wide, len(row.Cells))
+	}
+	return m
+}
+
+func hover(s incident.RankState) string {
+	t := "rank " + strconv.Itoa(s.Rank)
+	if s.Node != "" {
+		t += " on " + s.Node
+	} else {
+		t += ", node unknown"
+	}
+	if s.LocalRank != nil {
+		t += fmt.Sprintf(", local rank %d", *s.LocalRank)
+	}
+	l := looks[severity(s.Role)]
+	if t += ": " + l.Words; s.Note != "" {
+		t += ". " + flat(s.Note)
+	}
+	return t
+}
+
+// perNode folds every node into one cell, and consecutive nodes into blocks until at most limit cells are left.
+func (m rankMap) perNode(limit, perRow int) rankMap {
+	block := 1
+	for (len(m.Rows)+block-1)/block > limit {
+		block *= 2
+	}
+	out := rankMap{Ranks: m.Ranks, Counts: m.Counts, Block: block, Wide: perRow}
+	var cells []cell
+	var names []string
+	for part := range slices.Chunk(m.Rows, block) {
+		c := cell{Look: len(looks) - 1, Rank: -1}
+		counts := make([]int, len(looks))
+		for _, row := range part {
+			for _, x := range row.Cells {
+				c.Look = min(c.Look, x.Look)
+				c.Root = c.Root || x.Root
+				c.Ranks = append(c.Ranks, x.Rank)
+				counts[x.Look]++
+			}
+		}
+		name := part[0].Node
+		if last := part[len(part)-1].Node; last != name {
+			name += " to " + last
+		}
+		c.Text = name + ", " + rankText(c.Ranks) + ": " + countsText(counts)
+		cells, names = append(cells, c), append(names, part[0].Node)
+	}
+	for i := 0; i < len(cells); i += perRow {
+		out.Rows = append(out.Rows, mapRow{Node: names[i], Cells: cells[i:min(i+perRow, len(cells))]})
+	}
+	return out
+}
+
+func countsText(counts []int) string {
+	var parts []string
+	for i, n := range counts {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", grouped(int64(n)), looks[i].Words))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// RankMapAlt describes the rank map for those who cannot see it; it states the finding first.
+func RankMapAlt(r *incident.Report) string {
+	return mapAlt(newView(r))
+}
+
+func mapAlt(v *view) string {
+	if v.Map.Ranks == 0 {
+		return "Rank map: no rank could be told from the files. " + v.Headline + "."
+	}
+	nodes, unknown := 0, 0
+	for _, row := range v.Map.Rows {
+		if row.Unknown {
+			unknown += len(row.Cells)
+		} else {
+			nodes++
+		}
+	}
+	on := " on " + count(nodes, "node")
+	if unknown > 0 {
+		on += ", of " + grouped(int64(unknown)) + " of which the node is unknown"
+		if nodes == 0 {
+			on = ", nodes unknown"
+		}
+	}
+	return fmt.Sprintf("Rank map of %s%s. %s. Of the ranks, %s.", count(v.Map.Ranks, "rank"), on, v.Headline, countsText(v.Map.Counts))
+}

@@ -1,0 +1,63 @@
+package messages
+
+import (
+	"strings"
+
+	"faultline/messages/blockkit"
+)
+
+// questionCommands bounds the commands under a question.
+const questionCommands = 5
+
+// QuestionPost asks for something: what, why, where to find it, with commands that can be pasted. Once it is answered its
+// buttons are gone and the answer stands in their place.
+func QuestionPost(q Ask) blockkit.Message {
+	asked := line(q.Text)
+	sign := "❓ "
+	if q.Perishing {
+		sign = "⏰ "
+	}
+	if q.Answered != "" {
+		sign = "✅ "
+	}
+	var es []blockkit.RichElement
+	if q.Answered != "" {
+		es = append(es, para(strong(sentence(line(q.Answered)))))
+	}
+	if q.Perishing && q.Answered == "" {
+		es = append(es, para(strong("This will soon be gone: fetch it first.")))
+	}
+	es = append(es, bullets(q.Items)...)
+	if q.Why != "" {
+		es = append(es, labelled("Why I ask", sentence(line(q.Why))))
+	}
+	if q.Answered != "" {
+		return post(sign+asked+"\n"+line(q.Answered), blockkit.Blocks{heading(sign + asked)}, rich(es...))
+	}
+	if q.WhereToFind != "" {
+		es = append(es, labelled("Where to find it", sentence(line(q.WhereToFind))))
+	}
+	for i, c := range q.Commands {
+		if i == questionCommands {
+			es = append(es, para(run("… and "+count(len(q.Commands)-i, "more command"))))
+			break
+		}
+		if c = strings.TrimSpace(safe(c)); c != "" {
+			es = append(es, commandBox(c))
+		}
+	}
+	until := ""
+	if q.Deadline != "" {
+		until = sentence("I wait until " + line(q.Deadline) + "; then I go on without it, and the report says so")
+	}
+	return post(sign+asked+"\n"+line(q.Why), blockkit.Blocks{heading(sign + asked)}, rich(es...), pressable(q.Buttons), small(until))
+}
+
+// Note is a plain sentence, or a few.
+func Note(text string, buttons []Button) blockkit.Message {
+	text = blockkit.Clip(strings.TrimSpace(safe(text)), 3*slackSentence)
+	if text == "" {
+		text = "(nothing to say)"
+	}
+	return post(text, rich(para(run(text))), pressable(buttons))
+}

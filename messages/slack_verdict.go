@@ -1,0 +1,155 @@
+package messages
+
+import (
+	"fmt"
+	"strings"
+
+	"faultline/incident"
+	"faultline/messages/blockkit"
+)
+
+// FirstVerdict is the first answer in the thread: the first screen of at most twelve lines, which is the notification
+// too, and under the decision the command that carries it out.
+func FirstVerdict(r *incident.Report, buttons []Button) blockkit.Message {
+	v := newView(r)
+	head, parts := screenOf(v)
+	return post(lightOf(v)+screenText(head, parts), blockkit.Blocks{heading(lightOf(v) + head)}, decided(v, nil, parts, nil), pressable(buttons), small(v.Verified))
+}
+
+// decided lays the first screen out in two halves: what is known, and what to do. opening stands before the first half,
+// closing after the second.
+func decided(v *view, opening blockkit.RichElement, parts []part, closing blockkit.RichElement) blockkit.Blocks {
+	var known, do []blockkit.RichElement
+	if opening != nil {
+		known = append(known, opening)
+	}
+	for _, p := range parts {
+		switch {
+		case p.Label == "Do now":
+			do = append(do, labelled(p.Label, p.Text))
+			if c, ok := firstCommand(v); ok {
+				do = append(do, commandBox(c))
+			}
+			if lost := lostText(v.Report.Action.Lost); lost != "" && v.Report.Verdict.Status != incident.NoFailure {
+				do = append(do, labelled("Lost", lost+"."))
+			}
+		case len(do) > 0:
+			do = append(do, labelled(p.Label, p.Text))
+			if p.Label == decidesLabel(v) {
+				if c, ok := needCommand(v); ok {
+					do = append(do, commandBox(c))
+				}
+			}
+		default:
+			known = append(known, labelled(p.Label, p.Text))
+		}
+	}
+	if closing != nil {
+		do = append(do, closing)
+	}
+	out := rich(known...)
+	if len(do) > 0 {
+		out = append(append(out, blockkit.Divider{}), rich(do...)...)
+	}
+	return out
+}
+
+func decidesLabel(v *view) string {
+	label, _ := needsPart(v.Report.Verdict)
+	return label
+}
+
+// firstCommand can be pasted to do what the decision says. Where the decision says nothing, there is none.
+func firstCommand(v *view) (string, bool) {
+	first := firstAdvice(v.Report)
+	for _, a := range v.Advice {
+		if first != "" && a.Command != "" && a.Text == first {
+			return a.Command, true
+		}
+	}
+	return "", false
+}
+
+// needCommand fetches the first of what would decide, or will soon be gone.
+func needCommand(v *view) (string, bool) {
+	for _, n := range v.Report.Verdict.Needs {
+		if n.Obtainable == "next-time" || v.Report.Verdict.Status == incident.Confirmed && n.Obtainable != "perishing" {
+			continue
+		}
+		if c := strings.TrimSpace(n.Command); c != "" {
+			return c, true
+		}
+	}
+	return "", false
+}
+
+// FinalVerdict is the last answer, a new post: it mentions the requester once, says whether the verdict changed, what
+// re-reading proved, and that the files are attached.
+func FinalVerdict(r *incident.Report, requester string, changed bool, buttons []Button) blockkit.Message {
+	v := newView(r)
+	head, parts := screenOf(v)
+	news := "the examination is finished. The first verdict holds."
+	if changed {
+		news = "the examination is finished, and the verdict changed: the correction above says why."
+	}
+	opening := blockkit.Inlines{run(capital(news))}
+	if requester != "" {
+		opening = blockkit.Inlines{person(requester), run(": " + news)}
+	}
+	attached := labelled("Attached", "the full report as a page for the browser (HTML), as text (Markdown) and for programs (JSON).")
+	return post(lightOf(v)+"Final: "+screenText(head, parts), blockkit.Blocks{heading(lightOf(v) + "Final: " + head)},
+		decided(v, blockkit.RichSection{Elements: opening}, parts, attached), pressable(buttons), small(v.Verified, v.Storage))
+}
+
+// RankMapCaption names the picture of the rank map. alt states the finding, for those who cannot see it; it is at most
+// 2,000 characters long.
+func RankMapCaption(r *incident.Report) (title, alt string) {
+	v := newView(r)
+	title = "Rank map"
+	if id := v.Report.Job.ID; id != nil {
+		title += " of job " + flat(*id)
+	}
+	return blockkit.Clip(title+": "+v.Headline, 200), blockkit.Clip(mapAlt(v), 2000)
+}
+
+// RevisionPost corrects an earlier statement in the open: was, now, because. mention are the people who were told the
+// earlier one; each is mentioned once.
+func RevisionPost(revs []incident.Revision, mention []string) blockkit.Message {
+	revs = newView(&incident.Report{Revisions: revs}).Report.Revisions // redacted
+	var es []blockkit.RichElement
+	if len(mention) > 0 {
+		var who blockkit.Inlines
+		seen := map[string]bool{}
+		for _, id := range mention {
+			if !seen[id] && id != "" {
+				who = append(who, person(id), run(" "))
+			}
+			seen[id] = true
+		}
+		es = append(es, blockkit.RichSection{Elements: append(who, run("what you were told no longer holds."))})
+	}
+	head, text := "Corrected", "Corrected: the earlier verdict no longer holds."
+	more := len(revs) - slackLinks
+	for i, c := range revs[:min(len(revs), slackLinks)] {
+		if i == 0 && c.Now != "" {
+			head = "Corrected: " + blockkit.Clip(line(c.Now), 120)
+			text = "Corrected: " + line(c.Now) + "\nIt was: " + line(c.Was) + "\nBecause: " + line(c.Because)
+		}
+		es = append(es, para(strong("Was:"), run(" "), struck(line(c.Was))), labelled("Now", line(c.Now)), labelled("Because", line(becauseOf(c))))
+		es = append(es, evidenceParts(proofs(c.Evidence))...)
+	}
+	if more > 0 {
+		es = append(es, para(run("… and "+count(more, "more correction")+" in the report file.")))
+	}
+	return post(strings.TrimSpace(text), blockkit.Blocks{heading(head)}, rich(es...))
+}
+
+// becauseOf is the reason of a revision. One that only repeats the quotations is left to them: they stand right below it.
+func becauseOf(c incident.Revision) string {
+	for _, e := range c.Evidence {
+		if e.Kind == incident.KindQuote && strings.HasPrefix(c.Because, fmt.Sprintf("%s:%d says", e.File, e.Line)) {
+			return "these lines say so"
+		}
+	}
+	return c.Because
+}

@@ -1,0 +1,207 @@
+package messages
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"faultline/knowledge"
+	"faultline/messages/blockkit"
+)
+
+// modal puts a view together. Titles have 24 characters at most.
+func modal(callback, private, title, submit string, groups ...blockkit.Blocks) blockkit.View {
+	v := blockkit.View{CallbackID: callback, PrivateMetadata: private, Title: blockkit.Plain(title), Close: blockkit.Plain("Cancel")}
+	if submit != "" {
+		v.Submit = blockkit.Plain(submit)
+	} else {
+		v.Close = blockkit.Plain("Close")
+	}
+	for _, g := range groups {
+		v.Blocks = append(v.Blocks, g...)
+	}
+	v, _ = blockkit.FitView(v) // what it leaves out, it says in the view
+	return v
+}
+
+// ask is one field of a modal: the block_id is its name.
+func ask(name, label, hint string, optional bool, e blockkit.Element) blockkit.Blocks {
+	in := blockkit.Input{BlockID: name, Label: blockkit.Plain(label), Element: e, Optional: optional}
+	if hint != "" {
+		in.Hint = blockkit.Plain(hint)
+	}
+	return blockkit.Blocks{in}
+}
+
+// trouble says what was wrong with the last try.
+func trouble(problem string) blockkit.Blocks {
+	if problem == "" {
+		return nil
+	}
+	return rich(para(strong("⚠️ " + sentence(line(problem)))))
+}
+
+func says(s string) blockkit.Blocks { return rich(para(run(s))) }
+
+func option(text, value string) blockkit.Option {
+	return blockkit.Option{Text: blockkit.Plain(blockkit.Clip(text, 75)), Value: value}
+}
+
+// choices are options whose text is their value. A value that Slack would not take is left out: cut, it would name
+// something else; the view says how many those are.
+func choices(values []string) []blockkit.Option {
+	var out []blockkit.Option
+	for _, s := range values {
+		out = append(out, option(line(s), s))
+	}
+	return out
+}
+
+func menu(placeholder string, options []blockkit.Option) blockkit.StaticSelect {
+	return blockkit.StaticSelect{ActionID: FieldValue, Placeholder: blockkit.Plain(placeholder), Options: options}
+}
+
+// StartView asks for a job: typed, or one of the person's failed ones. private comes back unseen with the answer;
+// problem says why the last try was refused.
+func StartView(private string, clusters []string, jobs []RecentJob, problem string) blockkit.View {
+	groups := []blockkit.Blocks{trouble(problem)}
+	var recent []blockkit.Option
+	for _, j := range jobs {
+		value := j.ID
+		if j.Cluster != "" {
+			value = j.Cluster + ":" + j.ID
+		}
+		o := option(recentText(j), value)
+		recent = append(recent, o)
+	}
+	if len(recent) > 0 {
+		groups = append(groups, ask(FieldRecent, "Your jobs that failed", "", true, menu("Choose a job", recent)))
+	}
+	hint := "As squeue and sacct show it: 12345, 12345_7 for one task of an array, 12345+0 for one part of a heterogeneous job."
+	label := "Job id"
+	if len(recent) > 0 {
+		label = "Or another job id"
+	}
+	groups = append(groups, ask(FieldJob, label, hint, len(recent) > 0, blockkit.PlainTextInput{ActionID: FieldValue, Placeholder: blockkit.Plain("12345"), MaxLength: 200}))
+	if len(clusters) > 1 {
+		groups = append(groups, ask(FieldCluster, "Cluster", "Leave it empty where you do not know: I look in all of them.", true, menu("All clusters", choices(clusters))))
+	}
+	return modal(ViewStart, private, "Diagnose a job", "Find out why", groups...)
+}
+
+// recentText is "FAILED 12345 llama-7b, 2 hours ago".
+func recentText(j RecentJob) string {
+	t := strings.TrimSpace(line(j.State) + " " + line(j.ID))
+	if j.Name != "" {
+		t += " " + line(j.Name)
+	}
+	if j.Cluster != "" {
+		t += " on " + line(j.Cluster)
+	}
+	if j.Ended != "" {
+		t += ", " + line(j.Ended)
+	}
+	return t
+}
+
+// AISView asks for access to the storage cluster: one of the configured names, or an address with a token. why are the
+// reasons for asking; problem holds what was wrong with a field, by the field's name.
+func AISView(private string, clusters, why []string, problem map[string]string) blockkit.View {
+	groups := []blockkit.Blocks{
+		says("The storage logs say whether reading the training data failed or stood still. I only read them."),
+		rich(bullets(why)...),
+	}
+	field := func(name, label, hint string, e blockkit.Element) {
+		groups = append(groups, trouble(problem[name]), ask(name, label, hint, true, e))
+	}
+	if len(clusters) > 0 {
+		field(FieldProfile, "A storage cluster that this bot knows", "The best way: nothing secret is typed.", menu("Choose a cluster", choices(clusters)))
+		groups = append(groups, blockkit.Blocks{blockkit.Divider{}}, says("Or, where it is not in the list:"))
+	}
+	field(FieldEndpoint, "Address of the storage cluster", "The gateway (proxy) of AIStore, as in the variable AIS_ENDPOINT of your job.",
+		blockkit.URLTextInput{ActionID: FieldValue, Placeholder: blockkit.Plain("https://ais-gateway.example.org:51080")})
+	field(FieldToken, "Token", "What you type is visible on your screen and passes through Slack. I keep it in memory only, write it nowhere, and wipe it after use. "+
+		"Use a token that can only read and that expires soon.", blockkit.PlainTextInput{ActionID: FieldValue, MaxLength: 3000})
+	checks := []blockkit.Option{
+		option("Check the certificate (normal)", TLSVerify),
+		option("Check it with the authority that I paste below", TLSAuthority),
+		option("Do not check it: anybody in between could read the token", TLSSkip),
+	}
+	field(FieldTLS, "Certificate of the storage cluster", "", blockkit.RadioButtons{ActionID: FieldValue, Options: checks, InitialOption: &checks[0]})
+	field(FieldCA, "Certificate authority", "The text between BEGIN CERTIFICATE and END CERTIFICATE, with both lines. It is no secret.",
+		blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 3000})
+	for _, name := range sortedFields(problem) {
+		if !slices.Contains([]string{FieldProfile, FieldEndpoint, FieldToken, FieldTLS, FieldCA}, name) {
+			groups = append([]blockkit.Blocks{trouble(problem[name])}, groups...) // of no field: above all
+		}
+	}
+	return modal(ViewAIS, private, "Storage logs", "Give access", groups...)
+}
+
+// UploadView takes files. what says which.
+func UploadView(private, what string) blockkit.View {
+	if what == "" {
+		what = "Logs of the job"
+	}
+	return modal(ViewUpload, private, "Hand in files", "Send", says(sentence(line(what))),
+		ask(FieldFiles, "Up to ten files", "Text, or archives (tar, tar.gz, zip) of many files. File names may tell the node: keep them.", false,
+			blockkit.FileInput{ActionID: FieldValue, MaxFiles: 10}))
+}
+
+// causes is the choice of a true cause: titles of mechanisms by slug, then "other". No slug means all that break a job.
+func causes(slugs []string) blockkit.StaticSelect {
+	if len(slugs) == 0 {
+		for _, m := range knowledge.Mechanisms() {
+			if m.Origin != "none" {
+				slugs = append(slugs, m.Slug)
+			}
+		}
+	}
+	const most = 99 // Slack's 100, one of them for "other"
+	slugs = slugs[:min(len(slugs), most)]
+	var opts []blockkit.Option
+	for _, s := range slugs {
+		if s != OtherCause {
+			opts = append(opts, option(capital(mechanismTitle(line(s))), s))
+		}
+	}
+	return menu("Choose a cause", append(opts, option("Something else, or not known", OtherCause)))
+}
+
+const causeHint = "In your words. Do not paste secrets; what looks like one is masked."
+
+// DisputeView asks what is wrong with a verdict. mechanisms are slugs; none means all.
+func DisputeView(private string, mechanisms []string) blockkit.View {
+	return modal(ViewDispute, private, "Wrong diagnosis", "Say so",
+		says("The verdict stays visible, struck through, with your name and what you say. New evidence is worth more than an opinion: a file can be handed in at any time."),
+		ask(FieldCause, "What was it really?", "", false, causes(mechanisms)),
+		ask(FieldText, "How do you know?", causeHint, true, blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 3000}))
+}
+
+// CloseView asks how it ended: was the verdict (headline) right, what was the true cause, what mended it, and whether the
+// case may become a test case. mechanisms are slugs; none means all.
+func CloseView(private, headline string, mechanisms []string) blockkit.View {
+	verdicts := []blockkit.Option{option("Right", VerdictRight), option("Wrong", VerdictWrong), option("Nobody knows", VerdictUnknown)}
+	text := "No verdict was reached."
+	if headline != "" {
+		text = "The verdict was: " + line(headline)
+	}
+	return modal(ViewClose, private, "Close the case", "Close",
+		says(text),
+		ask(FieldVerdict, "Was it right?", "", false, blockkit.RadioButtons{ActionID: FieldValue, Options: verdicts}),
+		ask(FieldCause, "If not: what was it really?", "", true, causes(mechanisms)),
+		ask(FieldText, "The true cause, in words", causeHint, true, blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 3000}),
+		ask(FieldFix, "What mended it?", "The next person with this failure is shown what helped.", true,
+			blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 3000}),
+		ask(FieldConsent, "May others learn from it?", "", true, blockkit.Checkboxes{ActionID: FieldValue, Options: []blockkit.Option{
+			option("This case may become a test case, with names and secrets masked", ConsentYes)}}))
+}
+
+// LoadingView is there at once, until the real one is ready.
+func LoadingView(title string) blockkit.View {
+	title = flat(safe(title))
+	if title == "" || utf8.RuneCountInString(title) > 24 {
+		title = "One moment"
+	}
+	return modal(ViewLoading, "", title, "", says("One moment …"))
+}

@@ -1,0 +1,332 @@
+package messages
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"faultline/incident"
+	"faultline/messages/redact"
+)
+
+// view holds the words of a report, made once for all formats. Every string in it is redacted.
+type view struct {
+	Report   *incident.Report // redacted
+	Headline string           // what broke and where, without a full stop
+	Tone     string           // "bad", "open", "good": which colour the headline has
+	Screen   []part           // the first screen, headline not included
+	Decision []pair
+	Facts    []pair
+	Chain    []linkView
+	Timeline []eventView
+	Groups   []groupView
+	Coverage []pair
+	Guesses  []hypothesisView
+	Advice   []adviceView
+	Verified string
+	Storage  string
+	Map      rankMap
+}
+
+type pair struct{ Label, Text string }
+
+// proof is one piece of evidence in words.
+type proof struct {
+	Where string // file:line, or how it was counted
+	Text  string // the quoted line or the statement
+	Quote bool
+}
+
+type linkView struct {
+	Role, Statement string
+	Proofs          []proof
+}
+
+type eventView struct {
+	Time, Uncertain, Who, Event string
+	Proofs                      []proof
+}
+
+type hypothesisView struct {
+	Title, Slug, Status string
+	For, Against        []linkView
+	WouldDecide         []string
+}
+
+type adviceView struct{ When, Text, Command string }
+
+func newView(r *incident.Report) *view {
+	v := &view{Report: redact.Report(r)}
+	r = v.Report
+	v.Map = buildMap(r)
+	v.Headline, v.Tone = headline(r)
+	v.Decision = decision(r)
+	v.Facts = facts(r)
+	v.Coverage = coverage(r)
+	for _, l := range r.Chain {
+		v.Chain = append(v.Chain, linkView{l.Role, sentence(l.Statement), proofs(l.Evidence)})
+	}
+	for _, e := range r.Timeline {
+		v.Timeline = append(v.Timeline, eventRow(e))
+	}
+	v.Groups = groupViews(r)
+	v.Guesses = guesses(r)
+	v.Advice = advice(r)
+	v.Verified = verified(r)
+	v.Storage = storage(r.Storage)
+	v.Screen = screen(v)
+	return v
+}
+
+func eventRow(e incident.Event) eventView {
+	row := eventView{Event: capital(flat(e.Event)), Proofs: proofs(e.Evidence), Time: "time not stated"}
+	if e.Time != nil {
+		row.Time = flat(*e.Time)
+	}
+	if e.Uncertainty != nil && *e.Uncertainty > 0 {
+		row.Uncertain = "±" + strconv.FormatFloat(*e.Uncertainty, 'f', -1, 64) + " s"
+	}
+	var who []string
+	if e.Rank != nil {
+		who = append(who, "rank "+strconv.Itoa(*e.Rank))
+	}
+	if e.Node != "" {
+		who = append(who, flat(e.Node))
+	}
+	row.Who = strings.Join(who, " · ")
+	return row
+}
+
+// proofs puts evidence into words; the inputs of a derived statement follow it.
+func proofs(evs []incident.Evidence) []proof {
+	var out []proof
+	for _, e := range evs {
+		out = append(out, proofOf(e))
+		if e.Kind == incident.KindDerived {
+			out = append(out, proofs(e.Inputs)...)
+		}
+	}
+	return out
+}
+
+func proofOf(e incident.Evidence) proof {
+	files := ""
+	switch len(e.Files) {
+	case 0:
+	case 1:
+		files = " in " + flat(e.Files[0])
+	default:
+		files = " in " + count(len(e.Files), "file")
+	}
+	switch e.Kind {
+	case incident.KindQuote:
+		return proof{flat(e.File) + ":" + strconv.FormatInt(e.Line, 10), strings.TrimRight(e.Text, "\n"), true}
+	case incident.KindCount:
+		return proof{Where: "counted", Text: grouped(e.N) + " × " + predicateText(e.Predicate) + files}
+	case incident.KindAbsence:
+		return proof{Where: "searched", Text: "no " + predicateText(e.Predicate) + files + " (" + bytesText(e.Bytes) + " searched to the end)"}
+	case incident.KindSet:
+		key := ""
+		if e.Capture != nil {
+			key = flat(e.Capture.Key) + " "
+		}
+		return proof{Where: "collected", Text: "exactly " + key + valuesText(e.Values) + " where " + predicateText(e.Predicate) + files}
+	case incident.KindInventory:
+		return proof{Where: "inventory", Text: fmt.Sprintf("%d of %d seen; missing: %s (expected from %s)", len(e.Expected)-len(missing(e)), len(e.Expected), orNone(valuesText(missing(e))), flat(e.From))}
+	case incident.KindDerived:
+		return proof{Where: "derived", Text: formulaText(e.Formula) + " = " + flat(e.Result)}
+	}
+	return proof{Where: e.Kind, Text: flat(e.Text)}
+}
+
+func missing(e incident.Evidence) []string {
+	seen := make(map[string]bool, len(e.Seen))
+	for _, s := range e.Seen {
+		seen[s] = true
+	}
+	var out []string
+	for _, s := range e.Expected {
+		if !seen[s] {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// valuesText writes a list of numbers as ranges and anything else as names.
+func valuesText(values []string) string {
+	ns := make([]int, 0, len(values))
+	for _, s := range values {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 0 {
+			return nodeList(values)
+		}
+		ns = append(ns, n)
+	}
+	if len(ns) == 0 {
+		return ""
+	}
+	return shortRanges(ns)
+}
+
+func predicateText(p *incident.Predicate) string {
+	if p == nil {
+		return "line"
+	}
+	var parts []string
+	for _, l := range p.Literals {
+		parts = append(parts, "“"+clip(flat(l), 60)+"”")
+	}
+	for _, f := range p.Fields {
+		parts = append(parts, "“"+clip(flat(f.Key+f.Value), 60)+"”")
+	}
+	s := strings.Join(parts, " + ")
+	if len(p.Not) > 0 {
+		s += " without “" + clip(flat(strings.Join(p.Not, "”, “")), 60) + "”"
+	}
+	return s
+}
+
+func formulaText(f string) string {
+	switch f {
+	case "time-minus-ms":
+		return "time of the line − its milliseconds"
+	case "missing":
+		return "expected, not there"
+	}
+	return f
+}
+
+func advice(r *incident.Report) []adviceView {
+	var out []adviceView
+	for _, when := range []string{"now", "structural", "next-time"} {
+		for _, a := range r.Recommendations {
+			if a.When == when {
+				out = append(out, adviceView{whenText(when), sentence(a.Text), strings.TrimSpace(a.Command)})
+			}
+		}
+	}
+	return out
+}
+
+func whenText(when string) string {
+	switch when {
+	case "now":
+		return "Now"
+	case "structural":
+		return "So that it does not come back"
+	case "next-time":
+		return "Next time, collect"
+	}
+	return when
+}
+
+// obtainText says whether a missing piece can still be had.
+func obtainText(o string) string {
+	switch o {
+	case "now":
+		return "can be had now"
+	case "perishing":
+		return "will soon be gone: fetch it now"
+	case "next-time":
+		return "only next time"
+	}
+	return o
+}
+
+func guesses(r *incident.Report) []hypothesisView {
+	var out []hypothesisView
+	for _, status := range []string{"accepted", "open", "rejected"} {
+		for _, h := range r.Hypotheses {
+			if h.Status == status {
+				out = append(out, hypothesisView{mechanismTitle(h.Mechanism), h.Mechanism, statusText(status), findings(h.For), findings(h.Against), h.WouldDecide})
+			}
+		}
+	}
+	return out
+}
+
+func statusText(s string) string {
+	switch s {
+	case "accepted":
+		return "kept"
+	case "rejected":
+		return "dropped"
+	}
+	return s
+}
+
+func findings(fs []incident.Finding) []linkView {
+	var out []linkView
+	for _, f := range fs {
+		out = append(out, linkView{Statement: sentence(f.Statement), Proofs: proofs(f.Evidence)})
+	}
+	return out
+}
+
+// verified says what re-reading proved, and no more than that.
+func verified(r *incident.Report) string {
+	var parts []string
+	for _, x := range []struct {
+		incident.Ratio
+		noun string
+	}{
+		{r.Verification.Quotes, "quotation"}, {r.Verification.Counts, "count"}, {r.Verification.Absences, "absence"},
+		{r.Verification.Sets, "set"}, {r.Verification.Derived, "derived value"},
+	} {
+		if x.Checked > 0 {
+			parts = append(parts, fmt.Sprintf("%d of %s", x.Held, count(x.Checked, x.noun)))
+		}
+	}
+	if len(parts) == 0 {
+		return "Nothing was re-read: this report makes no claim about a line."
+	}
+	s := strings.Join(parts, ", ")
+	if i := strings.LastIndex(s, ", "); i >= 0 {
+		s = s[:i] + " and" + s[i+1:]
+	}
+	s += " re-read in the raw files and found as stated."
+	if n := len(r.Verification.Withdrawn); n > 0 {
+		s += " " + capital(count(n, "claim")) + " did not hold and " + map[bool]string{true: "was", false: "were"}[n == 1] + " withdrawn."
+	}
+	return s
+}
+
+func storage(s incident.Storage) string {
+	var t string
+	switch s.Status {
+	case "", "not-needed":
+		return ""
+	case "not-provided":
+		t = "Storage not examined: none of its logs were read."
+	case "partial":
+		t = "Storage examined in part."
+	default:
+		t = "Storage examined."
+	}
+	switch s.Judgement {
+	case "implicated":
+		t += " It is part of the cause."
+	case "cleared":
+		t += " It is not part of the cause."
+	case "open":
+		t += " Whether it is part of the cause is open."
+	}
+	if s.Side != nil && *s.Side != "" {
+		t += " Side: " + flat(*s.Side) + "."
+	}
+	if len(s.Targets) > 0 {
+		t += " Targets: " + nodeList(s.Targets) + "."
+	}
+	if s.Window != nil && *s.Window != "" {
+		t += " Window: " + flat(*s.Window) + "."
+	}
+	return t
+}

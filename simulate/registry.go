@@ -1,0 +1,70 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+)
+
+// mechanism is one way to fail, as the simulator plays it.
+type mechanism struct {
+	name      string
+	line      int // stop-line: 1 hangs, 2 process killers and endings
+	ablations []string
+	// fit adapts a grid spec to what the mechanism needs (layout, release); nil: any.
+	fit func(*Spec, *picker)
+	// run writes the scene's lines, and sets judge and title.
+	run func(*scene) error
+}
+
+func registry() []mechanism { return append(hangs(), killers()...) }
+
+func findMechanism(name string) (mechanism, error) {
+	for _, m := range registry() {
+		if m.name == name {
+			return m, nil
+		}
+	}
+	return mechanism{}, fmt.Errorf("simulate: unknown mechanism %q", name)
+}
+
+// Mechanisms lists the mechanisms of a stop-line: 1 hangs, 2 process killers, start-up failures and healthy ends; 0 all.
+func Mechanisms(line int) []string {
+	var out []string
+	for _, m := range registry() {
+		if line == 0 || m.line == line {
+			out = append(out, m.name)
+		}
+	}
+	return out
+}
+
+// Ablations lists what can be removed from a mechanism's evidence; "" (nothing) is not listed.
+func Ablations(name string) []string {
+	m, err := findMechanism(name)
+	if err != nil {
+		return nil
+	}
+	return slices.Clone(m.ablations)
+}
+
+// Generate plays one spec. The same spec always gives the same bytes.
+func Generate(spec Spec) (*Incident, error) {
+	m, err := findMechanism(spec.Mechanism)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Ablate != "" && !slices.Contains(m.ablations, spec.Ablate) {
+		return nil, fmt.Errorf("simulate: %s has no ablation %q", spec.Mechanism, spec.Ablate)
+	}
+	s, err := newScene(spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.run(s); err != nil {
+		return nil, fmt.Errorf("simulate: playing %s: %w", spec.Mechanism, err)
+	}
+	if s.judge == nil {
+		return nil, fmt.Errorf("simulate: %s states no truth", spec.Mechanism)
+	}
+	return s.finish()
+}

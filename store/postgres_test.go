@@ -1,0 +1,151 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"faultline/store"
+	"faultline/store/storetest"
+	"faultline/workflow"
+)
+
+func TestPostgresIsADurable(t *testing.T) {
+	server := storetest.StartPostgres(t)
+	storetest.Run(t, func(t *testing.T) storetest.Open {
+		dsn := server.DSN(t)
+		return func(t *testing.T, now func() time.Time) workflow.Durable {
+			db, err := store.OpenPostgres(t.Context(), dsn, store.Options{Now: now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return db
+		}
+	})
+}
+
+// Two bots on two hosts share one database, and its clock: what each believes about the time does not matter.
+func TestTwoBotsOnOneDatabaseNeverDoOneJobTwice(t *testing.T) {
+	ctx := context.Background()
+	dsn := storetest.StartPostgres(t).DSN(t)
+	var bots [2]*store.DB
+	var opening sync.WaitGroup
+	for i := range bots {
+		opening.Go(func() { // both make the tables at the same time
+			db, err := store.OpenPostgres(ctx, dsn, store.Options{})
+			if err != nil {
+				t.Error(err)
+			}
+			bots[i] = db
+		})
+	}
+	opening.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	defer bots[0].Close()
+	defer bots[1].Close()
+
+	const jobs = 100
+	var working sync.WaitGroup
+	for i, bot := range bots {
+		for w := range 4 {
+			working.Go(func() {
+				for n := range jobs { // everybody adds all of them
+					if _, err := bot.Enqueue(ctx, workflow.Job{Key: fmt.Sprint("job ", n), Kind: workflow.JobRun, Investigation: fmt.Sprint("F-", n%7)}); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				for {
+					l, err := bot.Claim(ctx, []string{workflow.JobRun}, fmt.Sprint("bot ", i, " worker ", w), time.Hour)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if l != nil {
+						if err := bot.Save(ctx, workflow.Change{Done: l, Entries: []workflow.Entry{{Text: l.Key}}}); err != nil {
+							t.Error(err)
+							return
+						}
+						continue
+					}
+					if left, err := bot.Waiting(ctx); err != nil || len(left) == 0 {
+						if err != nil {
+							t.Error(err)
+						}
+						return
+					}
+				}
+			})
+		}
+	}
+	working.Wait()
+	entries, err := bots[0].Ledger(ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := map[string]bool{}
+	for _, e := range entries {
+		if done[e.Text] {
+			t.Errorf("%s was done twice", e.Text)
+		}
+		done[e.Text] = true
+	}
+	if len(done) != jobs {
+		t.Errorf("%d jobs were done, want %d", len(done), jobs)
+	}
+}
+
+func TestTheTimeIsTheDatabases(t *testing.T) {
+	ctx := context.Background()
+	dsn := storetest.StartPostgres(t).DSN(t)
+	db, err := store.OpenPostgres(ctx, dsn, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	began := time.Now()
+	if err := db.Save(ctx, workflow.Change{Entries: []workflow.Entry{{Text: "x"}}, Jobs: []workflow.Job{{Key: "a", Kind: workflow.JobRun, After: time.Hour}, {Key: "b", Kind: workflow.JobRun}}}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := db.Claim(ctx, []string{workflow.JobRun}, "w", time.Hour)
+	if err != nil || l == nil || l.Key != "b" {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	entries, err := db.Ledger(ctx, "")
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%+v, %v", entries, err)
+	}
+	for what, at := range map[string]time.Time{"entry": entries[0].At, "job": l.Added, "lease": l.Until.Add(-time.Hour)} {
+		if d := at.Sub(began); d < -time.Minute || d > 10*time.Minute {
+			t.Errorf("the time of the %s is %v, and it began at %v", what, at, began)
+		}
+	}
+}
+
+func TestAnAddressWithAPasswordIsNotRepeated(t *testing.T) {
+	for _, dsn := range []string{"postgres://bot:hunter2@[::1", "postgres://bot:hunter2@127.0.0.1:1/db?connect_timeout=1", "password=hunter2 port=x"} {
+		db, err := store.OpenPostgres(context.Background(), dsn, store.Options{})
+		if err == nil {
+			db.Close()
+			t.Errorf("%s: no error", dsn)
+		} else if strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("the password is in: %v", err)
+		}
+	}
+}
+
+func TestPostgresSaysWhoMakesItsBackups(t *testing.T) {
+	db, err := store.OpenPostgres(context.Background(), storetest.StartPostgres(t).DSN(t), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Backup(context.Background(), "x"); err == nil || !strings.Contains(err.Error(), "pg_dump") {
+		t.Fatalf("got %v", err)
+	}
+}

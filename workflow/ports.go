@@ -1,0 +1,250 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"faultline/analysis"
+	"faultline/incident"
+)
+
+// Fetcher brings the logs of a job.
+type Fetcher interface {
+	// Locate names the places (directories, files, archives) where logs of the job are. No place is not an error.
+	Locate(ctx context.Context, cluster, job string) (Found, error)
+	// Collect opens the places. Files that cannot be read become warnings; an error means that there is nothing at all
+	// to read, and its text tells the person what to do.
+	Collect(ctx context.Context, places []string) (Collection, error)
+}
+
+// Found is what is known about a job before its logs are opened.
+type Found struct {
+	Places []string
+	// Searched says where it looked and Took for how long, for the question that follows when nothing was found.
+	Searched []string
+	Took     time.Duration
+	// Users own the logs (account names of the cluster); empty where that cannot be told.
+	Users []string
+	// Written is when somebody last wrote to the logs; zero where that cannot be told.
+	Written time.Time
+}
+
+// Collection is what a Fetcher brought.
+type Collection struct {
+	Sources  []incident.Source
+	Warnings []string
+}
+
+// Engine turns files into a verified report. It is a struct of functions because both halves are pure.
+type Engine struct {
+	Diagnose func(ctx context.Context, in analysis.Input) (*incident.Report, error)
+	// Verify reads the raw files once more and returns what no longer holds, in words; nil when all of it holds.
+	Verify func(ctx context.Context, sources []incident.Source, r *incident.Report) ([]string, error)
+}
+
+// Storage brings the logs of a storage cluster.
+type Storage interface {
+	// Fetch pulls them with the access that somebody gave for this investigation, and keeps them. The error's text is for
+	// that person, who gets another chance; ErrAccessLost when the access is not in memory any more.
+	Fetch(ctx context.Context, inv Investigation) (StorageLogs, error)
+}
+
+// StorageLogs is what a Storage brought.
+type StorageLogs struct {
+	Places   []string // files
+	Nodes    int      // daemons whose logs are there
+	Warnings []string // what is missing, in words
+}
+
+// ErrAccessLost says that a token is gone: it is kept in memory only.
+var ErrAccessLost = errors.New("the access to the storage cluster is not in memory any more")
+
+// Poster shows things to the people of one conversation.
+type Poster interface {
+	// Say tells one plain sentence: progress, a warning, what happened.
+	Say(ctx context.Context, id, text string) error
+	// Report shows a report (with its revisions); a later call for the same id replaces what it says.
+	Report(ctx context.Context, id string, r *incident.Report) error
+	// Ask shows a question. It never waits for the answer.
+	Ask(ctx context.Context, id string, q Question) error
+}
+
+// Composer puts into posts what an investigation has to say. It may note in the investigation what it said; it must not
+// change its state. The same investigation and notice give the same posts.
+type Composer interface {
+	Compose(ctx context.Context, inv *Investigation, n Notice) ([]Post, error)
+}
+
+// Notice is what has just happened to an investigation, for people.
+type Notice struct {
+	Event     Event // Start: it was opened
+	From      State // the state before; the investigation has the present one
+	Actor     string
+	Text      string // the reason, in words
+	Says      []string
+	Report    *incident.Report    // a new verdict
+	Look      bool                // it is from a first look: the whole reading follows at once
+	Revisions []incident.Revision // those that are new with it
+	Asks      []Question          // questions that are new
+	Answered  []Question          // questions that need no answer any more: their buttons go away
+	Reminders []Question          // questions that are repeated
+	Expired   []Question          // questions that are given up
+}
+
+// Store keeps investigations: a snapshot of each and an append-only ledger.
+type Store interface {
+	// Load returns ErrUnknown for an id that was never saved.
+	Load(ctx context.Context, id string) (Investigation, error)
+	// Save writes a change, all of it or nothing.
+	Save(ctx context.Context, c Change) error
+	// Ledger returns all entries of an investigation, oldest first.
+	Ledger(ctx context.Context, id string) ([]Entry, error)
+}
+
+// Clock tells the time, for the ledger and the timers only: no report depends on it.
+type Clock func() time.Time
+
+// Investigation is one pass over an incident: the snapshot.
+type Investigation struct {
+	ID      string // unique within the store
+	Cluster string // "" while it is not known, or where there is but one
+	Job     string // as the person typed it; "" when nobody knows
+	State   State
+	Since   time.Time // when it entered State
+	Version int       // counts saves
+	Asked   time.Time // when it was opened
+	Home    Home
+	// Again is the investigation that this one runs anew, "" for a first one.
+	Again string
+	// Places are what was located or given; Read are those that brought the present Sources and Warnings.
+	Places   []string
+	Read     []string
+	Sources  []incident.Source
+	Warnings []string
+	// Nodes and WorldSize are the expected ones, as far as a person stated them.
+	Nodes     []string
+	WorldSize int
+	// JobID is the job inside the files that was chosen; "" when there is but one.
+	JobID string
+	// Report is the newest verdict. It is replaced, never changed.
+	Report *incident.Report
+	// Looked: Report is from a first look at large logs.
+	Looked bool
+	// Masked: the report is not word for word what the files say, because that held secrets or what is unfit for a screen.
+	Masked bool
+	// Refuted counts verdicts that did not survive the second reading, since the last new evidence.
+	Refuted int
+	// Open are the questions that nobody has answered.
+	Open []Question
+	// Asks counts the questions that were asked; it numbers them.
+	Asks int
+	// Verdicts counts the verdicts that were posted; Told is the headline of the newest. Final is the newest of them that
+	// was posted once more with its files, after the last reading.
+	Verdicts int
+	Told     string
+	Final    int
+	// Superseded are headlines of earlier verdicts that no longer hold.
+	Superseded []string
+	// Notes are sentences that the case file shows: disputed by whom, closed how.
+	Notes []string
+	// Storage says who gave access to the storage logs, never the access itself: "", "provided by U1", "profile west",
+	// "skipped by U1", "lost" (a restart took it from memory).
+	Storage string
+	// StorageLogs are the files that were pulled from the storage cluster, or uploaded.
+	StorageLogs []string
+	// Acting are the people who were given something to do, and hear of it when the verdict falls.
+	Acting []string
+	// Muted stops reminders.
+	Muted   bool
+	Outcome *Outcome
+}
+
+// Home is where an investigation is shown.
+type Home struct {
+	Team, Channel string
+	Requester     string
+	Private       bool // the channel is the requester's direct messages
+	// AskedIn is the channel where a private one was asked for; its rules hold. "" = in the direct messages.
+	AskedIn string
+	// Shared is the channel where a private one was shared later.
+	Shared string
+}
+
+// Outcome is what people say about a verdict when the incident is closed, or disputed.
+type Outcome struct {
+	Verdict   string // right, wrong, unknown
+	Mechanism string // the true one, where the verdict was wrong
+	Cause     string // in words
+	Fix       string
+	By        string
+	Consent   bool // may become a test case, redacted
+}
+
+// OpenKey is what two open investigations cannot share: the same run of the same job asked for in the same team. A private
+// one stands in nobody else's way.
+// It is "" for one that is settled, and where the job is not known.
+func (inv Investigation) OpenKey() string {
+	row, ok := About(inv.State)
+	if inv.Job == "" || !ok || row.Kind == Settled {
+		return ""
+	}
+	if inv.Home.Private {
+		return inv.Home.Team + "/" + inv.Cluster + "/" + inv.Job + "/" + inv.Home.Requester
+	}
+	return inv.Home.Team + "/" + inv.Cluster + "/" + inv.Job
+}
+
+// Summary is the row that lists show.
+func (inv Investigation) Summary() Summary {
+	s := Summary{ID: inv.ID, Team: inv.Home.Team, Channel: inv.Home.Channel, Cluster: inv.Cluster, Job: inv.Job, Requester: inv.Home.Requester,
+		State: inv.State, Since: inv.Since, Asked: inv.Asked, Version: inv.Version, Headline: inv.Told}
+	if inv.Report != nil {
+		s.Status, s.Mechanism = inv.Report.Verdict.Status, inv.Report.Verdict.Mechanism
+	}
+	if inv.Outcome != nil {
+		s.Outcome, s.TrueMechanism = inv.Outcome.Verdict, inv.Outcome.Mechanism
+	}
+	return s
+}
+
+// Entry is one line of the ledger.
+type Entry struct {
+	Seq   int // from 1
+	At    time.Time
+	Kind  string // transition, verdict, revision, question, answer, warning, error, refused, fetched, posted, feedback, forgotten
+	From  State  // transitions only, as To and Event
+	Event Event
+	To    State
+	Actor string // who caused it; "" = the machine
+	Text  string
+}
+
+// Question kinds.
+const (
+	AskLogs     = "logs"     // where are the logs?
+	AskMissing  = "missing"  // logs of these nodes, files or ranks are missing
+	AskJob      = "job"      // the files hold several jobs
+	AskEvidence = "evidence" // something that would decide an open question
+	AskAccess   = "storage"  // access to the logs of the storage cluster
+	AskRunning  = "running"  // the logs are still being written: look now, or when the job has ended?
+	AskCluster  = "cluster"  // several clusters know the job
+)
+
+// Question is what a person is asked. A question is attached to a report that is already there, except AskLogs, AskRunning
+// and AskCluster.
+type Question struct {
+	ID   int // within the investigation, from 1
+	Kind string
+	// Asked and Due: it is repeated once, half an hour later say, and given up at Due. Zero where there is no chat.
+	Asked, Due time.Time
+	Reminded   bool
+	Text       string // what is asked, one sentence
+	Why        string // why it is asked
+	// Commands can be pasted.
+	Commands []string
+	// Items are the missing nodes, files or jobs.
+	Items []string
+	// Perishing: what is asked for disappears soon.
+	Perishing bool
+}

@@ -1,0 +1,235 @@
+package workflow
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"faultline/analysis"
+	"faultline/incident"
+)
+
+// CopyHint is what is known about where logs usually are; it fills the commands of a question.
+type CopyHint struct {
+	Host  string   // login node for scp; "" where the logs are on a mounted file system
+	Paths []string // where logs usually are, {job} filled in by the question
+}
+
+// Bounds of what a question lists.
+const (
+	itemsInQuestion    = 12
+	commandsInQuestion = 3
+)
+
+// askLogs is the only question that comes before a report: there is not one file yet.
+func askLogs(inv Investigation, found Found, hint CopyHint) Question {
+	q := Question{
+		Kind: AskLogs,
+		Text: "Where are the logs of job " + orUnknown(inv.Job) + "? Give a directory, files, or an archive (tar, zip).",
+		Why: "Each node writes its own log, and the rank that broke the job is often one that printed nothing. " +
+			"Start with what you have: I say which nodes are missing.",
+	}
+	if len(found.Searched) > 0 {
+		took := ""
+		if found.Took > 0 {
+			took = fmt.Sprintf(" for %.1f s", found.Took.Seconds())
+		}
+		q.Text = fmt.Sprintf("I looked for logs of job %s in %s%s and found none. ", orUnknown(inv.Job), list(found.Searched), took) +
+			"Where are they? Give a directory, files, or an archive (tar, zip)."
+	}
+	job := inv.Job
+	if job == "" {
+		job = "JOBID"
+	}
+	for _, p := range hint.Paths {
+		if len(q.Commands) < commandsInQuestion {
+			q.Commands = append(q.Commands, copyCommand(hint.Host, strings.ReplaceAll(p, "{job}", job), "logs-"+job+"/"))
+		}
+	}
+	if len(q.Commands) == 0 {
+		q.Commands = []string{
+			"scp -r LOGIN-NODE:'/path/to/*" + job + "*' logs-" + job + "/",
+			"cp -r /path/to/*" + job + "* logs-" + job + "/",
+		}
+	}
+	return q
+}
+
+// askRunning is asked when the logs are still being written.
+func askRunning(inv Investigation) Question {
+	return Question{
+		Kind: AskRunning,
+		Text: "Job " + orUnknown(inv.Job) + " seems to be running: somebody is still writing its logs. Shall I look now, or when it has ended?",
+		Why: "A report about a running job is a snapshot: ranks that have not failed yet look as if they never would. " +
+			"I look every minute and go on by myself when the logs are quiet.",
+	}
+}
+
+// askAccess asks for the logs of the storage cluster; problem is what was wrong with an earlier answer.
+func askAccess(inv *Investigation, problem string) Question {
+	q := Question{
+		Kind: AskAccess,
+		Text: "The job may have waited for its data. May I have the logs of the storage cluster?",
+		Why: "A rank that waits for data looks like a rank that hangs. The storage daemons' own logs tell whether they were slow, or only seemed so. " +
+			"They are overwritten after some hours to days.",
+		Commands:  []string{"ais log get cluster ./ais-logs"},
+		Items:     storageSigns(inv.Report),
+		Perishing: true,
+	}
+	if problem != "" {
+		q.Text = "I could not use that access: " + strings.TrimRight(problem, ".") + ". May I have it again, or shall I go on without?"
+	}
+	return q
+}
+
+// storageSigns are what in a report leads to the question for storage logs.
+func storageSigns(r *incident.Report) []string {
+	var signs []string
+	if r == nil {
+		return nil
+	}
+	if r.Job.DataSource != nil {
+		signs = append(signs, "the job reads its data from "+*r.Job.DataSource)
+	}
+	if o := r.Verdict.Origin; o != "storage" && o != "data-loading-stall" {
+		return signs
+	}
+	for _, l := range r.Chain {
+		if l.Role != incident.Trigger && l.Role != incident.Cause {
+			continue
+		}
+		for _, e := range l.Evidence {
+			if e.Kind == incident.KindQuote && len(signs) < itemsInQuestion {
+				signs = append(signs, fmt.Sprintf("%s:%d: %s", e.File, e.Line, strings.TrimRight(l.Statement, ".")))
+				break
+			}
+		}
+	}
+	return signs
+}
+
+func copyCommand(host, from, to string) string {
+	if host == "" {
+		return "cp -r " + from + " " + to
+	}
+	return "scp -r " + host + ":'" + from + "' " + to
+}
+
+// questions are what is worth asking under a report, the most useful first.
+func questions(inv Investigation, jobs []analysis.JobSummary, hint CopyHint) []Question {
+	var qs []Question
+	if len(jobs) > 1 {
+		q := Question{
+			Kind: AskJob,
+			Text: "These files hold several jobs. The report is about the one that ended last; which one did you mean?",
+			Why:  "Ranks of different jobs have the same numbers; comparing them with each other would accuse the wrong machine.",
+		}
+		for _, job := range jobs {
+			q.Items = append(q.Items, jobText(job))
+		}
+		qs = append(qs, q)
+	}
+	missing, ok := askMissing(inv, hint)
+	if ok {
+		qs = append(qs, missing)
+	}
+	for _, need := range inv.Report.Verdict.Needs {
+		if need.Obtainable == "next-time" || ok && asksForLogs(need) {
+			continue // a recommendation, or asked just above
+		}
+		q := Question{Kind: AskEvidence, Text: need.What, Why: need.Why, Perishing: need.Obtainable == "perishing"}
+		if need.Command != "" {
+			q.Commands = []string{need.Command}
+		}
+		qs = append(qs, q)
+	}
+	return qs
+}
+
+// asksForLogs says whether a need is one that logs of workers meet.
+func asksForLogs(need incident.Need) bool {
+	return strings.HasPrefix(strings.ToLower(need.What), "the logs of")
+}
+
+// askMissing asks for the logs that the report's coverage misses.
+func askMissing(inv Investigation, hint CopyHint) (Question, bool) {
+	cov := inv.Report.Coverage
+	q := Question{
+		Kind: AskMissing,
+		Why: "The report holds for what was read. The rank that held the others may be on a node whose log is not here: " +
+			"with it the verdict can become narrower, and I say what changes.",
+	}
+	var what []string
+	if n := len(cov.NodesMissing); n > 0 {
+		what = append(what, fmt.Sprintf("%d of %d nodes", n, len(cov.NodesExpected)))
+		q.Items = append(q.Items, cov.NodesMissing...)
+	}
+	if n := len(cov.FilesMissing); n > 0 {
+		what = append(what, fmt.Sprintf("%d %s of the series", n, plural(n, "file", "files")))
+		q.Items = append(q.Items, cov.FilesMissing...)
+	}
+	if n := len(cov.RanksMissing); n > 0 {
+		what = append(what, fmt.Sprintf("%s %s", plural(n, "rank", "ranks"), ranks(cov.RanksMissing)))
+	}
+	if len(what) == 0 {
+		return Question{}, false
+	}
+	q.Text = "Missing: " + strings.Join(what, "; ") + ". Can you give me those logs?"
+	q.Commands = missingCommands(inv, cov, hint)
+	q.Items = q.Items[:min(len(q.Items), itemsInQuestion)]
+	return q, true
+}
+
+func missingCommands(inv Investigation, cov incident.Coverage, hint CopyHint) []string {
+	var commands []string
+	to := "more-logs-" + orElse(inv.Job, "JOBID") + "/"
+	from := "/path/to"
+	switch dir := commonDir(inv.Sources); {
+	case dir != "" && hint.Host == "":
+		to = dir + "/"
+	case dir != "": // what is missing lies beside what is there
+		from = dir
+	case len(hint.Paths) > 0:
+		from = path.Dir(strings.ReplaceAll(hint.Paths[0], "{job}", inv.Job))
+	}
+	for _, f := range cov.FilesMissing[:min(len(cov.FilesMissing), commandsInQuestion)] {
+		commands = append(commands, copyCommand(hint.Host, from+"/"+path.Base(f), to))
+	}
+	for _, node := range cov.NodesMissing {
+		if len(commands) < commandsInQuestion {
+			commands = append(commands, copyCommand(hint.Host, from+"/*"+node+"*", to))
+		}
+	}
+	return commands
+}
+
+// commonDir is the directory that holds all sources that were given as plain files, or "".
+func commonDir(sources []incident.Source) string {
+	var dirs []string
+	for _, s := range sources {
+		if s.Origin == "" || s.Origin == "path" {
+			dirs = append(dirs, filepath.Dir(s.Path))
+		}
+	}
+	slices.Sort(dirs)
+	if dirs = slices.Compact(dirs); len(dirs) != 1 {
+		return ""
+	}
+	return dirs[0]
+}
+
+func list(items []string) string {
+	if len(items) > itemsInQuestion {
+		return strings.Join(items[:itemsInQuestion], ", ") + fmt.Sprintf(" and %d more", len(items)-itemsInQuestion)
+	}
+	return strings.Join(items, ", ")
+}
+
+func orElse(s, fallback string) string {
+	if s == "" {
+		return fallback
+	}
+	return s
+}

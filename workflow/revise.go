@@ -1,0 +1,235 @@
+package workflow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// Revise compares two reports on one incident, older first, and announces what the newer one overturns: the verdict,
+// who is held responsible, the decision. What changed together is one revision, because it has one reason. It announces
+// nothing that is unchanged. A nil report has nothing to revise.
+func Revise(old, now *incident.Report) []incident.Revision {
+	if old == nil || now == nil {
+		return nil
+	}
+	var was, is []string
+	for _, text := range []func(*incident.Report) string{
+		func(r *incident.Report) string { return conclusion(r.Verdict) },
+		func(r *incident.Report) string { return rootText(r.Verdict.Root) },
+		func(r *incident.Report) string { return actionText(r.Action) },
+	} {
+		if a, b := text(old), text(now); a != b {
+			was, is = append(was, a), append(is, b)
+		}
+	}
+	if len(was) == 0 {
+		return nil
+	}
+	because, evidence := reason(old, now)
+	return []incident.Revision{{Was: strings.Join(was, "; "), Now: strings.Join(is, "; "), Because: because, Evidence: evidence}}
+}
+
+// conclusion is the verdict in the words that people were shown.
+func conclusion(v incident.Verdict) string {
+	names := []string{title(v.Mechanism)}
+	if v.Status == incident.Inconclusive && len(v.Candidates) > 1 {
+		names = names[:0]
+		for _, c := range v.Candidates {
+			names = append(names, title(c.Mechanism))
+		}
+	}
+	status := v.Status
+	if status == incident.Inconclusive {
+		status = "not decided"
+	}
+	return strings.Join(names, " or ") + " (" + status + ")"
+}
+
+func title(slug string) string {
+	if m, ok := knowledge.MechanismBySlug(slug); ok {
+		return "“" + m.Title + "”"
+	}
+	return slug
+}
+
+// verdictText is the verdict for the ledger.
+func verdictText(v incident.Verdict) string {
+	text := v.Mechanism
+	if v.Status == incident.Inconclusive && len(v.Candidates) > 1 {
+		names := make([]string, len(v.Candidates))
+		for i, c := range v.Candidates {
+			names[i] = c.Mechanism
+		}
+		text = "one of " + strings.Join(names, ", ")
+	}
+	return text + " (" + v.Status + ")"
+}
+
+func rootText(r incident.Root) string {
+	var parts []string
+	if len(r.Ranks) > 0 {
+		parts = append(parts, plural(len(r.Ranks), "rank", "ranks")+" "+ranks(r.Ranks))
+	}
+	if len(r.Nodes) > 0 {
+		parts = append(parts, plural(len(r.Nodes), "node", "nodes")+" "+strings.Join(r.Nodes, ", "))
+	}
+	if r.Component != nil {
+		parts = append(parts, *r.Component)
+	}
+	if len(parts) == 0 {
+		return "no rank or node proven to be the root"
+	}
+	return "root: " + strings.Join(parts, " on ")
+}
+
+func actionText(a incident.Action) string {
+	text := "resubmit: " + a.Resubmit
+	if len(a.ExcludeNodes) > 0 {
+		text += ", without " + strings.Join(a.ExcludeNodes, ", ")
+	}
+	if a.ResumeFrom != nil {
+		text += fmt.Sprintf(", from step %d", a.ResumeFrom.Step)
+	}
+	return text
+}
+
+// quotesInReason bounds how many lines a revision cites.
+const quotesInReason = 2
+
+// reason says why the newer report differs: by evidence from files that the older one did not rest on, else by claims
+// that were withdrawn, else by other rules, else by the wider or narrower reading.
+func reason(old, now *incident.Report) (string, []incident.Evidence) {
+	known := map[string]bool{}
+	walk(old, func(e incident.Evidence) {
+		known[e.File] = true
+		for _, f := range e.Files {
+			known[f] = true
+		}
+	})
+	var fresh []incident.Evidence
+	seen := map[string]bool{}
+	walk(now, func(e incident.Evidence) {
+		place := fmt.Sprintf("%s:%d", e.File, e.Line)
+		if e.Kind == incident.KindQuote && !known[e.File] && !seen[place] && len(fresh) < quotesInReason {
+			seen[place] = true
+			fresh = append(fresh, e)
+		}
+	})
+	if len(fresh) > 0 {
+		lines := make([]string, len(fresh))
+		for i, e := range fresh {
+			lines[i] = fmt.Sprintf("%s:%d says %q", e.File, e.Line, clip(e.Text))
+		}
+		return strings.Join(lines, "; "), fresh
+	}
+	for _, w := range now.Verification.Withdrawn {
+		if !slices.Contains(old.Verification.Withdrawn, w) {
+			return "withdrawn, it did not survive re-reading: " + w, nil
+		}
+	}
+	if old.Engine != now.Engine {
+		return fmt.Sprintf("other rules: %s instead of %s", version(now.Engine), version(old.Engine)), nil
+	}
+	if came := without(old.Coverage.NodesMissing, now.Coverage.NodesMissing); len(came) > 0 {
+		return "the logs of " + strings.Join(came, ", ") + " are no longer missing", nil
+	}
+	if gone := without(now.Coverage.NodesMissing, old.Coverage.NodesMissing); len(gone) > 0 {
+		return "it is now known that the logs of " + strings.Join(gone, ", ") + " are missing", nil
+	}
+	return fmt.Sprintf("%d files and %d ranks were read, before that %d files and %d ranks",
+		now.Coverage.Files, now.Coverage.RanksSeen, old.Coverage.Files, old.Coverage.RanksSeen), nil
+}
+
+// walk visits all evidence of a report, what carries the verdict first.
+func walk(r *incident.Report, visit func(incident.Evidence)) {
+	var each func([]incident.Evidence)
+	each = func(list []incident.Evidence) {
+		for _, e := range list {
+			visit(e)
+			each(e.Inputs)
+		}
+	}
+	for _, role := range []string{incident.Trigger, incident.Cause, incident.Consequence, incident.End} {
+		for _, link := range r.Chain {
+			if link.Role == role {
+				each(link.Evidence)
+			}
+		}
+	}
+	for _, h := range r.Hypotheses {
+		for _, finding := range slices.Concat(h.For, h.Against) {
+			each(finding.Evidence)
+		}
+	}
+	for _, g := range r.Groups {
+		for _, member := range g.Ranks {
+			each(member.Evidence)
+		}
+	}
+	for _, ev := range r.Timeline {
+		each(ev.Evidence)
+	}
+}
+
+// headline is a report in one line, for the ledger.
+func headline(r *incident.Report) string {
+	return fmt.Sprintf("%s, confidence %.2f; %s; %s",
+		verdictText(r.Verdict), float64(r.Verdict.Confidence), rootText(r.Verdict.Root), actionText(r.Action))
+}
+
+func version(e incident.Engine) string { return "engine " + e.Version + ", rules " + e.RulesVersion }
+
+// without returns the elements of a that b lacks.
+func without(a, b []string) []string {
+	var rest []string
+	for _, s := range a {
+		if !slices.Contains(b, s) {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// ranks writes a sorted list of ranks with its runs folded: "0-3, 7".
+func ranks(list []int) string {
+	sorted := slices.Sorted(slices.Values(list))
+	var parts []string
+	for i := 0; i < len(sorted); {
+		j := i
+		for j+1 < len(sorted) && sorted[j+1] <= sorted[j]+1 {
+			j++
+		}
+		if sorted[j] > sorted[i] {
+			parts = append(parts, fmt.Sprintf("%d-%d", sorted[i], sorted[j]))
+		} else {
+			parts = append(parts, fmt.Sprint(sorted[i]))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ", ")
+}
+
+// clip bounds a quotation to what fits into a sentence, after a whole word where there is one.
+func clip(text string) string {
+	const limit = 200
+	runes := []rune(strings.ToValidUTF8(text, "\uFFFD"))
+	if len(runes) <= limit {
+		return string(runes)
+	}
+	short := string(runes[:limit])
+	if i := strings.LastIndexByte(short, ' '); i > len(short)/2 {
+		short = short[:i]
+	}
+	return short + "…"
+}

@@ -1,0 +1,49 @@
+package workflow
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// snapshotVersion is written into every snapshot; see DecodeInvestigation.
+const snapshotVersion = 1
+
+// snapshot is an investigation as stores keep it. The paths of the sources are left out of every report's JSON, and
+// are kept here.
+type snapshot struct {
+	Format        int           `json:"format"`
+	Investigation Investigation `json:"investigation"`
+	Paths         []string      `json:"paths,omitempty"` // of Investigation.Sources, in their order
+}
+
+// Encode returns the investigation as bytes for a store.
+func (inv Investigation) Encode() ([]byte, error) {
+	s := snapshot{Format: snapshotVersion, Investigation: inv}
+	for _, src := range inv.Sources {
+		s.Paths = append(s.Paths, src.Path)
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("writing investigation %s: %w", inv.ID, err)
+	}
+	return b, nil
+}
+
+// DecodeInvestigation reads what Encode wrote, in this version or an earlier one; members that an earlier version did
+// not have keep their zero value, which every one of them is made to bear.
+func DecodeInvestigation(b []byte) (Investigation, error) {
+	var s snapshot
+	if err := json.Unmarshal(b, &s); err != nil {
+		return Investigation{}, fmt.Errorf("reading a stored investigation: %w", err)
+	}
+	if s.Format < 1 || s.Format > snapshotVersion {
+		return Investigation{}, fmt.Errorf("a stored investigation has format %d; this program knows 1 to %d: run the version that wrote it, or a newer one", s.Format, snapshotVersion)
+	}
+	if len(s.Paths) != len(s.Investigation.Sources) {
+		return Investigation{}, fmt.Errorf("investigation %s was stored with %d paths for %d sources", s.Investigation.ID, len(s.Paths), len(s.Investigation.Sources))
+	}
+	for i, path := range s.Paths {
+		s.Investigation.Sources[i].Path = path
+	}
+	return s.Investigation, nil
+}

@@ -1,0 +1,336 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"faultline/analysis"
+	"faultline/incident"
+)
+
+// maxRefuted is how often a report may be started over because files changed underneath.
+const maxRefuted = 2
+
+// step does the work of the investigation's state. A panic in one investigation must not take the others along.
+func (f *Flow) step(ctx context.Context, inv *Investigation) (out outcome, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error while %s: %v\n%s", inv.State, p, debug.Stack())
+		}
+	}()
+	switch inv.State {
+	case Requested:
+		return outcome{event: Start}, nil
+	case LocatingJob:
+		return f.locate(ctx, inv)
+	case FetchingLogs:
+		return f.collect(ctx, inv)
+	case Triaging:
+		return f.triage(ctx, inv)
+	case Verifying:
+		return f.verify(ctx, inv)
+	case FetchingAIS:
+		return f.storage(ctx, inv)
+	case Correlating:
+		return outcome{event: Correlated, says: []string{storageKept(*inv)}}, nil
+	}
+	return outcome{}, fmt.Errorf("state %s has no step", inv.State)
+}
+
+func (f *Flow) locate(ctx context.Context, inv *Investigation) (outcome, error) {
+	if len(inv.Places) > 0 {
+		return outcome{event: Located, note: "named by the person who asked"}, nil
+	}
+	found, err := f.Fetch.Locate(ctx, inv.Cluster, inv.Job)
+	if err != nil {
+		return outcome{}, fmt.Errorf("looking for the logs of job %s: %w", orUnknown(inv.Job), err)
+	}
+	if len(found.Places) > 0 && f.Permit != nil && !f.Permit(*inv, found) {
+		// In the words of a job that nobody knows: who may not see it learns nothing about it.
+		refused := f.entry("refused", "the logs belong to "+strings.Join(found.Users, ", ")+", which is not allowed here")
+		refused.Actor = inv.Home.Requester
+		found.Places = nil
+		out := f.unlocated(inv, found)
+		out.entries = append(out.entries, refused)
+		return out, nil
+	}
+	if len(found.Places) == 0 {
+		return f.unlocated(inv, found), nil
+	}
+	inv.Places = found.Places
+	if quiet := f.quiet(inv); quiet > 0 && !found.Written.IsZero() && f.Now().Sub(found.Written) < quiet {
+		return outcome{event: StillRuns, asks: f.ask(inv, askRunning(*inv))}, nil
+	}
+	return outcome{event: Located, says: []string{"found logs: " + strings.Join(found.Places, ", ")}}, nil
+}
+
+func (f *Flow) unlocated(inv *Investigation, found Found) outcome {
+	return outcome{event: NotLocated, asks: f.ask(inv, askLogs(*inv, found, f.hint(inv)))}
+}
+
+// HasEnded looks whether the job of an investigation that waits for its end has stopped writing, and goes on if so.
+func (f *Flow) HasEnded(ctx context.Context, id string) (bool, error) {
+	inv, err := f.Store.Load(ctx, id)
+	if err != nil {
+		return false, fmt.Errorf("investigation %s: %w", id, err)
+	}
+	if inv.State != AwaitingEnd {
+		return false, nil
+	}
+	found, err := f.Fetch.Locate(ctx, inv.Cluster, inv.Job)
+	if err != nil {
+		return false, fmt.Errorf("looking whether job %s has ended: %w", orUnknown(inv.Job), err)
+	}
+	quiet := f.quiet(&inv)
+	if f.Now().Sub(found.Written) < quiet {
+		return false, nil
+	}
+	return true, f.Handle(ctx, id, Input{Event: JobEnded, Text: "the logs have been quiet for " + plainDuration(quiet.Minutes())})
+}
+
+func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error) {
+	got, err := f.Fetch.Collect(ctx, inv.Places)
+	if ctx.Err() != nil {
+		return outcome{}, ctx.Err()
+	}
+	if err != nil || len(got.Sources) == 0 {
+		why := "there is no readable log in what was given"
+		if err != nil {
+			why = err.Error()
+		}
+		return f.nothing(inv, why), nil
+	}
+	if len(inv.Sources) > 0 && sameSources(inv.Sources, got.Sources) {
+		return outcome{event: NothingNew, says: []string{"these are the files that I had already; nothing changes"}}, nil
+	}
+	inv.Sources, inv.Warnings = got.Sources, got.Warnings
+	inv.Read, inv.Refuted = slices.Clone(inv.Places), 0
+	out := outcome{event: Fetched, note: fmt.Sprintf("%d %s", len(got.Sources), plural(len(got.Sources), "file", "files"))}
+	for _, w := range got.Warnings {
+		out.entries = append(out.entries, f.entry("warning", w))
+	}
+	return out, nil
+}
+
+// nothing is the outcome when what was given cannot be read: back to the report if there is one, else to the question.
+// The places that brought nothing are forgotten, so that the next answer is not judged by them.
+func (f *Flow) nothing(inv *Investigation, why string) outcome {
+	entries := []Entry{f.entry("error", why)}
+	inv.Places = slices.Clone(inv.Read)
+	if inv.Report != nil {
+		return outcome{event: NothingNew, note: why, says: []string{why, "the report stays as it is"}, entries: entries}
+	}
+	return outcome{event: NothingRead, note: why, says: []string{why}, entries: entries, asks: f.ask(inv, askLogs(*inv, Found{}, f.hint(inv)))}
+}
+
+// A first look comes before the whole reading where that takes long: more than lookOver bytes. Of each file about as much is
+// searched as makes lookAt altogether.
+const (
+	lookOver = 256 << 20
+	lookAt   = 64 << 20
+	lookMin  = 128 << 10
+)
+
+// skim is how much of each file a first look searches; 0 = the whole is read at once.
+func skim(inv *Investigation) int64 {
+	var total int64
+	for _, s := range inv.Sources {
+		total += s.Bytes
+	}
+	if inv.Report != nil || total <= lookOver { // a second look at the ends would tell nothing new
+		return 0
+	}
+	return max(lookAt/int64(len(inv.Sources)), lookMin)
+}
+
+func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) {
+	look := int64(0)
+	if f.FirstLook {
+		look = skim(inv)
+	}
+	report, jobs, err := f.diagnose(ctx, inv, look)
+	if ctx.Err() != nil {
+		return outcome{}, ctx.Err()
+	}
+	if errors.Is(err, analysis.ErrNothingToRead) {
+		return f.nothing(inv, err.Error()), nil
+	}
+	if err != nil {
+		return outcome{}, fmt.Errorf("analysing %d files of job %s: %w", len(inv.Sources), orUnknown(inv.Job), err)
+	}
+	report.Warnings = append(report.Warnings, inv.Warnings...)
+	report = f.unmasked.mask(inv, report)
+	var entries []Entry
+	revisions := Revise(inv.Report, report)
+	for _, rev := range revisions {
+		report.Revisions = append(report.Revisions, rev)
+		entries = append(entries, f.entry("revision", "was: "+rev.Was+"; now: "+rev.Now+"; because: "+rev.Because))
+	}
+	unchanged := inv.Report != nil && !inv.Looked && len(report.Revisions) == 0
+	if inv.Report != nil { // earlier revisions stay in the report: nothing is replaced silently
+		report.Revisions = append(append([]incident.Revision{}, inv.Report.Revisions...), report.Revisions...)
+	}
+	entries = append(entries, f.entry("verdict", headline(report)))
+	inv.Report, inv.Looked = report, look > 0
+	out := outcome{event: Triaged, note: headline(report), entries: entries, report: report, revisions: revisions}
+	if look > 0 { // the whole reading follows, and asks what is to be asked
+		out.event, out.look = Looked, true
+		return out, nil
+	}
+	if unchanged {
+		out.says = []string{"I looked again with the new evidence: the verdict stands."}
+	}
+	before := inv.Open
+	qs := questions(*inv, jobs, f.hint(inv))
+	if f.AskStorage && smellsOfStorage(report) && (inv.Storage == "" || inv.Storage == "lost") {
+		out.event = AskStorage
+		qs = append([]Question{askAccess(inv, "")}, qs...)
+	}
+	out.asks = f.ask(inv, qs...)
+	for _, q := range before { // asked before and not any more
+		if !slices.ContainsFunc(inv.Open, func(o Question) bool { return o.ID == q.ID }) {
+			out.answered = append(out.answered, q)
+		}
+	}
+	return out, nil
+}
+
+// storage pulls the logs of the storage cluster. Whatever goes wrong is said to the person who gave the access, and the
+// question is asked again: skipping it is one of the answers.
+func (f *Flow) storage(ctx context.Context, inv *Investigation) (outcome, error) {
+	if len(inv.StorageLogs) > 0 { // uploaded
+		return outcome{event: AISFetched}, nil
+	}
+	if f.Storage == nil {
+		return outcome{event: SkipStorage, says: []string{"no source of storage logs is configured here; the storage was not examined"}}, nil
+	}
+	got, err := f.Storage.Fetch(ctx, *inv)
+	if ctx.Err() != nil {
+		return outcome{}, ctx.Err()
+	}
+	if err != nil {
+		why := err.Error()
+		if errors.Is(err, ErrAccessLost) {
+			inv.Storage = "lost"
+			why = "I was restarted, and a token is kept in memory only"
+		}
+		return outcome{event: AISFailed, note: why, asks: f.ask(inv, askAccess(inv, why)), entries: []Entry{f.entry("error", why)}}, nil
+	}
+	inv.StorageLogs = got.Places
+	out := outcome{event: AISFetched, note: fmt.Sprintf("logs of %d storage %s", got.Nodes, plural(got.Nodes, "daemon", "daemons"))}
+	for _, w := range got.Warnings {
+		out.says = append(out.says, w)
+		out.entries = append(out.entries, f.entry("warning", w))
+	}
+	return out, nil
+}
+
+// storageKept says what became of the storage logs.
+func storageKept(inv Investigation) string {
+	n := len(inv.StorageLogs)
+	return fmt.Sprintf("%d %s of storage logs kept with this incident. This version does not read them yet: the verdict rests on the logs of the job alone", n, plural(n, "file", "files"))
+}
+
+// smellsOfStorage says whether the storage logs are worth a question of their own: the verdict is about data, or the job that
+// hung reads its data from a store. Otherwise the report names them among what would decide, and nobody is held up.
+func smellsOfStorage(r *incident.Report) bool {
+	if r.Storage.Status != "not-provided" {
+		return false
+	}
+	if o := r.Verdict.Origin; o == "storage" || o == "data-loading-stall" {
+		return true
+	}
+	if r.Job.DataSource == nil {
+		return false
+	}
+	source := strings.ToLower(*r.Job.DataSource)
+	return slices.ContainsFunc([]string{"ais://", "ais:", "aistore", "lhotse"}, func(s string) bool { return strings.Contains(source, s) })
+}
+
+// diagnose runs the engine; when the files hold several jobs and nobody said which, it takes the one that ended last
+// and returns all of them, so that a report is there while the question is open.
+func (f *Flow) diagnose(ctx context.Context, inv *Investigation, look int64) (*incident.Report, []analysis.JobSummary, error) {
+	in := analysis.Input{
+		Sources: inv.Sources, JobID: inv.JobID, Nodes: inv.Nodes, WorldSize: inv.WorldSize,
+		Workers: f.Workers, Version: f.Version, Progress: f.Progress, Skim: look,
+	}
+	report, err := f.Engine.Diagnose(ctx, in)
+	var several *analysis.MultipleJobsError
+	if !errors.As(err, &several) || len(several.Jobs) == 0 {
+		return report, nil, err
+	}
+	for _, job := range several.Jobs {
+		if job.ID == inv.Job { // the person named it when opening the investigation
+			in.JobID, inv.JobID = job.ID, job.ID
+			report, err = f.Engine.Diagnose(ctx, in)
+			return report, nil, err
+		}
+	}
+	in.JobID = lastToEnd(several.Jobs).ID
+	report, err = f.Engine.Diagnose(ctx, in)
+	return report, several.Jobs, err
+}
+
+func (f *Flow) verify(ctx context.Context, inv *Investigation) (outcome, error) {
+	report, why := f.toVerify(ctx, inv)
+	if ctx.Err() != nil {
+		return outcome{}, ctx.Err()
+	}
+	failed := []string{why}
+	if report != nil {
+		var err error
+		if failed, err = f.Engine.Verify(ctx, inv.Sources, report); err != nil {
+			return outcome{}, fmt.Errorf("re-reading the raw files: %w", err)
+		}
+	}
+	if len(failed) == 0 {
+		return outcome{event: Verified}, nil
+	}
+	// The engine verified this report a moment ago, so the files changed underneath. Look again at what they are now,
+	// but not for ever: a job that still runs never stops writing.
+	if inv.Refuted++; inv.Refuted > maxRefuted {
+		return outcome{}, fmt.Errorf("the files keep changing while they are read (%s); copy them first, then give me the copy", failed[0])
+	}
+	out := outcome{event: Refuted, note: strings.Join(failed, "; ")}
+	out.says = []string{fmt.Sprintf("the files changed while I read them (%s); I start over", failed[0])}
+	return out, nil
+}
+
+// ask records the questions as the open ones and returns those that are new: one that is open already is not asked again.
+func (f *Flow) ask(inv *Investigation, qs ...Question) []Question {
+	var fresh, open []Question
+	for _, q := range qs {
+		if i := slices.IndexFunc(inv.Open, func(o Question) bool { return o.Kind == q.Kind && o.Text == q.Text }); i >= 0 {
+			open = append(open, inv.Open[i])
+			continue
+		}
+		inv.Asks++
+		q.ID = inv.Asks
+		if f.Compose != nil {
+			q.Asked = f.Now()
+			if f.ExpireAfter > 0 {
+				q.Due = q.Asked.Add(f.ExpireAfter)
+			}
+		}
+		fresh, open = append(fresh, q), append(open, q)
+	}
+	inv.Open = open
+	return fresh
+}
+
+// sameSources compares what was read, not where it lies: an archive is unpacked into another folder each time.
+func sameSources(a, b []incident.Source) bool {
+	content := func(s incident.Source) incident.Source {
+		s.Path = ""
+		return s
+	}
+	have := map[incident.Source]bool{}
+	for _, s := range a {
+		have[content(s)] = true
+	}
+	return len(a) == len(b) && !slices.ContainsFunc(b, func(s incident.Source) bool { return !have[content(s)] })
+}

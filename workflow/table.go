@@ -1,0 +1,175 @@
+// Package workflow is the investigation: what happens next, what is asked, what is remembered. One table of states and
+// events (this file) is the law; the steps do the work of the states; the ports say what the package needs from
+// outside; the ledger keeps what happened.
+package workflow
+
+import "time"
+
+// State is where an investigation stands.
+type State string
+
+// Event is what moves an investigation.
+type Event string
+
+// The states.
+const (
+	Requested    State = "requested"
+	LocatingJob  State = "locating_job"
+	FetchingLogs State = "fetching_logs"
+	AwaitingLogs State = "awaiting_logs"
+	AwaitingEnd  State = "awaiting_end"
+	Triaging     State = "triaging"
+	AwaitingAIS  State = "awaiting_ais"
+	FetchingAIS  State = "fetching_ais"
+	Correlating  State = "correlating"
+	Verifying    State = "verifying"
+	Reported     State = "reported"
+	Disputed     State = "disputed"
+	Closed       State = "closed"
+	Cancelled    State = "cancelled"
+	Expired      State = "expired"
+	Failed       State = "failed"
+)
+
+// The events.
+const (
+	Start       Event = "start"
+	Located     Event = "located"
+	NotLocated  Event = "not_located"
+	StillRuns   Event = "still_runs" // the logs are still being written
+	LookNow     Event = "look_now"   // a person wants to know it now all the same
+	JobEnded    Event = "job_ended"
+	Fetched     Event = "fetched"
+	NothingRead Event = "nothing_read" // no file could be read, or none of them is a log
+	NothingNew  Event = "nothing_new"  // as NothingRead, while a report is already there
+	LogsGiven   Event = "logs_given"   // a person named files
+	Evidence    Event = "evidence"     // a person stated a fact, or files arrived by themselves
+	Looked      Event = "looked"       // at the ends of large files; the whole reading follows
+	Triaged     Event = "triaged"
+	AskStorage  Event = "ask_storage"
+	AISGiven    Event = "ais_given"
+	AISFetched  Event = "ais_fetched"
+	AISFailed   Event = "ais_failed"
+	SkipStorage Event = "skip_storage"
+	Correlated  Event = "correlated"
+	Verified    Event = "verified"
+	Refuted     Event = "refuted" // the verdict did not survive the second reading
+	Dispute     Event = "dispute"
+	Uphold      Event = "uphold" // the dispute is withdrawn or answered
+	Close       Event = "close"
+	Cancel      Event = "cancel"
+	Expire      Event = "expire" // the timer of a state
+	Fail        Event = "fail"
+	Retry       Event = "retry"
+	// Tick is no event of the table: a timer repeats or ends a question, and the state stays.
+	Tick Event = "tick"
+)
+
+// Kind says who moves an investigation out of a state.
+type Kind int
+
+// The kinds of states.
+const (
+	Working Kind = iota // a step of ours moves it
+	Waiting             // a person or its timer moves it
+	Settled             // nobody needs to; new evidence re-opens it
+)
+
+// StateRow describes one state.
+type StateRow struct {
+	State State
+	Phase string // as the design numbers them
+	Kind  Kind
+	// After: a state that lasts longer is left by OnTimeout. Zero only for settled states.
+	After     time.Duration
+	OnTimeout Event
+	// Doing completes "I am …" in a status line; Why tells a beginner what the step is for.
+	Doing, Why string
+}
+
+// States lists every state, in the order of an undisturbed investigation.
+var States = []StateRow{
+	{Requested, "0 obtain", Working, 10 * time.Minute, Fail, "about to start",
+		"The request is written down first, so that it is not lost if I stop now."},
+	{LocatingJob, "0 obtain", Working, 10 * time.Minute, Fail, "looking for the logs of the job",
+		"Every node of a job writes its own log. I look in the folders that I was configured to know before I ask anybody."},
+	{FetchingLogs, "0 obtain", Working, 2 * time.Hour, Fail, "opening the logs",
+		"I open every file (archives too) and keep where each came from. Files I cannot read are named in the report; the rest is still analysed."},
+	{AwaitingLogs, "0 obtain", Waiting, 24 * time.Hour, Expire, "waiting for logs",
+		"Without one single log there is nothing to say. Logs of some of the nodes are enough to begin: I say what is missing and go on when more arrive. " +
+			"The rank that broke the job is often the one that printed nothing, so the logs of all nodes matter, not only of the one with the loudest error."},
+	{AwaitingEnd, "0 obtain", Waiting, 7 * 24 * time.Hour, Expire, "waiting for the job to end",
+		"The logs are still being written. A report about a running job is a snapshot: a rank that has not failed yet looks like one that never will. I look every minute and go on when the logs are quiet; you can have the snapshot now."},
+	{Triaging, "1 triage", Working, 2 * time.Hour, Fail, "finding out who failed first",
+		"In a distributed job one rank fails and all others complain. I compare, group by group, which collective each rank has entered and completed. " +
+			"The rank that reports a timeout is usually a waiter, not the culprit. What I find is re-read in the raw files before you see it."},
+	{AwaitingAIS, "1.7 storage", Waiting, 24 * time.Hour, Expire, "waiting for the storage logs",
+		"The ranks waited for data. The logs of the storage daemons tell whether storage was slow or whether the job only looked as if it were. You can skip this: the report then says that storage was not examined."},
+	{FetchingAIS, "1.7 storage", Working, 2 * time.Hour, AISFailed, "fetching the storage logs",
+		"I fetch the daemon logs for the time around the failure only."},
+	{Correlating, "2 storage logs", Working, 2 * time.Hour, Fail, "laying storage and job on one timeline",
+		"Daemons and workers have different clocks. I reconcile them by events that both saw, and claim an order only where it is proven."},
+	{Verifying, "3 synthesize", Working, 2 * time.Hour, Fail, "re-reading every quoted line",
+		"An independent reader opens the raw files once more and checks each quotation, count and absence of the report. What does not hold is withdrawn, with everything that rests on it."},
+	{Reported, "3 synthesize", Waiting, 7 * 24 * time.Hour, Close, "done, the report is posted",
+		"The report stands. Questions under it are optional: an answer, or more logs, makes me look again, and I say what changed and why."},
+	{Disputed, "after", Waiting, 7 * 24 * time.Hour, Close, "disputed",
+		"Somebody says that the conclusion is wrong. The report stays visible with that note until new evidence decides."},
+	{Closed, "after", Settled, 0, "", "closed", "Nothing is open. New evidence opens the investigation again."},
+	{Cancelled, "after", Settled, 0, "", "cancelled", "Somebody stopped the investigation. New evidence opens it again."},
+	{Expired, "after", Settled, 0, "", "expired", "No log arrived in time. Logs that arrive later open the investigation again."},
+	{Failed, "after", Settled, 0, "", "failed", "I could not finish; the reason is in the ledger. Retry, or give other logs."},
+}
+
+// Row is one row of the transition table.
+type Row struct {
+	Event Event
+	From  []State
+	To    State
+}
+
+// Table is every transition there is.
+var Table = []Row{
+	{Start, []State{Requested}, LocatingJob},
+	{Located, []State{LocatingJob}, FetchingLogs},
+	{NotLocated, []State{LocatingJob}, AwaitingLogs},
+	{StillRuns, []State{LocatingJob}, AwaitingEnd},
+	{LookNow, []State{AwaitingEnd}, FetchingLogs},
+	{JobEnded, []State{AwaitingEnd}, FetchingLogs},
+	{Fetched, []State{FetchingLogs}, Triaging},
+	{NothingRead, []State{FetchingLogs, Triaging}, AwaitingLogs},
+	{NothingNew, []State{FetchingLogs, Triaging}, Reported},
+	{Looked, []State{Triaging}, Triaging},
+	{Triaged, []State{Triaging}, Verifying},
+	{AskStorage, []State{Triaging}, AwaitingAIS},
+	{AISGiven, []State{AwaitingAIS, Reported}, FetchingAIS},
+	{AISFetched, []State{FetchingAIS}, Correlating},
+	{AISFailed, []State{FetchingAIS}, AwaitingAIS},
+	{SkipStorage, []State{AwaitingAIS, FetchingAIS}, Verifying},
+	{Correlated, []State{Correlating}, Verifying},
+	{Verified, []State{Verifying}, Reported},
+	{Refuted, []State{Verifying}, Triaging},
+	{Dispute, []State{Reported, Closed}, Disputed},
+	{Uphold, []State{Disputed}, Reported},
+	{Close, []State{Reported, Disputed}, Closed},
+	// New evidence leads back, from wherever the investigation rests. While the storage question is open it does not
+	// have to wait for the answer.
+	{LogsGiven, []State{AwaitingLogs, AwaitingEnd, AwaitingAIS, Reported, Disputed, Closed, Cancelled, Expired, Failed}, FetchingLogs},
+	{Evidence, []State{AwaitingAIS, Reported, Disputed, Closed}, Triaging},
+	{Retry, []State{Failed, Expired, Cancelled}, LocatingJob},
+	// Timers. An unanswered storage question does not hold the report back.
+	{Expire, []State{AwaitingLogs, AwaitingEnd}, Expired},
+	{Expire, []State{AwaitingAIS}, Verifying},
+	{Cancel, []State{Requested, LocatingJob, FetchingLogs, AwaitingLogs, AwaitingEnd, Triaging, AwaitingAIS, FetchingAIS, Correlating, Verifying}, Cancelled},
+	{Fail, []State{Requested, LocatingJob, FetchingLogs, Triaging, FetchingAIS, Correlating, Verifying}, Failed},
+}
+
+// About returns the row of a state.
+func About(s State) (StateRow, bool) {
+	for _, row := range States {
+		if row.State == s {
+			return row, true
+		}
+	}
+	return StateRow{}, false
+}
