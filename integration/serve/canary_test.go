@@ -240,7 +240,7 @@ func TestATokenIsNowhere(t *testing.T) {
 	w.kill()
 	w.nowhere("after kill -9", canaries, w.searched())
 	w.run()
-	question = w.message(slack.Alice, slack.Private, "I was restarted, and a token is kept in memory only", "Give access")
+	question = w.since(question, slack.Alice, "I was restarted, and a token is kept in memory only", "Give access")
 	w.nowhere("after the restart", canaries, w.searched())
 
 	// A crash while it is used: the dump of all goroutines is in what the bot wrote.
@@ -254,7 +254,7 @@ func TestATokenIsNowhere(t *testing.T) {
 	}
 	w.nowhere("after a crash", canaries, w.searched())
 	w.run()
-	question = w.message(slack.Alice, slack.Private, "I was restarted, and a token is kept in memory only", "Give access")
+	question = w.since(question, slack.Alice, "I was restarted, and a token is kept in memory only", "Give access")
 
 	store.before(nil)
 	give(store.URL)

@@ -192,6 +192,8 @@ func start(t *testing.T, settings ...setting) *world {
 // run starts the bot and waits until Slack can reach it.
 func (w *world) run() {
 	w.t.Helper()
+	// Else the sockets of a process that is dead would be taken for those of the new one.
+	w.await("the sockets of the last process to end", func() bool { return w.slack.Sockets() == 0 })
 	w.launch()
 	w.await("the bot's sockets", func() bool { return w.slack.Sockets() > 0 })
 }
@@ -320,6 +322,23 @@ func (w *world) message(user, channel string, words ...string) slack.Message {
 				continue
 			}
 			if holds(m, words) {
+				got = m
+				return true
+			}
+		}
+		return false
+	})
+	return got
+}
+
+// since is message for one that was posted after another in the same channel: words alone may fit an earlier one.
+func (w *world) since(after slack.Message, user string, words ...string) slack.Message {
+	w.t.Helper()
+	var got slack.Message
+	w.await(fmt.Sprintf("a new message with %q", words), func() bool {
+		for _, m := range w.slack.All(after.Channel) {
+			seen := m.VisibleTo == "" || m.VisibleTo == user
+			if !m.Deleted && seen && m.TS > after.TS && holds(m, words) {
 				got = m
 				return true
 			}
