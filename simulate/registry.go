@@ -8,7 +8,7 @@ import (
 // mechanism is one way to fail, as the simulator plays it.
 type mechanism struct {
 	name      string
-	line      int // stop-line: 1 hangs, 2 process killers and endings
+	line      int // stop-line: 1 hangs, 2 process killers and endings, 3 data and storage, 4 numerics and performance, 5 synchronisation points
 	ablations []string
 	// fit adapts a grid spec to what the mechanism needs (layout, release); nil: any.
 	fit func(*Spec, *picker)
@@ -16,7 +16,9 @@ type mechanism struct {
 	run func(*scene) error
 }
 
-func registry() []mechanism { return append(hangs(), killers()...) }
+func registry() []mechanism {
+	return slices.Concat(hangs(), killers(), stores(), signs(), syncs())
+}
 
 func findMechanism(name string) (mechanism, error) {
 	for _, m := range registry() {

@@ -43,6 +43,8 @@ func handlers() []handler {
 		topologyHandlers(),
 		runHandlers(),
 		signHandlers(),
+		storageHandlers(),
+		syncHandlers(),
 	)
 }
 

@@ -76,7 +76,7 @@ type Proposal struct {
 // All lists every mechanism, in the order in which ties are broken.
 func All() []Mechanism {
 	var all []Mechanism
-	for _, family := range [][]Mechanism{hangs(), hardware(), memory(), software(), startup(), data(), endings(), symptoms(), nothing()} {
+	for _, family := range [][]Mechanism{hangs(), hardware(), memory(), software(), startup(), data(), numerics(), performance(), endings(), symptoms(), nothing()} {
 		all = append(all, family...)
 	}
 	return all
