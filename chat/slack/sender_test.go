@@ -699,7 +699,7 @@ func TestRunSendsWhatIsWokenAndStops(t *testing.T) {
 	go func() { ended <- g.Run(ctx) }()
 	g.add(workflow.Post{Key: "a"})
 	g.Wake()
-	wait, stop := context.WithTimeout(context.Background(), 20*time.Second)
+	wait, stop := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer stop()
 	if _, err := g.slack.WaitMessage(wait, sim.Training, func(m sim.Message) bool { return m.Text == "text of a" }); err != nil {
 		t.Fatal(err)

@@ -284,7 +284,7 @@ func (m *mortal) fills(user string, msg slack.Message, action, window string, va
 	m.t.Helper()
 	for range 10 {
 		m.presses(user, msg, action)
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		v, err := m.slack.WaitView(ctx, user, func(v slack.View) bool { return v.CallbackID() == window })
 		cancel()
 		if err != nil { // the bot died over it: the window is closed and asked for again

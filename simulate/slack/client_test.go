@@ -37,7 +37,7 @@ func serve(t *testing.T, change func(*slack.Options)) (*slack.Server, *slack.Fak
 
 func soon(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
