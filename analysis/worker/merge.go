@@ -31,6 +31,8 @@ func Merge(all ...*Observations) *Observations {
 		CommInits:    union(all, func(o *Observations) []CommInit { return o.CommInits }),
 		Progress:     union(all, func(o *Observations) []Progress { return o.Progress }),
 		Checkpoints:  union(all, func(o *Observations) []Checkpoint { return o.Checkpoints }),
+		Numerics:     union(all, func(o *Observations) []Numeric { return o.Numerics }),
+		RankTimes:    union(all, func(o *Observations) []RankTime { return o.RankTimes }),
 		Facts:        union(all, func(o *Observations) []Fact { return o.Facts }),
 		Topologies:   union(all, func(o *Observations) []Topology { return o.Topologies }),
 		Identities:   union(all, func(o *Observations) []Identity { return o.Identities }),

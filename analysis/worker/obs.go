@@ -345,6 +345,8 @@ type Observations struct {
 	CommInits    []CommInit
 	Progress     []Progress
 	Checkpoints  []Checkpoint
+	Numerics     []Numeric
+	RankTimes    []RankTime
 	Facts        []Fact
 	Topologies   []Topology
 	Identities   []Identity

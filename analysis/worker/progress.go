@@ -13,7 +13,7 @@ import (
 // exactly: a bar's "global_step=3.2e+4" is not a step.
 
 // number is a printed number, or what is printed instead of one.
-const number = `[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|[nN]a[nN]|NAN|[iI]nf(?:inity)?)`
+const number = `[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|[nN]a[nN]|NAN|[iI]nf(?:inity)?|INF)`
 
 // progressForm reads one wording: what most jobs print by hand-written code, the rest by a pattern with the named groups
 // step, total, epoch, loss, seconds.

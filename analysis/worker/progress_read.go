@@ -20,6 +20,8 @@ func printed(b []byte) []byte {
 		switch string(b[n : n+3]) {
 		case "nan", "NaN", "NAN", "naN", "Nan":
 			return b[:n+3]
+		case "INF":
+			return b[:n+3]
 		case "inf", "Inf":
 			if n+8 <= len(b) && string(b[n+3:n+8]) == "inity" {
 				return b[:n+8]

@@ -45,6 +45,8 @@ func handlers() []handler {
 		signHandlers(),
 		storageHandlers(),
 		syncHandlers(),
+		numericHandlers(),
+		rankTimeHandlers(),
 	)
 }
 

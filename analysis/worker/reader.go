@@ -24,6 +24,8 @@ type reader struct {
 	first, last  At
 	writers      map[line.Who]*WriterSpan
 	header       header
+	numeric      map[line.Who]*numericState // what each writer printed last
+	detector     int64                      // where the straggler detector's last report begins
 
 	head      []phys // the first lines, until decided
 	headBytes int

@@ -1,0 +1,165 @@
+package worker
+
+import (
+	"bytes"
+	"math"
+
+	"faultline/analysis/line"
+)
+
+// Numeric is what a line says about the numbers of a step beside its loss. Healthy runs print few of them: of what every
+// step line repeats (loss scale, batch size) only a change is kept.
+type Numeric struct {
+	At
+	Kind  string
+	Step  int64   // line.Unknown if the line states none
+	Value float64 // finite; see the kinds
+	Text  string  // as printed
+}
+
+// Numeric kinds.
+const (
+	NumericGradient = "gradient" // the gradient norm is not finite
+	NumericNaN      = "nan"      // Value iterations of the logging interval gave a loss that is no number
+	NumericSkipped  = "skipped"  // Value iterations of the logging interval were skipped
+	NumericScale    = "scale"    // the loss scale is Value from here on
+	NumericOverflow = "overflow" // a step was skipped because gradients overflowed; the loss scale is now Value (0: not stated)
+	NumericBatch    = "batch"    // the global batch is Value samples from here on: a step is other work than before
+)
+
+// numericState is what this file's writers printed last.
+type numericState struct{ scale, batch []byte }
+
+// numericHandlers read the rare lines about numbers. The loss itself stands in the step lines (Progress).
+func numericHandlers() []handler {
+	return []handler{
+		{"Megatron numbers", []string{"number of nan iterations:"}, readMegatronNumbers},
+		{"gradient norm", []string{"'grad_norm': nan", "'grad_norm': inf", "'grad_norm': 'nan", "'grad_norm': 'inf", "grad_norm: nan", "grad_norm: inf",
+			"grad_norm:     nan", "grad_norm:     inf"}, readGradientNorm},
+		{"overflow", []string{"kipping step", "gradient overflow detected"}, readOverflow},
+	}
+}
+
+// readMegatronNumbers reads the fields of a step line "… | loss scale: 65536.0 | grad norm: 0.412 | number of skipped
+// iterations:   0 | number of nan iterations:   0 |" (Megatron-LM megatron/training/training.py, training_log).
+func readMegatronNumbers(r *reader, rec *record) bool {
+	i := bytes.Index(rec.Text, []byte(" iteration"))
+	if i < 0 {
+		return false
+	}
+	step, rest := counter(bytes.TrimLeft(rec.Text[i+len(" iteration"):], " "))
+	if rest == nil {
+		return false
+	}
+	say := func(kind string, v []byte) {
+		n := Numeric{At: rec.At, Kind: kind, Step: step, Text: clip(v), Value: finite(v)}
+		emit(r, &r.obs.Numerics, n)
+	}
+	last := r.numbers(rec.Who)
+	for len(rest) > 0 {
+		var field []byte
+		field, rest, _ = bytes.Cut(rest, []byte("|"))
+		key, v, ok := bytes.Cut(bytes.TrimSpace(field), []byte(":"))
+		if v = bytes.TrimSpace(v); !ok || len(v) == 0 {
+			continue
+		}
+		switch string(key) {
+		case "number of nan iterations":
+			if !bytes.Equal(v, []byte("0")) && digits(v) == len(v) {
+				say(NumericNaN, v)
+			}
+		case "number of skipped iterations":
+			if !bytes.Equal(v, []byte("0")) && digits(v) == len(v) {
+				say(NumericSkipped, v)
+			}
+		case "grad norm":
+			if nonFinite(v) {
+				say(NumericGradient, v)
+			}
+		case "loss scale":
+			if !bytes.Equal(v, last.scale) && len(printed(v)) == len(v) && !nonFinite(v) {
+				last.scale = append(last.scale[:0], v...)
+				say(NumericScale, v)
+			}
+		case "global batch size":
+			if !bytes.Equal(v, last.batch) && digits(v) == len(v) {
+				last.batch = append(last.batch[:0], v...)
+				say(NumericBatch, v)
+			}
+		}
+	}
+	return true
+}
+
+// numbers is what a writer printed last.
+func (r *reader) numbers(who line.Who) *numericState {
+	if r.numeric == nil {
+		r.numeric = map[line.Who]*numericState{}
+	}
+	s := r.numeric[who]
+	if s == nil {
+		if len(r.numeric) >= maxWriters {
+			return &numericState{}
+		}
+		s = &numericState{}
+		r.numeric[who] = s
+	}
+	return s
+}
+
+// readGradientNorm reads a norm that is not finite in the step lines of Hugging Face's Trainer ({'loss': 0.0, 'grad_norm':
+// nan, …}: it prints 0.0 for a loss that is no number) and of TorchTitan.
+func readGradientNorm(r *reader, rec *record) bool {
+	b := after(rec.Text, "grad_norm")
+	b = bytes.TrimPrefix(b, []byte("'"))
+	b, ok := bytes.CutPrefix(b, []byte(":"))
+	b = bytes.TrimPrefix(bytes.TrimLeft(b, " "), []byte("'"))
+	v := printed(b)
+	if !ok || !nonFinite(v) || len(v) < len(b) && isWord(b[len(v)]) {
+		return false
+	}
+	n := Numeric{At: rec.At, Kind: NumericGradient, Step: line.Unknown, Text: clip(v)}
+	if step, rest := counter(bytes.TrimLeft(after(rec.Text, "step: "), " ")); rest != nil {
+		n.Step = step
+	}
+	emit(r, &r.obs.Numerics, n)
+	return true
+}
+
+// readOverflow reads a step that was left out because its gradients overflowed:
+//
+//	[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768   (DeepSpeed loss_scaler.py)
+//	[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, but hysteresis is 2. Reducing hysteresis to 1
+//	Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0               (apex amp/scaler.py)
+//	NOTE: gradient overflow detected, ignoring gradient, setting loss scale to: 64.0              (fairseq trainer.py)
+func readOverflow(r *reader, rec *record) bool {
+	t := rec.Text[:min(len(rec.Text), 1<<10)]
+	if !bytes.Contains(t, []byte("OVERFLOW!")) && !bytes.Contains(t, []byte("radient overflow")) {
+		return false
+	}
+	n := Numeric{At: rec.At, Kind: NumericOverflow, Step: line.Unknown}
+	for _, key := range []string{", reducing to ", "reducing loss scale to ", "setting loss scale to: "} {
+		if v := printed(after(t, key)); v != nil && !nonFinite(v) {
+			v = bytes.TrimRight(v, ".")
+			n.Text, n.Value = clip(v), finite(v)
+			break
+		}
+	}
+	emit(r, &r.obs.Numerics, n)
+	return true
+}
+
+// nonFinite reports whether a printed number is none.
+func nonFinite(v []byte) bool {
+	v = bytes.TrimLeft(v, "+-")
+	return len(v) >= 3 && (hasFold(v, "nan") || hasFold(v, "inf"))
+}
+
+// finite is a printed number's value, 0 for what is no finite number.
+func finite(v []byte) float64 {
+	f := number64(v)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	return f
+}
