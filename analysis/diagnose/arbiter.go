@@ -38,7 +38,7 @@ func arbitrate(s *mechanism.Scene, all []mechanism.Mechanism) decision {
 		p.Needs = append(p.Needs, m.Needs...)
 		d.proposals = append(d.proposals, p)
 	}
-	a := arbiter{s}
+	a := &arbiter{s, map[*mechanism.Proposal]bool{}}
 	n := len(d.proposals)
 	direct, leads := make([][]bool, n), make([][]bool, n)
 	for i, q := range d.proposals {
@@ -91,10 +91,14 @@ func stronger(a, b *mechanism.Proposal) bool {
 	return a.Base > b.Base
 }
 
-type arbiter struct{ s *mechanism.Scene }
+type arbiter struct {
+	s *mechanism.Scene
+	// late remembers which proposals rest on nothing but what was printed after the scheduler's ending.
+	late map[*mechanism.Proposal]bool
+}
 
 // explains says that b is what one would see if a had happened.
-func (x arbiter) explains(a, b *mechanism.Proposal) bool {
+func (x *arbiter) explains(a, b *mechanism.Proposal) bool {
 	switch {
 	case b.Class == mechanism.Nothing:
 		return true // anything that failed explains why not nothing failed
@@ -136,7 +140,7 @@ func (x arbiter) explains(a, b *mechanism.Proposal) bool {
 	return stronger(a, b)
 }
 
-func (x arbiter) localBeforeLocal(a, b *mechanism.Proposal) bool {
+func (x *arbiter) localBeforeLocal(a, b *mechanism.Proposal) bool {
 	named := contains(a.Explains, b.Mechanism)
 	if contains(b.Explains, a.Mechanism) && !named {
 		return false
@@ -151,45 +155,89 @@ func (x arbiter) localBeforeLocal(a, b *mechanism.Proposal) bool {
 		return false
 	}
 	// Unordered by time: on one rank, in one file, the earlier line.
+	type place struct {
+		rank int
+		file string
+	}
+	first := map[place]int64{}
 	for _, fa := range a.Failures {
-		for _, fb := range b.Failures {
-			if fa.Rank != resolve.NoRank && fa.Rank == fb.Rank && fa.At.File == fb.At.File && fa.At.Off < fb.At.Off {
-				return true
-			}
+		k := place{fa.Rank, fa.At.File}
+		if off, seen := first[k]; fa.Rank != resolve.NoRank && (!seen || fa.At.Off < off) {
+			first[k] = fa.At.Off
+		}
+	}
+	for _, fb := range b.Failures {
+		if off, seen := first[place{fb.Rank, fb.At.File}]; seen && off < fb.At.Off {
+			return true
 		}
 	}
 	return false
 }
 
 // afterEnd says that everything a proposal rests on was printed after the scheduler had begun to end the job.
-func (x arbiter) afterEnd(p *mechanism.Proposal) bool {
-	if p.Class == mechanism.Collective {
+func (x *arbiter) afterEnd(p *mechanism.Proposal) bool {
+	if p.Class == mechanism.Collective || len(x.s.Facts.Ends) == 0 || len(p.Failures) == 0 {
 		return false
 	}
-	ends := x.s.Facts.Ends
-	if len(ends) == 0 || len(p.Failures) == 0 {
-		return false
+	late, known := x.late[p]
+	if !known {
+		late = x.allAfterEnd(p.Failures)
+		x.late[p] = late
 	}
-	for _, fl := range p.Failures {
-		if fl.Role == knowledge.ConsequenceRole {
-			continue
-		}
-		after := false
-		for _, e := range ends {
-			if e.Slurm.File == fl.At.File {
-				after = after || fl.At.Off > e.Slurm.Off
-				continue
-			}
-			// Another file: only stamps can tell, and SLURM's clock may be in another zone than the container's.
-			if w := fl.When(); w.Valid && e.T.Valid {
-				after = after || (w.T >= e.T.T-2 && w.T < e.T.T+teardown)
-			}
-		}
-		if !after {
+	return late
+}
+
+func (x *arbiter) allAfterEnd(fls []*resolve.Failure) bool {
+	ends := endsOf(x.s.Facts.Ends)
+	for _, fl := range fls {
+		if fl.Role != knowledge.ConsequenceRole && !ends.before(fl) {
 			return false
 		}
 	}
 	return true
+}
+
+// endings are the scheduler's endings, ordered for looking up.
+type endings struct {
+	first map[string]int64 // file → the first of them
+	timed []*resolve.End   // by time
+}
+
+func endsOf(ends []*resolve.End) endings {
+	out := endings{first: map[string]int64{}}
+	for _, e := range ends {
+		if off, seen := out.first[e.Slurm.File]; !seen || e.Slurm.Off < off {
+			out.first[e.Slurm.File] = e.Slurm.Off
+		}
+		if e.T.Valid {
+			out.timed = append(out.timed, e)
+		}
+	}
+	sort.SliceStable(out.timed, func(i, j int) bool { return out.timed[i].T.T < out.timed[j].T.T })
+	return out
+}
+
+// before says that the scheduler had begun to end the job when this was printed: an ending stands above it in its file,
+// or in another file shortly before. There only stamps can tell, and SLURM's clock may be in another zone than the
+// container's.
+func (e endings) before(fl *resolve.Failure) bool {
+	if off, ok := e.first[fl.At.File]; ok && off < fl.At.Off {
+		return true
+	}
+	w := fl.When()
+	if !w.Valid {
+		return false
+	}
+	from := sort.Search(len(e.timed), func(i int) bool { return w.T < e.timed[i].T.T+teardown })
+	for _, end := range e.timed[from:] {
+		if w.T < end.T.T-2 {
+			break
+		}
+		if end.Slurm.File != fl.At.File {
+			return true
+		}
+	}
+	return false
 }
 
 func contains(list []string, s string) bool {

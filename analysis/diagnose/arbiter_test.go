@@ -137,3 +137,28 @@ func TestSomebodyAlwaysWins(t *testing.T) {
 		}
 	}
 }
+
+// Looking the endings up finds what comparing a failure with each of them finds.
+func TestWhatIsPrintedAfterAnEnding(t *testing.T) {
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		file := func() string { return string(rune('a' + r.IntN(3))) }
+		ends := make([]*resolve.End, 1+r.IntN(6))
+		for i := range ends {
+			ends[i] = &resolve.End{Slurm: worker.SlurmEnd{At: worker.At{Pos: worker.Pos{File: file(), Off: r.Int64N(8)}}},
+				T: resolve.Moment{T: float64(r.IntN(400)), Valid: r.IntN(4) > 0}}
+		}
+		fl := failed(1, file(), r.Int64N(8), float64(r.IntN(400)))
+		want := false
+		for _, e := range ends {
+			if e.Slurm.File == fl.At.File {
+				want = want || fl.At.Off > e.Slurm.Off
+			} else if w := fl.When(); w.Valid && e.T.Valid {
+				want = want || w.T >= e.T.T-2 && w.T < e.T.T+teardown
+			}
+		}
+		if got := endsOf(ends).before(fl); got != want {
+			t.Fatalf("seed %d: %v, want %v", seed, got, want)
+		}
+	}
+}

@@ -52,9 +52,10 @@ func noTallies() incident.Tallies {
 }
 
 type builder struct {
-	s *mechanism.Scene
-	d decision
-	r *incident.Report
+	s    *mechanism.Scene
+	d    decision
+	r    *incident.Report
+	root map[int]bool // the verdict's ranks
 	// rows counts the rows of groups that carry evidence.
 	rows int
 }
@@ -281,6 +282,10 @@ func (b *builder) verdict() {
 		if top.Component != "" {
 			v.Root.Component = ptr(top.Component)
 		}
+	}
+	b.root = map[int]bool{}
+	for _, id := range v.Root.Ranks {
+		b.root[id] = true
 	}
 	b.incomplete()
 }

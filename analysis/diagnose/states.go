@@ -23,23 +23,19 @@ const (
 func (b *builder) groups() {
 	f := b.s.Facts
 	b.r.Groups = []incident.Group{}
-	root := map[int]bool{}
-	for _, id := range b.r.Verdict.Root.Ranks {
-		root[id] = true
-	}
 	hasDefault := false
 	for _, g := range f.Groups {
-		b.r.Groups = append(b.r.Groups, b.group(g, root))
+		b.r.Groups = append(b.r.Groups, b.group(g))
 		hasDefault = hasDefault || g.Default
 	}
 	if !hasDefault {
-		if g := b.defaultFromDumps(root); g != nil {
+		if g := b.defaultFromDumps(); g != nil {
 			b.r.Groups = append([]incident.Group{*g}, b.r.Groups...)
 		}
 	}
 }
 
-func (b *builder) group(g *resolve.Group, root map[int]bool) incident.Group {
+func (b *builder) group(g *resolve.Group) incident.Group {
 	f := b.s.Facts
 	out := incident.Group{Key: g.Key, GUID: g.GUID, Desc: g.Desc, Size: optional(g.Size), MembershipBasis: g.Basis, Ranks: []incident.GroupMember{}}
 	if g.Unnamed {
@@ -76,7 +72,7 @@ func (b *builder) group(g *resolve.Group, root map[int]bool) incident.Group {
 		if p.State != nil {
 			m.Enqueued, m.Completed = ptr(p.State.Enqueued), ptr(p.State.Completed)
 		}
-		if root[p.Rank.ID] || len(g.Pending) <= fullRows && b.rows < rowBudget {
+		if b.root[p.Rank.ID] || len(g.Pending) <= fullRows && b.rows < rowBudget {
 			m.Evidence = mechanism.PendingEvidence(p)
 			b.rows++
 		}
@@ -114,7 +110,7 @@ func (b *builder) idleRow(id int, withDump bool) incident.GroupMember {
 	m.Role = b.roleIn(r, false)
 	if withDump && r.Dump != nil {
 		m.Enqueued, m.Completed = ptr(r.Dump.Enqueued), ptr(r.Dump.Completed)
-		if b.rows < rowBudget || isIn(b.r.Verdict.Root.Ranks, id) {
+		if b.rows < rowBudget || b.root[id] {
 			m.Evidence = []incident.Evidence{mechanism.DumpEvidence(r.Dump, id)}
 			b.rows++
 		}
@@ -123,7 +119,7 @@ func (b *builder) idleRow(id int, withDump bool) incident.GroupMember {
 }
 
 // defaultFromDumps is the default group's row of everybody who printed its counters, though nothing is stuck in it.
-func (b *builder) defaultFromDumps(root map[int]bool) *incident.Group {
+func (b *builder) defaultFromDumps() *incident.Group {
 	f := b.s.Facts
 	out := incident.Group{Key: "0", GUID: "0", Desc: "default_pg", MembershipBasis: "seen-only", Ranks: []incident.GroupMember{}}
 	for _, r := range f.Ranks {
@@ -131,7 +127,7 @@ func (b *builder) defaultFromDumps(root map[int]bool) *incident.Group {
 			continue
 		}
 		m := b.idleRow(r.ID, true)
-		if len(f.Ranks) > fullRows && !root[r.ID] {
+		if len(f.Ranks) > fullRows && !b.root[r.ID] {
 			m.Evidence = nil
 		}
 		out.Ranks = append(out.Ranks, m)
@@ -147,11 +143,7 @@ func (b *builder) defaultFromDumps(root map[int]bool) *incident.Group {
 
 // roleIn is a rank's role in a group that it is pending in, or not.
 func (b *builder) roleIn(r *resolve.Rank, pending bool) string {
-	v := &b.r.Verdict
-	isRoot := false
-	for _, id := range v.Root.Ranks {
-		isRoot = isRoot || id == r.ID
-	}
+	isRoot := b.root[r.ID]
 	switch {
 	case pending && isRoot && b.s.Graph.Shape == waitfor.Lag:
 		return incident.Lagging
@@ -185,10 +177,6 @@ func (b *builder) collective() bool {
 func (b *builder) ranks() {
 	f := b.s.Facts
 	b.r.Ranks = []incident.RankState{}
-	root := map[int]bool{}
-	for _, id := range b.r.Verdict.Root.Ranks {
-		root[id] = true
-	}
 	healthy := b.r.Verdict.Status == incident.NoFailure
 	seen := map[int]bool{}
 	for _, r := range f.Ranks {
@@ -197,7 +185,7 @@ func (b *builder) ranks() {
 		if r.Local >= 0 {
 			st.LocalRank = ptr(r.Local)
 		}
-		st.Role, st.Note = b.part(r, root[r.ID])
+		st.Role, st.Note = b.part(r, b.root[r.ID])
 		if healthy && st.Role == incident.Unobserved {
 			st.Role = "ok"
 		}

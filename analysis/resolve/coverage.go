@@ -128,6 +128,12 @@ func (f *Facts) cut() {
 	touched := f.incidentFiles()
 	lives := map[int]bool{} // ranks with a file that reaches the incident or ends cleanly
 	cutRank := map[int]bool{}
+	writers := map[string][]*Rank{}
+	for _, r := range f.byRank {
+		for _, file := range r.Files {
+			writers[file] = append(writers[file], r)
+		}
+	}
 	for _, t := range f.Tails {
 		how, note := "", ""
 		last := f.At(t.Last)
@@ -150,17 +156,13 @@ func (f *Facts) cut() {
 			f.Coverage.Cut = append(f.Coverage.Cut, incident.CutFile{File: t.File, How: how, Note: note})
 		}
 		loses := how == "unreadable" || how == "truncated-early" || how == "hole"
-		for _, r := range f.byRank {
+		for _, r := range writers[t.File] {
 			// Torn after others had reported: what this rank reported may stand behind the tear, unless it was told before.
 			torn := how == "no-final-newline" && hangs && r.Dump == nil
-			for _, file := range r.Files {
-				if file == t.File {
-					if loses || torn {
-						cutRank[r.ID] = true
-					} else {
-						lives[r.ID] = true
-					}
-				}
+			if loses || torn {
+				cutRank[r.ID] = true
+			} else {
+				lives[r.ID] = true
 			}
 		}
 	}

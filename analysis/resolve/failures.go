@@ -103,29 +103,24 @@ func (f *Facts) attribute() {
 			note(hosts, r.Exit.Host, r.ID, r.Exit.Code)
 		}
 	}
+	byFile, byHost := byCode(exits), byCode(hosts)
 	for _, fl := range f.Failures {
 		if fl.Rank != NoRank || fl.Role != knowledge.CauseRole || fl.Kind == "task" && fl.Mechanism != mechHostOOM || f.ident.multiHost[fl.At.File] {
 			continue
 		}
-		set := exits[fl.At.File]
+		set := byFile[fl.At.File]
 		if (len(set) == 0 || fl.Mechanism == mechHostOOM) && fl.Node != "" {
-			set = hosts[fl.Node]
+			set = byHost[fl.Node]
 		}
 		only, n := NoRank, 0
-		for rank, code := range set {
+		for code, ranks := range set {
 			if endsSo(fl, code) {
-				only = rank
-				n++
+				only, n = ranks.one, n+ranks.n
 			}
 		}
-		if n == 0 && fl.Mechanism == mechHostOOM {
+		if ranks := set[1]; n == 0 && fl.Mechanism == mechHostOOM {
 			// The kernel may have taken a loader's process: then its rank ends with an exception.
-			for rank, code := range set {
-				if code == 1 {
-					only = rank
-					n++
-				}
-			}
+			only, n = ranks.one, ranks.n
 		}
 		if n == 1 {
 			fl.Rank, fl.Proc = only, f.rank(only, "the only process there that ended so")
@@ -134,6 +129,22 @@ func (f *Facts) attribute() {
 			}
 		}
 	}
+}
+
+// ended are the ranks that ended with one code: how many, and one of them.
+type ended struct{ n, one int }
+
+// byCode turns rank → code into code → ranks.
+func byCode(codes map[string]map[int]int) map[string]map[int]ended {
+	out := make(map[string]map[int]ended, len(codes))
+	for key, ranks := range codes {
+		m := map[int]ended{}
+		for rank, code := range ranks {
+			m[code] = ended{m[code].n + 1, rank}
+		}
+		out[key] = m
+	}
+	return out
 }
 
 // endsSo says whether a process that had this failure ends with this exit code. Negative codes are signals.

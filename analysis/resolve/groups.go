@@ -21,6 +21,9 @@ type grouper struct {
 	// echo holds the works that ranks with a proven identity report, by file: the same text without a prefix, as
 	// std::terminate and Python print it, is an echo of one of them.
 	echo map[echoKey]bool
+	// byLine and bySizes are the groups of each kind, as lines list them and as the parallel sizes give them.
+	byLine  map[string][]*listing
+	bySizes map[string]*listing
 }
 
 type groupRank struct {
@@ -38,7 +41,7 @@ type echoKey struct {
 const unnamedKey = "unnamed"
 
 func newGrouper(f *Facts, obs *worker.Observations) *grouper {
-	g := &grouper{f: f, obs: obs, byKey: map[string]*Group{}, anon: map[string]*Rank{}, of: map[groupRank]int{}, echo: map[echoKey]bool{}}
+	g := &grouper{f: f, obs: obs, byKey: map[string]*Group{}, anon: map[string]*Rank{}, of: map[groupRank]int{}, echo: map[echoKey]bool{}, bySizes: map[string]*listing{}}
 	learn := func(at worker.At, ref worker.GroupRef) {
 		if !ref.Known || ref.Rank < 0 {
 			return

@@ -55,25 +55,64 @@ func (g *grouper) fromTopology(gr *Group) bool {
 	if want == "" {
 		return false
 	}
-	for i := range g.obs.Topologies {
-		t := &g.obs.Topologies[i]
-		if normal(t.Name) != want {
-			continue
-		}
-		for _, ranks := range t.Groups {
-			if g.fits(gr, ranks) {
-				gr.Members, gr.Size, gr.SizeBy, gr.Basis = sorted(ranks), len(ranks), "config line", "config-line"
-				return true
-			}
-		}
-	}
-	for _, ranks := range megatronGroups(want, g.f.Job) {
-		if g.fits(gr, ranks) {
-			gr.Members, gr.Size, gr.SizeBy, gr.Basis = sorted(ranks), len(ranks), "parallel sizes", "topology"
+	for _, t := range g.topologies(want) {
+		if ranks := g.fitting(gr, t); ranks != nil {
+			gr.Members, gr.Size, gr.SizeBy, gr.Basis = sorted(ranks), len(ranks), "config line", "config-line"
 			return true
 		}
 	}
+	if g.bySizes[want] == nil {
+		g.bySizes[want] = listed(megatronGroups(want, g.f.Job))
+	}
+	if ranks := g.fitting(gr, g.bySizes[want]); ranks != nil {
+		gr.Members, gr.Size, gr.SizeBy, gr.Basis = sorted(ranks), len(ranks), "parallel sizes", "topology"
+		return true
+	}
 	return false
+}
+
+// listing are the groups of one kind, in the order in which they are listed, by who is in them.
+type listing struct {
+	groups [][]int
+	of     map[int][]int // rank → indices of its groups
+}
+
+func listed(groups [][]int) *listing {
+	l := &listing{groups: groups, of: map[int][]int{}}
+	for i, ranks := range groups {
+		for _, r := range ranks {
+			if in := l.of[r]; len(in) == 0 || in[len(in)-1] != i {
+				l.of[r] = append(l.of[r], i)
+			}
+		}
+	}
+	return l
+}
+
+// topologies are the lines that list groups of this kind, in their order.
+func (g *grouper) topologies(kind string) []*listing {
+	if g.byLine == nil {
+		g.byLine = map[string][]*listing{}
+		for i := range g.obs.Topologies {
+			t := &g.obs.Topologies[i]
+			k := normal(t.Name)
+			g.byLine[k] = append(g.byLine[k], listed(t.Groups))
+		}
+	}
+	return g.byLine[kind]
+}
+
+// fitting is the first listed group that agrees with what was seen of a group, or nil.
+func (g *grouper) fitting(gr *Group, l *listing) []int {
+	for _, id := range gr.seen { // any of them: a group without it does not fit
+		for _, i := range l.of[id] {
+			if fits(gr, l.groups[i]) {
+				return l.groups[i]
+			}
+		}
+		break
+	}
+	return nil
 }
 
 func sorted(v []int) []int {
@@ -83,7 +122,7 @@ func sorted(v []int) []int {
 }
 
 // fits holds a listed group against what was seen of it: the same rank at the same place.
-func (g *grouper) fits(gr *Group, ranks []int) bool {
+func fits(gr *Group, ranks []int) bool {
 	if len(gr.seen) == 0 {
 		return false
 	}
@@ -92,12 +131,12 @@ func (g *grouper) fits(gr *Group, ranks []int) bool {
 			return false
 		}
 	}
+	in := make(map[int]bool, len(ranks))
+	for _, r := range ranks {
+		in[r] = true
+	}
 	for _, id := range gr.Members {
-		found := false
-		for _, r := range ranks {
-			found = found || r == id
-		}
-		if !found {
+		if !in[id] {
 			return false
 		}
 	}

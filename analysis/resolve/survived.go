@@ -16,11 +16,16 @@ func (f *Facts) survived() {
 	if f.deaths() {
 		return
 	}
+	progress := map[string][]*ProgressPoint{}
+	for i := range f.Progress {
+		p := &f.Progress[i]
+		progress[p.File] = append(progress[p.File], p)
+	}
 	for _, fl := range f.Failures {
 		if fl.Role != knowledge.CauseRole || fl.Kind == "exit" || fl.Kind == "task" || fl.Kind == "record" {
 			continue
 		}
-		steps, finished := f.after(fl)
+		steps, finished := f.after(fl, progress[fl.At.File])
 		if steps < goesOn && !finished {
 			continue
 		}
@@ -57,10 +62,10 @@ func (f *Facts) deaths() bool {
 }
 
 // after counts the steps that the file of a failure reports below it, and says whether the program reports its end there.
-func (f *Facts) after(fl *Failure) (steps int, finished bool) {
+func (f *Facts) after(fl *Failure, progress []*ProgressPoint) (steps int, finished bool) {
 	best := int64(-1)
-	for _, p := range f.Progress {
-		if p.File != fl.At.File || p.Off <= fl.At.Off {
+	for _, p := range progress {
+		if p.Off <= fl.At.Off {
 			continue
 		}
 		if p.Step < 0 || p.Step > best {

@@ -210,19 +210,23 @@ func calibrate(anchors []anchor) map[clockKey]offset {
 
 // commonest is the instant of the largest cluster of nodes (within 5 minutes): the zone of the majority is the reference.
 func commonest(nodes []string, med map[string]float64) float64 {
+	all := make([]float64, 0, len(nodes))
+	for _, n := range nodes {
+		all = append(all, med[n])
+	}
+	sort.Float64s(all)
 	best, n := 0.0, 0
-	for _, a := range nodes {
-		k := 0
-		var in []float64
-		for _, b := range nodes {
-			if math.Abs(med[a]-med[b]) < 300 {
-				k++
-				in = append(in, med[b])
-			}
+	from, to := 0, 0
+	for _, t := range all {
+		for t-all[from] >= 300 {
+			from++
 		}
-		m := median(in)
-		if k > n || (k == n && m < best) {
-			best, n = m, k
+		for to < len(all) && all[to]-t < 300 {
+			to++
+		}
+		m := all[from+(to-from-1)/2] // the median
+		if to-from > n || (to-from == n && m < best) {
+			best, n = m, to-from
 		}
 	}
 	return best

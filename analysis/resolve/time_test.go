@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"testing/quick"
 
@@ -75,6 +76,34 @@ func TestZonesAreWholeQuarterHoursAndSkewIsUncertainty(t *testing.T) {
 				t.Errorf("the majority's zone is the reference, and it is shifted by %v", o.shift)
 			}
 		})
+	}
+}
+
+// The reference is the median of the largest cluster of clocks, of equal ones the earlier.
+func TestTheReferenceIsTheClockOfMost(t *testing.T) {
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		med := map[string]float64{}
+		var nodes []string
+		for i := range 1 + r.IntN(9) {
+			nodes = append(nodes, string(rune('a'+i)))
+			med[nodes[i]] = float64(r.IntN(15) * 60)
+		}
+		want, most := 0.0, 0
+		for _, a := range nodes {
+			var near []float64
+			for _, b := range nodes {
+				if math.Abs(med[a]-med[b]) < 300 {
+					near = append(near, med[b])
+				}
+			}
+			if m := median(near); len(near) > most || len(near) == most && m < want {
+				want, most = m, len(near)
+			}
+		}
+		if got := commonest(nodes, med); got != want {
+			t.Fatalf("seed %d: %v of %v, want %v", seed, got, med, want)
+		}
 	}
 }
 

@@ -185,19 +185,20 @@ func (g *Graph) lost(f *resolve.Facts) {
 // cyclic says that complete groups wait for each other in a circle and that nobody stands outside of it.
 func (g *Graph) cyclic(stuck []*view) bool {
 	// Edges between groups: v waits for w where a member of v that has not entered v's work is pending in w.
+	pendingIn := map[int][]*view{}
+	for _, v := range stuck {
+		for id := range v.byID {
+			pendingIn[id] = append(pendingIn[id], v)
+		}
+	}
 	edges := map[*view][]*view{}
 	for _, v := range stuck {
 		if !v.Complete() || v.P2P {
 			continue
 		}
 		for _, id := range v.Members {
-			if v.pending(id) != nil {
-				continue
-			}
-			for _, w := range stuck {
-				if w != v && w.pending(id) != nil {
-					edges[v] = append(edges[v], w)
-				}
+			if v.pending(id) == nil {
+				edges[v] = append(edges[v], pendingIn[id]...)
 			}
 		}
 	}

@@ -12,6 +12,7 @@ type view struct {
 	seq   int64 // commonest
 	op    string
 	size  int64
+	start resolve.Moment // the earliest of them
 }
 
 func newView(gr *resolve.Group) *view {
@@ -46,21 +47,16 @@ func newView(gr *resolve.Group) *view {
 		}
 	}
 	v.seq, v.op, v.size = best.seq, best.op, best.size
+	for _, p := range v.first {
+		if p.Start.Valid && (!v.start.Valid || p.Start.T < v.start.T) {
+			v.start = p.Start
+		}
+	}
 	return v
 }
 
-func (v *view) start() resolve.Moment {
-	var m resolve.Moment
-	for _, p := range v.first {
-		if p.Start.Valid && (!m.Valid || p.Start.T < m.T) {
-			m = p.Start
-		}
-	}
-	return m
-}
-
 func (v *view) earlier(o *view) bool {
-	a, b := v.start(), o.start()
+	a, b := v.start, o.start
 	if a.Valid && b.Valid && a.T != b.T {
 		return a.T < b.T
 	}

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
 )
 
 // Shape is the picture that the counters of a run form.
@@ -64,6 +65,15 @@ type Graph struct {
 	Gloo bool
 	// RankUnknown is true where a rank that lagged or diverged has no proven global rank.
 	RankUnknown bool
+
+	// reported is, for each file, where its first line stands that reports a wait.
+	reported map[string]int64
+}
+
+// ReportedAbove says that a wait was reported above this place in its file.
+func (g *Graph) ReportedAbove(p worker.Pos) bool {
+	off, ok := g.reported[p.File]
+	return ok && off < p.Off
 }
 
 // Waits says whether a rank waits in any group.
@@ -74,7 +84,7 @@ func (g *Graph) Waits(rank int) bool {
 
 // Build reads the counters of a run.
 func Build(f *resolve.Facts) *Graph {
-	g := &Graph{}
+	g := &Graph{reported: map[string]int64{}}
 	waits := map[int]bool{}
 	var stuck []*view
 	for _, gr := range f.Groups {
@@ -91,6 +101,9 @@ func Build(f *resolve.Facts) *Graph {
 			}
 		}
 		for _, p := range gr.Pending {
+			if off, seen := g.reported[p.At.File]; !seen || p.At.Off < off {
+				g.reported[p.At.File] = p.At.Off
+			}
 			if p.Start.Valid && (!g.Start.Valid || p.Start.T < g.Start.T) {
 				g.Start = p.Start
 			}
@@ -122,12 +135,12 @@ func Build(f *resolve.Facts) *Graph {
 			break
 		}
 	}
+	root := map[*resolve.Group]bool{}
+	for _, x := range g.Groups {
+		root[x] = true
+	}
 	for _, v := range stuck {
-		root := false
-		for _, x := range g.Groups {
-			root = root || x == v.Group
-		}
-		if !root {
+		if !root[v.Group] {
 			g.Downstream = append(g.Downstream, v.Group)
 		}
 	}

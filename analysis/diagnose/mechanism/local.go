@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"math"
 	"sort"
 	"strings"
 
@@ -196,38 +197,40 @@ func AfterHang(s *Scene, fl *resolve.Failure) bool {
 		}
 		return false
 	}
-	for _, gr := range s.Facts.Groups {
-		for _, p := range gr.Pending {
-			if p.At.File == fl.At.File && p.At.Off < fl.At.Off {
-				return true
-			}
-		}
-	}
-	return false
+	return g.ReportedAbove(fl.At.Pos)
+}
+
+// place is one process's lines in one file: there the order of the lines is the order of events.
+type place struct {
+	rank int
+	file string
 }
 
 // earliest are the failures that no other is proven to precede. Within one process the order of its lines is the order.
 func earliest(fls []*resolve.Failure) []*resolve.Failure {
+	ended := math.Inf(1) // by then one of them had happened for certain
+	top := map[place]int64{}
+	for _, fl := range fls {
+		if m := moment(fl); m.Valid {
+			ended = min(ended, m.T+m.Unc)
+		}
+		if fl.Rank == resolve.NoRank {
+			continue
+		}
+		k := place{fl.Rank, fl.At.File}
+		if off, seen := top[k]; !seen || fl.At.Off < off {
+			top[k] = fl.At.Off
+		}
+	}
 	var out []*resolve.Failure
-	for _, a := range fls {
-		beaten := false
-		for _, b := range fls {
-			if a == b {
-				continue
-			}
-			ta, tb := moment(a), moment(b)
-			if tb.Before(ta) {
-				beaten = true
-				break
-			}
-			if a.Rank == b.Rank && a.Rank != resolve.NoRank && a.At.File == b.At.File && b.At.Off < a.At.Off {
-				beaten = true
-				break
-			}
+	for _, fl := range fls {
+		if m := moment(fl); m.Valid && ended < m.T-m.Unc {
+			continue
 		}
-		if !beaten {
-			out = append(out, a)
+		if off, named := top[place{fl.Rank, fl.At.File}]; named && off < fl.At.Off {
+			continue
 		}
+		out = append(out, fl)
 	}
 	if len(out) == 0 {
 		return fls[:1]

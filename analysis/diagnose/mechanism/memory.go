@@ -38,6 +38,7 @@ func killed(s *Scene) *Proposal {
 			bare = true // srun ends a step after one of its tasks failed: the signals are its own
 		}
 	}
+	launchers := reapersOf(f)
 	var kill, term []*resolve.Failure
 	for _, r := range f.Ranks {
 		if r.Exit == nil {
@@ -45,7 +46,7 @@ func killed(s *Scene) *Proposal {
 		}
 		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: r.Exit.At, T: r.Exit.T, Role: knowledge.CauseRole, Count: 1}
 		switch {
-		case reaped(f, r):
+		case launchers.took(r):
 		case r.Exit.Code == -9 || r.Exit.Code == 137:
 			fl.Text = "the process was killed by SIGKILL"
 			kill = append(kill, fl)
@@ -100,21 +101,30 @@ func killed(s *Scene) *Proposal {
 	return nil
 }
 
-// reaped says that a launcher killed this process after another one had failed: torchrun sends SIGTERM to the others and,
-// 30 s later, SIGKILL; its block names the first failure it observed.
-func reaped(f *resolve.Facts, r *resolve.Rank) bool {
-	if r.Exit == nil || r.Exit.Root {
-		return false
-	}
-	for _, o := range f.Ranks {
-		if o == r || o.Exit == nil || !o.Exit.Root || o.Exit.At.File != r.Exit.At.File {
+// reapers are, for each launcher's file, when the first failure that it names as observed first had happened.
+type reapers map[string]float64
+
+func reapersOf(f *resolve.Facts) reapers {
+	out := reapers{}
+	for _, r := range f.Ranks {
+		if r.Exit == nil || !r.Exit.Root || !r.Exit.T.Valid {
 			continue
 		}
-		if o.Exit.T.Valid && r.Exit.T.Valid && o.Exit.T.T <= r.Exit.T.T {
-			return true
+		if t, seen := out[r.Exit.At.File]; !seen || r.Exit.T.T < t {
+			out[r.Exit.At.File] = r.Exit.T.T
 		}
 	}
-	return false
+	return out
+}
+
+// took says that a launcher killed this process after another one had failed: torchrun sends SIGTERM to the others and,
+// 30 s later, SIGKILL; its block names the first failure it observed.
+func (x reapers) took(r *resolve.Rank) bool {
+	if r.Exit == nil || r.Exit.Root || !r.Exit.T.Valid {
+		return false
+	}
+	t, ok := x[r.Exit.At.File]
+	return ok && t <= r.Exit.T.T
 }
 
 // caused says that some line names a cause.

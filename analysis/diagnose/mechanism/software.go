@@ -34,8 +34,9 @@ func exception(s *Scene) *Proposal {
 			return nil // something that says more
 		}
 	}
+	launchers := reapersOf(f)
 	for _, r := range f.Ranks {
-		if r.Exit != nil && (r.Exit.Code == -9 || r.Exit.Code == 137) && !reaped(f, r) {
+		if r.Exit != nil && (r.Exit.Code == -9 || r.Exit.Code == 137) && !launchers.took(r) {
 			return nil
 		}
 	}
