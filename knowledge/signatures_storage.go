@@ -1,6 +1,6 @@
 package knowledge
 
-// storageSignatures: reading and writing files, object stores and checkpoints.
+// storageSignatures: mounted file systems, local and shared.
 var storageSignatures = []Signature{
 	{
 		ID: "storage-full", Mechanism: "storage-full", Role: CauseRole, Tier: DataIO, Direct: true,
@@ -54,8 +54,41 @@ var storageSignatures = []Signature{
 		Example: "nfs: server nas1 not responding, still trying",
 	},
 	{
+		ID: "hdfs-block", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"Could not obtain block"}, Pattern: `(?:BlockMissingException|IOException): Could not obtain block:? (?P<block>\S+)`,
+		Meaning: "No data node of HDFS delivers a block of the file.",
+		Source:  "Hadoop hdfs/DFSInputStream.java",
+		Example: "org.apache.hadoop.hdfs.BlockMissingException: Could not obtain block: BP-1-10.0.0.1-1:blk_107_1 file=/data/a.tar",
+	},
+	{
+		ID: "storage-hung-task", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO,
+		Literals: []string{" blocked for more than "}, Pattern: `task (?P<task>[\w./:-]{1,64}):(?P<pid>\d+) blocked for more than (?P<seconds>\d+) seconds`,
+		Meaning: "A process slept in the kernel, waiting for storage that does not answer.",
+		Source:  "Linux kernel/hung_task.c",
+		Example: "INFO: task python:4242 blocked for more than 120 seconds.",
+	},
+	{
+		ID: "storage-timeout-path", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"] Connection timed out: '/"}, Pattern: `\[Errno 110\] Connection timed out: '(?P<path>/[^']{1,240})'`,
+		Meaning: "A network file system did not answer in time.",
+		Source:  "errno ETIMEDOUT of a file operation (NFS soft mounts)",
+		Example: "TimeoutError: [Errno 110] Connection timed out: '/mnt/nfs/train/a.tar'",
+	},
+	{
+		ID: "storage-remote-io", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"] Remote I/O error"}, Pattern: `\[Errno 121\] Remote I/O error(?:: '(?P<path>[^']{1,240})')?`,
+		Meaning: "The server of a network file system returned an error.",
+		Source:  "errno EREMOTEIO",
+		Example: "OSError: [Errno 121] Remote I/O error: '/lustre/train/a.tar'",
+	},
+}
+
+// clientSignatures: clients of object stores and of plain HTTP.
+var clientSignatures = []Signature{
+	{
 		ID: "storage-retries-exhausted", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"Max retries exceeded with url"}, Pattern: `host='(?P<host>[^']+)', port=(?P<port>\d+)`,
+		// Behind "Retrying" it is only why a client above tries again; telemetry has servers of its own.
+		Literals: []string{"Max retries exceeded with url"}, Not: []string{"Retrying ", "etrying in", "wandb"}, Pattern: `host='(?P<host>[^']+)', port=(?P<port>\d+)`,
 		Meaning: "The client gave up on an HTTP server after its last retry.",
 		Source:  "urllib3 MaxRetryError",
 		Example: "requests.exceptions.ConnectionError: HTTPConnectionPool(host='ais', port=51080): Max retries exceeded with url: /v1/objects/b/o",
@@ -110,46 +143,96 @@ var storageSignatures = []Signature{
 		Example: "urllib3.exceptions.ProtocolError: ('Connection broken: IncompleteRead(100 bytes read, 900 more expected)', IncompleteRead(100 bytes read, 900 more expected))",
 	},
 	{
-		ID: "checkpoint-zip", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"PytorchStreamReader failed"}, Pattern: `PytorchStreamReader failed (?P<text>.{1,120})`,
-		Meaning: "A checkpoint file is cut short or damaged.",
-		Source:  "PyTorch caffe2/serialize/inline_container.cc",
-		Example: "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory",
-	},
-	{
-		ID: "checkpoint-write", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"PytorchStreamWriter failed"}, Pattern: `PytorchStreamWriter failed (?P<text>.{1,120})`,
-		Meaning: "A checkpoint could not be written in full.",
-		Source:  "PyTorch caffe2/serialize/inline_container.cc",
-		Example: "RuntimeError: PytorchStreamWriter failed writing file data/17: file write failed",
-	},
-	{
-		ID: "checkpoint-fd", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"(): fd ", " failed with "}, Pattern: `\b(?P<call>write|read)\(\): fd \d+ failed with (?P<text>.{1,80})`,
-		Meaning: "A checkpoint could not be written or read; the text is the operating system's.",
-		Source:  "PyTorch torch/csrc/serialization.cpp (doWrite, doRead)",
-		Example: "RuntimeError: write(): fd 29 failed with Input/output error",
-	},
-	{
-		ID: "checkpoint-safetensors", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"SafetensorError: "}, Pattern: `SafetensorError: (?P<text>.{1,120})`,
-		Meaning: "A weights file is cut short or damaged.",
-		Source:  "safetensors bindings/python/src/lib.rs",
-		Example: "safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge",
-	},
-	{
-		ID: "checkpoint-dcp", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"CheckpointException ranks:"}, Pattern: `ranks:dict_keys\(\[(?P<ranks>[\d, ]+)\]\)`,
-		Meaning: "Some ranks could not save or load their part of the checkpoint; the numbers are ranks of the checkpoint's group.",
-		Source:  "PyTorch torch/distributed/checkpoint/api.py",
-		Example: "torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([3, 7])",
-	},
-	{
-		ID: "ais-batch", Mechanism: "ais-batch-object-loss", Role: SymptomRole, Tier: DataIO,
-		Literals: []string{"AISBatchLoaderError: "}, Pattern: `AISBatchLoaderError: (?P<text>.{1,160})`,
+		ID: "ais-batch-short", Mechanism: "ais-batch-object-loss", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"AISBatchLoaderError: Batch "}, Pattern: `AISBatchLoaderError: (?P<text>Batch (?:result iterator exhausted prematurely|stream truncated at index (?P<index>\d+), but cannot recover).{0,120})`,
 		Meaning: "A batch read from AIStore did not deliver all objects; the daemons' logs say why.",
-		Source:  "Lhotse lhotse/ais/batch_loader.py",
+		Source:  "Lhotse lhotse/ais/batch_loader.py: before April 2026 the first wording, after it the second",
 		Example: "lhotse.ais.batch_loader.AISBatchLoaderError: Batch result iterator exhausted prematurely. Expected more objects for manifests with URLs.",
+	},
+	{
+		ID: "ais-batch-fallback", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"AISBatchLoaderError: "}, Pattern: `AISBatchLoaderError: (?:(?:Sequential GET|Direct API|Byte-range) fallback failed for (?P<object>\S+)|Timeout at request index (?P<index>\d+), but cannot recover)`,
+		Meaning: "An object that a batch did not deliver could not be read from AIStore by itself either.",
+		Source:  "Lhotse lhotse/ais/batch_loader.py, from the generation with sequential reads on",
+		Example: "lhotse.ais.batch_loader.AISBatchLoaderError: Sequential GET fallback failed for a/b.flac",
+	},
+	{
+		ID: "ais-object-missing", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"ErrObjNotFound: "}, Pattern: `ErrObjNotFound: (?:STATUS:(?P<status>\d+), )?(?P<text>.{1,160})`,
+		Meaning: "AIStore does not have an object that the manifest names; while it moves objects it may only seem so.",
+		Source:  "AIStore Python SDK, aistore/sdk/errors.py",
+		Example: "aistore.sdk.errors.ErrObjNotFound: STATUS:404, MESSAGE:ErrNotFound: t[tgt1]: ais://lab/o/000069 does not exist, REQ_URL:http://proxy/v1/objects/lab/o/000069",
+	},
+	{
+		ID: "ais-bucket-missing", Mechanism: "config-error", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"BckNotFound: "}, Pattern: `Err(?:Remote)?BckNotFound: (?P<text>.{1,160})`,
+		Meaning: "AIStore does not know the bucket: its name, its provider, or the token's rights are wrong.",
+		Source:  "AIStore Python SDK, aistore/sdk/errors.py",
+		Example: "aistore.sdk.errors.ErrBckNotFound: STATUS:404, MESSAGE:bucket \"ais://train\" does not exist, REQ_URL:http://proxy/v1/buckets/train",
+	},
+	{
+		ID: "ais-refused", Mechanism: "ais-auth", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"STATUS:40"}, Pattern: `STATUS:(?P<status>401|403), MESSAGE:(?P<text>.{1,160})`,
+		Meaning: "AIStore refused the job's token.",
+		Source:  "AIStore Python SDK, APIRequestError; AIStore v1.5.0 answers",
+		Example: "aistore.sdk.errors.AISError: STATUS:401, MESSAGE:invalid token from header \"Authorization\": invalid token [err: token expired], REQ_URL:http://proxy/v1/objects/b/o",
+	},
+	{
+		ID: "ais-status", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"STATUS:"}, Not: []string{"Retrying ", "Falling back", "Failed to fetch"}, Pattern: `(?:Error|Conflict): STATUS:(?P<status>409|429|5\d\d), MESSAGE:(?P<text>.{1,160})`,
+		Meaning: "AIStore answered with an error after the client's last try.",
+		Source:  "AIStore Python SDK, APIRequestError",
+		Example: "aistore.sdk.errors.AISError: STATUS:503, MESSAGE:cluster is starting up, REQ_URL:http://proxy/v1/objects/b/o",
+	},
+	{
+		ID: "s3-retries", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"(reached max retries: "}, Pattern: `An error occurred \((?P<code>\w+)\).*\(reached max retries: (?P<limit>\d+)\)`,
+		Meaning: "The S3 client gave up after its last retry.",
+		Source:  "botocore exceptions.py ClientError",
+		Example: "botocore.exceptions.ClientError: An error occurred (SlowDown) when calling the GetObject operation (reached max retries: 4): Please reduce your request rate.",
+	},
+	{
+		ID: "s3-connection", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"botocore.exceptions."}, Not: []string{"Retrying ", "etrying in"},
+		Pattern: `botocore\.exceptions\.(?P<class>EndpointConnectionError|ConnectTimeoutError|ReadTimeoutError|ConnectionClosedError|IncompleteReadError|ResponseStreamingError|ProxyConnectionError): `,
+		Meaning: "The S3 client could not reach its server or lost it while reading.",
+		Source:  "botocore exceptions.py",
+		Example: "botocore.exceptions.EndpointConnectionError: Could not connect to the endpoint URL: \"https://bucket.s3.amazonaws.com/shard\"",
+	},
+	{
+		ID: "s3-missing", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"An error occurred (NoSuchKey)"},
+		Meaning:  "The store does not have an object that the data set names.",
+		Source:   "botocore exceptions.py ClientError",
+		Example:  "botocore.errorfactory.NoSuchKey: An error occurred (NoSuchKey) when calling the GetObject operation: The specified key does not exist.",
+	},
+	{
+		ID: "s3-refused", Mechanism: "config-error", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"An error occurred ("}, Pattern: `An error occurred \((?P<code>AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|NoSuchBucket|403)\)`,
+		Meaning: "The store refused the job's credentials, or has no such bucket.",
+		Source:  "botocore exceptions.py ClientError",
+		Example: "botocore.exceptions.ClientError: An error occurred (AccessDenied) when calling the GetObject operation: Access Denied",
+	},
+	{
+		ID: "s3-arrow", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"AWS Error "}, Pattern: `AWS Error (?P<code>NETWORK_CONNECTION|SLOW_DOWN|SERVICE_UNAVAILABLE|INTERNAL_FAILURE|REQUEST_TIMEOUT|UNKNOWN \(HTTP status 50\d\))`,
+		Meaning: "The S3 client inside Arrow gave up on its server.",
+		Source:  "Apache Arrow cpp/src/arrow/filesystem/s3_internal.h",
+		Example: "OSError: When reading information for key 'a.parquet' in bucket 'b': AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 28, Timeout was reached",
+	},
+	{
+		ID: "hub-status", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO,
+		Literals: []string{" Server Error: "}, Not: []string{"Retrying ", "etrying in", "wandb"}, Pattern: `(?:HfHubHTTPError|HTTPError): (?P<status>5\d\d) Server Error: .{1,80} for url`,
+		Meaning: "A server of files answered with an error after the client's last try.",
+		Source:  "requests models.py raise_for_status; huggingface_hub errors.py",
+		Example: "huggingface_hub.errors.HfHubHTTPError: 504 Server Error: Gateway Time-out for url: https://huggingface.co/api/datasets/x",
+	},
+	{
+		ID: "hdfs-connect", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"HDFS connection failed"},
+		Meaning:  "The client could not connect to HDFS.",
+		Source:   "Apache Arrow cpp/src/arrow/filesystem/hdfs.cc",
+		Example:  "OSError: HDFS connection failed",
 	},
 	{
 		ID: "ais-fetch", Role: SymptomRole, Tier: DataIO,
@@ -164,93 +247,5 @@ var storageSignatures = []Signature{
 		Meaning:  "A batch read failed and the objects are read one by one instead.",
 		Source:   "Lhotse lhotse/ais/batch_loader.py",
 		Example:  "AIStore batch.get() failed: timeout. Falling back to sequential GET requests.",
-	},
-	{
-		ID: "data-image", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"UnidentifiedImageError"}, Pattern: `cannot identify image file (?P<item>.{1,160})`,
-		Meaning: "A sample is not an image, or a damaged one.",
-		Source:  "Pillow",
-		Example: "PIL.UnidentifiedImageError: cannot identify image file '/data/1.jpg'",
-	},
-	{
-		ID: "data-truncated-image", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"image file is truncated"},
-		Meaning:  "A sample ends before its image does.",
-		Source:   "Pillow ImageFile.py",
-		Example:  "OSError: image file is truncated (7 bytes not processed)",
-	},
-	{
-		ID: "data-tar", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
-		Literals: []string{"tarfile.ReadError: "}, Pattern: `tarfile\.ReadError: (?P<text>.{1,120})`,
-		Meaning: "A shard ends too early or is damaged: the file, or the transfer.",
-		Source:  "CPython tarfile",
-		Example: "tarfile.ReadError: unexpected end of data",
-	},
-	{
-		ID: "data-json", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
-		Literals: []string{"JSONDecodeError: "}, Pattern: `JSONDecodeError: (?P<text>.{1,120})`,
-		Meaning: "A line or file that should be JSON is not.",
-		Source:  "CPython json",
-		Example: "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
-	},
-	{
-		ID: "data-unicode", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
-		Literals: []string{"UnicodeDecodeError: "}, Pattern: `UnicodeDecodeError: (?P<text>.{1,120})`,
-		Meaning: "Text data is not in the expected encoding, or not text at all.",
-		Source:  "CPython",
-		Example: "UnicodeDecodeError: 'utf-8' codec can't decode byte 0x80 in position 0: invalid start byte",
-	},
-}
-
-// numericSignatures: the numbers went wrong.
-var numericSignatures = []Signature{
-	{
-		ID: "nan-megatron-grad", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
-		Literals: []string{"found NaN in local "}, Pattern: `(?:Rank (?P<rank>\d+):? ?.*?)?found NaN in local (?P<what>[\w ]+)`,
-		Meaning: "Megatron's check found a value that is not a number and stopped.",
-		Source:  "Megatron-LM core/distributed and core/rerun_state_machine.py",
-		Example: "AssertionError: Rank 3: found NaN in local grad norm in backward pass before data-parallel communication collective",
-	},
-	{
-		ID: "nan-megatron-result", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
-		Literals: []string{"Unexpected result ", "(message='found "}, Pattern: `(?:Rank (?P<rank>\d+).*?)?Unexpected result (?P<value>\S+)`,
-		Meaning: "Megatron's check found a value that is not finite and stopped.",
-		Source:  "Megatron-LM core/rerun_state_machine.py, 0.10 on",
-		Example: "Rank 3: Unexpected result nan (message='found NaN in local forward loss calculation')",
-	},
-	{
-		ID: "nan-deepspeed-scale", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
-		Literals: []string{"Current loss scale already at minimum"},
-		Meaning:  "Gradients overflowed so often that DeepSpeed cannot scale the loss any lower.",
-		Source:   "DeepSpeed deepspeed/runtime/fp16/loss_scaler.py",
-		Example:  "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.",
-	},
-	{
-		ID: "nan-fairseq-scale", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
-		Literals: []string{"Minimum loss scale reached"},
-		Meaning:  "Gradients overflowed so often that the loss cannot be scaled any lower.",
-		Source:   "fairseq fairseq/optim/dynamic_loss_scaler.py",
-		Example:  "FloatingPointError: Minimum loss scale reached (0.0001). Your loss is probably exploding.",
-	},
-	{
-		ID: "nan-stopping", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
-		Literals: []string{"Loss is ", ", stopping training"}, Pattern: `Loss is (?P<value>-?(?:nan|inf)), stopping training`,
-		Meaning: "The loss is not finite and the program stopped itself.",
-		Source:  "torchvision references and many scripts after it",
-		Example: "Loss is nan, stopping training",
-	},
-	{
-		ID: "nan-anomaly", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
-		Literals: []string{"returned nan values in its "}, Pattern: `Function '(?P<function>\w+)' returned nan`,
-		Meaning: "PyTorch's anomaly detection found the operation that made the first NaN gradient.",
-		Source:  "PyTorch torch/csrc/autograd/engine.cpp",
-		Example: "RuntimeError: Function 'LogSoftmaxBackward0' returned nan values in its 0th output.",
-	},
-	{
-		ID: "nan-overflow-skip", Role: InfoRole,
-		Literals: []string{"OVERFLOW! Rank "},
-		Meaning:  "One step overflowed and was skipped; normal now and then with 16-bit floats.",
-		Source:   "DeepSpeed deepspeed/runtime",
-		Example:  "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768",
 	},
 }

@@ -1,4 +1,197 @@
 package worker
 
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+
+	"faultline/analysis/line"
+)
+
+// What loaders and storage clients print of reads and writes that did not go as asked. A line here proves little alone:
+// most retries recover. Whether one did, and what it led to, is resolve's business.
+
+// ioRule is one wording. The pattern's named groups are attempt, limit, left, done (attempts made so far), target.
+type ioRule struct {
+	form     string
+	kind     string
+	literals []string // any of them; the first that occurs is enough
+	pattern  *regexp.Regexp
+	not      []string
+	fallback bool
+	// needs: the line must also speak of reading or writing something.
+	needs bool
+}
+
+// ioRules, from the particular to the general: the first that reads a line wins. Sources: urllib3 util/retry.py and
+// connectionpool.py; tenacity before_sleep.py; AIStore Python SDK (request_client.py, obj/obj_file); Lhotse
+// ais/batch_loader.py of all generations; huggingface_hub utils/_http.py; datasets file_utils.py; google-api-core retry;
+// backoff _common.py; gcsfs retry.py; botocore exceptions.py; Hadoop ipc/Client.java.
+var ioRules = []ioRule{
+	{form: "lhotse", kind: IOLoader, literals: []string{"AIStore batch.get() failed: "}, fallback: true},
+	{form: "lhotse", kind: IOLoader, literals: []string{"Batch stream truncated at index "}, fallback: true, not: []string{"AISBatchLoaderError: ", "cannot recover"}},
+	{form: "lhotse", kind: IOLoader, literals: []string{"Timeout while fetching batch result at index "}, fallback: true},
+	{form: "lhotse", kind: IOLoader, literals: []string{"Retrying with direct AIStore API call", "Trying to get the object using AIStore API"}, fallback: true,
+		pattern: regexp.MustCompile(`Object (?P<target>\S+).*? from bucket \S+ (?:returned empty content|is empty)`)},
+	{form: "lhotse", kind: IOLoader, literals: []string{"ValueError during batch.get(): "}},
+	{form: "lhotse", kind: IOLoader, literals: []string{"AISBatchLoader dropping "}},
+	{form: "lhotse", kind: IOLoader, literals: []string{"Failed to fetch object "}, pattern: regexp.MustCompile(`Failed to fetch object (?P<target>\S+)`)},
+	{form: "lhotse", kind: IOLoader, literals: []string{"AISBatchLoaderError: ", "AISObjectLoaderError: "}, not: []string{": Caught "}},
+	{form: "dataloader", kind: IOLoader, literals: []string{" in DataLoader worker process "}, not: []string{"AISBatchLoaderError", "AISObjectLoaderError"},
+		pattern: regexp.MustCompile(`: Caught \w+ in DataLoader worker process \d+`)},
+
+	{form: "ais", kind: IOGaveUp, literals: []string{"All retries exhausted; request failed"}},
+	{form: "ais-resume", kind: IOGaveUp, literals: []string{"exceeded max number of stream resumptions"}},
+	{form: "backoff", kind: IOGaveUp, literals: []string{"Giving up "}, pattern: regexp.MustCompile(`Giving up (?P<target>[\w.]+)\(.* after (?P<limit>\d+) tries`)},
+	{form: "gcsfs", kind: IOGaveUp, literals: []string{" out of retries on exception"}},
+	{form: "botocore", kind: IOGaveUp, literals: []string{"(reached max retries: "}, pattern: regexp.MustCompile(`\(reached max retries: (?P<limit>\d+)\)`)},
+
+	{form: "urllib3", kind: IORetry, literals: []string{"Retrying (Retry(total="},
+		pattern: regexp.MustCompile(`Retrying \(Retry\(total=(?P<left>\d+).{0,200}?\)\) after connection broken by .*: (?P<target>/\S*)`)},
+	{form: "urllib3", kind: IORetry, literals: []string{"Retrying (Retry(total="}, pattern: regexp.MustCompile(`Retrying \(Retry\(total=(?P<left>\d+)`)},
+	{form: "urllib3", kind: IOGaveUp, literals: []string{"Max retries exceeded with url"}, not: []string{"Retrying ", "etrying in"},
+		pattern: regexp.MustCompile(`host='(?P<target>[^']+)'`)},
+	{form: "tenacity", kind: IORetry, literals: []string{" seconds as it raised ", " seconds as it returned "},
+		pattern: regexp.MustCompile(`Retrying (?P<target>\S+) in [\d.]+ seconds as it (?:raised|returned) `)},
+	{form: "ais-resume", kind: IORetry, literals: []string{"Resuming '"}, pattern: regexp.MustCompile(`Resuming '(?P<target>[^']*)' after .* \((?P<attempt>\d+)/(?P<limit>\d+)\)`)},
+	{form: "hadoop", kind: IORetry, literals: []string{"Already tried "},
+		pattern: regexp.MustCompile(`Retrying connect to server: (?P<target>[^\s]+?)\. Already tried (?P<done>\d+) time\(s\)(?:; (?:retry policy is|maxRetries=).*?(?:maxRetries=)(?P<limit>\d+))?`)},
+	{form: "backoff", kind: IORetry, literals: []string{"Backing off "}, pattern: regexp.MustCompile(`Backing off (?P<target>[\w.]+)\(.* for [\d.]+s`)},
+	{form: "google", kind: IORetry, literals: []string{"Retrying due to "}, pattern: regexp.MustCompile(`Retrying due to .*, sleeping [\d.]+s`)},
+	// "Retrying in 5sec [1/20]", "retrying 2/5", "Retry 3 of 5", "(retry 1/3)".
+	{form: "count", kind: IORetry, literals: []string{"etrying", "etry ", "RETRY"},
+		pattern: regexp.MustCompile(`(?i)\bre-?try(?:ing)?\b.{0,120}?(?:^|[\s(\[#=:])(?P<attempt>\d{1,4})\s*(?:/|of|out of)\s*(?P<limit>\d{1,4})(?:$|[^\d\w/.-]|\.(?:$|\s))`)},
+	{form: "count", kind: IORetry, literals: []string{"ttempt "}, needs: true, not: []string{"ucceeded"},
+		pattern: regexp.MustCompile(`(?i)\battempt\b.{0,40}?(?:^|[\s(\[#=:])(?P<attempt>\d{1,4})\s*(?:/|of|out of)\s*(?P<limit>\d{1,4})(?:$|[^\d\w/.-]|\.(?:$|\s))`)},
+	{form: "count", kind: IOGaveUp, literals: []string{" retries", " attempts", " tries"}, needs: true, not: []string{"attempts left"},
+		pattern: regexp.MustCompile(`(?i)(?:fail(?:ed|ure)|giving up|gave up|exhausted)\b.{0,80}?\bafter (?P<limit>\d{1,4}) (?:retries|attempts|tries)\b`)},
+}
+
+// foreign are words of lines about other things than data: NCCL's and PyTorch's own sockets, launchers, telemetry. They
+// retry and reset, too.
+var foreign = [][]byte{
+	[]byte("NCCL"), []byte("nccl"), []byte("TCPStore"), []byte("c10d"), []byte("socket.cpp"), []byte("ProcessGroup"), []byte("gloo"), []byte("Gloo"),
+	[]byte("UCX"), []byte("endezvous"), []byte("torch/distributed/elastic"), []byte("torch.distributed.elastic"), []byte("orker group"),
+	[]byte("wandb"), []byte("mlflow"), []byte("MLflow"), []byte("comet_ml"), []byte("COMET"), []byte("neptune"), []byte("clearml"),
+	[]byte("srun:"), []byte("slurmstepd:"), []byte("out of memory"),
+}
+
+func isForeign(text []byte) bool {
+	for _, w := range foreign {
+		if bytes.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofData are words that a line about reading or writing something holds, in lower case.
+var ofData = regexp.MustCompile(`(?i)connect|reset|time[d]?[ -]?out|read|download|fetch|\bget\b|https?\b|\burl|object|bucket|\bs3\b|gs://|hdfs|store|stream|shard|\bbatch|sample|\bopen|\bload|file|\brequest|i/o|disconnect|\bhost|checkpoint|\bsav(?:e|ing)|writ|upload`)
+
+// faults tell what went wrong from words of the line, the particular ones first.
+var faults = []struct {
+	fault string
+	words []string
+}{
+	{"refused", []string{"onnection refused", "ConnectionRefusedError"}},
+	{"dns", []string{"name resolution", "Name or service not known", "NameResolutionError"}},
+	{"throttled", []string{"SlowDown", "Too Many Requests", "STATUS:429", " 429 ", "ErrTooManyRequests"}},
+	{"missing", []string{"NotFound", "does not exist", "NoSuchKey", "STATUS:404", " 404 ", "No such file"}},
+	{"server", []string{"STATUS:50", " 500 ", " 502 ", " 503 ", " 504 ", "too many 50", "Service Unavailable", "Bad Gateway", "InternalError"}},
+	{"timeout", []string{"imed out", "imeout"}},
+	{"reset", []string{"onnection reset", "ConnectionResetError", "RemoteDisconnected", "Remote end closed connection", "ServerDisconnected", "onnection aborted"}},
+	{"broken", []string{"IncompleteRead", "onnection broken", "ChunkedEncodingError", "roken pipe", "isconnected"}},
+}
+
+func faultOf(text []byte) string {
+	for _, f := range faults {
+		for _, w := range f.words {
+			if bytes.Contains(text, []byte(w)) {
+				return f.fault
+			}
+		}
+	}
+	return ""
+}
+
+// ResetWords name a connection that the other side closed. A line counts once, whichever it holds.
+var ResetWords = []string{"onnection reset by peer", "ConnectionResetError", "RemoteDisconnected", "Remote end closed connection", "ServerDisconnectedError"}
+
 // storageHandlers read what loaders and storage clients print: retries, resets, short batches.
-func storageHandlers() []handler { return nil }
+func storageHandlers() []handler {
+	var literals []string
+	for _, r := range ioRules {
+		literals = append(literals, r.literals...)
+	}
+	return []handler{
+		{"storage", literals, readIO},
+		{"connection reset", ResetWords, readReset},
+		{"doing", doingLiterals(), readDoing},
+	}
+}
+
+// maxIOText bounds what is looked at of one line: an exception may carry a whole response.
+const maxIOText = 8 << 10
+
+func readIO(r *reader, rec *record) bool {
+	text := rec.Text[:min(len(rec.Text), maxIOText)]
+	if isForeign(text) {
+		return false
+	}
+	for i := range ioRules {
+		if v, ok := ioRules[i].read(text); ok {
+			v.At = rec.At
+			emit(r, &r.obs.IOs, v)
+			return v.Kind == IORetry // what did not come, or was given up, may still be a failure that nobody knows
+		}
+	}
+	return false
+}
+
+func (rule *ioRule) read(text []byte) (IO, bool) {
+	v := IO{Kind: rule.kind, Form: rule.form, Attempt: line.Unknown, Limit: line.Unknown, Left: line.Unknown, Fallback: rule.fallback}
+	if !containsAny(text, rule.literals) || containsAny(text, rule.not) || rule.needs && !ofData.Match(text) {
+		return v, false
+	}
+	if rule.pattern != nil {
+		m := rule.pattern.FindSubmatch(text)
+		if m == nil {
+			return v, false
+		}
+		for k, name := range rule.pattern.SubexpNames() {
+			if name == "" || len(m[k]) == 0 {
+				continue
+			}
+			if name == "target" {
+				v.Target = string(m[k][:min(len(m[k]), maxLastText)])
+				continue
+			}
+			n, err := strconv.Atoi(string(m[k]))
+			if err != nil || n < 0 || n > 1<<20 {
+				return v, false
+			}
+			switch name {
+			case "attempt":
+				v.Attempt = n
+			case "done":
+				v.Attempt = n + 1
+			case "limit":
+				v.Limit = n
+			case "left":
+				v.Left = n
+			}
+		}
+		if v.Attempt != line.Unknown && v.Limit != line.Unknown && (v.Attempt > v.Limit+1 || v.Limit == 0) {
+			return v, false // no ladder counts like that
+		}
+	}
+	v.Fault = faultOf(text)
+	return v, true
+}
+
+func readReset(r *reader, rec *record) bool {
+	if !isForeign(rec.Text) {
+		emit(r, &r.obs.Resets, Reset{rec.At})
+	}
+	return false
+}

@@ -1,0 +1,156 @@
+package knowledge
+
+// checkpointSignatures: writing and reading checkpoints.
+var checkpointSignatures = []Signature{
+	{
+		ID: "checkpoint-zip", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"PytorchStreamReader failed"}, Pattern: `PytorchStreamReader failed (?P<text>.{1,120})`,
+		Meaning: "A checkpoint file is cut short or damaged.",
+		Source:  "PyTorch caffe2/serialize/inline_container.cc",
+		Example: "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory",
+	},
+	{
+		ID: "checkpoint-write", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"PytorchStreamWriter failed"}, Pattern: `PytorchStreamWriter failed (?P<text>.{1,120})`,
+		Meaning: "A checkpoint could not be written in full.",
+		Source:  "PyTorch caffe2/serialize/inline_container.cc",
+		Example: "RuntimeError: PytorchStreamWriter failed writing file data/17: file write failed",
+	},
+	{
+		ID: "checkpoint-fd", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"(): fd ", " failed with "}, Pattern: `\b(?P<call>write|read)\(\): fd \d+ failed with (?P<text>.{1,80})`,
+		Meaning: "A checkpoint could not be written or read; the text is the operating system's.",
+		Source:  "PyTorch torch/csrc/serialization.cpp (doWrite, doRead)",
+		Example: "RuntimeError: write(): fd 29 failed with Input/output error",
+	},
+	{
+		ID: "checkpoint-safetensors", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"SafetensorError: "}, Pattern: `SafetensorError: (?P<text>.{1,120})`,
+		Meaning: "A weights file is cut short or damaged.",
+		Source:  "safetensors bindings/python/src/lib.rs",
+		Example: "safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge",
+	},
+	{
+		ID: "checkpoint-dcp", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"CheckpointException ranks:"}, Pattern: `ranks:dict_keys\(\[(?P<ranks>[\d, ]+)\]\)`,
+		Meaning: "Some ranks could not save or load their part of the checkpoint; the numbers are ranks of the checkpoint's group.",
+		Source:  "PyTorch torch/distributed/checkpoint/api.py",
+		Example: "torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([3, 7])",
+	},
+	{
+		ID: "checkpoint-writer-pos", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"inline_container.cc:"}, Pattern: `inline_container\.cc:\d+\] \. unexpected pos (?P<pos>\d+) vs (?P<want>\d+)`,
+		Meaning: "A checkpoint was written only in part: the disk was full, or the file system lost a write.",
+		Source:  "PyTorch caffe2/serialize/inline_container.cc, 1.8 on",
+		Example: "RuntimeError: [enforce fail at inline_container.cc:424] . unexpected pos 576 vs 470",
+	},
+	{
+		ID: "checkpoint-eof", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"The file might be corrupted"}, Pattern: `unexpected EOF, expected (?P<more>\d+) more bytes`,
+		Meaning: "A checkpoint file ends too early.",
+		Source:  "PyTorch torch/csrc/serialization.cpp, old file format",
+		Example: "RuntimeError: unexpected EOF, expected 1024 more bytes. The file might be corrupted.",
+	},
+	{
+		ID: "checkpoint-pickle", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"UnpicklingError: "}, Pattern: `UnpicklingError: (?P<text>(?:invalid load key|pickle data was truncated|unpickling stack underflow).{0,80})`,
+		Meaning: "A pickled file, as a rule a checkpoint, is cut short or is something else.",
+		Source:  "CPython pickle",
+		Example: "_pickle.UnpicklingError: pickle data was truncated",
+	},
+	{
+		ID: "checkpoint-hf", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"Unable to load weights from pytorch checkpoint file"}, Pattern: `checkpoint file for '(?P<path>[^']{1,240})'`,
+		Meaning: "A weights file is cut short or damaged.",
+		Source:  "Transformers modeling_utils.py load_state_dict",
+		Example: "OSError: Unable to load weights from pytorch checkpoint file for '/ckpt/pytorch_model.bin' at '/ckpt/pytorch_model.bin'.",
+	},
+}
+
+// sampleSignatures: items of a data set.
+var sampleSignatures = []Signature{
+	{
+		ID: "data-uneven", Mechanism: "uneven-data", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"at least one rank that exhausted inputs"},
+		Meaning:  "One rank ran out of batches before the others, and all of them ended because of it.",
+		Source:   "PyTorch torch/distributed/algorithms/join.py, torch/nn/parallel/distributed.py",
+		Example:  "RuntimeError: Detected at least one rank that exhausted inputs. Throwing across all ranks.",
+	},
+	{
+		ID: "data-pipe", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO,
+		Literals: []string{" (read) {", "@ <Pipe "}, Pattern: `exit (?P<code>\d+) \(read\) \{`,
+		Meaning: "The command that a data loader reads its shards from failed.",
+		Source:  "WebDataset gopen.py Pipe.check_status",
+		Example: "Exception: (\"((' gsutil cat gs://b/20.tar',), {'shell': True, 'bufsize': 8192}): exit 1 (read) {'nodeinfo': ('n', 1)} @ <Pipe ((' gsutil cat gs://b/20.tar',)",
+	},
+	{
+		ID: "data-parquet", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"arquet "}, Pattern: `(?:Parquet magic bytes not found in footer|Could not open Parquet input source '(?P<item>[^']{1,200})'|Couldn't deserialize thrift|Parquet file size is \d+ bytes)`,
+		Meaning: "A Parquet file of the data set is cut short or damaged.",
+		Source:  "Apache Arrow cpp/src/parquet/file_reader.cc",
+		Example: "pyarrow.lib.ArrowInvalid: Parquet magic bytes not found in footer. Either the file is corrupted or this is not a parquet file.",
+	},
+	{
+		ID: "data-audio", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"Error opening "}, Pattern: `(?:LibsndfileError|RuntimeError): Error opening (?P<item>.{1,200}?): (?:Format not recognised|File contains data in an unknown format|Supported file format but file is malformed|File does not exist)`,
+		Meaning: "An audio file of the data set cannot be decoded.",
+		Source:  "python-soundfile on libsndfile",
+		Example: "soundfile.LibsndfileError: Error opening '/data/a.flac': Format not recognised.",
+	},
+	{
+		ID: "data-audio-lhotse", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"AudioLoadingError: "}, Pattern: `AudioLoadingError: (?P<text>.{1,160})`,
+		Meaning: "A recording of the data set cannot be decoded.",
+		Source:  "Lhotse lhotse/audio/utils.py",
+		Example: "lhotse.audio.utils.AudioLoadingError: Reading audio from 'a.flac' failed.",
+	},
+	{
+		ID: "data-gzip", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"BadGzipFile: "}, Pattern: `BadGzipFile: (?P<text>.{1,120})`,
+		Meaning: "A compressed file of the data set is damaged.",
+		Source:  "CPython gzip",
+		Example: "gzip.BadGzipFile: Not a gzipped file (b'<h')",
+	},
+	{
+		ID: "data-lzma", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"LZMAError: "}, Pattern: `LZMAError: (?P<text>.{1,120})`,
+		Meaning: "A compressed file of the data set is damaged.",
+		Source:  "CPython lzma",
+		Example: "_lzma.LZMAError: Corrupt input data",
+	},
+	{
+		ID: "data-image", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"UnidentifiedImageError"}, Pattern: `cannot identify image file (?P<item>.{1,160})`,
+		Meaning: "A sample is not an image, or a damaged one.",
+		Source:  "Pillow",
+		Example: "PIL.UnidentifiedImageError: cannot identify image file '/data/1.jpg'",
+	},
+	{
+		ID: "data-truncated-image", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"image file is truncated"},
+		Meaning:  "A sample ends before its image does.",
+		Source:   "Pillow ImageFile.py",
+		Example:  "OSError: image file is truncated (7 bytes not processed)",
+	},
+	{
+		ID: "data-tar", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"tarfile.ReadError: "}, Pattern: `tarfile\.ReadError: (?P<text>.{1,120})`,
+		Meaning: "A shard ends too early or is damaged: the file, or the transfer.",
+		Source:  "CPython tarfile",
+		Example: "tarfile.ReadError: unexpected end of data",
+	},
+	{
+		ID: "data-json", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"JSONDecodeError: "}, Pattern: `JSONDecodeError: (?P<text>.{1,120})`,
+		Meaning: "A line or file that should be JSON is not.",
+		Source:  "CPython json",
+		Example: "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
+	},
+	{
+		ID: "data-unicode", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"UnicodeDecodeError: "}, Pattern: `UnicodeDecodeError: (?P<text>.{1,120})`,
+		Meaning: "Text data is not in the expected encoding, or not text at all.",
+		Source:  "CPython",
+		Example: "UnicodeDecodeError: 'utf-8' codec can't decode byte 0x80 in position 0: invalid start byte",
+	},
+}
