@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,7 +98,45 @@ var harms = []harm{
 	}},
 }
 
-// damaged is a fresh copy of an incident's files, each of them harmed now and then.
+// mixup is one way in which the files of a set get mixed up.
+type mixup struct {
+	name string
+	do   func(p *rand.Rand, files []simulate.File) []simulate.File
+}
+
+var mixups = []mixup{
+	{"two files swapped", func(p *rand.Rand, files []simulate.File) []simulate.File {
+		i, j := p.IntN(len(files)), p.IntN(len(files))
+		files[i].Data, files[j].Data = files[j].Data, files[i].Data
+		return files
+	}},
+	{"a file twice", func(p *rand.Rand, files []simulate.File) []simulate.File {
+		f := files[p.IntN(len(files))]
+		return append(files, simulate.File{Name: "copy-of-" + f.Name, Data: slices.Clone(f.Data)})
+	}},
+	{"a file behind another", func(p *rand.Rand, files []simulate.File) []simulate.File {
+		i, j := p.IntN(len(files)), p.IntN(len(files))
+		files[i].Data = slices.Concat(files[i].Data, files[j].Data)
+		return files
+	}},
+	{"a program among the logs", func(p *rand.Rand, files []simulate.File) []simulate.File {
+		d := make([]byte, 1+p.IntN(1<<16))
+		for i := range d {
+			d[i] = byte(p.Uint32())
+		}
+		return append(files, simulate.File{Name: "core.4242", Data: append([]byte("\x7fELF\x02\x01\x01\x00"), d...)})
+	}},
+	{"an empty file", func(p *rand.Rand, files []simulate.File) []simulate.File {
+		files[p.IntN(len(files))].Data = nil
+		return files
+	}},
+	{"another name", func(p *rand.Rand, files []simulate.File) []simulate.File {
+		files[p.IntN(len(files))].Name = "renamed.txt"
+		return files
+	}},
+}
+
+// damaged is a fresh copy of an incident's files, each of them harmed now and then, and now and then mixed up.
 func damaged(p *rand.Rand, inc *simulate.Incident) ([]simulate.File, string) {
 	out := make([]simulate.File, len(inc.Files))
 	what := ""
@@ -111,30 +150,49 @@ func damaged(p *rand.Rand, inc *simulate.Incident) ([]simulate.File, string) {
 		}
 		out[i] = simulate.File{Name: f.Name, Data: d}
 	}
+	if p.IntN(4) == 0 {
+		m := mixups[p.IntN(len(mixups))]
+		out = m.do(p, out)
+		what += " " + m.name + ";"
+	}
 	return out, what
 }
 
 func TestDamagedInputGivesAReportThatHolds(t *testing.T) {
 	p := rand.New(rand.NewPCG(*seed, 7))
-	var incidents []*simulate.Incident
-	for _, spec := range simulate.Grid(cases(300), *seed+2, 0) {
-		if spec.NodeCount*spec.PerNode <= 64 {
-			incidents = append(incidents, play(t, spec))
+	n, reports, seen := 0, 0, map[string]bool{}
+	for _, spec := range simulate.Grid(2*cases(1000), *seed+2, 0) {
+		if n == cases(1000) {
+			break
 		}
-	}
-	reports := 0
-	for i, inc := range incidents {
+		if spec.NodeCount*spec.PerNode > 64 {
+			continue
+		}
+		n++
+		inc := play(t, spec)
 		files, what := damaged(p, inc)
-		dir := filepath.Join(t.TempDir(), fmt.Sprint(i))
+		dir := filepath.Join(t.TempDir(), fmt.Sprint(n))
 		sources := put(t, dir, files)
 		if withinPatience(t, inc.ID+":"+what, sources) != nil {
 			reports++
 		}
 		os.RemoveAll(dir)
+		for _, h := range harms {
+			seen[h.name] = seen[h.name] || strings.Contains(what, h.name)
+		}
+		for _, m := range mixups {
+			seen[m.name] = seen[m.name] || strings.Contains(what, m.name)
+		}
 	}
-	if reports < len(incidents)*9/10 || reports == 0 {
-		t.Errorf("%d reports of %d damaged incidents", reports, len(incidents))
+	if n < cases(1000) || reports < n*9/10 {
+		t.Errorf("%d reports of %d damaged incidents, expected %d", reports, n, cases(1000))
 	}
+	for name, ok := range seen {
+		if !ok {
+			t.Errorf("no set was damaged by %s", name)
+		}
+	}
+	t.Logf("%d sets damaged, %d reports", n, reports)
 }
 
 // withinPatience diagnoses, and holds the report against the bytes once more.

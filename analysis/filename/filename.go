@@ -66,6 +66,9 @@ var patterns = []pattern{
 	pat("%N.log", `(?:^|/)(?P<N>(?:node|host)[A-Za-z0-9-]*\d[A-Za-z0-9.-]*)$`),
 }
 
+// process names a file that a process wrote under its own pid: a core dump, NCCL_DEBUG_FILE with "%p". The number is no job.
+var process = regexp.MustCompile(`(?i)(?:^|/)(?:(?:vg)?core|nccl[^/]*)\.(?:[^/]+\.)?\d{1,10}$`)
+
 // suffixes are taken off the end, as often as they stand there.
 var suffixes = []string{".gz", ".zst", ".xz", ".bz2", ".1", ".old", ".log", ".out", ".err", ".txt", ".stdout", ".stderr"}
 
@@ -105,6 +108,9 @@ func Parse(names []string) map[string]Name {
 func parse(name string) (n Name, index string) {
 	n = nothing
 	stem := trim(name)
+	if process.MatchString(stem) {
+		return n, ""
+	}
 	for _, p := range patterns {
 		m := p.re.FindStringSubmatch(stem)
 		if m == nil {

@@ -21,6 +21,7 @@ func TestParse(t *testing.T) {
 		"error-4242-gpu-node07.out":      name(func(n *Name) { n.Job, n.Host = "4242", "gpu-node07" }),
 		"train-4242-node7.err":           name(func(n *Name) { n.Job, n.Host = "4242", "node7" }),
 		"error-4242-node7-12.out":        name(func(n *Name) { n.Job, n.Host, n.Task = "4242", "node7", 12 }),
+		"nccl-tests-4242.out":            name(func(n *Name) { n.Job = "4242" }),
 		"meg_gpt2_n16-1999618.out":       name(func(n *Name) { n.Job = "1999618" }),
 		"4242-3.out":                     name(func(n *Name) { n.Job, n.NodeIndex = "4242", 3 }),
 		"rank9.log":                      name(func(n *Name) { n.Rank = 9 }),
@@ -40,7 +41,8 @@ func TestParse(t *testing.T) {
 
 func TestParseInventsNothing(t *testing.T) {
 	names := []string{"train.log", "main_log.log", "worker.log", "driver.log", "ras-query-2.log", "w8-train.stdout.tail.log", "step-12.log", "frank3x.log",
-		"", "/", ".log", "ping-site-iam15.log", "xid-alerts.log", "part-3.txt", "2025-06-03.log", "gpu0.log", "error.log", "stderr.log"}
+		"", "/", ".log", "ping-site-iam15.log", "xid-alerts.log", "part-3.txt", "2025-06-03.log", "gpu0.log", "error.log", "stderr.log",
+		"core.4242", "logs/core.node07.14242", "vgcore.4242", "nccl.node07.14242.log", "NCCL_DEBUG.node07.14242"}
 	if got := Parse(names); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
