@@ -3,6 +3,7 @@ package knowledge
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -50,6 +51,8 @@ const (
 	maxMatchText = 64 << 10
 	// A Pattern sees this much before and after the signature's first literal.
 	patternBefore, patternAfter = 512, 4096
+	// maxTries bounds at how many places of one line a signature is held against what stands around its first literal.
+	maxTries = 16
 )
 
 // compiled is the matching form of a table: first literals hashed by their first four bytes, so that one walk over
@@ -87,33 +90,56 @@ func hash4(a, b, c, d byte) uint32 {
 }
 
 // Match appends to dst the ids of the signatures that text satisfies, in table order. Text is one message without ANSI
-// codes; what lies beyond 64 KiB is not looked at.
+// codes; what lies beyond 64 KiB is not looked at, nor where a signature's first literal stands for more than the
+// maxTries-th time.
 func Match(dst []string, text []byte) []string {
-	c := index()
-	text = bound(text)
-	var room [16]int32
-	found := room[:0]
+	dst, _ = index().match(dst, bound(text))
+	return dst
+}
+
+// match also tells how many places it looked at closely: a line that repeats a literal must not cost a pattern each time.
+func (c *compiled) match(dst []string, text []byte) (ids []string, looks int) {
+	var room [16]try
+	tried := room[:0]
 	for i := 0; i+4 <= len(text); i++ {
 		for _, n := range c.bucket[hash4(text[i], text[i+1], text[i+2], text[i+3])] {
 			first := c.all[n].Literals[0]
-			if len(text)-i < len(first) || string(text[i:i+len(first)]) != first || contains(found, n) {
+			if len(text)-i < len(first) || string(text[i:i+len(first)]) != first {
 				continue
 			}
-			if c.holds(int(n), text, i) {
-				found = append(found, n)
+			at := slices.IndexFunc(tried, func(t try) bool { return t.n == n })
+			if at < 0 {
+				at = len(tried)
+				tried = append(tried, try{n: n})
 			}
+			t := &tried[at]
+			if t.found || t.times == maxTries {
+				continue
+			}
+			t.times++
+			looks++
+			t.found = c.holds(int(n), text, i)
 		}
 	}
 	// Few signatures match one line: an insertion sort brings them into table order.
-	for i := 1; i < len(found); i++ {
-		for j := i; j > 0 && found[j] < found[j-1]; j-- {
-			found[j], found[j-1] = found[j-1], found[j]
+	for i := 1; i < len(tried); i++ {
+		for j := i; j > 0 && tried[j].n < tried[j-1].n; j-- {
+			tried[j], tried[j-1] = tried[j-1], tried[j]
 		}
 	}
-	for _, n := range found {
-		dst = append(dst, c.all[n].ID)
+	for _, t := range tried {
+		if t.found {
+			dst = append(dst, c.all[t.n].ID)
+		}
 	}
-	return dst
+	return dst, looks
+}
+
+// try is what is known of a signature whose first literal was met.
+type try struct {
+	n     int32
+	times int
+	found bool
 }
 
 // Fields returns what the signature's Pattern captures from text, without empty captures; nil if it captures nothing.
@@ -125,7 +151,8 @@ func Fields(id string, text []byte) map[string]string {
 	}
 	text = bound(text)
 	first := c.all[n].Literals[0]
-	for from := 0; ; {
+	from := 0
+	for range maxTries {
 		i := bytes.Index(text[from:], []byte(first))
 		if i < 0 {
 			return nil
@@ -144,8 +171,9 @@ func Fields(id string, text []byte) map[string]string {
 			}
 			return fields
 		}
-		from = i + len(first)
+		from = i + 1
 	}
+	return nil
 }
 
 // holds decides signature n where its first literal stands at text[at:].
@@ -176,13 +204,4 @@ func bound(text []byte) []byte {
 		return text[:maxMatchText]
 	}
 	return text
-}
-
-func contains(list []int32, n int32) bool {
-	for _, m := range list {
-		if m == n {
-			return true
-		}
-	}
-	return false
 }

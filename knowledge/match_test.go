@@ -182,7 +182,7 @@ func naive(text []byte) []string {
 	var ids []string
 	for _, s := range Signatures() {
 		ok, re := false, patterns()[s.ID]
-		for from := 0; !ok; {
+		for from, n := 0, 0; !ok && n < maxTries; n++ {
 			i := bytes.Index(text[from:], []byte(s.Literals[0]))
 			if i < 0 {
 				break
@@ -233,6 +233,24 @@ func TestMatchLooksAtABoundedPart(t *testing.T) {
 	text := append(bytes.Repeat([]byte("x"), maxMatchText), "KeyboardInterrupt"...)
 	if got := Match(nil, text); len(got) != 0 {
 		t.Errorf("matched %q beyond the bound", got)
+	}
+}
+
+// A line that repeats what a signature begins with is looked at closely a bounded number of times.
+func TestARepeatedLiteralCostsNoMoreThanAFew(t *testing.T) {
+	for _, s := range Signatures() {
+		for _, unit := range []string{s.Literals[0], s.Example, strings.Repeat(s.Literals[0], 2) + " "} {
+			text := bytes.Repeat([]byte(unit), 8<<10/len(unit)+1)
+			kinds := 0 // signatures whose first literal is there
+			for _, o := range Signatures() {
+				if bytes.Contains(text, []byte(o.Literals[0])) {
+					kinds++
+				}
+			}
+			if _, looks := index().match(nil, text); looks > kinds*maxTries {
+				t.Errorf("%s: %q, repeated: %d places for %d signatures", s.ID, unit, looks, kinds)
+			}
+		}
 	}
 }
 
