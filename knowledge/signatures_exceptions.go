@@ -1,6 +1,10 @@
 package knowledge
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // exceptionMeanings explains Python exceptions whose text no signature knows: they are the job's own code speaking.
 var exceptionMeanings = map[string]string{
@@ -38,3 +42,6 @@ var exceptionMeanings = map[string]string{
 func ExceptionMeaning(typ string) string {
 	return exceptionMeanings[typ[strings.LastIndexByte(typ, '.')+1:]]
 }
+
+// ExceptionTypes are the types that ExceptionMeaning knows, sorted.
+func ExceptionTypes() []string { return slices.Sorted(maps.Keys(exceptionMeanings)) }

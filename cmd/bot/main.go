@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	_ "time/tzdata" // an image without a file of zones shall know them all the same
@@ -39,7 +40,7 @@ type command struct {
 }
 
 func commands() []command {
-	return []command{serveCommand, diagnoseCommand, consoleCommand, demoCommand, simulateCommand, evalCommand, exportCommand, forgetCommand, backupCommand, doctorCommand, versionCommand}
+	return []command{serveCommand, diagnoseCommand, consoleCommand, demoCommand, explainCommand, simulateCommand, evalCommand, exportCommand, forgetCommand, backupCommand, doctorCommand, versionCommand}
 }
 
 func main() {
@@ -121,6 +122,12 @@ func parse(fs *flag.FlagSet, args []string) ([]string, error) {
 	var positional []string
 	for {
 		if err := fs.Parse(args); err != nil {
+			// "bot explain -9": a negative number is no flag.
+			if taken := len(args) - fs.NArg(); taken > 0 && err.Error() == "flag provided but not defined: "+args[taken-1] && negative(args[taken-1]) {
+				positional = append(positional, args[taken-1])
+				args = fs.Args()
+				continue
+			}
 			return nil, err
 		}
 		if fs.NArg() == 0 {
@@ -129,6 +136,11 @@ func parse(fs *flag.FlagSet, args []string) ([]string, error) {
 		positional = append(positional, fs.Arg(0))
 		args = fs.Args()[1:]
 	}
+}
+
+func negative(arg string) bool {
+	n, err := strconv.Atoi(arg)
+	return err == nil && n < 0
 }
 
 // usageError is a mistake in how a command was called.

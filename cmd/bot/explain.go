@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"faultline/config"
+	"faultline/knowledge/explain"
+	"faultline/messages"
+	"faultline/messages/redact"
+)
+
+var explainCommand = command{
+	name:     "explain",
+	synopsis: "[flags] TEXT... | -",
+	short:    "explain an error line, an exit code, a variable or a term",
+	long: `
+Looks up what you paste in the tables of what Faultline knows: what it means, whether it is a cause, a symptom, a
+consequence or noise, whose problem it is, what to check first, and where that is known from. TEXT is an error line, some
+lines or a whole traceback; "-" (or nothing, with a pipe) reads standard input. It may also be the name of a mechanism or a
+signature, an exit code or signal, an Xid, an errno, an environment variable, a state or reason of SLURM, or a term.
+
+It explains words; "bot diagnose LOGS" finds out which rank broke a job, and proves it.
+
+Examples:
+  bot explain "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+  tail -50 slurm-4242.out | bot explain
+  bot explain --file traceback.txt --format markdown
+  bot explain exit code 137
+  bot explain Xid 79
+  bot explain NCCL_TIMEOUT
+  bot explain rank-stalled
+  bot explain --list
+
+Exit code: 0 something is known; 3 nothing is (the nearest entries are shown); 2 wrong usage; 1 the text cannot be read.`,
+	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
+		var x explanation
+		fs.StringVar(&x.file, "file", "", "explain the text in `FILE`\ne.g. --file traceback.txt")
+		fs.StringVar(&x.format, "format", "terminal", "terminal, markdown or json (`FORMAT`)\ne.g. --format json")
+		fs.StringVar(&x.color, "color", "auto", "colour: auto (on a terminal only), always or never\ne.g. --color never")
+		fs.BoolVar(&x.all, "all", false, "show every entry in full, not only the best one\ne.g. --all")
+		fs.BoolVar(&x.list, "list", false, "list everything that is known\ne.g. --list")
+		return x.run
+	},
+}
+
+// explanation is one run of the command.
+type explanation struct {
+	file, format, color string
+	all, list           bool
+}
+
+var explainFormats = []string{"terminal", "markdown", "json"}
+
+func (x *explanation) run(_ context.Context, e env, args []string) (int, error) {
+	if !slices.Contains(explainFormats, x.format) {
+		return exitUsage, usage("--format %s: choose one of %s", x.format, strings.Join(explainFormats, ", "))
+	}
+	if !slices.Contains(config.Colors, x.color) {
+		return exitUsage, usage("--color %s: choose one of %s", x.color, strings.Join(config.Colors, ", "))
+	}
+	_, width := terminal(e.out)
+	style := messages.Style{Color: colored(x.color, e.out), Width: width, Verbose: x.all}
+	if x.list {
+		if len(args) > 0 || x.file != "" {
+			return exitUsage, usage("--list shows everything: leave the text out")
+		}
+		return exitOK, x.showList(e.out, style)
+	}
+	text, err := x.text(e.in, args)
+	if err != nil {
+		return exitUnreadable, err
+	}
+	cut := len(text) > explain.MaxText
+	text = redact.String(text)
+	if strings.TrimSpace(text) == "" {
+		return exitUsage, usage("paste what to explain: bot explain \"CUDA error: …\", or pipe it in; bot explain --list shows what is known")
+	}
+	a := explain.Text(text)
+	a.Cut = a.Cut || cut // the redactor may have shortened it again
+	if err := x.show(e.out, a, style); err != nil {
+		return exitUnreadable, err
+	}
+	if len(a.Entries) == 0 {
+		return exitInconclusive, nil
+	}
+	return exitOK, nil
+}
+
+func (x *explanation) show(w io.Writer, a explain.Answer, style messages.Style) error {
+	switch x.format {
+	case "json":
+		return messages.ExplainJSON(w, a)
+	case "markdown":
+		return messages.ExplainMarkdown(w, a)
+	}
+	return messages.ExplainTerminal(w, a, style)
+}
+
+func (x *explanation) showList(w io.Writer, style messages.Style) error {
+	switch x.format {
+	case "json":
+		return messages.ExplainListJSON(w, explain.List())
+	case "markdown":
+		return messages.ExplainListMarkdown(w, explain.List())
+	}
+	return messages.ExplainListTerminal(w, explain.List(), style)
+}
+
+// text is what to explain: the arguments, a file, or standard input.
+func (x *explanation) text(in io.Reader, args []string) (string, error) {
+	switch {
+	case x.file != "" && len(args) > 0:
+		return "", usage("--file %s and a text: give one of them", x.file)
+	case x.file != "":
+		f, err := os.Open(x.file)
+		if err != nil {
+			return "", fmt.Errorf("reading the text: %w", err)
+		}
+		text, err := limited(f)
+		return text, errors.Join(err, f.Close())
+	case len(args) > 0 && !slices.Equal(args, []string{"-"}):
+		return strings.Join(args, " "), nil
+	}
+	if piped, _ := terminal(in); piped && len(args) == 0 {
+		return "", nil // somebody typed the command alone: answer how it is used, do not wait
+	}
+	return limited(in)
+}
+
+// limited reads one byte more than is looked at, so that the answer can say that something was cut.
+func limited(r io.Reader) (string, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, explain.MaxText+1))
+	if err != nil {
+		return "", fmt.Errorf("reading the text: %w", err)
+	}
+	return string(raw), nil
+}

@@ -1,0 +1,143 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"faultline/knowledge"
+)
+
+// Where facts come from that have no source of their own.
+const (
+	taxonomySource  = "Faultline's taxonomy of ways to fail"
+	glossarySource  = "Faultline's glossary"
+	exceptionSource = "CPython and PyTorch, exception types"
+	exitSource      = "Linux signal(7); SLURM 22.05 and 24.11, observed"
+)
+
+func ofMechanism(m knowledge.Mechanism) Entry {
+	e := Entry{Kind: Mechanism, ID: m.Slug, Title: m.Title, Meaning: m.Meaning, Role: knowledge.CauseRole, Mechanism: m.Slug, Source: taxonomySource}
+	switch m.Slug {
+	case "peer-lost":
+		e.Role = knowledge.SymptomRole
+	case "completed", "unknown":
+		e.Role = ""
+	}
+	return e
+}
+
+func ofLine(s knowledge.Signature, fields map[string]string) Entry {
+	e := Entry{Kind: Line, ID: s.ID, Title: strings.TrimSpace(s.Literals[0]), Meaning: s.Meaning, Role: s.Role, Direct: s.Direct, Mechanism: s.Mechanism, Source: s.Source,
+		Example: s.Example, Fields: fields}
+	if m, ok := knowledge.MechanismBySlug(s.Mechanism); ok && s.Role != knowledge.NoiseRole && s.Role != knowledge.InfoRole {
+		e.Title = m.Title
+	} else if len(s.Literals[0]) < 24 {
+		e.Title = strings.TrimSpace(s.Example)
+	}
+	return e
+}
+
+// echoes are exceptions that something else explains, as a rule.
+var echoes = []string{"ChildFailedError", "DistBackendError", "DistNetworkError", "DistStoreError", "KeyboardInterrupt", "SignalException"}
+
+func ofException(typ string) Entry {
+	name := typ[strings.LastIndexByte(typ, '.')+1:]
+	e := Entry{Kind: Exception, ID: name, Title: name, Meaning: knowledge.ExceptionMeaning(name), Role: knowledge.CauseRole, Mechanism: "exception", Source: exceptionSource,
+		Check: "The last lines of its traceback: they name the file and line, and above them what the program was doing. Of several ranks, the earliest traceback counts."}
+	if slices.Contains(echoes, name) {
+		e.Role, e.Mechanism = knowledge.ConsequenceRole, ""
+		e.Check = "What stands before it in time, on all ranks: the first error that is not itself a lost connection or the launcher's summary."
+	}
+	return e
+}
+
+func ofExit(x knowledge.Exit) Entry {
+	e := Entry{Kind: Exit, ID: fmt.Sprintf("exit code %d", x.Code), Title: fmt.Sprintf("exit code %d", x.Code), Meaning: x.Meaning, Role: knowledge.SymptomRole, Source: exitSource}
+	switch {
+	case strings.HasPrefix(x.Name, "0:"):
+		e.ID, e.Title, e.Role = x.Name, "SLURM exit "+x.Name, knowledge.CauseRole
+	case x.Signal > 0 && strings.HasPrefix(x.Name, "SIG"):
+		e.ID = x.Name
+		e.Title = fmt.Sprintf("%s: signal %d, exit code %d or −%d, SLURM 0:%d", x.Name, x.Signal, x.Code, x.Signal, x.Signal)
+	}
+	if x.Consequence {
+		e.Role = knowledge.ConsequenceRole
+	}
+	e.Mechanism, e.Check = exitDetails(x)
+	if x.Code == 0 && x.Signal == 0 {
+		e.Role = knowledge.NoiseRole
+	}
+	return e
+}
+
+func ofSlurmExit(code, signal int) Entry { return ofExit(knowledge.SlurmExit(code, signal)) }
+
+// exitDetails says what an ending may speak for, and what to look at first. An ending alone decides nothing, so only
+// SLURM's own marks have a mechanism.
+func exitDetails(x knowledge.Exit) (mechanism, check string) {
+	const earlier = "What was printed before it, on all ranks: the first error in time is the failure, this is its end."
+	switch {
+	case x.Name == "0:53":
+		return "scheduler-error", "The folder of --output and --error: it must exist and be writable on every node."
+	case x.Name == "0:125" || x.Code == 125:
+		return "host-oom", "Ask SLURM for the memory that was used and promised.\nsacct -D -P -j JOB -o JobID,State,ExitCode,MaxRSS,ReqMem,NodeList"
+	}
+	switch x.Signal {
+	case 0:
+		switch x.Code {
+		case 0:
+			return "", ""
+		case 1:
+			return "", "The last traceback above it; under torchrun, the block of the process that is named."
+		case 2:
+			return "", "The usage message above it."
+		case 120:
+			return "", "Is the folder that its output goes to full, or gone?\ndf -h PATH"
+		case 126, 127:
+			return "", "Look for the path of the line above it, on the node that failed.\nls -l PATH; ldd PATH"
+		}
+		return "", "The program's documentation, and what it printed last."
+	case 7:
+		return "", "Is shared memory full on the node, or the file system of a mapped file gone?\nssh NODE df -h /dev/shm"
+	case 9:
+		return "", "Was it memory? Then the kernel says “Killed process” and SLURM OUT_OF_MEMORY or 0:125. If neither: SLURM itself, a launcher, or a person.\nssh NODE \"dmesg -T | grep -iE 'killed process|oom'\"; sacct -D -P -j JOB -o JobID,State,ExitCode,DerivedExitCode"
+	case 4, 8, 11:
+		return "", "Does the same node repeat it? PYTHONFAULTHANDLER=1 prints the stack next time.\nssh NODE coredumpctl info"
+	}
+	return "", earlier
+}
+
+func ofXid(x knowledge.Xid) Entry {
+	return Entry{Kind: Xid, ID: fmt.Sprintf("Xid %d", x.Number), Title: fmt.Sprintf("Xid %d: %s", x.Number, x.Name), Meaning: x.Meaning, Role: x.Role, Direct: settles(x.Number), Mechanism: x.Mechanism, Check: x.Check, Source: knowledge.XidSource}
+}
+
+// settles says whether the signature of an Xid's kernel line is direct.
+func settles(xid int) bool {
+	for _, id := range knowledge.Match(nil, fmt.Appendf(nil, "NVRM: Xid (PCI:0000:00:00): %d,", xid)) {
+		if s, _ := knowledge.Lookup(id); s.Direct {
+			return true
+		}
+	}
+	return false
+}
+
+func ofErrno(n knowledge.Errno) Entry {
+	return Entry{Kind: Errno, ID: fmt.Sprintf("errno %d", n.Number), Title: fmt.Sprintf("errno %d, %s: %s", n.Number, n.Name, n.Text), Meaning: n.Meaning, Role: n.Role, Mechanism: n.Mechanism, Check: n.Check, Source: knowledge.ErrnoSource}
+}
+
+func ofWord(w knowledge.SlurmWord, asked string) Entry {
+	what := "state of a job"
+	if w.Reason {
+		what = "reason of a job"
+	}
+	return Entry{Kind: Scheduler, ID: asked, Title: asked + " (SLURM, " + what + ")", Meaning: w.Meaning, Role: w.Role, Mechanism: w.Mechanism, Check: w.Check, Source: w.Source()}
+}
+
+func ofVariable(v knowledge.Variable) Entry {
+	of := "read by " + v.Of
+	if v.Of == "nobody" {
+		of = "nobody reads it"
+	}
+	return Entry{Kind: Variable, ID: v.Name, Title: v.Name + " (" + of + ")", Meaning: v.Meaning, Default: v.Default, Trap: v.Trap, Source: v.Source}
+}

@@ -1,0 +1,236 @@
+package messages
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"faultline/knowledge"
+	"faultline/knowledge/explain"
+	"faultline/messages/redact"
+)
+
+// explained is an entry of the knowledge in words, made once for all formats. What came from a person is redacted.
+type explained struct {
+	Kind      string     `json:"kind"`
+	ID        string     `json:"id"`
+	Title     string     `json:"title"`
+	Meaning   string     `json:"meaning"`
+	Role      string     `json:"role"`      // cause, symptom, consequence, noise, info, or ""
+	RoleText  string     `json:"role_text"` // the same for people
+	Where     *pasted    `json:"where"`     // in the text that was asked about
+	Says      []said     `json:"says"`
+	Default   string     `json:"default"`
+	Trap      string     `json:"trap"`
+	Check     *todo      `json:"check"`
+	Mechanism *mechanics `json:"mechanism"`
+	Example   string     `json:"example"`
+	Source    string     `json:"source"`
+}
+
+type pasted struct {
+	Line  int    `json:"line"` // from 1; 0: the text as a whole
+	Count int    `json:"count"`
+	Text  string `json:"text"`
+}
+
+type said struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type mechanics struct {
+	Slug       string      `json:"slug"`
+	Title      string      `json:"title"`
+	Meaning    string      `json:"meaning"`
+	Origin     string      `json:"origin"`
+	Owner      string      `json:"owner"`
+	Resubmit   string      `json:"resubmit"`
+	LookAlikes []lookAlike `json:"look_alikes"`
+	Now        []todo      `json:"now"`
+	Structural []todo      `json:"structural"`
+	NextTime   []todo      `json:"next_time"`
+}
+
+type lookAlike struct {
+	Mechanism string `json:"mechanism"`
+	Tell      string `json:"tell"`
+}
+
+type todo struct {
+	Text    string `json:"text"`
+	Command string `json:"command"`
+}
+
+// roleTexts answers "is it the cause?".
+var roleTexts = map[knowledge.Role]string{
+	knowledge.CauseRole:       "It can be the cause, unless something earlier explains it.",
+	knowledge.SymptomRole:     "A symptom, not the cause: it names a state or another process. Follow that.",
+	knowledge.ConsequenceRole: "A consequence: something before it is the failure, and this its echo.",
+	knowledge.NoiseRole:       "Noise: harmless, healthy jobs have it too.",
+	knowledge.InfoRole:        "Information: it explains no failure by itself.",
+}
+
+// directText is for a line that settles the matter by itself.
+const directText = "A cause: on the rank or node that wrote it, this alone settles it."
+
+// checks say what to look at where neither the entry nor a mechanism does.
+var checks = map[knowledge.Role]string{
+	knowledge.SymptomRole:     "The logs of all the other ranks and nodes: who is missing, and who ended first?\nbot diagnose LOGS",
+	knowledge.ConsequenceRole: "What stands before it in time, on all ranks.\nbot diagnose LOGS",
+}
+
+func explainedOf(e explain.Entry) explained {
+	x := explained{Kind: string(e.Kind), ID: redact.String(e.ID), Title: capital(redact.String(e.Title)), Meaning: e.Meaning, Role: string(e.Role), RoleText: roleTexts[e.Role],
+		Default: e.Default, Trap: e.Trap, Example: e.Example, Source: e.Source, Says: []said{}}
+	if e.Direct {
+		x.RoleText = directText
+	}
+	if e.Kind == explain.Mechanism { // not a line that one sees
+		x.RoleText = ""
+	}
+	if e.Kind == explain.Variable || e.Kind == explain.Mechanism {
+		x.Title = redact.String(e.Title)
+	}
+	if e.Count > 0 {
+		x.Where = &pasted{e.At, e.Count, redact.String(e.Text)}
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
+		x.Says = append(x.Says, said{strings.TrimRight(strings.ReplaceAll(name, "_", " "), "0123456789"), flat(redact.String(e.Fields[name]))})
+	}
+	m, ok := mechanism(e.Mechanism)
+	if ok && e.Role != knowledge.NoiseRole && (e.Role != knowledge.InfoRole || e.Check == "") {
+		x.Mechanism = mechanicsOf(m)
+	}
+	check := e.Check
+	if check == "" && x.Mechanism == nil {
+		check = checks[e.Role]
+	}
+	if check != "" {
+		text, command, _ := strings.Cut(check, "\n")
+		x.Check = &todo{text, command}
+	}
+	return x
+}
+
+func mechanicsOf(m knowledge.Mechanism) *mechanics {
+	out := &mechanics{Slug: m.Slug, Title: m.Title, Meaning: m.Meaning, Origin: m.Origin, Owner: ownerText(m.Owner), Resubmit: resubmitText(m.Resubmit),
+		LookAlikes: []lookAlike{}, Now: todos(m.Now), Structural: todos(m.Structural), NextTime: todos(m.NextTime)}
+	for _, l := range knowledge.LookAlikes(m.Slug) {
+		out.LookAlikes = append(out.LookAlikes, lookAlike{l.Mechanism, l.Tell})
+	}
+	return out
+}
+
+func todos(as []knowledge.Advice) []todo {
+	out := []todo{}
+	for _, a := range as {
+		a = a.Fill(nil)
+		out = append(out, todo{a.Text, a.Command})
+	}
+	return out
+}
+
+func explainedAll(es []explain.Entry) []explained {
+	out := []explained{}
+	for _, e := range es {
+		out = append(out, explainedOf(e))
+	}
+	return out
+}
+
+// What is said beside every answer.
+const (
+	unknownText = "Nothing known has this wording."
+	nearText    = "The nearest entries, which are no answer:"
+	limitText   = "This explains words, not your job: bot diagnose LOGS finds out which rank broke it, and proves it."
+)
+
+// whose puts origin, owner and the default decision into one line.
+func (m *mechanics) whose() string {
+	origin := m.Origin
+	if origin == "unknown" {
+		origin = "not known from this"
+	}
+	return fmt.Sprintf("Origin: %s. Who acts: %s. Resubmit: %s.", origin, m.Owner, m.Resubmit)
+}
+
+// once leaves out what was told of the same mechanism above.
+func (x explained) once(told map[string]bool) explained {
+	if x.Mechanism == nil {
+		return x
+	}
+	slug := x.Mechanism.Slug
+	if told[slug] {
+		x.Mechanism = nil
+		if x.Check == nil {
+			x.Check = &todo{Text: "As above, under " + slug + "."}
+		}
+	}
+	told[slug] = true
+	return x
+}
+
+func (x explained) checks() []todo {
+	if x.Check == nil {
+		return nil
+	}
+	return []todo{*x.Check}
+}
+
+func (x explained) says() string {
+	var parts []string
+	for _, s := range x.Says {
+		parts = append(parts, s.Name+" = "+s.Value)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (x explained) where() string {
+	if x.Where == nil || x.Where.Text == "" {
+		return ""
+	}
+	at := "the text"
+	if x.Where.Line > 0 {
+		at = fmt.Sprintf("line %d", x.Where.Line)
+	}
+	if x.Where.Count > 1 {
+		at += ", and " + count(x.Where.Count-1, "other line")
+	}
+	return at
+}
+
+// ExplainJSON writes an answer for programs: schema faultline.explain/v1, lists never null.
+func ExplainJSON(w io.Writer, a explain.Answer) error {
+	return encode(w, struct {
+		Schema  string      `json:"schema"`
+		Known   bool        `json:"known"`
+		Lines   int         `json:"lines"`
+		Cut     bool        `json:"cut"`
+		Entries []explained `json:"entries"` // best first
+		More    int         `json:"more"`
+		Nearest []explained `json:"nearest"`
+		Note    string      `json:"note"`
+	}{"faultline.explain/v1", len(a.Entries) > 0, a.Lines, a.Cut, explainedAll(a.Entries), a.More, explainedAll(a.Nearest), limitText})
+}
+
+// ExplainListJSON writes all that is known.
+func ExplainListJSON(w io.Writer, es []explain.Entry) error {
+	return encode(w, struct {
+		Schema  string      `json:"schema"`
+		Entries []explained `json:"entries"`
+	}{"faultline.explain.list/v1", explainedAll(es)})
+}
+
+func encode(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("write the explanation as JSON: %w", err)
+	}
+	return nil
+}
