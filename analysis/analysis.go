@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,10 @@ type Input struct {
 	// Nodes are the expected nodes, expanded; nil when nobody states them. WorldSize likewise, 0 = not stated.
 	Nodes     []string
 	WorldSize int
+	// History are files that tell of earlier runs (docs/history.md). Cluster and User say of this run what its logs may not:
+	// a user is a key, in the form that the history has. Neither is ever shown.
+	History       []incident.Source
+	Cluster, User string
 	// Workers bounds the goroutines that read files; 0 means GOMAXPROCS. It never changes the report.
 	Workers int
 	// Progress, if set, is called now and then with the bytes read so far and the bytes there are (both as stored).
@@ -55,6 +60,10 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 		return nil, err
 	}
 	in.Sources, in.JobID = sources, id
+	earlier, err := recall(ctx, &in)
+	if err != nil {
+		return nil, err
+	}
 	obs, failed, err := read(ctx, in)
 	if err != nil {
 		return nil, err
@@ -62,7 +71,7 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 	if len(failed) == len(in.Sources) {
 		return nil, fmt.Errorf("%w: %s", ErrNothingToRead, failed[0])
 	}
-	return conclude(ctx, in, obs, failed)
+	return conclude(ctx, in, obs, failed, earlier)
 }
 
 // read maps every file to observations and merges them. The order of files and the number of workers do not matter:
@@ -156,9 +165,9 @@ const attempts = 3
 
 // conclude resolves, diagnoses and verifies. Observations whose quotation the verifier rejects are withdrawn and
 // everything that rests on them is derived again, without them.
-func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []string) (*incident.Report, error) {
+func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []string, earlier diagnose.Earlier) (*incident.Report, error) {
 	files := verify.Files{}
-	for _, s := range in.Sources {
+	for _, s := range slices.Concat(in.Sources, in.History) {
 		files[s.Name] = s.Path
 	}
 	var withdrawn []string
@@ -167,7 +176,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 		if err != nil {
 			return nil, err
 		}
-		r := diagnose.Run(facts)
+		r := diagnose.RunAfter(facts, earlier)
 		r.Engine = incident.Engine{Version: in.Version, RulesVersion: RulesVersion}
 		for _, f := range failed {
 			r.Warnings = append(r.Warnings, "not read completely: "+f)
@@ -213,7 +222,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 		}
 		res.Withdrawn = append([]string{}, withdrawn...)
 		r.Verification = res
-		if err := hashCited(ctx, in.Sources, r); err != nil {
+		if err := hashCited(ctx, slices.Concat(in.Sources, in.History), r); err != nil {
 			return nil, err
 		}
 		return r, nil

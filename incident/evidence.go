@@ -74,7 +74,7 @@ type Evidence struct {
 
 // Predicate is a machine-readable condition on one segment. Before it is evaluated, ANSI escape sequences are taken out
 // of the segment: CSI (ESC [ … final byte), OSC (ESC ] … BEL or ESC \), and ESC with one byte of @…_. It must hold at
-// least one literal or field.
+// least one literal, field or member.
 type Predicate struct {
 	// Literals must all occur, in this order, without overlap. Case-sensitive.
 	Literals []string `json:"literals,omitempty"`
@@ -82,6 +82,20 @@ type Predicate struct {
 	Fields []Field `json:"fields,omitempty"`
 	// None of these may occur.
 	Not []string `json:"not,omitempty"`
+	// Members: the segment is one JSON object, at most MaxRecord bytes long, in which all of them hold and none of
+	// NotMembers does.
+	Members    []Member `json:"members,omitempty"`
+	NotMembers []Member `json:"not_members,omitempty"`
+}
+
+// MaxRecord is how long a segment may be that is read as a JSON object.
+const MaxRecord = 192 << 10
+
+// Member is "the member Name of the object is Value, or a list that has Value among its elements". A string is compared
+// with its text, a number, true and false as they are written.
+type Member struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Field is "the token right after the first occurrence of Key equals Value". Key holds whatever stands between, spaces
@@ -93,9 +107,11 @@ type Field struct {
 	Value string `json:"value"`
 }
 
-// Capture takes the token right after the first occurrence of Key (see Field).
+// Capture takes the token right after the first occurrence of Key (see Field), or what the member Member of a segment that
+// is a JSON object is, where that is no list; exactly one of them is set.
 type Capture struct {
-	Key string `json:"key"`
+	Key    string `json:"key,omitempty"`
+	Member string `json:"member,omitempty"`
 }
 
 // MarshalJSON writes two decimals, always.

@@ -72,6 +72,7 @@ type Report struct {
 	Timeline        []Event          `json:"timeline"`
 	Counts          Counts           `json:"counts"`
 	Storage         Storage          `json:"storage"`
+	History         *History         `json:"history"` // null where no earlier runs were given
 	Hypotheses      []Hypothesis     `json:"hypotheses"`
 	Revisions       []Revision       `json:"revisions"`
 	Recommendations []Recommendation `json:"recommendations"`
@@ -103,7 +104,10 @@ type Job struct {
 	RanksPerNode *int     `json:"ranks_per_node"`
 	ResumedFrom  *Step    `json:"resumed_from"`
 	LastStep     *int64   `json:"last_step"`
-	Versions     []NameOf `json:"versions"` // pytorch, nccl, cuda, …; with the basis in Note
+	StepsLogged  int      `json:"steps_logged"` // different steps of which a progress line was seen
+	Versions     []NameOf `json:"versions"`     // pytorch, nccl, cuda, …; with the basis in Note
+	Name         *string  `json:"name"`         // the job's name, as its own lines state it
+	Arguments    []NameOf `json:"arguments"`    // what the program was started with, as far as it prints that
 }
 
 // NameOf is a name with its value and how it is known.
@@ -190,6 +194,8 @@ type Root struct {
 	Ranks     []int    `json:"ranks"`
 	Nodes     []string `json:"nodes"`
 	Component *string  `json:"component"`
+	// Item is the file, shard, sample or object that the failure names.
+	Item *string `json:"item"`
 	// Frontier holds the ranks among which the root must be where no rank is proven; never an accusation.
 	Frontier []int `json:"frontier"`
 }

@@ -169,6 +169,7 @@ func facts(r *incident.Report) []pair {
 	if j.Run != nil && j.Runs > 1 {
 		ps = append(ps, pair{"Run", fmt.Sprintf("%d of %d found in the files", *j.Run+1, j.Runs)})
 	}
+	add("Name", j.Name)
 	add("Framework", j.Framework)
 	add("Task", j.Task)
 	add("Data", j.DataSource)

@@ -68,6 +68,7 @@ func screen(v *view) []part {
 	}
 	add("Where", unplaced(r.Verdict))
 	add("How sure", sureText(r.Verdict))
+	add("Before", beforeText(r.History))
 	if len(r.Verdict.Candidates) < 2 && len(r.Verdict.Suspects) > 0 {
 		s := r.Verdict.Suspects[0]
 		t := "Perhaps " + mechanismTitle(s.Mechanism)

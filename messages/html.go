@@ -68,6 +68,7 @@ type htmlPage struct {
 	Confidence       string
 	Screen           []part
 	Chain            []htmlLink
+	Earlier          htmlEarlier
 	Events           []htmlEvent
 	EventsLeft       int
 	Groups           []groupView
@@ -144,6 +145,7 @@ func pageOf(v *view, x Extras) *htmlPage {
 	p.Confidence = fmt.Sprintf("%.2f", float64(r.Verdict.Confidence))
 	h := newExcerpts(x)
 	p.Chain = h.links(v.Chain)
+	p.Earlier = h.earlier(v.Earlier)
 	for i, e := range v.Timeline {
 		if i == htmlEvents {
 			p.EventsLeft = len(v.Timeline) - i

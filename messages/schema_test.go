@@ -91,6 +91,7 @@ var closed = map[string][]string{
 	"Action.Resubmit": {"yes", "after-fix"}, "Action.Owner": {"data", "nobody"}, "Group.MembershipBasis": {"recorder", "unknown"},
 	"GroupMember.Role": {"straggler", "missing"}, "RankState.Role": {"ok", "waiter"}, "Link.Role": {"trigger", "end"},
 	"Storage.Status": {"partial", "examined"}, "Storage.Judgement": {"open", "cleared"}, "Hypothesis.Status": {"accepted", "rejected"},
+	"Recurrence.Kind": {"item", "host"}, "Difference.What": {"nodes-added", "argument"},
 	"Recommendation.When": {"now", "structural"}, "Verdict.Mechanism": {"gpu-oom", ""}, "Candidate.Mechanism": {"gpu-oom"}, "Suspect.Mechanism": {"x"}, "Hypothesis.Mechanism": {"x-y"},
 }
 
@@ -111,6 +112,8 @@ func (g generator) fill(v reflect.Value, name string, depth int) {
 		v.SetString(fmt.Sprintf("text %d é\x00\xff", g.IntN(100)))
 	case reflect.Int, reflect.Int64:
 		v.SetInt(1 + g.Int64N(1000))
+	case reflect.Bool:
+		v.SetBool(g.IntN(2) == 0)
 	case reflect.Float64:
 		v.SetFloat(g.Float64())
 	case reflect.Struct:
@@ -225,7 +228,7 @@ func TestSchemaAndTypesAgree(t *testing.T) {
 				t.Errorf("%s: the schema accepts members that nobody knows", path)
 			}
 		default:
-			kinds := map[reflect.Kind]string{reflect.String: "string", reflect.Int: "integer", reflect.Int64: "integer", reflect.Float64: "number"}
+			kinds := map[reflect.Kind]string{reflect.String: "string", reflect.Int: "integer", reflect.Int64: "integer", reflect.Float64: "number", reflect.Bool: "boolean"}
 			got := fmt.Sprint(node["type"])
 			if node["const"] == nil && !strings.Contains(got, kinds[typ.Kind()]) {
 				t.Errorf("%s: %s in the schema, %s in the type", path, got, typ.Kind())

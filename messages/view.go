@@ -25,6 +25,7 @@ type view struct {
 	Advice   []adviceView
 	Verified string
 	Storage  string
+	Earlier  earlierView
 	Map      rankMap
 }
 
@@ -74,6 +75,7 @@ func newView(r *incident.Report) *view {
 	v.Advice = advice(r)
 	v.Verified = verified(r)
 	v.Storage = storage(r.Storage)
+	v.Earlier = earlier(r.History)
 	v.Screen = screen(v)
 	return v
 }
@@ -128,7 +130,7 @@ func proofOf(e incident.Evidence) proof {
 	case incident.KindSet:
 		key := ""
 		if e.Capture != nil {
-			key = flat(e.Capture.Key) + " "
+			key = flat(e.Capture.Key+e.Capture.Member) + " "
 		}
 		return proof{Where: "collected", Text: "exactly " + key + valuesText(e.Values) + " where " + predicateText(e.Predicate) + files}
 	case incident.KindInventory:
@@ -187,7 +189,19 @@ func predicateText(p *incident.Predicate) string {
 	for _, f := range p.Fields {
 		parts = append(parts, "“"+clip(flat(f.Key+f.Value), 60)+"”")
 	}
+	for _, m := range p.Members {
+		if m.Name != "schema" {
+			parts = append(parts, "“"+clip(flat(m.Name+": "+m.Value), 60)+"”")
+		}
+	}
 	s := strings.Join(parts, " + ")
+	for i, m := range p.NotMembers {
+		if i == 4 {
+			s += fmt.Sprintf(" and %d more", len(p.NotMembers)-i)
+			break
+		}
+		s += " without “" + clip(flat(m.Name+": "+m.Value), 60) + "”"
+	}
 	if len(p.Not) > 0 {
 		s += " without “" + clip(flat(strings.Join(p.Not, "”, “")), 60) + "”"
 	}

@@ -2,10 +2,12 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
 	"faultline/analysis/diagnose/mechanism"
+	"faultline/analysis/history"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/analysis/worker"
@@ -16,16 +18,30 @@ import (
 // unknown is the mechanism of a run that nothing explains.
 const unknown = "unknown"
 
+// Earlier is what is kept of earlier runs, and who this one is among them.
+type Earlier struct {
+	Book *history.Book // nil: nothing was given
+	Who  history.Who
+}
+
 // Run makes the report of a run. Quotations carry positions only; whoever owns the files fills in their text.
 func Run(f *resolve.Facts) *incident.Report { return run(f, mechanism.All()) }
 
+// RunAfter is Run for one of whose predecessors something is known.
+func RunAfter(f *resolve.Facts, e Earlier) *incident.Report { return judge(f, mechanism.All(), e) }
+
 func run(f *resolve.Facts, all []mechanism.Mechanism) *incident.Report {
+	return judge(f, all, Earlier{})
+}
+
+func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Report {
 	s := &mechanism.Scene{Facts: f, Graph: waitfor.Build(f)}
 	d := arbitrate(s, all)
 	r := &incident.Report{Schema: incident.Schema}
 	b := builder{s: s, d: d, r: r}
 	b.job()
 	b.coverage()
+	b.recall(e)
 	b.verdict()
 	b.action()
 	b.groups()
@@ -58,6 +74,8 @@ type builder struct {
 	root map[int]bool // the verdict's ranks
 	// rows counts the rows of groups that carry evidence.
 	rows int
+	// again are the recurrences that weigh, by kind.
+	again map[string]*incident.Recurrence
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -86,6 +104,11 @@ func (b *builder) job() {
 	out.Versions = j.Versions
 	if out.Versions == nil {
 		out.Versions = []incident.NameOf{}
+	}
+	out.Name, out.StepsLogged = optional(j.Name), j.StepsLogged
+	out.Arguments = []incident.NameOf{}
+	for _, a := range j.Arguments {
+		out.Arguments = append(out.Arguments, incident.NameOf{Name: a.Name, Value: a.Value})
 	}
 	if c := j.ResumedFrom; c != nil && c.Step >= 0 {
 		out.ResumedFrom = &incident.Step{Step: c.Step, Path: c.Path, Evidence: []incident.Evidence{mechanism.QuoteAt(c.At, nil)}}
@@ -282,11 +305,13 @@ func (b *builder) verdict() {
 		if top.Component != "" {
 			v.Root.Component = ptr(top.Component)
 		}
+		v.Root.Item = optional(item(top))
 	}
 	b.root = map[int]bool{}
 	for _, id := range v.Root.Ranks {
 		b.root[id] = true
 	}
+	b.remember(v)
 	b.incomplete()
 }
 
@@ -448,7 +473,7 @@ func (b *builder) fillNeed(n incident.Need, p *mechanism.Proposal) incident.Need
 func (b *builder) hypotheses() {
 	b.r.Hypotheses = []incident.Hypothesis{}
 	for _, p := range b.d.proposals {
-		h := incident.Hypothesis{Mechanism: p.Mechanism, Status: "accepted", For: append(nonNil(p.For), p.Led...), Against: nonNil(p.Against), WouldDecide: []string{}}
+		h := incident.Hypothesis{Mechanism: p.Mechanism, Status: "accepted", For: slices.Concat(nonNil(p.For), p.Led, p.Past), Against: nonNil(p.Against), WouldDecide: []string{}}
 		for _, n := range p.Needs {
 			h.WouldDecide = append(h.WouldDecide, b.fillNeed(n, p).What)
 		}

@@ -361,6 +361,7 @@ func (b *builder) action() {
 	if len(v.Candidates) == 1 && hardware[v.Mechanism] {
 		a.ExcludeNodes = append(a.ExcludeNodes, v.Root.Nodes...)
 	}
+	b.fromBefore(a)
 	if s, ok := b.lastSave(); ok {
 		a.ResumeFrom = &incident.Step{Step: s.Step, Path: s.Path, Evidence: []incident.Evidence{mechanism.QuoteAt(s.At, nil)}}
 		if last, ok := b.lastStep(); ok && last >= s.Step && v.Status != incident.NoFailure {
@@ -438,6 +439,7 @@ func (b *builder) advice() {
 			b.r.Recommendations = append(b.r.Recommendations, incident.Recommendation{When: when, Text: text, Command: command})
 		}
 	}
+	b.before(func(a knowledge.Advice) { add("now", []knowledge.Advice{a}) })
 	var ms []knowledge.Mechanism
 	for i, c := range v.Candidates {
 		if m, ok := knowledge.MechanismBySlug(c.Mechanism); ok && i < 3 {

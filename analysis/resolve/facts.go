@@ -62,6 +62,9 @@ type JobFacts struct {
 	ExitOK                          *worker.At // the job's own statement that it ended by itself
 	Start, End                      Moment
 	Training                        bool // a training loop was seen running
+	Name, Cluster                   string
+	Arguments                       []Argument // by name
+	StepsLogged                     int
 }
 
 // Rank is one process of the job.
@@ -183,7 +186,8 @@ type Failure struct {
 	NotBefore Moment // the nearest stamp above, of the same writer or file
 	Exc       *worker.Exception
 	Tasks     []int
-	Count     int // how many alike observations it stands for
+	Item      string // the file, shard, sample or object that it names
+	Count     int    // how many alike observations it stands for
 }
 
 // End is a scheduler's ending.

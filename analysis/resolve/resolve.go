@@ -36,6 +36,8 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.told(obs)
 	f.failures(obs)
 	f.progress(obs)
+	f.started(obs)
+	f.items()
 	f.survived()
 	f.coverage(in)
 	f.finish()

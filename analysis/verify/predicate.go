@@ -20,6 +20,7 @@ type predicate struct {
 	literals, not [][]byte
 	fields        []field
 	capture       []byte // nil: none
+	record        *record
 	// needle is the longest string that every match holds: blocks without it are skipped unseen.
 	needle []byte
 	// span is the length of the longest string looked for.
@@ -28,17 +29,18 @@ type predicate struct {
 
 type field struct{ key, value []byte }
 
-var errNothingChecked = errors.New("the predicate holds neither a literal nor a field")
+var errNothingChecked = errors.New("the predicate holds neither a literal nor a field nor a member")
 
 func compile(p *incident.Predicate, c *incident.Capture) (*predicate, error) {
 	if p == nil {
 		return nil, errors.New("no predicate")
 	}
-	if len(p.Literals) == 0 && len(p.Fields) == 0 {
+	if len(p.Literals) == 0 && len(p.Fields) == 0 && len(p.Members) == 0 {
 		return nil, errNothingChecked
 	}
 	var out predicate
 	var bad error
+	out.record, bad = compileRecord(p, c)
 	use := func(s string, required bool) []byte {
 		switch {
 		case s == "":
@@ -68,7 +70,7 @@ func compile(p *incident.Predicate, c *incident.Capture) (*predicate, error) {
 	for _, s := range p.Not {
 		out.not = append(out.not, use(s, false))
 	}
-	if c != nil {
+	if c != nil && c.Member == "" {
 		out.capture = use(c.Key, false)
 	}
 	return &out, bad
@@ -161,12 +163,14 @@ type match struct {
 	keys int   // fields decided so far, in order
 	done bool  // capture decided
 	dead bool  // cannot hold any more
+	// member says that the members asked for are as asked, in the object that the segment is.
+	member bool
 	// captured is the token after the capture's key.
 	captured []byte
 }
 
 func (m *match) reset() {
-	m.lit, m.from, m.keys, m.done, m.dead, m.captured = 0, 0, 0, false, false, m.captured[:0]
+	m.lit, m.from, m.keys, m.done, m.dead, m.member, m.captured = 0, 0, 0, false, false, false, m.captured[:0]
 }
 
 // feed looks at one window of the segment, which begins at base of the (stripped) segment. Consecutive windows overlap
@@ -211,11 +215,17 @@ func (m *match) feed(w []byte, base int64, final bool) {
 			m.captured, m.done = append(m.captured[:0], tok...), true
 		}
 	}
+	if m.p.record != nil && final && base == 0 {
+		var value string
+		if m.member, value = m.p.record.holds(w); m.member && m.p.record.capture != "" {
+			m.captured, m.done = append(m.captured[:0], value...), true
+		}
+	}
 }
 
 // holds is the verdict after the final window.
 func (m *match) holds() bool {
-	return !m.dead && m.lit == len(m.p.literals) && m.keys == len(m.p.fields)
+	return !m.dead && m.lit == len(m.p.literals) && m.keys == len(m.p.fields) && (m.p.record == nil || m.member)
 }
 
 // after returns the token after the first occurrence of key. It is not known while the key is missing, or while the

@@ -72,6 +72,9 @@ var factRules = []factRule{
 	{literal: "SLURM_", pattern: regexp.MustCompile(`\bSLURM_(?:JOB_NUM_NODES|NNODES)['"]?\s*[=:]\s*['"]?(?P<nodes>\d+)\b`)},
 	{literal: "SLURM_JOB", pattern: regexp.MustCompile(`\bSLURM_JOB_NODELIST['"]?\s*[=:]\s*['"]?(?P<node_list>[\w\[\],.-]+)`)},
 	{literal: "SLURMD_NODENAME", pattern: regexp.MustCompile(`\bSLURMD_NODENAME['"]?\s*[=:]\s*['"]?(?P<node_name>[\w.-]+)`)},
+	{literal: "SLURM_JOB_NAME", pattern: regexp.MustCompile(`\bSLURM_JOB_NAME['"]?\s*[=:]\s*['"]?(?P<job_name>[\w.+@:/-]+)`)},
+	{literal: "--job-name", pattern: regexp.MustCompile(`--job-name(?:=|\s+)['"]?(?P<job_name>[\w.+@:/-]+)`)},
+	{literal: "SLURM_CLUSTER_NAME", pattern: regexp.MustCompile(`\bSLURM_CLUSTER_NAME['"]?\s*[=:]\s*['"]?(?P<cluster>[\w.-]+)`)},
 	{literal: "MASTER_ADDR", pattern: regexp.MustCompile(`\bMASTER_ADDR['"]?\s*[=:]\s*['"]?(?P<master>[A-Za-z0-9][\w.:-]*)`)},
 	{literal: "Submitted batch job ", pattern: regexp.MustCompile(`Submitted batch job (?P<job_id>\d+)`)},
 	// Versions.

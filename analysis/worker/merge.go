@@ -37,6 +37,7 @@ func Merge(all ...*Observations) *Observations {
 		Resets:       union(all, func(o *Observations) []Reset { return o.Resets }),
 		Doings:       union(all, func(o *Observations) []Doing { return o.Doings }),
 		Facts:        union(all, func(o *Observations) []Fact { return o.Facts }),
+		Arguments:    union(all, func(o *Observations) []Argument { return o.Arguments }),
 		Topologies:   union(all, func(o *Observations) []Topology { return o.Topologies }),
 		Identities:   union(all, func(o *Observations) []Identity { return o.Identities }),
 		RunMarks:     union(all, func(o *Observations) []RunMark { return o.RunMarks }),

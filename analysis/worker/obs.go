@@ -298,10 +298,17 @@ const (
 )
 
 // Fact is a statement about the job: framework, task, data_source, world_size, nodes, ranks_per_node, tp, pp, dp, cp, ep,
-// job_id, torch_version, nccl_version, cuda_version, restart_count, backend, python_start, exit_ok, master, node_name.
+// job_id, torch_version, nccl_version, cuda_version, restart_count, backend, python_start, exit_ok, master, node_name, job_name, cluster.
 type Fact struct {
 	At
 	Key, Value string
+}
+
+// Argument is one name and value of what the program was started with: a dump of its parsed arguments, its configuration or
+// its command line.
+type Argument struct {
+	At
+	Name, Value string
 }
 
 // Topology is a line that lists the members of groups, as global ranks.
@@ -391,6 +398,7 @@ type Observations struct {
 	Resets       []Reset
 	Doings       []Doing
 	Facts        []Fact
+	Arguments    []Argument
 	Topologies   []Topology
 	Identities   []Identity
 	RunMarks     []RunMark

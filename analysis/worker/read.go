@@ -38,6 +38,7 @@ func handlers() []handler {
 		slurmHandlers(),
 		launcherHandlers(),
 		jobHandlers(),
+		argumentHandlers(),
 		progressHandlers(),
 		checkpointHandlers(),
 		topologyHandlers(),

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"faultline/analysis"
+	"faultline/analysis/history"
 	"faultline/analysis/hostlist"
 	"faultline/analysis/resolve"
 	"faultline/config"
@@ -34,6 +35,8 @@ Examples:
   bot diagnose --world-size 128 --nodes 'node[01-16]' logs-4242/
   bot diagnose --format html --out report.html logs-4242.tar.gz
   bot diagnose --job 4242 /shared/logs --format json
+  bot diagnose --format history logs-4242/ >> history.jsonl
+  bot diagnose --history history.jsonl logs-4243/
 
 Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wrong usage, or several jobs without --job;
 1 nothing readable.`,
@@ -44,7 +47,10 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 		fs.StringVar(&d.job, "job", "", "diagnose the job with this `ID` where the files hold several\ne.g. --job 4242")
 		fs.StringVar(&d.nodes, "nodes", "", "the nodes that the job ran on, as SLURM writes them (`HOSTLIST`); the report then names the missing ones\ne.g. --nodes 'node[01-16]'")
 		fs.IntVar(&d.worldSize, "world-size", 0, "the number of ranks that the job had, `N`; the report then names the missing ones\ne.g. --world-size 128")
-		fs.StringVar(&d.format, "format", "", "terminal, markdown, json or html (`FORMAT`; default: by the extension of --out, else terminal)\ne.g. --format json")
+		fs.StringVar(&d.history, "history", "", "compare with the earlier runs in `FILE` (docs/history.md): what recurs, and what differs from the last good run\ne.g. --history history.jsonl")
+		fs.StringVar(&d.cluster, "cluster", "", "the cluster that the job ran on, `NAME`, where the history holds several\ne.g. --cluster west")
+		fs.StringVar(&d.user, "user", "", "a `KEY` that stands for who submitted the job, as the history has it; it is never shown\ne.g. --user u-7f3a")
+		fs.StringVar(&d.format, "format", "", "terminal, markdown, json or html (`FORMAT`; default: by the extension of --out, else terminal); history: one line to append to a history\ne.g. --format json")
 		fs.StringVar(&d.out, "out", "", "write the report to `FILE` instead of standard output\ne.g. --out report.html")
 		fs.StringVar(&d.png, "png", "", "also draw the map of nodes and ranks into `FILE`\ne.g. --png ranks.png")
 		fs.BoolVar(&d.verbose, "verbose", false, "show every quotation, event and group, and log what is read\ne.g. --verbose")
@@ -56,6 +62,7 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 type diagnosis struct {
 	common
 	job, nodes, format, out, png string
+	history, cluster, user       string
 	worldSize                    int
 	verbose                      bool
 }
@@ -82,6 +89,9 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 		return exitUnreadable, err
 	}
 	in.Sources = set.Sources
+	if in.History, err = earlierRuns(d.history); err != nil {
+		return exitUsage, err
+	}
 	for _, w := range set.Warnings {
 		log.Info("left out", "what", w)
 	}
@@ -90,7 +100,7 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 		return failure(err)
 	}
 	r.Warnings = append(r.Warnings, set.Warnings...)
-	if err := d.show(e.out, cfg, r, filesOf(set.Sources)); err != nil {
+	if err := d.show(e.out, cfg, r, filesOf(slices.Concat(set.Sources, in.History))); err != nil {
 		return exitUnreadable, err
 	}
 	if r.Verdict.Status == incident.Inconclusive {
@@ -101,7 +111,7 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 
 // input makes the engine's input of the flags.
 func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, error) {
-	in := analysis.Input{JobID: d.job, WorldSize: d.worldSize, Workers: cfg.Limits.Workers, Version: version}
+	in := analysis.Input{JobID: d.job, Cluster: d.cluster, User: d.user, WorldSize: d.worldSize, Workers: cfg.Limits.Workers, Version: version}
 	if len(paths) == 0 {
 		return in, usage("name the directory, files or archive that hold the logs: bot diagnose logs-4242/")
 	}
@@ -125,8 +135,8 @@ func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, er
 	if d.format == "" {
 		d.format = cfg.Output.Format
 	}
-	if !slices.Contains(config.Formats, d.format) {
-		return in, usage("--format %s: choose one of %s", d.format, strings.Join(config.Formats, ", "))
+	if formats := append(slices.Clone(config.Formats), formatHistory); !slices.Contains(formats, d.format) {
+		return in, usage("--format %s: choose one of %s", d.format, strings.Join(formats, ", "))
 	}
 	return in, nil
 }
@@ -179,7 +189,7 @@ func (d *diagnosis) show(stdout io.Writer, cfg config.Config, r *incident.Report
 			return err
 		}
 	}
-	l := look{verbose: d.verbose, files: files}
+	l := look{verbose: d.verbose, files: files, who: history.Who{Cluster: d.cluster, User: d.user}}
 	if d.out != "" {
 		l.color = cfg.Output.Color == "always"
 		return writeFile(d.out, func(w io.Writer) error { return render(w, d.format, r, l) })

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"faultline/analysis/history"
 	"faultline/analysis/scan"
 	"faultline/incident"
 	"faultline/messages"
@@ -18,6 +19,8 @@ type look struct {
 	verbose bool
 	// files are where the sources lie, for the lines around a quotation in HTML.
 	files map[string]string
+	// who is what a line of history says of a run that its logs do not.
+	who history.Who
 }
 
 func render(w io.Writer, format string, r *incident.Report, l look) error {
@@ -30,6 +33,8 @@ func render(w io.Writer, format string, r *incident.Report, l look) error {
 		return messages.JSON(w, r)
 	case "html":
 		return messages.HTML(w, r, messages.Extras{Context: excerpts(r, l.files)})
+	case formatHistory:
+		return writeHistory(w, r, l.who)
 	case "png":
 		return messages.RankMapPNG(w, r)
 	}

@@ -65,9 +65,11 @@ type Proposal struct {
 	Summary string  // what broke and where, one sentence
 	Why     string  // how it is known, one sentence
 	// For is what speaks for it, the cause itself first; Led is what it led to, which speaks for it as well.
-	For      []incident.Finding
-	Led      []incident.Finding
-	Against  []incident.Finding
+	For     []incident.Finding
+	Led     []incident.Finding
+	Against []incident.Finding
+	// Past is what earlier runs say for it: no part of this run's story.
+	Past     []incident.Finding
 	Suspects []incident.Suspect
 	Needs    []incident.Need
 	Explains []string

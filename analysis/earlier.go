@@ -1,0 +1,57 @@
+package analysis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"faultline/analysis/diagnose"
+	"faultline/analysis/history"
+	"faultline/analysis/scan"
+	"faultline/incident"
+)
+
+// recall reads what is kept of earlier runs. A file whose name a log has too is called otherwise, so that evidence names one
+// file only. What cannot be read is a warning: the logs of this run speak for themselves.
+func recall(ctx context.Context, in *Input) (diagnose.Earlier, error) {
+	e := diagnose.Earlier{Who: history.Who{Cluster: in.Cluster, User: in.User}}
+	if len(in.History) == 0 {
+		return e, nil
+	}
+	taken := map[string]bool{}
+	for _, s := range in.Sources {
+		taken[s.Name] = true
+	}
+	in.History = slices.Clone(in.History)
+	var books []*history.Book
+	for i := range in.History {
+		s := &in.History[i]
+		for taken[s.Name] {
+			s.Name = "history/" + s.Name
+		}
+		taken[s.Name] = true
+		book, err := readHistory(ctx, *s)
+		if ctx.Err() != nil {
+			return e, ctx.Err()
+		}
+		if err != nil {
+			book = &history.Book{Files: []string{s.Name}, Warnings: []string{fmt.Sprintf("%s: not used: %v", s.Name, err)}}
+		}
+		books = append(books, book)
+	}
+	e.Book = history.Merge(books...)
+	return e, nil
+}
+
+func readHistory(ctx context.Context, s incident.Source) (*history.Book, error) {
+	f, err := scan.Open(s.Path)
+	if err != nil {
+		return nil, plain(err)
+	}
+	defer f.Close()
+	book, err := history.Read(ctx, s.Name, f)
+	if err != nil {
+		return nil, plain(err)
+	}
+	return book, nil
+}

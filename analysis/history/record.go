@@ -1,0 +1,148 @@
+// Package history reads and writes what is kept of earlier runs (JSON Lines, "faultline.history/v1", docs/history.md) and
+// compares a run with them: what recurs, and what is not as it was when the job last went well.
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"faultline/incident"
+)
+
+// Schema names the version of the lines.
+const Schema = "faultline.history/v1"
+
+// Record is one run as a line states it. Members that are not known are left out.
+type Record struct {
+	Schema  string `json:"schema"`
+	ID      string `json:"id"` // CLUSTER/JOB/RUN, or JOB/RUN where the cluster is not known
+	Job     string `json:"job"`
+	Run     int    `json:"run"`
+	Cluster string `json:"cluster,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Start   string `json:"start,omitempty"`
+	End     string `json:"end,omitempty"`
+	// Completed: the job came to its own end. The rest of this block is the verdict.
+	Completed  bool                `json:"completed"`
+	Status     string              `json:"status,omitempty"`
+	Mechanism  string              `json:"mechanism,omitempty"`
+	Origin     string              `json:"origin,omitempty"`
+	Confidence incident.Confidence `json:"confidence"`
+	RootRanks  []int               `json:"root_ranks,omitempty"`
+	RootNodes  []string            `json:"root_nodes,omitempty"`
+	Component  string              `json:"component,omitempty"`
+	Item       string              `json:"item,omitempty"`
+	// Step is the last one of which a progress line was seen, StepsLogged how many different ones were.
+	Step        *int64            `json:"step,omitempty"`
+	StepsLogged int               `json:"steps_logged,omitempty"`
+	Framework   string            `json:"framework,omitempty"`
+	WorldSize   int               `json:"world_size,omitempty"`
+	NodesCount  int               `json:"nodes_count,omitempty"`
+	Versions    map[string]string `json:"versions,omitempty"`
+	Nodes       []string          `json:"nodes,omitempty"`
+	Arguments   map[string]string `json:"arguments,omitempty"`
+	// User is a key that tells one submitter from another, in whatever form the operator chooses. It is never shown.
+	User string `json:"user,omitempty"`
+}
+
+// Who says of a run what its logs cannot.
+type Who struct {
+	Cluster, User string
+}
+
+// ErrNoJob says that a run has no name that could tell it from others.
+var ErrNoJob = errors.New("the logs state no job id: give it with --job ID")
+
+// maxRootRanks bounds the roots that are listed: a failure of everybody is nobody's.
+const maxRootRanks = 64
+
+// Of makes a record of a report.
+func Of(r *incident.Report, who Who) (Record, error) {
+	j, v := &r.Job, &r.Verdict
+	out := Record{Schema: Schema, Job: text(j.ID), Cluster: who.Cluster, User: who.User, Name: text(j.Name), Start: text(j.StartTime), End: text(j.EndTime)}
+	if j.Run != nil {
+		out.Run = *j.Run
+	}
+	if !word(out.Job) || out.Cluster != "" && !word(out.Cluster) {
+		return Record{}, ErrNoJob
+	}
+	out.ID = ID(out.Cluster, out.Job, out.Run)
+	out.Status, out.Mechanism, out.Origin, out.Confidence = v.Status, v.Mechanism, v.Origin, v.Confidence
+	out.Completed = v.Status == incident.NoFailure && v.Mechanism == "completed"
+	if !out.Completed {
+		if len(v.Root.Ranks) <= maxRootRanks {
+			out.RootRanks = slices.Clone(v.Root.Ranks)
+		}
+		out.RootNodes = slices.Clone(v.Root.Nodes)
+		out.Component, out.Item = text(v.Root.Component), text(v.Root.Item)
+	}
+	out.Step, out.StepsLogged, out.Framework = j.LastStep, j.StepsLogged, text(j.Framework)
+	if j.WorldSize != nil {
+		out.WorldSize = *j.WorldSize
+	}
+	out.Nodes = Nodes(r)
+	if j.NodesCount != nil {
+		out.NodesCount = *j.NodesCount
+	}
+	out.NodesCount = max(out.NodesCount, len(out.Nodes))
+	out.Versions, out.Arguments = named(j.Versions), named(j.Arguments)
+	return out, nil
+}
+
+// Nodes are all nodes that a report knows the run to have used, sorted.
+func Nodes(r *incident.Report) []string {
+	all := slices.Concat(r.Coverage.NodesExpected, r.Coverage.NodesSeen, r.Verdict.Root.Nodes)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Line writes a record as one line, with its newline.
+func (r Record) Line() ([]byte, error) {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("writing run %s as a line of history: %w", r.ID, err)
+	}
+	if len(b) > incident.MaxRecord {
+		r.Arguments = nil // the largest part that the comparison of failures can do without
+		if b, err = json.Marshal(r); err != nil || len(b) > incident.MaxRecord {
+			return nil, fmt.Errorf("run %s does not fit a line of history", r.ID)
+		}
+	}
+	return append(b, '\n'), nil
+}
+
+// ID names a run.
+func ID(cluster, job string, run int) string {
+	id := job + "/" + strconv.Itoa(run)
+	if cluster != "" {
+		return cluster + "/" + id
+	}
+	return id
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func named(list []incident.NameOf) map[string]string {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(list))
+	for _, n := range list {
+		out[n.Name] = n.Value
+	}
+	return out
+}
+
+// word says that a text can be part of an id: letters, digits, and what job and cluster names hold besides.
+func word(s string) bool {
+	return s != "" && len(s) <= 128 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-:+") == ""
+}
