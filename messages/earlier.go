@@ -87,7 +87,8 @@ func differenceText(d incident.Difference) string {
 	return flat(d.Name) + ": " + value(d.Was) + ", now " + value(d.Now) + "."
 }
 
-// beforeText is the line of the first screen: only what bears on the verdict or the advice.
+// beforeText is the line of the first screen: what recurs and bears on the verdict or the advice, and in what the last run
+// that went well was another.
 func beforeText(h *incident.History) string {
 	if h == nil {
 		return ""
@@ -97,6 +98,9 @@ func beforeText(h *incident.History) string {
 		if r.Weighs {
 			parts = append(parts, sentence(r.Statement))
 		}
+	}
+	if t := differencesText(h); t != "" {
+		parts = append(parts, t)
 	}
 	return strings.Join(parts, " ")
 }
@@ -148,7 +152,7 @@ func (x excerpts) earlier(v earlierView) htmlEarlier {
 	return htmlEarlier{v.Facts, x.links(v.Again), x.links(v.Differences), v.Good}
 }
 
-// slackEarlier is one line under the verdict where an earlier run went well: in what this one is another.
+// differencesText names the first of the differences from the last run that went well.
 func differencesText(h *incident.History) string {
 	if h == nil || h.LastGood == nil {
 		return ""
