@@ -184,11 +184,10 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 		if in.Skim > 0 {
 			firstLook(r, in.Skim)
 		}
-		wrapped, err := fillQuotes(ctx, files, r)
-		if err != nil {
+		if err := fillQuotes(ctx, files, r); err != nil {
 			return nil, err
 		}
-		pruneUncountable(r, wrapped)
+		pruneUncountable(r, uncountable(in, obs))
 		res, failures, err := verify.Report(ctx, files, r)
 		if err != nil {
 			return nil, fmt.Errorf("verify the report: %w", err)

@@ -163,6 +163,35 @@ func TestRejectedEvidenceIsTakenOut(t *testing.T) {
 	}
 }
 
+// Who waited is proven as a whole, not by three quotations only, although the same files hold tracebacks and blocks of
+// several lines; a first look, which does not search everything, claims no such thing.
+func TestWhoWaitedIsProvenAsAWhole(t *testing.T) {
+	inc, err := simulate.Generate(simulate.Demo())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, f := range inc.Files {
+		files[f.Name] = string(f.Data)
+	}
+	in := Input{Sources: write(t, files), WorldSize: inc.WorldSize}
+	whole, err := Diagnose(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := whole.Verification; v.Sets.Held != 1 || v.Sets.Checked != 1 || len(v.Withdrawn) > 0 {
+		t.Errorf("%d of %d sets hold, withdrawn: %q", v.Sets.Held, v.Sets.Checked, v.Withdrawn)
+	}
+	in.Skim = 2000
+	look, err := Diagnose(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := look.Verification; v.Sets.Checked+v.Absences.Checked > 0 || len(v.Withdrawn) > 0 {
+		t.Errorf("a first look claims %d sets and %d absences; withdrawn: %q", v.Sets.Checked, v.Absences.Checked, v.Withdrawn)
+	}
+}
+
 // BenchmarkDiagnose guards the speed: a hang of 128 ranks on 16 nodes, read, explained and verified.
 func BenchmarkDiagnose(b *testing.B) {
 	inc, err := simulate.Generate(simulate.Demo())

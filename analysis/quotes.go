@@ -56,10 +56,8 @@ func walk(v reflect.Value, visit func(*incident.Evidence)) {
 	}
 }
 
-// fillQuotes fetches the raw text of every quotation by its position: excerpts are never held while reading. It returns
-// the files in which a quoted record runs over several lines.
-func fillQuotes(ctx context.Context, files verify.Files, r *incident.Report) (wrapped map[string]bool, err error) {
-	wrapped = map[string]bool{}
+// fillQuotes fetches the raw text of every quotation by its position: excerpts are never held while reading.
+func fillQuotes(ctx context.Context, files verify.Files, r *incident.Report) error {
 	byFile := map[string][]*incident.Evidence{}
 	eachEvidence(r, func(e *incident.Evidence) {
 		if e.Kind == incident.KindQuote && e.Text == "" {
@@ -72,20 +70,18 @@ func fillQuotes(ctx context.Context, files verify.Files, r *incident.Report) (wr
 	}
 	sort.Strings(names)
 	for _, n := range names {
-		w, err := fillFile(ctx, files[n], byFile[n])
-		if err != nil {
-			return nil, fmt.Errorf("quote %s: %w", n, err)
+		if err := fillFile(ctx, files[n], byFile[n]); err != nil {
+			return fmt.Errorf("quote %s: %w", n, err)
 		}
-		wrapped[n] = w
 	}
-	return wrapped, nil
+	return nil
 }
 
-func fillFile(ctx context.Context, path string, evs []*incident.Evidence) (wrapped bool, err error) {
+func fillFile(ctx context.Context, path string, evs []*incident.Evidence) error {
 	sort.SliceStable(evs, func(i, j int) bool { return evs[i].Offset < evs[j].Offset })
 	f, err := scan.Open(path)
 	if err != nil {
-		return false, plain(err)
+		return plain(err)
 	}
 	defer func() { f.Close() }()
 	in := bufio.NewReaderSize(f, 1<<16)
@@ -94,26 +90,26 @@ func fillFile(ctx context.Context, path string, evs []*incident.Evidence) (wrapp
 	last := int64(-1)
 	for _, e := range evs {
 		if err := ctx.Err(); err != nil {
-			return false, err
+			return err
 		}
 		if e.Offset != last {
 			if e.Offset < at {
 				// Overlaps what was read for the one before: peek cannot go back, so start over. Rare: glued records.
 				f.Close()
 				if f, err = scan.Open(path); err != nil {
-					return false, plain(err)
+					return plain(err)
 				}
 				in.Reset(f)
 				at = 0
 			}
 			if _, err := io.CopyN(io.Discard, in, e.Offset-at); err != nil {
-				return false, fmt.Errorf("offset %d: %w", e.Offset, plain(err))
+				return fmt.Errorf("offset %d: %w", e.Offset, plain(err))
 			}
 			at = e.Offset
 			buf = buf[:cap(buf)]
 			peek, err := in.Peek(quoteLimit)
 			if err != nil && !errors.Is(err, io.EOF) && len(peek) == 0 {
-				return false, plain(err)
+				return plain(err)
 			}
 			n := copy(buf, peek)
 			buf = buf[:n]
@@ -123,15 +119,16 @@ func fillFile(ctx context.Context, path string, evs []*incident.Evidence) (wrapp
 		if e.Span > 0 && e.Span < len(text) {
 			text = text[:e.Span]
 		}
-		wrapped = setQuote(e, text) || wrapped
+		setQuote(e, text)
 	}
-	return wrapped, nil
+	return nil
 }
 
 // setQuote takes the first line of the raw text, or the valid part of it that holds what the predicate asks for: JSON
 // cannot carry bytes that are not text. Of a record that a terminal wrapped over several lines only the first line can
 // be quoted; conditions on what stands in the others are left to the reader.
-func setQuote(e *incident.Evidence, raw []byte) (wrapped bool) {
+func setQuote(e *incident.Evidence, raw []byte) {
+	wrapped := false
 	if i := bytes.IndexByte(raw, '\n'); i >= 0 {
 		raw, wrapped = raw[:i], true
 	}
@@ -159,7 +156,6 @@ func setQuote(e *incident.Evidence, raw []byte) (wrapped bool) {
 	if wrapped && e.Predicate != nil {
 		e.Predicate = holding(e.Predicate, raw)
 	}
-	return wrapped
 }
 
 // holding is the part of a predicate that the first line of a wrapped record can be held to.
@@ -197,14 +193,30 @@ func prune(r *incident.Report, failures []verify.Failure) {
 	pruneValue(reflect.ValueOf(r).Elem(), func(e incident.Evidence) bool { return bad[fingerprint(e)] })
 }
 
-// pruneUncountable takes out what cannot be counted line by line: sets, counts and absences over files whose records a
-// terminal wrapped over several lines. The quotations they sum up stay.
-func pruneUncountable(r *incident.Report, wrapped map[string]bool) {
+// uncountable are the files in which records cannot be counted line by line: a terminal wrapped them over several lines,
+// or only their ends were searched.
+func uncountable(in Input, obs *worker.Observations) map[string]bool {
+	out := map[string]bool{}
+	for _, t := range obs.Tails {
+		if t.Joined {
+			out[t.File] = true
+		}
+	}
+	for _, s := range in.Sources {
+		if in.Skim > 0 && s.Bytes > in.Skim {
+			out[s.Name] = true
+		}
+	}
+	return out
+}
+
+// pruneUncountable takes out the sets, counts and absences over such files. The quotations they sum up stay.
+func pruneUncountable(r *incident.Report, files map[string]bool) {
 	pruneValue(reflect.ValueOf(r).Elem(), func(e incident.Evidence) bool {
 		switch e.Kind {
 		case incident.KindSet, incident.KindCount, incident.KindAbsence:
 			for _, f := range e.Files {
-				if wrapped[f] {
+				if files[f] {
 					return true
 				}
 			}

@@ -354,6 +354,8 @@ type Tail struct {
 	// Unclassified counts this file's lines that look like errors and match nothing. Dropped counts observations beyond
 	// the bound of their kind: then the file's observations are incomplete.
 	Unclassified, Dropped int
+	// Joined is true where lines were joined that a terminal had wrapped: such records cannot be counted line by line.
+	Joined bool
 }
 
 // Hole is a run of NUL bytes.

@@ -195,7 +195,7 @@ func Read(ctx context.Context, name string, src io.Reader, sc *scan.Scanner) (*O
 	r.readTail(&tail)
 	t := Tail{
 		File: name, Bytes: stats.Bytes, Lines: stats.Lines, EndsClean: stats.EndsClean && err == nil, NULs: stats.NULs,
-		First: r.first, Last: r.last, Writers: r.spans(), Unclassified: r.unclassified, Dropped: r.dropped,
+		First: r.first, Last: r.last, Writers: r.spans(), Unclassified: r.unclassified, Dropped: r.dropped, Joined: r.joined,
 	}
 	for _, h := range stats.Holes {
 		t.Holes = append(t.Holes, Hole{Off: h.Off, Len: h.Len})

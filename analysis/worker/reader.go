@@ -31,6 +31,7 @@ type reader struct {
 	headBytes int
 	decided   bool
 	width     int // column at which the file is wrapped; 0 if it is not
+	joined    bool
 	held      *held
 	plain     []byte // scratch for text without ANSI codes
 }
@@ -101,6 +102,7 @@ func (r *reader) take(p phys, long bool) int {
 		if p.no == h.no+int64(h.joined)+1 && !long && continues(p.raw) {
 			h.raw = append(append(h.raw, '\n'), p.raw...)
 			h.joined++
+			r.joined = true
 			h.cut = p.cut
 			if !p.cut && r.holds(h.raw, h.joined) {
 				return r.wanted(1)
