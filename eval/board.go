@@ -32,14 +32,6 @@ type Row struct {
 	Failing   int    `json:"failing"`
 }
 
-// Bin holds the verdicts whose stated confidence lies in [From, From+0.1); 1.00 belongs to the last.
-type Bin struct {
-	From     float64 `json:"from"`
-	N        int     `json:"n"`
-	Stated   float64 `json:"stated_mean"`
-	Observed float64 `json:"observed"` // share that was right
-}
-
 // Lines adds up the metrics.
 func (b *Scoreboard) Lines() []Line {
 	out := make([]Line, len(metrics))
@@ -97,35 +89,6 @@ func (b *Scoreboard) Rows() []Row {
 	return out
 }
 
-// Calibration holds stated confidence against outcome, over the cases whose answer is established.
-func (b *Scoreboard) Calibration(simulated bool) []Bin {
-	type sum struct {
-		n, right int
-		hundreds int // of stated confidence, so that the order of adding cannot matter
-	}
-	var sums [10]sum
-	for i := range b.Cases {
-		c := &b.Cases[i]
-		if c.Simulated != simulated || c.Right == nil || c.Status == "" {
-			continue
-		}
-		h := min(max(int(float64(c.Confidence)*100+0.5), 0), 100)
-		s := &sums[min(h/10, 9)]
-		s.n++
-		s.hundreds += h
-		if *c.Right {
-			s.right++
-		}
-	}
-	var out []Bin
-	for i, s := range sums {
-		if s.n > 0 {
-			out = append(out, Bin{From: float64(i) / 10, N: s.n, Stated: float64(s.hundreds) / float64(s.n) / 100, Observed: float64(s.right) / float64(s.n)})
-		}
-	}
-	return out
-}
-
 // Failing lists the cases with a failed score.
 func (b *Scoreboard) Failing() []*Case {
 	var out []*Case
@@ -155,9 +118,10 @@ func (b *Scoreboard) JSON(w io.Writer) error {
 		Lines     []Line `json:"lines"`
 		Rows      []Row  `json:"mechanisms"`
 		Simulated []Bin  `json:"calibration_simulated"`
+		Members   []Bin  `json:"calibration_members"`
 		Real      []Bin  `json:"calibration_real"`
 		Cases     []Case `json:"cases"`
-	}{b.Lines(), b.Rows(), b.Calibration(true), b.Calibration(false), b.Cases})
+	}{b.Lines(), b.Rows(), b.Calibration(true), b.MemberCalibration(), b.Calibration(false), b.Cases})
 }
 
 // show writes a tally as people read it: a share for what should be met, a number of offences for faults.
@@ -201,16 +165,7 @@ func (b *Scoreboard) Text(w io.Writer, verbose bool) error {
 	for _, r := range b.Rows() {
 		fmt.Fprintf(&s, "%-52s %20s %18s %8d\n", clip(r.Label, 52), r.Simulated, r.Real, r.Failing)
 	}
-	for _, simulated := range []bool{true, false} {
-		bins := b.Calibration(simulated)
-		if len(bins) == 0 {
-			continue
-		}
-		fmt.Fprintf(&s, "\nconfidence against outcome, %s\n%12s %6s %8s %8s\n", kind(simulated), "confidence", "n", "stated", "right")
-		for _, bin := range bins {
-			fmt.Fprintf(&s, "%5.1f … %4.1f %6d %8.2f %8.2f\n", bin.From, bin.From+0.1, bin.N, bin.Stated, bin.Observed)
-		}
-	}
+	b.calibrationText(&s)
 	failing := b.Failing()
 	fmt.Fprintf(&s, "\n%d failing\n", len(failing))
 	for i, c := range failing {
@@ -251,13 +206,6 @@ func (b *Scoreboard) sizes() (sim, corpus int) {
 	return sim, corpus
 }
 
-func kind(simulated bool) string {
-	if simulated {
-		return "simulated cases"
-	}
-	return "real cases with an established answer"
-}
-
 func clip(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"
@@ -281,13 +229,7 @@ func (b *Scoreboard) Markdown(w io.Writer) error {
 	for _, r := range b.Rows() {
 		fmt.Fprintf(&s, "| %s | %s | %s | %d |\n", cell(r.Label), r.Simulated, r.Real, r.Failing)
 	}
-	s.WriteString("\n## Confidence against outcome\n")
-	for _, simulated := range []bool{true, false} {
-		fmt.Fprintf(&s, "\nOver %s:\n\n| stated | n | mean stated | right |\n|---|---:|---:|---:|\n", kind(simulated))
-		for _, bin := range b.Calibration(simulated) {
-			fmt.Fprintf(&s, "| %.1f … %.1f | %d | %.2f | %.2f |\n", bin.From, bin.From+0.1, bin.N, bin.Stated, bin.Observed)
-		}
-	}
+	b.calibrationMarkdown(&s)
 	s.WriteString("\n## Cases with a failed score\n")
 	for _, simulated := range []bool{false, true} {
 		b.markdownFailing(&s, simulated)

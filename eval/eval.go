@@ -48,6 +48,8 @@ type Case struct {
 	// Right is the one judgement that confidence is held against: the mechanism, or the exact set where the bytes leave
 	// one. Null where the case does not say what is right.
 	Right *bool `json:"right"`
+	// Members are the mechanisms of a set that the report leaves standing; of simulated cases only.
+	Members []Member `json:"members,omitempty"`
 	// Scores holds those metrics that apply to this case.
 	Scores []Score `json:"scores"`
 	// Wall is how long the engine took. It is not part of the JSON or Markdown, which are the same at each run.
@@ -140,6 +142,7 @@ func one(ctx context.Context, dir string, diagnose Diagnose) Case {
 	s.add(Ran, true, "")
 	if c.simulated() {
 		s.simulated()
+		out.Members = members(r.Verdict.Candidates, c.Truth.Candidates)
 	} else {
 		s.real()
 	}

@@ -3,9 +3,9 @@ package eval
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -314,19 +314,48 @@ func TestCalibrationBins(t *testing.T) {
 	*yes = true
 	b := &Scoreboard{Cases: []Case{
 		{Status: "x", Simulated: true, Confidence: 0.3, Right: yes},
-		{Status: "x", Simulated: true, Confidence: 0.39, Right: no},
+		{Status: "x", Simulated: true, Confidence: 0.34, Right: no},
 		{Status: "x", Simulated: true, Confidence: 1, Right: yes},
-		{Status: "x", Simulated: true, Confidence: 0.9, Right: yes},
+		{Status: "x", Simulated: true, Confidence: 0.95, Right: yes},
 		{Status: "x", Confidence: 0.9, Right: yes},
 		{Status: "x", Simulated: true, Confidence: 0.5},
+		{Status: "x", Simulated: true, Mechanism: "unknown", Right: yes}, // names nothing
 	}}
-	got, err := json.Marshal(b.Calibration(true))
-	if err != nil {
-		t.Fatal(err)
+	for what, c := range map[string]struct {
+		got  []Bin
+		want string
+	}{
+		"verdicts": {b.Calibration(true), `[{0.3 2 0.320 0.500 -0.180} {0.95 2 0.975 1.000 -0.025}]`},
+		"real":     {b.Calibration(false), `[{0.9 1 0.900 1.000 -0.100}]`},
+	} {
+		if got := shown(c.got); got != c.want {
+			t.Errorf("%s: %s, want %s", what, got, c.want)
+		}
 	}
-	want := `[{"from":0.3,"n":2,"stated_mean":0.345,"observed":0.5},{"from":0.9,"n":2,"stated_mean":0.95,"observed":1}]`
-	if string(got) != want {
-		t.Errorf("%s, want %s", got, want)
+}
+
+func shown(bins []Bin) string {
+	var out []string
+	for _, b := range bins {
+		out = append(out, fmt.Sprintf("{%g %d %.3f %.3f %.3f}", b.From, b.N, b.Stated, b.Observed, b.Over))
+	}
+	return fmt.Sprint(out)
+}
+
+// Each of a true set of k is right in 1/k of the cases, and what is said beside it in none.
+func TestMembersOfASetAreHeldAgainstTheirShare(t *testing.T) {
+	of := func(cs ...incident.Candidate) *Scoreboard {
+		return &Scoreboard{Cases: []Case{{Members: members(cs, []string{"gpu-hang", "collective-hang"})}}}
+	}
+	for want, b := range map[string]*Scoreboard{
+		`[{0.45 2 0.480 0.500 -0.020}]`: of(incident.Candidate{Mechanism: "gpu-hang", Confidence: 0.48}, incident.Candidate{Mechanism: "collective-hang", Confidence: 0.48}),
+		`[{0.3 3 0.320 0.333 -0.013}]`: of(incident.Candidate{Mechanism: "gpu-hang", Confidence: 0.32}, incident.Candidate{Mechanism: "collective-hang", Confidence: 0.32},
+			incident.Candidate{Mechanism: "rank-stalled", Confidence: 0.32}),
+		`[]`: of(incident.Candidate{Mechanism: "gpu-hang", Confidence: 0.95}), // no set
+	} {
+		if got := shown(b.MemberCalibration()); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 
