@@ -257,17 +257,18 @@ func (b *builder) verdict() {
 	if len(v.Needs) > 6 {
 		v.Needs = v.Needs[:6]
 	}
-	conf := top.Base
+	conf := stated(top.Base)
 	if len(w) > 1 {
-		conf = 0.8
+		conf = unordered
 		v.Summary = "several failures that nothing puts in order: " + join(w)
 		v.Why = "none of them is proven to come before the others"
 	}
-	if b.s.Facts.Coverage.Partial && top.Class != mechanism.Environment && len(set) == 1 && top.Class != mechanism.Nothing {
-		conf *= 0.95
-	}
-	if b.s.Facts.Coverage.Partial && top.Class == mechanism.Nothing {
-		conf *= 0.8
+	switch {
+	case !b.s.Facts.Coverage.Partial:
+	case top.Class == mechanism.Nothing:
+		conf *= unfinished
+	case top.Class != mechanism.Environment && len(set) == 1:
+		conf -= cut
 	}
 	v.Confidence = incident.Confidence(conf)
 	v.Origin = origin(set[0])
