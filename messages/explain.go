@@ -203,6 +203,24 @@ func (x explained) where() string {
 	return at
 }
 
+// Explanation is the best of an entry in a few sentences, for a chat.
+type Explanation struct{ ID, Title, Meaning, Role, Trap, Whose, Do, Command string }
+
+// Explain says what an entry means, what it is, whose problem that is, and the first thing to do.
+func Explain(e explain.Entry) Explanation {
+	x := explainedOf(e)
+	out := Explanation{ID: x.ID, Title: x.Title, Meaning: x.Meaning, Role: x.RoleText, Trap: x.Trap}
+	first := x.checks()
+	if x.Mechanism != nil {
+		out.Whose = x.Mechanism.Slug + ": " + x.Mechanism.Title + ". " + x.Mechanism.whose()
+		first = append(first, x.Mechanism.Now...)
+	}
+	if len(first) > 0 {
+		out.Do, out.Command = first[0].Text, first[0].Command
+	}
+	return out
+}
+
 // ExplainJSON writes an answer for programs: schema faultline.explain/v1, lists never null.
 func ExplainJSON(w io.Writer, a explain.Answer) error {
 	return encode(w, struct {

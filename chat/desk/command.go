@@ -29,6 +29,7 @@ var usages = []usage{
 	{"mute F-12", "no more reminders"},
 	{"dispute F-12", "say that a verdict is wrong"},
 	{"close F-12", "say what it was, and be done"},
+	{"explain exit code 137", "what an error line, a number, a variable or a term means; paste it behind"},
 	{"ping", "am I there, and how busy"},
 	{"help", "this"},
 }
@@ -57,6 +58,8 @@ func (a *act) typed(ctx context.Context) error {
 		return a.list(ctx)
 	case "start":
 		return a.bare(ctx)
+	case "explain":
+		return a.explain(ctx, o.rest)
 	case "diagnose", "logs":
 		return a.diagnose(ctx, o)
 	}

@@ -21,7 +21,7 @@ type order struct {
 var verbs = map[string]string{
 	"diagnose": "diagnose", "help": "help", "?": "help", "status": "status", "list": "list", "cancel": "cancel", "stop": "cancel",
 	"rerun": "rerun", "re-run": "rerun", "again": "rerun", "mute": "mute", "ping": "ping", "why": "why", "why?": "why",
-	"close": "close", "dispute": "dispute", "wrong": "dispute", "logs": "logs",
+	"close": "close", "dispute": "dispute", "wrong": "dispute", "logs": "logs", "explain": "explain",
 }
 
 var (
@@ -48,11 +48,16 @@ func parse(text string) order {
 	if len(words) == 0 {
 		return order{verb: "start"}
 	}
-	o := order{verb: "diagnose"}
+	o, verb := order{verb: "diagnose"}, words[0]
 	if v, ok := verbs[strings.ToLower(strings.Trim(words[0], "`*_~,;!"))]; ok {
 		o.verb, words = v, words[1:]
 	} else if slash, ok := verbs[strings.ToLower(strings.TrimPrefix(words[0], "/"))]; ok && slash == "diagnose" {
 		words = words[1:] // "/diagnose 12345" behind a mention
+	}
+	if o.verb == "explain" { // the text as it is: its lines and quotation marks belong to it
+		_, o.rest, _ = strings.Cut(text, verb)
+		o.rest = strings.Trim(o.rest, " \t\r\n`")
+		return o
 	}
 	if o.verb == "diagnose" && len(words) == 0 {
 		return order{verb: "start"}

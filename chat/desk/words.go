@@ -29,8 +29,11 @@ const (
 	readOnly        situation = "read-only"
 	notYours        situation = "not-yours" // what, requester
 	secretTyped     situation = "secret-typed"
-	pong            situation = "pong"          // seconds, open, waiting
-	nothingHere     situation = "nothing-here"  // list without cases
+	pong            situation = "pong"         // seconds, open, waiting
+	nothingHere     situation = "nothing-here" // list without cases
+	explainWhat     situation = "explain-what" // bot
+	explainNothing  situation = "explain-nothing"
+	explainFoot     situation = "explain-foot"  // bot
 	cancelled       situation = "cancelled"     // investigation
 	cannotCancel    situation = "cannot-cancel" // investigation, doing
 	rerunStarted    situation = "rerun"         // job, old, new
@@ -143,6 +146,9 @@ var texts = map[situation]string{
 	notYours:        "You cannot %s: that is for %s and the people whom the configuration trusts. Your try is noted.",
 	secretTyped:     "That looked like a token or password, typed where others can read it. I kept nothing of it and did nothing with it. Please replace (rotate) this one now, delete the message if you can, and give access with the button: what you type there reaches only me and is never stored.",
 	pong:            "I am here. I read your message %s after you sent it. Open investigations: %d. Waiting for their turn: %d.",
+	explainWhat:     "Paste what to explain behind it: an error line, an exit code, a variable or a term, as in `%s explain exit code 137`.",
+	explainNothing:  "Nothing that I know has this wording. The nearest that I know, which is no answer:",
+	explainFoot:     "This explains words. Which rank broke a job, `%s 12345` finds out.",
 	nothingHere:     "There is no investigation in this channel yet. Write `%s 12345` to begin one.",
 	cancelled:       "Stopped %s. Logs that arrive later, or *Run again*, open it anew.",
 	cannotCancel:    "%s cannot be cancelled: I am %s. Use *Close* if you are done with it.",

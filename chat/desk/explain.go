@@ -1,0 +1,45 @@
+package desk
+
+import (
+	"context"
+	"strings"
+
+	"faultline/knowledge/explain"
+	"faultline/messages"
+	"faultline/messages/redact"
+)
+
+// explainMore is how many entries beside the best one are named.
+const explainMore = 3
+
+// explain says what pasted words mean, to the person alone. It knows of no job, so nobody's rights matter to it.
+func (a *act) explain(ctx context.Context, text string) error {
+	text = redact.String(text)
+	if strings.TrimSpace(text) == "" {
+		return a.say(ctx, explainWhat, a.Command)
+	}
+	found := explain.Text(text)
+	if len(found.Entries) == 0 {
+		paragraphs := []string{say(explainNothing)}
+		for _, e := range found.Nearest {
+			paragraphs = append(paragraphs, brief(e))
+		}
+		return a.answer(ctx, append(paragraphs, say(explainFoot, a.Command)))
+	}
+	told := messages.Explain(found.Entries[0])
+	paragraphs := []string{fill(marked("*%s* (%s)"), told.Title, code(told.ID))}
+	for _, line := range []string{told.Meaning, told.Role, told.Trap, told.Whose, told.Do} {
+		if line != "" {
+			paragraphs = append(paragraphs, fill("%s", line))
+		}
+	}
+	if told.Command != "" {
+		paragraphs = append(paragraphs, fill("%s", code(told.Command)))
+	}
+	for _, e := range found.Entries[1:min(len(found.Entries), 1+explainMore)] {
+		paragraphs = append(paragraphs, brief(e))
+	}
+	return a.answer(ctx, append(paragraphs, say(explainFoot, a.Command)))
+}
+
+func brief(e explain.Entry) string { return fill("%s  %s", code(e.ID), e.Meaning) }
