@@ -88,6 +88,7 @@ func read(ctx context.Context, in Input) (*worker.Observations, []string, error)
 	parts := make([]*worker.Observations, len(in.Sources))
 	var mu sync.Mutex
 	var failed []string
+	steps, stride := 0, int64(1)
 	g, ctx := errgroup.WithContext(ctx)
 	n := in.Workers
 	if n <= 0 {
@@ -105,7 +106,15 @@ func read(ctx context.Context, in Input) (*worker.Observations, []string, error)
 				failed = append(failed, fmt.Sprintf("%s: %v", s.Name, err))
 				mu.Unlock()
 			}
+			mu.Lock()
 			parts[i] = obs
+			if obs != nil {
+				steps += len(obs.Progress)
+			}
+			if steps > 2*maxProgress {
+				stride, steps = worker.Thin(parts, maxProgress, stride)
+			}
+			mu.Unlock()
 			if d := atomic.AddInt64(&done, s.Bytes); in.Progress != nil {
 				mu.Lock()
 				in.Progress(d, total)
@@ -117,6 +126,7 @@ func read(ctx context.Context, in Input) (*worker.Observations, []string, error)
 	if err := g.Wait(); err != nil {
 		return nil, nil, err
 	}
+	worker.Thin(parts, maxProgress, stride)
 	var got []*worker.Observations
 	for _, p := range parts {
 		if p != nil {
@@ -126,6 +136,10 @@ func read(ctx context.Context, in Input) (*worker.Observations, []string, error)
 	sort.Strings(failed)
 	return worker.Merge(got...), failed, nil
 }
+
+// maxProgress bounds the progress lines that are kept of all files together: a long job on many nodes prints hundreds of
+// millions of them.
+const maxProgress = 1 << 16
 
 // headOfSkim is the part of a first look that goes to the beginning of a file: who is who is said there.
 const headOfSkim = 4

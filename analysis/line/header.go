@@ -58,7 +58,7 @@ func (c *cursor) role(k int) bool {
 	}
 	if c.p.Who.Local == Unknown {
 		c.p.Who.Local, _ = number(c.b, d, 5)
-		c.p.Who.Role = string(c.b[k+1 : d])
+		c.p.Who.Role = c.names.of(c.b[k+1 : d])
 	}
 	c.i = c.past(e + 2)
 	return true
@@ -137,7 +137,7 @@ func (c *cursor) process(k int) bool {
 	}
 	w := &c.p.Who
 	if w.Pid == Unknown || w.RayName == "" {
-		w.Host, w.Pid = string(host), n
+		w.Host, w.Pid = c.names.of(host), n
 	}
 	c.i, c.inner = c.past(e+1), true
 	return true
@@ -266,7 +266,7 @@ func (c *cursor) c10(k int) bool {
 		if e-i < 3 || at(b, e) != ' ' || !validDay(v/100, v%100) {
 			return false
 		}
-		s = Stamp{Kind: MonthDay, Emitter: Container, Month: v / 100, Day: v % 100}
+		s = Stamp{Kind: MonthDay, Emitter: Container, Month: int8(v / 100), Day: int8(v % 100)}
 		if i = clock(b, e+1, &s); i == 0 {
 			return false
 		}
@@ -283,7 +283,7 @@ func (c *cursor) c10(k int) bool {
 	if s.Kind != NoStamp {
 		c.push(s)
 	}
-	c.p.Severity, c.p.Form, c.p.Source, c.p.SourceLn = b[k+1], C10, string(src), ln
+	c.p.Severity, c.p.Form, c.p.Source, c.p.SourceLn = b[k+1], C10, c.names.of(src), ln
 	c.i, c.inner, c.done = c.past(e+1), true, true
 	return true
 }
@@ -299,7 +299,7 @@ func (c *cursor) glog(k int) bool {
 	if !ok || at(b, k+5) != ' ' || !validDay(md/100, md%100) {
 		return false
 	}
-	s := Stamp{Kind: MonthDay, Emitter: Container, Month: md / 100, Day: md % 100}
+	s := Stamp{Kind: MonthDay, Emitter: Container, Month: int8(md / 100), Day: int8(md % 100)}
 	i := clock(b, k+6, &s)
 	if i == 0 || at(b, i) != ' ' {
 		return false
@@ -320,7 +320,7 @@ func (c *cursor) glog(k int) bool {
 	if c.p.Who.Pid == Unknown {
 		c.p.Who.Pid = pid
 	}
-	c.p.Severity, c.p.Form, c.p.Source, c.p.SourceLn = b[k], Glog, string(src), ln
+	c.p.Severity, c.p.Form, c.p.Source, c.p.SourceLn = b[k], Glog, c.names.of(src), ln
 	c.i, c.inner, c.done = c.past(e+1), true, true
 	return true
 }
@@ -372,10 +372,10 @@ func (c *cursor) nccl(k int) bool {
 		return false
 	}
 	if se > 0 {
-		c.p.Source, c.p.SourceLn = string(src), ln
+		c.p.Source, c.p.SourceLn = c.names.of(src), ln
 	}
 	who := &c.p.Who
-	who.Host, who.CudaDev = string(host), dev
+	who.Host, who.CudaDev = c.names.of(host), dev
 	if who.RayName == "" || who.Pid == Unknown {
 		who.Pid = pid
 	}
@@ -399,7 +399,7 @@ func (c *cursor) ucx(k int) bool {
 	if l == 0 {
 		return false
 	}
-	c.p.Severity, c.p.Form, c.p.Source, c.p.SourceLn = sev, UCX, string(src), ln
+	c.p.Severity, c.p.Form, c.p.Source, c.p.SourceLn = sev, UCX, c.names.of(src), ln
 	c.i, c.inner, c.done = spaces(b, i+l), true, true
 	return true
 }

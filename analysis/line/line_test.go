@@ -6,15 +6,15 @@ import (
 
 func who(f func(w *Who)) Who { w := NoOne; f(&w); return w }
 
-func md(mo, d, h, m, s, nanos int, e Emitter) Stamp {
+func md(mo, d, h, m, s int8, nanos int32, e Emitter) Stamp {
 	return Stamp{Kind: MonthDay, Emitter: e, Month: mo, Day: d, Hour: h, Minute: m, Second: s, Nanos: nanos}
 }
 
-func dt(y, mo, d, h, m, s, nanos int, e Emitter) Stamp {
+func dt(y int16, mo, d, h, m, s int8, nanos int32, e Emitter) Stamp {
 	return Stamp{Kind: DateTime, Emitter: e, Year: y, Month: mo, Day: d, Hour: h, Minute: m, Second: s, Nanos: nanos}
 }
 
-func zoned(s Stamp, off int) Stamp { s.Kind, s.ZoneOffset = Zoned, off; return s }
+func zoned(s Stamp, off int32) Stamp { s.Kind, s.ZoneOffset = Zoned, off; return s }
 
 // Forms are those of the formats reference and of public logs.
 var parseCases = []struct {

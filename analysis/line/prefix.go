@@ -10,9 +10,30 @@ const maxPeels = 16
 //
 // A host in the form "name: " (pdsh, DeepSpeed's launcher) looks like any "key: value"; Parse takes only names that
 // hold a digit and are no known key, so it is a candidate which resolve must see used consistently.
-func Parse(seg []byte) Prefix {
-	c := cursor{b: seg, p: Prefix{Who: NoOne, SourceLn: Unknown}}
-	for n := 0; n < maxPeels && c.i < len(seg) && !c.done; n++ {
+func Parse(seg []byte) Prefix { return (*Names)(nil).Parse(seg) }
+
+// Names parses prefixes like Parse and remembers the names it met, so that the millionth line of a host does not cost
+// another copy of its name. The zero value is ready; it is not for use by several goroutines.
+type Names struct {
+	slots [256]string
+}
+
+// of is string(b).
+func (n *Names) of(b []byte) string {
+	if n == nil || len(b) == 0 {
+		return string(b)
+	}
+	slot := &n.slots[(uint(len(b))*31+uint(b[0])*7+uint(b[len(b)-1])+uint(b[len(b)/2])*17)%uint(len(n.slots))]
+	if *slot != string(b) {
+		*slot = string(b)
+	}
+	return *slot
+}
+
+// Parse is the function Parse.
+func (n *Names) Parse(seg []byte) Prefix {
+	c := cursor{b: seg, p: Prefix{Who: NoOne, SourceLn: Unknown}, names: n}
+	for k := 0; k < maxPeels && c.i < len(seg) && !c.done; k++ {
 		if !c.peel() {
 			break
 		}
@@ -59,6 +80,7 @@ type cursor struct {
 	done bool
 	// logged: a stamp, level or source of a Python logger was just seen, so that its other parts may follow.
 	logged bool
+	names  *Names
 }
 
 // peel takes one prefix at c.i and reports whether there was one.
@@ -162,9 +184,9 @@ func (c *cursor) ray(k int) bool {
 		}
 	}
 	if w.RayName == "" && w.Pid == Unknown {
-		w.Pid, w.RayName, w.RayRank = pid, string(name), rank
+		w.Pid, w.RayName, w.RayRank = pid, c.names.of(name), rank
 		if q := bytes.Index(in[pe:], []byte("ip=")); q >= 0 {
-			w.RayIP = string(bytes.TrimRight(in[pe+q+3:], " "))
+			w.RayIP = c.names.of(bytes.TrimRight(in[pe+q+3:], " "))
 		}
 	}
 	c.i = c.past(e + 1)
@@ -224,7 +246,7 @@ end:
 		return false
 	}
 	if c.p.Who.Host == "" {
-		c.p.Who.Host = string(name)
+		c.p.Who.Host = c.names.of(name)
 	}
 	c.i = e + 2
 	return true

@@ -61,7 +61,7 @@ func (c *cursor) syslog(i int, s Stamp) bool {
 	} else if e := closing(b, i, 256, ' '); e > i && hostname(b[i:e]) && daemon(b, e+1) {
 		s.Emitter = Kernel // the journal's clock: local time of the node
 		if c.p.Who.Host == "" {
-			c.p.Who.Host = string(b[i:e])
+			c.p.Who.Host = c.names.of(b[i:e])
 		}
 		i = e + 1
 	}
@@ -133,7 +133,7 @@ func (c *cursor) level(k int) bool {
 			e++
 		}
 		if e > j && at(b, e) == ':' && (j == i+1 || bytes.IndexByte(b[j:e], '.') > 0) && at(b, e+1) != ':' {
-			c.p.Source = string(b[j:e])
+			c.p.Source = c.names.of(b[j:e])
 			c.i = c.past(e + 1)
 		} else if c.logged {
 			c.i = j
@@ -142,9 +142,9 @@ func (c *cursor) level(k int) bool {
 		}
 		c.done = true
 	case hasAt(b, i, " ") && monthDay(b[i+1:min(len(b), i+24)]):
-		s := Stamp{Kind: MonthDay, Emitter: Container}
-		s.Month, _ = fixed(b, i+1, 2)
-		s.Day, _ = fixed(b, i+4, 2)
+		m, _ := fixed(b, i+1, 2)
+		d, _ := fixed(b, i+4, 2)
+		s := Stamp{Kind: MonthDay, Emitter: Container, Month: int8(m), Day: int8(d)}
 		c.i = c.past(clock(b, i+7, &s))
 		c.push(s)
 		c.logged = true
@@ -203,7 +203,7 @@ func (c *cursor) source(k int) bool {
 	if at(b, e) != ']' || (at(b, e+1) != ' ' && e+1 < len(b)) {
 		return false
 	}
-	c.p.Source, c.p.SourceLn = string(src), ln
+	c.p.Source, c.p.SourceLn = c.names.of(src), ln
 	if c.p.Form == NoForm {
 		c.p.Form = FileLine
 		if c.logged {
@@ -218,7 +218,7 @@ func (c *cursor) source(k int) bool {
 func (c *cursor) sourceOf(b []byte) {
 	if i := bytes.LastIndexByte(b, ':'); i > 0 {
 		if n, e := number(b, i+1, 7); e == len(b) && e > i+1 {
-			c.p.Source, c.p.SourceLn = string(b[:i]), n
+			c.p.Source, c.p.SourceLn = c.names.of(b[:i]), n
 		}
 	}
 }
@@ -247,7 +247,7 @@ func (c *cursor) layout(k int) bool {
 		if e < 0 || at(b, e+1) != ' ' {
 			return false
 		}
-		c.p.Source = string(b[k+1 : e])
+		c.p.Source = c.names.of(b[k+1 : e])
 		c.i, c.inner = e+2, true
 		return true
 	}
@@ -276,9 +276,9 @@ func (c *cursor) layout(k int) bool {
 			c.p.Severity, c.p.Form = sev, PyLog
 		} else if _, ln, end := fileLine(b, i); end == e {
 			c.p.SourceLn = ln
-			c.p.Source = string(b[i:bytes.LastIndexByte(b[:e], ':')])
+			c.p.Source = c.names.of(b[i:bytes.LastIndexByte(b[:e], ':')])
 		} else if c.p.Source == "" {
-			c.p.Source = string(b[i:e])
+			c.p.Source = c.names.of(b[i:e])
 		}
 		i = spaces(b, f+1)
 		if c.p.Severity != 0 && (c.p.Source != "" || sep == '|' && at(b, f) == '-') {
@@ -306,7 +306,7 @@ func (c *cursor) logger(k int) bool {
 	if n == 0 || at(b, e+3+n) != ']' {
 		return false
 	}
-	c.p.Severity, c.p.Form, c.p.Source = sev, PyLog, string(b[k:e])
+	c.p.Severity, c.p.Form, c.p.Source = sev, PyLog, c.names.of(b[k:e])
 	c.i, c.inner, c.done = c.past(e+4+n), true, true
 	return true
 }

@@ -7,11 +7,12 @@ import "bytes"
 // without gaps, in order; the first begins at 0. Each range is to be parsed with its own prefix (and Labelled with
 // that of the physical line).
 //
-// Only forms that no sentence contains by accident begin a record, and none right behind a quotation mark.
-func Split(seg []byte) [][2]int {
-	out := make([][2]int, 0, 1)
+// Only forms that no sentence contains by accident begin a record, and none right behind a quotation mark. pre is what
+// Parse(seg) returns; the ranges are appended to dst.
+func Split(dst [][2]int, seg []byte, pre *Prefix) [][2]int {
+	out := dst
 	from := 0
-	i := Parse(seg).Len + 1
+	i := pre.Len + 1
 	for i < len(seg) && len(out) < maxRecords {
 		if !begins[seg[i]] {
 			i++

@@ -33,29 +33,30 @@ func ParseStamp(b []byte) (Stamp, int) {
 func dated(b []byte) (Stamp, int) {
 	s := Stamp{Kind: DateTime}
 	var ok [3]bool
-	var i int
+	var y, m, d, i int
 	switch {
 	case (at(b, 4) == '-' || at(b, 4) == '/') && at(b, 7) == b[4]:
-		s.Year, ok[0] = fixed(b, 0, 4)
-		s.Month, ok[1] = fixed(b, 5, 2)
-		s.Day, ok[2] = fixed(b, 8, 2)
+		y, ok[0] = fixed(b, 0, 4)
+		m, ok[1] = fixed(b, 5, 2)
+		d, ok[2] = fixed(b, 8, 2)
 		i = 10
 	case at(b, 2) == '/' && at(b, 5) == '/':
-		s.Month, ok[0] = fixed(b, 0, 2)
-		s.Day, ok[1] = fixed(b, 3, 2)
-		s.Year, ok[2] = fixed(b, 6, 4)
+		m, ok[0] = fixed(b, 0, 2)
+		d, ok[1] = fixed(b, 3, 2)
+		y, ok[2] = fixed(b, 6, 4)
 		i = 10
 	case at(b, 8) == '-':
-		s.Year, ok[0] = fixed(b, 0, 4)
-		s.Month, ok[1] = fixed(b, 4, 2)
-		s.Day, ok[2] = fixed(b, 6, 2)
+		y, ok[0] = fixed(b, 0, 4)
+		m, ok[1] = fixed(b, 4, 2)
+		d, ok[2] = fixed(b, 6, 2)
 		i = 8
 	default:
 		return Stamp{}, 0
 	}
-	if !ok[0] || !ok[1] || !ok[2] || !validDay(s.Month, s.Day) || s.Year < 1970 {
+	if !ok[0] || !ok[1] || !ok[2] || !validDay(m, d) || y < 1970 {
 		return Stamp{}, 0
 	}
+	s.Year, s.Month, s.Day = int16(y), int8(m), int8(d)
 	switch at(b, i) {
 	case 'T', ' ', '_', '-':
 		i++
@@ -80,19 +81,19 @@ func named(b []byte) (Stamp, int) {
 	if m == 0 || at(b, i+3) != ' ' {
 		return Stamp{}, 0
 	}
-	s := Stamp{Kind: MonthDay, Month: m}
 	i = spaces(b, i+4)
-	var e int
-	if s.Day, e = number(b, i, 2); e == i || !validDay(m, s.Day) || at(b, e) != ' ' {
+	d, e := number(b, i, 2)
+	if e == i || !validDay(m, d) || at(b, e) != ' ' {
 		return Stamp{}, 0
 	}
+	s := Stamp{Kind: MonthDay, Month: int8(m), Day: int8(d)}
 	if i = clock(b, e+1, &s); i == 0 {
 		return Stamp{}, 0
 	}
 	if at(b, i) == ' ' {
 		y, ok := fixed(b, i+1, 4)
 		if ok && y >= 1970 && y < 2100 && !isAlnum(at(b, i+5)) && (withYear || at(b, i+5) == ']') {
-			s.Year, s.Kind = y, DateTime
+			s.Year, s.Kind = int16(y), DateTime
 			i += 5
 		}
 	}
@@ -110,7 +111,7 @@ func clock(b []byte, i int, s *Stamp) int {
 	if !ok1 || !ok2 || !ok3 || h > 23 || m > 59 || sec > 60 || isDigit(at(b, i+8)) {
 		return 0
 	}
-	s.Hour, s.Minute, s.Second = h, m, sec
+	s.Hour, s.Minute, s.Second = int8(h), int8(m), int8(sec)
 	i += 8
 	if c := at(b, i); (c == '.' || c == ',') && isDigit(at(b, i+1)) {
 		s.Nanos, i = fraction(b, i+1)
@@ -119,10 +120,10 @@ func clock(b []byte, i int, s *Stamp) int {
 }
 
 // fraction reads the digits of a fraction of a second as nanoseconds; digits beyond the ninth are passed over.
-func fraction(b []byte, i int) (nanos, end int) {
-	scale := 100_000_000
+func fraction(b []byte, i int) (nanos int32, end int) {
+	scale := int32(100_000_000)
 	for i < len(b) && isDigit(b[i]) {
-		nanos += int(b[i]-'0') * scale
+		nanos += int32(b[i]-'0') * scale
 		scale /= 10
 		i++
 	}
@@ -150,7 +151,7 @@ func zone(b []byte, i int, s *Stamp) int {
 			return i
 		}
 		s.Kind = Zoned
-		s.ZoneOffset = h*3600 + m*60
+		s.ZoneOffset = int32(h*3600 + m*60)
 		if c == '-' {
 			s.ZoneOffset = -s.ZoneOffset
 		}

@@ -50,14 +50,15 @@ const (
 
 // Stamp is a time as written. Unstated fields are 0; Kind tells which are stated.
 type Stamp struct {
-	Kind                                   StampKind
-	Emitter                                Emitter
-	Year, Month, Day, Hour, Minute, Second int
+	Kind                             StampKind
+	Emitter                          Emitter
+	Month, Day, Hour, Minute, Second int8
+	Year                             int16
 	// Nanos are true sub-seconds. The fraction of PyTorch's c10 header is not (it is read from another clock) and is
 	// never stored here.
-	Nanos int
+	Nanos int32
 	// ZoneOffset is seconds east of UTC, for Zoned.
-	ZoneOffset int
+	ZoneOffset int32
 	// Unix is for Epoch; Uptime seconds for Uptime (nanoseconds in Nanos).
 	Unix int64
 }

@@ -54,10 +54,10 @@ func (c *clock) civil(s line.Stamp) (float64, bool) {
 		}
 		return unix(year, s), true
 	case line.DateTime:
-		return unix(s.Year, s), true
+		return unix(int(s.Year), s), true
 	case line.Zoned:
 		// All zones are kept as written here; the offset between emitters is found from anchors like any other.
-		return unix(s.Year, s), true
+		return unix(int(s.Year), s), true
 	case line.Epoch:
 		return float64(s.Unix) + float64(s.Nanos)/1e9, true
 	}
@@ -65,7 +65,7 @@ func (c *clock) civil(s line.Stamp) (float64, bool) {
 }
 
 func unix(year int, s line.Stamp) float64 {
-	t := time.Date(year, time.Month(s.Month), s.Day, s.Hour, s.Minute, s.Second, 0, time.UTC)
+	t := time.Date(year, time.Month(s.Month), int(s.Day), int(s.Hour), int(s.Minute), int(s.Second), 0, time.UTC)
 	return float64(t.Unix()) + float64(s.Nanos)/1e9
 }
 
@@ -102,7 +102,7 @@ func inferYear(all []line.Stamp) (year int, newYear bool) {
 		if s.Kind == line.MonthDay {
 			dec = dec || s.Month == 12
 			jan = jan || s.Month == 1
-			monthDays[md{s.Month, s.Day}] = true
+			monthDays[md{int(s.Month), int(s.Day)}] = true
 		}
 	}
 	years := map[int]int{}
@@ -110,7 +110,7 @@ func inferYear(all []line.Stamp) (year int, newYear bool) {
 		if s.Kind != line.DateTime && s.Kind != line.Zoned {
 			continue
 		}
-		t := time.Date(s.Year, time.Month(s.Month), s.Day, 0, 0, 0, 0, time.UTC)
+		t := time.Date(int(s.Year), time.Month(s.Month), int(s.Day), 0, 0, 0, 0, time.UTC)
 		for d := -2; d <= 2; d++ {
 			u := t.AddDate(0, 0, d)
 			if monthDays[md{int(u.Month()), u.Day()}] {

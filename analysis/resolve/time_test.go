@@ -10,11 +10,11 @@ import (
 	"faultline/analysis/worker"
 )
 
-func md(month, day, hour, minute int) line.Stamp {
+func md(month, day, hour, minute int8) line.Stamp {
 	return line.Stamp{Kind: line.MonthDay, Emitter: line.Container, Month: month, Day: day, Hour: hour, Minute: minute}
 }
 
-func dt(year, month, day, hour int) line.Stamp {
+func dt(year int16, month, day, hour int8) line.Stamp {
 	return line.Stamp{Kind: line.DateTime, Emitter: line.Container, Year: year, Month: month, Day: day, Hour: hour}
 }
 

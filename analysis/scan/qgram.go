@@ -1,18 +1,29 @@
 package scan
 
-import "encoding/binary"
-
-// The filter: every literal of minLong bytes or more holds, in any window of stride+3 bytes of it, one complete 4-gram
-// at each residue modulo stride. So if the stride 4-grams of one window are in a table, looking at one 4-gram every
-// stride bytes of the text misses no literal.
-const (
-	stride  = 4
-	gram    = 4
-	minLong = stride + gram - 1
-	hashLog = 14
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strings"
 )
 
-// entry says that literal lit has this 4-gram at offset off.
+// The filter: a literal of n bytes holds, in any window of stride+gram−1 of them, one complete q-gram of gram bytes at
+// each residue modulo stride. So if the stride q-grams of one window are in a table, looking at one q-gram every stride
+// bytes of the text misses no literal. The shortest literal decides how far apart the looks may be; which window stands
+// for a longer one is free, and the one whose q-grams are rarest in logs makes the fewest false alarms.
+const (
+	maxGram   = 4
+	maxStride = 4
+	hashLog   = 16
+)
+
+// match is a literal as it stands in a block: b[start:end].
+type match struct {
+	lit        uint16
+	start, end int
+}
+
+// entry says that literal lit has this q-gram at offset off.
 type entry struct {
 	gram uint32
 	lit  uint16
@@ -20,72 +31,124 @@ type entry struct {
 }
 
 type filter struct {
-	flags   [1 << hashLog]uint8
-	buckets map[uint32][]entry // by hash; consulted only where flags is set
-	lits    []string
+	stride, gram int
+	mask         uint32 // the bytes of a word that belong to a q-gram
+	lits         []string
+	flags        [1 << hashLog]uint8
+	first        []uint16 // by hash: where its entries begin; they end where the next hash's begin
+	entries      []entry  // ordered by hash
 }
 
 func hash(g uint32) uint32 { return g * 2654435761 >> (32 - hashLog) }
 
-// newFilter builds the table for the literals of minLong bytes or more; ids index lits.
+// newFilter builds the table; ids index lits.
 func newFilter(lits []string) *filter {
-	f := &filter{buckets: map[uint32][]entry{}, lits: lits}
+	shortest := maxGram + maxStride - 1
+	for _, l := range lits {
+		shortest = min(shortest, len(l))
+	}
+	f := &filter{lits: lits, gram: min(maxGram, shortest)}
+	f.stride = shortest - f.gram + 1
+	f.mask = uint32(1<<(8*f.gram) - 1)
+	seen := f.frequencies()
 	for id, l := range lits {
-		if len(l) < minLong {
-			continue
+		w := f.rarest(l, seen)
+		for off := w; off < w+f.stride; off++ {
+			g := f.load([]byte(l), off)
+			f.flags[hash(g)] = 1
+			f.entries = append(f.entries, entry{gram: g, lit: uint16(id), off: uint16(off)})
 		}
-		w := rarest(l)
-		for off := w; off < w+stride; off++ {
-			g := binary.LittleEndian.Uint32([]byte(l[off : off+gram]))
-			h := hash(g)
-			f.flags[h] = 1
-			f.buckets[h] = append(f.buckets[h], entry{gram: g, lit: uint16(id), off: uint16(off)})
+	}
+	slices.SortStableFunc(f.entries, func(a, b entry) int { return int(hash(a.gram)) - int(hash(b.gram)) })
+	f.first = make([]uint16, len(f.flags)+1)
+	for i, n := 0, 0; i < len(f.first); i++ {
+		for n < len(f.entries) && int(hash(f.entries[n].gram)) < i {
+			n++
 		}
+		f.first[i] = uint16(n)
 	}
 	return f
 }
 
-// next is the start of the first literal that the filter meets in b[from:to], −1 if there is none. Another literal of
-// the same line may begin before it.
-func (f *filter) next(b []byte, from, to int) int {
-	p := from
-	for ; p+3*stride+gram <= to; p += 4 * stride {
-		q := b[p : p+3*stride+gram : p+3*stride+gram]
-		if f.flags[hash(binary.LittleEndian.Uint32(q))]|
-			f.flags[hash(binary.LittleEndian.Uint32(q[stride:]))]|
-			f.flags[hash(binary.LittleEndian.Uint32(q[2*stride:]))]|
-			f.flags[hash(binary.LittleEndian.Uint32(q[3*stride:]))] == 0 {
+// load is the q-gram at p; gram bytes follow there.
+func (f *filter) load(b []byte, p int) uint32 {
+	if p+4 <= len(b) {
+		return binary.LittleEndian.Uint32(b[p:]) & f.mask
+	}
+	var w [4]byte
+	copy(w[:], b[p:])
+	return binary.LittleEndian.Uint32(w[:]) & f.mask
+}
+
+// line looks for the first line of b[from:] that holds a literal, b[from:] being the start of a line. It appends to dst
+// what literals the line holds and returns it with the line's borders, start < 0 if there is none.
+func (f *filter) line(dst []match, b []byte, from int) (found []match, start, end int) {
+	for p := from; ; {
+		if p = f.suspect(b, p); p < 0 {
+			return dst, -1, 0
+		}
+		n := len(dst)
+		if dst = f.verify(dst, b, p, from, len(b)); len(dst) == n {
+			p += f.stride
 			continue
 		}
-		for k := p; k < p+4*stride; k += stride {
-			if s := f.verify(b, k, from, to, nil); s >= 0 {
-				return s
+		at := dst[n].start
+		start = bytes.LastIndexByte(b[from:at], '\n') + 1 + from
+		end = len(b)
+		if i := bytes.IndexByte(b[dst[n].end:], '\n'); i >= 0 {
+			end = dst[n].end + i
+		}
+		return f.collectFrom(dst, b, p+f.stride, start, end), start, end
+	}
+}
+
+// suspect is the first position from p on, in steps of stride, whose q-gram is in the table, −1 if there is none.
+func (f *filter) suspect(b []byte, p int) int {
+	flags := &f.flags
+	switch {
+	case f.gram == maxGram && f.stride == 4:
+		for ; p+16 <= len(b); p += 16 {
+			q := b[p : p+16 : p+16]
+			if flags[hash(binary.LittleEndian.Uint32(q))]|flags[hash(binary.LittleEndian.Uint32(q[4:]))]|
+				flags[hash(binary.LittleEndian.Uint32(q[8:]))]|flags[hash(binary.LittleEndian.Uint32(q[12:]))] != 0 {
+				break
+			}
+		}
+	case f.gram == maxGram && f.stride == 2:
+		for ; p+10 <= len(b); p += 8 {
+			q := b[p : p+10 : p+10]
+			if flags[hash(binary.LittleEndian.Uint32(q))]|flags[hash(binary.LittleEndian.Uint32(q[2:]))]|
+				flags[hash(binary.LittleEndian.Uint32(q[4:]))]|flags[hash(binary.LittleEndian.Uint32(q[6:]))] != 0 {
+				break
 			}
 		}
 	}
-	for ; p+gram <= to; p += stride {
-		if s := f.verify(b, p, from, to, nil); s >= 0 {
-			return s
+	for ; p+f.gram <= len(b); p += f.stride {
+		if flags[hash(f.load(b, p))] != 0 {
+			return p
 		}
 	}
 	return -1
 }
 
-// collect calls hit for each literal found in b[from:to], with its end.
-func (f *filter) collect(b []byte, from, to int, hit func(lit uint16, end int)) {
-	for p := from; p+gram <= to; p += stride {
-		f.verify(b, p, from, to, hit)
-	}
+// collect appends to dst what literals b[from:to] holds.
+func (f *filter) collect(dst []match, b []byte, from, to int) []match {
+	return f.collectFrom(dst, b, from, from, to)
 }
 
-// verify compares the literals whose 4-gram may stand at p. Without hit it returns the start of the first that does.
-func (f *filter) verify(b []byte, p, from, to int, hit func(lit uint16, end int)) int {
-	g := binary.LittleEndian.Uint32(b[p:])
-	h := hash(g)
-	if f.flags[h] == 0 {
-		return -1
+// collectFrom does so for the q-grams from p on.
+func (f *filter) collectFrom(dst []match, b []byte, p, from, to int) []match {
+	for p = f.suspect(b[:to], p); p >= 0; p = f.suspect(b[:to], p+f.stride) {
+		dst = f.verify(dst, b, p, from, to)
 	}
-	for _, e := range f.buckets[h] {
+	return dst
+}
+
+// verify appends the literals within b[from:to] whose q-gram stands at p.
+func (f *filter) verify(dst []match, b []byte, p, from, to int) []match {
+	g := f.load(b, p)
+	h := hash(g)
+	for _, e := range f.entries[f.first[h]:f.first[h+1]] {
 		if e.gram != g {
 			continue
 		}
@@ -94,21 +157,31 @@ func (f *filter) verify(b []byte, p, from, to int, hit func(lit uint16, end int)
 		if s < from || s+len(l) > to || string(b[s:s+len(l)]) != l {
 			continue
 		}
-		if hit == nil {
-			return s
-		}
-		hit(e.lit, s+len(l))
+		dst = append(dst, match{lit: e.lit, start: s, end: s + len(l)})
 	}
-	return -1
+	return dst
 }
 
-// rarest is the offset of the window of minLong bytes whose 4-grams are the least frequent in logs, by an estimate.
-func rarest(l string) int {
+// frequencies counts the q-grams of typical text, by hash.
+func (f *filter) frequencies() []uint16 {
+	seen := make([]uint16, 1<<hashLog)
+	text := []byte(typical)
+	for p := 0; p+f.gram <= len(text); p++ {
+		if h := hash(f.load(text, p)); seen[h] < 1<<15 {
+			seen[h]++
+		}
+	}
+	return seen
+}
+
+// rarest is the offset of the window whose q-grams are the least frequent in typical text; of equal ones that whose
+// bytes are.
+func (f *filter) rarest(l string, seen []uint16) int {
 	best, at := 0.0, 0
-	for w := 0; w+minLong <= len(l); w++ {
+	for w := 0; w+f.stride+f.gram-1 <= len(l); w++ {
 		cost := 0.0
-		for o := w; o < w+stride; o++ {
-			cost += frequency(l[o : o+gram])
+		for o := w; o < w+f.stride; o++ {
+			cost += float64(seen[hash(f.load([]byte(l), o))]) + share(l[o:o+f.gram])
 		}
 		if w == 0 || cost < best {
 			best, at = cost, w
@@ -117,48 +190,17 @@ func rarest(l string) int {
 	return at
 }
 
-// frequency estimates how often a 4-gram occurs in training logs.
-func frequency(g string) float64 {
-	if common[g] {
-		return 1
-	}
-	f := 1.0
-	for i := 0; i < len(g); i++ {
-		f *= weight(g[i]) / 16
+// share estimates from its bytes how often a q-gram occurs that typical text does not hold: below 1.
+func share(g string) float64 {
+	f := 0.5
+	for i := range len(g) {
+		switch c := g[i]; {
+		case c >= '0' && c <= '9', strings.IndexByte(" etaoinrs", c) >= 0:
+		case c >= 'a' && c <= 'z', strings.IndexByte(".:-/,_[]|=", c) >= 0:
+			f *= 0.5
+		default:
+			f *= 0.15
+		}
 	}
 	return f
 }
-
-// weight is a byte's rough share in training logs, relative to the others.
-func weight(c byte) float64 {
-	switch {
-	case c == ' ' || c == '0':
-		return 10
-	case c >= '1' && c <= '9':
-		return 6
-	case c == 'e' || c == 'a' || c == 'i' || c == 'n' || c == 'o' || c == 'r' || c == 's' || c == 't':
-		return 6
-	case c >= 'a' && c <= 'z':
-		return 3
-	case c == '.' || c == ':' || c == '-' || c == '/' || c == ',' || c == '_' || c == '[' || c == ']' || c == '|' || c == '=':
-		return 4
-	case c >= 'A' && c <= 'Z':
-		return 1
-	}
-	return 0.5
-}
-
-// common are 4-grams that nearly every line of some training log holds, whatever their letters.
-var common = func() map[string]bool {
-	m := map[string]bool{}
-	for _, s := range []string{
-		"[INFO] ", " INFO ", " - INFO - ", "WARNING", "NCCL INFO Channel", " [rank", "]:[E", "[Rank ", "  File \"", "/site-packages/torch/",
-		"/python3", "ProcessGroupNCCL.cpp:", "iteration", "elapsed time per iteration (ms): ", "consumed samples", "learning rate: ",
-		"global batch size", "lm loss: ", "loss scale", "grad norm", "throughput", "rank", "step", "epoch", "Epoch ", "it/s]", "████", "    ", "----", "====", "****",
-	} {
-		for i := 0; i+gram <= len(s); i++ {
-			m[s[i:i+gram]] = true
-		}
-	}
-	return m
-}()

@@ -2,10 +2,12 @@ package scan
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -35,7 +37,6 @@ type Options struct {
 type Scanner struct {
 	opts   Options
 	lits   []string
-	short  []uint16 // ids of the literals that the filter cannot take
 	filter *filter
 	// overlap is how much of a window of a long line is repeated in the next one.
 	overlap int
@@ -45,8 +46,8 @@ type Scanner struct {
 }
 
 // New builds a scanner. The index of a literal is its id in Line.Hits. A literal has at least three bytes and no
-// newline; those of three to six bytes cost a pass over the text each, so prefer longer forms. Literals are
-// case-sensitive bytes.
+// newline. Literals are case-sensitive bytes. The shortest one decides how closely the whole text is looked at: with
+// seven bytes or more every fourth byte is enough, with five every second.
 func New(literals []string, opts Options) (*Scanner, error) {
 	if len(literals) > maxLiterals {
 		return nil, fmt.Errorf("scan: %d literals, at most %d are possible", len(literals), maxLiterals)
@@ -57,16 +58,14 @@ func New(literals []string, opts Options) (*Scanner, error) {
 	if opts.ChunkSize <= 0 {
 		opts.ChunkSize = DefaultChunkSize
 	}
-	s := &Scanner{opts: opts, lits: literals, filter: newFilter(nil), buffers: &sync.Pool{}}
+	s := &Scanner{opts: opts, lits: literals, buffers: &sync.Pool{}}
 	longest := 0
-	for id, l := range literals {
+	for _, l := range literals {
 		switch {
 		case len(l) < minLiteral || len(l) > maxLiteral:
 			return nil, fmt.Errorf("scan: literal %q has %d bytes, not %d to %d", l, len(l), minLiteral, maxLiteral)
 		case strings.ContainsAny(l, "\n"):
 			return nil, fmt.Errorf("scan: literal %q holds a newline", l)
-		case len(l) < minLong:
-			s.short = append(s.short, uint16(id))
 		}
 		longest = max(longest, len(l))
 	}
@@ -100,8 +99,6 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader, visit Visitor) (Stats, 
 	}
 	defer s.buffers.Put(buf)
 	p := &pass{Scanner: s, visit: visit, want: s.opts.HeadLines, no: 1}
-	p.set = make([]bool, len(s.lits))
-	p.next = make([]int, len(s.short))
 	err := p.run(ctx, r, *buf)
 	st := p.stats()
 	st.EndsClean = err == nil && p.bytes > 0 && p.lastByte == '\n' && len(st.Holes) == 0
@@ -122,10 +119,10 @@ type pass struct {
 	lineOff int64
 	more    int // what the visitor asked for in earlier windows of this line
 
-	set  []bool
-	hits []uint16
-	line Line  // reused: a visitor may not keep it
-	next []int // for each short literal, where it stands next; −1: not in this block
+	found []match // in the line at hand
+	hits  []uint16
+	marks []Mark
+	line  Line // reused: a visitor may not keep it
 
 	bytes, lines, nuls int64
 	lastByte           byte
@@ -198,24 +195,20 @@ func fill(r io.Reader, b []byte) (n int, err error) {
 // block visits the lines of b, which begins at the start of a line (or within a long one) and ends with a newline, or,
 // if final, with the file.
 func (p *pass) block(b []byte, final bool) error {
-	for i := range p.next {
-		p.next[i] = bytes.Index(b, []byte(p.lits[p.short[i]]))
-	}
 	pos, counted := 0, 0 // start of the next line to look at; p.no belongs to counted
 	for pos < len(b) {
-		start := pos
-		if p.want == 0 && !p.long {
-			at := p.earliest(b, pos)
-			if at < 0 {
+		var start, end int
+		searched := p.want == 0 && !p.long
+		if searched {
+			p.found, start, end = p.filter.line(p.found[:0], b, pos)
+			if start < 0 {
 				break
 			}
-			start = bytes.LastIndexByte(b[pos:at], '\n') + 1 + pos
-		}
-		end := bytes.IndexByte(b[start:], '\n')
-		if end < 0 {
-			end = len(b)
 		} else {
-			end += start
+			start, end = pos, len(b)
+			if i := bytes.IndexByte(b[start:], '\n'); i >= 0 {
+				end = start + i
+			}
 		}
 		p.no += int64(bytes.Count(b[counted:start], newline))
 		counted = start
@@ -224,6 +217,10 @@ func (p *pass) block(b []byte, final bool) error {
 				return err
 			}
 			start += p.opts.MaxLine - p.overlap
+			searched = false
+		}
+		if !searched {
+			p.found = p.filter.collect(p.found[:0], b, start, end)
 		}
 		if err := p.deliver(b, start, end, final && end == len(b), true); err != nil {
 			return err
@@ -239,9 +236,6 @@ var newline = []byte{'\n'}
 
 // window visits b, the first MaxLine bytes of what is known of a line whose end is not.
 func (p *pass) window(b []byte) error {
-	for i := range p.next {
-		p.next[i] = bytes.Index(b, []byte(p.lits[p.short[i]]))
-	}
 	err := p.cut(b, 0)
 	p.off += int64(p.opts.MaxLine - p.overlap)
 	return err
@@ -252,67 +246,23 @@ func (p *pass) cut(b []byte, start int) error {
 	if !p.long {
 		p.long, p.lineOff, p.seen, p.more = true, p.off+int64(start), 0, 0
 	}
-	err := p.deliver(b, start, start+p.opts.MaxLine, false, false)
+	end := start + p.opts.MaxLine
+	p.found = p.filter.collect(p.found[:0], b, start, end)
+	err := p.deliver(b, start, end, false, false)
 	p.seen = p.overlap
 	return err
 }
 
-// earliest is a position in the first line of b[from:] that holds a literal, −1 if none does.
-func (p *pass) earliest(b []byte, from int) int {
-	at := -1
-	for i, n := range p.next {
-		if n >= 0 && n < from {
-			n = bytes.Index(b[from:], []byte(p.lits[p.short[i]]))
-			if n >= 0 {
-				n += from
-			}
-			p.next[i] = n
-		}
-		if n >= 0 && (at < 0 || n < at) {
-			at = n
-		}
-	}
-	to := len(b)
-	if at >= 0 {
-		to = at // a long literal further on is not earlier
-	}
-	if l := p.filter.next(b, from, to); l >= 0 {
-		return l
-	}
-	return at
-}
-
-// deliver hands b[start:end] to the visitor if it holds a literal that was not seen before or is wanted. last says that
-// the line ends here.
+// deliver hands b[start:end] to the visitor if it holds a literal that was not seen before, of those in p.found, or is
+// wanted. last says that the line ends here.
 func (p *pass) deliver(b []byte, start, end int, final, last bool) error {
 	known := 0 // end of what an earlier window showed
 	if p.long {
 		known = start + p.seen
 	}
-	clear(p.set)
-	p.hits = p.hits[:0]
-	p.filter.collect(b, start, end, func(lit uint16, e int) {
-		if e > known {
-			p.set[lit] = true
-		}
-	})
-	for i, id := range p.short {
-		if n := p.next[i]; n < 0 || n >= end {
-			continue
-		}
-		l := p.lits[id]
-		from := max(start, known-len(l)+1)
-		if from < end && bytes.Contains(b[from:end], []byte(l)) {
-			p.set[id] = true
-		}
-	}
-	for id, in := range p.set {
-		if in {
-			p.hits = append(p.hits, uint16(id))
-		}
-	}
+	p.mark(start, known)
 	if len(p.hits) > 0 || p.want > 0 {
-		p.line = Line{No: p.no, Off: p.off + int64(start), TextOff: p.off + int64(start), Text: b[start:end:end], Final: final, Hits: p.hits}
+		p.line = Line{No: p.no, Off: p.off + int64(start), TextOff: p.off + int64(start), Text: b[start:end:end], Final: final, Hits: p.hits, Marks: p.marks}
 		if p.long {
 			p.line.Off, p.line.Long = p.lineOff, true
 		}
@@ -328,4 +278,41 @@ func (p *pass) deliver(b []byte, start, end int, final, last bool) error {
 		p.long, p.seen = false, 0
 	}
 	return nil
+}
+
+// mark turns what was found in the line that begins at start, behind what was known, into hits and marks.
+func (p *pass) mark(start, known int) {
+	p.hits, p.marks = p.hits[:0], p.marks[:0]
+	sorted := true
+	for _, m := range p.found {
+		if m.end <= known {
+			continue
+		}
+		k := Mark{At: int32(m.start - start), Lit: m.lit}
+		sorted = sorted && (len(p.marks) == 0 || p.marks[len(p.marks)-1].At <= k.At)
+		p.marks = append(p.marks, k)
+		p.hits = Insert(p.hits, m.lit)
+	}
+	if !sorted {
+		slices.SortFunc(p.marks, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Lit, b.Lit)) })
+	}
+}
+
+// Insert adds a literal to an ascending list without repetition. Few literals stand in one line.
+func Insert(list []uint16, lit uint16) []uint16 {
+	i := len(list)
+	for i > 0 && list[i-1] >= lit {
+		if i--; list[i] == lit {
+			return list
+		}
+	}
+	return slices.Insert(list, i, lit)
+}
+
+// Find appends to dst the ids of the literals that text holds, ascending, without repetition.
+func (s *Scanner) Find(dst []uint16, text []byte) []uint16 {
+	for _, m := range s.filter.collect(nil, text, 0, len(text)) {
+		dst = Insert(dst, m.lit)
+	}
+	return dst
 }

@@ -16,6 +16,14 @@ type Line struct {
 	// Hits are the ids of the literals that occur in Text, ascending, without repetition. Empty for lines that were
 	// delivered only because they were asked for (head of the file, More).
 	Hits []uint16
+	// Marks are all places where a literal stands in Text, in order.
+	Marks []Mark
+}
+
+// Mark is one literal in the text of a line.
+type Mark struct {
+	At  int32 // offset in Line.Text
+	Lit uint16
 }
 
 // Stats describe the file after the pass.

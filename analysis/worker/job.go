@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 	"regexp"
+	"slices"
 )
 
 // What a log states about the job itself. Frameworks contradict each other on purpose (a Trainer runs on DeepSpeed):
@@ -179,13 +180,11 @@ func fact(r *reader, rec *record, key, value string) {
 	if len(r.obs.Facts) >= maxFacts && !repeatable[key] {
 		return
 	}
-	if !repeatable[key] {
-		for i := range r.obs.Facts {
-			f := &r.obs.Facts[i]
-			if f.Key == key && f.Value == value && f.Who == rec.Who {
-				return
-			}
+	if said := [2]string{key, value}; !repeatable[key] {
+		if slices.Contains(rec.writer.facts, said) {
+			return
 		}
+		rec.writer.facts = append(rec.writer.facts, said)
 	}
 	emit(r, &r.obs.Facts, Fact{At: rec.At, Key: key, Value: value})
 }

@@ -93,18 +93,7 @@ func readMegatronNumbers(r *reader, rec *record) bool {
 
 // numbers is what a writer printed last.
 func (r *reader) numbers(who line.Who) *numericState {
-	if r.numeric == nil {
-		r.numeric = map[line.Who]*numericState{}
-	}
-	s := r.numeric[who]
-	if s == nil {
-		if len(r.numeric) >= maxWriters {
-			return &numericState{}
-		}
-		s = &numericState{}
-		r.numeric[who] = s
-	}
-	return s
+	return &r.writerOf(&who).numeric
 }
 
 // readGradientNorm reads a norm that is not finite in the step lines of Hugging Face's Trainer ({'loss': 0.0, 'grad_norm':

@@ -238,9 +238,13 @@ type CommInit struct {
 	Phase                 string // START, COMPLETE, Abort COMPLETE, Destroy COMPLETE
 }
 
-// Progress is one progress line.
+// Progress is one progress line. Of the many that a long job prints only some are kept, the first, the last and the
+// worst among them; see course.go.
 type Progress struct {
 	At
+	// N is the line's number, from 1 on, among those of its form and phase that this writer printed into this file: what
+	// lies between two kept lines was counted.
+	N           int64
 	Form        string // megatron, lightning-bar, hf-dict, deepspeed, titan, maxtext, nemo, generic
 	Step, Total int64  // line.Unknown if not stated exactly
 	Epoch       int64

@@ -19,14 +19,16 @@ func unescape(text []byte) []byte {
 	return []byte(entities.Replace(string(text)))
 }
 
+const linkMark = "](http"
+
 // unlink undoes what chats and issue forms do to file names: "[p2p.cc:783](https://p2p.cc:783/)" is "p2p.cc:783".
 func unlink(text []byte) []byte {
-	if !bytes.Contains(text, []byte("](http")) {
+	if bytes.IndexByte(text, ']') < 0 || !bytes.Contains(text, []byte(linkMark)) {
 		return text
 	}
 	var out []byte
 	for {
-		i := bytes.Index(text, []byte("](http"))
+		i := bytes.Index(text, []byte(linkMark))
 		if i < 0 {
 			return append(out, text...)
 		}

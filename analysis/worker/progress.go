@@ -20,10 +20,10 @@ const number = `[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|[nN]a[nN]|NAN|[iI]nf(?:inity)?
 type progressForm struct {
 	form     string
 	literals []string
-	read     func(p *Progress, text, msg []byte) bool
+	read     func(p *step, text, msg []byte) bool
 	pattern  *regexp.Regexp
 	// extra fills what the pattern does not say; it may reject the line.
-	extra func(p *Progress, text []byte) bool
+	extra func(p *step, text []byte) bool
 }
 
 var barLiterals = []string{"it/s,", "s/it,", "it/s]", "s/it]"}
@@ -76,48 +76,24 @@ func progressHandlers() []handler {
 
 // take reads a record that no earlier form has read.
 func (f *progressForm) take(r *reader, rec *record) bool {
-	if n := len(r.obs.Progress); n > 0 && r.obs.Progress[n-1].Pos == rec.Pos {
+	if r.stepOff == rec.Off && r.stepLen == rec.Len {
 		return true
 	}
 	const maxProgress = 8 << 10
 	text := rec.Text[:min(len(rec.Text), maxProgress)]
-	p := Progress{At: rec.At, Form: f.form, Step: line.Unknown, Total: line.Unknown, Epoch: line.Unknown, Phase: "training"}
-	if f.read != nil && !f.read(&p, text, rec.Msg[:min(len(rec.Msg), maxProgress)]) ||
-		f.pattern != nil && !p.match(f.pattern, text) || f.extra != nil && !f.extra(&p, text) {
+	p := &r.scratch
+	*p = step{Step: line.Unknown, Total: line.Unknown, Epoch: line.Unknown, Phase: "training"}
+	if f.read != nil && !f.read(p, text, rec.Msg[:min(len(rec.Msg), maxProgress)]) ||
+		f.pattern != nil && !p.match(f.pattern, text) || f.extra != nil && !f.extra(p, text) {
 		return false
 	}
-	if len(r.obs.Progress) >= maxSteps {
-		r.obs.Progress = thinned(r.obs.Progress)
-	}
-	r.obs.Progress = append(r.obs.Progress, p)
+	r.stepOff, r.stepLen = rec.Off, rec.Len
+	r.step(rec, f.form, p)
 	return true
 }
 
-// maxSteps bounds the progress lines kept of one file. Long jobs print more; what they say is a course and an end.
-const maxSteps = 1 << 14
-
-// thinned leaves every second step out, but neither the first of the file nor the last of any writer.
-func thinned(list []Progress) []Progress {
-	last := map[line.Who]int{}
-	for i := range list {
-		if _, known := last[list[i].Who]; known || len(last) < maxWriters {
-			last[list[i].Who] = i
-		}
-	}
-	kept := list[:0]
-	for i := range list {
-		if l, ok := last[list[i].Who]; i%2 == 0 || ok && l == i {
-			kept = append(kept, list[i])
-		}
-	}
-	if len(kept) >= maxSteps {
-		kept = kept[:maxSteps/2] // every line has a writer of its own: no log of a job
-	}
-	return kept
-}
-
 // match fills p from the pattern's groups.
-func (p *Progress) match(re *regexp.Regexp, text []byte) bool {
+func (p *step) match(re *regexp.Regexp, text []byte) bool {
 	m := re.FindSubmatch(text)
 	if m == nil {
 		return false
@@ -126,17 +102,17 @@ func (p *Progress) match(re *regexp.Regexp, text []byte) bool {
 		if name == "" || len(m[k]) == 0 {
 			continue
 		}
-		switch v := string(m[k]); name {
+		switch v := m[k]; name {
 		case "step":
-			p.Step = exact(v)
+			p.Step = exact(string(v))
 		case "total":
-			p.Total = exact(v)
+			p.Total = exact(string(v))
 		case "epoch":
-			p.Epoch = exact(v)
+			p.Epoch = exact(string(v))
 		case "loss":
 			p.Loss = v
 		case "seconds":
-			p.StepSeconds = positive(v)
+			p.StepSeconds = positive(string(v))
 		}
 	}
 	return true
@@ -158,12 +134,12 @@ func positive(v string) float64 {
 	return f
 }
 
-func evaluating(p *Progress, _ []byte) bool {
+func evaluating(p *step, _ []byte) bool {
 	p.Phase = "evaluation"
 	return true
 }
 
-func notGlobal(p *Progress, _ []byte) bool {
+func notGlobal(p *step, _ []byte) bool {
 	p.Phase, p.Step, p.Total = "evaluation", line.Unknown, line.Unknown
 	return true
 }
@@ -171,7 +147,7 @@ func notGlobal(p *Progress, _ []byte) bool {
 var globalStep = regexp.MustCompile(`\bglobal_step[:=] ?(\d+)(?:[\s|,\]]|$)`)
 
 // nemoStep prefers the global step; the iteration counts within the epoch only where the two differ.
-func nemoStep(p *Progress, text []byte) bool {
+func nemoStep(p *step, text []byte) bool {
 	if m := globalStep.FindSubmatch(text); m != nil {
 		if n := exact(string(m[1])); n != p.Step {
 			p.Step, p.Total = n, line.Unknown
@@ -181,7 +157,7 @@ func nemoStep(p *Progress, text []byte) bool {
 }
 
 // generic refuses what only looks like progress: errors, settings, and prose about loss.
-func generic(p *Progress, text []byte) bool {
+func generic(p *step, text []byte) bool {
 	for _, w := range []string{"rror", "arning", "loss_scale", "loss scale:", "lossless"} {
 		if bytes.Contains(text, []byte(w)) {
 			return false

@@ -104,7 +104,7 @@ const elapsedKey = "elapsed time per iteration ("
 
 // readMegatron reads " iteration     1580/  500000 | … | elapsed time per iteration (ms): 730.1 | … | lm loss: 2.1E+00 |"
 // (Megatron-LM megatron/training/training.py, training_log).
-func readMegatron(p *Progress, text, _ []byte) bool {
+func readMegatron(p *step, text, _ []byte) bool {
 	i := bytes.Index(text, []byte(elapsedKey))
 	if i < 0 {
 		return false
@@ -139,12 +139,12 @@ func readMegatron(p *Progress, text, _ []byte) bool {
 		return false
 	}
 	p.StepSeconds = positive(string(v)) / scale
-	p.Loss = string(numberAfter(tail[len(v):], "loss: "))
+	p.Loss = numberAfter(tail[len(v):], "loss: ")
 	return true
 }
 
 // readDeepSpeedStep reads "[Rank 0] step=100, skipped=0, lr=[1e-05]" (DeepSpeed runtime/engine.py, _report_progress).
-func readDeepSpeedStep(p *Progress, text, _ []byte) bool {
+func readDeepSpeedStep(p *step, text, _ []byte) bool {
 	i := bytes.Index(text, []byte(", skipped="))
 	if i < 0 {
 		return false
@@ -167,7 +167,7 @@ func readDeepSpeedStep(p *Progress, text, _ []byte) bool {
 
 // readDeepSpeedTimer reads "epoch=0/micro_step=100/global_step=100, RunningAvgSamplesPerSec=12.1" (DeepSpeed
 // utils/timer.py).
-func readDeepSpeedTimer(p *Progress, text, _ []byte) bool {
+func readDeepSpeedTimer(p *step, text, _ []byte) bool {
 	step, rest := counter(after(text, "global_step="))
 	if rest == nil || !bytes.HasPrefix(rest, []byte(", RunningAvgSamplesPerSec=")) {
 		return false
@@ -178,7 +178,7 @@ func readDeepSpeedTimer(p *Progress, text, _ []byte) bool {
 
 // readHFDict reads "{'loss': 0.4589, 'grad_norm': 1.04, 'learning_rate': 5e-06, 'epoch': 1.22}" (Hugging Face Trainer's
 // PrinterCallback), whose numbers are quoted in some versions.
-func readHFDict(p *Progress, text, _ []byte) bool {
+func readHFDict(p *step, text, _ []byte) bool {
 	b := bytes.TrimPrefix(after(text, "{'loss': "), []byte("'"))
 	v := printed(b)
 	if v == nil {
@@ -189,12 +189,12 @@ func readHFDict(p *Progress, text, _ []byte) bool {
 	if rest == nil || b[0] != ',' {
 		return false
 	}
-	p.Loss, p.Epoch = string(v), epoch
+	p.Loss, p.Epoch = v, epoch
 	return true
 }
 
 // readTitan reads "step: 22  loss:  6.2250  grad_norm: …" (TorchTitan torchtitan/components/metrics.py).
-func readTitan(p *Progress, text, _ []byte) bool {
+func readTitan(p *step, text, _ []byte) bool {
 	b := after(text, "step: ")
 	step, rest := counter(bytes.TrimLeft(b, " "))
 	if rest == nil || !bytes.HasPrefix(rest, []byte(" ")) {
@@ -205,7 +205,7 @@ func readTitan(p *Progress, text, _ []byte) bool {
 	if !ok || v == nil {
 		return false
 	}
-	p.Step, p.Loss = step, string(v)
+	p.Step, p.Loss = step, v
 	return true
 }
 
@@ -247,7 +247,7 @@ func pace(b []byte) (seconds float64, rest []byte) {
 
 // readLightningBar reads "Epoch 0:   6%|█  | 32040/500150 [6:28:43<94:39:17,  1.37it/s, v_num=9, loss=2.6]". The bar's own
 // numbers count batches of one epoch, and its global_step is rounded from 10⁴ on.
-func readLightningBar(p *Progress, text, _ []byte) bool {
+func readLightningBar(p *step, text, _ []byte) bool {
 	b := after(text, "Epoch ")
 	epoch, rest := counter(b)
 	if rest == nil || !bytes.HasPrefix(rest, []byte(": ")) {
@@ -282,10 +282,10 @@ func readLightningBar(p *Progress, text, _ []byte) bool {
 }
 
 // barLoss is the first number that a key with "loss" in it has in "v_num=95nc, loss=2.6, reduced_train_loss=2.590".
-func barLoss(b []byte) string {
+func barLoss(b []byte) []byte {
 	for {
 		if b = after(b, "loss"); b == nil {
-			return ""
+			return nil
 		}
 		n := 0
 		for n < len(b) && b[n] != '=' && b[n] != ',' && b[n] != '|' {
@@ -293,7 +293,7 @@ func barLoss(b []byte) string {
 		}
 		if n < len(b) && b[n] == '=' {
 			if v := printed(b[n+1:]); v != nil {
-				return string(v)
+				return v
 			}
 		}
 	}
@@ -301,7 +301,7 @@ func barLoss(b []byte) string {
 
 // readBar reads tqdm's bar without a description, which counts steps: " 41%|███▌   | 366/903 [5:15:39<6:53:09, 46.16s/it]".
 // "Loading checkpoint shards: 50%" does not.
-func readBar(p *Progress, _, msg []byte) bool {
+func readBar(p *step, _, msg []byte) bool {
 	b := bytes.TrimLeft(msg, " ")
 	n := digits(b)
 	rest, ok := bytes.CutPrefix(b[n:], []byte("%|"))
@@ -333,7 +333,7 @@ var stepWords = []string{"iterations", "iteration", "iters", "iter", "steps", "s
 
 // readGeneric reads what scripts of all kinds print: a word for the step with its number, and later a loss with its.
 // "step 120/5000 loss 2.31", "iteration: 2500, train_loss=2.1", "global_step: 7 … Loss: 1.2".
-func readGeneric(p *Progress, text, _ []byte) bool {
+func readGeneric(p *step, text, _ []byte) bool {
 	for i := 0; i < len(text); i++ {
 		if c := text[i] | 0x20; c != 's' && c != 'i' || !startsWord(text, i) {
 			continue
@@ -369,7 +369,7 @@ func readGeneric(p *Progress, text, _ []byte) bool {
 			continue
 		}
 		if v := lossIn(rest); v != nil {
-			p.Step, p.Total, p.Loss = step, total, string(v)
+			p.Step, p.Total, p.Loss = step, total, v
 			return true
 		}
 	}

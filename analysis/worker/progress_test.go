@@ -353,3 +353,70 @@ func FuzzPrinted(f *testing.F) {
 		}
 	})
 }
+
+// What is kept of a long course does not depend on how often, and when, it was thinned.
+func TestThinningLeavesNoTraceOfItsSteps(t *testing.T) {
+	course := func(n int) []Progress {
+		var list []Progress
+		for i := range n {
+			who := line.NoOne
+			who.Global = i % 3
+			loss := fmt.Sprint((i * 7919) % 1000)
+			if i == n/2 {
+				loss = "nan"
+			}
+			list = append(list, Progress{At: At{Pos: Pos{File: "f", Off: int64(i)}, Who: who}, N: int64(i/3 + 1), Loss: loss})
+		}
+		return list
+	}
+	for _, n := range []int{1, 2, 3, 10, 97, 300} {
+		for _, stride := range []int64{2, 4, 8, 64} {
+			once := thinned(course(n), stride)
+			often := course(n)
+			for s := int64(2); s <= stride; s *= 2 {
+				often = thinned(often, s)
+			}
+			if !reflect.DeepEqual(once, often) {
+				t.Fatalf("%d lines at stride %d: %d kept at once, %d by and by", n, stride, len(once), len(often))
+			}
+			if !slices.ContainsFunc(once, func(p Progress) bool { return p.Loss == "nan" }) {
+				t.Errorf("%d lines at stride %d: the one without a number is left out", n, stride)
+			}
+		}
+	}
+}
+
+func TestPartsAreThinnedAlikeWhateverTheirOrder(t *testing.T) {
+	parts := func() []*Observations {
+		var list []*Observations
+		for i, n := range []int{400, 3, 90, 1000} {
+			o := &Observations{}
+			for k := range n {
+				o.Progress = append(o.Progress, Progress{At: At{Pos: Pos{File: fmt.Sprint(i), Off: int64(k)}, Who: line.NoOne}, N: int64(k + 1), Loss: fmt.Sprint(k * 31 % 100)})
+			}
+			list = append(list, o)
+		}
+		return list
+	}
+	whole := parts()
+	Thin(whole, 100, 1)
+	for _, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}} {
+		all := parts()
+		var some []*Observations
+		stride := int64(1)
+		for _, i := range order {
+			some = append(some, all[i])
+			stride, _ = Thin(some, 100, stride)
+		}
+		if !reflect.DeepEqual(all, whole) {
+			t.Errorf("order %v makes a difference", order)
+		}
+	}
+	n := 0
+	for _, o := range whole {
+		n += len(o.Progress)
+	}
+	if n > 100 || n < 20 || whole[3].Progress[len(whole[3].Progress)-1].N != 1000 {
+		t.Errorf("%d kept", n)
+	}
+}

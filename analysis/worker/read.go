@@ -2,12 +2,12 @@ package worker
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -26,9 +26,10 @@ type handler struct {
 	read func(r *reader, rec *record) bool
 }
 
-// handlers is everything a worker log can say, family by family.
-func handlers() []handler {
-	return slices.Concat(
+// handlers is everything a worker log can say, family by family. Lines that only light ones are offered are the ones
+// that healthy jobs print by the million: each says what it says by itself, so they take a shorter way (see physical).
+func handlers() (list []handler, light []bool) {
+	list = slices.Concat(
 		ncclHandlers(),
 		desyncHandlers(),
 		stallHandlers(),
@@ -37,18 +38,20 @@ func handlers() []handler {
 		rasHandlers(),
 		slurmHandlers(),
 		launcherHandlers(),
-		jobHandlers(),
 		argumentHandlers(),
-		progressHandlers(),
 		checkpointHandlers(),
 		topologyHandlers(),
 		runHandlers(),
 		signHandlers(),
 		storageHandlers(),
 		syncHandlers(),
-		numericHandlers(),
 		rankTimeHandlers(),
 	)
+	light = make([]bool, len(list))
+	for _, h := range slices.Concat(jobHandlers(), progressHandlers(), numericHandlers()) {
+		list, light = append(list, h), append(light, true)
+	}
+	return list, light
 }
 
 // record is one message as it stands in a file: a line, a segment of it between \r, or a part where two messages were
@@ -64,7 +67,8 @@ type record struct {
 	// Cut: the file ends in this record without a \n, or the line is longer than the scanner's limit.
 	Cut bool
 	// Taken: a follower took it as part of its block.
-	Taken bool
+	Taken  bool
+	writer *writer
 }
 
 // verdict is what a follower says about a record that follows its own.
@@ -132,22 +136,30 @@ func clip(b []byte) string {
 type dispatch struct {
 	handlers []handler
 	literals []string
-	owners   [][]int // by literal: indexes into handlers, ascending
-	wraps    []bool  // by literal: a line with it may be one that cutShort knows
+	owners   [][]uint64 // by literal: the set of handlers that read it
+	light    []bool     // by literal: only light handlers do
+	wraps    []bool     // by literal: a line with it may be one that cutShort knows
 }
 
 var table = sync.OnceValue(func() *dispatch {
-	d := &dispatch{handlers: handlers()}
-	owners := map[string][]int{}
+	list, light := handlers()
+	d := &dispatch{handlers: list}
+	owners, heavy := map[string][]uint64{}, map[string]bool{}
+	own := func(l string) []uint64 {
+		if owners[l] == nil {
+			owners[l] = make([]uint64, (len(list)+63)/64)
+		}
+		return owners[l]
+	}
 	for i, h := range d.handlers {
 		for _, l := range h.literals {
-			if own := owners[l]; len(own) == 0 || own[len(own)-1] != i {
-				owners[l] = append(own, i)
-			}
+			own(l)[i/64] |= 1 << (i % 64)
+			heavy[l] = heavy[l] || !light[i]
 		}
 	}
-	for _, l := range alarmLiterals {
-		owners[l] = slices.Clip(owners[l]) // looked for, whether or not somebody reads it
+	for _, l := range append([]string{linkMark}, alarmLiterals...) {
+		own(l) // looked for, whether or not somebody reads it
+		heavy[l] = true
 	}
 	for l := range owners {
 		d.literals = append(d.literals, l)
@@ -155,6 +167,7 @@ var table = sync.OnceValue(func() *dispatch {
 	slices.Sort(d.literals)
 	for _, l := range d.literals {
 		d.owners = append(d.owners, owners[l])
+		d.light = append(d.light, !heavy[l])
 		d.wraps = append(d.wraps, slices.ContainsFunc(cutPhrases, func(p string) bool { return strings.Contains(p, l) || strings.Contains(l, p) }))
 	}
 	return d
@@ -168,6 +181,16 @@ func (d *dispatch) wrappable(hits []uint16) bool {
 		}
 	}
 	return false
+}
+
+// everyday reports whether only light handlers want a line with these literals.
+func (d *dispatch) everyday(hits []uint16) bool {
+	for _, id := range hits {
+		if !d.light[id] {
+			return false
+		}
+	}
+	return len(hits) > 0
 }
 
 // Literals are the strings that the scanner has to look for, sorted.
@@ -185,7 +208,7 @@ func NewScanner() (*scan.Scanner, error) {
 // Read reads one file. name is what the observations call it. A file that cannot be read to its end gives what was
 // read, with the reason in its Tail; only a cancelled context is an error.
 func Read(ctx context.Context, name string, src io.Reader, sc *scan.Scanner) (*Observations, error) {
-	r := newReader(name)
+	r := newReader(name, sc)
 	tail := tailReader{r: src}
 	stats, err := sc.Scan(ctx, &tail, r.visit)
 	if ctx.Err() != nil {
@@ -193,6 +216,7 @@ func Read(ctx context.Context, name string, src io.Reader, sc *scan.Scanner) (*O
 	}
 	r.finish()
 	r.readTail(&tail)
+	r.courses()
 	t := Tail{
 		File: name, Bytes: stats.Bytes, Lines: stats.Lines, EndsClean: stats.EndsClean && err == nil, NULs: stats.NULs,
 		First: r.first, Last: r.last, Writers: r.spans(), Unclassified: r.unclassified, Dropped: r.dropped, Joined: r.joined,
@@ -208,10 +232,9 @@ func Read(ctx context.Context, name string, src io.Reader, sc *scan.Scanner) (*O
 	return r.obs, nil
 }
 
-func newReader(name string) *reader {
+func newReader(name string, sc *scan.Scanner) *reader {
 	return &reader{
-		obs: &Observations{}, file: name, table: table(),
-		stamps: map[line.Who]line.Stamp{}, writers: map[line.Who]*WriterSpan{},
+		obs: &Observations{}, file: name, table: table(), sc: sc, writers: map[line.Who]*writer{}, stride: 1, stepOff: -1,
 	}
 }
 
@@ -225,32 +248,53 @@ func readError(err error) string {
 }
 
 // dispatch offers a record to the handlers whose literals it holds.
-func (r *reader) dispatch(rec *record, p phys) bool {
+func (r *reader) dispatch(rec *record, p *phys, at int) bool {
 	d := r.table
-	var due []int
-	take := func(id int) {
-		if bytes.Contains(rec.Text, []byte(d.literals[id])) {
-			due = append(due, d.owners[id]...)
+	if r.due == nil {
+		r.due = make([]uint64, (len(d.handlers)+63)/64)
+	}
+	clear(r.due)
+	for _, id := range r.literalsOf(rec, p, at) {
+		for i, set := range d.owners[id] {
+			r.due[i] |= set
 		}
 	}
-	if p.all || len(rec.Text) != len(rec.Raw) {
-		// Joined lines, and text that ANSI codes or links broke, hold literals that the scanner could not see.
-		for id := range d.literals {
-			take(id)
-		}
-	} else {
-		for _, id := range p.hits {
-			take(int(id))
-		}
-	}
-	slices.Sort(due)
 	understood := false
-	for _, i := range slices.Compact(due) {
-		if d.handlers[i].read(r, rec) {
-			understood = true
+	for i, set := range r.due {
+		for ; set != 0; set &= set - 1 {
+			if d.handlers[i*64+bits.TrailingZeros64(set)].read(r, rec) {
+				understood = true
+			}
 		}
 	}
 	return understood
+}
+
+// literalsOf lists the literals of the record that begins at p.raw[at:].
+func (r *reader) literalsOf(rec *record, p *phys, at int) []uint16 {
+	switch {
+	case p.all || len(rec.Text) != len(rec.Raw):
+		// Joined lines, and text that ANSI codes or links broke, hold literals that the scanner could not see.
+		r.ids = r.sc.Find(r.ids[:0], rec.Text)
+		return r.ids
+	case len(rec.Raw)+1 >= len(p.raw):
+		return p.hits // the whole line, perhaps without its \r
+	}
+	// Records come from left to right.
+	for p.next < len(p.marks) && int(p.marks[p.next].At) < at {
+		p.next++
+	}
+	r.ids = r.ids[:0]
+	end := at + len(rec.Raw)
+	for _, m := range p.marks[p.next:] {
+		if int(m.At) >= end {
+			break
+		}
+		if int(m.At)+len(r.table.literals[m.Lit]) <= end {
+			r.ids = scan.Insert(r.ids, m.Lit)
+		}
+	}
+	return r.ids
 }
 
 // alarmLiterals make the scanner deliver lines that look like errors, so that wording nobody knows yet becomes visible.
@@ -295,6 +339,7 @@ func (r *reader) readTail(t *tailReader) {
 				rec := record{Prefix: pre, Raw: seg, Text: text, Msg: text[min(max(pre.Len, 0), len(text)):]}
 				rec.Pos = Pos{File: r.file, Line: no, Off: off + int64(at), Len: len(seg)}
 				rec.Who, rec.Stamp = pre.Who, pre.Stamp
+				rec.writer = r.writerOf(&rec.Who)
 				r.inherit(&rec)
 				r.span(&rec)
 			})
@@ -302,17 +347,6 @@ func (r *reader) readTail(t *tailReader) {
 		n := min(end+1, len(b))
 		b, off, no = b[n:], off+int64(n), no+1
 	}
-}
-
-func (r *reader) spans() []WriterSpan {
-	var list []WriterSpan
-	for _, w := range r.writers {
-		list = append(list, *w)
-	}
-	slices.SortFunc(list, func(a, b WriterSpan) int {
-		return cmp.Or(cmp.Compare(a.First.Off, b.First.Off), cmp.Compare(a.First.Len, b.First.Len))
-	})
-	return list
 }
 
 // tailReader keeps the last tailBytes that went through it, and how many lines and bytes went before.
@@ -332,6 +366,11 @@ func (t *tailReader) Read(p []byte) (int, error) {
 }
 
 func (t *tailReader) keep(b []byte) {
+	if n := len(b) - 2*tailBytes; n > 0 {
+		t.newlines += int64(bytes.Count(t.buf, []byte{'\n'}) + bytes.Count(b[:n], []byte{'\n'}))
+		t.off += int64(len(t.buf) + n)
+		t.buf, b = t.buf[:0], b[n:]
+	}
 	t.buf = append(t.buf, b...)
 	if drop := len(t.buf) - tailBytes; drop > tailBytes {
 		t.newlines += int64(bytes.Count(t.buf[:drop], []byte{'\n'}))

@@ -13,19 +13,25 @@ type reader struct {
 	obs     *Observations // emit(r, &r.obs.Timeouts, Timeout{…})
 	file    string
 	table   *dispatch
+	sc      *scan.Scanner
 	lineNo  int64 // of the physical line (the last one, if several were joined) being read
 	open    []openBlock
 	dropped int
 	kept    int
 
 	unclassified int
-	stamps       map[line.Who]line.Stamp // last stamp of each writer
-	lastStamp    line.Stamp              // last stamp in the file
+	lastStamp    line.Stamp // last stamp in the file
 	first, last  At
-	writers      map[line.Who]*WriterSpan
+	writers      map[line.Who]*writer
+	recent       [writerCache]*writer
+	nobody       writer // of lines that name no writer
+	crowd        writer // of lines whose writer is one too many
 	header       header
-	numeric      map[line.Who]*numericState // what each writer printed last
-	detector     int64                      // where the straggler detector's last report begins
+	detector     int64 // where the straggler detector's last report begins
+
+	stride  int64 // of the courses
+	stepOff int64 // the record that was last read as a step
+	stepLen int
 
 	head      []phys // the first lines, until decided
 	headBytes int
@@ -33,7 +39,15 @@ type reader struct {
 	width     int // column at which the file is wrapped; 0 if it is not
 	joined    bool
 	held      *held
-	plain     []byte // scratch for text without ANSI codes
+
+	// Scratch space, to spare the allocator the many records.
+	plain   []byte // text without ANSI codes
+	rec     record
+	scratch step
+	ids     []uint16
+	due     []uint64
+	names   line.Names
+	parts   [][2]int
 }
 
 // header remembers a message that is nothing but a prefix: c10 reports that begin with \n stand under one.
@@ -63,6 +77,8 @@ type phys struct {
 	raw     []byte // with the \n between joined lines
 	cut     bool   // no \n at its end: more may have been meant to follow
 	hits    []uint16
+	marks   []scan.Mark
+	next    int  // in marks: the first that no record before has passed
 	all     bool // hits are unknown: try every literal
 }
 
@@ -71,9 +87,9 @@ const maxJoined = 3
 // visit takes one physical line from the scanner. The head of the file is kept until it tells whether the file is
 // wrapped.
 func (r *reader) visit(l *scan.Line) (more int, err error) {
-	p := phys{no: l.No, off: l.TextOff, raw: l.Text, cut: l.Final || l.Long, hits: l.Hits}
+	p := phys{no: l.No, off: l.TextOff, raw: l.Text, cut: l.Final || l.Long, hits: l.Hits, marks: l.Marks}
 	if !r.decided {
-		p.raw, p.hits = slices.Clone(p.raw), slices.Clone(p.hits)
+		p.raw, p.hits, p.marks = slices.Clone(p.raw), slices.Clone(p.hits), slices.Clone(p.marks)
 		r.head = append(r.head, p)
 		r.headBytes += len(p.raw)
 		if l.No < headLines && r.headBytes < maxHead && !l.Long {
@@ -117,7 +133,7 @@ func (r *reader) take(p phys, long bool) int {
 	r.lineNo = p.no
 	if !long && !p.cut && (r.width > 0 || r.table.wrappable(p.hits)) && r.holds(p.raw, 0) {
 		p.raw = slices.Clone(p.raw)
-		p.hits, p.all = nil, true
+		p.hits, p.marks, p.all = nil, nil, true
 		r.held = &held{phys: p}
 		return r.wanted(1)
 	}
@@ -189,13 +205,25 @@ func unwrapped(raw []byte) []byte {
 	}
 }
 
-// physical reads one physical line: segments between \r, records glued together in each.
+// physical reads one physical line: segments between \r, records glued together in each. A line that only holds what
+// light handlers read is not searched for records within: a step line that is glued behind text stays a step line.
 func (r *reader) physical(p phys) {
 	var outer line.Who
 	first := true
+	light := len(r.open) == 0 && !p.all && r.table.everyday(p.hits)
 	segment := func(off int, seg []byte) {
-		for _, part := range line.Split(seg) {
-			r.record(p, off+part[0], seg[part[0]:part[1]], outer, first)
+		pre := r.names.Parse(seg)
+		parts := append(r.parts[:0], [2]int{0, len(seg)})
+		if !light {
+			parts = line.Split(r.parts[:0], seg, &pre)
+		}
+		r.parts = parts
+		for _, part := range parts {
+			known := &pre
+			if len(parts) > 1 {
+				known = nil
+			}
+			r.record(&p, off+part[0], seg[part[0]:part[1]], known, outer, first)
 			if first {
 				outer, first = r.header.who, false
 			}
@@ -206,24 +234,34 @@ func (r *reader) physical(p phys) {
 		end := bytes.IndexByte(p.raw, '\n')
 		head := bytes.TrimRight(p.raw[:end], "\r")
 		cut := bytes.LastIndexByte(head, '\r') + 1
-		if parts := line.Split(head[cut:]); len(parts) > 1 {
+		pre := r.names.Parse(head[cut:])
+		if parts := line.Split(nil, head[cut:], &pre); len(parts) > 1 {
 			cut += parts[len(parts)-1][0]
 		}
 		if cut > 0 {
 			line.Segments(p.raw[:cut], segment)
 		}
-		r.record(p, cut, p.raw[cut:], outer, first)
+		r.record(&p, cut, p.raw[cut:], nil, outer, first)
 		return
 	}
 	line.Segments(p.raw, segment)
 }
 
-// record reads one message. at is its offset in p.raw.
-func (r *reader) record(p phys, at int, raw []byte, outer line.Who, first bool) {
+// record reads one message. at is its offset in p.raw; pre is its prefix, where that is known already.
+func (r *reader) record(p *phys, at int, raw []byte, pre *line.Prefix, outer line.Who, first bool) {
 	text := unwrapped(raw)
-	r.plain = line.StripANSI(r.plain, text)
-	text = unescape(unlink(r.plain))
-	rec := record{Prefix: line.Parse(text), Raw: raw, Text: text}
+	if bytes.IndexByte(text, '\x1b') >= 0 {
+		r.plain = line.StripANSI(r.plain, text)
+		text = r.plain
+	}
+	text = unescape(unlink(text))
+	rec := &r.rec
+	*rec = record{Raw: raw, Text: text}
+	if pre != nil && len(text) == len(raw) {
+		rec.Prefix = *pre
+	} else {
+		rec.Prefix = r.names.Parse(text)
+	}
 	rec.Cut = p.cut && at+len(raw) == len(bytes.TrimRight(p.raw, "\r"))
 	rec.Msg = text[min(max(rec.Prefix.Len, 0), len(text)):]
 	rec.Pos = Pos{File: r.file, Line: p.no, Off: p.off + int64(at), Len: len(raw)}
@@ -233,12 +271,13 @@ func (r *reader) record(p phys, at int, raw []byte, outer line.Who, first bool) 
 	}
 	rec.Stamp = rec.Prefix.Stamp
 	rec.Repeated = repeated(text)
-	r.inherit(&rec)
-	r.span(&rec)
-	r.follows(&rec)
-	understood := r.dispatch(&rec, p)
-	if !understood && !rec.Taken && alarming(&rec) {
-		r.unclassify(&rec)
+	rec.writer = r.writerOf(&rec.Who)
+	r.inherit(rec)
+	r.span(rec)
+	r.follows(rec)
+	understood := r.dispatch(rec, p, at)
+	if !understood && !rec.Taken && alarming(rec) {
+		r.unclassify(rec)
 	}
 	r.header = header{line: p.no, who: rec.Who, stamp: rec.Stamp, group: noGroup}
 	if m := bytes.TrimSpace(rec.Msg); len(m) > 0 && m[0] == '[' && m[len(m)-1] == ']' {
@@ -253,48 +292,11 @@ func (r *reader) record(p phys, at int, raw []byte, outer line.Who, first bool) 
 // bareRank reports whether a message is nothing but "Rank 3": that is what PyTorch ≥ 2.6 puts in front of the desync
 // report, which begins with a line end.
 func bareRank(m []byte) bool {
+	if !bytes.HasPrefix(m, []byte("Rank ")) {
+		return false
+	}
 	_, rest := intAfterRest(m, "Rank ")
-	return rest != nil && len(rest) == 0 && bytes.HasPrefix(m, []byte("Rank "))
-}
-
-// inherit gives a record without a stamp the nearest one above, of its own writer where the writer is known.
-func (r *reader) inherit(rec *record) {
-	if rec.Stamp.Kind != line.NoStamp {
-		r.lastStamp = rec.Stamp
-		if rec.Who != line.NoOne && (len(r.stamps) < maxWriters || r.stamps[rec.Who].Kind != line.NoStamp) {
-			r.stamps[rec.Who] = rec.Stamp
-		}
-		return
-	}
-	if rec.Who == line.NoOne {
-		rec.Inherited = r.lastStamp
-		return
-	}
-	rec.Inherited = r.stamps[rec.Who]
-}
-
-// span keeps what the file's tail says: first and last stamped record, and each writer's.
-func (r *reader) span(rec *record) {
-	if rec.Stamp.Kind != line.NoStamp {
-		if r.first.File == "" {
-			r.first = rec.At
-		}
-		r.last = rec.At
-	}
-	if rec.Who == line.NoOne {
-		return
-	}
-	w := r.writers[rec.Who]
-	if w == nil {
-		if len(r.writers) >= maxWriters {
-			return
-		}
-		w = &WriterSpan{Who: rec.Who, First: rec.At}
-		r.writers[rec.Who] = w
-	}
-	w.Lines++
-	w.Last = rec.At
-	w.LastText = string(rec.Msg[:min(len(rec.Msg), maxLastText)])
+	return rest != nil && len(rest) == 0
 }
 
 // follows offers a record to the open blocks of its writer.

@@ -270,7 +270,7 @@ ValueError: too many values
 }
 
 func TestKeptTextIsBounded(t *testing.T) {
-	r := newReader("f")
+	r := newReader("f", nil)
 	e := Exception{Message: strings.Repeat("x", maxText)}
 	for range maxKept/maxText + 10 {
 		emit(r, &r.obs.Exceptions, e)

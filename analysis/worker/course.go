@@ -1,0 +1,207 @@
+package worker
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"faultline/analysis/line"
+)
+
+// A job prints a line a step, by the million, from every rank. What they say together is a course: where it began, where
+// it stands, and how its numbers went. So of each course of a file one line in stride is kept, with the worst of those
+// between, and its last line; the stride doubles whenever a file has given maxSteps of them. Every line is read and
+// counted (Progress.N), and one that holds no number is never left out between two that do.
+
+// maxSteps bounds the lines kept of one file.
+const maxSteps = 1 << 12
+
+// step is what a progress line says. Loss is as printed and valid as long as the line.
+type step struct {
+	Step, Total, Epoch int64
+	Loss               []byte
+	StepSeconds        float64
+	Phase              string
+}
+
+// course is what one writer prints in one form.
+type course struct {
+	form, phase string
+	n           int64
+	last        kept // the last line, if it is not in the list yet
+	worst       kept // the worst line of this stride, likewise
+	badness     float64
+}
+
+// kept is a line that may yet turn out not to be needed.
+type kept struct {
+	p    Progress
+	loss []byte
+}
+
+func (k *kept) set(rec *record, c *course, s *step) {
+	k.p = progress(rec, c, s)
+	k.loss = append(k.loss[:0], s.Loss...)
+}
+
+func (w *writer) course(form, phase string) *course {
+	for _, c := range w.courses {
+		if c.form == form && c.phase == phase {
+			return c
+		}
+	}
+	c := &course{form: form, phase: phase}
+	w.courses = append(w.courses, c)
+	return c
+}
+
+func progress(rec *record, c *course, s *step) Progress {
+	return Progress{At: rec.At, N: c.n, Form: c.form, Step: s.Step, Total: s.Total, Epoch: s.Epoch, StepSeconds: s.StepSeconds, Phase: s.Phase}
+}
+
+// step takes a line of a course.
+func (r *reader) step(rec *record, form string, s *step) {
+	c := rec.writer.course(form, s.Phase)
+	c.n++
+	if (c.n-1)%r.stride == 0 {
+		r.settle(&c.worst)
+		c.last.p.N = 0
+		p := progress(rec, c, s)
+		p.Loss = string(s.Loss)
+		r.obs.Progress = append(r.obs.Progress, p)
+		if len(r.obs.Progress) >= maxSteps {
+			r.thin()
+		}
+		return
+	}
+	c.last.set(rec, c, s)
+	if b := badness(s.Loss); c.worst.p.N == 0 || b > c.badness {
+		c.badness = b
+		c.worst.set(rec, c, s)
+	}
+}
+
+// settle puts a line into the list.
+func (r *reader) settle(k *kept) {
+	if k.p.N > 0 {
+		k.p.Loss = string(k.loss)
+		r.obs.Progress = append(r.obs.Progress, k.p)
+		k.p.N = 0
+	}
+}
+
+// thin makes room in the list.
+func (r *reader) thin() {
+	for len(r.obs.Progress) > maxSteps*3/4 && r.stride < 1<<40 {
+		r.stride *= 2
+		r.obs.Progress = thinned(r.obs.Progress, r.stride)
+	}
+	if len(r.obs.Progress) > maxSteps*3/4 {
+		r.obs.Progress = r.obs.Progress[:maxSteps/2] // every line has a writer of its own: no log of a job
+	}
+}
+
+// courses brings the list to its final form.
+func (r *reader) courses() {
+	end := func(w *writer) {
+		for _, c := range w.courses {
+			if c.worst.p.N == c.last.p.N {
+				c.worst.p.N = 0
+			}
+			r.settle(&c.worst)
+			r.settle(&c.last)
+		}
+	}
+	end(&r.nobody)
+	end(&r.crowd)
+	for _, w := range r.writers {
+		end(w)
+	}
+	slices.SortFunc(r.obs.Progress, func(a, b Progress) int { return comparePos(a.Pos, b.Pos) })
+	if r.stride > 1 {
+		r.obs.Progress = thinned(r.obs.Progress, r.stride)
+	}
+}
+
+// badness orders losses: one that is no number is the worst.
+func badness(loss []byte) float64 {
+	switch {
+	case len(loss) == 0:
+		return math.Inf(-1)
+	case nonFinite(loss):
+		return math.Inf(1)
+	}
+	v, err := strconv.ParseFloat(string(loss), 64)
+	if err != nil {
+		return math.Inf(-1)
+	}
+	return v
+}
+
+// courseKey tells courses apart.
+type courseKey struct {
+	file        string
+	who         line.Who
+	form, phase string
+}
+
+// thinned keeps of each course in the list the lines on the stride, the worst of those between two of them, and the
+// last. What it keeps does not depend on how the list was thinned before by smaller strides.
+func thinned(list []Progress, stride int64) []Progress {
+	type between struct{ stride, worst, last int }
+	open := map[courseKey]*between{}
+	keep := make([]bool, len(list))
+	for i := range list {
+		p := &list[i]
+		k := courseKey{p.File, p.Who, p.Form, p.Phase}
+		b := open[k]
+		if b == nil {
+			b = &between{worst: -1}
+			open[k] = b
+		}
+		b.last = i
+		n := p.N - 1
+		if n%stride == 0 {
+			keep[i] = true
+			continue
+		}
+		if at := int(n / stride); at != b.stride || b.worst < 0 {
+			b.stride, b.worst = at, i
+			keep[i] = true
+		} else if badness([]byte(p.Loss)) > badness([]byte(list[b.worst].Loss)) {
+			keep[b.worst], keep[i] = false, true
+			b.worst = i
+		}
+	}
+	for _, b := range open {
+		keep[b.last] = true
+	}
+	out := list[:0]
+	for i := range list {
+		if keep[i] {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}
+
+// Thin bounds the progress lines of all parts together, which it changes: beyond limit each course is kept at a larger
+// stride, the same for all. It returns the stride, and how many lines are left; a caller that goes on adding parts passes
+// the stride in the next time, so that the result does not depend on when Thin was called.
+func Thin(parts []*Observations, limit int, stride int64) (int64, int) {
+	for stride = max(stride, 1); ; stride *= 2 {
+		left := 0
+		for _, o := range parts {
+			if o == nil {
+				continue
+			}
+			if stride > 1 {
+				o.Progress = slices.Clone(thinned(o.Progress, stride))
+			}
+			left += len(o.Progress)
+		}
+		if left <= limit || stride >= 1<<40 {
+			return stride, left
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package worker
+
+import (
+	"slices"
+
+	"faultline/analysis/line"
+)
+
+// writer is one process, as far as the prefixes of this file tell it from others.
+type writer struct {
+	span    WriterSpan // without LastText
+	text    []byte     // of the last line, bounded
+	stamp   line.Stamp // the last one it printed
+	numeric numericState
+	courses []*course
+	facts   [][2]string // keys and values of what it said about the job
+}
+
+// writerCache is how many writers are found without hashing their names. Few processes write to one file.
+const writerCache = 64
+
+// writerOf finds the writer with these names. Lines that name nobody share r.nobody, those of writers beyond the bound
+// r.crowd.
+func (r *reader) writerOf(who *line.Who) *writer {
+	slot := &r.recent[uint(who.Global*8+who.Local*8+who.Task*8+who.CudaDev+who.Pid+who.MPIRank+who.RayRank)%writerCache]
+	if w := *slot; w != nil && w.span.Who == *who {
+		return w
+	}
+	w := r.writers[*who]
+	switch {
+	case w != nil:
+	case *who == line.NoOne:
+		w = &r.nobody
+		w.span.Who = line.NoOne
+	case len(r.writers) >= maxWriters:
+		return &r.crowd
+	default:
+		w = &writer{span: WriterSpan{Who: *who}}
+		r.writers[*who] = w
+	}
+	*slot = w
+	return w
+}
+
+// inherit gives a record without a stamp the nearest one above, of its own writer where the writer is known.
+func (r *reader) inherit(rec *record) {
+	switch {
+	case rec.Stamp.Kind != line.NoStamp:
+		r.lastStamp = rec.Stamp
+		if rec.writer != &r.crowd {
+			rec.writer.stamp = rec.Stamp
+		}
+	case rec.writer == &r.nobody:
+		rec.Inherited = r.lastStamp
+	default:
+		rec.Inherited = rec.writer.stamp
+	}
+}
+
+// span keeps what the file's tail says: first and last stamped record, and each writer's.
+func (r *reader) span(rec *record) {
+	if rec.Stamp.Kind != line.NoStamp {
+		if r.first.File == "" {
+			r.first = rec.At
+		}
+		r.last = rec.At
+	}
+	w := rec.writer
+	if w == &r.nobody || w == &r.crowd {
+		return
+	}
+	if w.span.Lines == 0 {
+		w.span.First = rec.At
+	}
+	w.span.Lines++
+	w.span.Last = rec.At
+	w.text = append(w.text[:0], rec.Msg[:min(len(rec.Msg), maxLastText)]...)
+}
+
+// spans lists the writers in the order of their first lines.
+func (r *reader) spans() []WriterSpan {
+	var list []WriterSpan
+	for _, w := range r.writers {
+		w.span.LastText = string(w.text)
+		list = append(list, w.span)
+	}
+	slices.SortFunc(list, func(a, b WriterSpan) int { return comparePos(a.First.Pos, b.First.Pos) })
+	return list
+}
