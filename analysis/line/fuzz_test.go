@@ -63,7 +63,7 @@ func FuzzSplit(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		at := 0
-		for i, r := range split(b) {
+		for i, r := range Split(b) {
 			if r[0] != at || (r[1] <= r[0] && len(b) > 0) {
 				t.Fatalf("range %d = %v after %d", i, r, at)
 			}
@@ -111,7 +111,7 @@ func TestRealLogsGiveTheirRanks(t *testing.T) {
 			Segments(l, func(_ int, seg []byte) {
 				seg = StripANSI(nil, seg)
 				marks += bytes.Count(seg, []byte("]:[E"))
-				for _, r := range split(seg) {
+				for _, r := range Split(seg) {
 					p := Parse(seg[r[0]:r[1]])
 					if p.Form == C10 && p.Severity == 'E' && p.Who.Global != Unknown {
 						read++
@@ -142,6 +142,6 @@ func BenchmarkSplit(b *testing.B) {
 	b.SetBytes(int64(len(seg)))
 	b.ReportAllocs()
 	for b.Loop() {
-		split(seg)
+		Split(seg)
 	}
 }

@@ -7,9 +7,14 @@ import "bytes"
 // without gaps, in order; the first begins at 0. Each range is to be parsed with its own prefix (and Labelled with
 // that of the physical line).
 //
-// Only forms that no sentence contains by accident begin a record, and none right behind a quotation mark. pre is what
-// Parse(seg) returns; the ranges are appended to dst.
-func Split(dst [][2]int, seg []byte, pre *Prefix) [][2]int {
+// Only forms that no sentence contains by accident begin a record, and none right behind a quotation mark.
+func Split(seg []byte) [][2]int {
+	p := Parse(seg)
+	return SplitParsed(nil, seg, &p)
+}
+
+// SplitParsed is Split for a segment whose prefix is known: pre is what Parse(seg) returns. The ranges are appended to dst.
+func SplitParsed(dst [][2]int, seg []byte, pre *Prefix) [][2]int {
 	out := dst
 	from := 0
 	i := pre.Len + 1

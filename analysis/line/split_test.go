@@ -7,7 +7,7 @@ import (
 
 func pieces(in string) []string {
 	var out []string
-	for _, r := range split([]byte(in)) {
+	for _, r := range Split([]byte(in)) {
 		out = append(out, in[r[0]:r[1]])
 	}
 	return out
@@ -141,9 +141,4 @@ func TestLabelledPassesOnLaunchersLabelsOnly(t *testing.T) {
 	if got := NoOne.Labelled(Parse([]byte("node7:42:43 [6] NCCL INFO x")).Who); got != NoOne {
 		t.Errorf("another writer's host was passed on: %+v", got)
 	}
-}
-
-func split(seg []byte) [][2]int {
-	p := Parse(seg)
-	return Split(nil, seg, &p)
 }

@@ -215,7 +215,7 @@ func (r *reader) physical(p phys) {
 		pre := r.names.Parse(seg)
 		parts := append(r.parts[:0], [2]int{0, len(seg)})
 		if !light {
-			parts = line.Split(r.parts[:0], seg, &pre)
+			parts = line.SplitParsed(r.parts[:0], seg, &pre)
 		}
 		r.parts = parts
 		for _, part := range parts {
@@ -235,7 +235,7 @@ func (r *reader) physical(p phys) {
 		head := bytes.TrimRight(p.raw[:end], "\r")
 		cut := bytes.LastIndexByte(head, '\r') + 1
 		pre := r.names.Parse(head[cut:])
-		if parts := line.Split(nil, head[cut:], &pre); len(parts) > 1 {
+		if parts := line.SplitParsed(nil, head[cut:], &pre); len(parts) > 1 {
 			cut += parts[len(parts)-1][0]
 		}
 		if cut > 0 {
