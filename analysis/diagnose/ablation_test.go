@@ -2,6 +2,8 @@ package diagnose
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -23,40 +25,86 @@ func opinion(r *incident.Report) string {
 	return fmt.Sprint(v.Status, v.Mechanism, set, v.Root.Ranks, v.Root.Nodes)
 }
 
-// A mechanism that changes no verdict is dead weight: without each of them, some incident must be judged otherwise.
+// A mechanism that changes no verdict is dead weight: without each of them, some incident must be judged otherwise. The
+// incidents come from three places; the first that shows a mechanism to matter is enough.
 func TestEveryMechanismChangesSomeVerdict(t *testing.T) {
 	all := mechanism.All()
-	needed := map[string]bool{}
+	shownBy := map[string]string{}
+	place := ""
 	try := func(f *resolve.Facts) {
 		with := opinion(run(f, all))
 		for _, slug := range proposed(f, all) {
-			if needed[slug] {
+			if shownBy[slug] != "" {
 				continue
 			}
 			rest := slices.DeleteFunc(slices.Clone(all), func(m mechanism.Mechanism) bool { return m.Slug == slug })
 			if opinion(run(f, rest)) != with {
-				needed[slug] = true
+				shownBy[slug] = place
 			}
 		}
 	}
-	for _, spec := range ablationSpecs() {
-		try(facts(t, spec))
+	for _, from := range []struct {
+		place string
+		play  func()
+	}{
+		{"simulator", func() {
+			for _, spec := range ablationSpecs() {
+				try(facts(t, spec))
+			}
+		}},
+		{"real case", func() {
+			cases, err := filepath.Glob("../../../shared/corpus/*/logs")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, dir := range cases {
+				try(read(t, logs(t, dir), nil, 0))
+			}
+		}},
+		// What the simulator does not play, the examples of the signatures say.
+		{"example", func() {
+			for _, s := range knowledge.Signatures() {
+				if s.Role == knowledge.CauseRole && s.Mechanism != "" && shownBy[s.Mechanism] == "" {
+					try(read(t, spoken(5, 3, s.Example), nil, 8))
+				}
+			}
+		}},
+	} {
+		place = from.place
+		from.play()
 	}
-	played := len(needed)
-	// What the simulator does not play yet, the examples of the signatures say.
-	for _, s := range knowledge.Signatures() {
-		if s.Role == knowledge.CauseRole && s.Mechanism != "" && !needed[s.Mechanism] {
-			try(read(t, spoken(5, 3, s.Example), nil, 8))
-		}
-	}
+	counts := map[string]int{}
 	for _, m := range all {
-		if !needed[m.Slug] {
+		if shownBy[m.Slug] == "" {
 			t.Errorf("%s changes no verdict", m.Slug)
 		}
+		counts[shownBy[m.Slug]]++
 	}
-	if played < 20 || played == len(all) {
-		t.Errorf("the simulator alone shows %d of %d mechanisms to matter", played, len(all))
+	if n := counts["simulator"]; n < 20 || n == len(all) {
+		t.Errorf("the simulator alone shows %d of %d mechanisms to matter", n, len(all))
 	}
+	t.Logf("of %d mechanisms, shown to matter by: %v", len(all), counts)
+}
+
+// logs are the plain files of a real case.
+func logs(t testing.TB, dir string) []simulate.File {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []simulate.File
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, simulate.File{Name: e.Name(), Data: data})
+	}
+	return out
 }
 
 // elsewhere are direct lines whose verdict needs more than the line: the words that SLURM prints about a node are read

@@ -36,7 +36,7 @@ Exit code: 0; 1 when a case cannot be read; 2 wrong usage.`,
 		fs.BoolVar(&v.failures, "failures", false, "list every case that failed, not only the first\ne.g. --failures")
 		fs.IntVar(&v.simulated, "simulated", 0, "also run `N` simulated incidents, in a temporary directory\ne.g. --simulated 1000")
 		fs.Uint64Var(&v.seed, "seed", 1, "the number that those are drawn from, `N`\ne.g. --seed 7")
-		fs.IntVar(&v.line, "line", 0, "simulate only 1 = hangs or 2 = process killers; 0 = both (`LINE`)\ne.g. --line 1")
+		fs.IntVar(&v.line, "line", 0, "simulate only 1 = hangs, 2 = process killers, 3 = data and storage, 4 = numerics and performance or 5 = synchronisation points; 0 = all (`LINE`)\ne.g. --line 1")
 		return v.run
 	},
 }
@@ -58,8 +58,10 @@ func (v *evaluation) run(ctx context.Context, e env, dirs []string) (int, error)
 		return exitUsage, usage("name a directory of cases, or run simulated ones: bot eval --simulated 100")
 	case v.format != "text" && v.format != "markdown" && v.format != "json":
 		return exitUsage, usage("--format %s: choose text, markdown or json", v.format)
-	case v.line < 0 || v.line > 2 || v.simulated < 0:
-		return exitUsage, usage("--line is 0, 1 or 2, and --simulated not negative")
+	case v.line < 0 || v.line > 5 || v.simulated < 0:
+		return exitUsage, usage("--line is 0 to 5, and --simulated not negative")
+	case v.simulated > 0 && len(simulate.Mechanisms(v.line)) == 0:
+		return exitUsage, usage("--line %d: nothing of it is simulated", v.line)
 	}
 	if v.simulated > 0 {
 		dir, err := os.MkdirTemp("", "faultline-eval-")
