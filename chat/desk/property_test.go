@@ -133,6 +133,7 @@ func TestWhateverPeopleDoIsAnsweredOnceAndLeadsNowhereUndeclared(t *testing.T) {
 // Many people at once, with the real pool: nothing is lost and nothing doubled.
 func TestManyPeopleAtOnce(t *testing.T) {
 	s := newStage(t)
+	s.store.crowd = true
 	for n := range 40 {
 		s.fetch.where[fmt.Sprintf("west/%d", n)] = []string{"/logs/west/12345"}
 	}
@@ -168,6 +169,11 @@ func TestManyPeopleAtOnce(t *testing.T) {
 	rows, _ := s.store.Find(context.Background(), workflow.Query{Limit: 1000})
 	if len(rows) != 30 {
 		t.Errorf("%d investigations of 30 jobs", len(rows))
+		for _, in := range acts {
+			for _, p := range s.answers(in) {
+				t.Logf("%q: %s", in.Text, textOf(t, p))
+			}
+		}
 	}
 	for _, row := range rows {
 		if row.State != workflow.Reported {

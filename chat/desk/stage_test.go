@@ -51,6 +51,7 @@ type failing struct {
 	failAt int  // which write fails, from 1; 0 = none
 	after  bool // it fails after it was written: the answer was lost
 	save   func(workflow.Change)
+	crowd  bool        // several act at the same time
 	lost   atomic.Bool // every lease is somebody else's
 }
 
@@ -63,8 +64,12 @@ func (f *failing) Extend(ctx context.Context, l *workflow.Lease, d time.Duration
 
 var errDisk = errors.New("the disk is gone")
 
-// NewID gives the next id as long as it is not used: plays name cases by it, also when a write failed.
+// NewID gives the next id as long as it is not used: plays name cases by it, also when a write failed. Two that ask at the
+// same time would get the same.
 func (f *failing) NewID(ctx context.Context) (string, error) {
+	if f.crowd {
+		return f.Memory.NewID(ctx)
+	}
 	rows, err := f.Find(ctx, workflow.Query{Limit: 100_000})
 	return fmt.Sprintf("F-%d", len(rows)+1), err
 }

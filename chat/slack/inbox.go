@@ -15,8 +15,18 @@ import (
 	"faultline/workflow"
 )
 
-// storeTimeout bounds the insert: Slack gives up after 3 seconds, and a person must be told before.
-const storeTimeout = 2 * time.Second
+// storeWithin bounds the insert: Slack gives up after 3 seconds, and a person must be told before. It is a text so that
+// the tests of the binary can build one that is more patient (go build -ldflags -X), as is the Slack they give it.
+var storeWithin = "2s"
+
+// storeTimeout is storeWithin.
+var storeTimeout = func() time.Duration {
+	d, err := time.ParseDuration(storeWithin)
+	if err != nil {
+		panic("chat/slack: storeWithin: " + err.Error())
+	}
+	return d
+}()
 
 // tellTimeout bounds telling a person that a click was lost.
 const tellTimeout = 10 * time.Second

@@ -7,9 +7,6 @@ import (
 	"time"
 )
 
-// triggerLife is how long a trigger_id may be used, once.
-const triggerLife = 3 * time.Second
-
 // maxStack is how many modals may lie on top of each other.
 const maxStack = 3
 
@@ -134,11 +131,11 @@ func (s *Server) newView(user string, body node, blocks json.RawMessage) *View {
 // trigger makes a trigger_id for something a user did.
 func (s *Server) trigger(user string) string {
 	id := s.id("1") + "." + s.id("2")
-	s.triggers[id] = &trigger{user: user, expires: s.clock.Now().Add(triggerLife)}
+	s.triggers[id] = &trigger{user: user, expires: s.clock.Now().Add(s.opts.Patience)}
 	return id
 }
 
-// useTrigger takes a trigger_id, which works once and for three seconds.
+// useTrigger takes a trigger_id, which works once and for as long as Slack waits for an acknowledgement.
 func (s *Server) useTrigger(id string) (*trigger, *apiError) {
 	t := s.triggers[id]
 	switch {

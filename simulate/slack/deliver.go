@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ackTime is how long an app may take to acknowledge anything.
+// ackTime is how long Slack lets an app take to acknowledge anything.
 const ackTime = 3 * time.Second
 
 // retryAfter is how long Slack waits before it sends an event again after the first, second and third failure.
@@ -69,6 +69,7 @@ func (d *Delivery) Payload() json.RawMessage { return d.payload }
 // attempt is one try to deliver; it ends once.
 type attempt struct {
 	d         *Delivery
+	conn      *conn // nil over HTTP
 	stopTimer func() bool
 	ended     bool
 }
@@ -95,16 +96,31 @@ func (s *Server) try(d *Delivery, reason string) {
 	}
 	d.tries++
 	a := &attempt{d: d}
-	a.stopTimer = s.clock.AfterFunc(ackTime, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.lost(a, "operation_timeout", "timeout")
-	})
+	s.watch(a, s.opts.Patience)
 	if s.opts.HTTP.used() {
 		s.sendHTTP(a, reason)
 		return
 	}
 	s.sendSocket(a, reason)
+}
+
+// watch gives an attempt up after a while. The caller holds mu.
+func (s *Server) watch(a *attempt, patience time.Duration) {
+	if a.stopTimer != nil {
+		a.stopTimer()
+	}
+	a.stopTimer = s.clock.AfterFunc(patience, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.lost(a, "operation_timeout", "timeout")
+	})
+}
+
+// hopeless shortens the wait for an acknowledgement that cannot come. The caller holds mu.
+func (s *Server) hopeless(a *attempt) {
+	if !a.ended && s.opts.Patience > ackTime {
+		s.watch(a, ackTime)
+	}
 }
 
 // acknowledged ends an attempt well. The caller holds mu.

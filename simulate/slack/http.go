@@ -81,7 +81,7 @@ func httpReason(reason string) string {
 func (s *Server) exchange(a *attempt, target string, header http.Header, body []byte, drop bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	stop := s.clock.AfterFunc(ackTime, cancel)
+	stop := s.clock.AfterFunc(s.opts.Patience, cancel)
 	defer stop()
 	e := Entry{Dir: "out", Kind: "http", Method: a.d.kind, Query: target, Body: string(body),
 		Auth: header.Get("X-Slack-Signature")}

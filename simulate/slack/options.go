@@ -15,6 +15,10 @@ type Options struct {
 	// PingEvery is the time between two WebSocket PINGs, 10 s unless set. It runs on the real clock also when Clock is a
 	// fake one: clients watch it with theirs.
 	PingEvery time.Duration `json:"ping_every"`
+	// Patience is how long an app may take to acknowledge and how long a trigger may be used: Slack's 3 s unless set. More
+	// is for tests that must not depend on how busy their machine is. What can be acknowledged no more (the socket
+	// ended, a fault) is given up after Slack's time all the same.
+	Patience time.Duration `json:"patience"`
 	// HTTP, when any of its addresses is set, makes the server deliver there instead of over sockets.
 	HTTP HTTPTargets `json:"http"`
 	// Faults are in force from the start.

@@ -68,6 +68,9 @@ func New(opts Options) *Server {
 	if opts.PingEvery == 0 {
 		opts.PingEvery = 10 * time.Second
 	}
+	if opts.Patience == 0 {
+		opts.Patience = ackTime
+	}
 	if opts.ValidateMessage == nil {
 		opts.ValidateMessage = defaultMessageValidator
 	}

@@ -185,6 +185,7 @@ func (s *Server) response(c *conn, raw []byte) {
 		if a = s.pending[ack.EnvelopeID]; a == nil {
 			e.Error = "no such envelope, or too late"
 		} else if f := s.faultLocked("ack", ""); f != nil && f.Do == DropAck {
+			s.hopeless(a)
 			a, e.Error = nil, "fault: "+f.Do
 		}
 	}
@@ -206,6 +207,7 @@ func (s *Server) sendSocket(a *attempt, reason string) {
 	d := a.d
 	id := strings.ToLower(s.id("e"))
 	s.pending[id] = a
+	a.conn = c
 	envelope := reply{"envelope_id": id, "type": d.kind, "payload": d.payload, "accepts_response_payload": d.accepts}
 	if d.kind == eventsAPI {
 		envelope["retry_attempt"], envelope["retry_reason"] = d.tries-1, reason
@@ -213,6 +215,7 @@ func (s *Server) sendSocket(a *attempt, reason string) {
 	f := s.faultLocked("deliver", "")
 	switch {
 	case c.deaf:
+		s.hopeless(a)
 		s.record(Entry{Dir: "out", Kind: "frame", Method: c.id, Body: string(encode(envelope)), Error: "fault: " + Deaf})
 	case f != nil && f.Do == Cut:
 		s.record(Entry{Dir: "out", Kind: "frame", Method: c.id, Error: "fault: " + f.Do})
@@ -246,6 +249,11 @@ func (s *Server) forget(c *conn) {
 	defer s.mu.Unlock()
 	if i := slices.Index(s.conns, c); i >= 0 {
 		s.conns = slices.Delete(slices.Clone(s.conns), i, i+1)
+	}
+	for _, a := range s.pending {
+		if a.conn == c {
+			s.hopeless(a)
+		}
 	}
 	s.touch()
 }
