@@ -296,10 +296,23 @@ type Tallies struct {
 	PerRank map[string]int `json:"per_rank"`
 }
 
-// RetryTallies tells ladders that recovered from those that were exhausted.
+// RetryTallies counts ladders of retries by how they ended, in total, per file and per global rank.
 type RetryTallies struct {
 	Recovered int `json:"recovered"`
 	Exhausted int `json:"exhausted"`
+	Open      int `json:"open"`
+	// Idle counts those of the recovered that are resets of idle connections: noise.
+	Idle    int                `json:"idle"`
+	PerFile map[string]Ladders `json:"per_file"`
+	PerRank map[string]Ladders `json:"per_rank"`
+}
+
+// Ladders counts ladders: recovered, exhausted (given up, or at the last try with nothing to show that the process went
+// on), or open where neither is shown.
+type Ladders struct {
+	Recovered int `json:"recovered"`
+	Exhausted int `json:"exhausted"`
+	Open      int `json:"open"`
 }
 
 // Storage is the state of the storage question.

@@ -256,17 +256,7 @@ func coverage(r *incident.Report) []pair {
 	if c.TimeFrom != nil && c.TimeTo != nil {
 		ps = append(ps, pair{"Time covered", flat(*c.TimeFrom) + " to " + flat(*c.TimeTo)})
 	}
-	n := r.Counts
-	if n.ConnectionResets.Total > 0 {
-		ps = append(ps, pair{"Resets", count(n.ConnectionResets.Total, "connection reset") + " in " + count(len(n.ConnectionResets.PerFile), "file")})
-	}
-	if n.Retries.Recovered+n.Retries.Exhausted > 0 {
-		ps = append(ps, pair{"Retries", fmt.Sprintf("%s recovered, %s exhausted", grouped(int64(n.Retries.Recovered)), grouped(int64(n.Retries.Exhausted)))})
-	}
-	if n.LoaderErrors.Total > 0 {
-		ps = append(ps, pair{"Loader errors", grouped(int64(n.LoaderErrors.Total)) + " in " + count(len(n.LoaderErrors.PerFile), "file")})
-	}
-	return ps
+	return append(ps, readCounts(&r.Counts)...)
 }
 
 // cutFiles names the files that do not end as they should, those that end alike together.

@@ -135,7 +135,12 @@ func (g generator) fill(v reflect.Value, name string, depth int) {
 		}
 	case reflect.Map:
 		if some {
-			v.Set(reflect.ValueOf(map[string]int{"a": 1, "b": 2}))
+			v.Set(reflect.MakeMap(v.Type()))
+			for _, k := range []string{"a", "b"} {
+				e := reflect.New(v.Type().Elem()).Elem()
+				g.fill(e, name, depth+1)
+				v.SetMapIndex(reflect.ValueOf(k), e)
+			}
 		}
 	default:
 		panic("a kind of field that the generator does not know: " + v.Kind().String())

@@ -50,21 +50,13 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 	b.timeline()
 	b.hypotheses()
 	b.advice()
-	r.Counts = incident.Counts{ConnectionResets: noTallies(), LoaderErrors: noTallies()}
-	r.Storage = incident.Storage{Status: "not-needed", Judgement: "open", Targets: []string{}}
-	if o := r.Verdict.Origin; o == "storage" || o == "data-loading-stall" || r.Verdict.Mechanism == "rank-stalled" {
-		r.Storage.Status = "not-provided"
-	}
+	b.reads()
 	r.Warnings = append(r.Warnings, f.Warnings...)
 	r.Revisions = []incident.Revision{}
 	if r.Warnings == nil {
 		r.Warnings = []string{}
 	}
 	return r
-}
-
-func noTallies() incident.Tallies {
-	return incident.Tallies{PerFile: map[string]int{}, PerRank: map[string]int{}}
 }
 
 type builder struct {

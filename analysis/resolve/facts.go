@@ -35,9 +35,14 @@ type Facts struct {
 	Barriers   []worker.Barrier
 	Progress   []ProgressPoint
 	Saves      []worker.Checkpoint
-	Coverage   Coverage
-	Tails      []worker.Tail
-	Run, Runs  int
+	// Ladders, IO, Did, Resets and LoaderErrors are what loaders and storage clients print of reads and writes.
+	Ladders              []*Ladder
+	IO                   []IOLine
+	Did                  []Did
+	Resets, LoaderErrors Tally
+	Coverage             Coverage
+	Tails                []worker.Tail
+	Run, Runs            int
 	// Warnings are what a reader should know about the input: contradictions, and failures that were survived.
 	Warnings   []string
 	YearProven bool
@@ -47,6 +52,7 @@ type Facts struct {
 	byRank map[int]*Rank
 	clock  *clock
 	ident  *identity
+	pace   *pace
 }
 
 // JobFacts are the job's own statements; empty or 0 is unknown.
@@ -180,7 +186,7 @@ type Failure struct {
 	Direct    bool
 	Sign      string // signature id, or ""
 	Text      string
-	Kind      string // exception, sign, exit, task, nccl
+	Kind      string // exception, sign, exit, task, nccl, ladder
 	At        worker.At
 	T         Moment // when the line was written, if stated
 	NotBefore Moment // the nearest stamp above, of the same writer or file

@@ -74,6 +74,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 			f.Ends = append(f.Ends, &End{*e, f.At(e.At)})
 		}
 	}
+	f.ladderFailures()
 	f.attribute()
 	f.collapse()
 }
@@ -187,7 +188,7 @@ func (f *Facts) exception(x *worker.Exception) {
 			fl.Node = fl.Proc.Node
 		}
 	}
-	fl.Mechanism, fl.Role, fl.Direct, fl.Sign = classify(x)
+	fl.Mechanism, fl.Role, fl.Direct, fl.Sign = inContext(x)
 	if x.Type == "" && fl.Sign == "" {
 		// The file ends, or another writer cuts in, before the line that says what was raised.
 		fl.Mechanism, fl.Role, fl.Text = "", knowledge.ConsequenceRole, "a traceback without its last line"

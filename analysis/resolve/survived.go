@@ -13,6 +13,7 @@ const goesOn = 3
 // exception, print its traceback and continue. It needs further steps below it in the same file, or the program's own
 // statement that it finished, and nothing anywhere that tells of a death: no exit status, no hang, no lost peer.
 func (f *Facts) survived() {
+	f.tolerated()
 	if f.deaths() {
 		return
 	}
@@ -35,6 +36,20 @@ func (f *Facts) survived() {
 			what = "the program says afterwards that it finished"
 		}
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: %s, and nothing tells that a process died of it", fl.At.File, fl.At.Line, what))
+	}
+}
+
+// tolerated takes back failures to read or write after which training went on, whatever ended the job later: loaders
+// skip items, and programs catch what a store raises. A rank that had died of it would have held the next step.
+func (f *Facts) tolerated() {
+	for _, fl := range f.Failures {
+		if fl.Role != knowledge.CauseRole || !ioMechanisms[fl.Mechanism] || fl.Kind != "sign" && fl.Kind != "exception" && fl.Kind != "ladder" {
+			continue
+		}
+		if n := f.stepsAfter(fl.At); n >= goesOn && fl.Count == 1 {
+			fl.Role = knowledge.InfoRole
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: %d further steps are reported after it", fl.At.File, fl.At.Line, n))
+		}
 	}
 }
 

@@ -285,7 +285,10 @@ const (
 
 // Reset is a line that names a connection which the other side closed or reset: of a loader, a storage client or plain
 // HTTP, never of NCCL, Gloo or the job's own stores.
-type Reset struct{ At }
+type Reset struct {
+	At
+	Word string // the first of ResetWords that it holds
+}
 
 // Doing is a line in which a process says what it is about: the last one before a stall is a reason for it.
 type Doing struct {

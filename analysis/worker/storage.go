@@ -67,23 +67,14 @@ var ioRules = []ioRule{
 		pattern: regexp.MustCompile(`(?i)(?:fail(?:ed|ure)|giving up|gave up|exhausted)\b.{0,80}?\bafter (?P<limit>\d{1,4}) (?:retries|attempts|tries)\b`)},
 }
 
-// foreign are words of lines about other things than data: NCCL's and PyTorch's own sockets, launchers, telemetry. They
+// Foreign are words of lines about other things than data: NCCL's and PyTorch's own sockets, launchers, telemetry. They
 // retry and reset, too.
-var foreign = [][]byte{
-	[]byte("NCCL"), []byte("nccl"), []byte("TCPStore"), []byte("c10d"), []byte("socket.cpp"), []byte("ProcessGroup"), []byte("gloo"), []byte("Gloo"),
-	[]byte("UCX"), []byte("endezvous"), []byte("torch/distributed/elastic"), []byte("torch.distributed.elastic"), []byte("orker group"),
-	[]byte("wandb"), []byte("mlflow"), []byte("MLflow"), []byte("comet_ml"), []byte("COMET"), []byte("neptune"), []byte("clearml"),
-	[]byte("srun:"), []byte("slurmstepd:"), []byte("out of memory"),
+var Foreign = []string{
+	"NCCL", "nccl", "TCPStore", "c10d", "socket.cpp", "ProcessGroup", "gloo", "Gloo", "UCX", "endezvous", "torch/distributed/elastic",
+	"torch.distributed.elastic", "orker group", "wandb", "mlflow", "MLflow", "comet_ml", "COMET", "neptune", "clearml", "srun:", "slurmstepd:", "out of memory",
 }
 
-func isForeign(text []byte) bool {
-	for _, w := range foreign {
-		if bytes.Contains(text, w) {
-			return true
-		}
-	}
-	return false
-}
+func isForeign(text []byte) bool { return containsAny(text, Foreign) }
 
 // ofData are words that a line about reading or writing something holds, in lower case.
 var ofData = regexp.MustCompile(`(?i)connect|reset|time[d]?[ -]?out|read|download|fetch|\bget\b|https?\b|\burl|object|bucket|\bs3\b|gs://|hdfs|store|stream|shard|\bbatch|sample|\bopen|\bload|file|\brequest|i/o|disconnect|\bhost|checkpoint|\bsav(?:e|ing)|writ|upload`)
@@ -190,8 +181,14 @@ func (rule *ioRule) read(text []byte) (IO, bool) {
 }
 
 func readReset(r *reader, rec *record) bool {
-	if !isForeign(rec.Text) {
-		emit(r, &r.obs.Resets, Reset{rec.At})
+	if isForeign(rec.Text) {
+		return false
+	}
+	for _, w := range ResetWords {
+		if bytes.Contains(rec.Text, []byte(w)) {
+			emit(r, &r.obs.Resets, Reset{rec.At, w})
+			break
+		}
 	}
 	return false
 }

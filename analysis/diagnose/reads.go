@@ -1,0 +1,165 @@
+package diagnose
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+
+	"faultline/analysis/diagnose/mechanism"
+	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
+	"faultline/incident"
+)
+
+// mechRetries is the mechanism that ladders of retries speak for, or against.
+const mechRetries = "storage-retries-exhausted"
+
+// reads fills what the report says about reading and writing data: the counts, the state of the storage question, and
+// retries that recovered as the noise they are.
+func (b *builder) reads() {
+	f, r := b.s.Facts, b.r
+	r.Counts = incident.Counts{ConnectionResets: tallies(&f.Resets), LoaderErrors: tallies(&f.LoaderErrors), Retries: ladders(f)}
+	r.Storage = b.storage()
+	b.noise()
+}
+
+func tallies(t *resolve.Tally) incident.Tallies {
+	out := incident.Tallies{Total: t.Total, PerFile: map[string]int{}, PerRank: map[string]int{}}
+	for k, n := range t.PerFile {
+		out.PerFile[k] = n
+	}
+	for k, n := range t.PerRank {
+		out.PerRank[strconv.Itoa(k)] = n
+	}
+	return out
+}
+
+func ladders(f *resolve.Facts) incident.RetryTallies {
+	out := incident.RetryTallies{PerFile: map[string]incident.Ladders{}, PerRank: map[string]incident.Ladders{}}
+	var all incident.Ladders
+	for _, l := range f.Ladders {
+		count(&all, l)
+		file := out.PerFile[l.First.File]
+		count(&file, l)
+		out.PerFile[l.First.File] = file
+		if l.Rank != resolve.NoRank {
+			k := strconv.Itoa(l.Rank)
+			rank := out.PerRank[k]
+			count(&rank, l)
+			out.PerRank[k] = rank
+		}
+		if l.Idle {
+			out.Idle++
+		}
+	}
+	out.Recovered, out.Exhausted, out.Open = all.Recovered, all.Exhausted, all.Open
+	return out
+}
+
+func count(n *incident.Ladders, l *resolve.Ladder) {
+	switch l.Outcome {
+	case resolve.Recovered:
+		n.Recovered++
+	case resolve.Exhausted:
+		n.Exhausted++
+	default:
+		n.Open++
+	}
+}
+
+// storage says whether the store is implicated. Worker logs alone never clear it: it takes its own.
+func (b *builder) storage() incident.Storage {
+	v := &b.r.Verdict
+	out := incident.Storage{Status: "not-needed", Judgement: "open", Targets: []string{}}
+	if v.Origin == "storage" || v.Origin == "data-loading-stall" {
+		out.Status = "not-provided"
+	}
+	store := len(v.Candidates) > 0
+	for _, c := range v.Candidates {
+		o := origin(c.Mechanism)
+		store = store && o == "storage"
+		if o == "storage" || o == "data-loading-stall" || c.Mechanism == "rank-stalled" {
+			out.Status = "not-provided"
+		}
+	}
+	if store {
+		out.Judgement = "implicated"
+	}
+	return out
+}
+
+// noise tells retries and resets that no proposal rests on: a hypothesis that was looked at and turned down, or left open.
+func (b *builder) noise() {
+	f := b.s.Facts
+	for i := range b.r.Hypotheses {
+		if b.r.Hypotheses[i].Mechanism == mechRetries {
+			return
+		}
+	}
+	n := b.r.Counts.Retries
+	total := n.Recovered + n.Exhausted + n.Open
+	if total+f.Resets.Total == 0 {
+		return
+	}
+	h := incident.Hypothesis{Mechanism: mechRetries, Status: "rejected", For: []incident.Finding{}, Against: []incident.Finding{},
+		WouldDecide: []string{"the store's own logs of that time"}}
+	if f.Resets.Total > 0 {
+		h.For = append(h.For, incident.Finding{Statement: fmt.Sprintf("%s in %s", plural(f.Resets.Total, "line names a connection that was reset", "lines name connections that were reset"),
+			plural(len(f.Resets.PerFile), "file", "files")), Evidence: b.resetEvidence()})
+	}
+	against := func(pick func(*resolve.Ladder) bool, say func(k int) string) {
+		var ev []incident.Evidence
+		k := 0
+		for _, l := range f.Ladders {
+			if pick(l) {
+				if k++; len(ev) < 2 {
+					ev = append(ev, mechanism.QuoteAt(l.Last, nil))
+				}
+			}
+		}
+		if k > 0 {
+			h.Against = append(h.Against, incident.Finding{Statement: say(k), Evidence: ev})
+		}
+	}
+	against(func(l *resolve.Ladder) bool { return l.Idle }, func(k int) string {
+		return fmt.Sprintf("%s as noise, the reset of an idle connection: one retry, the first, which recovered, after 30 s or more without any, while no other clients had one", plural(k, "ladder counts", "ladders count"))
+	})
+	against(func(l *resolve.Ladder) bool { return l.Outcome == resolve.Recovered && !l.Idle }, func(k int) string {
+		return plural(k, "other ladder recovered: the job went on after it", "other ladders recovered: the job went on after them")
+	})
+	against(func(l *resolve.Ladder) bool { return l.Outcome == resolve.Exhausted && l.WentOn }, func(k int) string {
+		return plural(k, "ladder was given up, and the job went on without what it asked for", "ladders were given up, and the job went on without what they asked for")
+	})
+	if n.Open > 0 || total == 0 {
+		h.Status = "open"
+	}
+	if n.Open > 0 {
+		against(func(l *resolve.Ladder) bool { return l.Outcome == resolve.Open }, func(k int) string {
+			return plural(k, "ladder had not reached its last try where the logs end", "ladders had not reached their last try where the logs end")
+		})
+	}
+	b.r.Hypotheses = append(b.r.Hypotheses, h)
+}
+
+// resetEvidence quotes the first resets and counts all of them, each line once: by the first of the words that it holds.
+func (b *builder) resetEvidence() []incident.Evidence {
+	t := &b.s.Facts.Resets
+	var ev []incident.Evidence
+	for _, at := range t.At {
+		ev = append(ev, mechanism.QuoteAt(at, nil))
+	}
+	var files []string
+	for f := range t.PerFile {
+		files = append(files, f)
+	}
+	sort.Strings(files)
+	not := append([]string{}, worker.Foreign...)
+	for _, w := range worker.ResetWords {
+		if n := t.Words[w]; n > 0 {
+			ev = append(ev, incident.Evidence{Kind: incident.KindCount, Files: files, N: int64(n),
+				Predicate: &incident.Predicate{Literals: []string{w}, Not: append([]string{}, not...)}})
+		}
+		not = append(not, w)
+	}
+	return ev
+}

@@ -1,0 +1,116 @@
+package resolve
+
+import (
+	"strings"
+
+	"faultline/analysis/worker"
+	"faultline/knowledge"
+)
+
+// ioMechanisms are what a read or write that fails may be called. Programs catch such failures and go on.
+var ioMechanisms = map[string]bool{
+	"storage-retries-exhausted": true, "storage-unresponsive": true, "storage-full": true, "checkpoint-io": true, "bad-sample": true,
+	"ais-batch-object-loss": true, "ais-auth": true, "dataloader-stall": true,
+}
+
+// contexts are what the frames of a traceback say that the process was about.
+type contexts struct {
+	loading, checkpoint, store, telemetry bool
+	frames                                int
+}
+
+func contextsOf(x *worker.Exception) contexts {
+	var c contexts
+	c.loading = x.LoaderWorker >= 0
+	visit := func(frames []worker.Frame) {
+		for _, f := range frames {
+			c.frames++
+			c.telemetry = c.telemetry || knowledge.Telemetry(f.File)
+			switch knowledge.Context(f.File, f.Func) {
+			case knowledge.LoadingData:
+				c.loading = true
+			case knowledge.SavingCheckpoint, knowledge.LoadingCheckpoint:
+				c.checkpoint = true
+			case knowledge.AskingStore:
+				c.store = true
+			}
+		}
+	}
+	visit(x.Frames)
+	for i := range x.Cause {
+		visit(x.Cause[i].Frames)
+		c.loading = c.loading || x.Cause[i].LoaderWorker >= 0
+	}
+	return c
+}
+
+// netErrors are classes by which clients of stores say that a server or the way to it failed. Sources: requests, urllib3,
+// aiohttp, httpx, http.client, botocore, fsspec, google-api-core, huggingface_hub, AIStore Python SDK.
+var netErrors = map[string]bool{
+	"ConnectionError": true, "ReadTimeout": true, "ConnectTimeout": true, "Timeout": true, "ChunkedEncodingError": true, "ProtocolError": true,
+	"IncompleteRead": true, "ReadTimeoutError": true, "ConnectTimeoutError": true, "MaxRetryError": true, "NewConnectionError": true,
+	"RemoteDisconnected": true, "ConnectionResetError": true, "ConnectionRefusedError": true, "ClientPayloadError": true,
+	"ServerDisconnectedError": true, "ClientOSError": true, "ClientConnectorError": true, "ClientConnectorDNSError": true, "ServerTimeoutError": true,
+	"FSTimeoutError": true, "TimeoutError": true, "RetryError": true, "ServiceUnavailable": true, "RemoteProtocolError": true, "ReadError": true,
+	"ConnectError": true, "AISRetryableError": true, "ObjectFileReaderStreamError": true, "gaierror": true,
+}
+
+// softSamples are signatures of damaged items whose words occur wherever text is parsed: they speak of the data only
+// where data were being loaded.
+var softSamples = map[string]bool{"data-json": true, "data-unicode": true, "data-tar": true, "data-gzip": true, "data-lzma": true, "checkpoint-pickle": true}
+
+// eitherIO are signatures of a single failed operation on a file system: on a checkpoint it is the file or the mount.
+var eitherIO = map[string]bool{"storage-io-error": true, "storage-timeout-path": true, "storage-remote-io": true}
+
+// inContext is classify, held against what the process was about when it raised.
+func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bool, sign string) {
+	mech, role, direct, sign = classify(x)
+	c := contextsOf(x)
+	if c.telemetry {
+		if ioMechanisms[mech] {
+			return mechException, knowledge.CauseRole, false, ""
+		}
+		return mech, role, direct, sign
+	}
+	class := x.Type[strings.LastIndexAny(x.Type, ".:")+1:]
+	plain := sign == "" && (mech == mechException || role == knowledge.ConsequenceRole || role == knowledge.SymptomRole)
+	switch {
+	case shortByStopIteration(x):
+		return "ais-batch-object-loss", knowledge.CauseRole, false, ""
+	case softSamples[sign] && c.checkpoint && !c.loading:
+		return "checkpoint-io", knowledge.CauseRole, direct, sign
+	case softSamples[sign] && c.loading:
+		return "bad-sample", knowledge.CauseRole, direct, sign
+	case softSamples[sign] && c.frames > 0 && sign != "checkpoint-pickle":
+		return mechException, knowledge.CauseRole, true, sign
+	case eitherIO[sign] && c.checkpoint && !c.loading:
+		return "checkpoint-io", knowledge.CauseRole, direct, sign
+	case role == knowledge.SymptomRole && (mech == "storage-retries-exhausted" || sign == "storage-connection-reset" || sign == "storage-incomplete") && (c.store || c.loading):
+		// Tried again it would be a retry; raised it ends the read.
+		return "storage-retries-exhausted", knowledge.CauseRole, false, sign
+	case plain && c.checkpoint && !c.loading && (class == "OSError" || class == "IOError" || class == "EOFError" || class == "BadZipFile"):
+		return "checkpoint-io", knowledge.CauseRole, false, ""
+	case plain && netErrors[class] && c.store:
+		return "storage-retries-exhausted", knowledge.CauseRole, false, ""
+	}
+	return mech, role, direct, sign
+}
+
+// shortByStopIteration says that Lhotse's first batch loader ran out of objects: it let StopIteration through.
+func shortByStopIteration(x *worker.Exception) bool {
+	root := rootOf(x)
+	if root.Type != "StopIteration" && !strings.HasPrefix(x.Message, "generator raised StopIteration") {
+		return false
+	}
+	for _, e := range []*worker.Exception{x, root} {
+		if strings.HasSuffix(e.Type, "AISBatchLoaderError") {
+			return false
+		}
+	}
+	for _, f := range root.Frames {
+		if strings.Contains(f.File, "lhotse/ais/") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,348 @@
+package resolve
+
+import (
+	"fmt"
+	"sort"
+
+	"faultline/analysis/line"
+	"faultline/analysis/worker"
+	"faultline/knowledge"
+)
+
+// How a ladder of retries ended.
+const (
+	Recovered = "recovered" // the process went on
+	Exhausted = "exhausted" // given up, or the last try was reached and nothing shows that the process went on
+	Open      = "open"      // neither is shown
+)
+
+// Ladder is a run of retries of one request by one client.
+type Ladder struct {
+	Rank                int // NoRank where not proven
+	Proc                *Rank
+	Form, Target, Fault string
+	First, Last         worker.At
+	T, Until            Moment // of the first and the last line
+	Lines               int
+	Top, Limit          int // the highest retry and how many there are at most; 0 not stated
+	Outcome             string
+	// WentOn says that the process went on after it, whatever became of the request.
+	WentOn bool
+	// Idle says that it is the reset of a connection that had been idle: noise (see idle).
+	Idle bool
+
+	key    ioKey
+	left   int // line.Unknown where the client does not count down
+	gaveUp bool
+}
+
+// Tally counts lines in total, by file and by global rank.
+type Tally struct {
+	Total   int
+	PerFile map[string]int
+	PerRank map[int]int
+	At      []worker.At // of the first few
+	Words   map[string]int
+}
+
+// IOLine is a line of a loader or storage client, attributed.
+type IOLine struct {
+	worker.IO
+	Rank int
+	T    Moment
+}
+
+// Did is a line in which a process says what it is about, attributed.
+type Did struct {
+	worker.Doing
+	Rank int
+	T    Moment
+}
+
+// ioKey is a client as far as lines tell clients apart: the loader processes of one rank share one.
+type ioKey struct {
+	file string
+	rank int
+	who  line.Who
+}
+
+const (
+	// idleAfter is how long an idle connection lives: AIStore closes it after 30 s (3.30 on), and urllib3 does not know.
+	idleAfter = 30.0
+	// idleTogether is how near in time resets of other clients must be to tell of the store rather than of one idle
+	// connection, and idleClients from how many clients on they do.
+	idleTogether, idleClients = 5.0, 3
+	// ladderGap is how long a client without a count may pause within one ladder: the longest back-off of the known
+	// clients is 48 s, and 30 s in AIStore's, twice.
+	ladderGap = 120.0
+	// maxOpenLadders bounds how many ladders of one client are compared with a new line.
+	maxOpenLadders = 32
+	tallyExamples  = 3
+)
+
+func newTally() Tally {
+	return Tally{PerFile: map[string]int{}, PerRank: map[int]int{}, Words: map[string]int{}}
+}
+
+func (t *Tally) add(f *Facts, at worker.At) {
+	t.Total++
+	t.PerFile[at.File]++
+	if id, ok := f.RankOf(at); ok {
+		t.PerRank[id]++
+	}
+	if len(t.At) < tallyExamples {
+		t.At = append(t.At, at)
+	}
+}
+
+// io resolves what loaders and storage clients print: ladders with their outcome, and the tallies.
+func (f *Facts) io(obs *worker.Observations) {
+	f.Resets, f.LoaderErrors = newTally(), newTally()
+	for i := range obs.Resets {
+		f.Resets.add(f, obs.Resets[i].At)
+		f.Resets.Words[obs.Resets[i].Word]++
+	}
+	for i := range obs.Doings {
+		d := &obs.Doings[i]
+		f.Did = append(f.Did, Did{*d, f.rankOr(d.At), f.when(d.At)})
+	}
+	open := map[ioKey][]*Ladder{}
+	previous := map[ioKey]Moment{}
+	for i := range obs.IOs {
+		v := &obs.IOs[i]
+		l := IOLine{*v, f.rankOr(v.At), f.when(v.At)}
+		f.IO = append(f.IO, l)
+		k := f.ioKey(v.At)
+		switch v.Kind {
+		case worker.IOLoader:
+			f.LoaderErrors.add(f, v.At)
+		case worker.IORetry:
+			ladder := f.climb(open[k], &l)
+			if ladder == nil {
+				ladder = f.newLadder(k, &l)
+				ladder.Idle = f.startsIdle(&l, previous[k])
+				open[k] = append(open[k], ladder)
+			}
+			ladder.step(&l)
+		case worker.IOGaveUp:
+			f.giveUp(open, k, &l)
+		}
+		previous[k] = l.T
+	}
+	for i := range obs.Exceptions {
+		if x := &obs.Exceptions[i]; shortByStopIteration(x) {
+			f.LoaderErrors.add(f, x.At)
+		}
+	}
+	f.outcomes(obs)
+	f.idle()
+	for _, t := range f.Tails {
+		if t.Dropped > 0 {
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s holds more lines of one kind than are kept: counts of it are lower bounds", t.File))
+		}
+	}
+}
+
+func (f *Facts) rankOr(at worker.At) int {
+	if id, ok := f.RankOf(at); ok {
+		return id
+	}
+	return NoRank
+}
+
+// when is a line's moment, or the nearest one above it that it cannot precede.
+func (f *Facts) when(at worker.At) Moment {
+	if m := f.At(at); m.Valid {
+		return m
+	}
+	return f.NotBefore(at)
+}
+
+func (f *Facts) ioKey(at worker.At) ioKey {
+	if id, ok := f.RankOf(at); ok {
+		return ioKey{file: at.File, rank: id}
+	}
+	return ioKey{file: at.File, rank: NoRank, who: at.Who}
+}
+
+func (f *Facts) newLadder(k ioKey, l *IOLine) *Ladder {
+	out := &Ladder{Rank: l.Rank, Form: l.Form, Target: l.Target, Fault: l.Fault, First: l.At, T: l.T, left: line.Unknown, key: k}
+	out.Proc = f.byRank[l.Rank]
+	f.Ladders = append(f.Ladders, out)
+	return out
+}
+
+func (l *Ladder) step(v *IOLine) {
+	l.Last, l.Until = v.At, v.T
+	l.Lines++
+	if v.Attempt != line.Unknown {
+		l.Top = max(l.Top, v.Attempt)
+	}
+	if v.Limit != line.Unknown {
+		l.Limit = v.Limit
+	}
+	l.left = v.Left
+	if l.Fault == "" {
+		l.Fault = v.Fault
+	}
+}
+
+// climb finds the ladder that a line continues.
+func (f *Facts) climb(open []*Ladder, v *IOLine) *Ladder {
+	for i := len(open) - 1; i >= 0 && i >= len(open)-maxOpenLadders; i-- {
+		l := open[i]
+		if l.gaveUp || l.Form != v.Form || l.Target != v.Target || v.Limit != line.Unknown && l.Limit != v.Limit {
+			continue
+		}
+		switch {
+		case v.Attempt != line.Unknown:
+			if v.Attempt <= l.Top {
+				continue
+			}
+		case v.Left != line.Unknown:
+			if l.left == line.Unknown || v.Left >= l.left {
+				continue
+			}
+		case v.T.Valid && l.Until.Valid && v.T.T-l.Until.T > ladderGap:
+			continue
+		}
+		return l
+	}
+	return nil
+}
+
+// giveUp ends the client's youngest ladder, or is one by itself where no retry was printed. The exceptions of a chain say
+// the same several times.
+func (f *Facts) giveUp(open map[ioKey][]*Ladder, k ioKey, v *IOLine) {
+	list := open[k]
+	if n := len(list); n > 0 {
+		l := list[n-1]
+		near := !v.T.Valid || !l.Until.Valid || v.T.T-l.Until.T <= ladderGap
+		if near {
+			l.gaveUp, l.Last, l.Until = true, v.At, v.T
+			if l.Fault == "" {
+				l.Fault = v.Fault
+			}
+			return
+		}
+	}
+	l := f.newLadder(k, v)
+	l.Last, l.Until, l.gaveUp = v.At, v.T, true
+	if v.Limit != line.Unknown {
+		l.Top, l.Limit = v.Limit, v.Limit
+	}
+	open[k] = append(list, l)
+}
+
+// startsIdle says that a client's first retry comes after it had been quiet for as long as an idle connection lives.
+func (f *Facts) startsIdle(v *IOLine, previous Moment) bool {
+	if v.Fault != "reset" || v.Attempt > 1 || !f.At(v.At).Valid {
+		return false
+	}
+	if previous.Valid {
+		return v.T.T-previous.T >= idleAfter
+	}
+	for _, t := range f.Tails {
+		if t.File == v.File {
+			first := f.At(t.First)
+			return first.Valid && v.T.T-first.T >= idleAfter
+		}
+	}
+	return false
+}
+
+// idle keeps the mark of an idle connection's reset only where all of the criteria hold that worker logs can show: one
+// retry, the first; it recovered; quiet before; and no other clients had the same at that moment. That the store's own
+// logs show nothing then is for them to say.
+func (f *Facts) idle() {
+	var resets []*Ladder
+	for _, l := range f.Ladders {
+		if l.Fault == "reset" && l.T.Valid {
+			resets = append(resets, l)
+		}
+	}
+	sort.SliceStable(resets, func(i, j int) bool { return resets[i].T.T < resets[j].T.T })
+	from, to := 0, 0
+	clients := map[ioKey]int{}
+	for _, l := range resets {
+		for to < len(resets) && resets[to].T.T <= l.T.T+idleTogether {
+			clients[resets[to].key]++
+			to++
+		}
+		for resets[from].T.T < l.T.T-idleTogether {
+			if k := resets[from].key; clients[k] == 1 {
+				delete(clients, k)
+			} else {
+				clients[k]--
+			}
+			from++
+		}
+		l.Idle = l.Idle && l.Lines == 1 && l.Top <= 1 && l.Outcome == Recovered && len(clients) < idleClients
+	}
+	for _, l := range f.Ladders {
+		l.Idle = l.Idle && l.Fault == "reset" && l.T.Valid
+	}
+}
+
+// outcomes says how each ladder ended.
+func (f *Facts) outcomes(obs *worker.Observations) {
+	raised := map[ioKey][]int64{} // offsets of exceptions that tell of a store
+	for i := range obs.Exceptions {
+		x := &obs.Exceptions[i]
+		if ofStore(x) {
+			k := f.ioKey(x.At)
+			raised[k] = append(raised[k], x.Off)
+		}
+	}
+	for _, l := range f.Ladders {
+		l.WentOn = f.wentOn(l)
+		offs := raised[l.key]
+		died := false
+		if i := sort.Search(len(offs), func(i int) bool { return offs[i] >= l.Last.Off }); i < len(offs) {
+			died = true
+		}
+		switch {
+		case l.gaveUp, died && !l.WentOn:
+			l.Outcome = Exhausted
+		case l.WentOn:
+			l.Outcome = Recovered
+		case l.Limit > 0 && l.Top >= l.Limit || l.left == 0:
+			l.Outcome = Exhausted
+		default:
+			l.Outcome = Open
+		}
+	}
+}
+
+// ofStore says that an exception tells of a store that did not deliver.
+func ofStore(x *worker.Exception) bool {
+	mech, role, _, _ := inContext(x)
+	return role == knowledge.CauseRole && ioMechanisms[mech]
+}
+
+// wentOn says that the process is shown to have gone on after a ladder: it waits in a collective itself, training made
+// further steps, or the program says that it finished.
+func (f *Facts) wentOn(l *Ladder) bool {
+	if r := l.Proc; r != nil {
+		for _, p := range r.Pending {
+			if l.Until.Valid && l.Until.Before(p.Start) || p.At.File == l.Last.File && p.At.Off > l.Last.Off && !p.Start.Valid {
+				return true
+			}
+		}
+	}
+	return f.stepsAfter(l.Last) >= goesOn || f.Job.ExitOK != nil
+}
+
+// ladderFailures are ladders that reached their last try, after which the process is not shown to have gone on, and of
+// which no exception tells.
+func (f *Facts) ladderFailures() {
+	for _, l := range f.Ladders {
+		if l.Outcome != Exhausted || l.WentOn || l.Limit == 0 || l.Top < l.Limit {
+			continue
+		}
+		fl := f.newFailure(l.Last, "ladder")
+		fl.Mechanism, fl.Role, fl.Direct = "storage-retries-exhausted", knowledge.CauseRole, true
+		fl.Text = fmt.Sprintf("a read was retried %d of %d times and did not recover", l.Top, l.Limit)
+		f.Failures = append(f.Failures, fl)
+	}
+}

@@ -1,0 +1,57 @@
+package resolve
+
+import (
+	"sort"
+
+	"faultline/analysis/worker"
+)
+
+// pace answers how many steps were reported after a line: by position in its own file, by time in any.
+type pace struct {
+	times []float64          // of the first report of each step, ascending
+	files map[string][]int64 // offsets of the same, by file, ascending
+}
+
+// newPace reads the course of training. Frameworks report one step in several lines: those count once.
+func newPace(f *Facts) *pace {
+	p := &pace{files: map[string][]int64{}}
+	timed := map[int64]bool{}
+	type place struct {
+		file string
+		step int64
+	}
+	placed := map[place]bool{}
+	for i := range f.Progress {
+		x := &f.Progress[i]
+		if x.Phase != "training" {
+			continue
+		}
+		if k := (place{x.File, x.Step}); x.Step < 0 || !placed[k] {
+			placed[k] = true
+			p.files[x.File] = append(p.files[x.File], x.Off)
+		}
+		if t := f.when(x.At); t.Valid && (x.Step < 0 || !timed[x.Step]) {
+			timed[x.Step] = true
+			p.times = append(p.times, t.T)
+		}
+	}
+	sort.Float64s(p.times)
+	for _, offs := range p.files {
+		sort.Slice(offs, func(i, j int) bool { return offs[i] < offs[j] })
+	}
+	return p
+}
+
+// stepsAfter counts the steps that are reported after a line: below it in its own file, or later by the clock anywhere.
+func (f *Facts) stepsAfter(at worker.At) int {
+	if f.pace == nil {
+		f.pace = newPace(f)
+	}
+	offs := f.pace.files[at.File]
+	n := len(offs) - sort.Search(len(offs), func(i int) bool { return offs[i] > at.Off })
+	if m := f.At(at); m.Valid {
+		late := m.T + m.Unc
+		n = max(n, len(f.pace.times)-sort.SearchFloat64s(f.pace.times, late+0.001))
+	}
+	return n
+}
