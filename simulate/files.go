@@ -84,7 +84,10 @@ func (s *scene) finish() (*Incident, error) {
 	if err := s.damage(sinks); err != nil {
 		return nil, err
 	}
-	inc := &Incident{Title: s.title, Spec: s.spec}
+	inc := &Incident{Title: s.title, Spec: s.spec, Played: Played{Job: s.jobID, Step: s.step, Root: s.root, Start: s.start}}
+	for _, n := range s.nodes {
+		inc.Played.Nodes = append(inc.Played.Nodes, n.name)
+	}
 	inc.ID = fmt.Sprintf("sim-%s-%s-%d-%016x", s.spec.Mechanism, s.spec.Torch, s.world, s.spec.Seed)
 	if s.spec.Ablate != "" {
 		inc.ID += "-" + s.spec.Ablate

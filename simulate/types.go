@@ -2,6 +2,8 @@
 // projects that print the lines, never from our readers; it imports nothing of ours but the standard library.
 package simulate
 
+import "time"
+
 // File is one log file of an incident.
 type File struct {
 	Name string
@@ -35,9 +37,20 @@ type Incident struct {
 	Spec  Spec
 	Files []File
 	Truth Truth
+	// Played is what the play knows of itself, whether or not a line states it.
+	Played Played
 	// Flags are what an operator would pass: --world-size, --nodes; empty when nobody states them.
 	WorldSize int
 	Nodes     string // hostlist
+}
+
+// Played are facts of the run that was played.
+type Played struct {
+	Job   int
+	Nodes []string
+	Step  int // the last optimizer step
+	Root  int // the rank at fault, −1 for none
+	Start time.Time
 }
 
 // Layout is how ranks are arranged. Products must equal the world size. Group construction follows Megatron-Core's order
@@ -68,5 +81,6 @@ type Spec struct {
 //	func Mechanisms(line int) []string            // stop-line 1 (hangs) or 2 (process killers, healthy); 0 = all
 //	func Ablations(mechanism string) []string
 //	func Generate(spec Spec) (*Incident, error)
+//	func History(inc *Incident, spec HistorySpec) ([]byte, HistoryTruth)
 //	func Grid(n int, seed uint64, line int) []Spec   // n varied specs over all axes
 //	func Write(dir string, inc *Incident) error      // dir/<ID>/logs/* and dir/<ID>/case.json

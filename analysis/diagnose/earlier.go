@@ -109,7 +109,7 @@ func (b *builder) recurrences(past *history.Past, h *incident.History, p *mechan
 		add(past.Step(step, p.Mechanism))
 	}
 	find := func(text string, rec *incident.Recurrence) incident.Finding {
-		return incident.Finding{Statement: text + ": " + rec.Statement, Evidence: rec.Evidence}
+		return incident.Finding{Statement: text + ": " + rec.Statement, Evidence: slices.Clone(rec.Evidence)}
 	}
 	if rec := b.again[incident.SameItem]; rec != nil && len(rule.Item) > 0 {
 		p.Past = append(p.Past, find("the same item again", rec))
@@ -127,24 +127,22 @@ func (b *builder) recurrences(past *history.Past, h *incident.History, p *mechan
 	}
 }
 
-// itemAgain drops the rivals that would not have met the same item in another run. A path that is wrong for all items is
-// met again as well: whether that is so, recurrence does not tell.
+// itemAgain drops the rivals that would not have met the same item in another run; where none is left, that is the sign
+// that was missing. A path that is wrong for all items is met again as well: whether that is so, recurrence does not tell.
 func (b *builder) itemAgain(p *mechanism.Proposal, rule mechanism.Again) {
-	if len(p.Rivals) == 0 {
-		return
-	}
 	var left []string
 	for _, rival := range p.Rivals {
 		if !contains(rule.Item, origin(rival)) {
 			left = append(left, rival)
 		}
 	}
-	if len(left) < len(p.Rivals) && len(left) == 0 {
-		p.Base = max(p.Base, 0.95)
-		p.Direct = true
-		p.Why = "another run failed at the same item: a faulty read would not have picked it twice"
+	if p.Rivals = left; len(left) > 0 {
+		return
 	}
-	p.Rivals = left
+	if !p.Direct {
+		p.Why = "a read that fails by chance does not pick the same item in two runs"
+	}
+	p.Direct, p.Base = true, max(p.Base, 0.95)
 }
 
 // item is what the failures of a proposal name, the first of them; "" where they name none.

@@ -153,7 +153,7 @@ func (p *Past) Host(node string, ranks []int, machine func(mechanism string) boo
 	case out.Weighs:
 		out.Statement += ", more often than chance explains"
 	case len(free) == 0:
-		out.Statement += ", but each time as the same rank: the rank may be it as well as the machine"
+		out.Statement += ", but each time as a rank that explains it as well as the machine does"
 	default:
 		out.Statement += "; that may be chance"
 	}
@@ -163,12 +163,14 @@ func (p *Past) Host(node string, ranks []int, machine func(mechanism string) boo
 
 // sameRank says that the rank explains a recurrence as well as the host does, or that nothing says it does not.
 func (p *Past) sameRank(r *Run, ranks []int) bool {
-	if len(ranks) == 0 || len(r.RootRanks) == 0 {
-		return p.Name == "" || r.Name == "" || r.Name == p.Name
+	if slices.Contains(r.RootRanks, 0) {
+		return true
 	}
-	return slices.ContainsFunc(ranks, func(id int) bool {
-		return slices.Contains(r.RootRanks, id) && (id == 0 || p.Name == "" || r.Name == "" || r.Name == p.Name)
-	})
+	another := p.Name != "" && r.Name != "" && r.Name != p.Name
+	if len(ranks) == 0 || len(r.RootRanks) == 0 {
+		return !another
+	}
+	return !another && slices.ContainsFunc(ranks, func(id int) bool { return slices.Contains(r.RootRanks, id) })
 }
 
 // Step looks for earlier runs of the same job that ended after the same step with the same mechanism. It is nil where there

@@ -77,7 +77,11 @@ func Of(r *incident.Report, who Who) (Record, error) {
 		if len(v.Root.Ranks) <= maxRootRanks {
 			out.RootRanks = slices.Clone(v.Root.Ranks)
 		}
-		out.RootNodes = slices.Clone(v.Root.Nodes)
+		for _, n := range v.Root.Nodes {
+			if n != "" && sound(n) {
+				out.RootNodes = append(out.RootNodes, n)
+			}
+		}
 		out.Component, out.Item = text(v.Root.Component), text(v.Root.Item)
 	}
 	out.Step, out.StepsLogged, out.Framework = j.LastStep, j.StepsLogged, text(j.Framework)
@@ -96,6 +100,7 @@ func Of(r *incident.Report, who Who) (Record, error) {
 // Nodes are all nodes that a report knows the run to have used, sorted.
 func Nodes(r *incident.Report) []string {
 	all := slices.Concat(r.Coverage.NodesExpected, r.Coverage.NodesSeen, r.Verdict.Root.Nodes)
+	all = slices.DeleteFunc(all, func(n string) bool { return n == "" || !sound(n) })
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -124,8 +129,9 @@ func ID(cluster, job string, run int) string {
 	return id
 }
 
+// text is what may stand in a line: what a reader would not take is left out.
 func text(s *string) string {
-	if s == nil {
+	if s == nil || !sound(*s) {
 		return ""
 	}
 	return *s
@@ -137,7 +143,9 @@ func named(list []incident.NameOf) map[string]string {
 	}
 	out := make(map[string]string, len(list))
 	for _, n := range list {
-		out[n.Name] = n.Value
+		if sound(n.Name) && sound(n.Value) {
+			out[n.Name] = n.Value
+		}
 	}
 	return out
 }
