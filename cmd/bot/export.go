@@ -14,18 +14,22 @@ import (
 
 var exportCommand = command{
 	name:     "export",
-	synopsis: "[flags] INCIDENT",
-	short:    "write an incident with its audit trail and evidence to a file",
+	synopsis: "[flags] INCIDENT | --history",
+	short:    "write an incident with its audit trail and evidence, or the history of all, to a file",
 	long: `
 Writes what is known about an incident (F-12, as its case file is called): who asked, answered, skipped, disputed and
 closed; what was fetched, concluded, revised and posted, and when. The zip holds that for programs (incident.json) and
 for people (incident.md), every report that was posted, and the log files that the report cites, with their checksums.
 Secrets in it are masked. The bot may run.
 
+With --history it writes one line for each incident that has a report instead: the facts that "bot diagnose --history" compares
+a later run with (docs/history.md). What people called wrong is not built upon.
+
 Examples:
   bot export --config /etc/faultline.yaml F-12
   bot export --format markdown F-12
   bot export --format json --out F-12.json F-12
+  bot export --config /etc/faultline.yaml --history --out history.jsonl
 
 Exit code: 0; 1 when there is no such incident, or it cannot be read or written; 2 wrong usage.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
@@ -33,7 +37,12 @@ Exit code: 0; 1 when there is no such incident, or it cannot be read or written;
 		c.declare(fs)
 		format := fs.String("format", "zip", "`FORMAT`: zip, markdown or json\ne.g. --format markdown")
 		out := fs.String("out", "", "write to `FILE` (default: INCIDENT.zip for the zip, else standard output; - is standard output)\ne.g. --out incident.zip")
+		past := fs.Bool("history", false, "write the history of all incidents instead of one incident\ne.g. --history --out history.jsonl")
+		cluster := fs.String("cluster", "", "with --history: of this cluster only, `NAME`\ne.g. --cluster west")
 		return func(ctx context.Context, e env, args []string) (int, error) {
+			if *past {
+				return exportHistory(ctx, e, &c, args, *cluster, *out)
+			}
 			id, err := incidentID(args)
 			if err != nil {
 				return exitUsage, err
