@@ -41,17 +41,22 @@ type filter struct {
 
 func hash(g uint32) uint32 { return g * 2654435761 >> (32 - hashLog) }
 
-// newFilter builds the table; ids index lits.
-func newFilter(lits []string) *filter {
+// newFilter builds the table for the literals that are not left out; ids index lits.
+func newFilter(lits []string, out []bool) *filter {
 	shortest := maxGram + maxStride - 1
-	for _, l := range lits {
-		shortest = min(shortest, len(l))
+	for id, l := range lits {
+		if !out[id] {
+			shortest = min(shortest, len(l))
+		}
 	}
 	f := &filter{lits: lits, gram: min(maxGram, shortest)}
 	f.stride = shortest - f.gram + 1
 	f.mask = uint32(1<<(8*f.gram) - 1)
 	seen := f.frequencies()
 	for id, l := range lits {
+		if out[id] {
+			continue
+		}
 		w := f.rarest(l, seen)
 		for off := w; off < w+f.stride; off++ {
 			g := f.load([]byte(l), off)

@@ -31,6 +31,9 @@ type Options struct {
 	MaxLine int
 	// ChunkSize is how many bytes are read at a time.
 	ChunkSize int
+	// Frequent are literals of lines that healthy programs print all the time. Where lines that hold nothing else stand
+	// close together, only stretches of the content are searched for them: see thin.go.
+	Frequent map[string]bool
 }
 
 // Scanner looks for a fixed set of literals. It is immutable and shared by goroutines.
@@ -38,6 +41,8 @@ type Scanner struct {
 	opts   Options
 	lits   []string
 	filter *filter
+	rare   *filter // without the frequent literals
+	common []bool  // by literal: it is one of them
 	// overlap is how much of a window of a long line is repeated in the next one.
 	overlap int
 	buffers *sync.Pool
@@ -70,7 +75,15 @@ func New(literals []string, opts Options) (*Scanner, error) {
 		longest = max(longest, len(l))
 	}
 	s.lits = append([]string(nil), literals...)
-	s.filter = newFilter(s.lits)
+	s.common = make([]bool, len(s.lits))
+	s.filter = newFilter(s.lits, s.common)
+	s.rare = s.filter
+	if len(opts.Frequent) > 0 {
+		for id, l := range s.lits {
+			s.common[id] = opts.Frequent[l]
+		}
+		s.rare = newFilter(s.lits, s.common)
+	}
 	// The overlap must hold any literal but its last byte; the rest is context for a reader of the window.
 	s.overlap = max(longest-1, min(4<<10, opts.MaxLine/4), 1)
 	s.opts.MaxLine = max(s.opts.MaxLine, 2*s.overlap)
@@ -94,11 +107,11 @@ func (s *Scanner) Ends(head, tail, size int64) *Scanner {
 func (s *Scanner) Scan(ctx context.Context, r io.Reader, visit Visitor) (Stats, error) {
 	buf, _ := s.buffers.Get().(*[]byte)
 	if buf == nil {
-		b := make([]byte, s.opts.MaxLine+s.opts.ChunkSize)
+		b := make([]byte, s.opts.MaxLine+s.opts.ChunkSize+s.hold())
 		buf = &b
 	}
 	defer s.buffers.Put(buf)
-	p := &pass{Scanner: s, visit: visit, want: s.opts.HeadLines, no: 1}
+	p := &pass{Scanner: s, visit: visit, want: s.opts.HeadLines, no: 1, thin: newThinner()}
 	err := p.run(ctx, r, *buf)
 	st := p.stats()
 	st.EndsClean = err == nil && p.bytes > 0 && p.lastByte == '\n' && len(st.Holes) == 0
@@ -119,6 +132,7 @@ type pass struct {
 	lineOff int64
 	more    int // what the visitor asked for in earlier windows of this line
 
+	thin  thinner
 	found []match // in the line at hand
 	hits  []uint16
 	marks []Mark
@@ -139,9 +153,10 @@ func (p *pass) run(ctx context.Context, r io.Reader, buf []byte) error {
 		m, rerr := fill(r, buf[n:n+p.opts.ChunkSize])
 		p.count(buf[n : n+m])
 		n += m
-		end := bytes.LastIndexByte(buf[:n], '\n') + 1
+		end := bytes.LastIndexByte(buf[:max(n-p.hold(), 0)], '\n') + 1
 		if rerr != nil {
 			end = n
+			p.thin.end(p.off + int64(n))
 		}
 		if end > 0 && p.skipped(end) {
 			p.no += int64(bytes.Count(buf[:end], newline))
@@ -154,7 +169,7 @@ func (p *pass) run(ctx context.Context, r io.Reader, buf []byte) error {
 			}
 			n = copy(buf, buf[end:n])
 		}
-		for rerr == nil && n > p.opts.MaxLine {
+		for rerr == nil && n > p.opts.MaxLine+p.hold() {
 			if err := p.window(buf[:p.opts.MaxLine]); err != nil {
 				return err
 			}
@@ -200,9 +215,10 @@ func (p *pass) block(b []byte, final bool) error {
 		var start, end int
 		searched := p.want == 0 && !p.long
 		if searched {
-			p.found, start, end = p.filter.line(p.found[:0], b, pos)
-			if start < 0 {
-				break
+			var to int
+			if to, start, end = p.search(b, pos); start < 0 {
+				pos = to
+				continue
 			}
 		} else {
 			start, end = pos, len(b)
@@ -222,6 +238,7 @@ func (p *pass) block(b []byte, final bool) error {
 		if !searched {
 			p.found = p.filter.collect(p.found[:0], b, start, end)
 		}
+		p.thin.saw(p.off+int64(start), p.found, p.common)
 		if err := p.deliver(b, start, end, final && end == len(b), true); err != nil {
 			return err
 		}

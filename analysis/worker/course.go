@@ -13,6 +13,25 @@ import (
 // between, and its last line; the stride doubles whenever a file has given maxSteps of them. Every line is read and
 // counted (Progress.N), and one that holds no number is never left out between two that do.
 
+// frequent are the literals of lines that healthy jobs print all the time: of a long log the scanner delivers only a part
+// of the lines that hold nothing else. A step line whose loss is no number holds something else.
+func frequent() map[string]bool {
+	set := map[string]bool{"NCCL INFO": true, "[NeMo ": true, "number of nan iterations:": true}
+	for _, f := range progressForms {
+		for _, l := range f.literals {
+			set[l] = true
+		}
+	}
+	return set
+}
+
+// numberless are how losses that are no numbers stand in step lines.
+var numberless = []string{
+	"loss: nan", "loss: NaN", "loss: NAN", "loss: inf", "loss: Inf", "loss:  nan", "loss:  NaN", "loss:  inf",
+	"loss=nan", "loss=NaN", "loss=inf", "loss nan", "loss NaN", "loss inf", "oss': nan", "oss': inf", "oss': 'nan", "oss': 'inf",
+	`oss": NaN`, `oss": nan`, `oss": Infinity`, `oss": "nan`, `oss": "inf`, "Loss: nan", "Loss: NaN", "Loss nan",
+}
+
 // maxSteps bounds the lines kept of one file.
 const maxSteps = 1 << 12
 

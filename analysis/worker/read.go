@@ -157,9 +157,13 @@ var table = sync.OnceValue(func() *dispatch {
 			heavy[l] = heavy[l] || !light[i]
 		}
 	}
+	// Looked for, whether or not somebody reads it.
 	for _, l := range append([]string{linkMark}, alarmLiterals...) {
-		own(l) // looked for, whether or not somebody reads it
+		own(l)
 		heavy[l] = true
+	}
+	for _, l := range numberless {
+		own(l)
 	}
 	for l := range owners {
 		d.literals = append(d.literals, l)
@@ -198,7 +202,7 @@ func Literals() []string { return slices.Clone(table().literals) }
 
 // NewScanner returns a scanner for Read. It is immutable; one serves any number of goroutines.
 func NewScanner() (*scan.Scanner, error) {
-	sc, err := scan.New(Literals(), scan.Options{HeadLines: headLines})
+	sc, err := scan.New(Literals(), scan.Options{HeadLines: headLines, Frequent: frequent()})
 	if err != nil {
 		return nil, fmt.Errorf("building the scanner for worker logs: %w", err)
 	}

@@ -1,0 +1,104 @@
+package scan
+
+import "bytes"
+
+// Long logs consist of lines that say how far a job is, alike by the million: what a reader makes of them is a course,
+// for which a part of them is enough, while every line that says anything else has to be found. So the content is
+// divided into cells by offset. In the first cells, in the last bytes, and wherever lines with nothing but frequent
+// literals are few, all literals are searched for. Behind a cell full of such lines, cells are passed over: one, then
+// two, four, up to maxGap, each time with one cell between that is searched for everything. In a cell that is passed
+// over the other literals are searched for as everywhere, and a line that holds one is delivered with all its literals.
+//
+// A cell's lines are those that begin in it, so nothing here depends on how the content was read.
+const (
+	cellSize = 64 << 10
+	headSize = 8 * cellSize // always searched for everything
+	tailSize = cellSize     // likewise
+	minDense = 48           // frequent lines that make a cell full of them
+	maxGap   = 32           // cells passed over in one go
+)
+
+// hold is how many bytes are kept back until it is known whether the content ends there.
+func (s *Scanner) hold() int {
+	if s.rare == s.filter {
+		return 0
+	}
+	return tailSize
+}
+
+// thinner decides, line by line, whether lines with nothing but frequent literals count.
+type thinner struct {
+	until int64 // where the present cell, or the present row of cells that are passed over, ends
+	pass  bool  // they are passed over
+	gap   int64 // how many cells were last passed over
+	dense int   // frequent lines seen in this cell
+	tail  int64 // where the last bytes begin; unknown: beyond everything
+}
+
+func newThinner() thinner { return thinner{until: cellSize, tail: 1 << 62} }
+
+// end tells where the content ends.
+func (t *thinner) end(total int64) { t.tail = total - tailSize }
+
+// at moves on to the line that begins at off and reports whether it may be passed over.
+func (t *thinner) at(off int64) bool {
+	for off >= t.until {
+		switch {
+		case t.pass:
+			t.pass, t.until = false, t.until+cellSize
+		case t.dense < minDense:
+			t.gap, t.until = 0, t.until+cellSize
+		case t.until < headSize:
+			t.until += cellSize
+		default:
+			t.gap = min(max(2*t.gap, 1), maxGap)
+			t.pass, t.until = true, t.until+t.gap*cellSize
+		}
+		t.dense = 0
+	}
+	return t.pass && off < t.tail
+}
+
+// saw counts a line.
+func (t *thinner) saw(off int64, found []match, common []bool) {
+	if t.pass || len(found) == 0 {
+		return
+	}
+	for _, m := range found {
+		if !common[m.lit] {
+			return
+		}
+	}
+	if off < t.until {
+		t.dense++
+	}
+}
+
+// search finds the next line of b[from:], from being the start of one, that is to be delivered, and its literals
+// (p.found). Where start is negative there is none before b[to:], which is the start of a line or the end of b.
+func (p *pass) search(b []byte, from int) (to, start, end int) {
+	if p.rare == p.filter {
+		p.found, start, end = p.filter.line(p.found[:0], b, from)
+		return len(b), start, end
+	}
+	pass := p.thin.at(p.off + int64(from))
+	// The lines that begin before this place are treated like this one.
+	border := p.thin.until
+	if pass {
+		border = min(border, p.thin.tail)
+	}
+	to = len(b)
+	if border -= p.off; border < int64(len(b)) {
+		if i := bytes.IndexByte(b[max(int(border)-1, from):], '\n'); i >= 0 {
+			to = max(int(border)-1, from) + i + 1
+		}
+	}
+	if !pass {
+		p.found, start, end = p.filter.line(p.found[:0], b[:to], from)
+		return to, start, end
+	}
+	if p.found, start, end = p.rare.line(p.found[:0], b[:to], from); start >= 0 {
+		p.found = p.filter.collect(p.found[:0], b, start, end)
+	}
+	return to, start, end
+}
