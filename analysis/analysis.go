@@ -201,6 +201,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 		if err := fillQuotes(ctx, files, r); err != nil {
 			return nil, err
 		}
+		computeRatios(r)
 		pruneUncountable(r, uncountable(in, obs))
 		res, failures, err := verify.Report(ctx, files, r)
 		if err != nil {

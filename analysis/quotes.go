@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/big"
 	"reflect"
+	"slices"
 	"sort"
 	"unicode/utf8"
 
@@ -153,9 +155,70 @@ func setQuote(e *incident.Evidence, raw []byte) {
 		raw = raw[best[0]:best[1]]
 	}
 	e.Text, e.Span = string(raw), 0
+	if e.Predicate != nil {
+		e.Predicate = filled(e.Predicate, raw)
+	}
 	if wrapped && e.Predicate != nil {
 		e.Predicate = holding(e.Predicate, raw)
 	}
+}
+
+// filled gives the fields whose value is left to the reader of the line the token that stands there; a field whose key
+// the line lacks goes.
+func filled(p *incident.Predicate, raw []byte) *incident.Predicate {
+	if !slices.ContainsFunc(p.Fields, func(f incident.Field) bool { return f.Value == "" }) {
+		return p
+	}
+	out := &incident.Predicate{Literals: p.Literals, Not: p.Not}
+	for _, f := range p.Fields {
+		if f.Value == "" {
+			_, rest, found := bytes.Cut(raw, []byte(f.Key))
+			n := 0
+			for n < len(rest) && (rest[n] >= '0' && rest[n] <= '9' || rest[n] == '.') {
+				n++
+			}
+			if f.Value = string(bytes.TrimRight(rest[:n], ".")); !found || f.Value == "" || n < len(rest) && !bytes.ContainsRune([]byte(" ,;|)]}\t"), rune(rest[n])) {
+				continue // no number stands there, or it is glued to something
+			}
+		}
+		out.Fields = append(out.Fields, f)
+	}
+	if len(out.Literals)+len(out.Fields)+len(out.Not) == 0 {
+		return nil
+	}
+	return out
+}
+
+// computeRatios gives derived evidence whose result is left open the result that its quotations give. What cannot be
+// computed, as where a terminal wrapped the number, is taken out.
+func computeRatios(r *incident.Report) {
+	eachEvidence(r, func(e *incident.Evidence) {
+		if e.Kind == incident.KindDerived && e.Formula == "ratio" && e.Result == "" {
+			e.Result = ratioOf(e.Inputs)
+		}
+	})
+	pruneValue(reflect.ValueOf(r).Elem(), func(e incident.Evidence) bool {
+		return e.Kind == incident.KindDerived && e.Formula == "ratio" && e.Result == ""
+	})
+}
+
+func ratioOf(in []incident.Evidence) string {
+	var v []*big.Rat
+	for _, e := range in {
+		if e.Predicate == nil {
+			return ""
+		}
+		for _, f := range e.Predicate.Fields {
+			if x, ok := new(big.Rat).SetString(f.Value); ok && x.Sign() > 0 {
+				v = append(v, x)
+				break
+			}
+		}
+	}
+	if len(v) != 2 {
+		return ""
+	}
+	return new(big.Rat).Quo(v[1], v[0]).FloatString(2)
 }
 
 // holding is the part of a predicate that the first line of a wrapped record can be held to.

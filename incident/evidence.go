@@ -65,6 +65,8 @@ type Evidence struct {
 	//                    that second). Result "HH:MM:SS": rounded down to the second, modulo a day.
 	//   "difference"     input 0 − input 1, decimal. The number of an input is its N for count, its number of Values for
 	//   "sum"            set, 0 for absence, its integer Result for derived, else the first integer field of its predicate.
+	//   "ratio"          input 1 ÷ input 0, with two decimals, half rounded up. The number of an input, a quote, is the first
+	//                    field of its predicate that is a decimal fraction ("105.16", "3"), positive.
 	//   "missing"        the values of input 0 that input 1 lacks, in input 0's order, joined with ",". The values of a
 	//                    set are Values; of an inventory Expected as input 0 and Seen as input 1. Result "" if none.
 	Formula string     `json:"formula,omitempty"`

@@ -212,6 +212,8 @@ func formulaText(f string) string {
 	switch f {
 	case "time-minus-ms":
 		return "time of the line − its milliseconds"
+	case "ratio":
+		return "the later over the earlier"
 	case "missing":
 		return "expected, not there"
 	}

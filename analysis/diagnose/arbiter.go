@@ -104,6 +104,10 @@ func (x *arbiter) explains(a, b *mechanism.Proposal) bool {
 		return true // anything that failed explains why not nothing failed
 	case a.Class == mechanism.Nothing, b.Class == mechanism.Environment:
 		return a.Class == mechanism.Environment && b.Class == mechanism.Environment && stronger(a, b)
+	case a.Class == mechanism.Degraded:
+		return contains(a.Explains, b.Mechanism) && (b.Class == mechanism.Degraded || b.Class == mechanism.Ending)
+	case b.Class == mechanism.Degraded:
+		return a.Class != mechanism.Ending || !contains(b.Explains, a.Mechanism)
 	case a.Class == mechanism.Symptom && b.Bare:
 		return !x.afterEnd(a)
 	case a.Bare && b.Class == mechanism.Symptom:

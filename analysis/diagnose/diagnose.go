@@ -228,6 +228,13 @@ func (b *builder) verdict() {
 		v.Status, v.Mechanism, v.Origin = incident.Inconclusive, unknown, unknown
 		v.Summary = "nothing in these logs explains how the job ended"
 		v.Why = "no failure, no hang and no normal end was found"
+		if o := mechanism.Odd(b.s); o != nil {
+			v.Summary, v.Why = o.Summary, o.Why
+			v.Suspects = append(v.Suspects, o.Suspects...)
+			for _, n := range o.Needs {
+				v.Needs = append(v.Needs, b.fillNeed(n, nil))
+			}
+		}
 		v.Candidates = append(v.Candidates, incident.Candidate{Origin: unknown, Mechanism: unknown})
 		v.Needs = append(v.Needs, b.fillNeed(incident.Need{What: "the remaining logs of the job", Why: "the batch script's own file holds what SLURM says about each task",
 			Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"}, nil))
@@ -244,6 +251,11 @@ func (b *builder) verdict() {
 		v.Suspects = append(v.Suspects, p.Suspects...)
 		for _, n := range p.Needs {
 			v.Needs = appendNeed(v.Needs, b.fillNeed(n, p))
+		}
+	}
+	for _, p := range b.d.proposals {
+		if b.d.by[p] != nil && p.Class == mechanism.Degraded && p.Plausible != "" && !contains(set, p.Mechanism) {
+			v.Suspects = append(v.Suspects, incident.Suspect{Mechanism: p.Mechanism, Why: p.Plausible})
 		}
 	}
 	if len(v.Needs) > 6 {
@@ -472,7 +484,11 @@ func (b *builder) hypotheses() {
 		}
 		if by := b.d.by[p]; by != nil {
 			h.Status = "rejected"
-			h.Against = append(h.Against, incident.Finding{Statement: "it follows from what is kept: " + by.Summary, Evidence: []incident.Evidence{}})
+			why := "it follows from what is kept: "
+			if p.Class == mechanism.Degraded && by.Class != mechanism.Degraded {
+				why = "it ended nothing; what did is kept: "
+			}
+			h.Against = append(h.Against, incident.Finding{Statement: why + by.Summary, Evidence: []incident.Evidence{}})
 		} else if len(b.d.winners) > 1 || len(p.Rivals) > 0 {
 			h.Status = "open"
 		}

@@ -43,6 +43,11 @@ func (b *builder) chain() {
 		}
 	}
 	if top == nil {
+		if o := mechanism.Odd(b.s); o != nil {
+			for _, x := range o.Findings {
+				add(incident.Consequence, x.Statement, x.Evidence)
+			}
+		}
 		return
 	}
 	if top.Class != mechanism.Collective && len(g.Waiters)+g.Anonymous > 0 {

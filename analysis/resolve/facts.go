@@ -34,6 +34,7 @@ type Facts struct {
 	Mismatches []worker.Mismatch
 	Barriers   []worker.Barrier
 	Progress   []ProgressPoint
+	Courses    []*Course // the training steps, writer by writer
 	Saves      []worker.Checkpoint
 	// Ladders, IO, Did, Resets and LoaderErrors are what loaders and storage clients print of reads and writes.
 	Ladders              []*Ladder

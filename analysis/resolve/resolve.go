@@ -39,6 +39,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.io(obs)
 	f.failures(obs)
 	f.items()
+	f.courses()
 	f.survived()
 	f.coverage(in)
 	f.finish()

@@ -308,6 +308,9 @@ func (f *Facts) calibrateSlurm(obs *worker.Observations) {
 		for _, ref := range []float64{last[e.File], latest} {
 			delta := t - ref
 			quarter := math.Round(delta/900) * 900
+			if quarter != 0 && math.Abs(quarter) < hour {
+				continue // no zone is so near to another: it is a silence
+			}
 			if ref != 0 && math.Abs(quarter) <= 14*3600 && math.Abs(delta-quarter) <= endLag {
 				f.clock.offsets[k] = offset{-quarter, endLag}
 				break

@@ -55,6 +55,11 @@ func compute(formula string, in []incident.Evidence) (string, error) {
 			total.Add(total, n)
 		}
 		return total.String(), nil
+	case "ratio":
+		if len(in) != 2 {
+			return "", errors.New("takes two inputs")
+		}
+		return ratio(in[0], in[1])
 	case "missing":
 		if len(in) != 2 {
 			return "", errors.New("takes two inputs")
@@ -128,6 +133,36 @@ func number(ev incident.Evidence) (*big.Int, error) {
 		}
 	}
 	return nil, fmt.Errorf("a %s input holds no integer", ev.Kind)
+}
+
+// ratio is the second decimal fraction over the first, with two decimals, half rounded up.
+func ratio(base, now incident.Evidence) (string, error) {
+	a, ok := fraction(base)
+	b, ok2 := fraction(now)
+	switch {
+	case !ok || !ok2:
+		return "", errors.New("an input holds no decimal fraction")
+	case a.Sign() <= 0 || b.Sign() < 0:
+		return "", errors.New("the ratio of what is not positive")
+	}
+	return new(big.Rat).Quo(b, a).FloatString(2), nil
+}
+
+// fraction is the first field of a quote's predicate that is a decimal fraction.
+func fraction(ev incident.Evidence) (*big.Rat, bool) {
+	if ev.Kind != incident.KindQuote || ev.Predicate == nil {
+		return nil, false
+	}
+	for _, f := range ev.Predicate.Fields {
+		v := strings.Replace(f.Value, ".", "", 1)
+		if v == "" || len(v) > maxToken || strings.Trim(v, "0123456789") != "" {
+			continue
+		}
+		if r, ok := new(big.Rat).SetString(f.Value); ok {
+			return r, true
+		}
+	}
+	return nil, false
 }
 
 func integer(s string) (*big.Int, bool) {

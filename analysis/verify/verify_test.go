@@ -190,6 +190,11 @@ func TestEvidence(t *testing.T) {
 		{"difference", derived("difference", "1", enqueued, completed), ""},
 		{"difference, wrong", derived("difference", "2", enqueued, completed), `is "1"`},
 		{"sum of a set, a count and a derived", derived("sum", "8", ranks, count(3, lits("rank"), "a.log"), derived("difference", "1", enqueued, completed)), ""},
+		{"ratio", derived("ratio", "1.67", q("rank: 12", keyed("rank: ", "12")), q("[E 17:48:01.99] ran", &incident.Predicate{Literals: []string{"17:48"}, Fields: []incident.Field{{Key: "48:", Value: "01.99"}}})), "is \"0.17\""},
+		{"ratio, half up", derived("ratio", "392.50", q("rank: 12", keyed("rank: ", "12")), q("last completed work: 4710\n"[:25], keyed("completed work: ", "4710"))), ""},
+		{"ratio of one", derived("ratio", "1.00", enqueued), "two inputs"},
+		{"ratio over no number", derived("ratio", "1.00", q("start", nil), enqueued), "no decimal fraction"},
+		{"ratio over a count", derived("ratio", "1.00", count(3, lits("rank"), "a.log"), enqueued), "no decimal fraction"},
 		{"missing", derived("missing", "2", inventory, inventory), ""},
 		{"missing from a set", derived("missing", "-1,10", ranks, with(inventory, func(e *incident.Evidence) {
 			e.Predicate, e.Capture, e.Seen, e.Files = lits("here"), &incident.Capture{Key: "rank "}, []string{"0", "2"}, []string{"out-0.log"}

@@ -18,6 +18,7 @@ const (
 	Collective               // the picture that counters form
 	Ending                   // the scheduler ended the job
 	Symptom                  // somebody else failed first
+	Degraded                 // nothing failed by it, but the run did not go as it should
 	Nothing                  // nothing failed
 )
 
@@ -73,6 +74,10 @@ type Proposal struct {
 	Suspects []incident.Suspect
 	Needs    []incident.Need
 	Explains []string
+	// Onset is where it began, if what was saved from there on is no good.
+	Onset *resolve.Point
+	// Plausible says why it is worth a suspicion where it gives way to something else (Degraded); "" if it is not.
+	Plausible string
 }
 
 // All lists every mechanism, in the order in which ties are broken.

@@ -1,4 +1,291 @@
 package mechanism
 
+import (
+	"fmt"
+	"regexp"
+	"sort"
+
+	"faultline/analysis/line"
+	"faultline/analysis/resolve"
+	"faultline/analysis/waitfor"
+	"faultline/analysis/worker"
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// Needs that tell data, learning rate and hardware apart once numbers went wrong.
+var (
+	needReplay = incident.Need{What: "a replay of the steps before it from the last sound checkpoint, on other nodes", Why: "the same step again = data or code; another step or none = a machine that computes wrongly",
+		Command: "sbatch --exclude={nodes} … --load=CHECKPOINT --seed=SAME", Obtainable: "now"}
+	needAnomaly = incident.Need{What: "the operation that makes the first NaN", Why: "PyTorch's anomaly mode names it",
+		Command: "python -c 'import torch; help(torch.autograd.set_detect_anomaly)'   # switch it on for a few steps from the last sound checkpoint", Obtainable: "next-time"}
+)
+
 // numerics: what the printed losses, norms and scales say.
-func numerics() []Mechanism { return nil }
+func numerics() []Mechanism {
+	return []Mechanism{
+		{Slug: "non-finite-loss", Class: Local, Propose: nonFinite, Needs: []incident.Need{needReplay, needAnomaly},
+			Explains: []string{"exception", "time-limit", "cancelled", "preempted", "throughput-regression", "loss-plateau"}},
+	}
+}
+
+// lasting is how many lines in a row, to the end, must show no number before that counts as the state of the run: single
+// overflows are skipped and survived, also as the last thing that a log shows.
+const lasting = 2
+
+// nonFinite: the program stopped itself because of it, or the course shows it, which alone ends no process: what failed
+// besides is its consequence only where that speaks of numbers.
+func nonFinite(s *Scene) *Proposal {
+	f := s.Facts
+	said := fromFailures(s, "non-finite-loss")
+	b, ok := broken(f)
+	linked, others := aboutNumbers(f)
+	switch {
+	case said != nil && ok && !said.At.Before(b.First.T):
+		said.For = append([]incident.Finding{brokenFinding(b)}, said.For...)
+		said.Onset = b.First
+		return said
+	case said != nil:
+		return said
+	case !ok || b.N < lasting && len(linked) == 0 || b.Losses == 0 && b.N < lasting+1:
+		if p := scaleGone(s); p != nil {
+			return p
+		}
+		return nil
+	}
+	p := &Proposal{Mechanism: "non-finite-loss", Class: Degraded, Scope: "all", Direct: true, Base: 0.94, At: b.First.T, Onset: b.First,
+		Why:       fmt.Sprintf("the last %s say so, none after them says otherwise", plural(b.N, "step line", "step lines")),
+		Plausible: fmt.Sprintf("the numbers went wrong before (%s:%d); nothing ties what ended the job to it", b.First.At.File, b.First.At.Line)}
+	what := "the loss"
+	if b.Losses == 0 {
+		what = "the gradient"
+	}
+	p.Summary = what + " became no number" + atStep(b.First)
+	p.For = append(p.For, brokenFinding(b))
+	if id, found := firstBroken(f); found {
+		p.Ranks, p.Nodes, p.Scope = []int{id}, nodesOf(f, []int{id}), "rank"
+		p.Summary = fmt.Sprintf("%s of %s became no number%s, before any other's", what, where(f, p.Ranks), atStep(b.First))
+	}
+	if len(linked) > 0 && len(others) == 0 || len(linked) > 0 && s.Graph.Shape == waitfor.NoHang {
+		p.Class = Local
+		p.Failures = []*resolve.Failure{{Rank: resolve.NoRank, Mechanism: p.Mechanism, Role: knowledge.CauseRole, Direct: true, Kind: "course", At: b.First.At, T: b.First.T, Count: 1}}
+		p.Why = "the numbers were wrong first, and the error speaks of them"
+		for i, fl := range linked {
+			p.Explains = append(p.Explains, fl.Mechanism)
+			if i < 2 {
+				p.Led = append(p.Led, finding("the program stops because of it: "+short(fl.Text), FailureEvidence(fl)))
+			}
+		}
+	}
+	return p
+}
+
+// atStep is " at step 12", or nothing where no line states the step.
+func atStep(p *resolve.Point) string {
+	if p.Step == line.Unknown {
+		return ""
+	}
+	return fmt.Sprintf(" at step %d", p.Step)
+}
+
+// broken is the course in which numbers that are none came first, by time where lines state it, else by step.
+func broken(f *resolve.Facts) (best resolve.Broken, ok bool) {
+	for _, c := range f.Courses {
+		b, bad := c.Broken()
+		if !bad {
+			continue
+		}
+		if !ok || earlier(b.First, best.First) || !earlier(best.First, b.First) && b.N > best.N {
+			best, ok = b, true
+		}
+	}
+	return best, ok
+}
+
+func earlier(a, b *resolve.Point) bool {
+	if a.T.Before(b.T) || b.T.Before(a.T) {
+		return a.T.Before(b.T)
+	}
+	return a.Step != line.Unknown && b.Step != line.Unknown && a.Step < b.Step
+}
+
+// firstBroken is the one rank whose own loss was no number before that of any other, where at least three ranks print
+// their own.
+func firstBroken(f *resolve.Facts) (id int, ok bool) {
+	type first struct {
+		rank int
+		step int64
+	}
+	ranks := map[int]bool{}
+	var at []first
+	for _, c := range f.Courses {
+		if c.Rank == resolve.NoRank || len(c.Losses()) == 0 {
+			continue
+		}
+		ranks[c.Rank] = true
+		if b, bad := c.Broken(); bad && b.N >= lasting {
+			if b.First.Step == line.Unknown {
+				return 0, false
+			}
+			at = append(at, first{c.Rank, b.First.Step})
+		}
+	}
+	if len(ranks) < 3 || len(at) == 0 {
+		return 0, false
+	}
+	sort.Slice(at, func(i, j int) bool { return at[i].step < at[j].step })
+	if len(at) > 1 && at[1].step == at[0].step {
+		return 0, false
+	}
+	return at[0].rank, true
+}
+
+func brokenFinding(b resolve.Broken) incident.Finding {
+	var p *incident.Predicate
+	if t := b.First.Loss.Printed; b.First.Loss.Known && !b.First.Loss.Finite {
+		p = &incident.Predicate{Literals: []string{t}}
+	}
+	ev := []incident.Evidence{QuoteAt(b.First.At, p)}
+	text := fmt.Sprintf("from here on no step has a number%s", atStep(b.First))
+	if b.Good != nil {
+		ev = append([]incident.Evidence{QuoteAt(b.Good.At, nil)}, ev...)
+		text = fmt.Sprintf("the last sound step line%s, and the first one without a number%s", atStep(b.Good), atStep(b.First))
+	}
+	return finding(text, ev...)
+}
+
+// numberWords are how errors speak of numbers that are none.
+var numberWords = regexp.MustCompile(`(?i)\b(?:nan|nans|inf|infs|isnan|isfinite|isinf|infinite|infinity|non-?finite|not finite|overflow|exploding|exploded|diverged|divergence)\b|FloatingPointError|loss scale|gradient norm|\bloss\b|probability tensor|invalid probabilit`)
+
+// aboutNumbers divides the causes that processes report into those that speak of numbers, or of nothing but an exit, and
+// all others.
+func aboutNumbers(f *resolve.Facts) (linked, others []*resolve.Failure) {
+	for _, fl := range f.Failures {
+		if fl.Role != knowledge.CauseRole {
+			continue
+		}
+		text := fl.Text
+		assert := false
+		if fl.Exc != nil {
+			text = fl.Exc.Type + " " + fl.Exc.Message
+			assert = fl.Exc.Type == "AssertionError"
+		}
+		switch {
+		case (fl.Mechanism == "exception" || fl.Mechanism == "cuda-error" || fl.Mechanism == "non-finite-loss") && (assert || numberWords.MatchString(text)):
+			linked = append(linked, fl)
+		default:
+			others = append(others, fl)
+		}
+	}
+	return linked, others
+}
+
+// fallen is from where a loss scale must have come down before its minimum means anything: runs in bfloat16 print 1 from
+// the first step on.
+const fallen = 128
+
+// scaleGone: the loss scale came down to its minimum and steps overflowed to the end.
+func scaleGone(s *Scene) *Proposal {
+	f := s.Facts
+	byFile := map[string][]*worker.Numeric{}
+	var files []string
+	for i := range f.Obs.Numerics {
+		n := &f.Obs.Numerics[i]
+		if n.Kind != worker.NumericScale && n.Kind != worker.NumericOverflow || n.Value <= 0 {
+			continue
+		}
+		if byFile[n.File] == nil {
+			files = append(files, n.File)
+		}
+		byFile[n.File] = append(byFile[n.File], n)
+	}
+	sort.Strings(files)
+	for _, name := range files {
+		list := byFile[name]
+		end := list[len(list)-1]
+		top := end
+		for i := len(list) - 2; i >= 0 && list[i].Value > list[i+1].Value; i-- {
+			top = list[i]
+		}
+		if end.Value > 1 || top.Value < fallen || overtook(f, end) {
+			continue
+		}
+		p := &Proposal{Mechanism: "non-finite-loss", Class: Degraded, Scope: "all", Direct: true, Base: 0.9, At: f.At(top.At),
+			Summary: fmt.Sprintf("the loss scale fell from %g to its minimum of %g: gradients overflow at any scale", top.Value, end.Value),
+			Why:     "each fall is a step whose gradients were not finite, and none of them was followed by a rise",
+			For: []incident.Finding{finding(fmt.Sprintf("the loss scale fell from %g to %g", top.Value, end.Value),
+				QuoteAt(top.At, nil), QuoteAt(end.At, nil))}}
+		p.Plausible = "gradients had overflowed until the loss scale was at its minimum; nothing ties what ended the job to it"
+		p.Onset = &resolve.Point{At: top.At, Step: top.Step, T: p.At}
+		if linked, _ := aboutNumbers(f); len(linked) > 0 {
+			p.Class = Local
+			p.Failures = linked
+			for _, fl := range linked {
+				p.Explains = append(p.Explains, fl.Mechanism)
+			}
+		}
+		return p
+	}
+	return nil
+}
+
+// overtook says that many steps without a further overflow followed: the scale was left at its minimum, the run went on.
+func overtook(f *resolve.Facts, n *worker.Numeric) bool {
+	const goesOn = 20
+	steps := 0
+	for i := range f.Progress {
+		if p := &f.Progress[i]; p.File == n.File && p.Off > n.Off && p.Phase == "training" {
+			steps++
+		}
+	}
+	return steps >= goesOn
+}
+
+// lossLeft says that the loss left its baseline and did not come back, or is no number: then a run is not healthy even
+// if nothing else is wrong.
+func lossLeft(f *resolve.Facts) bool {
+	for _, c := range f.Courses {
+		if b, ok := c.Broken(); ok && b.Losses > 0 {
+			return true
+		}
+		if _, _, ok := c.Left(); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Oddity is what is strange about a run that no mechanism explains.
+type Oddity struct {
+	Summary, Why string
+	Findings     []incident.Finding
+	Suspects     []incident.Suspect
+	Needs        []incident.Need
+}
+
+// Odd looks at a run that nothing explains. A loss that jumped and stayed up fails nobody by itself, and only a replay
+// tells why it did; nil if nothing is strange.
+func Odd(s *Scene) *Oddity {
+	for _, c := range s.Facts.Courses {
+		from, last, ok := c.Left()
+		if !ok {
+			continue
+		}
+		o := &Oddity{Summary: fmt.Sprintf("the loss left its baseline after%s and had not come back when the log ends (%s, then %s)", orHere(from), from.Loss.Printed, last.Loss.Printed),
+			Why: "no line says why; data, learning rate and a machine that computes wrongly look alike here"}
+		o.Findings = append(o.Findings, finding(fmt.Sprintf("the loss before: %s%s", from.Loss.Printed, atStep(from)), QuoteAt(from.At, nil)),
+			finding(fmt.Sprintf("the loss at the end: %s%s", last.Loss.Printed, atStep(last)), QuoteAt(last.At, nil)))
+		o.Suspects = []incident.Suspect{{Mechanism: "silent-corruption", Why: "a jump of the loss without a change of code or data; only a replay tells"},
+			{Mechanism: "non-finite-loss", Why: "the data of these steps or the learning rate may have made gradients explode"}}
+		o.Needs = []incident.Need{needReplay}
+		return o
+	}
+	return nil
+}
+
+func orHere(p *resolve.Point) string {
+	if p.Step == line.Unknown {
+		return fmt.Sprintf(" %s:%d", p.At.File, p.At.Line)
+	}
+	return fmt.Sprintf(" step %d", p.Step)
+}

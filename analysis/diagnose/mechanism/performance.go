@@ -1,4 +1,157 @@
 package mechanism
 
-// performance: runs that did not fail but were slow, or did not move.
-func performance() []Mechanism { return nil }
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"faultline/analysis/resolve"
+	"faultline/incident"
+)
+
+// performance: runs that did not fail but were slow, or did not move. None of them ends a process: whatever failed
+// displaces them, and only a run that was ended from outside, or not at all, is theirs.
+func performance() []Mechanism {
+	ended := []string{"time-limit", "cancelled"}
+	return []Mechanism{
+		{Slug: "slow-rank", Class: Degraded, Propose: slowRank, Explains: append([]string{"throughput-regression"}, ended...), Needs: []incident.Need{needClocks}},
+		{Slug: "throughput-regression", Class: Degraded, Propose: regression, Explains: ended, Needs: []incident.Need{needClocks, needPerRank, needNeighbours}},
+		{Slug: "loss-plateau", Class: Degraded, Propose: plateau, Explains: ended, Needs: []incident.Need{needSchedule}},
+	}
+}
+
+// Needs that localise a slow run.
+var (
+	needClocks = incident.Need{What: "clocks, temperatures and slowdown reasons of all GPUs of the job", Why: "one GPU that throttles slows every step of a synchronous job",
+		Command: "clush -w {nodes} 'nvidia-smi --query-gpu=index,clocks.sm,temperature.gpu,clocks_event_reasons.active --format=csv,noheader'", Obtainable: "perishing"}
+	needPerRank = incident.Need{What: "the time of compute per rank", Why: "tells one slow rank from a slow network or slow data",
+		Command: "--timing-log-level 2 --timing-log-option all   # Megatron; --log-straggler; or NVIDIA's straggler detection", Obtainable: "next-time"}
+	needNeighbours = incident.Need{What: "what else ran on these nodes and on the storage when it began", Why: "neighbours, checkpoints and network faults slow a job without a line in its logs",
+		Command: "sacct -a -X -N {nodes} -S START -E END -o JobID,Start,End,NodeList", Obtainable: "now"}
+	needSchedule = incident.Need{What: "learning rate and gradient norm of the flat part", Why: "a schedule that ran out, vanished gradients and repeated data look alike in the loss",
+		Command: "grep -E 'learning rate|lr|grad' LOG | tail", Obtainable: "now"}
+)
+
+// regression: the time of a step left its own baseline.
+func regression(s *Scene) *Proposal {
+	f := s.Facts
+	var d resolve.Slowdown
+	found := false
+	for _, c := range f.Courses {
+		x, ok := c.Slowdown()
+		if ok && x.Weak && (f.Job.ExitOK != nil || len(f.Ends) > 0) {
+			continue // a whole log of a job that ended otherwise: a little slower is no verdict
+		}
+		if ok && (!found || d.Weak && !x.Weak || d.Weak == x.Weak && x.Before+x.After > d.Before+d.After) {
+			d, found = x, true
+		}
+	}
+	if !found {
+		return nil
+	}
+	p := &Proposal{Mechanism: "throughput-regression", Class: Degraded, Scope: "all", At: d.Onset.T, Base: 0.9}
+	if d.Weak {
+		p.Base = 0.75
+	}
+	p.Summary = fmt.Sprintf("steps became slower%s: %s, before %s (×%.2f)", atStep(d.Onset), seconds(d.Now), seconds(d.Base), d.Ratio())
+	p.Why = fmt.Sprintf("the time of a step left its own baseline and stayed so to the end of the log (%s before, %s since)",
+		plural(d.Before, "line", "lines"), plural(d.After, "line", "lines"))
+	base, now := timeQuote(d.BaseAt), timeQuote(d.NowAt)
+	p.For = append(p.For, finding(fmt.Sprintf("a step took %s%s", seconds(d.BaseAt.Seconds), atStep(d.BaseAt)), base),
+		finding(fmt.Sprintf("the first slow step line%s: %s", atStep(d.Onset), seconds(d.Onset.Seconds)), timeQuote(d.Onset)))
+	since := finding(fmt.Sprintf("since then a step takes %s", seconds(d.Now)), now)
+	if d.BaseAt.Printed && now.Predicate != nil {
+		since.Evidence = append(since.Evidence, incident.Evidence{Kind: incident.KindDerived, Formula: "ratio", Inputs: []incident.Evidence{base, now}})
+	}
+	p.For = append(p.For, since)
+	p.Suspects = []incident.Suspect{{Mechanism: "slow-rank", Why: "one slow GPU slows every rank of a synchronous job; no line gives times by rank"}}
+	return p
+}
+
+// timeKeys are the words in front of a step's time, by form. The value behind is filled in when the line is quoted.
+var timeKeys = map[string][]string{
+	"megatron": {"elapsed time per iteration (ms): ", "elapsed time per iteration (s): "}, "nemo": {"train_step_timing in s: "},
+	"maxtext": {"seconds: "}, "deepspeed": {"iter time (s): "},
+}
+
+func timeQuote(p *resolve.Point) incident.Evidence {
+	pred := &incident.Predicate{}
+	for _, k := range timeKeys[p.Form] {
+		pred.Fields = append(pred.Fields, incident.Field{Key: k})
+	}
+	if len(pred.Fields) == 0 {
+		pred = nil
+	}
+	return QuoteAt(p.At, pred)
+}
+
+// seconds prints the time of a step.
+func seconds(v float64) string {
+	switch {
+	case v >= 1000:
+		return fmt.Sprintf("%.0f s", v)
+	case v >= 1:
+		return fmt.Sprintf("%.2f s", v)
+	}
+	return strconv.FormatFloat(math.Round(v*1e4)/10, 'f', -1, 64) + " ms"
+}
+
+// plateau: the loss does not move.
+func plateau(s *Scene) *Proposal {
+	f := s.Facts
+	if f.Job.ExitOK != nil {
+		return nil
+	}
+	var best resolve.Plateau
+	found := false
+	for _, c := range f.Courses {
+		if x, ok := c.Plateau(); ok && (!found || x.N > best.N) {
+			best, found = x, true
+		}
+	}
+	if !found {
+		return nil
+	}
+	p := &Proposal{Mechanism: "loss-plateau", Class: Degraded, Scope: "all", At: best.From.T, Base: 0.85}
+	p.Summary = fmt.Sprintf("the loss has not moved since%s: mean %.4g, and %.4g in the window before", orHere(best.From), best.Is, best.Was)
+	p.Why = fmt.Sprintf("over the last %d reported losses the mean improved by %.2f %% against the %d before; under 0.1 %% counts as standing still", best.N, 100*best.Improvement(), best.N)
+	if !best.Improved {
+		p.Summary = fmt.Sprintf("the loss never moved: mean %.4g, and %.4g in the window before", best.Is, best.Was)
+	}
+	p.For = append(p.For, finding(fmt.Sprintf("the loss at the start of the flat part: %s%s", best.From.Loss.Printed, atStep(best.From)), QuoteAt(best.From.At, nil)),
+		finding(fmt.Sprintf("the loss at its end: %s%s", best.Last.Loss.Printed, atStep(best.Last)), QuoteAt(best.Last.At, nil)))
+	return p
+}
+
+// silentEnd: the job reported no step for long before the scheduler ended it. Then the ending is not why, and what held
+// the job no line shows: some rank, or something that all of them were in.
+func silentEnd(s *Scene) *Proposal {
+	f := s.Facts
+	if f.Job.ExitOK != nil {
+		return nil
+	}
+	x, ok := f.Silence()
+	if !ok {
+		return nil
+	}
+	p := &Proposal{Mechanism: "rank-stalled", Class: Collective, Rivals: []string{"collective-hang", "gpu-hang"}, Scope: "all", At: x.Last.T, Base: 0.85,
+		Summary: fmt.Sprintf("no step was reported for %s before SLURM ended the job: it had stopped making progress%s", duration(x.For), afterStep(x.Last)),
+		Why:     fmt.Sprintf("until then a step line came every %s, never later than after %s; no rank's collective state is in the logs, so who held the job is open", seconds(x.Usual), seconds(x.Longest))}
+	p.For = append(p.For, finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), seconds(x.Usual)), QuoteAt(x.Last.At, nil)))
+	p.Led = append(p.Led, finding(fmt.Sprintf("SLURM ended the job, %s or more after the last step", duration(x.For)), QuoteAt(x.End.Slurm.At, nil)))
+	if x.Alive != nil {
+		p.For = append(p.For, finding("processes still wrote later: the log was alive, the training was not", QuoteAt(*x.Alive, nil)))
+	}
+	p.Needs = []incident.Need{needWatchdog}
+	return p
+}
+
+func afterStep(p *resolve.Point) string {
+	if s := atStep(p); s != "" {
+		return " after" + s[len(" at"):]
+	}
+	return ""
+}
+
+var needWatchdog = incident.Need{What: "a watchdog that ends a hung job and says who held it", Why: "without one a hang lasts until the time limit, and no line tells the ranks apart",
+	Command: "export TORCH_NCCL_ASYNC_ERROR_HANDLING=1   # and init_process_group(timeout=…) well below the time limit", Obtainable: "next-time"}

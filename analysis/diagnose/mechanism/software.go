@@ -16,7 +16,6 @@ func software() []Mechanism {
 		local("resource-limit", "link-error", "init-unreachable", "exception", "dataloader-worker-killed", "native-crash"),
 		{Slug: "native-crash", Class: Local, Propose: nativeCrash, Explains: []string{"external-signal"}},
 		{Slug: "exception", Class: Local, Propose: exception},
-		local("non-finite-loss", "exception"),
 	}
 }
 

@@ -118,6 +118,8 @@ func rankStalled(s *Scene) *Proposal {
 		}
 		p.Needs = append(p.Needs, needFiles)
 		return p
+	case waitfor.NoHang:
+		return silentEnd(s)
 	case waitfor.Pair:
 		if other, _ := otherBackend(s, g.Free); other {
 			return nil

@@ -2,7 +2,6 @@ package mechanism
 
 import (
 	"fmt"
-	"strconv"
 
 	"faultline/analysis/resolve"
 	"faultline/incident"
@@ -105,31 +104,4 @@ func hasSave(f *resolve.Facts) bool {
 		}
 	}
 	return false
-}
-
-// lossLeft says that the loss left its baseline and did not come back, or is no number: then a run is not healthy even
-// if nothing else is wrong. Needs at least four values of one form.
-func lossLeft(f *resolve.Facts) bool {
-	var loss []float64
-	for _, p := range f.Progress {
-		if p.Loss == "" {
-			continue
-		}
-		v, err := strconv.ParseFloat(p.Loss, 64)
-		if err != nil {
-			continue
-		}
-		if v != v {
-			return true
-		}
-		loss = append(loss, v)
-	}
-	if len(loss) < 4 {
-		return false
-	}
-	low := loss[0]
-	for _, v := range loss {
-		low = min(low, v)
-	}
-	return low > 0 && loss[len(loss)-1] > 2*low && loss[len(loss)-1] > 1.5*loss[0]
 }

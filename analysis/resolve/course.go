@@ -1,0 +1,299 @@
+package resolve
+
+import (
+	"math"
+	"strconv"
+
+	"faultline/analysis/line"
+	"faultline/analysis/worker"
+)
+
+// Course is how a run went on, as one writer reports it: its steps in the order of the file. Everything that judges a
+// loss or the time of a step looks at courses, never at single progress lines.
+type Course struct {
+	File   string
+	Form   string
+	Rank   int   // NoRank where nothing proves it
+	Total  int64 // steps there are to be; line.Unknown
+	Points []Point
+}
+
+// Point is one report of progress.
+type Point struct {
+	At      worker.At
+	Form    string
+	T       Moment
+	Step    int64   // line.Unknown where nothing states it
+	Seconds float64 // what one step took; 0 where neither the line nor the lines' own times tell
+	// Printed is true where Seconds stands in the line.
+	Printed bool
+	// Gap is the time since the line before, 0 unknown; Paused says that a save or an evaluation lies in it.
+	Gap    float64
+	Paused bool
+	Loss   Loss
+	// BadNorm: the line says that the gradient's norm, or some iterations' loss, is no number.
+	BadNorm bool
+	// Stretch counts the stretches of like steps: a new one begins where the steps fall back (a restart, a resumption) or
+	// the batch changes.
+	Stretch int
+}
+
+// Loss is a printed loss.
+type Loss struct {
+	Value   float64
+	Known   bool // a number, or "nan" or "inf", was printed
+	Finite  bool
+	Printed string
+}
+
+// key tells courses apart. Progress bars of several loops differ in their total.
+type courseKey struct {
+	file  string
+	who   line.Who
+	form  string
+	total int64
+	steps bool
+}
+
+// courses collects the training steps of every writer. This is the one place that reads progress lines for their course.
+func (f *Facts) courses() {
+	index := map[courseKey]int{}
+	for i := range f.Progress {
+		p := &f.Progress[i]
+		if p.Phase == "evaluation" {
+			continue
+		}
+		k := courseKey{p.File, p.Who, p.Form, p.Total, p.Step != line.Unknown}
+		at, ok := index[k]
+		if !ok {
+			at = len(f.Courses)
+			index[k] = at
+			f.Courses = append(f.Courses, &Course{File: p.File, Form: p.Form, Rank: p.Rank, Total: p.Total})
+		}
+		c := f.Courses[at]
+		c.Points = append(c.Points, Point{At: p.At, Form: p.Form, T: p.T, Step: p.Step, Seconds: p.StepSeconds, Printed: p.StepSeconds > 0, Loss: lossOf(p.Loss)})
+	}
+	f.badNorms()
+	breaks := f.batchChanges()
+	pauses := f.pauses()
+	for _, c := range f.Courses {
+		c.stretches(breaks[c.File])
+		c.gaps(pauses[c.File])
+	}
+}
+
+func lossOf(text string) Loss {
+	if text == "" {
+		return Loss{}
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil && !math.IsInf(v, 0) {
+		return Loss{}
+	}
+	finite := !math.IsNaN(v) && !math.IsInf(v, 0)
+	if !finite {
+		v = 0
+	}
+	return Loss{Value: v, Known: true, Finite: finite, Printed: text}
+}
+
+// batchChanges are, by file, the places from which on another batch size is printed than before.
+func (f *Facts) batchChanges() map[string][]int64 {
+	out := map[string][]int64{}
+	last := map[string]float64{}
+	for i := range f.Obs.Numerics {
+		n := &f.Obs.Numerics[i]
+		if n.Kind != worker.NumericBatch {
+			continue
+		}
+		if v, seen := last[n.File]; seen && v != n.Value {
+			out[n.File] = append(out[n.File], n.Off)
+		}
+		last[n.File] = n.Value
+	}
+	return out
+}
+
+// pauses are, by file, the places of lines about saving, loading and evaluating.
+func (f *Facts) pauses() map[string][]int64 {
+	out := map[string][]int64{}
+	for i := range f.Saves {
+		out[f.Saves[i].File] = append(out[f.Saves[i].File], f.Saves[i].Off)
+	}
+	for i := range f.Progress {
+		if p := &f.Progress[i]; p.Phase == "evaluation" {
+			out[p.File] = append(out[p.File], p.Off)
+		}
+	}
+	return out
+}
+
+// between says whether a place lies behind one offset and not behind another.
+func between(places []int64, after, upto int64) bool {
+	for _, o := range places {
+		if o > after && o <= upto {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Course) stretches(breaks []int64) {
+	n := 0
+	for i := range c.Points {
+		if i > 0 {
+			a, b := &c.Points[i-1], &c.Points[i]
+			if a.Step != line.Unknown && b.Step < a.Step || between(breaks, a.At.Off, b.At.Off) {
+				n++
+			}
+		}
+		c.Points[i].Stretch = n
+	}
+}
+
+// clockSteps is how many resolutions of its clock a gap must span before a step's time is derived from it.
+const clockSteps = 5
+
+// gaps measures the time between lines and, where lines state no time of a step, derives it.
+func (c *Course) gaps(pauses []int64) {
+	printed := 0
+	for i := range c.Points {
+		if c.Points[i].Printed {
+			printed++
+		}
+	}
+	derive := printed == 0
+	for i := 1; i < len(c.Points); i++ {
+		a, b := &c.Points[i-1], &c.Points[i]
+		b.Paused = between(pauses, a.At.Off, b.At.Off)
+		if !a.T.Valid || !b.T.Valid || a.Stretch != b.Stretch || b.T.T < a.T.T {
+			continue
+		}
+		b.Gap = b.T.T - a.T.T
+		if steps := b.Step - a.Step; derive && !b.Paused && a.Step != line.Unknown && steps > 0 && b.Gap >= clockSteps*resolution(b.At.Stamp) {
+			b.Seconds = b.Gap / float64(steps)
+		}
+	}
+}
+
+// Timed are the points of the last stretch that state or allow to derive the time of a step.
+func (c *Course) Timed() []*Point {
+	if len(c.Points) == 0 {
+		return nil
+	}
+	last := c.Points[len(c.Points)-1].Stretch
+	var out []*Point
+	for i := range c.Points {
+		if p := &c.Points[i]; p.Stretch == last && p.Seconds > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Losses are the points that print a loss.
+func (c *Course) Losses() []*Point {
+	var out []*Point
+	for i := range c.Points {
+		if p := &c.Points[i]; p.Loss.Known {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Longest is the course with most points that satisfy want; the first of several. Nil if none has any.
+func (f *Facts) Longest(want func(*Point) bool) *Course {
+	var best *Course
+	most := 0
+	for _, c := range f.Courses {
+		n := 0
+		for i := range c.Points {
+			if want(&c.Points[i]) {
+				n++
+			}
+		}
+		if n > most {
+			best, most = c, n
+		}
+	}
+	return best
+}
+
+// badNorms marks the step lines that state a gradient or iterations without a number.
+func (f *Facts) badNorms() {
+	bad := map[worker.Pos]bool{}
+	for i := range f.Obs.Numerics {
+		if n := &f.Obs.Numerics[i]; n.Kind == worker.NumericGradient || n.Kind == worker.NumericNaN {
+			bad[n.Pos] = true
+		}
+	}
+	for _, c := range f.Courses {
+		for i := range c.Points {
+			c.Points[i].BadNorm = bad[c.Points[i].At.Pos]
+		}
+	}
+}
+
+// bad says that a line states numbers that are none.
+func (p *Point) bad() bool { return p.BadNorm || p.Loss.Known && !p.Loss.Finite }
+
+// Broken is where numbers that are none began to be all that is printed.
+type Broken struct {
+	Course *Course
+	First  *Point // the first line of the lasting run
+	Good   *Point // the last sound line before it; nil if there is none
+	N      int    // lines from First on
+	Losses int    // of them, those that print a loss which is no number
+}
+
+// Broken finds a loss or gradient that became no number and stayed so to the end of the course. A single value that
+// sound ones follow was survived; ok is false then.
+func (c *Course) Broken() (b Broken, ok bool) {
+	b.Course = c
+	for i := len(c.Points) - 1; i >= 0; i-- {
+		p := &c.Points[i]
+		if !p.Loss.Known && !p.BadNorm {
+			continue
+		}
+		if !p.bad() {
+			b.Good = p
+			break
+		}
+		b.First = p
+		b.N++
+		if p.Loss.Known && !p.Loss.Finite {
+			b.Losses++
+		}
+	}
+	return b, b.N > 0
+}
+
+// Left says that the loss left its baseline and did not come back: it ends at more than twice its lowest and clearly
+// above where it began. From is the last line before it left. It needs at least four values.
+func (c *Course) Left() (from, last *Point, ok bool) {
+	ps := c.Losses()
+	if len(ps) < 4 {
+		return nil, nil, false
+	}
+	low := 0
+	for i, p := range ps {
+		if !p.Loss.Finite {
+			return nil, nil, false
+		}
+		if p.Loss.Value < ps[low].Loss.Value {
+			low = i
+		}
+	}
+	first, last := ps[0].Loss.Value, ps[len(ps)-1]
+	if v := ps[low].Loss.Value; v <= 0 || last.Loss.Value <= 2*v || last.Loss.Value <= 1.5*first {
+		return nil, nil, false
+	}
+	from = ps[low]
+	for i := low; i < len(ps)-1; i++ { // the last value that was still near the lowest
+		if ps[i].Loss.Value <= 1.5*ps[low].Loss.Value {
+			from = ps[i]
+		}
+	}
+	return from, last, true
+}

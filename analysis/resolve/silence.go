@@ -1,0 +1,140 @@
+package resolve
+
+import (
+	"math"
+	"slices"
+
+	"faultline/analysis/line"
+	"faultline/analysis/worker"
+	"faultline/incident"
+)
+
+// Silence is the time without a reported step before the scheduler ended the job.
+type Silence struct {
+	Last    *Point  // the last step line
+	Usual   float64 // median time between two step lines
+	Longest float64 // longest time between two step lines
+	For     float64 // at least so long, seconds
+	End     *End
+	// Alive is a later line of the job's processes that is no step: the log was alive, the training was not.
+	Alive *worker.At
+}
+
+// Limits of a silence: it must be out of all proportion to the pauses that this very run is seen to make.
+const (
+	silentGaps  = 10.0 // usual times between step lines
+	silentPause = 3.0  // longest pauses seen
+	silentLeast = 240.0
+	knownGaps   = 5 // gaps that make a usual one
+)
+
+// Silence finds whether the job had stopped making progress long before the scheduler ended it. That needs times on the
+// step lines, a usual time between them, and an end whose time can be compared with theirs.
+func (f *Facts) Silence() (s Silence, ok bool) {
+	for _, c := range f.Courses {
+		n := len(c.Points)
+		if n == 0 || !c.Points[n-1].T.Valid {
+			continue
+		}
+		if s.Last == nil || c.Points[n-1].T.T > s.Last.T.T {
+			s.Last = &c.Points[n-1]
+			s.Usual, s.Longest = c.rhythm()
+		}
+	}
+	if s.Last == nil || s.Usual == 0 || f.Coverage.torn(s.Last.At.File) {
+		return s, false
+	}
+	for _, e := range f.Ends {
+		if k := e.Slurm.Kind; k == "cancelled" && e.T.Valid && (s.End == nil || e.T.T < s.End.T.T) {
+			s.End = e
+		}
+	}
+	if s.End == nil || f.laterProgress(s.Last) {
+		return s, false
+	}
+	s.For = f.since(s.Last, s.End)
+	s.Alive = f.aliveAfter(s.Last, s.End)
+	return s, s.For >= max(silentGaps*s.Usual, silentPause*s.Longest, silentLeast)
+}
+
+// rhythm is the median and the longest time between two step lines, 0 where too few are known.
+func (c *Course) rhythm() (usual, longest float64) {
+	var gaps []float64
+	for i := range c.Points {
+		if g := c.Points[i].Gap; g > 0 {
+			gaps = append(gaps, g)
+			longest = max(longest, g)
+		}
+	}
+	if len(gaps) < knownGaps {
+		return 0, 0
+	}
+	return median(gaps), longest
+}
+
+// laterProgress says that somewhere a progress line without a time stands behind the last one that has a time: then when
+// progress ended is not known.
+func (f *Facts) laterProgress(last *Point) bool {
+	for i := range f.Progress {
+		p := &f.Progress[i]
+		if p.T.Valid || p.Form == "generic" && p.Step == line.Unknown {
+			continue
+		}
+		if p.File != last.At.File || p.Off > last.At.Off+int64(last.At.Len) {
+			return true
+		}
+	}
+	return false
+}
+
+// hour and quarter: between containers and SLURM lie whole quarters of an hour, and no zone but UTC's own is less than an
+// hour away from UTC.
+const hour, quarter = 3600.0, 900.0
+
+// since is how long before the end the last step was, at least. SLURM prints the node's local time and containers often
+// UTC: what may be the distance of two zones is not counted, unless lines of the job itself, near the end, tell.
+func (f *Facts) since(last *Point, end *End) float64 {
+	sure := 0.0
+	if a := f.aliveAfter(last, nil); a != nil {
+		sure = f.At(*a).T - last.T.T
+	}
+	delta := end.T.T - last.T.T
+	k := clockKey{f.ident.nodeOf(end.Slurm.At), line.Slurm}
+	if _, known := f.clock.offsets[k]; known || delta < 0 {
+		if !known {
+			delta = 0
+		}
+		return max(delta, sure)
+	}
+	if last.At.Stamp.Emitter != line.Slurm && delta >= hour {
+		delta = math.Mod(delta, quarter)
+	}
+	return max(delta, sure)
+}
+
+// aliveAfter is the last stamped line of the job's own processes behind a step, clearly before the end where one is given.
+func (f *Facts) aliveAfter(last *Point, end *End) *worker.At {
+	var best *worker.At
+	var when Moment
+	note := func(at worker.At) {
+		m := f.At(at)
+		if at.Stamp.Emitter != line.Container || !m.Valid || m.T <= last.T.T+1 || end != nil && m.T > end.T.T-30 {
+			return
+		}
+		if best == nil || m.T > when.T {
+			best, when = &at, m
+		}
+	}
+	for i := range f.Tails {
+		note(f.Tails[i].Last)
+		for _, w := range f.Tails[i].Writers {
+			note(w.Last)
+		}
+	}
+	return best
+}
+
+// torn says that a file lost lines, or does not end with the end of a line: then its last step need not be the last.
+func (c *Coverage) torn(name string) bool {
+	return slices.ContainsFunc(c.Cut, func(x incident.CutFile) bool { return x.File == name })
+}
