@@ -38,6 +38,27 @@ var numericSignatures = []Signature{
 		Example: "Loss is nan, stopping training",
 	},
 	{
+		ID: "nan-raised-loss", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"oss is "}, Not: []string{", stopping training"}, Pattern: `(?:Error|Exception): .*\b[Ll]oss is (?P<value>(?i:nan|-?inf(?:inite|inity)?|not finite|non-finite))\b`,
+		Meaning: "The loss is not finite, and the program raised an error because of it.",
+		Source:  "checks in training scripts of all kinds",
+		Example: "ValueError: loss is nan at step 1380",
+	},
+	{
+		ID: "nan-raised-gradient", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"gradients are Nan/Inf"},
+		Meaning:  "The norm of the gradients is not finite, and the program stopped itself.",
+		Source:   "fairseq and metaseq, trainer.py",
+		Example:  "FloatingPointError: gradients are Nan/Inf",
+	},
+	{
+		ID: "nan-probabilities", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"probability tensor contains either `inf`, `nan` or element < 0"},
+		Meaning:  "The model's outputs are not finite any more, so that nothing can be sampled from them.",
+		Source:   "PyTorch aten/src/ATen/native/Distributions.cpp, torch.multinomial",
+		Example:  "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0",
+	},
+	{
 		ID: "nan-anomaly", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"returned nan values in its "}, Pattern: `Function '(?P<function>\w+)' returned nan`,
 		Meaning: "PyTorch's anomaly detection found the operation that made the first NaN gradient.",

@@ -19,9 +19,6 @@ func (s *scene) due(reason string) string {
 func playEnding(slug, due, action string) func(*scene) error {
 	return func(s *scene) error {
 		t := s.begin()
-		if slug == "time-limit" && s.rng.IntN(4) == 0 {
-			t += sec(60 * (5 + s.rng.IntN(50))) // the last minutes without a sign of life: no line says that anything was wrong
-		}
 		s.controllerEnds(t, s.due(due))
 		truth := Truth{World: "a healthy run, ended by SLURM:" + due, Candidates: []string{slug}, Action: action}
 		if due == "" {

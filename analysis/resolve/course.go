@@ -58,12 +58,20 @@ type courseKey struct {
 // courses collects the training steps of every writer. This is the one place that reads progress lines for their course.
 func (f *Facts) courses() {
 	index := map[courseKey]int{}
+	bars := map[courseKey]*Course{} // Trainer's longest bar: the dictionaries between its lines belong to it
 	for i := range f.Progress {
 		p := &f.Progress[i]
 		if p.Phase == "evaluation" {
 			continue
 		}
 		k := courseKey{p.File, p.Who, p.Form, p.Total, p.Step != line.Unknown}
+		point := Point{At: p.At, Form: p.Form, T: p.T, Step: p.Step, Seconds: p.StepSeconds, Printed: p.StepSeconds > 0, Loss: lossOf(p.Loss)}
+		bar := courseKey{file: p.File, who: p.Who, form: p.Form}
+		if c := bars[bar]; p.Step == line.Unknown && c != nil {
+			point.Step = c.Points[len(c.Points)-1].Step
+			c.Points = append(c.Points, point)
+			continue
+		}
 		at, ok := index[k]
 		if !ok {
 			at = len(f.Courses)
@@ -71,7 +79,10 @@ func (f *Facts) courses() {
 			f.Courses = append(f.Courses, &Course{File: p.File, Form: p.Form, Rank: p.Rank, Total: p.Total})
 		}
 		c := f.Courses[at]
-		c.Points = append(c.Points, Point{At: p.At, Form: p.Form, T: p.T, Step: p.Step, Seconds: p.StepSeconds, Printed: p.StepSeconds > 0, Loss: lossOf(p.Loss)})
+		c.Points = append(c.Points, point)
+		if b := bars[bar]; p.Form == "hf-dict" && p.Step != line.Unknown && (b == nil || b.Total < c.Total) {
+			bars[bar] = c
+		}
 	}
 	f.badNorms()
 	breaks := f.batchChanges()

@@ -98,18 +98,24 @@ func (f *Facts) since(last *Point, end *End) float64 {
 	if a := f.aliveAfter(last, nil); a != nil {
 		sure = f.At(*a).T - last.T.T
 	}
-	delta := end.T.T - last.T.T
-	k := clockKey{f.ident.nodeOf(end.Slurm.At), line.Slurm}
-	if _, known := f.clock.offsets[k]; known || delta < 0 {
-		if !known {
-			delta = 0
-		}
-		return max(delta, sure)
-	}
-	if last.At.Stamp.Emitter != line.Slurm && delta >= hour {
-		delta = math.Mod(delta, quarter)
+	delta := max(end.T.T-last.T.T, 0)
+	const slack = 60 // clocks
+	if delta >= hour-slack && !f.comparable(last.At, end.Slurm.At) {
+		delta = max(math.Mod(delta+slack, quarter)-slack, 0)
 	}
 	return max(delta, sure)
+}
+
+// comparable says that SLURM's clock at one line is compared with the container's clock at another: SLURM's with its own
+// node's containers, and those of the two nodes with each other.
+func (f *Facts) comparable(job, slurm worker.At) bool {
+	if _, ok := f.clock.offsets[clockKey{f.ident.nodeOf(slurm), line.Slurm}]; !ok {
+		return false
+	}
+	a, b := f.clockNode(job), f.clockNode(slurm)
+	_, knowA := f.clock.offsets[clockKey{a, line.Container}]
+	_, knowB := f.clock.offsets[clockKey{b, line.Container}]
+	return a == b || knowA && knowB
 }
 
 // aliveAfter is the last stamped line of the job's own processes behind a step, clearly before the end where one is given.
@@ -118,6 +124,9 @@ func (f *Facts) aliveAfter(last *Point, end *End) *worker.At {
 	var when Moment
 	note := func(at worker.At) {
 		m := f.At(at)
+		if f.clockNode(at) != f.clockNode(last.At) {
+			return // containers of different nodes may run in different zones
+		}
 		if at.Stamp.Emitter != line.Container || !m.Valid || m.T <= last.T.T+1 || end != nil && m.T > end.T.T-30 {
 			return
 		}

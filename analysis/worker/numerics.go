@@ -127,15 +127,35 @@ func readOverflow(r *reader, rec *record) bool {
 		return false
 	}
 	n := Numeric{At: rec.At, Kind: NumericOverflow, Step: line.Unknown}
+	if n.scaled(t) || !bytes.Contains(t, []byte("Attempted loss")) || bytes.Contains(t, []byte("hysteresis")) {
+		emit(r, &r.obs.Numerics, n)
+		return true
+	}
+	r.follow(rec, 1, func(r *reader, rec *record) verdict { // a terminal wrapped it
+		took := rec != nil && n.scaled(rec.Text)
+		emit(r, &r.obs.Numerics, n)
+		if took {
+			return final
+		}
+		return ended
+	})
+	return true
+}
+
+// scaled takes the new loss scale from a line; what is cut behind the scale that was tried has halved it.
+func (n *Numeric) scaled(t []byte) bool {
 	for _, key := range []string{", reducing to ", "reducing loss scale to ", "setting loss scale to: "} {
 		if v := printed(after(t, key)); v != nil && !nonFinite(v) {
 			v = bytes.TrimRight(v, ".")
 			n.Text, n.Value = clip(v), finite(v)
-			break
+			return true
 		}
 	}
-	emit(r, &r.obs.Numerics, n)
-	return true
+	if v := printed(after(t, "scale: ")); v != nil && !nonFinite(v) && !bytes.Contains(t, []byte("hysteresis")) && bytes.HasSuffix(bytes.TrimRight(t, " "), []byte("reducing to")) {
+		n.Text, n.Value = clip(v), finite(v)/2
+		return true
+	}
+	return false
 }
 
 // nonFinite reports whether a printed number is none.

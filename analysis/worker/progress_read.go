@@ -178,7 +178,7 @@ func readDeepSpeedTimer(p *step, text, _ []byte) bool {
 
 // readHFDict reads "{'loss': 0.4589, 'grad_norm': 1.04, 'learning_rate': 5e-06, 'epoch': 1.22}" (Hugging Face Trainer's
 // PrinterCallback), whose numbers are quoted in some versions.
-func readHFDict(p *step, text, _ []byte) bool {
+func readHFDict(p *step, text, msg []byte) bool {
 	b := bytes.TrimPrefix(after(text, "{'loss': "), []byte("'"))
 	v := printed(b)
 	if v == nil {
@@ -190,6 +190,12 @@ func readHFDict(p *step, text, _ []byte) bool {
 		return false
 	}
 	p.Loss, p.Epoch = v, epoch
+	if i := bytes.Index(msg, []byte("{'loss': ")); i > 0 && bytes.IndexByte(msg[:i], '[') >= 0 {
+		bar := *p
+		if readBar(&bar, nil, msg[:i]) { // tqdm leaves the cursor behind its bar: the dictionary stands on the same line
+			p.Step, p.Total, p.StepSeconds = bar.Step, bar.Total, bar.StepSeconds
+		}
+	}
 	return true
 }
 

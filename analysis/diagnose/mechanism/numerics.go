@@ -41,11 +41,16 @@ func nonFinite(s *Scene) *Proposal {
 	b, ok := broken(f)
 	linked, others := aboutNumbers(f)
 	switch {
-	case said != nil && ok && !said.At.Before(b.First.T):
+	case said != nil && ok:
 		said.For = append([]incident.Finding{brokenFinding(b)}, said.For...)
 		said.Onset = b.First
+		said.Ranks, said.Nodes, said.Scope = nil, nil, "all" // whoever says so first need not have had it first
 		return said
 	case said != nil:
+		if gone := scaleGone(s); gone != nil { // gradients are summed over the ranks: an overflow is everybody's
+			said.Ranks, said.Nodes, said.Scope = nil, nil, "all"
+			said.For, said.Onset = append(gone.For, said.For...), gone.Onset
+		}
 		return said
 	case !ok || b.N < lasting && len(linked) == 0 || b.Losses == 0 && b.N < lasting+1:
 		if p := scaleGone(s); p != nil {
