@@ -22,6 +22,7 @@ type Course struct {
 type Point struct {
 	At      worker.At
 	Form    string
+	N       int64 // its number among the lines of its kind, of which only some are kept
 	T       Moment
 	Step    int64   // line.Unknown where nothing states it
 	Seconds float64 // what one step took; 0 where neither the line nor the lines' own times tell
@@ -65,7 +66,7 @@ func (f *Facts) courses() {
 			continue
 		}
 		k := courseKey{p.File, p.Who, p.Form, p.Total, p.Step != line.Unknown}
-		point := Point{At: p.At, Form: p.Form, T: p.T, Step: p.Step, Seconds: p.StepSeconds, Printed: p.StepSeconds > 0, Loss: lossOf(p.Loss)}
+		point := Point{At: p.At, Form: p.Form, N: p.N, T: p.T, Step: p.Step, Seconds: p.StepSeconds, Printed: p.StepSeconds > 0, Loss: lossOf(p.Loss)}
 		bar := courseKey{file: p.File, who: p.Who, form: p.Form}
 		if c := bars[bar]; p.Step == line.Unknown && c != nil {
 			point.Step = c.Points[len(c.Points)-1].Step
@@ -254,8 +255,8 @@ type Broken struct {
 	Course *Course
 	First  *Point // the first line of the lasting run
 	Good   *Point // the last sound line before it; nil if there is none
-	N      int    // lines from First on
-	Losses int    // of them, those that print a loss which is no number
+	N      int64  // lines from First on
+	Losses int    // of those kept, the ones that print a loss which is no number
 }
 
 // Broken finds a loss or gradient that became no number and stayed so to the end of the course. A single value that
@@ -272,7 +273,7 @@ func (c *Course) Broken() (b Broken, ok bool) {
 			break
 		}
 		b.First = p
-		b.N++
+		b.N = max(c.Points[len(c.Points)-1].N-p.N+1, 1)
 		if p.Loss.Known && !p.Loss.Finite {
 			b.Losses++
 		}

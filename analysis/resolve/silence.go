@@ -57,19 +57,25 @@ func (f *Facts) Silence() (s Silence, ok bool) {
 	return s, s.For >= max(silentGaps*s.Usual, silentPause*s.Longest, silentLeast)
 }
 
-// rhythm is the median and the longest time between two step lines, 0 where too few are known.
+// rhythm is the median and the longest time between two step lines, 0 where too few are known. Of many lines only some
+// are kept: what lies between them is shared out, and a pause shows in what is left over.
 func (c *Course) rhythm() (usual, longest float64) {
 	var gaps []float64
 	for i := range c.Points {
-		if g := c.Points[i].Gap; g > 0 {
-			gaps = append(gaps, g)
-			longest = max(longest, g)
+		if p := &c.Points[i]; p.Gap > 0 {
+			gaps = append(gaps, p.Gap/float64(max(p.N-c.Points[i-1].N, 1)))
 		}
 	}
 	if len(gaps) < knownGaps {
 		return 0, 0
 	}
-	return median(gaps), longest
+	usual = median(gaps)
+	for i := range c.Points {
+		if p := &c.Points[i]; p.Gap > 0 {
+			longest = max(longest, p.Gap-usual*float64(max(p.N-c.Points[i-1].N-1, 0)))
+		}
+	}
+	return usual, longest
 }
 
 // laterProgress says that somewhere a progress line without a time stands behind the last one that has a time: then when

@@ -59,7 +59,7 @@ func nonFinite(s *Scene) *Proposal {
 		return nil
 	}
 	p := &Proposal{Mechanism: "non-finite-loss", Class: Degraded, Scope: "all", Direct: true, Base: 0.94, At: b.First.T, Onset: b.First,
-		Why:       fmt.Sprintf("the last %s say so, none after them says otherwise", plural(b.N, "step line", "step lines")),
+		Why:       fmt.Sprintf("the last %s say so, none after them says otherwise", plural(int(b.N), "step line", "step lines")),
 		Plausible: fmt.Sprintf("the numbers went wrong before (%s:%d); nothing ties what ended the job to it", b.First.At.File, b.First.At.Line)}
 	what := "the loss"
 	if b.Losses == 0 {
