@@ -1,4 +1,13 @@
 // Package acceptance holds what the whole engine must reach, as tests: a seeded grid of simulated incidents, the real
-// cases of the corpus, a thousand mutations, the same bytes whatever does not matter, and damaged input. It has no code
-// of its own.
+// cases of the corpus, stated confidence against outcome, a thousand mutations, the same bytes whatever does not matter, a
+// thousand damaged sets, and fuzzed bytes over every parser. It has no code of its own.
+//
+//	go test ./acceptance                            some minutes
+//	go test -short ./acceptance                     a sample of everything
+//	go test ./acceptance -seed 7                    the same on other incidents
+//	go test ./acceptance -update                    writes docs/scoreboard.md
+//	FAULTLINE_FULL=1 go test ./acceptance -run Fuzzed -v -timeout 1h    100,000,000 fuzzed bytes
+//
+// The simulator plays what is known. A grid without a failing case says that the engine reads what the simulator writes, not
+// that it is right about the next incident; the corpus is the only judge of that, and it is small.
 package acceptance
