@@ -65,7 +65,7 @@ var startupSignatures = []Signature{
 	{
 		ID: "init-store-barrier", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"Timed out initializing process group in store based barrier on rank"},
-		Pattern:  `world_size=(?P<world>\d+), (?:worker_count|num_workers_joined)=(?P<joined>\d+)`,
+		Pattern:  `on rank\D{0,3}\d{1,7}(?:, for key: \S{1,120} \(world_size=(?P<world>\d+), (?:worker_count|num_workers_joined)=(?P<joined>\d+))?`,
 		Meaning:  "Some processes of the job never joined the process group.",
 		Source:   "PyTorch torch/distributed/distributed_c10d.py, 1.8 on",
 		Example:  "RuntimeError: Timed out initializing process group in store based barrier on rank 3, for key: store_based_barrier_key:1 (world_size=16, num_workers_joined=15, timeout=0:30:00)",

@@ -18,8 +18,12 @@ func (s *scene) killed(world, slug, action string, d death) {
 		case m.survive(saysFault):
 			t.Candidates, t.Action = []string{slug}, action
 			t.ForbidMechanisms = []string{"peer-lost", "link-error", "cancelled", "external-signal", "collective-hang", "rank-stalled"}
-			if !m.survive(saysExit) && !s.attributable() {
+			if !m.survive(saysExit) && !s.attributable() && !v.labelled(d.ranks) {
 				ranks = nil
+				// Nobody signs the words, and yet they stand in the file of one node.
+				if nodes := v.rootNodes(d.ranks); s.spec.FileMode == "node" && len(nodes) == 1 && len(d.ranks) < s.world {
+					t.RootNodes = nodes
+				}
 			}
 		case m.survive(saysCode):
 			t.Candidates = fromCode(d, v.intact)
@@ -34,8 +38,20 @@ func (s *scene) killed(world, slug, action string, d death) {
 		if len(d.ranks) == s.world {
 			ranks = nil // all alike: nobody is the root
 		}
+		if len(ranks) == 0 {
+			return t
+		}
 		return v.rooted(t, ranks)
 	}
+}
+
+// labelled tells whether every line of the ranks carries torchrun's local rank and one of them, in the same node's file, says
+// which global rank that is.
+func (v *view) labelled(ranks []int) bool {
+	if v.s.spec.FileMode != "node" || !slices.Contains(v.s.spec.Prefixes, "torchrun-default") {
+		return false
+	}
+	return !slices.ContainsFunc(ranks, func(r int) bool { return !v.seen[r] })
 }
 
 // fromCode is what an exit code alone leaves open (formats-workers.md §3, taxonomy.md): 1 is an uncaught Python exception

@@ -182,6 +182,9 @@ func AfterHang(s *Scene, fl *resolve.Failure) bool {
 			return false
 		}
 	}
+	if x := fl.Proc; x != nil && x.Exit != nil && x.Exit.T.Before(g.Report) {
+		return false // its process had ended by then, whatever other writers' stamps stand above its lines
+	}
 	if fl.NotBefore.Valid && !fl.T.Valid && g.Report.Before(fl.NotBefore) {
 		return true
 	}

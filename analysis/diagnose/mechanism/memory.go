@@ -84,7 +84,7 @@ func killed(s *Scene) *Proposal {
 		p.Direct = false
 		p.Why = "the exit status says SIGKILL; nothing in these logs says who sent it"
 		return p
-	case len(term) > 0:
+	case len(term) > 0 && !brokeBefore(f, term):
 		p := propose(s, "external-signal", Symptom, term)
 		p.Class = Symptom
 		p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
@@ -99,6 +99,23 @@ func killed(s *Scene) *Proposal {
 		return p
 	}
 	return nil
+}
+
+// brokeBefore says that some process had lost its peers before the first SIGTERM: then the signal only ended what had
+// failed, even where what failed first is not here.
+func brokeBefore(f *resolve.Facts, term []*resolve.Failure) bool {
+	var first resolve.Moment
+	for _, fl := range term {
+		if t := moment(fl); t.Valid && (!first.Valid || t.T < first.T) {
+			first = t
+		}
+	}
+	for _, fl := range f.Failures {
+		if fl.Role == knowledge.SymptomRole && fl.Mechanism == "peer-lost" && moment(fl).Before(first) {
+			return true
+		}
+	}
+	return false
 }
 
 // reapers are, for each launcher's file, when the first failure that it names as observed first had happened.

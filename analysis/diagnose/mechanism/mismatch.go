@@ -21,7 +21,7 @@ func otherBackend(s *Scene, ranks []int) (bool, []incident.Evidence) {
 			continue
 		}
 		for _, fl := range r.Failures {
-			if fl.Exc != nil && inGloo(fl.Exc) {
+			if fl.Exc != nil && (inGloo(fl.Exc) || r.Dump != nil && inCollective(fl.Exc)) {
 				ev = append(ev, QuoteAt(fl.At, nil))
 				break
 			}
@@ -32,6 +32,23 @@ func otherBackend(s *Scene, ranks []int) (bool, []incident.Evidence) {
 
 func inGloo(x *worker.Exception) bool {
 	return strings.Contains(x.Message, "gloo/transport") || strings.Contains(x.Message, "[gloo") || strings.Contains(x.Type, "gloo")
+}
+
+// inCollective says that a traceback whose last line is lost ends inside a call of torch.distributed that waits for others. Of
+// a rank that has nothing in flight in NCCL that is a collective of another back end.
+func inCollective(x *worker.Exception) bool {
+	if x.Type != "" || len(x.Frames) == 0 {
+		return false
+	}
+	in := x.Frames[len(x.Frames)-1]
+	return strings.HasSuffix(in.File, "torch/distributed/distributed_c10d.py") && collectives[in.Func]
+}
+
+// collectives are the functions of distributed_c10d.py that wait for other ranks.
+var collectives = map[string]bool{
+	"all_gather": true, "all_gather_into_tensor": true, "all_gather_object": true, "all_reduce": true, "all_to_all": true, "all_to_all_single": true,
+	"barrier": true, "broadcast": true, "broadcast_object_list": true, "gather": true, "gather_object": true, "monitored_barrier": true, "reduce": true,
+	"reduce_scatter": true, "reduce_scatter_tensor": true, "scatter": true, "scatter_object_list": true,
 }
 
 func collectiveMismatch(s *Scene) *Proposal {
