@@ -1,0 +1,86 @@
+package verify
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"faultline/incident"
+)
+
+// All that is asked of a file is answered in one reading, and what one question finds does not depend on the others,
+// even where the string that one looks for is part of another's.
+func TestManyQuestionsAtOnceAreAnsweredLikeEachAlone(t *testing.T) {
+	long := strings.Repeat("a long text that is the same up to its very end, ", 3)
+	words := []string{"Watchdog caught", "Watchdog caught collective", "Watchdog caught collective operation timeout: Work", "x",
+		"collective operation", long + "one", long + "two", "no such thing"}
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var b strings.Builder
+		for range 30 {
+			for range rng.IntN(4) {
+				b.WriteString(words[rng.IntN(len(words)-1)] + " ")
+			}
+			b.WriteString([]string{"\n", "\r", "\x1b[0m\n", "\x1b[31mx\n"}[rng.IntN(4)])
+		}
+		files := write(t, map[string]string{"a.log": b.String()})
+		var report incident.Report
+		for _, i := range rng.Perm(len(words)) {
+			n := int64(0)
+			for _, segment := range strings.FieldsFunc(b.String(), func(r rune) bool { return r == '\n' || r == '\r' }) {
+				if strings.Contains(segment, words[i]) {
+					n++
+				}
+			}
+			ev := incident.Evidence{Kind: incident.KindCount, Files: []string{"a.log"}, N: n, Predicate: lits(words[i])}
+			if n == 0 {
+				ev = incident.Evidence{Kind: incident.KindAbsence, Files: []string{"a.log"}, Bytes: int64(b.Len()), Predicate: lits(words[i])}
+				if !strings.HasSuffix(b.String(), "\n") {
+					continue // nothing is absent from a file that may be cut
+				}
+			}
+			report.Chain = append(report.Chain, incident.Link{Evidence: []incident.Evidence{ev}})
+		}
+		_, failures, err := Report(t.Context(), files, &report)
+		if err != nil || len(failures) > 0 {
+			t.Fatalf("seed %d: %v, %+v", seed, err, failures)
+		}
+	}
+}
+
+func TestStringsThatArePartsOfOthersAreLookedForOnce(t *testing.T) {
+	var ts []*tally
+	for _, s := range []string{"Watchdog caught collective operation timeout: Work", "error", "Watchdog caught collective operation timeout", "an error", "error"} {
+		p, err := compile(lits(s), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ts = append(ts, newTally(p))
+	}
+	var got []string
+	for _, s := range searches(ts) {
+		got = append(got, fmt.Sprintf("%s:%d", s.needle, len(s.tallies)))
+	}
+	// A short word is in too many lines to stand for others.
+	if want := []string{"error:2", "an error:1", "Watchdog caught collective operation timeout:2"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// BenchmarkQuestions is one reading of a file for a set, a count and two absences.
+func BenchmarkQuestions(b *testing.B) {
+	noise := strings.Repeat("[default3]: 2026-09-26 21:47:12,345 | INFO | trainer.metrics | tokens=0.123 second=0.5512 memory=0.98123\n", 1<<19)
+	files := write(b, map[string]string{"a.log": noise})
+	var report incident.Report
+	for _, s := range []string{"Watchdog caught collective operation timeout: Work", "Watchdog caught collective operation timeout", "Traceback (most recent call last)", "socketStartConnect: Connect to"} {
+		report.Chain = append(report.Chain, incident.Link{Evidence: []incident.Evidence{{Kind: incident.KindAbsence, Files: []string{"a.log"}, Bytes: int64(len(noise)), Predicate: lits(s)}}})
+	}
+	b.SetBytes(int64(len(noise)))
+	for b.Loop() {
+		if _, failures, err := Report(b.Context(), files, &report); err != nil || len(failures) > 0 {
+			b.Fatal(err, failures)
+		}
+	}
+}
