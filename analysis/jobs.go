@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 
@@ -90,20 +91,23 @@ func hashCited(ctx context.Context, sources []incident.Source, r *incident.Repor
 	})
 	r.Sources = []incident.Source{}
 	for _, s := range sources {
-		if !cited[s.Name] {
-			continue
+		if cited[s.Name] {
+			r.Sources = append(r.Sources, s)
 		}
-		if s.SHA256 == "" {
-			sum, err := hashFile(ctx, s.Path)
-			if err != nil {
-				return fmt.Errorf("hash %s: %w", s.Name, plain(err))
-			}
-			s.SHA256 = sum
-		}
-		r.Sources = append(r.Sources, s)
 	}
-	sort.Slice(r.Sources, func(i, j int) bool { return strings.Compare(r.Sources[i].Name, r.Sources[j].Name) < 0 })
-	return nil
+	slices.SortFunc(r.Sources, func(a, b incident.Source) int { return strings.Compare(a.Name, b.Name) })
+	return each(len(r.Sources), func(i int) error {
+		s := &r.Sources[i]
+		if s.SHA256 != "" {
+			return nil
+		}
+		sum, err := hashFile(ctx, s.Path)
+		if err != nil {
+			return fmt.Errorf("hash %s: %w", s.Name, plain(err))
+		}
+		s.SHA256 = sum
+		return nil
+	})
 }
 
 func hashFile(ctx context.Context, path string) (string, error) {

@@ -10,9 +10,12 @@ import (
 	"io/fs"
 	"math/big"
 	"reflect"
+	"runtime"
 	"slices"
 	"sort"
 	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
 
 	"faultline/analysis/scan"
 	"faultline/analysis/verify"
@@ -71,9 +74,29 @@ func fillQuotes(ctx context.Context, files verify.Files, r *incident.Report) err
 		names = append(names, n)
 	}
 	sort.Strings(names)
-	for _, n := range names {
-		if err := fillFile(ctx, files[n], byFile[n]); err != nil {
-			return fmt.Errorf("quote %s: %w", n, err)
+	return each(len(names), func(i int) error {
+		if err := fillFile(ctx, files[names[i]], byFile[names[i]]); err != nil {
+			return fmt.Errorf("quote %s: %w", names[i], err)
+		}
+		return nil
+	})
+}
+
+// each does something for 0…n-1, on all processors. Of several errors it returns the first in this order.
+func each(n int, do func(i int) error) error {
+	errs := make([]error, n)
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		g.Go(func() error {
+			errs[i] = do(i)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -104,7 +127,7 @@ func fillFile(ctx context.Context, path string, evs []*incident.Evidence) error 
 				in.Reset(f)
 				at = 0
 			}
-			if _, err := io.CopyN(io.Discard, in, e.Offset-at); err != nil {
+			if err := skip(in, f, e.Offset-at); err != nil {
 				return fmt.Errorf("offset %d: %w", e.Offset, plain(err))
 			}
 			at = e.Offset
@@ -124,6 +147,17 @@ func fillFile(ctx context.Context, path string, evs []*incident.Evidence) error 
 		setQuote(e, text)
 	}
 	return nil
+}
+
+// skip passes over n bytes of what in buffers of f.
+func skip(in *bufio.Reader, f io.Reader, n int64) error {
+	if n <= int64(in.Buffered()) {
+		_, err := in.Discard(int(n))
+		return err
+	}
+	n -= int64(in.Buffered())
+	in.Reset(f)
+	return scan.Skip(f, n)
 }
 
 // setQuote takes the first line of the raw text, or the valid part of it that holds what the predicate asks for: JSON

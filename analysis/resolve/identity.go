@@ -383,38 +383,35 @@ func (id *identity) tie(rank int, node, basis string) {
 // nodesOfRanks ties ranks to the nodes of the files they write in.
 func (id *identity) nodesOfRanks(obs *worker.Observations) {
 	type hit struct {
-		rank int
-		at   worker.At
+		rank, local int
+		node, basis string
 	}
 	var hits []hit
+	see := func(rank int, at worker.At) {
+		h := hit{rank: rank, local: at.Who.Local, node: id.hostOf(at), basis: id.nodeBasis[at.File]}
+		if h.basis == "" {
+			h.basis = "line prefix"
+		}
+		hits = append(hits, h)
+	}
 	for _, t := range obs.Tails {
-		for _, w := range t.Writers {
-			at := w.First
-			at.File = t.File
-			at.Who = w.Who
+		for i := range t.Writers {
+			at := worker.At{Pos: worker.Pos{File: t.File}, Who: t.Writers[i].Who}
 			if r, _, ok := id.rankOf(at); ok {
-				hits = append(hits, hit{r, at})
+				see(r, at)
 			}
 		}
 		if r, ok := id.fileRank[t.File]; ok {
-			hits = append(hits, hit{r, worker.At{Pos: worker.Pos{File: t.File}, Who: line.NoOne}})
+			see(r, worker.At{Pos: worker.Pos{File: t.File}, Who: line.NoOne})
 		}
 	}
 	sort.SliceStable(hits, func(i, j int) bool { return hits[i].rank < hits[j].rank })
 	for _, h := range hits {
-		if n := id.hostOf(h.at); n != "" {
-			if _, known := id.rankNode[h.rank]; !known {
-				basis := id.nodeBasis[h.at.File]
-				if basis == "" {
-					basis = "line prefix"
-				}
-				id.tie(h.rank, n, basis)
-			}
+		if _, known := id.rankNode[h.rank]; h.node != "" && !known {
+			id.tie(h.rank, h.node, h.basis)
 		}
-		if h.at.Who.Local >= 0 {
-			if _, known := id.rankLocal[h.rank]; !known {
-				id.rankLocal[h.rank] = h.at.Who.Local
-			}
+		if _, known := id.rankLocal[h.rank]; h.local >= 0 && !known {
+			id.rankLocal[h.rank] = h.local
 		}
 	}
 }

@@ -23,8 +23,9 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.job(in)
 	f.ident = newIdentity(obs, in.Sources, in.Nodes, f.Job.WorldSize)
 	f.clock = &clock{}
-	f.clock.year, f.clock.newYear = inferYear(stamps(obs))
-	f.YearProven = f.clock.year != 0 || onlyFullStamps(obs)
+	dates := datesOf(obs)
+	f.clock.year, f.clock.newYear = inferYear(dates)
+	f.YearProven = f.clock.year != 0 || !dates.have(line.MonthDay)
 	f.writers(obs)
 	f.introduced(obs)
 	g := newGrouper(f, obs)
@@ -44,42 +45,6 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.coverage(in)
 	f.finish()
 	return f, nil
-}
-
-func onlyFullStamps(obs *worker.Observations) bool {
-	for _, s := range stamps(obs) {
-		if s.Kind == line.MonthDay {
-			return false
-		}
-	}
-	return true
-}
-
-// stamps lists the stamps that prove years: those of files' ends, writers, launchers' blocks and SLURM lines.
-func stamps(obs *worker.Observations) []line.Stamp {
-	var out []line.Stamp
-	for _, t := range obs.Tails {
-		out = append(out, t.First.Stamp, t.Last.Stamp)
-		for _, w := range t.Writers {
-			out = append(out, w.First.Stamp, w.Last.Stamp)
-		}
-	}
-	for _, t := range obs.Timeouts {
-		out = append(out, t.Stamp)
-	}
-	for _, c := range obs.ChildFailed {
-		out = append(out, c.Time)
-	}
-	for _, e := range obs.SlurmEnds {
-		out = append(out, e.Stamp)
-	}
-	for _, p := range obs.Progress {
-		out = append(out, p.Stamp)
-	}
-	for _, x := range obs.Facts {
-		out = append(out, x.Stamp)
-	}
-	return out
 }
 
 // job collects the job's own statements. Of contradicting values the commonest wins; ties go to the larger number.

@@ -94,23 +94,23 @@ func (c *clock) at(node string, s line.Stamp) Moment {
 }
 
 // inferYear proves the year of MonthDay stamps from stamps that state it, if any lies within two days of one.
-func inferYear(all []line.Stamp) (year int, newYear bool) {
+func inferYear(all dates) (year int, newYear bool) {
 	var dec, jan bool
 	type md struct{ m, d int }
 	monthDays := map[md]bool{}
-	for _, s := range all {
-		if s.Kind == line.MonthDay {
-			dec = dec || s.Month == 12
-			jan = jan || s.Month == 1
-			monthDays[md{int(s.Month), int(s.Day)}] = true
+	for x := range all {
+		if x.kind == line.MonthDay {
+			dec = dec || x.month == 12
+			jan = jan || x.month == 1
+			monthDays[md{x.month, x.day}] = true
 		}
 	}
 	years := map[int]int{}
-	for _, s := range all {
-		if s.Kind != line.DateTime && s.Kind != line.Zoned {
+	for x, n := range all {
+		if x.kind != line.DateTime && x.kind != line.Zoned {
 			continue
 		}
-		t := time.Date(int(s.Year), time.Month(s.Month), int(s.Day), 0, 0, 0, 0, time.UTC)
+		t := time.Date(x.year, time.Month(x.month), x.day, 0, 0, 0, 0, time.UTC)
 		for d := -2; d <= 2; d++ {
 			u := t.AddDate(0, 0, d)
 			if monthDays[md{int(u.Month()), u.Day()}] {
@@ -118,7 +118,7 @@ func inferYear(all []line.Stamp) (year int, newYear bool) {
 				if dec && jan && int(u.Month()) == 1 {
 					y--
 				}
-				years[y]++
+				years[y] += n
 				break
 			}
 		}

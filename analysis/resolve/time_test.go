@@ -35,7 +35,9 @@ func TestTheYearIsProvenByStampsThatStateIt(t *testing.T) {
 		{"New Year, from January", []line.Stamp{md(12, 31, 23, 0), md(1, 1, 0, 5), dt(2026, 1, 1, 0)}, 2025, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			year, newYear := inferYear(c.stamps)
+			all := dates{}
+			all.add(c.stamps...)
+			year, newYear := inferYear(all)
 			if year != c.year || newYear != c.newYear {
 				t.Errorf("%d, New Year %v; expected %d, %v", year, newYear, c.year, c.newYear)
 			}

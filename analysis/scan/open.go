@@ -56,7 +56,8 @@ func open(f *os.File, lim limits) (io.ReadCloser, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	raw := &counter{r: io.LimitReader(f, st.Size())}
+	rest := &io.LimitedReader{R: f, N: st.Size()}
+	raw := &counter{r: rest}
 	switch {
 	case n >= 2 && magic[0] == 0x1f && magic[1] == 0x8b:
 		z, err := gzip.NewReader(bufio.NewReaderSize(raw, 64<<10))
@@ -72,13 +73,31 @@ func open(f *os.File, lim limits) (io.ReadCloser, error) {
 		}
 		return &unpacked{in: raw, out: z, lim: lim, close: []func() error{func() error { z.Close(); return nil }, f.Close}}, nil
 	}
-	return &plain{Reader: raw, f: f, size: st.Size()}, nil
+	return &plain{Reader: raw, f: f, rest: rest, size: st.Size()}, nil
 }
 
 type plain struct {
 	io.Reader
 	f    *os.File
+	rest *io.LimitedReader
 	size int64
+}
+
+// Skip passes over the next n bytes of a reader of Open, without reading them where the file is not compressed.
+func Skip(r io.Reader, n int64) error {
+	p, ok := r.(*plain)
+	if !ok {
+		_, err := io.CopyN(io.Discard, r, n)
+		return err
+	}
+	if n > p.rest.N {
+		return io.EOF
+	}
+	if _, err := p.f.Seek(n, io.SeekCurrent); err != nil {
+		return err
+	}
+	p.rest.N -= n
+	return nil
 }
 
 // PlainSize is how many bytes a reader of Open will give, where that is known before: the file is not compressed.

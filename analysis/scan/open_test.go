@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,5 +132,34 @@ func TestOpenRefusesWhatIsNoFile(t *testing.T) {
 	}
 	if _, err := Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestSkippedBytesAreNotGiven(t *testing.T) {
+	text := []byte(strings.Repeat("0123456789", 50))
+	for name, content := range map[string][]byte{"plain": text, "gzip": gz(t, text), "zstd": zst(t, text)} {
+		path := filepath.Join(t.TempDir(), "a.log")
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := make([]byte, 3)
+		if _, err := io.ReadFull(r, head); err != nil {
+			t.Fatal(err)
+		}
+		if err := Skip(r, 490); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		rest, err := io.ReadAll(r)
+		if err != nil || string(head)+string(rest) != "0123456789" {
+			t.Errorf("%s: %q and %q, %v", name, head, rest, err)
+		}
+		if err := Skip(r, 1); !errors.Is(err, io.EOF) {
+			t.Errorf("%s: %v behind the end", name, err)
+		}
+		r.Close()
 	}
 }
