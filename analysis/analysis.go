@@ -36,6 +36,8 @@ type Input struct {
 	// a user is a key, in the form that the history has. Neither is ever shown.
 	History       []incident.Source
 	Cluster, User string
+	// JobName is the job's name where its logs do not state it: runs of the same name are comparable.
+	JobName string
 	// Workers bounds the goroutines that read files; 0 means GOMAXPROCS. It never changes the report.
 	Workers int
 	// Progress, if set, is called now and then with the bytes read so far and the bytes there are (both as stored).
@@ -186,7 +188,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 	}
 	var withdrawn []string
 	for try := 0; ; try++ {
-		facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Sources: in.Sources, Nodes: in.Nodes, WorldSize: in.WorldSize, JobID: in.JobID})
+		facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Sources: in.Sources, Nodes: in.Nodes, WorldSize: in.WorldSize, JobID: in.JobID, JobName: in.JobName})
 		if err != nil {
 			return nil, err
 		}

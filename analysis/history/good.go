@@ -147,7 +147,7 @@ func (d *differ) values(what, member string, was map[string]string, now []Value,
 		seen[v.Name] = true
 		old, ok := was[v.Name]
 		switch {
-		case ephemeral[v.Name]:
+		case ephemeral[v.Name] || strings.Contains(old, masked):
 		case ok && without(old, d.run.Job) != without(v.Value, job):
 			d.add(what, v.Name, old, v.Value, append([]incident.Evidence{d.run.inner(member, v.Name)}, v.Evidence...))
 		case !ok && what == Argument:
@@ -165,6 +165,9 @@ func (d *differ) values(what, member string, was map[string]string, now []Value,
 		d.add(what, name, was[name], "", []incident.Evidence{d.run.inner(member, name)})
 	}
 }
+
+// masked stands in a line where a secret was (messages/redact): whether that is another now, nobody can tell.
+const masked = "[masked]"
 
 // without takes the job's id out of a value: paths of logs and checkpoints hold it.
 func without(value, job string) string {

@@ -16,6 +16,7 @@ type Input struct {
 	Nodes     []string // expected, expanded; nil = not stated
 	WorldSize int      // expected; 0 = not stated
 	JobID     string
+	JobName   string // as the operator states it; "" = as the logs do
 }
 
 // NoRank is the rank of a process whose global rank nothing proves.

@@ -57,7 +57,11 @@ func itemIn(s string) string {
 	if m == nil || !named(m[1]) {
 		return ""
 	}
-	return strings.TrimRight(m[1], ".:")
+	item := m[1]
+	if strings.Contains(item, "://") {
+		item, _, _ = strings.Cut(item, "?") // what signs a request is no part of the name
+	}
+	return strings.TrimRight(item, ".:")
 }
 
 // named says that a text can be the name of one item, rather than a word in quotation marks: it has a separator of names or

@@ -36,7 +36,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	g.members()
 	f.told(obs)
 	f.progress(obs)
-	f.started(obs)
+	f.started(obs, in.JobName)
 	f.io(obs)
 	f.failures(obs)
 	f.items()

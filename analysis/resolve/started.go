@@ -18,10 +18,13 @@ const maxArguments = 1024
 
 // started collects what the run was started with: its name and the arguments that it prints. Of contradicting statements the
 // commonest counts, then the smaller: it is never a matter of which file was read first.
-func (f *Facts) started(obs *worker.Observations) {
+func (f *Facts) started(obs *worker.Observations, name string) {
 	f.Job.Name, f.Job.Cluster = mostStated(obs, "job_name"), mostStated(obs, "cluster")
 	if anyJob[f.Job.Name] {
 		f.Job.Name = ""
+	}
+	if name != "" {
+		f.Job.Name = name
 	}
 	type said struct {
 		at worker.At
@@ -51,6 +54,7 @@ func (f *Facts) started(obs *worker.Observations) {
 		f.Job.Arguments = append(f.Job.Arguments, Argument{name, best, values[best].at})
 	}
 	slices.SortFunc(f.Job.Arguments, func(a, b Argument) int { return strings.Compare(a.Name, b.Name) })
+	f.nameByArguments()
 	steps := map[int64]bool{}
 	for _, p := range f.Progress {
 		if p.Step >= 0 {
@@ -58,6 +62,27 @@ func (f *Facts) started(obs *worker.Observations) {
 		}
 	}
 	f.Job.StepsLogged = len(steps)
+}
+
+// namesRun are arguments that name what is trained, the plainest first: Megatron, NeMo, transformers.
+var namesRun = []string{"wandb_exp_name", "exp_manager.name", "experiment_name", "exp_name", "run_name", "name"}
+
+// nameByArguments takes a job's name from its arguments where SLURM's is not printed.
+func (f *Facts) nameByArguments() {
+	for _, want := range namesRun {
+		if f.Job.Name != "" {
+			return
+		}
+		i, ok := slices.BinarySearchFunc(f.Job.Arguments, want, func(a Argument, name string) int { return strings.Compare(a.Name, name) })
+		if !ok {
+			continue
+		}
+		switch v := f.Job.Arguments[i].Value; strings.ToLower(v) {
+		case "none", "null", "true", "false", "default":
+		default:
+			f.Job.Name = v
+		}
+	}
 }
 
 // anyJob are the names that SLURM gives where nobody chose one: they make no two jobs the same.

@@ -48,6 +48,7 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 		fs.StringVar(&d.nodes, "nodes", "", "the nodes that the job ran on, as SLURM writes them (`HOSTLIST`); the report then names the missing ones\ne.g. --nodes 'node[01-16]'")
 		fs.IntVar(&d.worldSize, "world-size", 0, "the number of ranks that the job had, `N`; the report then names the missing ones\ne.g. --world-size 128")
 		fs.StringVar(&d.history, "history", "", "compare with the earlier runs in `FILE` (docs/history.md): what recurs, and what differs from the last good run\ne.g. --history history.jsonl")
+		fs.StringVar(&d.jobName, "job-name", "", "the job's `NAME` where its logs do not state it: earlier runs of the same name are the same job\ne.g. --job-name nightly-70b")
 		fs.StringVar(&d.cluster, "cluster", "", "the cluster that the job ran on, `NAME`, where the history holds several\ne.g. --cluster west")
 		fs.StringVar(&d.user, "user", "", "a `KEY` that stands for who submitted the job, as the history has it; it is never shown\ne.g. --user u-7f3a")
 		fs.StringVar(&d.format, "format", "", "terminal, markdown, json or html (`FORMAT`; default: by the extension of --out, else terminal); history: one line to append to a history\ne.g. --format json")
@@ -63,6 +64,7 @@ type diagnosis struct {
 	common
 	job, nodes, format, out, png string
 	history, cluster, user       string
+	jobName                      string
 	worldSize                    int
 	verbose                      bool
 }
@@ -111,7 +113,7 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 
 // input makes the engine's input of the flags.
 func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, error) {
-	in := analysis.Input{JobID: d.job, Cluster: d.cluster, User: d.user, WorldSize: d.worldSize, Workers: cfg.Limits.Workers, Version: version}
+	in := analysis.Input{JobID: d.job, Cluster: d.cluster, User: d.user, JobName: d.jobName, WorldSize: d.worldSize, Workers: cfg.Limits.Workers, Version: version}
 	if len(paths) == 0 {
 		return in, usage("name the directory, files or archive that hold the logs: bot diagnose logs-4242/")
 	}

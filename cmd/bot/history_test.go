@@ -74,3 +74,15 @@ func TestTheHistoryOfAServedBotIsExported(t *testing.T) {
 	here(t, "", yaml, "export", "--history", "--cluster", "nowhere").want(t, 0)
 	here(t, "", yaml, "export", "--history", "F-1").want(t, exitUsage, "leave F-1 out")
 }
+
+func TestASimulatedHistoryIsComparedAsItIsWritten(t *testing.T) {
+	dir := t.TempDir()
+	call(t, "", "simulate", "--mechanism", "native-crash", "--ranks", "128", "--seed", "4", "--history", "host", "--out", dir).want(t, 0)
+	made, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(made) != 1 {
+		t.Fatal(err, made)
+	}
+	call(t, "", "diagnose", "--history", filepath.Join(made[0], "history.jsonl"), filepath.Join(made[0], "logs")).want(t, 0, "earlier jobs that ran on it, more often than chance explains")
+	call(t, "", "simulate", "--history", "none", "--out", dir).want(t, exitUsage, "bot simulate --list")
+	call(t, "", "simulate", "--list").want(t, 0, "Histories of earlier runs", "host-same-rank")
+}

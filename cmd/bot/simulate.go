@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,6 +26,8 @@ Examples:
   bot simulate --list
   bot simulate --mechanism rank-stalled --ranks 128 --out incidents/
   bot simulate --count 100 --seed 7 --out incidents/     then: bot eval incidents/
+  bot simulate --mechanism native-crash --history host --out incidents/
+                     then: bot diagnose --history incidents/*/history.jsonl incidents/*/logs
 
 Exit code: 0; 1 when files cannot be written; 2 wrong usage.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
@@ -37,6 +40,7 @@ Exit code: 0; 1 when files cannot be written; 2 wrong usage.`,
 		fs.StringVar(&s.torch, "torch", "", "PyTorch `VERSION` whose lines are written\ne.g. --torch 2.7")
 		fs.StringVar(&s.layout, "layout", "", "how ranks are arranged: ddp, fsdp, hsdp:SHARDS or megatron:tpN,cpN,epN,ppN (`LAYOUT`)\ne.g. --layout megatron:tp4,pp2")
 		fs.IntVar(&s.count, "count", 1, "how many incidents, `N`\ne.g. --count 100")
+		fs.StringVar(&s.history, "history", "", "also write earlier runs of a `KIND` of --list, as history.jsonl beside the logs\ne.g. --history host")
 		fs.StringVar(&s.out, "out", "", "`DIR` to write into; each incident gets a folder with logs/ and case.json\ne.g. --out incidents/")
 		return s.run
 	},
@@ -45,6 +49,7 @@ Exit code: 0; 1 when files cannot be written; 2 wrong usage.`,
 type simulation struct {
 	list                          bool
 	mechanism, torch, layout, out string
+	history                       string
 	ranks, perNode, count         int
 	seed                          uint64
 }
@@ -61,7 +66,14 @@ func (s *simulation) run(ctx context.Context, e env, args []string) (int, error)
 				fmt.Fprintf(e.out, "  %s\n", name)
 			}
 		}
+		fmt.Fprintln(e.out, "Histories of earlier runs (--history):")
+		for _, kind := range simulate.Histories() {
+			fmt.Fprintf(e.out, "  %s\n", kind)
+		}
 		return exitOK, nil
+	}
+	if s.history != "" && !slices.Contains(simulate.Histories(), s.history) {
+		return exitUsage, usage("--history %s is not known; bot simulate --list names them", s.history)
 	}
 	if s.out == "" {
 		return exitUsage, usage("say where to write: --out incidents/")
@@ -78,12 +90,29 @@ func (s *simulation) run(ctx context.Context, e env, args []string) (int, error)
 		if err != nil {
 			return exitUsage, usage("%v", err)
 		}
-		if err := simulate.Write(s.out, inc); err != nil {
+		if err := s.write(inc); err != nil {
 			return exitUnreadable, err
 		}
 		fmt.Fprintf(e.out, "%s  %s\n", filepath.Join(s.out, inc.ID), inc.Title)
 	}
 	return exitOK, nil
+}
+
+// write writes an incident and, where one was asked for, its history: then a line of its logs states the job's name.
+func (s *simulation) write(inc *simulate.Incident) error {
+	if s.history == "" {
+		return simulate.Write(s.out, inc)
+	}
+	const name = "nightly"
+	inc.Files = append(inc.Files, simulate.File{Name: "environment.txt", Data: []byte("SLURM_JOB_NAME=" + name + "\n")})
+	if err := simulate.Write(s.out, inc); err != nil {
+		return err
+	}
+	data, _ := simulate.History(inc, simulate.HistorySpec{Seed: s.seed, Kind: s.history, Name: name})
+	return writeFile(filepath.Join(s.out, inc.ID, "history.jsonl"), func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 }
 
 // specs are the incidents asked for: a grid over everything, or the demo's job with what the flags change.
