@@ -14,6 +14,7 @@ import (
 	"faultline/analysis"
 	"faultline/analysis/verify"
 	"faultline/incident"
+	"faultline/messages"
 	"faultline/simulate"
 )
 
@@ -107,12 +108,12 @@ func TestAHistoryWeighsOnlyWhereChanceIsNoExplanation(t *testing.T) {
 					}
 				case "host":
 					if !slices.Equal(r.Action.ExcludeNodes, []string{host}) || r.Action.Owner != "cluster" || r.Action.Resubmit != "yes" ||
-						!strings.Contains(r.Recommendations[0].Text, "Drain "+host) || !strings.Contains(r.Verdict.Why, " of the 41 earlier jobs") {
-						t.Errorf("%s: %+v %+v %s", name, r.Action, r.Recommendations[0], r.Verdict.Why)
+						!strings.Contains(r.Recommendations[0].Text, "Drain "+host) || !strings.Contains(messages.FirstVerdict(r, nil).Text, " of the 41 earlier jobs") {
+						t.Errorf("%s: %+v %+v %s", name, r.Action, r.Recommendations[0], r.Verdict.Summary)
 					}
 				case "step":
-					if r.Action.Resubmit != "after-fix" || r.Action.Owner != "job-code" || len(r.Action.ExcludeNodes) > 0 || !strings.Contains(r.Verdict.Why, "step") {
-						t.Errorf("%s: %+v %s", name, r.Action, r.Verdict.Why)
+					if r.Action.Resubmit != "after-fix" || r.Action.Owner != "job-code" || len(r.Action.ExcludeNodes) > 0 || !strings.Contains(r.Recommendations[0].Text, "step") {
+						t.Errorf("%s: %+v %+v", name, r.Action, r.Recommendations[0])
 					}
 				}
 				if r.Verdict.Mechanism != alone.Verdict.Mechanism || !slices.Equal(r.Verdict.Root.Nodes, alone.Verdict.Root.Nodes) {
@@ -206,6 +207,7 @@ func TestTheSameItemAgainIsTheData(t *testing.T) {
 		fmt.Fprintf(&log, "[rank3]: {'loss': 2.1, 'step': %d}\n2026-05-01 10:00:%02d,000 INFO step %d/1000 loss 2.1\n", i, i, i)
 	}
 	log.WriteString("[rank3]: Traceback (most recent call last):\n[rank3]:   File \"/opt/train.py\", line 4, in <module>\n[rank3]:     for batch in loader:\n" +
+		"[rank3]:   File \"/usr/lib/python3.11/site-packages/torch/utils/data/dataloader.py\", line 701, in __next__\n[rank3]:     data = self._next_data()\n" +
 		"[rank3]: tarfile.ReadError: unexpected end of data in shard '/data/shards/0007.tar'\n")
 	inc := &simulate.Incident{Spec: simulate.Spec{Mechanism: "bad-sample", PerNode: 4, NodeCount: 2}, Files: []simulate.File{{Name: "error-77-0.out", Data: []byte(log.String())}}}
 	inc.Played = simulate.Played{Job: 77, Nodes: []string{"n1", "n2"}, Root: 3, Step: 29}

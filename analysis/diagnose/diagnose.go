@@ -316,7 +316,6 @@ func (b *builder) verdict() {
 	for _, id := range v.Root.Ranks {
 		b.root[id] = true
 	}
-	b.remember(v)
 	b.incomplete()
 }
 

@@ -155,15 +155,6 @@ func item(p *mechanism.Proposal) string {
 	return ""
 }
 
-// remember adds to the verdict's reason what earlier runs add to it.
-func (b *builder) remember(v *incident.Verdict) {
-	for _, kind := range []string{incident.SameItem, incident.SameHost, incident.SameStep} {
-		if rec := b.again[kind]; rec != nil && b.bears(kind) {
-			v.Why += "; " + rec.Statement
-		}
-	}
-}
-
 // bears says that a recurrence changes something: the host and the step speak for different causes, so that together they
 // decide nothing.
 func (b *builder) bears(kind string) bool {
