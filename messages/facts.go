@@ -102,7 +102,7 @@ func ownerText(o string) string {
 	case "nobody":
 		return "nobody has to"
 	}
-	return "not known yet"
+	return "whoever runs the job"
 }
 
 func resubmitText(s string) string {

@@ -47,7 +47,7 @@ func screen(v *view) []part {
 		}
 	}
 	if saysMore(r.Verdict.Summary, v.Headline) {
-		add("What", sentence(r.Verdict.Summary))
+		add("What", sentence(r.Verdict.Summary)+proofText(r))
 	}
 	if r.Verdict.Status == incident.NoFailure {
 		add("How sure", sureText(r.Verdict))
@@ -71,14 +71,14 @@ func screen(v *view) []part {
 	add("Before", beforeText(r.History))
 	if len(r.Verdict.Candidates) < 2 && len(r.Verdict.Suspects) > 0 {
 		s := r.Verdict.Suspects[0]
-		t := "Perhaps " + mechanismTitle(s.Mechanism)
+		t := "Perhaps, not proven: " + mechanismTitle(s.Mechanism)
 		if s.Why != "" {
-			t += ": " + flat(s.Why)
+			t += " (" + strings.TrimRight(flat(s.Why), ".") + ")"
 		}
 		add("Reason", sentence(t))
 	}
 	add("Do now", doNow(r))
-	add(needsPart(r.Verdict))
+	add(decides(r))
 	add("Missing", gapsText(r))
 	return ps
 }
@@ -126,8 +126,13 @@ func saysMore(summary, headline string) bool {
 func doNow(r *incident.Report) string {
 	a := r.Action
 	t := "Resubmit: " + resubmitText(a.Resubmit)
-	if len(a.ExcludeNodes) > 0 {
+	switch {
+	case len(a.ExcludeNodes) > 0:
 		t += ", without " + nodeList(a.ExcludeNodes)
+	case a.Resubmit == "yes" && a.Owner != "cluster" && len(r.Verdict.Root.Nodes) > 0:
+		t += ", no node left out"
+	case a.Resubmit == "unknown" && r.Verdict.Status == incident.Inconclusive && len(r.Verdict.Candidates) > 1:
+		t += " (it may fail the same way)"
 	}
 	if a.ResumeFrom != nil && a.Resubmit != "no" {
 		if a.Resubmit == "unknown" {
@@ -138,13 +143,47 @@ func doNow(r *incident.Report) string {
 		t += " from " + stepText(a.ResumeFrom)
 	}
 	t += ". Who acts: " + ownerText(a.Owner) + "."
+	need, open := nextNeed(r)
 	switch first := firstAdvice(r); {
 	case first != "":
 		t += " " + first
+	case open:
+		t += " " + needText(need)
 	case a.Text != "" && len(r.Verdict.Candidates) < 2: // of a set, the decision has said as much
 		t += " " + sentence(a.Text)
 	}
 	return t
+}
+
+// proofText is where to see what broke with one's own eyes.
+func proofText(r *incident.Report) string {
+	if s := r.Verdict.Status; s != incident.Confirmed && s != incident.Probable || len(r.KeyFiles) == 0 || r.KeyFiles[0].Line == 0 {
+		return ""
+	}
+	return " See " + fileLine(r.KeyFiles[0]) + "."
+}
+
+// nextNeed is the first thing to get where nothing is decided, unless it can only be had next time.
+func nextNeed(r *incident.Report) (incident.Need, bool) {
+	if r.Verdict.Status == incident.Inconclusive {
+		for _, n := range r.Verdict.Needs {
+			if n.Obtainable != "next-time" {
+				return n, true
+			}
+		}
+	}
+	return incident.Need{}, false
+}
+
+func needText(n incident.Need) string {
+	t := "First get " + lowered(strings.TrimRight(flat(n.What), "."))
+	if c := flat(n.Command); strings.HasPrefix(c, "bot ") {
+		t += ": " + strings.TrimRight(c, " …")
+	}
+	if n.Obtainable == "perishing" {
+		t += ", before it is too late"
+	}
+	return t + "."
 }
 
 // firstAdvice is the first thing to do where the cause is decided. Where it is not, the next step is what would decide;
@@ -162,18 +201,30 @@ func firstAdvice(r *incident.Report) string {
 	return ""
 }
 
+// decides is what would settle what is open, beside what the decision tells to get.
+func decides(r *incident.Report) (label, text string) {
+	next, open := nextNeed(r)
+	var left []incident.Need
+	for _, n := range r.Verdict.Needs {
+		if !open || n != next {
+			left = append(left, n)
+		}
+	}
+	return needsPart(r.Verdict.Status, left, open)
+}
+
 // needsPart names what would settle what is open, the obtainable first. Once the cause is confirmed nothing is open: then
-// only what will soon be gone is named.
-func needsPart(v incident.Verdict) (label, text string) {
+// only what will soon be gone is named. more is true where something was named before.
+func needsPart(status string, needs []incident.Need, more bool) (label, text string) {
 	label = "Decides"
-	if v.Status == incident.Confirmed {
+	if status == incident.Confirmed {
 		label = "Save now"
 	}
 	var now, later []string
-	for _, n := range v.Needs {
+	for _, n := range needs {
 		what := strings.TrimRight(flat(n.What), ".")
 		switch {
-		case v.Status == incident.Confirmed:
+		case status == incident.Confirmed:
 			if n.Obtainable == "perishing" {
 				now = append(now, what)
 			}
@@ -186,19 +237,25 @@ func needsPart(v incident.Verdict) (label, text string) {
 		}
 	}
 	const most = 3
-	if more := len(now) + len(later) - most; more > 0 {
-		later = later[:max(0, len(later)-more)]
+	if over := len(now) + len(later) - most; over > 0 {
+		later = later[:max(0, len(later)-over)]
 		now = now[:min(len(now), most)]
-		later = append(later, fmt.Sprintf("%d more", more))
+		later = append(later, fmt.Sprintf("%d more", over))
 	}
 	if len(now) > 0 {
-		text = sentence(strings.Join(now, "; "))
+		text = strings.Join(now, "; ")
+		if more {
+			text = "also " + lowered(text)
+		}
+		text = sentence(text)
 	}
 	if len(later) > 0 {
 		then := strings.Join(later, "; ")
 		switch {
+		case text == "" && more:
+			text = "Next time: " + then + "."
 		case text == "":
-			text = "Only next time: " + then + "."
+			text = "Nothing that can still be had. Next time: " + then + "."
 		default:
 			text += " Next time: " + then + "."
 		}
@@ -317,10 +374,19 @@ func layScreen(v *view, columns int) []screenLine {
 	return lines
 }
 
-// spare is how many lines a part can lose. The set of what it could be is the verdict: it is the last to be cut.
+// spare says how readily a part gives up a line, 0 never. The set of what it could be is the verdict, what to do now is what
+// the reader came for, and how sure it is comes next: they are the last to be cut, within reason.
 func spare(p part, lines []string) int {
-	if p.Label == couldBe && len(lines) > 1 {
+	n := len(lines) - 1
+	switch {
+	case n == 0:
+		return 0
+	case p.Label == couldBe:
 		return 1
+	case p.Label == "Do now" && n <= 2:
+		return 2
+	case p.Label == "How sure":
+		return 4*n - 1
 	}
-	return 2 * (len(lines) - 1)
+	return 4 * n
 }

@@ -55,11 +55,11 @@ func TestWhatDecidesIsNamedByWhenItCanBeHad(t *testing.T) {
 		{incident.Probable, "Decides", "The kernel log (fetch it soon); the world size. Next time: stacks."},
 		{incident.Confirmed, "Save now", "The kernel log."},
 	} {
-		if label, text := needsPart(incident.Verdict{Status: c.status, Needs: needs}); label != c.label || text != c.text {
+		if label, text := needsPart(c.status, needs, false); label != c.label || text != c.text {
 			t.Errorf("%s: %s %q", c.status, label, text)
 		}
 	}
-	if _, text := needsPart(incident.Verdict{Needs: needs[:1]}); text != "Only next time: stacks." {
+	if _, text := needsPart("", needs[:1], false); text != "Nothing that can still be had. Next time: stacks." {
 		t.Errorf("got %q", text)
 	}
 }
@@ -68,5 +68,39 @@ func TestFilesThatEndAlikeShareALine(t *testing.T) {
 	got := cutFiles([]incident.CutFile{{File: "a", How: "empty"}, {File: "b", How: "mid-line"}, {File: "c", How: "empty"}})
 	if len(got) != 2 || got[0].Text != "a and 1 more: empty" || got[1].Text != "b: mid line" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// Fresh eyes asked of the first screen: where do I see it, do I leave a node out, and what do I get first?
+func TestTheFirstScreenAnswersWhatPeopleAskedOfIt(t *testing.T) {
+	r := stall()
+	r.Action.ExcludeNodes = nil
+	r.KeyFiles = []incident.KeyFile{{File: "node09.err", Line: 118, Why: "its last line"}}
+	if got := answer(r, 100, "What"); !strings.HasSuffix(got, " See node09.err:118.") {
+		t.Errorf("where to see it: %q", got)
+	}
+	if got := answer(r, 100, "Do now"); !strings.Contains(got, "Resubmit: yes, no node left out, from step 12,000") {
+		t.Errorf("whether a node is left out: %q", got)
+	}
+	r.Verdict.Root.Nodes = nil
+	if got := answer(r, 100, "Do now"); strings.Contains(got, "left out") {
+		t.Errorf("no node is named, and yet: %q", got)
+	}
+
+	r = undecided()
+	r.Verdict.Needs = []incident.Need{{What: "py-spy stacks", Obtainable: "next-time"}, {What: "the world size", Command: "bot diagnose --world-size N …", Obtainable: "now"}, {What: "the kernel logs", Obtainable: "perishing"}}
+	if got := answer(r, 100, "Do now"); !strings.Contains(got, "(it may fail the same way)") || !strings.HasSuffix(got, "First get the world size: bot diagnose --world-size N.") {
+		t.Errorf("what to get first: %q", got)
+	}
+	if got := answer(r, 100, "Decides"); got != "Also the kernel logs (fetch it soon). Next time: py-spy stacks." {
+		t.Errorf("the rest: %q", got)
+	}
+	r.Verdict.Needs = r.Verdict.Needs[2:]
+	if got := answer(r, 100, "Do now"); !strings.HasSuffix(got, "First get the kernel logs, before it is too late.") {
+		t.Errorf("what disappears: %q", got)
+	}
+	r.Verdict.Needs = []incident.Need{{What: "NCCL's log", Obtainable: "now"}}
+	if got := answer(r, 100, "Do now"); !strings.HasSuffix(got, "First get NCCL's log.") {
+		t.Errorf("a name: %q", got)
 	}
 }

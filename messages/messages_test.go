@@ -247,7 +247,7 @@ func TestFirstScreenNamesRankNodeAndDecision(t *testing.T) {
 		}
 	}
 	text = strings.Join(FirstScreen(undecided(), 0), "\n")
-	for _, want := range []string{"between 3 causes", "0.50", "0.30", "0.20", "node3, node5", "24-31,40-47", "The logs of node3 and node5"} {
+	for _, want := range []string{"between 3 causes", "0.50", "0.30", "0.20", "node3, node5", "24-31,40-47", "the logs of node3 and node5"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

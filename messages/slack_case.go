@@ -31,7 +31,7 @@ func CaseFile(c Case) blockkit.Message {
 		light = lightOf(v)
 		text += ": " + head
 		verdict = append(verdict, para(strong(head)))
-		verdict = append(verdict, partsOf(parts, couldBe, "How sure", "Do now", "Missing")...)
+		verdict = append(verdict, partsOf(parts, couldBe, "Where", "How sure", "Do now", "Missing")...)
 	}
 	es := []blockkit.RichElement{opening(c)}
 	es = append(es, progress(c)...)

@@ -55,12 +55,16 @@ func decided(v *view, opening blockkit.RichElement, parts []part, closing blockk
 }
 
 func decidesLabel(v *view) string {
-	label, _ := needsPart(v.Report.Verdict)
+	label, _ := decides(v.Report)
 	return label
 }
 
 // firstCommand can be pasted to do what the decision says. Where the decision says nothing, there is none.
 func firstCommand(v *view) (string, bool) {
+	if n, ok := nextNeed(v.Report); ok {
+		c := strings.TrimSpace(n.Command)
+		return c, c != ""
+	}
 	first := firstAdvice(v.Report)
 	for _, a := range v.Advice {
 		if first != "" && a.Command != "" && a.Text == first {
@@ -72,7 +76,11 @@ func firstCommand(v *view) (string, bool) {
 
 // needCommand fetches the first of what would decide, or will soon be gone.
 func needCommand(v *view) (string, bool) {
+	next, open := nextNeed(v.Report)
 	for _, n := range v.Report.Verdict.Needs {
+		if open && n == next {
+			continue // the decision has its command
+		}
 		if n.Obtainable == "next-time" || v.Report.Verdict.Status == incident.Confirmed && n.Obtainable != "perishing" {
 			continue
 		}

@@ -269,6 +269,20 @@ func capital(s string) string {
 	return s
 }
 
+// lowered takes the capital off the first word, unless that is a name: more than its first letter is no small letter.
+func lowered(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	for i, r := range strings.TrimRight(word, ",:;") {
+		if i > 0 && !unicode.IsLower(r) {
+			return s
+		}
+	}
+	for i, r := range s {
+		return string(unicode.ToLower(r)) + s[i+utf8.RuneLen(r):]
+	}
+	return s
+}
+
 // sentence makes s begin and end like one.
 func sentence(s string) string {
 	s = capital(flat(s))
