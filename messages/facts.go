@@ -36,6 +36,9 @@ func headline(r *incident.Report) (text, tone string) {
 	default:
 		text, tone = capital(mechanismTitle(v.Mechanism)), "bad"
 	}
+	if rest, ok := strings.CutPrefix(text, "One rank held"); ok && len(v.Root.Ranks) > 1 {
+		text = count(len(v.Root.Ranks), "rank") + " held" + rest
+	}
 	if w := where(v.Root); w != "" {
 		text += ": " + w
 	}

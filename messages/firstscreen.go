@@ -374,8 +374,8 @@ func layScreen(v *view, columns int) []screenLine {
 	return lines
 }
 
-// spare says how readily a part gives up a line, 0 never. The set of what it could be is the verdict, what to do now is what
-// the reader came for, and how sure it is comes next: they are the last to be cut, within reason.
+// spare says how readily a part gives up a line: the one with the most is cut, 0 never. The set of what it could be is the
+// verdict, what to do now is what the reader came for, and how sure it is comes next: they are the last, within reason.
 func spare(p part, lines []string) int {
 	n := len(lines) - 1
 	switch {
@@ -385,8 +385,7 @@ func spare(p part, lines []string) int {
 		return 1
 	case p.Label == "Do now" && n <= 2:
 		return 2
-	case p.Label == "How sure":
-		return 4*n - 1
 	}
-	return 4 * n
+	first := map[string]int{"Missing": 3, "Decides": 2, "Reason": 1, "Before": -1, "How sure": -2}
+	return 10*n + first[p.Label]
 }

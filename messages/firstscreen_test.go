@@ -82,6 +82,10 @@ func TestTheFirstScreenAnswersWhatPeopleAskedOfIt(t *testing.T) {
 	if got := answer(r, 100, "Do now"); !strings.Contains(got, "Resubmit: yes, no node left out, from step 12,000") {
 		t.Errorf("whether a node is left out: %q", got)
 	}
+	r.Verdict.Root.Ranks = []int{77, 78}
+	if got := FirstScreen(r, 100)[0]; got != "2 ranks held the others: ranks 77,78 on node09" {
+		t.Errorf("several of them: %q", got)
+	}
 	r.Verdict.Root.Nodes = nil
 	if got := answer(r, 100, "Do now"); strings.Contains(got, "left out") {
 		t.Errorf("no node is named, and yet: %q", got)
