@@ -31,6 +31,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	g := newGrouper(f, obs)
 	g.pendings()
 	f.clock.offsets = calibrate(f.anchors(g, obs))
+	f.clock.zones = mixed(f.clock.offsets)
 	f.calibrateSlurm(obs)
 	g.times()
 	g.members()

@@ -28,7 +28,11 @@ type clock struct {
 	year    int  // of MonthDay stamps; 0 = not proven
 	newYear bool // stamps of December and January both occur: January belongs to the year after
 	offsets map[clockKey]offset
+	zones   bool // containers of several zones: a clock without an anchor may be in any of them
 }
+
+// anyZone is how far the clock of another zone may be from ours, in seconds: zones reach from UTC−12 to UTC+14.
+const anyZone = 26 * hour
 
 // clockKey is one clock: what one emitter on one node reads.
 type clockKey struct {
@@ -85,9 +89,12 @@ func (c *clock) at(node string, s line.Stamp) Moment {
 	}
 	o, known := c.offsets[clockKey{node, s.Emitter}]
 	unc := resolution(s)
-	if known {
+	switch {
+	case known:
 		unc += o.unc
-	} else if len(c.offsets) > 1 {
+	case c.zones && s.Emitter == line.Container:
+		unc += anyZone
+	case len(c.offsets) > 1:
 		unc += 2 // another machine's clock, not compared with ours: NTP-like skew
 	}
 	return Moment{T: t + o.shift, Unc: unc, Valid: true}
@@ -206,6 +213,16 @@ func calibrate(anchors []anchor) map[clockKey]offset {
 		}
 	}
 	return out
+}
+
+// mixed says that containers are known to write in different zones.
+func mixed(offsets map[clockKey]offset) bool {
+	for k, o := range offsets {
+		if k.emitter == line.Container && o.shift != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // commonest is the instant of the largest cluster of nodes (within 5 minutes): the zone of the majority is the reference.

@@ -45,6 +45,21 @@ func TestTheYearIsProvenByStampsThatStateIt(t *testing.T) {
 	}
 }
 
+// Of two machines in two zones, a third that shares no instant with them may be in either.
+func TestAClockWithoutAnAnchorIsInAnyZoneWhereZonesDiffer(t *testing.T) {
+	at := func(off float64) Moment {
+		c := &clock{year: 2025, offsets: calibrate([]anchor{{"dump", "a", 1000}, {"dump", "b", 1000}, {"dump", "c", 1000 + off}})}
+		c.zones = mixed(c.offsets)
+		return c.at("d", md(7, 9, 1, 0))
+	}
+	if m := at(2); m.Unc > 10 {
+		t.Errorf("one zone: ±%v s", m.Unc)
+	}
+	if m := at(8 * hour); m.Unc < 14*hour {
+		t.Errorf("two zones: ±%v s", m.Unc)
+	}
+}
+
 func TestJanuaryComesAfterDecember(t *testing.T) {
 	for _, year := range []int{0, 2025} {
 		c := &clock{year: year, newYear: true}
