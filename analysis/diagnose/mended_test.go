@@ -27,6 +27,8 @@ func TestWhatTheGridShowed(t *testing.T) {
 		{"a signal before anything else did", steps + term, []string{"external-signal"}},
 		{"a barrier's time-out whose numbers are cut off", fmt.Sprintf(store, 0, 0, 0, 0, 0) + fmt.Sprintf(store, 1, 1, 1, 1, 1), []string{"init-unreachable"}},
 		{"a traceback that is cut inside another back end's collective", split("all_gather"), []string{"collective-mismatch"}},
+		{"a heartbeat monitor whose last words are lost still ended its process", steps + "[rank2]:[E301 10:43:41.447411859 ProcessGroupNCCL.cpp:1278] [PG 0 (default_pg) Rank 2] Heartbeat monitor timed out! Process will be terminated after dumping debug info. workMetaList_.size()=1\n" +
+			border + "train.py FAILED\nRoot Cause (first observed failure):\n[0]:\n" + block(2, -6, "10:44:00", "Signal 6 (SIGABRT) received by PID 4002") + border, []string{"watchdog-stuck"}},
 		{"one that is cut elsewhere says nothing", split("get_rank"), []string{"rank-stalled"}},
 	} {
 		v := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(c.text)}}, nil, 4)).Verdict

@@ -265,6 +265,9 @@ func victims(f *resolve.Facts) bool {
 
 // spoke says that a rank's own lines tell of a failure, whatever its role.
 func spoke(r *resolve.Rank) bool {
+	if r.Stuck != nil {
+		return true // its heartbeat monitor ended it
+	}
 	for _, fl := range r.Failures {
 		if fl.Kind != "exit" && fl.Kind != "task" {
 			return true
