@@ -204,7 +204,9 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 			return nil, err
 		}
 		computeRatios(r)
+		links, gaps := backed(r)
 		pruneUncountable(r, uncountable(in, obs))
+		dropBare(r, links, gaps)
 		res, failures, err := verify.Report(ctx, files, r)
 		if err != nil {
 			return nil, fmt.Errorf("verify the report: %w", err)
@@ -228,7 +230,9 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 			withdrawn = append(withdrawn, fmt.Sprintf("%s: %s", f.Path, f.Reason))
 		}
 		if len(failures) > 0 {
+			links, gaps := backed(r)
 			prune(r, failures)
+			dropBare(r, links, gaps)
 			if res, failures, err = verify.Report(ctx, files, r); err != nil {
 				return nil, fmt.Errorf("verify the pruned report: %w", err)
 			}

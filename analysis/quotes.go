@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"sort"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
@@ -64,8 +65,10 @@ func walk(v reflect.Value, visit func(*incident.Evidence)) {
 // fillQuotes fetches the raw text of every quotation by its position: excerpts are never held while reading.
 func fillQuotes(ctx context.Context, files verify.Files, r *incident.Report) error {
 	byFile := map[string][]*incident.Evidence{}
+	seen := map[*incident.Evidence]bool{} // chain and hypotheses may share what they cite
 	eachEvidence(r, func(e *incident.Evidence) {
-		if e.Kind == incident.KindQuote && e.Text == "" {
+		if e.Kind == incident.KindQuote && e.Text == "" && !seen[e] {
+			seen[e] = true
 			byFile[e.File] = append(byFile[e.File], e)
 		}
 	})
@@ -190,7 +193,7 @@ func setQuote(e *incident.Evidence, raw []byte) {
 	}
 	e.Text, e.Span = string(raw), 0
 	if e.Predicate != nil {
-		e.Predicate = filled(e.Predicate, raw)
+		e.Predicate = placed(filled(e.Predicate, raw), raw)
 	}
 	if wrapped && e.Predicate != nil {
 		e.Predicate = holding(e.Predicate, raw)
@@ -255,6 +258,71 @@ func ratioOf(in []incident.Evidence) string {
 	return new(big.Rat).Quo(v[1], v[0]).FloatString(2)
 }
 
+// placed fills in the keys of fields that state only a value, such as the step of a progress line, whose wording differs
+// from framework to framework. A value that is not found as a word of its own is no condition.
+func placed(p *incident.Predicate, raw []byte) *incident.Predicate {
+	if p == nil || !slices.ContainsFunc(p.Fields, func(f incident.Field) bool { return f.Key == "" }) {
+		return p
+	}
+	out := &incident.Predicate{Literals: p.Literals, Not: p.Not}
+	for _, f := range p.Fields {
+		if f.Key == "" {
+			var ok bool
+			if f, ok = place(raw, f.Value); !ok {
+				continue
+			}
+		}
+		out.Fields = append(out.Fields, f)
+	}
+	if len(out.Literals)+len(out.Fields) == 0 {
+		return nil
+	}
+	return out
+}
+
+// stepWords stand before a step's number; a bar has only "| 120/5000 [" before it.
+var stepWords = [][]byte{[]byte("iteration"), []byte("step"), []byte("Step"), []byte("iter"), []byte("Iter"), []byte("num_updates"), []byte("| ")}
+
+// place finds a number that one of the step words precedes, as the token of a key that occurs nowhere before.
+func place(raw []byte, value string) (incident.Field, bool) {
+	const window = 24
+	seg := raw
+	if i := bytes.LastIndexByte(seg, '\r'); i >= 0 {
+		seg = seg[i+1:]
+	}
+	if value == "" || bytes.IndexByte(seg, 0x1b) >= 0 {
+		return incident.Field{}, false // keys are looked for without escape sequences
+	}
+	part := func(c byte) bool {
+		return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '-' || c == '.' || c == '/'
+	}
+	for at := 0; ; {
+		i := bytes.Index(seg[at:], []byte(value))
+		if i < 0 {
+			return incident.Field{}, false
+		}
+		i += at
+		at = i + 1
+		end := i + len(value)
+		if i == 0 || part(seg[i-1]) || end < len(seg) && seg[end] != '/' && (part(seg[end]) && seg[end] != '.' || seg[end] == ':') {
+			continue
+		}
+		before := seg[max(0, i-window):i]
+		if !slices.ContainsFunc(stepWords, func(w []byte) bool { return bytes.Contains(before, w) }) {
+			continue
+		}
+		token := end
+		for token < len(seg) && (part(seg[token]) || seg[token] == ':') {
+			token++
+		}
+		for n := 1; n <= len(before); n++ {
+			if key := before[len(before)-n:]; bytes.Index(seg, key)+n == i && utf8.Valid(key) {
+				return incident.Field{Key: string(key), Value: strings.TrimRight(string(seg[i:token]), ".:")}, true
+			}
+		}
+	}
+}
+
 // holding is the part of a predicate that the first line of a wrapped record can be held to.
 func holding(p *incident.Predicate, raw []byte) *incident.Predicate {
 	out := &incident.Predicate{}
@@ -317,9 +385,69 @@ func pruneUncountable(r *incident.Report, files map[string]bool) {
 					return true
 				}
 			}
+		case incident.KindDerived:
+			return unread(&e)
 		}
 		return false
 	})
+}
+
+// unread says that a number is derived from a quotation that holds it no more: it stands in the part of a wrapped record
+// that cannot be quoted, or its place in the line was not found.
+func unread(e *incident.Evidence) bool {
+	if e.Kind == incident.KindDerived {
+		return e.Formula != "time-minus-ms" && slices.ContainsFunc(e.Inputs, func(in incident.Evidence) bool { return unread(&in) })
+	}
+	return e.Kind == incident.KindQuote && (e.Predicate == nil || len(e.Predicate.Fields) == 0)
+}
+
+// backing is how much evidence of a statement there is, and how much of it is derived.
+type backing struct{ all, derived int }
+
+func backingOf(list []incident.Evidence) backing {
+	b := backing{all: len(list)}
+	for i := range list {
+		if list[i].Kind == incident.KindDerived {
+			b.derived++
+		}
+	}
+	return b
+}
+
+// less says that a statement lost all that it rested on, or a part of a calculation.
+func (b backing) less(before backing) bool {
+	return b.derived < before.derived || b.all == 0 && before.all > 0
+}
+
+// backed notes what the links of the chain and the comparisons of counters rest on.
+func backed(r *incident.Report) (links, gaps []backing) {
+	for _, l := range r.Chain {
+		links = append(links, backingOf(l.Evidence))
+	}
+	for i := range r.Groups {
+		b := backing{}
+		if g := r.Groups[i].Gap; g != nil {
+			b = backingOf(g.Evidence)
+		}
+		gaps = append(gaps, b)
+	}
+	return links, gaps
+}
+
+// dropBare takes out what no longer rests on what it did: consequences in the chain, and comparisons of counters.
+func dropBare(r *incident.Report, links, gaps []backing) {
+	kept := []incident.Link{}
+	for i, l := range r.Chain {
+		if l.Role != incident.Consequence || !backingOf(l.Evidence).less(links[i]) {
+			kept = append(kept, l)
+		}
+	}
+	r.Chain = kept
+	for i := range r.Groups {
+		if g := &r.Groups[i]; g.Gap != nil && backingOf(g.Gap.Evidence).less(gaps[i]) {
+			g.Gap = nil
+		}
+	}
 }
 
 func fingerprint(e incident.Evidence) string {

@@ -389,6 +389,20 @@ func TestAnOracleIsRight(t *testing.T) {
 		r := rooted(said("probable", origin, w.Candidates[0], 0.9, w.Candidates...), w.RootRanks, w.RootNodes...)
 		r.Action.Resubmit = w.Action
 		r.Coverage.NodesMissing, r.Coverage.RanksMissing = w.MissingNodes, w.MissingRanks
+		if w.Sync == "" && w.PerStep == 0 {
+			return r, nil
+		}
+		name := in.Sources[0].Name
+		word := strings.FieldsFunc(name, func(r rune) bool { return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') })[0]
+		ev := []incident.Evidence{{Kind: incident.KindInventory, Expected: []string{word}, Seen: []string{word}, From: "the oracle", Files: []string{name}}}
+		g := incident.Group{Stuck: &incident.Stuck{Sync: &incident.SyncPoint{Points: []string{"at " + w.Sync}, Evidence: ev}}}
+		if n := int64(w.PerStep); n > 0 {
+			g.Gap = &incident.SeqGap{Collectives: int64(w.Gap), PerStep: &n, Evidence: ev}
+			if k := int64(w.StepsApart); k > 0 {
+				g.Gap.Steps = &k
+			}
+		}
+		r.Groups = append(r.Groups, g)
 		return r, nil
 	}})
 	if err != nil {

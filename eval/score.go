@@ -25,6 +25,7 @@ const (
 	Origin           Metric = "origin"
 	Decision         Metric = "decision"
 	Coverage         Metric = "coverage"
+	SyncPoint        Metric = "sync-point"
 	Verified         Metric = "verified"
 	Proven           Metric = "proven"
 	NoGround         Metric = "accused-without-ground"
@@ -54,6 +55,7 @@ var metrics = []metricInfo{
 	{Origin, "origin", false},
 	{Decision, "resubmit decision, where determined", false},
 	{Coverage, "missing nodes and ranks named", false},
+	{SyncPoint, "synchronisation point and gap between ranks, where determined", false},
 	{Verified, "all evidence holds when re-read", false},
 	{Proven, "chain, timeline and revisions carry evidence", false},
 	{NoGround, "root named where the truth names none", true},
@@ -127,12 +129,32 @@ func (s *sheet) simulated() {
 	if t.Action != "" {
 		s.add(Decision, s.r.Action.Resubmit == t.Action, fmt.Sprintf("resubmit: said %q, should be %q", s.r.Action.Resubmit, t.Action))
 	}
+	s.sync()
 	if len(t.MissingNodes)+len(t.MissingRanks) > 0 {
 		nodes := without(t.MissingNodes, s.r.Coverage.NodesMissing)
 		rest := without(t.MissingRanks, s.r.Coverage.RanksMissing)
 		// A node that is named as missing takes its ranks along: which ranks ran on it no line may say.
 		s.add(Coverage, len(nodes) == 0 && (len(rest) == 0 || len(t.MissingNodes) > 0), fmt.Sprintf("not named as missing: nodes %s, ranks %s", list(nodes), few(rest)))
 	}
+}
+
+// sync scores at which point of its program the job hangs, and how far its ranks are apart.
+func (s *sheet) sync() {
+	t := s.c.Truth
+	if t.Sync == "" && t.PerStep == 0 {
+		return
+	}
+	named, gap := t.Sync == "", t.PerStep == 0
+	for i := range s.r.Groups {
+		g := &s.r.Groups[i]
+		if g.Stuck != nil && g.Stuck.Sync != nil {
+			named = named || slices.ContainsFunc(g.Stuck.Sync.Points, func(p string) bool { return strings.Contains(p, t.Sync) })
+		}
+		if x := g.Gap; x != nil && x.PerStep != nil && *x.PerStep == int64(t.PerStep) && (t.Gap == 0 || x.Collectives == int64(t.Gap)) {
+			gap = gap || (x.Steps == nil) == (t.StepsApart == 0) && (x.Steps == nil || *x.Steps == int64(t.StepsApart))
+		}
+	}
+	s.add(SyncPoint, named && gap, fmt.Sprintf("named the point %t, the gap right %t; truth is %q, %d a step, %d steps apart", named, gap, t.Sync, t.PerStep, t.StepsApart))
 }
 
 // real scores a case of the corpus by its README.

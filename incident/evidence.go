@@ -67,6 +67,8 @@ type Evidence struct {
 	//   "sum"            set, 0 for absence, its integer Result for derived, else the first integer field of its predicate.
 	//   "ratio"          input 1 ÷ input 0, with two decimals, half rounded up. The number of an input, a quote, is the first
 	//                    field of its predicate that is a decimal fraction ("105.16", "3"), positive.
+	//   "quotient"       input 0 / input 1, the divisor above 0, rounded down; "quotient-up" rounded up; "remainder" what
+	//                    rounding down leaves, never negative. Numbers as for difference, and of a field "n/m" its n.
 	//   "missing"        the values of input 0 that input 1 lacks, in input 0's order, joined with ",". The values of a
 	//                    set are Values; of an inventory Expected as input 0 and Seen as input 1. Result "" if none.
 	Formula string     `json:"formula,omitempty"`

@@ -232,6 +232,7 @@ type Group struct {
 	Size            *int          `json:"size"`
 	MembershipBasis string        `json:"membership_basis"` // recorder, config-line, topology, seen-only, unknown
 	Stuck           *Stuck        `json:"stuck"`
+	Gap             *SeqGap       `json:"gap"` // null where its members stand at the same number, or it is not known
 	Ranks           []GroupMember `json:"ranks"`
 }
 
@@ -241,6 +242,31 @@ type Stuck struct {
 	Op        string  `json:"op"`
 	Size      *int64  `json:"size"` // NumelIn
 	StartedAt *string `json:"started_at"`
+	// Sync is the synchronisation point of the program, for the groups that the verdict is about.
+	Sync *SyncPoint `json:"sync"`
+}
+
+// SyncPoint says at which point of its program a group waits. It explains a hang to its reader; it blames nobody.
+type SyncPoint struct {
+	// Basis is "stack" where the stack of the call names it, "consistent" where operation, size and group fit.
+	Basis string `json:"basis"`
+	// Points are the names of all points that fit, the likelier first; empty where a stack leads to the user's own code.
+	Points    []string   `json:"points"`
+	Statement string     `json:"statement"`
+	Waits     string     `json:"waits"` // who waits for whom at the first of them
+	Check     string     `json:"check"` // what to check or change there
+	Evidence  []Evidence `json:"evidence"`
+}
+
+// SeqGap compares how far the members of a group have come. Null is unknown.
+type SeqGap struct {
+	Collectives int64      `json:"collectives"` // between the furthest and the last
+	Ahead       []int      `json:"ahead"`       // global ranks
+	Behind      []int      `json:"behind"`
+	PerStep     *int64     `json:"per_step"` // collectives of this group in one step, where samples prove it
+	Steps       *int64     `json:"steps"`    // whole steps between them; null also where the gap is no whole number
+	Statement   string     `json:"statement"`
+	Evidence    []Evidence `json:"evidence"`
 }
 
 // GroupMember is the state of one rank in one group.

@@ -68,6 +68,7 @@ func screen(v *view) []part {
 	}
 	add("Where", unplaced(r.Verdict))
 	add("How sure", sureText(r.Verdict))
+	add("Waits in", waitsIn(r))
 	add("Before", beforeText(r.History))
 	if len(r.Verdict.Candidates) < 2 && len(r.Verdict.Suspects) > 0 {
 		s := r.Verdict.Suspects[0]
@@ -81,6 +82,27 @@ func screen(v *view) []part {
 	add(decides(r))
 	add("Missing", gapsText(r))
 	return ps
+}
+
+// waitsIn names the synchronisation point at which the first stuck group waits, the likeliest only.
+func waitsIn(r *incident.Report) string {
+	for _, g := range r.Groups {
+		if g.Stuck == nil || g.Stuck.Sync == nil || len(g.Stuck.Sync.Points) == 0 {
+			continue
+		}
+		what := flat(g.Stuck.Op)
+		if g.Stuck.Size != nil && *g.Stuck.Size == 1 {
+			what = "one-element " + what
+		}
+		t := what + ", consistent with " + flat(g.Stuck.Sync.Points[0])
+		if g.Stuck.Sync.Basis == "stack" {
+			t = what + " of " + flat(g.Stuck.Sync.Points[0]) + ", by its stack"
+		} else if more := len(g.Stuck.Sync.Points) - 1; more > 0 {
+			t += fmt.Sprintf(" (or %d other)", more)
+		}
+		return capital(t) + "."
+	}
+	return ""
 }
 
 // sureText says how sure the verdict is, of what, and why.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"faultline/incident"
 )
@@ -59,6 +60,22 @@ func groupOf(g incident.Group) groupView {
 		if s.StartedAt != nil {
 			v.Stuck += ", begun at " + flat(*s.StartedAt)
 		}
+		if y := s.Sync; y != nil {
+			v.Stuck += ". " + sentence(y.Statement)
+			if y.Waits != "" {
+				v.Stuck += " There " + sentence(y.Waits)
+			}
+			if y.Check != "" {
+				v.Stuck += " To check: " + sentence(y.Check)
+			}
+			v.Stuck = strings.TrimRight(v.Stuck, ".")
+		}
+	}
+	if g.Gap != nil && g.Gap.Statement != "" {
+		if v.Stuck != "" {
+			v.Stuck += ". "
+		}
+		v.Stuck += strings.TrimRight(sentence(g.Gap.Statement), ".")
 	}
 	v.Rows = foldMembers(g.Ranks, false)
 	if len(v.Rows) > maxGroupRows {

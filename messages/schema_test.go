@@ -85,10 +85,10 @@ type generator struct {
 
 var closed = map[string][]string{
 	"Report.Schema": {incident.Schema}, "Evidence.Kind": {"quote", "count", "absence", "set", "inventory", "derived"},
-	"Evidence.Formula": {"time-minus-ms", "difference", "sum", "missing"}, "CutFile.How": {"empty", "header-only", "hole"},
+	"Evidence.Formula": {"time-minus-ms", "difference", "sum", "quotient", "remainder", "missing"}, "CutFile.How": {"empty", "header-only", "hole"},
 	"Verdict.Status": {"confirmed", "probable", "inconclusive", "no-failure"}, "Verdict.Origin": {"gpu", "unknown"}, "Candidate.Origin": {"gpu", "none"},
 	"Verdict.Phase": {"init", "unknown"}, "Verdict.Scope": {"rank", "unknown"}, "Need.Obtainable": {"now", "perishing", "next-time"},
-	"Action.Resubmit": {"yes", "after-fix"}, "Action.Owner": {"data", "nobody"}, "Group.MembershipBasis": {"recorder", "unknown"},
+	"Action.Resubmit": {"yes", "after-fix"}, "Action.Owner": {"data", "nobody"}, "Group.MembershipBasis": {"recorder", "unknown"}, "SyncPoint.Basis": {"stack", "consistent"},
 	"GroupMember.Role": {"straggler", "missing"}, "RankState.Role": {"ok", "waiter"}, "Link.Role": {"trigger", "end"},
 	"Storage.Status": {"partial", "examined"}, "Storage.Judgement": {"open", "cleared"}, "Hypothesis.Status": {"accepted", "rejected"},
 	"Recurrence.Kind": {"item", "host"}, "Difference.What": {"nodes-added", "argument"},

@@ -28,6 +28,14 @@ type Truth struct {
 	// Forbidden first mechanisms.
 	ForbidMechanisms []string `json:"forbid_mechanisms"`
 	Action           string   `json:"action,omitempty"` // expected action.resubmit, where determined
+	// Sync is a part of the name of the synchronisation point at which the group waits, which the report must name among
+	// others; empty: none is determined.
+	Sync string `json:"sync,omitempty"`
+	// PerStep is how many collectives a step makes in the group, where samples prove it; Gap how many its members are
+	// apart, StepsApart how many whole steps that is (0: no whole number).
+	PerStep    int `json:"per_step,omitempty"`
+	Gap        int `json:"gap,omitempty"`
+	StepsApart int `json:"steps_apart,omitempty"`
 }
 
 // Incident is a generated case.

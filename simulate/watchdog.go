@@ -128,7 +128,7 @@ func (s *scene) fire(f firing, firstPG bool) {
 		s.c10State(r, t+60*time.Microsecond, pg(v.at.state+9), in+timeout)
 	case stateFailure:
 		s.c10State(r, t, pg(v.at.state), in+fmt.Sprintf(" failure detected by watchdog at work sequence id: %d PG status: last enqueued work: %d, last completed work: %d", f.p.op.seq, f.p.e, f.p.c))
-		s.c10(r, t+20*time.Microsecond, 'E', pg(v.at.stack), "Stack trace of the failed collective not found, potentially because FlightRecorder is disabled. You can enable it by setting TORCH_NCCL_TRACE_BUFFER_SIZE to a non-zero value.")
+		s.c10(r, t+20*time.Microsecond, 'E', pg(v.at.stack), s.stackLine())
 	}
 	if firstPG {
 		text := "First PG on this rank to signal dumping."

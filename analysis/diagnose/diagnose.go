@@ -46,6 +46,7 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 	b.action()
 	b.groups()
 	b.ranks()
+	b.syncs()
 	b.chain()
 	b.timeline()
 	b.hypotheses()
@@ -496,7 +497,7 @@ func (b *builder) hypotheses() {
 			if rival == unknown {
 				continue
 			}
-			o := incident.Hypothesis{Mechanism: rival, Status: h.Status, For: h.For, Against: []incident.Finding{}, WouldDecide: h.WouldDecide}
+			o := incident.Hypothesis{Mechanism: rival, Status: h.Status, For: h.For, Against: nonNil(p.AgainstRival[rival]), WouldDecide: h.WouldDecide}
 			b.r.Hypotheses = append(b.r.Hypotheses, o)
 		}
 	}

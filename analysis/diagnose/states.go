@@ -42,7 +42,7 @@ func (b *builder) group(g *resolve.Group) incident.Group {
 		out.Desc = "not named by this PyTorch version"
 	}
 	if len(g.Pending) > 0 {
-		w := g.Pending[0].Work
+		w := b.s.Graph.Stuck(g).Work
 		start := g.Pending[0].Start
 		for _, p := range g.Pending {
 			if p.Start.Valid && (!start.Valid || p.Start.T < start.T) {

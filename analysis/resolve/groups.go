@@ -83,18 +83,21 @@ func (g *grouper) rankIn(ref worker.GroupRef) (int, bool) {
 	return id, ok && id >= 0
 }
 
-// key of a group: its GUID or name is what matches across ranks; "PG ID" is a counter of one process and is not used.
-func (g *grouper) group(ref worker.GroupRef) *Group {
-	key := unnamedKey
-	if ref.Known {
-		key = ref.GUID
-		if key == "" {
-			key = ref.Desc
-		}
-		if ref.Desc == "default_pg" {
-			key = "0"
-		}
+// GroupKey is the key of the group that a line names: its GUID or name is what matches across ranks; "PG ID" is a counter of one process and is not used.
+func GroupKey(ref worker.GroupRef) string {
+	switch {
+	case !ref.Known:
+		return unnamedKey
+	case ref.Desc == "default_pg":
+		return "0"
+	case ref.GUID == "":
+		return ref.Desc
 	}
+	return ref.GUID
+}
+
+func (g *grouper) group(ref worker.GroupRef) *Group {
+	key := GroupKey(ref)
 	gr := g.byKey[key]
 	if gr == nil {
 		gr = &Group{Key: key, GUID: ref.GUID, Desc: ref.Desc, Unnamed: key == unnamedKey, Basis: "unknown", seen: map[int]int{}}

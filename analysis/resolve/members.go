@@ -177,6 +177,16 @@ func normal(name string) string {
 	return s
 }
 
+// GroupWords are the words that tell a group's kind: "tensor"; "data", "with", "context"; "default" for the default group.
+// None are known of a group without a description.
+func GroupWords(g *Group) []string {
+	words := strings.Fields(normal(g.Desc))
+	if g.Default {
+		words = append(words, "default")
+	}
+	return words
+}
+
 // megatronGroups lists the groups of one kind from the parallel sizes. Source: Megatron-Core parallel_state.py,
 // RankGenerator, default order "tp-cp-ep-dp-pp"; dense groups ignore ep, expert groups split dp·cp by ep.
 func megatronGroups(kind string, j JobFacts) [][]int {

@@ -60,6 +60,19 @@ func compute(formula string, in []incident.Evidence) (string, error) {
 			return "", errors.New("takes two inputs")
 		}
 		return ratio(in[0], in[1])
+	case "quotient", "quotient-up", "remainder":
+		if len(in) != 2 {
+			return "", errors.New("takes two inputs")
+		}
+		a, err := number(in[0])
+		if err != nil {
+			return "", err
+		}
+		b, err := number(in[1])
+		if err != nil {
+			return "", err
+		}
+		return divide(formula, a, b)
 	case "missing":
 		if len(in) != 2 {
 			return "", errors.New("takes two inputs")
@@ -67,6 +80,21 @@ func compute(formula string, in []incident.Evidence) (string, error) {
 		return missing(in[0], in[1])
 	}
 	return "", errors.New("no such formula")
+}
+
+// divide is Euclidean: for a divisor above 0 it rounds down, and the remainder is never negative.
+func divide(formula string, a, b *big.Int) (string, error) {
+	if b.Sign() <= 0 {
+		return "", errors.New("the divisor is not above 0")
+	}
+	q, r := new(big.Int).DivMod(a, b, new(big.Int))
+	switch {
+	case formula == "remainder":
+		return r.String(), nil
+	case formula == "quotient-up" && r.Sign() > 0:
+		q.Add(q, big.NewInt(1))
+	}
+	return q.String(), nil
 }
 
 const day = 24 * 60 * 60
@@ -126,7 +154,8 @@ func number(ev incident.Evidence) (*big.Int, error) {
 	case incident.KindQuote:
 		if ev.Predicate != nil {
 			for _, f := range ev.Predicate.Fields {
-				if n, ok := integer(f.Value); ok {
+				head, _, _ := strings.Cut(f.Value, "/") // "120/5000": the step of so many
+				if n, ok := integer(head); ok {
 					return n, nil
 				}
 			}

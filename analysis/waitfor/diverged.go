@@ -15,8 +15,8 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 		}
 		var lagging, odd []*resolve.Rank
 		for r, p := range v.first {
-			if p.Work.Seq < 0 {
-				continue // the line that reports it is torn: which work it was in nobody knows
+			if p.Work.Seq < 0 || v.ahead[r] {
+				continue // a torn line, of which nobody knows the work; or one that was let go
 			}
 			e, eKnown := p.Enqueued()
 			open, cKnown := p.FirstOpen()
@@ -106,7 +106,7 @@ func (g *Graph) full(f *resolve.Facts, stuck []*view) bool {
 		}
 		n := 0
 		for _, p := range v.first {
-			if p.Work.Seq == v.seq || abs(v.seq-p.Work.Seq) < lagBy {
+			if p.Work.Seq == v.seq || abs(v.seq-p.Work.Seq) < lagBy || p.Work.Seq > v.seq && len(v.ahead) > 0 {
 				n++
 			}
 		}

@@ -9,13 +9,16 @@ type view struct {
 	*resolve.Group
 	first map[*resolve.Rank]*resolve.Pending // each process's first open collective there
 	byID  map[int]*resolve.Pending
-	seq   int64 // commonest
+	seq   int64 // commonest, or see rooted
 	op    string
 	size  int64
 	start resolve.Moment // the earliest of them
+	// ahead are processes that wait in a later work than those who wait in a rooted one: its root has sent, or its
+	// senders have handed over, without the others.
+	ahead map[*resolve.Rank]bool
 }
 
-func newView(gr *resolve.Group) *view {
+func newView(f *resolve.Facts, gr *resolve.Group) *view {
 	v := &view{Group: gr, first: map[*resolve.Rank]*resolve.Pending{}, byID: map[int]*resolve.Pending{}}
 	for _, p := range gr.Pending {
 		// A torn line that states no number does not stand for one that does.
@@ -52,7 +55,94 @@ func newView(gr *resolve.Group) *view {
 			v.start = p.Start
 		}
 	}
+	v.rooted(f)
 	return v
+}
+
+// rootedOps are operations that some of their members leave before all have come: the root of a broadcast when it has
+// sent, and in a ring everybody between it and the first who is missing; whoever hands over to the root of the others.
+var rootedOps = map[string]bool{"BROADCAST": true, "REDUCE": true, "GATHER": true, "SCATTER": true}
+
+// rooted moves the view to the earliest work in which somebody waits, where that is a rooted operation: then whoever
+// waits further on is ahead and need not have diverged. It stays with the commonest work where the few who are behind
+// have enqueued that as well and everybody is in flight: then they lag.
+func (v *view) rooted(f *resolve.Facts) {
+	if v.P2P || v.Unnamed && !v.Default {
+		return
+	}
+	low := v.seq
+	for _, p := range v.first {
+		if p.Work.Seq >= 0 && p.Work.Seq < low {
+			low = p.Work.Seq
+		}
+	}
+	behind, further, lag := 0, 0, true
+	op, size := "", int64(-1)
+	for _, p := range v.first {
+		switch {
+		case p.Work.Seq > low:
+			further++
+		case p.Work.Seq == low:
+			if !rootedOps[p.Work.Op] || op != "" && (p.Work.Op != op || p.Work.NumelIn != size) {
+				return
+			}
+			op, size = p.Work.Op, p.Work.NumelIn
+			behind++
+			e, known := p.Enqueued()
+			lag = lag && known && e >= v.seq
+		}
+	}
+	if lag && behind < further && !v.someoneOutside(f, low) {
+		return
+	}
+	ahead := map[*resolve.Rank]bool{}
+	for r, p := range v.first {
+		if d := p.Work.Seq - low; d >= lagBy || d > 0 && p.Work.Op != op {
+			ahead[r] = true
+		}
+	}
+	if len(ahead) > 0 {
+		v.seq, v.op, v.size, v.ahead = low, op, size, ahead
+	}
+}
+
+// someoneOutside says that a member is not seen in flight: it may be the one for whom a rooted operation waits.
+func (v *view) someoneOutside(f *resolve.Facts, seq int64) bool {
+	if !v.Default {
+		return v.Size > len(v.first)
+	}
+	if f.Job.WorldSize > len(f.Ranks)+len(f.Anonymous) {
+		return true
+	}
+	for _, r := range f.Ranks {
+		if r.Lines > 0 && v.byID[r.ID] == nil && (r.Dump == nil || r.Dump.Enqueued < seq) {
+			return true
+		}
+	}
+	return false
+}
+
+// First is each process's first open collective in a group.
+func (g *Graph) First(gr *resolve.Group) map[*resolve.Rank]*resolve.Pending {
+	if v := g.views[gr]; v != nil {
+		return v.first
+	}
+	return nil
+}
+
+// Stuck is the collective that a group hangs in: the one in which most wait, or the broadcast that some have left. It is
+// nil where nothing of the group is pending.
+func (g *Graph) Stuck(gr *resolve.Group) *resolve.Pending {
+	v := g.views[gr]
+	if v == nil {
+		return nil
+	}
+	for _, p := range gr.Pending {
+		if p.Work.Seq == v.seq && p.Work.Op == v.op && p.Work.NumelIn == v.size {
+			return p
+		}
+	}
+	return gr.Pending[0] // no line states a number
 }
 
 func (v *view) earlier(o *view) bool {

@@ -56,11 +56,15 @@ type Graph struct {
 	Outside bool
 	// Groups that are stuck at the root of the waiting; Downstream are stuck because of them.
 	Groups, Downstream []*resolve.Group
-	Waiters            []int // ranks pending somewhere
-	Intermediates      []int // hold a group while pending in another
-	Free               []int // seen, nothing pending anywhere
-	Anonymous          int   // waiting processes without a proven rank
-	Start, Report      resolve.Moment
+	// Ahead are ranks that wait further on than those who wait in a broadcast or another operation with a root: their
+	// being ahead proves no divergence, and excludes none.
+	Ahead         []int
+	IsAhead       bool  // somebody is, proven rank or not
+	Waiters       []int // ranks pending somewhere
+	Intermediates []int // hold a group while pending in another
+	Free          []int // seen, nothing pending anywhere
+	Anonymous     int   // waiting processes without a proven rank
+	Start, Report resolve.Moment
 	// Gloo is true where the waiting is read off Gloo's time-outs, which name no group and no work.
 	Gloo bool
 	// RankUnknown is true where a rank that lagged or diverged has no proven global rank.
@@ -68,6 +72,7 @@ type Graph struct {
 
 	// reported is, for each file, where its first line stands that reports a wait.
 	reported map[string]int64
+	views    map[*resolve.Group]*view
 }
 
 // ReportedAbove says that a wait was reported above this place in its file.
@@ -84,14 +89,15 @@ func (g *Graph) Waits(rank int) bool {
 
 // Build reads the counters of a run.
 func Build(f *resolve.Facts) *Graph {
-	g := &Graph{reported: map[string]int64{}}
+	g := &Graph{reported: map[string]int64{}, views: map[*resolve.Group]*view{}}
 	waits := map[int]bool{}
 	var stuck []*view
 	for _, gr := range f.Groups {
 		if len(gr.Pending) == 0 {
 			continue
 		}
-		v := newView(gr)
+		v := newView(f, gr)
+		g.views[gr] = v
 		stuck = append(stuck, v)
 		for r := range v.first {
 			if r.ID == resolve.NoRank {
@@ -130,6 +136,14 @@ func Build(f *resolve.Facts) *Graph {
 		}
 	}
 	sort.SliceStable(stuck, func(i, j int) bool { return stuck[i].earlier(stuck[j]) })
+	ahead := map[int]bool{}
+	for _, v := range stuck {
+		for r := range v.ahead {
+			ahead[r.ID] = r.ID != resolve.NoRank
+			g.IsAhead = true
+		}
+	}
+	g.Ahead = keys(ahead)
 	for _, step := range []func(*resolve.Facts, []*view) bool{g.diverged, g.full, g.held} {
 		if step(f, stuck) {
 			break

@@ -205,6 +205,46 @@ func TestShapes(t *testing.T) {
 			}
 			w.waits(2, world0, call{10, "ALLREDUCE", 1023}, 10, 9)
 		}, shape: Diverged, root: []int{2}},
+		{name: "the root of a broadcast runs ahead of those who wait in it", size: 8, play: func(w *world) {
+			for _, r := range others(8, 0, 5) {
+				w.waits(r, world0, call{10, "BROADCAST", 1}, 10, 9)
+			}
+			w.waits(0, world0, call{13, "ALLREDUCE", 1024}, 13, 12)
+			w.told(5, 1, 9, 9)
+		}, shape: Straggle, root: []int{5}, idle: true},
+		{name: "most have left a broadcast in which a few still wait", size: 8, play: func(w *world) {
+			for _, r := range others(8, 5, 6, 7) {
+				w.waits(r, world0, call{13, "ALLREDUCE", 1024}, 13, 12)
+			}
+			w.waits(6, world0, call{10, "BROADCAST", 1}, 10, 9)
+			w.waits(7, world0, call{10, "BROADCAST", 1}, 10, 9)
+			w.told(5, 1, 9, 9)
+		}, shape: Straggle, root: []int{5}, idle: true},
+		{name: "one that has left the broadcast and is idle holds nobody in it", size: 8, play: func(w *world) {
+			for _, r := range others(8, 0, 5) {
+				w.waits(r, world0, call{10, "BROADCAST", 1}, 10, 9)
+			}
+			w.told(0, 1, 12, 12)
+			w.told(5, 1, 9, 9)
+		}, shape: Straggle, root: []int{5}, idle: true},
+		{name: "a root ahead of all the others proves no mismatch", size: 8, play: func(w *world) {
+			for _, r := range others(8, 0) {
+				w.waits(r, world0, call{10, "BROADCAST", 1}, 10, 9)
+			}
+			w.waits(0, world0, call{13, "ALLREDUCE", 1024}, 13, 12)
+		}, shape: Full},
+		{name: "ahead of those who wait in an all-reduce is another program", size: 8, play: func(w *world) {
+			for _, r := range others(8, 0) {
+				w.waits(r, world0, call{10, "ALLREDUCE", 1024}, 10, 9)
+			}
+			w.waits(0, world0, call{13, "ALLREDUCE", 1024}, 13, 12)
+		}, shape: Diverged, root: []int{0}},
+		{name: "a few behind in a broadcast that have enqueued as much as the others lag", size: 8, play: func(w *world) {
+			for _, r := range others(8, 2) {
+				w.waits(r, world0, reduce10, 12, 9)
+			}
+			w.waits(2, world0, call{6, "BROADCAST", 1}, 12, 5)
+		}, shape: Lag, root: []int{2}},
 		{name: "sizes of a scatter may differ", size: 8, play: func(w *world) {
 			for r := range 8 {
 				w.waits(r, world0, call{10, "ALLTOALL", int64(100 + r)}, 10, 9)

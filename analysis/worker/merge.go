@@ -16,6 +16,7 @@ func Merge(all ...*Observations) *Observations {
 		States:       union(all, func(o *Observations) []State { return o.States }),
 		Dumps:        union(all, func(o *Observations) []Dump { return o.Dumps }),
 		Signals:      union(all, func(o *Observations) []Signal { return o.Signals }),
+		Samples:      union(all, func(o *Observations) []Sample { return o.Samples }),
 		Stacks:       union(all, func(o *Observations) []CollectiveStack { return o.Stacks }),
 		Desyncs:      union(all, func(o *Observations) []Desync { return o.Desyncs }),
 		Mismatches:   union(all, func(o *Observations) []Mismatch { return o.Mismatches }),

@@ -80,6 +80,14 @@ type Dump struct {
 	Completed int64
 }
 
+// Sample is "NCCL Work update periodically: …": the counters of a group while it works.
+type Sample struct {
+	At
+	Group     GroupRef
+	Enqueued  int64
+	Completed int64
+}
+
 // Signal is any other line of the dump and heartbeat machinery; see the Kind constants.
 type Signal struct {
 	At
@@ -154,6 +162,8 @@ type Exception struct {
 	Type    string // "torch.OutOfMemoryError", as printed; "" where the file ends before the final line (At is Begin then)
 	Message string // first line of the message, bounded
 	Frames  []Frame
+	// Main are the main thread's frames where faulthandler printed a thread that runs no Python as the current one.
+	Main []Frame
 	// Begin is where "Traceback (most recent call last):" stands, if it was seen.
 	Begin Pos
 	// Cause holds the earlier blocks of the chain, first one first ("The above exception was the direct cause …",
@@ -386,6 +396,7 @@ type Observations struct {
 	States       []State
 	Dumps        []Dump
 	Signals      []Signal
+	Samples      []Sample
 	Stacks       []CollectiveStack
 	Desyncs      []Desync
 	Mismatches   []Mismatch

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"slices"
 
 	"faultline/analysis/line"
 	"faultline/knowledge"
@@ -320,7 +321,7 @@ func richFrame(b []byte) (Frame, bool) {
 }
 
 func (e *Exception) size() int {
-	n := len(e.Type) + len(e.Message) + framesSize(e.Frames)
+	n := len(e.Type) + len(e.Message) + framesSize(e.Frames) + framesSize(e.Main)
 	for i := range e.Cause {
 		n += e.Cause[i].size()
 	}
@@ -456,13 +457,16 @@ func readTerminate(r *reader, rec *record) bool {
 }
 
 // readFatal reads faulthandler's "Fatal Python error: Segmentation fault" and the frames of its "Current thread", which
-// stand most recent first and are stored, as everywhere, most recent last.
+// stand most recent first and are stored, as everywhere, most recent last. Where the thread that aborted runs no Python,
+// as PyTorch's watchdog, it keeps the main thread's apart: faulthandler prints that last.
 func readFatal(r *reader, rec *record) bool {
 	i := bytes.Index(rec.Text, []byte("Fatal Python error: "))
 	e := Exception{At: rec.At, Begin: rec.Pos, Type: "Fatal Python error", LoaderWorker: line.Unknown}
 	e.Message = clip(bytes.TrimSpace(rec.Text[i+len("Fatal Python error: "):]))
 	e.Signs = knowledge.Match(nil, rec.Text[i:])
 	who, current := rec.Who, false
+	var thread []Frame // of the last thread that has any
+	fresh := false
 	r.follow(rec, 512, func(r *reader, rec *record) verdict {
 		if rec != nil {
 			if rec.Who != who && len(bytes.TrimSpace(rec.Msg)) > 0 {
@@ -471,9 +475,15 @@ func readFatal(r *reader, rec *record) bool {
 			f, ok := pyFrame(rec.Msg)
 			switch {
 			case bytes.Contains(rec.Msg, []byte("(most recent call first)")):
-				current = bytes.Contains(rec.Msg, []byte("Current thread "))
+				current, fresh = bytes.Contains(rec.Msg, []byte("Current thread ")), true
 				return taken
 			case ok:
+				if fresh {
+					thread, fresh = nil, false
+				}
+				if len(thread) < maxFrames {
+					thread = append(thread, f)
+				}
 				if current && len(e.Frames) < maxFrames {
 					e.Frames = append(e.Frames, f)
 				}
@@ -482,8 +492,10 @@ func readFatal(r *reader, rec *record) bool {
 				return taken
 			}
 		}
-		for a, b := 0, len(e.Frames)-1; a < b; a, b = a+1, b-1 {
-			e.Frames[a], e.Frames[b] = e.Frames[b], e.Frames[a]
+		slices.Reverse(e.Frames)
+		if len(e.Frames) == 0 && len(thread) > 0 && thread[len(thread)-1].Func == "<module>" {
+			slices.Reverse(thread)
+			e.Main = thread
 		}
 		emit(r, &r.obs.Exceptions, e)
 		return ended

@@ -251,11 +251,11 @@ func groupName(g *resolve.Group) string {
 }
 
 // stuckIn says what a group is stuck in: "ALLREDUCE #1580".
-func stuckIn(g *resolve.Group) string {
+func stuckIn(s *Scene, g *resolve.Group) string {
 	if len(g.Pending) == 0 {
 		return "a collective"
 	}
-	w := g.Pending[0].Work
+	w := s.Graph.Stuck(g).Work
 	op := w.Op
 	if op == "" {
 		op = "a collective"

@@ -41,9 +41,15 @@ func collective(s *Scene, slug string) *Proposal {
 func waitersFinding(s *Scene, g *resolve.Group, skip map[int]bool) incident.Finding {
 	var ev []incident.Evidence
 	n := 0
-	ranks := map[*resolve.Rank]bool{}
+	ranks, further := map[*resolve.Rank]bool{}, map[*resolve.Rank]bool{}
+	stuck := s.Graph.Stuck(g)
+	ahead := s.Graph.IsAhead && stuck != nil
 	for _, p := range g.Pending {
 		if skip[p.Rank.ID] && p.Rank.ID != resolve.NoRank {
+			continue
+		}
+		if ahead && p.Work.Seq > stuck.Work.Seq {
+			further[p.Rank] = true
 			continue
 		}
 		ranks[p.Rank] = true
@@ -62,7 +68,14 @@ func waitersFinding(s *Scene, g *resolve.Group, skip map[int]bool) incident.Find
 			break
 		}
 	}
-	return finding(fmt.Sprintf("%s of %s waited in %s%s", plural(len(ranks), "rank", "ranks"), groupName(g), stuckIn(g), waited), ev...)
+	text := fmt.Sprintf("%s of %s waited in %s%s", plural(len(ranks), "rank", "ranks"), groupName(g), stuckIn(s, g), waited)
+	for r := range ranks {
+		delete(further, r) // it waits in both
+	}
+	if len(further) > 0 {
+		text += fmt.Sprintf("; %s further on, which the sender of a broadcast can", plural(len(further), "rank waited", "ranks waited"))
+	}
+	return finding(text, ev...)
 }
 
 // pendingOf quotes the first collective that a rank waits in.

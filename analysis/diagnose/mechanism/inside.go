@@ -36,8 +36,14 @@ func collectiveHang(s *Scene) *Proposal {
 	p := collective(s, "collective-hang")
 	p.Rivals = []string{"gpu-hang"}
 	p.Base = 0.94
-	p.Summary = fmt.Sprintf("every rank of %s entered %s and none came out", groupList(g.Groups), stuckIn(g.Groups[0]))
+	p.Summary = fmt.Sprintf("every rank of %s entered %s and none came out", groupList(g.Groups), stuckIn(s, g.Groups[0]))
 	p.Why = "all members are in flight in the same work, none lags: the network, NCCL or one GPU hangs, and counters cannot say which"
+	if g.IsAhead {
+		p.Rivals = append(p.Rivals, "collective-mismatch")
+		p.Base = 0.9
+		p.Summary = fmt.Sprintf("every rank of %s waits, some of them further on than the others", groupList(g.Groups))
+		p.Why = "the others wait in an operation that its sender leaves early, so that being ahead alone proves no mismatch"
+	}
 	for i, gr := range g.Groups {
 		if i == 3 {
 			break

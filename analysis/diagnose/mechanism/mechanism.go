@@ -69,6 +69,8 @@ type Proposal struct {
 	For     []incident.Finding
 	Led     []incident.Finding
 	Against []incident.Finding
+	// AgainstRival is what speaks against a rival alone.
+	AgainstRival map[string][]incident.Finding
 	// Past is what earlier runs say for it: no part of this run's story.
 	Past     []incident.Finding
 	Suspects []incident.Suspect

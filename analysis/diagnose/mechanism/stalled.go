@@ -71,6 +71,9 @@ func rankStalled(s *Scene) *Proposal {
 		case len(g.Waiters)+g.Anonymous == 1:
 			p.Rivals = append(p.Rivals, "lone-waiter", "collective-mismatch")
 		}
+		if g.IsAhead && len(g.Waiters)+g.Anonymous > 1 {
+			p.Rivals = append(p.Rivals, "collective-mismatch")
+		}
 		if g.Lost {
 			p.Rivals = append(p.Rivals, "unknown") // the lost rank may have failed in any way
 		}
