@@ -380,3 +380,16 @@ func TestGlossaryExplainsThisCaseOnly(t *testing.T) {
 	}
 	checkPayload(t, "without report", GlossaryView(nil))
 }
+
+func TestTheReasonOfARevisionIsNotSaidTwice(t *testing.T) {
+	quote := quoteOf("late.out", 8, "text of late.out")
+	for because, want := range map[string]string{
+		`rank 77 had nothing in flight: late.out:8 says "text of late.out"`: "rank 77 had nothing in flight",
+		`late.out:8 says "text of late.out"`:                                "these lines say so",
+		"other rules":                                                       "other rules",
+	} {
+		if got := becauseOf(incident.Revision{Because: because, Evidence: []incident.Evidence{quote}}); got != want {
+			t.Errorf("%q: %q, want %q", because, got, want)
+		}
+	}
+}

@@ -152,11 +152,16 @@ func RevisionPost(revs []incident.Revision, mention []string) blockkit.Message {
 	return post(strings.TrimSpace(text), blockkit.Blocks{heading(head)}, rich(es...))
 }
 
-// becauseOf is the reason of a revision. One that only repeats the quotations is left to them: they stand right below it.
+// becauseOf is the reason of a revision. What repeats the quotations is left to them: they stand right below it.
 func becauseOf(c incident.Revision) string {
 	for _, e := range c.Evidence {
-		if e.Kind == incident.KindQuote && strings.HasPrefix(c.Because, fmt.Sprintf("%s:%d says", e.File, e.Line)) {
+		before, _, ok := strings.Cut(c.Because, fmt.Sprintf("%s:%d says", e.File, e.Line))
+		switch before = strings.TrimRight(before, ": "); {
+		case e.Kind != incident.KindQuote || !ok:
+		case before == "":
 			return "these lines say so"
+		default:
+			return before
 		}
 	}
 	return c.Because

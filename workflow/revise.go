@@ -124,6 +124,9 @@ func reason(old, now *incident.Report) (string, []incident.Evidence) {
 		for i, e := range fresh {
 			lines[i] = fmt.Sprintf("%s:%d says %q", e.File, e.Line, clip(e.Text))
 		}
+		if says := statement(now, fresh[0]); says != "" { // in words; one line proves it
+			return says + ": " + lines[0], fresh[:1]
+		}
 		return strings.Join(lines, "; "), fresh
 	}
 	for _, w := range now.Verification.Withdrawn {
@@ -142,6 +145,19 @@ func reason(old, now *incident.Report) (string, []incident.Evidence) {
 	}
 	return fmt.Sprintf("%d files and %d ranks were read, before that %d files and %d ranks",
 		now.Coverage.Files, now.Coverage.RanksSeen, old.Coverage.Files, old.Coverage.RanksSeen), nil
+}
+
+// statement is what the chain of a report says of a quotation; "" where no link rests on it.
+func statement(r *incident.Report, quote incident.Evidence) string {
+	for _, link := range r.Chain {
+		holds := func(e incident.Evidence) bool {
+			return e.Kind == incident.KindQuote && e.File == quote.File && e.Line == quote.Line
+		}
+		if slices.ContainsFunc(link.Evidence, func(e incident.Evidence) bool { return holds(e) || slices.ContainsFunc(e.Inputs, holds) }) {
+			return strings.TrimRight(link.Statement, ".")
+		}
+	}
+	return ""
 }
 
 // walk visits all evidence of a report, what carries the verdict first.

@@ -114,3 +114,14 @@ func TestRanksFoldRuns(t *testing.T) {
 		}
 	}
 }
+
+// The reason is given in words where a link of the chain has them, with the line that it rests on.
+func TestTheReasonIsSaidInWords(t *testing.T) {
+	old := report("unknown", incident.Inconclusive, nil, "unknown", "a.out")
+	now := report("rank-stalled", incident.Probable, []int{77}, "yes", "a.out", "late.out", "other.out")
+	now.Chain[0].Statement = "rank 77 on node09 had nothing in flight."
+	got := Revise(old, now)
+	if len(got) != 1 || got[0].Because != `rank 77 on node09 had nothing in flight: late.out:8 says "text of late.out"` || len(got[0].Evidence) != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
