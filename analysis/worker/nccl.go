@@ -214,7 +214,7 @@ var signalPhrases = []struct{ literal, kind, number string }{
 	{"Broadcasting flight recorder dump signal", SignalFirst, ""},
 	{"First PG on this rank that detected no heartbeat", SignalHeartbeat, ""},
 	{"Heartbeat monitor timed out!", SignalHeartbeat, ""},
-	{"watchdog got stuck for", SignalStuck, "watchdog got stuck for"},
+	{"watchdog got", SignalStuck, "watchdog got stuck for"}, // the shorter literal also meets a line that a wrap cut behind it
 	{"Could not acquire GIL within", SignalGIL, ""},
 	{"remote error detected from rank", SignalRemote, "remote error detected from rank:"},
 	{`Failed to check the "should dump" flag on TCPStore`, SignalStoreGone, ""},
@@ -228,7 +228,7 @@ func readSignal(r *reader, rec *record) bool {
 	found := false
 	for _, p := range signalPhrases {
 		i := bytes.Index(rec.Text, []byte(p.literal))
-		if i < 0 {
+		if i < 0 || p.number != "" && p.kind == SignalStuck && !bytes.Contains(rec.Text[i:], []byte(p.number)) {
 			continue
 		}
 		found = true
@@ -291,7 +291,7 @@ func stackFrame(b []byte) (Frame, bool) {
 // cutPhrases are what a line must hold for cutShort to be true of it.
 var cutPhrases = []string{
 	"Watchdog caught", "thread terminated with exception", "detected by watchdog at work", "Timeout at NCCL work",
-	"Received a dump signal",
+	"Received a dump signal", "watchdog got",
 }
 
 // cutShort reports whether text looks like a message of this file whose tail stands on the next line, because a
@@ -314,6 +314,10 @@ func cutShort(text []byte) bool {
 	if i := bytes.LastIndex(text, []byte("Received a dump signal")); i >= 0 {
 		_, ok := intAfter(text[i:], "last completed NCCL work:")
 		return !ok
+	}
+	if i := bytes.LastIndex(text, []byte("watchdog got")); i >= 0 {
+		rest := text[i+len("watchdog got"):]
+		return len(rest) < len(" stuck for 480 seconds") && bytes.HasPrefix([]byte(" stuck for "), rest[:min(len(rest), len(" stuck for "))])
 	}
 	return false
 }

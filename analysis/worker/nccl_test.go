@@ -277,6 +277,21 @@ func TestHardWrappedLinesAreJoined(t *testing.T) {
 	}
 }
 
+// The heartbeat monitor's last words are joined wherever the wrap falls behind "watchdog got".
+func TestTheHeartbeatMonitorsLastWordsAreJoined(t *testing.T) {
+	const said = "[rank45]:[E1227 02:57:48.266160735 ProcessGroupNCCL.cpp:1743] [PG ID 0 PG GUID 0(default_pg) Rank 45] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress in monitoring enqueued collectives."
+	begin := strings.Index(said, "watchdog got") + len("watchdog got")
+	for width := begin; width <= strings.Index(said, " without"); width++ {
+		obs := observe(t, "before\n"+said[:width]+"\n"+said[width:]+"\nafter\n")
+		if len(obs.Signals) != 1 || obs.Signals[0].Kind != SignalStuck || obs.Signals[0].N != 480 || obs.Signals[0].Line != 2 {
+			t.Errorf("width %d: %+v", width, obs.Signals)
+		}
+	}
+	if obs := observe(t, "[rank4]: the watchdog got\nstuck in traffic\n"); len(obs.Signals) != 0 {
+		t.Errorf("%+v", obs.Signals)
+	}
+}
+
 func TestATruncatedLineIsNotJoinedWithAnotherRanks(t *testing.T) {
 	obs := observe(t, `[rank0]:[E321 02:07:08.408271257 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1580, OpType=ALL
 [rank4]:[E321 02:07:08.414640780 ProcessGroupNCCL.cpp:607] [Rank 4] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1581, OpType=ALLGATHER, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600067 milliseconds before timing out.
