@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"faultline/analysis/resolve"
@@ -31,13 +32,18 @@ func nodeFailure(s *Scene) *Proposal {
 	var p *Proposal
 	for _, e := range s.Facts.Ends {
 		named := e.Slurm.Kind == "node-failure"
-		if !named && !strings.Contains(strings.ToUpper(e.Slurm.Reason), "NODE FAILURE") {
+		memory := e.Slurm.Kind == "uncorrectable-memory" && !goesOnAfter(s.Facts, e)
+		if !named && !memory && !strings.Contains(strings.ToUpper(e.Slurm.Reason), "NODE FAILURE") {
 			continue
 		}
 		if p == nil {
 			p = &Proposal{Mechanism: "node-failure", Class: Environment, Direct: true, Base: 0.96, Scope: "node", At: e.T}
 		}
-		if named {
+		if memory {
+			if len(p.For) < 3 {
+				p.For = append(p.For, finding("SLURM was told of an uncorrectable memory error under the job; the host in this line only reports it", endEvidence(e, "UNCORRECTABLE MEMORY ERROR")))
+			}
+		} else if named {
 			nodes = append(nodes, e.Slurm.Hosts...)
 			if len(p.For) < 3 {
 				p.For = append(p.For, finding("SLURM lost "+strings.Join(e.Slurm.Hosts, ", "), endEvidence(e, "Node failure on")))
@@ -74,6 +80,11 @@ func nodeFailure(s *Scene) *Proposal {
 	return p
 }
 
+// goesOnAfter says that the file of an ending reports steps below it: SLURM's notice of a memory error kills nothing.
+func goesOnAfter(f *resolve.Facts, e *resolve.End) bool {
+	return slices.ContainsFunc(f.Progress, func(p resolve.ProgressPoint) bool { return p.File == e.Slurm.File && p.Off > e.Slurm.Off })
+}
+
 // reason makes the proposer of an ending whose reason SLURM prints.
 func reason(slug, want, summary string) func(*Scene) *Proposal {
 	return func(s *Scene) *Proposal {
@@ -89,6 +100,10 @@ func reason(slug, want, summary string) func(*Scene) *Proposal {
 		return nil
 	}
 }
+
+// requeued is the reason of a job that somebody, or a program of the site, sent back to the queue. It says no more about
+// why than a bare ending does.
+const requeued = "JOB REQUEUE"
 
 // cancelled: an ending without a reason and without a failed task before it. The same bare line also follows a failed
 // task (kill-on-bad-exit), a lost launch and a failed step.
@@ -108,7 +123,7 @@ func cancelled(s *Scene) *Proposal {
 			}
 		case e.Slurm.Kind == "cancelled":
 			r := strings.ToUpper(e.Slurm.Reason)
-			if r != "" && !strings.HasPrefix(r, "SIGNAL") {
+			if r != "" && !strings.HasPrefix(r, "SIGNAL") && r != requeued {
 				return nil
 			}
 			if hit == nil {
@@ -121,6 +136,11 @@ func cancelled(s *Scene) *Proposal {
 	}
 	p := &Proposal{Mechanism: "cancelled", Class: Ending, Bare: true, Direct: true, Base: 0.92, Scope: "all", At: hit.T,
 		Summary: "the job was cancelled", Why: "SLURM ended it without a reason of its own, and nothing had failed before"}
+	if strings.ToUpper(hit.Slurm.Reason) == requeued {
+		p.Summary, p.Why = "the job was sent back to the queue", "SLURM ended it to start it again, and nothing had failed before; who asked for that it does not say"
+		p.For = append(p.For, finding("SLURM: due to job requeue", endEvidence(hit, requeued)))
+		return p
+	}
 	p.For = append(p.For, finding(fmt.Sprintf("SLURM: %s %s cancelled", strings.ToLower(hit.Slurm.Entity), hit.Slurm.ID), endEvidence(hit, "CANCELLED")))
 	return p
 }
