@@ -86,6 +86,27 @@ var storageSignatures = []Signature{
 // clientSignatures: clients of object stores and of plain HTTP.
 var clientSignatures = []Signature{
 	{
+		ID: "ais-object-missing", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"ErrObjNotFound: "}, Pattern: `ErrObjNotFound: (?:STATUS:(?P<status>\d+), )?(?P<text>.{1,160})`,
+		Meaning: "AIStore does not have an object that the manifest names; while it moves objects it may only seem so.",
+		Source:  "AIStore Python SDK, aistore/sdk/errors.py",
+		Example: "aistore.sdk.errors.ErrObjNotFound: STATUS:404, MESSAGE:ErrNotFound: t[tgt1]: ais://lab/o/000069 does not exist, REQ_URL:http://proxy/v1/objects/lab/o/000069",
+	},
+	{
+		ID: "ais-bucket-missing", Mechanism: "config-error", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"BckNotFound: "}, Pattern: `Err(?:Remote)?BckNotFound: (?P<text>.{1,160})`,
+		Meaning: "AIStore does not know the bucket: its name, its provider, or the token's rights are wrong.",
+		Source:  "AIStore Python SDK, aistore/sdk/errors.py",
+		Example: "aistore.sdk.errors.ErrBckNotFound: STATUS:404, MESSAGE:bucket \"ais://train\" does not exist, REQ_URL:http://proxy/v1/buckets/train",
+	},
+	{
+		ID: "ais-refused", Mechanism: "ais-auth", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"STATUS:40"}, Pattern: `STATUS:(?P<status>401|403), MESSAGE:(?P<text>.{1,160})`,
+		Meaning: "AIStore refused the job's token.",
+		Source:  "AIStore Python SDK, APIRequestError; AIStore v1.5.0 answers",
+		Example: "aistore.sdk.errors.AISError: STATUS:401, MESSAGE:invalid token from header \"Authorization\": invalid token [err: token expired], REQ_URL:http://proxy/v1/objects/b/o",
+	},
+	{
 		ID: "storage-retries-exhausted", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
 		// Behind "Retrying" it is only why a client above tries again; telemetry has servers of its own.
 		Literals: []string{"Max retries exceeded with url"}, Not: []string{"Retrying ", "etrying in", "wandb"}, Pattern: `host='(?P<host>[^']+)', port=(?P<port>\d+)`,
@@ -155,27 +176,6 @@ var clientSignatures = []Signature{
 		Meaning: "An object that a batch did not deliver could not be read from AIStore by itself either.",
 		Source:  "Lhotse lhotse/ais/batch_loader.py, from the generation with sequential reads on",
 		Example: "lhotse.ais.batch_loader.AISBatchLoaderError: Sequential GET fallback failed for a/b.flac",
-	},
-	{
-		ID: "ais-object-missing", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
-		Literals: []string{"ErrObjNotFound: "}, Pattern: `ErrObjNotFound: (?:STATUS:(?P<status>\d+), )?(?P<text>.{1,160})`,
-		Meaning: "AIStore does not have an object that the manifest names; while it moves objects it may only seem so.",
-		Source:  "AIStore Python SDK, aistore/sdk/errors.py",
-		Example: "aistore.sdk.errors.ErrObjNotFound: STATUS:404, MESSAGE:ErrNotFound: t[tgt1]: ais://lab/o/000069 does not exist, REQ_URL:http://proxy/v1/objects/lab/o/000069",
-	},
-	{
-		ID: "ais-bucket-missing", Mechanism: "config-error", Role: CauseRole, Tier: DataIO,
-		Literals: []string{"BckNotFound: "}, Pattern: `Err(?:Remote)?BckNotFound: (?P<text>.{1,160})`,
-		Meaning: "AIStore does not know the bucket: its name, its provider, or the token's rights are wrong.",
-		Source:  "AIStore Python SDK, aistore/sdk/errors.py",
-		Example: "aistore.sdk.errors.ErrBckNotFound: STATUS:404, MESSAGE:bucket \"ais://train\" does not exist, REQ_URL:http://proxy/v1/buckets/train",
-	},
-	{
-		ID: "ais-refused", Mechanism: "ais-auth", Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"STATUS:40"}, Pattern: `STATUS:(?P<status>401|403), MESSAGE:(?P<text>.{1,160})`,
-		Meaning: "AIStore refused the job's token.",
-		Source:  "AIStore Python SDK, APIRequestError; AIStore v1.5.0 answers",
-		Example: "aistore.sdk.errors.AISError: STATUS:401, MESSAGE:invalid token from header \"Authorization\": invalid token [err: token expired], REQ_URL:http://proxy/v1/objects/b/o",
 	},
 	{
 		ID: "ais-status", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO,

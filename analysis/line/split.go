@@ -132,6 +132,9 @@ func rankMark(b []byte, i int) bool {
 	case hasAt(b, e, "Traceback (most recent call last):"), hasAt(b, e, `  File "`), hasAt(b, e, "    "):
 		return true
 	}
+	if s, n := ParseStamp(b[e:min(len(b), e+48)]); n > 0 && (s.Kind == DateTime || s.Kind == Zoned) {
+		return true // a Python logger's line
+	}
 	return exceptionAt(b, e)
 }
 

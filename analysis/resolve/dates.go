@@ -53,5 +53,14 @@ func datesOf(obs *worker.Observations) dates {
 	for _, x := range obs.Facts {
 		out.add(x.Stamp)
 	}
+	for _, x := range obs.Checkpoints {
+		out.add(x.Stamp)
+	}
+	for _, x := range obs.IOs {
+		out.add(x.Stamp)
+	}
+	for _, x := range obs.Doings {
+		out.add(x.Stamp)
+	}
 	return out
 }

@@ -75,6 +75,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 		}
 	}
 	f.ladderFailures()
+	f.tolerated()
 	f.attribute()
 	f.collapse()
 }

@@ -44,14 +44,40 @@ func newPace(f *Facts) *pace {
 
 // stepsAfter counts the steps that are reported after a line: below it in its own file, or later by the clock anywhere.
 func (f *Facts) stepsAfter(at worker.At) int {
+	f.paced()
+	offs := f.pace.files[at.File]
+	n := len(offs) - sort.Search(len(offs), func(i int) bool { return offs[i] > at.Off })
+	return max(n, f.StepsSince(f.At(at)))
+}
+
+// StepsAround counts the steps that the file of a line reports above and below it.
+func (f *Facts) StepsAround(at worker.At) (above, below int) {
+	f.paced()
+	offs := f.pace.files[at.File]
+	i := sort.Search(len(offs), func(i int) bool { return offs[i] > at.Off })
+	return i, len(offs) - i
+}
+
+// clockSlack is how far clocks of two nodes may stand apart that are compared by the seconds of their lines.
+const clockSlack = 2.0
+
+// StepsSince counts the steps that are first reported after a moment, wherever their lines are stamped.
+func (f *Facts) StepsSince(m Moment) int {
+	if !m.Valid {
+		return 0
+	}
+	f.paced()
+	return len(f.pace.times) - sort.SearchFloat64s(f.pace.times, m.T+m.Unc+clockSlack)
+}
+
+func (f *Facts) paced() {
 	if f.pace == nil {
 		f.pace = newPace(f)
 	}
-	offs := f.pace.files[at.File]
-	n := len(offs) - sort.Search(len(offs), func(i int) bool { return offs[i] > at.Off })
-	if m := f.At(at); m.Valid {
-		late := m.T + m.Unc
-		n = max(n, len(f.pace.times)-sort.SearchFloat64s(f.pace.times, late+0.001))
-	}
-	return n
+}
+
+// StampedSteps is how many steps are reported with a time.
+func (f *Facts) StampedSteps() int {
+	f.paced()
+	return len(f.pace.times)
 }

@@ -13,7 +13,6 @@ const goesOn = 3
 // exception, print its traceback and continue. It needs further steps below it in the same file, or the program's own
 // statement that it finished, and nothing anywhere that tells of a death: no exit status, no hang, no lost peer.
 func (f *Facts) survived() {
-	f.tolerated()
 	if f.deaths() {
 		return
 	}
@@ -27,6 +26,7 @@ func (f *Facts) survived() {
 			continue
 		}
 		steps, finished := f.after(fl, progress[fl.At.File])
+		finished = finished || ioMechanisms[fl.Mechanism] && f.finishedAfter(fl)
 		if steps < goesOn && !finished {
 			continue
 		}
@@ -39,18 +39,45 @@ func (f *Facts) survived() {
 	}
 }
 
-// tolerated takes back failures to read or write after which training went on, whatever ended the job later: loaders
-// skip items, and programs catch what a store raises. A rank that had died of it would have held the next step.
+// tolerated leaves out failures to read or write after which training went on, whatever ended the job later: loaders skip
+// items, and programs catch what a store raises. A rank that had died of it would have held the next step.
 func (f *Facts) tolerated() {
-	for _, fl := range f.Failures {
-		if fl.Role != knowledge.CauseRole || !ioMechanisms[fl.Mechanism] || fl.Kind != "sign" && fl.Kind != "exception" && fl.Kind != "ladder" {
-			continue
-		}
-		if n := f.stepsAfter(fl.At); n >= goesOn && fl.Count == 1 {
-			fl.Role = knowledge.InfoRole
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: %d further steps are reported after it", fl.At.File, fl.At.Line, n))
-		}
+	type group struct {
+		n, steps int
+		first    *Failure
 	}
+	left := map[string]*group{}
+	var order []string
+	kept := f.Failures[:0]
+	for _, fl := range f.Failures {
+		if fl.Role == knowledge.CauseRole && ioMechanisms[fl.Mechanism] && (fl.Kind == "sign" || fl.Kind == "exception" || fl.Kind == "ladder") {
+			if n := f.stepsAfter(fl.At); n >= goesOn {
+				g := left[fl.Mechanism]
+				if g == nil {
+					g = &group{first: fl, steps: n}
+					left[fl.Mechanism] = g
+					order = append(order, fl.Mechanism)
+				}
+				g.n++
+				g.steps = min(g.steps, n)
+				continue
+			}
+		}
+		kept = append(kept, fl)
+	}
+	f.Failures = kept
+	for _, m := range order {
+		g := left[m]
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of failing to read or write (%s), the first at %s:%d, not counted as a failure: %d or more further steps are reported after each",
+			reports(g.n), m, g.first.At.File, g.first.At.Line, g.steps))
+	}
+}
+
+func reports(n int) string {
+	if n == 1 {
+		return "1 report"
+	}
+	return fmt.Sprintf("%d reports", n)
 }
 
 // deaths says that something tells of a process that died or of others that noticed, before the scheduler's ending.
@@ -90,4 +117,15 @@ func (f *Facts) after(fl *Failure, progress []*ProgressPoint) (steps int, finish
 	}
 	at := f.Job.ExitOK
 	return steps, at != nil && at.File == fl.At.File && at.Off > fl.At.Off
+}
+
+// finishedAfter says that the program reports its end after a failure to read or write, in whichever file: a rank that had
+// died of it would have kept the others from finishing.
+func (f *Facts) finishedAfter(fl *Failure) bool {
+	at := f.Job.ExitOK
+	if at == nil {
+		return false
+	}
+	end, when := f.At(*at), fl.When()
+	return !end.Valid || !when.Valid || !end.Before(when)
 }

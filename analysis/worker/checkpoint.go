@@ -30,6 +30,7 @@ var checkpointRules = []checkpointRule{
 	{"Restored all states from the checkpoint", "load-done", regexp.MustCompile(`Restored all states from the checkpoint(?: file)? at (?P<path>\S+)`), ""},
 	{", saving model to ", "save-start", regexp.MustCompile(`global step (?P<step>\d+): .*, saving model to '(?P<path>[^']+)'`), ""},
 	// DeepSpeed: [Torch] lines are per file, "is ready" is per checkpoint.
+	{"[Torch] Saving ", "save-start", regexp.MustCompile(`\[Torch\] Saving (?P<path>\S+?)\.\.\.`), ""},
 	{"[Torch] Checkpoint ", "save-done", regexp.MustCompile(`Checkpoint (?:global_step)?(?P<step>\d+)? ?\S* ?is ready now`), ""},
 	{"[Torch] Loaded checkpoint from ", "load-done", regexp.MustCompile(`Loaded checkpoint from (?P<path>\S+?)\.?$`), ""},
 	{"[Torch] Loading checkpoint from ", "load-start", regexp.MustCompile(`Loading checkpoint from (?P<path>\S+?)(?:\.\.\.)?$`), ""},

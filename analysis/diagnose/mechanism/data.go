@@ -1,10 +1,91 @@
 package mechanism
 
-import "faultline/incident"
+import (
+	"regexp"
+	"strings"
 
-// needAIS is what tells a store that dropped objects from a client that lost them.
-var needAIS = incident.Need{What: "the logs of all AIStore daemons over the failure and the half hour before",
-	Why: "only a target's own lines tell pressure, a broken stream, a restart or a rebalance from a fault of the client", Command: "ais log get cluster ./ais-logs", Obtainable: "perishing"}
+	"faultline/analysis/resolve"
+	"faultline/analysis/waitfor"
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// What would tell more about a store or a file system than the workers can.
+var (
+	// needAIS is what tells a store that dropped objects from a client that lost them.
+	needAIS = incident.Need{What: "the logs of all AIStore daemons over the failure and the half hour before",
+		Why: "only a target's own lines tell pressure, a broken stream, a restart or a rebalance from a fault of the client", Command: "ais log get cluster ./ais-logs", Obtainable: "perishing"}
+	needStore = incident.Need{What: "the storage logs of that time", Why: "they tell a slow or broken store from a slow decoder or network",
+		Command: "ais log get cluster ./ais-logs   # or the file system's own", Obtainable: "perishing"}
+	needKernelMount = incident.Need{What: "the kernel log of {node}", Why: "a mount that hangs or fails leaves lines of nfs, lustre, mmfs or hung tasks there",
+		Command: "dmesg -T | grep -Ei 'nfs|lustre|mmfs|gpfs|blocked for more than|I/O error'   # on {node}", Obtainable: "perishing"}
+)
+
+// data: loading, storage and checkpoints as the workers see them.
+func data() []Mechanism {
+	return []Mechanism{
+		local("dataloader-worker-killed", "exception"),
+		{Slug: "dataloader-stall", Class: Collective, Propose: first(failed("dataloader-stall"), stalledFor("dataloader-stall", heldLoading, needStore, needPySpy)), Explains: []string{"exception"}},
+		{Slug: "storage-full", Class: Local, Propose: storageFull, Explains: []string{"exception", "checkpoint-io", "storage-unresponsive"}},
+		{Slug: "storage-unresponsive", Class: Local, Propose: storageUnresponsive, Explains: []string{"exception", "checkpoint-io", "bad-sample", "storage-retries-exhausted"}, Needs: []incident.Need{needKernelMount}},
+		{Slug: "storage-retries-exhausted", Class: Local, Propose: retriesExhausted, Explains: []string{"exception", "bad-sample", "ais-batch-object-loss"}, Needs: []incident.Need{needStore}},
+		{Slug: "checkpoint-io", Class: Local, Propose: first(checkpointFailed, stalledFor("checkpoint-io", heldSaving, needKernelMount, needPySpy)), Explains: []string{"exception"}},
+		{Slug: "rank-busy", Class: Collective, Propose: stalledFor("rank-busy", heldWorking, needPySpy)},
+		{Slug: "uneven-data", Class: Local, Propose: first(failed("uneven-data"), ranOut, stalledFor("uneven-data", heldAtEnd)), Explains: []string{"exception"}},
+		local("ais-auth", "exception"),
+		{Slug: "ais-batch-object-loss", Class: Local, Propose: shortBatch, Explains: []string{"exception"}, Needs: []incident.Need{needAIS}},
+		{Slug: "bad-sample", Class: Local, Propose: badSample, Explains: []string{"exception"}},
+	}
+}
+
+func failed(slug string) func(*Scene) *Proposal {
+	return func(s *Scene) *Proposal { return fromFailures(s, slug) }
+}
+
+// first asks one way of recognising after the other.
+func first(ways ...func(*Scene) *Proposal) func(*Scene) *Proposal {
+	return func(s *Scene) *Proposal {
+		for _, way := range ways {
+			if p := way(s); p != nil {
+				return p
+			}
+		}
+		return nil
+	}
+}
+
+// rivalsOf are what else a line of a signature may mean, where nothing but the store, the kernel or a second run decides.
+var rivalsOf = map[string][]string{
+	"storage-io-error":     {"storage-unresponsive"}, // on a checkpoint: one damaged file, or the mount
+	"storage-timeout-path": {"storage-unresponsive"},
+	"storage-remote-io":    {"storage-unresponsive"},
+	"ais-object-missing":   {"ais-rebalance"}, // an object in flight seems to be missing
+	"data-pipe":            {"exception"},     // the command's own reason is not printed
+}
+
+// sharing adds the rivals of the signatures that a proposal rests on.
+func sharing(p *Proposal) *Proposal {
+	if p == nil {
+		return nil
+	}
+	for _, fl := range p.Failures {
+		for _, o := range rivalsOf[fl.Sign] {
+			if o != p.Mechanism && !has(p.Rivals, o) {
+				p.Rivals, p.Direct = append(p.Rivals, o), false
+			}
+		}
+	}
+	return p
+}
+
+func has(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
 
 // shortBatch: a batch that AIStore answered with fewer objects than were asked for. Without the daemons' logs it may as
 // well be the client that lost them.
@@ -18,20 +99,124 @@ func shortBatch(s *Scene) *Proposal {
 	return p
 }
 
-// data: loading, storage and checkpoints as the workers see them. Only what a line states outright is proposed here.
-func data() []Mechanism {
-	return []Mechanism{
-		local("dataloader-worker-killed", "exception"),
-		local("dataloader-stall", "exception"),
-		local("storage-full", "exception", "checkpoint-io"),
-		local("storage-unresponsive", "exception", "checkpoint-io"),
-		local("storage-retries-exhausted", "exception"),
-		local("checkpoint-io", "exception"),
-		local("uneven-data", "exception"),
-		local("ais-auth", "exception"),
-		{Slug: "ais-batch-object-loss", Class: Local, Propose: shortBatch, Explains: []string{"exception"}, Needs: []incident.Need{needAIS}},
-		{Slug: "bad-sample", Class: Local, Propose: badSample, Explains: []string{"exception"}},
+// throttled are answers by which a store says that it is asked too much.
+var throttled = regexp.MustCompile(`STATUS:429|SlowDown|Too Many Requests`)
+
+func retriesExhausted(s *Scene) *Proposal {
+	p := sharing(fromFailures(s, "storage-retries-exhausted"))
+	if p == nil {
+		return nil
 	}
+	for _, fl := range p.Failures {
+		if strings.HasPrefix(fl.Sign, "ais-") && throttled.MatchString(fl.Text) && !has(p.Rivals, "ais-throttled") {
+			p.Rivals, p.Direct = append(p.Rivals, "ais-throttled"), false
+		}
+	}
+	return p
+}
+
+func checkpointFailed(s *Scene) *Proposal { return sharing(fromFailures(s, "checkpoint-io")) }
+
+// fullPath is the path in an operating system's message, "…: '/scratch/ckpt/x.pt'".
+var fullPath = regexp.MustCompile(`(?:No space left on device|Disk quota exceeded)[^'"]{0,40}['"](/[^'"]{1,240})['"]`)
+
+// Places by which sites and programs name a node's own disk, and a file system that all nodes share.
+var (
+	localPlaces  = []string{"/tmp", "/var/", "/dev/", "/run/", "/local", "/scratch/local", "/raid", "/nvme", "/mnt/nvme", "/mnt/local", "/ssd", "/root/", "/ephemeral"}
+	sharedPlaces = []string{"/lustre", "/gpfs", "/nfs", "/mnt/nfs", "/beegfs", "/weka", "/fsx", "/efs", "/home", "/project", "/work", "/ceph", "/mnt/ceph", "/shared"}
+)
+
+// mountOf is the first part of a path and what kind of file system its name says that it is on; "" where it does not.
+func mountOf(path string) (mount, kind string) {
+	for _, p := range localPlaces {
+		if strings.HasPrefix(path, p) {
+			return strings.TrimSuffix(p, "/"), "its node's own disk"
+		}
+	}
+	for _, p := range sharedPlaces {
+		if strings.HasPrefix(path, p) {
+			kind = "a file system that the nodes share"
+		}
+	}
+	mount = path
+	if i := strings.IndexByte(path[1:], '/'); i >= 0 {
+		mount = path[:i+1]
+	}
+	return mount, kind
+}
+
+// storageFull: the path, where the line gives it, says which file system is full.
+func storageFull(s *Scene) *Proposal {
+	p := fromFailures(s, "storage-full")
+	if p == nil {
+		return nil
+	}
+	for _, fl := range p.Failures {
+		m := fullPath.FindStringSubmatch(fl.Text)
+		if m == nil {
+			continue
+		}
+		mount, kind := mountOf(m[1])
+		p.Component = "mount:" + mount
+		if kind != "" {
+			p.Why += "; by its path it is on " + kind
+		}
+		break
+	}
+	return p
+}
+
+// storageUnresponsive: a process that sleeps in the kernel on another node than the ranks that held everyone is another
+// trouble.
+func storageUnresponsive(s *Scene) *Proposal {
+	p := sharing(fromFailures(s, "storage-unresponsive"))
+	if p == nil || s.Graph.Shape != waitfor.Straggle {
+		return p
+	}
+	roots := nodesOf(s.Facts, s.Graph.Root)
+	for _, fl := range p.Failures {
+		if fl.Sign != "storage-hung-task" || fl.Node == "" || len(roots) == 0 || has(roots, fl.Node) {
+			return p
+		}
+	}
+	return nil
+}
+
+// ranOut: the iterator of a minority's data ended while the others went on. On most ranks alike it is the program's end of
+// data, handled badly.
+func ranOut(s *Scene) *Proposal {
+	f := s.Facts
+	var fls []*resolve.Failure
+	ranks := map[int]bool{}
+	for _, fl := range f.Failures {
+		if fl.Role != knowledge.CauseRole || fl.Mechanism != "exception" || !stopped(fl) {
+			continue
+		}
+		if fl.Rank == resolve.NoRank {
+			return nil // how many they are nobody can tell
+		}
+		fls = append(fls, fl)
+		ranks[fl.Rank] = true
+	}
+	world := max(f.Job.WorldSize, len(f.Ranks))
+	if len(fls) == 0 || 2*len(ranks) >= world {
+		return nil
+	}
+	p := propose(s, "uneven-data", Local, fls)
+	p.Direct, p.Base = false, 0.9
+	p.Why = "the iterator over its data ended there while the other ranks went on"
+	return p
+}
+
+// stopped says that an exception is an iterator's end.
+func stopped(fl *resolve.Failure) bool {
+	if fl.Exc == nil {
+		return false
+	}
+	if len(fl.Exc.Cause) > 0 {
+		return fl.Exc.Cause[0].Type == "StopIteration"
+	}
+	return fl.Exc.Type == "StopIteration" || strings.HasPrefix(fl.Exc.Message, "generator raised StopIteration")
 }
 
 // missingItem is the signature of a file that a data-loading process did not find.
@@ -40,7 +225,7 @@ const missingItem = "loader-file-missing"
 // badSample: an item that cannot be read. A file that is missing before the first step says as much of a root directory
 // that is wrong for all items.
 func badSample(s *Scene) *Proposal {
-	p := fromFailures(s, "bad-sample")
+	p := sharing(fromFailures(s, "bad-sample"))
 	if p == nil || s.Facts.Job.Training {
 		return p
 	}

@@ -18,6 +18,9 @@ func rankStalled(s *Scene) *Proposal {
 		if other, _ := otherBackend(s, g.Root); other {
 			return nil
 		}
+		if heldBy(s) != nil {
+			return nil // its own lines say what held it
+		}
 		p := collective(s, "rank-stalled")
 		p.Ranks, p.Scope = g.Root, scopeOf(f, g.Root)
 		p.Nodes = nodesOf(f, g.Root)
