@@ -55,9 +55,12 @@ var netErrors = map[string]bool{
 	"ConnectError": true, "AISRetryableError": true, "ObjectFileReaderStreamError": true, "gaierror": true,
 }
 
-// softSamples are signatures of damaged items whose words occur wherever text is parsed: they speak of the data only
-// where data were being loaded.
-var softSamples = map[string]bool{"data-json": true, "data-unicode": true, "data-tar": true, "data-gzip": true, "data-lzma": true, "checkpoint-pickle": true}
+// softSamples are signatures of damaged files that may be items of the data or checkpoints. textSamples are those of them
+// whose words occur wherever text is parsed: they speak of the data only where data were being loaded.
+var (
+	softSamples = map[string]bool{"data-json": true, "data-unicode": true, "data-tar": true, "data-gzip": true, "data-lzma": true, "checkpoint-pickle": true}
+	textSamples = map[string]bool{"data-json": true, "data-unicode": true}
+)
 
 // eitherIO are signatures of a single failed operation on a file system: on a checkpoint it is the file or the mount.
 var eitherIO = map[string]bool{"storage-io-error": true, "storage-timeout-path": true, "storage-remote-io": true}
@@ -81,7 +84,7 @@ func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bo
 		return "checkpoint-io", knowledge.CauseRole, direct, sign
 	case softSamples[sign] && c.loading:
 		return "bad-sample", knowledge.CauseRole, direct, sign
-	case softSamples[sign] && c.frames > 0 && sign != "checkpoint-pickle":
+	case textSamples[sign] && c.frames > 0:
 		return mechException, knowledge.CauseRole, true, sign
 	case eitherIO[sign] && c.checkpoint && !c.loading:
 		return "checkpoint-io", knowledge.CauseRole, direct, sign
