@@ -69,6 +69,7 @@ type Report struct {
 	Action          Action           `json:"action"`
 	Groups          []Group          `json:"groups"`
 	Chain           []Link           `json:"chain"`
+	Course          *Course          `json:"course,omitempty"` // absent where no course can be drawn
 	Timeline        []Event          `json:"timeline"`
 	Counts          Counts           `json:"counts"`
 	Storage         Storage          `json:"storage"`

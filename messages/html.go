@@ -68,6 +68,7 @@ type htmlPage struct {
 	Confidence       string
 	Screen           []part
 	Chain            []htmlLink
+	CourseMarks      []htmlLink
 	Earlier          htmlEarlier
 	Events           []htmlEvent
 	EventsLeft       int
@@ -145,6 +146,7 @@ func pageOf(v *view, x Extras) *htmlPage {
 	p.Confidence = fmt.Sprintf("%.2f", float64(r.Verdict.Confidence))
 	h := newExcerpts(x)
 	p.Chain = h.links(v.Chain)
+	p.CourseMarks = h.links(v.Course.Marks)
 	p.Earlier = h.earlier(v.Earlier)
 	for i, e := range v.Timeline {
 		if i == htmlEvents {

@@ -149,6 +149,7 @@ func (m *md) report(v *view) {
 			m.proofs("   ", l.Proofs)
 		}
 	}
+	m.course(v.Course)
 	m.earlier(v.Earlier)
 	m.timeline(v.Timeline)
 	m.groups(v)

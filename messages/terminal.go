@@ -127,6 +127,7 @@ func (t *term) report(v *view) {
 			t.proofs(l.Proofs)
 		}
 	}
+	t.course(v.Course)
 	t.earlier(v.Earlier)
 	t.rankMap(v.Map)
 	t.timeline(v.Timeline)

@@ -26,6 +26,7 @@ type view struct {
 	Verified string
 	Storage  string
 	Earlier  earlierView
+	Course   courseView
 	Map      rankMap
 }
 
@@ -76,6 +77,7 @@ func newView(r *incident.Report) *view {
 	v.Verified = verified(r)
 	v.Storage = storage(r.Storage)
 	v.Earlier = earlier(r.History)
+	v.Course = course(r.Course)
 	v.Screen = screen(v)
 	return v
 }

@@ -49,14 +49,6 @@ func fitStamped(s *Spec, p *picker) {
 	}
 }
 
-// reporter is the rank that prints the progress.
-func (s *scene) reporter() int {
-	if s.frame == &megatron || s.frame == &nemo {
-		return s.world - 1
-	}
-	return 0
-}
-
 // withLoss makes the framework one whose step lines print a loss.
 func (s *scene) withLoss() {
 	if s.frame == &deepspeed {

@@ -24,7 +24,7 @@ func playSpike(s *scene) error {
 	})
 	if s.spec.Ablate == "stays" {
 		s.loss = before * (1 + peak)
-		t = s.steps(t, 10, nil)
+		s.steps(t, 10, nil)
 		s.fixed(Truth{World: fmt.Sprintf("the loss jumped after step %d and stayed up", rises), Candidates: []string{"unknown"}, ForbidMechanisms: append([]string{"non-finite-loss", "silent-corruption"}, crashes...)})
 		return nil
 	}

@@ -64,6 +64,7 @@ func scene(ended, hung bool) *mechanism.Scene {
 func TestWhatExplainsWhat(t *testing.T) {
 	const (
 		env, local, coll, end, symptom, nothing = mechanism.Environment, mechanism.Local, mechanism.Collective, mechanism.Ending, mechanism.Symptom, mechanism.Nothing
+		degraded                                = mechanism.Degraded
 	)
 	named := func(p *mechanism.Proposal, slugs ...string) *mechanism.Proposal { p.Explains = slugs; return p }
 	bare := func(p *mechanism.Proposal) *mechanism.Proposal { p.Bare = true; return p }
@@ -74,6 +75,14 @@ func TestWhatExplainsWhat(t *testing.T) {
 		want  []string
 	}{
 		{"any failure explains why not nothing failed", scene(false, false), []*mechanism.Proposal{proposal("completed", nothing, 0), proposal("x", local, 0, failed(1, "a", 1, 0))}, []string{"x"}},
+		{"a run that is not well is no run that nothing is wrong with", scene(false, false), []*mechanism.Proposal{proposal("completed", nothing, 0), proposal("slow", degraded, 5)}, []string{"slow"}},
+		{"what failed displaces what was not well", scene(false, false), []*mechanism.Proposal{proposal("slow", degraded, 5), proposal("x", local, 900, failed(1, "a", 1, 900))}, []string{"x"}},
+		{"so does a lost peer", scene(false, false), []*mechanism.Proposal{proposal("slow", degraded, 5), proposal("lost", symptom, 900, failed(1, "a", 1, 900))}, []string{"lost"}},
+		{"so does a dead node", scene(false, false), []*mechanism.Proposal{proposal("slow", degraded, 5), proposal("node", env, 900)}, []string{"node"}},
+		{"so does a hang", scene(false, true), []*mechanism.Proposal{proposal("slow", degraded, 5), proposal("hang", coll, 900)}, []string{"hang"}},
+		{"so does an ending that it does not explain", scene(true, false), []*mechanism.Proposal{proposal("slow", degraded, 5), proposal("preempted", end, 900)}, []string{"preempted"}},
+		{"an ending is not the cause where something explains it", scene(true, false), []*mechanism.Proposal{named(proposal("slow", degraded, 5), "limit"), proposal("limit", end, 900)}, []string{"slow"}},
+		{"of two that are not well the one that explains the other", scene(false, false), []*mechanism.Proposal{named(proposal("rank", degraded, 0), "slow"), proposal("slow", degraded, 5)}, []string{"rank"}},
 		{"a failure explains that others lost their peer", scene(false, false), []*mechanism.Proposal{proposal("lost", symptom, 5, failed(2, "b", 1, 5)), proposal("x", local, 9, failed(1, "a", 1, 9))}, []string{"x"}},
 		{"the earlier of two failures, where the times prove it", scene(false, false), []*mechanism.Proposal{proposal("x", local, 100, failed(1, "a", 1, 100)), proposal("y", local, 200, failed(2, "b", 1, 200))}, []string{"x"}},
 		{"both, where nothing orders them", scene(false, false), []*mechanism.Proposal{proposal("x", local, 100, failed(1, "a", 1, 100)), proposal("y", local, 101, failed(2, "b", 1, 101))}, []string{"x", "y"}},

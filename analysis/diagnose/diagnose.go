@@ -48,6 +48,7 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 	b.ranks()
 	b.syncs()
 	b.chain()
+	b.course()
 	b.timeline()
 	b.hypotheses()
 	b.advice()

@@ -367,7 +367,7 @@ func (b *builder) action() {
 		a.ExcludeNodes = append(a.ExcludeNodes, v.Root.Nodes...)
 	}
 	b.fromBefore(a)
-	if s, ok := b.lastSave(); ok {
+	if s, ok := b.soundSave(); ok {
 		a.ResumeFrom = &incident.Step{Step: s.Step, Path: s.Path, Evidence: []incident.Evidence{mechanism.QuoteAt(s.At, nil)}}
 		if last, ok := b.lastStep(); ok && last >= s.Step && v.Status != incident.NoFailure {
 			a.Lost.Steps = ptr(last - s.Step)

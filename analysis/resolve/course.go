@@ -309,3 +309,41 @@ func (c *Course) Left() (from, last *Point, ok bool) {
 	}
 	return from, last, true
 }
+
+// Pauses is what saves and evaluations take of the time between step lines.
+type Pauses struct {
+	N       int
+	Share   float64 // of the time between the first and the last step line
+	Most    float64 // seconds beyond the usual, the longest
+	Longest *Point  // the line behind it
+}
+
+// Paused sums the gaps in which lines about saving or evaluating stand, beyond what the steps in them usually take.
+func (c *Course) Paused() (p Pauses, ok bool) {
+	usual, _ := c.rhythm()
+	if usual == 0 {
+		return p, false
+	}
+	total, lost := 0.0, 0.0
+	for i := 1; i < len(c.Points); i++ {
+		x := &c.Points[i]
+		if x.Gap == 0 {
+			continue
+		}
+		total += x.Gap
+		extra := x.Gap - usual*float64(max(x.N-c.Points[i-1].N, 1))
+		if !x.Paused || extra <= usual {
+			continue
+		}
+		p.N++
+		lost += extra
+		if extra > p.Most {
+			p.Most, p.Longest = extra, x
+		}
+	}
+	if p.N == 0 || total == 0 {
+		return p, false
+	}
+	p.Share = lost / total
+	return p, true
+}

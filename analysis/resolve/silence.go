@@ -61,7 +61,7 @@ func (f *Facts) Silence() (s Silence, ok bool) {
 // are kept: what lies between them is shared out, and a pause shows in what is left over.
 func (c *Course) rhythm() (usual, longest float64) {
 	var gaps []float64
-	for i := range c.Points {
+	for i := 1; i < len(c.Points); i++ {
 		if p := &c.Points[i]; p.Gap > 0 {
 			gaps = append(gaps, p.Gap/float64(max(p.N-c.Points[i-1].N, 1)))
 		}
@@ -70,7 +70,7 @@ func (c *Course) rhythm() (usual, longest float64) {
 		return 0, 0
 	}
 	usual = median(gaps)
-	for i := range c.Points {
+	for i := 1; i < len(c.Points); i++ {
 		if p := &c.Points[i]; p.Gap > 0 {
 			longest = max(longest, p.Gap-usual*float64(max(p.N-c.Points[i-1].N-1, 0)))
 		}

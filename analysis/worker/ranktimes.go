@@ -52,7 +52,7 @@ func readRankTimers(r *reader, rec *record) bool {
 			emit(r, &r.obs.RankTimes, RankTime{At: rec.At, Rank: rank, What: name, Unit: "seconds", Value: v / 1000, Report: head})
 			return taken
 		}
-		if n, ok := bytes.CutSuffix(bytes.TrimSpace(rec.Msg), []byte(":")); ok && len(n) > 0 && len(n) < 64 && bytes.IndexAny(n, " :|") < 0 {
+		if n, ok := bytes.CutSuffix(bytes.TrimSpace(rec.Msg), []byte(":")); ok && len(n) > 0 && len(n) < 64 && !bytes.ContainsAny(n, " :|") {
 			name = string(n)
 			return taken
 		}

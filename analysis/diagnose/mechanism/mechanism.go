@@ -76,7 +76,7 @@ type Proposal struct {
 	Suspects []incident.Suspect
 	Needs    []incident.Need
 	Explains []string
-	// Onset is where it began, if what was saved from there on is no good.
+	// Onset is from where on what was saved may be spoilt by it; nil where it spoils nothing.
 	Onset *resolve.Point
 	// Plausible says why it is worth a suspicion where it gives way to something else (Degraded); "" if it is not.
 	Plausible string

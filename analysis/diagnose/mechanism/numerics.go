@@ -43,7 +43,7 @@ func nonFinite(s *Scene) *Proposal {
 	switch {
 	case said != nil && ok:
 		said.For = append([]incident.Finding{brokenFinding(b)}, said.For...)
-		said.Onset = b.First
+		said.Onset = sound(b)
 		said.Ranks, said.Nodes, said.Scope = nil, nil, "all" // whoever says so first need not have had it first
 		return said
 	case said != nil:
@@ -58,7 +58,7 @@ func nonFinite(s *Scene) *Proposal {
 		}
 		return nil
 	}
-	p := &Proposal{Mechanism: "non-finite-loss", Class: Degraded, Scope: "all", Direct: true, Base: 0.94, At: b.First.T, Onset: b.First,
+	p := &Proposal{Mechanism: "non-finite-loss", Class: Degraded, Scope: "all", Direct: true, Base: 0.94, At: b.First.T, Onset: sound(b),
 		Why:       fmt.Sprintf("the last %s say so, none after them says otherwise", plural(int(b.N), "step line", "step lines")),
 		Plausible: fmt.Sprintf("the numbers went wrong before (%s:%d); nothing ties what ended the job to it", b.First.At.File, b.First.At.Line)}
 	what := "the loss"
@@ -83,6 +83,14 @@ func nonFinite(s *Scene) *Proposal {
 		}
 	}
 	return p
+}
+
+// sound is the last line that shows sound numbers, or the first that does not.
+func sound(b resolve.Broken) *resolve.Point {
+	if b.Good != nil {
+		return b.Good
+	}
+	return b.First
 }
 
 // atStep is " at step 12", or nothing where no line states the step.

@@ -53,19 +53,21 @@ func regression(s *Scene) *Proposal {
 	if d.Weak {
 		p.Base = 0.75
 	}
-	p.Summary = fmt.Sprintf("steps became slower%s: %s, before %s (×%.2f)", atStep(d.Onset), seconds(d.Now), seconds(d.Base), d.Ratio())
+	p.Summary = slower(&d)
 	p.Why = fmt.Sprintf("the time of a step left its own baseline and stayed so to the end of the log (%s before, %s since)",
 		plural(d.Before, "line", "lines"), plural(d.After, "line", "lines"))
 	base, now := timeQuote(d.BaseAt), timeQuote(d.NowAt)
-	p.For = append(p.For, finding(fmt.Sprintf("a step took %s%s", seconds(d.BaseAt.Seconds), atStep(d.BaseAt)), base),
-		finding(fmt.Sprintf("the first slow step line%s: %s", atStep(d.Onset), seconds(d.Onset.Seconds)), timeQuote(d.Onset)))
-	since := finding(fmt.Sprintf("since then a step takes %s", seconds(d.Now)), now)
+	p.For = append(p.For, finding(fmt.Sprintf("%s (a step line from before, the first slow one, and one since)", slower(&d)), base, timeQuote(d.Onset), now))
 	if d.BaseAt.Printed && now.Predicate != nil {
-		since.Evidence = append(since.Evidence, incident.Evidence{Kind: incident.KindDerived, Formula: "ratio", Inputs: []incident.Evidence{base, now}})
+		p.For[0].Evidence = append(p.For[0].Evidence, incident.Evidence{Kind: incident.KindDerived, Formula: "ratio", Inputs: []incident.Evidence{base, now}})
 	}
-	p.For = append(p.For, since)
 	p.Suspects = []incident.Suspect{{Mechanism: "slow-rank", Why: "one slow GPU slows every rank of a synchronous job; no line gives times by rank"}}
 	return p
+}
+
+// slower says what became of the time of a step, and where.
+func slower(d *resolve.Slowdown) string {
+	return fmt.Sprintf("steps became slower from%s on: %s, before %s (×%.2f)", orHere(d.Onset), Seconds(d.Now), Seconds(d.Base), d.Ratio())
 }
 
 // timeKeys are the words in front of a step's time, by form. The value behind is filled in when the line is quoted.
@@ -85,8 +87,8 @@ func timeQuote(p *resolve.Point) incident.Evidence {
 	return QuoteAt(p.At, pred)
 }
 
-// seconds prints the time of a step.
-func seconds(v float64) string {
+// Seconds prints the time of a step.
+func Seconds(v float64) string {
 	switch {
 	case v >= 1000:
 		return fmt.Sprintf("%.0f s", v)
@@ -136,8 +138,8 @@ func silentEnd(s *Scene) *Proposal {
 	}
 	p := &Proposal{Mechanism: "rank-stalled", Class: Collective, Rivals: []string{"collective-hang", "gpu-hang"}, Scope: "all", At: x.Last.T, Base: 0.85,
 		Summary: fmt.Sprintf("no step was reported for %s before SLURM ended the job: it had stopped making progress%s", duration(x.For), afterStep(x.Last)),
-		Why:     fmt.Sprintf("until then a step line came every %s, never later than after %s; no rank's collective state is in the logs, so who held the job is open", seconds(x.Usual), seconds(x.Longest))}
-	p.For = append(p.For, finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), seconds(x.Usual)), QuoteAt(x.Last.At, nil)))
+		Why:     fmt.Sprintf("until then a step line came every %s, never later than after %s; no rank's collective state is in the logs, so who held the job is open", Seconds(x.Usual), Seconds(x.Longest))}
+	p.For = append(p.For, finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(x.Last.At, nil)))
 	p.Led = append(p.Led, finding(fmt.Sprintf("SLURM ended the job, %s or more after the last step", duration(x.For)), QuoteAt(x.End.Slurm.At, nil)))
 	if x.Alive != nil {
 		p.For = append(p.For, finding("processes still wrote later: the log was alive, the training was not", QuoteAt(*x.Alive, nil)))

@@ -93,7 +93,7 @@ func slowRank(s *Scene) *Proposal {
 		}
 	}
 	if d, ok := slowdown(f); ok {
-		p.Led = append(p.Led, finding(fmt.Sprintf("steps became slower%s: %s, before %s", atStep(d.Onset), seconds(d.Now), seconds(d.Base)), timeQuote(d.BaseAt), timeQuote(d.Onset)))
+		p.Led = append(p.Led, finding(slower(&d), timeQuote(d.BaseAt), timeQuote(d.Onset)))
 	}
 	return p
 }
@@ -209,7 +209,7 @@ func (r *verdictOn) compare(f *resolve.Facts, list []*worker.RankTime) {
 			c.factor, c.value = straggling, "its monitor calls it a straggler, by "+x.What
 		case x.Unit == "seconds" && len(list) >= 3 && middle > 0:
 			c.factor = x.Value / middle
-			c.value = fmt.Sprintf("%s %s, the median of %d ranks is %s", x.What, seconds(x.Value), len(list), seconds(middle))
+			c.value = fmt.Sprintf("%s %s, the median of %d ranks is %s", x.What, Seconds(x.Value), len(list), Seconds(middle))
 		case x.Side == "low" && x.Value > 0 && low > 0 && len(list) >= 3 && 2*countLow(list) <= max(r.seen, 2):
 			c.factor = low / x.Value
 			c.value = fmt.Sprintf("%s %.4g, the next slowest have %.4g", x.What, x.Value, low)
@@ -270,7 +270,7 @@ func ownTimes(f *resolve.Facts) []verdictOn {
 	r.report = all[0].last.At.Pos
 	for _, o := range all {
 		if x := o.mid / middle; x > straggling {
-			c := &compared{rank: o.c.Rank, factor: x, at: o.last.At, value: fmt.Sprintf("its steps take %s, the median of %d ranks is %s", seconds(o.mid), len(all), seconds(middle))}
+			c := &compared{rank: o.c.Rank, factor: x, at: o.last.At, value: fmt.Sprintf("its steps take %s, the median of %d ranks is %s", Seconds(o.mid), len(all), Seconds(middle))}
 			if rk := f.Rank(o.c.Rank); rk != nil {
 				c.node = rk.Node
 			}
