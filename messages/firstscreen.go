@@ -154,7 +154,7 @@ func doNow(r *incident.Report) string {
 	case a.Resubmit == "yes" && a.Owner != "cluster" && len(r.Verdict.Root.Nodes) > 0:
 		t += ", no node left out"
 	case a.Resubmit == "unknown" && r.Verdict.Status == incident.Inconclusive && len(r.Verdict.Candidates) > 1:
-		t += " (it may fail the same way)"
+		t += " (may fail again)"
 	}
 	if a.ResumeFrom != nil && a.Resubmit != "no" {
 		if a.Resubmit == "unknown" {

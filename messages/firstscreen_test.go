@@ -93,7 +93,7 @@ func TestTheFirstScreenAnswersWhatPeopleAskedOfIt(t *testing.T) {
 
 	r = undecided()
 	r.Verdict.Needs = []incident.Need{{What: "py-spy stacks", Obtainable: "next-time"}, {What: "the world size", Command: "bot diagnose --world-size N …", Obtainable: "now"}, {What: "the kernel logs", Obtainable: "perishing"}}
-	if got := answer(r, 100, "Do now"); !strings.Contains(got, "(it may fail the same way)") || !strings.HasSuffix(got, "First get the world size: bot diagnose --world-size N.") {
+	if got := answer(r, 100, "Do now"); !strings.Contains(got, "(may fail again)") || !strings.HasSuffix(got, "First get the world size: bot diagnose --world-size N.") {
 		t.Errorf("what to get first: %q", got)
 	}
 	if got := answer(r, 100, "Decides"); got != "Also the kernel logs (fetch it soon). Next time: py-spy stacks." {
