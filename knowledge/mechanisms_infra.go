@@ -117,6 +117,7 @@ var performanceMechanisms = []Mechanism{
 			"It is a straggler that still arrives, not a hang.",
 		Now: []Advice{
 			{"Compare clocks, temperature and slowdown reasons of all GPUs of the job.", "clush -w {nodes} 'nvidia-smi --query-gpu=index,clocks.sm,temperature.gpu,clocks_event_reasons.active --format=csv,noheader'"},
+			{"Leave {node} out of the resubmission and test it: times by rank accuse the rank, not yet the machine.", "sbatch --exclude={nodes} …"},
 			adviceFabricTest,
 		},
 		Structural: []Advice{{"Log the time of compute and of waiting for each rank: the rank that waits least is the slow one.", ""}},

@@ -421,6 +421,8 @@ func (b *builder) sentence(a *incident.Action) string {
 		return "fix it first, then resubmit" + from
 	case a.Resubmit == "no":
 		return "do not resubmit yet"
+	case v.Origin == "performance":
+		return "nothing has failed: find out why before anything is resubmitted" + from
 	case v.Mechanism == unknown:
 		return "get the missing evidence before deciding"
 	}

@@ -55,21 +55,25 @@ func readMegatronNumbers(r *reader, rec *record) bool {
 		n := Numeric{At: rec.At, Kind: kind, Step: step, Text: clip(v), Value: finite(v)}
 		emit(r, &r.obs.Numerics, n)
 	}
-	last := r.numbers(rec.Who)
+	last := &rec.writer.numeric
 	for len(rest) > 0 {
-		var field []byte
-		field, rest, _ = bytes.Cut(rest, []byte("|"))
-		key, v, ok := bytes.Cut(bytes.TrimSpace(field), []byte(":"))
-		if v = bytes.TrimSpace(v); !ok || len(v) == 0 {
+		field := rest
+		if end := bytes.IndexByte(rest, '|'); end >= 0 {
+			field, rest = rest[:end], rest[end+1:]
+		} else {
+			rest = nil
+		}
+		field = blanks(field)
+		if len(field) == 0 || field[0] != 'n' && field[0] != 'g' && field[0] != 'l' {
 			continue
 		}
-		switch string(key) {
+		switch key, v := colon(field); string(key) {
 		case "number of nan iterations":
-			if !bytes.Equal(v, []byte("0")) && digits(v) == len(v) {
+			if digits(v) == len(v) && !zero(v) {
 				say(NumericNaN, v)
 			}
 		case "number of skipped iterations":
-			if !bytes.Equal(v, []byte("0")) && digits(v) == len(v) {
+			if digits(v) == len(v) && !zero(v) {
 				say(NumericSkipped, v)
 			}
 		case "grad norm":
@@ -77,12 +81,12 @@ func readMegatronNumbers(r *reader, rec *record) bool {
 				say(NumericGradient, v)
 			}
 		case "loss scale":
-			if !bytes.Equal(v, last.scale) && len(printed(v)) == len(v) && !nonFinite(v) {
+			if !bytes.Equal(v, last.scale) && len(v) > 0 && len(printed(v)) == len(v) && !nonFinite(v) {
 				last.scale = append(last.scale[:0], v...)
 				say(NumericScale, v)
 			}
 		case "global batch size":
-			if !bytes.Equal(v, last.batch) && digits(v) == len(v) {
+			if !bytes.Equal(v, last.batch) && len(v) > 0 && digits(v) == len(v) {
 				last.batch = append(last.batch[:0], v...)
 				say(NumericBatch, v)
 			}
@@ -91,10 +95,16 @@ func readMegatronNumbers(r *reader, rec *record) bool {
 	return true
 }
 
-// numbers is what a writer printed last.
-func (r *reader) numbers(who line.Who) *numericState {
-	return &r.writerOf(&who).numeric
+// colon divides "key: value".
+func colon(field []byte) (key, value []byte) {
+	i := bytes.IndexByte(field, ':')
+	if i < 0 {
+		return nil, nil
+	}
+	return field[:i], bytes.TrimSpace(field[i+1:])
 }
+
+func zero(v []byte) bool { return len(v) == 0 || len(v) == 1 && v[0] == '0' }
 
 // readGradientNorm reads a norm that is not finite in the step lines of Hugging Face's Trainer ({'loss': 0.0, 'grad_norm':
 // nan, …}: it prints 0.0 for a loss that is no number) and of TorchTitan.
