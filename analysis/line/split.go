@@ -19,7 +19,7 @@ func SplitParsed(dst [][2]int, seg []byte, pre *Prefix) [][2]int {
 	from := 0
 	i := pre.Len + 1
 	for i < len(seg) && len(out) < maxRecords {
-		if !begins[seg[i]] {
+		if begins[seg[i]]&follows[at(seg, i+1)] == 0 {
 			i++
 			continue
 		}
@@ -43,8 +43,15 @@ const maxRecords = 4096
 // maxQuote is how far back an opening quotation mark may lie in the text in front of a record.
 const maxQuote = 512
 
-// begins holds the bytes that marks of records begin with.
-var begins = [256]bool{'[': true, 'N': true, 's': true, 't': true, ' ': true, 'T': true, 'V': true, 'I': true, 'W': true, 'E': true, 'F': true}
+// begins holds the bytes that marks of records begin with, follows those that may stand behind them: a bit for each
+// kind of mark.
+var (
+	begins  = [256]uint8{'[': 1, 'N': 2, 's': 4, 't': 8, ' ': 16, 'T': 32, 'V': 64, 'I': 64, 'W': 64, 'E': 64, 'F': 64}
+	follows = [256]uint8{
+		'r': 1 | 4 | 32, 'N': 1, 'E': 1, 'W': 1, 'I': 1, 'F': 1, 'V': 1, 'C': 2, 'l': 4, 'e': 8, ' ': 16,
+		'0': 64, '1': 64, '2': 64, '3': 64, '4': 64, '5': 64, '6': 64, '7': 64, '8': 64, '9': 64,
+	}
+)
 
 // recordAt returns where the record begins whose mark stands at i, −1 if there is none. The start may lie left of the
 // mark, but not left of from.

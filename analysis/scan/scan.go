@@ -239,6 +239,10 @@ func (p *pass) block(b []byte, final bool) error {
 			p.found = p.filter.collect(p.found[:0], b, start, end)
 		}
 		p.thin.saw(p.off+int64(start), p.found, p.common)
+		p.line.Before = nil
+		if searched && p.thin.pass {
+			p.line.Before = above(b[pos:start])
+		}
 		if err := p.deliver(b, start, end, final && end == len(b), true); err != nil {
 			return err
 		}
@@ -279,7 +283,7 @@ func (p *pass) deliver(b []byte, start, end int, final, last bool) error {
 	}
 	p.mark(start, known)
 	if len(p.hits) > 0 || p.want > 0 {
-		p.line = Line{No: p.no, Off: p.off + int64(start), TextOff: p.off + int64(start), Text: b[start:end:end], Final: final, Hits: p.hits, Marks: p.marks}
+		p.line = Line{Before: p.line.Before, No: p.no, Off: p.off + int64(start), TextOff: p.off + int64(start), Text: b[start:end:end], Final: final, Hits: p.hits, Marks: p.marks}
 		if p.long {
 			p.line.Off, p.line.Long = p.lineOff, true
 		}

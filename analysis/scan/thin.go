@@ -6,8 +6,9 @@ import "bytes"
 // for which a part of them is enough, while every line that says anything else has to be found. So the content is
 // divided into cells by offset. In the first cells, in the last bytes, and wherever lines with nothing but frequent
 // literals are few, all literals are searched for. Behind a cell full of such lines, cells are passed over: one, then
-// two, four, up to maxGap, each time with one cell between that is searched for everything. In a cell that is passed
-// over the other literals are searched for as everywhere, and a line that holds one is delivered with all its literals.
+// two, four, up to maxGap, each time with one cell between in which the first enough frequent lines are looked at. In a
+// cell that is passed over the other literals are searched for as everywhere, and a line that holds one is delivered with
+// all its literals.
 //
 // A cell's lines are those that begin in it, so nothing here depends on how the content was read.
 const (
@@ -15,6 +16,7 @@ const (
 	headSize = 8 * cellSize // always searched for everything
 	tailSize = cellSize     // likewise
 	minDense = 48           // frequent lines that make a cell full of them
+	enough   = 64           // of them are looked at in a cell between two that are passed over
 	maxGap   = 32           // cells passed over in one go
 )
 
@@ -51,12 +53,17 @@ func (t *thinner) at(off int64) bool {
 		case t.until < headSize:
 			t.until += cellSize
 		default:
-			t.gap = min(max(2*t.gap, 1), maxGap)
-			t.pass, t.until = true, t.until+t.gap*cellSize
+			t.skip()
 		}
 		t.dense = 0
 	}
 	return t.pass && off < t.tail
+}
+
+// skip passes over the next cells.
+func (t *thinner) skip() {
+	t.gap = min(max(2*t.gap, 1), maxGap)
+	t.pass, t.until = true, t.until+t.gap*cellSize
 }
 
 // saw counts a line.
@@ -69,9 +76,22 @@ func (t *thinner) saw(off int64, found []match, common []bool) {
 			return
 		}
 	}
-	if off < t.until {
-		t.dense++
+	if off >= t.until {
+		return
 	}
+	if t.dense++; t.dense >= enough && t.gap > 0 {
+		t.skip() // with what is left of this cell
+	}
+}
+
+// above are the last whole lines of b.
+func above(b []byte) []byte {
+	const most = 2 << 10
+	if len(b) <= most {
+		return b
+	}
+	b = b[len(b)-most:]
+	return b[bytes.IndexByte(b, '\n')+1:]
 }
 
 // search finds the next line of b[from:], from being the start of one, that is to be delivered, and its literals

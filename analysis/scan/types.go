@@ -16,6 +16,9 @@ type Line struct {
 	// Hits are the ids of the literals that occur in Text, ascending, without repetition. Empty for lines that were
 	// delivered only because they were asked for (head of the file, More).
 	Hits []uint16
+	// Before are some of the lines right above this one, if they were passed over because they hold nothing but frequent
+	// literals, or none (see Options.Frequent).
+	Before []byte
 	// Marks are all places where a literal stands in Text, in order.
 	Marks []Mark
 }

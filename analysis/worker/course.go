@@ -16,7 +16,7 @@ import (
 // frequent are the literals of lines that healthy jobs print all the time: of a long log the scanner delivers only a part
 // of the lines that hold nothing else. A step line whose loss is no number holds something else.
 func frequent() map[string]bool {
-	set := map[string]bool{"NCCL INFO": true, "[NeMo ": true, "number of nan iterations:": true}
+	set := map[string]bool{ncclInfo: true, "[NeMo ": true, "number of nan iterations:": true}
 	for _, f := range progressForms {
 		for _, l := range f.literals {
 			set[l] = true
@@ -24,6 +24,9 @@ func frequent() map[string]bool {
 	}
 	return set
 }
+
+// ncclInfo marks the lines of NCCL that say which process runs where.
+const ncclInfo = "NCCL INFO"
 
 // numberless are how losses that are no numbers stand in step lines.
 var numberless = []string{
@@ -33,7 +36,7 @@ var numberless = []string{
 }
 
 // maxSteps bounds the lines kept of one file.
-const maxSteps = 1 << 12
+const maxSteps = 1 << 11
 
 // step is what a progress line says. Loss is as printed and valid as long as the line.
 type step struct {

@@ -138,6 +138,7 @@ type dispatch struct {
 	literals []string
 	owners   [][]uint64 // by literal: the set of handlers that read it
 	light    []bool     // by literal: only light handlers do
+	alarm    []bool     // by literal: it is one of alarmWords
 	wraps    []bool     // by literal: a line with it may be one that cutShort knows
 }
 
@@ -162,7 +163,7 @@ var table = sync.OnceValue(func() *dispatch {
 		own(l)
 		heavy[l] = true
 	}
-	for _, l := range numberless {
+	for _, l := range append([]string{ncclInfo}, numberless...) {
 		own(l)
 	}
 	for l := range owners {
@@ -172,6 +173,7 @@ var table = sync.OnceValue(func() *dispatch {
 	for _, l := range d.literals {
 		d.owners = append(d.owners, owners[l])
 		d.light = append(d.light, !heavy[l])
+		d.alarm = append(d.alarm, slices.Contains(alarmWords, l))
 		d.wraps = append(d.wraps, slices.ContainsFunc(cutPhrases, func(p string) bool { return strings.Contains(p, l) || strings.Contains(l, p) }))
 	}
 	return d
@@ -258,12 +260,17 @@ func (r *reader) dispatch(rec *record, p *phys, at int) bool {
 		r.due = make([]uint64, (len(d.handlers)+63)/64)
 	}
 	clear(r.due)
-	for _, id := range r.literalsOf(rec, p, at) {
+	ids := r.literalsOf(rec, p, at)
+	for _, id := range ids {
 		for i, set := range d.owners[id] {
 			r.due[i] |= set
 		}
 	}
 	understood := false
+	r.alarm = p.all
+	for _, id := range ids {
+		r.alarm = r.alarm || d.alarm[id]
+	}
 	for i, set := range r.due {
 		for ; set != 0; set &= set - 1 {
 			if d.handlers[i*64+bits.TrailingZeros64(set)].read(r, rec) {
@@ -301,14 +308,18 @@ func (r *reader) literalsOf(rec *record, p *phys, at int) []uint16 {
 	return r.ids
 }
 
+// alarmWords are what a line that looks like an error holds.
+var alarmWords = []string{"rror:", "ERROR", "Exception", "FATAL", "CRITICAL", "Fatal ", "fatal error", "Traceback", "panic: "}
+
 // alarmLiterals make the scanner deliver lines that look like errors, so that wording nobody knows yet becomes visible.
 var alarmLiterals = []string{
 	"rror: ", "ERROR", "error: ", "Exception", "FATAL", "CRITICAL", "Fatal ", "fatal error", "Traceback", "panic: ",
 	"NCCL.cpp:", "torch/distributed/elastic",
 }
 
-// alarming reports whether a record that nobody understood looks like an error.
-func alarming(rec *record) bool {
+// alarming reports whether a record that nobody understood looks like an error. maybe is false where it holds none of
+// alarmWords but, perhaps, the first.
+func alarming(rec *record, maybe bool) bool {
 	switch rec.Prefix.Severity {
 	case 'E', 'F':
 		_, _, end := lastGroup(rec.Msg)
@@ -320,32 +331,36 @@ func alarming(rec *record) bool {
 	if bytes.HasPrefix(rec.Msg, []byte("frame #")) {
 		return false // a C++ frame: c10::Error::Error
 	}
-	for _, l := range []string{"rror:", "ERROR", "Exception", "FATAL", "CRITICAL", "Fatal ", "fatal error", "Traceback", "panic: "} {
-		if bytes.Contains(rec.Msg, []byte(l)) {
-			return true
-		}
+	if !maybe {
+		return bytes.Contains(rec.Msg, []byte(alarmWords[0]))
 	}
-	return false
+	return containsAny(rec.Msg, alarmWords)
 }
 
 // readTail gives the lines at the end of the file that were not delivered to the accounts of stamps and writers.
 func (r *reader) readTail(t *tailReader) {
 	b, off, no := t.lines()
+	r.passed(b, off, no, r.lineNo)
+}
+
+// passed gives lines that were not delivered, those with a number above one, to the accounts of stamps and writers.
+func (r *reader) passed(b []byte, off, no, above int64) {
 	for len(b) > 0 {
 		end := bytes.IndexByte(b, '\n')
 		if end < 0 {
 			end = len(b)
 		}
-		if no > r.lineNo {
+		if no > above {
 			line.Segments(b[:end], func(at int, seg []byte) {
-				text := line.StripANSI(nil, seg)
-				pre := line.Parse(text)
-				rec := record{Prefix: pre, Raw: seg, Text: text, Msg: text[min(max(pre.Len, 0), len(text)):]}
+				text := r.withoutANSI(seg)
+				rec := &r.rec
+				*rec = record{Prefix: r.names.Parse(text), Raw: seg, Text: text}
+				rec.Msg = text[min(max(rec.Prefix.Len, 0), len(text)):]
 				rec.Pos = Pos{File: r.file, Line: no, Off: off + int64(at), Len: len(seg)}
-				rec.Who, rec.Stamp = pre.Who, pre.Stamp
+				rec.Who, rec.Stamp = rec.Prefix.Who, rec.Prefix.Stamp
 				rec.writer = r.writerOf(&rec.Who)
-				r.inherit(&rec)
-				r.span(&rec)
+				r.inherit(rec)
+				r.span(rec)
 			})
 		}
 		n := min(end+1, len(b))

@@ -46,6 +46,7 @@ type reader struct {
 	scratch step
 	ids     []uint16
 	due     []uint64
+	alarm   bool // the record holds a word of alarm
 	names   line.Names
 	parts   [][2]int
 }
@@ -78,6 +79,7 @@ type phys struct {
 	cut     bool   // no \n at its end: more may have been meant to follow
 	hits    []uint16
 	marks   []scan.Mark
+	before  []byte // some of the lines above that were passed over
 	next    int  // in marks: the first that no record before has passed
 	all     bool // hits are unknown: try every literal
 }
@@ -87,9 +89,9 @@ const maxJoined = 3
 // visit takes one physical line from the scanner. The head of the file is kept until it tells whether the file is
 // wrapped.
 func (r *reader) visit(l *scan.Line) (more int, err error) {
-	p := phys{no: l.No, off: l.TextOff, raw: l.Text, cut: l.Final || l.Long, hits: l.Hits, marks: l.Marks}
+	p := phys{before: l.Before, no: l.No, off: l.TextOff, raw: l.Text, cut: l.Final || l.Long, hits: l.Hits, marks: l.Marks}
 	if !r.decided {
-		p.raw, p.hits, p.marks = slices.Clone(p.raw), slices.Clone(p.hits), slices.Clone(p.marks)
+		p.raw, p.hits, p.marks, p.before = slices.Clone(p.raw), slices.Clone(p.hits), slices.Clone(p.marks), nil
 		r.head = append(r.head, p)
 		r.headBytes += len(p.raw)
 		if l.No < headLines && r.headBytes < maxHead && !l.Long {
@@ -133,7 +135,7 @@ func (r *reader) take(p phys, long bool) int {
 	r.lineNo = p.no
 	if !long && !p.cut && (r.width > 0 || r.table.wrappable(p.hits)) && r.holds(p.raw, 0) {
 		p.raw = slices.Clone(p.raw)
-		p.hits, p.marks, p.all = nil, nil, true
+		p.hits, p.marks, p.before, p.all = nil, nil, nil, true
 		r.held = &held{phys: p}
 		return r.wanted(1)
 	}
@@ -213,6 +215,10 @@ func (r *reader) physical(p phys) {
 	light := len(r.open) == 0 && !p.all && r.table.everyday(p.hits)
 	segment := func(off int, seg []byte) {
 		pre := r.names.Parse(seg)
+		if first && len(p.before) > 0 && pre.Stamp.Kind == line.NoStamp {
+			// When this happened, only lines above can tell.
+			r.passed(p.before, p.off-int64(len(p.before)), p.no-int64(bytes.Count(p.before, []byte{'\n'})), 0)
+		}
 		parts := append(r.parts[:0], [2]int{0, len(seg)})
 		if !light {
 			parts = line.SplitParsed(r.parts[:0], seg, &pre)
@@ -249,12 +255,7 @@ func (r *reader) physical(p phys) {
 
 // record reads one message. at is its offset in p.raw; pre is its prefix, where that is known already.
 func (r *reader) record(p *phys, at int, raw []byte, pre *line.Prefix, outer line.Who, first bool) {
-	text := unwrapped(raw)
-	if bytes.IndexByte(text, '\x1b') >= 0 {
-		r.plain = line.StripANSI(r.plain, text)
-		text = r.plain
-	}
-	text = unescape(unlink(text))
+	text := unescape(unlink(r.withoutANSI(unwrapped(raw))))
 	rec := &r.rec
 	*rec = record{Raw: raw, Text: text}
 	if pre != nil && len(text) == len(raw) {
@@ -276,7 +277,7 @@ func (r *reader) record(p *phys, at int, raw []byte, pre *line.Prefix, outer lin
 	r.span(rec)
 	r.follows(rec)
 	understood := r.dispatch(rec, p, at)
-	if !understood && !rec.Taken && alarming(rec) {
+	if !understood && !rec.Taken && alarming(rec, r.alarm) {
 		r.unclassify(rec)
 	}
 	r.header = header{line: p.no, who: rec.Who, stamp: rec.Stamp, group: noGroup}
@@ -287,6 +288,15 @@ func (r *reader) record(p *phys, at int, raw []byte, pre *line.Prefix, outer lin
 	} else {
 		r.header.alone = bareRank(m)
 	}
+}
+
+// withoutANSI is text without escape sequences, valid until the next call.
+func (r *reader) withoutANSI(text []byte) []byte {
+	if bytes.IndexByte(text, '\x1b') < 0 {
+		return text
+	}
+	r.plain = line.StripANSI(r.plain, text)
+	return r.plain
 }
 
 // bareRank reports whether a message is nothing but "Rank 3": that is what PyTorch ≥ 2.6 puts in front of the desync

@@ -2,16 +2,23 @@ package worker
 
 import (
 	"bytes"
+	"slices"
 
 	"faultline/analysis/line"
 	"faultline/knowledge"
 )
 
-// signHandlers looks every line up in the tables of package knowledge: their first literals are its literals.
+// signHandlers looks every line up in the tables of package knowledge: their first literals are its literals, or, where
+// every other line of a log holds that, their longest.
 func signHandlers() []handler {
 	var literals []string
+	everyday := frequent()
 	for _, s := range knowledge.Signatures() {
-		literals = append(literals, s.Literals[0])
+		l := s.Literals[0]
+		if everyday[l] {
+			l = slices.MaxFunc(s.Literals, func(a, b string) int { return len(a) - len(b) })
+		}
+		literals = append(literals, l)
 	}
 	return []handler{{"signature", literals, readSigns}}
 }
