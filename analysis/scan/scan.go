@@ -283,7 +283,7 @@ func (p *pass) deliver(b []byte, start, end int, final, last bool) error {
 	}
 	p.mark(start, known)
 	if len(p.hits) > 0 || p.want > 0 {
-		p.line = Line{Before: p.line.Before, No: p.no, Off: p.off + int64(start), TextOff: p.off + int64(start), Text: b[start:end:end], Final: final, Hits: p.hits, Marks: p.marks}
+		p.line = Line{Before: p.line.Before, Last: p.hold() > 0 && p.off+int64(start) >= p.thin.tail, No: p.no, Off: p.off + int64(start), TextOff: p.off + int64(start), Text: b[start:end:end], Final: final, Hits: p.hits, Marks: p.marks}
 		if p.long {
 			p.line.Off, p.line.Long = p.lineOff, true
 		}

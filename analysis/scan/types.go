@@ -16,6 +16,8 @@ type Line struct {
 	// Hits are the ids of the literals that occur in Text, ascending, without repetition. Empty for lines that were
 	// delivered only because they were asked for (head of the file, More).
 	Hits []uint16
+	// Last is true for the lines in the last bytes of the content, where frequent literals are looked for again.
+	Last bool
 	// Before are some of the lines right above this one, if they were passed over because they hold nothing but frequent
 	// literals, or none (see Options.Frequent).
 	Before []byte

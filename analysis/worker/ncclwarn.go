@@ -2,9 +2,9 @@ package worker
 
 import (
 	"bytes"
+	"slices"
 
 	"faultline/analysis/line"
-	"faultline/knowledge"
 )
 
 // What NCCL itself prints: warnings with the peer they name, and the lines that tie a communicator's rank to a GPU.
@@ -23,9 +23,12 @@ func readNCCLWarn(r *reader, rec *record) bool {
 	if i < 0 {
 		return false
 	}
+	if rec.excess {
+		return true
+	}
 	text := bytes.TrimSpace(rec.Text[i+len("NCCL WARN"):])
 	w := NCCLWarn{At: rec.At, Text: clip(text), Peer: peer(text), Source: ncclSource(rec.Text[:i])}
-	w.Signs = knowledge.Match(nil, rec.Text)
+	w.Signs = slices.Clone(r.signs(rec))
 	emit(r, &r.obs.NCCLWarns, w)
 	return true
 }

@@ -67,8 +67,12 @@ type record struct {
 	// Cut: the file ends in this record without a \n, or the line is longer than the scanner's limit.
 	Cut bool
 	// Taken: a follower took it as part of its block.
-	Taken  bool
-	writer *writer
+	Taken     bool
+	writer    *writer
+	matched   bool   // reader.matches are this record's
+	isForeign uint8  // 0 not known, 1 no, 2 yes
+	storm     *storm // of its kind, if there is an account of it
+	excess    bool   // one of too many of its kind: no more signs are read of it
 }
 
 // verdict is what a follower says about a record that follows its own.
@@ -268,6 +272,9 @@ func (r *reader) dispatch(rec *record, p *phys, at int) bool {
 	}
 	understood := false
 	r.alarm = p.all
+	if !r.table.everyday(ids) {
+		rec.storm, rec.excess = r.stormOf(rec, ids)
+	}
 	for _, id := range ids {
 		r.alarm = r.alarm || d.alarm[id]
 	}

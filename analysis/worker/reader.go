@@ -27,6 +27,8 @@ type reader struct {
 	nobody       writer // of lines that name no writer
 	crowd        writer // of lines whose writer is one too many
 	header       header
+	storms       map[stormKey]*storm
+	ending       bool  // within the last bytes of the file
 	detector     int64 // where the straggler detector's last report begins
 
 	stride  int64 // of the courses
@@ -46,6 +48,7 @@ type reader struct {
 	scratch step
 	ids     []uint16
 	due     []uint64
+	matches []string
 	alarm   bool // the record holds a word of alarm
 	names   line.Names
 	parts   [][2]int
@@ -80,8 +83,8 @@ type phys struct {
 	hits    []uint16
 	marks   []scan.Mark
 	before  []byte // some of the lines above that were passed over
-	next    int  // in marks: the first that no record before has passed
-	all     bool // hits are unknown: try every literal
+	next    int    // in marks: the first that no record before has passed
+	all     bool   // hits are unknown: try every literal
 }
 
 const maxJoined = 3
@@ -89,6 +92,7 @@ const maxJoined = 3
 // visit takes one physical line from the scanner. The head of the file is kept until it tells whether the file is
 // wrapped.
 func (r *reader) visit(l *scan.Line) (more int, err error) {
+	r.ending = l.Last
 	p := phys{before: l.Before, no: l.No, off: l.TextOff, raw: l.Text, cut: l.Final || l.Long, hits: l.Hits, marks: l.Marks}
 	if !r.decided {
 		p.raw, p.hits, p.marks, p.before = slices.Clone(p.raw), slices.Clone(p.hits), slices.Clone(p.marks), nil

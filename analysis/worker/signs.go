@@ -29,13 +29,18 @@ func readSigns(r *reader, rec *record) bool {
 	if rec.Taken || bareFinal(rec) {
 		return false
 	}
-	var room [8]string
-	ids := knowledge.Match(room[:0], rec.Text)
+	if rec.excess {
+		return rec.storm.signed
+	}
+	ids := r.signs(rec)
 	for _, id := range ids {
 		if s, _ := knowledge.Lookup(id); s.Role == knowledge.NoiseRole {
 			continue
 		}
 		emit(r, &r.obs.Signs, Sign{At: rec.At, ID: id, Fields: knowledge.Fields(id, rec.Text)})
+	}
+	if rec.storm != nil {
+		rec.storm.signed = len(ids) > 0
 	}
 	return len(ids) > 0
 }

@@ -126,7 +126,7 @@ const maxIOText = 8 << 10
 
 func readIO(r *reader, rec *record) bool {
 	text := rec.Text[:min(len(rec.Text), maxIOText)]
-	if isForeign(text) {
+	if rec.foreign() {
 		return false
 	}
 	for i := range ioRules {
@@ -181,7 +181,7 @@ func (rule *ioRule) read(text []byte) (IO, bool) {
 }
 
 func readReset(r *reader, rec *record) bool {
-	if isForeign(rec.Text) {
+	if rec.foreign() {
 		return false
 	}
 	for _, w := range ResetWords {

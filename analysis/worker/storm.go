@@ -1,0 +1,74 @@
+package worker
+
+import (
+	"faultline/knowledge"
+)
+
+// In a storm of errors the same few lines come by the ten thousand. What a line of a kind says by itself is read of the
+// first stormFull from each writer and of one in stormStride after them; lines of a kind hold the same literals. What is
+// counted (retries, resets, errors of loaders), what belongs to a block, and everything of PyTorch's watchdogs is read of
+// every line, and so is everything in the last bytes of a file, where a storm gets to its end.
+const (
+	stormFull   = 64
+	stormStride = 16
+	maxStorms   = 1 << 14 // kinds times writers of which an account is kept
+)
+
+// stormKey is a kind of line from one writer.
+type stormKey struct {
+	literals uint64
+	writer   *writer
+}
+
+// storm is the account of a kind.
+type storm struct {
+	n      int
+	signed bool // the last line that was read matched a signature
+}
+
+// stormOf counts a record with these literals and reports whether its signs are to be passed over.
+func (r *reader) stormOf(rec *record, ids []uint16) (s *storm, excess bool) {
+	if len(ids) == 0 {
+		return nil, false
+	}
+	h := uint64(14695981039346656037)
+	for _, id := range ids {
+		if !r.table.light[id] {
+			h = (h ^ uint64(id)) * 1099511628211
+		}
+	}
+	k := stormKey{h, rec.writer}
+	s = r.storms[k]
+	if s == nil {
+		if len(r.storms) >= maxStorms {
+			return nil, false
+		}
+		if r.storms == nil {
+			r.storms = map[stormKey]*storm{}
+		}
+		s = &storm{}
+		r.storms[k] = s
+	}
+	s.n++
+	return s, s.n > stormFull && s.n%stormStride != 0 && !r.ending
+}
+
+// signs are the signatures that the record's text matches, looked up once.
+func (r *reader) signs(rec *record) []string {
+	if !rec.matched {
+		r.matches = knowledge.Match(r.matches[:0], rec.Text)
+		rec.matched = true
+	}
+	return r.matches
+}
+
+// foreign reports whether the record is about other things than data.
+func (rec *record) foreign() bool {
+	if rec.isForeign == 0 {
+		rec.isForeign = 1
+		if isForeign(rec.Text[:min(len(rec.Text), maxIOText)]) {
+			rec.isForeign = 2
+		}
+	}
+	return rec.isForeign == 2
+}
