@@ -125,7 +125,7 @@ func loaderFrames(tail ...pyFrame) []pyFrame {
 }
 
 // oneDies plays the death of one rank of a training run by an exception of its own.
-func (s *scene) oneDies(world, slug string, lines func(r int, t time.Duration)) death {
+func (s *scene) oneDies(world, slug string, lines func(r int, t time.Duration)) {
 	t := s.begin()
 	r := s.anyRank()
 	s.root = r
@@ -133,7 +133,6 @@ func (s *scene) oneDies(world, slug string, lines func(r int, t time.Duration)) 
 	s.faultLines("message", func() { lines(r, t) })
 	s.falls(d)
 	s.killed(fmt.Sprintf(world, r), slug, "after-fix", d)
-	return d
 }
 
 func playRetriesExhausted(s *scene) error {

@@ -9,6 +9,20 @@ import (
 // What a process says it is about. Only the last such line before a stall matters, and only on the rank that stalls; so
 // wordings may be common, but must not be those of every step.
 
+// Doing is a line in which a process says what it is about: the last one before a stall is a reason for it.
+type Doing struct {
+	At
+	Kind string // see the Doing constants
+	What string // the words it was read from, bounded
+}
+
+// Doing kinds.
+const (
+	DoingLoad = "load" // reads a batch, a shard or a sample
+	DoingWork = "work" // legitimate long work: index build, download, compilation, preprocessing, consolidation
+	DoingEnd  = "end"  // its data or its epoch are at their end
+)
+
 type doingRule struct {
 	kind     string
 	literals []string

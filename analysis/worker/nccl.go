@@ -291,7 +291,7 @@ func stackFrame(b []byte) (Frame, bool) {
 // cutPhrases are what a line must hold for cutShort to be true of it.
 var cutPhrases = []string{
 	"Watchdog caught", "thread terminated with exception", "detected by watchdog at work", "Timeout at NCCL work",
-	"Received a dump signal", "watchdog got",
+	"Received a dump signal", "Received a global dump signal", "watchdog got",
 }
 
 // cutShort reports whether text looks like a message of this file whose tail stands on the next line, because a
@@ -311,9 +311,11 @@ func cutShort(text []byte) bool {
 			return !ok
 		}
 	}
-	if i := bytes.LastIndex(text, []byte("Received a dump signal")); i >= 0 {
-		_, ok := intAfter(text[i:], "last completed NCCL work:")
-		return !ok
+	for _, dump := range []string{"Received a dump signal", "Received a global dump signal"} { // the latter in 2.4
+		if i := bytes.LastIndex(text, []byte(dump)); i >= 0 {
+			_, ok := intAfter(text[i:], "last completed NCCL work:")
+			return !ok
+		}
 	}
 	if i := bytes.LastIndex(text, []byte("watchdog got")); i >= 0 {
 		rest := text[i+len("watchdog got"):]

@@ -271,49 +271,6 @@ type Checkpoint struct {
 	Path string
 }
 
-// IO is a line in which a loader or a storage client tells of a read or write that did not go as asked, other than the
-// final line of a traceback. Integers are line.Unknown where the line does not state them.
-type IO struct {
-	At
-	Kind    string // see the IO constants
-	Form    string // whose wording it is: urllib3, tenacity, ais-resume, hadoop, lhotse, …
-	Attempt int    // which retry this is, from 1
-	Limit   int    // how many there will be at most
-	Left    int    // how many are left after this one (urllib3 counts down)
-	Fault   string // what went wrong: reset, refused, timeout, broken, dns, throttled, missing, server; "" not told
-	Target  string // host, bucket and object, or path, as far as named; bounded
-	// Fallback says that the items of a batch are now read one by one: from here on the rank is slow.
-	Fallback bool
-}
-
-// IO kinds.
-const (
-	IORetry  = "retry"   // tried again
-	IOGaveUp = "gave-up" // not tried again
-	IOLoader = "loader"  // a batch or an item of one did not come
-)
-
-// Reset is a line that names a connection which the other side closed or reset: of a loader, a storage client or plain
-// HTTP, never of NCCL, Gloo or the job's own stores.
-type Reset struct {
-	At
-	Word string // the first of ResetWords that it holds
-}
-
-// Doing is a line in which a process says what it is about: the last one before a stall is a reason for it.
-type Doing struct {
-	At
-	Kind string // see the Doing constants
-	What string // the words it was read from, bounded
-}
-
-// Doing kinds.
-const (
-	DoingLoad = "load" // reads a batch, a shard or a sample
-	DoingWork = "work" // legitimate long work: index build, download, compilation, preprocessing, consolidation
-	DoingEnd  = "end"  // its data or its epoch are at their end
-)
-
 // Fact is a statement about the job: framework, task, data_source, world_size, nodes, ranks_per_node, tp, pp, dp, cp, ep,
 // job_id, torch_version, nccl_version, cuda_version, restart_count, backend, python_start, exit_ok, master, node_name, job_name, cluster.
 type Fact struct {

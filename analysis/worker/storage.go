@@ -11,6 +11,35 @@ import (
 // What loaders and storage clients print of reads and writes that did not go as asked. A line here proves little alone:
 // most retries recover. Whether one did, and what it led to, is resolve's business.
 
+// IO is a line in which a loader or a storage client tells of a read or write that did not go as asked, other than the
+// final line of a traceback. Integers are line.Unknown where the line does not state them.
+type IO struct {
+	At
+	Kind    string // see the IO constants
+	Form    string // whose wording it is: urllib3, tenacity, ais-resume, hadoop, lhotse, …
+	Attempt int    // which retry this is, from 1
+	Limit   int    // how many there will be at most
+	Left    int    // how many are left after this one (urllib3 counts down)
+	Fault   string // what went wrong: reset, refused, timeout, broken, dns, throttled, missing, server; "" not told
+	Target  string // host, bucket and object, or path, as far as named; bounded
+	// Fallback says that the items of a batch are now read one by one: from here on the rank is slow.
+	Fallback bool
+}
+
+// IO kinds.
+const (
+	IORetry  = "retry"   // tried again
+	IOGaveUp = "gave-up" // not tried again
+	IOLoader = "loader"  // a batch or an item of one did not come
+)
+
+// Reset is a line that names a connection which the other side closed or reset: of a loader, a storage client or plain
+// HTTP, never of NCCL, Gloo or the job's own stores.
+type Reset struct {
+	At
+	Word string // the first of ResetWords that it holds
+}
+
 // ioRule is one wording. The pattern's named groups are attempt, limit, left, done (attempts made so far), target.
 type ioRule struct {
 	form     string

@@ -108,3 +108,16 @@ func TestEquallyLongLinesAreNotWrapped(t *testing.T) {
 		t.Errorf("taken for wrapped at %d", w)
 	}
 }
+
+// PyTorch 2.4 words the dump line otherwise; a short file shows no column at which it would be wrapped.
+func TestADumpLineThatIsWrappedInAShortFileIsJoined(t *testing.T) {
+	for _, text := range []string{
+		"[rank40]:[E413 23:07:45.758756512 ProcessGroupNCCL.cpp:1375] [PG 0 (default_pg) Rank 40] Received a global dump signal from rank 45, and \nwill start to dump the debug info. Last enqueued NCCL work: 261, last completed NCCL work: 261.\n",
+		"[rank40]:[E413 23:07:45.758756512 ProcessGroupNCCL.cpp:1375] [PG 0 (default_pg) Rank 40] Received a dump signal due to a collective timeout from  rank 45 and \nwe will try our best to dump the debug info. Last enqueued NCCL work: 261, last completed NCCL work: 261.\n",
+	} {
+		obs := observe(t, "\n"+text)
+		if len(obs.Dumps) != 1 || obs.Dumps[0].Enqueued != 261 || obs.Dumps[0].Completed != 261 || obs.Dumps[0].From != 45 {
+			t.Errorf("%s\ngot %+v", text, obs.Dumps)
+		}
+	}
+}
