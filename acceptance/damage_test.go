@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,40 +160,58 @@ func damaged(p *rand.Rand, inc *simulate.Incident) ([]simulate.File, string) {
 }
 
 func TestDamagedInputGivesAReportThatHolds(t *testing.T) {
-	p := rand.New(rand.NewPCG(*seed, 7))
-	n, reports, seen := 0, 0, map[string]bool{}
+	var specs []simulate.Spec
 	for _, spec := range simulate.Grid(2*cases(1000), *seed+2, 0) {
-		if n == cases(1000) {
-			break
-		}
-		if spec.NodeCount*spec.PerNode > 64 {
-			continue
-		}
-		n++
-		inc := play(t, spec)
-		files, what := damaged(p, inc)
-		dir := filepath.Join(t.TempDir(), fmt.Sprint(n))
-		sources := put(t, dir, files)
-		if withinPatience(t, inc.ID+":"+what, sources) != nil {
-			reports++
-		}
-		os.RemoveAll(dir)
-		for _, h := range harms {
-			seen[h.name] = seen[h.name] || strings.Contains(what, h.name)
-		}
-		for _, m := range mixups {
-			seen[m.name] = seen[m.name] || strings.Contains(what, m.name)
+		if len(specs) < cases(1000) && spec.NodeCount*spec.PerNode <= 64 {
+			specs = append(specs, spec)
 		}
 	}
+	var mu sync.Mutex
+	n, reports, done := 0, 0, map[string]int{}
+	const parts = 4
+	t.Run("sets", func(t *testing.T) {
+		for part := range parts {
+			t.Run(fmt.Sprint(part), func(t *testing.T) {
+				t.Parallel()
+				for i := part; i < len(specs); i += parts {
+					inc := play(t, specs[i])
+					files, what := damaged(rand.New(rand.NewPCG(*seed, uint64(1000+i))), inc)
+					dir := filepath.Join(t.TempDir(), fmt.Sprint(i))
+					r := withinPatience(t, inc.ID+":"+what, put(t, dir, files))
+					os.RemoveAll(dir)
+					mu.Lock()
+					n++
+					if r != nil {
+						reports++
+					}
+					for _, kind := range kindsOfDamage() {
+						done[kind] += strings.Count(what, kind)
+					}
+					mu.Unlock()
+				}
+			})
+		}
+	})
 	if n < cases(1000) || reports < n*9/10 {
 		t.Errorf("%d reports of %d damaged incidents, expected %d", reports, n, cases(1000))
 	}
-	for name, ok := range seen {
-		if !ok {
-			t.Errorf("no set was damaged by %s", name)
+	for _, kind := range kindsOfDamage() {
+		if done[kind] == 0 {
+			t.Errorf("no set was damaged by %s", kind)
 		}
 	}
-	t.Logf("%d sets damaged, %d reports", n, reports)
+	t.Logf("%d sets damaged, %d reports: %v", n, reports, done)
+}
+
+func kindsOfDamage() []string {
+	var out []string
+	for _, h := range harms {
+		out = append(out, h.name)
+	}
+	for _, m := range mixups {
+		out = append(out, m.name)
+	}
+	return out
 }
 
 // withinPatience diagnoses, and holds the report against the bytes once more.
