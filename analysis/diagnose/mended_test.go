@@ -56,3 +56,17 @@ func split(function string) string {
 		"[rank3]:   File \"/usr/lib/python3.10/site-packages/torch/distributed/distributed_c10d.py\", line 3521, in %s\n[rank3]:     work.wait()\n", function)
 	return b.String()
 }
+
+// A loss that is not finite is everybody's: the rank whose check stops first need not be where it began. Numbers that a rank
+// checks before they are added up are its own.
+func TestWhoFindsALossNotFiniteIsNotItsOrigin(t *testing.T) {
+	for text, want := range map[string][]int{
+		"AssertionError: loss is not finite": nil,
+		"AssertionError: Rank 5: found NaN in local grad norm in backward pass before data-parallel communication collective": {5},
+	} {
+		v := Run(read(t, spoken(5, 3, text), nil, 8)).Verdict
+		if v.Mechanism != "non-finite-loss" || !slices.Equal(v.Root.Ranks, want) && len(v.Root.Ranks)+len(want) > 0 {
+			t.Errorf("%s: %s, rank %v", text, v.Mechanism, v.Root.Ranks)
+		}
+	}
+}

@@ -51,6 +51,9 @@ func nonFinite(s *Scene) *Proposal {
 			said.Ranks, said.Nodes, said.Scope = nil, nil, "all"
 			said.For, said.Onset = append(gone.For, said.For...), gone.Onset
 		}
+		if !ownNumbers(s, said) {
+			said.Ranks, said.Nodes, said.Scope = nil, nil, "all"
+		}
 		return said
 	case !ok || b.N < lasting && len(linked) == 0 || b.Losses == 0 && b.N < lasting+1:
 		if p := scaleGone(s); p != nil {
@@ -84,6 +87,21 @@ func nonFinite(s *Scene) *Proposal {
 	}
 	return p
 }
+
+// ownNumbers says that the words are about the rank's own numbers, before they were added up with the others': "found NaN in
+// local grad norm", a check of a collective's input, PyTorch's anomaly detection. Whoever finds the loss not finite may have
+// it from anybody.
+func ownNumbers(s *Scene, p *Proposal) bool {
+	for _, fl := range p.Failures {
+		if !localNumbers[fl.Sign] && fl.Role == knowledge.CauseRole {
+			return false
+		}
+	}
+	return true
+}
+
+// localNumbers are the signatures that speak of one rank's own numbers.
+var localNumbers = map[string]bool{"nan-megatron-grad": true, "nan-megatron-result": true, "cuda-nan-check": true, "nan-anomaly": true, "nan-probabilities": true}
 
 // sound is the last line that shows sound numbers, or the first that does not.
 func sound(b resolve.Broken) *resolve.Point {
