@@ -19,7 +19,7 @@ func ncclHandlers() []handler {
 	return []handler{
 		{"timeout", []string{"Watchdog caught", "timed out in blocking wait"}, readTimeout},
 		{"state", []string{"detected by watchdog at work", "Timeout at NCCL work"}, readState},
-		{"dump", []string{"to dump the debug info", "Received a dump signal"}, readDump},
+		{"dump", []string{"to dump the debug info", "Received a dump signal", "Received a global dump signal"}, readDump},
 		{"signal", signals, readSignal},
 		{"collective stack", []string{"Stack trace of the failed collective"}, readStack},
 		{"teardown", []string{
