@@ -32,7 +32,7 @@ const (
 	htmlMapRanks = 2048 // beyond it one cell a node
 	htmlMapCells = 2048
 	htmlEvents   = 1000
-	htmlGroups   = 150
+	htmlGroups   = 24 // beyond them the script shows them
 	htmlProofs   = 12
 	htmlQuote    = 2000 // runes of one quoted line
 	htmlContext  = 40   // lines of one excerpt
@@ -77,6 +77,7 @@ type htmlPage struct {
 	Tiles            []htmlTile
 	MapAlt, MapWhat  string
 	Fold             bool
+	Data             *htmlData // for the script
 	Legend           []htmlLegend
 	Needs            []htmlNeed
 	Revisions        []htmlRevision
@@ -159,7 +160,8 @@ func pageOf(v *view, x Extras) *htmlPage {
 	if len(p.Groups) > htmlGroups {
 		p.Groups, p.GroupsLeft = p.Groups[:htmlGroups], len(p.Groups)-htmlGroups
 	}
-	p.tiles(v.Map)
+	block := p.tiles(v.Map)
+	p.Data = detail(v.Map, block, v.Groups[len(p.Groups):])
 	for _, n := range r.Verdict.Needs {
 		p.Needs = append(p.Needs, htmlNeed{sentence(n.What), sentence(n.Why), strings.TrimSpace(n.Command), obtainText(n.Obtainable)})
 	}
@@ -236,12 +238,13 @@ func (x excerpts) proofs(ps []proof) []htmlProof {
 	return out
 }
 
-func (p *htmlPage) tiles(m rankMap) {
+// tiles draws the map; it returns how many nodes one cell stands for, 0 where each rank has its own.
+func (p *htmlPage) tiles(m rankMap) (block int) {
 	p.MapWhat = "One cell a rank, one strip a node."
 	if m.Ranks > htmlMapRanks {
 		m = m.perNode(htmlMapCells, 32)
-		p.Fold = true
-		p.MapWhat = "One cell a node; the worst state of its ranks shows."
+		p.Fold, block = true, m.Block
+		p.MapWhat = "One cell a node; the worst state of its ranks shows. Press a cell for its ranks."
 		if m.Block > 1 {
 			p.MapWhat = fmt.Sprintf("One cell for %d nodes; the worst state of their ranks shows.", m.Block)
 		}
@@ -262,6 +265,7 @@ func (p *htmlPage) tiles(m rankMap) {
 			p.Legend = append(p.Legend, htmlLegend{"c r" + strconv.Itoa(i), looks[i].Letter, looks[i].Words, grouped(int64(n))})
 		}
 	}
+	return block
 }
 
 // termsIn are the glossary's entries for words that the report uses, in alphabetical order.

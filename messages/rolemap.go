@@ -59,6 +59,7 @@ type cell struct {
 	Ranks []int // more than one where the cell stands for several
 	Root  bool
 	Text  string // what a hover says
+	Note  string // what is known of the rank
 }
 
 // mapRow is one node with its ranks in the order of their local ranks, or some ranks whose node nothing proves.
@@ -119,7 +120,7 @@ func buildMap(r *incident.Report) rankMap {
 		})
 		cells := make([]cell, len(states))
 		for i, s := range states {
-			cells[i] = cell{Look: severity(s.Role), Rank: s.Rank, Root: root[s.Rank], Text: hover(s)}
+			cells[i] = cell{Look: severity(s.Role), Rank: s.Rank, Root: root[s.Rank], Text: hover(s), Note: flat(s.Note)}
 		}
 		if n != "" {
 			m.Rows = append(m.Rows, mapRow{Node: n, Cells: cells})

@@ -2,6 +2,7 @@ package messages
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,8 +79,19 @@ func newView(r *incident.Report) *view {
 	v.Storage = storage(r.Storage)
 	v.Earlier = earlier(r.History)
 	v.Course = course(r.Course)
+	r.Warnings, r.Verification.Withdrawn = fewOf(r.Warnings), fewOf(r.Verification.Withdrawn)
 	v.Screen = screen(v)
 	return v
+}
+
+// mostWarnings bounds a list of sentences for people; the JSON report has them all.
+const mostWarnings = 20
+
+func fewOf(list []string) []string {
+	if more := len(list) - mostWarnings; more > 1 {
+		return append(slices.Clone(list[:mostWarnings]), fmt.Sprintf("… and %s more in the JSON report", grouped(int64(more))))
+	}
+	return list
 }
 
 func eventRow(e incident.Event) eventView {

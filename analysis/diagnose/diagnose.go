@@ -327,12 +327,23 @@ func (b *builder) incomplete() {
 	if len(c.NodesMissing) == 0 && len(c.FilesMissing) == 0 {
 		return
 	}
-	what := strings.Join(c.NodesMissing, ", ")
+	what := several(c.NodesMissing, "node")
 	if what == "" {
-		what = strings.Join(c.FilesMissing, ", ")
+		what = several(c.FilesMissing, "file")
 	}
 	b.r.Verdict.Needs = appendNeed(b.r.Verdict.Needs, b.fillNeed(incident.Need{What: "the logs of " + what, Why: "they are expected and not here; the verdict may change",
 		Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"}, nil))
+}
+
+// mostNamed is how many names stand in a sentence; the coverage has them all.
+const mostNamed = 8
+
+// several names a few of many in a sentence.
+func several(names []string, noun string) string {
+	if more := len(names) - mostNamed; more > 1 {
+		return fmt.Sprintf("%s and %d more %ss", strings.Join(names[:mostNamed], ", "), more, noun)
+	}
+	return strings.Join(names, ", ")
 }
 
 func join(ps []*mechanism.Proposal) string {

@@ -48,12 +48,14 @@ func questionMessage(inv *workflow.Investigation, q workflow.Question, settled s
 // timeForm is how a point in time is shown; people of one channel live in several zones.
 const timeForm = "15:04 on 2 January (UTC)"
 
-// withParagraph adds a sentence of ours, in which people are shown by name.
+// withParagraph adds a sentence of ours, in which people are shown by name. A post that was full before stays within
+// Slack's limits: what then does not fit is cut, and said so.
 func withParagraph(m blockkit.Message, text string) blockkit.Message {
 	extra := message([]string{text})
 	m.Text += "\n" + extra.Text
 	m.Blocks = append(m.Blocks, extra.Blocks...)
-	return m
+	fitted, _ := blockkit.FitOne(m)
+	return fitted
 }
 
 // headline is the verdict in one line.

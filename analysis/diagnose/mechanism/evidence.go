@@ -193,12 +193,19 @@ func Ranges(ids []int) string {
 	return b.String()
 }
 
+// wordy is from how many bytes on a list of ranks is cut in a sentence; the verdict has them all.
+const wordy = 240
+
 // rankWords names ranks for a sentence: "rank 5", "ranks 5, 9", "ranks 0-3,8".
 func rankWords(ids []int) string {
 	if len(ids) == 1 {
 		return "rank " + strconv.Itoa(ids[0])
 	}
-	return "ranks " + Ranges(ids)
+	s := Ranges(ids)
+	if len(s) > wordy {
+		s = fmt.Sprintf("%s,… (%d in all)", s[:strings.LastIndexByte(s[:wordy], ',')], len(ids))
+	}
+	return "ranks " + s
 }
 
 // nodesOf are the nodes that ranks are proven to be on, sorted, each once.
