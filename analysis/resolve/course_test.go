@@ -238,6 +238,8 @@ func TestSilenceBeforeTheEnd(t *testing.T) {
 		{"a zone an hour ahead, and no silence", steps + end("11:05:07"), 0},
 		{"what may be a zone is not counted", steps + end("12:16:00"), 11 * 60},
 		{"cut in the middle of a line", steps + end("10:37:30") + " [2025-06-03 10:37", 0},
+		{"a save under way for some minutes", steps + "saving checkpoint at iteration     129 to /ckpt/gpt\n" + end("10:20:30"), 0},
+		{"a save under way for most of an hour", steps + "saving checkpoint at iteration     129 to /ckpt/gpt\n" + end("10:55:30"), 50 * 60},
 		{"no end", steps, 0},
 		{"too few steps to know a rhythm", megatronSteps(100, repeat(10, 3), nil) + end("10:37:30"), 0},
 	} {

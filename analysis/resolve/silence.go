@@ -18,6 +18,8 @@ type Silence struct {
 	End     *End
 	// Alive is a later line of the job's processes that is no step: the log was alive, the training was not.
 	Alive *worker.At
+	// Saving is a save that began behind the last step and was not seen to end.
+	Saving *worker.Checkpoint
 }
 
 // Limits of a silence: it must be out of all proportion to the pauses that this very run is seen to make.
@@ -25,7 +27,8 @@ const (
 	silentGaps  = 10.0 // usual times between step lines
 	silentPause = 3.0  // longest pauses seen
 	silentLeast = 240.0
-	knownGaps   = 5 // gaps that make a usual one
+	silentSave  = 1800.0 // while a save is under way: nobody knows what it takes
+	knownGaps   = 5      // gaps that make a usual one
 )
 
 // Silence finds whether the job had stopped making progress long before the scheduler ended it. That needs times on the
@@ -54,7 +57,30 @@ func (f *Facts) Silence() (s Silence, ok bool) {
 	}
 	s.For = f.since(s.Last, s.End)
 	s.Alive = f.aliveAfter(s.Last, s.End)
-	return s, s.For >= max(silentGaps*s.Usual, silentPause*s.Longest, silentLeast)
+	s.Saving = f.openSave(s.Last)
+	least := silentLeast
+	if s.Saving != nil {
+		least = silentSave
+	}
+	return s, s.For >= max(silentGaps*s.Usual, silentPause*s.Longest, least)
+}
+
+// openSave is the last save that began behind a step and was not seen to end. Of saves in other files only those count
+// that begin later by the clock.
+func (f *Facts) openSave(last *Point) (open *worker.Checkpoint) {
+	for i := range f.Saves {
+		c := &f.Saves[i]
+		if c.File == last.At.File && c.Off < last.At.Off || c.File != last.At.File && !last.T.Before(f.At(c.At)) {
+			continue
+		}
+		switch c.Kind {
+		case "save-start", "scheduled":
+			open = c
+		case "save-done":
+			open = nil
+		}
+	}
+	return open
 }
 
 // rhythm is the median and the longest time between two step lines, 0 where too few are known. Of many lines only some

@@ -141,6 +141,10 @@ func silentEnd(s *Scene) *Proposal {
 		Why:     fmt.Sprintf("until then a step line came every %s, never later than after %s; no rank's collective state is in the logs, so who held the job is open", Seconds(x.Usual), Seconds(x.Longest))}
 	p.For = append(p.For, finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(x.Last.At, nil)))
 	p.Led = append(p.Led, finding(fmt.Sprintf("SLURM ended the job, %s or more after the last step", duration(x.For)), QuoteAt(x.End.Slurm.At, nil)))
+	if x.Saving != nil {
+		p.Rivals = append([]string{"checkpoint-io"}, p.Rivals...)
+		p.For = append(p.For, finding("a save began behind it and was not seen to end", QuoteAt(x.Saving.At, nil)))
+	}
 	if x.Alive != nil {
 		p.For = append(p.For, finding("processes still wrote later: the log was alive, the training was not", QuoteAt(*x.Alive, nil)))
 	}
