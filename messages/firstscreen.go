@@ -151,7 +151,7 @@ func doNow(r *incident.Report) string {
 	switch {
 	case len(a.ExcludeNodes) > 0:
 		t += ", without " + nodeList(a.ExcludeNodes)
-	case a.Resubmit == "yes" && a.Owner != "cluster" && len(r.Verdict.Root.Nodes) > 0:
+	case (a.Resubmit == "yes" || a.Resubmit == "after-fix") && a.Owner != "cluster" && len(r.Verdict.Root.Nodes) > 0:
 		t += ", no node left out"
 	case a.Resubmit == "unknown" && r.Verdict.Status == incident.Inconclusive && len(r.Verdict.Candidates) > 1:
 		t += " (may fail again)"
