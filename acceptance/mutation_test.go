@@ -26,6 +26,8 @@ type whole struct {
 	// mute is true of releases in which a rank that holds the others prints nothing at all: then a file that ends with a
 	// whole line, early, holds the same bytes as that of such a rank.
 	mute bool
+	// ended are endings that SLURM's lines state.
+	ended []string
 	// split is true where only a traceback tells a rank that went into another back end from one that stalled: a cut that
 	// leaves whole lines takes it away, and what remains is a stall.
 	split bool
@@ -59,6 +61,9 @@ func wholes(t *testing.T, n int) []whole {
 		}
 		for _, f := range inc.Files {
 			w.mute = w.mute && !bytes.Contains(f.Data, []byte("dump signal"))
+			if bytes.Contains(f.Data, []byte("DUE TO TIME LIMIT")) {
+				w.ended = []string{"time-limit"}
+			}
 		}
 		out = append(out, w)
 	}
@@ -159,6 +164,9 @@ func wronger(w *whole, r *incident.Report) string {
 	v := &r.Verdict
 	open := v.Status == incident.Inconclusive && (len(v.Candidates) > 1 || v.Mechanism == "unknown")
 	before := slices.Concat(w.Truth.Candidates, said(w.report))
+	if v.Mechanism == "time-limit" && v.Status == incident.Confirmed && slices.Contains(w.ended, v.Mechanism) {
+		return "" // SLURM's own word for how it ended; how it went until then stood in what is lost
+	}
 	if !open && !slices.Contains(before, v.Mechanism) {
 		return fmt.Sprintf("said %s (%s), was %s, truth %s", v.Mechanism, v.Status, list(said(w.report)), list(w.Truth.Candidates))
 	}

@@ -142,5 +142,30 @@ func cancelled(s *Scene) *Proposal {
 		return p
 	}
 	p.For = append(p.For, finding(fmt.Sprintf("SLURM: %s %s cancelled", strings.ToLower(hit.Slurm.Entity), hit.Slurm.ID), endEvidence(hit, "CANCELLED")))
+	if lost(f, hit.T) {
+		// What failed, and why somebody cancelled, may stand in what is not here.
+		p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.88
+		p.Why = "SLURM ended it without a reason of its own, and nothing that is here had failed before; files are missing"
+	}
 	return p
+}
+
+// lost says that files are missing, or end long before the job did: not one that was torn in its last line when everything
+// was killed.
+func lost(f *resolve.Facts, end resolve.Moment) bool {
+	const torn = 120.0 // seconds
+	c := &f.Coverage
+	if len(c.NodesMissing)+len(c.FilesMissing)+len(c.RanksMissing) > 0 {
+		return true
+	}
+	cut := map[string]bool{}
+	for _, x := range c.Cut {
+		cut[x.File] = true
+	}
+	for _, t := range f.Tails {
+		if last := f.At(t.Last); cut[t.File] && (!last.Valid || !end.Valid || end.T-last.T > torn) {
+			return true
+		}
+	}
+	return false
 }
