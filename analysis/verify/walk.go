@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -118,6 +119,7 @@ func key(v any) string { return string(appendKey(nil, reflect.ValueOf(v))) }
 func appendKey(b []byte, v reflect.Value) []byte {
 	switch v.Kind() {
 	case reflect.String:
+		b = slices.Grow(b, v.Len()+2) // AppendQuote itself grows by just what it needs: a copy for each of thousands
 		return strconv.AppendQuote(b, v.String())
 	case reflect.Int, reflect.Int64:
 		return append(strconv.AppendInt(b, v.Int(), 10), ' ')
