@@ -68,7 +68,7 @@ func TestReportsOfLargeJobsAreReadable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := report()
 			for _, f := range formats {
-				text := string(render(t, f, r))
+				text := render(t, f, r)
 				switch f.ext {
 				case "html":
 					if len(text) > 5<<20 {
@@ -117,7 +117,7 @@ func TestThePageOfALargeJobHoldsWhatItsScriptDraws(t *testing.T) {
 			var page string
 			for _, f := range formats {
 				if f.ext == "html" {
-					page = string(render(t, f, r))
+					page = render(t, f, r)
 				}
 			}
 			_, data, ok := strings.Cut(page, `<script type="application/json" id="data">`)
@@ -159,7 +159,7 @@ func TestThePageOfALargeJobHoldsWhatItsScriptDraws(t *testing.T) {
 
 func TestASmallJobsPageHoldsNoData(t *testing.T) {
 	for _, f := range formats {
-		if text := string(render(t, f, stall())); f.ext == "html" && strings.Contains(text, "application/json") {
+		if text := render(t, f, stall()); f.ext == "html" && strings.Contains(text, "application/json") {
 			t.Error("every rank and group stands in the page already")
 		}
 	}
