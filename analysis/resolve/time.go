@@ -215,6 +215,12 @@ func calibrate(anchors []anchor) map[clockKey]offset {
 	return out
 }
 
+// Tied says that the container clock of a node was compared with those of others.
+func (f *Facts) Tied(node string) bool {
+	_, ok := f.clock.offsets[clockKey{node, line.Container}]
+	return ok
+}
+
 // mixed says that containers are known to write in different zones.
 func mixed(offsets map[clockKey]offset) bool {
 	for k, o := range offsets {
