@@ -319,7 +319,8 @@ func cutShort(text []byte) bool {
 	}
 	if i := bytes.LastIndex(text, []byte("watchdog got")); i >= 0 {
 		rest := text[i+len("watchdog got"):]
-		return len(rest) < len(" stuck for 480 seconds") && bytes.HasPrefix([]byte(" stuck for "), rest[:min(len(rest), len(" stuck for "))])
+		words := " stuck for "
+		return len(rest) < len(words)+len("480 seconds") && string(rest[:min(len(rest), len(words))]) == words[:min(len(rest), len(words))]
 	}
 	return false
 }

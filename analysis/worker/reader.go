@@ -223,11 +223,12 @@ func (r *reader) physical(p phys) {
 			// When this happened, only lines above can tell.
 			r.passed(p.before, p.off-int64(len(p.before)), p.no-int64(bytes.Count(p.before, []byte{'\n'})), 0)
 		}
-		parts := append(r.parts[:0], [2]int{0, len(seg)})
-		if !light {
-			parts = line.SplitParsed(r.parts[:0], seg, &pre)
+		if light {
+			r.parts = append(r.parts[:0], [2]int{0, len(seg)})
+		} else {
+			r.parts = line.SplitParsed(r.parts[:0], seg, &pre)
 		}
-		r.parts = parts
+		parts := r.parts
 		for _, part := range parts {
 			known := &pre
 			if len(parts) > 1 {

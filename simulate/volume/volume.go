@@ -231,8 +231,8 @@ func (p *printer) end() {
 	straggler := p.Files * p.PerFile / 2
 	p.at = time.Date(2025, 9, 12, 9, 40, 2, 0, time.UTC)
 	stamp := p.at.Format("102 15:04:05.")
-	c10 := func(l int, sev byte, src, format string, args ...any) {
-		p.printf("[rank%d]:[%c%s%09d %s] %s\n", p.global(l), sev, stamp, p.rng.IntN(1e9), src, fmt.Sprintf(format, args...))
+	c10 := func(l int, src, format string, args ...any) {
+		p.printf("[rank%d]:[E%s%09d %s] %s\n", p.global(l), stamp, p.rng.IntN(1e9), src, fmt.Sprintf(format, args...))
 	}
 	for l := range p.PerFile {
 		r := p.global(l)
@@ -240,15 +240,15 @@ func (p *printer) end() {
 			continue
 		}
 		work := fmt.Sprintf("WorkNCCL(SeqNum=%d, OpType=ALLREDUCE, NumelIn=524288, NumelOut=524288, Timeout(ms)=600000)", seq)
-		c10(l, 'E', "ProcessGroupNCCL.cpp:629", "[Rank %d] Watchdog caught collective operation timeout: %s ran for 600%03d milliseconds before timing out.", r, work, p.rng.IntN(99))
-		c10(l, 'E', "ProcessGroupNCCL.cpp:2153", "[PG ID 0 PG GUID 0(default_pg) Rank %d]  failure detected by watchdog at work sequence id: %d PG status: last enqueued work: %d, last completed work: %d", r, seq, seq+1, seq-1)
-		c10(l, 'E', "ProcessGroupNCCL.cpp:679", "Stack trace of the failed collective: ")
+		c10(l, "ProcessGroupNCCL.cpp:629", "[Rank %d] Watchdog caught collective operation timeout: %s ran for 600%03d milliseconds before timing out.", r, work, p.rng.IntN(99))
+		c10(l, "ProcessGroupNCCL.cpp:2153", "[PG ID 0 PG GUID 0(default_pg) Rank %d]  failure detected by watchdog at work sequence id: %d PG status: last enqueued work: %d, last completed work: %d", r, seq, seq+1, seq-1)
+		c10(l, "ProcessGroupNCCL.cpp:679", "Stack trace of the failed collective: ")
 		p.printf("#0 all_reduce from /opt/venv/lib/python3.12/site-packages/torch/distributed/distributed_c10d.py:2806\n#1 wrapper from /opt/venv/lib/python3.12/site-packages/torch/distributed/c10d_logger.py:81\n#2 train_step from /workspace/train.py:412\n")
-		c10(l, 'E', "ProcessGroupNCCL.cpp:1785", "[PG ID 0 PG GUID 0(default_pg) Rank %d] Received a dump signal due to a collective timeout from this local rank and we will try our best to dump the debug info. Last enqueued NCCL work: %d, last completed NCCL work: %d.This is most likely caused by incorrect usages of collectives, e.g., wrong sizes used across ranks, the order of collectives is not same for all ranks or the scheduled collective, for some reason, didn't run. Additionally, this can be caused by GIL deadlock or other reasons such as network errors or bugs in the communications library (e.g. NCCL), etc. ", r, seq+1, seq-1)
-		c10(l, 'E', "ProcessGroupNCCL.cpp:681", "[PG ID 0 PG GUID 0(default_pg) Rank %d] First PG on this rank to signal dumping.", r)
-		c10(l, 'E', "ProcessGroupNCCL.cpp:695", "[Rank %d] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA kernels, subsequent GPU operations might run on corrupted/incomplete data.", r)
-		c10(l, 'E', "ProcessGroupNCCL.cpp:709", "[Rank %d] To avoid data inconsistency, we are taking the entire process down.", r)
-		c10(l, 'E', "ProcessGroupNCCL.cpp:1895", "[PG ID 0 PG GUID 0(default_pg) Rank %d] Process group watchdog thread terminated with exception: [Rank %d] Watchdog caught collective operation timeout: %s ran for 600%03d milliseconds before timing out.", r, r, work, p.rng.IntN(99))
+		c10(l, "ProcessGroupNCCL.cpp:1785", "[PG ID 0 PG GUID 0(default_pg) Rank %d] Received a dump signal due to a collective timeout from this local rank and we will try our best to dump the debug info. Last enqueued NCCL work: %d, last completed NCCL work: %d.This is most likely caused by incorrect usages of collectives, e.g., wrong sizes used across ranks, the order of collectives is not same for all ranks or the scheduled collective, for some reason, didn't run. Additionally, this can be caused by GIL deadlock or other reasons such as network errors or bugs in the communications library (e.g. NCCL), etc. ", r, seq+1, seq-1)
+		c10(l, "ProcessGroupNCCL.cpp:681", "[PG ID 0 PG GUID 0(default_pg) Rank %d] First PG on this rank to signal dumping.", r)
+		c10(l, "ProcessGroupNCCL.cpp:695", "[Rank %d] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA kernels, subsequent GPU operations might run on corrupted/incomplete data.", r)
+		c10(l, "ProcessGroupNCCL.cpp:709", "[Rank %d] To avoid data inconsistency, we are taking the entire process down.", r)
+		c10(l, "ProcessGroupNCCL.cpp:1895", "[PG ID 0 PG GUID 0(default_pg) Rank %d] Process group watchdog thread terminated with exception: [Rank %d] Watchdog caught collective operation timeout: %s ran for 600%03d milliseconds before timing out.", r, r, work, p.rng.IntN(99))
 		p.printf("terminate called after throwing an instance of 'c10::DistBackendError'\n  what():  [PG ID 0 PG GUID 0(default_pg) Rank %d] Process group watchdog thread terminated with exception: [Rank %d] Watchdog caught collective operation timeout: %s ran for 600091 milliseconds before timing out.\n", r, r, work)
 	}
 	p.printf("slurmstepd: error: *** STEP 4242.0 ON node%04d CANCELL", p.node)

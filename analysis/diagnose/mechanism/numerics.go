@@ -51,7 +51,7 @@ func nonFinite(s *Scene) *Proposal {
 			said.Ranks, said.Nodes, said.Scope = nil, nil, "all"
 			said.For, said.Onset = append(gone.For, said.For...), gone.Onset
 		}
-		if !ownNumbers(s, said) {
+		if !ownNumbers(said) {
 			said.Ranks, said.Nodes, said.Scope = nil, nil, "all"
 		}
 		return said
@@ -91,7 +91,7 @@ func nonFinite(s *Scene) *Proposal {
 // ownNumbers says that the words are about the rank's own numbers, before they were added up with the others': "found NaN in
 // local grad norm", a check of a collective's input, PyTorch's anomaly detection. Whoever finds the loss not finite may have
 // it from anybody.
-func ownNumbers(s *Scene, p *Proposal) bool {
+func ownNumbers(p *Proposal) bool {
 	for _, fl := range p.Failures {
 		if !localNumbers[fl.Sign] && fl.Role == knowledge.CauseRole {
 			return false
