@@ -8,7 +8,7 @@ import (
 // mechanism is one way to fail, as the simulator plays it.
 type mechanism struct {
 	name      string
-	line      int // stop-line: 1 hangs, 2 process killers and endings, 3 data and storage, 4 numerics and performance, 5 synchronisation points
+	line      int // index in lines, from 1
 	ablations []string
 	// fit adapts a grid spec to what the mechanism needs (layout, release); nil: any.
 	fit func(*Spec, *picker)
@@ -29,7 +29,19 @@ func findMechanism(name string) (mechanism, error) {
 	return mechanism{}, fmt.Errorf("simulate: unknown mechanism %q", name)
 }
 
-// Mechanisms lists the mechanisms of a stop-line: 1 hangs, 2 process killers, start-up failures and healthy ends; 0 all.
+// lines are the kinds of trouble, in the order in which the engine learned them.
+var lines = []string{
+	"Hangs",
+	"Process killers, endings, start-up failures and healthy jobs",
+	"Data and storage, as workers see them",
+	"Numerics and performance",
+	"Synchronisation points",
+}
+
+// Lines names the kinds of trouble: the argument of Mechanisms is an index in it, from 1.
+func Lines() []string { return slices.Clone(lines) }
+
+// Mechanisms lists the mechanisms of one of Lines, counted from 1; 0 means all.
 func Mechanisms(line int) []string {
 	var out []string
 	for _, m := range registry() {

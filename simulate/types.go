@@ -86,7 +86,7 @@ type Spec struct {
 
 // The API of this package:
 //
-//	func Mechanisms(line int) []string            // stop-line 1 (hangs) or 2 (process killers, healthy); 0 = all
+//	func Lines() []string; func Mechanisms(line int) []string
 //	func Ablations(mechanism string) []string
 //	func Generate(spec Spec) (*Incident, error)
 //	func History(inc *Incident, spec HistorySpec) ([]byte, HistoryTruth)

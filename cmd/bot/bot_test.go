@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"faultline/simulate"
 )
 
 // bot is the built binary: these tests see what a person sees.
@@ -376,6 +378,6 @@ func TestSimulatedCasesAreScored(t *testing.T) {
 	call(t, "", "simulate", "--count", "3", "--seed", "5", "--out", dir).want(t, 0, dir)
 	call(t, "", "eval", dir, "--failures").want(t, 0)
 	call(t, "", "eval", "--simulated", "2", "--format", "json").want(t, 0, "cases")
-	call(t, "", "simulate", "--list").want(t, 0, "rank-stalled", "healthy")
+	call(t, "", "simulate", "--list").want(t, 0, simulate.Mechanisms(0)...)
 	call(t, "", "version").want(t, 0, version)
 }

@@ -59,10 +59,9 @@ func (s *simulation) run(ctx context.Context, e env, args []string) (int, error)
 		return exitUsage, usage("unexpected argument %q; where to write is given by --out", args[0])
 	}
 	if s.list {
-		for _, line := range []int{1, 2} {
-			title := map[int]string{1: "Hangs:", 2: "Process killers, endings, start-up failures and healthy jobs:"}[line]
-			fmt.Fprintln(e.out, title)
-			for _, name := range simulate.Mechanisms(line) {
+		for i, title := range simulate.Lines() {
+			fmt.Fprintln(e.out, title+":")
+			for _, name := range simulate.Mechanisms(i + 1) {
 				fmt.Fprintf(e.out, "  %s\n", name)
 			}
 		}
