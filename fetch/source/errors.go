@@ -1,0 +1,148 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Kind is what went wrong.
+type Kind string
+
+// The kinds.
+const (
+	NotFound    Kind = "not-found"
+	Denied      Kind = "denied"
+	Outside     Kind = "outside"
+	NotRegular  Kind = "not-regular"
+	BadName     Kind = "bad-name"
+	Changed     Kind = "changed"
+	HostKey     Kind = "host-key"
+	UnknownHost Kind = "unknown-host-key"
+	Credentials Kind = "credentials"
+	Expired     Kind = "expired"
+	NoBucket    Kind = "no-bucket"
+	Unreachable Kind = "unreachable"
+	Lost        Kind = "lost"
+	TimedOut    Kind = "timed-out"
+	Busy        Kind = "busy"
+	TooMuch     Kind = "too-much"
+	DiskFull    Kind = "disk-full"
+	Failed      Kind = "failed"
+)
+
+// words say each kind: a clause without its final stop that names the remedy. %[1]s is the file or pattern, %[2]s the place.
+// Transient is what may be gone when the same is tried again a little later.
+var words = map[Kind]struct {
+	text      string
+	transient bool
+}{
+	NotFound:    {"there is no file %[1]s on %[2]s", false},
+	Denied:      {"%[1]s on %[2]s is there and cannot be read: its owner has to give the account that I use the right to read it (a group, or an ACL)", false},
+	Outside:     {"%[1]s on %[2]s leads out of the directories that I may read: whoever runs me has to add where it leads to the roots", false},
+	NotRegular:  {"%[1]s on %[2]s is no regular file but a directory, device, socket or pipe", false},
+	BadName:     {"%[1]s is no name or pattern that can be looked for on %[2]s: it has to be an absolute path without NUL bytes, with its brackets closed", false},
+	Changed:     {"%[1]s on %[2]s was replaced or became shorter while it was read: it is read anew", true},
+	HostKey:     {"the host key of %[2]s is not the one in known_hosts: I do not connect. If the host was set up anew, whoever runs me has to replace the entry after comparing the fingerprint", false},
+	UnknownHost: {"the host key of %[2]s is not in known_hosts: I do not connect. Whoever runs me has to add it after comparing the fingerprint", false},
+	Credentials: {"%[2]s refuses the key that I have: whoever runs me has to check the account and its key", false},
+	Expired:     {"the credentials for %[2]s have expired: whoever runs me has to renew them", false},
+	NoBucket:    {"there is no bucket for %[2]s: whoever runs me has to check its name and the endpoint", false},
+	Unreachable: {"%[2]s cannot be reached: check its address, and that my machine may connect to it", true},
+	Lost:        {"the connection to %[2]s broke off", true},
+	TimedOut:    {"%[2]s did not answer in time", true},
+	Busy:        {"%[2]s has too much to do to answer", true},
+	TooMuch:     {"there is more of %[1]s on %[2]s than I take", false},
+	DiskFull:    {"my disk has no room for %[1]s: whoever runs me has to free some, or give the spool another place", false},
+	Failed:      {"%[1]s on %[2]s cannot be read", false},
+}
+
+// Error is a failure as a sentence for people. It holds no credentials.
+type Error struct {
+	Kind  Kind
+	Place string // "login.example.org", "s3://bucket", "this machine"
+	Name  string // the file or pattern, "" where it is not about one
+	More  string // what else is known: a limit, the server's word
+	Err   error  // why, may be nil
+}
+
+func (e *Error) Error() string {
+	name := "the files"
+	if e.Name != "" {
+		name = Shown(e.Name)
+	}
+	place := "this machine"
+	if e.Place != "" {
+		place = Shown(e.Place)
+	}
+	text := words[e.Kind].text
+	switch {
+	case strings.Contains(text, "%[1]s") && strings.Contains(text, "%[2]s"):
+		text = fmt.Sprintf(text, name, place)
+	case strings.Contains(text, "%[1]s"):
+		text = fmt.Sprintf(text, name)
+	default:
+		text = strings.ReplaceAll(text, "%[2]s", place)
+	}
+	if e.More != "" {
+		text += " (" + Shown(e.More) + ")"
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf is the kind of an error of a source; "" for nil, Failed for what no source says, "" when a context was cancelled.
+func KindOf(err error) Kind {
+	var e *Error
+	switch {
+	case err == nil || errors.Is(err, context.Canceled):
+		return ""
+	case errors.As(err, &e):
+		return e.Kind
+	case errors.Is(err, context.DeadlineExceeded):
+		return TimedOut
+	}
+	return Failed
+}
+
+// Transient says whether the same may succeed when it is tried again.
+func (k Kind) Transient() bool { return words[k].transient }
+
+// Each lists the errors that an error of Glob joins.
+func Each(err error) []error {
+	if err == nil {
+		return nil
+	}
+	many, ok := any(err).(interface{ Unwrap() []error }) // not one that an *Error wraps
+	if !ok {
+		return []error{err}
+	}
+	var list []error
+	for _, e := range many.Unwrap() {
+		list = append(list, Each(e)...)
+	}
+	return list
+}
+
+// shownRunes is how much of a name is shown.
+const shownRunes = 300
+
+// Shown is text of others as it may stand in a sentence: one line, bounded, without control characters.
+func Shown(text string) string {
+	if len(text) > 8*shownRunes {
+		text = text[:8*shownRunes]
+	}
+	runes := []rune(strings.ToValidUTF8(text, "?"))
+	for i, r := range runes {
+		if !unicode.IsPrint(r) {
+			runes[i] = '?'
+		}
+	}
+	if len(runes) > shownRunes {
+		return string(runes[:shownRunes]) + "…"
+	}
+	return string(runes)
+}
