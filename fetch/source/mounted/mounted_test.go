@@ -1,0 +1,134 @@
+package mounted
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"faultline/fetch/source"
+	"faultline/fetch/source/sourcetest"
+)
+
+// open is an empty place in a directory that everybody may enter.
+func open(t *testing.T) sourcetest.Place {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "mounted-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		t.Fatal(err)
+	}
+	must := func(t *testing.T, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	root := filepath.Join(dir, "root")
+	files, err := New(root)
+	must(t, err)
+	p := sourcetest.Place{
+		Source: files, Root: root, Outside: filepath.Join(dir, "outside"),
+		Write: func(t *testing.T, name string, content []byte) {
+			must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+			must(t, os.WriteFile(name+".new", content, 0o644))
+			must(t, os.Rename(name+".new", name))
+		},
+		Append: func(t *testing.T, name string, content []byte) {
+			f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+			must(t, err)
+			_, err = f.Write(content)
+			must(t, err)
+			must(t, f.Close())
+		},
+		Remove: func(t *testing.T, name string) { must(t, os.Remove(name)) },
+		Empty:  func(t *testing.T, name string) { must(t, os.Truncate(name, 0)) },
+		Link:   func(t *testing.T, name, target string) { must(t, os.Symlink(target, name)) },
+	}
+	if os.Geteuid() != 0 {
+		p.Deny = func(t *testing.T, name string) {
+			must(t, os.Chmod(name, 0))
+			t.Cleanup(func() { _ = os.Chmod(name, 0o755) })
+		}
+	}
+	return p
+}
+
+func TestAMountedFileSystemIsASource(t *testing.T) { sourcetest.Run(t, open) }
+
+// Nothing can be denied to root: the suite is run once more as somebody else.
+func TestAMountedFileSystemIsASourceForAnOrdinaryUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("the test above ran as one")
+	}
+	dir, err := os.MkdirTemp("", "mounted-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(self)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "suite"), program, 0o755)
+	}
+	if err == nil {
+		err = os.Chmod(dir, 0o777)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(dir, "suite"), "-test.run", "^TestAMountedFileSystemIsASource$", "-test.v")
+	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "PATH=/usr/bin:/bin"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestSpecialFilesAreNotRead(t *testing.T) {
+	p := open(t)
+	p.Write(t, p.Root+"/a", []byte("x"))
+	pipe := filepath.Join(p.Root, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := p.Source.Open(context.Background(), pipe, 0); source.KindOf(err) != source.NotRegular {
+		t.Errorf("a pipe: %v", err)
+	}
+	if files, err := p.Source.Glob(context.Background(), p.Root+"/*"); err != nil || len(files) != 1 {
+		t.Errorf("%v, %v", files, err)
+	}
+}
+
+func TestRootsThatAreLinksAndRootsThatAreMoved(t *testing.T) {
+	p := open(t)
+	p.Write(t, p.Root+"/old/a", []byte("old"))
+	p.Write(t, p.Root+"/new/a", []byte("newer"))
+	link := p.Root + "/project"
+	p.Link(t, link, p.Root+"/old")
+	files, err := New(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := files.Stat(context.Background(), link+"/a")
+	if err != nil || f.Size != 3 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	p.Remove(t, link)
+	p.Link(t, link, p.Root+"/new")
+	if f, err = files.Stat(context.Background(), link+"/a"); err != nil || f.Size != 5 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if _, err := New("relative"); err == nil {
+		t.Error("a relative root is taken")
+	}
+}
