@@ -1,0 +1,48 @@
+#!/bin/bash
+# One task of a training job: prints what such a task prints, and one of them really dies.
+#
+#   train.sh MODE     ok · forever · mute · stubborn · exit N · raise · signal NAME · codes
+set -u
+mode=$1 arg=${2:-}
+rank=$SLURM_PROCID world=$SLURM_NTASKS host=$SLURMD_NODENAME
+guilty=5 # never a rank of node 0, whose file also holds SLURM's own lines
+
+say() { echo "[rank$rank]: $(date +'%Y-%m-%d %H:%M:%S,%3N') - INFO - $*" >&2; }
+
+ulimit -c 0
+[ "$mode" = stubborn ] && trap '' TERM
+echo "$host:$$:$$ [$SLURM_LOCALID] NCCL INFO ncclCommInitRank comm 0x55d0c0de0010 rank $rank nranks $world cudaDev $SLURM_LOCALID busId 1000 commId 0x5ca1ab1e - Init COMPLETE" >&2
+say "world size $world, run ${SLURM_RESTART_COUNT:-0}"
+step=0
+train() {
+	local until=$((step + $1))
+	while [ $step -lt $until ]; do
+		step=$((step + 1))
+		[ "$mode" = mute ] || say "step $step/5000 | loss 2.$((900 - step % 800)) | lr 1.0e-04"
+		sleep 0.5
+	done
+}
+
+train 3
+if [ "$mode" = codes ]; then exit $((rank + 1)); fi
+if [ "$rank" = $guilty ]; then
+	case $mode in
+	exit) exit "$arg" ;;
+	raise)
+		printf '[rank%d]: %s\n' \
+			"$rank" 'Traceback (most recent call last):' \
+			"$rank" '  File "/work/train.py", line 214, in <module>' \
+			"$rank" '    main()' \
+			"$rank" '  File "/work/train.py", line 187, in main' \
+			"$rank" '    loss = criterion(model(batch["x"]), batch["y"])' \
+			"$rank" "KeyError: 'y'" >&2
+		exit 1
+		;;
+	signal) kill -s "$arg" $$ ;;
+	esac
+fi
+case $mode in
+forever | stubborn | mute) train 2000 ;;
+*) train 6 ;;
+esac
+say "done"
