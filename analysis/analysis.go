@@ -182,9 +182,9 @@ const attempts = 3
 // conclude resolves, diagnoses and verifies. Observations whose quotation the verifier rejects are withdrawn and
 // everything that rests on them is derived again, without them.
 func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []string, earlier diagnose.Earlier) (*incident.Report, error) {
-	files := verify.Files{}
+	files, sums := verify.Files{}, map[string]string{}
 	for _, s := range slices.Concat(in.Sources, in.History) {
-		files[s.Name] = s.Path
+		files[s.Name], sums[s.Name] = s.Path, s.SHA256
 	}
 	var withdrawn []string
 	for try := 0; ; try++ {
@@ -207,7 +207,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 		links, gaps := backed(r)
 		pruneUncountable(r, uncountable(in, obs))
 		dropBare(r, links, gaps)
-		res, failures, err := verify.Report(ctx, files, r)
+		res, failures, err := verify.ReportAndHash(ctx, files, r, sums)
 		if err != nil {
 			return nil, fmt.Errorf("verify the report: %w", err)
 		}
@@ -242,7 +242,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 		}
 		res.Withdrawn = append([]string{}, withdrawn...)
 		r.Verification = res
-		if err := hashCited(ctx, slices.Concat(in.Sources, in.History), r); err != nil {
+		if err := hashCited(ctx, slices.Concat(in.Sources, in.History), sums, r); err != nil {
 			return nil, err
 		}
 		return r, nil

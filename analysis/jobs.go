@@ -81,8 +81,9 @@ func describe(ctx context.Context, several *MultipleJobsError, in Input) error {
 }
 
 // hashCited names the content of every file that the report cites, so that a reader years later knows that it is the
-// same file. Files that are not cited are not hashed: a directory may hold hundreds of gigabytes.
-func hashCited(ctx context.Context, sources []incident.Source, r *incident.Report) error {
+// same file. Files that are not cited are not hashed: a directory may hold hundreds of gigabytes. sums are the hashes that
+// the verifier took.
+func hashCited(ctx context.Context, sources []incident.Source, sums map[string]string, r *incident.Report) error {
 	cited := map[string]bool{}
 	eachEvidence(r, func(e *incident.Evidence) {
 		if e.File != "" {
@@ -98,7 +99,7 @@ func hashCited(ctx context.Context, sources []incident.Source, r *incident.Repor
 	slices.SortFunc(r.Sources, func(a, b incident.Source) int { return strings.Compare(a.Name, b.Name) })
 	return each(len(r.Sources), func(i int) error {
 		s := &r.Sources[i]
-		if s.SHA256 != "" {
+		if s.SHA256 = sums[s.Name]; s.SHA256 != "" {
 			return nil
 		}
 		sum, err := hashFile(ctx, s.Path)

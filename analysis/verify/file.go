@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -35,9 +38,11 @@ type pass struct {
 	tallies []*tally
 	byKey   map[string]*tally
 	whole   bool // length and clean end are asked for
+	hash    bool // the SHA-256 of the stored bytes is asked for
 
 	// Answers.
 	err   error // the file could not be read
+	sum   string
 	bytes int64
 	clean bool
 
@@ -91,10 +96,11 @@ func pathless(err error) error {
 	return err
 }
 
-// watched remembers an error of the disk, to tell it from one of the decompressor.
+// watched remembers an error of the disk, to tell it from one of the decompressor, and hashes what is read.
 type watched struct {
 	io.Reader
 	err error
+	sum hash.Hash // nil: not asked for
 }
 
 func (w *watched) Read(p []byte) (int, error) {
@@ -102,7 +108,23 @@ func (w *watched) Read(p []byte) (int, error) {
 	if err != nil && err != io.EOF {
 		w.err = err
 	}
+	if w.sum != nil {
+		w.sum.Write(p[:n])
+	}
 	return n, err
+}
+
+// hashRest reads what a pass left and returns the hash of all, or "" where the disk fails.
+func (w *watched) hashRest(ctx context.Context, buf []byte) (string, error) {
+	for w.err == nil {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		if _, err := w.Read(buf); errors.Is(err, io.EOF) {
+			return hex.EncodeToString(w.sum.Sum(nil)), nil
+		}
+	}
+	return "", nil
 }
 
 // room is the memory of one worker, used for one file after the other.
@@ -162,6 +184,17 @@ func (p *pass) run(ctx context.Context, rm *room) error {
 	}
 	defer f.Close()
 	disk := &watched{Reader: f}
+	if p.hash {
+		disk.sum = sha256.New()
+	}
+	if err := p.unpack(ctx, disk, rm); err != nil || !p.hash || disk.err != nil {
+		return err
+	}
+	p.sum, err = disk.hashRest(ctx, rm.buf)
+	return err
+}
+
+func (p *pass) unpack(ctx context.Context, disk *watched, rm *room) error {
 	r, done, err := content(disk, rm.head)
 	if err != nil {
 		if disk.err != nil {

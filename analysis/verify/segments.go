@@ -9,6 +9,8 @@ import (
 type segments struct {
 	tallies  []*tally
 	searches []search
+	pairs    *pairs // of the strings looked for; made when the first escape sequence is met
+	joins    []span
 	keep     int
 	scratch  []byte
 	// A segment too long for the buffer: what has been seen of it.
@@ -98,27 +100,105 @@ func (s *segments) end(b []byte) {
 	s.block(b)
 }
 
-// block shows whole segments to the tallies.
+// span is a segment of a block.
+type span struct{ from, to int }
+
+// block shows whole segments to the tallies. The strings are looked for in the raw bytes: one that stands there in the
+// stripped text only goes across an escape sequence, and those segments are shown whatever the raw bytes hold.
 func (s *segments) block(b []byte) {
-	if bytes.IndexByte(b, esc) >= 0 {
-		// No escape sequence reaches over a \r or \n, so the block may be stripped at once.
-		s.scratch, _ = strip(s.scratch[:0], b, true)
-		b = s.scratch
-	}
+	joins := s.across(b)
 	for _, q := range s.searches {
+		rest := joins
 		for at := 0; at < len(b); {
 			i := bytes.Index(b[at:], q.needle)
 			if i < 0 {
 				break
 			}
-			from, to := segmentStart(b, at, at+i), segmentEnd(b, at+i)
-			for _, t := range q.tallies {
-				t.match.feed(b[from:to], 0, true)
-				t.commit()
+			hit := span{segmentStart(b, at, at+i), segmentEnd(b, at+i)}
+			at = hit.to + 1
+			for len(rest) > 0 && rest[0].from < hit.from {
+				s.show(q.tallies, b, rest[0])
+				rest = rest[1:]
 			}
-			at = to + 1
+			if len(rest) > 0 && rest[0] == hit {
+				rest = rest[1:]
+			}
+			s.show(q.tallies, b, hit)
+		}
+		for _, j := range rest {
+			s.show(q.tallies, b, j)
 		}
 	}
+}
+
+// show lets tallies see one segment of a block.
+func (s *segments) show(ts []*tally, b []byte, at span) {
+	seg := b[at.from:at.to]
+	if bytes.IndexByte(seg, esc) >= 0 {
+		s.scratch, _ = strip(s.scratch[:0], seg, true)
+		seg = s.scratch
+	}
+	for _, t := range ts {
+		t.match.feed(seg, 0, true)
+		t.commit()
+	}
+}
+
+// pairs are the neighbouring bytes of the strings looked for.
+type pairs [1 << 16 / 64]uint64
+
+func (p *pairs) add(a, b byte) {
+	i := uint(a)<<8 | uint(b)
+	p[i/64] |= 1 << (i % 64)
+}
+
+func (p *pairs) have(a, b byte) bool {
+	i := uint(a)<<8 | uint(b)
+	return p[i/64]>>(i%64)&1 == 1
+}
+
+// across finds the segments in which one of the strings may go across an escape sequence: the bytes before and behind
+// the sequence are neighbours in it. No sequence reaches over a \r or \n.
+func (s *segments) across(b []byte) []span {
+	s.joins = s.joins[:0]
+	end := 0 // of the last segment found
+	for at := 0; ; {
+		i := bytes.IndexByte(b[at:], esc)
+		if i < 0 {
+			return s.joins
+		}
+		from := at + i
+		to := from
+		for to < len(b) && b[to] == esc {
+			n, incomplete := escape(b[to:])
+			if n == 0 || incomplete {
+				break
+			}
+			to += n
+		}
+		at = max(to, from+1)
+		if to == from || from == 0 || to == len(b) || from < end {
+			continue
+		}
+		if s.pairs == nil {
+			s.pairs = pairsOf(s.searches)
+		}
+		if s.pairs.have(b[from-1], b[to]) {
+			end = segmentEnd(b, from)
+			s.joins = append(s.joins, span{segmentStart(b, 0, from), end})
+			at = max(at, end)
+		}
+	}
+}
+
+func pairsOf(list []search) *pairs {
+	out := &pairs{}
+	for _, q := range list {
+		for i := 1; i < len(q.needle); i++ {
+			out.add(q.needle[i-1], q.needle[i])
+		}
+	}
+	return out
 }
 
 // piece shows a part of a long segment to the tallies.

@@ -84,3 +84,51 @@ func BenchmarkQuestions(b *testing.B) {
 		}
 	}
 }
+
+// Escape sequences are taken out of segments only where a segment is looked at: what is found is what would be found if
+// all of them had been taken out before.
+func TestStringsAreFoundAcrossEscapeSequences(t *testing.T) {
+	pieces := []string{"a", "b", "a", "b", "0", "\x1b[m", "\x1b[0m", "\x1bM", "\x1b]0;a\x07", "\x1b]b\x1b\\", "\x1b", "[", "]", "m", "\n", "\r"}
+	across := 0
+	for seed := range uint64(3000) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		text := func(n int, of []string) string {
+			var b strings.Builder
+			for range n {
+				b.WriteString(of[rng.IntN(len(of))])
+			}
+			return b.String()
+		}
+		var ts []*tally
+		var needles []string
+		for range 1 + rng.IntN(3) {
+			needle := text(1+rng.IntN(4), []string{"a", "b", "a", "b", "[", "m", "0"})
+			p, err := compile(lits(needle), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ts, needles = append(ts, newTally(p)), append(needles, needle)
+		}
+		block := text(rng.IntN(120), pieces) + "\n"
+		s := newSegments(ts)
+		s.block([]byte(block))
+		for i, needle := range needles {
+			want := int64(0)
+			for _, seg := range strings.FieldsFunc(block, func(r rune) bool { return r == '\n' || r == '\r' }) {
+				plain, _ := strip(nil, []byte(seg), true)
+				if strings.Contains(string(plain), needle) {
+					want++
+					if !strings.Contains(seg, needle) {
+						across++
+					}
+				}
+			}
+			if ts[i].n != want {
+				t.Fatalf("seed %d: %q is in %d segments of %q, not %d", seed, needle, want, block, ts[i].n)
+			}
+		}
+	}
+	if across < 100 {
+		t.Errorf("%d strings went across an escape sequence: the test shows nothing", across)
+	}
+}
