@@ -99,7 +99,7 @@ func read(ctx context.Context, in Input) (*worker.Observations, []string, error)
 	g.SetLimit(n)
 	for i, s := range in.Sources {
 		g.Go(func() error {
-			obs, err := readFile(ctx, s, sc, in.Skim)
+			obs, err := readFile(ctx, s, sc, in.Skim, n > 1)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -146,13 +146,23 @@ const maxProgress = 1 << 16
 // headOfSkim is the part of a first look that goes to the beginning of a file: who is who is said there.
 const headOfSkim = 4
 
-func readFile(ctx context.Context, s incident.Source, sc *scan.Scanner, skim int64) (*worker.Observations, error) {
+// largeFile is from how many bytes on one file is worth more than one processor. Decompressing costs as much as searching.
+const (
+	largeFile       = 256 << 20
+	largeCompressed = 1 << 20
+)
+
+func readFile(ctx context.Context, s incident.Source, sc *scan.Scanner, skim int64, ahead bool) (*worker.Observations, error) {
 	f, err := scan.Open(s.Path)
 	if err != nil {
 		return &worker.Observations{Tails: []worker.Tail{{File: s.Name, ReadError: "cannot be opened"}}}, plain(err)
 	}
 	defer f.Close()
-	if size, ok := scan.PlainSize(f); ok && skim > 0 {
+	size, isPlain := scan.PlainSize(f)
+	if ahead && (isPlain && size > largeFile || !isPlain && s.Bytes > largeCompressed) {
+		sc = sc.Ahead(1)
+	}
+	if isPlain && skim > 0 {
 		sc = sc.Ends(skim/headOfSkim, skim-skim/headOfSkim, size)
 	}
 	obs, err := worker.Read(ctx, s.Name, f, sc)

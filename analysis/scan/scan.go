@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -15,7 +14,7 @@ import (
 // Defaults of Options, and limits.
 const (
 	DefaultMaxLine   = 1 << 20
-	DefaultChunkSize = 1 << 20
+	DefaultChunkSize = 256 << 10
 	minLiteral       = 3
 	maxLiteral       = 512
 	maxLiterals      = 1 << 15
@@ -46,6 +45,7 @@ type Scanner struct {
 	// overlap is how much of a window of a long line is repeated in the next one.
 	overlap int
 	buffers *sync.Pool
+	helpers int // goroutines that search ahead
 	// Lines that lie between these offsets are counted and not searched; see Ends.
 	skipFrom, skipTo int64
 }
@@ -101,20 +101,28 @@ func (s *Scanner) Ends(head, tail, size int64) *Scanner {
 	return &short
 }
 
+// Ahead returns a scanner of the same literals that reads and searches ahead of the visitor, on one goroutine that reads
+// and n that search. What it delivers is the same.
+func (s *Scanner) Ahead(n int) *Scanner {
+	ahead := *s
+	ahead.helpers = n
+	return &ahead
+}
+
 // Scan reads r to its end and calls visit for the lines that hold a literal or were asked for. Memory is bounded by the
 // options, whatever the input. After an error of r the lines read so far have been delivered and Stats describe them;
 // the error is returned. An error of visit ends the pass.
 func (s *Scanner) Scan(ctx context.Context, r io.Reader, visit Visitor) (Stats, error) {
-	buf, _ := s.buffers.Get().(*[]byte)
-	if buf == nil {
-		b := make([]byte, s.opts.MaxLine+s.opts.ChunkSize+s.hold())
-		buf = &b
-	}
-	defer s.buffers.Put(buf)
 	p := &pass{Scanner: s, visit: visit, want: s.opts.HeadLines, no: 1, thin: newThinner()}
-	err := p.run(ctx, r, *buf)
-	st := p.stats()
-	st.EndsClean = err == nil && p.bytes > 0 && p.lastByte == '\n' && len(st.Holes) == 0
+	c := &cutter{Scanner: s, r: r}
+	var err error
+	if s.helpers > 0 {
+		err = p.ahead(ctx, c, s.helpers)
+	} else {
+		err = p.run(ctx, c)
+	}
+	st := c.stats(p.no - 1)
+	st.EndsClean = err == nil && c.bytes > 0 && c.lastByte == '\n' && len(st.Holes) == 0
 	return st, err
 }
 
@@ -133,78 +141,59 @@ type pass struct {
 	more    int // what the visitor asked for in earlier windows of this line
 
 	thin  thinner
+	above []byte  // what stands right before the block
+	since int64   // offset of the first line of those that were passed over
+	over  bool    // lines are being passed over
+	ready list    // what was found ahead
 	found []match // in the line at hand
 	hits  []uint16
 	marks []Mark
 	line  Line // reused: a visitor may not keep it
-
-	bytes, lines, nuls int64
-	lastByte           byte
-	holes              []Hole
-	run0               int64 // length of the run of NUL bytes at the end of what was read
 }
 
-func (p *pass) run(ctx context.Context, r io.Reader, buf []byte) error {
-	n := 0 // bytes in buf
+// run reads and visits piece by piece.
+func (p *pass) run(ctx context.Context, c *cutter) error {
+	room := p.room()
+	defer p.buffers.Put(room)
+	var b piece
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		m, rerr := fill(r, buf[n:n+p.opts.ChunkSize])
-		p.count(buf[n : n+m])
-		n += m
-		end := bytes.LastIndexByte(buf[:max(n-p.hold(), 0)], '\n') + 1
-		if rerr != nil {
-			end = n
-			p.thin.end(p.off + int64(n))
+		if !c.next(&b, *room) {
+			return c.failure()
 		}
-		if end > 0 && p.skipped(end) {
-			p.no += int64(bytes.Count(buf[:end], newline))
-			p.off += int64(end)
-			p.want = 0
-			n = copy(buf, buf[end:n])
-		} else if end > 0 {
-			if err := p.block(buf[:end], rerr != nil && end > 0 && buf[end-1] != '\n'); err != nil {
-				return err
-			}
-			n = copy(buf, buf[end:n])
-		}
-		for rerr == nil && n > p.opts.MaxLine+p.hold() {
-			if err := p.window(buf[:p.opts.MaxLine]); err != nil {
-				return err
-			}
-			keep := p.opts.MaxLine - p.overlap
-			n = copy(buf, buf[keep:n])
-		}
-		if errors.Is(rerr, io.EOF) {
-			return nil
-		}
-		if rerr != nil {
-			return fmt.Errorf("after %d bytes: %w", p.bytes, rerr)
+		if err := p.piece(&b); err != nil {
+			return err
 		}
 	}
 }
 
-// skipped says whether the n bytes from the block's offset on are not to be searched. The end of a long line that was
-// begun is searched all the same.
-func (p *pass) skipped(n int) bool {
-	return p.skipTo > 0 && !p.long && p.off >= p.skipFrom && p.off+int64(n) <= p.skipTo
+func (s *Scanner) room() *[]byte {
+	room, _ := s.buffers.Get().(*[]byte)
+	if room == nil {
+		b := make([]byte, aboveMost+s.opts.MaxLine+s.opts.ChunkSize+s.hold())
+		room = &b
+	}
+	return room
 }
 
-// fill reads until b is full or the reader ends or fails. Unlike io.ReadFull it hands errors on as they are.
-func fill(r io.Reader, b []byte) (n int, err error) {
-	idle := 0
-	for n < len(b) && err == nil {
-		var m int
-		m, err = r.Read(b[n:])
-		n += m
-		if m > 0 {
-			idle = 0
-		} else if idle++; idle > 100 && err == nil {
-			err = io.ErrNoProgress
-		}
+// piece visits what was cut.
+func (p *pass) piece(c *piece) error {
+	p.off, p.above, p.ready = c.off, c.above, list{by: c.by, found: c.found}
+	if c.total >= 0 {
+		p.thin.end(c.total)
 	}
-	return n, err
+	switch {
+	case c.skip:
+		p.no += int64(bytes.Count(c.b, newline))
+		p.want, p.over = 0, false
+		return nil
+	case c.window:
+		p.over = false
+		return p.cut(c.b, 0)
+	}
+	return p.block(c.b, c.final)
 }
 
 // block visits the lines of b, which begins at the start of a line (or within a long one) and ends with a newline, or,
@@ -240,27 +229,20 @@ func (p *pass) block(b []byte, final bool) error {
 		}
 		p.thin.saw(p.off+int64(start), p.found, p.common)
 		p.line.Before = nil
-		if searched && p.thin.pass {
-			p.line.Before = above(b[pos:start])
+		if searched && p.over {
+			p.line.Before = p.before(b, start)
 		}
 		if err := p.deliver(b, start, end, final && end == len(b), true); err != nil {
 			return err
 		}
 		pos = end + 1
+		p.since = p.off + int64(pos)
 	}
 	p.no += int64(bytes.Count(b[counted:], newline))
-	p.off += int64(len(b))
 	return nil
 }
 
 var newline = []byte{'\n'}
-
-// window visits b, the first MaxLine bytes of what is known of a line whose end is not.
-func (p *pass) window(b []byte) error {
-	err := p.cut(b, 0)
-	p.off += int64(p.opts.MaxLine - p.overlap)
-	return err
-}
 
 // cut visits the MaxLine bytes of b from start on, which are in a line longer than that.
 func (p *pass) cut(b []byte, start int) error {
@@ -310,7 +292,7 @@ func (p *pass) mark(start, known int) {
 			continue
 		}
 		k := Mark{At: int32(m.start - start), Lit: m.lit}
-		sorted = sorted && (len(p.marks) == 0 || p.marks[len(p.marks)-1].At <= k.At)
+		sorted = sorted && (len(p.marks) == 0 || p.marks[len(p.marks)-1].before(k))
 		p.marks = append(p.marks, k)
 		p.hits = Insert(p.hits, m.lit)
 	}
@@ -318,6 +300,8 @@ func (p *pass) mark(start, known int) {
 		slices.SortFunc(p.marks, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Lit, b.Lit)) })
 	}
 }
+
+func (m Mark) before(n Mark) bool { return m.At < n.At || m.At == n.At && m.Lit < n.Lit }
 
 // Insert adds a literal to an ascending list without repetition. Few literals stand in one line.
 func Insert(list []uint16, lit uint16) []uint16 {

@@ -6,20 +6,19 @@ import "bytes"
 const maxHoles = 1024
 
 // count takes note of bytes as they are read.
-func (p *pass) count(b []byte) {
+func (c *cutter) count(b []byte) {
 	if len(b) == 0 {
 		return
 	}
-	p.lines += int64(bytes.Count(b, newline))
-	p.lastByte = b[len(b)-1]
+	c.lastByte = b[len(b)-1]
 	if bytes.IndexByte(b, 0) < 0 {
-		p.hole(p.bytes)
-		p.bytes += int64(len(b))
+		c.hole(c.bytes)
+		c.bytes += int64(len(b))
 		return
 	}
 	for i := 0; i < len(b); {
 		if b[i] != 0 {
-			p.hole(p.bytes + int64(i))
+			c.hole(c.bytes + int64(i))
 			z := bytes.IndexByte(b[i:], 0)
 			if z < 0 {
 				break
@@ -28,11 +27,11 @@ func (p *pass) count(b []byte) {
 			continue
 		}
 		j := i + nulRun(b[i:])
-		p.run0 += int64(j - i)
-		p.nuls += int64(j - i)
+		c.run0 += int64(j - i)
+		c.nuls += int64(j - i)
 		i = j
 	}
-	p.bytes += int64(len(b))
+	c.bytes += int64(len(b))
 }
 
 // nulRun is how many NUL bytes b begins with.
@@ -50,18 +49,18 @@ func nulRun(b []byte) int {
 var zeros [256]byte
 
 // hole ends the run of NUL bytes that reaches up to end.
-func (p *pass) hole(end int64) {
-	if p.run0 >= minHole && len(p.holes) < maxHoles {
-		p.holes = append(p.holes, Hole{Off: end - p.run0, Len: p.run0})
+func (c *cutter) hole(end int64) {
+	if c.run0 >= minHole && len(c.holes) < maxHoles {
+		c.holes = append(c.holes, Hole{Off: end - c.run0, Len: c.run0})
 	}
-	p.run0 = 0
+	c.run0 = 0
 }
 
-// stats closes the books.
-func (p *pass) stats() Stats {
-	p.hole(p.bytes)
-	st := Stats{Bytes: p.bytes, Lines: p.lines, NULs: p.nuls, Holes: p.holes}
-	if p.bytes > 0 && p.lastByte != '\n' {
+// stats closes the books of a content with so many newlines.
+func (c *cutter) stats(newlines int64) Stats {
+	c.hole(c.bytes)
+	st := Stats{Bytes: c.bytes, Lines: newlines, NULs: c.nuls, Holes: c.holes}
+	if c.bytes > 0 && c.lastByte != '\n' {
 		st.Lines++
 	}
 	return st

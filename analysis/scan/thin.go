@@ -18,6 +18,8 @@ const (
 	minDense = 48           // frequent lines that make a cell full of them
 	enough   = 64           // of them are looked at in a cell between two that are passed over
 	maxGap   = 32           // cells passed over in one go
+
+	aboveMost = 2 << 10 // bytes of Line.Before
 )
 
 // hold is how many bytes are kept back until it is known whether the content ends there.
@@ -84,24 +86,38 @@ func (t *thinner) saw(off int64, found []match, common []bool) {
 	}
 }
 
-// above are the last whole lines of b.
-func above(b []byte) []byte {
-	const most = 2 << 10
-	if len(b) <= most {
-		return b
+// before are the last whole lines above b[start:], of those that were passed over since a line was delivered.
+func (p *pass) before(b []byte, start int) []byte {
+	n := int(min(p.off+int64(start)-p.since, aboveMost+1))
+	cut := n > aboveMost
+	n = min(n, aboveMost)
+	lines := b[max(start-n, 0):start]
+	if n > start {
+		// p.above and b lie side by side.
+		at := len(p.above) + start - n
+		if at < 0 {
+			return nil
+		}
+		lines = p.above[at : at+n]
 	}
-	b = b[len(b)-most:]
-	return b[bytes.IndexByte(b, '\n')+1:]
+	if cut {
+		lines = lines[bytes.IndexByte(lines, '\n')+1:]
+	}
+	return lines[:len(lines):len(lines)]
 }
 
 // search finds the next line of b[from:], from being the start of one, that is to be delivered, and its literals
 // (p.found). Where start is negative there is none before b[to:], which is the start of a line or the end of b.
 func (p *pass) search(b []byte, from int) (to, start, end int) {
 	if p.rare == p.filter {
-		p.found, start, end = p.filter.line(p.found[:0], b, from)
+		start, end = p.next(p.filter, b, from)
 		return len(b), start, end
 	}
 	pass := p.thin.at(p.off + int64(from))
+	if p.thin.pass && !p.over {
+		p.since = p.off + int64(from)
+	}
+	p.over = p.thin.pass
 	// The lines that begin before this place are treated like this one.
 	border := p.thin.until
 	if pass {
@@ -114,10 +130,10 @@ func (p *pass) search(b []byte, from int) (to, start, end int) {
 		}
 	}
 	if !pass {
-		p.found, start, end = p.filter.line(p.found[:0], b[:to], from)
+		start, end = p.next(p.filter, b[:to], from)
 		return to, start, end
 	}
-	if p.found, start, end = p.rare.line(p.found[:0], b[:to], from); start >= 0 {
+	if start, end = p.next(p.rare, b[:to], from); start >= 0 {
 		p.found = p.filter.collect(p.found[:0], b, start, end)
 	}
 	return to, start, end
