@@ -1,0 +1,115 @@
+package slurm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxAnswer bounds what is read of one response.
+const maxAnswer = 64 << 20
+
+// always are the columns that every version since 20.11 has; sometimes are asked for where `sacct -e` lists them.
+var (
+	always = []string{
+		"JobID", "JobIDRaw", "User", "Account", "Partition", "State", "ExitCode", "DerivedExitCode", "NNodes", "NTasks", "NodeList",
+		"Submit", "Start", "End", "Timelimit", "Reason", "WorkDir",
+	}
+	sometimes = []string{"Restarts", "FailedNode", "StdOut", "StdErr", "SubmitLine"}
+)
+
+// separator stands between columns: a character that no job's name holds.
+const separator = "\x1f"
+
+// columns are what to ask for, given what `sacct -e` printed. JobName is last: whatever stands in it, the others are right.
+func columns(listed map[string]bool) []string {
+	out := slices.Clone(always)
+	for _, c := range sometimes {
+		if listed[strings.ToLower(c)] {
+			out = append(out, c)
+		}
+	}
+	return append(out, "JobName")
+}
+
+// parseFields reads `sacct -e`.
+func parseFields(out []byte) map[string]bool {
+	listed := map[string]bool{}
+	for _, f := range strings.Fields(string(out[:min(len(out), 1<<20)])) {
+		listed[strings.ToLower(f)] = true
+	}
+	return listed
+}
+
+var invalidField = regexp.MustCompile(`Invalid field requested: "?([A-Za-z]+)"?`)
+
+// errShape says that an answer is not what was asked for.
+var errShape = errors.New("the answer has another form than was asked for")
+
+// parseSacct reads the rows of `sacct -P` with the columns given; sep stands between them and may stand in the last one.
+func parseSacct(out []byte, cols []string, sep string, zone *time.Location) ([]Record, error) {
+	var records []Record
+	at := map[string]int{} // raw id → its newest record
+	for line := range bytes.Lines(out) {
+		text := strings.ToValidUTF8(strings.TrimRight(string(line), "\r\n"), "?")
+		if text == "" {
+			continue
+		}
+		cells := strings.SplitN(text, sep, len(cols))
+		if len(cells) != len(cols) {
+			return nil, fmt.Errorf("%w: sacct printed %d columns where %d were asked for: %q", errShape, len(cells), len(cols), clip(text))
+		}
+		row := map[string]string{}
+		for i, c := range cols {
+			row[c] = strings.TrimSpace(cells[i])
+		}
+		raw, step, isStep := strings.Cut(row["JobIDRaw"], ".")
+		if row["JobIDRaw"] == "" {
+			raw, step, isStep = strings.Cut(row["JobID"], ".")
+		}
+		if !isStep {
+			at[raw] = len(records)
+			records = append(records, record(row, raw, zone))
+			continue
+		}
+		if i, ok := at[raw]; ok && step != "" {
+			records[i].Steps = append(records[i].Steps, stepOf(row, zone))
+		}
+	}
+	return records, nil
+}
+
+func record(row map[string]string, raw string, zone *time.Location) Record {
+	r := Record{
+		JobID: row["JobID"], Raw: raw, User: row["User"], Account: row["Account"], Partition: row["Partition"], State: row["State"],
+		ExitCode: row["ExitCode"], Derived: row["DerivedExitCode"], NNodes: whole(row["NNodes"]), NTasks: whole(row["NTasks"]), NodeList: row["NodeList"],
+		Submit: epoch(row["Submit"], zone), Start: epoch(row["Start"], zone), End: epoch(row["End"], zone), Limit: row["Timelimit"],
+		Restarts: None, FailedNode: none(row["FailedNode"]), Reason: none(row["Reason"]), WorkDir: row["WorkDir"], StdOut: row["StdOut"], StdErr: row["StdErr"],
+		SubmitLine: row["SubmitLine"], Job: row["JobName"],
+	}
+	if n, err := strconv.Atoi(row["Restarts"]); err == nil && n >= 0 {
+		r.Restarts = n
+	}
+	return r
+}
+
+func stepOf(row map[string]string, zone *time.Location) Step {
+	return Step{
+		ID: row["JobID"], Raw: row["JobIDRaw"], Name: stepName(row["JobID"]), Job: row["JobName"], State: row["State"], ExitCode: row["ExitCode"],
+		NNodes: whole(row["NNodes"]), NTasks: whole(row["NTasks"]), NodeList: row["NodeList"], Start: epoch(row["Start"], zone), End: epoch(row["End"], zone),
+	}
+}
+
+// none drops SLURM's ways to say nothing.
+func none(s string) string {
+	switch s {
+	case "None", "(null)", "N/A", "None assigned":
+		return ""
+	}
+	return s
+}
