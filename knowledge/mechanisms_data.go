@@ -8,9 +8,9 @@ var dataMechanisms = []Mechanism{
 		Meaning: "One rank waited for its next batch while the others were already waiting in a collective for it. " +
 			"Something in its logs points at loading: a retry, a slow read, or its stack.",
 		Now: []Advice{
-			adviceStacks,
 			{"Find the item or shard that rank {rank} was reading; read it once by hand from {node} and take the time.", ""},
 			{"Get the storage logs of that time: they tell a slow store from a slow decoder.", ""},
+			adviceStacks,
 		},
 		Structural: []Advice{
 			{"Give each read a timeout (the DataLoader's timeout=, the client's read timeout) and skip the item after it, on all ranks alike.", ""},

@@ -95,7 +95,7 @@ var infrastructureMechanisms = []Mechanism{
 	},
 	{
 		Slug: "unknown", Origin: "unknown", Owner: "unknown", Resubmit: "unknown",
-		Title: "the cause is not in here",
+		Title: "not explained by these logs",
 		Meaning: "Nothing in the files explains the failure, or the cause lies in evidence that was not handed in. " +
 			"The report lists exactly what would decide it.",
 		Now: []Advice{

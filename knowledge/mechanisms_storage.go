@@ -159,7 +159,7 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: "checkpoint-io", Origin: "storage", Owner: "storage", Resubmit: "after-fix",
-		Title: "a checkpoint failed",
+		Title: "trouble saving or loading a checkpoint",
 		Meaning: "Saving or loading a checkpoint failed, or took longer than the others were willing to wait. " +
 			"A file cut short by an earlier crash is a frequent reason.",
 		Now: []Advice{

@@ -98,7 +98,7 @@ func waitsIn(r *incident.Report) string {
 		if g.Stuck.Sync.Basis == "stack" {
 			t = what + " of " + flat(g.Stuck.Sync.Points[0]) + ", by its stack"
 		} else if more := len(g.Stuck.Sync.Points) - 1; more > 0 {
-			t += fmt.Sprintf(" (or %d other)", more)
+			t += fmt.Sprintf(" (or %s)", count(more, "other point"))
 		}
 		return capital(t) + "."
 	}
@@ -113,7 +113,7 @@ func sureText(v incident.Verdict) string {
 	case v.Status == incident.NoFailure:
 		t = capital(conf) + "."
 	case v.Status == incident.Inconclusive && len(v.Candidates) > 1:
-		t = fmt.Sprintf("Not decided; confidence %.2f in this set.", float64(v.Confidence))
+		t = fmt.Sprintf("Not decided; %.2f that it is one of these.", float64(v.Confidence))
 	case v.Status == incident.Inconclusive && v.Confidence == 0:
 		t = "Not decided."
 	}
@@ -251,7 +251,7 @@ func needsPart(status string, needs []incident.Need, more bool) (label, text str
 				now = append(now, what)
 			}
 		case n.Obtainable == "perishing":
-			now = append(now, what+" (fetch it soon)")
+			now = append(now, what+" (soon gone: fetch it now)")
 		case n.Obtainable == "next-time":
 			later = append(later, what)
 		default:
@@ -317,7 +317,7 @@ func gapsText(r *incident.Report) string {
 		gaps = append(gaps, count(n, "file")+" cut short")
 	}
 	if r.Storage.Status == "not-provided" {
-		gaps = append(gaps, "storage logs (if data come from a store)")
+		gaps = append(gaps, storageGap(r))
 	}
 	if c.NodesExpected == nil && c.RanksExpected == nil {
 		gaps = append(gaps, "the job's number of ranks, which no line states (give --world-size N)")
@@ -326,6 +326,9 @@ func gapsText(r *incident.Report) string {
 	switch {
 	case len(gaps) == 0 && whole:
 		t = "Nothing: " + seenText(c)
+		if c.ExpectedFrom != "" {
+			t += " (expected from " + flat(c.ExpectedFrom) + ")"
+		}
 	case len(gaps) == 0:
 		t = "Nothing"
 	case whole:
@@ -334,14 +337,19 @@ func gapsText(r *incident.Report) string {
 	return t + "."
 }
 
-// seenText says that every rank was seen, and from what it is known how many there are.
+// storageGap: where nothing but the frame of a data loader hints at a store, there may be none.
+func storageGap(r *incident.Report) string {
+	if r.Verdict.Origin == "storage" || r.Job.DataSource != nil {
+		return "storage logs"
+	}
+	return "storage logs (if data come from a store)"
+}
+
+// seenText says that every rank was seen.
 func seenText(c incident.Coverage) string {
 	t := fmt.Sprintf("%s of %s seen", grouped(int64(c.RanksSeen)), count(*c.RanksExpected, "rank"))
 	if len(c.NodesExpected) > 0 {
 		t += fmt.Sprintf(" on %s of %s", grouped(int64(len(c.NodesExpected)-len(c.NodesMissing))), count(len(c.NodesExpected), "node"))
-	}
-	if c.ExpectedFrom != "" {
-		t += " (expected from " + flat(c.ExpectedFrom) + ")"
 	}
 	return t
 }
@@ -391,6 +399,12 @@ func layScreen(v *view, columns int) []screenLine {
 		for _, t := range wrapped[i] {
 			lines = append(lines, screenLine{label, t})
 			label = " "
+		}
+		// A command is there whole or not at all: the report has it in any case.
+		if c, ok := firstCommand(v); ok && p.Label == "Do now" {
+			if w := wrap(c, room); len(w) == 1 && total < limit {
+				lines = append(lines, screenLine{"Paste", w[0]})
+			}
 		}
 	}
 	return lines

@@ -52,7 +52,7 @@ func TestTheDecisionSaysTheFirstThingToDo(t *testing.T) {
 func TestWhatDecidesIsNamedByWhenItCanBeHad(t *testing.T) {
 	needs := []incident.Need{{What: "stacks", Obtainable: "next-time"}, {What: "the kernel log", Obtainable: "perishing"}, {What: "the world size", Obtainable: "now"}}
 	for _, c := range []struct{ status, label, text string }{
-		{incident.Probable, "Decides", "The kernel log (fetch it soon); the world size. Next time: stacks."},
+		{incident.Probable, "Decides", "The kernel log (soon gone: fetch it now); the world size. Next time: stacks."},
 		{incident.Confirmed, "Save now", "The kernel log."},
 	} {
 		if label, text := needsPart(c.status, needs, false); label != c.label || text != c.text {
@@ -96,7 +96,7 @@ func TestTheFirstScreenAnswersWhatPeopleAskedOfIt(t *testing.T) {
 	if got := answer(r, 100, "Do now"); !strings.Contains(got, "(may fail again)") || !strings.HasSuffix(got, "First get the world size: bot diagnose --world-size N.") {
 		t.Errorf("what to get first: %q", got)
 	}
-	if got := answer(r, 100, "Decides"); got != "Also the kernel logs (fetch it soon). Next time: py-spy stacks." {
+	if got := answer(r, 100, "Decides"); got != "Also the kernel logs (soon gone: fetch it now). Next time: py-spy stacks." {
 		t.Errorf("the rest: %q", got)
 	}
 	r.Verdict.Needs = r.Verdict.Needs[2:]

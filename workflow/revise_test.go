@@ -65,7 +65,7 @@ func TestWhatChangedTogetherIsOneRevisionWithOneReason(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("%d revisions: %+v", len(got), got)
 	}
-	if want := "“the cause is not in here” (not decided); no rank or node proven to be the root; resubmit: unknown"; got[0].Was != want {
+	if want := "“not explained by these logs” (not decided); no rank or node proven to be the root; resubmit: unknown"; got[0].Was != want {
 		t.Errorf("was %q, want %q", got[0].Was, want)
 	}
 	if want := "“one rank held the others” (probable); root: rank 77; resubmit: yes"; got[0].Now != want {

@@ -144,7 +144,7 @@ func TestTheGuidedWayFromNoLogsToARevisedReport(t *testing.T) {
 		"VERDICT unknown", "Missing: 1 of 2 nodes", "- n1",
 		"Because: The report holds for what was read",
 		"VERDICT rank-stalled, 1 revisions",
-		"I said:  “the cause is not in here” (not decided)", "Now:     “one rank held the others” (probable)", "Because: ",
+		"I said:  “not explained by these logs” (not decided)", "Now:     “one rank held the others” (probable)", "Because: ",
 		"WHOLE rank-stalled",
 		"Verdict: rank-stalled (probable)",
 		"triaging -> verifying (triaged)", "revision",

@@ -16,7 +16,7 @@ var (
 	needAIS = incident.Need{What: "the logs of all AIStore daemons over the failure and the half hour before",
 		Why: "only a target's own lines tell pressure, a broken stream, a restart or a rebalance from a fault of the client", Command: "ais log get cluster ./ais-logs", Obtainable: "perishing"}
 	needStore = incident.Need{What: "the storage logs of that time", Why: "they tell a slow or broken store from a slow decoder or network",
-		Command: "ais log get cluster ./ais-logs   # or the file system's own", Obtainable: "perishing"}
+		Command: "ais log get cluster ./ais-logs   # AIStore; another store has its own logs", Obtainable: "perishing"}
 	needKernelMount = incident.Need{What: "the kernel log of {node}", Why: "a mount that hangs or fails leaves lines of nfs, lustre, mmfs or hung tasks there",
 		Command: "dmesg -T | grep -Ei 'nfs|lustre|mmfs|gpfs|blocked for more than|I/O error'   # on {node}", Obtainable: "perishing"}
 )

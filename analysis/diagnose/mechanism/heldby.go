@@ -268,7 +268,7 @@ func stalledFor(slug, kind string, needs ...incident.Need) func(*Scene) *Proposa
 		p.Base = 0.88
 		p.Needs = needs
 		held := len(g.Waiters) + g.Anonymous
-		p.Summary = fmt.Sprintf("%s held %s: %s", where(f, g.Root), plural(held, "rank", "ranks"), why.says)
+		p.Summary = fmt.Sprintf("%s kept %s waiting: %s", where(f, g.Root), plural(held, "rank", "ranks"), why.says)
 		p.Why = fmt.Sprintf("%s waited in a collective that %s had not entered, and right before that %s", plural(held, "rank", "ranks"), rankWords(g.Root), why.says)
 		p.For = append(p.For, finding(fmt.Sprintf("right before the others began to wait, %s", why.says), why.ev...))
 		skip := map[int]bool{}

@@ -105,7 +105,7 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 		} else {
 			p.Summary = short(text)
 		}
-		p.Why = "it is the first failure that nothing before it explains"
+		p.Why = "no earlier failure explains it"
 	}
 	if unknown > 0 && len(ranks) == 0 && len(fls) > 1 && p.Scope != "all" {
 		p.Why = fmt.Sprintf("%s say so; which ranks wrote them is not stated", plural(len(fls), "line", "lines"))
@@ -249,21 +249,23 @@ func earliest(fls []*resolve.Failure) []*resolve.Failure {
 	return out
 }
 
-// short is the first line of a text, cut after a whole word where it is long.
+// short is the first line of a text. Where it is long its middle is left out, at spaces: a long message begins with its kind
+// and ends with its reason ("… Max retries exceeded with url: … [Errno 111] Connection refused'))").
 func short(s string) string {
-	const limit = 160
-	for i, r := range s {
-		if r == '\n' {
-			return s[:i]
-		}
-		if i >= limit {
-			if space := strings.LastIndexByte(s[:i], ' '); space > limit/2 {
-				i = space
-			}
-			return strings.TrimRight(s[:i], " .,;:") + "…"
-		}
+	const limit, end = 200, 80
+	s, _, _ = strings.Cut(s, "\n")
+	r := []rune(s)
+	if len(r) <= limit {
+		return s
 	}
-	return s
+	head, tail := string(r[:limit-end]), string(r[len(r)-end:])
+	if space := strings.LastIndexByte(head, ' '); space > len(head)/2 {
+		head = head[:space]
+	}
+	if space := strings.IndexByte(tail, ' '); space >= 0 && space < len(tail)/2 {
+		tail = tail[space+1:]
+	}
+	return strings.TrimRight(head, " .,;:") + " … " + tail
 }
 
 func keysOf(m map[string]bool) []string {

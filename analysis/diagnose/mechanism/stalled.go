@@ -29,7 +29,7 @@ func rankStalled(s *Scene) *Proposal {
 			p.Base = 0.9
 		}
 		held := len(g.Waiters) + g.Anonymous
-		p.Summary = fmt.Sprintf("%s held %s", where(f, g.Root), plural(held, "rank", "ranks"))
+		p.Summary = fmt.Sprintf("%s kept %s waiting", where(f, g.Root), plural(held, "rank", "ranks"))
 		verb := "has"
 		if len(g.Root) > 1 {
 			verb = "have"
