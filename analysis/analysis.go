@@ -87,17 +87,16 @@ func read(ctx context.Context, in Input) (*worker.Observations, []string, error)
 	for _, s := range in.Sources {
 		total += s.Bytes
 	}
-	parts := make([]*worker.Observations, len(in.Sources))
+	all := worker.NewCollection(maxProgress)
 	var mu sync.Mutex
 	var failed []string
-	steps, stride := 0, int64(1)
 	g, ctx := errgroup.WithContext(ctx)
 	n := in.Workers
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
 	g.SetLimit(n)
-	for i, s := range in.Sources {
+	for _, s := range in.Sources {
 		g.Go(func() error {
 			obs, err := readFile(ctx, s, sc, in.Skim, n > 1)
 			if ctx.Err() != nil {
@@ -108,15 +107,9 @@ func read(ctx context.Context, in Input) (*worker.Observations, []string, error)
 				failed = append(failed, fmt.Sprintf("%s: %v", s.Name, err))
 				mu.Unlock()
 			}
-			mu.Lock()
-			parts[i] = obs
 			if obs != nil {
-				steps += len(obs.Progress)
+				all.Add(obs)
 			}
-			if steps > 2*maxProgress {
-				stride, steps = worker.Thin(parts, maxProgress, stride)
-			}
-			mu.Unlock()
 			if d := atomic.AddInt64(&done, s.Bytes); in.Progress != nil {
 				mu.Lock()
 				in.Progress(d, total)
@@ -128,15 +121,8 @@ func read(ctx context.Context, in Input) (*worker.Observations, []string, error)
 	if err := g.Wait(); err != nil {
 		return nil, nil, err
 	}
-	worker.Thin(parts, maxProgress, stride)
-	var got []*worker.Observations
-	for _, p := range parts {
-		if p != nil {
-			got = append(got, p)
-		}
-	}
 	sort.Strings(failed)
-	return worker.Merge(got...), failed, nil
+	return all.Observations(), failed, nil
 }
 
 // maxProgress bounds the progress lines that are kept of all files together: a long job on many nodes prints hundreds of

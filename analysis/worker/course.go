@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 
 	"faultline/analysis/line"
 )
@@ -90,7 +91,7 @@ func (r *reader) step(rec *record, form string, s *step) {
 		c.last.p.N = 0
 		p := progress(rec, c, s)
 		p.Loss = string(s.Loss)
-		r.obs.Progress = append(r.obs.Progress, p)
+		r.keep(p)
 		if len(r.obs.Progress) >= maxSteps {
 			r.thin()
 		}
@@ -103,11 +104,37 @@ func (r *reader) step(rec *record, form string, s *step) {
 	}
 }
 
+// stepLists are lists of steps to be filled by one file after the other: what is left of a file's is copied.
+var stepLists = sync.Pool{New: func() any {
+	list := make([]Progress, 0, maxSteps+maxSteps/4)
+	return &list
+}}
+
+// keep appends a line to the list.
+func (r *reader) keep(p Progress) {
+	if r.steps == nil {
+		r.steps = stepLists.Get().(*[]Progress)
+		r.obs.Progress = *r.steps
+	}
+	r.obs.Progress = append(r.obs.Progress, p)
+}
+
+// giveBack leaves the list to the next file.
+func (r *reader) giveBack() {
+	if r.steps == nil {
+		return
+	}
+	r.obs.Progress = slices.Clone(r.obs.Progress)
+	clear((*r.steps)[:cap(*r.steps)])
+	stepLists.Put(r.steps)
+	r.steps = nil
+}
+
 // settle puts a line into the list.
 func (r *reader) settle(k *kept) {
 	if k.p.N > 0 {
 		k.p.Loss = string(k.loss)
-		r.obs.Progress = append(r.obs.Progress, k.p)
+		r.keep(k.p)
 		k.p.N = 0
 	}
 }
@@ -125,6 +152,7 @@ func (r *reader) thin() {
 
 // courses brings the list to its final form.
 func (r *reader) courses() {
+	defer r.giveBack()
 	end := func(w *writer) {
 		for _, c := range w.courses {
 			if c.worst.p.N == c.last.p.N {
@@ -139,7 +167,7 @@ func (r *reader) courses() {
 	for _, w := range r.writers {
 		end(w)
 	}
-	slices.SortFunc(r.obs.Progress, func(a, b Progress) int { return comparePos(a.Pos, b.Pos) })
+	sorted(r.obs.Progress)
 	if r.stride > 1 {
 		r.obs.Progress = thinned(r.obs.Progress, r.stride)
 	}
@@ -167,36 +195,71 @@ type courseKey struct {
 	form, phase string
 }
 
+// opened is what thinned knows of one course.
+type opened struct {
+	key         courseKey
+	n           int64 // of strides
+	worst, last int   // in the list; -1 if there is none
+	badness     float64
+}
+
+// openings finds the courses of a list. The few that one file holds are found without hashing their names.
+type openings struct {
+	list   []opened
+	index  map[courseKey]int
+	recent [writerCache]int // index + 1
+}
+
+func (o *openings) of(p *Progress) *opened {
+	w := &p.Who
+	slot := &o.recent[uint(w.Global*8+w.Local*8+w.Task*8+w.CudaDev+w.Pid+w.MPIRank+w.RayRank+len(p.Form))%writerCache]
+	if *slot > 0 {
+		if b := &o.list[*slot-1]; b.key.who == *w && b.key.form == p.Form && b.key.phase == p.Phase && b.key.file == p.File {
+			return b
+		}
+	}
+	k := courseKey{p.File, p.Who, p.Form, p.Phase}
+	i, ok := o.index[k]
+	if !ok {
+		if o.index == nil {
+			o.index = map[courseKey]int{}
+		}
+		i = len(o.list)
+		o.index[k] = i
+		o.list = append(o.list, opened{key: k, worst: -1})
+	}
+	*slot = i + 1
+	return &o.list[i]
+}
+
 // thinned keeps of each course in the list the lines on the stride, the worst of those between two of them, and the
 // last. What it keeps does not depend on how the list was thinned before by smaller strides.
 func thinned(list []Progress, stride int64) []Progress {
-	type between struct{ stride, worst, last int }
-	open := map[courseKey]*between{}
+	var open openings
 	keep := make([]bool, len(list))
 	for i := range list {
 		p := &list[i]
-		k := courseKey{p.File, p.Who, p.Form, p.Phase}
-		b := open[k]
-		if b == nil {
-			b = &between{worst: -1}
-			open[k] = b
-		}
+		b := open.of(p)
 		b.last = i
 		n := p.N - 1
 		if n%stride == 0 {
 			keep[i] = true
 			continue
 		}
-		if at := int(n / stride); at != b.stride || b.worst < 0 {
-			b.stride, b.worst = at, i
-			keep[i] = true
-		} else if badness([]byte(p.Loss)) > badness([]byte(list[b.worst].Loss)) {
-			keep[b.worst], keep[i] = false, true
-			b.worst = i
+		bad := badness([]byte(p.Loss))
+		switch at := n / stride; {
+		case at != b.n || b.worst < 0:
+			b.n = at
+		case bad > b.badness:
+			keep[b.worst] = false
+		default:
+			continue
 		}
+		keep[i] = true
+		b.worst, b.badness = i, bad
 	}
-	for _, b := range open {
-		keep[b.last] = true
+	for i := range open.list {
+		keep[open.list[i].last] = true
 	}
 	out := list[:0]
 	for i := range list {
@@ -205,25 +268,4 @@ func thinned(list []Progress, stride int64) []Progress {
 		}
 	}
 	return out
-}
-
-// Thin bounds the progress lines of all parts together, which it changes: beyond limit each course is kept at a larger
-// stride, the same for all. It returns the stride, and how many lines are left; a caller that goes on adding parts passes
-// the stride in the next time, so that the result does not depend on when Thin was called.
-func Thin(parts []*Observations, limit int, stride int64) (int64, int) {
-	for stride = max(stride, 1); ; stride *= 2 {
-		left := 0
-		for _, o := range parts {
-			if o == nil {
-				continue
-			}
-			if stride > 1 {
-				o.Progress = slices.Clone(thinned(o.Progress, stride))
-			}
-			left += len(o.Progress)
-		}
-		if left <= limit || stride >= 1<<40 {
-			return stride, left
-		}
-	}
 }

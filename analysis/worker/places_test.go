@@ -18,7 +18,7 @@ func checkPlaces(t testing.TB, text string, obs *Observations) {
 			continue
 		}
 		for j := range list.Len() {
-			p := list.Index(j).Interface().(placed).place()
+			p := list.Index(j).Addr().Interface().(interface{ place() *Pos }).place()
 			if p.Off < 0 || p.Len < 0 || p.Off+int64(p.Len) > int64(len(content)) {
 				t.Fatalf("%s %d: [%d, +%d) outside the content of %d bytes", v.Type().Field(i).Name, j, p.Off, p.Len, len(content))
 			}

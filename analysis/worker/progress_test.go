@@ -385,38 +385,3 @@ func TestThinningLeavesNoTraceOfItsSteps(t *testing.T) {
 		}
 	}
 }
-
-func TestPartsAreThinnedAlikeWhateverTheirOrder(t *testing.T) {
-	parts := func() []*Observations {
-		var list []*Observations
-		for i, n := range []int{400, 3, 90, 1000} {
-			o := &Observations{}
-			for k := range n {
-				o.Progress = append(o.Progress, Progress{At: At{Pos: Pos{File: fmt.Sprint(i), Off: int64(k)}, Who: line.NoOne}, N: int64(k + 1), Loss: fmt.Sprint(k * 31 % 100)})
-			}
-			list = append(list, o)
-		}
-		return list
-	}
-	whole := parts()
-	Thin(whole, 100, 1)
-	for _, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}} {
-		all := parts()
-		var some []*Observations
-		stride := int64(1)
-		for _, i := range order {
-			some = append(some, all[i])
-			stride, _ = Thin(some, 100, stride)
-		}
-		if !reflect.DeepEqual(all, whole) {
-			t.Errorf("order %v makes a difference", order)
-		}
-	}
-	n := 0
-	for _, o := range whole {
-		n += len(o.Progress)
-	}
-	if n > 100 || n < 20 || whole[3].Progress[len(whole[3].Progress)-1].N != 1000 {
-		t.Errorf("%d kept", n)
-	}
-}

@@ -31,8 +31,9 @@ type reader struct {
 	ending       bool  // within the last bytes of the file
 	detector     int64 // where the straggler detector's last report begins
 
-	stride  int64 // of the courses
-	stepOff int64 // the record that was last read as a step
+	stride  int64       // of the courses
+	steps   *[]Progress // of stepLists; nil while there is none
+	stepOff int64       // the record that was last read as a step
 	stepLen int
 
 	head      []phys // the first lines, until decided

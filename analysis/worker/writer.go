@@ -84,6 +84,6 @@ func (r *reader) spans() []WriterSpan {
 		w.span.LastText = string(w.text)
 		list = append(list, w.span)
 	}
-	slices.SortFunc(list, func(a, b WriterSpan) int { return comparePos(a.First.Pos, b.First.Pos) })
+	slices.SortFunc(list, func(a, b WriterSpan) int { return comparePos(&a.First.Pos, &b.First.Pos) })
 	return list
 }

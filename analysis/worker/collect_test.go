@@ -1,0 +1,73 @@
+package worker
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"faultline/analysis/line"
+)
+
+func TestACollectionIsThinnedAlikeWhateverTheOrderOfItsFiles(t *testing.T) {
+	const limit = 100
+	file := func(i, n int) *Observations {
+		o := &Observations{Tails: []Tail{{File: fmt.Sprint(i)}}}
+		for k := range n {
+			o.Progress = append(o.Progress, Progress{At: At{Pos: Pos{File: fmt.Sprint(i), Off: int64(k)}, Who: line.NoOne}, N: int64(k + 1), Loss: fmt.Sprint(k * 31 % 100)})
+		}
+		return o
+	}
+	sizes := []int{400, 3, 90, 1000}
+	var whole *Observations
+	for _, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}} {
+		c := NewCollection(limit)
+		for _, i := range order {
+			c.Add(file(i, sizes[i]))
+		}
+		got := c.Observations()
+		if whole == nil {
+			whole = got
+		}
+		if !reflect.DeepEqual(got, whole) {
+			t.Errorf("order %v makes a difference", order)
+		}
+	}
+	if n := len(whole.Progress); n > limit || n < 20 || whole.Progress[n-1].N != 1000 {
+		t.Errorf("%d kept", n)
+	}
+}
+
+func TestACollectionLosesNothingThatMergeKeeps(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for range 40 {
+		var parts []*Observations
+		for range 1 + rnd.IntN(5) {
+			parts = append(parts, someObservations(rnd))
+		}
+		want := Merge(parts...)
+		c := NewCollection(1 << 16)
+		for _, i := range rnd.Perm(len(parts)) {
+			c.Add(parts[i])
+		}
+		if got := c.Observations(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%+v, expected %+v", got, want)
+		}
+	}
+}
+
+func TestMergeSortsWhatAFileHoldsOutOfOrder(t *testing.T) {
+	at := func(off int64) Sign { return Sign{At: At{Pos: Pos{File: "f", Off: off}}, ID: fmt.Sprint(off)} }
+	o := &Observations{Signs: []Sign{at(5), at(2), at(9), at(2), at(3)}}
+	var got []string
+	for _, s := range Merge(o).Signs {
+		got = append(got, s.ID)
+	}
+	if want := []string{"2", "3", "5", "9"}; !slices.Equal(got, want) {
+		t.Errorf("%v, expected %v", got, want)
+	}
+	if o.Signs[0].Off != 5 {
+		t.Error("the argument of Merge was changed")
+	}
+}
