@@ -9,6 +9,14 @@ func isLetter(c byte) bool {
 }
 func isAlnum(c byte) bool { return isDigit(c) || isLetter(c) }
 
+// inName are the bytes that names of files and functions consist of in records, apart from the dot.
+var inName = func() (set [256]bool) {
+	for c := range set {
+		set[c] = isAlnum(byte(c)) || bytes.IndexByte([]byte("_-/<>+"), byte(c)) >= 0
+	}
+	return set
+}()
+
 // at is b[i], or 0 beyond the end.
 func at(b []byte, i int) byte {
 	if i < 0 || i >= len(b) {
@@ -47,6 +55,15 @@ func fixed(b []byte, i, n int) (int, bool) {
 		v = v*10 + int(c-'0')
 	}
 	return v, true
+}
+
+// two is the number of the first two bytes of b if both are digits, else more than any such number.
+func two(b []byte) int {
+	hi, lo := b[0]-'0', b[1]-'0'
+	if hi > 9 || lo > 9 {
+		return 100
+	}
+	return int(hi)*10 + int(lo)
 }
 
 // spaces is the index of the first byte at or after i that is not a blank.

@@ -100,7 +100,7 @@ func (c *cursor) lineNumber(k int) bool {
 		return false
 	}
 	if e-k-1 < 4 {
-		rest := cursor{b: c.b[:min(len(c.b), e+600)], i: e + 2, p: Prefix{Who: NoOne}}
+		rest := cursor{b: c.b[:min(len(c.b), e+600)], i: e + 2, p: &Prefix{Who: NoOne}}
 		if !rest.peel() {
 			return false
 		}
@@ -446,11 +446,11 @@ func fileLine(b []byte, i int) (file []byte, ln, end int) {
 	j := i
 	dot := false
 	for j < len(b) && j-i < 256 {
-		ch := b[j]
-		if ch == '.' {
+		if ch := b[j]; !inName[ch] {
+			if ch != '.' {
+				break
+			}
 			dot = true
-		} else if !isAlnum(ch) && ch != '_' && ch != '-' && ch != '/' && ch != '<' && ch != '>' && ch != '+' {
-			break
 		}
 		j++
 	}

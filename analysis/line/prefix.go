@@ -32,14 +32,24 @@ func (n *Names) of(b []byte) string {
 
 // Parse is the function Parse.
 func (n *Names) Parse(seg []byte) Prefix {
-	c := cursor{b: seg, p: Prefix{Who: NoOne, SourceLn: Unknown}, names: n}
+	var p Prefix
+	n.ParseInto(&p, seg)
+	return p
+}
+
+// nothing is the prefix of a line that states nothing.
+var nothing = Prefix{Who: NoOne, SourceLn: Unknown}
+
+// ParseInto is Parse with the result in p, whatever that held: a prefix is large, and there are many lines.
+func (n *Names) ParseInto(p *Prefix, seg []byte) {
+	*p = nothing
+	c := cursor{b: seg, p: p, names: n}
 	for k := 0; k < maxPeels && c.i < len(seg) && !c.done; k++ {
 		if !c.peel() {
 			break
 		}
 	}
-	c.p.Len = c.i
-	return c.p
+	p.Len = c.i
 }
 
 // Labelled adds to w what labels of launchers in front of the physical line say (task, host, torchrun's local rank,
@@ -73,7 +83,7 @@ func (w Who) Labelled(outer Who) Who {
 type cursor struct {
 	b []byte
 	i int
-	p Prefix
+	p *Prefix
 	// inner: a prefix of the writing process itself was seen, so labels of launchers can no longer follow.
 	inner bool
 	// done: a complete record header was seen; what follows is the message whatever it looks like.

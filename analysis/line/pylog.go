@@ -107,6 +107,9 @@ var levels = []struct {
 
 // levelAt reads a level's name at i that ends as a word.
 func levelAt(b []byte, i int) (sev byte, n int) {
+	if ch := at(b, i); ch < 'C' || ch > 'W' { // as most lines begin
+		return 0, 0
+	}
 	for _, l := range levels {
 		if hasAt(b, i, l.name) && !isAlnum(at(b, i+len(l.name))) && at(b, i+len(l.name)) != '_' {
 			return l.sev, len(l.name)

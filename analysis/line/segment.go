@@ -27,6 +27,22 @@ func Segments(text []byte, visit func(off int, seg []byte)) {
 
 const esc = 0x1b
 
+// Pieces calls visit for every stretch of seg that StripANSI keeps, with its offset.
+func Pieces(seg []byte, visit func(off int, piece []byte)) {
+	for off := 0; off < len(seg); {
+		n := bytes.IndexByte(seg[off:], esc)
+		if n < 0 {
+			n = len(seg) - off
+		}
+		if n > 0 {
+			visit(off, seg[off:off+n])
+		}
+		if off += n; off < len(seg) {
+			off += escLen(seg[off:])
+		}
+	}
+}
+
 // StripANSI returns seg without terminal escape sequences: seg itself if it has none, else the rest appended to
 // dst[:0]. It also drops the bytes of a sequence that the segment cuts short.
 func StripANSI(dst, seg []byte) []byte {

@@ -18,10 +18,12 @@ func SplitParsed(dst [][2]int, seg []byte, pre *Prefix) [][2]int {
 	out := dst
 	from := 0
 	i := pre.Len + 1
-	for i < len(seg) && len(out) < maxRecords {
-		if begins[seg[i]]&follows[at(seg, i+1)] == 0 {
+	for len(out) < maxRecords {
+		for i+1 < len(seg) && begins[seg[i]]&follows[seg[i+1]] == 0 {
 			i++
-			continue
+		}
+		if i+1 >= len(seg) { // no mark is a single byte
+			break
 		}
 		at := recordAt(seg, i, from)
 		if at <= from {
@@ -66,7 +68,7 @@ func recordAt(b []byte, i, from int) int {
 			if i > from && b[i-1] == ':' {
 				if o := bytes.LastIndexByte(b[max(from, i-64):i], '['); o >= 0 {
 					o += max(from, i-64)
-					c := cursor{b: b[:i], p: Prefix{Who: NoOne}}
+					c := cursor{b: b[:i], p: &Prefix{Who: NoOne}}
 					if c.role(o) && c.i == i {
 						start = o
 					}
@@ -74,7 +76,7 @@ func recordAt(b []byte, i, from int) int {
 			}
 		case c10Mark(b, i):
 			start = i
-		case hasAt(b, i, "[NeMo ") && (&cursor{b: b, p: Prefix{Who: NoOne}}).nemo(i):
+		case hasAt(b, i, "[NeMo ") && (&cursor{b: b, p: &Prefix{Who: NoOne}}).nemo(i):
 			start = i
 		}
 	case 'N':
@@ -98,7 +100,7 @@ func recordAt(b []byte, i, from int) int {
 			start = i
 		}
 	case 'V', 'I', 'W', 'E', 'F':
-		if isDigit(at(b, i+1)) && isDigit(at(b, i+4)) && at(b, i+5) == ' ' && (&cursor{b: b[:min(len(b), i+400)], p: Prefix{Who: NoOne}}).glog(i) {
+		if isDigit(at(b, i+1)) && isDigit(at(b, i+4)) && at(b, i+5) == ' ' && (&cursor{b: b[:min(len(b), i+400)], p: &Prefix{Who: NoOne}}).glog(i) {
 			start = i
 		}
 	}
@@ -116,7 +118,7 @@ func c10Mark(b []byte, i int) bool {
 	if !severity(at(b, i+1)) || (at(b, i+2) != ' ' && !isDigit(at(b, i+2))) {
 		return false
 	}
-	c := cursor{b: b[:min(len(b), i+320)], p: Prefix{Who: NoOne}}
+	c := cursor{b: b[:min(len(b), i+320)], p: &Prefix{Who: NoOne}}
 	return c.c10(i) && (c.p.Stamp.Kind != NoStamp || sourceName([]byte(c.p.Source)))
 }
 
@@ -132,7 +134,7 @@ func rankMark(b []byte, i int) bool {
 	}
 	e += 2
 	if at(b, e) != ' ' {
-		return c10Mark(b, e) || (&cursor{b: b[:min(len(b), e+400)], p: Prefix{Who: NoOne}}).glogAt(e)
+		return c10Mark(b, e) || (&cursor{b: b[:min(len(b), e+400)], p: &Prefix{Who: NoOne}}).glogAt(e)
 	}
 	e++
 	switch {
@@ -181,7 +183,7 @@ func ncclStart(b []byte, i, from int) int {
 		return -1
 	}
 	h := bytes.LastIndexByte(b[lo:e-1], ' ') + 1 + lo
-	c := cursor{b: b[:min(len(b), i+16)], p: Prefix{Who: NoOne}}
+	c := cursor{b: b[:min(len(b), i+16)], p: &Prefix{Who: NoOne}}
 	if !c.nccl(h) {
 		return -1
 	}

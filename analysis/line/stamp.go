@@ -77,8 +77,11 @@ func named(b []byte) (Stamp, int) {
 	if at(b, 3) == ' ' && weekday(b) {
 		i, withYear = 4, true
 	}
+	if at(b, i+3) != ' ' {
+		return Stamp{}, 0
+	}
 	m := month(b[i:])
-	if m == 0 || at(b, i+3) != ' ' {
+	if m == 0 {
 		return Stamp{}, 0
 	}
 	i = spaces(b, i+4)
@@ -105,10 +108,11 @@ func clock(b []byte, i int, s *Stamp) int {
 	if at(b, i+2) != ':' || at(b, i+5) != ':' {
 		return 0
 	}
-	h, ok1 := fixed(b, i, 2)
-	m, ok2 := fixed(b, i+3, 2)
-	sec, ok3 := fixed(b, i+6, 2)
-	if !ok1 || !ok2 || !ok3 || h > 23 || m > 59 || sec > 60 || isDigit(at(b, i+8)) {
+	if len(b)-i < 8 {
+		return 0
+	}
+	h, m, sec := two(b[i:]), two(b[i+3:]), two(b[i+6:])
+	if h > 23 || m > 59 || sec > 60 || isDigit(at(b, i+8)) {
 		return 0
 	}
 	s.Hour, s.Minute, s.Second = int8(h), int8(m), int8(sec)
@@ -121,14 +125,21 @@ func clock(b []byte, i int, s *Stamp) int {
 
 // fraction reads the digits of a fraction of a second as nanoseconds; digits beyond the ninth are passed over.
 func fraction(b []byte, i int) (nanos int32, end int) {
-	scale := int32(100_000_000)
+	from := i
 	for i < len(b) && isDigit(b[i]) {
-		nanos += int32(b[i]-'0') * scale
-		scale /= 10
+		if i-from < len(powers) {
+			nanos = nanos*10 + int32(b[i]-'0')
+		}
 		i++
+	}
+	if n := i - from; n < len(powers) {
+		nanos *= powers[n]
 	}
 	return nanos, i
 }
+
+// powers is what a fraction of so many digits is multiplied with to give nanoseconds; nine need nothing.
+var powers = [...]int32{1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1000, 100, 10}
 
 // zone reads Z, ±hh:mm or ±hhmm, or " UTC" behind a stamp.
 func zone(b []byte, i int, s *Stamp) int {

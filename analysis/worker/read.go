@@ -59,7 +59,7 @@ func handlers() (list []handler, light []bool) {
 type record struct {
 	// At is the header for observations: position of the raw bytes, writer, stamp (or the inherited one).
 	At
-	Prefix line.Prefix
+	Prefix *line.Prefix
 	// Raw are the bytes [Off, Off+Len) of the content, ANSI codes included.
 	Raw []byte
 	// Text is Raw without ANSI codes; Msg is Text without its prefix.
@@ -69,10 +69,11 @@ type record struct {
 	// Taken: a follower took it as part of its block.
 	Taken     bool
 	writer    *writer
-	matched   bool   // reader.matches are this record's
-	isForeign uint8  // 0 not known, 1 no, 2 yes
-	storm     *storm // of its kind, if there is an account of it
-	excess    bool   // one of too many of its kind: no more signs are read of it
+	matched   bool     // reader.matches are this record's
+	ids       []uint16 // of the literals that it holds, valid until read returns
+	isForeign uint8    // 0 not known, 1 no, 2 yes
+	storm     *storm   // of its kind, if there is an account of it
+	excess    bool     // one of too many of its kind: no more signs are read of it
 }
 
 // verdict is what a follower says about a record that follows its own.
@@ -140,10 +141,19 @@ func clip(b []byte) string {
 type dispatch struct {
 	handlers []handler
 	literals []string
-	owners   [][]uint64 // by literal: the set of handlers that read it
-	light    []bool     // by literal: only light handlers do
-	alarm    []bool     // by literal: it is one of alarmWords
-	wraps    []bool     // by literal: a line with it may be one that cutShort knows
+	owners   [][]uint64      // by literal: the set of handlers that read it
+	light    []bool          // by literal: only light handlers do
+	alarm    []bool          // by literal: it is one of alarmWords
+	wraps    []bool          // by literal: a line with it may be one that cutShort knows
+	link     uint16          // linkMark
+	rules    []uint64        // by literal: the rules of ioRules that it is one of
+	pairs    [1 << 10]uint64 // the pairs of bytes that stand next to each other in a literal
+}
+
+// adjoin reports whether the two bytes stand next to each other in a literal.
+func (d *dispatch) adjoin(a, b byte) bool {
+	pair := uint(a)<<8 | uint(b)
+	return d.pairs[pair>>6]&(1<<(pair&63)) != 0
 }
 
 var table = sync.OnceValue(func() *dispatch {
@@ -175,11 +185,19 @@ var table = sync.OnceValue(func() *dispatch {
 	}
 	slices.Sort(d.literals)
 	for _, l := range d.literals {
+		for i := 1; i < len(l); i++ {
+			pair := uint(l[i-1])<<8 | uint(l[i])
+			d.pairs[pair>>6] |= 1 << (pair & 63)
+		}
 		d.owners = append(d.owners, owners[l])
 		d.light = append(d.light, !heavy[l])
 		d.alarm = append(d.alarm, slices.Contains(alarmWords, l))
+		if l == linkMark {
+			d.link = uint16(len(d.alarm) - 1)
+		}
 		d.wraps = append(d.wraps, slices.ContainsFunc(cutPhrases, func(p string) bool { return strings.Contains(p, l) || strings.Contains(l, p) }))
 	}
+	d.rules = ruleSets(d.literals)
 	return d
 })
 
@@ -202,6 +220,9 @@ func (d *dispatch) everyday(hits []uint16) bool {
 	}
 	return len(hits) > 0
 }
+
+// linked reports whether a line with these literals holds a link as chats make them.
+func (d *dispatch) linked(hits []uint16) bool { return slices.Contains(hits, d.link) }
 
 // Literals are the strings that the scanner has to look for, sorted.
 func Literals() []string { return slices.Clone(table().literals) }
@@ -265,6 +286,7 @@ func (r *reader) dispatch(rec *record, p *phys, at int) bool {
 	}
 	clear(r.due)
 	ids := r.literalsOf(rec, p, at)
+	rec.ids = ids
 	for _, id := range ids {
 		for i, set := range d.owners[id] {
 			r.due[i] |= set
@@ -291,26 +313,54 @@ func (r *reader) dispatch(rec *record, p *phys, at int) bool {
 // literalsOf lists the literals of the record that begins at p.raw[at:].
 func (r *reader) literalsOf(rec *record, p *phys, at int) []uint16 {
 	switch {
-	case p.all || len(rec.Text) != len(rec.Raw):
-		// Joined lines, and text that ANSI codes or links broke, hold literals that the scanner could not see.
-		r.ids = r.sc.Find(r.ids[:0], rec.Text)
-		return r.ids
+	case p.all:
+		// Joined lines hold literals that the scanner could not see.
+		return r.find(rec.Text)
+	case len(rec.Text) != len(rec.Raw):
+		return r.piecewise(rec, p, at)
 	case len(rec.Raw)+1 >= len(p.raw):
 		return p.hits // the whole line, perhaps without its \r
 	}
-	// Records come from left to right.
-	for p.next < len(p.marks) && int(p.marks[p.next].At) < at {
+	r.ids = r.between(r.ids[:0], p, at, at+len(rec.Raw))
+	return r.ids
+}
+
+// between adds the literals that stand wholly in a stretch of the line. Stretches come from left to right.
+func (r *reader) between(ids []uint16, p *phys, from, to int) []uint16 {
+	for p.next < len(p.marks) && int(p.marks[p.next].At) < from {
 		p.next++
 	}
-	r.ids = r.ids[:0]
-	end := at + len(rec.Raw)
 	for _, m := range p.marks[p.next:] {
-		if int(m.At) >= end {
+		if int(m.At) >= to {
 			break
 		}
-		if int(m.At)+len(r.table.literals[m.Lit]) <= end {
-			r.ids = scan.Insert(r.ids, m.Lit)
+		if int(m.At)+len(r.table.literals[m.Lit]) <= to {
+			ids = scan.Insert(ids, m.Lit)
 		}
+	}
+	return ids
+}
+
+// find looks for every literal.
+func (r *reader) find(text []byte) []uint16 {
+	r.ids = r.sc.Find(r.ids[:0], text)
+	return r.ids
+}
+
+// piecewise lists the literals of a record that is broken by escape sequences: those of its pieces, unless the end of one
+// and the beginning of the next may be a literal together, or links and entities changed it, too.
+func (r *reader) piecewise(rec *record, p *phys, at int) []uint16 {
+	r.ids = r.ids[:0]
+	kept, torn := 0, false
+	line.Pieces(rec.Raw, func(off int, piece []byte) {
+		if kept < len(rec.Text) && kept > 0 && r.table.adjoin(rec.Text[kept-1], piece[0]) {
+			torn = true
+		}
+		r.ids = r.between(r.ids, p, at+off, at+off+len(piece))
+		kept += len(piece)
+	})
+	if torn || kept != len(rec.Text) {
+		return r.find(rec.Text)
 	}
 	return r.ids
 }
@@ -361,7 +411,8 @@ func (r *reader) passed(b []byte, off, no, above int64) {
 			line.Segments(b[:end], func(at int, seg []byte) {
 				text := r.withoutANSI(seg)
 				rec := &r.rec
-				*rec = record{Prefix: r.names.Parse(text), Raw: seg, Text: text}
+				*rec = record{Prefix: &r.pre, Raw: seg, Text: text}
+				r.names.ParseInto(rec.Prefix, text)
 				rec.Msg = text[min(max(rec.Prefix.Len, 0), len(text)):]
 				rec.Pos = Pos{File: r.file, Line: no, Off: off + int64(at), Len: len(seg)}
 				rec.Who, rec.Stamp = rec.Prefix.Who, rec.Prefix.Stamp

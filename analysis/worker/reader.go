@@ -45,6 +45,7 @@ type reader struct {
 
 	// Scratch space, to spare the allocator the many records.
 	plain   []byte // text without ANSI codes
+	pre     line.Prefix
 	rec     record
 	scratch step
 	ids     []uint16
@@ -83,9 +84,13 @@ type phys struct {
 	cut     bool   // no \n at its end: more may have been meant to follow
 	hits    []uint16
 	marks   []scan.Mark
-	before  []byte // some of the lines above that were passed over
-	next    int    // in marks: the first that no record before has passed
-	all     bool   // hits are unknown: try every literal
+	before  []byte   // some of the lines above that were passed over
+	next    int      // in marks: the first that no record before has passed
+	all     bool     // hits are unknown: try every literal
+	light   bool     // only light handlers want it
+	linked  bool     // it may hold a link
+	records int      // how many of its records were read
+	outer   line.Who // what the first of them states of its writer
 }
 
 const maxJoined = 3
@@ -104,7 +109,7 @@ func (r *reader) visit(l *scan.Line) (more int, err error) {
 		}
 		return r.decide(), nil
 	}
-	return r.take(p, l.Long), nil
+	return r.take(&p, l.Long), nil
 }
 
 // decide reads the head.
@@ -113,14 +118,14 @@ func (r *reader) decide() (more int) {
 	r.width = wrapWidth(r.head)
 	head := r.head
 	r.head = nil
-	for _, p := range head {
-		more = r.take(p, len(p.raw) >= maxHead)
+	for i := range head {
+		more = r.take(&head[i], len(head[i].raw) >= maxHead)
 	}
 	return more
 }
 
 // take reads a physical line, or holds it back to join it with the next ones. It returns how many lines it needs.
-func (r *reader) take(p phys, long bool) int {
+func (r *reader) take(p *phys, long bool) int {
 	if h := r.held; h != nil {
 		if p.no == h.no+int64(h.joined)+1 && !long && continues(p.raw) {
 			h.raw = append(append(h.raw, '\n'), p.raw...)
@@ -132,7 +137,7 @@ func (r *reader) take(p phys, long bool) int {
 			}
 			r.held = nil
 			r.lineNo = p.no
-			r.physical(h.phys)
+			r.physical(&h.phys)
 			return r.wanted(0)
 		}
 		r.release()
@@ -141,7 +146,7 @@ func (r *reader) take(p phys, long bool) int {
 	if !long && !p.cut && (r.width > 0 || r.table.wrappable(p.hits)) && r.holds(p.raw, 0) {
 		p.raw = slices.Clone(p.raw)
 		p.hits, p.marks, p.before, p.all = nil, nil, nil, true
-		r.held = &held{phys: p}
+		r.held = &held{phys: *p}
 		return r.wanted(1)
 	}
 	r.physical(p)
@@ -165,7 +170,7 @@ func (r *reader) release() {
 		r.held = nil
 		no := r.lineNo
 		r.lineNo = h.no + int64(h.joined)
-		r.physical(h.phys)
+		r.physical(&h.phys)
 		r.lineNo = max(no, r.lineNo)
 	}
 }
@@ -214,67 +219,74 @@ func unwrapped(raw []byte) []byte {
 
 // physical reads one physical line: segments between \r, records glued together in each. A line that only holds what
 // light handlers read is not searched for records within: a step line that is glued behind text stays a step line.
-func (r *reader) physical(p phys) {
-	var outer line.Who
-	first := true
-	light := len(r.open) == 0 && !p.all && r.table.everyday(p.hits)
-	segment := func(off int, seg []byte) {
-		pre := r.names.Parse(seg)
-		if first && len(p.before) > 0 && pre.Stamp.Kind == line.NoStamp {
-			// When this happened, only lines above can tell.
-			r.passed(p.before, p.off-int64(len(p.before)), p.no-int64(bytes.Count(p.before, []byte{'\n'})), 0)
-		}
-		if light {
-			r.parts = append(r.parts[:0], [2]int{0, len(seg)})
-		} else {
-			r.parts = line.SplitParsed(r.parts[:0], seg, &pre)
-		}
-		parts := r.parts
-		for _, part := range parts {
-			known := &pre
-			if len(parts) > 1 {
-				known = nil
-			}
-			r.record(&p, off+part[0], seg[part[0]:part[1]], known, outer, first)
-			if first {
-				outer, first = r.header.who, false
-			}
-		}
-	}
-	if bytes.IndexByte(p.raw, '\n') >= 0 {
-		// A joined line is one record from the last record of its first line on; before that stand bars and other writers.
-		end := bytes.IndexByte(p.raw, '\n')
-		head := bytes.TrimRight(p.raw[:end], "\r")
-		cut := bytes.LastIndexByte(head, '\r') + 1
-		pre := r.names.Parse(head[cut:])
-		if parts := line.SplitParsed(nil, head[cut:], &pre); len(parts) > 1 {
-			cut += parts[len(parts)-1][0]
-		}
-		if cut > 0 {
-			line.Segments(p.raw[:cut], segment)
-		}
-		r.record(&p, cut, p.raw[cut:], nil, outer, first)
+func (r *reader) physical(p *phys) {
+	p.light = len(r.open) == 0 && !p.all && r.table.everyday(p.hits)
+	p.linked = p.all || r.table.linked(p.hits)
+	end := bytes.IndexByte(p.raw, '\n')
+	if end < 0 {
+		r.segments(p, len(p.raw))
 		return
 	}
-	line.Segments(p.raw, segment)
+	// A joined line is one record from the last record of its first line on; before that stand bars and other writers.
+	head := bytes.TrimRight(p.raw[:end], "\r")
+	cut := bytes.LastIndexByte(head, '\r') + 1
+	pre := r.names.Parse(head[cut:])
+	if parts := line.SplitParsed(nil, head[cut:], &pre); len(parts) > 1 {
+		cut += parts[len(parts)-1][0]
+	}
+	if cut > 0 {
+		r.segments(p, cut)
+	}
+	r.record(p, cut, p.raw[cut:], false)
 }
 
-// record reads one message. at is its offset in p.raw; pre is its prefix, where that is known already.
-func (r *reader) record(p *phys, at int, raw []byte, pre *line.Prefix, outer line.Who, first bool) {
-	text := unescape(unlink(r.withoutANSI(unwrapped(raw))))
+// segments reads what stands before end, between \r.
+func (r *reader) segments(p *phys, end int) {
+	if i := bytes.IndexByte(p.raw[:end], '\r'); i < 0 || i+1 == end && i > 0 {
+		if i > 0 {
+			end = i
+		}
+		r.segment(p, 0, p.raw[:end])
+		return
+	}
+	line.Segments(p.raw[:end], func(off int, seg []byte) { r.segment(p, off, seg) })
+}
+
+// segment reads the records of one.
+func (r *reader) segment(p *phys, off int, seg []byte) {
+	pre := &r.pre
+	r.names.ParseInto(pre, seg)
+	if p.records == 0 && len(p.before) > 0 && pre.Stamp.Kind == line.NoStamp {
+		// When this happened, only lines above can tell.
+		known := *pre
+		r.passed(p.before, p.off-int64(len(p.before)), p.no-int64(bytes.Count(p.before, []byte{'\n'})), 0)
+		*pre = known
+	}
+	if p.light {
+		r.record(p, off, seg, true)
+		return
+	}
+	r.parts = line.SplitParsed(r.parts[:0], seg, pre)
+	known := len(r.parts) == 1
+	for _, part := range r.parts {
+		r.record(p, off+part[0], seg[part[0]:part[1]], known)
+	}
+}
+
+// record reads one message. at is its offset in p.raw; known says that r.pre is its prefix already.
+func (r *reader) record(p *phys, at int, raw []byte, known bool) {
+	text := r.plainText(p, raw)
 	rec := &r.rec
-	*rec = record{Raw: raw, Text: text}
-	if pre != nil && len(text) == len(raw) {
-		rec.Prefix = *pre
-	} else {
-		rec.Prefix = r.names.Parse(text)
+	*rec = record{Raw: raw, Text: text, Prefix: &r.pre}
+	if !known || len(text) != len(raw) {
+		r.names.ParseInto(rec.Prefix, text)
 	}
 	rec.Cut = p.cut && at+len(raw) == len(bytes.TrimRight(p.raw, "\r"))
 	rec.Msg = text[min(max(rec.Prefix.Len, 0), len(text)):]
 	rec.Pos = Pos{File: r.file, Line: p.no, Off: p.off + int64(at), Len: len(raw)}
 	rec.Who = rec.Prefix.Who
-	if !first {
-		rec.Who = rec.Who.Labelled(outer)
+	if p.records > 0 {
+		rec.Who = rec.Who.Labelled(p.outer)
 	}
 	rec.Stamp = rec.Prefix.Stamp
 	rec.Repeated = repeated(text)
@@ -286,14 +298,40 @@ func (r *reader) record(p *phys, at int, raw []byte, pre *line.Prefix, outer lin
 	if !understood && !rec.Taken && alarming(rec, r.alarm) {
 		r.unclassify(rec)
 	}
-	r.header = header{line: p.no, who: rec.Who, stamp: rec.Stamp, group: noGroup}
-	if m := bytes.TrimSpace(rec.Msg); len(m) > 0 && m[0] == '[' && m[len(m)-1] == ']' {
-		if g, start, end := lastGroup(m); start == 0 && end == len(m) {
-			r.header.group, r.header.alone = g, true
-		}
-	} else {
-		r.header.alone = bareRank(m)
+	if p.records == 0 {
+		p.outer = rec.Who
 	}
+	p.records++
+	r.heading(rec)
+}
+
+// heading remembers what the record is as a header of the lines under it.
+func (r *reader) heading(rec *record) {
+	r.header.line, r.header.who, r.header.stamp, r.header.group, r.header.alone = rec.Line, rec.Who, rec.Stamp, noGroup, false
+	m := bytes.TrimSpace(rec.Msg)
+	if len(m) == 0 || m[0] != '[' || m[len(m)-1] != ']' {
+		r.header.alone = bareRank(m)
+		return
+	}
+	if g, start, end := lastGroup(m); start == 0 && end == len(m) {
+		r.header.group, r.header.alone = g, true
+	}
+}
+
+// plainText is what was written: without what terminals, chats and line ends put in. It is valid until the next call.
+func (r *reader) plainText(p *phys, raw []byte) []byte {
+	text := raw
+	if p.all {
+		text = unwrapped(raw)
+	}
+	if bytes.IndexByte(text, '\x1b') >= 0 {
+		r.plain = line.StripANSI(r.plain, text)
+		return unescape(unlink(r.plain))
+	}
+	if p.linked {
+		text = unlink(text)
+	}
+	return unescape(text)
 }
 
 // withoutANSI is text without escape sequences, valid until the next call.

@@ -2,8 +2,9 @@ package worker
 
 import (
 	"bytes"
+	"math/bits"
 	"regexp"
-	"strconv"
+	"slices"
 
 	"faultline/analysis/line"
 )
@@ -40,12 +41,13 @@ type Reset struct {
 	Word string // the first of ResetWords that it holds
 }
 
-// ioRule is one wording. The pattern's named groups are attempt, limit, left, done (attempts made so far), target.
+// ioRule is one wording. A pattern's named groups are attempt, limit, left, done (attempts made so far), target.
 type ioRule struct {
 	form     string
 	kind     string
-	literals []string // any of them; the first that occurs is enough
-	pattern  *regexp.Regexp
+	literals []string       // any of them; the first that occurs is enough
+	shape    shape          // reads the wording by hand, or
+	pattern  *regexp.Regexp // does
 	not      []string
 	fallback bool
 	// needs: the line must also speak of reading or writing something.
@@ -61,39 +63,38 @@ var ioRules = []ioRule{
 	{form: "lhotse", kind: IOLoader, literals: []string{"Batch stream truncated at index "}, fallback: true, not: []string{"AISBatchLoaderError: ", "cannot recover"}},
 	{form: "lhotse", kind: IOLoader, literals: []string{"Timeout while fetching batch result at index "}, fallback: true},
 	{form: "lhotse", kind: IOLoader, literals: []string{"Retrying with direct AIStore API call", "Trying to get the object using AIStore API"}, fallback: true,
-		pattern: regexp.MustCompile(`Object (?P<target>\S+).*? from bucket \S+ (?:returned empty content|is empty)`)},
+		shape: shapeEmptyObject},
 	{form: "lhotse", kind: IOLoader, literals: []string{"ValueError during batch.get(): "}},
 	{form: "lhotse", kind: IOLoader, literals: []string{"AISBatchLoader dropping "}},
-	{form: "lhotse", kind: IOLoader, literals: []string{"Failed to fetch object "}, pattern: regexp.MustCompile(`Failed to fetch object (?P<target>\S+)`)},
+	{form: "lhotse", kind: IOLoader, literals: []string{"Failed to fetch object "}, shape: shapeFailedFetch},
 	{form: "lhotse", kind: IOLoader, literals: []string{"AISBatchLoaderError: ", "AISObjectLoaderError: "}, not: []string{": Caught "}},
 	{form: "dataloader", kind: IOLoader, literals: []string{" in DataLoader worker process "}, not: []string{"AISBatchLoaderError", "AISObjectLoaderError"},
-		pattern: regexp.MustCompile(`: Caught \w+ in DataLoader worker process \d+`)},
+		shape: shapeCaught},
 
 	{form: "ais", kind: IOGaveUp, literals: []string{"All retries exhausted; request failed"}},
 	{form: "ais-resume", kind: IOGaveUp, literals: []string{"exceeded max number of stream resumptions"}},
 	{form: "backoff", kind: IOGaveUp, literals: []string{"Giving up "}, pattern: regexp.MustCompile(`Giving up (?P<target>[\w.]+)\(.* after (?P<limit>\d+) tries`)},
 	{form: "gcsfs", kind: IOGaveUp, literals: []string{" out of retries on exception"}},
-	{form: "botocore", kind: IOGaveUp, literals: []string{"(reached max retries: "}, pattern: regexp.MustCompile(`\(reached max retries: (?P<limit>\d+)\)`)},
+	{form: "botocore", kind: IOGaveUp, literals: []string{"(reached max retries: "}, shape: shapeReached},
 
-	{form: "urllib3", kind: IORetry, literals: []string{"Retrying (Retry(total="},
-		pattern: regexp.MustCompile(`Retrying \(Retry\(total=(?P<left>\d+).{0,200}?\)\) after connection broken by .*: (?P<target>/\S*)`)},
-	{form: "urllib3", kind: IORetry, literals: []string{"Retrying (Retry(total="}, pattern: regexp.MustCompile(`Retrying \(Retry\(total=(?P<left>\d+)`)},
+	{form: "urllib3", kind: IORetry, literals: []string{retryTotal}, shape: shapeBroken},
+	{form: "urllib3", kind: IORetry, literals: []string{retryTotal}, shape: shapeLeft},
 	{form: "urllib3", kind: IOGaveUp, literals: []string{"Max retries exceeded with url"}, not: []string{"Retrying ", "etrying in"},
-		pattern: regexp.MustCompile(`host='(?P<target>[^']+)'`)},
+		shape: shapeHost},
 	{form: "tenacity", kind: IORetry, literals: []string{" seconds as it raised ", " seconds as it returned "},
-		pattern: regexp.MustCompile(`Retrying (?P<target>\S+) in [\d.]+ seconds as it (?:raised|returned) `)},
-	{form: "ais-resume", kind: IORetry, literals: []string{"Resuming '"}, pattern: regexp.MustCompile(`Resuming '(?P<target>[^']*)' after .* \((?P<attempt>\d+)/(?P<limit>\d+)\)`)},
+		shape: shapeTenacity},
+	{form: "ais-resume", kind: IORetry, literals: []string{"Resuming '"}, shape: shapeResuming},
 	{form: "hadoop", kind: IORetry, literals: []string{"Already tried "},
 		pattern: regexp.MustCompile(`Retrying connect to server: (?P<target>[^\s]+?)\. Already tried (?P<done>\d+) time\(s\)(?:; (?:retry policy is|maxRetries=).*?(?:maxRetries=)(?P<limit>\d+))?`)},
 	{form: "backoff", kind: IORetry, literals: []string{"Backing off "}, pattern: regexp.MustCompile(`Backing off (?P<target>[\w.]+)\(.* for [\d.]+s`)},
 	{form: "google", kind: IORetry, literals: []string{"Retrying due to "}, pattern: regexp.MustCompile(`Retrying due to .*, sleeping [\d.]+s`)},
 	// "Retrying in 5sec [1/20]", "retrying 2/5", "Retry 3 of 5", "(retry 1/3)".
 	{form: "count", kind: IORetry, literals: []string{"etrying", "etry ", "RETRY"},
-		pattern: regexp.MustCompile(`(?i)\bre-?try(?:ing)?\b.{0,120}?(?:^|[\s(\[#=:])(?P<attempt>\d{1,4})\s*(?:/|of|out of)\s*(?P<limit>\d{1,4})(?:$|[^\d\w/.-]|\.(?:$|\s))`)},
+		shape: shapeRetry},
 	{form: "count", kind: IORetry, literals: []string{"ttempt "}, needs: true, not: []string{"ucceeded"},
-		pattern: regexp.MustCompile(`(?i)\battempt\b.{0,40}?(?:^|[\s(\[#=:])(?P<attempt>\d{1,4})\s*(?:/|of|out of)\s*(?P<limit>\d{1,4})(?:$|[^\d\w/.-]|\.(?:$|\s))`)},
+		shape: shapeAttempt},
 	{form: "count", kind: IOGaveUp, literals: []string{" retries", " attempts", " tries"}, needs: true, not: []string{"attempts left"},
-		pattern: regexp.MustCompile(`(?i)(?:fail(?:ed|ure)|giving up|gave up|exhausted)\b.{0,80}?\bafter (?P<limit>\d{1,4}) (?:retries|attempts|tries)\b`)},
+		shape: shapeGaveUp},
 }
 
 // Foreign are words of lines about other things than data: NCCL's and PyTorch's own sockets, launchers, telemetry. They
@@ -103,10 +104,9 @@ var Foreign = []string{
 	"torch.distributed.elastic", "orker group", "wandb", "mlflow", "MLflow", "comet_ml", "COMET", "neptune", "clearml", "srun:", "slurmstepd:", "out of memory",
 }
 
-func isForeign(text []byte) bool { return containsAny(text, Foreign) }
+var foreignWords = newWords(Foreign...)
 
-// ofData are words that a line about reading or writing something holds, in lower case.
-var ofData = regexp.MustCompile(`(?i)connect|reset|time[d]?[ -]?out|read|download|fetch|\bget\b|https?\b|\burl|object|bucket|\bs3\b|gs://|hdfs|store|stream|shard|\bbatch|sample|\bopen|\bload|file|\brequest|i/o|disconnect|\bhost|checkpoint|\bsav(?:e|ing)|writ|upload`)
+func isForeign(text []byte) bool { return foreignWords.in(text) }
 
 // faults tell what went wrong from words of the line, the particular ones first.
 var faults = []struct {
@@ -123,13 +123,27 @@ var faults = []struct {
 	{"broken", []string{"IncompleteRead", "onnection broken", "ChunkedEncodingError", "roken pipe", "isconnected"}},
 }
 
-func faultOf(text []byte) string {
+// faultWords are the words of all faults in their order.
+func faultWords() []string {
+	var list []string
 	for _, f := range faults {
-		for _, w := range f.words {
-			if bytes.Contains(text, []byte(w)) {
-				return f.fault
-			}
+		list = append(list, f.words...)
+	}
+	return list
+}
+
+var anyFault = newWords(faultWords()...)
+
+func faultOf(text []byte) string {
+	n := anyFault.first(text)
+	if n < 0 {
+		return ""
+	}
+	for _, f := range faults {
+		if n < len(f.words) {
+			return f.fault
 		}
+		n -= len(f.words)
 	}
 	return ""
 }
@@ -154,12 +168,20 @@ func storageHandlers() []handler {
 const maxIOText = 8 << 10
 
 func readIO(r *reader, rec *record) bool {
-	text := rec.Text[:min(len(rec.Text), maxIOText)]
 	if rec.foreign() {
 		return false
 	}
-	for i := range ioRules {
-		if v, ok := ioRules[i].read(text); ok {
+	text := rec.Text[:min(len(rec.Text), maxIOText)]
+	var due uint64
+	for _, id := range rec.ids {
+		due |= r.table.rules[id]
+	}
+	for ; due != 0; due &= due - 1 {
+		rule := &ioRules[bits.TrailingZeros64(due)]
+		if len(text) < len(rec.Text) && !containsAny(text, rule.literals) {
+			continue
+		}
+		if v, ok := rule.tell(text); ok {
 			v.At = rec.At
 			emit(r, &r.obs.IOs, v)
 			return v.Kind == IORetry // what did not come, or was given up, may still be a failure that nobody knows
@@ -168,45 +190,73 @@ func readIO(r *reader, rec *record) bool {
 	return false
 }
 
-func (rule *ioRule) read(text []byte) (IO, bool) {
-	v := IO{Kind: rule.kind, Form: rule.form, Attempt: line.Unknown, Limit: line.Unknown, Left: line.Unknown, Fallback: rule.fallback}
-	if !containsAny(text, rule.literals) || containsAny(text, rule.not) || rule.needs && !ofData.Match(text) {
-		return v, false
+// ruleSets gives each literal the set of the rules that it is one of.
+func ruleSets(literals []string) []uint64 {
+	sets := make([]uint64, len(literals))
+	for i := range ioRules {
+		for _, l := range ioRules[i].literals {
+			id, _ := slices.BinarySearch(literals, l)
+			sets[id] |= 1 << i
+		}
 	}
-	if rule.pattern != nil {
-		m := rule.pattern.FindSubmatch(text)
-		if m == nil {
-			return v, false
-		}
-		for k, name := range rule.pattern.SubexpNames() {
-			if name == "" || len(m[k]) == 0 {
-				continue
-			}
-			if name == "target" {
-				v.Target = string(m[k][:min(len(m[k]), maxLastText)])
-				continue
-			}
-			n, err := strconv.Atoi(string(m[k]))
-			if err != nil || n < 0 || n > 1<<20 {
-				return v, false
-			}
-			switch name {
-			case "attempt":
-				v.Attempt = n
-			case "done":
-				v.Attempt = n + 1
-			case "limit":
-				v.Limit = n
-			case "left":
-				v.Left = n
-			}
-		}
-		if v.Attempt != line.Unknown && v.Limit != line.Unknown && (v.Attempt > v.Limit+1 || v.Limit == 0) {
-			return v, false // no ladder counts like that
-		}
+	return sets
+}
+
+func (rule *ioRule) read(text []byte) (IO, bool) {
+	if !containsAny(text, rule.literals) {
+		return IO{}, false
+	}
+	return rule.tell(text)
+}
+
+// tell is read for a text that holds one of the literals.
+func (rule *ioRule) tell(text []byte) (IO, bool) {
+	v := IO{Kind: rule.kind, Form: rule.form, Attempt: line.Unknown, Limit: line.Unknown, Left: line.Unknown, Fallback: rule.fallback}
+	switch {
+	case containsAny(text, rule.not), !rule.reads(&v, text), rule.needs && !ofData(text):
+		return v, false
+	case v.Attempt != line.Unknown && v.Limit != line.Unknown && (v.Attempt > v.Limit+1 || v.Limit == 0):
+		return v, false // no ladder counts like that
 	}
 	v.Fault = faultOf(text)
 	return v, true
+}
+
+// reads fills in what the shape or the pattern says.
+func (rule *ioRule) reads(v *IO, text []byte) bool {
+	if rule.shape != nil {
+		return rule.shape(v, text)
+	}
+	if rule.pattern == nil {
+		return true
+	}
+	m := rule.pattern.FindSubmatch(text)
+	if m == nil {
+		return false
+	}
+	for k, name := range rule.pattern.SubexpNames() {
+		if name == "" || len(m[k]) == 0 {
+			continue
+		}
+		ok := true
+		switch name {
+		case "target":
+			v.target(m[k])
+		case "attempt":
+			ok = count(&v.Attempt, m[k])
+		case "done":
+			ok = count(&v.Attempt, m[k])
+			v.Attempt++
+		case "limit":
+			ok = count(&v.Limit, m[k])
+		case "left":
+			ok = count(&v.Left, m[k])
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
 }
 
 func readReset(r *reader, rec *record) bool {
