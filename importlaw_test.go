@@ -69,6 +69,8 @@ var onlyIn = map[string]string{
 	"github.com/aws/aws-sdk-go-v2":  "store fetch",
 	"github.com/klauspost/compress": "analysis/scan analysis/verify fetch simulate",
 	"github.com/gorilla/websocket":  "simulate/slack cmd",
+	"github.com/pkg/sftp":           "fetch/source/login",
+	"golang.org/x/crypto":           "fetch/source/login",
 	"github.com/robfig/cron/v3":     "chat/desk cmd",
 }
 

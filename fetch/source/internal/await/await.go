@@ -4,6 +4,7 @@ package await
 import (
 	"context"
 	"io"
+	"sync"
 )
 
 // Do runs call and gives its result, or ctx's cause as soon as that ends. An abandoned call runs to its end alone; drop, which
@@ -53,10 +54,10 @@ func (r *Reader) Read(p []byte) (int, error) {
 	if r.gone {
 		return 0, context.Cause(r.ctx)
 	}
-	if len(r.buffer) < len(p) {
-		r.buffer = make([]byte, len(p))
+	if len(r.buffer) == 0 {
+		r.buffer = *buffers.Get().(*[]byte)
 	}
-	buffer := r.buffer[:len(p)]
+	buffer := r.buffer[:min(len(p), len(r.buffer))]
 	type result struct {
 		n   int
 		err error
@@ -77,5 +78,15 @@ func (r *Reader) Close() error {
 	if r.gone {
 		return nil
 	}
+	if r.buffer != nil {
+		buffers.Put(&r.buffer)
+		r.buffer = nil
+	}
 	return r.from.Close()
 }
+
+// buffers are as large as what a spool reads at once; those of abandoned calls do not come back.
+var buffers = sync.Pool{New: func() any {
+	b := make([]byte, 1<<20)
+	return &b
+}}
