@@ -26,7 +26,7 @@ func unsuffixed(name string) (string, bool) {
 // shapes are what an unknown symbol may look like in a name.
 var shapes = map[byte]string{
 	'j': `\d{1,10}`, 'A': `\d{1,10}`, 'a': `\d{1,10}`, 'b': `\d{1,10}`, 'n': `\d{1,10}`, 't': `\d{1,10}`, 'r': `\d{1,10}`, 's': `(?:\d{1,10}|batch|interactive)`,
-	'J': `\d{1,10}(?:\.\d{1,10})?`, 'N': `[A-Za-z0-9][A-Za-z0-9_-]*`, 'u': `[^/]+?`, 'x': `.+?`, 'S': `[A-Za-z0-9]+`,
+	'J': `\d{1,10}(?:\.\d{1,10})?`, 'N': `[A-Za-z0-9][A-Za-z0-9_-]*`, 'u': `[^/]+?`, 'x': `.+?`, 'S': `[A-Za-z0-9]+`, Any[0]: `[^/]*?`,
 }
 
 // Matcher reads names of one pattern.
@@ -126,7 +126,7 @@ func (k token) set(v *Vars, s string, c Context) bool {
 		return num(&v.Array, absent(s))
 	case 'a':
 		return num(&v.Task, absent(s))
-	case 'b':
+	case 'b', Any[0]:
 		return true
 	case 's':
 		if n, err := strconv.Atoi(s); err == nil {

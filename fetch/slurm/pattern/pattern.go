@@ -76,6 +76,9 @@ type Template struct {
 // ErrTemplate says that a text is no pattern.
 var ErrTemplate = errors.New("not a pattern")
 
+// Any stands in a pattern for text that is not known, within one element of a path: a variable of a script.
+const Any = "\x1a"
+
 // symbols that SLURM knows; what else follows a percent sign stays.
 const symbols = "jJAabsnNtuxrS"
 
@@ -85,7 +88,7 @@ func Parse(text string) (Template, error) {
 		return Template{}, fmt.Errorf("%w: %q", ErrTemplate, text[:min(len(text), 60)])
 	}
 	t := Template{text: text}
-	if strings.Contains(text, `\`) {
+	if strings.Contains(text, `\`) && !strings.Contains(text, Any) {
 		var b strings.Builder
 		for i := 0; i < len(text); i++ {
 			if text[i] == '\\' && i+1 < len(text) {
@@ -109,8 +112,13 @@ func Parse(text string) (Template, error) {
 		t.tokens = append(t.tokens, token{text: s})
 	}
 	for i := 0; i < len(text); {
+		if text[i] == Any[0] {
+			t.tokens = append(t.tokens, token{text: Any, sym: Any[0]})
+			i++
+			continue
+		}
 		if text[i] != '%' {
-			j := strings.IndexByte(text[i:], '%')
+			j := strings.IndexAny(text[i:], "%"+Any)
 			if j < 0 {
 				j = len(text) - i
 			}
@@ -128,7 +136,11 @@ func Parse(text string) (Template, error) {
 		case j < len(text) && strings.IndexByte(symbols, text[j]) >= 0:
 			t.tokens = append(t.tokens, token{text: text[i : j+1], sym: text[j], width: width(text[i+1 : j])})
 		default:
-			literal(text[i:min(j+1, len(text))])
+			j = min(j, len(text)-1)
+			if text[j] == Any[0] {
+				j--
+			}
+			literal(text[i : j+1])
 		}
 		i = j + 1
 	}
@@ -147,7 +159,7 @@ func width(digits string) int {
 	return min(n, maxWidth)
 }
 
-func (t Template) String() string { return t.text }
+func (t Template) String() string { return strings.ReplaceAll(t.text, Any, "*") }
 
 // Has says whether one of the symbols is in the pattern.
 func (t Template) Has(syms string) bool {
@@ -158,6 +170,9 @@ func (t Template) Has(syms string) bool {
 	}
 	return false
 }
+
+// OfJob says that the name tells jobs apart.
+func (t Template) OfJob() bool { return t.Has("jJAS") }
 
 // PerNode says that srun opens one file on each node, or for each task.
 func (t Template) PerNode() bool { return t.Has("nNt") }
@@ -226,6 +241,8 @@ func (k token) value(c Context, v Vars) (s string, ok bool) {
 		return word(v.Name)
 	case 'r':
 		return num(v.Restart)
+	case Any[0]:
+		return "", false
 	}
 	return word(v.SLUID)
 }
