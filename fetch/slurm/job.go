@@ -5,6 +5,7 @@ package slurm
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -288,4 +289,31 @@ func (j *Job) StillReporting() bool {
 		}
 	}
 	return false
+}
+
+// numbered says that the step is one of srun's in the script.
+func (s *Step) numbered() bool {
+	_, err := strconv.Atoi(s.Name)
+	return err == nil
+}
+
+// nodes are those of the step, in SLURM's order: the %n-th is the n-th. ok is false where they are not told.
+func (s *Step) nodes() (names []string, ok bool) {
+	names, err := hostlist.Expand(s.NodeList)
+	return names, err == nil && len(names) > 0
+}
+
+// Expected are the nodes that a run's logs should come from: those of its largest step, for some use a part of what was
+// allocated; else all that it had.
+func (r *Run) Expected() []string {
+	var best []string
+	for i := range r.Steps {
+		if names, ok := r.Steps[i].nodes(); ok && r.Steps[i].numbered() && len(names) > len(best) {
+			best = names
+		}
+	}
+	if best == nil {
+		return r.Nodes()
+	}
+	return best
 }

@@ -114,7 +114,8 @@ func (o *Outputs) step(p string) {
 func (o *Outputs) options(list []string, sbatch bool) {
 	for i := 0; i < len(list); i++ {
 		w := list[i]
-		name, value, has := "", "", false
+		var name, value string
+		var has bool
 		switch {
 		case w == "--" || !strings.HasPrefix(w, "-") || len(w) < 2:
 			if sbatch && strings.HasPrefix(w, "-") {

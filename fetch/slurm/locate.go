@@ -1,0 +1,254 @@
+package slurm
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"time"
+
+	"faultline/fetch/slurm/pattern"
+	"faultline/fetch/source"
+)
+
+// Locator finds the logs of a job in a place.
+type Locator struct {
+	Source    source.Source
+	Roots     []string
+	Templates []string         // the configured ones: see Job.Fill
+	Now       func() time.Time // nil = whether files grow is not looked at
+}
+
+// Located is what was found of one run of a job.
+type Located struct {
+	Files []source.File // sorted by name, each once
+	Sets  []Set
+	// Notes are sentences: what is missing, what could not be looked at, what was overwritten.
+	Notes []string
+}
+
+// Set is what one pattern found.
+type Set struct {
+	Template string
+	From     string
+	Batch    bool // the batch script's own file
+	PerNode  bool
+	Files    []string
+	Result   pattern.Result
+}
+
+const (
+	late       = 10 * time.Minute // a file that is written so long after the end of a run is another's
+	mostFiles  = 100_000          // of one pattern
+	lookedInto = 64               // files that are opened whatever their size
+	small      = 4 << 10          // files whose content is looked at: nothing but a header fits
+	mostSmall  = 512
+	unsettled  = 30 * time.Second // a file written to so recently is still being written
+)
+
+// Locate looks for the logs of a run, by what the job states and by the configured templates. Patterns that fit nothing are
+// said only where they state files per node.
+func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script string) (Located, error) {
+	var out Located
+	list, own := j.stated(script)
+	list = append(list, j.configured(l.Templates, l.Roots)...)
+	seen := map[string]bool{}
+	for _, c := range list {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		files, matched, problem := l.fits(ctx, c, j, r)
+		if len(files) == 0 && problem == nil && (!c.template.PerNode() || c.from == "the configuration") {
+			continue
+		}
+		// Of one run, files per node are judged; what another pattern found already is not judged again.
+		fresh := 0
+		for _, f := range files {
+			if !seen[f.Name] {
+				seen[f.Name] = true
+				out.Files = append(out.Files, f)
+				fresh++
+			}
+		}
+		if problem != nil {
+			out.Notes = append(out.Notes, faults(c, problem)...)
+		}
+		if fresh == 0 && len(files) > 0 {
+			continue
+		}
+		set := Set{Template: c.template.String(), From: c.from, Batch: c.batch, PerNode: c.template.PerNode()}
+		for _, m := range matched {
+			set.Files = append(set.Files, m.Name)
+		}
+		if set.PerNode {
+			l.look(ctx, files, matched)
+			set.Result = complete(c, r, matched)
+			if problem != nil {
+				set.Result.Odd = fmt.Sprintf("not everything could be looked at for %s: I call no file missing", set.Template)
+			}
+			if !set.Result.Complete() && (set.Result.Expected > 0 || set.Result.Odd != "") {
+				out.Notes = append(out.Notes, fmt.Sprintf("Logs called %s (%s says so): %s.", base(set.Template), set.From, set.Result))
+			}
+		}
+		out.Sets = append(out.Sets, set)
+	}
+	slices.SortFunc(out.Files, func(a, b source.File) int { return cmp.Compare(a.Name, b.Name) })
+	out.Notes = append(out.Notes, overwritten(j, r, own, list, out)...)
+	return out, nil
+}
+
+func base(template string) string { return path.Base(template) }
+
+// fits finds the files of a pattern. The error is about what could not be looked at.
+func (l *Locator) fits(ctx context.Context, c candidate, j *Job, r *Run) (files []source.File, matched []pattern.Seen, err error) {
+	seen := map[string]bool{}
+	for _, v := range j.vars(r) {
+		glob := c.template.Glob(c.context, v)
+		found, gerr := l.Source.Glob(ctx, glob+"*") // compressed and rotated ones too; Match says which
+		if gerr != nil {
+			err = gerr
+		}
+		m := c.template.Matcher(c.context, v)
+		for _, f := range found {
+			got, ok := m.Match(f.Name)
+			if !ok || seen[f.Name] || len(files) == mostFiles || !c.template.OfJob() && !within(f, r) {
+				continue
+			}
+			seen[f.Name] = true
+			files = append(files, f)
+			matched = append(matched, pattern.Seen{Name: path.Base(f.Name), Vars: got, Size: f.Size, Written: f.Written, Growing: l.grows(f, r)})
+		}
+		if !c.template.Has("Aa") {
+			break // the second set differs in these only
+		}
+	}
+	return files, matched, err
+}
+
+// within says that a file whose name tells no job was written to by this run last.
+func within(f source.File, r *Run) bool {
+	if r == nil || f.Written.IsZero() || f.Written.Before(r.Start()) {
+		return false
+	}
+	return r.End().IsZero() || f.Written.Before(r.End().Add(late))
+}
+
+func (l *Locator) grows(f source.File, r *Run) bool {
+	return l.Now != nil && r != nil && r.Ended() && !f.Written.IsZero() && l.Now().Sub(f.Written) < unsettled
+}
+
+// look opens files: which cannot be read, and which hold nothing of the job.
+func (l *Locator) look(ctx context.Context, full []source.File, files []pattern.Seen) {
+	looks := 0
+	for i := range files {
+		f := &files[i]
+		if len(files) > lookedInto && (f.Size > small || f.Size == 0 || looks >= mostSmall) {
+			continue
+		}
+		looks++
+		_, body, err := l.Source.Open(ctx, full[i].Name, 0)
+		if err != nil {
+			f.Denied = source.KindOf(err) == source.Denied
+			continue
+		}
+		if f.Size > 0 && f.Size <= small {
+			if b, err := io.ReadAll(io.LimitReader(body, small)); err == nil {
+				f.Start = b
+			}
+		}
+		_ = body.Close() // nothing was written
+	}
+}
+
+// complete compares the files of a pattern with a step that fits them, the largest where none does: which of several steps a
+// pattern belongs to is not said anywhere.
+func complete(c candidate, r *Run, files []pattern.Seen) pattern.Result {
+	e := pattern.Expect{Template: c.template, Tasks: None}
+	if r == nil {
+		return pattern.Check(e, files)
+	}
+	var steps []Step
+	for _, s := range r.Steps {
+		if _, nodes := s.nodes(); s.numbered() && nodes {
+			steps = append(steps, s)
+		}
+	}
+	if len(steps) == 0 {
+		e.Nodes = r.Nodes()
+		return pattern.Check(e, files)
+	}
+	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(b.NNodes, a.NNodes) })
+	var first pattern.Result
+	for i, s := range steps {
+		e.Nodes, _ = s.nodes()
+		e.Tasks = s.NTasks
+		result := pattern.Check(e, files)
+		if i == 0 {
+			first = result
+		}
+		if result.Odd == "" && len(result.Of(pattern.Missing)) == 0 {
+			return result
+		}
+	}
+	return first
+}
+
+// faults are sentences about what could not be looked at.
+func faults(c candidate, err error) []string {
+	var notes []string
+	for _, e := range source.Each(err) {
+		s := sentence(e)
+		if source.KindOf(e) == source.Outside {
+			s = fmt.Sprintf("%s says that logs are called %s, which is outside of the directories that I may read", capital(c.from), c.template)
+		}
+		if !slices.Contains(notes, s+".") && len(notes) < 5 {
+			notes = append(notes, s+".")
+		}
+	}
+	return notes
+}
+
+// overwritten says whether a later run wrote over the logs of the run that is looked at.
+func overwritten(j *Job, r *Run, own Outputs, list []candidate, found Located) []string {
+	if r == nil || len(found.Files) == 0 || own.Append {
+		return nil
+	}
+	var later *Run
+	at := 0
+	for i := range j.Runs {
+		if o := &j.Runs[i]; o.Started() && o.Start().After(r.Start()) && o.Restart != r.Restart {
+			later, at = o, i
+			break
+		}
+	}
+	if later == nil {
+		return nil
+	}
+	if !slices.ContainsFunc(list, func(c candidate) bool { return !c.template.Has("r") }) {
+		return nil // each run has files of its own
+	}
+	n := 0
+	for _, f := range found.Files {
+		if !f.Written.IsZero() && !f.Written.Before(later.Start()) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	sure := "The requeue overwrote the failed run's log"
+	if !own.Truncate {
+		sure += ", unless this cluster appends (JobFileAppend)"
+	}
+	return []string{fmt.Sprintf("%s: run %d of %d began at %s and wrote to %d of the %d files.", sure, at+1, len(j.Runs), later.Start().Format("2006-01-02 15:04:05")+" UTC", n, len(found.Files))}
+}
+
+// capital begins a sentence.
+func capital(s string) string {
+	if s != "" && s[0] >= 'a' && s[0] <= 'z' {
+		return string(s[0]-'a'+'A') + s[1:]
+	}
+	return s
+}
