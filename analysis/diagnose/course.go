@@ -82,9 +82,9 @@ func coursePoint(p *resolve.Point) incident.CoursePoint {
 func (b *builder) told() (c *resolve.Course, marks []incident.CourseMark) {
 	f := b.s.Facts
 	mark := func(p *resolve.Point, text string, with ...*resolve.Point) {
-		m := incident.CourseMark{Line: p.At.Line, Text: text + b.at(p), Evidence: []incident.Evidence{mechanism.QuoteAt(p.At, nil)}}
+		m := incident.CourseMark{Line: p.At.Line, Text: text + b.at(p), Evidence: []incident.Evidence{mechanism.QuoteAt(*p.At, nil)}}
 		for _, x := range with {
-			m.Evidence = append(m.Evidence, mechanism.QuoteAt(x.At, nil))
+			m.Evidence = append(m.Evidence, mechanism.QuoteAt(*x.At, nil))
 		}
 		marks = append(marks, m)
 	}
@@ -126,7 +126,7 @@ func (b *builder) paused(c *resolve.Course) (incident.CourseMark, bool) {
 	if !ok || p.Share < courseShare {
 		return incident.CourseMark{}, false
 	}
-	return incident.CourseMark{Line: p.Longest.At.Line, Evidence: []incident.Evidence{mechanism.QuoteAt(p.Longest.At, nil)},
+	return incident.CourseMark{Line: p.Longest.At.Line, Evidence: []incident.Evidence{mechanism.QuoteAt(*p.Longest.At, nil)},
 		Text: fmt.Sprintf("%s for saves or evaluations take %.0f %% of the time between step lines; the longest, before this line, takes %s",
 			plural(p.N, "pause", "pauses"), 100*p.Share, mechanism.Seconds(p.Most))}, true
 }

@@ -113,7 +113,7 @@ func (b *builder) noise() {
 		for _, l := range f.Ladders {
 			if pick(l) {
 				if k++; len(ev) < 2 {
-					ev = append(ev, mechanism.QuoteAt(l.Last, nil))
+					ev = append(ev, mechanism.QuoteAt(*l.Last, nil))
 				}
 			}
 		}

@@ -20,7 +20,7 @@ type Course struct {
 
 // Point is one report of progress.
 type Point struct {
-	At      worker.At
+	At      *worker.At
 	Form    string
 	N       int64 // its number among the lines of its kind, of which only some are kept
 	T       Moment
@@ -66,7 +66,7 @@ func (f *Facts) courses() {
 			continue
 		}
 		k := courseKey{p.File, p.Who, p.Form, p.Total, p.Step != line.Unknown}
-		point := Point{At: p.At, Form: p.Form, N: p.N, T: p.T, Step: p.Step, Seconds: p.StepSeconds, Printed: p.StepSeconds > 0, Loss: lossOf(p.Loss)}
+		point := Point{At: &p.At, Form: p.Form, N: p.N, T: p.T, Step: p.Step, Seconds: p.StepSeconds, Printed: p.StepSeconds > 0, Loss: lossOf(p.Loss)}
 		bar := courseKey{file: p.File, who: p.Who, form: p.Form}
 		if c := bars[bar]; p.Step == line.Unknown && c != nil {
 			point.Step = c.Points[len(c.Points)-1].Step

@@ -104,7 +104,7 @@ type Rank struct {
 // Told is one line of the dump and heartbeat machinery.
 type Told struct {
 	Rank int
-	Sig  worker.Signal
+	Sig  *worker.Signal
 	T    Moment
 }
 
@@ -206,7 +206,7 @@ type End struct {
 
 // ProgressPoint is a progress line with its moment.
 type ProgressPoint struct {
-	worker.Progress
+	*worker.Progress
 	T    Moment
 	Rank int
 }

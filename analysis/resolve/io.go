@@ -21,7 +21,7 @@ type Ladder struct {
 	Rank                int // NoRank where not proven
 	Proc                *Rank
 	Form, Target, Fault string
-	First, Last         worker.At
+	First, Last         *worker.At
 	T, Until            Moment // of the first and the last line
 	Lines               int
 	Top, Limit          int // the highest retry and how many there are at most; 0 not stated
@@ -31,7 +31,7 @@ type Ladder struct {
 	// Idle says that it is the reset of a connection that had been idle: noise (see idle).
 	Idle bool
 
-	key    ioKey
+	client *client
 	left   int // line.Unknown where the client does not count down
 	gaveUp bool
 }
@@ -47,14 +47,14 @@ type Tally struct {
 
 // IOLine is a line of a loader or storage client, attributed.
 type IOLine struct {
-	worker.IO
+	*worker.IO
 	Rank int
 	T    Moment
 }
 
 // Did is a line in which a process says what it is about, attributed.
 type Did struct {
-	worker.Doing
+	*worker.Doing
 	Rank int
 	T    Moment
 }
@@ -64,6 +64,25 @@ type ioKey struct {
 	file string
 	rank int
 	who  line.Who
+}
+
+// client is what is known of one.
+type client struct {
+	open     []*Ladder
+	previous Moment  // of its line before
+	raised   []int64 // offsets of its exceptions that tell of a store
+}
+
+// clients finds each by its key.
+type clients map[ioKey]*client
+
+func (c clients) of(k ioKey) *client {
+	x := c[k]
+	if x == nil {
+		x = &client{}
+		c[k] = x
+	}
+	return x
 }
 
 const (
@@ -104,37 +123,36 @@ func (f *Facts) io(obs *worker.Observations) {
 	}
 	for i := range obs.Doings {
 		d := &obs.Doings[i]
-		f.Did = append(f.Did, Did{*d, f.rankOr(d.At), f.when(d.At)})
+		f.Did = append(f.Did, Did{d, f.rankOr(d.At), f.when(d.At)})
 	}
-	open := map[ioKey][]*Ladder{}
-	previous := map[ioKey]Moment{}
+	all := clients{}
 	for i := range obs.IOs {
 		v := &obs.IOs[i]
-		l := IOLine{*v, f.rankOr(v.At), f.when(v.At)}
+		l := IOLine{v, f.rankOr(v.At), f.when(v.At)}
 		f.IO = append(f.IO, l)
-		k := f.ioKey(v.At)
+		c := all.of(f.ioKey(v.At))
 		switch v.Kind {
 		case worker.IOLoader:
 			f.LoaderErrors.add(f, v.At)
 		case worker.IORetry:
-			ladder := f.climb(open[k], &l)
+			ladder := f.climb(c.open, &l)
 			if ladder == nil {
-				ladder = f.newLadder(k, &l)
-				ladder.Idle = f.startsIdle(&l, previous[k])
-				open[k] = append(open[k], ladder)
+				ladder = f.newLadder(c, &l)
+				ladder.Idle = f.startsIdle(&l, c.previous)
+				c.open = append(c.open, ladder)
 			}
 			ladder.step(&l)
 		case worker.IOGaveUp:
-			f.giveUp(open, k, &l)
+			f.giveUp(c, &l)
 		}
-		previous[k] = l.T
+		c.previous = l.T
 	}
 	for i := range obs.Exceptions {
 		if x := &obs.Exceptions[i]; shortByStopIteration(x) {
 			f.LoaderErrors.add(f, x.At)
 		}
 	}
-	f.outcomes(obs)
+	f.outcomes(obs, all)
 	f.idle()
 	for _, t := range f.Tails {
 		if t.Dropped > 0 {
@@ -165,15 +183,15 @@ func (f *Facts) ioKey(at worker.At) ioKey {
 	return ioKey{file: at.File, rank: NoRank, who: at.Who}
 }
 
-func (f *Facts) newLadder(k ioKey, l *IOLine) *Ladder {
-	out := &Ladder{Rank: l.Rank, Form: l.Form, Target: l.Target, Fault: l.Fault, First: l.At, T: l.T, left: line.Unknown, key: k}
+func (f *Facts) newLadder(c *client, l *IOLine) *Ladder {
+	out := &Ladder{Rank: l.Rank, Form: l.Form, Target: l.Target, Fault: l.Fault, First: &l.At, T: l.T, left: line.Unknown, client: c}
 	out.Proc = f.byRank[l.Rank]
 	f.Ladders = append(f.Ladders, out)
 	return out
 }
 
 func (l *Ladder) step(v *IOLine) {
-	l.Last, l.Until = v.At, v.T
+	l.Last, l.Until = &v.At, v.T
 	l.Lines++
 	if v.Attempt != line.Unknown {
 		l.Top = max(l.Top, v.Attempt)
@@ -213,25 +231,24 @@ func (f *Facts) climb(open []*Ladder, v *IOLine) *Ladder {
 
 // giveUp ends the client's youngest ladder, or is one by itself where no retry was printed. The exceptions of a chain say
 // the same several times.
-func (f *Facts) giveUp(open map[ioKey][]*Ladder, k ioKey, v *IOLine) {
-	list := open[k]
-	if n := len(list); n > 0 {
-		l := list[n-1]
+func (f *Facts) giveUp(c *client, v *IOLine) {
+	if n := len(c.open); n > 0 {
+		l := c.open[n-1]
 		near := !v.T.Valid || !l.Until.Valid || v.T.T-l.Until.T <= ladderGap
 		if near {
-			l.gaveUp, l.Last, l.Until = true, v.At, v.T
+			l.gaveUp, l.Last, l.Until = true, &v.At, v.T
 			if l.Fault == "" {
 				l.Fault = v.Fault
 			}
 			return
 		}
 	}
-	l := f.newLadder(k, v)
-	l.Last, l.Until, l.gaveUp = v.At, v.T, true
+	l := f.newLadder(c, v)
+	l.Last, l.Until, l.gaveUp = &v.At, v.T, true
 	if v.Limit != line.Unknown {
 		l.Top, l.Limit = v.Limit, v.Limit
 	}
-	open[k] = append(list, l)
+	c.open = append(c.open, l)
 }
 
 // startsIdle says that a client's first retry comes after it had been quiet for as long as an idle connection lives.
@@ -242,8 +259,8 @@ func (f *Facts) startsIdle(v *IOLine, previous Moment) bool {
 	if previous.Valid {
 		return v.T.T-previous.T >= idleAfter
 	}
-	for _, t := range f.Tails {
-		if t.File == v.File {
+	for i := range f.Tails {
+		if t := &f.Tails[i]; t.File == v.File {
 			first := f.At(t.First)
 			return first.Valid && v.T.T-first.T >= idleAfter
 		}
@@ -263,21 +280,21 @@ func (f *Facts) idle() {
 	}
 	sort.SliceStable(resets, func(i, j int) bool { return resets[i].T.T < resets[j].T.T })
 	from, to := 0, 0
-	clients := map[ioKey]int{}
+	near := map[*client]int{}
 	for _, l := range resets {
 		for to < len(resets) && resets[to].T.T <= l.T.T+idleTogether {
-			clients[resets[to].key]++
+			near[resets[to].client]++
 			to++
 		}
 		for resets[from].T.T < l.T.T-idleTogether {
-			if k := resets[from].key; clients[k] == 1 {
-				delete(clients, k)
+			if c := resets[from].client; near[c] == 1 {
+				delete(near, c)
 			} else {
-				clients[k]--
+				near[c]--
 			}
 			from++
 		}
-		l.Idle = l.Idle && l.Lines == 1 && l.Top <= 1 && l.Outcome == Recovered && len(clients) < idleClients
+		l.Idle = l.Idle && l.Lines == 1 && l.Top <= 1 && l.Outcome == Recovered && len(near) < idleClients
 	}
 	for _, l := range f.Ladders {
 		l.Idle = l.Idle && l.Fault == "reset" && l.T.Valid
@@ -285,18 +302,17 @@ func (f *Facts) idle() {
 }
 
 // outcomes says how each ladder ended.
-func (f *Facts) outcomes(obs *worker.Observations) {
-	raised := map[ioKey][]int64{} // offsets of exceptions that tell of a store
+func (f *Facts) outcomes(obs *worker.Observations, all clients) {
 	for i := range obs.Exceptions {
 		x := &obs.Exceptions[i]
 		if ofStore(x) {
-			k := f.ioKey(x.At)
-			raised[k] = append(raised[k], x.Off)
+			c := all.of(f.ioKey(x.At))
+			c.raised = append(c.raised, x.Off)
 		}
 	}
 	for _, l := range f.Ladders {
 		l.WentOn = f.wentOn(l)
-		offs := raised[l.key]
+		offs := l.client.raised
 		died := false
 		if i := sort.Search(len(offs), func(i int) bool { return offs[i] >= l.Last.Off }); i < len(offs) {
 			died = true
@@ -330,7 +346,7 @@ func (f *Facts) wentOn(l *Ladder) bool {
 			}
 		}
 	}
-	return f.stepsAfter(l.Last) >= goesOn || f.Job.ExitOK != nil
+	return f.stepsAfter(*l.Last) >= goesOn || f.Job.ExitOK != nil
 }
 
 // ladderFailures are ladders that reached their last try, after which the process is not shown to have gone on, and of
@@ -340,7 +356,7 @@ func (f *Facts) ladderFailures() {
 		if l.Outcome != Exhausted || l.WentOn || l.Limit == 0 || l.Top < l.Limit {
 			continue
 		}
-		fl := f.newFailure(l.Last, "ladder")
+		fl := f.newFailure(*l.Last, "ladder")
 		fl.Mechanism, fl.Role, fl.Direct = "storage-retries-exhausted", knowledge.CauseRole, true
 		fl.Text = fmt.Sprintf("a read was retried %d of %d times and did not recover", l.Top, l.Limit)
 		f.Failures = append(f.Failures, fl)

@@ -357,7 +357,7 @@ func (f *Facts) told(obs *worker.Observations) {
 			id, basis, ok = s.Group.Rank, "rank in the default group", true
 		}
 		if !ok {
-			f.Signals = append(f.Signals, Told{NoRank, *s, f.At(s.At)})
+			f.Signals = append(f.Signals, Told{NoRank, s, f.At(s.At)})
 			continue
 		}
 		r := f.rank(id, basis)
@@ -376,7 +376,7 @@ func (f *Facts) told(obs *worker.Observations) {
 		case worker.SignalFirst:
 			r.FromLocal = true
 		}
-		f.Signals = append(f.Signals, Told{id, *s, f.At(s.At)})
+		f.Signals = append(f.Signals, Told{id, s, f.At(s.At)})
 	}
 }
 
@@ -387,7 +387,7 @@ func (f *Facts) progress(obs *worker.Observations) {
 		if !ok {
 			id = NoRank
 		}
-		f.Progress = append(f.Progress, ProgressPoint{*p, f.At(p.At), id})
+		f.Progress = append(f.Progress, ProgressPoint{p, f.At(p.At), id})
 	}
 	f.Job.Training = len(f.Progress) > 0
 }

@@ -132,7 +132,7 @@ func (f *Facts) since(last *Point, end *End) float64 {
 	}
 	delta := max(end.T.T-last.T.T, 0)
 	const slack = 60 // clocks
-	if delta >= hour-slack && !f.comparable(last.At, end.Slurm.At) {
+	if delta >= hour-slack && !f.comparable(*last.At, end.Slurm.At) {
 		delta = max(math.Mod(delta+slack, quarter)-slack, 0)
 	}
 	return max(delta, sure)
@@ -156,7 +156,7 @@ func (f *Facts) aliveAfter(last *Point, end *End) *worker.At {
 	var when Moment
 	note := func(at worker.At) {
 		m := f.At(at)
-		if f.clockNode(at) != f.clockNode(last.At) {
+		if f.clockNode(at) != f.clockNode(*last.At) {
 			return // containers of different nodes may run in different zones
 		}
 		if at.Stamp.Emitter != line.Container || !m.Valid || m.T <= last.T.T+1 || end != nil && m.T > end.T.T-30 {

@@ -180,8 +180,7 @@ type Exception struct {
 // Sign is a line that matches a signature of package knowledge outside a traceback's final line.
 type Sign struct {
 	At
-	ID     string
-	Fields map[string]string // named captures of the signature
+	ID string
 }
 
 // ChildFailed is one item of torchrun's failure block. Rank is global.

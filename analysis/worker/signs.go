@@ -37,7 +37,7 @@ func readSigns(r *reader, rec *record) bool {
 		if s, _ := knowledge.Lookup(id); s.Role == knowledge.NoiseRole {
 			continue
 		}
-		emit(r, &r.obs.Signs, Sign{At: rec.At, ID: id, Fields: knowledge.Fields(id, rec.Text)})
+		emit(r, &r.obs.Signs, Sign{At: rec.At, ID: id})
 	}
 	if rec.storm != nil {
 		rec.storm.signed = len(ids) > 0

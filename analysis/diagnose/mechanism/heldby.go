@@ -85,7 +85,7 @@ func lastAct(s *Scene, id int) *act {
 	}
 	for _, l := range f.Ladders {
 		if l.Rank == id && l.Outcome != resolve.Recovered {
-			add(heldLoading, "it was retrying a read", l.Last)
+			add(heldLoading, "it was retrying a read", *l.Last)
 		}
 	}
 	for i := range f.IO {

@@ -76,7 +76,7 @@ func nonFinite(s *Scene) *Proposal {
 	}
 	if len(linked) > 0 && len(others) == 0 || len(linked) > 0 && s.Graph.Shape == waitfor.NoHang {
 		p.Class = Local
-		p.Failures = []*resolve.Failure{{Rank: resolve.NoRank, Mechanism: p.Mechanism, Role: knowledge.CauseRole, Direct: true, Kind: "course", At: b.First.At, T: b.First.T, Count: 1}}
+		p.Failures = []*resolve.Failure{{Rank: resolve.NoRank, Mechanism: p.Mechanism, Role: knowledge.CauseRole, Direct: true, Kind: "course", At: *b.First.At, T: b.First.T, Count: 1}}
 		p.Why = "the numbers were wrong first, and the error speaks of them"
 		for i, fl := range linked {
 			p.Explains = append(p.Explains, fl.Mechanism)
@@ -176,10 +176,10 @@ func brokenFinding(b resolve.Broken) incident.Finding {
 	if t := b.First.Loss.Printed; b.First.Loss.Known && !b.First.Loss.Finite {
 		p = &incident.Predicate{Literals: []string{t}}
 	}
-	ev := []incident.Evidence{QuoteAt(b.First.At, p)}
+	ev := []incident.Evidence{QuoteAt(*b.First.At, p)}
 	text := fmt.Sprintf("from here on no step has a number%s", atStep(b.First))
 	if b.Good != nil {
-		ev = append([]incident.Evidence{QuoteAt(b.Good.At, nil)}, ev...)
+		ev = append([]incident.Evidence{QuoteAt(*b.Good.At, nil)}, ev...)
 		text = fmt.Sprintf("the last sound step line%s, and the first one without a number%s", atStep(b.Good), atStep(b.First))
 	}
 	return finding(text, ev...)
@@ -247,7 +247,7 @@ func scaleGone(s *Scene) *Proposal {
 			For: []incident.Finding{finding(fmt.Sprintf("the loss scale fell from %g to %g", top.Value, end.Value),
 				QuoteAt(top.At, nil), QuoteAt(end.At, nil))}}
 		p.Plausible = "gradients had overflowed until the loss scale was at its minimum; nothing ties what ended the job to it"
-		p.Onset = &resolve.Point{At: top.At, Step: top.Step, T: p.At}
+		p.Onset = &resolve.Point{At: &top.At, Step: top.Step, T: p.At}
 		if linked, _ := aboutNumbers(f); len(linked) > 0 {
 			p.Class = Local
 			p.Failures = linked
@@ -304,8 +304,8 @@ func Odd(s *Scene) *Oddity {
 		}
 		o := &Oddity{Summary: fmt.Sprintf("the loss left its baseline after%s and had not come back when the log ends (%s, then %s)", orHere(from), from.Loss.Printed, last.Loss.Printed),
 			Why: "no line says why; data, learning rate and a machine that computes wrongly look alike here"}
-		o.Findings = append(o.Findings, finding(fmt.Sprintf("the loss before: %s%s", from.Loss.Printed, atStep(from)), QuoteAt(from.At, nil)),
-			finding(fmt.Sprintf("the loss at the end: %s%s", last.Loss.Printed, atStep(last)), QuoteAt(last.At, nil)))
+		o.Findings = append(o.Findings, finding(fmt.Sprintf("the loss before: %s%s", from.Loss.Printed, atStep(from)), QuoteAt(*from.At, nil)),
+			finding(fmt.Sprintf("the loss at the end: %s%s", last.Loss.Printed, atStep(last)), QuoteAt(*last.At, nil)))
 		o.Suspects = []incident.Suspect{{Mechanism: "silent-corruption", Why: "a jump of the loss without a change of code or data; only a replay tells"},
 			{Mechanism: "non-finite-loss", Why: "the data of these steps or the learning rate may have made gradients explode"}}
 		o.Needs = []incident.Need{needReplay}

@@ -84,7 +84,7 @@ func timeQuote(p *resolve.Point) incident.Evidence {
 	if len(pred.Fields) == 0 {
 		pred = nil
 	}
-	return QuoteAt(p.At, pred)
+	return QuoteAt(*p.At, pred)
 }
 
 // Seconds prints the time of a step.
@@ -120,8 +120,8 @@ func plateau(s *Scene) *Proposal {
 	if !best.Improved {
 		p.Summary = fmt.Sprintf("the loss never moved: mean %.4g, and %.4g in the window before", best.Is, best.Was)
 	}
-	p.For = append(p.For, finding(fmt.Sprintf("the loss at the start of the flat part: %s%s", best.From.Loss.Printed, atStep(best.From)), QuoteAt(best.From.At, nil)),
-		finding(fmt.Sprintf("the loss at its end: %s%s", best.Last.Loss.Printed, atStep(best.Last)), QuoteAt(best.Last.At, nil)))
+	p.For = append(p.For, finding(fmt.Sprintf("the loss at the start of the flat part: %s%s", best.From.Loss.Printed, atStep(best.From)), QuoteAt(*best.From.At, nil)),
+		finding(fmt.Sprintf("the loss at its end: %s%s", best.Last.Loss.Printed, atStep(best.Last)), QuoteAt(*best.Last.At, nil)))
 	return p
 }
 
@@ -139,7 +139,7 @@ func silentEnd(s *Scene) *Proposal {
 	p := &Proposal{Mechanism: "rank-stalled", Class: Collective, Rivals: []string{"collective-hang", "gpu-hang"}, Scope: "all", At: x.Last.T, Base: 0.85,
 		Summary: fmt.Sprintf("no step was reported for %s before SLURM ended the job: it had stopped making progress%s", duration(x.For), afterStep(x.Last)),
 		Why:     fmt.Sprintf("until then a step line came every %s, never later than after %s; no rank's collective state is in the logs, so who held the job is open", Seconds(x.Usual), Seconds(x.Longest))}
-	p.For = append(p.For, finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(x.Last.At, nil)))
+	p.For = append(p.For, finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
 	p.Led = append(p.Led, finding(fmt.Sprintf("SLURM ended the job, %s or more after the last step", duration(x.For)), QuoteAt(x.End.Slurm.At, nil)))
 	if x.Saving != nil {
 		p.Rivals = append([]string{"checkpoint-io"}, p.Rivals...)

@@ -270,7 +270,7 @@ func ownTimes(f *resolve.Facts) []verdictOn {
 	r.report = all[0].last.At.Pos
 	for _, o := range all {
 		if x := o.mid / middle; x > straggling {
-			c := &compared{rank: o.c.Rank, factor: x, at: o.last.At, value: fmt.Sprintf("its steps take %s, the median of %d ranks is %s", Seconds(o.mid), len(all), Seconds(middle))}
+			c := &compared{rank: o.c.Rank, factor: x, at: *o.last.At, value: fmt.Sprintf("its steps take %s, the median of %d ranks is %s", Seconds(o.mid), len(all), Seconds(middle))}
 			if rk := f.Rank(o.c.Rank); rk != nil {
 				c.node = rk.Node
 			}
