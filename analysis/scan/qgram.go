@@ -7,14 +7,21 @@ import (
 	"strings"
 )
 
-// The filter: a literal of n bytes holds, in any window of stride+gram−1 of them, one complete q-gram of gram bytes at
-// each residue modulo stride. So if the stride q-grams of one window are in a table, looking at one q-gram every stride
-// bytes of the text misses no literal. The shortest literal decides how far apart the looks may be; which window stands
-// for a longer one is free, and the one whose q-grams are rarest in logs makes the fewest false alarms.
+// The filter: the text is looked at every stride bytes, each time at the word of four bytes that begins there. A literal of
+// stride+2 bytes or more is seen at one of stride neighbouring offsets, whatever comes before it; of these words at most
+// the last hangs over its end, by one byte. So with the words at stride neighbouring offsets of each literal in a table, the
+// one that hangs over with every byte that may follow, no literal is missed. The shortest literal decides how far apart
+// the looks may be; which offsets stand for a longer one is free, and those whose words are rarest in logs make the fewest
+// false alarms.
 const (
-	maxGram   = 4
+	gram      = 4
 	maxStride = 4
-	hashLog   = 16
+	hashLog   = 18
+	groupLog  = 12
+	// lastLog is how many bits of a word's last byte the hash depends on; the others change only its top bits.
+	lastLog  = 5
+	hashMul  = 2654435761&^(1<<(8-lastLog)-1) | 1<<(8-lastLog)
+	slotStep = 1 << (hashLog - lastLog) // between the slots of words that differ in their last byte
 )
 
 // match is a literal as it stands in a block: b[start:end].
@@ -23,66 +30,81 @@ type match struct {
 	start, end int
 }
 
-// entry says that literal lit has this q-gram at offset off.
+// entry says that literal lit has this word at offset off, as far as the mask goes.
 type entry struct {
-	gram uint32
-	lit  uint16
-	off  uint16
+	word, mask uint32
+	lit        uint16
+	off        uint16
 }
 
 type filter struct {
-	stride, gram int
-	mask         uint32 // the bytes of a word that belong to a q-gram
-	lits         []string
-	flags        [1 << hashLog]uint8
-	first        []uint16 // by hash: where its entries begin; they end where the next hash's begin
-	entries      []entry  // ordered by hash
+	stride  int
+	lits    []string
+	flags   [1 << hashLog]uint8
+	first   [1<<groupLog + 1]uint32 // by group: where its entries begin; they end where the next group's begin
+	entries []entry                 // ordered by group
 }
 
-func hash(g uint32) uint32 { return g * 2654435761 >> (32 - hashLog) }
+func hash(w uint32) uint32 { return w * hashMul >> (32 - hashLog) }
+
+// group tells words apart by their first three bytes.
+func group(w uint32) uint32 { return (w << 8) * hashMul >> (32 - groupLog) }
+
+// slots calls f with every hash that a word may have of which the masked bytes are known: all, or all but the last.
+func slots(w, mask uint32, f func(h uint32)) {
+	h := hash(w & mask)
+	if mask == 1<<32-1 {
+		f(h)
+		return
+	}
+	for n := range uint32(1 << lastLog) {
+		f((h + n*slotStep) % (1 << hashLog))
+	}
+}
 
 // newFilter builds the table for the literals that are not left out; ids index lits.
 func newFilter(lits []string, out []bool) *filter {
-	shortest := maxGram + maxStride - 1
+	f := &filter{lits: lits, stride: maxStride}
 	for id, l := range lits {
 		if !out[id] {
-			shortest = min(shortest, len(l))
+			f.stride = min(f.stride, len(l)-2)
 		}
 	}
-	f := &filter{lits: lits, gram: min(maxGram, shortest)}
-	f.stride = shortest - f.gram + 1
-	f.mask = uint32(1<<(8*f.gram) - 1)
-	seen := f.frequencies()
+	at := f.windows(out)
 	for id, l := range lits {
 		if out[id] {
 			continue
 		}
-		w := f.rarest(l, seen)
-		for off := w; off < w+f.stride; off++ {
-			g := f.load([]byte(l), off)
-			f.flags[hash(g)] = 1
-			f.entries = append(f.entries, entry{gram: g, lit: uint16(id), off: uint16(off)})
+		for off := at[id]; off < at[id]+f.stride; off++ {
+			e := entry{lit: uint16(id), off: uint16(off)}
+			e.word, e.mask = wordOf(l, off)
+			slots(e.word, e.mask, func(h uint32) { f.flags[h] = 1 })
+			f.entries = append(f.entries, e)
 		}
 	}
-	slices.SortStableFunc(f.entries, func(a, b entry) int { return int(hash(a.gram)) - int(hash(b.gram)) })
-	f.first = make([]uint16, len(f.flags)+1)
+	slices.SortStableFunc(f.entries, func(a, b entry) int { return int(group(a.word)) - int(group(b.word)) })
 	for i, n := 0, 0; i < len(f.first); i++ {
-		for n < len(f.entries) && int(hash(f.entries[n].gram)) < i {
+		for n < len(f.entries) && int(group(f.entries[n].word)) < i {
 			n++
 		}
-		f.first[i] = uint16(n)
+		f.first[i] = uint32(n)
 	}
 	return f
 }
 
-// load is the q-gram at p; gram bytes follow there.
-func (f *filter) load(b []byte, p int) uint32 {
-	if p+4 <= len(b) {
-		return binary.LittleEndian.Uint32(b[p:]) & f.mask
+// wordOf is the word at offset off of a literal, and which bytes of it are the literal's.
+func wordOf(l string, off int) (word, mask uint32) {
+	var w [gram]byte
+	n := copy(w[:], l[off:])
+	return binary.LittleEndian.Uint32(w[:]), uint32(1<<(8*n) - 1)
+}
+
+// load is the word at p; gram−1 bytes at least follow there.
+func load(b []byte, p int) uint32 {
+	if p+gram <= len(b) {
+		return binary.LittleEndian.Uint32(b[p:])
 	}
-	var w [4]byte
-	copy(w[:], b[p:])
-	return binary.LittleEndian.Uint32(w[:]) & f.mask
+	return uint32(b[p]) | uint32(b[p+1])<<8 | uint32(b[p+2])<<16
 }
 
 // line looks for the first line of b[from:] that holds a literal, b[from:] being the start of a line. It appends to dst
@@ -107,31 +129,38 @@ func (f *filter) line(dst []match, b []byte, from int) (found []match, start, en
 	}
 }
 
-// suspect is the first position from p on, in steps of stride, whose q-gram is in the table, −1 if there is none.
+// suspect is the first position from p on, in steps of stride, whose word is in the table, −1 if there is none.
 func (f *filter) suspect(b []byte, p int) int {
 	flags := &f.flags
-	switch {
-	case f.gram == maxGram && f.stride == 4:
-		for ; p+16 <= len(b); p += 16 {
-			q := b[p : p+16 : p+16]
-			if flags[hash(binary.LittleEndian.Uint32(q))]|flags[hash(binary.LittleEndian.Uint32(q[4:]))]|
-				flags[hash(binary.LittleEndian.Uint32(q[8:]))]|flags[hash(binary.LittleEndian.Uint32(q[12:]))] != 0 {
+	switch f.stride {
+	case 4:
+		for ; p+32 <= len(b); p += 32 {
+			q := (*[32]byte)(b[p:])
+			if flags[hash(binary.LittleEndian.Uint32(q[:]))]|flags[hash(binary.LittleEndian.Uint32(q[4:]))]|
+				flags[hash(binary.LittleEndian.Uint32(q[8:]))]|flags[hash(binary.LittleEndian.Uint32(q[12:]))]|
+				flags[hash(binary.LittleEndian.Uint32(q[16:]))]|flags[hash(binary.LittleEndian.Uint32(q[20:]))]|
+				flags[hash(binary.LittleEndian.Uint32(q[24:]))]|flags[hash(binary.LittleEndian.Uint32(q[28:]))] != 0 {
 				break
 			}
 		}
-	case f.gram == maxGram && f.stride == 2:
-		for ; p+10 <= len(b); p += 8 {
-			q := b[p : p+10 : p+10]
-			if flags[hash(binary.LittleEndian.Uint32(q))]|flags[hash(binary.LittleEndian.Uint32(q[2:]))]|
-				flags[hash(binary.LittleEndian.Uint32(q[4:]))]|flags[hash(binary.LittleEndian.Uint32(q[6:]))] != 0 {
+	case 3:
+		for ; p+25 <= len(b); p += 24 {
+			q := (*[25]byte)(b[p:])
+			if flags[hash(binary.LittleEndian.Uint32(q[:]))]|flags[hash(binary.LittleEndian.Uint32(q[3:]))]|
+				flags[hash(binary.LittleEndian.Uint32(q[6:]))]|flags[hash(binary.LittleEndian.Uint32(q[9:]))]|
+				flags[hash(binary.LittleEndian.Uint32(q[12:]))]|flags[hash(binary.LittleEndian.Uint32(q[15:]))]|
+				flags[hash(binary.LittleEndian.Uint32(q[18:]))]|flags[hash(binary.LittleEndian.Uint32(q[21:]))] != 0 {
 				break
 			}
 		}
 	}
-	for ; p+f.gram <= len(b); p += f.stride {
-		if flags[hash(f.load(b, p))] != 0 {
+	for ; p+gram <= len(b); p += f.stride {
+		if flags[hash(binary.LittleEndian.Uint32(b[p:]))] != 0 {
 			return p
 		}
+	}
+	if p+gram-1 <= len(b) && flags[hash(load(b, p))] != 0 {
+		return p
 	}
 	return -1
 }
@@ -149,12 +178,12 @@ func (f *filter) collectFrom(dst []match, b []byte, p, from, to int) []match {
 	return dst
 }
 
-// verify appends the literals within b[from:to] whose q-gram stands at p.
+// verify appends the literals within b[from:to] whose word stands at p.
 func (f *filter) verify(dst []match, b []byte, p, from, to int) []match {
-	g := f.load(b, p)
-	h := hash(g)
-	for _, e := range f.entries[f.first[h]:f.first[h+1]] {
-		if e.gram != g {
+	w := load(b, p)
+	g := group(w)
+	for _, e := range f.entries[f.first[g]:f.first[g+1]] {
+		if (e.word^w)&e.mask != 0 {
 			continue
 		}
 		l := f.lits[e.lit]
@@ -167,35 +196,88 @@ func (f *filter) verify(dst []match, b []byte, p, from, to int) []match {
 	return dst
 }
 
-// frequencies counts the q-grams of typical text, by hash.
-func (f *filter) frequencies() []uint16 {
-	seen := make([]uint16, 1<<hashLog)
-	text := []byte(typical)
-	for p := 0; p+f.gram <= len(text); p++ {
-		if h := hash(f.load(text, p)); seen[h] < 1<<15 {
-			seen[h]++
+// What a slot costs, where one is an occurrence of its word in typical text: one more slot has its part in the words that
+// only by accident fall into it, one more literal in a slot is compared whenever another one's word is met.
+const (
+	newSlot    = 0.1
+	sharedSlot = 0.05
+)
+
+// windows chooses for each literal the offset of the first of the words that stand for it: those that make the fewest
+// false alarms, which are the words that typical text lacks and that others need as well.
+func (f *filter) windows(out []bool) []int {
+	var order []int
+	for id := range f.lits {
+		if !out[id] {
+			order = append(order, id)
 		}
 	}
-	return seen
-}
-
-// rarest is the offset of the window whose q-grams are the least frequent in typical text; of equal ones that whose
-// bytes are.
-func (f *filter) rarest(l string, seen []uint16) int {
-	best, at := 0.0, 0
-	for w := 0; w+f.stride+f.gram-1 <= len(l); w++ {
-		cost := 0.0
-		for o := w; o < w+f.stride; o++ {
-			cost += float64(seen[hash(f.load([]byte(l), o))]) + share(l[o:o+f.gram])
-		}
-		if w == 0 || cost < best {
-			best, at = cost, w
+	slices.SortStableFunc(order, func(a, b int) int { return len(f.lits[a]) - len(f.lits[b]) })
+	seen := frequencies()
+	users := make([]uint16, 1<<hashLog) // of a slot
+	at := make([]int, len(f.lits))
+	for round := range 3 {
+		for _, id := range order {
+			l := f.lits[id]
+			if round > 0 {
+				f.words(l, at[id], func(h uint32, _ float64) { users[h]-- })
+			}
+			best := 0.0
+			for w := 0; w+f.stride+2 <= len(l); w++ {
+				cost := 0.0
+				f.words(l, w, func(h uint32, share float64) {
+					if n := users[h]; n == 0 {
+						cost += newSlot + share + float64(seen[h])
+					} else {
+						cost += sharedSlot * float64(n)
+					}
+				})
+				if w == 0 || cost < best {
+					best, at[id] = cost, w
+				}
+			}
+			f.words(l, at[id], func(h uint32, _ float64) { users[h]++ })
 		}
 	}
 	return at
 }
 
-// share estimates from its bytes how often a q-gram occurs that typical text does not hold: below 1.
+// words visits the slots of the words that stand for a literal from offset w on, with an estimate of how often each
+// occurs in text that is not typical.
+func (f *filter) words(l string, w int, visit func(slot uint32, share float64)) {
+	for o := w; o < w+f.stride; o++ {
+		word, mask := wordOf(l, o)
+		s := share(l[o:min(o+gram, len(l))])
+		if mask != 1<<32-1 {
+			s /= 1 << lastLog
+		}
+		slots(word, mask, func(h uint32) { visit(h, s) })
+	}
+}
+
+// frequencies counts the words of typical text, by hash: as it stands, and with other digits in it.
+func frequencies() []uint16 {
+	const variants = 8
+	seen := make([]uint16, 1<<hashLog)
+	text := []byte(typical)
+	digit := uint32(1)
+	for range variants {
+		for p := 0; p+gram <= len(text); p++ {
+			if h := hash(binary.LittleEndian.Uint32(text[p:])); seen[h] < 1<<15 {
+				seen[h]++
+			}
+		}
+		for i, c := range text {
+			if c >= '0' && c <= '9' {
+				digit = digit*1664525 + 1013904223
+				text[i] = byte('0' + digit>>16%10)
+			}
+		}
+	}
+	return seen
+}
+
+// share estimates from its bytes how often a word occurs that typical text does not hold: below 1.
 func share(g string) float64 {
 	f := 0.5
 	for i := range len(g) {

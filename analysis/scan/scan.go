@@ -52,7 +52,7 @@ type Scanner struct {
 
 // New builds a scanner. The index of a literal is its id in Line.Hits. A literal has at least three bytes and no
 // newline. Literals are case-sensitive bytes. The shortest one decides how closely the whole text is looked at: with
-// seven bytes or more every fourth byte is enough, with five every second.
+// six bytes or more every fourth byte is enough, with five every third.
 func New(literals []string, opts Options) (*Scanner, error) {
 	if len(literals) > maxLiterals {
 		return nil, fmt.Errorf("scan: %d literals, at most %d are possible", len(literals), maxLiterals)

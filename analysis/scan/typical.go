@@ -50,4 +50,5 @@ INFO:root:epoch 3 batch 1200 of 8000 time 0.412 data 0.003 lr 0.000100
 I0603 17:48:01.005271 139812345678592 checkpoint.py:312] Restoring params with sharding from a previous state.
 > building train, validation, and test datasets ... time (ms) | model-and-optimizer-setup: 4120.31 | train/valid/test-data-iterators-setup: 512.12
 max time across ranks (ms): forward-backward: 689.12 optimizer: 31.02 all-grads-sync: 12.10 params-all-gather: 8.12
-`
+` + "\x1b[32mEpoch 0:  41%|████████████\x1b[0m                  | 4120/10000 [1:31:07<6:53:09,  1.37it/s]\r\x1b[32mEpoch 0:  42%|█████████████\x1b[0m" +
+	"                 | 4121/10000 [1:31:08<6:53:09,  1.37it/s]\r\n2025-06-03T17:48:01.123Z \x1b[34mINFO\x1b[0m trainer: \x1b[1mstep\x1b[0m 1200\n"
