@@ -44,7 +44,7 @@ var words = map[Kind]struct {
 	Outside:     {"%[1]s on %[2]s leads out of the directories that I may read: whoever runs me has to add where it leads to the roots", false},
 	NotRegular:  {"%[1]s on %[2]s is no regular file but a directory, device, socket or pipe", false},
 	BadName:     {"%[1]s is no name or pattern that can be looked for on %[2]s: it has to be an absolute path without NUL bytes, with its brackets closed", false},
-	Changed:     {"%[1]s on %[2]s was replaced or became shorter while it was read: it is read anew", true},
+	Changed:     {"%[1]s on %[2]s was replaced or became shorter while it was read", false},
 	HostKey:     {"the host key of %[2]s is not the one in known_hosts: I do not connect. If the host was set up anew, whoever runs me has to replace the entry after comparing the fingerprint", false},
 	UnknownHost: {"the host key of %[2]s is not in known_hosts: I do not connect. Whoever runs me has to add it after comparing the fingerprint", false},
 	Credentials: {"%[2]s refuses the key that I have: whoever runs me has to check the account and its key", false},

@@ -160,64 +160,66 @@ func (w *writer) repeat(from io.ReaderAt, n int64, use func([]byte) error) error
 	return nil
 }
 
-// open opens the file behind what is here, after a look at whether that is its beginning.
+// open opens the file behind what is here, after a look at whether that is its beginning. Only one body is open at a time:
+// a source may allow no more.
 func (w *writer) open(f source.File) (source.File, io.ReadCloser, error) {
-	if w.size == 0 {
-		return w.from.Source.Open(w.ctx, f.Name, 0)
-	}
-	back := int64(0)
-	if !f.Whole {
-		back = min(overlap, w.size)
-	}
-	now, body, err := w.from.Source.Open(w.ctx, f.Name, w.size-back)
-	switch {
-	case err == nil:
-		same := now.Mark == f.Mark
-		if same && back > 0 {
-			same, err = w.isBeginning(f, body, back)
+	if w.size > 0 {
+		now, body, err := w.behind(f)
+		if body != nil || source.KindOf(err) != source.Changed {
+			return now, body, err
 		}
-		if same && err == nil {
-			return now, body, nil
-		}
-		_ = body.Close()
-		if err != nil {
+		if err := w.restart(); err != nil {
 			return now, nil, err
 		}
-	case source.KindOf(err) != source.Changed:
-		return now, nil, err
-	}
-	if err := w.restart(); err != nil {
-		return now, nil, err
 	}
 	return w.from.Source.Open(w.ctx, f.Name, 0)
 }
 
-// isBeginning compares the last bytes that are here with what body gives first, and the first ones with the file's.
-func (w *writer) isBeginning(f source.File, body io.Reader, back int64) (bool, error) {
-	same, err := w.equal(body, w.size-back, back)
-	if !same || err != nil || w.size == back {
-		return same, err
+// behind opens the file where what is here ends; Changed where that is not its beginning.
+func (w *writer) behind(f source.File) (source.File, io.ReadCloser, error) {
+	back := min(overlap, w.size)
+	if f.Whole {
+		back = 0 // the mark says it
+	} else if w.size > back {
+		_, first, err := w.from.Source.Open(w.ctx, f.Name, 0)
+		if err != nil {
+			return f, nil, err
+		}
+		err = w.compare(first, 0, min(head, w.size))
+		if err = errors.Join(err, first.Close()); err != nil {
+			return f, nil, err
+		}
 	}
-	_, first, err := w.from.Source.Open(w.ctx, f.Name, 0)
+	now, body, err := w.from.Source.Open(w.ctx, f.Name, w.size-back)
 	if err != nil {
-		return false, err
+		return now, nil, err
 	}
-	defer first.Close()
-	return w.equal(first, 0, min(head, w.size))
+	if now.Mark != f.Mark {
+		err = &source.Error{Kind: source.Changed, Place: w.from.ID, Name: f.Name}
+	} else if back > 0 {
+		err = w.compare(body, w.size-back, back)
+	}
+	if err != nil {
+		_ = body.Close()
+		return now, nil, err
+	}
+	return now, body, nil
 }
 
-func (w *writer) equal(theirs io.Reader, at, n int64) (bool, error) {
+// compare says Changed where their bytes are not those that are here.
+func (w *writer) compare(theirs io.Reader, at, n int64) error {
 	got, here := make([]byte, n), make([]byte, n)
-	if _, err := io.ReadFull(theirs, got); err != nil {
-		if err == io.EOF || err == io.ErrUnexpectedEOF || source.KindOf(err) == source.Changed {
-			return false, nil
-		}
-		return false, err
+	_, err := io.ReadFull(theirs, got)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return err
 	}
 	if _, err := w.part.ReadAt(here, at); err != nil {
-		return false, ours(w.note.Name, err)
+		return ours(w.note.Name, err)
 	}
-	return bytes.Equal(got, here), nil
+	if err != nil || !bytes.Equal(got, here) {
+		return &source.Error{Kind: source.Changed, Place: w.from.ID, Name: w.note.Name}
+	}
+	return nil
 }
 
 // restart forgets what is here: it is not the beginning of the file.

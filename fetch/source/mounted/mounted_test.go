@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"faultline/fetch/source"
 	"faultline/fetch/source/sourcetest"
@@ -131,4 +132,13 @@ func TestRootsThatAreLinksAndRootsThatAreMoved(t *testing.T) {
 	if _, err := New("relative"); err == nil {
 		t.Error("a relative root is taken")
 	}
+}
+
+func TestDecoratorsKeepTheContract(t *testing.T) {
+	sourcetest.Run(t, func(t *testing.T) sourcetest.Place {
+		p := open(t)
+		p.Source = &source.Limit{Files: 1000, Bytes: 1 << 30, Of: &source.Rate{BytesPerSecond: 1 << 40, Requests: 40,
+			Of: &source.Retry{Of: &source.Timeout{Of: p.Source, Request: time.Minute, Idle: time.Minute}}}}
+		return p
+	})
 }
