@@ -45,7 +45,7 @@ func Report(ctx context.Context, files Files, r *incident.Report) (incident.Veri
 }
 
 // ReportAndHash is Report that also hashes what it reads: the names in sums that have no value get the SHA-256 of the
-// file's stored bytes, where evidence needs that file and it can be read. So what is hashed is what was verified.
+// file's stored bytes, where a quotation is of that file and it can be read. So what is hashed is what was verified.
 func ReportAndHash(ctx context.Context, files Files, r *incident.Report, sums map[string]string) (incident.Verification, []Failure, error) {
 	out := incident.Verification{Withdrawn: []string{}}
 	places := walk(reflect.ValueOf(r), "", nil)
@@ -56,7 +56,7 @@ func ReportAndHash(ctx context.Context, files Files, r *incident.Report, sums ma
 	}
 	for name, p := range b.passes {
 		sum, asked := sums[name]
-		p.hash = asked && sum == ""
+		p.hash = asked && sum == "" && len(p.quotes) > 0
 	}
 	if err := b.read(ctx); err != nil {
 		return out, nil, fmt.Errorf("verifying the report: %w", err)
