@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
+	"faultline/analysis/artifact/accounting"
 	"faultline/analysis/diagnose"
 	"faultline/analysis/resolve"
 	"faultline/analysis/scan"
@@ -48,15 +49,22 @@ type Input struct {
 	Skim int64
 	// Version is the engine's version for the report.
 	Version string
+
+	records []incident.Source // of the sources those that hold SLURM's own records
+	book    *accounting.Book  // what was read of them
 }
 
 // Diagnose reads all sources and reports. Files that cannot be read are named in the report's warnings and coverage;
 // only when none can be read, ErrNothingToRead is returned. Several jobs without a choice give a *MultipleJobsError.
 func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
+	given := in
+	if err := separate(ctx, &in); err != nil {
+		return nil, err
+	}
 	sources, id, err := selectJob(in.Sources, in.JobID)
 	var several *MultipleJobsError
 	if errors.As(err, &several) {
-		return nil, describe(ctx, several, in)
+		return nil, describe(ctx, several, given)
 	}
 	if err != nil {
 		return nil, err
@@ -70,8 +78,8 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(failed) == len(in.Sources) {
-		return nil, fmt.Errorf("%w: %s", ErrNothingToRead, failed[0])
+	if len(failed) == len(in.Sources) && in.book == nil {
+		return nil, fmt.Errorf("%w: %s", ErrNothingToRead, strings.Join(failed[:min(len(failed), 1)], ""))
 	}
 	return conclude(ctx, in, obs, failed, earlier)
 }
@@ -179,12 +187,12 @@ const attempts = 3
 // everything that rests on them is derived again, without them.
 func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []string, earlier diagnose.Earlier) (*incident.Report, error) {
 	files, sums := verify.Files{}, map[string]string{}
-	for _, s := range slices.Concat(in.Sources, in.History) {
+	for _, s := range in.everything() {
 		files[s.Name], sums[s.Name] = s.Path, s.SHA256
 	}
 	var withdrawn []string
 	for try := 0; ; try++ {
-		facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Sources: in.Sources, Nodes: in.Nodes, WorldSize: in.WorldSize, JobID: in.JobID, JobName: in.JobName})
+		facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Accounting: in.book, Sources: in.Sources, Nodes: in.Nodes, WorldSize: in.WorldSize, JobID: in.JobID, JobName: in.JobName})
 		if err != nil {
 			return nil, err
 		}
@@ -218,6 +226,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 				withdrawn = append(withdrawn, fmt.Sprintf("%s: %s", f.Path, f.Reason))
 			}
 			obs = without(obs, bad)
+			in.book = in.book.Without(func(file string, off int64) bool { return bad[position{file, off}] })
 			continue
 		}
 		// What is left are counts, sets and absences that do not hold as written: they are withdrawn one by one; the
@@ -238,7 +247,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 		}
 		res.Withdrawn = append([]string{}, withdrawn...)
 		r.Verification = res
-		if err := hashCited(ctx, slices.Concat(in.Sources, in.History), sums, r); err != nil {
+		if err := hashCited(ctx, in.everything(), sums, r); err != nil {
 			return nil, err
 		}
 		return r, nil

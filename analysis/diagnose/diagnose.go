@@ -230,6 +230,9 @@ func (b *builder) verdict() {
 		v.Status, v.Mechanism, v.Origin = incident.Inconclusive, unknown, unknown
 		v.Summary = "nothing in these logs explains how the job ended"
 		v.Why = "no failure, no hang and no normal end was found"
+		if state, _, ok := b.s.Facts.Accounting.State(); ok {
+			v.Why += "; SLURM's records say only " + strings.ToLower(strings.ReplaceAll(state, "_", " "))
+		}
 		if o := mechanism.Odd(b.s); o != nil {
 			v.Summary, v.Why = o.Summary, o.Why
 			v.Suspects = append(v.Suspects, o.Suspects...)
@@ -243,6 +246,7 @@ func (b *builder) verdict() {
 		return
 	}
 	top := w[0]
+	b.contradicted(top)
 	v.Mechanism, v.Summary, v.Why, v.Scope = top.Mechanism, top.Summary, top.Why, top.Scope
 	set := []string{}
 	for _, p := range w {
@@ -319,6 +323,19 @@ func (b *builder) verdict() {
 		b.root[id] = true
 	}
 	b.incomplete()
+}
+
+// contradicted makes visible that SLURM's records and the logs do not say the same. A script may well hide how its programs
+// ended, and a program may survive what it prints: the records alone do not overrule the logs, nor these the records.
+func (b *builder) contradicted(top *mechanism.Proposal) {
+	at, ok := b.s.Facts.Accounting.Ended()
+	if !ok || top.Class == mechanism.Nothing || top.Class == mechanism.Degraded {
+		return
+	}
+	top.Rivals = appendNew(top.Rivals, "completed")
+	top.Against = append(top.Against, incident.Finding{Statement: "SLURM's records have the job and all its steps completed, with exit codes of 0: either it went on after this, or its script hides how it ended",
+		Evidence: []incident.Evidence{mechanism.QuoteAt(at, &incident.Predicate{Literals: []string{"COMPLETED"}})}})
+	b.r.Warnings = append(b.r.Warnings, "the logs show a failure, SLURM's records have the job completed")
 }
 
 // incomplete adds what to fetch where something expected is missing.

@@ -85,6 +85,9 @@ func (b *builder) chain() {
 				continue
 			}
 			text := "SLURM ended the step"
+			if e.Says != "" {
+				text = "SLURM's records: it ended the job"
+			}
 			if e.Slurm.Reason != "" {
 				text += " (" + strings.ToLower(e.Slurm.Reason) + ")"
 			}

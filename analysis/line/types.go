@@ -28,11 +28,12 @@ var NoOne = Who{Global: Unknown, Local: Unknown, Task: Unknown, Pid: Unknown, Ra
 type Emitter uint8
 
 const (
-	NoEmitter Emitter = iota
-	Container         // the training process and everything else inside its container: c10, Python, NCCL, torchrun
-	Slurm             // slurmstepd, srun: local time of the compute node
-	Kernel            // dmesg, journal
-	Collector         // a log shipper's or runtime's stamp in front of the line
+	NoEmitter  Emitter = iota
+	Container          // the training process and everything else inside its container: c10, Python, NCCL, torchrun
+	Slurm              // slurmstepd, srun: local time of the compute node
+	Kernel             // dmesg, journal
+	Collector          // a log shipper's or runtime's stamp in front of the line
+	Accounting         // sacct, scontrol: seconds since 1970, or the local time of whoever asked
 )
 
 // StampKind says what the written form states.

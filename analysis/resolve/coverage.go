@@ -31,12 +31,16 @@ func (f *Facts) coverage(in Input) {
 		c.NodesSeen = append(c.NodesSeen, n)
 	}
 	sort.Strings(c.NodesSeen)
-	if len(in.Nodes) > 0 {
-		c.NodesExpected = append([]string{}, in.Nodes...)
-		c.From = "--nodes"
+	nodes, from := in.Nodes, "--nodes"
+	if len(nodes) == 0 && f.Accounting != nil {
+		nodes, from = f.Accounting.Nodes, "SLURM's accounting"
+	}
+	if len(nodes) > 0 {
+		c.NodesExpected = append([]string{}, nodes...)
+		c.From = from
 		// A node is missing only where nodes are named at all: files that name no node cannot show which one lacks.
 		if len(c.NodesSeen) > 0 {
-			for _, n := range in.Nodes {
+			for _, n := range nodes {
 				if !seen[shortHost(n)] {
 					c.NodesMissing = append(c.NodesMissing, n)
 				}
@@ -70,6 +74,7 @@ func (f *Facts) coverage(in Input) {
 		names = append(names, s.Name)
 	}
 	c.FilesMissing = filename.Gaps(names)
+	f.pair(names)
 	if len(c.FilesMissing) == 0 && 2*len(own) > c.RanksExpected {
 		// Most ranks have a file of their own; the series does not show its end, but the world size does.
 		for _, id := range c.RanksMissing {
@@ -79,6 +84,27 @@ func (f *Facts) coverage(in Input) {
 	f.cut()
 	c.Partial = len(c.NodesMissing) > 0 || len(c.FilesMissing) > 0 || len(c.Cut) > 0
 }
+
+// pair finds empty files beside which another of the same node, task or rank holds lines: a job that prints to one of its two
+// streams leaves the other's file empty.
+func (f *Facts) pair(names []string) {
+	parsed := filename.Parse(names)
+	holds := map[filename.Name]bool{}
+	for _, t := range f.Tails {
+		if n, ok := parsed[t.File]; ok && t.Bytes > 0 {
+			holds[n] = true
+		}
+	}
+	f.Coverage.paired = map[string]bool{}
+	for _, t := range f.Tails {
+		if n, ok := parsed[t.File]; ok && t.Bytes == 0 && holds[n] {
+			f.Coverage.paired[t.File] = true
+		}
+	}
+}
+
+// Paired says that a file is empty, and another of the same node, task or rank is not.
+func (f *Facts) Paired(file string) bool { return f.Coverage.paired[file] }
 
 // firstReport is the earliest moment at which a watchdog reported, invalid if none did.
 func (f *Facts) firstReport() Moment {
@@ -140,6 +166,7 @@ func (f *Facts) cut() {
 		switch {
 		case t.ReadError != "":
 			how, note = "unreadable", t.ReadError
+		case f.Paired(t.File): // as it should be
 		case t.Bytes == 0:
 			how = "empty"
 		case len(t.Holes) > 0:

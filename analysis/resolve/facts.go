@@ -4,6 +4,7 @@
 package resolve
 
 import (
+	"faultline/analysis/artifact/accounting"
 	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
@@ -17,6 +18,8 @@ type Input struct {
 	WorldSize int      // expected; 0 = not stated
 	JobID     string
 	JobName   string // as the operator states it; "" = as the logs do
+	// Accounting is what SLURM's own records say, of any number of jobs; nil = not at hand.
+	Accounting *accounting.Book
 }
 
 // NoRank is the rank of a process whose global rank nothing proves.
@@ -45,11 +48,15 @@ type Facts struct {
 	Coverage             Coverage
 	Tails                []worker.Tail
 	Run, Runs            int
+	Accounting           *Accounting // nil where none is at hand, or none of this run
 	// Warnings are what a reader should know about the input: contradictions, and failures that were survived.
 	Warnings   []string
 	YearProven bool
 	// Obs are the observations of this run alone.
 	Obs *worker.Observations
+
+	// controllers is what the controller says of nodes.
+	controllers []*accounting.Node
 
 	byRank map[int]*Rank
 	clock  *clock
@@ -202,6 +209,9 @@ type Failure struct {
 type End struct {
 	Slurm worker.SlurmEnd
 	T     Moment
+	// Says is the word by which SLURM's records say it, "" for a line of a log; Told is the sentence it makes where the kind
+	// alone does not say it.
+	Says, Told string
 }
 
 // ProgressPoint is a progress line with its moment.
@@ -257,4 +267,5 @@ type Coverage struct {
 	Partial bool
 	// CutRanks are ranks all of whose files are cut before the incident's end.
 	CutRanks map[int]bool
+	paired   map[string]bool
 }

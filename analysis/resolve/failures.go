@@ -16,6 +16,7 @@ const (
 	mechException   = "exception"
 	mechNativeCrash = "native-crash"
 	mechHostOOM     = "host-oom"
+	mechSignal      = "external-signal"
 )
 
 // exceptionRoles are the classes of Python exceptions whose meaning does not depend on their text: wrappers and what
@@ -71,9 +72,10 @@ func (f *Facts) failures(obs *worker.Observations) {
 			fl.Sign, fl.Text = "slurm-oom", "SLURM counted an out-of-memory kill in this step on this node"
 			f.Failures = append(f.Failures, fl)
 		default:
-			f.Ends = append(f.Ends, &End{*e, f.At(e.At)})
+			f.Ends = append(f.Ends, &End{Slurm: *e, T: f.At(e.At)})
 		}
 	}
+	f.records(f.controllers)
 	f.ladderFailures()
 	f.tolerated()
 	f.attribute()
@@ -404,7 +406,7 @@ func (f *Facts) tasks(obs *worker.Observations) {
 				fl.Proc.Exit = &Exit{Code: code, At: e.At, T: fl.T, Host: fl.Node, Root: true}
 			}
 		}
-		fl.Text = "srun: " + e.What
+		fl.Text = srunSays + e.What
 		switch what {
 		case "Segmentation fault", "Bus error", "Illegal instruction", "Floating point exception":
 			fl.Mechanism, fl.Role, fl.Direct = mechNativeCrash, knowledge.CauseRole, true

@@ -17,11 +17,25 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	obs, run, runs := selectRun(in.Obs)
+	ledger, chosen, notes := accounts(in.Accounting, in.JobID)
+	obs, run, runs := selectRun(in.Obs, chosen, len(ledger))
 	f := &Facts{Obs: obs, Run: run, Runs: runs, byRank: map[int]*Rank{}, Tails: obs.Tails,
 		Mismatches: obs.Mismatches, Desyncs: obs.Desyncs, Barriers: obs.Barriers, Saves: obs.Checkpoints}
+	if in.Accounting != nil {
+		f.controllers = in.Accounting.Nodes
+		notes = append(notes, in.Accounting.Warnings...)
+	}
+	f.Warnings = append(f.Warnings, notes...)
+	f.account(ledger, chosen)
 	f.job(in)
-	f.ident = newIdentity(obs, in.Sources, in.Nodes, f.Job.WorldSize)
+	if f.Job.ID == "" && f.Accounting != nil && len(f.Accounting.Jobs) > 0 {
+		f.Job.ID = f.Accounting.Jobs[0].Job
+	}
+	nodes := in.Nodes
+	if len(nodes) == 0 && f.Accounting != nil {
+		nodes = f.Accounting.Nodes
+	}
+	f.ident = newIdentity(obs, in.Sources, nodes, f.Job.WorldSize)
 	f.clock = &clock{}
 	dates := datesOf(obs)
 	f.clock.year, f.clock.newYear = inferYear(dates)
@@ -33,6 +47,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.clock.offsets = calibrate(f.anchors(g, obs))
 	f.clock.zones = mixed(f.clock.offsets)
 	f.calibrateSlurm(obs)
+	f.calibrateAccounting()
 	g.times()
 	g.members()
 	f.told(obs)
@@ -44,6 +59,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.courses()
 	f.survived()
 	f.coverage(in)
+	f.strangers()
 	f.finish()
 	return f, nil
 }

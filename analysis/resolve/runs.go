@@ -10,8 +10,9 @@ import (
 // selectRun cuts files that hold several runs of a job (requeue, elastic restart) at their marks and keeps one run: the
 // newest one in which something went wrong, or simply the newest. It returns which of how many that is.
 //
-// Runs are matched over files by the restart count where the marks state one, else by their order in the file.
-func selectRun(obs *worker.Observations) (kept *worker.Observations, run, runs int) {
+// Runs are matched over files by the restart count where the marks state one, else by their order in the file. Where SLURM's
+// records list at least as many runs, they say which one failed: the newest of theirs is the newest of the logs.
+func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Observations, run, runs int) {
 	marks := map[string][]worker.RunMark{}
 	for _, m := range obs.RunMarks {
 		if m.Kind == "banner" {
@@ -86,6 +87,9 @@ func selectRun(obs *worker.Observations) (kept *worker.Observations, run, runs i
 	}
 	run = runs - 1
 	if i := lastOf(failed); i >= 0 {
+		run = i
+	}
+	if i := listedRun - (listed - runs); listed >= runs && i >= 0 {
 		run = i
 	}
 	earlier := earlierEnds(obs, marks, index, run)

@@ -28,7 +28,8 @@ type clock struct {
 	year    int  // of MonthDay stamps; 0 = not proven
 	newYear bool // stamps of December and January both occur: January belongs to the year after
 	offsets map[clockKey]offset
-	zones   bool // containers of several zones: a clock without an anchor may be in any of them
+	zones   bool    // containers of several zones: a clock without an anchor may be in any of them
+	records *offset // of SLURM's accounting; nil where its zone is not known
 }
 
 // anyZone is how far the clock of another zone may be from ours, in seconds: zones reach from UTC−12 to UTC+14.

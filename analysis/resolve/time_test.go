@@ -221,7 +221,7 @@ func TestRuns(t *testing.T) {
 			SlurmEnds: []worker.SlurmEnd{{At: worker.At{Pos: worker.Pos{File: "a", Off: 90}}, Kind: "cancelled", Reason: "PREEMPTION"}}}, 1, 2, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			kept, run, runs := selectRun(&c.obs)
+			kept, run, runs := selectRun(&c.obs, 0, 0)
 			if run != c.run || runs != c.runs {
 				t.Errorf("run %d of %d, expected %d of %d", run, runs, c.run, c.runs)
 			}

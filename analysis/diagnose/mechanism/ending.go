@@ -23,12 +23,17 @@ func endings() []Mechanism {
 	}
 }
 
+// endEvidence quotes what an ending was read from: a line with these words, or SLURM's record with its own.
 func endEvidence(e *resolve.End, lits ...string) incident.Evidence {
+	if e.Says != "" {
+		lits = []string{e.Says}
+	}
 	return QuoteAt(e.Slurm.At, &incident.Predicate{Literals: lits})
 }
 
 func nodeFailure(s *Scene) *Proposal {
 	var nodes []string
+	var lost []incident.Finding
 	var p *Proposal
 	for _, e := range s.Facts.Ends {
 		named := e.Slurm.Kind == "node-failure"
@@ -45,24 +50,22 @@ func nodeFailure(s *Scene) *Proposal {
 			}
 		} else if named {
 			nodes = append(nodes, e.Slurm.Hosts...)
-			if len(p.For) < 3 {
-				p.For = append(p.For, finding("SLURM lost "+strings.Join(e.Slurm.Hosts, ", "), endEvidence(e, "Node failure on")))
+			if len(lost) < 3 {
+				text := e.Told
+				if text == "" {
+					text = "SLURM lost " + strings.Join(e.Slurm.Hosts, ", ")
+				}
+				lost = append(lost, finding(text, endEvidence(e, "Node failure on")))
 			}
 		} else if len(p.For) < 3 {
-			p.For = append(p.For, finding("SLURM ended the step because a node failed; the host in this line only reports it", endEvidence(e, "NODE FAILURE")))
+			p.For = append(p.For, finding(lostStep(e), endEvidence(e, "NODE FAILURE")))
 		}
 	}
 	if p == nil {
 		return nil
 	}
-	if len(nodes) > 0 { // the lines that name the node are the cause; the others tell how the step ended
-		named := p.For[:0]
-		for _, x := range p.For {
-			if strings.HasPrefix(x.Statement, "SLURM lost") {
-				named = append(named, x)
-			}
-		}
-		p.For = named
+	if len(lost) > 0 { // what names the node is the cause; the others tell how the step ended
+		p.For = lost
 	}
 	set := map[string]bool{}
 	for _, n := range nodes {
@@ -80,6 +83,13 @@ func nodeFailure(s *Scene) *Proposal {
 	return p
 }
 
+func lostStep(e *resolve.End) string {
+	if e.Says != "" {
+		return "SLURM's records have the job ended by the failure of a node"
+	}
+	return "SLURM ended the step because a node failed; the host in this line only reports it"
+}
+
 // goesOnAfter says that the file of an ending reports steps below it: SLURM's notice of a memory error kills nothing.
 func goesOnAfter(f *resolve.Facts, e *resolve.End) bool {
 	return slices.ContainsFunc(f.Progress, func(p resolve.ProgressPoint) bool { return p.File == e.Slurm.File && p.Off > e.Slurm.Off })
@@ -88,16 +98,28 @@ func goesOnAfter(f *resolve.Facts, e *resolve.End) bool {
 // reason makes the proposer of an ending whose reason SLURM prints.
 func reason(slug, want, summary string) func(*Scene) *Proposal {
 	return func(s *Scene) *Proposal {
+		var p *Proposal
 		for _, e := range s.Facts.Ends {
-			if !strings.Contains(strings.ToUpper(e.Slurm.Reason), want) {
+			if !strings.Contains(strings.ToUpper(e.Slurm.Reason), want) || p != nil && e.Says == "" {
 				continue
 			}
-			p := &Proposal{Mechanism: slug, Class: Ending, Direct: true, Base: 0.96, Scope: "all", At: e.T, Summary: summary,
-				Why: "SLURM prints the reason, and nothing had failed before"}
-			p.For = append(p.For, finding("SLURM: due to "+strings.ToLower(want), endEvidence(e, want)))
-			return p
+			if p == nil {
+				p = &Proposal{Mechanism: slug, Class: Ending, Direct: true, Base: 0.96, Scope: "all", At: e.T, Summary: summary,
+					Why: "SLURM prints the reason, and nothing had failed before"}
+			}
+			text := "SLURM: due to " + strings.ToLower(want)
+			if e.Says != "" {
+				text = "SLURM's records: " + e.Says
+			}
+			if p.For = append(p.For, finding(text, endEvidence(e, want))); len(p.For) == 2 {
+				break
+			}
 		}
-		return nil
+		if p != nil && slug == "time-limit" && len(s.Facts.Tails) == 0 {
+			// A job that hung runs into its time limit as well.
+			p.Rivals, p.Direct, p.Base, p.Why = []string{"unknown"}, false, 0.88, "SLURM's records say so; not one file of the job is here that could say what it did until then"
+		}
+		return p
 	}
 }
 
@@ -109,6 +131,9 @@ const requeued = "JOB REQUEUE"
 // task (kill-on-bad-exit), a lost launch and a failed step.
 func cancelled(s *Scene) *Proposal {
 	f := s.Facts
+	if by, known := f.Accounting.Cancelled(); known && !by {
+		return nil // SLURM's records know of nobody who did: the same line follows kill-on-bad-exit
+	}
 	for _, fl := range f.Failures {
 		if fl.Kind == "task" && fl.Role != "consequence" {
 			return nil
@@ -142,6 +167,12 @@ func cancelled(s *Scene) *Proposal {
 		return p
 	}
 	p.For = append(p.For, finding(fmt.Sprintf("SLURM: %s %s cancelled", strings.ToLower(hit.Slurm.Entity), hit.Slurm.ID), endEvidence(hit, "CANCELLED")))
+	for _, e := range f.Ends {
+		if e != hit && e.Says != "" && e.Slurm.Kind == "cancelled" && e.Slurm.Reason == "" {
+			p.For = append(p.For, finding("SLURM's records have it cancelled by a user", endEvidence(e)))
+			break
+		}
+	}
 	if lost(f, hit.T) {
 		// What failed, and why somebody cancelled, may stand in what is not here.
 		p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.88
@@ -155,7 +186,7 @@ func cancelled(s *Scene) *Proposal {
 func lost(f *resolve.Facts, end resolve.Moment) bool {
 	const torn = 120.0 // seconds
 	c := &f.Coverage
-	if len(c.NodesMissing)+len(c.FilesMissing)+len(c.RanksMissing) > 0 {
+	if len(c.NodesMissing)+len(c.FilesMissing)+len(c.RanksMissing) > 0 || len(f.Tails) == 0 {
 		return true
 	}
 	cut := map[string]bool{}
@@ -163,6 +194,9 @@ func lost(f *resolve.Facts, end resolve.Moment) bool {
 		cut[x.File] = true
 	}
 	for _, t := range f.Tails {
+		if t.Bytes == 0 && f.Paired(t.File) {
+			continue // what a job prints goes to one of its two streams
+		}
 		if last := f.At(t.Last); cut[t.File] && (!last.Valid || !end.Valid || end.T-last.T > torn) {
 			return true
 		}

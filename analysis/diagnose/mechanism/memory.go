@@ -66,11 +66,14 @@ func killed(s *Scene) *Proposal {
 		kill = nil // SLURM sends SIGKILL to all that outlive its SIGTERM
 	}
 	if len(kill) == 0 {
-		kill = bareTasks(s, "srun: Killed")
+		kill = bareTasks(s, "Killed")
 	}
 	for _, fl := range f.Failures {
 		if bare {
 			break
+		}
+		if fl.Mechanism == "external-signal" && fl.Kind == "record" {
+			return signalledBatch(s, fl)
 		}
 		if fl.Mechanism == "external-signal" {
 			term = append(term, fl)
@@ -99,6 +102,15 @@ func killed(s *Scene) *Proposal {
 		return p
 	}
 	return nil
+}
+
+// signalledBatch: SLURM's records have the batch script ended by a signal that it can be asked to send itself.
+func signalledBatch(s *Scene, fl *resolve.Failure) *Proposal {
+	p := propose(s, "external-signal", Local, []*resolve.Failure{fl})
+	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
+	p.Rivals, p.Base, p.Direct = []string{"time-limit"}, 0.85, false
+	p.Why = "SLURM sends such a signal ahead of the time limit where the job asks for it (sbatch --signal), and anybody else may; the script does not expect it"
+	return p
 }
 
 // brokeBefore says that some process had lost its peers before the first SIGTERM: then the signal only ended what had

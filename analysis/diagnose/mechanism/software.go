@@ -62,7 +62,7 @@ func exception(s *Scene) *Proposal {
 		}
 	}
 	if len(exits) == 0 {
-		exits = bareTasks(s, "srun: Exited with exit code 1")
+		exits = bareTasks(s, "Exited with exit code 1")
 	}
 	if len(exits) == 0 {
 		return nil
@@ -92,7 +92,8 @@ func bareTasks(s *Scene, text string) []*resolve.Failure {
 		if fl.Role == knowledge.CauseRole && fl.Mechanism != "" {
 			return nil
 		}
-		if fl.Kind == "task" && fl.Role == knowledge.SymptomRole && strings.TrimSuffix(fl.Text, " (core dumped)") == text {
+		_, how, _ := strings.Cut(fl.Text, ": ") // srun, or SLURM's records where its own lines are not at hand
+		if fl.Kind == "task" && fl.Role == knowledge.SymptomRole && strings.TrimSuffix(how, " (core dumped)") == text {
 			bare := *fl
 			bare.Node = "" // the first task to end need not be the first that failed
 			out = append(out, &bare)
@@ -216,7 +217,7 @@ func nativeCrash(s *Scene) *Proposal {
 		}
 	}
 	if len(aborts) == 0 {
-		if bare := bareTasks(s, "srun: Aborted"); len(bare) > 0 {
+		if bare := bareTasks(s, "Aborted"); len(bare) > 0 {
 			p := propose(s, "native-crash", Local, bare)
 			p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.85
 			p.Why = "srun saw a task abort; no line of the task says why"

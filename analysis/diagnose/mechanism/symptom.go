@@ -45,7 +45,11 @@ func completed(s *Scene) *Proposal {
 	if lossLeft(f) || ended(f) || raised(f) {
 		return nil
 	}
-	switch {
+	switch at, ok := f.Accounting.Ended(); {
+	case ok:
+		p.Direct, p.Base = true, 0.97
+		p.Summary, p.Why = "the job ended by itself, nothing failed", "SLURM's records have the job and all its steps completed"
+		p.For = append(p.For, finding("SLURM's records: COMPLETED", QuoteAt(at, &incident.Predicate{Literals: []string{"COMPLETED"}})))
 	case f.Job.ExitOK != nil:
 		p.Direct, p.Base = true, 0.95
 		p.Summary, p.Why = "the job ended by itself, nothing failed", "the program says that it finished"
@@ -68,6 +72,9 @@ func completed(s *Scene) *Proposal {
 
 // ended says that something reports a process that ended with an error, or a job that was ended.
 func ended(f *resolve.Facts) bool {
+	if f.Accounting != nil && f.Accounting.Failed {
+		return true
+	}
 	for _, e := range f.Ends {
 		if e.Slurm.Kind != "launch-failed" {
 			return true

@@ -1,0 +1,251 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"faultline/analysis/artifact/accounting"
+	"faultline/analysis/line"
+	"faultline/analysis/worker"
+	"faultline/knowledge"
+)
+
+// cellAt is the place of a value as observations have it.
+func cellAt(c accounting.Cell, s line.Stamp) worker.At {
+	return worker.At{Pos: worker.Pos{File: c.File, Line: c.Line, Off: c.Off, Len: c.Len}, Who: line.NoOne, Stamp: s}
+}
+
+// records adds what the accounting says to the endings and failures that the logs tell of. The steps decide, not the job: an
+// out-of-memory kill makes a job that failed, of which only the step knows why.
+func (f *Facts) records(nodes []*accounting.Node) {
+	a := f.Accounting
+	if a == nil {
+		return
+	}
+	for _, j := range slices.Concat(a.Jobs, a.Steps) {
+		f.recordEnd(j)
+	}
+	f.rebooted(nodes)
+	for _, s := range slices.Concat(a.Steps, a.Jobs) {
+		f.recordFailure(s)
+	}
+}
+
+// recordEnd reads how the scheduler ended the job, or a user a step of it.
+func (f *Facts) recordEnd(j *accounting.Record) {
+	c, ok := j.Cell("State")
+	if !ok {
+		return
+	}
+	end := f.accounted(j.End)
+	if j.Step != "" {
+		if j.By {
+			e := worker.SlurmEnd{At: cellAt(c, j.End), Kind: "cancelled", Entity: "STEP", ID: j.Job + "." + j.Step}
+			f.Ends = append(f.Ends, &End{Slurm: e, T: end, Says: c.Value})
+		}
+		return
+	}
+	if x, known := acctEnds[j.State]; known {
+		e := worker.SlurmEnd{At: cellAt(c, j.End), Kind: x.kind, Reason: x.reason, Entity: "JOB", ID: j.Job}
+		f.Ends = append(f.Ends, &End{Slurm: e, T: end, Says: c.Value})
+	}
+	if c, ok := j.Cell("FailedNode"); ok && len(j.FailedNodes) > 0 {
+		e := worker.SlurmEnd{At: cellAt(c, j.End), Kind: "node-failure", Entity: "JOB", ID: j.Job, Hosts: j.FailedNodes}
+		f.Ends = append(f.Ends, &End{Slurm: e, T: end, Says: c.Value})
+	}
+}
+
+// afterLoss is how long after the end of a run that lost a node the controller may say so of the node.
+const afterLoss = 900.0
+
+// rebooted reads the state of the run's own nodes: one that booted inside the run was gone; one that stopped responding
+// counts where SLURM says that the run lost a node.
+func (f *Facts) rebooted(nodes []*accounting.Node) {
+	a := f.Accounting
+	var start, end float64
+	var kind line.StampKind
+	lost := false
+	for _, j := range a.Jobs {
+		s, ok := f.clock.civil(j.Start)
+		e, ok2 := f.clock.civil(j.End)
+		if !ok || !ok2 || e <= s {
+			continue
+		}
+		if start == 0 || s < start {
+			start = s
+		}
+		end, kind = max(end, e), j.Start.Kind
+		lost = lost || j.State == "NODE_FAIL"
+	}
+	if end == 0 {
+		return
+	}
+	for _, n := range nodes {
+		if !slices.ContainsFunc(a.Nodes, func(x string) bool { return shortHost(x) == shortHost(n.Name) }) {
+			continue
+		}
+		until := end
+		if lost {
+			until += afterLoss
+		}
+		inside := func(s line.Stamp) bool {
+			t, ok := f.clock.civil(s)
+			return ok && s.Kind == kind && t > start && t <= until
+		}
+		what := worker.SlurmEnd{Kind: "node-failure", Hosts: []string{n.Name}}
+		switch boot, ok := n.Cell("BootTime"); {
+		case ok && inside(n.Boot):
+			what.At = cellAt(boot, n.Boot)
+			f.Ends = append(f.Ends, &End{Slurm: what, T: f.accounted(n.Boot), Says: boot.Value, Told: fmt.Sprintf("%s was started anew while the job ran", n.Name)})
+		case lost && n.Down() && inside(n.Since) && strings.HasPrefix(n.Reason, "Not responding"):
+			reason, _ := n.Cell("Reason")
+			what.At = cellAt(reason, n.Since)
+			f.Ends = append(f.Ends, &End{Slurm: what, T: f.accounted(n.Since), Says: n.Reason, Told: fmt.Sprintf("SLURM holds %s for not responding since then", n.Name)})
+		}
+	}
+}
+
+// recordFailure reads how a step ended; of the job's own record only what no step can say.
+func (f *Facts) recordFailure(s *accounting.Record) {
+	column := "ExitCode"
+	code := s.Exit
+	if s.Step == "" && len(f.Accounting.Steps) == 0 && s.Derived.Known && !s.Derived.Zero() {
+		code, column = s.Derived, "DerivedExitCode"
+	}
+	sig, sure := code.DiedOf()
+	name, crash := accounting.Crash(sig)
+	what := "step " + s.Job + "." + s.Step
+	if s.Step == "" {
+		what = "job " + s.Job
+	}
+	fl := &Failure{Rank: NoRank, Kind: "record", Role: knowledge.CauseRole, Direct: true, Count: 1}
+	switch {
+	case s.State == "OUT_OF_MEMORY" || sig == accounting.OutOfMemory && sure:
+		fl.Mechanism, fl.Sign = mechHostOOM, "slurm-oom"
+		fl.Text = "SLURM counted an out-of-memory kill in " + what
+		if s.State == "OUT_OF_MEMORY" {
+			column = "State"
+		}
+	case sig == accounting.NoOutput && sure:
+		fl.Mechanism, fl.Sign = "scheduler-error", "slurm-output"
+		fl.Text = "SLURM could not open an output file of " + what
+	case s.Step == "batch" && s.Exit.Signal == sig && asked[sig]:
+		fl.Mechanism, fl.Direct = mechSignal, false
+		fl.Text = fmt.Sprintf("the batch script of job %s was ended by %s", s.Job, name)
+	case s.State == "BOOT_FAIL":
+		fl.Mechanism, column = "scheduler-error", "State"
+		fl.Text = "SLURM could not boot the nodes of " + what
+	case s.Step == "" && len(f.Accounting.Steps) > 0 || len(f.Obs.TaskExits) > 0 || f.endedFromOutside() || code.Zero() || !code.Known:
+		return // srun names the task itself; and what the scheduler ended says nothing by its codes
+	case crash && sure:
+		fl.Mechanism = mechNativeCrash
+		fl.Text = fmt.Sprintf("a process of %s died of %s", what, name)
+	case s.Step == "batch":
+		return // the script ends as what it started did
+	default:
+		fl.Kind, fl.Role, fl.Direct = "task", knowledge.SymptomRole, false
+		fl.Text = recordsSays + endWords(code)
+		if sig == signalTerm || f.batchSignalled() {
+			fl.Role = knowledge.ConsequenceRole
+		}
+	}
+	c, ok := s.Cell(column)
+	known := slices.ContainsFunc(f.Failures, func(x *Failure) bool {
+		return x.Mechanism != "" && x.Mechanism == fl.Mechanism && x.Role == knowledge.CauseRole
+	})
+	if !ok || known {
+		return // what the job's own files say of the same says more
+	}
+	fl.At = cellAt(c, line.Stamp{})
+	fl.T = f.accounted(s.End)
+	if len(s.Nodes) == 1 && s.Step != "batch" {
+		fl.Node = shortHost(s.Nodes[0])
+	}
+	f.Failures = append(f.Failures, fl)
+}
+
+const signalTerm = 15
+
+// asked are signals that SLURM sends on a job's own demand, ahead of its time limit (sbatch --signal), and that end whoever
+// does not expect them. Anybody else may send them, too.
+var asked = map[int]bool{10: true, 12: true}
+
+// batchSignalled says that the batch script itself was ended by a signal: what SLURM then does to its steps follows from it.
+func (f *Facts) batchSignalled() bool {
+	return slices.ContainsFunc(f.Accounting.Steps, func(s *accounting.Record) bool { return s.Step == "batch" && s.Exit.Signal != 0 })
+}
+
+// What stands in front of how a task ended, as srun or the accounting says it.
+const (
+	srunSays    = "srun: "
+	recordsSays = "SLURM's records: "
+)
+
+// endWords are srun's words for how a task ended.
+func endWords(c accounting.Code) string {
+	if c.Signal != 0 {
+		for words, n := range taskSignals {
+			if n == c.Signal {
+				return words
+			}
+		}
+		return fmt.Sprintf("ended by signal %d", c.Signal)
+	}
+	return fmt.Sprintf("Exited with exit code %d", c.Status)
+}
+
+// endedFromOutside says that the accounting has the job ended by somebody: then its codes are of that.
+func (f *Facts) endedFromOutside() bool {
+	return slices.ContainsFunc(f.Accounting.Jobs, func(j *accounting.Record) bool { _, ok := acctEnds[j.State]; return ok }) ||
+		slices.ContainsFunc(f.Accounting.Steps, func(s *accounting.Record) bool { return s.By })
+}
+
+// Ended is where SLURM says that the job and all its steps completed.
+func (a *Accounting) Ended() (at worker.At, ok bool) {
+	if a == nil || !a.Completed {
+		return worker.At{}, false
+	}
+	c, ok := a.Jobs[0].Cell("State")
+	return cellAt(c, a.Jobs[0].End), ok
+}
+
+// State is the job's state as SLURM's records have it, and where that stands.
+func (a *Accounting) State() (state string, at worker.At, ok bool) {
+	if a == nil || len(a.Jobs) == 0 {
+		return "", worker.At{}, false
+	}
+	j := a.Jobs[len(a.Jobs)-1]
+	c, ok := j.Cell("State")
+	return j.State, cellAt(c, j.End), ok
+}
+
+// Cancelled says whether a user ended the job or one of its steps; known is false without accounting.
+func (a *Accounting) Cancelled() (by, known bool) {
+	if a == nil || len(a.Jobs) == 0 {
+		return false, false
+	}
+	by = slices.ContainsFunc(a.Jobs, func(j *accounting.Record) bool { return j.State == "CANCELLED" || j.State == "REQUEUED" }) ||
+		slices.ContainsFunc(a.Steps, func(s *accounting.Record) bool { return s.By })
+	return by, true
+}
+
+// strangers warns of nodes that write in the logs and that the accounting does not know.
+func (f *Facts) strangers() {
+	if f.Accounting == nil || len(f.Accounting.Nodes) == 0 {
+		return
+	}
+	ours := map[string]bool{}
+	for _, n := range f.Accounting.Nodes {
+		ours[shortHost(n)] = true
+	}
+	var others []string
+	for _, n := range f.Coverage.NodesSeen {
+		if !ours[n] {
+			others = append(others, n)
+		}
+	}
+	if len(others) > 0 {
+		f.Warnings = append(f.Warnings, fmt.Sprintf("the logs hold lines of %s, which the accounting does not list among the job's nodes", strings.Join(others, ", ")))
+	}
+}
