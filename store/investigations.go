@@ -52,6 +52,9 @@ func (db *DB) Save(ctx context.Context, ch workflow.Change) error {
 				return err
 			}
 		}
+		if err := c.saveNotes(ctx, ch.Notes); err != nil {
+			return err
+		}
 		if err := c.note(ctx, about, ch.Entries); err != nil {
 			return err
 		}

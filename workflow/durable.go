@@ -39,6 +39,9 @@ type Durable interface {
 	// included, in the order in which they are claimed.
 	Waiting(ctx context.Context, kinds ...string) ([]Job, error)
 
+	// Note returns what was kept under a key by Change.Notes; with Version 0 and no value where nothing ever was.
+	Note(ctx context.Context, key string) (Note, error)
+
 	Outbox
 
 	// Forget removes everything about an investigation except the fact, with time and actor, that it was forgotten: its
@@ -114,8 +117,18 @@ type Change struct {
 	// Posts are sent later, in this order; Jobs are done later.
 	Posts []Post
 	Jobs  []Job
+	// Notes are kept under optimistic locking, as Investigation is: ErrConflict when the stored version is another.
+	Notes []Note
 	// Done is the job that this change finishes: ErrLost, and nothing is written, when the lease is gone.
 	Done *Lease
+}
+
+// Note is a small thing that a routine remembers from one run to the next: how far it got, what somebody turned off. What
+// belongs to one investigation does not belong here: Forget does not reach it.
+type Note struct {
+	Key     string
+	Value   []byte
+	Version int // counts saves; 0 = never saved
 }
 
 // Job is work to be done later, exactly once as far as what it writes is concerned: it may run again after a crash.

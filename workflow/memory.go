@@ -23,6 +23,7 @@ type Memory struct {
 
 	mu     sync.Mutex
 	rows   map[string]*memoryRow
+	notes  map[string]Note
 	opened int // rows ever made: the order of Find
 	ids    int // ids ever given
 	ledger map[string][]Entry
@@ -42,7 +43,7 @@ type memoryRow struct {
 
 // NewMemory returns an empty store.
 func NewMemory() *Memory {
-	return &Memory{rows: map[string]*memoryRow{}, ledger: map[string][]Entry{}}
+	return &Memory{rows: map[string]*memoryRow{}, ledger: map[string][]Entry{}, notes: map[string]Note{}}
 }
 
 // now is the time as databases keep it: in microseconds, without a zone.
@@ -100,16 +101,44 @@ func (m *Memory) Save(_ context.Context, c Change) error {
 	if err := checkJobs(c.Jobs); err != nil {
 		return err
 	}
+	if err := m.checkNotes(c.Notes); err != nil {
+		return err
+	}
 	if row != nil {
 		m.rows[about] = row
 	}
 	m.note(about, c.Entries...)
 	m.addPosts(c.Posts)
 	m.addJobs(c.Jobs)
+	for _, n := range c.Notes {
+		m.notes[n.Key] = Note{Key: n.Key, Value: copied(n.Value), Version: n.Version + 1}
+	}
 	if done != nil {
 		done.state, done.settled = jobDone, m.now()
 	}
 	return nil
+}
+
+// checkNotes refuses notes that somebody else has changed.
+func (m *Memory) checkNotes(notes []Note) error {
+	for i, n := range notes {
+		if n.Key == "" {
+			return errors.New("a note has no key")
+		}
+		twice := slices.ContainsFunc(notes[:i], func(o Note) bool { return o.Key == n.Key })
+		if twice || m.notes[n.Key].Version != n.Version {
+			return ErrConflict
+		}
+	}
+	return nil
+}
+
+// Note implements Durable.
+func (m *Memory) Note(_ context.Context, key string) (Note, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.notes[key]
+	return Note{Key: key, Value: copied(n.Value), Version: n.Version}, nil
 }
 
 // next is the row that follows from saving the investigation, if it may be saved.

@@ -116,7 +116,9 @@ func (w *walk) step() string {
 	case 9, 10, 11, 12:
 		return w.usePost(ctx)
 	}
-	switch w.rnd.IntN(6) {
+	switch w.rnd.IntN(8) {
+	case 6, 7:
+		return w.useNote(ctx)
 	case 0:
 		id := pick(w, ids...)
 		return w.both("forget "+id, func(s *side) (any, error) { return nil, s.Forget(ctx, id, "U1") })
@@ -177,6 +179,23 @@ func (w *walk) post() workflow.Post {
 		Thread:  pick(w, "", "", "case"),
 		LinkTo:  pick(w, "", "", "", "a"),
 		Payload: fmt.Append(nil, "p", w.rnd.IntN(1000))}
+}
+
+// useNote writes a note, sometimes one that somebody has changed, or together with something that must stop it.
+func (w *walk) useNote(ctx context.Context) string {
+	key, value, stale, lost := pick(w, "a", "b"), pick(w, "", "x", hostile), pick(w, 0, 0, 0, -1, 1), pick(w, false, false, true)
+	return w.both(fmt.Sprintf("note %s %q stale by %d, lost %v", key, value, stale, lost), func(s *side) (any, error) {
+		n, err := s.Note(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		n.Value, n.Version = []byte(value), n.Version+stale
+		c := workflow.Change{Notes: []workflow.Note{n}}
+		if lost {
+			c.Done = &workflow.Lease{Job: workflow.Job{ID: -1}}
+		}
+		return n.Version, s.Save(ctx, c)
+	})
 }
 
 // lease is one of the newest, −1 while there is none.
@@ -277,6 +296,10 @@ func (s *side) all() string {
 	say("due", shown(posts...), err)
 	posts, err = s.Unsettled(ctx)
 	say("unsettled", shown(posts...), err)
+	for _, key := range []string{"a", "b"} {
+		note, err := s.Note(ctx, key)
+		say("note", note, err)
+	}
 	n, oldest, err := s.Backlog(ctx)
 	say("backlog", fmt.Sprint(n, oldest), err)
 	return b.String()

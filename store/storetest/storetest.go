@@ -23,7 +23,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		name  string
 		tests []test
 	}{
-		{"investigations", investigationTests}, {"changes", changeTests}, {"jobs", jobTests}, {"outbox", outboxTests}, {"retention", retentionTests},
+		{"investigations", investigationTests}, {"changes", changeTests}, {"jobs", jobTests}, {"outbox", outboxTests}, {"retention", retentionTests}, {"notes", noteTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, test := range group.tests {
