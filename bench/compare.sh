@@ -1,7 +1,8 @@
 #!/bin/sh
-# Compares `bot diagnose` with ripgrep, which looks for the same strings in the same files: round by round, one after the
-# other, page cache warm, on one core and on two. Prints each round and the medians. The processor time disturbs less
-# than the wall clock where the machine has other work.
+# Compares ripgrep with the engine's scanner, which looks for the same strings in the same files, and with `bot diagnose`,
+# which also reads, concludes and verifies: round by round, one after the other, page cache warm, on one core and on two.
+# Prints each round, the medians, and how many times slower ripgrep is. Where the machine has other work, the processor
+# time is less disturbed than the wall clock.
 #
 #   bench/compare.sh [KIND [FILES [SIZE [ROUNDS]]]]      mixed 12 25000000 5; KIND: mixed, steps, storm
 set -eu
@@ -11,6 +12,7 @@ command -v rg >/dev/null || { echo "ripgrep (rg) is not installed" >&2; exit 2; 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 go build -o "$work/bot" ./cmd/bot
+go build -o "$work/scan" ./bench/scan
 go run ./bench/literals >"$work/literals"
 go run ./bench/generate -kind "$kind" -files "$files" -size "$size" -out "$work/logs"
 cat "$work"/logs/* >/dev/null
@@ -27,11 +29,24 @@ i=0
 while [ $i -lt "$rounds" ]; do
 	for j in 1 2; do
 		run "rg/$j" rg --no-unicode -a -n -b -j$j -F -f "$work/literals" "$work/logs"
+		run "scan/$j" env GOMAXPROCS=$j "$work/scan" "$work/logs"
 		run "bot/$j" env GOMAXPROCS=$j "$work/bot" diagnose --format json "$work/logs"
 	done
 	i=$((i + 1))
 done
+# median COLUMN NAME
+median() { awk -v n="$2" -v c="$1" '$1 == n {print $c}' "$work/rounds" | sort -n | awk '{v[NR]=$1} END {print v[int((NR+1)/2)]}'; }
+
 echo "median: wall s, processor s, peak kB"
-for n in rg/1 bot/1 rg/2 bot/2; do
-	grep "^$n " "$work/rounds" | sort -k2 -n | awk -v n="$n" '{w[NR]=$2; c[NR]=$3; m=($4>m)?$4:m} END {k=int((NR+1)/2); for (i=1;i<=NR;i++) for (l=i+1;l<=NR;l++) if (c[l]<c[i]) {t=c[i];c[i]=c[l];c[l]=t} printf "%-6s %8.2f %8.2f %9d\n", n, w[k], c[k], m}'
+for j in 1 2; do
+	for n in rg scan bot; do
+		printf '%-7s %8s %8s %9s\n' "$n/$j" "$(median 2 $n/$j)" "$(median 3 $n/$j)" "$(median 4 $n/$j)"
+	done
+done
+echo "ratio of the medians: wall, processor"
+for j in 1 2; do
+	for n in scan bot; do
+		echo "rg/$n/$j $(median 2 rg/$j) $(median 2 $n/$j) $(median 3 rg/$j) $(median 3 $n/$j)" |
+			awk '{printf "%-9s %7.2f %8.2f\n", $1, $2 / ($3 > 0 ? $3 : 0.01), $4 / ($5 > 0 ? $5 : 0.01)}'
+	done
 done

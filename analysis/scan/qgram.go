@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
-	"strings"
 )
 
 // The filter: the text is looked at every stride bytes, each time at the word of four bytes that begins there. A literal of
@@ -204,55 +203,69 @@ const (
 )
 
 // windows chooses for each literal the offset of the first of the words that stand for it: those that make the fewest
-// false alarms, which are the words that typical text lacks and that others need as well.
+// false alarms, which are the words that typical text lacks and that few others have or need.
 func (f *filter) windows(out []bool) []int {
-	var order []int
-	for id := range f.lits {
-		if !out[id] {
-			order = append(order, id)
-		}
+	type word struct {
+		slot uint32
+		cost float64 // of taking the slot
+		hang bool    // it hangs over the literal's end: it takes many slots, which are not accounted for
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return len(f.lits[a]) - len(f.lits[b]) })
+	words := make([][]word, len(f.lits))
+	var order []int
 	seen := frequencies()
 	users := make([]uint16, 1<<hashLog) // of a slot
 	at := make([]int, len(f.lits))
-	for round := range 3 {
+	for id, l := range f.lits {
+		switch {
+		case out[id]:
+			continue
+		case len(l) == f.stride+gram-2:
+			continue // there is only one window
+		}
+		order = append(order, id)
+		words[id] = make([]word, len(l)-gram+2)
+		for o := range words[id] {
+			w, mask := wordOf(l, o)
+			h := hash(w)
+			words[id][o] = word{slot: h, cost: newSlot + share(l[o:min(o+gram, len(l))]) + float64(seen[h])}
+			if o == len(l)-gram+1 {
+				words[id][o] = word{cost: 1, hang: true}
+				slots(w, mask, func(h uint32) { words[id][o].cost += float64(seen[h]) })
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return len(f.lits[a]) - len(f.lits[b]) })
+	use := func(list []word, n int) {
+		for _, w := range list {
+			if !w.hang {
+				users[w.slot] += uint16(n)
+			}
+		}
+	}
+	for round := range 2 {
 		for _, id := range order {
-			l := f.lits[id]
+			list := words[id]
 			if round > 0 {
-				f.words(l, at[id], func(h uint32, _ float64) { users[h]-- })
+				use(list[at[id]:at[id]+f.stride], -1)
 			}
 			best := 0.0
-			for w := 0; w+f.stride+2 <= len(l); w++ {
+			for w := 0; w+f.stride <= len(list); w++ {
 				cost := 0.0
-				f.words(l, w, func(h uint32, share float64) {
-					if n := users[h]; n == 0 {
-						cost += newSlot + share + float64(seen[h])
-					} else {
+				for _, word := range list[w : w+f.stride] {
+					if n := users[word.slot]; n > 0 && !word.hang {
 						cost += sharedSlot * float64(n)
+					} else {
+						cost += word.cost
 					}
-				})
+				}
 				if w == 0 || cost < best {
 					best, at[id] = cost, w
 				}
 			}
-			f.words(l, at[id], func(h uint32, _ float64) { users[h]++ })
+			use(list[at[id]:at[id]+f.stride], 1)
 		}
 	}
 	return at
-}
-
-// words visits the slots of the words that stand for a literal from offset w on, with an estimate of how often each
-// occurs in text that is not typical.
-func (f *filter) words(l string, w int, visit func(slot uint32, share float64)) {
-	for o := w; o < w+f.stride; o++ {
-		word, mask := wordOf(l, o)
-		s := share(l[o:min(o+gram, len(l))])
-		if mask != 1<<32-1 {
-			s /= 1 << lastLog
-		}
-		slots(word, mask, func(h uint32) { visit(h, s) })
-	}
 }
 
 // frequencies counts the words of typical text, by hash: as it stands, and with other digits in it.
@@ -278,12 +291,12 @@ func frequencies() []uint16 {
 }
 
 // share estimates from its bytes how often a word occurs that typical text does not hold: below 1.
-func share(g string) float64 {
+func share(word string) float64 {
 	f := 0.5
-	for i := range len(g) {
-		switch c := g[i]; {
-		case c >= '0' && c <= '9', strings.IndexByte(" etaoinrs", c) >= 0:
-		case c >= 'a' && c <= 'z', strings.IndexByte(".:-/,_[]|=", c) >= 0:
+	for i := range len(word) {
+		switch c := word[i]; {
+		case c >= '0' && c <= '9', common[c]:
+		case c >= 'a' && c <= 'z', usual[c]:
 			f *= 0.5
 		default:
 			f *= 0.15
@@ -291,3 +304,7 @@ func share(g string) float64 {
 	}
 	return f
 }
+
+var common, usual = [256]bool{
+	' ': true, 'e': true, 't': true, 'a': true, 'o': true, 'i': true, 'n': true, 'r': true, 's': true,
+}, [256]bool{'.': true, ':': true, '-': true, '/': true, ',': true, '_': true, '[': true, ']': true, '|': true, '=': true}
