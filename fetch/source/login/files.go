@@ -220,7 +220,7 @@ func (f *Files) name(ctx context.Context, files []source.File) {
 		ctx, cancel := context.WithTimeout(ctx, accountsWithin)
 		defer cancel()
 		out, err := f.node.Run(ctx, append([]string{"getent", "passwd"}, ask[:min(len(ask), maxAccounts)]...)...)
-		f.mute = err != nil || len(out.Stdout) == 0
+		f.mute = err != nil || out.Code != 0 && out.Code != 2 // 2: it knows not all of them
 		for line := range strings.Lines(string(out.Stdout)) {
 			fields := strings.Split(line, ":")
 			if len(fields) < 3 || fields[0] == "" {

@@ -219,9 +219,14 @@ func (n *Node) greet(ctx context.Context, h Hop, conn net.Conn) (*ssh.Client, er
 	}
 	defer done()
 	var seen ssh.PublicKey
+	var keyless error
 	conf := &ssh.ClientConfig{
-		User:              h.User,
-		Auth:              []ssh.AuthMethod{ssh.PublicKeysCallback(keys)},
+		User: h.User,
+		Auth: []ssh.AuthMethod{ssh.PublicKeysCallback(func() (mine []ssh.Signer, err error) {
+			mine, err = keys()
+			keyless = err
+			return mine, err
+		})},
 		HostKeyAlgorithms: n.hosts.algorithms(h.Address),
 		HostKeyCallback: func(address string, remote net.Addr, key ssh.PublicKey) error {
 			seen = key
@@ -238,6 +243,9 @@ func (n *Node) greet(ctx context.Context, h Hop, conn net.Conn) (*ssh.Client, er
 	}, nil)
 	if err != nil {
 		_ = conn.Close() // which ends the call that was abandoned, too
+		if ctx.Err() == nil && keyless != nil {
+			return nil, &source.Error{Kind: source.Credentials, Place: host, More: keyless.Error(), Err: keyless}
+		}
 		return nil, n.ungreeted(ctx, host, h, seen, err)
 	}
 	return client, nil
