@@ -14,7 +14,7 @@ func dt(y int16, mo, d, h, m, s int8, nanos int32, e Emitter) Stamp {
 	return Stamp{Kind: DateTime, Emitter: e, Year: y, Month: mo, Day: d, Hour: h, Minute: m, Second: s, Nanos: nanos}
 }
 
-func zoned(s Stamp, off int32) Stamp { s.Kind, s.ZoneOffset = Zoned, off; return s }
+func zoned(s Stamp, off int16) Stamp { s.Kind, s.ZoneOffset = Zoned, off; return s }
 
 // Forms are those of the formats reference and of public logs.
 var parseCases = []struct {
@@ -60,7 +60,7 @@ var parseCases = []struct {
 	{"shipper's clock", "18:11:06.680 [rank4]:[E205 18:11:06.375750231 ProcessGroupNCCL.cpp:1870] x", "x", who(func(w *Who) { w.Global = 4 }), md(2, 5, 18, 11, 6, 0, Container),
 		Stamp{Kind: TimeOnly, Emitter: Collector, Hour: 18, Minute: 11, Second: 6, Nanos: 680000000}, 'E', C10, "ProcessGroupNCCL.cpp", 1870},
 	{"shipper's RFC 3339", "2025-06-03T17:48:01.123+02:00 [rank4]:[E603 15:48:01.375750231 ProcessGroupNCCL.cpp:1870] x", "x", who(func(w *Who) { w.Global = 4 }), md(6, 3, 15, 48, 1, 0, Container),
-		zoned(dt(2025, 6, 3, 17, 48, 1, 123000000, Collector), 7200), 'E', C10, "ProcessGroupNCCL.cpp", 1870},
+		zoned(dt(2025, 6, 3, 17, 48, 1, 123000000, Collector), 120), 'E', C10, "ProcessGroupNCCL.cpp", 1870},
 	{"milabench", "llm-full.node0 [stderr] [rank1]: RuntimeError: x", "RuntimeError: x", who(func(w *Who) { w.Global = 1 }), Stamp{}, Stamp{}, 0, NoForm, "", Unknown},
 	{"accelerate", "stderr: [rank1]: RuntimeError: x", "RuntimeError: x", who(func(w *Who) { w.Global = 1 }), Stamp{}, Stamp{}, 0, NoForm, "", Unknown},
 	{"[RANK 1] is no rank", "[RANK 1] 2026-05-19 10:10:29,701 [ERROR] boom", "boom", NoOne, dt(2026, 5, 19, 10, 10, 29, 701000000, Container), Stamp{}, 'E', PyLog, "", Unknown},

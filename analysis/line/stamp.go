@@ -162,7 +162,7 @@ func zone(b []byte, i int, s *Stamp) int {
 			return i
 		}
 		s.Kind = Zoned
-		s.ZoneOffset = int32(h*3600 + m*60)
+		s.ZoneOffset = int16(h*60 + m)
 		if c == '-' {
 			s.ZoneOffset = -s.ZoneOffset
 		}

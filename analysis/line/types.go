@@ -49,19 +49,41 @@ const (
 	Uptime             // seconds since boot
 )
 
-// Stamp is a time as written. Unstated fields are 0; Kind tells which are stated.
+// Stamp is a time as written. Unstated fields are 0; Kind tells which are stated. Jobs of many ranks keep millions of
+// them: the order of the fields is that of the least room.
 type Stamp struct {
 	Kind                             StampKind
 	Emitter                          Emitter
 	Month, Day, Hour, Minute, Second int8
+	above                            uint8 // see Above
 	Year                             int16
+	// ZoneOffset is minutes east of UTC, for Zoned.
+	ZoneOffset int16
 	// Nanos are true sub-seconds. The fraction of PyTorch's c10 header is not (it is read from another clock) and is
 	// never stored here.
 	Nanos int32
-	// ZoneOffset is seconds east of UTC, for Zoned.
-	ZoneOffset int32
 	// Unix is for Epoch; Uptime seconds for Uptime (nanoseconds in Nanos).
 	Unix int64
+}
+
+// Above makes of a line's stamp that of a line further down which states none: its Kind is NoStamp, and FromAbove gives
+// the stamp back.
+func (s Stamp) Above() Stamp {
+	if s.Kind == NoStamp {
+		return Stamp{}
+	}
+	s.above = uint8(s.Kind)<<4 | uint8(s.Emitter)
+	s.Kind, s.Emitter = NoStamp, NoEmitter
+	return s
+}
+
+// FromAbove is the stamp of the line above, if s was taken from one.
+func (s Stamp) FromAbove() Stamp {
+	if s.above == 0 {
+		return Stamp{}
+	}
+	s.Kind, s.Emitter, s.above = StampKind(s.above>>4), Emitter(s.above&0xf), 0
+	return s
 }
 
 // Prefix is all that stands in front of one message.

@@ -73,7 +73,7 @@ func (f *Facts) printed() (first, last float64) {
 	for _, t := range f.Obs.Tails {
 		ats := []worker.At{t.First, t.Last}
 		for _, w := range t.Writers {
-			ats = append(ats, w.First, w.Last)
+			ats = append(ats, w.At(t.File, w.First), w.At(t.File, w.Last))
 		}
 		for _, at := range ats {
 			if m := f.At(at); at.Stamp.Emitter == line.Container && m.Valid {

@@ -5,6 +5,7 @@ package resolve
 
 import (
 	"faultline/analysis/artifact/accounting"
+	"faultline/analysis/line"
 	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
@@ -247,10 +248,11 @@ func (f *Facts) RankOf(at worker.At) (int, bool) {
 
 // NotBefore is the latest moment that a line without a stamp is known not to precede.
 func (f *Facts) NotBefore(at worker.At) Moment {
-	if at.Inherited.Kind == 0 {
+	above := at.Inherited()
+	if above.Kind == line.NoStamp {
 		return Moment{}
 	}
-	return f.clock.at(f.ident.nodeOf(at), at.Inherited)
+	return f.clock.at(f.ident.nodeOf(at), above)
 }
 
 // Coverage is what was expected and what was seen.

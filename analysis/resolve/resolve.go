@@ -237,16 +237,16 @@ func (f *Facts) writers(obs *worker.Observations) {
 			r.addFile(t.File)
 			continue
 		}
-		for _, w := range t.Writers {
-			at := w.First
-			at.File, at.Who = t.File, w.Who
-			id, basis, ok := f.ident.rankOf(at)
+		for i := range t.Writers {
+			w := &t.Writers[i]
+			first := w.At(t.File, w.First)
+			id, basis, ok := f.ident.rankOf(first)
 			if !ok {
 				continue
 			}
 			r := f.rank(id, basis)
 			r.Lines += w.Lines
-			r.seen(w.First, w.Last, w.LastText)
+			r.seen(first, w.At(t.File, w.Last), w.LastText)
 			r.addFile(t.File)
 			if w.Who.Pid > 0 {
 				r.Pids[w.Who.Pid] = true

@@ -168,8 +168,9 @@ func (f *Facts) aliveAfter(last *Point, end *End) *worker.At {
 	}
 	for i := range f.Tails {
 		note(f.Tails[i].Last)
-		for _, w := range f.Tails[i].Writers {
-			note(w.Last)
+		for k := range f.Tails[i].Writers {
+			w := &f.Tails[i].Writers[k]
+			note(w.At(f.Tails[i].File, w.Last))
 		}
 	}
 	return best

@@ -312,9 +312,9 @@ func (f *Facts) calibrateSlurm(obs *worker.Observations) {
 				}
 			}
 		}
-		for _, w := range t.Writers {
-			if w.Last.Stamp.Emitter == line.Container {
-				if m := f.At(w.Last); m.Valid && m.T > last[t.File] {
+		for i := range t.Writers {
+			if w := &t.Writers[i]; w.Last.Stamp.Emitter == line.Container {
+				if m := f.At(w.At(t.File, w.Last)); m.Valid && m.T > last[t.File] {
 					last[t.File] = m.T
 				}
 			}

@@ -83,7 +83,7 @@ func (w *world) facts(t testing.TB) *resolve.Facts {
 	tail := worker.Tail{File: file, Bytes: w.off + 100, Lines: w.off/100 + 1, EndsClean: true}
 	for r := range w.seen {
 		at := w.at(r)
-		tail.Writers = append(tail.Writers, worker.WriterSpan{Who: at.Who, Lines: 5, First: at, Last: at})
+		tail.Writers = append(tail.Writers, worker.WriterSpan{Who: at.Who, Lines: 5, First: at.Mark(), Last: at.Mark()})
 	}
 	w.obs.Tails = []worker.Tail{tail}
 	f, err := resolve.Resolve(t.Context(), resolve.Input{Obs: worker.Merge(&w.obs), WorldSize: w.size})

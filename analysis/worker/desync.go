@@ -38,7 +38,10 @@ func readDesync(r *reader, rec *record) bool {
 		d.Group = g
 	} else if h := r.header; h.line > 0 && h.line == rec.Line-1 && h.alone && rec.Who == line.NoOne {
 		// The report begins with \n: rank and group stand alone on the line above.
-		d.Who, d.Inherited, d.Group = h.who, h.stamp, h.group
+		d.Who, d.Group = h.who, h.group
+		if d.Stamp.Kind == line.NoStamp {
+			d.Stamp = h.stamp.Above()
+		}
 	}
 	if !desyncLine(&d, rec) {
 		return false

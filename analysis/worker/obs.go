@@ -18,13 +18,14 @@ type At struct {
 	Pos
 	Who   line.Who
 	Stamp line.Stamp
-	// Inherited is the nearest stamp above in the same file, of the same writer where the writer is known, when Stamp
-	// states none. It only says "not before" and only within that writer.
-	Inherited line.Stamp
 	// Repeated is the N of Ray's "[repeated Nx across cluster]": N equal lines of other workers were not printed. 0 if
 	// the line does not say so.
 	Repeated int
 }
+
+// Inherited is the nearest stamp above in the same file, of the same writer where the writer is known, when Stamp states
+// none. It only says "not before" and only within that writer.
+func (at *At) Inherited() line.Stamp { return at.Stamp.FromAbove() }
 
 // GroupRef is a process group as a line names it. Known is false when the line names none (or only the sticky one).
 type GroupRef struct {
@@ -341,8 +342,23 @@ type Hole struct {
 type WriterSpan struct {
 	Who         line.Who
 	Lines       int64 // lines looked at
-	First, Last At
+	First, Last Mark
 	LastText    string // bounded
+}
+
+// Mark is an At of which file and writer are known otherwise.
+type Mark struct {
+	Line, Off int64
+	Len       int
+	Stamp     line.Stamp
+}
+
+// Mark is what of an At a WriterSpan keeps.
+func (at *At) Mark() Mark { return Mark{at.Line, at.Off, at.Len, at.Stamp} }
+
+// At is a mark of the writer in a file.
+func (w *WriterSpan) At(file string, m Mark) At {
+	return At{Pos: Pos{File: file, Line: m.Line, Off: m.Off, Len: m.Len}, Who: w.Who, Stamp: m.Stamp}
 }
 
 // Observations is everything read from one file, or from several after Merge.

@@ -114,8 +114,8 @@ func TestInheritedStampIsOfTheSameWriter(t *testing.T) {
 	if len(obs.Exceptions) != 2 {
 		t.Fatalf("got %+v", obs.Exceptions)
 	}
-	if obs.Exceptions[0].Inherited.Hour != 17 || obs.Exceptions[1].Inherited.Kind != 0 {
-		t.Errorf("got %+v, %+v", obs.Exceptions[0].Inherited, obs.Exceptions[1].Inherited)
+	if obs.Exceptions[0].Inherited().Hour != 17 || obs.Exceptions[1].Inherited().Kind != 0 {
+		t.Errorf("got %+v, %+v", obs.Exceptions[0].Inherited(), obs.Exceptions[1].Inherited())
 	}
 }
 

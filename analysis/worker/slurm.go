@@ -154,7 +154,7 @@ func readStepdEnd(r *reader, rec *record) bool {
 func stampedBySlurm(at At, b []byte) At {
 	if s, n := line.ParseStamp(b); n > 0 {
 		s.Emitter = line.Slurm
-		at.Stamp, at.Inherited = s, line.Stamp{}
+		at.Stamp = s
 	}
 	return at
 }

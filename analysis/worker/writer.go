@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"slices"
 
 	"faultline/analysis/line"
@@ -51,9 +52,9 @@ func (r *reader) inherit(rec *record) {
 			rec.writer.stamp = rec.Stamp
 		}
 	case rec.writer == &r.nobody:
-		rec.Inherited = r.lastStamp
+		rec.Stamp = r.lastStamp.Above()
 	default:
-		rec.Inherited = rec.writer.stamp
+		rec.Stamp = rec.writer.stamp.Above()
 	}
 }
 
@@ -70,10 +71,10 @@ func (r *reader) span(rec *record) {
 		return
 	}
 	if w.span.Lines == 0 {
-		w.span.First = rec.At
+		w.span.First = rec.Mark()
 	}
 	w.span.Lines++
-	w.span.Last = rec.At
+	w.span.Last = rec.Mark()
 	w.text = append(w.text[:0], rec.Msg[:min(len(rec.Msg), maxLastText)]...)
 }
 
@@ -84,6 +85,8 @@ func (r *reader) spans() []WriterSpan {
 		w.span.LastText = string(w.text)
 		list = append(list, w.span)
 	}
-	slices.SortFunc(list, func(a, b WriterSpan) int { return comparePos(&a.First.Pos, &b.First.Pos) })
+	slices.SortFunc(list, func(a, b WriterSpan) int {
+		return cmp.Or(cmp.Compare(a.First.Off, b.First.Off), cmp.Compare(a.First.Len, b.First.Len), cmp.Compare(a.First.Line, b.First.Line))
+	})
 	return list
 }

@@ -69,7 +69,7 @@ func (r *run) scene(t testing.TB) *mechanism.Scene {
 		at := worker.At{Pos: worker.Pos{File: fmt.Sprintf("rank_%d.log", rank), Line: 1, Off: 0, Len: 90}, Who: line.NoOne}
 		at.Who.Global = rank
 		r.obs.Tails = append(r.obs.Tails, worker.Tail{File: at.File, Bytes: off + 100, Lines: off/100 + 1, EndsClean: true,
-			Writers: []worker.WriterSpan{{Who: at.Who, Lines: 5, First: at, Last: at}}})
+			Writers: []worker.WriterSpan{{Who: at.Who, Lines: 5, First: at.Mark(), Last: at.Mark()}}})
 	}
 	f, err := resolve.Resolve(t.Context(), resolve.Input{Obs: worker.Merge(&r.obs), WorldSize: r.size})
 	if err != nil {
