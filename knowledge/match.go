@@ -60,6 +60,7 @@ const (
 type compiled struct {
 	all     []Signature
 	pattern []*regexp.Regexp // nil where there is none
+	needs   [][][]byte       // by signature: see needs
 	byID    map[string]int
 	bucket  [1 << hashBits][]int32 // signatures by hash of the first four bytes of the first literal
 }
@@ -73,10 +74,11 @@ var index = sync.OnceValue(func() *compiled {
 		c.all = append(c.all, family...)
 	}
 	c.pattern = make([]*regexp.Regexp, len(c.all))
+	c.needs = make([][][]byte, len(c.all))
 	for i, s := range c.all {
 		c.byID[s.ID] = i
 		if s.Pattern != "" {
-			c.pattern[i] = regexp.MustCompile(s.Pattern)
+			c.pattern[i], c.needs[i] = regexp.MustCompile(s.Pattern), needs(s.Pattern)
 		}
 		h := hash4(s.Literals[0][0], s.Literals[0][1], s.Literals[0][2], s.Literals[0][3])
 		c.bucket[h] = append(c.bucket[h], int32(i))
@@ -192,7 +194,11 @@ func (c *compiled) holds(n int, text []byte, at int) bool {
 			return false
 		}
 	}
-	return c.pattern[n] == nil || c.pattern[n].Match(window(text, at))
+	if c.pattern[n] == nil {
+		return true
+	}
+	near := window(text, at)
+	return possible(c.needs[n], near) && c.pattern[n].Match(near)
 }
 
 func window(text []byte, at int) []byte {

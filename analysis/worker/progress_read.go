@@ -279,10 +279,8 @@ func readLightningBar(p *step, text, _ []byte) bool {
 			p.Step = v
 		}
 	}
-	for _, w := range []string{"Validation DataLoader", "Sanity DataLoader", "Testing DataLoader"} {
-		if bytes.Contains(text, []byte(w)) {
-			p.Phase = "evaluation"
-		}
+	if bytes.Contains(text, []byte(" DataLoader")) && containsAny(text, []string{"Validation DataLoader", "Sanity DataLoader", "Testing DataLoader"}) {
+		p.Phase = "evaluation"
 	}
 	return true
 }

@@ -254,6 +254,10 @@ func (r *reader) segments(p *phys, end int) {
 
 // segment reads the records of one.
 func (r *reader) segment(p *phys, off int, seg []byte) {
+	if p.light && len(p.before) == 0 {
+		r.record(p, off, seg, false)
+		return
+	}
 	pre := &r.pre
 	r.names.ParseInto(pre, seg)
 	if p.records == 0 && len(p.before) > 0 && pre.Stamp.Kind == line.NoStamp {
@@ -305,16 +309,19 @@ func (r *reader) record(p *phys, at int, raw []byte, known bool) {
 	r.heading(rec)
 }
 
-// heading remembers what the record is as a header of the lines under it.
+// heading remembers the record if it is nothing but a header of the lines under it.
 func (r *reader) heading(rec *record) {
-	r.header.line, r.header.who, r.header.stamp, r.header.group, r.header.alone = rec.Line, rec.Who, rec.Stamp, noGroup, false
+	h := &r.header
+	h.alone = false
 	m := bytes.TrimSpace(rec.Msg)
-	if len(m) == 0 || m[0] != '[' || m[len(m)-1] != ']' {
-		r.header.alone = bareRank(m)
-		return
+	if bareRank(m) {
+		h.group, h.alone = noGroup, true
+	} else if bytes.HasPrefix(m, []byte("[PG ")) || bytes.HasPrefix(m, []byte("[Rank ")) {
+		g, start, end := lastGroup(m)
+		h.group, h.alone = g, start == 0 && end == len(m)
 	}
-	if g, start, end := lastGroup(m); start == 0 && end == len(m) {
-		r.header.group, r.header.alone = g, true
+	if h.alone {
+		h.line, h.who, h.stamp = rec.Line, rec.Who, rec.Stamp
 	}
 }
 

@@ -24,6 +24,8 @@ type stormKey struct {
 type storm struct {
 	n      int
 	signed bool // the last line that was read matched a signature
+	// telling says that lines under one of them would say something by themselves: they have to be known as part of it.
+	telling bool
 }
 
 // stormOf counts a record with these literals and reports whether its signs are to be passed over.
@@ -31,13 +33,17 @@ func (r *reader) stormOf(rec *record, ids []uint16) (s *storm, excess bool) {
 	if len(ids) == 0 {
 		return nil, false
 	}
-	h := uint64(14695981039346656037)
+	h := uint64(fnvOffset)
 	for _, id := range ids {
 		if !r.table.light[id] {
-			h = (h ^ uint64(id)) * 1099511628211
+			h = (h ^ uint64(id)) * fnvPrime
 		}
 	}
-	k := stormKey{h, rec.writer}
+	return r.storm(stormKey{h, rec.writer})
+}
+
+// storm counts a line of a kind.
+func (r *reader) storm(k stormKey) (s *storm, excess bool) {
 	s = r.storms[k]
 	if s == nil {
 		if len(r.storms) >= maxStorms {
@@ -51,6 +57,47 @@ func (r *reader) stormOf(rec *record, ids []uint16) (s *storm, excess bool) {
 	}
 	s.n++
 	return s, s.n > stormFull && s.n%stormStride != 0 && !r.ending
+}
+
+// finalStorm counts a final line without traceback and reports whether it is to be passed over. Lines of such a kind also
+// name the same type, and their messages begin alike: an exception that nobody knows must not drown among others.
+func (r *reader) finalStorm(rec *record, typ, msg []byte) (s *storm, excess bool) {
+	h := kindOf(fnv(fnvOffset, typ), msg)
+	for _, id := range rec.ids {
+		h = (h ^ uint64(id)) * fnvPrime
+	}
+	return r.storm(stormKey{h, rec.writer})
+}
+
+// kindOf adds to h how a message begins: up to a name, and without its numbers other than a code in front ("[Errno 104]").
+func kindOf(h uint64, msg []byte) uint64 {
+	n := 40 // bytes
+	code := len(msg) > 0 && msg[0] == '['
+	for _, c := range msg {
+		switch {
+		case c == '\'', c == '"', c == '/', n == 0:
+			return h
+		case c == ']':
+			code = false
+		case isDigit(c) && !code:
+			continue
+		}
+		n--
+		h = (h ^ uint64(c)) * fnvPrime
+	}
+	return h
+}
+
+const (
+	fnvOffset = 14695981039346656037
+	fnvPrime  = 1099511628211
+)
+
+func fnv(h uint64, b []byte) uint64 {
+	for _, c := range b {
+		h = (h ^ uint64(c)) * fnvPrime
+	}
+	return h
 }
 
 // signs are the signatures that the record's text matches, looked up once.

@@ -50,6 +50,8 @@ type trace struct {
 	// stamped: every line of this writer seems to carry a header, so that one ends nothing.
 	stamped bool
 	budget  int
+	storm   *storm // of final lines like this one, if there is an account of them
+	silent  bool   // one of too many: it only takes its lines
 }
 
 func readTraceback(r *reader, rec *record) bool {
@@ -70,7 +72,11 @@ func readBareFinal(r *reader, rec *record) bool {
 		return rec.Taken
 	}
 	typ, msg, _ := finalLine(rec.Msg)
-	t := &trace{who: rec.Who, original: -1, budget: maxMessageLines}
+	s, excess := r.finalStorm(rec, typ, msg)
+	if excess && !s.telling {
+		return true
+	}
+	t := &trace{who: rec.Who, original: -1, budget: maxMessageLines, storm: s, silent: excess}
 	t.chain = []Exception{{At: rec.At, Type: clip(typ), Message: clip(msg), LoaderWorker: loaderWorker(msg)}}
 	t.keep(rec.Msg)
 	r.follow(rec, maxMessageLines, t.next)
@@ -215,6 +221,9 @@ func (t *trace) tail(r *reader, rec *record, b []byte, blank bool) verdict {
 			break
 		}
 		t.keep(b)
+		if t.storm != nil && !t.silent && !t.storm.telling {
+			t.storm.telling = alarming(rec, true) || len(knowledge.Match(nil, rec.Text)) > 0
+		}
 		return taken
 	}
 	t.flush(r)
@@ -235,7 +244,7 @@ func (t *trace) flush(r *reader) {
 		// The final line is missing: cut file, or a writer that was killed. The frames still say where it was.
 		chain = append(chain, t.cur)
 	}
-	if n := len(chain); n > 0 {
+	if n := len(chain); n > 0 && !t.silent {
 		e := chain[n-1]
 		cause := chain[:n-1]
 		if o := t.original; o >= 0 && o < n-1 {

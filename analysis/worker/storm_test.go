@@ -1,0 +1,77 @@
+package worker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// stormLog is a log in which one rank prints the lines in turn, n times, with the number of the time in each.
+func stormLog(n int, lines ...string) *strings.Builder {
+	var b strings.Builder
+	for i := range n {
+		for _, l := range lines {
+			fmt.Fprintf(&b, "[rank3]: "+l+"\n", i)
+		}
+	}
+	return &b
+}
+
+// calm lets a log go on for long enough that its last bytes are no part of the storm.
+func calm(b *strings.Builder) string {
+	for range 4000 {
+		b.WriteString("a line about nothing at all, as logs have them by the thousand\n")
+	}
+	return b.String()
+}
+
+func TestAStormIsCountedLineByLine(t *testing.T) {
+	const n = 3000
+	b := stormLog(n, "AISBatchLoaderError: batch %d failed after 3 attempts: GET http://ais/v1/objects: 503",
+		"ConnectionResetError: [Errno 104] Connection reset by peer (%d)", "request %d failed: connection reset, retry 2/5")
+	obs := observe(t, calm(b))
+	loader, retries := 0, 0
+	for _, v := range obs.IOs {
+		switch v.Kind {
+		case IOLoader:
+			loader++
+		case IORetry:
+			retries++
+		}
+	}
+	if loader != n || retries != n || len(obs.Resets) != n {
+		t.Errorf("%d errors of loaders, %d retries, %d resets, not %d of each", loader, retries, len(obs.Resets), n)
+	}
+	if got := len(obs.Exceptions); got > 2*(stormFull+n/stormStride+1) || got < 2*n/stormStride {
+		t.Errorf("%d exceptions are kept of %d", got, 2*n)
+	}
+	if obs.UnclassifiedN != 0 {
+		t.Errorf("%d lines of known kinds are not understood", obs.UnclassifiedN)
+	}
+}
+
+func TestAnotherExceptionIsFoundInAStorm(t *testing.T) {
+	b := stormLog(2000, "ValueError: sample %d has no label")
+	b.WriteString("[rank3]: ValueError: the vocabulary has changed\n[rank3]: OddError: nobody knows this\n")
+	b.WriteString(stormLog(2000, "ValueError: sample %d has no label").String())
+	found := 0
+	for _, e := range observe(t, calm(b)).Exceptions {
+		if e.Message == "the vocabulary has changed" || e.Type == "OddError" {
+			found++
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d of 2 exceptions of other kinds are found", found)
+	}
+}
+
+// What stands under the final line of an exception belongs to it, and is no error of its own, in a storm as elsewhere.
+func TestWhatAnExceptionSaysStaysItsOwnInAStorm(t *testing.T) {
+	obs := observe(t, calm(stormLog(1500, "DistBackendError: NCCL error in: NCCLUtils.hpp:%d", "  Last error: something odd, errno %d", "oops %d")))
+	if obs.UnclassifiedN != 0 {
+		t.Errorf("%d lines of messages are taken for errors", obs.UnclassifiedN)
+	}
+	if n := len(obs.Exceptions); n > stormFull+1500/stormStride+1 {
+		t.Errorf("%d exceptions are kept", n)
+	}
+}
