@@ -13,7 +13,9 @@ func (b *bench) note(key string) workflow.Note {
 	return n
 }
 
-func (b *bench) keep(notes ...workflow.Note) error { return b.Save(b.ctx, workflow.Change{Notes: notes}) }
+func (b *bench) keep(notes ...workflow.Note) error {
+	return b.Save(b.ctx, workflow.Change{Notes: notes})
+}
 
 var noteTests = []test{
 	{"a note that was never written is empty", func(b *bench) {
