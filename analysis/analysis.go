@@ -61,7 +61,7 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 	if err := separate(ctx, &in); err != nil {
 		return nil, err
 	}
-	sources, id, err := selectJob(in.Sources, in.JobID)
+	sources, id, err := selectJob(in.Sources, in.JobID, in.book)
 	var several *MultipleJobsError
 	if errors.As(err, &several) {
 		return nil, describe(ctx, several, given)

@@ -57,7 +57,7 @@ func TestSeveralJobsAreListedNotMixed(t *testing.T) {
 }
 
 func TestFilesWithoutAJobBelongToEvery(t *testing.T) {
-	got, _, err := selectJob([]incident.Source{{Name: "error-1-0.out"}, {Name: "error-2-0.out"}, {Name: "notes.txt"}}, "2")
+	got, _, err := selectJob([]incident.Source{{Name: "error-1-0.out"}, {Name: "error-2-0.out"}, {Name: "notes.txt"}}, "2", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strings"
 
+	"faultline/analysis/artifact/accounting"
 	"faultline/analysis/filename"
 	"faultline/incident"
 )
@@ -18,8 +19,19 @@ import (
 // selectJob keeps the sources of one job. Files whose name states no job belong to every job: a batch script's output
 // may be called anything. Ids of array elements ("4242_3") and their runs are jobs of their own.
 //
-// It also returns the id: the only one that the names state, where none was asked for.
-func selectJob(sources []incident.Source, id string) ([]incident.Source, string, error) {
+// It also returns the id: the only one that the names state, where none was asked for. Names may hold several ids of one job,
+// which SLURM's records know to be one.
+func selectJob(sources []incident.Source, id string, book *accounting.Book) ([]incident.Source, string, error) {
+	known := map[string]string{} // there are far more files than jobs
+	canonical := func(id string) string {
+		c, ok := known[id]
+		if !ok {
+			c = book.Canonical(id)
+			known[id] = c
+		}
+		return c
+	}
+	id = canonical(id)
 	names := make([]string, len(sources))
 	for i, s := range sources {
 		names[i] = s.Name
@@ -28,7 +40,7 @@ func selectJob(sources []incident.Source, id string) ([]incident.Source, string,
 	files := map[string]int{}
 	for _, s := range sources {
 		if n, ok := parsed[s.Name]; ok && n.Job != "" {
-			files[n.Job]++
+			files[canonical(n.Job)]++
 		}
 	}
 	if len(files) == 0 {
@@ -52,7 +64,7 @@ func selectJob(sources []incident.Source, id string) ([]incident.Source, string,
 	}
 	var out []incident.Source
 	for _, s := range sources {
-		if n := parsed[s.Name]; n.Job == "" || n.Job == id {
+		if n := parsed[s.Name]; n.Job == "" || canonical(n.Job) == id {
 			out = append(out, s)
 		}
 	}

@@ -147,6 +147,34 @@ func TestTheRecordsSayWhichNodesAreMissing(t *testing.T) {
 	}
 }
 
+// Files are named after the number that SLURM counts by: each component of a heterogeneous job has its own, and counts its nodes
+// from 0.
+func TestComponentsOfOneJobAreOneJob(t *testing.T) {
+	hosts := func(rank int, host string) string {
+		return fmt.Sprintf("%s:10:10 [0] NCCL INFO ncclCommInitRank comm 0x55d0c0de0010 rank %d nranks 2 cudaDev 0 busId 1000 commId 0x5ca1ab1e - Init COMPLETE\n", host, rank)
+	}
+	parts := recordsHeader + strings.ReplaceAll(rec("17+0", "FAILED", "1:0", "0:0", "node11", 0, 9, ""), "17+0|17+0", "17+0|17") +
+		strings.ReplaceAll(rec("17+1", "FAILED", "1:0", "0:0", "node12", 0, 9, ""), "17+1|17+1", "17+1|18")
+	files := map[string]string{"error-17-0.out": hosts(0, "node11") + steps(0, 0, 9), "error-18-0.out": hosts(1, "node12") + steps(1, 0, 9) + traceback, "slurm-accounting.txt": parts}
+	for _, id := range []string{"", "17", "18"} {
+		r, err := Diagnose(t.Context(), Input{Sources: write(t, files), JobID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := r.Verdict; v.Mechanism != "exception" || !slices.Equal(v.Root.Nodes, []string{"node12"}) || *r.Job.ID != "17" || r.Coverage.Files != 2 || len(r.Coverage.NodesMissing) > 0 {
+			t.Errorf("%q: %s on %v, job %s, %d files, missing %v", id, v.Mechanism, v.Root.Nodes, *r.Job.ID, r.Coverage.Files, r.Coverage.NodesMissing)
+		}
+	}
+	files["error-18-0.out"] = steps(1, 0, 9) + traceback // nothing but its name says where it was written
+	r, err := Diagnose(t.Context(), Input{Sources: write(t, files)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Verdict.Root.Nodes) > 0 {
+		t.Errorf("%v is accused by an index that counts from 0 in each component", r.Verdict.Root.Nodes)
+	}
+}
+
 func TestRecordsAloneAreEnoughToSpeakOf(t *testing.T) {
 	r, err := Diagnose(t.Context(), Input{Sources: write(t, map[string]string{"x.txt": recordsHeader + rec("9", "TIMEOUT", "0:15", "0:0", "n[1-2]", 0, 9, "")})})
 	if err != nil {

@@ -14,6 +14,8 @@ type Accounting struct {
 	Jobs  []*accounting.Record // of the job itself: several where it was resized or has components
 	Steps []*accounting.Record
 	Nodes []string // where it ran, in the order in which SLURM counts them
+	// Het: the job has components, each of which counts its own nodes and tasks from 0.
+	Het bool
 	// Completed: the job and all its steps ended with nothing but zeros. Failed: it ended badly by itself.
 	Completed, Failed bool
 }
@@ -193,6 +195,9 @@ func words(n int) string {
 // accountOf makes facts of one run's records.
 func accountOf(r acctRun) *Accounting {
 	a := &Accounting{Jobs: r.jobs, Steps: r.steps, Completed: len(r.jobs) > 0, Failed: r.failed()}
+	for _, j := range r.jobs {
+		a.Het = a.Het || j.Job != r.jobs[0].Job
+	}
 	for _, x := range slices.Concat(r.jobs, r.steps) {
 		a.Completed = a.Completed && x.State == "COMPLETED" && (!x.Exit.Known || x.Exit.Zero())
 	}

@@ -134,7 +134,8 @@ type report struct {
 		RanksSeen     int      `json:"ranks_seen"`
 	}
 	Verification struct {
-		Quotes struct{ Held, Checked int }
+		Quotes    struct{ Held, Checked int }
+		Withdrawn []string
 	}
 	Warnings []string
 }

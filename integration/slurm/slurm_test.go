@@ -7,40 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
-
-// scenario is one job of the table of ways in which SLURM sees a job end.
-type scenario struct {
-	name   string
-	sbatch []string // more of sbatch's arguments
-	script []string // of batch.sh
-	tasks  int      // 0 = 8 on 4 nodes
-	// disturb happens while every task is running.
-	disturb func(t *testing.T, c *cluster, j job)
-	// mechanisms are those of which each is a right first answer; where it is a set, all of candidates must stand in it.
-	mechanisms, candidates []string
-	noFailure              bool
-	// ranks and nodes are the only ones that may be named as the root; rooted says that one must be.
-	ranks  []int
-	nodes  []string
-	rooted bool
-}
-
-const guilty = 5 // of programs/train.sh; on the third node of four
-
-func scenarios() []scenario {
-	third := []string{"node03"}
-	five := []int{guilty}
-	return []scenario{
-		{name: "timelimit", sbatch: []string{"--time=1"}, script: []string{"forever"}, mechanisms: []string{"time-limit"}},
-		{name: "exit1", script: []string{"exit", "1"}, candidates: []string{"exception", "unknown"}, ranks: five, nodes: third},
-		{name: "raise-kill", script: []string{"--kill-on-bad-exit=1", "--", "raise"}, mechanisms: []string{"exception"}, ranks: five, nodes: third, rooted: true},
-		{name: "segv", script: []string{"signal", "SEGV"}, mechanisms: []string{"native-crash"}, ranks: five, nodes: third, rooted: true},
-		{name: "nodefail", sbatch: []string{"-p", "doomed", "--no-requeue"}, script: []string{"forever"}, mechanisms: []string{"node-failure"}, nodes: []string{"node09"}, rooted: true,
-			disturb: func(_ *testing.T, c *cluster, _ job) { c.crash("node09") }},
-	}
-}
 
 func TestJobsThatReallyFail(t *testing.T) {
 	bot := filepath.Join(t.TempDir(), "bot")
@@ -52,37 +21,55 @@ func TestJobsThatReallyFail(t *testing.T) {
 	all := scenarios()
 	jobs := make([]job, len(all))
 	for i, sc := range all {
-		sbatch := append([]string{"-N4", "--ntasks-per-node=2"}, sc.sbatch...)
+		sbatch := sc.sbatch
+		if !slices.ContainsFunc(sbatch, func(a string) bool { return strings.HasPrefix(a, "-N") }) {
+			sbatch = append([]string{"-N4"}, sbatch...)
+		}
+		if !slices.Contains(sbatch, ":") {
+			sbatch = append([]string{"--ntasks-per-node=2"}, sbatch...)
+		}
 		jobs[i] = c.submit(t, sc.name, sbatch, sc.script)
 	}
-	for i, sc := range all {
-		if sc.disturb != nil {
-			tasks := sc.tasks
-			if tasks == 0 {
-				tasks = 8
-			}
-			c.trains(t, jobs[i], tasks)
-			sc.disturb(t, c, jobs[i])
+	for i, sc := range slices.Backward(all) { // what takes SLURM long to see is disturbed last
+		if sc.disturb == nil {
+			continue
 		}
+		tasks := sc.tasks
+		if tasks == 0 {
+			tasks = 8
+		}
+		c.trains(t, jobs[i], tasks)
+		sc.disturb(t, c, jobs[i])
 	}
-	for i, sc := range slices.Backward(all) { // the time limit is the last to end
+	for i, sc := range slices.Backward(all) { // and judged last
 		t.Run(sc.name, func(t *testing.T) {
-			c.ended(t, jobs[i])
-			write(t, filepath.Join(jobs[i].dir, "slurm-accounting.txt"), c.accounting(t, jobs[i]), 0o644)
-			judge(t, sc, diagnose(t, bot, jobs[i].dir), jobs[i].dir)
+			j := jobs[i]
+			c.ended(t, j)
+			write(t, filepath.Join(j.dir, "slurm-accounting.txt"), c.accounting(t, j), 0o644)
+			write(t, filepath.Join(j.dir, "slurm-nodes.txt"), c.must(t, "scontrol", "show", "node"), 0o644)
+			if sc.elements == nil {
+				judge(t, sc, diagnose(t, bot, "--job", j.id, j.dir), j.dir)
+			}
+			for _, e := range sc.elements {
+				one := sc
+				if e == "0" || e == "2" {
+					one.mechanisms, one.noFailure, one.rooted = []string{"completed"}, true, false
+				}
+				judge(t, one, diagnose(t, bot, "--job", j.id+"_"+e, j.dir), j.dir)
+			}
 		})
 	}
 }
 
 func judge(t *testing.T, sc scenario, r report, dir string) {
 	t.Helper()
-	v := r.Verdict
+	v, cov := r.Verdict, r.Coverage
 	var candidates []string
 	for _, c := range v.Candidates {
 		candidates = append(candidates, c.Mechanism)
 	}
-	t.Logf("%s %s %v, root %v %v, %d of %d nodes, expected from %q", v.Status, v.Mechanism, candidates, v.Root.Ranks, v.Root.Nodes,
-		len(r.Coverage.NodesExpected)-len(r.Coverage.NodesMissing), len(r.Coverage.NodesExpected), r.Coverage.ExpectedFrom)
+	t.Logf("%s %s %v, root %v %v, run %d, %d of %d nodes, expected from %q %q", v.Status, v.Mechanism, candidates, v.Root.Ranks, v.Root.Nodes, r.Job.Run,
+		len(cov.NodesExpected)-len(cov.NodesMissing), len(cov.NodesExpected), cov.ExpectedFrom, r.Warnings)
 	if len(sc.mechanisms) > 0 && !slices.Contains(sc.mechanisms, v.Mechanism) {
 		t.Errorf("mechanism %s, want one of %v", v.Mechanism, sc.mechanisms)
 	}
@@ -107,8 +94,14 @@ func judge(t *testing.T, sc scenario, r report, dir string) {
 	if sc.rooted && len(v.Root.Ranks)+len(v.Root.Nodes) == 0 {
 		t.Error("no root is named")
 	}
-	if r.Verification.Quotes.Held != r.Verification.Quotes.Checked {
-		t.Errorf("%d of %d quotations hold", r.Verification.Quotes.Held, r.Verification.Quotes.Checked)
+	if r.Job.Run != sc.run {
+		t.Errorf("run %d was looked at, want %d", r.Job.Run, sc.run)
+	}
+	if sc.ran != nil && !slices.Equal(cov.NodesExpected, sc.ran) || len(cov.NodesMissing) > 0 || !strings.Contains(cov.ExpectedFrom, "accounting") {
+		t.Errorf("expected %v from %q, missing %v", cov.NodesExpected, cov.ExpectedFrom, cov.NodesMissing)
+	}
+	if r.Verification.Quotes.Held != r.Verification.Quotes.Checked || len(r.Verification.Withdrawn) > 0 {
+		t.Errorf("%d of %d quotations hold, withdrawn: %q", r.Verification.Quotes.Held, r.Verification.Quotes.Checked, r.Verification.Withdrawn)
 	}
 	if t.Failed() {
 		show(t, dir)
@@ -121,7 +114,7 @@ func show(t *testing.T, dir string) {
 	for _, name := range files {
 		b, err := os.ReadFile(name)
 		const most = 1500
-		if err == nil && len(b) > 0 {
+		if err == nil && len(b) > 0 && filepath.Base(name) != "slurm-nodes.txt" {
 			t.Logf("--- %s (%d bytes)\n%s", filepath.Base(name), len(b), b[max(0, len(b)-most):])
 		}
 	}

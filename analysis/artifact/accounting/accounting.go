@@ -139,6 +139,25 @@ func (b *Book) Jobs() []string {
 	return out
 }
 
+// Canonical is the id by which people know a job that files may be named after by SLURM's own number: "4242_3" of an element
+// of an array, the first component's of a heterogeneous job. Ids that the book does not know stay as they are.
+func (b *Book) Canonical(id string) string {
+	if b == nil {
+		return id
+	}
+	raw := ""
+	for _, r := range b.Records {
+		leader, _, _ := strings.Cut(r.Job, "+")
+		if r.Job == id || leader == id {
+			return leader
+		}
+		if r.Raw == id {
+			raw = leader
+		}
+	}
+	return cmp.Or(raw, id)
+}
+
 // Of are the records of one job: by the id that people write, else by SLURM's own number, all components of a
 // heterogeneous job.
 func (b *Book) Of(id string) []*Record {
@@ -147,19 +166,7 @@ func (b *Book) Of(id string) []*Record {
 		return r.Job == id || het == id
 	}
 	if !slices.ContainsFunc(b.Records, same) {
-		leader := ""
-		for _, r := range b.Records {
-			if r.Raw == id {
-				leader, _, _ = strings.Cut(r.Job, "+")
-			}
-		}
-		if leader == "" {
-			return nil
-		}
-		same = func(r *Record) bool {
-			het, _, _ := strings.Cut(r.Job, "+")
-			return het == leader
-		}
+		id = b.Canonical(id)
 	}
 	var out []*Record
 	for _, r := range b.Records {

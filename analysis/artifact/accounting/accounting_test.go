@@ -150,6 +150,11 @@ func TestJobsAreFoundByAnyOfTheirIds(t *testing.T) {
 			t.Errorf("%s: %d records, want %d", id, len(got), want)
 		}
 	}
+	for id, want := range map[string]string{"17": "17", "18": "17", "17+1": "17", "16": "16_4", "19": "16_3", "16_3": "16_3", "5": "5"} {
+		if got := b.Canonical(id); got != want {
+			t.Errorf("%s is %s, want %s", id, got, want)
+		}
+	}
 	if jobs := strings.Join(b.Jobs(), " "); jobs != "17 16_3 16_4 20" {
 		t.Errorf("jobs %s", jobs)
 	}

@@ -1,16 +1,24 @@
 #!/bin/bash
 # One task of a training job: prints what such a task prints, and one of them really dies.
 #
-#   train.sh MODE     ok · forever · mute · stubborn · exit N · raise · signal NAME · codes
+#   train.sh MODE     ok · forever · stubborn · exit N · raise · signal NAME · codes
+#
+# GUILTY is the rank that misbehaves, WORLD the number of ranks where SLURM counts only some of them.
 set -u
 mode=$1 arg=${2:-}
-rank=$SLURM_PROCID world=$SLURM_NTASKS host=$SLURMD_NODENAME
-guilty=5 # never a rank of node 0, whose file also holds SLURM's own lines
+rank=$SLURM_PROCID world=${WORLD:-$SLURM_NTASKS} host=$SLURMD_NODENAME
+guilty=${GUILTY:-5} # never a rank of node 0, whose file also holds SLURM's own lines
 
-say() { echo "[rank$rank]: $(date +'%Y-%m-%d %H:%M:%S,%3N') - INFO - $*" >&2; }
+# Many tasks share a small machine: neither telling the time nor waiting starts a process.
+say() {
+	local now=$EPOCHREALTIME
+	printf '[rank%d]: %(%F %T)T,%s - INFO - %s\n' "$rank" "${now%.*}" "${now:(-6):3}" "$*" >&2
+}
+exec {never}<> <(:)
+pause() { read -rt "$1" -u "$never" _; }
 
 ulimit -c 0
-[ "$mode" = stubborn ] && trap '' TERM
+[ "$mode" != stubborn ] || trap '' TERM
 echo "$host:$$:$$ [$SLURM_LOCALID] NCCL INFO ncclCommInitRank comm 0x55d0c0de0010 rank $rank nranks $world cudaDev $SLURM_LOCALID busId 1000 commId 0x5ca1ab1e - Init COMPLETE" >&2
 say "world size $world, run ${SLURM_RESTART_COUNT:-0}"
 step=0
@@ -18,14 +26,14 @@ train() {
 	local until=$((step + $1))
 	while [ $step -lt $until ]; do
 		step=$((step + 1))
-		[ "$mode" = mute ] || say "step $step/5000 | loss 2.$((900 - step % 800)) | lr 1.0e-04"
-		sleep 0.5
+		say "step $step/5000 | loss 2.$((900 - step % 800)) | lr 1.0e-04"
+		pause 1
 	done
 }
 
 train 3
-if [ "$mode" = codes ]; then exit $((rank + 1)); fi
-if [ "$rank" = $guilty ]; then
+[ "$mode" != codes ] || exit $((rank + 1))
+if [ "$rank" = "$guilty" ]; then
 	case $mode in
 	exit) exit "$arg" ;;
 	raise)
@@ -42,7 +50,7 @@ if [ "$rank" = $guilty ]; then
 	esac
 fi
 case $mode in
-forever | stubborn | mute) train 2000 ;;
-*) train 6 ;;
+forever | stubborn) train 2000 ;;
+*) train 4 ;;
 esac
 say "done"
