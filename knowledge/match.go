@@ -59,10 +59,15 @@ const (
 // the text finds every candidate whatever the number of signatures.
 type compiled struct {
 	all     []Signature
-	pattern []*regexp.Regexp // nil where there is none
-	needs   [][][]byte       // by signature: see needs
+	pattern []func() expression // compiled when it is first needed; nil where there is none
 	byID    map[string]int
 	bucket  [1 << hashBits][]int32 // signatures by hash of the first four bytes of the first literal
+}
+
+// expression is a signature's pattern.
+type expression struct {
+	*regexp.Regexp
+	needs [][]byte // see needs
 }
 
 const hashBits = 12
@@ -73,12 +78,11 @@ var index = sync.OnceValue(func() *compiled {
 	for _, family := range families {
 		c.all = append(c.all, family...)
 	}
-	c.pattern = make([]*regexp.Regexp, len(c.all))
-	c.needs = make([][][]byte, len(c.all))
+	c.pattern = make([]func() expression, len(c.all))
 	for i, s := range c.all {
 		c.byID[s.ID] = i
 		if s.Pattern != "" {
-			c.pattern[i], c.needs[i] = regexp.MustCompile(s.Pattern), needs(s.Pattern)
+			c.pattern[i] = sync.OnceValue(func() expression { return expression{regexp.MustCompile(s.Pattern), needs(s.Pattern)} })
 		}
 		h := hash4(s.Literals[0][0], s.Literals[0][1], s.Literals[0][2], s.Literals[0][3])
 		c.bucket[h] = append(c.bucket[h], int32(i))
@@ -160,9 +164,9 @@ func Fields(id string, text []byte) map[string]string {
 			return nil
 		}
 		i += from
-		if m := c.pattern[n].FindSubmatch(window(text, i)); m != nil {
+		if m := c.pattern[n]().FindSubmatch(window(text, i)); m != nil {
 			var fields map[string]string
-			for k, name := range c.pattern[n].SubexpNames() {
+			for k, name := range c.pattern[n]().SubexpNames() {
 				if name == "" || len(m[k]) == 0 {
 					continue
 				}
@@ -197,8 +201,8 @@ func (c *compiled) holds(n int, text []byte, at int) bool {
 	if c.pattern[n] == nil {
 		return true
 	}
-	near := window(text, at)
-	return possible(c.needs[n], near) && c.pattern[n].Match(near)
+	near, e := window(text, at), c.pattern[n]()
+	return possible(e.needs, near) && e.Match(near)
 }
 
 func window(text []byte, at int) []byte {

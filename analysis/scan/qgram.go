@@ -61,15 +61,15 @@ func slots(w, mask uint32, f func(h uint32)) {
 	}
 }
 
-// newFilter builds the table for the literals that are not left out; ids index lits.
-func newFilter(lits []string, out []bool) *filter {
+// newFilter builds the table for the literals that are not left out; ids index lits. seen says how often words occur.
+func newFilter(lits []string, out []bool, seen []uint16) *filter {
 	f := &filter{lits: lits, stride: maxStride}
 	for id, l := range lits {
 		if !out[id] {
 			f.stride = min(f.stride, len(l)-2)
 		}
 	}
-	at := f.windows(out)
+	at := f.windows(out, seen)
 	for id, l := range lits {
 		if out[id] {
 			continue
@@ -204,7 +204,7 @@ const (
 
 // windows chooses for each literal the offset of the first of the words that stand for it: those that make the fewest
 // false alarms, which are the words that typical text lacks and that few others have or need.
-func (f *filter) windows(out []bool) []int {
+func (f *filter) windows(out []bool, seen []uint16) []int {
 	type word struct {
 		slot uint32
 		cost float64 // of taking the slot
@@ -212,7 +212,6 @@ func (f *filter) windows(out []bool) []int {
 	}
 	words := make([][]word, len(f.lits))
 	var order []int
-	seen := frequencies()
 	users := make([]uint16, 1<<hashLog) // of a slot
 	at := make([]int, len(f.lits))
 	for id, l := range f.lits {

@@ -76,13 +76,14 @@ func New(literals []string, opts Options) (*Scanner, error) {
 	}
 	s.lits = append([]string(nil), literals...)
 	s.common = make([]bool, len(s.lits))
-	s.filter = newFilter(s.lits, s.common)
+	seen := frequencies()
+	s.filter = newFilter(s.lits, s.common, seen)
 	s.rare = s.filter
 	if len(opts.Frequent) > 0 {
 		for id, l := range s.lits {
 			s.common[id] = opts.Frequent[l]
 		}
-		s.rare = newFilter(s.lits, s.common)
+		s.rare = newFilter(s.lits, s.common, seen)
 	}
 	// The overlap must hold any literal but its last byte; the rest is context for a reader of the window.
 	s.overlap = max(longest-1, min(4<<10, opts.MaxLine/4), 1)

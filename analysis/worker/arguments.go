@@ -2,9 +2,10 @@ package worker
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"faultline/analysis/pattern"
 )
 
 // What programs print of how they were started: dumps of parsed arguments, configurations, command lines. They decide
@@ -28,13 +29,13 @@ const (
 
 var (
 	// Megatron-LM (megatron/training/arguments.py, _print_args) and DeepSpeed (runtime/config.py, print): a name, dots, a value.
-	dotted = regexp.MustCompile(`(?:^|\s)([A-Za-z_][\w.]*) \.{2,} (.+?)\s*$`)
+	dotted = pattern.New(`(?:^|\s)([A-Za-z_][\w.]*) \.{2,} (.+?)\s*$`)
 	// A line of YAML that OmegaConf writes (NeMo).
-	yamlLine = regexp.MustCompile(`^( *)([A-Za-z_][\w.-]*):(?: (.*?))?\s*$`)
+	yamlLine = pattern.New(`^( *)([A-Za-z_][\w.-]*):(?: (.*?))?\s*$`)
 	// A line of a dataclass that prints itself over several (transformers, TrainingArguments.__str__).
-	fieldLine = regexp.MustCompile(`^\s*([A-Za-z_]\w*)=(.*?),?\s*$`)
+	fieldLine = pattern.New(`^\s*([A-Za-z_]\w*)=(.*?),?\s*$`)
 	// secretName is what values are never kept of. Names that only begin so (tokenizer, token_budget) are others.
-	secretName = regexp.MustCompile(`(?i)(?:^|[_.-])(?:token|secret|password|passwd|api_?key|access_?key|credentials?|auth|authorization)$`)
+	secretName = pattern.New(`(?i)(?:^|[_.-])(?:token|secret|password|passwd|api_?key|access_?key|credentials?|auth|authorization)$`)
 )
 
 // argument emits one name and value.

@@ -2,9 +2,9 @@ package worker
 
 import (
 	"bytes"
-	"regexp"
 
 	"faultline/analysis/line"
+	"faultline/analysis/pattern"
 )
 
 // Saving and loading of checkpoints. Only wording that states the end of a save is a save done: "resume from" rests on it.
@@ -12,54 +12,54 @@ import (
 type checkpointRule struct {
 	literal string
 	kind    string
-	pattern *regexp.Regexp // groups step and path, both optional
+	pattern *pattern.Regexp // groups step and path, both optional
 	not     string
 }
 
 var checkpointRules = []checkpointRule{
 	// Megatron-LM and descendants, megatron/training/checkpointing.py.
-	{"saving checkpoint at iteration", "save-start", regexp.MustCompile(`saving checkpoint at iteration +(?P<step>\d+) to (?P<path>\S+)`), "uccessfully"},
-	{"successfully saved checkpoint", "save-done", regexp.MustCompile(`successfully saved checkpoint (?:from|at) iteration +(?P<step>\d+) to (?P<path>\S+)`), ""},
-	{"loading checkpoint from ", "load-start", regexp.MustCompile(`loading (?:\w+ )?checkpoint from (?P<path>\S+)(?: at iteration +(?P<step>\d+))?`), "could not"},
-	{"successfully loaded checkpoint from", "load-done", regexp.MustCompile(`successfully loaded checkpoint from (?P<path>\S+).*? at iteration +(?P<step>\d+)`), ""},
+	{"saving checkpoint at iteration", "save-start", pattern.New(`saving checkpoint at iteration +(?P<step>\d+) to (?P<path>\S+)`), "uccessfully"},
+	{"successfully saved checkpoint", "save-done", pattern.New(`successfully saved checkpoint (?:from|at) iteration +(?P<step>\d+) to (?P<path>\S+)`), ""},
+	{"loading checkpoint from ", "load-start", pattern.New(`loading (?:\w+ )?checkpoint from (?P<path>\S+)(?: at iteration +(?P<step>\d+))?`), "could not"},
+	{"successfully loaded checkpoint from", "load-done", pattern.New(`successfully loaded checkpoint from (?P<path>\S+).*? at iteration +(?P<step>\d+)`), ""},
 	// NeMo and Lightning.
-	{"Global Checkpoint Save :", "save-done", regexp.MustCompile(`Global Checkpoint Save : .*?Iteration: (?P<step>\d+) :.*Save duration: `), ""},
-	{"Scheduled async checkpoint save for ", "scheduled", regexp.MustCompile(`save for (?P<path>\S+)`), ""},
-	{"Async checkpoint save for step ", "save-done", regexp.MustCompile(`save for step (?P<step>\d+) \((?P<path>[^)]*)\) finalized successfully`), ""},
-	{"Restoring states from the checkpoint path at ", "load-start", regexp.MustCompile(`path at (?P<path>\S+)`), ""},
-	{"Restored all states from the checkpoint", "load-done", regexp.MustCompile(`Restored all states from the checkpoint(?: file)? at (?P<path>\S+)`), ""},
-	{", saving model to ", "save-start", regexp.MustCompile(`global step (?P<step>\d+): .*, saving model to '(?P<path>[^']+)'`), ""},
+	{"Global Checkpoint Save :", "save-done", pattern.New(`Global Checkpoint Save : .*?Iteration: (?P<step>\d+) :.*Save duration: `), ""},
+	{"Scheduled async checkpoint save for ", "scheduled", pattern.New(`save for (?P<path>\S+)`), ""},
+	{"Async checkpoint save for step ", "save-done", pattern.New(`save for step (?P<step>\d+) \((?P<path>[^)]*)\) finalized successfully`), ""},
+	{"Restoring states from the checkpoint path at ", "load-start", pattern.New(`path at (?P<path>\S+)`), ""},
+	{"Restored all states from the checkpoint", "load-done", pattern.New(`Restored all states from the checkpoint(?: file)? at (?P<path>\S+)`), ""},
+	{", saving model to ", "save-start", pattern.New(`global step (?P<step>\d+): .*, saving model to '(?P<path>[^']+)'`), ""},
 	// DeepSpeed: [Torch] lines are per file, "is ready" is per checkpoint.
-	{"[Torch] Saving ", "save-start", regexp.MustCompile(`\[Torch\] Saving (?P<path>\S+?)\.\.\.`), ""},
-	{"[Torch] Checkpoint ", "save-done", regexp.MustCompile(`Checkpoint (?:global_step)?(?P<step>\d+)? ?\S* ?is ready now`), ""},
-	{"[Torch] Loaded checkpoint from ", "load-done", regexp.MustCompile(`Loaded checkpoint from (?P<path>\S+?)\.?$`), ""},
-	{"[Torch] Loading checkpoint from ", "load-start", regexp.MustCompile(`Loading checkpoint from (?P<path>\S+?)(?:\.\.\.)?$`), ""},
+	{"[Torch] Saving ", "save-start", pattern.New(`\[Torch\] Saving (?P<path>\S+?)\.\.\.`), ""},
+	{"[Torch] Checkpoint ", "save-done", pattern.New(`Checkpoint (?:global_step)?(?P<step>\d+)? ?\S* ?is ready now`), ""},
+	{"[Torch] Loaded checkpoint from ", "load-done", pattern.New(`Loaded checkpoint from (?P<path>\S+?)\.?$`), ""},
+	{"[Torch] Loading checkpoint from ", "load-start", pattern.New(`Loading checkpoint from (?P<path>\S+?)(?:\.\.\.)?$`), ""},
 	// Hugging Face Trainer, Accelerate; DeepSpeed's engine uses the same words with a colon.
-	{"Saving model checkpoint to ", "save-start", regexp.MustCompile(`checkpoint to (?P<path>\S+)`), ""},
-	{"Saving model checkpoint: ", "save-start", regexp.MustCompile(`checkpoint: (?P<path>\S+)`), ""},
-	{"Continuing training from global step ", "load-done", regexp.MustCompile(`global step (?P<step>\d+)`), ""},
-	{"Saving current state to ", "save-start", regexp.MustCompile(`state to (?P<path>\S+)`), ""},
-	{"Loading states from ", "load-start", regexp.MustCompile(`states from (?P<path>\S+)`), ""},
+	{"Saving model checkpoint to ", "save-start", pattern.New(`checkpoint to (?P<path>\S+)`), ""},
+	{"Saving model checkpoint: ", "save-start", pattern.New(`checkpoint: (?P<path>\S+)`), ""},
+	{"Continuing training from global step ", "load-done", pattern.New(`global step (?P<step>\d+)`), ""},
+	{"Saving current state to ", "save-start", pattern.New(`state to (?P<path>\S+)`), ""},
+	{"Loading states from ", "load-start", pattern.New(`states from (?P<path>\S+)`), ""},
 	// TorchTitan. With "or staging" in it the end of the call is not the end of the save.
 	{"Saving the checkpoint", "save-start", nil, "Finished"},
 	{"Finished saving the checkpoint", "save-done", nil, "staging"},
 	{"Finished saving the checkpoint (or staging", "scheduled", nil, ""},
-	{"Loading the checkpoint ", "load-start", regexp.MustCompile(`Loading the checkpoint (?:from (?P<path>\S+?)\.?$|at step (?P<step>\d+))`), ""},
+	{"Loading the checkpoint ", "load-start", pattern.New(`Loading the checkpoint (?:from (?P<path>\S+?)\.?$|at step (?P<step>\d+))`), ""},
 	{"Finished loading the checkpoint", "load-done", nil, ""},
 	// Orbax (MaxText and other JAX programs).
 	// OpenMMLab (CheckpointHook) and fvcore (Detectron2).
-	{"Saving checkpoint at ", "save-start", regexp.MustCompile(`checkpoint at \d+ (?:epochs|iterations)`), ""},
-	{"Saving checkpoint to ", "save-start", regexp.MustCompile(`checkpoint to (?P<path>\S+)`), ""},
-	{"Saving checkpoint at step ", "save-start", regexp.MustCompile(`at step (?P<step>\d+)`), ""},
-	{"Finished asynchronous save", "save-done", regexp.MustCompile(`Finished asynchronous save(?:.*? to (?P<path>\S+?)\.?$)?`), ""},
-	{"Restoring checkpoint from ", "load-start", regexp.MustCompile(`checkpoint from (?P<path>\S+?)\.?$`), ""},
+	{"Saving checkpoint at ", "save-start", pattern.New(`checkpoint at \d+ (?:epochs|iterations)`), ""},
+	{"Saving checkpoint to ", "save-start", pattern.New(`checkpoint to (?P<path>\S+)`), ""},
+	{"Saving checkpoint at step ", "save-start", pattern.New(`at step (?P<step>\d+)`), ""},
+	{"Finished asynchronous save", "save-done", pattern.New(`Finished asynchronous save(?:.*? to (?P<path>\S+?)\.?$)?`), ""},
+	{"Restoring checkpoint from ", "load-start", pattern.New(`checkpoint from (?P<path>\S+?)\.?$`), ""},
 	// Scripts of all kinds.
-	{"aved checkpoint", "save-done", regexp.MustCompile(`[Ss]aved checkpoint:? (?:to |at |as )?(?P<path>/?[\w.-]*/\S+)`), "successfully saved checkpoint"},
-	{"heckpoint saved", "save-done", regexp.MustCompile(`[Cc]heckpoint saved (?:to|at|in) (?P<path>\S+)`), ""},
+	{"aved checkpoint", "save-done", pattern.New(`[Ss]aved checkpoint:? (?:to |at |as )?(?P<path>/?[\w.-]*/\S+)`), "successfully saved checkpoint"},
+	{"heckpoint saved", "save-done", pattern.New(`[Cc]heckpoint saved (?:to|at|in) (?P<path>\S+)`), ""},
 }
 
 // pathStep finds the step in a checkpoint's path, as the frameworks name their directories.
-var pathStep = regexp.MustCompile(`(?:global_step|checkpoint[-_]|iter_|iteration[-_=]?|step[-_=]?)(\d+)`)
+var pathStep = pattern.New(`(?:global_step|checkpoint[-_]|iter_|iteration[-_=]?|step[-_=]?)(\d+)`)
 
 func checkpointHandlers() []handler {
 	var literals []string

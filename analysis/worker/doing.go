@@ -2,8 +2,9 @@ package worker
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
+
+	"faultline/analysis/pattern"
 )
 
 // What a process says it is about. Only the last such line before a stall matters, and only on the rank that stalls; so
@@ -26,7 +27,7 @@ const (
 type doingRule struct {
 	kind     string
 	literals []string
-	pattern  *regexp.Regexp // nil: the literal is enough
+	pattern  *pattern.Regexp // nil: the literal is enough
 }
 
 // Sources: Megatron-LM megatron/data and core/datasets; datasets arrow_dataset.py, builder.py; transformers examples;
@@ -34,17 +35,17 @@ type doingRule struct {
 // sampling; the rest are wordings that training scripts share.
 var doingRules = []doingRule{
 	{DoingWork, []string{"uilding indices", "uilding the indices", "uilding index", "uilding shuffle index", "uilding the shuffle index", "uilding sample idx", "uilding dataset index", "uilding doc-idx"}, nil},
-	{DoingWork, []string{"Build and save the "}, regexp.MustCompile(`Build and save the .{1,80} ind(?:ices|ex)`)},
+	{DoingWork, []string{"Build and save the "}, pattern.New(`Build and save the .{1,80} ind(?:ices|ex)`)},
 	{DoingWork, []string{"Running tokenizer on ", "Tokenizing ", "Grouping texts ", "Generating ", "Downloading data", "Downloading shards", "Downloading builder", "Map: ", "Map (num_proc=", "Filter: ", "Saving the dataset ("},
-		regexp.MustCompile(`(?:Running tokenizer on|Tokenizing|Grouping texts|Generating \w+ split|Downloading (?:data|shards|builder)|\bMap(?: \(num_proc=\d+\))?|\bFilter|Saving the dataset \()[^|]{0,60}:?.{0,40}?(?:\d+%\||\d+ examples|\d+it |\.\.\.$)`)},
-	{DoingWork, []string{"Emitting ninja build file", "Building extension module ", "AUTOTUNE ", "Compiling "}, regexp.MustCompile(`Emitting ninja build file|Building extension module |AUTOTUNE |\bCompiling (?:CUDA|the|model|kernel|graph|with)`)},
-	{DoingWork, []string{"reprocessing ", "onsolidating ", "econstructing ", "erging "}, regexp.MustCompile(`(?i)\b(?:preprocessing|consolidating|reconstructing|merging) (?:the )?(?:data|dataset|corpus|manifest|checkpoint|shards?|weights|state|fp32|zero)`)},
-	{DoingWork, []string{"stimating "}, regexp.MustCompile(`(?i)\bestimating (?:the )?(?:duration|token|bucket)`)},
-	{DoingLoad, []string{"aiting for ", "aiting on "}, regexp.MustCompile(`(?i)\bwaiting (?:for|on) (?:the |a |its )?(?:next )?(?:batch|data\b|samples?\b|shards?\b|dataloader|data loader|prefetch)`)},
-	{DoingLoad, []string{"etching ", "pening ", "eading ", "oading "}, regexp.MustCompile(`(?i)\b(?:fetching|reading|opening|loading|downloading) (?:the )?(?:next )?(?:batch|shards?|samples?|objects?|tar|manifests?)\b`)},
-	{DoingEnd, []string{"inished epoch", "ompleted epoch", "nd of epoch", "one with epoch", "inished training epoch", " finished", " completed", " done", " ended"}, regexp.MustCompile(`(?i)\b(?:(?:finished|completed|end of|done with) (?:training )?epoch\b|epoch \[?\d+\]?(?:/\d+)? (?:is )?(?:finished|done|complete[d]?|ended)\b)`)},
+		pattern.New(`(?:Running tokenizer on|Tokenizing|Grouping texts|Generating \w+ split|Downloading (?:data|shards|builder)|\bMap(?: \(num_proc=\d+\))?|\bFilter|Saving the dataset \()[^|]{0,60}:?.{0,40}?(?:\d+%\||\d+ examples|\d+it |\.\.\.$)`)},
+	{DoingWork, []string{"Emitting ninja build file", "Building extension module ", "AUTOTUNE ", "Compiling "}, pattern.New(`Emitting ninja build file|Building extension module |AUTOTUNE |\bCompiling (?:CUDA|the|model|kernel|graph|with)`)},
+	{DoingWork, []string{"reprocessing ", "onsolidating ", "econstructing ", "erging "}, pattern.New(`(?i)\b(?:preprocessing|consolidating|reconstructing|merging) (?:the )?(?:data|dataset|corpus|manifest|checkpoint|shards?|weights|state|fp32|zero)`)},
+	{DoingWork, []string{"stimating "}, pattern.New(`(?i)\bestimating (?:the )?(?:duration|token|bucket)`)},
+	{DoingLoad, []string{"aiting for ", "aiting on "}, pattern.New(`(?i)\bwaiting (?:for|on) (?:the |a |its )?(?:next )?(?:batch|data\b|samples?\b|shards?\b|dataloader|data loader|prefetch)`)},
+	{DoingLoad, []string{"etching ", "pening ", "eading ", "oading "}, pattern.New(`(?i)\b(?:fetching|reading|opening|loading|downloading) (?:the )?(?:next )?(?:batch|shards?|samples?|objects?|tar|manifests?)\b`)},
+	{DoingEnd, []string{"inished epoch", "ompleted epoch", "nd of epoch", "one with epoch", "inished training epoch", " finished", " completed", " done", " ended"}, pattern.New(`(?i)\b(?:(?:finished|completed|end of|done with) (?:training )?epoch\b|epoch \[?\d+\]?(?:/\d+)? (?:is )?(?:finished|done|complete[d]?|ended)\b)`)},
 	{DoingEnd, []string{"xhausted", "no more batches", "No more batches", "out of data", "ran out of batches"},
-		regexp.MustCompile(`(?i)\b(?:(?:data|dataset|data ?loader|data ?iterator|iterator|sampler|shards?|inputs?)\b.{0,24}\bexhausted\b|no more batches|(?:ran )?out of (?:data|batches)\b)`)},
+		pattern.New(`(?i)\b(?:(?:data|dataset|data ?loader|data ?iterator|iterator|sampler|shards?|inputs?)\b.{0,24}\bexhausted\b|no more batches|(?:ran )?out of (?:data|batches)\b)`)},
 }
 
 func doingLiterals() []string {

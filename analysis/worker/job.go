@@ -2,8 +2,9 @@ package worker
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
+
+	"faultline/analysis/pattern"
 )
 
 // What a log states about the job itself. Frameworks contradict each other on purpose (a Trainer runs on DeepSpeed):
@@ -15,76 +16,76 @@ type factRule struct {
 	literal    string
 	not        string
 	key, value string
-	pattern    *regexp.Regexp
+	pattern    *pattern.Regexp
 }
 
 var factRules = []factRule{
 	// Megatron-LM, Megatron Core and Bridge: megatron/training/initialize.py and arguments.py.
 	{literal: "using world size: ", key: "framework", value: "megatron"},
-	{literal: "using world size: ", pattern: regexp.MustCompile(`using world size: (?P<world_size>\d+)`)},
-	{literal: "data-parallel", pattern: regexp.MustCompile(`data-parallel[- ]size: (?P<dp>\d+)`)},
-	{literal: "tensor-model-parallel", pattern: regexp.MustCompile(`tensor-model-parallel[- ]size: (?P<tp>\d+)`)},
-	{literal: "pipeline-model-parallel", pattern: regexp.MustCompile(`pipeline-model-parallel[- ]size: (?P<pp>\d+)`)},
-	{literal: "context-parallel", pattern: regexp.MustCompile(`context-parallel[- ]size: (?P<cp>\d+)`)},
-	{literal: "expert-model-parallel", pattern: regexp.MustCompile(`expert-model-parallel[- ]size: (?P<ep>\d+)`)},
-	{literal: "initializing tensor model parallel with size", pattern: regexp.MustCompile(`initializing tensor model parallel with size (?P<tp>\d+)`)},
-	{literal: "initializing pipeline model parallel with size", pattern: regexp.MustCompile(`initializing pipeline model parallel with size (?P<pp>\d+)`)},
-	{literal: "initializing data parallel with size", pattern: regexp.MustCompile(`initializing data parallel with size (?P<dp>\d+)`)},
+	{literal: "using world size: ", pattern: pattern.New(`using world size: (?P<world_size>\d+)`)},
+	{literal: "data-parallel", pattern: pattern.New(`data-parallel[- ]size: (?P<dp>\d+)`)},
+	{literal: "tensor-model-parallel", pattern: pattern.New(`tensor-model-parallel[- ]size: (?P<tp>\d+)`)},
+	{literal: "pipeline-model-parallel", pattern: pattern.New(`pipeline-model-parallel[- ]size: (?P<pp>\d+)`)},
+	{literal: "context-parallel", pattern: pattern.New(`context-parallel[- ]size: (?P<cp>\d+)`)},
+	{literal: "expert-model-parallel", pattern: pattern.New(`expert-model-parallel[- ]size: (?P<ep>\d+)`)},
+	{literal: "initializing tensor model parallel with size", pattern: pattern.New(`initializing tensor model parallel with size (?P<tp>\d+)`)},
+	{literal: "initializing pipeline model parallel with size", pattern: pattern.New(`initializing pipeline model parallel with size (?P<pp>\d+)`)},
+	{literal: "initializing data parallel with size", pattern: pattern.New(`initializing data parallel with size (?P<dp>\d+)`)},
 	{literal: "initializing torch distributed", key: "framework", value: "megatron"},
 	// The dumped arguments of Megatron and of DeepSpeed's configuration: "world_size ...... 64".
-	{literal: "world_size ..", pattern: regexp.MustCompile(`(?:^|\s)world_size \.{2,} (?P<world_size>\d+)\s*$`)},
-	{literal: "tensor_model_parallel_size ..", pattern: regexp.MustCompile(`\btensor_model_parallel_size \.{2,} (?P<tp>\d+)\s*$`)},
-	{literal: "pipeline_model_parallel_size ..", pattern: regexp.MustCompile(`(?:^|\s)pipeline_model_parallel_size \.{2,} (?P<pp>\d+)\s*$`)},
-	{literal: "context_parallel_size ..", pattern: regexp.MustCompile(`(?:^|\s)context_parallel_size \.{2,} (?P<cp>\d+)\s*$`)},
-	{literal: "data_parallel_size ..", pattern: regexp.MustCompile(`(?:^|\s)data_parallel_size \.{2,} (?P<dp>\d+)\s*$`)},
-	{literal: "[before the start of training step]", pattern: regexp.MustCompile(`datetime: (?P<python_start>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)`)},
+	{literal: "world_size ..", pattern: pattern.New(`(?:^|\s)world_size \.{2,} (?P<world_size>\d+)\s*$`)},
+	{literal: "tensor_model_parallel_size ..", pattern: pattern.New(`\btensor_model_parallel_size \.{2,} (?P<tp>\d+)\s*$`)},
+	{literal: "pipeline_model_parallel_size ..", pattern: pattern.New(`(?:^|\s)pipeline_model_parallel_size \.{2,} (?P<pp>\d+)\s*$`)},
+	{literal: "context_parallel_size ..", pattern: pattern.New(`(?:^|\s)context_parallel_size \.{2,} (?P<cp>\d+)\s*$`)},
+	{literal: "data_parallel_size ..", pattern: pattern.New(`(?:^|\s)data_parallel_size \.{2,} (?P<dp>\d+)\s*$`)},
+	{literal: "[before the start of training step]", pattern: pattern.New(`datetime: (?P<python_start>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)`)},
 	// Lightning and NeMo.
 	{literal: "Initializing distributed: GLOBAL_RANK", key: "framework", value: "lightning"},
-	{literal: "Initializing distributed: GLOBAL_RANK", pattern: regexp.MustCompile(`MEMBER: \d+/(?P<world_size>\d+)`)},
-	{literal: "All distributed processes registered", pattern: regexp.MustCompile(`Starting with (?P<world_size>\d+) processes`)},
-	{literal: "distributed_backend=", pattern: regexp.MustCompile(`distributed_backend=(?P<backend>\w+)`)},
+	{literal: "Initializing distributed: GLOBAL_RANK", pattern: pattern.New(`MEMBER: \d+/(?P<world_size>\d+)`)},
+	{literal: "All distributed processes registered", pattern: pattern.New(`Starting with (?P<world_size>\d+) processes`)},
+	{literal: "distributed_backend=", pattern: pattern.New(`distributed_backend=(?P<backend>\w+)`)},
 	{literal: "[NeMo ", key: "framework", value: "nemo"},
 	// DeepSpeed.
 	{literal: "DeepSpeed info: version=", key: "framework", value: "deepspeed"},
-	{literal: "Initializing torch distributed with backend: ", pattern: regexp.MustCompile(`with backend: (?P<backend>\w+)`)},
-	{literal: "Initializing TorchBackend in DeepSpeed with backend ", pattern: regexp.MustCompile(`with backend (?P<backend>\w+)`)},
+	{literal: "Initializing torch distributed with backend: ", pattern: pattern.New(`with backend: (?P<backend>\w+)`)},
+	{literal: "Initializing TorchBackend in DeepSpeed with backend ", pattern: pattern.New(`with backend (?P<backend>\w+)`)},
 	{literal: "Setting ds_accelerator to ", key: "framework", value: "deepspeed"},
 	// Hugging Face Trainer, Accelerate, TRL.
 	{literal: "***** Running training *****", key: "framework", value: "hf-trainer"},
 	{literal: "***** Running training *****", key: "task", value: "training"},
-	{literal: "Distributed environment: ", pattern: regexp.MustCompile(`Distributed environment: .*Backend: (?P<backend>\w+)`)},
-	{literal: "Num processes: ", pattern: regexp.MustCompile(`^\s*Num processes: (?P<world_size>\d+)\s*$`)},
+	{literal: "Distributed environment: ", pattern: pattern.New(`Distributed environment: .*Backend: (?P<backend>\w+)`)},
+	{literal: "Num processes: ", pattern: pattern.New(`^\s*Num processes: (?P<world_size>\d+)\s*$`)},
 	// TorchTitan, MaxText, AReaL, servers.
 	{literal: "[titan] ", key: "framework", value: "torchtitan"},
 	{literal: "completed step: ", key: "framework", value: "maxtext"},
 	{literal: "areal.launcher", key: "framework", value: "areal"},
 	{literal: "server_args=ServerArgs(", key: "task", value: "inference"},
 	{literal: "server_args=ServerArgs(", key: "framework", value: "sglang"},
-	{literal: "Initializing a V", key: "task", value: "inference", pattern: regexp.MustCompile(`Initializing an? V\d LLM engine`)},
+	{literal: "Initializing a V", key: "task", value: "inference", pattern: pattern.New(`Initializing an? V\d LLM engine`)},
 	{literal: "Initializing an LLM engine", key: "task", value: "inference"},
-	{literal: "ine-tuning", key: "task", value: "fine-tuning", pattern: regexp.MustCompile(`(?i)\b(?:start(?:ing|ed)?|running|begin(?:ning)?) (?:\w+ )?fine-tuning\b`)},
+	{literal: "ine-tuning", key: "task", value: "fine-tuning", pattern: pattern.New(`(?i)\b(?:start(?:ing|ed)?|running|begin(?:ning)?) (?:\w+ )?fine-tuning\b`)},
 	{literal: "FullyShardedDataParallel(", key: "framework", value: "fsdp"},
 	// Launchers and the environment, as scripts print them.
-	{literal: "nproc_per_node   : ", pattern: regexp.MustCompile(`nproc_per_node   : (?P<ranks_per_node>\d+)`)},
-	{literal: "max_nodes        : ", pattern: regexp.MustCompile(`max_nodes        : (?P<nodes>\d+)`)},
-	{literal: "WORLD_SIZE", pattern: regexp.MustCompile(`(?:^|[\s'"{,;])WORLD_SIZE['"]?\s*[=:]\s*['"]?(?P<world_size>\d+)\b`)},
-	{literal: "LOCAL_WORLD_SIZE", pattern: regexp.MustCompile(`\bLOCAL_WORLD_SIZE['"]?\s*[=:]\s*['"]?(?P<ranks_per_node>\d+)\b`)},
-	{literal: "SLURM_JOB", pattern: regexp.MustCompile(`\bSLURM_JOB_?ID['"]?\s*[=:]\s*['"]?(?P<job_id>\d+)\b`)},
-	{literal: "SLURM_", pattern: regexp.MustCompile(`\bSLURM_(?:JOB_NUM_NODES|NNODES)['"]?\s*[=:]\s*['"]?(?P<nodes>\d+)\b`)},
-	{literal: "SLURM_JOB", pattern: regexp.MustCompile(`\bSLURM_JOB_NODELIST['"]?\s*[=:]\s*['"]?(?P<node_list>[\w\[\],.-]+)`)},
-	{literal: "SLURMD_NODENAME", pattern: regexp.MustCompile(`\bSLURMD_NODENAME['"]?\s*[=:]\s*['"]?(?P<node_name>[\w.-]+)`)},
-	{literal: "SLURM_JOB_NAME", pattern: regexp.MustCompile(`\bSLURM_JOB_NAME['"]?\s*[=:]\s*['"]?(?P<job_name>[\w.+@:/-]+)`)},
-	{literal: "--job-name", pattern: regexp.MustCompile(`--job-name(?:=|\s+)['"]?(?P<job_name>[\w.+@:/-]+)`)},
-	{literal: "SLURM_CLUSTER_NAME", pattern: regexp.MustCompile(`\bSLURM_CLUSTER_NAME['"]?\s*[=:]\s*['"]?(?P<cluster>[\w.-]+)`)},
-	{literal: "MASTER_ADDR", pattern: regexp.MustCompile(`\bMASTER_ADDR['"]?\s*[=:]\s*['"]?(?P<master>[A-Za-z0-9][\w.:-]*)`)},
-	{literal: "Submitted batch job ", pattern: regexp.MustCompile(`Submitted batch job (?P<job_id>\d+)`)},
+	{literal: "nproc_per_node   : ", pattern: pattern.New(`nproc_per_node   : (?P<ranks_per_node>\d+)`)},
+	{literal: "max_nodes        : ", pattern: pattern.New(`max_nodes        : (?P<nodes>\d+)`)},
+	{literal: "WORLD_SIZE", pattern: pattern.New(`(?:^|[\s'"{,;])WORLD_SIZE['"]?\s*[=:]\s*['"]?(?P<world_size>\d+)\b`)},
+	{literal: "LOCAL_WORLD_SIZE", pattern: pattern.New(`\bLOCAL_WORLD_SIZE['"]?\s*[=:]\s*['"]?(?P<ranks_per_node>\d+)\b`)},
+	{literal: "SLURM_JOB", pattern: pattern.New(`\bSLURM_JOB_?ID['"]?\s*[=:]\s*['"]?(?P<job_id>\d+)\b`)},
+	{literal: "SLURM_", pattern: pattern.New(`\bSLURM_(?:JOB_NUM_NODES|NNODES)['"]?\s*[=:]\s*['"]?(?P<nodes>\d+)\b`)},
+	{literal: "SLURM_JOB", pattern: pattern.New(`\bSLURM_JOB_NODELIST['"]?\s*[=:]\s*['"]?(?P<node_list>[\w\[\],.-]+)`)},
+	{literal: "SLURMD_NODENAME", pattern: pattern.New(`\bSLURMD_NODENAME['"]?\s*[=:]\s*['"]?(?P<node_name>[\w.-]+)`)},
+	{literal: "SLURM_JOB_NAME", pattern: pattern.New(`\bSLURM_JOB_NAME['"]?\s*[=:]\s*['"]?(?P<job_name>[\w.+@:/-]+)`)},
+	{literal: "--job-name", pattern: pattern.New(`--job-name(?:=|\s+)['"]?(?P<job_name>[\w.+@:/-]+)`)},
+	{literal: "SLURM_CLUSTER_NAME", pattern: pattern.New(`\bSLURM_CLUSTER_NAME['"]?\s*[=:]\s*['"]?(?P<cluster>[\w.-]+)`)},
+	{literal: "MASTER_ADDR", pattern: pattern.New(`\bMASTER_ADDR['"]?\s*[=:]\s*['"]?(?P<master>[A-Za-z0-9][\w.:-]*)`)},
+	{literal: "Submitted batch job ", pattern: pattern.New(`Submitted batch job (?P<job_id>\d+)`)},
 	// Versions.
-	{literal: "NCCL version ", not: "Mismatched", pattern: regexp.MustCompile(`NCCL version (?P<nccl_version>\d+\.\d+(?:\.\d+)?)(?:\+cuda(?P<cuda_version>[\d.]+\d))?`)},
-	{literal: "orch version", pattern: regexp.MustCompile(`(?:[Pp]y)?[Tt]orch version\s*(?:[:=]|is)?\s*v?(?P<torch_version>\d+\.\d+[\w.+]*)`)},
-	{literal: "torch.__version__", pattern: regexp.MustCompile(`torch\.__version__\W{1,4}(?P<torch_version>\d+\.\d+[\w.+]*)`)},
-	{literal: "CUDA version", pattern: regexp.MustCompile(`CUDA version\s*[:=]?\s*(?P<cuda_version>\d+\.\d+)`)},
+	{literal: "NCCL version ", not: "Mismatched", pattern: pattern.New(`NCCL version (?P<nccl_version>\d+\.\d+(?:\.\d+)?)(?:\+cuda(?P<cuda_version>[\d.]+\d))?`)},
+	{literal: "orch version", pattern: pattern.New(`(?:[Pp]y)?[Tt]orch version\s*(?:[:=]|is)?\s*v?(?P<torch_version>\d+\.\d+[\w.+]*)`)},
+	{literal: "torch.__version__", pattern: pattern.New(`torch\.__version__\W{1,4}(?P<torch_version>\d+\.\d+[\w.+]*)`)},
+	{literal: "CUDA version", pattern: pattern.New(`CUDA version\s*[:=]?\s*(?P<cuda_version>\d+\.\d+)`)},
 	// Where the data comes from: the scheme and bucket in a line that speaks of data.
-	{literal: "ais://", not: "heckpoint", pattern: regexp.MustCompile(`(?P<data_source>ais://[\w.-]+)`)},
+	{literal: "ais://", not: "heckpoint", pattern: pattern.New(`(?P<data_source>ais://[\w.-]+)`)},
 	{literal: "s3://", not: "heckpoint", pattern: dataURL}, {literal: "gs://", not: "heckpoint", pattern: dataURL},
 	{literal: "webdataset", key: "data_source", value: "webdataset"},
 	{literal: "lhotse", key: "data_source", value: "lhotse"},
@@ -94,25 +95,25 @@ var factRules = []factRule{
 	{literal: "[exiting program ", key: "exit_ok", value: "exiting program"},
 	{literal: "exiting program at iteration ", key: "exit_ok", value: "exiting program at iteration"},
 	{literal: "exiting program after ", key: "exit_ok", value: "exiting program after", not: "SIGTERM",
-		pattern: regexp.MustCompile(`exiting program after [\d.]+ (?:minutes|hours)`)},
+		pattern: pattern.New(`exiting program after [\d.]+ (?:minutes|hours)`)},
 	{literal: "[after training is done]", key: "exit_ok", value: "after training is done"},
 	{literal: "Training completed", key: "exit_ok", value: "Training completed"},
 	{literal: "Training finished", key: "exit_ok", value: "Training finished"},
 	{literal: "raining complete", not: "Training completed", key: "exit_ok", value: "training complete", pattern: trainingOver},
 	{literal: "raining finished", not: "Training finished", key: "exit_ok", value: "training finished", pattern: trainingOver},
 	// fairseq and metaseq.
-	{literal: "done training in ", key: "exit_ok", value: "done training", pattern: regexp.MustCompile(`done training in [\d.]+ seconds`)},
+	{literal: "done training in ", key: "exit_ok", value: "done training", pattern: pattern.New(`done training in [\d.]+ seconds`)},
 	{literal: "***** train metrics *****", key: "exit_ok", value: "train metrics"},
 	{literal: "{'train_runtime': ", key: "exit_ok", value: "train_runtime"},
-	{literal: "`Trainer.fit` stopped: ", key: "exit_ok", value: "Trainer.fit stopped", pattern: regexp.MustCompile("`Trainer.fit` stopped: `?max_(?:epochs|steps|time)")},
-	{literal: "exits successfully", key: "exit_ok", value: "process exits successfully", pattern: regexp.MustCompile(`Process \d+ exits successfully`)},
+	{literal: "`Trainer.fit` stopped: ", key: "exit_ok", value: "Trainer.fit stopped", pattern: pattern.New("`Trainer.fit` stopped: `?max_(?:epochs|steps|time)")},
+	{literal: "exits successfully", key: "exit_ok", value: "process exits successfully", pattern: pattern.New(`Process \d+ exits successfully`)},
 	{literal: "worker group successfully finished", key: "exit_ok", value: "worker group successfully finished"},
 }
 
 // trainingOver is a statement of its own, not part of a sentence.
-var trainingOver = regexp.MustCompile(`(?:^|[\]:|>-] )\s*[Tt]raining (?:is )?(?:completed?|finished)(?:[.!,;]|\s*$)`)
+var trainingOver = pattern.New(`(?:^|[\]:|>-] )\s*[Tt]raining (?:is )?(?:completed?|finished)(?:[.!,;]|\s*$)`)
 
-var dataURL = regexp.MustCompile(`(?i)(?:data|shard|manifest|dataset|tar|train).*?(?P<data_source>(?:s3|gs)://[a-z0-9][\w.-]+)`)
+var dataURL = pattern.New(`(?i)(?:data|shard|manifest|dataset|tar|train).*?(?P<data_source>(?:s3|gs)://[a-z0-9][\w.-]+)`)
 
 // jobRules are the rules by literal.
 var jobRules = func() map[string][]*factRule {

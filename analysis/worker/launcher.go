@@ -2,11 +2,11 @@ package worker
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"faultline/analysis/line"
+	"faultline/analysis/pattern"
 )
 
 // What launchers print: torchrun and torch elastic (1.9 to recent), DeepSpeed's launcher, NVRx's ft_launcher.
@@ -65,8 +65,8 @@ func (b *childBlock) clear() {
 }
 
 var (
-	rankField = regexp.MustCompile(`^(\d+) \(local_rank: (\d+)\)`)
-	exitField = regexp.MustCompile(`^(-?\d+) \(pid: (\d+)\)`)
+	rankField = pattern.New(`^(\d+) \(local_rank: (\d+)\)`)
+	exitField = pattern.New(`^(-?\d+) \(pid: (\d+)\)`)
 )
 
 func (b *childBlock) next(r *reader, rec *record) verdict {
@@ -172,11 +172,11 @@ func blockTime(v string) line.Stamp {
 }
 
 var (
-	childExit     = regexp.MustCompile(`failed \(exitcode: (-?\d+)\) local_rank: (\d+) \(pid: (\d+)\)`)
-	deepspeedExit = regexp.MustCompile(`exits with return code = (-?\d+)`)
+	childExit     = pattern.New(`failed \(exitcode: (-?\d+)\) local_rank: (\d+) \(pid: (\d+)\)`)
+	deepspeedExit = pattern.New(`exits with return code = (-?\d+)`)
 	// torch.distributed.launch up to 1.8, DeepSpeed up to 0.6 and accelerate raise CPython's subprocess error. The rank in
 	// the command is that of the process started last, whichever ended.
-	launchedExit = regexp.MustCompile(`CalledProcessError: Command '\['[^']*python[\d.]*'.*' died with <Signals\.SIG\w+: (\d+)>`)
+	launchedExit = pattern.New(`CalledProcessError: Command '\['[^']*python[\d.]*'.*' died with <Signals\.SIG\w+: (\d+)>`)
 )
 
 func readChildExit(r *reader, rec *record) bool {
@@ -195,7 +195,7 @@ func readChildExit(r *reader, rec *record) bool {
 	return false
 }
 
-var shellKilled = regexp.MustCompile(`^\s*Killed\s*$|: line \d+: +(\d+) Killed  `)
+var shellKilled = pattern.New(`^\s*Killed\s*$|: line \d+: +(\d+) Killed  `)
 
 // readShellKilled reads what bash prints when SIGKILL ended the program it ran: "Killed" on a line of its own in an
 // interactive shell, "script: line 28:  8156 Killed                  python3 main.py" in a script.
@@ -257,7 +257,7 @@ func readRendezvous(r *reader, rec *record) bool {
 	return true
 }
 
-var attemptsLeft = regexp.MustCompile(`(\d+)/(\d+) attempts left; will restart worker group`)
+var attemptsLeft = pattern.New(`(\d+)/(\d+) attempts left; will restart worker group`)
 
 // readRestart reads "[default] Worker group FAILED. 2/3 attempts left; will restart worker group": the count before it
 // is taken down.
@@ -274,9 +274,9 @@ func readRestart(r *reader, rec *record) bool {
 }
 
 var (
-	worldInfo  = regexp.MustCompile(`WORLD INFO DICT: (\{[^}]+\})`)
-	worldNode  = regexp.MustCompile(`'[^']+': \[([\d, ]*)\]`)
-	localProcs = regexp.MustCompile(`nnodes=(\d+), num_local_procs=(\d+)`)
+	worldInfo  = pattern.New(`WORLD INFO DICT: (\{[^}]+\})`)
+	worldNode  = pattern.New(`'[^']+': \[([\d, ]*)\]`)
+	localProcs = pattern.New(`nnodes=(\d+), num_local_procs=(\d+)`)
 )
 
 func readDeepSpeedLauncher(r *reader, rec *record) bool {
@@ -300,7 +300,7 @@ func readDeepSpeedLauncher(r *reader, rec *record) bool {
 	return false
 }
 
-var monitored = regexp.MustCompile(`RankMonitorServer\d+@([\w.-]+):(\d+)\]`)
+var monitored = pattern.New(`RankMonitorServer\d+@([\w.-]+):(\d+)\]`)
 
 // readRankMonitor takes from NVRx's monitor which rank lives on which host; what it says is a signature's business.
 func readRankMonitor(r *reader, rec *record) bool {

@@ -3,10 +3,10 @@ package worker
 import (
 	"bytes"
 	"math"
-	"regexp"
 	"strconv"
 
 	"faultline/analysis/line"
+	"faultline/analysis/pattern"
 )
 
 // Progress lines of the frameworks (reference: formats of worker logs, §6.1). A step counts only where it is printed
@@ -21,7 +21,7 @@ type progressForm struct {
 	form     string
 	literals []string
 	read     func(p *step, text, msg []byte) bool
-	pattern  *regexp.Regexp
+	pattern  *pattern.Regexp
 	// extra fills what the pattern does not say; it may reject the line.
 	extra func(p *step, text []byte) bool
 }
@@ -31,36 +31,36 @@ var barLiterals = []string{"it/s,", "s/it,", "it/s]", "s/it]"}
 var progressForms = []progressForm{
 	{form: "megatron", literals: []string{elapsedKey}, read: readMegatron},
 	{form: "megatron", literals: []string{" loss at iteration "}, extra: evaluating,
-		pattern: regexp.MustCompile(`(?:validation|valid|test) loss at iteration (?P<step>\d+).*? value: (?P<loss>` + number + `)`)},
+		pattern: pattern.New(`(?:validation|valid|test) loss at iteration (?P<step>\d+).*? value: (?P<loss>` + number + `)`)},
 	{form: "nemo", literals: []string{"Training epoch "}, extra: nemoStep,
-		pattern: regexp.MustCompile(`Training epoch (?P<epoch>\d+), iteration (?P<step>\d+)/(?P<total>\d+)(?:.*?reduced_train_loss: (?P<loss>` + number + `))?(?:.*?train_step_timing in s: (?P<seconds>` + number + `))?`)},
+		pattern: pattern.New(`Training epoch (?P<epoch>\d+), iteration (?P<step>\d+)/(?P<total>\d+)(?:.*?reduced_train_loss: (?P<loss>` + number + `))?(?:.*?train_step_timing in s: (?P<seconds>` + number + `))?`)},
 	{form: "nemo", literals: []string{"Validation: iteration "}, extra: notGlobal,
-		pattern: regexp.MustCompile(`Validation: iteration (?P<step>\d+)/(?P<total>\d+)`)},
+		pattern: pattern.New(`Validation: iteration (?P<step>\d+)/(?P<total>\d+)`)},
 	{form: "deepspeed", literals: []string{", skipped="}, read: readDeepSpeedStep},
 	{form: "deepspeed", literals: []string{"RunningAvgSamplesPerSec="}, read: readDeepSpeedTimer},
 	{form: "deepspeed", literals: []string{"iter time (s): "},
-		pattern: regexp.MustCompile(`steps: (?P<step>\d+) loss: (?P<loss>` + number + `) iter time \(s\): (?P<seconds>` + number + `)`)},
+		pattern: pattern.New(`steps: (?P<step>\d+) loss: (?P<loss>` + number + `) iter time \(s\): (?P<seconds>` + number + `)`)},
 	{form: "hf-dict", literals: []string{"'loss': "}, read: readHFDict},
 	{form: "hf-dict", literals: []string{"{'eval_loss': "}, extra: evaluating,
-		pattern: regexp.MustCompile(`\{'eval_loss': '?(?P<loss>` + number + `)'?,.*?'epoch': '?(?P<epoch>\d+)`)},
+		pattern: pattern.New(`\{'eval_loss': '?(?P<loss>` + number + `)'?,.*?'epoch': '?(?P<epoch>\d+)`)},
 	{form: "maxtext", literals: []string{"completed step: "},
-		pattern: regexp.MustCompile(`completed step: (?P<step>\d+), seconds: (?P<seconds>` + number + `)(?:.*?\bloss: (?P<loss>` + number + `))?`)},
+		pattern: pattern.New(`completed step: (?P<step>\d+), seconds: (?P<seconds>` + number + `)(?:.*?\bloss: (?P<loss>` + number + `))?`)},
 	{form: "areal", literals: []string{"Train step "},
-		pattern: regexp.MustCompile(`(?:Epoch (?P<epoch>\d+)/\d+ )?(?:Step \d+/\d+ )?Train step (?P<step>\d+)/(?P<total>\d+) done`)},
+		pattern: pattern.New(`(?:Epoch (?P<epoch>\d+)/\d+ )?(?:Step \d+/\d+ )?Train step (?P<step>\d+)/(?P<total>\d+) done`)},
 	{form: "titan", literals: []string{"grad_norm: ", "  tps: "}, read: readTitan},
 	{form: "lightning-bar", literals: barLiterals, read: readLightningBar},
 	{form: "hf-dict", literals: barLiterals, read: readBar},
 	// OpenMMLab: mmcv's TextLoggerHook and mmengine's LoggerHook. The step counts within the epoch.
 	{form: "generic", literals: []string{"Epoch [", "Epoch(train)", "Iter [", "Iter(train)"},
-		pattern: regexp.MustCompile(`(?:Epoch(?:\(train\))?\s+\[(?P<epoch>\d+)\]\[\s*\d+/\d+\]|Iter(?:\(train\))?\s+\[\s*(?P<step>\d+)/(?P<total>\d+)\])(?:.*?[\s,]time: (?P<seconds>` + number + `))?.*?[\s,]loss: (?P<loss>` + number + `)`)},
+		pattern: pattern.New(`(?:Epoch(?:\(train\))?\s+\[(?P<epoch>\d+)\]\[\s*\d+/\d+\]|Iter(?:\(train\))?\s+\[\s*(?P<step>\d+)/(?P<total>\d+)\])(?:.*?[\s,]time: (?P<seconds>` + number + `))?.*?[\s,]loss: (?P<loss>` + number + `)`)},
 	// fairseq and metaseq, log formats "simple" and "json".
 	{form: "generic", literals: []string{"num_updates="},
-		pattern: regexp.MustCompile(`epoch (?P<epoch>\d+):\s+\d+ / \d+ .*?\bloss=(?P<loss>` + number + `).*?num_updates=(?P<step>\d+)`)},
+		pattern: pattern.New(`epoch (?P<epoch>\d+):\s+\d+ / \d+ .*?\bloss=(?P<loss>` + number + `).*?num_updates=(?P<step>\d+)`)},
 	{form: "generic", literals: []string{`"num_updates": `},
-		pattern: regexp.MustCompile(`\{"epoch": (?P<epoch>\d+),.*?"loss": "(?P<loss>` + number + `)".*?"num_updates": "(?P<step>\d+)"`)},
+		pattern: pattern.New(`\{"epoch": (?P<epoch>\d+),.*?"loss": "(?P<loss>` + number + `)".*?"num_updates": "(?P<step>\d+)"`)},
 	// PyTorch's ImageNet example and what was written after it; timm.
 	{form: "generic", literals: []string{"Epoch: [", "Train: "},
-		pattern: regexp.MustCompile(`(?:Epoch: \[(?P<epoch>\d+)\]\[\s*\d+/\d+\]|Train: \d+ \[\s*\d+/\d+ ).*?\b(?:Loss|loss):? +(?P<loss>` + number + `)`)},
+		pattern: pattern.New(`(?:Epoch: \[(?P<epoch>\d+)\]\[\s*\d+/\d+\]|Train: \d+ \[\s*\d+/\d+ ).*?\b(?:Loss|loss):? +(?P<loss>` + number + `)`)},
 	{form: "generic", literals: []string{"loss: ", "loss=", "Loss: ", "Loss=", "loss ", "Loss ", `loss": `}, read: readGeneric, extra: generic},
 }
 
@@ -93,7 +93,7 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 }
 
 // match fills p from the pattern's groups.
-func (p *step) match(re *regexp.Regexp, text []byte) bool {
+func (p *step) match(re *pattern.Regexp, text []byte) bool {
 	m := re.FindSubmatch(text)
 	if m == nil {
 		return false
@@ -144,7 +144,7 @@ func notGlobal(p *step, _ []byte) bool {
 	return true
 }
 
-var globalStep = regexp.MustCompile(`\bglobal_step[:=] ?(\d+)(?:[\s|,\]]|$)`)
+var globalStep = pattern.New(`\bglobal_step[:=] ?(\d+)(?:[\s|,\]]|$)`)
 
 // nemoStep prefers the global step; the iteration counts within the epoch only where the two differ.
 func nemoStep(p *step, text []byte) bool {

@@ -2,10 +2,10 @@ package worker
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 
 	"faultline/analysis/line"
+	"faultline/analysis/pattern"
 )
 
 // One file may hold several runs of a job (requeue, with --open-mode=append) and several attempts of one run (elastic
@@ -24,9 +24,9 @@ func runHandlers() []handler {
 }
 
 var (
-	restartCount = regexp.MustCompile(`\bSLURM_RESTART_COUNT['"]?\s*[=:]\s*['"]?(\d{1,6})\b`)
+	restartCount = pattern.New(`\bSLURM_RESTART_COUNT['"]?\s*[=:]\s*['"]?(\d{1,6})\b`)
 	// The batch scripts of many sites echo the count in words of their own.
-	restartEcho = regexp.MustCompile(`(?:^|\s)restart=(\d{1,6})\b`)
+	restartEcho = pattern.New(`(?:^|\s)restart=(\d{1,6})\b`)
 )
 
 func readStart(r *reader, rec *record) bool {
@@ -67,7 +67,7 @@ func readStart(r *reader, rec *record) bool {
 }
 
 // banner is NCCL's line at the first communicator, not an error that names the version.
-var banner = regexp.MustCompile(`NCCL version \d+\.\d+(?:\.\d+)?\+(?:cuda|hip)`)
+var banner = pattern.New(`NCCL version \d+\.\d+(?:\.\d+)?\+(?:cuda|hip)`)
 
 // requeued reports whether SLURM took the job away since the last mark, in a way that lets it come back.
 func requeued(r *reader) bool {

@@ -2,12 +2,12 @@ package worker
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"faultline/analysis/hostlist"
 	"faultline/analysis/line"
+	"faultline/analysis/pattern"
 )
 
 // What srun and slurmstepd print, SLURM 20.11 to 26.05 (src/srun, src/slurmd/slurmstepd/req.c). Which task died first
@@ -34,11 +34,11 @@ func slurmHandlers() []handler {
 const srunError = "srun: error: "
 
 var (
-	taskExit   = regexp.MustCompile(`^(\S+): tasks? ([\d,\[\]-]+): (.+)$`)
-	exitCode   = regexp.MustCompile(`^Exited with exit code (\d+)`)
-	taskLaunch = regexp.MustCompile(`^task (\d+) launch failed: (.+)$`)
-	nodeLaunch = regexp.MustCompile(`^Task launch for (?:StepId=|job step )?(\S+) failed on node ([\w.-]+): (.+)$`)
-	anyLaunch  = regexp.MustCompile(`^(?:Application launch failed: .+|Unable to create step for job .+|Unable to confirm allocation for job .+|timeout waiting for task launch, .+|Unable to allocate resources: .+)$`)
+	taskExit   = pattern.New(`^(\S+): tasks? ([\d,\[\]-]+): (.+)$`)
+	exitCode   = pattern.New(`^Exited with exit code (\d+)`)
+	taskLaunch = pattern.New(`^task (\d+) launch failed: (.+)$`)
+	nodeLaunch = pattern.New(`^Task launch for (?:StepId=|job step )?(\S+) failed on node ([\w.-]+): (.+)$`)
+	anyLaunch  = pattern.New(`^(?:Application launch failed: .+|Unable to create step for job .+|Unable to confirm allocation for job .+|timeout waiting for task launch, .+|Unable to allocate resources: .+)$`)
 )
 
 // readSrunError reads every "srun: error: …" of a record; a file that srun and its tasks share may have several on one
@@ -98,8 +98,8 @@ func readSrunMessage(r *reader, rec *record, msg string) bool {
 
 var (
 	// Up to 22.05 with the plugin's name in front; before 20.11 "job step 405737.0".
-	terminating = regexp.MustCompile(`srun: (?:launch/slurm: _step_signal: )?Terminating (?:StepId=|job step )(?:StepId=)?(\d[\d.+]*)`)
-	revoked     = regexp.MustCompile(`(?:srun|salloc): (?:error: )?Job allocation (\d+) has been revoked`)
+	terminating = pattern.New(`srun: (?:launch/slurm: _step_signal: )?Terminating (?:StepId=|job step )(?:StepId=)?(\d[\d.+]*)`)
+	revoked     = pattern.New(`(?:srun|salloc): (?:error: )?Job allocation (\d+) has been revoked`)
 )
 
 func readSrunEnd(r *reader, rec *record) bool {
@@ -118,8 +118,8 @@ func readSrunEnd(r *reader, rec *record) bool {
 }
 
 var (
-	stepdEnd        = regexp.MustCompile(`\*\*\* (JOB|STEP) (\d[\d.+]*|\d+\.\w+) ON (\S+) (CANCELLED AT|FAILED|UNCORRECTABLE MEMORY ERROR AT) ?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)?(?: DUE (?:TO|to) ([^*\n]{1,80}))?`)
-	stepdTerminated = regexp.MustCompile(`\*\*\* (JOB|STEP) (\d[\d.+]*) STEPD TERMINATED ON (\S+) AT (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)? ?(?:DUE TO ([^*\n]{1,80}))?`)
+	stepdEnd        = pattern.New(`\*\*\* (JOB|STEP) (\d[\d.+]*|\d+\.\w+) ON (\S+) (CANCELLED AT|FAILED|UNCORRECTABLE MEMORY ERROR AT) ?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)?(?: DUE (?:TO|to) ([^*\n]{1,80}))?`)
+	stepdTerminated = pattern.New(`\*\*\* (JOB|STEP) (\d[\d.+]*) STEPD TERMINATED ON (\S+) AT (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)? ?(?:DUE TO ([^*\n]{1,80}))?`)
 )
 
 // readStepdEnd reads "*** STEP 123.0 ON node1 CANCELLED AT … DUE TO … ***". The host is the one that reports it.
@@ -160,9 +160,9 @@ func stampedBySlurm(at At, b []byte) At {
 }
 
 var (
-	stepdOOM    = regexp.MustCompile(`Detected (\d+) oom[-_]kill event(?:\(s\)|s)? in (?:StepId=|step )(\d[\w.+]*)`)
-	stepdNode   = regexp.MustCompile(`slurmstepd-([A-Za-z0-9][\w.-]*): `)
-	stepdOutput = regexp.MustCompile(`Could not open std(?:out|err|in) file .{1,400}`)
+	stepdOOM    = pattern.New(`Detected (\d+) oom[-_]kill event(?:\(s\)|s)? in (?:StepId=|step )(\d[\w.+]*)`)
+	stepdNode   = pattern.New(`slurmstepd-([A-Za-z0-9][\w.-]*): `)
+	stepdOutput = pattern.New(`Could not open std(?:out|err|in) file .{1,400}`)
 )
 
 func readStepdOOM(r *reader, rec *record) bool {

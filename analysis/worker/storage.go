@@ -3,10 +3,10 @@ package worker
 import (
 	"bytes"
 	"math/bits"
-	"regexp"
 	"slices"
 
 	"faultline/analysis/line"
+	"faultline/analysis/pattern"
 )
 
 // What loaders and storage clients print of reads and writes that did not go as asked. A line here proves little alone:
@@ -45,9 +45,9 @@ type Reset struct {
 type ioRule struct {
 	form     string
 	kind     string
-	literals []string       // any of them; the first that occurs is enough
-	shape    shape          // reads the wording by hand, or
-	pattern  *regexp.Regexp // does
+	literals []string        // any of them; the first that occurs is enough
+	shape    shape           // reads the wording by hand, or
+	pattern  *pattern.Regexp // does
 	not      []string
 	fallback bool
 	// needs: the line must also speak of reading or writing something.
@@ -73,7 +73,7 @@ var ioRules = []ioRule{
 
 	{form: "ais", kind: IOGaveUp, literals: []string{"All retries exhausted; request failed"}},
 	{form: "ais-resume", kind: IOGaveUp, literals: []string{"exceeded max number of stream resumptions"}},
-	{form: "backoff", kind: IOGaveUp, literals: []string{"Giving up "}, pattern: regexp.MustCompile(`Giving up (?P<target>[\w.]+)\(.* after (?P<limit>\d+) tries`)},
+	{form: "backoff", kind: IOGaveUp, literals: []string{"Giving up "}, pattern: pattern.New(`Giving up (?P<target>[\w.]+)\(.* after (?P<limit>\d+) tries`)},
 	{form: "gcsfs", kind: IOGaveUp, literals: []string{" out of retries on exception"}},
 	{form: "botocore", kind: IOGaveUp, literals: []string{"(reached max retries: "}, shape: shapeReached},
 
@@ -85,9 +85,9 @@ var ioRules = []ioRule{
 		shape: shapeTenacity},
 	{form: "ais-resume", kind: IORetry, literals: []string{"Resuming '"}, shape: shapeResuming},
 	{form: "hadoop", kind: IORetry, literals: []string{"Already tried "},
-		pattern: regexp.MustCompile(`Retrying connect to server: (?P<target>[^\s]+?)\. Already tried (?P<done>\d+) time\(s\)(?:; (?:retry policy is|maxRetries=).*?(?:maxRetries=)(?P<limit>\d+))?`)},
-	{form: "backoff", kind: IORetry, literals: []string{"Backing off "}, pattern: regexp.MustCompile(`Backing off (?P<target>[\w.]+)\(.* for [\d.]+s`)},
-	{form: "google", kind: IORetry, literals: []string{"Retrying due to "}, pattern: regexp.MustCompile(`Retrying due to .*, sleeping [\d.]+s`)},
+		pattern: pattern.New(`Retrying connect to server: (?P<target>[^\s]+?)\. Already tried (?P<done>\d+) time\(s\)(?:; (?:retry policy is|maxRetries=).*?(?:maxRetries=)(?P<limit>\d+))?`)},
+	{form: "backoff", kind: IORetry, literals: []string{"Backing off "}, pattern: pattern.New(`Backing off (?P<target>[\w.]+)\(.* for [\d.]+s`)},
+	{form: "google", kind: IORetry, literals: []string{"Retrying due to "}, pattern: pattern.New(`Retrying due to .*, sleeping [\d.]+s`)},
 	// "Retrying in 5sec [1/20]", "retrying 2/5", "Retry 3 of 5", "(retry 1/3)".
 	{form: "count", kind: IORetry, literals: []string{"etrying", "etry ", "RETRY"},
 		shape: shapeRetry},

@@ -2,11 +2,11 @@ package worker
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"faultline/analysis/line"
+	"faultline/analysis/pattern"
 )
 
 // Lines that list the members of groups as global ranks, and lines that tie ranks to each other or to a host.
@@ -26,9 +26,9 @@ const maxTopology = 1 << 17
 var (
 	// NeMo, nemo/collections/nlp/modules/common/megatron/megatron_init.py and lightning/megatron_init.py:
 	// "Rank 0 has data parallel group : [0, 8]", "All tensor model parallel group ranks: [[0, 1], [2, 3]]".
-	ownGroup  = regexp.MustCompile(`Rank (\d+) has ([\w -]+?) group ?: (\[[\d, ]*\])`)
-	allGroups = regexp.MustCompile(`All ([\w -]+?) group ranks ?: (\[\[[\d,\[\] ]*\]\])`)
-	namedList = regexp.MustCompile(`\b(\w+_GROUP): (\[\[[\d,\[\] ]*\]\])`)
+	ownGroup  = pattern.New(`Rank (\d+) has ([\w -]+?) group ?: (\[[\d, ]*\])`)
+	allGroups = pattern.New(`All ([\w -]+?) group ranks ?: (\[\[[\d,\[\] ]*\]\])`)
+	namedList = pattern.New(`\b(\w+_GROUP): (\[\[[\d,\[\] ]*\]\])`)
 )
 
 func readGroups(r *reader, rec *record) bool {
@@ -72,9 +72,9 @@ func intLists(b []byte) [][]int {
 
 var (
 	// TorchTitan, torchtitan/distributed/parallel_dims.py: "Building 2-D device mesh with ['dp_shard', 'tp'], [8, 2]".
-	buildMesh = regexp.MustCompile(`Building \d-D device mesh with \[([^\]]{1,200})\], \[([\d, ]{1,100})\]`)
+	buildMesh = pattern.New(`Building \d-D device mesh with \[([^\]]{1,200})\], \[([\d, ]{1,100})\]`)
 	// torch.distributed.device_mesh, repr up to 2.8: "DeviceMesh('cuda', [[0, 1], [2, 3]], mesh_dim_names=('dp', 'tp'))".
-	meshRepr = regexp.MustCompile(`DeviceMesh\((?:'\w+', )?(\[\[[\d,\[\] ]*\]\]), mesh_dim_names=\(([^)]{1,200})\)\)`)
+	meshRepr = pattern.New(`DeviceMesh\((?:'\w+', )?(\[\[[\d,\[\] ]*\]\]), mesh_dim_names=\(([^)]{1,200})\)\)`)
 )
 
 func readMesh(r *reader, rec *record) bool {
@@ -146,8 +146,8 @@ func emitMesh(r *reader, rec *record, names []string, shape, flat []int) bool {
 }
 
 var (
-	lightningGlobal = regexp.MustCompile(`\bGLOBAL_RANK: (\d+), MEMBER: (\d+)/(\d+)`)
-	lightningLocal  = regexp.MustCompile(`\bLOCAL_RANK: (\d+) - CUDA_VISIBLE_DEVICES`)
+	lightningGlobal = pattern.New(`\bGLOBAL_RANK: (\d+), MEMBER: (\d+)/(\d+)`)
+	lightningLocal  = pattern.New(`\bLOCAL_RANK: (\d+) - CUDA_VISIBLE_DEVICES`)
 )
 
 func readLightning(r *reader, rec *record) bool {
@@ -164,10 +164,10 @@ func readLightning(r *reader, rec *record) bool {
 
 var (
 	// Prints of scripts: "[rank2] host=node02 local=0", "rank: 3, hostname: node7", "global_rank=3 local_rank=1 node=n2".
-	printedRank  = regexp.MustCompile(`(?i)(?:^|[\s\[(,{'"])(?:global[_ ])?rank['"]?\s?[:=]?\s?(\d{1,6})(?:[\s\]),:]|$)`)
-	printedHost  = regexp.MustCompile(`(?i)(?:^|[\s\[(,{'"])(?:host|hostname|host_name|node|node_name)['"]?\s?[:=]\s?['"]?([A-Za-z0-9][\w.-]{0,100})`)
-	printedLocal = regexp.MustCompile(`(?i)(?:^|[\s\[(,{'"])local(?:_rank| rank)?['"]?\s?[:=]\s?(\d{1,3})(?:[\s\]),]|$)`)
-	onlyDigits   = regexp.MustCompile(`^\d{1,4}$`)
+	printedRank  = pattern.New(`(?i)(?:^|[\s\[(,{'"])(?:global[_ ])?rank['"]?\s?[:=]?\s?(\d{1,6})(?:[\s\]),:]|$)`)
+	printedHost  = pattern.New(`(?i)(?:^|[\s\[(,{'"])(?:host|hostname|host_name|node|node_name)['"]?\s?[:=]\s?['"]?([A-Za-z0-9][\w.-]{0,100})`)
+	printedLocal = pattern.New(`(?i)(?:^|[\s\[(,{'"])local(?:_rank| rank)?['"]?\s?[:=]\s?(\d{1,3})(?:[\s\]),]|$)`)
+	onlyDigits   = pattern.New(`^\d{1,4}$`)
 )
 
 // readRankHost reads what a script prints of its own identity. Warnings and errors that name a rank and a host mostly

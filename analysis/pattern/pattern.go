@@ -1,0 +1,50 @@
+// Package pattern holds regular expressions that are compiled when they are first needed: of those that the readers know
+// one log needs a few, and compiling all of them takes longer than reading a short one.
+package pattern
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Regexp is a regular expression that need not have been compiled yet. It is safe for concurrent use.
+type Regexp struct {
+	expr string
+	once sync.Once
+	re   *regexp.Regexp
+}
+
+// eager makes tests see what does not compile wherever a pattern stands.
+var eager = len(os.Args) > 0 && strings.HasSuffix(os.Args[0], ".test")
+
+// New returns a pattern. One that does not compile panics when it is first used, and at once in tests.
+func New(expr string) *Regexp {
+	r := &Regexp{expr: expr}
+	if eager {
+		r.compiled()
+	}
+	return r
+}
+
+func (r *Regexp) compiled() *regexp.Regexp {
+	r.once.Do(func() { r.re = regexp.MustCompile(r.expr) })
+	return r.re
+}
+
+// The methods are those of package regexp.
+
+func (r *Regexp) Match(b []byte) bool                  { return r.compiled().Match(b) }
+func (r *Regexp) MatchString(s string) bool            { return r.compiled().MatchString(s) }
+func (r *Regexp) Find(b []byte) []byte                 { return r.compiled().Find(b) }
+func (r *Regexp) FindSubmatch(b []byte) [][]byte       { return r.compiled().FindSubmatch(b) }
+func (r *Regexp) FindStringSubmatch(s string) []string { return r.compiled().FindStringSubmatch(s) }
+func (r *Regexp) SubexpIndex(name string) int          { return r.compiled().SubexpIndex(name) }
+func (r *Regexp) SubexpNames() []string                { return r.compiled().SubexpNames() }
+func (r *Regexp) FindAllSubmatch(b []byte, n int) [][][]byte {
+	return r.compiled().FindAllSubmatch(b, n)
+}
+func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
+	return r.compiled().FindAllStringSubmatch(s, n)
+}
