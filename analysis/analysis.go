@@ -33,6 +33,8 @@ type Input struct {
 	// Nodes are the expected nodes, expanded; nil when nobody states them. WorldSize likewise, 0 = not stated.
 	Nodes     []string
 	WorldSize int
+	// NodesFrom says who states the nodes, for the report: "sacct"; "" = the person who asks.
+	NodesFrom string
 	// History are files that tell of earlier runs (docs/history.md). Cluster and User say of this run what its logs may not:
 	// a user is a key, in the form that the history has. Neither is ever shown.
 	History       []incident.Source
@@ -192,7 +194,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 	}
 	var withdrawn []string
 	for try := 0; ; try++ {
-		facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Accounting: in.book, Sources: in.Sources, Nodes: in.Nodes, WorldSize: in.WorldSize, JobID: in.JobID, JobName: in.JobName})
+		facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Accounting: in.book, Sources: in.Sources, Nodes: in.Nodes, NodesFrom: in.NodesFrom, WorldSize: in.WorldSize, JobID: in.JobID, JobName: in.JobName})
 		if err != nil {
 			return nil, err
 		}

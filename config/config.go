@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -37,11 +36,19 @@ type Cluster struct {
 	// LoginHost is the [user@]host that people copy logs from; it fills the scp commands of questions. "" means that
 	// the logs are on a file system mounted here, and the commands use cp.
 	LoginHost string `yaml:"login_host"`
-	Logs      Logs   `yaml:"logs"`
+	// SSH is how the bot reaches the login node, for commands and for logs.
+	SSH   SSH   `yaml:"ssh"`
+	Slurm Slurm `yaml:"slurm"`
+	Logs  Logs  `yaml:"logs"`
 }
 
 // Logs says where the logs of jobs are.
 type Logs struct {
+	// Source is where the roots are: mounted here, on the login node, or in a bucket; "" = mounted.
+	Source string `yaml:"source"`
+	S3     Bucket `yaml:"s3"`
+	// Templates are names as SLURM makes them, below the roots, for jobs whose scripts do not tell.
+	Templates []string `yaml:"templates"`
 	// Roots are directories that are searched for the logs of a job.
 	Roots []string `yaml:"roots"`
 	// Patterns are globs below each root, in which {job} stands for the job id.
@@ -187,25 +194,8 @@ func (c *Config) validateClusters(bad func(path, format string, args ...any)) {
 		if strings.ContainsAny(cl.LoginHost, " \t'\"`$;&|<>\\\n") || strings.HasPrefix(cl.LoginHost, "-") {
 			bad(at+".login_host", "%q is not a [user@]host", cl.LoginHost)
 		}
-		for j, root := range cl.Logs.Roots {
-			if !filepath.IsAbs(root) {
-				bad(fmt.Sprintf("%s.logs.roots[%d]", at, j), "%q is not an absolute path; the bot may be started from anywhere", root)
-			}
-		}
-		for j, p := range cl.Logs.Patterns {
-			path := fmt.Sprintf("%s.logs.patterns[%d]", at, j)
-			switch _, err := filepath.Match(p, ""); {
-			case err != nil:
-				bad(path, "%q is not a glob: %v", p, err)
-			case !strings.Contains(p, "{job}"):
-				bad(path, "%q has no {job} in it and would match the logs of every job", p)
-			case filepath.IsAbs(p) || slices.Contains(strings.Split(p, "/"), ".."):
-				bad(path, "%q must stay below the roots", p)
-			}
-		}
-		if cl.Logs.Quiet < 0 {
-			bad(at+".logs.quiet", "%s is negative", cl.Logs.Quiet)
-		}
+		cl.validateLogs(at, bad)
+		cl.validateSlurm(at, bad)
 	}
 }
 

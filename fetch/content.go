@@ -140,6 +140,9 @@ var otherKinds = func() map[string]bool {
 	return m
 }()
 
+// NoLog says that a file is of something else by its name.
+func NoLog(name string) bool { return otherKind(name) || hidden(name) }
+
 // otherKind says that a file is no log by its name. torchrun's error.json is one.
 func otherKind(name string) bool {
 	low := strings.ToLower(path.Base(name))

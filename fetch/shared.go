@@ -60,7 +60,7 @@ func (s *Shared) Locate(ctx context.Context, cluster, job string) (found workflo
 					return found, fmt.Errorf("pattern %s below %s: %w", pattern, root, err)
 				}
 				for _, m := range matches {
-					if !slices.ContainsFunc(found.Places, func(p string) bool { return m == p || strings.HasPrefix(m, p+"/") }) && ofJob(m, root, job) {
+					if !slices.ContainsFunc(found.Places, func(p string) bool { return m == p || strings.HasPrefix(m, p+"/") }) && OfJob(strings.TrimPrefix(m, root), job) {
 						found.Places = append(found.Places, m)
 					}
 				}
@@ -115,10 +115,9 @@ func owners(ctx context.Context, places []string) (users []string, written time.
 	return users, written
 }
 
-// ofJob says whether the path below root names this job and not one whose number merely contains its digits: 4242 is
+// OfJob says whether the path below a root names this job and not one whose number merely contains its digits: 4242 is
 // not 142421.
-func ofJob(path, root, job string) bool {
-	rest := strings.TrimPrefix(path, root)
+func OfJob(rest, job string) bool {
 	for i := 0; ; {
 		j := strings.Index(rest[i:], job)
 		if j < 0 {

@@ -28,12 +28,25 @@ type Found struct {
 	Users []string
 	// Written is when somebody last wrote to the logs; zero where that cannot be told.
 	Written time.Time
+	// Base are places that hold what the cluster says of the job. They are kept also where no logs were found.
+	Base []string
+	// Nodes are those that logs should come from, and NodesFrom who says so ("sacct"); nil where nobody does.
+	Nodes     []string
+	NodesFrom string
+	// State is the cluster's word for how the job ended, "" where it says nothing; Running says that it has not.
+	State   string
+	Running bool
+	// Notes are sentences for people: what the cluster says, which files are missing, what could not be asked.
+	Notes []string
 }
 
 // Collection is what a Fetcher brought.
 type Collection struct {
 	Sources  []incident.Source
 	Warnings []string
+	// Nodes are those that logs should come from, and NodesFrom who says so; nil where nobody does.
+	Nodes     []string
+	NodesFrom string
 }
 
 // Engine turns files into a verified report. It is a struct of functions because both halves are pure.
@@ -125,6 +138,9 @@ type Investigation struct {
 	// Nodes and WorldSize are the expected ones, as far as a person stated them.
 	Nodes     []string
 	WorldSize int
+	// Expected are the nodes that the cluster says logs should come from, and ExpectedFrom how it was asked.
+	Expected     []string
+	ExpectedFrom string
 	// JobID is the job inside the files that was chosen; "" when there is but one.
 	JobID string
 	// Report is the newest verdict. It is replaced, never changed.

@@ -49,23 +49,37 @@ func (f *Flow) locate(ctx context.Context, inv *Investigation) (outcome, error) 
 	if err != nil {
 		return outcome{}, fmt.Errorf("looking for the logs of job %s: %w", orUnknown(inv.Job), err)
 	}
-	if len(found.Places) > 0 && f.Permit != nil && !f.Permit(*inv, found) {
+	if len(found.Places)+len(found.Base) > 0 && f.Permit != nil && !f.Permit(*inv, found) {
 		// In the words of a job that nobody knows: who may not see it learns nothing about it.
 		refused := f.entry("refused", "the logs belong to "+strings.Join(found.Users, ", ")+", which is not allowed here")
 		refused.Actor = inv.Home.Requester
-		found.Places = nil
-		out := f.unlocated(inv, found)
+		out := f.unlocated(inv, Found{Searched: found.Searched, Took: found.Took})
 		out.entries = append(out.entries, refused)
 		return out, nil
 	}
+	inv.Expected, inv.ExpectedFrom = found.Nodes, found.NodesFrom
 	if len(found.Places) == 0 {
-		return f.unlocated(inv, found), nil
+		// What the cluster says is read together with the logs that a person gives.
+		inv.Places = slices.Clone(found.Base)
+		out := f.unlocated(inv, found)
+		out.says = found.Notes
+		return out, nil
 	}
-	inv.Places = found.Places
-	if quiet := f.quiet(inv); quiet > 0 && !found.Written.IsZero() && f.Now().Sub(found.Written) < quiet {
-		return outcome{event: StillRuns, asks: f.ask(inv, askRunning(*inv))}, nil
+	inv.Places = slices.Concat(found.Places, found.Base)
+	if quiet := f.quiet(inv); found.Running && quiet > 0 || quiet > 0 && !found.Written.IsZero() && f.Now().Sub(found.Written) < quiet {
+		return outcome{event: StillRuns, says: found.Notes, asks: f.ask(inv, askRunning(*inv))}, nil
 	}
-	return outcome{event: Located, says: []string{"found logs: " + strings.Join(found.Places, ", ")}}, nil
+	return outcome{event: Located, says: append([]string{foundLogs(found)}, found.Notes...)}, nil
+}
+
+// placesSaid is how many places one sentence names.
+const placesSaid = 8
+
+func foundLogs(found Found) string {
+	if n := len(found.Places); n > placesSaid {
+		return fmt.Sprintf("found logs: %s, … (%d places)", strings.Join(found.Places[:placesSaid], ", "), n)
+	}
+	return "found logs: " + strings.Join(found.Places, ", ")
 }
 
 func (f *Flow) unlocated(inv *Investigation, found Found) outcome {
@@ -86,7 +100,7 @@ func (f *Flow) HasEnded(ctx context.Context, id string) (bool, error) {
 		return false, fmt.Errorf("looking whether job %s has ended: %w", orUnknown(inv.Job), err)
 	}
 	quiet := f.quiet(&inv)
-	if f.Now().Sub(found.Written) < quiet {
+	if found.Running || f.Now().Sub(found.Written) < quiet {
 		return false, nil
 	}
 	return true, f.Handle(ctx, id, Input{Event: JobEnded, Text: "the logs have been quiet for " + plainDuration(quiet.Minutes())})
@@ -108,6 +122,9 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 		return outcome{event: NothingNew, says: []string{"these are the files that I had already; nothing changes"}}, nil
 	}
 	inv.Sources, inv.Warnings = got.Sources, got.Warnings
+	if len(got.Nodes) > 0 {
+		inv.Expected, inv.ExpectedFrom = got.Nodes, got.NodesFrom
+	}
 	inv.Read, inv.Refuted = slices.Clone(inv.Places), 0
 	out := outcome{event: Fetched, note: fmt.Sprintf("%d %s", len(got.Sources), plural(len(got.Sources), "file", "files"))}
 	for _, w := range got.Warnings {
@@ -257,6 +274,9 @@ func (f *Flow) diagnose(ctx context.Context, inv *Investigation, look int64) (*i
 	in := analysis.Input{
 		Sources: inv.Sources, JobID: inv.JobID, Nodes: inv.Nodes, WorldSize: inv.WorldSize,
 		Workers: f.Workers, Version: f.Version, Progress: f.Progress, Skim: look,
+	}
+	if len(in.Nodes) == 0 { // a person's word counts more
+		in.Nodes, in.NodesFrom = inv.Expected, inv.ExpectedFrom
 	}
 	report, err := f.Engine.Diagnose(ctx, in)
 	var several *analysis.MultipleJobsError

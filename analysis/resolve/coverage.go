@@ -1,7 +1,9 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sort"
 
 	"faultline/analysis/filename"
@@ -31,15 +33,17 @@ func (f *Facts) coverage(in Input) {
 		c.NodesSeen = append(c.NodesSeen, n)
 	}
 	sort.Strings(c.NodesSeen)
-	nodes, from := in.Nodes, "--nodes"
+	nodes, from := in.Nodes, cmp.Or(in.NodesFrom, "--nodes")
+	scheduler := in.NodesFrom != ""
 	if len(nodes) == 0 && f.Accounting != nil {
-		nodes, from = f.Accounting.Nodes, "SLURM's accounting"
+		nodes, from, scheduler = f.Accounting.Nodes, "SLURM's accounting", true
 	}
 	if len(nodes) > 0 {
 		c.NodesExpected = append([]string{}, nodes...)
 		c.From = from
 		// A node is missing only where nodes are named at all: files that name no node cannot show which one lacks.
-		if len(c.NodesSeen) > 0 {
+		// A scheduler may call its nodes otherwise than they call themselves: where not one name is in both, none is missing.
+		if len(c.NodesSeen) > 0 && (!scheduler || slices.ContainsFunc(nodes, func(n string) bool { return seen[shortHost(n)] })) {
 			for _, n := range nodes {
 				if !seen[shortHost(n)] {
 					c.NodesMissing = append(c.NodesMissing, n)

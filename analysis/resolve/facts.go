@@ -16,6 +16,7 @@ type Input struct {
 	Obs       *worker.Observations
 	Sources   []incident.Source
 	Nodes     []string // expected, expanded; nil = not stated
+	NodesFrom string   // who states them; "" = the person who asks
 	WorldSize int      // expected; 0 = not stated
 	JobID     string
 	JobName   string // as the operator states it; "" = as the logs do

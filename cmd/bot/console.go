@@ -14,6 +14,7 @@ import (
 	"faultline/analysis/hostlist"
 	"faultline/chat/console"
 	"faultline/config"
+	"faultline/fetch/spool"
 	"faultline/incident"
 	"faultline/knowledge"
 	"faultline/messages"
@@ -46,12 +47,17 @@ Exit code: 0; 1 when something went wrong that is not yours to mend; 2 wrong usa
 			if err != nil {
 				return exitUsage, err
 			}
-			dir, remove, err := spool()
+			dir, remove, err := scratch()
 			if err != nil {
 				return exitUnreadable, err
 			}
 			defer remove()
-			talk := conversation(e, cfg, shared(cfg.Clusters, dir))
+			logs, err := sources(ctx, cfg.Clusters, dir, taken(dir), spool.Options{})
+			if err != nil {
+				return exitUsage, err
+			}
+			defer logs.Close() //nolint:errcheck // what it holds is removed below
+			talk := conversation(e, cfg, logs)
 			if cfg.Output.Dir != "" {
 				talk.Keep = keeper(talk, cfg.Output.Dir)
 			}

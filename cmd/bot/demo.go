@@ -78,7 +78,7 @@ func (d *demo) run(ctx context.Context, e env, args []string) (int, error) {
 	if d.inBrowser {
 		return d.web(ctx, e, inc)
 	}
-	dir, remove, err := spool()
+	dir, remove, err := scratch()
 	if err != nil {
 		return exitUnreadable, err
 	}

@@ -19,22 +19,26 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/config"
 	"faultline/fetch"
+	"faultline/fetch/spool"
 	"faultline/incident"
+	"faultline/workflow"
 )
 
 var diagnoseCommand = command{
 	name:     "diagnose",
-	synopsis: "[flags] PATH...",
+	synopsis: "[flags] [PATH...]",
 	short:    "diagnose the logs of a failed job and report",
 	long: `
 Reads the logs of one job and reports what broke, where, how we know, and what to do now. PATH is a directory, a log file
 (also .gz or .zst), or an archive (tar, tar.gz, tar.zst, zip). What cannot be read is named; the rest is still analysed.
+Without a PATH the logs of --job are brought from where the configuration says that its cluster keeps them (docs/slurm.md).
 
 Examples:
   bot diagnose logs-4242/
   bot diagnose --world-size 128 --nodes 'node[01-16]' logs-4242/
   bot diagnose --format html --out report.html logs-4242.tar.gz
   bot diagnose --job 4242 /shared/logs --format json
+  bot diagnose --config faultline.yaml --job 4242 --cluster west
   bot diagnose --format history logs-4242/ >> history.jsonl
   bot diagnose --history history.jsonl logs-4243/
 
@@ -49,7 +53,7 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 		fs.IntVar(&d.worldSize, "world-size", 0, "the number of ranks that the job had, `N`; the report then names the missing ones\ne.g. --world-size 128")
 		fs.StringVar(&d.history, "history", "", "compare with the earlier runs in `FILE` (docs/history.md): what recurs, and what differs from the last good run\ne.g. --history history.jsonl")
 		fs.StringVar(&d.jobName, "job-name", "", "the job's `NAME` where its logs do not state it: earlier runs of the same name are the same job\ne.g. --job-name nightly-70b")
-		fs.StringVar(&d.cluster, "cluster", "", "the cluster that the job ran on, `NAME`, where the history holds several\ne.g. --cluster west")
+		fs.StringVar(&d.cluster, "cluster", "", "the cluster that the job ran on, `NAME`, where the history or the configuration holds several\ne.g. --cluster west")
 		fs.StringVar(&d.user, "user", "", "a `KEY` that stands for who submitted the job, as the history has it; it is never shown\ne.g. --user u-7f3a")
 		fs.StringVar(&d.format, "format", "", "terminal, markdown, json or html (`FORMAT`; default: by the extension of --out, else terminal); history: one line to append to a history\ne.g. --format json")
 		fs.StringVar(&d.out, "out", "", "write the report to `FILE` instead of standard output\ne.g. --out report.html")
@@ -81,12 +85,12 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 	if err != nil {
 		return exitUsage, err
 	}
-	dir, remove, err := spool()
+	dir, remove, err := scratch()
 	if err != nil {
 		return exitUnreadable, err
 	}
 	defer remove()
-	set, err := fetch.Local(ctx, paths, fetch.LocalOptions{SpoolDir: dir})
+	set, err := d.bring(ctx, e, cfg, paths, dir, &in)
 	if err != nil {
 		return exitUnreadable, err
 	}
@@ -111,10 +115,45 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 	return exitOK, nil
 }
 
+// bring takes the logs that were named, or those of the job from where its cluster keeps them.
+func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths []string, dir string, in *analysis.Input) (workflow.Collection, error) {
+	if len(paths) > 0 {
+		set, err := fetch.Local(ctx, paths, fetch.LocalOptions{SpoolDir: dir})
+		if err != nil {
+			return workflow.Collection{}, err
+		}
+		return workflow.Collection{Sources: set.Sources, Warnings: set.Warnings}, nil
+	}
+	logs, err := sources(ctx, cfg.Clusters, dir, taken(dir), spool.Options{})
+	if err != nil {
+		return workflow.Collection{}, err
+	}
+	defer logs.Close() //nolint:errcheck // the files stay until the directory is removed
+	found, err := logs.Locate(ctx, d.cluster, d.job)
+	if err != nil {
+		return workflow.Collection{}, err
+	}
+	for _, n := range found.Notes {
+		fmt.Fprintln(e.err, n)
+	}
+	places := slices.Concat(found.Places, found.Base)
+	if len(places) == 0 {
+		return workflow.Collection{}, fmt.Errorf("I looked for logs of job %s in %s and found none: name their directory, or bot doctor --job %s says more", d.job, strings.Join(found.Searched, ", "), d.job)
+	}
+	got, err := logs.Collect(ctx, places)
+	if err != nil {
+		return got, err
+	}
+	if len(in.Nodes) == 0 {
+		in.Nodes, in.NodesFrom = got.Nodes, got.NodesFrom
+	}
+	return got, nil
+}
+
 // input makes the engine's input of the flags.
 func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, error) {
 	in := analysis.Input{JobID: d.job, Cluster: d.cluster, User: d.user, JobName: d.jobName, WorldSize: d.worldSize, Workers: cfg.Limits.Workers, Version: version}
-	if len(paths) == 0 {
+	if len(paths) == 0 && (d.job == "" || len(cfg.Clusters) == 0) {
 		return in, usage("name the directory, files or archive that hold the logs: bot diagnose logs-4242/")
 	}
 	if d.worldSize < 0 {

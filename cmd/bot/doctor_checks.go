@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"faultline/chat/slack"
-	"faultline/fetch"
+	"faultline/fetch/spool"
 	"faultline/store/blob"
 	"faultline/workflow"
 )
@@ -339,6 +339,10 @@ func probe(ctx context.Context, bucket blob.Bucket) (err error) {
 // clusters looks whether the roots can be read.
 func (d *doctor) clusters(context.Context) {
 	for _, c := range d.cfg.Clusters {
+		if !c.Logs.IsMounted() {
+			d.ok("cluster", "%s: its logs are brought over %s; --job ID tries it.", c.Name, c.Logs.Source)
+			continue
+		}
 		if len(c.Logs.Roots) == 0 {
 			d.warn("cluster", "%s has no logs.roots: people have to upload the logs of its jobs.", c.Name)
 		}
@@ -369,27 +373,35 @@ const shownFiles = 40
 
 // job says which logs of a job are found and which cannot be read.
 func (d *doctor) job(ctx context.Context, cluster, job string) {
-	logs := shared(d.cfg.Clusters, "")
-	found, err := logs.Locate(ctx, cluster, job)
-	if err != nil {
-		d.fail("job", "%s.", timedOut(err))
-		return
-	}
-	if len(found.Places) == 0 {
-		d.fail("job", "nothing below %s is named after job %s: logs.patterns says how logs are named there.", strings.Join(found.Searched, ", "), job)
-		return
-	}
-	temp, remove, err := spool()
+	temp, remove, err := scratch()
 	if err != nil {
 		d.fail("job", "%v.", err)
 		return
 	}
 	defer remove()
-	set, err := fetch.Local(ctx, found.Places, fetch.LocalOptions{SpoolDir: temp})
+	logs, err := sources(ctx, d.cfg.Clusters, temp, taken(temp), spool.Options{})
+	if err != nil {
+		d.fail("job", "%v.", err)
+		return
+	}
+	defer logs.Close() //nolint:errcheck // what it holds is removed below
+	found, err := logs.Locate(ctx, cluster, job)
+	if err != nil {
+		d.fail("job", "%s.", timedOut(err))
+		return
+	}
+	for _, n := range found.Notes {
+		d.ok("job", "%s", n)
+	}
+	if len(found.Places) == 0 {
+		d.fail("job", "nothing below %s is named after job %s: logs.patterns says how logs are named there.", strings.Join(found.Searched, ", "), job)
+		return
+	}
+	set, err := logs.Collect(ctx, found.Places)
 	for _, p := range found.Places {
 		d.ok("job", "found %s.", p)
 	}
-	if set != nil {
+	if len(set.Sources) > 0 {
 		var bytes int64
 		for i, s := range set.Sources {
 			bytes += s.Bytes
@@ -400,8 +412,8 @@ func (d *doctor) job(ctx context.Context, cluster, job string) {
 		if more := len(set.Sources) - shownFiles; more > 0 {
 			d.ok("job", "and %d more that are readable.", more)
 		}
-		for _, p := range set.Unreadable {
-			d.warn("job", "%s", p.Text)
+		for _, w := range set.Warnings {
+			d.warn("job", "%s", w)
 		}
 		d.ok("job", "%s with %d bytes, owned by %s.", count(len(set.Sources), "log"), bytes, orNobody(found.Users))
 		d.newest(found.Written)

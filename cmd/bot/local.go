@@ -19,7 +19,11 @@ import (
 func shared(clusters []config.Cluster, spool string) *fetch.Shared {
 	s := &fetch.Shared{Spool: spool, Now: time.Now}
 	for _, c := range clusters {
-		s.Clusters = append(s.Clusters, fetch.Cluster{Name: c.Name, Roots: c.Logs.Roots, Patterns: c.Logs.Patterns})
+		cl := fetch.Cluster{Name: c.Name, Patterns: c.Logs.Patterns}
+		if c.Logs.IsMounted() {
+			cl.Roots = c.Logs.Roots
+		}
+		s.Clusters = append(s.Clusters, cl)
 	}
 	return s
 }
@@ -66,8 +70,8 @@ func filesOf(sources []incident.Source) verify.Files {
 	return files
 }
 
-// spool makes a private directory for what archives hold; the second result removes it.
-func spool() (string, func(), error) {
+// scratch makes a private directory for what archives hold; the second result removes it.
+func scratch() (string, func(), error) {
 	dir, err := os.MkdirTemp("", "faultline-")
 	if err != nil {
 		return "", nil, fmt.Errorf("making a temporary directory: %w", err)

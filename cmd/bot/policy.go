@@ -25,7 +25,11 @@ func policyOf(cfg config.Config) *desk.Policy {
 				profiles = append(profiles, s.Name)
 			}
 		}
-		p.Clusters[c.Name] = desk.Cluster{Roots: c.Logs.Roots, Profiles: profiles}
+		here := desk.Cluster{Profiles: profiles}
+		if c.Logs.IsMounted() { // people name files of this machine
+			here.Roots = c.Logs.Roots
+		}
+		p.Clusters[c.Name] = here
 	}
 	for _, c := range cfg.Channels {
 		r := desk.Rule{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"faultline/config"
 	"faultline/fetch"
 	"faultline/fetch/ais"
+	"faultline/fetch/spool"
 	"faultline/messages"
 	"faultline/workflow"
 )
@@ -33,6 +35,8 @@ const (
 	uploadFiles = 10
 	// stopWait bounds a graceful stop of the HTTP server.
 	stopWait = 5 * time.Second
+	// takenKept is how long files of other machines are kept that no investigation quotes any more.
+	takenKept = time.Hour
 	// recentJobs is how many jobs the start window offers.
 	recentJobs = 20
 )
@@ -50,6 +54,7 @@ type service struct {
 	workers  *desk.Workers
 	registry *prometheus.Registry
 	storage  *ais.Source
+	logs     *brought
 	vault    *chat.MemoryVault
 	policy   atomic.Pointer[desk.Policy]
 	cfg      config.Config
@@ -64,11 +69,11 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.stores.Close())
+			err = errors.Join(err, s.closeLogs(), s.stores.Close())
 		}
 	}()
-	spool, uploads := filepath.Join(s.stores.Dir, "spool"), filepath.Join(s.stores.Dir, "uploads")
-	for _, dir := range []string{spool, uploads} {
+	scratch, uploads := filepath.Join(s.stores.Dir, "spool"), filepath.Join(s.stores.Dir, "uploads")
+	for _, dir := range []string{scratch, uploads} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("making room for logs: %w", err)
 		}
@@ -81,12 +86,15 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	s.store = &waking{Durable: s.stores.Durable}
 	s.sender = &slack.Sender{Client: s.client, Outbox: s.store, Blobs: s.stores.Blobs, Log: log, Metrics: metrics, Refused: s.refused}
 	s.vault = chat.NewVault(secretsKept, time.Now)
-	logs := shared(cfg.Clusters, spool)
-	s.storage = ais.NewSource(cfg.Storage, cfg.StorageAccess, spool)
+	s.logs, err = sources(ctx, cfg.Clusters, scratch, taken(s.stores.Dir), spool.Options{Keep: takenKept, Used: s.used})
+	if err != nil {
+		return nil, err
+	}
+	s.storage = ais.NewSource(cfg.Storage, cfg.StorageAccess, scratch)
 	s.policy.Store(policyOf(cfg))
 	composer := &desk.Composer{Blobs: s.stores.Blobs}
 	flow := &workflow.Flow{
-		Fetch: logs, Engine: engine, Compose: composer, Store: s.store, Now: time.Now, Hint: hints(cfg.Clusters), Workers: cfg.Limits.Workers, Version: version,
+		Fetch: s.logs, Engine: engine, Compose: composer, Store: s.store, Now: time.Now, Hint: hints(cfg.Clusters), Workers: cfg.Limits.Workers, Version: version,
 		Permit:   func(inv workflow.Investigation, found workflow.Found) bool { return s.policy.Load().Permit(inv, found) },
 		Deferred: true, FirstLook: true, AskStorage: true, Storage: s.storage,
 		RemindAfter: cfg.Questions.RemindAfter.Std(), ExpireAfter: cfg.Questions.ExpireAfter.Std(), Quiet: quiet(cfg.Clusters),
@@ -94,7 +102,7 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	s.desk = &desk.Desk{
 		Store: s.store, Flow: flow, Composer: composer, Surface: s.client, Vault: s.vault, Policy: s.policy.Load, Storage: &accesses{s.storage},
 		Owners: func(ctx context.Context, path string) ([]string, error) { return fetch.Owners(ctx, path), nil },
-		Recent: recent(logs), Health: s.line, Spool: uploads,
+		Recent: recent(s.logs.shared), Health: s.line, Spool: uploads,
 		Uploads: desk.Limits{Files: uploadFiles, Bytes: int64(cfg.Limits.UploadMB) << 20},
 		Command: cfg.Slack.Command, Name: "@faultline", Analyses: cfg.Limits.Analyses, Now: time.Now, Log: log, Hooks: hooks(s.registry),
 	}
@@ -186,7 +194,36 @@ func (s *service) run(ctx context.Context, ready func(addr string)) error {
 
 func (s *service) close() error {
 	s.storage.Close()
-	return s.stores.Close()
+	return errors.Join(s.closeLogs(), s.stores.Close())
+}
+
+func (s *service) closeLogs() error {
+	if s.logs == nil {
+		return nil
+	}
+	return s.logs.Close()
+}
+
+// used are the files that an investigation still quotes.
+func (s *service) used(ctx context.Context) ([]string, error) {
+	rows, err := s.store.Find(ctx, workflow.Query{Limit: math.MaxInt32}) // all of them: what is not named is removed
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, row := range rows {
+		inv, err := s.store.Load(ctx, row.ID)
+		if errors.Is(err, workflow.ErrUnknown) {
+			continue // forgotten in the meantime
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, src := range inv.Sources {
+			paths = append(paths, src.Path)
+		}
+	}
+	return paths, nil
 }
 
 // handler serves operators and, in HTTP mode, Slack.
@@ -235,18 +272,26 @@ func (s *service) archive(ctx context.Context) error { return s.stores.keepHouse
 // sweepEvery is how often small things are tidied.
 const sweepEvery = time.Minute
 
+// tidyEvery is after how many of them what was taken from other machines is looked through.
+const tidyEvery = 30
+
 // sweep tidies until the context ends: secrets that nobody used are dropped, what people asked to forget is finished, and
 // disputed cases whose owner agreed become test cases.
 func (s *service) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
-	for {
+	for minutes := 0; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
 		s.vault.Sweep()
+		if minutes++; s.logs.Spool != nil && minutes%tidyEvery == 0 {
+			if _, err := s.logs.Spool.Clean(ctx); err != nil {
+				s.log.Error("files of other machines are not tidied", "error", err)
+			}
+		}
 		if _, err := s.stores.forgetter().FinishAll(ctx); err != nil {
 			s.log.Error("an incident is not forgotten yet", "error", err)
 		}

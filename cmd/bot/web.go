@@ -19,7 +19,7 @@ func (d *demo) web(ctx context.Context, e env, inc *simulate.Incident) (code int
 	if host, _, err := net.SplitHostPort(d.listen); err != nil || net.ParseIP(host) == nil || !net.ParseIP(host).IsLoopback() {
 		return exitUsage, usage("--listen %s: write 127.0.0.1:PORT; nobody else should reach a bot without a password", d.listen)
 	}
-	dir, remove, err := spool()
+	dir, remove, err := scratch()
 	if err != nil {
 		return exitUnreadable, err
 	}

@@ -9,6 +9,9 @@ import (
 	"faultline/fetch/slurm/pattern"
 )
 
+// configuration is who says so where whoever runs the bot does.
+const configuration = "the configuration"
+
 // candidate is a pattern of which logs of a job may be called.
 type candidate struct {
 	template pattern.Template
@@ -128,9 +131,12 @@ func (j *Job) configured(templates, roots []string) (list []candidate) {
 			if text == "" {
 				continue
 			}
-			list = appendCandidate(list, text, "the configuration", pattern.Step, false)
+			if root == "" || !path.IsAbs(root) { // keys of a bucket
+				text = strings.TrimPrefix(text, "/")
+			}
+			list = appendCandidate(list, text, configuration, pattern.Step, false)
 			if p, err := pattern.Parse(text); err == nil && !p.PerNode() {
-				list = appendCandidate(list, text, "the configuration", pattern.Batch, false)
+				list = appendCandidate(list, text, configuration, pattern.Batch, false)
 			}
 		}
 	}

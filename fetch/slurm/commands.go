@@ -145,6 +145,7 @@ func complement(jobs, live []Job) {
 		}
 		fill(&j.WorkDir, l.WorkDir)
 		fill(&j.User, l.User)
+		fill(&j.UID, l.UID)
 		fill(&j.Account, l.Account)
 		fill(&j.Partition, l.Partition)
 		newest, now := j.Newest(), l.Newest()

@@ -152,7 +152,7 @@ func liveRecords(t tree) []Record {
 			break
 		}
 		r := Record{
-			Raw: j.at("job_id").text(), User: j.at("user_name").text(), Account: j.at("account").text(), Partition: j.at("partition").text(),
+			Raw: j.at("job_id").text(), User: j.at("user_name").text(), UID: j.at("user_id").text(), Account: j.at("account").text(), Partition: j.at("partition").text(),
 			State: stateOf(j.at("job_state"), tree{}), ExitCode: exitText(j.at("exit_code"), release), Derived: exitText(j.at("derived_exit_code"), release),
 			NNodes: j.at("node_count").count(), NTasks: j.at("tasks").count(), NodeList: j.at("nodes").text(),
 			Submit: j.at("submit_time").time(), Start: j.at("start_time").time(), End: j.at("end_time").time(), Limit: minutes(j.at("time_limit")),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // None is the number of what a job does not have: an array index, a component, a restart count that nobody states.
@@ -53,6 +54,29 @@ func (id ID) String() string {
 		return s + "+" + strconv.Itoa(id.Component)
 	}
 	return s
+}
+
+// Wants says whether an element of an array is among those that the id names.
+func (id ID) Wants(task int) bool {
+	if id.Task != None {
+		return task == id.Task
+	}
+	if id.Tasks == "" {
+		return true
+	}
+	list, _, _ := strings.Cut(id.Tasks, "%")
+	for part := range strings.SplitSeq(list, ",") {
+		part, step, _ := strings.Cut(part, ":")
+		from, to, isRange := strings.Cut(part, "-")
+		a, b := whole(from), whole(to)
+		if !isRange {
+			b = a
+		}
+		if every := max(whole(step), 1); a != None && task >= a && task <= b && (task-a)%every == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // master is the id that names all of a job: the array's or the heterogeneous job's own.

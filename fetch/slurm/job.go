@@ -21,6 +21,7 @@ type Job struct {
 	Het       int    // the heterogeneous job's own id, or None
 	Component int    // the offset in it, or None
 	User      string
+	UID       string // the number of the user, "" where it is not told
 	Account   string
 	Partition string
 	Name      string
@@ -48,7 +49,7 @@ type Run struct {
 // Record is one row of the accounting, as it was told. Times are zero where there are none.
 type Record struct {
 	JobID, Raw                               string
-	User, Account, Partition                 string
+	User, UID, Account, Partition            string
 	State                                    string // with what SLURM puts behind it: "CANCELLED by 1001"
 	ExitCode, Derived                        string // "code:signal", or "" where it is not told or cannot be believed
 	NNodes, NTasks                           int

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"faultline/fetch/slurm/pattern"
@@ -18,6 +19,7 @@ type Locator struct {
 	Source    source.Source
 	Roots     []string
 	Templates []string         // the configured ones: see Job.Fill
+	Keys      bool             // names are keys of a bucket
 	Now       func() time.Time // nil = whether files grow is not looked at
 }
 
@@ -25,6 +27,8 @@ type Locator struct {
 type Located struct {
 	Files []source.File // sorted by name, each once
 	Sets  []Set
+	// Owners are the accounts that own the files which the job itself points at.
+	Owners []string
 	// Notes are sentences: what is missing, what could not be looked at, what was overwritten.
 	Notes []string
 }
@@ -53,6 +57,9 @@ const (
 func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script string) (Located, error) {
 	var out Located
 	list, own := j.stated(script)
+	if l.Keys {
+		list = nil // what a job states are paths
+	}
 	list = append(list, j.configured(l.Templates, l.Roots)...)
 	seen := map[string]bool{}
 	for _, c := range list {
@@ -60,7 +67,10 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script string) (Lo
 			return out, err
 		}
 		files, matched, problem := l.fits(ctx, c, j, r)
-		if len(files) == 0 && problem == nil && (!c.template.PerNode() || c.from == "the configuration") {
+		if c.from != configuration {
+			files, matched = out.own(j, files, matched)
+		}
+		if len(files) == 0 && problem == nil && (!c.template.PerNode() || c.from == configuration) {
 			continue
 		}
 		// Of one run, files per node are judged; what another pattern found already is not judged again.
@@ -97,6 +107,30 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script string) (Lo
 	slices.SortFunc(out.Files, func(a, b source.File) int { return cmp.Compare(a.Name, b.Name) })
 	out.Notes = append(out.Notes, overwritten(j, r, own, list, out)...)
 	return out, nil
+}
+
+// own keeps the files that belong to the job's user. Who submits a job says what its logs are called, and could point at
+// somebody else's files.
+func (o *Located) own(j *Job, files []source.File, matched []pattern.Seen) (kept []source.File, keptMatched []pattern.Seen) {
+	others := 0
+	for i, f := range files {
+		number, isNumber := strings.CutPrefix(f.Owner, "#")
+		switch {
+		case f.Owner == "" || f.Owner == j.User || isNumber && number == j.UID:
+		case j.User == "" || isNumber && j.UID == "":
+			o.Owners = append(o.Owners, f.Owner) // whose it is cannot be compared: who may see it decides elsewhere
+		default:
+			others++
+			continue
+		}
+		kept, keptMatched = append(kept, f), append(keptMatched, matched[i])
+	}
+	slices.Sort(o.Owners)
+	o.Owners = slices.Compact(o.Owners)
+	if others > 0 {
+		o.Notes = append(o.Notes, fmt.Sprintf("Left out %d %s of somebody else's that the job points at.", others, map[bool]string{true: "file", false: "files"}[others == 1]))
+	}
+	return kept, keptMatched
 }
 
 func base(template string) string { return path.Base(template) }

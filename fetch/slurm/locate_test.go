@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -61,6 +62,10 @@ func (l lab) job(t *testing.T, id string, states ...string) *Job {
 		t.Fatalf("%d jobs", len(jobs))
 	}
 	jobs[0].WorkDir = l.dir
+	jobs[0].UID = "12345" // not who runs this test
+	if u, err := user.Current(); err == nil {
+		jobs[0].User = u.Username
+	}
 	return &jobs[0]
 }
 
@@ -106,15 +111,15 @@ func TestTheJobsOwnScriptSaysWhereItsLogsAre(t *testing.T) {
 
 func TestTheConfiguredTemplate(t *testing.T) {
 	l := newLab(t)
-	l.put(t, 90*time.Second, "line\n", "alice/run/error-7-node01.out", "alice/run/error-7-node02.out", "alice/run/error-7-node04.out", "bob/run/error-7-node03.out")
-	got := l.locate(t, l.job(t, "7", "FAILED"), "", "{user}/run/error-%j-%N.out", "{root}/{account}/none-%j")
-	if l.names(got) != "alice/run/error-7-node01.out alice/run/error-7-node02.out alice/run/error-7-node04.out" {
+	j := l.job(t, "7", "FAILED")
+	l.put(t, 90*time.Second, "line\n", j.User+"/run/error-7-node01.out", j.User+"/run/error-7-node02.out", j.User+"/run/error-7-node04.out", "bob/run/error-7-node03.out")
+	got := l.locate(t, j, "", "{user}/run/error-%j-%N.out", "{root}/{account}/none-%j")
+	if strings.ReplaceAll(l.names(got), j.User, "alice") != "alice/run/error-7-node01.out alice/run/error-7-node02.out alice/run/error-7-node04.out" {
 		t.Error(l.names(got))
 	}
 	if len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "(the configuration says so): 3 of 4 nodes, missing node03 (index 2).") {
 		t.Errorf("%q", got.Notes)
 	}
-	j := l.job(t, "7", "FAILED")
 	j.User = "../../etc"
 	if got := l.locate(t, j, "", "{user}/run/error-%j-%N.out"); len(got.Files) != 0 {
 		t.Errorf("a user's name climbs: %s", l.names(got))
@@ -225,5 +230,20 @@ func TestHeadersAndEmptyFilesAreTold(t *testing.T) {
 	got := l.locate(t, l.job(t, "7", "FAILED"), "#!/bin/bash\nsrun -o t-%j-%n.out ./a\n")
 	if len(got.Notes) != 1 || !strings.HasSuffix(got.Notes[0], "4 of 4 nodes, empty node03 (index 2), header only node04 (index 3).") {
 		t.Errorf("%q", got.Notes)
+	}
+}
+
+func TestFilesOfOthersAreLeftOut(t *testing.T) {
+	l := newLab(t)
+	l.put(t, 90*time.Second, "line\n", "slurm-7.out", "t-7-0.out")
+	j := l.job(t, "7", "FAILED")
+	j.User = "somebody-else"
+	got := l.locate(t, j, "#!/bin/bash\nsrun -o t-%j-%n.out ./a\n")
+	if len(got.Files) != 0 || !strings.Contains(strings.Join(got.Notes, " "), "Left out 1 file of somebody else's that the job points at.") {
+		t.Errorf("%s %q", l.names(got), got.Notes)
+	}
+	// What whoever runs the bot states is not the job's doing.
+	if got = l.locate(t, j, "", "t-%j-%n.out"); l.names(got) != "t-7-0.out" {
+		t.Errorf("%s %q", l.names(got), got.Notes)
 	}
 }

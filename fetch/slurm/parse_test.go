@@ -29,6 +29,18 @@ func TestParseID(t *testing.T) {
 	if id, _ := ParseID("123_[1-4]"); id.query() != "123" {
 		t.Errorf("asks for %q", id.query())
 	}
+	for in, want := range map[string]string{"1_[2-4,7%2]": "2347", "1_[0-8:4]": "048", "1": "0123456789", "1_3": "3", "1_[9-2]": ""} {
+		id, err := ParseID(in)
+		got := ""
+		for i := range 10 {
+			if id.Wants(i) {
+				got += number(i)
+			}
+		}
+		if err != nil || got != want {
+			t.Errorf("%s wants %s", in, got)
+		}
+	}
 }
 
 // row makes a line of the columns of columns(nil).

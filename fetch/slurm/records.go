@@ -72,7 +72,8 @@ func oneJob(records []Record) (Job, bool) {
 		job.Het, job.Component = id.Job, id.Component
 	}
 	for _, r := range records { // the newest that tells
-		job.User, job.Account, job.Partition = cmp.Or(r.User, job.User), cmp.Or(r.Account, job.Account), cmp.Or(r.Partition, job.Partition)
+		job.User, job.UID = cmp.Or(r.User, job.User), cmp.Or(r.UID, job.UID)
+		job.Account, job.Partition = cmp.Or(r.Account, job.Account), cmp.Or(r.Partition, job.Partition)
 		job.Name, job.WorkDir = cmp.Or(r.Job, job.Name), cmp.Or(r.WorkDir, job.WorkDir)
 		job.StdOut, job.StdErr, job.SubmitLine = cmp.Or(r.StdOut, job.StdOut), cmp.Or(r.StdErr, job.StdErr), cmp.Or(r.SubmitLine, job.SubmitLine)
 	}

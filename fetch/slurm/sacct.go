@@ -20,7 +20,7 @@ var (
 		"JobID", "JobIDRaw", "User", "Account", "Partition", "State", "ExitCode", "DerivedExitCode", "NNodes", "NTasks", "NodeList",
 		"Submit", "Start", "End", "Timelimit", "Reason", "WorkDir",
 	}
-	sometimes = []string{"Restarts", "FailedNode", "StdOut", "StdErr", "SubmitLine"}
+	sometimes = []string{"UID", "Restarts", "FailedNode", "StdOut", "StdErr", "SubmitLine"}
 )
 
 // separator stands between columns: a character that no job's name holds.
@@ -86,7 +86,7 @@ func parseSacct(out []byte, cols []string, sep string, zone *time.Location) ([]R
 
 func record(row map[string]string, raw string, zone *time.Location) Record {
 	r := Record{
-		JobID: row["JobID"], Raw: raw, User: row["User"], Account: row["Account"], Partition: row["Partition"], State: row["State"],
+		JobID: row["JobID"], Raw: raw, User: row["User"], UID: row["UID"], Account: row["Account"], Partition: row["Partition"], State: row["State"],
 		ExitCode: row["ExitCode"], Derived: row["DerivedExitCode"], NNodes: whole(row["NNodes"]), NTasks: whole(row["NTasks"]), NodeList: row["NodeList"],
 		Submit: epoch(row["Submit"], zone), Start: epoch(row["Start"], zone), End: epoch(row["End"], zone), Limit: row["Timelimit"],
 		Restarts: None, FailedNode: none(row["FailedNode"]), Reason: none(row["Reason"]), WorkDir: row["WorkDir"], StdOut: row["StdOut"], StdErr: row["StdErr"],

@@ -54,7 +54,7 @@ func blocks(out, keyword string) []string {
 	return list
 }
 
-var userOf = regexp.MustCompile(`^([^()\s]+)\(\d+\)$`)
+var userOf = regexp.MustCompile(`^([^()\s]+)\((\d+)\)$`)
 
 // parseShowJob reads `scontrol show job`: one block for each element or component. It knows no steps.
 func parseShowJob(out []byte, zone *time.Location) []Record {
@@ -79,7 +79,7 @@ func parseShowJob(out []byte, zone *time.Location) []Record {
 			r.JobID = het + "+" + offset
 		}
 		if m := userOf.FindStringSubmatch(kv["UserId"]); m != nil {
-			r.User = m[1]
+			r.User, r.UID = m[1], m[2]
 		}
 		if r.StdErr == r.StdOut {
 			r.StdErr = ""

@@ -1,0 +1,197 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Slurm says how a cluster is asked about its jobs. With neither commands nor a URL nobody is asked: logs are found by the job's
+// id in their names.
+type Slurm struct {
+	// Commands is where SLURM's own commands are run: "local" on this machine, "ssh" on the login node; "" nowhere.
+	Commands string `yaml:"commands"`
+	Rest     Rest   `yaml:"rest"`
+	// Settle is how long after a job's end its accounting may still change; 0 = 40s.
+	Settle Duration `yaml:"settle"`
+}
+
+// Asked says that the cluster can be asked.
+func (s Slurm) Asked() bool { return s.Commands != "" || s.Rest.URL != "" }
+
+// Rest is slurmrestd.
+type Rest struct {
+	URL string `yaml:"url"`
+	// TokenFile holds the JWT and is read for each request; something else writes new ones into it.
+	TokenFile string `yaml:"token_file"`
+	// User is sent with tokens that were issued for somebody else; "" = the token's own.
+	User   string `yaml:"user"`
+	CAFile string `yaml:"ca_file"`
+}
+
+// SSH says how the login node is reached.
+type SSH struct {
+	Address string `yaml:"address"`
+	User    string `yaml:"user"`
+	// KeyFile is a private key without a passphrase, Agent the socket of an agent; one of both is needed.
+	KeyFile    string   `yaml:"key_file"`
+	Agent      string   `yaml:"agent"`
+	KnownHosts []string `yaml:"known_hosts"`
+	// Jump are the hosts on the way, the first one first.
+	Jump []Hop `yaml:"jump"`
+}
+
+// Hop is a host on the way to the login node.
+type Hop struct {
+	Address string `yaml:"address"`
+	User    string `yaml:"user"`
+	KeyFile string `yaml:"key_file"`
+	Agent   string `yaml:"agent"`
+}
+
+// Bucket is an S3 bucket that logs are copied to.
+type Bucket struct {
+	Name      string `yaml:"bucket"`
+	Endpoint  string `yaml:"endpoint"`
+	Region    string `yaml:"region"`
+	AccessKey Secret `yaml:"access_key"`
+	SecretKey Secret `yaml:"secret_key"`
+}
+
+// The places where logs may lie, and where commands may run.
+const (
+	Mounted  = "mounted"
+	OverSSH  = "ssh"
+	InBucket = "s3"
+	Local    = "local"
+)
+
+// LogSources are the values of logs.source.
+var LogSources = []string{Mounted, OverSSH, InBucket}
+
+// IsMounted says that the roots are directories of this machine.
+func (l Logs) IsMounted() bool { return l.Source == "" || l.Source == Mounted }
+
+type complain = func(path, format string, args ...any)
+
+func (c Cluster) validateSlurm(at string, bad complain) {
+	s := c.Slurm
+	if !slices.Contains([]string{"", Local, OverSSH}, s.Commands) {
+		bad(at+".slurm.commands", "%q is neither local nor ssh%s", s.Commands, didYouMean(s.Commands, []string{Local, OverSSH}))
+	}
+	if s.Settle < 0 {
+		bad(at+".slurm.settle", "%s is negative", s.Settle)
+	}
+	if s.Rest.URL != "" {
+		u, err := url.Parse(s.Rest.URL)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			bad(at+".slurm.rest.url", "is not an address such as https://slurm.example.org:6820")
+		}
+		if s.Rest.TokenFile == "" {
+			bad(at+".slurm.rest.token_file", "is empty: slurmrestd answers nobody without a token")
+		}
+	}
+	for key, file := range map[string]string{".slurm.rest.token_file": s.Rest.TokenFile, ".slurm.rest.ca_file": s.Rest.CAFile} {
+		if file != "" && !filepath.IsAbs(file) {
+			bad(at+key, "%q is not an absolute path; the bot may be started from anywhere", file)
+		}
+	}
+	if s.Commands == OverSSH || c.Logs.Source == OverSSH {
+		c.SSH.validate(at+".ssh", bad)
+	}
+}
+
+func (s SSH) validate(at string, bad complain) {
+	who := func(at, address, user, key, agent string) {
+		if address == "" || strings.ContainsAny(address, " \t\n/@") {
+			bad(at+".address", "%q is neither host nor host:port", address)
+		}
+		if user == "" {
+			bad(at+".user", "is empty: name the account that the bot is there")
+		}
+		if key == "" && agent == "" {
+			bad(at+".key_file", "is empty, and so is agent: the bot needs one of both to log in")
+		}
+		for name, file := range map[string]string{".key_file": key, ".agent": agent} {
+			if file != "" && !filepath.IsAbs(file) {
+				bad(at+name, "%q is not an absolute path; the bot may be started from anywhere", file)
+			}
+		}
+	}
+	who(at, s.Address, s.User, s.KeyFile, s.Agent)
+	for i, h := range s.Jump {
+		who(fmt.Sprintf("%s.jump[%d]", at, i), h.Address, h.User, h.KeyFile, h.Agent)
+	}
+	if len(s.KnownHosts) == 0 {
+		bad(at+".known_hosts", "is empty: the bot connects to no host whose key it does not know")
+	}
+	for i, f := range s.KnownHosts {
+		if !filepath.IsAbs(f) {
+			bad(fmt.Sprintf("%s.known_hosts[%d]", at, i), "%q is not an absolute path; the bot may be started from anywhere", f)
+		}
+	}
+}
+
+func (c Cluster) validateLogs(at string, bad complain) {
+	l := c.Logs
+	if l.Source != "" && !slices.Contains(LogSources, l.Source) {
+		bad(at+".logs.source", "%q is none of %s%s", l.Source, strings.Join(LogSources, ", "), didYouMean(l.Source, LogSources))
+	}
+	for j, root := range l.Roots {
+		key := fmt.Sprintf("%s.logs.roots[%d]", at, j)
+		switch {
+		case l.Source == InBucket:
+			if root != "" && path.Clean("/"+root) != "/"+root {
+				bad(key, "%q is no prefix of a bucket: it has no slash at either end", root)
+			}
+		case !filepath.IsAbs(root):
+			bad(key, "%q is not an absolute path; the bot may be started from anywhere", root)
+		}
+	}
+	if c.Slurm.Asked() && len(l.Roots) == 0 {
+		bad(at+".logs.roots", "is empty: the bot reads only below these, wherever a job says that its logs are")
+	}
+	for j, p := range l.Patterns {
+		key := fmt.Sprintf("%s.logs.patterns[%d]", at, j)
+		switch _, err := filepath.Match(p, ""); {
+		case err != nil:
+			bad(key, "%q is not a glob: %v", p, err)
+		case !strings.Contains(p, "{job}"):
+			bad(key, "%q has no {job} in it and would match the logs of every job", p)
+		case filepath.IsAbs(p) || slices.Contains(strings.Split(p, "/"), ".."):
+			bad(key, "%q must stay below the roots", p)
+		}
+	}
+	for j, t := range l.Templates {
+		key := fmt.Sprintf("%s.logs.templates[%d]", at, j)
+		switch {
+		case !strings.Contains(t, "%j") && !strings.Contains(t, "%J") && !strings.Contains(t, "%A") && !strings.Contains(t, "{job}"):
+			bad(key, "%q has neither %%j nor %%A nor {job} in it and would match the logs of every job", t)
+		case slices.Contains(strings.Split(t, "/"), ".."):
+			bad(key, "%q must stay below the roots", t)
+		case strings.ContainsAny(t, "*?["):
+			bad(key, "%q is a glob; that belongs to patterns", t)
+		case !c.Slurm.Asked():
+			bad(key, "needs slurm.commands or slurm.rest: what %%j, %%u and %%n stand for is asked there")
+		}
+	}
+	if l.Quiet < 0 {
+		bad(at+".logs.quiet", "%s is negative", l.Quiet)
+	}
+	b := l.S3
+	if l.Source == InBucket && (b.Name == "" || strings.ContainsAny(b.Name, "/ \t\n")) {
+		bad(at+".logs.s3.bucket", "%q is no name of a bucket", b.Name)
+	}
+	if b.Endpoint != "" {
+		u, err := url.Parse(b.Endpoint)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+			bad(at+".logs.s3.endpoint", "is not an address such as https://s3.example.org")
+		}
+	}
+	if (b.AccessKey == "") != (b.SecretKey == "") {
+		bad(at+".logs.s3.access_key", "goes with secret_key: give both, or none and let them be found as the AWS tools do")
+	}
+}

@@ -1,0 +1,351 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"faultline/fetch"
+	"faultline/fetch/slurm"
+	"faultline/fetch/source"
+	"faultline/fetch/spool"
+	"faultline/incident"
+	"faultline/workflow"
+)
+
+// logs are the files of a job, and where each is.
+type logs struct {
+	files   []file
+	folders []string // mounted, that are named after the job
+	owners  []string
+	written time.Time
+	notes   []string
+}
+
+type file struct {
+	source.File
+	place *Place
+}
+
+// logs looks for the files of a job in all places of its cluster: as the job and the templates say; where neither has files
+// per node, by the job's id in their names too.
+func (f *Fetcher) logs(ctx context.Context, c *Cluster, k known) (logs, error) {
+	var out logs
+	seen := map[string]bool{}
+	add := func(p *Place, list []source.File) {
+		for _, x := range list {
+			if key := p.ID + slashed(x.Name); !seen[key] {
+				seen[key] = true
+				out.files = append(out.files, file{x, p})
+				if x.Written.After(out.written) {
+					out.written = x.Written
+				}
+			}
+		}
+	}
+	perNode := false
+	var missing []string
+	for i, j := range k.jobs {
+		if k.runs[i] == nil {
+			continue
+		}
+		id, err := slurm.ParseID(j.ID)
+		if err != nil {
+			continue
+		}
+		script := c.Ask.Script(ctx, id)
+		for p := range c.Places {
+			p := &c.Places[p]
+			l := slurm.Locator{Source: p.Source, Roots: p.Roots, Templates: c.Templates, Keys: p.Keys, Now: f.Now}
+			got, err := l.Locate(ctx, j, k.runs[i], script)
+			if err != nil {
+				return out, fmt.Errorf("looking for the logs of job %s: %w", j.ID, err)
+			}
+			add(p, got.Files)
+			out.owners = append(out.owners, got.Owners...)
+			for _, n := range got.Notes {
+				if len(got.Files) > 0 || len(c.Places) == 1 {
+					out.notes = append(out.notes, n)
+				} else {
+					missing = append(missing, n) // another place may have them
+				}
+			}
+			perNode = perNode || slices.ContainsFunc(got.Sets, func(s slurm.Set) bool { return s.PerNode && len(s.Files) > 0 })
+		}
+	}
+	if !perNode {
+		if err := f.named(ctx, c, k, &out); err != nil {
+			return out, err
+		}
+		for p := range c.Places {
+			p := &c.Places[p]
+			for _, j := range k.jobs {
+				if p.Mounted {
+					break
+				}
+				list, notes, err := f.globs(ctx, c, *p, j.ID)
+				if err != nil {
+					return out, err
+				}
+				add(p, list)
+				out.notes = append(out.notes, notes...)
+				for _, x := range list {
+					if x.Owner != "" {
+						out.owners = append(out.owners, x.Owner)
+					}
+				}
+			}
+		}
+	}
+	if len(out.files)+len(out.folders) == 0 {
+		out.notes = append(out.notes, missing...)
+	}
+	slices.SortFunc(out.files, func(a, b file) int {
+		return cmp.Or(cmp.Compare(a.place.ID, b.place.ID), cmp.Compare(a.Name, b.Name))
+	})
+	return out, nil
+}
+
+// named adds what is mounted here and named after the jobs.
+func (f *Fetcher) named(ctx context.Context, c *Cluster, k known, out *logs) error {
+	for _, j := range k.jobs {
+		found, err := f.Shared.Locate(ctx, c.Name, j.ID)
+		if err != nil {
+			return err
+		}
+		for _, place := range found.Places {
+			if !slices.ContainsFunc(out.files, func(x file) bool { return x.place.Mounted && x.Name == place }) {
+				out.folders = append(out.folders, place)
+			}
+		}
+		out.owners = append(out.owners, found.Users...)
+		if found.Written.After(out.written) {
+			out.written = found.Written
+		}
+	}
+	// A file that is in such a folder comes with it.
+	out.files = slices.DeleteFunc(out.files, func(x file) bool {
+		return x.place.Mounted && slices.ContainsFunc(out.folders, func(dir string) bool { return strings.HasPrefix(x.Name, dir+"/") })
+	})
+	return nil
+}
+
+// Collect implements workflow.Fetcher.
+func (f *Fetcher) Collect(ctx context.Context, places []string) (workflow.Collection, error) {
+	var out workflow.Collection
+	var local []string
+	var failed []error
+	remote := map[*Place][]source.File{}
+	for _, name := range places {
+		cluster, job, submit, ok := parsePlace(name)
+		if ok {
+			if err := f.job(ctx, &out, &local, remote, cluster, job, submit); err != nil {
+				failed = append(failed, err)
+			}
+			continue
+		}
+		if p, rest := f.remote(name); p != nil {
+			found, err := p.Source.Stat(ctx, rest)
+			if err != nil {
+				out.Warnings = append(out.Warnings, err.Error()+".")
+				continue
+			}
+			remote[p] = append(remote[p], found)
+			continue
+		}
+		local = append(local, name)
+	}
+	if ctx.Err() != nil {
+		return workflow.Collection{}, ctx.Err()
+	}
+	if len(local) > 0 {
+		got, err := f.Shared.Collect(ctx, local)
+		if err != nil {
+			failed = append(failed, err)
+		}
+		out.Sources, out.Warnings = append(out.Sources, got.Sources...), append(out.Warnings, got.Warnings...)
+	}
+	if err := f.take(ctx, &out, remote); err != nil {
+		return workflow.Collection{}, err
+	}
+	if len(out.Sources) == 0 {
+		return workflow.Collection{}, errors.Join(append(failed, fetch.ErrNothing)...)
+	}
+	for _, err := range failed {
+		out.Warnings = append(out.Warnings, err.Error()+".")
+	}
+	apart(out.Sources)
+	return out, nil
+}
+
+// remote is the place that a name is in, and the name there.
+func (f *Fetcher) remote(name string) (*Place, string) {
+	for i := range f.Clusters {
+		for p := range f.Clusters[i].Places {
+			p := &f.Clusters[i].Places[p]
+			rest, ok := strings.CutPrefix(name, p.ID+"/")
+			if p.Mounted || !ok {
+				continue
+			}
+			if !p.Keys {
+				rest = "/" + rest
+			}
+			return p, rest
+		}
+	}
+	return nil, ""
+}
+
+// take brings files from other machines.
+func (f *Fetcher) take(ctx context.Context, out *workflow.Collection, remote map[*Place][]source.File) error {
+	for i := range f.Clusters {
+		for p := range f.Clusters[i].Places {
+			p := &f.Clusters[i].Places[p]
+			if len(remote[p]) == 0 {
+				continue
+			}
+			if f.Spool == nil {
+				return fmt.Errorf("%s: there is no room to bring its files to", p.ID)
+			}
+			got, err := f.Spool.Take(ctx, p.Place, wants(remote[p]), f.Progress)
+			if err != nil {
+				return fmt.Errorf("bringing the logs from %s: %w", p.ID, err)
+			}
+			out.Sources = append(out.Sources, got.Sources...)
+			for n, m := range got.Missed {
+				if n == mostNotes {
+					out.Warnings = append(out.Warnings, fmt.Sprintf("%d more files could not be brought from %s.", len(got.Missed)-n, p.ID))
+					break
+				}
+				out.Warnings = append(out.Warnings, m.Err.Error()+".")
+			}
+		}
+	}
+	return nil
+}
+
+// wants names files by what tells them apart: their paths without what all have in common.
+func wants(files []source.File) []spool.Want {
+	common := ""
+	for i, x := range files {
+		dir := x.Name[:strings.LastIndexByte(x.Name, '/')+1]
+		if i == 0 {
+			common = dir
+		}
+		for !strings.HasPrefix(dir, common) {
+			common = common[:strings.LastIndexByte(strings.TrimSuffix(common, "/"), '/')+1]
+		}
+	}
+	var list []spool.Want
+	for _, x := range files {
+		list = append(list, spool.Want{File: x, Name: strings.ToValidUTF8(strings.TrimPrefix(x.Name, common), "?")})
+	}
+	return list
+}
+
+// job adds what a cluster says of a job, and names its logs.
+func (f *Fetcher) job(ctx context.Context, out *workflow.Collection, local *[]string, remote map[*Place][]source.File, cluster, job string, submit int64) error {
+	c := f.cluster(cluster)
+	if c == nil || c.Ask == nil {
+		return fmt.Errorf("the cluster %q of job %s is not configured any more", cluster, job)
+	}
+	id, err := slurm.ParseID(job)
+	if err != nil {
+		return err
+	}
+	k, err := f.known(ctx, c, id)
+	if err != nil {
+		return err
+	}
+	j, r := k.jobs[0], k.runs[0]
+	if submit != 0 && submitted(j) != 0 && submitted(j) != submit {
+		return fmt.Errorf("the id %s is another job's by now: the one that was asked for is not in the accounting any more", job)
+	}
+	got, err := f.logs(ctx, c, k)
+	if err != nil {
+		return err
+	}
+	*local = append(*local, got.folders...)
+	for _, x := range got.files {
+		if x.place.Mounted {
+			*local = append(*local, x.Name)
+		} else {
+			remote[x.place] = append(remote[x.place], x.File)
+		}
+	}
+	out.Warnings = append(append(out.Warnings, k.notes...), got.notes...)
+	if len(k.jobs) == 1 && r != nil {
+		out.Nodes, out.NodesFrom = r.Expected(), j.Source
+	}
+	return f.evidence(ctx, out, c, k)
+}
+
+// evidence writes what the cluster says into files that are read like any log.
+func (f *Fetcher) evidence(ctx context.Context, out *workflow.Collection, c *Cluster, k known) error {
+	dir, err := os.MkdirTemp(f.Shared.Spool, "facts-") // each pass writes afresh: an earlier one may still be quoted
+	if err != nil {
+		return fmt.Errorf("making room for what the cluster says: %w", err)
+	}
+	var jobs []slurm.Job
+	var nodes []string
+	for i, j := range k.jobs {
+		jobs = append(jobs, *j)
+		if k.runs[i] != nil {
+			nodes = append(nodes, k.runs[i].Nodes()...)
+		}
+	}
+	write := func(name, origin string, content []byte) error {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			return fmt.Errorf("keeping what the cluster says: %w", err)
+		}
+		sum := sha256.Sum256(content)
+		out.Sources = append(out.Sources, incident.Source{Name: name, Path: file, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content)), Origin: origin})
+		return nil
+	}
+	if err := write(slurm.AccountingName, k.jobs[0].Source, slurm.Accounting(jobs)); err != nil {
+		return err
+	}
+	slices.Sort(nodes)
+	text, origin, warning := c.Ask.Nodes(ctx, slices.Compact(nodes))
+	if warning != "" {
+		out.Warnings = append(out.Warnings, warning)
+	}
+	if text != "" {
+		if err := write(slurm.NodesName, origin, []byte(text)); err != nil {
+			return err
+		}
+	}
+	j, r := k.jobs[0], k.runs[0]
+	if r == nil || !r.Fate().Bad {
+		return nil
+	}
+	if others, sharing, ok := c.Ask.Neighbours(ctx, j, r); ok && others > 0 {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("Within 5 minutes of its end %d other %s ended badly on this cluster; %d of them had a node of this one.",
+			others, map[bool]string{true: "job", false: "jobs"}[others == 1], sharing))
+	}
+	return nil
+}
+
+// apart gives every source a name of its own.
+func apart(sources []incident.Source) {
+	used := map[string]bool{}
+	for i := range sources {
+		s := &sources[i]
+		name := s.Name
+		for n := 2; used[name]; n++ {
+			name = fmt.Sprintf("%s-%d/%s", cmp.Or(strings.ReplaceAll(s.Origin, "/", "_"), "more"), n, s.Name)
+		}
+		used[name] = true
+		s.Name = name
+	}
+	slices.SortFunc(sources, func(a, b incident.Source) int { return cmp.Compare(a.Name, b.Name) })
+}
