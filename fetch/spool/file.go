@@ -10,7 +10,6 @@ import (
 	"hash"
 	"io"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"faultline/fetch/source"
@@ -298,10 +297,6 @@ func (w *writer) finish() error {
 		w.discard(w.key)
 	} else {
 		if err := w.part.Sync(); err != nil {
-			return ours(w.note.Name, err)
-		}
-		name := w.blobFile(sum)
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			return ours(w.note.Name, err)
 		}
 		if err := w.become(w.key, sum, w.size); err != nil {

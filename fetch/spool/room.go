@@ -78,7 +78,11 @@ func (t *take) pin(sum string, size int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	b := t.blobs[sum]
-	if b == nil || b.size != size || os.Chtimes(t.blobFile(sum), now, now) != nil {
+	if b == nil || b.size != size {
+		return false
+	}
+	if os.Chtimes(t.blobFile(sum), now, now) != nil {
+		t.lose(sum) // somebody forgot an incident
 		return false
 	}
 	b.used = now
@@ -91,7 +95,17 @@ func (t *take) unpin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, sum := range t.sums {
-		t.blobs[sum].pins--
+		if b := t.blobs[sum]; b != nil {
+			b.pins--
+		}
+	}
+}
+
+// lose takes note of content that somebody else removed. The caller holds mu.
+func (s *Spool) lose(sum string) {
+	if b := s.blobs[sum]; b != nil {
+		s.total -= b.size
+		delete(s.blobs, sum)
 	}
 }
 
@@ -100,7 +114,19 @@ func (t *take) become(k, sum string, size int64) error {
 	now := t.o.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := errors.Join(os.Chtimes(t.partFile(k), now, now), os.Rename(t.partFile(k), t.blobFile(sum))); err != nil {
+	if err := os.Chtimes(t.partFile(k), now, now); err != nil {
+		return err
+	}
+	var err error
+	for range 10 { // whoever forgets an incident removes directories that become empty
+		if err = os.MkdirAll(filepath.Dir(t.blobFile(sum)), 0o700); err != nil {
+			return err
+		}
+		if err = os.Rename(t.partFile(k), t.blobFile(sum)); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err != nil {
 		return err
 	}
 	_ = os.Remove(t.partNote(k))
@@ -205,6 +231,11 @@ func (s *Spool) remove(ctx context.Context, want func(b *blob, freed int64) bool
 func (s *Spool) Clean(ctx context.Context) (freed int64, err error) {
 	now := s.o.Now()
 	s.mu.Lock()
+	for sum := range s.blobs {
+		if _, err := os.Lstat(s.blobFile(sum)); errors.Is(err, fs.ErrNotExist) {
+			s.lose(sum)
+		}
+	}
 	over := s.total - s.o.Max
 	s.mu.Unlock()
 	freed, err = s.remove(ctx, func(b *blob, freed int64) bool {

@@ -416,6 +416,40 @@ func TestCleaningRemovesWhatIsPastItsTime(t *testing.T) {
 	takeAll(t, s, m, "/old", "/half")
 }
 
+func TestWhatSomebodyElseRemovedIsFetchedAgain(t *testing.T) {
+	m, s := newMemory(), open(t, t.TempDir(), Options{})
+	m.put("/a", sourcetest.Bytes(1000), "1")
+	m.put("/b", sourcetest.Bytes(2000), "1")
+	takeAll(t, s, m, "/a", "/b")
+	if err := os.RemoveAll(filepath.Join(s.dir, "blob")); err != nil { // as forgetting an incident does
+		t.Fatal(err)
+	}
+	s = reopen(t, s)
+	if n := takeAll(t, s, m, "/a"); n != 1000 {
+		t.Errorf("fetched %d", n)
+	}
+	m.put("/c", sourcetest.Bytes(3000), "1")
+	takeAll(t, s, m, "/c")
+	if err := os.RemoveAll(filepath.Join(s.dir, "blob")); err != nil {
+		t.Fatal(err)
+	}
+	if n := takeAll(t, s, m, "/a", "/c"); n != 4000 {
+		t.Errorf("fetched %d", n)
+	}
+	if err := os.RemoveAll(filepath.Join(s.dir, "blob")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Clean(ctx); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(s.dir, "have", "*")); len(left) > 0 {
+		t.Errorf("what was removed is still named: %v", left)
+	}
+	if s.total != 0 {
+		t.Errorf("%d bytes are counted", s.total)
+	}
+}
+
 func sumOf(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])

@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"faultline/fetch/source"
+	"faultline/fetch/source/internal/tree"
 )
 
 // maxKeys are looked at for one pattern.
@@ -23,7 +25,7 @@ func (f *Files) Glob(ctx context.Context, pattern string) ([]source.File, error)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if _, err := path.Match(pattern, ""); err != nil || source.KindOf(f.check(pattern)) == source.BadName {
+	if err := cmp.Or(tree.CheckPattern(pattern), f.check(pattern)); source.KindOf(err) == source.BadName {
 		return nil, &source.Error{Kind: source.BadName, Place: f.place, Name: pattern, Err: err}
 	}
 	s := &search{Files: f, ctx: ctx, pattern: pattern}

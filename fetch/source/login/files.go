@@ -54,7 +54,7 @@ func (f *Files) at(ctx context.Context) (*link, *tree.Tree, error) {
 	if f.of != l {
 		f.of, f.tree = l, &tree.Tree{FS: remote{l.files}, Roots: f.roots, Fail: f.node.fault}
 		// This server resolves links; of others it is not known.
-		if strings.Contains(string(l.client.ServerVersion()), "OpenSSH") {
+		if openSSH(l.client) {
 			f.tree.FS = resolving{remote{l.files}}
 		}
 	}

@@ -58,6 +58,10 @@ const (
 	hangAfter = 30 * time.Second
 	// packets that are asked for at a time, of one file.
 	packets = 64
+	// packetBytes are what every server gives at once, openSSHBytes what OpenSSH gives (SFTP_MAX_READ_LENGTH); one of its
+	// older versions gives less, and is asked for the rest.
+	packetBytes  = 32 << 10
+	openSSHBytes = 255 << 10
 )
 
 // New reads known_hosts and looks at the options; it connects to nobody.
@@ -189,8 +193,12 @@ func (n *Node) dial(ctx context.Context) (_ *link, err error) {
 		}
 	}
 	client := l.client
+	packet := sftp.MaxPacketChecked(packetBytes)
+	if openSSH(client) {
+		packet = sftp.MaxPacketUnchecked(openSSHBytes)
+	}
 	l.files, err = await.Do(ctx, func() (*sftp.Client, error) {
-		return sftp.NewClient(client, sftp.UseConcurrentReads(true), sftp.MaxConcurrentRequestsPerFile(packets))
+		return sftp.NewClient(client, sftp.UseConcurrentReads(true), sftp.MaxConcurrentRequestsPerFile(packets), packet)
 	}, nil)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -209,6 +217,8 @@ func (n *Node) dial(ctx context.Context) (_ *link, err error) {
 	go n.keep(l)
 	return l, nil
 }
+
+func openSSH(c *ssh.Client) bool { return strings.Contains(string(c.ServerVersion()), "OpenSSH") }
 
 // greet makes sure of who the host is, and tells it who we are.
 func (n *Node) greet(ctx context.Context, h Hop, conn net.Conn) (*ssh.Client, error) {

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,8 @@ import (
 
 // Glob is source.Source's.
 func (t *Tree) Glob(ctx context.Context, pattern string) ([]source.File, error) {
-	if _, err := path.Match(pattern, ""); err != nil || Check(pattern) != nil {
-		return nil, &source.Error{Kind: source.BadName, Name: pattern, Err: err}
+	if err := cmp.Or(CheckPattern(pattern), Check(pattern)); err != nil {
+		return nil, err
 	}
 	s := &search{Tree: t, ctx: ctx}
 	s.below("/", "/", elements(pattern))

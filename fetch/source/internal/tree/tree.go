@@ -58,6 +58,16 @@ func Check(name string) error {
 	return nil
 }
 
+// CheckPattern refuses what path.Match does not understand, element by element: a backslash before a slash makes no other name of it.
+func CheckPattern(pattern string) error {
+	for _, e := range strings.Split(pattern, "/") {
+		if _, err := path.Match(e, ""); err != nil {
+			return &source.Error{Kind: source.BadName, Name: pattern, Err: err}
+		}
+	}
+	return nil
+}
+
 // Resolve gives the name without links, if it lies below a root.
 func (t *Tree) Resolve(ctx context.Context, name string) (string, error) {
 	if err := Check(name); err != nil {
