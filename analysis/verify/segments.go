@@ -9,6 +9,7 @@ import (
 type segments struct {
 	tallies  []*tally
 	searches []search
+	grams    *grams // of the long strings looked for; nil if there are none
 	pairs    *pairs // of the strings looked for; made when the first escape sequence is met
 	joins    []span
 	keep     int
@@ -24,6 +25,9 @@ type segments struct {
 type search struct {
 	needle  []byte
 	tallies []*tally
+	// In the block being searched: where the next segment begins, and the segments across escape sequences yet to show.
+	at    int
+	joins []span
 }
 
 const (
@@ -62,6 +66,7 @@ func searches(ts []*tally) []search {
 
 func newSegments(ts []*tally) *segments {
 	s := &segments{tallies: ts, searches: searches(ts)}
+	s.grams = gramsOf(s.searches)
 	for _, t := range ts {
 		s.keep = max(s.keep, keepBytes(t.match.p))
 	}
@@ -107,28 +112,46 @@ type span struct{ from, to int }
 // stripped text only goes across an escape sequence, and those segments are shown whatever the raw bytes hold.
 func (s *segments) block(b []byte) {
 	joins := s.across(b)
-	for _, q := range s.searches {
-		rest := joins
-		for at := 0; at < len(b); {
-			i := bytes.Index(b[at:], q.needle)
-			if i < 0 {
+	for i := range s.searches {
+		q := &s.searches[i]
+		q.at, q.joins = 0, joins
+		if s.grams != nil && len(q.needle) >= minLong {
+			continue
+		}
+		for q.at < len(b) {
+			n := bytes.Index(b[q.at:], q.needle)
+			if n < 0 {
 				break
 			}
-			hit := span{segmentStart(b, at, at+i), segmentEnd(b, at+i)}
-			at = hit.to + 1
-			for len(rest) > 0 && rest[0].from < hit.from {
-				s.show(q.tallies, b, rest[0])
-				rest = rest[1:]
-			}
-			if len(rest) > 0 && rest[0] == hit {
-				rest = rest[1:]
-			}
-			s.show(q.tallies, b, hit)
+			s.hit(q, b, q.at+n)
 		}
-		for _, j := range rest {
+	}
+	if s.grams != nil {
+		s.grams.find(s.searches, b, func(i, at int) { s.hit(&s.searches[i], b, at) })
+	}
+	for i := range s.searches {
+		q := &s.searches[i]
+		for _, j := range q.joins {
 			s.show(q.tallies, b, j)
 		}
 	}
+}
+
+// hit shows the segment in which a string stands at a place, once, and those across escape sequences that come before.
+func (s *segments) hit(q *search, b []byte, at int) {
+	if at < q.at {
+		return
+	}
+	seg := span{segmentStart(b, q.at, at), segmentEnd(b, at)}
+	q.at = seg.to + 1
+	for len(q.joins) > 0 && q.joins[0].from < seg.from {
+		s.show(q.tallies, b, q.joins[0])
+		q.joins = q.joins[1:]
+	}
+	if len(q.joins) > 0 && q.joins[0] == seg {
+		q.joins = q.joins[1:]
+	}
+	s.show(q.tallies, b, seg)
 }
 
 // show lets tallies see one segment of a block.

@@ -132,3 +132,42 @@ func TestStringsAreFoundAcrossEscapeSequences(t *testing.T) {
 		t.Errorf("%d strings went across an escape sequence: the test shows nothing", across)
 	}
 }
+
+// Several long strings are found at once wherever they stand: at the ends of a block, overlapping, one within another.
+func TestLongStringsAreFoundWhereverTheyStand(t *testing.T) {
+	for seed := range uint64(2000) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		text := func(n int) string {
+			b := make([]byte, n)
+			for i := range b {
+				b[i] = "aab"[rng.IntN(3)]
+			}
+			return string(b)
+		}
+		list := []search{{needle: []byte("short")}}
+		for range 1 + rng.IntN(4) {
+			list = append(list, search{needle: []byte(text(minLong + rng.IntN(8)))})
+		}
+		block := text(rng.IntN(40))
+		for range rng.IntN(4) {
+			block += string(list[rng.IntN(len(list))].needle) + text(rng.IntN(30))
+		}
+		var got, want []string
+		gramsOf(list).find(list, []byte(block), func(i, at int) { got = append(got, fmt.Sprint(i, " at ", at)) })
+		for i, q := range list[1:] {
+			for at := range block {
+				if strings.HasPrefix(block[at:], string(q.needle)) {
+					want = append(want, fmt.Sprint(i+1, " at ", at))
+				}
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Fatalf("seed %d: %v, expected %v", seed, got, want)
+		}
+	}
+	if gramsOf([]search{{needle: []byte("short")}}) != nil {
+		t.Error("a short string has no gram that is looked for")
+	}
+}
