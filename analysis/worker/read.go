@@ -246,7 +246,7 @@ func Read(ctx context.Context, name string, src io.Reader, sc *scan.Scanner) (*O
 		return nil, fmt.Errorf("reading %s: %w", name, ctx.Err())
 	}
 	r.finish()
-	r.readTail(&tail)
+	r.readTail(&tail, stats.Lines)
 	r.courses()
 	t := Tail{
 		File: name, Bytes: stats.Bytes, Lines: stats.Lines, EndsClean: stats.EndsClean && err == nil, NULs: stats.NULs,
@@ -395,8 +395,8 @@ func alarming(rec *record, maybe bool) bool {
 }
 
 // readTail gives the lines at the end of the file that were not delivered to the accounts of stamps and writers.
-func (r *reader) readTail(t *tailReader) {
-	b, off, no := t.lines()
+func (r *reader) readTail(t *tailReader, lines int64) {
+	b, off, no := t.lines(lines)
 	r.passed(b, off, no, r.lineNo)
 }
 
@@ -426,12 +426,11 @@ func (r *reader) passed(b []byte, off, no, above int64) {
 	}
 }
 
-// tailReader keeps the last tailBytes that went through it, and how many lines and bytes went before.
+// tailReader keeps the last tailBytes that went through it, and how many bytes went before.
 type tailReader struct {
-	r        io.Reader
-	buf      []byte // the last bytes, at most 2 × tailBytes
-	off      int64  // offset of buf[0]
-	newlines int64  // before buf[0]
+	r   io.Reader
+	buf []byte // the last bytes, at most 2 × tailBytes
+	off int64  // offset of buf[0]
 }
 
 func (t *tailReader) Read(p []byte) (int, error) {
@@ -444,24 +443,26 @@ func (t *tailReader) Read(p []byte) (int, error) {
 
 func (t *tailReader) keep(b []byte) {
 	if n := len(b) - 2*tailBytes; n > 0 {
-		t.newlines += int64(bytes.Count(t.buf, []byte{'\n'}) + bytes.Count(b[:n], []byte{'\n'}))
 		t.off += int64(len(t.buf) + n)
 		t.buf, b = t.buf[:0], b[n:]
 	}
 	t.buf = append(t.buf, b...)
 	if drop := len(t.buf) - tailBytes; drop > tailBytes {
-		t.newlines += int64(bytes.Count(t.buf[:drop], []byte{'\n'}))
 		t.off += int64(drop)
 		t.buf = append(t.buf[:0], t.buf[drop:]...)
 	}
 }
 
-// lines returns the last whole lines that were kept, the offset of the first of them and its number.
-func (t *tailReader) lines() (b []byte, off, no int64) {
-	b, off, no = t.buf, t.off, t.newlines+1
+// lines returns the last whole lines that were kept, the offset of the first of them and its number. all is how many
+// lines the file has.
+func (t *tailReader) lines(all int64) (b []byte, off, no int64) {
+	b, off = t.buf, t.off
 	if drop := len(b) - tailBytes; drop > 0 {
-		no += int64(bytes.Count(b[:drop], []byte{'\n'}))
 		b, off = b[drop:], off+int64(drop)
+	}
+	no = all - int64(bytes.Count(b, []byte{'\n'}))
+	if n := len(b); n == 0 || b[n-1] == '\n' {
+		no++ // b ends in front of a line
 	}
 	if off > 0 {
 		i := bytes.IndexByte(b, '\n') + 1
