@@ -85,6 +85,12 @@ func (s *scene) finish() (*Incident, error) {
 		return nil, err
 	}
 	inc := &Incident{Title: s.title, Spec: s.spec, Played: Played{Job: s.jobID, Step: s.step, Root: s.root, Start: s.start}}
+	inc.Played.End = s.start
+	for _, e := range s.entries {
+		if t := s.start.Add(e.at); t.After(inc.Played.End) {
+			inc.Played.End = t
+		}
+	}
 	for _, n := range s.nodes {
 		inc.Played.Nodes = append(inc.Played.Nodes, n.name)
 	}

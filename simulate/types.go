@@ -59,6 +59,7 @@ type Played struct {
 	Step  int // the last optimizer step
 	Root  int // the rank at fault, −1 for none
 	Start time.Time
+	End   time.Time // of the last line
 }
 
 // Layout is how ranks are arranged. Products must equal the world size. Group construction follows Megatron-Core's order
@@ -90,5 +91,6 @@ type Spec struct {
 //	func Ablations(mechanism string) []string
 //	func Generate(spec Spec) (*Incident, error)
 //	func History(inc *Incident, spec HistorySpec) ([]byte, HistoryTruth)
+//	func Accounting(inc *Incident) (File, bool)
 //	func Grid(n int, seed uint64, line int) []Spec   // n varied specs over all axes
 //	func Write(dir string, inc *Incident) error      // dir/<ID>/logs/* and dir/<ID>/case.json
