@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -71,6 +72,10 @@ func FuzzSplit(f *testing.F) {
 		}
 		if at != len(b) {
 			t.Fatalf("covers %d of %d", at, len(b))
+		}
+		if records := len(Split(b)); records > 1 && bytes.IndexByte(b[Parse(b).Len:], ']') < 0 &&
+			!slices.ContainsFunc(MarkWords(), func(w string) bool { return bytes.Contains(b, []byte(w)) }) {
+			t.Fatalf("%q: %d records without a mark", b, records)
 		}
 	})
 }

@@ -118,9 +118,17 @@ func (c *cursor) peel() bool {
 	case isDigit(ch):
 		return c.stamp(k) || (!c.inner && c.task(k)) || c.nccl(k) || (!c.inner && c.host(k))
 	case isLetter(ch):
-		return c.glog(k) || c.level(k) || (c.logged && c.logger(k)) || c.stamp(k) || c.nccl(k) || c.ucx(k) || (!c.inner && (c.stream(k) || c.host(k)))
+		return c.glog(k) || c.level(k) || (c.logged && c.logger(k)) || c.stamp(k) ||
+			c.nameLike(k) && (c.nccl(k) || c.ucx(k) || (!c.inner && (c.stream(k) || c.host(k))))
 	}
 	return false
+}
+
+// nameLike says that the first word may be a name that stands in front of a message: it ends with a colon or a number, or a
+// bracket follows. Most words are none.
+func (c *cursor) nameLike(k int) bool {
+	e := closing(c.b, k, 300, ' ')
+	return e > k && (c.b[e-1] == ':' || isDigit(c.b[e-1]) || at(c.b, e+1) == '[')
 }
 
 // maxIndent is how many blanks may stand in front of a prefix: srun pads its label to the width of the largest task.

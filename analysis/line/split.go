@@ -39,6 +39,15 @@ func SplitParsed(dst [][2]int, seg []byte, pre *Prefix) [][2]int {
 	return append(out, [2]int{from, len(seg)})
 }
 
+// MarkWords are the words that those marks consist of which hold no bracket. A segment with none of them and without a
+// closing bracket behind its prefix is one record.
+func MarkWords() []string {
+	return []string{
+		"NCCL WARN", "NCCL INFO", "slurmstepd: error: ", "srun: error: ", "terminate called after throwing an instance of",
+		"  what():  ", "Traceback (most recent call last):",
+	}
+}
+
 // maxRecords bounds how many records one segment is split into.
 const maxRecords = 4096
 

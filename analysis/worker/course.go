@@ -3,7 +3,6 @@ package worker
 import (
 	"math"
 	"slices"
-	"strconv"
 	"sync"
 
 	"faultline/analysis/line"
@@ -181,7 +180,7 @@ func badness(loss []byte) float64 {
 	case nonFinite(loss):
 		return math.Inf(1)
 	}
-	v, err := strconv.ParseFloat(string(loss), 64)
+	v, err := float(loss)
 	if err != nil {
 		return math.Inf(-1)
 	}

@@ -112,7 +112,7 @@ func (p *step) match(re *pattern.Regexp, text []byte) bool {
 		case "loss":
 			p.Loss = v
 		case "seconds":
-			p.StepSeconds = positive(string(v))
+			p.StepSeconds = positive(v)
 		}
 	}
 	return true
@@ -126,8 +126,8 @@ func exact(v string) int64 {
 	return n
 }
 
-func positive(v string) float64 {
-	f, err := strconv.ParseFloat(v, 64)
+func positive(v []byte) float64 {
+	f, err := float(v)
 	if err != nil || f < 0 || math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0
 	}

@@ -138,7 +138,7 @@ func readMegatron(p *step, text, _ []byte) bool {
 	if v == nil {
 		return false
 	}
-	p.StepSeconds = positive(string(v)) / scale
+	p.StepSeconds = positive(v) / scale
 	p.Loss = numberAfter(tail[len(v):], "loss: ")
 	return true
 }
@@ -237,7 +237,7 @@ func pace(b []byte) (seconds float64, rest []byte) {
 	for d < len(b) && (isDigit(b[d]) || b[d] == '.') {
 		d++
 	}
-	switch v := positive(string(b[:d])); {
+	switch v := positive(b[:d]); {
 	case d == 0:
 		return 0, nil
 	case bytes.HasPrefix(b[d:], []byte("it/s")):
@@ -259,7 +259,7 @@ func readLightningBar(p *step, text, _ []byte) bool {
 	if rest == nil || !bytes.HasPrefix(rest, []byte(": ")) {
 		return false
 	}
-	bar := bytes.LastIndexByte(rest[:max(bytes.Index(rest, []byte(" [")), 0)], '|')
+	bar := bytes.LastIndexByte(rest[:opening(rest)], '|')
 	if bar < 0 {
 		return false
 	}
@@ -279,10 +279,24 @@ func readLightningBar(p *step, text, _ []byte) bool {
 			p.Step = v
 		}
 	}
-	if bytes.Contains(text, []byte(" DataLoader")) && containsAny(text, []string{"Validation DataLoader", "Sanity DataLoader", "Testing DataLoader"}) {
+	if bytes.Contains(text, []byte("DataLoader")) && containsAny(text, []string{"Validation DataLoader", "Sanity DataLoader", "Testing DataLoader"}) {
 		p.Phase = "evaluation"
 	}
 	return true
+}
+
+// opening is where the first " [" stands in b, 0 if there is none. A bar holds many blanks and few brackets.
+func opening(b []byte) int {
+	for from := 0; ; {
+		i := bytes.IndexByte(b[from:], '[')
+		if i < 0 {
+			return 0
+		}
+		if i += from; i > 0 && b[i-1] == ' ' {
+			return i - 1
+		}
+		from = i + 1
+	}
 }
 
 // barLoss is the first number that a key with "loss" in it has in "v_num=95nc, loss=2.6, reduced_train_loss=2.590".

@@ -115,6 +115,9 @@ func emit[T any](r *reader, list *[]T, v T) {
 	case *CollectiveStack:
 		r.kept += framesSize(x.Frames)
 	}
+	if len(*list) == cap(*list) { // append grows long lists by a quarter, and copies them again and again
+		*list = slices.Grow(*list, max(len(*list), 4))
+	}
 	*list = append(*list, v)
 }
 
@@ -146,6 +149,7 @@ type dispatch struct {
 	alarm    []bool          // by literal: it is one of alarmWords
 	wraps    []bool          // by literal: a line with it may be one that cutShort knows
 	link     uint16          // linkMark
+	glues    []bool          // by literal: a line with it may be several records, though it holds no bracket
 	rules    []uint64        // by literal: the rules of ioRules that it is one of
 	pairs    [1 << 10]uint64 // the pairs of bytes that stand next to each other in a literal
 }
@@ -198,6 +202,18 @@ var table = sync.OnceValue(func() *dispatch {
 		d.wraps = append(d.wraps, slices.ContainsFunc(cutPhrases, func(p string) bool { return strings.Contains(p, l) || strings.Contains(l, p) }))
 	}
 	d.rules = ruleSets(d.literals)
+	d.glues = make([]bool, len(d.literals))
+	for _, w := range line.MarkWords() {
+		// Of the literals that the word holds, the longest is the rarest.
+		best := ""
+		for _, l := range d.literals {
+			if len(l) > len(best) && strings.Contains(w, l) {
+				best = l
+			}
+		}
+		id, _ := slices.BinarySearch(d.literals, best)
+		d.glues[id] = true
+	}
 	return d
 })
 
@@ -219,6 +235,16 @@ func (d *dispatch) everyday(hits []uint16) bool {
 		}
 	}
 	return len(hits) > 0
+}
+
+// glued reports whether a line with these literals may be several records, though it holds no bracket.
+func (d *dispatch) glued(hits []uint16) bool {
+	for _, id := range hits {
+		if d.glues[id] {
+			return true
+		}
+	}
+	return false
 }
 
 // linked reports whether a line with these literals holds a link as chats make them.
@@ -292,13 +318,17 @@ func (r *reader) dispatch(rec *record, p *phys, at int) bool {
 			r.due[i] |= set
 		}
 	}
-	understood := false
+	understood, wanted, light := false, false, true
 	r.alarm = p.all
-	if !r.table.everyday(ids) {
-		rec.storm, rec.excess = r.stormOf(rec, ids)
-	}
 	for _, id := range ids {
 		r.alarm = r.alarm || d.alarm[id]
+		light = light && d.light[id]
+	}
+	for _, set := range r.due {
+		wanted = wanted || set != 0
+	}
+	if wanted && !light {
+		rec.storm, rec.excess = r.stormOf(rec, ids)
 	}
 	for i, set := range r.due {
 		for ; set != 0; set &= set - 1 {

@@ -89,6 +89,8 @@ type phys struct {
 	all     bool     // hits are unknown: try every literal
 	light   bool     // only light handlers want it
 	linked  bool     // it may hold a link
+	glued   bool     // it may be several records, though it holds no bracket
+	window  bool     // of a line that is too long: its hits are those that no window before had
 	records int      // how many of its records were read
 	outer   line.Who // what the first of them states of its writer
 }
@@ -99,7 +101,7 @@ const maxJoined = 3
 // wrapped.
 func (r *reader) visit(l *scan.Line) (more int, err error) {
 	r.ending = l.Last
-	p := phys{before: l.Before, no: l.No, off: l.TextOff, raw: l.Text, cut: l.Final || l.Long, hits: l.Hits, marks: l.Marks}
+	p := phys{before: l.Before, no: l.No, off: l.TextOff, raw: l.Text, cut: l.Final || l.Long, window: l.Long, hits: l.Hits, marks: l.Marks}
 	if !r.decided {
 		p.raw, p.hits, p.marks, p.before = slices.Clone(p.raw), slices.Clone(p.hits), slices.Clone(p.marks), nil
 		r.head = append(r.head, p)
@@ -222,6 +224,7 @@ func unwrapped(raw []byte) []byte {
 func (r *reader) physical(p *phys) {
 	p.light = len(r.open) == 0 && !p.all && r.table.everyday(p.hits)
 	p.linked = p.all || r.table.linked(p.hits)
+	p.glued = p.all || p.window || r.table.glued(p.hits)
 	end := bytes.IndexByte(p.raw, '\n')
 	if end < 0 {
 		r.segments(p, len(p.raw))
@@ -267,6 +270,10 @@ func (r *reader) segment(p *phys, off int, seg []byte) {
 		*pre = known
 	}
 	if p.light {
+		r.record(p, off, seg, true)
+		return
+	}
+	if !p.glued && bytes.IndexByte(seg[pre.Len:], ']') < 0 {
 		r.record(p, off, seg, true)
 		return
 	}
@@ -415,6 +422,9 @@ func (r *reader) unclassify(rec *record) {
 
 // repeated reads Ray's "[repeated 14x across cluster]" at the end of a line.
 func repeated(text []byte) int {
+	if n := len(text); n == 0 || text[n-1] != ']' && text[n-1] != ' ' {
+		return 0
+	}
 	if !bytes.HasSuffix(bytes.TrimRight(text, " "), []byte("across cluster]")) {
 		return 0
 	}

@@ -5,12 +5,15 @@ import (
 )
 
 // In a storm of errors the same few lines come by the ten thousand. What a line of a kind says by itself is read of the
-// first stormFull from each writer and of one in stormStride after them; lines of a kind hold the same literals. What is
-// counted (retries, resets, errors of loaders), what belongs to a block, and everything of PyTorch's watchdogs is read of
-// every line, and so is everything in the last bytes of a file, where a storm gets to its end.
+// first stormFull from each writer, then of one in stormStride, in the end of one in stormRare. Lines of a kind hold the
+// same literals; final lines of exceptions without a traceback also name the same type, and their messages begin alike.
+// What is counted (retries, resets, errors of loaders), what belongs to a block, and everything of PyTorch's watchdogs is
+// read of every line, and so is everything in the last bytes of a file, where a storm gets to its end.
 const (
 	stormFull   = 64
 	stormStride = 16
+	stormLong   = 1 << 10 // from here on one in stormRare
+	stormRare   = 128
 	maxStorms   = 1 << 14 // kinds times writers of which an account is kept
 )
 
@@ -56,7 +59,13 @@ func (r *reader) storm(k stormKey) (s *storm, excess bool) {
 		r.storms[k] = s
 	}
 	s.n++
-	return s, s.n > stormFull && s.n%stormStride != 0 && !r.ending
+	switch {
+	case s.n <= stormFull || r.ending:
+		return s, false
+	case s.n <= stormLong:
+		return s, s.n%stormStride != 0
+	}
+	return s, s.n%stormRare != 0
 }
 
 // finalStorm counts a final line without traceback and reports whether it is to be passed over. Lines of such a kind also

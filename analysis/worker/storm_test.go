@@ -42,7 +42,7 @@ func TestAStormIsCountedLineByLine(t *testing.T) {
 	if loader != n || retries != n || len(obs.Resets) != n {
 		t.Errorf("%d errors of loaders, %d retries, %d resets, not %d of each", loader, retries, len(obs.Resets), n)
 	}
-	if got := len(obs.Exceptions); got > 2*(stormFull+n/stormStride+1) || got < 2*n/stormStride {
+	if got := len(obs.Exceptions); got > 2*(stormFull+stormLong/stormStride+n/stormRare) || got < 2*stormFull {
 		t.Errorf("%d exceptions are kept of %d", got, 2*n)
 	}
 	if obs.UnclassifiedN != 0 {
