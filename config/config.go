@@ -51,6 +51,10 @@ type Logs struct {
 	Templates []string `yaml:"templates"`
 	// Roots are directories that are searched for the logs of a job.
 	Roots []string `yaml:"roots"`
+	// RateMB and Requests spare whoever serves the files: megabytes a second, and questions or open files at a time; 0 = no
+	// bound. Nothing that is mounted is slowed.
+	RateMB   int `yaml:"rate_mb"`
+	Requests int `yaml:"requests"`
 	// Patterns are globs below each root, in which {job} stands for the job id.
 	Patterns []string `yaml:"patterns"`
 	// Quiet: logs that were written to more recently belong to a job that still runs. 0 = never ask.
@@ -73,6 +77,10 @@ type Limits struct {
 	Analyses int `yaml:"analyses"`
 	// UploadMB bounds one uploaded file.
 	UploadMB int `yaml:"upload_mb"`
+	// JobMB and JobFiles bound what is brought of one job from other machines, SpoolMB what of all jobs is kept here.
+	JobMB    int `yaml:"job_mb"`
+	JobFiles int `yaml:"job_files"`
+	SpoolMB  int `yaml:"spool_mb"`
 }
 
 // Logging is the program's own log, on standard error.
@@ -99,7 +107,7 @@ var defaultPatterns = []string{"{job}", "*{job}*"}
 func Default() Config {
 	return Config{
 		Output:    Output{Format: "terminal", Color: "auto"},
-		Limits:    Limits{Analyses: 2, UploadMB: 1024},
+		Limits:    Limits{Analyses: 2, UploadMB: 1024, JobMB: 16 << 10, JobFiles: 20_000, SpoolMB: 64 << 10},
 		Logging:   Logging{Level: "warn", Format: "text"},
 		Slack:     Slack{Mode: "socket", Sockets: 2, Command: "/diagnose", Recycle: Duration(15 * time.Minute)},
 		Questions: Questions{RemindAfter: Duration(30 * time.Minute), ExpireAfter: Duration(24 * time.Hour)},
@@ -117,6 +125,9 @@ func (c *Config) fill() {
 	orElse(&c.Logging.Format, def.Logging.Format)
 	orElse(&c.Limits.Analyses, def.Limits.Analyses)
 	orElse(&c.Limits.UploadMB, def.Limits.UploadMB)
+	orElse(&c.Limits.JobMB, def.Limits.JobMB)
+	orElse(&c.Limits.JobFiles, def.Limits.JobFiles)
+	orElse(&c.Limits.SpoolMB, def.Limits.SpoolMB)
 	orElse(&c.Slack.Mode, def.Slack.Mode)
 	orElse(&c.Slack.Sockets, def.Slack.Sockets)
 	orElse(&c.Slack.Command, def.Slack.Command)
@@ -172,6 +183,15 @@ func (c *Config) Validate() error {
 	}
 	if c.Limits.UploadMB < 1 {
 		bad("limits.upload_mb", "%d is not a positive number of megabytes", c.Limits.UploadMB)
+	}
+	if c.Limits.JobFiles < 1 {
+		bad("limits.job_files", "%d is not a positive number of files", c.Limits.JobFiles)
+	}
+	if c.Limits.JobMB < 1 {
+		bad("limits.job_mb", "%d is not a positive number of megabytes", c.Limits.JobMB)
+	}
+	if c.Limits.SpoolMB < c.Limits.JobMB {
+		bad("limits.spool_mb", "%d is less than one job may bring (limits.job_mb, %d)", c.Limits.SpoolMB, c.Limits.JobMB)
 	}
 	choice("logging.level", c.Logging.Level, LogLevels)
 	choice("logging.format", c.Logging.Format, LogFormats)

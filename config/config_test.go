@@ -31,6 +31,8 @@ func TestBadFilesAreRefusedWithLineAndHint(t *testing.T) {
 		{"bad glob", "clusters:\n- logs: {patterns: ['[{job}']}\n", "is not a glob"},
 		{"host that is an option", "clusters:\n- login_host: -oProxyCommand=x\n", "is not a [user@]host"},
 		{"negative", "limits: {workers: -1}\n", "c.yaml:1: limits.workers: -1 is not between"},
+		{"a spool for less than a job", "limits: {job_mb: 100, spool_mb: 50}\n", "limits.spool_mb: 50 is less than one job may bring"},
+		{"a negative rate", "clusters:\n- name: west\n  logs: {roots: [/a], rate_mb: -1}\n", "clusters[0].logs.rate_mb: -1 is negative"},
 		{"unset variable", "clusters:\n- name: ${NOPE}\n", "c.yaml:2: clusters[0].name: the environment variable NOPE is not set"},
 		{"two clusters without names", "clusters:\n- login_host: a\n- login_host: b\n", "with several clusters each needs a name"},
 		{"token of another kind", "slack:\n  bot_token: xapp-1\n", "c.yaml:2: slack.bot_token: is not a bot token"},

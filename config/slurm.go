@@ -181,6 +181,12 @@ func (c Cluster) validateLogs(at string, bad complain) {
 	if l.Quiet < 0 {
 		bad(at+".logs.quiet", "%s is negative", l.Quiet)
 	}
+	if l.RateMB < 0 {
+		bad(at+".logs.rate_mb", "%d is negative", l.RateMB)
+	}
+	if l.Requests < 0 {
+		bad(at+".logs.requests", "%d is negative", l.Requests)
+	}
 	b := l.S3
 	if l.Source == InBucket && (b.Name == "" || strings.ContainsAny(b.Name, "/ \t\n")) {
 		bad(at+".logs.s3.bucket", "%q is no name of a bucket", b.Name)

@@ -124,7 +124,7 @@ func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths [
 		}
 		return workflow.Collection{Sources: set.Sources, Warnings: set.Warnings}, nil
 	}
-	logs, err := sources(ctx, cfg.Clusters, dir, taken(dir), spool.Options{})
+	logs, err := sources(ctx, cfg, dir, taken(dir), spool.Options{})
 	if err != nil {
 		return workflow.Collection{}, err
 	}

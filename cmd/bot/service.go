@@ -86,7 +86,7 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	s.store = &waking{Durable: s.stores.Durable}
 	s.sender = &slack.Sender{Client: s.client, Outbox: s.store, Blobs: s.stores.Blobs, Log: log, Metrics: metrics, Refused: s.refused}
 	s.vault = chat.NewVault(secretsKept, time.Now)
-	s.logs, err = sources(ctx, cfg.Clusters, scratch, taken(s.stores.Dir), spool.Options{Keep: takenKept, Used: s.used})
+	s.logs, err = sources(ctx, cfg, scratch, taken(s.stores.Dir), spool.Options{Keep: takenKept, Used: s.used})
 	if err != nil {
 		return nil, err
 	}

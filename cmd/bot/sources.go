@@ -40,15 +40,16 @@ const takenDir = "taken"
 
 // sources makes the fetcher: dir is an existing directory for what archives hold and clusters say, taken one for files of other
 // machines, which is made where a cluster has such.
-func sources(ctx context.Context, clusters []config.Cluster, dir, taken string, o spool.Options) (_ *brought, err error) {
-	b := &brought{shared: shared(clusters, dir)}
-	b.Fetcher = &jobs.Fetcher{Shared: b.shared, Now: time.Now}
+func sources(ctx context.Context, cfg config.Config, dir, taken string, o spool.Options) (_ *brought, err error) {
+	b := &brought{shared: shared(cfg.Clusters, dir)}
+	b.Fetcher = &jobs.Fetcher{Shared: b.shared, Now: time.Now, JobFiles: cfg.Limits.JobFiles, JobBytes: int64(cfg.Limits.JobMB) << 20}
+	o.Max = int64(cfg.Limits.SpoolMB) << 20
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.Close())
 		}
 	}()
-	for i, c := range clusters {
+	for i, c := range cfg.Clusters {
 		cl := jobs.Cluster{Name: c.Name, Patterns: c.Logs.Patterns, Templates: c.Logs.Templates}
 		var node *login.Node
 		if c.Slurm.Commands == config.OverSSH || c.Logs.Source == config.OverSSH {
@@ -113,7 +114,7 @@ func logPlace(ctx context.Context, c config.Cluster, node *login.Node) (jobs.Pla
 	}
 	p.Source = &source.Timeout{Of: p.Source, Place: strings.TrimPrefix(p.ID, "file://"), Request: requestTime, Idle: requestTime}
 	if !p.Mounted {
-		p.Source = &source.Retry{Of: p.Source}
+		p.Source = &source.Rate{Of: &source.Retry{Of: p.Source}, BytesPerSecond: int64(c.Logs.RateMB) << 20, Requests: c.Logs.Requests}
 	}
 	return p, nil
 }

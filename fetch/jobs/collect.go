@@ -215,7 +215,9 @@ func (f *Fetcher) take(ctx context.Context, out *workflow.Collection, remote map
 			if f.Spool == nil {
 				return fmt.Errorf("%s: there is no room to bring its files to", p.ID)
 			}
-			got, err := f.Spool.Take(ctx, p.Place, wants(remote[p]), f.Progress)
+			from := p.Place
+			from.Source = &source.Limit{Of: p.Source, Files: f.JobFiles, Bytes: f.JobBytes}
+			got, err := f.Spool.Take(ctx, from, wants(remote[p]), f.Progress)
 			if err != nil {
 				return fmt.Errorf("bringing the logs from %s: %w", p.ID, err)
 			}

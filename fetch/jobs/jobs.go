@@ -28,6 +28,9 @@ type Fetcher struct {
 	Spool *spool.Spool
 	// Now is the clock; nil = no times are told.
 	Now func() time.Time
+	// JobFiles and JobBytes bound what is brought of one job; 0 = no bound.
+	JobFiles int
+	JobBytes int64
 	// Progress is told how far a transfer has come; may be nil.
 	Progress func(spool.Progress)
 }

@@ -258,6 +258,9 @@ func TestTheFilesAndBytesOfOneJob(t *testing.T) {
 	if files, err := l.Glob(ctx, "*"); len(files) != 1 || KindOf(err) != TooMuch || !strings.Contains(err.Error(), "3 files for one job") {
 		t.Errorf("%v, %v", files, err)
 	}
+	if _, _, err := l.Open(ctx, "d", 0); KindOf(err) != TooMuch {
+		t.Errorf("a file that was not admitted: %v", err)
+	}
 	for range 2 {
 		_, body, err := l.Open(ctx, "a", 0)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 // Limit bounds what is taken for one job. It is made for one, and forgotten with it.
 type Limit struct {
 	Of    Source
-	Files int   // found by all patterns together; 0 = no bound
+	Files int   // found by all patterns together, or opened; 0 = no bound
 	Bytes int64 // read from all bodies together; 0 = no bound
 
 	mu    sync.Mutex
@@ -26,18 +26,29 @@ func (l *Limit) Glob(ctx context.Context, pattern string) ([]File, error) {
 	if l.Files <= 0 {
 		return files, err
 	}
+	for i, f := range files {
+		if !l.admit(f.Name) {
+			return files[:i], errors.Join(err, &Error{Kind: TooMuch, Name: pattern, More: fmt.Sprintf("%d files for one job", l.Files)})
+		}
+	}
+	return files, err
+}
+
+// admit counts a file.
+func (l *Limit) admit(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.Files <= 0 || l.names[name] {
+		return true
+	}
+	if len(l.names) >= l.Files {
+		return false
+	}
 	if l.names == nil {
 		l.names = map[string]bool{}
 	}
-	for i, f := range files {
-		if !l.names[f.Name] && len(l.names) >= l.Files {
-			return files[:i], errors.Join(err, &Error{Kind: TooMuch, Name: pattern, More: fmt.Sprintf("%d files for one job", l.Files)})
-		}
-		l.names[f.Name] = true
-	}
-	return files, err
+	l.names[name] = true
+	return true
 }
 
 // Stat implements Source.
@@ -45,6 +56,9 @@ func (l *Limit) Stat(ctx context.Context, name string) (File, error) { return l.
 
 // Open implements Source.
 func (l *Limit) Open(ctx context.Context, name string, offset int64) (File, io.ReadCloser, error) {
+	if !l.admit(name) {
+		return File{}, nil, &Error{Kind: TooMuch, Name: name, More: fmt.Sprintf("%d files for one job", l.Files)}
+	}
 	f, body, err := l.Of.Open(ctx, name, offset)
 	if err != nil || l.Bytes <= 0 {
 		return f, body, err
