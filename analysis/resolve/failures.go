@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"sort"
 	"strconv"
 	"strings"
 
@@ -47,17 +46,18 @@ var exceptionRoles = map[string]knowledge.Role{
 
 // failures collects what went wrong in single processes, with its role, and attributes it.
 func (f *Facts) failures(obs *worker.Observations) {
+	seen := likes{}
 	for i := range obs.Exceptions {
-		f.exception(&obs.Exceptions[i])
+		f.exception(seen, &obs.Exceptions[i])
 	}
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
-		f.sign(s.At, s.ID, "sign", s.ID)
+		f.sign(seen, s.At, s.ID, "sign", s.ID)
 	}
 	for i := range obs.NCCLWarns {
 		w := &obs.NCCLWarns[i]
 		for _, id := range w.Signs {
-			f.sign(w.At, id, "nccl", w.Text)
+			f.sign(seen, w.At, id, "nccl", w.Text)
 		}
 	}
 	f.exits(obs)
@@ -178,7 +178,7 @@ func (f *Facts) newFailure(at worker.At, kind string) *Failure {
 	return fl
 }
 
-func (f *Facts) exception(x *worker.Exception) {
+func (f *Facts) exception(seen likes, x *worker.Exception) {
 	fl := f.newFailure(x.At, "exception")
 	fl.Exc = x
 	fl.Text = x.Type
@@ -199,7 +199,7 @@ func (f *Facts) exception(x *worker.Exception) {
 	if fl.Role == knowledge.NoiseRole || fl.Role == knowledge.InfoRole {
 		return
 	}
-	f.Failures = append(f.Failures, fl)
+	f.reported(seen, fl)
 }
 
 // defaultGroupRank is the rank that a process group's own prefix states in a message, where that group is the default
@@ -269,7 +269,7 @@ func rootOf(x *worker.Exception) *worker.Exception {
 	return x
 }
 
-func (f *Facts) sign(at worker.At, id, kind, text string) {
+func (f *Facts) sign(seen likes, at worker.At, id, kind, text string) {
 	s, ok := knowledge.Lookup(id)
 	if !ok || s.Role == knowledge.NoiseRole || s.Role == knowledge.InfoRole {
 		return
@@ -283,7 +283,7 @@ func (f *Facts) sign(at worker.At, id, kind, text string) {
 	if s.Meaning != "" {
 		fl.Text = s.Meaning
 	}
-	f.Failures = append(f.Failures, fl)
+	f.reported(seen, fl)
 }
 
 // exits notes how processes ended. A signal that only a crash sends is a failure of its own; 6, 9 and 15 are what
@@ -453,50 +453,6 @@ func (f *Facts) taskIsRank() bool {
 		}
 	}
 	return most == f.Job.WorldSize-1 && f.Job.WorldSize > 1
-}
-
-// collapse merges failures that one process repeats and orders the rest: proven time first, then position.
-func (f *Facts) collapse() {
-	type key struct {
-		rank            int
-		where, mech     string
-		role            knowledge.Role
-		sign, kind, txt string
-	}
-	var out []*Failure
-	seen := map[key]*Failure{}
-	sort.SliceStable(f.Failures, func(i, j int) bool { return less(f.Failures[i].At.Pos, f.Failures[j].At.Pos) })
-	for _, fl := range f.Failures {
-		k := key{rank: fl.Rank, mech: fl.Mechanism, role: fl.Role, sign: fl.Sign, kind: fl.Kind}
-		if fl.Rank == NoRank {
-			k.where = fl.At.File
-		}
-		if fl.Kind == "exception" || fl.Kind == "task" {
-			k.txt = fl.Text
-		}
-		if old := seen[k]; old != nil {
-			old.Count += fl.Count
-			continue
-		}
-		seen[k] = fl
-		out = append(out, fl)
-	}
-	sort.SliceStable(out, func(i, j int) bool {
-		a, b := out[i].When(), out[j].When()
-		if a.Valid && b.Valid && a.T != b.T {
-			return a.T < b.T
-		}
-		if a.Valid != b.Valid {
-			return a.Valid
-		}
-		return less(out[i].At.Pos, out[j].At.Pos)
-	})
-	f.Failures = out
-	for _, fl := range out {
-		if fl.Proc != nil {
-			fl.Proc.Failures = append(fl.Proc.Failures, fl)
-		}
-	}
 }
 
 // When is the failure's moment, or the lower bound that the stamps above it give.

@@ -1,0 +1,75 @@
+package resolve
+
+import (
+	"sort"
+
+	"faultline/knowledge"
+)
+
+// reported takes a failure that a process prints. Most are like one that it printed before: those are counted at once,
+// where nothing that is found out later can tell them apart. (Whether reading went on is asked of each report.)
+func (f *Facts) reported(seen likes, fl *Failure) {
+	if fl.Rank != NoRank && (fl.Role != knowledge.CauseRole || !ioMechanisms[fl.Mechanism]) {
+		k := like(fl)
+		if old := seen[k]; old != nil && !less(fl.At.Pos, old.At.Pos) {
+			old.Count += fl.Count
+			return
+		}
+		seen[k] = fl
+	}
+	f.Failures = append(f.Failures, fl)
+}
+
+// likeness is what failures have in common that one process repeats.
+type likeness struct {
+	rank            int
+	where, mech     string
+	role            knowledge.Role
+	sign, kind, txt string
+}
+
+// likes are the first failures of each kind.
+type likes map[likeness]*Failure
+
+func like(fl *Failure) likeness {
+	k := likeness{rank: fl.Rank, mech: fl.Mechanism, role: fl.Role, sign: fl.Sign, kind: fl.Kind}
+	if fl.Rank == NoRank {
+		k.where = fl.At.File
+	}
+	if fl.Kind == "exception" || fl.Kind == "task" {
+		k.txt = fl.Text
+	}
+	return k
+}
+
+// collapse merges failures that one process repeats and orders the rest: proven time first, then position.
+func (f *Facts) collapse() {
+	var out []*Failure
+	seen := likes{}
+	sort.SliceStable(f.Failures, func(i, j int) bool { return less(f.Failures[i].At.Pos, f.Failures[j].At.Pos) })
+	for _, fl := range f.Failures {
+		k := like(fl)
+		if old := seen[k]; old != nil {
+			old.Count += fl.Count
+			continue
+		}
+		seen[k] = fl
+		out = append(out, fl)
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		a, b := out[i].When(), out[j].When()
+		if a.Valid && b.Valid && a.T != b.T {
+			return a.T < b.T
+		}
+		if a.Valid != b.Valid {
+			return a.Valid
+		}
+		return less(out[i].At.Pos, out[j].At.Pos)
+	})
+	f.Failures = out
+	for _, fl := range out {
+		if fl.Proc != nil {
+			fl.Proc.Failures = append(fl.Proc.Failures, fl)
+		}
+	}
+}
