@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bytes"
 	"math/bits"
 	"slices"
 
@@ -151,6 +150,8 @@ func faultOf(text []byte) string {
 // ResetWords name a connection that the other side closed. A line counts once, whichever it holds.
 var ResetWords = []string{"onnection reset by peer", "ConnectionResetError", "RemoteDisconnected", "Remote end closed connection", "ServerDisconnectedError"}
 
+var resetWords = newWords(ResetWords...)
+
 // storageHandlers read what loaders and storage clients print: retries, resets, short batches.
 func storageHandlers() []handler {
 	var literals []string
@@ -263,11 +264,8 @@ func readReset(r *reader, rec *record) bool {
 	if rec.foreign() {
 		return false
 	}
-	for _, w := range ResetWords {
-		if bytes.Contains(rec.Text, []byte(w)) {
-			emit(r, &r.obs.Resets, Reset{rec.At, w})
-			break
-		}
+	if n := resetWords.first(rec.Text); n >= 0 {
+		emit(r, &r.obs.Resets, Reset{rec.At, ResetWords[n]})
 	}
 	return false
 }

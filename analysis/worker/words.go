@@ -2,16 +2,16 @@ package worker
 
 import "bytes"
 
-// words finds out in one pass over a text which of many words it holds. Looking for one after the other costs more than
-// everything else that is done to a line.
+// words finds out in one pass over a text which of fewer than 128 words it holds. Looking for one after the other costs
+// more than everything else that is done to a line.
 //
 // A word of four bytes or more holds three bytes in a row at an even and at an odd place of any text; so two such triples
 // of each are in a table, and the text is looked at every second byte. Shorter words are looked for one by one.
 type words struct {
 	list  []string
-	short []int // in list
-	mark  [1 << 12]bool
-	at    map[uint16][]triple
+	short []int          // in list
+	mark  [1 << 12]uint8 // by hash of a triple: its place in at + 1, 0 if there is none
+	at    [][]triple
 }
 
 // triple is a place in a word, three bytes from where on are in the table.
@@ -20,7 +20,7 @@ type triple struct {
 }
 
 func newWords(list ...string) *words {
-	w := &words{list: list, at: map[uint16][]triple{}}
+	w := &words{list: list}
 	for i, word := range list {
 		if len(word) < 4 {
 			w.short = append(w.short, i)
@@ -29,8 +29,12 @@ func newWords(list ...string) *words {
 		off := rarePair(word)
 		for o := off; o < off+2; o++ {
 			h := hash3(word[o], word[o+1], word[o+2])
-			w.mark[h] = true
-			w.at[h] = append(w.at[h], triple{i, o})
+			if w.mark[h] == 0 {
+				w.at = append(w.at, nil)
+				w.mark[h] = uint8(len(w.at))
+			}
+			at := &w.at[w.mark[h]-1]
+			*at = append(*at, triple{i, o})
 		}
 	}
 	return w
@@ -66,11 +70,11 @@ func (w *words) first(text []byte) int {
 		}
 	}
 	for p := 0; p+3 <= len(text); p += 2 {
-		h := hash3(text[p], text[p+1], text[p+2])
-		if !w.mark[h] {
+		at := w.mark[hash3(text[p], text[p+1], text[p+2])]
+		if at == 0 {
 			continue
 		}
-		for _, t := range w.at[h] {
+		for _, t := range w.at[at-1] {
 			word := w.list[t.word]
 			if from := p - t.off; t.word < best && from >= 0 && len(text)-from >= len(word) && string(text[from:from+len(word)]) == word {
 				best = t.word
@@ -91,11 +95,11 @@ func (w *words) in(text []byte) bool {
 		}
 	}
 	for p := 0; p+3 <= len(text); p += 2 {
-		h := hash3(text[p], text[p+1], text[p+2])
-		if !w.mark[h] {
+		at := w.mark[hash3(text[p], text[p+1], text[p+2])]
+		if at == 0 {
 			continue
 		}
-		for _, t := range w.at[h] {
+		for _, t := range w.at[at-1] {
 			word := w.list[t.word]
 			if from := p - t.off; from >= 0 && len(text)-from >= len(word) && string(text[from:from+len(word)]) == word {
 				return true
