@@ -35,7 +35,7 @@ func (f *Facts) coverage(in Input) {
 	sort.Strings(c.NodesSeen)
 	nodes, from := in.Nodes, cmp.Or(in.NodesFrom, "--nodes")
 	scheduler := in.NodesFrom != ""
-	if len(nodes) == 0 && f.Accounting != nil {
+	if (len(nodes) == 0 || scheduler) && f.Accounting != nil && len(f.Accounting.Nodes) > 0 { // of the run that is looked at
 		nodes, from, scheduler = f.Accounting.Nodes, "SLURM's accounting", true
 	}
 	if len(nodes) > 0 {

@@ -32,7 +32,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 		f.Job.ID = f.Accounting.Jobs[0].Job
 	}
 	nodes := in.Nodes
-	if len(nodes) == 0 && f.Accounting != nil && !f.Accounting.Het {
+	if (len(nodes) == 0 || in.NodesFrom != "") && f.Accounting != nil && !f.Accounting.Het && len(f.Accounting.Nodes) > 0 {
 		nodes = f.Accounting.Nodes
 	}
 	f.ident = newIdentity(obs, in.Sources, nodes, f.Job.WorldSize)

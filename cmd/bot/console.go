@@ -56,7 +56,7 @@ Exit code: 0; 1 when something went wrong that is not yours to mend; 2 wrong usa
 			if err != nil {
 				return exitUsage, err
 			}
-			defer logs.Close() //nolint:errcheck // what it holds is removed below
+			defer logs.Close()
 			talk := conversation(e, cfg, logs)
 			if cfg.Output.Dir != "" {
 				talk.Keep = keeper(talk, cfg.Output.Dir)

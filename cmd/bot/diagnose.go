@@ -128,7 +128,7 @@ func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths [
 	if err != nil {
 		return workflow.Collection{}, err
 	}
-	defer logs.Close() //nolint:errcheck // the files stay until the directory is removed
+	defer logs.Close()
 	found, err := logs.Locate(ctx, d.cluster, d.job)
 	if err != nil {
 		return workflow.Collection{}, err
@@ -138,7 +138,7 @@ func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths [
 	}
 	places := slices.Concat(found.Places, found.Base)
 	if len(places) == 0 {
-		return workflow.Collection{}, fmt.Errorf("I looked for logs of job %s in %s and found none: name their directory, or bot doctor --job %s says more", d.job, strings.Join(found.Searched, ", "), d.job)
+		return workflow.Collection{}, fmt.Errorf("no logs of job %s were found in %s: name their directory, or bot doctor --job %s says more", d.job, strings.Join(found.Searched, ", "), d.job)
 	}
 	got, err := logs.Collect(ctx, places)
 	if err != nil {

@@ -384,7 +384,7 @@ func (d *doctor) job(ctx context.Context, cluster, job string) {
 		d.fail("job", "%v.", err)
 		return
 	}
-	defer logs.Close() //nolint:errcheck // what it holds is removed below
+	defer logs.Close()
 	found, err := logs.Locate(ctx, cluster, job)
 	if err != nil {
 		d.fail("job", "%s.", timedOut(err))

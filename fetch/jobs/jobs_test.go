@@ -287,7 +287,7 @@ func TestFilesOfAnotherMachineAreBrought(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // a temporary directory
+	defer s.Close()
 	b.Spool = s
 	found, err := b.Locate(ctx, "west", "7")
 	if err != nil {

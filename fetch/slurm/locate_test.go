@@ -215,7 +215,7 @@ func TestWhatCannotBeLookedAtIsNotMissing(t *testing.T) {
 	if err := os.Chmod(filepath.Join(l.dir, "logs"), 0); err != nil {
 		t.Fatal(err)
 	}
-	defer os.Chmod(filepath.Join(l.dir, "logs"), 0o755) //nolint:errcheck // so that the directory can be removed
+	defer os.Chmod(filepath.Join(l.dir, "logs"), 0o755)
 	got := l.locate(t, l.job(t, "7", "FAILED"), "#!/bin/bash\nsrun -o logs/t-%j-%n.out ./a\n")
 	if text := strings.Join(got.Notes, " "); !strings.Contains(text, "I call no file missing") || strings.Contains(text, "node01") {
 		t.Errorf("%q", got.Notes)

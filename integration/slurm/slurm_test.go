@@ -41,10 +41,17 @@ func TestJobsThatReallyFail(t *testing.T) {
 		c.trains(t, jobs[i], tasks)
 		sc.disturb(t, c, jobs[i])
 	}
+	configs := c.ways(t)
 	for i, sc := range slices.Backward(all) { // and judged last
 		t.Run(sc.name, func(t *testing.T) {
 			j := jobs[i]
 			c.ended(t, j)
+			if sc.elements == nil {
+				c.byID(t, bot, sc, j, j.id, configs)
+			}
+			if sc.name == "exit1" {
+				c.missesOne(t, bot, j, configs["commands"])
+			}
 			write(t, filepath.Join(j.dir, "slurm-accounting.txt"), c.accounting(t, j), 0o644)
 			write(t, filepath.Join(j.dir, "slurm-nodes.txt"), c.must(t, "scontrol", "show", "node"), 0o644)
 			if sc.elements == nil {
