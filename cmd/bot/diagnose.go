@@ -101,7 +101,15 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 	for _, w := range set.Warnings {
 		log.Info("left out", "what", w)
 	}
+	if len(paths) == 0 { // what was brought is of this job, whatever it is called there
+		in.JobID = ""
+	}
 	r, err := d.diagnose(ctx, e, log, in)
+	var several *analysis.MultipleJobsError
+	if len(paths) == 0 && errors.As(err, &several) {
+		in.JobID = d.job
+		r, err = d.diagnose(ctx, e, log, in)
+	}
 	if err != nil {
 		return failure(err)
 	}

@@ -59,7 +59,11 @@ const scheme = "slurm:"
 
 // place writes it: slurm:west/4242@1795216732, with when the job was submitted, for ids are given again.
 func place(cluster string, j *slurm.Job) string {
-	return scheme + cluster + "/" + j.ID + "@" + strconv.FormatInt(submitted(j), 10)
+	id := j.ID
+	if j.Het != slurm.None { // all components
+		id = strconv.Itoa(j.Het)
+	}
+	return scheme + cluster + "/" + id + "@" + strconv.FormatInt(submitted(j), 10)
 }
 
 func submitted(j *slurm.Job) int64 {

@@ -18,6 +18,7 @@ type candidate struct {
 	context  pattern.Context
 	from     string // who says so, for sentences
 	batch    bool   // the batch script's own file
+	perhaps  bool   // said only where files fit
 }
 
 // vars are what the symbols stand for in a job's names. Two sets, for what SLURM prints for %A of a job that is in no array
@@ -77,6 +78,13 @@ func (j *Job) stated(script string) (list []candidate, own Outputs) {
 	for _, p := range append(slices.Clone(s.Steps), line.Steps...) {
 		add(p, "the job's script", pattern.Step, false)
 	}
+	for _, p := range s.Perhaps {
+		before := len(list)
+		add(p, "the job's script", pattern.Step, false)
+		for i := before; i < len(list); i++ {
+			list[i].perhaps = true
+		}
+	}
 	if r, _ := j.Subject(); r != nil {
 		for _, s := range r.Steps {
 			add(s.StdOut, "the accounting", pattern.Step, false)
@@ -100,7 +108,7 @@ func appendCandidate(list []candidate, text, from string, c pattern.Context, bat
 	if err != nil || slices.ContainsFunc(list, func(o candidate) bool { return o.context == c && o.template.String() == t.String() }) {
 		return list
 	}
-	return append(list, candidate{template: t, context: c, from: from, batch: batch})
+	return append(list, candidate{template: t, context: c, from: from, batch: batch, perhaps: from == configuration})
 }
 
 // Fill puts what is known of a job into a configured template: {root}, {job}, {user}, {account}, {partition}, {name} and

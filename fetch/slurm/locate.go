@@ -70,7 +70,7 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script string) (Lo
 		if c.from != configuration {
 			files, matched = out.own(j, files, matched)
 		}
-		if len(files) == 0 && problem == nil && (!c.template.PerNode() || c.from == configuration) {
+		if len(files) == 0 && problem == nil && (!c.template.PerNode() || c.perhaps) {
 			continue
 		}
 		// Of one run, files per node are judged; what another pattern found already is not judged again.

@@ -1,9 +1,11 @@
 package slurm
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -157,10 +159,32 @@ func (r *REST) sign(req *http.Request) error {
 		return fmt.Errorf("%s: %s does not hold one token", r, r.TokenFile)
 	}
 	req.Header.Set("X-SLURM-USER-TOKEN", token)
-	if r.User != "" {
-		req.Header.Set("X-SLURM-USER-NAME", r.User)
+	// 22.05 takes no token without the name, also where the token itself says it.
+	if user := cmp.Or(r.User, userIn(token)); user != "" {
+		req.Header.Set("X-SLURM-USER-NAME", user)
 	}
 	return nil
+}
+
+// userIn is the account that a token was issued for; "" where it does not say. Whether that is true is the server's to judge.
+func userIn(token string) string {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return ""
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return ""
+	}
+	t, err := parseTree(raw)
+	if err != nil {
+		return ""
+	}
+	user := firstText(t.at("sun"), t.at("username"))
+	if strings.ContainsAny(user, " \t\r\n:") {
+		return ""
+	}
+	return user
 }
 
 func (r *REST) age() string {

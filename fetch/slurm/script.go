@@ -3,6 +3,7 @@ package slurm
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"faultline/fetch/slurm/pattern"
@@ -12,9 +13,12 @@ import (
 type Outputs struct {
 	Out, Err string   // of the batch script itself; "" = not stated
 	Steps    []string // of srun, in the order of the script
+	Perhaps  []string // likewise, where what stands before them is not known and may be the program they belong to
 	Dir      string   // --chdir, "" = not stated
 	Append   bool     // --open-mode=append
 	Truncate bool     // --open-mode=truncate
+
+	unsure bool
 }
 
 // most bounds the lines of a script that are looked at, and the patterns that are taken from it.
@@ -62,8 +66,13 @@ func ParseScript(script string, facts map[string]string) Outputs {
 			if path.Base(w) == "srun" && !strings.Contains(w, "=") {
 				var s Outputs
 				s.options(list[i+1:], false)
-				out.step(s.Out)
-				out.step(s.Err)
+				for _, p := range []string{s.Out, s.Err} {
+					if s.unsure {
+						out.Perhaps = with(out.Perhaps, p)
+					} else {
+						out.Steps = with(out.Steps, p)
+					}
+				}
 				out.Append, out.Truncate = out.Append || s.Append, out.Truncate || s.Truncate
 			}
 		}
@@ -80,34 +89,22 @@ func ParseSubmit(line string) Outputs {
 	}
 	out.options(list[1:], true)
 	if path.Base(list[0]) == "srun" {
-		out.step(out.Out)
-		out.step(out.Err)
+		out.Steps = with(with(nil, out.Out), out.Err)
 		out.Out, out.Err = "", ""
 	}
 	return out
 }
 
-func (o *Outputs) step(p string) {
+// with adds a pattern to a list, unless it names no file of its own.
+func with(list []string, p string) []string {
 	switch p {
 	case "", "none", "all", "/dev/null":
-		return
+		return list
 	}
-	for i := 0; i < len(p); i++ { // only the output of one task: a number
-		if p[i] < '0' || p[i] > '9' {
-			break
-		}
-		if i == len(p)-1 {
-			return
-		}
+	if strings.Trim(p, "0123456789") == "" || slices.Contains(list, p) || len(list) == mostPatterns { // a number: the output of one task only
+		return list
 	}
-	for _, have := range o.Steps {
-		if have == p {
-			return
-		}
-	}
-	if len(o.Steps) < mostPatterns {
-		o.Steps = append(o.Steps, p)
-	}
+	return append(list, p)
 }
 
 // options reads words up to the program that is run; sbatch's header has none.
@@ -117,6 +114,9 @@ func (o *Outputs) options(list []string, sbatch bool) {
 		var name, value string
 		var has bool
 		switch {
+		case w == pattern.Any && !sbatch && o.Out == "" && o.Err == "":
+			o.unsure = true // "${options[@]}", or the program
+			continue
 		case w == "--" || !strings.HasPrefix(w, "-") || len(w) < 2:
 			if sbatch && strings.HasPrefix(w, "-") {
 				continue

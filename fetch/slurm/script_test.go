@@ -25,6 +25,8 @@ func TestScripts(t *testing.T) {
 		"what srun's argument is not":      {"#!/bin/bash\nsrun --output=none -e 0 ./a\necho srun is not run -o x\n", Outputs{}},
 		"srun behind another program":      {"#!/bin/bash\ntime srun -u -o%j-%t.log python x.py > all.log 2>&1 & wait\nif true; then /usr/bin/srun -o b-%j hostname; fi\n", Outputs{Steps: []string{"%j-%t.log", "b-%j"}}},
 		"computed names":                   {"#!/bin/bash\nA=$(date +%s)\nA=x\nsrun -o $A/$(hostname)/$1-%n.log ./a\n", Outputs{Steps: []string{"*/*/*-%n.log"}}},
+		"options from an array":            {"#!/bin/bash\nsrun \"${opts[@]}\" --output=o-%j-%n.out \"$P/train.sh\" -o x\n", Outputs{Perhaps: []string{"o-%j-%n.out"}}},
+		"a program that is not known":      {"#!/bin/bash\nsrun -n 4 $CMD -o o-%j.txt\n", Outputs{Perhaps: []string{"o-%j.txt"}}},
 		"a comment":                        {"#!/bin/bash\n# srun -o no ./a\n", Outputs{}},
 		"an option whose value is a word":  {"#!/bin/bash\nsrun -n 8 -c 4 --mpi pmix -o o-%n ./a -o b\n", Outputs{Steps: []string{"o-%n"}}},
 		"a script that is cut in a string": {"#!/bin/bash\nsrun -o \"a", Outputs{Steps: []string{"a"}}},

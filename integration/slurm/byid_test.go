@@ -18,8 +18,8 @@ func (c *cluster) ways(t *testing.T) map[string]string {
 	write(t, token, "SLURM_JWT="+c.token+"\n", 0o600)
 	configs := map[string]string{}
 	for way, slurm := range map[string]string{
-		"commands":    "{commands: local, settle: 1s}",
-		"slurmrestd":  fmt.Sprintf("{rest: {url: 'http://%s', token_file: %s}, settle: 1s}", c.rest, token),
+		"commands":   "{commands: local, settle: 1s}",
+		"slurmrestd": fmt.Sprintf("{rest: {url: 'http://%s', token_file: %s}, settle: 1s}", c.rest, token),
 	} {
 		file := c.path("etc/bot-" + strings.ReplaceAll(way, " ", "-") + ".yaml")
 		write(t, file, fmt.Sprintf("clusters:\n  - name: ci\n    slurm: %s\n    logs:\n      roots: [%s]\n", slurm, c.work), 0o600)
