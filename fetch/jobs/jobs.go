@@ -322,7 +322,11 @@ func (f *Fetcher) known(ctx context.Context, c *Cluster, id slurm.ID) (known, er
 		j := &jobs[i]
 		r, n := j.Subject()
 		k.jobs, k.runs = append(k.jobs, j), append(k.runs, r)
-		k.notes = append(k.notes, j.Notes...)
+		for _, n := range j.Notes {
+			if !slices.Contains(k.notes, n) { // components say the same
+				k.notes = append(k.notes, n)
+			}
+		}
 		if r == nil || len(j.Runs) < 2 {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -49,6 +50,7 @@ const (
 	lookedInto = 64               // files that are opened whatever their size
 	small      = 4 << 10          // files whose content is looked at: nothing but a header fits
 	mostSmall  = 512
+	slack      = 5 * time.Second  // clocks of file systems differ
 	unsettled  = 30 * time.Second // a file written to so recently is still being written
 )
 
@@ -147,7 +149,7 @@ func (l *Locator) fits(ctx context.Context, c candidate, j *Job, r *Run) (files 
 		m := c.template.Matcher(c.context, v)
 		for _, f := range found {
 			got, ok := m.Match(f.Name)
-			if !ok || seen[f.Name] || len(files) == mostFiles || !c.template.OfJob() && !within(f, r) {
+			if !ok || seen[f.Name] || len(files) == mostFiles || !c.template.OfJob() && (!within(f, r) || c.template.Vague() && !j.names(f.Name)) {
 				continue
 			}
 			seen[f.Name] = true
@@ -169,8 +171,28 @@ func within(f source.File, r *Run) bool {
 	return r.End().IsZero() || f.Written.Before(r.End().Add(late))
 }
 
+// names says that a path holds the job's number, or the array's with the index: where a part of the name is computed by the
+// script, that alone tells it from the logs of other jobs.
+func (j *Job) names(file string) bool {
+	for at, rest := 0, file; ; {
+		i := strings.IndexAny(rest, "0123456789")
+		if i < 0 {
+			return false
+		}
+		n := i
+		for n < len(rest) && rest[n] >= '0' && rest[n] <= '9' {
+			n++
+		}
+		digits := rest[i:n]
+		if digits == strconv.Itoa(j.Raw) && j.Array == None || strings.HasPrefix(file[at+i:], j.ID) && (at+i+len(j.ID) == len(file) || file[at+i+len(j.ID)] < '0' || file[at+i+len(j.ID)] > '9') {
+			return true
+		}
+		at, rest = at+n, rest[n:]
+	}
+}
+
 func (l *Locator) grows(f source.File, r *Run) bool {
-	return l.Now != nil && r != nil && r.Ended() && !f.Written.IsZero() && l.Now().Sub(f.Written) < unsettled
+	return l.Now != nil && r != nil && r.Ended() && f.Written.After(r.End().Add(slack)) && l.Now().Sub(f.Written) < unsettled
 }
 
 // look opens files: which cannot be read, and which hold nothing of the job.

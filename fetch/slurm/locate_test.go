@@ -247,3 +247,15 @@ func TestFilesOfOthersAreLeftOut(t *testing.T) {
 		t.Errorf("%s %q", l.names(got), got.Notes)
 	}
 }
+
+func TestAComputedNameHasToHoldTheJob(t *testing.T) {
+	l := newLab(t)
+	l.put(t, 90*time.Second, "line\n", "run-7-a-0.log", "run-8-a-0.log", "run-77-a-0.log", "run-a-0.log")
+	if got := l.locate(t, l.job(t, "7", "FAILED"), "#!/bin/bash\nsrun -o run-$(x)-%n.log ./a\n"); l.names(got) != "run-7-a-0.log" {
+		t.Errorf("%s %q", l.names(got), got.Notes)
+	}
+	l.put(t, 90*time.Second, "line\n", "r-16_3-0.log", "r-16_30-0.log", "r-7-0.log")
+	if got := l.locate(t, l.job(t, "16_3", "FAILED"), "#!/bin/bash\nsrun -o r-$(x)-%n.log ./a\n"); l.names(got) != "r-16_3-0.log" {
+		t.Errorf("%s %q", l.names(got), got.Notes)
+	}
+}

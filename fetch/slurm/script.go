@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -25,6 +26,8 @@ type Outputs struct {
 const (
 	mostLines    = 20_000
 	mostPatterns = 32
+	// A variable has at most so many values besides its last, and a line is read with so many combinations of them.
+	mostValues, mostVariants = 4, 8
 )
 
 // longs are the long options that matter; a value follows after = or as the next word.
@@ -39,7 +42,7 @@ var (
 // the variables that SLURM sets; what else the script computes is not known and stands for anything within one element of a path.
 func ParseScript(script string, facts map[string]string) Outputs {
 	var out Outputs
-	vars := map[string]string{}
+	vars, others := map[string]string{}, map[string][]string{}
 	for k, v := range facts {
 		vars[k] = v
 	}
@@ -58,26 +61,61 @@ func ParseScript(script string, facts map[string]string) Outputs {
 		}
 		header = false
 		if name, value, ok := assignment(trimmed); ok {
-			vars[name] = value(vars)
+			v := value(vars)
+			if old, had := vars[name]; had && old != v && !slices.Contains(others[name], old) && len(others[name]) < mostValues {
+				others[name] = append(others[name], old)
+			}
+			vars[name] = v
 			continue
 		}
-		list := words(trimmed, vars)
-		for i, w := range list {
-			if path.Base(w) == "srun" && !strings.Contains(w, "=") {
-				var s Outputs
-				s.options(list[i+1:], false)
-				for _, p := range []string{s.Out, s.Err} {
-					if s.unsure {
-						out.Perhaps = with(out.Perhaps, p)
-					} else {
-						out.Steps = with(out.Steps, p)
-					}
-				}
-				out.Append, out.Truncate = out.Append || s.Append, out.Truncate || s.Truncate
-			}
+		if !strings.Contains(trimmed, "srun") {
+			continue
+		}
+		for _, v := range variants(trimmed, vars, others) {
+			out.sruns(words(trimmed, v))
 		}
 	}
 	return out
+}
+
+// sruns reads the options of every srun among words.
+func (o *Outputs) sruns(list []string) {
+	for i, w := range list {
+		if path.Base(w) != "srun" || strings.Contains(w, "=") {
+			continue
+		}
+		var s Outputs
+		s.options(list[i+1:], false)
+		for _, p := range []string{s.Out, s.Err} {
+			if s.unsure {
+				o.Perhaps = with(o.Perhaps, p)
+			} else {
+				o.Steps = with(o.Steps, p)
+			}
+		}
+		o.Append, o.Truncate = o.Append || s.Append, o.Truncate || s.Truncate
+	}
+}
+
+// variants are the values that a line's variables may have: one that is assigned in two branches has either.
+func variants(line string, vars map[string]string, others map[string][]string) []map[string]string {
+	list := []map[string]string{vars}
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		if !strings.Contains(line, "$"+name) && !strings.Contains(line, "${"+name) {
+			continue
+		}
+		for _, have := range slices.Clone(list) {
+			for _, v := range others[name] {
+				if len(list) == mostVariants {
+					return list
+				}
+				other := maps.Clone(have)
+				other[name] = v
+				list = append(list, other)
+			}
+		}
+	}
+	return list
 }
 
 // ParseSubmit reads the command line that submitted a job.
@@ -186,8 +224,7 @@ func logical(script string) []string {
 
 var assigns = regexp.MustCompile(`^(?:export\s+|readonly\s+|local\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)$`)
 
-// assignment is NAME=value on a line of its own. A second assignment of a name makes it unknown where the value differs: which
-// of the two holds is not known.
+// assignment is NAME=value on a line of its own.
 func assignment(line string) (name string, value func(map[string]string) string, ok bool) {
 	m := assigns.FindStringSubmatch(line)
 	if m == nil {
@@ -195,17 +232,13 @@ func assignment(line string) (name string, value func(map[string]string) string,
 	}
 	return m[1], func(vars map[string]string) string {
 		list := words(m[2], vars)
-		v := ""
-		switch {
-		case len(list) > 1: // NAME=value command
-			v = pattern.Any
-		case len(list) == 1:
-			v = list[0]
+		switch len(list) {
+		case 0:
+			return ""
+		case 1:
+			return list[0]
 		}
-		if old, had := vars[m[1]]; had && old != v {
-			return pattern.Any
-		}
-		return v
+		return pattern.Any // NAME=value command
 	}, true
 }
 

@@ -22,7 +22,11 @@ func (c *cluster) ways(t *testing.T) map[string]string {
 		"slurmrestd": fmt.Sprintf("{rest: {url: 'http://%s', token_file: %s}, settle: 1s}", c.rest, token),
 	} {
 		file := c.path("etc/bot-" + strings.ReplaceAll(way, " ", "-") + ".yaml")
-		write(t, file, fmt.Sprintf("clusters:\n  - name: ci\n    slurm: %s\n    logs:\n      roots: [%s]\n", slurm, c.work), 0o600)
+		templates := "[]"
+		if way == "slurmrestd" { // which tells no script
+			templates = "['{workdir}/error-%j-%n.out', '{workdir}/slurm-%j-%n.out']"
+		}
+		write(t, file, fmt.Sprintf("clusters:\n  - name: ci\n    slurm: %s\n    logs: {roots: ['%s'], templates: %s}\n", slurm, c.work, templates), 0o600)
 		configs[way] = file
 	}
 	t.Setenv("SLURM_CONF", c.path("etc/slurm.conf"))

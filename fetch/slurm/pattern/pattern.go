@@ -174,6 +174,9 @@ func (t Template) Has(syms string) bool {
 // OfJob says that the name tells jobs apart.
 func (t Template) OfJob() bool { return t.Has("jJAS") }
 
+// Vague says that a part of the name is not known.
+func (t Template) Vague() bool { return t.Has(Any) }
+
 // PerNode says that srun opens one file on each node, or for each task.
 func (t Template) PerNode() bool { return t.Has("nNt") }
 
