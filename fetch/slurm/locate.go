@@ -100,7 +100,7 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script string) (Lo
 			if problem != nil {
 				set.Result.Odd = fmt.Sprintf("not everything could be looked at for %s: I call no file missing", set.Template)
 			}
-			if !set.Result.Complete() && (set.Result.Expected > 0 || set.Result.Odd != "") {
+			if !set.Result.Complete() && !silent(set.Result, len(files)) && (set.Result.Expected > 0 || set.Result.Odd != "") {
 				out.Notes = append(out.Notes, fmt.Sprintf("Logs called %s (%s says so): %s.", base(set.Template), set.From, set.Result))
 			}
 		}
@@ -133,6 +133,11 @@ func (o *Located) own(j *Job, files []source.File, matched []pattern.Seen) (kept
 		o.Notes = append(o.Notes, fmt.Sprintf("Left out %d %s of somebody else's that the job points at.", others, map[bool]string{true: "file", false: "files"}[others == 1]))
 	}
 	return kept, keptMatched
+}
+
+// silent says that nobody wrote anything to any of the files: a stream that the job does not use.
+func silent(r pattern.Result, files int) bool {
+	return r.Odd == "" && files > 0 && len(r.Gaps) == files && len(r.Of(pattern.Empty)) == files
 }
 
 func base(template string) string { return path.Base(template) }

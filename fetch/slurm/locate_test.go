@@ -233,6 +233,14 @@ func TestHeadersAndEmptyFilesAreTold(t *testing.T) {
 	}
 }
 
+func TestAStreamThatNobodyUsesIsNotMentioned(t *testing.T) {
+	l := newLab(t)
+	l.put(t, 90*time.Second, "", "t-7-0.out", "t-7-1.out", "t-7-2.out", "t-7-3.out")
+	if got := l.locate(t, l.job(t, "7", "FAILED"), "#!/bin/bash\nsrun -o t-%j-%n.out ./a\n"); len(got.Files) != 4 || len(got.Notes) != 0 {
+		t.Errorf("%s %q", l.names(got), got.Notes)
+	}
+}
+
 func TestFilesOfOthersAreLeftOut(t *testing.T) {
 	l := newLab(t)
 	l.put(t, 90*time.Second, "line\n", "slurm-7.out", "t-7-0.out")

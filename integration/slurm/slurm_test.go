@@ -63,6 +63,7 @@ func TestJobsThatReallyFail(t *testing.T) {
 					one.mechanisms, one.noFailure, one.rooted = []string{"completed"}, true, false
 				}
 				judge(t, one, diagnose(t, bot, "--job", j.id+"_"+e, j.dir), j.dir)
+				c.byID(t, bot, one, j, j.id+"_"+e, configs)
 			}
 		})
 	}
