@@ -24,7 +24,7 @@ func (c *cluster) ways(t *testing.T) map[string]string {
 		file := c.path("etc/bot-" + strings.ReplaceAll(way, " ", "-") + ".yaml")
 		templates := "[]"
 		if way == "slurmrestd" { // which tells no script
-			templates = "['{workdir}/error-%j-%n.out', '{workdir}/slurm-%j-%n.out']"
+			templates = "['{workdir}/error-%j-%n.out', '{workdir}/slurm-%j-%n.out', '{workdir}/error-%A_%a-%n.out', '{workdir}/slurm-%A_%a-%n.out']"
 		}
 		write(t, file, fmt.Sprintf("clusters:\n  - name: ci\n    slurm: %s\n    logs: {roots: ['%s'], templates: %s}\n", slurm, c.work, templates), 0o600)
 		configs[way] = file
