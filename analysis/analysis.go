@@ -54,6 +54,9 @@ type Input struct {
 
 	records []incident.Source // of the sources those that hold SLURM's own records
 	book    *accounting.Book  // what was read of them
+
+	// kept is what is still known of the text of compressed files.
+	kept *keeper
 }
 
 // Diagnose reads all sources and reports. Files that cannot be read are named in the report's warnings and coverage;
@@ -76,6 +79,7 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	in.kept = newKeeper()
 	obs, failed, err := read(ctx, in)
 	if err != nil {
 		return nil, err
@@ -108,7 +112,7 @@ func read(ctx context.Context, in Input) (*worker.Observations, []string, error)
 	g.SetLimit(n)
 	for _, s := range in.Sources {
 		g.Go(func() error {
-			obs, err := readFile(ctx, s, sc, in.Skim, n > 1)
+			obs, err := readFile(ctx, in, s, sc, n > 1)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -148,7 +152,7 @@ const (
 	largeCompressed = 1 << 20
 )
 
-func readFile(ctx context.Context, s incident.Source, sc *scan.Scanner, skim int64, ahead bool) (*worker.Observations, error) {
+func readFile(ctx context.Context, in Input, s incident.Source, sc *scan.Scanner, ahead bool) (*worker.Observations, error) {
 	f, err := scan.Open(s.Path)
 	if err != nil {
 		return &worker.Observations{Tails: []worker.Tail{{File: s.Name, ReadError: "cannot be opened"}}}, plain(err)
@@ -158,7 +162,10 @@ func readFile(ctx context.Context, s incident.Source, sc *scan.Scanner, skim int
 	if ahead && (isPlain && size > largeFile || !isPlain && s.Bytes > largeCompressed) {
 		sc = sc.Ahead(1)
 	}
-	if isPlain && skim > 0 {
+	if !isPlain {
+		sc = in.kept.keep(sc, s.Name, len(in.Sources))
+	}
+	if skim := in.Skim; isPlain && skim > 0 {
 		sc = sc.Ends(skim/headOfSkim, skim-skim/headOfSkim, size)
 	}
 	obs, err := worker.Read(ctx, s.Name, f, sc)
@@ -206,7 +213,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 		if in.Skim > 0 {
 			firstLook(r, in.Skim)
 		}
-		if err := fillQuotes(ctx, files, r); err != nil {
+		if err := fillQuotes(ctx, files, in.kept, r); err != nil {
 			return nil, err
 		}
 		computeRatios(r)

@@ -62,8 +62,9 @@ func walk(v reflect.Value, visit func(*incident.Evidence)) {
 	}
 }
 
-// fillQuotes fetches the raw text of every quotation by its position: excerpts are never held while reading.
-func fillQuotes(ctx context.Context, files verify.Files, r *incident.Report) error {
+// fillQuotes fetches the raw text of every quotation by its position: excerpts are not held while reading, but for those
+// of compressed files, within bounds.
+func fillQuotes(ctx context.Context, files verify.Files, kept *keeper, r *incident.Report) error {
 	byFile := map[string][]*incident.Evidence{}
 	seen := map[*incident.Evidence]bool{} // chain and hypotheses may share what they cite
 	eachEvidence(r, func(e *incident.Evidence) {
@@ -78,7 +79,7 @@ func fillQuotes(ctx context.Context, files verify.Files, r *incident.Report) err
 	}
 	sort.Strings(names)
 	return each(len(names), func(i int) error {
-		if err := fillFile(ctx, files[names[i]], byFile[names[i]]); err != nil {
+		if err := fillFile(ctx, files[names[i]], kept.fill(names[i], byFile[names[i]])); err != nil {
 			return fmt.Errorf("quote %s: %w", names[i], err)
 		}
 		return nil
@@ -106,6 +107,9 @@ func each(n int, do func(i int) error) error {
 }
 
 func fillFile(ctx context.Context, path string, evs []*incident.Evidence) error {
+	if len(evs) == 0 {
+		return nil
+	}
 	sort.SliceStable(evs, func(i, j int) bool { return evs[i].Offset < evs[j].Offset })
 	f, err := scan.Open(path)
 	if err != nil {

@@ -45,7 +45,8 @@ type Scanner struct {
 	// overlap is how much of a window of a long line is repeated in the next one.
 	overlap int
 	buffers *sync.Pool
-	helpers int // goroutines that search ahead
+	helpers int   // goroutines that search ahead
+	kept    *Kept // nil: nothing is
 	// Lines that lie between these offsets are counted and not searched; see Ends.
 	skipFrom, skipTo int64
 }
@@ -184,6 +185,9 @@ func (p *pass) piece(c *piece) error {
 	p.off, p.above, p.ready = c.off, c.above, list{by: c.by, found: c.found}
 	if c.total >= 0 {
 		p.thin.end(c.total)
+		if p.kept != nil {
+			defer func() { p.kept.tail(c.b, c.off) }()
+		}
 	}
 	switch {
 	case c.skip:
@@ -266,6 +270,9 @@ func (p *pass) deliver(b []byte, start, end int, final, last bool) error {
 	}
 	p.mark(start, known)
 	if len(p.hits) > 0 || p.want > 0 {
+		if p.kept != nil && !p.long {
+			p.kept.line(b, p.off, start, end)
+		}
 		p.line = Line{Before: p.line.Before, Last: p.hold() > 0 && p.off+int64(start) >= p.thin.tail, No: p.no, Off: p.off + int64(start), TextOff: p.off + int64(start), Text: b[start:end:end], Final: final, Hits: p.hits, Marks: p.marks}
 		if p.long {
 			p.line.Off, p.line.Long = p.lineOff, true
