@@ -285,6 +285,31 @@ func TestATransferThatIsCutAtEveryTenthIsResumed(t *testing.T) {
 	}
 }
 
+// pkg/sftp takes an answer that is shorter than the question for the end of the file.
+func TestAServerThatGivesLessAtOnceThanItIsAskedFor(t *testing.T) {
+	s := serve(t)
+	n := s.node(t)
+	p := place(t, n)
+	content := sourcetest.Bytes(1 << 20)
+	p.Write(t, p.Root+"/a", content)
+	l, err := n.link(ctx)
+	if err == nil {
+		err = sftp.MaxPacketUnchecked(openSSHBytes)(l.files) // this server gives 32 KB
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, err := p.Source.Open(ctx, p.Root+"/a", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	got := make([]byte, 1<<20)
+	if _, err := io.ReadFull(body, got); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestALostConnectionIsMadeAgain(t *testing.T) {
 	s := serve(t)
 	n := s.node(t)

@@ -58,9 +58,7 @@ const (
 	hangAfter = 30 * time.Second
 	// packets that are asked for at a time, of one file.
 	packets = 64
-	// packetBytes are what every server gives at once, openSSHBytes what OpenSSH gives (SFTP_MAX_READ_LENGTH); one of its
-	// older versions gives less, and is asked for the rest.
-	packetBytes  = 32 << 10
+	// openSSHBytes are what OpenSSH gives at once (SFTP_MAX_READ_LENGTH) since it tells its limits; others give 32 KB.
 	openSSHBytes = 255 << 10
 )
 
@@ -193,12 +191,15 @@ func (n *Node) dial(ctx context.Context) (_ *link, err error) {
 		}
 	}
 	client := l.client
-	packet := sftp.MaxPacketChecked(packetBytes)
-	if openSSH(client) {
-		packet = sftp.MaxPacketUnchecked(openSSHBytes)
-	}
 	l.files, err = await.Do(ctx, func() (*sftp.Client, error) {
-		return sftp.NewClient(client, sftp.UseConcurrentReads(true), sftp.MaxConcurrentRequestsPerFile(packets), packet)
+		files, err := sftp.NewClient(client, sftp.UseConcurrentReads(true), sftp.MaxConcurrentRequestsPerFile(packets))
+		if err != nil {
+			return nil, err
+		}
+		if _, told := files.HasExtension("limits@openssh.com"); told {
+			err = sftp.MaxPacketUnchecked(openSSHBytes)(files)
+		}
+		return files, err
 	}, nil)
 	if err != nil {
 		if ctx.Err() != nil {
