@@ -40,6 +40,10 @@ type Cluster struct {
 	SSH   SSH   `yaml:"ssh"`
 	Slurm Slurm `yaml:"slurm"`
 	Logs  Logs  `yaml:"logs"`
+	// Watch: jobs that end badly are looked at without anybody asking; empty = never.
+	Watch []Watch `yaml:"watch"`
+	// HookSecret is shared with the cluster's EpilogSlurmctld, which then need not be waited for; "" = no webhook.
+	HookSecret Secret `yaml:"hook_secret"`
 }
 
 // Logs says where the logs of jobs are.
@@ -140,6 +144,9 @@ func (c *Config) fill() {
 		if c.Clusters[i].Logs.Patterns == nil {
 			c.Clusters[i].Logs.Patterns = slices.Clone(defaultPatterns)
 		}
+		for j := range c.Clusters[i].Watch {
+			c.Clusters[i].Watch[j].fill()
+		}
 	}
 }
 
@@ -173,6 +180,7 @@ func (c *Config) Validate() error {
 	c.validateChat(bad, choice)
 	c.validateStores(bad)
 	c.validateStorage(bad)
+	c.validateWatch(bad)
 	choice("output.format", c.Output.Format, Formats)
 	choice("output.color", c.Output.Color, Colors)
 	if c.Limits.Workers < 0 || c.Limits.Workers > maxWorkers {

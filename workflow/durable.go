@@ -151,6 +151,9 @@ const (
 	JobTimers  = "timers"  // look for questions to repeat and for states that expired; Key holds the slot
 	JobArchive = "archive" // copy closed investigations to S3, apply retention; Key holds the slot
 	JobWatch   = "watch"   // look whether jobs that still ran have ended; Key holds the slot
+	JobPoll    = "poll"    // ask a cluster which jobs ended badly; Key holds cluster and slot
+	JobOver    = "over"    // a job that ended badly: an investigation that nobody asked for; Key is Ended.Key
+	JobTell    = "tell"    // decide who hears of an investigation that is Held
 )
 
 // Lease is a claimed job.

@@ -61,8 +61,9 @@ type Input struct {
 	Question  int      // the question that this answers; 0 = whichever it fits
 	// Done is the job that brought the input; it is finished together with what the input changes.
 	Done *Lease
-	// Posts go out with what the input changes.
+	// Posts go out with what the input changes, and Notes are kept with it.
 	Posts []Post
+	Notes []Note
 
 	running bool // comes from Run, which goes on by itself
 }
@@ -216,7 +217,7 @@ func (f *Flow) Tick(ctx context.Context, id string) (bool, error) {
 		case !q.Due.IsZero() && !now.Before(q.Due):
 			n.Expired = append(n.Expired, q)
 			continue
-		case f.RemindAfter > 0 && !q.Reminded && !inv.Muted && !q.Asked.IsZero() && now.Sub(q.Asked) >= f.RemindAfter:
+		case f.RemindAfter > 0 && !q.Reminded && !inv.Muted && inv.Ended == nil && !q.Asked.IsZero() && now.Sub(q.Asked) >= f.RemindAfter:
 			q.Reminded = true
 			n.Reminders = append(n.Reminders, q)
 		}
@@ -263,7 +264,7 @@ func (f *Flow) move(ctx context.Context, inv *Investigation, event Event, n Noti
 
 // save writes an investigation with everything that follows from the notice.
 func (f *Flow) save(ctx context.Context, inv *Investigation, n Notice, in Input, entries ...Entry) error {
-	c := Change{Entries: entries, Done: in.Done}
+	c := Change{Entries: entries, Done: in.Done, Notes: in.Notes}
 	if f.Compose != nil {
 		posts, err := f.Compose.Compose(ctx, inv, n)
 		if err != nil {
@@ -272,8 +273,13 @@ func (f *Flow) save(ctx context.Context, inv *Investigation, n Notice, in Input,
 		c.Posts = posts
 	}
 	c.Posts = append(c.Posts, in.Posts...)
-	if row, _ := About(inv.State); f.Deferred && row.Kind == Working && !in.running {
+	row, _ := About(inv.State)
+	switch {
+	case !f.Deferred:
+	case row.Kind == Working && !in.running:
 		c.Jobs = []Job{{Key: fmt.Sprintf("run/%s/%d", inv.ID, inv.Version+1), Kind: JobRun, Investigation: inv.ID}}
+	case row.Kind != Working && inv.Held && inv.State != AwaitingEnd:
+		c.Jobs = []Job{{Key: fmt.Sprintf("tell/%s/%d", inv.ID, inv.Version+1), Kind: JobTell, Investigation: inv.ID}}
 	}
 	c.Investigation = inv
 	if err := f.Store.Save(ctx, c); err != nil {

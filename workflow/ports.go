@@ -172,7 +172,12 @@ type Investigation struct {
 	// Acting are the people who were given something to do, and hear of it when the verdict falls.
 	Acting []string
 	// Muted stops reminders.
-	Muted   bool
+	Muted bool
+	// Ended is the run whose end started the investigation; nil where a person asked.
+	Ended *Ended
+	// Held: nothing of it is posted until it is known whether it concerns anybody but the job's owner. Whenever it rests, a
+	// JobTell is left for whoever decides that.
+	Held    bool
 	Outcome *Outcome
 }
 

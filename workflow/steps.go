@@ -66,7 +66,8 @@ func (f *Flow) locate(ctx context.Context, inv *Investigation) (outcome, error) 
 		return out, nil
 	}
 	inv.Places = slices.Concat(found.Places, found.Base)
-	if quiet := f.quiet(inv); found.Running && quiet > 0 || quiet > 0 && !found.Written.IsZero() && f.Now().Sub(found.Written) < quiet {
+	// Where the end of a run started the investigation, that run has ended, whatever a later one still does.
+	if quiet := f.quiet(inv); inv.Ended == nil && (found.Running && quiet > 0 || quiet > 0 && !found.Written.IsZero() && f.Now().Sub(found.Written) < quiet) {
 		return outcome{event: StillRuns, says: found.Notes, asks: f.ask(inv, askRunning(*inv))}, nil
 	}
 	return outcome{event: Located, says: append([]string{foundLogs(found)}, found.Notes...)}, nil

@@ -55,6 +55,9 @@ func caseOf(inv *workflow.Investigation) messages.Case {
 	if inv.State == workflow.Disputed {
 		c.Report = nil // it stays in the thread; what is disputed must not be acted on
 	}
+	if e := inv.Ended; e != nil {
+		c.Notes = append(c.Notes, plain(say(noteWatched, e.State, e.End.UTC().Format(timeForm), ago(e.Took()))))
+	}
 	if inv.Again != "" {
 		c.Notes = append(c.Notes, "Runs "+inv.Again+" again.")
 	}

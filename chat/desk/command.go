@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"faultline/chat"
@@ -27,6 +28,9 @@ var usages = []usage{
 	{"cancel F-12", "stop an investigation"},
 	{"rerun F-12", "begin anew; the old one stays readable"},
 	{"mute F-12", "no more reminders"},
+	{"watch", "which clusters I watch by myself; an administrator can write `watch pause west` and `watch resume west`"},
+	{"digest", "what I did not post one by one, now instead of tomorrow"},
+	{"mute job-name train-7b", "jobs of this name are not watched for this channel; `unmute job-name train-7b` takes it back"},
 	{"dispute F-12", "say that a verdict is wrong"},
 	{"close F-12", "say what it was, and be done"},
 	{"explain exit code 137", "what an error line, a number, a variable or a term means; paste it behind"},
@@ -60,6 +64,12 @@ func (a *act) typed(ctx context.Context) error {
 		return a.bare(ctx)
 	case "explain":
 		return a.explain(ctx, o.rest)
+	case "watch":
+		return a.watching(ctx, strings.Fields(o.rest))
+	case "digest":
+		return a.askDigest(ctx)
+	case "mute-name", "unmute":
+		return a.muteName(ctx, o.rest, o.verb == "unmute")
 	case "diagnose", "logs":
 		return a.diagnose(ctx, o)
 	}

@@ -30,6 +30,9 @@ type Blobs interface {
 
 // Compose implements workflow.Composer.
 func (c *Composer) Compose(ctx context.Context, inv *workflow.Investigation, n workflow.Notice) ([]workflow.Post, error) {
+	if inv.Held {
+		return nil, nil
+	}
 	d := &draft{inv: inv, n: n}
 	if opened(n) {
 		d.send(workflow.PostMessage, workflow.KeyCase, "", blockkit.Message{}) // its words come last, when all is noted
@@ -42,6 +45,26 @@ func (c *Composer) Compose(ctx context.Context, inv *workflow.Investigation, n w
 	}
 	if err := c.event(ctx, d); err != nil {
 		return nil, err
+	}
+	d.questionsAsked()
+	d.caseFile()
+	return d.posts, d.err
+}
+
+// Publish shows an investigation that was Held so far as if it began now: the case file and all that it has to say.
+func (c *Composer) Publish(ctx context.Context, inv *workflow.Investigation) ([]workflow.Post, error) {
+	inv.Held = false
+	d := &draft{inv: inv, n: workflow.Notice{Event: workflow.Start, Report: inv.Report, Look: inv.Looked, Asks: inv.Open}}
+	d.send(workflow.PostMessage, workflow.KeyCase, "", blockkit.Message{})
+	if inv.Report != nil {
+		if err := c.verdict(ctx, d); err != nil {
+			return nil, err
+		}
+		if inv.State == workflow.Reported {
+			if err := c.final(ctx, d); err != nil {
+				return nil, err
+			}
+		}
 	}
 	d.questionsAsked()
 	d.caseFile()

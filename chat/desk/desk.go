@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -284,21 +283,7 @@ func (a *act) trusted(ctx context.Context, inv workflow.Investigation) (bool, er
 		return true, nil
 	}
 	rule, _ := a.policy.rule(inv.Home)
-	for _, who := range []Who{rule.Trusted, a.policy.Admins} {
-		if who.Anyone || slices.Contains(who.Users, a.in.User) {
-			return true, nil
-		}
-		for _, g := range who.Groups {
-			in, err := a.Surface.InGroup(ctx, g, a.in.User)
-			if err != nil {
-				return false, fmt.Errorf("looking up a user group: %w", err)
-			}
-			if in {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
+	return a.among(ctx, rule.Trusted, a.policy.Admins)
 }
 
 // short is a key of bounded length.

@@ -198,15 +198,40 @@ func (a *act) isOpen(ctx context.Context, inv workflow.Investigation) error {
 			}
 		}
 		row, _ := workflow.About(other.State)
+		change := workflow.Change{Done: a.lease}
+		if other.Held { // begun by itself, and shown to nobody: now somebody wants to see it
+			if err := a.show(ctx, &other, &change); err != nil {
+				return err
+			}
+		}
 		p, err := a.post(other.ID, workflow.KeyCase,
 			[]string{say(alreadyOpen, orUnknown(inv.Job), other.ID, person(other.Home.Requester), row.Doing, link(workflow.LinkPlaceholder))},
 			a.button(actRerun, other.ID, "Run again"))
 		if err != nil {
 			return err
 		}
-		return a.Store.Save(ctx, workflow.Change{Posts: []workflow.Post{p}, Done: a.lease})
+		change.Posts = append(change.Posts, p)
+		return again(a.Store.Save(ctx, change))
 	}
 	return errLater{busyWait} // it was closed in the meantime
+}
+
+// show adds to a change what shows an investigation that was held.
+func (a *act) show(ctx context.Context, inv *workflow.Investigation, change *workflow.Change) error {
+	st, n, err := note[channelState](ctx, a.Store, noteChannel(inv.Home.Channel))
+	if err != nil {
+		return err
+	}
+	posts, err := a.unveil(ctx, inv, st.of(inv.ID), "")
+	if err != nil {
+		return err
+	}
+	if n, err = with(n, st); err != nil {
+		return err
+	}
+	change.Investigation, change.Posts, change.Notes = inv, posts, []workflow.Note{n}
+	change.Entries = []workflow.Entry{{Kind: "posted", Actor: a.in.User, Text: "shown in the channel, because it was asked for"}}
+	return nil
 }
 
 // rerun puts an investigation aside and begins anew.

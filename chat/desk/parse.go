@@ -22,7 +22,11 @@ var verbs = map[string]string{
 	"diagnose": "diagnose", "help": "help", "?": "help", "status": "status", "list": "list", "cancel": "cancel", "stop": "cancel",
 	"rerun": "rerun", "re-run": "rerun", "again": "rerun", "mute": "mute", "ping": "ping", "why": "why", "why?": "why",
 	"close": "close", "dispute": "dispute", "wrong": "dispute", "logs": "logs", "explain": "explain",
+	"watch": "watch", "digest": "digest", "unmute": "unmute",
 }
+
+// jobName announces that the name of a job follows, and not an investigation.
+var jobName = map[string]bool{"job-name": true, "jobname": true, "name": true}
 
 var (
 	// A job, a task of an array (_7), a part of a heterogeneous job (+0); a step (.0, .batch) is forgiven.
@@ -61,6 +65,20 @@ func parse(text string) order {
 	}
 	if o.verb == "diagnose" && len(words) == 0 {
 		return order{verb: "start"}
+	}
+	if o.verb == "watch" || o.verb == "digest" {
+		o.rest = strings.Join(words, " ")
+		return o
+	}
+	if o.verb == "unmute" || o.verb == "mute" && len(words) > 0 && jobName[strings.ToLower(words[0])] {
+		if o.verb == "mute" {
+			o.verb = "mute-name"
+		}
+		if len(words) > 0 && jobName[strings.ToLower(words[0])] {
+			words = words[1:]
+		}
+		o.rest = strings.Trim(strings.Join(words, " "), "`")
+		return o
 	}
 	if o.verb == "dispute" || o.verb == "close" {
 		if len(words) > 0 && o.identify(words[0]) {

@@ -21,6 +21,8 @@ type Policy struct {
 	// Identity maps chat users to user names on the clusters. It comes from the configuration alone: nobody declares
 	// who they are.
 	Identity map[string]string
+	// Watches are what is looked at without anybody asking; the first that takes a job counts.
+	Watches []Watch
 }
 
 // Cluster is what the desk knows of a cluster.

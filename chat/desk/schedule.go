@@ -43,8 +43,26 @@ const insertWait = 30 * time.Second
 
 // Schedule returns the clockwork of all routines, to be started and stopped by the caller. The zone of the machine does
 // not matter.
-func Schedule(store workflow.Durable, now workflow.Clock, log *slog.Logger) (*cron.Cron, error) {
+//
+// Polls are asked every minute for more jobs that are due, with keys of their own; nil: none.
+func Schedule(store workflow.Durable, now workflow.Clock, log *slog.Logger, polls func(now time.Time) []workflow.Job) (*cron.Cron, error) {
 	c := clockwork(cronLog{log})
+	if polls != nil {
+		_, err := c.AddFunc("* * * * *", func() {
+			ctx, cancel := context.WithTimeout(context.Background(), insertWait)
+			defer cancel()
+			jobs := polls(now())
+			if len(jobs) == 0 {
+				return
+			}
+			if _, err := store.Enqueue(ctx, jobs...); err != nil {
+				log.Error("no cluster is asked", "error", err)
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("the schedule of asking clusters: %w", err)
+		}
+	}
 	for _, r := range routines {
 		_, err := c.AddFunc(r.spec, func() {
 			ctx, cancel := context.WithTimeout(context.Background(), insertWait)

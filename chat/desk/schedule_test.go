@@ -85,7 +85,7 @@ func TestTwoProcessesLeaveOneJobAMinute(t *testing.T) {
 }
 
 func TestEveryRoutineHasASchedule(t *testing.T) {
-	c, err := Schedule(workflow.NewMemory(), time.Now, slog.New(slog.DiscardHandler))
+	c, err := Schedule(workflow.NewMemory(), time.Now, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

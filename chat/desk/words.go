@@ -98,6 +98,39 @@ const (
 	helpHead        situation = "help-head"
 	helpFoot        situation = "help-foot" // bot
 
+	// Of what nobody asked for.
+	ownerFirst     situation = "owner-first"    // job, name, cluster, state, investigation
+	ownerToo       situation = "owner-too"      // investigation
+	ownerOnly      situation = "owner-only"     // investigation
+	ownerNothing   situation = "owner-nothing"  // job, investigation, reason
+	ownerRepeat    situation = "owner-repeat"   // job, name, cluster, state, first job, investigation
+	threadRepeats  situation = "thread-repeats" // jobs, first job
+	noteWatched    situation = "note-watched"   // state, end, how long it ran
+	digestHead     situation = "digest-head"    // jobs
+	digestMore     situation = "digest-more"    // lines
+	digestFoot     situation = "digest-foot"    // command
+	digestPosted   situation = "digest-posted"
+	digestNothing  situation = "digest-nothing"
+	watchPaused    situation = "watch-paused"     // cluster, command, what takes it back
+	watchResumed   situation = "watch-resumed"    // cluster
+	watchAllPaused situation = "watch-all-paused" // person
+	watchNotPaused situation = "watch-not-paused" // cluster
+	watchRests     situation = "watch-rests"      // cluster, person, for how long
+	watchNever     situation = "watch-never"      // cluster
+	watchFails     situation = "watch-fails"      // cluster, for how long, reason
+	watchWorks     situation = "watch-works"      // cluster, how long ago
+	watchNothing   situation = "watch-nothing"
+	watchDigest    situation = "watch-digest" // lines, command
+	watchMuted     situation = "watch-muted"  // name, person
+	malformedWatch situation = "malformed-watch"
+	notWatched     situation = "not-watched" // cluster
+	adminsOnly     situation = "admins-only" // what
+	muteWhat       situation = "mute-what"   // command
+	nameMuted      situation = "name-muted"  // name, command, name
+	nameUnmuted    situation = "name-unmuted"
+	nameNotMuted   situation = "name-not-muted"
+	mutedTooMany   situation = "muted-too-many" // limit
+
 	// In the thread and in the case file.
 	threadReminder   situation = "thread-reminder" // person, question
 	threadFailed     situation = "thread-failed"   // person, reason
@@ -213,6 +246,38 @@ var texts = map[situation]string{
 	fieldToken:         "A token has no spaces. Paste the token alone, as `ais auth login` printed it.",
 	fieldCA:            "Paste the authority's certificate, from BEGIN CERTIFICATE to END CERTIFICATE.",
 
+	ownerFirst:     "Your job %s (%s) on %s ended %s. Nobody has asked for it: I look at its logs by myself, as %s, and tell you here first what I find.",
+	ownerToo:       "This goes to the channel of your team now, as %s: it may concern others, too.",
+	ownerOnly:      "This seems to concern your job alone, so I do not post it in the channel: it becomes one line of the next digest, as %s.",
+	ownerNothing:   "I cannot say why job %s ended (%s): %s. If you know where its logs are, give them with `logs:/path` behind the job.",
+	ownerRepeat:    "Your job %s (%s) on %s ended %s. It has to do with job %s, which is %s in the channel of your team: the same array, the same job again, or a node that failed there. I do not look at it by itself unless you ask.",
+	threadRepeats:  "*It came again*: %s ended badly that belong to job %s (the same job again, its array, or one of the nodes above). I do not look at each by itself; ask for one and I do.",
+	noteWatched:    "Nobody asked: the job ended %s at %s; it had run for %s.",
+	digestHead:     "*Digest*: %s ended badly that I did not post one by one, because they concern only their owners or because there were too many.",
+	digestMore:     "And %s more.",
+	digestFoot:     "`%s` with one of these jobs behind it shows it here.",
+	digestPosted:   "The digest is in the channel.",
+	digestNothing:  "There is nothing for the digest of this channel.",
+	watchPaused:    "Watching of %s is paused, for all channels. What ends badly until `%s %s` is not looked at, then either.",
+	watchResumed:   "Watching of %s goes on: from now on, not for what ended while it rested.",
+	watchAllPaused: "But %s has paused watching of every cluster, and that still holds.",
+	watchNotPaused: "Watching of %s is not paused by itself. `watch resume` without a name takes back a pause of everything.",
+	watchRests:     "%s: paused by %s %s ago.",
+	watchNever:     "%s: watched, not asked yet.",
+	watchFails:     "%s: for %s it has not said which jobs ended: %s. Nothing is lost: I ask for all of that time when it answers.",
+	watchWorks:     "%s: watched, asked %s ago.",
+	watchNothing:   "Nothing is watched for this channel. Whoever configures me can name a watch for it.",
+	watchDigest:    "%s wait for the digest; `%s digest` shows them now.",
+	watchMuted:     "Muted: jobs with the name %s, by %s.",
+	malformedWatch: "I read %s, which is neither `status`, `pause` nor `resume`, with the name of a cluster or none behind it.",
+	notWatched:     "The cluster %s is not watched.",
+	adminsOnly:     "You cannot %s: that is for the people whom the configuration trusts with it. Your try is noted.",
+	muteWhat:       "Which name? Write `%s mute job-name train-7b`, as `squeue` shows it.",
+	nameMuted:      "Jobs with the name %s are not told here any more. `%s unmute job-name %s` takes it back.",
+	nameUnmuted:    "Jobs with the name %s are told here again.",
+	nameNotMuted:   "The name %s is not muted here.",
+	mutedTooMany:   "%d names are muted here already. Let whoever configures me exclude names in the configuration.",
+
 	threadReminder:   "%s, this is still open: %s",
 	threadFailed:     "%s, I could not finish: %s. *Try again* starts over, and other logs may help; the reason is in the audit trail too.",
 	threadCancelled:  "Cancelled by %s. Nothing more is read. Logs that arrive later open the case again.",
@@ -246,5 +311,6 @@ const (
 	refusedCluster  = "the cluster is not for this channel"
 	refusedPath     = "a path outside the folders of the channel"
 	refusedPerson   = "neither the person who asked nor a trusted one"
+	refusedAdmin    = "not an administrator"
 	refusedCase     = "an investigation of another channel"
 )

@@ -21,6 +21,8 @@ import (
 type Workers struct {
 	Desk   *Desk
 	Timers *Timers
+	// Watcher does what nobody asked for; nil: nothing is watched.
+	Watcher *Watcher
 	// Archive does JobArchive; nil: nothing is archived.
 	Archive func(ctx context.Context) error
 	// Owner names this process, uniquely among those that share the store.
@@ -90,9 +92,13 @@ func (w *Workers) Run(ctx context.Context) error {
 		return err
 	}
 	var all sync.WaitGroup
-	for i := range w.Inbound + w.Analyses + 1 {
+	for i := range w.Inbound + w.Analyses + 3 {
 		kinds := []string{workflow.JobInbound}
 		switch {
+		case i == w.Inbound+w.Analyses+2: // a cluster may take long to answer
+			kinds = []string{workflow.JobPoll}
+		case i == w.Inbound+w.Analyses+1:
+			kinds = []string{workflow.JobOver, workflow.JobTell}
 		case i == w.Inbound+w.Analyses:
 			kinds = []string{workflow.JobTimers, workflow.JobWatch, workflow.JobArchive}
 		case i >= w.Inbound:
@@ -201,8 +207,13 @@ func (w *Workers) do(ctx context.Context, l *workflow.Lease) (err error) {
 		if errors.Is(err, workflow.ErrUnknown) { // forgotten in the meantime
 			err = nil
 		}
+	case workflow.JobPoll, workflow.JobOver, workflow.JobTell:
+		return w.watch(ctx, l)
 	case workflow.JobTimers:
 		err = w.Timers.Tick(ctx)
+		if w.Watcher != nil {
+			err = errors.Join(err, w.Watcher.Digests(ctx))
+		}
 	case workflow.JobWatch:
 		err = w.Timers.Watch(ctx)
 	case workflow.JobArchive:
@@ -216,6 +227,19 @@ func (w *Workers) do(ctx context.Context, l *workflow.Lease) (err error) {
 		return err
 	}
 	return w.Desk.Store.Finish(ctx, l)
+}
+
+// watch does a job of the watcher, which ends it itself.
+func (w *Workers) watch(ctx context.Context, l *workflow.Lease) error {
+	switch {
+	case w.Watcher == nil:
+		return w.Desk.Store.Finish(ctx, l)
+	case l.Kind == workflow.JobPoll:
+		return w.Watcher.poll(ctx, l)
+	case l.Kind == workflow.JobOver:
+		return w.Watcher.over(ctx, l)
+	}
+	return w.Watcher.tell(ctx, l)
 }
 
 // settle decides what becomes of a job after it was tried.

@@ -35,6 +35,13 @@ type FatalError struct{ Msg string }
 
 func (e *FatalError) Error() string { return e.Msg }
 
+// Self is who the bot is, as the newest Probe found out; empty before the first.
+func (c *Client) Self() Identity {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.self
+}
+
 // Probe asks Slack who the bot is and what it may do. A FatalError is for the person who installs the bot; other errors
 // may pass (Slack cannot be reached). With sockets it also asks whether Socket Mode can be used.
 func (c *Client) Probe(ctx context.Context, sockets bool) (Report, error) {

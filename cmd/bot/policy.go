@@ -25,6 +25,13 @@ func policyOf(cfg config.Config) *desk.Policy {
 				profiles = append(profiles, s.Name)
 			}
 		}
+		for _, w := range c.Watch {
+			p.Watches = append(p.Watches, desk.Watch{
+				Cluster: c.Name, Channel: w.Channel, Every: w.Every.Std(), Partitions: w.Partitions, Accounts: w.Accounts, Users: w.Users,
+				MinNodes: w.MinNodes, MinDuration: w.MinDuration.Std(), Exclude: w.ExcludeNames, OwnerFirst: w.TellOwnerFirst,
+				PerHour: w.PerHour, Digest: w.DigestAt(),
+			})
+		}
 		here := desk.Cluster{Profiles: profiles}
 		if c.Logs.IsMounted() { // people name files of this machine
 			here.Roots = c.Logs.Roots

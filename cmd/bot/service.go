@@ -52,6 +52,7 @@ type service struct {
 	sockets  *slack.Sockets // nil in http mode
 	desk     *desk.Desk
 	workers  *desk.Workers
+	watcher  *desk.Watcher
 	registry *prometheus.Registry
 	storage  *ais.Source
 	logs     *brought
@@ -106,8 +107,9 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 		Uploads: desk.Limits{Files: uploadFiles, Bytes: int64(cfg.Limits.UploadMB) << 20},
 		Command: cfg.Slack.Command, Name: "@faultline", Analyses: cfg.Limits.Analyses, Now: time.Now, Log: log, Hooks: hooks(s.registry),
 	}
+	s.watcher = &desk.Watcher{Desk: s.desk, Endings: ask(s.logs.Clusters), Self: s.self, Log: log}
 	s.workers = &desk.Workers{
-		Desk: s.desk, Timers: &desk.Timers{Store: s.store, Flow: flow}, Archive: s.archive,
+		Desk: s.desk, Timers: &desk.Timers{Store: s.store, Flow: flow}, Watcher: s.watcher, Archive: s.archive,
 		Owner: owner(), Analyses: cfg.Limits.Analyses, Log: log,
 	}
 	s.store.jobs, s.store.posts = s.workers.Wake, s.sender.Wake
@@ -158,7 +160,7 @@ func (s *service) run(ctx context.Context, ready func(addr string)) error {
 			_ = server.Shutdown(stop)
 		})
 	}
-	clockwork, err := desk.Schedule(s.store, time.Now, s.log)
+	clockwork, err := desk.Schedule(s.store, time.Now, s.log, s.watcher.Polls)
 	if err != nil {
 		return err
 	}

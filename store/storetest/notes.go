@@ -42,10 +42,10 @@ var noteTests = []test{
 		stale.Version = 7
 		b.fails(workflow.ErrConflict, b.keep(stale))
 		b.fails(workflow.ErrConflict, b.keep(workflow.Note{Key: "never", Version: 1}))
-		c := fullChange(opened("F-1"))
+		c := fullChange(opened("F-2"))
 		c.Notes = []workflow.Note{{Key: "new", Value: []byte("mine")}, {Key: "x", Value: []byte("mine")}}
 		b.fails(workflow.ErrConflict, b.Save(b.ctx, c))
-		b.nothingOf("F-1")
+		b.nothingOf("F-2")
 		same(b, "the other note", b.note("new").Version, 0)
 		same(b, "value", string(b.note("x").Value), "theirs")
 		list(b, "jobs", b.waiting())

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"faultline/fetch/jobs"
+	"faultline/fetch/slurm"
+	"faultline/workflow"
+)
+
+// endings asks the clusters, by name, which jobs have ended: the Endings of a desk.Watcher.
+type endings map[string]*slurm.Cluster
+
+// ask collects those that can be asked.
+func ask(clusters []jobs.Cluster) endings {
+	e := endings{}
+	for _, c := range clusters {
+		if c.Ask != nil {
+			e[c.Name] = c.Ask
+		}
+	}
+	return e
+}
+
+// Ended implements workflow.Endings.
+func (e endings) Ended(ctx context.Context, cluster string, from, to time.Time) ([]workflow.Ended, error) {
+	c := e[cluster]
+	if c == nil {
+		return nil, fmt.Errorf("it is not configured how to ask the cluster %s; it can be watched when that is", cluster)
+	}
+	return c.Ended(ctx, from, to)
+}
+
+// self is the workspace and the bot's own user; "" until Slack has told.
+func (s *service) self() (team, user string) {
+	id := s.client.Self()
+	return id.Team, id.User
+}
