@@ -251,7 +251,7 @@ var texts = map[situation]string{
 	ownerOnly:      "This seems to concern your job alone, so I do not post it in the channel: it becomes one line of the next digest, as %s.",
 	ownerNothing:   "I cannot say why job %s ended (%s): %s. If you know where its logs are, give them with `logs:/path` behind the job.",
 	ownerRepeat:    "Your job %s (%s) on %s ended %s. It has to do with job %s, which is %s in the channel of your team: the same array, the same job again, or a node that failed there. I do not look at it by itself unless you ask.",
-	threadRepeats:  "*It came again*: %s ended badly that belong to job %s (the same job again, its array, or one of the nodes above). I do not look at each by itself; ask for one and I do.",
+	threadRepeats:  "*It came again*: %s ended badly after %s: the same job once more, a part of its array, or a job on one of the nodes above. I do not look at each by itself; ask for one and I do.",
 	noteWatched:    "Nobody asked: the job ended %s at %s; it had run for %s.",
 	digestHead:     "*Digest*: %s ended badly that I did not post one by one, because they concern only their owners or because there were too many.",
 	digestMore:     "And %s more.",

@@ -19,6 +19,7 @@ import (
 
 	"faultline/chat"
 	"faultline/chat/desk"
+	"faultline/chat/epilog"
 	"faultline/chat/slack"
 	"faultline/config"
 	"faultline/fetch"
@@ -232,6 +233,7 @@ func (s *service) used(ctx context.Context) ([]string, error) {
 func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", opsHandler(s.registry, s.checks()))
+	mux.Handle(epilog.Path, s.hooks())
 	if s.cfg.Slack.Mode != "socket" {
 		mux.Handle("/slack/", s.inbox.Handler(s.cfg.Slack.SigningSecret))
 	}
@@ -341,7 +343,7 @@ func (s *service) refused(ctx context.Context, p workflow.Post, reason string) {
 func (s *service) reload(cfg config.Config) {
 	s.policy.Store(policyOf(cfg))
 	s.storage.Configure(cfg.Storage, cfg.StorageAccess)
-	s.log.Warn("channels, access, identities and storage names were read again; all other keys need a restart")
+	s.log.Warn("channels, access, identities, watches and storage names were read again; all other keys need a restart")
 }
 
 // waking is the store, with a nudge for whoever has something to do because of a change.

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"faultline/chat/desk"
+	"faultline/chat/epilog"
+	"faultline/config"
 	"faultline/fetch/jobs"
 	"faultline/fetch/slurm"
 	"faultline/workflow"
@@ -31,6 +34,15 @@ func (e endings) Ended(ctx context.Context, cluster string, from, to time.Time) 
 		return nil, fmt.Errorf("it is not configured how to ask the cluster %s; it can be watched when that is", cluster)
 	}
 	return c.Ended(ctx, from, to)
+}
+
+// hooks hears the clusters that have a secret.
+func (s *service) hooks() *epilog.Handler {
+	h := &epilog.Handler{Secrets: map[string]config.Secret{}, Enqueue: s.store.Enqueue, Nudge: desk.Nudge, Now: time.Now, Log: s.log}
+	for _, c := range s.cfg.Clusters {
+		h.Secrets[c.Name] = c.HookSecret
+	}
+	return h
 }
 
 // self is the workspace and the bot's own user; "" until Slack has told.
