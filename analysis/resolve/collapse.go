@@ -6,16 +6,25 @@ import (
 	"faultline/knowledge"
 )
 
-// reported takes a failure that a process prints. Most are like one that it printed before: those are counted at once,
-// where nothing that is found out later can tell them apart. (Whether reading went on is asked of each report.)
-func (f *Facts) reported(seen likes, fl *Failure) {
-	if fl.Rank != NoRank && (fl.Role != knowledge.CauseRole || !ioMechanisms[fl.Mechanism]) {
+// printed is what processes print of failures, as far as it is not kept one by one: a large job prints hundreds of thousands.
+type printed struct {
+	likes
+	tolerance
+}
+
+// reported takes a failure that a process prints. Most are survived, or like one that it printed before: those are counted
+// at once. What names no rank may yet turn out to be another's.
+func (f *Facts) reported(p *printed, fl *Failure) {
+	if f.tolerates(&p.tolerance, fl) {
+		return
+	}
+	if fl.Rank != NoRank {
 		k := like(fl)
-		if old := seen[k]; old != nil && !less(fl.At.Pos, old.At.Pos) {
+		if old := p.likes[k]; old != nil && !less(fl.At.Pos, old.At.Pos) {
 			old.Count += fl.Count
 			return
 		}
-		seen[k] = fl
+		p.likes[k] = fl
 	}
 	f.Failures = append(f.Failures, fl)
 }

@@ -46,7 +46,7 @@ var exceptionRoles = map[string]knowledge.Role{
 
 // failures collects what went wrong in single processes, with its role, and attributes it.
 func (f *Facts) failures(obs *worker.Observations) {
-	seen := likes{}
+	seen := &printed{likes: likes{}}
 	for i := range obs.Exceptions {
 		f.exception(seen, &obs.Exceptions[i])
 	}
@@ -77,7 +77,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 	}
 	f.records(f.controllers)
 	f.ladderFailures()
-	f.tolerated()
+	f.tolerated(&seen.tolerance)
 	f.attribute()
 	f.collapse()
 }
@@ -178,7 +178,7 @@ func (f *Facts) newFailure(at worker.At, kind string) *Failure {
 	return fl
 }
 
-func (f *Facts) exception(seen likes, x *worker.Exception) {
+func (f *Facts) exception(seen *printed, x *worker.Exception) {
 	fl := f.newFailure(x.At, "exception")
 	fl.Exc = x
 	fl.Text = x.Type
@@ -269,7 +269,7 @@ func rootOf(x *worker.Exception) *worker.Exception {
 	return x
 }
 
-func (f *Facts) sign(seen likes, at worker.At, id, kind, text string) {
+func (f *Facts) sign(seen *printed, at worker.At, id, kind, text string) {
 	s, ok := knowledge.Lookup(id)
 	if !ok || s.Role == knowledge.NoiseRole || s.Role == knowledge.InfoRole {
 		return

@@ -41,36 +41,53 @@ func (f *Facts) survived() {
 
 // tolerated leaves out failures to read or write after which training went on, whatever ended the job later: loaders skip
 // items, and programs catch what a store raises. A rank that had died of it would have held the next step.
-func (f *Facts) tolerated() {
-	type group struct {
-		n, steps int
-		first    *Failure
-	}
-	left := map[string]*group{}
-	var order []string
+func (f *Facts) tolerated(t *tolerance) {
 	kept := f.Failures[:0]
 	for _, fl := range f.Failures {
-		if fl.Role == knowledge.CauseRole && ioMechanisms[fl.Mechanism] && (fl.Kind == "sign" || fl.Kind == "exception" || fl.Kind == "ladder") {
-			if n := f.stepsAfter(fl.At); n >= goesOn {
-				g := left[fl.Mechanism]
-				if g == nil {
-					g = &group{first: fl, steps: n}
-					left[fl.Mechanism] = g
-					order = append(order, fl.Mechanism)
-				}
-				g.n++
-				g.steps = min(g.steps, n)
-				continue
-			}
+		if !f.tolerates(t, fl) {
+			kept = append(kept, fl)
 		}
-		kept = append(kept, fl)
 	}
 	f.Failures = kept
-	for _, m := range order {
-		g := left[m]
+	for _, m := range t.order {
+		g := t.left[m]
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of failing to read or write (%s), the first at %s:%d, not counted as a failure: %d or more further steps are reported after each",
 			reports(g.n), m, g.first.At.File, g.first.At.Line, g.steps))
 	}
+}
+
+// tolerance is what was reported and survived, by mechanism.
+type tolerance struct {
+	left  map[string]*survived
+	order []string
+}
+
+type survived struct {
+	n, steps int
+	first    *Failure
+}
+
+// tolerates notes a report that training went on after, and says so.
+func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
+	if fl.Role != knowledge.CauseRole || !ioMechanisms[fl.Mechanism] || fl.Kind != "sign" && fl.Kind != "exception" && fl.Kind != "ladder" {
+		return false
+	}
+	n := f.stepsAfter(fl.At)
+	if n < goesOn {
+		return false
+	}
+	g := t.left[fl.Mechanism]
+	if g == nil {
+		g = &survived{first: fl, steps: n}
+		if t.left == nil {
+			t.left = map[string]*survived{}
+		}
+		t.left[fl.Mechanism] = g
+		t.order = append(t.order, fl.Mechanism)
+	}
+	g.n++
+	g.steps = min(g.steps, n)
+	return true
 }
 
 func reports(n int) string {
