@@ -61,6 +61,9 @@ func readRecords(ctx context.Context, s incident.Source) (*accounting.Book, erro
 		return nil, nil
 	}
 	book, err := accounting.Read(ctx, s.Name, io.MultiReader(bytes.NewReader(head[:n]), f))
+	if !book.Genuine() {
+		return nil, nil
+	}
 	return book, plain(err)
 }
 

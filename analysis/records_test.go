@@ -87,6 +87,11 @@ func TestWhatSLURMKeepsIsEvidence(t *testing.T) {
 		{name: "a job with the same id long ago is another one", files: logs(""),
 			records: strings.ReplaceAll(rec("4242", "NODE_FAIL", "0:0", "143:0", nodes, -6000, -5000, "node02"), "hidden", "older") + rec("4242", "TIMEOUT", "0:15", "0:0", nodes, 0, 20, ""), want: "time-limit", warning: "an older job"},
 		{name: "the records of another job are not used", files: logs(traceback), records: rec("77", "NODE_FAIL", "0:0", "143:0", nodes, 0, 20, "node02"), want: "exception", warning: "does not list job 4242"},
+		{name: "a batch script that prints what SLURM knows of its job writes a log", files: map[string]string{
+			"slurm-4242.out": "JobId=4242 JobName=x\n   JobState=RUNNING Reason=None\n   NodeList=node[01-02]\n\n" + steps(0, 0, 9) + traceback}, records: "JobID|State\n4242|FAILED\n", want: "exception"},
+		{name: "the controller's own words", files: logs(""), want: "node-failure", root: []string{"node01"},
+			records: "JobID|State|NodeList|Start|End\n4242|NODE_FAIL|node[01-02]|2026-11-21T12:00:00|2026-11-21T12:20:00\n",
+			nodes:   "NodeName=node01 Arch=x86_64 CoresPerSocket=1\n   State=DOWN* ThreadsPerCore=1\n   BootTime=2026-11-20T12:00:00 SlurmdStartTime=2026-11-20T12:01:00\n   Reason=Not responding [hidden@2026-11-21T12:20:05]\n"},
 		{name: "few columns are enough", files: logs(""), records: "JobID|State\n4242|NODE_FAIL\n", want: "node-failure"},
 	}
 	for _, c := range cases {

@@ -77,6 +77,14 @@ type Book struct {
 	Records  []*Record
 	Nodes    []*Node
 	Warnings []string
+	// Foreign are lines that do not look like anything that SLURM prints of its records.
+	Foreign int
+}
+
+// Genuine says that the file is what its first line says. Many batch scripts print "scontrol show job" before they start: what
+// then follows is a log.
+func (b *Book) Genuine() bool {
+	return b.Foreign == 0 || b.Foreign < len(b.Records)/4
 }
 
 // Merge is the union of books. Their order does not matter.
@@ -113,7 +121,7 @@ func (b *Book) Without(bad func(file string, off int64) bool) *Book {
 		}
 		return false
 	}
-	out := &Book{Warnings: b.Warnings}
+	out := &Book{Warnings: b.Warnings, Foreign: b.Foreign}
 	for _, r := range b.Records {
 		if !holds(r.cells) {
 			out.Records = append(out.Records, r)

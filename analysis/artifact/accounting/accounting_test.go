@@ -103,6 +103,23 @@ func TestWhatIsNoRecordIsLeftOutAndCounted(t *testing.T) {
 	}
 }
 
+// A batch script that first prints what SLURM knows of its job writes a log all the same.
+func TestALogThatBeginsWithRecordsIsALog(t *testing.T) {
+	job := "JobId=22 JobName=x\n   JobState=RUNNING Reason=None\n   NodeList=node[01-04]\n\n"
+	for text, want := range map[string]bool{
+		job: true, job + "NodeName=node03 Arch=x86_64\n   State=DOWN*\n": true,
+		job + "[rank0]: step 1\n[rank0]: step 2\n":                            false,
+		job + "srun: error: node03: task 5: Exited with exit code 1\n":        false,
+		"JobID|State\n1|FAILED\n1.0|FAILED\n":                                 true,
+		"JobID|State\n1|RUNNING\nstarting training\n[rank0]: step 1\n":        false,
+		"JobID|State\n" + strings.Repeat("1.0|FAILED\n", 9) + "sacct: note\n": true,
+	} {
+		if got := read(t, text).Genuine(); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 func TestTheSameDeathIsWrittenInManyWays(t *testing.T) {
 	for _, c := range []struct {
 		code   string

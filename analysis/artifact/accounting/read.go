@@ -181,10 +181,17 @@ func (r *reader) line(text string, off, no int64) {
 	switch r.format {
 	case Sacct:
 		r.row(text, off, no)
-	case ShowJob:
-		r.jobLine(text, off, no)
-	case ShowNode:
-		r.nodeLine(text, off, no)
+	case ShowJob, ShowNode:
+		if f := Recognise([]byte(text)); f == None && text[0] != ' ' && text[0] != '\t' {
+			r.skipped++
+			r.book.Foreign++
+			return
+		}
+		if r.format == ShowJob {
+			r.jobLine(text, off, no)
+		} else {
+			r.nodeLine(text, off, no)
+		}
 	}
 }
 
@@ -195,6 +202,9 @@ func (r *reader) row(text string, off, no int64) {
 	m := jobID.FindStringSubmatch(value("JobID"))
 	if m == nil || value("State") == "" {
 		r.skipped++
+		if !strings.Contains(text, "|") {
+			r.book.Foreign++
+		}
 		return
 	}
 	rec := &Record{File: r.file, Line: no, Job: m[1], Step: m[2], Restarts: line.Unknown, cells: cells}
