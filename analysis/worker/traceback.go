@@ -221,8 +221,8 @@ func (t *trace) tail(r *reader, rec *record, b []byte, blank bool) verdict {
 			break
 		}
 		t.keep(b)
-		if t.storm != nil && !t.silent && !t.storm.telling {
-			t.storm.telling = alarming(rec, true) || len(knowledge.Match(nil, rec.Text)) > 0
+		if s := t.storm; s != nil && !s.telling && s.n <= stormFull {
+			s.telling = alarming(rec, true) || s.n <= stormFull/4 && len(knowledge.Match(nil, rec.Text)) > 0
 		}
 		return taken
 	}
