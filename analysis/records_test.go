@@ -29,7 +29,7 @@ func steps(rank, from, to int) string {
 	return b.String()
 }
 
-const traceback = "[rank1]: Traceback (most recent call last):\n[rank1]:   File \"/work/train.py\", line 214, in <module>\n[rank1]:     main()\n[rank1]: KeyError: 'y'\n"
+const traceback = "[rank1]: Traceback (most recent call last):\n[rank1]:   File \"/opt/job/train.py\", line 214, in <module>\n[rank1]:     main()\n[rank1]: KeyError: 'y'\n"
 
 func TestWhatSLURMKeepsIsEvidence(t *testing.T) {
 	logs := func(more string) map[string]string {

@@ -24,36 +24,16 @@ func open(t *testing.T) sourcetest.Place {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}
-	must := func(t *testing.T, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+	files, err := New(filepath.Join(dir, "root"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	root := filepath.Join(dir, "root")
-	files, err := New(root)
-	must(t, err)
-	p := sourcetest.Place{
-		Source: files, Root: root, Outside: filepath.Join(dir, "outside"),
-		Write: func(t *testing.T, name string, content []byte) {
-			must(t, os.MkdirAll(filepath.Dir(name), 0o755))
-			must(t, os.WriteFile(name+".new", content, 0o644))
-			must(t, os.Rename(name+".new", name))
-		},
-		Append: func(t *testing.T, name string, content []byte) {
-			f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
-			must(t, err)
-			_, err = f.Write(content)
-			must(t, err)
-			must(t, f.Close())
-		},
-		Remove: func(t *testing.T, name string) { must(t, os.Remove(name)) },
-		Empty:  func(t *testing.T, name string) { must(t, os.Truncate(name, 0)) },
-		Link:   func(t *testing.T, name, target string) { must(t, os.Symlink(target, name)) },
-	}
+	p := sourcetest.OnDisk(files, dir)
 	if os.Geteuid() != 0 {
 		p.Deny = func(t *testing.T, name string) {
-			must(t, os.Chmod(name, 0))
+			if err := os.Chmod(name, 0); err != nil {
+				t.Fatal(err)
+			}
 			t.Cleanup(func() { _ = os.Chmod(name, 0o755) })
 		}
 	}

@@ -39,9 +39,9 @@ if [ "$rank" = "$guilty" ]; then
 	raise)
 		printf '[rank%d]: %s\n' \
 			"$rank" 'Traceback (most recent call last):' \
-			"$rank" '  File "/work/train.py", line 214, in <module>' \
+			"$rank" '  File "/opt/job/train.py", line 214, in <module>' \
 			"$rank" '    main()' \
-			"$rank" '  File "/work/train.py", line 187, in main' \
+			"$rank" '  File "/opt/job/train.py", line 187, in main' \
 			"$rank" '    loss = criterion(model(batch["x"]), batch["y"])' \
 			"$rank" "KeyError: 'y'" >&2
 		exit 1
