@@ -29,8 +29,9 @@ var verbs = map[string]string{
 var jobName = map[string]bool{"job-name": true, "jobname": true, "name": true}
 
 var (
-	// A job, a task of an array (_7), a part of a heterogeneous job (+0); a step (.0, .batch) is forgiven.
-	jobForm = regexp.MustCompile(`^([0-9]{1,18}(?:_[0-9]{1,9})?(?:\+[0-9]{1,9})?)(?:\.(?:[0-9]+|batch|extern|interactive))?$`)
+	// A job, an element of an array (_7) or several as SLURM writes them (_[1-4,8]), a part of a heterogeneous job (+0); a
+	// step (.0, .batch) is forgiven.
+	jobForm = regexp.MustCompile(`^([0-9]{1,18}(?:_(?:[0-9]{1,9}|\[[0-9,%:-]{1,100}\]))?(?:\+[0-9]{1,9})?)(?:\.(?:[0-9]+|batch|extern|interactive))?$`)
 	idForm  = regexp.MustCompile(`^[Ff]-([0-9]{1,12})$`)
 	// A link as the chat writes it: <https://x/12345|12345>, <https://x>, <#C12|name>.
 	linkForm    = regexp.MustCompile(`<([^<>|]*)(?:\|([^<>]*))?>`)
