@@ -471,7 +471,7 @@ func unquote(line string) (words []string, ok bool) {
 		case c == '\'':
 			quoted = !quoted
 		case quoted:
-			word += string(c)
+			word += line[i : i+1]
 		case c == '\\' && i+1 < len(line):
 			i++
 			word += line[i : i+1]
@@ -480,7 +480,7 @@ func unquote(line string) (words []string, ok bool) {
 		case strings.IndexByte(plain, c) < 0:
 			return nil, false
 		default:
-			word += string(c)
+			word += line[i : i+1]
 		}
 	}
 	return append(words, word), !quoted
