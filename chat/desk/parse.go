@@ -91,6 +91,9 @@ func parse(text string) order {
 	named := false // "job", "logs" announced what follows
 	for _, word := range words {
 		bare := strings.Trim(word, "`'\"*~,;()[]{}“”‘’<>")
+		if strings.Contains(bare, "_[") && !strings.Contains(bare, "]") { // 123_[1-4]: that bracket belongs to the word
+			bare += "]"
+		}
 		switch lower := strings.ToLower(bare); {
 		case bare == "":
 		case lower == "private" || lower == "privately" || lower == "--private":
