@@ -10,10 +10,15 @@ import (
 // Do runs call and gives its result, or ctx's cause as soon as that ends. An abandoned call runs to its end alone; drop, which
 // may be nil, gets what it brings then.
 func Do[T any](ctx context.Context, call func() (T, error), drop func(T)) (T, error) {
-	var none T
 	if ctx.Err() != nil {
+		var none T
 		return none, context.Cause(ctx)
 	}
+	return begun(ctx, call, drop)
+}
+
+// begun is Do for a call that is made in any case: to drop goes what is not given back.
+func begun[T any](ctx context.Context, call func() (T, error), drop func(T)) (T, error) {
 	if ctx.Done() == nil {
 		return call()
 	}
@@ -35,6 +40,7 @@ func Do[T any](ctx context.Context, call func() (T, error), drop func(T)) (T, er
 				drop(r.value)
 			}
 		}()
+		var none T
 		return none, context.Cause(ctx)
 	}
 }
@@ -51,7 +57,7 @@ type Reader struct {
 func NewReader(ctx context.Context, from io.ReadCloser) *Reader { return &Reader{ctx: ctx, from: from} }
 
 func (r *Reader) Read(p []byte) (int, error) {
-	if r.gone {
+	if r.gone || r.ctx.Err() != nil {
 		return 0, context.Cause(r.ctx)
 	}
 	if len(r.buffer) == 0 {
@@ -62,7 +68,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 		n   int
 		err error
 	}
-	got, err := Do(r.ctx, func() (result, error) {
+	got, err := begun(r.ctx, func() (result, error) { // made in any case, so that somebody closes what is read
 		n, err := r.from.Read(buffer)
 		return result{n, err}, nil
 	}, func(result) { _ = r.from.Close() })
@@ -79,7 +85,8 @@ func (r *Reader) Close() error {
 		return nil
 	}
 	if r.buffer != nil {
-		buffers.Put(&r.buffer)
+		b := r.buffer // the pool keeps what it is given, which must not be a part of r
+		buffers.Put(&b)
 		r.buffer = nil
 	}
 	return r.from.Close()

@@ -13,8 +13,8 @@ func TestACallThatHangsIsLeft(t *testing.T) {
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	hang, dropped := make(chan struct{}), make(chan int)
-	go cancel(why)
 	n, err := Do(ctx, func() (int, error) {
+		cancel(why)
 		<-hang
 		return 7, nil
 	}, func(n int) { dropped <- n })
@@ -44,6 +44,7 @@ func TestACallThatEndsGivesItsResult(t *testing.T) {
 // hanging gives one byte and then nothing until it is let go.
 type hanging struct {
 	letGo, closed chan struct{}
+	hangs         func() // called when it does
 	given         bool
 	wrote         []byte
 }
@@ -53,6 +54,7 @@ func (h *hanging) Read(p []byte) (int, error) {
 		h.given = true
 		return copy(p, "x"), nil
 	}
+	h.hangs()
 	<-h.letGo
 	h.wrote = p
 	return copy(p, "late"), nil
@@ -65,13 +67,12 @@ func (h *hanging) Close() error {
 
 func TestAnAbandonedReadWritesIntoNobodysBuffer(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	h := &hanging{letGo: make(chan struct{}), closed: make(chan struct{})}
+	h := &hanging{letGo: make(chan struct{}), closed: make(chan struct{}), hangs: cancel}
 	r := NewReader(ctx, h)
 	mine := make([]byte, 4)
 	if n, err := r.Read(mine); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
-	go cancel()
 	for range 2 {
 		if n, err := r.Read(mine); n != 0 || !errors.Is(err, context.Canceled) {
 			t.Errorf("%d, %v", n, err)
@@ -93,5 +94,26 @@ func TestReadingGoesThrough(t *testing.T) {
 	text := strings.Repeat("some text ", 110_000) // more than a buffer holds
 	if err := iotest.TestReader(NewReader(ctx, io.NopCloser(strings.NewReader(text))), []byte(text)); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestWhatEndsBetweenTwoReadsIsClosed(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	h := &hanging{closed: make(chan struct{})}
+	r := NewReader(ctx, h)
+	if _, err := r.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-h.closed:
+	default:
+		t.Error("it is still open")
 	}
 }
