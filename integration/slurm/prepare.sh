@@ -9,7 +9,7 @@ for p in slurmctld slurmd slurmdbd slurmrestd slurm-client slurm-wlm-basic-plugi
 	dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null | grep -qx installed || need+=("$p")
 done
 if [ ${#need[@]} -eq 0 ]; then
-	echo "SLURM is installed: $(sinfo --version)"
+	echo "SLURM is installed: $(dpkg-query -W -f '${Version}' slurmctld)"
 	exit 0
 fi
 
@@ -30,4 +30,4 @@ if [ -d /run/systemd/system ]; then
 		case " ${need[*]} " in *" $unit "* | *" $unit-server "*) systemctl disable -q "$unit" || true ;; esac
 	done
 fi
-echo "SLURM is installed: $(sinfo --version)"
+echo "SLURM is installed: $(dpkg-query -W -f '${Version}' slurmctld)"
