@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,19 +118,22 @@ func (j *Job) Fill(template, root string) string {
 	if !strings.Contains(template, "{root}") && !strings.HasPrefix(template, "/") && !strings.HasPrefix(template, "{workdir}") {
 		template = "{root}/" + template
 	}
-	values := map[string]string{"root": root, "job": j.ID, "user": j.User, "account": j.Account, "partition": j.Partition, "name": j.Name, "workdir": j.WorkDir}
-	for k, v := range values {
-		hole := "{" + k + "}"
-		if !strings.Contains(template, hole) {
-			continue
+	// All holes in one pass: a job may be called {workdir}.
+	known := true
+	text := hole.ReplaceAllStringFunc(template, func(h string) string {
+		v := map[string]string{"{root}": root, "{job}": j.ID, "{user}": j.User, "{account}": j.Account, "{partition}": j.Partition, "{name}": j.Name, "{workdir}": j.WorkDir}[h]
+		if v == "" || v == ".." || h != "{root}" && h != "{workdir}" && strings.Contains(v, "/") {
+			known = false
 		}
-		if v == "" || v == ".." || k != "root" && k != "workdir" && strings.Contains(v, "/") {
-			return ""
-		}
-		template = strings.ReplaceAll(template, hole, strings.ReplaceAll(v, "%", "%%"))
+		return strings.ReplaceAll(v, "%", "%%")
+	})
+	if !known {
+		return ""
 	}
-	return template
+	return text
 }
+
+var hole = regexp.MustCompile(`\{(?:root|job|user|account|partition|name|workdir)\}`)
 
 // configured are the patterns of templates below roots.
 func (j *Job) configured(templates, roots []string) (list []candidate) {

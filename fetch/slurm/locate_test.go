@@ -267,3 +267,19 @@ func TestAComputedNameHasToHoldTheJob(t *testing.T) {
 		t.Errorf("%s %q", l.names(got), got.Notes)
 	}
 }
+
+func TestFillPutsInWhatIsKnownOnceOnly(t *testing.T) {
+	j := Job{ID: "7", User: "alice", Name: "{workdir}", WorkDir: "/w/100%"}
+	for template, want := range map[string]string{
+		"{user}/{job}-%n.err": "/logs/alice/7-%n.err", "{name}/x": "/logs/{workdir}/x", "{workdir}/%j": "/w/100%%/%j", "/abs/{root}": "/abs//logs",
+		"{account}/x": "", "{other}/x": "/logs/{other}/x",
+	} {
+		if got := j.Fill(template, "/logs"); got != want {
+			t.Errorf("%s: %q, want %q", template, got, want)
+		}
+	}
+	j.Name = "../x"
+	if got := j.Fill("{name}", "/logs"); got != "" {
+		t.Errorf("a name with a slash gave %q", got)
+	}
+}

@@ -58,7 +58,7 @@ func oneJob(records []Record) (Job, bool) {
 	}
 	last := records[len(records)-1]
 	id, err := ParseID(last.JobID)
-	if err != nil || id.Tasks != "" && len(records) == 0 {
+	if err != nil {
 		return Job{}, false
 	}
 	job.ID, job.Raw = last.JobID, whole(last.Raw)
