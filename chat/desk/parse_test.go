@@ -27,7 +27,12 @@ func TestCommandsAreReadAsPeopleWriteThem(t *testing.T) {
 		"12345_7":                 job("12345_7"),
 		"12345_[1-4,8]":           job("12345_[1-4,8]"),
 		"12345+0":                 job("12345+0"),
-		"12345_7+1":               job("12345_7+1"),
+		"12345_7+1":               {verb: "diagnose", bad: "12345_7+1"}, // SLURM has no arrays of heterogeneous jobs
+		"4242;id":                 {verb: "diagnose", bad: "4242;id"},
+		"12345678901234567":       {verb: "diagnose", bad: "12345678901234567"},
+		"１２３":                     {verb: "diagnose", bad: "１２３"},
+		"$(id)":                   {verb: "diagnose", bad: "$(id"},
+		"0":                       {verb: "diagnose", bad: "0"},
 		"12345.0":                 job("12345"),
 		"12345.batch":             job("12345"),
 		"<tel:12345|12345>":       job("12345"),

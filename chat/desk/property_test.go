@@ -135,11 +135,11 @@ func TestManyPeopleAtOnce(t *testing.T) {
 	s := newStage(t)
 	s.store.crowd = true
 	for n := range 40 {
-		s.fetch.where[fmt.Sprintf("west/%d", n)] = []string{"/logs/west/12345"}
+		s.fetch.where[fmt.Sprintf("west/%d", n+1)] = []string{"/logs/west/12345"}
 	}
 	var acts []chat.Inbound
 	for n := range 40 {
-		acts = append(acts, s.put(by([]string{"U1", "U2", "U3"}[n%3], command("C1", fmt.Sprintf("west:%d", n%30)))))
+		acts = append(acts, s.put(by([]string{"U1", "U2", "U3"}[n%3], command("C1", fmt.Sprintf("west:%d", n%30+1)))))
 	}
 	for n := range 20 {
 		acts = append(acts, s.put(command("C1", fmt.Sprintf("status F-%d", n+1))), s.put(command("C1", fmt.Sprintf("mute F-%d", n+1))))

@@ -132,6 +132,7 @@ func TestWrongUsageIsAnsweredWithWhatToDo(t *testing.T) {
 		{[]string{"diagnose", "--workers", "-4", logs}, "limits.workers"},
 		{[]string{"diagnose", "--config", "/does/not/exist", logs}, "/does/not/exist"},
 		{[]string{"diagnose", "--log-level", "loud", logs}, "choose one of debug"},
+		{[]string{"diagnose", "--job", "", logs}, "this is no job id"},
 		{[]string{"console", "x"}, "bot diagnose x"},
 		{[]string{"simulate"}, "--out"},
 		{[]string{"simulate", "--mechanism", "nope", "--out", "x"}, "--list"},
@@ -353,6 +354,21 @@ func TestThePictureInTheREADMEIsTheDemos(t *testing.T) {
 	} else if want != string(raw) {
 		t.Errorf("the picture in the README is not what the demo shows; run go test ./cmd/bot -run Picture -update\n%s", picture)
 	}
+}
+
+func TestWhatIsNoJobIDIsSaidSoBeforeAnythingIsLookedFor(t *testing.T) {
+	root := t.TempDir()
+	cfg := write(t, filepath.Join(root, "c.yaml"), fmt.Sprintf("clusters: [{name: west, logs: {roots: [%q]}}]\n", root))
+	for _, id := range []string{"", "4242;id", "12345678901234567", "-1", "0", "１２３", "$(id)", "4242 4243", "4242\nid", "123_[x]"} {
+		for _, command := range []string{"diagnose", "doctor"} {
+			r := call(t, "", command, "--config", cfg, "--job", id)
+			r.want(t, exitUsage, "this is no job id", "4242_7")
+			if strings.Contains(r.err+r.out, "bot doctor --") || strings.Contains(r.err, "\nid") {
+				t.Errorf("%s --job %q: %s", command, id, r.err)
+			}
+		}
+	}
+	call(t, "", "diagnose", "--config", cfg, "--job", "123_[1-4]").want(t, exitUnreadable, "no logs of job 123_[1-4]", "bot doctor --job '123_[1-4]'")
 }
 
 func TestTheDemoCanBeAnswered(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/config"
 	"faultline/fetch"
+	"faultline/fetch/slurm"
 	"faultline/fetch/spool"
 	"faultline/incident"
 	"faultline/workflow"
@@ -59,7 +60,12 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 		fs.StringVar(&d.out, "out", "", "write the report to `FILE` instead of standard output\ne.g. --out report.html")
 		fs.StringVar(&d.png, "png", "", "also draw the map of nodes and ranks into `FILE`\ne.g. --png ranks.png")
 		fs.BoolVar(&d.verbose, "verbose", false, "show every quotation, event and group, and log what is read\ne.g. --verbose")
-		return d.run
+		return func(ctx context.Context, e env, paths []string) (int, error) {
+			if err := d.jobGiven(fs, len(paths) == 0); err != nil {
+				return exitUsage, err
+			}
+			return d.run(ctx, e, paths)
+		}
 	},
 }
 
@@ -71,6 +77,29 @@ type diagnosis struct {
 	jobName                      string
 	worldSize                    int
 	verbose                      bool
+}
+
+// jobGiven checks the job before anything is looked for by it. Of the jobs in files that were named, the files say how they are called.
+func (d *diagnosis) jobGiven(fs *flag.FlagSet, looked bool) (err error) {
+	if given(fs, "job") && (looked || d.job == "") {
+		d.job, err = jobID(d.job)
+	}
+	return err
+}
+
+// given says whether a flag was written, be it with nothing behind it.
+func given(fs *flag.FlagSet, name string) (is bool) {
+	fs.Visit(func(f *flag.Flag) { is = is || f.Name == name })
+	return is
+}
+
+// jobID is the id of a job as a cluster is asked for it.
+func jobID(typed string) (string, error) {
+	id, err := slurm.ParseID(typed)
+	if err != nil {
+		return "", usage("--job %v", err)
+	}
+	return id.String(), nil
 }
 
 func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error) {
@@ -146,7 +175,7 @@ func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths [
 	}
 	places := slices.Concat(found.Places, found.Base)
 	if len(places) == 0 {
-		return workflow.Collection{}, fmt.Errorf("no logs of job %s were found in %s: name their directory, or bot doctor --job %s says more", d.job, strings.Join(found.Searched, ", "), d.job)
+		return workflow.Collection{}, fmt.Errorf("no logs of job %s were found in %s: name their directory, or bot doctor --job '%s' says more", d.job, strings.Join(found.Searched, ", "), d.job)
 	}
 	got, err := logs.Collect(ctx, places)
 	if err != nil {

@@ -39,6 +39,13 @@ Exit code: 0 when nothing fails; 1 when something does; 2 wrong usage.`,
 			if len(args) > 0 {
 				return exitUsage, usage("no argument is needed: %s", args[0])
 			}
+			if given(fs, "job") {
+				id, err := jobID(*job)
+				if err != nil {
+					return exitUsage, err
+				}
+				*job = id
+			}
 			cfg, _, err := c.load(e.err)
 			if err != nil {
 				return exitUsage, err
