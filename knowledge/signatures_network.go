@@ -111,6 +111,21 @@ var networkSignatures = []Signature{
 		Example:  "node1:1:1 [0] misc/socket.cc:500 NCCL WARN socketStartConnect: exceeded retries (20000)",
 	},
 	{
+		ID: "nccl-connect-gave-up", Mechanism: "init-unreachable", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"exceeded error retry count"},
+		Pattern:  `onnect(?: to (?P<peer>[^<\s]+)<\d+>)? returned (?P<error>Connection refused|Connection timed out|No route to host|Host is unreachable|Network is unreachable|[^,]{1,60}), exceeded error retry count`,
+		Meaning:  "NCCL gave up connecting to a peer: its process is gone or never came up, or the network blocks the port or leads elsewhere.",
+		Source:   "NCCL src/misc/socket.cc (socketConnectCheck), 2.24 on",
+		Example:  "socketPollConnect: connect to 10.105.0.4<39481> returned Connection refused, exceeded error retry count after 35 attempts",
+	},
+	{
+		ID: "nccl-connect-no-event", Mechanism: "init-unreachable", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"socketPollConnect poll() "},
+		Meaning:  "A connection to a peer never came up: the other node drops the packets, or its port is closed.",
+		Source:   "NCCL src/misc/socket.cc (socketPollConnect), 2.19 on",
+		Example:  "node1:1:1 [0] misc/socket.cc:586 NCCL WARN socketPollConnect poll() returned 1, no POLLOUT events",
+	},
+	{
 		ID: "nccl-connect-retry", Role: NoiseRole,
 		Literals: []string{"NCCL INFO", "returned Connection refused, retrying"},
 		Meaning:  "A peer was not ready yet; NCCL tries again.",

@@ -5,21 +5,21 @@ package knowledge
 var schedulerSignatures = []Signature{
 	{
 		ID: "slurm-time-limit", Mechanism: "time-limit", Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{"CANCELLED AT ", "DUE TO TIME LIMIT"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+) ON (?P<reporter>\S+) CANCELLED AT (?P<time>\S+)`,
+		Literals: []string{"CANCELLED AT ", "DUE TO TIME LIMIT"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+)(?: ON (?P<reporter>\S+))? CANCELLED AT (?P<time>\S+)`,
 		Meaning: "SLURM ended the job because its time was up; the host in the line is only the one that reports it.",
 		Source:  "SLURM src/slurmd/slurmstepd/req.c, 20.11 to 26.05",
 		Example: "slurmstepd: error: *** STEP 1999616.0 ON r6i4n5 CANCELLED AT 2021-05-24T22:09:48 DUE TO TIME LIMIT ***",
 	},
 	{
 		ID: "slurm-preempted", Mechanism: "preempted", Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{"CANCELLED AT ", "DUE TO PREEMPTION"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+) ON (?P<reporter>\S+) CANCELLED AT (?P<time>\S+)`,
+		Literals: []string{"CANCELLED AT ", "DUE TO PREEMPTION"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+)(?: ON (?P<reporter>\S+))? CANCELLED AT (?P<time>\S+)`,
 		Meaning: "SLURM took the nodes for a job of higher priority.",
 		Source:  "SLURM src/slurmd/slurmstepd/req.c, all versions",
 		Example: "slurmstepd-node01: error: *** JOB 15 ON node01 CANCELLED AT 2026-11-20T23:22:01 DUE TO PREEMPTION ***",
 	},
 	{
 		ID: "slurm-node-failure", Mechanism: "node-failure", Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{"CANCELLED AT ", "DUE TO NODE FAILURE"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+) ON (?P<reporter>\S+) CANCELLED AT (?P<time>\S+)`,
+		Literals: []string{"CANCELLED AT ", "DUE TO NODE FAILURE"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+)(?: ON (?P<reporter>\S+))? CANCELLED AT (?P<time>\S+)`,
 		Meaning: "SLURM lost a node of the job; it is not the host named in this line, which only reports it.",
 		Source:  "SLURM src/slurmd/slurmstepd/req.c, all versions",
 		Example: "slurmstepd: error: *** STEP 1943824.0 ON jean-zay-iam17 CANCELLED AT 2023-03-06T03:17:51 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***",
@@ -33,7 +33,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-requeue", Mechanism: "cancelled", Role: CauseRole, Tier: ProcessKiller,
-		Literals: []string{"CANCELLED AT ", "DUE TO JOB REQUEUE"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+) ON (?P<reporter>\S+) CANCELLED AT (?P<time>\S+)`,
+		Literals: []string{"CANCELLED AT ", "DUE TO JOB REQUEUE"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+)(?: ON (?P<reporter>\S+))? CANCELLED AT (?P<time>\S+)`,
 		Meaning: "The job was put back into the queue; it starts again under the same number.",
 		Source:  "SLURM src/slurmd/slurmstepd/req.c, all versions",
 		Example: "slurmstepd-node01: error: *** JOB 8 ON node01 CANCELLED AT 2026-11-20T23:20:08 DUE TO JOB REQUEUE ***",
@@ -49,7 +49,7 @@ var schedulerSignatures = []Signature{
 		// Up to 24.11 a person's scancel and the end after a failed task print the same words.
 		ID: "slurm-cancelled", Mechanism: "cancelled", Role: ConsequenceRole, Tier: ProcessKiller,
 		Literals: []string{" CANCELLED AT "}, Not: []string{"DUE TO "},
-		Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+) ON (?P<reporter>\S+) CANCELLED AT (?P<time>\S+)(?: DUE to SIGNAL (?P<signal>[\w ]+\w))? \*\*\*`,
+		Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+)(?: ON (?P<reporter>\S+))? CANCELLED AT (?P<time>\S+)(?: DUE to SIGNAL (?P<signal>[\w ]+\w))? \*\*\*`,
 		Meaning: "The job or step was stopped: by a person, or by SLURM after a task had failed. The line does not say which.",
 		Source:  "SLURM src/slurmd/slurmstepd/req.c, all versions",
 		Example: "slurmstepd: error: *** STEP 405737.0 ON cgpu12 CANCELLED AT 2020-01-16T23:05:49 ***",

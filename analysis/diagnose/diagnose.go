@@ -220,6 +220,25 @@ func origin(slug string) string {
 	return unknown
 }
 
+// taskEnd says how the task ended that srun names first: "a task on node7 end (Exited with exit code 120)"; "" where it names
+// none. Without a proven identity that is no accusation: the first task to end need not be the first that failed.
+func taskEnd(f *resolve.Facts) string {
+	var first *worker.TaskExit
+	for i := range f.Obs.TaskExits {
+		x := &f.Obs.TaskExits[i]
+		if x.Code != 0 && (first == nil || x.File == first.File && x.Off < first.Off || x.File < first.File) {
+			first = x
+		}
+	}
+	switch {
+	case first == nil:
+		return ""
+	case len(first.Hosts) == 1 && len(first.Tasks) == 1:
+		return fmt.Sprintf("task %d on %s end (%s)", first.Tasks[0], first.Hosts[0], first.What)
+	}
+	return fmt.Sprintf("tasks end (%s)", first.What)
+}
+
 func (b *builder) verdict() {
 	v := &b.r.Verdict
 	v.Candidates, v.Suspects, v.Needs = []incident.Candidate{}, []incident.Suspect{}, []incident.Need{}
@@ -230,6 +249,9 @@ func (b *builder) verdict() {
 		v.Status, v.Mechanism, v.Origin = incident.Inconclusive, unknown, unknown
 		v.Summary = "nothing in these logs explains how the job ended"
 		v.Why = "no failure, no hang and no normal end was found"
+		if how := taskEnd(b.s.Facts); how != "" {
+			v.Why = "SLURM saw " + how + ", and no line says why"
+		}
 		if state, _, ok := b.s.Facts.Accounting.State(); ok {
 			v.Why += "; SLURM's records say only " + strings.ToLower(strings.ReplaceAll(state, "_", " "))
 		}

@@ -26,6 +26,9 @@ func TestPastedEndings(t *testing.T) {
 		cuda = "terminate called after throwing an instance of 'c10::DistBackendError'\n" +
 			"  what():  [PG ID 0 PG GUID 0(default_pg) Rank 2] Process group watchdog thread terminated with exception: CUDA error: an illegal memory access was encountered\n"
 	)
+	srun := func(how string) string {
+		return step + step + "srun: error: n1: task 3: " + how + "\nsrun: launch/slurm: _step_signal: Terminating StepId=12.0\nsrun: error: n2: tasks 4-7: Terminated\n"
+	}
 	for _, tc := range []struct {
 		name, text string
 		want       []string // candidates, sorted
@@ -47,6 +50,15 @@ func TestPastedEndings(t *testing.T) {
 			[]string{"cuda-error", "unknown"}, nil, "init"},
 		{"a full disk below a save that began", step + "03/01 10:00:00 - mmengine - INFO - Saving checkpoint at 14 epochs\n" + frames + "OSError: [Errno 28] No space left on device\n",
 			[]string{"storage-full"}, nil, "checkpoint"},
+		{"a task that ended itself with a code of its own", srun("Exited with exit code 7"), []string{"exception", "unknown"}, nil, "training"},
+		{"a shell that saw SIGABRT", srun("Exited with exit code 134"), []string{"native-crash", "unknown"}, nil, "training"},
+		{"a shell that saw SIGKILL", srun("Exited with exit code 137"), []string{"external-signal", "host-oom"}, nil, "training"},
+		{"a shell that saw SIGTERM", srun("Exited with exit code 143"), []string{"unknown"}, nil, "training"},
+		{"a time limit that names no reporter", step + step + "slurmd[n1]: *** JOB 1234 CANCELLED AT 2013-01-01T00:00:00 DUE TO TIME LIMIT ***\n", []string{"time-limit"}, nil, "training"},
+		{"NCCL gave up connecting", "n1:1:2 [0] NCCL INFO socketPollConnect: connect returned Connection refused, retrying (34/34) after sleep for 3400 msec\n" +
+			"torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:77, remote process exited or there was a network error, NCCL version 2.26.2\n" +
+			"ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\nLast error:\nsocketPollConnect: connect returned Connection refused, exceeded error retry count (35)\n",
+			[]string{"init-unreachable"}, nil, "init"},
 		{"an error that the trainer caught", "epoch 001:     10 / 2212 loss=12.4, num_updates=9, lr=1e-05\n| WARNING | OOM: Ran out of memory with exception: CUDA out of memory. Tried to allocate 93.75 GiB\n" +
 			"epoch 001:     20 / 2212 loss=12.3, num_updates=19, lr=1e-05\nepoch 001:     30 / 2212 loss=12.2, num_updates=29, lr=1e-05\n| INFO | done training in 3884.3 seconds\n",
 			[]string{"completed"}, nil, "shutdown"},

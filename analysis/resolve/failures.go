@@ -421,7 +421,7 @@ func (f *Facts) tasks(obs *worker.Observations) {
 			}
 		default:
 			fl.Role = knowledge.SymptomRole
-			if e.Code == 143 || e.Code == 137 || e.Code == 134 {
+			if e.Code == 143 || !before && (e.Code == 137 || e.Code == 134) {
 				fl.Role = knowledge.ConsequenceRole
 			}
 			if crashSignal(e.Code) {

@@ -118,11 +118,12 @@ func readSrunEnd(r *reader, rec *record) bool {
 }
 
 var (
-	stepdEnd        = pattern.New(`\*\*\* (JOB|STEP) (\d[\d.+]*|\d+\.\w+) ON (\S+) (CANCELLED AT|FAILED|UNCORRECTABLE MEMORY ERROR AT) ?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)?(?: DUE (?:TO|to) ([^*\n]{1,80}))?`)
+	stepdEnd        = pattern.New(`\*\*\* (JOB|STEP) (\d[\d.+]*|\d+\.\w+)(?: ON (\S+))? (CANCELLED AT|FAILED|UNCORRECTABLE MEMORY ERROR AT) ?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)?(?: DUE (?:TO|to) ([^*\n]{1,80}))?`)
 	stepdTerminated = pattern.New(`\*\*\* (JOB|STEP) (\d[\d.+]*) STEPD TERMINATED ON (\S+) AT (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)? ?(?:DUE TO ([^*\n]{1,80}))?`)
 )
 
-// readStepdEnd reads "*** STEP 123.0 ON node1 CANCELLED AT … DUE TO … ***". The host is the one that reports it.
+// readStepdEnd reads "*** STEP 123.0 ON node1 CANCELLED AT … DUE TO … ***". The host is the one that reports it; old
+// versions ("slurmd[n1]: *** JOB 12 CANCELLED AT …") and people who quote a line leave it out.
 func readStepdEnd(r *reader, rec *record) bool {
 	understood := false
 	for _, m := range stepdEnd.FindAllSubmatch(rec.Text, 16) {
@@ -133,7 +134,10 @@ func readStepdEnd(r *reader, rec *record) bool {
 		case 'F':
 			end.Kind = "failed"
 		default:
-			end.Kind, end.Hosts = "uncorrectable-memory", []string{end.Host}
+			end.Kind = "uncorrectable-memory"
+			if end.Host != "" {
+				end.Hosts = []string{end.Host}
+			}
 		}
 		end.Reason, _, _ = strings.Cut(strings.TrimSpace(string(m[6])), ",")
 		end.At = stampedBySlurm(end.At, m[5])

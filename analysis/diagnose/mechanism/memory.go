@@ -66,7 +66,7 @@ func killed(s *Scene) *Proposal {
 		kill = nil // SLURM sends SIGKILL to all that outlive its SIGTERM
 	}
 	if len(kill) == 0 {
-		kill = bareTasks(s, "Killed")
+		kill = bareTasks(s, signal("Killed"))
 	}
 	for _, fl := range f.Failures {
 		if bare {

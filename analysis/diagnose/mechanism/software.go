@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"faultline/analysis/resolve"
@@ -42,7 +43,7 @@ func exception(s *Scene) *Proposal {
 	victims := victimFiles(f)
 	var exits []*resolve.Failure
 	for _, r := range f.Ranks {
-		if r.Exit == nil || (r.Exit.Code != 1 && r.Exit.Code != 2) || s.Graph.Waits(r.ID) || symptomatic(r) || victims[r.Exit.At.File] {
+		if r.Exit == nil || !endedItself(r.Exit.Code) || s.Graph.Waits(r.ID) || symptomatic(r) || victims[r.Exit.At.File] {
 			continue
 		}
 		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: r.Exit.At, T: r.Exit.T,
@@ -56,13 +57,17 @@ func exception(s *Scene) *Proposal {
 		for _, fl := range f.Failures {
 			// A task that is a launcher exits with 1 whatever ended its workers.
 			if fl.Kind == "task" && fl.Rank != resolve.NoRank && fl.Role == knowledge.SymptomRole && fl.Mechanism == "" && fl.Proc.Exit != nil &&
-				fl.Proc.Exit.Code == 1 && s.Graph.Shape == waitfor.NoHang && !signalled(f) && !symptomatic(fl.Proc) {
+				endedItself(fl.Proc.Exit.Code) && s.Graph.Shape == waitfor.NoHang && !signalled(f) && !symptomatic(fl.Proc) {
 				exits = append(exits, fl)
 			}
 		}
 	}
 	if len(exits) == 0 {
-		exits = bareTasks(s, "Exited with exit code 1")
+		exits = bareTasks(s, func(who, how string) bool {
+			// sacct prints small numbers also for signals.
+			code := exitCode(how)
+			return code == 1 || endedItself(code) && who == "srun"
+		})
 	}
 	if len(exits) == 0 {
 		return nil
@@ -82,7 +87,7 @@ func exception(s *Scene) *Proposal {
 
 // bareTasks are tasks that srun saw end in this way before it ended the step, where nothing else is known of the job: not
 // even whether a task is a rank or a launcher. They say how a process ended, and on which node, not why.
-func bareTasks(s *Scene, text string) []*resolve.Failure {
+func bareTasks(s *Scene, is func(who, how string) bool) []*resolve.Failure {
 	f := s.Facts
 	if f.Job.WorldSize > 0 || s.Graph.Shape != waitfor.NoHang || signalled(f) || victims(f) {
 		return nil
@@ -92,14 +97,38 @@ func bareTasks(s *Scene, text string) []*resolve.Failure {
 		if fl.Role == knowledge.CauseRole && fl.Mechanism != "" {
 			return nil
 		}
-		_, how, _ := strings.Cut(fl.Text, ": ") // srun, or SLURM's records where its own lines are not at hand
-		if fl.Kind == "task" && fl.Role == knowledge.SymptomRole && strings.TrimSuffix(how, " (core dumped)") == text {
+		who, how, _ := strings.Cut(fl.Text, ": ") // srun, or SLURM's records where its own lines are not at hand
+		if fl.Kind == "task" && fl.Role == knowledge.SymptomRole && is(who, strings.TrimSuffix(how, " (core dumped)")) {
 			bare := *fl
 			bare.Node = "" // the first task to end need not be the first that failed
 			out = append(out, &bare)
 		}
 	}
 	return out
+}
+
+// exitCode is the number in "Exited with exit code 7", or −1.
+func exitCode(how string) int {
+	n, ok := strings.CutPrefix(how, "Exited with exit code ")
+	code, err := strconv.Atoi(n)
+	if !ok || err != nil {
+		return -1
+	}
+	return code
+}
+
+// endedItself says that a code is one with which a program ends by itself: an exception's 1, its own sys.exit(7), exit(-1).
+// 120 is Python's trouble with its last output, 125 to 127 are SLURM's and the shell's, from 128 on they stand for signals.
+func endedItself(code int) bool { return code > 0 && code < 125 && code != 120 || code == 255 }
+
+// signal says that a task ended by a signal, as srun or as a shell around the program tells it.
+func signal(name string) func(who, how string) bool {
+	return func(_, how string) bool {
+		if code := exitCode(how); code > 128 && code != 255 {
+			how = knowledge.ExitCode(code).Text
+		}
+		return how == name
+	}
 }
 
 // signalled says that launchers report a signal from outside.
@@ -217,10 +246,10 @@ func nativeCrash(s *Scene) *Proposal {
 		}
 	}
 	if len(aborts) == 0 {
-		if bare := bareTasks(s, "Aborted"); len(bare) > 0 {
+		if bare := bareTasks(s, signal("Aborted")); len(bare) > 0 {
 			p := propose(s, "native-crash", Local, bare)
 			p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.85
-			p.Why = "srun saw a task abort; no line of the task says why"
+			p.Why = "SLURM saw a task abort; no line of the task says why"
 			return p
 		}
 	}
