@@ -63,6 +63,8 @@ type Logs struct {
 	Patterns []string `yaml:"patterns"`
 	// Quiet: logs that were written to more recently belong to a job that still runs. 0 = never ask.
 	Quiet Duration `yaml:"quiet"`
+	// Late is how long after a first report files are looked for that come late or grow; 0 = never, and 15m where nothing is said.
+	Late *Duration `yaml:"late"`
 }
 
 // Output says how reports look.
@@ -120,6 +122,9 @@ func Default() Config {
 	}
 }
 
+// defaultLate covers the caches of network file systems and what ranks write that die last.
+const defaultLate = Duration(15 * time.Minute)
+
 // fill gives the keys that must not be empty their defaults again: the YAML reader zeroes a section whose body is missing.
 func (c *Config) fill() {
 	def := Default()
@@ -143,6 +148,10 @@ func (c *Config) fill() {
 	for i := range c.Clusters {
 		if c.Clusters[i].Logs.Patterns == nil {
 			c.Clusters[i].Logs.Patterns = slices.Clone(defaultPatterns)
+		}
+		if c.Clusters[i].Logs.Late == nil {
+			late := defaultLate
+			c.Clusters[i].Logs.Late = &late
 		}
 		for j := range c.Clusters[i].Watch {
 			c.Clusters[i].Watch[j].fill()

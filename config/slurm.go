@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Slurm says how a cluster is asked about its jobs. With neither commands nor a URL nobody is asked: logs are found by the job's
@@ -68,6 +69,9 @@ const (
 	InBucket = "s3"
 	Local    = "local"
 )
+
+// maxLate bounds how long files are looked for: each look asks the cluster.
+const maxLate = Duration(24 * time.Hour)
 
 // LogSources are the values of logs.source.
 var LogSources = []string{Mounted, OverSSH, InBucket}
@@ -180,6 +184,9 @@ func (c Cluster) validateLogs(at string, bad complain) {
 	}
 	if l.Quiet < 0 {
 		bad(at+".logs.quiet", "%s is negative", l.Quiet)
+	}
+	if l.Late != nil && (*l.Late < 0 || *l.Late > maxLate) {
+		bad(at+".logs.late", "%s is not between 0 (never) and %s", *l.Late, maxLate)
 	}
 	if l.RateMB < 0 {
 		bad(at+".logs.rate_mb", "%d is negative", l.RateMB)

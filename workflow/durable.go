@@ -153,6 +153,7 @@ const (
 	JobWatch   = "watch"   // look whether jobs that still ran have ended; Key holds the slot
 	JobPoll    = "poll"    // ask a cluster which jobs ended badly; Key holds cluster and slot
 	JobOver    = "over"    // a job that ended badly: an investigation that nobody asked for; Key is Ended.Key
+	JobLate    = "late"    // look whether files came or grew; Flow.LookAgain
 	JobTell    = "tell"    // decide who hears of an investigation that is Held
 )
 

@@ -38,6 +38,11 @@ type Flow struct {
 	RemindAfter, ExpireAfter time.Duration
 	// Quiet: logs written to more recently belong to a job that still runs; nil or 0 = never ask.
 	Quiet func(cluster string) time.Duration
+	// Late is how long after the first report files are looked for that come or grow; nil or 0 = nobody looks. It needs Deferred.
+	Late func(cluster string) time.Duration
+	// Facts asks a cluster what it knows of a job whose logs a person named: Found.Base are places of that alone, without logs.
+	// nil: nobody can be asked.
+	Facts func(ctx context.Context, cluster, job string) (Found, error)
 	// Hint fills the copy commands of questions about a cluster; may be nil.
 	Hint func(cluster string) CopyHint
 	// Workers and Version are passed to the engine, Progress is told how far it has read.
@@ -97,6 +102,11 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 		}
 		entries = append(entries, f.entry("answer", fmt.Sprintf("logs given: %d %s", len(in.Places), plural(len(in.Places), "place", "places"))))
 		answered = []string{AskLogs, AskMissing}
+	case Arrived:
+		entries = append(entries, f.arrived(&inv, in))
+		if inv.Report == nil {
+			answered = []string{AskLogs}
+		}
 	case Evidence:
 		if in.Nodes != nil {
 			inv.Nodes = in.Nodes
@@ -176,7 +186,7 @@ func (f *Flow) Run(ctx context.Context, id string) error {
 			inv = before
 			out = outcome{event: Fail, note: err.Error()}
 		}
-		n := Notice{Text: out.note, Says: out.says, Report: out.report, Look: out.look, Revisions: out.revisions, Asks: out.asks, Answered: out.answered}
+		n := Notice{Text: out.note, Says: out.says, Report: out.report, Look: out.look, Revisions: out.revisions, Asks: out.asks, Changed: out.changed, Answered: out.answered}
 		err = f.move(ctx, &inv, out.event, n, Input{running: true}, out.entries...)
 		if errors.Is(err, ErrConflict) {
 			continue // somebody cancelled, or answered, in the meantime: look again
@@ -252,7 +262,11 @@ func (f *Flow) move(ctx context.Context, inv *Investigation, event Event, n Noti
 	if to != from {
 		inv.Since = f.Now()
 	}
-	if row, _ := About(to); row.Kind == Settled {
+	row, _ := About(to)
+	if row.Kind != Working {
+		inv.Late.Quiet, inv.Late.News = false, nil
+	}
+	if row.Kind == Settled {
 		n.Answered = append(n.Answered, inv.Open...)
 		inv.Open = nil
 	}
@@ -281,6 +295,7 @@ func (f *Flow) save(ctx context.Context, inv *Investigation, n Notice, in Input,
 	case row.Kind != Working && inv.Held && inv.State != AwaitingEnd:
 		c.Jobs = []Job{{Key: fmt.Sprintf("tell/%s/%d", inv.ID, inv.Version+1), Kind: JobTell, Investigation: inv.ID}}
 	}
+	c.Jobs = append(c.Jobs, f.plan(inv)...)
 	c.Investigation = inv
 	if err := f.Store.Save(ctx, c); err != nil {
 		return fmt.Errorf("investigation %s: storing %s: %w", inv.ID, n.Event, err)
@@ -319,6 +334,7 @@ type outcome struct {
 	// revisions are those that are new in report; answered are questions that need no answer any more.
 	revisions []incident.Revision
 	answered  []Question
+	changed   []Question
 }
 
 func (f *Flow) show(ctx context.Context, inv Investigation, out outcome) error {

@@ -284,5 +284,7 @@ func (inv Investigation) clone() Investigation {
 	inv.Warnings = slices.Clone(inv.Warnings)
 	inv.Nodes = slices.Clone(inv.Nodes)
 	inv.Open = slices.Clone(inv.Open)
+	inv.Late.News = slices.Clone(inv.Late.News)
+	inv.Late.Empty = slices.Clone(inv.Late.Empty)
 	return inv
 }

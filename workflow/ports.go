@@ -47,6 +47,8 @@ type Collection struct {
 	// Nodes are those that logs should come from, and NodesFrom who says so; nil where nobody does.
 	Nodes     []string
 	NodesFrom string
+	// Facts are the names of those sources that hold what the cluster says: it is asked anew each time.
+	Facts []string
 }
 
 // Engine turns files into a verified report. It is a struct of functions because both halves are pure.
@@ -101,6 +103,7 @@ type Notice struct {
 	Revisions []incident.Revision // those that are new with it
 	Asks      []Question          // questions that are new
 	Answered  []Question          // questions that need no answer any more: their buttons go away
+	Changed   []Question          // open questions whose words changed: nothing new is asked
 	Reminders []Question          // questions that are repeated
 	Expired   []Question          // questions that are given up
 }
@@ -131,7 +134,9 @@ type Investigation struct {
 	// Again is the investigation that this one runs anew, "" for a first one.
 	Again string
 	// Places are what was located or given; Read are those that brought the present Sources and Warnings.
+	// Located: nobody named them.
 	Places   []string
+	Located  bool
 	Read     []string
 	Sources  []incident.Source
 	Warnings []string
@@ -173,6 +178,8 @@ type Investigation struct {
 	Acting []string
 	// Muted stops reminders.
 	Muted bool
+	// Late is what is remembered of looking for files that come late.
+	Late Late
 	// Ended is the run whose end started the investigation; nil where a person asked.
 	Ended *Ended
 	// Held: nothing of it is posted until it is known whether it concerns anybody but the job's owner. Whenever it rests, a

@@ -11,8 +11,9 @@ import (
 
 // Revise compares two reports on one incident, older first, and announces what the newer one overturns: the verdict,
 // who is held responsible, the decision. What changed together is one revision, because it has one reason. It announces
-// nothing that is unchanged. A nil report has nothing to revise.
-func Revise(old, now *incident.Report) []incident.Revision {
+// nothing that is unchanged. A nil report has nothing to revise. News are the files that came or grew by themselves in between: the
+// reason names them.
+func Revise(old, now *incident.Report, news ...News) []incident.Revision {
 	if old == nil || now == nil {
 		return nil
 	}
@@ -29,7 +30,10 @@ func Revise(old, now *incident.Report) []incident.Revision {
 	if len(was) == 0 {
 		return nil
 	}
-	because, evidence := reason(old, now)
+	because, evidence := reason(old, now, news)
+	if len(news) > 0 {
+		because += " (after the earlier verdict " + newsText(news) + ")"
+	}
 	return []incident.Revision{{Was: strings.Join(was, "; "), Now: strings.Join(is, "; "), Because: because, Evidence: evidence}}
 }
 
@@ -102,7 +106,7 @@ const quotesInReason = 2
 
 // reason says why the newer report differs: by evidence from files that the older one did not rest on, else by claims
 // that were withdrawn, else by other rules, else by the wider or narrower reading.
-func reason(old, now *incident.Report) (string, []incident.Evidence) {
+func reason(old, now *incident.Report, news []News) (string, []incident.Evidence) {
 	known := map[string]bool{}
 	walk(old, func(e incident.Evidence) {
 		known[e.File] = true
@@ -110,11 +114,15 @@ func reason(old, now *incident.Report) (string, []incident.Evidence) {
 			known[f] = true
 		}
 	})
+	read := func(e incident.Evidence) bool { // where the older one has looked
+		i := slices.IndexFunc(news, func(n News) bool { return n.Name == e.File })
+		return known[e.File] && (i < 0 || e.Offset < news[i].Was)
+	}
 	var fresh []incident.Evidence
 	seen := map[string]bool{}
 	walk(now, func(e incident.Evidence) {
 		place := fmt.Sprintf("%s:%d", e.File, e.Line)
-		if e.Kind == incident.KindQuote && !known[e.File] && !seen[place] && len(fresh) < quotesInReason {
+		if e.Kind == incident.KindQuote && !read(e) && !seen[place] && len(fresh) < quotesInReason {
 			seen[place] = true
 			fresh = append(fresh, e)
 		}

@@ -43,7 +43,7 @@ func (f *Flow) step(ctx context.Context, inv *Investigation) (out outcome, err e
 
 func (f *Flow) locate(ctx context.Context, inv *Investigation) (outcome, error) {
 	if len(inv.Places) > 0 {
-		return outcome{event: Located, note: "named by the person who asked"}, nil
+		return f.named(ctx, inv), nil
 	}
 	found, err := f.Fetch.Locate(ctx, inv.Cluster, inv.Job)
 	if err != nil {
@@ -65,12 +65,38 @@ func (f *Flow) locate(ctx context.Context, inv *Investigation) (outcome, error) 
 		out.says = found.Notes
 		return out, nil
 	}
-	inv.Places = slices.Concat(found.Places, found.Base)
+	inv.Places, inv.Located = slices.Concat(found.Places, found.Base), true
 	// Where the end of a run started the investigation, that run has ended, whatever a later one still does.
 	if quiet := f.quiet(inv); inv.Ended == nil && (found.Running && quiet > 0 || quiet > 0 && !found.Written.IsZero() && f.Now().Sub(found.Written) < quiet) {
 		return outcome{event: StillRuns, says: found.Notes, asks: f.ask(inv, askRunning(*inv))}, nil
 	}
 	return outcome{event: Located, says: append([]string{foundLogs(found)}, found.Notes...)}, nil
+}
+
+// named takes the places that a person named, with what the cluster says of the job, where it knows it.
+func (f *Flow) named(ctx context.Context, inv *Investigation) outcome {
+	out := outcome{event: Located, note: "named by the person who asked"}
+	if f.Facts == nil || inv.Job == "" || inv.Located {
+		return out
+	}
+	found, err := f.Facts(ctx, inv.Cluster, inv.Job)
+	switch {
+	case err != nil:
+		out.entries = append(out.entries, f.entry("error", "asking the cluster for job "+inv.Job+": "+err.Error()))
+	case len(found.Base) == 0: // it knows no such job, or is not asked
+	case f.Permit != nil && !f.Permit(*inv, found):
+		refused := f.entry("refused", "the job belongs to "+strings.Join(found.Users, ", ")+", which is not allowed here")
+		refused.Actor = inv.Home.Requester
+		out.entries = append(out.entries, refused)
+	default:
+		for _, p := range found.Base {
+			if !slices.Contains(inv.Places, p) {
+				inv.Places = append(inv.Places, p)
+			}
+		}
+		out.says = found.Notes
+	}
+	return out
 }
 
 // placesSaid is how many places one sentence names.
@@ -120,7 +146,14 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 		return f.nothing(inv, why), nil
 	}
 	if len(inv.Sources) > 0 && sameSources(inv.Sources, got.Sources) {
-		return outcome{event: NothingNew, says: []string{"these are the files that I had already; nothing changes"}}, nil
+		out := outcome{event: NothingNew}
+		if !inv.Late.Quiet {
+			out.says = []string{"these are the files that I had already; nothing changes"}
+		}
+		return out, nil
+	}
+	if inv.Late.Quiet {
+		inv.Late.News, _ = newsOf(inv.Sources, got)
 	}
 	inv.Sources, inv.Warnings = got.Sources, got.Warnings
 	if len(got.Nodes) > 0 {
@@ -138,10 +171,16 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 // The places that brought nothing are forgotten, so that the next answer is not judged by them.
 func (f *Flow) nothing(inv *Investigation, why string) outcome {
 	entries := []Entry{f.entry("error", why)}
+	empty := inv.Places
 	inv.Places = slices.Clone(inv.Read)
 	if inv.Report != nil {
-		return outcome{event: NothingNew, note: why, says: []string{why, "the report stays as it is"}, entries: entries}
+		out := outcome{event: NothingNew, note: why, entries: entries}
+		if !inv.Late.Quiet {
+			out.says = []string{why, "the report stays as it is"}
+		}
+		return out
 	}
+	inv.Late.Empty = empty
 	return outcome{event: NothingRead, note: why, says: []string{why}, entries: entries, asks: f.ask(inv, askLogs(*inv, Found{}, f.hint(inv)))}
 }
 
@@ -183,7 +222,7 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 	report.Warnings = append(report.Warnings, inv.Warnings...)
 	report = f.unmasked.mask(inv, report)
 	var entries []Entry
-	revisions := Revise(inv.Report, report)
+	revisions := Revise(inv.Report, report, inv.Late.News...)
 	for _, rev := range revisions {
 		report.Revisions = append(report.Revisions, rev)
 		entries = append(entries, f.entry("revision", "was: "+rev.Was+"; now: "+rev.Now+"; because: "+rev.Because))
@@ -199,16 +238,21 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 		out.event, out.look = Looked, true
 		return out, nil
 	}
-	if unchanged {
+	if unchanged && !inv.Late.Quiet {
 		out.says = []string{"I looked again with the new evidence: the verdict stands."}
 	}
 	before := inv.Open
 	qs := questions(*inv, jobs, f.hint(inv))
-	if f.AskStorage && smellsOfStorage(report) && (inv.Storage == "" || inv.Storage == "lost") {
+	quiet := inv.Late.Quiet && len(revisions) == 0 // nobody is asked anything: what is open is brought up to date
+	if f.AskStorage && (!quiet || slices.ContainsFunc(before, func(q Question) bool { return q.Kind == AskAccess })) && smellsOfStorage(report) && (inv.Storage == "" || inv.Storage == "lost") {
 		out.event = AskStorage
 		qs = append([]Question{askAccess(inv, "")}, qs...)
 	}
-	out.asks = f.ask(inv, qs...)
+	if quiet {
+		out.changed = inv.reword(qs)
+	} else {
+		out.asks = f.ask(inv, qs...)
+	}
 	for _, q := range before { // asked before and not any more
 		if !slices.ContainsFunc(inv.Open, func(o Question) bool { return o.ID == q.ID }) {
 			out.answered = append(out.answered, q)

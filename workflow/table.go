@@ -43,7 +43,8 @@ const (
 	NothingRead Event = "nothing_read" // no file could be read, or none of them is a log
 	NothingNew  Event = "nothing_new"  // as NothingRead, while a report is already there
 	LogsGiven   Event = "logs_given"   // a person named files
-	Evidence    Event = "evidence"     // a person stated a fact, or files arrived by themselves
+	Evidence    Event = "evidence"     // a person stated a fact
+	Arrived     Event = "arrived"      // files came, or grew, by themselves
 	Looked      Event = "looked"       // at the ends of large files; the whole reading follows
 	Triaged     Event = "triaged"
 	AskStorage  Event = "ask_storage"
@@ -155,6 +156,8 @@ var Table = []Row{
 	// New evidence leads back, from wherever the investigation rests. While the storage question is open it does not
 	// have to wait for the answer.
 	{LogsGiven, []State{AwaitingLogs, AwaitingEnd, AwaitingAIS, Reported, Disputed, Closed, Cancelled, Expired, Failed}, FetchingLogs},
+	{Arrived, []State{AwaitingAIS, Reported, Disputed}, FetchingLogs},
+	{Arrived, []State{AwaitingLogs, Expired, Failed}, LocatingJob},
 	{Evidence, []State{AwaitingAIS, Reported, Disputed, Closed}, Triaging},
 	{Retry, []State{Failed, Expired, Cancelled}, LocatingJob},
 	// Timers. An unanswered storage question does not hold the report back.

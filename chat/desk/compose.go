@@ -308,6 +308,8 @@ func (d *draft) questionsSettled() {
 	for _, q := range d.n.Answered {
 		how := say(askedNeedless)
 		switch {
+		case d.n.Event == workflow.Arrived:
+			how = say(askedArrived)
 		case d.n.Event == workflow.JobEnded:
 			how = say(askedEnded)
 		case d.n.Event == workflow.Expire:
@@ -316,6 +318,9 @@ func (d *draft) questionsSettled() {
 			how = say(askedAnswered, person(d.n.Actor))
 		}
 		d.send(workflow.PostEdit, questionKey(q), "", questionMessage(d.inv, q, how))
+	}
+	for _, q := range d.n.Changed {
+		d.send(workflow.PostEdit, questionKey(q), "", questionMessage(d.inv, q, ""))
 	}
 	for _, q := range d.n.Expired {
 		d.send(workflow.PostEdit, questionKey(q), "", questionMessage(d.inv, q, say(askedExpired)))

@@ -306,7 +306,7 @@ func (s *stage) put(in chat.Inbound) chat.Inbound {
 func (s *stage) settle() {
 	s.t.Helper()
 	for range 1000 {
-		did, err := s.workers.Do(context.Background(), workflow.JobInbound, workflow.JobRun, workflow.JobTimers, workflow.JobWatch)
+		did, err := s.workers.Do(context.Background(), workflow.JobInbound, workflow.JobRun, workflow.JobLate, workflow.JobTimers, workflow.JobWatch)
 		if err != nil {
 			s.t.Fatal(err)
 		}

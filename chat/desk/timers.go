@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"faultline/workflow"
 )
@@ -32,6 +33,24 @@ func (t *Timers) Watch(ctx context.Context) error {
 		_, err := t.Flow.HasEnded(ctx, id)
 		return err
 	})
+}
+
+// Arrived says that files of a job have come where its logs are looked for: investigations of it look at once, and one that found
+// nothing, or gave up, goes on.
+func (d *Desk) Arrived(ctx context.Context, cluster, job string) error {
+	rows, err := d.Store.Find(ctx, workflow.Query{Cluster: cluster, Job: job})
+	if err != nil {
+		return fmt.Errorf("looking for investigations of job %s: %w", job, err)
+	}
+	var jobs []workflow.Job
+	for _, s := range rows {
+		jobs = append(jobs, workflow.Arrival(s.ID, strconv.FormatInt(d.Now().UnixNano(), 36)))
+	}
+	if len(jobs) == 0 {
+		return nil
+	}
+	_, err = d.Store.Enqueue(ctx, jobs...)
+	return err
 }
 
 func (t *Timers) each(ctx context.Context, q workflow.Query, do func(id string) error) error {

@@ -147,6 +147,7 @@ const (
 	threadFiles      situation = "thread-files-superseded"
 	askedUntil       situation = "asked-until" // time
 	askedAnswered    situation = "asked-answered"
+	askedArrived     situation = "asked-arrived"
 	askedEnded       situation = "asked-ended"
 	askedExpired     situation = "asked-expired"
 	askedNeedless    situation = "asked-needless"
@@ -293,6 +294,7 @@ var texts = map[situation]string{
 	threadFiles:      "The files and the archive of the earlier verdict are superseded: use those that follow.",
 	askedUntil:       "I wait until %s. Logs that are given later still count.",
 	askedAnswered:    "Answered by %s.",
+	askedArrived:     "Logs have come by themselves; I go on.",
 	askedEnded:       "The job has ended; I go on by myself.",
 	askedExpired:     "Nobody answered in time.",
 	askedNeedless:    "It is no longer needed.",

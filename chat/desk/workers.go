@@ -92,9 +92,11 @@ func (w *Workers) Run(ctx context.Context) error {
 		return err
 	}
 	var all sync.WaitGroup
-	for i := range w.Inbound + w.Analyses + 3 {
+	for i := range w.Inbound + w.Analyses + 4 {
 		kinds := []string{workflow.JobInbound}
 		switch {
+		case i == w.Inbound+w.Analyses+3: // so may a file system
+			kinds = []string{workflow.JobLate}
 		case i == w.Inbound+w.Analyses+2: // a cluster may take long to answer
 			kinds = []string{workflow.JobPoll}
 		case i == w.Inbound+w.Analyses+1:
@@ -209,6 +211,15 @@ func (w *Workers) do(ctx context.Context, l *workflow.Lease) (err error) {
 		}
 	case workflow.JobPoll, workflow.JobOver, workflow.JobTell:
 		return w.watch(ctx, l)
+	case workflow.JobLate:
+		wait, err := w.Desk.Flow.LookAgain(ctx, l)
+		if err == nil && wait > 0 {
+			return errLater{wait}
+		}
+		if err == nil {
+			w.Wake()
+		}
+		return err
 	case workflow.JobTimers:
 		err = w.Timers.Tick(ctx)
 		if w.Watcher != nil {

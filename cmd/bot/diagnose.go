@@ -155,11 +155,7 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 // bring takes the logs that were named, or those of the job from where its cluster keeps them.
 func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths []string, dir string, in *analysis.Input) (workflow.Collection, error) {
 	if len(paths) > 0 {
-		set, err := fetch.Local(ctx, paths, fetch.LocalOptions{SpoolDir: dir})
-		if err != nil {
-			return workflow.Collection{}, err
-		}
-		return workflow.Collection{Sources: set.Sources, Warnings: set.Warnings}, nil
+		return d.named(ctx, e, cfg, paths, dir, in)
 	}
 	logs, err := sources(ctx, cfg, dir, taken(dir), spool.Options{})
 	if err != nil {
@@ -183,6 +179,49 @@ func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths [
 	}
 	if len(in.Nodes) == 0 {
 		in.Nodes, in.NodesFrom = got.Nodes, got.NodesFrom
+	}
+	return got, nil
+}
+
+// named takes logs that were named, beside what the cluster says of their job where it is configured and knows it.
+func (d *diagnosis) named(ctx context.Context, e env, cfg config.Config, paths []string, dir string, in *analysis.Input) (workflow.Collection, error) {
+	set, err := fetch.Local(ctx, paths, fetch.LocalOptions{SpoolDir: dir})
+	if err != nil {
+		return workflow.Collection{}, err
+	}
+	got := workflow.Collection{Sources: set.Sources, Warnings: set.Warnings}
+	if asked := slices.ContainsFunc(cfg.Clusters, func(c config.Cluster) bool { return c.Slurm.Asked() }); !asked || d.job == "" {
+		return got, nil
+	}
+	logs, err := sources(ctx, cfg, dir, taken(dir), spool.Options{})
+	if err != nil {
+		return got, err
+	}
+	defer logs.Close()
+	found, err := logs.Facts(ctx, d.cluster, d.job)
+	for _, n := range found.Notes {
+		fmt.Fprintln(e.err, n)
+	}
+	if err != nil { // the logs are there all the same
+		got.Warnings = append(got.Warnings, "The cluster was not asked about job "+d.job+": "+err.Error()+".")
+		return got, nil
+	}
+	if len(found.Base) == 0 {
+		return got, nil
+	}
+	facts, err := logs.Collect(ctx, found.Base)
+	if err != nil {
+		return got, err
+	}
+	for _, s := range facts.Sources {
+		if slices.ContainsFunc(got.Sources, func(o incident.Source) bool { return o.Name == s.Name }) {
+			s.Name = "cluster/" + s.Name
+		}
+		got.Sources = append(got.Sources, s)
+	}
+	got.Warnings = append(got.Warnings, facts.Warnings...)
+	if len(in.Nodes) == 0 {
+		in.Nodes, in.NodesFrom = facts.Nodes, facts.NodesFrom
 	}
 	return got, nil
 }

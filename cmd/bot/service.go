@@ -100,6 +100,7 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 		Permit:   func(inv workflow.Investigation, found workflow.Found) bool { return s.policy.Load().Permit(inv, found) },
 		Deferred: true, FirstLook: true, AskStorage: true, Storage: s.storage,
 		RemindAfter: cfg.Questions.RemindAfter.Std(), ExpireAfter: cfg.Questions.ExpireAfter.Std(), Quiet: quiet(cfg.Clusters),
+		Late: late(cfg.Clusters), Facts: s.logs.Facts,
 	}
 	s.desk = &desk.Desk{
 		Store: s.store, Flow: flow, Composer: composer, Surface: s.client, Vault: s.vault, Policy: s.policy.Load, Storage: &accesses{s.storage},
@@ -416,6 +417,18 @@ func quiet(clusters []config.Cluster) func(string) time.Duration {
 		for _, c := range clusters {
 			if c.Name == name {
 				return c.Logs.Quiet.Std()
+			}
+		}
+		return 0
+	}
+}
+
+// late says for each cluster how long files are looked for after a report.
+func late(clusters []config.Cluster) func(string) time.Duration {
+	return func(name string) time.Duration {
+		for _, c := range clusters {
+			if (c.Name == name || name == "") && c.Logs.Late != nil {
+				return c.Logs.Late.Std()
 			}
 		}
 		return 0

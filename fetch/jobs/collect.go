@@ -145,9 +145,16 @@ func (f *Fetcher) Collect(ctx context.Context, places []string) (workflow.Collec
 	var failed []error
 	remote := map[*Place][]source.File{}
 	for _, name := range places {
+		rest, facts := strings.CutPrefix(name, factsScheme)
+		if facts {
+			name = scheme + rest
+			if slices.Contains(places, name) { // its logs come, too
+				continue
+			}
+		}
 		cluster, job, submit, ok := parsePlace(name)
 		if ok {
-			if err := f.job(ctx, &out, &local, remote, cluster, job, submit); err != nil {
+			if err := f.job(ctx, &out, &local, remote, cluster, job, submit, facts); err != nil {
 				failed = append(failed, err)
 			}
 			continue
@@ -183,6 +190,13 @@ func (f *Fetcher) Collect(ctx context.Context, places []string) (workflow.Collec
 		out.Warnings = append(out.Warnings, err.Error()+".")
 	}
 	apart(out.Sources)
+	facts := out.Facts
+	out.Facts = nil
+	for _, s := range out.Sources {
+		if slices.Contains(facts, s.Path) {
+			out.Facts = append(out.Facts, s.Name)
+		}
+	}
 	return out, nil
 }
 
@@ -253,8 +267,8 @@ func wants(files []source.File) []spool.Want {
 	return list
 }
 
-// job adds what a cluster says of a job, and names its logs.
-func (f *Fetcher) job(ctx context.Context, out *workflow.Collection, local *[]string, remote map[*Place][]source.File, cluster, job string, submit int64) error {
+// job adds what a cluster says of a job, and names its logs unless that alone is wanted.
+func (f *Fetcher) job(ctx context.Context, out *workflow.Collection, local *[]string, remote map[*Place][]source.File, cluster, job string, submit int64, alone bool) error {
 	c := f.cluster(cluster)
 	if c == nil || c.Ask == nil {
 		return fmt.Errorf("the cluster %q of job %s is not configured any more", cluster, job)
@@ -267,13 +281,15 @@ func (f *Fetcher) job(ctx context.Context, out *workflow.Collection, local *[]st
 	if err != nil {
 		return err
 	}
-	j, r := k.jobs[0], k.runs[0]
+	j := k.jobs[0]
 	if submit != 0 && submitted(j) != 0 && submitted(j) != submit {
 		return fmt.Errorf("the id %s is another job's by now: the one that was asked for is not in the accounting any more", job)
 	}
-	got, err := f.logs(ctx, c, k)
-	if err != nil {
-		return err
+	var got logs
+	if !alone {
+		if got, err = f.logs(ctx, c, k); err != nil {
+			return err
+		}
 	}
 	*local = append(*local, got.folders...)
 	for _, x := range got.files {
@@ -284,8 +300,8 @@ func (f *Fetcher) job(ctx context.Context, out *workflow.Collection, local *[]st
 		}
 	}
 	out.Warnings = append(append(out.Warnings, k.notes...), got.notes...)
-	if len(k.jobs) == 1 && r != nil {
-		out.Nodes, out.NodesFrom = r.Expected(), j.Source
+	if nodes := k.expected(); len(nodes) > 0 {
+		out.Nodes, out.NodesFrom = nodes, j.Source
 	}
 	return f.evidence(ctx, out, c, k)
 }
@@ -310,6 +326,7 @@ func (f *Fetcher) evidence(ctx context.Context, out *workflow.Collection, c *Clu
 			return fmt.Errorf("keeping what the cluster says: %w", err)
 		}
 		sum := sha256.Sum256(content)
+		out.Facts = append(out.Facts, file) // its name is not its own yet
 		out.Sources = append(out.Sources, incident.Source{Name: name, Path: file, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content)), Origin: origin})
 		return nil
 	}

@@ -57,6 +57,36 @@ type Place struct {
 // scheme begins the place that stands for a job that a cluster knows: its facts and all its logs, as they are when it is read.
 const scheme = "slurm:"
 
+// factsScheme begins the place that stands for what a cluster says of a job, without its logs.
+const factsScheme = "facts:"
+
+// Facts is what a cluster knows of a job whose logs are elsewhere; without Base where it is not asked or knows no such job.
+func (f *Fetcher) Facts(ctx context.Context, cluster, job string) (workflow.Found, error) {
+	var found workflow.Found
+	id, err := slurm.ParseID(job)
+	if err != nil {
+		return found, nil //nolint:nilerr // what is no id is no job of a cluster
+	}
+	for i := range f.Clusters {
+		c := &f.Clusters[i]
+		if c.Ask == nil || cluster != "" && c.Name != cluster {
+			continue
+		}
+		k, err := f.known(ctx, c, id)
+		if errors.Is(err, slurm.ErrUnknown) {
+			continue
+		}
+		if err != nil {
+			return found, err
+		}
+		found.Base = []string{strings.Replace(place(c.Name, k.jobs[0]), scheme, factsScheme, 1)}
+		found.Users, found.Notes, found.NodesFrom = owners(k, logs{}), k.notes, k.jobs[0].Source
+		found.Nodes = k.expected()
+		return found, nil
+	}
+	return found, nil
+}
+
 // place writes it: slurm:west/4242@1795216732, with when the job was submitted, for ids are given again.
 func place(cluster string, j *slurm.Job) string {
 	id := j.ID
@@ -159,9 +189,7 @@ func (f *Fetcher) locate(ctx context.Context, c *Cluster, job string) (workflow.
 		Base: []string{place(c.Name, j)}, Users: owners(known, logs), Written: logs.written, Searched: searched(c),
 		Notes: append(known.notes, logs.notes...), NodesFrom: j.Source,
 	}
-	if len(known.jobs) == 1 && r != nil {
-		found.Nodes = r.Expected()
-	}
+	found.Nodes = known.expected()
 	if r != nil {
 		found.State = r.Fate().String()
 	}
@@ -303,6 +331,24 @@ type known struct {
 	jobs  []*slurm.Job
 	runs  []*slurm.Run // of each the one to look at; nil where it has none
 	notes []string
+}
+
+// expected are the nodes that logs should come from. Of a heterogeneous job they are those of all components, or, where the
+// accounting tells of steps, of those that had one: a component may only hold what the others need.
+func (k known) expected() []string {
+	stepped := slices.ContainsFunc(k.runs, func(r *slurm.Run) bool { return r != nil && r.Stepped() })
+	var nodes []string
+	for _, r := range k.runs {
+		if r == nil || stepped && !r.Stepped() {
+			continue
+		}
+		for _, n := range r.Expected() {
+			if !slices.Contains(nodes, n) {
+				nodes = append(nodes, n)
+			}
+		}
+	}
+	return nodes
 }
 
 // known asks the cluster and chooses what to look at.

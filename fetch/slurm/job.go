@@ -304,6 +304,11 @@ func (s *Step) nodes() (names []string, ok bool) {
 	return names, err == nil && len(names) > 0
 }
 
+// Stepped says that the nodes of a step are told.
+func (r *Run) Stepped() bool {
+	return slices.ContainsFunc(r.Steps, func(s Step) bool { _, ok := s.nodes(); return ok && s.numbered() })
+}
+
 // Expected are the nodes that a run's logs should come from: those of its largest step, for some use a part of what was
 // allocated; else all that it had.
 func (r *Run) Expected() []string {
