@@ -1,0 +1,279 @@
+package aislog
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// flush is how long a daemon holds its last lines back (log.flush_time, one minute unless configured).
+	flush = time.Minute
+	// apart is how much later than the last line of a file its successor may begin: a file is changed when lines are
+	// written out.
+	apart = 2*flush + 10*time.Second
+)
+
+// Merge makes daemons of files. Their order does not matter. Files in which nothing was found are of no daemon.
+func Merge(files []*File) []Daemon {
+	files = slices.DeleteFunc(slices.Clone(files), func(f *File) bool { return f == nil || len(f.parts) == 0 })
+	slices.SortFunc(files, func(a, b *File) int { return strings.Compare(a.name, b.name) })
+	files = slices.CompactFunc(files, func(a, b *File) bool { return a.name == b.name })
+	var out []Daemon
+	for _, set := range gather(files) {
+		out = append(out, set.daemon())
+	}
+	slices.SortStableFunc(out, func(a, b Daemon) int {
+		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Role, b.Role), strings.Compare(a.ID, b.ID), a.Covered.From.Wall.Compare(b.Covered.From.Wall))
+	})
+	return out
+}
+
+func (s *set) daemon() Daemon {
+	d := Daemon{Role: s.role, ID: s.id, IDFrom: s.from, Cluster: s.cluster}
+	slices.SortFunc(s.files, func(a, b *File) int { return strings.Compare(a.name, b.name) })
+	d.Warnings = append(d.Warnings, s.odd...)
+	copied := copies(s.files)
+	var all, errors []*part
+	for _, f := range s.files {
+		info := FileInfo{Name: f.name, Bytes: f.stats.Bytes, Lines: f.stats.Lines, WarningsOnly: f.warningsOnly(), ReadError: f.err, EndsClean: f.stats.EndsClean, Glued: f.glued}
+		if n := len(f.parts); n > 0 {
+			info.Head, info.First, info.Last = f.parts[0].head, f.parts[0].first, f.parts[n-1].last
+		}
+		if c := copied[f]; c != nil {
+			info.CopyOf = c.name
+		}
+		d.Files = append(d.Files, info)
+		for _, p := range f.parts {
+			if d.Zone == "" {
+				d.Zone = p.zone
+			}
+			if p.clockOff {
+				d.Warnings = append(d.Warnings, f.name+": a date that the daemon prints contradicts the one counted from the first line; the later one counts from there on")
+			}
+			switch {
+			case info.CopyOf != "":
+			case info.WarningsOnly:
+				errors = append(errors, p)
+			default:
+				all = append(all, p)
+			}
+		}
+	}
+	stream := all
+	if len(all) == 0 {
+		stream = errors
+	}
+	slices.SortStableFunc(stream, func(a, b *part) int {
+		return cmp.Or(a.first.Wall.Compare(b.first.Wall), cmp.Compare(a.head, b.head), strings.Compare(a.file.name, b.file.name), cmp.Compare(a.at.Off, b.at.Off))
+	})
+	if len(stream) > 0 {
+		d.Covered = Span{stream[0].first, stream[0].last}
+		for _, p := range stream {
+			if p.last.Wall.After(d.Covered.To.Wall) {
+				d.Covered.To = p.last
+			}
+		}
+		d.runs(stream)
+	}
+	if len(all) == 0 {
+		d.Holes = append(d.Holes, Hole{d.Covered, WarningsOnly})
+		errors = nil
+	}
+	d.groups(stream, errors)
+	d.sort()
+	return d
+}
+
+// runs makes lives of parts, and says what lies between and behind them.
+func (d *Daemon) runs(parts []*part) {
+	var last *part // of the run at hand
+	var sums map[string]int64
+	end := func(next *part) {
+		r := &d.Runs[len(d.Runs)-1]
+		r.Totals = sortGrowth(sums)
+		switch {
+		case r.Ended == Orderly || r.Ended == Failed:
+			return
+		case next != nil && next.head == StartedUp:
+			r.Ended = Killed
+			to := r.Last
+			if to.Wall = to.Wall.Add(flush); to.Wall.After(next.opened.Wall) {
+				to = next.opened
+			}
+			d.Holes = append(d.Holes, Hole{Span{r.Last, to}, LostTail})
+		default:
+			r.Ended = Open
+			if next == nil {
+				to := r.Last
+				to.Wall = to.Wall.Add(flush)
+				d.Holes = append(d.Holes, Hole{Span{r.Last, to}, NotFlushed})
+			}
+		}
+	}
+	for _, p := range parts {
+		goesOn := last != nil && p.head != StartedUp && (p.pid == 0 || last.pid == 0 || p.pid == last.pid) && d.Runs[len(d.Runs)-1].Ended == ""
+		hole := false
+		if last != nil && p.head != StartedUp {
+			if hole = p.first.Wall.Sub(last.last.Wall) > apart || !goesOn; hole {
+				d.Holes = append(d.Holes, Hole{Span{last.last, p.first}, FileMissing})
+			}
+		}
+		if !goesOn {
+			if last != nil {
+				end(p)
+			} else if p.head != StartedUp {
+				d.Holes = append(d.Holes, Hole{Span{To: p.first}, BeforeFirst})
+			}
+			d.Runs = append(d.Runs, Run{Start: p.first, Started: p.head == StartedUp, StartAt: p.at, Pid: p.pid, Baseless: p.head != StartedUp})
+			sums = map[string]int64{}
+		} else if last.end != nil && p.begin != nil {
+			by, reset := grown(last.end, p.begin)
+			for _, g := range by {
+				sums[g.Name] += g.N
+			}
+			d.Intervals = append(d.Intervals, Interval{From: last.end.time, To: p.begin.time, At: p.begin.at, Base: last.end.at, By: fineOnly(by), Reset: reset, Hole: hole})
+		}
+		r := &d.Runs[len(d.Runs)-1]
+		for name, n := range p.sums {
+			sums[name] += n
+		}
+		if r.Version == "" {
+			r.Version = p.version
+		}
+		if r.Last.IsZero() || !p.last.Wall.Before(r.Last.Wall) {
+			r.Last, r.LastAt = p.last, p.lastAt
+		}
+		switch {
+		case p.failed != At{}:
+			r.Ended, r.EndAt = Failed, p.failed
+		case p.orderly != At{}:
+			r.Ended, r.EndAt = Orderly, p.orderly
+		}
+		d.Intervals = append(d.Intervals, p.intervals...)
+		d.Stalls = append(d.Stalls, p.stalls...)
+		if goesOn && p.begin == nil { // a file without counters: the next one goes on from the one before
+			p.end = last.end
+		}
+		last = p
+	}
+	end(nil)
+}
+
+// groups joins the groups of the parts. Records of ERROR files count where the INFO files hold fewer of their minute: what
+// they hold of it is the same or more.
+func (d *Daemon) groups(stream, errors []*part) {
+	joined := map[groupKey]*Group{}
+	side := map[groupKey]*Group{}
+	seenFile := map[*File]bool{}
+	for i, parts := range [][]*part{stream, errors} {
+		into := joined
+		if i == 1 {
+			into = side
+		}
+		for _, p := range parts {
+			for _, g := range p.groups {
+				key := groupKey{g.text, g.Peer, g.shape}
+				t := into[key]
+				if t == nil {
+					t = &Group{Kind: g.Kind, Peer: g.Peer, text: g.text, shape: g.shape, Lines: map[string]int64{}}
+					into[key] = t
+				}
+				t.Events = append(t.Events, g.Events...)
+				t.Minutes = sumMinutes(t.Minutes, g.Minutes)
+				t.Lines[p.file.name] = p.file.lines[g.text]
+			}
+			seenFile[p.file] = true
+		}
+	}
+	for key, s := range side {
+		t := joined[key]
+		if t == nil {
+			joined[key] = s
+			continue
+		}
+		have := map[string]bool{}
+		for i := range t.Events {
+			have[t.Events[i].key()] = true
+		}
+		counted := t.Minutes
+		t.Minutes = maxMinutes(counted, s.Minutes)
+		for i := range s.Events {
+			if e := &s.Events[i]; !have[e.key()] && gained(counted, t.Minutes, e.Time.Wall.Unix()/60*60) {
+				t.Events = append(t.Events, *e)
+				t.Lines[e.File] = s.Lines[e.File]
+			}
+		}
+	}
+	for _, g := range joined {
+		for _, m := range g.Minutes {
+			g.Count += m.Count
+		}
+		if g.text < 0 {
+			g.Lines = nil
+		}
+		slices.SortStableFunc(g.Events, func(a, b Event) int { return a.compare(&b) })
+		if n := len(g.Events); n > 2*edge {
+			g.Events = slices.Concat(g.Events[:edge], g.Events[n-edge:])
+		}
+		d.Groups = append(d.Groups, *g)
+	}
+}
+
+// key tells records of different files apart by what they say and when.
+func (e *Event) key() string { return e.Text }
+
+func (e *Event) compare(o *Event) int {
+	return cmp.Or(e.Time.Wall.Compare(o.Time.Wall), strings.Compare(e.Text, o.Text), strings.Compare(e.File, o.File), cmp.Compare(e.Off, o.Off))
+}
+
+// gained says that a minute has more records than were counted before.
+func gained(before, after []Minute, minute int64) bool {
+	n := func(list []Minute) int {
+		if i, ok := slices.BinarySearchFunc(list, minute, byMinute); ok {
+			return list[i].Count
+		}
+		return 0
+	}
+	return n(after) > n(before)
+}
+
+func byMinute(m Minute, t int64) int { return cmp.Compare(m.Unix, t) }
+
+func sumMinutes(a, b []Minute) []Minute {
+	return mergeMinutes(a, b, func(x, y int) int { return x + y })
+}
+
+func maxMinutes(a, b []Minute) []Minute {
+	return mergeMinutes(a, b, func(x, y int) int { return max(x, y) })
+}
+
+func mergeMinutes(a, b []Minute, both func(x, y int) int) []Minute {
+	out := make([]Minute, 0, len(a)+len(b))
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].Unix < b[0].Unix:
+			out, a = append(out, a[0]), a[1:]
+		case len(a) == 0 || b[0].Unix < a[0].Unix:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			out = append(out, Minute{a[0].Unix, both(a[0].Count, b[0].Count)})
+			a, b = a[1:], b[1:]
+		}
+	}
+	return out
+}
+
+func (d *Daemon) sort() {
+	slices.SortStableFunc(d.Groups, func(a, b Group) int {
+		return cmp.Or(a.First().compare(b.First()), cmp.Compare(a.text, b.text), strings.Compare(a.Peer, b.Peer), strings.Compare(a.shape, b.shape))
+	})
+	slices.SortStableFunc(d.Intervals, func(a, b Interval) int { return cmp.Or(a.From.Wall.Compare(b.From.Wall), a.To.Wall.Compare(b.To.Wall)) })
+	d.Intervals = coarser(d.Intervals, allIntervals)
+	slices.SortStableFunc(d.Holes, func(a, b Hole) int {
+		return cmp.Or(a.To.Wall.Compare(b.To.Wall), strings.Compare(string(a.Why), string(b.Why)))
+	})
+	slices.Sort(d.Warnings)
+	d.Warnings = slices.Compact(d.Warnings)
+}

@@ -1,0 +1,85 @@
+package aislog
+
+import (
+	"strings"
+)
+
+// counters reads a line of counters.
+func (r *reader) counters(rec *record, msg []byte) {
+	values, whole, ok := r.names.read(msg)
+	if !ok {
+		return
+	}
+	r.settle()
+	p := r.p
+	t := &tick{time: rec.time, at: rec.at, values: values, whole: whole && !rec.cut}
+	if v := t.value(strings.TrimSuffix(litFlags, ":")); v != 0 && (!r.flagged || v != r.flags) {
+		if names, _ := FlagNames(v); len(names) > 0 || r.flagged && v != r.flags {
+			r.event(rec, []byte(strings.Join(names, " ")), -1, Flags)
+		}
+		r.flags, r.flagged = v, true
+	}
+	if p.begin == nil {
+		p.begin = t
+		if p.head == StartedUp { // they count from the start of the daemon
+			zero := &tick{time: p.opened, whole: true}
+			r.interval(zero, t)
+		}
+	} else {
+		r.interval(p.end, t)
+	}
+	p.end, r.pending = t, t
+}
+
+func (r *reader) interval(from, to *tick) {
+	p := r.p
+	by, reset := grown(from, to)
+	for _, g := range by {
+		p.sums[g.Name] += g.N
+	}
+	p.intervals = append(p.intervals, Interval{From: from.time, To: to.time, At: to.at, Base: from.at, By: fineOnly(by), Reset: reset})
+	if len(p.intervals) > maxIntervals {
+		p.intervals = coarser(p.intervals, maxIntervals/2)
+	}
+}
+
+// settle ends a tick: whatever it prints has been seen.
+func (r *reader) settle() {
+	t := r.pending
+	if t == nil {
+		return
+	}
+	r.pending = nil
+	if n := len(r.p.intervals); n > 0 && r.p.intervals[n-1].At == t.at {
+		r.p.intervals[n-1].Batches = r.batches
+	}
+	r.stalls(t, r.batches)
+	r.batches = 0
+}
+
+func (r *reader) stalls(t *tick, batches int) {
+	in, gfn, bad := t.value("stream.in.n"), t.value("getbatch.gfn.n"), t.value("err.getbatch.n")
+	o := &r.open
+	if batches == 0 || in != o.Received || o.Begin == (At{}) || gfn < o.gfn {
+		r.close()
+		if batches > 0 {
+			*o = stall{Stall: Stall{Span: Span{t.time, t.time}, Begin: t.at, End: t.at, Received: in, Ticks: 1}, gfn0: gfn, gfn: gfn, bad0: bad}
+		}
+		return
+	}
+	if gfn > o.gfn {
+		o.moved++
+	}
+	o.gfn = gfn
+	o.To, o.End = t.time, t.at
+	o.Recovered, o.Errors = gfn-o.gfn0, max(0, bad-o.bad0)
+	o.Ticks++
+}
+
+// close keeps a stall that is one.
+func (r *reader) close() {
+	if r.open.real() && len(r.p.stalls) < maxStalls {
+		r.p.stalls = append(r.p.stalls, r.open.Stall)
+	}
+	r.open = stall{}
+}
