@@ -395,3 +395,13 @@ func TestTheReasonOfARevisionIsNotSaidTwice(t *testing.T) {
 		}
 	}
 }
+
+func TestACommandStandsOnceInAVerdict(t *testing.T) {
+	r := stall()
+	r.Verdict.Status = incident.Inconclusive
+	const fetch = "scp 'west:/logs/*7*' logs/"
+	r.Verdict.Needs = []incident.Need{{What: "the logs of ranks 1-8", Command: fetch, Obtainable: "now"}, {What: "the log of node02", Command: fetch, Obtainable: "now"}}
+	if raw := string(checkPayload(t, "verdict", FirstVerdict(r, nil))); strings.Count(raw, "/logs/*7*") != 1 {
+		t.Errorf("%d times in\n%s", strings.Count(raw, "/logs/*7*"), raw)
+	}
+}

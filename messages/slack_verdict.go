@@ -74,9 +74,10 @@ func firstCommand(v *view) (string, bool) {
 	return "", false
 }
 
-// needCommand fetches the first of what would decide, or will soon be gone.
+// needCommand fetches the first of what would decide, or will soon be gone, where the decision's command does not bring it too.
 func needCommand(v *view) (string, bool) {
 	next, open := nextNeed(v.Report)
+	above, _ := firstCommand(v)
 	for _, n := range v.Report.Verdict.Needs {
 		if open && n == next {
 			continue // the decision has its command
@@ -84,7 +85,7 @@ func needCommand(v *view) (string, bool) {
 		if n.Obtainable == "next-time" || v.Report.Verdict.Status == incident.Confirmed && n.Obtainable != "perishing" {
 			continue
 		}
-		if c := strings.TrimSpace(n.Command); c != "" {
+		if c := strings.TrimSpace(n.Command); c != "" && c != above {
 			return c, true
 		}
 	}
