@@ -13,26 +13,29 @@ type printed struct {
 }
 
 // reported takes a failure that a process prints. Most are survived, or like one that it printed before: those are counted
-// at once. What names no rank may yet turn out to be another's.
+// at once. What names no rank may yet turn out to be another's: that is decided by its file and its node.
 func (f *Facts) reported(p *printed, fl *Failure) {
 	if f.tolerates(&p.tolerance, fl) {
 		return
 	}
-	if fl.Rank != NoRank {
-		k := like(fl)
-		if old := p.likes[k]; old != nil && !less(fl.At.Pos, old.At.Pos) {
-			old.Count += fl.Count
-			return
-		}
-		p.likes[k] = fl
+	k := like(fl)
+	if fl.Rank == NoRank {
+		k.node = fl.Node
 	}
-	f.Failures = append(f.Failures, fl)
+	if old := p.likes[k]; old != nil && !less(fl.At.Pos, old.At.Pos) {
+		old.Count += fl.Count
+		return
+	}
+	kept := *fl // most are not
+	p.likes[k] = &kept
+	f.Failures = append(f.Failures, &kept)
 }
 
 // likeness is what failures have in common that one process repeats.
 type likeness struct {
 	rank            int
 	where, mech     string
+	node            string // set while it is open whose it is
 	role            knowledge.Role
 	sign, kind, txt string
 }

@@ -70,7 +70,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 			fl.Rank, fl.Proc = NoRank, nil // slurmstepd speaks of the node, in whichever task's file it writes
 			fl.Mechanism, fl.Role, fl.Direct, fl.Count = mechHostOOM, knowledge.CauseRole, true, max(1, e.N)
 			fl.Sign, fl.Text = "slurm-oom", "SLURM counted an out-of-memory kill in this step on this node"
-			f.Failures = append(f.Failures, fl)
+			f.Failures = append(f.Failures, &fl)
 		default:
 			f.Ends = append(f.Ends, &End{Slurm: *e, T: f.At(e.At)})
 		}
@@ -166,8 +166,8 @@ func endsSo(fl *Failure, code int) bool {
 	return code == 1 || code == -6 || code == 134
 }
 
-func (f *Facts) newFailure(at worker.At, kind string) *Failure {
-	fl := &Failure{Rank: NoRank, At: at, Kind: kind, Node: f.ident.nodeOf(at), T: f.At(at), NotBefore: f.NotBefore(at), Count: 1}
+func (f *Facts) newFailure(at worker.At, kind string) Failure {
+	fl := Failure{Rank: NoRank, At: at, Kind: kind, Node: f.ident.nodeOf(at), T: f.At(at), NotBefore: f.NotBefore(at), Count: 1}
 	if id, basis, ok := f.ident.rankOf(at); ok {
 		r := f.rank(id, basis)
 		fl.Rank, fl.Proc = id, r
@@ -199,7 +199,7 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 	if fl.Role == knowledge.NoiseRole || fl.Role == knowledge.InfoRole {
 		return
 	}
-	f.reported(seen, fl)
+	f.reported(seen, &fl)
 }
 
 // defaultGroupRank is the rank that a process group's own prefix states in a message, where that group is the default
@@ -283,7 +283,7 @@ func (f *Facts) sign(seen *printed, at worker.At, id, kind, text string) {
 	if s.Meaning != "" {
 		fl.Text = s.Meaning
 	}
-	f.reported(seen, fl)
+	f.reported(seen, &fl)
 }
 
 // exits notes how processes ended. A signal that only a crash sends is a failure of its own; 6, 9 and 15 are what
@@ -339,7 +339,7 @@ func (f *Facts) exits(obs *worker.Observations) {
 		if crashSignal(c.ExitCode) {
 			fl.Mechanism, fl.Role, fl.Direct = mechNativeCrash, knowledge.CauseRole, true
 			fl.Text = "the process died of signal " + strconv.Itoa(-c.ExitCode)
-			f.Failures = append(f.Failures, fl)
+			f.Failures = append(f.Failures, &fl)
 		}
 	}
 }

@@ -359,6 +359,6 @@ func (f *Facts) ladderFailures() {
 		fl := f.newFailure(*l.Last, "ladder")
 		fl.Mechanism, fl.Role, fl.Direct = "storage-retries-exhausted", knowledge.CauseRole, true
 		fl.Text = fmt.Sprintf("a read was retried %d of %d times and did not recover", l.Top, l.Limit)
-		f.Failures = append(f.Failures, fl)
+		f.Failures = append(f.Failures, &fl)
 	}
 }

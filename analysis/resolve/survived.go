@@ -3,6 +3,7 @@ package resolve
 import (
 	"fmt"
 
+	"faultline/analysis/worker"
 	"faultline/knowledge"
 )
 
@@ -52,7 +53,7 @@ func (f *Facts) tolerated(t *tolerance) {
 	for _, m := range t.order {
 		g := t.left[m]
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of failing to read or write (%s), the first at %s:%d, not counted as a failure: %d or more further steps are reported after each",
-			reports(g.n), m, g.first.At.File, g.first.At.Line, g.steps))
+			reports(g.n), m, g.first.File, g.first.Line, g.steps))
 	}
 }
 
@@ -64,7 +65,7 @@ type tolerance struct {
 
 type survived struct {
 	n, steps int
-	first    *Failure
+	first    worker.Pos
 }
 
 // tolerates notes a report that training went on after, and says so.
@@ -78,7 +79,7 @@ func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
 	}
 	g := t.left[fl.Mechanism]
 	if g == nil {
-		g = &survived{first: fl, steps: n}
+		g = &survived{first: fl.At.Pos, steps: n}
 		if t.left == nil {
 			t.left = map[string]*survived{}
 		}

@@ -39,7 +39,10 @@ func nonFinite(s *Scene) *Proposal {
 	f := s.Facts
 	said := fromFailures(s, "non-finite-loss")
 	b, ok := broken(f)
-	linked, others := aboutNumbers(f)
+	var linked, others []*resolve.Failure
+	if said == nil && ok {
+		linked, others = aboutNumbers(f)
+	}
 	switch {
 	case said != nil && ok:
 		said.For = append([]incident.Finding{brokenFinding(b)}, said.For...)
