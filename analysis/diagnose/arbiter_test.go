@@ -17,7 +17,7 @@ func moment(sec float64) resolve.Moment { return resolve.Moment{T: sec, Unc: 1, 
 
 // failed is a failure of a rank at an offset of a file, at a time (0: none is stated).
 func failed(rank int, file string, off int64, sec float64) *resolve.Failure {
-	fl := &resolve.Failure{Rank: rank, Role: knowledge.CauseRole, At: worker.At{Pos: worker.Pos{File: file, Off: off}}, Proc: &resolve.Rank{ID: rank}}
+	fl := &resolve.Failure{Rank: rank, Role: knowledge.CauseRole, At: &worker.At{Pos: worker.Pos{File: file, Off: off}}, Proc: &resolve.Rank{ID: rank}}
 	if sec > 0 {
 		fl.T = moment(sec)
 	}

@@ -157,7 +157,8 @@ func (f *Facts) recordFailure(s *accounting.Record) {
 	if !ok || known {
 		return // what the job's own files say of the same says more
 	}
-	fl.At = cellAt(c, line.Stamp{})
+	at := cellAt(c, line.Stamp{})
+	fl.At = &at
 	fl.T = f.accounted(s.End)
 	if len(s.Nodes) == 1 && s.Step != "batch" {
 		fl.Node = shortHost(s.Nodes[0])

@@ -1,7 +1,9 @@
 package resolve
 
 import (
-	"sort"
+	"cmp"
+	"hash/maphash"
+	"slices"
 
 	"faultline/knowledge"
 )
@@ -18,16 +20,13 @@ func (f *Facts) reported(p *printed, fl *Failure) {
 	if f.tolerates(&p.tolerance, fl) {
 		return
 	}
-	k := like(fl)
-	if fl.Rank == NoRank {
-		k.node = fl.Node
-	}
-	if old := p.likes[k]; old != nil && !less(fl.At.Pos, old.At.Pos) {
+	old := p.find(fl)
+	if old != nil && !less(fl.At.Pos, old.At.Pos) {
 		old.Count += fl.Count
 		return
 	}
 	kept := *fl // most are not
-	p.likes[k] = &kept
+	p.put(&kept)
 	f.Failures = append(f.Failures, &kept)
 }
 
@@ -40,13 +39,40 @@ type likeness struct {
 	sign, kind, txt string
 }
 
-// likes are the first failures of each kind.
-type likes map[likeness]*Failure
+// likes are the first failures of each kind, by the hash of what they have in common: a large job has many kinds, and their
+// names are long.
+type likes struct {
+	open  bool // it is not yet decided whose those are that name no rank
+	seed  maphash.Seed
+	first map[uint64]*Failure
+}
 
-func like(fl *Failure) likeness {
+func newLikes(open bool) likes { return likes{open, maphash.MakeSeed(), map[uint64]*Failure{}} }
+
+// find returns the last failure like this one that was put.
+func (l *likes) find(fl *Failure) *Failure {
+	k := l.like(fl)
+	for old := l.first[maphash.Comparable(l.seed, k)]; old != nil; old = old.sameHash {
+		if l.like(old) == k {
+			return old
+		}
+	}
+	return nil
+}
+
+func (l *likes) put(fl *Failure) {
+	h := maphash.Comparable(l.seed, l.like(fl))
+	fl.sameHash = l.first[h]
+	l.first[h] = fl
+}
+
+func (l *likes) like(fl *Failure) likeness {
 	k := likeness{rank: fl.Rank, mech: fl.Mechanism, role: fl.Role, sign: fl.Sign, kind: fl.Kind}
 	if fl.Rank == NoRank {
 		k.where = fl.At.File
+		if l.open {
+			k.node = fl.Node
+		}
 	}
 	if fl.Kind == "exception" || fl.Kind == "task" {
 		k.txt = fl.Text
@@ -57,26 +83,27 @@ func like(fl *Failure) likeness {
 // collapse merges failures that one process repeats and orders the rest: proven time first, then position.
 func (f *Facts) collapse() {
 	var out []*Failure
-	seen := likes{}
-	sort.SliceStable(f.Failures, func(i, j int) bool { return less(f.Failures[i].At.Pos, f.Failures[j].At.Pos) })
+	seen := newLikes(false)
+	slices.SortStableFunc(f.Failures, func(a, b *Failure) int { return comparePos(&a.At.Pos, &b.At.Pos) })
 	for _, fl := range f.Failures {
-		k := like(fl)
-		if old := seen[k]; old != nil {
+		if old := seen.find(fl); old != nil {
 			old.Count += fl.Count
 			continue
 		}
-		seen[k] = fl
+		seen.put(fl)
 		out = append(out, fl)
 	}
-	sort.SliceStable(out, func(i, j int) bool {
-		a, b := out[i].When(), out[j].When()
-		if a.Valid && b.Valid && a.T != b.T {
-			return a.T < b.T
+	slices.SortStableFunc(out, func(x, y *Failure) int {
+		a, b := x.When(), y.When()
+		switch {
+		case a.Valid && b.Valid && a.T != b.T:
+			return cmp.Compare(a.T, b.T)
+		case a.Valid != b.Valid && a.Valid:
+			return -1
+		case a.Valid != b.Valid:
+			return 1
 		}
-		if a.Valid != b.Valid {
-			return a.Valid
-		}
-		return less(out[i].At.Pos, out[j].At.Pos)
+		return comparePos(&x.At.Pos, &y.At.Pos)
 	})
 	f.Failures = out
 	for _, fl := range out {

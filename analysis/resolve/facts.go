@@ -197,14 +197,15 @@ type Failure struct {
 	Direct    bool
 	Sign      string // signature id, or ""
 	Text      string
-	Kind      string // exception, sign, exit, task, nccl, ladder
-	At        worker.At
-	T         Moment // when the line was written, if stated
-	NotBefore Moment // the nearest stamp above, of the same writer or file
+	Kind      string     // exception, sign, exit, task, nccl, ladder
+	At        *worker.At // of the observation
+	T         Moment     // when the line was written, if stated
+	NotBefore Moment     // the nearest stamp above, of the same writer or file
 	Exc       *worker.Exception
 	Tasks     []int
-	Item      string // the file, shard, sample or object that it names
-	Count     int    // how many alike observations it stands for
+	Item      string   // the file, shard, sample or object that it names
+	Count     int      // how many alike observations it stands for
+	sameHash  *Failure // see likes
 }
 
 // End is a scheduler's ending.

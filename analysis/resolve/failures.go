@@ -46,18 +46,18 @@ var exceptionRoles = map[string]knowledge.Role{
 
 // failures collects what went wrong in single processes, with its role, and attributes it.
 func (f *Facts) failures(obs *worker.Observations) {
-	seen := &printed{likes: likes{}}
+	seen := &printed{likes: newLikes(true)}
 	for i := range obs.Exceptions {
 		f.exception(seen, &obs.Exceptions[i])
 	}
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
-		f.sign(seen, s.At, s.ID, "sign", s.ID)
+		f.sign(seen, &s.At, s.ID, "sign", s.ID)
 	}
 	for i := range obs.NCCLWarns {
 		w := &obs.NCCLWarns[i]
 		for _, id := range w.Signs {
-			f.sign(seen, w.At, id, "nccl", w.Text)
+			f.sign(seen, &w.At, id, "nccl", w.Text)
 		}
 	}
 	f.exits(obs)
@@ -66,7 +66,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 		e := &obs.SlurmEnds[i]
 		switch e.Kind {
 		case "oom":
-			fl := f.newFailure(e.At, "sign")
+			fl := f.newFailure(&e.At, "sign")
 			fl.Rank, fl.Proc = NoRank, nil // slurmstepd speaks of the node, in whichever task's file it writes
 			fl.Mechanism, fl.Role, fl.Direct, fl.Count = mechHostOOM, knowledge.CauseRole, true, max(1, e.N)
 			fl.Sign, fl.Text = "slurm-oom", "SLURM counted an out-of-memory kill in this step on this node"
@@ -166,9 +166,9 @@ func endsSo(fl *Failure, code int) bool {
 	return code == 1 || code == -6 || code == 134
 }
 
-func (f *Facts) newFailure(at worker.At, kind string) Failure {
-	fl := Failure{Rank: NoRank, At: at, Kind: kind, Node: f.ident.nodeOf(at), T: f.At(at), NotBefore: f.NotBefore(at), Count: 1}
-	if id, basis, ok := f.ident.rankOf(at); ok {
+func (f *Facts) newFailure(at *worker.At, kind string) Failure {
+	fl := Failure{Rank: NoRank, At: at, Kind: kind, Node: f.ident.nodeOf(*at), T: f.At(*at), NotBefore: f.NotBefore(*at), Count: 1}
+	if id, basis, ok := f.ident.rankOf(*at); ok {
 		r := f.rank(id, basis)
 		fl.Rank, fl.Proc = id, r
 		if fl.Node == "" {
@@ -179,7 +179,7 @@ func (f *Facts) newFailure(at worker.At, kind string) Failure {
 }
 
 func (f *Facts) exception(seen *printed, x *worker.Exception) {
-	fl := f.newFailure(x.At, "exception")
+	fl := f.newFailure(&x.At, "exception")
 	fl.Exc = x
 	fl.Text = x.Type
 	if x.Message != "" {
@@ -269,7 +269,7 @@ func rootOf(x *worker.Exception) *worker.Exception {
 	return x
 }
 
-func (f *Facts) sign(seen *printed, at worker.At, id, kind, text string) {
+func (f *Facts) sign(seen *printed, at *worker.At, id, kind, text string) {
 	s, ok := knowledge.Lookup(id)
 	if !ok || s.Role == knowledge.NoiseRole || s.Role == knowledge.InfoRole {
 		return
@@ -311,13 +311,13 @@ func (f *Facts) exits(obs *worker.Observations) {
 		}
 		if recorded(c.Traceback) {
 			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Mechanism: mechException, Role: knowledge.CauseRole, Direct: true,
-				Kind: "record", At: c.At, T: t, Count: 1, Text: recordedText(c.Traceback)}
+				Kind: "record", At: &c.At, T: t, Count: 1, Text: recordedText(c.Traceback)}
 			fl.Mechanism, fl.Role, fl.Direct, fl.Sign = classify(&worker.Exception{Signs: knowledge.Match(nil, []byte(c.Traceback))})
 			f.Failures = append(f.Failures, fl)
 		}
 		if crashSignal(c.ExitCode) {
 			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Mechanism: mechNativeCrash, Role: knowledge.CauseRole, Direct: true,
-				Kind: "exit", At: c.At, T: t, Count: 1, Text: "the process died of signal " + strconv.Itoa(-c.ExitCode)}
+				Kind: "exit", At: &c.At, T: t, Count: 1, Text: "the process died of signal " + strconv.Itoa(-c.ExitCode)}
 			f.Failures = append(f.Failures, fl)
 		}
 	}
@@ -326,7 +326,7 @@ func (f *Facts) exits(obs *worker.Observations) {
 		at := c.At
 		at.Who.Local, at.Who.Pid = c.Local, c.Pid
 		id, basis, ok := f.ident.rankOf(worker.At{Pos: at.Pos, Who: at.Who})
-		fl := f.newFailure(c.At, "exit")
+		fl := f.newFailure(&c.At, "exit")
 		if ok {
 			r := f.rank(id, basis)
 			fl.Rank, fl.Proc = id, r
@@ -383,7 +383,7 @@ func (f *Facts) tasks(obs *worker.Observations) {
 	}
 	for i := range obs.TaskExits {
 		e := &obs.TaskExits[i]
-		fl := &Failure{Rank: NoRank, At: e.At, Kind: "task", T: f.At(e.At), NotBefore: f.NotBefore(e.At), Tasks: e.Tasks, Count: max(1, len(e.Tasks))}
+		fl := &Failure{Rank: NoRank, At: &e.At, Kind: "task", T: f.At(e.At), NotBefore: f.NotBefore(e.At), Tasks: e.Tasks, Count: max(1, len(e.Tasks))}
 		if len(e.Hosts) == 1 {
 			fl.Node = shortHost(e.Hosts[0])
 		}

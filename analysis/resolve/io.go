@@ -356,7 +356,7 @@ func (f *Facts) ladderFailures() {
 		if l.Outcome != Exhausted || l.WentOn || l.Limit == 0 || l.Top < l.Limit {
 			continue
 		}
-		fl := f.newFailure(*l.Last, "ladder")
+		fl := f.newFailure(l.Last, "ladder")
 		fl.Mechanism, fl.Role, fl.Direct = "storage-retries-exhausted", knowledge.CauseRole, true
 		fl.Text = fmt.Sprintf("a read was retried %d of %d times and did not recover", l.Top, l.Limit)
 		f.Failures = append(f.Failures, &fl)

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sort"
@@ -291,14 +292,13 @@ func (r *Rank) seen(first, last worker.At, text string) {
 	}
 }
 
-func less(a, b worker.Pos) bool {
+func less(a, b worker.Pos) bool { return comparePos(&a, &b) < 0 }
+
+func comparePos(a, b *worker.Pos) int {
 	if a.File != b.File {
-		return a.File < b.File
+		return cmp.Compare(a.File, b.File)
 	}
-	if a.Off != b.Off {
-		return a.Off < b.Off
-	}
-	return a.Len < b.Len
+	return cmp.Or(cmp.Compare(a.Off, b.Off), cmp.Compare(a.Len, b.Len))
 }
 
 // anchors are the instants that nodes share. Only states of the machine are used, never plain log lines.

@@ -73,7 +73,7 @@ func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
 	if fl.Role != knowledge.CauseRole || !ioMechanisms[fl.Mechanism] || fl.Kind != "sign" && fl.Kind != "exception" && fl.Kind != "ladder" {
 		return false
 	}
-	n := f.stepsAfter(fl.At)
+	n := f.stepsAfter(*fl.At)
 	if n < goesOn {
 		return false
 	}

@@ -15,6 +15,7 @@ type Collection struct {
 	parts  []*Observations
 	stride int64 // at which courses are kept
 	steps  int   // progress lines in the parts
+	left   int   // of them after they were last thinned
 }
 
 // NewCollection bounds the progress lines of all files together: beyond limit each course is kept at a larger stride, the
@@ -32,7 +33,7 @@ func (c *Collection) Add(o *Observations) {
 	defer c.mu.Unlock()
 	c.parts = append(c.parts, o)
 	c.steps += len(o.Progress)
-	if c.steps > 2*c.limit {
+	if c.steps > 2*max(c.limit, c.left) {
 		c.thin()
 	}
 }
@@ -43,19 +44,25 @@ func (c *Collection) Observations() *Observations {
 	defer c.mu.Unlock()
 	c.thin()
 	m := merge(c.parts, true)
-	c.parts, c.steps = nil, 0
+	c.parts, c.steps, c.left = nil, 0, 0
 	return m
 }
 
-// thin doubles the stride until few enough lines are left. Of a course the same lines are left whenever that is done.
+// thin doubles the stride until few enough lines are left, or no more can go: of each course its first line, its last and
+// the worst between are kept at any stride. Of a course the same lines are left whenever that is done.
 func (c *Collection) thin() {
 	for {
 		c.steps = 0
+		longest := int64(0)
 		for _, o := range c.parts {
 			o.thin(c.stride)
 			c.steps += len(o.Progress)
+			for i := range o.Progress {
+				longest = max(longest, o.Progress[i].N)
+			}
 		}
-		if c.steps <= c.limit || c.stride >= 1<<40 {
+		c.left = c.steps
+		if c.steps <= c.limit || c.stride >= longest {
 			return
 		}
 		c.stride *= 2

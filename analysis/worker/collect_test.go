@@ -11,7 +11,6 @@ import (
 )
 
 func TestACollectionIsThinnedAlikeWhateverTheOrderOfItsFiles(t *testing.T) {
-	const limit = 100
 	file := func(i, n int) *Observations {
 		o := &Observations{Tails: []Tail{{File: fmt.Sprint(i)}}}
 		for k := range n {
@@ -19,23 +18,33 @@ func TestACollectionIsThinnedAlikeWhateverTheOrderOfItsFiles(t *testing.T) {
 		}
 		return o
 	}
-	sizes := []int{400, 3, 90, 1000}
-	var whole *Observations
-	for _, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}} {
-		c := NewCollection(limit)
-		for _, i := range order {
-			c.Add(file(i, sizes[i]))
+	sizes := []int{400, 3, 90, 1000, 50, 2, 70}
+	for name, c := range map[string]struct{ limit, least int }{
+		"room enough":                           {100, 20},
+		"less room than first and last lines":   {4, 19}, // two at least and three at most of each
+		"hardly more than first and last lines": {22, 19},
+	} {
+		var whole *Observations
+		for _, order := range [][]int{{0, 1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1, 0}, {1, 6, 3, 0, 5, 2, 4}} {
+			all := NewCollection(c.limit)
+			for _, i := range order {
+				all.Add(file(i, sizes[i]))
+			}
+			got := all.Observations()
+			if whole == nil {
+				whole = got
+			}
+			if !reflect.DeepEqual(got, whole) {
+				t.Errorf("%s: order %v makes a difference", name, order)
+			}
 		}
-		got := c.Observations()
-		if whole == nil {
-			whole = got
+		longest := int64(0)
+		for i := range whole.Progress {
+			longest = max(longest, whole.Progress[i].N)
 		}
-		if !reflect.DeepEqual(got, whole) {
-			t.Errorf("order %v makes a difference", order)
+		if n := len(whole.Progress); n > max(c.limit, c.least) || n < c.least || longest != 1000 {
+			t.Errorf("%s: %d kept, up to line %d", name, n, longest)
 		}
-	}
-	if n := len(whole.Progress); n > limit || n < 20 || whole.Progress[n-1].N != 1000 {
-		t.Errorf("%d kept", n)
 	}
 }
 

@@ -3,7 +3,10 @@ package worker
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Merge is the set union of observations: by position and content, sorted. It is associative, commutative and
@@ -16,40 +19,52 @@ func merge(all []*Observations, spend bool) *Observations {
 	all = slices.DeleteFunc(slices.Clone(all), func(o *Observations) bool { return o == nil })
 	// Parts that are one file each come in the order of the result: then its lists need no sorting.
 	slices.SortStableFunc(all, func(a, b *Observations) int { return cmp.Compare(a.firstFile(), b.firstFile()) })
-	m := &Observations{
-		Tails:        union(all, spend, func(o *Observations) *[]Tail { return &o.Tails }),
-		Timeouts:     union(all, spend, func(o *Observations) *[]Timeout { return &o.Timeouts }),
-		States:       union(all, spend, func(o *Observations) *[]State { return &o.States }),
-		Dumps:        union(all, spend, func(o *Observations) *[]Dump { return &o.Dumps }),
-		Signals:      union(all, spend, func(o *Observations) *[]Signal { return &o.Signals }),
-		Samples:      union(all, spend, func(o *Observations) *[]Sample { return &o.Samples }),
-		Stacks:       union(all, spend, func(o *Observations) *[]CollectiveStack { return &o.Stacks }),
-		Desyncs:      union(all, spend, func(o *Observations) *[]Desync { return &o.Desyncs }),
-		Mismatches:   union(all, spend, func(o *Observations) *[]Mismatch { return &o.Mismatches }),
-		Barriers:     union(all, spend, func(o *Observations) *[]Barrier { return &o.Barriers }),
-		Exceptions:   union(all, spend, func(o *Observations) *[]Exception { return &o.Exceptions }),
-		Signs:        union(all, spend, func(o *Observations) *[]Sign { return &o.Signs }),
-		ChildFailed:  union(all, spend, func(o *Observations) *[]ChildFailed { return &o.ChildFailed }),
-		ChildExits:   union(all, spend, func(o *Observations) *[]ChildExit { return &o.ChildExits }),
-		Rendezvous:   union(all, spend, func(o *Observations) *[]Rendezvous { return &o.Rendezvous }),
-		TaskExits:    union(all, spend, func(o *Observations) *[]TaskExit { return &o.TaskExits }),
-		SlurmEnds:    union(all, spend, func(o *Observations) *[]SlurmEnd { return &o.SlurmEnds }),
-		NCCLWarns:    union(all, spend, func(o *Observations) *[]NCCLWarn { return &o.NCCLWarns }),
-		CommInits:    union(all, spend, func(o *Observations) *[]CommInit { return &o.CommInits }),
-		Progress:     union(all, spend, func(o *Observations) *[]Progress { return &o.Progress }),
-		Checkpoints:  union(all, spend, func(o *Observations) *[]Checkpoint { return &o.Checkpoints }),
-		Numerics:     union(all, spend, func(o *Observations) *[]Numeric { return &o.Numerics }),
-		RankTimes:    union(all, spend, func(o *Observations) *[]RankTime { return &o.RankTimes }),
-		IOs:          union(all, spend, func(o *Observations) *[]IO { return &o.IOs }),
-		Resets:       union(all, spend, func(o *Observations) *[]Reset { return &o.Resets }),
-		Doings:       union(all, spend, func(o *Observations) *[]Doing { return &o.Doings }),
-		Facts:        union(all, spend, func(o *Observations) *[]Fact { return &o.Facts }),
-		Arguments:    union(all, spend, func(o *Observations) *[]Argument { return &o.Arguments }),
-		Topologies:   union(all, spend, func(o *Observations) *[]Topology { return &o.Topologies }),
-		Identities:   union(all, spend, func(o *Observations) *[]Identity { return &o.Identities }),
-		RunMarks:     union(all, spend, func(o *Observations) *[]RunMark { return &o.RunMarks }),
-		Unclassified: union(all, spend, func(o *Observations) *[]Unclassified { return &o.Unclassified }),
+	m := &Observations{}
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for _, list := range []func(){
+		func() { m.Tails = union(all, spend, func(o *Observations) *[]Tail { return &o.Tails }) },
+		func() { m.Timeouts = union(all, spend, func(o *Observations) *[]Timeout { return &o.Timeouts }) },
+		func() { m.States = union(all, spend, func(o *Observations) *[]State { return &o.States }) },
+		func() { m.Dumps = union(all, spend, func(o *Observations) *[]Dump { return &o.Dumps }) },
+		func() { m.Signals = union(all, spend, func(o *Observations) *[]Signal { return &o.Signals }) },
+		func() { m.Samples = union(all, spend, func(o *Observations) *[]Sample { return &o.Samples }) },
+		func() { m.Stacks = union(all, spend, func(o *Observations) *[]CollectiveStack { return &o.Stacks }) },
+		func() { m.Desyncs = union(all, spend, func(o *Observations) *[]Desync { return &o.Desyncs }) },
+		func() { m.Mismatches = union(all, spend, func(o *Observations) *[]Mismatch { return &o.Mismatches }) },
+		func() { m.Barriers = union(all, spend, func(o *Observations) *[]Barrier { return &o.Barriers }) },
+		func() { m.Exceptions = union(all, spend, func(o *Observations) *[]Exception { return &o.Exceptions }) },
+		func() { m.Signs = union(all, spend, func(o *Observations) *[]Sign { return &o.Signs }) },
+		func() {
+			m.ChildFailed = union(all, spend, func(o *Observations) *[]ChildFailed { return &o.ChildFailed })
+		},
+		func() { m.ChildExits = union(all, spend, func(o *Observations) *[]ChildExit { return &o.ChildExits }) },
+		func() { m.Rendezvous = union(all, spend, func(o *Observations) *[]Rendezvous { return &o.Rendezvous }) },
+		func() { m.TaskExits = union(all, spend, func(o *Observations) *[]TaskExit { return &o.TaskExits }) },
+		func() { m.SlurmEnds = union(all, spend, func(o *Observations) *[]SlurmEnd { return &o.SlurmEnds }) },
+		func() { m.NCCLWarns = union(all, spend, func(o *Observations) *[]NCCLWarn { return &o.NCCLWarns }) },
+		func() { m.CommInits = union(all, spend, func(o *Observations) *[]CommInit { return &o.CommInits }) },
+		func() { m.Progress = union(all, spend, func(o *Observations) *[]Progress { return &o.Progress }) },
+		func() {
+			m.Checkpoints = union(all, spend, func(o *Observations) *[]Checkpoint { return &o.Checkpoints })
+		},
+		func() { m.Numerics = union(all, spend, func(o *Observations) *[]Numeric { return &o.Numerics }) },
+		func() { m.RankTimes = union(all, spend, func(o *Observations) *[]RankTime { return &o.RankTimes }) },
+		func() { m.IOs = union(all, spend, func(o *Observations) *[]IO { return &o.IOs }) },
+		func() { m.Resets = union(all, spend, func(o *Observations) *[]Reset { return &o.Resets }) },
+		func() { m.Doings = union(all, spend, func(o *Observations) *[]Doing { return &o.Doings }) },
+		func() { m.Facts = union(all, spend, func(o *Observations) *[]Fact { return &o.Facts }) },
+		func() { m.Arguments = union(all, spend, func(o *Observations) *[]Argument { return &o.Arguments }) },
+		func() { m.Topologies = union(all, spend, func(o *Observations) *[]Topology { return &o.Topologies }) },
+		func() { m.Identities = union(all, spend, func(o *Observations) *[]Identity { return &o.Identities }) },
+		func() { m.RunMarks = union(all, spend, func(o *Observations) *[]RunMark { return &o.RunMarks }) },
+		func() {
+			m.Unclassified = union(all, spend, func(o *Observations) *[]Unclassified { return &o.Unclassified })
+		},
+	} {
+		g.Go(func() error { list(); return nil })
 	}
+	_ = g.Wait() // no list fails
 	for _, t := range m.Tails {
 		m.UnclassifiedN += t.Unclassified
 	}
@@ -130,10 +145,16 @@ func order[T any, P placed[T]](a, b *T) int {
 	if c := comparePos(P(a).place(), P(b).place()); c != 0 {
 		return c
 	}
-	// What often stands at one place are several signs; the content is written out where nothing simpler decides.
-	if x, ok := any(a).(*Sign); ok {
+	// What often stands at one place are several signs, or several numbers; the content is written out where nothing simpler
+	// decides.
+	switch x := any(a).(type) {
+	case *Sign:
 		if y := any(b).(*Sign); x.At == y.At && x.ID != y.ID {
 			return cmp.Compare(x.ID, y.ID)
+		}
+	case *Numeric:
+		if y := any(b).(*Numeric); x.At == y.At && x.Kind != y.Kind {
+			return cmp.Compare(x.Kind, y.Kind)
 		}
 	}
 	return cmp.Compare(content(*a), content(*b))

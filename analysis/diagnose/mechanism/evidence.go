@@ -78,7 +78,7 @@ func FailureEvidence(fl *resolve.Failure) incident.Evidence {
 	if fl.Exc != nil && fl.Exc.Type != "" && !strings.Contains(fl.Exc.Type, "::") { // C++ prints the class on a line of its own
 		p = &incident.Predicate{Literals: []string{fl.Exc.Type}}
 	}
-	return QuoteAt(fl.At, p)
+	return QuoteAt(*fl.At, p)
 }
 
 // SetEvidence states which ranks reported this work, over all files that hold such a line. Only ranks whose lines carry

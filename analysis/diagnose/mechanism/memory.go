@@ -44,7 +44,7 @@ func killed(s *Scene) *Proposal {
 		if r.Exit == nil {
 			continue
 		}
-		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: r.Exit.At, T: r.Exit.T, Role: knowledge.CauseRole, Count: 1}
+		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: &r.Exit.At, T: r.Exit.T, Role: knowledge.CauseRole, Count: 1}
 		switch {
 		case launchers.took(r):
 		case r.Exit.Code == -9 || r.Exit.Code == 137:
@@ -56,7 +56,7 @@ func killed(s *Scene) *Proposal {
 		// A launcher that says only which of its own processes was killed.
 		for i := range f.Obs.ChildExits {
 			if c := &f.Obs.ChildExits[i]; c.ExitCode == -9 || c.ExitCode == 137 {
-				kill = append(kill, &resolve.Failure{Rank: resolve.NoRank, Kind: "exit", At: c.At, T: f.At(c.At), Role: knowledge.CauseRole,
+				kill = append(kill, &resolve.Failure{Rank: resolve.NoRank, Kind: "exit", At: &c.At, T: f.At(c.At), Role: knowledge.CauseRole,
 					Count: 1, Text: "a process was killed by SIGKILL"})
 				break
 			}

@@ -22,7 +22,7 @@ func otherBackend(s *Scene, ranks []int) (bool, []incident.Evidence) {
 		}
 		for _, fl := range r.Failures {
 			if fl.Exc != nil && (inGloo(fl.Exc) || r.Dump != nil && inCollective(fl.Exc)) {
-				ev = append(ev, QuoteAt(fl.At, nil))
+				ev = append(ev, QuoteAt(*fl.At, nil))
 				break
 			}
 		}

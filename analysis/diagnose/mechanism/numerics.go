@@ -79,7 +79,7 @@ func nonFinite(s *Scene) *Proposal {
 	}
 	if len(linked) > 0 && len(others) == 0 || len(linked) > 0 && s.Graph.Shape == waitfor.NoHang {
 		p.Class = Local
-		p.Failures = []*resolve.Failure{{Rank: resolve.NoRank, Mechanism: p.Mechanism, Role: knowledge.CauseRole, Direct: true, Kind: "course", At: *b.First.At, T: b.First.T, Count: 1}}
+		p.Failures = []*resolve.Failure{{Rank: resolve.NoRank, Mechanism: p.Mechanism, Role: knowledge.CauseRole, Direct: true, Kind: "course", At: b.First.At, T: b.First.T, Count: 1}}
 		p.Why = "the numbers were wrong first, and the error speaks of them"
 		for i, fl := range linked {
 			p.Explains = append(p.Explains, fl.Mechanism)

@@ -19,7 +19,7 @@ func TestTheEarliestFailuresAreThoseThatNoOtherPrecedes(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		fls := make([]*resolve.Failure, 1+r.IntN(12))
 		for i := range fls {
-			fls[i] = &resolve.Failure{Rank: r.IntN(4) - 1, At: worker.At{Pos: worker.Pos{File: string(rune('a' + r.IntN(2))), Off: r.Int64N(6)}}}
+			fls[i] = &resolve.Failure{Rank: r.IntN(4) - 1, At: &worker.At{Pos: worker.Pos{File: string(rune('a' + r.IntN(2))), Off: r.Int64N(6)}}}
 			if m := (resolve.Moment{T: float64(r.IntN(9)), Unc: float64(r.IntN(3)), Valid: true}); r.IntN(3) > 0 {
 				fls[i].T = m
 			} else if r.IntN(2) > 0 {

@@ -46,7 +46,7 @@ func exception(s *Scene) *Proposal {
 		if r.Exit == nil || !endedItself(r.Exit.Code) || s.Graph.Waits(r.ID) || symptomatic(r) || victims[r.Exit.At.File] {
 			continue
 		}
-		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: r.Exit.At, T: r.Exit.T,
+		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: &r.Exit.At, T: r.Exit.T,
 			Role: knowledge.CauseRole, Count: 1, Text: fmt.Sprintf("the process exited with code %d", r.Exit.Code)}
 		// Where collectives timed out, a bare exit code is the aftermath unless it is proven to come first.
 		if s.Graph.Shape == waitfor.NoHang || moment(fl).Before(s.Graph.Report) {
@@ -239,7 +239,7 @@ func nativeCrash(s *Scene) *Proposal {
 		if r.Exit == nil || (r.Exit.Code != -6 && r.Exit.Code != 134) || s.Graph.Waits(r.ID) || spoke(r) {
 			continue
 		}
-		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: r.Exit.At, T: r.Exit.T, Role: knowledge.CauseRole,
+		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: &r.Exit.At, T: r.Exit.T, Role: knowledge.CauseRole,
 			Count: 1, Text: "the process aborted (SIGABRT)"}
 		if !AfterHang(s, fl) {
 			aborts = append(aborts, fl)
