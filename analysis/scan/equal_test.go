@@ -61,6 +61,10 @@ func course(seed uint64, n int, long bool) []byte {
 			for range rng.IntN(600) {
 				fmt.Fprintf(&b, "nothing that anybody looks for %d\n", rng.IntN(1e9))
 			}
+		case kind == 15:
+			for range rng.IntN(300) {
+				fmt.Fprintf(&b, "%c socket.cpp: %d\n", "WWWWWE"[rng.IntN(6)], rng.IntN(1e9))
+			}
 		case kind < 18:
 			for range 1 + rng.IntN(3) {
 				fmt.Fprintf(&b, "step 1 loss: nan and a Watchdog %d loss: loss: nan\n", rng.IntN(100))
@@ -78,15 +82,16 @@ func course(seed uint64, n int, long bool) []byte {
 }
 
 var (
-	courseLiterals = []string{"it/s, ", "loss: ", "loss: nan", "Watchdog", "dog", "thing that any"}
+	courseLiterals = []string{"it/s, ", "loss: ", "loss: nan", "Watchdog", "dog", "thing that any", "socket.cpp"}
 	courseFrequent = map[string]bool{"it/s, ": true, "loss: ": true}
+	courseCalm     = map[string]func([]byte, int) bool{"socket.cpp": func(line []byte, at int) bool { return at > 1 && line[at-2] == 'W' }}
 )
 
 func TestReadingAheadDeliversTheSame(t *testing.T) {
 	for seed := range uint64(3) {
 		text := course(seed, 3<<19, true)
 		for _, o := range []Options{
-			{MaxLine: 32 << 10, Frequent: courseFrequent}, {ChunkSize: 7 << 10, MaxLine: 8 << 10, Frequent: courseFrequent}, {ChunkSize: 1 << 20},
+			{MaxLine: 32 << 10, Frequent: courseFrequent, Calm: courseCalm}, {ChunkSize: 7 << 10, MaxLine: 8 << 10, Frequent: courseFrequent, Calm: courseCalm}, {ChunkSize: 1 << 20},
 		} {
 			o.HeadLines = 5
 			s, err := New(courseLiterals, o)
@@ -115,7 +120,7 @@ func TestOtherChunksDeliverTheSame(t *testing.T) {
 		text := course(seed, 3<<19, false)
 		var want []delivery
 		for _, chunk := range []int{0, 7 << 10, 100_000, 3 << 20} {
-			s, err := New(courseLiterals, Options{ChunkSize: chunk, Frequent: courseFrequent})
+			s, err := New(courseLiterals, Options{ChunkSize: chunk, Frequent: courseFrequent, Calm: courseCalm})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +139,7 @@ func FuzzAhead(f *testing.F) {
 	f.Add(bytes.Repeat([]byte("loss: \n"), 300), uint8(60), uint8(9), uint8(250))
 	var scanners []*Scanner
 	for _, o := range []Options{{ChunkSize: 1, MaxLine: 1}, {ChunkSize: 997, MaxLine: 100}, {ChunkSize: 50_000, MaxLine: 3000}, {ChunkSize: 200_000, MaxLine: 1 << 16}} {
-		o.HeadLines, o.Frequent = 2, courseFrequent
+		o.HeadLines, o.Frequent, o.Calm = 2, courseFrequent, courseCalm
 		s, err := New(courseLiterals, o)
 		if err != nil {
 			f.Fatal(err)

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"sync"
@@ -23,6 +24,23 @@ func frequent() map[string]bool {
 		}
 	}
 	return set
+}
+
+// muted are the literals that make unknown errors visible, and when a line with one is none: PyTorch's C++ says so in front.
+func muted() map[string]func([]byte, int) bool {
+	return map[string]func([]byte, int) bool{c10Source: noError}
+}
+
+// noError reports whether the header that holds the name of the source file at a place of a line says that it is a warning
+// or less: "[W603 17:48:01.005271823 ProcessGroupNCCL.cpp:4561] …", "[I ProcessGroupNCCL.cpp:874] …".
+func noError(text []byte, at int) bool {
+	const most = 64
+	head := text[max(at-most, 0):at]
+	i := bytes.LastIndexByte(head, '[')
+	if i < 0 || i+2 >= len(head) || head[i+1] != 'W' && head[i+1] != 'I' && head[i+1] != 'V' || head[i+2] != ' ' && !isDigit(head[i+2]) {
+		return false
+	}
+	return !bytes.Contains(text, []byte(alarmWords[0]))
 }
 
 // ncclInfo marks the lines of NCCL that say which process runs where.
@@ -84,8 +102,9 @@ func progress(rec *record, c *course, s *step) Progress {
 // step takes a line of a course.
 func (r *reader) step(rec *record, form string, s *step) {
 	c := rec.writer.course(form, s.Phase)
-	c.n++
-	if (c.n-1)%r.stride == 0 {
+	before := c.n
+	c.n += 1 + r.undrawn
+	if before == 0 || (c.n-1)/r.stride > (before-1)/r.stride {
 		r.settle(&c.worst)
 		c.last.p.N = 0
 		p := progress(rec, c, s)

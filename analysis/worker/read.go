@@ -101,6 +101,14 @@ func (r *reader) follow(rec *record, n int, f follower) {
 	r.open = append(r.open, openBlock{who: rec.Who, last: r.lineNo + int64(min(n, maxFollow)), f: f})
 }
 
+// trace is follow for a block that takes nothing but what its own writer prints, and blank lines.
+func (r *reader) trace(rec *record, n int, f follower) {
+	was := len(r.open)
+	if r.follow(rec, n, f); len(r.open) > was {
+		r.open[was].trace = true
+	}
+}
+
 // emit appends an observation, bounded per file and kind, and in the bytes of the long texts that observations keep.
 func emit[T any](r *reader, list *[]T, v T) {
 	if len(*list) >= maxPerKind || r.kept > maxKept {
@@ -255,7 +263,7 @@ func Literals() []string { return slices.Clone(table().literals) }
 
 // NewScanner returns a scanner for Read. It is immutable; one serves any number of goroutines.
 func NewScanner() (*scan.Scanner, error) {
-	sc, err := scan.New(Literals(), scan.Options{HeadLines: headLines, Frequent: frequent()})
+	sc, err := scan.New(Literals(), scan.Options{HeadLines: headLines, Frequent: frequent(), Calm: muted()})
 	if err != nil {
 		return nil, fmt.Errorf("building the scanner for worker logs: %w", err)
 	}
@@ -291,7 +299,7 @@ func Read(ctx context.Context, name string, src io.Reader, sc *scan.Scanner) (*O
 
 func newReader(name string, sc *scan.Scanner) *reader {
 	return &reader{
-		obs: &Observations{}, file: name, table: table(), sc: sc, writers: map[line.Who]*writer{}, stride: 1, stepOff: -1,
+		obs: &Observations{}, file: name, table: table(), sc: sc, writers: map[line.Who]*writer{}, stride: 1, stepOff: -1, whole: wholeBars,
 	}
 }
 
@@ -398,10 +406,13 @@ func (r *reader) piecewise(rec *record, p *phys, at int) []uint16 {
 // alarmWords are what a line that looks like an error holds.
 var alarmWords = []string{"rror:", "ERROR", "Exception", "FATAL", "CRITICAL", "Fatal ", "fatal error", "Traceback", "panic: "}
 
+// c10Source is the end of the name of the files in which PyTorch's collectives report.
+const c10Source = "NCCL.cpp:"
+
 // alarmLiterals make the scanner deliver lines that look like errors, so that wording nobody knows yet becomes visible.
 var alarmLiterals = []string{
 	"rror: ", "ERROR", "error: ", "Exception", "FATAL", "CRITICAL", "Fatal ", "fatal error", "Traceback", "panic: ",
-	"NCCL.cpp:", "torch/distributed/elastic",
+	c10Source, "torch/distributed/elastic",
 }
 
 // alarming reports whether a record that nobody understood looks like an error. maybe is false where it holds none of
@@ -438,7 +449,11 @@ func (r *reader) passed(b []byte, off, no, above int64) {
 			end = len(b)
 		}
 		if no > above {
+			last := bytes.LastIndexByte(bytes.TrimSuffix(b[:end], []byte("\r")), '\r') + 1
 			line.Segments(b[:end], func(at int, seg []byte) {
+				if at > 0 && at < last {
+					return // a bar that was drawn over
+				}
 				text := r.withoutANSI(seg)
 				rec := &r.rec
 				*rec = record{Prefix: &r.pre, Raw: seg, Text: text}

@@ -35,6 +35,9 @@ type reader struct {
 	steps   *[]Progress // of stepLists; nil while there is none
 	stepOff int64       // the record that was last read as a step
 	stepLen int
+	draws   redraws
+	whole   int64 // up to where all pictures of a bar are read
+	undrawn int64 // pictures of the bar at hand that were passed over right before this one
 
 	head      []phys // the first lines, until decided
 	headBytes int
@@ -66,9 +69,10 @@ type header struct {
 }
 
 type openBlock struct {
-	who  line.Who
-	last int64 // number of the last line that was asked for
-	f    follower
+	who   line.Who
+	last  int64 // number of the last line that was asked for
+	f     follower
+	trace bool // it takes nothing of others but blank lines
 }
 
 // held is a physical line whose tail seems to stand on the next one.
@@ -250,6 +254,10 @@ func (r *reader) segments(p *phys, end int) {
 			end = i
 		}
 		r.segment(p, 0, p.raw[:end])
+		return
+	}
+	if !r.ending && !p.window && !p.all && p.off >= r.whole && r.table.everyday(p.hits) {
+		r.redrawn(p, p.raw[:end])
 		return
 	}
 	line.Segments(p.raw[:end], func(off int, seg []byte) { r.segment(p, off, seg) })

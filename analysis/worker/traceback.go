@@ -60,7 +60,7 @@ func readTraceback(r *reader, rec *record) bool {
 	}
 	t := &trace{who: rec.Who, stamped: own(rec), original: -1, budget: maxTraceLines}
 	t.begin(rec)
-	r.follow(rec, maxTraceLines, t.next)
+	r.trace(rec, maxTraceLines, t.next)
 	return true
 }
 
@@ -79,7 +79,7 @@ func readBareFinal(r *reader, rec *record) bool {
 	t := &trace{who: rec.Who, original: -1, budget: maxMessageLines, storm: s, silent: excess}
 	t.chain = []Exception{{At: rec.At, Type: clip(typ), Message: clip(msg), LoaderWorker: loaderWorker(msg)}}
 	t.keep(rec.Msg)
-	r.follow(rec, maxMessageLines, t.next)
+	r.trace(rec, maxMessageLines, t.next)
 	return true
 }
 
