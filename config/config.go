@@ -44,6 +44,15 @@ type Cluster struct {
 	Watch []Watch `yaml:"watch"`
 	// HookSecret is shared with the cluster's EpilogSlurmctld, which then need not be waited for; "" = no webhook.
 	HookSecret Secret `yaml:"hook_secret"`
+	// Push lets the owners of jobs hand in their logs.
+	Push Push `yaml:"push"`
+}
+
+// Push says who may hand in logs (bot push), and for how long they are kept.
+type Push struct {
+	// Secrets are shared with those who push; any of them is good. None = nothing is taken.
+	Secrets []Secret `yaml:"secrets"`
+	Keep    Duration `yaml:"keep"`
 }
 
 // Logs says where the logs of jobs are.
@@ -153,6 +162,7 @@ func (c *Config) fill() {
 			late := defaultLate
 			c.Clusters[i].Logs.Late = &late
 		}
+		orElse(&c.Clusters[i].Push.Keep, Duration(7*24*time.Hour))
 		for j := range c.Clusters[i].Watch {
 			c.Clusters[i].Watch[j].fill()
 		}
@@ -190,6 +200,7 @@ func (c *Config) Validate() error {
 	c.validateStores(bad)
 	c.validateStorage(bad)
 	c.validateWatch(bad)
+	c.validatePush(bad)
 	choice("output.format", c.Output.Format, Formats)
 	choice("output.color", c.Output.Color, Colors)
 	if c.Limits.Workers < 0 || c.Limits.Workers > maxWorkers {

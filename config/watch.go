@@ -75,6 +75,29 @@ func (c *Config) validateWatch(bad func(path, format string, args ...any)) {
 	}
 }
 
+func (c *Config) validatePush(bad func(path, format string, args ...any)) {
+	for i, cl := range c.Clusters {
+		at := fmt.Sprintf("clusters[%d].push", i)
+		for j, s := range cl.Push.Secrets {
+			if len(s.Reveal()) < 16 {
+				bad(fmt.Sprintf("%s.secrets[%d]", at, j), "is shorter than 16 characters, and whoever guesses it can hand in logs of any job; `openssl rand -hex 32` makes one")
+			}
+		}
+		if len(cl.Push.Secrets) == 0 {
+			continue
+		}
+		if cl.Name == "" {
+			bad(fmt.Sprintf("clusters[%d].name", i), "a cluster that logs are pushed for needs a name: it is in the address")
+		}
+		if c.Ops.Listen == "" {
+			bad(at+".secrets", "needs ops.listen: those who push have to reach the bot")
+		}
+		if cl.Push.Keep < Duration(time.Hour) {
+			bad(at+".keep", "%s is less than an hour", cl.Push.Keep)
+		}
+	}
+}
+
 func (c *Config) validateOneWatch(bad func(path, format string, args ...any), at, cluster string, w Watch) {
 	k := slices.IndexFunc(c.Channels, func(ch Channel) bool { return ch.ID == w.Channel })
 	switch {

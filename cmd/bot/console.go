@@ -52,7 +52,7 @@ Exit code: 0; 1 when something went wrong that is not yours to mend; 2 wrong usa
 				return exitUnreadable, err
 			}
 			defer remove()
-			logs, err := sources(ctx, cfg, dir, taken(dir), spool.Options{})
+			logs, err := sources(ctx, cfg, dir, takenIn(dir), spool.Options{})
 			if err != nil {
 				return exitUsage, err
 			}

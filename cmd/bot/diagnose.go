@@ -157,7 +157,7 @@ func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths [
 	if len(paths) > 0 {
 		return d.named(ctx, e, cfg, paths, dir, in)
 	}
-	logs, err := sources(ctx, cfg, dir, taken(dir), spool.Options{})
+	logs, err := sources(ctx, cfg, dir, takenIn(dir), spool.Options{})
 	if err != nil {
 		return workflow.Collection{}, err
 	}
@@ -193,7 +193,7 @@ func (d *diagnosis) named(ctx context.Context, e env, cfg config.Config, paths [
 	if asked := slices.ContainsFunc(cfg.Clusters, func(c config.Cluster) bool { return c.Slurm.Asked() }); !asked || d.job == "" {
 		return got, nil
 	}
-	logs, err := sources(ctx, cfg, dir, taken(dir), spool.Options{})
+	logs, err := sources(ctx, cfg, dir, takenIn(dir), spool.Options{})
 	if err != nil {
 		return got, err
 	}

@@ -379,7 +379,7 @@ func (d *doctor) job(ctx context.Context, cluster, job string) {
 		return
 	}
 	defer remove()
-	logs, err := sources(ctx, d.cfg, temp, taken(temp), spool.Options{})
+	logs, err := sources(ctx, d.cfg, temp, takenIn(temp), spool.Options{})
 	if err != nil {
 		d.fail("job", "%v.", err)
 		return

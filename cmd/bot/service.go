@@ -24,6 +24,7 @@ import (
 	"faultline/config"
 	"faultline/fetch"
 	"faultline/fetch/ais"
+	"faultline/fetch/push"
 	"faultline/fetch/spool"
 	"faultline/messages"
 	"faultline/workflow"
@@ -88,7 +89,7 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	s.store = &waking{Durable: s.stores.Durable}
 	s.sender = &slack.Sender{Client: s.client, Outbox: s.store, Blobs: s.stores.Blobs, Log: log, Metrics: metrics, Refused: s.refused}
 	s.vault = chat.NewVault(secretsKept, time.Now)
-	s.logs, err = sources(ctx, cfg, scratch, taken(s.stores.Dir), spool.Options{Keep: takenKept, Used: s.used})
+	s.logs, err = sources(ctx, cfg, scratch, takenIn(s.stores.Dir), spool.Options{Keep: takenKept, Used: s.used})
 	if err != nil {
 		return nil, err
 	}
@@ -227,6 +228,13 @@ func (s *service) used(ctx context.Context) ([]string, error) {
 			paths = append(paths, src.Path)
 		}
 	}
+	if s.logs != nil && s.logs.Pushed != nil {
+		pushed, err := s.logs.Pushed.Used()
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, pushed...) // a content is called by its sum
+	}
 	return paths, nil
 }
 
@@ -235,6 +243,9 @@ func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", opsHandler(s.registry, s.checks()))
 	mux.Handle(epilog.Path, s.hooks())
+	if s.logs.Pushed != nil {
+		mux.Handle(push.Path, s.pushes())
+	}
 	if s.cfg.Slack.Mode != "socket" {
 		mux.Handle("/slack/", s.inbox.Handler(s.cfg.Slack.SigningSecret))
 	}
@@ -293,6 +304,9 @@ func (s *service) sweep(ctx context.Context) {
 		}
 		s.vault.Sweep()
 		if minutes++; s.logs.Spool != nil && minutes%tidyEvery == 0 {
+			if err := s.logs.Clean(time.Now(), s.keepPushed); err != nil {
+				s.log.Error("what was pushed is not tidied", "error", err)
+			}
 			if _, err := s.logs.Spool.Clean(ctx); err != nil {
 				s.log.Error("files of other machines are not tidied", "error", err)
 			}

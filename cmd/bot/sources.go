@@ -49,6 +49,27 @@ func sources(ctx context.Context, cfg config.Config, dir, taken string, o spool.
 			err = errors.Join(err, b.Close())
 		}
 	}()
+	room := func() (err error) {
+		if b.Spool == nil {
+			if b.Spool, err = spool.Open(taken, o); err == nil {
+				b.closes = append(b.closes, b.Spool.Close)
+			}
+		}
+		return err
+	}
+	if pushable(cfg) {
+		data, err := dataDir(cfg)
+		if err != nil {
+			return nil, err
+		}
+		if taken == takenIn(data) { // else a bot that runs has it
+			err = room()
+		}
+		if err != nil {
+			return nil, err
+		}
+		b.Pushed = shelf(data)
+	}
 	for i, c := range cfg.Clusters {
 		cl := jobs.Cluster{Name: c.Name, Patterns: c.Logs.Patterns, Templates: c.Logs.Templates}
 		var node *login.Node
@@ -63,11 +84,10 @@ func sources(ctx context.Context, cfg config.Config, dir, taken string, o spool.
 			return nil, fmt.Errorf("clusters[%d].logs: %w", i, err)
 		}
 		cl.Places = []jobs.Place{place}
-		if !place.Mounted && b.Spool == nil {
-			if b.Spool, err = spool.Open(taken, o); err != nil {
+		if !place.Mounted {
+			if err := room(); err != nil {
 				return nil, err
 			}
-			b.closes = append(b.closes, b.Spool.Close)
 		}
 		if cl.Ask, err = backends(c, node); err != nil {
 			return nil, fmt.Errorf("clusters[%d].slurm: %w", i, err)
@@ -158,5 +178,5 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// taken is the folder below a directory for files of other machines.
-func taken(dir string) string { return filepath.Join(dir, takenDir) }
+// takenIn is the folder below a directory for files of other machines.
+func takenIn(dir string) string { return filepath.Join(dir, takenDir) }

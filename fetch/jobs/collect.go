@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"faultline/fetch"
+	"faultline/fetch/push"
 	"faultline/fetch/slurm"
 	"faultline/fetch/source"
 	"faultline/fetch/spool"
@@ -28,6 +29,13 @@ type logs struct {
 	owners  []string
 	written time.Time
 	notes   []string
+	bundles []*push.Bundle // what was pushed; its logs are not among files
+	held    map[string]bool
+}
+
+// some says whether there is any log.
+func (l logs) some() bool {
+	return len(l.files)+len(l.folders) > 0 || slices.ContainsFunc(l.bundles, func(b *push.Bundle) bool { return len(b.Logs()) > 0 })
 }
 
 type file struct {
@@ -62,17 +70,20 @@ func (f *Fetcher) logs(ctx context.Context, c *Cluster, k known) (logs, error) {
 			continue
 		}
 		script := c.Ask.Script(ctx, id)
-		for p := range c.Places {
-			p := &c.Places[p]
-			l := slurm.Locator{Source: p.Source, Roots: p.Roots, Templates: c.Templates, Keys: p.Keys, Now: f.Now}
+		places, err := f.places(c, j, k.runs[i], &out)
+		if err != nil {
+			return out, err
+		}
+		for _, p := range places {
+			l := slurm.Locator{Source: p.source, Roots: p.Roots, Templates: c.Templates, Keys: p.Keys, Now: f.Now}
 			got, err := l.Locate(ctx, j, k.runs[i], script)
 			if err != nil {
 				return out, fmt.Errorf("looking for the logs of job %s: %w", j.ID, err)
 			}
-			add(p, got.Files)
+			add(p.Place, slices.DeleteFunc(got.Files, out.holds))
 			out.owners = append(out.owners, got.Owners...)
 			for _, n := range got.Notes {
-				if len(got.Files) > 0 || len(c.Places) == 1 {
+				if len(got.Files) > 0 || len(places) == 1 {
 					out.notes = append(out.notes, n)
 				} else {
 					missing = append(missing, n) // another place may have them
@@ -105,7 +116,7 @@ func (f *Fetcher) logs(ctx context.Context, c *Cluster, k known) (logs, error) {
 			}
 		}
 	}
-	if len(out.files)+len(out.folders) == 0 {
+	if !out.some() {
 		out.notes = append(out.notes, missing...)
 	}
 	slices.SortFunc(out.files, func(a, b file) int {
@@ -140,11 +151,16 @@ func (f *Fetcher) named(ctx context.Context, c *Cluster, k known, out *logs) err
 
 // Collect implements workflow.Fetcher.
 func (f *Fetcher) Collect(ctx context.Context, places []string) (workflow.Collection, error) {
-	var out workflow.Collection
+	var out collection
 	var local []string
 	var failed []error
 	remote := map[*Place][]source.File{}
+	var handed []string
 	for _, name := range places {
+		if strings.HasPrefix(name, pushScheme) {
+			handed = append(handed, name)
+			continue
+		}
 		rest, facts := strings.CutPrefix(name, factsScheme)
 		if facts {
 			name = scheme + rest
@@ -170,6 +186,11 @@ func (f *Fetcher) Collect(ctx context.Context, places []string) (workflow.Collec
 		}
 		local = append(local, name)
 	}
+	for _, name := range handed {
+		if err := f.handed(&out, name); err != nil {
+			failed = append(failed, err)
+		}
+	}
 	if ctx.Err() != nil {
 		return workflow.Collection{}, ctx.Err()
 	}
@@ -183,6 +204,7 @@ func (f *Fetcher) Collect(ctx context.Context, places []string) (workflow.Collec
 	if err := f.take(ctx, &out, remote); err != nil {
 		return workflow.Collection{}, err
 	}
+	out.union()
 	if len(out.Sources) == 0 {
 		return workflow.Collection{}, errors.Join(append(failed, fetch.ErrNothing)...)
 	}
@@ -197,7 +219,7 @@ func (f *Fetcher) Collect(ctx context.Context, places []string) (workflow.Collec
 			out.Facts = append(out.Facts, s.Name)
 		}
 	}
-	return out, nil
+	return out.Collection, nil
 }
 
 // remote is the place that a name is in, and the name there.
@@ -219,7 +241,7 @@ func (f *Fetcher) remote(name string) (*Place, string) {
 }
 
 // take brings files from other machines.
-func (f *Fetcher) take(ctx context.Context, out *workflow.Collection, remote map[*Place][]source.File) error {
+func (f *Fetcher) take(ctx context.Context, out *collection, remote map[*Place][]source.File) error {
 	for i := range f.Clusters {
 		for p := range f.Clusters[i].Places {
 			p := &f.Clusters[i].Places[p]
@@ -268,7 +290,7 @@ func wants(files []source.File) []spool.Want {
 }
 
 // job adds what a cluster says of a job, and names its logs unless that alone is wanted.
-func (f *Fetcher) job(ctx context.Context, out *workflow.Collection, local *[]string, remote map[*Place][]source.File, cluster, job string, submit int64, alone bool) error {
+func (f *Fetcher) job(ctx context.Context, out *collection, local *[]string, remote map[*Place][]source.File, cluster, job string, submit int64, alone bool) error {
 	c := f.cluster(cluster)
 	if c == nil || c.Ask == nil {
 		return fmt.Errorf("the cluster %q of job %s is not configured any more", cluster, job)
@@ -292,6 +314,7 @@ func (f *Fetcher) job(ctx context.Context, out *workflow.Collection, local *[]st
 		}
 	}
 	*local = append(*local, got.folders...)
+	out.bundles = append(out.bundles, got.bundles...)
 	for _, x := range got.files {
 		if x.place.Mounted {
 			*local = append(*local, x.Name)
@@ -307,7 +330,7 @@ func (f *Fetcher) job(ctx context.Context, out *workflow.Collection, local *[]st
 }
 
 // evidence writes what the cluster says into files that are read like any log.
-func (f *Fetcher) evidence(ctx context.Context, out *workflow.Collection, c *Cluster, k known) error {
+func (f *Fetcher) evidence(ctx context.Context, out *collection, c *Cluster, k known) error {
 	dir, err := os.MkdirTemp(f.Shared.Spool, "facts-") // each pass writes afresh: an earlier one may still be quoted
 	if err != nil {
 		return fmt.Errorf("making room for what the cluster says: %w", err)

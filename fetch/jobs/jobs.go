@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"faultline/fetch"
+	"faultline/fetch/push"
 	"faultline/fetch/slurm"
 	"faultline/fetch/source"
 	"faultline/fetch/spool"
@@ -26,6 +27,8 @@ type Fetcher struct {
 	Shared *fetch.Shared
 	// Spool keeps what was taken from other machines; nil where no cluster has such a place.
 	Spool *spool.Spool
+	// Pushed is what owners of jobs handed in; nil where nobody can.
+	Pushed *push.Shelf
 	// Now is the clock; nil = no times are told.
 	Now func() time.Time
 	// JobFiles and JobBytes bound what is brought of one job; 0 = no bound.
@@ -195,7 +198,7 @@ func (f *Fetcher) locate(ctx context.Context, c *Cluster, job string) (workflow.
 	}
 	found.Running = !j.Ended() && r != nil && !r.Ended()
 	found.Notes = slices.Insert(found.Notes, 0, says(j, r, logs))
-	if len(logs.files)+len(logs.folders) > 0 { // the place of the job stands for its logs too
+	if logs.some() { // the place of the job stands for its logs too
 		found.Places, found.Base = found.Base, nil
 	}
 	return found, nil
@@ -221,6 +224,13 @@ func says(j *slurm.Job, r *slurm.Run, l logs) string {
 		names = append(names, f.Name)
 	}
 	names = append(names, l.folders...)
+	for _, b := range l.bundles {
+		for _, x := range b.Logs() {
+			if !slices.Contains(names, x.Path) {
+				names = append(names, x.Path)
+			}
+		}
+	}
 	switch n := len(names); {
 	case n == 0:
 		return s + "; I found none of its logs."
@@ -261,10 +271,13 @@ func owners(k known, l logs) []string {
 	return slices.Compact(users)
 }
 
-// byName looks for files whose names hold the job's id.
+// byName looks for files whose names hold the job's id, and for what was pushed.
 func (f *Fetcher) byName(ctx context.Context, c *Cluster, job string) (workflow.Found, error) {
 	found, err := f.Shared.Locate(ctx, c.Name, job)
 	if err != nil || job == "" {
+		return found, err
+	}
+	if err := f.bundles(c.Name, job, &found); err != nil {
 		return found, err
 	}
 	for _, p := range c.Places {

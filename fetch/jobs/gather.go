@@ -1,0 +1,77 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"faultline/fetch/slurm"
+	"faultline/incident"
+)
+
+// Gathered is what there is of a job, for whoever hands it in.
+type Gathered struct {
+	ID      string // as PushPlace takes it
+	Restart int
+	Submit  int64
+	// Nodes are those that logs should come from, and NodesFrom who says so.
+	Nodes     []string
+	NodesFrom string
+	// Notes are sentences: what the cluster says, which logs are missing, what cannot be read.
+	Notes []string
+	// Logs are the job's files where they lie, Facts files of our own that hold what the cluster says.
+	Logs, Facts []incident.Source
+}
+
+// Gather looks for the logs of one run of a job in mounted places of its cluster, with the rights of this process. Whose files
+// they are told to be decides nothing: whoever hands in files could name any that they may read.
+func (f *Fetcher) Gather(ctx context.Context, cluster string, id slurm.ID) (Gathered, error) {
+	c := f.cluster(cluster)
+	if c == nil || c.Ask == nil {
+		return Gathered{}, fmt.Errorf("nobody can be asked about job %s", id)
+	}
+	k, err := f.known(ctx, c, id)
+	if err != nil {
+		return Gathered{Notes: k.notes}, err
+	}
+	j, r := k.jobs[0], k.runs[0]
+	g := Gathered{ID: j.ID, Submit: submitted(j), Notes: k.notes}
+	if j.Het != slurm.None {
+		g.ID = strconv.Itoa(j.Het)
+	}
+	if r != nil {
+		g.Restart = max(r.Restart, 0)
+		if len(k.jobs) == 1 {
+			g.Nodes, g.NodesFrom = r.Expected(), j.Source
+		}
+	}
+	var facts collection
+	if err := f.evidence(ctx, &facts, c, k); err != nil {
+		return g, err
+	}
+	g.Facts = facts.Sources
+	got, err := f.logs(ctx, c, k)
+	if err != nil {
+		return g, err
+	}
+	g.Notes = append(append(g.Notes, got.notes...), facts.Warnings...)
+	var local []string
+	for _, x := range got.files {
+		local = append(local, x.Name)
+	}
+	if local = append(local, got.folders...); len(local) == 0 {
+		return g, nil
+	}
+	set, err := f.Shared.Collect(ctx, local)
+	if err != nil {
+		return g, err
+	}
+	g.Logs = set.Sources
+	for _, w := range set.Warnings {
+		if !slices.Contains(g.Notes, w) {
+			g.Notes = append(g.Notes, w)
+		}
+	}
+	return g, nil
+}
