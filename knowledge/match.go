@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"bytes"
+	"encoding/binary"
 	"regexp"
 	"slices"
 	"strings"
@@ -61,7 +62,8 @@ type compiled struct {
 	all     []Signature
 	pattern []func() expression // compiled when it is first needed; nil where there is none
 	byID    map[string]int
-	bucket  [1 << hashBits][]int32 // signatures by hash of the first four bytes of the first literal
+	bucket  [1 << hashBits][]int32      // signatures by hash of the first four bytes of the first literal
+	begins  [1 << beginBits / 64]uint64 // the same bytes by a longer hash: few other places of a text pass
 }
 
 // expression is a signature's pattern.
@@ -70,7 +72,10 @@ type expression struct {
 	needs [][]byte // see needs
 }
 
-const hashBits = 12
+const (
+	hashBits  = 12
+	beginBits = 16
+)
 
 // index compiles the tables at the first use: tests of packages that never match a line should not pay for it.
 var index = sync.OnceValue(func() *compiled {
@@ -84,15 +89,15 @@ var index = sync.OnceValue(func() *compiled {
 		if s.Pattern != "" {
 			c.pattern[i] = sync.OnceValue(func() expression { return expression{regexp.MustCompile(s.Pattern), needs(s.Pattern)} })
 		}
-		h := hash4(s.Literals[0][0], s.Literals[0][1], s.Literals[0][2], s.Literals[0][3])
-		c.bucket[h] = append(c.bucket[h], int32(i))
+		h := hash4([]byte(s.Literals[0]))
+		c.begins[h/64] |= 1 << (h % 64)
+		c.bucket[h>>(beginBits-hashBits)] = append(c.bucket[h>>(beginBits-hashBits)], int32(i))
 	}
 	return c
 })
 
-func hash4(a, b, c, d byte) uint32 {
-	v := uint32(a) | uint32(b)<<8 | uint32(c)<<16 | uint32(d)<<24
-	return v * 2654435761 >> (32 - hashBits)
+func hash4(b []byte) uint32 {
+	return binary.LittleEndian.Uint32(b) * 2654435761 >> (32 - beginBits)
 }
 
 // Match appends to dst the ids of the signatures that text satisfies, in table order. Text is one message without ANSI
@@ -108,7 +113,11 @@ func (c *compiled) match(dst []string, text []byte) (ids []string, looks int) {
 	var room [16]try
 	tried := room[:0]
 	for i := 0; i+4 <= len(text); i++ {
-		for _, n := range c.bucket[hash4(text[i], text[i+1], text[i+2], text[i+3])] {
+		h := hash4(text[i:])
+		if c.begins[h/64]>>(h%64)&1 == 0 {
+			continue
+		}
+		for _, n := range c.bucket[h>>(beginBits-hashBits)] {
 			first := c.all[n].Literals[0]
 			if len(text)-i < len(first) || string(text[i:i+len(first)]) != first {
 				continue

@@ -15,9 +15,11 @@ type date struct {
 
 func (d dates) add(stamps ...line.Stamp) {
 	for _, s := range stamps {
-		d[date{s.Kind, int(s.Year), int(s.Month), int(s.Day)}]++
+		d.addN(s, 1)
 	}
 }
+
+func (d dates) addN(s line.Stamp, n int) { d[date{s.Kind, int(s.Year), int(s.Month), int(s.Day)}] += n }
 
 // have says that some stamp is of a kind.
 func (d dates) have(kind line.StampKind) bool {
@@ -56,8 +58,8 @@ func datesOf(obs *worker.Observations) dates {
 	for _, x := range obs.Checkpoints {
 		out.add(x.Stamp)
 	}
-	for _, x := range obs.IOs {
-		out.add(x.Stamp)
+	for i := range obs.IOs {
+		out.addN(obs.IOs[i].Stamp, 1+obs.IOs[i].More)
 	}
 	for _, x := range obs.Doings {
 		out.add(x.Stamp)

@@ -103,11 +103,12 @@ func newTally() Tally {
 	return Tally{PerFile: map[string]int{}, PerRank: map[int]int{}, Words: map[string]int{}}
 }
 
-func (t *Tally) add(f *Facts, at worker.At) {
-	t.Total++
-	t.PerFile[at.File]++
+// add counts a line that stands for so many more.
+func (t *Tally) add(f *Facts, at worker.At, more int) {
+	t.Total += 1 + more
+	t.PerFile[at.File] += 1 + more
 	if id, ok := f.RankOf(at); ok {
-		t.PerRank[id]++
+		t.PerRank[id] += 1 + more
 	}
 	if len(t.At) < tallyExamples {
 		t.At = append(t.At, at)
@@ -118,8 +119,9 @@ func (t *Tally) add(f *Facts, at worker.At) {
 func (f *Facts) io(obs *worker.Observations) {
 	f.Resets, f.LoaderErrors = newTally(), newTally()
 	for i := range obs.Resets {
-		f.Resets.add(f, obs.Resets[i].At)
-		f.Resets.Words[obs.Resets[i].Word]++
+		v := &obs.Resets[i]
+		f.Resets.add(f, v.At, v.More)
+		f.Resets.Words[v.Word] += 1 + v.More
 	}
 	for i := range obs.Doings {
 		d := &obs.Doings[i]
@@ -133,7 +135,7 @@ func (f *Facts) io(obs *worker.Observations) {
 		c := all.of(f.ioKey(v.At))
 		switch v.Kind {
 		case worker.IOLoader:
-			f.LoaderErrors.add(f, v.At)
+			f.LoaderErrors.add(f, v.At, v.More)
 		case worker.IORetry:
 			ladder := f.climb(c.open, &l)
 			if ladder == nil {
@@ -149,7 +151,7 @@ func (f *Facts) io(obs *worker.Observations) {
 	}
 	for i := range obs.Exceptions {
 		if x := &obs.Exceptions[i]; shortByStopIteration(x) {
-			f.LoaderErrors.add(f, x.At)
+			f.LoaderErrors.add(f, x.At, 0)
 		}
 	}
 	f.outcomes(obs, all)

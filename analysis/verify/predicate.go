@@ -17,10 +17,11 @@ const (
 
 // predicate is an incident.Predicate made ready, with the key of a capture if there is one.
 type predicate struct {
-	literals, not [][]byte
-	fields        []field
-	capture       []byte // nil: none
-	record        *record
+	literals [][]byte
+	none     *anyOf // nil: none
+	fields   []field
+	capture  []byte // nil: none
+	record   *record
 	// needle is the longest string that every match holds: blocks without it are skipped unseen.
 	needle []byte
 	// span is the length of the longest string looked for.
@@ -67,8 +68,12 @@ func compile(p *incident.Predicate, c *incident.Capture) (*predicate, error) {
 		}
 		out.fields = append(out.fields, field{use(f.Key, true), []byte(f.Value)})
 	}
+	var not [][]byte
 	for _, s := range p.Not {
-		out.not = append(out.not, use(s, false))
+		not = append(not, use(s, false))
+	}
+	if len(not) > 0 {
+		out.none = newAnyOf(not)
 	}
 	if c != nil && c.Member == "" {
 		out.capture = use(c.Key, false)
@@ -179,11 +184,9 @@ func (m *match) feed(w []byte, base int64, final bool) {
 	if m.dead {
 		return
 	}
-	for _, s := range m.p.not {
-		if bytes.Contains(w, s) {
-			m.dead = true
-			return
-		}
+	if m.p.none != nil && m.p.none.in(w) {
+		m.dead = true
+		return
 	}
 	for m.lit < len(m.p.literals) {
 		s := m.p.literals[m.lit]

@@ -24,6 +24,8 @@ type IO struct {
 	Target  string // host, bucket and object, or path, as far as named; bounded
 	// Fallback says that the items of a batch are now read one by one: from here on the rank is slow.
 	Fallback bool
+	// More is how many alike lines of a loader right before it this one stands for.
+	More int
 }
 
 // IO kinds.
@@ -38,6 +40,7 @@ const (
 type Reset struct {
 	At
 	Word string // the first of ResetWords that it holds
+	More int    // how many such lines right before it this one stands for
 }
 
 // ioRule is one wording. A pattern's named groups are attempt, limit, left, done (attempts made so far), target.
@@ -178,13 +181,14 @@ func readIO(r *reader, rec *record) bool {
 		due |= r.table.rules[id]
 	}
 	for ; due != 0; due &= due - 1 {
-		rule := &ioRules[bits.TrailingZeros64(due)]
+		n := bits.TrailingZeros64(due)
+		rule := &ioRules[n]
 		if len(text) < len(rec.Text) && !containsAny(text, rule.literals) {
 			continue
 		}
 		if v, ok := rule.tell(text); ok {
 			v.At = rec.At
-			emit(r, &r.obs.IOs, v)
+			r.keepIO(rec, n, v)
 			return v.Kind == IORetry // what did not come, or was given up, may still be a failure that nobody knows
 		}
 	}
@@ -264,8 +268,38 @@ func readReset(r *reader, rec *record) bool {
 	if rec.foreign() {
 		return false
 	}
-	if n := resetWords.first(rec.Text); n >= 0 {
-		emit(r, &r.obs.Resets, Reset{rec.At, ResetWords[n]})
+	n := resetWords.first(rec.Text)
+	if n < 0 {
+		return false
 	}
+	a := again(&rec.writer.resets, n)
+	if a.at >= 0 {
+		if last := &r.obs.Resets[a.at]; r.standsFor(a, rec, &last.At, last.More) {
+			last.At = rec.At
+			last.More++
+			return false
+		}
+	}
+	keepAlike(r, a, &r.obs.Resets, Reset{At: rec.At, Word: ResetWords[n]})
 	return false
+}
+
+// keepIO keeps what rule n read.
+func (r *reader) keepIO(rec *record, n int, v IO) {
+	w := rec.writer
+	if v.Kind != IOLoader {
+		emit(r, &r.obs.IOs, v)
+		w.lastIO = len(r.obs.IOs)
+		return
+	}
+	a := again(&w.loads, n)
+	if a.at >= 0 && w.lastIO == a.at+1 {
+		if last := &r.obs.IOs[a.at]; r.standsFor(a, rec, &last.At, last.More) {
+			v.More = last.More + 1
+			*last = v
+			return
+		}
+	}
+	keepAlike(r, a, &r.obs.IOs, v)
+	w.lastIO = len(r.obs.IOs)
 }

@@ -34,19 +34,63 @@ func TestAStormIsCountedLineByLine(t *testing.T) {
 	for _, v := range obs.IOs {
 		switch v.Kind {
 		case IOLoader:
-			loader++
+			loader += 1 + v.More
 		case IORetry:
 			retries++
 		}
 	}
-	if loader != n || retries != n || len(obs.Resets) != n {
-		t.Errorf("%d errors of loaders, %d retries, %d resets, not %d of each", loader, retries, len(obs.Resets), n)
+	resets := 0
+	for _, v := range obs.Resets {
+		resets += 1 + v.More
+	}
+	if loader != n || retries != n || resets != n {
+		t.Errorf("%d errors of loaders, %d retries, %d resets, not %d of each", loader, retries, resets, n)
+	}
+	if got := len(obs.Resets); got > stormFull+n/stormRare+2*stormFull {
+		t.Errorf("%d resets are kept of %d", got, n)
 	}
 	if got := len(obs.Exceptions); got > 2*(stormFull+stormLong/stormStride+n/stormRare) || got < 2*stormFull {
 		t.Errorf("%d exceptions are kept of %d", got, 2*n)
 	}
 	if obs.UnclassifiedN != 0 {
 		t.Errorf("%d lines of known kinds are not understood", obs.UnclassifiedN)
+	}
+}
+
+// In one minute one line stands for others; the last of each minute is kept, and a line that may separate the runs of a job
+// separates what is counted, too.
+func TestALineStandsForOthersOfItsMinuteAndRun(t *testing.T) {
+	var b strings.Builder
+	line := func(i int) string {
+		return fmt.Sprintf("2025-09-12 03:%02d:%02d,%03d - trainer - ERROR - worker: ConnectionResetError: [Errno 104] Connection reset by peer\n", i/100%60, i/2%50, i%1000)
+	}
+	for i := range 1000 {
+		b.WriteString(line(i))
+		if i == 549 {
+			b.WriteString("slurmstepd: error: *** JOB 4242 ON node1 CANCELLED AT 2025-09-12T03:05:30 DUE TO PREEMPTION ***\n")
+		}
+	}
+	obs := observe(t, calm(&b))
+	byMinute, minutes := map[int8]int{}, map[int8]int64{}
+	before := 0
+	for _, v := range obs.Resets {
+		byMinute[v.Stamp.Minute] += 1 + v.More
+		minutes[v.Stamp.Minute] = v.Line
+		if v.Line <= 550 {
+			before += 1 + v.More
+		}
+	}
+	for m := range int8(10) {
+		last := int64(m)*100 + 100
+		if m >= 5 {
+			last += int64(len(obs.SlurmEnds))
+		}
+		if byMinute[m] != 100 || minutes[m] != last {
+			t.Errorf("minute %d: %d lines, the last is %d", m, byMinute[m], minutes[m])
+		}
+	}
+	if len(obs.SlurmEnds) != 1 || before != 550 || len(obs.Resets) > stormFull+10+2 {
+		t.Errorf("%d ends of runs, %d resets above them, %d kept", len(obs.SlurmEnds), before, len(obs.Resets))
 	}
 }
 

@@ -15,6 +15,9 @@ type writer struct {
 	numeric numericState
 	courses []*course
 	facts   [][2]string // keys and values of what it said about the job
+	resets  []alike
+	loads   []alike
+	lastIO  int // in the list of IOs + 1
 }
 
 // writerCache is how many writers are found without hashing their names. Few processes write to one file.
