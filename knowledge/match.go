@@ -87,7 +87,7 @@ var index = sync.OnceValue(func() *compiled {
 	for i, s := range c.all {
 		c.byID[s.ID] = i
 		if s.Pattern != "" {
-			c.pattern[i] = sync.OnceValue(func() expression { return expression{regexp.MustCompile(s.Pattern), needs(s.Pattern)} })
+			c.pattern[i] = sync.OnceValue(func() expression { return expression{regexp.MustCompile(s.Pattern), needs(s.Pattern, s.Literals)} })
 		}
 		h := hash4([]byte(s.Literals[0]))
 		c.begins[h/64] |= 1 << (h % 64)

@@ -4,20 +4,22 @@ import (
 	"bytes"
 	"regexp/syntax"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
 // Most texts that hold the literals of a signature do not match its pattern, and finding that out costs a hundred times
 // as much as looking for a word. So each pattern has a set of words of which any text that it matches holds one.
 
-// needs are such words of a pattern; nil where none can be told.
-func needs(pattern string) [][]byte {
+// needs are such words of a pattern; nil where none can be told. What the literals hold, a text that is asked for them holds
+// anyway.
+func needs(pattern string, literals []string) [][]byte {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return nil
 	}
 	var out [][]byte
-	for _, w := range required(re.Simplify()) {
+	for _, w := range required(re.Simplify(), literals) {
 		out = append(out, []byte(w))
 	}
 	return out
@@ -27,19 +29,22 @@ func needs(pattern string) [][]byte {
 const maxNeeds = 8
 
 // required are words of which each match of re holds one: the longest such set, by its shortest word.
-func required(re *syntax.Regexp) []string {
+func required(re *syntax.Regexp, literals []string) []string {
 	switch re.Op {
 	case syntax.OpLiteral:
 		// What is no UTF-8 in a text matches U+FFFD.
 		if re.Flags&syntax.FoldCase == 0 && !slices.Contains(re.Rune, utf8.RuneError) {
-			return []string{string(re.Rune)}
+			word := string(re.Rune)
+			if !slices.ContainsFunc(literals, func(l string) bool { return strings.Contains(l, word) }) {
+				return []string{word}
+			}
 		}
 	case syntax.OpCapture, syntax.OpPlus:
-		return required(re.Sub[0])
+		return required(re.Sub[0], literals)
 	case syntax.OpConcat:
 		var best []string
 		for _, sub := range re.Sub {
-			if words := required(sub); shortest(words) > shortest(best) {
+			if words := required(sub, literals); shortest(words) > shortest(best) {
 				best = words
 			}
 		}
@@ -47,7 +52,7 @@ func required(re *syntax.Regexp) []string {
 	case syntax.OpAlternate:
 		var all []string
 		for _, sub := range re.Sub {
-			words := required(sub)
+			words := required(sub, literals)
 			if len(words) == 0 || len(all)+len(words) > maxNeeds {
 				return nil
 			}

@@ -280,7 +280,7 @@ func readReset(r *reader, rec *record) bool {
 			return false
 		}
 	}
-	keepAlike(r, a, &r.obs.Resets, Reset{At: rec.At, Word: ResetWords[n]})
+	keepStandIn(r, a, &r.obs.Resets, Reset{At: rec.At, Word: ResetWords[n]})
 	return false
 }
 
@@ -300,6 +300,6 @@ func (r *reader) keepIO(rec *record, n int, v IO) {
 			return
 		}
 	}
-	keepAlike(r, a, &r.obs.IOs, v)
+	keepStandIn(r, a, &r.obs.IOs, v)
 	w.lastIO = len(r.obs.IOs)
 }

@@ -15,8 +15,8 @@ type writer struct {
 	numeric numericState
 	courses []*course
 	facts   [][2]string // keys and values of what it said about the job
-	resets  []alike
-	loads   []alike
+	resets  []standIn
+	loads   []standIn
 	lastIO  int // in the list of IOs + 1
 }
 

@@ -7,8 +7,8 @@ import "faultline/analysis/line"
 // them, and not across another line about the same business or about the end of a run. The counts stay exact, and of every
 // minute the last line is there.
 
-// alike is the account of one writer's lines of a kind.
-type alike struct {
+// standIn is the account of one writer's lines of a kind.
+type standIn struct {
 	kind int // a rule of ioRules, or a word of ResetWords
 	n    int
 	at   int // in its list: the last that was kept
@@ -16,26 +16,26 @@ type alike struct {
 }
 
 // again counts a line and finds the account of its kind.
-func again(list *[]alike, kind int) *alike {
+func again(list *[]standIn, kind int) *standIn {
 	for i := range *list {
 		if a := &(*list)[i]; a.kind == kind {
 			a.n++
 			return a
 		}
 	}
-	*list = append(*list, alike{kind: kind, n: 1, at: -1})
+	*list = append(*list, standIn{kind: kind, n: 1, at: -1})
 	return &(*list)[len(*list)-1]
 }
 
 // standsFor reports whether the record may take the place of the last line of its kind that was kept, which itself stands
 // for so many more.
-func (r *reader) standsFor(a *alike, rec *record, last *At, more int) bool {
+func (r *reader) standsFor(a *standIn, rec *record, last *At, more int) bool {
 	return a.n > stormFull && !r.ending && more+1 < stormRare && a.ends == r.runEnds() && last.Who == rec.Who &&
 		last.Repeated == rec.Repeated && minute(last.Stamp) == minute(rec.Stamp)
 }
 
-// keepAlike keeps a line as the last of its kind, if there is room for it.
-func keepAlike[T any](r *reader, a *alike, list *[]T, v T) {
+// keepStandIn keeps a line as the last of its kind, if there is room for it.
+func keepStandIn[T any](r *reader, a *standIn, list *[]T, v T) {
 	n := len(*list)
 	if emit(r, list, v); len(*list) > n {
 		a.at, a.ends = n, r.runEnds()
