@@ -74,6 +74,12 @@ With --quiet-failure always 0.`,
 	},
 }
 
+const (
+	// asks is how often SLURM is asked for a job whose logs are not found, and askWait how long it is given in between.
+	asks    = 3
+	askWait = 3 * time.Second
+)
+
 // pusher is one run of the command.
 type pusher struct {
 	to, cluster, tokenFile, caFile, makeToken string
@@ -216,6 +222,11 @@ func (p *pusher) gather(ctx context.Context, e env, dir string, id slurm.ID, pat
 		return o, nil, err
 	}
 	g, err := f.Gather(ctx, p.cluster, id)
+	for n := 1; n < asks && len(paths) == 0 && len(g.Logs) == 0 && ctx.Err() == nil; n++ { // the accounting knows of a job a little late
+		if sleep(ctx, askWait) == nil {
+			g, err = f.Gather(ctx, p.cluster, id)
+		}
+	}
 	if ctx.Err() != nil {
 		return o, nil, context.Cause(ctx)
 	}
@@ -234,13 +245,15 @@ func (p *pusher) gather(ctx context.Context, e env, dir string, id slurm.ID, pat
 			return o, nil, err
 		}
 	}
+	if g.Says != "" {
+		fmt.Fprintln(e.err, g.Says)
+	}
 	for _, n := range notes {
 		fmt.Fprintln(e.err, n)
 	}
 	if len(logs) == 0 {
 		return o, nil, fmt.Errorf("no log of job %s was found: name them: bot push %s FILE", id, id)
 	}
-	fmt.Fprintf(e.err, "%s of job %s.\n", count(len(logs), "log"), o.Job)
 	o.Notes = notes
 	return o, append(local(logs, dir, false), local(g.Facts, dir, true)...), nil
 }

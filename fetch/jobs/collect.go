@@ -89,6 +89,9 @@ func (f *Fetcher) logs(ctx context.Context, c *Cluster, k known) (logs, error) {
 					missing = append(missing, n) // another place may have them
 				}
 			}
+			if script == "" { // whoever pushed could read it, and knew what was missing
+				out.notes = out.stated()
+			}
 			perNode = perNode || slices.ContainsFunc(got.Sets, func(s slurm.Set) bool { return s.PerNode && len(s.Files) > 0 })
 		}
 	}

@@ -18,6 +18,8 @@ type Gathered struct {
 	// Nodes are those that logs should come from, and NodesFrom who says so.
 	Nodes     []string
 	NodesFrom string
+	// Says is what the cluster says, and what was found, in a sentence.
+	Says string
 	// Notes are sentences: what the cluster says, which logs are missing, what cannot be read.
 	Notes []string
 	// Logs are the job's files where they lie, Facts files of our own that hold what the cluster says.
@@ -55,6 +57,7 @@ func (f *Fetcher) Gather(ctx context.Context, cluster string, id slurm.ID) (Gath
 	if err != nil {
 		return g, err
 	}
+	g.Says = says(j, r, got)
 	g.Notes = append(append(g.Notes, got.notes...), facts.Warnings...)
 	var local []string
 	for _, x := range got.files {

@@ -102,6 +102,18 @@ func (l *logs) hold(b *push.Bundle) {
 	}
 }
 
+// stated are the notes, and those that came with what was pushed.
+func (l *logs) stated() []string {
+	for _, b := range l.bundles {
+		for _, n := range b.Notes {
+			if !slices.Contains(l.notes, n) {
+				l.notes = append(l.notes, n)
+			}
+		}
+	}
+	return l.notes
+}
+
 // holds says that a file is one that was pushed; its contents come from there.
 func (l *logs) holds(x source.File) bool { return l.held[x.Name+"\x00"+x.Mark] }
 

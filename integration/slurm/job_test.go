@@ -24,10 +24,16 @@ type job struct {
 // submit runs sbatch as the ordinary user. args are sbatch's own, then the batch script's after it.
 func (c *cluster) submit(t *testing.T, name string, sbatch, script []string) job {
 	t.Helper()
+	return c.submitScript(t, name, "batch.sh", sbatch, script)
+}
+
+// submitScript does the same with another batch script.
+func (c *cluster) submitScript(t *testing.T, name, file string, sbatch, script []string) job {
+	t.Helper()
 	dir := filepath.Join(c.work, name)
 	folder(t, dir, c.user)
 	args := append([]string{"--parsable", "--chdir=" + dir, "--job-name=" + name, "--output=slurm-%j.out"}, sbatch...)
-	args = append(append(args, c.path("programs/batch.sh")), script...)
+	args = append(append(args, c.path("programs/"+file)), script...)
 	cmd := c.command("sbatch", args...)
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.user.uid, Gid: c.user.gid}}
