@@ -39,12 +39,15 @@ type entry struct {
 type filter struct {
 	stride  int
 	lits    []string
-	flags   [1 << hashLog]uint8
+	flags   [1 << hashLog]uint8     // by hash: what may follow a word of this hash, see follow
 	first   [1<<groupLog + 1]uint32 // by group: where its entries begin; they end where the next group's begin
 	entries []entry                 // ordered by group
 }
 
 func hash(w uint32) uint32 { return w * hashMul >> (32 - hashLog) }
+
+// follow is the bit of a byte that stands behind a word.
+func follow(c byte) uint8 { return 1 << (c & 7) }
 
 // group tells words apart by their first three bytes.
 func group(w uint32) uint32 { return (w << 8) * hashMul >> (32 - groupLog) }
@@ -77,7 +80,11 @@ func newFilter(lits []string, out []bool, seen []uint16) *filter {
 		for off := at[id]; off < at[id]+f.stride; off++ {
 			e := entry{lit: uint16(id), off: uint16(off)}
 			e.word, e.mask = wordOf(l, off)
-			slots(e.word, e.mask, func(h uint32) { f.flags[h] = 1 })
+			next := uint8(1<<8 - 1)
+			if off+gram < len(l) {
+				next = follow(l[off+gram])
+			}
+			slots(e.word, e.mask, func(h uint32) { f.flags[h] |= next })
 			f.entries = append(f.entries, e)
 		}
 	}
@@ -128,28 +135,39 @@ func (f *filter) line(dst []match, b []byte, from int) (found []match, start, en
 	}
 }
 
-// suspect is the first position from p on, in steps of stride, whose word is in the table, −1 if there is none.
+// suspect is the first position from p on, in steps of stride, whose word is in the table, with a byte behind it that may
+// follow; −1 if there is none.
 func (f *filter) suspect(b []byte, p int) int {
 	flags := &f.flags
 	switch f.stride {
 	case 4:
-		for ; p+32 <= len(b); p += 32 {
-			q := (*[32]byte)(b[p:])
+		for ; p+33 <= len(b); p += 32 {
+			q := (*[33]byte)(b[p:])
 			if flags[hash(binary.LittleEndian.Uint32(q[:]))]|flags[hash(binary.LittleEndian.Uint32(q[4:]))]|
 				flags[hash(binary.LittleEndian.Uint32(q[8:]))]|flags[hash(binary.LittleEndian.Uint32(q[12:]))]|
 				flags[hash(binary.LittleEndian.Uint32(q[16:]))]|flags[hash(binary.LittleEndian.Uint32(q[20:]))]|
-				flags[hash(binary.LittleEndian.Uint32(q[24:]))]|flags[hash(binary.LittleEndian.Uint32(q[28:]))] != 0 {
-				break
+				flags[hash(binary.LittleEndian.Uint32(q[24:]))]|flags[hash(binary.LittleEndian.Uint32(q[28:]))] == 0 {
+				continue
+			}
+			for n := 0; n < 32; n += 4 {
+				if flags[hash(binary.LittleEndian.Uint32(q[n:]))]&follow(q[n+gram]) != 0 {
+					return p + n
+				}
 			}
 		}
 	case 3:
-		for ; p+25 <= len(b); p += 24 {
-			q := (*[25]byte)(b[p:])
+		for ; p+26 <= len(b); p += 24 {
+			q := (*[26]byte)(b[p:])
 			if flags[hash(binary.LittleEndian.Uint32(q[:]))]|flags[hash(binary.LittleEndian.Uint32(q[3:]))]|
 				flags[hash(binary.LittleEndian.Uint32(q[6:]))]|flags[hash(binary.LittleEndian.Uint32(q[9:]))]|
 				flags[hash(binary.LittleEndian.Uint32(q[12:]))]|flags[hash(binary.LittleEndian.Uint32(q[15:]))]|
-				flags[hash(binary.LittleEndian.Uint32(q[18:]))]|flags[hash(binary.LittleEndian.Uint32(q[21:]))] != 0 {
-				break
+				flags[hash(binary.LittleEndian.Uint32(q[18:]))]|flags[hash(binary.LittleEndian.Uint32(q[21:]))] == 0 {
+				continue
+			}
+			for n := 0; n < 24; n += 3 {
+				if flags[hash(binary.LittleEndian.Uint32(q[n:]))]&follow(q[n+gram]) != 0 {
+					return p + n
+				}
 			}
 		}
 	}

@@ -50,7 +50,11 @@ func gramHash(v uint32) uint32 { return v * 2654435761 >> (32 - gramBits) }
 
 // find calls hit for every place at which one of the strings stands, those of one string from left to right.
 func (g *grams) find(list []search, b []byte, hit func(search, at int)) {
+	far := 4 * g.stride
 	for i := 0; i+gram <= len(b); i += g.stride {
+		for i+far+gram <= len(b) && g.maybe(b[i:i+far+gram]) == 0 {
+			i += far
+		}
 		v := binary.LittleEndian.Uint32(b[i:])
 		h := gramHash(v)
 		if g.bits[h/64]>>(h%64)&1 == 0 {
@@ -65,4 +69,14 @@ func (g *grams) find(list []search, b []byte, hit func(search, at int)) {
 			}
 		}
 	}
+}
+
+// maybe is 0 if none of the strings has its gram at the first four places of b.
+func (g *grams) maybe(b []byte) uint64 {
+	s := g.stride
+	h0 := gramHash(binary.LittleEndian.Uint32(b))
+	h1 := gramHash(binary.LittleEndian.Uint32(b[s:]))
+	h2 := gramHash(binary.LittleEndian.Uint32(b[2*s:]))
+	h3 := gramHash(binary.LittleEndian.Uint32(b[3*s:]))
+	return (g.bits[h0/64]>>(h0%64) | g.bits[h1/64]>>(h1%64) | g.bits[h2/64]>>(h2%64) | g.bits[h3/64]>>(h3%64)) & 1
 }

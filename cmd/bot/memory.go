@@ -11,6 +11,9 @@ import (
 // jobs need.
 const memoryGoal = 440 << 20
 
+// garbage is how much may lie about before it is collected, in percent of what is in use. Far below the goal there is room.
+const garbage = 200
+
 // thrift bounds the garbage that is held at a time, not what is needed: where more than the goal is in use, the bound
 // rises with it.
 type thrift struct {
@@ -22,6 +25,7 @@ type thrift struct {
 func newThrift() *thrift {
 	t := &thrift{off: os.Getenv("GOMEMLIMIT") != "" || os.Getenv("GOGC") != ""}
 	if !t.off {
+		debug.SetGCPercent(garbage)
 		t.raise(memoryGoal)
 	}
 	return t
