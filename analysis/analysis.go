@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"faultline/analysis/aislog"
 	"faultline/analysis/artifact/accounting"
 	"faultline/analysis/diagnose"
 	"faultline/analysis/resolve"
@@ -28,6 +29,9 @@ const RulesVersion = "2026-11"
 // Input is everything the engine may know.
 type Input struct {
 	Sources []incident.Source
+	// Storage are logs of storage daemons. They are evidence beside the job's files: no rank or node is there, or missing,
+	// because of them. Logs of daemons among Sources are taken for such, by their first line.
+	Storage []incident.Source
 	// JobID selects among several jobs; "" when there is only one.
 	JobID string
 	// Nodes are the expected nodes, expanded; nil when nobody states them. WorldSize likewise, 0 = not stated.
@@ -54,6 +58,8 @@ type Input struct {
 
 	records []incident.Source // of the sources those that hold SLURM's own records
 	book    *accounting.Book  // what was read of them
+	daemons []aislog.Daemon   // what was read of Storage
+	notes   []string          // what of Storage was not read
 
 	// kept is what is still known of the text of compressed files.
 	kept *keeper
@@ -65,6 +71,13 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 	given := in
 	if err := separate(ctx, &in); err != nil {
 		return nil, err
+	}
+	var err error
+	if in.daemons, in.notes, err = daemons(ctx, in); err != nil {
+		return nil, err
+	}
+	if len(in.Sources) == 0 && in.book == nil && len(in.Storage) > 0 {
+		return nil, fmt.Errorf("%w: there are logs of storage daemons and none of a job: name the job's logs, too", ErrNothingToRead)
 	}
 	sources, id, err := selectJob(in.Sources, in.JobID, in.book)
 	var several *MultipleJobsError
@@ -201,7 +214,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 	}
 	var withdrawn []string
 	for try := 0; ; try++ {
-		facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Accounting: in.book, Sources: in.Sources, Nodes: in.Nodes, NodesFrom: in.NodesFrom, WorldSize: in.WorldSize, JobID: in.JobID, JobName: in.JobName})
+		facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Accounting: in.book, Daemons: in.daemons, Sources: in.Sources, Nodes: in.Nodes, NodesFrom: in.NodesFrom, WorldSize: in.WorldSize, JobID: in.JobID, JobName: in.JobName})
 		if err != nil {
 			return nil, err
 		}
@@ -210,6 +223,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 		for _, f := range failed {
 			r.Warnings = append(r.Warnings, "not read completely: "+f)
 		}
+		r.Warnings = append(r.Warnings, in.notes...)
 		if in.Skim > 0 {
 			firstLook(r, in.Skim)
 		}
@@ -235,7 +249,8 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 				withdrawn = append(withdrawn, fmt.Sprintf("%s: %s", f.Path, f.Reason))
 			}
 			obs = without(obs, bad)
-			in.book = in.book.Without(func(file string, off int64) bool { return bad[position{file, off}] })
+			rejected := func(file string, off int64) bool { return bad[position{file, off}] }
+			in.book, in.daemons = in.book.Without(rejected), aislog.Without(in.daemons, rejected)
 			continue
 		}
 		// What is left are counts, sets and absences that do not hold as written: they are withdrawn one by one; the

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"faultline/analysis/aislog"
 	"faultline/analysis/artifact/accounting"
 	"faultline/analysis/scan"
 	"faultline/incident"
@@ -16,11 +17,13 @@ import (
 // maxRecords is the largest file that may be the accounting of a job: logs beyond it are not even looked at for it.
 const maxRecords = 16 << 20
 
-// separate takes the files out of the sources that no process of the job wrote: what SLURM keeps of it. They are evidence like
+// separate takes the files out of the sources that no process of the job wrote: what SLURM keeps of it, and what the daemons of
+// the storage wrote. They are evidence like
 // logs, but no rank, node or file of the job is missing without them, and none is there because of them.
 func separate(ctx context.Context, in *Input) error {
 	var logs []incident.Source
 	var books []*accounting.Book
+	apart := false
 	for _, s := range in.Sources {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -30,6 +33,11 @@ func separate(ctx context.Context, in *Input) error {
 			return ctx.Err()
 		}
 		if book == nil {
+			if storage, _ := isDaemonLog(s, aislog.Headed); storage { // whoever reads it as a log says why it cannot be opened
+				in.Storage = append(slices.Clip(in.Storage), s)
+				apart = true
+				continue
+			}
 			logs = append(logs, s)
 			continue
 		}
@@ -40,7 +48,10 @@ func separate(ctx context.Context, in *Input) error {
 		in.records = append(in.records, s)
 	}
 	if len(books) > 0 {
-		in.Sources, in.book = logs, accounting.Merge(books...)
+		in.book = accounting.Merge(books...)
+	}
+	if len(books) > 0 || apart {
+		in.Sources = logs
 	}
 	return nil
 }
@@ -69,5 +80,5 @@ func readRecords(ctx context.Context, s incident.Source) (*accounting.Book, erro
 
 // everything are all files that the report may quote.
 func (in *Input) everything() []incident.Source {
-	return slices.Concat(in.Sources, in.records, in.History)
+	return slices.Concat(in.Sources, in.records, in.History, in.Storage)
 }

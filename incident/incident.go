@@ -342,15 +342,6 @@ type Ladders struct {
 	Open      int `json:"open"`
 }
 
-// Storage is the state of the storage question.
-type Storage struct {
-	Status    string   `json:"status"`    // not-needed, not-provided, partial, examined
-	Judgement string   `json:"judgement"` // implicated, cleared, open
-	Side      *string  `json:"side"`
-	Targets   []string `json:"targets"`
-	Window    *string  `json:"window"`
-}
-
 // Hypothesis is a mechanism proposed here.
 type Hypothesis struct {
 	Mechanism   string    `json:"mechanism"`

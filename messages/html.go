@@ -70,6 +70,7 @@ type htmlPage struct {
 	Chain            []htmlLink
 	CourseMarks      []htmlLink
 	Earlier          htmlEarlier
+	StorageLogs      htmlStorage
 	Events           []htmlEvent
 	EventsLeft       int
 	Groups           []groupView
@@ -149,6 +150,7 @@ func pageOf(v *view, x Extras) *htmlPage {
 	p.Chain = h.links(v.Chain)
 	p.CourseMarks = h.links(v.Course.Marks)
 	p.Earlier = h.earlier(v.Earlier)
+	p.StorageLogs = h.storageLogs(v.Daemons)
 	for i, e := range v.Timeline {
 		if i == htmlEvents {
 			p.EventsLeft = len(v.Timeline) - i

@@ -138,6 +138,7 @@ func (t *term) report(v *view) {
 		t.wrapped("  ", "", v.Storage)
 	}
 	t.unclassified(v.Report.Coverage)
+	t.storageLogs(v.Daemons)
 	t.guesses(v)
 	t.advice(v.Advice)
 	if len(v.Report.KeyFiles) > 0 {

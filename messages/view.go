@@ -27,6 +27,7 @@ type view struct {
 	Verified string
 	Storage  string
 	Earlier  earlierView
+	Daemons  storageView
 	Course   courseView
 	Map      rankMap
 }
@@ -78,6 +79,7 @@ func newView(r *incident.Report) *view {
 	v.Verified = verified(r)
 	v.Storage = storage(r.Storage)
 	v.Earlier = earlier(r.History)
+	v.Daemons = storageLogs(r.Storage)
 	v.Course = course(r.Course)
 	r.Warnings, r.Verification.Withdrawn = fewOf(r.Warnings), fewOf(r.Verification.Withdrawn)
 	v.Screen = screen(v)

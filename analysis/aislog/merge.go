@@ -277,3 +277,28 @@ func (d *Daemon) sort() {
 	slices.Sort(d.Warnings)
 	d.Warnings = slices.Compact(d.Warnings)
 }
+
+// Without are daemons without what stands at these places.
+func Without(all []Daemon, bad func(file string, off int64) bool) []Daemon {
+	is := func(at At) bool { return bad(at.File, at.Off) }
+	out := make([]Daemon, 0, len(all))
+	for _, d := range all {
+		d.Groups = slices.Clone(d.Groups)
+		for i := range d.Groups {
+			d.Groups[i].Events = slices.DeleteFunc(slices.Clone(d.Groups[i].Events), func(e Event) bool { return is(e.At) })
+		}
+		d.Groups = slices.DeleteFunc(d.Groups, func(g Group) bool { return len(g.Events) == 0 })
+		d.Stalls = slices.DeleteFunc(slices.Clone(d.Stalls), func(s Stall) bool { return is(s.Begin) || is(s.End) })
+		d.Runs = slices.DeleteFunc(slices.Clone(d.Runs), func(r Run) bool { return r.Started && is(r.StartAt) })
+		for i := range d.Runs {
+			if is(d.Runs[i].LastAt) {
+				d.Runs[i].LastAt = At{}
+			}
+			if is(d.Runs[i].EndAt) {
+				d.Runs[i].EndAt = At{}
+			}
+		}
+		out = append(out, d)
+	}
+	return out
+}

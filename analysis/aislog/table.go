@@ -102,12 +102,18 @@ const headLines = 3
 // HeadLen is how much of a file Recognise wants to see.
 const HeadLen = 16 << 10
 
+// Headed says that a daemon's log begins here: its first line is what every file of a daemon begins with.
+func Headed(head []byte) bool {
+	first, _, _ := bytes.Cut(head, []byte{'\n'})
+	h, _, _ := heading(bytes.TrimRight(first, "\r"))
+	return h != Headless
+}
+
 // Recognise tells a daemon's log by its first lines: "Started up at" or "Rotated at", or, where the beginning was cut off,
 // lines that all have the daemon's stamp and one that only a daemon writes.
 func Recognise(head []byte) bool {
 	if first, _, _ := bytes.Cut(head, []byte{'\n'}); bytes.HasPrefix(first, startedUp) || bytes.HasPrefix(first, rotated) {
-		h, _, _ := heading(bytes.TrimRight(first, "\r"))
-		return h != Headless
+		return Headed(head)
 	}
 	const enough = 3
 	stamped, others, own := 0, 0, false
@@ -143,4 +149,15 @@ func ofDaemon(line []byte) bool {
 		}
 	}
 	return bytes.HasPrefix(msg, []byte("t[")) || bytes.HasPrefix(msg, []byte("p["))
+}
+
+// Kinds are all kinds of records, in no order that means anything.
+func Kinds() []Kind {
+	out := []Kind{Alerts, Flags, Other}
+	for _, t := range texts {
+		if t.kind != noise && !slices.Contains(out, t.kind) {
+			out = append(out, t.kind)
+		}
+	}
+	return out
 }

@@ -183,7 +183,7 @@ var texts = []text{
 	{RebalanceTrouble, []string{"timed out waiting for: t["}, nil, "3.20", "S"},
 	{RebalanceEnded, []string{"] done x-rebalance["}, nil, "3.28", "R"},
 	{RebalanceEnded, []string{" rebalance[g", "] done"}, nil, "3.28", "R"},
-	{RebalanceBegan, []string{" starting rebalance["}, nil, "3.20", "R"},
+	{noise, []string{" starting rebalance["}, nil, "3.20", "R"},
 	{RebalanceBegan, []string{"- running ", "rebalance[g"}, nil, "3.20", "R"},
 	{Resilver, []string{"x-resilver[", "], action "}, nil, "3.20", "R"},
 	{Resilver, []string{"x-resilver[", "] done ["}, nil, "3.20", "R"},

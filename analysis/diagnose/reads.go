@@ -20,6 +20,7 @@ func (b *builder) reads() {
 	f, r := b.s.Facts, b.r
 	r.Counts = incident.Counts{ConnectionResets: tallies(&f.Resets), LoaderErrors: tallies(&f.LoaderErrors), Retries: ladders(f)}
 	r.Storage = b.storage()
+	b.daemons()
 	b.noise()
 }
 

@@ -4,6 +4,7 @@
 package resolve
 
 import (
+	"faultline/analysis/aislog"
 	"faultline/analysis/artifact/accounting"
 	"faultline/analysis/line"
 	"faultline/analysis/worker"
@@ -22,6 +23,8 @@ type Input struct {
 	JobName   string // as the operator states it; "" = as the logs do
 	// Accounting is what SLURM's own records say, of any number of jobs; nil = not at hand.
 	Accounting *accounting.Book
+	// Daemons are the storage daemons whose logs are at hand.
+	Daemons []aislog.Daemon
 }
 
 // NoRank is the rank of a process whose global rank nothing proves.
@@ -30,8 +33,9 @@ const NoRank = -1
 // Facts is everything that is known about the run, as typed statements.
 type Facts struct {
 	Job        JobFacts
-	Ranks      []*Rank // by global rank, ascending
-	Anonymous  []*Rank // processes whose global rank nothing proves; ID is NoRank
+	Daemons    []aislog.Daemon // of the storage, by their own clocks
+	Ranks      []*Rank         // by global rank, ascending
+	Anonymous  []*Rank         // processes whose global rank nothing proves; ID is NoRank
 	Groups     []*Group
 	Failures   []*Failure // in order of time where proven, else of position
 	Ends       []*End     // what the scheduler did, in file order

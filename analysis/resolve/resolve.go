@@ -20,7 +20,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	}
 	ledger, chosen, notes := accounts(in.Accounting, in.JobID)
 	obs, run, runs := selectRun(in.Obs, chosen, len(ledger))
-	f := &Facts{Obs: obs, Run: run, Runs: runs, byRank: map[int]*Rank{}, Tails: obs.Tails,
+	f := &Facts{Obs: obs, Daemons: in.Daemons, Run: run, Runs: runs, byRank: map[int]*Rank{}, Tails: obs.Tails,
 		Mismatches: obs.Mismatches, Desyncs: obs.Desyncs, Barriers: obs.Barriers, Saves: obs.Checkpoints}
 	if in.Accounting != nil {
 		f.controllers = in.Accounting.Nodes

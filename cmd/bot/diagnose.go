@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,6 +41,7 @@ Examples:
   bot diagnose --format html --out report.html logs-4242.tar.gz
   bot diagnose --job 4242 /shared/logs --format json
   bot diagnose --config faultline.yaml --job 4242 --cluster west
+  bot diagnose --ais-logs ais-logs/ logs-4242/
   bot diagnose --format history logs-4242/ >> history.jsonl
   bot diagnose --history history.jsonl logs-4243/
 
@@ -52,6 +54,7 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 		fs.StringVar(&d.job, "job", "", "diagnose the job with this `ID` where the files hold several\ne.g. --job 4242")
 		fs.StringVar(&d.nodes, "nodes", "", "the nodes that the job ran on, as SLURM writes them (`HOSTLIST`); the report then names the missing ones\ne.g. --nodes 'node[01-16]'")
 		fs.IntVar(&d.worldSize, "world-size", 0, "the number of ranks that the job had, `N`; the report then names the missing ones\ne.g. --world-size 128")
+		fs.StringVar(&d.aisLogs, "ais-logs", "", "also read the logs of AIStore's daemons in `PATH`: a directory, what \"ais log get cluster DIR\" wrote, or one archive; they do not change the verdict yet\ne.g. --ais-logs ais-logs/")
 		fs.StringVar(&d.history, "history", "", "compare with the earlier runs in `FILE` (docs/history.md): what recurs, and what differs from the last good run\ne.g. --history history.jsonl")
 		fs.StringVar(&d.jobName, "job-name", "", "the job's `NAME` where its logs do not state it: earlier runs of the same name are the same job\ne.g. --job-name nightly-70b")
 		fs.StringVar(&d.cluster, "cluster", "", "the cluster that the job ran on, `NAME`, where the history or the configuration holds several\ne.g. --cluster west")
@@ -74,7 +77,7 @@ type diagnosis struct {
 	common
 	job, nodes, format, out, png string
 	history, cluster, user       string
-	jobName                      string
+	jobName, aisLogs             string
 	worldSize                    int
 	verbose                      bool
 }
@@ -124,6 +127,12 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 		return exitUnreadable, err
 	}
 	in.Sources = set.Sources
+	storage, err := d.storageLogs(ctx, dir)
+	if err != nil {
+		return exitUnreadable, err
+	}
+	in.Storage = storage.Sources
+	set.Warnings = append(set.Warnings, storage.Warnings...)
 	if in.History, err = earlierRuns(d.history); err != nil {
 		return exitUsage, err
 	}
@@ -143,7 +152,7 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 		return failure(err)
 	}
 	r.Warnings = append(r.Warnings, set.Warnings...)
-	if err := d.show(e.out, cfg, r, filesOf(slices.Concat(set.Sources, in.History))); err != nil {
+	if err := d.show(e.out, cfg, r, filesOf(slices.Concat(set.Sources, in.History, in.Storage))); err != nil {
 		return exitUnreadable, err
 	}
 	if r.Verdict.Status == incident.Inconclusive {
@@ -224,6 +233,28 @@ func (d *diagnosis) named(ctx context.Context, e env, cfg config.Config, paths [
 		in.Nodes, in.NodesFrom = facts.Nodes, facts.NodesFrom
 	}
 	return got, nil
+}
+
+// storageDir is what the names of the storage's logs begin with in a report: files of the job may be called alike.
+const storageDir = "ais-logs"
+
+// storageLogs takes the logs of the storage that were named.
+func (d *diagnosis) storageLogs(ctx context.Context, dir string) (workflow.Collection, error) {
+	if d.aisLogs == "" {
+		return workflow.Collection{}, nil
+	}
+	spooled := filepath.Join(dir, storageDir)
+	if err := os.Mkdir(spooled, 0o700); err != nil {
+		return workflow.Collection{}, fmt.Errorf("--ais-logs: %w", err)
+	}
+	set, err := fetch.Local(ctx, []string{d.aisLogs}, fetch.LocalOptions{SpoolDir: spooled})
+	if err != nil {
+		return workflow.Collection{}, fmt.Errorf("--ais-logs: %w", err)
+	}
+	for i := range set.Sources {
+		set.Sources[i].Name = path.Join(storageDir, set.Sources[i].Name)
+	}
+	return workflow.Collection{Sources: set.Sources, Warnings: set.Warnings}, nil
 }
 
 // input makes the engine's input of the flags.

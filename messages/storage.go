@@ -1,0 +1,234 @@
+package messages
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"faultline/incident"
+)
+
+// storageEvents is how many kinds of events of one daemon are shown; the JSON report has all.
+const storageEvents = 6
+
+// storageView is what the logs of the storage daemons say, in words.
+type storageView struct {
+	Note    string
+	Daemons []daemonView
+}
+
+type daemonView struct {
+	Title string
+	Facts []pair
+	Links []linkView
+	More  string
+}
+
+func storageLogs(s incident.Storage) storageView {
+	if len(s.Daemons) == 0 {
+		return storageView{}
+	}
+	files := 0
+	for i := range s.Daemons {
+		files += len(s.Daemons[i].Files)
+	}
+	v := storageView{Note: fmt.Sprintf("%s and %s of them were read. Times are those of each daemon's own clock: how they relate to the job's is not proven, so that nothing here is a cause yet.",
+		count(len(s.Daemons), "storage daemon"), count(files, "log"))}
+	if s.Window != nil {
+		from, to, _ := strings.Cut(*s.Window, "/")
+		v.Note += fmt.Sprintf(" Shown is what they say between %s and %s, if the clocks agree.", spaced(from), spaced(to))
+	}
+	for i := range s.Daemons {
+		v.Daemons = append(v.Daemons, daemonOf(&s.Daemons[i], s.Window != nil))
+	}
+	return v
+}
+
+// spaced is a time for people: without the letter in its middle and parts of a second.
+func spaced(t string) string {
+	t, _, _ = strings.Cut(flat(t), ".")
+	return strings.Replace(t, "T", " ", 1)
+}
+
+// clockTime is the time of day of a time.
+func clockTime(t string) string {
+	if _, day, ok := strings.Cut(t, "T"); ok {
+		t = day
+	}
+	t, _, _ = strings.Cut(flat(t), ".")
+	return t
+}
+
+func orUnknown(t *string) string {
+	if t == nil {
+		return "an unknown time"
+	}
+	return spaced(*t)
+}
+
+func daemonOf(d *incident.StorageDaemon, windowed bool) daemonView {
+	v := daemonView{Title: flat(d.Name)}
+	if d.ID == nil && len(d.Files) > 0 {
+		v.Title += " (" + flat(d.Files[0].Name) + ")"
+	}
+	v.Facts = append(v.Facts, pair{"Covered", orUnknown(d.CoveredFrom) + " to " + orUnknown(d.CoveredTo)})
+	var gaps []string
+	for _, g := range d.NotCovered {
+		switch {
+		case g.Why == "not-written-out" || g.Why == "warnings-only":
+			gaps = append(gaps, flat(g.Text))
+		case g.From == nil:
+			gaps = append(gaps, "before "+orUnknown(g.To)+": "+flat(g.Text))
+		default:
+			gaps = append(gaps, orUnknown(g.From)+" to "+orUnknown(g.To)+": "+flat(g.Text))
+		}
+	}
+	if len(gaps) > 0 {
+		v.Facts = append(v.Facts, pair{"Not covered", sentence(strings.Join(gaps, "; "))})
+	}
+	for _, l := range d.Lives {
+		from := "began before the first line, "
+		if l.StartSeen {
+			from = "started " + spaced(l.Start) + ", "
+		}
+		until := "last line " + spaced(l.Last)
+		v.Links = append(v.Links, linkView{Role: l.Ended, Statement: sentence(capital(from + until + "; " + flat(l.Text))), Proofs: proofs(l.Evidence)})
+	}
+	for _, s := range d.Stalls {
+		if windowed && s.InWindow != nil && !*s.InWindow {
+			continue
+		}
+		v.Links = append(v.Links, linkView{Role: "stall", Statement: sentence(clockTime(s.From) + " to " + clockTime(s.To) + ": " + flat(s.Text)), Proofs: proofs(s.Evidence)})
+	}
+	shown, left, outside := 0, 0, 0
+	for _, level := range []string{"alarm", "notice"} {
+		for _, e := range alike(d.Events, level) {
+			switch {
+			case e.InWindow != nil && *e.InWindow == 0:
+				outside++
+			case shown == storageEvents:
+				left++
+			default:
+				shown++
+				v.Links = append(v.Links, linkView{Role: level, Statement: eventText(e), Proofs: proofs(e.Evidence)})
+			}
+		}
+	}
+	var rest []string
+	if left > 0 {
+		rest = append(rest, count(left, "more kind")+" of lines")
+	}
+	if outside > 0 {
+		rest = append(rest, count(outside, "kind")+" of lines outside of the window")
+	}
+	if len(rest) > 0 {
+		v.More = "The JSON report has " + strings.Join(rest, ", and ") + "."
+	}
+	for _, w := range d.Warnings {
+		v.Facts = append(v.Facts, pair{"Note", sentence(flat(w))})
+	}
+	return v
+}
+
+// alike are the events of a level, those that say the same about the same daemon in other words put together.
+func alike(events []incident.StorageEvent, level string) []incident.StorageEvent {
+	var out []incident.StorageEvent
+	for _, e := range events {
+		if e.Level != level {
+			continue
+		}
+		i := slices.IndexFunc(out, func(o incident.StorageEvent) bool {
+			return o.What == e.What && (o.Peer == nil) == (e.Peer == nil) && (o.Peer == nil || *o.Peer == *e.Peer) && (o.InWindow == nil) == (e.InWindow == nil)
+		})
+		if i < 0 {
+			out = append(out, e)
+			continue
+		}
+		o := &out[i]
+		o.Count += e.Count
+		o.Last = max(o.Last, e.Last)
+		if o.InWindow != nil {
+			n := *o.InWindow + *e.InWindow
+			o.InWindow = &n
+		}
+	}
+	return out
+}
+
+func eventText(e incident.StorageEvent) string {
+	t := clockTime(e.First)
+	if e.Count > 1 {
+		t += " to " + clockTime(e.Last)
+	}
+	t += ": " + flat(e.What)
+	if e.Peer != nil {
+		t += " (" + flat(*e.Peer) + ")"
+	}
+	if e.Count > 1 {
+		t += fmt.Sprintf(", %s times", grouped(int64(e.Count)))
+	}
+	return sentence(t)
+}
+
+func (t *term) storageLogs(v storageView) {
+	if len(v.Daemons) == 0 {
+		return
+	}
+	t.heading("Storage daemons")
+	t.wrapped("  ", "", v.Note)
+	for _, d := range v.Daemons {
+		t.line("  " + t.paint(bold, d.Title))
+		t.pairs(d.Facts)
+		for _, l := range d.Links {
+			t.wrapped("  • ", "", l.Statement)
+			if len(l.Proofs) > 0 {
+				t.proofs(l.Proofs[:1])
+			}
+		}
+		if d.More != "" {
+			t.wrapped("  ", dim, d.More)
+		}
+	}
+}
+
+func (m *md) storageLogs(v storageView) {
+	if len(v.Daemons) == 0 {
+		return
+	}
+	m.heading("Storage daemons")
+	m.f("%s\n", esc(v.Note))
+	for _, d := range v.Daemons {
+		m.f("\n**%s**\n\n", esc(d.Title))
+		m.pairs(d.Facts)
+		m.f("\n")
+		for _, l := range d.Links {
+			m.f("- %s\n", esc(l.Statement))
+			if len(l.Proofs) > 0 {
+				m.proofs("  ", l.Proofs[:1])
+			}
+		}
+		if d.More != "" {
+			m.f("\n%s\n", esc(d.More))
+		}
+	}
+}
+
+type (
+	htmlStorage struct {
+		Note    string
+		Daemons []htmlDaemon
+	}
+	htmlDaemon struct {
+		Title, More string
+		Facts       []pair
+		Links       []htmlLink
+	}
+)
+
+func (x excerpts) storageLogs(v storageView) htmlStorage {
+	out := htmlStorage{Note: v.Note}
+	for _, d := range v.Daemons {
+		out.Daemons = append(out.Daemons, htmlDaemon{d.Title, d.More, d.Facts, x.links(d.Links)})
+	}
+	return out
+}
