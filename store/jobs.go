@@ -126,14 +126,14 @@ func (c *conn) withLease(ctx context.Context, l *workflow.Lease, update string, 
 	return nil
 }
 
-// finish ends the job of a lease, one way or the other.
+// finish ends the job of a lease, one way or the other. What it was about is needed no more once it is done: only its key stays.
 func (c *conn) finish(ctx context.Context, l *workflow.Lease, state, reason string) error {
 	now, err := c.time(ctx)
 	if err != nil {
 		return err
 	}
 	if reason == "" {
-		return c.withLease(ctx, l, "UPDATE job SET state = ?, settled = ?", state, now)
+		return c.withLease(ctx, l, "UPDATE job SET state = ?, settled = ?, payload = ?", state, now, []byte{})
 	}
 	return c.withLease(ctx, l, "UPDATE job SET state = ?, settled = ?, last_error = ?", state, now, reason)
 }

@@ -149,9 +149,17 @@ func TestForgottenWordsAreNotInTheFiles(t *testing.T) {
 	inv := workflow.Investigation{ID: "F-1", State: workflow.Requested, Notes: []string{strings.Repeat(string(words), 1000)}}
 	save(t, db, workflow.Change{Investigation: &inv, Entries: []workflow.Entry{{Text: string(words)}},
 		Posts: []workflow.Post{{Investigation: "F-1", Kind: workflow.PostMessage, Payload: words}},
-		Jobs:  []workflow.Job{{Key: "a", Kind: workflow.JobRun, Investigation: "F-1", Payload: words}}})
+		Jobs:  []workflow.Job{{Key: "a", Kind: workflow.JobRun, Investigation: "F-1", Payload: words}, {Key: "b", Kind: workflow.JobOver, Payload: words}}})
 	if !inFiles() {
 		t.Fatal("the words are not where they should be")
+	}
+	// A job that is of no investigation keeps nothing once it is done.
+	l, err := db.Claim(context.Background(), []string{workflow.JobOver}, "w", time.Minute)
+	if err != nil || l == nil || !bytes.Equal(l.Payload, words) {
+		t.Fatal(l, err)
+	}
+	if err := db.Finish(context.Background(), l); err != nil {
+		t.Fatal(err)
 	}
 	if err := db.Forget(context.Background(), "F-1", "U1"); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ type Durable interface {
 	Claim(ctx context.Context, kinds []string, owner string, lease time.Duration) (*Lease, error)
 	// Extend prolongs a lease. ErrLost when somebody else has the job.
 	Extend(ctx context.Context, l *Lease, lease time.Duration) error
-	// Finish marks the job done; Change.Done does the same together with what the job wrote.
+	// Finish marks the job done; Change.Done does the same together with what the job wrote. Of its payload nothing is kept.
 	Finish(ctx context.Context, l *Lease) error
 	// Release gives the job back, to be tried again after a while; failed counts an attempt and keeps the reason.
 	Release(ctx context.Context, l *Lease, after time.Duration, failed error) error
@@ -124,7 +124,7 @@ type Change struct {
 }
 
 // Note is a small thing that a routine remembers from one run to the next: how far it got, what somebody turned off. What
-// belongs to one investigation does not belong here: Forget does not reach it.
+// belongs to one investigation does not belong here: Forget does not reach it; whoever writes it there has to (desk.Unwatch).
 type Note struct {
 	Key     string
 	Value   []byte

@@ -114,7 +114,7 @@ func (m *Memory) Save(_ context.Context, c Change) error {
 		m.notes[n.Key] = Note{Key: n.Key, Value: copied(n.Value), Version: n.Version + 1}
 	}
 	if done != nil {
-		done.state, done.settled = jobDone, m.now()
+		done.state, done.settled, done.Payload = jobDone, m.now(), nil
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func (m *Memory) Extend(_ context.Context, l *Lease, lease time.Duration) error 
 
 // Finish implements Durable.
 func (m *Memory) Finish(_ context.Context, l *Lease) error {
-	return m.withLease(l, func(j *memoryJob, now time.Time) { j.state, j.settled = jobDone, now })
+	return m.withLease(l, func(j *memoryJob, now time.Time) { j.state, j.settled, j.Payload = jobDone, now, nil })
 }
 
 // Release implements Durable.

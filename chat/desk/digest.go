@@ -26,6 +26,33 @@ func whyText(why string) string {
 	return mechanismTitle(why)
 }
 
+// unwatchTries is how often notes are written while somebody else writes them.
+const unwatchTries = 10
+
+// Unwatch removes what watching noted of an investigation: the name of its job, its nodes and its owner. It says whether there was
+// anything. The run is not begun again: the key of its job stays.
+func Unwatch(ctx context.Context, store workflow.Durable, inv workflow.Investigation) (bool, error) {
+	for range unwatchTries {
+		st, n, err := note[channelState](ctx, store, noteChannel(inv.Home.Channel))
+		if err != nil {
+			return false, err
+		}
+		before := len(st.Cases)
+		st.Cases = slices.DeleteFunc(st.Cases, func(c caseState) bool { return c.ID == inv.ID })
+		if len(st.Cases) == before {
+			return false, nil
+		}
+		if n, err = with(n, st); err != nil {
+			return false, err
+		}
+		err = store.Save(ctx, workflow.Change{Notes: []workflow.Note{n}})
+		if !errors.Is(err, workflow.ErrConflict) {
+			return err == nil, err
+		}
+	}
+	return false, fmt.Errorf("what watching noted of %s: %w", inv.ID, workflow.ErrConflict)
+}
+
 // Digests posts, once a day in each channel, what was not posted one by one. A day on which the bot did not run is made up for.
 func (w *Watcher) Digests(ctx context.Context) error {
 	var errs []error

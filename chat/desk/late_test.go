@@ -160,3 +160,21 @@ func TestAWatchedJobWithoutLogsGoesOnWhenTheyCome(t *testing.T) {
 		t.Error("nobody hears of it")
 	}
 }
+
+func TestWhatWatchingNotedOfAForgottenCaseIsGoneAndItIsNotBegunAgain(t *testing.T) {
+	s := newWatchStage(t)
+	s.ended("7")
+	s.passes(4)
+	inv := s.at("F-1", workflow.Reported)
+	for _, want := range []bool{true, false} {
+		if got, err := Unwatch(context.Background(), s.store, inv); got != want || err != nil {
+			t.Fatalf("%v, %v", got, err)
+		}
+	}
+	n, err := s.store.Note(context.Background(), noteChannel("C1"))
+	if err != nil || strings.Contains(string(n.Value), "train") || strings.Contains(string(n.Value), "n7a") {
+		t.Errorf("%s, %v", n.Value, err)
+	}
+	s.passes(180)
+	want(t, "cases", s.cases(), "7")
+}

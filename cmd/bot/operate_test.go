@@ -240,6 +240,35 @@ func TestForgettingRemovesTheMessagesFromSlackAndEverythingHere(t *testing.T) {
 	}
 }
 
+func TestForgettingReachesWhatWasTakenFromElsewhereAndWhatWatchingNoted(t *testing.T) {
+	_, yaml := lookalike(t, simslack.Options{})
+	s := kept(t, yaml)
+	ctx := t.Context()
+	inv, err := s.Load(ctx, "F-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob := write(t, filepath.Join(taken(s.Dir), "blob", "ab", "abcd"), "a log of the login node\n")
+	inv.Sources = append(inv.Sources, incident.Source{Name: "error-4242-0.out", Path: blob, Bytes: 24, Origin: "sftp"})
+	note := workflow.Note{Key: "watch/channel/" + inv.Home.Channel, Value: []byte(`{"cases":[{"id":"F-1","key":"k","cluster":"west","job":"4242","name":"secret-model","nodes":["node07"]},{"id":"F-2","key":"l","job":"5"}]}`)}
+	if err := s.Save(ctx, workflow.Change{Investigation: &inv, Notes: []workflow.Note{note}}); err != nil {
+		t.Fatal(err)
+	}
+	shut(t, s)
+	here(t, "", yaml, "forget", "--yes", "F-1").want(t, 0, "removed: 2 files", "removed: what watching noted of it")
+	if _, err := os.Stat(blob); err == nil {
+		t.Error("the log is left")
+	}
+	if s, err = openStores(ctx, parsed(t, yaml)); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	left, err := s.Note(ctx, note.Key)
+	if err != nil || strings.Contains(string(left.Value), "secret-model") || !strings.Contains(string(left.Value), "F-2") {
+		t.Errorf("%s, %v", left.Value, err)
+	}
+}
+
 func TestForgettingWithoutSlackIsEndedByTheBot(t *testing.T) {
 	sim, yaml := lookalike(t, simslack.Options{})
 	s := kept(t, yaml)

@@ -39,8 +39,11 @@ func (t *take) file(ctx context.Context, w Want, buffer []byte) (note, error) {
 	old, known := readNote(t.haveNote(k), t.from.ID, w.File.Name)
 	known = known && t.pin(old.Sum, old.Size)
 	if known && old.is(w.File) {
-		t.advance(1, old.Size, 0)
-		return old, nil
+		if !old.doubtful() || t.endsAlike(ctx, w.File, old) {
+			t.advance(1, old.Size, 0)
+			return old, nil
+		}
+		known = false
 	}
 	for try := 1; ; try++ {
 		var begin note // what may be the beginning of the file
@@ -53,6 +56,32 @@ func (t *take) file(ctx context.Context, w Want, buffer []byte) (note, error) {
 		}
 		known = false
 	}
+}
+
+// endsAlike compares the end of a file with what is here, and notes that it did. What cannot be looked at now is believed.
+func (t *take) endsAlike(ctx context.Context, f source.File, n note) bool {
+	back := min(overlap, n.Size)
+	now, body, err := t.from.Source.Open(ctx, f.Name, n.Size-back)
+	if err != nil {
+		return true
+	}
+	theirs, err := io.ReadAll(io.LimitReader(body, back+1))
+	_ = body.Close() // nothing was written
+	if err != nil {
+		return true
+	}
+	here := make([]byte, back)
+	blob, err := os.Open(t.blobFile(n.Sum))
+	if err != nil {
+		return false
+	}
+	defer blob.Close()
+	if _, err := blob.ReadAt(here, n.Size-back); err != nil || !n.is(now) || !bytes.Equal(theirs, here) {
+		return false
+	}
+	n.Taken = t.o.Now().UTC()
+	_ = writeNote(t.haveNote(key(t.from.ID, f.Name)), n) // without it they are compared once more
+	return true
 }
 
 // bring fetches a file, or the rest of it.
@@ -303,7 +332,7 @@ func (w *writer) finish() error {
 			return ours(w.note.Name, err)
 		}
 	}
-	w.note.Sum, w.note.Synced = sum, 0
+	w.note.Sum, w.note.Synced, w.note.Taken = sum, 0, w.o.Now().UTC()
 	_ = writeNote(w.haveNote(w.key), w.note) // without it the file is fetched once more some day
 	return nil
 }

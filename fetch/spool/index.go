@@ -21,6 +21,8 @@ type note struct {
 	Written time.Time `json:"written"`
 	// Sum is the content's, of a file that was taken.
 	Sum string `json:"sha256,omitempty"`
+	// Taken is when it was.
+	Taken time.Time `json:"taken,omitzero"`
 	// Synced is how many bytes of a part are on the disk for certain; what follows them is not believed after a restart.
 	Synced int64 `json:"synced,omitempty"`
 }
@@ -33,6 +35,13 @@ func noteOf(place string, f source.File) note {
 func (n note) is(f source.File) bool {
 	return n.Mark == f.Mark && n.Size == f.Size && (f.Whole && n.Whole || n.Written.Equal(f.Written))
 }
+
+// coarse is how long after its last write a file may be written once more without a change of what its source tells of it: login
+// nodes count whole seconds, and their clocks differ from ours.
+const coarse = 10 * time.Second
+
+// doubtful says that the file may have been written again in the moment in which it was taken.
+func (n note) doubtful() bool { return !n.Whole && n.Taken.Sub(n.Written) < coarse }
 
 // beganAs says whether f may be what was noted, perhaps longer by now.
 func (n note) beganAs(f source.File) bool {

@@ -454,3 +454,35 @@ func sumOf(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
+
+// A login node tells whole seconds: what is written again in the same one, as long as before, looks the same from outside.
+func TestAFileThatIsWrittenAgainWithinItsSecondIsNoticed(t *testing.T) {
+	now := start.Add(time.Second / 2)
+	m, s := newMemory(), open(t, t.TempDir(), Options{Now: func() time.Time { return now }})
+	m.put("/a", sourcetest.Bytes(200_000), "")
+	takeAll(t, s, m, "/a")
+	again := sourcetest.Bytes(200_000)
+	copy(again[199_000:], "the last line is another one\n")
+	m.files["/a"].bytes = again
+	now = now.Add(time.Hour)
+	if n := takeAll(t, s, m, "/a"); n != 200_000 {
+		t.Errorf("fetched %d", n)
+	}
+	for _, want := range []int{0, 0} { // it is known by now that it rests
+		opened := len(m.opened)
+		if n := takeAll(t, s, m, "/a"); n != 0 || len(m.opened)-opened != want {
+			t.Errorf("fetched %d, opened %d times", n, len(m.opened)-opened)
+		}
+	}
+	m.files["/b"] = &held{bytes: []byte("still the same\n"), written: now}
+	takeAll(t, s, m, "/b")
+	for _, want := range []int{1, 1, 1, 0} { // compared, until that was long enough after its last write
+		opened := len(m.opened)
+		if n := takeAll(t, s, m, "/b"); n != 0 || len(m.opened)-opened != want {
+			t.Errorf("fetched %d, opened %d times, want %d", n, len(m.opened)-opened, want)
+		}
+		if want == 1 {
+			now = now.Add(6 * time.Second)
+		}
+	}
+}

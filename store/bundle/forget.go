@@ -35,6 +35,8 @@ type Forgetter struct {
 	// Spools are the directories of what was uploaded, pulled and unpacked: files below them are removed. Logs elsewhere belong
 	// to somebody else and stay.
 	Spools []string
+	// Beside removes what routines noted of an incident, and says whether there was anything; nil: there are none.
+	Beside func(ctx context.Context, inv workflow.Investigation) (bool, error)
 	// Cases is the directory that test cases made of incidents are in, "" = none.
 	Cases string
 	Now   workflow.Clock
@@ -177,6 +179,14 @@ func (f *Forgetter) unsay(ctx context.Context, inv workflow.Investigation, posts
 func (f *Forgetter) clear(ctx context.Context, inv workflow.Investigation, posts []workflow.Post, done *Forgotten) error {
 	if err := f.clearBlobs(ctx, inv.ID, posts, done); err != nil {
 		return err
+	}
+	if f.Beside != nil {
+		switch noted, err := f.Beside(ctx, inv); {
+		case err != nil:
+			return err
+		case noted:
+			done.removed("what watching noted of it")
+		}
 	}
 	files, err := f.ownFiles(ctx, inv, done)
 	if err != nil {
