@@ -248,7 +248,7 @@ func TestForgettingReachesWhatWasTakenFromElsewhereAndWhatWatchingNoted(t *testi
 	if err != nil {
 		t.Fatal(err)
 	}
-	blob := write(t, filepath.Join(taken(s.Dir), "blob", "ab", "abcd"), "a log of the login node\n")
+	blob := write(t, filepath.Join(takenIn(s.Dir), "blob", "ab", "abcd"), "a log of the login node\n")
 	inv.Sources = append(inv.Sources, incident.Source{Name: "error-4242-0.out", Path: blob, Bytes: 24, Origin: "sftp"})
 	note := workflow.Note{Key: "watch/channel/" + inv.Home.Channel, Value: []byte(`{"cases":[{"id":"F-1","key":"k","cluster":"west","job":"4242","name":"secret-model","nodes":["node07"]},{"id":"F-2","key":"l","job":"5"}]}`)}
 	if err := s.Save(ctx, workflow.Change{Investigation: &inv, Notes: []workflow.Note{note}}); err != nil {

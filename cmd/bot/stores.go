@@ -113,7 +113,7 @@ func (s *stores) source() bundle.Source {
 func (s *stores) forgetter() *bundle.Forgetter {
 	f := &bundle.Forgetter{
 		Store: s.Durable, Blobs: s.Blobs, Now: time.Now,
-		Spools: []string{filepath.Join(s.Dir, "spool"), filepath.Join(s.Dir, "uploads"), taken(s.Dir)}, Cases: filepath.Join(s.Dir, "cases"),
+		Spools: []string{filepath.Join(s.Dir, "spool"), filepath.Join(s.Dir, "uploads"), takenIn(s.Dir)}, Cases: filepath.Join(s.Dir, "cases"),
 		Beside: func(ctx context.Context, inv workflow.Investigation) (bool, error) {
 			return desk.Unwatch(ctx, s.Durable, inv)
 		},
