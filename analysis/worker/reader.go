@@ -51,6 +51,7 @@ type reader struct {
 	pre     line.Prefix
 	rec     record
 	scratch step
+	io      IO
 	ids     []uint16
 	due     []uint64
 	matches []string

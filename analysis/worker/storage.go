@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"faultline/analysis/line"
-	"faultline/analysis/pattern"
 )
 
 // What loaders and storage clients print of reads and writes that did not go as asked. A line here proves little alone:
@@ -43,13 +42,12 @@ type Reset struct {
 	More int    // how many such lines right before it this one stands for
 }
 
-// ioRule is one wording. A pattern's named groups are attempt, limit, left, done (attempts made so far), target.
+// ioRule is one wording.
 type ioRule struct {
 	form     string
 	kind     string
-	literals []string        // any of them; the first that occurs is enough
-	shape    shape           // reads the wording by hand, or
-	pattern  *pattern.Regexp // does
+	literals []string // any of them; the first that occurs is enough
+	shape    shape    // reads the wording; nil: the literal is enough
 	not      []string
 	fallback bool
 	// needs: the line must also speak of reading or writing something.
@@ -75,7 +73,7 @@ var ioRules = []ioRule{
 
 	{form: "ais", kind: IOGaveUp, literals: []string{"All retries exhausted; request failed"}},
 	{form: "ais-resume", kind: IOGaveUp, literals: []string{"exceeded max number of stream resumptions"}},
-	{form: "backoff", kind: IOGaveUp, literals: []string{"Giving up "}, pattern: pattern.New(`Giving up (?P<target>[\w.]+)\(.* after (?P<limit>\d+) tries`)},
+	{form: "backoff", kind: IOGaveUp, literals: []string{"Giving up "}, shape: shapeGivingUp},
 	{form: "gcsfs", kind: IOGaveUp, literals: []string{" out of retries on exception"}},
 	{form: "botocore", kind: IOGaveUp, literals: []string{"(reached max retries: "}, shape: shapeReached},
 
@@ -86,10 +84,9 @@ var ioRules = []ioRule{
 	{form: "tenacity", kind: IORetry, literals: []string{" seconds as it raised ", " seconds as it returned "},
 		shape: shapeTenacity},
 	{form: "ais-resume", kind: IORetry, literals: []string{"Resuming '"}, shape: shapeResuming},
-	{form: "hadoop", kind: IORetry, literals: []string{"Already tried "},
-		pattern: pattern.New(`Retrying connect to server: (?P<target>[^\s]+?)\. Already tried (?P<done>\d+) time\(s\)(?:; (?:retry policy is|maxRetries=).*?(?:maxRetries=)(?P<limit>\d+))?`)},
-	{form: "backoff", kind: IORetry, literals: []string{"Backing off "}, pattern: pattern.New(`Backing off (?P<target>[\w.]+)\(.* for [\d.]+s`)},
-	{form: "google", kind: IORetry, literals: []string{"Retrying due to "}, pattern: pattern.New(`Retrying due to .*, sleeping [\d.]+s`)},
+	{form: "hadoop", kind: IORetry, literals: []string{"Already tried "}, shape: shapeAlreadyTried},
+	{form: "backoff", kind: IORetry, literals: []string{"Backing off "}, shape: shapeBackingOff},
+	{form: "google", kind: IORetry, literals: []string{"Retrying due to "}, shape: shapeSleeping},
 	// "Retrying in 5sec [1/20]", "retrying 2/5", "Retry 3 of 5", "(retry 1/3)".
 	{form: "count", kind: IORetry, literals: []string{"etrying", "etry ", "RETRY"},
 		shape: shapeRetry},
@@ -186,7 +183,7 @@ func readIO(r *reader, rec *record) bool {
 		if len(text) < len(rec.Text) && !containsAny(text, rule.literals) {
 			continue
 		}
-		if v, ok := rule.tell(text); ok {
+		if v := &r.io; rule.tell(v, text) {
 			v.At = rec.At
 			r.keepIO(rec, n, v)
 			return v.Kind == IORetry // what did not come, or was given up, may still be a failure that nobody knows
@@ -207,60 +204,16 @@ func ruleSets(literals []string) []uint64 {
 	return sets
 }
 
-func (rule *ioRule) read(text []byte) (IO, bool) {
-	if !containsAny(text, rule.literals) {
-		return IO{}, false
-	}
-	return rule.tell(text)
-}
-
-// tell is read for a text that holds one of the literals.
-func (rule *ioRule) tell(text []byte) (IO, bool) {
-	v := IO{Kind: rule.kind, Form: rule.form, Attempt: line.Unknown, Limit: line.Unknown, Left: line.Unknown, Fallback: rule.fallback}
+// tell fills in what the rule reads in a text that holds one of its literals.
+func (rule *ioRule) tell(v *IO, text []byte) bool {
+	*v = IO{Kind: rule.kind, Form: rule.form, Attempt: line.Unknown, Limit: line.Unknown, Left: line.Unknown, Fallback: rule.fallback}
 	switch {
-	case containsAny(text, rule.not), !rule.reads(&v, text), rule.needs && !ofData(text):
-		return v, false
+	case containsAny(text, rule.not), rule.shape != nil && !rule.shape(v, text), rule.needs && !ofData(text):
+		return false
 	case v.Attempt != line.Unknown && v.Limit != line.Unknown && (v.Attempt > v.Limit+1 || v.Limit == 0):
-		return v, false // no ladder counts like that
+		return false // no ladder counts like that
 	}
 	v.Fault = faultOf(text)
-	return v, true
-}
-
-// reads fills in what the shape or the pattern says.
-func (rule *ioRule) reads(v *IO, text []byte) bool {
-	if rule.shape != nil {
-		return rule.shape(v, text)
-	}
-	if rule.pattern == nil {
-		return true
-	}
-	m := rule.pattern.FindSubmatch(text)
-	if m == nil {
-		return false
-	}
-	for k, name := range rule.pattern.SubexpNames() {
-		if name == "" || len(m[k]) == 0 {
-			continue
-		}
-		ok := true
-		switch name {
-		case "target":
-			v.target(m[k])
-		case "attempt":
-			ok = count(&v.Attempt, m[k])
-		case "done":
-			ok = count(&v.Attempt, m[k])
-			v.Attempt++
-		case "limit":
-			ok = count(&v.Limit, m[k])
-		case "left":
-			ok = count(&v.Left, m[k])
-		}
-		if !ok {
-			return false
-		}
-	}
 	return true
 }
 
@@ -285,10 +238,10 @@ func readReset(r *reader, rec *record) bool {
 }
 
 // keepIO keeps what rule n read.
-func (r *reader) keepIO(rec *record, n int, v IO) {
+func (r *reader) keepIO(rec *record, n int, v *IO) {
 	w := rec.writer
 	if v.Kind != IOLoader {
-		emit(r, &r.obs.IOs, v)
+		emit(r, &r.obs.IOs, *v)
 		w.lastIO = len(r.obs.IOs)
 		return
 	}
@@ -296,10 +249,10 @@ func (r *reader) keepIO(rec *record, n int, v IO) {
 	if a.at >= 0 && w.lastIO == a.at+1 {
 		if last := &r.obs.IOs[a.at]; r.standsFor(a, rec, &last.At, last.More) {
 			v.More = last.More + 1
-			*last = v
+			*last = *v
 			return
 		}
 	}
-	keepStandIn(r, a, &r.obs.IOs, v)
+	keepStandIn(r, a, &r.obs.IOs, *v)
 	w.lastIO = len(r.obs.IOs)
 }

@@ -27,6 +27,10 @@ var oracles = []struct {
 	{"retry", shapeRetry, regexp.MustCompile(`(?i)\bre-?try(?:ing)?\b.{0,120}?(?:^|[\s(\[#=:])(?P<attempt>\d{1,4})\s*(?:/|of|out of)\s*(?P<limit>\d{1,4})(?:$|[^\d\w/.-]|\.(?:$|\s))`)},
 	{"attempt", shapeAttempt, regexp.MustCompile(`(?i)\battempt\b.{0,40}?(?:^|[\s(\[#=:])(?P<attempt>\d{1,4})\s*(?:/|of|out of)\s*(?P<limit>\d{1,4})(?:$|[^\d\w/.-]|\.(?:$|\s))`)},
 	{"gave up", shapeGaveUp, regexp.MustCompile(`(?i)(?:fail(?:ed|ure)|giving up|gave up|exhausted)\b.{0,80}?\bafter (?P<limit>\d{1,4}) (?:retries|attempts|tries)\b`)},
+	{"giving up", shapeGivingUp, regexp.MustCompile(`Giving up (?P<target>[\w.]+)\(.* after (?P<limit>\d+) tries`)},
+	{"backing off", shapeBackingOff, regexp.MustCompile(`Backing off (?P<target>[\w.]+)\(.* for [\d.]+s`)},
+	{"sleeping", shapeSleeping, regexp.MustCompile(`Retrying due to .*, sleeping [\d.]+s`)},
+	{"already tried", shapeAlreadyTried, regexp.MustCompile(`Retrying connect to server: (?P<target>[^\s]+?)\. Already tried (?P<done>\d+) time\(s\)(?:; (?:retry policy is|maxRetries=).*?(?:maxRetries=)(?P<limit>\d+))?`)},
 	{"of data", func(_ *IO, text []byte) bool { return ofData(text) }, regexp.MustCompile(`(?i)connect|reset|time[d]?[ -]?out|read|download|fetch|\bget\b|https?\b|\burl|object|bucket|\bs3\b|gs://|hdfs|store|stream|shard|\bbatch|sample|\bopen|\bload|file|\brequest|i/o|disconnect|\bhost|checkpoint|\bsav(?:e|ing)|writ|upload`)},
 }
 
@@ -48,6 +52,9 @@ func byPattern(re *regexp.Regexp, text []byte) (IO, bool) {
 			if err != nil || n > 1<<20 {
 				return v, false
 			}
+			if name == "done" { // attempts made so far
+				n, name = n+1, "attempt"
+			}
 			*numbers[name] = n
 		}
 	}
@@ -62,6 +69,8 @@ func FuzzShapes(f *testing.F) {
 		"host='' host='a'", "Retrying f in 3.2 seconds as it raised x", "Retrying a in Retrying b in . seconds as it returned ", "Resuming 'a' after E (2/5) (3/x)", "Resuming ''' after  (1/2)",
 		"Retrying in 5sec [1/20]", "RE-TRY 3 out of 5.", "retry  retry (12 /  0012)", "retry: 1/2.3 retry =3of4x retry#1/1", "retryings 1/2 re-trying é 3/5é",
 		"attempt 3/5", "attempts 3/5 ATTEMPT\t(0004 Of 5)", "failed after 5 attempts", "GAVE UP x after 12345 tries after 1 tries", "exhausted after 3 triesx failure_ failed éafter 3 retries",
+		"Giving up a.b(x after 3 tries (after 4 tries after 5 trie", "Giving up (Giving up f( after 3 tries", "Backing off f(x for 0.9s Backing off g( for s", "Retrying due to , sleeping 1.5s",
+		"Retrying connect to server: nn/10.0.0.1:8020. Already tried 3 time(s); retry policy is X(maxRetries=10, sleepTime=1)", "Retrying connect to server: a.. Already tried 0 time(s); maxRetries=x maxRetries=45",
 		"timed-out", "forget get", "https_ http", "curl url", "as3 s3", "rebatch", "I/O", "presaving saving",
 	} {
 		f.Add([]byte(s))
@@ -92,6 +101,9 @@ func TestShapesReadWhatThePatternsRead(t *testing.T) {
 		{"retry", " ", "5", "/", "0012"}, {"Retrying", " in ", "5", " [", "5", " of ", "12", "]"}, {"RE-TRY", "=", "5", "\t", "out of", " ", "12", "."}, {"re-trying", " (", "5", "/", "5", ")"},
 		{"attempt", " ", "5", "/", "0012"}, {"ATTEMPT", ":", "5", " Of ", "12"},
 		{"failed", " x", " after ", "5", " retries"}, {"Giving up", " after ", "5", " attempts"}, {"failure", " after ", "5", " tries"}, {"exhausted", " after ", "5", " tries", "x"},
+		{"Giving up ", "a.b", "(", "x", " after ", "5", " tries"}, {"Backing off ", "f", "(", "x", " for ", "0.5", "s"}, {"Retrying due to ", "E", ", sleeping ", "1.5", "s"},
+		{"Retrying connect to server: ", "nn:8020", ".", " Already tried ", "5", " time(s)", "; retry policy is", " X(", "maxRetries=", "12"},
+		{"Retrying connect to server: ", "nn", ".", " Already tried ", "0", " time(s)", "; maxRetries=", "5", "maxRetries=", "45"},
 		{"time", "d", " ", "out"}, {" ", "get", " "}, {"http", "s"}, {"as", "s3"}, {"sav", "ing"}, {"url"},
 	}
 	noise := []string{" ", "  ", "x", "_", "-", ".", "/", "5", "12345", "99999999999999999999", "é", "\xff", "\r", "(", "'", "=", "#", "ing", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}

@@ -132,7 +132,8 @@ func FuzzIO(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for i := range ioRules {
-			v, ok := ioRules[i].read(b)
+			var v IO
+			ok := containsAny(b, ioRules[i].literals) && ioRules[i].tell(&v, b)
 			if ok && (v.Attempt < none || v.Limit < none || v.Left < none || len(v.Target) > maxLastText || v.Kind == "") {
 				t.Fatalf("%q gives %+v", b, v)
 			}
