@@ -282,6 +282,7 @@ func Read(ctx context.Context, name string, src io.Reader, sc *scan.Scanner) (*O
 	r.finish()
 	r.readTail(&tail, stats.Lines)
 	r.courses()
+	r.putInOrder()
 	t := Tail{
 		File: name, Bytes: stats.Bytes, Lines: stats.Lines, EndsClean: stats.EndsClean && err == nil, NULs: stats.NULs,
 		First: r.first, Last: r.last, Writers: r.spans(), Unclassified: r.unclassified, Dropped: r.dropped, Joined: r.joined,

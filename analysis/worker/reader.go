@@ -52,6 +52,7 @@ type reader struct {
 	rec     record
 	scratch step
 	io      IO
+	ios     *[]IO // of ioLists; nil while there is none
 	ids     []uint16
 	due     []uint64
 	matches []string

@@ -1,6 +1,11 @@
 package worker
 
-import "faultline/analysis/line"
+import (
+	"slices"
+	"sync"
+
+	"faultline/analysis/line"
+)
 
 // Resets and errors of loaders are counted line by line, and a storm has them by the million. Of one writer's lines of a
 // kind the first stormFull are kept; from then on one stands for those before it of the same minute, at most stormRare of
@@ -45,6 +50,53 @@ func keepStandIn[T any](r *reader, a *standIn, list *[]T, v T) {
 // runEnds is how many lines of this file may separate the runs of a job.
 func (r *reader) runEnds() int {
 	return len(r.obs.RunMarks) + len(r.obs.SlurmEnds) + len(r.obs.TaskExits)
+}
+
+// ioLists are lists to be filled by one file after the other: in a storm they grow long, and what is left of a file's is
+// copied.
+var ioLists = sync.Pool{New: func() any { return new([]IO) }}
+
+// putInOrder brings the lists to their final form: a line that stands for others stands where the first of them did.
+func (r *reader) putInOrder() {
+	r.obs.Resets = inOrder(r.obs.Resets, func(v *Reset) bool { return v.More > 0 })
+	if r.ios == nil {
+		return
+	}
+	list := r.obs.IOs
+	r.obs.IOs = inOrder(list, func(v *IO) bool { return v.More > 0 })
+	clear(list)
+	*r.ios = list[:0]
+	ioLists.Put(r.ios)
+	r.ios = nil
+}
+
+// inOrder is a copy of a list in which some lines stand too far in front.
+func inOrder[T any, P placed[T]](list []T, moved func(*T) bool) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	var late []*T
+	for i := range list {
+		if moved(&list[i]) {
+			late = append(late, &list[i])
+		}
+	}
+	before := func(a, b *T) int { return comparePos(P(a).place(), P(b).place()) }
+	slices.SortStableFunc(late, before)
+	out := make([]T, 0, len(list))
+	for i := range list {
+		if moved(&list[i]) {
+			continue
+		}
+		for len(late) > 0 && before(late[0], &list[i]) < 0 {
+			out, late = append(out, *late[0]), late[1:]
+		}
+		out = append(out, list[i])
+	}
+	for _, v := range late {
+		out = append(out, *v)
+	}
+	return out
 }
 
 // minute is a stamp without its seconds.

@@ -239,6 +239,10 @@ func readReset(r *reader, rec *record) bool {
 
 // keepIO keeps what rule n read.
 func (r *reader) keepIO(rec *record, n int, v *IO) {
+	if r.ios == nil {
+		r.ios = ioLists.Get().(*[]IO)
+		r.obs.IOs = *r.ios
+	}
 	w := rec.writer
 	if v.Kind != IOLoader {
 		emit(r, &r.obs.IOs, *v)
