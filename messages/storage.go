@@ -34,14 +34,30 @@ func storageLogs(s incident.Storage) storageView {
 	}
 	v := storageView{Note: fmt.Sprintf("%s and %s of them were read. Times are those of each daemon's own clock: how they relate to the job's is not proven, so that nothing here is a cause yet.",
 		count(len(s.Daemons), "storage daemon"), count(files, "log"))}
+	windowed := inWindow(s)
 	if s.Window != nil {
 		from, to, _ := strings.Cut(*s.Window, "/")
-		v.Note += fmt.Sprintf(" Shown is what they say between %s and %s, if the clocks agree.", spaced(from), spaced(to))
+		shown := "Shown is what they say between %s and %s, if the clocks agree."
+		if !windowed {
+			// Clocks of nodes and of containers often are hours apart: what lies outside may be what happened.
+			shown = "Nothing that they say lies between %s and %s by their clocks, which may be in another zone: all of it is shown."
+		}
+		v.Note += fmt.Sprintf(" "+shown, spaced(from), spaced(to))
 	}
 	for i := range s.Daemons {
-		v.Daemons = append(v.Daemons, daemonOf(&s.Daemons[i], s.Window != nil))
+		v.Daemons = append(v.Daemons, daemonOf(&s.Daemons[i], windowed))
 	}
 	return v
+}
+
+// inWindow says that something that is more than everyday lies within the window of the report.
+func inWindow(s incident.Storage) bool {
+	return s.Window != nil && slices.ContainsFunc(s.Daemons, func(d incident.StorageDaemon) bool {
+		return slices.ContainsFunc(d.Stalls, func(x incident.StorageStall) bool { return x.InWindow != nil && *x.InWindow }) ||
+			slices.ContainsFunc(d.Events, func(e incident.StorageEvent) bool {
+				return e.Level != "background" && e.InWindow != nil && *e.InWindow > 0
+			})
+	})
 }
 
 // spaced is a time for people: without the letter in its middle and parts of a second.
@@ -104,7 +120,7 @@ func daemonOf(d *incident.StorageDaemon, windowed bool) daemonView {
 	for _, level := range []string{"alarm", "notice"} {
 		for _, e := range alike(d.Events, level) {
 			switch {
-			case e.InWindow != nil && *e.InWindow == 0:
+			case windowed && e.InWindow != nil && *e.InWindow == 0:
 				outside++
 			case shown == storageEvents:
 				left++

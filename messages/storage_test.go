@@ -69,3 +69,22 @@ func TestTheDaemonsOfTheStorageAreTold(t *testing.T) {
 		}
 	}
 }
+
+func TestClocksThatAreHoursApartHideNothing(t *testing.T) {
+	r := withDaemons()
+	d := &r.Storage.Daemons[0]
+	d.Stalls = nil
+	for i := range d.Events {
+		d.Events[i].InWindow = ptr(0)
+	}
+	var b bytes.Buffer
+	if err := Terminal(&b, r, Style{Width: 200}); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(b.String()), " ")
+	for _, want := range []string{"which may be in another zone: all of it is shown", "took another daemon out", "out of space"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, b.String())
+		}
+	}
+}

@@ -5,6 +5,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,5 +76,52 @@ func TestTheStoragesLogsStandBesideTheJobs(t *testing.T) {
 		t.Errorf("that an archive is cut is said: %q", with.Warnings)
 	}
 	call(t, "", "diagnose", "--ais-logs", ais, logs).want(t, 0, "Storage daemons", "is not proven", "target ais-prod-target-12")
-	call(t, "", "diagnose", "--ais-logs", filepath.Join(dir, "nowhere"), logs).want(t, exitUnreadable, "--ais-logs", "does not exist")
+	call(t, "", "diagnose", "--ais-logs", filepath.Join(dir, "nowhere"), logs).want(t, exitUnreadable, "the storage's logs", "does not exist")
+}
+
+// A proxy that wants a token and passes on to two targets, of which one is gone.
+func TestTheStoragesLogsArePulled(t *testing.T) {
+	const token = "aaa.bbb.ccc"
+	archive := daemonArchive(t, [2]string{"aistarget.h.INFO.1120-231339.1", "Started up at 2026/11/20 23:13:39, host h, go1.26.8 for linux/amd64\n" +
+		"E 23:16:07.000000 ErrCapExceeded: out of space: used 100%: PUT /v1/objects/lab/o/1 (t[t-one]: htrun.go:1 <- target.go:1])\n"})
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer "+token:
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprint(w, `{"message":"token required","status":401,"node":"p[p-0]"}`)
+		case r.URL.Path == "/v1/daemon" && r.URL.Query().Get("what") == "smap":
+			fmt.Fprint(w, `{"pmap":{"p-0":{"daemon_id":"p-0"}},"tmap":{"t-one":{"daemon_id":"t-one"},"t-two":{"daemon_id":"t-two"}},"proxy_si":{"daemon_id":"p-0"},"version":"8","uuid":"N_g66e331O"}`)
+		case r.Header.Get("Ais-Node-Id") == "t-one":
+			fmt.Fprint(w, archive)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"tcode":"errNodeNotFound","message":"t-two not present in Smap v8","status":404,"node":"p[p-0]"}`)
+		}
+	}))
+	defer proxy.Close()
+	logs := failedJob(t, t.TempDir(), "4242")
+	t.Setenv("AIS_AUTHN_TOKEN", "")
+	t.Setenv("AIS_CLIENT_CA", "")
+	t.Setenv("AIS_AUTHN_TOKEN_FILE", "")
+	call(t, "", "diagnose", "--ais-endpoint", proxy.URL, logs).want(t, exitUnreadable, "asks for a token")
+	t.Setenv("AIS_AUTHN_TOKEN_FILE", write(t, filepath.Join(t.TempDir(), "auth.token"), `{"token":"`+token+`"}`))
+	t.Setenv("AIS_ENDPOINT", proxy.URL)
+	r := call(t, "", "diagnose", "--ais-endpoint", "env", "--format", "json", logs)
+	var report incident.Report
+	if err := json.Unmarshal([]byte(r.out), &report); err != nil {
+		t.Fatal(err, r.err)
+	}
+	if len(report.Storage.Daemons) != 1 || report.Storage.Daemons[0].Name != "target t-one" {
+		t.Errorf("%+v", report.Storage.Daemons)
+	}
+	if !slices.ContainsFunc(report.Warnings, func(w string) bool { return strings.Contains(w, "t-two") }) {
+		t.Errorf("which daemon is missing is said: %q", report.Warnings)
+	}
+	if strings.Contains(r.out+r.err, token) {
+		t.Error("the token is shown")
+	}
+	call(t, "", "diagnose", "--ais-endpoint", "env", "--ais-logs", logs, logs).want(t, exitUsage, "choose one")
+	call(t, "", "diagnose", "--ais-endpoint", "ftp://x", logs).want(t, exitUnreadable, "not that of a proxy")
+	t.Setenv("AIS_ENDPOINT", "")
+	call(t, "", "diagnose", "--ais-endpoint", "env", logs).want(t, exitUsage, "AIS_ENDPOINT is not set")
 }

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,6 +54,7 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 		fs.StringVar(&d.nodes, "nodes", "", "the nodes that the job ran on, as SLURM writes them (`HOSTLIST`); the report then names the missing ones\ne.g. --nodes 'node[01-16]'")
 		fs.IntVar(&d.worldSize, "world-size", 0, "the number of ranks that the job had, `N`; the report then names the missing ones\ne.g. --world-size 128")
 		fs.StringVar(&d.aisLogs, "ais-logs", "", "also read the logs of AIStore's daemons in `PATH`: a directory, what \"ais log get cluster DIR\" wrote, or one archive; they do not change the verdict yet\ne.g. --ais-logs ais-logs/")
+		fs.StringVar(&d.aisEndpoint, "ais-endpoint", "", "pull those logs from the cluster whose proxy is at `URL`; env: $AIS_ENDPOINT. Token and CA are those of the ais command: AIS_AUTHN_TOKEN or AIS_AUTHN_TOKEN_FILE, AIS_CLIENT_CA\ne.g. --ais-endpoint https://ais.example.org:51080")
 		fs.StringVar(&d.history, "history", "", "compare with the earlier runs in `FILE` (docs/history.md): what recurs, and what differs from the last good run\ne.g. --history history.jsonl")
 		fs.StringVar(&d.jobName, "job-name", "", "the job's `NAME` where its logs do not state it: earlier runs of the same name are the same job\ne.g. --job-name nightly-70b")
 		fs.StringVar(&d.cluster, "cluster", "", "the cluster that the job ran on, `NAME`, where the history or the configuration holds several\ne.g. --cluster west")
@@ -77,7 +77,8 @@ type diagnosis struct {
 	common
 	job, nodes, format, out, png string
 	history, cluster, user       string
-	jobName, aisLogs             string
+	jobName                      string
+	aisLogs, aisEndpoint         string
 	worldSize                    int
 	verbose                      bool
 }
@@ -127,7 +128,7 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 		return exitUnreadable, err
 	}
 	in.Sources = set.Sources
-	storage, err := d.storageLogs(ctx, dir)
+	storage, err := d.storageLogs(ctx, e, dir)
 	if err != nil {
 		return exitUnreadable, err
 	}
@@ -235,28 +236,6 @@ func (d *diagnosis) named(ctx context.Context, e env, cfg config.Config, paths [
 	return got, nil
 }
 
-// storageDir is what the names of the storage's logs begin with in a report: files of the job may be called alike.
-const storageDir = "ais-logs"
-
-// storageLogs takes the logs of the storage that were named.
-func (d *diagnosis) storageLogs(ctx context.Context, dir string) (workflow.Collection, error) {
-	if d.aisLogs == "" {
-		return workflow.Collection{}, nil
-	}
-	spooled := filepath.Join(dir, storageDir)
-	if err := os.Mkdir(spooled, 0o700); err != nil {
-		return workflow.Collection{}, fmt.Errorf("--ais-logs: %w", err)
-	}
-	set, err := fetch.Local(ctx, []string{d.aisLogs}, fetch.LocalOptions{SpoolDir: spooled})
-	if err != nil {
-		return workflow.Collection{}, fmt.Errorf("--ais-logs: %w", err)
-	}
-	for i := range set.Sources {
-		set.Sources[i].Name = path.Join(storageDir, set.Sources[i].Name)
-	}
-	return workflow.Collection{Sources: set.Sources, Warnings: set.Warnings}, nil
-}
-
 // input makes the engine's input of the flags.
 func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, error) {
 	in := analysis.Input{JobID: d.job, Cluster: d.cluster, User: d.user, JobName: d.jobName, WorldSize: d.worldSize, Workers: cfg.Limits.Workers, Version: version}
@@ -268,6 +247,9 @@ func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, er
 	}
 	if d.worldSize > resolve.MaxWorld {
 		return in, usage("--world-size %d: more than %d ranks are not believed", d.worldSize, resolve.MaxWorld)
+	}
+	if d.aisLogs != "" && d.aisEndpoint != "" {
+		return in, usage("--ais-logs and --ais-endpoint: choose one")
 	}
 	if d.nodes != "" {
 		nodes, err := hostlist.Expand(d.nodes)
