@@ -99,3 +99,48 @@ func (f *Facts) accounted(s line.Stamp) Moment {
 	}
 	return Moment{T: t + o.shift, Unc: 1 + o.unc, Valid: true}
 }
+
+// soonerBy is how much closer behind the start of a run its first line must stand for another run to be ruled out.
+const soonerBy = 60.0
+
+// ofLaterRun says that the logs, which tell no runs apart, are those of a run that began after the one that failed: a requeue
+// emptied the files. Their first line stands soon behind the start of the later run, by the clock that both are most often written
+// by, and in no zone as soon behind the start of the one that failed; else nothing is said.
+func ofLaterRun(obs *worker.Observations, runs []acctRun, chosen int) bool {
+	c := &clock{}
+	c.year, c.newYear = inferYear(datesOf(obs))
+	first, last := math.Inf(1), math.Inf(-1)
+	for _, t := range obs.Tails {
+		ats := []worker.At{t.First, t.Last}
+		for _, w := range t.Writers {
+			ats = append(ats, w.At(t.File, w.First), w.At(t.File, w.Last))
+		}
+		for _, at := range ats {
+			if s, ok := c.civil(at.Stamp); ok && at.Stamp.Emitter == line.Container {
+				first, last = min(first, s), max(last, s)
+			}
+		}
+	}
+	failed, later := math.Inf(1), math.Inf(1)
+	for _, shift := range hours {
+		failed = min(failed, runs[chosen].lag(c, first-shift, last-shift))
+	}
+	for _, r := range runs[chosen+1:] {
+		later = min(later, r.lag(c, first, last))
+	}
+	return later+soonerBy < failed
+}
+
+// lag is how long after the start of a run the first line stands, infinite where what is printed from first to last cannot be the
+// run's. One that still goes on has no end.
+func (r acctRun) lag(c *clock, first, last float64) float64 {
+	least := math.Inf(1)
+	for _, j := range r.jobs {
+		start, ok := c.civil(j.Start)
+		end, ended := c.civil(j.End)
+		if lag := first - start; ok && lag >= -5 && lag <= startLag && (!ended || last <= end+2*endLag) {
+			least = min(least, lag)
+		}
+	}
+	return least
+}

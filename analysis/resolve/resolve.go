@@ -20,6 +20,10 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	}
 	ledger, chosen, notes := accounts(in.Accounting, in.JobID)
 	obs, run, runs := selectRun(in.Obs, chosen, len(ledger))
+	if runs == 1 && chosen < len(ledger)-1 && ofLaterRun(obs, ledger, chosen) {
+		obs = filter(obs, func(string, int64) bool { return false })
+		notes = append(notes, fmt.Sprintf("the times of these logs are those of a run that began after run %d (counted from 0), which failed: nothing of them is used for it", chosen))
+	}
 	f := &Facts{Obs: obs, Daemons: in.Daemons, Run: run, Runs: runs, byRank: map[int]*Rank{}, Tails: obs.Tails,
 		Mismatches: obs.Mismatches, Desyncs: obs.Desyncs, Barriers: obs.Barriers, Saves: obs.Checkpoints}
 	if in.Accounting != nil {

@@ -44,9 +44,9 @@ func (f *Fetcher) Gather(ctx context.Context, cluster string, id slurm.ID) (Gath
 	}
 	if r != nil {
 		g.Restart = max(r.Restart, 0)
-		if len(k.jobs) == 1 {
-			g.Nodes, g.NodesFrom = r.Expected(), j.Source
-		}
+	}
+	if nodes := k.expected(); len(nodes) > 0 {
+		g.Nodes, g.NodesFrom = nodes, j.Source
 	}
 	var facts collection
 	if err := f.evidence(ctx, &facts, c, k); err != nil {
