@@ -139,6 +139,19 @@ func (s SSH) validate(at string, bad complain) {
 	}
 }
 
+// CheckTemplate says what is wrong with a name of logs as SLURM makes them, "" where nothing is.
+func CheckTemplate(t string) string {
+	switch {
+	case !strings.Contains(t, "%j") && !strings.Contains(t, "%J") && !strings.Contains(t, "%A") && !strings.Contains(t, "{job}"):
+		return fmt.Sprintf("%q has neither %%j nor %%A nor {job} in it and would match the logs of every job", t)
+	case slices.Contains(strings.Split(t, "/"), ".."):
+		return fmt.Sprintf("%q must stay below the roots", t)
+	case strings.ContainsAny(t, "*?["):
+		return fmt.Sprintf("%q is a glob; that belongs to patterns", t)
+	}
+	return ""
+}
+
 func (c Cluster) validateLogs(at string, bad complain) {
 	l := c.Logs
 	if l.Source != "" && !slices.Contains(LogSources, l.Source) {
@@ -171,14 +184,9 @@ func (c Cluster) validateLogs(at string, bad complain) {
 	}
 	for j, t := range l.Templates {
 		key := fmt.Sprintf("%s.logs.templates[%d]", at, j)
-		switch {
-		case !strings.Contains(t, "%j") && !strings.Contains(t, "%J") && !strings.Contains(t, "%A") && !strings.Contains(t, "{job}"):
-			bad(key, "%q has neither %%j nor %%A nor {job} in it and would match the logs of every job", t)
-		case slices.Contains(strings.Split(t, "/"), ".."):
-			bad(key, "%q must stay below the roots", t)
-		case strings.ContainsAny(t, "*?["):
-			bad(key, "%q is a glob; that belongs to patterns", t)
-		case !c.Slurm.Asked():
+		if wrong := CheckTemplate(t); wrong != "" {
+			bad(key, "%s", wrong)
+		} else if !c.Slurm.Asked() {
 			bad(key, "needs slurm.commands or slurm.rest: what %%j, %%u and %%n stand for is asked there")
 		}
 	}

@@ -9,6 +9,7 @@ const (
 	ViewUpload   = "upload"
 	ViewDispute  = "dispute"
 	ViewClose    = "close"
+	ViewSetup    = "setup"
 	ViewGlossary = "glossary"
 	ViewLoading  = "loading"
 )
@@ -20,6 +21,8 @@ const (
 	FieldJob     = "job"     // start: typed job
 	FieldRecent  = "recent"  // start: one of my failed jobs, as "cluster:job" or "job"
 	FieldCluster = "cluster" // start: name of a cluster
+
+	FieldTemplates = "templates" // setup: names of logs, one a line
 
 	FieldProfile  = "profile"  // ais: name of a configured cluster
 	FieldEndpoint = "endpoint" // ais: URL

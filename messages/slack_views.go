@@ -89,6 +89,26 @@ func StartView(private string, clusters []string, jobs []RecentJob, problem stri
 	return modal(ViewStart, private, "Diagnose a job", "Find out why", groups...)
 }
 
+// SetupView asks what a team's logs are called, and for a job to try it on. templates and job are there already.
+func SetupView(private string, clusters, templates []string, job string) blockkit.View {
+	var names []string
+	for _, t := range templates {
+		names = append(names, line(t))
+	}
+	groups := []blockkit.Blocks{
+		says("Where do your team's jobs write their logs? I try it at once on a job that has ended, and keep it for this channel when it finds all of them."),
+		ask(FieldTemplates, "Names of the logs, one a line", "As in srun --error: %j job, %n number of the node, %N its name, %t task, %x name of the job, %u user. Also {user}, {account}, {workdir}. "+
+			"Below the folders that I may read, or with the whole path.", false,
+			blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 2000, Placeholder: blockkit.Plain("{user}/logs/error-%j-%n.err"), InitialValue: blockkit.Clip(strings.Join(names, "\n"), 2000)}),
+		ask(FieldJob, "Try it on job", "One that has ended. Empty: the last one of this channel.", true,
+			blockkit.PlainTextInput{ActionID: FieldValue, MaxLength: 200, Placeholder: blockkit.Plain("12345"), InitialValue: blockkit.Clip(line(job), 200)}),
+	}
+	if len(clusters) > 1 {
+		groups = append(groups, ask(FieldCluster, "Cluster", "", true, menu("The first: "+blockkit.Clip(line(clusters[0]), 40), choices(clusters))))
+	}
+	return modal(ViewSetup, private, "Where logs are", "Try it", groups...)
+}
+
 // recentText is "FAILED 12345 llama-7b, 2 hours ago".
 func recentText(j RecentJob) string {
 	t := strings.TrimSpace(line(j.State) + " " + line(j.ID))

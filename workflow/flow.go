@@ -17,7 +17,9 @@ import (
 // It speaks in one of two ways. A Poster shows things at once, after they are stored: a terminal. A Composer turns them into
 // posts that are stored in the same transaction: a chat, where the process may die between the two.
 type Flow struct {
-	Fetch   Fetcher
+	Fetch Fetcher
+	// Team is Fetch with what the people of an investigation's channel have said about where their logs are; nil: they cannot.
+	Team    func(ctx context.Context, inv Investigation) (Fetcher, error)
 	Engine  Engine
 	Post    Poster
 	Compose Composer
@@ -302,6 +304,31 @@ func (f *Flow) save(ctx context.Context, inv *Investigation, n Notice, in Input,
 	}
 	inv.Version++
 	return nil
+}
+
+// fetcher brings the logs of an investigation.
+func (f *Flow) fetcher(ctx context.Context, inv Investigation) (Fetcher, error) {
+	if f.Team == nil {
+		return f.Fetch, nil
+	}
+	return f.Team(ctx, inv)
+}
+
+// located and collected are Locate and Collect for an investigation.
+func (f *Flow) located(ctx context.Context, inv Investigation) (Found, error) {
+	from, err := f.fetcher(ctx, inv)
+	if err != nil {
+		return Found{}, err
+	}
+	return from.Locate(ctx, inv.Cluster, inv.Job)
+}
+
+func (f *Flow) collected(ctx context.Context, inv Investigation, places []string) (Collection, error) {
+	from, err := f.fetcher(ctx, inv)
+	if err != nil {
+		return Collection{}, err
+	}
+	return from.Collect(ctx, places)
 }
 
 func (f *Flow) quiet(inv *Investigation) time.Duration {

@@ -174,7 +174,7 @@ func (f *Flow) lookFor(ctx context.Context, inv *Investigation, told bool) (plac
 	places = slices.Clone(inv.Places)
 	more := false
 	if (inv.Located || told) && inv.Job != "" {
-		if found, err := f.Fetch.Locate(ctx, inv.Cluster, inv.Job); err == nil && f.permitted(*inv, found) {
+		if found, err := f.located(ctx, *inv); err == nil && f.permitted(*inv, found) {
 			for _, p := range found.Places {
 				if !slices.Contains(places, p) {
 					places, more = append(places, p), true
@@ -187,7 +187,7 @@ func (f *Flow) lookFor(ctx context.Context, inv *Investigation, told bool) (plac
 	if unpacked && !more && !told {
 		return nil, nil, ""
 	}
-	got, err := f.Fetch.Collect(ctx, places)
+	got, err := f.collected(ctx, *inv, places)
 	if err != nil {
 		return nil, nil, ""
 	}
@@ -201,7 +201,7 @@ func (f *Flow) lookFor(ctx context.Context, inv *Investigation, told bool) (plac
 // lookForAny looks for the first log.
 func (f *Flow) lookForAny(ctx context.Context, inv *Investigation) (places []string, news []News, seen string) {
 	if len(inv.Late.Empty) > 0 {
-		got, err := f.Fetch.Collect(ctx, inv.Late.Empty)
+		got, err := f.collected(ctx, *inv, inv.Late.Empty)
 		if news, _ := newsOf(nil, got); err == nil && len(news) > 0 {
 			return inv.Late.Empty, news, fingerprint(got)
 		}
@@ -209,7 +209,7 @@ func (f *Flow) lookForAny(ctx context.Context, inv *Investigation) (places []str
 	if inv.Job == "" {
 		return nil, nil, ""
 	}
-	found, err := f.Fetch.Locate(ctx, inv.Cluster, inv.Job)
+	found, err := f.located(ctx, *inv)
 	if err != nil || len(found.Places) == 0 || !f.permitted(*inv, found) {
 		return nil, nil, ""
 	}

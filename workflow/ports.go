@@ -51,6 +51,23 @@ type Collection struct {
 	Facts []string
 }
 
+// Prover tries names of logs on a job, before anybody relies on them.
+type Prover interface {
+	// Prove looks for the logs of a job by these names alone. An error says, for people, why that could not be tried.
+	Prove(ctx context.Context, cluster, job string, templates []string) (Proof, error)
+}
+
+// Proof is what names of logs found of a job.
+type Proof struct {
+	Job   string   // the one that was looked at: an element, where an array was named
+	Users []string // own the job
+	Files int
+	// Complete: every name found files, and none of a node or a task is missing.
+	Complete bool
+	// Says are sentences: of each name what it found, and what could not be looked at.
+	Says []string
+}
+
 // Engine turns files into a verified report. It is a struct of functions because both halves are pure.
 type Engine struct {
 	Diagnose func(ctx context.Context, in analysis.Input) (*incident.Report, error)

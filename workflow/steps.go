@@ -45,7 +45,7 @@ func (f *Flow) locate(ctx context.Context, inv *Investigation) (outcome, error) 
 	if len(inv.Places) > 0 {
 		return f.named(ctx, inv), nil
 	}
-	found, err := f.Fetch.Locate(ctx, inv.Cluster, inv.Job)
+	found, err := f.located(ctx, *inv)
 	if err != nil {
 		return outcome{}, fmt.Errorf("looking for the logs of job %s: %w", orUnknown(inv.Job), err)
 	}
@@ -122,7 +122,7 @@ func (f *Flow) HasEnded(ctx context.Context, id string) (bool, error) {
 	if inv.State != AwaitingEnd {
 		return false, nil
 	}
-	found, err := f.Fetch.Locate(ctx, inv.Cluster, inv.Job)
+	found, err := f.located(ctx, inv)
 	if err != nil {
 		return false, fmt.Errorf("looking whether job %s has ended: %w", orUnknown(inv.Job), err)
 	}
@@ -134,7 +134,7 @@ func (f *Flow) HasEnded(ctx context.Context, id string) (bool, error) {
 }
 
 func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error) {
-	got, err := f.Fetch.Collect(ctx, inv.Places)
+	got, err := f.collected(ctx, *inv, inv.Places)
 	if ctx.Err() != nil {
 		return outcome{}, ctx.Err()
 	}

@@ -42,6 +42,8 @@ func Check(in chat.Inbound, secrets map[string]config.Secret) map[string]string 
 		if o := parse(typed); o.bad != "" || o.verb != "diagnose" || o.job == "" && len(o.places) == 0 {
 			return map[string]string{messages.FieldJob: plain(say(fieldJob))}
 		}
+	case messages.ViewSetup:
+		return checkSetup(f)
 	case messages.ViewAIS:
 		return checkAccess(f, secrets[messages.FieldToken])
 	case messages.ViewUpload:

@@ -66,8 +66,11 @@ func (a *act) click(ctx context.Context) error {
 	if ok, err := a.enter(ctx); !ok {
 		return err
 	}
-	if action == actCluster {
+	switch action {
+	case actCluster:
 		return a.clusterChosen(ctx)
+	case actSetup:
+		return a.saveDraft(ctx)
 	}
 	d, known := deeds()[action]
 	if !known {

@@ -28,6 +28,7 @@ var usages = []usage{
 	{"cancel F-12", "stop an investigation"},
 	{"rerun F-12", "begin anew; the old one stays readable"},
 	{"mute F-12", "no more reminders"},
+	{"setup", "say where your team's logs are, tried on a job at once; also `setup show`, `setup clear`"},
 	{"watch", "which clusters I watch by myself; an administrator can write `watch pause west` and `watch resume west`"},
 	{"digest", "what I did not post one by one, now instead of tomorrow"},
 	{"mute job-name train-7b", "jobs of this name are not watched for this channel; `unmute job-name train-7b` takes it back"},
@@ -68,6 +69,8 @@ func (a *act) typed(ctx context.Context) error {
 		return a.watching(ctx, strings.Fields(o.rest))
 	case "digest":
 		return a.askDigest(ctx)
+	case "setup":
+		return a.setup(ctx, o.rest)
 	case "mute-name", "unmute":
 		return a.muteName(ctx, o.rest, o.verb == "unmute")
 	case "diagnose", "logs":

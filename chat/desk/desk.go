@@ -36,6 +36,8 @@ type Desk struct {
 	Owners func(ctx context.Context, path string) ([]string, error)
 	// Recent lists failed jobs of a user (a name on the clusters), the newest first; nil: not known.
 	Recent func(ctx context.Context, user string, clusters []string) ([]messages.RecentJob, error)
+	// Prover tries where a team says that its logs are; nil: teams cannot say so.
+	Prover workflow.Prover
 	// Health is one line about the bot itself, for the home tab; nil: none.
 	Health func(ctx context.Context) string
 	// Spool is an existing directory for uploads.

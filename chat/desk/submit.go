@@ -28,6 +28,8 @@ func (a *act) submit(ctx context.Context) error {
 	switch v.Callback {
 	case messages.ViewStart:
 		return a.startChosen(ctx)
+	case messages.ViewSetup:
+		return a.setupSent(ctx)
 	case messages.ViewGlossary, messages.ViewLoading:
 		return a.finish(ctx)
 	}

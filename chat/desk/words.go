@@ -126,10 +126,25 @@ const (
 	notWatched     situation = "not-watched" // cluster
 	adminsOnly     situation = "admins-only" // what
 	muteWhat       situation = "mute-what"   // command
-	nameMuted      situation = "name-muted"  // name, command, name
-	nameUnmuted    situation = "name-unmuted"
-	nameNotMuted   situation = "name-not-muted"
-	mutedTooMany   situation = "muted-too-many" // limit
+
+	setupOff      situation = "setup-off"
+	setupWhat     situation = "setup-what"     // an example
+	setupWhich    situation = "setup-which"    // an example
+	setupWrong    situation = "setup-wrong"    // why
+	setupFailed   situation = "setup-failed"   // job, cluster, why
+	setupTried    situation = "setup-tried"    // job, cluster
+	setupSaved    situation = "setup-saved"    // cluster, command
+	setupUnproven situation = "setup-unproven" // command
+	setupAnyway   situation = "setup-anyway"   // cluster, command
+	setupStale    situation = "setup-stale"    // command
+	setupIs       situation = "setup-is"       // cluster, templates, person, when, how
+	setupOrder    situation = "setup-order"    // command
+	setupNone     situation = "setup-none"     // command
+	setupCleared  situation = "setup-cleared"  // clusters
+	nameMuted     situation = "name-muted"     // name, command, name
+	nameUnmuted   situation = "name-unmuted"
+	nameNotMuted  situation = "name-not-muted"
+	mutedTooMany  situation = "muted-too-many" // limit
 
 	// In the thread and in the case file.
 	threadReminder   situation = "thread-reminder" // person, question
@@ -273,6 +288,20 @@ var texts = map[situation]string{
 	malformedWatch: "I read %s, which is neither `status`, `pause` nor `resume`, with the name of a cluster or none behind it.",
 	notWatched:     "The cluster %s is not watched.",
 	adminsOnly:     "You cannot %s: that is for the people whom the configuration trusts with it. Your try is noted.",
+	setupOff:       "A channel cannot set where its logs are: no cluster here can be asked about its jobs, so nothing could be tried.",
+	setupWhat:      "Name a job that has ended and what its logs are called, as SLURM writes it: %s. I try it at once.",
+	setupWhich:     "On which job shall I try that? Name one that has ended: %s.",
+	setupWrong:     "I cannot use that: %s.",
+	setupFailed:    "I could not try that on job %s on %s: %s.",
+	setupTried:     "With what you gave, of job %s on %s:",
+	setupSaved:     "*Saved for this channel.* From now on I look for logs on %s there, too: after what the job's own script says, before what the configuration says. `%s setup show` shows it.",
+	setupUnproven:  "*Not saved*, for not all of it was found. Change it with `%s setup`, or save it as it is.",
+	setupAnyway:    "Saved for this channel as it is: where it finds nothing, logs on %s are looked for as before. `%s setup show` shows it.",
+	setupStale:     "That is not what you tried last. `%s setup` tries it again.",
+	setupIs:        "On %s: %s, set by %s on %s (UTC); %s.",
+	setupOrder:     "I look there after the path that somebody names and what a job's own script says, and before what the configuration says. `%[1]s setup` changes it, `%[1]s setup clear` takes it back.",
+	setupNone:      "This channel has set nothing: I look where a job's own script says, and where the configuration says. `%s setup` sets it.",
+	setupCleared:   "Taken back for this channel: logs on %s are looked for as before.",
 	muteWhat:       "Which name? Write `%s mute job-name train-7b`, as `squeue` shows it.",
 	nameMuted:      "Jobs with the name %s are not told here any more. `%s unmute job-name %s` takes it back.",
 	nameUnmuted:    "Jobs with the name %s are told here again.",

@@ -317,7 +317,7 @@ func (d *Desk) regret(ctx context.Context, l *workflow.Lease, why error) (workfl
 		id, _ := readValue(in.View.Private)
 		if inv, err := d.Store.Load(ctx, id); err == nil {
 			a.place(inv)
-		} else if in.View.Callback == messages.ViewStart {
+		} else if in.View.Callback == messages.ViewStart || in.View.Callback == messages.ViewSetup {
 			a.in.Channel = in.View.Private
 		}
 	}

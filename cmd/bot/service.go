@@ -98,15 +98,15 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	composer := &desk.Composer{Blobs: s.stores.Blobs}
 	flow := &workflow.Flow{
 		Fetch: s.logs, Engine: engine, Compose: composer, Store: s.store, Now: time.Now, Hint: hints(cfg.Clusters), Workers: cfg.Limits.Workers, Version: version,
-		Permit:   func(inv workflow.Investigation, found workflow.Found) bool { return s.policy.Load().Permit(inv, found) },
-		Deferred: true, FirstLook: true, AskStorage: true, Storage: s.storage,
+		Permit: func(inv workflow.Investigation, found workflow.Found) bool { return s.policy.Load().Permit(inv, found) },
+		Team:   s.team, Deferred: true, FirstLook: true, AskStorage: true, Storage: s.storage,
 		RemindAfter: cfg.Questions.RemindAfter.Std(), ExpireAfter: cfg.Questions.ExpireAfter.Std(), Quiet: quiet(cfg.Clusters),
 		Late: late(cfg.Clusters), Facts: s.logs.Facts,
 	}
 	s.desk = &desk.Desk{
 		Store: s.store, Flow: flow, Composer: composer, Surface: s.client, Vault: s.vault, Policy: s.policy.Load, Storage: &accesses{s.storage},
 		Owners: func(ctx context.Context, path string) ([]string, error) { return fetch.Owners(ctx, path), nil },
-		Recent: recent(s.logs.shared), Health: s.line, Spool: uploads,
+		Prover: prover(s.logs), Recent: recent(s.logs.shared), Health: s.line, Spool: uploads,
 		Uploads: desk.Limits{Files: uploadFiles, Bytes: int64(cfg.Limits.UploadMB) << 20},
 		Command: cfg.Slack.Command, Name: "@faultline", Analyses: cfg.Limits.Analyses, Now: time.Now, Log: log, Hooks: hooks(s.registry),
 	}

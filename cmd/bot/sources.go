@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"faultline/chat/desk"
 	"faultline/config"
 	"faultline/fetch"
 	"faultline/fetch/jobs"
@@ -17,6 +18,7 @@ import (
 	"faultline/fetch/source/login"
 	"faultline/fetch/source/mounted"
 	"faultline/fetch/spool"
+	"faultline/workflow"
 )
 
 // brought is where logs come from, as configured.
@@ -176,6 +178,25 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// prover tries where teams say that their logs are; nil where no cluster can be asked about its jobs.
+func prover(logs *brought) workflow.Prover {
+	for _, c := range logs.Clusters {
+		if c.Ask != nil {
+			return logs
+		}
+	}
+	return nil
+}
+
+// team is where logs come from for an investigation: with what the people of its channel have said.
+func (s *service) team(ctx context.Context, inv workflow.Investigation) (workflow.Fetcher, error) {
+	templates, err := desk.Templates(ctx, s.store, inv)
+	if err != nil {
+		return nil, err
+	}
+	return s.logs.With(templates), nil
 }
 
 // takenIn is the folder below a directory for files of other machines.

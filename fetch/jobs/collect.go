@@ -75,7 +75,7 @@ func (f *Fetcher) logs(ctx context.Context, c *Cluster, k known) (logs, error) {
 			return out, err
 		}
 		for _, p := range places {
-			l := slurm.Locator{Source: p.source, Roots: p.Roots, Templates: c.Templates, Keys: p.Keys, Now: f.Now}
+			l := slurm.Locator{Source: p.source, Roots: p.Roots, Templates: c.Templates, Team: c.Team, Keys: p.Keys, Now: f.Now}
 			got, err := l.Locate(ctx, j, k.runs[i], script)
 			if err != nil {
 				return out, fmt.Errorf("looking for the logs of job %s: %w", j.ID, err)

@@ -46,6 +46,8 @@ type Cluster struct {
 	Places []Place
 	// Templates and Patterns are the configured names of logs below the roots of each place.
 	Templates, Patterns []string
+	// Team are the names that the people say who ask; they come before Templates.
+	Team []string
 }
 
 // Place is where logs of a cluster lie.

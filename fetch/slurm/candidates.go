@@ -13,6 +13,9 @@ import (
 // configuration is who says so where whoever runs the bot does.
 const configuration = "the configuration"
 
+// team is who says so where the people of a channel do.
+const team = "the team's template"
+
 // candidate is a pattern of which logs of a job may be called.
 type candidate struct {
 	template pattern.Template
@@ -109,7 +112,7 @@ func appendCandidate(list []candidate, text, from string, c pattern.Context, bat
 	if err != nil || slices.ContainsFunc(list, func(o candidate) bool { return o.context == c && o.template.String() == t.String() }) {
 		return list
 	}
-	return append(list, candidate{template: t, context: c, from: from, batch: batch, perhaps: from == configuration})
+	return append(list, candidate{template: t, context: c, from: from, batch: batch, perhaps: from == configuration || from == team})
 }
 
 // Fill puts what is known of a job into a configured template: {root}, {job}, {user}, {account}, {partition}, {name} and
@@ -135,8 +138,8 @@ func (j *Job) Fill(template, root string) string {
 
 var hole = regexp.MustCompile(`\{(?:root|job|user|account|partition|name|workdir)\}`)
 
-// configured are the patterns of templates below roots.
-func (j *Job) configured(templates, roots []string) (list []candidate) {
+// configured are the patterns of templates below roots, and from who says them.
+func (j *Job) configured(templates, roots []string, from string) (list []candidate) {
 	for _, t := range templates {
 		for _, root := range roots {
 			text := j.Fill(t, root)
@@ -146,9 +149,9 @@ func (j *Job) configured(templates, roots []string) (list []candidate) {
 			if root == "" || !path.IsAbs(root) { // keys of a bucket
 				text = strings.TrimPrefix(text, "/")
 			}
-			list = appendCandidate(list, text, configuration, pattern.Step, false)
+			list = appendCandidate(list, text, from, pattern.Step, false)
 			if p, err := pattern.Parse(text); err == nil && !p.PerNode() {
-				list = appendCandidate(list, text, configuration, pattern.Batch, false)
+				list = appendCandidate(list, text, from, pattern.Batch, false)
 			}
 		}
 	}

@@ -20,6 +20,8 @@ type Locator struct {
 	Source    source.Source
 	Roots     []string
 	Templates []string         // the configured ones: see Job.Fill
+	Team      []string         // those of whoever asks, which come before and take files of the job's user alone
+	Only      bool             // look for Team alone, and say of each what it found
 	Keys      bool             // names are keys of a bucket
 	Now       func() time.Time // nil = whether files grow is not looked at
 }
@@ -59,10 +61,13 @@ const (
 func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script string) (Located, error) {
 	var out Located
 	list, own := j.stated(script)
-	if l.Keys {
+	if l.Keys || l.Only {
 		list = nil // what a job states are paths
 	}
-	list = append(list, j.configured(l.Templates, l.Roots)...)
+	list = append(list, j.configured(l.Team, l.Roots, team)...)
+	if !l.Only {
+		list = append(list, j.configured(l.Templates, l.Roots, configuration)...)
+	}
 	seen := map[string]bool{}
 	for _, c := range list {
 		if err := ctx.Err(); err != nil {
@@ -72,7 +77,7 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script string) (Lo
 		if c.from != configuration {
 			files, matched = out.own(j, files, matched)
 		}
-		if len(files) == 0 && problem == nil && (!c.template.PerNode() || c.perhaps) {
+		if len(files) == 0 && problem == nil && (!c.template.PerNode() || c.perhaps) && !l.Only {
 			continue
 		}
 		// Of one run, files per node are judged; what another pattern found already is not judged again.
