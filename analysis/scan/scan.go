@@ -240,8 +240,9 @@ func (p *pass) block(b []byte, final bool) error {
 		if !searched {
 			p.found = p.filter.collect(p.found[:0], b, start, end)
 		}
+		passed := !searched && !p.long && p.rare != p.filter && p.thin.at(p.off+int64(start)) && len(p.found) > 0 && p.allCommon()
 		p.thin.saw(p.off+int64(start), p.found, p.common)
-		p.line.Before = nil
+		p.line.Before, p.line.Passed = nil, passed
 		if searched && p.over {
 			p.line.Before = p.before(b, start)
 		}
@@ -264,6 +265,7 @@ func (p *pass) cut(b []byte, start int) error {
 	}
 	end := start + p.opts.MaxLine
 	p.found = p.filter.collect(p.found[:0], b, start, end)
+	p.line.Passed = false
 	err := p.deliver(b, start, end, false, false)
 	p.seen = p.overlap
 	return err
@@ -281,7 +283,7 @@ func (p *pass) deliver(b []byte, start, end int, final, last bool) error {
 		if p.kept != nil && !p.long {
 			p.kept.line(b, p.off, start, end)
 		}
-		p.line = Line{Before: p.line.Before, Last: p.hold() > 0 && p.off+int64(start) >= p.thin.tail, No: p.no, Off: p.off + int64(start), TextOff: p.off + int64(start), Text: b[start:end:end], Final: final, Hits: p.hits, Marks: p.marks}
+		p.line = Line{Before: p.line.Before, Passed: p.line.Passed, Last: p.hold() > 0 && p.off+int64(start) >= p.thin.tail, No: p.no, Off: p.off + int64(start), TextOff: p.off + int64(start), Text: b[start:end:end], Final: final, Hits: p.hits, Marks: p.marks}
 		if p.long {
 			p.line.Off, p.line.Long = p.lineOff, true
 		}

@@ -146,6 +146,16 @@ func (p *pass) search(b []byte, from int) (to, start, end int) {
 	return to, -1, 0
 }
 
+// allCommon reports whether p.found are frequent literals.
+func (p *pass) allCommon() bool {
+	for _, m := range p.found {
+		if !p.common[m.lit] {
+			return false
+		}
+	}
+	return true
+}
+
 // isCalm reports whether the line b[start:end], of which p.found are the literals that are not frequent, is passed over
 // all the same.
 func (p *pass) isCalm(b []byte, start, end int) bool {

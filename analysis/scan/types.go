@@ -18,6 +18,9 @@ type Line struct {
 	Hits []uint16
 	// Last is true for the lines in the last bytes of the content, where frequent literals are looked for again.
 	Last bool
+	// Passed is true for a line with nothing but frequent literals that was delivered only because it was asked for: it
+	// stands where such lines are passed over.
+	Passed bool
 	// Before are some of the lines right above this one, if they were passed over because they hold nothing but frequent
 	// literals, or none (see Options.Frequent).
 	Before []byte

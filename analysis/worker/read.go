@@ -455,21 +455,31 @@ func (r *reader) passed(b []byte, off, no, above int64) {
 				if at > 0 && at < last {
 					return // a bar that was drawn over
 				}
-				text := r.withoutANSI(seg)
-				rec := &r.rec
-				*rec = record{Prefix: &r.pre, Raw: seg, Text: text}
-				r.names.ParseInto(rec.Prefix, text)
-				rec.Msg = text[min(max(rec.Prefix.Len, 0), len(text)):]
-				rec.Pos = Pos{File: r.file, Line: no, Off: off + int64(at), Len: len(seg)}
-				rec.Who, rec.Stamp = rec.Prefix.Who, rec.Prefix.Stamp
-				rec.writer = r.writerOf(&rec.Who)
-				r.inherit(rec)
-				r.span(rec)
+				r.written(no, off+int64(at), seg)
+				r.account()
 			})
 		}
 		n := min(end+1, len(b))
 		b, off, no = b[n:], off+int64(n), no+1
 	}
+}
+
+// written reads who wrote a segment, and when, into r.rec.
+func (r *reader) written(no, off int64, seg []byte) {
+	text := r.withoutANSI(seg)
+	rec := &r.rec
+	*rec = record{Prefix: &r.pre, Raw: seg, Text: text}
+	r.names.ParseInto(rec.Prefix, text)
+	rec.Msg = text[min(max(rec.Prefix.Len, 0), len(text)):]
+	rec.Pos = Pos{File: r.file, Line: no, Off: off, Len: len(seg)}
+	rec.Who, rec.Stamp = rec.Prefix.Who, rec.Prefix.Stamp
+}
+
+// account gives r.rec to the accounts of stamps and writers.
+func (r *reader) account() {
+	r.rec.writer = r.writerOf(&r.rec.Who)
+	r.inherit(&r.rec)
+	r.span(&r.rec)
 }
 
 // tailReader keeps the last tailBytes that went through it, and how many bytes went before.

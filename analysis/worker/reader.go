@@ -96,6 +96,7 @@ type phys struct {
 	light   bool     // only light handlers want it
 	linked  bool     // it may hold a link
 	glued   bool     // it may be several records, though it holds no bracket
+	passed  bool     // only open blocks may want it
 	window  bool     // of a line that is too long: its hits are those that no window before had
 	records int      // how many of its records were read
 	outer   line.Who // what the first of them states of its writer
@@ -107,7 +108,7 @@ const maxJoined = 3
 // wrapped.
 func (r *reader) visit(l *scan.Line) (more int, err error) {
 	r.ending = l.Last
-	p := phys{before: l.Before, no: l.No, off: l.TextOff, raw: l.Text, cut: l.Final || l.Long, window: l.Long, hits: l.Hits, marks: l.Marks}
+	p := phys{before: l.Before, passed: l.Passed, no: l.No, off: l.TextOff, raw: l.Text, cut: l.Final || l.Long, window: l.Long, hits: l.Hits, marks: l.Marks}
 	if !r.decided {
 		p.raw, p.hits, p.marks, p.before = slices.Clone(p.raw), slices.Clone(p.hits), slices.Clone(p.marks), nil
 		r.head = append(r.head, p)
@@ -228,6 +229,9 @@ func unwrapped(raw []byte) []byte {
 // physical reads one physical line: segments between \r, records glued together in each. A line that only holds what
 // light handlers read is not searched for records within: a step line that is glued behind text stays a step line.
 func (r *reader) physical(p *phys) {
+	if p.passed && r.beside(p) {
+		return
+	}
 	p.light = len(r.open) == 0 && !p.all && r.table.everyday(p.hits)
 	p.linked = p.all || r.table.linked(p.hits)
 	p.glued = p.all || p.window || r.table.glued(p.hits)

@@ -92,6 +92,39 @@ func (r *reader) apart() bool {
 	return true
 }
 
+// beside reads a bar that only open blocks asked for, if it is none of theirs: who drew it, and when. It reports false where
+// a block may want a part of the line.
+func (r *reader) beside(p *phys) bool {
+	text := bytes.TrimSuffix(p.raw, []byte("\r"))
+	var outer line.Who
+	var head []byte // of the segment before
+	none, last := true, 0
+	line.Segments(text, func(off int, seg []byte) {
+		n := percent(seg)
+		if last = off; n < 0 || seg[len(seg)-1] != ']' || bytes.Contains(seg[n:], []byte("][")) || bytes.Contains(seg[n:], []byte("] [")) {
+			none = false // no bar, or something behind it
+		}
+		if !none || head != nil && string(seg[:n]) == string(head) {
+			return
+		}
+		head = seg[:n:n]
+		r.written(p.no, p.off+int64(off), seg)
+		if off == 0 {
+			outer = r.rec.Who
+		}
+		r.rec.Who = r.rec.Who.Labelled(outer)
+		none = r.apart()
+	})
+	if !none || head == nil {
+		return false
+	}
+	r.written(p.no, p.off+int64(last), text[last:])
+	r.rec.Who = r.rec.Who.Labelled(outer)
+	r.account()
+	r.header.alone = false
+	return true
+}
+
 // alike reports whether two pictures of a bar differ in nothing but numbers and how far it is filled. What stands before
 // the percentage is who draws it: there they do not differ at all.
 func alike(a, b []byte) bool {

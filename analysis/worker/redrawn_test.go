@@ -175,3 +175,47 @@ func FuzzRedrawn(f *testing.F) {
 		enough(t, sc, drawings(plan)+raw)
 	})
 }
+
+// Bars that only a block asked for are passed over, what belongs to the block is not.
+func TestABlockAmidBarsLosesNothing(t *testing.T) {
+	thin, err := NewScanner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := scan.New(Literals(), scan.Options{HeadLines: headLines})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	var text bytes.Buffer
+	bar := func(n int) {
+		for range n {
+			rank := rng.IntN(6)
+			for k := range 1 + rng.IntN(4) {
+				fmt.Fprintf(&text, "[rank%d]: %3d%%|     | %d/1000 [0:00:01<6:53:09,  1.2it/s]\r", rank, k, k)
+			}
+			text.Truncate(text.Len() - 1)
+			if rng.IntN(9) == 0 {
+				text.WriteString("\r[rank3]:   and this between bars\r[rank1]:  12%|  | 12/1000 [0:00:01<6:53:09,  1.2it/s]")
+			}
+			if rng.IntN(9) == 0 {
+				text.WriteString("[rank3]:   and this behind a bar")
+			}
+			text.WriteString("\n")
+		}
+	}
+	for i := range 60 {
+		bar(200)
+		fmt.Fprintf(&text, "[rank3]: ValueError: number %d\n", i)
+		bar(rng.IntN(3))
+		text.WriteString("[rank3]:   goes on\n")
+		bar(rng.IntN(20))
+	}
+	want, got := pictures(t, all, text.String(), wholeBars), pictures(t, thin, text.String(), wholeBars)
+	if len(want.Exceptions) != 60 || !reflect.DeepEqual(got.Exceptions, want.Exceptions) {
+		t.Errorf("%d exceptions, want %d:\n%+v\n%+v", len(got.Exceptions), len(want.Exceptions), got.Exceptions, want.Exceptions)
+	}
+	if len(got.Progress) >= len(want.Progress) {
+		t.Errorf("%d of %d steps: nothing is passed over", len(got.Progress), len(want.Progress))
+	}
+}
