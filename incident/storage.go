@@ -49,7 +49,7 @@ type StorageFile struct {
 type StorageGap struct {
 	From *string `json:"from"`
 	To   *string `json:"to"`
-	Why  string  `json:"why"` // before-first-file, file-missing, lost-tail, not-written-out, warnings-only
+	Why  string  `json:"why"` // before-first-file, between-files, lost-tail, not-written-out, warnings-only
 	Text string  `json:"text"`
 }
 
@@ -58,7 +58,7 @@ type StorageLife struct {
 	Start     string     `json:"start"`
 	StartSeen bool       `json:"start_seen"`
 	Last      string     `json:"last"`
-	Ended     string     `json:"ended"` // orderly, failed, killed, open
+	Ended     string     `json:"ended"` // orderly, failed, killed, unclear, open
 	Version   *string    `json:"version"`
 	Text      string     `json:"text"`
 	Evidence  []Evidence `json:"evidence"`

@@ -137,8 +137,9 @@ type Gap string
 const (
 	// BeforeFirst: the oldest file continues an older one, which is not here. From is zero.
 	BeforeFirst Gap = "before-first-file"
-	// FileMissing: a file continues one that is not the file before it.
-	FileMissing Gap = "file-missing"
+	// BetweenFiles: a file goes on minutes after the file before it ends. One between them is missing, or the daemon had nothing
+	// to say until somebody rotated its log.
+	BetweenFiles Gap = "between-files"
 	// LostTail: the daemon ended without writing out its last lines, which wait up to a minute in memory.
 	LostTail Gap = "lost-tail"
 	// NotFlushed: the last file goes on; up to a minute of lines may not have been written out when it was taken.
@@ -154,6 +155,7 @@ const (
 	Orderly Ending = "orderly" // it said that it stops
 	Failed  Ending = "failed"  // it said that it stops because of an error
 	Killed  Ending = "killed"  // it said nothing, and started anew later
+	Unclear Ending = "unclear" // it started anew later, and the end of what it said before is not at hand
 	Open    Ending = "open"    // the log just ends
 )
 

@@ -108,12 +108,13 @@ func TestHowADaemonEnded(t *testing.T) {
 		want Ending
 		gaps []Gap
 	}{
-		"said so":          {"I 23:20:00.000000 daemon:374 Terminated OK via Signal 15\n", Orderly, []Gap{NotFlushed}},
-		"said why":         {"E 23:20:00.000000 daemon:374 Terminated with err: no mountpaths\n", Failed, []Gap{NotFlushed}},
-		"fatal":            {"E 23:20:00.000000 daemon:374 FATAL ERROR: no disks\n", Failed, []Gap{NotFlushed}},
-		"said nothing":     {"I 23:20:00.000000 target:5 t[a-1] is ready\n", Killed, []Gap{LostTail, NotFlushed}},
-		"cut in a line":    {"I 23:20:00.000000 target:5 t[a-1] is ready\nI 23:20:01.0", Killed, []Gap{LostTail, NotFlushed}},
-		"while it stopped": {"[while stopping:] I 23:20:00.000000 htrun:708 Shutting down HTTP\n", Orderly, []Gap{NotFlushed}},
+		"said so":             {"I 23:20:00.000000 daemon:374 Terminated OK via Signal 15\n", Orderly, []Gap{NotFlushed}},
+		"said why":            {"E 23:20:00.000000 daemon:374 Terminated with err: no mountpaths\n", Failed, []Gap{NotFlushed}},
+		"fatal":               {"E 23:20:00.000000 daemon:374 FATAL ERROR: no disks\n", Failed, []Gap{NotFlushed}},
+		"said nothing":        {"I 23:20:00.000000 target:5 t[a-1] is ready\n", Killed, []Gap{LostTail, NotFlushed}},
+		"cut in a line":       {"I 23:20:00.000000 target:5 t[a-1] is ready\nI 23:20:01.0", Unclear, []Gap{NotFlushed}},
+		"said so and went on": {"I 23:20:00.000000 htrun:708 Shutting down HTTP\nI 23:29:00.000000 target:5 t[a-1] is ready\n", Killed, []Gap{LostTail, NotFlushed}},
+		"while it stopped":    {"[while stopping:] I 23:20:00.000000 htrun:708 Shutting down HTTP\n", Orderly, []Gap{NotFlushed}},
 	} {
 		d := one(t, read(t, info("a-1", "1120-231339", 7), up+c.last), read(t, info("a-1", "1120-233000", 8), again))
 		if d.Runs[0].Ended != c.want || !slices.Equal(why(d), c.gaps) {
@@ -130,7 +131,7 @@ func TestWhatTheFilesDoNotCoverIsSaid(t *testing.T) {
 	b := read(t, info("a-1", "1120-110000", 1), rot("11:00:00", "11:00:01.000000", "11:59:00.000000"))
 	c := read(t, info("a-1", "1120-130000", 1), rot("13:00:00", "13:00:01.000000", "13:59:00.000000"))
 	d := one(t, a, b, c)
-	if got := why(d); !slices.Equal(got, []Gap{BeforeFirst, FileMissing, NotFlushed}) {
+	if got := why(d); !slices.Equal(got, []Gap{BeforeFirst, BetweenFiles, NotFlushed}) {
 		t.Fatalf("not covered: %v", got)
 	}
 	if h := d.Holes[1]; !h.From.Wall.Equal(wall("2026-11-20 11:59:00.000000")) || !h.To.Wall.Equal(wall("2026-11-20 13:00:00.000000")) {
@@ -287,6 +288,10 @@ func TestErrorFilesRepeatWhatInfoFilesHold(t *testing.T) {
 	further := one(t, read(t, info("a-1", "1120-231339", 1), up+"I 23:14:00.000000 t:1 t[a-1] is ready\n"+w), read(t, errors, strings.Replace(up, "23:13:39", "21:00:00", 1)+older+w))
 	if n, g := further.of(BatchAborted); n != 2 || !strings.Contains(g[0].First().File, "ERROR") {
 		t.Errorf("what only the ERROR file reaches back to counts: %d %+v", n, g)
+	}
+	later := strings.Replace(up, "23:13:39", "23:40:00", 1) + strings.ReplaceAll(w, "23:15", "23:41")
+	if d := one(t, read(t, errors, up+w), read(t, strings.Replace(errors, "231339", "234000", 1), later)); len(d.Runs) != 2 || d.Runs[0].Ended != Unclear {
+		t.Errorf("that it stopped in order would stand in the INFO file: %+v", d.Runs)
 	}
 	alone := one(t, read(t, errors, up+w))
 	if got := why(alone); !slices.Contains(got, WarningsOnly) {
@@ -517,7 +522,7 @@ func TestARealClusterOutOfSpace(t *testing.T) {
 			admin += g.Count
 		}
 	}
-	if n != 30 || admin != 15 {
+	if n != 30 || admin != 30 {
 		t.Errorf("%d refusals, %d of them of requests about the cluster", n, admin)
 	}
 }
@@ -534,5 +539,24 @@ func TestTheOrderOfFilesDoesNotMatter(t *testing.T) {
 	}
 	if got := Merge(append(files, files...)); !reflect.DeepEqual(got, want) {
 		t.Error("the same files twice, another result")
+	}
+}
+
+func TestARefusalBelongsToTheRequestThatFollows(t *testing.T) {
+	text := up + "W 23:17:43.249950 prxauth:421 token validation failed: token required\n" +
+		"W 23:17:43.249960 prxauth:421 token validation failed: invalid token [err: token expired]\n" +
+		"E 23:17:43.250038 token required: GET /v1/daemon (p[p-0]: htrun.go:1640 <- prxauth.go:367])\n" +
+		"E 23:17:43.250048 invalid token [err: token expired]: GET /v1/objects/lab/o/1 (p[p-0]: htrun.go:1640 <- prxauth.go:367])\n" +
+		"W 23:18:43.249950 prxauth:421 token validation failed: token required\n" +
+		"E 23:19:43.250038 token required: GET /v1/daemon (p[p-0]: htrun.go:1640 <- prxauth.go:367])\n"
+	d := one(t, read(t, "aisproxy-p-0/x", text))
+	got := map[string]int{}
+	for _, g := range d.Groups {
+		for _, e := range g.Events {
+			got[string(e.Severity)+" "+e.Request]++
+		}
+	}
+	if want := map[string]int{"W GET /v1/daemon": 1, "W GET /v1/objects/lab/o/1": 1, "E GET /v1/daemon": 2, "E GET /v1/objects/lab/o/1": 1, "W ": 1}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, not %v", got, want)
 	}
 }

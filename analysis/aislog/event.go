@@ -3,23 +3,80 @@ package aislog
 import (
 	"bytes"
 	"slices"
+	"time"
 )
 
-// event adds a record to its group.
+// event takes note of a record that says something.
 func (r *reader) event(rec *record, msg []byte, text int, kind Kind) {
 	p := r.p
+	req := ""
 	switch kind {
 	case noise:
 		return
 	case Stopping:
-		if p.orderly == (At{}) {
-			p.orderly = rec.at
-		}
+		p.orderly, p.stopped = rec.at, rec.time
 	case Failing:
-		if p.failed == (At{}) {
-			p.failed = rec.at
+		p.failed, p.stopped = rec.at, rec.time
+	case Refused:
+		if req = request(msg); req == "" && len(r.refused) < maxRefused {
+			r.refused = append(r.refused, held(rec, msg, text))
+			return
+		}
+		r.answer(rec, msg, req)
+	default:
+		req = request(msg)
+	}
+	r.add(rec, msg, text, kind, req)
+}
+
+// refusal is a record of a refused token. Which request it was for stands in the record that follows.
+type refusal struct {
+	record
+	msg  []byte
+	text int
+}
+
+// held copies a record: the text of a line is there only until the next one.
+func held(rec *record, msg []byte, text int) refusal {
+	f := refusal{record: *rec, text: text}
+	f.b = bytes.Clone(rec.b)
+	f.msg = f.b[len(f.b)-len(msg):]
+	return f
+}
+
+const (
+	maxRefused   = 32 // at one moment
+	refusedApart = 50 * time.Millisecond
+)
+
+// answer gives the refusal before this record the request that the record names: "validation failed: token required" and
+// "token required: GET /v1/daemon" are one. Refusals that are older have none.
+func (r *reader) answer(rec *record, msg []byte, req string) {
+	for i := range r.refused {
+		f := &r.refused[i]
+		_, reason, ok := bytes.Cut(f.msg, []byte("failed: "))
+		if ok && len(reason) > 0 && bytes.HasPrefix(msg, reason) && rec.time.Wall.Sub(f.time.Wall).Abs() <= refusedApart {
+			r.add(&f.record, f.msg, f.text, Refused, req)
+			r.refused = slices.Delete(r.refused, i, i+1)
+			return
 		}
 	}
+}
+
+// release tells refusals that no request was found for, up to a time.
+func (r *reader) release(until time.Time) {
+	n := 0
+	for n < len(r.refused) && until.Sub(r.refused[n].time.Wall) > refusedApart {
+		f := &r.refused[n]
+		r.add(&f.record, f.msg, f.text, Refused, "")
+		n++
+	}
+	r.refused = slices.Delete(r.refused, 0, n)
+}
+
+// add adds a record to its group.
+func (r *reader) add(rec *record, msg []byte, text int, kind Kind, req string) {
+	p := r.p
 	e := Event{At: rec.at, Time: rec.time, Kind: kind, Severity: rec.severity, Cut: rec.cut}
 	if text >= 0 {
 		e.literals, e.not = texts[text].literals, texts[text].not
@@ -31,7 +88,7 @@ func (r *reader) event(rec *record, msg []byte, text int, kind Kind) {
 		e.Note = string(msg)
 	default:
 		key.peer = peer(msg, r.self())
-		e.Request = request(msg)
+		e.Request = req
 	}
 	e.Peer = key.peer
 	if e.Admin() {

@@ -96,6 +96,8 @@ func (d *Daemon) runs(parts []*part) {
 		switch {
 		case r.Ended == Orderly || r.Ended == Failed:
 			return
+		case next != nil && (last.file.warningsOnly() || last.file.err != "" || !last.file.stats.EndsClean):
+			r.Ended = Unclear
 		case next != nil && next.head == StartedUp:
 			r.Ended = Killed
 			to := r.Last
@@ -117,7 +119,7 @@ func (d *Daemon) runs(parts []*part) {
 		hole := false
 		if last != nil && p.head != StartedUp {
 			if hole = p.first.Wall.Sub(last.last.Wall) > apart || !goesOn; hole {
-				d.Holes = append(d.Holes, Hole{Span{last.last, p.first}, FileMissing})
+				d.Holes = append(d.Holes, Hole{Span{last.last, p.first}, BetweenFiles})
 			}
 		}
 		if !goesOn {
@@ -146,6 +148,7 @@ func (d *Daemon) runs(parts []*part) {
 			r.Last, r.LastAt = p.last, p.lastAt
 		}
 		switch {
+		case p.last.Wall.Sub(p.stopped.Wall) > flush: // whatever it said, it went on
 		case p.failed != At{}:
 			r.Ended, r.EndAt = Failed, p.failed
 		case p.orderly != At{}:

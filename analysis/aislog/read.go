@@ -52,6 +52,7 @@ type part struct {
 	first, last     Time
 	lastAt          At
 	orderly, failed At
+	stopped         Time // when it said so
 	groups          []*Group
 	byKey           map[groupKey]*Group
 	shapes          int
@@ -108,7 +109,8 @@ type reader struct {
 
 	seen    int64 // everything before this offset was read
 	known   []int // texts in the line at hand
-	alerts  bool  // the next record lists alerts
+	refused []refusal
+	alerts  bool // the next record lists alerts
 	pending *tick
 	batches int
 	flags   int64
@@ -212,6 +214,9 @@ func (r *reader) record(rec *record, marks []scan.Mark) int {
 		rec.severity = severity
 		rec.time = r.clock.at(micros)
 		r.span(rec)
+		if len(r.refused) > 0 {
+			r.release(rec.time.Wall)
+		}
 		r.p.info = r.p.info || severity == 'I'
 	} else {
 		rec.time = r.clock.now()
@@ -310,12 +315,16 @@ func (r *reader) finish() {
 	}
 	r.settle()
 	r.close()
+	for _, f := range r.refused {
+		r.add(&f.record, f.msg, f.text, Refused, "")
+	}
+	r.refused = nil
 	for _, g := range p.groups {
 		g.settle()
 	}
 	c := &r.clock
 	if !c.zero.IsZero() {
-		for _, t := range []*Time{&p.opened, &p.first, &p.last} {
+		for _, t := range []*Time{&p.opened, &p.first, &p.last, &p.stopped} {
 			c.mend(t)
 		}
 		for _, g := range p.groups {

@@ -17,12 +17,12 @@ func TestEveryKindOfRecordHasWords(t *testing.T) {
 	if n := len(aislog.Kinds()); n != len(daemonWords) {
 		t.Errorf("words for %d kinds of %d", len(daemonWords), n)
 	}
-	for _, g := range []aislog.Gap{aislog.BeforeFirst, aislog.FileMissing, aislog.LostTail, aislog.NotFlushed, aislog.WarningsOnly} {
+	for _, g := range []aislog.Gap{aislog.BeforeFirst, aislog.BetweenFiles, aislog.LostTail, aislog.NotFlushed, aislog.WarningsOnly} {
 		if gapWords[g] == "" {
 			t.Errorf("no words for %s", g)
 		}
 	}
-	for _, e := range []aislog.Ending{aislog.Orderly, aislog.Failed, aislog.Killed, aislog.Open} {
+	for _, e := range []aislog.Ending{aislog.Orderly, aislog.Failed, aislog.Killed, aislog.Unclear, aislog.Open} {
 		if endWords[e] == "" {
 			t.Errorf("no words for %s", e)
 		}

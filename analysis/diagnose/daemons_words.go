@@ -71,7 +71,7 @@ var daemonWords = map[aislog.Kind]struct{ what, level string }{
 // gapWords say what is not covered.
 var gapWords = map[aislog.Gap]string{
 	aislog.BeforeFirst:  "what was before the first file was removed, or was not handed in",
-	aislog.FileMissing:  "a file between two others is missing",
+	aislog.BetweenFiles: "no line of it is here: a file is missing, or the daemon had nothing to say",
 	aislog.LostTail:     "it ended without writing out its last lines, which wait up to a minute unless configured otherwise",
 	aislog.NotFlushed:   "the last lines may not have been written out when the log was taken",
 	aislog.WarningsOnly: "only warnings and errors were handed in, no counters and no information",
@@ -81,6 +81,7 @@ var gapWords = map[aislog.Gap]string{
 var endWords = map[aislog.Ending]string{
 	aislog.Orderly: "stopped as it was told to",
 	aislog.Failed:  "stopped because of an error",
-	aislog.Killed:  "ended without a word: killed or crashed",
+	aislog.Killed:  "its files hold no word of an end: killed or crashed, unless a file is missing",
+	aislog.Unclear: "how it ended is not known: the end of what it wrote is not at hand",
 	aislog.Open:    "its log goes on to the end of what was handed in",
 }
