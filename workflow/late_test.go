@@ -213,7 +213,7 @@ func TestALateFileThatChangesTheVerdictIsARevisionThatNamesIt(t *testing.T) {
 		t.Fatalf("%+v", inv.Report.Revisions)
 	}
 	r := inv.Report.Revisions[0]
-	if r.Was != "root: rank 0" || r.Now != "root: rank 1" || r.Because != `It stopped: a/1:1 says "rank" (after the earlier verdict a/1 came)` {
+	if r.Was != "root: rank 0" || r.Now != "root: rank 1" || r.Because != `a/1 came after the earlier verdict: It stopped: a/1:1 says "rank"` {
 		t.Errorf("%+v", r)
 	}
 	if got := strings.Join(s.read, " | "); got != "a/0:13 | a/0:13 a/1:19" {

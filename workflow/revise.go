@@ -32,7 +32,7 @@ func Revise(old, now *incident.Report, news ...News) []incident.Revision {
 	}
 	because, evidence := reason(old, now, news)
 	if len(news) > 0 {
-		because += " (after the earlier verdict " + newsText(news) + ")"
+		because = newsText(news) + " after the earlier verdict: " + because
 	}
 	return []incident.Revision{{Was: strings.Join(was, "; "), Now: strings.Join(is, "; "), Because: because, Evidence: evidence}}
 }

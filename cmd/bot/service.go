@@ -303,7 +303,16 @@ func (s *service) sweep(ctx context.Context) {
 		case <-tick.C:
 		}
 		s.vault.Sweep()
-		if minutes++; s.logs.Spool != nil && minutes%tidyEvery == 0 {
+		if minutes++; minutes%tidyEvery == 0 {
+			used, err := s.used(ctx)
+			if err == nil {
+				err = s.logs.Tidy(time.Now().Add(-takenKept), used)
+			}
+			if err != nil {
+				s.log.Error("what clusters said is not tidied", "error", err)
+			}
+		}
+		if s.logs.Spool != nil && minutes%tidyEvery == 0 {
 			if err := s.logs.Clean(time.Now(), s.keepPushed); err != nil {
 				s.log.Error("what was pushed is not tidied", "error", err)
 			}

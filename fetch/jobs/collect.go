@@ -334,7 +334,7 @@ func (f *Fetcher) job(ctx context.Context, out *collection, local *[]string, rem
 
 // evidence writes what the cluster says into files that are read like any log.
 func (f *Fetcher) evidence(ctx context.Context, out *collection, c *Cluster, k known) error {
-	dir, err := os.MkdirTemp(f.Shared.Spool, "facts-") // each pass writes afresh: an earlier one may still be quoted
+	dir, err := os.MkdirTemp(f.Shared.Spool, factsDir) // each pass writes afresh: an earlier one may still be quoted
 	if err != nil {
 		return fmt.Errorf("making room for what the cluster says: %w", err)
 	}

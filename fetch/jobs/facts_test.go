@@ -1,9 +1,12 @@
 package jobs
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"faultline/fetch/slurm"
 )
@@ -53,6 +56,42 @@ func TestTheNodesOfAHeterogeneousJobAreThoseOfAllComponentsThatHadAStep(t *testi
 		found, err := b.Facts(ctx, "west", "7")
 		if err != nil || strings.Join(found.Nodes, " ") != want {
 			t.Errorf("%v, %v; want %s", found.Nodes, err, want)
+		}
+	}
+}
+
+func TestWhatAClusterSaidGoesWhenNobodyQuotesItAnyMore(t *testing.T) {
+	b := newBench(t)
+	b.west.rows = []string{b.row("7", "7", "FAILED", "1:0", "node[01-04]", 0)}
+	var quoted []string
+	for range 3 { // three looks
+		got, err := b.Collect(ctx, []string{"facts:west/7@1795216200"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		quoted = nil
+		for _, s := range got.Sources {
+			quoted = append(quoted, s.Path)
+		}
+	}
+	other := filepath.Join(b.Shared.Spool, "archive-1")
+	if err := os.Mkdir(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		before time.Time
+		left   int
+	}{{time.Now().Add(-time.Hour), 4}, {time.Now().Add(time.Hour), 2}} {
+		if err := b.Tidy(step.before, quoted); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := os.ReadDir(b.Shared.Spool); err != nil || len(list) != step.left {
+			t.Errorf("%d are left, want %d (%v)", len(list), step.left, err)
+		}
+	}
+	for _, p := range append(quoted, other) {
+		if _, err := os.Stat(p); err != nil {
+			t.Error(err)
 		}
 	}
 }

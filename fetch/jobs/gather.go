@@ -3,8 +3,12 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"faultline/fetch/slurm"
 	"faultline/incident"
@@ -77,4 +81,30 @@ func (f *Fetcher) Gather(ctx context.Context, cluster string, id slurm.ID) (Gath
 		}
 	}
 	return g, nil
+}
+
+// factsDir begins the names of the directories that hold what clusters said.
+const factsDir = "facts-"
+
+// Tidy removes what clusters said before a time and nobody names as used: each look at a job asks anew.
+func (f *Fetcher) Tidy(before time.Time, used []string) error {
+	list, err := os.ReadDir(f.Shared.Spool)
+	if err != nil {
+		return fmt.Errorf("tidying what clusters said: %w", err)
+	}
+	inUse := map[string]bool{}
+	for _, p := range used {
+		inUse[filepath.Dir(p)] = true
+	}
+	for _, d := range list {
+		dir := filepath.Join(f.Shared.Spool, d.Name())
+		info, err := d.Info()
+		if err != nil || !d.IsDir() || !strings.HasPrefix(d.Name(), factsDir) || inUse[dir] || info.ModTime().After(before) {
+			continue
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("tidying what clusters said: %w", err)
+		}
+	}
+	return nil
 }

@@ -108,6 +108,25 @@ func TestAMissingNodeIsAskedForAndItsUploadRevisesTheVerdict(t *testing.T) {
 	w.golden(slack.Training)
 }
 
+func TestALogThatComesLateRevisesTheVerdictByItself(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := start(t)
+	job, held := w.job(stall(), node1)
+	w.slash(slack.Alice, slack.Training, job)
+	w.message(slack.Alice, slack.Training, "report.json")
+	w.stop() // what was planned outlives the process
+	for name, data := range held {
+		if err := os.WriteFile(filepath.Join(w.roots, job, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.run()
+	w.message(slack.Alice, slack.Training, "Because", "came after the earlier verdict")
+	w.quietNow(slack.Training)
+	w.golden(slack.Training)
+}
+
 func TestALogThatIsStillWrittenIsAskedAbout(t *testing.T) {
 	long(t)
 	t.Parallel()
