@@ -71,7 +71,7 @@ func daemons(ctx context.Context, in Input) ([]aislog.Daemon, []string, error) {
 
 // daemonFile reads one file; it is nil if it is no daemon's log.
 func daemonFile(ctx context.Context, s incident.Source, sc *aislog.Scanner) (*aislog.File, string, error) {
-	if ok, err := isDaemonLog(s, aislog.Recognise); err != nil || !ok {
+	if ok, err := isDaemonLog(s); err != nil || !ok {
 		if err != nil {
 			return nil, fmt.Sprintf("not read: %s: %v", s.Name, plain(err)), nil
 		}
@@ -91,7 +91,7 @@ func daemonFile(ctx context.Context, s incident.Source, sc *aislog.Scanner) (*ai
 }
 
 // isDaemonLog looks at the first lines of a file.
-func isDaemonLog(s incident.Source, is func([]byte) bool) (bool, error) {
+func isDaemonLog(s incident.Source) (bool, error) {
 	r, err := scan.Open(s.Path)
 	if err != nil {
 		return false, err
@@ -102,5 +102,5 @@ func isDaemonLog(s incident.Source, is func([]byte) bool) (bool, error) {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && n == 0 {
 		return false, err
 	}
-	return is(head[:n]), nil
+	return aislog.Recognise(head[:n]), nil
 }

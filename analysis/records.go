@@ -14,7 +14,7 @@ import (
 	"faultline/incident"
 )
 
-// maxRecords is the largest file that may be the accounting of a job: logs beyond it are not even looked at for it.
+// maxRecords is the largest file that may be the accounting of a job: logs beyond it are not asked for it.
 const maxRecords = 16 << 20
 
 // separate takes the files out of the sources that no process of the job wrote: what SLURM keeps of it, and what the daemons of
@@ -28,16 +28,15 @@ func separate(ctx context.Context, in *Input) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		book, err := readRecords(ctx, s)
-		if ctx.Err() != nil {
+		book, daemon, err := readRecords(ctx, s)
+		switch {
+		case ctx.Err() != nil:
 			return ctx.Err()
-		}
-		if book == nil {
-			if storage, _ := isDaemonLog(s, aislog.Headed); storage { // whoever reads it as a log says why it cannot be opened
-				in.Storage = append(slices.Clip(in.Storage), s)
-				apart = true
-				continue
-			}
+		case daemon:
+			in.Storage = append(slices.Clip(in.Storage), s)
+			apart = true
+			continue
+		case book == nil:
 			logs = append(logs, s)
 			continue
 		}
@@ -56,26 +55,30 @@ func separate(ctx context.Context, in *Input) error {
 	return nil
 }
 
-// readRecords reads a file if it holds records of SLURM, else the book is nil.
-func readRecords(ctx context.Context, s incident.Source) (*accounting.Book, error) {
-	if s.Bytes > maxRecords {
-		return nil, nil
-	}
+// readRecords reads a file if it holds records of SLURM, else the book is nil. daemon says that the file is the log of a
+// storage daemon, by its first line.
+func readRecords(ctx context.Context, s incident.Source) (book *accounting.Book, daemon bool, err error) {
 	f, err := scan.Open(s.Path)
 	if err != nil {
-		return nil, nil // whoever reads it as a log says why not
+		return nil, false, nil // whoever reads it as a log says why not
 	}
 	defer f.Close()
 	head := make([]byte, accounting.HeadLen)
 	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) || accounting.Recognise(head[:n]) == accounting.None {
-		return nil, nil
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, false, nil
 	}
-	book, err := accounting.Read(ctx, s.Name, io.MultiReader(bytes.NewReader(head[:n]), f))
+	if aislog.Headed(head[:n]) {
+		return nil, true, nil
+	}
+	if s.Bytes > maxRecords || accounting.Recognise(head[:n]) == accounting.None {
+		return nil, false, nil
+	}
+	book, err = accounting.Read(ctx, s.Name, io.MultiReader(bytes.NewReader(head[:n]), f))
 	if !book.Genuine() {
-		return nil, nil
+		return nil, false, nil
 	}
-	return book, plain(err)
+	return book, false, plain(err)
 }
 
 // everything are all files that the report may quote.
