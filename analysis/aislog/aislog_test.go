@@ -306,7 +306,7 @@ func TestWhatARecordNames(t *testing.T) {
 	for text, want := range map[string]Event{
 		`W 23:15:32.342467 moss:684 get-batch[gbt-iA] err: GFN(ais://lab/o/000258, t[a-3]): Get "http://127.0.0.1:18283/v1/objects/lab/o/000258?gfn=true&provider=ais": dial tcp 127.0.0.1:18283: connect: connection refused [ work:wid="p-rAD7z" objs:[3 384.00KiB] gfn:1 ] streaming: false`: {Kind: BatchFailed,
 			Peer: "a-3", Object: "ais://lab/o/000258", Job: "gbt-iA", Work: "p-rAD7z", Address: "127.0.0.1:18283"},
-		`E 23:15:32.538752 Error: Post "http://127.0.0.1:18183/v1/ml/moss/lab/noxid/p-_qrTL/3?provider=ais&tid=a-3": dial tcp 127.0.0.1:18183: connect: connection refused: GET /v1/ml/moss/lab (p[p-0]: htrun.go:1636 <- ml.go:216 <- ml.go:53])`: {Kind: RequestError,
+		`E 23:15:32.538752 Error: Post "http://127.0.0.1:18183/v1/ml/moss/lab/noxid/p-_qrTL/3?provider=ais&tid=a-3": dial tcp 127.0.0.1:18183: connect: connection refused: GET /v1/ml/moss/lab (p[p-0]: htrun.go:1636 <- ml.go:216 <- ml.go:53])`: {Kind: Unreachable,
 			Peer: "a-3", Address: "127.0.0.1:18183", Request: "GET /v1/ml/moss/lab"},
 		`W 23:15:36.125090 client_fasthttp:101 Error: shared-dm[a-1=>a-3] [ write tcp4 127.0.0.1:36204->127.0.0.1:18283: write: broken pipe ]`:                                                                                                            {Kind: StreamBroken, Peer: "a-3", Address: "127.0.0.1:18283"},
 		`W 23:15:32.131708 shared_dm:350 t[a-1] shared-dm shared-dm[a-3<=a-1] sbr_proto_hdr:[ctx: n=0 err: unexpected EOF]`:                                                                                                                               {Kind: StreamBroken, Peer: "a-3"},

@@ -58,6 +58,7 @@ const (
 	Refused            Kind = "refused" // token or rights
 	TLS                Kind = "tls"
 	ClockDrift         Kind = "clock-drift"
+	Unreachable        Kind = "unreachable" // a request failed because another daemon took no connection
 	RequestError       Kind = "request-error"
 	Other              Kind = "other" // a warning or an error that no text is known of
 	noise              Kind = ""
@@ -250,6 +251,7 @@ var texts = []text{
 	{TLS, []string{"tls-cert-"}, nil, "3.24", "S"},
 	{NotFound, []string{"remote bucket \"", "does not exist"}, nil, "3.20", "S"},
 	{NotFound, []string{"ErrNotFound: "}, nil, "3.20", "R"},
+	{Unreachable, []string{"connect: connection refused", "htrun.go:"}, nil, "3.20", "R"},
 	{RequestError, []string{" /v1/", "htrun.go:"}, nil, "3.20", "R"},
 	{RequestError, []string{" /v1/", "(stack: ["}, nil, "3.20", "R"},
 }

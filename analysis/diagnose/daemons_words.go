@@ -64,6 +64,7 @@ var daemonWords = map[aislog.Kind]struct{ what, level string }{
 	aislog.Refused:            {"a request was refused: token or rights", alarm},
 	aislog.TLS:                {"trouble with certificates", alarm},
 	aislog.ClockDrift:         {"clocks of daemons differ", alarm},
+	aislog.Unreachable:        {"a request failed: another daemon took no connection", alarm},
 	aislog.RequestError:       {"a request failed", notice},
 	aislog.Other:              {"a warning or an error that is not known", notice},
 }
