@@ -61,6 +61,10 @@ func TestBadFilesAreRefusedWithLineAndHint(t *testing.T) {
 		{"watch with a bad glob", "clusters: [{name: west, slurm: {commands: local}, watch: [{channel: C1A, exclude_names: ['[x']}]}]\naccess: {any_channel: true}\n", "is not a glob"},
 		{"short secret of a webhook", "clusters: [{name: west, hook_secret: abc, watch: [{channel: C1A}]}]\naccess: {any_channel: true}\nops: {listen: ':1'}\n", "hook_secret: is shorter than 16"},
 		{"webhook that nobody can reach", "clusters: [{name: west, hook_secret: 0123456789abcdef, watch: [{channel: C1A}]}]\naccess: {any_channel: true}\n", "needs ops.listen"},
+		{"short secret for pushing", "clusters: [{name: west, push: {secrets: [0123456789abcdef, abc]}}]\nops: {listen: ':1'}\n", "clusters[0].push.secrets[1]: is shorter than 16"},
+		{"pushing that nobody can reach", "clusters: [{name: west, push: {secrets: [0123456789abcdef]}}]\n", "clusters[0].push.secrets: needs ops.listen"},
+		{"pushing for a cluster without a name", "clusters: [{push: {secrets: [0123456789abcdef]}}]\nops: {listen: ':1'}\n", "needs a name: it is in the address"},
+		{"pushed for a moment", "clusters: [{name: west, push: {secrets: [0123456789abcdef], keep: 1m}}]\nops: {listen: ':1'}\n", "push.keep: 1m0s is less than an hour"},
 		{"open brace", "clusters:\n- name: ${NOPE\n", "no closing brace"},
 		{"missing value file", "clusters:\n- name: file:/does/not/exist\n", "c.yaml:2: clusters[0].name: reading the value from a file"},
 	}

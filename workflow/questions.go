@@ -15,6 +15,7 @@ import (
 type CopyHint struct {
 	Host  string   // login node for scp; "" where the logs are on a mounted file system
 	Paths []string // where logs usually are, {job} filled in by the question
+	Push  bool     // the job's owner can send them with bot push
 }
 
 // Bounds of what a question lists.
@@ -47,6 +48,9 @@ func askLogs(inv Investigation, found Found, hint CopyHint) Question {
 		if len(q.Commands) < commandsInQuestion {
 			q.Commands = append(q.Commands, copyCommand(hint.Host, strings.ReplaceAll(p, "{job}", job), "logs-"+job+"/"))
 		}
+	}
+	if hint.Push && inv.Job != "" {
+		q.Commands = append(q.Commands, "bot push "+job)
 	}
 	if len(q.Commands) == 0 {
 		q.Commands = []string{

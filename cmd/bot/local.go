@@ -36,6 +36,7 @@ func hints(clusters []config.Cluster) func(string) workflow.CopyHint {
 			if cluster != "" && c.Name != cluster {
 				continue
 			}
+			hint.Push = hint.Push || len(c.Push.Secrets) > 0
 			if hint.Host == "" {
 				hint.Host = c.LoginHost
 			}

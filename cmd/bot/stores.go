@@ -114,8 +114,16 @@ func (s *stores) forgetter() *bundle.Forgetter {
 	f := &bundle.Forgetter{
 		Store: s.Durable, Blobs: s.Blobs, Now: time.Now,
 		Spools: []string{filepath.Join(s.Dir, "spool"), filepath.Join(s.Dir, "uploads"), takenIn(s.Dir)}, Cases: filepath.Join(s.Dir, "cases"),
-		Beside: func(ctx context.Context, inv workflow.Investigation) (bool, error) {
-			return desk.Unwatch(ctx, s.Durable, inv)
+		Beside: func(ctx context.Context, inv workflow.Investigation) (removed []string, err error) {
+			noted, err := desk.Unwatch(ctx, s.Durable, inv)
+			if noted {
+				removed = append(removed, "what watching noted of it")
+			}
+			handed, perr := shelf(s.Dir).Forget(inv.Cluster, inv.Job)
+			if handed {
+				removed = append(removed, "what was pushed for its job")
+			}
+			return removed, errors.Join(err, perr)
 		},
 	}
 	if s.Archive != nil {

@@ -306,6 +306,21 @@ func TestRunsAndMachinesAreKeptApart(t *testing.T) {
 	}
 }
 
+func TestWhatWasPushedIsForgottenOnce(t *testing.T) {
+	b := newBench(t)
+	if _, _, err := b.client.Send(t.Context(), Offer{Job: "77", User: "alice"}, []Local{b.file(t, "a.out", "one\n")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} {
+		if had, err := b.Shelf.Forget("west", "77"); err != nil || had != want {
+			t.Errorf("%v %v", had, err)
+		}
+	}
+	if sums, err := b.Shelf.Used(); err != nil || len(sums) != 0 {
+		t.Errorf("%q %v", sums, err)
+	}
+}
+
 func TestAFileThatChangesIsSentAsItIsThen(t *testing.T) {
 	b := newBench(t)
 	f := b.file(t, "a.out", strings.Repeat("old\n", 1000))

@@ -230,6 +230,18 @@ func (s *Shelf) Clean(before func(cluster string) time.Time) error {
 	})
 }
 
+// Forget removes what is written down of a job's pushes, and says whether there was anything.
+func (s *Shelf) Forget(cluster, job string) (bool, error) {
+	list, err := s.Of(cluster, job)
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	if err := os.RemoveAll(s.folder(cluster, job)); err != nil {
+		return false, fmt.Errorf("removing what was pushed for job %s: %w", job, err)
+	}
+	return true, nil
+}
+
 func (s *Shelf) each(do func(b Bundle, file string) error) error {
 	dirs, err := filepath.Glob(filepath.Join(escape(s.Dir), "c-*", "j-*"))
 	if err != nil {

@@ -66,7 +66,7 @@ func TestAPushGoesOnWithTheInvestigationThatWaitsForIt(t *testing.T) {
 	w := start(t, pushes)
 	job, files := w.home(stall())
 	w.slash(slack.Alice, slack.Training, job)
-	w.message(slack.Alice, slack.Training, "Where are they?")
+	w.message(slack.Alice, slack.Training, "Where are they?", "bot push "+job)
 	var second []string
 	files = slices.DeleteFunc(files, func(f string) bool {
 		if node1(f) {

@@ -35,8 +35,8 @@ type Forgetter struct {
 	// Spools are the directories of what was uploaded, pulled and unpacked: files below them are removed. Logs elsewhere belong
 	// to somebody else and stay.
 	Spools []string
-	// Beside removes what routines noted of an incident, and says whether there was anything; nil: there are none.
-	Beside func(ctx context.Context, inv workflow.Investigation) (bool, error)
+	// Beside removes what is kept of an incident elsewhere, and says what that was, in words; nil: there is nothing.
+	Beside func(ctx context.Context, inv workflow.Investigation) ([]string, error)
 	// Cases is the directory that test cases made of incidents are in, "" = none.
 	Cases string
 	Now   workflow.Clock
@@ -181,11 +181,12 @@ func (f *Forgetter) clear(ctx context.Context, inv workflow.Investigation, posts
 		return err
 	}
 	if f.Beside != nil {
-		switch noted, err := f.Beside(ctx, inv); {
-		case err != nil:
+		noted, err := f.Beside(ctx, inv)
+		for _, what := range noted {
+			done.removed("%s", what)
+		}
+		if err != nil {
 			return err
-		case noted:
-			done.removed("what watching noted of it")
 		}
 	}
 	files, err := f.ownFiles(ctx, inv, done)
