@@ -84,14 +84,13 @@ func course(seed uint64, n int, long bool) []byte {
 var (
 	courseLiterals = []string{"it/s, ", "loss: ", "loss: nan", "Watchdog", "dog", "thing that any", "socket.cpp"}
 	courseFrequent = map[string]bool{"it/s, ": true, "loss: ": true}
-	courseCalm     = map[string]func([]byte, int) bool{"socket.cpp": func(line []byte, at int) bool { return at > 1 && line[at-2] == 'W' }}
 )
 
 func TestReadingAheadDeliversTheSame(t *testing.T) {
 	for seed := range uint64(3) {
 		text := course(seed, 3<<19, true)
 		for _, o := range []Options{
-			{MaxLine: 32 << 10, Frequent: courseFrequent, Calm: courseCalm}, {ChunkSize: 7 << 10, MaxLine: 8 << 10, Frequent: courseFrequent, Calm: courseCalm}, {ChunkSize: 1 << 20},
+			{MaxLine: 32 << 10, Frequent: courseFrequent}, {ChunkSize: 7 << 10, MaxLine: 8 << 10, Frequent: courseFrequent}, {ChunkSize: 1 << 20},
 		} {
 			o.HeadLines = 5
 			s, err := New(courseLiterals, o)
@@ -120,7 +119,7 @@ func TestOtherChunksDeliverTheSame(t *testing.T) {
 		text := course(seed, 3<<19, false)
 		var want []delivery
 		for _, chunk := range []int{0, 7 << 10, 100_000, 3 << 20} {
-			s, err := New(courseLiterals, Options{ChunkSize: chunk, Frequent: courseFrequent, Calm: courseCalm})
+			s, err := New(courseLiterals, Options{ChunkSize: chunk, Frequent: courseFrequent})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +138,7 @@ func FuzzAhead(f *testing.F) {
 	f.Add(bytes.Repeat([]byte("loss: \n"), 300), uint8(60), uint8(9), uint8(250))
 	var scanners []*Scanner
 	for _, o := range []Options{{ChunkSize: 1, MaxLine: 1}, {ChunkSize: 997, MaxLine: 100}, {ChunkSize: 50_000, MaxLine: 3000}, {ChunkSize: 200_000, MaxLine: 1 << 16}} {
-		o.HeadLines, o.Frequent, o.Calm = 2, courseFrequent, courseCalm
+		o.HeadLines, o.Frequent = 2, courseFrequent
 		s, err := New(courseLiterals, o)
 		if err != nil {
 			f.Fatal(err)

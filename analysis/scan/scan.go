@@ -33,9 +33,6 @@ type Options struct {
 	// Frequent are literals of lines that healthy programs print all the time. Where lines that hold nothing else stand
 	// close together, only stretches of the content are searched for them: see thin.go.
 	Frequent map[string]bool
-	// Calm are literals whose lines may count as frequent, too: where the function says so of a line and the place at which
-	// the literal stands in it. It must be cheap, and its answer must depend on nothing else.
-	Calm map[string]func(line []byte, at int) bool
 }
 
 // Scanner looks for a fixed set of literals. It is immutable and shared by goroutines.
@@ -43,9 +40,8 @@ type Scanner struct {
 	opts   Options
 	lits   []string
 	filter *filter
-	rare   *filter                          // without the frequent literals
-	common []bool                           // by literal: it is one of them
-	calm   []func(line []byte, at int) bool // by literal; nil: never
+	rare   *filter // without the frequent literals
+	common []bool  // by literal: it is one of them
 	// overlap is how much of a window of a long line is repeated in the next one.
 	overlap int
 	buffers *sync.Pool
@@ -89,10 +85,6 @@ func New(literals []string, opts Options) (*Scanner, error) {
 			s.common[id] = opts.Frequent[l]
 		}
 		s.rare = newFilter(s.lits, s.common, seen)
-		s.calm = make([]func([]byte, int) bool, len(s.lits))
-		for id, l := range s.lits {
-			s.calm[id] = opts.Calm[l]
-		}
 	}
 	// The overlap must hold any literal but its last byte; the rest is context for a reader of the window.
 	s.overlap = max(longest-1, min(4<<10, opts.MaxLine/4), 1)

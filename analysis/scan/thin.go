@@ -8,7 +8,7 @@ import "bytes"
 // literals are few, all literals are searched for. Behind a cell full of such lines, cells are passed over: one, then
 // two, four, up to maxGap, each time with one cell between in which the first enough frequent lines are looked at. In a
 // cell that is passed over the other literals are searched for as everywhere, and a line that holds one is delivered with
-// all its literals, unless it counts as frequent there (Options.Calm).
+// all its literals.
 //
 // A cell's lines are those that begin in it, so nothing here depends on how the content was read.
 const (
@@ -133,37 +133,16 @@ func (p *pass) search(b []byte, from int) (to, start, end int) {
 		start, end = p.next(p.filter, b[:to], from)
 		return to, start, end
 	}
-	for from < to {
-		if start, end = p.next(p.rare, b[:to], from); start < 0 {
-			break
-		}
-		if !p.isCalm(b, start, end) {
-			p.found = p.filter.collect(p.found[:0], b, start, end)
-			return to, start, end
-		}
-		from = end + 1
+	if start, end = p.next(p.rare, b[:to], from); start >= 0 {
+		p.found = p.filter.collect(p.found[:0], b, start, end)
 	}
-	return to, -1, 0
+	return to, start, end
 }
 
 // allCommon reports whether p.found are frequent literals.
 func (p *pass) allCommon() bool {
 	for _, m := range p.found {
 		if !p.common[m.lit] {
-			return false
-		}
-	}
-	return true
-}
-
-// isCalm reports whether the line b[start:end], of which p.found are the literals that are not frequent, is passed over
-// all the same.
-func (p *pass) isCalm(b []byte, start, end int) bool {
-	if end-start > p.opts.MaxLine {
-		return false
-	}
-	for _, m := range p.found {
-		if f := p.calm[m.lit]; f == nil || !f(b[start:end], m.start-start) {
 			return false
 		}
 	}

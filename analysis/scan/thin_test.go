@@ -30,7 +30,7 @@ func thinned(t *testing.T, all, thin *Scanner, text []byte) {
 	end := int64(0)      // of the line delivered last
 	for _, w := range want {
 		frequent := !slices.ContainsFunc(w.Marks, func(m Mark) bool {
-			return !thin.common[m.Lit] && (thin.calm[m.Lit] == nil || !thin.calm[m.Lit]([]byte(w.text), int(m.At)))
+			return !thin.common[m.Lit]
 		})
 		if i == len(got) || got[i].Off != w.Off {
 			switch {
@@ -79,7 +79,7 @@ func thinScanners(t testing.TB, chunk int) (all, thin *Scanner) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if thin, err = New(courseLiterals, Options{ChunkSize: chunk, Frequent: courseFrequent, Calm: courseCalm}); err != nil {
+	if thin, err = New(courseLiterals, Options{ChunkSize: chunk, Frequent: courseFrequent}); err != nil {
 		t.Fatal(err)
 	}
 	return all, thin

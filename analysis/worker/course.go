@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bytes"
 	"math"
 	"slices"
 	"sync"
@@ -24,23 +23,6 @@ func frequent() map[string]bool {
 		}
 	}
 	return set
-}
-
-// muted are the literals that make unknown errors visible, and when a line with one is none: PyTorch's C++ says so in front.
-func muted() map[string]func([]byte, int) bool {
-	return map[string]func([]byte, int) bool{c10Source: noError}
-}
-
-// noError reports whether the header that holds the name of the source file at a place of a line says that it is a warning
-// or less: "[W603 17:48:01.005271823 ProcessGroupNCCL.cpp:4561] …", "[I ProcessGroupNCCL.cpp:874] …".
-func noError(text []byte, at int) bool {
-	const most = 64
-	head := text[max(at-most, 0):at]
-	i := bytes.LastIndexByte(head, '[')
-	if i < 0 || i+2 >= len(head) || head[i+1] != 'W' && head[i+1] != 'I' && head[i+1] != 'V' || head[i+2] != ' ' && !isDigit(head[i+2]) {
-		return false
-	}
-	return !bytes.Contains(text, []byte(alarmWords[0]))
 }
 
 // ncclInfo marks the lines of NCCL that say which process runs where.

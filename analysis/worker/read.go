@@ -263,7 +263,7 @@ func Literals() []string { return slices.Clone(table().literals) }
 
 // NewScanner returns a scanner for Read. It is immutable; one serves any number of goroutines.
 func NewScanner() (*scan.Scanner, error) {
-	sc, err := scan.New(Literals(), scan.Options{HeadLines: headLines, Frequent: frequent(), Calm: muted()})
+	sc, err := scan.New(Literals(), scan.Options{HeadLines: headLines, Frequent: frequent()})
 	if err != nil {
 		return nil, fmt.Errorf("building the scanner for worker logs: %w", err)
 	}
@@ -407,13 +407,10 @@ func (r *reader) piecewise(rec *record, p *phys, at int) []uint16 {
 // alarmWords are what a line that looks like an error holds.
 var alarmWords = []string{"rror:", "ERROR", "Exception", "FATAL", "CRITICAL", "Fatal ", "fatal error", "Traceback", "panic: "}
 
-// c10Source is the end of the name of the files in which PyTorch's collectives report.
-const c10Source = "NCCL.cpp:"
-
 // alarmLiterals make the scanner deliver lines that look like errors, so that wording nobody knows yet becomes visible.
 var alarmLiterals = []string{
 	"rror: ", "ERROR", "error: ", "Exception", "FATAL", "CRITICAL", "Fatal ", "fatal error", "Traceback", "panic: ",
-	c10Source, "torch/distributed/elastic",
+	"NCCL.cpp:", "torch/distributed/elastic",
 }
 
 // alarming reports whether a record that nobody understood looks like an error. maybe is false where it holds none of
