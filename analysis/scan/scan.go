@@ -31,7 +31,8 @@ type Options struct {
 	// ChunkSize is how many bytes are read at a time.
 	ChunkSize int
 	// Frequent are literals of lines that healthy programs print all the time. Where lines that hold nothing else stand
-	// close together, only stretches of the content are searched for them: see thin.go.
+	// close together, only stretches of the content are searched for them: see thin.go. Those with false are of lines that do
+	// not make up for each other: before there were some of the others, only very many of them are passed over.
 	Frequent map[string]bool
 }
 
@@ -42,6 +43,7 @@ type Scanner struct {
 	filter *filter
 	rare   *filter // without the frequent literals
 	common []bool  // by literal: it is one of them
+	slow   []bool  // by literal: it is one of those with false
 	// overlap is how much of a window of a long line is repeated in the next one.
 	overlap int
 	buffers *sync.Pool
@@ -76,13 +78,14 @@ func New(literals []string, opts Options) (*Scanner, error) {
 		longest = max(longest, len(l))
 	}
 	s.lits = append([]string(nil), literals...)
-	s.common = make([]bool, len(s.lits))
+	s.common, s.slow = make([]bool, len(s.lits)), make([]bool, len(s.lits))
 	seen := frequencies()
 	s.filter = newFilter(s.lits, s.common, seen)
 	s.rare = s.filter
 	if len(opts.Frequent) > 0 {
 		for id, l := range s.lits {
-			s.common[id] = opts.Frequent[l]
+			quick, is := opts.Frequent[l]
+			s.common[id], s.slow[id] = is, is && !quick
 		}
 		s.rare = newFilter(s.lits, s.common, seen)
 	}
@@ -233,7 +236,7 @@ func (p *pass) block(b []byte, final bool) error {
 			p.found = p.filter.collect(p.found[:0], b, start, end)
 		}
 		passed := !searched && !p.long && p.rare != p.filter && p.thin.at(p.off+int64(start)) && len(p.found) > 0 && p.allCommon()
-		p.thin.saw(p.off+int64(start), p.found, p.common)
+		p.thin.saw(p.off+int64(start), p.found, p.common, p.slow)
 		p.line.Before, p.line.Passed = nil, passed
 		if searched && p.over {
 			p.line.Before = p.before(b, start)

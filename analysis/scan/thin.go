@@ -18,6 +18,8 @@ const (
 	minDense = 48           // frequent lines that make a cell full of them
 	enough   = 64           // of them are looked at in a cell between two that are passed over
 	maxGap   = 32           // cells passed over in one go
+	few      = 16           // other frequent lines: as long as there were fewer,
+	patience = 4 << 10      // so many lines of nothing but slow literals make no cell full
 
 	aboveMost = 2 << 10 // bytes of Line.Before
 )
@@ -36,6 +38,8 @@ type thinner struct {
 	pass  bool  // they are passed over
 	gap   int64 // how many cells were last passed over
 	dense int   // frequent lines seen in this cell
+	slow  int   // lines of nothing but slow literals seen so far
+	quick int   // other frequent lines seen so far
 	tail  int64 // where the last bytes begin; unknown: beyond everything
 }
 
@@ -69,16 +73,24 @@ func (t *thinner) skip() {
 }
 
 // saw counts a line.
-func (t *thinner) saw(off int64, found []match, common []bool) {
+func (t *thinner) saw(off int64, found []match, common, slow []bool) {
 	if t.pass || len(found) == 0 {
 		return
 	}
+	quick := false
 	for _, m := range found {
 		if !common[m.lit] {
 			return
 		}
+		quick = quick || !slow[m.lit]
 	}
 	if off >= t.until {
+		return
+	}
+	// What NCCL prints at the start must not hide the few steps that were made between it and the end.
+	if quick {
+		t.quick++
+	} else if t.slow++; t.quick < few && t.slow <= patience {
 		return
 	}
 	if t.dense++; t.dense >= enough && t.gap > 0 {

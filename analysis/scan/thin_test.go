@@ -169,3 +169,36 @@ func FuzzThin(f *testing.F) {
 		thinned(t, all, thin, text)
 	})
 }
+
+// What is printed at the start by the thousand does not hide the few lines that say how far the job came.
+func TestSlowLiteralsAreWorthAWhile(t *testing.T) {
+	s, err := New(courseLiterals, Options{Frequent: map[string]bool{"it/s, ": false, "loss: ": true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := []byte("rank 7 has done with it/s, and says so in a line of its own, which is somewhat longer than that of a step\n")
+	delivered := func(n int) (slows, steps int) {
+		text := bytes.Repeat(slow, n/2)
+		for i := range 3 {
+			text = fmt.Appendf(text, "step %d loss: 2.%d\n", i, i)
+		}
+		text = append(text, bytes.Repeat(slow, n-n/2)...)
+		if _, err := s.Scan(context.Background(), bytes.NewReader(text), func(l *Line) (int, error) {
+			if bytes.HasPrefix(l.Text, []byte("step")) {
+				steps++
+			} else {
+				slows++
+			}
+			return 0, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return slows, steps
+	}
+	if slows, steps := delivered(patience); slows != patience || steps != 3 {
+		t.Errorf("%d of %d lines and %d of 3 steps are delivered", slows, patience, steps)
+	}
+	if slows, _ := delivered(32 * patience); slows > 8*patience {
+		t.Errorf("%d of %d lines of the same kind are delivered", slows, 32*patience)
+	}
+}
