@@ -185,6 +185,7 @@ func (f *Flow) Run(ctx context.Context, id string) error {
 			return ctx.Err() // stays where it is; Run resumes it
 		}
 		if err != nil {
+			before.Version = inv.Version // how far it came may have been saved
 			inv = before
 			out = outcome{event: Fail, note: err.Error()}
 		}

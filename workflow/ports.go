@@ -51,6 +51,28 @@ type Collection struct {
 	Facts []string
 }
 
+// Brought is how far the bringing of logs has come. Bytes counts what need not be fetched too; Fetched does not.
+type Brought struct {
+	Files, OfFiles          int
+	Bytes, OfBytes, Fetched int64
+	Left                    time.Duration // about; 0 = nobody can tell
+}
+
+type bringing struct{}
+
+// Bringing returns a context in which Tell reaches whoever called Collect.
+func Bringing(ctx context.Context, tell func(Brought)) context.Context {
+	return context.WithValue(ctx, bringing{}, tell)
+}
+
+// Tell is for Fetchers: how far they have come, as often as they like, from one goroutine at a time. Collect must not return
+// before it has.
+func Tell(ctx context.Context, b Brought) {
+	if tell, ok := ctx.Value(bringing{}).(func(Brought)); ok {
+		tell(b)
+	}
+}
+
 // Prover tries names of logs on a job, before anybody relies on them.
 type Prover interface {
 	// Prove looks for the logs of a job by these names alone. An error says, for people, why that could not be tried.
@@ -197,6 +219,8 @@ type Investigation struct {
 	Muted bool
 	// Late is what is remembered of looking for files that come late.
 	Late Late
+	// Brought is how far the logs have come while they are being brought.
+	Brought Brought
 	// Ended is the run whose end started the investigation; nil where a person asked.
 	Ended *Ended
 	// Held: nothing of it is posted until it is known whether it concerns anybody but the job's owner. Whenever it rests, a

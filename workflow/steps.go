@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"faultline/analysis"
 	"faultline/incident"
@@ -133,8 +134,31 @@ func (f *Flow) HasEnded(ctx context.Context, id string) (bool, error) {
 	return true, f.Handle(ctx, id, Input{Event: JobEnded, Text: "the logs have been quiet for " + plainDuration(quiet.Minutes())})
 }
 
+// tellEvery is how often people are told how far the logs have come.
+const tellEvery = 10 * time.Second
+
+// telling shows in the case file, now and then, how far the logs have come. What cannot be saved is not worth a word: either
+// somebody has just moved the investigation on, which the end of the step will find out, or the next try says more.
+func (f *Flow) telling(ctx context.Context, inv *Investigation) func(Brought) {
+	begun := f.Now()
+	told := begun
+	return func(b Brought) {
+		now := f.Now()
+		if !f.Deferred || inv.Held || inv.Late.Quiet || now.Sub(told) < tellEvery {
+			return
+		}
+		told = now
+		if b.Fetched > 0 && b.OfBytes > b.Bytes {
+			b.Left = time.Duration(float64(now.Sub(begun)) / float64(b.Fetched) * float64(b.OfBytes-b.Bytes))
+		}
+		inv.Brought = b
+		_ = f.save(ctx, inv, Notice{Event: Tick, From: inv.State}, Input{running: true})
+	}
+}
+
 func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error) {
-	got, err := f.collected(ctx, *inv, inv.Places)
+	got, err := f.collected(Bringing(ctx, f.telling(ctx, inv)), *inv, inv.Places)
+	inv.Brought = Brought{}
 	if ctx.Err() != nil {
 		return outcome{}, ctx.Err()
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"faultline/incident"
 	"faultline/knowledge"
@@ -138,6 +139,9 @@ func steps(inv *workflow.Investigation) []messages.Step {
 			if i == 2 && inv.Looked {
 				step.Note = "a first look is done, now all of every file"
 			}
+			if i == 1 {
+				step.Note = broughtNote(inv.Brought)
+			}
 		case row.Kind == workflow.Waiting:
 			step.State = messages.StepWaiting
 		case inv.State == workflow.Failed:
@@ -172,6 +176,28 @@ func phaseNote(inv *workflow.Investigation, i int) string {
 		return fmt.Sprintf("%d of %d quotations hold", q.Held, q.Checked)
 	}
 	return ""
+}
+
+// broughtNote says how far the logs have come.
+func broughtNote(b workflow.Brought) string {
+	if b.OfFiles == 0 {
+		return ""
+	}
+	note := fmt.Sprintf("%d of %s, %s of %s", b.Files, count(b.OfFiles, "file"), megabytes(b.Bytes), megabytes(b.OfBytes))
+	switch {
+	case b.Left >= 90*time.Second:
+		note += fmt.Sprintf(", about %d min left", int(b.Left.Minutes()+0.5))
+	case b.Left > 0:
+		note += fmt.Sprintf(", about %d s left", max(10, int(b.Left.Seconds()/10+0.5)*10))
+	}
+	return note
+}
+
+func megabytes(n int64) string {
+	if n >= 10<<30 {
+		return fmt.Sprintf("%d GB", n>>30)
+	}
+	return fmt.Sprintf("%d MB", (n+1<<20-1)>>20)
 }
 
 // caseButtons are what can be done with the whole case in its state.

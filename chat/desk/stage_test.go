@@ -127,6 +127,8 @@ type folders struct {
 	users map[string][]string
 	quiet map[string]time.Time // when the logs were last written
 	files map[string][]incident.Source
+	// while is called while logs are brought.
+	while func(ctx context.Context)
 }
 
 func (f *folders) Locate(_ context.Context, cluster, job string) (workflow.Found, error) {
@@ -134,7 +136,10 @@ func (f *folders) Locate(_ context.Context, cluster, job string) (workflow.Found
 	return workflow.Found{Places: f.where[key], Searched: []string{"/logs/" + cluster}, Took: 1500 * time.Millisecond, Users: f.users[key], Written: f.quiet[key]}, nil
 }
 
-func (f *folders) Collect(_ context.Context, places []string) (workflow.Collection, error) {
+func (f *folders) Collect(ctx context.Context, places []string) (workflow.Collection, error) {
+	if f.while != nil {
+		f.while(ctx)
+	}
 	var c workflow.Collection
 	for _, p := range places {
 		if s, ok := f.files[p]; ok {

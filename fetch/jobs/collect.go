@@ -245,6 +245,13 @@ func (f *Fetcher) remote(name string) (*Place, string) {
 
 // take brings files from other machines.
 func (f *Fetcher) take(ctx context.Context, out *collection, remote map[*Place][]source.File) error {
+	var before, all workflow.Brought // of the places that are done, and of all
+	for _, files := range remote {
+		all.OfFiles += len(files)
+		for _, x := range files {
+			all.OfBytes += x.Size
+		}
+	}
 	for i := range f.Clusters {
 		for p := range f.Clusters[i].Places {
 			p := &f.Clusters[i].Places[p]
@@ -256,7 +263,15 @@ func (f *Fetcher) take(ctx context.Context, out *collection, remote map[*Place][
 			}
 			from := p.Place
 			from.Source = &source.Limit{Of: p.Source, Files: f.JobFiles, Bytes: f.JobBytes}
-			got, err := f.Spool.Take(ctx, from, wants(remote[p]), f.Progress)
+			var here spool.Progress
+			got, err := f.Spool.Take(ctx, from, wants(remote[p]), func(now spool.Progress) {
+				here = now
+				workflow.Tell(ctx, workflow.Brought{
+					Files: before.Files + now.Files, OfFiles: all.OfFiles, Bytes: before.Bytes + now.Bytes, OfBytes: max(all.OfBytes, before.Bytes+now.Bytes),
+					Fetched: before.Fetched + now.Fetched,
+				})
+			})
+			before.Files, before.Bytes, before.Fetched = before.Files+here.Files, before.Bytes+here.Bytes, before.Fetched+here.Fetched
 			if err != nil {
 				return fmt.Errorf("bringing the logs from %s: %w", p.ID, err)
 			}

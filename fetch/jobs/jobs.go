@@ -34,8 +34,6 @@ type Fetcher struct {
 	// JobFiles and JobBytes bound what is brought of one job; 0 = no bound.
 	JobFiles int
 	JobBytes int64
-	// Progress is told how far a transfer has come; may be nil.
-	Progress func(spool.Progress)
 }
 
 // Cluster is one cluster.

@@ -293,7 +293,11 @@ func TestFilesOfAnotherMachineAreBrought(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := b.Collect(ctx, found.Places)
+	var far workflow.Brought
+	got, err := b.Collect(workflow.Bringing(ctx, func(b workflow.Brought) { far = b }), found.Places)
+	if far.Files != 5 || far.OfFiles != 5 || far.Bytes == 0 || far.Bytes != far.OfBytes || far.Fetched != far.Bytes {
+		t.Errorf("told %+v", far)
+	}
 	if err != nil || names(got) != "error-7-0.out error-7-1.out error-7-2.out error-7-3.out slurm-7.out slurm-accounting.txt slurm-nodes.txt" || got.Sources[0].Origin != "sftp" || got.Sources[0].SHA256 == "" {
 		t.Errorf("%s %v %v", names(got), err, got.Warnings)
 	}
