@@ -22,9 +22,18 @@ func (d *diagnosis) storageLogs(ctx context.Context, e env, dir string) (workflo
 	from, missing := d.aisLogs, []string(nil)
 	if d.aisEndpoint != "" {
 		from = filepath.Join(dir, "pulled")
-		var err error
-		if missing, err = pullStorage(ctx, e, d.aisEndpoint, from); err != nil {
+		access, err := storageAccess(d.aisEndpoint)
+		if err != nil {
 			return workflow.Collection{}, err
+		}
+		missing, err = pullStorage(ctx, e, access, from)
+		if ctx.Err() != nil {
+			return workflow.Collection{}, ctx.Err()
+		}
+		if err != nil { // the job's own logs are there all the same
+			said := "The storage's logs could not be pulled: " + err.Error() + "."
+			fmt.Fprintln(e.err, said)
+			return workflow.Collection{Warnings: []string{said}}, nil //nolint:nilerr // it is said
 		}
 	}
 	if from == "" {
@@ -45,18 +54,14 @@ func (d *diagnosis) storageLogs(ctx context.Context, e env, dir string) (workflo
 }
 
 // pullStorage pulls the logs of all daemons into a new directory. It returns what did not come.
-func pullStorage(ctx context.Context, e env, endpoint, dir string) ([]string, error) {
-	access, err := storageAccess(endpoint)
-	if err != nil {
-		return nil, err
-	}
+func pullStorage(ctx context.Context, e env, access ais.Access, dir string) ([]string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("keeping the storage's logs: %w", err)
 	}
 	fmt.Fprintln(e.err, "pulling the logs of the storage's daemons")
 	got, err := ais.NewClient(config.StorageAccess{}).Pull(ctx, access, dir)
 	if err != nil {
-		return nil, fmt.Errorf("the storage's logs: %w", err)
+		return nil, err
 	}
 	return got.Missing, nil
 }
