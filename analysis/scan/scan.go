@@ -31,9 +31,11 @@ type Options struct {
 	// ChunkSize is how many bytes are read at a time.
 	ChunkSize int
 	// Frequent are literals of lines that healthy programs print all the time. Where lines that hold nothing else stand
-	// close together, only stretches of the content are searched for them: see thin.go. Those with false are of lines that do
-	// not make up for each other: before there were some of the others, only very many of them are passed over.
+	// close together, only stretches of the content are searched for them: see thin.go.
 	Frequent map[string]bool
+	// Slow are those of them that do not say how far a program is: before some of the others did, only very many lines with
+	// nothing else are passed over.
+	Slow map[string]bool
 }
 
 // Scanner looks for a fixed set of literals. It is immutable and shared by goroutines.
@@ -43,7 +45,7 @@ type Scanner struct {
 	filter *filter
 	rare   *filter // without the frequent literals
 	common []bool  // by literal: it is one of them
-	slow   []bool  // by literal: it is one of those with false
+	slow   []bool  // by literal: it is one of Options.Slow
 	// overlap is how much of a window of a long line is repeated in the next one.
 	overlap int
 	buffers *sync.Pool
@@ -84,8 +86,7 @@ func New(literals []string, opts Options) (*Scanner, error) {
 	s.rare = s.filter
 	if len(opts.Frequent) > 0 {
 		for id, l := range s.lits {
-			quick, is := opts.Frequent[l]
-			s.common[id], s.slow[id] = is, is && !quick
+			s.common[id], s.slow[id] = opts.Frequent[l], opts.Slow[l]
 		}
 		s.rare = newFilter(s.lits, s.common, seen)
 	}

@@ -172,7 +172,7 @@ func FuzzThin(f *testing.F) {
 
 // What is printed at the start by the thousand does not hide the few lines that say how far the job came.
 func TestSlowLiteralsAreWorthAWhile(t *testing.T) {
-	s, err := New(courseLiterals, Options{Frequent: map[string]bool{"it/s, ": false, "loss: ": true}})
+	s, err := New(courseLiterals, Options{Frequent: courseFrequent, Slow: map[string]bool{"it/s, ": true}})
 	if err != nil {
 		t.Fatal(err)
 	}

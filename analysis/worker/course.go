@@ -14,10 +14,12 @@ import (
 // counted (Progress.N), and one that holds no number is never left out between two that do.
 
 // frequent are the literals of lines that healthy jobs print all the time: of a long log the scanner delivers only a part
-// of the lines that hold nothing else, with false only where there are very many of them. A step line whose loss is no number
-// holds something else.
+// of the lines that hold nothing else. A step line whose loss is no number holds something else.
 func frequent() map[string]bool {
-	set := map[string]bool{ncclInfo: false, "[NeMo ": false, "number of nan iterations:": true}
+	set := map[string]bool{"number of nan iterations:": true}
+	for l := range talk() {
+		set[l] = true
+	}
 	for _, f := range progressForms {
 		for _, l := range f.literals {
 			set[l] = true
@@ -25,6 +27,9 @@ func frequent() map[string]bool {
 	}
 	return set
 }
+
+// talk are those of them that do not say how far a job is.
+func talk() map[string]bool { return map[string]bool{ncclInfo: true, "[NeMo ": true} }
 
 // ncclInfo marks the lines of NCCL that say which process runs where.
 const ncclInfo = "NCCL INFO"

@@ -263,7 +263,7 @@ func Literals() []string { return slices.Clone(table().literals) }
 
 // NewScanner returns a scanner for Read. It is immutable; one serves any number of goroutines.
 func NewScanner() (*scan.Scanner, error) {
-	sc, err := scan.New(Literals(), scan.Options{HeadLines: headLines, Frequent: frequent()})
+	sc, err := scan.New(Literals(), scan.Options{HeadLines: headLines, Frequent: frequent(), Slow: talk()})
 	if err != nil {
 		return nil, fmt.Errorf("building the scanner for worker logs: %w", err)
 	}

@@ -15,7 +15,7 @@ func signHandlers() []handler {
 	everyday := frequent()
 	for _, s := range knowledge.Signatures() {
 		l := s.Literals[0]
-		if _, is := everyday[l]; is {
+		if everyday[l] {
 			l = slices.MaxFunc(s.Literals, func(a, b string) int { return len(a) - len(b) })
 		}
 		literals = append(literals, l)
