@@ -64,6 +64,10 @@ func ExitCode(code int) Exit {
 	return Exit{Code: code, Meaning: fmt.Sprintf("Ended with code %d, whose meaning is the program's own.", code)}
 }
 
+// EndedItself says that a code is one with which a program ends by its own will: an exception's 1, its own sys.exit(7), exit(-1).
+// 120 is Python's trouble with its last output, 125 to 127 are SLURM's and the shell's, from 128 on codes stand for signals.
+func EndedItself(code int) bool { return code > 0 && code < 125 && code != 120 || code == 255 }
+
 // ExitSignal explains the signal that ended a process.
 func ExitSignal(signal int) Exit {
 	for _, e := range exits {

@@ -271,3 +271,12 @@ func TestExceptionMeaningIgnoresTheModule(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestCodesThatAProgramChoosesItself(t *testing.T) {
+	for code, want := range map[int]bool{0: false, 1: true, 2: true, 7: true, 119: true, 120: false, 124: true, 125: false, 126: false, 127: false,
+		134: false, 137: false, 139: false, 143: false, 254: false, 255: true, -6: false, -9: false} {
+		if EndedItself(code) != want {
+			t.Errorf("%d: %v", code, !want)
+		}
+	}
+}

@@ -29,10 +29,13 @@ func frequent() map[string]bool {
 }
 
 // talk are those of them that do not say how far a job is.
-func talk() map[string]bool { return map[string]bool{ncclInfo: true, "[NeMo ": true} }
+func talk() map[string]bool { return map[string]bool{ncclInfo: true, nemoTag: true} }
 
 // ncclInfo marks the lines of NCCL that say which process runs where.
 const ncclInfo = "NCCL INFO"
+
+// nemoTag begins what NeMo logs.
+const nemoTag = "[NeMo "
 
 // numberless are how losses that are no numbers stand in step lines.
 var numberless = []string{

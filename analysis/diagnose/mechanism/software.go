@@ -43,7 +43,7 @@ func exception(s *Scene) *Proposal {
 	victims := victimFiles(f)
 	var exits []*resolve.Failure
 	for _, r := range f.Ranks {
-		if r.Exit == nil || !endedItself(r.Exit.Code) || s.Graph.Waits(r.ID) || symptomatic(r) || victims[r.Exit.At.File] {
+		if r.Exit == nil || !knowledge.EndedItself(r.Exit.Code) || s.Graph.Waits(r.ID) || symptomatic(r) || victims[r.Exit.At.File] {
 			continue
 		}
 		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: &r.Exit.At, T: r.Exit.T,
@@ -57,7 +57,7 @@ func exception(s *Scene) *Proposal {
 		for _, fl := range f.Failures {
 			// A task that is a launcher exits with 1 whatever ended its workers.
 			if fl.Kind == "task" && fl.Rank != resolve.NoRank && fl.Role == knowledge.SymptomRole && fl.Mechanism == "" && fl.Proc.Exit != nil &&
-				endedItself(fl.Proc.Exit.Code) && s.Graph.Shape == waitfor.NoHang && !signalled(f) && !symptomatic(fl.Proc) {
+				knowledge.EndedItself(fl.Proc.Exit.Code) && s.Graph.Shape == waitfor.NoHang && !signalled(f) && !symptomatic(fl.Proc) {
 				exits = append(exits, fl)
 			}
 		}
@@ -66,7 +66,7 @@ func exception(s *Scene) *Proposal {
 		exits = bareTasks(s, func(who, how string) bool {
 			// sacct prints small numbers also for signals.
 			code := exitCode(how)
-			return code == 1 || endedItself(code) && who == "srun"
+			return code == 1 || knowledge.EndedItself(code) && who == "srun"
 		})
 	}
 	if len(exits) == 0 {
@@ -116,10 +116,6 @@ func exitCode(how string) int {
 	}
 	return code
 }
-
-// endedItself says that a code is one with which a program ends by itself: an exception's 1, its own sys.exit(7), exit(-1).
-// 120 is Python's trouble with its last output, 125 to 127 are SLURM's and the shell's, from 128 on they stand for signals.
-func endedItself(code int) bool { return code > 0 && code < 125 && code != 120 || code == 255 }
 
 // signal says that a task ended by a signal, as srun or as a shell around the program tells it.
 func signal(name string) func(who, how string) bool {
