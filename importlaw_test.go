@@ -45,6 +45,7 @@ var law = []rule{
 	{"messages", []string{"messages", "incident", "knowledge"}, "how it looks decides nothing"},
 	{"workflow", []string{"workflow", "analysis", "messages", "incident", "knowledge"}, "the investigation knows its ports, not who fills them"},
 	{"fetch", []string{"fetch", "workflow", "incident", "analysis/hostlist", "config"}, "a source fills a port of the workflow"},
+	{"store/blob/s3test", []string{"integration/loopback"}, "a server for tests, of others' making"},
 	{"store/bundle", []string{"store", "workflow", "incident", "messages", "knowledge"}, "what is exported is what was stored, as people see it"},
 	{"store", []string{"store", "workflow", "incident"}, "a store fills a port of the workflow"},
 	{"chat", []string{"chat", "workflow", "messages", "incident", "knowledge", "analysis/hostlist", "config"}, "a transport fills a port of the workflow"},

@@ -20,6 +20,9 @@ func TestTheAccountingMakesNoVerdictWorse(t *testing.T) {
 	for line := range simulate.Lines() {
 		for i, spec := range simulate.Grid(cases(160), *seed+77, line+1) {
 			inc := play(t, spec)
+			if len(inc.Storage) > 0 {
+				continue // its truth rests on logs that this test leaves out
+			}
 			records, ok := simulate.Accounting(inc)
 			if !ok {
 				continue

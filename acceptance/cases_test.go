@@ -19,6 +19,7 @@ import (
 	"faultline/analysis/hostlist"
 	"faultline/eval"
 	"faultline/incident"
+	"faultline/knowledge"
 	"faultline/messages"
 	"faultline/simulate"
 )
@@ -52,6 +53,17 @@ func TestMain(m *testing.M) {
 
 // cases is n, or a fraction of it where tests are to be short.
 func cases(n int) int {
+	if raced {
+		return max(n*4/100, 1)
+	}
+	return share(n)
+}
+
+// share is cases for what is judged by shares, which mean nothing of few cases.
+func share(n int) int {
+	if raced {
+		return max(n*6/100, 1)
+	}
 	if testing.Short() {
 		return max(n*15/100, 1)
 	}
@@ -67,7 +79,7 @@ func needCorpus(t *testing.T) {
 
 // engine runs the engine as an operator would.
 func engine(ctx context.Context, in eval.CaseInput) (*incident.Report, error) {
-	input := analysis.Input{Sources: in.Sources, WorldSize: in.WorldSize, Workers: 1, Version: "test"}
+	input := analysis.Input{Sources: in.Sources, Storage: in.Storage, WorldSize: in.WorldSize, Workers: 1, Version: "test"}
 	if in.Nodes != "" {
 		nodes, err := hostlist.Expand(in.Nodes)
 		if err != nil {
@@ -91,7 +103,9 @@ func (a *audit) engine(ctx context.Context, in eval.CaseInput) (*incident.Report
 	if err != nil {
 		return nil, err
 	}
-	err = sound(r)
+	if err = sound(r); err == nil {
+		err = asks(r)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.n++
@@ -129,6 +143,26 @@ func sound(r *incident.Report) error {
 		if ratio.Held != ratio.Checked {
 			return fmt.Errorf("%d of %d %s hold", ratio.Held, ratio.Checked, name)
 		}
+	}
+	return nil
+}
+
+// asks says whether a report that leaves several mechanisms open asks for what tells them apart, what is soon gone before the rest.
+func asks(r *incident.Report) error {
+	set := slices.DeleteFunc(said(r), func(m string) bool { return m == "unknown" })
+	if r.Verdict.Status != incident.Inconclusive || len(set) < 2 {
+		return nil
+	}
+	if len(r.Verdict.Needs) == 0 {
+		return fmt.Errorf("nothing is asked for that would decide between %v", set)
+	}
+	if len(knowledge.Deciding(set)) == 0 {
+		return fmt.Errorf("nothing is known that would decide between %v", set)
+	}
+	soon := func(n incident.Need) bool { return n.Obtainable == "perishing" }
+	logs := func(n incident.Need) bool { return strings.HasPrefix(n.What, "the logs of the ranks") } // they decide before all else
+	if i := slices.IndexFunc(r.Verdict.Needs, func(n incident.Need) bool { return !soon(n) && !logs(n) }); i >= 0 && slices.ContainsFunc(r.Verdict.Needs[i:], soon) {
+		return fmt.Errorf("what is soon gone is not asked for first: %v", r.Verdict.Needs)
 	}
 	return nil
 }

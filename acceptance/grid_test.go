@@ -65,7 +65,7 @@ func gridDir(n int) (string, error) {
 
 // grade includes the corpus where it is there, so that the scoreboard is made of the same run.
 func grade(t *testing.T) graded {
-	dir, err := gridDir(cases(gridCases))
+	dir, err := gridDir(share(gridCases))
 	if err != nil {
 		return graded{err: err}
 	}
@@ -177,7 +177,7 @@ func TestEveryReportHasItsFormAndHolds(t *testing.T) {
 	for _, w := range a.wrong {
 		t.Error(w)
 	}
-	if a.n < cases(gridCases) || a.proofs < 10*a.n {
+	if a.n < share(gridCases) || a.proofs < 10*a.n {
 		t.Errorf("%d reports with %d proofs: this test has nothing to check", a.n, a.proofs)
 	}
 }

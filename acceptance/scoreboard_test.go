@@ -21,6 +21,9 @@ func TestTheScoreboardInTheDocumentationIsCurrent(t *testing.T) {
 	if err := grid(t).board.Markdown(&got); err != nil {
 		t.Fatal(err)
 	}
+	if err := storageGrid(t).board.StorageMarkdown(&got); err != nil {
+		t.Fatal(err)
+	}
 	if *update {
 		if err := os.WriteFile(scoreboard, got.Bytes(), 0o644); err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -15,6 +16,8 @@ import (
 
 	"faultline/analysis/aislog"
 	"faultline/analysis/artifact/accounting"
+	"faultline/analysis/artifact/nccl"
+	"faultline/analysis/correlate"
 	"faultline/analysis/diagnose"
 	"faultline/analysis/resolve"
 	"faultline/analysis/scan"
@@ -32,6 +35,13 @@ type Input struct {
 	// Storage are logs of storage daemons. They are evidence beside the job's files: no rank or node is there, or missing,
 	// because of them. Logs of daemons among Sources are taken for such, by their first line.
 	Storage []incident.Source
+	// Evidence is what people hand in beside logs, of any kind that is known; what is not is named in the warnings. Such files among
+	// Sources are taken for evidence, by their content.
+	Evidence []incident.Source
+	// Baseline are runs of nccl-tests that count as good, to compare others with; Bandwidth is what these have to reach on the bus, in
+	// GB/s, where somebody states it, else 0.
+	Baseline  []incident.Source
+	Bandwidth float64
 	// JobID selects among several jobs; "" when there is only one.
 	JobID string
 	// Nodes are the expected nodes, expanded; nil when nobody states them. WorldSize likewise, 0 = not stated.
@@ -59,7 +69,11 @@ type Input struct {
 	records []incident.Source // of the sources those that hold SLURM's own records
 	book    *accounting.Book  // what was read of them
 	daemons []aislog.Daemon   // what was read of Storage
-	notes   []string          // what of Storage was not read
+	notes   []string          // what of Storage and Evidence was not read
+	both    []incident.Source // of the sources those that are logs and evidence beside them
+	handed  resolve.Handed
+	spoken  []*nccl.Log     // what NCCL says in Sources
+	beside  map[string]bool // the names of the files that hold what was handed
 
 	// kept is what is still known of the text of compressed files.
 	kept *keeper
@@ -76,7 +90,7 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 	if in.daemons, in.notes, err = daemons(ctx, in); err != nil {
 		return nil, err
 	}
-	if len(in.Sources) == 0 && in.book == nil && len(in.Storage) > 0 {
+	if len(in.Sources) == 0 && in.book == nil && len(in.Evidence) == 0 && len(in.Storage) > 0 {
 		return nil, fmt.Errorf("%w: there are logs of storage daemons and none of a job: name the job's logs, too", ErrNothingToRead)
 	}
 	sources, id, err := selectJob(in.Sources, in.JobID, in.book)
@@ -88,6 +102,12 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 		return nil, err
 	}
 	in.Sources, in.JobID = sources, id
+	in.both = slices.DeleteFunc(in.both, func(b incident.Source) bool {
+		return !slices.ContainsFunc(sources, func(s incident.Source) bool { return s.Name == b.Name })
+	})
+	if err := readEvidence(ctx, &in); err != nil {
+		return nil, err
+	}
 	earlier, err := recall(ctx, &in)
 	if err != nil {
 		return nil, err
@@ -97,8 +117,15 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(failed) == len(in.Sources) && in.book == nil {
-		return nil, fmt.Errorf("%w: %s", ErrNothingToRead, strings.Join(failed[:min(len(failed), 1)], ""))
+	if len(failed) == len(in.Sources) && in.book == nil && in.handed.Empty() {
+		why := slices.Concat(failed, in.notes) // where only evidence was given, it says what is wrong with it
+		return nil, fmt.Errorf("%w: %s", ErrNothingToRead, strings.Join(why[:min(len(why), 1)], ""))
+	}
+	if in.spoken, err = spoken(ctx, in, obs); err != nil {
+		return nil, err
+	}
+	if err := crashed(ctx, &in, obs); err != nil {
+		return nil, err
 	}
 	return conclude(ctx, in, obs, failed, earlier)
 }
@@ -185,6 +212,11 @@ func readFile(ctx context.Context, in Input, s incident.Source, sc *scan.Scanner
 	if err != nil {
 		return obs, plain(err)
 	}
+	if obs.Empty() {
+		for i := range obs.Tails {
+			obs.Tails[i].Silent = true
+		}
+	}
 	return obs, nil
 }
 
@@ -205,6 +237,20 @@ func firstLook(r *incident.Report, skim int64) {
 // attempts bounds how often the engine re-derives its conclusions after the verifier rejected a quotation.
 const attempts = 3
 
+// judge resolves and diagnoses.
+func judge(ctx context.Context, in Input, obs *worker.Observations, handed resolve.Handed, files verify.Files, earlier diagnose.Earlier) (*incident.Report, error) {
+	facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Accounting: in.book, Daemons: in.daemons, Handed: handed, Spoken: in.spoken, Sources: in.Sources, Nodes: in.Nodes, NodesFrom: in.NodesFrom, WorldSize: in.WorldSize, JobID: in.JobID, JobName: in.JobName})
+	if err != nil {
+		return nil, err
+	}
+	if len(facts.Daemons) > 0 {
+		if facts.Said, err = said(ctx, files, in.kept, correlate.Wanted(facts)); err != nil {
+			return nil, err
+		}
+	}
+	return diagnose.RunAfter(facts, earlier), nil
+}
+
 // conclude resolves, diagnoses and verifies. Observations whose quotation the verifier rejects are withdrawn and
 // everything that rests on them is derived again, without them.
 func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []string, earlier diagnose.Earlier) (*incident.Report, error) {
@@ -214,11 +260,17 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 	}
 	var withdrawn []string
 	for try := 0; ; try++ {
-		facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Accounting: in.book, Daemons: in.daemons, Sources: in.Sources, Nodes: in.Nodes, NodesFrom: in.NodesFrom, WorldSize: in.WorldSize, JobID: in.JobID, JobName: in.JobName})
+		r, err := judge(ctx, in, obs, in.handed, files, earlier)
 		if err != nil {
 			return nil, err
 		}
-		r := diagnose.RunAfter(facts, earlier)
+		if !in.handed.Empty() && len(in.Sources) > 0 {
+			without, err := judge(ctx, in, obs, resolve.Handed{}, files, earlier)
+			if err != nil {
+				return nil, err
+			}
+			diagnose.Revise(r, without, in.beside)
+		}
 		r.Engine = incident.Engine{Version: in.Version, RulesVersion: RulesVersion}
 		for _, f := range failed {
 			r.Warnings = append(r.Warnings, "not read completely: "+f)

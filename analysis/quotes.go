@@ -73,6 +73,10 @@ func fillQuotes(ctx context.Context, files verify.Files, kept *keeper, r *incide
 			byFile[e.File] = append(byFile[e.File], e)
 		}
 	})
+	return fillByFile(ctx, files, kept, byFile)
+}
+
+func fillByFile(ctx context.Context, files verify.Files, kept *keeper, byFile map[string][]*incident.Evidence) error {
 	names := make([]string, 0, len(byFile))
 	for n := range byFile {
 		names = append(names, n)
@@ -84,6 +88,26 @@ func fillQuotes(ctx context.Context, files verify.Files, kept *keeper, r *incide
 		}
 		return nil
 	})
+}
+
+// said is the text of some lines. It is fetched only where it is compared with what others say.
+func said(ctx context.Context, files verify.Files, kept *keeper, lines []worker.At) (map[worker.Pos]string, error) {
+	byFile := map[string][]*incident.Evidence{}
+	at := map[*incident.Evidence]worker.Pos{}
+	for _, l := range lines {
+		e := incident.Quote(l.File, l.Line, l.Off, "", nil)
+		e.Span = l.Len
+		byFile[l.File] = append(byFile[l.File], &e)
+		at[&e] = l.Pos
+	}
+	if err := fillByFile(ctx, files, kept, byFile); err != nil {
+		return nil, err
+	}
+	out := make(map[worker.Pos]string, len(at))
+	for e, p := range at {
+		out[p] = e.Text
+	}
+	return out, nil
 }
 
 // each does something for 0…n-1, on all processors. Of several errors it returns the first in this order.

@@ -3,9 +3,7 @@ package analysis
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"faultline/analysis/aislog"
@@ -17,24 +15,34 @@ import (
 // maxRecords is the largest file that may be the accounting of a job: logs beyond it are not asked for it.
 const maxRecords = 16 << 20
 
-// separate takes the files out of the sources that no process of the job wrote: what SLURM keeps of it, and what the daemons of
-// the storage wrote. They are evidence like
-// logs, but no rank, node or file of the job is missing without them, and none is there because of them.
+// separate takes the files out of the sources that are no logs of the job: what SLURM keeps of it, what the daemons of the storage
+// wrote, and the dumps of the ranks' flight recorders. They are evidence like logs, but no node or file of the job is missing
+// without them, and none is there because of them.
 func separate(ctx context.Context, in *Input) error {
+	in.both = nil
 	var logs []incident.Source
 	var books []*accounting.Book
 	apart := false
+	var room bytes.Buffer
 	for _, s := range in.Sources {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		book, daemon, err := readRecords(ctx, s)
+		kind, book, err := readRecords(ctx, s, &room)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case daemon:
+		case kind == daemonLog:
 			in.Storage = append(slices.Clip(in.Storage), s)
 			apart = true
+			continue
+		case kind == evidence:
+			in.Evidence = append(slices.Clip(in.Evidence), s)
+			apart = true
+			continue
+		case kind == evidenceToo:
+			in.both = append(in.both, s)
+			logs = append(logs, s)
 			continue
 		case book == nil:
 			logs = append(logs, s)
@@ -55,33 +63,49 @@ func separate(ctx context.Context, in *Input) error {
 	return nil
 }
 
-// readRecords reads a file if it holds records of SLURM, else the book is nil. daemon says that the file is the log of a
-// storage daemon, by its first line.
-func readRecords(ctx context.Context, s incident.Source) (book *accounting.Book, daemon bool, err error) {
-	f, err := scan.Open(s.Path)
+// kind is what a file among the sources is.
+type kind uint8
+
+const (
+	jobLog kind = iota
+	slurmRecords
+	daemonLog   // of a storage daemon, by its first line
+	evidence    // beside logs
+	evidenceToo // a log that is, or holds, evidence beside logs
+)
+
+// readRecords finds out what a file is, and reads it if it holds records of SLURM.
+func readRecords(ctx context.Context, s incident.Source, room *bytes.Buffer) (kind, *accounting.Book, error) {
+	head, err := headInto(room, s, logHead)
 	if err != nil {
-		return nil, false, nil // whoever reads it as a log says why not
+		return jobLog, nil, nil // whoever reads it as a log says why not
 	}
-	defer f.Close()
-	head := make([]byte, accounting.HeadLen)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, false, nil
+	first := head[:min(len(head), accounting.HeadLen)]
+	if aislog.Headed(first) {
+		return daemonLog, nil, nil
 	}
-	if aislog.Headed(head[:n]) {
-		return nil, true, nil
+	if s.Bytes <= maxRecords && accounting.Recognise(first) != accounting.None {
+		f, err := scan.Open(s.Path)
+		if err != nil {
+			return jobLog, nil, nil
+		}
+		defer f.Close()
+		if book, err := accounting.Read(ctx, s.Name, f); book.Genuine() {
+			return slurmRecords, book, plain(err)
+		}
 	}
-	if s.Bytes > maxRecords || accounting.Recognise(head[:n]) == accounting.None {
-		return nil, false, nil
+	// A large log is asked for what it begins with only.
+	whole := s.Bytes < smallLog && len(head) < smallLog
+	switch kinds := kindsIn(head, whole); {
+	case len(kinds) == 0:
+		return jobLog, nil, nil
+	case kinds[0].alone && kinds[0].recognise(head): // not merely pasted into a log
+		return evidence, nil, nil
 	}
-	book, err = accounting.Read(ctx, s.Name, io.MultiReader(bytes.NewReader(head[:n]), f))
-	if !book.Genuine() {
-		return nil, false, nil
-	}
-	return book, false, plain(err)
+	return evidenceToo, nil, nil
 }
 
 // everything are all files that the report may quote.
 func (in *Input) everything() []incident.Source {
-	return slices.Concat(in.Sources, in.records, in.History, in.Storage)
+	return slices.Concat(in.Sources, in.records, in.History, in.Storage, in.Evidence, in.Baseline)
 }

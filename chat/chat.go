@@ -44,12 +44,23 @@ type Inbound struct {
 	At          time.Time
 }
 
+// Access is how to reach a storage cluster: by the name of a configured access, or by what somebody typed.
+type Access struct {
+	Profile  string
+	Endpoint string
+	Token    config.Secret
+	TLS      string // messages.TLSVerify, …
+	CA       string // PEM
+}
+
 // View is what came back from a modal.
 type View struct {
 	ID, Hash, Callback, Private string
 	// Fields are the values by block id; a field whose name is in SecretFields is missing here: it is in the Vault.
 	Fields map[string]string
-	Files  []File
+	// Secrets are the names of the SecretFields that were filled.
+	Secrets []string `json:",omitempty"`
+	Files   []File
 }
 
 // File is a file that a person uploaded.

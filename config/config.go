@@ -70,6 +70,8 @@ type Logs struct {
 	Requests int `yaml:"requests"`
 	// Patterns are globs below each root, in which {job} stands for the job id.
 	Patterns []string `yaml:"patterns"`
+	// Evidence are globs below each root of what lies beside the logs, whatever it is called.
+	Evidence []string `yaml:"evidence"`
 	// Quiet: logs that were written to more recently belong to a job that still runs. 0 = never ask.
 	Quiet Duration `yaml:"quiet"`
 	// Late is how long after a first report files are looked for that come late or grow; 0 = never, and 15m where nothing is said.

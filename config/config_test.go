@@ -45,6 +45,8 @@ func TestBadFilesAreRefusedWithLineAndHint(t *testing.T) {
 		{"storage address that is none", "storage:\n- name: a\n  endpoint: ais:51080\n", "c.yaml:3: storage[0].endpoint: is not the address of a proxy"},
 		{"storage address with a password", "storage:\n- name: a\n  endpoint: http://u:p@ais:51080\n", "storage[0].endpoint: is not the address"},
 		{"certificate checked and not checked", "storage:\n- {name: a, endpoint: 'https://a', ca_file: /a, skip_verify: true}\n", "contradicts ca_file"},
+		{"half a certificate", "storage:\n- {name: a, endpoint: 'https://a', cert_file: /a}\n", "storage[0].cert_file: and key_file belong together"},
+		{"a key below nowhere", "storage:\n- {name: a, endpoint: 'https://a', cert_file: /a, key_file: b}\n", "storage[0].key_file: \"b\" is not an absolute path"},
 		{"storage of an unknown cluster", "storage:\n- {name: a, endpoint: 'https://a', clusters: [b]}\n", `there is no cluster "b"`},
 		{"allowed address instead of a host", "storage_access:\n  allow: ['http://ais']\n", "c.yaml:2: storage_access.allow[0]: \"http://ais\" is neither"},
 		{"everything allowed", "storage_access: {allow: ['*']}\n", "is neither host"},

@@ -171,8 +171,7 @@ func (c Cluster) validateLogs(at string, bad complain) {
 	if c.Slurm.Asked() && len(l.Roots) == 0 {
 		bad(at+".logs.roots", "is empty: the bot reads only below these, wherever a job says that its logs are")
 	}
-	for j, p := range l.Patterns {
-		key := fmt.Sprintf("%s.logs.patterns[%d]", at, j)
+	globs := func(key, p string) {
 		switch _, err := filepath.Match(p, ""); {
 		case err != nil:
 			bad(key, "%q is not a glob: %v", p, err)
@@ -181,6 +180,12 @@ func (c Cluster) validateLogs(at string, bad complain) {
 		case filepath.IsAbs(p) || slices.Contains(strings.Split(p, "/"), ".."):
 			bad(key, "%q must stay below the roots", p)
 		}
+	}
+	for j, p := range l.Patterns {
+		globs(fmt.Sprintf("%s.logs.patterns[%d]", at, j), p)
+	}
+	for j, p := range l.Evidence {
+		globs(fmt.Sprintf("%s.logs.evidence[%d]", at, j), p)
 	}
 	for j, t := range l.Templates {
 		key := fmt.Sprintf("%s.logs.templates[%d]", at, j)

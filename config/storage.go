@@ -21,6 +21,9 @@ type Storage struct {
 	Token Secret `yaml:"token"`
 	// CAFile names the PEM file of the authority that signed the cluster's certificate; "" = those of this machine.
 	CAFile string `yaml:"ca_file"`
+	// CertFile and KeyFile name the PEM files of the bot's own certificate and key, for clusters with mutual TLS; "" = none.
+	CertFile string `yaml:"cert_file"`
+	KeyFile  string `yaml:"key_file"`
 	// SkipVerify believes any certificate: whoever answers gets the token.
 	SkipVerify bool `yaml:"skip_verify"`
 	// Clusters whose jobs use this storage, by name; empty = all.
@@ -97,8 +100,13 @@ func (c *Config) validateStorage(bad func(path, format string, args ...any)) {
 			u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
 			bad(at+".endpoint", "is not the address of a proxy, such as https://ais.example.org:51080, with nothing behind the port")
 		}
-		if s.CAFile != "" && !filepath.IsAbs(s.CAFile) {
-			bad(at+".ca_file", "%q is not an absolute path; the bot may be started from anywhere", s.CAFile)
+		for _, f := range []struct{ key, name string }{{"ca_file", s.CAFile}, {"cert_file", s.CertFile}, {"key_file", s.KeyFile}} {
+			if f.name != "" && !filepath.IsAbs(f.name) {
+				bad(at+"."+f.key, "%q is not an absolute path; the bot may be started from anywhere", f.name)
+			}
+		}
+		if (s.CertFile == "") != (s.KeyFile == "") {
+			bad(at+".cert_file", "and key_file belong together")
 		}
 		if s.CAFile != "" && s.SkipVerify {
 			bad(at+".skip_verify", "contradicts ca_file: either the certificate is checked or it is not")

@@ -19,6 +19,8 @@ import (
 type CaseInput struct {
 	ID      string
 	Sources []incident.Source
+	// Storage are the logs of the storage's daemons, of cases that have a folder ais-logs beside logs.
+	Storage []incident.Source
 	// WorldSize and Nodes (a host list as typed) are what the operator states; 0 and "" where nobody does.
 	WorldSize int
 	Nodes     string
@@ -134,8 +136,9 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
-// load reads one case. The error is a short reason for the scoreboard and holds no path.
-func load(dir string) (caseFile, CaseInput, error) {
+// load reads one case. What is packed is unpacked below scratch. The error is a short reason for the scoreboard and holds no
+// path.
+func load(dir string, scratch func() (string, error)) (caseFile, CaseInput, error) {
 	c := caseFile{ID: filepath.Base(dir)}
 	data, err := os.ReadFile(filepath.Join(dir, "case.json"))
 	if err != nil {
@@ -145,8 +148,22 @@ func load(dir string) (caseFile, CaseInput, error) {
 		return c, CaseInput{}, fmt.Errorf("reading case.json: %w", err)
 	}
 	in := CaseInput{ID: c.ID, WorldSize: c.Flags.WorldSize, Nodes: c.Flags.Nodes}
-	root := filepath.Join(dir, "logs")
-	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+	if in.Sources, err = sources(filepath.Join(dir, "logs"), ""); err != nil {
+		return c, in, fmt.Errorf("reading logs: %w", bare(err))
+	}
+	if len(in.Sources) == 0 {
+		return c, in, errors.New("logs/ holds no file")
+	}
+	if in.Storage, err = storage(filepath.Join(dir, storageDir), scratch); err != nil {
+		return c, in, fmt.Errorf("reading %s: %w", storageDir, bare(err))
+	}
+	return c, in, nil
+}
+
+// sources lists the files below a folder, by name.
+func sources(root, prefix string) ([]incident.Source, error) {
+	var out []incident.Source
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -158,17 +175,11 @@ func load(dir string) (caseFile, CaseInput, error) {
 		if err != nil {
 			return err
 		}
-		in.Sources = append(in.Sources, incident.Source{Name: path.Clean(filepath.ToSlash(rel)), Path: p, Bytes: info.Size(), Origin: "path"})
+		out = append(out, incident.Source{Name: path.Join(prefix, filepath.ToSlash(rel)), Path: p, Bytes: info.Size(), Origin: "path"})
 		return nil
 	})
-	if err != nil {
-		return c, in, fmt.Errorf("reading logs: %w", bare(err))
-	}
-	if len(in.Sources) == 0 {
-		return c, in, errors.New("logs/ holds no file")
-	}
-	slices.SortFunc(in.Sources, func(a, b incident.Source) int { return strings.Compare(a.Name, b.Name) })
-	return c, in, nil
+	slices.SortFunc(out, func(a, b incident.Source) int { return strings.Compare(a.Name, b.Name) })
+	return out, err
 }
 
 // bare takes the path out of an error: the scoreboard is the same on every machine.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -123,7 +124,15 @@ func Run(ctx context.Context, dirs []string, opts Options) (*Scoreboard, error) 
 
 // one runs one case.
 func one(ctx context.Context, dir string, diagnose Diagnose) Case {
-	c, in, err := load(dir)
+	var temp string
+	defer func() { os.RemoveAll(temp) }() // of "" it removes nothing
+	c, in, err := load(dir, func() (string, error) {
+		var err error
+		if temp == "" {
+			temp, err = os.MkdirTemp("", "faultline-case-")
+		}
+		return temp, err
+	})
 	out := Case{ID: c.ID, Title: c.Title, Simulated: c.simulated(), GroundTruth: c.simulated() || c.groundTruth(), Label: c.label()}
 	if err != nil {
 		out.Scores = []Score{{Metric: Ran, Why: err.Error()}}
@@ -148,6 +157,7 @@ func one(ctx context.Context, dir string, diagnose Diagnose) Case {
 	}
 	s.both()
 	s.verified(ctx, in)
+	s.revised(ctx, in, diagnose)
 	out.Scores, out.Right = s.scores, s.right
 	return out
 }
@@ -172,7 +182,7 @@ func protected(ctx context.Context, in CaseInput, diagnose Diagnose) (r *inciden
 // verified re-reads all evidence of the report, whatever the report says about its own verification.
 func (s *sheet) verified(ctx context.Context, in CaseInput) {
 	files := verify.Files{}
-	for _, src := range in.Sources {
+	for _, src := range slices.Concat(in.Sources, in.Storage) {
 		files[src.Name] = src.Path
 	}
 	_, failures, err := verify.Report(ctx, files, s.r)

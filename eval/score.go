@@ -33,6 +33,13 @@ const (
 	Intermediate     Metric = "accused-intermediate"
 	Forbidden        Metric = "forbidden"
 	ControlBlamed    Metric = "control-blamed"
+	StorageJudged    Metric = "storage-judged"
+	StorageDaemon    Metric = "storage-daemon"
+	StorageSide      Metric = "storage-side"
+	StorageChain     Metric = "storage-chain"
+	StorageRevised   Metric = "storage-revised"
+	StorageBlamed    Metric = "storage-blamed"
+	StorageInnocent  Metric = "storage-innocent"
 	unknownMechanism        = "unknown"
 )
 
@@ -63,6 +70,13 @@ var metrics = []metricInfo{
 	{Intermediate, "intermediate rank accused", true},
 	{Forbidden, "forbidden conclusion", true},
 	{ControlBlamed, "negative control blamed", true},
+	{StorageJudged, "storage judged as all logs together determine it", false},
+	{StorageDaemon, "daemon at fault named, where one is", false},
+	{StorageSide, "side of the storage that is at fault", false},
+	{StorageChain, "chain from a daemon over a reader to the ranks", false},
+	{StorageRevised, "revision where the daemons' logs change the verdict", false},
+	{StorageBlamed, "storage blamed falsely", true},
+	{StorageInnocent, "daemon named that is not at fault", true},
 }
 
 // sheet is the score of one case in the making.
@@ -118,7 +132,12 @@ func (s *sheet) simulated() {
 	}
 	s.right = &right
 	s.origin(t.Candidates)
-	s.root(t.RootRanks, t.RootNodes, slices.Equal[[]string])
+	if t.Storage != nil {
+		s.storage()
+	}
+	if t.Storage == nil || !t.Storage.Implicated() {
+		s.root(t.RootRanks, t.RootNodes, slices.Equal[[]string])
+	}
 	if len(t.Intermediates) > 0 {
 		hit := common(v.Root.Ranks, t.Intermediates)
 		s.add(Intermediate, len(hit) == 0, fmt.Sprintf("named intermediate ranks %v", hit))
@@ -280,7 +299,7 @@ func (s *sheet) origin(truth []string) {
 // sameNode compares a node of the report with one of a case, which may be written with its address, a remark or the
 // domain: "10.148.3.247 (r10i6n5)", "gpu187.cluster.local".
 func sameNode(truth, said string) bool {
-	if truth == said {
+	if truth == said || strings.ReplaceAll(truth, " ", "") == said { // people write "node 48" for node48
 		return true
 	}
 	short := func(s string) string {

@@ -34,7 +34,12 @@ type unpacking struct {
 	names    map[string]bool
 	overrun  error
 	readFrom *counted
+	nested   bool
+	inner    []inner
 }
+
+// inner is an archive within an archive.
+type inner struct{ name, path string }
 
 var (
 	errSpool = errors.New("spool")
@@ -43,12 +48,20 @@ var (
 
 // archive unpacks the logs of an archive into the spool. Entry names get prefix in front; root is what the user named.
 func (g *gatherer) archive(given, abs, prefix, root string) {
+	for _, in := range g.unpackOne(given, filepath.Base(abs), abs, prefix, root, g.opts.nested) {
+		g.unpackOne(in.name, path.Base(in.name), in.path, path.Join(prefix, in.name), root, false)
+		os.Remove(in.path) // what it holds is kept
+	}
+}
+
+// unpackOne unpacks one archive that is called base. With nested, it returns the archives in it.
+func (g *gatherer) unpackOne(given, base, abs, prefix, root string, nested bool) []inner {
 	name := shown(given)
 	if g.opts.SpoolDir == "" {
 		g.problem(Unreadable, given, fmt.Sprintf("%s is an archive and there is no directory to unpack it into: unpack it yourself and name the directory.", name))
-		return
+		return nil
 	}
-	u := &unpacking{gatherer: g, name: name, origin: "archive:" + slash(filepath.Base(abs)), prefix: prefix, abs: abs, root: root, names: map[string]bool{}}
+	u := &unpacking{gatherer: g, name: name, origin: "archive:" + slash(base), prefix: prefix, abs: abs, root: root, names: map[string]bool{}, nested: nested}
 	err := u.read()
 	if u.overrun != nil {
 		err = u.overrun
@@ -65,13 +78,14 @@ func (g *gatherer) archive(given, abs, prefix, root string) {
 		g.problem(Hostile, given, fmt.Sprintf("%s: %d more entries were refused.", name, u.refused-maxSentences))
 	}
 	if u.taken > 0 || err != nil {
-		return
+		return u.inner
 	}
 	if u.entries == 0 {
 		g.problem(Empty, given, fmt.Sprintf("The archive %s is empty: pack the directory that the job wrote its logs to.", name))
 	} else {
 		g.problem(NoLogs, given, fmt.Sprintf("The archive %s holds no log that could be used: pack the directory that the job wrote its logs to.", name))
 	}
+	return u.inner
 }
 
 // counted counts the packed bytes that were read.
@@ -232,7 +246,7 @@ func (u *unpacking) entry(name string, r io.Reader) error {
 	case hidden(clean):
 		u.skip("hidden", path.Join(u.prefix, clean))
 		return nil
-	case otherKind(clean):
+	case !u.opts.anyName && otherKind(clean) && (u.opts.Beside == nil || !besideKinds[extension(clean)]):
 		u.skip("not a log by its name", path.Join(u.prefix, clean))
 		return nil
 	}
@@ -249,7 +263,18 @@ func (u *unpacking) entry(name string, r io.Reader) error {
 		os.Remove(dst)
 		return err
 	}
-	if kind, serr := sniff(dst); serr != nil || kind != isText {
+	if !u.opts.anyName && otherKind(clean) && !evidence(dst, u.opts.Beside) {
+		os.Remove(dst)
+		u.spooled -= n
+		u.skip("not a log by its name", path.Join(u.prefix, clean))
+		return err
+	}
+	if kind, serr := sniff(dst, u.opts.Beside); serr != nil || kind != isText && kind != isBeside {
+		if u.nested && kind == isArchive && serr == nil && err == nil {
+			u.inner = append(u.inner, inner{clean, dst})
+			u.taken++
+			return nil
+		}
 		os.Remove(dst)
 		u.spooled -= n
 		why := "binary, not a log"

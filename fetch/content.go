@@ -22,35 +22,61 @@ const (
 	isArchive
 	isBinary
 	isForeign // a log perhaps, in a form that is not read
+	isBeside  // no log, and evidence beside one
 )
 
 // sniffLen is how much of a file is looked at.
 const sniffLen = 8 << 10
 
-// sniff looks at the start of a file.
-func sniff(p string) (content, error) {
-	f, err := os.Open(p)
+// sniff looks at the start of a file. What is evidence beside logs, beside knows by it; it may be nil.
+func sniff(p string, beside func(start []byte) bool) (content, error) {
+	archive, start, err := startOf(p)
 	if err != nil {
 		return isBinary, err
+	}
+	if archive || isTar(start) {
+		return isArchive, nil
+	}
+	kind := look(start)
+	if kind != isText && beside != nil && beside(start) {
+		kind = isBeside
+	}
+	return kind, nil
+}
+
+// startOf is the start of a file's content, or says that it is a zip archive.
+func startOf(p string) (zip bool, start []byte, err error) {
+	f, err := os.Open(p)
+	if err != nil {
+		return false, nil, err
 	}
 	defer f.Close()
 	b := make([]byte, sniffLen)
 	n, err := io.ReadFull(f, b)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return isBinary, err
+		return false, nil, err
 	}
 	b = b[:n]
 	if bytes.HasPrefix(b, []byte("PK\x03\x04")) || bytes.HasPrefix(b, []byte("PK\x05\x06")) {
-		return isArchive, nil
+		return true, nil, nil
 	}
 	if inner, ok := unpackStart(f, b); ok {
 		b = inner
 	}
-	if isTar(b) {
-		return isArchive, nil
-	}
-	return look(b), nil
+	return false, b, nil
 }
+
+// evidence says that a file which is no log by its name is evidence beside logs by its content.
+func evidence(p string, beside func(start []byte) bool) bool {
+	if beside == nil || !besideKinds[extension(p)] {
+		return false
+	}
+	_, start, err := startOf(p)
+	return err == nil && beside(start)
+}
+
+// besideKinds are endings of files that are no logs by them, and may be evidence beside logs: what tools print for machines.
+var besideKinds = map[string]bool{".json": true, ".jsonl": true, ".csv": true, ".tsv": true, ".pkl": true, ".pickle": true}
 
 // unpackStart is the start of the content of a compressed file.
 func unpackStart(f *os.File, b []byte) ([]byte, bool) {
@@ -103,6 +129,9 @@ var foreigners = []string{"\xfd7zXZ", "BZh", "\xff\xfe", "\xfe\xff"}
 
 // look tells text from other content. NUL bytes alone make no binary: holes of a crashed node are full of them.
 func look(b []byte) content {
+	if isDump(b) {
+		return isText
+	}
 	for _, m := range magics {
 		if bytes.HasPrefix(b, []byte(m)) {
 			return isBinary
@@ -129,6 +158,20 @@ func look(b []byte) content {
 	return isText
 }
 
+// isDump says that a pickle is the dump of a rank's flight recorder, which PyTorch writes beside a job's logs: these are the names in
+// it (c10d, 2.2 to 2.10).
+func isDump(b []byte) bool {
+	if !bytes.HasPrefix(b, []byte("\x80\x02")) {
+		return false
+	}
+	for _, name := range []string{"pg_config", "pg_status", "nccl_version", "comm_lib_version", "profiling_name"} {
+		if bytes.Contains(b, []byte(name)) {
+			return true
+		}
+	}
+	return false
+}
+
 // otherKinds are endings of files that stand in job directories and are no logs.
 var otherKinds = func() map[string]bool {
 	m := map[string]bool{}
@@ -145,12 +188,17 @@ func NoLog(name string) bool { return otherKind(name) || hidden(name) }
 
 // otherKind says that a file is no log by its name. torchrun's error.json is one.
 func otherKind(name string) bool {
-	low := strings.ToLower(path.Base(name))
-	if low == "error.json" {
+	if strings.EqualFold(path.Base(name), "error.json") {
 		return false
 	}
+	return otherKinds[extension(name)] || strings.Contains(strings.ToLower(path.Base(name)), "tfevents")
+}
+
+// extension is how a name ends, what it is compressed with apart.
+func extension(name string) string {
+	low := strings.ToLower(path.Base(name))
 	for _, z := range []string{".gz", ".zst"} {
 		low = strings.TrimSuffix(low, z)
 	}
-	return otherKinds[path.Ext(low)] || strings.Contains(low, "tfevents")
+	return path.Ext(low)
 }

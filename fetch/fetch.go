@@ -18,6 +18,14 @@ import (
 type LocalOptions struct {
 	// SpoolDir is an existing directory of the caller for the entries of archives. Without it archives are refused.
 	SpoolDir string
+	// nested: archives within archives are unpacked too, one deep.
+	nested bool
+	// anyName: the name of a file does not tell that it is none.
+	anyName bool
+	// Beside says of the start of a file's content that it is evidence beside logs: such a file is taken though it is no log by its
+	// name or is no text. Known is what there is of such, for sentences. The engine knows both.
+	Beside func(start []byte) bool
+	Known  string
 	// limits are for tests; zero means the constants.
 	limits limits
 }

@@ -23,6 +23,9 @@ type Shared struct {
 	Spool string
 	// Now measures how long a search took; nil = it is not told.
 	Now func() time.Time
+	// Beside and Known are those of LocalOptions.
+	Beside func(start []byte) bool
+	Known  string
 }
 
 // Cluster is where the logs of one cluster's jobs are.
@@ -144,7 +147,7 @@ func (s *Shared) Collect(ctx context.Context, places []string) (workflow.Collect
 	if err != nil {
 		return workflow.Collection{}, fmt.Errorf("making room for archives: %w", err)
 	}
-	set, err := Local(ctx, places, LocalOptions{SpoolDir: dir})
+	set, err := Local(ctx, places, LocalOptions{SpoolDir: dir, Beside: s.Beside, Known: s.Known})
 	_ = os.Remove(dir) // nothing was unpacked: it is empty and goes away
 	if err != nil {
 		return workflow.Collection{}, err

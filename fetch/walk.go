@@ -96,15 +96,19 @@ func (g *gatherer) root(given, abs string) {
 // file takes a file that the user named: whatever its name is, its content decides.
 func (g *gatherer) file(given, abs string, st fs.FileInfo) {
 	base := filepath.Base(abs)
-	switch kind, err := sniff(abs); {
+	switch kind, err := sniff(abs, g.opts.Beside); {
 	case err != nil:
 		g.problem(Unreadable, given, fmt.Sprintf("%s cannot be read (%s): ask its owner for read permission.", shown(given), reason(err)))
 	case kind == isArchive && !otherKind(base):
 		g.archive(given, abs, "", abs)
 	case kind == isForeign:
 		g.problem(Binary, given, foreign(given))
-	case kind != isText:
-		g.problem(Binary, given, fmt.Sprintf("%s is a binary file, no log: name the text logs of the job (.out, .err, .log, also .gz or .zst).", shown(given)))
+	case kind != isText && kind != isBeside:
+		text := fmt.Sprintf("%s is a binary file, no log: name the text logs of the job (.out, .err, .log, also .gz or .zst).", shown(given))
+		if g.opts.Known != "" {
+			text = fmt.Sprintf("%s is a binary file: no log, and no evidence beside logs of a kind that I know (%s).", shown(given), g.opts.Known)
+		}
+		g.problem(Binary, given, text)
 	default:
 		g.found = append(g.found, found{Source: incident.Source{Name: slash(base), Path: abs, Bytes: st.Size(), Origin: "path"}, root: abs, file: true})
 	}
@@ -183,18 +187,18 @@ func (g *gatherer) entry(root, p, rel string, d fs.DirEntry) {
 	case !d.Type().IsRegular():
 		g.skip("not a regular file", rel)
 		return
-	case otherKind(d.Name()):
+	case !g.opts.anyName && otherKind(d.Name()) && !evidence(p, g.opts.Beside):
 		g.skip("not a log by its name", rel)
 		return
 	}
 	st, err := d.Info()
 	if err == nil {
 		var kind content
-		if kind, err = sniff(p); err == nil {
+		if kind, err = sniff(p, g.opts.Beside); err == nil {
 			switch kind {
 			case isArchive:
 				g.archive(rel, p, rel, root)
-			case isText:
+			case isText, isBeside:
 				g.found = append(g.found, found{Source: incident.Source{Name: rel, Path: p, Bytes: st.Size(), Origin: "path"}, root: root})
 			case isForeign:
 				g.problem(Binary, rel, foreign(rel))

@@ -13,6 +13,7 @@ const (
 	KindSet       = "set"       // the values captured from the lines satisfying the predicate are exactly these
 	KindInventory = "inventory" // expected against seen
 	KindDerived   = "derived"   // a formula over other evidence
+	KindRecord    = "record"    // an object in a file that holds one value, a pickle or JSON, has these members
 )
 
 // Evidence is something the verifier can evaluate on the raw bytes. Which fields are set depends on Kind; a field that
@@ -44,6 +45,12 @@ type Evidence struct {
 	Files []string `json:"files,omitempty"`
 	N     int64    `json:"n,omitempty"`
 	Bytes int64    `json:"bytes_searched,omitempty"`
+
+	// record: File holds one value, as a pickle (protocol 2 to 4) or as JSON, or is a capture (pcap, pcapng), whose packets of TCP are objects
+	// at "packets[n]" with the members src, dst, seq, data, window and, where it is set, rst. At Place, "" the value itself, else names and
+	// indices from 0 in turn ("entries[12]", "pg_status.5"; a name holds no dot and no bracket), stands an object in which the
+	// Members of Predicate hold and its NotMembers do not. "[]" is the value of a list without elements, null of one that is none.
+	Place string `json:"place,omitempty"`
 
 	// set: the distinct values captured from the segments that satisfy the predicate, sorted numerically where all are
 	// integers, else bytewise; never empty. Segments without the key, or with nothing after it, add no value.
@@ -87,7 +94,7 @@ type Predicate struct {
 	// None of these may occur.
 	Not []string `json:"not,omitempty"`
 	// Members: the segment is one JSON object, at most MaxRecord bytes long, in which all of them hold and none of
-	// NotMembers does.
+	// NotMembers does; for a record, the object is the one at its place.
 	Members    []Member `json:"members,omitempty"`
 	NotMembers []Member `json:"not_members,omitempty"`
 }

@@ -73,6 +73,7 @@ type Report struct {
 	Timeline        []Event          `json:"timeline"`
 	Counts          Counts           `json:"counts"`
 	Storage         Storage          `json:"storage"`
+	Artifacts       []Artifact       `json:"artifacts,omitempty"`
 	History         *History         `json:"history"` // null where no earlier runs were given
 	Hypotheses      []Hypothesis     `json:"hypotheses"`
 	Revisions       []Revision       `json:"revisions"`
@@ -175,7 +176,17 @@ type Verdict struct {
 	Suspects   []Suspect   `json:"suspects"`
 	Root       Root        `json:"root"`
 	Needs      []Need      `json:"needs"`
+	// Ending says, where no failure was found, whether the job's end was seen.
+	Ending string `json:"ending,omitempty"`
 }
+
+// Endings of a job in which no failure was found; "" where it was ended from outside.
+const (
+	EndSeen    = "seen"    // it completed
+	EndUnseen  = "unseen"  // these files do not hold its end: it may go on, or stand still
+	EndRunning = "running" // the scheduler has it running
+	EndStalled = "stalled" // no end, and no step long before the last lines
+)
 
 // Candidate is a mechanism the evidence leaves standing.
 type Candidate struct {
@@ -207,6 +218,8 @@ type Need struct {
 	Why        string `json:"why"`
 	Command    string `json:"command"`
 	Obtainable string `json:"obtainable"` // now, perishing, next-time
+	// Artefact is the slug of a known kind of evidence (package knowledge), "" where it is none.
+	Artefact string `json:"artefact,omitempty"`
 }
 
 // Action is the decision.
@@ -357,6 +370,16 @@ type Finding struct {
 	Evidence  []Evidence `json:"evidence"`
 }
 
+// Artifact is evidence beside the logs, of one kind: what its files say, verdict or not, and what they cannot say.
+type Artifact struct {
+	Kind     string    `json:"kind"` // flight-recorder, stacks, …
+	Title    string    `json:"title"`
+	Files    []string  `json:"files"`
+	Inline   bool      `json:"inline"`   // it stands in the job's own logs; nobody handed it in
+	Findings []Finding `json:"findings"` // the telling ones first
+	Limits   string    `json:"limits"`
+}
+
 // Revision is was / now / because.
 type Revision struct {
 	Was      string     `json:"was"`
@@ -386,6 +409,7 @@ type Verification struct {
 	Absences  Ratio    `json:"absences"`
 	Sets      Ratio    `json:"sets"`
 	Derived   Ratio    `json:"derived"`
+	Records   Ratio    `json:"records,omitzero"`
 	Withdrawn []string `json:"withdrawn"`
 }
 

@@ -8,10 +8,35 @@ type Storage struct {
 	Targets   []string `json:"targets"`
 	// Window is the stretch that was looked at in the daemons' logs, "FROM/TO" by the job's clock.
 	Window *string `json:"window"`
-	// Clocks says how the daemons' times relate to the job's: "unproven" where logs of daemons were read.
+	// Clocks says how well the daemons' times are related to the job's: proven, likely, unproven; absent where no logs of
+	// daemons were read.
 	Clocks string `json:"clocks,omitempty"`
+	// Clock is that relation.
+	Clock *StorageClock `json:"clock,omitempty"`
+	// Why is the judgement in one sentence, where logs of daemons were read.
+	Why string `json:"why,omitempty"`
+	// Missing says what of the window the daemons' logs do not cover.
+	Missing []string `json:"missing,omitempty"`
+	// Episodes are what befell the daemons, and how each stands to the job's trouble.
+	Episodes []StorageEpisode `json:"episodes,omitempty"`
 	// Daemons are those whose logs were read.
 	Daemons []StorageDaemon `json:"daemons,omitempty"`
+	// Signs are lines of the job that lead to its storage; Buckets are those that the job itself names.
+	Signs   []StorageSign `json:"signs,omitempty"`
+	Buckets []string      `json:"buckets,omitempty"`
+}
+
+// What a sign says.
+const (
+	SignTrouble = "trouble" // a loader or a storage client tells of a read that did not go as asked, and it is no noise
+	SignUse     = "use"     // the job reads its data from AIStore, or by Lhotse
+)
+
+// StorageSign is a line of the job that leads to its storage.
+type StorageSign struct {
+	Kind      string     `json:"kind"`
+	Statement string     `json:"statement"`
+	Evidence  []Evidence `json:"evidence"`
 }
 
 // StorageDaemon is what the logs of one storage daemon say. Times are those of its own clock, without zone; where only the time
@@ -97,4 +122,30 @@ type StorageStall struct {
 	Text     string     `json:"text"`
 	InWindow *bool      `json:"in_window"`
 	Evidence []Evidence `json:"evidence"`
+}
+
+// StorageClock relates the daemons' clocks to the job's: job = daemon + shift.
+type StorageClock struct {
+	Shift       *float64  `json:"shift_s"` // null where no relation is known
+	Uncertainty *float64  `json:"uncertainty_s"`
+	Text        string    `json:"text"`
+	Basis       []Finding `json:"basis"`
+	Against     []Finding `json:"against"`
+}
+
+// StorageEpisode is one trouble of the storage, put to the tests of a cause: before the job's trouble, met by its requests,
+// standing out. Times are by the job's clock; null where the clocks are not related.
+type StorageEpisode struct {
+	Mechanism string     `json:"mechanism"`
+	Daemon    *string    `json:"daemon"` // null: the cluster
+	Role      *string    `json:"role"`   // target, proxy
+	Side      string     `json:"side"`   // target, proxy, client, network, remote
+	From      *string    `json:"from"`
+	To        *string    `json:"to"`
+	Standing  string     `json:"standing"` // cause, coincident, undecided
+	Statement string     `json:"statement"`
+	Why       string     `json:"why"`
+	Evidence  []Evidence `json:"evidence"`
+	Met       []Finding  `json:"met"` // the job's lines that it meets
+	Led       []Finding  `json:"led"` // what it led to among the daemons
 }

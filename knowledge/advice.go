@@ -52,6 +52,9 @@ var (
 	safeValue = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.\-]*(\[[0-9,\-]+\])?(,[A-Za-z0-9_][A-Za-z0-9_.\-]*(\[[0-9,\-]+\])?)*$`)
 )
 
+// Pastable says that a value can stand in a command as it is.
+func Pastable(value string) bool { return len(value) <= 4096 && safeValue.MatchString(value) }
+
 // unnamed is what a sentence says where the value is not known.
 var unnamed = map[string]string{"job": "the job", "node": "the node", "nodes": "the nodes", "rank": "that rank", "pid": "the process"}
 
@@ -62,7 +65,7 @@ func (a Advice) Fill(values map[string]string) Advice {
 	fill := func(s string, otherwise func(name string) string) string {
 		return placeholder.ReplaceAllStringFunc(s, func(m string) string {
 			name := m[1 : len(m)-1]
-			if v := values[name]; len(v) <= 4096 && safeValue.MatchString(v) {
+			if v := values[name]; Pastable(v) {
 				return v
 			}
 			return otherwise(name)

@@ -14,6 +14,7 @@ import (
 var families = [][]Signature{
 	memorySignatures,
 	cudaSignatures,
+	acceleratorSignatures,
 	gpuHardwareSignatures,
 	nativeSignatures,
 	loaderSignatures,
@@ -25,6 +26,7 @@ var families = [][]Signature{
 	limitSignatures,
 	schedulerSignatures,
 	signalSignatures,
+	kubernetesSignatures,
 	storageSignatures,
 	clientSignatures,
 	checkpointSignatures,

@@ -12,7 +12,7 @@ import (
 // slugs are the mechanisms of the taxonomy that a line of a worker log may speak for.
 var slugs = []string{
 	"ais-batch-object-loss", "storage-retries-exhausted", "storage-full", "storage-unresponsive", "checkpoint-io",
-	"dataloader-stall", "dataloader-worker-killed", "bad-sample", "uneven-data", "ais-auth", "link-error", "peer-lost", "init-unreachable",
+	"dataloader-stall", "dataloader-worker-killed", "bad-sample", "uneven-data", "ais-auth", "silent-corruption", "link-error", "peer-lost", "init-unreachable",
 	"gpu-hang", "gpu-off-bus", "gpu-ecc", "gpu-nvlink", "gpu-firmware", "cuda-error", "gpu-oom", "non-finite-loss",
 	"resource-limit", "external-signal", "collective-mismatch", "version-mismatch", "config-error", "native-crash",
 	"watchdog-stuck", "host-oom", "node-failure", "preempted", "time-limit", "cancelled", "thermal-power", "scheduler-error",

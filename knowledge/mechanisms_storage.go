@@ -144,6 +144,14 @@ var storageMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Keep the last few checkpoints only, and point caches away from the home directory.", "export TMPDIR=/scratch/$USER HF_HOME=/scratch/$USER/hf TRITON_CACHE_DIR=/scratch/$USER/triton"}},
 		NextTime:   []Advice{{"Check the free space before each save.", ""}},
+		OfAIStore: &Aside{Owner: "storage",
+			Now: []Advice{
+				{"See which targets and mount paths are full, and what fills them.", "ais show cluster; ais storage mountpath; ais storage summary"},
+				{"Remove or evict what is not needed (cached remote buckets first), or add a disk, then resubmit. What was written meanwhile is incomplete.", "ais evict BUCKET; ais storage cleanup"},
+			},
+			Structural: []Advice{{"Set the watermarks so that targets evict before they are full, and keep the last few checkpoints only.", "ais config cluster space"}},
+			NextTime:   []Advice{{"Watch the used capacity of every mount path, not of the whole cluster: one that is full rejects writes.", "ais storage mountpath"}},
+		},
 	},
 	{
 		Slug: "storage-unresponsive", Origin: "storage", Owner: "storage", Resubmit: "after-fix",

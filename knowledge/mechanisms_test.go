@@ -286,3 +286,15 @@ func TestExitCodes(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoActsDependsOnWhatIsFull(t *testing.T) {
+	m, _ := MechanismBySlug("storage-full")
+	if a := m.For("ais:t-1"); a.Owner != "storage" || a.Now[0].Text == m.Now[0].Text {
+		t.Errorf("of AIStore %s acts: %s", a.Owner, a.Now[0].Text)
+	}
+	for _, c := range []string{"", "mount:/scratch", "host:n1"} {
+		if a := m.For(c); a.Owner != "job-config" {
+			t.Errorf("of %q %s acts", c, a.Owner)
+		}
+	}
+}

@@ -3,6 +3,20 @@ package knowledge
 // configSignatures: the job was told something impossible. They count when they stand at the start.
 var configSignatures = []Signature{
 	{
+		ID: "config-credentials", Mechanism: "config-error", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"Unable to locate credentials"},
+		Meaning:  "The client of an S3 store was given no key: neither in the environment nor in a file.",
+		Source:   "botocore exceptions.py (NoCredentialsError)",
+		Example:  "botocore.exceptions.NoCredentialsError: Unable to locate credentials",
+	},
+	{
+		ID: "config-gated", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash,
+		Literals: []string{"You are trying to access a gated repo"},
+		Meaning:  "The model or data set has to be asked for on the hub, and this token has not been let in.",
+		Source:   "Transformers utils/hub.py, 4.30 on",
+		Example:  "OSError: You are trying to access a gated repo.",
+	},
+	{
 		ID: "config-argument", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{": error: argument "}, Pattern: `(?P<program>[\w./-]+): error: argument (?P<argument>[^:]{1,80}): (?P<text>.{1,160})`,
 		Meaning: "A command-line option has a value the program does not accept.",

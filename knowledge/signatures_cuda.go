@@ -7,7 +7,7 @@ var cudaTexts = []string{
 	"hardware stack error", "unknown error", "system not yet initialized", "busy or unavailable",
 	"no CUDA-capable device", "invalid device ordinal", "driver version is insufficient", "no kernel image",
 	"unsupported toolchain", "driver shutting down", "CUBLAS_STATUS_", "CUDNN_STATUS_", "unspecified launch",
-	"GPU is lost", "forward compatibility",
+	"GPU is lost", "forward compatibility", "cuda driver combination",
 }
 
 // cudaSignatures: what the CUDA (or HIP) runtime reports about this process's own kernels. The texts are those of
@@ -105,6 +105,13 @@ var cudaSignatures = []Signature{
 		Meaning:  "This process sees no GPU: none was given to it, or the node lost it.",
 		Source:   "PyTorch torch/csrc/cuda (THCPModule_initExtension), 1.5 on",
 		Example:  "RuntimeError: No CUDA GPUs are available",
+	},
+	{
+		ID: "cuda-driver-init", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"CUDA driver initialization failed"},
+		Meaning:  "The driver could not be started for this process: no GPU was given to it, the node lost it, or the driver does not fit.",
+		Source:   "PyTorch c10/cuda/CUDAFunctions.cpp, 1.8 on",
+		Example:  "RuntimeError: CUDA driver initialization failed, you might not have a CUDA gpu.",
 	},
 	{
 		ID: "cuda-invalid-ordinal", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,

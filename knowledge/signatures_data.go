@@ -59,6 +59,13 @@ var checkpointSignatures = []Signature{
 		Example: "_pickle.UnpicklingError: pickle data was truncated",
 	},
 	{
+		ID: "checkpoint-tensorstore", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"Error opening \"", "driver: Error "}, Pattern: `Error opening "(?P<driver>\w+)" driver: Error (?:reading|writing|opening) (?P<text>.{1,160})`,
+		Meaning: "A part of a checkpoint is missing, or could not be read or written.",
+		Source:  "TensorStore, through Orbax",
+		Example: "ValueError: Error opening \"zarr\" driver: Error reading local file \"/ckpt/10/params/.zarray\": NOT_FOUND",
+	},
+	{
 		ID: "checkpoint-hf", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"Unable to load weights from pytorch checkpoint file"}, Pattern: `checkpoint file for '(?P<path>[^']{1,240})'`,
 		Meaning: "A weights file is cut short or damaged.",
@@ -119,6 +126,13 @@ var sampleSignatures = []Signature{
 		Example: "_lzma.LZMAError: Corrupt input data",
 	},
 	{
+		ID: "data-ffmpeg", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"Invalid data found when processing input"}, Pattern: `(?:Error|Exception): .*Invalid data found when processing input(?:: '(?P<item>[^']{1,160})')?`,
+		Meaning: "FFmpeg could not decode an audio or video file.",
+		Source:  "PyAV av/error.pyx, FFmpeg libavutil/error.c",
+		Example: "av.error.InvalidDataError: [Errno 1094995529] Invalid data found when processing input: '/data/a.mp4'",
+	},
+	{
 		ID: "data-image", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"UnidentifiedImageError"}, Pattern: `cannot identify image file (?P<item>.{1,160})`,
 		Meaning: "A sample is not an image, or a damaged one.",
@@ -131,6 +145,13 @@ var sampleSignatures = []Signature{
 		Meaning:  "A sample ends before its image does.",
 		Source:   "Pillow ImageFile.py",
 		Example:  "OSError: image file is truncated (7 bytes not processed)",
+	},
+	{
+		ID: "data-hdf5", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"Error: Unable to "}, Pattern: `Unable to (?:synchronously )?open file \((?P<text>truncated file: eof = \d+|file signature not found|bad object header)`,
+		Meaning: "An HDF5 file of the data is cut short or none.",
+		Source:  "HDF5 through h5py",
+		Example: "OSError: Unable to open file (truncated file: eof = 1024, sblock->base_addr = 0, stored_eof = 4096)",
 	},
 	{
 		ID: "data-tar", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,

@@ -16,6 +16,13 @@ var memorySignatures = []Signature{
 		Example: "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 19.14 GiB. GPU 6 has a total capacity of 79.33 GiB of which 8.35 GiB is free. Including non-PyTorch memory, this process has 70.97 GiB memory in use. Of the allocated memory 68.65 GiB is allocated by PyTorch, and 853.04 MiB is reserved by PyTorch but unallocated.",
 	},
 	{
+		ID: "gpu-oom-startup", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"less than desired GPU memory utilization"}, Pattern: `Free memory on device (?:\S+ )?\((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\)`,
+		Meaning: "The inference engine found less free GPU memory than it is to take: another process, or the trainer beside it, holds the rest.",
+		Source:  "vLLM vllm/v1/worker/gpu_worker.py, 0.8 on",
+		Example: "ValueError: Free memory on device cuda:0 (34.34/79.15 GiB) on startup is less than desired GPU memory utilization (0.9, 71.24 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.",
+	},
+	{
 		ID: "gpu-oom-async-allocator", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"would exceed allowed memory. (out of memory)"},
 		Meaning:  "The CUDA driver's asynchronous allocator could not get the memory PyTorch asked for.",
@@ -95,6 +102,13 @@ var memorySignatures = []Signature{
 		Example: "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 18.50G of 15.48G hbm.",
 	},
 	{
+		ID: "gpu-oom-tensorflow", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"OOM when allocating tensor "}, Pattern: `OOM when allocating tensor .{0,200}device:GPU:`,
+		Meaning: "The GPU had no memory left for this tensor.",
+		Source:  "TensorFlow core/framework/op_kernel.cc",
+		Example: "ResourceExhaustedError: OOM when allocating tensor with shape[1024,1024] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
+	},
+	{
 		ID: "gpu-oom-xla", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"RESOURCE_EXHAUSTED: Out of memory"}, Pattern: `Out of memory while trying to allocate (?P<tried>\d+ bytes)|Out of memory`,
 		Meaning: "XLA could not allocate a buffer on the accelerator.",
@@ -165,6 +179,13 @@ var memorySignatures = []Signature{
 		Example:  "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.",
 	},
 	{
+		ID: "host-oom-raylet", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"killed due to memory pressure (OOM)"}, Pattern: `[1-9]\d* Workers \(tasks / actors\) killed due to memory pressure \(OOM\)(?:.*? IP: (?P<address>[\d.]+))?`,
+		Meaning: "Ray's memory monitor killed processes because their node ran low on memory.",
+		Source:  "Ray src/ray/raylet/node_manager.cc, 2.0 on",
+		Example: "(raylet) node_manager.cc:3040: 1 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons at node (ID: abc, IP: 10.0.0.9) over the last time period.",
+	},
+	{
 		ID: "host-alloc-cpu", Mechanism: "host-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"DefaultCPUAllocator: ", "allocate memory"}, Pattern: `DefaultCPUAllocator: (?:can't|not enough memory: you tried to) allocate(?: memory)?(?:: you tried to allocate)? ?(?P<tried>\d+ bytes)?`,
 		Meaning: "PyTorch could not get ordinary (host) memory.",
@@ -177,6 +198,14 @@ var memorySignatures = []Signature{
 		Meaning: "NumPy could not get the host memory for an array: too little memory, or an absurd size.",
 		Source:  "NumPy numpy/core/_exceptions.py, 1.17 on",
 		Example: "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 1.20 TiB for an array with shape (1, 2) and data type float32",
+	},
+	{
+		// PyTorch's OutOfMemoryError and NumPy's _ArrayMemoryError end alike: they speak for themselves.
+		ID: "host-alloc-python", Mechanism: "host-oom", Role: CauseRole, Tier: LoopCrash,
+		Literals: []string{"MemoryError"}, Pattern: `(?:^|[\s:])MemoryError\s*(?:$|: )`,
+		Meaning: "Python could not get host memory.",
+		Source:  "CPython",
+		Example: "MemoryError",
 	},
 	{
 		ID: "host-alloc-bad-alloc", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller,

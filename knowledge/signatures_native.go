@@ -3,6 +3,13 @@ package knowledge
 // nativeSignatures: the process died below Python.
 var nativeSignatures = []Signature{
 	{
+		ID: "native-check", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"] Check failed: "}, Pattern: `(?P<source>[\w./-]+\.(?:cc|cpp|cu|cuh|h|hpp)):\d+\] Check failed: `, Not: []string{"ProcessGroupNCCL"},
+		Meaning: "A check inside a C++ library failed, and it ended the process.",
+		Source:  "glog and Abseil, CHECK",
+		Example: "F0501 10:00:00.123456  1234 local_rendezvous.cc:404] Check failed: status.ok() INTERNAL: stream did not block host until done",
+	},
+	{
 		ID: "native-segv-srun", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"srun: error: ", ": Segmentation fault"}, Pattern: `srun: error: (?P<host>\S+): tasks? (?P<tasks>[\d,\-\[\]]+): Segmentation fault`,
 		Meaning: "SLURM saw this task die of a segmentation fault.",
@@ -250,7 +257,7 @@ var loaderSignatures = []Signature{
 	{
 		ID: "loader-worker-bus", Mechanism: "dataloader-worker-killed", Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"Unexpected bus error encountered in worker"},
-		Meaning:  "A process that loads data hit the end of shared memory (/dev/shm).",
+		Meaning:  "A process that loads data got a bus error: mostly shared memory (/dev/shm), or the memory of its container, was used up.",
 		Source:   "PyTorch torch/csrc/DataLoader.cpp",
 		Example:  "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
 	},

@@ -3,18 +3,35 @@ package knowledge
 // numericSignatures: the numbers went wrong.
 var numericSignatures = []Signature{
 	{
-		ID: "nan-megatron-grad", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
-		Literals: []string{"found NaN in local "}, Pattern: `(?:Rank (?P<rank>\d+):? ?.*?)?found NaN in local (?P<what>[\w ]+)`,
+		ID: "nan-megatron-grad", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true, Own: true,
+		Literals: []string{"found NaN in local "}, Not: []string{"Unexpected result "},
+		Pattern: `(?:Rank (?P<rank>\d{1,7}): )?found NaN in local (?P<what>[\w ]+)(?:.*?, node: (?P<node>[\w.-]+))?`,
 		Meaning: "Megatron's check found a value that is not a number and stopped.",
-		Source:  "Megatron-LM core/distributed and core/rerun_state_machine.py",
-		Example: "AssertionError: Rank 3: found NaN in local grad norm in backward pass before data-parallel communication collective",
+		Source:  "Megatron-LM core/distributed (param_and_grad_buffer.py, pretrain_gpt.py), 0.5 to 0.9",
+		Example: "AssertionError: Rank 3: found NaN in local grad norm in backward pass before data-parallel communication collective. Device: 3, node: node-2",
 	},
 	{
-		ID: "nan-megatron-result", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
-		Literals: []string{"Unexpected result ", "(message='found "}, Pattern: `(?:Rank (?P<rank>\d+).*?)?Unexpected result (?P<value>\S+)`,
-		Meaning: "Megatron's check found a value that is not finite and stopped.",
+		ID: "nan-megatron-result", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true, Own: true,
+		Literals: []string{"Unexpected result ", "(message='found "},
+		Pattern:  `(?:Rank (?P<rank>\d{1,7})(?:, node (?P<node>[\w.-]+), device \d+|: ).*?)?Unexpected result (?P<value>\S+)(?: on rank (?P<rank2>\d{1,7}))?`,
+		Meaning:  "Megatron's check found a value that is not finite and stopped.",
+		Source:   "Megatron-LM core/rerun_state_machine.py, 0.10 on",
+		Example:  "RuntimeError: Rank 13, node node-2, device 5, iteration 1093: Unexpected result nan (message='found NaN in local forward loss calculation')",
+	},
+	{
+		ID: "rerun-transient", Mechanism: "silent-corruption", Role: CauseRole, Tier: LoopCrash, Own: true,
+		Literals: []string{"Possible transient error!"}, Pattern: `Rank (?P<rank>\d{1,7}), node (?P<node>[\w.-]+), device \d+, iteration #`,
+		Meaning: "Megatron computed a step again on the same GPU, and the result was another one.",
 		Source:  "Megatron-LM core/rerun_state_machine.py, 0.10 on",
-		Example: "Rank 3: Unexpected result nan (message='found NaN in local forward loss calculation')",
+		Example: "ERROR:megatron.core.rerun_state_machine:Rank 5, node node-2, device 5, iteration #1093: Possible transient error!!",
+	},
+	{
+		// The line names the GPU that computed it again, not the one that was wrong.
+		ID: "rerun-persistent", Mechanism: "silent-corruption", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"Possible persistent error!"}, Pattern: `Rank (?P<rank>\d{1,7}), node (?P<node>[\w.-]+), device \d+, iteration #`,
+		Meaning: "Megatron computed a step again on another GPU, and the result that was reproducible before is not there: the GPU of the run before computes wrongly.",
+		Source:  "Megatron-LM core/rerun_state_machine.py, 0.10 on",
+		Example: "ERROR:megatron.core.rerun_state_machine:Rank 5, node node-7, device 5, iteration #1093: Possible persistent error!!",
 	},
 	{
 		ID: "nan-deepspeed-scale", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
@@ -45,6 +62,13 @@ var numericSignatures = []Signature{
 		Example: "ValueError: loss is nan at step 1380",
 	},
 	{
+		ID: "nan-raised-became", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"oss became infinite or NaN"},
+		Meaning:  "The loss is not finite, and the program raised an error because of it.",
+		Source:   "Detectron2 detectron2/engine/train_loop.py; fvcore",
+		Example:  "FloatingPointError: Loss became infinite or NaN at iteration=1234!",
+	},
+	{
 		ID: "nan-raised-gradient", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"gradients are Nan/Inf"},
 		Meaning:  "The norm of the gradients is not finite, and the program stopped itself.",
@@ -64,6 +88,13 @@ var numericSignatures = []Signature{
 		Meaning: "PyTorch's anomaly detection found the operation that made the first NaN gradient.",
 		Source:  "PyTorch torch/csrc/autograd/engine.cpp",
 		Example: "RuntimeError: Function 'LogSoftmaxBackward0' returned nan values in its 0th output.",
+	},
+	{
+		ID: "nan-jax", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"FloatingPointError: invalid value ("}, Pattern: `invalid value \((?P<value>nan|inf)\) encountered in`,
+		Meaning: "JAX's check found a value that is not finite and stopped.",
+		Source:  "JAX jax_debug_nans, jax_debug_infs",
+		Example: "FloatingPointError: invalid value (nan) encountered in jit(train_step).",
 	},
 	{
 		ID: "nan-overflow-skip", Role: InfoRole,

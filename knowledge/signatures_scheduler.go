@@ -118,6 +118,20 @@ var schedulerSignatures = []Signature{
 		Example: "slurmstepd: error: Could not open stdout file /lab/out/x.log: No such file or directory",
 	},
 	{
+		ID: "slurm-stepd", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"exiting abnormally: "}, Pattern: `(?:job_manager|stepd_\w+): exiting abnormally: (?P<text>.{1,120})`,
+		Meaning: "SLURM could not set the job's processes up on this node; the lines above it say what failed.",
+		Source:  "SLURM slurmstepd/mgr.c",
+		Example: "slurmstepd: error: job_manager: exiting abnormally: Slurmd could not execve job",
+	},
+	{
+		ID: "slurm-cgroup", Mechanism: "scheduler-error", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"/sys/fs/cgroup/", "failed"}, Pattern: `slurmstepd[\w-]*: error: .{0,80}/sys/fs/cgroup/`,
+		Meaning: "SLURM could not put a process into its control group.",
+		Source:  "SLURM interfaces/cgroup.c",
+		Example: "slurmstepd: error: common_file_write_uints: write value '39981' to '/sys/fs/cgroup/cpuset/slurm/cgroup.procs' failed: No space left on device",
+	},
+	{
 		ID: "slurm-execve", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"error: execve(): "}, Pattern: `execve\(\): (?P<path>[^:]+): (?P<error>.{1,80})`,
 		Meaning: "The program to start does not exist on this node or may not be run.",
@@ -221,7 +235,7 @@ var schedulerSignatures = []Signature{
 var signalSignatures = []Signature{
 	{
 		ID: "signal-elastic-death", Mechanism: "external-signal", Role: ConsequenceRole, Tier: ProcessKiller,
-		Literals: []string{" death signal, shutting down workers"}, Pattern: `Received (?P<signal>\w+) death signal`,
+		Literals: []string{" death signal, shutting down workers"}, Pattern: `Received (?:Signals\.)?(?P<signal>\w+) death signal`,
 		Meaning: "The launcher of this node was told to stop, from outside the job.",
 		Source:  "PyTorch torch/distributed/elastic/agent/server/api.py, 1.9 on",
 		Example: "WARNING: torch.distributed.elastic.agent.server.api:Received 15 death signal, shutting down workers",
@@ -235,10 +249,17 @@ var signalSignatures = []Signature{
 	},
 	{
 		ID: "signal-elastic-exception", Mechanism: "external-signal", Role: ConsequenceRole, Tier: ProcessKiller,
-		Literals: []string{"SignalException: Process "}, Pattern: `Process (?P<pid>\d+) got signal: (?P<signal>\d+)`,
+		Literals: []string{"SignalException: Process "}, Pattern: `Process (?P<pid>\d+) got signal: (?:Signals\.)?(?P<signal>\w+)`,
 		Meaning: "The launcher was told to stop; the number is the launcher's process, not a rank's.",
 		Source:  "PyTorch torch/distributed/elastic/multiprocessing/api.py, 1.9 on",
 		Example: "torch.distributed.elastic.multiprocessing.api.SignalException: Process 1234 got signal: 15",
+	},
+	{
+		ID: "signal-jax-preemption", Mechanism: "external-signal", Role: ConsequenceRole, Tier: ProcessKiller,
+		Literals: []string{"SIGTERM caught at "},
+		Meaning:  "JAX's watch for preemption was told that the process is to stop.",
+		Source:   "OpenXLA xla/tsl/distributed_runtime/preemption/preemption_notifier.cc",
+		Example:  "E external/xla/xla/tsl/distributed_runtime/preemption/preemption_notifier.cc:89] SIGTERM caught at 2024-05-12T10:00:00.1+00:00",
 	},
 	{
 		ID: "signal-elastic-closing", Role: ConsequenceRole,
@@ -260,6 +281,13 @@ var signalSignatures = []Signature{
 		Meaning: "The training process was told to stop.",
 		Source:  "Lightning lightning/pytorch/trainer/connectors/signal_connector.py; NeMo preemption callback",
 		Example: "[rank: 3] Received SIGTERM: 15",
+	},
+	{
+		ID: "signal-nemo-preemption", Mechanism: "external-signal", Role: ConsequenceRole, Tier: ProcessKiller,
+		Literals: []string{"Preemption detected, saving checkpoint and exiting"},
+		Meaning:  "The training process was told to stop (SIGTERM), saved and ended.",
+		Source:   "NeMo nemo/lightning/pytorch/callbacks/preemption.py, nemo/utils/callbacks/preemption.py",
+		Example:  "[NeMo I 2025-01-10 15:27:25 preemption:71] Preemption detected, saving checkpoint and exiting",
 	},
 	{
 		ID: "signal-lightning-bypass", Mechanism: "external-signal", Role: ConsequenceRole, Tier: ProcessKiller,

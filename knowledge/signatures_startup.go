@@ -148,6 +148,20 @@ var startupSignatures = []Signature{
 		Example:  "The node 'node7_4242_0' has failed to send a keep-alive heartbeat to the rendezvous '123' due to an error of type RendezvousConnectionError.",
 	},
 	{
+		ID: "init-etcd", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"Connection to etcd failed"},
+		Meaning:  "The launcher could not reach the etcd server at which the nodes meet.",
+		Source:   "python-etcd, through PyTorch torch/distributed/elastic/rendezvous/etcd_rendezvous.py",
+		Example:  "etcd.EtcdConnectionFailed: Connection to etcd failed due to MaxRetryError",
+	},
+	{
+		ID: "init-jax-register", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"CoordinationService/RegisterTask"},
+		Meaning:  "A JAX process could not report at the coordinator.",
+		Source:   "OpenXLA xla/tsl/distributed_runtime/coordination",
+		Example:  "RPC: /tensorflow.CoordinationService/RegisterTask",
+	},
+	{
 		ID: "init-gloo-mesh", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"connectFullMesh failed"},
 		Meaning:  "Gloo could not connect every process with every other one.",
@@ -224,6 +238,13 @@ var versionSignatures = []Signature{
 		Meaning:  "The program sees no GPU driver: not a GPU node, or the container was started without GPUs.",
 		Source:   "PyTorch torch/csrc/cuda/Module.cpp",
 		Example:  "RuntimeError: Found no NVIDIA driver on your system.",
+	},
+	{
+		ID: "version-driver-combination", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"unsupported display driver / cuda driver combination"},
+		Meaning:  "The driver's parts in the kernel and in the container or on the node are of different versions; the driver was updated under a running node, or the wrong library is found.",
+		Source:   "CUDA error 803",
+		Example:  "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 803: system has unsupported display driver / cuda driver combination",
 	},
 	{
 		ID: "version-kernel-image", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true,

@@ -4,7 +4,7 @@ package knowledge
 var storageSignatures = []Signature{
 	{
 		ID: "storage-full", Mechanism: "storage-full", Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"No space left on device"}, Not: []string{"/dev/shm"}, Pattern: `No space left on device(?:: '(?P<path>[^']{1,240})')?`,
+		Literals: []string{"No space left on device"}, Not: []string{"/dev/shm", "cgroup", "inotify"}, Pattern: `No space left on device(?:: '(?P<path>[^']{1,240})')?`,
 		Meaning: "The file system is full.",
 		Source:  "errno ENOSPC",
 		Example: "OSError: [Errno 28] No space left on device: '/scratch/ckpt/step_100.pt'",
@@ -109,7 +109,7 @@ var clientSignatures = []Signature{
 	{
 		ID: "storage-retries-exhausted", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
 		// Behind "Retrying" it is only why a client above tries again; telemetry has servers of its own.
-		Literals: []string{"Max retries exceeded with url"}, Not: []string{"Retrying ", "etrying in", "wandb"}, Pattern: `host='(?P<host>[^']+)', port=(?P<port>\d+)`,
+		Literals: []string{"Max retries exceeded with url"}, Not: []string{"Retrying ", "etrying in", "wandb", "etcd"}, Pattern: `host='(?P<host>[^']+)', port=(?P<port>\d+)`,
 		Meaning: "The client gave up on an HTTP server after its last retry.",
 		Source:  "urllib3 MaxRetryError",
 		Example: "requests.exceptions.ConnectionError: HTTPConnectionPool(host='ais', port=51080): Max retries exceeded with url: /v1/objects/b/o",
@@ -178,8 +178,15 @@ var clientSignatures = []Signature{
 		Example: "lhotse.ais.batch_loader.AISBatchLoaderError: Sequential GET fallback failed for a/b.flac",
 	},
 	{
+		ID: "storage-full-ais", Mechanism: "storage-full", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"STATUS:507"}, Not: []string{"Retrying ", "Falling back", "Failed to fetch"}, Pattern: `Error: STATUS:507, MESSAGE:(?P<text>.{1,160})`,
+		Meaning: "AIStore has no room left on a mount path and rejects what is written.",
+		Source:  "AIStore Python SDK, APIRequestError; AIStore cmn ErrCapExceeded, HTTP 507 (v1.5.0)",
+		Example: "aistore.sdk.errors.AISError: STATUS:507, MESSAGE:out of space: used 97% of total capacity on at least one of the mountpaths, REQ_URL:http://proxy/v1/objects/b/o",
+	},
+	{
 		ID: "ais-status", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO,
-		Literals: []string{"STATUS:"}, Not: []string{"Retrying ", "Falling back", "Failed to fetch"}, Pattern: `(?:Error|Conflict): STATUS:(?P<status>409|429|5\d\d), MESSAGE:(?P<text>.{1,160})`,
+		Literals: []string{"STATUS:"}, Not: []string{"Retrying ", "Falling back", "Failed to fetch"}, Pattern: `(?:Error|Conflict): STATUS:(?P<status>409|429|50[0-68-9]|5[1-9]\d), MESSAGE:(?P<text>.{1,160})`,
 		Meaning: "AIStore answered with an error after the client's last try.",
 		Source:  "AIStore Python SDK, APIRequestError",
 		Example: "aistore.sdk.errors.AISError: STATUS:503, MESSAGE:cluster is starting up, REQ_URL:http://proxy/v1/objects/b/o",
@@ -219,6 +226,36 @@ var clientSignatures = []Signature{
 		Meaning: "The S3 client inside Arrow gave up on its server.",
 		Source:  "Apache Arrow cpp/src/arrow/filesystem/s3_internal.h",
 		Example: "OSError: When reading information for key 'a.parquet' in bucket 'b': AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 28, Timeout was reached",
+	},
+	{
+		ID: "gcs-retries", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"google.api_core.exceptions."}, Not: []string{"Retrying ", "etrying in"},
+		Pattern: `exceptions\.(?P<class>RetryError|ServiceUnavailable|InternalServerError|BadGateway|GatewayTimeout|DeadlineExceeded|TooManyRequests): (?P<text>.{1,160})`,
+		Meaning: "The client of Google's storage gave up after its last try.",
+		Source:  "google-api-core exceptions.py",
+		Example: "google.api_core.exceptions.ServiceUnavailable: 503 GET https://storage.googleapis.com/storage/v1/b/bucket/o: Service Unavailable",
+	},
+	{
+		ID: "gcs-refused", Mechanism: "config-error", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"google.api_core.exceptions."}, Pattern: `exceptions\.(?P<class>Forbidden|Unauthorized|Unauthenticated|PermissionDenied): (?P<text>.{1,160})`,
+		Meaning: "The store refused the job's credentials.",
+		Source:  "google-api-core exceptions.py",
+		Example: "google.api_core.exceptions.Forbidden: 403 GET https://storage.googleapis.com/storage/v1/b/bucket: does not have storage.buckets.get access",
+	},
+	{
+		ID: "azure-retries", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"azure.core.exceptions."}, Not: []string{"Retrying ", "etrying in"},
+		Pattern: `exceptions\.(?P<class>Service(?:Request|Response)(?:Timeout)?Error|IncompleteReadError): (?P<text>.{1,160})`,
+		Meaning: "The client of Azure's storage gave up after its last try.",
+		Source:  "azure-core exceptions.py",
+		Example: "azure.core.exceptions.ServiceResponseError: ('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))",
+	},
+	{
+		ID: "azure-refused", Mechanism: "config-error", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"azure.core.exceptions.ClientAuthenticationError"},
+		Meaning:  "The store refused the job's credentials.",
+		Source:   "azure-core exceptions.py",
+		Example:  "azure.core.exceptions.ClientAuthenticationError: Server failed to authenticate the request.",
 	},
 	{
 		ID: "hub-status", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO,

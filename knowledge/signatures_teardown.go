@@ -10,6 +10,35 @@ var collectiveSignatures = []Signature{
 		Example:  "RuntimeError: Detected mismatch between collectives on ranks. Rank 1 is running collective: CollectiveFingerPrint(SequenceNumber=5, OpType=ALLREDUCE), but Rank 0 is running collective: …",
 	},
 	{
+		ID: "collective-shapes", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"Error when verifying shape tensors for collective "},
+		Meaning:  "Two ranks were in one collective with tensors of different shapes.",
+		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp, 1.9 to 1.11",
+		Example:  "RuntimeError: Error when verifying shape tensors for collective ALLREDUCE on rank 0. This likely indicates that input shapes into the collective are mismatched across ranks. Got shapes:  10",
+	},
+	{
+		ID: "collective-launch-group", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash,
+		Literals: []string{"An unexpected peer shows up in the launch group with a different launch id"},
+		Meaning:  "TPU cores that are to run one program together run different ones: the processes did not compile or call the same.",
+		Source:   "OpenXLA TPU runtime, error E0200",
+		Example:  "An unexpected peer shows up in the launch group with a different launch id than the current group leader.",
+	},
+	{
+		// Longer numbers are no sizes: something that does not speak Gloo's language knocked at the port.
+		ID: "collective-gloo-size", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash,
+		Literals: []string{"op.preamble.length <= op.nbytes"}, Pattern: `op\.preamble\.length <= op\.nbytes\. (?P<sent>\d{1,13}) vs (?P<expected>\d{1,13})(?:\D|$)`,
+		Meaning: "A peer sent more bytes than this rank expected: the two were in different collectives, or in one with different sizes.",
+		Source:  "Gloo gloo/transport/tcp/pair.cc",
+		Example: "RuntimeError: [enforce fail at /pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:446] op.preamble.length <= op.nbytes. 8388608 vs 4194304",
+	},
+	{
+		ID: "recorder-written", Role: InfoRole, Own: true,
+		Literals: []string{"Finished writing ", " debug info to "}, Pattern: `Finished writing (?:NCCLPG|Flight Recorder) debug info to (?P<path>/[^\s"']*_)(?P<rank>\d+)\s*$`,
+		Meaning: "This rank wrote the dump of its flight recorder to the path that stands there, on its own node.",
+		Source:  "PyTorch torch/csrc/distributed/c10d/NCCLUtils.cpp (DebugInfoWriter), 2.2 on",
+		Example: "[rank3]:[I508 03:10:19.845 FlightRecorder.cpp:42] Finished writing Flight Recorder debug info to /tmp/nccl_trace_rank_3",
+	},
+	{
 		ID: "watchdog-stuck", Mechanism: "watchdog-stuck", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"watchdog got stuck for "}, Pattern: `got stuck for (?P<seconds>\d+) ?seconds`,
 		Meaning: "PyTorch's watchdog thread itself did not move: a CUDA call or Python's lock held it.",
@@ -25,10 +54,10 @@ var collectiveSignatures = []Signature{
 	},
 	{
 		ID: "watchdog-timeout", Role: SymptomRole, Tier: ProcessKiller,
-		Literals: []string{"Watchdog caught collective operation timeout"},
-		Meaning:  "This rank waited too long in a collective; it is a waiter until proven otherwise.",
-		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 1.8 on",
-		Example:  "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1580, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600060 milliseconds before timing out.",
+		Literals: []string{"Watchdog caught collective operation timeout"}, Pattern: `\[Rank \d+\] Watchdog caught|timeout: WorkNCCL\(`,
+		Meaning: "This rank waited too long in a collective; it is a waiter until proven otherwise.",
+		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 1.8 on",
+		Example: "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1580, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600060 milliseconds before timing out.",
 	},
 	{
 		ID: "barrier-monitored", Role: SymptomRole, Tier: ProcessKiller,

@@ -2,6 +2,8 @@
 // log lines, meanings, fixes, and the glossary. It is data with look-up; it decides nothing.
 package knowledge
 
+import "strings"
+
 // Mechanism is one way to fail (reference: the taxonomy of the design). Slugs are the contract of the JSON report.
 type Mechanism struct {
 	Slug   string
@@ -13,6 +15,22 @@ type Mechanism struct {
 	Now, Structural, NextTime []Advice
 	// Resubmit is the default decision: yes, no, after-fix, unknown.
 	Resubmit string
+	// OfAIStore is what differs where a daemon of AIStore is what it befell; nil where nothing does.
+	OfAIStore *Aside
+}
+
+// Aside is who acts, and what to do, where that depends on what is at fault.
+type Aside struct {
+	Owner                     string
+	Now, Structural, NextTime []Advice
+}
+
+// For is the mechanism where this component is at fault, as reports write it ("ais:<daemon>"); "" where none is known.
+func (m Mechanism) For(component string) Mechanism {
+	if a := m.OfAIStore; a != nil && strings.HasPrefix(component, "ais:") {
+		m.Owner, m.Now, m.Structural, m.NextTime = a.Owner, a.Now, a.Structural, a.NextTime
+	}
+	return m
 }
 
 // Advice is one thing to do, with a command that can be pasted where there is one. {job}, {node}, {nodes}, {rank},
@@ -55,6 +73,8 @@ type Signature struct {
 	Mechanism string // slug this line speaks for, or ""
 	Role      Role
 	Tier      Tier
+	// Own is true where the fields rank and node of Pattern are those of the process that writes the line.
+	Own bool
 	// Direct is true where the line alone, on the root's own rank or node, confirms the mechanism.
 	Direct  bool
 	Meaning string // one sentence for people

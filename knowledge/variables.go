@@ -13,6 +13,7 @@ type Variable struct {
 	Meaning string // one sentence for people
 	Trap    string // what goes wrong with it; "" where nothing is known to
 	Source  string
+	Cost    string // what a run pays for it in time, text or memory; "" where it collects nothing
 }
 
 // variables are those of all tables, in the order of their names.

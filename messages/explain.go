@@ -25,7 +25,11 @@ type explained struct {
 	Says      []said     `json:"says"`
 	Default   string     `json:"default"`
 	Trap      string     `json:"trap"`
+	Cost      string     `json:"cost"`
+	Action    string     `json:"action"`
+	Cause     string     `json:"cause"`
 	Check     *todo      `json:"check"`
+	Collect   []setting  `json:"collect"`
 	Mechanism *mechanics `json:"mechanism"`
 	Example   string     `json:"example"`
 	Source    string     `json:"source"`
@@ -40,6 +44,13 @@ type pasted struct {
 type said struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+}
+
+// setting is a variable that makes the next run say more, and what that costs.
+type setting struct {
+	Set     string `json:"set"`
+	Meaning string `json:"meaning"`
+	Cost    string `json:"cost"`
 }
 
 type mechanics struct {
@@ -85,7 +96,7 @@ var checks = map[knowledge.Role]string{
 
 func explainedOf(e explain.Entry) explained {
 	x := explained{Kind: string(e.Kind), ID: redact.String(e.ID), Title: capital(redact.String(e.Title)), Meaning: e.Meaning, Role: string(e.Role), RoleText: roleTexts[e.Role],
-		Default: e.Default, Trap: e.Trap, Example: e.Example, Source: e.Source, Says: []said{}}
+		Default: e.Default, Trap: e.Trap, Cost: e.Cost, Action: e.Action, Cause: e.Cause, Collect: settings(e), Example: e.Example, Source: e.Source, Says: []said{}}
 	if e.Direct {
 		x.RoleText = directText
 	}
@@ -114,6 +125,27 @@ func explainedOf(e explain.Entry) explained {
 		x.Check = &todo{text, command}
 	}
 	return x
+}
+
+// settings are those of the entry, else those of the mechanism it speaks for.
+func settings(e explain.Entry) []setting {
+	out := []setting{}
+	collect := e.Collect
+	if collect == nil && (e.Role == knowledge.CauseRole || e.Role == knowledge.SymptomRole) {
+		collect = knowledge.CollectFor(e.Mechanism)
+	}
+	for _, s := range knowledge.Settings(collect) {
+		out = append(out, setting{s.Name + "=" + s.Value, s.Meaning, s.Cost})
+	}
+	return out
+}
+
+// priced is a setting in one line: what it does, and what it costs.
+func (s setting) priced() string {
+	if s.Cost == "" {
+		return s.Set + ": " + s.Meaning
+	}
+	return s.Set + ": " + s.Meaning + " Cost: " + s.Cost
 }
 
 func mechanicsOf(m knowledge.Mechanism) *mechanics {
@@ -174,6 +206,17 @@ func (x explained) once(told map[string]bool) explained {
 	return x
 }
 
+func (x explained) cause() string  { return labelledText("Mostly: ", x.Cause) }
+func (x explained) action() string { return labelledText("NVIDIA's advice: ", x.Action) }
+func (x explained) cost() string   { return labelledText("It costs: ", x.Cost) }
+
+func labelledText(label, text string) string {
+	if text == "" {
+		return ""
+	}
+	return label + text
+}
+
 func (x explained) checks() []todo {
 	if x.Check == nil {
 		return nil
@@ -204,12 +247,16 @@ func (x explained) where() string {
 }
 
 // Explanation is the best of an entry in a few sentences, for a chat.
-type Explanation struct{ ID, Title, Meaning, Role, Trap, Whose, Do, Command string }
+type Explanation struct {
+	ID, Title, Meaning, Role, Cause, Action, Trap, Cost, Whose, Do, Command string
+	// Collect is the first setting that makes the next run say more, with its cost.
+	Collect string
+}
 
 // Explain says what an entry means, what it is, whose problem that is, and the first thing to do.
 func Explain(e explain.Entry) Explanation {
 	x := explainedOf(e)
-	out := Explanation{ID: x.ID, Title: x.Title, Meaning: x.Meaning, Role: x.RoleText, Trap: x.Trap}
+	out := Explanation{ID: x.ID, Title: x.Title, Meaning: x.Meaning, Role: x.RoleText, Trap: x.Trap, Cause: x.cause(), Action: x.action(), Cost: x.cost()}
 	first := x.checks()
 	if x.Mechanism != nil {
 		out.Whose = x.Mechanism.Slug + ": " + x.Mechanism.Title + ". " + x.Mechanism.whose()
@@ -217,6 +264,9 @@ func Explain(e explain.Entry) Explanation {
 	}
 	if len(first) > 0 {
 		out.Do, out.Command = first[0].Text, first[0].Command
+	}
+	if len(x.Collect) > 0 {
+		out.Collect = "To see more next time: " + x.Collect[0].priced()
 	}
 	return out
 }

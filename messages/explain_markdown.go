@@ -56,6 +56,9 @@ func (m *md) entry(x explained) {
 	row("It says", x.says())
 	row("Default", x.Default)
 	row("Trap", x.Trap)
+	row("Cost", x.Cost)
+	row("Mostly", x.Cause)
+	row("NVIDIA's advice", x.Action)
 	if x.Mechanism != nil {
 		if x.Kind != string(explain.Mechanism) {
 			row("Breaks", x.Mechanism.Slug+": "+x.Mechanism.Meaning)
@@ -70,6 +73,9 @@ func (m *md) entry(x explained) {
 		m.todos("Now", x.Mechanism.Now)
 		m.todos("Later", x.Mechanism.Structural)
 		m.todos("Next time", x.Mechanism.NextTime)
+	}
+	for _, s := range x.Collect {
+		row("To see more", s.priced())
 	}
 	row("Source", x.Source)
 	m.f("\n")

@@ -82,6 +82,9 @@ func (t *term) entry(x explained) {
 	row("It says", x.says())
 	row("Default", x.Default)
 	row("Trap", x.Trap)
+	row("Cost", x.Cost)
+	row("Mostly", x.Cause)
+	row("NVIDIA", x.Action)
 	m := x.Mechanism
 	if m != nil {
 		if x.Kind != string(explain.Mechanism) {
@@ -101,6 +104,13 @@ func (t *term) entry(x explained) {
 		t.todos("Now", m.Now)
 		t.todos("Later", m.Structural)
 		t.todos("Next time", m.NextTime)
+	}
+	for i, s := range x.Collect {
+		label := "See more"
+		if i > 0 {
+			label = ""
+		}
+		t.labelled(label, s.priced())
 	}
 	row("Source", x.Source)
 }

@@ -23,12 +23,14 @@ func headline(r *incident.Report) (text, tone string) {
 	switch {
 	case v.Status == incident.NoFailure:
 		if v.Mechanism == "" || v.Mechanism == "completed" {
-			return "Nothing broke: the job completed or is still healthy", "good"
+			return noFailure(v.Ending)
 		}
 		return "Nothing broke: " + mechanismTitle(v.Mechanism), "good"
 	case v.Status == incident.Inconclusive && len(v.Candidates) > 1:
 		text = fmt.Sprintf("Not decided between %d causes", len(v.Candidates))
 		tone = "open"
+	case besideOnly(r):
+		return "No log of the job was given, only evidence beside it", "open"
 	case v.Status == incident.Inconclusive && (v.Mechanism == "" || v.Mechanism == "unknown"):
 		return "What broke it is not in these files", "open"
 	case v.Status == incident.Inconclusive:
@@ -43,6 +45,28 @@ func headline(r *incident.Report) (text, tone string) {
 		text += ": " + w
 	}
 	return text, tone
+}
+
+// besideOnly says that nothing is decided because no log of the job was read.
+func besideOnly(r *incident.Report) bool {
+	v := r.Verdict
+	return v.Status == incident.Inconclusive && (v.Mechanism == "" || v.Mechanism == "unknown") && r.Coverage.Files == 0 && len(r.Artifacts) > 0
+}
+
+// noFailure says what is known of the end of a job in which nothing failed. A hang prints no line before a watchdog or the scheduler
+// ends it, so that a job whose end is not seen need not be healthy.
+func noFailure(ending string) (text, tone string) {
+	switch ending {
+	case incident.EndSeen:
+		return "Nothing broke: the job completed", "good"
+	case incident.EndRunning:
+		return "No failure found so far: the job still runs", "good"
+	case incident.EndUnseen:
+		return "No failure found; the end of the job is not in these files", "good"
+	case incident.EndStalled:
+		return "No failure found, but the job looks as if it stood still", "open"
+	}
+	return "Nothing broke: the job completed or is still healthy", "good"
 }
 
 // where names the root: component, ranks, nodes.

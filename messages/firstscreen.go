@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // The first screen decides; it never grows beyond this, whatever the report holds.
@@ -46,7 +47,9 @@ func screen(v *view) []part {
 			ps = append(ps, part{label, text})
 		}
 	}
-	if saysMore(r.Verdict.Summary, v.Headline) {
+	if besideOnly(r) {
+		add("What", "How the job ended, its logs would tell.")
+	} else if saysMore(r.Verdict.Summary, v.Headline) {
 		add("What", sentence(r.Verdict.Summary)+proofText(r))
 	}
 	if r.Verdict.Status == incident.NoFailure {
@@ -68,6 +71,7 @@ func screen(v *view) []part {
 	}
 	add("Where", unplaced(r.Verdict))
 	add("How sure", sureText(r.Verdict))
+	add("Beside", besideText(r))
 	add("Waits in", waitsIn(r))
 	add("Before", beforeText(r.History))
 	if len(r.Verdict.Candidates) < 2 && len(r.Verdict.Suspects) > 0 {
@@ -78,10 +82,60 @@ func screen(v *view) []part {
 		}
 		add("Reason", sentence(t))
 	}
+	add("Storage", storageRow(r))
 	add("Do now", doNow(r))
 	add(decides(r))
 	add("Missing", gapsText(r))
 	return ps
+}
+
+// besideText is the first thing that the evidence beside the logs says, where nothing at all is decided.
+func besideText(r *incident.Report) string {
+	if v := r.Verdict; v.Status != incident.Inconclusive || v.Mechanism != "" && v.Mechanism != "unknown" {
+		return ""
+	}
+	text, more := "", 0
+	for _, a := range r.Artifacts {
+		if a.Inline {
+			continue
+		}
+		for _, f := range a.Findings {
+			switch {
+			case len(f.Evidence) == 0:
+			case text == "":
+				text = capital(flat(a.Title)) + ": " + sentence(lowered(f.Statement))
+			default:
+				more++
+			}
+		}
+	}
+	if more > 0 {
+		text += " And " + count(more, "more finding") + "."
+	}
+	return text
+}
+
+// storageRow says what the logs of the storage's daemons come to, where the verdict does not say it.
+func storageRow(r *incident.Report) string {
+	s := r.Storage
+	switch {
+	case s.Why == "":
+		return ""
+	case s.Judgement == "implicated":
+		if s.Side == nil {
+			return ""
+		}
+		t := capital(flat(*s.Side)) + " side"
+		if len(s.Targets) > 0 {
+			t += ": " + nodeList(s.Targets)
+		}
+		return sentence(t)
+	case s.Judgement == "cleared":
+		return "Cleared, look elsewhere. " + sentence(strings.TrimSuffix(s.Why, ": look elsewhere"))
+	case r.Verdict.Status == incident.Confirmed:
+		return "" // it would change nothing
+	}
+	return "Its part is open. " + sentence(s.Why)
 }
 
 // waitsIn names the synchronisation point at which the first stuck group waits, the likeliest only.
@@ -198,6 +252,9 @@ func nextNeed(r *incident.Report) (incident.Need, bool) {
 }
 
 func needText(n incident.Need) string {
+	if n.Artefact == knowledge.Bundle {
+		return "Do not cancel the job yet: first get " + lowered(flat(n.What)) + ". " + sentence(capital(flat(n.Why)))
+	}
 	t := "First get " + lowered(strings.TrimRight(flat(n.What), "."))
 	if c := flat(n.Command); strings.HasPrefix(c, "bot ") {
 		t += ": " + strings.TrimRight(c, " …")

@@ -108,3 +108,25 @@ func TestTheFirstScreenAnswersWhatPeopleAskedOfIt(t *testing.T) {
 		t.Errorf("a name: %q", got)
 	}
 }
+
+func TestTheFirstScreenSaysWhatTheStoragesLogsComeTo(t *testing.T) {
+	for _, c := range []struct{ judgement, status, why, want string }{
+		{"cleared", "probable", "nothing befell AIStore in the window: look elsewhere", "Storage   Cleared, look elsewhere. Nothing befell AIStore in the window."},
+		{"open", "probable", "the clocks are not related", "Storage   Its part is open. The clocks are not related."},
+		{"open", "confirmed", "the clocks are not related", ""},
+		{"implicated", "confirmed", "it came before", ""},
+		{"open", "probable", "", ""},
+	} {
+		r := stall()
+		r.Verdict.Status, r.Storage.Judgement, r.Storage.Why = c.status, c.judgement, c.why
+		got := ""
+		for _, l := range FirstScreen(r, 0) {
+			if strings.HasPrefix(l, "Storage ") {
+				got = l
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s, %s: %q, want %q", c.judgement, c.status, got, c.want)
+		}
+	}
+}

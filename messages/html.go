@@ -71,6 +71,7 @@ type htmlPage struct {
 	CourseMarks      []htmlLink
 	Earlier          htmlEarlier
 	StorageLogs      htmlStorage
+	Beside           []htmlArtifact
 	Events           []htmlEvent
 	EventsLeft       int
 	Groups           []groupView
@@ -151,6 +152,7 @@ func pageOf(v *view, x Extras) *htmlPage {
 	p.CourseMarks = h.links(v.Course.Marks)
 	p.Earlier = h.earlier(v.Earlier)
 	p.StorageLogs = h.storageLogs(v.Daemons)
+	p.Beside = h.artifacts(v.Artifacts)
 	for i, e := range v.Timeline {
 		if i == htmlEvents {
 			p.EventsLeft = len(v.Timeline) - i

@@ -167,6 +167,7 @@ func (m *md) report(v *view) {
 			m.fence("  ", clip(u.Text, htmlQuote))
 		}
 	}
+	m.artifacts(v.Artifacts)
 	m.storageLogs(v.Daemons)
 	m.guesses(v)
 	if len(r.KeyFiles) > 0 {

@@ -87,10 +87,11 @@ var closed = map[string][]string{
 	"Report.Schema": {incident.Schema}, "Evidence.Kind": {"quote", "count", "absence", "set", "inventory", "derived"},
 	"Evidence.Formula": {"time-minus-ms", "difference", "sum", "quotient", "remainder", "missing"}, "CutFile.How": {"empty", "header-only", "hole"},
 	"Verdict.Status": {"confirmed", "probable", "inconclusive", "no-failure"}, "Verdict.Origin": {"gpu", "unknown"}, "Candidate.Origin": {"gpu", "none"},
-	"Verdict.Phase": {"init", "unknown"}, "Verdict.Scope": {"rank", "unknown"}, "Need.Obtainable": {"now", "perishing", "next-time"},
+	"Verdict.Phase": {"init", "unknown"}, "Verdict.Ending": {"seen", "stalled"}, "Verdict.Scope": {"rank", "unknown"}, "Need.Obtainable": {"now", "perishing", "next-time"},
 	"Action.Resubmit": {"yes", "after-fix"}, "Action.Owner": {"data", "nobody"}, "Group.MembershipBasis": {"recorder", "unknown"}, "SyncPoint.Basis": {"stack", "consistent"},
 	"GroupMember.Role": {"straggler", "missing"}, "RankState.Role": {"ok", "waiter"}, "Link.Role": {"trigger", "end"},
-	"Storage.Status": {"partial", "examined"}, "Storage.Judgement": {"open", "cleared"}, "Hypothesis.Status": {"accepted", "rejected"},
+	"Storage.Status": {"partial", "examined"}, "StorageSign.Kind": {"trouble", "use"}, "Storage.Judgement": {"open", "cleared"}, "Hypothesis.Status": {"accepted", "rejected"},
+	"Storage.Clocks": {"proven", "likely", "unproven"}, "StorageEpisode.Side": {"target", "network"}, "StorageEpisode.Standing": {"cause", "coincident"},
 	"Recurrence.Kind": {"item", "host"}, "Difference.What": {"nodes-added", "argument"},
 	"Recommendation.When": {"now", "structural"}, "Verdict.Mechanism": {"gpu-oom", ""}, "Candidate.Mechanism": {"gpu-oom"}, "Suspect.Mechanism": {"x"}, "Hypothesis.Mechanism": {"x-y"},
 }
@@ -214,7 +215,7 @@ func TestSchemaAndTypesAgree(t *testing.T) {
 					t.Errorf("%s.%s is not in the schema", path, name)
 					continue
 				}
-				optional := strings.Contains(opts, "omitempty")
+				optional := strings.Contains(opts, "omitempty") || strings.Contains(opts, "omitzero")
 				if optional == slices.Contains(required, name) {
 					t.Errorf("%s.%s: required in the schema %v, optional in the type %v", path, name, !optional, optional)
 				}

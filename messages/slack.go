@@ -106,6 +106,8 @@ type Ask struct {
 	Kind string // the workflow's; decides nothing here
 	Text string // what is asked
 	Why  string
+	// How says how it is got, where a command alone does not.
+	How string
 	// WhereToFind says where a person who never did this finds the answer.
 	WhereToFind string
 	// Commands can be pasted. Items are what is missing: nodes, files, jobs.

@@ -32,6 +32,7 @@ func Evidence(r *incident.Report) []blockkit.Message {
 	} else {
 		m.Blocks = append(m.Blocks, rich(para(run("Nothing is known about when it happened.")))...)
 	}
+	m.Blocks = append(m.Blocks, artifactBlocks(v.Artifacts)...)
 	m.Blocks = append(m.Blocks, small(v.Verified, v.Storage)...)
 	out, _ := blockkit.Fit(m)
 	return out

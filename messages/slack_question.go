@@ -34,6 +34,9 @@ func QuestionPost(q Ask) blockkit.Message {
 	if q.Answered != "" {
 		return post(sign+asked+"\n"+line(q.Answered), blockkit.Blocks{heading(sign + asked)}, rich(es...))
 	}
+	if q.How != "" {
+		es = append(es, labelled("How", sentence(line(q.How))))
+	}
 	if q.WhereToFind != "" {
 		es = append(es, labelled("Where to find it", sentence(line(q.WhereToFind))))
 	}
@@ -60,4 +63,23 @@ func Note(text string, buttons []Button) blockkit.Message {
 		text = "(nothing to say)"
 	}
 	return post(text, rich(para(run(text))), pressable(buttons))
+}
+
+// NextStep is what the next run can leave.
+type NextStep struct{ What, Command string }
+
+// RestPost says that nothing is left to ask for: what stays open, and what to do so that the next run decides it.
+func RestPost(open string, next []NextStep) blockkit.Message {
+	const head = "Nothing is left to ask for"
+	es := []blockkit.RichElement{para(strong(line(open)))}
+	if len(next) > 0 {
+		es = append(es, para(run("So that the next run decides it:")))
+	}
+	for _, n := range next {
+		es = append(es, para(run("• "+sentence(capital(line(n.What))))))
+		if c := strings.TrimSpace(safe(n.Command)); c != "" {
+			es = append(es, commandBox(c))
+		}
+	}
+	return post(head+". "+line(open), blockkit.Blocks{heading(head)}, rich(es...))
 }

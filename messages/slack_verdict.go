@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"faultline/incident"
+	"faultline/knowledge"
 	"faultline/messages/blockkit"
 )
 
@@ -62,6 +63,9 @@ func decidesLabel(v *view) string {
 // firstCommand can be pasted to do what the decision says. Where the decision says nothing, there is none.
 func firstCommand(v *view) (string, bool) {
 	if n, ok := nextNeed(v.Report); ok {
+		if n.Artefact == knowledge.Bundle {
+			return "", false // the question below has it: who reads this may not have the bot
+		}
 		c := strings.TrimSpace(n.Command)
 		return c, c != ""
 	}
@@ -79,8 +83,8 @@ func needCommand(v *view) (string, bool) {
 	next, open := nextNeed(v.Report)
 	above, _ := firstCommand(v)
 	for _, n := range v.Report.Verdict.Needs {
-		if open && n == next {
-			continue // the decision has its command
+		if open && n == next || n.Artefact == knowledge.Bundle {
+			continue // the decision has its command, or the question below
 		}
 		if n.Obtainable == "next-time" || v.Report.Verdict.Status == incident.Confirmed && n.Obtainable != "perishing" {
 			continue

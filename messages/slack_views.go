@@ -141,7 +141,7 @@ func AISView(private string, clusters, why []string, problem map[string]string) 
 	field(FieldEndpoint, "Address of the storage cluster", "The gateway (proxy) of AIStore, as in the variable AIS_ENDPOINT of your job.",
 		blockkit.URLTextInput{ActionID: FieldValue, Placeholder: blockkit.Plain("https://ais-gateway.example.org:51080")})
 	field(FieldToken, "Token", "What you type is visible on your screen and passes through Slack. I keep it in memory only, write it nowhere, and wipe it after use. "+
-		"Use a token that can only read and that expires soon.", blockkit.PlainTextInput{ActionID: FieldValue, MaxLength: 3000})
+		"Use a token that can only read and that expires soon. Empty where the cluster asks for none.", blockkit.PlainTextInput{ActionID: FieldValue, MaxLength: 3000})
 	checks := []blockkit.Option{
 		option("Check the certificate (normal)", TLSVerify),
 		option("Check it with the authority that I paste below", TLSAuthority),

@@ -14,6 +14,8 @@ const storageEvents = 6
 // storageView is what the logs of the storage daemons say, in words.
 type storageView struct {
 	Note    string
+	Links   []linkView // what befell them, and how it stands to the job's trouble
+	More    string
 	Daemons []daemonView
 }
 
@@ -32,13 +34,24 @@ func storageLogs(s incident.Storage) storageView {
 	for i := range s.Daemons {
 		files += len(s.Daemons[i].Files)
 	}
-	v := storageView{Note: fmt.Sprintf("%s and %s of them were read. Times are those of each daemon's own clock: how they relate to the job's is not proven, so that nothing here is a cause yet.",
-		count(len(s.Daemons), "storage daemon"), count(files, "log"))}
+	v := storageView{Note: fmt.Sprintf("%s and %s of them were read. Times are those of each daemon's own clock: ", count(len(s.Daemons), "storage daemon"), count(files, "log"))}
+	related := s.Clock != nil && s.Clock.Shift != nil
+	if related {
+		v.Note += flat(s.Clock.Text) + "."
+	} else {
+		v.Note += "how they relate to the job's is not proven, so that nothing here is a cause yet."
+	}
+	v.episodes(s)
 	windowed := inWindow(s)
 	if s.Window != nil {
 		from, to, _ := strings.Cut(*s.Window, "/")
 		shown := "Shown is what they say between %s and %s, if the clocks agree."
-		if !windowed {
+		switch {
+		case related && windowed:
+			shown = "Shown is what they say between %s and %s by the job's clock."
+		case related:
+			shown = "Nothing that they say between %s and %s by the job's clock is out of the ordinary; shown is what they say at other times."
+		case !windowed:
 			// Clocks of nodes and of containers often are hours apart: what lies outside may be what happened.
 			shown = "Nothing that they say lies between %s and %s by their clocks, which may be in another zone: all of it is shown."
 		}
@@ -49,6 +62,30 @@ func storageLogs(s incident.Storage) storageView {
 	}
 	return v
 }
+
+// episodes are told by how they stand: the cause first, then what is undecided, then what only happened as well.
+func (v *storageView) episodes(s incident.Storage) {
+	for i, e := range s.Episodes {
+		if i == storageEvents {
+			v.More = "The JSON report has " + count(len(s.Episodes)-i, "more episode") + "."
+			break
+		}
+		text := capital(flat(e.Statement))
+		if e.From != nil {
+			text = spaced(*e.From) + " by the job's clock: " + flat(e.Statement)
+		}
+		text += ". " + capital(flat(e.Why))
+		ps := proofs(e.Evidence)
+		if len(e.Met) > 0 {
+			met := proofs(e.Met[0].Evidence)
+			ps = append(ps[:min(len(ps), 2)], met[:min(len(met), 1)]...)
+		}
+		v.Links = append(v.Links, linkView{Role: flat(e.Standing), Statement: sentence(text), Proofs: ps})
+	}
+}
+
+// episodeProofs is how many lines are shown with one.
+const episodeProofs = 3
 
 // inWindow says that something that is more than everyday lies within the window of the report.
 func inWindow(s incident.Storage) bool {
@@ -114,7 +151,7 @@ func daemonOf(d *incident.StorageDaemon, windowed bool) daemonView {
 		if windowed && s.InWindow != nil && !*s.InWindow {
 			continue
 		}
-		v.Links = append(v.Links, linkView{Role: "stall", Statement: sentence(clockTime(s.From) + " to " + clockTime(s.To) + ": " + flat(s.Text)), Proofs: proofs(s.Evidence)})
+		v.Links = append(v.Links, linkView{Role: "stall", Statement: sentence(stretch(s.From, s.To, windowed) + ": " + flat(s.Text)), Proofs: proofs(s.Evidence)})
 	}
 	shown, left, outside := 0, 0, 0
 	for _, level := range []string{"alarm", "notice"} {
@@ -126,7 +163,7 @@ func daemonOf(d *incident.StorageDaemon, windowed bool) daemonView {
 				left++
 			default:
 				shown++
-				v.Links = append(v.Links, linkView{Role: level, Statement: eventText(e), Proofs: proofs(e.Evidence)})
+				v.Links = append(v.Links, linkView{Role: level, Statement: eventText(e, windowed), Proofs: proofs(e.Evidence)})
 			}
 		}
 	}
@@ -162,7 +199,7 @@ func alike(events []incident.StorageEvent, level string) []incident.StorageEvent
 		}
 		o := &out[i]
 		o.Count += e.Count
-		o.Last = max(o.Last, e.Last)
+		o.First, o.Last = min(o.First, e.First), max(o.Last, e.Last)
 		if o.InWindow != nil {
 			n := *o.InWindow + *e.InWindow
 			o.InWindow = &n
@@ -171,11 +208,27 @@ func alike(events []incident.StorageEvent, level string) []incident.StorageEvent
 	return out
 }
 
-func eventText(e incident.StorageEvent) string {
-	t := clockTime(e.First)
-	if e.Count > 1 {
-		t += " to " + clockTime(e.Last)
+// stretch is from when until when. The day is left out where all that is shown is of one hour or so.
+func stretch(from, to string, windowed bool) string {
+	if windowed {
+		from, to = clockTime(from), clockTime(to)
+	} else if from, to = spaced(from), spaced(to); from != to {
+		if day, _, ok := strings.Cut(from, " "); ok && strings.HasPrefix(to, day+" ") {
+			to = clockTime(strings.TrimPrefix(to, day+" "))
+		}
 	}
+	if from == to {
+		return from
+	}
+	return from + " to " + to
+}
+
+func eventText(e incident.StorageEvent, windowed bool) string {
+	last := e.Last
+	if e.Count == 1 {
+		last = e.First
+	}
+	t := stretch(e.First, last, windowed)
 	t += ": " + flat(e.What)
 	if e.Peer != nil {
 		t += " (" + flat(*e.Peer) + ")"
@@ -192,6 +245,13 @@ func (t *term) storageLogs(v storageView) {
 	}
 	t.heading("Storage daemons")
 	t.wrapped("  ", "", v.Note)
+	for _, l := range v.Links {
+		t.wrapped("  "+pad(l.Role, 11), "", l.Statement)
+		t.proofs(l.Proofs[:min(len(l.Proofs), episodeProofs)])
+	}
+	if v.More != "" {
+		t.wrapped("  ", dim, v.More)
+	}
 	for _, d := range v.Daemons {
 		t.line("  " + t.paint(bold, d.Title))
 		t.pairs(d.Facts)
@@ -213,6 +273,16 @@ func (m *md) storageLogs(v storageView) {
 	}
 	m.heading("Storage daemons")
 	m.f("%s\n", esc(v.Note))
+	for i, l := range v.Links {
+		if i == 0 {
+			m.f("\n")
+		}
+		m.f("- *%s*: %s\n", esc(l.Role), esc(l.Statement))
+		m.proofs("  ", l.Proofs[:min(len(l.Proofs), episodeProofs)])
+	}
+	if v.More != "" {
+		m.f("\n%s\n", esc(v.More))
+	}
 	for _, d := range v.Daemons {
 		m.f("\n**%s**\n\n", esc(d.Title))
 		m.pairs(d.Facts)
@@ -231,8 +301,9 @@ func (m *md) storageLogs(v storageView) {
 
 type (
 	htmlStorage struct {
-		Note    string
-		Daemons []htmlDaemon
+		Note, More string
+		Links      []htmlLink
+		Daemons    []htmlDaemon
 	}
 	htmlDaemon struct {
 		Title, More string
@@ -242,7 +313,7 @@ type (
 )
 
 func (x excerpts) storageLogs(v storageView) htmlStorage {
-	out := htmlStorage{Note: v.Note}
+	out := htmlStorage{Note: v.Note, More: v.More, Links: x.links(v.Links)}
 	for _, d := range v.Daemons {
 		out.Daemons = append(out.Daemons, htmlDaemon{d.Title, d.More, d.Facts, x.links(d.Links)})
 	}

@@ -88,3 +88,21 @@ func TestClocksThatAreHoursApartHideNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestDaysAreToldWhereMoreThanTheWindowIsShown(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		windowed bool
+		want     string
+	}{
+		{"2026-11-20T23:15:32.100000", "2026-11-20T23:15:59.200000", true, "23:15:32 to 23:15:59"},
+		{"2026-11-20T23:15:32.100000", "2026-11-20T23:15:59.200000", false, "2026-11-20 23:15:32 to 23:15:59"},
+		{"2026-11-20T23:15:32.100000", "2026-11-21T00:01:00.000000", false, "2026-11-20 23:15:32 to 2026-11-21 00:01:00"},
+		{"2026-11-20T23:15:32.100000", "2026-11-20T23:15:32.900000", false, "2026-11-20 23:15:32"},
+		{"23:15:32.100000", "23:16:00.000000", false, "23:15:32 to 23:16:00"},
+	} {
+		if got := stretch(c.from, c.to, c.windowed); got != c.want {
+			t.Errorf("%s, %s: %q, not %q", c.from, c.to, got, c.want)
+		}
+	}
+}

@@ -138,6 +138,7 @@ func (t *term) report(v *view) {
 		t.wrapped("  ", "", v.Storage)
 	}
 	t.unclassified(v.Report.Coverage)
+	t.artifacts(v.Artifacts)
 	t.storageLogs(v.Daemons)
 	t.guesses(v)
 	t.advice(v.Advice)

@@ -26,10 +26,12 @@ type view struct {
 	Advice   []adviceView
 	Verified string
 	Storage  string
-	Earlier  earlierView
-	Daemons  storageView
-	Course   courseView
-	Map      rankMap
+	// Artifacts is the evidence beside the logs.
+	Artifacts []artifactView
+	Earlier   earlierView
+	Daemons   storageView
+	Course    courseView
+	Map       rankMap
 }
 
 type pair struct{ Label, Text string }
@@ -80,6 +82,7 @@ func newView(r *incident.Report) *view {
 	v.Storage = storage(r.Storage)
 	v.Earlier = earlier(r.History)
 	v.Daemons = storageLogs(r.Storage)
+	v.Artifacts = artifactViews(r.Artifacts)
 	v.Course = course(r.Course)
 	r.Warnings, r.Verification.Withdrawn = fewOf(r.Warnings), fewOf(r.Verification.Withdrawn)
 	v.Screen = screen(v)
@@ -151,10 +154,24 @@ func proofOf(e incident.Evidence) proof {
 		return proof{Where: "collected", Text: "exactly " + key + valuesText(e.Values) + " where " + predicateText(e.Predicate) + files}
 	case incident.KindInventory:
 		return proof{Where: "inventory", Text: fmt.Sprintf("%d of %d seen; missing: %s (expected from %s)", len(e.Expected)-len(missing(e)), len(e.Expected), orNone(valuesText(missing(e))), flat(e.From))}
+	case incident.KindRecord:
+		return proof{Where: strings.TrimSuffix(flat(e.File)+" "+flat(e.Place), " "), Text: membersText(e.Predicate)}
 	case incident.KindDerived:
 		return proof{Where: "derived", Text: formulaText(e.Formula) + " = " + flat(e.Result)}
 	}
 	return proof{Where: e.Kind, Text: flat(e.Text)}
+}
+
+// membersText writes what a record holds: "state = scheduled, collective_seq_id = 4711".
+func membersText(p *incident.Predicate) string {
+	if p == nil {
+		return ""
+	}
+	var out []string
+	for _, m := range p.Members {
+		out = append(out, flat(m.Name)+" = "+flat(m.Value))
+	}
+	return strings.Join(out, ", ")
 }
 
 func missing(e incident.Evidence) []string {
@@ -311,7 +328,7 @@ func verified(r *incident.Report) string {
 		noun string
 	}{
 		{r.Verification.Quotes, "quotation"}, {r.Verification.Counts, "count"}, {r.Verification.Absences, "absence"},
-		{r.Verification.Sets, "set"}, {r.Verification.Derived, "derived value"},
+		{r.Verification.Sets, "set"}, {r.Verification.Derived, "derived value"}, {r.Verification.Records, "record"},
 	} {
 		if x.Checked > 0 {
 			parts = append(parts, fmt.Sprintf("%d of %s", x.Held, count(x.Checked, x.noun)))
@@ -350,6 +367,9 @@ func storage(s incident.Storage) string {
 		t += " It is not part of the cause."
 	case "open":
 		t += " Whether it is part of the cause is open."
+	}
+	if s.Why != "" {
+		t += " " + sentence(s.Why)
 	}
 	if s.Side != nil && *s.Side != "" {
 		t += " Side: " + flat(*s.Side) + "."

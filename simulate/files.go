@@ -121,6 +121,11 @@ func (s *scene) finish() (*Incident, error) {
 		}
 		inc.Files = append(inc.Files, f)
 	}
+	if s.cluster != nil {
+		if err := s.cluster.close(inc); err != nil {
+			return nil, err
+		}
+	}
 	return inc, nil
 }
 

@@ -16,11 +16,12 @@ var (
 	fileDamages = []string{"missing-root-file", "missing-other-file", "truncated-root", "truncated-other"}
 )
 
-// Grid returns n varied specs over all axes of a stop-line's mechanisms (0: of all), the same for the same seed.
+// Grid returns n varied specs over all axes of a line's mechanisms (0: of all that are played by the job's logs alone), the
+// same for the same seed.
 func Grid(n int, seed uint64, line int) []Spec {
 	var ms []mechanism
 	for _, m := range registry() {
-		if line == 0 || m.line == line {
+		if line == 0 && m.line != storageLine || m.line == line {
 			ms = append(ms, m)
 		}
 	}

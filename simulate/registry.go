@@ -17,7 +17,7 @@ type mechanism struct {
 }
 
 func registry() []mechanism {
-	return slices.Concat(hangs(), killers(), stores(), signs(), syncs())
+	return slices.Concat(hangs(), killers(), stores(), signs(), syncs(), storages())
 }
 
 func findMechanism(name string) (mechanism, error) {
@@ -36,7 +36,12 @@ var lines = []string{
 	"Data and storage, as workers see them",
 	"Numerics and performance",
 	"Synchronisation points",
+	"Storage, with the logs of its daemons",
 }
+
+// storageLine is the line whose incidents come with daemons' logs. They have a board of their own: a grid of all lines is of the
+// logs of jobs.
+const storageLine = 6
 
 // Lines names the kinds of trouble: the argument of Mechanisms is an index in it, from 1.
 func Lines() []string { return slices.Clone(lines) }

@@ -35,6 +35,8 @@ type scene struct {
 	root int
 	// intent is the true state of the programs at the end; see program.go.
 	end *outcome
+	// cluster is the storage beside the job; nil: it has none whose logs are at hand.
+	cluster *storageSide
 	// callStack is what the flight recorder knows of the failed call; nil: it is off.
 	callStack []string
 	// askedWorld, askedNodes: the operator passes the world size, the node list.

@@ -36,7 +36,28 @@ type Truth struct {
 	PerStep    int `json:"per_step,omitempty"`
 	Gap        int `json:"gap,omitempty"`
 	StepsApart int `json:"steps_apart,omitempty"`
+	// Storage is what the logs of the storage's daemons, beside those of the job, determine; nil where there are none.
+	Storage *StorageTruth `json:"storage,omitempty"`
 }
+
+// StorageTruth is what the logs of the storage's daemons and those of the job determine together.
+type StorageTruth struct {
+	// Judgements are what may be said of the storage, the best first: implicated, cleared, open.
+	Judgements []string `json:"judgements"`
+	// Targets are the daemons at fault, by their ids; one of them must be named as the root. Where none is listed, none need be.
+	Targets []string `json:"targets"`
+	// Related may be named as involved, and are not at fault.
+	Related []string `json:"related"`
+	// Sides are what may be said to be at fault: target, proxy, network, remote, client.
+	Sides []string `json:"sides"`
+	// Affected are the ranks that the fault reached: they may be named, nobody else.
+	Affected []int `json:"affected"`
+	// Alone are the mechanisms that the job's own logs leave standing where the storage is not implicated.
+	Alone []string `json:"alone"`
+}
+
+// Implicated says that the storage is at fault.
+func (t *StorageTruth) Implicated() bool { return t.Judgements[0] == "implicated" }
 
 // Incident is a generated case.
 type Incident struct {
@@ -44,7 +65,9 @@ type Incident struct {
 	Title string
 	Spec  Spec
 	Files []File
-	Truth Truth
+	// Storage are the logs of the storage's daemons, with their paths below the folder of all of them.
+	Storage []File
+	Truth   Truth
 	// Played is what the play knows of itself, whether or not a line states it.
 	Played Played
 	// Flags are what an operator would pass: --world-size, --nodes; empty when nobody states them.
@@ -83,6 +106,29 @@ type Spec struct {
 	Noise     int      // 0…3
 	Damage    string   // "", missing-root-file, missing-other-file, truncated-root, truncated-other, glued, wrapped, crlf, nul, gz, zst, …
 	Ablate    string   // "", or what was removed: see Ablations(mechanism)
+	// AIS is the storage cluster, of the mechanisms that have one.
+	AIS AIS `json:"ais,omitzero"`
+}
+
+// AIS selects an AIStore cluster beside the job, and how its logs relate to the job's.
+type AIS struct {
+	Release          string
+	Targets, Proxies int
+	// Shape is how the job takes it: "crash" (a rank dies), "stall" (a rank holds the others), "all" (all ranks die).
+	Shape   string
+	Variant int
+	// Zone and Offset (minutes east of UTC) are those of the daemons' clock, Skew (milliseconds) what it is wrong by.
+	Zone         string
+	Offset, Skew int
+	// Unrelated: nothing that both sides saw ties the clocks together.
+	Unrelated bool
+	Midnight  bool // at the daemons, a few minutes around the fault
+	Aged      bool // the daemons started days before
+	Rotate    int  // size of a file
+	Every     int  // seconds between the counters of a busy daemon
+	Errors    bool
+	Packed    bool
+	Pods      bool
 }
 
 // The API of this package:

@@ -60,6 +60,8 @@ func category(t Truth) string {
 	switch {
 	case t.NoFailure:
 		return "none"
+	case t.Storage != nil && t.Storage.Implicated():
+		return "storage-io"
 	case len(t.Candidates) > 1:
 		return "unknown"
 	}
@@ -82,7 +84,7 @@ func oneOrMany[T any](xs []T) any {
 	return xs
 }
 
-// Write puts an incident into dir/<ID>/: the files in logs/, and case.json.
+// Write puts an incident into dir/<ID>/: the files in logs/, those of the storage's daemons in ais-logs/, and case.json.
 func Write(dir string, inc *Incident) error {
 	root := filepath.Join(dir, inc.ID)
 	logs := filepath.Join(root, "logs")
@@ -94,7 +96,19 @@ func Write(dir string, inc *Incident) error {
 			return fmt.Errorf("simulate: writing %s: %w", f.Name, err)
 		}
 	}
-	t := inc.Truth
+	for _, f := range inc.Storage {
+		to := filepath.Join(root, "ais-logs", filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return fmt.Errorf("simulate: making the folder of %s: %w", f.Name, err)
+		}
+		if err := os.WriteFile(to, f.Data, 0o644); err != nil {
+			return fmt.Errorf("simulate: writing %s: %w", f.Name, err)
+		}
+	}
+	t, from := inc.Truth, "worker-logs"
+	if len(inc.Storage) > 0 {
+		from = "worker-logs and ais-logs"
+	}
 	support := "full"
 	if len(t.Candidates) > 1 {
 		support = "symptom-only"
@@ -104,7 +118,7 @@ func Write(dir string, inc *Incident) error {
 		WorldSize: inc.Spec.NodeCount * inc.Spec.PerNode, Nodes: inc.Spec.NodeCount, Category: category(t),
 		RootRank: oneOrMany(t.RootRanks), RootNode: oneOrMany(t.RootNodes), Cause: t.World, LogSupports: support, Observable: map[string]any{},
 		MustNotSay: []string{}, Notes: "simulated; truth is what the emitted bytes determine", CauseBasis: "simulated", Copy: "generated",
-		Accept: t.Candidates, Forbid: forbid{Mechanisms: t.ForbidMechanisms, Ranks: t.Intermediates, Nodes: []string{}}, DecidableFrom: "worker-logs",
+		Accept: t.Candidates, Forbid: forbid{Mechanisms: t.ForbidMechanisms, Ranks: t.Intermediates, Nodes: []string{}}, DecidableFrom: from,
 		Truth: t, Flags: flags{WorldSize: inc.WorldSize, Nodes: inc.Nodes}, Spec: inc.Spec,
 	}
 	b, err := json.MarshalIndent(c, "", "  ")

@@ -185,6 +185,31 @@ func TestASnapshotOfARunningJobOnRequest(t *testing.T) {
 	s.handle(t, Input{Event: LookNow})
 	s.work(t)
 	s.at(t, Reported)
+
+	// Hours later it ends: what was a snapshot is looked at again, once.
+	ended := func(want bool) {
+		t.Helper()
+		if ended, err := s.HasEnded(context.Background(), "1"); ended != want || err != nil {
+			t.Fatal(ended, err)
+		}
+	}
+	s.now = s.now.Add(5 * time.Hour)
+	s.written = s.now
+	ended(false)
+	s.verdict = func(analysis.Input) (*incident.Report, error) {
+		return report("gpu-ecc", incident.Confirmed, []int{3}, "yes", "a.out", "b.out"), nil
+	}
+	s.files["a"][0].Bytes += 100
+	s.now = s.now.Add(3 * time.Minute)
+	ended(true)
+	s.work(t)
+	if inv := s.at(t, Reported); inv.Running || len(inv.Report.Revisions) != 1 {
+		t.Errorf("running %v, revisions %+v", inv.Running, inv.Report.Revisions)
+	}
+	ended(false)
+	if err := s.Handle(context.Background(), "1", Input{Event: JobEnded}); err == nil {
+		t.Error("it ended twice")
+	}
 }
 
 func TestAJobThatOneMayNotSeeLooksLikeOneThatDoesNotExist(t *testing.T) {
@@ -219,14 +244,51 @@ func (b *brings) Fetch(context.Context, Investigation) (StorageLogs, error) {
 	return StorageLogs{Places: []string{"t1.tar.gz"}, Nodes: 3, Warnings: []string{"no logs of t4: it did not answer"}}, nil
 }
 
+func readsFrom(source string) incident.StorageSign {
+	e := incident.Quote("a.out", 7, 100, "  tarred_audio_filepaths: "+source, nil)
+	return incident.StorageSign{Kind: incident.SignUse, Statement: "the job reads its data from " + source, Evidence: []incident.Evidence{e}}
+}
+
+// What leads to a question for the logs of the storage, and what does not.
+func TestWhatSmellsOfStorage(t *testing.T) {
+	trouble := incident.StorageSign{Kind: incident.SignTrouble, Statement: "Lhotse says that a batch did not come"}
+	use := readsFrom("ais://speech")
+	for name, c := range map[string]struct {
+		mechanism, origin, status string
+		signs                     []incident.StorageSign
+		candidates                []incident.Candidate
+		daemons                   int
+		want                      bool
+	}{
+		"trouble":                       {"gpu-oom", "gpu", incident.Confirmed, []incident.StorageSign{trouble}, nil, 0, true},
+		"trouble, but nothing failed":   {"completed", "none", incident.NoFailure, []incident.StorageSign{trouble, use}, nil, 0, false},
+		"trouble, and they are here":    {"rank-stalled", "unknown", incident.Probable, []incident.StorageSign{trouble, use}, nil, 1, false},
+		"held, from AIStore":            {"rank-stalled", "unknown", incident.Probable, []incident.StorageSign{use}, nil, 0, true},
+		"loading, from AIStore":         {"dataloader-stall", "data-loading-stall", incident.Probable, []incident.StorageSign{use}, nil, 0, true},
+		"loading, from nobody knows":    {"dataloader-stall", "data-loading-stall", incident.Probable, nil, nil, 0, false},
+		"held, from nobody knows":       {"rank-stalled", "unknown", incident.Probable, nil, nil, 0, false},
+		"a disk of somebody's":          {"storage-full", "storage", incident.Confirmed, nil, nil, 0, false},
+		"a disk, and AIStore":           {"storage-full", "storage", incident.Confirmed, []incident.StorageSign{use}, nil, 0, true},
+		"something else, from AIStore":  {"gpu-ecc", "gpu", incident.Confirmed, []incident.StorageSign{use}, nil, 0, false},
+		"perhaps held, from AIStore":    {"collective-hang", "unknown", incident.Inconclusive, []incident.StorageSign{use}, []incident.Candidate{{Mechanism: "collective-hang"}, {Mechanism: "rank-stalled"}}, 0, true},
+		"perhaps something, from there": {"collective-hang", "unknown", incident.Inconclusive, []incident.StorageSign{use}, []incident.Candidate{{Mechanism: "collective-hang"}, {Mechanism: "gpu-hang"}}, 0, false},
+	} {
+		r := report(c.mechanism, c.status, []int{1}, "yes", "a.out")
+		r.Verdict.Origin, r.Verdict.Candidates, r.Storage.Signs = c.origin, c.candidates, c.signs
+		r.Storage.Daemons = make([]incident.StorageDaemon, c.daemons)
+		if got := smellsOfStorage(r); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func storageStage(b *brings) *stage {
 	s := chatStage()
 	s.AskStorage, s.Storage = true, b
 	s.located = []string{"a", "b"}
 	s.verdict = func(analysis.Input) (*incident.Report, error) {
 		r := report("rank-stalled", incident.Probable, []int{1}, "yes", "a.out", "b.out")
-		source := "ais://speech"
-		r.Storage.Status, r.Job.DataSource = "not-provided", &source
+		r.Storage.Signs = []incident.StorageSign{readsFrom("ais://speech")}
 		return r, nil
 	}
 	return s
@@ -240,6 +302,9 @@ func TestStorageIsAskedForAfterTheFirstReportAndEveryFailureGetsAnotherChance(t 
 	s.at(t, AwaitingAIS)
 	if got := s.posts(t); !slices.Contains(got, "report rank-stalled, 0 revisions") || !slices.Contains(got, "ask storage") {
 		t.Fatalf("posts %q", got)
+	}
+	if items := s.at(t, AwaitingAIS).Open[0].Items; !slices.Equal(items, []string{"a.out:7: the job reads its data from ais://speech: tarred_audio_filepaths: ais://speech"}) {
+		t.Errorf("the lines that led to it: %q", items)
 	}
 	for _, problem := range []string{"the token has expired", "I was restarted"} {
 		s.handle(t, Input{Event: AISGiven, Text: "provided by U1"})
@@ -258,7 +323,169 @@ func TestStorageIsAskedForAfterTheFirstReportAndEveryFailureGetsAnotherChance(t 
 	if !slices.Equal(inv.StorageLogs, []string{"t1.tar.gz"}) || inv.Storage != "provided by U1" {
 		t.Errorf("%q %q", inv.StorageLogs, inv.Storage)
 	}
-	s.want(t, "say no logs of t4", "does not read them yet", "final")
+	s.want(t, "say no logs of t4", "kept with this incident, and not read", "final")
+}
+
+// reads is a stage where storage logs are opened: what is called bad is none.
+func readsStorage(b *brings) (s *stage, given *[][]incident.Source) {
+	s = storageStage(b)
+	s.Daemons = func(_ context.Context, inv Investigation) (Collection, error) {
+		var c Collection
+		for _, p := range inv.StorageLogs {
+			if p == "bad" {
+				return c, errors.New("bad is a picture: give logs")
+			}
+			c.Sources = append(c.Sources, incident.Source{Name: "ais-logs/" + p + "/x.INFO", Path: "/spool/" + p, Bytes: 1})
+		}
+		return c, nil
+	}
+	given = &[][]incident.Source{}
+	plain := s.verdict
+	s.verdict = func(in analysis.Input) (*incident.Report, error) {
+		r, err := plain(in)
+		*given = append(*given, in.Storage)
+		for _, src := range in.Storage {
+			if src.Path != "/spool/photo" {
+				r.Storage.Daemons = append(r.Storage.Daemons, incident.StorageDaemon{Name: src.Name})
+			}
+		}
+		return r, err
+	}
+	return s, given
+}
+
+func TestStorageLogsAreReadBesideTheJobs(t *testing.T) {
+	s, given := readsStorage(&brings{})
+	var verified [][]incident.Source
+	s.Engine.Verify = func(_ context.Context, sources []incident.Source, _ *incident.Report) ([]string, error) {
+		verified = append(verified, sources)
+		return nil, nil
+	}
+	s.open(t)
+	s.work(t)
+	s.at(t, AwaitingAIS)
+	s.handle(t, Input{Event: AISGiven, Text: "provided by U1"})
+	s.work(t)
+	inv := s.at(t, Reported)
+	last := (*given)[len(*given)-1]
+	if len(last) != 1 || last[0].Name != "ais-logs/t1.tar.gz/x.INFO" || len(inv.Report.Storage.Daemons) != 1 || len(verified) != 1 || len(verified[0]) != 3 {
+		t.Errorf("given %+v, verified %+v, report %+v", last, verified, inv.Report.Storage)
+	}
+	if !slices.Contains(inv.Report.Warnings, "no logs of t4: it did not answer") {
+		t.Errorf("what is missing is no warning of the report: %q", inv.Report.Warnings)
+	}
+	s.want(t, "say no logs of t4", "I read the logs of 1 storage daemon beside those of the job: they neither accuse the storage nor clear it. The verdict stands", "final")
+	raw, err := inv.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := DecodeInvestigation(raw); err != nil || back.StorageSources[0].Path != "/spool/t1.tar.gz" {
+		t.Errorf("%+v, %v", back.StorageSources, err)
+	}
+
+	// Later logs of the job are judged together with what the storage said.
+	s.files["c"] = []incident.Source{{Name: "c.out", Path: "c"}}
+	s.handle(t, Input{Event: LogsGiven, Places: []string{"c"}})
+	s.work(t)
+	s.at(t, Reported)
+	if last := (*given)[len(*given)-1]; len(last) != 1 {
+		t.Errorf("the storage logs were forgotten: %+v", last)
+	}
+}
+
+func TestStorageLogsThatChangeTheVerdictReviseItOnce(t *testing.T) {
+	for _, engine := range []string{"", "t1 was healthy"} { // the engine may say itself what changed, in every pass
+		s, _ := readsStorage(&brings{})
+		plain := s.verdict
+		s.verdict = func(in analysis.Input) (*incident.Report, error) {
+			r, err := plain(in)
+			if len(in.Storage) > 0 {
+				r.Storage.Judgement, r.Storage.Status, r.Storage.Why = "cleared", "examined", "AIStore was healthy"
+				if engine != "" {
+					r.Revisions = []incident.Revision{{Was: "from the job's own logs", Now: "cleared", Because: engine}}
+				}
+			}
+			return r, err
+		}
+		because := engine
+		if because == "" {
+			because = "the logs of 1 storage daemon were read, and AIStore was healthy"
+		}
+		revisedOnce(t, s, because)
+	}
+}
+
+func revisedOnce(t *testing.T, s *stage, because string) {
+	t.Helper()
+	s.open(t)
+	s.work(t)
+	s.handle(t, Input{Event: AISGiven, Text: "provided by U1"})
+	s.work(t)
+	inv := s.at(t, Reported)
+	if len(inv.Report.Revisions) != 1 || !strings.Contains(inv.Report.Revisions[0].Now, "the storage is cleared") || inv.Report.Revisions[0].Because != because {
+		t.Fatalf("%+v", inv.Report.Revisions)
+	}
+	s.want(t, "report rank-stalled, 1 revisions")
+	s.handle(t, Input{Event: Evidence, WorldSize: 8}) // judged once more: nothing is new
+	s.work(t)
+	if inv := s.at(t, Reported); len(inv.Report.Revisions) != 1 {
+		t.Errorf("%+v", inv.Report.Revisions)
+	}
+}
+
+func TestUploadsThatAreNoLogsOfTheStorageAreAskedForAgain(t *testing.T) {
+	s, _ := readsStorage(&brings{})
+	s.open(t)
+	s.work(t)
+	for _, c := range [][2]string{{"photo", "no file in it is the log of an AIStore daemon"}, {"bad", "bad is a picture"}} {
+		s.handle(t, Input{Event: AISGiven, Places: []string{c[0]}, Text: "uploaded by U1"})
+		s.work(t)
+		inv := s.at(t, AwaitingAIS)
+		if len(inv.Open) != 1 || !strings.Contains(inv.Open[0].Text, c[1]) || len(inv.StorageSources) != 0 {
+			t.Errorf("%+v; %+v", inv.Open, inv.StorageSources)
+		}
+	}
+}
+
+func TestARefusedAccessLeavesOtherQuestionsOpen(t *testing.T) {
+	s, _ := readsStorage(&brings{errs: []error{errors.New("the token has expired")}})
+	plain := s.verdict
+	s.verdict = func(in analysis.Input) (*incident.Report, error) {
+		r, err := plain(in)
+		r.Coverage.NodesExpected, r.Coverage.NodesMissing = []string{"n0", "n1"}, []string{"n1"}
+		return r, err
+	}
+	s.open(t)
+	s.work(t)
+	kinds := func() (kinds []string) {
+		for _, q := range s.at(t, AwaitingAIS).Open {
+			kinds = append(kinds, q.Kind)
+		}
+		return kinds
+	}
+	before := s.at(t, AwaitingAIS).Open
+	s.handle(t, Input{Event: AISGiven, Text: "provided by U1"})
+	s.work(t)
+	if got := kinds(); !slices.Equal(got, []string{AskAccess, AskMissing}) || s.at(t, AwaitingAIS).Open[1].ID != before[1].ID {
+		t.Errorf("open %q, before %+v", got, before)
+	}
+}
+
+func TestAnUploadAndAPullAreReadTogether(t *testing.T) {
+	s, given := readsStorage(&brings{})
+	s.open(t)
+	s.work(t)
+	s.handle(t, Input{Event: AISGiven, Places: []string{"mine"}, Text: "uploaded by U1"})
+	s.work(t)
+	s.at(t, Reported)
+	for range 2 { // the second pull takes the place of the first
+		s.handle(t, Input{Event: AISGiven, Text: "provided by U1"})
+		s.work(t)
+		inv := s.at(t, Reported)
+		if last := (*given)[len(*given)-1]; len(last) != 2 || !slices.Equal(inv.StorageLogs, []string{"t1.tar.gz", "mine"}) {
+			t.Errorf("%+v %q", last, inv.StorageLogs)
+		}
+	}
 }
 
 func TestAnUnansweredStorageQuestionEndsInTheFinalReport(t *testing.T) {

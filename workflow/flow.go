@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,9 @@ type Flow struct {
 	// Storage brings storage logs; AskStorage asks for access to them when the report says that they are missing.
 	Storage    Storage
 	AskStorage bool
+	// Daemons opens the StorageLogs of an investigation: archives are unpacked, and no name of a file is one of the job's. An
+	// error means that there is nothing to read, and its text is for people. nil: storage logs are kept and not read.
+	Daemons func(ctx context.Context, inv Investigation) (Collection, error)
 	// FirstLook: of large logs the beginnings and ends are read first, and a first verdict is shown that says so.
 	FirstLook bool
 	// Deferred: steps are not run by Open and Handle but by whoever claims the JobRun that they leave, with Run.
@@ -95,6 +99,9 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 	}
 	entries := []Entry{}
 	answered := []string{}
+	if in.Event == JobEnded && inv.State != AwaitingEnd && !inv.Running {
+		return &NotAllowedError{State: inv.State, Event: in.Event}
+	}
 	switch in.Event {
 	case LogsGiven:
 		for _, p := range in.Places {
@@ -104,6 +111,7 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 		}
 		entries = append(entries, f.entry("answer", fmt.Sprintf("logs given: %d %s", len(in.Places), plural(len(in.Places), "place", "places"))))
 		answered = []string{AskLogs, AskMissing}
+		inv.given(in) // whether it answers what was asked, its reading tells
 	case Arrived:
 		entries = append(entries, f.arrived(&inv, in))
 		if inv.Report == nil {
@@ -127,10 +135,20 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 			entries = append(entries, f.entry("feedback", in.Outcome.text()))
 		}
 	case SkipStorage, AISGiven:
-		inv.Storage = in.Text
+		inv.Storage, inv.StoragePull = in.Text, in.Event == AISGiven && len(in.Places) == 0
+		inv.StorageGiven = append(inv.StorageGiven, in.Places...)
 		inv.StorageLogs = append(inv.StorageLogs, in.Places...)
 		answered = []string{AskAccess}
-	case LookNow, JobEnded:
+	case Expire:
+		if inv.State == AwaitingAIS {
+			inv.Storage = "not given"
+			answered = []string{AskAccess}
+		}
+	case LookNow:
+		inv.Running = true
+		answered = []string{AskRunning}
+	case JobEnded:
+		inv.ended(in.Places)
 		answered = []string{AskRunning}
 	}
 	if len(entries) > 0 {
@@ -154,7 +172,7 @@ func (f *Flow) goOn(ctx context.Context, id string) error {
 func (inv *Investigation) take(id int, kinds []string) []Question {
 	var taken, left []Question
 	for _, q := range inv.Open {
-		if id != 0 && q.ID == id || id == 0 && slices.Contains(kinds, q.Kind) {
+		if q.Given == "" && (id != 0 && q.ID == id || id == 0 && slices.Contains(kinds, q.Kind)) {
 			taken = append(taken, q)
 		} else {
 			left = append(left, q)
@@ -162,6 +180,18 @@ func (inv *Investigation) take(id int, kinds []string) []Question {
 	}
 	inv.Open = left
 	return taken
+}
+
+// given notes on questions that somebody gave something which may answer them.
+func (inv *Investigation) given(in Input) {
+	if inv.Report == nil {
+		return
+	}
+	for i, q := range inv.Open {
+		if q.optional() && (in.Question == 0 || in.Question == q.ID) {
+			inv.Open[i].Given = cmp.Or(in.Actor, "somebody")
+		}
+	}
 }
 
 // Run executes steps until the investigation waits for somebody or rests. A process that was stopped calls it again
@@ -240,6 +270,9 @@ func (f *Flow) Tick(ctx context.Context, id string) (bool, error) {
 		return false, nil
 	}
 	inv.Open = open
+	if !inv.Muted && inv.Ended == nil { // else nobody is to be disturbed
+		f.goWithout(&inv, n.Expired, &n)
+	}
 	var entries []Entry
 	for _, q := range n.Expired {
 		entries = append(entries, f.entry("question", "nobody answered: "+q.Text))
@@ -268,6 +301,9 @@ func (f *Flow) move(ctx context.Context, inv *Investigation, event Event, n Noti
 	row, _ := About(to)
 	if row.Kind != Working {
 		inv.Late.Quiet, inv.Late.News = false, nil
+		for i := range inv.Open {
+			inv.Open[i].Given = ""
+		}
 	}
 	if row.Kind == Settled {
 		n.Answered = append(n.Answered, inv.Open...)

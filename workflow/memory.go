@@ -282,8 +282,13 @@ func (inv Investigation) clone() Investigation {
 	inv.Read = slices.Clone(inv.Read)
 	inv.Sources = slices.Clone(inv.Sources)
 	inv.Warnings = slices.Clone(inv.Warnings)
+	inv.StorageLogs = slices.Clone(inv.StorageLogs)
+	inv.StorageSources = slices.Clone(inv.StorageSources)
+	inv.StorageMissing = slices.Clone(inv.StorageMissing)
+	inv.StorageGiven = slices.Clone(inv.StorageGiven)
 	inv.Nodes = slices.Clone(inv.Nodes)
 	inv.Open = slices.Clone(inv.Open)
+	inv.Without = slices.Clone(inv.Without)
 	inv.Late.News = slices.Clone(inv.Late.News)
 	inv.Late.Empty = slices.Clone(inv.Late.Empty)
 	return inv

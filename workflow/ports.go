@@ -3,6 +3,7 @@ package workflow
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"faultline/analysis"
@@ -95,6 +96,10 @@ type Engine struct {
 	Diagnose func(ctx context.Context, in analysis.Input) (*incident.Report, error)
 	// Verify reads the raw files once more and returns what no longer holds, in words; nil when all of it holds.
 	Verify func(ctx context.Context, sources []incident.Source, r *incident.Report) ([]string, error)
+	// Look says for people what a file is, by its content; known is false where it is nothing that the engine reads. nil: nobody says.
+	Look func(ctx context.Context, s incident.Source) (what string, known bool, err error)
+	// Known are the kinds of evidence beside logs that it reads, for people.
+	Known string
 }
 
 // Storage brings the logs of a storage cluster.
@@ -109,6 +114,11 @@ type StorageLogs struct {
 	Places   []string // files
 	Nodes    int      // daemons whose logs are there
 	Warnings []string // what is missing, in words
+}
+
+// Everything are all files that a report of the investigation may quote.
+func (inv Investigation) Everything() []incident.Source {
+	return slices.Concat(inv.Sources, inv.StorageSources)
 }
 
 // ErrAccessLost says that a token is gone: it is kept in memory only.
@@ -145,6 +155,7 @@ type Notice struct {
 	Changed   []Question          // open questions whose words changed: nothing new is asked
 	Reminders []Question          // questions that are repeated
 	Expired   []Question          // questions that are given up
+	Rest      *Rest               // nothing is left to ask for, and this stays open
 }
 
 // Store keeps investigations: a snapshot of each and an append-only ledger.
@@ -197,13 +208,17 @@ type Investigation struct {
 	Refuted int
 	// Open are the questions that nobody has answered.
 	Open []Question
+	// Without are the things that were asked for and nobody had.
+	Without []string
 	// Asks counts the questions that were asked; it numbers them.
 	Asks int
 	// Verdicts counts the verdicts that were posted; Told is the headline of the newest. Final is the newest of them that
-	// was posted once more with its files, after the last reading.
+	// was posted once more with its files, after the last reading; Refiled counts files that were posted anew for a verdict that
+	// stood.
 	Verdicts int
 	Told     string
 	Final    int
+	Refiled  int
 	// Superseded are headlines of earlier verdicts that no longer hold.
 	Superseded []string
 	// Notes are sentences that the case file shows: disputed by whom, closed how.
@@ -211,14 +226,22 @@ type Investigation struct {
 	// Storage says who gave access to the storage logs, never the access itself: "", "provided by U1", "profile west",
 	// "skipped by U1", "lost" (a restart took it from memory).
 	Storage string
-	// StorageLogs are the files that were pulled from the storage cluster, or uploaded.
-	StorageLogs []string
+	// StorageLogs are the files that were pulled from the storage cluster, or uploaded; StorageSources the logs in them that the
+	// engine reads beside those of the job; and StorageMissing what is not there of them, in words.
+	StorageLogs    []string
+	StorageSources []incident.Source
+	StorageMissing []string
+	// StorageGiven are those of StorageLogs that people uploaded. StoragePull: the next fetch asks the cluster.
+	StorageGiven []string
+	StoragePull  bool
 	// Acting are the people who were given something to do, and hear of it when the verdict falls.
 	Acting []string
 	// Muted stops reminders.
 	Muted bool
 	// Late is what is remembered of looking for files that come late.
 	Late Late
+	// Running: the report is a snapshot of a job that still ran. It is looked at again when the job has ended.
+	Running bool
 	// Brought is how far the logs have come while they are being brought.
 	Brought Brought
 	// Ended is the run whose end started the investigation; nil where a person asked.
@@ -305,6 +328,10 @@ const (
 type Question struct {
 	ID   int // within the investigation, from 1
 	Kind string
+	// Artefact is the slug of the evidence that is asked for (package knowledge), "" where it is none.
+	Artefact string
+	// Given is who gave something for it that is not read yet.
+	Given string
 	// Asked and Due: it is repeated once, half an hour later say, and given up at Due. Zero where there is no chat.
 	Asked, Due time.Time
 	Reminded   bool

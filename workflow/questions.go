@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"faultline/analysis"
+	"faultline/analysis/hostlist"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // CopyHint is what is known about where logs usually are; it fills the commands of a question.
@@ -71,49 +73,6 @@ func askRunning(inv Investigation) Question {
 	}
 }
 
-// askAccess asks for the logs of the storage cluster; problem is what was wrong with an earlier answer.
-func askAccess(inv *Investigation, problem string) Question {
-	q := Question{
-		Kind: AskAccess,
-		Text: "The job may have waited for its data. May I have the logs of the storage cluster?",
-		Why: "A rank that waits for data looks like a rank that hangs. The storage daemons' own logs tell whether they were slow, or only seemed so. " +
-			"They are overwritten after some hours to days.",
-		Commands:  []string{"ais log get cluster ./ais-logs"},
-		Items:     storageSigns(inv.Report),
-		Perishing: true,
-	}
-	if problem != "" {
-		q.Text = "I could not use that access: " + strings.TrimRight(problem, ".") + ". May I have it again, or shall I go on without?"
-	}
-	return q
-}
-
-// storageSigns are what in a report leads to the question for storage logs.
-func storageSigns(r *incident.Report) []string {
-	var signs []string
-	if r == nil {
-		return nil
-	}
-	if r.Job.DataSource != nil {
-		signs = append(signs, "the job reads its data from "+*r.Job.DataSource)
-	}
-	if o := r.Verdict.Origin; o != "storage" && o != "data-loading-stall" {
-		return signs
-	}
-	for _, l := range r.Chain {
-		if l.Role != incident.Trigger && l.Role != incident.Cause {
-			continue
-		}
-		for _, e := range l.Evidence {
-			if e.Kind == incident.KindQuote && len(signs) < itemsInQuestion {
-				signs = append(signs, fmt.Sprintf("%s:%d: %s", e.File, e.Line, strings.TrimRight(l.Statement, ".")))
-				break
-			}
-		}
-	}
-	return signs
-}
-
 func copyCommand(host, from, to string) string {
 	if host == "" {
 		return "cp -r " + from + " " + to
@@ -121,8 +80,9 @@ func copyCommand(host, from, to string) string {
 	return "scp -r " + host + ":'" + from + "' " + to
 }
 
-// questions are what is worth asking under a report, the most useful first.
-func questions(inv Investigation, jobs []analysis.JobSummary, hint CopyHint) []Question {
+// questions are what is worth asking under a report, the most useful first, without what nobody had. storage: the logs of the storage are
+// asked for by a question of their own, or offered.
+func questions(inv Investigation, jobs []analysis.JobSummary, hint CopyHint, storage bool) []Question {
 	var qs []Question
 	if len(jobs) > 1 {
 		q := Question{
@@ -135,26 +95,56 @@ func questions(inv Investigation, jobs []analysis.JobSummary, hint CopyHint) []Q
 		}
 		qs = append(qs, q)
 	}
-	missing, ok := askMissing(inv, hint)
-	if ok {
-		qs = append(qs, missing)
+	had := func(q Question) bool { return !slices.Contains(inv.Without, q.about()) }
+	if missing, ok := askMissing(inv, hint); ok && had(missing) {
+		return append(qs, missing) // one thing at a time: nothing decides as much as logs that nobody has seen
+	}
+	without := 0
+	for _, about := range inv.Without {
+		if strings.HasPrefix(about, AskEvidence+" ") {
+			without++
+		}
+	}
+	if without >= mostEvidence {
+		return qs
 	}
 	for _, need := range inv.Report.Verdict.Needs {
-		if need.Obtainable == "next-time" || ok && asksForLogs(need) {
-			continue // a recommendation, or asked just above
+		if need.Obtainable == "next-time" {
+			continue // a recommendation
 		}
-		q := Question{Kind: AskEvidence, Text: need.What, Why: need.Why, Perishing: need.Obtainable == "perishing"}
+		q := Question{Kind: AskEvidence, Artefact: need.Artefact, Text: "Can you give me " + need.What + "?", Why: need.Why, Perishing: need.Obtainable == "perishing"}
+		if !had(q) || storage && ofStorage(q.Text) {
+			continue
+		}
+		if need.Artefact == knowledge.Bundle {
+			q.Text = "Do not cancel job " + orUnknown(inv.Job) + " yet: can you collect what its processes" + onNodes(inv.Report.Coverage) + " show?"
+		}
 		if need.Command != "" {
 			q.Commands = []string{need.Command}
 		}
 		qs = append(qs, q)
+		break // one at a time, what decides first: what else there is to get, the report lists
 	}
 	return qs
 }
 
-// asksForLogs says whether a need is one that logs of workers meet.
-func asksForLogs(need incident.Need) bool {
-	return strings.HasPrefix(strings.ToLower(need.What), "the logs of")
+// nodesNamed is how long a list of nodes in a question may be.
+const nodesNamed = 60
+
+// onNodes names the nodes of a job as SLURM writes them; their number where that is long.
+func onNodes(cov incident.Coverage) string {
+	nodes := cov.NodesExpected
+	if len(nodes) == 0 {
+		nodes = cov.NodesSeen
+	}
+	switch names := hostlist.Compress(nodes); {
+	case len(nodes) == 0:
+		return ""
+	case len(names) > nodesNamed:
+		return fmt.Sprintf(" on %d nodes", len(nodes))
+	default:
+		return " on " + names
+	}
 }
 
 // askMissing asks for the logs that the report's coverage misses.

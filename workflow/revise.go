@@ -22,6 +22,7 @@ func Revise(old, now *incident.Report, news ...News) []incident.Revision {
 		func(r *incident.Report) string { return conclusion(r.Verdict) },
 		func(r *incident.Report) string { return rootText(r.Verdict.Root) },
 		func(r *incident.Report) string { return actionText(r.Action) },
+		storageText,
 	} {
 		if a, b := text(old), text(now); a != b {
 			was, is = append(was, a), append(is, b)
@@ -81,13 +82,24 @@ func rootText(r incident.Root) string {
 	if len(r.Nodes) > 0 {
 		parts = append(parts, plural(len(r.Nodes), "node", "nodes")+" "+strings.Join(r.Nodes, ", "))
 	}
+	text := strings.Join(parts, " on ")
 	if r.Component != nil {
-		parts = append(parts, *r.Component)
+		daemon, stored := strings.CutPrefix(*r.Component, "ais:")
+		switch {
+		case stored && text != "":
+			text = "AIStore daemon " + daemon + ", met by " + text
+		case stored:
+			text = "AIStore daemon " + daemon
+		case text != "":
+			text += " (" + *r.Component + ")"
+		default:
+			text = *r.Component
+		}
 	}
-	if len(parts) == 0 {
+	if text == "" {
 		return "no rank or node proven to be the root"
 	}
-	return "root: " + strings.Join(parts, " on ")
+	return "root: " + text
 }
 
 func actionText(a incident.Action) string {
@@ -136,6 +148,13 @@ func reason(old, now *incident.Report, news []News) (string, []incident.Evidence
 			return says + ": " + lines[0], fresh[:1]
 		}
 		return strings.Join(lines, "; "), fresh
+	}
+	if n := len(now.Storage.Daemons); n > len(old.Storage.Daemons) {
+		because := fmt.Sprintf("the logs of %d storage %s were read", n, plural(n, "daemon", "daemons"))
+		if now.Storage.Why != "" {
+			because += ", and " + now.Storage.Why
+		}
+		return because, nil
 	}
 	for _, w := range now.Verification.Withdrawn {
 		if !slices.Contains(old.Verification.Withdrawn, w) {

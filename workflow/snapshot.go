@@ -3,6 +3,8 @@ package workflow
 import (
 	"encoding/json"
 	"fmt"
+
+	"faultline/incident"
 )
 
 // snapshotVersion is written into every snapshot; see DecodeInvestigation.
@@ -13,15 +15,13 @@ const snapshotVersion = 1
 type snapshot struct {
 	Format        int           `json:"format"`
 	Investigation Investigation `json:"investigation"`
-	Paths         []string      `json:"paths,omitempty"` // of Investigation.Sources, in their order
+	Paths         []string      `json:"paths,omitempty"`         // of Investigation.Sources, in their order
+	StoragePaths  []string      `json:"storage_paths,omitempty"` // of Investigation.StorageSources
 }
 
 // Encode returns the investigation as bytes for a store.
 func (inv Investigation) Encode() ([]byte, error) {
-	s := snapshot{Format: snapshotVersion, Investigation: inv}
-	for _, src := range inv.Sources {
-		s.Paths = append(s.Paths, src.Path)
-	}
+	s := snapshot{Format: snapshotVersion, Investigation: inv, Paths: pathsOf(inv.Sources), StoragePaths: pathsOf(inv.StorageSources)}
 	b, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("writing investigation %s: %w", inv.ID, err)
@@ -39,11 +39,23 @@ func DecodeInvestigation(b []byte) (Investigation, error) {
 	if s.Format < 1 || s.Format > snapshotVersion {
 		return Investigation{}, fmt.Errorf("a stored investigation has format %d; this program knows 1 to %d: run the version that wrote it, or a newer one", s.Format, snapshotVersion)
 	}
-	if len(s.Paths) != len(s.Investigation.Sources) {
-		return Investigation{}, fmt.Errorf("investigation %s was stored with %d paths for %d sources", s.Investigation.ID, len(s.Paths), len(s.Investigation.Sources))
-	}
-	for i, path := range s.Paths {
-		s.Investigation.Sources[i].Path = path
+	for _, part := range []struct {
+		sources []incident.Source
+		paths   []string
+	}{{s.Investigation.Sources, s.Paths}, {s.Investigation.StorageSources, s.StoragePaths}} {
+		if len(part.paths) != len(part.sources) {
+			return Investigation{}, fmt.Errorf("investigation %s was stored with %d paths for %d sources", s.Investigation.ID, len(part.paths), len(part.sources))
+		}
+		for i, path := range part.paths {
+			part.sources[i].Path = path
+		}
 	}
 	return s.Investigation, nil
+}
+
+func pathsOf(sources []incident.Source) (paths []string) {
+	for _, s := range sources {
+		paths = append(paths, s.Path)
+	}
+	return paths
 }

@@ -37,7 +37,7 @@ func (f *Flow) step(ctx context.Context, inv *Investigation) (out outcome, err e
 	case FetchingAIS:
 		return f.storage(ctx, inv)
 	case Correlating:
-		return outcome{event: Correlated, says: []string{storageKept(*inv)}}, nil
+		return f.correlate(ctx, inv)
 	}
 	return outcome{}, fmt.Errorf("state %s has no step", inv.State)
 }
@@ -114,13 +114,14 @@ func (f *Flow) unlocated(inv *Investigation, found Found) outcome {
 	return outcome{event: NotLocated, asks: f.ask(inv, askLogs(*inv, found, f.hint(inv)))}
 }
 
-// HasEnded looks whether the job of an investigation that waits for its end has stopped writing, and goes on if so.
+// HasEnded looks whether the job of an investigation that waits for its end, or has a snapshot of it, has stopped writing, and goes on
+// if so.
 func (f *Flow) HasEnded(ctx context.Context, id string) (bool, error) {
 	inv, err := f.Store.Load(ctx, id)
 	if err != nil {
 		return false, fmt.Errorf("investigation %s: %w", id, err)
 	}
-	if inv.State != AwaitingEnd {
+	if inv.State != AwaitingEnd && !inv.Running {
 		return false, nil
 	}
 	found, err := f.located(ctx, inv)
@@ -131,7 +132,20 @@ func (f *Flow) HasEnded(ctx context.Context, id string) (bool, error) {
 	if found.Running || f.Now().Sub(found.Written) < quiet {
 		return false, nil
 	}
-	return true, f.Handle(ctx, id, Input{Event: JobEnded, Text: "the logs have been quiet for " + plainDuration(quiet.Minutes())})
+	return true, f.Handle(ctx, id, Input{Event: JobEnded, Places: found.Places, Text: "the logs have been quiet for " + plainDuration(quiet.Minutes())})
+}
+
+// ended notes that the job of an investigation does not run any more. What comes after the report of its end is late again.
+func (inv *Investigation) ended(places []string) {
+	if inv.Running {
+		inv.Late.From = time.Time{}
+	}
+	inv.Running = false
+	for _, p := range places {
+		if !slices.Contains(inv.Places, p) {
+			inv.Places = append(inv.Places, p)
+		}
+	}
 }
 
 // tellEvery is how often people are told how far the logs have come.
@@ -169,9 +183,20 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 		}
 		return f.nothing(inv, why), nil
 	}
+	var says []string
+	if inv.Report != nil && !inv.Late.Quiet {
+		says = append(unusable(inv.Warnings, got.Warnings), f.handed(ctx, inv.Sources, got.Sources)...)
+	}
+	if ctx.Err() != nil {
+		return outcome{}, ctx.Err()
+	}
 	if len(inv.Sources) > 0 && sameSources(inv.Sources, got.Sources) {
 		out := outcome{event: NothingNew}
-		if !inv.Late.Quiet {
+		switch {
+		case len(says) > 0:
+			inv.Warnings = got.Warnings
+			out.says = slices.Concat(says, []string{"the report stays as it is"})
+		case !inv.Late.Quiet:
 			out.says = []string{"these are the files that I had already; nothing changes"}
 		}
 		return out, nil
@@ -184,7 +209,7 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 		inv.Expected, inv.ExpectedFrom = got.Nodes, got.NodesFrom
 	}
 	inv.Read, inv.Refuted = slices.Clone(inv.Places), 0
-	out := outcome{event: Fetched, note: fmt.Sprintf("%d %s", len(got.Sources), plural(len(got.Sources), "file", "files"))}
+	out := outcome{event: Fetched, note: fmt.Sprintf("%d %s", len(got.Sources), plural(len(got.Sources), "file", "files")), says: says}
 	for _, w := range got.Warnings {
 		out.entries = append(out.entries, f.entry("warning", w))
 	}
@@ -243,33 +268,24 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 	if err != nil {
 		return outcome{}, fmt.Errorf("analysing %d files of job %s: %w", len(inv.Sources), orUnknown(inv.Job), err)
 	}
-	report.Warnings = append(report.Warnings, inv.Warnings...)
-	report = f.unmasked.mask(inv, report)
-	var entries []Entry
-	revisions := Revise(inv.Report, report, inv.Late.News...)
-	for _, rev := range revisions {
-		report.Revisions = append(report.Revisions, rev)
-		entries = append(entries, f.entry("revision", "was: "+rev.Was+"; now: "+rev.Now+"; because: "+rev.Because))
-	}
-	unchanged := inv.Report != nil && !inv.Looked && len(report.Revisions) == 0
-	if inv.Report != nil { // earlier revisions stay in the report: nothing is replaced silently
-		report.Revisions = append(append([]incident.Revision{}, inv.Report.Revisions...), report.Revisions...)
-	}
-	entries = append(entries, f.entry("verdict", headline(report)))
-	inv.Report, inv.Looked = report, look > 0
-	out := outcome{event: Triaged, note: headline(report), entries: entries, report: report, revisions: revisions}
+	first, was := inv.Report == nil || inv.Looked, inv.Report
+	out := f.concluded(inv, report)
+	inv.Looked = look > 0
+	report, revisions := out.report, out.revisions
+	unchanged := !first && len(revisions) == 0
 	if look > 0 { // the whole reading follows, and asks what is to be asked
 		out.event, out.look = Looked, true
 		return out, nil
 	}
 	if unchanged && !inv.Late.Quiet {
-		out.says = []string{"I looked again with the new evidence: the verdict stands."}
+		out.says = append(added(was, report), "I looked again with what was given: the verdict stands.")
 	}
 	before := inv.Open
-	qs := questions(*inv, jobs, f.hint(inv))
+	qs := f.worthAsking(inv, jobs)
 	quiet := inv.Late.Quiet && len(revisions) == 0 // nobody is asked anything: what is open is brought up to date
-	if f.AskStorage && (!quiet || slices.ContainsFunc(before, func(q Question) bool { return q.Kind == AskAccess })) && smellsOfStorage(report) && (inv.Storage == "" || inv.Storage == "lost") {
+	if f.AskStorage && (!quiet || slices.ContainsFunc(before, func(q Question) bool { return q.Kind == AskAccess })) && smellsOfStorage(report) && slices.Contains([]string{"", "lost", "not given"}, inv.Storage) {
 		out.event = AskStorage
+		report.Storage.Status = "not-provided" // and if nobody gives it, not examined
 		qs = append([]Question{askAccess(inv, "")}, qs...)
 	}
 	if quiet {
@@ -277,71 +293,61 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 	} else {
 		out.asks = f.ask(inv, qs...)
 	}
-	for _, q := range before { // asked before and not any more
+	out.answered = inv.settled(before)
+	return out, nil
+}
+
+// settled are the questions that were asked before and are not open any more.
+func (inv *Investigation) settled(before []Question) (settled []Question) {
+	for _, q := range before {
 		if !slices.ContainsFunc(inv.Open, func(o Question) bool { return o.ID == q.ID }) {
-			out.answered = append(out.answered, q)
+			settled = append(settled, q)
 		}
 	}
-	return out, nil
+	return settled
 }
 
-// storage pulls the logs of the storage cluster. Whatever goes wrong is said to the person who gave the access, and the
-// question is asked again: skipping it is one of the answers.
-func (f *Flow) storage(ctx context.Context, inv *Investigation) (outcome, error) {
-	if len(inv.StorageLogs) > 0 { // uploaded
-		return outcome{event: AISFetched}, nil
-	}
-	if f.Storage == nil {
-		return outcome{event: SkipStorage, says: []string{"no source of storage logs is configured here; the storage was not examined"}}, nil
-	}
-	got, err := f.Storage.Fetch(ctx, *inv)
-	if ctx.Err() != nil {
-		return outcome{}, ctx.Err()
-	}
-	if err != nil {
-		why := err.Error()
-		if errors.Is(err, ErrAccessLost) {
-			inv.Storage = "lost"
-			why = "I was restarted, and a token is kept in memory only"
+// concluded makes a report the newest of an investigation: masked, with what it revises.
+func (f *Flow) concluded(inv *Investigation, report *incident.Report) outcome {
+	report.Warnings = slices.Concat(report.Warnings, inv.Warnings, inv.StorageMissing)
+	report = f.unmasked.mask(inv, report)
+	var entries []Entry
+	revisions := Revise(inv.Report, report, inv.Late.News...)
+	if inv.Report != nil {
+		// The engine tells anew in each pass what the job's own logs alone would have led to. What people were told is what counts;
+		// but where that is new, it knows best why.
+		if own := fresh(report.Revisions, inv.Report.Revisions); len(own) > 0 && len(revisions) > 0 {
+			revisions[0].Because, revisions[0].Evidence = own[0].Because, own[0].Evidence
 		}
-		return outcome{event: AISFailed, note: why, asks: f.ask(inv, askAccess(inv, why)), entries: []Entry{f.entry("error", why)}}, nil
+		report.Revisions = nil
 	}
-	inv.StorageLogs = got.Places
-	out := outcome{event: AISFetched, note: fmt.Sprintf("logs of %d storage %s", got.Nodes, plural(got.Nodes, "daemon", "daemons"))}
-	for _, w := range got.Warnings {
-		out.says = append(out.says, w)
-		out.entries = append(out.entries, f.entry("warning", w))
+	for _, rev := range revisions {
+		entries = append(entries, f.entry("revision", "was: "+rev.Was+"; now: "+rev.Now+"; because: "+rev.Because))
 	}
-	return out, nil
+	report.Revisions = append(report.Revisions, revisions...)
+	if inv.Report != nil { // earlier revisions stay in the report: nothing is replaced silently
+		report.Revisions = slices.Concat(inv.Report.Revisions, report.Revisions)
+	}
+	inv.Report = report
+	entries = append(entries, f.entry("verdict", headline(report)))
+	return outcome{event: Triaged, note: headline(report), entries: entries, report: report, revisions: revisions}
 }
 
-// storageKept says what became of the storage logs.
-func storageKept(inv Investigation) string {
-	n := len(inv.StorageLogs)
-	return fmt.Sprintf("%d %s of storage logs kept with this incident. This version does not read them yet: the verdict rests on the logs of the job alone", n, plural(n, "file", "files"))
-}
-
-// smellsOfStorage says whether the storage logs are worth a question of their own: the verdict is about data, or the job that
-// hung reads its data from a store. Otherwise the report names them among what would decide, and nobody is held up.
-func smellsOfStorage(r *incident.Report) bool {
-	if r.Storage.Status != "not-provided" {
-		return false
+// fresh are the revisions of a that have another reason than all of b.
+func fresh(a, b []incident.Revision) (rest []incident.Revision) {
+	for _, r := range a {
+		if !slices.ContainsFunc(b, func(o incident.Revision) bool { return o.Because == r.Because }) {
+			rest = append(rest, r)
+		}
 	}
-	if o := r.Verdict.Origin; o == "storage" || o == "data-loading-stall" {
-		return true
-	}
-	if r.Job.DataSource == nil {
-		return false
-	}
-	source := strings.ToLower(*r.Job.DataSource)
-	return slices.ContainsFunc([]string{"ais://", "ais:", "aistore", "lhotse"}, func(s string) bool { return strings.Contains(source, s) })
+	return rest
 }
 
 // diagnose runs the engine; when the files hold several jobs and nobody said which, it takes the one that ended last
 // and returns all of them, so that a report is there while the question is open.
 func (f *Flow) diagnose(ctx context.Context, inv *Investigation, look int64) (*incident.Report, []analysis.JobSummary, error) {
 	in := analysis.Input{
-		Sources: inv.Sources, JobID: inv.JobID, Nodes: inv.Nodes, WorldSize: inv.WorldSize,
+		Sources: inv.Sources, Storage: inv.StorageSources, JobID: inv.JobID, Nodes: inv.Nodes, WorldSize: inv.WorldSize,
 		Workers: f.Workers, Version: f.Version, Progress: f.Progress, Skim: look,
 	}
 	if len(in.Nodes) == 0 { // a person's word counts more
@@ -372,7 +378,7 @@ func (f *Flow) verify(ctx context.Context, inv *Investigation) (outcome, error) 
 	failed := []string{why}
 	if report != nil {
 		var err error
-		if failed, err = f.Engine.Verify(ctx, inv.Sources, report); err != nil {
+		if failed, err = f.Engine.Verify(ctx, inv.Everything(), report); err != nil {
 			return outcome{}, fmt.Errorf("re-reading the raw files: %w", err)
 		}
 	}

@@ -30,7 +30,7 @@ type unmaskedReport struct {
 // mask returns a report as it may be stored and shown. Where that changes it, inv.Masked says so, and the report is kept as
 // it is for the verification to come.
 func (u *unmasked) mask(inv *Investigation, r *incident.Report) *incident.Report {
-	masked := redact.Report(r)
+	masked := shown(r)
 	u.take(inv.ID)
 	if inv.Masked = !sameReport(r, masked); !inv.Masked {
 		return masked
@@ -42,6 +42,36 @@ func (u *unmasked) mask(inv *Investigation, r *incident.Report) *incident.Report
 		u.kept = slices.Delete(u.kept, 0, n)
 	}
 	return masked
+}
+
+// shown is a report as people may see it: without secrets, and, where logs of storage daemons were read, without the buckets of
+// those who have nothing to do with the job.
+func shown(r *incident.Report) *incident.Report {
+	if len(r.Storage.Daemons) == 0 {
+		return redact.Report(r)
+	}
+	daemons := map[string]bool{}
+	for _, d := range r.Storage.Daemons {
+		for _, f := range d.Files {
+			daemons[f.Name] = true
+		}
+	}
+	used := slices.Clone(r.Storage.Buckets)
+	if r.Job.DataSource != nil {
+		used = append(used, *r.Job.DataSource)
+	}
+	own := func(e incident.Evidence) {
+		if !daemons[e.File] && e.Kind == incident.KindQuote {
+			used = append(used, e.Text)
+		}
+	}
+	walk(r, own)
+	for _, s := range r.Storage.Signs {
+		for _, e := range s.Evidence {
+			own(e)
+		}
+	}
+	return redact.NewBuckets(used...).Report(r)
 }
 
 // take returns the report of an investigation and forgets it; nil where none is held.
@@ -64,8 +94,9 @@ func (f *Flow) toVerify(ctx context.Context, inv *Investigation) (r *incident.Re
 		return inv.Report, ""
 	}
 	same := func(r *incident.Report) bool {
-		masked := *redact.Report(r)
+		masked := *shown(r)
 		masked.Revisions = inv.Report.Revisions // the history is the investigation's, not the files'
+		masked.Storage.Status = inv.Report.Storage.Status
 		return sameReport(&masked, inv.Report)
 	}
 	if r := f.unmasked.take(inv.ID); r != nil && same(r) {
@@ -76,7 +107,7 @@ func (f *Flow) toVerify(ctx context.Context, inv *Investigation) (r *incident.Re
 	if err != nil {
 		return nil, fmt.Sprintf("reading them once more failed: %v", err)
 	}
-	r.Warnings = append(r.Warnings, inv.Warnings...)
+	r.Warnings = slices.Concat(r.Warnings, inv.Warnings, inv.StorageMissing)
 	if !same(r) {
 		return nil, "they give another report than before"
 	}

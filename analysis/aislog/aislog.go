@@ -183,8 +183,10 @@ type Stall struct {
 	Begin, End At    // lines of counters
 	Received   int64 // stream.in.n, the same at both
 	Recovered  int64 // growth of getbatch.gfn.n
-	Errors     int64 // growth of err.getbatch.n
-	Ticks      int
+	// Waited is the growth of getbatch.rxwait.ns: how long batches waited for entries of others, all added up.
+	Waited time.Duration
+	Errors int64 // growth of err.getbatch.n
+	Ticks  int
 }
 
 // FileInfo is one file of a daemon.
@@ -219,6 +221,10 @@ type Daemon struct {
 	IDFrom  string
 	Cluster string // id of its cluster map
 	Zone    string // as its markers abbreviate it
+	// Addresses are where it listens, as it says at its start: host:port, sorted.
+	Addresses []string
+	// Targets and Proxies are the most that a cluster map of its lines counts; 0 unknown.
+	Targets, Proxies int
 	// Covered is from the first to the last line of what was read; Holes are what is missing within and at its ends.
 	Covered   Span
 	Holes     []Hole

@@ -386,6 +386,26 @@ func TestAStallIsSeenInTheCounters(t *testing.T) {
 	}
 }
 
+// Before 4.3 recoveries are not counted. That batches wait most of the time while nothing comes tells the same.
+func TestAStallOfAnOlderReleaseIsSeenByTheTimeWaited(t *testing.T) {
+	tick := func(s string, in int, waited float64) string {
+		return fmt.Sprintf("I 23:%s.000000 {getbatch.n:9,getbatch.rxwait.ns:%.0f,state.flags:6,stream.in.n:%d}\nI 23:%s.000001 running(1): get-batch[g]\n", s, waited*1e9, in, s)
+	}
+	for name, c := range map[string]struct {
+		text string
+		want int
+	}{
+		"stalled":                   {tick("15:00", 4, 1) + tick("15:40", 4, 60) + tick("16:20", 4, 200), 1},
+		"it received":               {tick("15:00", 4, 1) + tick("15:40", 5, 60) + tick("16:20", 6, 200), 0},
+		"idle":                      {tick("15:00", 4, 1) + tick("15:40", 4, 1) + tick("16:20", 4, 1), 0},
+		"waited for a little of it": {tick("15:00", 4, 1) + tick("15:40", 4, 3) + tick("16:20", 4, 5), 0},
+	} {
+		if d := one(t, read(t, info("a-1", "1120-231339", 1), up+c.text)); len(d.Stalls) != c.want {
+			t.Errorf("%s: %+v", name, d.Stalls)
+		}
+	}
+}
+
 func TestFilesAreToldByTheirContent(t *testing.T) {
 	for name, c := range map[string]struct {
 		head string

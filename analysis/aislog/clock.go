@@ -2,8 +2,9 @@ package aislog
 
 import (
 	"bytes"
-	"regexp"
 	"time"
+
+	"faultline/analysis/pattern"
 )
 
 const (
@@ -24,6 +25,9 @@ type clock struct {
 	// off says that a marker contradicted the count; zero is the date of day 0 where a marker was the first to tell.
 	off  bool
 	zero time.Time
+	// begun is the date of day begunDay, the one that was last asked for; zero where date has changed since.
+	begun    time.Time
+	begunDay int
 }
 
 // undated is day 0 while nothing tells which day that is. It is not the zero time.
@@ -54,7 +58,10 @@ func (c *clock) at(micros int64) Time {
 }
 
 func (c *clock) time(day int, micros int64) Time {
-	return Time{Wall: c.date.AddDate(0, 0, day).Add(time.Duration(micros) * time.Microsecond), Proof: c.known}
+	if c.begun.IsZero() || day != c.begunDay { // the calendar is asked once a day, not for every line
+		c.begun, c.begunDay = c.date.AddDate(0, 0, day), day
+	}
+	return Time{Wall: c.begun.Add(time.Duration(micros) * time.Microsecond), Proof: c.known}
 }
 
 // now is the time of the last record.
@@ -66,7 +73,7 @@ func (c *clock) now() Time {
 }
 
 // The daemon writes it every hour: "05 Sep 24 12:48 CST =============".
-var marker = regexp.MustCompile(`common(?:_stats)?:\d+ (\d\d [A-Z][a-z]{2} \d\d \d\d:\d\d) ([A-Za-z0-9+-]{1,8}) =+`)
+var marker = pattern.New(`common(?:_stats)?:\d+ (\d\d [A-Z][a-z]{2} \d\d \d\d:\d\d) ([A-Za-z0-9+-]{1,8}) =+`)
 
 // mark sets the clock by a marker in a record of the given time of day.
 func (c *clock) mark(b []byte, micros int64) bool {
@@ -88,7 +95,7 @@ func (c *clock) mark(b []byte, micros int64) bool {
 	if c.known == NoDay {
 		c.zero = date.AddDate(0, 0, -c.day)
 	}
-	c.date, c.day = date, 0
+	c.date, c.day, c.begun = date, 0, time.Time{}
 	c.known, c.zone = Marker, string(m[2])
 	return true
 }

@@ -53,6 +53,33 @@ func (t *tick) value(name string) int64 {
 type names struct {
 	all  map[string]string
 	last []Growth
+	room []Growth // of a line that nobody asks for any more
+}
+
+// again reads "name:17," where a counter stands at the same place as in the line before, as most do. n is how many bytes that
+// takes; it is 0 where the slower way has to be gone.
+func (n *names) again(body []byte, i int) (g Growth, size int) {
+	if i >= len(n.last) {
+		return Growth{}, 0
+	}
+	name := n.last[i].Name
+	at := len(name)
+	if at == 0 || len(body) <= at || body[at] != ':' || string(body[:at]) != name {
+		return Growth{}, 0
+	}
+	from := at + 1
+	v := int64(0)
+	for at = from; at < len(body) && body[at] != ','; at++ {
+		c := body[at] - '0'
+		if c > 9 || at-from == 18 {
+			return Growth{}, 0
+		}
+		v = v*10 + int64(c)
+	}
+	if at == from {
+		return Growth{}, 0
+	}
+	return Growth{name, v}, min(at+1, len(body))
 }
 
 func (n *names) of(b []byte, i int) string {
@@ -89,8 +116,14 @@ func (n *names) read(msg []byte) (values []Growth, whole, ok bool) {
 	} else {
 		return nil, false, false
 	}
-	values = make([]Growth, 0, len(n.last)+2)
+	if values, n.room = n.room[:0], nil; values == nil {
+		values = make([]Growth, 0, len(n.last)+2)
+	}
 	for len(body) > 0 && len(values) < maxCounters {
+		if g, size := n.again(body, len(values)); size > 0 {
+			values, body = append(values, g), body[size:]
+			continue
+		}
 		var pair []byte
 		pair, body, _ = bytes.Cut(body, []byte{','})
 		i := bytes.LastIndexByte(pair, ':')
@@ -131,12 +164,16 @@ func number(b []byte) (v int64, ok bool) {
 	return v, true
 }
 
-// grown is the growth from one tick to the next; never negative. A counter that fell or vanished was reset: what it shows now
+// grown appends to by the growth from one tick to the next; it is never negative. A counter that fell or vanished was reset: what it shows now
 // is what it counted since. What a cut line lacks stays as it was, and is carried on in to.
-func grown(from, to *tick) (by []Growth, reset bool) {
+func grown(by []Growth, from, to *tick) (_ []Growth, reset bool) {
 	var carried []Growth
 	a, b := from.values, to.values
 	for len(a) > 0 || len(b) > 0 {
+		if len(a) > 0 && len(b) > 0 && a[0] == b[0] { // it stands still
+			a, b = a[1:], b[1:]
+			continue
+		}
 		switch {
 		case len(b) == 0 || len(a) > 0 && a[0].Name < b[0].Name:
 			if a[0].N > 0 && cumulative(a[0].Name) {
@@ -199,8 +236,32 @@ func add(a, b []Growth) []Growth {
 	return out
 }
 
+// addTo adds growth to sums; both are by name, ascending.
+func addTo(sums, by []Growth) []Growth {
+	i := 0
+	for _, g := range by {
+		for i < len(sums) && sums[i].Name != g.Name && sums[i].Name < g.Name {
+			i++
+		}
+		if i == len(sums) || sums[i].Name != g.Name {
+			sums = slices.Insert(sums, i, Growth{Name: g.Name})
+		}
+		sums[i].N += g.N
+	}
+	return sums
+}
+
 func fineOnly(by []Growth) []Growth {
-	var out []Growth
+	n := 0
+	for i := range by {
+		if fine(by[i].Name) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	out := make([]Growth, 0, n)
 	for _, g := range by {
 		if fine(g.Name) {
 			out = append(out, g)
@@ -251,11 +312,12 @@ func FlagNames(v int64) (names []string, red bool) {
 }
 
 // stall is a stretch of lines of counters in which stream.in.n stands still, while batches run and entries are had from
-// neighbours instead.
+// neighbours instead, or are waited for.
 type stall struct {
 	Stall
 	gfn0, gfn, bad0 int64
-	moved           int // lines in which recoveries grew
+	wait0, wait     int64
+	moved           int // lines in which recoveries grew, or the time waited for nothing
 }
 
 const (

@@ -8,25 +8,26 @@ import (
 
 // event takes note of a record that says something.
 func (r *reader) event(rec *record, msg []byte, text int, kind Kind) {
-	p := r.p
-	req := ""
-	switch kind {
-	case noise:
+	if kind == noise {
 		return
+	}
+	p := r.p
+	req, has := "", r.cues(msg)
+	switch kind {
 	case Stopping:
 		p.orderly, p.stopped = rec.at, rec.time
 	case Failing:
 		p.failed, p.stopped = rec.at, rec.time
 	case Refused:
-		if req = request(msg); req == "" && len(r.refused) < maxRefused {
+		if req = request(msg, has); req == "" && len(r.refused) < maxRefused {
 			r.refused = append(r.refused, held(rec, msg, text))
 			return
 		}
 		r.answer(rec, msg, req)
 	default:
-		req = request(msg)
+		req = request(msg, has)
 	}
-	r.add(rec, msg, text, kind, req)
+	r.add(rec, msg, has, text, kind, req)
 }
 
 // refusal is a record of a refused token. Which request it was for stands in the record that follows.
@@ -56,7 +57,7 @@ func (r *reader) answer(rec *record, msg []byte, req string) {
 		f := &r.refused[i]
 		_, reason, ok := bytes.Cut(f.msg, []byte("failed: "))
 		if ok && len(reason) > 0 && bytes.HasPrefix(msg, reason) && rec.time.Wall.Sub(f.time.Wall).Abs() <= refusedApart {
-			r.add(&f.record, f.msg, f.text, Refused, req)
+			r.add(&f.record, f.msg, r.cues(f.msg), f.text, Refused, req)
 			r.refused = slices.Delete(r.refused, i, i+1)
 			return
 		}
@@ -68,14 +69,14 @@ func (r *reader) release(until time.Time) {
 	n := 0
 	for n < len(r.refused) && until.Sub(r.refused[n].time.Wall) > refusedApart {
 		f := &r.refused[n]
-		r.add(&f.record, f.msg, f.text, Refused, "")
+		r.add(&f.record, f.msg, r.cues(f.msg), f.text, Refused, "")
 		n++
 	}
 	r.refused = slices.Delete(r.refused, 0, n)
 }
 
 // add adds a record to its group.
-func (r *reader) add(rec *record, msg []byte, text int, kind Kind, req string) {
+func (r *reader) add(rec *record, msg []byte, has cues, text int, kind Kind, req string) {
 	p := r.p
 	e := Event{At: rec.at, Time: rec.time, Kind: kind, Severity: rec.severity, Cut: rec.cut}
 	if text >= 0 {
@@ -87,7 +88,7 @@ func (r *reader) add(rec *record, msg []byte, text int, kind Kind, req string) {
 	case Flags:
 		e.Note = string(msg)
 	default:
-		key.peer = peer(msg, r.self())
+		key.peer = r.peer(msg, has)
 		e.Request = req
 	}
 	e.Peer = key.peer

@@ -56,27 +56,36 @@ func (e *Event) describe(raw, msg []byte) {
 
 // peer is the other daemon that a record names: the end of a stream that is not the daemon itself, else the last daemon
 // named that is not. The call chain at the end names the daemon itself and who had called it.
-func peer(msg []byte, self string) string {
-	if s := between(msg, "shared-dm[", "]"); s != "" {
-		for _, arrow := range []string{"<=>", "=>", "<="} {
-			if a, b, ok := strings.Cut(s, arrow); ok {
-				if a = bare(a); a != self && a != "" {
-					return a
+func (r *reader) peer(msg []byte, has cues) string {
+	self := r.self()
+	if has.any(cueStream) {
+		if s := between(msg, "shared-dm[", "]"); s != "" {
+			for _, arrow := range []string{"<=>", "=>", "<="} {
+				if a, b, ok := strings.Cut(s, arrow); ok {
+					if a = bare(a); a != self && a != "" {
+						return a
+					}
+					return bare(b)
 				}
-				return bare(b)
 			}
 		}
 	}
-	for _, before := range []string{"failed reconnecting to ", "reconnect/send: shared-dm --> ", "successful reconnect from ", "?tid=", "&tid="} {
-		if s := bare(token(msg, before)); s != "" && s != self {
-			return s
+	if has.any(cueReconnect | cueTarget) {
+		for _, before := range []string{"failed reconnecting to ", "reconnect/send: shared-dm --> ", "successful reconnect from ", "?tid=", "&tid="} {
+			if s := bare(token(msg, before)); s != "" && s != self {
+				return s
+			}
 		}
 	}
-	if i := bytes.Index(msg, []byte(" (called by ")); i >= 0 {
-		msg = msg[:i]
+	if has.any(cueChain) {
+		if i := bytes.Index(msg, []byte(" (called by ")); i >= 0 {
+			msg = msg[:i]
+		}
 	}
-	if i := bytes.Index(msg, []byte("Smap v")); i > 0 && bytes.Contains(msg[:i], []byte("[")) {
-		msg = msg[:i] // it names the primary
+	if has.any(cueMap) {
+		if i := bytes.Index(msg, []byte("Smap v")); i > 0 && bytes.Contains(msg[:i], []byte("[")) {
+			msg = msg[:i] // it names the primary
+		}
 	}
 	for rest := msg; ; {
 		i := bytes.IndexByte(rest, '[')
@@ -85,8 +94,8 @@ func peer(msg []byte, self string) string {
 		}
 		if c := rest[i-1]; (c == 't' || c == 'p') && (i == 1 || !word(rest[i-2])) {
 			if end := bytes.IndexByte(rest[i:], ']'); end > 1 && end <= maxID {
-				if id := clip(rest[i+1:i+end], maxID); id != self && ident(id) {
-					return id
+				if id := rest[i+1 : i+end]; string(id) != self && ident(id) {
+					return r.ids.of(id)
 				}
 			}
 		}
@@ -94,18 +103,69 @@ func peer(msg []byte, self string) string {
 	}
 }
 
+// cues are strings without which a record says certain things not: all are looked for in one go, and most records of a storm
+// hold none of them.
+type cues uint8
+
+const (
+	cueStream cues = 1 << iota
+	cueReconnect
+	cueTarget
+	cueChain
+	cueMap
+	cueRequest
+)
+
+func (c cues) any(of cues) bool { return c&of != 0 }
+
+// cueTexts are what the scanner of cues looks for.
+var cueTexts = []struct {
+	text string
+	cue  cues
+}{
+	{"shared-dm[", cueStream}, {"reconnect", cueReconnect}, {"?tid=", cueTarget}, {"&tid=", cueTarget},
+	{" (called by ", cueChain}, {"Smap v", cueMap}, {" /v1/", cueRequest},
+}
+
+func (r *reader) cues(msg []byte) cues {
+	r.found = r.hints.Find(r.found[:0], msg)
+	out := cues(0)
+	for _, id := range r.found {
+		out |= cueTexts[id].cue
+	}
+	return out
+}
+
+// interned gives every name one string: a storm names the same few daemons again and again.
+type interned map[string]string
+
+func (n *interned) of(b []byte) string {
+	const most = 1024
+	if s, ok := (*n)[string(b)]; ok {
+		return s
+	}
+	s := string(b)
+	if *n == nil {
+		*n = interned{}
+	}
+	if len(*n) < most {
+		(*n)[s] = s
+	}
+	return s
+}
+
 func word(c byte) bool {
 	return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
 // ident says that s can be the id of a daemon.
-func ident(s string) bool {
+func ident[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if !word(s[i]) && s[i] != '.' {
 			return false
 		}
 	}
-	return s != "" && len(s) <= maxID
+	return len(s) > 0 && len(s) <= maxID
 }
 
 // bare is the id in "t[id]" or "id", "" if it cannot be one.
@@ -150,7 +210,10 @@ func object(msg []byte) string {
 }
 
 // request is the method and path of a request that failed.
-func request(msg []byte) string {
+func request(msg []byte, has cues) string {
+	if !has.any(cueRequest) {
+		return ""
+	}
 	i := bytes.LastIndex(msg, []byte(" /v1/"))
 	if i < 0 {
 		return ""

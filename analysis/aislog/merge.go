@@ -49,6 +49,12 @@ func (s *set) daemon() Daemon {
 			if d.Zone == "" {
 				d.Zone = p.zone
 			}
+			for _, a := range p.listens {
+				if !slices.Contains(d.Addresses, a) {
+					d.Addresses = append(d.Addresses, a)
+				}
+			}
+			d.Targets, d.Proxies = max(d.Targets, p.targets), max(d.Proxies, p.proxies)
 			if p.clockOff {
 				d.Warnings = append(d.Warnings, f.name+": a date that the daemon prints contradicts the one counted from the first line; the later one counts from there on")
 			}
@@ -131,15 +137,15 @@ func (d *Daemon) runs(parts []*part) {
 			d.Runs = append(d.Runs, Run{Start: p.first, Started: p.head == StartedUp, StartAt: p.at, Pid: p.pid, Baseless: p.head != StartedUp})
 			sums = map[string]int64{}
 		} else if last.end != nil && p.begin != nil {
-			by, reset := grown(last.end, p.begin)
+			by, reset := grown(nil, last.end, p.begin)
 			for _, g := range by {
 				sums[g.Name] += g.N
 			}
 			d.Intervals = append(d.Intervals, Interval{From: last.end.time, To: p.begin.time, At: p.begin.at, Base: last.end.at, By: fineOnly(by), Reset: reset, Hole: hole})
 		}
 		r := &d.Runs[len(d.Runs)-1]
-		for name, n := range p.sums {
-			sums[name] += n
+		for _, g := range p.sums {
+			sums[g.Name] += g.N
 		}
 		if r.Version == "" {
 			r.Version = p.version
@@ -277,6 +283,7 @@ func (d *Daemon) sort() {
 	slices.SortStableFunc(d.Holes, func(a, b Hole) int {
 		return cmp.Or(a.To.Wall.Compare(b.To.Wall), strings.Compare(string(a.Why), string(b.Why)))
 	})
+	slices.Sort(d.Addresses)
 	slices.Sort(d.Warnings)
 	d.Warnings = slices.Compact(d.Warnings)
 }

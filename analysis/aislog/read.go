@@ -47,6 +47,9 @@ type part struct {
 	cluster string
 	version string
 	zone    string
+	listens []string
+	targets int
+	proxies int
 	info    bool // a record of severity I was seen
 
 	first, last     Time
@@ -57,7 +60,7 @@ type part struct {
 	byKey           map[groupKey]*Group
 	shapes          int
 	intervals       []Interval
-	sums            map[string]int64
+	sums            []Growth
 	begin, end      *tick // the first and the last line of counters
 	stalls          []Stall
 	clockOff        bool
@@ -108,7 +111,7 @@ type reader struct {
 	names names // of counters
 
 	seen    int64 // everything before this offset was read
-	known   []int // texts in the line at hand
+	known   []int // texts in the line at hand, noise included
 	refused []refusal
 	alerts  bool // the next record lists alerts
 	pending *tick
@@ -116,13 +119,16 @@ type reader struct {
 	flags   int64
 	flagged bool
 	named   string // the daemon that the archive is named after
+	ids     interned
+	found   []uint16 // scratch
+	grown   []Growth // scratch
 	open    stall
 }
 
 // begin opens a part.
 func (r *reader) begin(h Head) *part {
 	r.finish()
-	r.p = &part{file: r.f, head: h, byKey: map[groupKey]*Group{}, sums: map[string]int64{}}
+	r.p = &part{file: r.f, head: h, byKey: map[groupKey]*Group{}}
 	r.p.pid, r.p.role = named(r.f.hint)
 	r.f.parts = append(r.f.parts, r.p)
 	r.clock = newClock()
@@ -142,7 +148,14 @@ func (r *reader) visit(l *scan.Line) (int, error) {
 		r.f.digest += clip(b, 200) + "\n"
 	}
 	more := 0
-	known := r.known[:0]
+	r.known = r.told(r.known[:0], l.Marks, b)
+	if !l.Long || l.TextOff == l.Off {
+		for _, t := range r.known {
+			if texts[t].kind != noise {
+				r.f.lines[t]++
+			}
+		}
+	}
 	mark := 0
 	for at := from; at < len(b); {
 		next := nextStamp(b, at+1)
@@ -158,6 +171,7 @@ func (r *reader) visit(l *scan.Line) (int, error) {
 		for to < len(l.Marks) && int(l.Marks[to].At) < end {
 			to++
 		}
+		rec.whole = at == 0 && next < 0
 		more = max(more, r.record(&rec, l.Marks[mark:to]))
 		mark = to
 		if next < 0 {
@@ -168,19 +182,19 @@ func (r *reader) visit(l *scan.Line) (int, error) {
 		at = next
 		r.seen = base + int64(at)
 	}
-	for _, m := range l.Marks {
+	return more, nil
+}
+
+// told adds the texts that a line with these marks holds, each once.
+func (r *reader) told(known []int, marks []scan.Mark, b []byte) []int {
+	for _, m := range marks {
 		for _, t := range r.byLiteral[m.Lit] {
-			if texts[t].kind == noise || slices.Contains(known, t) || !says(&texts[t], b) {
-				continue
-			}
-			known = append(known, t)
-			if !l.Long || l.TextOff == l.Off {
-				r.f.lines[t]++
+			if !slices.Contains(known, t) && (alone(&texts[t]) || says(&texts[t], b)) {
+				known = append(known, t)
 			}
 		}
 	}
-	r.known = known
-	return more, nil
+	return known
 }
 
 // record is one record in a line.
@@ -188,6 +202,7 @@ type record struct {
 	b        []byte
 	at       At
 	cut      bool
+	whole    bool // it is all of its line
 	severity byte
 	time     Time
 }
@@ -207,6 +222,7 @@ func (r *reader) record(rec *record, marks []scan.Mark) int {
 		r.p.at = rec.at
 	}
 	if n := prefixed(rec.b); n > 0 {
+		rec.whole = false
 		rec.b, rec.at.Off, rec.at.Len = rec.b[n:], rec.at.Off+int64(n), rec.at.Len-n
 	}
 	severity, micros, stamped := stamp(rec.b)
@@ -232,11 +248,17 @@ func (r *reader) record(rec *record, marks []scan.Mark) int {
 	for _, m := range marks {
 		plumb = plumb || r.plumbing[m.Lit]
 		alarm = alarm || r.alarm[m.Lit]
+		if rec.whole {
+			continue
+		}
 		for _, t := range r.byLiteral[m.Lit] {
 			if (best < 0 || t < best) && says(&texts[t], rec.b) {
 				best = t
 			}
 		}
+	}
+	if rec.whole && len(r.known) > 0 {
+		best = slices.Min(r.known)
 	}
 	if plumb && r.plumb(rec, msg, micros) {
 		if r.alerts {
@@ -244,8 +266,8 @@ func (r *reader) record(rec *record, marks []scan.Mark) int {
 		}
 		return 0
 	}
-	if r.p.cluster == "" {
-		r.p.cluster = clusterOf(msg)
+	if r.p.cluster == "" || best >= 0 && aboutMembers[texts[best].kind] {
+		r.members(msg)
 	}
 	switch {
 	case best >= 0:
@@ -288,10 +310,19 @@ func (r *reader) plumb(rec *record, msg []byte, micros int64) bool {
 		p.last = r.clock.now()
 		return true
 	}
-	for role, key := range map[Role]string{Target: litTarget, Proxy: litProxy} {
-		if id := between(msg, key, "]"); ident(id) && p.id == "" {
-			p.role, p.id = role, id
+	for _, d := range [...]struct {
+		role Role
+		key  string
+	}{{Target, litTarget}, {Proxy, litProxy}} {
+		if id := between(msg, d.key, "]"); ident(id) && p.id == "" {
+			p.role, p.id = d.role, id
 		}
+	}
+	if bytes.Contains(msg, []byte(litAccess)) {
+		if a := listens(msg); a != "" && !slices.Contains(p.listens, a) && len(p.listens) < maxListens {
+			p.listens = append(p.listens, a)
+		}
+		return true
 	}
 	if id := token(msg, litCluster); ident(id) {
 		p.cluster = id
@@ -316,7 +347,7 @@ func (r *reader) finish() {
 	r.settle()
 	r.close()
 	for _, f := range r.refused {
-		r.add(&f.record, f.msg, f.text, Refused, "")
+		r.add(&f.record, f.msg, r.cues(f.msg), f.text, Refused, "")
 	}
 	r.refused = nil
 	for _, g := range p.groups {

@@ -16,6 +16,7 @@ type Scanner struct {
 	byLiteral [][]int
 	plumbing  []bool
 	alarm     []bool
+	hints     *scan.Scanner // of cueTexts
 }
 
 // NewScanner compiles the table of texts.
@@ -49,6 +50,13 @@ func NewScanner() (*Scanner, error) {
 	if s.sc, err = scan.New(literals, scan.Options{HeadLines: headLines}); err != nil {
 		return nil, fmt.Errorf("compile the texts of the daemons' logs: %w", err)
 	}
+	var hints []string
+	for _, c := range cueTexts {
+		hints = append(hints, c.text)
+	}
+	if s.hints, err = scan.New(hints, scan.Options{}); err != nil {
+		return nil, fmt.Errorf("compile the cues of the daemons' logs: %w", err)
+	}
 	return s, nil
 }
 
@@ -71,6 +79,9 @@ func needle(literals []string) string {
 	}
 	return out
 }
+
+// alone says that one literal is all that a text asks for: where the scanner found it, nothing else is to be looked at.
+func alone(t *text) bool { return len(t.literals) == 1 && len(t.not) == 0 }
 
 // says reports whether b holds what a text asks for, as incident.Predicate defines it.
 func says(t *text, b []byte) bool {

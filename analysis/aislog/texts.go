@@ -93,7 +93,8 @@ var texts = []text{
 	{noise, []string{"duplicated name [ shared-dm.gc ]"}, nil, "5.0", "R"},
 
 	{OutOfSpace, []string{"missing: disk.", "(out-of-space)"}, nil, "5.0", "R"},
-	{DiskFault, []string{"missing: disk."}, []string{"(out-of-space)"}, "5.0", "S"},
+	{LowSpace, []string{"missing: disk.", "(low-free-space)"}, nil, "5.0", "R"},
+	{DiskFault, []string{"missing: disk."}, []string{"(out-of-space)", "(low-free-space)"}, "5.0", "S"},
 
 	// Life of a daemon.
 	{Failing, []string{"FATAL ERROR:"}, nil, "3.20", "S"},
@@ -153,6 +154,7 @@ var texts = []text{
 	{Recovered, []string{"GFN ok: "}, nil, "4.1", "S"},
 	{RecoveryFailed, []string{"GFN fail"}, nil, "4.1", "S"},
 	{RecoveryFailed, []string{"wrapError: GFN("}, nil, "4.1", "R"},
+	{RecoveryFailed, []string{": gfn failure, "}, nil, "3.30", "S"},
 
 	// Streams between daemons.
 	{StreamDropped, []string{"shared-dm", "xid ", " not found", "dropping"}, nil, "3.30", "S"},
@@ -197,8 +199,10 @@ var texts = []text{
 	{DiskFault, []string{" FAULTED"}, []string{"now disabled"}, "3.20", "S"},
 	{DiskFault, []string{": lost disk"}, nil, "3.28", "S"},
 	{DiskFault, []string{"read/write errors"}, nil, "3.20", "S"},
+	{DiskFault, []string{"exceeded I/O error limit: "}, nil, "3.30", "S"},
 	{MountpathOff, []string{"proceeding to disable mp["}, nil, "3.20", "S"},
-	{MountpathOff, []string{"now disabled, reason:"}, nil, "3.20", "S"},
+	{MountpathOff, []string{"now disabled, reason:"}, nil, "4.2", "S"},
+	{MountpathOff, []string{"] now disabled"}, nil, "3.30", "S"},
 	{MountpathOff, []string{"disabled mountpath mp["}, nil, "3.20", "R"},
 	{MountpathOff, []string{"disabled the last available mountpath"}, nil, "3.20", "S"},
 	{MountpathOff, []string{"no mountpaths"}, nil, "3.20", "S"},
@@ -226,7 +230,9 @@ var texts = []text{
 	{MemoryPressure, []string{"free mem to OS("}, nil, "3.20", "S"},
 	{CPUPressure, []string{"CPU utilization: extremely high"}, nil, "4.0", "S"},
 	{CPUPressure, []string{"CPU utilization: high"}, nil, "4.0", "R"},
-	{Goroutines, []string{"number of goroutines ", " alert)"}, nil, "3.28", "S"},
+	{Goroutines, []string{"number of goroutines ", " alert)"}, nil, "4.5", "S"},
+	{Goroutines, []string{"Number of goroutines ", " alert)"}, nil, "4.2", "S"},
+	{Goroutines, []string{"High number of goroutines: "}, nil, "3.30", "S"},
 
 	// Requests and clients.
 	{ClientGone, []string{"[client gone]"}, nil, "4.1", "S"},
@@ -244,8 +250,10 @@ var texts = []text{
 	{Refused, []string{"cluster access check failed:"}, nil, "4.2", "S"},
 	{Refused, []string{"bucket access check failed"}, nil, "3.28", "S"},
 	{Refused, []string{"insufficient permissions"}, nil, "4.2", "R"},
+	{Refused, []string{"token expired: "}, nil, "3.30", "S"},
 	{Refused, []string{"invalid token"}, nil, "4.2", "R"},
 	{Refused, []string{"token required: "}, nil, "4.2", "R"},
+	{Refused, []string{"token expired", " /v1/"}, nil, "3.20", "S"},
 	{TLS, []string{"http: TLS handshake error"}, nil, "3.20", "S"},
 	{TLS, []string{"will soon expire"}, nil, "3.24", "S"},
 	{TLS, []string{"tls-cert-"}, nil, "3.24", "S"},
@@ -270,10 +278,11 @@ const (
 	litTarget  = "initialized tid t["
 	litProxy   = "Initialized p["
 	litCluster = "new cluster UUID: "
+	litAccess  = " access: {"
 )
 
 // marks of the lines that are not events by themselves.
-var plumbing = []string{litStarted, litRotated, litMarker, litFlags, litTotal, litKalive, litAlerts, litRunning, litTitle, litTarget, litProxy, litCluster}
+var plumbing = []string{litStarted, litRotated, litMarker, litFlags, litTotal, litKalive, litAlerts, litRunning, litTitle, litTarget, litProxy, litCluster, litAccess}
 
 // flagNames are the bits of state.flags. Those from keep-alive-errors on exist since 3.24, disk-* since 3.30.
 var flagNames = []struct {

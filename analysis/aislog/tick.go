@@ -2,6 +2,7 @@ package aislog
 
 import (
 	"strings"
+	"time"
 )
 
 // counters reads a line of counters.
@@ -27,16 +28,18 @@ func (r *reader) counters(rec *record, msg []byte) {
 		}
 	} else {
 		r.interval(p.end, t)
+		if p.end != p.begin {
+			r.names.room = p.end.values
+		}
 	}
 	p.end, r.pending = t, t
 }
 
 func (r *reader) interval(from, to *tick) {
 	p := r.p
-	by, reset := grown(from, to)
-	for _, g := range by {
-		p.sums[g.Name] += g.N
-	}
+	by, reset := grown(r.grown[:0], from, to)
+	r.grown = by
+	p.sums = addTo(p.sums, by)
 	p.intervals = append(p.intervals, Interval{From: from.time, To: to.time, At: to.at, Base: from.at, By: fineOnly(by), Reset: reset})
 	if len(p.intervals) > maxIntervals {
 		p.intervals = coarser(p.intervals, maxIntervals/2)
@@ -58,21 +61,23 @@ func (r *reader) settle() {
 }
 
 func (r *reader) stalls(t *tick, batches int) {
-	in, gfn, bad := t.value("stream.in.n"), t.value("getbatch.gfn.n"), t.value("err.getbatch.n")
+	in, gfn, bad, wait := t.value("stream.in.n"), t.value("getbatch.gfn.n"), t.value("err.getbatch.n"), t.value("getbatch.rxwait.ns")
 	o := &r.open
 	if batches == 0 || in != o.Received || o.Begin == (At{}) || gfn < o.gfn {
 		r.close()
 		if batches > 0 {
-			*o = stall{Stall: Stall{Span: Span{t.time, t.time}, Begin: t.at, End: t.at, Received: in, Ticks: 1}, gfn0: gfn, gfn: gfn, bad0: bad}
+			*o = stall{Stall: Stall{Span: Span{t.time, t.time}, Begin: t.at, End: t.at, Received: in, Ticks: 1}, gfn0: gfn, gfn: gfn, bad0: bad, wait0: wait, wait: wait}
 		}
 		return
 	}
-	if gfn > o.gfn {
+	// Before 4.3 nobody counts what came from neighbours: there that batches waited most of the time, and for nothing, tells it.
+	waiting := gfn == 0 && wait-o.wait > int64(t.time.Wall.Sub(o.To.Wall))/2
+	if gfn > o.gfn || waiting {
 		o.moved++
 	}
-	o.gfn = gfn
+	o.gfn, o.wait = gfn, wait
 	o.To, o.End = t.time, t.at
-	o.Recovered, o.Errors = gfn-o.gfn0, max(0, bad-o.bad0)
+	o.Recovered, o.Errors, o.Waited = gfn-o.gfn0, max(0, bad-o.bad0), time.Duration(max(0, wait-o.wait0))
 	o.Ticks++
 }
 

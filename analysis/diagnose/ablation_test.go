@@ -61,6 +61,7 @@ func TestEveryMechanismChangesSomeVerdict(t *testing.T) {
 				try(read(t, logs(t, dir), nil, 0))
 			}
 		}},
+		{"storage logs", func() { try(beside(t, readsFromStore(deadAnswer), clusterOf(deadTarget))) }},
 		// What the simulator does not play, the examples of the signatures say.
 		{"example", func() {
 			for _, s := range knowledge.Signatures() {
@@ -170,10 +171,14 @@ func ablationSpecs() []simulate.Spec {
 
 // proposed are the mechanisms that propose themselves for a run, without repetition.
 func proposed(f *resolve.Facts, all []mechanism.Mechanism) []string {
-	d := arbitrate(&mechanism.Scene{Facts: f, Graph: waitfor.Build(f)}, all)
+	s := &mechanism.Scene{Facts: f, Graph: waitfor.Build(f)}
+	d := arbitrate(s, all)
 	var out []string
 	for _, p := range d.proposals {
 		out = appendNew(out, p.Mechanism)
+	}
+	if len(f.Daemons) > 0 {
+		out = append(out, "ais-daemon") // its proposals have the mechanism that the daemons' logs show
 	}
 	return out
 }

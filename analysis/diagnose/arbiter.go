@@ -175,7 +175,31 @@ func (x *arbiter) localBeforeLocal(a, b *mechanism.Proposal) bool {
 			return true
 		}
 	}
-	return false
+	return b.Echo && !a.Echo && apart(a, b)
+}
+
+// apart says that a befell a process that b says nothing of.
+func apart(a, b *mechanism.Proposal) bool {
+	type process struct {
+		rank int
+		file string
+	}
+	of := func(fl *resolve.Failure) process {
+		if fl.Rank != resolve.NoRank {
+			return process{rank: fl.Rank}
+		}
+		return process{resolve.NoRank, fl.At.File}
+	}
+	touched, files := map[process]bool{}, map[string]bool{}
+	for _, fb := range b.Failures {
+		touched[of(fb)], files[fb.At.File] = true, files[fb.At.File] || fb.Rank == resolve.NoRank
+	}
+	for _, fa := range a.Failures {
+		if touched[of(fa)] || files[fa.At.File] {
+			return false // what it printed below may be its own answer to what b tells
+		}
+	}
+	return len(a.Failures) > 0
 }
 
 // afterEnd says that everything a proposal rests on was printed after the scheduler had begun to end the job.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"faultline/analysis/aislog"
+	"faultline/analysis/correlate"
 	"faultline/incident"
 )
 
@@ -16,6 +17,8 @@ const (
 	// waits for, and half an hour more shows what went before.
 	beforeEnd = time.Hour
 	afterEnd  = 5 * time.Minute
+	// longest is how far it is widened for a trouble that the end came long after.
+	longest = 24 * time.Hour
 
 	daemonTime = "2006-01-02T15:04:05.000000"
 	someOf     = 5 // names of a kind that are listed with an event
@@ -32,7 +35,9 @@ func (b *builder) daemons() {
 	s.Status, s.Clocks = "partial", "unproven"
 	w := windowOf(b.r.Job.EndTime)
 	if w != nil {
+		w.widen(b.s.Storage)
 		s.Window = ptr(w.from.Format(plainTime) + "/" + w.to.Format(plainTime))
+		w.shift(b.s.Storage)
 	}
 	for i := range all {
 		s.Daemons = append(s.Daemons, daemon(&all[i], w))
@@ -54,6 +59,23 @@ func windowOf(end *string) *window {
 		return nil
 	}
 	return &window{t.Add(-beforeEnd), t.Add(afterEnd)}
+}
+
+// widen adds what led up to a trouble that began long before the end.
+func (w *window) widen(a *correlate.Answer) {
+	if a != nil && a.From.Valid {
+		if t := time.Unix(int64(a.From.T), 0).UTC(); t.Before(w.from) && w.from.Sub(t) < longest {
+			w.from = t
+		}
+	}
+}
+
+// shift turns the window into one by the daemons' clocks, where their relation to the job's is known.
+func (w *window) shift(a *correlate.Answer) {
+	if a != nil && a.Clock.Known() {
+		by := -time.Duration(a.Clock.Shift * float64(time.Second))
+		w.from, w.to = w.from.Add(by), w.to.Add(by)
+	}
 }
 
 func (w *window) touches(from, to time.Time) bool {
@@ -246,6 +268,14 @@ func growths(d *aislog.Daemon, w *window) []incident.StorageCounter {
 	return out
 }
 
+// insteadOf is what went on while a daemon received nothing by stream.
+func insteadOf(s *aislog.Stall) string {
+	if s.Recovered == 0 {
+		return fmt.Sprintf("they waited for entries of others for %s, all added up", s.Waited.Round(time.Second))
+	}
+	return fmt.Sprintf("%d entries were asked for from neighbours instead", s.Recovered)
+}
+
 func stalled(s *aislog.Stall, w *window) incident.StorageStall {
 	field := func(v int64) *incident.Predicate {
 		if v == 0 {
@@ -254,7 +284,7 @@ func stalled(s *aislog.Stall, w *window) incident.StorageStall {
 		return &incident.Predicate{Fields: []incident.Field{{Key: "stream.in.n:", Value: strconv.FormatInt(v, 10)}}}
 	}
 	out := incident.StorageStall{From: mustTell(s.From), To: mustTell(s.To),
-		Text:     fmt.Sprintf("batches ran and it received nothing by stream from other daemons, while %d entries were asked for from neighbours instead", s.Recovered),
+		Text:     "batches ran and it received nothing by stream from other daemons, while " + insteadOf(s),
 		Evidence: []incident.Evidence{quoteOf(s.Begin, field(s.Received)), quoteOf(s.End, field(s.Received))}}
 	if w != nil && s.From.Proof != aislog.NoDay {
 		out.InWindow = ptr(w.touches(s.From.Wall, s.To.Wall))

@@ -26,6 +26,7 @@ func TestPastedEndings(t *testing.T) {
 		cuda = "terminate called after throwing an instance of 'c10::DistBackendError'\n" +
 			"  what():  [PG ID 0 PG GUID 0(default_pg) Rank 2] Process group watchdog thread terminated with exception: CUDA error: an illegal memory access was encountered\n"
 	)
+	next := func(n int) string { return strings.Replace(step, " 183/", fmt.Sprintf(" %d/", n), 1) }
 	srun := func(how string) string {
 		return step + step + "srun: error: n1: task 3: " + how + "\nsrun: launch/slurm: _step_signal: Terminating StepId=12.0\nsrun: error: n2: tasks 4-7: Terminated\n"
 	}
@@ -58,7 +59,21 @@ func TestPastedEndings(t *testing.T) {
 		{"NCCL gave up connecting", "n1:1:2 [0] NCCL INFO socketPollConnect: connect returned Connection refused, retrying (34/34) after sleep for 3400 msec\n" +
 			"torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:77, remote process exited or there was a network error, NCCL version 2.26.2\n" +
 			"ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\nLast error:\nsocketPollConnect: connect returned Connection refused, exceeded error retry count (35)\n",
-			[]string{"init-unreachable"}, nil, "init"},
+			[]string{"init-unreachable", "peer-lost"}, nil, "init"},
+		{"a traceback whose beginning was not copied", "    loss.backward()\n  File \"/a/train.py\", line 3, in step\n    run_backward(\nRuntimeError: Trying to backward through the graph a second time\n",
+			[]string{"exception"}, nil, "init"},
+		{"frames that lead to nothing", step + step + step + "  File \"/a/train.py\", line 3, in step\n    print_stack()\nslow batch\n" + step, []string{"completed"}, nil, "training"},
+		{"a stack that a logger printed", step + "Stack (most recent call last):\n  File \"/a/train.py\", line 3, in step\n    log.info('x', stack_info=True)\n2026-03-01 10:00:00,123 - root - INFO - on it goes\nValueError: of somebody else\n" + next(184) + next(185) + next(186),
+			[]string{"completed"}, nil, "training"},
+		{"Hydra names what it could not make", "Error executing job with overrides: ['trainer.devices=8']\nError in call to target 'models.Encoder':\nTypeError(\"__init__() got an unexpected keyword argument 'depth'\")\nfull_key: model\n",
+			[]string{"exception"}, nil, "init"},
+		{"a box that the rich library draws", step + "╭───── Traceback (most recent call last) ─────╮\n│ /a/train.py:41 in <module>   │\n│                              │\n│ ❱ 41 │   main()              │\n╰──────────────────────────────╯\nKeyError: 'labels'\n",
+			[]string{"exception"}, nil, "training"},
+		{"the last words of a program", step + step + "ValueError: batch of 16 does not match labels of 8\nsee the manual\n", []string{"exception"}, nil, "training"},
+		{"words that the program went on after", step + "ValueError: sample 7 is empty\n" + next(184) + next(185) + next(186), []string{"completed"}, nil, "training"},
+		{"a launcher that saw it end by itself", "E0603 17:48:01.005000 100 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: 1) local_rank: 1 (pid: 4242) of binary: /usr/bin/python3\n",
+			[]string{"exception", "unknown"}, nil, "init"},
+		{"a check in a C++ library", step + "F0501 10:00:00.123456  1234 stream.cc:404] Check failed: status.ok() INTERNAL: no\n*** Check failure stack trace: ***\n", []string{"native-crash"}, nil, "training"},
 		{"an error that the trainer caught", "epoch 001:     10 / 2212 loss=12.4, num_updates=9, lr=1e-05\n| WARNING | OOM: Ran out of memory with exception: CUDA out of memory. Tried to allocate 93.75 GiB\n" +
 			"epoch 001:     20 / 2212 loss=12.3, num_updates=19, lr=1e-05\nepoch 001:     30 / 2212 loss=12.2, num_updates=29, lr=1e-05\n| INFO | done training in 3884.3 seconds\n",
 			[]string{"completed"}, nil, "shutdown"},

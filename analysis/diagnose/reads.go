@@ -20,7 +20,10 @@ func (b *builder) reads() {
 	f, r := b.s.Facts, b.r
 	r.Counts = incident.Counts{ConnectionResets: tallies(&f.Resets), LoaderErrors: tallies(&f.LoaderErrors), Retries: ladders(f)}
 	r.Storage = b.storage()
+	b.smell()
 	b.daemons()
+	b.correlated()
+	b.asked()
 	b.noise()
 }
 
@@ -114,7 +117,7 @@ func (b *builder) noise() {
 		for _, l := range f.Ladders {
 			if pick(l) {
 				if k++; len(ev) < 2 {
-					ev = append(ev, mechanism.QuoteAt(*l.Last, nil))
+					ev = append(ev, mechanism.QuoteAt(l.Last.At(), nil))
 				}
 			}
 		}

@@ -69,8 +69,9 @@ func (b *builder) group(g *resolve.Group) incident.Group {
 		if p.GroupRank >= 0 {
 			m.GroupRank = ptr(p.GroupRank)
 		}
-		if p.State != nil {
-			m.Enqueued, m.Completed = ptr(p.State.Enqueued), ptr(p.State.Completed)
+		if e, ok := p.Enqueued(); ok {
+			first, _ := p.FirstOpen()
+			m.Enqueued, m.Completed = ptr(e), ptr(first-1)
 		}
 		if b.root[p.Rank.ID] || len(g.Pending) <= fullRows && b.rows < rowBudget {
 			m.Evidence = mechanism.PendingEvidence(p)
@@ -82,7 +83,7 @@ func (b *builder) group(g *resolve.Group) incident.Group {
 		if done[id] {
 			continue
 		}
-		out.Ranks = append(out.Ranks, b.idleRow(id, g.Default))
+		out.Ranks = append(out.Ranks, b.idleRow(id, g))
 	}
 	sort.SliceStable(out.Ranks, func(i, j int) bool { return rowLess(out.Ranks[i], out.Ranks[j]) })
 	return out
@@ -99,7 +100,7 @@ func rowLess(a, b incident.GroupMember) bool {
 }
 
 // idleRow is a member without a watchdog line of this group.
-func (b *builder) idleRow(id int, withDump bool) incident.GroupMember {
+func (b *builder) idleRow(id int, g *resolve.Group) incident.GroupMember {
 	f := b.s.Facts
 	m := incident.GroupMember{Rank: ptr(id), Role: incident.Missing}
 	r := f.Rank(id)
@@ -108,10 +109,14 @@ func (b *builder) idleRow(id int, withDump bool) incident.GroupMember {
 	}
 	m.Node, m.IdentityEvidence = r.Node, r.Basis
 	m.Role = b.roleIn(r, false)
-	if withDump && r.Dump != nil {
-		m.Enqueued, m.Completed = ptr(r.Dump.Enqueued), ptr(r.Dump.Completed)
+	c := g.Counters[id]
+	if c == nil && g.Default {
+		c = r.Dump
+	}
+	if c != nil {
+		m.Enqueued, m.Completed = ptr(c.Enqueued), ptr(c.Completed)
 		if b.rows < rowBudget || b.root[id] {
-			m.Evidence = []incident.Evidence{mechanism.DumpEvidence(r.Dump, id)}
+			m.Evidence = []incident.Evidence{mechanism.DumpEvidence(c, id)}
 			b.rows++
 		}
 	}
@@ -126,7 +131,7 @@ func (b *builder) defaultFromDumps() *incident.Group {
 		if r.Dump == nil {
 			continue
 		}
-		m := b.idleRow(r.ID, true)
+		m := b.idleRow(r.ID, &resolve.Group{Default: true})
 		if len(f.Ranks) > fullRows && !b.root[r.ID] {
 			m.Evidence = nil
 		}
@@ -163,6 +168,8 @@ func (b *builder) roleIn(r *resolve.Rank, pending bool) string {
 		return incident.Notified
 	case r.Dump != nil:
 		return incident.Notified
+	case r.Recorded != nil:
+		return incident.Unobserved
 	case r.Lines == 0 && len(r.Failures) == 0:
 		return incident.Missing
 	}
@@ -211,6 +218,9 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 		case waitfor.Diverged:
 			return incident.FirstFailure, "issued a collective that does not match"
 		}
+		if r.Recorded != nil && r.Recorded.Idle {
+			return incident.Straggler, "nothing in flight by its flight recorder; held the others"
+		}
 		if r.Dump != nil {
 			return incident.Straggler, fmt.Sprintf("nothing in flight (enqueued %d, completed %d); held the others", r.Dump.Enqueued, r.Dump.Completed)
 		}
@@ -223,8 +233,9 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 	case len(r.Pending) > 0:
 		p := r.Pending[0]
 		note = fmt.Sprintf("waited in %s #%d", p.Work.Op, p.Work.Seq)
-		if p.State != nil {
-			note += fmt.Sprintf(" (enqueued %d, completed %d)", p.State.Enqueued, p.State.Completed)
+		if e, ok := p.Enqueued(); ok {
+			first, _ := p.FirstOpen()
+			note += fmt.Sprintf(" (enqueued %d, completed %d)", e, first-1)
 		}
 		if len(r.Pending) > 1 {
 			note += fmt.Sprintf(" and in %d more", len(r.Pending)-1)
@@ -240,6 +251,8 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 		return incident.Victim, short(r.Failures[0].Text)
 	case r.Exit != nil && r.Exit.Code != 0:
 		return incident.Victim, fmt.Sprintf("exit code %d", r.Exit.Code)
+	case r.Recorded != nil && r.Recorded.Idle:
+		return incident.Unobserved, "nothing in flight by its flight recorder"
 	case r.Lines == 0:
 		return incident.Missing, "no line of this rank in any file"
 	}

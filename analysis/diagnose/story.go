@@ -37,6 +37,12 @@ func (b *builder) chain() {
 				role = incident.End
 			}
 			add(role, x.Statement, x.Evidence)
+			if j > 0 {
+				continue
+			}
+			for _, y := range p.Because {
+				add(incident.Cause, y.Statement, y.Evidence)
+			}
 		}
 		for _, x := range p.Led {
 			add(incident.Consequence, x.Statement, x.Evidence)
@@ -50,7 +56,7 @@ func (b *builder) chain() {
 		}
 		return
 	}
-	if top.Class != mechanism.Collective && len(g.Waiters)+g.Anonymous > 0 {
+	if top.Class != mechanism.Collective && len(top.Groups) == 0 && len(g.Waiters)+g.Anonymous > 0 {
 		var ev []incident.Evidence
 		for _, gr := range f.Groups {
 			if len(gr.Pending) > 0 && len(ev) < 2 {
@@ -95,8 +101,12 @@ func (b *builder) chain() {
 			break
 		}
 	}
-	if n, ev := b.exits(); n > 0 {
-		add(incident.End, fmt.Sprintf("torchrun reported %s; what it calls the root cause is only the first one its own agent saw", plural(n, "failed process", "failed processes")), ev)
+	if n, first, ev := b.exits(); n > 0 {
+		text := "the launcher reported " + plural(n, "failed process", "failed processes")
+		if first {
+			text = "torchrun reported " + plural(n, "failed process", "failed processes") + "; what it calls the root cause is only the first one its own agent saw"
+		}
+		add(incident.End, text, ev)
 	}
 }
 
@@ -144,16 +154,18 @@ func (b *builder) after() []*resolve.Failure {
 	return out
 }
 
-func (b *builder) exits() (int, []incident.Evidence) {
-	n := 0
-	var ev []incident.Evidence
+// exits counts the processes of which a launcher says that they failed; first says that it calls one of them the root cause.
+func (b *builder) exits() (n int, first bool, ev []incident.Evidence) {
 	for _, c := range b.s.Facts.Obs.ChildFailed {
 		n++
-		if c.Root && len(ev) < 2 {
+		first = first || c.Root
+	}
+	for _, c := range b.s.Facts.Obs.ChildFailed {
+		if c.Root == first && len(ev) < 2 {
 			ev = append(ev, mechanism.QuoteAt(c.At, nil))
 		}
 	}
-	return n, ev
+	return n, first, ev
 }
 
 // timelineLimit bounds the rows of the timeline; what is left out is counted in a warning.
@@ -360,10 +372,13 @@ func (b *builder) action() {
 	a, v := &b.r.Action, &b.r.Verdict
 	a.ExcludeNodes = []string{}
 	a.Resubmit, a.Owner = unknown, unknown
-	if m, ok := knowledge.MechanismBySlug(v.Mechanism); ok && len(v.Candidates) == 1 {
+	if m, ok := b.known(v.Mechanism); ok && len(v.Candidates) == 1 {
 		a.Resubmit, a.Owner = m.Resubmit, m.Owner
 	} else if len(v.Candidates) > 1 {
 		a.Owner = b.sharedOwner()
+	}
+	if v.Ending == incident.EndStalled {
+		a.Resubmit, a.Owner = unknown, unknown
 	}
 	// A node is left out only for a sign from that very node.
 	if len(v.Candidates) == 1 && hardware[v.Mechanism] {
@@ -382,16 +397,38 @@ func (b *builder) action() {
 		}
 	}
 	a.Text = b.sentence(a)
+	for _, n := range v.Needs {
+		switch {
+		case n.Artefact != knowledge.Bundle || n.Obtainable == "next-time":
+		case v.Ending == incident.EndStalled:
+			a.Text = "do not cancel the job yet: first run bot collect; nothing in these files says who holds it"
+		case v.Status == incident.NoFailure:
+			a.Text = "nothing has failed so far; if it stands still, do not cancel the job yet: first collect what its processes show"
+		default:
+			a.Text = "do not cancel the job yet: first collect what its processes show; then " + a.Text
+		}
+	}
 }
 
 // hardware are mechanisms that are a sign from the node itself.
 var hardware = map[string]bool{"gpu-ecc": true, "gpu-off-bus": true, "gpu-nvlink": true, "gpu-firmware": true, "gpu-hang": true,
 	"node-failure": true, "thermal-power": true}
 
+// known is what people should know of a mechanism, where the verdict's component is at fault.
+func (b *builder) known(slug string) (knowledge.Mechanism, bool) {
+	m, ok := knowledge.MechanismBySlug(slug)
+	if c := b.r.Verdict.Root.Component; c != nil {
+		m = m.For(*c)
+	} else if w := b.d.winners; len(w) > 0 && len(w[0].Failures) > 0 && strings.HasSuffix(w[0].Failures[0].Sign, "-ais") {
+		m = m.For("ais:") // a daemon that no line names
+	}
+	return m, ok
+}
+
 func (b *builder) sharedOwner() string {
 	owner := ""
 	for _, c := range b.r.Verdict.Candidates {
-		m, ok := knowledge.MechanismBySlug(c.Mechanism)
+		m, ok := b.known(c.Mechanism)
 		if !ok || owner != "" && m.Owner != owner {
 			return unknown
 		}
@@ -414,6 +451,10 @@ func (b *builder) sentence(a *incident.Action) string {
 		without = " without " + strings.Join(a.ExcludeNodes, ", ")
 	}
 	switch {
+	case v.Ending == incident.EndStalled:
+		return "if the job is still there, do not cancel it yet: first run bot collect; nothing in these files says who holds it"
+	case v.Ending == incident.EndUnseen:
+		return "nothing to do if it has ended well; if it stands still, run bot collect before it is cancelled"
 	case v.Status == incident.NoFailure:
 		return "nothing to do"
 	case a.Resubmit == "yes" && a.Owner == "cluster" && len(v.Root.Nodes) == 0:
@@ -441,7 +482,15 @@ func (b *builder) advice() {
 			if len(v.Candidates) > 1 && len(v.Root.Ranks)+len(v.Root.Nodes) == 0 && strings.ContainsAny(a.Text, "{}") {
 				continue // nobody is found yet: nobody is to be examined, left out or drained
 			}
+			if mechanism.AtHand(b.s, a.Prepares()) {
+				continue
+			}
+			taken, but := b.taken(a)
+			if taken {
+				continue
+			}
 			text, command := b.fill(a.Text, a.Command, nil)
+			text += but
 			if seen[text] {
 				continue
 			}
@@ -450,14 +499,22 @@ func (b *builder) advice() {
 		}
 	}
 	b.before(func(a knowledge.Advice) { add("now", []knowledge.Advice{a}) })
+	if w := b.d.winners; len(w) > 0 {
+		add("now", w[0].Now)
+		for _, text := range w[0].Moot {
+			seen[text] = true
+		}
+	}
 	var ms []knowledge.Mechanism
 	for i, c := range v.Candidates {
-		if m, ok := knowledge.MechanismBySlug(c.Mechanism); ok && i < 3 {
+		if m, ok := b.known(c.Mechanism); ok && i < 3 {
 			ms = append(ms, m)
 		}
 	}
 	for _, m := range ms {
-		add("now", m.Now)
+		if v.Ending != incident.EndStalled { // it is not as if nothing were to do
+			add("now", m.Now)
+		}
 	}
 	for _, m := range ms {
 		add("structural", m.Structural)

@@ -64,7 +64,8 @@ func (c *cursor) role(k int) bool {
 	return true
 }
 
-// mpi reads mpirun --tag-output: "[1,3]<stderr>:" (job, rank), with a daemon's name and '@' in front in Open MPI 5.
+// mpi reads mpirun --tag-output: "[1,3]<stderr>:" (job, rank), with a daemon's name and '@' in front in Open MPI 5, and
+// SageMaker's "[1,mpirank:3,algo-1]<stderr>:", which names the host as well.
 func (c *cursor) mpi(k int) bool {
 	e := closing(c.b, k, 96, ']')
 	if e < 0 || !(hasAt(c.b, e, "]<stderr>:") || hasAt(c.b, e, "]<stdout>:")) {
@@ -78,8 +79,20 @@ func (c *cursor) mpi(k int) bool {
 	if j == 0 || at(in, j) != ',' {
 		return false
 	}
-	r, f := number(in, j+1, 7)
-	if f == j+1 || f != len(in) {
+	j++
+	if hasAt(in, j, "mpirank:") {
+		j += len("mpirank:")
+	}
+	r, f := number(in, j, 7)
+	switch {
+	case f == j:
+		return false
+	case f == len(in):
+	case in[f] == ',' && hostname(in[f+1:]):
+		if c.p.Who.Host == "" {
+			c.p.Who.Host = c.names.of(in[f+1:])
+		}
+	default:
 		return false
 	}
 	if c.p.Who.MPIRank == Unknown {
@@ -181,10 +194,22 @@ func (c *cursor) written(s Stamp) {
 	c.logged = true
 }
 
-// determined passes over the allocation's short id: "[2024-02-27T21:35:32.106313Z] fa88a9df || ".
+// determined passes over the allocation's short id, and reads the rank behind it, which multi-process trials have:
+// "[2024-02-27T21:35:32.106313Z] fa88a9df || ", "[2024-02-27T21:35:32.106313Z] fa88a9df [rank=3] || ".
 func (c *cursor) determined() {
 	b, i := c.b, c.i
-	if !hasAt(b, i+8, " || ") {
+	if i+8 > len(b) {
+		return
+	}
+	rank, end := Unknown, i+8
+	if hasAt(b, end, " [rank=") {
+		n, e := number(b, end+len(" [rank="), 7)
+		if e == end+len(" [rank=") || at(b, e) != ']' {
+			return
+		}
+		rank, end = n, e+1
+	}
+	if !hasAt(b, end, " || ") {
 		return
 	}
 	for _, ch := range b[i : i+8] {
@@ -192,7 +217,10 @@ func (c *cursor) determined() {
 			return
 		}
 	}
-	c.i, c.logged = i+12, false
+	if rank != Unknown && c.p.Who.Global == Unknown {
+		c.p.Who.Global, c.inner = rank, true
+	}
+	c.i, c.logged = end+4, false
 }
 
 // seconds reads "[12345.678901] " (kernel, since boot), "[  +0.000316] " (dmesg -d) and "[1579244743.735971] " (UCX, Unix).
@@ -255,52 +283,65 @@ func (c *cursor) nemo(k int) bool {
 // "[E ProcessGroupNCCL.cpp:821] ". The day are the last two digits of the number, the month the others. The fraction
 // is CLOCK_MONOTONIC's and has nothing to do with the second in front of it, so it is not kept.
 func (c *cursor) c10(k int) bool {
-	b := c.b
-	if !severity(at(b, k+1)) {
-		return false
-	}
-	var s Stamp
-	i := k + 2
-	if isDigit(at(b, i)) {
-		v, e := number(b, i, 4)
-		if e-i < 3 || at(b, e) != ' ' || !validDay(v/100, v%100) {
-			return false
-		}
-		s = Stamp{Kind: MonthDay, Emitter: Container, Month: int8(v / 100), Day: int8(v % 100)}
-		if i = clock(b, e+1, &s); i == 0 {
-			return false
-		}
-		s.Nanos = 0
-	}
-	if at(b, i) != ' ' {
-		return false
-	}
-	i = spaces(b, i)
-	src, ln, e := fileLine(b, i)
-	if e == 0 || at(b, e) != ']' {
+	s, src, ln, e := native(c.b, k)
+	if e == 0 {
 		return false
 	}
 	if s.Kind != NoStamp {
 		c.push(s)
 	}
-	c.p.Severity, c.p.Form, c.p.Source, c.p.SourceLn = b[k+1], C10, c.names.of(src), ln
-	c.i, c.inner, c.done = c.past(e+1), true, true
+	c.p.Severity, c.p.Form, c.p.Source, c.p.SourceLn = c.b[k+1], C10, c.names.of(src), ln
+	c.i, c.inner, c.done = c.past(e), true, true
 	return true
 }
 
+// native reads the header whose '[' stands at k; end is 0 if there is none.
+func native(b []byte, k int) (s Stamp, src []byte, ln, end int) {
+	if !severity(at(b, k+1)) {
+		return Stamp{}, nil, 0, 0
+	}
+	i := k + 2
+	if isDigit(at(b, i)) {
+		v, e := number(b, i, 4)
+		if e-i < 3 || at(b, e) != ' ' || !validDay(v/100, v%100) {
+			return Stamp{}, nil, 0, 0
+		}
+		s = Stamp{Kind: MonthDay, Emitter: Container, Month: int8(v / 100), Day: int8(v % 100)}
+		if i = clock(b, e+1, &s); i == 0 {
+			return Stamp{}, nil, 0, 0
+		}
+		s.Nanos = 0
+	}
+	if at(b, i) != ' ' {
+		return Stamp{}, nil, 0, 0
+	}
+	src, ln, e := fileLine(b, spaces(b, i))
+	if e == 0 || at(b, e) != ']' {
+		return Stamp{}, nil, 0, 0
+	}
+	return s, src, ln, e + 1
+}
+
 // glog reads "E0603 17:48:01.005271 12345 file.cpp:632] ": glog builds, absl, and torchrun's agent from 2.3 on
-// ("W0801 13:23:17.366000 32974 torch/distributed/elastic/multiprocessing/api.py:900] "). Here the fraction is true.
+// ("W0801 13:23:17.366000 32974 torch/distributed/elastic/multiprocessing/api.py:900] "). Here the fraction is true. From 0.5 on glog
+// prints the year as well, as in Debian's PyTorch 1.13: "I20261122 17:40:36.950467     7 logger.cpp:213] ".
 func (c *cursor) glog(k int) bool {
 	b := c.b
 	if !severity(b[k]) {
 		return false
 	}
-	md, ok := fixed(b, k+1, 4)
-	if !ok || at(b, k+5) != ' ' || !validDay(md/100, md%100) {
+	s := Stamp{Kind: MonthDay, Emitter: Container}
+	day := k + 1
+	if y, ok := fixed(b, day, 8); ok && y/10000 >= 1970 && y/10000 < 2100 {
+		s.Kind, s.Year = DateTime, int16(y/10000)
+		day += 4
+	}
+	md, ok := fixed(b, day, 4)
+	if !ok || at(b, day+4) != ' ' || !validDay(md/100, md%100) {
 		return false
 	}
-	s := Stamp{Kind: MonthDay, Emitter: Container, Month: int8(md / 100), Day: int8(md % 100)}
-	i := clock(b, k+6, &s)
+	s.Month, s.Day = int8(md/100), int8(md%100)
+	i := clock(b, day+5, &s)
 	if i == 0 || at(b, i) != ' ' {
 		return false
 	}

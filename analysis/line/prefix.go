@@ -257,7 +257,7 @@ end:
 		return false
 	case isDigit(name[0]):
 		return false
-	case key(name):
+	case key(name), errorCode(name):
 		return false
 	}
 	if value(b[e+2 : min(len(b), e+66)]) {
@@ -298,6 +298,16 @@ func key(name []byte) bool {
 		low[i] = ch
 	}
 	return keys[string(low[:n])]
+}
+
+// errorCode says that name is the code of a message ("EI0002", "ERR02200", "E19999"): capitals, and then four digits or more.
+// Hosts are written small.
+func errorCode(name []byte) bool {
+	n := 0
+	for n < len(name) && name[n] >= 'A' && name[n] <= 'Z' {
+		n++
+	}
+	return n > 0 && n <= 4 && (name[0] == 'E' || name[0] == 'W') && len(name)-n >= 4 && digits(name[n:])
 }
 
 // value says that rest is nothing but a number, a truth value or None: then "name: " was a key.

@@ -25,6 +25,9 @@ func Segments(text []byte, visit func(off int, seg []byte)) {
 	}
 }
 
+// SkipEscape returns b without the escape sequence that it begins with.
+func SkipEscape(b []byte) []byte { return b[escLen(b):] }
+
 const esc = 0x1b
 
 // Pieces calls visit for every stretch of seg that StripANSI keeps, with its offset.

@@ -109,7 +109,7 @@ func recordAt(b []byte, i, from int) int {
 			start = i
 		}
 	case 'V', 'I', 'W', 'E', 'F':
-		if isDigit(at(b, i+1)) && isDigit(at(b, i+4)) && at(b, i+5) == ' ' && (&cursor{b: b[:min(len(b), i+400)], p: &Prefix{Who: NoOne}}).glog(i) {
+		if isDigit(at(b, i+1)) && isDigit(at(b, i+4)) && (at(b, i+5) == ' ' || at(b, i+9) == ' ') && (&cursor{b: b[:min(len(b), i+400)], p: &Prefix{Who: NoOne}}).glog(i) {
 			start = i
 		}
 	}

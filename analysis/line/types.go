@@ -3,6 +3,8 @@
 // a point in time, or a label into a rank, needs other files and is resolve's business.
 package line
 
+import "fmt"
+
 // Unknown is the value of an integer that the prefix does not state. (−1 is a value elsewhere, never here.)
 const Unknown = -1
 
@@ -18,7 +20,16 @@ type Who struct {
 	RayRank int    // (MegatronPolicyWorker[rank=9] pid=…): rank within that worker group
 	RayIP   string
 	CudaDev int // "[6]" in NCCL's prefix: CUDA ordinal, local
-	MPIRank int // [1,3]<stderr>: → 3
+	MPIRank int // [1,3]<stderr>: → 3; also that of a launcher's section
+}
+
+// GoString prints what is said, where %#v meets a pointer: not the address.
+func (w *Who) GoString() string {
+	if w == nil {
+		w = &NoOne
+	}
+	type plain Who
+	return fmt.Sprintf("%#v", plain(*w))
 }
 
 // NoOne is the Who of a line that states nothing.

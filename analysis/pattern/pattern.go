@@ -42,6 +42,17 @@ func (r *Regexp) FindSubmatch(b []byte) [][]byte       { return r.compiled().Fin
 func (r *Regexp) FindStringSubmatch(s string) []string { return r.compiled().FindStringSubmatch(s) }
 func (r *Regexp) SubexpIndex(name string) int          { return r.compiled().SubexpIndex(name) }
 func (r *Regexp) SubexpNames() []string                { return r.compiled().SubexpNames() }
+func (r *Regexp) FindString(s string) string           { return r.compiled().FindString(s) }
+func (r *Regexp) FindIndex(b []byte) []int             { return r.compiled().FindIndex(b) }
+func (r *Regexp) ReplaceAllString(src, repl string) string {
+	return r.compiled().ReplaceAllString(src, repl)
+}
+func (r *Regexp) FindStringSubmatchIndex(s string) []int {
+	return r.compiled().FindStringSubmatchIndex(s)
+}
+func (r *Regexp) FindAllStringSubmatchIndex(s string, n int) [][]int {
+	return r.compiled().FindAllStringSubmatchIndex(s, n)
+}
 func (r *Regexp) FindAllSubmatch(b []byte, n int) [][][]byte {
 	return r.compiled().FindAllSubmatch(b, n)
 }

@@ -13,7 +13,7 @@ import (
 
 // cellAt is the place of a value as observations have it.
 func cellAt(c accounting.Cell, s line.Stamp) worker.At {
-	return worker.At{Pos: worker.Pos{File: c.File, Line: c.Line, Off: c.Off, Len: c.Len}, Who: line.NoOne, Stamp: s}
+	return worker.At{Pos: worker.Pos{File: c.File, Line: c.Line, Off: c.Off, Len: c.Len}, Stamp: s}
 }
 
 // records adds what the accounting says to the endings and failures that the logs tell of. The steps decide, not the job: an
@@ -219,6 +219,17 @@ func (a *Accounting) State() (state string, at worker.At, ok bool) {
 	j := a.Jobs[len(a.Jobs)-1]
 	c, ok := j.Cell("State")
 	return j.State, cellAt(c, j.End), ok
+}
+
+// Alive says that SLURM's records have the job still running. The record of the job itself may lag behind those of its steps.
+func (f *Facts) Alive() bool {
+	a := f.Accounting
+	if a == nil || len(a.Jobs) == 0 {
+		return false
+	}
+	running := func(r *accounting.Record) bool { return r.State == "RUNNING" }
+	last := a.Jobs[len(a.Jobs)-1]
+	return running(last) || last.State == "PENDING" && slices.ContainsFunc(a.Steps, running)
 }
 
 // Cancelled says whether a user ended the job or one of its steps; known is false without accounting.

@@ -37,11 +37,22 @@ func contextsOf(x *worker.Exception) contexts {
 		}
 	}
 	visit(x.Frames)
+	c.store = c.store || ofClient(x.Type)
 	for i := range x.Cause {
 		visit(x.Cause[i].Frames)
 		c.loading = c.loading || x.Cause[i].LoaderWorker >= 0
 	}
 	return c
+}
+
+// ofClient says that an exception's class is one of a client of stores.
+func ofClient(class string) bool {
+	pack, _, _ := strings.Cut(class, ".")
+	switch pack {
+	case "requests", "urllib3", "aiohttp", "httpx", "botocore", "huggingface_hub", "gcsfs", "s3fs", "aistore":
+		return true
+	}
+	return false
 }
 
 // netErrors are classes by which clients of stores say that a server or the way to it failed. Sources: requests, urllib3,
@@ -78,6 +89,10 @@ func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bo
 	class := x.Type[strings.LastIndexAny(x.Type, ".:")+1:]
 	plain := sign == "" && (mech == mechException || role == knowledge.ConsequenceRole || role == knowledge.SymptomRole)
 	switch {
+	case betweenProcesses(x, class) && (plain || sign == "storage-connection-reset"):
+		return "", knowledge.ConsequenceRole, false, ""
+	case role == knowledge.SymptomRole && (mech == "peer-lost" || mech == "") && onTheWayOut(x):
+		return classify(rootOf(x))
 	case shortByStopIteration(x):
 		return "ais-batch-object-loss", knowledge.CauseRole, false, ""
 	case softSamples[sign] && c.checkpoint && !c.loading:
@@ -97,6 +112,40 @@ func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bo
 		return "storage-retries-exhausted", knowledge.CauseRole, false, ""
 	}
 	return mech, role, direct, sign
+}
+
+// betweenProcesses says that a pipe or socket to another process of the same machine broke inside Python's multiprocessing: the
+// process at its other end is gone, and no store or server has to do with it.
+func betweenProcesses(x *worker.Exception, class string) bool {
+	switch class {
+	case "ConnectionResetError", "ConnectionRefusedError", "ConnectionAbortedError", "BrokenPipeError", "EOFError", "FileNotFoundError":
+		return len(x.Frames) > 0 && strings.Contains(x.Frames[len(x.Frames)-1].File, "/multiprocessing/")
+	}
+	return false
+}
+
+// onTheWayOut says that a process that was already handling an exception of its own then met the others' absence: what it tells
+// first is the cause. What programs catch all the time, and what PyTorch's own functions raise first, is none.
+func onTheWayOut(x *worker.Exception) bool {
+	root := rootOf(x)
+	if root == x {
+		return false
+	}
+	_, role, _, sign := classify(root)
+	if role != knowledge.CauseRole {
+		return false
+	}
+	if sign != "" {
+		return true
+	}
+	if len(root.Frames) == 0 || strings.Contains(root.Frames[len(root.Frames)-1].File, "torch/distributed/") {
+		return false
+	}
+	switch root.Type[strings.LastIndexAny(root.Type, ".:")+1:] {
+	case "KeyError", "AttributeError", "IndexError", "ImportError", "ModuleNotFoundError", "FileNotFoundError", "StopIteration", "Empty", "Full", "TimeoutError":
+		return false
+	}
+	return true
 }
 
 // shortByStopIteration says that Lhotse's first batch loader ran out of objects: it let StopIteration through.

@@ -65,9 +65,9 @@ func (f *Facts) courses() {
 		if p.Phase == "evaluation" {
 			continue
 		}
-		k := courseKey{p.File, p.Who, p.Form, p.Total, p.Step != line.Unknown}
+		k := courseKey{p.File, *p.Who(), p.Form, p.Total, p.Step != line.Unknown}
 		point := Point{At: &p.At, Form: p.Form, N: p.N, T: p.T, Step: p.Step, Seconds: p.StepSeconds, Printed: p.StepSeconds > 0, Loss: lossOf(p.Loss)}
-		bar := courseKey{file: p.File, who: p.Who, form: p.Form}
+		bar := courseKey{file: p.File, who: *p.Who(), form: p.Form}
 		if c := bars[bar]; p.Step == line.Unknown && c != nil {
 			point.Step = c.Points[len(c.Points)-1].Step
 			c.Points = append(c.Points, point)

@@ -66,11 +66,12 @@ func (f *Facts) coverage(in Input) {
 		if own[i] {
 			continue
 		}
-		if r := f.byRank[i]; r == nil || (r.Lines == 0 && len(r.Pending) == 0 && r.Dump == nil && r.Notified == nil) {
+		if r := f.byRank[i]; r == nil || (r.Lines == 0 && len(r.Pending) == 0 && r.Dump == nil && r.Notified == nil && r.Recorded == nil) {
 			c.RanksMissing = append(c.RanksMissing, i)
 		}
 	}
-	if len(c.RanksMissing) == c.RanksExpected {
+	c.ranksNamed = len(c.RanksMissing) < c.RanksExpected
+	if !c.ranksNamed {
 		c.RanksMissing = nil // no line names its rank: that says nothing about who is missing
 	}
 	names := make([]string, 0, len(in.Sources))
@@ -87,6 +88,13 @@ func (f *Facts) coverage(in Input) {
 	}
 	f.cut()
 	c.Partial = len(c.NodesMissing) > 0 || len(c.FilesMissing) > 0 || len(c.Cut) > 0
+}
+
+// Whole says that it is known what logs to expect, and that all of them are here.
+func (c *Coverage) Whole() bool {
+	ranks := c.RanksExpected > 0 && c.ranksNamed && len(c.RanksMissing) == 0
+	nodes := len(c.NodesExpected) > 0 && len(c.NodesSeen) > 0 && len(c.NodesMissing) == 0
+	return !c.Partial && (ranks || nodes && len(c.RanksMissing) == 0)
 }
 
 // pair finds empty files beside which another of the same node, task or rank holds lines: a job that prints to one of its two

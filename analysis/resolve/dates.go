@@ -59,7 +59,7 @@ func datesOf(obs *worker.Observations) dates {
 		out.add(x.Stamp)
 	}
 	for i := range obs.IOs {
-		out.addN(obs.IOs[i].Stamp, 1+obs.IOs[i].More)
+		out.addN(obs.IOs[i].Stamp, 1+obs.IOs[i].More())
 	}
 	for _, x := range obs.Doings {
 		out.add(x.Stamp)

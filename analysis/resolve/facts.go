@@ -6,6 +6,7 @@ package resolve
 import (
 	"faultline/analysis/aislog"
 	"faultline/analysis/artifact/accounting"
+	"faultline/analysis/artifact/nccl"
 	"faultline/analysis/line"
 	"faultline/analysis/worker"
 	"faultline/incident"
@@ -25,6 +26,10 @@ type Input struct {
 	Accounting *accounting.Book
 	// Daemons are the storage daemons whose logs are at hand.
 	Daemons []aislog.Daemon
+	// Handed is the evidence beside the logs.
+	Handed Handed
+	// Spoken is what NCCL says in the job's own logs.
+	Spoken []*nccl.Log
 }
 
 // NoRank is the rank of a process whose global rank nothing proves.
@@ -34,6 +39,10 @@ const NoRank = -1
 type Facts struct {
 	Job        JobFacts
 	Daemons    []aislog.Daemon // of the storage, by their own clocks
+	Handed     Handed          // the evidence beside the logs
+	Fabric     *Fabric         // of the network, from outside of the logs; nil where nothing is at hand
+	Kernel     []*KernelEvent  // what kernel logs say, in the order of files and lines
+	GPUStates  []*GPUState     // what tools say of GPUs, in the order of files
 	Ranks      []*Rank         // by global rank, ascending
 	Anonymous  []*Rank         // processes whose global rank nothing proves; ID is NoRank
 	Groups     []*Group
@@ -46,9 +55,9 @@ type Facts struct {
 	Progress   []ProgressPoint
 	Courses    []*Course // the training steps, writer by writer
 	Saves      []worker.Checkpoint
-	// Ladders, IO, Did, Resets and LoaderErrors are what loaders and storage clients print of reads and writes.
+	// Ladders, Loaders, Did, Resets and LoaderErrors are what loaders and storage clients print of reads and writes.
 	Ladders              []*Ladder
-	IO                   []IOLine
+	Loaders              []LoaderLine
 	Did                  []Did
 	Resets, LoaderErrors Tally
 	Coverage             Coverage
@@ -60,6 +69,22 @@ type Facts struct {
 	YearProven bool
 	// Obs are the observations of this run alone.
 	Obs *worker.Observations
+	// Said is the text of lines about the store, where it is needed: to be compared with what the store's daemons say.
+	Said map[worker.Pos]string
+	// Stood is where processes stood when somebody took their stacks, ranks first; Listed are lists of processes.
+	Stood  []*Stood
+	Listed []*ListedState
+	// NCCL is what NCCL's own lines say; nil where there are none.
+	NCCL *NCCL
+	// RecorderOff are ranks whose dump holds nothing because their recorder was off.
+	RecorderOff []int
+
+	// Traced is what the profiler's traces say of ranks beside each other; nil where none is of this run.
+	Traced *Traced
+	// Tabled is what tables of losses, norms and checksums say; nil where there are none.
+	Tabled *Tabled
+	// Memories are what files say of GPUs' memory, by rank.
+	Memories []MemoryFile
 
 	// controllers is what the controller says of nodes.
 	controllers []*accounting.Node
@@ -112,6 +137,8 @@ type Rank struct {
 	GIL       *worker.Signal
 	Failures  []*Failure
 	Exit      *Exit
+	// Recorded is what its flight recorder says of all its groups together; nil where its dump is not at hand.
+	Recorded *Recorded
 }
 
 // Told is one line of the dump and heartbeat machinery.
@@ -126,6 +153,7 @@ type Counters struct {
 	Enqueued, Completed int64
 	At                  worker.At
 	Group               worker.GroupRef
+	Record              *Record // instead of At, where a dump states them
 }
 
 // Idle says that nothing was in flight.
@@ -141,22 +169,40 @@ type Pending struct {
 	At        worker.At     // the line that reports it
 	Start     Moment        // line time − ran for
 	Report    Moment
+	// Record is where a flight recorder's dump says so; with it At may be nowhere. Counters are the rank's in this group, by
+	// its dump.
+	Record   *Record
+	Counters *Counters
+	// Phase is how far the work came by the dump: "scheduled", or "started" on the GPU, which is recorded only with
+	// TORCH_NCCL_ENABLE_TIMING; "" unknown.
+	Phase string
+	// Order is the number of its record in the rank's dump: what was issued before has a smaller one. −1 unknown.
+	Order int64
 }
+
+// Recorded says that only a dump tells of it, no line.
+func (p *Pending) Recorded() bool { return p.Record != nil && p.At.File == "" }
 
 // Enqueued is the last work the CPU had issued, or −1 with ok false where no line states it.
 func (p *Pending) Enqueued() (int64, bool) {
-	if p.State == nil {
-		return 0, false
+	switch {
+	case p.State != nil:
+		return p.State.Enqueued, true
+	case p.Counters != nil:
+		return p.Counters.Enqueued, true
 	}
-	return p.State.Enqueued, true
+	return 0, false
 }
 
 // FirstOpen is the sequence number of the group's first work that this rank has not completed.
 func (p *Pending) FirstOpen() (int64, bool) {
-	if p.State == nil {
-		return 0, false
+	switch {
+	case p.State != nil:
+		return p.State.Completed + 1, true
+	case p.Counters != nil:
+		return p.Counters.Completed + 1, true
 	}
-	return p.State.Completed + 1, true
+	return 0, false
 }
 
 // Group is one process group of this run.
@@ -173,8 +219,12 @@ type Group struct {
 	Pending []*Pending
 	// P2P is true where send/receive work was seen: then its counters jump between two sequences and E/C prove nothing.
 	P2P bool
+	// Counters are those of its members by rank, as the dumps of their flight recorders have them.
+	Counters map[int]*Counters
 	// seen members: group rank → global rank
 	seen map[int]int
+	// listed are the members that the dumps list.
+	listed []int
 }
 
 // Complete says that the members are known to be all.
@@ -206,10 +256,12 @@ type Failure struct {
 	T         Moment     // when the line was written, if stated
 	NotBefore Moment     // the nearest stamp above, of the same writer or file
 	Exc       *worker.Exception
+	Told      *worker.Told // the line of an exception's message that says what failed, where that is not the first
 	Tasks     []int
-	Item      string   // the file, shard, sample or object that it names
-	Count     int      // how many alike observations it stands for
-	sameHash  *Failure // see likes
+	Item      string       // the file, shard, sample or object that it names
+	Count     int          // how many alike observations it stands for
+	Kernel    *KernelEvent // where a kernel or a GPU tool tells of it
+	sameHash  *Failure     // see likes
 }
 
 // End is a scheduler's ending.
@@ -276,4 +328,6 @@ type Coverage struct {
 	// CutRanks are ranks all of whose files are cut before the incident's end.
 	CutRanks map[int]bool
 	paired   map[string]bool
+	// ranksNamed is true where some line or file name says whose it is.
+	ranksNamed bool
 }

@@ -1,6 +1,8 @@
 package resolve
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,10 +33,16 @@ var exceptionRoles = map[string]knowledge.Role{
 	"DistBackendError":            knowledge.SymptomRole,
 	"DistNetworkError":            knowledge.SymptomRole,
 	"DistStoreError":              knowledge.SymptomRole,
+	"HorovodInternalError":        knowledge.SymptomRole,
 	"RendezvousConnectionError":   knowledge.SymptomRole,
 	"RendezvousClosedError":       knowledge.ConsequenceRole,
 	"RendezvousGracefulExitError": knowledge.ConsequenceRole,
 	"CalledProcessError":          knowledge.SymptomRole,
+	"CancelledError":              knowledge.ConsequenceRole,
+	"DeadlockDetectedException":   knowledge.ConsequenceRole, // Lightning's, of a rank that had failed of what stands above it
+	"_DeadlockDetectedException":  knowledge.ConsequenceRole,
+	"ConnectionAbortedError":      knowledge.SymptomRole,
+	"EngineDeadError":             knowledge.SymptomRole, // vLLM's, of the process that asks the engine
 	"GeneratorExit":               knowledge.ConsequenceRole,
 	"BrokenPipeError":             knowledge.ConsequenceRole,
 	"EOFError":                    knowledge.ConsequenceRole,
@@ -50,9 +58,13 @@ func (f *Facts) failures(obs *worker.Observations) {
 	for i := range obs.Exceptions {
 		f.exception(seen, &obs.Exceptions[i])
 	}
+	tried := f.triedAgain()
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
-		f.sign(seen, &s.At, s.ID, "sign", s.ID)
+		if tried[s.Pos] {
+			continue // its client went on to try again: what became of that is told by the ladder
+		}
+		f.sign(seen, &s.At, s.ID, "sign", cmp.Or(s.Text, s.ID))
 	}
 	for i := range obs.NCCLWarns {
 		w := &obs.NCCLWarns[i]
@@ -80,6 +92,22 @@ func (f *Facts) failures(obs *worker.Observations) {
 	f.tolerated(&seen.tolerance)
 	f.attribute()
 	f.collapse()
+	for _, fl := range f.Failures {
+		if fl.Told != nil { // the first line says only which call failed, and is what repeats
+			fl.Text = fl.Told.Text
+		}
+	}
+}
+
+// triedAgain are where ladders begin and end that are not known to have been in vain.
+func (f *Facts) triedAgain() map[worker.Pos]bool {
+	out := map[worker.Pos]bool{}
+	for i := range f.Obs.IOs {
+		if v := &f.Obs.IOs[i]; v.Retry() {
+			out[v.Pos] = true
+		}
+	}
+	return out
 }
 
 // attribute ties a failure that names no rank to one where the file leaves no choice: of the processes that this file's
@@ -192,6 +220,16 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 		}
 	}
 	fl.Mechanism, fl.Role, fl.Direct, fl.Sign = inContext(x)
+	if i := slices.IndexFunc(x.Told, func(t worker.Told) bool { return t.ID == fl.Sign }); i >= 0 && fl.Role != knowledge.ConsequenceRole {
+		fl.Told = &x.Told[i]
+	}
+	if x.Bare && fl.Sign == "" {
+		if fl.Mechanism != mechException || !f.lastWords(x) {
+			return
+		}
+		fl.Direct = false
+	}
+	f.signed(&fl, x.Message)
 	if x.Type == "" && fl.Sign == "" {
 		// The file ends, or another writer cuts in, before the line that says what was raised.
 		fl.Mechanism, fl.Role, fl.Text = "", knowledge.ConsequenceRole, "a traceback without its last line"
@@ -200,6 +238,39 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 		return
 	}
 	f.reported(seen, &fl)
+}
+
+// lastWords says that a file ends soon after an exception, and no step of the training comes in between.
+func (f *Facts) lastWords(x *worker.Exception) bool {
+	const soon = 40 // lines: what launchers and libraries print at the end
+	for _, t := range f.Tails {
+		if t.File == x.File {
+			return t.Lines-x.Line <= soon && f.stepsAfter(x.At) == 0
+		}
+	}
+	return false
+}
+
+// signed gives a failure the rank and the node that its own words state, where its writer speaks of itself.
+func (f *Facts) signed(fl *Failure, text string) {
+	s, ok := knowledge.Lookup(fl.Sign)
+	if !ok || !s.Own || fl.Told != nil {
+		return
+	}
+	fields := knowledge.Fields(s.ID, []byte(text))
+	r, err := strconv.Atoi(cmp.Or(fields["rank"], fields["rank2"]))
+	switch {
+	case err != nil || f.Job.WorldSize > 0 && r >= f.Job.WorldSize || fl.Rank != NoRank && fl.Rank != r:
+		return // it names none, or another than who wrote the line
+	case fl.Rank == NoRank:
+		fl.Rank, fl.Proc = r, f.rank(r, "its own error")
+	}
+	if host := shortHost(fields["node"]); host != "" && fl.Proc != nil && fl.Proc.Node == "" {
+		fl.Proc.Node, fl.Proc.NodeBasis = host, "its own error"
+	}
+	if fl.Node == "" && fl.Proc != nil {
+		fl.Node = fl.Proc.Node
+	}
 }
 
 // defaultGroupRank is the rank that a process group's own prefix states in a message, where that group is the default
@@ -280,6 +351,9 @@ func (f *Facts) sign(seen *printed, at *worker.At, id, kind, text string) {
 	}
 	fl.Mechanism, fl.Role, fl.Direct, fl.Sign = s.Mechanism, s.Role, s.Direct, s.ID
 	fl.Text = text
+	if s.Own {
+		f.signed(&fl, text)
+	}
 	if s.Meaning != "" {
 		fl.Text = s.Meaning
 	}
@@ -323,9 +397,9 @@ func (f *Facts) exits(obs *worker.Observations) {
 	}
 	for i := range obs.ChildExits {
 		c := &obs.ChildExits[i]
-		at := c.At
-		at.Who.Local, at.Who.Pid = c.Local, c.Pid
-		id, basis, ok := f.ident.rankOf(worker.At{Pos: at.Pos, Who: at.Who})
+		who := *c.Who()
+		who.Local, who.Pid = c.Local, c.Pid
+		id, basis, ok := f.ident.rankOf(worker.At{Pos: c.Pos, By: &who})
 		fl := f.newFailure(&c.At, "exit")
 		if ok {
 			r := f.rank(id, basis)

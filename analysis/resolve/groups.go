@@ -135,24 +135,24 @@ func (g *grouper) process(at worker.At, sticky int, ref worker.GroupRef) (*Rank,
 		label = fmt.Sprintf("rank %d of group %s", ref.Rank, ref.GUID)
 		r := g.anon[label]
 		if r == nil {
-			r = &Rank{ID: NoRank, Label: label, Local: at.Who.Local, Node: g.f.ident.nodeOf(at), Pids: map[int]bool{}}
+			r = &Rank{ID: NoRank, Label: label, Local: at.Who().Local, Node: g.f.ident.nodeOf(at), Pids: map[int]bool{}}
 			g.anon[label] = r
 		}
 		return r, "a" + label
 	}
 	switch {
-	case at.Who.Local >= 0:
-		label = fmt.Sprintf("local rank %d in %s", at.Who.Local, at.File)
-	case at.Who.Task >= 0:
-		label = fmt.Sprintf("task %d", at.Who.Task)
+	case at.Who().Local >= 0:
+		label = fmt.Sprintf("local rank %d in %s", at.Who().Local, at.File)
+	case at.Who().Task >= 0:
+		label = fmt.Sprintf("task %d", at.Who().Task)
 	case sticky >= 0:
 		label = fmt.Sprintf("[Rank %d] in %s", sticky, at.File)
-	case at.Who.Pid > 0:
-		label = fmt.Sprintf("pid %d in %s", at.Who.Pid, at.File)
+	case at.Who().Pid > 0:
+		label = fmt.Sprintf("pid %d in %s", at.Who().Pid, at.File)
 	}
 	r := g.anon[label]
 	if r == nil {
-		r = &Rank{ID: NoRank, Label: label, Local: at.Who.Local, Node: g.f.ident.nodeOf(at), Pids: map[int]bool{}}
+		r = &Rank{ID: NoRank, Label: label, Local: at.Who().Local, Node: g.f.ident.nodeOf(at), Pids: map[int]bool{}}
 		g.anon[label] = r
 	}
 	return r, "a" + label

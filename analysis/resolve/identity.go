@@ -28,6 +28,9 @@ type identity struct {
 	rankBasis  map[int]string
 	rankLocal  map[int]int
 	multiHost  map[string]bool // files in which several hosts write
+	// keyed are files in which names stand in front of some lines as hosts do, but not of most: then they are keys of what
+	// is printed ("model2: loaded"), as far as nothing else says that they are hosts.
+	keyed map[string]bool
 }
 
 type fileInt struct {
@@ -51,6 +54,7 @@ func newIdentity(obs *worker.Observations, sources []incident.Source, nodes []st
 		fileNode: map[string]string{}, nodeBasis: map[string]string{}, fileRank: map[string]int{},
 		local: map[fileInt]int{}, pid: map[fileInt]int{}, task: map[int]int{}, taskNode: map[int]string{},
 		rankNode: map[int]string{}, rankBasis: map[int]string{}, rankLocal: map[int]int{}, multiHost: map[string]bool{}, introduced: map[string]map[int]bool{},
+		keyed: map[string]bool{},
 	}
 	id.nodesFromContent(obs)
 	id.ranksFromTables(obs, world)
@@ -86,15 +90,24 @@ func (id *identity) nodesFromContent(obs *worker.Observations) {
 		}
 	}
 	for _, t := range obs.Tails {
-		for _, w := range t.Writers {
-			see(t.File, w.Who.Host, "host in the line prefix")
+		labelled := int64(0)
+		for i := range t.Writers {
+			if labelOnly(&t.Writers[i].Who) {
+				labelled += t.Writers[i].Lines
+			}
+		}
+		id.keyed[t.File] = labelled <= t.Hostless
+		for i := range t.Writers {
+			if w := &t.Writers[i].Who; !id.keyed[t.File] || !labelOnly(w) {
+				see(t.File, w.Host, "host in the line prefix")
+			}
 		}
 	}
 	for _, w := range obs.NCCLWarns {
-		see(w.File, w.Who.Host, "NCCL line prefix")
+		see(w.File, w.Who().Host, "NCCL line prefix")
 	}
 	for _, c := range obs.CommInits {
-		see(c.File, c.Who.Host, "NCCL init line")
+		see(c.File, c.Who().Host, "NCCL init line")
 	}
 	for _, c := range obs.ChildFailed {
 		see(c.File, c.Host, "torchrun failure block")
@@ -117,6 +130,12 @@ func (id *identity) nodesFromContent(obs *worker.Observations) {
 			id.multiHost[file] = true
 		}
 	}
+}
+
+// labelOnly says that a host stands in a line as nothing but "name: ", as launchers label every line they pass on. NCCL, UCX and
+// MPI name it together with the process.
+func labelOnly(w *line.Who) bool {
+	return w.Host != "" && w.Pid == line.Unknown && w.CudaDev == line.Unknown && w.MPIRank == line.Unknown && w.RayName == ""
 }
 
 // fromNames ties files to nodes and ranks by their names: %N is a host, %n an index into the stated node list, %t a task.
@@ -311,8 +330,8 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 		if world == 0 || c.NRanks != world || c.Rank < 0 {
 			continue
 		}
-		if h := shortHost(c.Who.Host); h != "" && c.Who.Pid > 0 {
-			put(id.pid, fileInt{"host:" + h, c.Who.Pid}, c.Rank)
+		if h := shortHost(c.Who().Host); h != "" && c.Who().Pid > 0 {
+			put(id.pid, fileInt{"host:" + h, c.Who().Pid}, c.Rank)
 			id.tie(c.Rank, h, "NCCL init line")
 		}
 	}
@@ -362,7 +381,11 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 	for _, e := range obs.TaskExits {
 		if len(e.Hosts) == 1 {
 			for _, t := range e.Tasks {
-				id.taskNode[t] = shortHost(e.Hosts[0])
+				host := shortHost(e.Hosts[0])
+				if old, known := id.taskNode[t]; known && old != host {
+					host = "" // tasks of several steps
+				}
+				id.taskNode[t] = host
 			}
 		}
 	}
@@ -388,7 +411,7 @@ func (id *identity) nodesOfRanks(obs *worker.Observations) {
 	}
 	var hits []hit
 	see := func(rank int, at worker.At) {
-		h := hit{rank: rank, local: at.Who.Local, node: id.hostOf(at), basis: id.nodeBasis[at.File]}
+		h := hit{rank: rank, local: at.Who().Local, node: id.hostOf(at), basis: id.nodeBasis[at.File]}
 		if h.basis == "" {
 			h.basis = "line prefix"
 		}
@@ -396,13 +419,13 @@ func (id *identity) nodesOfRanks(obs *worker.Observations) {
 	}
 	for _, t := range obs.Tails {
 		for i := range t.Writers {
-			at := worker.At{Pos: worker.Pos{File: t.File}, Who: t.Writers[i].Who}
+			at := worker.At{Pos: worker.Pos{File: t.File}, By: &t.Writers[i].Who}
 			if r, _, ok := id.rankOf(at); ok {
 				see(r, at)
 			}
 		}
 		if r, ok := id.fileRank[t.File]; ok {
-			see(r, worker.At{Pos: worker.Pos{File: t.File}, Who: line.NoOne})
+			see(r, worker.At{Pos: worker.Pos{File: t.File}})
 		}
 	}
 	sort.SliceStable(hits, func(i, j int) bool { return hits[i].rank < hits[j].rank })
@@ -418,7 +441,7 @@ func (id *identity) nodesOfRanks(obs *worker.Observations) {
 
 // rankOf is the global rank of a line with what proves it, in order of strength.
 func (id *identity) rankOf(at worker.At) (rank int, basis string, ok bool) {
-	w := at.Who
+	w := at.Who()
 	if w.Global >= 0 {
 		return w.Global, "[rankN]: prefix", true
 	}
@@ -447,20 +470,21 @@ func (id *identity) rankOf(at worker.At) (rank int, basis string, ok bool) {
 		return w.Task, "srun label", true
 	}
 	if w.MPIRank >= 0 {
-		return w.MPIRank, "mpirun tag", true
+		return w.MPIRank, "launcher's tag", true
 	}
 	return NoRank, "", false
 }
 
 // hostOf is the host that the line itself or its file names, or "".
 func (id *identity) hostOf(at worker.At) string {
-	if h := shortHost(at.Who.Host); h != "" {
+	if h := shortHost(at.Who().Host); h != "" && !(id.keyed[at.File] && labelOnly(at.Who())) {
 		return h
 	}
 	return id.fileNode[at.File]
 }
 
-// nodeOf is the node of a line, or "": its host, else its rank's, else the address that Ray prints.
+// nodeOf is the node of a line, or "": its host, else its rank's, else that of the
+// SLURM task by srun's exit lines, else the address that Ray prints.
 func (id *identity) nodeOf(at worker.At) string {
 	if h := id.hostOf(at); h != "" {
 		return h
@@ -470,5 +494,8 @@ func (id *identity) nodeOf(at worker.At) string {
 			return n
 		}
 	}
-	return at.Who.RayIP
+	if at.Who().Task >= 0 && id.taskNode[at.Who().Task] != "" {
+		return id.taskNode[at.Who().Task]
+	}
+	return at.Who().RayIP
 }

@@ -21,7 +21,7 @@ type Ladder struct {
 	Rank                int // NoRank where not proven
 	Proc                *Rank
 	Form, Target, Fault string
-	First, Last         *worker.At
+	First, Last         *worker.KeptIO
 	T, Until            Moment // of the first and the last line
 	Lines               int
 	Top, Limit          int // the highest retry and how many there are at most; 0 not stated
@@ -45,11 +45,19 @@ type Tally struct {
 	Words   map[string]int
 }
 
-// IOLine is a line of a loader or storage client, attributed.
-type IOLine struct {
-	*worker.IO
-	Rank int
-	T    Moment
+// LoaderLine is a line of a loader that did not get what it asked for, attributed.
+type LoaderLine struct {
+	worker.At
+	Rank     int
+	Fallback bool // see worker.IO
+}
+
+// ioLine is a line of a loader or storage client, attributed.
+type ioLine struct {
+	worker.IO
+	kept *worker.KeptIO
+	rank int
+	t    Moment
 }
 
 // Did is a line in which a process says what it is about, attributed.
@@ -130,12 +138,13 @@ func (f *Facts) io(obs *worker.Observations) {
 	all := clients{}
 	for i := range obs.IOs {
 		v := &obs.IOs[i]
-		l := IOLine{v, f.rankOr(v.At), f.when(v.At)}
-		f.IO = append(f.IO, l)
-		c := all.of(f.ioKey(v.At))
-		switch v.Kind {
+		l := ioLine{IO: v.IO(), kept: v}
+		l.rank, l.t = f.rankOr(l.At), f.when(l.At)
+		c := all.of(ioKeyOf(l.rank, l.At))
+		switch l.Kind {
 		case worker.IOLoader:
-			f.LoaderErrors.add(f, v.At, v.More)
+			f.LoaderErrors.add(f, l.At, l.More)
+			f.Loaders = append(f.Loaders, LoaderLine{l.At, l.rank, l.Fallback})
 		case worker.IORetry:
 			ladder := f.climb(c.open, &l)
 			if ladder == nil {
@@ -147,7 +156,7 @@ func (f *Facts) io(obs *worker.Observations) {
 		case worker.IOGaveUp:
 			f.giveUp(c, &l)
 		}
-		c.previous = l.T
+		c.previous = l.t
 	}
 	for i := range obs.Exceptions {
 		if x := &obs.Exceptions[i]; shortByStopIteration(x) {
@@ -178,22 +187,25 @@ func (f *Facts) when(at worker.At) Moment {
 	return f.NotBefore(at)
 }
 
-func (f *Facts) ioKey(at worker.At) ioKey {
-	if id, ok := f.RankOf(at); ok {
-		return ioKey{file: at.File, rank: id}
+func (f *Facts) ioKey(at worker.At) ioKey { return ioKeyOf(f.rankOr(at), at) }
+
+// ioKeyOf is the client of a line that is tied to a rank, or to none.
+func ioKeyOf(rank int, at worker.At) ioKey {
+	if rank != NoRank {
+		return ioKey{file: at.File, rank: rank}
 	}
-	return ioKey{file: at.File, rank: NoRank, who: at.Who}
+	return ioKey{file: at.File, rank: NoRank, who: *at.Who()}
 }
 
-func (f *Facts) newLadder(c *client, l *IOLine) *Ladder {
-	out := &Ladder{Rank: l.Rank, Form: l.Form, Target: l.Target, Fault: l.Fault, First: &l.At, T: l.T, left: line.Unknown, client: c}
-	out.Proc = f.byRank[l.Rank]
+func (f *Facts) newLadder(c *client, l *ioLine) *Ladder {
+	out := &Ladder{Rank: l.rank, Form: l.Form, Target: l.Target, Fault: l.Fault, First: l.kept, T: l.t, left: line.Unknown, client: c}
+	out.Proc = f.byRank[l.rank]
 	f.Ladders = append(f.Ladders, out)
 	return out
 }
 
-func (l *Ladder) step(v *IOLine) {
-	l.Last, l.Until = &v.At, v.T
+func (l *Ladder) step(v *ioLine) {
+	l.Last, l.Until = v.kept, v.t
 	l.Lines++
 	if v.Attempt != line.Unknown {
 		l.Top = max(l.Top, v.Attempt)
@@ -208,7 +220,7 @@ func (l *Ladder) step(v *IOLine) {
 }
 
 // climb finds the ladder that a line continues.
-func (f *Facts) climb(open []*Ladder, v *IOLine) *Ladder {
+func (f *Facts) climb(open []*Ladder, v *ioLine) *Ladder {
 	for i := len(open) - 1; i >= 0 && i >= len(open)-maxOpenLadders; i-- {
 		l := open[i]
 		if l.gaveUp || l.Form != v.Form || l.Target != v.Target || v.Limit != line.Unknown && l.Limit != v.Limit {
@@ -223,7 +235,7 @@ func (f *Facts) climb(open []*Ladder, v *IOLine) *Ladder {
 			if l.left == line.Unknown || v.Left >= l.left {
 				continue
 			}
-		case v.T.Valid && l.Until.Valid && v.T.T-l.Until.T > ladderGap:
+		case v.t.Valid && l.Until.Valid && v.t.T-l.Until.T > ladderGap:
 			continue
 		}
 		return l
@@ -233,12 +245,12 @@ func (f *Facts) climb(open []*Ladder, v *IOLine) *Ladder {
 
 // giveUp ends the client's youngest ladder, or is one by itself where no retry was printed. The exceptions of a chain say
 // the same several times.
-func (f *Facts) giveUp(c *client, v *IOLine) {
+func (f *Facts) giveUp(c *client, v *ioLine) {
 	if n := len(c.open); n > 0 {
 		l := c.open[n-1]
-		near := !v.T.Valid || !l.Until.Valid || v.T.T-l.Until.T <= ladderGap
+		near := !v.t.Valid || !l.Until.Valid || v.t.T-l.Until.T <= ladderGap
 		if near {
-			l.gaveUp, l.Last, l.Until = true, &v.At, v.T
+			l.gaveUp, l.Last, l.Until = true, v.kept, v.t
 			if l.Fault == "" {
 				l.Fault = v.Fault
 			}
@@ -246,7 +258,7 @@ func (f *Facts) giveUp(c *client, v *IOLine) {
 		}
 	}
 	l := f.newLadder(c, v)
-	l.Last, l.Until, l.gaveUp = &v.At, v.T, true
+	l.Last, l.Until, l.gaveUp = v.kept, v.t, true
 	if v.Limit != line.Unknown {
 		l.Top, l.Limit = v.Limit, v.Limit
 	}
@@ -254,17 +266,17 @@ func (f *Facts) giveUp(c *client, v *IOLine) {
 }
 
 // startsIdle says that a client's first retry comes after it had been quiet for as long as an idle connection lives.
-func (f *Facts) startsIdle(v *IOLine, previous Moment) bool {
+func (f *Facts) startsIdle(v *ioLine, previous Moment) bool {
 	if v.Fault != "reset" || v.Attempt > 1 || !f.At(v.At).Valid {
 		return false
 	}
 	if previous.Valid {
-		return v.T.T-previous.T >= idleAfter
+		return v.t.T-previous.T >= idleAfter
 	}
 	for i := range f.Tails {
 		if t := &f.Tails[i]; t.File == v.File {
 			first := f.At(t.First)
-			return first.Valid && v.T.T-first.T >= idleAfter
+			return first.Valid && v.t.T-first.T >= idleAfter
 		}
 	}
 	return false
@@ -348,7 +360,7 @@ func (f *Facts) wentOn(l *Ladder) bool {
 			}
 		}
 	}
-	return f.stepsAfter(*l.Last) >= goesOn || f.Job.ExitOK != nil
+	return f.stepsAfter(l.Last.At()) >= goesOn || f.Job.ExitOK != nil
 }
 
 // ladderFailures are ladders that reached their last try, after which the process is not shown to have gone on, and of
@@ -358,7 +370,8 @@ func (f *Facts) ladderFailures() {
 		if l.Outcome != Exhausted || l.WentOn || l.Limit == 0 || l.Top < l.Limit {
 			continue
 		}
-		fl := f.newFailure(l.Last, "ladder")
+		at := l.Last.At()
+		fl := f.newFailure(&at, "ladder")
 		fl.Mechanism, fl.Role, fl.Direct = "storage-retries-exhausted", knowledge.CauseRole, true
 		fl.Text = fmt.Sprintf("a read was retried %d of %d times and did not recover", l.Top, l.Limit)
 		f.Failures = append(f.Failures, &fl)

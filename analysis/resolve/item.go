@@ -1,9 +1,9 @@
 package resolve
 
 import (
-	"regexp"
 	"strings"
 
+	"faultline/analysis/pattern"
 	"faultline/knowledge"
 )
 
@@ -40,9 +40,9 @@ func itemOf(fl *Failure) string {
 // quotedItem is a name in quotation marks after words that introduce one; bareItem a path, an URL or a file name after a
 // word for an item.
 var (
-	quotedItem = regexp.MustCompile(`(?i)(?:no such file or directory|cannot identify image file|open(?:ing)?|read(?:ing)?|load(?:ing)?|decod(?:e|ing)|pars(?:e|ing)|process(?:ing)?|` +
+	quotedItem = pattern.New(`(?i)(?:no such file or directory|cannot identify image file|open(?:ing)?|read(?:ing)?|load(?:ing)?|decod(?:e|ing)|pars(?:e|ing)|process(?:ing)?|` +
 		`corrupt(?:ed)?|damaged|bad|invalid|truncated|file|shard|sample|item|record|key|path|url|object|image|audio|utterance|cut|archive)[^'"\n]{0,48}['"]([^'"\n]{3,512})['"]`)
-	bareItem = regexp.MustCompile(`(?i)\b(?:file|shard|sample|item|record|key|path|url|object|image|audio|utterance|cut|archive|open|opening|read|reading|load|loading)\s*[:=]?\s+` +
+	bareItem = pattern.New(`(?i)\b(?:file|shard|sample|item|record|key|path|url|object|image|audio|utterance|cut|archive|open|opening|read|reading|load|loading)\s*[:=]?\s+` +
 		`((?:[a-z][a-z0-9+]*://|/|\.{1,2}/|[\w.-]+/)[^\s'",;<>()\[\]]{1,512}|[\w-]+(?:\.[\w-]+)*\.(?:tar|tgz|gz|zst|zip|jpg|jpeg|png|webp|wav|flac|mp3|m4a|ogg|mp4|json|jsonl|parquet|arrow|npy|npz|bin|idx|pt|h5|txt|tfrecord))\b`)
 )
 

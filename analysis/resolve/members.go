@@ -21,6 +21,8 @@ func (g *grouper) members() {
 			gr.Basis = "seen-only"
 		}
 		switch {
+		case len(gr.listed) > 0:
+			gr.Members, gr.Size, gr.SizeBy, gr.Basis = gr.listed, len(gr.listed), "flight recorder", "recorder"
 		case gr.Default && f.Job.WorldSize > 0:
 			gr.Size, gr.SizeBy = f.Job.WorldSize, "world size"
 			gr.Members = gr.Members[:0]
@@ -240,7 +242,7 @@ func (g *grouper) sizeFromNumel(gr *Group) {
 		in, out := p.Work.NumelIn, p.Work.NumelOut
 		if p.Work.Op == "_REDUCE_SCATTER_BASE" {
 			in, out = out, in
-		} else if p.Work.Op != "_ALLGATHER_BASE" {
+		} else if p.Work.Op != "_ALLGATHER_BASE" && p.Work.Op != "ALLGATHER" { // the latter counts the tensors of its list together
 			continue
 		}
 		if in > 0 && out > 0 && out%in == 0 {

@@ -42,6 +42,9 @@ func newPace(f *Facts) *pace {
 	return p
 }
 
+// GoesOn says that steps are reported after a line.
+func (f *Facts) GoesOn(at worker.At) bool { return f.stepsAfter(at) > 0 }
+
 // stepsAfter counts the steps that are reported after a line: below it in its own file, or later by the clock anywhere.
 func (f *Facts) stepsAfter(at worker.At) int {
 	f.paced()

@@ -19,23 +19,33 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 		return nil, err
 	}
 	ledger, chosen, notes := accounts(in.Accounting, in.JobID)
-	obs, run, runs := selectRun(in.Obs, chosen, len(ledger))
+	obs, run, runs, recovered := selectRun(in.Obs, chosen, len(ledger))
+	if recovered != "" {
+		notes = append(notes, recovered)
+	}
 	if runs == 1 && chosen < len(ledger)-1 && ofLaterRun(obs, ledger, chosen) {
 		obs = filter(obs, func(string, int64) bool { return false })
 		notes = append(notes, fmt.Sprintf("the times of these logs are those of a run that began after run %d (counted from 0), which failed: nothing of them is used for it", chosen))
 	}
-	f := &Facts{Obs: obs, Daemons: in.Daemons, Run: run, Runs: runs, byRank: map[int]*Rank{}, Tails: obs.Tails,
+	f := &Facts{Obs: obs, Daemons: in.Daemons, Handed: in.Handed, Run: run, Runs: runs, byRank: map[int]*Rank{}, Tails: obs.Tails,
 		Mismatches: obs.Mismatches, Desyncs: obs.Desyncs, Barriers: obs.Barriers, Saves: obs.Checkpoints}
 	if in.Accounting != nil {
 		f.controllers = in.Accounting.Nodes
 		notes = append(notes, in.Accounting.Warnings...)
 	}
 	f.Warnings = append(f.Warnings, notes...)
+	obs = mpiRanks(f.nccl(obs, in))
+	f.Obs = obs
 	f.account(ledger, chosen)
 	f.job(in)
+	f.rasWorld(in.Handed.RAS)
 	if f.Job.ID == "" && f.Accounting != nil && len(f.Accounting.Jobs) > 0 {
 		f.Job.ID = f.Accounting.Jobs[0].Job
 	}
+	dumps := f.dumps(in.Handed.Dumps)
+	f.traces(in.Handed.Traces)
+	f.tabled(in.Handed.Numbers)
+	f.memories(in.Handed.Memory)
 	nodes := in.Nodes
 	if (len(nodes) == 0 || in.NodesFrom != "") && f.Accounting != nil && !f.Accounting.Het && len(f.Accounting.Nodes) > 0 {
 		nodes = f.Accounting.Nodes
@@ -43,12 +53,15 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.ident = newIdentity(obs, in.Sources, nodes, f.Job.WorldSize)
 	f.clock = &clock{}
 	dates := datesOf(obs)
+	dates.kernels(f.Handed.Kernel)
 	f.clock.year, f.clock.newYear = inferYear(dates)
 	f.YearProven = f.clock.year != 0 || !dates.have(line.MonthDay)
 	f.writers(obs)
 	f.introduced(obs)
+	f.ncclRanks()
 	g := newGrouper(f, obs)
 	g.pendings()
+	g.recorded(dumps)
 	f.clock.offsets = calibrate(f.anchors(g, obs))
 	f.clock.zones = mixed(f.clock.offsets)
 	f.calibrateSlurm(obs)
@@ -60,11 +73,14 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.started(obs, in.JobName)
 	f.io(obs)
 	f.failures(obs)
+	f.kernelLogs(in)
 	f.items()
 	f.courses()
 	f.survived()
 	f.coverage(in)
+	f.fabric()
 	f.strangers()
+	f.stood(in.Handed.Stacks)
 	f.finish()
 	return f, nil
 }
@@ -361,7 +377,7 @@ func (f *Facts) told(obs *worker.Observations) {
 		r.seen(d.At, d.At, "")
 		if d.Enqueued != line.Unknown || d.Completed != line.Unknown || strings.Contains(d.Group.Desc, "default") || d.Group.GUID == "0" {
 			if r.Dump == nil {
-				r.Dump = &Counters{d.Enqueued, d.Completed, d.At, d.Group}
+				r.Dump = &Counters{Enqueued: d.Enqueued, Completed: d.Completed, At: d.At, Group: d.Group}
 			}
 		}
 		if d.Local {

@@ -53,7 +53,7 @@ func TestWhatTiesALineToAGlobalRank(t *testing.T) {
 		{"the rank prefix", logs{"a.log": watchdog("[rank5]: ", "1")}, 0, 5, "[rankN]: prefix"},
 		{"a file of its own", logs{"rank_5.log": watchdog("", "1"), "rank_6.log": "hello\n"}, 0, 5, "file name"},
 		{"Ray's rank", logs{"a.log": watchdog("(MegatronPolicyWorker[rank=5] pid=4242, ip=10.0.0.1) ", "1")}, 0, 5, "Ray worker's rank"},
-		{"mpirun's tag", logs{"a.log": watchdog("[1,5]<stderr>:", "1")}, 0, 5, "mpirun tag"},
+		{"mpirun's tag", logs{"a.log": watchdog("[1,5]<stderr>:", "1")}, 0, 5, "launcher's tag"},
 		{"the number in [Rank N] alone", logs{"a.log": watchdog("", "5")}, 0, NoRank, ""},
 		{"the number in [Rank N] in a world that it cannot be the whole of", logs{"a.log": watchdog("", "1")}, 16, NoRank, ""},
 		{"torchrun's local rank alone", logs{"error-7-1.out": watchdog("[default5]:", "5")}, 0, NoRank, ""},

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"fmt"
 	"sort"
 
 	"faultline/analysis/line"
@@ -11,8 +12,9 @@ import (
 // newest one in which something went wrong, or simply the newest. It returns which of how many that is.
 //
 // Runs are matched over files by the restart count where the marks state one, else by their order in the file. Where SLURM's
-// records list at least as many runs, they say which one failed: the newest of theirs is the newest of the logs.
-func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Observations, run, runs int) {
+// records list at least as many runs, they say which one failed: the newest of theirs is the newest of the logs. A newest run
+// that says it finished is what became of the job, whatever earlier ones died of: then note tells of those.
+func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Observations, run, runs int, note string) {
 	marks := map[string][]worker.RunMark{}
 	for _, m := range obs.RunMarks {
 		if m.Kind == "banner" {
@@ -24,7 +26,7 @@ func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Ob
 		marks[m.File] = append(marks[m.File], m)
 	}
 	if len(marks) == 0 {
-		return obs, 0, 1
+		return obs, 0, 1, ""
 	}
 	counted := false
 	for f := range marks {
@@ -54,43 +56,19 @@ func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Ob
 		runs = max(runs, index(f, ms[len(ms)-1].Off)+1)
 	}
 	if runs == 1 {
-		return obs, 0, 1
+		return obs, 0, 1, ""
 	}
-	failed := make([]bool, runs)
-	note := func(file string, off int64) {
-		if i := index(file, off); i < runs {
-			failed[i] = true
-		}
-	}
-	for _, t := range obs.Timeouts {
-		note(t.File, t.Off)
-	}
-	for _, x := range obs.Exceptions {
-		note(x.File, x.Off)
-	}
-	for _, c := range obs.ChildFailed {
-		note(c.File, c.Off)
-	}
-	for _, c := range obs.ChildExits {
-		note(c.File, c.Off)
-	}
-	for _, e := range obs.SlurmEnds {
-		// What the scheduler followed by another run was not the end of the job, unless a node failed.
-		if index(e.File, e.Off) == runs-1 || e.Kind == "node-failure" || e.Reason == "NODE FAILURE" {
-			note(e.File, e.Off)
-		}
-	}
-	for _, t := range obs.TaskExits {
-		if t.Code > 0 && t.Code < 128 && index(t.File, t.Off) == runs-1 {
-			note(t.File, t.Off)
-		}
-	}
+	w := wentWrong(obs, index, runs)
 	run = runs - 1
-	if i := lastOf(failed); i >= 0 {
+	if i := lastOf(w.runs); i >= 0 {
 		run = i
+		if at := finished(obs, index, runs); at != nil && i < runs-1 && w.told(marks) {
+			run, note = runs-1, fmt.Sprintf("run %d of %d (counted from 0) says at %s:%d that it finished, and is the one reported; run %d had failed (%s:%d)",
+				runs-1, runs, at.File, at.Line, i, w.at[i].File, w.at[i].Line)
+		}
 	}
 	if i := listedRun - (listed - runs); listed >= runs && i >= 0 {
-		run = i
+		run, note = i, ""
 	}
 	earlier := earlierEnds(obs, marks, index, run)
 	return filter(obs, func(file string, off int64) bool {
@@ -99,7 +77,74 @@ func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Ob
 			return off > earlier[file]
 		}
 		return index(file, off) == run
-	}), run, runs
+	}), run, runs, note
+}
+
+// wrong says in which runs something went wrong, and where each first tells of it.
+type wrong struct {
+	runs []bool
+	at   []worker.Pos
+	// files hold what tells of it.
+	files map[string]bool
+}
+
+// told says that only files that tell their runs apart tell of what went wrong.
+func (w *wrong) told(marks map[string][]worker.RunMark) bool {
+	for f := range w.files {
+		if len(marks[f]) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func wentWrong(obs *worker.Observations, index func(string, int64) int, runs int) *wrong {
+	w := &wrong{runs: make([]bool, runs), at: make([]worker.Pos, runs), files: map[string]bool{}}
+	note := func(p worker.Pos) {
+		i := index(p.File, p.Off)
+		if i >= runs {
+			return
+		}
+		if !w.runs[i] || less(p, w.at[i]) {
+			w.at[i] = p
+		}
+		w.runs[i], w.files[p.File] = true, true
+	}
+	for _, t := range obs.Timeouts {
+		note(t.Pos)
+	}
+	for _, x := range obs.Exceptions {
+		note(x.Pos)
+	}
+	for _, c := range obs.ChildFailed {
+		note(c.Pos)
+	}
+	for _, c := range obs.ChildExits {
+		note(c.Pos)
+	}
+	for _, e := range obs.SlurmEnds {
+		// What the scheduler followed by another run was not the end of the job, unless a node failed.
+		if index(e.File, e.Off) == runs-1 || e.Kind == "node-failure" || e.Reason == "NODE FAILURE" {
+			note(e.Pos)
+		}
+	}
+	for _, t := range obs.TaskExits {
+		if t.Code > 0 && t.Code < 128 && index(t.File, t.Off) == runs-1 {
+			note(t.Pos)
+		}
+	}
+	return w
+}
+
+// finished is where the newest run first says that it came to its own end; nil where it does not.
+func finished(obs *worker.Observations, index func(string, int64) int, runs int) *worker.At {
+	var first *worker.At
+	for i := range obs.Facts {
+		if x := &obs.Facts[i]; x.Key == "exit_ok" && index(x.File, x.Off) == runs-1 && (first == nil || less(x.Pos, first.Pos)) {
+			first = &x.At
+		}
+	}
+	return first
 }
 
 // lastOf is the index of the last true, or −1.
@@ -176,44 +221,6 @@ func filter(obs *worker.Observations, keep func(file string, off int64) bool) *w
 			t.Last.Stamp = line.Stamp{}
 		}
 		out.Tails = append(out.Tails, t)
-	}
-	return out
-}
-
-// impliedMarks finds a second run in a batch script's file that prints nothing between its runs: below a line by which
-// SLURM had taken the job away to start it again, a task ends that had ended before. Each task of a run ends once.
-func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) []worker.RunMark {
-	taken := map[string]int64{}
-	for _, e := range obs.SlurmEnds {
-		switch e.Reason {
-		case "PREEMPTION", "JOB REQUEUE", "NODE FAILURE":
-			if o, ok := taken[e.File]; !ok || e.Off < o {
-				taken[e.File] = e.Off
-			}
-		}
-	}
-	exits := append([]worker.TaskExit(nil), obs.TaskExits...)
-	sort.SliceStable(exits, func(i, j int) bool { return less(exits[i].Pos, exits[j].Pos) })
-	type task struct {
-		file string
-		n    int
-	}
-	ended := map[task]bool{}
-	var out []worker.RunMark
-	for _, t := range exits {
-		from, ok := taken[t.File]
-		if !ok || len(marks[t.File]) > 0 {
-			continue
-		}
-		again := false
-		for _, n := range t.Tasks {
-			again = again || ended[task{t.File, n}]
-			ended[task{t.File, n}] = true
-		}
-		if again && t.Off > from {
-			out = append(out, worker.RunMark{At: t.At, Kind: "requeue", Count: line.Unknown})
-			delete(taken, t.File)
-		}
 	}
 	return out
 }

@@ -34,16 +34,7 @@ const (
 // Silence finds whether the job had stopped making progress long before the scheduler ended it. That needs times on the
 // step lines, a usual time between them, and an end whose time can be compared with theirs.
 func (f *Facts) Silence() (s Silence, ok bool) {
-	for _, c := range f.Courses {
-		n := len(c.Points)
-		if n == 0 || !c.Points[n-1].T.Valid {
-			continue
-		}
-		if s.Last == nil || c.Points[n-1].T.T > s.Last.T.T {
-			s.Last = &c.Points[n-1]
-			s.Usual, s.Longest = c.rhythm()
-		}
-	}
+	s = f.lastStep()
 	if s.Last == nil || s.Usual == 0 || f.Coverage.torn(s.Last.At.File) {
 		return s, false
 	}
@@ -58,11 +49,46 @@ func (f *Facts) Silence() (s Silence, ok bool) {
 	s.For = f.since(s.Last, s.End)
 	s.Alive = f.aliveAfter(s.Last, s.End)
 	s.Saving = f.openSave(s.Last)
+	return s, s.For >= s.least()
+}
+
+// lastStep is the newest step line of all courses, and the rhythm of its course.
+func (f *Facts) lastStep() (s Silence) {
+	for _, c := range f.Courses {
+		n := len(c.Points)
+		if n == 0 || !c.Points[n-1].T.Valid {
+			continue
+		}
+		if s.Last == nil || c.Points[n-1].T.T > s.Last.T.T {
+			s.Last = &c.Points[n-1]
+			s.Usual, s.Longest = c.rhythm()
+		}
+	}
+	return s
+}
+
+// Standstill finds whether a job whose end is not known had stopped making progress while its processes still wrote. Only their own
+// stamps count: that the files end proves nothing.
+func (f *Facts) Standstill() (s Silence, ok bool) {
+	s = f.lastStep()
+	if s.Last == nil || s.Usual == 0 || len(f.Ends) > 0 || f.Coverage.torn(s.Last.At.File) || f.laterProgress(s.Last) {
+		return s, false
+	}
+	if s.Alive = f.aliveAfter(s.Last, nil); s.Alive == nil {
+		return s, false
+	}
+	s.For = f.At(*s.Alive).T - s.Last.T.T
+	s.Saving = f.openSave(s.Last)
+	return s, s.For >= s.least()
+}
+
+// least is how long a silence must be to count.
+func (s *Silence) least() float64 {
 	least := silentLeast
 	if s.Saving != nil {
 		least = silentSave
 	}
-	return s, s.For >= max(silentGaps*s.Usual, silentPause*s.Longest, least)
+	return max(silentGaps*s.Usual, silentPause*s.Longest, least)
 }
 
 // openSave is the last save that began behind a step and was not seen to end. Of saves in other files only those count

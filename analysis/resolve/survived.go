@@ -1,8 +1,11 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
+	"faultline/analysis/line"
 	"faultline/analysis/worker"
 	"faultline/knowledge"
 )
@@ -41,7 +44,8 @@ func (f *Facts) survived() {
 }
 
 // tolerated leaves out failures to read or write after which training went on, whatever ended the job later: loaders skip
-// items, and programs catch what a store raises. A rank that had died of it would have held the next step.
+// items, and programs catch what a store raises. A rank that had died of it would have held the next step. Of other
+// exceptions more has to follow: see outlived.
 func (f *Facts) tolerated(t *tolerance) {
 	kept := f.Failures[:0]
 	for _, fl := range f.Failures {
@@ -52,9 +56,61 @@ func (f *Facts) tolerated(t *tolerance) {
 	f.Failures = kept
 	for _, m := range t.order {
 		g := t.left[m]
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of failing to read or write (%s), the first at %s:%d, not counted as a failure: %d or more further steps are reported after each",
-			reports(g.n), m, g.first.File, g.first.Line, g.steps))
+		what := "an exception"
+		if ioMechanisms[m] {
+			what = "failing to read or write"
+		}
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of %s (%s), the first at %s:%d, not counted as a failure: %d or more further steps are reported after each",
+			reports(g.n), what, m, g.first.File, g.first.Line, g.steps))
 	}
+}
+
+// outlived says that training went on after an exception, and that the lines that say so were not standing in a buffer while
+// the process died: one writer reports more steps below, none of them an old one, in more text than any buffer holds.
+func (f *Facts) outlived(fl *Failure) bool {
+	const buffered = 16 << 10 // bytes: Python holds back 8 KiB, C 4 KiB
+	if fl.Rank == NoRank && fl.Exc != nil && fl.Exc.Torn {
+		return false
+	}
+	type loop struct {
+		who  line.Who
+		form string
+	}
+	type below struct {
+		first, last *ProgressPoint
+		steps       int
+	}
+	reached := int64(-1)
+	loops := map[loop]*below{}
+	from, _ := slices.BinarySearchFunc(f.Progress, fl.At.File, func(p ProgressPoint, file string) int { return cmp.Compare(p.File, file) })
+	for i := from; i < len(f.Progress) && f.Progress[i].File == fl.At.File; i++ { // they stand in the order of files
+		p := &f.Progress[i]
+		switch {
+		case p.Phase != "training" || p.Step < 0:
+		case p.Off < fl.At.Off:
+			reached = max(reached, p.Step)
+		default:
+			k := loop{*p.Who(), p.Form}
+			b := loops[k]
+			if b == nil {
+				b = &below{first: p, last: p}
+				loops[k] = b
+			}
+			if p.Step < b.last.Step {
+				return false // another run, or another count: what it says of this one is not known
+			}
+			if p.Step > b.last.Step {
+				b.steps++
+			}
+			b.last = p
+		}
+	}
+	for _, b := range loops {
+		if b.first.Step >= reached && b.steps >= goesOn && (b.last.N-b.first.N)*int64(min(b.first.Len, b.last.Len)) > buffered {
+			return true
+		}
+	}
+	return false
 }
 
 // tolerance is what was reported and survived, by mechanism.
@@ -70,11 +126,12 @@ type survived struct {
 
 // tolerates notes a report that training went on after, and says so.
 func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
-	if fl.Role != knowledge.CauseRole || !ioMechanisms[fl.Mechanism] || fl.Kind != "sign" && fl.Kind != "exception" && fl.Kind != "ladder" {
+	io := ioMechanisms[fl.Mechanism] && (fl.Kind == "sign" || fl.Kind == "exception" || fl.Kind == "ladder")
+	if fl.Role != knowledge.CauseRole || !io && fl.Kind != "exception" {
 		return false
 	}
 	n := f.stepsAfter(*fl.At)
-	if n < goesOn {
+	if n < goesOn || !io && !f.outlived(fl) {
 		return false
 	}
 	g := t.left[fl.Mechanism]

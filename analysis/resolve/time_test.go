@@ -198,6 +198,28 @@ func timeout(file string, off int64) worker.Timeout {
 	return worker.Timeout{At: worker.At{Pos: worker.Pos{File: file, Off: off}}}
 }
 
+func exitOK(file string, off int64) worker.Fact {
+	return worker.Fact{At: worker.At{Pos: worker.Pos{File: file, Off: off}}, Key: "exit_ok", Value: "Training completed"}
+}
+
+func takenBack(file string, off int64) worker.SlurmEnd {
+	return worker.SlurmEnd{At: worker.At{Pos: worker.Pos{File: file, Off: off}}, Kind: "cancelled", Reason: "PREEMPTION"}
+}
+
+// walk is a writer's training steps, from an offset on; a value of 100 or more is the offset of those behind it.
+func walk(file string, off int64, values ...int64) []worker.Progress {
+	var out []worker.Progress
+	for _, v := range values {
+		if v >= 100 {
+			off = v
+			continue
+		}
+		out = append(out, worker.Progress{At: worker.At{Pos: worker.Pos{File: file, Off: off}}, Form: "generic", Step: v, Phase: "training"})
+		off++
+	}
+	return out
+}
+
 func TestRuns(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -217,11 +239,28 @@ func TestRuns(t *testing.T) {
 		{"counts match runs over files, whatever their order in each", worker.Observations{
 			RunMarks: []worker.RunMark{mark("a", 100, "requeue", 1), mark("a", 200, "requeue", 2), mark("b", 10, "requeue", 2)},
 			Timeouts: []worker.Timeout{timeout("a", 150), timeout("a", 250), timeout("b", 20)}}, 2, 3, []int64{250, 20}},
+		{"the first run fails, the second finishes", worker.Observations{RunMarks: []worker.RunMark{mark("a", 100, "restart", 1)},
+			Timeouts: []worker.Timeout{timeout("a", 50)}, Facts: []worker.Fact{exitOK("a", 200)}}, 1, 2, nil},
+		{"the first run finishes its training and fails, the second goes on", worker.Observations{RunMarks: []worker.RunMark{mark("a", 100, "restart", 1)},
+			Timeouts: []worker.Timeout{timeout("a", 50)}, Facts: []worker.Fact{exitOK("a", 40)}}, 0, 2, []int64{50}},
+		{"the second run finishes, and a file that does not tell runs apart holds a failure", worker.Observations{RunMarks: []worker.RunMark{mark("a", 100, "restart", 1)},
+			Timeouts: []worker.Timeout{timeout("a", 50), timeout("b", 50)}, Facts: []worker.Fact{exitOK("a", 200)}}, 0, 2, []int64{50, 50}},
+		{"the second run finishes and fails behind that", worker.Observations{RunMarks: []worker.RunMark{mark("a", 100, "restart", 1)},
+			Timeouts: []worker.Timeout{timeout("a", 250)}, Facts: []worker.Fact{exitOK("a", 200)}}, 1, 2, []int64{250}},
+		{"taken back, then the steps begin anew", worker.Observations{SlurmEnds: []worker.SlurmEnd{takenBack("a", 90)},
+			Progress: walk("a", 10, 7, 8, 9, 100, 5, 6, 7, 8), Timeouts: []worker.Timeout{timeout("a", 50), timeout("a", 150)}}, 1, 2, []int64{150}},
+		{"taken back, then a checkpoint is loaded and training goes on", worker.Observations{SlurmEnds: []worker.SlurmEnd{takenBack("a", 90)},
+			Checkpoints: []worker.Checkpoint{{At: worker.At{Pos: worker.Pos{File: "a", Off: 95}}, Kind: "load-done"}},
+			Progress:    walk("a", 10, 7, 8, 9, 100, 10, 11, 12, 13), Timeouts: []worker.Timeout{timeout("a", 50), timeout("a", 150)}}, 1, 2, []int64{150}},
+		{"taken back, and steps go on while it may", worker.Observations{SlurmEnds: []worker.SlurmEnd{takenBack("a", 90)},
+			Progress: walk("a", 10, 7, 8, 9, 100, 10, 11, 12, 13), Timeouts: []worker.Timeout{timeout("a", 50)}}, 0, 1, []int64{50}},
+		{"taken back, and a buffer holds two old steps", worker.Observations{SlurmEnds: []worker.SlurmEnd{takenBack("a", 90)},
+			Progress: walk("a", 10, 7, 8, 9, 100, 7, 8), Timeouts: []worker.Timeout{timeout("a", 50)}}, 0, 1, []int64{50}},
 		{"what the scheduler takes back did not go wrong", worker.Observations{RunMarks: []worker.RunMark{mark("a", 100, "requeue", 1)},
 			SlurmEnds: []worker.SlurmEnd{{At: worker.At{Pos: worker.Pos{File: "a", Off: 90}}, Kind: "cancelled", Reason: "PREEMPTION"}}}, 1, 2, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			kept, run, runs := selectRun(&c.obs, 0, 0)
+			kept, run, runs, _ := selectRun(&c.obs, 0, 0)
 			if run != c.run || runs != c.runs {
 				t.Errorf("run %d of %d, expected %d of %d", run, runs, c.run, c.runs)
 			}

@@ -19,7 +19,7 @@ type list struct {
 func (p *pass) next(f *filter, b []byte, from int) (start, end int) {
 	l := &p.ready
 	if l.by == nil || l.by != f && l.by != p.filter {
-		p.found, start, end = f.line(p.found[:0], b, from)
+		p.found, start, end = f.line(&p.looks, p.found[:0], b, from)
 		return start, end
 	}
 	for l.at < len(l.found) && l.found[l.at].start < len(b) && (l.found[l.at].start < from || l.by != f && p.common[l.found[l.at].lit]) {

@@ -12,6 +12,7 @@ import (
 type piece struct {
 	b      []byte
 	above  []byte // the last bytes before b, which lie right before it in memory; none behind a window
+	below  []byte // what was read of the bytes behind b, which lie right behind it
 	off    int64  // of b in the content
 	total  int64  // where the content ends; −1: not known yet
 	window bool
@@ -63,7 +64,7 @@ func (c *cutter) next(p *piece, buf []byte) bool {
 		if end == from {
 			continue
 		}
-		p.b, p.above = buf[from:end], buf[:from]
+		p.b, p.above, p.below = buf[from:end], buf[:from], buf[end:n]
 		p.final = c.ended && buf[end-1] != '\n'
 		p.skip = c.skipped(end - from)
 		c.ctx = min(aboveMost, end)

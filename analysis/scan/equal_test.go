@@ -14,7 +14,7 @@ import (
 // delivery is everything that a visitor learns.
 type delivery struct {
 	Line
-	text, before string
+	text, before, below string
 }
 
 // deliveries are all calls of a visitor that wants the lines behind some of those it gets.
@@ -22,9 +22,9 @@ func deliveries(t testing.TB, s *Scanner, text []byte) ([]delivery, Stats) {
 	t.Helper()
 	var all []delivery
 	st, err := s.Scan(context.Background(), bytes.NewReader(text), func(l *Line) (int, error) {
-		d := delivery{Line: *l, text: string(l.Text), before: string(l.Before)}
+		d := delivery{Line: *l, text: string(l.Text), before: string(l.Before), below: string(l.Below)}
 		d.Hits, d.Marks = slices.Clone(l.Hits), slices.Clone(l.Marks)
-		d.Text, d.Before = nil, nil
+		d.Text, d.Before, d.Below = nil, nil, nil
 		all = append(all, d)
 		return int(l.No % 7 / 5 * 3), nil
 	})

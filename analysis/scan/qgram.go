@@ -29,17 +29,18 @@ type match struct {
 	start, end int
 }
 
-// entry says that literal lit has this word at offset off, as far as the mask goes.
+// entry says that literal lit has this word at offset off, as far as the mask goes, and begins with head, as far as its
+// mask goes: most literals of which one word stands in a text by accident are dismissed by that, without a look at them.
 type entry struct {
-	word, mask uint32
-	lit        uint16
-	off        uint16
+	word, mask     uint32
+	head, headMask uint64
+	lit, off, size uint16
 }
 
 type filter struct {
 	stride  int
 	lits    []string
-	flags   [1 << hashLog]uint8     // by hash: what may follow a word of this hash, see follow
+	flags   [1<<hashLog + 3]uint8   // by hash: what may follow a word of this hash, see follow; a gather reads four bytes
 	first   [1<<groupLog + 1]uint32 // by group: where its entries begin; they end where the next group's begin
 	entries []entry                 // ordered by group
 }
@@ -78,8 +79,9 @@ func newFilter(lits []string, out []bool, seen []uint16) *filter {
 			continue
 		}
 		for off := at[id]; off < at[id]+f.stride; off++ {
-			e := entry{lit: uint16(id), off: uint16(off)}
+			e := entry{lit: uint16(id), off: uint16(off), size: uint16(len(l))}
 			e.word, e.mask = wordOf(l, off)
+			e.head, e.headMask = headOf(l)
 			next := uint8(1<<8 - 1)
 			if off+gram < len(l) {
 				next = follow(l[off+gram])
@@ -105,6 +107,13 @@ func wordOf(l string, off int) (word, mask uint32) {
 	return binary.LittleEndian.Uint32(w[:]), uint32(1<<(8*n) - 1)
 }
 
+// headOf are the first eight bytes of a literal, and which of them there are.
+func headOf(l string) (head, mask uint64) {
+	var w [8]byte
+	n := copy(w[:], l)
+	return binary.LittleEndian.Uint64(w[:]), ^uint64(0) >> (64 - 8*n)
+}
+
 // load is the word at p; gram−1 bytes at least follow there.
 func load(b []byte, p int) uint32 {
 	if p+gram <= len(b) {
@@ -115,14 +124,13 @@ func load(b []byte, p int) uint32 {
 
 // line looks for the first line of b[from:] that holds a literal, b[from:] being the start of a line. It appends to dst
 // what literals the line holds and returns it with the line's borders, start < 0 if there is none.
-func (f *filter) line(dst []match, b []byte, from int) (found []match, start, end int) {
-	for p := from; ; {
-		if p = f.suspect(b, p); p < 0 {
+func (f *filter) line(l *looks, dst []match, b []byte, from int) (found []match, start, end int) {
+	for p := from; ; p += f.stride {
+		if p = l.first(f, b, p, len(b)); p < 0 {
 			return dst, -1, 0
 		}
 		n := len(dst)
 		if dst = f.verify(dst, b, p, from, len(b)); len(dst) == n {
-			p += f.stride
 			continue
 		}
 		at := dst[n].start
@@ -131,65 +139,19 @@ func (f *filter) line(dst []match, b []byte, from int) (found []match, start, en
 		if i := bytes.IndexByte(b[dst[n].end:], '\n'); i >= 0 {
 			end = dst[n].end + i
 		}
-		return f.collectFrom(dst, b, p+f.stride, start, end), start, end
+		return f.collectFrom(l, dst, b, p+f.stride, start, end), start, end
 	}
-}
-
-// suspect is the first position from p on, in steps of stride, whose word is in the table, with a byte behind it that may
-// follow; −1 if there is none.
-func (f *filter) suspect(b []byte, p int) int {
-	flags := &f.flags
-	switch f.stride {
-	case 4:
-		for ; p+33 <= len(b); p += 32 {
-			q := (*[33]byte)(b[p:])
-			if flags[hash(binary.LittleEndian.Uint32(q[:]))]|flags[hash(binary.LittleEndian.Uint32(q[4:]))]|
-				flags[hash(binary.LittleEndian.Uint32(q[8:]))]|flags[hash(binary.LittleEndian.Uint32(q[12:]))]|
-				flags[hash(binary.LittleEndian.Uint32(q[16:]))]|flags[hash(binary.LittleEndian.Uint32(q[20:]))]|
-				flags[hash(binary.LittleEndian.Uint32(q[24:]))]|flags[hash(binary.LittleEndian.Uint32(q[28:]))] == 0 {
-				continue
-			}
-			for n := 0; n < 32; n += 4 {
-				if flags[hash(binary.LittleEndian.Uint32(q[n:]))]&follow(q[n+gram]) != 0 {
-					return p + n
-				}
-			}
-		}
-	case 3:
-		for ; p+26 <= len(b); p += 24 {
-			q := (*[26]byte)(b[p:])
-			if flags[hash(binary.LittleEndian.Uint32(q[:]))]|flags[hash(binary.LittleEndian.Uint32(q[3:]))]|
-				flags[hash(binary.LittleEndian.Uint32(q[6:]))]|flags[hash(binary.LittleEndian.Uint32(q[9:]))]|
-				flags[hash(binary.LittleEndian.Uint32(q[12:]))]|flags[hash(binary.LittleEndian.Uint32(q[15:]))]|
-				flags[hash(binary.LittleEndian.Uint32(q[18:]))]|flags[hash(binary.LittleEndian.Uint32(q[21:]))] == 0 {
-				continue
-			}
-			for n := 0; n < 24; n += 3 {
-				if flags[hash(binary.LittleEndian.Uint32(q[n:]))]&follow(q[n+gram]) != 0 {
-					return p + n
-				}
-			}
-		}
-	}
-	for ; p+gram <= len(b); p += f.stride {
-		if flags[hash(binary.LittleEndian.Uint32(b[p:]))] != 0 {
-			return p
-		}
-	}
-	if p+gram-1 <= len(b) && flags[hash(load(b, p))] != 0 {
-		return p
-	}
-	return -1
 }
 
 // collect appends to dst what literals b[from:to] holds.
 func (f *filter) collect(dst []match, b []byte, from, to int) []match {
-	return f.collectFrom(dst, b, from, from, to)
+	var l looks
+	return f.collectFrom(&l, dst, b[:to], from, from, to)
 }
 
-// collectFrom does so for the q-grams from p on.
-func (f *filter) collectFrom(dst []match, b []byte, p, from, to int) []match {
-	for p = f.suspect(b[:to], p); p >= 0; p = f.suspect(b[:to], p+f.stride) {
+// collectFrom does so for the words from p on.
+func (f *filter) collectFrom(l *looks, dst []match, b []byte, p, from, to int) []match {
+	for p = l.first(f, b, p, to); p >= 0; p = l.first(f, b, p+f.stride, to) {
 		dst = f.verify(dst, b, p, from, to)
 	}
 	return dst
@@ -199,16 +161,20 @@ func (f *filter) collectFrom(dst []match, b []byte, p, from, to int) []match {
 func (f *filter) verify(dst []match, b []byte, p, from, to int) []match {
 	w := load(b, p)
 	g := group(w)
-	for _, e := range f.entries[f.first[g]:f.first[g+1]] {
-		if (e.word^w)&e.mask != 0 {
-			continue
-		}
-		l := f.lits[e.lit]
+	list := f.entries[f.first[g]:f.first[g+1]]
+	for i := range list {
+		e := &list[i]
 		s := p - int(e.off)
-		if s < from || s+len(l) > to || string(b[s:s+len(l)]) != l {
+		end := s + int(e.size)
+		if (e.word^w)&e.mask != 0 || s < from || end > to {
 			continue
 		}
-		dst = append(dst, match{lit: e.lit, start: s, end: s + len(l)})
+		if s+8 <= len(b) && (binary.LittleEndian.Uint64(b[s:])^e.head)&e.headMask != 0 {
+			continue
+		}
+		if string(b[s:end]) == f.lits[e.lit] {
+			dst = append(dst, match{lit: e.lit, start: s, end: end})
+		}
 	}
 	return dst
 }
@@ -218,6 +184,7 @@ func (f *filter) verify(dst []match, b []byte, p, from, to int) []match {
 const (
 	newSlot    = 0.1
 	sharedSlot = 0.05
+	hotSlot    = 0.1 // of what the slot costs the first literal: each one in it is compared wherever its word stands
 )
 
 // windows chooses for each literal the offset of the first of the words that stand for it: those that make the fewest
@@ -270,7 +237,7 @@ func (f *filter) windows(out []bool, seen []uint16) []int {
 				cost := 0.0
 				for _, word := range list[w : w+f.stride] {
 					if n := users[word.slot]; n > 0 && !word.hang {
-						cost += sharedSlot * float64(n)
+						cost += sharedSlot*float64(n) + hotSlot*word.cost
 					} else {
 						cost += word.cost
 					}
@@ -287,9 +254,16 @@ func (f *filter) windows(out []bool, seen []uint16) []int {
 
 // frequencies counts the words of typical text, by hash: as it stands, and with other digits in it.
 func frequencies() []uint16 {
-	const variants = 8
+	const often, seldom = 8, 2
 	seen := make([]uint16, 1<<hashLog)
-	text := []byte(typical)
+	count(seen, typical, often)
+	count(seen, troubled, seldom)
+	return seen
+}
+
+// count adds the words of a text and of variants of it with other digits.
+func count(seen []uint16, sample string, variants int) {
+	text := []byte(sample)
 	digit := uint32(1)
 	for range variants {
 		for p := 0; p+gram <= len(text); p++ {
@@ -304,7 +278,6 @@ func frequencies() []uint16 {
 			}
 		}
 	}
-	return seen
 }
 
 // share estimates from its bytes how often a word occurs that typical text does not hold: below 1.

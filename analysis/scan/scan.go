@@ -148,9 +148,12 @@ type pass struct {
 
 	thin  thinner
 	above []byte  // what stands right before the block
+	below int     // how many bytes are known behind it
 	since int64   // offset of the first line of those that were passed over
 	over  bool    // lines are being passed over
+	idle  bool    // the last line was unwanted
 	ready list    // what was found ahead
+	looks looks   // at the block
 	found []match // in the line at hand
 	hits  []uint16
 	marks []Mark
@@ -186,7 +189,8 @@ func (s *Scanner) room() *[]byte {
 
 // piece visits what was cut.
 func (p *pass) piece(c *piece) error {
-	p.off, p.above, p.ready = c.off, c.above, list{by: c.by, found: c.found}
+	p.off, p.above, p.below, p.ready = c.off, c.above, len(c.below), list{by: c.by, found: c.found}
+	p.looks.by = nil
 	if c.total >= 0 {
 		p.thin.end(c.total)
 		if p.kept != nil {
@@ -246,7 +250,9 @@ func (p *pass) block(b []byte, final bool) error {
 			return err
 		}
 		pos = end + 1
-		p.since = p.off + int64(pos)
+		if !p.idle {
+			p.since = p.off + int64(pos)
+		}
 	}
 	p.no += int64(bytes.Count(b[counted:], newline))
 	return nil
@@ -275,17 +281,21 @@ func (p *pass) deliver(b []byte, start, end int, final, last bool) error {
 		known = start + p.seen
 	}
 	p.mark(start, known)
+	p.idle = false
 	if len(p.hits) > 0 || p.want > 0 {
-		if p.kept != nil && !p.long {
-			p.kept.line(b, p.off, start, end)
-		}
 		p.line = Line{Before: p.line.Before, Passed: p.line.Passed, Last: p.hold() > 0 && p.off+int64(start) >= p.thin.tail, No: p.no, Off: p.off + int64(start), TextOff: p.off + int64(start), Text: b[start:end:end], Final: final, Hits: p.hits, Marks: p.marks}
 		if p.long {
 			p.line.Off, p.line.Long = p.lineOff, true
+		} else {
+			p.line.Below = p.behind(b, end)
 		}
 		more, err := p.visit(&p.line)
 		if err != nil {
 			return err
+		}
+		p.idle = more == Unwanted
+		if p.kept != nil && !p.long && !p.idle {
+			p.kept.line(b, p.off, start, end)
 		}
 		p.more = max(p.more, more)
 	}
@@ -330,7 +340,8 @@ func Insert(list []uint16, lit uint16) []uint16 {
 
 // Find appends to dst the ids of the literals that text holds, ascending, without repetition.
 func (s *Scanner) Find(dst []uint16, text []byte) []uint16 {
-	for _, m := range s.filter.collect(nil, text, 0, len(text)) {
+	var room [16]match
+	for _, m := range s.filter.collect(room[:0], text, 0, len(text)) {
 		dst = Insert(dst, m.lit)
 	}
 	return dst

@@ -22,6 +22,7 @@ const (
 	patience = 4 << 10      // so many lines of nothing but slow literals make no cell full
 
 	aboveMost = 2 << 10 // bytes of Line.Before
+	belowMost = 8 << 10 // bytes of Line.Below: less than what is held back
 )
 
 // hold is how many bytes are kept back until it is known whether the content ends there.
@@ -116,6 +117,16 @@ func (p *pass) before(b []byte, start int) []byte {
 		lines = lines[bytes.IndexByte(lines, '\n')+1:]
 	}
 	return lines[:len(lines):len(lines)]
+}
+
+// behind is Line.Below of the line that ends at b[end].
+func (p *pass) behind(b []byte, end int) []byte {
+	if p.hold() == 0 {
+		return nil
+	}
+	from := min(end+1, len(b))
+	to := min(from+belowMost, len(b)+p.below)
+	return b[from:to:to] // reaches into what lies behind b
 }
 
 // search finds the next line of b[from:], from being the start of one, that is to be delivered, and its literals

@@ -24,6 +24,9 @@ type Line struct {
 	// Before are some of the lines right above this one, if they were passed over because they hold nothing but frequent
 	// literals, or none (see Options.Frequent).
 	Before []byte
+	// Below is what follows the line in the content: belowMost bytes, or all there is. Nil where it is not known: within a
+	// line that is too long, and for a scanner without frequent literals.
+	Below []byte
 	// Marks are all places where a literal stands in Text, in order.
 	Marks []Mark
 }
@@ -46,5 +49,9 @@ type Stats struct {
 type Hole struct{ Off, Len int64 }
 
 // Visitor is called for each delivered line, in order. It returns how many of the following lines it wants to see even
-// if they hold no literal (0 = none), or an error that ends the pass.
+// if they hold no literal (0 = none), or an error that ends the pass. Unwanted says that the line, which nobody had asked
+// for, might as well not have been delivered.
 type Visitor func(l *Line) (more int, err error)
+
+// Unwanted is what a Visitor returns for a line that only seemed to be of interest.
+const Unwanted = -1

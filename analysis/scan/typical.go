@@ -52,3 +52,29 @@ I0603 17:48:01.005271 139812345678592 checkpoint.py:312] Restoring params with s
 max time across ranks (ms): forward-backward: 689.12 optimizer: 31.02 all-grads-sync: 12.10 params-all-gather: 8.12
 ` + "\x1b[32mEpoch 0:  41%|████████████\x1b[0m                  | 4120/10000 [1:31:07<6:53:09,  1.37it/s]\r\x1b[32mEpoch 0:  42%|█████████████\x1b[0m" +
 	"                 | 4121/10000 [1:31:08<6:53:09,  1.37it/s]\r\n2025-06-03T17:48:01.123Z \x1b[34mINFO\x1b[0m trainer: \x1b[1mstep\x1b[0m 1200\n"
+
+// troubled is a sample of what programs repeat when something they need does not answer: in a storm every second line is one of
+// these. It counts for less than typical. The daemons of a storage write the last ones.
+const troubled = `
+2025-06-03 17:48:01,812 - urllib3.connectionpool - WARNING - Retrying (Retry(total=4, connect=None, read=None, redirect=None, status=None)) after connection broken by 'ConnectTimeoutError(<urllib3.connection.HTTPConnection object at 0x7f3a1c0d5e50>, 'Connection to store timed out. (connect timeout=20)')': /v1/objects/data/train-000123.tar
+2025-06-03 17:48:01,812 - urllib3.connectionpool - WARNING - Retrying (Retry(total=2, connect=None, read=None, redirect=None, status=None)) after connection broken by 'ConnectionResetError(104, 'Connection reset by peer')': /v1/objects/data/train-000123.tar
+WARNING:urllib3.connectionpool:Connection pool is full, discarding connection: storage.example. Connection pool size: 10
+requests.exceptions.ConnectionError: ('Connection aborted.', RemoteDisconnected('Remote end closed connection without response'))
+requests.exceptions.HTTPError: 503 Server Error: Service Unavailable for url: http://store:51080/v1/objects/data/train-000123.tar
+[rank7]: requests.exceptions.ReadTimeout: HTTPConnectionPool(host='store', port=51080): Read timed out. (read timeout=20)
+[rank7]: ConnectionResetError: [Errno 104] Connection reset by peer
+[rank7]: BrokenPipeError: [Errno 32] Broken pipe
+[rank7]: ConnectionRefusedError: [Errno 111] Connection refused
+[rank7]: OSError: [Errno 5] Input/output error: '/mnt/data/train-000123.tar'
+WARNING:root:batch 812 failed after 3 attempts: timed out, retrying in 5 seconds (attempt 4 of 5)
+ERROR - request to the target failed: status 503, object data/train-000123.tar, retry 2/5
+[rank7]:[W603 17:48:01.005271823 socket.cpp:697] [c10d] The client socket has failed to connect to [node0012]:29500 (errno: 111 - Connection refused).
+[rank7]:[W603 17:48:01.005271823 TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl(fd=71, addr=[node0012]:41003, remote=[node0001]:29500): failed to recv, got 0 bytes
+node0012:41003:41903 [3] misc/socket.cc:484 NCCL WARN socketStartConnect: Connect to 10.0.12.3<40312> failed : Software caused connection abort
+node0012:41003:41903 [3] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer node0013<40312>
+node0012:41003:41903 [3] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.12.3<40312> with status=12 opcode=0 len=0 vendor err 129 (Recv) localGid ::ffff:10.0.12.3 remoteGids ::ffff:10.0.12.4 hca mlx5_0
+I 17:48:01.112233 {err.get.n:3,get.n:4812,get.ns.total:81234567,get.size:123456789,getbatch.n:512,getbatch.obj.n:32768,kalive.ns:853669,put.n:618,put.ns.total:356661019,state.flags:6,stream.in.n:9216,stream.out.n:9344,stream.out.size:1290534912}
+I 17:48:01.112234 moss:521 get-batch[gbt-x1] ctlmsg ( t[target-1]:[reqs:12 errs:110 objs:(15460,1.89GiB)] )
+W 17:48:01.112235 moss:678 x-get-batch[gbt-x1]-ais://data t[target-1] bcast abort [ GFN(ais://data/o/000123, t[target-2]): Get "http://10.0.0.2:51081/v1/objects/data/o/000123?gfn=true": dial tcp 10.0.0.2:51081: connect: connection refused ]
+E 17:48:01.112236 htrun:1402 t[target-1]: failed to fast-kalive p[proxy-0]: Put "http://10.0.0.1:51080/v1/daemon/keepalive": context deadline exceeded (Client.Timeout exceeded while awaiting headers)
+`

@@ -24,6 +24,7 @@ type claim struct {
 	quote  *quote
 	tally  []*tally // one for each pass
 	inputs []*claim
+	doc    *document
 	// The same claim is often cited at many places; it is judged once.
 	judged bool
 	result error
@@ -37,6 +38,7 @@ var evaluated = map[string][]string{
 	incident.KindSet:       {"Predicate", "Files", "Capture", "Values"},
 	incident.KindInventory: {"Predicate", "Files", "Capture", "Expected", "Seen", "From", "Inputs"},
 	incident.KindDerived:   {"Formula", "Inputs", "Result"},
+	incident.KindRecord:    {"File", "Place", "Predicate"},
 }
 
 // enter puts a claim into the book; the same claim twice is one.
@@ -112,6 +114,8 @@ func (c *claim) form(depth int) error {
 		if len(ev.Inputs) == 0 {
 			return errors.New("derived from nothing")
 		}
+	case incident.KindRecord:
+		return recordForm(ev.Predicate)
 	}
 	return nil
 }
@@ -119,6 +123,11 @@ func (c *claim) form(depth int) error {
 // ask registers what the claim needs from the files.
 func (c *claim) ask(b *book, depth int) error {
 	ev := &c.ev
+	if ev.Kind == incident.KindRecord {
+		var err error
+		c.doc, err = b.document(ev.File, ev)
+		return err
+	}
 	for _, in := range ev.Inputs {
 		c.inputs = append(c.inputs, b.enter(in, depth+1))
 	}
@@ -215,6 +224,8 @@ func (c *claim) evaluate() error {
 		return judgeNames(c.ev.Files, c.ev.Seen)
 	case incident.KindDerived:
 		return c.judgeDerived()
+	case incident.KindRecord:
+		return c.doc.judge(&c.ev)
 	}
 	return nil
 }

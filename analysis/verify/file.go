@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	bufferSize = 512 << 10
+	bufferSize = 256 << 10
 	// A segment longer than longSegment is evaluated window by window.
 	longSegment = bufferSize / 2
 	// holeBytes is the shortest run of NUL bytes that makes a hole (incident.Evidence, Files).
@@ -131,6 +131,8 @@ func (w *watched) hashRest(ctx context.Context, buf []byte) (string, error) {
 type room struct {
 	buf  []byte
 	head *bufio.Reader
+	doc  bytes.Buffer // a document
+	pile stacker      // and its values, where it is a pickle
 }
 
 func newRoom() *room {

@@ -7,14 +7,14 @@ const (
 	minLong = 12
 	gram    = 4
 	// gramBits is the size of the table that tells most places without a second look.
-	gramBits = 16
+	gramBits = 14
 )
 
 // grams finds several long strings in one go, looking only at every stride-th place: wherever one of them stands, one of
 // its first grams stands at such a place.
 type grams struct {
 	stride int
-	bits   [1 << gramBits / 64]uint64
+	marks  [1 << gramBits]byte
 	places map[uint32][]gramPlace
 }
 
@@ -38,8 +38,7 @@ func gramsOf(list []search) *grams {
 		}
 		for off := range g.stride {
 			v := binary.LittleEndian.Uint32(q.needle[off:])
-			h := gramHash(v)
-			g.bits[h/64] |= 1 << (h % 64)
+			g.marks[gramHash(v)] = 1
 			g.places[v] = append(g.places[v], gramPlace{i, off})
 		}
 	}
@@ -50,14 +49,23 @@ func gramHash(v uint32) uint32 { return v * 2654435761 >> (32 - gramBits) }
 
 // find calls hit for every place at which one of the strings stands, those of one string from left to right.
 func (g *grams) find(list []search, b []byte, hit func(search, at int)) {
-	far := 4 * g.stride
-	for i := 0; i+gram <= len(b); i += g.stride {
-		for i+far+gram <= len(b) && g.maybe(b[i:i+far+gram]) == 0 {
-			i += far
+	s := g.stride
+	far := 8 * s
+	for i := 0; i+gram <= len(b); i += s {
+		for ; i+far <= len(b); i += far {
+			w := b[i : i+far]
+			if g.marks[gramHash(binary.LittleEndian.Uint32(w))]|g.marks[gramHash(binary.LittleEndian.Uint32(w[s:]))]|
+				g.marks[gramHash(binary.LittleEndian.Uint32(w[2*s:]))]|g.marks[gramHash(binary.LittleEndian.Uint32(w[3*s:]))]|
+				g.marks[gramHash(binary.LittleEndian.Uint32(w[4*s:]))]|g.marks[gramHash(binary.LittleEndian.Uint32(w[5*s:]))]|
+				g.marks[gramHash(binary.LittleEndian.Uint32(w[6*s:]))]|g.marks[gramHash(binary.LittleEndian.Uint32(w[7*s:]))] != 0 {
+				break
+			}
+		}
+		if i+gram > len(b) {
+			return
 		}
 		v := binary.LittleEndian.Uint32(b[i:])
-		h := gramHash(v)
-		if g.bits[h/64]>>(h%64)&1 == 0 {
+		if g.marks[gramHash(v)] == 0 {
 			continue
 		}
 		places := g.places[v]
@@ -69,14 +77,4 @@ func (g *grams) find(list []search, b []byte, hit func(search, at int)) {
 			}
 		}
 	}
-}
-
-// maybe is 0 if none of the strings has its gram at the first four places of b.
-func (g *grams) maybe(b []byte) uint64 {
-	s := g.stride
-	h0 := gramHash(binary.LittleEndian.Uint32(b))
-	h1 := gramHash(binary.LittleEndian.Uint32(b[s:]))
-	h2 := gramHash(binary.LittleEndian.Uint32(b[2*s:]))
-	h3 := gramHash(binary.LittleEndian.Uint32(b[3*s:]))
-	return (g.bits[h0/64]>>(h0%64) | g.bits[h1/64]>>(h1%64) | g.bits[h2/64]>>(h2%64) | g.bits[h3/64]>>(h3%64)) & 1
 }

@@ -168,16 +168,20 @@ func (s *segments) show(ts []*tally, b []byte, at span) {
 }
 
 // pairs are the neighbouring bytes of the strings looked for.
-type pairs [1 << 16 / 64]uint64
+type pairs struct {
+	first [1 << 8]bool
+	both  [1 << 16 / 64]uint64
+}
 
 func (p *pairs) add(a, b byte) {
 	i := uint(a)<<8 | uint(b)
-	p[i/64] |= 1 << (i % 64)
+	p.first[a] = true
+	p.both[i/64] |= 1 << (i % 64)
 }
 
 func (p *pairs) have(a, b byte) bool {
 	i := uint(a)<<8 | uint(b)
-	return p[i/64]>>(i%64)&1 == 1
+	return p.both[i/64]>>(i%64)&1 == 1
 }
 
 // across finds the segments in which one of the strings may go across an escape sequence: the bytes before and behind
@@ -190,7 +194,14 @@ func (s *segments) across(b []byte) []span {
 		if i < 0 {
 			return s.joins
 		}
+		if s.pairs == nil {
+			s.pairs = pairsOf(s.searches)
+		}
 		from := at + i
+		at = from + 1
+		if from < end || from == 0 || !s.pairs.first[b[from-1]] {
+			continue // so a sequence right behind another may be looked at as if it stood there alone, which shows too much at worst
+		}
 		to := from
 		for to < len(b) && b[to] == esc {
 			n, incomplete := escape(b[to:])
@@ -200,11 +211,8 @@ func (s *segments) across(b []byte) []span {
 			to += n
 		}
 		at = max(to, from+1)
-		if to == from || from == 0 || to == len(b) || from < end {
+		if to == from || to == len(b) {
 			continue
-		}
-		if s.pairs == nil {
-			s.pairs = pairsOf(s.searches)
 		}
 		if s.pairs.have(b[from-1], b[to]) {
 			end = segmentEnd(b, from)

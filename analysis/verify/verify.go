@@ -6,11 +6,14 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 
 	"faultline/incident"
@@ -45,7 +48,7 @@ func Report(ctx context.Context, files Files, r *incident.Report) (incident.Veri
 }
 
 // ReportAndHash is Report that also hashes what it reads: the names in sums that have no value get the SHA-256 of the
-// file's stored bytes, where a quotation is of that file and it can be read. So what is hashed is what was verified.
+// file's stored bytes, where a quotation or a record is of that file and it can be read. So what is hashed is what was verified.
 func ReportAndHash(ctx context.Context, files Files, r *incident.Report, sums map[string]string) (incident.Verification, []Failure, error) {
 	out := incident.Verification{Withdrawn: []string{}}
 	places := walk(reflect.ValueOf(r), "", nil)
@@ -58,12 +61,21 @@ func ReportAndHash(ctx context.Context, files Files, r *incident.Report, sums ma
 		sum, asked := sums[name]
 		p.hash = asked && sum == "" && len(p.quotes) > 0
 	}
+	for name, d := range b.docs {
+		sum, asked := sums[name]
+		d.hash = asked && sum == "" && (b.passes[name] == nil || !b.passes[name].hash)
+	}
 	if err := b.read(ctx); err != nil {
 		return out, nil, fmt.Errorf("verifying the report: %w", err)
 	}
 	for name, p := range b.passes {
 		if p.sum != "" {
 			sums[name] = p.sum
+		}
+	}
+	for name, d := range b.docs {
+		if d.sum != "" {
+			sums[name] = d.sum
 		}
 	}
 	var failures []Failure
@@ -101,6 +113,8 @@ func ratioOf(v *incident.Verification, kind string) *incident.Ratio {
 	switch kind {
 	case incident.KindQuote:
 		return &v.Quotes
+	case incident.KindRecord:
+		return &v.Records
 	case incident.KindCount:
 		return &v.Counts
 	case incident.KindAbsence:
@@ -119,10 +133,11 @@ type book struct {
 	claims map[string]*claim
 	passes map[string]*pass
 	order  []*pass
+	docs   map[string]*document
 }
 
 func newBook(files Files) *book {
-	return &book{files: files, claims: map[string]*claim{}, passes: map[string]*pass{}}
+	return &book{files: files, claims: map[string]*claim{}, passes: map[string]*pass{}, docs: map[string]*document{}}
 }
 
 var errOutside = errors.New("is not one of the files of this incident")
@@ -141,26 +156,52 @@ func (b *book) pass(name string) (*pass, error) {
 	return p, nil
 }
 
-// read makes all passes.
+// read makes all passes, and loads all documents.
 func (b *book) read(ctx context.Context) error {
-	todo := make(chan *pass)
-	errs := make(chan error, len(b.order))
+	jobs := make([]func(*room) error, 0, len(b.order)+len(b.docs))
+	for _, p := range b.longestFirst() {
+		jobs = append(jobs, func(rm *room) error { return p.run(ctx, rm) })
+	}
+	for _, d := range b.docs {
+		jobs = append(jobs, func(rm *room) error { return d.run(ctx, rm) })
+	}
+	todo := make(chan func(*room) error)
+	errs := make(chan error, len(jobs))
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(b.order)) {
+	for range min(runtime.GOMAXPROCS(0), len(jobs)) {
 		wg.Go(func() {
 			rm := newRoom()
-			for p := range todo {
-				if err := p.run(ctx, rm); err != nil {
+			for do := range todo {
+				if err := do(rm); err != nil {
 					errs <- err
 				}
 			}
 		})
 	}
-	for _, p := range b.order {
-		todo <- p
+	for _, do := range jobs {
+		todo <- do
 	}
 	close(todo)
 	wg.Wait()
 	close(errs)
 	return <-errs // nil from an empty closed channel
+}
+
+// longestFirst are the passes in an order in which the last ones are short, so that no processor waits long for another.
+func (b *book) longestFirst() []*pass {
+	if runtime.GOMAXPROCS(0) == 1 {
+		return b.order
+	}
+	length := make(map[*pass]int64, len(b.order))
+	for _, p := range b.order {
+		if info, err := os.Stat(p.path); err == nil {
+			length[p] = info.Size()
+		}
+		if p.hash {
+			length[p] *= 2 // hashing takes as long as all else
+		}
+	}
+	out := slices.Clone(b.order)
+	slices.SortStableFunc(out, func(x, y *pass) int { return cmp.Compare(length[y], length[x]) })
+	return out
 }

@@ -9,11 +9,12 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 	var lag, div []*view
 	var lagRoot, divRoot []int
 	unknown := false
+	var lagged []int // by the counters of dumps, over all groups
 	for _, v := range stuck {
-		if v.P2P || v.Unnamed && !v.Default || len(v.first) < 2 {
+		if v.P2P || v.Unnamed && !v.Default || len(v.first) < 2 && len(v.Counters) == 0 {
 			continue
 		}
-		var lagging, odd []*resolve.Rank
+		var lagging, proven, odd []*resolve.Rank
 		for r, p := range v.first {
 			if p.Work.Seq < 0 || v.ahead[r] {
 				continue // a torn line, of which nobody knows the work; or one that was let go
@@ -26,6 +27,8 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 			}
 			otherOp := p.Work.Op != v.op && p.Work.Op != "" && v.op != ""
 			switch {
+			case v.passed(r, open, p.Work.Op):
+				proven = append(proven, r)
 			case p.Work.Seq == v.seq && (otherOp ||
 				p.Work.NumelIn != v.size && p.Work.NumelIn > 0 && v.size > 0 && equalSizes[p.Work.Op]):
 				odd = append(odd, r)
@@ -35,6 +38,12 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 				if abs(behind) >= lagBy || otherOp {
 					odd = append(odd, r)
 				}
+			}
+		}
+		// What others have left, a rank that lags has taken part in: no majority is needed within the group.
+		if len(proven) < len(v.Counters) {
+			for _, r := range proven {
+				lagged = append(lagged, r.ID)
 			}
 		}
 		switch {
@@ -61,6 +70,19 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 			}
 		}
 	}
+	if lagged = unique(lagged); len(lagged) > 0 && 2*len(lagged) < recorded(f) {
+		g.Shape, g.Root = Lag, lagged
+		for _, v := range stuck {
+			for _, id := range lagged {
+				if v.byID[id] != nil && !v.P2P {
+					lag = append(lag, v)
+					break
+				}
+			}
+		}
+		g.Groups = groups(lag)
+		return true
+	}
 	switch {
 	case len(div) > 0:
 		g.Shape, g.Root, g.RankUnknown = Diverged, unique(divRoot), unknown
@@ -72,6 +94,69 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 		return false
 	}
 	return true
+}
+
+// unstarted finds the few ranks on whose GPU the work that all are in has not begun, where on the others it has: an earlier kernel
+// does not end there. It must be the first work that the rank has open in any group: else it may wait for that.
+func (g *Graph) unstarted(full []*view) {
+	first := map[int]int64{}
+	for _, v := range g.views {
+		for id, p := range v.byID {
+			if o, seen := first[id]; !seen || p.Order < o {
+				first[id] = p.Order
+			}
+		}
+	}
+	var roots []int
+	var where []*view
+	for _, v := range full {
+		began, same := 0, true
+		var not []int
+		for id, p := range v.byID {
+			switch {
+			case p.Work.Seq != v.seq || p.Phase == "":
+				same = false
+			case p.Phase == "started":
+				began++
+			case p.Order != first[id]:
+				same = false
+			default:
+				not = append(not, id)
+			}
+		}
+		if same && len(not) > 0 && 2*len(not) < began+len(not) && began+len(not) == v.Size {
+			roots, where = append(roots, not...), append(where, v)
+		}
+	}
+	if len(where) > 0 {
+		g.Shape, g.Root, g.Unstarted, g.Groups = Lag, unique(roots), true, groups(where)
+	}
+}
+
+// recorded is how many ranks' dumps are at hand.
+func recorded(f *resolve.Facts) int {
+	n := 0
+	for _, r := range f.Ranks {
+		if r.Recorded != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// passed says that by the counters of dumps another member has completed a work that this one has not, and that nobody
+// completes without all: so this one had entered it, and its GPU did not come to its end.
+//
+// Dumps of a hang are taken at different moments, and the last work may have ended in between: it takes lagBy works.
+func (v *view) passed(r *resolve.Rank, open int64, op string) bool {
+	if len(v.Counters) == 0 || open < 0 || rootedOps[op] || op == "" || v.Counters[r.ID] == nil || v.Counters[r.ID].Enqueued < open {
+		return false
+	}
+	most := v.completed
+	if v.furthest == r.ID {
+		most = v.completed2
+	}
+	return most >= open+lagBy-1
 }
 
 // full finds groups all of whose members are in flight in the same work: nobody outside holds them. That alone proves
@@ -126,5 +211,6 @@ func (g *Graph) full(f *resolve.Facts, stuck []*view) bool {
 		return false
 	}
 	g.Shape, g.Groups = Full, groups(full)
+	g.unstarted(full)
 	return true
 }

@@ -12,17 +12,17 @@ func (g *Graph) held(f *resolve.Facts, stuck []*view) bool {
 	idle := map[int]bool{} // free and shown idle by their own line
 	dumps := false
 	for _, r := range f.Ranks {
-		dumps = dumps || r.Dump != nil || r.Notified != nil
+		dumps = dumps || r.Dump != nil || r.Notified != nil || r.Recorded != nil
 	}
 	for _, id := range g.Free {
 		r := f.Rank(id)
 		// Where others print their counters at the time-out, a living process prints its own: its monitor thread needs
 		// nothing of Python. One that does not was not seen then.
-		if dumps && r.Dump == nil && r.Notified == nil {
+		if dumps && r.Dump == nil && r.Notified == nil && r.Recorded == nil {
 			continue
 		}
 		free[id] = true
-		if r.Dump != nil && r.Dump.Idle() {
+		if r.Dump != nil && r.Dump.Idle() || r.Recorded != nil && r.Recorded.Idle {
 			idle[id] = true
 		}
 	}

@@ -16,6 +16,9 @@ type view struct {
 	// ahead are processes that wait in a later work than those who wait in a rooted one: its root has sent, or its
 	// senders have handed over, without the others.
 	ahead map[*resolve.Rank]bool
+	// By the counters of dumps: the member that has completed most, how many, and how many the one after it has.
+	furthest              int
+	completed, completed2 int64
 }
 
 func newView(f *resolve.Facts, gr *resolve.Group) *view {
@@ -55,9 +58,24 @@ func newView(f *resolve.Facts, gr *resolve.Group) *view {
 			v.start = p.Start
 		}
 	}
+	v.furthest = resolve.NoRank
+	for id, c := range v.Counters {
+		switch {
+		case v.furthest == resolve.NoRank || c.Completed > v.completed:
+			if v.completed2 = v.completed; v.furthest == resolve.NoRank {
+				v.completed2 = never
+			}
+			v.furthest, v.completed = id, c.Completed
+		case c.Completed > v.completed2:
+			v.completed2 = c.Completed
+		}
+	}
 	v.rooted(f)
 	return v
 }
+
+// never is less than any counter.
+const never = int64(-1) << 63
 
 // rootedOps are operations that some of their members leave before all have come: the root of a broadcast when it has
 // sent, and in a ring everybody between it and the first who is missing; whoever hands over to the root of the others.
@@ -130,6 +148,14 @@ func (g *Graph) First(gr *resolve.Group) map[*resolve.Rank]*resolve.Pending {
 	return nil
 }
 
+// Of is a rank's first open collective in a group; nil if it waits in none there.
+func (g *Graph) Of(gr *resolve.Group, id int) *resolve.Pending {
+	if v := g.views[gr]; v != nil {
+		return v.byID[id]
+	}
+	return nil
+}
+
 // Stuck is the collective that a group hangs in: the one in which most wait, or the broadcast that some have left. It is
 // nil where nothing of the group is pending.
 func (g *Graph) Stuck(gr *resolve.Group) *resolve.Pending {
@@ -177,6 +203,9 @@ func (v *view) pending(id int) *resolve.Pending { return v.byID[id] }
 func (v *view) joined(f *resolve.Facts, id int) (entered, known bool) {
 	if p := v.pending(id); p != nil {
 		return true, true
+	}
+	if c := v.Counters[id]; c != nil && !v.P2P {
+		return c.Enqueued >= v.seq, true
 	}
 	r := f.Rank(id)
 	if r == nil {

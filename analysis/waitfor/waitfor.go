@@ -54,6 +54,8 @@ type Graph struct {
 	Partial, Busy bool
 	// Outside is true where some rank is shown not to have entered what others wait in: then it is no hang inside.
 	Outside bool
+	// Unstarted is true of Lag where the roots' GPUs have not begun what all are in, and those of the others have.
+	Unstarted bool
 	// Groups that are stuck at the root of the waiting; Downstream are stuck because of them.
 	Groups, Downstream []*resolve.Group
 	// Ahead are ranks that wait further on than those who wait in a broadcast or another operation with a root: their
@@ -107,6 +109,9 @@ func Build(f *resolve.Facts) *Graph {
 			}
 		}
 		for _, p := range gr.Pending {
+			if p.At.File == "" {
+				continue // by a dump, which is no line
+			}
 			if off, seen := g.reported[p.At.File]; !seen || p.At.Off < off {
 				g.reported[p.At.File] = p.At.Off
 			}
@@ -131,7 +136,7 @@ func Build(f *resolve.Facts) *Graph {
 		return g
 	}
 	for _, r := range f.Ranks {
-		if !waits[r.ID] && r.Lines > 0 && !f.Coverage.CutRanks[r.ID] {
+		if !waits[r.ID] && (r.Lines > 0 && !f.Coverage.CutRanks[r.ID] || r.Recorded != nil) {
 			g.Free = append(g.Free, r.ID)
 		}
 	}

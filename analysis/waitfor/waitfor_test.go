@@ -26,7 +26,7 @@ func (w *world) at(rank int) worker.At {
 	who := line.NoOne
 	who.Global = rank
 	stamp := line.Stamp{Kind: line.DateTime, Emitter: line.Container, Year: 2026, Month: 3, Day: 1, Hour: 10, Second: 30}
-	at := worker.At{Pos: worker.Pos{File: file, Line: w.off / 100, Off: w.off, Len: 90}, Who: who, Stamp: stamp}
+	at := worker.At{Pos: worker.Pos{File: file, Line: w.off / 100, Off: w.off, Len: 90}, By: &who, Stamp: stamp}
 	if w.seen == nil {
 		w.seen = map[int]bool{}
 	}
@@ -83,7 +83,7 @@ func (w *world) facts(t testing.TB) *resolve.Facts {
 	tail := worker.Tail{File: file, Bytes: w.off + 100, Lines: w.off/100 + 1, EndsClean: true}
 	for r := range w.seen {
 		at := w.at(r)
-		tail.Writers = append(tail.Writers, worker.WriterSpan{Who: at.Who, Lines: 5, First: at.Mark(), Last: at.Mark()})
+		tail.Writers = append(tail.Writers, worker.WriterSpan{Who: *at.Who(), Lines: 5, First: at.Mark(), Last: at.Mark()})
 	}
 	w.obs.Tails = []worker.Tail{tail}
 	f, err := resolve.Resolve(t.Context(), resolve.Input{Obs: worker.Merge(&w.obs), WorldSize: w.size})

@@ -78,6 +78,19 @@ func (o *Observations) thin(stride int64) {
 	}
 }
 
+// Empty says that no line was read that says anything: what looks like an error and matches nothing says as little.
+func (o *Observations) Empty() bool {
+	v := reflect.ValueOf(o).Elem()
+	for i := range v.NumField() {
+		switch name := v.Type().Field(i).Name; {
+		case name == "Tails" || name == "Unclassified":
+		case v.Field(i).Kind() == reflect.Slice && v.Field(i).Len() > 0:
+			return false
+		}
+	}
+	return true
+}
+
 // trim gives back the room that lists of observations have grown beyond their need.
 func (o *Observations) trim() {
 	v := reflect.ValueOf(o).Elem()

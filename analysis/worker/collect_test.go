@@ -14,7 +14,7 @@ func TestACollectionIsThinnedAlikeWhateverTheOrderOfItsFiles(t *testing.T) {
 	file := func(i, n int) *Observations {
 		o := &Observations{Tails: []Tail{{File: fmt.Sprint(i)}}}
 		for k := range n {
-			o.Progress = append(o.Progress, Progress{At: At{Pos: Pos{File: fmt.Sprint(i), Off: int64(k)}, Who: line.NoOne}, N: int64(k + 1), Loss: fmt.Sprint(k * 31 % 100)})
+			o.Progress = append(o.Progress, Progress{At: At{Pos: Pos{File: fmt.Sprint(i), Off: int64(k)}, By: &line.NoOne}, N: int64(k + 1), Loss: fmt.Sprint(k * 31 % 100)})
 		}
 		return o
 	}

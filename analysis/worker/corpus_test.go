@@ -79,7 +79,7 @@ func TestCorpusWatchdogFacts(t *testing.T) {
 			all("timeout_ms", func(w Work) int64 { return w.TimeoutMS })
 			for r, v := range want.perRank("seq") {
 				checked++
-				if !slices.ContainsFunc(obs.Timeouts, func(x Timeout) bool { return rank(x.Who) == r && x.Work.Seq == v }) {
+				if !slices.ContainsFunc(obs.Timeouts, func(x Timeout) bool { return rank(*x.Who()) == r && x.Work.Seq == v }) {
 					t.Errorf("rank %s timed out at %d: not read", r, v)
 				}
 			}
@@ -89,8 +89,8 @@ func TestCorpusWatchdogFacts(t *testing.T) {
 			} {
 				for r, v := range want.perRank(key) {
 					checked++
-					found := slices.ContainsFunc(obs.States, func(s State) bool { return rank(s.Who) == r && value(s.Enqueued, s.Completed) == v }) ||
-						slices.ContainsFunc(obs.Dumps, func(d Dump) bool { return rank(d.Who) == r && value(d.Enqueued, d.Completed) == v })
+					found := slices.ContainsFunc(obs.States, func(s State) bool { return rank(*s.Who()) == r && value(s.Enqueued, s.Completed) == v }) ||
+						slices.ContainsFunc(obs.Dumps, func(d Dump) bool { return rank(*d.Who()) == r && value(d.Enqueued, d.Completed) == v })
 					if !found {
 						t.Errorf("%s of rank %s is %d: not read", key, r, v)
 					}
@@ -106,10 +106,10 @@ func TestCorpusWatchdogFacts(t *testing.T) {
 			}
 			var fired []int
 			for _, x := range obs.Timeouts {
-				fired = append(fired, x.Who.Global)
+				fired = append(fired, x.Who().Global)
 			}
 			for _, s := range obs.States {
-				fired = append(fired, s.Who.Global)
+				fired = append(fired, s.Who().Global)
 			}
 			slices.Sort(fired)
 			fired = slices.Compact(slices.DeleteFunc(fired, func(r int) bool { return r == line.Unknown }))
@@ -124,8 +124,8 @@ func TestCorpusWatchdogFacts(t *testing.T) {
 				if slices.Contains(fired, r) {
 					t.Errorf("rank %d was only notified", r)
 				}
-				heard := slices.ContainsFunc(obs.Dumps, func(d Dump) bool { return d.Who.Global == r && !d.Local }) ||
-					slices.ContainsFunc(obs.Signals, func(s Signal) bool { return s.Who.Global == r && s.Kind == SignalObserved })
+				heard := slices.ContainsFunc(obs.Dumps, func(d Dump) bool { return d.Who().Global == r && !d.Local }) ||
+					slices.ContainsFunc(obs.Signals, func(s Signal) bool { return s.Who().Global == r && s.Kind == SignalObserved })
 				if !heard && id != "023" { // the head of 023 was cut by who copied it
 					t.Errorf("rank %d was notified: not read", r)
 				}
@@ -142,7 +142,7 @@ func TestCorpusStuckWatchdogs(t *testing.T) {
 		var got []int
 		for _, s := range readCase(t, id).Signals {
 			if s.Kind == SignalStuck {
-				got = append(got, s.Who.Global)
+				got = append(got, s.Who().Global)
 				if s.N != 480 || !s.Group.Known {
 					t.Errorf("%s: %+v", id, s)
 				}
@@ -158,8 +158,8 @@ func TestCorpusStuckWatchdogs(t *testing.T) {
 func TestCorpusSubgroupsAreNotTheDefaultGroup(t *testing.T) {
 	obs := readCase(t, "074")
 	for _, s := range obs.States {
-		if s.Who.Global != 9 || s.Group.Rank != 1 || s.Group.GUID == "0" {
-			t.Errorf("rank 9 is rank 1 of two subgroups: %+v %+v", s.Who, s.Group)
+		if s.Who().Global != 9 || s.Group.Rank != 1 || s.Group.GUID == "0" {
+			t.Errorf("rank 9 is rank 1 of two subgroups: %+v %+v", s.Who(), s.Group)
 		}
 	}
 	if len(obs.States) != 2 || obs.States[0].Group.GUID != "37" || obs.States[1].Group.GUID != "100" {
@@ -171,7 +171,7 @@ func TestCorpusSubgroupsAreNotTheDefaultGroup(t *testing.T) {
 		}
 	}
 	for _, x := range readCase(t, "024").Timeouts {
-		if x.Group.GUID != "45" || x.Group.Rank != 1 || x.Form == "terminated" && x.Who.Global != 9 {
+		if x.Group.GUID != "45" || x.Group.Rank != 1 || x.Form == "terminated" && x.Who().Global != 9 {
 			t.Errorf("got %+v", x)
 		}
 	}
@@ -195,7 +195,7 @@ func TestCorpusPeers(t *testing.T) {
 		}
 	}
 	ours := readCase(t, "067").NCCLWarns
-	if !slices.ContainsFunc(ours, func(w NCCLWarn) bool { return w.Who.Pid == 3063028 && slices.Contains(w.Signs, "gpu-oom-nccl") }) {
+	if !slices.ContainsFunc(ours, func(w NCCLWarn) bool { return w.Who().Pid == 3063028 && slices.Contains(w.Signs, "gpu-oom-nccl") }) {
 		t.Errorf("067: the process that ran out of memory is pid 3063028: %+v", ours)
 	}
 }

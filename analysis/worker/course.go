@@ -29,7 +29,7 @@ func frequent() map[string]bool {
 }
 
 // talk are those of them that do not say how far a job is.
-func talk() map[string]bool { return map[string]bool{ncclInfo: true, nemoTag: true} }
+func talk() map[string]bool { return map[string]bool{ncclInfo: true, callMark: true, nemoTag: true} }
 
 // ncclInfo marks the lines of NCCL that say which process runs where.
 const ncclInfo = "NCCL INFO"
@@ -220,14 +220,14 @@ type openings struct {
 }
 
 func (o *openings) of(p *Progress) *opened {
-	w := &p.Who
+	w := p.Who()
 	slot := &o.recent[uint(w.Global*8+w.Local*8+w.Task*8+w.CudaDev+w.Pid+w.MPIRank+w.RayRank+len(p.Form))%writerCache]
 	if *slot > 0 {
 		if b := &o.list[*slot-1]; b.key.who == *w && b.key.form == p.Form && b.key.phase == p.Phase && b.key.file == p.File {
 			return b
 		}
 	}
-	k := courseKey{p.File, p.Who, p.Form, p.Phase}
+	k := courseKey{p.File, *w, p.Form, p.Phase}
 	i, ok := o.index[k]
 	if !ok {
 		if o.index == nil {

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"strings"
 
 	"faultline/analysis/line"
 )
@@ -15,7 +16,7 @@ func desyncHandlers() []handler {
 			"Timeout at collective: ", "are the lagging ranks", "lagging/dead/mismatched ranks",
 			"didn't finish collective #", "didn't join collective #",
 		}, readDesync},
-		{"mismatch", []string{"Detected mismatch between collectives"}, readMismatch},
+		{"mismatch", []string{"Detected mismatch between collectives", shapesDiffer}, readMismatch},
 		{"barrier", []string{"monitoredBarrier", "store based barrier"}, readBarrier},
 		{"clients", []string{"waiting for clients. "}, readClients},
 	}
@@ -38,7 +39,7 @@ func readDesync(r *reader, rec *record) bool {
 		d.Group = g
 	} else if h := r.header; h.line > 0 && h.line == rec.Line-1 && h.alone && rec.Who == line.NoOne {
 		// The report begins with \n: rank and group stand alone on the line above.
-		d.Who, d.Group = h.who, h.group
+		d.By, d.Group = h.by, h.group
 		if d.Stamp.Kind == line.NoStamp {
 			d.Stamp = h.stamp.Above()
 		}
@@ -111,8 +112,14 @@ var aspects = []struct{ printed, name string }{
 // readMismatch reads "Detected mismatch between collectives on ranks. Rank A is running collective:
 // CollectiveFingerPrint(SequenceNumber=5, OpType=…), but Rank B is running collective: CollectiveFingerPrint(
 // SequenceNumber=0OpType=REDUCE).Collectives differ in the following aspects: …" (ProcessGroupWrapper.cpp; the missing
-// separators are PyTorch's).
+// separators are PyTorch's). Up to 1.11 a rank prints only its own side, in one of two forms:
+//
+//	Detected mismatch between collectives on ranks. Rank 0 is running inconsistent collective: CollectiveFingerPrint(OpType=ALLREDUCE, …
+//	Error when verifying shape tensors for collective ALLREDUCE on rank 0. This likely indicates that input shapes …
 func readMismatch(r *reader, rec *record) bool {
+	if i := bytes.Index(rec.Text, []byte(shapesDiffer)); i >= 0 {
+		return readShapes(r, rec, rec.Text[i:])
+	}
 	i := bytes.Index(rec.Text, []byte("Detected mismatch between collectives"))
 	if i < 0 {
 		return false
@@ -120,7 +127,13 @@ func readMismatch(r *reader, rec *record) bool {
 	b := rec.Text[i:]
 	j := bytes.Index(b, []byte("but Rank"))
 	if j < 0 {
-		return false
+		rank, ok := rec.wholeAfter(b, "Rank ")
+		op := wordAfter(b, "OpType=")
+		if !ok || op == "" || !bytes.Contains(b, []byte(" is running inconsistent collective: ")) {
+			return false
+		}
+		emit(r, &r.obs.Mismatches, Mismatch{At: rec.At, RankA: rankIn(rank), RankB: line.Unknown, OpA: op, SeqA: line.Unknown, SeqB: line.Unknown, TensorA: tensorOf(b)})
+		return true
 	}
 	a, rest := b[:j], b[j:]
 	k := bytes.Index(rest, []byte("differ in the following aspects"))
@@ -133,6 +146,7 @@ func readMismatch(r *reader, rec *record) bool {
 	m.RankB = int(orUnknown(rec.wholeAfter(other, "Rank ")))
 	m.SeqA = orUnknown(rec.wholeAfter(a, "SequenceNumber="))
 	m.SeqB = orUnknown(rec.wholeAfter(other, "SequenceNumber="))
+	m.TensorA, m.TensorB = tensorOf(a), tensorOf(other)
 	for _, s := range aspects {
 		if bytes.Contains(differ, []byte(s.printed)) {
 			m.Aspects = append(m.Aspects, s.name)
@@ -140,6 +154,41 @@ func readMismatch(r *reader, rec *record) bool {
 	}
 	emit(r, &r.obs.Mismatches, m)
 	return true
+}
+
+const shapesDiffer = "Error when verifying shape tensors for collective "
+
+// readShapes reads the rest of a line that begins with shapesDiffer.
+func readShapes(r *reader, rec *record, b []byte) bool {
+	m := Mismatch{At: rec.At, RankB: line.Unknown, OpA: wordAfter(b, shapesDiffer), SeqA: line.Unknown, SeqB: line.Unknown, Aspects: []string{"Tensor shapes"}}
+	rank, ok := rec.wholeAfter(b, " on rank ")
+	if !ok || m.OpA == "" || !bytes.Contains(b, []byte("mismatched across ranks")) {
+		return false
+	}
+	m.RankA = rankIn(rank)
+	emit(r, &r.obs.Mismatches, m)
+	return true
+}
+
+// tensorOf is shape, type and device of a fingerprint: "TensorShape=[10, 20], TensorDtypes=Float, TensorDeviceTypes=TensorOptions(dtype=float
+// (default), device=cpu, …". Up to 1.13 the shapes of several tensors stand one behind the other, without a comma.
+func tensorOf(b []byte) string {
+	_, rest, ok := bytes.Cut(b, []byte("TensorShape=["))
+	if !ok {
+		return ""
+	}
+	shape, _, ok := bytes.Cut(rest, []byte("]"))
+	if !ok || len(shape) > 64 {
+		return ""
+	}
+	out := "[" + string(shape) + "]"
+	if t := wordAfter(rest, "TensorDtypes="); t != "" {
+		out += " " + t
+	}
+	if d := wordAfter(rest, "device="); d != "" {
+		out += " " + d
+	}
+	return strings.ToValidUTF8(out, "?")
 }
 
 // readBarrier reads monitored_barrier (ProcessGroupGloo.cpp) and the store-based barrier (distributed_c10d.py).

@@ -27,8 +27,8 @@ func TestDesyncReport(t *testing.T) {
 	if d.Op != "ALLREDUCE" || d.Seq != 1234 || d.Reporter != 3 || !reflect.DeepEqual(d.Lagging, []int{5}) {
 		t.Errorf("got %+v", d)
 	}
-	if d.Who.Global != 3 || d.Group != named(1, "5", "mesh_dp", 3) {
-		t.Errorf("the report stands under the line of rank 3 in mesh_dp, got %+v %+v", d.Who, d.Group)
+	if d.Who().Global != 3 || d.Group != named(1, "5", "mesh_dp", 3) {
+		t.Errorf("the report stands under the line of rank 3 in mesh_dp, got %+v %+v", d.Who(), d.Group)
 	}
 	if obs.UnclassifiedN != 0 {
 		t.Errorf("unclassified: %+v", obs.Unclassified)
@@ -40,7 +40,7 @@ func TestDesyncReportNeverJoined(t *testing.T) {
 	if len(obs.Desyncs) != 1 || !reflect.DeepEqual(obs.Desyncs[0].Lagging, []int{5, 7}) || obs.Desyncs[0].Seq != 1 {
 		t.Fatalf("got %+v", obs.Desyncs)
 	}
-	if obs.Desyncs[0].Who != line.NoOne || obs.Desyncs[0].Group.Known {
+	if *obs.Desyncs[0].Who() != line.NoOne || obs.Desyncs[0].Group.Known {
 		t.Errorf("nobody is named, got %+v", obs.Desyncs[0])
 	}
 }
@@ -52,11 +52,11 @@ func TestFingerprintMismatch(t *testing.T) {
 		want       Mismatch
 	}{
 		{"with sequence numbers", "RuntimeError: Detected mismatch between collectives on ranks. Rank 1 is running collective: CollectiveFingerPrint(SequenceNumber=5, OpType=ALLREDUCE, TensorShape=[10], TensorDtypes=Float, TensorDeviceTypes=" + dev + "), but Rank 0 is running collective: CollectiveFingerPrint(SequenceNumber=6, OpType=BROADCAST, TensorShape=[20], TensorDtypes=Float, TensorDeviceTypes=" + dev + ").Collectives differ in the following aspects: \t Sequence number: 5vs 6  Op type: ALLREDUCEvs BROADCAST  Tensor Tensor shapes: 10vs 20",
-			Mismatch{RankA: 1, RankB: 0, OpA: "ALLREDUCE", OpB: "BROADCAST", SeqA: 5, SeqB: 6, Aspects: []string{"Sequence number", "Op type", "Tensor shapes"}}},
+			Mismatch{RankA: 1, RankB: 0, OpA: "ALLREDUCE", OpB: "BROADCAST", SeqA: 5, SeqB: 6, Aspects: []string{"Sequence number", "Op type", "Tensor shapes"}, TensorA: "[10] Float cuda", TensorB: "[20] Float cuda"}},
 		{"without separators, without tensors", "Detected mismatch between collectives on ranks. Rank 3 is running collective: CollectiveFingerPrint(SequenceNumber=0OpType=REDUCE), but Rank 12 is running collective: CollectiveFingerPrint(SequenceNumber=0OpType=BARRIER).Collectives differ in the following aspects:   Op type: REDUCEvs BARRIER",
 			Mismatch{RankA: 3, RankB: 12, OpA: "REDUCE", OpB: "BARRIER", SeqA: 0, SeqB: 0, Aspects: []string{"Op type"}}},
 		{"1.13 has no sequence number", "Detected mismatch between collectives on ranks. Rank 0 is running collective: CollectiveFingerPrint(OpType=ALLREDUCE, TensorShape=[10]), but Rank 1 is running collective: CollectiveFingerPrint(OpType=REDUCE, TensorShape=[10]).",
-			Mismatch{RankA: 0, RankB: 1, OpA: "ALLREDUCE", OpB: "REDUCE", SeqA: line.Unknown, SeqB: line.Unknown}},
+			Mismatch{RankA: 0, RankB: 1, OpA: "ALLREDUCE", OpB: "REDUCE", SeqA: line.Unknown, SeqB: line.Unknown, TensorA: "[10]", TensorB: "[10]"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -76,7 +76,7 @@ func readDoing(r *reader, rec *record) bool {
 		}
 		v := Doing{At: rec.At, Kind: d.kind, What: string(what)}
 		// A bar is redrawn many times: what counts is the last.
-		if n := len(r.obs.Doings); n > 0 && r.obs.Doings[n-1].Kind == d.kind && r.obs.Doings[n-1].Who == rec.Who {
+		if n := len(r.obs.Doings); n > 0 && r.obs.Doings[n-1].Kind == d.kind && *r.obs.Doings[n-1].Who() == rec.Who {
 			r.obs.Doings[n-1] = v
 			return false
 		}

@@ -88,7 +88,10 @@ var factRules = []factRule{
 	{literal: "ais://", not: "heckpoint", pattern: pattern.New(`(?P<data_source>ais://[\w.-]+)`)},
 	{literal: "s3://", not: "heckpoint", pattern: dataURL}, {literal: "gs://", not: "heckpoint", pattern: dataURL},
 	{literal: "webdataset", key: "data_source", value: "webdataset"},
-	{literal: "lhotse", key: "data_source", value: "lhotse"},
+	{literal: "lhotse", key: "data_source", value: "lhotse", pattern: usesLhotse},
+	{literal: "aistore.sdk", key: "storage_client", value: "the AIStore SDK"},
+	{literal: "AIS_ENDPOINT", key: "storage_client", value: "AIS_ENDPOINT", pattern: pattern.New(`\bAIS_ENDPOINT['"]?\s*[=:]\s*['"]?\w`)},
+	{literal: "ais://", pattern: pattern.New(`(?P<bucket>ais://(?:[@\w.-]+#[\w.-]+/)?[\w.-]+)`)},
 	{literal: "building GPT2BPETokenizer", key: "data_source", value: "megatron-indexed"},
 	{literal: "building train, validation, and test datasets", key: "data_source", value: "megatron-indexed"},
 	// A clean end. What follows it may still fail, but the training was over.
@@ -112,6 +115,9 @@ var factRules = []factRule{
 
 // trainingOver is a statement of its own, not part of a sentence.
 var trainingOver = pattern.New(`(?:^|[\]:|>-] )\s*[Tt]raining (?:is )?(?:completed?|finished)(?:[.!,;]|\s*$)`)
+
+// usesLhotse: a configuration that says no names it, too.
+var usesLhotse = pattern.New(`(?:^|[^_])lhotse|[^e]_lhotse|use_lhotse['"]?\s*[=:]\s*['"]?(?:[Tt]rue|TRUE|1|yes)\b`)
 
 var dataURL = pattern.New(`(?i)(?:data|shard|manifest|dataset|tar|train).*?(?P<data_source>(?:s3|gs)://[a-z0-9][\w.-]+)`)
 

@@ -16,10 +16,12 @@ func launcherHandlers() []handler {
 		{"child failed", []string{
 			"Root Cause (first observed failure)", "time      : ", "rank      : ", "exitcode  : ",
 		}, readChildFailed},
-		{"child exit", []string{"failed (exitcode: ", "exits with return code = ", "died with <Signals.SIG"}, readChildExit},
+		{"child exit", []string{"failed (exitcode: ", "exits with return code = ", "died with <Signals.SIG", " terminated with signal SIG"}, readChildExit},
 		{"shell", []string{"Killed"}, readShellKilled},
 		{"rendezvous", []string{"Rendezvous complete for workers. Result:"}, readRendezvous},
 		{"restart", []string{"will restart worker group"}, readRestart},
+		{"section", []string{"-Begin global rank ", "-End global rank ", "Global rank "}, readSection},
+		{"mpirun", []string{"noticed that process rank "}, readMPIExit},
 		{"deepspeed launcher", []string{"WORLD INFO DICT: ", "num_local_procs="}, readDeepSpeedLauncher},
 		{"rank monitor", []string{"RankMonitorServer"}, readRankMonitor},
 	}
@@ -177,7 +179,12 @@ var (
 	// torch.distributed.launch up to 1.8, DeepSpeed up to 0.6 and accelerate raise CPython's subprocess error. The rank in
 	// the command is that of the process started last, whichever ended.
 	launchedExit = pattern.New(`CalledProcessError: Command '\['[^']*python[\d.]*'.*' died with <Signals\.SIG\w+: (\d+)>`)
+	// torch.multiprocessing.spawn; the number of the process is its index on this node.
+	spawnedExit = pattern.New(`process \d+ terminated with signal (SIG\w+)`)
 )
+
+// spawnSignals are the signals that processes end by, by name.
+var spawnSignals = map[string]int{"SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGFPE": 8, "SIGKILL": 9, "SIGSEGV": 11}
 
 func readChildExit(r *reader, rec *record) bool {
 	if m := childExit.FindSubmatch(rec.Text); m != nil {
@@ -191,6 +198,10 @@ func readChildExit(r *reader, rec *record) bool {
 	if m := launchedExit.FindSubmatch(rec.Text); m != nil {
 		emit(r, &r.obs.ChildExits, ChildExit{At: rec.At, ExitCode: -bounded(string(m[1])), Local: line.Unknown, Pid: line.Unknown})
 		return true
+	}
+	if m := spawnedExit.FindSubmatch(rec.Text); m != nil && spawnSignals[string(m[1])] > 0 {
+		emit(r, &r.obs.ChildExits, ChildExit{At: rec.At, ExitCode: -spawnSignals[string(m[1])], Local: line.Unknown, Pid: line.Unknown})
+		return false // the line is that of an exception, too
 	}
 	return false
 }
@@ -270,6 +281,31 @@ func readRestart(r *reader, rec *record) bool {
 		}
 	}
 	mark(r, rec.At, "restart", count)
+	return true
+}
+
+var (
+	sectionMark = pattern.New(`^-{10}(Begin|End) global rank (\d+) STD(?:OUT|ERR)-{10}$`)
+	sectionExit = pattern.New(`^Global rank (\d+) \(PID (\d+)\) exited with code (-?\d+)$`)
+)
+
+// readSection reads how MosaicML's launcher ends: it repeats what each process that failed had printed, under that process's rank and
+// how it ended. Source: composer/cli/launcher.py, 0.1 to 0.30.
+func readSection(r *reader, rec *record) bool {
+	text := bytes.TrimRight(rec.Msg, " \t\r")
+	if m := sectionExit.FindSubmatch(text); m != nil {
+		r.section = 0
+		emit(r, &r.obs.ChildFailed, ChildFailed{At: rec.At, Rank: bounded(string(m[1])), Local: line.Unknown, Pid: bounded(string(m[2])), ExitCode: bounded(string(m[3]))})
+		return true
+	}
+	m := sectionMark.FindSubmatch(text)
+	if m == nil {
+		return false
+	}
+	r.section = 0
+	if rank := bounded(string(m[2])); m[1][0] == 'B' && rank >= 0 {
+		r.section = rank + 1
+	}
 	return true
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+
+	"faultline/analysis/artifact/nccl"
 )
 
 // Merge is the set union of observations: by position and content, sorted. It is associative, commutative and
@@ -33,6 +35,9 @@ func merge(all []*Observations, spend bool) *Observations {
 		func() { m.Desyncs = union(all, spend, func(o *Observations) *[]Desync { return &o.Desyncs }) },
 		func() { m.Mismatches = union(all, spend, func(o *Observations) *[]Mismatch { return &o.Mismatches }) },
 		func() { m.Barriers = union(all, spend, func(o *Observations) *[]Barrier { return &o.Barriers }) },
+		func() { m.Reductions = union(all, spend, func(o *Observations) *[]Reduction { return &o.Reductions }) },
+		func() { m.DDPSetups = union(all, spend, func(o *Observations) *[]DDPSetup { return &o.DDPSetups }) },
+		func() { m.DDPPaces = union(all, spend, func(o *Observations) *[]DDPPace { return &o.DDPPaces }) },
 		func() { m.Exceptions = union(all, spend, func(o *Observations) *[]Exception { return &o.Exceptions }) },
 		func() { m.Signs = union(all, spend, func(o *Observations) *[]Sign { return &o.Signs }) },
 		func() {
@@ -50,7 +55,7 @@ func merge(all []*Observations, spend bool) *Observations {
 		},
 		func() { m.Numerics = union(all, spend, func(o *Observations) *[]Numeric { return &o.Numerics }) },
 		func() { m.RankTimes = union(all, spend, func(o *Observations) *[]RankTime { return &o.RankTimes }) },
-		func() { m.IOs = union(all, spend, func(o *Observations) *[]IO { return &o.IOs }) },
+		func() { m.IOs = union(all, spend, func(o *Observations) *[]KeptIO { return &o.IOs }) },
 		func() { m.Resets = union(all, spend, func(o *Observations) *[]Reset { return &o.Resets }) },
 		func() { m.Doings = union(all, spend, func(o *Observations) *[]Doing { return &o.Doings }) },
 		func() { m.Facts = union(all, spend, func(o *Observations) *[]Fact { return &o.Facts }) },
@@ -65,6 +70,11 @@ func merge(all []*Observations, spend bool) *Observations {
 		g.Go(func() error { list(); return nil })
 	}
 	_ = g.Wait() // no list fails
+	for _, o := range all {
+		m.NCCL = append(m.NCCL, o.NCCL...)
+	}
+	slices.SortStableFunc(m.NCCL, func(a, b *nccl.Log) int { return cmp.Compare(a.File, b.File) })
+	m.NCCL = slices.CompactFunc(m.NCCL, func(a, b *nccl.Log) bool { return a.File == b.File })
 	for _, t := range m.Tails {
 		m.UnclassifiedN += t.Unclassified
 	}
@@ -149,11 +159,13 @@ func order[T any, P placed[T]](a, b *T) int {
 	// decides.
 	switch x := any(a).(type) {
 	case *Sign:
-		if y := any(b).(*Sign); x.At == y.At && x.ID != y.ID {
+		if y := any(b).(*Sign); x.At.equal(&y.At) && x.ID != y.ID {
 			return cmp.Compare(x.ID, y.ID)
 		}
+	case *KeptIO: // it points at its writer
+		return cmp.Compare(content(x.IO()), content(any(b).(*KeptIO).IO()))
 	case *Numeric:
-		if y := any(b).(*Numeric); x.At == y.At && x.Kind != y.Kind {
+		if y := any(b).(*Numeric); x.At.equal(&y.At) && x.Kind != y.Kind {
 			return cmp.Compare(x.Kind, y.Kind)
 		}
 	}
@@ -167,5 +179,6 @@ func comparePos(p, q *Pos) int {
 	return cmp.Or(cmp.Compare(p.Off, q.Off), cmp.Compare(p.Len, q.Len), cmp.Compare(p.Line, q.Line))
 }
 
-// content is a text that is equal for equal values only, %#v of data without pointers being Go source.
+// content is a text that is equal for equal values only, %#v of data without pointers being Go source; the only pointers
+// are those to a line.Who, which prints what it says.
 func content(v any) string { return fmt.Sprintf("%#v", v) }

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
+	"faultline/analysis/artifact/nccl"
 	"faultline/analysis/line"
 )
 
@@ -15,7 +17,7 @@ func someObservations(rnd *rand.Rand) *Observations {
 	v := reflect.ValueOf(o).Elem()
 	for i := range v.NumField() {
 		list := v.Field(i)
-		if list.Kind() != reflect.Slice {
+		if list.Kind() != reflect.Slice || list.Type().Elem().Kind() != reflect.Struct {
 			continue
 		}
 		for range rnd.IntN(4) {
@@ -25,6 +27,11 @@ func someObservations(rnd *rand.Rand) *Observations {
 			}
 			if f := e.FieldByName("Off"); f.IsValid() {
 				f.SetInt(int64(rnd.IntN(2)))
+			}
+			if f := e.FieldByName("By"); f.IsValid() { // equal writers need not be shared
+				who := line.NoOne
+				who.Global = rnd.IntN(2)
+				f.Set(reflect.ValueOf(&who))
 			}
 			if f := e.FieldByName("Unclassified"); f.IsValid() && f.Kind() == reflect.Int {
 				f.SetInt(int64(rnd.IntN(3)))
@@ -38,6 +45,19 @@ func someObservations(rnd *rand.Rand) *Observations {
 		}
 	}
 	return Merge(o)
+}
+
+func TestMergeKeepsWhatNCCLSaysOfEachFileOnce(t *testing.T) {
+	log := func(file string) *Observations {
+		return &Observations{Tails: []Tail{{File: file}}, NCCL: []*nccl.Log{{File: file}}}
+	}
+	var got []string
+	for _, l := range Merge(Merge(log("b"), log("a")), log("b")).NCCL {
+		got = append(got, l.File)
+	}
+	if !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("what is left is of %v", got)
+	}
 }
 
 func TestMergeIsASetUnion(t *testing.T) {
@@ -73,7 +93,7 @@ func TestMergeKeepsEveryList(t *testing.T) {
 }
 
 func TestMergeKeepsWhatDiffersAtOnePlace(t *testing.T) {
-	at := At{Pos: Pos{File: "f", Line: 3, Off: 40, Len: 9}, Who: line.NoOne}
+	at := At{Pos: Pos{File: "f", Line: 3, Off: 40, Len: 9}, By: &line.NoOne}
 	m := Merge(
 		&Observations{Timeouts: []Timeout{{At: at, Work: Work{Seq: 2}}, {At: at, Work: Work{Seq: 1}}}},
 		&Observations{Timeouts: []Timeout{{At: at, Work: Work{Seq: 1}}}},

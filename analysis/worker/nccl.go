@@ -49,6 +49,10 @@ func readTimeout(r *reader, rec *record) bool {
 		if j := bytes.Index(rest[1:], []byte("Watchdog caught")); j >= 0 {
 			rest = rest[:1+j]
 		}
+		if !bytes.Contains(rec.Text[from:i], []byte("[Rank ")) && !bytes.Contains(rest, []byte("timeout: WorkNCCL(")) {
+			from = i + len(rest)
+			continue // it is spoken of: a hint, a page of documentation
+		}
 		emit(r, &r.obs.Timeouts, timeout(rec, rec.Text[from:i], rest))
 		from, found = i+len(rest), true
 	}

@@ -70,8 +70,8 @@ func TestWatchdogTimeoutOfEveryVersion(t *testing.T) {
 				t.Fatalf("got %d timeouts, want 1", len(obs.Timeouts))
 			}
 			got := obs.Timeouts[0]
-			if got.Work != tt.work || got.Sticky != tt.sticky || got.SourceLn != tt.source || got.Who.Global != tt.global {
-				t.Errorf("got rank %d sticky %d source %d %+v", got.Who.Global, got.Sticky, got.SourceLn, got.Work)
+			if got.Work != tt.work || got.Sticky != tt.sticky || got.SourceLn != tt.source || got.Who().Global != tt.global {
+				t.Errorf("got rank %d sticky %d source %d %+v", got.Who().Global, got.Sticky, got.SourceLn, got.Work)
 			}
 			if got.Form != "error" || got.Group.Known {
 				t.Errorf("form %q group %+v: the error line names no group", got.Form, got.Group)
@@ -242,7 +242,7 @@ func TestStackOfTheFailedCollective(t *testing.T) {
 
 [rank3]:[E603 17:48:01.005271824 ProcessGroupNCCL.cpp:681] [Rank 3] Some NCCL operations have failed or timed out.
 `)
-	if len(obs.Stacks) != 1 || len(obs.Stacks[0].Frames) != 2 || obs.Stacks[0].Who.Global != 3 {
+	if len(obs.Stacks) != 1 || len(obs.Stacks[0].Frames) != 2 || obs.Stacks[0].Who().Global != 3 {
 		t.Fatalf("got %+v", obs.Stacks)
 	}
 	if f := obs.Stacks[0].Frames[1]; f != (Frame{"/job/train.py", 88, "train step"}) {
@@ -296,7 +296,7 @@ func TestATruncatedLineIsNotJoinedWithAnotherRanks(t *testing.T) {
 	obs := observe(t, `[rank0]:[E321 02:07:08.408271257 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1580, OpType=ALL
 [rank4]:[E321 02:07:08.414640780 ProcessGroupNCCL.cpp:607] [Rank 4] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1581, OpType=ALLGATHER, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600067 milliseconds before timing out.
 `)
-	if len(obs.Timeouts) != 2 || obs.Timeouts[0].Work.Op != "" || obs.Timeouts[1].Who.Global != 4 || obs.Timeouts[1].Work.Seq != 1581 {
+	if len(obs.Timeouts) != 2 || obs.Timeouts[0].Work.Op != "" || obs.Timeouts[1].Who().Global != 4 || obs.Timeouts[1].Work.Seq != 1581 {
 		t.Errorf("got %+v", obs.Timeouts)
 	}
 }

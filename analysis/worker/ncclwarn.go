@@ -4,16 +4,17 @@ import (
 	"bytes"
 	"slices"
 
-	"faultline/analysis/line"
+	"faultline/analysis/artifact/nccl"
+	"faultline/analysis/scan"
 )
 
 // What NCCL itself prints: warnings with the peer they name, and the lines that tie a communicator's rank to a GPU.
-// Wordings: NCCL 2.18 … 2.30 (init.cc, misc/socket.cc, transport/net_ib.cc).
+// What they say is read in package artifact/nccl, which reads NCCL's own files too.
 
 func ncclWarnHandlers() []handler {
 	return []handler{
 		{"NCCL warning", []string{"NCCL WARN"}, readNCCLWarn},
-		{"communicator", []string{"Init START", "Init COMPLETE", "Abort COMPLETE", "Destroy COMPLETE"}, readCommInit},
+		{"communicator", nccl.Phases(), readCommInit},
 	}
 }
 
@@ -27,7 +28,7 @@ func readNCCLWarn(r *reader, rec *record) bool {
 		return true
 	}
 	text := bytes.TrimSpace(rec.Text[i+len("NCCL WARN"):])
-	w := NCCLWarn{At: rec.At, Text: clip(text), Peer: peer(text), Source: ncclSource(rec.Text[:i])}
+	w := NCCLWarn{At: rec.At, Text: clip(text), Peer: nccl.Peer(text), Source: ncclSource(rec.Text[:i])}
 	w.Signs = slices.Clone(r.signs(rec))
 	emit(r, &r.obs.NCCLWarns, w)
 	return true
@@ -46,66 +47,59 @@ func ncclSource(before []byte) string {
 	return ""
 }
 
-// peer finds the address or host in front of a "<port>" which a preposition makes the other end: "from peer
-// 10.1.2.3<4791>", "remote peer node-7.ib<51159>", "Call to recv from 10.0.0.2<34567>", "connect to 10.0.0.2<40001>".
-// For IB lines it is the peer's out-of-band socket address.
-func peer(text []byte) string {
-	for from := 0; from < len(text); {
-		i := bytes.IndexByte(text[from:], '<')
-		if i < 0 {
-			return ""
-		}
-		i += from
-		from = i + 1
-		if _, n := intAt(text[i+1:]); n == 0 || i+1+n >= len(text) || text[i+1+n] != '>' {
-			continue
-		}
-		start := bytes.LastIndexAny(text[:i], " \t(,") + 1
-		if start == i {
-			continue
-		}
-		switch word := text[:max(0, start-1)]; string(word[bytes.LastIndexByte(word, ' ')+1:]) {
-		case "peer", "from", "to", "remote", "with":
-			return clip(bytes.Trim(text[start:i], "[]"))
-		}
-	}
-	return ""
-}
-
-// commPhases: what ends the line.
-var commPhases = []struct{ literal, phase string }{
-	{"Init START", "START"},
-	{"Init COMPLETE", "COMPLETE"},
-	{"Abort COMPLETE", "Abort COMPLETE"},
-	{"Destroy COMPLETE", "Destroy COMPLETE"},
-}
-
-// readCommInit reads "[ncclCommInitRank] comm 0x… rank 3 nranks 16 cudaDev 3 [nvmlDev 3] busId 5d000 [commId 0x…] -
-// Init COMPLETE". The rank is the rank inside the communicator.
+// readCommInit reads a line about a communicator. The rank is the rank inside the communicator.
 func readCommInit(r *reader, rec *record) bool {
-	b := rec.Text
-	c := CommInit{At: rec.At}
-	end := -1
-	for _, p := range commPhases {
-		if end = bytes.Index(b, []byte(p.literal)); end >= 0 {
-			c.Phase = p.phase
-			break
-		}
-	}
-	i := bytes.Index(b, []byte("comm 0x"))
-	if end < 0 || i < 0 || i > end {
+	x, ok := nccl.ReadInit(rec.Text)
+	if !ok {
 		return false
 	}
-	b = b[i:end]
-	c.Comm = wordAfter(b, "comm ")
-	c.CommID = wordAfter(b, "commId ")
-	c.BusID = wordAfter(b, "busId ")
-	c.Rank = int(orUnknown(intAfter(b, " rank ")))
-	c.NRanks = int(orUnknown(intAfter(b, " nranks ")))
-	c.CudaDev = int(orUnknown(intAfter(b, " cudaDev ")))
-	if c.Rank == line.Unknown {
-		return false
-	}
-	emit(r, &r.obs.CommInits, c)
+	emit(r, &r.obs.CommInits, CommInit{At: rec.At, Comm: x.Ptr, CommID: x.ID, BusID: x.Bus, Rank: x.Rank, NRanks: x.NRanks, CudaDev: x.Dev, Phase: x.Phase})
 	return true
+}
+
+// callMark stands in NCCL's lines about operations that are called. A job prints millions of them: that there are any is all that is
+// noted here, and package artifact/nccl reads the file once more.
+const callMark = ": opCount "
+
+// CallsKey is the fact that a file holds such lines.
+const CallsKey = "nccl_calls"
+
+func ncclCallHandlers() []handler {
+	return []handler{{"NCCL call", []string{callMark}, func(r *reader, rec *record) bool {
+		if !r.called && bytes.Contains(rec.Text, []byte(ncclInfo)) {
+			r.called = true
+			r.fact(rec, CallsKey, "yes")
+		}
+		return true
+	}}}
+}
+
+// spoken hands a line of NCCL to the reader of NCCL's own logs, which knows what else it may say: networks, addresses, versions. Where
+// calls are printed that reader needs every line, so the file is read once more, and what was gathered of it is of no use.
+func (r *reader) spoken(l *scan.Line) {
+	if r.called || l.TextOff != l.Off {
+		return
+	}
+	for _, id := range l.Hits {
+		if !r.table.nccl[id] {
+			continue
+		}
+		if r.nccl == nil {
+			r.nccl = nccl.NewCollector(r.file)
+		}
+		text := bytes.TrimRight(l.Text, "\r")
+		r.nccl.Take(text, nccl.At{Line: l.No, Off: l.Off, Len: len(text)})
+		return
+	}
+}
+
+// said is what NCCL's lines said besides calls, where it speaks of communicators or of trouble.
+func (r *reader) said() []*nccl.Log {
+	if r.nccl == nil || r.called || len(r.obs.CommInits)+len(r.obs.NCCLWarns) == 0 {
+		return nil
+	}
+	if l := r.nccl.Log(); l.Lines > 0 {
+		return []*nccl.Log{l}
+	}
+	return nil
 }

@@ -24,8 +24,8 @@ func TestNCCLWarnNamesItsPeer(t *testing.T) {
 		if w.Source != tt.source || w.Peer != tt.peer {
 			t.Errorf("%s\ngot source %q peer %q", tt.text, w.Source, w.Peer)
 		}
-		if w.Who.Host != "node-7" || w.Who.Pid != 4242 {
-			t.Errorf("%s\ngot writer %+v", tt.text, w.Who)
+		if w.Who().Host != "node-7" || w.Who().Pid != 4242 {
+			t.Errorf("%s\ngot writer %+v", tt.text, w.Who())
 		}
 	}
 }
@@ -58,5 +58,30 @@ func TestCommunicatorLinesOfEveryVersion(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s\ngot  %+v\nwant %+v", tt.text, got, tt.want)
 		}
+	}
+}
+
+// What NCCL says of networks and addresses is gathered on the way; where it prints its calls, the file is read once more instead.
+func TestWhatNCCLSaysBesidesCallsIsGatheredOnTheWay(t *testing.T) {
+	const pre = "node-7:4242:4300 [3] NCCL INFO "
+	text := "NCCL version 2.21.5+cuda12.4\n" + pre + "Bootstrap : Using eth0:10.0.0.7<0>\n" + pre + "Using network IB\n" +
+		pre + "ncclCommInitRank comm 0x55aa rank 3 nranks 16 cudaDev 3 nvmlDev 3 busId 5d000 commId 0x9a3c - Init COMPLETE\nstep 1\n"
+	got := observe(t, text).NCCL
+	if len(got) != 1 || len(got[0].Procs) != 1 {
+		t.Fatalf("gathered %+v", got)
+	}
+	p := got[0].Procs[0]
+	if got[0].Version != "2.21.5+cuda12.4" || len(p.Networks) != 1 || p.Networks[0].Text != "IB" || len(p.Addrs) != 1 || p.Addrs[0].IP != "10.0.0.7" || len(p.Comms) != 1 {
+		t.Errorf("gathered %+v of %+v", p, got[0])
+	}
+	if at := p.Networks[0].At; at.Line != 3 || text[at.Off:at.Off+int64(at.Len)] != pre+"Using network IB" {
+		t.Errorf("the network is said at %+v", at)
+	}
+	call := pre + "AllReduce: opCount 1f sendbuff 0x7f recvbuff 0x7f count 4 datatype 7 op 0 root 0 comm 0x55aa [nranks=16] stream 0x1\n"
+	if got := observe(t, text+call).NCCL; got != nil {
+		t.Errorf("calls are counted although lines may be missing: %+v", got)
+	}
+	if got := observe(t, pre+"Bootstrap : Using eth0:10.0.0.7<0>\n").NCCL; got != nil {
+		t.Errorf("gathered of a file that names no communicator: %+v", got)
 	}
 }

@@ -3,7 +3,10 @@
 // run) is left to resolve. Observations of several files merge by set union.
 package worker
 
-import "faultline/analysis/line"
+import (
+	"faultline/analysis/artifact/nccl"
+	"faultline/analysis/line"
+)
 
 // Pos is where an observation stands. Off and Len are bytes of the (decompressed) content.
 type Pos struct {
@@ -16,11 +19,26 @@ type Pos struct {
 // At is the header of every observation.
 type At struct {
 	Pos
-	Who   line.Who
+	// By is what the line states of who wrote it; nil if nothing. A writer's lines share it, so it is never changed: a large job
+	// has hundreds of thousands of observations, and few writers.
+	By    *line.Who
 	Stamp line.Stamp
 	// Repeated is the N of Ray's "[repeated Nx across cluster]": N equal lines of other workers were not printed. 0 if
 	// the line does not say so.
 	Repeated int
+}
+
+// Who is what the line states of who wrote it; it is not to be changed.
+func (at *At) Who() *line.Who {
+	if at.By == nil {
+		return &line.NoOne
+	}
+	return at.By
+}
+
+// equal says that both headers state the same.
+func (at *At) equal(b *At) bool {
+	return at.Pos == b.Pos && at.Stamp == b.Stamp && at.Repeated == b.Repeated && *at.Who() == *b.Who()
 }
 
 // Inherited is the nearest stamp above in the same file, of the same writer where the writer is known, when Stamp states
@@ -130,13 +148,55 @@ type Desync struct {
 	Lagging  []int // "ranks [5, 7] are the lagging ranks", or finished an earlier one and never joined
 }
 
-// Mismatch is a fingerprint mismatch of TORCH_DISTRIBUTED_DEBUG=DETAIL. Ranks are ranks inside the group.
+// Mismatch is a fingerprint mismatch of TORCH_DISTRIBUTED_DEBUG=DETAIL. Ranks are ranks inside the group; up to 1.11 a line has its
+// writer's side only, and RankB is line.Unknown.
 type Mismatch struct {
 	At
 	RankA, RankB int
 	OpA, OpB     string
 	SeqA, SeqB   int64
 	Aspects      []string // "Op type", "Sequence number", "Tensor shapes", …
+	// TensorA and TensorB are what each side's tensors are, as printed: "[10] Float cpu"; "" for operations without any.
+	TensorA, TensorB string
+}
+
+// What DDP's reducer says of parameters.
+const (
+	NoGrad      = "no-grad"      // they got no gradient in the step before
+	ReadyTwice  = "ready-twice"  // one got a second gradient in one step
+	UnusedFirst = "unused-first" // unused in the first step, which static_graph takes for every step
+)
+
+// Reduction is a line in which DDP's reducer names parameters.
+type Reduction struct {
+	At
+	Kind    string
+	Rank    int      // inside the module's group
+	Names   []string // as the module names them; nil where the line has only their numbers
+	Indices []int    // in the order of the module's parameters
+	More    bool     // the line holds more than is kept, or is cut
+}
+
+// DDPSetup is what DDP logs when it wraps a module. Rank is that inside its group.
+type DDPSetup struct {
+	At
+	Rank     int
+	Settings []Setting
+}
+
+// Setting is a line "name: value".
+type Setting struct {
+	At
+	Name, Value string
+}
+
+// DDPPace are averages over the steps up to Iteration, as DDP logs them on each rank of the group.
+type DDPPace struct {
+	At
+	Rank, World int
+	Iteration   int64 // line.Unknown where the version prints none
+	Module      string
+	Times       [4]Setting // forward, backward, communication, its overlap with backward: nanoseconds
 }
 
 // Barrier is a monitored barrier or store-based barrier that gave up.
@@ -174,14 +234,26 @@ type Exception struct {
 	LoaderWorker int
 	// Signs are the ids of the knowledge signatures that the final line and the chain match, in order.
 	Signs []string
+	// Told are the lines of the message that hold signs which its first line does not, each sign once.
+	Told []Told
+	// Bare is true of a final line at the margin with nothing in front of it and no traceback above: programs print such
+	// lines of errors that they handle, too.
+	Bare bool
 	// Torn is true where lines of several writers alternate without prefix, so that frames are not attributable.
 	Torn bool
+}
+
+// Told is a line of an exception's message below its first one, and the signature that it matches.
+type Told struct {
+	At
+	ID, Text string
 }
 
 // Sign is a line that matches a signature of package knowledge outside a traceback's final line.
 type Sign struct {
 	At
-	ID string
+	ID   string
+	Text string // where the line says whose it is (knowledge.Signature.Own)
 }
 
 // ChildFailed is one item of torchrun's failure block. Rank is global.
@@ -191,6 +263,7 @@ type ChildFailed struct {
 	Host                       string
 	Time                       line.Stamp
 	Root                       bool   // under "Root Cause (first observed failure)"
+	MPI                        bool   // mpirun says so, of a process it started: a rank, unless those are launchers themselves
 	Traceback                  string // what follows "traceback :", first line
 }
 
@@ -255,7 +328,7 @@ type Progress struct {
 	// N is the line's number, from 1 on, among those of its form and phase that this writer printed into this file: what
 	// lies between two kept lines was counted.
 	N           int64
-	Form        string // megatron, lightning-bar, hf-dict, deepspeed, titan, maxtext, nemo, generic
+	Form        string // megatron, lightning-bar, hf-dict, deepspeed, titan, verl, maxtext, nemo, generic
 	Step, Total int64  // line.Unknown if not stated exactly
 	Epoch       int64
 	Loss        string // as printed: "2.15", "nan"
@@ -325,11 +398,15 @@ type Tail struct {
 	// prefix names.
 	First, Last At
 	Writers     []WriterSpan
+	// Hostless counts the lines looked at that name no host.
+	Hostless int64
 	// Unclassified counts this file's lines that look like errors and match nothing. Dropped counts observations beyond
 	// the bound of their kind: then the file's observations are incomplete.
 	Unclassified, Dropped int
 	// Joined is true where lines were joined that a terminal had wrapped: such records cannot be counted line by line.
 	Joined bool
+	// Silent: nothing that the file says is a word of a job.
+	Silent bool
 }
 
 // Hole is a run of NUL bytes.
@@ -358,7 +435,7 @@ func (at *At) Mark() Mark { return Mark{at.Line, at.Off, at.Len, at.Stamp} }
 
 // At is a mark of the writer in a file.
 func (w *WriterSpan) At(file string, m Mark) At {
-	return At{Pos: Pos{File: file, Line: m.Line, Off: m.Off, Len: m.Len}, Who: w.Who, Stamp: m.Stamp}
+	return At{Pos: Pos{File: file, Line: m.Line, Off: m.Off, Len: m.Len}, By: &w.Who, Stamp: m.Stamp}
 }
 
 // Observations is everything read from one file, or from several after Merge.
@@ -373,6 +450,9 @@ type Observations struct {
 	Desyncs      []Desync
 	Mismatches   []Mismatch
 	Barriers     []Barrier
+	Reductions   []Reduction
+	DDPSetups    []DDPSetup
+	DDPPaces     []DDPPace
 	Exceptions   []Exception
 	Signs        []Sign
 	ChildFailed  []ChildFailed
@@ -386,7 +466,7 @@ type Observations struct {
 	Checkpoints  []Checkpoint
 	Numerics     []Numeric
 	RankTimes    []RankTime
-	IOs          []IO
+	IOs          []KeptIO
 	Resets       []Reset
 	Doings       []Doing
 	Facts        []Fact
@@ -395,6 +475,8 @@ type Observations struct {
 	Identities   []Identity
 	RunMarks     []RunMark
 	Unclassified []Unclassified
+	// NCCL is what NCCL says besides calls in files in which it tells of communicators or warns, and that hold no calls. In order of files.
+	NCCL []*nccl.Log
 	// UnclassifiedN counts all of them (the sum over Tails); Unclassified keeps the first ones of each file.
 	UnclassifiedN int
 }

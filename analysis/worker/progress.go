@@ -47,6 +47,10 @@ var progressForms = []progressForm{
 		pattern: pattern.New(`completed step: (?P<step>\d+), seconds: (?P<seconds>` + number + `)(?:.*?\bloss: (?P<loss>` + number + `))?`)},
 	{form: "areal", literals: []string{"Train step "},
 		pattern: pattern.New(`(?:Epoch (?P<epoch>\d+)/\d+ )?(?:Step \d+/\d+ )?Train step (?P<step>\d+)/(?P<total>\d+) done`)},
+	// verl's console logger (verl/utils/logger/aggregate_logger.py). The loss of a policy gradient says nothing about how
+	// a run goes; that of fine-tuning does. Validation prints its own line under the same number.
+	{form: "verl", literals: []string{" - actor/", " - critic/", " - global_seqlen/", " - train/loss:"},
+		pattern: pattern.New(`(?:^|\s)step:(?P<step>\d+) - (?:.*?\btrain/loss:(?P<loss>` + number + `))?`)},
 	{form: "titan", literals: []string{"grad_norm: ", "  tps: "}, read: readTitan},
 	{form: "lightning-bar", literals: barLiterals, read: readLightningBar},
 	{form: "hf-dict", literals: barLiterals, read: readBar},

@@ -42,6 +42,8 @@ func TestProgressOfEveryFramework(t *testing.T) {
 		{"\x1b[31mstep: 100\x1b[0m  \x1b[32mloss:  2.1543\x1b[0m  grad_norm: 0.41  memory: 60.2GiB(75.9%)  tps: 5,812", "titan", 100, none, none, "2.1543", "training", 0},
 		{"completed step: 10, seconds: 0.73, TFLOP/s/device: 412.0, Tokens/s/device: 1.0, total_weights: 1, loss: 10.8", "maxtext", 10, none, none, "10.8", "training", 0.73},
 		{"Epoch 1/10 Step 3/100 Train step 3/1000 done.", "areal", 3, 1000, 1, "", "training", 0},
+		{"(TaskRunner pid=152455) step:7 - global_seqlen/min:484245.000 - actor/entropy:0.323 - actor/pg_loss:0.001 - timing_s/step:93.1", "verl", 7, none, none, "", "training", 0},
+		{"step:12 - train/loss:0.8123 - train/lr(1e-3):0.01", "verl", 12, none, none, "0.8123", "training", 0},
 		{"step 120/5000 loss 2.31 lr 1e-4", "generic", 120, 5000, none, "2.31", "training", 0},
 		{"2025-07-28 14:09:00,811 - mmdet - INFO - Epoch [3][50/3862]\tlr: 1.000e-04, eta: 2 days, 14:54:24, time: 4.892, data_time: 0.668, memory: 10722, loss_cls: 6.8411, loss: 24.9035, grad_norm: 558.9835",
 			"generic", none, none, 3, "24.9035", "training", 4.892},
@@ -331,7 +333,7 @@ func TestALongJobKeepsItsCourseAndItsEnd(t *testing.T) {
 	}
 	last := map[int]int64{}
 	for i, p := range obs.Progress {
-		last[p.Who.Global] = p.Step
+		last[p.Who().Global] = p.Step
 		if i > 0 && p.Step <= obs.Progress[i-1].Step {
 			t.Fatalf("step %d after %d", p.Step, obs.Progress[i-1].Step)
 		}
@@ -365,7 +367,7 @@ func TestThinningLeavesNoTraceOfItsSteps(t *testing.T) {
 			if i == n/2 {
 				loss = "nan"
 			}
-			list = append(list, Progress{At: At{Pos: Pos{File: "f", Off: int64(i)}, Who: who}, N: int64(i/3 + 1), Loss: loss})
+			list = append(list, Progress{At: At{Pos: Pos{File: "f", Off: int64(i)}, By: &who}, N: int64(i/3 + 1), Loss: loss})
 		}
 		return list
 	}

@@ -32,6 +32,7 @@ func handlers() (list []handler, light []bool) {
 	list = slices.Concat(
 		ncclHandlers(),
 		desyncHandlers(),
+		reducerHandlers(),
 		stallHandlers(),
 		tracebackHandlers(),
 		ncclWarnHandlers(),
@@ -48,7 +49,7 @@ func handlers() (list []handler, light []bool) {
 		rankTimeHandlers(),
 	)
 	light = make([]bool, len(list))
-	for _, h := range slices.Concat(jobHandlers(), progressHandlers(), numericHandlers()) {
+	for _, h := range slices.Concat(jobHandlers(), progressHandlers(), numericHandlers(), ncclCallHandlers()) {
 		list, light = append(list, h), append(light, true)
 	}
 	return list, light
@@ -59,6 +60,7 @@ func handlers() (list []handler, light []bool) {
 type record struct {
 	// At is the header for observations: position of the raw bytes, writer, stamp (or the inherited one).
 	At
+	Who    line.Who // what At.By says, once the writer is known
 	Prefix *line.Prefix
 	// Raw are the bytes [Off, Off+Len) of the content, ANSI codes included.
 	Raw []byte
@@ -98,7 +100,7 @@ func (r *reader) follow(rec *record, n int, f follower) {
 		f(r, nil)
 		return
 	}
-	r.open = append(r.open, openBlock{who: rec.Who, last: r.lineNo + int64(min(n, maxFollow)), f: f})
+	r.open = append(r.open, openBlock{who: rec.Who, from: r.lineNo, last: r.lineNo + int64(min(n, maxFollow)), f: f})
 }
 
 // trace is follow for a block that takes nothing but what its own writer prints, and blank lines.
@@ -119,6 +121,8 @@ func emit[T any](r *reader, list *[]T, v T) {
 	case *Exception:
 		r.kept += x.size()
 	case *NCCLWarn:
+		r.kept += len(x.Text)
+	case *Sign:
 		r.kept += len(x.Text)
 	case *CollectiveStack:
 		r.kept += framesSize(x.Frames)
@@ -157,6 +161,9 @@ type dispatch struct {
 	alarm    []bool          // by literal: it is one of alarmWords
 	wraps    []bool          // by literal: a line with it may be one that cutShort knows
 	link     uint16          // linkMark
+	frame    uint16          // frameLiteral
+	nccl     []bool          // by literal: lines of NCCL hold it
+	quiet    []quiet         // by literal: what its line may be without saying anything
 	glues    []bool          // by literal: a line with it may be several records, though it holds no bracket
 	rules    []uint64        // by literal: the rules of ioRules that it is one of
 	pairs    [1 << 10]uint64 // the pairs of bytes that stand next to each other in a literal
@@ -204,12 +211,16 @@ var table = sync.OnceValue(func() *dispatch {
 		d.owners = append(d.owners, owners[l])
 		d.light = append(d.light, !heavy[l])
 		d.alarm = append(d.alarm, slices.Contains(alarmWords, l))
-		if l == linkMark {
+		d.nccl = append(d.nccl, strings.Contains(l, "NCCL INFO") || strings.Contains(l, "NCCL WARN") || strings.Contains(l, "NCCL version"))
+		switch l {
+		case linkMark:
 			d.link = uint16(len(d.alarm) - 1)
+		case frameLiteral:
+			d.frame = uint16(len(d.alarm) - 1)
 		}
 		d.wraps = append(d.wraps, slices.ContainsFunc(cutPhrases, func(p string) bool { return strings.Contains(p, l) || strings.Contains(l, p) }))
 	}
-	d.rules = ruleSets(d.literals)
+	d.rules, d.quiet = ruleSets(d.literals), d.quieted()
 	d.glues = make([]bool, len(d.literals))
 	for _, w := range line.MarkWords() {
 		// Of the literals that the word holds, the longest is the rarest.
@@ -262,13 +273,16 @@ func (d *dispatch) linked(hits []uint16) bool { return slices.Contains(hits, d.l
 func Literals() []string { return slices.Clone(table().literals) }
 
 // NewScanner returns a scanner for Read. It is immutable; one serves any number of goroutines.
-func NewScanner() (*scan.Scanner, error) {
+func NewScanner() (*scan.Scanner, error) { return sharedScanner() }
+
+// sharedScanner is built once: choosing the windows of the literals takes longer than reading a small job's logs.
+var sharedScanner = sync.OnceValues(func() (*scan.Scanner, error) {
 	sc, err := scan.New(Literals(), scan.Options{HeadLines: headLines, Frequent: frequent(), Slow: talk()})
 	if err != nil {
 		return nil, fmt.Errorf("building the scanner for worker logs: %w", err)
 	}
 	return sc, nil
-}
+})
 
 // Read reads one file. name is what the observations call it. A file that cannot be read to its end gives what was
 // read, with the reason in its Tail; only a cancelled context is an error.
@@ -285,7 +299,7 @@ func Read(ctx context.Context, name string, src io.Reader, sc *scan.Scanner) (*O
 	r.putInOrder()
 	t := Tail{
 		File: name, Bytes: stats.Bytes, Lines: stats.Lines, EndsClean: stats.EndsClean && err == nil, NULs: stats.NULs,
-		First: r.first, Last: r.last, Writers: r.spans(), Unclassified: r.unclassified, Dropped: r.dropped, Joined: r.joined,
+		First: r.first, Last: r.last, Writers: r.spans(), Hostless: r.hostless, Unclassified: r.unclassified, Dropped: r.dropped, Joined: r.joined,
 	}
 	for _, h := range stats.Holes {
 		t.Holes = append(t.Holes, Hole{Off: h.Off, Len: h.Len})
@@ -295,6 +309,7 @@ func Read(ctx context.Context, name string, src io.Reader, sc *scan.Scanner) (*O
 	}
 	r.obs.Tails = []Tail{t}
 	r.obs.UnclassifiedN = r.unclassified
+	r.obs.NCCL = r.said()
 	return r.obs, nil
 }
 
@@ -410,7 +425,7 @@ var alarmWords = []string{"rror:", "ERROR", "Exception", "FATAL", "CRITICAL", "F
 // alarmLiterals make the scanner deliver lines that look like errors, so that wording nobody knows yet becomes visible.
 var alarmLiterals = []string{
 	"rror: ", "ERROR", "error: ", "Exception", "FATAL", "CRITICAL", "Fatal ", "fatal error", "Traceback", "panic: ",
-	"NCCL.cpp:", "torch/distributed/elastic",
+	nativeLiteral, "torch/distributed/elastic",
 }
 
 // alarming reports whether a record that nobody understood looks like an error. maybe is false where it holds none of
@@ -463,18 +478,25 @@ func (r *reader) passed(b []byte, off, no, above int64) {
 
 // written reads who wrote a segment, and when, into r.rec.
 func (r *reader) written(no, off int64, seg []byte) {
+	var stamp line.Stamp
+	raw := seg
+	if e, ok := r.passing.Unwrap(seg); ok {
+		seg, _, _ = bytes.Cut(e.Text[bytes.LastIndexByte(e.Text, '\r')+1:], []byte{'\n'})
+		stamp = e.Stamp
+	}
 	text := r.withoutANSI(seg)
 	rec := &r.rec
 	*rec = record{Prefix: &r.pre, Raw: seg, Text: text}
 	r.names.ParseInto(rec.Prefix, text)
 	rec.Msg = text[min(max(rec.Prefix.Len, 0), len(text)):]
-	rec.Pos = Pos{File: r.file, Line: no, Off: off, Len: len(seg)}
+	rec.Pos = Pos{File: r.file, Line: no, Off: off, Len: len(raw)}
+	(&phys{stamp: stamp}).stamped(rec.Prefix)
 	rec.Who, rec.Stamp = rec.Prefix.Who, rec.Prefix.Stamp
 }
 
 // account gives r.rec to the accounts of stamps and writers.
 func (r *reader) account() {
-	r.rec.writer = r.writerOf(&r.rec.Who)
+	r.rec.wrote(r.writerOf(&r.rec.Who))
 	r.inherit(&r.rec)
 	r.span(&r.rec)
 }

@@ -119,6 +119,18 @@ func TestInheritedStampIsOfTheSameWriter(t *testing.T) {
 	}
 }
 
+// A script's logger names no rank, and a traceback has no time: that of the lines above is the earliest it can have.
+func TestATracebackInheritsFromLinesThatNameNobody(t *testing.T) {
+	obs := observe(t, `2026-11-20 17:48:01,005 - train - INFO - step: 1/50000 loss: 2.3
+[rank2]:[E1120 18:00:00.005271823 ProcessGroupNCCL.cpp:563] x
+[rank1]: RuntimeError: boom
+[rank2]: RuntimeError: boom
+`)
+	if len(obs.Exceptions) != 2 || obs.Exceptions[0].Inherited().Hour != 17 || obs.Exceptions[1].Inherited().Hour != 18 {
+		t.Errorf("got %+v", obs.Exceptions)
+	}
+}
+
 func TestUnclassifiedIsCountedBeyondWhatIsKept(t *testing.T) {
 	obs := observe(t, strings.Repeat("a new kind of ERROR\nall is well\n", 70))
 	if obs.UnclassifiedN != 70 || len(obs.Unclassified) != maxUnclassified {
@@ -133,6 +145,8 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("\t - [3] Timeout at collective: A, #1\n\t - ranks [5, are the lagging ranks\nTraceback (most recent call last):\nTraceback (most recent call last):\nA: b\nB: c\n"))
 	f.Add([]byte("terminate called after throwing an instance of 'x'\nterminate called \n what(): \nFatal Python error: \n NCCL WARN to a<1> <2\n"))
 	f.Add([]byte("Rank failed to pass monitoredBarrier in\nTimed out after waiting for clients. /\n in store based barrier timeout=1 day\n](http[a](http)"))
+	f.Add([]byte(wrapped(inEnvelope, "parts") + wrapped(inEnvelope, "docker")))
+	f.Add([]byte(`{"message":"Traceback (most recent call last):\n  File \"/a.py\", line 3, in f\nValueError: b\r\u00e9\n\nNCCL WARN x","time":"2024-05-01T10:00:07Z"}`))
 	small, err := scan.New(Literals(), scan.Options{HeadLines: 3, ChunkSize: 4 << 10})
 	if err != nil {
 		f.Fatal(err)

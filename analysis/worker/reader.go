@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"faultline/analysis/artifact/nccl"
 	"faultline/analysis/line"
 	"faultline/analysis/scan"
 )
@@ -16,6 +17,7 @@ type reader struct {
 	sc      *scan.Scanner
 	lineNo  int64 // of the physical line (the last one, if several were joined) being read
 	open    []openBlock
+	longer  int64 // more lines that the block which just took one asks for
 	dropped int
 	kept    int
 
@@ -25,11 +27,18 @@ type reader struct {
 	writers      map[line.Who]*writer
 	recent       [writerCache]*writer
 	nobody       writer // of lines that name no writer
+	hostless     int64  // lines looked at that name no host
 	crowd        writer // of lines whose writer is one too many
 	header       header
 	storms       map[stormKey]*storm
-	ending       bool  // within the last bytes of the file
-	detector     int64 // where the straggler detector's last report begins
+	ending       bool            // within the last bytes of the file
+	section      int             // the rank whose output a launcher repeats here, + 1
+	called       bool            // NCCL's lines about calls were seen
+	nccl         *nccl.Collector // of NCCL's other lines; nil before the first one
+	ignoredWho   line.Who        // who said last that an exception is ignored
+	ignoredAt    int64           // in which line
+	ignoredN     int             // of how many that were not read yet
+	detector     int64           // where the straggler detector's last report begins
 
 	stride  int64       // of the courses
 	steps   *[]Progress // of stepLists; nil while there is none
@@ -45,6 +54,11 @@ type reader struct {
 	width     int // column at which the file is wrapped; 0 if it is not
 	joined    bool
 	held      *held
+	part      *part
+
+	hush      hush
+	envelopes line.Unwrapper // of lines
+	passing   line.Unwrapper // of lines that are only counted
 
 	// Scratch space, to spare the allocator the many records.
 	plain   []byte // text without ANSI codes
@@ -52,7 +66,7 @@ type reader struct {
 	rec     record
 	scratch step
 	io      IO
-	ios     *[]IO // of ioLists; nil while there is none
+	ios     *[]KeptIO // of ioLists; nil while there is none
 	ids     []uint16
 	due     []uint64
 	matches []string
@@ -64,7 +78,7 @@ type reader struct {
 // header remembers a message that is nothing but a prefix: c10 reports that begin with \n stand under one.
 type header struct {
 	line  int64
-	who   line.Who
+	by    *line.Who
 	stamp line.Stamp
 	group GroupRef
 	alone bool // the message is nothing but "[PG … Rank 3]" or "Rank 3"
@@ -72,6 +86,7 @@ type header struct {
 
 type openBlock struct {
 	who   line.Who
+	from  int64 // number of the line that opened it
 	last  int64 // number of the last line that was asked for
 	f     follower
 	trace bool // it takes nothing of others but blank lines
@@ -100,6 +115,36 @@ type phys struct {
 	window  bool     // of a line that is too long: its hits are those that no window before had
 	records int      // how many of its records were read
 	outer   line.Who // what the first of them states of its writer
+
+	starts []int      // of a line in parts: where in raw those begin that stand on further lines
+	at     []int32    // where each byte of raw stands, and behind them its end, from off on; nil: side by side
+	end    int32      // of a part: where it ends
+	stamp  line.Stamp // of the envelope
+}
+
+// place is where n bytes of raw stand in the file.
+func (p *phys) place(file string, at, n int) Pos {
+	if p.at == nil {
+		return Pos{File: file, Line: p.no, Off: p.off + int64(at), Len: n}
+	}
+	no := p.no
+	for _, from := range p.starts {
+		if from <= at {
+			no++
+		}
+	}
+	return Pos{File: file, Line: no, Off: p.off + int64(p.at[at]), Len: int(p.at[at+n] - p.at[at])}
+}
+
+// stamped adds what the envelope states to the prefix of what it holds.
+func (p *phys) stamped(pre *line.Prefix) {
+	switch {
+	case p.stamp.Kind == line.NoStamp:
+	case pre.Stamp.Kind == line.NoStamp:
+		pre.Stamp = p.stamp
+	case pre.Outer.Kind == line.NoStamp:
+		pre.Outer = p.stamp
+	}
 }
 
 const maxJoined = 3
@@ -107,7 +152,14 @@ const maxJoined = 3
 // visit takes one physical line from the scanner. The head of the file is kept until it tells whether the file is
 // wrapped.
 func (r *reader) visit(l *scan.Line) (more int, err error) {
+	if r.decided && r.stray(l) {
+		return scan.Unwanted, nil
+	}
 	r.ending = l.Last
+	r.spoken(l)
+	if r.decided && r.passes(l) {
+		return r.wanted(0), nil
+	}
 	p := phys{before: l.Before, passed: l.Passed, no: l.No, off: l.TextOff, raw: l.Text, cut: l.Final || l.Long, window: l.Long, hits: l.Hits, marks: l.Marks}
 	if !r.decided {
 		p.raw, p.hits, p.marks, p.before = slices.Clone(p.raw), slices.Clone(p.hits), slices.Clone(p.marks), nil
@@ -135,6 +187,15 @@ func (r *reader) decide() (more int) {
 
 // take reads a physical line, or holds it back to join it with the next ones. It returns how many lines it needs.
 func (r *reader) take(p *phys, long bool) int {
+	no := r.lineNo
+	if r.lineNo = p.no; r.enveloped(p) {
+		if r.part != nil {
+			return r.wanted(1)
+		}
+		return r.wanted(0)
+	}
+	r.lineNo = no
+	r.parted()
 	if h := r.held; h != nil {
 		if p.no == h.no+int64(h.joined)+1 && !long && continues(p.raw) {
 			h.raw = append(append(h.raw, '\n'), p.raw...)
@@ -308,14 +369,18 @@ func (r *reader) record(p *phys, at int, raw []byte, known bool) {
 	}
 	rec.Cut = p.cut && at+len(raw) == len(bytes.TrimRight(p.raw, "\r"))
 	rec.Msg = text[min(max(rec.Prefix.Len, 0), len(text)):]
-	rec.Pos = Pos{File: r.file, Line: p.no, Off: p.off + int64(at), Len: len(raw)}
+	rec.Pos = p.place(r.file, at, len(raw))
+	p.stamped(rec.Prefix)
 	rec.Who = rec.Prefix.Who
 	if p.records > 0 {
 		rec.Who = rec.Who.Labelled(p.outer)
 	}
+	if r.section > 0 && rec.Who == line.NoOne {
+		rec.Who.MPIRank = r.section - 1
+	}
 	rec.Stamp = rec.Prefix.Stamp
 	rec.Repeated = repeated(text)
-	rec.writer = r.writerOf(&rec.Who)
+	rec.wrote(r.writerOf(&rec.Who))
 	r.inherit(rec)
 	r.span(rec)
 	r.follows(rec)
@@ -342,7 +407,7 @@ func (r *reader) heading(rec *record) {
 		h.group, h.alone = g, start == 0 && end == len(m)
 	}
 	if h.alone {
-		h.line, h.who, h.stamp = rec.Line, rec.Who, rec.Stamp
+		h.line, h.by, h.stamp = rec.Line, rec.By, rec.Stamp
 	}
 }
 
@@ -396,6 +461,9 @@ func (r *reader) follows(rec *record) {
 			continue
 		}
 		v := b.f(r, rec)
+		if r.longer > 0 {
+			b.last, r.longer = max(b.last, r.lineNo+r.longer), 0
+		}
 		rec.Taken = rec.Taken || v == taken || v == final
 		if v == pass || v == taken {
 			kept = append(kept, b)
@@ -418,6 +486,7 @@ func (r *reader) finish() {
 		r.decide()
 	}
 	r.release()
+	r.parted()
 	for len(r.open) > 0 {
 		blocks := r.open
 		r.open = nil

@@ -118,8 +118,10 @@ func (r *reader) beside(p *phys) bool {
 	if !none || head == nil {
 		return false
 	}
-	r.written(p.no, p.off+int64(last), text[last:])
-	r.rec.Who = r.rec.Who.Labelled(outer)
+	if last > 0 { // else it was just read
+		r.written(p.no, p.off+int64(last), text[last:])
+		r.rec.Who = r.rec.Who.Labelled(outer)
+	}
 	r.account()
 	r.header.alone = false
 	return true

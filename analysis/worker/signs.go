@@ -34,10 +34,15 @@ func readSigns(r *reader, rec *record) bool {
 	}
 	ids := r.signs(rec)
 	for _, id := range ids {
-		if s, _ := knowledge.Lookup(id); s.Role == knowledge.NoiseRole {
+		s, _ := knowledge.Lookup(id)
+		if s.Role == knowledge.NoiseRole {
 			continue
 		}
-		emit(r, &r.obs.Signs, Sign{At: rec.At, ID: id})
+		g := Sign{At: rec.At, ID: id}
+		if s.Own {
+			g.Text = clip(rec.Text)
+		}
+		emit(r, &r.obs.Signs, g)
 	}
 	if rec.storm != nil {
 		rec.storm.signed = len(ids) > 0
@@ -52,5 +57,16 @@ func bareFinal(rec *record) bool {
 	}
 	typ, msg, ok := finalLine(rec.Msg)
 	return ok && exceptionName(typ) &&
-		(rec.Who.Global != line.Unknown || bytes.IndexByte(typ, '.') >= 0 || loaderWorker(msg) != line.Unknown)
+		(rec.Who.Global != line.Unknown || bytes.IndexByte(typ, '.') >= 0 || loaderWorker(msg) != line.Unknown ||
+			// What a signature says of such a line is read as it was: it is more than that something was raised.
+			rec.Prefix.Len == 0 && len(msg) > 0 && builtin[string(typ)] && len(knowledge.Match(nil, rec.Text)) == 0)
+}
+
+// builtin are exceptions of Python itself, and PyTorch's as they are printed without their module.
+var builtin = map[string]bool{
+	"ArithmeticError": true, "AssertionError": true, "AttributeError": true, "EOFError": true, "Exception": true, "FileNotFoundError": true,
+	"FloatingPointError": true, "IndexError": true, "ImportError": true, "KeyError": true, "MemoryError": true, "ModuleNotFoundError": true,
+	"NameError": true, "NotImplementedError": true, "OSError": true, "OutOfMemoryError": true, "OverflowError": true, "PermissionError": true,
+	"RecursionError": true, "RuntimeError": true, "SystemError": true, "TypeError": true, "UnboundLocalError": true, "UnicodeDecodeError": true,
+	"ValueError": true, "ZeroDivisionError": true,
 }

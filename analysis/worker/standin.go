@@ -35,7 +35,7 @@ func again(list *[]standIn, kind int) *standIn {
 // standsFor reports whether the record may take the place of the last line of its kind that was kept, which itself stands
 // for so many more.
 func (r *reader) standsFor(a *standIn, rec *record, last *At, more int) bool {
-	return a.n > stormFull && !r.ending && more+1 < stormRare && a.ends == r.runEnds() && last.Who == rec.Who &&
+	return a.n > stormFull && !r.ending && more+1 < stormRare && a.ends == r.runEnds() && *last.Who() == rec.Who &&
 		last.Repeated == rec.Repeated && minute(last.Stamp) == minute(rec.Stamp)
 }
 
@@ -54,7 +54,7 @@ func (r *reader) runEnds() int {
 
 // ioLists are lists to be filled by one file after the other: in a storm they grow long, and what is left of a file's is
 // copied.
-var ioLists = sync.Pool{New: func() any { return new([]IO) }}
+var ioLists = sync.Pool{New: func() any { return new([]KeptIO) }}
 
 // putInOrder brings the lists to their final form: a line that stands for others stands where the first of them did.
 func (r *reader) putInOrder() {
@@ -63,7 +63,7 @@ func (r *reader) putInOrder() {
 		return
 	}
 	list := r.obs.IOs
-	r.obs.IOs = inOrder(list, func(v *IO) bool { return v.More > 0 })
+	r.obs.IOs = inOrder(list, func(v *KeptIO) bool { return v.more > 0 })
 	clear(list)
 	*r.ios = list[:0]
 	ioLists.Put(r.ios)

@@ -12,6 +12,7 @@ import (
 
 // IO is a line in which a loader or a storage client tells of a read or write that did not go as asked, other than the
 // final line of a traceback. Integers are line.Unknown where the line does not state them.
+// Observations hold it as KeptIO.
 type IO struct {
 	At
 	Kind    string // see the IO constants
@@ -240,23 +241,25 @@ func readReset(r *reader, rec *record) bool {
 // keepIO keeps what rule n read.
 func (r *reader) keepIO(rec *record, n int, v *IO) {
 	if r.ios == nil {
-		r.ios = ioLists.Get().(*[]IO)
+		r.ios = ioLists.Get().(*[]KeptIO)
 		r.obs.IOs = *r.ios
 	}
 	w := rec.writer
+	kept := keptIO(v, n, w.whose(&rec.Who))
 	if v.Kind != IOLoader {
-		emit(r, &r.obs.IOs, *v)
+		emit(r, &r.obs.IOs, kept)
 		w.lastIO = len(r.obs.IOs)
 		return
 	}
 	a := again(&w.loads, n)
 	if a.at >= 0 && w.lastIO == a.at+1 {
-		if last := &r.obs.IOs[a.at]; r.standsFor(a, rec, &last.At, last.More) {
-			v.More = last.More + 1
-			*last = *v
+		last := &r.obs.IOs[a.at]
+		if at := last.At(); r.standsFor(a, rec, &at, last.More()) {
+			kept.more = last.more + 1
+			*last = kept
 			return
 		}
 	}
-	keepStandIn(r, a, &r.obs.IOs, *v)
+	keepStandIn(r, a, &r.obs.IOs, kept)
 	w.lastIO = len(r.obs.IOs)
 }

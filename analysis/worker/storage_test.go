@@ -52,7 +52,7 @@ func TestRetriesOfEveryClient(t *testing.T) {
 			if len(obs.IOs) != 1 {
 				t.Fatalf("%s\ngot %d lines: %+v", tt.text, len(obs.IOs), obs.IOs)
 			}
-			got := obs.IOs[0]
+			got := obs.IOs[0].IO()
 			got.At = At{}
 			if got != tt.want {
 				t.Errorf("%s\ngot  %+v\nwant %+v", tt.text, got, tt.want)

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"bytes"
+
 	"faultline/knowledge"
 )
 
@@ -112,10 +114,29 @@ func fnv(h uint64, b []byte) uint64 {
 // signs are the signatures that the record's text matches, looked up once.
 func (r *reader) signs(rec *record) []string {
 	if !rec.matched {
-		r.matches = knowledge.Match(r.matches[:0], rec.Text)
+		r.matches = r.recognise(r.matches[:0], rec.Text)
 		rec.matched = true
 	}
 	return r.matches
+}
+
+// recognised is a text and the signatures that it matches.
+type recognised struct {
+	text []byte
+	ids  []string
+}
+
+// recognise is knowledge.Match, for texts of which many are the same.
+func (r *reader) recognise(dst []string, text []byte) []string {
+	n := len(text)
+	if n == 0 || n > maxHush {
+		return knowledge.Match(dst, text)
+	}
+	m := &r.hush.signs[(n*31+int(text[n/2])*7+int(text[n/4])*3+int(text[min(n-1, 6)]))%len(r.hush.signs)]
+	if !bytes.Equal(m.text, text) {
+		m.text, m.ids = append(m.text[:0], text...), knowledge.Match(m.ids[:0], text)
+	}
+	return append(dst, m.ids...)
 }
 
 // foreign reports whether the record is about other things than data.

@@ -16,6 +16,10 @@ const (
 	maxChain  = 16
 	// maxTraceLines is how far a block may stretch: deep frames with source and caret lines, several writers at once.
 	maxTraceLines = 2000
+	// maxOrphan is how far a block may stretch whose header was not seen.
+	maxOrphan = 400
+	// orphanGap is how far apart its lines may stand. Logs hold many stray frames: whatever follows each is looked at.
+	orphanGap = 4
 	// maxMessageLines is how many lines after the final line may belong to its message (NCCL's error block has six).
 	maxMessageLines = 16
 	maxMatched      = 8 << 10
@@ -26,13 +30,45 @@ const (
 func tracebackHandlers() []handler {
 	return []handler{
 		{"traceback", []string{tracebackHeader}, readTraceback},
+		{"frame", []string{frameLiteral}, readOrphan},
 		{"final line", []string{"Error: ", "Exception: "}, readBareFinal},
+		{"ignored exception", []string{ignoredHead}, readIgnored},
+		{"Hydra", []string{"Error in call to target '", "Error in creating partial("}, readHydra},
 		{"C++ exception", []string{"terminate called "}, readTerminate},
 		{"Python fatal", []string{"Fatal Python error: "}, readFatal},
 	}
 }
 
 const tracebackHeader = "Traceback (most recent call last)"
+
+// ignoredHead begins what Python prints of exceptions that nobody can catch, in __del__ and the like (CPython's
+// PyErr_WriteUnraisable; "in: …", from 3.14 "while …"): the program goes on.
+const ignoredHead = "Exception ignored "
+
+// ignoredFar is how many lines below its head such an exception begins where several writers share a file.
+const ignoredFar = 8
+
+func readIgnored(r *reader, rec *record) bool {
+	if own(rec) || !bytes.HasPrefix(ungrouped(rec.Msg), []byte(ignoredHead)) {
+		return false
+	}
+	if r.ignoredWho != rec.Who || r.lineNo-r.ignoredAt > ignoredFar {
+		r.ignoredWho, r.ignoredN = rec.Who, 0
+	}
+	r.ignoredAt = r.lineNo
+	r.ignoredN++
+	return true
+}
+
+// ignores says that what begins in rec stands below such a head of its writer. Each head speaks of one exception.
+func (r *reader) ignores(rec *record) bool {
+	if r.ignoredN == 0 || r.ignoredWho != rec.Who || r.lineNo-r.ignoredAt > ignoredFar {
+		return false
+	}
+	r.ignoredN--
+	r.ignoredAt = r.lineNo
+	return true
+}
 
 // trace is a traceback that is being read: a chain of blocks, each of which ends with "Type: message".
 type trace struct {
@@ -44,42 +80,32 @@ type trace struct {
 	cur      Exception // the block being read
 	inside   bool
 	matched  []byte // final lines and their continuations: what signatures are looked for in
-	after    int    // lines since the final line
-	open     int    // headers without a final line, where blocks are torn
+	below    []below
+	after    int // lines since the final line
+	open     int // headers without a final line, where blocks are torn
 	torn     bool
 	// stamped: every line of this writer seems to carry a header, so that one ends nothing.
 	stamped bool
 	budget  int
 	storm   *storm // of final lines like this one, if there is an account of them
 	silent  bool   // one of too many: it only takes its lines
+	orphan  bool   // its header was not seen
+	ignored bool   // Python says above it that it goes on
+}
+
+// below is where a line that continues a message stands, and from where on in matched.
+type below struct {
+	at   At
+	from int
 }
 
 func readTraceback(r *reader, rec *record) bool {
 	if rec.Taken {
 		return true
 	}
-	t := &trace{who: rec.Who, stamped: own(rec), original: -1, budget: maxTraceLines}
+	t := &trace{who: rec.Who, stamped: own(rec), original: -1, budget: maxTraceLines, ignored: r.ignores(rec)}
 	t.begin(rec)
 	r.trace(rec, maxTraceLines, t.next)
-	return true
-}
-
-// readBareFinal reads a final line whose traceback is not in the file: cut off, or printed elsewhere. Only forms that
-// loggers do not write count: behind the "[rank3]: " of PyTorch's excepthook, with a dotted type at the margin, or
-// DataLoader's "Caught … in DataLoader worker process N.", under which the worker's own traceback follows.
-func readBareFinal(r *reader, rec *record) bool {
-	if rec.Taken || !bareFinal(rec) {
-		return rec.Taken
-	}
-	typ, msg, _ := finalLine(rec.Msg)
-	s, excess := r.finalStorm(rec, typ, msg)
-	if excess && !s.telling {
-		return true
-	}
-	t := &trace{who: rec.Who, original: -1, budget: maxMessageLines, storm: s, silent: excess}
-	t.chain = []Exception{{At: rec.At, Type: clip(typ), Message: clip(msg), LoaderWorker: loaderWorker(msg)}}
-	t.keep(rec.Msg)
-	r.trace(rec, maxMessageLines, t.next)
 	return true
 }
 
@@ -132,12 +158,16 @@ func (t *trace) message(rec *record) (b []byte, same bool) {
 
 // header takes another "Traceback (most recent call last):".
 func (t *trace) header(r *reader, rec *record, b []byte) verdict {
+	t.orphan = false
+	ignored := r.ignores(rec)
 	switch {
 	case t.inside && !t.torn:
 		// A second header before the first block ended: two writers.
 		t.torn = true
+		t.ignored = t.ignored && ignored
 		t.open++
 	case t.torn:
+		t.ignored = t.ignored && ignored
 		t.open++
 	case bytes.Contains(b, []byte("Original Traceback")) && t.original < 0:
 		t.original = len(t.chain) - 1
@@ -148,6 +178,7 @@ func (t *trace) header(r *reader, rec *record, b []byte) verdict {
 		// A new traceback of the same writer.
 		t.flush(r)
 		t.begin(rec)
+		t.ignored = ignored
 	}
 	t.after = 0
 	return taken
@@ -158,6 +189,9 @@ func (t *trace) linked() bool { return t.after < 0 && len(t.chain) < maxChain }
 
 // body takes a line between the header and the final line.
 func (t *trace) body(r *reader, rec *record, b []byte) verdict {
+	if t.orphan && indented(b) {
+		r.longer = orphanGap
+	}
 	if f, ok := pyFrame(b); ok {
 		if !t.torn && len(t.cur.Frames) < maxFrames {
 			t.cur.Frames = append(t.cur.Frames, f)
@@ -165,9 +199,15 @@ func (t *trace) body(r *reader, rec *record, b []byte) verdict {
 		return taken
 	}
 	if own(rec) && !t.stamped {
+		if t.orphan {
+			return ended
+		}
 		return pass // a record of a logger amid the block
 	}
 	typ, msg, ok := finalLine(b)
+	if t.orphan && !indented(b) && !(ok && exceptionName(typ)) {
+		return ended // a stack that was printed for another reason
+	}
 	if !ok || continuation(b) {
 		if ok || indented(b) || chainMarker(b) {
 			return taken
@@ -186,10 +226,12 @@ func (t *trace) body(r *reader, rec *record, b []byte) verdict {
 	// Torn: which frames led here cannot be known.
 	e.Frames, e.Begin, e.Torn = nil, Pos{}, true
 	e.Signs = knowledge.Match(nil, b)
-	emit(r, &r.obs.Exceptions, e)
+	if !t.ignored {
+		emit(r, &r.obs.Exceptions, e)
+	}
 	if t.open--; t.open <= 0 {
 		t.inside, t.torn = false, false
-		t.chain, t.matched = nil, nil
+		t.chain, t.matched, t.below = nil, nil, nil
 		t.after = 0
 	}
 	return taken
@@ -220,6 +262,9 @@ func (t *trace) tail(r *reader, rec *record, b []byte, blank bool) verdict {
 		if _, ok := pyFrame(b); ok || endsMessage(b) {
 			break
 		}
+		if len(t.matched) < maxMatched {
+			t.below = append(t.below, below{rec.At, len(t.matched)})
+		}
 		t.keep(b)
 		if s := t.storm; s != nil && !s.telling && s.n <= stormFull {
 			s.telling = alarming(rec, true) || s.n <= stormFull/4 && len(knowledge.Match(nil, rec.Text)) > 0
@@ -240,11 +285,11 @@ func (t *trace) keep(b []byte) {
 // flush emits the chain as one exception.
 func (t *trace) flush(r *reader) {
 	chain := t.chain
-	if t.inside && !t.torn && len(t.cur.Frames) > 0 {
+	if t.inside && !t.torn && !t.orphan && len(t.cur.Frames) > 0 {
 		// The final line is missing: cut file, or a writer that was killed. The frames still say where it was.
 		chain = append(chain, t.cur)
 	}
-	if n := len(chain); n > 0 && !t.silent {
+	if n := len(chain); n > 0 && !t.silent && !t.ignored {
 		e := chain[n-1]
 		cause := chain[:n-1]
 		if o := t.original; o >= 0 && o < n-1 {
@@ -255,12 +300,32 @@ func (t *trace) flush(r *reader) {
 		if len(cause) > 0 {
 			e.Cause = append([]Exception(nil), cause...)
 		}
-		e.Signs = knowledge.Match(nil, t.matched)
+		e.Signs = r.recognise(nil, t.matched)
+		e.Told = t.told(e.Signs)
 		emit(r, &r.obs.Exceptions, e)
 	}
-	t.chain, t.matched, t.original = nil, nil, -1
+	t.chain, t.matched, t.below, t.original = nil, nil, nil, -1
 	t.inside, t.torn, t.open, t.after = false, false, 0, 0
 	t.cur = Exception{}
+}
+
+// told finds the lines of a message that hold what its first line does not: NCCL's reason stands last, under "Last error:".
+func (t *trace) told(signs []string) []Told {
+	if len(t.below) == 0 || len(signs) == 0 || len(t.chain) > 1 {
+		return nil
+	}
+	known := knowledge.Match(nil, t.matched[:t.below[0].from])
+	var out []Told
+	for _, b := range t.below {
+		l, _, _ := bytes.Cut(t.matched[b.from:], []byte("\n"))
+		for _, id := range knowledge.Match(nil, l) {
+			if !slices.Contains(known, id) && slices.Contains(signs, id) {
+				known = append(known, id)
+				out = append(out, Told{At: b.at, ID: id, Text: clip(bytes.TrimSpace(l))})
+			}
+		}
+	}
+	return out
 }
 
 // own reports whether a record has a header of its own (stamp, source, severity): then it is no part of a message.
@@ -331,6 +396,9 @@ func richFrame(b []byte) (Frame, bool) {
 
 func (e *Exception) size() int {
 	n := len(e.Type) + len(e.Message) + framesSize(e.Frames) + framesSize(e.Main)
+	for _, l := range e.Told {
+		n += len(l.Text) + 200
+	}
 	for i := range e.Cause {
 		n += e.Cause[i].size()
 	}

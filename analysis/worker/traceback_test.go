@@ -67,8 +67,8 @@ func TestInterleavedRankPrefixedTracebacksAreTakenApart(t *testing.T) {
 				t.Errorf("%s: got %+v", form, e)
 			}
 		}
-		if obs.Exceptions[0].Who == obs.Exceptions[1].Who {
-			t.Errorf("%s: two writers became one: %+v", form, obs.Exceptions[0].Who)
+		if *obs.Exceptions[0].Who() == *obs.Exceptions[1].Who() {
+			t.Errorf("%s: two writers became one: %+v", form, obs.Exceptions[0].Who())
 		}
 	}
 }
@@ -140,7 +140,7 @@ requests.exceptions.ConnectionError: (MaxRetryError)
 		t.Fatalf("got %d: %+v", len(obs.Exceptions), obs.Exceptions)
 	}
 	e := obs.Exceptions[0]
-	if e.Type != "ConnectionError" || e.LoaderWorker != 8 || e.Who.Global != 2 || len(e.Cause) != 2 {
+	if e.Type != "ConnectionError" || e.LoaderWorker != 8 || e.Who().Global != 2 || len(e.Cause) != 2 {
 		t.Fatalf("got %+v", e)
 	}
 	if e.Cause[0].Type != "urllib3.exceptions.MaxRetryError" || e.Cause[1].Type != "requests.exceptions.ConnectionError" {
@@ -150,7 +150,7 @@ requests.exceptions.ConnectionError: (MaxRetryError)
 
 func TestTracebackCutBeforeItsFinalLine(t *testing.T) {
 	obs := observe(t, strings.Join(prefixed("[rank7]: ", plainTrace)[:4], "\n"))
-	if len(obs.Exceptions) != 1 || obs.Exceptions[0].Type != "" || len(obs.Exceptions[0].Frames) != 1 || obs.Exceptions[0].Who.Global != 7 {
+	if len(obs.Exceptions) != 1 || obs.Exceptions[0].Type != "" || len(obs.Exceptions[0].Frames) != 1 || obs.Exceptions[0].Who().Global != 7 {
 		t.Errorf("got %+v", obs.Exceptions)
 	}
 }
@@ -170,7 +170,9 @@ func TestFinalLineWithoutTraceback(t *testing.T) {
 		{"[rank4]: RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed by peer [10.0.0.7]:31485", "RuntimeError"},
 		{"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", "torch.distributed.elastic.multiprocessing.errors.ChildFailedError"},
 		{"ConnectionError: Caught ConnectionError in DataLoader worker process 8.", "ConnectionError"},
-		{"ValueError: printed by somebody", ""},
+		{"ValueError: printed by somebody", "ValueError"}, // whether it ended the program, the rest of the file tells
+		{"SomeError: printed by somebody", ""},
+		{"RuntimeError: CUDA error: an illegal memory access was encountered", ""}, // a signature says more
 		{"2025-06-03 17:48:01,123 - root - WARNING - torch.FooError: handled", ""},
 		{"Retrying fn in 3.2 seconds as it raised ConnectionError: reset", ""},
 	}
@@ -277,5 +279,32 @@ func TestKeptTextIsBounded(t *testing.T) {
 	}
 	if r.kept > maxKept+maxText || r.dropped == 0 {
 		t.Errorf("kept %d bytes, dropped %d", r.kept, r.dropped)
+	}
+}
+
+// Python goes on after what it prints of __del__ and of a closed standard output.
+func TestExceptionsThatPythonIgnoresAreNone(t *testing.T) {
+	const trace = "Traceback (most recent call last):\n  File \"x.py\", line 3, in __del__\n    y()\n"
+	for name, tt := range map[string]struct {
+		text string
+		want []string
+	}{
+		"in a destructor":        {"step 1\nException ignored in: <function F.__del__ at 0x7f>\n" + trace + "AssertionError: can only test a child process\n", nil},
+		"while deallocating":     {"Exception ignored while calling deallocator <function F.__del__ at 0x7f>:\n" + trace + "AttributeError: 'F' object has no attribute 'q'\n", nil},
+		"of a rank":              {"[rank3]: Exception ignored in: <function F.__del__ at 0x7f>\n" + strings.ReplaceAll("[rank3]: "+strings.TrimSuffix(trace, "\n"), "\n", "\n[rank3]: ") + "\n[rank3]: RuntimeError: x\n", nil},
+		"of an output":           {"Exception ignored in: <_io.TextIOWrapper name='<stdout>' mode='w' encoding='utf-8'>\nBrokenPipeError: [Errno 32] Broken pipe\n", nil},
+		"a failure above":        {trace + "KeyError: 'a'\nException ignored in: <function F.__del__ at 0x7f>\n" + trace + "AssertionError: b\n", []string{"KeyError"}},
+		"a failure below":        {"Exception ignored in: <function F.__del__ at 0x7f>\n" + trace + "AssertionError: b\n\n" + trace + "KeyError: 'a'\n", []string{"KeyError"}},
+		"two writers at once":    {strings.Repeat("Exception ignored in: <function F.__del__ at 0x7f>\n", 2) + strings.Repeat("Traceback (most recent call last):\n", 2) + "AssertionError: b\nAssertionError: b\n", nil},
+		"of somebody else":       {"[rank2]: Exception ignored in: <function F.__del__ at 0x7f>\n" + trace + "KeyError: 'a'\n", []string{"KeyError"}},
+		"only words of a logger": {"2025-06-03 17:48:01,123 - x - INFO - Exception ignored by the user\n" + trace + "KeyError: 'a'\n", []string{"KeyError"}},
+	} {
+		var got []string
+		for _, e := range observe(t, "\n"+tt.text).Exceptions {
+			got = append(got, e.Type)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: read %v, not %v", name, got, tt.want)
+		}
 	}
 }

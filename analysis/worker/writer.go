@@ -18,6 +18,16 @@ type writer struct {
 	resets  []standIn
 	loads   []standIn
 	lastIO  int // in the list of IOs + 1
+	who     *line.Who
+}
+
+// whose is what its lines state of the writer, once for all of them.
+func (w *writer) whose(who *line.Who) *line.Who {
+	if w.who == nil || *w.who != *who {
+		own := *who
+		w.who = &own
+	}
+	return w.who
 }
 
 // writerCache is how many writers are found without hashing their names. Few processes write to one file.
@@ -46,7 +56,11 @@ func (r *reader) writerOf(who *line.Who) *writer {
 	return w
 }
 
-// inherit gives a record without a stamp the nearest one above, of its own writer where the writer is known.
+// wrote says whose the record is.
+func (rec *record) wrote(w *writer) { rec.writer, rec.By = w, w.whose(&rec.Who) }
+
+// inherit gives a record without a stamp the nearest one above, of its own writer where the writer is known. One whose own
+// lines have no stamps, as tracebacks have none, gets that of the lines above which name nobody.
 func (r *reader) inherit(rec *record) {
 	switch {
 	case rec.Stamp.Kind != line.NoStamp:
@@ -56,6 +70,8 @@ func (r *reader) inherit(rec *record) {
 		}
 	case rec.writer == &r.nobody:
 		rec.Stamp = r.lastStamp.Above()
+	case rec.writer.stamp.Kind == line.NoStamp:
+		rec.Stamp = r.nobody.stamp.Above()
 	default:
 		rec.Stamp = rec.writer.stamp.Above()
 	}
@@ -68,6 +84,9 @@ func (r *reader) span(rec *record) {
 			r.first = rec.At
 		}
 		r.last = rec.At
+	}
+	if rec.Who.Host == "" {
+		r.hostless++
 	}
 	w := rec.writer
 	if w == &r.nobody || w == &r.crowd {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"faultline/incident"
+	"faultline/messages"
 	"faultline/workflow"
 )
 
@@ -25,6 +26,11 @@ type Console struct {
 	Lookup func(term string) (text string, known []string)
 	// Hosts expands a host list.
 	Hosts func(list string) ([]string, error)
+	// Storage takes accesses to storage logs; nil: they can only be given as files. Profiles are the configured ones by name.
+	Storage  Storage
+	Profiles []string
+	// Hide turns what the terminal shows of what is typed off, for a secret, and on again; nil: nothing is typed on a terminal.
+	Hide func(hidden bool)
 	// Prompt stands before each line that a person types. Echo repeats the typed lines, for input that is not typed.
 	Prompt string
 	Echo   bool
@@ -33,6 +39,7 @@ type Console struct {
 
 	current string // id of the investigation that answers belong to
 	opened  int
+	form    *form // the access that is being typed
 }
 
 // maxLine bounds a typed line; a path is shorter on every system.
@@ -43,6 +50,7 @@ var errQuit = errors.New("quit")
 
 // Run reads lines until the input ends, somebody quits, or the context ends.
 func (c *Console) Run(ctx context.Context, in io.Reader) error {
+	defer c.hide(false)
 	typed := make(chan string)
 	ended := make(chan error, 1)
 	go func() {
@@ -61,7 +69,7 @@ func (c *Console) Run(ctx context.Context, in io.Reader) error {
 		fmt.Fprint(c.Out, c.Prompt)
 		select {
 		case text := <-typed:
-			if c.Echo {
+			if secret := c.form != nil && c.form.field == messages.FieldToken; c.Echo && !secret {
 				fmt.Fprintln(c.Out, printable(text))
 			}
 			err := c.Line(ctx, text)
@@ -86,6 +94,9 @@ func (c *Console) Run(ctx context.Context, in io.Reader) error {
 
 // Line handles one typed line. An error means that the conversation cannot go on; whatever a person can mend is said.
 func (c *Console) Line(ctx context.Context, text string) error {
+	if c.form != nil {
+		return c.settle(ctx, c.answer(ctx, text))
+	}
 	words, err := split(text)
 	if err != nil {
 		c.say("%v", err)
@@ -169,8 +180,15 @@ func (c *Console) Ask(_ context.Context, _ string, q workflow.Question) error {
 		c.say("  Type the path here. (why? explains)")
 	case workflow.AskJob:
 		c.say("  Type: job ID")
+	case workflow.AskAccess:
+		if c.Storage != nil {
+			c.say("  Type: access (address, token and certificate are asked for one by one), access env (AIS_ENDPOINT, AIS_AUTHN_TOKEN, … are set here) or access NAME. %s", c.configured())
+		}
+		c.say("  Or: storage-logs PATH, if you have fetched them; or skip. (why? explains)")
 	case workflow.AskMissing:
-		c.say("  Type the path of the missing logs, or leave it: the report stands without them. (why? explains)")
+		c.say("  Type the path of the missing logs; skip if you do not have them. The report stands without them. (why? explains)")
+	case workflow.AskEvidence:
+		c.say("  Type its path when you have it; skip if you do not, and I say what else would decide. The report stands without it. (why? explains)")
 	}
 	return nil
 }

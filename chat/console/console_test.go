@@ -59,6 +59,12 @@ func verdict(_ context.Context, in analysis.Input) (*incident.Report, error) {
 // talk types lines and returns everything that was shown.
 func talk(t *testing.T, root string, lines ...string) string {
 	t.Helper()
+	return talkTo(t, root, func(*Console) {}, lines...)
+}
+
+// talkTo is talk with a console that is set up further.
+func talkTo(t *testing.T, root string, set func(c *Console), lines ...string) string {
+	t.Helper()
 	var out strings.Builder
 	c := &Console{
 		Out: &out,
@@ -87,7 +93,8 @@ func talk(t *testing.T, root string, lines ...string) string {
 		Echo:   true,
 	}
 	c.Flow.Post = c
-	if err := c.Run(context.Background(), strings.NewReader(strings.Join(lines, "\n"))); err != nil {
+	set(c)
+	if err := c.Run(context.Background(), strings.NewReader(strings.Join(append(lines, ""), "\n"))); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -18,6 +18,7 @@ const (
 	actAccess   = "ais_access"
 	actSkip     = "ais_skip"
 	actAISLogs  = "ais_upload"
+	actStorage  = "storage_logs"
 	actUpload   = "upload"
 	actLookNow  = "look_now"
 	actWhenEnds = "when_ends"
@@ -84,6 +85,9 @@ func caseOf(inv *workflow.Investigation) messages.Case {
 func storageNote(inv *workflow.Investigation) string {
 	if inv.Storage == "lost" {
 		return "The access to storage was lost in a restart."
+	}
+	if inv.Storage == "not given" {
+		return "Storage logs: nobody gave them, so the storage was not examined."
 	}
 	what, _, _ := strings.Cut(inv.Storage, " by ") // people are named in the thread
 	return "Storage logs: " + what + "."
@@ -217,12 +221,14 @@ func caseButtons(inv *workflow.Investigation) []messages.Button {
 	case inv.State == workflow.AwaitingLogs, inv.State == workflow.AwaitingAIS:
 		out = append(out, button(actUpload, inv.ID, "Upload logs"), cancel)
 	case inv.State == workflow.Reported:
-		out = append(out, button(actClose, inv.ID, "Close"), button(actUpload, inv.ID, "Add logs"), again)
+		out = append(append(out, button(actClose, inv.ID, "Close"), button(actUpload, inv.ID, "Add logs")), storageOffer(inv)...)
+		out = append(out, again)
 		if inv.Home.Private && inv.Home.AskedIn != "" && inv.Home.Shared == "" {
 			out = append(out, button(actShare, inv.ID, "Share with the channel"))
 		}
 	case inv.State == workflow.Disputed:
-		out = append(out, button(actClose, inv.ID, "Close"), button(actUpload, inv.ID, "Add logs"), button(actUphold, inv.ID, "Take the dispute back"))
+		out = append(append(out, button(actClose, inv.ID, "Close"), button(actUpload, inv.ID, "Add logs")), storageOffer(inv)...)
+		out = append(out, button(actUphold, inv.ID, "Take the dispute back"))
 	case inv.State == workflow.Closed:
 		out = append(out, button(actDispute, inv.ID, "This was wrong"), again)
 	default: // cancelled, expired, failed
@@ -234,6 +240,15 @@ func caseButtons(inv *workflow.Investigation) []messages.Button {
 		out = append(out, button(actMute, inv.ID, "No more reminders"))
 	}
 	return out
+}
+
+// storageOffer is the button that offers to read storage logs, where something failed and they were not read. Who is asked for them
+// has the buttons of the question.
+func storageOffer(inv *workflow.Investigation) []messages.Button {
+	if inv.Report == nil || inv.Report.Verdict.Status == incident.NoFailure || len(inv.StorageSources) > 0 {
+		return nil
+	}
+	return []messages.Button{button(actStorage, inv.ID, "Storage logs")}
 }
 
 // verdictButtons stand under a verdict; the number in their value tells a click on an old one.
@@ -257,7 +272,7 @@ func questionButtons(inv *workflow.Investigation, q workflow.Question) []message
 	case workflow.AskLogs:
 		return []messages.Button{primary(button(actUpload, value, "Upload logs"))}
 	case workflow.AskMissing, workflow.AskEvidence:
-		return []messages.Button{primary(button(actUpload, value, "Upload files")), button(actLeave, value, "Not available")}
+		return []messages.Button{primary(button(actUpload, value, "Upload files")), button(actLeave, value, "I don't have it")}
 	case workflow.AskRunning:
 		return []messages.Button{button(actLookNow, value, "Look now"), primary(button(actWhenEnds, value, "When it ends"))}
 	case workflow.AskAccess:

@@ -31,9 +31,12 @@ type target struct {
 // deeds is a function, not a table, because some of them read it.
 func deeds() map[string]deed {
 	return map[string]deed{
-		actAccess:   {trusted: true, question: true, do: (*act).askAccess},
-		actSkip:     {trusted: true, question: true, do: (*act).skipStorage},
-		actAISLogs:  {trusted: true, question: true, do: (*act).askUpload},
+		actAccess:  {trusted: true, question: true, do: (*act).askAccess},
+		actSkip:    {trusted: true, question: true, do: (*act).skipStorage},
+		actAISLogs: {trusted: true, question: true, do: (*act).askUpload},
+		actStorage: {trusted: true, do: func(a *act, ctx context.Context, inv workflow.Investigation, _ target) error {
+			return a.offerStorage(ctx, inv)
+		}},
 		actUpload:   {do: (*act).askUpload},
 		actLookNow:  {question: true, do: (*act).lookNow},
 		actWhenEnds: {question: true, do: (*act).whenItEnds},
@@ -91,7 +94,8 @@ func (a *act) click(ctx context.Context) error {
 	if rule, ok := a.policy.rule(inv.Home); (!ok || rule.ReadOnly) && action != actGlossary && action != actStatus {
 		return a.refuse(ctx, inv.ID, refusedReadOnly, readOnly)
 	}
-	if d.question && (t.number != 0 || action != actLookNow) && !slices.ContainsFunc(inv.Open, func(q workflow.Question) bool { return q.ID == t.number }) {
+	unasked := t.number == 0 && slices.Contains([]string{actLookNow, actAccess, actAISLogs}, action)
+	if d.question && !unasked && !slices.ContainsFunc(inv.Open, func(q workflow.Question) bool { return q.ID == t.number }) {
 		return a.stale(ctx, inv, action)
 	}
 	if d.trusted {
@@ -164,11 +168,15 @@ func (a *act) skipStorage(ctx context.Context, inv workflow.Investigation, t tar
 	})
 }
 
-// leave says that what was asked for is not to be had.
+// leave says that what was asked for is not to be had: what decides next is asked for instead.
 func (a *act) leave(ctx context.Context, inv workflow.Investigation, t target) error {
 	return a.change(ctx, inv.ID, func(inv *workflow.Investigation) change {
 		text := questionText(*inv, t.number)
-		return change{notice: workflow.Notice{Answered: settle(inv, t.number)}, entry: "not available: " + text, answer: say(left)}
+		c := change{notice: a.Flow.Declined(inv, t.number), entry: "not available: " + text, answer: say(left)}
+		if len(c.notice.Asks) > 0 {
+			c.answer = say(leftNext)
+		}
+		return c
 	})
 }
 
@@ -251,7 +259,21 @@ func private(inv workflow.Investigation, t target, action string) string {
 	return fmt.Sprintf("%s %d %s", inv.ID, t.number, action)
 }
 
+// offerStorage says how the logs of the storage can be given, where nobody asks for them.
+func (a *act) offerStorage(ctx context.Context, inv workflow.Investigation) error {
+	if !slices.Contains(workflow.Allowed(inv.State), workflow.AISGiven) {
+		row, _ := workflow.About(inv.State)
+		return a.say(ctx, wrongState, row.Doing)
+	}
+	text := say(storageOffered, code(workflow.StorageCommands[0]), code(workflow.StorageCommands[1]))
+	return a.answer(ctx, []string{text}, a.button(actAccess, inv.ID, "Give access"), a.button(actAISLogs, inv.ID, "Upload storage logs"))
+}
+
 func (a *act) askAccess(ctx context.Context, inv workflow.Investigation, t target) error {
+	if t.number == 0 && !slices.Contains(workflow.Allowed(inv.State), workflow.AISGiven) {
+		row, _ := workflow.About(inv.State)
+		return a.say(ctx, wrongState, row.Doing)
+	}
 	rule, _ := a.policy.rule(inv.Home)
 	return a.window(ctx, func(context.Context) (blockkit.View, error) {
 		return messages.AISView(private(inv, t, actAccess), a.policy.profiles(rule, inv.Cluster), questionWhy(inv, t.number), nil), nil

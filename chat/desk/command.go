@@ -28,6 +28,7 @@ var usages = []usage{
 	{"cancel F-12", "stop an investigation"},
 	{"rerun F-12", "begin anew; the old one stays readable"},
 	{"mute F-12", "no more reminders"},
+	{"storage F-12", "give me the logs of the AIStore cluster: access to it, or files"},
 	{"setup", "say where your team's logs are, tried on a job at once; also `setup show`, `setup clear`"},
 	{"watch", "which clusters I watch by myself; an administrator can write `watch pause west` and `watch resume west`"},
 	{"digest", "what I did not post one by one, now instead of tomorrow"},
@@ -138,6 +139,8 @@ func (a *act) command(ctx context.Context, verb string, inv workflow.Investigati
 		return a.cancel(ctx, inv)
 	case "mute":
 		return a.mute(ctx, inv)
+	case "storage":
+		return a.offerStorage(ctx, inv)
 	}
 	return fmt.Errorf("there is no command %q", verb)
 }

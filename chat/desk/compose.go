@@ -46,7 +46,12 @@ func (c *Composer) Compose(ctx context.Context, inv *workflow.Investigation, n w
 	if err := c.event(ctx, d); err != nil {
 		return nil, err
 	}
-	d.questionsAsked()
+	if err := c.questionsAsked(ctx, d); err != nil {
+		return nil, err
+	}
+	if n.Rest != nil {
+		d.thread(fmt.Sprintf("rest-%d", inv.Version+1), messages.RestPost(n.Rest.Open(), nextSteps(n.Rest)))
+	}
 	d.caseFile()
 	return d.posts, d.err
 }
@@ -66,7 +71,9 @@ func (c *Composer) Publish(ctx context.Context, inv *workflow.Investigation) ([]
 			}
 		}
 	}
-	d.questionsAsked()
+	if err := c.questionsAsked(ctx, d); err != nil {
+		return nil, err
+	}
 	d.caseFile()
 	return d.posts, d.err
 }
@@ -125,9 +132,7 @@ func (d *draft) caseFile() {
 func (c *Composer) verdict(ctx context.Context, d *draft) error {
 	inv, r := d.inv, d.n.Report
 	if inv.Verdicts > 0 && len(d.n.Revisions) == 0 {
-		for _, s := range d.n.Says {
-			d.note("again", fill("%s", sentence(s)))
-		}
+		d.answered()
 		return nil
 	}
 	told := headline(r)
@@ -224,7 +229,11 @@ func (c *Composer) final(ctx context.Context, d *draft) error {
 		files = append(files, file)
 	}
 	inv.Final = inv.Verdicts
-	d.send(workflow.PostFiles, "final-"+strconv.Itoa(inv.Verdicts), workflow.KeyCase, messages.FinalVerdict(r, inv.Home.Requester, inv.Verdicts > 1, verdictButtons(inv)), files...)
+	key := "final-" + strconv.Itoa(inv.Verdicts)
+	if inv.Refiled > 0 {
+		key += "-" + strconv.Itoa(inv.Refiled)
+	}
+	d.send(workflow.PostFiles, key, workflow.KeyCase, messages.FinalVerdict(r, inv.Home.Requester, inv.Verdicts > 1, verdictButtons(inv)), files...)
 	return nil
 }
 
@@ -246,8 +255,13 @@ func (c *Composer) event(ctx context.Context, d *draft) error {
 			return err
 		}
 		d.answered()
-	case workflow.NothingNew, workflow.NothingRead, workflow.AISFailed, workflow.AISFetched, workflow.Correlated:
+	case workflow.Fetched, workflow.NothingNew, workflow.NothingRead, workflow.AISFailed, workflow.AISFetched:
 		d.answered() // somebody gave something and waits for a word
+	case workflow.Correlated:
+		d.answered()
+		if inv.Final > 0 && inv.Final >= inv.Verdicts { // the files that are there do not have what the storage says
+			inv.Final, inv.Refiled = inv.Verdicts-1, inv.Refiled+1
+		}
 	case workflow.SkipStorage:
 		if n.Actor == "" {
 			d.answered()
@@ -308,6 +322,10 @@ func (d *draft) questionsSettled() {
 	for _, q := range d.n.Answered {
 		how := say(askedNeedless)
 		switch {
+		case q.Given != "":
+			how = say(askedAnswered, person(q.Given))
+		case slices.ContainsFunc(d.inv.Without, q.Is) && d.n.Event == workflow.Tick:
+			how = say(askedWithout, person(d.n.Actor))
 		case d.n.Event == workflow.Arrived:
 			how = say(askedArrived)
 		case d.n.Event == workflow.JobEnded:
@@ -330,10 +348,22 @@ func (d *draft) questionsSettled() {
 	}
 }
 
-func (d *draft) questionsAsked() {
+func (c *Composer) questionsAsked(ctx context.Context, d *draft) error {
 	for _, q := range d.n.Asks {
 		d.thread(questionKey(q), questionMessage(d.inv, q, ""))
+		if err := c.script(ctx, d, q); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func nextSteps(r *workflow.Rest) []messages.NextStep {
+	var out []messages.NextStep
+	for _, n := range r.Next {
+		out = append(out, messages.NextStep{What: n.What, Command: n.Command})
+	}
+	return out
 }
 
 func questionKey(q workflow.Question) string { return "question-" + strconv.Itoa(q.ID) }

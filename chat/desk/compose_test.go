@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"faultline/analysis"
 	"faultline/chat"
+	"faultline/config"
 	"faultline/incident"
 	"faultline/messages"
 	"faultline/messages/blockkit"
@@ -42,6 +45,22 @@ func TestTranscripts(t *testing.T) {
 			s.says("12345")
 			s.does(upload("U3", "F-1 1 upload"))
 			s.does(submission("U1", messages.ViewClose, "F-1 0 close", map[string]string{messages.FieldVerdict: "right", messages.FieldFix: "replaced the GPU"}))
+		},
+		"without.txt": func(s *stage) { // one artefact after the other, until nothing is left
+			s.hangs()
+			s.says("12345")
+			s.does(press("U3", actLeave, "F-1 1"))
+			s.now = s.now.Add(25 * time.Hour)
+			s.tick()
+		},
+		"hangs.txt": func(s *stage) { // what to run is attached: nobody needs the program for it
+			s.engine.diagnose = func(analysis.Input) (*incident.Report, error) {
+				r := report("gpu-hang", incident.Inconclusive)
+				r.Coverage.NodesSeen = []string{"node01", "node02"}
+				r.Verdict.Needs = []incident.Need{{What: "stacks", Why: "most of it is gone once the job is; waiting for it costs 0.3 GPU-hours a minute", Command: "bot collect 12345", Obtainable: "perishing", Artefact: "collected"}}
+				return r, nil
+			}
+			s.says("12345")
 		},
 		"no-failure.txt": func(s *stage) {
 			s.engine.diagnose = func(analysis.Input) (*incident.Report, error) {
@@ -86,11 +105,30 @@ func TestTranscripts(t *testing.T) {
 			s.desk.Flow.AskStorage = true
 			s.engine.diagnose = func(analysis.Input) (*incident.Report, error) {
 				r := report("dataloader-stall", incident.Probable)
-				r.Storage.Status = "not-provided"
+				r.Storage.Signs = lateData
 				return r, nil
 			}
 			s.says("12345")
 			s.does(press("U1", actSkip, "F-1 1"))
+		},
+		"storage-expired.txt": func(s *stage) {
+			s.asksForStorage()
+			s.says("12345")
+			s.now = s.now.Add(25 * time.Hour)
+			s.tick()
+		},
+		"storage-refused.txt": func(s *stage) { // then uploaded, and that is none; then good ones, and they clear the storage
+			s.asksForStorage()
+			s.says("12345")
+			s.desk.Storage = &access{err: errors.New("the token has expired: make a new one with `ais auth login`")}
+			in := withToken(submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, map[string]string{messages.FieldEndpoint: "https://ais"}))
+			in.Key = "given"
+			s.vault[in.Key] = map[string]config.Secret{messages.FieldToken: "hunter2hunter2"}
+			s.does(in)
+			for i, name := range []string{"photo.log", "daemons.log"} {
+				s.surface.files[name] = name
+				s.does(submission("U1", messages.ViewUpload, fmt.Sprintf("F-1 %d %s", i+1, actAISLogs), nil, chat.File{ID: name, Name: name, Bytes: int64(len(name))}))
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,6 +140,43 @@ func TestTranscripts(t *testing.T) {
 			}
 			golden(t, name, strings.ReplaceAll(s.transcript(), s.logs, "LOGS"))
 		})
+	}
+}
+
+// hangs makes the verdict a set that two artefacts could decide.
+func (s *stage) hangs() {
+	s.engine.diagnose = func(analysis.Input) (*incident.Report, error) {
+		r := report("gpu-hang", incident.Inconclusive)
+		r.Verdict.Candidates = []incident.Candidate{{Origin: "hardware", Mechanism: "gpu-hang", Confidence: 0.5}, {Origin: "software", Mechanism: "rank-stalled", Confidence: 0.5}}
+		r.Verdict.Needs = []incident.Need{
+			{What: "the kernel logs of the nodes", Why: "a hung GPU leaves Xid lines there", Command: "ssh node02 dmesg -T > dmesg-node02.txt", Obtainable: "perishing", Artefact: "kernel"},
+			{What: "the logs of the peer that went away", Why: "it failed first", Obtainable: "now", Artefact: "peer-logs"},
+			{What: "the flight recorder's dumps of all ranks", Why: "they state every collective", Command: "export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1", Obtainable: "next-time", Artefact: "flight-recorder"},
+		}
+		return r, nil
+	}
+}
+
+// asksForStorage makes the engine smell the storage, and read what is called daemons as logs of it, which clear it.
+func (s *stage) asksForStorage() {
+	s.desk.Flow.AskStorage = true
+	s.desk.Flow.Daemons = func(_ context.Context, inv workflow.Investigation) (workflow.Collection, error) {
+		var c workflow.Collection
+		for _, p := range inv.StorageLogs {
+			c.Sources = append(c.Sources, incident.Source{Name: "ais-logs/" + filepath.Base(p), Path: p})
+		}
+		return c, nil
+	}
+	s.engine.diagnose = func(in analysis.Input) (*incident.Report, error) {
+		r := report("dataloader-stall", incident.Probable)
+		r.Storage.Signs = lateData
+		for _, f := range in.Storage {
+			if strings.Contains(f.Name, "daemons") {
+				r.Storage.Status, r.Storage.Judgement, r.Storage.Why = "examined", "cleared", "AIStore was healthy in the window: look elsewhere"
+				r.Storage.Daemons = append(r.Storage.Daemons, incident.StorageDaemon{Name: "target t1"})
+			}
+		}
+		return r, nil
 	}
 }
 
@@ -127,7 +202,7 @@ func TestAVerdictThatStandsIsOneSentence(t *testing.T) {
 	s.does(upload("U3", "F-1 0 upload"))
 	s.at("F-1", workflow.Reported)
 	after := s.keys("F-1")
-	if len(after) != len(before)+1 || !strings.HasPrefix(after[len(after)-1], "message again-") {
+	if len(after) != len(before)+1 || !strings.HasPrefix(after[len(after)-1], "message note-") {
 		t.Errorf("new posts: %q", after[len(before):])
 	}
 }

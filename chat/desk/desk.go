@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"faultline/chat"
-	"faultline/config"
 	"faultline/messages"
 	"faultline/messages/blockkit"
 	"faultline/workflow"
@@ -56,18 +55,9 @@ type Desk struct {
 // Storage takes the access to the logs of a storage cluster.
 type Storage interface {
 	// Access keeps what was given in memory, for the investigation's next fetch. Its error is shown to the person.
-	Access(ctx context.Context, inv workflow.Investigation, access Access) error
+	Access(ctx context.Context, inv workflow.Investigation, access chat.Access) error
 	// Known says whether an access that was given before is still in memory.
 	Known(id string) bool
-}
-
-// Access is how to reach a storage cluster: by the name of a configured access, or by what somebody typed.
-type Access struct {
-	Profile  string
-	Endpoint string
-	Token    config.Secret
-	TLS      string // messages.TLSVerify, …
-	CA       string // PEM
 }
 
 // Limits bound an upload.

@@ -28,13 +28,16 @@ func (a *act) explain(ctx context.Context, text string) error {
 	}
 	told := messages.Explain(found.Entries[0])
 	paragraphs := []string{fill(marked("*%s* (%s)"), told.Title, code(told.ID))}
-	for _, line := range []string{told.Meaning, told.Role, told.Trap, told.Whose, told.Do} {
+	for _, line := range []string{told.Meaning, told.Role, told.Cause, told.Action, told.Trap, told.Cost, told.Whose, told.Do} {
 		if line != "" {
 			paragraphs = append(paragraphs, fill("%s", line))
 		}
 	}
 	if told.Command != "" {
 		paragraphs = append(paragraphs, fill("%s", code(told.Command)))
+	}
+	if told.Collect != "" {
+		paragraphs = append(paragraphs, fill("%s", told.Collect))
 	}
 	for _, e := range found.Entries[1:min(len(found.Entries), 1+explainMore)] {
 		paragraphs = append(paragraphs, brief(e))

@@ -99,7 +99,7 @@ func (w *Watcher) keep(ctx context.Context, c workflow.Change, st *channelState,
 // awaited goes on with investigations that people began while the job still ran.
 func (w *Watcher) awaited(ctx context.Context, e workflow.Ended) error {
 	d := w.Desk
-	rows, err := d.Store.Find(ctx, workflow.Query{Cluster: e.Cluster, Job: e.Job, States: []workflow.State{workflow.AwaitingEnd}})
+	rows, err := d.Store.Find(ctx, workflow.Query{Cluster: e.Cluster, Job: e.Job, States: running})
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ var verbs = map[string]string{
 	"diagnose": "diagnose", "help": "help", "?": "help", "status": "status", "list": "list", "cancel": "cancel", "stop": "cancel",
 	"rerun": "rerun", "re-run": "rerun", "again": "rerun", "mute": "mute", "ping": "ping", "why": "why", "why?": "why",
 	"close": "close", "dispute": "dispute", "wrong": "dispute", "logs": "logs", "explain": "explain",
-	"watch": "watch", "digest": "digest", "setup": "setup", "unmute": "unmute",
+	"watch": "watch", "digest": "digest", "setup": "setup", "unmute": "unmute", "storage": "storage",
 }
 
 // jobName announces that the name of a job follows, and not an investigation.

@@ -68,7 +68,7 @@ func TestWhateverPeopleDoIsAnsweredOnceAndLeadsNowhereUndeclared(t *testing.T) {
 		s.engine.diagnose = func(analysis.Input) (*incident.Report, error) {
 			rep := report([]string{"rank-stalled", "gpu-ecc", "dataloader-stall"}[r.IntN(3)], []string{incident.Probable, incident.Confirmed, incident.NoFailure}[r.IntN(3)])
 			if r.IntN(2) == 0 {
-				rep.Storage.Status = "not-provided"
+				rep.Storage.Signs = lateData
 				rep.Coverage.NodesExpected, rep.Coverage.NodesMissing = []string{"a", "b"}, []string{"b"}
 			}
 			if r.IntN(6) == 0 {

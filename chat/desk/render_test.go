@@ -71,7 +71,7 @@ func ours(text string) string {
 	return strings.Join(keep, "")
 }
 
-var ownWords = regexp.MustCompile(`^(Answered by|The job has ended|Logs have come|Nobody answered|It is no longer|I wait until|The files and|The job finished|  - People say|  - Runs|  - Storage logs|  - The access|  - Reminders)`)
+var ownWords = regexp.MustCompile(`does not have it|^(Answered by|The job has ended|Logs have come|Nobody answered|It is no longer|I wait until|The files and|The job finished|  - People say|  - Runs|  - Storage logs|  - The access|  - Reminders)`)
 
 func blockText(block blockkit.Block) string {
 	switch v := block.(type) {

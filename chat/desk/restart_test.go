@@ -37,11 +37,12 @@ var plays = map[string]func(s *stage){
 		s.desk.Storage = &access{}
 		s.engine.diagnose = func(analysis.Input) (*incident.Report, error) {
 			r := report("dataloader-stall", incident.Probable)
-			r.Storage.Status = "not-provided"
+			r.Storage.Signs = lateData
 			return r, nil
 		}
 		s.says("12345")
 		in := submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, map[string]string{messages.FieldEndpoint: "https://ais"})
+		in.View.Secrets = []string{messages.FieldToken}
 		in.Key = "token"
 		s.vault["token"] = map[string]config.Secret{messages.FieldToken: "hunter2hunter2"}
 		s.does(in)

@@ -130,7 +130,8 @@ func (a *act) propose(ctx context.Context, cluster, job string, templates []stri
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err == nil && !a.policy.owned(a.rule, a.in.User, proof.Users) { // it looks like a job that nobody knows
+	// It looks like a job that nobody knows, also where trying it failed: the reason would tell that it is there.
+	if (err == nil || len(proof.Users) > 0) && !a.policy.owned(a.rule, a.in.User, proof.Users) {
 		return a.refuse(ctx, "", refusedCase, setupFailed, job, cluster, fmt.Sprintf("the cluster knows no job %s: name one of yours that has ended", job))
 	}
 	if err != nil {
@@ -186,14 +187,15 @@ func (t teamTemplate) id() string {
 	return short(t.Cluster + "\x00" + strings.Join(t.Templates, "\x00"))
 }
 
-// lastJob is the newest job of this channel that was reported.
+// lastJob is the newest job of this channel that does not run.
 func (a *act) lastJob(ctx context.Context, cluster string) (string, error) {
 	rows, err := a.Store.Find(ctx, workflow.Query{Team: a.in.Team, Channel: a.in.Channel, Limit: 50})
 	if err != nil {
 		return "", err
 	}
 	for _, s := range rows {
-		if row, _ := workflow.About(s.State); s.Job != "" && s.Cluster == cluster && row.Kind != workflow.Working && (!a.info.Direct || s.Requester == a.in.User) {
+		row, _ := workflow.About(s.State)
+		if s.Job != "" && s.Cluster == cluster && row.Kind != workflow.Working && s.State != workflow.AwaitingEnd && (!a.info.Direct || s.Requester == a.in.User) {
 			return s.Job, nil
 		}
 	}
@@ -299,9 +301,11 @@ func (a *act) setupView(ctx context.Context) (blockkit.View, error) {
 	if err != nil {
 		return blockkit.View{}, err
 	}
-	job, err := a.lastJob(ctx, a.rule.Clusters[0])
-	if err != nil {
-		return blockkit.View{}, err
+	job := ""
+	if len(a.rule.Clusters) == 1 { // else it may be tried on another cluster, where the number is another job's
+		if job, err = a.lastJob(ctx, a.rule.Clusters[0]); err != nil {
+			return blockkit.View{}, err
+		}
 	}
 	return messages.SetupView(a.in.Channel, a.rule.Clusters, st.Clusters[a.rule.Clusters[0]].Templates, job), nil
 }

@@ -127,9 +127,12 @@ func TestNobodyLearnsOfAJobBySetup(t *testing.T) {
 	rule := s.policy.Channels["C8"]
 	rule.Trusted.Anyone = true
 	s.policy.Channels["C8"] = rule
-	got := s.does(command("C8", "setup 12345 "+errs))
-	if strings.Contains(got, "berta") || !strings.Contains(got, "knows no job 12345") {
-		t.Error(got)
+	for _, err := range []error{nil, errors.New("job 12345 never had nodes and wrote no logs")} {
+		p.err = err
+		got := s.does(command("C8", "setup 12345 "+errs))
+		if strings.Contains(got, "berta") || strings.Contains(got, "never had nodes") || !strings.Contains(got, "knows no job 12345") {
+			t.Errorf("%v: %s", err, got)
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func TestEverySituationIsAnswered(t *testing.T) {
 		s.desk.Flow.AskStorage = true
 		s.engine.diagnose = func(analysis.Input) (*incident.Report, error) {
 			r := report("dataloader-stall", incident.Probable)
-			r.Storage.Status = "not-provided"
+			r.Storage.Signs = lateData
 			return r, nil
 		}
 		s.says("12345")
@@ -136,17 +136,27 @@ func TestEverySituationIsAnswered(t *testing.T) {
 		{"dispute of an old verdict", reported, press("U1", actDispute, "F-1 9"), oldVerdict, nil, workflow.Reported},
 		{"dispute of nothing", unknown, press("U1", actDispute, "F-1"), wrongState, nil, workflow.AwaitingLogs},
 		{"not available", func(s *stage) { s.overturns(); reported(s) }, press("U3", actLeave, "F-1 1"), left, nil, workflow.Reported},
+		{"not available, and something else decides", func(s *stage) { s.hangs(); reported(s) }, press("U3", actLeave, "F-1 1"), leftNext, nil, workflow.Reported},
 		{"not available, twice", func(s *stage) { s.overturns(); reported(s); s.does(press("U3", actLeave, "F-1 1")) }, press("U3", actLeave, "F-1 1"), staleQuestion, nil, workflow.Reported},
 		{"a window of a case that is forgotten", nil, submission("U1", messages.ViewClose, "F-9 0 close", nil), noSuchCase, []string{"F-9"}, ""},
 		{"retry", func(s *stage) { unknown(s); s.says("cancel F-1") }, press("U1", actRetry, "F-1"), retried, nil, workflow.AwaitingLogs},
 		{"uphold", func(s *stage) { reported(s); s.says("dispute F-1 no") }, press("U1", actUphold, "F-1"), disputeUpheld, nil, workflow.Reported},
+
+		{"storage, by nobody asked for", reported, press("U1", actStorage, "F-1"), storageOffered, []string{"ais log get cluster"}, workflow.Reported},
+		{"storage in words", reported, command("C1", "storage F-1"), storageOffered, nil, workflow.Reported},
+		{"storage by anybody", reported, by("U3", command("C1", "storage F-1")), notYours, nil, workflow.Reported},
+		{"storage while it is asked for", storage, command("C1", "storage F-1"), storageOffered, nil, workflow.AwaitingAIS},
+		{"storage of nothing", unknown, command("C1", "storage F-1"), wrongState, nil, workflow.AwaitingLogs},
+		{"access to nothing", unknown, press("U1", actAccess, "F-1"), wrongState, nil, workflow.AwaitingLogs},
+		{"a token that nobody asked for", func(s *stage) { reported(s); s.desk.Storage = &access{} }, withToken(submission("U1", messages.ViewAIS, "F-1 0 "+actAccess, map[string]string{messages.FieldEndpoint: "https://ais"})), accessTyped, nil, workflow.Reported},
 
 		{"skip storage", storage, press("U1", actSkip, "F-1 1"), skipped, nil, workflow.Reported},
 		{"skip storage by anybody", storage, press("U3", actSkip, "F-1 1"), notYours, nil, workflow.AwaitingAIS},
 		{"access twice", func(s *stage) { storage(s); s.does(press("U1", actSkip, "F-1 1")) }, press("U2", actAccess, "F-1 1"), staleClick, []string{"<@U1>"}, workflow.Reported},
 		{"a configured access, nothing built in", storage, submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, map[string]string{messages.FieldProfile: "west-ais"}), accessKept, nil, workflow.Reported},
 		{"an access of other clusters", storage, submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, map[string]string{messages.FieldProfile: "north-ais"}), accessRefused, nil, workflow.AwaitingAIS},
-		{"a token that a restart lost", storage, submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, map[string]string{messages.FieldEndpoint: "https://ais"}), accessLost, nil, workflow.AwaitingAIS},
+		{"a token that a restart lost", storage, lost(submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, map[string]string{messages.FieldEndpoint: "https://ais"})), accessLost, nil, workflow.AwaitingAIS},
+		{"no token, where none is asked for", func(s *stage) { storage(s); s.desk.Storage = &access{} }, submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, map[string]string{messages.FieldEndpoint: "https://ais"}), accessTyped, nil, workflow.Reported},
 		{"a token", func(s *stage) { storage(s); s.desk.Storage = &access{} }, withToken(submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, map[string]string{messages.FieldEndpoint: "https://ais"})), accessTyped, nil, workflow.Reported},
 		{"a token without address", func(s *stage) { storage(s); s.desk.Storage = &access{} }, withToken(submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, nil)), accessNothing, nil, workflow.AwaitingAIS},
 		{"a token that is refused", func(s *stage) { storage(s); s.desk.Storage = &access{err: errors.New("the address is not allowed")} },
@@ -194,17 +204,23 @@ func TestEverySituationIsAnswered(t *testing.T) {
 }
 
 // withToken marks a submission whose token is in the vault.
-func withToken(in chat.Inbound) chat.Inbound {
-	in.View.Hash = "token"
+// lost says that a token was typed, and is not in memory any more.
+func lost(in chat.Inbound) chat.Inbound {
+	in.View.Secrets = []string{messages.FieldToken}
 	return in
 }
 
+func withToken(in chat.Inbound) chat.Inbound {
+	in.View.Hash = "token"
+	return lost(in)
+}
+
 type access struct {
-	got Access
+	got chat.Access
 	err error
 }
 
-func (a *access) Access(_ context.Context, _ workflow.Investigation, got Access) error {
+func (a *access) Access(_ context.Context, _ workflow.Investigation, got chat.Access) error {
 	a.got = got
 	return a.err
 }

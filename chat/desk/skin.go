@@ -14,7 +14,11 @@ import (
 func verdictMessage(r *incident.Report, buttons []messages.Button) blockkit.Message {
 	m := messages.FirstVerdict(r, buttons)
 	if r.Verdict.Status == incident.NoFailure {
-		m = withParagraph(m, say(threadNoFailure))
+		said := threadNoFailure
+		if e := r.Verdict.Ending; e == incident.EndUnseen || e == incident.EndRunning || e == incident.EndStalled {
+			said = threadNoEnd
+		}
+		m = withParagraph(m, say(said))
 	}
 	return m
 }
@@ -29,6 +33,9 @@ func questionMessage(inv *workflow.Investigation, q workflow.Question, settled s
 	if settled != "" {
 		ask.Answered = "Not open any more"
 		return withParagraph(messages.QuestionPost(ask), settled)
+	}
+	if c, ok := collectionOf(q); ok {
+		ask.Commands, ask.How = nil, c.how()
 	}
 	ask.WhereToFind, ask.Buttons = whereToFind(q), questionButtons(inv, q)
 	until := ""

@@ -252,11 +252,12 @@ func (a *act) access(ctx context.Context, inv workflow.Investigation, t target) 
 			a.Vault.Put(a.in.Key, secrets)
 		}
 	}()
-	access := Access{Profile: profile, Endpoint: f[messages.FieldEndpoint], Token: secrets[messages.FieldToken], TLS: f[messages.FieldTLS], CA: f[messages.FieldCA]}
+	typed := slices.Contains(a.in.View.Secrets, messages.FieldToken)
+	access := chat.Access{Profile: profile, Endpoint: f[messages.FieldEndpoint], Token: secrets[messages.FieldToken], TLS: f[messages.FieldTLS], CA: f[messages.FieldCA]}
 	switch {
-	case profile == "" && secrets == nil:
+	case profile == "" && typed && secrets == nil:
 		return a.tokenLost(ctx, inv)
-	case profile == "" && (access.Endpoint == "" || access.Token == ""):
+	case profile == "" && access.Endpoint == "": // a cluster may ask for no token, an address is needed
 		return a.say(ctx, accessNothing)
 	}
 	by, answer, args := "provided by "+a.in.User, accessTyped, []any(nil)

@@ -27,9 +27,12 @@ func (t *Timers) Tick(ctx context.Context) error {
 	})
 }
 
+// running are the states in which an investigation may wait for the end of its job: before the report, or after a snapshot.
+var running = []workflow.State{workflow.AwaitingEnd, workflow.AwaitingAIS, workflow.Reported, workflow.Disputed}
+
 // Watch looks whether jobs that still ran have ended.
 func (t *Timers) Watch(ctx context.Context) error {
-	return t.each(ctx, workflow.Query{States: []workflow.State{workflow.AwaitingEnd}, Limit: most}, func(id string) error {
+	return t.each(ctx, workflow.Query{States: running, Limit: most}, func(id string) error {
 		_, err := t.Flow.HasEnded(ctx, id)
 		return err
 	})

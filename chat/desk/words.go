@@ -48,6 +48,7 @@ const (
 	retried         situation = "retried"
 	skipped         situation = "skipped"
 	left            situation = "left"
+	leftNext        situation = "left-next"
 	disputed        situation = "disputed"
 	disputeUpheld   situation = "upheld"
 	closedNow       situation = "closed"
@@ -78,7 +79,8 @@ const (
 	accessKept      situation = "access-kept"
 	accessLost      situation = "access-lost"
 	accessNothing   situation = "access-nothing"
-	accessRefused   situation = "access-refused" // reason
+	storageOffered  situation = "storage-offered" // commands
+	accessRefused   situation = "access-refused"  // reason
 	noReport        situation = "no-report"
 	buried          situation = "buried"        // reason
 	buriedRun       situation = "buried-run"    // reason
@@ -158,6 +160,7 @@ const (
 	threadClosed     situation = "thread-closed"
 	threadClosedAuto situation = "thread-closed-auto"
 	threadNoFailure  situation = "thread-no-failure"
+	threadNoEnd      situation = "thread-no-end"
 	threadLook       situation = "thread-look"
 	threadFiles      situation = "thread-files-superseded"
 	askedUntil       situation = "asked-until" // time
@@ -166,6 +169,7 @@ const (
 	askedEnded       situation = "asked-ended"
 	askedExpired     situation = "asked-expired"
 	askedNeedless    situation = "asked-needless"
+	askedWithout     situation = "asked-without"
 )
 
 // texts are the words. A sentence that says no also says what can be done.
@@ -213,6 +217,7 @@ var texts = map[situation]string{
 	retried:         "I try again from the beginning.",
 	skipped:         "I go on without the storage logs. The report will say that storage was not examined.",
 	left:            "Noted: the report stands without it, and says that it is missing.",
+	leftNext:        "Noted: the report stands without it. What else could decide, I ask for in the thread.",
 	disputed:        "Noted: you say that the verdict is wrong. The thread says so, the old headline is struck out, and your words are kept for whoever improves me.",
 	disputeUpheld:   "The dispute is taken back; the verdict stands as it was.",
 	closedNow:       "Closed, with thanks: what you said about the true cause is counted in `status` and kept with the case.",
@@ -232,8 +237,9 @@ var texts = map[situation]string{
 	accessTyped:     "Thank you: I fetch the storage logs with what you gave. The token is in memory only and is wiped after use.",
 	accessKept:      "Noted, but fetching storage logs is not built into this version yet: I have wiped the token, and the report keeps saying that storage was not examined. You can still upload the daemons' logs, so that they stay with the case.",
 	accessLost:      "I was restarted before I could use the token, and tokens are kept in memory only: it is gone. Please give it once more, with the button under the question.",
-	accessNothing:   "Nothing was chosen and no token typed. Choose a configured access, or give an address and a token.",
+	accessNothing:   "Nothing was chosen and no address typed. Choose a configured access, or give an address, and a token where the cluster asks for one.",
 	accessRefused:   "I cannot use that access: %s. Nothing of it was kept.",
+	storageOffered:  "Nothing in the job's logs leads to its storage, or nobody gave its logs. I can read those of an AIStore cluster beside the job's, and say what they change: give me access; or, where you have the `ais` command, run %s and %s and upload the file.",
 	noReport:        "There is no report yet; I am %s.",
 	buried:          "I tried several times and could not do what you asked: %s. Nothing was changed. The people who run me see this too; please try again later.",
 	buriedRun:       "I tried several times and could not go on: %s",
@@ -319,6 +325,7 @@ var texts = map[situation]string{
 	threadClosed:     "Closed by %s: the verdict was %s.",
 	threadClosedAuto: "Closed by itself: nobody needed anything for a week.",
 	threadNoFailure:  "The job finished well: I read its logs as I would read those of a failure, and nothing in them failed. If you saw it fail, press *Run again*, or give the logs that I have not seen.",
+	threadNoEnd:      "I found no failure in these logs, and they do not hold the job's end. If it stands still, do not cancel it yet: `bot collect` gathers what tells who holds it. If it failed, give the logs that I have not seen, and press *Run again*.",
 	threadLook:       "*This is a first look*: the logs are large, and so far I have read the beginning and the end of each. I am reading the rest now, and say what changes. Better wait with what is not urgent.",
 	threadFiles:      "The files and the archive of the earlier verdict are superseded: use those that follow.",
 	askedUntil:       "I wait until %s. Logs that are given later still count.",
@@ -327,6 +334,7 @@ var texts = map[situation]string{
 	askedEnded:       "The job has ended; I go on by myself.",
 	askedExpired:     "Nobody answered in time.",
 	askedNeedless:    "It is no longer needed.",
+	askedWithout:     "%s does not have it.",
 }
 
 // say fills the words of a situation.

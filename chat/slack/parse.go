@@ -308,6 +308,7 @@ func (a *act) readView(v *view) {
 						a.secrets = map[string]config.Secret{}
 					}
 					a.secrets[name] = config.Secret(cut(value, maxField))
+					out.Secrets = append(out.Secrets, block)
 				}
 				continue
 			}

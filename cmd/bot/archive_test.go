@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"faultline/integration/loopback"
 	"faultline/workflow"
 )
 
@@ -37,7 +38,7 @@ func startS3(t *testing.T) (yaml string) {
 		t.Skip("there is no S3 server (versitygw)")
 	}
 	const access, secret = "test-access", "test-secret-key"
-	dir, addr := t.TempDir(), freeAddress(t)
+	dir, addr := t.TempDir(), loopback.Address(t)
 	if err := os.Mkdir(filepath.Join(dir, "incidents"), 0o700); err != nil { // a bucket
 		t.Fatal(err)
 	}

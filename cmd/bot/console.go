@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -12,8 +13,10 @@ import (
 
 	"faultline/analysis"
 	"faultline/analysis/hostlist"
+	"faultline/chat"
 	"faultline/chat/console"
 	"faultline/config"
+	"faultline/fetch/ais"
 	"faultline/fetch/spool"
 	"faultline/incident"
 	"faultline/knowledge"
@@ -58,6 +61,8 @@ Exit code: 0; 1 when something went wrong that is not yours to mend; 2 wrong usa
 			}
 			defer logs.Close()
 			talk := conversation(e, cfg, logs)
+			store := asksForStorage(talk, e, cfg, dir)
+			defer store.Close()
 			if cfg.Output.Dir != "" {
 				talk.Keep = keeper(talk, cfg.Output.Dir)
 			}
@@ -109,6 +114,47 @@ func conversation(e env, cfg config.Config, logs workflow.Fetcher) *console.Cons
 	return talk
 }
 
+// asksForStorage lets a conversation ask for the logs of the storage, and pull them below dir. Close the result.
+func asksForStorage(talk *console.Console, e env, cfg config.Config, dir string) *ais.Source {
+	rules := cfg.StorageAccess
+	source := ais.NewSource(cfg.Storage, rules, dir)
+	talk.Storage, talk.Hide = &ownAccesses{accesses{source}, len(rules.Allow) == 0}, echo(e.in)
+	for _, s := range cfg.Storage {
+		talk.Profiles = append(talk.Profiles, s.Name)
+	}
+	talk.Flow.AskStorage, talk.Flow.Storage, talk.Flow.Daemons = true, source, daemonLogs(dir)
+	return source
+}
+
+// ownAccesses are those that the person gives who runs the program: where the configuration does not say which hosts may be
+// named, that person does.
+type ownAccesses struct {
+	accesses
+	own bool
+}
+
+func (o *ownAccesses) Access(ctx context.Context, inv workflow.Investigation, given chat.Access) error {
+	access, err := o.of(given)
+	if err != nil {
+		return err
+	}
+	if o.own {
+		access = ais.Stated(access)
+	}
+	return o.give(ctx, inv, access)
+}
+
+func (o *ownAccesses) Environment(ctx context.Context, inv workflow.Investigation) ([]string, error) {
+	if os.Getenv("AIS_ENDPOINT") == "" {
+		return nil, errors.New("AIS_ENDPOINT is not set in the environment of this program")
+	}
+	access, said, err := storageAccess("env")
+	if err != nil {
+		return said, err
+	}
+	return said, o.give(ctx, inv, access)
+}
+
 // keeper writes each report of a conversation as HTML into a directory.
 func keeper(talk *console.Console, dir string) func(string, *incident.Report) (string, error) {
 	return func(id string, _ *incident.Report) (string, error) {
@@ -137,7 +183,7 @@ func keepHTML(ctx context.Context, store workflow.Store, id, file string) error 
 	if inv.Report == nil {
 		return fmt.Errorf("there is no report to write into %s", file)
 	}
-	l := look{files: filesOf(inv.Sources)}
+	l := look{files: filesOf(inv.Everything())}
 	return writeFile(file, func(w io.Writer) error { return render(w, "html", inv.Report, l) })
 }
 

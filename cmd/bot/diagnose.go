@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"faultline/analysis"
@@ -41,6 +42,8 @@ Examples:
   bot diagnose --job 4242 /shared/logs --format json
   bot diagnose --config faultline.yaml --job 4242 --cluster west
   bot diagnose --ais-logs ais-logs/ logs-4242/
+  bot diagnose --evidence nccl_trace/ logs-4242/
+  bot diagnose --evidence all_reduce.json --baseline all_reduce-good.json
   bot diagnose --format history logs-4242/ >> history.jsonl
   bot diagnose --history history.jsonl logs-4243/
 
@@ -53,8 +56,13 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 		fs.StringVar(&d.job, "job", "", "diagnose the job with this `ID` where the files hold several\ne.g. --job 4242")
 		fs.StringVar(&d.nodes, "nodes", "", "the nodes that the job ran on, as SLURM writes them (`HOSTLIST`); the report then names the missing ones\ne.g. --nodes 'node[01-16]'")
 		fs.IntVar(&d.worldSize, "world-size", 0, "the number of ranks that the job had, `N`; the report then names the missing ones\ne.g. --world-size 128")
-		fs.StringVar(&d.aisLogs, "ais-logs", "", "also read the logs of AIStore's daemons in `PATH`: a directory, what \"ais log get cluster DIR\" wrote, or one archive; they do not change the verdict yet\ne.g. --ais-logs ais-logs/")
-		fs.StringVar(&d.aisEndpoint, "ais-endpoint", "", "pull those logs from the cluster whose proxy is at `URL`; env: $AIS_ENDPOINT. Token and CA are those of the ais command: AIS_AUTHN_TOKEN or AIS_AUTHN_TOKEN_FILE, AIS_CLIENT_CA\ne.g. --ais-endpoint https://ais.example.org:51080")
+		fs.StringVar(&d.aisLogs, "ais-logs", "", "also read the logs of AIStore's daemons in `PATH`: a directory, what \"ais log get cluster DIR\" wrote, or one archive\ne.g. --ais-logs ais-logs/")
+		fs.StringVar(&d.aisEndpoint, "ais-endpoint", "", "pull those logs from the cluster whose proxy is at `URL`; env: $AIS_ENDPOINT. Token and certificates are those of the ais command (docs/aistore.md): AIS_AUTHN_TOKEN or AIS_AUTHN_TOKEN_FILE, AIS_CLIENT_CA, …\ne.g. --ais-endpoint https://ais.example.org:51080")
+		fs.Func("evidence", "also use what was collected beside the logs, in `PATH`: a directory, file or archive; may be repeated. Known by their content: dumps of PyTorch's flight recorder\ne.g. --evidence /tmp/nccl_trace/", func(p string) error {
+			d.evidence = append(d.evidence, p)
+			return nil
+		})
+		fs.StringVar(&d.baseline, "baseline", "", "compare runs of nccl-tests with an earlier good one in `FILE` (its text, or the JSON of -J), or with a number of GB/s on the bus\ne.g. --baseline all_reduce-good.txt, --baseline 380")
 		fs.StringVar(&d.history, "history", "", "compare with the earlier runs in `FILE` (docs/history.md): what recurs, and what differs from the last good run\ne.g. --history history.jsonl")
 		fs.StringVar(&d.jobName, "job-name", "", "the job's `NAME` where its logs do not state it: earlier runs of the same name are the same job\ne.g. --job-name nightly-70b")
 		fs.StringVar(&d.cluster, "cluster", "", "the cluster that the job ran on, `NAME`, where the history or the configuration holds several\ne.g. --cluster west")
@@ -79,6 +87,8 @@ type diagnosis struct {
 	history, cluster, user       string
 	jobName                      string
 	aisLogs, aisEndpoint         string
+	evidence                     []string
+	baseline                     string
 	worldSize                    int
 	verbose                      bool
 }
@@ -134,6 +144,17 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 	}
 	in.Storage = storage.Sources
 	set.Warnings = append(set.Warnings, storage.Warnings...)
+	if len(d.evidence) > 0 {
+		handed, err := fetch.Evidence(ctx, d.evidence, filepath.Join(dir, fetch.EvidenceDir), localOptions(""))
+		if err != nil {
+			return exitUnreadable, fmt.Errorf("the evidence: %w", err)
+		}
+		in.Evidence = handed.Sources
+		set.Warnings = append(set.Warnings, handed.Warnings...)
+	}
+	if in.Baseline, err = d.baselineRuns(ctx, dir, &set, &in); err != nil {
+		return exitUnreadable, err
+	}
 	if in.History, err = earlierRuns(d.history); err != nil {
 		return exitUsage, err
 	}
@@ -153,7 +174,7 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 		return failure(err)
 	}
 	r.Warnings = append(r.Warnings, set.Warnings...)
-	if err := d.show(e.out, cfg, r, filesOf(slices.Concat(set.Sources, in.History, in.Storage))); err != nil {
+	if err := d.show(e.out, cfg, r, filesOf(slices.Concat(set.Sources, in.History, in.Storage, in.Evidence, in.Baseline))); err != nil {
 		return exitUnreadable, err
 	}
 	if r.Verdict.Status == incident.Inconclusive {
@@ -162,9 +183,32 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 	return exitOK, nil
 }
 
+// baselineRuns takes the file of the baseline, if it is one and no number.
+func (d *diagnosis) baselineRuns(ctx context.Context, dir string, set *workflow.Collection, in *analysis.Input) ([]incident.Source, error) {
+	if d.baseline == "" || in.Bandwidth > 0 {
+		return nil, nil
+	}
+	got, err := fetch.Baseline(ctx, []string{d.baseline}, filepath.Join(dir, fetch.BaselineDir), localOptions(""))
+	if err != nil {
+		return nil, fmt.Errorf("the baseline: %w", err)
+	}
+	set.Warnings = append(set.Warnings, got.Warnings...)
+	return got.Sources, nil
+}
+
+// bandwidth is a number of GB/s: "380", "380 GB/s", "381.5GB/s"; false for anything else, as the name of a file.
+func bandwidth(typed string) (float64, bool) {
+	number := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(typed), "GB/s"))
+	v, err := strconv.ParseFloat(number, 64)
+	return v, err == nil && v == v && v-v == 0
+}
+
 // bring takes the logs that were named, or those of the job from where its cluster keeps them.
 func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths []string, dir string, in *analysis.Input) (workflow.Collection, error) {
-	if len(paths) > 0 {
+	switch {
+	case len(paths) == 0 && d.job == "": // evidence alone
+		return workflow.Collection{}, nil
+	case len(paths) > 0:
 		return d.named(ctx, e, cfg, paths, dir, in)
 	}
 	logs, err := sources(ctx, cfg, dir, takenIn(dir), spool.Options{})
@@ -195,7 +239,7 @@ func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths [
 
 // named takes logs that were named, beside what the cluster says of their job where it is configured and knows it.
 func (d *diagnosis) named(ctx context.Context, e env, cfg config.Config, paths []string, dir string, in *analysis.Input) (workflow.Collection, error) {
-	set, err := fetch.Local(ctx, paths, fetch.LocalOptions{SpoolDir: dir})
+	set, err := fetch.Local(ctx, paths, localOptions(dir))
 	if err != nil {
 		return workflow.Collection{}, err
 	}
@@ -239,7 +283,7 @@ func (d *diagnosis) named(ctx context.Context, e env, cfg config.Config, paths [
 // input makes the engine's input of the flags.
 func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, error) {
 	in := analysis.Input{JobID: d.job, Cluster: d.cluster, User: d.user, JobName: d.jobName, WorldSize: d.worldSize, Workers: cfg.Limits.Workers, Version: version}
-	if len(paths) == 0 && (d.job == "" || len(cfg.Clusters) == 0) {
+	if len(paths) == 0 && len(d.evidence) == 0 && (d.job == "" || len(cfg.Clusters) == 0) {
 		return in, usage("name the directory, files or archive that hold the logs: bot diagnose logs-4242/")
 	}
 	if d.worldSize < 0 {
@@ -247,6 +291,11 @@ func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, er
 	}
 	if d.worldSize > resolve.MaxWorld {
 		return in, usage("--world-size %d: more than %d ranks are not believed", d.worldSize, resolve.MaxWorld)
+	}
+	if v, ok := bandwidth(d.baseline); ok {
+		if in.Bandwidth = v; v <= 0 {
+			return in, usage("--baseline %s: a bandwidth is more than 0 GB/s", d.baseline)
+		}
 	}
 	if d.aisLogs != "" && d.aisEndpoint != "" {
 		return in, usage("--ais-logs and --ais-endpoint: choose one")

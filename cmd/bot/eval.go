@@ -19,7 +19,8 @@ var evalCommand = command{
 	synopsis: "[flags] DIR...",
 	short:    "run cases whose answer is known and keep the score",
 	long: `
-Diagnoses every case below DIR (a folder with case.json and logs/) and prints the scoreboard: root rank and node, origin,
+Diagnoses every case below DIR (a folder with case.json and logs/, and ais-logs/ where the logs
+of the storage's daemons are there) and prints the scoreboard: root rank and node, origin,
 mechanism, size of the answer, coverage, forbidden conclusions, and confidence against outcome.
 
 Examples:
@@ -36,7 +37,7 @@ Exit code: 0; 1 when a case cannot be read; 2 wrong usage.`,
 		fs.BoolVar(&v.failures, "failures", false, "list every case that failed, not only the first\ne.g. --failures")
 		fs.IntVar(&v.simulated, "simulated", 0, "also run `N` simulated incidents, in a temporary directory\ne.g. --simulated 1000")
 		fs.Uint64Var(&v.seed, "seed", 1, "the number that those are drawn from, `N`\ne.g. --seed 7")
-		fs.IntVar(&v.line, "line", 0, "simulate only 1 = hangs, 2 = process killers, 3 = data and storage, 4 = numerics and performance or 5 = synchronisation points; 0 = all (`LINE`)\ne.g. --line 1")
+		fs.IntVar(&v.line, "line", 0, "simulate only 1 = hangs, 2 = process killers, 3 = data and storage, 4 = numerics and performance or 5 = synchronisation points, 6 = storage with the logs of its daemons; 0 = all that are told by the job's logs (`LINE`)\ne.g. --line 1")
 		return v.run
 	},
 }
@@ -58,8 +59,8 @@ func (v *evaluation) run(ctx context.Context, e env, dirs []string) (int, error)
 		return exitUsage, usage("name a directory of cases, or run simulated ones: bot eval --simulated 100")
 	case v.format != "text" && v.format != "markdown" && v.format != "json":
 		return exitUsage, usage("--format %s: choose text, markdown or json", v.format)
-	case v.line < 0 || v.line > 5 || v.simulated < 0:
-		return exitUsage, usage("--line is 0 to 5, and --simulated not negative")
+	case v.line < 0 || v.line > len(simulate.Lines()) || v.simulated < 0:
+		return exitUsage, usage("--line is 0 to %d, and --simulated not negative", len(simulate.Lines()))
 	case v.simulated > 0 && len(simulate.Mechanisms(v.line)) == 0:
 		return exitUsage, usage("--line %d: nothing of it is simulated", v.line)
 	}
@@ -112,7 +113,7 @@ func (v *evaluation) run(ctx context.Context, e env, dirs []string) (int, error)
 
 // diagnoseCase runs the engine as an operator would, on one worker: cases already run side by side.
 func diagnoseCase(ctx context.Context, in eval.CaseInput) (*incident.Report, error) {
-	input := analysis.Input{Sources: in.Sources, WorldSize: in.WorldSize, Workers: 1, Version: version}
+	input := analysis.Input{Sources: in.Sources, Storage: in.Storage, WorldSize: in.WorldSize, Workers: 1, Version: version}
 	if in.Nodes != "" {
 		nodes, err := hostlist.Expand(in.Nodes)
 		if err != nil {

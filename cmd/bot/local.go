@@ -17,7 +17,7 @@ import (
 
 // shared is the source of logs on file systems that are mounted here, as configured.
 func shared(clusters []config.Cluster, spool string) *fetch.Shared {
-	s := &fetch.Shared{Spool: spool, Now: time.Now}
+	s := &fetch.Shared{Spool: spool, Now: time.Now, Beside: analysis.Beside, Known: analysis.KnownEvidence()}
 	for _, c := range clusters {
 		cl := fetch.Cluster{Name: c.Name, Patterns: c.Logs.Patterns}
 		if c.Logs.IsMounted() {
@@ -26,6 +26,11 @@ func shared(clusters []config.Cluster, spool string) *fetch.Shared {
 		s.Clusters = append(s.Clusters, cl)
 	}
 	return s
+}
+
+// localOptions take what the engine knows, logs and evidence beside them.
+func localOptions(spool string) fetch.LocalOptions {
+	return fetch.LocalOptions{SpoolDir: spool, Beside: analysis.Beside, Known: analysis.KnownEvidence()}
 }
 
 // hints tells questions where logs usually are.
@@ -53,6 +58,8 @@ func hints(clusters []config.Cluster) func(string) workflow.CopyHint {
 // engine is analysis and verification as the workflow wants them.
 var engine = workflow.Engine{
 	Diagnose: analysis.Diagnose,
+	Look:     analysis.Look,
+	Known:    analysis.KnownEvidence(),
 	Verify: func(ctx context.Context, sources []incident.Source, r *incident.Report) ([]string, error) {
 		_, failures, err := verify.Report(ctx, filesOf(sources), r)
 		var texts []string

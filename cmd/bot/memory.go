@@ -9,7 +9,7 @@ import (
 
 // What the command may hold before the collector works harder than usual, in bytes: about what the logs of the largest
 // jobs need.
-const memoryGoal = 440 << 20
+const memoryGoal = 470 << 20
 
 // garbage is how much may lie about before it is collected, in percent of what is in use. Far below the goal there is room.
 const garbage = 200

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,6 +20,7 @@ import (
 	"faultline/chat/slack"
 	"faultline/config"
 	"faultline/incident"
+	"faultline/integration/loopback"
 	simslack "faultline/simulate/slack"
 	"faultline/store/bundle"
 	"faultline/workflow"
@@ -46,17 +46,7 @@ func lookalike(t *testing.T, o simslack.Options) (*simslack.Server, string) {
 	}
 	t.Cleanup(func() { sim.Close() })
 	return sim, fmt.Sprintf("slack: {api_url: %q, bot_token: %s, app_token: %s}\ndata: {dir: %q}\naccess: {any_channel: true}\nops: {listen: %q}\n",
-		base+"/api/", simslack.BotToken, simslack.AppToken, filepath.Join(t.TempDir(), "data"), freeAddress(t))
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+		base+"/api/", simslack.BotToken, simslack.AppToken, filepath.Join(t.TempDir(), "data"), loopback.Address(t))
 }
 
 func parsed(t *testing.T, yaml string) config.Config {
@@ -349,7 +339,7 @@ func TestTheDoctorNamesEachDisease(t *testing.T) {
 			return yaml + fmt.Sprintf("clusters: [{name: west, logs: {roots: [%q]}}]\n", t.TempDir())
 		}, []string{"WARN  cluster", "mounted"}},
 		"archive away": {func(_ *simslack.Server, yaml string) string {
-			return yaml + fmt.Sprintf("archive: {bucket: b, endpoint: 'http://%s', access_key: a, secret_key: b}\n", freeAddress(t))
+			return yaml + fmt.Sprintf("archive: {bucket: b, endpoint: 'http://%s', access_key: a, secret_key: b}\n", loopback.Address(t))
 		}, []string{"FAIL  archive"}},
 		"bot not ready": {func(_ *simslack.Server, yaml string) string {
 			i := strings.Index(yaml, "ops:")

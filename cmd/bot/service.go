@@ -99,7 +99,7 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	flow := &workflow.Flow{
 		Fetch: s.logs, Engine: engine, Compose: composer, Store: s.store, Now: time.Now, Hint: hints(cfg.Clusters), Workers: cfg.Limits.Workers, Version: version,
 		Permit: func(inv workflow.Investigation, found workflow.Found) bool { return s.policy.Load().Permit(inv, found) },
-		Team:   s.team, Deferred: true, FirstLook: true, AskStorage: true, Storage: s.storage,
+		Team:   s.team, Deferred: true, FirstLook: true, AskStorage: true, Storage: s.storage, Daemons: daemonLogs(scratch),
 		RemindAfter: cfg.Questions.RemindAfter.Std(), ExpireAfter: cfg.Questions.ExpireAfter.Std(), Quiet: quiet(cfg.Clusters),
 		Late: late(cfg.Clusters), Facts: s.logs.Facts,
 	}
@@ -224,7 +224,7 @@ func (s *service) used(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, src := range inv.Sources {
+		for _, src := range inv.Everything() {
 			paths = append(paths, src.Path)
 		}
 	}
@@ -392,17 +392,28 @@ func (w *waking) Save(ctx context.Context, c workflow.Change) error {
 // accesses hands what people typed, or chose, to the source of storage logs.
 type accesses struct{ source *ais.Source }
 
-func (a *accesses) Access(ctx context.Context, inv workflow.Investigation, given desk.Access) error {
+func (a *accesses) Access(ctx context.Context, inv workflow.Investigation, given chat.Access) error {
+	access, err := a.of(given)
+	if err != nil {
+		return err
+	}
+	return a.give(ctx, inv, access)
+}
+
+// of makes an access of what was typed, or chosen.
+func (a *accesses) of(given chat.Access) (ais.Access, error) {
+	if given.Profile != "" {
+		return a.source.Named(given.Profile)
+	}
 	access := ais.Access{Endpoint: given.Endpoint, Token: given.Token, SkipVerify: given.TLS == messages.TLSSkip}
 	if given.TLS == messages.TLSAuthority {
 		access.CA = []byte(given.CA)
 	}
-	if given.Profile != "" {
-		var err error
-		if access, err = a.source.Named(given.Profile); err != nil {
-			return err
-		}
-	}
+	return access, nil
+}
+
+// give checks an access and keeps it for the next pull.
+func (a *accesses) give(ctx context.Context, inv workflow.Investigation, access ais.Access) error {
 	if err := a.source.Check(ctx, access); err != nil {
 		return err
 	}

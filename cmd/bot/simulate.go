@@ -41,7 +41,7 @@ Exit code: 0; 1 when files cannot be written; 2 wrong usage.`,
 		fs.StringVar(&s.layout, "layout", "", "how ranks are arranged: ddp, fsdp, hsdp:SHARDS or megatron:tpN,cpN,epN,ppN (`LAYOUT`)\ne.g. --layout megatron:tp4,pp2")
 		fs.IntVar(&s.count, "count", 1, "how many incidents, `N`\ne.g. --count 100")
 		fs.StringVar(&s.history, "history", "", "also write earlier runs of a `KIND` of --list, as history.jsonl beside the logs\ne.g. --history host")
-		fs.StringVar(&s.out, "out", "", "`DIR` to write into; each incident gets a folder with logs/ and case.json\ne.g. --out incidents/")
+		fs.StringVar(&s.out, "out", "", "`DIR` to write into; each incident gets a folder with logs/ and case.json, and ais-logs/ where the storage's are there\ne.g. --out incidents/")
 		return s.run
 	},
 }
@@ -154,7 +154,8 @@ func exampleOf(mechanism string) (simulate.Spec, error) {
 		return demo, nil
 	}
 	var best simulate.Spec
-	for _, spec := range simulate.Grid(1000, 1, 0) {
+	// What comes with logs of the storage is in no grid of all lines.
+	for _, spec := range slices.Concat(simulate.Grid(1000, 1, 0), simulate.Grid(400, 1, len(simulate.Lines()))) {
 		if spec.Mechanism != mechanism {
 			continue
 		}

@@ -73,7 +73,7 @@ func sources(ctx context.Context, cfg config.Config, dir, taken string, o spool.
 		b.Pushed = shelf(data)
 	}
 	for i, c := range cfg.Clusters {
-		cl := jobs.Cluster{Name: c.Name, Patterns: c.Logs.Patterns, Templates: c.Logs.Templates}
+		cl := jobs.Cluster{Name: c.Name, Patterns: c.Logs.Patterns, Templates: c.Logs.Templates, Evidence: c.Logs.Evidence}
 		var node *login.Node
 		if c.Slurm.Commands == config.OverSSH || c.Logs.Source == config.OverSSH {
 			if node, err = loginNode(c.SSH); err != nil {

@@ -23,6 +23,9 @@ type Access struct {
 	Token    config.Secret
 	// CA is the PEM of the authority that signed the cluster's certificate; nil = those of this machine.
 	CA []byte
+	// Certificate and Key are the PEM of a pair of ours, for clusters that ask who calls (mutual TLS); nil and "" = none.
+	Certificate []byte
+	Key         config.Secret
 	// SkipVerify believes any certificate. A typed access needs the permission of the configuration for it.
 	SkipVerify bool
 	// configured accesses were written by whoever runs the bot; the rules for typed ones do not hold.
@@ -34,29 +37,42 @@ func (a Access) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, "(access to a storage cluster)")
 }
 
-// Stated is the access that whoever runs a command states for it. The rules for accesses that others type do not hold.
-func Stated(endpoint string, token config.Secret, ca []byte) Access {
-	return Access{Endpoint: endpoint, Token: token, CA: ca, configured: true}
+// Stated is a as whoever runs a command states it. The rules for accesses that others type do not hold.
+func Stated(a Access) Access {
+	a.configured = true
+	return a
 }
 
-// maxCA bounds a file of authorities; the one of a whole operating system has 250 kB.
-const maxCA = 1 << 20
+// maxPEM bounds a file of certificates; the one of a whole operating system's authorities has 250 kB.
+const maxPEM = 1 << 20
 
 // configured makes an access of what the configuration says.
 func configured(s config.Storage) (Access, error) {
 	a := Access{Cluster: s.Name, Endpoint: s.Endpoint, Token: s.Token, SkipVerify: s.SkipVerify, configured: true}
-	if s.CAFile == "" {
-		return a, nil
+	var key []byte
+	for _, f := range []struct {
+		what, name string
+		to         *[]byte
+	}{{"CA file", s.CAFile, &a.CA}, {"certificate", s.CertFile, &a.Certificate}, {"key", s.KeyFile, &key}} {
+		if f.name == "" {
+			continue
+		}
+		var err error
+		if *f.to, err = readPEM(f.name); err != nil {
+			return Access{}, fmt.Errorf("the %s of storage %s: %w", f.what, s.Name, err)
+		}
 	}
-	f, err := os.Open(s.CAFile)
+	a.Key = config.Secret(key)
+	return a, nil
+}
+
+func readPEM(name string) ([]byte, error) {
+	f, err := os.Open(name)
 	if err != nil {
-		return Access{}, fmt.Errorf("the CA file of storage %s: %w", s.Name, err)
+		return nil, err
 	}
 	defer f.Close()
-	if a.CA, err = io.ReadAll(io.LimitReader(f, maxCA)); err != nil {
-		return Access{}, fmt.Errorf("the CA file of storage %s: %w", s.Name, err)
-	}
-	return a, nil
+	return io.ReadAll(io.LimitReader(f, maxPEM))
 }
 
 // target is an endpoint that was checked.
@@ -99,6 +115,13 @@ func (a Access) tls() (*tls.Config, *Error) {
 		if !c.RootCAs.AppendCertsFromPEM(a.CA) {
 			return nil, fault(BadCA, "")
 		}
+	}
+	if len(a.Certificate) > 0 || a.Key != "" {
+		pair, err := tls.X509KeyPair(a.Certificate, []byte(a.Key.Reveal()))
+		if err != nil {
+			return nil, fault(BadPair, "") // its text may quote the key
+		}
+		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, nil
 }

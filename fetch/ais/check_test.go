@@ -212,7 +212,12 @@ func TestTLSMistakesAreToldApart(t *testing.T) {
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: good.Certificate().Raw})
 	authority, old := selfSigned(t, "127.0.0.1", time.Now().Add(-time.Hour))
 	other, elsewhere := selfSigned(t, "10.9.8.7", time.Now().Add(time.Hour))
-	mutual := secure(func(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert })
+	ours, key := clientPair(t)
+	others, otherKey := clientPair(t)
+	mutual := secure(func(c *tls.Config) {
+		c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
+		c.ClientCAs.AppendCertsFromPEM(ours)
+	})
 	silent := rawListener(t, "SSH-2.0-OpenSSH_9.6\r\n")
 	rules := config.StorageAccess{Allow: loopback.Allow, AllowSkipVerify: true}
 	for name, c := range map[string]struct {
@@ -228,6 +233,10 @@ func TestTLSMistakesAreToldApart(t *testing.T) {
 		"HTTPS to HTTP":       {Access{Endpoint: strings.Replace(plain.URL, "http:", "https:", 1)}, PlainHTTP},
 		"HTTP to HTTPS":       {Access{Endpoint: strings.Replace(good.URL, "https:", "http:", 1)}, NeedsHTTPS},
 		"mutual TLS":          {Access{Endpoint: mutual.URL, SkipVerify: true}, ClientCert},
+		"certificate of ours": {Access{Endpoint: mutual.URL, SkipVerify: true, Certificate: ours, Key: key}, ""},
+		"one of strangers":    {Access{Endpoint: mutual.URL, SkipVerify: true, Certificate: others, Key: otherKey}, ClientCert},
+		"key of another":      {Access{Endpoint: mutual.URL, SkipVerify: true, Certificate: ours, Key: otherKey}, BadPair},
+		"no key":              {Access{Endpoint: mutual.URL, SkipVerify: true, Certificate: ours}, BadPair},
 		"HTTPS to SSH":        {Access{Endpoint: "https://" + silent}, TLSFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -248,13 +257,24 @@ func selfSigned(t *testing.T, ip string, until time.Time) ([]byte, []tls.Certifi
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: ip}, IPAddresses: []net.IP{net.ParseIP(ip)},
 		NotBefore: until.Add(-24 * time.Hour), NotAfter: until, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}), []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key}}
+}
+
+// clientPair is a certificate that says who calls, and its key.
+func clientPair(t *testing.T) ([]byte, config.Secret) {
+	t.Helper()
+	certificate, pair := selfSigned(t, "127.0.0.1", time.Now().Add(time.Hour))
+	raw, err := x509.MarshalPKCS8PrivateKey(pair[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return certificate, config.Secret(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))
 }
 
 // rawListener says one thing to whoever connects.

@@ -119,10 +119,12 @@ const (
 	pathHealth = "/v1/health"
 	pathMap    = "/v1/daemon?what=smap"
 	pathPass   = "/v1/reverse/daemon?what=smap"
+	pathStatus = "/v1/reverse/daemon?what=node_status"
 	pathLogs   = "/v1/reverse/daemon?what=log&all=true&severity=info" // INFO holds W and E too
 	headerNode = "Ais-Node-Id"
 
 	maxMap     = 16 << 20 // bytes of a cluster map; a daemon takes 700
+	maxStatus  = 1 << 20  // bytes of a daemon's status; it takes 5,000
 	maxMessage = 16 << 10 // bytes of an error's body
 )
 

@@ -25,6 +25,7 @@ type cluster struct {
 	health func(w http.ResponseWriter)
 	smap   func(w http.ResponseWriter, r *http.Request)
 	pass   func(w http.ResponseWriter, r *http.Request) // a request to a proxy by way of this one
+	status func(w http.ResponseWriter, r *http.Request) // nil: as before 3.23
 	// logs by daemon; others give a good archive.
 	logs map[string]func(w http.ResponseWriter, r *http.Request)
 
@@ -60,6 +61,12 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if c.pass != nil {
 			c.pass(w, r)
 		}
+	case "/v1/reverse/daemon?what=node_status":
+		if c.status == nil {
+			http.NotFound(w, r)
+			return
+		}
+		c.status(w, r)
 	case "/v1/reverse/daemon?what=log&all=true&severity=info":
 		c.archive(w, r)
 	default:

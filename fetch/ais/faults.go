@@ -46,6 +46,7 @@ const (
 	SkipNotAllowed  Kind = "skip-not-allowed"
 	TLSChoice       Kind = "tls-choice"
 	BadCA           Kind = "bad-ca"
+	BadPair         Kind = "bad-pair"
 	Nothing         Kind = "nothing"
 
 	NodeGone   Kind = "node-gone"
@@ -87,13 +88,14 @@ var words = map[Kind]struct{ field, text string }{
 	PlainHTTP:       {"endpoint", "%s speaks plain HTTP: the address has to begin with http://, and then the token is not encrypted on its way"},
 	NeedsHTTPS:      {"endpoint", "%s speaks HTTPS: the address has to begin with https://"},
 	Authority:       {"tls", "the certificate of %s is signed by nobody whom I know: give the CA file of the cluster (AIS_CLIENT_CA)"},
-	CertificateName: {"tls", "the certificate of %s is for another name: give the address under the name that is in it"},
+	CertificateName: {"endpoint", "the certificate of %s is for another name: give the address under the name that is in it"},
 	CertificateOld:  {"tls", "the certificate of %s is not valid today: it has expired, or a clock is wrong"},
-	ClientCert:      {"tls", "%s wants a certificate of mine (mutual TLS), and I have none: upload the archives instead"},
-	TLSFailed:       {"tls", "%s and I could not agree on an encrypted connection: check the port"},
+	ClientCert:      {"tls", "%s wants a certificate of mine that it trusts (mutual TLS): whoever runs me can state one (cert_file and key_file, or AIS_CRT and AIS_CRT_KEY); else upload the archives"},
+	TLSFailed:       {"endpoint", "%s and I could not agree on an encrypted connection: check the port"},
 	SkipNotAllowed:  {"tls", "I may not leave the certificate unchecked: give the CA file of the cluster, or ask whoever runs me to set storage_access.allow_skip_verify"},
 	TLSChoice:       {"tls", "either the certificate is checked with a CA file or it is not checked: choose one"},
 	BadCA:           {"tls", "the CA file holds no certificate: it has to be PEM and begins with -----BEGIN CERTIFICATE-----"},
+	BadPair:         {"tls", "my certificate and its key are no pair: both have to be PEM, and the key that of the certificate"},
 	Nothing:         {"", "%s"},
 
 	NodeGone:   {"", "it had left the cluster when I asked"},

@@ -3,8 +3,11 @@ package ais
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +19,9 @@ import (
 type Pulled struct {
 	// Files are gzipped tars, one for each daemon: aistarget-<id>.tar.gz and aisproxy-<id>.tar.gz.
 	Files []string
+	// Status are what the daemons say of themselves at the time of the pull: their state, version, counters and disks, one JSON for
+	// each that says it.
+	Status []string
 	// Nodes is how many daemons gave logs, all of them or a part.
 	Nodes int
 	// Missing are sentences about what did not come.
@@ -34,8 +40,9 @@ type pull struct {
 // result is what became of one daemon.
 type result struct {
 	daemon
-	file string // "" = nothing was kept
-	fail *Error // nil = all is there
+	file   string // "" = nothing was kept
+	status string // likewise
+	fail   *Error // nil = all is there
 }
 
 // Pull brings the logs of all daemons into an existing directory. What does not come is told in Missing; the error, an
@@ -71,8 +78,12 @@ func (c *Client) Pull(ctx context.Context, a Access, dir string) (Pulled, error)
 			got.Files = append(got.Files, r.file)
 			got.Nodes++
 		}
+		if r.status != "" {
+			got.Status = append(got.Status, r.status)
+		}
 	}
 	slices.Sort(got.Files)
+	slices.Sort(got.Status)
 	got.Missing = append(sentences(results), missing...)
 	if got.Nodes == 0 {
 		return Pulled{}, nothing(results, got.Missing)
@@ -155,10 +166,34 @@ func (c *Client) one(ctx context.Context, p *pull, d daemon, cluster, dir string
 	if kept {
 		r.file = file
 	}
+	if fail == nil || !fail.useless() {
+		r.status = p.ownStatus(ctx, d, dir)
+	}
 	if r.fail = fail; fail != nil && (fail.useless() || fail.Kind == SpoolError) {
 		p.hopeless.Store(fail)
 	}
 	return r
+}
+
+// ownStatus keeps what a daemon says of itself, and returns the file; "" where it says nothing, which is no loss worth a word:
+// releases before 3.23 do not, and its logs tell most of it.
+func (p *pull) ownStatus(ctx context.Context, d daemon, dir string) string {
+	ctx, cancel := context.WithTimeout(ctx, p.lim.ask)
+	defer cancel()
+	resp, fail := p.get(ctx, pathStatus, d.id, p.token)
+	if fail != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxStatus+1))
+	if err != nil || len(raw) > maxStatus || !json.Valid(raw) {
+		return ""
+	}
+	file := filepath.Join(dir, "ais"+d.role+"-"+d.id+".status.json")
+	if err := os.WriteFile(file, raw, 0o600); err != nil {
+		return ""
+	}
+	return file
 }
 
 // maxNames bounds the daemons that one sentence names.

@@ -36,7 +36,7 @@ func TestEveryDaemonOfTheMapIsPulled(t *testing.T) {
 	if st, err := os.Stat(got.Files[1]); err != nil || st.Mode().Perm() != 0o600 {
 		t.Errorf("anybody may read it: %v, %v", st.Mode(), err)
 	}
-	if c.tokens["/v1/reverse/daemon"] != 4 {
+	if c.tokens["/v1/reverse/daemon"] != 8 {
 		t.Errorf("tokens: %v", c.tokens)
 	}
 }

@@ -165,17 +165,25 @@ func (s *Source) Fetch(ctx context.Context, inv workflow.Investigation) (workflo
 	}
 	s.Forget(inv.ID)
 	if err != nil {
+		return workflow.StorageLogs{}, errors.Join(err, os.RemoveAll(dir))
+	}
+	files, err := s.keep(inv.ID, dir, slices.Concat(got.Files, got.Status))
+	if err != nil {
 		return workflow.StorageLogs{}, err
 	}
-	return workflow.StorageLogs{Places: got.Files, Nodes: got.Nodes, Warnings: got.Missing}, nil
+	return workflow.StorageLogs{Places: files, Nodes: got.Nodes, Warnings: got.Missing}, nil
 }
 
-// dir makes the empty directory that an investigation's storage logs are kept in.
+// kept is the directory that an investigation's storage logs are kept in. Beside it is the one that a pull fills: what an earlier
+// one brought stays until the next has succeeded.
+const kept, coming = "storage", "storage.new"
+
+// dir makes the empty directory for a pull.
 func (s *Source) dir(id string) (string, error) {
 	if wordEnd(id) != len(id) || id == "" { // ids are ours; this one becomes a path that is removed
 		return "", errors.New("the investigation has an id that is no name of a directory")
 	}
-	dir := filepath.Join(s.spool, id, "storage")
+	dir := filepath.Join(s.spool, id, coming)
 	if err := os.RemoveAll(dir); err != nil {
 		return "", spoolFault(err)
 	}
@@ -183,4 +191,20 @@ func (s *Source) dir(id string) (string, error) {
 		return "", spoolFault(err)
 	}
 	return dir, nil
+}
+
+// keep puts what a pull brought in the place of what an earlier one did.
+func (s *Source) keep(id, dir string, files []string) ([]string, error) {
+	to := filepath.Join(s.spool, id, kept)
+	if err := os.RemoveAll(to); err != nil {
+		return nil, spoolFault(err)
+	}
+	if err := os.Rename(dir, to); err != nil {
+		return nil, spoolFault(err)
+	}
+	moved := make([]string, len(files))
+	for i, f := range files {
+		moved[i] = filepath.Join(to, filepath.Base(f))
+	}
+	return moved, nil
 }

@@ -172,6 +172,7 @@ func TestTheTokenIsNeverPrinted(t *testing.T) {
 	}
 	logger.Info("x", "source", s, "token", a.Token)
 	plain := access("http://127.0.0.1:1")
+	plain.Key = canary
 	raw, err := json.Marshal(plain)
 	if err != nil {
 		t.Fatal(err)

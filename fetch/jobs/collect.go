@@ -25,6 +25,7 @@ import (
 // logs are the files of a job, and where each is.
 type logs struct {
 	files   []file
+	beside  []file   // what is no log, and lies where the configuration says
 	folders []string // mounted, that are named after the job
 	owners  []string
 	written time.Time
@@ -122,6 +123,22 @@ func (f *Fetcher) logs(ctx context.Context, c *Cluster, k known) (logs, error) {
 	if !out.some() {
 		out.notes = append(out.notes, missing...)
 	}
+	for p := range c.Places {
+		p := &c.Places[p]
+		for _, j := range k.jobs {
+			list, notes, err := f.beside(ctx, c, *p, j.ID)
+			if err != nil {
+				return out, err
+			}
+			for _, x := range list {
+				if key := p.ID + slashed(x.Name); !seen[key] && !(p.Mounted && out.inFolder(x.Name)) {
+					seen[key] = true
+					out.beside = append(out.beside, file{x, p})
+				}
+			}
+			out.notes = append(out.notes, notes...)
+		}
+	}
 	slices.SortFunc(out.files, func(a, b file) int {
 		return cmp.Or(cmp.Compare(a.place.ID, b.place.ID), cmp.Compare(a.Name, b.Name))
 	})
@@ -146,10 +163,13 @@ func (f *Fetcher) named(ctx context.Context, c *Cluster, k known, out *logs) err
 		}
 	}
 	// A file that is in such a folder comes with it.
-	out.files = slices.DeleteFunc(out.files, func(x file) bool {
-		return x.place.Mounted && slices.ContainsFunc(out.folders, func(dir string) bool { return strings.HasPrefix(x.Name, dir+"/") })
-	})
+	out.files = slices.DeleteFunc(out.files, func(x file) bool { return x.place.Mounted && out.inFolder(x.Name) })
 	return nil
+}
+
+// inFolder says that a file comes with a folder that is named after the job.
+func (l logs) inFolder(name string) bool {
+	return slices.ContainsFunc(l.folders, func(dir string) bool { return strings.HasPrefix(name, dir+"/") })
 }
 
 // Collect implements workflow.Fetcher.
@@ -333,7 +353,7 @@ func (f *Fetcher) job(ctx context.Context, out *collection, local *[]string, rem
 	}
 	*local = append(*local, got.folders...)
 	out.bundles = append(out.bundles, got.bundles...)
-	for _, x := range got.files {
+	for _, x := range slices.Concat(got.files, got.beside) {
 		if x.place.Mounted {
 			*local = append(*local, x.Name)
 		} else {

@@ -64,7 +64,7 @@ func (f *Fetcher) Gather(ctx context.Context, cluster string, id slurm.ID) (Gath
 	g.Says = says(j, r, got)
 	g.Notes = append(append(g.Notes, got.notes...), facts.Warnings...)
 	var local []string
-	for _, x := range got.files {
+	for _, x := range slices.Concat(got.files, got.beside) {
 		local = append(local, x.Name)
 	}
 	if local = append(local, got.folders...); len(local) == 0 {

@@ -44,6 +44,8 @@ type Cluster struct {
 	Places []Place
 	// Templates and Patterns are the configured names of logs below the roots of each place.
 	Templates, Patterns []string
+	// Evidence are globs below the roots of what lies beside the logs; {job} stands for the job id.
+	Evidence []string
 	// Team are the names that the people say who ask; they come before Templates.
 	Team []string
 }
@@ -302,18 +304,55 @@ func (f *Fetcher) byName(ctx context.Context, c *Cluster, job string) (workflow.
 			found.Searched = append(found.Searched, p.ID+slashed(root))
 		}
 	}
+	if len(found.Places) > 0 {
+		if err := f.besideNames(ctx, c, job, &found); err != nil {
+			return found, err
+		}
+	}
 	slices.Sort(found.Users)
 	found.Users = slices.Compact(found.Users)
 	return found, nil
 }
 
+// besideNames adds what lies beside logs that were found by their names.
+func (f *Fetcher) besideNames(ctx context.Context, c *Cluster, job string, found *workflow.Found) error {
+	for _, p := range c.Places {
+		files, notes, err := f.beside(ctx, c, p, job)
+		if err != nil {
+			return err
+		}
+		found.Notes = append(found.Notes, notes...)
+		for _, file := range files {
+			name := p.ID + slashed(file.Name)
+			if p.Mounted {
+				name = file.Name
+			}
+			in := func(dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
+			if !slices.ContainsFunc(found.Places, in) {
+				found.Places = append(found.Places, name)
+			}
+		}
+	}
+	return nil
+}
+
 func slashed(name string) string { return "/" + strings.TrimPrefix(name, "/") }
 
-// globs finds files of a place by the configured patterns.
+// globs finds logs of a place by the configured patterns, and what lies in folders that fit one.
 func (f *Fetcher) globs(ctx context.Context, c *Cluster, p Place, job string) (files []source.File, notes []string, err error) {
+	return match(ctx, p, job, c.Patterns, func(name string) bool { return !fetch.NoLog(name) })
+}
+
+// beside finds what lies beside the logs, by its own patterns. Its names say nothing: what a file is, it is told by its content later.
+func (f *Fetcher) beside(ctx context.Context, c *Cluster, p Place, job string) (files []source.File, notes []string, err error) {
+	return match(ctx, p, job, c.Evidence, func(string) bool { return true })
+}
+
+// match finds files of a job below the roots of a place.
+func match(ctx context.Context, p Place, job string, patterns []string, wanted func(name string) bool) (files []source.File, notes []string, err error) {
 	seen := map[string]bool{}
 	for _, root := range p.Roots {
-		for _, pattern := range c.Patterns {
+		for _, pattern := range patterns {
 			glob := path.Join(root, strings.ReplaceAll(pattern, "{job}", source.Escape(job)))
 			for _, g := range []string{glob, glob + "/**"} {
 				found, gerr := p.Source.Glob(ctx, g)
@@ -326,7 +365,7 @@ func (f *Fetcher) globs(ctx context.Context, c *Cluster, p Place, job string) (f
 					}
 				}
 				for _, file := range found {
-					if !seen[file.Name] && !fetch.NoLog(file.Name) && fetch.OfJob(strings.TrimPrefix(file.Name, root), job) {
+					if !seen[file.Name] && wanted(file.Name) && fetch.OfJob(strings.TrimPrefix(file.Name, root), job) {
 						seen[file.Name] = true
 						files = append(files, file)
 					}

@@ -321,3 +321,52 @@ func FuzzPlace(f *testing.F) {
 		}
 	})
 }
+
+// Dumps lie where the jobs' environment says, and are called as PyTorch likes.
+func TestWhatLiesBesideTheLogsIsTakenWhereTheConfigurationSays(t *testing.T) {
+	for _, place := range []string{"mounted", "elsewhere", "elsewhere, nobody to ask"} {
+		t.Run(place, func(t *testing.T) {
+			b := newBench(t)
+			b.west.rows = []string{b.row("7", "7", "FAILED", "1:0", "node[01-02]", 0)}
+			b.put(t, "slurm-7.out", "error-7-0.out", "error-7-1.out", "dumps/7/nccl_trace_rank_3", "dumps/7/more/stacks.pkl", "dumps/77/nccl_trace_rank_4", "other/7.pkl")
+			c := &b.Clusters[0]
+			c.Evidence = []string{"dumps/{job}"}
+			if place != "mounted" {
+				s, err := spool.Open(filepath.Join(t.TempDir(), "taken"), spool.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				b.Spool, b.Shared.Clusters[0].Roots, c.Places[0].Mounted, c.Places[0].ID = s, nil, false, "sftp://login"
+			}
+			if place == "elsewhere, nobody to ask" {
+				c.Ask = nil
+			}
+			found, err := b.Locate(ctx, "west", "7")
+			if err != nil || len(found.Places) == 0 {
+				t.Fatalf("%v %+v", err, found)
+			}
+			got, err := b.Collect(ctx, found.Places)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := names(got)
+			for _, want := range []string{"nccl_trace_rank_3", "error-7-0.out"} {
+				if !strings.Contains(list, want) {
+					t.Errorf("%s is not among %s", want, list)
+				}
+			}
+			for _, not := range []string{"rank_4", "other"} {
+				if strings.Contains(list, not) {
+					t.Errorf("%s is among %s", not, list)
+				}
+			}
+			if place == "mounted" {
+				return // what is mounted is looked into at once; this one is no pickle
+			}
+			if !strings.Contains(list, "stacks.pkl") {
+				t.Errorf("stacks.pkl is not among %s", list)
+			}
+		})
+	}
+}

@@ -258,7 +258,7 @@ func TestATokenIsNowhere(t *testing.T) {
 
 	store.before(nil)
 	give(store.URL)
-	w.message(slack.Alice, slack.Private, "of storage logs kept with this incident")
+	w.message(slack.Alice, slack.Private, "I read the logs of 3 storage daemons beside those of the job")
 	final := w.message(slack.Alice, slack.Private, "report.json")
 	w.click(slack.Bob, final, "This is wrong")
 	w.submit(slack.Bob, w.window(slack.Bob, "really"), map[string]any{"cause": "other", "text": "the token " + goodToken + " was\ntoo old, " + ghp + " too"})

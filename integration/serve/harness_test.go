@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"faultline/integration/loopback"
 	"faultline/simulate"
 	"faultline/simulate/slack"
 )
@@ -96,7 +96,7 @@ func newWorld(t *testing.T, settings ...setting) *world {
 	if err := os.MkdirAll(w.roots, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w.ops = freeAddress(t)
+	w.ops = loopback.Address(t)
 	conf := map[string]any{
 		"clusters": []any{map[string]any{"name": "west", "login_host": "login.west", "logs": map[string]any{"roots": []string{w.roots}}}},
 		"slack":    map[string]any{"app_token": slack.AppToken, "bot_token": slack.BotToken},
@@ -459,11 +459,12 @@ func (w *world) command(args ...string) (string, error) {
 	return string(out), err
 }
 
-// quietNow waits until nothing is queued any more: the bot has said all it has to say.
+// quietNow waits until the bot has said all it has to say: nothing is in work or waits to be posted, and what people see
+// changes no more.
 func (w *world) quietNow(channel string) {
 	w.t.Helper()
 	deadline := time.Now().Add(patience)
-	for n, same := -1, 0; same < 15; time.Sleep(200 * time.Millisecond) {
+	for n, same := -1, 0; same < 10; time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.t.Fatal("the channel does not come to rest")
 		}
@@ -471,7 +472,7 @@ func (w *world) quietNow(channel string) {
 		for _, m := range w.slack.All(channel) {
 			now += 1 + m.Edits
 		}
-		if now == n {
+		if now == n && w.idle() {
 			same++
 		} else {
 			n, same = now, 0
@@ -479,14 +480,15 @@ func (w *world) quietNow(channel string) {
 	}
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// idle says that the bot has no work: what it waits for is people, or the clock.
+func (w *world) idle() bool {
+	w.t.Helper()
+	for _, name := range []string{"faultline_outbox_posts", `faultline_jobs_waiting{kind="inbound"}`, `faultline_jobs_waiting{kind="run"}`} {
+		if w.gauge(name) > 0 {
+			return false
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return true
 }
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
@@ -526,7 +528,7 @@ func (w *world) normal(s string) string {
 var took = regexp.MustCompile(`for \d+\.\d s and`)
 
 // here are addresses on this machine: every run has others.
-var here = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+var here = regexp.MustCompile(`127\.\d+\.\d+\.\d+:\d+`)
 
 // delay is how long a message was under way.
 var delay = regexp.MustCompile(`your message \S+ after`)

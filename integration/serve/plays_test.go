@@ -67,7 +67,7 @@ var given = play{"given", nil, func(m *mortal) {
 	job, _ := m.job(stall(), nil)
 	m.readsData(job)
 	m.diagnose(slack.Alice, slack.Training, job)
-	question := m.sees(slack.Training, "May I have the logs of the storage cluster", "Why I ask")
+	question := m.sees(slack.Training, "May I have the logs of the AIStore cluster", "Why I ask")
 	m.rests()
 	m.fills(slack.Alice, question, "ais_upload", "upload", m.uploads(slack.Alice, map[string][]byte{"ais-logs.tar.gz": daemonLogs("ais-target-1")}))
 	m.sees(slack.Training, "report.json")

@@ -67,7 +67,7 @@ for (const size of ['desktop', 'phone']) {
     assert.ok(await thread.locator('table').count() > 0, 'there is no timeline');
     assert.ok(await thread.locator('img[alt*="ank"]').count() > 0, 'there is no rank map with words for who cannot see it');
     assert.ok(await thread.locator('a.file').filter({ hasText: 'report' }).count() >= 3, 'the reports are not attached');
-    await verdict.scrollIntoViewIfNeeded();
+    await show(verdict);
     await view('3-verdict');
 
     await verdict.getByRole('button', { name: 'What does this mean?' }).click();
@@ -82,6 +82,17 @@ for (const size of ['desktop', 'phone']) {
     await close(page, casefile, view, size);
     assert.deepEqual(await wrong(url), [], 'what the bot sent has not the shape that Slack asks for');
   });
+}
+
+/** show brings an element into sight. The page draws a message anew when the bot changes it: then it is looked for again. */
+async function show(locator) {
+  for (let left = 5; ; left--) {
+    try {
+      return await locator.scrollIntoViewIfNeeded();
+    } catch (e) {
+      if (left === 0 || !/not attached/.test(e.message)) throw e;
+    }
+  }
 }
 
 /** ask types the whole command; the answer to it is for the asker alone. */
@@ -107,7 +118,7 @@ async function askByForm(page, command) {
 /** hand answers the question for the log that was missing, and sees the verdict become narrower. */
 async function hand(page, thread, late, view) {
   const question = thread.locator('> li').filter({ hasText: 'Why I ask' });
-  await question.scrollIntoViewIfNeeded();
+  await show(question);
   await view('5-question');
   await pressed(question, 'upload').click();
   const dialog = page.locator('dialog.modal[open]');
@@ -119,7 +130,7 @@ async function hand(page, thread, late, view) {
   await revision.waitFor(examined);
   for (const word of ['Was:', 'Now:']) assert.ok((await revision.innerText()).includes(word), `the revision does not say ${word}`);
   await pressed(question, 'upload').waitFor({ state: 'detached' }); // an answered question has no buttons
-  await revision.scrollIntoViewIfNeeded();
+  await show(revision);
   await view('7-revision');
 }
 
@@ -135,7 +146,7 @@ async function close(page, casefile, view, size) {
   await pressed(casefile, 'close').waitFor({ state: 'detached' });
   await casefile.getByText(/verdict is right/i).first().waitFor();
   assert.ok(await casefile.locator('.strike').count() > 0, 'the verdict that no longer holds is not struck through');
-  await casefile.scrollIntoViewIfNeeded();
+  await show(casefile);
   await view('9-closed');
 }
 

@@ -287,9 +287,6 @@ func TestTheControllerOfARealClusterCalls(t *testing.T) {
 	})
 	w.run()
 	w.until("watching to begin", func() bool { return len(w.asked()) > 0 })
-	for i := range 3 { // which end together
-		c.submit(t, fmt.Sprintf("epilog-%d", i), []string{"-N1", "--ntasks-per-node=1", "--export=ALL,GUILTY=0"}, []string{"exit", "1"})
-	}
 	called := func() (n int) {
 		for _, at := range w.asked() {
 			if second := at % 60; second > 3 && second < 58 { // cron's are at the full minute
@@ -298,8 +295,23 @@ func TestTheControllerOfARealClusterCalls(t *testing.T) {
 		}
 		return n
 	}
-	w.until("a question that follows a call", func() bool { return called() > 0 })
-	w.until("the question of two more minutes", func() bool { return len(w.asked()) > 3 })
+	// Where the machine is slow the jobs may end, or the call may come, at the full minute, and cron's question is its answer.
+	for tries := 3; called() == 0; tries-- {
+		if tries == 0 {
+			t.Fatalf("no question follows a call: asked at %v", w.asked())
+		}
+		for s := time.Now().Second(); s < 5 || s > 35; s = time.Now().Second() {
+			time.Sleep(time.Second)
+		}
+		for i := range 3 { // which end together
+			c.submit(t, fmt.Sprintf("epilog-%d-%d", tries, i), []string{"-N1", "--ntasks-per-node=1", "--export=ALL,GUILTY=0"}, []string{"exit", "1"})
+		}
+		for end := time.Now().Add(90 * time.Second); called() == 0 && time.Now().Before(end); {
+			time.Sleep(time.Second)
+		}
+	}
+	asked := len(w.asked())
+	w.until("the question of two more minutes", func() bool { return len(w.asked()) > asked+1 })
 	t.Logf("asked at %v, %d of them because of a call", w.asked(), called())
 	if n := called(); n > 2 {
 		t.Errorf("%d questions for jobs that ended together", n)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"faultline/integration/loopback"
 	"faultline/simulate/slack"
 )
 
@@ -44,7 +45,7 @@ channels: [{id: %s}]
 slack: {app_token: %s, bot_token: %s, api_url: '%s/api/'}
 data: {dir: '%s'}
 ops: {listen: '%s'}
-`, address, account(), s.path("user"), s.known, logs, slack.Training, slack.AppToken, slack.BotToken, api, s.path("data"), freeAddress(t)), 0o600))
+`, address, account(), s.path("user"), s.known, logs, slack.Training, slack.AppToken, slack.BotToken, api, s.path("data"), loopback.Address(t)), 0o600))
 	var said bytes.Buffer
 	bot := exec.Command(binary, "serve", "--config", config)
 	bot.Stdout, bot.Stderr = &said, &said

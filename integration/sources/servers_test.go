@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"faultline/fetch/source/login"
+	"faultline/integration/loopback"
 )
 
 // account is the ordinary one that prepare.sh makes.
@@ -65,7 +66,11 @@ func (s *site) keygen(t testing.TB, name, kind string) {
 // sshd starts OpenSSH's server, and gives its address. Lines are added to its configuration.
 func (s *site) sshd(t testing.TB, name string, lines ...string) string {
 	t.Helper()
-	address := freeAddress(t)
+	return s.sshdAt(t, loopback.Address(t), name, lines...)
+}
+
+func (s *site) sshdAt(t testing.TB, address, name string, lines ...string) string {
+	t.Helper()
 	host, port, err := net.SplitHostPort(address)
 	must(t, err)
 	conf := []string{"ListenAddress " + host, "Port " + port, "PidFile " + s.path(name+".pid"), "AuthorizedKeysFile " + s.path("authorized_keys"),
@@ -204,14 +209,6 @@ func (b *breaking) Read(p []byte) (int, error) {
 		return 0, io.ErrClosedPipe
 	}
 	return n, err
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func run(t testing.TB, argv ...string) string {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"faultline/fetch/source/login"
 	"faultline/fetch/source/sourcetest"
 	"faultline/fetch/spool"
+	"faultline/integration/loopback"
 )
 
 var ctx = context.Background()
@@ -95,12 +97,14 @@ func TestAnyOneKeyOfAHostIsEnoughToKnowIt(t *testing.T) {
 	if err := s.node(t, address).Check(ctx); source.KindOf(err) != source.UnknownHost {
 		t.Errorf("no key: %v", err)
 	}
-	run(t, "ssh-keygen", "-q", "-s", s.path("ca"), "-I", "host", "-h", "-n", "127.0.0.1", s.path("login_ed25519.pub"))
-	certified := s.sshd(t, "certified", "HostCertificate "+s.path("login_ed25519-cert.pub"), "HostKey "+s.path("login_ed25519"))
+	certified := loopback.Address(t)
+	host, port, err := net.SplitHostPort(certified)
+	must(t, err)
+	run(t, "ssh-keygen", "-q", "-s", s.path("ca"), "-I", "host", "-h", "-n", host, s.path("login_ed25519.pub"))
+	s.sshdAt(t, certified, "certified", "HostCertificate "+s.path("login_ed25519-cert.pub"), "HostKey "+s.path("login_ed25519"))
 	public, err := os.ReadFile(s.path("ca.pub"))
 	must(t, err)
-	must(t, os.WriteFile(s.known, []byte("@cert-authority [127.0.0.1]:* "+string(public)), 0o600))
-	must(t, os.WriteFile(s.known, []byte(fmt.Sprintf("@cert-authority [127.0.0.1]:%s %s", certified[strings.LastIndexByte(certified, ':')+1:], public)), 0o600))
+	must(t, os.WriteFile(s.known, []byte(fmt.Sprintf("@cert-authority [%s]:%s %s", host, port, public)), 0o600))
 	if err := s.node(t, certified).Check(ctx); err != nil {
 		t.Errorf("a certificate: %v", err)
 	}

@@ -38,6 +38,15 @@ func ofLine(s knowledge.Signature, fields map[string]string) Entry {
 	return e
 }
 
+func ofMessage(m knowledge.Message) Entry {
+	e := Entry{Kind: Line, ID: m.ID, Title: strings.TrimSpace(m.Literals[0]), Meaning: m.Meaning, Role: m.Role, Mechanism: m.Mechanism, Cause: m.Cause, Check: m.Check,
+		Collect: m.Collect, Source: m.Source, Example: m.Example}
+	if len(e.Title) < 30 {
+		e.Title = strings.TrimSpace(m.Example)
+	}
+	return e
+}
+
 // echoes are exceptions that something else explains, as a rule.
 var echoes = []string{"ChildFailedError", "DistBackendError", "DistNetworkError", "DistStoreError", "KeyboardInterrupt", "SignalException"}
 
@@ -109,7 +118,7 @@ func exitDetails(x knowledge.Exit) (mechanism, check string) {
 }
 
 func ofXid(x knowledge.Xid) Entry {
-	return Entry{Kind: Xid, ID: fmt.Sprintf("Xid %d", x.Number), Title: fmt.Sprintf("Xid %d: %s", x.Number, x.Name), Meaning: x.Meaning, Role: x.Role, Direct: settles(x.Number), Mechanism: x.Mechanism, Check: x.Check, Source: knowledge.XidSource}
+	return Entry{Kind: Xid, ID: fmt.Sprintf("Xid %d", x.Number), Title: fmt.Sprintf("Xid %d: %s", x.Number, x.Name), Meaning: x.Meaning, Role: x.Role, Direct: settles(x.Number), Mechanism: x.Mechanism, Check: x.Check, Action: x.Advises(), Source: knowledge.XidSource}
 }
 
 // settles says whether the signature of an Xid's kernel line is direct.
@@ -139,5 +148,5 @@ func ofVariable(v knowledge.Variable) Entry {
 	if v.Of == "nobody" {
 		of = "nobody reads it"
 	}
-	return Entry{Kind: Variable, ID: v.Name, Title: v.Name + " (" + of + ")", Meaning: v.Meaning, Default: v.Default, Trap: v.Trap, Source: v.Source}
+	return Entry{Kind: Variable, ID: v.Name, Title: v.Name + " (" + of + ")", Meaning: v.Meaning, Default: v.Default, Trap: v.Trap, Cost: v.Cost, Source: v.Source}
 }

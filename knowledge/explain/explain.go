@@ -39,8 +39,13 @@ type Entry struct {
 	Mechanism string // slug, or ""
 	Default   string // of a variable
 	Trap      string // of a variable
+	Cost      string // of a variable, where it collects something
+	Action    string // what NVIDIA's catalogue tells to do about an Xid
+	Cause     string // what mostly brings a line about, where that is known
 	Check     string // what to look at first, beside the mechanism's advice; a second line is a command
-	Source    string
+	// Collect are settings that make the next run say more of it ("NAME=VALUE"); empty: those of the mechanism.
+	Collect []string
+	Source  string
 
 	Example string            // of a line
 	Fields  map[string]string // what the pasted line says; nil where it says nothing more
@@ -215,6 +220,9 @@ var all = sync.OnceValue(func() []Entry {
 	}
 	for _, s := range slices.Concat(knowledge.Signatures(), knowledge.Readings()) {
 		out = append(out, ofLine(s, nil))
+	}
+	for _, m := range knowledge.Messages() {
+		out = append(out, ofMessage(m))
 	}
 	for _, name := range knowledge.ExceptionTypes() {
 		out = append(out, ofException(name))

@@ -44,6 +44,11 @@ func (f *finder) named(text string) {
 			f.add(ofLine(s, nil), byName, 0, "")
 		}
 	}
+	for _, m := range knowledge.Messages() {
+		if m.ID == lower {
+			f.add(ofMessage(m), byName, 0, "")
+		}
+	}
 	if m := setting.FindStringSubmatch(name); m != nil {
 		if v, ok := knowledge.VariableByName(m[1]); ok {
 			f.add(ofVariable(v), byName, 0, "")
@@ -134,8 +139,14 @@ func (f *finder) line(n int, line string, traceback bool) {
 		explained = true
 	}
 	for _, s := range knowledge.Readings() {
-		if holds(s, line) {
+		if holds(s.Literals, line) {
 			f.add(ofLine(s, nil), byWording, n, line)
+			explained = true
+		}
+	}
+	for _, m := range knowledge.Messages() {
+		if holds(m.Literals, line) {
+			f.add(ofMessage(m), byWording, n, line)
 			explained = true
 		}
 	}
@@ -185,9 +196,9 @@ func (f *finder) line(n int, line string, traceback bool) {
 	}
 }
 
-// holds says whether a line contains the literals of a reading, in order.
-func holds(s knowledge.Signature, line string) bool {
-	for _, l := range s.Literals {
+// holds says whether a line contains these literals, in order.
+func holds(literals []string, line string) bool {
+	for _, l := range literals {
 		i := strings.Index(line, l)
 		if i < 0 {
 			return false

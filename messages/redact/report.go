@@ -9,22 +9,28 @@ import (
 
 // Report returns a deep copy of r with every string redacted and sanitised, whatever field it stands in: the walk is by
 // reflection, so that a field added tomorrow is covered today. r itself is not touched.
-func Report(r *incident.Report) *incident.Report {
+func Report(r *incident.Report) *incident.Report { return copied(r, String) }
+
+// copied is a deep copy in which every string is what mask makes of it.
+func copied(r *incident.Report, mask func(string) string) *incident.Report {
 	if r == nil {
 		return nil
 	}
-	w := walker{seen: make(map[string]string)}
+	w := walker{seen: make(map[string]string), mask: mask}
 	out := w.copyOf(reflect.ValueOf(*r)).Interface().(incident.Report)
 	return &out
 }
 
 // walker remembers what it has redacted: node names and roles repeat by the ten thousand.
-type walker struct{ seen map[string]string }
+type walker struct {
+	seen map[string]string
+	mask func(string) string
+}
 
 func (w *walker) text(s string) string {
 	t, ok := w.seen[s]
 	if !ok {
-		t = String(s)
+		t = w.mask(s)
 		w.seen[s] = t
 	}
 	return t

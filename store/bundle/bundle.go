@@ -260,7 +260,7 @@ func fetched(inv workflow.Investigation) []File {
 		}
 	}
 	var files []File
-	for _, s := range inv.Sources {
+	for _, s := range inv.Everything() {
 		f := File{Name: s.Name, Node: s.Node, Origin: s.Origin, Bytes: s.Bytes, SHA256: s.SHA256}
 		if sum, ok := cited[s.Name]; ok {
 			f.Cited = true

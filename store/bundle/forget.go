@@ -338,7 +338,7 @@ func (f *Forgetter) sharedWith(ctx context.Context, id string, files map[string]
 
 func filesOf(inv workflow.Investigation) []string {
 	files := slices.Concat(inv.Places, inv.Read, inv.StorageLogs)
-	for _, s := range inv.Sources {
+	for _, s := range inv.Everything() {
 		files = append(files, s.Path)
 	}
 	return files

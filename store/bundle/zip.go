@@ -163,6 +163,7 @@ func (p *packer) attachments(inc *Incident) error {
 // number of the verdict: "final-2", "map-1".
 func superseded(inv workflow.Investigation, key string) string {
 	name, number, ok := strings.Cut(key, "-")
+	number, again, _ := strings.Cut(number, "-")
 	n, err := strconv.Atoi(number)
 	if !ok || err != nil || name != "final" && name != "map" {
 		return ""
@@ -170,6 +171,8 @@ func superseded(inv workflow.Investigation, key string) string {
 	switch {
 	case n < inv.Verdicts:
 		return fmt.Sprintf("superseded: it is of verdict %d of %d", n, inv.Verdicts)
+	case name == "final" && again != strconv.Itoa(inv.Refiled) && inv.Refiled > 0:
+		return "superseded: the verdict stood, and newer files have more of it"
 	case inv.Told != "" && slices.Contains(inv.Superseded, inv.Told):
 		return "superseded: its verdict is disputed, or does not hold any more"
 	}
@@ -203,7 +206,7 @@ func (p *packer) evidence(inc *Incident) error {
 		return nil
 	}
 	paths, sizes := map[string]string{}, map[string]int64{}
-	for _, s := range inv.Sources {
+	for _, s := range inv.Everything() {
 		paths[s.Name], sizes[s.Name] = s.Path, s.Bytes
 	}
 	cited := slices.Clone(inv.Report.Sources)

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"faultline/analysis/hostlist"
 	"faultline/analysis/line"
+	"faultline/analysis/pattern"
 )
 
 // Limits of what is read; the accounting of one job has some dozen lines.
@@ -37,10 +37,10 @@ const (
 )
 
 var (
-	showJob  = regexp.MustCompile(`^JobId=\d+ +(?:ArrayJobId=|HetJobId=|JobName=)`)
-	showNode = regexp.MustCompile(`^NodeName=\S+ +(?:Arch=|CoresPerSocket=)`)
-	column   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{1,30}$`)
-	jobID    = regexp.MustCompile(`^(\d{1,10}(?:_\d{1,10}|\+\d{1,6}|_\[[\d,%-]+\])?)(?:\.(\d{1,10}|batch|extern|interactive))?$`)
+	showJob  = pattern.New(`^JobId=\d+ +(?:ArrayJobId=|HetJobId=|JobName=)`)
+	showNode = pattern.New(`^NodeName=\S+ +(?:Arch=|CoresPerSocket=)`)
+	column   = pattern.New(`^[A-Za-z][A-Za-z0-9_]{1,30}$`)
+	jobID    = pattern.New(`^(\d{1,10}(?:_\d{1,10}|\+\d{1,6}|_\[[\d,%-]+\])?)(?:\.(\d{1,10}|batch|extern|interactive))?$`)
 )
 
 // Recognise tells by the first line that is not empty.

@@ -1,15 +1,15 @@
 package accounting
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"faultline/analysis/line"
+	"faultline/analysis/pattern"
 )
 
 // pair is "Key=value" of scontrol: the value ends at the next blank, but for those that run to the end of their line.
-var pair = regexp.MustCompile(`(?:^|\s)([A-Za-z][A-Za-z/:_]*)=(\S*)`)
+var pair = pattern.New(`(?:^|\s)([A-Za-z][A-Za-z/:_]*)=(\S*)`)
 
 // pairs reads one line. Each value stands for itself: its neighbours may name people and directories.
 func (r *reader) pairs(text string, off, no int64, visit func(key string, c Cell)) {
@@ -92,7 +92,7 @@ func (r *reader) jobLine(text string, off, no int64) {
 }
 
 // nodeReason is "Reason=Not responding [slurm@2026-11-20T23:18:08]": who set it is not taken along.
-var nodeReason = regexp.MustCompile(`(?:^|\s)(Reason=(.{0,300}?)) \[[^@\]]*@([^\]\s]{1,32})\]`)
+var nodeReason = pattern.New(`(?:^|\s)(Reason=(.{0,300}?)) \[[^@\]]*@([^\]\s]{1,32})\]`)
 
 func (r *reader) nodeLine(text string, off, no int64) {
 	if showNode.MatchString(text) {

@@ -1,9 +1,9 @@
 package mechanism
 
 import (
-	"regexp"
 	"strings"
 
+	"faultline/analysis/pattern"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/incident"
@@ -16,21 +16,24 @@ var (
 	needAIS = incident.Need{What: "the logs of all AIStore daemons over the failure and the half hour before",
 		Why: "only a target's own lines tell pressure, a broken stream, a restart or a rebalance from a fault of the client", Command: "ais log get cluster ./ais-logs", Obtainable: "perishing"}
 	needStore = incident.Need{What: "the storage logs of that time", Why: "they tell a slow or broken store from a slow decoder or network",
-		Command: "ais log get cluster ./ais-logs   # AIStore; another store has its own logs", Obtainable: "perishing"}
+		Command: "ais log get cluster ./ais-logs   # AIStore; another store has its own logs", Obtainable: perishing, Artefact: knowledge.StorageLogs}
 	needKernelMount = incident.Need{What: "the kernel log of {node}", Why: "a mount that hangs or fails leaves lines of nfs, lustre, mmfs or hung tasks there",
-		Command: "dmesg -T | grep -Ei 'nfs|lustre|mmfs|gpfs|blocked for more than|I/O error'   # on {node}", Obtainable: "perishing"}
+		Command: kernelLogOf, Artefact: knowledge.KernelLog}
 )
+
+// AsksForStorage says that a need is one for the logs of the storage.
+func AsksForStorage(n incident.Need) bool { return n.What == needAIS.What || n.What == needStore.What }
 
 // data: loading, storage and checkpoints as the workers see them.
 func data() []Mechanism {
 	return []Mechanism{
 		local("dataloader-worker-killed", "exception"),
-		{Slug: "dataloader-stall", Class: Collective, Propose: first(failed("dataloader-stall"), stalledFor("dataloader-stall", heldLoading, needStore, needPySpy)), Explains: []string{"exception"}},
+		{Slug: "dataloader-stall", Class: Collective, Propose: first(failed("dataloader-stall"), stoodAt("dataloader-stall", needStore), stalledFor("dataloader-stall", heldLoading, needStore, needPySpy), tracedLoading), Explains: []string{"exception"}},
 		{Slug: "storage-full", Class: Local, Propose: storageFull, Explains: []string{"exception", "checkpoint-io", "storage-unresponsive"}},
-		{Slug: "storage-unresponsive", Class: Local, Propose: storageUnresponsive, Explains: []string{"exception", "checkpoint-io", "bad-sample", "storage-retries-exhausted"}, Needs: []incident.Need{needKernelMount}},
+		{Slug: "storage-unresponsive", Class: Local, Propose: first(storageUnresponsive, stoodAt("storage-unresponsive")), Explains: []string{"exception", "checkpoint-io", "bad-sample", "storage-retries-exhausted"}, Needs: []incident.Need{needKernelMount}},
 		{Slug: "storage-retries-exhausted", Class: Local, Propose: retriesExhausted, Explains: []string{"exception", "bad-sample", "ais-batch-object-loss"}, Needs: []incident.Need{needStore}},
-		{Slug: "checkpoint-io", Class: Local, Propose: first(checkpointFailed, stalledFor("checkpoint-io", heldSaving, needKernelMount, needPySpy)), Explains: []string{"exception"}},
-		{Slug: "rank-busy", Class: Collective, Propose: stalledFor("rank-busy", heldWorking, needPySpy)},
+		{Slug: "checkpoint-io", Class: Local, Propose: first(checkpointFailed, stoodAt("checkpoint-io", needKernelMount), stalledFor("checkpoint-io", heldSaving, needKernelMount, needPySpy)), Explains: []string{"exception"}},
+		{Slug: "rank-busy", Class: Collective, Propose: first(stoodAt("rank-busy"), stalledFor("rank-busy", heldWorking, needPySpy))},
 		{Slug: "uneven-data", Class: Local, Propose: first(failed("uneven-data"), ranOut, stalledFor("uneven-data", heldAtEnd)), Explains: []string{"exception"}},
 		local("ais-auth", "exception"),
 		{Slug: "ais-batch-object-loss", Class: Local, Propose: shortBatch, Explains: []string{"exception"}, Needs: []incident.Need{needAIS}},
@@ -100,7 +103,7 @@ func shortBatch(s *Scene) *Proposal {
 }
 
 // throttled are answers by which a store says that it is asked too much.
-var throttled = regexp.MustCompile(`STATUS:429|SlowDown|Too Many Requests`)
+var throttled = pattern.New(`STATUS:429|SlowDown|Too Many Requests`)
 
 func retriesExhausted(s *Scene) *Proposal {
 	p := sharing(fromFailures(s, "storage-retries-exhausted"))
@@ -118,7 +121,7 @@ func retriesExhausted(s *Scene) *Proposal {
 func checkpointFailed(s *Scene) *Proposal { return sharing(fromFailures(s, "checkpoint-io")) }
 
 // fullPath is the path in an operating system's message, "…: '/scratch/ckpt/x.pt'".
-var fullPath = regexp.MustCompile(`(?:No space left on device|Disk quota exceeded)[^'"]{0,40}['"](/[^'"]{1,240})['"]`)
+var fullPath = pattern.New(`(?:No space left on device|Disk quota exceeded)[^'"]{0,40}['"](/[^'"]{1,240})['"]`)
 
 // Places by which sites and programs name a node's own disk, and a file system that all nodes share.
 var (

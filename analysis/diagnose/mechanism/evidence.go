@@ -28,15 +28,23 @@ func QuoteAt(at worker.At, p *incident.Predicate) incident.Evidence {
 // withRank adds the rank prefix to a predicate where the line itself carries it. It is a literal, not a field: Ray's
 // "[rank=9]" may stand in front of it.
 func withRank(p *incident.Predicate, at worker.At, rank int) *incident.Predicate {
-	if at.Who.Global >= 0 && at.Who.Global == rank {
+	if at.Who().Global >= 0 && at.Who().Global == rank {
 		p.Literals = append([]string{fmt.Sprintf("[rank%d]:", rank)}, p.Literals...)
 	}
 	return p
 }
 
-// PendingEvidence proves that a rank was in flight: the watchdog line and the state line.
+// recordEvidence proves what a record of a dump says.
+func recordEvidence(r *resolve.Record) incident.Evidence {
+	return incident.Evidence{Kind: incident.KindRecord, File: r.File, Place: r.Place, Predicate: &incident.Predicate{Members: r.Members}}
+}
+
+// PendingEvidence proves that a rank was in flight: the watchdog line and the state line, or the record of its dump.
 func PendingEvidence(p *resolve.Pending) []incident.Evidence {
 	var out []incident.Evidence
+	if p.Recorded() {
+		return append(out, recordEvidence(p.Record))
+	}
 	if p.State == nil || p.At.Pos != p.State.Pos {
 		pred := &incident.Predicate{Literals: []string{litWatchdog}}
 		if p.Work.Seq != line.Unknown {
@@ -66,6 +74,9 @@ func StateEvidence(s *worker.State, rank int) incident.Evidence {
 
 // DumpEvidence proves a dump line's counters.
 func DumpEvidence(c *resolve.Counters, rank int) incident.Evidence {
+	if c.Record != nil {
+		return recordEvidence(c.Record)
+	}
 	// The next sentence follows the number's full stop without a space, so the second number is held to as a literal.
 	pred := &incident.Predicate{Literals: []string{litDump, "last completed NCCL work: " + strconv.FormatInt(c.Completed, 10) + "."},
 		Fields: []incident.Field{{Key: "Last enqueued NCCL work: ", Value: strconv.FormatInt(c.Enqueued, 10)}}}
@@ -75,6 +86,9 @@ func DumpEvidence(c *resolve.Counters, rank int) incident.Evidence {
 // FailureEvidence quotes what a failure was read from.
 func FailureEvidence(fl *resolve.Failure) incident.Evidence {
 	var p *incident.Predicate
+	if fl.Told != nil {
+		return QuoteAt(fl.Told.At, nil)
+	}
 	if fl.Exc != nil && fl.Exc.Type != "" && !strings.Contains(fl.Exc.Type, "::") { // C++ prints the class on a line of its own
 		p = &incident.Predicate{Literals: []string{fl.Exc.Type}}
 	}
@@ -91,7 +105,7 @@ func SetEvidence(f *resolve.Facts, g *resolve.Group) (incident.Evidence, bool) {
 	files := map[string]bool{}
 	ranks := map[int]bool{}
 	for _, p := range g.Pending {
-		if p.At.Who.Global < 0 || p.At.Who.RayName != "" || p.Work.Seq != first.Work.Seq || p.Work.Op != first.Work.Op || p.Work.Op == "" {
+		if p.Recorded() || p.At.Who().Global < 0 || p.At.Who().RayName != "" || p.Work.Seq != first.Work.Seq || p.Work.Op != first.Work.Op || p.Work.Op == "" {
 			return incident.Evidence{}, false
 		}
 		files[p.At.File] = true
@@ -140,7 +154,7 @@ func AbsenceEvidence(f *resolve.Facts, r *resolve.Rank) (incident.Evidence, bool
 	}
 	switch {
 	case own:
-	case r.First.Who.Global == r.ID:
+	case r.First.Who().Global == r.ID:
 		e.Predicate.Literals = append(e.Predicate.Literals, fmt.Sprintf("[rank%d]:", r.ID))
 	default:
 		return incident.Evidence{}, false // its lines cannot be told from others'

@@ -6,28 +6,26 @@ import (
 
 	"faultline/analysis/resolve"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // Needs that decide between the reasons of a hang.
 var (
-	needPySpy = incident.Need{What: "Python stacks of the stalled rank (py-spy dump)", Why: "shows whether it was loading data, saving, waiting in another back end, or blocked in the kernel",
-		Command: "py-spy dump --pid {pid}   # on {node}, while it hangs", Obtainable: "next-time"}
-	needFR = incident.Need{What: "the flight recorder's dumps of all ranks", Why: "they state every collective of every rank with its group's members",
-		Command: "export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1", Obtainable: "next-time"}
-	needDmesg = incident.Need{What: "the kernel logs of the nodes", Why: "a hung GPU or a link that failed leaves Xid or mlx5 lines there",
-		Command: "dmesg -T | grep -Ei 'xid|nvrm|mlx5|nvlink'   # on {nodes}", Obtainable: "perishing"}
+	needPySpy = artefact(knowledge.Stacks)
+	needFR    = artefact(knowledge.FlightRecorder)
+	needDmesg = artefact(knowledge.KernelLog)
 	needFiles = incident.Need{What: "the logs of the ranks that were not seen", Why: "the rank that held the others may be one of them",
-		Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"}
-	needWorld = incident.Need{What: "the world size", Why: "without it nobody can be found missing", Command: "bot diagnose --world-size N …", Obtainable: "now"}
+		Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: now}
+	needWorld = incident.Need{What: "the world size", Why: "without it nobody can be found missing", Command: "bot diagnose --world-size N …", Obtainable: now}
 )
 
 func hangs() []Mechanism {
 	return []Mechanism{
-		{Slug: "rank-stalled", Class: Collective, Propose: rankStalled, Needs: []incident.Need{needPySpy, needFR}},
-		{Slug: "lone-waiter", Class: Collective, Propose: loneWaiter, Needs: []incident.Need{needFR}},
-		{Slug: "collective-mismatch", Class: Collective, Propose: collectiveMismatch, Needs: []incident.Need{needFR}},
+		{Slug: "rank-stalled", Class: Collective, Propose: first(stoodAt("rank-stalled"), unlessStood(rankStalled), stoodStill), Needs: []incident.Need{needPySpy, needFR}},
+		{Slug: "lone-waiter", Class: Collective, Propose: unlessStood(loneWaiter), Needs: []incident.Need{needFR}},
+		{Slug: "collective-mismatch", Class: Collective, Propose: unlessStood(collectiveMismatch), Needs: []incident.Need{needFR}},
 		{Slug: "gpu-hang", Class: Collective, Propose: gpuHang, Needs: []incident.Need{needFR, needDmesg}},
-		{Slug: "collective-hang", Class: Collective, Propose: collectiveHang, Needs: []incident.Need{needFR, needDmesg}},
+		{Slug: "collective-hang", Class: Collective, Propose: first(allInside, unlessStood(collectiveHang)), Needs: []incident.Need{needFR, needDmesg}},
 		{Slug: "watchdog-stuck", Class: Collective, Propose: watchdogStuck, Needs: []incident.Need{needPySpy}},
 	}
 }
@@ -95,6 +93,9 @@ func pendingIn(gs []*resolve.Group) []incident.Evidence {
 	}
 	return nil
 }
+
+// Duration is a span in words: "12 s", "3 min", "2.5 h".
+func Duration(sec float64) string { return duration(sec) }
 
 func duration(sec float64) string {
 	switch {

@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"slices"
 
 	"faultline/incident"
 )
@@ -10,13 +11,27 @@ import (
 func hardware() []Mechanism {
 	with := func(m Mechanism, n ...incident.Need) Mechanism { m.Needs = n; return m }
 	return []Mechanism{
-		with(local("gpu-off-bus", "cuda-error", "exception", "gpu-ecc", "native-crash"), needDmesgNode),
-		with(local("gpu-ecc", "cuda-error", "exception", "native-crash"), needDmesgNode),
-		with(local("gpu-nvlink", "cuda-error", "exception", "native-crash"), needDmesgNode),
-		with(local("gpu-firmware", "cuda-error", "exception"), needDmesgNode),
+		// A GPU that is gone takes its links along, and its own processor no longer answers.
+		with(onKernel(local("gpu-off-bus", "cuda-error", "exception", "gpu-ecc", "native-crash", "gpu-nvlink", "gpu-firmware")), needDmesgNode),
+		with(onKernel(local("gpu-ecc", "cuda-error", "exception", "native-crash")), needDmesgNode),
+		with(onKernel(local("gpu-nvlink", "cuda-error", "exception", "native-crash")), needDmesgNode),
+		with(onKernel(local("gpu-firmware", "cuda-error", "exception", "native-crash")), needDmesgNode),
 		{Slug: "link-error", Class: Local, Propose: linkError, Needs: []incident.Need{needDmesgNode}},
 		{Slug: "cuda-error", Class: Local, Propose: cudaError, Explains: []string{"exception", "native-crash"}, Needs: []incident.Need{needDmesgNode}},
 	}
+}
+
+// ownEvents are signs by which an adapter speaks of itself.
+var ownEvents = map[string]bool{"ib-port-error": true, "ib-async-fatal": true, "ib-catastrophic": true}
+
+// touches says that a host is at one end of every pair.
+func touches(pairs map[[2]string]bool, host string) bool {
+	for p := range pairs {
+		if p[0] != host && p[1] != host {
+			return false
+		}
+	}
+	return true
 }
 
 // linkError: transfers over InfiniBand or RoCE that failed. Who reports one is the other end of the link or a victim: the
@@ -24,22 +39,36 @@ func hardware() []Mechanism {
 func linkError(s *Scene) *Proposal {
 	p := fromFailures(s, "link-error")
 	if p == nil {
-		return nil
+		return deadLink(s)
 	}
 	f := s.Facts
+	if k := p.kernel(); k != nil {
+		return p.told(k, alone(s)) // the driver of the port says that it was its own link
+	}
 	p.Ranks, p.Nodes, p.Scope, p.Direct = nil, nil, "unknown", false
 	p.Why = "the reports name a transfer that failed, not which end of it is at fault"
+	own := map[string]bool{} // nodes whose adapter reported an event of its own
+	for _, fl := range p.Failures {
+		if ownEvents[fl.Sign] && fl.Node != "" {
+			own[fl.Node] = true
+		}
+	}
 	hosts := map[string]map[string]bool{} // peer → reporters
+	ends := map[[2]string]bool{}          // both hosts known, in order
 	for i := range f.Obs.NCCLWarns {
 		w := &f.Obs.NCCLWarns[i]
 		reporter := f.NodeOf(w.At)
 		if w.Peer == "" || reporter == "" {
 			continue
 		}
-		if hosts[w.Peer] == nil {
-			hosts[w.Peer] = map[string]bool{}
+		peer := f.NCCL.Host(w.Peer)
+		if hosts[peer] == nil {
+			hosts[peer] = map[string]bool{}
 		}
-		hosts[w.Peer][reporter] = true
+		hosts[peer][reporter] = true
+		if slices.Contains(w.Signs, "ib-completion") && f.NCCL.Known(w.Peer) && peer != reporter {
+			ends[[2]string{min(peer, reporter), max(peer, reporter)}] = true
+		}
 	}
 	best, most := "", 1
 	for peer, by := range hosts {
@@ -47,13 +76,23 @@ func linkError(s *Scene) *Proposal {
 			best, most = peer, len(by)
 		}
 	}
-	if best != "" {
+	switch {
+	case len(own) == 1 && touches(ends, keysOf(own)[0]):
+		p.Nodes, p.Scope = keysOf(own), "node"
+		p.Why = "its network adapter reported an event of its own, and every transfer that failed had it at one end"
+	case best != "":
 		p.Nodes, p.Scope = []string{best}, "node"
 		p.Why = fmt.Sprintf("%d hosts report failed transfers with the same peer", most)
+	case len(ends) == 1:
+		for pair := range ends {
+			p.Summary = fmt.Sprintf("transfers between %s and %s failed", pair[0], pair[1])
+			p.Why = fmt.Sprintf("the reports name the pair %s and %s; which of the two ends is at fault, or what lies between them, they do not say", pair[0], pair[1])
+		}
 	}
 	if !f.Job.Training {
 		// Before the first step the same words mean that the network was never there.
 		p.Rivals, p.Base = []string{"init-unreachable"}, 0.9
 	}
+	decidedByPorts(s, p, hosts[best])
 	return p
 }

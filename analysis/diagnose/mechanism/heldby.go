@@ -85,11 +85,11 @@ func lastAct(s *Scene, id int) *act {
 	}
 	for _, l := range f.Ladders {
 		if l.Rank == id && l.Outcome != resolve.Recovered {
-			add(heldLoading, "it was retrying a read", *l.Last)
+			add(heldLoading, "it was retrying a read", l.Last.At())
 		}
 	}
-	for i := range f.IO {
-		if v := &f.IO[i]; v.Rank == id && v.Kind == worker.IOLoader {
+	for i := range f.Loaders {
+		if v := &f.Loaders[i]; v.Rank == id {
 			says := "its loader did not get what it asked for"
 			if v.Fallback {
 				says = "its loader had fallen back to reading one object at a time"
@@ -259,7 +259,7 @@ func othersEnded(s *Scene, roots []int) bool {
 func stalledFor(slug, kind string, needs ...incident.Need) func(*Scene) *Proposal {
 	return func(s *Scene) *Proposal {
 		why := heldBy(s)
-		if why == nil || why.kind != kind {
+		if why == nil || why.kind != kind || stood(s) != nil {
 			return nil
 		}
 		f, g := s.Facts, s.Graph

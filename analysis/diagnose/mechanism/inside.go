@@ -3,12 +3,18 @@ package mechanism
 import (
 	"fmt"
 
+	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
+	"faultline/incident"
 )
 
 func gpuHang(s *Scene) *Proposal {
 	g, f := s.Graph, s.Facts
 	if p := fromFailures(s, "gpu-hang"); p != nil {
+		if k := p.kernel(); k != nil {
+			p.Explains = []string{"cuda-error", "exception", "native-crash"}
+			return p.told(k, alone(s))
+		}
 		return p
 	}
 	if g.Shape != waitfor.Lag {
@@ -22,15 +28,72 @@ func gpuHang(s *Scene) *Proposal {
 		p.Summary = "a GPU stopped finishing work while its process kept issuing it"
 	}
 	p.Why = "its first uncompleted collective is well behind its group's although it issued as many as the others"
+	if g.Unstarted {
+		p.Base = 0.9
+		p.Why = "everybody entered the same collective; the GPUs of the others began it and this one did not: an earlier kernel does not end there"
+		for _, gr := range g.Groups {
+			p.For = append(p.For, unstartedFinding(s, gr))
+		}
+		return p
+	}
+	if recorded := passedFindings(s); len(recorded) > 0 {
+		p.Why = "by the flight recorders others have completed collectives that need it, and it has not"
+		p.For = recorded
+		return p
+	}
 	for _, gr := range g.Groups {
-		p.For = append(p.For, mismatchFinding(gr))
+		p.For = append(p.For, mismatchFinding(s.Facts, gr))
 	}
 	return p
 }
 
+// unstartedFinding says whose GPU has not begun what the others of a group have.
+func unstartedFinding(s *Scene, gr *resolve.Group) incident.Finding {
+	var ranks []int
+	var not, begun []incident.Evidence
+	for _, p := range gr.Pending {
+		switch {
+		case p.Phase == "started" && len(begun) == 0:
+			begun = append(begun, recordEvidence(p.Record))
+		case p.Phase == "scheduled":
+			ranks, not = append(ranks, p.Rank.ID), append(not, recordEvidence(p.Record))
+		}
+	}
+	return finding(fmt.Sprintf("%s of %s was scheduled and not begun on the GPU of %s, and begun on the others", stuckIn(s, gr), groupName(gr), rankWords(ranks)), append(not[:min(len(not), 3)], begun...)...)
+}
+
+// passedFindings says by the dumps what each root has not completed and another member of the same group has.
+func passedFindings(s *Scene) []incident.Finding {
+	var out []incident.Finding
+	for _, id := range s.Graph.Root {
+		n := 0
+		for _, gr := range s.Graph.Groups {
+			own, peer, most := s.Graph.Of(gr, id), -1, int64(-1)
+			if own == nil || own.Record == nil || gr.Counters[id] == nil {
+				continue
+			}
+			for _, m := range gr.Members {
+				if c := gr.Counters[m]; c != nil && m != id && c.Completed > most {
+					peer, most = m, c.Completed
+				}
+			}
+			if most < own.Work.Seq {
+				continue
+			}
+			out = append(out, finding(fmt.Sprintf("%s has not completed %s #%d of %s, which needs it and which rank %d has: that one completed up to #%d",
+				own.Rank.Describe(), own.Work.Op, own.Work.Seq, groupName(gr), peer, most), recordEvidence(own.Record), recordEvidence(gr.Counters[peer].Record)))
+			if n++; n == 2 {
+				break
+			}
+		}
+	}
+	return out
+}
+
 func collectiveHang(s *Scene) *Proposal {
 	g := s.Graph
-	if g.Shape != waitfor.Full && !(g.Shape == waitfor.Unseen && rasAgrees(s.Facts)) {
+	level := g.Shape == waitfor.Unseen && ncclLevel(s)
+	if g.Shape != waitfor.Full && !level && !(g.Shape == waitfor.Unseen && rasAgrees(s.Facts)) || ncclDiffer(s) != nil || heldByEvidence(s) {
 		return nil
 	}
 	p := collective(s, "collective-hang")
@@ -43,6 +106,13 @@ func collectiveHang(s *Scene) *Proposal {
 		p.Base = 0.9
 		p.Summary = fmt.Sprintf("every rank of %s waits, some of them further on than the others", groupList(g.Groups))
 		p.Why = "the others wait in an operation that its sender leaves early, so that being ahead alone proves no mismatch"
+	}
+	if g.Shape == waitfor.Unseen {
+		p.Frontier = nil // nobody stayed away: it is not one of those who were not seen
+	}
+	if level {
+		p.Why = "by NCCL's own logs every rank has called the same operations, so nobody stayed away: the network, NCCL or one GPU hangs, and counters cannot say which"
+		p.For = append(p.For, levelFinding(s))
 	}
 	for i, gr := range g.Groups {
 		if i == 3 {

@@ -174,6 +174,9 @@ func AfterHang(s *Scene, fl *resolve.Failure) bool {
 	if g.Shape == waitfor.NoHang {
 		return false
 	}
+	if fl.Kernel != nil && !fl.T.Valid {
+		return false // a kernel log is in nobody's file: it counts as it was weighed
+	}
 	const zone = 2700.0 // seconds: nearer than this no zone is to the next, and longer no teardown lasts
 	when := fl.T
 	if !when.Valid {
@@ -203,12 +206,38 @@ func AfterHang(s *Scene, fl *resolve.Failure) bool {
 				return true
 			}
 		}
-		if g.Waits(fl.Rank) && !fl.T.Valid {
+		if g.Waits(fl.Rank) && !fl.T.Valid && !saidBefore(fl) {
 			return true
 		}
-		return false
+		// It was in a collective as well, and came back from it with what an aborted one leaves.
+		return !fl.T.Valid && cameBack(fl) && g.ReportedAbove(fl.At.Pos)
 	}
 	return g.ReportedAbove(fl.At.Pos)
+}
+
+// saidBefore says that the rank tells of it, in the file in which it later reports that it waits, above all those reports: a
+// process that failed may well wait afterwards, in a barrier on its way out, until its own watchdog ends it.
+func saidBefore(fl *resolve.Failure) bool {
+	if fl.Kind != "nccl" && fl.Kind != "exception" {
+		return false
+	}
+	reported := false
+	for _, p := range fl.Proc.Pending {
+		if p.At.File != fl.At.File || p.At.Off < fl.At.Off {
+			return false
+		}
+		reported = true
+	}
+	return reported
+}
+
+// cameBack says that an exception was raised inside one of PyTorch's own functions that wait for other ranks.
+func cameBack(fl *resolve.Failure) bool {
+	if fl.Exc == nil || len(fl.Exc.Frames) == 0 {
+		return false
+	}
+	in := fl.Exc.Frames[len(fl.Exc.Frames)-1]
+	return strings.HasSuffix(in.File, "torch/distributed/distributed_c10d.py") && collectives[in.Func]
 }
 
 // place is one process's lines in one file: there the order of the lines is the order of events.
@@ -287,4 +316,4 @@ func sortedInts(m map[int]bool) []int {
 }
 
 var needDmesgNode = incident.Need{What: "the kernel log of {node}", Why: "shows whether the hardware said something at that moment",
-	Command: "dmesg -T | grep -Ei 'xid|nvrm|mce|edac|mlx5'   # on {node}", Obtainable: "perishing"}
+	Command: kernelLogOf, Artefact: knowledge.KernelLog}

@@ -4,9 +4,11 @@
 package mechanism
 
 import (
+	"faultline/analysis/correlate"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // Class says what kind of thing a proposal is about. It is all that the arbiter knows of causality between kinds.
@@ -26,6 +28,12 @@ const (
 type Scene struct {
 	Facts *resolve.Facts
 	Graph *waitfor.Graph
+	// Storage is what the logs of the storage daemons say to the question that First raises: what the job's own logs leave
+	// standing. It is nil where there are no such logs.
+	Storage *correlate.Answer
+	First   []*Proposal
+	// Here are the kinds of evidence beside the logs that are at hand and of use.
+	Here map[string]bool
 }
 
 // Mechanism is one way to fail.
@@ -61,12 +69,16 @@ type Proposal struct {
 	At0    incident.Evidence
 	Direct bool
 	// Bare is true for an ending that states no reason: then whatever failed before it, even a mere symptom, is why.
-	Bare    bool
+	Bare bool
+	// Echo is true where all it rests on is also what others print of a process that died of something else.
+	Echo    bool
 	Base    float64 // how often such a proposal, unrivalled, is right
 	Summary string  // what broke and where, one sentence
 	Why     string  // how it is known, one sentence
 	// For is what speaks for it, the cause itself first; Led is what it led to, which speaks for it as well.
-	For     []incident.Finding
+	For []incident.Finding
+	// Because is why the first of For came about, as far as its own numbers show.
+	Because []incident.Finding
 	Led     []incident.Finding
 	Against []incident.Finding
 	// AgainstRival is what speaks against a rival alone.
@@ -75,7 +87,13 @@ type Proposal struct {
 	Past     []incident.Finding
 	Suspects []incident.Suspect
 	Needs    []incident.Need
+	// Now is what to do first, where this very failure says more than its mechanism.
+	Now      []knowledge.Advice
 	Explains []string
+	// Moot is what of the mechanism's own advice the evidence makes pointless, by its text.
+	Moot []string
+	// Ending is whether the job's end was seen, where nothing failed.
+	Ending string
 	// Onset is from where on what was saved may be spoilt by it; nil where it spoils nothing.
 	Onset *resolve.Point
 	// Plausible says why it is worth a suspicion where it gives way to something else (Degraded); "" if it is not.
@@ -85,7 +103,7 @@ type Proposal struct {
 // All lists every mechanism, in the order in which ties are broken.
 func All() []Mechanism {
 	var all []Mechanism
-	for _, family := range [][]Mechanism{hangs(), hardware(), memory(), software(), startup(), data(), numerics(), performance(), endings(), symptoms(), nothing()} {
+	for _, family := range [][]Mechanism{aistore(), hangs(), hardware(), memory(), software(), startup(), data(), numerics(), performance(), endings(), symptoms(), nothing()} {
 		all = append(all, family...)
 	}
 	return all

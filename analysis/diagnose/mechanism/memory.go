@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"slices"
 
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
@@ -12,11 +13,11 @@ import (
 // memory: out of GPU memory, out of host memory, and processes killed without a reason on record.
 func memory() []Mechanism {
 	return []Mechanism{
-		local("host-oom", "dataloader-worker-killed", "native-crash", "exception", "external-signal"),
+		onKernel(local("host-oom", "dataloader-worker-killed", "native-crash", "exception", "external-signal")),
 		{Slug: "gpu-oom", Class: Local, Propose: gpuOOM, Explains: []string{"exception", "native-crash", "cuda-error"}},
 		{Slug: "external-signal", Class: Local, Propose: killed, Needs: []incident.Need{
-			{What: "the kernel log of {node}", Why: "a process that the kernel killed for memory leaves a line there", Command: "dmesg -T | grep -i -A5 'killed process'   # on {node}", Obtainable: "perishing"},
-			{What: "who sent the signal", Why: "a monitor, a launcher or a person may have", Command: "sacct -j {job} -o JobID,State,ExitCode,Reason", Obtainable: "now"}}},
+			{What: "the kernel log of {node}", Why: "a process that the kernel killed for memory leaves a line there", Command: kernelLogOf, Artefact: knowledge.KernelLog},
+			{What: "who sent the signal", Why: "a monitor, a launcher or a person may have", Artefact: knowledge.SlurmRecords}}},
 	}
 }
 
@@ -87,6 +88,8 @@ func killed(s *Scene) *Proposal {
 		p.Direct = false
 		p.Why = "the exit status says SIGKILL; nothing in these logs says who sent it"
 		return p
+	case len(term) > 0 && allMonitored(term) && !brokeBefore(f, term):
+		return monitored(s, term)
 	case len(term) > 0 && !brokeBefore(f, term):
 		p := propose(s, "external-signal", Symptom, term)
 		p.Class = Symptom
@@ -101,7 +104,48 @@ func killed(s *Scene) *Proposal {
 		}
 		return p
 	}
-	return nil
+	return interrupted(s)
+}
+
+// byMonitor are what the launcher's own monitor prints before it ends processes that it takes for stuck.
+var byMonitor = map[string]bool{"signal-nvrx-heartbeat": true, "signal-nvrx-section": true}
+
+func allMonitored(term []*resolve.Failure) bool {
+	return !slices.ContainsFunc(term, func(fl *resolve.Failure) bool { return !byMonitor[fl.Sign] })
+}
+
+// monitored: the job's own monitor ended it because processes were not heard of. Whether one of them stood still, all of
+// them did, or the limit was too short, it cannot know.
+func monitored(s *Scene, term []*resolve.Failure) *Proposal {
+	p := propose(s, "external-signal", Symptom, term)
+	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
+	p.Rivals, p.Base, p.Direct = []string{"rank-stalled", "unknown"}, 0.9, false
+	p.Summary = "the launcher's monitor heard nothing from processes for too long and ended them"
+	p.Why = fmt.Sprintf("%s so, and nothing failed before; what held the processes, or whether they only needed longer, no line says", plural(len(term), "line says", "lines say"))
+	p.Needs = []incident.Need{needPySpy, needFR}
+	return p
+}
+
+// interrupted: Python was told to stop as a keyboard does it, and not one line tells of anything else that went wrong.
+func interrupted(s *Scene) *Proposal {
+	var fls []*resolve.Failure
+	for _, fl := range s.Facts.Failures {
+		switch {
+		case fl.Role == knowledge.CauseRole || fl.Role == knowledge.SymptomRole:
+			return nil
+		case fl.Sign == "signal-keyboard" && fl.Kind == "exception" && !s.Facts.GoesOn(*fl.At):
+			fls = append(fls, fl)
+		}
+	}
+	if len(fls) == 0 || s.Graph.Shape != waitfor.NoHang || len(s.Facts.Ends) > 0 || s.Facts.Job.ExitOK != nil {
+		return nil
+	}
+	p := propose(s, "external-signal", Symptom, fls)
+	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
+	p.Rivals, p.Base, p.Direct = []string{"unknown"}, 0.88, false
+	p.Summary = "the program was interrupted (SIGINT)"
+	p.Why = "Python was interrupted as by Ctrl-C, and no line tells of anything else; a launcher that cleans up does the same"
+	return p
 }
 
 // signalledBatch: SLURM's records have the batch script ended by a signal that it can be asked to send itself.
@@ -175,7 +219,11 @@ func gpuOOM(s *Scene) *Proposal {
 	if refusedAtStart(s) {
 		return nil
 	}
-	return fromFailures(s, "gpu-oom")
+	p := fromFailures(s, "gpu-oom")
+	if p != nil {
+		outOfMemory(s, p)
+	}
+	return p
 }
 
 func refusedAtStart(s *Scene) bool {

@@ -61,6 +61,12 @@ func collectiveMismatch(s *Scene) *Proposal {
 		p.Ranks, p.Nodes, p.Scope = nil, nil, "group"
 		return p
 	}
+	if p := ncclDiffer(s); p != nil {
+		return p
+	}
+	if heldByEvidence(s) {
+		return nil
+	}
 	switch g.Shape {
 	case waitfor.Diverged:
 		p := collective(s, "collective-mismatch")
@@ -76,7 +82,7 @@ func collectiveMismatch(s *Scene) *Proposal {
 		}
 		p.Why = "members of one group are stuck at different operations, sizes or sequence numbers"
 		for _, gr := range g.Groups {
-			p.For = append(p.For, mismatchFinding(gr))
+			p.For = append(p.For, mismatchFinding(f, gr))
 		}
 		return p
 	case waitfor.AllWait:
@@ -130,7 +136,7 @@ func collectiveMismatch(s *Scene) *Proposal {
 }
 
 // mismatchFinding quotes one rank of each side.
-func mismatchFinding(g *resolve.Group) incident.Finding {
+func mismatchFinding(f *resolve.Facts, g *resolve.Group) incident.Finding {
 	type side struct {
 		seq int64
 		op  string
@@ -146,7 +152,7 @@ func mismatchFinding(g *resolve.Group) incident.Finding {
 		}
 		seen[k] = true
 		name := p.Rank.Describe()
-		words = append(words, fmt.Sprintf("%s in %s #%d (%d elements)", name, p.Work.Op, p.Work.Seq, p.Work.NumelIn))
+		words = append(words, fmt.Sprintf("%s in %s #%d (%d elements)%s", name, p.Work.Op, p.Work.Seq, p.Work.NumelIn, stackCall(f, p)))
 		ev = append(ev, PendingEvidence(p)...)
 	}
 	return finding(strings.Join(words, "; "), ev...)
@@ -156,15 +162,16 @@ func mismatchFinding(g *resolve.Group) incident.Finding {
 // is named only in a group of the whole world.
 func fingerprints(s *Scene) *Proposal {
 	f := s.Facts
-	type side struct {
-		op  string
-		seq int64
-	}
 	ranks := map[int]side{}
 	most := 0
 	for _, m := range f.Mismatches {
-		ranks[m.RankA] = side{m.OpA, m.SeqA}
-		ranks[m.RankB] = side{m.OpB, m.SeqB}
+		ranks[m.RankA] = side{op: m.OpA, seq: m.SeqA}
+		if m.RankB < 0 { // it does not say what the others ran
+			ranks[m.RankA] = side{op: m.OpA, seq: m.SeqA, tensor: m.TensorA}
+		}
+		if m.RankB >= 0 {
+			ranks[m.RankB] = side{op: m.OpB, seq: m.SeqB}
+		}
 		most = max(most, m.RankA, m.RankB)
 	}
 	bySide := map[side][]int{}
@@ -184,16 +191,23 @@ func fingerprints(s *Scene) *Proposal {
 	}
 	p := &Proposal{Mechanism: "collective-mismatch", Class: Collective, Ranks: odd, Nodes: nodesOf(f, odd), Scope: "group", Direct: true, Base: 0.95,
 		At: f.At(f.Mismatches[0].At), Summary: "ranks called different collectives", Why: "PyTorch compared the calls and printed both"}
+	if op, ok := sameOp(f.Mismatches); ok {
+		p.Summary = "ranks called " + op + " with tensors that do not match"
+	}
 	if len(odd) > 0 {
 		p.Summary = fmt.Sprintf("%s called another collective than the others", where(f, odd))
 		p.Scope = "rank"
 	}
-	for i, m := range f.Mismatches {
-		if i == 3 {
-			break
-		}
-		p.For = append(p.For, finding(fmt.Sprintf("rank %d ran %s while rank %d ran %s (ranks inside the group)", m.RankA, m.OpA, m.RankB, m.OpB),
-			QuoteAt(m.At, &incident.Predicate{Literals: []string{"Detected mismatch between collectives on ranks"}})))
-	}
+	p.For = sidesFindings(f)
 	return p
+}
+
+// sameOp is the operation that both sides of all mismatches ran, where only their tensors differ.
+func sameOp(all []worker.Mismatch) (string, bool) {
+	for _, m := range all {
+		if m.OpA != all[0].OpA || m.RankB >= 0 && m.OpB != m.OpA || m.SeqA != m.SeqB {
+			return "", false
+		}
+	}
+	return all[0].OpA, all[0].OpA != ""
 }

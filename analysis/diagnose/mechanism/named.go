@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"slices"
 
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
@@ -38,14 +39,24 @@ func namedByPyTorch(s *Scene) *Proposal {
 	}
 	for i := range f.Barriers {
 		b := &f.Barriers[i]
-		if len(b.Absent) == 0 {
+		named := b.Absent
+		if len(named) == 0 {
 			continue
 		}
 		switch b.Kind {
 		case "monitored":
 			why = "rank 0 of the monitored barrier names the ranks that did not pass"
-			if !whole(b.Rank, b.At) && f.Job.WorldSize == 0 {
-				unplaced += len(b.Absent)
+			var reached []incident.Evidence
+			if named, reached = notReached(f, b); len(reached) > 0 {
+				why += "; one of them says itself that it came"
+				ev = append(ev, reached[0])
+			}
+			most := f.Job.WorldSize > 2 && 2*len(named) >= f.Job.WorldSize
+			if most {
+				rivals = []string{"lone-waiter"} // the one that came may be the one that went astray
+			}
+			if most || len(named) == 0 || within(f, b) || !whole(b.Rank, b.At) && f.Job.WorldSize == 0 {
+				unplaced += max(1, len(named))
 				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
 				continue
 			}
@@ -65,7 +76,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 		default:
 			continue
 		}
-		for _, r := range b.Absent {
+		for _, r := range named {
 			absent = appendNew(absent, r)
 		}
 		ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
@@ -87,6 +98,39 @@ func namedByPyTorch(s *Scene) *Proposal {
 	}
 	p.For = append(p.For, finding(why, ev...))
 	return p
+}
+
+// notReached are the ranks that a monitored barrier names without those that say themselves that they came to it: rank 0 names
+// whoever it cannot hear, and one that gave up before and closed its connections is among them.
+func notReached(f *resolve.Facts, b *worker.Barrier) (named []int, reached []incident.Evidence) {
+	for _, r := range b.Absent {
+		i := slices.IndexFunc(f.Barriers, func(o worker.Barrier) bool { return o.Kind == reachedBarrier && o.Rank == r })
+		if i < 0 {
+			named = append(named, r)
+			continue
+		}
+		reached = append(reached, QuoteAt(f.Barriers[i].At, nil))
+	}
+	return named, reached
+}
+
+const reachedBarrier = "monitored-victim"
+
+// within says that a monitored barrier is one of a group smaller than the job: a member's rank there is not its own.
+func within(f *resolve.Facts, b *worker.Barrier) bool {
+	other := func(o *worker.Barrier) bool {
+		r, ok := f.RankOf(o.At)
+		return ok && o.Rank >= 0 && r != o.Rank
+	}
+	if other(b) {
+		return true
+	}
+	for i := range f.Barriers {
+		if o := &f.Barriers[i]; o.Kind == reachedBarrier && other(o) {
+			return true
+		}
+	}
+	return false
 }
 
 // overtaken says that a report of a stall was followed by another one or by progress in the same file: then it tells of an

@@ -2,10 +2,12 @@ package mechanism
 
 import (
 	"fmt"
-	"regexp"
+	"slices"
 	"sort"
+	"strings"
 
 	"faultline/analysis/line"
+	"faultline/analysis/pattern"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/analysis/worker"
@@ -15,8 +17,7 @@ import (
 
 // Needs that tell data, learning rate and hardware apart once numbers went wrong.
 var (
-	needReplay = incident.Need{What: "a replay of the steps before it from the last sound checkpoint, on other nodes", Why: "the same step again = data or code; another step or none = a machine that computes wrongly",
-		Command: "sbatch --exclude={nodes} … --load=CHECKPOINT --seed=SAME", Obtainable: "now"}
+	needReplay  = artefact(knowledge.Replay)
 	needAnomaly = incident.Need{What: "the operation that makes the first NaN", Why: "PyTorch's anomaly mode names it",
 		Command: "python -c 'import torch; help(torch.autograd.set_detect_anomaly)'   # switch it on for a few steps from the last sound checkpoint", Obtainable: "next-time"}
 )
@@ -24,9 +25,29 @@ var (
 // numerics: what the printed losses, norms and scales say.
 func numerics() []Mechanism {
 	return []Mechanism{
-		{Slug: "non-finite-loss", Class: Local, Propose: nonFinite, Needs: []incident.Need{needReplay, needAnomaly},
+		{Slug: "non-finite-loss", Class: Local, Propose: nonFiniteAt, Needs: []incident.Need{needReplay, needAnomaly},
 			Explains: []string{"exception", "time-limit", "cancelled", "preempted", "throughput-regression", "loss-plateau"}},
+		{Slug: "silent-corruption", Class: Local, Propose: first(computedAgain, replicaDiffers), Explains: []string{"non-finite-loss", "exception"},
+			Needs: []incident.Need{{What: "a test of the GPU that gave the odd result", Why: "the same step gave two results; a test tells a GPU from a program that is not deterministic",
+				Command: "srun -w {nodes} dcgmi diag -r 4", Obtainable: "now"}}},
 	}
+}
+
+// computedAgain: the framework computed a step once more, and the result was another one. On the same GPU that may as well be
+// a program that is not deterministic; on another one the first GPU is at fault, which these lines do not name.
+func computedAgain(s *Scene) *Proposal {
+	p := fromFailures(s, "silent-corruption")
+	if p == nil {
+		return nil
+	}
+	p.Why = "the step was computed again, and the result was another one"
+	if slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign == "rerun-persistent" }) {
+		p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
+		p.Why = "the same step gave another result on another GPU; which one was wrong, the log of the run before names"
+		return p
+	}
+	p.Rivals, p.Base = []string{"non-finite-loss"}, 0.9
+	return p
 }
 
 // lasting is how many lines in a row, to the end, must show no number before that counts as the state of the run: single
@@ -189,7 +210,7 @@ func brokenFinding(b resolve.Broken) incident.Finding {
 }
 
 // numberWords are how errors speak of numbers that are none.
-var numberWords = regexp.MustCompile(`(?i)\b(?:nan|nans|inf|infs|isnan|isfinite|isinf|infinite|infinity|non-?finite|not finite|overflow|exploding|exploded|diverged|divergence)\b|FloatingPointError|loss scale|gradient norm|\bloss\b|probability tensor|invalid probabilit`)
+var numberWords = pattern.New(`(?i)\b(?:nan|nans|inf|infs|isnan|isfinite|isinf|infinite|infinity|non-?finite|not finite|overflow|exploding|exploded|diverged|divergence)\b|FloatingPointError|loss scale|gradient norm|\bloss\b|probability tensor|invalid probabilit`)
 
 // aboutNumbers divides the causes that processes report into those that speak of numbers, or of nothing but an exit, and
 // all others.
@@ -251,7 +272,8 @@ func scaleGone(s *Scene) *Proposal {
 				QuoteAt(top.At, nil), QuoteAt(end.At, nil))}}
 		p.Plausible = "gradients had overflowed until the loss scale was at its minimum; nothing ties what ended the job to it"
 		p.Onset = &resolve.Point{At: &top.At, Step: top.Step, T: p.At}
-		if linked, _ := aboutNumbers(f); len(linked) > 0 {
+		linked, others := aboutNumbers(f)
+		if linked = append(linked, dividedBy(end, others)...); len(linked) > 0 {
 			p.Class = Local
 			p.Failures = linked
 			for _, fl := range linked {
@@ -261,6 +283,20 @@ func scaleGone(s *Scene) *Proposal {
 		return p
 	}
 	return nil
+}
+
+// vanished is a loss scale whose inverse means nothing any more: apex halves without a floor, until it divides by 0.
+const vanished = 1e-5
+
+// dividedBy are divisions by zero below the line on which the loss scale vanished.
+func dividedBy(end *worker.Numeric, fls []*resolve.Failure) []*resolve.Failure {
+	var out []*resolve.Failure
+	for _, fl := range fls {
+		if end.Value < vanished && fl.Mechanism == "exception" && fl.At.File == end.File && fl.At.Off > end.Off && strings.Contains(fl.Text, "ZeroDivisionError: float division by zero") {
+			out = append(out, fl)
+		}
+	}
+	return out
 }
 
 // overtook says that many steps without a further overflow followed: the scale was left at its minimum, the run went on.

@@ -14,7 +14,7 @@ import (
 func performance() []Mechanism {
 	ended := []string{"time-limit", "cancelled"}
 	return []Mechanism{
-		{Slug: "slow-rank", Class: Degraded, Propose: slowRank, Explains: append([]string{"throughput-regression"}, ended...), Needs: []incident.Need{needClocks}},
+		{Slug: "slow-rank", Class: Degraded, Propose: first(slowRank, tracedSlow), Explains: append([]string{"throughput-regression"}, ended...), Needs: []incident.Need{needClocks}},
 		{Slug: "throughput-regression", Class: Degraded, Propose: regression, Explains: ended, Needs: []incident.Need{needClocks, needPerRank, needNeighbours}},
 		{Slug: "loss-plateau", Class: Degraded, Propose: plateau, Explains: ended, Needs: []incident.Need{needSchedule}},
 	}

@@ -22,10 +22,11 @@ func software() []Mechanism {
 
 // exception: the first Python traceback that is no consequence; else an exit status of 1 that nothing explains.
 func exception(s *Scene) *Proposal {
-	if p := fromFailures(s, "exception"); p != nil {
+	if p := raisedFirst(s); p != nil {
 		if configured(s, p) {
 			return nil
 		}
+		reducerNames(s, p)
 		return p
 	}
 	f := s.Facts
@@ -62,6 +63,9 @@ func exception(s *Scene) *Proposal {
 			}
 		}
 	}
+	if len(exits) == 0 && s.Graph.Shape == waitfor.NoHang && !signalled(f) {
+		exits = launched(f) // which looks for victims, too
+	}
 	if len(exits) == 0 {
 		exits = bareTasks(s, func(who, how string) bool {
 			// sacct prints small numbers also for signals.
@@ -83,6 +87,28 @@ func exception(s *Scene) *Proposal {
 	p.Base = 0.9
 	p.Why = "the exit status says that the program ended itself with an error; no traceback says with which"
 	return p
+}
+
+// launched are processes whose end with an error only a launcher tells, which does not say what rank they were. One that a
+// signal ended may have taken the others along.
+func launched(f *resolve.Facts) []*resolve.Failure {
+	for _, fl := range f.Failures {
+		if fl.Role == knowledge.SymptomRole {
+			return nil
+		}
+	}
+	var out []*resolve.Failure
+	for i := range f.Obs.ChildExits {
+		c := &f.Obs.ChildExits[i]
+		if !knowledge.EndedItself(c.ExitCode) {
+			return nil
+		}
+		if len(out) == 0 {
+			out = append(out, &resolve.Failure{Rank: resolve.NoRank, Kind: "exit", At: &c.At, T: f.At(c.At), Role: knowledge.CauseRole, Count: 1,
+				Text: fmt.Sprintf("a process exited with code %d", c.ExitCode)})
+		}
+	}
+	return out
 }
 
 // bareTasks are tasks that srun saw end in this way before it ended the step, where nothing else is known of the job: not

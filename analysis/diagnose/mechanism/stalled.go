@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"slices"
 
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
@@ -12,6 +13,14 @@ func rankStalled(s *Scene) *Proposal {
 	g, f := s.Graph, s.Facts
 	if p := namedByPyTorch(s); p != nil {
 		return p
+	}
+	if ncclDiffer(s) != nil {
+		return nil
+	}
+	for _, named := range []func(*Scene) *Proposal{ncclBehind, rasBehind, rasGone} {
+		if p := named(s); p != nil {
+			return p
+		}
 	}
 	switch g.Shape {
 	case waitfor.Straggle:
@@ -58,7 +67,7 @@ func rankStalled(s *Scene) *Proposal {
 			{Mechanism: "checkpoint-io", Why: "the next usual reason; nothing in these logs proves it"}}
 		return p
 	case waitfor.Unseen:
-		if rasAgrees(f) {
+		if rasAgrees(f) || ncclLevel(s) {
 			return nil // everybody launched the same operations: nobody stayed away
 		}
 		if other, _ := otherBackend(s, g.Free); other && g.Outside {
@@ -76,6 +85,9 @@ func rankStalled(s *Scene) *Proposal {
 		}
 		if g.IsAhead && len(g.Waiters)+g.Anonymous > 1 {
 			p.Rivals = append(p.Rivals, "collective-mismatch")
+		}
+		if slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.Recorded != nil }) && len(g.Waiters) > 1 && !g.IsAhead {
+			p.Rivals = append(p.Rivals, "collective-mismatch") // the rank whose dump is missing may call something else
 		}
 		if g.Lost {
 			p.Rivals = append(p.Rivals, "unknown") // the lost rank may have failed in any way
@@ -161,6 +173,9 @@ func stragglerFinding(s *Scene, id int) incident.Finding {
 		return finding(fmt.Sprintf("rank %d did not report", id))
 	}
 	var ev []incident.Evidence
+	if r.Recorded != nil && r.Recorded.Idle {
+		return recordedIdle(s, r)
+	}
 	if r.Dump != nil {
 		ev = append(ev, DumpEvidence(r.Dump, id))
 		text := fmt.Sprintf("%s had nothing in flight: last enqueued %d, last completed %d, and was told of the timeout by another rank", r.Describe(), r.Dump.Enqueued, r.Dump.Completed)
@@ -187,18 +202,24 @@ func stragglerFinding(s *Scene, id int) incident.Finding {
 	return finding(fmt.Sprintf("%s reported no timeout although everyone it worked with did", r.Describe()), ev...)
 }
 
-// rasAgrees says that NCCL's own RAS subsystem found all ranks at the same operation counts.
-func rasAgrees(f *resolve.Facts) bool {
-	ok := false
-	for _, x := range f.Obs.Facts {
-		if x.Key == "ras_errors" {
-			if x.Value != "OK" {
-				return false
-			}
-			ok = true
+// recordedIdle says by a rank's dump that it had nothing in flight where others waited for it.
+func recordedIdle(s *Scene, r *resolve.Rank) incident.Finding {
+	text := fmt.Sprintf("%s had nothing in flight in any group by its flight recorder", r.Describe())
+	var ev []incident.Evidence
+	for _, g := range s.Graph.Groups {
+		c := g.Counters[r.ID]
+		if stuck := s.Graph.Stuck(g); c == nil || len(ev) == 3 || stuck == nil || !g.P2P && c.Enqueued >= stuck.Work.Seq {
+			continue
 		}
+		if len(ev) == 0 {
+			text += fmt.Sprintf(": in %s it had issued %d", groupName(g), c.Enqueued)
+			if !g.P2P {
+				text += fmt.Sprintf(" while the others waited in #%d", s.Graph.Stuck(g).Work.Seq)
+			}
+		}
+		ev = append(ev, recordEvidence(c.Record))
 	}
-	return ok
+	return finding(text, ev...)
 }
 
 func unseenWhy(s *Scene) string {

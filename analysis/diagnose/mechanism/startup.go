@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"slices"
 	"strings"
 
 	"faultline/analysis/resolve"
@@ -46,10 +47,11 @@ func initUnreachable(s *Scene) *Proposal {
 		}
 	}
 	if len(fls) > 0 {
-		p := propose(s, "init-unreachable", Local, fls)
+		p := propose(s, "init-unreachable", Local, telling(fls))
 		// Who could not reach is not who could not be reached.
 		p.Ranks, p.Nodes = nil, nil
-		p.Scope = "all"
+		p.Scope, p.Failures = "all", fls
+		p.diedFirst(s, fls)
 		return p
 	}
 	for i := range f.Barriers {
@@ -59,6 +61,61 @@ func initUnreachable(s *Scene) *Proposal {
 		}
 	}
 	return nil
+}
+
+// nameless is what PyTorch makes of any call into the system that NCCL could not do.
+const nameless = "peer-nccl-system"
+
+// telling leaves out what says only that something failed, where other lines say what.
+func telling(fls []*resolve.Failure) []*resolve.Failure {
+	out := slices.DeleteFunc(slices.Clone(fls), func(fl *resolve.Failure) bool { return fl.Sign == nameless })
+	if len(out) == 0 {
+		return fls
+	}
+	return out
+}
+
+// diedFirst keeps open that the peer was there and died. A process that did not accept a connection looks the same whether
+// the way to it is closed or it ended a moment before: only its own log tells.
+func (p *Proposal) diedFirst(s *Scene, fls []*resolve.Failure) {
+	p.Echo = !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return fl.Role == knowledge.CauseRole })
+	if !p.Echo || s.Facts.Coverage.Whole() {
+		return
+	}
+	peers := map[string]bool{}
+	for _, fl := range p.Failures {
+		if at := peerOf(s, fl); at != "" {
+			peers[at] = true
+		}
+	}
+	what, why := "the logs of the peers that did not answer", "a process that died before them shows it there"
+	if names := keysOf(peers); len(names) > 0 && len(names) <= 3 {
+		what = "the log of the process at " + strings.Join(names, ", ")
+		why = "if it died before, it shows there; if not, the way to it is closed"
+	}
+	p.Rivals, p.Direct, p.Base = []string{"peer-lost"}, false, 0.8
+	p.Why = "the peer did not accept a connection; whether it had died before, only its own log tells, which is not known to be here"
+	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return fl.Sign != nameless }) {
+		p.Rivals = append(p.Rivals, "unknown")
+		p.Why = "a call into the system failed inside NCCL; which one, and whether a peer was gone, no line says"
+	}
+	p.Needs = append(p.Needs, incident.Need{What: what, Why: why, Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"})
+}
+
+// peerOf is the address that a refused connection led to, or "".
+func peerOf(s *Scene, fl *resolve.Failure) string {
+	for i := range s.Facts.Obs.NCCLWarns {
+		if w := &s.Facts.Obs.NCCLWarns[i]; w.Pos == fl.At.Pos {
+			return w.Peer
+		}
+	}
+	switch {
+	case fl.Told != nil:
+		return knowledge.Fields(fl.Sign, []byte(fl.Told.Text))["peer"]
+	case fl.Exc != nil:
+		return knowledge.Fields(fl.Sign, []byte(fl.Exc.Message))["peer"]
+	}
+	return ""
 }
 
 func barrierShort(s *Scene, b *worker.Barrier) *Proposal {

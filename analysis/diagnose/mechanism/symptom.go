@@ -17,12 +17,20 @@ func symptoms() []Mechanism {
 func peerLost(s *Scene) *Proposal {
 	var fls []*resolve.Failure
 	for _, fl := range s.Facts.Failures {
-		if fl.Role == knowledge.SymptomRole && (fl.Mechanism == "peer-lost" || fl.Mechanism == "" && fl.Kind == "exception") {
+		if fl.Role != knowledge.SymptomRole {
+			continue
+		}
+		// Once it trained, a rank or launcher that reaches nobody any more lost somebody.
+		late := s.Facts.Job.Training && fl.Mechanism == "init-unreachable"
+		if fl.Mechanism == "peer-lost" || fl.Kind == "exception" && (fl.Mechanism == "" || late) {
 			fls = append(fls, fl)
 		}
 	}
 	if len(fls) == 0 {
-		return nil
+		if p := storeLost(s); p != nil {
+			return p
+		}
+		return rasLost(s)
 	}
 	p := propose(s, "peer-lost", Symptom, fls)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
@@ -34,6 +42,48 @@ func peerLost(s *Scene) *Proposal {
 	return p
 }
 
+// storeLost: nothing but that the job's store, which rank 0 keeps, went away under ranks that were training, and rank 0 has no
+// line here. At the end of a good run it goes away too; but then the program, or rank 0, says so.
+func storeLost(s *Scene) *Proposal {
+	fls := widowed(s.Facts)
+	if len(fls) == 0 {
+		return nil
+	}
+	p := propose(s, "peer-lost", Symptom, fls)
+	p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
+	p.Rivals, p.Base, p.Direct = []string{"unknown"}, 0.88, false
+	p.Summary = "rank 0, which keeps the job's store, or its node went away; what ended it is not in these logs"
+	p.Why = "no rank here says that it finished, the store closed its connections, and there is no line of rank 0"
+	p.Needs = append(p.Needs, incident.Need{What: "the log of rank 0 and of its node", Why: "it ended first", Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"})
+	return p
+}
+
+// widowed are the reports of a store that went away, where every line of progress is by a rank that is known and none is by
+// rank 0, and no line says that the program finished.
+func widowed(f *resolve.Facts) []*resolve.Failure {
+	if f.Job.ExitOK != nil || f.Rank(0) != nil && f.Rank(0).Lines > 0 {
+		return nil
+	}
+	if _, ok := f.Accounting.Ended(); ok {
+		return nil
+	}
+	for _, p := range f.Progress {
+		if p.Rank <= 0 {
+			return nil
+		}
+	}
+	var out []*resolve.Failure
+	for _, fl := range f.Failures {
+		if lostStore[fl.Sign] && fl.Rank > 0 {
+			out = append(out, fl)
+		}
+	}
+	return out
+}
+
+// lostStore are the signs of a store that closed its connections.
+var lostStore = map[string]bool{"peer-store-send": true, "peer-store-recv": true, "peer-store-eof": true, "peer-store-dump": true}
+
 // nothing: the job ended well, or is well as far as the logs go.
 func nothing() []Mechanism {
 	return []Mechanism{{Slug: "completed", Class: Nothing, Propose: completed}}
@@ -42,33 +92,65 @@ func nothing() []Mechanism {
 func completed(s *Scene) *Proposal {
 	f := s.Facts
 	p := &Proposal{Mechanism: "completed", Class: Nothing, Scope: "all"}
-	if lossLeft(f) || ended(f) || raised(f) {
+	if lossLeft(f) || ended(f) || raised(f) || len(widowed(f)) > 0 {
 		return nil
 	}
 	switch at, ok := f.Accounting.Ended(); {
 	case ok:
-		p.Direct, p.Base = true, 0.97
+		p.Direct, p.Base, p.Ending = true, 0.97, incident.EndSeen
 		p.Summary, p.Why = "the job ended by itself, nothing failed", "SLURM's records have the job and all its steps completed"
 		p.For = append(p.For, finding("SLURM's records: COMPLETED", QuoteAt(at, &incident.Predicate{Literals: []string{"COMPLETED"}})))
 	case f.Job.ExitOK != nil:
-		p.Direct, p.Base = true, 0.95
+		p.Direct, p.Base, p.Ending = true, 0.95, incident.EndSeen
 		p.Summary, p.Why = "the job ended by itself, nothing failed", "the program says that it finished"
 		p.For = append(p.For, finding("the program's own last word", QuoteAt(*f.Job.ExitOK, nil)))
-	case f.Coverage.Partial:
-		return nil // the end of what is here is not the end of the job
+	case f.Coverage.Partial || torn(f):
+		return nil // the end of what is here is not the end of the job, or not a good one
 	case len(f.Progress) > 2:
 		last := f.Progress[len(f.Progress)-1]
 		p.Base = 0.85
 		p.Summary, p.Why = "nothing failed as far as these logs go", "training made progress to the end of the logs and no line reports a failure"
 		p.For = append(p.For, finding("the last progress line", QuoteAt(last.At, nil)))
+		open(f, p)
 	case hasSave(f):
 		p.Base = 0.7
 		p.Summary, p.Why = "nothing failed as far as these logs go", "a checkpoint was saved and no line reports a failure"
+		open(f, p)
 	default:
 		return nil
 	}
 	return p
 }
+
+// open says what is known of a job whose end these files do not hold: a job that hangs prints no line that says so, and looks the same
+// as one that goes on.
+func open(f *resolve.Facts, p *Proposal) {
+	p.Ending = incident.EndUnseen
+	if f.Alive() {
+		p.Ending = incident.EndRunning
+	}
+	x, ok := f.Standstill()
+	if !ok {
+		return
+	}
+	p.Ending = incident.EndStalled
+	p.Base = min(p.Base, 0.7)
+	p.Summary = fmt.Sprintf("nothing failed as far as these logs go, and no step is reported any more%s: it looks as if it stood still", afterStep(x.Last))
+	p.Why = fmt.Sprintf("a step line came every %s, never later than after %s; then none for %s, while processes still wrote", Seconds(x.Usual), Seconds(x.Longest), duration(x.For))
+	p.For = []incident.Finding{finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)),
+		finding(fmt.Sprintf("a process still wrote %s later", duration(x.For)), QuoteAt(*x.Alive, nil))}
+	if x.Saving != nil {
+		p.For = append(p.For, finding("a save began behind the last step and was not seen to end", QuoteAt(x.Saving.At, nil)))
+	}
+	p.Now = []knowledge.Advice{{Text: "See whether the job is still there and takes steps again. If it stands still, collect before you cancel it: who holds it can be seen only while it does.", Command: "bot collect {job}"}}
+	if !f.Alive() {
+		p.Needs = append(p.Needs, needCollect)
+	}
+}
+
+// needCollect is asked for where nothing says that the job is gone.
+var needCollect = incident.Need{What: "stacks, dumps and counters of all nodes, if the job is still there: do not cancel it before", Why: "they tell who holds it, and most of them are gone once the job is",
+	Command: "bot collect {job}", Obtainable: perishing}
 
 // ended says that something reports a process that ended with an error, or a job that was ended.
 func ended(f *resolve.Facts) bool {
@@ -98,6 +180,17 @@ func ended(f *resolve.Facts) bool {
 func raised(f *resolve.Facts) bool {
 	for _, fl := range f.Failures {
 		if fl.Kind == "exception" && fl.Role == knowledge.CauseRole {
+			return true
+		}
+	}
+	return false
+}
+
+// torn says that a process ended with an exception, of whatever meaning, or told of a signal that ends it, and went on with no
+// step: no line says that the program finished, and these say that it did not.
+func torn(f *resolve.Facts) bool {
+	for _, fl := range f.Failures {
+		if (fl.Kind == "exception" || fl.Mechanism == "external-signal") && fl.Role != knowledge.NoiseRole && fl.Role != knowledge.InfoRole && !f.GoesOn(*fl.At) {
 			return true
 		}
 	}

@@ -91,7 +91,7 @@ func describe(g *resolve.Group, w worker.Work) string {
 // workEvidence holds the watchdog's line to the operation and its size.
 func workEvidence(p *resolve.Pending) incident.Evidence {
 	ev := mechanism.PendingEvidence(p)[0]
-	if ev.Predicate == nil || p.State != nil && p.At.Pos == p.State.Pos {
+	if ev.Predicate == nil || p.Recorded() || p.State != nil && p.At.Pos == p.State.Pos {
 		return ev
 	}
 	pred := *ev.Predicate

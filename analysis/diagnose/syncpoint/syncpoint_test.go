@@ -30,7 +30,7 @@ func (r *run) at(rank int) worker.At {
 	who := line.NoOne
 	who.Global = rank
 	stamp := line.Stamp{Kind: line.DateTime, Emitter: line.Container, Year: 2026, Month: 3, Day: 1, Hour: 10, Second: 30}
-	return worker.At{Pos: worker.Pos{File: fmt.Sprintf("rank_%d.log", rank), Line: r.off[rank] / 100, Off: r.off[rank], Len: 90}, Who: who, Stamp: stamp}
+	return worker.At{Pos: worker.Pos{File: fmt.Sprintf("rank_%d.log", rank), Line: r.off[rank] / 100, Off: r.off[rank], Len: 90}, By: &who, Stamp: stamp}
 }
 
 func (r *run) group(rank int) worker.GroupRef {
@@ -66,10 +66,11 @@ func (r *run) stack(rank int, frames ...worker.Frame) {
 func (r *run) scene(t testing.TB) *mechanism.Scene {
 	t.Helper()
 	for rank, off := range r.off {
-		at := worker.At{Pos: worker.Pos{File: fmt.Sprintf("rank_%d.log", rank), Line: 1, Off: 0, Len: 90}, Who: line.NoOne}
-		at.Who.Global = rank
+		who := line.NoOne
+		who.Global = rank
+		at := worker.At{Pos: worker.Pos{File: fmt.Sprintf("rank_%d.log", rank), Line: 1, Off: 0, Len: 90}, By: &who}
 		r.obs.Tails = append(r.obs.Tails, worker.Tail{File: at.File, Bytes: off + 100, Lines: off/100 + 1, EndsClean: true,
-			Writers: []worker.WriterSpan{{Who: at.Who, Lines: 5, First: at.Mark(), Last: at.Mark()}}})
+			Writers: []worker.WriterSpan{{Who: *at.Who(), Lines: 5, First: at.Mark(), Last: at.Mark()}}})
 	}
 	f, err := resolve.Resolve(t.Context(), resolve.Input{Obs: worker.Merge(&r.obs), WorldSize: r.size})
 	if err != nil {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # One task of a training job: prints what such a task prints, and one of them really dies.
 #
-#   train.sh MODE     ok · forever · stubborn · exit N · raise · signal NAME · codes
+#   train.sh MODE     ok · forever · stubborn · hang · exit N · raise · signal NAME · codes
 #
 # GUILTY is the rank that misbehaves, WORLD the number of ranks where SLURM counts only some of them.
 set -u
@@ -51,6 +51,7 @@ if [ "$rank" = "$guilty" ]; then
 fi
 case $mode in
 forever | stubborn) train 2000 ;;
+hang) while :; do pause 600; done ;;
 *) train 4 ;;
 esac
 say "done"

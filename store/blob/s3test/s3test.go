@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"faultline/integration/loopback"
 )
 
 // AccessKey and SecretKey are the key pair of the server.
@@ -27,7 +29,7 @@ func Serve(t testing.TB) string {
 		}
 		t.Skip(why)
 	}
-	dir, addr := t.TempDir(), freeAddress(t)
+	dir, addr := t.TempDir(), loopback.Address(t)
 	files, about := filepath.Join(dir, "files"), filepath.Join(dir, "about") // not every file system keeps attributes of files
 	if err := errors.Join(os.Mkdir(files, 0o700), os.Mkdir(about, 0o700)); err != nil {
 		t.Fatal(err)
@@ -78,14 +80,4 @@ func s3Server() (bin, looked string) {
 		}
 	}
 	return "", looked
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -1,0 +1,332 @@
+package correlate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"faultline/analysis/aislog"
+	"faultline/incident"
+)
+
+// How well the clocks are related.
+const (
+	Proven   = "proven"   // things that both sides name, or two independent signs
+	Likely   = "likely"   // one sign that chance could make
+	Unproven = "unproven" // none, or signs that contradict each other
+)
+
+func weighs(proof string) int { return map[string]int{Proven: 2, Likely: 1}[proof] }
+
+// Clock is how the time of a cluster's daemons relates to the job's: job = daemon + Shift, give or take Unc seconds.
+type Clock struct {
+	Proof      string
+	Shift, Unc float64
+	Basis      []incident.Finding
+	// Against is what speaks against the relation that is used, or why there is none.
+	Against []incident.Finding
+	rel     []relation
+}
+
+// Known says that an order of events of both sides may be claimed.
+func (c *Clock) Known() bool { return c.Proof != Unproven && c.Proof != "" }
+
+// relation is how one daemon's clock relates to the others': common = own + shift.
+type relation struct {
+	shift float64
+	tied  bool
+}
+
+const (
+	quarter = 900.0
+	// maxQuarters is how many quarter hours clocks of two zones are apart at most: from UTC−12 to UTC+14.
+	maxQuarters = 104
+	// maxSkew is how far two clocks of one zone may be apart, in seconds, to be taken for it. A client that tries again
+	// before it tells is as late.
+	maxSkew = 120.0
+	// tight is how near a pair has to be to be more than chance by itself.
+	tight = 15.0
+	// perKey bounds the occurrences of one thing that are compared.
+	perKey = 24
+)
+
+// relate finds out how the daemons' clocks relate to each other: by work items and versions of the cluster map that
+// several of them name.
+func (x *inquiry) relate() {
+	x.clock.rel = make([]relation, len(x.daemons))
+	firsts := make([]map[string]float64, len(x.daemons))
+	ref, most := 0, -1
+	for i, d := range x.daemons {
+		firsts[i] = map[string]float64{}
+		for k := range d.Groups {
+			g := &d.Groups[k]
+			for n := range g.Events {
+				e := &g.Events[n]
+				t, ok := x.wall(i, e.Time)
+				if !ok {
+					continue
+				}
+				for _, key := range shared(e) {
+					if old, seen := firsts[i][key]; !seen || t < old {
+						firsts[i][key] = t
+					}
+				}
+			}
+		}
+		if len(firsts[i]) > most {
+			ref, most = i, len(firsts[i])
+		}
+	}
+	if len(x.daemons) == 0 {
+		return
+	}
+	x.clock.rel[ref].tied = true
+	for i := range x.daemons {
+		if i == ref {
+			continue
+		}
+		var apart []float64
+		for key, t := range firsts[i] {
+			if r, ok := firsts[ref][key]; ok {
+				apart = append(apart, r-t)
+			}
+		}
+		slices.Sort(apart)
+		if len(apart) == 0 {
+			continue
+		}
+		m := apart[(len(apart)-1)/2]
+		near := 0
+		for _, a := range apart {
+			if math.Abs(a-m) <= tight {
+				near++
+			}
+		}
+		if 2*near < len(apart) {
+			continue // they do not agree
+		}
+		x.clock.rel[i].tied = true
+		if math.Abs(m) > 5 {
+			if q := math.Round(m/quarter) * quarter; math.Abs(m-q) <= 5 {
+				m = q
+			}
+			x.clock.rel[i].shift = m
+		}
+	}
+}
+
+// shared are things in a record that other daemons' records of the same moment hold.
+func shared(e *aislog.Event) []string {
+	var out []string
+	switch e.Kind {
+	case aislog.MapChanged, aislog.Removed:
+		if _, rest, ok := strings.Cut(e.Text, "Smap v"); ok && e.Kind == aislog.MapChanged {
+			out = append(out, "smap "+digitsOf(rest))
+		}
+	}
+	for _, m := range marksOf(e.Text) {
+		if m.Kind == Work {
+			out = append(out, "work "+m.Value)
+		}
+	}
+	return out
+}
+
+// pair is one thing at both sides.
+type pair struct {
+	client *Client
+	daemon int
+	event  *aislog.Event
+	outage *outage // instead of a record: the time in which the daemon was not there
+	rest   float64 // what remains of the distance less whole quarter hours
+}
+
+// quote is the daemon's side of it.
+func (p pair) quote() incident.Evidence {
+	if p.event != nil {
+		return recordQuote(p.event)
+	}
+	if p.outage.next != nil {
+		return atQuote(p.outage.next.StartAt, &incident.Predicate{Literals: []string{"Started up at "}})
+	}
+	return atQuote(p.outage.run.LastAt, nil)
+}
+
+// vote is what speaks for one distance in whole quarter hours.
+type vote struct {
+	quarters int
+	strong   []pair // work items and objects, one pair each
+	deaths   []pair // refused by a daemon while it was not there
+	onset    []pair // the first refusal of a kind at both sides
+}
+
+// tie finds out how the cluster's clock relates to the job's.
+func (x *inquiry) tie() {
+	c := &x.clock
+	votes := x.named()
+	slices.SortFunc(votes, func(a, b *vote) int {
+		return cmp.Or(cmp.Compare(len(b.strong), len(a.strong)), cmp.Compare(len(b.deaths), len(a.deaths)), cmp.Compare(len(b.onset), len(a.onset)), cmp.Compare(abs(a.quarters), abs(b.quarters)), cmp.Compare(a.quarters, b.quarters))
+	})
+	zone, zoned := x.byZone()
+	stop, stopped := x.byStop()
+	sent, redirected := x.byRedirect()
+	c.Proof = Unproven
+	switch {
+	case len(votes) > 0 && len(votes[0].strong) > 0:
+		v := votes[0]
+		rival := len(votes) > 1 && 2*len(votes[1].strong) >= len(v.strong)
+		if rival && zoned && zone.quarters != v.quarters && zone.quarters == votes[1].quarters {
+			v, rival = votes[1], false
+		} else if rival && (zoned && zone.quarters == v.quarters || stopped && stop.quarters == v.quarters) {
+			rival = false
+		}
+		switch {
+		case rival:
+			c.Against = append(c.Against, finding("what both sides name fits two distances of their clocks equally well", x.proofs(votes[1].strong[:1])...))
+			return
+		case zoned && zone.quarters != v.quarters && len(v.strong) < 3:
+			c.Against = append(c.Against, finding("what both sides name contradicts the zones that they state", x.proofs(v.strong[:1])...))
+			return
+		}
+		x.settle(v.quarters, v.strong)
+		c.Proof = Likely
+		if len(v.strong) > 1 || v.strong[0].isWork() || math.Abs(v.strong[0].rest) <= tight || zoned || stopped && stop.quarters == v.quarters {
+			c.Proof = Proven
+		}
+		c.Basis = append(c.Basis, finding(fmt.Sprintf("%s by both sides", plural(len(v.strong), "request is named", "requests are named")), x.proofs(v.strong)...))
+	case len(votes) > 0 && len(votes[0].deaths) > 0 && (len(votes) == 1 || len(votes[1].deaths) == 0):
+		v := votes[0]
+		if zoned && zone.quarters != v.quarters {
+			c.Against = append(c.Against, finding("when connections were refused contradicts the zones that both sides state", x.proofs(v.deaths[:1])...))
+			return
+		}
+		c.Proof, c.Shift, c.Unc = Proven, float64(v.quarters)*quarter, 5+v.deaths[0].rest
+		c.Basis = append(c.Basis, finding(fmt.Sprintf("%s refused the job's connections when it was not there, which was once", x.self(v.deaths[0].daemon)), x.proofs(v.deaths)...))
+	case len(votes) > 0 && len(votes[0].onset) > 0:
+		v := votes[0]
+		if len(votes) > 1 && len(votes[1].onset) == len(v.onset) && !(zoned && zone.quarters == v.quarters || stopped && stop.quarters == v.quarters) {
+			c.Against = append(c.Against, finding("refusals at both sides fit two distances of their clocks equally well", x.proofs(votes[1].onset[:1])...))
+			return
+		}
+		x.settle(v.quarters, v.onset)
+		c.Proof = Likely
+		if len(v.onset) > 1 || zoned && zone.quarters == v.quarters || stopped && stop.quarters == v.quarters {
+			c.Proof = Proven
+		}
+		if zoned && zone.quarters != v.quarters {
+			c.Proof = Unproven
+			c.Against = append(c.Against, finding("refusals at both sides contradict the zones that they state", x.proofs(v.onset[:1])...))
+			return
+		}
+		c.Basis = append(c.Basis, finding("refusals of one kind begin at both sides", x.proofs(v.onset)...))
+	case zoned:
+		c.Proof, c.Shift, c.Unc = Likely, float64(zone.quarters)*quarter, zone.unc
+		if zone.sure || stopped && stop.quarters == zone.quarters {
+			c.Proof = Proven
+		}
+	case redirected:
+		c.Proof, c.Shift, c.Unc = Likely, float64(sent.quarters)*quarter, sent.unc
+		c.Basis = append(c.Basis, sent.basis)
+		if stopped && stop.quarters == sent.quarters {
+			c.Proof = Proven
+		}
+	case stopped:
+		c.Proof, c.Shift, c.Unc = Likely, float64(stop.quarters)*quarter, stop.unc
+		if stop.sure {
+			c.Proof = Proven
+		}
+	default:
+		return
+	}
+	if zoned && zone.quarters == int(math.Round(c.Shift/quarter)) {
+		c.Basis = append(c.Basis, zone.basis)
+	}
+	if stopped && stop.quarters == int(math.Round(c.Shift/quarter)) {
+		c.Basis = append(c.Basis, stop.basis)
+	}
+}
+
+func (p pair) isWork() bool {
+	return slices.ContainsFunc(p.client.Marks, func(m Mark) bool { return m.Kind == Work })
+}
+
+// settle takes the distance of pairs: whole quarter hours, and what is left of it where that is more than what a client may
+// be late.
+func (x *inquiry) settle(quarters int, pairs []pair) {
+	rests := make([]float64, 0, len(pairs))
+	coarse := 0.0
+	for _, p := range pairs {
+		rests = append(rests, p.rest)
+		coarse = max(coarse, min(p.client.T.Unc, 5))
+	}
+	slices.Sort(rests)
+	early, mid := rests[(len(rests)-1)/10], rests[(len(rests)-1)/2]
+	c := &x.clock
+	c.Shift = float64(quarters) * quarter
+	// A client that tells only after it tried again is late: that is no skew unless several are late by the same.
+	skewed := early < 0 || len(rests) > 2 && rests[len(rests)-1]-rests[0] <= 2
+	if math.Abs(early) > 3 && math.Abs(mid) > 3 && skewed {
+		c.Shift += math.Round(early)
+		mid -= math.Round(early)
+	}
+	c.Unc = max(coarse, 0.5, min(math.Abs(mid), maxSkew)) + 0.5
+}
+
+// proofs quotes a few pairs, each from both sides.
+func (x *inquiry) proofs(pairs []pair) []incident.Evidence {
+	var out []incident.Evidence
+	for i, p := range pairs {
+		if i == 2 {
+			break
+		}
+		out = append(out, clientQuote(p.client), p.quote())
+	}
+	return out
+}
+
+func abs(n int) int {
+	if n < 0 {
+		return -n
+	}
+	return n
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Words say the relation for people.
+func (c *Clock) Words() string {
+	if !c.Known() {
+		return "how the daemons' clocks relate to the job's is not proven"
+	}
+	how := "the daemons' clocks show what the job's shows"
+	if c.Shift != 0 {
+		how = fmt.Sprintf("the daemons' clocks are %s the job's", offsetWords(-c.Shift))
+	}
+	return fmt.Sprintf("%s, give or take %.0f s (%s)", how, math.Ceil(c.Unc), c.Proof)
+}
+
+func offsetWords(ahead float64) string {
+	way := "ahead of"
+	if ahead < 0 {
+		ahead, way = -ahead, "behind"
+	}
+	h, rest := math.Floor(ahead/3600), math.Mod(ahead, 3600)
+	var parts []string
+	if h > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f h", h))
+	}
+	if m := math.Floor(rest / 60); m > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f min", m))
+	}
+	if s := math.Mod(rest, 60); s >= 1 {
+		parts = append(parts, fmt.Sprintf("%.0f s", s))
+	}
+	return strings.Join(parts, " ") + " " + way
+}

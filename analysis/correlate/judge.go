@@ -1,0 +1,187 @@
+package correlate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"faultline/analysis/aislog"
+)
+
+// coverage says whether the logs of every daemon that is known cover the window.
+func (x *inquiry) coverage(a *Answer) {
+	targets, proxies, known := 0, 0, map[string]bool{}
+	for _, d := range x.daemons {
+		targets, proxies = max(targets, d.Targets), max(proxies, d.Proxies)
+		if d.ID != "" {
+			known[d.ID] = true
+		}
+	}
+	haveTargets, haveProxies := 0, 0
+	for _, d := range x.daemons {
+		switch d.Role {
+		case aislog.Target:
+			haveTargets++
+		case aislog.Proxy:
+			haveProxies++
+		}
+	}
+	named := map[string]bool{}
+	for _, d := range x.daemons {
+		for i := range d.Groups {
+			if p := d.Groups[i].Peer; p != "" && !known[p] && x.role(p) != "" {
+				named[p] = true
+			}
+		}
+	}
+	var absent []string
+	for id := range named {
+		absent = append(absent, id)
+	}
+	slices.Sort(absent)
+	if len(absent) > 0 {
+		a.Missing = append(a.Missing, "no log of "+strings.Join(absent[:min(len(absent), 6)], ", "))
+	}
+	if n := targets - haveTargets; n > 0 && len(absent) == 0 {
+		a.Missing = append(a.Missing, fmt.Sprintf("the cluster map counts %d targets, the logs of %d are here", targets, haveTargets))
+	}
+	if n := proxies - haveProxies; n > 0 && len(absent) == 0 {
+		a.Missing = append(a.Missing, fmt.Sprintf("the cluster map counts %d proxies, the logs of %d are here", proxies, haveProxies))
+	}
+	if targets == 0 && len(absent) == 0 && haveTargets == 0 {
+		a.Missing = append(a.Missing, "no log of a target")
+	}
+	if !x.Stall.Valid {
+		a.Missing = append(a.Missing, "the window: when the job's trouble began is not known")
+		a.Covered = false
+		return
+	}
+	from, to := x.Stall.T-lookBack-x.clock.Shift, x.Stall.T-x.clock.Shift
+	if !x.clock.Known() {
+		n, ok := x.somewhere(from, to)
+		if !ok {
+			a.Missing = append(a.Missing, "no part of the daemons' logs is as long as the window, whatever the distance of the clocks")
+			return
+		}
+		from, to = from-n, to-n
+	}
+	for i, d := range x.daemons {
+		if why := x.uncovered(i, from, to); why != "" {
+			a.Missing = append(a.Missing, d.Name()+": "+why)
+		}
+	}
+	a.Covered = len(a.Missing) == 0
+}
+
+// somewhere is a distance of the clocks by which a window lies within what all logs cover: none, if possible.
+func (x *inquiry) somewhere(from, to float64) (float64, bool) {
+	for k := range 2*maxQuarters + 1 {
+		n := float64((k+1)/2) * quarter
+		if k%2 == 0 {
+			n = -n
+		}
+		fits := true
+		for i, d := range x.daemons {
+			first, ok := x.wall(i, d.Covered.From)
+			last, ok2 := x.wall(i, d.Covered.To)
+			fits = fits && ok && ok2 && first <= from-n+60 && last >= to-n-60
+		}
+		if fits {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// uncovered says what of a window a daemon's log does not cover, "" where it covers it. A daemon that starts within the
+// window is covered from its start on: before, it was not there.
+func (x *inquiry) uncovered(i int, from, to float64) string {
+	d := x.daemons[i]
+	first, ok := x.wall(i, d.Covered.From)
+	last, ok2 := x.wall(i, d.Covered.To)
+	switch {
+	case !ok || !ok2:
+		return "the day of its lines is not known"
+	case last < to-60:
+		return "its log ends before the job's trouble"
+	case first > to:
+		return "its log begins after the job's trouble"
+	case first > from+60 && (len(d.Runs) == 0 || !d.Runs[0].Started):
+		return "its log begins within the half hour before the job's trouble"
+	}
+	for _, h := range d.Holes {
+		if h.Why == aislog.BeforeFirst || h.Why == aislog.NotFlushed || h.Why == aislog.LostTail {
+			continue
+		}
+		a, ok := x.wall(i, h.From)
+		b, ok2 := x.wall(i, h.To)
+		if h.Why == aislog.BetweenFiles && b-a <= apart {
+			continue // counters are written every few minutes: nothing need be missing
+		}
+		if ok && ok2 && a < to && b > from {
+			if h.Why == aislog.WarningsOnly {
+				return "only its warnings are here"
+			}
+			return "a part of its log is missing"
+		}
+	}
+	return ""
+}
+
+// judge adds up.
+func (x *inquiry) judge(a *Answer) {
+	a.Judgement = Open
+	for i, d := range x.daemons {
+		if n := len(d.Runs); n > 0 && d.Runs[n-1].LastAt.File != "" && x.role(x.self(i)) == string(aislog.Target) && len(a.Goes) < 2 {
+			a.Goes = append(a.Goes, atQuote(d.Runs[n-1].LastAt, nil))
+		}
+	}
+	if causes := a.Causes(); len(causes) > 0 {
+		a.Judgement = Implicated
+		a.Why = causes[0].Statement
+		return
+	}
+	// What nobody can rule out keeps the question open; what is shown to have been at another time, or to have gone on as
+	// ever, does not.
+	open := ""
+	for _, e := range a.Episodes {
+		if e.Standing == Undecided || e.Standing == Coincident && x.near(e) {
+			open = e.Statement
+			break
+		}
+	}
+	switch {
+	case x.clock.Proof == Likely && a.Covered && open == "" && len(a.Episodes) > 0:
+		a.Why = "nothing that befell AIStore seems to have met the job, but how the clocks relate is only likely"
+	case x.clock.Known() && a.Covered && open == "":
+		a.Judgement = Cleared
+		a.Why = "AIStore was healthy in the window: look elsewhere"
+		if len(a.Episodes) > 0 {
+			a.Why = "what befell AIStore was not what the job met: look elsewhere"
+		}
+	case !x.clock.Known() && a.Covered && len(a.Episodes) == 0:
+		a.Judgement = Cleared
+		a.Why = "nothing befell AIStore in all that its logs cover, whatever the distance of the clocks: look elsewhere"
+	case open != "" && !x.clock.Known():
+		a.Why = x.clock.Words()
+	case open != "":
+		a.Why = open + "; whether the job met it is not shown"
+	case !a.Covered:
+		a.Why = "the logs do not cover the window: " + strings.Join(a.Missing[:1], "")
+	default:
+		a.Why = x.clock.Words()
+	}
+}
+
+// near says that a coincident episode lies so near to the stall, without anything that rules it out but the lack of a tie,
+// that the store is not cleared.
+func (x *inquiry) near(e *Episode) bool {
+	if x.Possible && e.Strong {
+		return true // both sides name it: whatever the order seems to be, the store met the job
+	}
+	if !x.Possible || e.From.T > x.Stall.T+e.From.Unc+x.Stall.Unc || x.past(e.t) || x.usual(e.t) {
+		return false
+	}
+	how, _ := x.touch(e.t)
+	return how != elsewhere
+}

@@ -1,0 +1,217 @@
+package correlate
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// MarkKind is a kind of thing that a client's line and a daemon's line may both name.
+type MarkKind uint8
+
+// Kinds of marks, the more telling ones first.
+const (
+	Work    MarkKind = iota // a work item of a batch: one request, nowhere else in the world
+	Object                  // bucket/name
+	Breach                  // a broken stream and where in it: "A<=B 24576"
+	Address                 // host:port
+	Node                    // id of a daemon
+	Reason                  // words by which a request is refused
+)
+
+// Mark is one such thing.
+type Mark struct {
+	Kind  MarkKind
+	Value string
+}
+
+const (
+	maxMarks = 24 // of one line
+	maxValue = 256
+)
+
+// reasons are words that a server puts into its answer and into its log.
+var reasons = []string{"token expired", "token required", "signature is invalid", "token is malformed", "insufficient permissions", "out of space",
+	"no space left on device", "resource pressure", "ErrTooManyRequests", "ErrRateLimitFrontend", "SlowDown", "not ready yet"}
+
+// marksOf finds what a line names that the other side may name, too.
+func marksOf(s string) []Mark {
+	m := marker{}
+	for _, key := range []string{"wid=", "unknown wid ", "work item "} {
+		m.each(s, key, func(rest string) { m.add(Work, workOf(rest)) })
+	}
+	m.each(s, "/noxid/", func(rest string) { m.add(Work, workOf(rest)) })
+	m.each(s, "/t2tctrl/get-batch/", func(rest string) {
+		if _, rest, ok := strings.Cut(rest[:min(len(rest), maxValue)], "/"); ok {
+			m.add(Work, workOf(rest))
+		}
+	})
+	m.each(s, "/v1/objects/", func(rest string) { m.add(Object, objectName(rest)) })
+	for at := 0; ; { // ais://lab/o/1
+		i := strings.Index(s[at:], "://")
+		if i < 0 {
+			break
+		}
+		i += at
+		at = i + len("://")
+		scheme := s[schemeAt(s, i):i]
+		switch scheme {
+		case "":
+		case "http", "https":
+			host, _, _ := strings.Cut(until(s[at:], " \"'/?,)]>;"), "/")
+			m.add(Address, address(host))
+		default:
+			m.add(Object, objectName(s[at:]))
+		}
+	}
+	m.each(s, "bject ", func(rest string) { // Lhotse: "object o/1 from bucket ais://lab"
+		name := until(rest, " ")
+		_, bucket, ok := strings.Cut(rest[:min(len(rest), 2*maxValue)], " from bucket ")
+		if !ok || name == "" {
+			return
+		}
+		if _, b, ok := strings.Cut(bucket, "://"); ok {
+			bucket = b
+		}
+		if bucket = strings.TrimRight(until(bucket, " ,;\"')]"), ":."); bucket != "" && !strings.Contains(bucket, "/") {
+			m.add(Object, bucket+"/"+name)
+		}
+	})
+	m.each(s, "dial tcp", func(rest string) {
+		_, rest, _ = strings.Cut(rest, " ")
+		m.add(Address, address(strings.TrimRight(until(rest, " ,;\"')]"), ":")))
+	})
+	m.each(s, "host='", func(rest string) {
+		host, rest, ok := strings.Cut(rest[:min(len(rest), maxValue)], "', port=")
+		if ok {
+			m.add(Address, address(host+":"+digitsOf(rest)))
+		}
+	})
+	for _, key := range []string{"t[", "p["} {
+		for at := 0; ; {
+			i := strings.Index(s[at:], key)
+			if i < 0 {
+				break
+			}
+			i += at
+			at = i + len(key)
+			if i > 0 && wordByte(s[i-1]) {
+				continue
+			}
+			if id, _, ok := strings.Cut(s[at:min(len(s), at+maxValue)], "]"); ok && idOf(id) == id {
+				m.add(Node, id)
+			}
+		}
+	}
+	m.each(s, "tid=", func(rest string) { m.add(Node, idOf(rest)) })
+	m.each(s, "shared-dm[", func(rest string) {
+		ends, rest, ok := strings.Cut(rest[:min(len(rest), maxValue)], "]")
+		_, n, counted := strings.Cut(rest, "[ctx: n=")
+		if n = digitsOf(n); ok && counted && n != "" && n != "0" && strings.Contains(ends, "=") {
+			m.add(Breach, ends+" "+n)
+		}
+		for _, id := range strings.FieldsFunc(ends, func(r rune) bool { return r == '<' || r == '=' || r == '>' }) {
+			m.add(Node, idOf(id))
+		}
+	})
+	for _, r := range reasons {
+		if strings.Contains(s, r) {
+			m.add(Reason, r)
+		}
+	}
+	return m.out
+}
+
+type marker struct{ out []Mark }
+
+func (m *marker) add(k MarkKind, v string) {
+	if v != "" && len(v) <= maxValue && len(m.out) < maxMarks && !slices.Contains(m.out, Mark{k, v}) {
+		m.out = append(m.out, Mark{k, v})
+	}
+}
+
+// each visits what stands behind each occurrence of a key.
+func (m *marker) each(s, key string, visit func(rest string)) {
+	for range maxMarks {
+		_, rest, ok := strings.Cut(s, key)
+		if !ok {
+			return
+		}
+		visit(rest)
+		s = rest
+	}
+}
+
+// until is s up to the first of some bytes, bounded.
+func until(s, stops string) string {
+	s = s[:min(len(s), maxValue)]
+	if i := strings.IndexAny(s, stops); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// idOf is the identifier at the start of s.
+func idOf(s string) string {
+	n := 0
+	for n < len(s) && n < maxValue && (wordByte(s[n]) || s[n] == '.') {
+		n++
+	}
+	return strings.Trim(s[:n], ".")
+}
+
+// workOf is the work item at the start of s, with or without quotes. Short words are no ids.
+func workOf(s string) string {
+	id := idOf(strings.TrimLeft(s[:min(len(s), maxValue)], "\\\"'"))
+	if len(id) < 5 {
+		return ""
+	}
+	return id
+}
+
+func schemeAt(s string, end int) int {
+	i := end
+	for i > 0 && wordByte(s[i-1]) {
+		i--
+	}
+	return i
+}
+
+// objectName is "bucket/name" at the start of s, without what an archive holds and how a URL writes it.
+func objectName(s string) string {
+	name := strings.TrimRight(until(s, " ?,\"'()[]<>|;\t"), ":.")
+	if _, rest, ok := strings.Cut(name, "#"); ok && strings.HasPrefix(name, "@") {
+		name = rest // a bucket of another namespace or cluster
+	}
+	if strings.Contains(name, "%") {
+		if plain, err := url.PathUnescape(name); err == nil {
+			name = plain
+		}
+	}
+	bucket, rest, ok := strings.Cut(name, "/")
+	if !ok || bucket == "" || rest == "" {
+		return ""
+	}
+	return name
+}
+
+// address is host:port, "" if it is none.
+func address(s string) string {
+	i := strings.LastIndexByte(s, ':')
+	if i < 1 || i+1 == len(s) || digitsOf(s[i+1:]) != s[i+1:] || len(s)-i > len(":65535") {
+		return ""
+	}
+	return s
+}
+
+func digitsOf(s string) string {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return s[:n]
+}

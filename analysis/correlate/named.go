@@ -1,0 +1,163 @@
+package correlate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"faultline/analysis/aislog"
+)
+
+// named compares what both sides name.
+func (x *inquiry) named() []*vote {
+	type seen struct {
+		t      float64
+		client *Client
+		daemon int
+		event  *aislog.Event
+	}
+	theirs := map[Mark][]seen{}
+	for i, d := range x.daemons {
+		for k := range d.Groups {
+			g := &d.Groups[k]
+			for n := range g.Events {
+				e := &g.Events[n]
+				t, ok := x.wall(i, e.Time)
+				if !ok || e.Admin() {
+					continue
+				}
+				for _, m := range marksOf(e.Text) {
+					if m.Kind != Node && (m.Kind != Address || strings.Contains(e.Text, "refused")) {
+						theirs[m] = append(theirs[m], seen{t: t, daemon: i, event: e})
+					}
+				}
+			}
+		}
+	}
+	ours := map[Mark][]seen{}
+	for i := range x.lines {
+		c := &x.lines[i]
+		if !c.T.Valid || c.T.Unc > loose+5 {
+			continue
+		}
+		for _, m := range c.Marks {
+			if m.Kind == Address && !strings.Contains(c.Text, "refused") {
+				continue
+			}
+			if theirs[m] != nil {
+				ours[m] = append(ours[m], seen{t: c.T.T, client: c})
+			}
+		}
+	}
+	keys := make([]Mark, 0, len(ours))
+	for m := range ours {
+		keys = append(keys, m)
+	}
+	slices.SortFunc(keys, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Value, b.Value)) })
+	votes := map[int]*vote{}
+	byTime := func(a, b seen) int { return cmp.Compare(a.t, b.t) }
+	for _, m := range keys {
+		a, b := ours[m], theirs[m]
+		slices.SortStableFunc(a, byTime)
+		slices.SortStableFunc(b, byTime)
+		strong := m.Kind <= Breach
+		if !strong { // many say the same: only where it begins can be compared
+			a, b = a[:1], begins(b, func(s seen) float64 { return s.t })
+		}
+		best := map[int]pair{}
+		for _, p := range a[:min(len(a), perKey)] {
+			for _, q := range b[:min(len(b), perKey)] {
+				delta := p.t - q.t
+				n := int(math.Round(delta / quarter))
+				rest := delta - float64(n)*quarter
+				limit := maxSkew
+				if !strong {
+					limit = tight + p.client.T.Unc
+				}
+				if abs(n) > maxQuarters || math.Abs(rest) > limit {
+					continue
+				}
+				if old, seen := best[n]; !seen || math.Abs(rest) < math.Abs(old.rest) {
+					best[n] = pair{client: p.client, daemon: q.daemon, event: q.event, rest: rest}
+				}
+			}
+		}
+		for n, p := range best {
+			v := votes[n]
+			if v == nil {
+				v = &vote{quarters: n}
+				votes[n] = v
+			}
+			if strong {
+				v.strong = append(v.strong, p)
+			} else {
+				v.onset = append(v.onset, p)
+			}
+		}
+	}
+	x.deaths(votes)
+	var out []*vote
+	for _, v := range votes {
+		out = append(out, v)
+	}
+	return out
+}
+
+// deaths compares when a client was refused by a daemon with when that daemon was not there, if that was once: nobody else
+// refuses a connection in its place.
+func (x *inquiry) deaths(votes map[int]*vote) {
+	outages := x.outages()
+	for i, o := range outages {
+		id := x.self(o.d)
+		once := !math.IsInf(o.to, 1)
+		for k, other := range outages {
+			once = once && (k == i || other.d != o.d)
+		}
+		if !once || o.to-o.from > quarter/2 {
+			continue
+		}
+		var first *Client
+		for k := range x.lines {
+			c := &x.lines[k]
+			if c.T.Valid && c.T.Unc <= 5 && refusedBy(c, id, x.names) && (first == nil || c.T.T < first.T.T) {
+				first = c
+			}
+		}
+		if first == nil {
+			continue
+		}
+		mid, half := (o.from+o.to)/2, (o.to-o.from)/2
+		delta := first.T.T - mid
+		n := int(math.Round(delta / quarter))
+		if rest := math.Abs(delta-float64(n)*quarter) - half; abs(n) <= maxQuarters && rest <= tight {
+			v := votes[n]
+			if v == nil {
+				v = &vote{quarters: n}
+				votes[n] = v
+			}
+			v.deaths = append(v.deaths, pair{client: first, daemon: o.d, outage: o, rest: max(rest, 0)})
+		}
+	}
+}
+
+// refusedBy says that a line tells of a connection that a daemon did not take.
+func refusedBy(c *Client, id string, names map[string]string) bool {
+	if c.Fault != "refused" && !strings.Contains(c.Text, "onnection refused") {
+		return false
+	}
+	return slices.ContainsFunc(c.Marks, func(m Mark) bool {
+		return m.Kind == Node && m.Value == id || m.Kind == Address && names[m.Value] == id
+	})
+}
+
+// begins are those of a sorted list that come after a pause.
+func begins[T any](list []T, at func(T) float64) []T {
+	var out []T
+	for i := range list {
+		if i == 0 || at(list[i])-at(list[i-1]) > apart {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}

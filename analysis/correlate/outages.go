@@ -1,0 +1,91 @@
+package correlate
+
+import (
+	"math"
+
+	"faultline/analysis/aislog"
+)
+
+// outages are the times in which a daemon was not there, by its own log.
+func (x *inquiry) outages() []*outage {
+	var out []*outage
+	for d := range x.daemons {
+		runs := x.daemons[d].Runs
+		for i := range runs {
+			r := &runs[i]
+			if r.Ended == aislog.Open || r.LastAt.File == "" {
+				continue
+			}
+			from, ok := x.wall(d, r.Last)
+			if !ok {
+				continue
+			}
+			o := &outage{d: d, from: from, to: math.Inf(1), run: r, orderly: r.Ended == aislog.Orderly}
+			if i+1 < len(runs) {
+				if !runs[i+1].Started {
+					continue
+				}
+				o.next = &runs[i+1]
+				if to, ok := x.wall(d, runs[i+1].Start); ok {
+					o.to = to
+				}
+			}
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// present says that a daemon's own log goes on over a time without a break.
+func (x *inquiry) present(id string, from, to float64) bool {
+	d := x.find(id)
+	if d < 0 {
+		return false
+	}
+	for i := range x.daemons[d].Runs {
+		r := &x.daemons[d].Runs[i]
+		start, ok := x.wall(d, r.Start)
+		last, ok2 := x.wall(d, r.Last)
+		if ok && ok2 && start <= from && last >= to {
+			return true
+		}
+	}
+	return false
+}
+
+// withOutages puts what others saw of a daemon and its own outages together. Who took no connection while its own log went
+// on was not down: the way to it was closed.
+func (x *inquiry) withOutages(seen []*trouble, outages []*outage, about string) []*trouble {
+	var out []*trouble
+	used := map[*outage]bool{}
+	for _, t := range seen {
+		for _, o := range outages {
+			if x.self(o.d) != about || used[o] || t.from > o.to+60 || t.to < o.from-5 {
+				continue
+			}
+			used[o] = true
+			t.down, t.own = o, true
+			// It was gone at some time after its last line, and before others saw it.
+			t.from = min(o.from, t.from)
+			if !math.IsInf(o.to, 1) {
+				t.to = max(t.to, o.to)
+			}
+			break
+		}
+		if t.down == nil && x.present(about, t.from-30, t.to+30) {
+			t.mech = Network
+		}
+		out = append(out, t)
+	}
+	for _, o := range outages {
+		if x.self(o.d) != about || used[o] {
+			continue
+		}
+		to := o.to
+		if math.IsInf(to, 1) {
+			to = o.from
+		}
+		out = append(out, &trouble{mech: Restart, about: about, from: o.from, to: to, down: o, own: true})
+	}
+	return out
+}

@@ -1,0 +1,134 @@
+package correlate
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"faultline/analysis/aislog"
+	"faultline/incident"
+)
+
+// redirect is a line with an address that a proxy sent the client to: it states when, in nanoseconds since 1970, to the base of
+// 36 ("utm=dn1p1hdkg600"), whatever zone either side is in. Source: AIStore, api/apc (QparamUnixTime) and cmn/cos (UnixNano2S),
+// 3.20 to 5.0.
+type redirect struct {
+	client *Client
+	utc    float64
+	nodes  []string // ids of the daemons that the address and the answer name
+}
+
+const (
+	paramTime  = "utm="
+	paramProxy = "pid="
+	// lateTold is how long after it was sent there a client may print the address: answers time out.
+	lateTold = 60.0
+)
+
+func (x *inquiry) redirects() []redirect {
+	var out []redirect
+	for i := range x.lines {
+		c := &x.lines[i]
+		if !c.T.Valid || c.T.Unc > 5 {
+			continue
+		}
+		utc, ok := sentAt(c.Text)
+		if !ok {
+			continue
+		}
+		r := redirect{client: c, utc: utc}
+		if _, rest, ok := strings.Cut(c.Text, paramProxy); ok {
+			r.nodes = append(r.nodes, idOf(rest[:min(len(rest), maxValue)]))
+		}
+		for _, m := range c.Marks {
+			if m.Kind == Node {
+				r.nodes = append(r.nodes, m.Value)
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// sentAt reads the moment in an address, in seconds since 1970.
+func sentAt(s string) (float64, bool) {
+	i := strings.Index(s, paramTime)
+	if i < 1 || s[i-1] != '?' && s[i-1] != '&' {
+		return 0, false
+	}
+	s = s[i+len(paramTime):]
+	n := 0
+	for n < len(s) && n < 14 && (s[n] >= '0' && s[n] <= '9' || s[n] >= 'a' && s[n] <= 'z') {
+		n++
+	}
+	ns, err := strconv.ParseInt(s[:n], 36, 64)
+	const from, to = 1_420_070_400, 4_102_444_800 // 2015 to 2100
+	if t := float64(ns) / 1e9; err == nil && t >= from && t < to {
+		return t, true
+	}
+	return 0, false
+}
+
+// jobZone is how many quarter hours the job's clock is ahead of UTC, by those addresses; all must agree.
+func (x *inquiry) jobZone(rs []redirect) (int, bool) {
+	zone, known := 0, false
+	for _, r := range rs {
+		apart := r.client.T.T - r.utc
+		if !x.Facts.YearProven { // what the job's year is was guessed
+			apart -= 86400 * math.Round((apart-3600)/86400)
+		}
+		q := int(math.Round(apart / quarter))
+		if rest := apart - float64(q)*quarter; abs(q) > maxQuarters || rest < -2 || rest > lateTold {
+			return 0, false
+		}
+		if known && q != zone {
+			return 0, false
+		}
+		zone, known = q, true
+	}
+	return zone, known
+}
+
+// byRedirect finds the only zone of the daemons by which the logs of those that served a request cover its moment. Logs that reach
+// back far, or more than one life, leave several: then it says nothing.
+func (x *inquiry) byRedirect() (sign, bool) {
+	rs := x.redirects()
+	job, ok := x.jobZone(rs)
+	if !ok {
+		return sign{}, false
+	}
+	var fits []int
+	asked := 0
+	for zone := -48; zone <= 56; zone++ {
+		n, all := 0, true
+		for _, r := range rs {
+			for i, d := range x.daemons {
+				if d.ID == "" || !slices.Contains(r.nodes, d.ID) || d.Covered.From.Proof == aislog.NoDay {
+					continue
+				}
+				n++
+				t := r.utc + float64(zone)*quarter - x.clock.rel[i].shift
+				all = all && t >= float64(d.Covered.From.Wall.Unix())-5 && t <= float64(d.Covered.To.Wall.Unix())+90
+			}
+		}
+		if asked = n; n > 0 && all {
+			fits = append(fits, zone)
+		}
+	}
+	if asked == 0 || len(fits) != 1 {
+		return sign{}, false
+	}
+	return sign{quarters: job - fits[0], unc: 5, basis: finding("an address that AIStore sent the job to states when it did; the logs of the daemons named there cover that moment at one distance of the clocks only",
+		clientQuote(rs[0].client))}, true
+}
+
+// stated is the zone of the job by the addresses, with its proof.
+func (x *inquiry) stated() (minutes int, proof incident.Evidence, ok bool) {
+	rs := x.redirects()
+	zone, ok := x.jobZone(rs)
+	if !ok {
+		return 0, proof, false
+	}
+	return zone * 15, clientQuote(rs[0].client), true
+}

@@ -1,0 +1,150 @@
+package correlate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
+
+// leads says which mechanisms follow from which. Times and daemons decide the rest.
+var leads = map[string][]string{
+	Restart:   {Stream, Network, Rebalance, Loss, missing},
+	Full:      {Disk, Pressure, Loss, Stream, Restart, Rebalance, missing},
+	Disk:      {Full, Loss, Stream, Rebalance, Restart, Pressure, missing},
+	Pressure:  {Stream, Network, Loss, Restart, Rebalance},
+	Network:   {Stream, Rebalance, Loss, Restart, missing},
+	Stream:    {Loss},
+	Rebalance: {Loss, missing},
+	Throttled: {Loss},
+	Silent:    {Loss},
+}
+
+// strains are troubles that may go on for hours and harm nobody.
+var strains = map[string]bool{Pressure: true, Throttled: true, Full: true, Disk: true}
+
+// wide are mechanisms whose consequences every daemon may show.
+var wide = map[string]bool{Restart: true, Network: true, Rebalance: true}
+
+const (
+	// late is how much later than its consequence the record of a cause may come: pressure is reported once a minute.
+	late = 60.0
+	// follows is how long after its last record a trouble still has consequences.
+	follows = 600.0
+)
+
+// causes says that b is what one would see because of a.
+func (x *inquiry) causes(a, b *trouble) bool {
+	if a == b || !slices.Contains(leads[a.mech], b.mech) {
+		return false
+	}
+	slack := 3.0
+	if a.mech == Pressure || a.mech == Silent || a.mech == Full || a.mech == Network {
+		slack = late
+	}
+	if a.down != nil && a.down.orderly && b.mech == Restart {
+		return false
+	}
+	if b.down != nil && a.about != b.about {
+		return false // why a daemon ended lies on its own machine, however loaded others were
+	}
+	if a.from > b.from+slack || b.from > a.to+follows {
+		return false
+	}
+	if strains[a.mech] && b.from-a.from > lookBack {
+		return false // it had been so for long without that
+	}
+	if a.about == b.about || wide[a.mech] {
+		return true
+	}
+	if a.mech == Stream && b.from-a.from <= late {
+		return true // a batch is put together from all targets
+	}
+	if b.mech == Restart || b.mech == Network {
+		return false // what befalls another daemon is no consequence of this one's trouble
+	}
+	// What the other says names this daemon.
+	return slices.ContainsFunc(b.points, func(p point) bool {
+		return p.event != nil && (p.event.Peer == a.about || slices.Contains(marksOf(p.event.Text), Mark{Node, a.about}))
+	})
+}
+
+// roots are the troubles that follow from no other, each with what it led to.
+func (x *inquiry) roots() []*trouble {
+	all := x.troubles()
+	slices.SortStableFunc(all, func(a, b *trouble) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), strings.Compare(a.mech, b.mech), strings.Compare(a.about, b.about))
+	})
+	const most = 400 // of all that is in the logs; more are of no use to anybody
+	all = all[:min(len(all), most)]
+	for _, b := range all {
+		for _, a := range all {
+			if !x.causes(a, b) || x.causes(b, a) && b.from <= a.from {
+				continue
+			}
+			if b.cause == nil || weight[a.mech] < weight[b.cause.mech] || weight[a.mech] == weight[b.cause.mech] && math.Abs(a.from-b.from) < math.Abs(b.cause.from-b.from) {
+				b.cause = a
+			}
+		}
+	}
+	// Who is cut off complains of everybody.
+	for _, b := range all {
+		for _, a := range all {
+			if a.mech == Network && b.mech == Network && a.about != b.about && a.cause == nil && b.cause == nil && a.from <= b.to+apart && b.from <= a.to+apart &&
+				x.toldBy(b) == a.about && x.toldBy(a) != b.about {
+				b.cause = a
+			}
+		}
+	}
+	// Streams have two ends. Who closed it is named by the sender; the receiver's complaint is its echo.
+	for _, b := range all {
+		for _, a := range all {
+			if a.mech == Stream && b.mech == Stream && a.about != b.about && a.cause == nil && b.cause == nil && a.from <= b.to+apart && b.from <= a.to+apart && sends(a) && !sends(b) {
+				b.cause = a
+			}
+		}
+	}
+	var out []*trouble
+	for _, t := range all {
+		r := t
+		for n := 0; r.cause != nil && n < 8; n++ {
+			r = r.cause
+		}
+		if r.cause != nil {
+			continue // a circle
+		}
+		if r == t {
+			if t.mech == missing {
+				continue
+			}
+			out = append(out, t)
+		} else {
+			r.led = append(r.led, t)
+		}
+	}
+	return out
+}
+
+// toldBy is the only daemon whose log shows a trouble, "" if several do.
+func (x *inquiry) toldBy(t *trouble) string {
+	out := ""
+	for _, p := range t.points {
+		switch id := x.self(p.d); {
+		case out == "":
+			out = id
+		case out != id:
+			return ""
+		}
+	}
+	return out
+}
+
+// weight orders causes of one thing: the more a mechanism explains, the earlier.
+var weight = map[string]int{Full: 0, Disk: 1, Pressure: 2, Restart: 3, Network: 4, Silent: 5, Throttled: 6, Rebalance: 7, Stream: 8, Loss: 9, Auth: 10, missing: 11}
+
+// sends says that a stream's trouble is told by who sends: "shared-dm[A=>B] terminated".
+func sends(t *trouble) bool {
+	return slices.ContainsFunc(t.points, func(p point) bool {
+		return p.event != nil && strings.Contains(p.event.Text, "=>"+t.about+"]") && !strings.Contains(p.event.Text, "<=")
+	})
+}

@@ -1,0 +1,305 @@
+package correlate
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"faultline/analysis/aislog"
+)
+
+// Mechanisms that daemons' logs can show.
+const (
+	Restart   = "ais-daemon-restart"
+	Full      = "storage-full"
+	Disk      = "ais-disk-fault"
+	Pressure  = "ais-resource-pressure"
+	Throttled = "ais-throttled"
+	Auth      = "ais-auth"
+	Network   = "ais-network"
+	Stream    = "ais-stream-broken"
+	Rebalance = "ais-rebalance"
+	Silent    = "ais-silent-stall"
+	Loss      = "ais-batch-object-loss"
+)
+
+// point is a moment at which records say something, by the cluster's common clock.
+type point struct {
+	t     float64
+	n     int
+	event *aislog.Event // nil: one of many of that minute, which are counted only
+	d     int
+}
+
+// trouble is one stretch of one kind of trouble of one daemon.
+type trouble struct {
+	mech     string
+	about    string // id of the daemon it befell; "" the cluster
+	from, to float64
+	points   []point
+	// earlier are the records of the same trouble before this stretch.
+	earlier []point
+	down    *outage
+	stall   *aislog.Stall
+	own     bool // the daemon's own log shows it
+	led     []*trouble
+	cause   *trouble
+}
+
+// outage is a time in which a daemon was not there.
+type outage struct {
+	d        int
+	from, to float64 // to: when it started anew; +Inf where it did not
+	run      *aislog.Run
+	next     *aislog.Run
+	orderly  bool
+}
+
+// about says what a record shows, of which daemon; "" where it shows no trouble by itself: consequences, noise, life.
+func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech, about string) {
+	self, peer := x.self(d), e.Peer
+	if peer == "" {
+		peer = x.names[e.Address]
+	}
+	refused := strings.Contains(e.Text, "connection refused")
+	slow := strings.Contains(e.Text, "deadline exceeded") || strings.Contains(e.Text, "i/o timeout") || strings.Contains(e.Text, "Client.Timeout")
+	switch g.Kind {
+	case aislog.OutOfSpace:
+		return Full, self
+	case aislog.DiskFault, aislog.MountpathOff:
+		return Disk, self
+	case aislog.MemoryPressure, aislog.BatchRejected, aislog.BatchThrottled:
+		return Pressure, self
+	case aislog.CPUPressure:
+		if strings.Contains(e.Text, "extremely") {
+			return Pressure, self
+		}
+	case aislog.Goroutines:
+		if strings.Contains(e.Text, "red alert") {
+			return Pressure, self
+		}
+	case aislog.RateLimited, aislog.RemoteThrottled:
+		return Throttled, self
+	case aislog.Refused:
+		if !e.Admin() { // of requests for data the record often names no request
+			return Auth, self
+		}
+	case aislog.Failing:
+		return Restart, self
+	case aislog.Election:
+		if strings.Contains(e.Text, "no longer online") || strings.Contains(e.Text, "confirmed down") {
+			return Restart, peer
+		}
+	case aislog.Removed, aislog.KeepAliveFailed:
+		if peer == "" {
+			return "", ""
+		}
+		if refused {
+			return Restart, peer
+		}
+		return Network, peer
+	case aislog.Unreachable:
+		if peer != "" {
+			return Restart, peer
+		}
+	case aislog.StreamBroken, aislog.StreamGivenUp:
+		switch {
+		case peer == "":
+		case refused:
+			return Restart, peer
+		default:
+			return Stream, peer
+		}
+	case aislog.RecoveryFailed:
+		switch {
+		case refused && peer != "":
+			return Restart, peer
+		case slow && peer != "":
+			return Network, peer
+		}
+		return Loss, self
+	case aislog.BatchAborted:
+		switch {
+		case refused && peer != "":
+			return Restart, peer
+		case strings.Contains(e.Text, "cluster membership change"):
+			return Rebalance, ""
+		}
+		return Loss, self
+	case aislog.BatchTimedOut, aislog.BatchFailed, aislog.BatchSoftErrors, aislog.BatchAbandoned:
+		if refused && peer != "" {
+			return Restart, peer
+		}
+		return Loss, self
+	case aislog.BatchIndex:
+		return Loss, self
+	case aislog.RebalanceBegan, aislog.RebalanceTrouble:
+		return Rebalance, ""
+	case aislog.Resilver:
+		return Rebalance, self
+	case aislog.NotFound:
+		return missing, self
+	case aislog.RequestError:
+		if !e.Admin() && strings.Contains(e.Text, "token expired") {
+			return Auth, self
+		}
+	}
+	return "", ""
+}
+
+// missing are objects that are not found: noise, unless the cluster was moving them.
+const missing = "not-found"
+
+type troubleKey struct{ mech, about string }
+
+// troubles are all stretches of trouble in the daemons' logs.
+func (x *inquiry) troubles() []*trouble {
+	by := map[troubleKey][]point{}
+	for d := range x.daemons {
+		for i := range x.daemons[d].Groups {
+			x.points(d, &x.daemons[d].Groups[i], by)
+		}
+	}
+	outages := x.outages()
+	for _, o := range outages {
+		k := troubleKey{Restart, x.self(o.d)}
+		if by[k] == nil {
+			by[k] = []point{}
+		}
+	}
+	keys := make([]troubleKey, 0, len(by))
+	for k := range by {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b troubleKey) int {
+		return cmp.Or(strings.Compare(a.mech, b.mech), strings.Compare(a.about, b.about))
+	})
+	var out []*trouble
+	for _, k := range keys {
+		pts := by[k]
+		slices.SortStableFunc(pts, func(a, b point) int { return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.d, b.d)) })
+		var list []*trouble
+		for i := 0; i < len(pts); {
+			j := i + 1
+			for j < len(pts) && pts[j].t-pts[j-1].t <= apart {
+				j++
+			}
+			list = append(list, &trouble{mech: k.mech, about: k.about, from: pts[i].t, to: pts[j-1].t, points: pts[i:j], earlier: pts[:i]})
+			i = j
+		}
+		if k.mech == Restart {
+			list = x.withOutages(list, outages, k.about)
+		}
+		for _, t := range list {
+			t.own = t.own || slices.ContainsFunc(t.points, func(p point) bool { return x.self(p.d) == t.about && p.event != nil })
+		}
+		out = append(out, list...)
+	}
+	for _, t := range out {
+		x.silent(t)
+	}
+	for d := range x.daemons {
+		for i := range x.daemons[d].Stalls {
+			s := &x.daemons[d].Stalls[i]
+			from, ok := x.wall(d, s.From)
+			to, ok2 := x.wall(d, s.To)
+			if ok && ok2 {
+				out = append(out, &trouble{mech: Silent, about: x.self(d), from: x.tickBefore(d, s, from), to: to, stall: s, own: true})
+			}
+		}
+	}
+	return out
+}
+
+// silent finds out whether batches that waited in vain did so because their daemon received nothing any more: batches ran,
+// and its counter of what it receives stood still where it had grown before.
+func (x *inquiry) silent(t *trouble) {
+	d := x.find(t.about)
+	if t.mech != Loss || d < 0 || !slices.ContainsFunc(t.points, func(p point) bool { return p.event != nil && p.event.Kind == aislog.BatchTimedOut && p.d == d }) {
+		return
+	}
+	var last, first, end *aislog.Interval // the last one in which it received, and those in which it did not
+	ran := 0
+	for i := range x.daemons[d].Intervals {
+		iv := &x.daemons[d].Intervals[i]
+		to, ok := x.wall(d, iv.To)
+		if !ok {
+			continue
+		}
+		if iv.Base.File == "" && iv.Of("stream.in.n") == 0 { // a life begins, in which it has received nothing yet
+			if to <= t.from+late {
+				last, first, end, ran = iv, nil, nil, 0
+			}
+			continue
+		}
+		if iv.Of("stream.in.n") > 0 {
+			if to > t.from+late {
+				break // it goes on
+			}
+			last, first, end, ran = iv, nil, nil, 0
+			continue
+		}
+		if last == nil {
+			continue
+		}
+		if first == nil {
+			first = iv
+		}
+		if iv.Batches > 0 {
+			ran++
+		}
+		end = iv
+	}
+	if first == nil || ran == 0 {
+		return
+	}
+	from, ok := x.wall(d, last.From)
+	stopped, ok2 := x.wall(d, first.From)
+	until, ok3 := x.wall(d, end.To)
+	if !ok || !ok2 || !ok3 || until-stopped < late || t.from-stopped > lookBack {
+		return
+	}
+	t.mech, t.from, t.to = Silent, max(from, t.from-apart), max(t.to, until)
+	t.stall = &aislog.Stall{Span: aislog.Span{From: first.From, To: end.To}, Begin: first.Base, End: end.At}
+}
+
+// tickBefore is when a daemon's counters were last read before a stall was seen to begin: it began since.
+func (x *inquiry) tickBefore(d int, s *aislog.Stall, from float64) float64 {
+	for i := range x.daemons[d].Intervals {
+		if iv := &x.daemons[d].Intervals[i]; iv.At == s.Begin && !iv.Hole {
+			if t, ok := x.wall(d, iv.From); ok && from-t <= apart/2 {
+				return t
+			}
+		}
+	}
+	return from
+}
+
+// points adds the records of a group to the kinds of trouble that they show.
+func (x *inquiry) points(d int, g *aislog.Group, by map[troubleKey][]point) {
+	exact := map[int64]int{} // by minute: records that are kept
+	mech0, about0 := "", ""
+	for i := range g.Events {
+		e := &g.Events[i]
+		exact[e.Time.Wall.Unix()/60*60]++
+		mech, about := x.classify(d, g, e)
+		if i == 0 {
+			mech0, about0 = mech, about
+		}
+		t, ok := x.wall(d, e.Time)
+		if mech == "" || !ok {
+			continue
+		}
+		by[troubleKey{mech, about}] = append(by[troubleKey{mech, about}], point{t, 1, e, d})
+	}
+	if mech0 == "" || g.First().Time.Proof == aislog.NoDay {
+		return
+	}
+	shift := x.seconds(g.First().Time.Wall) - float64(g.First().Time.Wall.UnixMicro())/1e6 + x.clock.rel[d].shift
+	for _, m := range g.Minutes {
+		if rest := m.Count - exact[m.Unix]; rest > 0 {
+			k := troubleKey{mech0, about0}
+			by[k] = append(by[k], point{t: float64(m.Unix) + 30 + shift, n: rest, d: d})
+		}
+	}
+}

@@ -1,0 +1,388 @@
+package correlate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"faultline/analysis/aislog"
+	"faultline/analysis/resolve"
+	"faultline/incident"
+)
+
+// How an episode stands to the job's trouble.
+const (
+	Cause      = "cause"      // before it, touching its requests, standing out
+	Coincident = "coincident" // fails one of these
+	Undecided  = "undecided"  // what would decide is not at hand
+)
+
+var rankOf = map[string]int{Cause: 0, Undecided: 1, Coincident: 2}
+
+// Episode is one trouble of the daemons, tested.
+type Episode struct {
+	Mechanism string
+	ID        string // of the daemon it befell; "" the cluster
+	Role      string
+	Side      string // target, proxy, client, network, backend
+	From, To  resolve.Moment
+	Standing  string
+	Why       string // in one sentence
+	Statement string // what happened
+	// Direct is true where the daemon's own log shows it.
+	Direct bool
+	// Strong is true where both sides name the same request, object or address.
+	Strong bool
+	// Proof are the daemons' records, Touch the client's lines with what they share, Led what it led to among the daemons.
+	Proof []incident.Evidence
+	Touch []incident.Finding
+	Led   []incident.Finding
+
+	from float64
+	t    *trouble
+}
+
+// touched is how a rank's own lines meet an episode.
+type touched int
+
+const (
+	untouched touched = iota
+	elsewhere         // its lines name other daemons
+	byKind            // a failure of this kind at this time, nothing that both name
+	byName            // both sides name the same thing
+)
+
+// test puts a trouble to the tests of a cause.
+func (x *inquiry) test(t *trouble) *Episode {
+	e := &Episode{Mechanism: t.mech, ID: t.about, Direct: t.own, from: t.from, t: t}
+	e.Role = x.role(t.about)
+	e.Side = sideOf(t, e.Role)
+	e.From, e.To = x.job(t.from, 0.5), x.job(t.to, 0.5)
+	e.Statement = x.statement(t)
+	e.Proof = x.proof(t)
+	x.consequences(e)
+	how, lines := x.touch(t)
+	e.Strong = how == byName
+	if t.about == "" && e.Strong { // a daemon that could not answer
+		e.ID = x.answered(t, lines)
+		e.Role = x.role(e.ID)
+	}
+	x.touches(e, lines)
+	switch {
+	case !x.Possible:
+		e.Standing, e.Why = Coincident, "what ended the job is shown by other evidence, to which the store does not lead"
+	case !x.clock.Known():
+		e.Standing, e.Why = Undecided, "whether it came before is not known: "+x.clock.Words()
+	case !x.Stall.Valid:
+		e.Standing, e.Why = Undecided, "when the job's trouble began is not known"
+	case e.From.T > x.Stall.T+e.From.Unc+x.Stall.Unc:
+		e.Standing, e.Why = Coincident, fmt.Sprintf("it began %s after the job's trouble", span(e.From.T-x.Stall.T))
+	case x.past(t):
+		e.Standing, e.Why = Coincident, fmt.Sprintf("it was over %s before the job's trouble began", span(x.Stall.T-e.To.T))
+	case x.usual(t):
+		e.Standing, e.Why = Coincident, "it does not stand out: the half hour before shows the same"
+	case how == elsewhere:
+		e.Standing, e.Why = Coincident, "the requests of "+x.who()+" went to other daemons"
+	case how == untouched:
+		e.Standing, e.Why = Coincident, "nothing ties it to the requests of "+x.who()
+	default:
+		e.Standing = Cause
+		e.Why = "it came before, meets the requests of " + x.who() + ", and stands out against the half hour before"
+	}
+	return e
+}
+
+// who names the ranks that the question is about.
+func (x *inquiry) who() string {
+	switch len(x.Ranks) {
+	case 0:
+		return "the job"
+	case 1:
+		return fmt.Sprintf("rank %d", x.Ranks[0])
+	}
+	return fmt.Sprintf("the %d ranks in question", len(x.Ranks))
+}
+
+// past says that a trouble had ended too long before the stall to be its cause.
+func (x *inquiry) past(t *trouble) bool {
+	to := t.to
+	for _, l := range t.led {
+		if l.from <= to+follows {
+			to = max(to, l.to)
+		}
+	}
+	margin := apart
+	if t.mech == Restart && t.down != nil && t.down.orderly {
+		margin = apart / 2
+	}
+	return x.Stall.T-(to+x.clock.Shift) > margin
+}
+
+// usual says that the stretch before the stall holds no more of it than what lies before that: it has been so for long.
+func (x *inquiry) usual(t *trouble) bool {
+	if t.stall != nil || t.down != nil {
+		return false
+	}
+	stall := x.Stall.T - x.clock.Shift
+	const recent = 300.0
+	now, before := 0, 0
+	count := func(list []point) {
+		for _, p := range list {
+			switch {
+			case p.t > stall+late:
+			case p.t > max(stall-recent, t.from-1):
+				now += p.n
+			case p.t > stall-recent-lookBack:
+				before += p.n
+			}
+		}
+	}
+	count(t.points)
+	count(t.earlier)
+	if before == 0 {
+		return false
+	}
+	length := max(60, min(recent, stall-t.from))
+	return float64(now)/length <= 3*float64(before)/lookBack
+}
+
+// touch finds how the lines of the ranks in question meet a trouble.
+func (x *inquiry) touch(t *trouble) (touched, []meeting) {
+	marks := x.marks(t)
+	how := untouched
+	var out []meeting
+	other := false
+	for i := range x.lines {
+		c := &x.lines[i]
+		if len(x.Ranks) > 0 && !slices.Contains(x.Ranks, c.Rank) && c.Rank != resolve.NoRank || c.Over || !x.timely(c, t) {
+			continue
+		}
+		var common []Mark
+		names, others := false, false
+		for _, m := range c.Marks {
+			if marks[m] != nil {
+				common = append(common, m)
+			}
+			switch id := x.names[m.Value]; {
+			case m.Kind == Node && m.Value == t.about, m.Kind == Address && id == t.about && id != "":
+				names = true
+			case m.Kind == Node, m.Kind == Address && id != "" && x.role(id) == string(aislog.Target):
+				others = true
+			}
+		}
+		firm := slices.ContainsFunc(common, func(m Mark) bool { return m.Kind <= Address }) || names || len(common) > 0 && t.mech == Auth
+		switch {
+		case firm:
+			how = byName
+			out = append(out, meeting{c, common, true})
+		case others:
+			other = true
+		case (c.ours || len(common) > 0) && fits(t.mech, c):
+			if how < byKind {
+				how = byKind
+			}
+			out = append(out, meeting{c, common, false})
+		}
+	}
+	if how < byName && other && t.about != "" && !wide[t.mech] {
+		return elsewhere, nil
+	}
+	return how, out
+}
+
+// answered is a daemon whose record of a trouble of the cluster names the same thing as a client's line, the first by name.
+func (x *inquiry) answered(t *trouble, lines []meeting) string {
+	out := ""
+	for _, u := range append([]*trouble{t}, t.led...) {
+		for _, p := range u.points {
+			if p.event == nil || x.role(x.self(p.d)) != string(aislog.Target) {
+				continue
+			}
+			marks := marksOf(p.event.Text)
+			same := func(m Mark) bool { return m.Kind <= Breach && slices.Contains(marks, m) }
+			for _, l := range lines {
+				if id := x.self(p.d); l.firm && (out == "" || id < out) && slices.ContainsFunc(l.common, same) {
+					out = id
+				}
+			}
+		}
+	}
+	return out
+}
+
+// meeting is a client's line that meets a trouble, with what both name.
+type meeting struct {
+	c      *Client
+	common []Mark
+	firm   bool
+}
+
+// timely says that a client's line stands where the trouble could have made it: not before it, and not long after.
+func (x *inquiry) timely(c *Client, t *trouble) bool {
+	if !x.clock.Known() {
+		return true
+	}
+	if !c.T.Valid {
+		return c.At.Stamp.Kind == 0 // where it stands in time no line tells
+	}
+	to := t.to
+	for _, l := range t.led {
+		to = max(to, l.to)
+	}
+	end := math.Inf(1)
+	if e := x.Facts.Job.End; e.Valid {
+		end = max(e.T, x.Stall.T) + after
+	}
+	return c.T.T >= t.from+x.clock.Shift-x.clock.Unc-c.T.Unc-2 && c.T.T <= min(end, to+x.clock.Shift+follows+x.clock.Unc+c.T.Unc)
+}
+
+// marks are what the records of a trouble, and of what it led to, name.
+func (x *inquiry) marks(t *trouble) map[Mark]*aislog.Event {
+	out := map[Mark]*aislog.Event{}
+	add := func(u *trouble) {
+		for _, p := range u.points {
+			if p.event == nil {
+				continue
+			}
+			for _, m := range marksOf(p.event.Text) {
+				if m.Kind != Node && out[m] == nil && (m.Kind != Address || x.names[m.Value] == t.about) {
+					out[m] = p.event
+				}
+			}
+		}
+	}
+	add(t)
+	for _, l := range t.led {
+		add(l)
+	}
+	return out
+}
+
+// fits says that a client's failure is of the kind that a mechanism makes.
+func fits(mech string, c *Client) bool {
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(c.Text, w) })
+	}
+	switch mech {
+	case Restart:
+		return c.Fault == "refused" || c.Fault == "reset" || c.Fault == "broken" || has("onnection refused", "unexpected EOF", "roken pipe", "reset by peer")
+	case Network, Silent:
+		return c.Fault == "timeout" || has("imed out", "imeout")
+	case Pressure:
+		return c.Fault == "throttled" || c.Fault == "timeout" || has("resource pressure", "STATUS:429", "ErrTooManyRequests")
+	case Throttled:
+		return c.Fault == "throttled" || has("STATUS:429", "STATUS:503", "SlowDown", "ErrTooManyRequests")
+	case Full:
+		return has("ErrCapExceeded", "out of space", "no space left")
+	case Disk:
+		return c.Fault == "server" || has("STATUS:500", "input/output error")
+	case Rebalance:
+		return c.Fault == "missing" || has("ErrNotFound", "ErrObjNotFound", "does not exist", "STATUS:404")
+	case Auth:
+		return has("STATUS:401", "STATUS:403", "token")
+	case Loss, Stream:
+		return has("StopIteration", "AISBatchLoaderError", "truncated", "prematurely", "returned empty content", "unexpected EOF", "missing entry") || c.Fault == "broken"
+	}
+	return false
+}
+
+// single decides between causes: what only fits by its kind is no cause beside what both sides name, nor beside another one.
+func (x *inquiry) single(a *Answer) {
+	var firm, loose []*Episode
+	for _, e := range a.Episodes {
+		switch {
+		case e.Standing != Cause:
+		case e.Strong:
+			firm = append(firm, e)
+		default:
+			loose = append(loose, e)
+		}
+	}
+	demote := func(list []*Episode, standing, why string) {
+		for _, e := range list {
+			e.Standing, e.Why = standing, why
+		}
+	}
+	switch {
+	case len(firm) > 0:
+		demote(loose, Coincident, "the requests that failed name another cause")
+		first := firm[0]
+		for _, e := range firm[1:] {
+			if x.earlier(e, first) {
+				first = e
+			}
+		}
+		for _, e := range firm {
+			if e != first && x.later(first, e) {
+				e.Standing, e.Why = Coincident, "another trouble of the store that the same requests name came before"
+			}
+		}
+	case len(loose) > 1 || x.clock.Proof != Proven:
+		demote(loose, Undecided, "a failure of this kind came at this time, but nothing that both sides name ties them")
+	}
+}
+
+// earlier says which of two causes is told first.
+func (x *inquiry) earlier(a, b *Episode) bool {
+	if (a.Mechanism == Loss) != (b.Mechanism == Loss) {
+		return b.Mechanism == Loss
+	}
+	return a.from < b.from
+}
+
+// later says that b began clearly after a.
+func (x *inquiry) later(a, b *Episode) bool {
+	return b.from-a.from > 5 || b.Mechanism == Loss && a.Mechanism != Loss
+}
+
+func (x *inquiry) role(id string) string {
+	if d := x.find(id); d >= 0 {
+		return string(x.daemons[d].Role)
+	}
+	if id == "" {
+		return ""
+	}
+	for _, d := range x.daemons {
+		for i := range d.Groups {
+			for k := range d.Groups[i].Events {
+				t := d.Groups[i].Events[k].Text
+				switch {
+				case strings.Contains(t, "t["+id+"]"):
+					return string(aislog.Target)
+				case strings.Contains(t, "p["+id+"]"):
+					return string(aislog.Proxy)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// sideOf is on which side of a request a mechanism lies.
+func sideOf(t *trouble, role string) string {
+	switch t.mech {
+	case Auth:
+		return "client"
+	case Network:
+		return "network"
+	case Throttled:
+		if slices.ContainsFunc(t.points, func(p point) bool { return p.event != nil && p.event.Kind == aislog.RemoteThrottled }) {
+			return "remote"
+		}
+	}
+	if role == string(aislog.Proxy) {
+		return "proxy"
+	}
+	return "target"
+}
+
+func span(sec float64) string {
+	switch {
+	case sec >= 5400:
+		return fmt.Sprintf("%.1f h", sec/3600)
+	case sec >= 120:
+		return fmt.Sprintf("%.0f min", sec/60)
+	}
+	return fmt.Sprintf("%.0f s", max(sec, 0))
+}

@@ -1,0 +1,215 @@
+package correlate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"faultline/analysis/aislog"
+	"faultline/incident"
+)
+
+// clientQuote quotes a client's line.
+func clientQuote(c *Client) incident.Evidence {
+	e := incident.Quote(c.At.File, c.At.Line, c.At.Off, "", nil)
+	e.Span = c.At.Len
+	return e
+}
+
+// recordQuote quotes a daemon's record, with what it was told by where the quotation is sure to hold it.
+func recordQuote(e *aislog.Event) incident.Evidence {
+	q := atQuote(e.At, nil)
+	literals, not := e.Select()
+	rest := e.Text
+	for _, l := range literals {
+		i := strings.Index(rest, l)
+		if i < 0 {
+			return q
+		}
+		rest = rest[i+len(l):]
+	}
+	if len(literals) > 0 {
+		q.Predicate = &incident.Predicate{Literals: literals, Not: not}
+	}
+	return q
+}
+
+func atQuote(at aislog.At, p *incident.Predicate) incident.Evidence {
+	q := incident.Quote(at.File, at.Line, at.Off, "", p)
+	q.Span = at.Len
+	return q
+}
+
+// proof are the records that show a trouble: its first ones, the daemon's own before others'.
+func (x *inquiry) proof(t *trouble) []incident.Evidence {
+	var out []incident.Evidence
+	if o := t.down; o != nil {
+		end := o.run.LastAt
+		if o.run.EndAt.File != "" {
+			end = o.run.EndAt
+		}
+		out = append(out, atQuote(end, nil))
+		if o.next != nil {
+			out = append(out, atQuote(o.next.StartAt, &incident.Predicate{Literals: []string{"Started up at "}}))
+		}
+	}
+	if s := t.stall; s != nil {
+		out = append(out, atQuote(s.Begin, nil), atQuote(s.End, nil))
+	}
+	for _, e := range x.firsts(t, 3) {
+		q := recordQuote(e)
+		if !slices.ContainsFunc(out, func(o incident.Evidence) bool { return o.File == q.File && o.Offset == q.Offset }) {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// firsts are the first records of a trouble, of different texts where there are.
+func (x *inquiry) firsts(t *trouble, most int) []*aislog.Event {
+	var events []*aislog.Event
+	for _, p := range t.points {
+		if p.event != nil {
+			events = append(events, p.event)
+		}
+	}
+	var out []*aislog.Event
+	kinds := map[aislog.Kind]bool{}
+	for _, e := range events {
+		if !kinds[e.Kind] && len(out) < most {
+			kinds[e.Kind] = true
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// touches tells the client's lines that meet an episode, those that name the same first.
+func (x *inquiry) touches(e *Episode, lines []meeting) {
+	slices.SortStableFunc(lines, func(a, b meeting) int {
+		if a.firm != b.firm {
+			return cmp.Compare(b2i(b.firm), b2i(a.firm))
+		}
+		return cmp.Or(cmp.Compare(a.c.T.T, b.c.T.T), strings.Compare(a.c.At.File, b.c.At.File), cmp.Compare(a.c.At.Off, b.c.At.Off))
+	})
+	marks := x.marks(e.t)
+	for i, m := range lines {
+		if i == 2 {
+			break
+		}
+		text := "its request failed in the way that this makes requests fail"
+		ev := []incident.Evidence{clientQuote(m.c)}
+		if len(m.common) > 0 {
+			k := m.common[0]
+			text = fmt.Sprintf("its failed request and the daemons' records name the same %s", markWords[k.Kind])
+			if r := marks[k]; r != nil {
+				ev = append(ev, recordQuote(r))
+			}
+		} else if m.firm {
+			text = "its failed request names " + e.ID
+		}
+		who := "the job"
+		if m.c.Rank >= 0 {
+			who = fmt.Sprintf("rank %d", m.c.Rank)
+		}
+		e.Touch = append(e.Touch, finding(who+": "+text, ev...))
+	}
+}
+
+var markWords = map[MarkKind]string{Work: "batch request", Object: "object", Breach: "break of a stream", Address: "address", Node: "daemon", Reason: "reason"}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// ledWords say what a trouble led to at the daemons.
+var ledWords = map[string]string{
+	Restart: "%s went down", Full: "%s was out of space", Disk: "%s had trouble with a disk", Pressure: "%s was under pressure", Network: "%s did not answer others",
+	Stream: "streams to %s broke", Rebalance: "the cluster moved its data", Loss: "batches that %s put together were aborted or stayed incomplete", Silent: "%s received nothing",
+	missing: "%s did not find objects that were being moved", Throttled: "%s was throttled", Auth: "%s refused requests",
+}
+
+// consequences tell what a trouble led to among the daemons, in order of time.
+func (x *inquiry) consequences(e *Episode) {
+	led := slices.Clone(e.t.led)
+	slices.SortStableFunc(led, func(a, b *trouble) int { return cmp.Compare(a.from, b.from) })
+	said := map[string]bool{}
+	for _, l := range led {
+		events := x.firsts(l, 2)
+		text := worded(ledWords[l.mech], l.about)
+		if len(events) == 0 || said[text] || len(e.Led) == 3 {
+			continue
+		}
+		said[text] = true
+		var ev []incident.Evidence
+		for _, r := range events {
+			ev = append(ev, recordQuote(r))
+		}
+		e.Led = append(e.Led, finding(text, ev...))
+	}
+}
+
+func worded(text, id string) string {
+	if strings.Contains(text, "%s") {
+		if id == "" {
+			id = "the cluster"
+		}
+		return fmt.Sprintf(text, id)
+	}
+	return text
+}
+
+// statement says what happened.
+func (x *inquiry) statement(t *trouble) string {
+	id := t.about
+	n := 0
+	for _, p := range t.points {
+		n += p.n
+	}
+	switch t.mech {
+	case Restart:
+		switch o := t.down; {
+		case o == nil:
+			return id + " took no connections any more; its own log of that time is not here, or does not say why"
+		case o.orderly:
+			return id + " was stopped in order" + again(o)
+		case o.run.Ended == aislog.Failed:
+			return id + " stopped because of an error" + again(o)
+		case o.run.Ended == aislog.Unclear:
+			return id + " ended; how is not known" + again(o)
+		default:
+			return id + " ended without a word, killed or crashed" + again(o)
+		}
+	case Full:
+		return fmt.Sprintf("%s was out of space (%s)", id, plural(n, "record", "records"))
+	case Disk:
+		return fmt.Sprintf("a disk or a mountpath of %s failed or was disabled", id)
+	case Pressure:
+		return fmt.Sprintf("%s was short of resources and rejected or delayed batches (%s)", id, plural(n, "record", "records"))
+	case Throttled:
+		return fmt.Sprintf("requests at %s were throttled (%s)", id, plural(n, "record", "records"))
+	case Auth:
+		return fmt.Sprintf("%s refused the job's token (%s)", id, plural(n, "record", "records"))
+	case Network:
+		return fmt.Sprintf("%s did not answer the others in time while its own log shows no end of it", id)
+	case Stream:
+		return fmt.Sprintf("streams between %s and other daemons broke", id)
+	case Rebalance:
+		return "the cluster changed its members and moved its data"
+	case Silent:
+		return fmt.Sprintf("batches ran at %s, and for %s it received nothing from the other daemons, without an error", id, span(t.to-t.from))
+	}
+	return fmt.Sprintf("batches that %s put together were aborted or stayed incomplete (%s)", id, plural(n, "record", "records"))
+}
+
+func again(o *outage) string {
+	if math.IsInf(o.to, 1) {
+		return " and did not come back"
+	}
+	return fmt.Sprintf(", and started anew %s later", span(o.to-o.from))
+}

@@ -1,0 +1,60 @@
+package diagnose
+
+import (
+	"slices"
+
+	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
+	"faultline/incident"
+)
+
+// artifacts are the kinds of evidence beside the logs, in the order in which a report shows them; false where there is none of a kind.
+var artifacts = []func(*resolve.Facts) (incident.Artifact, bool){
+	recorderArtifact,
+	stacksArtifact,
+	testsArtifact,
+	pathsArtifact,
+	fabricArtifact,
+	packetsArtifact,
+	traceArtifact,
+	ddpArtifact,
+	ncclArtifact,
+	rasArtifact,
+	numbersArtifact,
+	kernelArtifact,
+	gpuArtifact,
+	memoryArtifact,
+	collectedArtifact,
+}
+
+// maxFindings is how much is said of one kind.
+const maxFindings = 8
+
+// besideLogs is what the evidence beside the logs says by itself, by kind.
+func besideLogs(f *resolve.Facts) []incident.Artifact {
+	var out []incident.Artifact
+	for _, of := range artifacts {
+		if a, ok := of(f); ok {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// handed says that one of the files is no log, or one that says nothing of a job: somebody handed it in, and wants to see that it was read.
+func (b *builder) handed(files []string) bool {
+	return slices.ContainsFunc(files, func(file string) bool {
+		return !slices.ContainsFunc(b.s.Facts.Tails, func(t worker.Tail) bool { return t.File == file && !t.Silent })
+	})
+}
+
+func (b *builder) artifacts() {
+	for _, a := range b.beside {
+		a.Inline = !b.handed(a.Files)
+		if len(a.Findings) == 0 && a.Inline {
+			continue // what a log holds by the way and says nothing of the job needs no section
+		}
+		a.Files, a.Findings = orEmpty(a.Files), append([]incident.Finding{}, a.Findings[:min(len(a.Findings), maxFindings)]...)
+		b.r.Artifacts = append(b.r.Artifacts, a)
+	}
+}

@@ -1,0 +1,40 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"faultline/incident"
+	"faultline/simulate"
+)
+
+// A hang prints no line that says so: what nothing ended is not called healthy.
+func TestAJobWhoseEndIsNotSeenIsNotCalledHealthy(t *testing.T) {
+	steps := ""
+	for i := range 20 {
+		steps += fmt.Sprintf("2025-06-03 17:%02d:%02d,123 INFO train: step %d/100 loss 2.15\n", 40+i/6, i%6*10, i+1)
+	}
+	for _, c := range []struct {
+		name, more, ending, says string
+	}{
+		{"progress to the last line", "", incident.EndUnseen, "nothing failed as far as these logs go"},
+		{"a process still writes a little later", "2025-06-03 17:44:11,123 INFO data: 3 shards left\n", incident.EndUnseen, "nothing failed as far as these logs go"},
+		{"a process still writes long after", "2025-06-03 18:20:11,123 INFO data: 3 shards left\n", incident.EndStalled, "no step is reported any more after step 20"},
+		{"its own last word", "2025-06-03 17:43:30,123 INFO train: Training finished\n", incident.EndSeen, "the job ended by itself"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(steps + c.more)}}, nil, 1))
+			v := r.Verdict
+			if v.Status != incident.NoFailure || v.Ending != c.ending || !strings.Contains(v.Summary, c.says) {
+				t.Errorf("%s %s, ending %q: %s", v.Status, v.Mechanism, v.Ending, v.Summary)
+			}
+			if collect := strings.Contains(r.Action.Text, "bot collect"); collect != (c.ending != incident.EndSeen) {
+				t.Errorf("it says to do: %s", r.Action.Text)
+			}
+			if c.ending == incident.EndStalled && (len(r.Recommendations) == 0 || !strings.HasPrefix(r.Recommendations[0].Command, "bot collect")) {
+				t.Errorf("%+v", r.Recommendations)
+			}
+		})
+	}
+}

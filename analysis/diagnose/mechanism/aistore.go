@@ -1,0 +1,176 @@
+package mechanism
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"faultline/analysis/correlate"
+	"faultline/analysis/resolve"
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// aistore: what the logs of AIStore's daemons show to be the cause. Which of what they tell is one, package correlate
+// finds out; here it meets what the job's own logs led to.
+func aistore() []Mechanism {
+	return []Mechanism{{Slug: "ais-daemon", Class: Environment, Propose: daemonsCause}}
+}
+
+// Ask puts the question that the job's own logs raise to the daemons' logs. First are the proposals that these logs leave
+// standing without them.
+func (s *Scene) Ask(first []*Proposal) {
+	s.First = first
+	s.Storage = correlate.Inquire(question(s, first))
+}
+
+// mayBeStore are mechanisms that a store may stand behind, beside those of origin storage.
+var mayBeStore = []string{"rank-stalled", "dataloader-stall", "exception", "uneven-data", "bad-sample", "dataloader-worker-killed", "unknown", "peer-lost", "collective-hang"}
+
+func question(s *Scene, first []*Proposal) correlate.Question {
+	q := correlate.Question{Facts: s.Facts, Possible: len(first) == 0}
+	for _, p := range first {
+		q.Possible = q.Possible || slices.Contains(mayBeStore, p.Mechanism) || strings.HasPrefix(p.Mechanism, "ais-") || isStorage(p.Mechanism)
+	}
+	if len(first) == 0 {
+		q.Stall = s.Facts.Job.End
+		return q
+	}
+	p := first[0]
+	q.Ranks = p.Ranks
+	q.Hang = p.Class == Collective
+	q.Stall = p.At
+	if !q.Stall.Valid && q.Hang {
+		q.Stall = s.Graph.Start
+	}
+	for _, fl := range p.Failures {
+		if m := fl.T; m.Valid && (!q.Stall.Valid || m.T < q.Stall.T) && fl.Role == knowledge.CauseRole {
+			q.Stall = m
+		}
+	}
+	if !q.Stall.Valid { // no line of it has a time of its own: not before those above it
+		for _, fl := range p.Failures {
+			if m := fl.NotBefore; m.Valid && (!q.Stall.Valid || m.T > q.Stall.T) {
+				q.Stall = m
+			}
+		}
+		// It failed by the time that others noticed it: when they began to wait for it, or its process or the job ended.
+		until := s.Facts.Job.End
+		for _, fl := range p.Failures {
+			if fl.Proc != nil && fl.Proc.Exit != nil && fl.Proc.Exit.T.Valid {
+				until = fl.Proc.Exit.T
+				break
+			}
+		}
+		if start := s.Graph.Start; start.Valid && q.Stall.Valid && start.T > q.Stall.T {
+			until = start
+		}
+		if q.Stall.Valid && until.Valid && until.T > q.Stall.T {
+			q.Stall = until
+		}
+	}
+	if p.Class == Nothing || p.Class == Degraded {
+		q.Possible = false
+	}
+	if !q.Stall.Valid {
+		q.Stall = s.Facts.Job.End
+	}
+	return q
+}
+
+func isStorage(slug string) bool {
+	m, ok := knowledge.MechanismBySlug(slug)
+	return ok && (m.Origin == "storage" || m.Origin == "data-loading-stall")
+}
+
+// daemonsCause proposes what passes every test of a cause: it came before, met the requests of the rank in question, and
+// stood out.
+func daemonsCause(s *Scene) *Proposal {
+	if s.Storage == nil {
+		return nil
+	}
+	causes := s.Storage.Causes()
+	if len(causes) == 0 {
+		return nil
+	}
+	e := causes[0]
+	p := &Proposal{Mechanism: e.Mechanism, Class: Environment, At: e.From, Base: 0.93, Scope: "unknown"}
+	if e.ID != "" && e.Mechanism != correlate.Auth { // a token that ran out is no daemon's fault
+		p.Component = "ais:" + e.ID
+	}
+	var before *Proposal
+	if len(s.First) > 0 {
+		before = s.First[0]
+		p.Ranks, p.Nodes, p.Scope, p.Frontier = before.Ranks, before.Nodes, before.Scope, before.Frontier
+		p.Groups = before.Groups
+	}
+	p.Direct = e.Direct && e.Strong && s.Storage.Clock.Proof == correlate.Proven && len(causes) == 1
+	if !p.Direct {
+		p.Base = 0.85
+	}
+	for _, o := range causes[1:] {
+		if o.Mechanism != p.Mechanism && !slices.Contains(p.Rivals, o.Mechanism) {
+			p.Rivals = append(p.Rivals, o.Mechanism)
+		}
+		if o.ID != e.ID {
+			p.Component = ""
+		}
+	}
+	p.Summary = e.Statement
+	if who := metBy(s.Facts, p); who != "" {
+		p.Summary += "; " + who
+	}
+	p.Why = e.Why + "; " + s.Storage.Clock.Words()
+	p.For = append(p.For, finding(e.Statement, e.Proof...))
+	p.Led = append(p.Led, e.Led...)
+	p.Led = append(p.Led, e.Touch...)
+	if before != nil {
+		p.Led = append(p.Led, before.For...)
+		p.Led = append(p.Led, before.Led...)
+	}
+	for _, b := range s.Storage.Clock.Basis {
+		p.Past = append(p.Past, finding(b.Statement, b.Evidence...))
+	}
+	for _, o := range causes[1:] {
+		p.For = append(p.For, finding(o.Statement, o.Proof...))
+	}
+	return p
+}
+
+// metBy says whom it hit.
+func metBy(f *resolve.Facts, p *Proposal) string {
+	if len(p.Ranks) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("it met the requests of %s", where(f, p.Ranks))
+}
+
+// Relieved takes from a proposal what the daemons' logs rule out: they were healthy, so that what the workers saw has another
+// reason.
+func (s *Scene) Relieved(p *Proposal) {
+	if s.Storage == nil || s.Storage.Judgement != correlate.Cleared {
+		return
+	}
+	against := incident.Finding{Statement: s.Storage.Why, Evidence: []incident.Evidence{}}
+	if p.Mechanism == "ais-batch-object-loss" && has(p.Rivals, "exception") {
+		p.Mechanism = "exception"
+		p.Why = "the loader got fewer objects than it asked for, and no daemon lost any: the client did, or never asked"
+	}
+	kept := p.Rivals[:0:0]
+	for _, r := range p.Rivals {
+		if r != p.Mechanism && !strings.HasPrefix(r, "ais-") {
+			kept = append(kept, r)
+		}
+	}
+	p.Rivals = kept
+	suspects := p.Suspects[:0:0]
+	for _, x := range p.Suspects {
+		if !strings.HasPrefix(x.Mechanism, "ais-") {
+			suspects = append(suspects, x)
+		}
+	}
+	p.Suspects = suspects
+	if isStorage(p.Mechanism) || p.Mechanism == "exception" {
+		p.Against = append(p.Against, against)
+	}
+}

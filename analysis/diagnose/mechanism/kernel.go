@@ -1,0 +1,65 @@
+package mechanism
+
+import (
+	"fmt"
+
+	"faultline/analysis/artifact/kernel"
+	"faultline/analysis/resolve"
+)
+
+// onKernel makes a mechanism say which part of which node it is where a kernel or a GPU tool tells of it.
+func onKernel(m Mechanism) Mechanism {
+	propose := m.Propose
+	m.Propose = func(s *Scene) *Proposal {
+		p := propose(s)
+		if p == nil {
+			return nil
+		}
+		return p.told(p.kernel(), alone(s))
+	}
+	return m
+}
+
+// alone says that evidence is all there is: no log of the job was read.
+func alone(s *Scene) bool { return len(s.Facts.Obs.Tails) == 0 }
+
+// kernel is the first event of a kernel log among what the proposal rests on; nil if there is none.
+func (p *Proposal) kernel() *resolve.KernelEvent {
+	if len(p.Failures) == 0 {
+		return nil
+	}
+	for _, fl := range earliest(p.Failures) {
+		if fl.Kernel != nil {
+			return fl.Kernel
+		}
+	}
+	return nil
+}
+
+// told says which component it was, and how the time of the event fits. Without says that no log of the job is there.
+func (p *Proposal) told(e *resolve.KernelEvent, without bool) *Proposal {
+	if e == nil || p.Scope == "all" || len(p.Ranks)+len(p.Nodes) == 0 {
+		return p
+	}
+	switch {
+	case e.Kind == kernel.Link:
+		p.Component = "nic:" + e.Name
+	case e.PCI != "" && e.Kind != kernel.SXid:
+		p.Component = "gpu:" + e.PCI
+	}
+	switch {
+	case e.When != resolve.Near && without:
+		p.Base = min(p.Base, 0.7)
+		p.Why = "the driver says so; how and when the job ended no file says, and nothing else in what was given could be the cause"
+	case e.When != resolve.Near:
+		p.Base = min(p.Base, 0.8)
+		p.Why = "the driver says so; nothing ties the time of its line to that of the failure, and nothing else there could be the cause"
+	case e.Lead >= 2:
+		p.Why = fmt.Sprintf("the kernel of that node says so, %s before the job got stuck or failed", duration(e.Lead))
+	case e.Lead <= -2:
+		p.Why = fmt.Sprintf("the kernel of that node says so, %s after the job got stuck and before anybody gave up", duration(-e.Lead))
+	default:
+		p.Why = "the kernel of that node says so, at the moment when the job got stuck or failed"
+	}
+	return p
+}

@@ -1,0 +1,81 @@
+package diagnose
+
+import (
+	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
+)
+
+// duringSave says that the job failed while the save that began at this place went on: soon after it by the clock, or in
+// the same file below it, and no step came between.
+func (b *builder) duringSave(at worker.At, start resolve.Moment) bool {
+	f := b.s.Facts
+	for i := range f.Progress {
+		if p := &f.Progress[i]; p.File == at.File && p.Off > at.Off && p.Phase == "training" {
+			return false
+		}
+	}
+	if m := f.At(at); m.Valid && start.Valid {
+		return start.T >= m.T-5 && start.T-m.T < 1800
+	}
+	if len(b.d.winners) == 0 {
+		return false
+	}
+	for _, fl := range b.d.winners[0].Failures {
+		if fl.At.File == at.File && fl.At.Off > at.Off {
+			return true
+		}
+	}
+	return false
+}
+
+// phase says in which part of its life the job failed.
+func (b *builder) phase() string {
+	f := b.s.Facts
+	start := b.s.Graph.Start
+	if len(b.d.winners) > 0 && b.d.winners[0].At.Valid {
+		start = b.d.winners[0].At
+	}
+	if f.Job.ExitOK != nil {
+		return "shutdown"
+	}
+	if n := len(f.Saves); n > 0 {
+		// A save that began and was not seen to end is where the job was.
+		var open *worker.At
+		for i := range f.Saves {
+			c := &f.Saves[i]
+			switch c.Kind {
+			case "save-start":
+				open = &c.At
+			case "save-done":
+				open = nil
+			}
+		}
+		if open != nil && b.duringSave(*open, start) {
+			return "checkpoint"
+		}
+	}
+	switch {
+	case len(f.Progress) == 0:
+		if f.Job.Framework == "" && len(b.s.Graph.Groups) > 0 {
+			for _, g := range f.Groups {
+				for _, p := range g.Pending {
+					if p.Work.Seq > 50 {
+						return "training"
+					}
+				}
+			}
+		}
+		return "init"
+	case len(f.Progress) == 1 && f.Progress[0].Step <= 1:
+		return "first-step"
+	}
+	for i := len(f.Progress) - 1; i >= 0; i-- {
+		if f.Progress[i].Phase == "evaluation" {
+			return "evaluation"
+		}
+		if f.Progress[i].Phase != "" {
+			break
+		}
+	}
+	return "training"
+}

@@ -1,0 +1,173 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"faultline/analysis/diagnose/mechanism"
+	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
+	"faultline/incident"
+)
+
+const (
+	maxSigns   = 8  // lines that lead to the storage
+	maxBuckets = 64 // names of buckets that the job says
+)
+
+// smell finds the lines of the job that lead to its storage. They prove nothing by themselves: they are why somebody looks there.
+func (b *builder) smell() {
+	s := &b.r.Storage
+	uses := b.storageUses()
+	s.Signs = append(b.storageTroubles(len(uses) > 0), uses...)
+	s.Signs = s.Signs[:min(len(s.Signs), maxSigns)]
+	for i := range b.s.Facts.Obs.Facts {
+		x := &b.s.Facts.Obs.Facts[i]
+		if (x.Key == "bucket" || x.Key == "data_source" && strings.Contains(x.Value, "://")) && !slices.Contains(s.Buckets, x.Value) {
+			s.Buckets = append(s.Buckets, x.Value)
+		}
+	}
+	for i := range b.s.Facts.Obs.IOs {
+		_, rest, ok := strings.Cut(b.s.Facts.Obs.IOs[i].Target, "/v1/objects/")
+		if name, _, _ := strings.Cut(rest, "/"); ok && name != "" && !slices.Contains(s.Buckets, "ais://"+name) && len(s.Buckets) < maxBuckets {
+			s.Buckets = append(s.Buckets, "ais://"+name)
+		}
+	}
+	slices.Sort(s.Buckets)
+	s.Buckets = s.Buckets[:min(len(s.Buckets), maxBuckets)]
+}
+
+// clients are storage clients by the form of their lines.
+var clients = map[string]string{
+	"lhotse": "Lhotse", "dataloader": "a worker of the DataLoader", "ais": "the AIStore SDK", "ais-resume": "the AIStore SDK", "hadoop": "Hadoop's client",
+	"google": "Google's client", "gcsfs": "gcsfs", "botocore": "botocore",
+}
+
+func clientOf(form string) string {
+	if c := clients[form]; c != "" {
+		return c
+	}
+	return "a client of a store"
+}
+
+// storageTroubles are the first lines of each kind of trouble that is no noise: that a retry recovered says that the job went on,
+// not that nothing was late; what is confirmed to have another cause needs none of it.
+func (b *builder) storageTroubles(uses bool) []incident.StorageSign {
+	f, v := b.s.Facts, &b.r.Verdict
+	elsewhere := v.Status == incident.Confirmed && v.Origin != "storage" && v.Origin != "data-loading-stall" || v.Status == incident.NoFailure
+	type kind struct {
+		first worker.At
+		says  string
+		n     int
+	}
+	kinds := map[string]*kind{}
+	note := func(key, says string, at worker.At, n int) {
+		k := kinds[key]
+		if k == nil {
+			k = &kind{first: at, says: says}
+			kinds[key] = k
+		}
+		if before(at, k.first) {
+			k.first = at
+		}
+		k.n += n
+	}
+	for i := range f.Obs.IOs {
+		k := &f.Obs.IOs[i]
+		if k.Kind() != worker.IOLoader {
+			continue
+		}
+		if l := k.IO(); l.Form != "dataloader" || uses { // a worker's exception may be about anything
+			note("loader "+l.Form, clientOf(l.Form)+" says that a batch, or an item of one, did not come", l.At, 1+l.More)
+		}
+	}
+	outcomes := map[string]string{
+		resolve.Exhausted: " gave a read up after its last retry",
+		resolve.Open:      " was still retrying a read where the logs end",
+		resolve.Recovered: " retried a read, and it recovered",
+	}
+	for _, l := range f.Ladders {
+		if !uses && clients[l.Form] == "" && l.Outcome != resolve.Exhausted {
+			continue // of whom it is nobody says, and nothing says that it went wrong
+		}
+		if !l.Idle && (l.Outcome != resolve.Recovered || !elsewhere) {
+			note("retry "+l.Outcome+l.Form, clientOf(l.Form)+outcomes[l.Outcome], l.First.At(), 1)
+		}
+	}
+	for _, at := range f.Resets.At {
+		if uses && !elsewhere && !ofClient(f.Obs.IOs, at) {
+			note("reset", "a connection was closed by the other side", at, 1)
+		}
+	}
+	if v.Status == incident.NoFailure {
+		return nil
+	}
+	var keys []string
+	for k := range kinds {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(x, y string) int {
+		a, b := kinds[x].first, kinds[y].first
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Off, b.Off), cmp.Compare(x, y))
+	})
+	var out []incident.StorageSign
+	for _, key := range keys {
+		k := kinds[key]
+		says := k.says
+		if k.n > 1 {
+			says += fmt.Sprintf(" (%d times)", k.n)
+		}
+		out = append(out, incident.StorageSign{Kind: incident.SignTrouble, Statement: says, Evidence: []incident.Evidence{mechanism.QuoteAt(k.first, nil)}})
+	}
+	return out
+}
+
+func before(a, b worker.At) bool {
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Off, b.Off)) < 0
+}
+
+// storageUses are the first lines of each kind that say that the job reads its data from AIStore, or by Lhotse.
+func (b *builder) storageUses() []incident.StorageSign {
+	first := map[string]worker.At{}
+	note := func(says string, at worker.At) {
+		if had, ok := first[says]; !ok || before(at, had) {
+			first[says] = at
+		}
+	}
+	f := b.s.Facts
+	for i := range f.Obs.Facts {
+		switch x := &f.Obs.Facts[i]; {
+		case x.Key == "data_source" && x.Value == "lhotse":
+			note("the job loads its data by Lhotse", x.At)
+		case x.Key == "data_source" && strings.HasPrefix(x.Value, "ais://"):
+			note("the job reads its data from "+x.Value, x.At)
+		case x.Key == "storage_client":
+			note("the job uses "+x.Value, x.At)
+		}
+	}
+	for i := range f.Obs.IOs {
+		if l := f.Obs.IOs[i].IO(); l.Form == "lhotse" || l.Form == "ais" || l.Form == "ais-resume" {
+			note("the job uses "+clientOf(l.Form), l.At)
+		}
+	}
+	says := make([]string, 0, len(first))
+	for s := range first {
+		says = append(says, s)
+	}
+	slices.Sort(says)
+	var out []incident.StorageSign
+	for _, s := range says[:min(len(says), maxSigns)] {
+		out = append(out, incident.StorageSign{Kind: incident.SignUse, Statement: s, Evidence: []incident.Evidence{mechanism.QuoteAt(first[s], nil)}})
+	}
+	return out
+}
+
+// ofClient reports whether a line is one of those, which stand in the order of files and offsets.
+func ofClient(list []worker.KeptIO, at worker.At) bool {
+	_, found := slices.BinarySearchFunc(list, at.Pos, func(k worker.KeptIO, p worker.Pos) int {
+		return cmp.Or(cmp.Compare(k.File, p.File), cmp.Compare(k.Off, p.Off))
+	})
+	return found
+}

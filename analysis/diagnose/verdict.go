@@ -1,0 +1,226 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"faultline/analysis/diagnose/mechanism"
+	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+func origin(slug string) string {
+	if m, ok := knowledge.MechanismBySlug(slug); ok {
+		return m.Origin
+	}
+	return unknown
+}
+
+// taskEnd says how the task ended that srun names first: "a task on node7 end (Exited with exit code 120)"; "" where it names
+// none. Without a proven identity that is no accusation: the first task to end need not be the first that failed.
+func taskEnd(f *resolve.Facts) string {
+	var first *worker.TaskExit
+	for i := range f.Obs.TaskExits {
+		x := &f.Obs.TaskExits[i]
+		if x.Code != 0 && (first == nil || x.File == first.File && x.Off < first.Off || x.File < first.File) {
+			first = x
+		}
+	}
+	switch {
+	case first == nil:
+		return ""
+	case len(first.Hosts) == 1 && len(first.Tasks) == 1:
+		return fmt.Sprintf("task %d on %s end (%s)", first.Tasks[0], first.Hosts[0], first.What)
+	}
+	return fmt.Sprintf("tasks end (%s)", first.What)
+}
+
+func (b *builder) verdict() {
+	v := &b.r.Verdict
+	v.Candidates, v.Suspects, v.Needs = []incident.Candidate{}, []incident.Suspect{}, []incident.Need{}
+	v.Root = incident.Root{Ranks: []int{}, Nodes: []string{}, Frontier: []int{}}
+	v.Phase, v.Scope = b.phase(), unknown
+	w := b.d.winners
+	if len(w) == 0 {
+		v.Status, v.Mechanism, v.Origin = incident.Inconclusive, unknown, unknown
+		v.Summary = "nothing in these logs explains how the job ended"
+		v.Why = "no failure, no hang and no normal end was found"
+		if how := taskEnd(b.s.Facts); how != "" {
+			v.Why = "SLURM saw " + how + ", and no line says why"
+		}
+		if state, _, ok := b.s.Facts.Accounting.State(); ok {
+			v.Why += "; SLURM's records say only " + strings.ToLower(strings.ReplaceAll(state, "_", " "))
+		}
+		if b.s.Facts.Alive() {
+			v.Summary = "the job still runs, and no line says that anything failed"
+			v.Why = "SLURM's records have it running; a hang leaves no line before a watchdog or the time limit ends it"
+		}
+		for _, n := range mechanism.Needs(b.s, nil, nil) {
+			v.Needs = append(v.Needs, b.fillNeed(n, nil))
+		}
+		if o := mechanism.Odd(b.s); o != nil {
+			v.Summary, v.Why = o.Summary, o.Why
+			v.Suspects = append(v.Suspects, o.Suspects...)
+			for _, n := range mechanism.Needs(b.s, nil, o.Needs) {
+				v.Needs = append(v.Needs, b.fillNeed(n, nil))
+			}
+		}
+		v.Candidates = append(v.Candidates, incident.Candidate{Origin: unknown, Mechanism: unknown})
+		v.Needs = append(v.Needs, b.fillNeed(incident.Need{What: "the remaining logs of the job", Why: "the batch script's own file holds what SLURM says about each task",
+			Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"}, nil))
+		return
+	}
+	top := w[0]
+	b.contradicted(top)
+	v.Mechanism, v.Summary, v.Why, v.Scope = top.Mechanism, top.Summary, top.Why, top.Scope
+	set := []string{}
+	var wants []incident.Need
+	for _, p := range w {
+		set = appendNew(set, p.Mechanism)
+		for _, o := range p.Rivals {
+			set = appendNew(set, o)
+		}
+		v.Suspects = append(v.Suspects, p.Suspects...)
+		wants = append(wants, p.Needs...)
+	}
+	for _, n := range mechanism.Needs(b.s, set, wants) {
+		v.Needs = appendNeed(v.Needs, b.fillNeed(n, wanting(w, n)))
+	}
+	for _, p := range b.d.proposals {
+		if b.d.by[p] != nil && p.Class == mechanism.Degraded && p.Plausible != "" && !contains(set, p.Mechanism) {
+			v.Suspects = append(v.Suspects, incident.Suspect{Mechanism: p.Mechanism, Why: p.Plausible})
+		}
+	}
+	if len(v.Needs) > 6 {
+		v.Needs = v.Needs[:6]
+	}
+	conf := stated(top.Base)
+	if len(w) > 1 {
+		conf = unordered
+		v.Summary = "several failures that nothing puts in order: " + join(w)
+		v.Why = "none of them is proven to come before the others"
+	}
+	switch {
+	case !b.s.Facts.Coverage.Partial:
+	case top.Class == mechanism.Nothing:
+		conf *= unfinished
+	case top.Class != mechanism.Environment && len(set) == 1:
+		conf -= cut
+	}
+	v.Confidence = incident.Confidence(conf)
+	v.Origin = origin(set[0])
+	for _, m := range set {
+		v.Candidates = append(v.Candidates, incident.Candidate{Origin: origin(m), Mechanism: m, Confidence: incident.Confidence(conf)})
+		if origin(m) != v.Origin {
+			v.Origin = unknown
+		}
+	}
+	// Nothing in the evidence weighs the members of a set against each other: each has its share of the set's confidence.
+	for i := range v.Candidates {
+		v.Candidates[i].Confidence = incident.Confidence(conf / float64(len(set)))
+	}
+	switch {
+	case len(set) > 1:
+		v.Status = incident.Inconclusive
+	case top.Class == mechanism.Nothing || top.Mechanism == "cancelled":
+		v.Status, v.Ending = incident.NoFailure, top.Ending
+	case top.Direct && (len(top.Ranks) > 0 || len(top.Nodes) > 0 || top.Scope == "all"):
+		v.Status = incident.Confirmed
+	default:
+		v.Status = incident.Probable
+	}
+	if len(w) == 1 {
+		v.Root.Ranks = append(v.Root.Ranks, top.Ranks...)
+		v.Root.Nodes = append(v.Root.Nodes, top.Nodes...)
+		v.Root.Frontier = append(v.Root.Frontier, top.Frontier...)
+		if len(v.Root.Nodes) == 0 && len(top.Ranks) > 0 {
+			for _, id := range top.Ranks {
+				if r := b.s.Facts.Rank(id); r != nil && r.Node != "" {
+					v.Root.Nodes = appendNew(v.Root.Nodes, r.Node)
+				}
+			}
+		}
+		if top.Component != "" {
+			v.Root.Component = ptr(top.Component)
+		}
+		v.Root.Item = optional(item(top))
+	}
+	b.root = map[int]bool{}
+	for _, id := range v.Root.Ranks {
+		b.root[id] = true
+	}
+	b.incomplete()
+}
+
+// wanting is the first of some proposals that wants this, else the first of all.
+func wanting(ps []*mechanism.Proposal, n incident.Need) *mechanism.Proposal {
+	i := slices.IndexFunc(ps, func(p *mechanism.Proposal) bool {
+		return slices.ContainsFunc(p.Needs, func(o incident.Need) bool { return o.What == n.What || n.Artefact != "" && o.Artefact == n.Artefact })
+	})
+	return ps[max(i, 0)]
+}
+
+// contradicted makes visible that SLURM's records and the logs do not say the same. A script may well hide how its programs
+// ended, and a program may survive what it prints: the records alone do not overrule the logs, nor these the records.
+func (b *builder) contradicted(top *mechanism.Proposal) {
+	at, ok := b.s.Facts.Accounting.Ended()
+	if !ok || top.Class == mechanism.Nothing || top.Class == mechanism.Degraded {
+		return
+	}
+	top.Rivals = appendNew(top.Rivals, "completed")
+	top.Against = append(top.Against, incident.Finding{Statement: "SLURM's records have the job and all its steps completed, with exit codes of 0: either it went on after this, or its script hides how it ended",
+		Evidence: []incident.Evidence{mechanism.QuoteAt(at, &incident.Predicate{Literals: []string{"COMPLETED"}})}})
+	b.r.Warnings = append(b.r.Warnings, "the logs show a failure, SLURM's records have the job completed")
+}
+
+// incomplete adds what to fetch where something expected is missing.
+func (b *builder) incomplete() {
+	c := &b.s.Facts.Coverage
+	if len(c.NodesMissing) == 0 && len(c.FilesMissing) == 0 {
+		return
+	}
+	what := several(c.NodesMissing, "node")
+	if what == "" {
+		what = several(c.FilesMissing, "file")
+	}
+	b.r.Verdict.Needs = appendNeed(b.r.Verdict.Needs, b.fillNeed(incident.Need{What: "the logs of " + what, Why: "they are expected and not here; the verdict may change",
+		Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"}, nil))
+}
+
+// mostNamed is how many names stand in a sentence; the coverage has them all.
+const mostNamed = 8
+
+// several names a few of many in a sentence.
+func several(names []string, noun string) string {
+	if more := len(names) - mostNamed; more > 1 {
+		return fmt.Sprintf("%s and %d more %ss", strings.Join(names[:mostNamed], ", "), more, noun)
+	}
+	return strings.Join(names, ", ")
+}
+
+func join(ps []*mechanism.Proposal) string {
+	var names []string
+	for _, p := range ps {
+		names = append(names, p.Summary)
+	}
+	return strings.Join(names, "; ")
+}
+
+func appendNew(list []string, s string) []string {
+	if contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+func appendNeed(list []incident.Need, n incident.Need) []incident.Need {
+	for _, x := range list {
+		if x.What == n.What {
+			return list
+		}
+	}
+	return append(list, n)
+}

@@ -1,0 +1,271 @@
+package analysis
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"faultline/analysis/artifact/bandwidth"
+	"faultline/analysis/artifact/collected"
+	"faultline/analysis/artifact/fabric"
+	"faultline/analysis/artifact/gpumem"
+	"faultline/analysis/artifact/gpustate"
+	"faultline/analysis/artifact/kernel"
+	"faultline/analysis/artifact/nccl"
+	"faultline/analysis/artifact/nccltests"
+	"faultline/analysis/artifact/numbers"
+	"faultline/analysis/artifact/packets"
+	"faultline/analysis/artifact/ras"
+	"faultline/analysis/artifact/recorder"
+	"faultline/analysis/artifact/stacks"
+	"faultline/analysis/artifact/trace"
+	"faultline/analysis/resolve"
+	"faultline/analysis/scan"
+	"faultline/incident"
+)
+
+// evidenceKind is one kind of evidence beside the logs.
+type evidenceKind struct {
+	name string // for people
+	// recognise knows a file by how it begins: evidenceHead bytes, or all of a shorter one.
+	recognise func(head []byte) bool
+	// pasted, if set, finds it within the text of a small log as well, where somebody put it.
+	pasted func(text []byte) bool
+	// read returns what adds the facts of a file to those of the others.
+	read readKindFunc
+	// reader, if set, makes read for one run, where files have much in common that is kept once.
+	reader func() readKindFunc
+	// alone: such a file is never a worker's log, too.
+	alone bool
+}
+
+type readKindFunc func(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error)
+
+// evidenceKinds are all that are known; of several that recognise a file the first counts.
+var evidenceKinds = []evidenceKind{
+	// A trace names process groups as a dump does, so it is asked for first.
+	{name: "traces of PyTorch's profiler (Chrome's JSON, also compressed, one file for each rank)", recognise: trace.Recognise, read: readTrace, alone: true},
+	{name: "tables of losses, gradient norms or checksums by step (CSV with headings, JSON lines)", recognise: numbers.Recognise, read: readNumbers},
+	{name: "memory of GPUs by PyTorch's allocator (memory_summary as text, memory_snapshot as pickle or JSON)", recognise: gpumem.Recognise, pasted: gpumem.Pasted, read: readMemory},
+	{name: "dumps of PyTorch's flight recorder (pickle or JSON, one file for each rank, its number at the end of the name)",
+		recognise: recorder.Recognise, reader: dumpReader, alone: true},
+	// A kernel log may hold the call traces of processes and what drivers say of ports.
+	{name: "kernel logs of nodes (dmesg, journalctl -k, syslog)", recognise: kernel.Recognise, read: readKernel, alone: true},
+	{name: "what nvidia-smi, dcgmi or rocm-smi print", recognise: gpustate.Recognise, pasted: gpustate.Pasted, read: readGPUs},
+	{name: "stacks of processes (py-spy dump, also with --json, faulthandler, gdb, /proc/PID/stack, ps)",
+		recognise: stacks.Recognise, pasted: stacks.Pasted, read: readStacks},
+	{name: "output of nccl-tests (all_reduce_perf and its siblings)", recognise: nccltests.Recognise, pasted: nccltests.Recognise, read: readTests},
+	{name: "reports of nccl-tests (JSON, by -J FILE)", recognise: nccltests.RecogniseJSON, read: readTests, alone: true},
+	{name: "tests of a path (iperf3 as text or JSON; ib_write_bw, ib_send_bw, ib_read_bw)", recognise: bandwidth.Recognise, read: readPaths, alone: true},
+	{name: "state and counters of the network (ibstat, ibstatus, ibv_devinfo, perfquery, iblinkinfo, ibqueryerrors, ip -s link, ethtool, ping, files of /sys)",
+		recognise: fabric.Recognise, pasted: fabric.Pasted, read: readFabric, alone: true},
+	{name: "captured packets (text of tcpdump, pcap, pcapng)", recognise: packets.Recognise, read: readCapture, alone: true},
+	{name: "what NCCL's RAS answers as JSON (ncclras -v -f json)", recognise: ras.RecogniseJSON, read: readRAS, alone: true},
+	{name: "what NCCL's RAS answers as text (ncclras -v)", recognise: ras.Recognise, pasted: ras.Pasted, read: readRAS},
+	{name: "logs that NCCL writes itself (NCCL_DEBUG=INFO, NCCL_DEBUG_FILE)", recognise: nccl.Recognise, read: readNCCL},
+	{name: "bundles of bot collect", recognise: collected.Recognise, read: readCollected, alone: true},
+}
+
+const (
+	evidenceHead = 64 << 10  // of a file that is handed in
+	logHead      = 8 << 10   // of a log
+	smallLog     = 256 << 10 // a log up to here is searched as a whole for what is pasted into it
+)
+
+// kindsIn are the kinds that a file holds: one that it is as a whole, or what is pasted into it.
+func kindsIn(head []byte, whole bool) []*evidenceKind {
+	for i := range evidenceKinds {
+		if evidenceKinds[i].recognise(head) {
+			return []*evidenceKind{&evidenceKinds[i]}
+		}
+	}
+	var out []*evidenceKind
+	for i := range evidenceKinds {
+		if k := &evidenceKinds[i]; whole && k.pasted != nil && k.pasted(head) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// given is one file with evidence.
+type given struct {
+	source incident.Source
+	add    []func(*resolve.Handed)
+	note   string
+}
+
+// readEvidence reads what was handed in, and what of it stands in the logs. What is none of the kinds that are known is named, and left
+// out.
+func readEvidence(ctx context.Context, in *Input) error {
+	all := make([]given, 0, len(in.Evidence)+len(in.both))
+	seen := map[string]bool{} // paths: a folder of the logs may be handed in by itself as well
+	for _, s := range in.Evidence {
+		if !seen[s.Path] {
+			seen[s.Path] = true
+			all = append(all, given{source: s})
+		}
+	}
+	for _, s := range in.both {
+		all = append(all, given{source: s})
+	}
+	slices.SortStableFunc(all, func(a, b given) int { return strings.Compare(a.source.Name, b.source.Name) })
+	readers := map[*evidenceKind]readKindFunc{}
+	for i := range evidenceKinds {
+		k := &evidenceKinds[i]
+		if readers[k] = k.read; k.reader != nil {
+			readers[k] = k.reader()
+		}
+	}
+	heads := &sync.Pool{New: func() any { return new(bytes.Buffer) }}
+	g, reading := errgroup.WithContext(ctx)
+	g.SetLimit(max(1, in.Workers))
+	if in.Workers <= 0 {
+		g.SetLimit(runtime.GOMAXPROCS(0))
+	}
+	for i := range all {
+		g.Go(func() error {
+			all[i].add, all[i].note = readKinds(reading, all[i].source, readers, heads)
+			return reading.Err()
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	in.handed, in.beside = resolve.Handed{}, map[string]bool{}
+	for _, f := range all {
+		if f.note != "" {
+			in.notes = append(in.notes, f.note)
+		}
+		for _, add := range f.add {
+			add(&in.handed)
+			in.beside[f.source.Name] = true
+			if f.source.Node != "" {
+				if in.handed.Origins == nil {
+					in.handed.Origins = map[string]string{}
+				}
+				in.handed.Origins[f.source.Name] = f.source.Node
+			}
+		}
+	}
+	if err := readBaseline(ctx, in); err != nil {
+		return err
+	}
+	slices.Sort(in.notes)
+	return nil
+}
+
+// readKinds reads what a file holds, or says why not.
+func readKinds(ctx context.Context, s incident.Source, readers map[*evidenceKind]readKindFunc, heads *sync.Pool) ([]func(*resolve.Handed), string) {
+	room := heads.Get().(*bytes.Buffer)
+	defer heads.Put(room)
+	head, err := headInto(room, s, evidenceHead)
+	if err != nil {
+		return nil, fmt.Sprintf("not read: %s: %v", s.Name, plain(err))
+	}
+	kinds := kindsIn(head, len(head) < smallLog)
+	if len(kinds) == 0 {
+		return nil, fmt.Sprintf("not used: %s is none of the kinds of evidence that are known: %s", s.Name, KnownEvidence())
+	}
+	var out []func(*resolve.Handed)
+	var notes []string
+	for _, k := range kinds {
+		add, err := readKind(ctx, s, readers[k])
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("not used: %s: %v", s.Name, plain(err)))
+		}
+		if add != nil {
+			out = append(out, add)
+		}
+	}
+	return out, strings.Join(notes, "; ")
+}
+
+func readKind(ctx context.Context, s incident.Source, read readKindFunc) (func(*resolve.Handed), error) {
+	f, err := scan.Open(s.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return read(ctx, s.Name, f)
+}
+
+// headOf is how a file begins: n bytes, or all of a small one.
+func headOf(s incident.Source, n int) ([]byte, error) { return headInto(new(bytes.Buffer), s, n) }
+
+// headInto is headOf in a buffer that may be used again.
+func headInto(b *bytes.Buffer, s incident.Source, n int) ([]byte, error) {
+	f, err := scan.Open(s.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if s.Bytes < smallLog {
+		n = smallLog
+	}
+	b.Reset()
+	b.Grow(int(min(int64(n), max(s.Bytes, 0))) + bytes.MinRead) // of a compressed file it is not enough, and grows
+	_, err = io.CopyN(b, f, int64(n))
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && b.Len() == 0 {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// KnownEvidence is what can be handed in beside logs, for people.
+func KnownEvidence() string {
+	names := make([]string, len(evidenceKinds))
+	for i := range evidenceKinds {
+		names[i] = evidenceKinds[i].name
+	}
+	return strings.Join(names, "; ")
+}
+
+// dumpReader reads the dumps of one run.
+func dumpReader() readKindFunc {
+	shared := new(recorder.Shared)
+	return func(_ context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
+		return readDump(shared, file, r)
+	}
+}
+
+func readDump(shared *recorder.Shared, file string, r io.Reader) (func(*resolve.Handed), error) {
+	d, err := shared.Read(r)
+	if err != nil {
+		return nil, err
+	}
+	rank, ok := recorder.RankOf(file)
+	switch {
+	case !ok:
+		return nil, errors.New("it is a dump of a flight recorder, and its name does not end with its rank")
+	case !d.Fits(rank):
+		return nil, fmt.Errorf("it is by its name the dump of rank %d, which is no member of the groups in it", rank)
+	}
+	return func(h *resolve.Handed) {
+		h.Dumps = append(h.Dumps, resolve.RankDump{Rank: rank, File: file, Dump: d})
+	}, nil
+}
+
+func readStacks(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
+	f, err := stacks.Read(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return func(h *resolve.Handed) { h.Stacks = append(h.Stacks, resolve.StackFile{Name: file, Stacks: f}) }, nil
+}
+
+func readCollected(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
+	l, err := collected.Read(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return func(h *resolve.Handed) { h.Collected = append(h.Collected, resolve.CollectedList{Name: file, List: l}) }, nil
+}

@@ -1,0 +1,59 @@
+package analysis
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"faultline/analysis/aislog"
+	"faultline/analysis/artifact/accounting"
+	"faultline/analysis/scan"
+	"faultline/analysis/worker"
+	"faultline/incident"
+)
+
+// lookedAt is how much of a file is read to tell whether it is a log.
+const lookedAt = 4 << 20
+
+// Beside says by its start that a file is evidence beside logs.
+func Beside(start []byte) bool {
+	return slices.ContainsFunc(evidenceKinds, func(k evidenceKind) bool { return k.recognise(start) })
+}
+
+// Look says for people what a file is that somebody handed in, by its content alone; known is false where it is nothing that is known.
+func Look(ctx context.Context, s incident.Source) (what string, known bool, err error) {
+	head, err := headOf(s, logHead)
+	if err != nil {
+		return "", false, fmt.Errorf("%s: %w", s.Name, plain(err))
+	}
+	first := head[:min(len(head), accounting.HeadLen)]
+	switch kinds := kindsIn(head, len(head) < smallLog); {
+	case aislog.Headed(first):
+		return "log of a storage daemon", true, nil
+	case s.Bytes <= maxRecords && accounting.Recognise(first) != accounting.None:
+		return "SLURM's records", true, nil
+	case len(kinds) > 0:
+		return kinds[0].name, true, nil
+	}
+	sc, err := worker.NewScanner()
+	if err != nil {
+		return "", false, fmt.Errorf("compile the literals to scan for: %w", err)
+	}
+	f, err := scan.Open(s.Path)
+	if err != nil {
+		return "", false, fmt.Errorf("%s: %w", s.Name, plain(err))
+	}
+	defer f.Close()
+	obs, err := worker.Read(ctx, s.Name, io.LimitReader(f, lookedAt), sc)
+	if ctx.Err() != nil {
+		return "", false, ctx.Err()
+	}
+	if err != nil && obs == nil {
+		return "", false, fmt.Errorf("%s: %w", s.Name, plain(err))
+	}
+	if obs.Empty() {
+		return "", false, nil
+	}
+	return "log", true, nil
+}

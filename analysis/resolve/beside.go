@@ -1,0 +1,78 @@
+package resolve
+
+import (
+	"slices"
+	"strings"
+
+	"faultline/analysis/artifact/lines"
+)
+
+// Mark is where something stands in a file of evidence.
+type Mark struct {
+	File string
+	lines.Place
+}
+
+// besideNode finds the node of this job that a file beside the logs is of: host is what the file itself says. A file that says nothing
+// may be named for one of the job's nodes, and for one only. ours is false for a host that is no node of the job, as far as
+// the logs tell.
+func (f *Facts) besideNode(file, host string) (node string, ours bool) {
+	if host = shortHost(host); host != "" {
+		return host, slices.Contains(f.jobNodes(), host)
+	}
+	base := strings.ToLower(file[strings.LastIndexByte(file, '/')+1:])
+	folder := strings.ToLower(file[:len(file)-len(base)])
+	for _, where := range []string{base, folder} {
+		found := ""
+		for _, n := range f.jobNodes() {
+			if !holdsWord(where, strings.ToLower(n)) {
+				continue
+			}
+			if found != "" && found != n {
+				return "", false
+			}
+			found = n
+		}
+		if found != "" {
+			return found, true
+		}
+	}
+	return "", false
+}
+
+// holdsWord says that name has the word in it, with no letter, digit or dash beside it. A dash before it is none: names join their
+// parts with dashes.
+func holdsWord(name, word string) bool {
+	for from := 0; ; {
+		i := strings.Index(name[from:], word)
+		if i < 0 || word == "" {
+			return false
+		}
+		i += from
+		end := i + len(word)
+		if (i == 0 || !alphanumeric(name[i-1])) && (end == len(name) || !alphanumeric(name[end])) {
+			return true
+		}
+		from = i + 1
+	}
+}
+
+func alphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// jobNodes are the nodes that the job is known to have run on.
+func (f *Facts) jobNodes() []string {
+	var out []string
+	for _, n := range f.Coverage.NodesExpected {
+		out = append(out, shortHost(n))
+	}
+	out = append(out, f.Coverage.NodesSeen...)
+	for _, r := range f.byRank {
+		if r.Node != "" {
+			out = append(out, r.Node)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,169 @@
+package resolve
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"faultline/analysis/artifact/gpustate"
+	"faultline/analysis/artifact/kernel"
+	"faultline/analysis/pattern"
+	"faultline/analysis/worker"
+)
+
+// GPUState is what a tool says of the GPUs of one node.
+type GPUState struct {
+	File  string
+	State *gpustate.State
+	// Node is where it ran, "" unknown.
+	Node, NodeBasis string
+	// Ranks are those of its GPUs, by their place in State.GPUs; NoRank where nothing proves one.
+	Ranks []int
+}
+
+// At is where a statement of the tool stands.
+func (s *GPUState) At(p gpustate.Place) worker.At {
+	return worker.At{Pos: worker.Pos{File: s.File, Line: p.Line, Off: p.Off, Len: p.Len}, Stamp: s.State.Stamp}
+}
+
+// tools are words in names of files that say what made them; what is left of such a name may be a host.
+var (
+	tools    = pattern.New(`^(?:(.+?)[._-])?(?:dmesg|nvidia[-_]?smi|nvsmi|kern(?:el)?|journal(?:ctl)?|syslog|messages|dcgmi?|gpu[-_](?:state|util)|rocm[-_]?smi)(?:[._-](?:q|L|t|T|diag|health|kernel|log|before|after))*(?:[._-](.+))?$`)
+	hostLike = pattern.New(`^[a-z][a-z0-9-]*\d[a-z0-9-]*$`)
+	endings  = []string{".gz", ".zst", ".xz", ".bz2", ".log", ".txt", ".out", ".csv"}
+)
+
+// nodeOf is the node that a file with evidence is of: by its origin, by the name of a node of the job in its name, or by a name that is
+// a tool's and a host's.
+func (g *gpus) nodeOf(file, origin string) (node, basis string) {
+	if n := shortHost(origin); n != "" {
+		return n, "origin of the file"
+	}
+	name := strings.ToLower(path.Base(file))
+	best := ""
+	for n := range g.nodes {
+		if i := strings.Index(name, n); i >= 0 && bound(name, i-1) && bound(name, i+len(n)) && (len(n) > len(best) || len(n) == len(best) && n < best) {
+			best = n
+		}
+	}
+	if best != "" {
+		return best, "file name"
+	}
+	for again := true; again; {
+		again = false
+		for _, s := range endings {
+			if strings.HasSuffix(name, s) {
+				name, again = strings.TrimSuffix(name, s), true
+			}
+		}
+	}
+	if m := tools.FindStringSubmatch(name); m != nil {
+		for _, part := range m[1:] {
+			if h := shortHost(part); hostLike.MatchString(h) {
+				return h, "file name"
+			}
+		}
+	}
+	if dir := shortHost(path.Base(path.Dir(file))); g.nodes[dir] {
+		return dir, "name of its directory"
+	}
+	return "", ""
+}
+
+// bound says that no name goes on at i.
+func bound(s string, i int) bool {
+	return i < 0 || i >= len(s) || !(s[i] >= '0' && s[i] <= '9' || s[i] >= 'a' && s[i] <= 'z')
+}
+
+// states ties what tools say of GPUs to nodes and ranks.
+func (g *gpus) states(in Input) {
+	f := g.f
+	for i := range f.Handed.GPUs {
+		s := f.Handed.GPUs[i]
+		s.Node, s.NodeBasis = g.nodeOf(s.File, in.Handed.Origins[s.File])
+		for _, p := range s.State.Processes { // processes that are known tell whose GPU it is
+			rank, ok := f.ident.pid[fileInt{"host:" + s.Node, p.Pid}]
+			if !ok || rank < 0 || s.Node == "" {
+				continue
+			}
+			pci := p.PCI
+			for j := range s.State.GPUs {
+				if d := &s.State.GPUs[j]; pci == "" && d.Index >= 0 && d.Index == p.GPU {
+					pci = d.PCI
+				}
+			}
+			if pci != "" {
+				g.put(s.Node, pci, rank)
+			}
+		}
+		s.Ranks = make([]int, len(s.State.GPUs))
+		for j := range s.State.GPUs {
+			s.Ranks[j], _ = g.of(s.Node, s.State.GPUs[j].PCI)
+		}
+		f.GPUStates = append(f.GPUStates, &s)
+	}
+	told := map[fileLine]bool{}
+	for _, s := range f.GPUStates {
+		for i := range s.State.Troubles {
+			told[fileLine{s.File, s.State.Troubles[i].Line}] = true
+		}
+	}
+	// What is weighed here is not counted once more as a line of a log.
+	f.Failures = slices.DeleteFunc(f.Failures, func(fl *Failure) bool { return fl.Kind == "sign" && told[fileLine{fl.At.File, fl.At.Line}] })
+	for _, e := range f.Kernel { // what the tools added
+		if r, alien := g.of(e.Node, e.PCI); e.Rank == NoRank && r != NoRank && e.PCI != "" {
+			e.Rank, e.RankBasis, e.Alien = r, "the address of its GPU", alien
+		}
+	}
+	slices.SortStableFunc(f.GPUStates, func(a, b *GPUState) int { return strings.Compare(a.File, b.File) })
+}
+
+// unreachable are the GPUs that a tool could not reach, and those whose memory it says is damaged while their own rank reports an error
+// of CUDA.
+func (g *gpus) unreachable() []*candidate {
+	var out []*candidate
+	add := func(s *GPUState, p gpustate.Place, pci string, rank int, mechanism, text string) {
+		e := &KernelEvent{Event: &kernel.Event{Kind: kernel.OffBus, PCI: pci, Pid: -1, Links: -1, Message: p.Text, Count: 1}, At: s.At(p), Node: s.Node, NodeBasis: s.NodeBasis, Rank: rank, RankBasis: "the address of its GPU"}
+		if r, alien := g.of(s.Node, pci); rank == NoRank {
+			e.Rank, e.Alien = r, alien
+		}
+		out = append(out, &candidate{e: e, mechanism: mechanism, text: text, gpu: true, undateable: true})
+	}
+	for _, s := range g.f.GPUStates {
+		for i := range s.State.Troubles {
+			switch x := &s.State.Troubles[i]; x.Kind {
+			case "handle", "lost":
+				add(s, x.Place, x.PCI, NoRank, "gpu-off-bus", fmt.Sprintf("nvidia-smi cannot reach GPU %s", x.PCI))
+			case "none":
+				if s.Node != "" && g.nodes[s.Node] {
+					add(s, x.Place, "", NoRank, "gpu-off-bus", "nvidia-smi finds no GPU there")
+				}
+			}
+		}
+		for i := range s.State.GPUs {
+			d := &s.State.GPUs[i]
+			if v := d.Of(gpustate.Unread); v != nil && d.PCI != "" {
+				add(s, v.Place, d.PCI, s.Ranks[i], "gpu-off-bus", fmt.Sprintf("nvidia-smi cannot read GPU %s", d.PCI))
+			}
+			v := d.Of(gpustate.Volatile)
+			if v == nil || v.N == 0 || s.Ranks[i] == NoRank || !g.cudaOf(s.Ranks[i]) {
+				continue
+			}
+			add(s, v.Place, d.PCI, s.Ranks[i], "gpu-ecc", fmt.Sprintf("%d uncorrected memory errors on GPU %s since its driver was loaded", v.N, d.PCI))
+		}
+	}
+	return out
+}
+
+// cudaOf says that a rank itself reports an error of CUDA.
+func (g *gpus) cudaOf(rank int) bool {
+	return slices.ContainsFunc(g.f.Failures, func(fl *Failure) bool {
+		return fl.Rank == rank && fl.Mechanism == "cuda-error" && fl.Kind != kindKernel
+	})
+}
+
+type fileLine struct {
+	file string
+	line int64
+}

@@ -1,0 +1,343 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"faultline/analysis/artifact/kernel"
+	"faultline/analysis/line"
+	"faultline/analysis/worker"
+	"faultline/knowledge"
+)
+
+// candidate is what an event would be the cause of.
+type candidate struct {
+	e          *KernelEvent
+	mechanism  string
+	text       string
+	direct     bool
+	program    bool // it tells of a fault of the program, mostly
+	contained  bool // it ends one process only, and matters where that is one of this job
+	faded      bool // it ends nothing by itself
+	gpu        bool // it is about a GPU
+	undateable bool // its time is that of a look at the state, not of the event
+	nameless   bool // nothing ties its node to the job
+}
+
+// Modules and functions of the kernel that a process waits in for storage.
+var storageModules = []string{"mmfs", "mmfslinux", "nfs", "nfsv4", "nfsv3", "sunrpc", "rpc_wait", "lustre", "lov", "osc", "ptlrpc", "obdclass", "mdc", "llite", "lmv", "ceph", "libceph", "cifs", "fuse", "beegfs", "wekafs", "wekafsio",
+	"gpfs", "io_schedule", "wait_on_page", "jbd2", "xfs", "ext4", "orangefs", "daos"}
+
+// trainers are names that processes of training have. A data loader's worker is named by PyTorch from 2.3 on.
+var trainers = []string{"python", "pt_", "torchrun", "ray::", "deepspeed", "accelerate"}
+
+func trains(name string) bool {
+	return slices.ContainsFunc(trainers, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// onStorage is the first word of a call trace that is of storage, "" none.
+func onStorage(stack []string) string {
+	for _, s := range stack {
+		for _, m := range storageModules {
+			if s == m || strings.HasPrefix(s, m+"_") || strings.HasPrefix(s, m) && len(s) <= len(m)+2 {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// candidateOf says what an event could be the cause of, by itself.
+func (g *gpus) candidateOf(e *KernelEvent, t *trouble) (candidate, bool) {
+	c := candidate{e: e, direct: true}
+	onGPU := ""
+	if e.PCI != "" {
+		onGPU = " on GPU " + e.PCI
+	}
+	switch e.Kind {
+	case kernel.Xid:
+		x, ok := knowledge.XidByNumber(e.Number)
+		if !ok || x.Mechanism == "" || x.Fault == knowledge.FaultEcho || x.Fault == knowledge.FaultNobody {
+			return c, false
+		}
+		nvlink5 := e.Number >= 144 && e.Number <= 150
+		if x.Role != knowledge.CauseRole && (!nvlink5 || !e.Fatal && !g.endedBy(e)) {
+			return c, false
+		}
+		c.mechanism, c.text, c.gpu = x.Mechanism, fmt.Sprintf("Xid %d%s: %s", e.Number, onGPU, x.Name), true
+		c.program, c.contained, c.faded = x.Fault == knowledge.FaultProgram, x.Harm == knowledge.HarmProcess, x.Harm == knowledge.HarmNothing
+		c.direct = !c.program && !c.faded
+		if (e.Number == 8 || e.Number == 109) && t.hang && !g.cudaFailure("") {
+			c.mechanism = "gpu-hang"
+		}
+	case kernel.SXid:
+		if !e.Fatal {
+			return c, false
+		}
+		name := "an error of the NVSwitch"
+		if x, ok := knowledge.SXidByNumber(e.Number); ok {
+			name = x.Name
+		}
+		c.mechanism, c.text, c.gpu = "gpu-nvlink", fmt.Sprintf("fatal SXid %d on switch %s: %s", e.Number, e.PCI, name), true
+	case kernel.OffBus:
+		c.mechanism, c.text, c.gpu = "gpu-off-bus", "a GPU has fallen off the bus"+strings.Replace(onGPU, " on GPU", ":", 1), true
+	case kernel.AER:
+		if !e.Fatal || e.Rank == NoRank {
+			return c, false // of which device is not known
+		}
+		c.mechanism, c.text, c.gpu, c.direct = "gpu-off-bus", "an uncorrected error of the bus"+onGPU, true, false
+	case kernel.AMDGPU:
+		c.gpu = true
+		switch e.Name {
+		case "ring timeout", "reset", "reset failed":
+			c.mechanism, c.text = "gpu-hang", "the driver gave the GPU up and reset it"+onGPU
+		case "uncorrectable":
+			c.mechanism, c.text = "gpu-ecc", "an uncorrectable hardware error"+onGPU
+		case "lost":
+			c.mechanism, c.text = "gpu-off-bus", "the GPU is lost"+onGPU
+		default:
+			return c, false
+		}
+	case kernel.OOM:
+		if !g.killedHere(e) {
+			return c, false
+		}
+		c.mechanism = "host-oom"
+		c.text = fmt.Sprintf("the kernel killed process %d (%s): out of memory", e.Pid, e.Name)
+		if !e.Global && e.Cgroup != "" {
+			c.text += " in the job's own limit"
+		} else if e.Global {
+			c.text += " on the whole node"
+		}
+	case kernel.HungTask:
+		where := onStorage(e.Stack)
+		if where == "" || e.Rank == NoRank && !trains(e.Name) {
+			return c, false
+		}
+		c.mechanism, c.direct = "storage-unresponsive", e.Rank != NoRank
+		c.text = fmt.Sprintf("process %d (%s) slept in the kernel, waiting for storage (%s)", e.Pid, e.Name, where)
+	case kernel.Link:
+		if !e.Down || e.Name == "" || !strings.HasPrefix(e.Message, "mlx") {
+			return c, false
+		}
+		c.mechanism, c.direct, c.text = "link-error", false, "the link of "+e.Name+" went down"
+	default:
+		return c, false
+	}
+	return c, true
+}
+
+// jobless says that no log of a job is here: what tools print of GPUs may stand among the logs.
+func (g *gpus) jobless() bool {
+	return !slices.ContainsFunc(g.f.Tails, func(t worker.Tail) bool {
+		return !slices.ContainsFunc(g.f.GPUStates, func(s *GPUState) bool { return s.File == t.File })
+	})
+}
+
+// endedBy says that the driver ended processes on the same GPU because of this number.
+func (g *gpus) endedBy(e *KernelEvent) bool {
+	return slices.ContainsFunc(g.f.Kernel, func(o *KernelEvent) bool {
+		return o.Kind == kernel.Xid && o.Number == 45 && o.Previous == e.Number && o.PCI == e.PCI && o.Node == e.Node
+	})
+}
+
+// killedHere says that a process that the kernel killed is of this job: by its cgroup, its number, or because a process of this job on that
+// node ended so.
+func (g *gpus) killedHere(e *KernelEvent) bool {
+	f := g.f
+	if e.Rank != NoRank || e.Job != "" && e.Job == f.Job.ID {
+		return true
+	}
+	if e.Alien || !trains(e.Name) {
+		return false
+	}
+	for _, r := range f.byRank {
+		if r.Exit != nil && (r.Exit.Code == -9 || r.Exit.Code == 137) && (r.Node == e.Node || r.Exit.Host == e.Node) && e.Node != "" {
+			return true
+		}
+	}
+	for _, fl := range f.Failures {
+		switch fl.Mechanism {
+		case "external-signal", "host-oom", "dataloader-worker-killed":
+			if fl.Node == "" || fl.Node == e.Node {
+				return true
+			}
+		}
+		if fl.Kind == "task" && fl.Node == e.Node && strings.Contains(fl.Text, "Killed") {
+			return true
+		}
+	}
+	return g.jobless()
+}
+
+// cudaFailure says that some process reports an error of CUDA, on this node or none that is known; on any for "".
+func (g *gpus) cudaFailure(node string) bool {
+	for _, fl := range g.f.Failures {
+		switch fl.Mechanism {
+		case "cuda-error", "gpu-ecc", "gpu-off-bus", "gpu-nvlink", "gpu-firmware", "gpu-hang":
+			if fl.Kind != kindKernel && (node == "" || fl.Node == "" || fl.Node == node) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// kindKernel is the kind of failures that kernels or GPU tools tell of.
+const kindKernel = "kernel"
+
+// fits says that what failed can have come of it.
+func (g *gpus) fits(c *candidate, t *trouble) bool {
+	f := g.f
+	if g.jobless() {
+		return true // nothing but such evidence is here
+	}
+	if !t.any {
+		return false
+	}
+	if !c.gpu {
+		return true
+	}
+	if t.hang || g.cudaFailure("") || len(f.Ends) > 0 {
+		return true
+	}
+	for _, fl := range f.Failures { // others lost it
+		if fl.Role == knowledge.SymptomRole || fl.Mechanism == mechNativeCrash || fl.Mechanism == mechSignal {
+			return true
+		}
+	}
+	for _, r := range f.byRank {
+		if r.Exit != nil && r.Exit.Code < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// causes decides which events are taken for the cause of the failure, and counts those among the failures.
+func (g *gpus) causes(t *trouble) {
+	f := g.f
+	var near, undated []*candidate
+	for _, e := range f.Kernel {
+		c, ok := g.candidateOf(e, t)
+		if ok {
+			g.place(&c, t, &near, &undated)
+		}
+	}
+	for _, s := range g.unreachable() {
+		g.place(s, t, &near, &undated)
+	}
+	if len(near) == 0 && len(undated) > 0 {
+		near = g.onlyOne(undated)
+	}
+	for _, c := range near {
+		c.e.Cause = c.mechanism
+		f.Failures = append(f.Failures, f.kernelFailure(c))
+	}
+	sortedKernel(f.Kernel)
+}
+
+// place sorts a candidate by its time, or says why it is none.
+func (g *gpus) place(c *candidate, t *trouble, near, undated *[]*candidate) {
+	e := c.e
+	switch {
+	case e.Alien:
+		e.Unused = "it is of another job"
+	case e.Node != "" && len(g.nodes) > 0 && !g.nodes[e.Node]:
+		e.Unused = "the node is not known to be one of this job"
+		if g.whole {
+			e.Unused = "the node is none of this job"
+		}
+	case !g.fits(c, t):
+		e.Unused = "nothing failed that it could explain"
+	case e.When == Before:
+		e.Unused = "it was long before the failure"
+	case e.When == After:
+		e.Unused = "it was after the failure had been reported"
+	case e.When == Outlived:
+		e.Unused = "the job went on after it"
+	case c.contained && !c.program && e.Rank == NoRank && !g.jobless() && !g.cudaFailure(e.Node):
+		e.Unused = "the error was contained in one process, and no process of this job is known to be that one"
+	case c.faded && !g.jobless() && !g.cudaFailure(e.Node):
+		e.Unused = "it ends no process"
+	case e.When == Near:
+		*near = append(*near, c)
+	default:
+		*undated = append(*undated, c)
+	}
+}
+
+// onlyOne are candidates without a time: they count only where there is one mechanism on one node. Where several nodes say the same
+// and nothing is known of a job, the mechanism stands and no node is named.
+func (g *gpus) onlyOne(all []*candidate) []*candidate {
+	slugs, nodes := map[string]bool{}, map[string]bool{}
+	for _, c := range all {
+		if !(c.program && len(all) > 1) {
+			slugs[c.mechanism] = true
+		}
+		nodes[c.e.Node] = true
+	}
+	if len(slugs) > 1 && atOnce(all) {
+		slugs = map[string]bool{all[0].mechanism: true} // one log tells of one accident: what stands first was first
+	}
+	alone := len(nodes) == 1 && g.onTheCulprits(all[0].e.Node)
+	if len(slugs) != 1 || !alone && !g.jobless() {
+		for _, c := range all {
+			c.e.Unused = "nothing ties its time to the failure's, and it is not the only one"
+		}
+		return nil
+	}
+	for _, e := range g.f.Kernel {
+		nodes[e.Node] = true
+	}
+	for _, c := range all {
+		c.direct, c.nameless = false, !alone || g.jobless() && len(nodes) > 1
+	}
+	return slices.DeleteFunc(all, func(c *candidate) bool { return !slugs[c.mechanism] })
+}
+
+// atOnce says that all stand in one log, of one boot, within a minute.
+func atOnce(all []*candidate) bool {
+	a, b := all[0].e, all[len(all)-1].e
+	for _, c := range all {
+		if c.e.At.File != a.At.File || c.e.Boot != a.Boot || c.e.Stamp.Kind != line.Uptime || c.undateable {
+			return false
+		}
+	}
+	return b.Stamp.Unix-a.Stamp.Unix <= wentOn
+}
+
+// onTheCulprits says that a node may be the one where the failure began: a process failed there, or none is known to have failed anywhere.
+func (g *gpus) onTheCulprits(node string) bool {
+	known := false
+	for _, fl := range g.f.Failures {
+		if fl.Role == knowledge.CauseRole && fl.Node != "" && fl.Kind != kindKernel {
+			known = true
+			if fl.Node == node {
+				return true
+			}
+		}
+	}
+	return !known
+}
+
+func (f *Facts) kernelFailure(c *candidate) *Failure {
+	e := c.e
+	at := e.At
+	fl := &Failure{Rank: NoRank, Node: e.Node, Mechanism: c.mechanism, Role: knowledge.CauseRole, Direct: c.direct, Kind: kindKernel, At: &at, Text: c.text, Count: 1, Kernel: e}
+	if c.nameless {
+		fl.Node = ""
+		return fl
+	}
+	if e.When == Near && !c.undateable {
+		fl.T = e.T
+	}
+	if e.Rank != NoRank {
+		fl.Rank, fl.Proc = e.Rank, f.rank(e.Rank, e.RankBasis)
+		if fl.Proc.Node == "" {
+			fl.Proc.Node, fl.Proc.NodeBasis = e.Node, e.NodeBasis
+		}
+	}
+	return fl
+}

@@ -1,0 +1,272 @@
+package resolve
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"faultline/analysis/artifact/nccl"
+	"faultline/analysis/artifact/ras"
+	"faultline/analysis/line"
+	"faultline/analysis/worker"
+	"faultline/knowledge"
+)
+
+// NCCL is what NCCL's own lines say of a run, in files of their own or in the logs of the job.
+type NCCL struct {
+	Logs        []*nccl.Log
+	World       *nccl.World
+	Standings   []nccl.Standing
+	Divergences []nccl.Divergence
+
+	ranks map[*nccl.Proc]int
+	hosts map[string]string // address → host, "" where several have it
+}
+
+const ncclBasis = "NCCL's communicator of all ranks"
+
+// Rank is the global rank of a process, with ok false where nothing proves it.
+func (n *NCCL) Rank(p *nccl.Proc) (int, bool) {
+	id, ok := n.ranks[p]
+	return id, ok
+}
+
+// Host is the node with an address, by what NCCL lists of its processes' interfaces; the address itself where none has it.
+func (n *NCCL) Host(addr string) string {
+	if n != nil {
+		if h := cmp.Or(n.hosts[addr], n.hosts[strings.TrimPrefix(addr, mapped)]); h != "" {
+			return h
+		}
+	}
+	return shortHost(addr)
+}
+
+// Known says that it is known which node has an address.
+func (n *NCCL) Known(addr string) bool {
+	return n != nil && (n.hosts[addr] != "" || n.hosts[strings.TrimPrefix(addr, mapped)] != "")
+}
+
+// mapped begins a GID of RoCE that is an IPv4 address.
+const mapped = "::ffff:"
+
+// nccl takes what NCCL's logs say. It returns the observations with those of logs that are no logs of the job: the same lines in either
+// give the same facts.
+func (f *Facts) nccl(obs *worker.Observations, in Input) *worker.Observations {
+	own := map[string]bool{}
+	for _, t := range obs.Tails {
+		own[t.File] = true
+	}
+	var logs []*nccl.Log
+	read := map[string]bool{}
+	for _, l := range slices.Concat(in.Handed.NCCL, in.Spoken) {
+		if !read[l.File] {
+			read[l.File] = true
+			logs = append(logs, l)
+		}
+	}
+	if len(logs) == 0 {
+		return obs
+	}
+	slices.SortFunc(logs, func(a, b *nccl.Log) int { return cmp.Compare(a.File, b.File) })
+	if f.Runs > 1 {
+		logs = ofThisRun(logs, obs, own)
+		if len(logs) == 0 {
+			f.Warnings = append(f.Warnings, "NCCL's lines are not used: which of the runs they are of is not proven")
+			return obs
+		}
+	}
+	f.NCCL = &NCCL{Logs: logs, World: nccl.Join(logs), ranks: map[*nccl.Proc]int{}, hosts: addresses(logs)}
+	f.NCCL.Standings, f.NCCL.Divergences = f.NCCL.World.Standings(), f.NCCL.World.Divergences()
+	out := *obs
+	for _, l := range logs {
+		if own[l.File] {
+			continue
+		}
+		for _, p := range l.Procs {
+			for i := range p.Faults {
+				fl := &p.Faults[i]
+				w := worker.NCCLWarn{At: ncclAt(l, p, fl.At, fl.Dev), Source: fl.Source, Text: fl.Text, Peer: fl.Peer}
+				w.Signs = knowledge.Match(nil, []byte(strings.TrimSpace(fl.Source+" NCCL WARN "+fl.Text)))
+				out.NCCLWarns = append(slices.Clip(out.NCCLWarns), w)
+			}
+			for _, c := range p.Comms {
+				at := cmp.Or(c.Ready, c.Began)
+				if c.Rank == nccl.Unknown || !at.Known() {
+					continue
+				}
+				out.CommInits = append(slices.Clip(out.CommInits), worker.CommInit{At: ncclAt(l, p, at, c.Dev), Comm: c.Ptr, CommID: c.ID, BusID: c.Bus, Rank: c.Rank, NRanks: c.NRanks, CudaDev: c.Dev, Phase: "COMPLETE"})
+			}
+		}
+	}
+	return &out
+}
+
+func ncclAt(l *nccl.Log, p *nccl.Proc, at nccl.At, dev int) worker.At {
+	who := line.NoOne
+	who.Host, who.Pid, who.CudaDev = p.Host, p.Pid, dev
+	return worker.At{Pos: worker.Pos{File: l.File, Line: at.Line, Off: at.Off, Len: at.Len}, By: &who}
+}
+
+// ofThisRun keeps of logs that hold several runs the processes that a line of this run is of; what the job's logs do not know may be of
+// any.
+func ofThisRun(logs []*nccl.Log, obs *worker.Observations, own map[string]bool) []*nccl.Log {
+	type proc struct {
+		host string
+		pid  int
+	}
+	here := map[proc]bool{}
+	for i := range obs.CommInits {
+		here[proc{obs.CommInits[i].Who().Host, obs.CommInits[i].Who().Pid}] = true
+	}
+	for i := range obs.NCCLWarns {
+		here[proc{obs.NCCLWarns[i].Who().Host, obs.NCCLWarns[i].Who().Pid}] = true
+	}
+	var out []*nccl.Log
+	for _, l := range logs {
+		if !own[l.File] {
+			continue
+		}
+		c := *l
+		c.Procs = nil
+		for _, p := range l.Procs {
+			if here[proc{p.Host, p.Pid}] {
+				c.Procs = append(c.Procs, p)
+			}
+		}
+		if len(c.Procs) > 0 {
+			out = append(out, &c)
+		}
+	}
+	return out
+}
+
+// addresses are whose the interfaces are that NCCL lists, and the GIDs that processes state as their own where a transfer failed.
+func addresses(logs []*nccl.Log) map[string]string {
+	out := map[string]string{}
+	add := func(addr, host string) {
+		if old, seen := out[addr]; seen && old != host {
+			host = "" // a bridge of containers has the same address everywhere
+		}
+		out[addr] = host
+	}
+	for _, l := range logs {
+		for _, p := range l.Procs {
+			host := shortHost(p.Host)
+			for _, a := range p.Addrs {
+				add(a.IP, host)
+			}
+			for i := range p.Faults {
+				if gid := p.Faults[i].LocalGID; gid != "" {
+					add(strings.TrimPrefix(gid, mapped), host)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// ncclRanks ties the processes to global ranks: a communicator of as many ranks as the job has holds them all, in their order; RCCL says
+// the rank itself; and the job's logs may know a process by its host and number.
+func (f *Facts) ncclRanks() {
+	n := f.NCCL
+	if n == nil {
+		return
+	}
+	at := map[int]*nccl.Proc{}
+	tie := func(p *nccl.Proc, id int) {
+		if old, seen := n.ranks[p]; seen && old != id {
+			id = NoRank
+		}
+		if q, seen := at[id]; id != NoRank && seen && q != p {
+			n.ranks[q] = NoRank // two processes, one rank
+			id = NoRank
+		}
+		n.ranks[p], at[id] = id, p
+	}
+	for _, m := range n.World.Procs {
+		for _, c := range m.Proc.Comms {
+			switch {
+			case c.Global != nccl.Unknown:
+				tie(m.Proc, c.Global)
+			case f.Job.WorldSize > 1 && c.NRanks == f.Job.WorldSize && c.Rank != nccl.Unknown && c.Rank < c.NRanks:
+				tie(m.Proc, c.Rank)
+			}
+		}
+		if _, known := n.ranks[m.Proc]; !known {
+			who := line.NoOne
+			who.Host, who.Pid = m.Proc.Host, m.Proc.Pid
+			if id, _, ok := f.ident.rankOf(worker.At{Pos: worker.Pos{File: m.Log.File}, By: &who}); ok {
+				tie(m.Proc, id)
+			}
+		}
+	}
+	for p, id := range n.ranks {
+		if id == NoRank {
+			delete(n.ranks, p)
+		}
+	}
+	for _, m := range n.World.Procs {
+		if id, ok := n.ranks[m.Proc]; ok {
+			r := f.rank(id, ncclBasis)
+			r.Pids[m.Proc.Pid] = true
+			if r.Node == "" {
+				r.Node, r.NodeBasis = shortHost(m.Proc.Host), "NCCL's line prefix"
+			}
+		}
+	}
+}
+
+// RASRank is the global rank of a rank that RAS speaks of: that of a communicator of the whole job, or of a process that is known by its
+// host and number.
+func (f *Facts) RASRank(c *ras.Comm, r *ras.Rank) (int, bool) {
+	if f.Job.WorldSize > 1 && c.Size == f.Job.WorldSize && r.Rank < c.Size {
+		return r.Rank, true
+	}
+	return f.RASProcess(r.Host, r.Pid)
+}
+
+// RASProcess is the global rank of a process on a host, which RAS knows by its address.
+func (f *Facts) RASProcess(host string, pid int) (int, bool) {
+	if pid <= 0 || host == "" {
+		return NoRank, false
+	}
+	if id, ok := f.ident.pid[fileInt{"host:" + f.NCCL.Host(host), pid}]; ok && id >= 0 {
+		return id, true
+	}
+	return NoRank, false
+}
+
+// RASWorld is the number of ranks that a snapshot states for the job: its summary counts the GPUs.
+func (f *Facts) rasWorld(snapshots []*ras.Snapshot) {
+	if f.Job.WorldSize > 0 {
+		return
+	}
+	n := 0
+	for _, s := range snapshots {
+		size := s.GPUs
+		if size == 0 || n > 0 && n != size {
+			return
+		}
+		n = size
+	}
+	if n > 1 && n <= MaxWorld {
+		f.Job.WorldSize, f.Job.WorldFrom = n, "the summary of NCCL's RAS"
+		f.plausible(Input{})
+	}
+}
+
+// ProcName names a process for people: "rank 5 on node3", or where its rank is not proven "pid 77 on node3, rank 5 of …".
+func (f *Facts) ProcName(m nccl.Member) string {
+	if id, ok := f.NCCL.Rank(m.Proc); ok {
+		return f.byRank[id].Describe()
+	}
+	s := fmt.Sprintf("pid %d on %s", m.Proc.Pid, shortHost(m.Proc.Host))
+	if m.Comm != nil && m.Comm.Rank != nccl.Unknown {
+		s += fmt.Sprintf(" (rank %d of a communicator of %d)", m.Comm.Rank, m.Comm.NRanks)
+	}
+	return s
+}
+
+// NCCLAt is where a line of NCCL stands.
+func NCCLAt(m nccl.Member, at nccl.At) worker.At { return ncclAt(m.Log, m.Proc, at, nccl.Unknown) }

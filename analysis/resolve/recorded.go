@@ -1,0 +1,231 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"faultline/analysis/artifact/recorder"
+	"faultline/analysis/line"
+	"faultline/analysis/worker"
+	"faultline/incident"
+)
+
+// RankDump is the dump of one rank's flight recorder.
+type RankDump struct {
+	Rank int
+	File string
+	Dump *recorder.Dump
+}
+
+// Record is an object in a file that holds one value, with the members that matter.
+type Record struct {
+	File, Place string
+	Members     []incident.Member
+}
+
+// Recorded is what a rank's flight recorder says of all its groups together.
+type Recorded struct {
+	File string
+	// Idle: every work of every group is complete.
+	Idle bool
+	// Frame is where in the program the rank called the first work that it has not completed, "" unknown.
+	Frame string
+}
+
+const recorderBasis = "name of its flight recorder's dump"
+
+// dumps chooses the dumps that are of this run: one for each rank, and only where they agree with the job on its size.
+func (f *Facts) dumps(all []RankDump) map[int]RankDump {
+	out := map[int]RankDump{}
+	if len(all) == 0 {
+		return out
+	}
+	if f.Run < f.Runs-1 {
+		f.Warnings = append(f.Warnings, "the dumps of the flight recorder are not used: each run writes over those of the run before, and this is not the last one")
+		return out
+	}
+	twice := 0
+	for _, d := range all {
+		old, seen := out[d.Rank]
+		if seen {
+			twice++
+		}
+		if !seen || newest(d.Dump) > newest(old.Dump) || newest(d.Dump) == newest(old.Dump) && d.File < old.File {
+			out[d.Rank] = d
+		}
+	}
+	if twice > 0 {
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of the flight recorder were left out: a newer one of the same rank is there", countOf(twice, "dump")))
+	}
+	size, by := 0, ""
+	for _, id := range sortedKeys(out) {
+		for _, g := range out[id].Dump.Groups {
+			if (g.Name == "0" || g.Desc == "default_pg") && len(g.Ranks) > size {
+				size, by = len(g.Ranks), out[id].File
+			}
+		}
+	}
+	switch {
+	case size == 0:
+	case f.Job.WorldSize == 0:
+		f.Job.WorldSize, f.Job.WorldFrom = size, "the default group in the flight recorder's dumps"
+	case f.Job.WorldSize != size:
+		f.Warnings = append(f.Warnings, fmt.Sprintf("the dumps of the flight recorder are not used: %s is of a job of %d ranks, this one has %d (%s)", by, size, f.Job.WorldSize, f.Job.WorldFrom))
+		return map[int]RankDump{}
+	}
+	return out
+}
+
+func newest(d *recorder.Dump) int64 {
+	t := int64(0)
+	for _, works := range [][]recorder.Work{d.Open, d.Done} {
+		for i := range works {
+			t = max(t, works[i].CreatedNS)
+		}
+	}
+	return t
+}
+
+func sortedKeys(m map[int]RankDump) []int {
+	out := make([]int, 0, len(m))
+	for id := range m {
+		out = append(out, id)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func countOf(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// recorded adds what the flight recorders say: who belongs to which group, what of it each rank had in flight, and its counters. A
+// line of the watchdog and a dump that say the same are one.
+func (g *grouper) recorded(dumps map[int]RankDump) {
+	if len(dumps) == 0 {
+		return
+	}
+	f := g.f
+	world := map[int]*recorder.Dump{}
+	for id, d := range dumps {
+		world[id] = d.Dump
+	}
+	joined := recorder.Join(world)
+	f.Warnings = append(f.Warnings, joined.Warnings...)
+	f.RecorderOff = joined.Off
+	off := map[int]bool{}
+	for _, id := range joined.Off {
+		off[id] = true
+	}
+	for _, id := range joined.Ranks {
+		if off[id] {
+			continue
+		}
+		r := f.rank(id, recorderBasis)
+		d := dumps[id]
+		r.Recorded = &Recorded{File: d.File, Idle: len(d.Dump.Open)+d.Dump.OpenMore == 0}
+		for _, s := range d.Dump.Status {
+			r.Recorded.Idle = r.Recorded.Idle && (s.Enqueued == s.Completed || s.Enqueued == recorder.None)
+		}
+		for i := range d.Dump.Open {
+			if fr := d.Dump.Open[i].Frames; len(fr) > 0 {
+				r.Recorded.Frame = fmt.Sprintf("%s:%d %s", fr[0].File, fr[0].Line, fr[0].Name)
+				break
+			}
+		}
+	}
+	for i := range joined.Groups {
+		j := &joined.Groups[i]
+		open := slices.ContainsFunc(j.States, func(s recorder.State) bool { return s.First() != nil })
+		gr := g.byKey[GroupKey(worker.GroupRef{Known: true, GUID: j.Name, Desc: j.Desc})]
+		if gr == nil && !open {
+			continue // nobody waits there
+		}
+		gr = g.group(worker.GroupRef{Known: true, ID: line.Unknown, GUID: j.Name, Desc: j.Desc, Rank: line.Unknown})
+		gr.listed = j.Members
+		gr.Counters = map[int]*Counters{}
+		for k := range j.States {
+			g.state(gr, j, &j.States[k], dumps[j.States[k].Rank].File)
+		}
+	}
+}
+
+// state adds what one rank's dump says of one group.
+func (g *grouper) state(gr *Group, j *recorder.Joined, s *recorder.State, file string) {
+	r := g.f.rank(s.Rank, recorderBasis)
+	var counters *Counters
+	if s.Tie != "" && s.Enqueued != recorder.None && s.Completed != recorder.None {
+		counters = &Counters{Enqueued: s.Enqueued, Completed: s.Completed, Record: &Record{file, "pg_status." + s.Local, []incident.Member{
+			{Name: "last_enqueued_collective", Value: strconv.FormatInt(s.Enqueued, 10)}, {Name: "last_completed_collective", Value: strconv.FormatInt(s.Completed, 10)}}}}
+		gr.Counters[s.Rank] = counters
+	}
+	w := s.First()
+	if w == nil {
+		return
+	}
+	groupRank := line.Unknown
+	if i, ok := slices.BinarySearch(j.Members, s.Rank); ok {
+		groupRank = i
+	}
+	record := &Record{file, fmt.Sprintf("entries[%d]", w.Index), []incident.Member{{Name: "process_group", Value: j.Name}, {Name: "profiling_name", Value: w.Op}, {Name: w.SeqName, Value: strconv.FormatInt(w.Seq, 10)}, {Name: "state", Value: w.State}}}
+	gr.P2P = gr.P2P || w.P2P
+	for _, p := range gr.Pending {
+		if p.Rank == r {
+			if p.Work.Seq == w.Seq {
+				p.Phase, p.Record, p.Order = w.State, record, w.Record
+				if p.State == nil {
+					p.Counters = counters
+				}
+			}
+			return // its own watchdog reported it
+		}
+	}
+	p := &Pending{Rank: r, Group: gr, GroupRank: groupRank, Record: record, Counters: counters, Phase: w.State, Order: w.Record,
+		Work: worker.Work{Seq: w.Seq, Op: watchdogName(w), NumelIn: numel(w.In), NumelOut: numel(w.Out), TimeoutMS: w.TimeoutMS, RanForMS: line.Unknown}}
+	gr.Pending = append(gr.Pending, p)
+	r.Pending = append(r.Pending, p)
+}
+
+// watchdogName is the operation as the watchdog would print it: "_allgather_base" of the recorder is _ALLGATHER_BASE there.
+// Source: c10d's opTypeToString and the profiling titles of ProcessGroupNCCL.cpp, 2.4 to 2.10.
+func watchdogName(w *recorder.Work) string {
+	kind := w.Kind()
+	if name, ok := watchdogNames[kind]; ok {
+		return name
+	}
+	return strings.ToUpper(strings.NewReplacer("all_gather", "allgather", "all_reduce", "allreduce", "all_to_all", "alltoall").Replace(kind))
+}
+
+var watchdogNames = map[string]string{
+	"all_reduce": "ALLREDUCE", "all_reduce_barrier": "BARRIER", "broadcast": "BROADCAST", "_broadcast_oop": "BROADCAST", "reduce": "REDUCE",
+	"all_gather": "ALLGATHER", "_all_gather_base": "_ALLGATHER_BASE", "all_gather_into_tensor_coalesced": "COALESCED", "all_gather_coalesced": "COALESCED",
+	"reduce_scatter": "REDUCE_SCATTER", "_reduce_scatter_base": "_REDUCE_SCATTER_BASE", "reduce_scatter_tensor_coalesced": "COALESCED",
+	"all_to_all": "ALLTOALL_BASE", "gather": "GATHER", "scatter": "SCATTER", "send": "SEND", "recv": "RECV", "coalesced": "COALESCED", "barrier": "BARRIER",
+}
+
+// numel is how many elements the tensors have together; Unknown where no size is stated.
+func numel(sizes [][]int64) int64 {
+	if len(sizes) == 0 {
+		return line.Unknown
+	}
+	const limit = int64(1) << 53
+	sum := int64(0)
+	for _, dims := range sizes {
+		n := int64(1)
+		for _, d := range dims {
+			if d < 0 || d > 0 && n > limit/d {
+				return line.Unknown
+			}
+			n *= d
+		}
+		if sum += n; sum > limit {
+			return line.Unknown
+		}
+	}
+	return sum
+}

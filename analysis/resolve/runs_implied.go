@@ -1,0 +1,115 @@
+package resolve
+
+import (
+	"sort"
+	"strings"
+
+	"faultline/analysis/line"
+	"faultline/analysis/worker"
+)
+
+// impliedMarks finds a second run in a file that prints nothing known between its runs: below a line by which SLURM had
+// taken the job away to start it again, a task ends that had ended before (each task of a run ends once), or training
+// begins anew.
+func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) []worker.RunMark {
+	taken := map[string]int64{}
+	for _, e := range obs.SlurmEnds {
+		switch e.Reason {
+		case "PREEMPTION", "JOB REQUEUE", "NODE FAILURE":
+			if o, ok := taken[e.File]; !ok || e.Off < o {
+				taken[e.File] = e.Off
+			}
+		}
+	}
+	exits := append([]worker.TaskExit(nil), obs.TaskExits...)
+	sort.SliceStable(exits, func(i, j int) bool { return less(exits[i].Pos, exits[j].Pos) })
+	type task struct {
+		file string
+		n    int
+	}
+	ended := map[task]bool{}
+	var out []worker.RunMark
+	for _, t := range exits {
+		from, ok := taken[t.File]
+		if !ok || len(marks[t.File]) > 0 {
+			continue
+		}
+		again := false
+		for _, n := range t.Tasks {
+			again = again || ended[task{t.File, n}]
+			ended[task{t.File, n}] = true
+		}
+		if again && t.Off > from {
+			out = append(out, worker.RunMark{At: t.At, Kind: "requeue", Count: line.Unknown})
+			delete(taken, t.File)
+		}
+	}
+	for file, from := range taken {
+		if len(marks[file]) > 0 {
+			continue
+		}
+		if at, again := begunAnew(obs, file, from); again {
+			out = append(out, worker.RunMark{At: at, Kind: "requeue", Count: line.Unknown})
+		}
+	}
+	return out
+}
+
+// begunAnew finds where training begins again below an offset of a file: where a checkpoint is loaded, or the steps of one
+// writer fall back behind what it had reached, and then go on. What a dying process still prints does neither.
+func begunAnew(obs *worker.Observations, file string, from int64) (worker.At, bool) {
+	type loop struct {
+		who  line.Who
+		form string
+	}
+	loops := map[loop][]*worker.Progress{}
+	for i := range obs.Progress {
+		if p := &obs.Progress[i]; p.File == file && p.Step >= 0 && p.Phase == "training" {
+			k := loop{*p.Who(), p.Form}
+			loops[k] = append(loops[k], p)
+		}
+	}
+	// begin is the lowest place that something begins at, goOn the highest from which training still goes on.
+	begin, goOn := worker.At{}, int64(-1)
+	take := func(at worker.At) {
+		if begin.File == "" || at.Off < begin.Off {
+			begin = at
+		}
+	}
+	for _, ps := range loops {
+		sort.SliceStable(ps, func(i, j int) bool { return ps[i].Off < ps[j].Off })
+		reached, fell := int64(-1), false
+		for i, p := range ps {
+			on := climbs(ps[i:])
+			if on {
+				goOn = max(goOn, p.Off)
+			}
+			if p.Off < from {
+				reached = max(reached, p.Step)
+			} else if !fell && p.Step <= reached && on {
+				take(p.At)
+				fell = true
+			}
+		}
+	}
+	for i := range obs.Checkpoints {
+		if c := &obs.Checkpoints[i]; c.File == file && c.Off > from && c.Off < goOn && strings.HasPrefix(c.Kind, "load-") {
+			take(c.At)
+		}
+	}
+	return begin, begin.File != ""
+}
+
+// climbs says that a loop goes on from its first step here, for longer than what may stand in a buffer when a process dies.
+func climbs(ps []*worker.Progress) bool {
+	n, last := 0, ps[0].Step
+	for _, p := range ps[1:] {
+		if p.Step > last {
+			n, last = n+1, p.Step
+		}
+		if n >= goesOn {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,113 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+
+	"faultline/analysis/artifact/numbers"
+	"faultline/analysis/artifact/trace"
+)
+
+// NumberFile is one table of what the run measured of itself.
+type NumberFile struct {
+	File  string
+	Table *numbers.Table
+}
+
+// Tabled is what the tables say, with ranks beside each other where they are stated.
+type Tabled struct {
+	Files    []string
+	Ranks    int // whose numbers are there
+	Unranked int // files that state no rank
+	Points   []numbers.Point
+	Origin   *numbers.Origin // nil: not one rank alone
+	Splits   []numbers.Split
+	// Groups are the ranks that a way of dividing the job puts together, by axis; Placed says that columns of the tables state them.
+	Groups [numbers.Axes][][]int
+	Placed bool
+}
+
+// tabled puts the tables together. A file whose lines state no rank is of the one in its name.
+func (f *Facts) tabled(all []NumberFile) {
+	if len(all) == 0 {
+		return
+	}
+	if f.Run < f.Runs-1 {
+		f.Warnings = append(f.Warnings, "the tables of losses, norms and checksums are not used: they may be of a later run than this one")
+		return
+	}
+	m := &Tabled{}
+	ranks := map[int]bool{}
+	for _, x := range slices.SortedFunc(slices.Values(all), func(a, b NumberFile) int { return cmp.Compare(a.File, b.File) }) {
+		m.Files = append(m.Files, x.File)
+		id, named := trace.RankOf(x.File)
+		if !x.Table.Ranked && !named {
+			m.Unranked++
+		}
+		for _, r := range x.Table.Rows {
+			if !x.Table.Ranked && named {
+				r.Rank = id
+			}
+			if f.Job.WorldSize > 0 && r.Rank >= f.Job.WorldSize {
+				continue
+			}
+			if r.Rank != numbers.None {
+				ranks[r.Rank] = true
+			}
+			m.Points = append(m.Points, numbers.Point{File: x.File, Row: r})
+		}
+	}
+	m.Ranks = len(ranks)
+	if o, ok := numbers.FirstNaN(m.Points); ok {
+		m.Origin = &o
+	}
+	m.Splits = numbers.Splits(m.Points)
+	m.Groups, m.Placed = numbers.Groups(m.Points), true
+	if !slices.ContainsFunc(m.Groups[:], func(g [][]int) bool { return len(g) > 0 }) {
+		m.Groups, m.Placed = f.axes(), false
+	}
+	m.Splits = append(m.Splits, numbers.Within(m.Points, m.Groups)...)
+	f.Tabled = m
+}
+
+// Replicas says that ranks of a split hold copies of the same parameters: a column of the table says so, or the whole job is data-parallel.
+func (f *Facts) Replicas(s *numbers.Split) bool {
+	return s.What == numbers.Checksum && (s.Axis == numbers.Data || s.Group != "" || f.Job.WorldSize > 1 && f.Job.DP == f.Job.WorldSize)
+}
+
+// axes are the groups that the job's own sizes make, in Megatron's order of ranks.
+func (f *Facts) axes() (out [numbers.Axes][][]int) {
+	for axis, kind := range numbers.AxisNames {
+		for _, g := range megatronGroups(kind, f.Job) {
+			if len(g) > 1 {
+				out[axis] = append(out[axis], g)
+			}
+		}
+	}
+	return out
+}
+
+// GroupOf is the group along an axis that holds exactly these ranks; false for none.
+func (t *Tabled) GroupOf(ranks []int) (axis int, ok bool) {
+	for axis, list := range t.Groups {
+		for _, g := range list {
+			if slices.Equal(g, ranks) {
+				return axis, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// Holding is the smallest group, along any axis, that holds all of these ranks.
+func (t *Tabled) Holding(ranks []int) (axis int, members []int, ok bool) {
+	for a, list := range t.Groups {
+		for _, g := range list {
+			inside := !slices.ContainsFunc(ranks, func(r int) bool { return !slices.Contains(g, r) })
+			if inside && (!ok || len(g) < len(members)) {
+				axis, members, ok = a, g, true
+			}
+		}
+	}
+	return axis, members, ok
+}

@@ -1,0 +1,101 @@
+package worker
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"faultline/analysis/scan"
+)
+
+// readAll reads text; where all is set every frame is followed, whatever stands below it.
+func readAll(t *testing.T, sc *scan.Scanner, text []byte, all bool) *Observations {
+	t.Helper()
+	r := newReader("log", sc)
+	if _, err := sc.Scan(t.Context(), bytes.NewReader(text), func(l *scan.Line) (int, error) {
+		if all {
+			l.Below = nil
+		}
+		return r.visit(l)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r.finish()
+	return r.obs
+}
+
+// What stands below a frame is looked at before the reader asks for it: that must find whatever the reader would.
+func TestFramesThatLeadNowhereAreLeftOutAndNoOthers(t *testing.T) {
+	sc, err := NewScanner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pieces := []string{
+		"  File \"/opt/a.py\", line 3, in forward", "    return f(x)", "  File \"/opt/b.py\", line 8, in step", "    ~~~^^^",
+		"ValueError: bad value", "KeyboardInterrupt", "torch.cuda.OutOfMemoryError", "urllib3.exceptions.MaxRetryError: none left", "SystemExit: 1",
+		"", "a line of no interest", "UserWarning: never mind", "  warnings.warn(x)", "  | ValueError: in a group", "\x1b[31mRuntimeError\x1b[0m: red",
+		"2025-09-12 03:29:19,025 - data - INFO - ValueError: logged", " 12%|#  | 3/9 [00:01<00:02,  1.2it/s]\r 23%|##  | 4/9 [00:01<00:02,  1.2it/s]\rIndexError: behind a bar",
+		strings.Repeat("\r 12%|#  | 3/9 [00:01<00:02,  1.2it/s]", 20),
+	}
+	labels := []string{"", "[rank1]: ", "[rank2]: ", "[default3]:", "12: ", "node07: ", "(Worker pid=77) ", "2025-09-12 03:29:19,025 "}
+	left := 0
+	for seed := range uint64(400) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		var b bytes.Buffer
+		b.WriteString(strings.Repeat("a line at the head\n", headLines))
+		var last string
+		for range 10 + rng.IntN(60) {
+			if rng.IntN(3) > 0 {
+				last = labels[rng.IntN(1+rng.IntN(len(labels)))]
+			}
+			if rng.IntN(12) == 0 {
+				b.WriteString("what another wrote ")
+			}
+			fmt.Fprintf(&b, "%s%s\n", last, pieces[min(rng.IntN(len(pieces)), rng.IntN(len(pieces)))])
+		}
+		b.WriteString(strings.Repeat("a line at the end\n", int(seed%2)*2000))
+		got, want := readAll(t, sc, b.Bytes(), false), readAll(t, sc, b.Bytes(), true)
+		if !found(got.Exceptions, want.Exceptions) {
+			t.Fatalf("seed %d: %+v\nwant %+v\n%s", seed, got.Exceptions, want.Exceptions, b.Bytes()[19*headLines:min(b.Len(), 19*headLines+3000)])
+		}
+		left += len(want.Exceptions)
+	}
+	if left < 400 {
+		t.Fatalf("only %d exceptions in all", left)
+	}
+}
+
+// found reports whether got holds the exceptions of want that have frames, with at least as many: a stray block can be in the
+// way of another.
+func found(got, want []Exception) bool {
+	frames := map[int64]int{}
+	for _, e := range got {
+		frames[e.Off] = len(e.Frames)
+	}
+	for _, e := range want {
+		if n, ok := frames[e.Off]; len(e.Frames) > 0 && (!ok || n < len(e.Frames)) {
+			return false
+		}
+	}
+	return true
+}
+
+// However many stray frames a log holds, those that lead to an error are found.
+func TestAnErrorBehindManyStrayFramesIsFound(t *testing.T) {
+	sc, err := NewScanner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	for i := range 5000 {
+		fmt.Fprintf(&b, "[rank1]:   File \"/opt/a.py\", line %d, in forward\n", i)
+		b.WriteString("one\ntwo\nthree\nfour\nfive\n")
+	}
+	b.WriteString("[rank1]:   File \"/opt/data.py\", line 4, in load\n[rank1]:     return d[k]\n[rank1]: KeyError\n" + strings.Repeat("more\n", 4000))
+	got := readAll(t, sc, b.Bytes(), false).Exceptions
+	if len(got) != 1 || got[0].Type != "KeyError" || len(got[0].Frames) != 1 || got[0].Frames[0].File != "/opt/data.py" {
+		t.Fatalf("%+v", got)
+	}
+}

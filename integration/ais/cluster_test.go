@@ -1,0 +1,306 @@
+//go:build realais
+
+package ais
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	proxyID = "ais-proxy-0"
+	targets = 3
+	bucket  = "speech"
+	secret  = "a-secret-of-this-test-alone"
+)
+
+func targetID(i int) string { return fmt.Sprintf("ais-target-%d", i) }
+
+// cluster is a proxy and three targets of one test alone, with AuthN on.
+type cluster struct {
+	dir   string
+	base  int // the first of its ports
+	nodes map[string]*node
+	uuid  string
+	// jobToken is the one that the job of this test has.
+	jobToken string
+}
+
+// node is one daemon. Its folder outlives its process, as a machine's disk does.
+type node struct {
+	dir  string
+	args []string
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// clusters counts, for the ports.
+var clusters atomic.Int32
+
+// plan is what may differ between clusters.
+type plan struct {
+	// disks are the sizes in MB of the targets' disks, each a file system of its own, which its target has for itself; a
+	// target without an entry has two folders of this machine's disk.
+	disks map[string]int64
+}
+
+// start brings a cluster up, with a bucket in it, and registers its end.
+func start(t *testing.T, p plan) *cluster {
+	t.Helper()
+	c := &cluster{dir: t.TempDir(), base: 20000 + 100*int(clusters.Add(1)), nodes: map[string]*node{}}
+	t.Cleanup(c.stop)
+	begun := time.Now()
+	for i := range targets + 1 {
+		id, args := proxyID, []string{"-role=proxy", fmt.Sprintf("-ntargets=%d", targets)}
+		if i > 0 {
+			id = targetID(i)
+			args = []string{"-role=target"}
+		}
+		n := &node{dir: filepath.Join(c.dir, id)}
+		n.args = append([]string{"-config=" + filepath.Join(n.dir, "ais.json"), "-local_config=" + filepath.Join(n.dir, "ais_local.json"), "-daemon_id=" + id}, args...)
+		c.nodes[id] = n
+		c.lay(t, n, i, p)
+		c.run(t, id)
+	}
+	await(t, 2*time.Minute, "the cluster", c.ready)
+	c.uuid = c.clusterMap(t)["uuid"].(string)
+	c.must(t, http.MethodPost, "/v1/buckets/"+bucket+"?provider=ais", `{"action":"create-bck"}`)
+	t.Logf("a cluster of %d targets after %s", targets, time.Since(begun).Round(100*time.Millisecond))
+	return c
+}
+
+// port of a daemon: 0 public, 1 control, 2 data.
+func (c *cluster) port(i, kind int) int { return c.base + 10*kind + i }
+
+func (c *cluster) endpoint() string { return fmt.Sprintf("http://127.0.0.1:%d", c.port(0, 0)) }
+
+// lay writes the configuration of a daemon. What is not said is AIStore's default, but for the times, which are short.
+func (c *cluster) lay(t *testing.T, n *node, i int, p plan) {
+	t.Helper()
+	paths := map[string]string{}
+	for _, d := range []string{"", "conf", "log", "tmp"} {
+		folder(t, filepath.Join(n.dir, d))
+	}
+	for mp := range 2 {
+		size := p.disks[targetID(i)]
+		if i == 0 || mp > 0 && size > 0 {
+			break
+		}
+		path := c.mountpath(targetID(i), mp+1)
+		folder(t, path)
+		if size > 0 {
+			disk(t, path, n.dir, size)
+		}
+		paths[path] = "disk"
+	}
+	local := map[string]any{
+		"confdir": filepath.Join(n.dir, "conf"), "log_dir": filepath.Join(n.dir, "log"), "fspaths": paths,
+		"test_fspaths": map[string]any{"root": "", "count": 0, "instance": 1},
+		"host_net": map[string]string{"hostname": "127.0.0.1", "hostname_intra_control": "127.0.0.1", "hostname_intra_data": "127.0.0.1",
+			"port": fmt.Sprint(c.port(i, 0)), "port_intra_control": fmt.Sprint(c.port(i, 1)), "port_intra_data": fmt.Sprint(c.port(i, 2))},
+	}
+	raw, err := json.Marshal(local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(n.dir, "ais_local.json"), string(raw))
+	write(t, filepath.Join(n.dir, "ais.json"), fmt.Sprintf(`{"backend":{},
+"log":{"level":"3","max_size":"4mb","max_total":"128mb","flush_time":"1s","stats_time":"2s"},
+"periodic":{"stats_time":"2s","notif_time":"30s","retry_sync_time":"2s"},
+"timeout":{"cplane_operation":"2s","max_keepalive":"4s","cold_get_conflict":"5s","max_host_busy":"20s","startup_time":"1m","join_startup_time":"3m","send_file_time":"5m","ec_streams_time":"10m","object_md":"2h"},
+"proxy":{"primary_url":%[1]q,"original_url":%[1]q,"discovery_url":"","non_electable":false},
+"space":{"cleanupwm":65,"lowwm":75,"highwm":90,"out_of_space":95,"batch_size":32768,"dont_cleanup_time":"120m"},
+"memsys":{"min_free":"1gb","default_buf":"32kb","to_gc":"4gb","hk_time":"3m","min_pct_total":0,"min_pct_free":0},
+"net":{"l4":{"proto":"tcp","sndrcv_buf_size":131072},"http":{"use_https":false,"idle_conn_time":"6s","idle_conns_per_host":32,"idle_conns":256,"chunked_transfer":true,"skip_verify":false}},
+"auth":{"client_auth_required":true,"signature":{"method":"HMAC"}},
+"resilver":{"enabled":true}}`, c.endpoint()))
+}
+
+func (c *cluster) mountpath(target string, n int) string {
+	return filepath.Join(c.dir, target, fmt.Sprintf("mp%d", n))
+}
+
+// run starts a daemon.
+func (c *cluster) run(t *testing.T, id string) {
+	t.Helper()
+	n := c.nodes[id]
+	out, err := os.OpenFile(filepath.Join(n.dir, "stderr"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	n.cmd = exec.Command(os.Getenv(envNode), n.args...)
+	n.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + n.dir, "TMPDIR=" + filepath.Join(n.dir, "tmp"), "TZ=UTC", "AIS_AUTHN_SECRET_KEY=" + secret}
+	n.cmd.Stdout, n.cmd.Stderr = out, out
+	if err := n.cmd.Start(); err != nil {
+		t.Fatalf("%s: %v", id, err)
+	}
+	done := make(chan struct{})
+	n.done = done
+	go func() {
+		_ = n.cmd.Wait() // how it ended stands in its log
+		close(done)
+	}()
+}
+
+// end stops a daemon and waits for it.
+func (c *cluster) end(id string, sig syscall.Signal) {
+	n := c.nodes[id]
+	if n.cmd == nil || n.cmd.Process == nil {
+		return
+	}
+	_ = n.cmd.Process.Signal(sig) // it may have ended already
+	select {
+	case <-n.done:
+	case <-time.After(20 * time.Second):
+		_ = n.cmd.Process.Kill()
+		<-n.done
+	}
+}
+
+func (c *cluster) stop() {
+	for id := range c.nodes {
+		c.end(id, syscall.SIGKILL)
+	}
+}
+
+func (c *cluster) ready() bool {
+	r, err := http.Get(c.endpoint() + "/v1/health?prr=true")
+	if err != nil {
+		return false
+	}
+	r.Body.Close()
+	return r.StatusCode == http.StatusOK
+}
+
+// ask sends one request as the administrator. PUTs of objects go to the target that the proxy names.
+func (c *cluster) ask(method, path, node, body string) ([]byte, error) {
+	req, err := http.NewRequest(method, c.endpoint()+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+mint(admin, time.Hour))
+	req.Header.Set("Content-Type", "application/json")
+	if node != "" {
+		req.Header.Set("Ais-Node-Id", node)
+	}
+	client := &http.Client{Timeout: 30 * time.Second}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode >= 300 {
+		err = fmt.Errorf("%s %s: %d %s", method, path, resp.StatusCode, bytes.TrimSpace(raw))
+	}
+	return raw, err
+}
+
+func (c *cluster) must(t *testing.T, method, path, body string) []byte {
+	t.Helper()
+	raw, err := c.ask(method, path, "", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func (c *cluster) clusterMap(t *testing.T) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal(c.must(t, http.MethodGet, "/v1/daemon?what=smap", ""), &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// has says whether a target is in the cluster map.
+func (c *cluster) has(t *testing.T, target string) bool {
+	_, ok := c.clusterMap(t)["tmap"].(map[string]any)[target]
+	return ok
+}
+
+// dataset is how many objects there are to train on.
+const dataset = 300
+
+func object(i int) string { return fmt.Sprintf("shard-%05d.tar", i) }
+
+// fill puts the dataset into the bucket.
+func (c *cluster) fill(t *testing.T, size int) {
+	t.Helper()
+	body := strings.Repeat("x", size)
+	for i := range dataset {
+		c.must(t, http.MethodPut, fmt.Sprintf("/v1/objects/%s/%s?provider=ais", bucket, object(i)), body)
+	}
+}
+
+// home is the target that keeps an object.
+func (c *cluster) home(t *testing.T, name string) string {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodGet, c.endpoint()+"/v1/objects/"+bucket+"/"+name+"?provider=ais", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+mint(admin, time.Hour))
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	at, err := resp.Location()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range targets {
+		if at.Port() == fmt.Sprint(c.port(i+1, 0)) || at.Port() == fmt.Sprint(c.port(i+1, 2)) {
+			return targetID(i + 1)
+		}
+	}
+	t.Fatalf("%s is at %s", name, at)
+	return ""
+}
+
+func await(t *testing.T, limit time.Duration, what string, is func() bool) {
+	t.Helper()
+	for until := time.Now().Add(limit); !is(); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("%s: not after %s", what, limit)
+		}
+	}
+}
+
+func listens(port int) bool {
+	conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+func folder(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,179 @@
+package knowledge
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"faultline/knowledge/collect"
+)
+
+// Lasting is how long an artefact can be had.
+type Lasting int
+
+const (
+	OfProcess Lasting = iota // while the processes of the job live
+	OfNode                   // on the node, until somebody cleans up, reboots it or what is newer takes its place
+	OfSite                   // kept by others
+	OfNext                   // only if it was asked for before the job began
+)
+
+// Artefact is something that people can collect beside the logs of workers and hand in.
+type Artefact struct {
+	Slug  string
+	What  string // as an answer to "what is needed?"
+	Why   string
+	Lasts Lasting
+	// Command brings it: from the nodes after the end of the job, or from wherever it is kept. Alive brings it from a job whose processes
+	// still live, Next makes the next run leave it; "" where there is no such way. Placeholders are those of Advice, and {dumps}, the
+	// files that flight recorders wrote.
+	Command, Alive, Next string
+}
+
+// Artefacts of the table, by slug.
+const (
+	FlightRecorder = "flight-recorder"
+	Stacks         = "stacks"
+	KernelLog      = "kernel"
+	NCCLRAS        = "nccl-ras"
+	NCCLLog        = "nccl-log"
+	GPUState       = "gpu-state"
+	FabricCounters = "fabric"
+	SlurmRecords   = "slurm-records"
+	PeerLogs       = "peer-logs"
+	StorageLogs    = "storage-logs"
+	Replay         = "replay"
+	Bundle         = "collected" // all that can be had of a job that hangs right now
+)
+
+// collectCommand prints what to paste: it takes everything at once.
+const collectCommand = collect.Short + "{job}"
+
+// eachNode runs a command on every node of the job and keeps what it says in a file that is named after the node.
+func eachNode(command, file string) string {
+	return "for h in $(scontrol show hostnames '{nodes}'); do ssh \"$h\" '" + command + "' > \"" + file + "-$h.txt\"; done"
+}
+
+var artefacts = []Artefact{
+	{Slug: FlightRecorder, What: "the flight recorder's dumps of all ranks", Why: "they state every collective of every rank with its group's members", Lasts: OfNode,
+		Alive:   collectCommand,
+		Command: "mkdir -p dumps; for h in $(scontrol show hostnames '{nodes}'); do scp \"$h:{dumps}\" dumps/; done",
+		Next:    "export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1"},
+	{Slug: Stacks, What: "Python stacks of the stalled rank (py-spy dump)", Why: "shows whether it was loading data, saving, waiting in another back end, or blocked in the kernel", Lasts: OfProcess,
+		Alive: collectCommand, Next: "py-spy dump --pid {pid}   # on {node}, while it hangs"},
+	{Slug: KernelLog, What: "the kernel logs of the nodes", Why: "a hung GPU or a link that failed leaves Xid or mlx5 lines there", Lasts: OfNode,
+		Command: eachNode("dmesg -T", "dmesg"), Alive: collectCommand},
+	{Slug: NCCLRAS, What: "what NCCL's own RAS says of the communicators", Why: "it lists who is behind in which operation, and who does not answer", Lasts: OfProcess,
+		Alive: collectCommand, Next: "ncclras -v > ras.txt   # on any node, while it hangs; NCCL 2.24 or newer"},
+	{Slug: NCCLLog, What: "NCCL's own log of all ranks", Why: "it says which GPU belongs to which communicator, and how far each rank came", Lasts: OfNext,
+		Next: "export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,NET NCCL_DEBUG_FILE=$PWD/nccl.%h.%p.log"},
+	{Slug: GPUState, What: "the state of the GPUs of the nodes (nvidia-smi -q)", Why: "it shows who occupies their memory, errors they have counted, and links that are down", Lasts: OfNode,
+		Command: eachNode("nvidia-smi -q", "nvidia-smi"), Alive: collectCommand},
+	{Slug: FabricCounters, What: "the error counters of the nodes' network ports", Why: "errors that grow on one port tell a broken link from a peer that died", Lasts: OfNode,
+		Command: eachNode("ibstat; perfquery -x; ip -s link", "counters"), Alive: collectCommand},
+	{Slug: SlurmRecords, What: "SLURM's records of the job", Why: "they say whether a limit, a person or the kernel's killer ended it", Lasts: OfSite,
+		Command: "sacct -D -P -j {job} -o JobID,State,ExitCode,DerivedExitCode,NodeList,Start,End,Reason > sacct.txt"},
+	{Slug: PeerLogs, What: "the logs of the peer that went away", Why: "it failed first, and says why; the others only notice", Lasts: OfSite,
+		Command: "scp '<cluster>:<log dir>/*{job}*' logs/"},
+	{Slug: StorageLogs, What: "the storage logs of that time", Why: "they tell a slow or broken store from a slow decoder or network", Lasts: OfNode},
+	{Slug: Bundle, What: "stacks, dumps and counters of all nodes, while the job hangs", Why: "most of it is gone once the job is", Lasts: OfProcess,
+		Alive: collectCommand, Next: collectCommand},
+	{Slug: Replay, What: "a replay of the steps before it from the last sound checkpoint, on other nodes",
+		Why: "the same step again = data or code; another step or none = a machine that computes wrongly", Lasts: OfSite,
+		Command: "sbatch --exclude={nodes} … --load=CHECKPOINT --seed=SAME"},
+}
+
+// decider says which artefacts tell two mechanisms apart that leave the same lines in the logs of workers, the surest first.
+type decider struct {
+	between [2]string
+	by      []string
+}
+
+var deciders = []decider{
+	// Who did not come, and who came and whose GPU does not go on, differ in what was enqueued.
+	{[2]string{"collective-hang", "rank-stalled"}, []string{FlightRecorder, Stacks, NCCLRAS}},
+	{[2]string{"gpu-hang", "rank-stalled"}, []string{FlightRecorder, Stacks, KernelLog}},
+	// Everybody came: then a kernel did not begin, or a machine says so.
+	{[2]string{"collective-hang", "gpu-hang"}, []string{FlightRecorder, KernelLog, FabricCounters}},
+	{[2]string{"collective-hang", "collective-mismatch"}, []string{FlightRecorder, NCCLRAS}},
+	{[2]string{"collective-mismatch", "gpu-hang"}, []string{FlightRecorder, KernelLog}},
+	{[2]string{"collective-mismatch", "lone-waiter"}, []string{FlightRecorder, Stacks}},
+	{[2]string{"collective-mismatch", "rank-stalled"}, []string{FlightRecorder, Stacks}},
+	{[2]string{"collective-mismatch", "uneven-data"}, []string{FlightRecorder, Stacks}},
+	{[2]string{"collective-hang", "lone-waiter"}, []string{FlightRecorder, Stacks}},
+	{[2]string{"collective-hang", "uneven-data"}, []string{FlightRecorder, Stacks}},
+	{[2]string{"gpu-hang", "lone-waiter"}, []string{FlightRecorder, Stacks}},
+	{[2]string{"lone-waiter", "rank-stalled"}, []string{FlightRecorder, Stacks}},
+	// What the process was in tells a save from anything else.
+	{[2]string{"checkpoint-io", "rank-stalled"}, []string{Stacks, FlightRecorder}},
+	{[2]string{"checkpoint-io", "collective-hang"}, []string{Stacks, FlightRecorder}},
+	{[2]string{"checkpoint-io", "gpu-hang"}, []string{Stacks, FlightRecorder, KernelLog}},
+	// Who killed it.
+	{[2]string{"external-signal", "host-oom"}, []string{KernelLog, SlurmRecords}},
+	{[2]string{"external-signal", "time-limit"}, []string{SlurmRecords}},
+	{[2]string{"external-signal", "native-crash"}, []string{KernelLog, SlurmRecords}},
+	{[2]string{"completed", "external-signal"}, []string{SlurmRecords}},
+	{[2]string{"cuda-error", "gpu-oom"}, []string{GPUState, KernelLog}},
+	{[2]string{"init-unreachable", "link-error"}, []string{FabricCounters, KernelLog}},
+	{[2]string{"init-unreachable", "peer-lost"}, []string{PeerLogs}},
+	{[2]string{"peer-lost", "rank-stalled"}, []string{Stacks, KernelLog, PeerLogs}},
+	{[2]string{"non-finite-loss", "silent-corruption"}, []string{Replay, KernelLog}},
+	{[2]string{"ais-batch-object-loss", "exception"}, []string{StorageLogs}},
+	{[2]string{"exception", "storage-retries-exhausted"}, []string{StorageLogs}},
+	{[2]string{"checkpoint-io", "storage-unresponsive"}, []string{KernelLog}},
+	{[2]string{"ais-throttled", "storage-retries-exhausted"}, []string{StorageLogs}},
+	{[2]string{"ais-batch-object-loss", "ais-throttled"}, []string{StorageLogs}},
+}
+
+// ArtefactBySlug finds an artefact by its slug.
+func ArtefactBySlug(slug string) (Artefact, bool) {
+	i := slices.IndexFunc(artefacts, func(a Artefact) bool { return a.Slug == slug })
+	if i < 0 {
+		return Artefact{}, false
+	}
+	return artefacts[i], true
+}
+
+// Deciding are the artefacts that tell the members of a set of mechanisms apart. First stand those that decide most pairs of them,
+// among equals the surer.
+func Deciding(set []string) []Artefact {
+	pairs, place := map[string]int{}, map[string]int{}
+	for _, d := range deciders {
+		if !slices.Contains(set, d.between[0]) || !slices.Contains(set, d.between[1]) {
+			continue
+		}
+		for i, slug := range d.by {
+			pairs[slug]++
+			place[slug] += i
+		}
+	}
+	var out []Artefact
+	for _, a := range artefacts {
+		if pairs[a.Slug] > 0 {
+			out = append(out, a)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Artefact) int {
+		return cmp.Or(cmp.Compare(pairs[b.Slug], pairs[a.Slug]), cmp.Compare(place[a.Slug], place[b.Slug]), strings.Compare(a.Slug, b.Slug))
+	})
+	return out
+}
+
+// Prepares is the artefact that this advice makes the next run leave: who has it need not be told.
+func (a Advice) Prepares() string {
+	if a == adviceRecorder {
+		return FlightRecorder
+	}
+	return ""
+}
+
+// Takes is the artefact that this advice takes of the node or the process at fault, as long as it is there.
+func (a Advice) Takes() string {
+	switch a {
+	case adviceStacks:
+		return Stacks
+	case adviceKernelLog:
+		return KernelLog
+	}
+	return ""
+}

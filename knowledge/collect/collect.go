@@ -1,0 +1,63 @@
+// Package collect writes the command that gathers, on the nodes of a job that hangs, what would say why.
+package collect
+
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// script is what each node runs. It holds no single quote: it stands between two of them.
+//
+//go:embed collect.sh
+var script string
+
+// job is an id as SLURM writes it: of a job, of an element of an array, of a component.
+var job = regexp.MustCompile(`^[0-9]{1,10}(?:[_+][0-9]{1,7})?$`)
+
+// Limits of time, in seconds: of the stacks of one node, and of the whole.
+const (
+	stacksLimit = 60
+	wholeLimit  = 300
+)
+
+// Short is how the program is asked to print the command; the job's id stands behind it.
+const Short = "bot collect "
+
+// folder is where the command gathers what the nodes give, and Leaves what it leaves.
+func folder(id string) string {
+	return "faultline-" + strings.NewReplacer("_", "-", "+", "-").Replace(id)
+}
+
+// Leaves is the file that the command leaves.
+func Leaves(id string) string { return folder(id) + ".tar.gz" }
+
+// Command is one command to paste where SLURM's commands are, in a folder that the nodes see, too. It leaves faultline-JOB.tar.gz there.
+func Command(id string) (string, error) {
+	if !job.MatchString(id) {
+		return "", fmt.Errorf("%q is no id of a job: it is what squeue shows, such as 4242 or 4242_7", id)
+	}
+	// A step belongs to a job by the number that SLURM counts by, which of an element of an array only SLURM knows.
+	var b strings.Builder
+	name := folder(id)
+	// From outside of the job srun would take one of its nodes.
+	fmt.Fprintf(&b, "mkdir -p %s && { echo \"faultline nodes 1 job=%s\"; scontrol show hostnames \"$(squeue -h -j %s -o %%N | head -n 1)\" 2> /dev/null; } > %s/nodes.txt; n=$(squeue -h -j %s -o %%D | head -n 1) && timeout -k 10 360 srun --overlap --jobid=%s --nodes=\"$n\" --ntasks=\"$n\" --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --input=none --mem=0 timeout -k 5 %d bash -c 'out=$1 most=%d job=$SLURM_JOB_ID\n", name, id, id, name, id, id, wholeLimit, stacksLimit)
+	b.WriteString(strip(script))
+	fmt.Fprintf(&b, "' collect \"$PWD/%s\"; tar -czf %s.tar.gz %s && echo \"hand in $PWD/%s.tar.gz\"\n", name, name, name, name)
+	return b.String(), nil
+}
+
+// strip takes away the lines that only explain: less to paste.
+func strip(s string) string {
+	var b strings.Builder
+	for l := range strings.Lines(s) {
+		if !strings.HasPrefix(strings.TrimSpace(l), "#") {
+			b.WriteString(l)
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// Cost is what waiting costs, in GPU-hours a minute; 0 where the number of GPUs is not known.
+func Cost(gpus int) float64 { return float64(gpus) / 60 }

@@ -1,0 +1,65 @@
+package knowledge
+
+// libraryMessages are those of NCCL, CUDA and PyTorch's tensors.
+var libraryMessages = []Message{
+	{
+		ID: "nccl-mismatch", Literals: []string{"Mismatched collective detected, please check your collective calls at and around rank "}, Role: CauseRole, Mechanism: "collective-mismatch",
+		Meaning: "NCCL's own check found that ranks called different collectives.",
+		Cause:   "A branch that depends on rank or data, or ranks that are a step apart.",
+		Check:   "Compare what each rank called around there, by its stacks or the flight recorder; the rank that is named is a place to look, not the culprit.",
+		Collect: []string{"TORCH_DISTRIBUTED_DEBUG=DETAIL", "NCCL_DEBUG=INFO", "NCCL_DEBUG_SUBSYS=COLL"},
+		Source:  "NCCL src/init.cc, 2.5 to 2.7", Example: "NCCL WARN Mismatched collective detected, please check your collective calls at and around rank 3.",
+	},
+	{
+		ID: "nccl-argument", Literals: []string{"ncclInvalidArgument"}, Role: CauseRole,
+		Meaning: "A call of NCCL got a value that it refuses.",
+		Cause:   "A device, count, root or communicator that is not valid, or libraries of different versions that are mixed.",
+		Check:   "NCCL's warning above it says which value; the traceback says which call.",
+		Collect: []string{"NCCL_DEBUG=WARN", "TORCH_SHOW_CPP_STACKTRACES=1"},
+		Source:  "NCCL src/nccl.h.in; PyTorch NCCLUtils", Example: "ncclInvalidArgument: Invalid value for an argument.",
+	},
+	{
+		ID: "nccl-net-missing", Literals: []string{"Error: network ", " not found"}, Role: CauseRole, Mechanism: "config-error",
+		Meaning: "NCCL was told to use a network plug-in that it cannot find.",
+		Cause:   "NCCL_NET names a plug-in whose library is not in this container or not on the path.",
+		Check:   "Which one, and is its library there?\nsrun bash -c 'printenv NCCL_NET NCCL_NET_PLUGIN LD_LIBRARY_PATH'",
+		Collect: []string{"NCCL_DEBUG=INFO", "NCCL_DEBUG_SUBSYS=INIT,NET"},
+		Source:  "NCCL src/plugin/net.cc, 2.8 on", Example: "NCCL WARN Error: network AWS Libfabric not found.",
+	},
+	{
+		ID: "cuda-fork", Literals: []string{"Cannot re-initialize CUDA in forked subprocess"}, Role: CauseRole, Mechanism: "exception",
+		Meaning: "A process that was forked after CUDA was used tried to use CUDA too.",
+		Cause:   "A data-loader worker or a helper process that touches the GPU (a tensor on cuda in the dataset, a collate function).",
+		Check:   "Keep the GPU out of workers, or start them with multiprocessing_context=\"spawn\".",
+		Source:  "PyTorch torch/cuda/__init__.py", Example: "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method",
+	},
+	{
+		ID: "cuda-not-built", Literals: []string{"Torch not compiled with CUDA enabled"}, Role: CauseRole, Mechanism: "version-mismatch",
+		Meaning: "This PyTorch was built for CPUs only.",
+		Cause:   "A package manager that chose the build for CPUs, or another environment on this node than meant.",
+		Check:   "Which PyTorch is it?\npython -c 'import torch; print(torch.__version__, torch.version.cuda, torch.__file__)'",
+		Source:  "PyTorch torch/cuda/__init__.py", Example: "AssertionError: Torch not compiled with CUDA enabled",
+	},
+	{
+		ID: "cuda-deserialise", Literals: []string{"Attempting to deserialize object on a CUDA device"}, Role: CauseRole, Mechanism: "exception",
+		Meaning: "A file with tensors of a GPU is loaded where that GPU is not visible.",
+		Cause:   "A checkpoint that was written from another GPU number, or a process that sees no GPU.",
+		Check:   "torch.load(…, map_location=\"cpu\"); and if this process should see a GPU, why does it not?\nsrun -w NODE nvidia-smi -L",
+		Source:  "PyTorch torch/serialization.py", Example: "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",
+	},
+	{
+		ID: "torch-two-devices", Literals: []string{"Expected all tensors to be on the same device"}, Role: CauseRole, Mechanism: "exception",
+		Meaning: "One operation got tensors that lie on different devices.",
+		Cause:   "A tensor made inside the model without device=, a buffer that was not moved, or weights that an offloading tool left on the CPU.",
+		Check:   "The last lines of the traceback name the operation: print .device of its arguments.",
+		Collect: []string{"CUDA_LAUNCH_BLOCKING=1"},
+		Source:  "PyTorch aten/src/ATen, 1.7 on", Example: "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+	},
+	{
+		ID: "torch-in-place", Literals: []string{"one of the variables needed for gradient computation has been modified by an inplace operation"}, Role: CauseRole, Mechanism: "exception",
+		Meaning: "A tensor that the backward pass needs was overwritten after the forward pass.",
+		Cause:   "An operation in place, or two forward passes before one backward pass under DDP, which copies the buffers in between.",
+		Check:   "torch.autograd.set_detect_anomaly(True) names the operation and is slow; under DDP try broadcast_buffers=False.",
+		Source:  "PyTorch torch/csrc/autograd", Example: "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: [torch.cuda.FloatTensor [64]] is at version 2; expected version 1 instead.",
+	},
+}

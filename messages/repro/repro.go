@@ -1,0 +1,152 @@
+// Package repro writes a script that shows the kind of fault a report suspects, small: the same collective in the same
+// layout of groups, on few ranks with tiny tensors. Nothing of a log but numbers and names found in a table of ours
+// reaches the script.
+package repro
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"strings"
+	"text/template"
+
+	"faultline/incident"
+)
+
+// Backends.
+const (
+	NCCL = "nccl"
+	Gloo = "gloo"
+)
+
+// Options are what a person chooses.
+type Options struct {
+	// CPU writes for Gloo, which needs no GPU, instead of NCCL.
+	CPU bool
+	// Mechanism is one of the verdict's candidates; "" takes the first that can be shown by a script.
+	Mechanism string
+}
+
+// Script is what was written.
+type Script struct {
+	Text      []byte
+	Mechanism string
+	// Processes is how many torchrun starts; for a loop how many on one node.
+	Processes int
+	Loop      bool
+	// Nodes are the suspected ones, to run a loop on. They are not in the script.
+	Nodes []string
+	// Notes say what is assumed, one sentence each.
+	Notes []string
+}
+
+// UnsuitableError says that no script shows what the report suspects, and what to do instead.
+type UnsuitableError struct{ Suspected, Instead string }
+
+func (e *UnsuitableError) Error() string { return e.Suspected + ". " + e.Instead }
+
+// fault is what a script does wrong.
+type fault string
+
+const (
+	mismatch fault = "mismatch" // one rank makes another call
+	order    fault = "order"    // one rank enters two groups in the other order
+	stalled  fault = "stalled"  // one rank does not come in time
+	extra    fault = "extra"    // one rank makes one call more
+	short    fault = "short"    // one rank makes one call less
+	loop     fault = "loop"     // nothing wrong in the program: the machine is tested
+)
+
+// faults say which mechanisms a script can show, and what it is in the words of its head.
+var faults = map[string]struct {
+	fault fault
+	does  string
+}{
+	"collective-mismatch": {mismatch, "One rank makes another call than the others of its group."},
+	"rank-stalled":        {stalled, "One rank sleeps while the others wait for it in a collective, until their timeout."},
+	"rank-busy":           {stalled, "One rank is busy for longer than the timeout while the others wait for it in a collective."},
+	"lone-waiter":         {extra, "One rank makes one call more than the others and waits alone."},
+	"uneven-data":         {short, "One rank has one batch less: the others wait for it in the collective that it never makes."},
+	"collective-hang":     {loop, "Nothing is wrong in this program: it repeats the collective. If that hangs as well, the job's own code is not the reason."},
+	"gpu-hang":            {loop, "Nothing is wrong in this program: it repeats the collective. If that hangs as well, the job's own code is not the reason."},
+}
+
+// orderDoes is what a mismatch is where groups wait for each other.
+const orderDoes = "One rank enters two groups in the other order: each group waits for a rank that waits in the other."
+
+//go:embed script.py.tmpl
+var text string
+
+var script = template.Must(template.New("script").Funcs(template.FuncMap{"list": list}).Parse(text))
+
+// Make writes the script for a report.
+func Make(r *incident.Report, o Options) (*Script, error) {
+	slug, err := choose(r, o.Mechanism)
+	if err != nil {
+		return nil, err
+	}
+	p := plan(r, slug, o.CPU)
+	var b bytes.Buffer
+	if err := script.Execute(&b, p); err != nil {
+		return nil, fmt.Errorf("write the script: %w", err)
+	}
+	s := &Script{Text: b.Bytes(), Mechanism: slug, Processes: p.World, Loop: p.Is(loop), Notes: p.Notes}
+	if s.Loop {
+		s.Nodes = nodes(r)
+	}
+	return s, nil
+}
+
+// choose takes the mechanism that the script is for.
+func choose(r *incident.Report, wanted string) (string, error) {
+	v := r.Verdict
+	suspected := []string{v.Mechanism}
+	for _, c := range v.Candidates {
+		suspected = append(suspected, c.Mechanism)
+	}
+	if wanted != "" {
+		suspected = []string{wanted}
+	}
+	if v.Status != incident.NoFailure {
+		for _, slug := range suspected {
+			if _, ok := faults[slug]; ok {
+				return slug, nil
+			}
+		}
+	}
+	e := &UnsuitableError{Suspected: fmt.Sprintf("Nothing that a script of collectives could show is suspected here (%s)", plain(suspected[0]))}
+	if v.Status == incident.NoFailure {
+		e.Suspected = "Nothing failed here"
+	}
+	e.Instead = "bot diagnose says what to do."
+	for _, rec := range r.Recommendations {
+		if rec.When == "now" && rec.Text != "" {
+			e.Instead = "Instead: " + rec.Text
+			break
+		}
+	}
+	return "", e
+}
+
+// nodes are the names of the suspected nodes, as far as they are names.
+func nodes(r *incident.Report) (names []string) {
+	for _, n := range r.Verdict.Root.Nodes {
+		if name.MatchString(n) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// plain keeps a slug that may have come from a file of somebody's own within bounds.
+func plain(s string) string {
+	if len(s) > 64 || strings.ContainsFunc(s, func(c rune) bool { return (c < 'a' || c > 'z') && c != '-' }) {
+		return "unknown"
+	}
+	return s
+}
+
+// list writes ranks as Python does.
+func list(ranks []int) string {
+	return "[" + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(ranks)), ", "), "[]") + "]"
+}

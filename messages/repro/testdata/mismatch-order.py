@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""collective-mismatch, small. One rank enters two groups in the other order: each group waits for a rank that waits in the other.
+
+Written by "bot repro". No rank is proven: rank 3 of the script stands for it.
+
+Run:    torchrun --nproc-per-node=4 repro.py > repro.log 2>&1
+Then:   bot diagnose --world-size 4 repro.log
+"""
+import argparse
+import datetime
+import os
+import sys
+import time
+
+# Before torch is imported, which reads them.
+os.environ.setdefault("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000")  # the flight recorder
+os.environ.setdefault("TORCH_NCCL_DUMP_ON_TIMEOUT", "1")
+
+import torch
+import torch.distributed as dist
+
+BACKEND = "nccl"
+WORLD = 4
+GROUPS = []  # of global ranks; none: all ranks
+CULPRIT = 3
+STEPS = 3  # that go well
+
+
+def ones(n, dtype, device):
+    return torch.ones(n, dtype=dtype, device=device)
+
+
+def all_reduce(group, ranks, n, dtype, device):
+    dist.all_reduce(ones(n, dtype, device), group=group)
+
+
+def all_gather_into_tensor(group, ranks, n, dtype, device):
+    dist.all_gather_into_tensor(ones(n * len(ranks), dtype, device), ones(n, dtype, device), group=group)
+
+
+def usual(group, ranks, device):
+    all_reduce(group, ranks, 1024, torch.float32, device)
+    settle()
+
+
+def second(group, ranks, device):
+    all_gather_into_tensor(group, ranks, 64, torch.float32, device)
+    settle()
+
+
+def settle():
+    if BACKEND == "nccl":  # calls only queue their kernels
+        torch.cuda.synchronize()
+
+
+def say(text):
+    print(f"[rank{dist.get_rank()}]: {text}", flush=True)
+
+
+def own_group(groups, timeout):
+    """Every rank makes all groups, in the same order."""
+    mine = None, list(range(dist.get_world_size()))
+    for ranks in groups:
+        made = dist.new_group(ranks, timeout=timeout)
+        if dist.get_rank() in ranks:
+            mine = made, ranks
+    return mine
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--timeout", type=float, default=30, help="of collectives, in seconds")
+    args = parser.parse_args()
+    world = int(os.environ["WORLD_SIZE"])
+    if world != WORLD:
+        sys.exit(f"run it with {WORLD} processes: torchrun --nproc-per-node={WORLD} {sys.argv[0]}")
+    device = "cpu"
+    if BACKEND == "nccl":
+        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(device)
+    timeout = datetime.timedelta(seconds=args.timeout)
+    dist.init_process_group(BACKEND, timeout=timeout)
+    rank = dist.get_rank()
+    say(f"PyTorch {torch.__version__}, {BACKEND}, world size {world}")
+    group, ranks = own_group(GROUPS, timeout)
+    crossing = dist.new_group(list(range(world)), timeout=timeout)
+    for step in range(1, STEPS + 1):
+        usual(group, ranks, device)
+        say(f"step {step} done")
+    if rank == CULPRIT:
+        second(crossing, ranks, device)
+        usual(group, ranks, device)
+    else:
+        usual(group, ranks, device)
+        second(crossing, ranks, device)
+    say("the fault did not show")
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
