@@ -248,6 +248,20 @@ func TestFieldOtherPrograms(t *testing.T) {
 	}
 }
 
+// Who is refused first when the job's token runs out broke nothing; a token that is damaged may be so where it was read.
+func TestATokenOfTheJobAccusesNobody(t *testing.T) {
+	refused := func(why string) map[string]string {
+		return one(fieldSteps + raisedBy(2, "aistore.sdk.errors.AISError: STATUS:"+why+", REQ_URL:http://store/v1/objects/b/o"))
+	}
+	for _, c := range []fieldCase{
+		{"it ran out", refused(`401, MESSAGE:invalid token from header "Authorization": invalid token [err: token expired]`), []string{"ais-auth"}, "-"},
+		{"it lacks a right", refused(`403, MESSAGE:insufficient permissions [uid=1, op=GET]`), []string{"ais-auth"}, "-"},
+		{"it is damaged", refused(`401, MESSAGE:token is malformed: token contains an invalid number of segments`), []string{"ais-auth"}, "rank 2"},
+	} {
+		c.check(t)
+	}
+}
+
 // A name with a digit and a colon in front of one line or other is no host: no log may make a node of it.
 func TestAKeyIsNoNode(t *testing.T) {
 	oom := "Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    f()\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB.\n"

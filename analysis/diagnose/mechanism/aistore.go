@@ -103,6 +103,9 @@ func daemonsCause(s *Scene) *Proposal {
 		before = s.First[0]
 		p.Ranks, p.Nodes, p.Scope, p.Frontier = before.Ranks, before.Nodes, before.Scope, before.Frontier
 		p.Groups = before.Groups
+		if e.Mechanism == correlate.Auth && slices.ContainsFunc(e.Proof, func(x incident.Evidence) bool { return ofTheJob.MatchString(x.Text) }) {
+			p.Ranks, p.Nodes, p.Scope = nil, nil, "all" // the token is the job's, whoever was refused first
+		}
 	}
 	p.Direct = e.Direct && e.Strong && s.Storage.Clock.Proof == correlate.Proven && len(causes) == 1
 	if !p.Direct {

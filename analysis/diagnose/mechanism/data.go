@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"slices"
 	"strings"
 
 	"faultline/analysis/pattern"
@@ -35,7 +36,7 @@ func data() []Mechanism {
 		{Slug: "checkpoint-io", Class: Local, Propose: first(checkpointFailed, stoodAt("checkpoint-io", needKernelMount), stalledFor("checkpoint-io", heldSaving, needKernelMount, needPySpy)), Explains: []string{"exception"}},
 		{Slug: "rank-busy", Class: Collective, Propose: first(stoodAt("rank-busy"), stalledFor("rank-busy", heldWorking, needPySpy))},
 		{Slug: "uneven-data", Class: Local, Propose: first(failed("uneven-data"), ranOut, stalledFor("uneven-data", heldAtEnd)), Explains: []string{"exception"}},
-		local("ais-auth", "exception"),
+		{Slug: "ais-auth", Class: Local, Propose: tokenRefused, Explains: []string{"exception"}},
 		{Slug: "ais-batch-object-loss", Class: Local, Propose: shortBatch, Explains: []string{"exception"}, Needs: []incident.Need{needAIS}},
 		{Slug: "bad-sample", Class: Local, Propose: badSample, Explains: []string{"exception"}},
 	}
@@ -99,6 +100,23 @@ func shortBatch(s *Scene) *Proposal {
 	}
 	p.Rivals, p.Base, p.Direct = []string{"exception"}, 0.9, false
 	p.Why = "the loader got fewer objects than it asked for; whether the store dropped them or the client did only the daemons' logs tell"
+	return p
+}
+
+// ofTheJob are refusals that tell of the job's token, not of who showed it.
+var ofTheJob = pattern.New(`(?i)token expired|STATUS:403|insufficient permissions`)
+
+// tokenRefused: all ranks of a job show one token. When it runs out, or lacks a right, whoever asks next is refused first and
+// takes the others along: nobody broke it. A token that is missing or damaged may well be so on one node only.
+func tokenRefused(s *Scene) *Proposal {
+	p := fromFailures(s, "ais-auth")
+	if p == nil || !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return ofTheJob.MatchString(fl.Text) }) {
+		return p
+	}
+	if len(p.Ranks) > 0 {
+		p.Why = "the token is the job's: who asks next is refused first, and broke nothing"
+	}
+	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
 	return p
 }
 
