@@ -40,7 +40,8 @@ type Inbound struct {
 	Action      string // action_id of the click
 	Value       string // of the button or the chosen option
 	View        *View
-	Warned      bool // a secret was typed where everybody could read it; the text was removed
+	Files       []File // put beside a mention
+	Warned      bool   // a secret was typed where everybody could read it; the text was removed
 	At          time.Time
 }
 

@@ -55,6 +55,9 @@ func (a *act) typed(ctx context.Context) error {
 	if ok, err := a.enter(ctx); !ok {
 		return err
 	}
+	if len(a.in.Files) > 0 {
+		return a.dropped(ctx)
+	}
 	switch o.verb {
 	case "help":
 		return a.help(ctx)

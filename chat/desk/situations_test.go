@@ -119,6 +119,10 @@ func TestEverySituationIsAnswered(t *testing.T) {
 		{"close", reported, command("C1", "close F-1"), pressInstead, nil, workflow.Reported},
 		{"a mention outside of a case", nil, chat.Inbound{Kind: chat.Mention, Channel: "C1", Thread: "1.2", Text: "<@UB> status"}, statusNone, nil, ""},
 		{"logs outside of a case", nil, chat.Inbound{Kind: chat.Mention, Channel: "C1", Thread: "1.2", Text: "<@UB> logs /x"}, notACase, nil, ""},
+		{"files beside a mention", func(s *stage) { unknown(s); s.posted() }, withFiles(mention("U3", "this is the dmesg"), chat.File{ID: "A", Name: "a.out", Bytes: 3}), uploaded, []string{"1 file"}, workflow.Reported},
+		{"too many files beside a mention", func(s *stage) { unknown(s); s.posted() }, withFiles(mention("U3", ""), make([]chat.File, 4)...), uploadTooMany, nil, workflow.AwaitingLogs},
+		{"files beside a mention outside of a case", nil, withFiles(mention("U3", "status"), chat.File{ID: "A", Name: "a.out", Bytes: 3}), filesNowhere, nil, ""},
+		{"files beside a mention in no thread", reported, withFiles(chat.Inbound{Kind: chat.Mention, Channel: "C1", User: "U3", Text: "<@UB> 12345"}, chat.File{ID: "A"}), filesNowhere, nil, workflow.Reported},
 		{"a mention alone", nil, chat.Inbound{Kind: chat.Mention, Channel: "C1", Text: "<@UB>"}, helpHead, nil, ""},
 		{"the window came too late", func(s *stage) { s.surface.late = true }, command("C1", ""), tooSlow, nil, ""},
 

@@ -53,7 +53,7 @@ func (a *act) submit(ctx context.Context) error {
 	}
 	switch v.Callback {
 	case messages.ViewUpload:
-		return a.upload(ctx, inv, t)
+		return a.upload(ctx, inv, v.Files, t)
 	case messages.ViewDispute:
 		return a.dispute(ctx, inv)
 	}
@@ -148,9 +148,26 @@ func (a *act) outcome(verdict string) workflow.Outcome {
 	return o
 }
 
+// dropped takes files that somebody put beside a mention in the thread of a case; what was written there is for people.
+func (a *act) dropped(ctx context.Context) error {
+	a.verb = "files"
+	inv, found, err := workflow.Investigation{}, false, error(nil)
+	if a.in.Thread != "" {
+		if inv, found, err = a.ofThread(ctx); err != nil {
+			return err
+		}
+	}
+	if !found || !a.sees(inv) {
+		return a.say(ctx, filesNowhere, a.Command)
+	}
+	if rule, ok := a.policy.rule(inv.Home); !ok || rule.ReadOnly {
+		return a.refuse(ctx, inv.ID, refusedReadOnly, readOnly)
+	}
+	return a.upload(ctx, inv, a.in.Files, target{})
+}
+
 // upload takes files to the investigation.
-func (a *act) upload(ctx context.Context, inv workflow.Investigation, t target) error {
-	files := a.in.View.Files
+func (a *act) upload(ctx context.Context, inv workflow.Investigation, files []chat.File, t target) error {
 	switch {
 	case len(files) == 0:
 		return a.say(ctx, uploadNothing)

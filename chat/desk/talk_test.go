@@ -48,6 +48,11 @@ func mention(user, text string) chat.Inbound {
 	return chat.Inbound{Kind: chat.Mention, Channel: "C1", Thread: "1.1", User: user, Text: "<@UBOT> " + text}
 }
 
+func withFiles(in chat.Inbound, files ...chat.File) chat.Inbound {
+	in.Files = files
+	return in
+}
+
 func TestMentionsInTheThreadOfACase(t *testing.T) {
 	s := newStage(t)
 	file := filepath.Join(s.logs, "node02.out")

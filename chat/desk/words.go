@@ -69,6 +69,7 @@ const (
 
 	tooSlow         situation = "too-slow"
 	uploaded        situation = "uploaded" // number of files
+	filesNowhere    situation = "files-nowhere"
 	uploadNothing   situation = "upload-nothing"
 	uploadTooMany   situation = "upload-too-many"  // n, limit
 	uploadTooLarge  situation = "upload-too-large" // name, MiB
@@ -228,6 +229,7 @@ var texts = map[situation]string{
 	unknownButton:   "I do not know this button; it may come from an older version of me. `help` shows what I can do now.",
 	tooSlow:         "The window could not be opened in time (Slack allows three seconds). Please press the button, or type the command, once more.",
 	uploaded:        "Thank you: %d %s. I read them now and say in the thread what changes.",
+	filesNowhere:    "I take files in the thread of a case: begin one with `%s 12345`, and put them beside a mention of me in its thread.",
 	uploadNothing:   "No file came with that. Press the button again and choose files, or name a folder with `logs:/path`.",
 	uploadTooMany:   "%d files are more than the %d that I take at a time. Put them into one archive (tar.gz or zip).",
 	uploadTooLarge:  "%s is larger than %d MiB. Compress it, or put it on a file system that I can read and name it with `logs:/path`.",
@@ -257,7 +259,7 @@ var texts = map[situation]string{
 	homeNoneWaiting: "Nothing waits for you.",
 	homeNoneNewest:  "There is none yet.",
 	helpHead:        "I find out why a job of many machines failed, and show for each sentence the log line that it rests on.",
-	helpFoot:        "In a thread of mine mention me: `%[1]s status`, `%[1]s logs:/path`, `%[1]s why`. A report never waits for an answer: every question under it is optional. I only read; commands are for people to run.",
+	helpFoot:        "In a thread of mine mention me: `%[1]s status`, `%[1]s logs:/path`, `%[1]s why`; files beside a mention are read. A report never waits for an answer: every question under it is optional. I only read; commands are for people to run.",
 
 	helloJob:           "Job %s: one moment, I look it up.",
 	helloLogs:          "One moment, I look at these logs.",

@@ -121,15 +121,16 @@ type event struct {
 		User text `json:"user_id"`
 	} `json:"authorizations"`
 	Event struct {
-		Type     text `json:"type"`
-		User     text `json:"user"`
-		UserTeam text `json:"user_team"`
-		BotID    text `json:"bot_id"`
-		Channel  text `json:"channel"`
-		Text     text `json:"text"`
-		TS       text `json:"ts"`
-		Thread   text `json:"thread_ts"`
-		Tab      text `json:"tab"`
+		Type     text  `json:"type"`
+		User     text  `json:"user"`
+		UserTeam text  `json:"user_team"`
+		BotID    text  `json:"bot_id"`
+		Channel  text  `json:"channel"`
+		Text     text  `json:"text"`
+		TS       text  `json:"ts"`
+		Thread   text  `json:"thread_ts"`
+		Tab      text  `json:"tab"`
+		Files    files `json:"files"`
 	} `json:"event"`
 }
 
@@ -160,6 +161,7 @@ func parseEvent(raw []byte, h home) (act, error) {
 			bot = e.Authorizations[0].User.id()
 		}
 		in.Text, in.Warned = typed(unmention(string(e.Event.Text), bot))
+		in.Files = e.Event.Files.take(nil)
 	case e.Event.Type == "app_home_opened" && e.Event.Tab != "messages":
 		in.Kind = chat.Home
 	default:
@@ -223,13 +225,26 @@ type action struct {
 	Place   text     `json:"selected_conversation"`
 	Date    text     `json:"selected_date"`
 	Time    text     `json:"selected_time"`
-	Files   []struct {
-		ID   text  `json:"id"`
-		Name text  `json:"name"`
-		URL  text  `json:"url_private_download"`
-		Priv text  `json:"url_private"`
-		Size int64 `json:"size"`
-	} `json:"files"`
+	Files   files    `json:"files"`
+}
+
+// files are what somebody put into a window or beside a message.
+type files []struct {
+	ID   text  `json:"id"`
+	Name text  `json:"name"`
+	URL  text  `json:"url_private_download"`
+	Priv text  `json:"url_private"`
+	Size int64 `json:"size"`
+}
+
+// take adds the files to a list that is bounded. Of some, Slack tells only the id: those of people of other workspaces.
+func (fs files) take(out []chat.File) []chat.File {
+	for _, f := range fs {
+		if len(out) < maxFiles && f.ID != "" {
+			out = append(out, chat.File{ID: f.ID.id(), Name: clean(f.Name.id()), URL: cut(string(first(f.URL, f.Priv)), maxURL), Bytes: max(0, f.Size)})
+		}
+	}
+	return out
 }
 
 type option struct {
@@ -321,11 +336,7 @@ func (a *act) readView(v *view) {
 			if value != "" {
 				out.Fields[cleanName(name)] = cut(value, maxField)
 			}
-			for _, f := range in.Files {
-				if len(out.Files) < maxFiles && f.ID != "" {
-					out.Files = append(out.Files, chat.File{ID: f.ID.id(), Name: clean(f.Name.id()), URL: cut(string(first(f.URL, f.Priv)), maxURL), Bytes: max(0, f.Size)})
-				}
-			}
+			out.Files = in.Files.take(out.Files)
 		}
 	}
 	a.in.View = out

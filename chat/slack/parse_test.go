@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ func TestCommand(t *testing.T) {
 		"text":"  gcp:12345 &amp; more ","response_url":"https://hooks.slack.com/commands/1","trigger_id":"13.37","is_enterprise_install":"false"}`)
 	want := chat.Inbound{Key: "command:13.37", Kind: chat.Command, Team: "T1", Channel: "C1", ChannelName: "training", User: "U1",
 		Text: "gcp:12345 & more", Trigger: "13.37", Respond: "https://hooks.slack.com/commands/1", At: noon}
-	if a.in != want {
+	if !reflect.DeepEqual(a.in, want) {
 		t.Errorf("got  %+v\nwant %+v", a.in, want)
 	}
 }
@@ -55,6 +56,17 @@ func TestMention(t *testing.T) {
 	in := a.in
 	if in.Key != "event:Ev1" || in.Kind != chat.Mention || in.Text != "status of node01.example.com <x>" || in.Thread != "1.1" || in.Message != "2.1" || in.User != "U1" {
 		t.Errorf("got %+v", in)
+	}
+}
+
+func TestFilesBesideAMention(t *testing.T) {
+	a := read(t, fromEvents, `{"type":"event_callback","team_id":"T1","event_id":"Ev1","authorizations":[{"user_id":"UBOT"}],
+		"event":{"type":"app_mention","user":"U1","text":"<@UBOT> dmesg","ts":"2.1","thread_ts":"1.1","channel":"C1","upload":true,"files":[
+		{"id":"F1","name":"dmesg.txt","size":12,"url_private":"https://files.slack.com/a","url_private_download":"https://files.slack.com/b"},
+		{"id":"F2","file_access":"check_file_info"},{"id":""}]}}`)
+	want := []chat.File{{ID: "F1", Name: "dmesg.txt", URL: "https://files.slack.com/b", Bytes: 12}, {ID: "F2"}}
+	if !reflect.DeepEqual(a.in.Files, want) || a.in.Text != "dmesg" {
+		t.Errorf("got %+v", a.in)
 	}
 }
 

@@ -45,12 +45,24 @@ func (w *world) hands(user string, question slack.Message, name string, data []b
 	w.submit(user, view, map[string]any{"files": []string{id}})
 }
 
+// drops puts a file beside a mention of the bot in the thread of a case.
+func (w *world) drops(user string, in slack.Message, text, name string, data []byte) {
+	w.t.Helper()
+	id, err := w.slack.Upload(user, name, data)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, _, err := w.slack.Say(user, slack.Training, in.ThreadTS, "<@"+slack.BotUser+"> "+text, id); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // nvidiaSMI is what nvidia-smi says of a GPU that has done some of its repairs: nothing of this hang.
 const nvidiaSMI = "index, pci.bus_id, name, temperature.gpu, ecc.errors.corrected.volatile.total, ecc.errors.uncorrected.volatile.total, clocks_event_reasons.hw_thermal_slowdown\n" +
 	"0, 00000000:1B:00.0, NVIDIA H100 80GB HBM3, 41, 0, 0, Not Active\n1, 00000000:1C:00.0, NVIDIA H100 80GB HBM3, 88, 0, 0, Active\n"
 
 // The whole way of an artefact: the verdict is a set, what decides is asked for, a file that is nothing is named so, one of another kind
-// says what it adds, and the right one makes one cause of the set, with its line.
+// says what it adds, and the right one, put beside a mention in the thread, makes one cause of the set, with its line.
 func TestAnArtefactDecidesBetweenCauses(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -66,7 +78,7 @@ func TestAnArtefactDecidesBetweenCauses(t *testing.T) {
 	w.quietNow(slack.Training)
 	for name, data := range inc.Evidence {
 		if strings.HasPrefix(name, inc.Truth.Nodes[0]) {
-			w.hands(slack.Bob, question, name, data)
+			w.drops(slack.Bob, question, "status? this is dmesg of the first node", name, data)
 		}
 	}
 	w.message(slack.Alice, slack.Training, "Because")

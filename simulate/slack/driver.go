@@ -112,8 +112,8 @@ func (s *Server) Direct(user string) string {
 }
 
 // Say posts a message as a user, into a thread unless thread is empty. A mention of the bot, written <@BotUser>, is
-// delivered to it as app_mention; the delivery is nil when there was none.
-func (s *Server) Say(user, channel, thread, text string) (Message, *Delivery, error) {
+// delivered to it as app_mention; the delivery is nil when there was none. files are ids that Upload gave.
+func (s *Server) Say(user, channel, thread, text string, files ...string) (Message, *Delivery, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, err := s.place(user, channel)
@@ -123,8 +123,17 @@ func (s *Server) Say(user, channel, thread, text string) (Message, *Delivery, er
 	if e := r.thread(thread); e != nil {
 		return Message{}, nil, fmt.Errorf("there is no thread %s in #%s: %s", thread, r.Name, e.code)
 	}
+	m := &Message{User: user, Text: text, ThreadTS: thread, Upload: len(files) > 0}
+	for _, id := range files {
+		f := s.files[id]
+		if f == nil || f.deleted || f.User != user {
+			return Message{}, nil, fmt.Errorf("%s has no file %s", s.users[user].Name, id)
+		}
+		m.Files = append(m.Files, f)
+	}
 	s.record(Entry{Dir: "user", Kind: "user", Method: "say", Channel: channel, Body: user + " " + text})
-	m := s.post(r, &Message{User: user, Text: text, ThreadTS: thread})
+	m = s.post(r, m)
+	s.share(r, m)
 	mention := "<@" + s.team.BotUser + ">"
 	if !strings.Contains(text, mention) || !r.has(s.team.BotUser) || !slices.Contains(s.team.BotEvents, "app_mention") {
 		return m.clone(), nil, nil
@@ -133,6 +142,9 @@ func (s *Server) Say(user, channel, thread, text string) (Message, *Delivery, er
 		"team": s.team.TeamID}
 	if thread != "" {
 		event["thread_ts"] = thread
+	}
+	if len(m.Files) > 0 {
+		event["files"], event["upload"] = m.Files, true
 	}
 	if s.users[user].External {
 		event["user_team"], event["source_team"] = externalTeam, externalTeam

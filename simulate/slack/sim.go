@@ -23,6 +23,7 @@ type order struct {
 	View    string         `json:"view"`
 	Command string         `json:"command"`
 	Text    string         `json:"text"`
+	Files   []string       `json:"files"`
 	Values  map[string]any `json:"values"`
 	All     bool           `json:"all"`
 	Use     Action         `json:"use"`
@@ -40,7 +41,7 @@ func (s *Server) routeDriver() {
 			return d, nil, err
 		},
 		"say": func(o order) (*Delivery, any, error) {
-			m, d, err := s.Say(o.User, o.Channel, o.Thread, o.Text)
+			m, d, err := s.Say(o.User, o.Channel, o.Thread, o.Text, o.Files...)
 			return d, m.TS, err
 		},
 		"click": func(o order) (*Delivery, any, error) {
