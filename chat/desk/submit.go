@@ -151,11 +151,12 @@ func (a *act) outcome(verdict string) workflow.Outcome {
 // dropped takes files that somebody put beside a mention in the thread of a case; what was written there is for people.
 func (a *act) dropped(ctx context.Context) error {
 	a.verb = "files"
-	inv, found, err := workflow.Investigation{}, false, error(nil)
-	if a.in.Thread != "" {
-		if inv, found, err = a.ofThread(ctx); err != nil {
-			return err
-		}
+	if a.in.Thread == "" {
+		return a.say(ctx, filesNowhere, a.Command)
+	}
+	inv, found, err := a.ofThread(ctx)
+	if err != nil {
+		return err
 	}
 	if !found || !a.sees(inv) {
 		return a.say(ctx, filesNowhere, a.Command)
