@@ -50,7 +50,7 @@ type Loss struct {
 // key tells courses apart. Progress bars of several loops differ in their total.
 type courseKey struct {
 	file  string
-	who   line.Who
+	who   int // of whos
 	form  string
 	total int64
 	steps bool
@@ -59,15 +59,17 @@ type courseKey struct {
 // courses collects the training steps of every writer. This is the one place that reads progress lines for their course.
 func (f *Facts) courses() {
 	index := map[courseKey]int{}
+	var all whos
 	bars := map[courseKey]*Course{} // Trainer's longest bar: the dictionaries between its lines belong to it
 	for i := range f.Progress {
 		p := &f.Progress[i]
 		if p.Phase == "evaluation" {
 			continue
 		}
-		k := courseKey{p.File, *p.Who(), p.Form, p.Total, p.Step != line.Unknown}
+		who := all.number(p.Who())
+		k := courseKey{p.File, who, p.Form, p.Total, p.Step != line.Unknown}
 		point := Point{At: &p.At, Form: p.Form, N: p.N, T: p.T, Step: p.Step, Seconds: p.StepSeconds, Printed: p.StepSeconds > 0, Loss: lossOf(p.Loss)}
-		bar := courseKey{file: p.File, who: *p.Who(), form: p.Form}
+		bar := courseKey{file: p.File, who: who, form: p.Form}
 		if c := bars[bar]; p.Step == line.Unknown && c != nil {
 			point.Step = c.Points[len(c.Points)-1].Step
 			c.Points = append(c.Points, point)

@@ -16,18 +16,19 @@ type pace struct {
 func newPace(f *Facts) *pace {
 	p := &pace{files: map[string][]int64{}}
 	timed := map[int64]bool{}
-	type place struct {
-		file string
-		step int64
-	}
-	placed := map[place]bool{}
+	placed := map[int64]bool{} // in the file at hand: they stand in the order of files
+	file := ""
 	for i := range f.Progress {
 		x := &f.Progress[i]
 		if x.Phase != "training" {
 			continue
 		}
-		if k := (place{x.File, x.Step}); x.Step < 0 || !placed[k] {
-			placed[k] = true
+		if x.File != file {
+			file = x.File
+			clear(placed)
+		}
+		if x.Step < 0 || !placed[x.Step] {
+			placed[x.Step] = true
 			p.files[x.File] = append(p.files[x.File], x.Off)
 		}
 		if t := f.when(x.At); t.Valid && (x.Step < 0 || !timed[x.Step]) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -417,6 +418,7 @@ func (f *Facts) told(obs *worker.Observations) {
 }
 
 func (f *Facts) progress(obs *worker.Observations) {
+	f.Progress = slices.Grow(f.Progress, len(obs.Progress))
 	for i := range obs.Progress {
 		p := &obs.Progress[i]
 		id, _, ok := f.ident.rankOf(p.At)

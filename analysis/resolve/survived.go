@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"faultline/analysis/line"
 	"faultline/analysis/worker"
 	"faultline/knowledge"
 )
@@ -67,56 +66,92 @@ func (f *Facts) tolerated(t *tolerance) {
 
 // outlived says that training went on after an exception, and that the lines that say so were not standing in a buffer while
 // the process died: one writer reports more steps below, none of them an old one, in more text than any buffer holds.
-func (f *Facts) outlived(fl *Failure) bool {
+func (t *tolerance) outlived(f *Facts, fl *Failure) bool {
 	const buffered = 16 << 10 // bytes: Python holds back 8 KiB, C 4 KiB
 	if fl.Rank == NoRank && fl.Exc != nil && fl.Exc.Torn {
 		return false
 	}
-	type loop struct {
-		who  line.Who
-		form string
-	}
-	type below struct {
-		first, last *ProgressPoint
-		steps       int
-	}
 	reached := int64(-1)
-	loops := map[loop]*below{}
-	from, _ := slices.BinarySearchFunc(f.Progress, fl.At.File, func(p ProgressPoint, file string) int { return cmp.Compare(p.File, file) })
-	for i := from; i < len(f.Progress) && f.Progress[i].File == fl.At.File; i++ { // they stand in the order of files
-		p := &f.Progress[i]
-		switch {
-		case p.Phase != "training" || p.Step < 0:
-		case p.Off < fl.At.Off:
-			reached = max(reached, p.Step)
-		default:
-			k := loop{*p.Who(), p.Form}
-			b := loops[k]
-			if b == nil {
-				b = &below{first: p, last: p}
-				loops[k] = b
-			}
-			if p.Step < b.last.Step {
-				return false // another run, or another count: what it says of this one is not known
-			}
-			if p.Step > b.last.Step {
-				b.steps++
-			}
-			b.last = p
+	t.course(f, fl.At.File)
+	below := t.below
+	clear(below)
+	for i := range t.points {
+		p := &t.points[i]
+		if p.off < fl.At.Off {
+			reached = max(reached, p.step)
+			continue
 		}
+		b := &below[p.loop]
+		if b.first == nil {
+			b.first, b.last = p, p
+		}
+		if p.step < b.last.step {
+			return false // another run, or another count: what it says of this one is not known
+		}
+		if p.step > b.last.step {
+			b.steps++
+		}
+		b.last = p
 	}
-	for _, b := range loops {
-		if b.first.Step >= reached && b.steps >= goesOn && (b.last.N-b.first.N)*int64(min(b.first.Len, b.last.Len)) > buffered {
+	for i := range below {
+		b := &below[i]
+		if b.first != nil && b.first.step >= reached && b.steps >= goesOn && (b.last.no-b.first.no)*int64(min(b.first.len, b.last.len)) > buffered {
 			return true
 		}
 	}
 	return false
 }
 
+// point is a step of training that a file reports, of the loop of that number.
+type point struct {
+	off, step, no int64
+	len, loop     int
+}
+
+// stretch is what one loop reports below a failure.
+type stretch struct {
+	first, last *point
+	steps       int
+}
+
+// course reads what a file reports of training. Failures come file by file, and many ask for the same one.
+func (t *tolerance) course(f *Facts, file string) {
+	if t.asked && t.file == file {
+		return
+	}
+	type loop struct {
+		who  int
+		form string
+	}
+	loops := map[loop]int{}
+	var who whos
+	t.asked, t.file, t.points = true, file, t.points[:0]
+	from, _ := slices.BinarySearchFunc(f.Progress, file, func(p ProgressPoint, file string) int { return cmp.Compare(p.File, file) })
+	for i := from; i < len(f.Progress) && f.Progress[i].File == file; i++ { // they stand in the order of files
+		p := &f.Progress[i]
+		if p.Phase != "training" || p.Step < 0 {
+			continue
+		}
+		k := loop{who.number(p.Who()), p.Form}
+		n, seen := loops[k]
+		if !seen {
+			n = len(loops)
+			loops[k] = n
+		}
+		t.points = append(t.points, point{p.Off, p.Step, p.N, p.Len, n})
+	}
+	t.below = slices.Grow(t.below[:0], len(loops))[:len(loops)]
+}
+
 // tolerance is what was reported and survived, by mechanism.
 type tolerance struct {
 	left  map[string]*survived
 	order []string
+	// The file that was asked for last, and room for its loops: see outlived.
+	asked  bool
+	file   string
+	points []point
+	below  []stretch
 }
 
 type survived struct {
@@ -131,7 +166,7 @@ func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
 		return false
 	}
 	n := f.stepsAfter(*fl.At)
-	if n < goesOn || !io && !f.outlived(fl) {
+	if n < goesOn || !io && !t.outlived(f, fl) {
 		return false
 	}
 	g := t.left[fl.Mechanism]
