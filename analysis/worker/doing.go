@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 	"slices"
+	"strconv"
 
 	"faultline/analysis/pattern"
 )
@@ -15,12 +16,16 @@ type Doing struct {
 	At
 	Kind string // see the Doing constants
 	What string // the words it was read from, bounded
+	// Ran is for how many seconds its bar said that it had run, Done that the bar was full. A line without a bar says neither.
+	Ran  int64
+	Done bool
 }
 
 // Doing kinds.
 const (
 	DoingLoad = "load" // reads a batch, a shard or a sample
 	DoingWork = "work" // legitimate long work: index build, download, compilation, preprocessing, consolidation
+	DoingOver = "over" // long work that no bar shows is at its end
 	DoingEnd  = "end"  // its data or its epoch are at their end
 )
 
@@ -35,6 +40,7 @@ type doingRule struct {
 // sampling; the rest are wordings that training scripts share.
 var doingRules = []doingRule{
 	{DoingWork, []string{"uilding indices", "uilding the indices", "uilding index", "uilding shuffle index", "uilding the shuffle index", "uilding sample idx", "uilding dataset index", "uilding doc-idx"}, nil},
+	{DoingOver, []string{"time to build and save shuffle-idx mapping", "time to build and save the shuffle-idx mapping"}, nil},
 	{DoingWork, []string{"Build and save the "}, pattern.New(`Build and save the .{1,80} ind(?:ices|ex)`)},
 	{DoingWork, []string{"Running tokenizer on ", "Tokenizing ", "Grouping texts ", "Generating ", "Downloading data", "Downloading shards", "Downloading builder", "Map: ", "Map (num_proc=", "Filter: ", "Saving the dataset ("},
 		pattern.New(`(?:Running tokenizer on|Tokenizing|Grouping texts|Generating \w+ split|Downloading (?:data|shards|builder)|\bMap(?: \(num_proc=\d+\))?|\bFilter|Saving the dataset \()[^|]{0,60}:?.{0,40}?(?:\d+%\||\d+ examples|\d+it |\.\.\.$)`)},
@@ -47,6 +53,26 @@ var doingRules = []doingRule{
 	{DoingEnd, []string{"xhausted", "no more batches", "No more batches", "out of data", "ran out of batches"},
 		pattern.New(`(?i)\b(?:(?:data|dataset|data ?loader|data ?iterator|iterator|sampler|shards?|inputs?)\b.{0,24}\bexhausted\b|no more batches|(?:ran )?out of (?:data|batches)\b)`)},
 }
+
+var (
+	barShare = pattern.New(`(\d{1,3})%\|`)
+	barTime  = pattern.New(`\[(?:(\d{1,4}):)?(\d{1,3}):(\d\d)[<,]`)
+)
+
+// bar reads how far and how long tqdm's bar has come.
+func (d *Doing) bar(text []byte) {
+	if m := barShare.FindSubmatch(text); m != nil {
+		d.Done = string(m[1]) == "100"
+	}
+	if m := barTime.FindSubmatch(text); m != nil {
+		for _, n := range m[1:] {
+			v, _ := strconv.ParseInt(string(n), 10, 64) // "" counts as 0
+			d.Ran = d.Ran*60 + v
+		}
+	}
+}
+
+func (d *Doing) underWay() bool { return d.Ran > 0 && !d.Done }
 
 func doingLiterals() []string {
 	var out []string
@@ -75,9 +101,12 @@ func readDoing(r *reader, rec *record) bool {
 			continue
 		}
 		v := Doing{At: rec.At, Kind: d.kind, What: string(what)}
-		// A bar is redrawn many times: what counts is the last.
+		v.bar(text)
+		// A bar is redrawn many times: what counts is the last, unless another process began the like while it went on.
 		if n := len(r.obs.Doings); n > 0 && r.obs.Doings[n-1].Kind == d.kind && *r.obs.Doings[n-1].Who() == rec.Who {
-			r.obs.Doings[n-1] = v
+			if last := &r.obs.Doings[n-1]; !last.underWay() || !barShare.Match(text) || v.Ran >= last.Ran/2 {
+				*last = v
+			}
 			return false
 		}
 		emit(r, &r.obs.Doings, v)

@@ -34,7 +34,7 @@ func data() []Mechanism {
 		{Slug: "storage-unresponsive", Class: Local, Propose: first(storageUnresponsive, stoodAt("storage-unresponsive")), Explains: []string{"exception", "checkpoint-io", "bad-sample", "storage-retries-exhausted"}, Needs: []incident.Need{needKernelMount}},
 		{Slug: "storage-retries-exhausted", Class: Local, Propose: retriesExhausted, Explains: []string{"exception", "bad-sample", "ais-batch-object-loss"}, Needs: []incident.Need{needStore}},
 		{Slug: "checkpoint-io", Class: Local, Propose: first(checkpointFailed, stoodAt("checkpoint-io", needKernelMount), stalledFor("checkpoint-io", heldSaving, needKernelMount, needPySpy)), Explains: []string{"exception"}},
-		{Slug: "rank-busy", Class: Collective, Propose: first(stoodAt("rank-busy"), stalledFor("rank-busy", heldWorking, needPySpy))},
+		{Slug: "rank-busy", Class: Collective, Propose: first(stoodAt("rank-busy"), stalledFor("rank-busy", heldWorking, needPySpy), stillWorking)},
 		{Slug: "uneven-data", Class: Local, Propose: first(failed("uneven-data"), ranOut, stalledFor("uneven-data", heldAtEnd)), Explains: []string{"exception"}},
 		{Slug: "ais-auth", Class: Local, Propose: tokenRefused, Explains: []string{"exception"}},
 		{Slug: "ais-batch-object-loss", Class: Local, Propose: shortBatch, Explains: []string{"exception"}, Needs: []incident.Need{needAIS}},

@@ -68,6 +68,11 @@ func heldBy(s *Scene) *heldFor {
 			out = &heldFor{kind: heldSaving, says: "a " + saveWord(c) + " had begun and was not reported to have ended", ev: []incident.Evidence{QuoteAt(c.At, nil)}}
 		}
 	}
+	if out == nil {
+		if d := openWork(s); d != nil {
+			out = &heldFor{kind: heldWorking, says: "long work that nobody else had to do was under way", ev: []incident.Evidence{QuoteAt(d.At, nil)}}
+		}
+	}
 	if out != nil && out.kind == heldAtEnd && othersEnded(s, out.ranks) {
 		return nil
 	}

@@ -73,6 +73,9 @@ func rankStalled(s *Scene) *Proposal {
 		if other, _ := otherBackend(s, g.Free); other && g.Outside {
 			return nil // who stayed away is in another back end
 		}
+		if stillWorking(s) != nil {
+			return nil // work that one process does for all was under way
+		}
 		p := collective(s, "rank-stalled")
 		p.Rivals = []string{"collective-hang", "gpu-hang"}
 		switch {
