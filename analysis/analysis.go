@@ -70,7 +70,7 @@ type Input struct {
 	book    *accounting.Book  // what was read of them
 	daemons []aislog.Daemon   // what was read of Storage
 	notes   []string          // what of Storage and Evidence was not read
-	both    []incident.Source // of the sources those that are logs and evidence beside them
+	both    []given           // of the sources those that are logs and evidence beside them
 	handed  resolve.Handed
 	spoken  []*nccl.Log     // what NCCL says in Sources
 	beside  map[string]bool // the names of the files that hold what was handed
@@ -79,10 +79,18 @@ type Input struct {
 	kept *keeper
 }
 
+// workers is how many goroutines read files.
+func (in *Input) workers() int {
+	if in.Workers > 0 {
+		return in.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
 // Diagnose reads all sources and reports. Files that cannot be read are named in the report's warnings and coverage;
 // only when none can be read, ErrNothingToRead is returned. Several jobs without a choice give a *MultipleJobsError.
 func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
-	given := in
+	asked := in
 	if err := separate(ctx, &in); err != nil {
 		return nil, err
 	}
@@ -96,15 +104,17 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 	sources, id, err := selectJob(in.Sources, in.JobID, in.book)
 	var several *MultipleJobsError
 	if errors.As(err, &several) {
-		return nil, describe(ctx, several, given)
+		return nil, describe(ctx, several, asked)
 	}
 	if err != nil {
 		return nil, err
 	}
 	in.Sources, in.JobID = sources, id
-	in.both = slices.DeleteFunc(in.both, func(b incident.Source) bool {
-		return !slices.ContainsFunc(sources, func(s incident.Source) bool { return s.Name == b.Name })
-	})
+	chosen := map[string]bool{}
+	for _, s := range sources {
+		chosen[s.Name] = true
+	}
+	in.both = slices.DeleteFunc(in.both, func(b given) bool { return !chosen[b.source.Name] })
 	if err := readEvidence(ctx, &in); err != nil {
 		return nil, err
 	}
@@ -145,10 +155,7 @@ func read(ctx context.Context, in Input) (*worker.Observations, []string, error)
 	var mu sync.Mutex
 	var failed []string
 	g, ctx := errgroup.WithContext(ctx)
-	n := in.Workers
-	if n <= 0 {
-		n = runtime.GOMAXPROCS(0)
-	}
+	n := in.workers()
 	g.SetLimit(n)
 	for _, s := range in.Sources {
 		g.Go(func() error {

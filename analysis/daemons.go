@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -29,14 +28,10 @@ func daemons(ctx context.Context, in Input) ([]aislog.Daemon, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	n := in.Workers
-	if n <= 0 {
-		n = runtime.GOMAXPROCS(0)
-	}
 	files := make([]*aislog.File, len(in.Storage))
 	notes := make([]string, len(in.Storage))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(n)
+	g.SetLimit(in.workers())
 	for i, s := range in.Storage {
 		g.Go(func() error {
 			f, note, err := daemonFile(ctx, s, sc)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -99,6 +98,7 @@ func kindsIn(head []byte, whole bool) []*evidenceKind {
 // given is one file with evidence.
 type given struct {
 	source incident.Source
+	kinds  []*evidenceKind // that it holds, where that is known already
 	add    []func(*resolve.Handed)
 	note   string
 }
@@ -114,9 +114,7 @@ func readEvidence(ctx context.Context, in *Input) error {
 			all = append(all, given{source: s})
 		}
 	}
-	for _, s := range in.both {
-		all = append(all, given{source: s})
-	}
+	all = append(all, in.both...)
 	slices.SortStableFunc(all, func(a, b given) int { return strings.Compare(a.source.Name, b.source.Name) })
 	readers := map[*evidenceKind]readKindFunc{}
 	for i := range evidenceKinds {
@@ -127,13 +125,10 @@ func readEvidence(ctx context.Context, in *Input) error {
 	}
 	heads := &sync.Pool{New: func() any { return new(bytes.Buffer) }}
 	g, reading := errgroup.WithContext(ctx)
-	g.SetLimit(max(1, in.Workers))
-	if in.Workers <= 0 {
-		g.SetLimit(runtime.GOMAXPROCS(0))
-	}
+	g.SetLimit(in.workers())
 	for i := range all {
 		g.Go(func() error {
-			all[i].add, all[i].note = readKinds(reading, all[i].source, readers, heads)
+			all[i].add, all[i].note = readKinds(reading, all[i], readers, heads)
 			return reading.Err()
 		})
 	}
@@ -164,16 +159,18 @@ func readEvidence(ctx context.Context, in *Input) error {
 }
 
 // readKinds reads what a file holds, or says why not.
-func readKinds(ctx context.Context, s incident.Source, readers map[*evidenceKind]readKindFunc, heads *sync.Pool) ([]func(*resolve.Handed), string) {
-	room := heads.Get().(*bytes.Buffer)
-	defer heads.Put(room)
-	head, err := headInto(room, s, evidenceHead)
-	if err != nil {
-		return nil, fmt.Sprintf("not read: %s: %v", s.Name, plain(err))
-	}
-	kinds := kindsIn(head, len(head) < smallLog)
-	if len(kinds) == 0 {
-		return nil, fmt.Sprintf("not used: %s is none of the kinds of evidence that are known: %s", s.Name, KnownEvidence())
+func readKinds(ctx context.Context, f given, readers map[*evidenceKind]readKindFunc, heads *sync.Pool) ([]func(*resolve.Handed), string) {
+	s, kinds := f.source, f.kinds
+	if kinds == nil {
+		room := heads.Get().(*bytes.Buffer)
+		defer heads.Put(room)
+		head, err := headInto(room, s, evidenceHead)
+		if err != nil {
+			return nil, fmt.Sprintf("not read: %s: %v", s.Name, plain(err))
+		}
+		if kinds = kindsIn(head, len(head) < smallLog); len(kinds) == 0 {
+			return nil, fmt.Sprintf("not used: %s is none of the kinds of evidence that are known: %s", s.Name, KnownEvidence())
+		}
 	}
 	var out []func(*resolve.Handed)
 	var notes []string

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -51,10 +50,7 @@ func spoken(ctx context.Context, in Input, obs *worker.Observations) ([]*nccl.Lo
 	}
 	out := make([]*nccl.Log, len(files))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(1, in.Workers))
-	if in.Workers <= 0 {
-		g.SetLimit(runtime.GOMAXPROCS(0))
-	}
+	g.SetLimit(in.workers())
 	for i, s := range files {
 		g.Go(func() error {
 			f, err := scan.Open(s.Path)

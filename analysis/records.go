@@ -5,6 +5,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"faultline/analysis/aislog"
 	"faultline/analysis/artifact/accounting"
@@ -20,39 +23,44 @@ const maxRecords = 16 << 20
 // without them, and none is there because of them.
 func separate(ctx context.Context, in *Input) error {
 	in.both = nil
+	looks := make([]looked, len(in.Sources))
+	rooms := &sync.Pool{New: func() any { return new(bytes.Buffer) }}
+	g, looking := errgroup.WithContext(ctx)
+	g.SetLimit(in.workers())
+	for i, s := range in.Sources {
+		g.Go(func() error {
+			room := rooms.Get().(*bytes.Buffer)
+			defer rooms.Put(room)
+			looks[i] = look(looking, s, room)
+			return looking.Err()
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
 	var logs []incident.Source
 	var books []*accounting.Book
 	apart := false
-	var room bytes.Buffer
-	for _, s := range in.Sources {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		kind, book, err := readRecords(ctx, s, &room)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case kind == daemonLog:
+	for i, s := range in.Sources {
+		switch l := &looks[i]; l.kind {
+		case daemonLog:
 			in.Storage = append(slices.Clip(in.Storage), s)
 			apart = true
-			continue
-		case kind == evidence:
+		case evidence:
 			in.Evidence = append(slices.Clip(in.Evidence), s)
 			apart = true
-			continue
-		case kind == evidenceToo:
-			in.both = append(in.both, s)
+		case evidenceToo:
+			in.both = append(in.both, given{source: s, kinds: l.kinds})
 			logs = append(logs, s)
-			continue
-		case book == nil:
+		case slurmRecords:
+			if l.err != nil {
+				l.book.Warnings = append(l.book.Warnings, fmt.Sprintf("%s: %v", s.Name, l.err))
+			}
+			books = append(books, l.book)
+			in.records = append(in.records, s)
+		default:
 			logs = append(logs, s)
-			continue
 		}
-		if err != nil {
-			book.Warnings = append(book.Warnings, fmt.Sprintf("%s: %v", s.Name, err))
-		}
-		books = append(books, book)
-		in.records = append(in.records, s)
 	}
 	if len(books) > 0 {
 		in.book = accounting.Merge(books...)
@@ -74,35 +82,45 @@ const (
 	evidenceToo // a log that is, or holds, evidence beside logs
 )
 
-// readRecords finds out what a file is, and reads it if it holds records of SLURM.
-func readRecords(ctx context.Context, s incident.Source, room *bytes.Buffer) (kind, *accounting.Book, error) {
+// looked is what a look at a file told.
+type looked struct {
+	kind  kind
+	book  *accounting.Book // slurmRecords
+	err   error            // slurmRecords: what is wrong with it
+	kinds []*evidenceKind  // evidenceToo, where all of the file was looked at
+}
+
+// look finds out what a file is, and reads it if it holds records of SLURM.
+func look(ctx context.Context, s incident.Source, room *bytes.Buffer) looked {
 	head, err := headInto(room, s, logHead)
 	if err != nil {
-		return jobLog, nil, nil // whoever reads it as a log says why not
+		return looked{} // whoever reads it as a log says why not
 	}
 	first := head[:min(len(head), accounting.HeadLen)]
 	if aislog.Headed(first) {
-		return daemonLog, nil, nil
+		return looked{kind: daemonLog}
 	}
 	if s.Bytes <= maxRecords && accounting.Recognise(first) != accounting.None {
 		f, err := scan.Open(s.Path)
 		if err != nil {
-			return jobLog, nil, nil
+			return looked{}
 		}
 		defer f.Close()
 		if book, err := accounting.Read(ctx, s.Name, f); book.Genuine() {
-			return slurmRecords, book, plain(err)
+			return looked{kind: slurmRecords, book: book, err: plain(err)}
 		}
 	}
 	// A large log is asked for what it begins with only.
 	whole := s.Bytes < smallLog && len(head) < smallLog
 	switch kinds := kindsIn(head, whole); {
 	case len(kinds) == 0:
-		return jobLog, nil, nil
+		return looked{}
 	case kinds[0].alone && kinds[0].recognise(head): // not merely pasted into a log
-		return evidence, nil, nil
+		return looked{kind: evidence}
+	case whole:
+		return looked{kind: evidenceToo, kinds: kinds}
 	}
-	return evidenceToo, nil, nil
+	return looked{kind: evidenceToo}
 }
 
 // everything are all files that the report may quote.

@@ -95,7 +95,9 @@ func Recognise(head []byte) bool {
 }
 
 // Pasted says that a summary stands somewhere in a text.
-func Pasted(text []byte) bool { return summaryHead.Match(text) }
+func Pasted(text []byte) bool {
+	return bytes.Contains(text, []byte("PyTorch CUDA memory summary")) && summaryHead.Match(text)
+}
 
 // unit is what a count of bytes is written in: format_size of torch/cuda/memory.py ("B  ", "KiB", "MiB", … since 2.0; "KB", "MB" before).
 func unit(s string) (int64, bool) {

@@ -3,6 +3,7 @@ package stacks
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,7 +27,9 @@ var (
 	fhNothing = pattern.New(`^\s*(?:<no Python frame>|Garbage-collecting|\.\.\.|<tstate is freed>|Current thread's C stack trace \(most recent call first\):|<cannot get C stack.*>)$`)
 	fhModules = pattern.New(`^Extension modules: `)
 
-	gdbThread  = pattern.New(`^Thread (\d{1,6}) \((.*)\)(?: "[^"]*")?:$`)
+	gdbThread = pattern.New(`^Thread (\d{1,6}) \((.*)\)(?: "[^"]*")?:$`)
+	// A frame as PyTorch prints it for the call of a collective that failed: where it was enqueued, not where the process stands.
+	enqueued   = pattern.New(` from \S.*\.py:\d+$`)
 	gdbFrame   = pattern.New(`^#(\d{1,4})\s+(?:0x[0-9a-f]+ (?:in )?)?(\S.*)$`)
 	gdbProcess = pattern.New(`^(?:Attaching to process |PID |\[Inferior \d+ \(process )(\d{1,10})`)
 	gdbNoise   = pattern.New(`^(?:\[New LWP |\[Thread debugging|Using host libthread_db|warning: |0x[0-9a-f]+ in |\[Inferior |\[Current thread|\[Switching |Reading symbols|Missing separate|Detaching from)`)
@@ -85,6 +88,9 @@ func headerOf(text string) (h header, ok bool) {
 		}
 	}
 	inner, framed := decorated(text)
+	if !framed && !begins(lower, "global", "rank", "host", "node", "pid") {
+		return h, false
+	}
 	switch {
 	case framed:
 		text = inner
@@ -167,6 +173,12 @@ func decorated(text string) (inner string, ok bool) {
 		}
 	}
 	return strings.TrimRight(t, blanks), true
+}
+
+// begins says that behind blanks a text begins with one of some words.
+func begins(text string, words ...string) bool {
+	text = strings.TrimLeft(text, "\t\n\f\r ")
+	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(text, w) })
 }
 
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
@@ -318,10 +330,12 @@ func Recognise(head []byte) bool {
 		return false
 	}
 	r := newReader()
-	for len(head) > 0 {
+	left := bytes.Count(head, []byte("\n")) + 1 // lines at most
+	for len(head) > 0 && 10*(r.known+left) >= 6*(r.lines+left) {
 		l, rest, _ := bytes.Cut(head, []byte("\n"))
 		r.line(l)
 		head = rest
+		left--
 	}
 	r.finish()
 	return (r.frames > 0 && len(r.file.Stacks) > 0 || len(r.file.States) > 0) && 10*r.known >= 6*r.lines

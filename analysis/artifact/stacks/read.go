@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -210,8 +211,19 @@ func (r *reader) environ(s *stream, name, value string) {
 	}
 }
 
+// openings are what the lines begin with that begin a process, and gdb's before it has one.
+var openings = []string{"Process ", "Parent Process ", "Python v", "Fatal Python error: ", "Timeout (", "Extension modules: ", "Attaching to process ", "PID ", "["}
+
+// mayBegin says that a line may be one of process, where none is open: most lines of a log are not, and the expressions take long.
+func mayBegin(msg string) bool {
+	return slices.ContainsFunc(openings, func(o string) bool { return strings.HasPrefix(msg, o) }) || strings.Contains(msg, "/stack")
+}
+
 // process reads lines that begin a process, and those that say more of one.
 func (r *reader) process(s *stream, msg string, at At) bool {
+	if !s.open && !mayBegin(msg) {
+		return false
+	}
 	if m := spyProcess.FindStringSubmatch(msg); m != nil {
 		r.close(s)
 		r.begin(s, PySpy, at)
@@ -383,7 +395,7 @@ func (r *reader) frame(s *stream, msg string, at At) bool {
 		return r.call(s, Frame{Func: clip(m[1]), Kernel: true, At: at})
 	}
 	if len(msg) > 1 && msg[0] == '#' {
-		if m := gdbFrame.FindStringSubmatch(msg); m != nil {
+		if m := gdbFrame.FindStringSubmatch(msg); m != nil && !(strings.Contains(msg, ".py:") && enqueued.MatchString(msg)) {
 			r.gdbFrame(s, m[1], m[2], at)
 			return true
 		}

@@ -436,3 +436,15 @@ func TestEmptyLinesBeforeAStack(t *testing.T) {
 		t.Errorf("%v, %v", f, err)
 	}
 }
+
+// PyTorch prints where a collective that failed was called; that is no stack of a process.
+func TestTheCallOfACollectiveIsNoStack(t *testing.T) {
+	text := "[rank3]:[E ProcessGroupNCCL.cpp:629] Stack trace of the failed collective: \n#0 all_reduce from /venv/torch/distributed/distributed_c10d.py:2806\n" +
+		"#1 wrapper from /venv/torch/distributed/c10d_logger.py:81\n#2 main from /a/train.py:12\n"
+	if Pasted([]byte(text)) {
+		t.Error("it is read as a stack")
+	}
+	if !Pasted([]byte("log\n#0  0x00007f12 in clone3 () from /lib/x86_64-linux-gnu/libc.so.6\n#1  0x00007f13 in main () at train.c:12\n")) {
+		t.Error("gdb's is not read")
+	}
+}
