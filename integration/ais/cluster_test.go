@@ -74,7 +74,7 @@ func start(t *testing.T, p plan) *cluster {
 		c.lay(t, n, i, p)
 		c.run(t, id)
 	}
-	await(t, 2*time.Minute, "the cluster", c.ready)
+	await(t, soon, "the cluster", c.ready)
 	c.uuid = c.clusterMap(t)["uuid"].(string)
 	c.must(t, http.MethodPost, "/v1/buckets/"+bucket+"?provider=ais", `{"action":"create-bck"}`)
 	t.Logf("a cluster of %d targets after %s", targets, time.Since(begun).Round(100*time.Millisecond))
@@ -86,7 +86,9 @@ func (c *cluster) port(i, kind int) int { return c.base + 10*kind + i }
 
 func (c *cluster) endpoint() string { return fmt.Sprintf("http://127.0.0.1:%d", c.port(0, 0)) }
 
-// lay writes the configuration of a daemon. What is not said is AIStore's default, but for the times, which are short.
+// lay writes the configuration of a daemon. What is not said is AIStore's default, but for the times, which are short, and
+// for what makes a daemon take a slow machine for a fault: a neighbour has seconds to answer, batches are refused only when
+// next to no memory is left or a disk does nothing else.
 func (c *cluster) lay(t *testing.T, n *node, i int, p plan) {
 	t.Helper()
 	paths := map[string]string{}
@@ -119,11 +121,12 @@ func (c *cluster) lay(t *testing.T, n *node, i int, p plan) {
 	write(t, filepath.Join(n.dir, "ais.json"), fmt.Sprintf(`{"backend":{},
 "log":{"level":"3","max_size":"4mb","max_total":"128mb","flush_time":"1s","stats_time":"2s"},
 "periodic":{"stats_time":"2s","notif_time":"30s","retry_sync_time":"2s"},
-"timeout":{"cplane_operation":"2s","max_keepalive":"4s","cold_get_conflict":"5s","max_host_busy":"20s","startup_time":"1m","join_startup_time":"3m","send_file_time":"5m","ec_streams_time":"10m","object_md":"2h"},
+"timeout":{"cplane_operation":"4s","max_keepalive":"8s","cold_get_conflict":"5s","max_host_busy":"20s","startup_time":"1m","join_startup_time":"3m","send_file_time":"5m","ec_streams_time":"10m","object_md":"2h"},
 "proxy":{"primary_url":%[1]q,"original_url":%[1]q,"discovery_url":"","non_electable":false},
 "space":{"cleanupwm":65,"lowwm":75,"highwm":90,"out_of_space":95,"batch_size":32768,"dont_cleanup_time":"120m"},
-"memsys":{"min_free":"1gb","default_buf":"32kb","to_gc":"4gb","hk_time":"3m","min_pct_total":0,"min_pct_free":0},
+"memsys":{"min_free":"128mb","default_buf":"32kb","to_gc":"4gb","hk_time":"3m","min_pct_total":0,"min_pct_free":0},
 "net":{"l4":{"proto":"tcp","sndrcv_buf_size":131072},"http":{"use_https":false,"idle_conn_time":"6s","idle_conns_per_host":32,"idle_conns":256,"chunked_transfer":true,"skip_verify":false}},
+"disk":{"disk_util_low_wm":98,"disk_util_high_wm":99,"disk_util_max_wm":100},
 "auth":{"client_auth_required":true,"signature":{"method":"HMAC"}},
 "resilver":{"enabled":true}}`, c.endpoint()))
 }
@@ -272,6 +275,9 @@ func (c *cluster) home(t *testing.T, name string) string {
 	t.Fatalf("%s is at %s", name, at)
 	return ""
 }
+
+// soon is how long anything may take that surely comes, on a slow machine that does much else.
+const soon = 4 * time.Minute
 
 func await(t *testing.T, limit time.Duration, what string, is func() bool) {
 	t.Helper()

@@ -8,12 +8,20 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
-// disk mounts a file system of its own.
+// disk mounts a file system of its own. It lies in memory: whoever keeps it busy does not keep the machine's disk busy, on
+// which the other clusters are.
 func disk(t *testing.T, at, dir string, mb int64) {
 	t.Helper()
-	image := filepath.Join(dir, "disk.img")
+	ram := filepath.Join(dir, "ram")
+	folder(t, ram)
+	if err := syscall.Mount("tmpfs", ram, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(ram, syscall.MNT_DETACH) })
+	image := filepath.Join(ram, "disk.img")
 	write(t, image, "")
 	if err := os.Truncate(image, mb<<20); err != nil {
 		t.Fatal(err)
@@ -60,7 +68,8 @@ func (c *cluster) occupy(t *testing.T, target string) {
 			case <-end:
 				return
 			default:
-				_, _ = f.WriteAt(block, 0) // it may be full; it is busy all the same
+				_, _ = f.WriteAt(block, 0)       // it may be full; it is busy all the same
+				time.Sleep(2 * time.Millisecond) // the disk is to be busy, not the processors
 			}
 		}
 	}()

@@ -31,8 +31,9 @@ type job struct {
 	// shards are the objects of the dataset; of each rank, where they differ.
 	shards []string
 	own    map[int][]string
-	// at is what happens once all ranks have done a step, before the next one.
-	at map[int]func()
+	// at is what happens once all ranks have done a step, before any of them begins the next one.
+	at       map[int]func()
+	happened map[int]chan struct{}
 	// saves are the bytes that rank 0 writes into the bucket after each step.
 	saves int
 	// early: Lhotse's first generation, which raises what a batch raises, and retries that are switched off.
@@ -74,9 +75,14 @@ func launch(t *testing.T, c *cluster, valid time.Duration, change func(*job)) (*
 	if change != nil {
 		change(j)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
-	// A rank that ends leaves the others some seconds, as the kill of a whole step does.
-	j.over = sync.OnceFunc(func() { time.AfterFunc(1500*time.Millisecond, cancel) })
+	j.happened = map[int]chan struct{}{}
+	for step := range j.at {
+		j.happened[step] = make(chan struct{})
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*soon)
+	// A rank that ends leaves the others some seconds, as the kill of a whole step does: those that wait as it did end by
+	// themselves, even if they came to the collective later.
+	j.over = sync.OnceFunc(func() { time.AfterFunc(6*time.Second, cancel) })
 	var all sync.WaitGroup
 	for _, r := range j.ranks {
 		all.Go(func() { r.run(ctx) })
@@ -145,8 +151,12 @@ func (r *rank) run(ctx context.Context) {
 		r.job.mu.Lock()
 		r.step = step
 		r.job.mu.Unlock()
-		if happens := r.job.at[step]; r.n == 0 && happens != nil {
-			happens()
+		if happens := r.job.at[step]; happens != nil {
+			if r.n == 0 {
+				happens()
+				close(r.job.happened[step])
+			}
+			<-r.job.happened[step] // rank 0 comes here too: it met the others
 		}
 		if r.n == 0 && r.job.saves > 0 {
 			name := fmt.Sprintf("features-%05d.npy", step)

@@ -3,6 +3,7 @@
 package ais
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -37,12 +38,16 @@ func TestATargetIsKilled(t *testing.T) {
 		j.own = map[int][]string{0: elsewhere, 1: elsewhere, 2: most, 3: elsewhere}
 		j.at = map[int]func(){8: func() { c.end(targetID(3), syscall.SIGKILL); close(killed) }}
 	})
-	<-killed
-	c.pulledInPart(t, targetID(3))
+	select {
+	case <-killed:
+		c.pulledInPart(t, targetID(3))
+	case <-time.After(soon):
+		t.Error("the job never came to step 8")
+	}
 	logs := ended()
-	await(t, 2*time.Minute, "the eviction", func() bool { return !c.has(t, targetID(3)) })
+	await(t, soon, "the eviction", func() bool { return !c.has(t, targetID(3)) })
 	c.run(t, targetID(3))
-	await(t, 2*time.Minute, "its return", func() bool { return c.has(t, targetID(3)) && listens(c.port(3, 0)) })
+	await(t, soon, "its return", func() bool { return c.has(t, targetID(3)) && listens(c.port(3, 0)) })
 	c.writes(t, "removing t["+targetID(3)+"]", proxyID)
 	r := c.judged(t, logs, story{ranks: []int{2}, nodes: []string{"gpu02"}, target: targetID(3), mechanisms: []string{"ais-daemon-restart"}, judgements: []string{"implicated"}})
 	if v, s := r.Verdict, r.Storage; v.Status != "confirmed" || v.Root.Component == nil || *v.Root.Component != "ais:"+targetID(3) || !slices.Equal(v.Root.Ranks, []int{2}) ||
@@ -95,6 +100,13 @@ func TestADiskIsBusy(t *testing.T) {
 	c.must(t, http.MethodPut, "/v1/cluster/set-config?disk.disk_util_low_wm=1&disk.disk_util_high_wm=2&disk.disk_util_max_wm=3", "")
 	logs := ended()
 	c.writes(t, "err.getbatch.n:", targetID(1), targetID(2), targetID(3))
+	c.writes(t, "aism[set-config", proxyID)
+	// Who may be accused is whom the job's logs name; each of them writes that it rejected when it likes.
+	for i, id := range []string{proxyID, targetID(1), targetID(2), targetID(3)} {
+		if named(t, logs, fmt.Sprintf(":%d/", c.port(i, 0))) {
+			c.writes(t, "rejected due to resource pressure", id)
+		}
+	}
 	r := c.judged(t, logs, story{ranks: []int{0, 1, 2, 3}, nodes: []string{"gpu01", "gpu02"}, mechanisms: []string{"ais-resource-pressure"}, judgements: []string{"implicated"}})
 	rejected, failed := 0, int64(0)
 	for _, d := range r.Storage.Daemons {
@@ -200,9 +212,13 @@ func (c *cluster) pulledInPart(t *testing.T, gone string) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "error-7300-0.out"), "2026-11-20 23:15:03,123 - train - INFO - step: 1/50000 loss: 2.3000\n")
 	r := c.diagnose(t, dir)
-	if !slices.ContainsFunc(r.Warnings, func(w string) bool {
+	said := slices.ContainsFunc(r.Warnings, func(w string) bool {
 		return strings.HasPrefix(w, "No logs of target "+gone+": the proxy cannot reach it")
-	}) || len(r.Storage.Daemons) != targets {
+	})
+	if !said && !c.has(t, gone) {
+		t.Fatal("it was taken out of the cluster map before the bot looked, some half a minute after it died")
+	}
+	if !said || len(r.Storage.Daemons) != targets {
 		t.Errorf("%d daemons; %q", len(r.Storage.Daemons), r.Warnings)
 	}
 }
@@ -298,10 +314,26 @@ func about(d incident.StorageDaemon, kind, peer string) (n int) {
 	return n
 }
 
+// named says whether a text stands in one of the job's logs.
+func named(t *testing.T, logs, text string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(logs, "*.out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(file string) bool {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(string(raw), text)
+	})
+}
+
 // writes waits until the log of one of the daemons holds a text: they write it out some time after it happened.
 func (c *cluster) writes(t *testing.T, text string, ids ...string) {
 	t.Helper()
-	await(t, time.Minute, text, func() bool {
+	await(t, soon, text, func() bool {
 		return slices.ContainsFunc(ids, func(id string) bool {
 			raw, err := c.ask(http.MethodGet, "/v1/reverse/daemon?what=log", id, "")
 			return err == nil && strings.Contains(string(raw), text)
@@ -311,5 +343,5 @@ func (c *cluster) writes(t *testing.T, text string, ids ...string) {
 
 func trains(t *testing.T, j *job, steps int) {
 	t.Helper()
-	await(t, time.Minute, "steps of the job", func() bool { return j.steps() >= steps })
+	await(t, soon, "steps of the job", func() bool { return j.steps() >= steps })
 }
