@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -72,13 +74,37 @@ func (p *pair) must(ns string, args ...string) {
 
 func (p *pair) until(what string, f func() bool) {
 	p.t.Helper()
-	for range 100 {
-		if f() {
-			return
+	for end := time.Now().Add(2 * time.Minute); !f(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("it never came that %s", what)
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
-	p.t.Fatalf("it never came that %s", what)
+}
+
+// resent is how many segments of TCP the first namespace has sent a second time.
+func (p *pair) resent() int {
+	p.t.Helper()
+	const counters = "Tcp: "
+	var names []string
+	for line := range strings.Lines(p.run(p.a, "cat", "/proc/net/snmp")) {
+		rest, ok := strings.CutPrefix(line, counters)
+		if !ok {
+			continue
+		}
+		if names == nil { // a line of names stands before that of the numbers
+			names = strings.Fields(rest)
+			continue
+		}
+		if i := slices.Index(names, "RetransSegs"); i >= 0 {
+			n, err := strconv.Atoi(strings.Fields(rest)[i])
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			return n
+		}
+	}
+	p.t.Fatal("the kernel does not count what is sent again")
+	return 0
 }
 
 // serve starts a server in the second namespace and waits until it listens.
@@ -186,8 +212,14 @@ func expect(t *testing.T, r *incident.Report, kind string, words ...string) {
 func TestIperf3(t *testing.T) {
 	p := newPair(t)
 	p.serve("5201", "iperf3", "-s")
-	asJSON := p.run(p.a, "iperf3", "-c", far, "-t", "1", "-J")
-	text := p.run(p.a, "iperf3", "-c", far, "-t", "1")
+	measured := func(args ...string) (said string) {
+		p.until("the server is free", func() bool { // it is not, for a moment, after another client
+			said = p.run(p.a, append([]string{"iperf3", "-c", far, "-t", "1"}, args...)...)
+			return !strings.Contains(said, "server is busy")
+		})
+		return said
+	}
+	asJSON, text := measured("-J"), measured()
 	refused := p.run(p.a, "iperf3", "-c", far, "-p", "5999", "-J")
 	var want struct {
 		End struct {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// tcpdump, as text and as its file: a port that nobody listens on, and a link that was away for a second while data was sent. netem, which
+// tcpdump, as text and as its file: a port that nobody listens on, and a link that was away while data was sent. netem, which
 // loses single packets, is no part of this machine's kernel; a link that is down loses them all.
 func TestTcpdump(t *testing.T) {
 	p := newPair(t)
@@ -35,15 +35,33 @@ func TestTcpdump(t *testing.T) {
 	t.Cleanup(end)
 	p.until("tcpdump writes", func() bool { s, err := os.Stat(file); return err == nil && s.Size() >= 24 })
 	_, _ = p.try(p.a, "iperf3", "-c", far, "-p", "5999")
-	client := exec.Command("ip", "netns", "exec", p.a, "iperf3", "-c", far, "-t", "3", "-b", "2M")
+	client := exec.Command("ip", "netns", "exec", p.a, "iperf3", "-c", far, "-t", "3600", "-b", "2M")
 	if err := client.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Second) // the transfer is under way
+	t.Cleanup(func() { _ = client.Process.Kill(); _ = client.Wait() })
+	size := func() int64 {
+		s, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Size()
+	}
+	const some = 1 << 10 // of headers alone: that is a dozen packets
+	for _, what := range []string{"the transfer is under way", "it goes on"} {
+		was := size()
+		p.until(what, func() bool { return size() > was+some })
+	}
+	was := p.resent()
 	p.must(p.b, "ip", "link", "set", "eth0", "down")
-	time.Sleep(time.Second)
+	p.until("something is sent again", func() bool { return p.resent() > was })
 	p.must(p.b, "ip", "link", "set", "eth0", "up")
+	before := size() // it goes on with what was lost
+	p.until("the transfer goes on", func() bool { return size() > before+2*some })
+	_ = client.Process.Signal(os.Interrupt)
+	late := time.AfterFunc(time.Minute, func() { _ = client.Process.Kill() })
 	_ = client.Wait()
+	late.Stop()
 	end()
 	b, err := os.ReadFile(file)
 	if err != nil {

@@ -83,7 +83,7 @@ func TestRealStacks(t *testing.T) {
 			if err := cmd.Process.Signal(syscall.SIGUSR1); err != nil {
 				t.Fatal(err)
 			}
-			for range 100 {
+			for range 1200 {
 				if text, _ := os.ReadFile(stack); strings.Count(string(text), "in <module>") >= look {
 					break
 				}

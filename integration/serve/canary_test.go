@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -46,21 +47,34 @@ type place struct {
 	data []byte
 }
 
+// eachFile reads all files below a folder. What is temporary may go while it is walked; the rest is read all the same.
+func eachFile(dir string, read func(path string, raw []byte)) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			var raw []byte
+			if raw, err = os.ReadFile(path); err == nil {
+				read(path, raw)
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+}
+
 // searched is everything that the bot left behind or sent: what it stored, wrote, told Slack and shows to operators. Logs of
 // jobs that people handed in are left out: they stay as they are.
 func (w *world) searched() []place {
 	w.t.Helper()
 	var out []place
 	data := filepath.Join(w.dir, "data")
-	err := filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(path, filepath.Join(data, "uploads")+string(filepath.Separator)) {
-			return err
+	err := eachFile(data, func(path string, raw []byte) {
+		if !strings.HasPrefix(path, filepath.Join(data, "uploads")+string(filepath.Separator)) {
+			out = append(out, place{path, raw})
 		}
-		raw, err := os.ReadFile(path)
-		out = append(out, place{path, raw})
-		return err
 	})
-	if err != nil && !os.IsNotExist(err) { // what is temporary may go while it is walked
+	if err != nil {
 		w.t.Fatal(err)
 	}
 	out = append(out, place{"what the bot wrote", []byte(w.logText())})

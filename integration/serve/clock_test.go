@@ -68,7 +68,7 @@ func TestRemindersAndExpiryComeWhenTheyAreDue(t *testing.T) {
 		remindAfter = time.Second
 		expireAfter = 125 * time.Second // more than two ticks: first the reminder, even where a busy bot misses one, then the end
 		tick        = time.Minute
-		late        = 20 * time.Second // of a machine that is busy with other tests
+		late        = 2 * time.Minute // of a machine that is busy with other tests
 	)
 	w := newWorld(t, func(_ *world, conf map[string]any, opts *slack.Options) {
 		opts.Clock = slack.NewFakeClock(twice)
@@ -87,6 +87,9 @@ func TestRemindersAndExpiryComeWhenTheyAreDue(t *testing.T) {
 	}
 	early, latest := before.Add(expireAfter).UTC().Truncate(time.Minute), after.Add(expireAfter).UTC()
 	told, err := time.Parse("15:04 on 2 January 2006", m[1]+" "+early.Format("2006"))
+	if told.Before(early) {
+		told = told.AddDate(1, 0, 0) // asked on New Year's Eve
+	}
 	if err != nil || told.Before(early) || told.After(latest) {
 		t.Errorf("told to be waited for until %s (%v); it is between %s and %s", told, err, early, latest)
 	}

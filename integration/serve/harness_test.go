@@ -392,14 +392,18 @@ func plainBlocks(raw json.RawMessage) string {
 	return b.String()
 }
 
-// click presses a button of a message, named by its label.
+// click presses a button of a message, named by its label, as soon as it is there: a message gets its buttons by edits too.
 func (w *world) click(user string, m slack.Message, label string) slack.Ack {
 	w.t.Helper()
-	d, err := w.slack.Click(user, m.Channel, m.TS, slack.Action{Text: label})
-	if err != nil {
-		w.t.Fatalf("clicking %q: %v\n%s\n%s", label, err, m.Text, w.slack.Transcript(m.Channel))
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		d, err := w.slack.Click(user, m.Channel, m.TS, slack.Action{Text: label})
+		if err == nil {
+			return w.acked(d)
+		}
+		if time.Now().After(end) {
+			w.t.Fatalf("clicking %q: %v\n%s\n%s", label, err, m.Text, w.slack.Transcript(m.Channel))
+		}
 	}
-	return w.acked(d)
 }
 
 // window waits for a modal of a user with the words in its title or blocks.

@@ -21,11 +21,11 @@ import (
 // Nodes of the cluster. Jobs that end by themselves share the first four; the others are for what disturbs neighbours.
 const (
 	nodes     = 12
-	sharedSet = "node[01-04]" // partition batch
-	contested = "node[05-06]" // partitions low and high
-	doomedSet = "node[07-10]" // partition doomed: nodes die here
-	hetSet    = "node[11-12]" // partition het
-	idleAfter = 60 * time.Second
+	sharedSet = "node[01-04]"   // partition batch
+	contested = "node[05-06]"   // partitions low and high
+	doomedSet = "node[07-10]"   // partition doomed: nodes die here
+	hetSet    = "node[11-12]"   // partition het
+	idleAfter = 4 * time.Minute // and anything else that surely comes
 )
 
 // cluster is a SLURM of this test alone.

@@ -54,7 +54,7 @@ SchedulerParameters=bf_interval=2,sched_min_interval=100000
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 ReturnToService=2
-SlurmdTimeout=10
+SlurmdTimeout=30
 SlurmctldTimeout=10
 KillWait=2
 MinJobAge=3600
@@ -101,6 +101,7 @@ func (c *cluster) lay(t *testing.T) {
 		folder(t, c.path(d), account{})
 	}
 	folder(t, c.work, c.user)
+	folder(t, c.path("ready"), c.user)
 	folder(t, c.path("munge"), munge)
 	folder(t, c.path("db"), mysql)
 	folder(t, c.path("db/data"), mysql)

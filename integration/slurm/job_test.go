@@ -74,7 +74,7 @@ var open = []string{"PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURIN
 // ended waits for the end of a job and of all its steps, in the controller and in the accounting.
 func (c *cluster) ended(t *testing.T, j job) {
 	t.Helper()
-	const limit = 3 * time.Minute // a time limit of one minute is seen at SLURM's next round
+	const limit = 6 * time.Minute // a time limit of one minute is seen at SLURM's next round
 	last := ""
 	if !poll(limit, func() bool {
 		time.Sleep(200 * time.Millisecond) // the controller answers others too

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"faultline/integration/loopback"
 )
 
 // as runs a program as another account.
@@ -41,12 +42,7 @@ func TestAJobPushesItsLogs(t *testing.T) {
 	}
 	daemon, other := lookup(t, "daemon"), account{}
 	const secret = "0123456789abcdef0123456789abcdef"
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	_ = listener.Close()
+	address := loopback.Address(t)
 	data := c.path("botdata")
 	folder(t, data, daemon)
 	// Slack is not there; the bot goes on trying, and takes what is pushed.

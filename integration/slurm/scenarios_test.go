@@ -3,6 +3,7 @@
 package slurm
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -89,6 +90,7 @@ func scenarios() []scenario {
 
 // nodeDies takes a node away under the two jobs of its partition, waits until SLURM has noticed, and brings it back.
 func nodeDies(t *testing.T, c *cluster, j job) {
+	c.trains(t, job{"nodefail", filepath.Join(c.work, "nodefail")}, 8) // the other one, which nobody disturbs but this
 	c.crash(doomed)
 	c.await(t, "requeued "+j.id, func() bool {
 		out, err := c.try("squeue", "-h", "-j", j.id, "-o", "%T")

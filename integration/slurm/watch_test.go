@@ -230,6 +230,7 @@ func TestJobsThatReallyFailAreFoundByTheWatch(t *testing.T) {
 	direct := w.slack.Direct(owner)
 	w.until("the thread of job "+crash.id, func() bool { return w.heads("Job "+crash.id+" on") == 1 && w.says(slack.Training, "Final") > 0 })
 	w.until("the owner's word about "+code.id, func() bool { return w.says(direct, "This seems to concern your job alone") == 1 })
+	w.until("the owner's word about "+crash.id, func() bool { return w.says(direct, "Your job "+crash.id) > 0 })
 	if w.says(direct, "Your job "+crash.id) != 1 || w.heads("Job "+code.id+" on") != 0 || w.heads("Job "+fine.id+" on") != 0 || w.heads("Job "+before.id+" on") != 0 {
 		t.Errorf("direct:\n%s", w.transcript(direct))
 	}
@@ -286,6 +287,7 @@ func TestTheControllerOfARealClusterCalls(t *testing.T) {
 		return err == nil && strings.TrimSpace(out) == fmt.Sprint(nodes)
 	})
 	w.run()
+	begun := time.Now()
 	w.until("watching to begin", func() bool { return len(w.asked()) > 0 })
 	called := func() (n int) {
 		for _, at := range w.asked() {
@@ -312,8 +314,10 @@ func TestTheControllerOfARealClusterCalls(t *testing.T) {
 	}
 	asked := len(w.asked())
 	w.until("the question of two more minutes", func() bool { return len(w.asked()) > asked+1 })
-	t.Logf("asked at %v, %d of them because of a call", w.asked(), called())
-	if n := called(); n > 2 {
+	all := len(w.asked())
+	minutes := int(time.Now().Unix()/60 - begun.Unix()/60) // cron's, of which a slow machine asks some late
+	t.Logf("asked at %v, %d of them not at a full minute, in %d minutes", w.asked(), called(), minutes)
+	if n := all - minutes; n > 2 {
 		t.Errorf("%d questions for jobs that ended together", n)
 	}
 }

@@ -21,6 +21,14 @@ ulimit -c 0
 [ "$mode" != stubborn ] || trap '' TERM
 echo "$host:$$:$$ [$SLURM_LOCALID] NCCL INFO ncclCommInitRank comm 0x55d0c0de0010 rank $rank nranks $world cudaDev $SLURM_LOCALID busId 1000 commId 0x5ca1ab1e - Init COMPLETE" >&2
 say "world size $world, run ${SLURM_RESTART_COUNT:-0}"
+# As in a real job nobody trains before everybody is there: else a slow machine has one done before another has begun.
+key=$PROGRAMS/../ready/${PWD##*/}-${SLURM_ARRAY_TASK_ID:-}-${SLURM_RESTART_COUNT:-0}
+: >"$key-$rank"
+for _ in {1..600}; do
+	there=("$key"-*)
+	[ ${#there[@]} -lt "$world" ] || break
+	pause 0.2
+done
 step=0
 train() {
 	local until=$((step + $1))
