@@ -25,8 +25,8 @@ type pair struct {
 	a, b string
 }
 
-// address of the second.
-const far = "10.77.0.2"
+// addresses of the first and of the second.
+const near, far = "10.77.0.1", "10.77.0.2"
 
 func newPair(t *testing.T) *pair {
 	t.Helper()
@@ -39,7 +39,7 @@ func newPair(t *testing.T) *pair {
 	for _, line := range []string{
 		"netns add " + p.a, "netns add " + p.b,
 		"link add eth0 netns " + p.a + " type veth peer name eth0 netns " + p.b,
-		"-n " + p.a + " addr add 10.77.0.1/24 dev eth0", "-n " + p.b + " addr add " + far + "/24 dev eth0",
+		"-n " + p.a + " addr add " + near + "/24 dev eth0", "-n " + p.b + " addr add " + far + "/24 dev eth0",
 		"-n " + p.a + " link set lo up", "-n " + p.b + " link set lo up", "-n " + p.a + " link set eth0 up", "-n " + p.b + " link set eth0 up",
 	} {
 		if out, err := exec.Command("ip", strings.Fields(line)...).CombinedOutput(); err != nil {
