@@ -85,15 +85,17 @@ func TestClosedIncidentsLiveInARealS3ServerAndLeaveIt(t *testing.T) {
 			t.Errorf("the archive holds %q, want %q (%v)", keys, want, err)
 		}
 	}
-	day := time.Now().UTC().Format("2006/01/02")
-	stem := day + "/F-1__4242_v"
+	inv, err := s.Load(ctx, "F-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stem := inv.Since.UTC().Format("2006/01/02") + "/F-1__4242_v"
 	keep(stem+"1.json", stem+"1.zip")
 	here(t, "", yaml, "doctor").want(t, 1, "OK    archive", "OK    clock     agrees with the archive's") // there is no token, which is another matter
 	keep(stem+"1.json", stem+"1.zip")
 
 	// A day later it leaves the store and stays in the archive; after a month it leaves that too.
-	inv, err := s.Load(ctx, "F-1")
-	if err != nil {
+	if inv, err = s.Load(ctx, "F-1"); err != nil {
 		t.Fatal(err)
 	}
 	inv.Since = inv.Since.Add(-72 * time.Hour)

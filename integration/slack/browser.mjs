@@ -19,7 +19,7 @@ export async function open(t, size) {
   const browser = await chromium.launch({ executablePath, args, headless: true });
   const phone = size === 'phone';
   const context = await browser.newContext({ viewport: sizes[size], hasTouch: phone, isMobile: phone, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC' });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(40_000);
   const page = await context.newPage();
   page.failures = [];
   page.on('pageerror', (error) => page.failures.push(`an exception: ${error.message}`));

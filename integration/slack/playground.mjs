@@ -10,7 +10,7 @@ import { Lookalike } from './lookalike.mjs';
 import { exceptions, payloads, refused, without } from './types.mjs';
 
 /** examined is how long a verdict may take on a machine that has other things to do. */
-const examined = { timeout: 60_000 };
+const examined = { timeout: 180_000 };
 
 /** demo starts the program and reads from its output what a person would read: where to look and what to type. */
 async function demo(t) {

@@ -94,7 +94,7 @@ func (s *site) sshdAt(t testing.TB, address, name string, lines ...string) strin
 		_ = cmd.Process.Kill()
 		<-ended
 	})
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = conn.Close()
