@@ -21,6 +21,12 @@ func Beside(start []byte) bool {
 	return slices.ContainsFunc(evidenceKinds, func(k evidenceKind) bool { return k.recognise(start) })
 }
 
+// DaemonLog says that a file is the log of a storage daemon.
+func DaemonLog(s incident.Source) bool {
+	head, err := headOf(s, logHead)
+	return err == nil && aislog.Headed(head[:min(len(head), accounting.HeadLen)])
+}
+
 // Look says for people what a file is that somebody handed in, by its content alone; known is false where it is nothing that is known.
 func Look(ctx context.Context, s incident.Source) (what string, known bool, err error) {
 	head, err := headOf(s, logHead)

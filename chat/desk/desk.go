@@ -30,6 +30,8 @@ type Desk struct {
 	Policy func() *Policy
 	// Storage takes the access to storage that somebody gave; nil: fetching storage logs is not built in.
 	Storage Storage
+	// OfStorage says that files are, or hold, logs of storage daemons and none of a job; nil: nobody can tell.
+	OfStorage func(ctx context.Context, paths []string) bool
 	// Owners tells who owns a file, in names of the cluster; nil: nobody can tell, and channels that restrict whose jobs
 	// they show take no paths.
 	Owners func(ctx context.Context, path string) ([]string, error)

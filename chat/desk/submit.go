@@ -204,10 +204,19 @@ func (a *act) upload(ctx context.Context, inv workflow.Investigation, files []ch
 		places = append(places, path)
 	}
 	in := workflow.Input{Event: workflow.LogsGiven, Places: places, Question: openQuestion(inv, t.number)}
-	if t.rest == actAISLogs && slices.Contains(workflow.Allowed(inv.State), workflow.AISGiven) {
+	if slices.Contains(workflow.Allowed(inv.State), workflow.AISGiven) && (t.rest == actAISLogs || a.ofStorage(ctx, inv, places)) {
 		in.Event, in.Text = workflow.AISGiven, "uploaded by "+a.in.User
 	}
 	return a.apply(ctx, inv, in, uploaded, len(places), plural(len(places), "file", "files"))
+}
+
+// ofStorage says that files are logs of storage daemons, whichever button they came by. Unpacking takes a while, so they are
+// looked at only where such logs are waited for, or a name hints at them.
+func (a *act) ofStorage(ctx context.Context, inv workflow.Investigation, places []string) bool {
+	hinted := inv.State == workflow.AwaitingAIS || slices.ContainsFunc(places, func(p string) bool {
+		return strings.Contains(strings.ToLower(filepath.Base(p)), "ais")
+	})
+	return hinted && a.OfStorage != nil && a.OfStorage(ctx, places)
 }
 
 // openQuestion is the number of a question if it is open, 0 otherwise.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"faultline/analysis"
 	"faultline/config"
 	"faultline/fetch"
 	"faultline/fetch/ais"
@@ -21,6 +22,29 @@ func daemonLogs(dir string) func(context.Context, workflow.Investigation) (workf
 			return workflow.Collection{}, err
 		}
 		return workflow.Collection{Sources: set.Sources, Warnings: set.Warnings}, nil
+	}
+}
+
+// ofStorage says that what lies under paths is mostly logs of storage daemons. What is packed is unpacked for that, in a folder
+// of its own below dir.
+func ofStorage(dir string) func(context.Context, []string) bool {
+	return func(ctx context.Context, paths []string) bool {
+		room, err := os.MkdirTemp(dir, "look-")
+		if err != nil {
+			return false // whoever reads them says why not
+		}
+		defer func() { _ = os.RemoveAll(room) }() // it holds copies
+		set, err := fetch.Daemons(ctx, paths, room)
+		if err != nil {
+			return false
+		}
+		n := 0
+		for _, s := range set.Sources {
+			if analysis.DaemonLog(s) {
+				n++
+			}
+		}
+		return 2*n > len(set.Sources)
 	}
 }
 

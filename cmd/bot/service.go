@@ -105,8 +105,9 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	}
 	s.desk = &desk.Desk{
 		Store: s.store, Flow: flow, Composer: composer, Surface: s.client, Vault: s.vault, Policy: s.policy.Load, Storage: &accesses{s.storage},
-		Owners: func(ctx context.Context, path string) ([]string, error) { return fetch.Owners(ctx, path), nil },
-		Prover: prover(s.logs), Recent: recent(s.logs.shared), Health: s.line, Spool: uploads,
+		OfStorage: ofStorage(scratch),
+		Owners:    func(ctx context.Context, path string) ([]string, error) { return fetch.Owners(ctx, path), nil },
+		Prover:    prover(s.logs), Recent: recent(s.logs.shared), Health: s.line, Spool: uploads,
 		Uploads: desk.Limits{Files: uploadFiles, Bytes: int64(cfg.Limits.UploadMB) << 20},
 		Command: cfg.Slack.Command, Name: "@faultline", Analyses: cfg.Limits.Analyses, Now: time.Now, Log: log, Hooks: hooks(s.registry),
 	}

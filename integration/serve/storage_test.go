@@ -209,13 +209,13 @@ func TestAConfiguredStorageClusterNeedsNoToken(t *testing.T) {
 	w.golden(slack.Training)
 }
 
+// Beside a mention, too: by their content they are the storage's.
 func TestStorageLogsCanBeUploaded(t *testing.T) {
 	long(t)
 	t.Parallel()
 	w := start(t)
 	_, question, _ := w.askedForStorage(slack.Alice, slack.Training, nil)
-	w.click(slack.Alice, question, "Upload storage logs")
-	w.uploadTo(slack.Alice, map[string][]byte{"ais-logs.tar.gz": packed(map[string]string{"ais-logs/aistarget-ais-target-1.tar.gz": string(daemonLogs("ais-target-1"))})})
+	w.drops(slack.Alice, question, "here they are", "archive.tar.gz", packed(map[string]string{"ais-logs/aistarget-ais-target-1.tar.gz": string(daemonLogs("ais-target-1"))}))
 	w.message(slack.Alice, slack.Training, "I read the logs of 1 storage daemon beside those of the job")
 	w.message(slack.Alice, slack.Training, "report.json")
 	w.quietNow(slack.Training)
