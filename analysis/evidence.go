@@ -44,6 +44,8 @@ type evidenceKind struct {
 	reader func() readKindFunc
 	// alone: such a file is never a worker's log, too.
 	alone bool
+	// only says that a whole file is nothing else: then it is no worker's log either.
+	only func([]byte) bool
 }
 
 type readKindFunc func(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error)
@@ -60,7 +62,7 @@ var evidenceKinds = []evidenceKind{
 	{name: "kernel logs of nodes (dmesg, journalctl -k, syslog)", recognise: kernel.Recognise, read: readKernel, alone: true},
 	{name: "what nvidia-smi, dcgmi or rocm-smi print", recognise: gpustate.Recognise, pasted: gpustate.Pasted, read: readGPUs},
 	{name: "stacks of processes (py-spy dump, also with --json, faulthandler, gdb, /proc/PID/stack, ps)",
-		recognise: stacks.Recognise, pasted: stacks.Pasted, read: readStacks},
+		recognise: stacks.Recognise, pasted: stacks.Pasted, read: readStacks, only: stacks.Only},
 	{name: "output of nccl-tests (all_reduce_perf and its siblings)", recognise: nccltests.Recognise, pasted: nccltests.Recognise, read: readTests},
 	{name: "reports of nccl-tests (JSON, by -J FILE)", recognise: nccltests.RecogniseJSON, read: readTests, alone: true},
 	{name: "tests of a path (iperf3 as text or JSON; ib_write_bw, ib_send_bw, ib_read_bw)", recognise: bandwidth.Recognise, read: readPaths, alone: true},

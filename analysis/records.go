@@ -115,7 +115,8 @@ func look(ctx context.Context, s incident.Source, room *bytes.Buffer) looked {
 	switch kinds := kindsIn(head, whole); {
 	case len(kinds) == 0:
 		return looked{}
-	case kinds[0].alone && kinds[0].recognise(head): // not merely pasted into a log
+	case kinds[0].alone && kinds[0].recognise(head), // not merely pasted into a log
+		whole && kinds[0].only != nil && kinds[0].only(head):
 		return looked{kind: evidence}
 	case whole:
 		return looked{kind: evidenceToo, kinds: kinds}

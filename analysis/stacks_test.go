@@ -38,3 +38,42 @@ func TestStacksAtTheEndOfALargeLogAreRead(t *testing.T) {
 		t.Error("the stack of one rank accuses it")
 	}
 }
+
+// One dump, of the one rank that no line of the logs speaks of: where that rank stood nobody waits for others, and the logs prove
+// that all others wait.
+func TestTheStackOfTheMissingRankDecides(t *testing.T) {
+	var log strings.Builder
+	for r := 1; r < 4; r++ {
+		fmt.Fprintf(&log, "[rank%d]:[E801 10:20:05.482000111 ProcessGroupNCCL.cpp:632] [Rank %d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600020 milliseconds before timing out.\n", r, r)
+		fmt.Fprintf(&log, "[rank%d]:[E801 10:20:05.483000111 ProcessGroupNCCL.cpp:2268] [PG ID 0 PG GUID 0(default_pg) Rank %d]  failure detected by watchdog at work sequence id: 1 PG status: last enqueued work: 1, last completed work: 0\n", r, r)
+	}
+	dump := func(frames string) string {
+		return "Timeout (0:05:00)!\nThread 0x00007f1d5c0b4740 (most recent call first):\n" + frames + "  File \"/w/train.py\", line 310 in <module>\n"
+	}
+	const site = "/opt/conda/lib/python3.10/site-packages/"
+	for _, c := range []struct {
+		name, stack, want string
+		root              string
+	}{
+		{"it prepares data", dump("  File \"" + site + "transformers/tokenization_utils_fast.py\", line 480 in _batch_encode_plus\n  File \"" + site + "datasets/arrow_dataset.py\", line 3370 in _map_single\n  File \"" + site + "datasets/arrow_dataset.py\", line 3090 in map\n"), "rank-busy", "[0]"},
+		{"it saves", dump("  File \"" + site + "torch/serialization.py\", line 944 in save\n"), "checkpoint-io", "[0]"},
+		{"it may wait for its GPU", dump("  File \"/w/train.py\", line 80 in step\n"), "rank-stalled", "[]"},
+		{"it waits, too", dump("  File \"" + site + "torch/distributed/distributed_c10d.py\", line 4164 in barrier\n"), "", "[]"},
+	} {
+		dir := t.TempDir()
+		source := func(name, text string) incident.Source {
+			path := filepath.Join(dir, name)
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return incident.Source{Name: name, Path: path, Bytes: int64(len(text))}
+		}
+		r, err := Diagnose(context.Background(), Input{Sources: []incident.Source{source("train.log", log.String()), source("stack-rank0.txt", c.stack)}, WorldSize: 4, Version: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := r.Verdict; c.want != "" && v.Mechanism != c.want || fmt.Sprint(v.Root.Ranks) != c.root {
+			t.Errorf("%s: %s of %v, expected %s of %s", c.name, v.Mechanism, v.Root.Ranks, c.want, c.root)
+		}
+	}
+}

@@ -74,7 +74,7 @@ var (
 )
 
 // eitherIO are signatures of a single failed operation on a file system: on a checkpoint it is the file or the mount.
-var eitherIO = map[string]bool{"storage-io-error": true, "storage-timeout-path": true, "storage-remote-io": true}
+var eitherIO = map[string]bool{"storage-io-error": true, "storage-timeout-path": true, "storage-remote-io": true, "storage-read-only": true, "limit-file-size": true}
 
 // inContext is classify, held against what the process was about when it raised.
 func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bool, sign string) {

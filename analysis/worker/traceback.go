@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"faultline/analysis/line"
 	"faultline/knowledge"
@@ -289,7 +290,7 @@ func (t *trace) flush(r *reader) {
 		// The final line is missing: cut file, or a writer that was killed. The frames still say where it was.
 		chain = append(chain, t.cur)
 	}
-	if n := len(chain); n > 0 && !t.silent && !t.ignored {
+	if n := len(chain); n > 0 && !t.silent && !t.ignored && !survived(chain[n-1].Frames) {
 		e := chain[n-1]
 		cause := chain[:n-1]
 		if o := t.original; o >= 0 && o < n-1 {
@@ -307,6 +308,18 @@ func (t *trace) flush(r *reader) {
 	t.chain, t.matched, t.below, t.original = nil, nil, nil, -1
 	t.inside, t.torn, t.open, t.after = false, false, 0, 0
 	t.cur = Exception{}
+}
+
+// survived says that Python prints what such frames end with and goes on: the cleaning up of multiprocessing at the end of a
+// program (a file of NFS that is still open cannot be removed), and its thread that hands descriptors to processes that may
+// have ended.
+func survived(frames []Frame) bool {
+	if len(frames) == 0 {
+		return false
+	}
+	f := frames[0]
+	return f.Func == "_run_finalizers" && strings.HasSuffix(f.File, "multiprocessing/util.py") ||
+		f.Func == "_serve" && strings.HasSuffix(f.File, "multiprocessing/resource_sharer.py")
 }
 
 // told finds the lines of a message that hold what its first line does not: NCCL's reason stands last, under "Last error:".

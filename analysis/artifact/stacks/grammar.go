@@ -319,15 +319,28 @@ func holds(text []byte, marks ...string) bool {
 // Recognise says that a file begins as one of this kind: most of its first lines belong to stacks or to a list of processes. A log
 // that quotes one does not.
 func Recognise(head []byte) bool {
+	known, lines, ok := made(head)
+	return ok && 10*known >= 6*lines
+}
+
+// Only says that a whole text is stacks and nothing beside them but what their tools print: no log of a process, whose silence would
+// tell something. The stacks of a crash stand in such a log.
+func Only(text []byte) bool {
+	known, lines, ok := made(text)
+	return ok && !bytes.Contains(text, []byte("Fatal Python error")) && (lines-known <= 2 || 10*known >= 9*lines)
+}
+
+// made counts the lines of a text and those of them that are of stacks; ok is false where it holds none.
+func made(head []byte) (known, lines int, ok bool) {
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
 	if isJSON(head) {
-		return true
+		return 1, 1, true
 	}
 	if i := bytes.LastIndexByte(head, '\n'); i >= 0 && len(head) >= HeadLen-1 {
 		head = head[:i]
 	}
 	if !holds(head, begun...) {
-		return false
+		return 0, 0, false
 	}
 	r := newReader()
 	left := bytes.Count(head, []byte("\n")) + 1 // lines at most
@@ -338,7 +351,7 @@ func Recognise(head []byte) bool {
 		left--
 	}
 	r.finish()
-	return (r.frames > 0 && len(r.file.Stacks) > 0 || len(r.file.States) > 0) && 10*r.known >= 6*r.lines
+	return r.known, r.lines, r.frames > 0 && len(r.file.Stacks) > 0 || len(r.file.States) > 0
 }
 
 // Pasted says that stacks stand somewhere in a text.

@@ -7,7 +7,7 @@ import (
 // Place is a kind of place where a process can stand.
 type Place string
 
-// The places. The first four wait for others or for the GPU, which may wait for others; the next four do not.
+// The places. The first four wait for others or for the GPU, which may wait for others; the next five do not.
 const (
 	Collective Place = "collective"
 	Sync       Place = "synchronize"
@@ -18,6 +18,7 @@ const (
 	Checkpoint Place = "checkpoint"
 	Storage    Place = "storage"
 	Compile    Place = "compile"
+	Prepare    Place = "prepare"
 
 	GIL        Place = "gil"
 	Lock       Place = "lock"
@@ -41,7 +42,7 @@ func (p Place) Waits() bool {
 // Holds says that a process there waits for no rank and no GPU.
 func (p Place) Holds() bool {
 	switch p {
-	case Loader, Checkpoint, Storage, Compile:
+	case Loader, Checkpoint, Storage, Compile, Prepare:
 		return true
 	}
 	return false
@@ -63,6 +64,7 @@ var words = []struct {
 }{
 	{Collective, "in a collective"}, {Sync, "waiting for its GPU"}, {Launch, "handing work to its GPU"}, {Rendezvous, "waiting for the other processes in a rendezvous"},
 	{Loader, "waiting for its data loader"}, {Checkpoint, "saving or loading a checkpoint"}, {Storage, "in the kernel, waiting for storage"}, {Compile, "compiling"},
+	{Prepare, "preparing or downloading data"},
 	{GIL, "waiting for Python's global lock"}, {Lock, "waiting for a lock"}, {Subprocess, "waiting for a program it had started"}, {Network, "reading from the network"},
 	{Driver, "in the GPU's driver"}, {Compute, "in the model's own computation"}, {User, "in the job's own code"},
 }
@@ -139,6 +141,11 @@ var table = []row{
 	{funcs: "compile make_ir make_llir make_ptx make_cubin", file: "triton/compiler/", place: Compile},
 	{funcs: "make_ir make_ttir make_ttgir make_llir make_ptx make_cubin", file: "triton/backends/", place: Compile},
 	{funcs: "load _jit_compile _write_ninja_file_and_build_library _run_ninja_build", file: "torch/utils/cpp_extension.py", place: Compile},
+
+	{funcs: "map _map_single filter save_to_disk load_dataset download_and_prepare _download_and_prepare _prepare_split _prepare_split_single", file: "datasets/", place: Prepare},
+	{funcs: "snapshot_download hf_hub_download _hf_hub_download_to_cache_dir _download_to_tmp_and_move http_get xet_get", file: "huggingface_hub/", place: Prepare},
+	{funcs: "_build_document_sample_shuffle_indices _build_indices build_index_mappings _build_index_mappings _build_shuffle_index _build_document_index", file: "megatron/core/datasets/", place: Prepare},
+	{funcs: "_build_index_mappings _build_shuffle_idx _build_doc_idx _build_sample_idx", file: "", place: Prepare},
 
 	{funcs: "wait try_acquire", file: "torch/utils/file_baton.py", place: Lock, op: "of another process's build"},
 	{funcs: "acquire", file: "filelock/", place: Lock, op: "on a file"},

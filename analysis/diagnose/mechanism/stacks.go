@@ -16,7 +16,7 @@ import (
 // for its data loader waits for no rank: where all others wait, it is what they wait for.
 
 // ofPlace is the mechanism that a place of the ranks that hold everyone stands for. All other places only name the frame.
-var ofPlace = map[stacks.Place]string{stacks.Loader: "dataloader-stall", stacks.Checkpoint: "checkpoint-io", stacks.Storage: "storage-unresponsive", stacks.Compile: "rank-busy"}
+var ofPlace = map[stacks.Place]string{stacks.Loader: "dataloader-stall", stacks.Checkpoint: "checkpoint-io", stacks.Storage: "storage-unresponsive", stacks.Compile: "rank-busy", stacks.Prepare: "rank-busy"}
 
 // stand is what the stacks of a run decide.
 type stand struct {
@@ -105,14 +105,18 @@ func stood(s *Scene) *stand {
 			d.all = true
 		case len(waits) < leastWaiting || 2*len(holds) >= len(waits)+len(holds):
 			return nil
-		case (d.place == stacks.Checkpoint || d.place == stacks.Compile) && !again:
+		case (d.place == stacks.Checkpoint || d.place == stacks.Compile || d.place == stacks.Prepare) && !again:
 			return nil // so it looks in every healthy run, too, while one rank writes and the others wait for it
 		}
 		if d.running = !again && len(f.Progress) > 2; d.running && len(f.Ends) > 0 {
 			return nil
 		}
 	case waitfor.Unseen, waitfor.Split, waitfor.Pair, waitfor.Told, waitfor.AllWait:
-		if len(open) > 0 || len(waits) < 2 || 2*len(holds) >= len(waits)+len(holds) {
+		waiting := len(waits)
+		if !slices.ContainsFunc(holds, func(h *resolve.Stood) bool { return h.Rank == resolve.NoRank }) {
+			waiting = max(waiting, len(g.Waiters)) // the logs prove that these wait, and that the holders are none of them
+		}
+		if len(open) > 0 || waiting < 2 || 2*len(holds) >= waiting+len(holds) {
 			return nil
 		}
 	default:

@@ -1,0 +1,85 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// inLoader is an exception of a data loader's worker as the process of a rank prints it.
+func inLoader(rank int, typ, message string) string {
+	var b strings.Builder
+	text := fmt.Sprintf("Traceback (most recent call last):\n  File \"/a/train.py\", line 9, in main\n    for batch in loader:\n%s: Caught %s in DataLoader worker process 1.\nOriginal Traceback (most recent call last):\n  File \"/a/data.py\", line 31, in __getitem__\n    x = read(p)\n%s: %s\n",
+		typ, typ[strings.LastIndexByte(typ, '.')+1:], typ, message)
+	for l := range strings.Lines(text) {
+		fmt.Fprintf(&b, "[rank%d]: %s", rank, l)
+	}
+	return b.String()
+}
+
+// What clients of stores say when they give up, are refused, or find no such thing.
+func TestFieldStores(t *testing.T) {
+	const missing = "ClientError('Object s3://b/train/index.json not found! Either check the bucket path or the bucket permission. If the bucket is a requester pays bucket, say so.')"
+	for _, c := range []fieldCase{
+		{"an index that is not there", one(raisedBy(0, "RuntimeError: Failed to download s3://b/train/index.json -> /tmp/a/index.json. Got errors:\n["+missing+", "+missing+"]")), []string{"config-error"}, "rank 0"},
+		{"a shard that does not come", one(fieldSteps + raisedBy(0, "RuntimeError: Failed to download s3://b/train/7.mds -> /tmp/a/7.mds. Got errors:\n[ReadTimeoutError('timed out'), ReadTimeoutError('timed out')]")), []string{"storage-retries-exhausted"}, "rank 0"},
+		{"TensorFlow's client of S3", one("2025-01-02 01:13:58.307000: E tensorflow/core/platform/s3/aws_logging.cc:60] Curl returned error code 28\n" + raisedBy(1, "tensorflow.python.framework.errors_impl.UnknownError: : Unable to connect to endpoint")), []string{"storage-retries-exhausted"}, ""},
+		{"Amazon's connector gives up", one(fieldSteps + inLoader(2, "s3torchconnectorclient._mountpoint_s3_client.S3Exception", "Client error: Internal S3 client error: Response headers are missing")), []string{"storage-retries-exhausted"}, "rank 2"},
+		{"Amazon's connector is refused", one(raisedBy(2, "s3torchconnectorclient._mountpoint_s3_client.S3Exception: Client error: Forbidden: Access Denied")), []string{"config-error"}, ""},
+		{"the hub has had enough", one(raisedBy(5, "huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for url: https://huggingface.co/api/models/a/tree/main")), []string{"storage-retries-exhausted"}, ""},
+		{"gcsfs gives up", one(fieldSteps + raisedBy(0, "gcsfs.retry.HttpError: Error 503: We encountered an internal error. Please try again., 503")), []string{"storage-retries-exhausted"}, ""},
+		{"gcsfs is refused", one(raisedBy(0, "gcsfs.retry.HttpError: Anonymous caller does not have storage.objects.get access, 401")), []string{"exception"}, ""},
+		{"fsspec's own clock", one(fieldSteps + strings.ReplaceAll(inLoader(1, "fsspec.exceptions.FSTimeoutError", "x"), "Error: x", "Error")), []string{"storage-retries-exhausted"}, "rank 1"},
+		{"HDFS takes no writes", one(fieldSteps + "org.apache.hadoop.ipc.RemoteException(org.apache.hadoop.hdfs.server.namenode.SafeModeException): Cannot create file/ckpt/5. Name node is in safe mode.\n" + raisedBy(0, "OSError: [Errno 255] Unknown error 255. Detail: [errno 255] Unknown error 255")), []string{"storage-unresponsive"}, ""},
+		{"a quota of HDFS", one(fieldSteps + "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException: The DiskSpace quota of /user/a is exceeded: quota = 10 B but diskspace consumed = 11 B\n"), []string{"storage-full"}, ""},
+		{"no room for what is not written yet", one(raisedBy(2, "OSError: Not enough disk space. Needed: 41.20 GiB (download: 12.00 GiB, generated: 29.20 GiB, post-processed: Unknown size)")), []string{"storage-full"}, ""},
+		{"a mount whose server is gone", one(fieldSteps + raisedBy(0, "OSError: [Errno 112] Host is down: '/mnt/data/a.bin'")), []string{"storage-unresponsive"}, ""},
+		{"a connection is no mount", one(fieldSteps + raisedBy(0, "OSError: [Errno 113] No route to host")), []string{"exception", "peer-lost", "unknown"}, ""},
+		{"a folder of the image", one(raisedBy(0, "OSError: [Errno 30] Read-only file system: '/root/.triton'")), []string{"config-error"}, ""},
+	} {
+		c.check(t)
+	}
+}
+
+// Items that cannot be read, in the words of those that decode them, and limits that look like them.
+func TestFieldItems(t *testing.T) {
+	for _, c := range []fieldCase{
+		{"compressed", one(fieldSteps + inLoader(3, "zlib.error", "Error -3 while decompressing data: invalid block type")), []string{"bad-sample"}, "rank 3"},
+		{"a video", one(fieldSteps + inLoader(3, "decord._ffi.base.DECORDError", "[10:00:00] /w/src/video/video_reader.cc:151: (/d/1.mp4) Check failed: st_nb >= 0 (-1381258232 vs. 0)")), []string{"bad-sample"}, "rank 3"},
+		{"a record", one(fieldSteps + inLoader(3, "tensorflow.python.framework.errors_impl.DataLossError", "truncated record at 900' failed with Read less bytes than requested")), []string{"bad-sample"}, "rank 3"},
+		{"LMDB", one(fieldSteps + inLoader(3, "lmdb.CorruptedError", "mdb_get: MDB_CORRUPTED: Located page was wrong type")), []string{"bad-sample"}, "rank 3"},
+		{"an index longer than its data", one(raisedBy(3, "ValueError: mmap length is greater than file size")), []string{"bad-sample"}, "rank 3"},
+		{"a recording", one(fieldSteps + inLoader(3, "ValueError", "The number of declared samples in the recording diverged from the one obtained when loading audio (offset=0.0, duration=12.5).")), []string{"bad-sample"}, "rank 3"},
+		{"memory maps", one(fieldSteps + raisedBy(1, "RuntimeError: unable to mmap 2048 bytes from file <filename not specified>: Cannot allocate memory (12)")), []string{"resource-limit"}, ""},
+		{"a file that is locked is no limit of processes", one(fieldSteps + inLoader(3, "BlockingIOError", "[Errno 11] Unable to open file (unable to lock file, errno = 11, error message = 'Resource temporarily unavailable')")), []string{"exception"}, ""},
+	} {
+		c.check(t)
+	}
+}
+
+// What Python prints while it cleans up, and goes on, breaks nothing.
+func TestFieldCleaningUp(t *testing.T) {
+	const finalizer = `Traceback (most recent call last):
+  File "/usr/lib/python3.10/multiprocessing/util.py", line 300, in _run_finalizers
+    finalizer()
+  File "/usr/lib/python3.10/multiprocessing/util.py", line 133, in _remove_temp_dir
+    rmtree(tempdir)
+  File "/usr/lib/python3.10/shutil.py", line 681, in _rmtree_safe_fd
+    os.unlink(entry.name, dir_fd=topfd)
+OSError: [Errno 16] Device or resource busy: '.nfs000000000a8b4e1a00000052'
+`
+	const serve = `Traceback (most recent call last):
+  File "/usr/lib/python3.10/multiprocessing/resource_sharer.py", line 138, in _serve
+    with self._listener.accept() as conn:
+  File "/usr/lib/python3.10/multiprocessing/connection.py", line 465, in accept
+    deliver_challenge(c, self._authkey)
+ConnectionResetError: [Errno 104] Connection reset by peer
+`
+	for _, c := range []fieldCase{
+		{"after the end", one(fieldSteps + "Training completed in 2:31:08\n" + finalizer), []string{"completed"}, "-"},
+		{"of the thread that hands out descriptors", one(fieldSteps + serve + "step 4 loss 2.12\nstep 5 loss 2.11\nTraining completed in 2:31:08\n"), []string{"completed"}, "-"},
+		{"before the error that ended it", one(fieldSteps + finalizer + raisedBy(0, "KeyError: 'eval_loss'")), []string{"exception"}, "rank 0"},
+	} {
+		c.check(t)
+	}
+}
