@@ -83,6 +83,14 @@ var numericSignatures = []Signature{
 		Example:  "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0",
 	},
 	{
+		// Every number is real but one that is none.
+		ID: "nan-parameter", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"to satisfy the constraint "}, Pattern: `Expected (?:parameter|value) .{1,240}to satisfy the constraint (?:IndependentConstraint\()?Real\(\)`,
+		Meaning: "A distribution was given values that are not numbers: the model's outputs or weights are NaN.",
+		Source:  "PyTorch torch/distributions/distribution.py, 1.8 on",
+		Example: "ValueError: Expected parameter loc (Tensor of shape (4, 8)) of distribution Normal(loc: torch.Size([4, 8]), scale: torch.Size([4, 8])) to satisfy the constraint Real(), but found invalid values:",
+	},
+	{
 		ID: "nan-anomaly", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"returned nan values in its "}, Pattern: `Function '(?P<function>\w+)' returned nan`,
 		Meaning: "PyTorch's anomaly detection found the operation that made the first NaN gradient.",

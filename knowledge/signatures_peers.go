@@ -234,6 +234,13 @@ var peerSignatures = []Signature{
 		Example: "(raylet) A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the problem, check the logs for the dead worker.",
 	},
 	{
+		ID: "ray-node-dead", Mechanism: "node-failure", Role: SymptomRole, Tier: ProcessKiller, Own: true, // kept for the name of the node
+		Literals: []string{"has been marked dead because the detector has missed too many heartbeats"}, Pattern: `(?:address|ip): (?P<lost>[\w.:-]+)(?: and node name: \S+)? has been marked dead`,
+		Meaning: "A node, or Ray's daemon on it, stopped answering Ray.",
+		Source:  "Ray src/ray/gcs/gcs_server/gcs_node_manager.cc, 1.x and 2.x",
+		Example: "WARNING worker.py:2037 -- The node with node id: 9426f445 and address: 10.0.0.13 and node name: 10.0.0.13 has been marked dead because the detector has missed too many heartbeats from it.",
+	},
+	{
 		ID: "peer-ray-trial", Role: ConsequenceRole,
 		Literals: []string{"Trial task failed for trial "},
 		Meaning:  "Ray reports that a trial failed; the worker's own lines say why.",

@@ -280,6 +280,15 @@ var clientSignatures = []Signature{
 		Example:  "azure.core.exceptions.ClientAuthenticationError: Server failed to authenticate the request.",
 	},
 	{
+		// A hub out of reach and a cache that lacks the files: also what a job gets that was told not to ask the hub.
+		ID: "hub-unreachable", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"We couldn't connect to '", "in the cached files"},
+		Pattern:  `We couldn't connect to '(?P<host>[^']{1,120})' to load (?:the files|this file|this model)`,
+		Meaning:  "The model or data set is not in the cache, and its hub could not be asked.",
+		Source:   "Hugging Face transformers utils/hub.py, 4.22 on",
+		Example:  "OSError: We couldn't connect to 'https://huggingface.co' to load the files, and couldn't find them in the cached files.",
+	},
+	{
 		ID: "hub-status", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO,
 		Literals: []string{" Server Error: "}, Not: []string{"Retrying ", "etrying in", "wandb"}, Pattern: `(?:HfHubHTTPError|HTTPError): (?P<status>5\d\d) Server Error: .{1,80} for url`,
 		Meaning: "A server of files answered with an error after the client's last try.",

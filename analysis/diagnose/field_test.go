@@ -274,3 +274,20 @@ func TestAKeyIsNoNode(t *testing.T) {
 	}
 	fieldCase{"a launcher's label is one", one("[2024-05-12 10:00:00,123] [INFO] [runner.py:605:main] cmd = python train.py\n" + labelled.String()), []string{"gpu-oom"}, "node worker-1"}.check(t)
 }
+
+// A hub out of reach, values that are no numbers, and a node that Ray hears no more of.
+func TestFieldWordings(t *testing.T) {
+	const dead = "2024-05-01 10:00:00,464\tWARNING worker.py:2037 -- The node with node id: 9426f44574cc and address: 10.9.0.13 and node name: 10.9.0.13 has been marked dead because the detector has missed too many heartbeats from it. This can happen when a \t(1) raylet crashes unexpectedly (OOM, preempted node, etc.) \n"
+	const gone = "Traceback (most recent call last):\n  File \"/a/main.py\", line 3, in main\n    f()\nray.exceptions.ActorDiedError: The actor died because of an error: its node has died.\n"
+	for _, c := range []fieldCase{
+		{"a hub that cannot be asked, or was not to be", one(raisedBy(2, "OSError: We couldn't connect to 'https://hf-mirror.example' to load the files, and couldn't find them in the cached files.")), []string{"storage-retries-exhausted", "config-error"}, ""},
+		{"the same of one file, of older versions", one(raisedBy(2, "OSError: We couldn't connect to 'https://huggingface.co' to load this file, couldn't find it in the cached files and it looks like org/model is not the path to a directory containing a file named config.json.")), []string{"storage-retries-exhausted", "config-error"}, ""},
+		{"logits that are no numbers", one(fieldSteps + raisedBy(2, "ValueError: Expected parameter logits (Tensor of shape (8, 50257)) of distribution Categorical(logits: torch.Size([8, 50257])) to satisfy the constraint IndependentConstraint(Real(), 1), but found invalid values:\ntensor([[nan, nan]])")), []string{"non-finite-loss"}, ""},
+		{"a scale below zero is the program's own", one(fieldSteps + raisedBy(2, "ValueError: Expected parameter scale (Tensor of shape (8,)) of distribution Normal(loc: torch.Size([8]), scale: torch.Size([8])) to satisfy the constraint GreaterThan(lower_bound=0.0), but found invalid values:")), []string{"exception"}, "rank 2"},
+		{"a node that Ray lost", one(fieldSteps + dead + gone), []string{"node-failure"}, "node 10.9.0.13"},
+		{"a node that Ray lost, and training went on", one(dead + fieldSteps + raisedBy(2, "KeyError: 'x'")), []string{"exception"}, "rank 2"},
+		{"a node that Ray lost because its processes failed", one(fieldSteps + raisedBy(2, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 3 has a total capacity of 79.11 GiB of which 1.02 MiB is free.") + dead + gone), []string{"gpu-oom"}, "rank 2"},
+	} {
+		c.check(t)
+	}
+}

@@ -67,3 +67,26 @@ func TestRefusedAtStartUp(t *testing.T) {
 		}
 	}
 }
+
+// A process that met the store and waited there for others says only that somebody never came. Where another process failed, of
+// whatever, that is why.
+func TestSomebodyWhoFailedNeverJoined(t *testing.T) {
+	const short = "[rank0]: Traceback (most recent call last):\n[rank0]:   File \"/a/train.py\", line 3, in main\n[rank0]:     f()\n" +
+		"[rank0]: torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 3/4 clients joined.\n"
+	const keys = "[rank0]: Traceback (most recent call last):\n[rank0]:   File \"/a/train.py\", line 3, in main\n[rank0]:     f()\n" +
+		"[rank0]: torch.distributed.DistStoreError: wait timeout after 600000ms, keys: /default_pg/0//cuda//3\n"
+	on := func(first, second string) map[string]string {
+		return map[string]string{"error-7-a1.out": first, "error-7-a2.out": second}
+	}
+	for _, c := range []fieldCase{
+		{"an exception", on(short, raisedBy(3, "ValueError: no such preset: big")), []string{"exception"}, "rank 3, node a2"},
+		{"GPU memory that another job holds", on(short, raisedBy(3, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 3 has a total capacity of 79.11 GiB of which 1.02 MiB is free.")), []string{"gpu-oom"}, "rank 3, node a2"},
+		{"a mount", on(short, raisedBy(3, "OSError: [Errno 116] Stale file handle: '/data/vocab.json'")), []string{"storage-unresponsive"}, "rank 3, node a2"},
+		{"a key of the store", on(keys, raisedBy(3, "ValueError: no such preset: big")), []string{"exception"}, "rank 3, node a2"},
+		{"nobody is seen to fail", on(short, "starting\n"), []string{"init-unreachable"}, ""},
+		{"the other could not connect", on(short, raisedBy(3, "torch.distributed.DistNetworkError: The client socket has timed out after 600s while trying to connect to (a1, 29500).")), []string{"init-unreachable"}, ""},
+		{"its own later failure explains nothing", on(short+raisedBy(0, "ValueError: no process group"), "starting\n"), []string{"init-unreachable"}, ""},
+	} {
+		c.check(t)
+	}
+}

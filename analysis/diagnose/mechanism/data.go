@@ -65,6 +65,7 @@ var rivalsOf = map[string][]string{
 	"storage-remote-io":    {"storage-unresponsive"},
 	"ais-object-missing":   {"ais-rebalance"}, // an object in flight seems to be missing
 	"data-pipe":            {"exception"},     // the command's own reason is not printed
+	"hub-unreachable":      {"config-error"},  // nodes without a way out, and nobody filled the cache
 }
 
 // sharing adds the rivals of the signatures that a proposal rests on.

@@ -7,6 +7,7 @@ import (
 
 	"faultline/analysis/resolve"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // endings: what the scheduler did. All but a node's failure end a job that something else may have broken before.
@@ -62,7 +63,7 @@ func nodeFailure(s *Scene) *Proposal {
 		}
 	}
 	if p == nil {
-		return nil
+		return lostByRay(s)
 	}
 	if len(lost) > 0 { // what names the node is the cause; the others tell how the step ended
 		p.For = lost
@@ -80,6 +81,44 @@ func nodeFailure(s *Scene) *Proposal {
 	} else {
 		p.Base = 0.92
 	}
+	return p
+}
+
+// lostByRay proposes that a node failed, where Ray stopped hearing of it and nothing else failed: Ray's daemon on it died, or the node.
+func lostByRay(s *Scene) *Proposal {
+	f := s.Facts
+	var dead []*resolve.Failure
+	for _, fl := range f.Failures {
+		switch {
+		case fl.Sign == "ray-node-dead":
+			if f.GoesOn(*fl.At) {
+				return nil
+			}
+			dead = append(dead, fl)
+		case fl.Role == knowledge.CauseRole:
+			return nil
+		}
+	}
+	if len(dead) == 0 {
+		return nil
+	}
+	p := &Proposal{Mechanism: "node-failure", Class: Environment, Base: 0.85, Scope: "node", At: moment(dead[0]), Failures: dead}
+	set := map[string]bool{}
+	for i := range f.Obs.Signs {
+		if v := &f.Obs.Signs[i]; v.ID == dead[0].Sign {
+			if n := knowledge.Fields(v.ID, []byte(v.Text))["lost"]; n != "" {
+				set[strings.ToLower(n)] = true
+			}
+		}
+	}
+	for _, fl := range dead {
+		if len(p.For) < 3 {
+			p.For = append(p.For, finding("Ray heard no more of a node", FailureEvidence(fl)))
+		}
+	}
+	p.Nodes = keysOf(set)
+	p.Summary = strings.TrimSpace("node "+strings.Join(p.Nodes, ", ")) + " stopped answering Ray under the job"
+	p.Why = "Ray names the node it heard no more of; whether the node failed or only Ray's daemon on it, its own logs tell"
 	return p
 }
 

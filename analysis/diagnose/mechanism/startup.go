@@ -52,6 +52,9 @@ func initUnreachable(s *Scene) *Proposal {
 		p.Ranks, p.Nodes = nil, nil
 		p.Scope, p.Failures = "all", fls
 		p.diedFirst(s, fls)
+		if failedElsewhere(f, fls) {
+			p.Class = Symptom
+		}
 		return p
 	}
 	for i := range f.Barriers {
@@ -61,6 +64,33 @@ func initUnreachable(s *Scene) *Proposal {
 		}
 	}
 	return nil
+}
+
+// awaiting are the signs of a process that met the others' store, and waited there in vain for some that never came.
+var awaiting = []string{"init-waiting-clients", "init-store-barrier", "init-store-wait"}
+
+// failedElsewhere says that all that these failures tell is that some process never came, and that another one failed: it is
+// why, whatever it failed of, and nothing was out of reach.
+func failedElsewhere(f *resolve.Facts, fls []*resolve.Failure) bool {
+	var last resolve.Moment
+	for _, fl := range fls {
+		if !slices.Contains(awaiting, fl.Sign) {
+			return false
+		}
+		if fl.T.Valid && (!last.Valid || last.Before(fl.T)) {
+			last = fl.T
+		}
+	}
+	same := func(a, b *resolve.Failure) bool {
+		return a.Rank != resolve.NoRank && a.Rank == b.Rank || a.Rank == b.Rank && a.At.File == b.At.File
+	}
+	return slices.ContainsFunc(f.Failures, func(o *resolve.Failure) bool {
+		if o.Mechanism == "" || o.Mechanism == "init-unreachable" || o.Mechanism == "peer-lost" || o.Role == knowledge.ConsequenceRole ||
+			o.Role != knowledge.CauseRole && o.Kind != "exception" || last.Valid && last.Before(o.T) {
+			return false
+		}
+		return !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return same(fl, o) })
+	})
 }
 
 // nameless is what PyTorch makes of any call into the system that NCCL could not do.
