@@ -170,6 +170,9 @@ func decision(r *incident.Report) []pair {
 		none := "no node: nothing speaks against one"
 		if a.Owner == "cluster" {
 			none = "a node that no line names: find it first"
+			if nodes := r.Verdict.Root.Nodes; len(nodes) > 0 {
+				none = "not proven: test " + nodeList(nodes) + " before it takes part again"
+			}
 		}
 		ps = append(ps, pair{"Leave out", none})
 	}

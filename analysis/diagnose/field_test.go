@@ -291,3 +291,15 @@ func TestFieldWordings(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// An adapter that says that its own port went down is the cause; that transfers to it failed elsewhere is what came of it.
+func TestAPortThatWentDownSpeaksFirst(t *testing.T) {
+	files := []simulate.File{
+		{Name: "error-5-c1.out", Data: []byte(fieldSteps + "c1:50:90 [2] transport/net_ib.cc:2251 NCCL WARN NET/IB: Got completion from peer 10.7.0.2<40002> with status=12 opcode=0 len=0 vendor err 129 (Recv) hca mlx5_4\n")},
+		{Name: "error-5-c2.out", Data: []byte(fieldSteps + "c2:51:91 [2] transport/net_ib.cc:160 NCCL WARN NET/IB : mlx5_4:1 Got async event : port error\n")},
+	}
+	v := Run(read(t, files, nil, 0)).Verdict
+	if v.Mechanism != "link-error" || !slices.Equal(v.Root.Nodes, []string{"c2"}) || !strings.HasPrefix(v.Summary, "c2: ") {
+		t.Errorf("said %s of %v: %s", v.Mechanism, v.Root.Nodes, v.Summary)
+	}
+}

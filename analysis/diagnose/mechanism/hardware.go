@@ -80,6 +80,18 @@ func linkError(s *Scene) *Proposal {
 	case len(own) == 1 && touches(ends, keysOf(own)[0]):
 		p.Nodes, p.Scope = keysOf(own), "node"
 		p.Why = "its network adapter reported an event of its own, and every transfer that failed had it at one end"
+		if len(ends) == 0 {
+			p.Why = "its network adapter reported an event of its own, and no other node's did"
+		}
+		for _, fl := range p.Failures {
+			if ownEvents[fl.Sign] && fl.Node == p.Nodes[0] { // what it says of itself comes before what others say of transfers
+				p.Summary = fmt.Sprintf("%s: %s", fl.Node, short(fl.Text))
+				own := finding(p.Summary, FailureEvidence(fl))
+				p.For = append([]incident.Finding{own}, slices.DeleteFunc(p.For, func(o incident.Finding) bool { return o.Statement == own.Statement })...)
+				p.For = p.For[:min(len(p.For), 3)]
+				break
+			}
+		}
 	case best != "":
 		p.Nodes, p.Scope = []string{best}, "node"
 		p.Why = fmt.Sprintf("%d hosts report failed transfers with the same peer", most)

@@ -137,7 +137,7 @@ func silentEnd(s *Scene) *Proposal {
 		return nil
 	}
 	p := &Proposal{Mechanism: "rank-stalled", Class: Collective, Rivals: []string{"collective-hang", "gpu-hang"}, Scope: "all", At: x.Last.T, Base: 0.85,
-		Summary: fmt.Sprintf("no step was reported for %s before SLURM ended the job: it had stopped making progress%s", duration(x.For), afterStep(x.Last)),
+		Summary: fmt.Sprintf("no step was reported for at least %s before SLURM ended the job: it had stopped making progress%s", duration(x.For), afterStep(x.Last)),
 		Why:     fmt.Sprintf("until then a step line came every %s, never later than after %s; no rank's collective state is in the logs, so who held the job is open", Seconds(x.Usual), Seconds(x.Longest))}
 	p.For = append(p.For, finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
 	p.Led = append(p.Led, finding(fmt.Sprintf("SLURM ended the job, %s or more after the last step", duration(x.For)), QuoteAt(x.End.Slurm.At, nil)))
