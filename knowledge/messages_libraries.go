@@ -34,13 +34,6 @@ var libraryMessages = []Message{
 		Source:  "PyTorch torch/cuda/__init__.py", Example: "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method",
 	},
 	{
-		ID: "cuda-not-built", Literals: []string{"Torch not compiled with CUDA enabled"}, Role: CauseRole, Mechanism: "version-mismatch",
-		Meaning: "This PyTorch was built for CPUs only.",
-		Cause:   "A package manager that chose the build for CPUs, or another environment on this node than meant.",
-		Check:   "Which PyTorch is it?\npython -c 'import torch; print(torch.__version__, torch.version.cuda, torch.__file__)'",
-		Source:  "PyTorch torch/cuda/__init__.py", Example: "AssertionError: Torch not compiled with CUDA enabled",
-	},
-	{
 		ID: "cuda-deserialise", Literals: []string{"Attempting to deserialize object on a CUDA device"}, Role: CauseRole, Mechanism: "exception",
 		Meaning: "A file with tensors of a GPU is loaded where that GPU is not visible.",
 		Cause:   "A checkpoint that was written from another GPU number, or a process that sees no GPU.",

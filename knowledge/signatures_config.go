@@ -122,6 +122,20 @@ var configSignatures = []Signature{
 		Example:  "AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size 256 != 4 * 1 * 60",
 	},
 	{
+		ID: "config-cuda-home", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"CUDA_HOME environment variable is not set"},
+		Meaning:  "An extension is to be built, and nothing says where CUDA's compiler is: it is not in the image, or not named.",
+		Source:   "PyTorch torch/utils/cpp_extension.py",
+		Example:  "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.",
+	},
+	{
+		ID: "config-bf16", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"Your setup doesn't support bf16"},
+		Meaning:  "The settings ask for bfloat16, which this GPU or this PyTorch does not have, or no GPU was found.",
+		Source:   "Transformers training_args.py",
+		Example:  "ValueError: Your setup doesn't support bf16/gpu. You need torch>=1.10, using Ampere GPU with cuda>=11.0",
+	},
+	{
 		ID: "config-lightning", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"MisconfigurationException: "}, Pattern: `MisconfigurationException: (?P<text>.{1,160})`,
 		Meaning: "Lightning refuses its configuration.",
@@ -236,6 +250,13 @@ var limitSignatures = []Signature{
 		Meaning: "The node lets this user watch no more files (fs.inotify.max_user_watches, max_user_instances).",
 		Source:  "watchdog observers/inotify_c.py",
 		Example: "OSError: [Errno 28] inotify watch limit reached",
+	},
+	{
+		ID: "limit-ray-store", Mechanism: "resource-limit", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"ray.exceptions.ObjectStoreFullError"},
+		Meaning:  "Ray's object store, a piece of shared memory, is full.",
+		Source:   "Ray python/ray/exceptions.py",
+		Example:  "ray.exceptions.ObjectStoreFullError: Failed to put object in object store because it is full. Object size is 1024 bytes.",
 	},
 	{
 		ID: "limit-shm-full", Mechanism: "resource-limit", Role: CauseRole, Tier: DataIO, Direct: true,

@@ -16,6 +16,13 @@ var memorySignatures = []Signature{
 		Example: "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 19.14 GiB. GPU 6 has a total capacity of 79.33 GiB of which 8.35 GiB is free. Including non-PyTorch memory, this process has 70.97 GiB memory in use. Of the allocated memory 68.65 GiB is allocated by PyTorch, and 853.04 MiB is reserved by PyTorch but unallocated.",
 	},
 	{
+		ID: "gpu-oom-paddle", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"Out of memory error on GPU "}, Pattern: `Out of memory error on GPU (?P<gpu>\d+)\. Cannot allocate (?P<tried>[\d.]+ ?\w+) memory`,
+		Meaning: "The allocator could not get the GPU memory it asked for.",
+		Source:  "PaddlePaddle paddle/phi/core/memory/allocation/cuda_allocator.cc",
+		Example: "Out of memory error on GPU 3. Cannot allocate 512.000000MB memory on GPU 3, 31.7GB memory has been allocated and available memory is only 100.25MB.",
+	},
+	{
 		ID: "gpu-oom-startup", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"less than desired GPU memory utilization"}, Pattern: `Free memory on device (?:\S+ )?\((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\)`,
 		Meaning: "The inference engine found less free GPU memory than it is to take: another process, or the trainer beside it, holds the rest.",

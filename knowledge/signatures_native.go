@@ -148,6 +148,13 @@ var nativeSignatures = []Signature{
 		Example: "corrupted size vs. prev_size",
 	},
 	{
+		ID: "native-heap-assertion", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"malloc.c:"}, Pattern: `malloc\.c:\d+: (?P<function>\w+): Assertion `,
+		Meaning: "A library damaged the heap.",
+		Source:  "glibc malloc/malloc.c",
+		Example: "python3: malloc.c:2617: sysmalloc: Assertion `(old_top == initial_top (av) && old_size == 0)' failed.",
+	},
+	{
 		ID: "native-heap-malloc", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"malloc(): "}, Pattern: `malloc\(\): (?:invalid|corrupted|memory corruption|unaligned|mismatching|unsorted|smallbin)`,
 		Meaning: "A library damaged the heap.",

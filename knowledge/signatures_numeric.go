@@ -34,6 +34,28 @@ var numericSignatures = []Signature{
 		Example: "ERROR:megatron.core.rerun_state_machine:Rank 5, node node-7, device 5, iteration #1093: Possible persistent error!!",
 	},
 	{
+		ID: "nan-megatron-inf", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true, Own: true,
+		Literals: []string{"found Inf in local "}, Not: []string{"Unexpected result "},
+		Pattern: `(?:Rank (?P<rank>\d{1,7}): )?found Inf in local (?P<what>[\w ]+)(?:.*?, node: (?P<node>[\w.-]+))?`,
+		Meaning: "A gradient or the loss became infinite on this rank.",
+		Source:  "Megatron-LM megatron/core/distributed and pretrain_gpt.py",
+		Example: "AssertionError: Rank 3: found Inf in local forward loss calculation. Device: 3, node: node7",
+	},
+	{
+		ID: "nan-clip", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{" is non-finite, so it cannot be clipped"},
+		Meaning:  "The norm of the gradients is not a number, or infinite.",
+		Source:   "PyTorch torch/nn/utils/clip_grad.py (error_if_nonfinite)",
+		Example:  "RuntimeError: The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped.",
+	},
+	{
+		ID: "nan-raised-encountered", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{" loss encountered"}, Pattern: `(?:Error|Exception): .*\b(?P<value>(?i:nan|inf|infinite|non-finite)) loss encountered`,
+		Meaning: "The program ended because the loss became something that is no number.",
+		Source:  "OLMo olmo/train.py",
+		Example: "ValueError: nan loss encountered",
+	},
+	{
 		ID: "nan-deepspeed-scale", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"Current loss scale already at minimum"},
 		Meaning:  "Gradients overflowed so often that DeepSpeed cannot scale the loss any lower.",

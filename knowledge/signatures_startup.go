@@ -311,6 +311,20 @@ var versionSignatures = []Signature{
 		Example: "ImportError: cannot import name 'foo' from 'transformers' (/opt/transformers/__init__.py)",
 	},
 	{
+		ID: "version-torch-cpu", Mechanism: "version-mismatch", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"Torch not compiled with CUDA enabled"},
+		Meaning:  "This PyTorch was built for CPUs only: a package manager chose that build, or this is another environment than meant.",
+		Source:   "PyTorch torch/cuda/__init__.py",
+		Example:  "AssertionError: Torch not compiled with CUDA enabled",
+	},
+	{
+		ID: "version-architecture", Mechanism: "version-mismatch", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"but Transformers does not recognize this architecture"}, Pattern: "model type `(?P<model>[^`]{1,80})` but Transformers",
+		Meaning: "The Transformers of this image is older than the model.",
+		Source:  "Transformers models/auto/configuration_auto.py",
+		Example: "ValueError: The checkpoint you are trying to load has model type `m9` but Transformers does not recognize this architecture.",
+	},
+	{
 		ID: "version-numpy-abi", Mechanism: "version-mismatch", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"numpy.dtype size changed, may indicate binary incompatibility"},
 		Meaning:  "A package was built for another NumPy.",

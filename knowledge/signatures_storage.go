@@ -24,6 +24,13 @@ var storageSignatures = []Signature{
 		Example: "OSError: Not enough disk space. Needed: 41.20 GiB (download: 12.00 GiB, generated: 29.20 GiB, post-processed: Unknown size)",
 	},
 	{
+		ID: "storage-full-ray", Mechanism: "storage-full", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"OutOfDiskError: "}, Pattern: `OutOfDiskError: (?P<text>.{1,160})`,
+		Meaning: "The local disk that Ray keeps its objects on is full.",
+		Source:  "Ray python/ray/exceptions.py",
+		Example: "ray.exceptions.OutOfDiskError: Local disk is full",
+	},
+	{
 		ID: "storage-stale", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"Stale file handle"},
 		Meaning:  "The network file system forgot a file that was open.",

@@ -57,6 +57,24 @@ func TestFieldItems(t *testing.T) {
 	}
 }
 
+// Numbers that are none, images and limits, in words that are not PyTorch's own.
+func TestFieldOtherWords(t *testing.T) {
+	for _, c := range []fieldCase{
+		{"the norm of the gradients", one(fieldSteps + raisedBy(2, "RuntimeError: The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped. To disable this error set error_if_nonfinite=False")), []string{"non-finite-loss"}, "-"},
+		{"an infinite loss", one(fieldSteps + raisedBy(3, "AssertionError: Rank 3: found Inf in local forward loss calculation. Device: 3, node: gpu-1")), []string{"non-finite-loss"}, ""},
+		{"a loss that is met", one(fieldSteps + raisedBy(3, "ValueError: nan loss encountered")), []string{"non-finite-loss"}, ""},
+		{"PyTorch without CUDA", one(raisedBy(0, "AssertionError: Torch not compiled with CUDA enabled")), []string{"version-mismatch"}, ""},
+		{"a model that is too new", one(raisedBy(0, "ValueError: The checkpoint you are trying to load has model type `m9` but Transformers does not recognize this architecture. This could be because of an issue with the checkpoint, or because your version of Transformers is out of date.")), []string{"version-mismatch"}, ""},
+		{"no compiler", one(raisedBy(0, "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.")), []string{"config-error"}, ""},
+		{"Paddle's memory, of which no traceback tells", one(fieldSteps + "ResourceExhaustedError: \n\nOut of memory error on GPU 3. Cannot allocate 512.000000MB memory on GPU 3, 31.7GB memory has been allocated and available memory is only 100.25MB.\n"), []string{"gpu-oom"}, ""},
+		{"Ray's store", one(fieldSteps + raisedBy(0, "ray.exceptions.ObjectStoreFullError: Failed to put object in object store because it is full. Object size is 1024 bytes.")), []string{"resource-limit"}, ""},
+		{"Ray's disk", one(fieldSteps + raisedBy(0, "ray.exceptions.OutOfDiskError: Local disk is full")), []string{"storage-full"}, ""},
+		{"the heap", one(fieldSteps + "python3: malloc.c:2617: sysmalloc: Assertion `(old_top == initial_top (av) && old_size == 0)' failed.\n"), []string{"native-crash"}, ""},
+	} {
+		c.check(t)
+	}
+}
+
 // What Python prints while it cleans up, and goes on, breaks nothing.
 func TestFieldCleaningUp(t *testing.T) {
 	const finalizer = `Traceback (most recent call last):
