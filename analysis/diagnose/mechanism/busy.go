@@ -70,6 +70,14 @@ func rankAtWork(d *resolve.Did) (int, bool) {
 	return d.Rank, d.Rank != resolve.NoRank
 }
 
+// workName is what a line calls the long work: the words in front of its bar, or the line.
+func workName(d *resolve.Did) string {
+	if name, _, bar := strings.Cut(d.What, ":"); bar && d.Ran > 0 && name != "" {
+		return short(name)
+	}
+	return short(strings.TrimLeft(d.What, "> "))
+}
+
 // firstAbsent says that rank 0, which every job has, is the one rank below all that waited in the default group.
 func firstAbsent(s *Scene) bool {
 	g := s.Graph
@@ -139,7 +147,7 @@ func stillWorking(s *Scene) *Proposal {
 		who = fmt.Sprintf("rank %d", id)
 		p.Ranks, p.Nodes, p.Scope = []int{id}, nodesOf(f, []int{id}), "rank"
 	}
-	p.Summary = fmt.Sprintf("%s was still at work that it does for all, and %s gave up waiting for it", who, plural(held, "process", "processes"))
+	p.Summary = fmt.Sprintf("%s was still at work that it does for all, and %s gave up waiting for it: %s", who, plural(held, "process", "processes"), workName(d))
 	p.Why = "the job had not made a step, and work of one process that the others wait for was under way when they gave up"
 	text := "this work had begun, and no line reports its end"
 	if d.Ran > 0 {
