@@ -4,6 +4,7 @@ package scan
 // literal the filter looks for: with any other text the same lines are found, more slowly.
 const typical = `
 [rank0]:[W603 17:48:01.005271823 ProcessGroupNCCL.cpp:4561] [PG ID 0 PG GUID 0 Rank 0]  using GPU 0 as device used by this process is currently unknown. This can potentially cause a hang if this rank to GPU mapping is incorrect. You can specify device_id in init_process_group() to force use of a particular device.
+[rank3]:[W804 11:02:37.104417358 ProcessGroupNCCL.cpp:5023] Guessing device ID based on global rank. This can cause a hang if rank to GPU mapping is heterogeneous. You can specify device_id in init_process_group()
 [default3]: [2025-06-03 17:48:01] iteration     1580/  500000 | consumed samples:       404480 | elapsed time per iteration (ms): 730.1 | throughput per GPU (TFLOP/s/GPU): 412.0 | learning rate: 2.999E-04 | global batch size:   256 | lm loss: 2.184771E+00 | loss scale: 1.0 | grad norm: 0.312 | number of skipped iterations:   0 | number of nan iterations:   0 |
  [2025-06-03 17:48:03] iteration     1590/  500000 | consumed samples:       407040 | elapsed time per iteration (ms): 745.9 | learning rate: 2.998E-04 | global batch size:   256 | lm loss: 2.091143E+00 | loss scale: 1.0 | grad norm: 0.297 | num zeros: 0.0 | params norm: 1043.1 | number of skipped iterations:   0 | number of nan iterations:   0 |
 Training epoch 0, iteration 99/999 | lr: 2.9e-05 | global_batch_size: 512 | global_step: 99 | reduced_train_loss: 2.15 | train_step_timing in s: 0.73 | consumed_samples: 51200

@@ -517,7 +517,7 @@ func (t *tailReader) Read(p []byte) (int, error) {
 }
 
 func (t *tailReader) keep(b []byte) {
-	if n := len(b) - 2*tailBytes; n > 0 {
+	if n := len(b) - tailBytes; n > 0 {
 		t.off += int64(len(t.buf) + n)
 		t.buf, b = t.buf[:0], b[n:]
 	}
