@@ -30,7 +30,7 @@ func (b *builder) chain() {
 		}
 		for j, x := range p.For {
 			role := incident.Cause
-			if j > 0 && p.Class == mechanism.Local {
+			if j > 0 && p.Class == mechanism.Local || p.Echo { // an echo is of a cause that nothing shows
 				role = incident.Consequence
 			}
 			if p.Class == mechanism.Ending {

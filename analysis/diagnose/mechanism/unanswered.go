@@ -1,10 +1,10 @@
 package mechanism
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"faultline/analysis/pattern"
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 	"faultline/knowledge"
@@ -16,7 +16,7 @@ var noAnswer = map[string]bool{"TimeoutError": true, "timeout": true, "Again": t
 
 // unreached are the numbers by which the system says the same: 101 network unreachable, 104 reset, 110 timed out, 111 refused,
 // 112 host down, 113 no route.
-var unreached = regexp.MustCompile(`^\[Errno 1(?:01|04|10|11|12|13)\]`)
+var unreached = pattern.New(`^\[Errno 1(?:01|04|10|11|12|13)\]`)
 
 // unanswered says that a rank which waits for one that died raises this as well as a program whose own server is down.
 func unanswered(fl *resolve.Failure) bool {
