@@ -101,7 +101,7 @@ func TestRealDebugOutput(t *testing.T) {
 // debug runs a job and returns the directory of its logs.
 func debug(t *testing.T, root string, sys system, d debugged) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
 	defer cancel()
 	out := fmt.Sprintf("/out/debugged-%s-%d", d.mode, len(d.env))
 	inside := filepath.Join(root, out)

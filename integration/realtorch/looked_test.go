@@ -69,7 +69,7 @@ func TestRealStacks(t *testing.T) {
 // look runs a job and returns the directory of its logs, with the stacks below it.
 func look(t *testing.T, root string, sys system, mode string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
 	defer cancel()
 	out := "/out/looked-" + mode
 	inside := filepath.Join(root, out)

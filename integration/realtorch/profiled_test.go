@@ -33,7 +33,7 @@ func TestRealTraces(t *testing.T) {
 		for _, p := range profiles {
 			t.Run(sys.torch+"/"+p.mode, func(t *testing.T) {
 				wrong := judgeTraces(t, bot, root, sys, p)
-				if p.mechanism == "" && len(wrong) > 0 {
+				if len(wrong) > 0 {
 					t.Log(wrong, "once more: a machine that does other things slows a rank down, too")
 					wrong = judgeTraces(t, bot, root, sys, p)
 				}
@@ -90,7 +90,7 @@ func judgeTraces(t *testing.T, bot, root string, sys system, p profiled) (wrong 
 // profile runs a job under the profiler and returns the directories of its logs and of its traces.
 func profile(t *testing.T, root string, sys system, mode string) (logs, traces string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
 	defer cancel()
 	out := "/out/profiled-" + mode
 	inside := filepath.Join(root, out)

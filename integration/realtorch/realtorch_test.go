@@ -182,7 +182,7 @@ func isolate() []string {
 // run runs a job and returns the directory of its logs, outside of the system's folder.
 func run(t *testing.T, root string, sys system, sc scenario) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
 	defer cancel()
 	out := filepath.Join("/out", fmt.Sprintf("%s-%d", sc.mode, sc.restarts))
 	inside := filepath.Join(root, out)

@@ -87,7 +87,7 @@ func culprit(t *testing.T, script string) int {
 // runScript runs repro.py in the system and returns the directory of its logs.
 func runScript(t *testing.T, root, name string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
 	defer cancel()
 	out := "/out/repro-" + name
 	inside := filepath.Join(root, out)

@@ -51,7 +51,7 @@ def train(args):
     model = DistributedDataParallel(net, find_unused_parameters=args.mode == "found", static_graph=args.mode == "static")
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     if args.mode == "slow" and odd:
-        net.slow = 0.05
+        net.slow = 0.2
     for step in range(1, STEPS + 1):
         x = torch.randn(4, 8)
         aux = args.mode != "unused"

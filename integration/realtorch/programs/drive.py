@@ -85,7 +85,7 @@ def main():
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--per-node", type=int, default=2)
     parser.add_argument("--restarts", type=int, default=0)
-    parser.add_argument("--limit", type=float, default=60, help="seconds until everything is killed")
+    parser.add_argument("--limit", type=float, default=300, help="seconds until everything is killed")
     parser.add_argument("--env", action="append", default=[])
     parser.add_argument("command", nargs=argparse.REMAINDER)
     args = parser.parse_args()

@@ -67,7 +67,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--mode", choices=("healthy", "compute", "loader"), default="healthy")
     parser.add_argument("--rank", type=int, default=-1, help="the slow rank")
-    parser.add_argument("--seconds", type=float, default=0.2, help="how much slower it is, for each step")
+    parser.add_argument("--seconds", type=float, default=0.5, help="how much slower it is, for each step")
     parser.add_argument("--timeout", type=float, default=30, help="of collectives, in seconds")
     parser.add_argument("--traces", required=True)
     train(parser.parse_args())

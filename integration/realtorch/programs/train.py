@@ -44,20 +44,21 @@ def connect(seconds):
     """Join the job over Gloo. The store is made by hand where the default asks for a libuv that is not built in."""
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     timeout = datetime.timedelta(seconds=seconds)
-    if torch.__version__.startswith("1."):
-        dist.init_process_group("gloo", rank=rank, world_size=world, timeout=timeout)
-        return rank, world
     under_agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    patience = datetime.timedelta(seconds=200)
     store = dist.TCPStore(
         os.environ["MASTER_ADDR"],
         int(os.environ["MASTER_PORT"]),
         world,
         is_master=rank == 0 and not under_agent,
-        timeout=datetime.timedelta(seconds=30),
-        use_libuv=False,
+        timeout=patience,
+        **({} if torch.__version__.startswith("1.") else {"use_libuv": False}),
     )
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     store = dist.PrefixStore("/worker/attempt_" + attempt, store)
+    # Loading PyTorch may take one of them longer than the others wait for it in a collective.
+    store.set(f"here/{rank}", "1")
+    store.wait([f"here/{r}" for r in range(world)], patience)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=world, timeout=timeout)
     return rank, world
 
