@@ -50,7 +50,7 @@ type Loss struct {
 // key tells courses apart. Progress bars of several loops differ in their total.
 type courseKey struct {
 	file  string
-	who   int // of whos
+	who   int // of whos, of the file
 	form  string
 	total int64
 	steps bool
@@ -60,11 +60,16 @@ type courseKey struct {
 func (f *Facts) courses() {
 	index := map[courseKey]int{}
 	var all whos
+	file := ""
 	bars := map[courseKey]*Course{} // Trainer's longest bar: the dictionaries between its lines belong to it
 	for i := range f.Progress {
 		p := &f.Progress[i]
 		if p.Phase == "evaluation" {
 			continue
+		}
+		if p.File != file { // they stand in the order of files
+			file = p.File
+			all.clear()
 		}
 		who := all.number(p.Who())
 		k := courseKey{p.File, who, p.Form, p.Total, p.Step != line.Unknown}

@@ -24,3 +24,9 @@ func (w *whos) number(who *line.Who) int {
 	w.at[who] = n
 	return n
 }
+
+// clear forgets them: a large job has many, and those of one file at a time are enough.
+func (w *whos) clear() {
+	clear(w.at)
+	clear(w.equal)
+}
