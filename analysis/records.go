@@ -12,6 +12,7 @@ import (
 	"faultline/analysis/aislog"
 	"faultline/analysis/artifact/accounting"
 	"faultline/analysis/scan"
+	"faultline/analysis/worker"
 	"faultline/incident"
 )
 
@@ -116,12 +117,23 @@ func look(ctx context.Context, s incident.Source, room *bytes.Buffer) looked {
 	case len(kinds) == 0:
 		return looked{}
 	case kinds[0].alone && kinds[0].recognise(head), // not merely pasted into a log
-		whole && kinds[0].only != nil && kinds[0].only(head):
+		whole && kinds[0].only != nil && kinds[0].only(head),
+		whole && kinds[0].recognise(head) && mute(ctx, s.Name, head): // a name may hold a rank; its silence tells nothing
 		return looked{kind: evidence}
 	case whole:
 		return looked{kind: evidenceToo, kinds: kinds}
 	}
 	return looked{kind: evidenceToo}
+}
+
+// mute says that a text holds nothing that a job writes.
+func mute(ctx context.Context, name string, text []byte) bool {
+	sc, err := worker.NewScanner()
+	if err != nil {
+		return false // reading the logs says so
+	}
+	obs, err := worker.Read(ctx, name, bytes.NewReader(text), sc)
+	return err == nil && obs.Empty()
 }
 
 // everything are all files that the report may quote.

@@ -77,3 +77,33 @@ func TestTheStackOfTheMissingRankDecides(t *testing.T) {
 		}
 	}
 }
+
+// What nvidia-smi printed lies among the logs, named after a rank: that is no log of the rank that stayed silent.
+func TestAToolsOutputNamedAfterARankIsNoLog(t *testing.T) {
+	dir := t.TempDir()
+	var log strings.Builder
+	for r := 1; r < 4; r++ {
+		fmt.Fprintf(&log, "[rank%d]:[E801 10:20:05.482000111 ProcessGroupNCCL.cpp:632] [Rank %d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600012 milliseconds before timing out.\n", r, r)
+	}
+	var sources []incident.Source
+	for name, text := range map[string]string{"train.log": log.String(), "gpu-rank0.txt": "Sat Aug  1 10:30:00 2026\n" +
+		"+---------------------------------------------------------------------------------------+\n" +
+		"| NVIDIA-SMI 535.104.05             Driver Version: 535.104.05   CUDA Version: 12.2     |\n" +
+		"|-----------------------------------------+----------------------+----------------------+\n" +
+		"|   0  NVIDIA A100-SXM4-80GB          On  | 00000000:07:00.0 Off |                    0 |\n" +
+		"| N/A   34C    P0              84W / 400W |  40536MiB / 81920MiB |    100%      Default |\n" +
+		"+-----------------------------------------+----------------------+----------------------+\n"} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, incident.Source{Name: name, Path: path, Bytes: int64(len(text))})
+	}
+	r, err := Diagnose(context.Background(), Input{Sources: sources, WorldSize: 4, Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Verdict.Root.Ranks) > 0 || len(r.Artifacts) != 1 {
+		t.Errorf("%s of %v, %d artefacts", r.Verdict.Mechanism, r.Verdict.Root.Ranks, len(r.Artifacts))
+	}
+}

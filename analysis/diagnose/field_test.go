@@ -262,6 +262,27 @@ func TestATokenOfTheJobAccusesNobody(t *testing.T) {
 	}
 }
 
+// Half of the ranks fail alike. Where they are those of one node, and another node's do not, it is that node; a program fails alike
+// wherever it runs.
+func TestHalfOfTheRanksAreOneNode(t *testing.T) {
+	job := func(last string) map[string]string {
+		var failed strings.Builder
+		for r := 4; r < 8; r++ {
+			failed.WriteString(raisedBy(r, last))
+		}
+		return map[string]string{
+			"error-9-k1.out": raisedBy(0, "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 4/8 clients joined."),
+			"error-9-k2.out": failed.String(),
+		}
+	}
+	for _, c := range []fieldCase{
+		{"a mount", job("OSError: [Errno 116] Stale file handle: '/mnt/x/train.py'"), []string{"storage-unresponsive"}, "rank 4, rank 5, rank 6, rank 7, node k2"},
+		{"the program", job("ValueError: could not convert string to float: 'x'"), []string{"exception"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
 // A name with a digit and a colon in front of one line or other is no host: no log may make a node of it.
 func TestAKeyIsNoNode(t *testing.T) {
 	oom := "Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    f()\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB.\n"

@@ -80,6 +80,11 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 		p.Scope = "all"
 		p.Summary = fmt.Sprintf("%s: %s", plural(unnamed, "process", "processes"), short(text))
 		p.Why = "as many processes as there are ranks say the same: nobody broke it alone"
+	case ofOneNode(f, slug, all):
+		p.Ranks = sortedInts(all)
+		p.Nodes, p.Scope = nodesOf(f, p.Ranks), "node"
+		p.Summary = fmt.Sprintf("%s: %s", where(f, p.Ranks), short(text))
+		p.Why = "all that is seen of one node says the same, and nobody of another"
 	case len(ranks) > 1 && float64(len(ranks)) >= everyone*float64(world) || len(all) > 2 && float64(len(all)) >= everyone*float64(world):
 		p.Scope = "all"
 		p.Summary = fmt.Sprintf("%s: %s", plural(len(all), "rank", "ranks"), short(text))
@@ -138,6 +143,34 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 		p.For = append(p.For, finding(plural(n-len(ranks), "rank shows", "ranks show")+" the same later", ev...))
 	}
 	return p
+}
+
+// ofOneNode says that all who failed are of one node, where somebody of another is seen and it is not the program that failed: a
+// program fails alike on any node, and who was ended before it did says nothing.
+func ofOneNode(f *resolve.Facts, slug string, failed map[int]bool) bool {
+	m, known := knowledge.MechanismBySlug(slug)
+	if !known || m.Origin == "software" || m.Origin == "unknown" || m.Origin == "none" || len(failed) < 2 {
+		return false
+	}
+	node := ""
+	for id := range failed {
+		r := f.Rank(id)
+		if r == nil || r.Node == "" || node != "" && node != r.Node {
+			return false
+		}
+		node = r.Node
+	}
+	others := false
+	for _, r := range f.Ranks {
+		switch {
+		case failed[r.ID], r.Lines == 0:
+		case r.Node == "" || r.Node == node:
+			return false // of this node, or perhaps
+		default:
+			others = true
+		}
+	}
+	return others
 }
 
 // moment is when a failure happened as far as its own lines tell, else when its process ended.
