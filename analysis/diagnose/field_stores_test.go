@@ -2,8 +2,12 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"faultline/incident"
+	"faultline/simulate"
 )
 
 // inLoader is an exception of a data loader's worker as the process of a rank prints it.
@@ -99,5 +103,17 @@ ConnectionResetError: [Errno 104] Connection reset by peer
 		{"before the error that ended it", one(fieldSteps + finalizer + raisedBy(0, "KeyError: 'eval_loss'")), []string{"exception"}, "rank 0"},
 	} {
 		c.check(t)
+	}
+}
+
+// Whoever reads what a loader's worker raised learns nothing from the line that says that it was caught.
+func TestWhatALoadersWorkerRaisedIsSaid(t *testing.T) {
+	text := fieldSteps + inLoader(3, "KeyError", "'text'")
+	r := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(text)}}, nil, 0))
+	quoted := slices.ContainsFunc(r.Hypotheses, func(h incident.Hypothesis) bool {
+		return len(h.For) > 0 && len(h.For[0].Evidence) > 0 && h.For[0].Evidence[0].Line == int64(strings.Count(text, "\n"))
+	})
+	if !strings.Contains(r.Verdict.Summary, "KeyError: 'text'") || !quoted {
+		t.Errorf("%s, by %+v", r.Verdict.Summary, r.Hypotheses)
 	}
 }

@@ -230,6 +230,9 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 		fl.Direct = false
 	}
 	f.signed(&fl, x.Message)
+	if o := inLoader(x); o != nil && fl.Told == nil && fl.Role != knowledge.ConsequenceRole {
+		fl.Told = &worker.Told{At: o.At, ID: fl.Sign, Text: strings.TrimSuffix(o.Type+": "+o.Message, ": ")}
+	}
 	if x.Type == "" && fl.Sign == "" {
 		// The file ends, or another writer cuts in, before the line that says what was raised.
 		fl.Mechanism, fl.Role, fl.Text = "", knowledge.ConsequenceRole, "a traceback without its last line"
@@ -238,6 +241,21 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 		return
 	}
 	f.reported(seen, &fl)
+}
+
+// inLoader is what a worker of DataLoader raised, where an exception only says that it caught that: it is printed below; nil
+// where it is none of these.
+func inLoader(x *worker.Exception) *worker.Exception {
+	if x.LoaderWorker < 0 {
+		return nil
+	}
+	var last *worker.Exception
+	for i := range x.Cause {
+		if c := &x.Cause[i]; c.Type != "" && c.File == x.File && c.Off > x.Off && (last == nil || c.Off > last.Off) {
+			last = c
+		}
+	}
+	return last
 }
 
 // lastWords says that a file ends soon after an exception, and no step of the training comes in between.
