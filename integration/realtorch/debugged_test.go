@@ -4,16 +4,12 @@ package realtorch
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // debugged is a job whose model or whose order of collectives is wrong, under TORCH_DISTRIBUTED_DEBUG.
@@ -101,27 +97,10 @@ func TestRealDebugOutput(t *testing.T) {
 // debug runs a job and returns the directory of its logs.
 func debug(t *testing.T, root string, sys system, d debugged) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
-	defer cancel()
-	out := fmt.Sprintf("/out/debugged-%s-%d", d.mode, len(d.env))
-	inside := filepath.Join(root, out)
-	if err := os.RemoveAll(inside); err != nil {
-		t.Fatal(err)
-	}
-	script := `mountpoint -q /proc || mount -t proc proc /proc; exec python3 /opt/faultline/drive.py "$@"`
-	args := append(isolate(), "chroot", root, "sh", "-c", script, "drive", "--out", out, "--launcher", sys.launcher)
+	var args []string
 	for _, e := range d.env {
 		args = append(args, "--env", e)
 	}
 	args = append(args, "--", "debugged.py", "--mode", d.mode, "--rank", fmt.Sprint(guilty))
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.WaitDelay = 5 * time.Second
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("the job could not be run: %v\n%s", err, said)
-	}
-	logs := filepath.Join(t.TempDir(), "logs")
-	if err := os.CopyFS(logs, os.DirFS(inside)); err != nil {
-		t.Fatal(err)
-	}
-	return logs
+	return drive(t, root, sys, fmt.Sprintf("debugged-%s-%d", d.mode, len(d.env)), args...)
 }

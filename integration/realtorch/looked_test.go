@@ -4,14 +4,10 @@ package realtorch
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 )
 
 // looked are jobs that stand still, with the mechanism that the stacks of the real faulthandler show; "" where they only name the
@@ -69,29 +65,5 @@ func TestRealStacks(t *testing.T) {
 // look runs a job and returns the directory of its logs, with the stacks below it.
 func look(t *testing.T, root string, sys system, mode string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
-	defer cancel()
-	out := "/out/looked-" + mode
-	inside := filepath.Join(root, out)
-	if err := os.RemoveAll(inside); err != nil {
-		t.Fatal(err)
-	}
-	script := `mountpoint -q /proc || mount -t proc proc /proc; exec python3 /opt/faultline/drive.py "$@"`
-	args := append(isolate(), "chroot", root, "sh", "-c", script, "drive", "--out", out, "--launcher", sys.launcher, "--",
-		"looked.py", "--mode", mode, "--rank", "2", "--stacks", out+"/stacks")
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.WaitDelay = 5 * time.Second
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("the job could not be run: %v\n%s", err, said)
-	}
-	logs := filepath.Join(t.TempDir(), "logs")
-	if err := os.CopyFS(logs, os.DirFS(inside)); err != nil {
-		t.Fatal(err)
-	}
-	if keep := os.Getenv("REALTORCH_KEEP"); keep != "" {
-		if err := os.CopyFS(filepath.Join(keep, sys.suite, filepath.Base(out)), os.DirFS(inside)); err != nil {
-			t.Log(err)
-		}
-	}
-	return logs
+	return drive(t, root, sys, "looked-"+mode, "--", "looked.py", "--mode", mode, "--rank", "2", "--stacks", "{out}/stacks")
 }

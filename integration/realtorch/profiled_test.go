@@ -4,7 +4,6 @@ package realtorch
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // profiled is a job under PyTorch's profiler. PyTorch 2.6 writes Kineto's JSON with the rank in it; Debian's 1.13, which is built
@@ -90,27 +88,8 @@ func judgeTraces(t *testing.T, bot, root string, sys system, p profiled) (wrong 
 // profile runs a job under the profiler and returns the directories of its logs and of its traces.
 func profile(t *testing.T, root string, sys system, mode string) (logs, traces string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
-	defer cancel()
-	out := "/out/profiled-" + mode
-	inside := filepath.Join(root, out)
-	if err := os.RemoveAll(inside); err != nil {
-		t.Fatal(err)
-	}
-	script := `mountpoint -q /proc || mount -t proc proc /proc; exec python3 /opt/faultline/drive.py "$@"`
-	args := append(isolate(), "chroot", root, "sh", "-c", script, "drive", "--out", out, "--launcher", sys.launcher, "--",
-		"profiled.py", "--mode", mode, "--rank", "2", "--traces", out+"/traces")
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.WaitDelay = 5 * time.Second
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("the job could not be run: %v\n%s", err, said)
-	}
-	dir := t.TempDir()
-	logs = filepath.Join(dir, "logs")
-	if err := os.CopyFS(logs, os.DirFS(inside)); err != nil {
-		t.Fatal(err)
-	}
-	traces = filepath.Join(dir, "traces")
+	logs = drive(t, root, sys, "profiled-"+mode, "--", "profiled.py", "--mode", mode, "--rank", "2", "--traces", "{out}/traces")
+	traces = filepath.Join(t.TempDir(), "traces")
 	if err := os.Rename(filepath.Join(logs, "traces"), traces); err != nil {
 		t.Fatal(err)
 	}

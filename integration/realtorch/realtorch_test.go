@@ -182,31 +182,41 @@ func isolate() []string {
 // run runs a job and returns the directory of its logs, outside of the system's folder.
 func run(t *testing.T, root string, sys system, sc scenario) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
-	defer cancel()
-	out := filepath.Join("/out", fmt.Sprintf("%s-%d", sc.mode, sc.restarts))
-	inside := filepath.Join(root, out)
-	if err := os.RemoveAll(inside); err != nil {
-		t.Fatal(err)
-	}
-	script := `mountpoint -q /proc || mount -t proc proc /proc; exec python3 /opt/faultline/drive.py "$@"`
-	args := append(isolate(), "chroot", root, "sh", "-c", script, "drive",
-		"--out", out, "--launcher", sys.launcher, "--restarts", fmt.Sprint(sc.restarts))
+	args := []string{"--restarts", fmt.Sprint(sc.restarts)}
 	for _, e := range sc.env {
 		args = append(args, "--env", e)
 	}
 	args = append(args, "--", "train.py", "--mode", sc.mode, "--rank", fmt.Sprint(guilty))
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	return drive(t, root, sys, fmt.Sprintf("%s-%d", sc.mode, sc.restarts), args...)
+}
+
+// drive has the driver run a program in a system, with its output in a folder of that name, and returns a copy of the folder.
+// args are the driver's, and behind "--" the program with its own; {out} in them is the folder as the program sees it.
+func drive(t *testing.T, root string, sys system, name string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
+	defer cancel()
+	out := "/out/" + name
+	inside := filepath.Join(root, out)
+	if err := os.RemoveAll(inside); err != nil {
+		t.Fatal(err)
+	}
+	const script = `mountpoint -q /proc || mount -t proc proc /proc; exec python3 /opt/faultline/drive.py "$@"`
+	command := append(isolate(), "chroot", root, "sh", "-c", script, "drive", "--out", out, "--launcher", sys.launcher)
+	for _, a := range args {
+		command = append(command, strings.ReplaceAll(a, "{out}", out))
+	}
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.WaitDelay = 5 * time.Second
 	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("the job could not be run: %v\n%s", err, said)
+		t.Fatalf("it could not be run: %v\n%s", err, said)
 	}
 	logs := filepath.Join(t.TempDir(), "logs")
 	if err := os.CopyFS(logs, os.DirFS(inside)); err != nil {
 		t.Fatal(err)
 	}
 	if keep := os.Getenv("REALTORCH_KEEP"); keep != "" {
-		if err := os.CopyFS(filepath.Join(keep, sys.suite, filepath.Base(out)), os.DirFS(inside)); err != nil {
+		if err := os.CopyFS(filepath.Join(keep, sys.suite, name), os.DirFS(inside)); err != nil {
 			t.Log(err)
 		}
 	}

@@ -3,7 +3,6 @@
 package realtorch
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"testing"
-	"time"
 )
 
 // reproduced is a job that fails, and the mechanism for which the bot writes a script.
@@ -87,25 +85,6 @@ func culprit(t *testing.T, script string) int {
 // runScript runs repro.py in the system and returns the directory of its logs.
 func runScript(t *testing.T, root, name string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
-	defer cancel()
-	out := "/out/repro-" + name
-	inside := filepath.Join(root, out)
-	if err := os.RemoveAll(inside); err != nil {
-		t.Fatal(err)
-	}
-	script := `mountpoint -q /proc || mount -t proc proc /proc; exec python3 /opt/faultline/drive.py "$@"`
 	// Debian's PyTorch 2.6 is built without libuv, for which its stores ask; under torchrun nothing can tell them otherwise.
-	args := append(isolate(), "chroot", root, "sh", "-c", script, "drive", "--out", out, "--launcher", "tasks",
-		"--env", "USE_LIBUV=0", "--", "repro.py", "--timeout", "6")
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.WaitDelay = 5 * time.Second
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("the script could not be run: %v\n%s", err, said)
-	}
-	logs := filepath.Join(t.TempDir(), "logs")
-	if err := os.CopyFS(logs, os.DirFS(inside)); err != nil {
-		t.Fatal(err)
-	}
-	return logs
+	return drive(t, root, system{launcher: "tasks"}, "repro-"+name, "--env", "USE_LIBUV=0", "--", "repro.py", "--timeout", "6")
 }
