@@ -168,11 +168,12 @@ func decision(r *incident.Report) []pair {
 		ps = append(ps, pair{"Leave out", nodeList(a.ExcludeNodes)})
 	} else if a.Resubmit == "yes" || a.Resubmit == "after-fix" {
 		none := "no node: nothing speaks against one"
-		if a.Owner == "cluster" {
+		nodes := r.Verdict.Root.Nodes
+		switch ofNode := r.Verdict.Scope == "node" && a.Owner != "job-code" && a.Owner != "data"; { // not of the program, wherever it runs
+		case len(nodes) > 0 && (ofNode || a.Owner == "cluster"):
+			none = "not proven: test " + nodeList(nodes) + " before it takes part again"
+		case a.Owner == "cluster":
 			none = "a node that no line names: find it first"
-			if nodes := r.Verdict.Root.Nodes; len(nodes) > 0 {
-				none = "not proven: test " + nodeList(nodes) + " before it takes part again"
-			}
 		}
 		ps = append(ps, pair{"Leave out", none})
 	}
