@@ -241,6 +241,24 @@ func TestIdentities(t *testing.T) {
 			t.Errorf("%q: %+v", tc.text, id)
 		}
 	}
+	for text, want := range map[string][]int{ // Python writes a text and its end apart; another process may write between
+		"Initializing distributed: GLOBAL_RANK: 2, MEMBER: 3/4Initializing distributed: GLOBAL_RANK: 3, MEMBER: 4/4\n\n": {2, 3},
+		"step 1/8 loss 0.1417Initializing distributed: GLOBAL_RANK: 1, MEMBER: 2/4\n\n":                                  {1},
+		"LOCAL_RANK: 0 - CUDA_VISIBLE_DEVICES: [0,1]LOCAL_RANK: 1 - CUDA_VISIBLE_DEVICES: [0,1]\n\n":                     {-10, -11},
+		"[rank4]: LOCAL_RANK: 0 - CUDA_VISIBLE_DEVICES: [0,1]LOCAL_RANK: 1 - CUDA_VISIBLE_DEVICES: [0,1]\n\n":            {-10, -11},
+	} {
+		var got []int
+		for _, id := range observe(t, text).Identities {
+			if id.Global != line.Unknown {
+				got = append(got, id.Global)
+			} else {
+				got = append(got, -10-id.Local)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
 	for _, text := range []string{"rank 3 failed to connect to host=node7", "got message from rank 3 host=node7", "rank=3 host=10"} {
 		if obs := observe(t, text+"\n"); len(obs.Identities) != 0 {
 			t.Errorf("%q: %+v", text, obs.Identities)

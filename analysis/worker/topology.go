@@ -150,16 +150,27 @@ var (
 	lightningLocal  = pattern.New(`\bLOCAL_RANK: (\d+) - CUDA_VISIBLE_DEVICES`)
 )
 
+// maxGlued bounds the ranks of one node, whose prints may stand on one line: Python writes the text and its end apart, and
+// between the two another process writes its own.
+const maxGlued = 64
+
 func readLightning(r *reader, rec *record) bool {
-	if m := lightningGlobal.FindSubmatch(rec.Text); m != nil {
+	found := lightningGlobal.FindAllSubmatch(rec.Text, maxGlued)
+	for _, m := range found {
 		identify(r, Identity{At: rec.At, Global: bounded(string(m[1])), Local: line.Unknown, World: bounded(string(m[3]))})
+	}
+	if found != nil {
 		return true
 	}
-	if m := lightningLocal.FindSubmatch(rec.Text); m != nil {
-		identify(r, Identity{At: rec.At, Global: rec.Who.Global, Local: bounded(string(m[1])), World: line.Unknown})
-		return true
+	found = lightningLocal.FindAllSubmatch(rec.Text, maxGlued)
+	for _, m := range found {
+		global := rec.Who.Global
+		if len(found) > 1 {
+			global = line.Unknown // the line has more than one writer
+		}
+		identify(r, Identity{At: rec.At, Global: global, Local: bounded(string(m[1])), World: line.Unknown})
 	}
-	return false
+	return found != nil
 }
 
 var (

@@ -86,8 +86,7 @@ func TestRealDebugOutput(t *testing.T) {
 					wrong = wrong || !strings.Contains(said.String(), strings.ToLower(s))
 				}
 				if wrong {
-					show(t, logs)
-					t.Errorf("%s of %v; want %s of %v, saying %q and %q", r.Verdict.Mechanism, r.Verdict.Root.Ranks, d.mechanism, d.root, d.says, d.shows)
+					t.Errorf("%s of %v; want %s of %v, saying %q and %q\n%s", r.Verdict.Mechanism, r.Verdict.Root.Ranks, d.mechanism, d.root, d.says, d.shows, telling(logs))
 				}
 			})
 		}
@@ -102,5 +101,6 @@ func debug(t *testing.T, root string, sys system, d debugged) string {
 		args = append(args, "--env", e)
 	}
 	args = append(args, "--", "debugged.py", "--mode", d.mode, "--rank", fmt.Sprint(guilty))
-	return drive(t, root, sys, fmt.Sprintf("debugged-%s-%d", d.mode, len(d.env)), args...)
+	logs, _ := drive(t, root, sys, fmt.Sprintf("debugged-%s-%d", d.mode, len(d.env)), args...)
+	return logs
 }

@@ -65,5 +65,6 @@ func TestRealStacks(t *testing.T) {
 // look runs a job and returns the directory of its logs, with the stacks below it.
 func look(t *testing.T, root string, sys system, mode string) string {
 	t.Helper()
-	return drive(t, root, sys, "looked-"+mode, "--", "looked.py", "--mode", mode, "--rank", "2", "--stacks", "{out}/stacks")
+	logs, _ := drive(t, root, sys, "looked-"+mode, "--", "looked.py", "--mode", mode, "--rank", "2", "--stacks", "{out}/stacks")
+	return logs
 }

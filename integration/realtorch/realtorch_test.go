@@ -103,14 +103,18 @@ func TestRealJobs(t *testing.T) {
 				if sys.launcher == "tasks" && sc.unlaunched != nil {
 					sc.candidates = sc.unlaunched
 				}
-				logs := run(t, root, sys, sc)
+				logs, codes := run(t, root, sys, sc)
+				// A job of which nothing was asked may fail by itself: Gloo loses a connection that its peer closes early.
+				for again := 0; sc.noFailure && !healthy(codes) && again < 3; again++ {
+					t.Logf("it was to be healthy and ended with %s; once more:\n%s", codes, telling(logs))
+					logs, codes = run(t, root, sys, sc)
+				}
 				if sc.told != "" && !stands(t, logs, sc.told) {
 					t.Logf("the launcher was first: no log says %q", sc.told)
 					sc.candidates, sc.mechanisms, sc.root = sc.mechanisms, nil, false
 				}
 				if wrong := judge(t, sc, diagnose(t, bot, logs)); len(wrong) > 0 {
-					show(t, logs)
-					all = append(all, t.Name()+": "+strings.Join(wrong, "; "))
+					all = append(all, fmt.Sprintf("%s, exit codes %s: %s\n%s", t.Name(), codes, strings.Join(wrong, "; "), telling(logs)))
 					t.Fail()
 				}
 			})
@@ -179,8 +183,13 @@ func isolate() []string {
 	return nil
 }
 
-// run runs a job and returns the directory of its logs, outside of the system's folder.
-func run(t *testing.T, root string, sys system, sc scenario) string {
+// healthy says that every process that a cluster would have started ended with 0.
+func healthy(codes string) bool {
+	return codes != "" && strings.Trim(codes, "0 ") == ""
+}
+
+// run runs a job and returns the directory of its logs, outside of the system's folder, and the exit codes as drive does.
+func run(t *testing.T, root string, sys system, sc scenario) (logs, codes string) {
 	t.Helper()
 	args := []string{"--restarts", fmt.Sprint(sc.restarts)}
 	for _, e := range sc.env {
@@ -190,9 +199,9 @@ func run(t *testing.T, root string, sys system, sc scenario) string {
 	return drive(t, root, sys, fmt.Sprintf("%s-%d", sc.mode, sc.restarts), args...)
 }
 
-// drive has the driver run a program in a system, with its output in a folder of that name, and returns a copy of the folder.
-// args are the driver's, and behind "--" the program with its own; {out} in them is the folder as the program sees it.
-func drive(t *testing.T, root string, sys system, name string, args ...string) string {
+// drive has the driver run a program in a system, with its output in a folder of that name, and returns a copy of the folder and
+// the exit code of each process that a cluster would have started. args are the driver's, and behind "--" the program with its own; {out} in them is the folder as the program sees it.
+func drive(t *testing.T, root string, sys system, name string, args ...string) (logs, codes string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
 	defer cancel()
@@ -208,10 +217,12 @@ func drive(t *testing.T, root string, sys system, name string, args ...string) s
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.WaitDelay = 5 * time.Second
-	if said, err := cmd.CombinedOutput(); err != nil {
+	said, err := cmd.CombinedOutput()
+	if err != nil {
 		t.Fatalf("it could not be run: %v\n%s", err, said)
 	}
-	logs := filepath.Join(t.TempDir(), "logs")
+	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+	logs = filepath.Join(t.TempDir(), "logs")
 	if err := os.CopyFS(logs, os.DirFS(inside)); err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +231,7 @@ func drive(t *testing.T, root string, sys system, name string, args ...string) s
 			t.Log(err)
 		}
 	}
-	return logs
+	return logs, lines[len(lines)-1]
 }
 
 func diagnose(t *testing.T, bot, logs string) report {
@@ -284,18 +295,21 @@ func stands(t *testing.T, logs, text string) bool {
 	})
 }
 
-// show prints what each log says about its failure, for somebody who will read it in the output of CI.
-func show(t *testing.T, logs string) {
-	telling := regexp.MustCompile(`Error|GLOBAL_RANK|[Bb]arrier|mismatch|killed|exitcode|rank +:|Signal|signal`)
+// telling is what each log says about its failure, for somebody who will read it in the output of CI.
+func telling(logs string) string {
+	worth := regexp.MustCompile(`Error|GLOBAL_RANK|[Bb]arrier|mismatch|killed|exitcode|rank +:|Signal|signal`)
 	files, _ := filepath.Glob(filepath.Join(logs, "*"))
+	var out strings.Builder
 	for _, f := range files {
 		text, _ := os.ReadFile(f)
-		var lines []string
+		fmt.Fprintf(&out, "%s:\n", filepath.Base(f))
+		said := 0
 		for i, line := range strings.Split(string(text), "\n") {
-			if telling.MatchString(line) {
-				lines = append(lines, fmt.Sprintf("%4d %.200s", i+1, line))
+			if worth.MatchString(line) && said < 30 {
+				fmt.Fprintf(&out, "%4d %.200s\n", i+1, line)
+				said++
 			}
 		}
-		t.Logf("%s:\n%s", filepath.Base(f), strings.Join(lines[:min(len(lines), 30)], "\n"))
 	}
+	return out.String()
 }

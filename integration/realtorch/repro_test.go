@@ -32,12 +32,11 @@ func TestReproductionsFailAsTheJobDid(t *testing.T) {
 		root := prepared(t, sys.suite)
 		for _, c := range reproductions {
 			t.Run(sys.torch+"/"+c.mode, func(t *testing.T) {
-				job := run(t, root, sys, scenario{mode: c.mode, env: c.env})
+				job, _ := run(t, root, sys, scenario{mode: c.mode, env: c.env})
 				script := filepath.Join(root, "opt", "faultline", "repro.py")
 				out, err := exec.Command(bot, "repro", "--cpu", "--world-size", "4", "--mechanism", c.mechanism, "--out", script, job).CombinedOutput()
 				if err != nil {
-					show(t, job)
-					t.Fatalf("no script: %v\n%s", err, out)
+					t.Fatalf("no script: %v\n%s\n%s", err, out, telling(job))
 				}
 				t.Logf("%s", out)
 				logs := runScript(t, root, c.mode)
@@ -57,7 +56,7 @@ func TestReproductionsFailAsTheJobDid(t *testing.T) {
 					t.Error("a quotation does not hold")
 				}
 				if t.Failed() {
-					show(t, logs)
+					t.Log(telling(logs))
 				}
 			})
 		}
@@ -86,5 +85,6 @@ func culprit(t *testing.T, script string) int {
 func runScript(t *testing.T, root, name string) string {
 	t.Helper()
 	// Debian's PyTorch 2.6 is built without libuv, for which its stores ask; under torchrun nothing can tell them otherwise.
-	return drive(t, root, system{launcher: "tasks"}, "repro-"+name, "--env", "USE_LIBUV=0", "--", "repro.py", "--timeout", "6")
+	logs, _ := drive(t, root, system{launcher: "tasks"}, "repro-"+name, "--env", "USE_LIBUV=0", "--", "repro.py", "--timeout", "6")
+	return logs
 }
