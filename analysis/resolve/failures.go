@@ -95,6 +95,8 @@ func (f *Facts) failures(obs *worker.Observations) {
 	for _, fl := range f.Failures {
 		if fl.Told != nil { // the first line says only which call failed, and is what repeats
 			fl.Text = fl.Told.Text
+		} else if fl.Kind == "exception" && fl.Exc != nil {
+			fl.Text += raisedFrom(fl.Exc)
 		}
 	}
 }
@@ -209,10 +211,7 @@ func (f *Facts) newFailure(at *worker.At, kind string) Failure {
 func (f *Facts) exception(seen *printed, x *worker.Exception) {
 	fl := f.newFailure(&x.At, "exception")
 	fl.Exc = x
-	fl.Text = x.Type
-	if x.Message != "" {
-		fl.Text += ": " + x.Message
-	}
+	fl.Text = saying(x)
 	if r, ok := defaultGroupRank(x.Message); ok && fl.Rank == NoRank {
 		fl.Rank, fl.Proc = r, f.rank(r, "its rank in the default group")
 		if fl.Node == "" {
@@ -230,8 +229,8 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 		fl.Direct = false
 	}
 	f.signed(&fl, x.Message)
-	if o := inLoader(x); o != nil && fl.Told == nil && fl.Role != knowledge.ConsequenceRole {
-		fl.Told = &worker.Told{At: o.At, ID: fl.Sign, Text: strings.TrimSuffix(o.Type+": "+o.Message, ": ")}
+	if o := toldBy(x, fl.Sign); o != nil && fl.Told == nil && fl.Role != knowledge.ConsequenceRole {
+		fl.Told = &worker.Told{At: o.At, ID: fl.Sign, Text: saying(o)}
 	}
 	if x.Type == "" && fl.Sign == "" {
 		// The file ends, or another writer cuts in, before the line that says what was raised.
@@ -243,19 +242,64 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 	f.reported(seen, &fl)
 }
 
-// inLoader is what a worker of DataLoader raised, where an exception only says that it caught that: it is printed below; nil
-// where it is none of these.
-func inLoader(x *worker.Exception) *worker.Exception {
-	if x.LoaderWorker < 0 {
-		return nil
-	}
-	var last *worker.Exception
+// wordless are the exceptions that say only that another one was met: their class, and how their message begins. Sources:
+// datasets/builder.py, ray/train/base_trainer.py, tenacity, concurrent/futures/process.py.
+var wordless = map[string]string{
+	"DatasetGenerationError": "An error occurred while generating the dataset",
+	"TrainingFailedError":    "The Ray Train run failed",
+	"RetryError":             "RetryError[<Future at ",
+	"BrokenProcessPool":      "A ",
+}
+
+// toldBy is the block of a chain that says what its last one does not: what another process raised, which is printed inside the
+// message of the one that caught it; what an exception without words of its own was raised from; what holds the sign. nil where
+// the last one speaks for itself.
+func toldBy(x *worker.Exception, sign string) *worker.Exception {
+	var below *worker.Exception
 	for i := range x.Cause {
-		if c := &x.Cause[i]; c.Type != "" && c.File == x.File && c.Off > x.Off && (last == nil || c.Off > last.Off) {
-			last = c
+		if c := &x.Cause[i]; c.Type != "" && c.File == x.File && c.Off > x.Off && (below == nil || c.Off > below.Off) {
+			below = c
 		}
 	}
-	return last
+	if below != nil {
+		return below
+	}
+	e, i := x, len(x.Cause)
+	for ; i > 0 && e.From && saysNothing(e); i-- {
+		e = &x.Cause[i-1]
+	}
+	if e != x && e.Type != "" {
+		return e
+	}
+	if i := slices.IndexFunc(x.Cause, func(c worker.Exception) bool { return holds(&c, sign) }); i >= 0 && !holds(x, sign) {
+		return &x.Cause[i]
+	}
+	return nil
+}
+
+func saysNothing(x *worker.Exception) bool {
+	begin, ok := wordless[x.Type[strings.LastIndexAny(x.Type, ".:")+1:]]
+	return ok && strings.HasPrefix(x.Message, begin)
+}
+
+// holds says that the line of an exception has this sign.
+func holds(x *worker.Exception, sign string) bool {
+	return sign != "" && slices.Contains(knowledge.Match(nil, []byte(saying(x))), sign)
+}
+
+// saying is an exception as its last line tells it.
+func saying(x *worker.Exception) string { return strings.TrimSuffix(x.Type+": "+x.Message, ": ") }
+
+// raisedFrom is what the direct cause of an exception adds to its words, or "".
+func raisedFrom(x *worker.Exception) string {
+	if !x.From || len(x.Cause) == 0 {
+		return ""
+	}
+	c := &x.Cause[len(x.Cause)-1]
+	if c.Type == "" || c.Message == "" || c.File == x.File && c.Off > x.Off || strings.Contains(x.Message, c.Message) {
+		return ""
+	}
+	return "; raised from " + saying(c)
 }
 
 // lastWords says that a file ends soon after an exception, and no step of the training comes in between.
@@ -321,6 +365,9 @@ func classify(x *worker.Exception) (mech string, role knowledge.Role, direct boo
 			continue
 		}
 		if s.Role == knowledge.CauseRole && s.Mechanism != "" {
+			if o, ok := earlier(x, s.ID); ok {
+				s = o
+			}
 			return s.Mechanism, s.Role, s.Direct, s.ID
 		}
 		if s.Role == knowledge.InfoRole {
@@ -348,6 +395,20 @@ func classify(x *worker.Exception) (mech string, role knowledge.Role, direct boo
 		}
 	}
 	return mechException, knowledge.CauseRole, true, ""
+}
+
+// earlier is the cause that the direct cause of an exception names where the sign found first is the exception's own: a loader's
+// worker "exited unexpectedly" where what it sent could not be opened.
+func earlier(x *worker.Exception, sign string) (knowledge.Signature, bool) {
+	if !x.From || len(x.Cause) == 0 || len(x.Signs) < 2 || !holds(x, sign) {
+		return knowledge.Signature{}, false
+	}
+	for _, id := range x.Signs {
+		if s, ok := knowledge.Lookup(id); ok && id != sign && s.Role == knowledge.CauseRole && s.Mechanism != "" && !holds(x, id) && holds(&x.Cause[len(x.Cause)-1], id) {
+			return s, true
+		}
+	}
+	return knowledge.Signature{}, false
 }
 
 // rootOf is the first block of a chain.

@@ -221,7 +221,7 @@ type Frame struct {
 type Exception struct {
 	At             // position of the final line "Type: message"
 	Type    string // "torch.OutOfMemoryError", as printed; "" where the file ends before the final line (At is Begin then)
-	Message string // first line of the message, bounded
+	Message string // first line of the message, bounded; with the next one where the first ends with a colon
 	Frames  []Frame
 	// Main are the main thread's frames where faulthandler printed a thread that runs no Python as the current one.
 	Main []Frame
@@ -230,6 +230,8 @@ type Exception struct {
 	// Cause holds the earlier blocks of the chain, first one first ("The above exception was the direct cause …",
 	// "During handling …", DataLoader's "Original Traceback").
 	Cause []Exception
+	// From is true where the block before it in the chain is its direct cause ("raise … from …").
+	From bool
 	// LoaderWorker is the N of "in DataLoader worker process N" (not a rank); line.Unknown.
 	LoaderWorker int
 	// Signs are the ids of the knowledge signatures that the final line and the chain match, in order.

@@ -42,6 +42,9 @@ func tracebackHandlers() []handler {
 
 const tracebackHeader = "Traceback (most recent call last)"
 
+// checkpointRank ends the header of a traceback that torch.distributed.checkpoint carried over from another rank.
+const checkpointRank = tracebackHeader + ": (RANK "
+
 // ignoredHead begins what Python prints of exceptions that nobody can catch, in __del__ and the like (CPython's
 // PyErr_WriteUnraisable; "in: …", from 3.14 "while …"): the program goes on.
 const ignoredHead = "Exception ignored "
@@ -74,16 +77,18 @@ func (r *reader) ignores(rec *record) bool {
 // trace is a traceback that is being read: a chain of blocks, each of which ends with "Type: message".
 type trace struct {
 	who line.Who
-	// chain holds the finished blocks in the order printed. original is the index of the block whose message is
-	// DataLoader's "Caught … in DataLoader worker process N." and what comes after it the worker's own traceback; −1.
+	// chain holds the finished blocks in the order printed. original is the index of the block whose message holds what comes
+	// after it, another process's own traceback: DataLoader's "Caught … in DataLoader worker process N.", DCP's
+	// "CheckpointException ranks:dict_keys([3])"; −1.
 	chain    []Exception
 	original int
 	cur      Exception // the block being read
 	inside   bool
 	matched  []byte // final lines and their continuations: what signatures are looked for in
 	below    []below
-	after    int // lines since the final line
-	open     int // headers without a final line, where blocks are torn
+	after    int  // lines since the final line
+	direct   bool // the next block is raised from the last one
+	open     int  // headers without a final line, where blocks are torn
 	torn     bool
 	// stamped: every line of this writer seems to carry a header, so that one ends nothing.
 	stamped bool
@@ -111,8 +116,8 @@ func readTraceback(r *reader, rec *record) bool {
 }
 
 func (t *trace) begin(rec *record) {
-	t.cur = Exception{At: rec.At, Begin: rec.Pos, LoaderWorker: line.Unknown}
-	t.inside = true
+	t.cur = Exception{At: rec.At, Begin: rec.Pos, LoaderWorker: line.Unknown, From: t.direct}
+	t.inside, t.direct = true, false
 	t.open++
 }
 
@@ -170,8 +175,10 @@ func (t *trace) header(r *reader, rec *record, b []byte) verdict {
 	case t.torn:
 		t.ignored = t.ignored && ignored
 		t.open++
-	case bytes.Contains(b, []byte("Original Traceback")) && t.original < 0:
-		t.original = len(t.chain) - 1
+	case len(t.chain) > 0 && (bytes.Contains(b, []byte("Original Traceback")) && t.original < 0 || bytes.Contains(b, []byte(checkpointRank))):
+		if t.original < 0 {
+			t.original = len(t.chain) - 1
+		}
 		t.begin(rec)
 	case t.linked():
 		t.begin(rec)
@@ -242,6 +249,7 @@ func (t *trace) body(r *reader, rec *record, b []byte) verdict {
 func (t *trace) tail(r *reader, rec *record, b []byte, blank bool) verdict {
 	if chainMarker(b) {
 		t.after = -3 // the header follows after a blank line
+		t.direct = bytes.HasPrefix(b, []byte(directCause))
 		return taken
 	}
 	t.after++
@@ -257,11 +265,15 @@ func (t *trace) tail(r *reader, rec *record, b []byte, blank bool) verdict {
 		// After torn blocks only another header is of interest.
 		return pass
 	default:
-		if _, _, ok := finalLine(b); ok && !continuation(b) {
+		more := t.announced()
+		if _, _, ok := finalLine(b); ok && !more && !continuation(b) {
 			break
 		}
 		if _, ok := pyFrame(b); ok || endsMessage(b) {
 			break
+		}
+		if last := &t.chain[len(t.chain)-1]; more {
+			last.Message = clip([]byte(last.Message + " " + string(bytes.TrimSpace(b))))
 		}
 		if len(t.matched) < maxMatched {
 			t.below = append(t.below, below{rec.At, len(t.matched)})
@@ -274,6 +286,12 @@ func (t *trace) tail(r *reader, rec *record, b []byte, blank bool) verdict {
 	}
 	t.flush(r)
 	return ended
+}
+
+// announced says that what was raised stands in this line, the first below one that ends with a colon: "backend='inductor'
+// raised:", "Error(s) in loading state_dict for GPT:".
+func (t *trace) announced() bool {
+	return t.after == 1 && strings.HasSuffix(t.chain[len(t.chain)-1].Message, ":")
 }
 
 // keep remembers text for the signatures.
@@ -306,7 +324,7 @@ func (t *trace) flush(r *reader) {
 		emit(r, &r.obs.Exceptions, e)
 	}
 	t.chain, t.matched, t.below, t.original = nil, nil, nil, -1
-	t.inside, t.torn, t.open, t.after = false, false, 0, 0
+	t.inside, t.torn, t.open, t.after, t.direct = false, false, 0, 0, false
 	t.cur = Exception{}
 }
 
@@ -362,8 +380,10 @@ func ungrouped(b []byte) []byte {
 	return b
 }
 
+const directCause = "The above exception was the direct cause of the following"
+
 func chainMarker(b []byte) bool {
-	return bytes.HasPrefix(b, []byte("The above exception was the direct cause of the following")) ||
+	return bytes.HasPrefix(b, []byte(directCause)) ||
 		bytes.HasPrefix(b, []byte("During handling of the above exception, another"))
 }
 

@@ -1,0 +1,62 @@
+package diagnose
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"faultline/incident"
+	"faultline/simulate"
+)
+
+// chained is what Python prints of an exception that was raised from another.
+func chained(cause, last string) string {
+	const rank = "[rank1]: "
+	return rank + "Traceback (most recent call last):\n" + rank + "  File \"/job/data.py\", line 9, in read\n" + rank + "    return parse(path)\n" +
+		rank + cause + "\n\n" + rank + "The above exception was the direct cause of the following exception:\n\n" +
+		rank + "Traceback (most recent call last):\n" + rank + "  File \"/job/train.py\", line 20, in <module>\n" + rank + "    ds = build()\n" + rank + last + "\n"
+}
+
+// An exception without words of its own tells nobody what to mend: what it was raised from is said, and quoted.
+func TestWhatAnExceptionWasRaisedFromIsSaid(t *testing.T) {
+	const cause = "ValueError: column 'label' of train-00013.csv holds text"
+	for name, c := range map[string]struct{ text, said, quoted string }{
+		"datasets":       {chained(cause, "datasets.exceptions.DatasetGenerationError: An error occurred while generating the dataset"), cause, "ValueError"},
+		"tenacity":       {chained(cause, "tenacity.RetryError: RetryError[<Future at 0x7fd1 state=finished raised ValueError>]"), cause, "ValueError"},
+		"Ray Train":      {chained(cause, "ray.train.base_trainer.TrainingFailedError: The Ray Train run failed. Please inspect the previous error messages for a cause."), cause, "ValueError"},
+		"words of both":  {chained(cause, "RuntimeError: Failed to build the index"), "RuntimeError: Failed to build the index; raised from " + cause, "RuntimeError"},
+		"said again":     {chained(cause, "RuntimeError: index: column 'label' of train-00013.csv holds text"), "RuntimeError: index: column 'label' of train-00013.csv holds text", "RuntimeError"},
+		"no more to say": {chained("_queue.Empty", "RuntimeError: no batch came"), "RuntimeError: no batch came", "RuntimeError"},
+		"a pool's process, and nothing shows why": {chained("_queue.Empty", "x.BrokenProcessPool: A process in the process pool was terminated abruptly while the future was running or pending."),
+			"BrokenProcessPool: A process in the process pool was terminated abruptly while the future was running or pending.", "BrokenProcessPool"},
+		"another one while the first was handled": {strings.Replace(chained(cause, "RuntimeError: Failed to build the index"),
+			"The above exception was the direct cause of the following exception:", "During handling of the above exception, another exception occurred:", 1),
+			"RuntimeError: Failed to build the index", "RuntimeError"},
+		"below a colon": {chained(cause, "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n[rank1]: AssertionError: libcuda.so cannot found!"),
+			"BackendCompilerFailed: backend='inductor' raised: AssertionError: libcuda.so cannot found!; raised from " + cause, "BackendCompilerFailed"},
+		"another rank's, by a checkpoint": {"[rank1]: Traceback (most recent call last):\n[rank1]:   File \"/job/train.py\", line 20, in <module>\n" +
+			"[rank1]: torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([3])\n" +
+			"[rank1]: Traceback (most recent call last): (RANK 3)\n[rank1]:   File \"/job/io.py\", line 5, in write\n[rank1]: " + cause + "\n", cause, "ValueError"},
+	} {
+		text := fieldSteps + c.text
+		lines := strings.Split(text, "\n")
+		r := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(text)}}, nil, 0))
+		quoted := slices.ContainsFunc(r.Hypotheses, func(h incident.Hypothesis) bool {
+			return len(h.For) > 0 && len(h.For[0].Evidence) > 0 && strings.Contains(lines[h.For[0].Evidence[0].Line-1], c.quoted)
+		})
+		said, _ := strings.CutPrefix(r.Verdict.Summary, "rank 1: ")
+		if i := strings.LastIndex(said, c.said); i < 0 || i+len(c.said) != len(said) || !quoted {
+			t.Errorf("%s: %s, by %+v", name, r.Verdict.Summary, r.Hypotheses)
+		}
+	}
+}
+
+// A loader's process that disappeared is a consequence of what it could not do, where that is told.
+func TestWhatALoadersProcessDiedOfIsTheCause(t *testing.T) {
+	text := fieldSteps + chained("RuntimeError: unable to open shared memory object </torch_1_2_3> in read-write mode: Too many open files (24)",
+		"RuntimeError: DataLoader worker (pid(s) 3344) exited unexpectedly")
+	r := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(text)}}, nil, 0))
+	if r.Verdict.Mechanism != "resource-limit" || !strings.Contains(r.Verdict.Summary, "Too many open files") {
+		t.Errorf("%s: %s", r.Verdict.Mechanism, r.Verdict.Summary)
+	}
+}
