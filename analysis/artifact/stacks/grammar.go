@@ -57,6 +57,9 @@ var (
 	rankOption  = pattern.New(`\s--rank[= ](\d{1,6})\b`)
 )
 
+// longestOther is more bytes than otherRank can match: it is slow in a long text.
+const longestOther = 16
+
 // header is what a collector writes above a dump.
 type header struct {
 	rank, local, task, pid int
@@ -102,7 +105,7 @@ func headerOf(text string) (h header, ok bool) {
 	}
 	for _, at := range found(ranked, aRank, text) {
 		n, _ := strconv.Atoi(text[at[2]:at[3]])
-		before := text[:at[0]]
+		before := text[max(at[0]-longestOther, 0):at[0]]
 		switch {
 		case strings.HasSuffix(strings.TrimRight(strings.ToLower(before), " _-"), "local"):
 			h.local, ok = n, true
