@@ -36,14 +36,21 @@ type doingRule struct {
 }
 
 // Sources: Megatron-LM megatron/data and core/datasets; datasets arrow_dataset.py, builder.py; transformers examples;
-// torch/utils/cpp_extension.py; torch/_inductor/select_algorithm.py; DeepSpeed utils/zero_to_fp32.py; Lhotse dataset
-// sampling; the rest are wordings that training scripts share.
+// transformers modeling_utils.py and trainer.py; diffusers pipeline_utils.py; huggingface_hub _snapshot_download.py; vLLM
+// weight_utils.py; TRL sft_trainer.py; torch/utils/cpp_extension.py; torch/_inductor/select_algorithm.py; DeepSpeed
+// utils/zero_to_fp32.py; Lhotse dataset sampling; the rest are wordings that training scripts share.
 var doingRules = []doingRule{
 	{DoingWork, []string{"uilding indices", "uilding the indices", "uilding index", "uilding shuffle index", "uilding the shuffle index", "uilding sample idx", "uilding dataset index", "uilding doc-idx"}, nil},
 	{DoingOver, []string{"time to build and save shuffle-idx mapping", "time to build and save the shuffle-idx mapping"}, nil},
 	{DoingWork, []string{"Build and save the "}, pattern.New(`Build and save the .{1,80} ind(?:ices|ex)`)},
 	{DoingWork, []string{"Running tokenizer on ", "Tokenizing ", "Grouping texts ", "Generating ", "Downloading data", "Downloading shards", "Downloading builder", "Map: ", "Map (num_proc=", "Filter: ", "Saving the dataset ("},
 		pattern.New(`(?:Running tokenizer on|Tokenizing|Grouping texts|Generating \w+ split|Downloading (?:data|shards|builder)|\bMap(?: \(num_proc=\d+\))?|\bFilter|Saving the dataset \()[^|]{0,60}:?.{0,40}?(?:\d+%\||\d+ examples|\d+it |\.\.\.$)`)},
+	{DoingWork, []string{"Loading checkpoint shards", "Loading pipeline components", " checkpoint shards: ", "Loading weights: ", "Loading dataset shards", "Fetching ", "Skipping the first ",
+		"Applying ", "Adding EOS to ", "Packing ", "Truncating ", "Converting ", "Extracting prompt ", "Resolving data files", "Casting the dataset", "Flattening the indices",
+		"Caching latents", "Capturing "},
+		pattern.New(`(?:Loading (?:(?:safetensors |pt )?checkpoint shards|pipeline components\.\.\.|weights|dataset shards)|Fetching \d+ files|Skipping the first (?:\d+ )?batches|` +
+			`(?:Applying (?:chat template|formatting function) to|Adding EOS to|Packing|Truncating|Converting|Extracting prompt (?:in|from)) [^|%:]{0,40}dataset[^|%:]{0,40}|` +
+			`Resolving data files|Casting the dataset|Flattening the indices|Caching latents|Capturing (?:cudagraphs|batches|CUDA graphs?)[^|%:]{0,60}) ?(?:\(num_proc=\d+\))?: +\d+%`)},
 	{DoingWork, []string{"Emitting ninja build file", "Building extension module ", "AUTOTUNE ", "Compiling "}, pattern.New(`Emitting ninja build file|Building extension module |AUTOTUNE |\bCompiling (?:CUDA|the|model|kernel|graph|with)`)},
 	{DoingWork, []string{"reprocessing ", "onsolidating ", "econstructing ", "erging "}, pattern.New(`(?i)\b(?:preprocessing|consolidating|reconstructing|merging) (?:the )?(?:data|dataset|corpus|manifest|checkpoint|shards?|weights|state|fp32|zero)`)},
 	{DoingWork, []string{"stimating "}, pattern.New(`(?i)\bestimating (?:the )?(?:duration|token|bucket)`)},
@@ -55,7 +62,7 @@ var doingRules = []doingRule{
 }
 
 var (
-	barShare = pattern.New(`(\d{1,3})%\|`)
+	barShare = pattern.New(`(\d{1,3})%(?: Completed )?\|`) // the words are vLLM's
 	barTime  = pattern.New(`\[(?:(\d{1,4}):)?(\d{1,3}):(\d\d)[<,]`)
 )
 

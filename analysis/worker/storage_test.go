@@ -99,6 +99,16 @@ func TestWhatAProcessSaysItIsAbout(t *testing.T) {
 		{"INFO:megatron.core.datasets.gpt_dataset:Build and save the GPTDataset train indices", DoingWork},
 		{"Running tokenizer on dataset (num_proc=8):  41%|████      | 41000/100000 [02:11<03:10, 310.22 examples/s]", DoingWork},
 		{"Map:  45%|████▌     | 450/1000 [00:10<00:12]", DoingWork},
+		{"Loading checkpoint shards:  33%|███▎      | 1/3 [00:07<00:14,  7.21s/it]", DoingWork},
+		{"[rank2]: Loading checkpoint shards:   0%|          | 0/30 [00:00<?, ?it/s]", DoingWork},
+		{"Loading safetensors checkpoint shards:  99% Completed | 161/163 [01:15<00:00,  2.24it/s]", DoingWork},
+		{"Loading pipeline components...:  57%|█████▋    | 4/7 [00:02<00:01,  1.75it/s]", DoingWork},
+		{"Fetching 30 files:  10%|█         | 3/30 [02:41<24:10, 53.73s/it]", DoingWork},
+		{"Skipping the first batches:  12%|█▏        | 1200/10000 [10:02<1:13:35,  1.99it/s]", DoingWork},
+		{"Applying chat template to train dataset (num_proc=8):  41%|████      | 41000/100000 [02:11<03:10, 310.22 examples/s]", DoingWork},
+		{"Packing train dataset:  41%|████      | 41000/100000 [02:11<03:10, 310.22 examples/s]", DoingWork},
+		{"Converting the model to half precision", ""},
+		{"Loading weights of the teacher", ""},
 		{"Emitting ninja build file /root/.cache/torch_extensions/py310_cu121/fused_adam/build.ninja...", DoingWork},
 		{"[rank3]: Consolidating checkpoint shards into /ckpt/final", DoingWork},
 		{"2025-06-03 17:48:01,123 - loader - INFO - waiting for next batch (30 s)", DoingLoad},
@@ -121,6 +131,9 @@ func TestWhatAProcessSaysItIsAbout(t *testing.T) {
 		}
 		if got != tt.kind {
 			t.Errorf("%s\ngot %q, want %q", tt.text, got, tt.kind)
+		}
+		if got == DoingWork && len(obs.Progress) > 0 {
+			t.Errorf("%s\nis no step: %+v", tt.text, obs.Progress)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func stillWorking(s *Scene) *Proposal {
 		who = fmt.Sprintf("rank %d", id)
 		p.Ranks, p.Nodes, p.Scope = []int{id}, nodesOf(f, []int{id}), "rank"
 	}
-	p.Summary = fmt.Sprintf("%s was still at work that it does for all, and %s gave up waiting for it: %s", who, plural(held, "process", "processes"), workName(d))
+	p.Summary = fmt.Sprintf("%s was still at work, and %s gave up waiting for it: %s", who, plural(held, "process", "processes"), workName(d))
 	p.Why = "the job had not made a step, and work of one process that the others wait for was under way when they gave up"
 	text := "this work had begun, and no line reports its end"
 	if d.Ran > 0 {
