@@ -179,6 +179,13 @@ var memorySignatures = []Signature{
 		Example: "oom_reaper: reaped process 4242 (python3), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB",
 	},
 	{
+		ID: "host-oom-ray-node", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the node's address
+		Literals: []string{"Memory on the node (", "exceeds the memory usage threshold"}, Pattern: `Memory on the node \((?:.*?\b)?IP: (?P<address>[\d.]+|[\da-fA-F:]+)[,)]`,
+		Meaning: "Ray's memory monitor killed a worker because its node ran low on memory.",
+		Source:  "Ray src/ray/common/memory_monitor and raylet/node_manager.cc, 2.2 on",
+		Example: "Memory on the node (IP: 10.0.62.231, ID: e5d953ef) where the task (task ID: 43534ce9, name=train, pid=593, memory used=4.1GB) was running was 16.0GB / 16.8GB (0.95), which exceeds the memory usage threshold of 0.95.",
+	},
+	{
 		ID: "host-oom-ray", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"killed due to the node running low on memory"},
 		Meaning:  "Ray's memory monitor killed this worker before the kernel had to.",
@@ -186,11 +193,12 @@ var memorySignatures = []Signature{
 		Example:  "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.",
 	},
 	{
-		ID: "host-oom-raylet", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{"killed due to memory pressure (OOM)"}, Pattern: `[1-9]\d* Workers \(tasks / actors\) killed due to memory pressure \(OOM\)(?:.*? IP: (?P<address>[\d.]+))?`,
-		Meaning: "Ray's memory monitor killed processes because their node ran low on memory.",
-		Source:  "Ray src/ray/raylet/node_manager.cc, 2.0 on",
-		Example: "(raylet) node_manager.cc:3040: 1 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons at node (ID: abc, IP: 10.0.0.9) over the last time period.",
+		ID: "host-oom-raylet", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true,
+		Literals: []string{"killed due to memory pressure (OOM)"},
+		Pattern:  `[1-9]\d* Workers \(tasks / actors\) killed due to memory pressure \(OOM\)(?:.*?\bIP: (?P<address>[\d.]+|[\da-fA-F:]+)[,)])?`,
+		Meaning:  "Ray's memory monitor killed processes because their node ran low on memory.",
+		Source:   "Ray src/ray/raylet/node_manager.cc, 2.0 on",
+		Example:  "(raylet) node_manager.cc:3040: 1 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons at node (ID: abc, IP: 10.0.0.9) over the last time period.",
 	},
 	{
 		ID: "host-alloc-cpu", Mechanism: "host-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,

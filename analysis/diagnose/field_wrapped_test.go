@@ -60,3 +60,30 @@ func TestWhatALoadersProcessDiedOfIsTheCause(t *testing.T) {
 		t.Errorf("%s: %s", r.Verdict.Mechanism, r.Verdict.Summary)
 	}
 }
+
+// Ray's monitor of memory says which node ran out, wherever its words are printed.
+func TestRaysMonitorOfMemoryNamesTheNode(t *testing.T) {
+	const (
+		monitor = "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n" +
+			"Memory on the node (IP: 10.0.0.9, ID: 90efe9) where the task (actor ID: a6755d, name=RayTrainWorker.__init__, pid=91085, memory used=24.99GB) was running was " +
+			"243.62GB / 251.28GB (0.969525), which exceeds the memory usage threshold of 0.95. Ray killed this worker (ID: a8101) because it was the most recently scheduled task\n"
+		driver = "Traceback (most recent call last):\n  File \"/job/train.py\", line 40, in <module>\n    trainer.fit()\n"
+		raylet = "(raylet, ip=10.0.0.9) [2026-10-12 10:20:02,241 E 11 11] (raylet) node_manager.cc:3064: 1 Workers (tasks / actors) killed due to memory pressure (OOM), " +
+			"0 Workers crashed due to other reasons at node (ID: 90efe9, IP: 10.0.0.9) over the last time period.\n"
+	)
+	for name, text := range map[string]string{
+		"an exception": driver + monitor,
+		"raised again": driver + monitor + "\nThe above exception was the direct cause of the following exception:\n\n" + driver + "ray.train.base_trainer.TrainingFailedError: The Ray Train run failed.\n",
+		"its daemon":   raylet,
+		"both":         raylet + driver + monitor,
+	} {
+		r := Run(read(t, []simulate.File{{Name: "driver.log", Data: []byte("(RayTrainWorker pid=4411, ip=10.0.0.8) step 10 loss 2.31\n" + text)}}, nil, 0))
+		if r.Verdict.Mechanism != "host-oom" || !slices.Equal(r.Verdict.Root.Nodes, []string{"10.0.0.9"}) || strings.Contains(r.Verdict.Summary, "pid=") {
+			t.Errorf("%s: %s on %v: %s", name, r.Verdict.Mechanism, r.Verdict.Root.Nodes, r.Verdict.Summary)
+		}
+	}
+	r := Run(read(t, []simulate.File{{Name: "driver.log", Data: []byte(driver + "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n")}}, nil, 0))
+	if r.Verdict.Mechanism != "host-oom" || len(r.Verdict.Root.Nodes) > 0 {
+		t.Errorf("without an address: %s on %v", r.Verdict.Mechanism, r.Verdict.Root.Nodes)
+	}
+}

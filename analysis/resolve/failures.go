@@ -232,6 +232,9 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 	if o := toldBy(x, fl.Sign); o != nil && fl.Told == nil && fl.Role != knowledge.ConsequenceRole {
 		fl.Told = &worker.Told{At: o.At, ID: fl.Sign, Text: saying(o)}
 	}
+	if fl.Told != nil && f.onNode(&fl, fl.Told.Text) {
+		fl.Told = &worker.Told{At: fl.Told.At, ID: fl.Sign, Text: fl.Text}
+	}
 	if x.Type == "" && fl.Sign == "" {
 		// The file ends, or another writer cuts in, before the line that says what was raised.
 		fl.Mechanism, fl.Role, fl.Text = "", knowledge.ConsequenceRole, "a traceback without its last line"
@@ -335,6 +338,24 @@ func (f *Facts) signed(fl *Failure, text string) {
 	}
 }
 
+// onNode gives a failure the node whose memory a line says ran out: Ray tells it of any node, wherever it prints it. The
+// numbers of processes and tasks around the address are left out.
+func (f *Facts) onNode(fl *Failure, text string) bool {
+	if !strings.HasPrefix(fl.Sign, "host-oom-") {
+		return false
+	}
+	addr := knowledge.Fields(fl.Sign, []byte(text))["address"]
+	if addr == "" {
+		return false
+	}
+	s, _ := knowledge.Lookup(fl.Sign)
+	fl.Rank, fl.Proc, fl.Node, fl.Text = NoRank, nil, addr, s.Meaning
+	if f.NCCL != nil {
+		fl.Node = cmp.Or(f.NCCL.hosts[addr], addr)
+	}
+	return true
+}
+
 // defaultGroupRank is the rank that a process group's own prefix states in a message, where that group is the default
 // one: "[PG 0 (default_pg) Rank 12]" (PyTorch 2.4), "[PG ID 0 PG GUID 0(default_pg) Rank 12]" (2.5 on). Its ranks are
 // the global ones.
@@ -432,6 +453,7 @@ func (f *Facts) sign(seen *printed, at *worker.At, id, kind, text string) {
 	fl.Text = text
 	if s.Own {
 		f.signed(&fl, text)
+		f.onNode(&fl, text)
 	}
 	if s.Meaning != "" {
 		fl.Text = s.Meaning

@@ -342,10 +342,13 @@ func survived(frames []Frame) bool {
 
 // told finds the lines of a message that hold what its first line does not: NCCL's reason stands last, under "Last error:".
 func (t *trace) told(signs []string) []Told {
-	if len(t.below) == 0 || len(signs) == 0 || len(t.chain) > 1 {
+	if len(t.below) == 0 || len(signs) == 0 {
 		return nil
 	}
 	known := knowledge.Match(nil, t.matched[:t.below[0].from])
+	for _, e := range t.chain[1:] {
+		known = knowledge.Match(known, []byte(e.Type+": "+e.Message))
+	}
 	var out []Told
 	for _, b := range t.below {
 		l, _, _ := bytes.Cut(t.matched[b.from:], []byte("\n"))
