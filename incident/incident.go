@@ -227,9 +227,11 @@ type Action struct {
 	Resubmit     string   `json:"resubmit"` // yes, no, after-fix, unknown
 	ExcludeNodes []string `json:"exclude_nodes"`
 	ResumeFrom   *Step    `json:"resume_from"` // only a save whose completion was seen
-	Lost         Lost     `json:"lost"`
-	Owner        string   `json:"owner"` // job-code, job-config, data, storage, cluster, scheduler, nobody, unknown
-	Text         string   `json:"text"`  // the decision in one sentence
+	// Finished is the program's statement that its training was finished, where what failed came after it.
+	Finished *Finding `json:"finished,omitempty"`
+	Lost     Lost     `json:"lost"`
+	Owner    string   `json:"owner"` // job-code, job-config, data, storage, cluster, scheduler, nobody, unknown
+	Text     string   `json:"text"`  // the decision in one sentence
 }
 
 // Lost is what the failure cost; null is unknown.

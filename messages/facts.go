@@ -161,9 +161,25 @@ func lostText(l incident.Lost) string {
 	return strings.Join(parts, ", ")
 }
 
+// finishedText says that the training was over when the job failed, and where it is said.
+func finishedText(r *incident.Report) string {
+	fin := r.Action.Finished
+	if fin == nil || len(fin.Evidence) == 0 {
+		return ""
+	}
+	t := "had finished before the failure (" + fileLine(incident.KeyFile{File: fin.Evidence[0].File, Line: fin.Evidence[0].Line}) + ")"
+	if s := r.Action.ResumeFrom; s != nil && r.Action.Resubmit == "no" {
+		t += "; saved: " + stepText(s)
+	}
+	return t
+}
+
 func decision(r *incident.Report) []pair {
 	a := r.Action
 	ps := []pair{{"Resubmit", resubmitText(a.Resubmit)}}
+	if t := finishedText(r); t != "" {
+		ps = append(ps, pair{"Training", t})
+	}
 	if len(a.ExcludeNodes) > 0 {
 		ps = append(ps, pair{"Leave out", nodeList(a.ExcludeNodes)})
 	} else if a.Resubmit == "yes" || a.Resubmit == "after-fix" {
@@ -177,7 +193,7 @@ func decision(r *incident.Report) []pair {
 		}
 		ps = append(ps, pair{"Leave out", none})
 	}
-	if a.ResumeFrom != nil {
+	if a.ResumeFrom != nil && (a.Finished == nil || a.Resubmit != "no") {
 		ps = append(ps, pair{"Resume from", stepText(a.ResumeFrom)})
 	} else if a.Resubmit != "no" && r.Verdict.Status != incident.NoFailure {
 		ps = append(ps, pair{"Resume from", "not known: no completed save seen in these files"})

@@ -71,6 +71,7 @@ func screen(v *view) []part {
 	}
 	add("Where", unplaced(r.Verdict))
 	add("How sure", sureText(r.Verdict))
+	add("Training", capital(finishedText(r)))
 	add("Beside", besideText(r))
 	add("Waits in", waitsIn(r))
 	add("Before", beforeText(r.History))

@@ -397,6 +397,7 @@ func (b *builder) action() {
 		}
 	}
 	a.Text = b.sentence(a)
+	b.finished()
 	for _, n := range v.Needs {
 		switch {
 		case n.Artefact != knowledge.Bundle || n.Obtainable == "next-time":

@@ -1,0 +1,52 @@
+package diagnose
+
+import (
+	"faultline/analysis/diagnose/mechanism"
+	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
+	"faultline/incident"
+)
+
+// finished says what it means for the decision that the training was over when the job failed: whatever broke then, in a last
+// barrier, an upload or a library that is torn down, has not broken the training.
+func (b *builder) finished() {
+	a := &b.r.Action
+	if b.r.Verdict.Status == incident.NoFailure || b.r.Verdict.Ending != "" && b.r.Verdict.Ending != incident.EndSeen {
+		return
+	}
+	at := b.s.Facts.Finished()
+	if at == nil || !b.follows(*at) {
+		return
+	}
+	a.Finished = &incident.Finding{Statement: "the program says that its training was finished, before anything failed", Evidence: []incident.Evidence{mechanism.QuoteAt(*at, nil)}}
+	last, stepped := b.lastStep()
+	if a.ResumeFrom != nil && stepped && a.ResumeFrom.Step >= last {
+		a.Resubmit, a.Lost = "no", incident.Lost{}
+		a.Text = "the training had finished and its last step is saved: nothing has to run again for it"
+		return
+	}
+	a.Text = "the training had finished: see whether its result is saved before anything runs again; if it is not, " + a.Text
+}
+
+// follows says that what the verdict rests on came after a line, all of it.
+func (b *builder) follows(at worker.At) bool {
+	f := b.s.Facts
+	for _, p := range b.d.winners {
+		if !came(f, p, at) {
+			return false
+		}
+	}
+	return len(b.d.winners) > 0
+}
+
+func came(f *resolve.Facts, p *mechanism.Proposal, at worker.At) bool {
+	for _, fl := range p.Failures {
+		if !f.Follows(fl, at) {
+			return false
+		}
+	}
+	if p.At.Valid && f.At(at).Valid {
+		return f.At(at).Before(p.At)
+	}
+	return len(p.Failures) > 0
+}
