@@ -20,11 +20,11 @@ var infrastructureMechanisms = []Mechanism{
 	},
 	{
 		Slug: "preempted", Origin: "infrastructure", Owner: "nobody", Resubmit: "yes",
-		Title: "SLURM took the nodes back",
+		Title: "the scheduler took the nodes back",
 		Meaning: "A job with higher priority needed the nodes (preemption). " +
 			"Nothing is wrong with this one.",
 		Now: []Advice{
-			{"See whether SLURM has put it back into the queue; if not, submit it again.", "squeue -j {job}; sacct -D -j {job} -o JobID,State,Start,End"},
+			{"See whether the scheduler has put it back into the queue; if not, submit it again.", "squeue -j {job}; sacct -D -j {job} -o JobID,State,Start,End"},
 		},
 		Structural: []Advice{{"Save a checkpoint when the warning signal arrives, and let the job requeue itself.", "sbatch --requeue --open-mode=append --signal=B:USR1@300 …"}},
 		NextTime:   []Advice{{"Keep the logs of the earlier run when the job is requeued.", "sbatch --open-mode=append …"}},
@@ -32,7 +32,7 @@ var infrastructureMechanisms = []Mechanism{
 	{
 		Slug: "time-limit", Origin: "infrastructure", Owner: "job-config", Resubmit: "yes",
 		Title: "the time limit was reached",
-		Meaning: "SLURM ended the job because its time was used up. " +
+		Meaning: "The scheduler ended the job because its time was used up. " +
 			"If it still made progress at that time nothing is wrong; if not, it had hung before.",
 		Now: []Advice{
 			adviceResubmit,

@@ -19,14 +19,6 @@ var libraryMessages = []Message{
 		Source:  "NCCL src/nccl.h.in; PyTorch NCCLUtils", Example: "ncclInvalidArgument: Invalid value for an argument.",
 	},
 	{
-		ID: "nccl-net-missing", Literals: []string{"Error: network ", " not found"}, Role: CauseRole, Mechanism: "config-error",
-		Meaning: "NCCL was told to use a network plug-in that it cannot find.",
-		Cause:   "NCCL_NET names a plug-in whose library is not in this container or not on the path.",
-		Check:   "Which one, and is its library there?\nsrun bash -c 'printenv NCCL_NET NCCL_NET_PLUGIN LD_LIBRARY_PATH'",
-		Collect: []string{"NCCL_DEBUG=INFO", "NCCL_DEBUG_SUBSYS=INIT,NET"},
-		Source:  "NCCL src/plugin/net.cc, 2.8 on", Example: "NCCL WARN Error: network AWS Libfabric not found.",
-	},
-	{
 		ID: "cuda-fork", Literals: []string{"Cannot re-initialize CUDA in forked subprocess"}, Role: CauseRole, Mechanism: "exception",
 		Meaning: "A process that was forked after CUDA was used tried to use CUDA too.",
 		Cause:   "A data-loader worker or a helper process that touches the GPU (a tensor on cuda in the dataset, a collate function).",

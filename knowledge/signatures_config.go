@@ -196,6 +196,21 @@ var configSignatures = []Signature{
 // limitSignatures: limits of the node or the container, which often look like network or memory faults.
 var limitSignatures = []Signature{
 	{
+		ID: "config-streaming-shm", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"FileExistsError: [Errno 17] File exists: '/"},
+		Pattern:  `File exists: '/(?P<name>\d{6}_\w+)'`,
+		Meaning:  "Streaming's shared memory exists already: an earlier run left it in /dev/shm, or the launcher gave the ranks no RANK and LOCAL_RANK before the data set was made.",
+		Source:   "MosaicML Streaming base/shared (SharedMemory)",
+		Example:  "FileExistsError: [Errno 17] File exists: '/000010_locals'",
+	},
+	{
+		ID: "config-streaming-local", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"Reused local directory: "},
+		Meaning:  "Two data sets of Streaming use the same local directory, or an earlier run of them still holds it.",
+		Source:   "MosaicML Streaming base/shared/prefix.py",
+		Example:  "ValueError: Reused local directory: ['/tmp/c4'] vs ['/tmp/c4']. Provide a different one.",
+	},
+	{
 		ID: "limit-files", Mechanism: "resource-limit", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Too many open files"},
 		Meaning:  "The process may not open more files or connections (ulimit -n).",

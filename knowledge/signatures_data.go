@@ -112,6 +112,28 @@ var sampleSignatures = []Signature{
 		Example: "lhotse.audio.utils.AudioLoadingError: Reading audio from 'a.flac' failed.",
 	},
 	{
+		ID: "data-dali", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"Unrecognized image format"}, Pattern: `Unrecognized image format\. Supported formats are: (?:.{0,160} File: (?P<item>\S{1,200}))?`,
+		Meaning: "An image of the data set cannot be decoded.",
+		Source:  "DALI dali/image/image_factory.cc",
+		Example: "Error in thread 2: [/opt/dali/dali/image/image_factory.cc:100] Unrecognized image format. Supported formats are: JPEG, PNG, BMP, TIFF, PNM, JPEG2000 and WebP.",
+	},
+	{
+		// 3 and 4 of nvjpegStatus_t: a damaged image, and one of a kind that it does not know.
+		ID: "data-nvjpeg", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"JPEG error "}, Pattern: `(?:NVJPEG error "[34]"|nvJPEG error \([34]\))`,
+		Meaning: "An image of the data set cannot be decoded.",
+		Source:  "DALI; nvjpeg.h nvjpegStatus_t",
+		Example: "Error in thread 0: [/opt/dali/dali/pipeline/operators/decoder/nvjpeg_decoder.h:331] NVJPEG error \"3\"",
+	},
+	{
+		ID: "data-shards-few", Mechanism: "config-error", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"No samples found in dataset; perhaps you have fewer shards than workers"},
+		Meaning:  "There are fewer shards than loaders over all ranks, and this loader was left without one.",
+		Source:   "WebDataset shardlists.py, check_empty",
+		Example:  "ValueError: No samples found in dataset; perhaps you have fewer shards than workers. Turn off using empty_check=False in the WebDataset constructor.",
+	},
+	{
 		ID: "data-gzip", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
 		Literals: []string{"BadGzipFile: "}, Pattern: `BadGzipFile: (?P<text>.{1,120})`,
 		Meaning: "A compressed file of the data set is damaged.",

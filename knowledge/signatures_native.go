@@ -97,7 +97,7 @@ var nativeSignatures = []Signature{
 	{
 		ID: "native-segv", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Segmentation fault"},
-		Not:      []string{"srun: error", "Fatal Python error", "] Signal: ", "Caught signal", "DataLoader worker", "UCX"},
+		Not:      []string{"srun: error", "Fatal Python error", "] Signal: ", "Caught signal", "DataLoader worker", "UCX", "error: pyxis: "},
 		Meaning:  "A library touched memory it does not own and the process died.",
 		Source:   "strsignal(SIGSEGV) as shells, launchers and MPI print it",
 		Example:  "bash: line 1: 4242 Segmentation fault      (core dumped) python train.py",

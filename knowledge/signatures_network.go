@@ -170,10 +170,24 @@ var networkSignatures = []Signature{
 	},
 	{
 		ID: "nccl-net-not-found", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{"NCCL WARN", "network ", "not found"}, Pattern: `network (?P<name>\S+) not found`,
-		Meaning: "NCCL was told to use a network (NCCL_NET) that this node does not offer.",
+		Literals: []string{"NCCL WARN", "network ", "not found"}, Pattern: `network (?P<name>\S[^:]{0,60}) not found`,
+		Meaning: "NCCL was told to use a network (NCCL_NET) that this node or this container does not offer: its plug-in is missing or did not start.",
 		Source:  "NCCL src/net.cc",
 		Example: "node1:1:1 [0] net.cc:200 NCCL WARN Error: network IB not found.",
+	},
+	{
+		ID: "nccl-topology", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"Attribute ", " of node ", " not found"}, Pattern: `Attribute (?P<attribute>\w+) of node (?P<node>\w+) not found`,
+		Meaning: "NCCL could not read the description of the machine: the file that NCCL_TOPO_FILE names is wrong or for another NCCL.",
+		Source:  "NCCL src/graph/xml.h (xmlGetAttrStr)",
+		Example: "node1:50:50 [0] graph/xml.h:77 NCCL WARN Attribute arch of node cpu not found",
+	},
+	{
+		ID: "ofi-init", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"NET/OFI Unable to find a protocol that worked"},
+		Meaning:  "The libfabric plug-in found no network it can use on this node: no EFA device in the container, or another libfabric.",
+		Source:   "aws-ofi-nccl src/nccl_ofi_net.cpp",
+		Example:  "node1:80:80 [0] nccl_net_ofi_create_plugin:262 NCCL WARN NET/OFI Unable to find a protocol that worked.  Failing initialization.",
 	},
 	{
 		ID: "nccl-message-truncated", Mechanism: "collective-mismatch", Role: CauseRole, Tier: ProcessKiller,

@@ -97,6 +97,29 @@ var schedulerSignatures = []Signature{
 		Example: "srun: error: Unable to create step for job 22: Requested nodes are busy",
 	},
 	{
+		ID: "slurm-nodes-not-ready", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"srun: error: Nodes ", " are still not ready"}, Pattern: `Nodes (?P<hosts>\S+) are still not ready`,
+		Meaning: "Nodes of the job were not ready to run it: they were still booting, or their prolog did not end.",
+		Source:  "SLURM src/srun/allocate.c",
+		Example: "srun: error: Nodes gpu[04-05] are still not ready",
+	},
+	{
+		ID: "slurm-boot", Mechanism: "scheduler-error", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"Something is wrong with the boot of the nodes"},
+		Meaning:  "SLURM gave up on nodes that did not become ready.",
+		Source:   "SLURM src/srun/allocate.c",
+		Example:  "srun: error: Something is wrong with the boot of the nodes.",
+	},
+	{
+		// What a script calls besides (module, conda, nvidia-smi) may be missing without harm.
+		ID: "launch-command-missing", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{": command not found"},
+		Pattern:  `: (?P<command>torchrun|python[\d.]*|accelerate|deepspeed|horovodrun|composer|colossalai|mpirun|mpiexec|jsrun|srun|ray|apptainer|singularity|enroot|docker): command not found`,
+		Meaning:  "The program that starts the training is not on the path here: an environment or a module was not loaded on this node.",
+		Source:   "Bash execute_cmd.c",
+		Example:  "/var/spool/slurmd/job00091/slurm_script: line 22: torchrun: command not found",
+	},
+	{
 		ID: "slurm-credential", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"ob credential"}, Pattern: `(?:Job credential expired|Invalid job credential|Job credential revoked)`,
 		Meaning: "A node refused SLURM's permission slip: clocks differ, or the node was slow.",
@@ -160,11 +183,33 @@ var schedulerSignatures = []Signature{
 		Example:  "srun: First task exited 2s ago",
 	},
 	{
+		ID: "container-enroot", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the reason
+		Literals: []string{"error: pyxis: "}, Not: []string{"/hooks.d/", "[INFO]"},
+		Pattern: `pyxis:\s{2,}(?:\[ERROR\] |(?:/[\w./-]+/)?(?P<tool>enroot[\w-]*|nvidia-container-cli|mkdir|mount|unsquashfs|mksquashfs|tar|curl): )(?P<text>.{1,240})`,
+		Meaning: "The container did not start on this node, so no training ever ran there.",
+		Source:  "pyxis pyxis_slurmstepd.c, which repeats what enroot and its hooks printed",
+		Example: "slurmstepd: error: pyxis:     enroot-mount: failed to mount: /data at /tmp/enroot-data/user-0/pyxis_a/data: Permission denied",
+	},
+	{
 		ID: "container-pyxis", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{"error: pyxis: "}, Pattern: `pyxis: (?P<text>(?:child \d+ (?:failed|terminated)|container start failed|couldn't start container|container exited too soon|a previous task terminated|failed to|couldn't|\s+\[ERROR\]).{0,160})`,
+		Literals: []string{"error: pyxis: "}, Pattern: `pyxis: (?P<text>(?:child \d+ (?:failed|terminated)|container start failed|couldn't start container|container exited too soon|a previous task terminated|failed to|couldn't).{0,160})`,
 		Meaning: "The container did not start on this node, so no training ever ran there.",
 		Source:  "pyxis pyxis_slurmstepd.c",
 		Example: "slurmstepd: error: pyxis: child 4242 failed with error code: 1",
+	},
+	{
+		ID: "container-nvidia", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the reason
+		Literals: []string{"nvidia-container-cli: "}, Pattern: `nvidia-container-cli: (?P<text>(?:initialization|ldcache|mount|device|detection|container) error: .{1,160})`,
+		Meaning: "The node's GPUs or their driver's libraries could not be put into the container, so nothing ran there.",
+		Source:  "libnvidia-container src/cli",
+		Example: "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: no such file or directory",
+	},
+	{
+		ID: "container-nvidia-driver", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"nvidia-container-cli: requirement error: "}, Pattern: `requirement error: (?P<text>.{1,160})`,
+		Meaning: "The image asks for a newer driver than this node has.",
+		Source:  "libnvidia-container src/cli",
+		Example: "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4, please update your driver to a newer version, or use an earlier cuda container",
 	},
 	{
 		ID: "container-pyxis-log", Role: InfoRole,
@@ -202,7 +247,7 @@ var schedulerSignatures = []Signature{
 		Example: "Failed to pull image: ImagePullBackOff",
 	},
 	{
-		ID: "container-singularity", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "container-singularity", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the reason
 		Literals: []string{"FATAL:   "}, Pattern: `FATAL:   (?P<text>(?:container creation failed|could not open image|while .{1,80}).{0,120})`,
 		Meaning: "Singularity or Apptainer could not start the container.",
 		Source:  "Apptainer internal/pkg/sylog",

@@ -250,6 +250,13 @@ var clientSignatures = []Signature{
 		Example: "botocore.exceptions.ClientError: An error occurred (AccessDenied) when calling the GetObject operation: Access Denied",
 	},
 	{
+		ID: "store-slow-down", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"Please reduce your request rate"}, Not: []string{"etrying", "retried", "attempt"},
+		Meaning: "The store turned requests away because there were too many, and the client gave up.",
+		Source:  "Amazon S3, error SlowDown; s3fs errors.py turns it into errno 16; Google Cloud Storage 429",
+		Example: "OSError: [Errno 16] Please reduce your request rate.",
+	},
+	{
 		ID: "s3-arrow", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"AWS Error "}, Pattern: `AWS Error (?P<code>NETWORK_CONNECTION|SLOW_DOWN|SERVICE_UNAVAILABLE|INTERNAL_FAILURE|REQUEST_TIMEOUT|UNKNOWN \(HTTP status 50\d\))`,
 		Meaning: "The S3 client inside Arrow gave up on its server.",

@@ -90,7 +90,7 @@ func (b *builder) chain() {
 			if top.Class == mechanism.Environment && e.Slurm.Kind == "node-failure" {
 				continue
 			}
-			text := "SLURM ended the step"
+			text := e.Slurm.By() + " ended the " + map[bool]string{true: "step", false: "job"}[e.Slurm.System == ""]
 			if e.Says != "" {
 				text = "SLURM's records: it ended the job"
 			}
@@ -252,7 +252,7 @@ func (b *builder) timeline() {
 	}
 	said := map[string]bool{} // the job's and the step's line say the same
 	for _, e := range f.Ends {
-		text := "SLURM: " + strings.ReplaceAll(e.Slurm.Kind, "-", " ")
+		text := e.Slurm.By() + ": " + strings.ReplaceAll(e.Slurm.Kind, "-", " ")
 		if e.Slurm.Reason != "" {
 			text += " due to " + strings.ToLower(e.Slurm.Reason)
 		}

@@ -82,6 +82,9 @@ func (f *Facts) failures(obs *worker.Observations) {
 			fl.Rank, fl.Proc = NoRank, nil // slurmstepd speaks of the node, in whichever task's file it writes
 			fl.Mechanism, fl.Role, fl.Direct, fl.Count = mechHostOOM, knowledge.CauseRole, true, max(1, e.N)
 			fl.Sign, fl.Text = "slurm-oom", "SLURM counted an out-of-memory kill in this step on this node"
+			if e.System != "" { // which ended the whole job; LSF writes that above what the job printed
+				fl.Kind, fl.Node, fl.Text = "record", "", e.System+" ended the job because it used more memory than it had asked for"
+			}
 			f.Failures = append(f.Failures, &fl)
 		default:
 			f.Ends = append(f.Ends, &End{Slurm: *e, T: f.At(e.At)})

@@ -293,7 +293,7 @@ type TaskExit struct {
 	Code  int      // exit code, or line.Unknown
 }
 
-// SlurmEnd is a slurmstepd or srun line that ends a step or job.
+// SlurmEnd is a line by which a batch system, mostly SLURM, says that it ended a step or job.
 type SlurmEnd struct {
 	At
 	Kind   string   // cancelled, failed, node-failure, aborted, terminating, oom, uncorrectable-memory, stepd-terminated, launch-failed, revoked
@@ -304,6 +304,16 @@ type SlurmEnd struct {
 	Hosts  []string // node-failure: the nodes that failed; launch-failed: the node
 	N      int      // oom: number of events
 	Text   string   // launch-failed: the error
+	System string   // another batch system than SLURM, "PBS"
+	Says   string   // and the words by which its line is known
+}
+
+// By is the batch system that ended it.
+func (e *SlurmEnd) By() string {
+	if e.System != "" {
+		return e.System
+	}
+	return "SLURM"
 }
 
 // NCCLWarn is an "NCCL WARN" line.

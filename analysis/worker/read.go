@@ -38,6 +38,7 @@ func handlers() (list []handler, light []bool) {
 		ncclWarnHandlers(),
 		rasHandlers(),
 		slurmHandlers(),
+		batchHandlers(),
 		launcherHandlers(),
 		argumentHandlers(),
 		checkpointHandlers(),

@@ -28,6 +28,8 @@ func endings() []Mechanism {
 func endEvidence(e *resolve.End, lits ...string) incident.Evidence {
 	if e.Says != "" {
 		lits = []string{e.Says}
+	} else if e.Slurm.Says != "" {
+		lits = []string{e.Slurm.Says}
 	}
 	return QuoteAt(e.Slurm.At, &incident.Predicate{Literals: lits})
 }
@@ -144,9 +146,9 @@ func reason(slug, want, summary string) func(*Scene) *Proposal {
 			}
 			if p == nil {
 				p = &Proposal{Mechanism: slug, Class: Ending, Direct: true, Base: 0.96, Scope: "all", At: e.T, Summary: summary,
-					Why: "SLURM prints the reason, and nothing had failed before"}
+					Why: e.Slurm.By() + " prints the reason, and nothing had failed before"}
 			}
-			text := "SLURM: due to " + strings.ToLower(want)
+			text := e.Slurm.By() + ": due to " + strings.ToLower(want)
 			if e.Says != "" {
 				text = "SLURM's records: " + e.Says
 			}
@@ -199,13 +201,14 @@ func cancelled(s *Scene) *Proposal {
 		return nil
 	}
 	p := &Proposal{Mechanism: "cancelled", Class: Ending, Bare: true, Direct: true, Base: 0.92, Scope: "all", At: hit.T,
-		Summary: "the job was cancelled", Why: "SLURM ended it without a reason of its own, and nothing had failed before"}
+		Summary: "the job was cancelled", Why: hit.Slurm.By() + " ended it without a reason of its own, and nothing had failed before"}
 	if strings.ToUpper(hit.Slurm.Reason) == requeued {
-		p.Summary, p.Why = "the job was sent back to the queue", "SLURM ended it to start it again, and nothing had failed before; who asked for that it does not say"
-		p.For = append(p.For, finding("SLURM: due to job requeue", endEvidence(hit, requeued)))
+		p.Summary, p.Why = "the job was sent back to the queue", hit.Slurm.By()+" ended it to start it again, and nothing had failed before; who asked for that it does not say"
+		p.For = append(p.For, finding(hit.Slurm.By()+": due to job requeue", endEvidence(hit, requeued)))
 		return p
 	}
-	p.For = append(p.For, finding(fmt.Sprintf("SLURM: %s %s cancelled", strings.ToLower(hit.Slurm.Entity), hit.Slurm.ID), endEvidence(hit, "CANCELLED")))
+	what := strings.TrimSpace(strings.ToLower(hit.Slurm.Entity) + " " + hit.Slurm.ID)
+	p.For = append(p.For, finding(fmt.Sprintf("%s: %s cancelled", hit.Slurm.By(), what), endEvidence(hit, "CANCELLED")))
 	for _, e := range f.Ends {
 		if e != hit && e.Says != "" && e.Slurm.Kind == "cancelled" && e.Slurm.Reason == "" {
 			p.For = append(p.For, finding("SLURM's records have it cancelled by a user", endEvidence(e)))
@@ -215,7 +218,7 @@ func cancelled(s *Scene) *Proposal {
 	if lost(f, hit.T) {
 		// What failed, and why somebody cancelled, may stand in what is not here.
 		p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.88
-		p.Why = "SLURM ended it without a reason of its own, and nothing that is here had failed before; files are missing"
+		p.Why = hit.Slurm.By() + " ended it without a reason of its own, and nothing that is here had failed before; files are missing"
 	}
 	return p
 }

@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -190,9 +191,11 @@ func schedulerError(s *Scene) *Proposal {
 	for _, n := range p.Nodes {
 		nodes[n] = true
 	}
-	for _, fl := range p.Failures {
+	for _, fl := range fls {
 		if fl.Node != "" {
 			nodes[fl.Node] = true
+		} else if fl.Proc != nil && fl.Proc.Node != "" {
+			nodes[fl.Proc.Node] = true
 		}
 	}
 	for _, e := range s.Facts.Ends {
@@ -214,9 +217,81 @@ func schedulerError(s *Scene) *Proposal {
 			nodes = nil
 		}
 	}
+	nodes = endedAlike(s.Facts, nodes)
 	p.Nodes, p.Scope = keysOf(nodes), "node"
 	if len(p.Nodes) != 1 {
 		p.Scope = "all"
 	}
+	if reason := containerReason(s.Facts); reason != "" {
+		p.Summary = "the container did not start: " + short(reason)
+		if n := len(p.Nodes); n > 0 && n <= 3 {
+			p.Summary = strings.Join(p.Nodes, ", ") + ": " + p.Summary
+		}
+		on := ""
+		if len(p.Nodes) > 0 {
+			on = "-w {nodes} "
+		}
+		p.Now = []knowledge.Advice{{Text: "Read what the container's runtime says, and start the same image with the same mounts by hand.",
+			Command: "srun " + on + "--container-image=IMAGE --container-mounts=MOUNTS true   # or: apptainer exec --nv IMAGE true"}}
+	}
 	return p
+}
+
+// endedAlike adds to the nodes that are named those whose tasks ended with the same exit codes: of lines that name no rank only the
+// first is kept. Where nobody else is seen, it befell the whole job, and no node is named.
+func endedAlike(f *resolve.Facts, named map[string]bool) map[string]bool {
+	short := func(host string) string { return strings.ToLower(strings.SplitN(host, ".", 2)[0]) }
+	codes := map[int]bool{}
+	for i := range f.Obs.TaskExits {
+		e := &f.Obs.TaskExits[i]
+		codes[e.Code] = codes[e.Code] || e.Code > 0 && slices.ContainsFunc(e.Hosts, func(h string) bool { return named[short(h)] })
+	}
+	all, seen := maps.Clone(named), map[string]bool{}
+	for _, n := range f.Coverage.NodesSeen {
+		seen[short(n)] = true
+	}
+	for i := range f.Obs.TaskExits {
+		e := &f.Obs.TaskExits[i]
+		for _, h := range e.Hosts {
+			seen[short(h)] = true
+			if codes[e.Code] {
+				all[short(h)] = true
+			}
+		}
+	}
+	if len(all) == len(named) {
+		return named
+	}
+	for n := range seen {
+		if !all[n] {
+			return all
+		}
+	}
+	return nil
+}
+
+// containerReason is what the runtime of a container gave as its reason, "" where no line tells: the first one of a file, and of
+// several files the one that comes first by its words.
+func containerReason(f *resolve.Facts) string {
+	first := map[string]*worker.Sign{}
+	for i := range f.Obs.Signs {
+		switch v := &f.Obs.Signs[i]; v.ID {
+		case "container-enroot", "container-singularity", "container-nvidia":
+			if old := first[v.File]; old == nil || v.Off < old.Off {
+				first[v.File] = v
+			}
+		}
+	}
+	reason := ""
+	for _, v := range first {
+		fields := knowledge.Fields(v.ID, []byte(v.Text))
+		said := fields["text"]
+		if tool := fields["tool"]; tool != "" {
+			said = tool + ": " + said
+		}
+		if reason == "" || said < reason {
+			reason = said
+		}
+	}
+	return reason
 }

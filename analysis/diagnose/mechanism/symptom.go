@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"strings"
 
 	"faultline/analysis/resolve"
 	"faultline/incident"
@@ -39,7 +40,26 @@ func peerLost(s *Scene) *Proposal {
 	p.Direct = false
 	p.Summary = "a peer went away; what ended it is not in these logs"
 	p.Why = fmt.Sprintf("%s of lost connections, and none says why", plural(len(fls), "report", "reports"))
+	if hosts := lostHosts(s.Facts); len(hosts) > 0 && len(hosts) <= 3 {
+		names := strings.Join(hosts, ", ")
+		p.Summary = fmt.Sprintf("the launcher lost %s; what ended it is not in these logs", names)
+		p.Needs = append(p.Needs, incident.Need{What: "what ended " + names + ": its own log, its kernel's, and in Kubernetes the state of its pod", Why: "the launcher only notices that it is gone",
+			Command: "kubectl describe pod " + hosts[0] + "; ssh " + hosts[0] + " 'dmesg -T | tail -50'", Obtainable: "perishing"})
+	}
 	return p
+}
+
+// lostHosts are those of which the launcher says that it heard no more.
+func lostHosts(f *resolve.Facts) []string {
+	set := map[string]bool{}
+	for i := range f.Obs.Signs {
+		if v := &f.Obs.Signs[i]; v.ID == "peer-mpi-host" {
+			if n := knowledge.Fields(v.ID, []byte(v.Text))["lost"]; n != "" {
+				set[n] = true
+			}
+		}
+	}
+	return keysOf(set)
 }
 
 // storeLost: nothing but that the job's store, which rank 0 keeps, went away under ranks that were training, and rank 0 has no

@@ -1,0 +1,69 @@
+package worker
+
+import (
+	"bytes"
+
+	"faultline/analysis/pattern"
+)
+
+// How other batch systems than SLURM write into a job's output that they ended it.
+var batchEnds = []struct {
+	system, literal string
+	says            *pattern.Regexp // its first group is what the line is quoted by
+	reason          string          // as SlurmEnd.Reason; "" for a person's doing; overMemory
+}{
+	// Sources: OpenPBS src/resmom/linux/mom_mach.c and Torque (to 6.1), "=>> PBS: job killed: …"; Moab's MOAB_INFO.
+	{"PBS", "PBS: job killed: ", pattern.New(`(PBS: job killed: (?:walltime|cput|cput_limit)) \d+ exceeded limit \d+`), timeLimit},
+	{"PBS", "PBS: job killed: ", pattern.New(`(PBS: job killed: p?v?mem) \d+\w* exceeded limit \d+`), overMemory},
+	{"Moab", "MOAB_INFO:", pattern.New(`(MOAB_INFO:\s+job exceeded wallclock limit)`), timeLimit},
+	// Source: LSF's reference, termination reasons (lsbatch.h).
+	{"LSF", "TERM_RUNLIMIT: ", pattern.New(`(TERM_RUNLIMIT: job killed)`), timeLimit},
+	{"LSF", "TERM_MEMLIMIT: ", pattern.New(`(TERM_MEMLIMIT: job killed)`), overMemory},
+	{"LSF", "TERM_CPULIMIT: ", pattern.New(`(TERM_CPULIMIT: job killed)`), timeLimit},
+	{"LSF", "TERM_DEADLINE: ", pattern.New(`(TERM_DEADLINE: job killed)`), timeLimit},
+	{"LSF", "TERM_WINDOW: ", pattern.New(`(TERM_WINDOW: job killed)`), timeLimit},
+	{"LSF", "TERM_PREEMPT: ", pattern.New(`(TERM_PREEMPT: job killed)`), preemption},
+	{"LSF", "TERM_LOAD: ", pattern.New(`(TERM_LOAD: job killed)`), preemption},
+	{"LSF", "TERM_REQUEUE_", pattern.New(`(TERM_REQUEUE_(?:OWNER|ADMIN): job killed)`), "JOB REQUEUE"},
+	{"LSF", "TERM_OWNER: ", pattern.New(`(TERM_OWNER: job killed)`), ""},
+	{"LSF", "TERM_ADMIN: ", pattern.New(`(TERM_ADMIN: job killed)`), ""},
+	// Sources: Kubernetes' scheduler and kubelet; Volcano pkg/scheduler/cache (Evict); Ray's drain of a node.
+	{"Kubernetes", "Preempted ", pattern.New(`(Preempted (?:in order to admit critical pod|by (?:a )?pod))`), preemption},
+	{"Volcano", "Pod is evicted, because of ", pattern.New(`(Pod is evicted, because of (?:preempt|reclaim))`), preemption},
+	{"Ray", "node was preempted", pattern.New(`(the actor's node was preempted)`), preemption},
+	{"LSF", "TERM_FORCE_", pattern.New(`(TERM_FORCE_(?:OWNER|ADMIN): job killed)`), ""},
+}
+
+const (
+	timeLimit  = "TIME LIMIT"
+	preemption = "PREEMPTION"
+	overMemory = "MEMORY LIMIT" // makes an end of Kind "oom"
+)
+
+func batchHandlers() []handler {
+	var literals []string
+	for _, e := range batchEnds {
+		literals = append(literals, e.literal)
+	}
+	return []handler{{"batch end", literals, readBatchEnd}}
+}
+
+func readBatchEnd(r *reader, rec *record) bool {
+	for i := range batchEnds {
+		e := &batchEnds[i]
+		if !bytes.Contains(rec.Text, []byte(e.literal)) {
+			continue
+		}
+		m := e.says.FindSubmatch(rec.Text)
+		if m == nil {
+			continue
+		}
+		end := SlurmEnd{At: rec.At, Kind: "cancelled", Entity: "JOB", Reason: e.reason, System: e.system, Says: string(m[1])}
+		if e.reason == overMemory {
+			end.Kind, end.N = "oom", 1
+		}
+		emit(r, &r.obs.SlurmEnds, end)
+		return true
+	}
+	return false
+}
