@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -8,9 +9,10 @@ import (
 	"faultline/analysis/worker"
 )
 
-// impliedMarks finds a second run in a file that prints nothing known between its runs: below a line by which SLURM had
-// taken the job away to start it again, a task ends that had ended before (each task of a run ends once), or training
-// begins anew.
+// impliedMarks finds further runs in a file that prints nothing known between them: below a line by which SLURM had taken
+// the job away to start it again, a task ends that had ended before (each task of a run ends once), or training begins anew.
+// That it begins anew tells of another run also below what launchers say of processes that failed: a script tries again, or
+// the launcher itself does.
 func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) []worker.RunMark {
 	taken := map[string]int64{}
 	for _, e := range obs.SlurmEnds {
@@ -44,12 +46,35 @@ func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) [
 			delete(taken, t.File)
 		}
 	}
+	ends := map[string][]int64{}
 	for file, from := range taken {
-		if len(marks[file]) > 0 {
+		ends[file] = append(ends[file], from)
+	}
+	for i := range obs.ChildFailed {
+		ends[obs.ChildFailed[i].File] = append(ends[obs.ChildFailed[i].File], obs.ChildFailed[i].Off)
+	}
+	for i := range obs.ChildExits {
+		ends[obs.ChildExits[i].File] = append(ends[obs.ChildExits[i].File], obs.ChildExits[i].Off)
+	}
+	for i := range exits {
+		if t := &exits[i]; t.Code > 0 {
+			ends[t.File] = append(ends[t.File], t.Off)
+		}
+	}
+	for file, offs := range ends {
+		if len(marks[file]) > 0 || slices.ContainsFunc(out, func(m worker.RunMark) bool { return m.File == file }) {
 			continue
 		}
-		if at, again := begunAnew(obs, file, from); again {
+		slices.Sort(offs)
+		for i := 0; i < len(offs); {
+			at, again := begunAnew(obs, file, offs[i])
+			if !again {
+				break
+			}
 			out = append(out, worker.RunMark{At: at, Kind: "requeue", Count: line.Unknown})
+			for i < len(offs) && offs[i] < at.Off {
+				i++
+			}
 		}
 	}
 	return out
