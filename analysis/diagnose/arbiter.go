@@ -35,7 +35,9 @@ func arbitrate(s *mechanism.Scene, all []mechanism.Mechanism) decision {
 			continue
 		}
 		p.Explains = append(p.Explains, m.Explains...)
-		p.Needs = append(p.Needs, m.Needs...)
+		if !p.Settled {
+			p.Needs = append(p.Needs, m.Needs...)
+		}
 		d.proposals = append(d.proposals, p)
 	}
 	a := &arbiter{s, map[*mechanism.Proposal]bool{}}

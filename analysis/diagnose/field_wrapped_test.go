@@ -1,11 +1,13 @@
 package diagnose
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"faultline/incident"
+	"faultline/knowledge"
 	"faultline/simulate"
 )
 
@@ -85,5 +87,23 @@ func TestRaysMonitorOfMemoryNamesTheNode(t *testing.T) {
 	r := Run(read(t, []simulate.File{{Name: "driver.log", Data: []byte(driver + "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n")}}, nil, 0))
 	if r.Verdict.Mechanism != "host-oom" || len(r.Verdict.Root.Nodes) > 0 {
 		t.Errorf("without an address: %s on %v", r.Verdict.Mechanism, r.Verdict.Root.Nodes)
+	}
+}
+
+// Where the calls of all members are stated, no dump tells more of who called what; where a member's is not, one may.
+func TestAMismatchThatIsStatedAsksForNoDumps(t *testing.T) {
+	waits := func(rank int, op string) string {
+		const work = "(SeqNum=12, OpType=%s, NumelIn=100, NumelOut=100, Timeout(ms)=600000) ran for 600010 milliseconds before timing out."
+		return fmt.Sprintf("[rank%d]:[E1012 11:59:00.000000000 ProcessGroupNCCL.cpp:616] [Rank %d] Watchdog caught collective operation timeout: WorkNCCL"+work+"\n", rank, rank, op) +
+			fmt.Sprintf("[rank%d]:[E1012 11:59:00.000000001 ProcessGroupNCCL.cpp:1785] [PG ID 0 PG GUID 0(default_pg) Rank %d] Exception (either an error or timeout) "+
+				"detected by watchdog at work: 12, last enqueued NCCL work: 12, last completed NCCL work: 11.\n", rank, rank)
+	}
+	text := waits(0, "ALLREDUCE") + waits(1, "ALLREDUCE") + waits(2, "ALLREDUCE") + waits(3, "BROADCAST")
+	for world, asks := range map[int]bool{4: false, 8: true} {
+		r := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(text)}}, nil, world))
+		asked := slices.ContainsFunc(r.Verdict.Needs, func(n incident.Need) bool { return n.Artefact == knowledge.FlightRecorder })
+		if r.Verdict.Mechanism != "collective-mismatch" || asked != asks {
+			t.Errorf("%d ranks: %s needs %+v", world, r.Verdict.Mechanism, r.Verdict.Needs)
+		}
 	}
 }

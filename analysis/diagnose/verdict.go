@@ -87,6 +87,9 @@ func (b *builder) verdict() {
 		wants = append(wants, p.Needs...)
 	}
 	for _, n := range mechanism.Needs(b.s, set, wants) {
+		if n.Artefact == knowledge.Bundle && len(set) == 1 && top.Settled {
+			continue
+		}
 		v.Needs = appendNeed(v.Needs, b.fillNeed(n, wanting(w, n)))
 	}
 	for _, p := range b.d.proposals {

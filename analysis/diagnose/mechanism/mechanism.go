@@ -87,6 +87,9 @@ type Proposal struct {
 	Past     []incident.Finding
 	Suspects []incident.Suspect
 	Needs    []incident.Need
+	// Settled is true where what the mechanism asks for in general, and what can be had of a job that hangs, would decide nothing:
+	// it is all stated already.
+	Settled bool
 	// Now is what to do first, where this very failure says more than its mechanism.
 	Now      []knowledge.Advice
 	Explains []string

@@ -81,6 +81,7 @@ func collectiveMismatch(s *Scene) *Proposal {
 			p.Summary = fmt.Sprintf("%s issued a collective that does not match the others'", where(f, g.Root))
 		}
 		p.Why = "members of one group are stuck at different operations, sizes or sequence numbers"
+		p.Settled = len(g.Root) > 0 && allPending(g.Groups)
 		for _, gr := range g.Groups {
 			p.For = append(p.For, mismatchFinding(f, gr))
 		}
@@ -133,6 +134,20 @@ func collectiveMismatch(s *Scene) *Proposal {
 		return p
 	}
 	return nil
+}
+
+// allPending says that it is known of each member of the groups in which call it waits.
+func allPending(groups []*resolve.Group) bool {
+	for _, g := range groups {
+		in := map[int]bool{}
+		for _, p := range g.Pending {
+			in[p.Rank.ID] = true
+		}
+		if g.Size == 0 || len(in) < g.Size {
+			return false
+		}
+	}
+	return true
 }
 
 // mismatchFinding quotes one rank of each side.
@@ -198,6 +213,7 @@ func fingerprints(s *Scene) *Proposal {
 		p.Summary = fmt.Sprintf("%s called another collective than the others", where(f, odd))
 		p.Scope = "rank"
 	}
+	p.Settled = len(odd) > 0 || len(ranks) == f.Job.WorldSize
 	p.For = sidesFindings(f)
 	return p
 }

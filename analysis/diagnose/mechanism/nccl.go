@@ -224,7 +224,7 @@ func ncclDiffer(s *Scene) *Proposal {
 		p.Ranks = nil
 		return p
 	}
-	p.Nodes, p.Scope = nodesOf(f, p.Ranks), scopeOf(f, p.Ranks)
+	p.Nodes, p.Scope, p.Settled = nodesOf(f, p.Ranks), scopeOf(f, p.Ranks), true
 	p.Summary = fmt.Sprintf("%s called a collective that does not match the others'", where(f, p.Ranks))
 	return p
 }
