@@ -172,10 +172,11 @@ func isDump(b []byte) bool {
 	return false
 }
 
-// otherKinds are endings of files that stand in job directories and are no logs.
+// otherKinds are endings of files that stand in job directories and are no logs. ".o" is not among them: batch scripts often have their
+// output written to "name-%j.o", and an object file is known by its content.
 var otherKinds = func() map[string]bool {
 	m := map[string]bool{}
-	for _, e := range strings.Fields(`.pt .pth .pkl .pickle .ckpt .safetensors .bin .npy .npz .onnx .gguf .so .o .a .pyc .whl .egg .png .jpg .jpeg .gif .svg .pdf
+	for _, e := range strings.Fields(`.pt .pth .pkl .pickle .ckpt .safetensors .bin .npy .npz .onnx .gguf .so .a .pyc .whl .egg .png .jpg .jpeg .gif .svg .pdf
 		.parquet .arrow .feather .h5 .hdf5 .idx .sqlite .db .mp4 .wav .flac .py .ipynb .c .cc .cpp .cu .h .go .rs .js .css .html .md .rst .yaml .yml .toml .ini .cfg .lock
 		.json .jsonl .csv .tsv .sbatch .sh .slurm .nsys-rep .qdrep .model .vocab .distcp .metadata .exe .dll`) {
 		m[e] = true

@@ -148,6 +148,14 @@ func TestCollidingNamesGetTheirFolder(t *testing.T) {
 	}
 }
 
+func TestOutputOfABatchScriptMayBeNamedLikeAnObjectFile(t *testing.T) {
+	root := tree(t, map[string]string{"titan-255441.o": "step 1 loss 2.1\n", "titan-255441.e": "Traceback (most recent call last):\n", "ops.o": "\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 64)})
+	s, err := local(t, LocalOptions{}, root)
+	if want := []string{"titan-255441.e", "titan-255441.o"}; err != nil || !reflect.DeepEqual(names(s), want) {
+		t.Errorf("read %v (%v), expected %v", names(s), err, want)
+	}
+}
+
 func TestBadInputGetsOneSentence(t *testing.T) {
 	root := tree(t, map[string]string{"empty/": "", "code/a.py": "x", "code/b.pt": "x", "bin": "\x7fELF\x00\x01\x02", "ok.log": "x\n", "locked.log": "x\n", "empty.zip": "PK\x05\x06" + strings.Repeat("\x00", 18)})
 	for path, kind := range map[string]Kind{"none": Missing, "empty": Empty, "code": NoLogs, "bin": Binary, "empty.zip": Empty} {

@@ -50,6 +50,14 @@ var cudaSignatures = []Signature{
 		Example:  "RuntimeError: CUDA error: unspecified launch failure",
 	},
 	{
+		ID: "cuda-library", Mechanism: "cuda-error", Role: CauseRole, Tier: LoopCrash,
+		Literals: []string{" error: CU"}, Not: []string{"_ALLOC_FAILED", "_STATUS_NOT_SUPPORTED", "CUBLAS_", "CUDNN_", "CUDA_ERROR"},
+		Pattern: `(?:cuFFT|cusolver|cuSOLVER|cusparse|cuSPARSE|curand|cuRAND) error: (?P<code>CU(?:FFT|SOLVER|SPARSE|RAND)(?:_STATUS)?_\w+)`,
+		Meaning: "A CUDA library failed; a lack of GPU memory, an earlier fault on the GPU and an unfit version all end like this.",
+		Source:  "status codes of cuFFT, cuSOLVER, cuSPARSE and cuRAND through PyTorch",
+		Example: "RuntimeError: cuFFT error: CUFFT_INTERNAL_ERROR",
+	},
+	{
 		ID: "cuda-misaligned", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"error: misaligned address"},
 		Meaning:  "A kernel read or wrote GPU memory at an address that its type does not allow.",

@@ -53,6 +53,21 @@ var memorySignatures = []Signature{
 		Example: "RuntimeError: CUDA error: out of memory",
 	},
 	{
+		// PyTorch asks NVML who holds the memory while it builds the report of a refused allocation, and nowhere else so.
+		ID: "gpu-oom-nvml", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash,
+		Literals: []string{"NVML_SUCCESS == ", "INTERNAL ASSERT FAILED", "CUDACachingAllocator.cpp"},
+		Meaning:  "A GPU ran out of memory, and NVML did not answer when PyTorch asked it who holds the memory: with MIG, in a container, or after an update of the driver it does not.",
+		Source:   "PyTorch c10/cuda/CUDACachingAllocator.cpp (reportProcessMemoryInfo), 2.1 on",
+		Example:  "RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at \"../c10/cuda/CUDACachingAllocator.cpp\":830, please report a bug to PyTorch. ",
+	},
+	{
+		ID: "gpu-oom-cufft", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"_ALLOC_FAILED"}, Pattern: `(?:cuFFT|cusolver|cuSOLVER|cusparse|curand) error: (?P<code>CU(?:FFT|SOLVER|SPARSE|RAND)(?:_STATUS)?_ALLOC_FAILED)`,
+		Meaning: "A CUDA library could not get GPU memory for its work space: PyTorch or another process holds all of it.",
+		Source:  "status codes of cuFFT, cuSOLVER, cuSPARSE and cuRAND through PyTorch",
+		Example: "RuntimeError: cusolver error: CUSOLVER_STATUS_ALLOC_FAILED, when calling `cusolverDnCreate(handle)`",
+	},
+	{
 		ID: "gpu-oom-nccl", Mechanism: "gpu-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"failure ", "'out of memory'"}, Pattern: `(?:Cuda|HIP) failure (?:\d+ )?'out of memory'`,
 		Meaning: "NCCL could not get GPU memory for its buffers: PyTorch or another process holds all of it.",

@@ -155,6 +155,21 @@ var nativeSignatures = []Signature{
 		Example: "python3: malloc.c:2617: sysmalloc: Assertion `(old_top == initial_top (av) && old_size == 0)' failed.",
 	},
 	{
+		ID: "native-watchdog-assert", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"watchdog thread terminated with exception: ", "INTERNAL ASSERT FAILED at "}, Not: []string{"Watchdog caught collective operation timeout"},
+		Meaning: "A check inside PyTorch's watchdog of collectives failed, and it ended the process: a fault of PyTorch, not of a collective.",
+		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp and TraceUtils.h",
+		Example: "[E ProcessGroupNCCL.cpp:915] [Rank 0] NCCL watchdog thread terminated with exception: traceMap[thisSeq][myRank].second == kEventStart INTERNAL ASSERT FAILED at \"/opt/pytorch/TraceUtils.h\":237, please report a bug to PyTorch.",
+	},
+	{
+		ID: "native-assertion", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{": Assertion `", "' failed."}, Not: []string{"malloc.c:", " thread: ["},
+		Pattern: `: (?P<source>[\w./+-]+\.(?:c|cc|cpp|cxx|cu|cuh|h|hh|hpp)):(?P<line>\d+): [^\x60]{0,400}: Assertion \x60(?P<assertion>[^']{1,300})' failed\.`,
+		Meaning: "A check inside a C or C++ library failed, and it ended the process.",
+		Source:  "glibc assert/assert.c",
+		Example: "python: /opt/deepspeed/ops/csrc/aio/common/deepspeed_aio_common.cpp:125: int _do_io_complete(long long int): Assertion `n_completes >= min_completes' failed.",
+	},
+	{
 		ID: "native-heap-malloc", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"malloc(): "}, Pattern: `malloc\(\): (?:invalid|corrupted|memory corruption|unaligned|mismatching|unsorted|smallbin)`,
 		Meaning: "A library damaged the heap.",

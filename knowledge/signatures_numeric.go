@@ -20,7 +20,7 @@ var numericSignatures = []Signature{
 	},
 	{
 		ID: "rerun-transient", Mechanism: "silent-corruption", Role: CauseRole, Tier: LoopCrash, Own: true,
-		Literals: []string{"Possible transient error!"}, Pattern: `Rank (?P<rank>\d{1,7}), node (?P<node>[\w.-]+), device \d+, iteration #`,
+		Literals: []string{"Possible transient error!"}, Pattern: `Rank (?P<rank>\d{1,7}), node (?P<node>[\w.-]+), device \d+(?:, iteration #|: )`,
 		Meaning: "Megatron computed a step again on the same GPU, and the result was another one.",
 		Source:  "Megatron-LM core/rerun_state_machine.py, 0.10 on",
 		Example: "ERROR:megatron.core.rerun_state_machine:Rank 5, node node-2, device 5, iteration #1093: Possible transient error!!",
@@ -28,7 +28,7 @@ var numericSignatures = []Signature{
 	{
 		// The line names the GPU that computed it again, not the one that was wrong.
 		ID: "rerun-persistent", Mechanism: "silent-corruption", Role: CauseRole, Tier: LoopCrash, Direct: true,
-		Literals: []string{"Possible persistent error!"}, Pattern: `Rank (?P<rank>\d{1,7}), node (?P<node>[\w.-]+), device \d+, iteration #`,
+		Literals: []string{"Possible persistent error!"}, Pattern: `Rank (?P<rank>\d{1,7}), node (?P<node>[\w.-]+), device \d+(?:, iteration #|: )`,
 		Meaning: "Megatron computed a step again on another GPU, and the result that was reproducible before is not there: the GPU of the run before computes wrongly.",
 		Source:  "Megatron-LM core/rerun_state_machine.py, 0.10 on",
 		Example: "ERROR:megatron.core.rerun_state_machine:Rank 5, node node-7, device 5, iteration #1093: Possible persistent error!!",

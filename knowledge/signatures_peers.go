@@ -101,6 +101,20 @@ var peerSignatures = []Signature{
 		Example: "RuntimeError: [../gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to complete",
 	},
 	{
+		ID: "peer-deepep-timeout", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"DeepEP error: timeout ("}, Pattern: `DeepEP error: timeout \((?P<where>[\w ]+)\)`,
+		Meaning: "A rank waited in vain for the tokens of others in DeepEP's exchange between experts; the waiter is not the one at fault.",
+		Source:  "DeepEP csrc/deep_ep.cpp, 1.0 on",
+		Example: "RuntimeError: DeepEP error: timeout (dispatch CPU)",
+	},
+	{
+		ID: "peer-deepep-kernel", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"DeepEP ", " timeout"}, Pattern: `DeepEP (?:timeout check failed: rank = \d+|(?:\w+ )*(?:dispatch|combine)\b[^,:]{0,80} timeout\b)`,
+		Meaning: "A kernel of DeepEP waited in vain for another GPU and then stops its process; the waiter is not the one at fault.",
+		Source:  "DeepEP csrc/kernels (intranode.cu, internode.cu, utils.cuh), 1.0 on",
+		Example: "DeepEP dispatch NVL receiver timeout, channel: 6, RDMA: 0, nvl: 0, src NVL: 5, head: 315, tail: 315",
+	},
+	{
 		ID: "peer-blocking-timeout", Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"RuntimeError: Operation timed out!"},
 		Meaning:  "A rank waited in vain in a collective (NCCL_BLOCKING_WAIT); the waiter is not the one at fault.",

@@ -332,7 +332,8 @@ var versionSignatures = []Signature{
 	},
 	{
 		ID: "version-import", Mechanism: "version-mismatch", Role: CauseRole, Tier: LoopCrash, Direct: true,
-		Literals: []string{"ImportError: "}, Not: []string{"undefined symbol", "cannot open shared object file", "not found (required by"},
+		Literals: []string{"ImportError: "}, Not: []string{"undefined symbol", "cannot open shared object file", "not found (required by", "Stale file handle", "Input/output error",
+			"Transport endpoint is not connected", "No space left on device", "Disk quota exceeded", "Cannot allocate memory", "Too many open files"}, // what the system refused, which is no matter of versions
 		Pattern: `^\S*ImportError: (?P<text>.{1,160})`,
 		Meaning: "A Python package does not offer what the program expects of it: another version, or a damaged one.",
 		Source:  "CPython importlib",

@@ -55,7 +55,7 @@ var storageSignatures = []Signature{
 		ID: "storage-io-error", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
 		// UCX uses the same words for the network, so the line must come from a file operation.
 		Literals: []string{"Input/output error"}, Not: []string{"UCX"},
-		Pattern: `\[Errno 5\] Input/output error(?:: '(?P<path>[^']{1,240})')?|(?:cp|mv|cat|tar|ls|rsync|dd|rm|mkdir|bash): .{1,300}: Input/output error`,
+		Pattern: `\[Errno 5\] Input/output error(?:: '(?P<path>[^']{1,240})')?|(?:cp|mv|cat|tar|ls|rsync|dd|rm|mkdir|bash): .{1,300}: Input/output error|\.so[\w.]{0,24}: cannot [a-z ]{1,40}: Input/output error`,
 		Meaning: "The storage returned an error for a read or write.",
 		Source:  "errno EIO",
 		Example: "OSError: [Errno 5] Input/output error",

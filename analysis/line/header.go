@@ -27,12 +27,24 @@ func (c *cursor) rank(k int) bool {
 	if e == k+5 || at(c.b, e) != ']' || at(c.b, e+1) != ':' {
 		return false
 	}
+	if _, label := RankLabel(c.b[e+2:]); label > 0 && !c.inner {
+		// "[rank2]:[rank6]: ": torchrun labels lines by a role that is called "rank" (torchtitan's is), and by the local rank.
+		if c.p.Who.Local == Unknown {
+			c.p.Who.Local, c.p.Who.Role = n, RankRole
+		}
+		c.i = e + 2
+		return true
+	}
 	if c.p.Who.Global == Unknown {
 		c.p.Who.Global = n
 	}
 	c.i, c.inner = c.past(e+2), true
 	return true
 }
+
+// RankRole is the role of torchrun whose labels look like PyTorch's own, and hold the local rank. It is told only where both stand in
+// front of a line: what bears one label has it from torchrun as well.
+const RankRole = "rank"
 
 // role reads torchrun's "[default3]:" (role and local rank). The colon must follow, and something in front of the
 // number, or it is an item of a failure block ("[3]:").

@@ -93,6 +93,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 	f.records(f.controllers)
 	f.ladderFailures()
 	f.tolerated(&seen.tolerance)
+	f.trapped()
 	f.attribute()
 	f.collapse()
 	for _, fl := range f.Failures {
@@ -100,6 +101,25 @@ func (f *Facts) failures(obs *worker.Observations) {
 			fl.Text = fl.Told.Text
 		} else if fl.Kind == "exception" && fl.Exc != nil {
 			fl.Text += raisedFrom(fl.Exc)
+		}
+	}
+}
+
+// trapped takes launch failures for what they are where kernels of DeepEP had waited in vain: such a kernel prints that and then stops
+// its process with a trap, which CUDA reports as a launch failure.
+func (f *Facts) trapped() {
+	first := map[string]worker.Pos{}
+	for _, fl := range f.Failures {
+		if p, ok := first[fl.At.File]; fl.Sign == "peer-deepep-kernel" && (!ok || less(fl.At.Pos, p)) {
+			first[fl.At.File] = fl.At.Pos
+		}
+	}
+	if len(first) == 0 {
+		return
+	}
+	for _, fl := range f.Failures {
+		if p, ok := first[fl.At.File]; ok && fl.Sign == "cuda-launch-failure" && less(p, fl.At.Pos) {
+			fl.Mechanism, fl.Role, fl.Direct = "", knowledge.ConsequenceRole, false
 		}
 	}
 }

@@ -22,6 +22,8 @@ type identity struct {
 	task      map[int]int     // srun label → global
 	taskIsOne bool            // one task is one rank
 	taskNode  map[int]string
+	// localLabels is true where torchrun labels lines by "[rankN]:" as PyTorch does, and by the local rank.
+	localLabels bool
 	// introduced holds the ranks that introduce themselves in each file ("GLOBAL_RANK: 3, MEMBER: 4/16").
 	introduced map[string]map[int]bool
 	rankNode   map[int]string
@@ -56,22 +58,43 @@ func newIdentity(obs *worker.Observations, sources []incident.Source, nodes []st
 		rankNode: map[int]string{}, rankBasis: map[int]string{}, rankLocal: map[int]int{}, multiHost: map[string]bool{}, introduced: map[string]map[int]bool{},
 		keyed: map[string]bool{},
 	}
+	id.localLabels = localLabels(obs)
 	id.nodesFromContent(obs)
 	id.ranksFromTables(obs, world)
 	seen := map[string]map[int]bool{}
 	for _, t := range obs.Tails {
 		for _, w := range t.Writers {
-			if w.Who.Global >= 0 {
+			if global, _ := id.labels(&w.Who); global >= 0 {
 				if seen[t.File] == nil {
 					seen[t.File] = map[int]bool{}
 				}
-				seen[t.File][w.Who.Global] = true
+				seen[t.File][global] = true
 			}
 		}
 	}
 	id.fromNames(sources, nodes, world, seen)
 	id.nodesOfRanks(obs)
 	return id
+}
+
+// localLabels says that torchrun labels this job's lines with a "[rankN]:" of its own.
+func localLabels(obs *worker.Observations) bool {
+	for _, t := range obs.Tails {
+		for i := range t.Writers {
+			if w := &t.Writers[i].Who; w.Role == line.RankRole && w.Global >= 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// labels are the global and the local rank that the labels of a line state.
+func (id *identity) labels(w *line.Who) (global, local int) {
+	if id.localLabels && w.Local < 0 {
+		return line.Unknown, w.Global
+	}
+	return w.Global, w.Local
 }
 
 // nodesFromContent ties a file to a node where exactly one host writes in it.
@@ -338,7 +361,7 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 	labels := map[int]map[int]bool{} // task → globals
 	for _, t := range obs.Tails {
 		for _, w := range t.Writers {
-			if w.Who.Global < 0 {
+			if global, _ := id.labels(&w.Who); global < 0 {
 				continue
 			}
 			if w.Who.Local >= 0 {
@@ -411,7 +434,8 @@ func (id *identity) nodesOfRanks(obs *worker.Observations) {
 	}
 	var hits []hit
 	see := func(rank int, at worker.At) {
-		h := hit{rank: rank, local: at.Who().Local, node: id.hostOf(at), basis: id.nodeBasis[at.File]}
+		_, local := id.labels(at.Who())
+		h := hit{rank: rank, local: local, node: id.hostOf(at), basis: id.nodeBasis[at.File]}
 		if h.basis == "" {
 			h.basis = "line prefix"
 		}
@@ -442,8 +466,9 @@ func (id *identity) nodesOfRanks(obs *worker.Observations) {
 // rankOf is the global rank of a line with what proves it, in order of strength.
 func (id *identity) rankOf(at worker.At) (rank int, basis string, ok bool) {
 	w := at.Who()
-	if w.Global >= 0 {
-		return w.Global, "[rankN]: prefix", true
+	global, local := id.labels(w)
+	if global >= 0 {
+		return global, "[rankN]: prefix", true
 	}
 	if w.RayRank >= 0 {
 		return w.RayRank, "Ray worker's rank", true
@@ -461,8 +486,8 @@ func (id *identity) rankOf(at worker.At) (rank int, basis string, ok bool) {
 			return r, "pid", true
 		}
 	}
-	if w.Local >= 0 {
-		if r, ok := id.local[fileInt{at.File, w.Local}]; ok && r >= 0 {
+	if local >= 0 {
+		if r, ok := id.local[fileInt{at.File, local}]; ok && r >= 0 {
 			return r, "local rank and launcher's table", true
 		}
 	}

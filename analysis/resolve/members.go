@@ -3,11 +3,14 @@ package resolve
 import (
 	"sort"
 	"strings"
+
+	"faultline/analysis/worker"
 )
 
 // members finds out who belongs to each group, and how that is known.
 func (g *grouper) members() {
 	f := g.f
+	g.worldFromNumel()
 	for _, gr := range g.order {
 		for _, p := range gr.Pending {
 			if p.Rank.ID != NoRank {
@@ -32,7 +35,7 @@ func (g *grouper) members() {
 			gr.Basis = "config-line"
 		case !gr.Unnamed && !gr.Default && g.fromTopology(gr):
 		case gr.Default:
-			// Nobody states how many ranks there are; a size read off one collective would pretend to know it.
+			// Nobody states how many ranks there are.
 		default:
 			g.sizeFromNumel(gr)
 		}
@@ -239,18 +242,61 @@ func megatronGroups(kind string, j JobFacts) [][]int {
 // sizeFromNumel reads a group's size off an all-gather's or reduce-scatter's input and output.
 func (g *grouper) sizeFromNumel(gr *Group) {
 	for _, p := range gr.Pending {
-		in, out := p.Work.NumelIn, p.Work.NumelOut
-		if p.Work.Op == "_REDUCE_SCATTER_BASE" {
-			in, out = out, in
-		} else if p.Work.Op != "_ALLGATHER_BASE" && p.Work.Op != "ALLGATHER" { // the latter counts the tensors of its list together
+		n := ratio(&p.Work)
+		if n >= len(gr.Members) && n > 1 && (g.f.Job.WorldSize == 0 || n <= g.f.Job.WorldSize) {
+			gr.Size, gr.SizeBy = n, "input and output sizes of "+p.Work.Op
+			return
+		}
+	}
+}
+
+// worldFromNumel takes the world size from what the default group was gathering, where nothing states it: PyTorch refuses an all-gather
+// into one tensor, and a reduce-scatter out of one, unless the large one is the small one times the number of ranks. It must be the same for
+// all that wait, and leave room for every rank that was seen.
+func (g *grouper) worldFromNumel() {
+	f := g.f
+	if f.Job.WorldSize > 0 {
+		return
+	}
+	world := 0
+	var at *worker.At
+	for _, gr := range g.order {
+		if !gr.Default || gr.Unnamed {
 			continue
 		}
-		if in > 0 && out > 0 && out%in == 0 {
-			n := int(out / in)
-			if n >= len(gr.Members) && n > 1 && (g.f.Job.WorldSize == 0 || n <= g.f.Job.WorldSize) {
-				gr.Size, gr.SizeBy = n, "input and output sizes of "+p.Work.Op
+		for _, p := range gr.Pending {
+			n := ratio(&p.Work)
+			switch {
+			case n < 2 || p.Work.Op == "ALLGATHER": // whose list may hold tensors of different sizes
+			case world == 0:
+				world, at = n, &p.At
+			case n != world:
 				return
 			}
 		}
 	}
+	for id := range f.byRank {
+		if id >= world {
+			return
+		}
+	}
+	if world > 0 && world <= MaxWorld {
+		f.Job.WorldSize, f.Job.WorldFrom, f.Job.WorldEvidence = world, "input and output sizes of a collective of the default group", at
+	}
+}
+
+// ratio is how many times the small tensor of an all-gather or reduce-scatter goes into the large one; 0 where that says nothing.
+func ratio(w *worker.Work) int {
+	in, out := w.NumelIn, w.NumelOut
+	switch w.Op {
+	case "_REDUCE_SCATTER_BASE":
+		in, out = out, in
+	case "_ALLGATHER_BASE", "ALLGATHER": // the latter counts the tensors of its list together
+	default:
+		return 0
+	}
+	if in <= 0 || out <= 0 || out%in != 0 {
+		return 0
+	}
+	return int(out / in)
 }

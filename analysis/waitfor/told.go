@@ -7,27 +7,30 @@ import (
 	"faultline/knowledge"
 )
 
-// glooTimeout is the signature of a rank that waited in vain in a Gloo collective; glooSymptom begins those of a rank
-// whose Gloo peers went away, which in the same job means that it waited as well.
-const (
-	glooTimeout = "peer-gloo-timeout"
-	glooSymptom = "peer-gloo-"
-)
+// inVain are the signatures of a rank that waited in vain for others in a library that names neither the operation nor who is missing.
+var inVain = map[string]bool{"peer-gloo-timeout": true, "peer-deepep-timeout": true, "peer-deepep-kernel": true}
 
-// gloo reads the waiting off Gloo's time-outs where no watchdog of NCCL reports: who timed out waited, and a rank that was
+// InVain says that a failure is a rank's word that it waited in vain.
+func InVain(fl *resolve.Failure) bool { return inVain[fl.Sign] }
+
+// glooSymptom begins the signatures of a rank whose Gloo peers went away, which in the same job means that it waited as well.
+const glooSymptom = "peer-gloo-"
+
+// gloo reads the waiting off the time-outs of Gloo, and of libraries like it, where no watchdog of NCCL reports: who timed out waited, and a rank that was
 // seen and reports nothing did not come, if it is one of few.
 func (g *Graph) gloo(f *resolve.Facts) bool {
 	waits := map[int]bool{}
 	timedOut := false
 	for _, fl := range f.Failures {
-		if !strings.HasPrefix(fl.Sign, glooSymptom) {
+		if !strings.HasPrefix(fl.Sign, glooSymptom) && !InVain(fl) {
 			if fl.Role == knowledge.CauseRole {
 				return false // something failed by itself; time-outs elsewhere follow from it
 			}
 			continue
 		}
-		if fl.Sign == glooTimeout {
+		if InVain(fl) {
 			timedOut = true
+			g.OnGPU = g.OnGPU || fl.Sign != "peer-gloo-timeout"
 			if w := fl.When(); w.Valid && (!g.Report.Valid || w.T < g.Report.T) {
 				g.Report = w
 			}

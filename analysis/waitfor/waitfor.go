@@ -67,8 +67,9 @@ type Graph struct {
 	Free          []int // seen, nothing pending anywhere
 	Anonymous     int   // waiting processes without a proven rank
 	Start, Report resolve.Moment
-	// Gloo is true where the waiting is read off Gloo's time-outs, which name no group and no work.
-	Gloo bool
+	// Gloo is true where the waiting is read off the time-outs of Gloo, or of a library like it, which name no group and no work; OnGPU
+	// where it was kernels that waited.
+	Gloo, OnGPU bool
 	// RankUnknown is true where a rank that lagged or diverged has no proven global rank.
 	RankUnknown bool
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"faultline/analysis/resolve"
+	"faultline/analysis/waitfor"
 	"faultline/incident"
 	"faultline/knowledge"
 )
@@ -119,19 +120,21 @@ func scopeOf(f *resolve.Facts, ids []int) string {
 	return "unknown"
 }
 
-// glooFinding quotes those who timed out in Gloo.
+// glooFinding quotes those who timed out in Gloo or in a library like it.
 func glooFinding(s *Scene) incident.Finding {
 	var ev []incident.Evidence
-	n := 0
+	n, where := 0, "a Gloo collective"
 	for _, fl := range s.Facts.Failures {
-		if strings.HasPrefix(fl.Sign, "peer-gloo-timeout") {
-			n++
+		if waitfor.InVain(fl) {
+			if n++; strings.HasPrefix(fl.Sign, "peer-deepep-") {
+				where = "an exchange of DeepEP"
+			}
 			if len(ev) < 3 {
 				ev = append(ev, FailureEvidence(fl))
 			}
 		}
 	}
-	return finding(fmt.Sprintf("%s timed out in a Gloo collective", plural(n, "rank", "ranks")), ev...)
+	return finding(fmt.Sprintf("%s timed out in %s", plural(n, "rank", "ranks"), where), ev...)
 }
 
 func groupList(gs []*resolve.Group) string {

@@ -89,10 +89,13 @@ func collectiveMismatch(s *Scene) *Proposal {
 	case waitfor.AllWait:
 		p := collective(s, "collective-mismatch")
 		p.Rivals = []string{"collective-hang", "uneven-data"}
+		if s.Graph.OnGPU {
+			p.Rivals = append(p.Rivals, "gpu-hang")
+		}
 		p.Base = 0.85
 		p.Scope = "all"
 		p.Summary = "every rank timed out in a collective; whether in the same one nothing says"
-		p.Why = "all ranks waited; Gloo's time-outs name neither operation nor number"
+		p.Why = "all ranks waited; such time-outs name neither operation nor number"
 		p.For = append(p.For, glooFinding(s))
 		return p
 	case waitfor.Cycle:

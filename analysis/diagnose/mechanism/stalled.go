@@ -79,8 +79,9 @@ func rankStalled(s *Scene) *Proposal {
 		p := collective(s, "rank-stalled")
 		p.Rivals = []string{"collective-hang", "gpu-hang"}
 		switch {
-		case g.Gloo:
+		case g.Gloo && !g.OnGPU:
 			p.Rivals = p.Rivals[:1] // Gloo works on the CPU
+		case g.OnGPU: // what kernels print names nobody, so that many look like one
 		case len(g.Waiters)+g.Anonymous == 1 && g.Outside:
 			p.Rivals = []string{"lone-waiter", "collective-mismatch"}
 		case len(g.Waiters)+g.Anonymous == 1:

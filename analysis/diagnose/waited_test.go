@@ -1,0 +1,92 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// gathering is what the watchdog of these ranks says of an all-gather over the default group.
+func gathering(in, out int64, ranks ...int) string {
+	var b strings.Builder
+	for _, r := range ranks {
+		fmt.Fprintf(&b, "[rank%d]:[E531 18:49:48.928853486 ProcessGroupNCCL.cpp:629] [Rank %d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=149, "+
+			"OpType=_ALLGATHER_BASE, NumelIn=%d, NumelOut=%d, Timeout(ms)=1800000) ran for 1800002 milliseconds before timing out.\n", r, r, in, out)
+		fmt.Fprintf(&b, "[rank%d]:[E531 18:49:48.928953486 ProcessGroupNCCL.cpp:2168] [PG ID 0 PG GUID 0(default_pg) Rank %d]  failure detected by watchdog at work sequence id: "+
+			"149 PG status: last enqueued work: 149, last completed work: 148\n", r, r)
+	}
+	return b.String()
+}
+
+func TestAnAllGatherOfAllRanksTellsHowManyThereAre(t *testing.T) {
+	everyone := []string{"collective-hang", "gpu-hang"}
+	open := append([]string{"rank-stalled"}, everyone...)
+	for _, c := range []fieldCase{
+		{"all four are here", one(fieldSteps + gathering(1000, 4000, 0, 1, 2, 3)), everyone, "-"},
+		{"one of eight is not", one(fieldSteps + gathering(1000, 8000, 0, 1, 2, 3, 4, 6, 7)), open, "-"},
+		{"the sizes are of a smaller group than the ranks", one(fieldSteps + gathering(1000, 2000, 0, 1, 2, 3)), open, "-"},
+		{"the sizes are no multiple", one(fieldSteps + gathering(1000, 4001, 0, 1, 2, 3)), open, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+func TestWhoWaitsInDeepEPIsNotAtFault(t *testing.T) {
+	const (
+		gave = "RuntimeError: DeepEP error: timeout (dispatch CPU)"
+		trap = "DeepEP dispatch NVL receiver timeout, channel: 6, RDMA: 0, nvl: 0, src NVL: 5, head: 315, tail: 315\n" +
+			"DeepEP dispatch forwarder timeout (RDMA meta), channel: 2, RDMA: 1, nvl: 7, src RDMA lane: 3, dst NVL: 7, meta: 0, 0, 0, 0\n" +
+			"terminate called after throwing an instance of 'EPException'\n  what():  Failed: CUDA error /opt/DeepEP/csrc/deep_ep.cpp:83 'unspecified launch failure'\n"
+		launch = "RuntimeError: CUDA error: unspecified launch failure"
+	)
+	open := []string{"rank-stalled", "collective-hang", "gpu-hang"}
+	for _, c := range []fieldCase{
+		{"the host gave up on all ranks", one(fieldSteps + raisedBy(0, gave) + raisedBy(1, gave) + raisedBy(2, gave) + raisedBy(3, gave)), open, "-"},
+		{"one had run out of memory", one(fieldSteps + raisedBy(3, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.12 GiB.") + raisedBy(0, gave) + raisedBy(1, gave)),
+			[]string{"gpu-oom"}, "rank 3"},
+		{"the kernels gave up and trapped", one(fieldSteps + trap + trap), open, "-"},
+		{"what Python says of the trap", one(fieldSteps + trap + raisedBy(2, launch)), open, "-"},
+		{"a launch failure before anybody waited", one(fieldSteps + raisedBy(2, launch) + trap), []string{"cuda-error"}, "rank 2"},
+	} {
+		c.check(t)
+	}
+}
+
+func TestWhatTheSystemRefusedIsNoMatterOfVersions(t *testing.T) {
+	const lib = "ImportError: /home/u/.triton/cache/QX4/__triton_launcher.cpython-312-x86_64-linux-gnu.so: "
+	for _, c := range []fieldCase{
+		{"a shared cache lost the file", one(fieldSteps + raisedBy(2, lib+"cannot stat shared object: Stale file handle")), []string{"storage-unresponsive"}, "rank 2"},
+		{"the mount cannot read it", one(fieldSteps + raisedBy(2, lib+"cannot read file data: Input/output error")), []string{"storage-unresponsive"}, "rank 2"},
+		{"a symbol is missing", one(fieldSteps + raisedBy(2, lib+"undefined symbol: cuTensorMapEncode")), []string{"version-mismatch"}, "rank 2"},
+	} {
+		c.check(t)
+	}
+}
+
+// torchtitan's launcher labels lines with "[rankN]:" too, and its N counts the ranks of a node.
+func TestALabelOfTheLauncherIsNoGlobalRank(t *testing.T) {
+	twice := func(local int, text string) string {
+		var b strings.Builder
+		for l := range strings.Lines(text) {
+			fmt.Fprintf(&b, "[rank%d]:%s", local, l)
+		}
+		return b.String()
+	}
+	const titan = "[rank0]:[titan] 2025-06-04 10:00:02,903 - root - INFO - step: 1  loss:  3.001  grad_norm:  0.71\n[rank0]:[titan] 2025-06-04 10:00:04,903 - root - INFO - step: 2  loss:  3.002  grad_norm:  0.71\n"
+	const full = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.12 GiB."
+	first := titan
+	for r := range 4 {
+		first += twice(r, gathering(1000, 8000, r))
+	}
+	const died = "[rank1]:Fatal Python error: none_dealloc: deallocating None: bug likely caused by a refcount error in a C extension\n"
+	const block = "Root Cause (first observed failure):\n[0]:\n  time      : 2025-06-04_10:00:45\n  host      : n2\n  rank      : 5 (local_rank: 1)\n  exitcode  : -6 (pid: 9001)\n" +
+		"  error_file: <N/A>\n  traceback : Signal 6 (SIGABRT) received by PID 9001\n"
+	for _, c := range []fieldCase{
+		{"the third rank of the second node", map[string]string{"slurm-9-n1.out": first, "slurm-9-n2.out": titan + twice(2, raisedBy(6, full)) + twice(0, gathering(1000, 8000, 4))},
+			[]string{"gpu-oom"}, "rank 6, node n2"},
+		{"lines that bear the launcher's label only", map[string]string{"slurm-9-n1.out": first, "slurm-9-n2.out": titan + died + block}, []string{"native-crash"}, "rank 5, node n2"},
+		{"PyTorch's own label stays the global rank", map[string]string{"slurm-9-n1.out": fieldSteps, "slurm-9-n2.out": fieldSteps + raisedBy(6, full)}, []string{"gpu-oom"}, "rank 6, node n2"},
+	} {
+		c.check(t)
+	}
+}
