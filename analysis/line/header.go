@@ -27,7 +27,7 @@ func (c *cursor) rank(k int) bool {
 	if e == k+5 || at(c.b, e) != ']' || at(c.b, e+1) != ':' {
 		return false
 	}
-	if _, label := RankLabel(c.b[e+2:]); label > 0 && !c.inner {
+	if _, label := rankLabel(c.b[e+2:]); label > 0 && !c.inner {
 		// "[rank2]:[rank6]: ": torchrun labels lines by a role that is called "rank" (torchtitan's is), and by the local rank.
 		if c.p.Who.Local == Unknown {
 			c.p.Who.Local, c.p.Who.Role = n, RankRole

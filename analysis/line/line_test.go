@@ -46,6 +46,7 @@ var parseCases = []struct {
 	{"determined keeps the indent", "[2024-02-27T21:35:34.295662Z] fa88a9df ||   File \"x\"", "  File \"x\"", NoOne, zoned(dt(2024, 2, 27, 21, 35, 34, 295662000, Collector), 0), Stamp{}, 0, NoForm, "", Unknown},
 	{"python exception", "[rank3]: Traceback (most recent call last):", "Traceback (most recent call last):", who(func(w *Who) { w.Global = 3 }), Stamp{}, Stamp{}, 0, NoForm, "", Unknown},
 	{"python frame keeps its indent", "[rank3]:   File \"a.py\", line 1, in f", "  File \"a.py\", line 1, in f", who(func(w *Who) { w.Global = 3 }), Stamp{}, Stamp{}, 0, NoForm, "", Unknown},
+	{"torchrun's label that looks like PyTorch's", "[rank2]:[rank6]: Traceback", "Traceback", who(func(w *Who) { w.Global, w.Local, w.Role = 6, 2, RankRole }), Stamp{}, Stamp{}, 0, NoForm, "", Unknown},
 	{"whole stack", "12: [default3]:[rank99]:[E603 17:48:01.005271823 ProcessGroupNCCL.cpp:632] [Rank 1] x", "[Rank 1] x",
 		who(func(w *Who) { w.Task, w.Local, w.Role, w.Global = 12, 3, "default", 99 }), md(6, 3, 17, 48, 1, 0, Container), Stamp{}, 'E', C10, "ProcessGroupNCCL.cpp", 632},
 	{"srun padded", "  3: hello", "hello", who(func(w *Who) { w.Task = 3 }), Stamp{}, Stamp{}, 0, NoForm, "", Unknown},

@@ -3,8 +3,17 @@ package line
 // Lines that stand in logs by the million begin alike. What Parse makes of two such beginnings can be had for less, where
 // nothing else of the prefix is asked for.
 
-// RankLabel is the length of the "[rank99]:" that b begins with, and the rank; 0 if there is none.
+// RankLabel is the length of the "[rank99]:" that b begins with, and the rank; 0 if there is none, or if it is torchrun's label in front of
+// PyTorch's own.
 func RankLabel(b []byte) (rank, n int) {
+	rank, n = rankLabel(b)
+	if _, own := rankLabel(b[n:]); n > 0 && own > 0 {
+		return Unknown, 0
+	}
+	return rank, n
+}
+
+func rankLabel(b []byte) (rank, n int) {
 	if !hasAt(b, 0, "[rank") {
 		return Unknown, 0
 	}
