@@ -15,6 +15,9 @@ func attempt(from, to int, end string) string {
 	return b.String() + end
 }
 
+// unsigned is a text whose lines of steps do not say which rank wrote them.
+func unsigned(text string) string { return strings.ReplaceAll(text, "[rank0]: step ", "step ") }
+
 // gone is what torchrun says of a process that ended with an exception. Below its default level of logging it says no
 // more when it starts the processes again.
 func gone(local int) string {
@@ -44,6 +47,8 @@ func TestEarlierAttemptsAreNotTheLastOnesEnd(t *testing.T) {
 		{"three attempts", one(first + gone(1) + attempt(10, 30, raisedBy(1, oom)) + gone(1) + last), []string{"exception"}, "rank 0"},
 		{"the last one hangs", one(first + gone(1) + attempt(20, 50, waitedFor(0, 2, 3))), hung, "-"},
 		{"the last one runs into the limit", one(first + gone(1) + attempt(20, 50, limit)), []string{"time-limit"}, "-"},
+		{"the last one, of which nobody signs the steps", one(unsigned(first+gone(1)) + unsigned(last)), []string{"exception"}, "rank 0"},
+		{"another process empties its buffer", one(unsigned(first+gone(1)) + unsigned(attempt(0, 30, "")) + gone(0)), []string{"gpu-oom"}, "rank 1"},
 		{"nothing failed in the last", one(first + gone(1) + attempt(20, 50, "")), []string{"gpu-oom"}, "rank 1"},
 		{"others still print what they had done", one(first + gone(1) + attempt(29, 31, limit)), []string{"gpu-oom"}, "rank 1"},
 		{"another process's failure is below it", one(first + gone(1) + raisedBy(0, "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1691, remote process exited or there was a network error") + gone(0)),

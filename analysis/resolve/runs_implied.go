@@ -67,7 +67,8 @@ func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) [
 		}
 		slices.Sort(offs)
 		for i := 0; i < len(offs); {
-			at, again := begunAnew(obs, file, offs[i])
+			taken, ok := taken[file]
+			at, again := begunAnew(obs, file, offs[i], ok && taken <= offs[i])
 			if !again {
 				break
 			}
@@ -81,8 +82,10 @@ func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) [
 }
 
 // begunAnew finds where training begins again below an offset of a file: where a checkpoint is loaded, or the steps of one
-// writer fall back behind what it had reached, and then go on. What a dying process still prints does neither.
-func begunAnew(obs *worker.Observations, file string, from int64) (worker.At, bool) {
+// writer fall back behind what it had reached, and then go on. What a dying process still prints does neither. Where the job
+// was not over, other processes may still empty their buffers, whose steps nobody may have signed: such steps tell of another
+// run where they are younger than all above them, or go beyond what had been reached.
+func begunAnew(obs *worker.Observations, file string, from int64, over bool) (worker.At, bool) {
 	type loop struct {
 		who  line.Who
 		form string
@@ -94,6 +97,7 @@ func begunAnew(obs *worker.Observations, file string, from int64) (worker.At, bo
 			loops[k] = append(loops[k], p)
 		}
 	}
+	c := &clock{}
 	// begin is the lowest place that something begins at, goOn the highest from which training still goes on.
 	begin, goOn := worker.At{}, int64(-1)
 	take := func(at worker.At) {
@@ -103,7 +107,14 @@ func begunAnew(obs *worker.Observations, file string, from int64) (worker.At, bo
 	}
 	for _, ps := range loops {
 		sort.SliceStable(ps, func(i, j int) bool { return ps[i].Off < ps[j].Off })
-		reached, fell := int64(-1), false
+		reached, fell, signed := int64(-1), false, over || *ps[0].Who() != line.NoOne
+		young, most := 0.0, int64(-1)
+		for _, p := range ps {
+			if t, ok := c.civil(stampOf(p.At)); ok && p.Off < from {
+				young = max(young, t)
+			}
+			most = max(most, p.Step)
+		}
 		for i, p := range ps {
 			on := climbs(ps[i:])
 			if on {
@@ -111,14 +122,18 @@ func begunAnew(obs *worker.Observations, file string, from int64) (worker.At, bo
 			}
 			if p.Off < from {
 				reached = max(reached, p.Step)
-			} else if !fell && p.Step <= reached && on {
+				continue
+			}
+			t, ok := c.civil(stampOf(p.At))
+			if !fell && p.Step <= reached && on && (signed || ok && young > 0 && t > young || most > reached+goesOn) {
 				take(p.At)
 				fell = true
 			}
 		}
 	}
+	proven := over || begin.File != ""
 	for i := range obs.Checkpoints {
-		if c := &obs.Checkpoints[i]; c.File == file && c.Off > from && c.Off < goOn && strings.HasPrefix(c.Kind, "load-") {
+		if c := &obs.Checkpoints[i]; (proven || *c.Who() != line.NoOne) && c.File == file && c.Off > from && c.Off < goOn && strings.HasPrefix(c.Kind, "load-") {
 			take(c.At)
 		}
 	}
