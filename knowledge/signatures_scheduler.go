@@ -120,6 +120,13 @@ var schedulerSignatures = []Signature{
 		Example:  "/var/spool/slurmd/job00091/slurm_script: line 22: torchrun: command not found",
 	},
 	{
+		ID: "slurm-fatal", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"srun: fatal: "}, Pattern: `srun: fatal: (?P<text>.{1,160})`,
+		Meaning: "srun started nothing: its options, or settings in its environment, cannot be used as they are.",
+		Source:  "SLURM src/srun and src/common (fatal)",
+		Example: "srun: fatal: SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and SLURM_MEM_PER_NODE are mutually exclusive.",
+	},
+	{
 		ID: "slurm-credential", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"ob credential"}, Pattern: `(?:Job credential expired|Invalid job credential|Job credential revoked)`,
 		Meaning: "A node refused SLURM's permission slip: clocks differ, or the node was slow.",

@@ -39,10 +39,11 @@ var storageSignatures = []Signature{
 	},
 	{
 		ID: "storage-endpoint", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"Transport endpoint is not connected"},
-		Meaning:  "A mounted file system lost its server or its client process.",
-		Source:   "errno ENOTCONN on FUSE and Lustre mounts",
-		Example:  "OSError: [Errno 107] Transport endpoint is not connected: '/data'",
+		// A socket says it, too.
+		Literals: []string{"Transport endpoint is not connected"}, Not: []string{"std::system_error", "ocket"}, Pattern: `[^\s(]\W? Transport endpoint is not connected`,
+		Meaning: "A mounted file system lost its server or its client process.",
+		Source:  "errno ENOTCONN on FUSE and Lustre mounts",
+		Example: "OSError: [Errno 107] Transport endpoint is not connected: '/data'",
 	},
 	{
 		ID: "storage-shutdown", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
@@ -102,6 +103,13 @@ var storageSignatures = []Signature{
 		Meaning: "The path cannot be written: it is mounted so, or the kernel made it so after an error of the disk.",
 		Source:  "errno EROFS",
 		Example: "OSError: [Errno 30] Read-only file system: '/ckpt/step_100.pt'",
+	},
+	{
+		ID: "storage-communication", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"[Errno 70] Communication error on send"},
+		Meaning:  "The client of a network file system could not talk to its server.",
+		Source:   "errno ECOMM, as BeeGFS returns it",
+		Example:  "OSError: [Errno 70] Communication error on send: '/mnt/beegfs/a.bin'",
 	},
 	{
 		ID: "storage-remote-io", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
@@ -301,6 +309,20 @@ var clientSignatures = []Signature{
 		Meaning:  "The model or data set is not in the cache, and its hub could not be asked.",
 		Source:   "Hugging Face transformers utils/hub.py, 4.22 on",
 		Example:  "OSError: We couldn't connect to 'https://huggingface.co' to load the files, and couldn't find them in the cached files.",
+	},
+	{
+		ID: "hub-dataset-unreachable", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"Couldn't reach ", " on the Hub ("}, Pattern: `reach '(?P<item>[^']{1,160})' on the Hub \((?P<error>ConnectionError|ConnectTimeout|ReadTimeout|LocalEntryNotFoundError|SSLError|ProxyError|OfflineModeIsEnabled)`,
+		Meaning: "The data set is not in the cache, and its hub could not be asked.",
+		Source:  "Hugging Face datasets load.py, dataset_module_factory",
+		Example: "ConnectionError: Couldn't reach 'a/b' on the Hub (ConnectionError)",
+	},
+	{
+		ID: "hub-offline", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"OfflineModeIsEnabled: "}, Pattern: `OfflineModeIsEnabled: (?P<text>.{1,160})`,
+		Meaning: "The job was told not to ask the hub, and what it needs is not in the cache here.",
+		Source:  "Hugging Face huggingface_hub errors.py, datasets exceptions.py",
+		Example: "datasets.exceptions.OfflineModeIsEnabled: Offline mode is enabled.",
 	},
 	{
 		ID: "hub-status", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO,

@@ -38,10 +38,36 @@ func TestFieldHostsAndPaths(t *testing.T) {
 		{"a command is missing that nothing needs", one("run.sh: line 3: module: command not found\n" + fieldSteps), []string{"completed"}, "-"},
 		{"an image of a DALI pipeline", one(raisedBy(3, "RuntimeError: Critical error in pipeline:\nError in thread 2: [/d/image_factory.cc:100] Unrecognized image format. Supported formats are: JPEG, PNG. File: /d/x.JPEG")), []string{"bad-sample"}, "rank 3"},
 		{"s3fs is told to slow down", one(raisedBy(5, "OSError: [Errno 16] Please reduce your request rate.")), []string{"storage-retries-exhausted"}, "rank 5"},
+		{"a compiler's cache on NFS", one(raisedBy(3, "ImportError: /home/u/.triton/cache/4/__triton_launcher.so: cannot stat shared object: Stale file handle")), []string{"storage-unresponsive"}, "rank 3"},
+		{"BeeGFS does not reach its server", one(raisedBy(6, "OSError: [Errno 70] Communication error on send: '/mnt/beegfs/a.bin'")), []string{"storage-unresponsive"}, "rank 6"},
+		{"a data set that is not in the cache", one(raisedBy(0, "datasets.exceptions.OfflineModeIsEnabled: Offline mode is enabled. Cannot reach 'a/b' on the Hub")), []string{"config-error"}, ""},
+		{"a hub out of reach", one(raisedBy(0, "ConnectionError: Couldn't reach 'a/b' on the Hub (ConnectionError)")), []string{"storage-retries-exhausted"}, ""},
+		{"srun cannot use its settings", one("srun: fatal: SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and SLURM_MEM_PER_NODE are mutually exclusive.\n"), []string{"config-error"}, "-"},
 		{"shared memory of an earlier run", one(raisedBy(1, "FileExistsError: [Errno 17] File exists: '/000010_locals'")), []string{"config-error"}, ""},
 		{"NCCL's plug-in is not there", one(raisedBy(1, "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:275, invalid usage, NCCL version 2.21.5\nncclInvalidUsage: This usually reflects invalid usage of NCCL library.\nLast error:\nError: network AWS Libfabric not found.")), []string{"config-error"}, ""},
 	} {
 		c.check(t)
+	}
+}
+
+// What is shown of a store that cannot be reached is what gave up, not one of the tries.
+func TestStoreOutOfReachIsToldByWhatGaveUp(t *testing.T) {
+	log := "[W socket.cpp:663] [c10d] The client socket has failed to connect to [localhost]:29500 (errno: 111 - Connection refused).\n" +
+		"[E socket.cpp:922] [c10d] The client socket has timed out after 60s while trying to connect to (node1, 29500).\n"
+	v := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(log)}}, nil, 0)).Verdict
+	if v.Mechanism != "init-unreachable" || strings.Contains(v.Summary, "One try") {
+		t.Errorf("%s: %s", v.Mechanism, v.Summary)
+	}
+}
+
+// A socket that is not connected is no file system.
+func TestSocketIsNoStorage(t *testing.T) {
+	log := fieldSteps + "terminate called after throwing an instance of 'std::system_error'\n  what():  Transport endpoint is not connected\n" +
+		"Traceback (most recent call last):\n  File \"/usr/lib/python3.6/multiprocessing/spawn.py\", line 115, in _main\n    self = reduction.pickle.load(from_parent)\n_pickle.UnpicklingError: pickle data was truncated\n"
+	for _, c := range Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(log)}}, nil, 0)).Verdict.Candidates {
+		if c.Mechanism == "storage-unresponsive" || c.Mechanism == "checkpoint-io" {
+			t.Errorf("said %s", c.Mechanism)
+		}
 	}
 }
 

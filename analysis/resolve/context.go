@@ -89,7 +89,7 @@ func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bo
 	class := x.Type[strings.LastIndexAny(x.Type, ".:")+1:]
 	plain := sign == "" && (mech == mechException || role == knowledge.ConsequenceRole || role == knowledge.SymptomRole)
 	switch {
-	case betweenProcesses(x, class) && (plain || sign == "storage-connection-reset"):
+	case betweenProcesses(x, class) && (plain || sign == "storage-connection-reset" || sign == "checkpoint-pickle"):
 		return "", knowledge.ConsequenceRole, false, ""
 	case role == knowledge.SymptomRole && (mech == "peer-lost" || mech == "") && onTheWayOut(x):
 		return classify(rootOf(x))
@@ -118,7 +118,8 @@ func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bo
 // process at its other end is gone, and no store or server has to do with it.
 func betweenProcesses(x *worker.Exception, class string) bool {
 	switch class {
-	case "ConnectionResetError", "ConnectionRefusedError", "ConnectionAbortedError", "BrokenPipeError", "EOFError", "FileNotFoundError":
+	case "ConnectionResetError", "ConnectionRefusedError", "ConnectionAbortedError", "BrokenPipeError", "EOFError", "FileNotFoundError",
+		"UnpicklingError": // of a child whose parent was gone before it had told it everything
 		return len(x.Frames) > 0 && strings.Contains(x.Frames[len(x.Frames)-1].File, "/multiprocessing/")
 	}
 	return false

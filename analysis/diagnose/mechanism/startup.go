@@ -97,9 +97,12 @@ func failedElsewhere(f *resolve.Facts, fls []*resolve.Failure) bool {
 // nameless is what PyTorch makes of any call into the system that NCCL could not do.
 const nameless = "peer-nccl-system"
 
+// oneTry is a single try to reach the store, of many.
+const oneTry = "init-client-failed"
+
 // telling leaves out what says only that something failed, where other lines say what.
 func telling(fls []*resolve.Failure) []*resolve.Failure {
-	out := slices.DeleteFunc(slices.Clone(fls), func(fl *resolve.Failure) bool { return fl.Sign == nameless })
+	out := slices.DeleteFunc(slices.Clone(fls), func(fl *resolve.Failure) bool { return fl.Sign == nameless || fl.Sign == oneTry })
 	if len(out) == 0 {
 		return fls
 	}
