@@ -206,6 +206,13 @@ var configSignatures = []Signature{
 		Example: "RuntimeError: Parent directory /data/ckpt/d20 does not exist.",
 	},
 	{
+		ID: "config-nccl-topology", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"Failed to find reverse path from remNode "}, Pattern: `remNode (?P<node>\S+) nlinks \d+`,
+		Meaning: "NCCL cannot make sense of how the GPUs of this node are linked, as the driver, the container or a topology file shows it.",
+		Source:  "NCCL src/graph/paths.cc and xml.cc, and RCCL",
+		Example: "Failed to find reverse path from remNode 0/200000 nlinks 3 to node 0/700000",
+	},
+	{
 		ID: "config-peer-access", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"peer access is not supported between these two devices"},
 		Meaning:  "Two GPUs of this node cannot read each other's memory, and the program or NCCL was made to try: NCCL_P2P_DISABLE=1 goes without.",

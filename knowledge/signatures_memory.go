@@ -61,6 +61,13 @@ var memorySignatures = []Signature{
 		Example:  "RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at \"../c10/cuda/CUDACachingAllocator.cpp\":830, please report a bug to PyTorch. ",
 	},
 	{
+		ID: "gpu-oom-bitsandbytes", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"Error out of memory at line "}, Pattern: `Error out of memory at line \d+ in file \S+`,
+		Meaning: "A GPU had no memory left for what bitsandbytes keeps there, and it ended the process.",
+		Source:  "bitsandbytes csrc/pythonInterface.c and ops.cu",
+		Example: "Error out of memory at line 380 in file /src/csrc/pythonInterface.c",
+	},
+	{
 		ID: "gpu-oom-cufft", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"_ALLOC_FAILED"}, Pattern: `(?:cuFFT|cusolver|cuSOLVER|cusparse|curand) error: (?P<code>CU(?:FFT|SOLVER|SPARSE|RAND)(?:_STATUS)?_ALLOC_FAILED)`,
 		Meaning: "A CUDA library could not get GPU memory for its work space: PyTorch or another process holds all of it.",

@@ -42,6 +42,20 @@ var numericSignatures = []Signature{
 		Example: "AssertionError: Rank 3: found Inf in local forward loss calculation. Device: 3, node: node7",
 	},
 	{
+		ID: "nan-scale-icefall", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"grad_scale is too small, exiting"},
+		Meaning:  "The scale of gradients fell until nothing was left of it: gradients overflowed at every step.",
+		Source:   "k2-fsa icefall, the training scripts",
+		Example:  "RuntimeError: grad_scale is too small, exiting: 0.0",
+	},
+	{
+		ID: "nan-scale-apex", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"Gradient overflow.", "reducing loss scale to "}, Pattern: `reducing loss scale to (?P<scale>0\.0(?:\D|$)|\d+(?:\.\d+)?e-3\d\d)`,
+		Meaning: "The loss scale fell until nothing was left of it: gradients overflowed at every step.",
+		Source:  "NVIDIA Apex apex/amp/handle.py",
+		Example: "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 5e-324",
+	},
+	{
 		ID: "nan-clip", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{" is non-finite, so it cannot be clipped"},
 		Meaning:  "The norm of the gradients is not a number, or infinite.",

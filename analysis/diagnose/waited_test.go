@@ -90,3 +90,20 @@ func TestALabelOfTheLauncherIsNoGlobalRank(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// Words that stood unread in logs that people have shown.
+func TestFieldLastWords(t *testing.T) {
+	for _, c := range []fieldCase{
+		{"the scale of gradients is used up", one(fieldSteps + raisedBy(2, "RuntimeError: grad_scale is too small, exiting: 0.0")), []string{"non-finite-loss"}, "-"},
+		{"apex halves a scale that is nothing", one(fieldSteps + "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 5e-324\nGradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 0.0\n" +
+			"Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    f()\nZeroDivisionError: float division by zero\n"), []string{"non-finite-loss"}, "-"},
+		{"apex halves a scale, as it does", one("Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0\n" + fieldSteps + raisedBy(2, "KeyError: 'x'")), []string{"exception"}, "rank 2"},
+		{"an assertion of a C library", one(fieldSteps + "python: /opt/ds/aio_common.cpp:125: int _do_io_complete(long long int): Assertion `n_completes >= min_completes' failed.\n"), []string{"native-crash"}, "-"},
+		{"NVML does not answer while a full GPU is reported", one(fieldSteps + raisedBy(2, "RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at \"../c10/cuda/CUDACachingAllocator.cpp\":830, please report a bug to PyTorch. ")),
+			[]string{"gpu-oom"}, "rank 2"},
+		{"a checkpoint of another layout", one(raisedBy(0, "RuntimeError: Missing key in checkpoint state_dict: optimizer.param_groups.0.lr.") +
+			raisedBy(1, "RuntimeError: Missing key in checkpoint state_dict: optimizer.param_groups.0.lr.")), []string{"config-error"}, "-"},
+	} {
+		c.check(t)
+	}
+}
