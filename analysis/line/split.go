@@ -105,7 +105,7 @@ func recordAt(b []byte, i, from int) int {
 			start = i
 		}
 	case 'T':
-		if hasAt(b, i, "Traceback (most recent call last):") && b[i-1] != ' ' {
+		if hasAt(b, i, "Traceback (most recent call last):") && b[i-1] != ' ' && b[i-1] != '\t' {
 			start = i
 		}
 	case 'V', 'I', 'W', 'E', 'F':

@@ -96,7 +96,10 @@ type trace struct {
 	storm   *storm // of final lines like this one, if there is an account of them
 	silent  bool   // one of too many: it only takes its lines
 	orphan  bool   // its header was not seen
-	ignored bool   // Python says above it that it goes on
+	// label is what a collector that no prefix is known of put in front of the header; labelled: a frame bore it as well.
+	label    []byte
+	labelled bool
+	ignored  bool // Python says above it that it goes on
 }
 
 // below is where a line that continues a message stands, and from where on in matched.
@@ -110,6 +113,7 @@ func readTraceback(r *reader, rec *record) bool {
 		return true
 	}
 	t := &trace{who: rec.Who, stamped: own(rec), original: -1, budget: maxTraceLines, ignored: r.ignores(rec)}
+	t.label = bytes.Clone(labelOf(rec))
 	t.begin(rec)
 	r.trace(rec, maxTraceLines, t.next)
 	return true
@@ -153,6 +157,23 @@ func (t *trace) next(r *reader, rec *record) verdict {
 func (t *trace) message(rec *record) (b []byte, same bool) {
 	who := rec.Who
 	b = rec.Msg
+	if t.label != nil {
+		rest, ok := withoutLabel(rec.Text, t.label)
+		if ok && !t.labelled {
+			_, t.labelled = pyFrame(ungrouped(rest))
+		}
+		switch {
+		case ok && t.labelled:
+			return ungrouped(rest), compatible(who, t.who)
+		case t.labelled:
+			return b, false // of another container
+		case !ok && labelOf(rec) != nil:
+			return b, false
+		}
+		if _, ok := pyFrame(ungrouped(b)); ok {
+			t.label = nil // it was the end of another line
+		}
+	}
 	if who.Host != "" && t.who.Host == "" {
 		if i := bytes.LastIndex(rec.Text[:len(rec.Text)-len(b)], []byte(who.Host+": ")); i >= 0 {
 			b = rec.Text[i:]
@@ -161,6 +182,48 @@ func (t *trace) message(rec *record) (b []byte, same bool) {
 	}
 	return ungrouped(b), who == t.who
 }
+
+// labelOf is what stands in front of the header of a traceback and is no prefix that line knows, with all in front of it; nil
+// where the header begins the message. It may be a collector's label (the name of a pod, of a container), or just text.
+func labelOf(rec *record) []byte {
+	i := bytes.Index(rec.Text, []byte(tracebackHeader))
+	if from := len(rec.Text) - len(rec.Msg); i <= from || i > maxLabel || len(bytes.TrimSpace(ungrouped(rec.Text[from:i]))) == 0 {
+		return nil
+	}
+	return rec.Text[:i]
+}
+
+// maxLabel is how long the labels of a line may be.
+const maxLabel = 256
+
+// withoutLabel is text without the label of another line. Stamps within may differ, and the blanks at its end may be missing in
+// front of nothing.
+func withoutLabel(text, label []byte) ([]byte, bool) {
+	bare := bytes.TrimRight(label, " \t")
+	i, k := 0, 0
+	for k < len(bare) {
+		if k == 0 || !isWord(bare[k-1]) {
+			_, n := line.ParseStamp(bare[k:])
+			_, m := line.ParseStamp(text[i:min(len(text), i+maxStamp)])
+			if n > 0 && m > 0 {
+				k, i = k+n, i+m
+				continue
+			}
+		}
+		if i >= len(text) || text[i] != bare[k] {
+			return nil, false
+		}
+		i, k = i+1, k+1
+	}
+	rest := text[i:]
+	if len(bytes.TrimSpace(rest)) == 0 {
+		return nil, true
+	}
+	return bytes.CutPrefix(rest, label[len(bare):])
+}
+
+// maxStamp is how long a stamp may be.
+const maxStamp = 48
 
 // header takes another "Traceback (most recent call last):".
 func (t *trace) header(r *reader, rec *record, b []byte) verdict {
