@@ -165,7 +165,7 @@ func (s *scene) look(sinks []*sink) *view {
 				v.state[e.rank] = v.state[e.rank] || e.says&saysState != 0
 				v.tied[e.rank] = v.tied[e.rank] || e.says&saysNode != 0
 			}
-			v.world = v.world || e.says&saysWorld != 0
+			v.world = v.world || e.says&(saysWorld|saysSizes) != 0
 			v.groups = v.groups || e.says&saysGroups != 0
 			if e.says&saysFileHost != 0 && k.node >= 0 {
 				for _, r := range s.nodes[k.node].ranks {

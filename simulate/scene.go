@@ -105,6 +105,7 @@ const (
 	saysGroups                    // the members of the groups, or the sizes that determine them
 	saysFileHost                  // the host of everything in this file
 	saysNodes                     // the nodes of the job
+	saysSizes                     // what the default group was gathering, whose sizes tell how many it has
 )
 
 // dest is the kind of file that a line goes to.

@@ -130,6 +130,9 @@ func (s *scene) fire(f firing, firstPG bool) {
 		s.c10State(r, t, pg(v.at.state), in+fmt.Sprintf(" failure detected by watchdog at work sequence id: %d PG status: last enqueued work: %d, last completed work: %d", f.p.op.seq, f.p.e, f.p.c))
 		s.c10(r, t+20*time.Microsecond, 'E', pg(v.at.stack), s.stackLine())
 	}
+	if sized := f.p.op.kind == "_ALLGATHER_BASE" || f.p.op.kind == "_REDUCE_SCATTER_BASE"; sized && v.numel && v.group >= groupNameDesc && g == s.groups[0] {
+		s.entries[len(s.entries)-1].says |= saysSizes // the line that names the group, or the one below it
+	}
 	if firstPG {
 		text := "First PG on this rank to signal dumping."
 		if v.dump < dumpObs {
