@@ -180,6 +180,21 @@ var cudaSignatures = []Signature{
 		Example: "node1:12:34 [3] enqueue.cc:1 NCCL WARN Cuda failure 'invalid argument'",
 	},
 	{
+		ID: "cuda-rccl-failure", Mechanism: "cuda-error", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"NCCL WARN HIP failure "}, Not: cudaTexts, Pattern: `HIP failure:? (?:\d+ )?'(?P<text>[^']*)'`,
+		Meaning: "RCCL's own HIP call failed, mostly the echo of an error in another kernel of this process.",
+		Source:  "RCCL src/include/checks.h",
+		Example: "node1:12:34 [3] src/transport/p2p.cc:290 NCCL WARN HIP failure 'invalid device pointer'",
+	},
+	{
+		// RCCL gives the process up with this one; nothing of the process comes behind it.
+		ID: "cuda-rccl-fatal", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"[FATAL ERROR]: HIP failure: "}, Not: cudaTexts, Pattern: `HIP failure: '(?P<text>[^']*)'`,
+		Meaning: "A HIP (ROCm) call of RCCL failed, and it ended the process.",
+		Source:  "RCCL src/include/checks.h",
+		Example: "[FATAL ERROR]: HIP failure: 'invalid device pointer'",
+	},
+	{
 		ID: "cuda-async-note", Role: InfoRole,
 		Literals: []string{"CUDA kernel errors might be asynchronously reported"},
 		Meaning:  "A reminder that the Python line shown need not be the one that failed.",
