@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"faultline/incident"
 	"faultline/simulate"
 )
 
@@ -218,6 +219,27 @@ Traceback (most recent call last):
     raise RuntimeError('Pin memory thread exited unexpectedly')
 RuntimeError: Pin memory thread exited unexpectedly
 `), []string{"exception"}, "-"}.check(t)
+}
+
+// An EOFError of a file that is empty, or of a terminal that is none, has its own cause; one of a pipe has it elsewhere. What
+// mostly follows from something else is said nevertheless where it is all there is.
+func TestWhatEndsTooEarly(t *testing.T) {
+	const loading = "Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in <module>\n    main()\n" +
+		"  File \"/opt/torch/utils/data/_utils/fetch.py\", line 52, in fetch\n    data = [self.dataset[idx] for idx in possibly_batched_index]\n" +
+		"  File \"/a/data.py\", line 9, in __getitem__\n    return pickle.load(f)\nEOFError: Ran out of input\n"
+	for _, c := range []fieldCase{
+		{"an empty file", one(fieldSteps + raisedBy(3, "EOFError: Ran out of input")), []string{"exception"}, "rank 3"},
+		{"an empty sample", one(fieldSteps + loading), []string{"bad-sample"}, "-"},
+		{"nobody at the terminal", one(fieldSteps + raisedBy(0, "EOFError: EOF when reading a line")), []string{"exception"}, "rank 0"},
+		{"a pipe", one(fieldSteps + raisedBy(3, "EOFError")), []string{"unknown"}, "-"},
+	} {
+		c.check(t)
+	}
+	file := simulate.File{Name: "train.log", Data: []byte(fieldSteps + raisedBy(3, "BrokenPipeError: [Errno 32] Broken pipe"))}
+	v := Run(read(t, []simulate.File{file}, nil, 0)).Verdict
+	if v.Status != incident.Inconclusive || !strings.Contains(v.Summary, "BrokenPipeError: [Errno 32] Broken pipe") {
+		t.Errorf("%s: %s", v.Status, v.Summary)
+	}
 }
 
 // A run whose last lines tell of its end has not completed, whatever its steps say: nobody may go back to bed on it.

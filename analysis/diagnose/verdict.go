@@ -38,6 +38,16 @@ func taskEnd(f *resolve.Facts) string {
 	return fmt.Sprintf("tasks end (%s)", first.What)
 }
 
+// echoed is the first exception where all that failed are such as mostly follow from another failure.
+func echoed(f *resolve.Facts) *resolve.Failure {
+	for _, fl := range f.Failures {
+		if fl.Exc != nil && fl.Role == knowledge.ConsequenceRole {
+			return fl
+		}
+	}
+	return nil
+}
+
 func (b *builder) verdict() {
 	v := &b.r.Verdict
 	v.Candidates, v.Suspects, v.Needs = []incident.Candidate{}, []incident.Suspect{}, []incident.Need{}
@@ -48,6 +58,13 @@ func (b *builder) verdict() {
 		v.Status, v.Mechanism, v.Origin = incident.Inconclusive, unknown, unknown
 		v.Summary = "nothing in these logs explains how the job ended"
 		v.Why = "no failure, no hang and no normal end was found"
+		if fl := echoed(b.s.Facts); fl != nil {
+			v.Summary = short(fl.Text) + "; what came before it, no line says"
+			if fl.Rank != resolve.NoRank {
+				v.Summary = fl.Proc.Describe() + ": " + v.Summary
+			}
+			v.Why = "an exception of this kind mostly follows from another failure, and none is seen"
+		}
 		if how := taskEnd(b.s.Facts); how != "" {
 			v.Why = "SLURM saw " + how + ", and no line says why"
 		}

@@ -108,11 +108,21 @@ func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bo
 		return "storage-retries-exhausted", knowledge.CauseRole, false, sign
 	case plain && c.checkpoint && !c.loading && (class == "OSError" || class == "IOError" || class == "EOFError" || class == "BadZipFile"):
 		return "checkpoint-io", knowledge.CauseRole, false, ""
+	case plain && class == "EOFError" && fileEnds[x.Message] && c.loading:
+		return "bad-sample", knowledge.CauseRole, false, ""
+	case plain && class == "EOFError" && (fileEnds[x.Message] || x.Message == inputEnds):
+		return mechException, knowledge.CauseRole, true, ""
 	case plain && netErrors[class] && c.store:
 		return "storage-retries-exhausted", knowledge.CauseRole, false, ""
 	}
 	return mech, role, direct, sign
 }
+
+// fileEnds is what Python (pickle, marshal) and numpy say of a file that is empty or cut short, inputEnds what input() says where
+// nobody can answer: no process has to do with it. Of a pipe whose other end is gone an EOFError says nothing.
+var fileEnds = map[string]bool{"Ran out of input": true, "No data left in file": true, "marshal data too short": true}
+
+const inputEnds = "EOF when reading a line"
 
 // betweenProcesses says that a pipe or socket to another process of the same machine broke inside Python's multiprocessing: the
 // process at its other end is gone, and no store or server has to do with it.
