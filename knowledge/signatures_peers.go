@@ -311,6 +311,13 @@ var peerSignatures = []Signature{
 		Example:  "2024-09-03 01:27:26,208\tERROR tune_controller.py:1331 -- Trial task failed for trial TorchTrainer_551a2_00000",
 	},
 	{
+		ID: "peer-ray-creation", Role: ConsequenceRole,
+		Literals: []string{"died because of an error raised in its creation task"},
+		Meaning:  "Ray reports that an actor could not be made; what was raised stands in the lines below.",
+		Source:   "Ray python/ray/exceptions.py",
+		Example:  "ray.exceptions.RayActorError: The actor died because of an error raised in its creation task, ray::Worker.__init__() (pid=1234, ip=10.0.0.7)",
+	},
+	{
 		ID: "peer-ray-actor", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,
 		// An error in a creation task is the job's own and stands in the message.
 		Literals: []string{"ray.exceptions."}, Not: []string{"error raised in its creation task"},

@@ -124,6 +124,7 @@ func TestFieldLaunchers(t *testing.T) {
 		return b.String()
 	}
 	for _, c := range []fieldCase{
+		{"what was raised while Ray made an actor", one("Traceback (most recent call last):\n  File \"/a/ray/worker.py\", line 2882, in get\n    f()\nray.exceptions.ActorDiedError: The actor died because of an error raised in its creation task, ray::policy-0-2:Worker.__init__() (pid=2791977, ip=10.65.6.13, actor_id=79f3)\n  File \"/a/worker.py\", line 210, in __init__\n    g()\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 3 has a total capacity of 79.11 GiB of which 1.02 GiB is free.\n"), []string{"gpu-oom"}, "-"},
 		{"SageMaker", one(labelled("[1,mpirank:3,algo-1]<stdout>:", fieldSteps) + labelled("[1,mpirank:3,algo-1]<stderr>:", oom)), []string{"gpu-oom"}, "rank 3, node algo-1"},
 		{"Determined", one(labelled("[2024-05-12T10:00:00.123456Z] 5b1f2c3d [rank=3] || ", oom)), []string{"gpu-oom"}, "rank 3"},
 		{"records in JSON over several lines", one(pretty(raisedBy(5, "RuntimeError: CUDA error: an illegal memory access was encountered"))), []string{"cuda-error"}, "rank 5"},
