@@ -243,6 +243,22 @@ func TestWhatEndsTooEarly(t *testing.T) {
 	}
 }
 
+// What all processes of the one node say that is seen, and no rank signs, is its hardware's where it can be nothing else.
+func TestProcessesOfOneNodeMeetItsFabric(t *testing.T) {
+	const down = "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized"
+	var label, code strings.Builder
+	for i := range 8 {
+		for l := range strings.Lines("Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    f()\n") {
+			fmt.Fprintf(&label, "[%d]: %s", i, l)
+			fmt.Fprintf(&code, "[%d]: %s", i, l)
+		}
+		fmt.Fprintf(&label, "[%d]: %s\n", i, down)
+		fmt.Fprintf(&code, "[%d]: ValueError: no such column\n", i)
+	}
+	fieldCase{"the fabric", map[string]string{"node5.log": label.String()}, []string{"gpu-nvlink"}, "node node5"}.check(t)
+	fieldCase{"the program", map[string]string{"node5.log": code.String()}, []string{"exception"}, "-"}.check(t)
+}
+
 // A run whose last lines tell of its end has not completed, whatever its steps say: nobody may go back to bed on it.
 func TestAnEndThatIsNoGoodOne(t *testing.T) {
 	const elastic = "torch.distributed.elastic.agent.server.api: [WARNING] Received %s death signal, shutting down workers\n"

@@ -3,6 +3,7 @@ package mechanism
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 
@@ -76,6 +77,10 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 	}
 	text := first[0].Text
 	switch {
+	case len(ranks) == 0 && unnamed > 2 && ofHardware(slug) && len(nodes) == 1 && !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !nodes[fl.Node] }):
+		p.Nodes, p.Scope = keysOf(nodes), "node"
+		p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
+		p.Why = fmt.Sprintf("%s of this node say the same, and nobody of another", plural(unnamed, "process", "processes"))
 	case len(ranks) == 0 && unnamed > 2 && float64(unnamed) >= everyone*float64(world):
 		p.Scope = "all"
 		p.Summary = fmt.Sprintf("%s: %s", plural(unnamed, "process", "processes"), short(text))
@@ -143,6 +148,12 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 		p.For = append(p.For, finding(plural(n-len(ranks), "rank shows", "ranks show")+" the same later", ev...))
 	}
 	return p
+}
+
+// ofHardware says that a mechanism is a fault of a node's GPUs and what connects them, which all its processes may meet alike.
+func ofHardware(slug string) bool {
+	m, known := knowledge.MechanismBySlug(slug)
+	return known && m.Origin == "gpu" && m.Owner == "cluster"
 }
 
 // ofOneNode says that all who failed are of one node, where somebody of another is seen and it is not the program that failed: a
