@@ -1,0 +1,234 @@
+package resolve
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"faultline/analysis/worker"
+	"faultline/knowledge"
+)
+
+// exceptionRoles are the classes of Python exceptions whose meaning does not depend on their text: wrappers and what
+// processes raise because another one died. Source: PyTorch 2.6 (torch/distributed), torchrun, Lightning.
+var exceptionRoles = map[string]knowledge.Role{
+	"ChildFailedError":            knowledge.ConsequenceRole,
+	"ProcessRaisedException":      knowledge.ConsequenceRole,
+	"ProcessExitedException":      knowledge.ConsequenceRole,
+	"SignalException":             knowledge.ConsequenceRole,
+	"SIGTERMException":            knowledge.ConsequenceRole,
+	"KeyboardInterrupt":           knowledge.ConsequenceRole,
+	"SystemExit":                  knowledge.ConsequenceRole,
+	"DistBackendError":            knowledge.SymptomRole,
+	"DistNetworkError":            knowledge.SymptomRole,
+	"DistStoreError":              knowledge.SymptomRole,
+	"HorovodInternalError":        knowledge.SymptomRole,
+	"RendezvousConnectionError":   knowledge.SymptomRole,
+	"RendezvousClosedError":       knowledge.ConsequenceRole,
+	"RendezvousGracefulExitError": knowledge.ConsequenceRole,
+	"CalledProcessError":          knowledge.SymptomRole,
+	"CancelledError":              knowledge.ConsequenceRole,
+	"DeadlockDetectedException":   knowledge.ConsequenceRole, // Lightning's, of a rank that had failed of what stands above it
+	"_DeadlockDetectedException":  knowledge.ConsequenceRole,
+	"ConnectionAbortedError":      knowledge.SymptomRole,
+	"EngineDeadError":             knowledge.SymptomRole, // vLLM's, of the process that asks the engine
+	"GeneratorExit":               knowledge.ConsequenceRole,
+	"BrokenPipeError":             knowledge.ConsequenceRole,
+	"EOFError":                    knowledge.ConsequenceRole,
+	// C++: what std::terminate prints after the watchdog or a destructor threw. Up to 2.0 the class was runtime_error.
+	"terminate":          knowledge.ConsequenceRole,
+	"runtime_error":      knowledge.ConsequenceRole,
+	"Fatal Python error": knowledge.ConsequenceRole,
+}
+
+func (f *Facts) exception(seen *printed, x *worker.Exception) {
+	fl := f.newFailure(&x.At, "exception")
+	fl.Exc = x
+	fl.Text = saying(x)
+	if r, ok := defaultGroupRank(x.Message); ok && fl.Rank == NoRank {
+		fl.Rank, fl.Proc = r, f.rank(r, "its rank in the default group")
+		if fl.Node == "" {
+			fl.Node = fl.Proc.Node
+		}
+	}
+	fl.Mechanism, fl.Role, fl.Direct, fl.Sign = inContext(x)
+	if i := slices.IndexFunc(x.Told, func(t worker.Told) bool { return t.ID == fl.Sign }); i >= 0 && fl.Role != knowledge.ConsequenceRole {
+		fl.Told = &x.Told[i]
+	}
+	if x.Bare && fl.Sign == "" {
+		if fl.Mechanism != mechException || !f.lastWords(x) {
+			return
+		}
+		fl.Direct = false
+	}
+	f.signed(&fl, x.Message)
+	if o := toldBy(x, fl.Sign); o != nil && fl.Told == nil && fl.Role != knowledge.ConsequenceRole {
+		fl.Told = &worker.Told{At: o.At, ID: fl.Sign, Text: saying(o)}
+	}
+	if fl.Told != nil && f.onNode(&fl, fl.Told.Text) {
+		fl.Told = &worker.Told{At: fl.Told.At, ID: fl.Sign, Text: fl.Text}
+	}
+	if x.Type == "" && fl.Sign == "" {
+		// The file ends, or another writer cuts in, before the line that says what was raised.
+		fl.Mechanism, fl.Role, fl.Text = "", knowledge.ConsequenceRole, "a traceback without its last line"
+	}
+	if fl.Role == knowledge.NoiseRole || fl.Role == knowledge.InfoRole {
+		return
+	}
+	f.reported(seen, &fl)
+}
+
+// wordless are the exceptions that say only that another one was met: their class, and how their message begins. Sources:
+// datasets/builder.py, ray/train/base_trainer.py, tenacity, concurrent/futures/process.py.
+var wordless = map[string]string{
+	"DatasetGenerationError": "An error occurred while generating the dataset",
+	"TrainingFailedError":    "The Ray Train run failed",
+	"RetryError":             "RetryError[<Future at ",
+	"BrokenProcessPool":      "A ",
+}
+
+// toldBy is the block of a chain that says what its last one does not: what another process raised, which is printed inside the
+// message of the one that caught it; what an exception without words of its own was raised from; what holds the sign. nil where
+// the last one speaks for itself.
+func toldBy(x *worker.Exception, sign string) *worker.Exception {
+	var below *worker.Exception
+	for i := range x.Cause {
+		if c := &x.Cause[i]; c.Type != "" && c.File == x.File && c.Off > x.Off && (below == nil || c.Off > below.Off) {
+			below = c
+		}
+	}
+	if below != nil {
+		return below
+	}
+	e, i := x, len(x.Cause)
+	for ; i > 0 && e.From && saysNothing(e); i-- {
+		e = &x.Cause[i-1]
+	}
+	if e != x && e.Type != "" {
+		return e
+	}
+	if i := slices.IndexFunc(x.Cause, func(c worker.Exception) bool { return holds(&c, sign) }); i >= 0 && !holds(x, sign) {
+		return &x.Cause[i]
+	}
+	return nil
+}
+
+func saysNothing(x *worker.Exception) bool {
+	begin, ok := wordless[x.Type[strings.LastIndexAny(x.Type, ".:")+1:]]
+	return ok && strings.HasPrefix(x.Message, begin)
+}
+
+// holds says that the line of an exception has this sign.
+func holds(x *worker.Exception, sign string) bool {
+	return sign != "" && slices.Contains(knowledge.Match(nil, []byte(saying(x))), sign)
+}
+
+// saying is an exception as its last line tells it.
+func saying(x *worker.Exception) string { return strings.TrimSuffix(x.Type+": "+x.Message, ": ") }
+
+// raisedFrom is what the direct cause of an exception adds to its words, or "".
+func raisedFrom(x *worker.Exception) string {
+	if !x.From || len(x.Cause) == 0 {
+		return ""
+	}
+	c := &x.Cause[len(x.Cause)-1]
+	if c.Type == "" || c.Message == "" || c.File == x.File && c.Off > x.Off || strings.Contains(x.Message, c.Message) {
+		return ""
+	}
+	return "; raised from " + saying(c)
+}
+
+// lastWords says that a file ends soon after an exception, and no step of the training comes in between.
+func (f *Facts) lastWords(x *worker.Exception) bool {
+	const soon = 40 // lines: what launchers and libraries print at the end
+	for _, t := range f.Tails {
+		if t.File == x.File {
+			return t.Lines-x.Line <= soon && f.stepsAfter(x.At) == 0
+		}
+	}
+	return false
+}
+
+// defaultGroupRank is the rank that a process group's own prefix states in a message, where that group is the default
+// one: "[PG 0 (default_pg) Rank 12]" (PyTorch 2.4), "[PG ID 0 PG GUID 0(default_pg) Rank 12]" (2.5 on). Its ranks are
+// the global ones.
+func defaultGroupRank(msg string) (int, bool) {
+	const key = "(default_pg) Rank "
+	if !strings.HasPrefix(msg, "[PG ") {
+		return 0, false
+	}
+	i := strings.Index(msg, key)
+	end := strings.IndexByte(msg, ']')
+	if i < 0 || end < i {
+		return 0, false
+	}
+	r, err := strconv.Atoi(msg[i+len(key) : end])
+	return r, err == nil && r >= 0 && r < 1<<24
+}
+
+// classify gives an exception its mechanism. In a chain the first block is the root: it is asked first.
+func classify(x *worker.Exception) (mech string, role knowledge.Role, direct bool, sign string) {
+	class := x.Type
+	if i := strings.LastIndexAny(class, ".:"); i >= 0 {
+		class = class[i+1:]
+	}
+	var first *knowledge.Signature
+	for _, id := range x.Signs {
+		s, ok := knowledge.Lookup(id)
+		if !ok {
+			continue
+		}
+		if s.Role == knowledge.CauseRole && s.Mechanism != "" {
+			if o, ok := earlier(x, s.ID); ok {
+				s = o
+			}
+			return s.Mechanism, s.Role, s.Direct, s.ID
+		}
+		if s.Role == knowledge.InfoRole {
+			continue
+		}
+		if first == nil || first.Role == knowledge.SymptomRole && first.Mechanism == "" && s.Role == knowledge.SymptomRole && s.Mechanism != "" {
+			c := s
+			first = &c
+		}
+	}
+	if first != nil {
+		return first.Mechanism, first.Role, first.Direct, first.ID
+	}
+	if r, ok := exceptionRoles[class]; ok {
+		root := rootOf(x)
+		if root != x {
+			return classify(root)
+		}
+		return "", r, false, ""
+	}
+	if root := rootOf(x); root != x {
+		m, r, d, s := classify(root)
+		if r != knowledge.NoiseRole {
+			return m, r, d, s
+		}
+	}
+	return mechException, knowledge.CauseRole, true, ""
+}
+
+// earlier is the cause that the direct cause of an exception names where the sign found first is the exception's own: a loader's
+// worker "exited unexpectedly" where what it sent could not be opened.
+func earlier(x *worker.Exception, sign string) (knowledge.Signature, bool) {
+	if !x.From || len(x.Cause) == 0 || len(x.Signs) < 2 || !holds(x, sign) {
+		return knowledge.Signature{}, false
+	}
+	for _, id := range x.Signs {
+		if s, ok := knowledge.Lookup(id); ok && id != sign && s.Role == knowledge.CauseRole && s.Mechanism != "" && !holds(x, id) && holds(&x.Cause[len(x.Cause)-1], id) {
+			return s, true
+		}
+	}
+	return knowledge.Signature{}, false
+}
+
+// rootOf is the first block of a chain.
+func rootOf(x *worker.Exception) *worker.Exception {
+	if len(x.Cause) > 0 {
+		return &x.Cause[0]
+	}
+	return x
+}

@@ -1,0 +1,179 @@
+package resolve
+
+import (
+	"strconv"
+	"strings"
+
+	"faultline/analysis/line"
+	"faultline/analysis/worker"
+	"faultline/knowledge"
+)
+
+// exits notes how processes ended. A signal that only a crash sends is a failure of its own; 6, 9 and 15 are what
+// monitors and launchers send and prove nothing alone.
+func (f *Facts) exits(obs *worker.Observations) {
+	for i := range obs.ChildFailed {
+		c := &obs.ChildFailed[i]
+		if c.Rank < 0 {
+			continue
+		}
+		r := f.rank(c.Rank, "torchrun failure block")
+		node := shortHost(c.Host)
+		if node == "" {
+			node = f.ident.nodeOf(c.At)
+		}
+		if r.Node == "" {
+			r.Node, r.NodeBasis = node, "torchrun failure block"
+		}
+		if r.Local < 0 {
+			r.Local = c.Local
+		}
+		t := f.clock.at(node, c.Time)
+		if r.Exit == nil || !r.Exit.Root && c.Root {
+			r.Exit = &Exit{Code: c.ExitCode, At: c.At, T: t, Root: c.Root, Host: node}
+		}
+		if recorded(c.Traceback) {
+			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Mechanism: mechException, Role: knowledge.CauseRole, Direct: true,
+				Kind: "record", At: &c.At, T: t, Count: 1, Text: recordedText(c.Traceback)}
+			fl.Mechanism, fl.Role, fl.Direct, fl.Sign = classify(&worker.Exception{Signs: knowledge.Match(nil, []byte(c.Traceback))})
+			f.Failures = append(f.Failures, fl)
+		}
+		if crashSignal(c.ExitCode) {
+			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Mechanism: mechNativeCrash, Role: knowledge.CauseRole, Direct: true,
+				Kind: "exit", At: &c.At, T: t, Count: 1, Text: "the process died of signal " + strconv.Itoa(-c.ExitCode)}
+			f.Failures = append(f.Failures, fl)
+		}
+	}
+	for i := range obs.ChildExits {
+		c := &obs.ChildExits[i]
+		who := *c.Who()
+		who.Local, who.Pid = c.Local, c.Pid
+		id, basis, ok := f.ident.rankOf(worker.At{Pos: c.Pos, By: &who})
+		fl := f.newFailure(&c.At, "exit")
+		if ok {
+			r := f.rank(id, basis)
+			fl.Rank, fl.Proc = id, r
+			if r.Exit == nil {
+				r.Exit = &Exit{Code: c.ExitCode, At: c.At, T: f.At(c.At)}
+			}
+		} else {
+			fl.Rank, fl.Proc = NoRank, nil
+		}
+		if crashSignal(c.ExitCode) {
+			fl.Mechanism, fl.Role, fl.Direct = mechNativeCrash, knowledge.CauseRole, true
+			fl.Text = "the process died of signal " + strconv.Itoa(-c.ExitCode)
+			f.Failures = append(f.Failures, &fl)
+		}
+	}
+}
+
+// recorded says that a failure block holds the worker's own traceback (torch.distributed.elastic's @record), not just
+// torchrun's sentence about a signal or the manual.
+func recorded(s string) bool {
+	return strings.HasPrefix(s, "Traceback (most recent call last)")
+}
+
+// recordedText is the final line of such a traceback where the block shows it.
+func recordedText(s string) string {
+	if _, final, ok := strings.Cut(s, "(most recent call last): "); ok {
+		return final
+	}
+	return s
+}
+
+// crashSignal: SIGILL 4, SIGBUS 7, SIGFPE 8, SIGSEGV 11.
+func crashSignal(code int) bool {
+	switch code {
+	case -4, -7, -8, -11, 132, 135, 136, 139:
+		return true
+	}
+	return false
+}
+
+// tasks reads srun's exit lines. After the step is being terminated they are consequences (SLURM 22.05 and 24.11,
+// measured: the same wording follows any cancellation).
+func (f *Facts) tasks(obs *worker.Observations) {
+	ending := map[string]int64{}
+	for i := range obs.SlurmEnds {
+		e := &obs.SlurmEnds[i]
+		switch e.Kind {
+		case "oom", "launch-failed":
+			continue
+		}
+		if o, ok := ending[e.File]; !ok || e.Off < o {
+			ending[e.File] = e.Off
+		}
+	}
+	for i := range obs.TaskExits {
+		e := &obs.TaskExits[i]
+		fl := &Failure{Rank: NoRank, At: &e.At, Kind: "task", T: f.At(e.At), NotBefore: f.NotBefore(e.At), Tasks: e.Tasks, Count: max(1, len(e.Tasks))}
+		if len(e.Hosts) == 1 {
+			fl.Node = shortHost(e.Hosts[0])
+		}
+		if len(e.Tasks) == 1 && f.taskIsRank() {
+			fl.Rank = e.Tasks[0]
+			fl.Proc = f.rank(fl.Rank, "SLURM task, one task is one rank")
+			if fl.Proc.Node == "" {
+				fl.Proc.Node, fl.Proc.NodeBasis = fl.Node, "srun exit line"
+			}
+		}
+		o, ends := ending[e.File]
+		before := !ends || e.Off < o
+		what := strings.TrimSuffix(e.What, " (core dumped)")
+		if before && fl.Proc != nil && fl.Proc.Exit == nil {
+			code := e.Code
+			if n, ok := taskSignals[what]; ok {
+				code = -n
+			}
+			if code != line.Unknown {
+				fl.Proc.Exit = &Exit{Code: code, At: e.At, T: fl.T, Host: fl.Node, Root: true}
+			}
+		}
+		fl.Text = srunSays + e.What
+		switch what {
+		case "Segmentation fault", "Bus error", "Illegal instruction", "Floating point exception":
+			fl.Mechanism, fl.Role, fl.Direct = mechNativeCrash, knowledge.CauseRole, true
+		case "Out Of Memory":
+			fl.Mechanism, fl.Role, fl.Direct = mechHostOOM, knowledge.CauseRole, true
+		case "Terminated":
+			fl.Role = knowledge.ConsequenceRole
+		case "Killed", "Aborted":
+			fl.Role = knowledge.ConsequenceRole
+			if before {
+				fl.Role = knowledge.SymptomRole
+			}
+		default:
+			fl.Role = knowledge.SymptomRole
+			if e.Code == 143 || !before && (e.Code == 137 || e.Code == 134) {
+				fl.Role = knowledge.ConsequenceRole
+			}
+			if crashSignal(e.Code) {
+				fl.Mechanism, fl.Role, fl.Direct = mechNativeCrash, knowledge.CauseRole, true
+			}
+		}
+		if ends && e.Off > o && fl.Mechanism != mechHostOOM {
+			fl.Role, fl.Mechanism, fl.Direct = knowledge.ConsequenceRole, "", false
+		}
+		f.Failures = append(f.Failures, fl)
+	}
+}
+
+// taskSignals are the words that srun prints for signals a task died of (strsignal).
+var taskSignals = map[string]int{"Killed": 9, "Aborted": 6, "Terminated": 15, "Segmentation fault": 11, "Bus error": 7, "Illegal instruction": 4, "Floating point exception": 8}
+
+// taskIsRank says that SLURM tasks are ranks: as many tasks as ranks, proven by labels or by the highest task.
+func (f *Facts) taskIsRank() bool {
+	if f.ident.taskIsOne {
+		return true
+	}
+	if f.Job.WorldSize == 0 {
+		return false
+	}
+	most := -1
+	for _, e := range f.Obs.TaskExits {
+		for _, t := range e.Tasks {
+			most = max(most, t)
+		}
+	}
+	return most == f.Job.WorldSize-1 && f.Job.WorldSize > 1
+}
