@@ -45,8 +45,8 @@ func came(f *resolve.Facts, p *mechanism.Proposal, at worker.At) bool {
 			return false
 		}
 	}
-	if p.At.Valid && f.At(at).Valid {
-		return f.At(at).Before(p.At)
+	if len(p.Failures) > 0 {
+		return !p.At.Before(f.At(at)) // a wait that had begun before is told of afterwards
 	}
-	return len(p.Failures) > 0
+	return f.At(at).Before(p.At)
 }

@@ -31,6 +31,7 @@ func TestATrainingThatHadFinished(t *testing.T) {
 		{"it is saved", one(step(1, 20) + save + done + raised), true, "no"},
 		{"whether it is saved is not known", one(step(1, 20) + done + raised), true, "after-fix"},
 		{"an older save", one(step(1, 10) + "[2026-11-20 10:00:10] saved checkpoint /ckpt/step_10\n" + step(11, 20) + done + raised), true, "after-fix"},
+		{"within the same second", one(step(1, 20) + save + done + strings.Replace(raised, "10:00:30", "10:00:21", 1)), true, "no"},
 		{"nothing says so", one(step(1, 20) + save + raised), false, "after-fix"},
 		{"another stage went on", one(step(1, 5) + done + step(6, 20) + save + raised), false, "after-fix"},
 		{"it was no training", one(done + raised), false, "after-fix"},
