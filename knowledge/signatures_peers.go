@@ -270,7 +270,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: "peer-mpi-host", Role: SymptomRole, Tier: ProcessKiller, Own: true, // kept for the name of the host
-		Literals: []string{"emote daemon", "] on node "}, Pattern: `emote daemon *: \[\[\d+,\d+\],\d+\] on node (?P<lost>[\w.-]+)`,
+		Literals: []string{"emote daemon", "] on node "}, Pattern: `emote daemon *: \[\[\d+,\d+\],\d+\] on node (?P<lost>\w[\w.-]{0,252})`,
 		Meaning: "The host whose helper mpirun heard no more of.",
 		Source:  "Open MPI orte/mca/errmgr/default_hnp help text, PRRTE",
 		Example: "  Remote daemon: [[11377,0],1] on node bert-worker-0",

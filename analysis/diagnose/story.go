@@ -90,7 +90,10 @@ func (b *builder) chain() {
 			if top.Class == mechanism.Environment && e.Slurm.Kind == "node-failure" {
 				continue
 			}
-			text := e.Slurm.By() + " ended the " + map[bool]string{true: "step", false: "job"}[e.Slurm.System == ""]
+			text := e.Slurm.By() + " ended the step"
+			if e.Slurm.System != "" {
+				text = e.Slurm.By() + " ended the job"
+			}
 			if e.Says != "" {
 				text = "SLURM's records: it ended the job"
 			}
