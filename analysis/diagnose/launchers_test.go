@@ -91,3 +91,14 @@ func TestFieldContainers(t *testing.T) {
 		}
 	}
 }
+
+// Clusters whose nodes are known by their addresses: an address has no domain to cut off.
+func TestNodesKnownByTheirAddress(t *testing.T) {
+	for _, c := range []fieldCase{
+		{"a launch that failed", one("srun: error: Task launch for StepId=8.0 failed on node 10.0.0.7: Communication connection failure\n"), []string{"scheduler-error"}, "node 10.0.0.7"},
+		{"a node that failed", one(fieldSteps + "srun: error: Node failure on 10.0.0.7\n"), []string{"node-failure"}, "node 10.0.0.7"},
+		{"one with a domain", one(fieldSteps + "srun: error: Node failure on GPU-7.cluster.example\n"), []string{"node-failure"}, "node gpu-7"},
+	} {
+		c.check(t)
+	}
+}

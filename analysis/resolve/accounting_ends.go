@@ -82,7 +82,7 @@ func (f *Facts) rebooted(nodes []*accounting.Node) {
 		return
 	}
 	for _, n := range nodes {
-		if !slices.ContainsFunc(a.Nodes, func(x string) bool { return shortHost(x) == shortHost(n.Name) }) {
+		if !slices.ContainsFunc(a.Nodes, func(x string) bool { return ShortHost(x) == ShortHost(n.Name) }) {
 			continue
 		}
 		until := end
@@ -161,7 +161,7 @@ func (f *Facts) recordFailure(s *accounting.Record) {
 	fl.At = &at
 	fl.T = f.accounted(s.End)
 	if len(s.Nodes) == 1 && s.Step != "batch" {
-		fl.Node = shortHost(s.Nodes[0])
+		fl.Node = ShortHost(s.Nodes[0])
 	}
 	f.Failures = append(f.Failures, fl)
 }
@@ -249,7 +249,7 @@ func (f *Facts) strangers() {
 	}
 	ours := map[string]bool{}
 	for _, n := range f.Accounting.Nodes {
-		ours[shortHost(n)] = true
+		ours[ShortHost(n)] = true
 	}
 	var others []string
 	for _, n := range f.Coverage.NodesSeen {

@@ -17,7 +17,7 @@ type Mark struct {
 // may be named for one of the job's nodes, and for one only. ours is false for a host that is no node of the job, as far as
 // the logs tell.
 func (f *Facts) besideNode(file, host string) (node string, ours bool) {
-	if host = shortHost(host); host != "" {
+	if host = ShortHost(host); host != "" {
 		return host, slices.Contains(f.jobNodes(), host)
 	}
 	base := strings.ToLower(file[strings.LastIndexByte(file, '/')+1:])
@@ -65,7 +65,7 @@ func alphanumeric(c byte) bool {
 func (f *Facts) jobNodes() []string {
 	var out []string
 	for _, n := range f.Coverage.NodesExpected {
-		out = append(out, shortHost(n))
+		out = append(out, ShortHost(n))
 	}
 	out = append(out, f.Coverage.NodesSeen...)
 	for _, r := range f.byRank {

@@ -43,9 +43,9 @@ func (f *Facts) coverage(in Input) {
 		c.From = from
 		// A node is missing only where nodes are named at all: files that name no node cannot show which one lacks.
 		// A scheduler may call its nodes otherwise than they call themselves: where not one name is in both, none is missing.
-		if len(c.NodesSeen) > 0 && (!scheduler || slices.ContainsFunc(nodes, func(n string) bool { return seen[shortHost(n)] })) {
+		if len(c.NodesSeen) > 0 && (!scheduler || slices.ContainsFunc(nodes, func(n string) bool { return seen[ShortHost(n)] })) {
 			for _, n := range nodes {
-				if !seen[shortHost(n)] {
+				if !seen[ShortHost(n)] {
 					c.NodesMissing = append(c.NodesMissing, n)
 				}
 			}

@@ -18,7 +18,7 @@ func (f *Facts) exits(obs *worker.Observations) {
 			continue
 		}
 		r := f.rank(c.Rank, "torchrun failure block")
-		node := shortHost(c.Host)
+		node := ShortHost(c.Host)
 		if node == "" {
 			node = f.ident.nodeOf(c.At)
 		}
@@ -108,7 +108,7 @@ func (f *Facts) tasks(obs *worker.Observations) {
 		e := &obs.TaskExits[i]
 		fl := &Failure{Rank: NoRank, At: &e.At, Kind: "task", T: f.At(e.At), NotBefore: f.NotBefore(e.At), Tasks: e.Tasks, Count: max(1, len(e.Tasks))}
 		if len(e.Hosts) == 1 {
-			fl.Node = shortHost(e.Hosts[0])
+			fl.Node = ShortHost(e.Hosts[0])
 		}
 		if len(e.Tasks) == 1 && f.taskIsRank() {
 			fl.Rank = e.Tasks[0]

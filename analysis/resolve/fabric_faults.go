@@ -87,7 +87,7 @@ func (b *fabricBuilder) linkUp(p *FabricPort) bool {
 	for i := range b.out.Links {
 		l := &b.out.Links[i]
 		for _, e := range []fabric.End{l.A, l.B} {
-			if host, device, ok := adapter(e.Name); ok && shortHost(host) == p.Node && device == p.Device && e.Port == p.Port.Port && l.Width > 0 {
+			if host, device, ok := adapter(e.Name); ok && ShortHost(host) == p.Node && device == p.Device && e.Port == p.Port.Port && l.Width > 0 {
 				return true
 			}
 		}
@@ -117,7 +117,7 @@ func (b *fabricBuilder) linkOf(node, device string, port int) (name, other strin
 		l := &b.out.Links[i]
 		for _, e := range [][2]fabric.End{{l.A, l.B}, {l.B, l.A}} {
 			host, dev, ok := adapter(e[0].Name)
-			if !ok || e[0].Switch || shortHost(host) != node || dev != "" && device != "" && dev != device || e[0].Port != port || e[1].Name == "" {
+			if !ok || e[0].Switch || ShortHost(host) != node || dev != "" && device != "" && dev != device || e[0].Port != port || e[1].Name == "" {
 				continue
 			}
 			if dev == "" && device != "" {
@@ -139,7 +139,7 @@ func endName(e fabric.End) string {
 		name, _, _ = strings.Cut(rest, ":")
 	}
 	if host, device, ok := adapter(e.Name); ok {
-		name = strings.TrimSpace(device + " of " + shortHost(host))
+		name = strings.TrimSpace(device + " of " + ShortHost(host))
 	}
 	return fmt.Sprintf("port %d of %s", e.Port, name)
 }

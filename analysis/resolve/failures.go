@@ -118,7 +118,7 @@ func (f *Facts) attribute() {
 	for _, c := range f.Obs.ChildFailed {
 		if c.Rank >= 0 {
 			note(exits, c.File, c.Rank, c.ExitCode)
-			note(hosts, shortHost(c.Host), c.Rank, c.ExitCode)
+			note(hosts, ShortHost(c.Host), c.Rank, c.ExitCode)
 		}
 	}
 	for _, r := range f.byRank {
@@ -211,7 +211,7 @@ func (f *Facts) signed(fl *Failure, text string) {
 	case fl.Rank == NoRank:
 		fl.Rank, fl.Proc = r, f.rank(r, "its own error")
 	}
-	if host := shortHost(fields["node"]); host != "" && fl.Proc != nil && fl.Proc.Node == "" {
+	if host := ShortHost(fields["node"]); host != "" && fl.Proc != nil && fl.Proc.Node == "" {
 		fl.Proc.Node, fl.Proc.NodeBasis = host, "its own error"
 	}
 	if fl.Node == "" && fl.Proc != nil {

@@ -37,7 +37,7 @@ var (
 // nodeOf is the node that a file with evidence is of: by its origin, by the name of a node of the job in its name, or by a name that is
 // a tool's and a host's.
 func (g *gpus) nodeOf(file, origin string) (node, basis string) {
-	if n := shortHost(origin); n != "" {
+	if n := ShortHost(origin); n != "" {
 		return n, "origin of the file"
 	}
 	name := strings.ToLower(path.Base(file))
@@ -60,12 +60,12 @@ func (g *gpus) nodeOf(file, origin string) (node, basis string) {
 	}
 	if m := tools.FindStringSubmatch(name); m != nil {
 		for _, part := range m[1:] {
-			if h := shortHost(part); hostLike.MatchString(h) {
+			if h := ShortHost(part); hostLike.MatchString(h) {
 				return h, "file name"
 			}
 		}
 	}
-	if dir := shortHost(path.Base(path.Dir(file))); g.nodes[dir] {
+	if dir := ShortHost(path.Base(path.Dir(file))); g.nodes[dir] {
 		return dir, "name of its directory"
 	}
 	return "", ""

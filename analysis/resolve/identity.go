@@ -101,7 +101,7 @@ func (id *identity) labels(w *line.Who) (global, local int) {
 func (id *identity) nodesFromContent(obs *worker.Observations) {
 	hosts := map[string]map[string]string{} // file → host → basis
 	see := func(file, host, basis string) {
-		host = shortHost(host)
+		host = ShortHost(host)
 		if host == "" || file == "" {
 			return
 		}
@@ -165,7 +165,7 @@ func labelOnly(w *line.Who) bool {
 func (id *identity) fromNames(sources []incident.Source, nodes []string, world int, seen map[string]map[int]bool) {
 	for _, s := range sources {
 		if s.Node != "" {
-			id.fileNode[s.Name] = shortHost(s.Node)
+			id.fileNode[s.Name] = ShortHost(s.Node)
 			id.nodeBasis[s.Name] = "origin of the file"
 		}
 	}
@@ -175,11 +175,11 @@ func (id *identity) fromNames(sources []incident.Source, nodes []string, world i
 	}
 	for name, n := range filename.Parse(names) {
 		if n.Host != "" && id.fileNode[name] == "" {
-			id.fileNode[name] = shortHost(n.Host)
+			id.fileNode[name] = ShortHost(n.Host)
 			id.nodeBasis[name] = "file name"
 		}
 		if n.NodeIndex >= 0 && id.fileNode[name] == "" && n.NodeIndex < len(nodes) {
-			id.fileNode[name] = shortHost(nodes[n.NodeIndex])
+			id.fileNode[name] = ShortHost(nodes[n.NodeIndex])
 			id.nodeBasis[name] = "file name and node list"
 		}
 		if n.Rank >= 0 {
@@ -286,7 +286,8 @@ func (id *identity) tasksAsRanks(parsed map[string]filename.Name, seen map[strin
 	id.taskIsOne = true
 }
 
-func shortHost(h string) string {
+// ShortHost is the name by which a node is known here: in lower case and without its domain; an address stays as it is.
+func ShortHost(h string) string {
 	// Builds with several slurmd on one machine (Debian's) print "slurmstepd-<node>: …".
 	h = strings.TrimPrefix(h, "slurmstepd-")
 	if h == "" || h == "localhost" || h == "(null)" {
@@ -320,7 +321,7 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 		}
 		if c.Pid > 0 {
 			put(id.pid, fileInt{c.File, c.Pid}, c.Rank)
-			if h := shortHost(c.Host); h != "" {
+			if h := ShortHost(c.Host); h != "" {
 				put(id.pid, fileInt{"host:" + h, c.Pid}, c.Rank)
 			}
 		}
@@ -328,7 +329,7 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 			put(id.local, fileInt{c.File, c.Local}, c.Rank)
 			id.rankLocal[c.Rank] = c.Local
 		}
-		if h := shortHost(c.Host); h != "" {
+		if h := ShortHost(c.Host); h != "" {
 			id.tie(c.Rank, h, "torchrun failure block")
 		}
 	}
@@ -344,7 +345,7 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 			put(id.local, fileInt{i.File, i.Local}, i.Global)
 			id.rankLocal[i.Global] = i.Local
 		}
-		if h := shortHost(i.Host); h != "" {
+		if h := ShortHost(i.Host); h != "" {
 			id.tie(i.Global, h, "identity line")
 		}
 	}
@@ -353,7 +354,7 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 		if world == 0 || c.NRanks != world || c.Rank < 0 {
 			continue
 		}
-		if h := shortHost(c.Who().Host); h != "" && c.Who().Pid > 0 {
+		if h := ShortHost(c.Who().Host); h != "" && c.Who().Pid > 0 {
 			put(id.pid, fileInt{"host:" + h, c.Who().Pid}, c.Rank)
 			id.tie(c.Rank, h, "NCCL init line")
 		}
@@ -404,7 +405,7 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 	for _, e := range obs.TaskExits {
 		if len(e.Hosts) == 1 {
 			for _, t := range e.Tasks {
-				host := shortHost(e.Hosts[0])
+				host := ShortHost(e.Hosts[0])
 				if old, known := id.taskNode[t]; known && old != host {
 					host = "" // tasks of several steps
 				}
@@ -478,7 +479,7 @@ func (id *identity) rankOf(at worker.At) (rank int, basis string, ok bool) {
 	}
 	if w.Pid > 0 {
 		if w.Host != "" {
-			if r, ok := id.pid[fileInt{"host:" + shortHost(w.Host), w.Pid}]; ok && r >= 0 {
+			if r, ok := id.pid[fileInt{"host:" + ShortHost(w.Host), w.Pid}]; ok && r >= 0 {
 				return r, "host and pid", true
 			}
 		}
@@ -502,7 +503,7 @@ func (id *identity) rankOf(at worker.At) (rank int, basis string, ok bool) {
 
 // hostOf is the host that the line itself or its file names, or "".
 func (id *identity) hostOf(at worker.At) string {
-	if h := shortHost(at.Who().Host); h != "" && !(id.keyed[at.File] && labelOnly(at.Who())) {
+	if h := ShortHost(at.Who().Host); h != "" && !(id.keyed[at.File] && labelOnly(at.Who())) {
 		return h
 	}
 	return id.fileNode[at.File]

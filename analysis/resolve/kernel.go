@@ -160,11 +160,11 @@ type gpus struct {
 func (f *Facts) knownNodes(in Input) map[string]bool {
 	out := map[string]bool{}
 	for _, n := range in.Nodes {
-		out[shortHost(n)] = true
+		out[ShortHost(n)] = true
 	}
 	if f.Accounting != nil {
 		for _, n := range f.Accounting.Nodes {
-			out[shortHost(n)] = true
+			out[ShortHost(n)] = true
 		}
 	}
 	for _, n := range f.ident.fileNode {
@@ -183,7 +183,7 @@ func (g *gpus) addresses() {
 	g.ranks = map[string]map[string]int{}
 	for i := range f.Obs.CommInits {
 		c := &f.Obs.CommInits[i]
-		node := shortHost(c.Who().Host)
+		node := ShortHost(c.Who().Host)
 		if node == "" {
 			node = f.NodeOf(c.At)
 		}
@@ -234,7 +234,7 @@ func (g *gpus) event(k *KernelLog, e *kernel.Event, node, basis string) *KernelE
 	f := g.f
 	out := &KernelEvent{Event: e, Node: node, NodeBasis: basis, Rank: NoRank,
 		At: worker.At{Pos: worker.Pos{File: k.File, Line: e.Line, Off: e.Off, Len: e.Len}, Stamp: e.Stamp}}
-	if h := shortHost(e.Host); h != "" {
+	if h := ShortHost(e.Host); h != "" {
 		out.Node, out.NodeBasis = h, "host in the line"
 	}
 	who := line.NoOne
@@ -251,7 +251,7 @@ func (g *gpus) event(k *KernelLog, e *kernel.Event, node, basis string) *KernelE
 	if e.Kind == kernel.OOM && out.Node == "" && e.Pid > 0 {
 		if c := g.reaped(e.Pid); c != nil {
 			out.Rank, out.RankBasis = c.Rank, "the number of its process, which the launcher saw killed"
-			out.Node, out.NodeBasis = shortHost(c.Host), "the launcher that saw the process killed"
+			out.Node, out.NodeBasis = ShortHost(c.Host), "the launcher that saw the process killed"
 		}
 	}
 	if r, alien := g.of(out.Node, e.PCI); out.Rank == NoRank && (e.Kind == kernel.Xid || e.Kind == kernel.OffBus || e.Kind == kernel.AMDGPU || e.Kind == kernel.AER) {

@@ -39,7 +39,7 @@ func (n *NCCL) Host(addr string) string {
 			return h
 		}
 	}
-	return shortHost(addr)
+	return ShortHost(addr)
 }
 
 // Known says that it is known which node has an address.
@@ -152,7 +152,7 @@ func addresses(logs []*nccl.Log) map[string]string {
 	}
 	for _, l := range logs {
 		for _, p := range l.Procs {
-			host := shortHost(p.Host)
+			host := ShortHost(p.Host)
 			for _, a := range p.Addrs {
 				add(a.IP, host)
 			}
@@ -211,7 +211,7 @@ func (f *Facts) ncclRanks() {
 			r := f.rank(id, ncclBasis)
 			r.Pids[m.Proc.Pid] = true
 			if r.Node == "" {
-				r.Node, r.NodeBasis = shortHost(m.Proc.Host), "NCCL's line prefix"
+				r.Node, r.NodeBasis = ShortHost(m.Proc.Host), "NCCL's line prefix"
 			}
 		}
 	}
@@ -261,7 +261,7 @@ func (f *Facts) ProcName(m nccl.Member) string {
 	if id, ok := f.NCCL.Rank(m.Proc); ok {
 		return f.byRank[id].Describe()
 	}
-	s := fmt.Sprintf("pid %d on %s", m.Proc.Pid, shortHost(m.Proc.Host))
+	s := fmt.Sprintf("pid %d on %s", m.Proc.Pid, ShortHost(m.Proc.Host))
 	if m.Comm != nil && m.Comm.Rank != nccl.Unknown {
 		s += fmt.Sprintf(" (rank %d of a communicator of %d)", m.Comm.Rank, m.Comm.NRanks)
 	}

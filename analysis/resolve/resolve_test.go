@@ -149,8 +149,8 @@ func TestNodesAreProvenByLinesNotByArithmetic(t *testing.T) {
 
 func TestHostsAreCalledByTheirShortName(t *testing.T) {
 	for in, want := range map[string]string{"Node1.cluster.local": "node1", "10.1.2.3": "10.1.2.3", "localhost": "", "(null)": "", "": "", "gpu-07": "gpu-07"} {
-		if got := shortHost(in); got != want {
-			t.Errorf("shortHost(%q) = %q, expected %q", in, got, want)
+		if got := ShortHost(in); got != want {
+			t.Errorf("ShortHost(%q) = %q, expected %q", in, got, want)
 		}
 	}
 }

@@ -67,8 +67,8 @@ func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) [
 		}
 		slices.Sort(offs)
 		for i := 0; i < len(offs); {
-			taken, ok := taken[file]
-			at, again := begunAnew(obs, file, offs[i], ok && taken <= offs[i])
+			from, over := taken[file]
+			at, again := begunAnew(obs, file, offs[i], over && from <= offs[i])
 			if !again {
 				break
 			}

@@ -143,7 +143,7 @@ type stackJoin struct {
 func (f *Facts) hosts() []string {
 	var out []string
 	for _, n := range slices.Concat(f.Coverage.NodesExpected, f.Coverage.NodesSeen) {
-		out = append(out, shortHost(n))
+		out = append(out, ShortHost(n))
 	}
 	for _, n := range f.ident.taskNode {
 		out = append(out, n)
@@ -182,14 +182,14 @@ func (j *stackJoin) node(s *Stood) string { return j.host(s.File, s.Host, s.At) 
 
 // host is the node that a header, a label or the file's name states.
 func (j *stackJoin) host(file, stated string, at stacks.At) string {
-	if h := shortHost(stated); h != "" {
+	if h := ShortHost(stated); h != "" {
 		return h
 	}
 	if h := j.f.ident.hostOf(Spot(file, at)); h != "" {
 		return h
 	}
 	if n, ok := j.parsed[file]; ok && n.Host != "" {
-		return shortHost(n.Host)
+		return ShortHost(n.Host)
 	}
 	low := strings.ToLower(file)
 	for _, h := range j.hosts {

@@ -72,7 +72,9 @@ func nodeFailure(s *Scene) *Proposal {
 	}
 	set := map[string]bool{}
 	for _, n := range nodes {
-		set[strings.ToLower(strings.SplitN(n, ".", 2)[0])] = true
+		if n := resolve.ShortHost(n); n != "" {
+			set[n] = true
+		}
 	}
 	p.Nodes = keysOf(set)
 	p.Summary = "a node failed under the job"

@@ -205,7 +205,9 @@ func schedulerError(s *Scene) *Proposal {
 		// A credential that expired is the controller's or a clock's doing, wherever it is noticed first.
 		if e.Slurm.Kind == "launch-failed" && !strings.Contains(strings.ToLower(e.Slurm.Text), "credential") {
 			for _, h := range e.Slurm.Hosts {
-				nodes[strings.ToLower(strings.SplitN(h, ".", 2)[0])] = true
+				if h := resolve.ShortHost(h); h != "" {
+					nodes[h] = true
+				}
 			}
 		}
 	}
@@ -243,22 +245,24 @@ func schedulerError(s *Scene) *Proposal {
 // endedAlike adds to the nodes that are named those whose tasks ended with the same exit codes: of lines that name no rank only the
 // first is kept. Where nobody else is seen, it befell the whole job, and no node is named.
 func endedAlike(f *resolve.Facts, named map[string]bool) map[string]bool {
-	short := func(host string) string { return strings.ToLower(strings.SplitN(host, ".", 2)[0]) }
 	codes := map[int]bool{}
 	for i := range f.Obs.TaskExits {
 		e := &f.Obs.TaskExits[i]
-		codes[e.Code] = codes[e.Code] || e.Code > 0 && slices.ContainsFunc(e.Hosts, func(h string) bool { return named[short(h)] })
+		codes[e.Code] = codes[e.Code] || e.Code > 0 && slices.ContainsFunc(e.Hosts, func(h string) bool { return named[resolve.ShortHost(h)] })
 	}
 	all, seen := maps.Clone(named), map[string]bool{}
 	for _, n := range f.Coverage.NodesSeen {
-		seen[short(n)] = true
+		seen[n] = true
 	}
 	for i := range f.Obs.TaskExits {
 		e := &f.Obs.TaskExits[i]
 		for _, h := range e.Hosts {
-			seen[short(h)] = true
+			if h = resolve.ShortHost(h); h == "" {
+				continue
+			}
+			seen[h] = true
 			if codes[e.Code] {
-				all[short(h)] = true
+				all[h] = true
 			}
 		}
 	}
