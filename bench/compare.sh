@@ -1,8 +1,8 @@
 #!/bin/sh
 # Compares ripgrep with the engine's scanner, which looks for the same strings in the same files, and with `bot diagnose`,
-# which also reads, concludes and verifies: round by round, one after the other, page cache warm, on one core and on two.
-# Prints each round, the medians, and how many times slower ripgrep is. Where the machine has other work, the processor
-# time is less disturbed than the wall clock.
+# which also reads, concludes and verifies; as JSON it hashes the cited files, too. Round by round, one after the other,
+# page cache warm, on one core and on two. Prints each round, the medians, and how many times slower ripgrep is. Where the
+# machine has other work, the processor time is less disturbed than the wall clock.
 #
 #   bench/compare.sh [KIND [FILES [SIZE [ROUNDS]]]]      mixed 12 25000000 5; KIND: mixed, steps, storm
 set -eu
@@ -30,7 +30,8 @@ while [ $i -lt "$rounds" ]; do
 	for j in 1 2; do
 		run "rg/$j" rg --no-unicode -a -n -b -j$j -F -f "$work/literals" "$work/logs"
 		run "scan/$j" env GOMAXPROCS=$j "$work/scan" "$work/logs"
-		run "bot/$j" env GOMAXPROCS=$j "$work/bot" diagnose --format json "$work/logs"
+		run "bot/$j" env GOMAXPROCS=$j "$work/bot" diagnose --format terminal "$work/logs"
+		run "json/$j" env GOMAXPROCS=$j "$work/bot" diagnose --format json "$work/logs"
 	done
 	i=$((i + 1))
 done
@@ -39,13 +40,13 @@ median() { awk -v n="$2" -v c="$1" '$1 == n {print $c}' "$work/rounds" | sort -n
 
 echo "median: wall s, processor s, peak kB"
 for j in 1 2; do
-	for n in rg scan bot; do
+	for n in rg scan bot json; do
 		printf '%-7s %8s %8s %9s\n' "$n/$j" "$(median 2 $n/$j)" "$(median 3 $n/$j)" "$(median 4 $n/$j)"
 	done
 done
 echo "ratio of the medians: wall, processor"
 for j in 1 2; do
-	for n in scan bot; do
+	for n in scan bot json; do
 		echo "rg/$n/$j $(median 2 rg/$j) $(median 2 $n/$j) $(median 3 rg/$j) $(median 3 $n/$j)" |
 			awk '{printf "%-9s %7.2f %8.2f\n", $1, $2 / ($3 > 0 ? $3 : 0.01), $4 / ($5 > 0 ? $5 : 0.01)}'
 	done

@@ -16,7 +16,7 @@ func filters(t testing.TB) []*filter {
 	}
 	var all []*filter
 	for _, lits := range [][]string{{"abc", "abcdef"}, {"abcd", "bcda  "}, {"abcde", "  a a", "a long one: abcd"}, {"abcdef", "  abc  ", "bbbbbbbb"}, crowd} {
-		all = append(all, newFilter(lits, make([]bool, len(lits)), make([]uint16, 1<<hashLog)))
+		all = append(all, newFilter(lits, make([]bool, len(lits)), gauge(lits, make([]uint16, 1<<hashLog))))
 	}
 	return all
 }

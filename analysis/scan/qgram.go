@@ -65,15 +65,15 @@ func slots(w, mask uint32, f func(h uint32)) {
 	}
 }
 
-// newFilter builds the table for the literals that are not left out; ids index lits. seen says how often words occur.
-func newFilter(lits []string, out []bool, seen []uint16) *filter {
+// newFilter builds the table for the literals that are not left out; ids index lits.
+func newFilter(lits []string, out []bool, words [][]gauged) *filter {
 	f := &filter{lits: lits, stride: maxStride}
 	for id, l := range lits {
 		if !out[id] {
 			f.stride = min(f.stride, len(l)-2)
 		}
 	}
-	at := f.windows(out, seen)
+	at := f.windows(out, words)
 	for id, l := range lits {
 		if out[id] {
 			continue
@@ -90,14 +90,25 @@ func newFilter(lits []string, out []bool, seen []uint16) *filter {
 			f.entries = append(f.entries, e)
 		}
 	}
-	slices.SortStableFunc(f.entries, func(a, b entry) int { return int(group(a.word)) - int(group(b.word)) })
-	for i, n := 0, 0; i < len(f.first); i++ {
-		for n < len(f.entries) && int(group(f.entries[n].word)) < i {
-			n++
-		}
-		f.first[i] = uint32(n)
-	}
+	f.arrange()
 	return f
+}
+
+// arrange orders the entries by group, those of one group as they came.
+func (f *filter) arrange() {
+	for i := range f.entries {
+		f.first[group(f.entries[i].word)+1]++
+	}
+	for g := range len(f.first) - 1 {
+		f.first[g+1] += f.first[g]
+	}
+	next, list := f.first, f.entries
+	f.entries = make([]entry, len(list))
+	for i := range list {
+		at := &next[group(list[i].word)]
+		f.entries[*at] = list[i]
+		*at++
+	}
 }
 
 // wordOf is the word at offset off of a literal, and which bytes of it are the literal's.
@@ -157,6 +168,41 @@ func (f *filter) collectFrom(l *looks, dst []match, b []byte, p, from, to int) [
 	return dst
 }
 
+// sieve is a filter of few literals for the short texts of single lines: its table fits into the first-level cache.
+type sieve struct {
+	*filter
+	flags [1 << sieveLog]uint8
+}
+
+const sieveLog = 12
+
+func newSieve(lits []string, of []bool, words [][]gauged) *sieve {
+	out := make([]bool, len(of))
+	for id := range of {
+		out[id] = !of[id]
+	}
+	s := &sieve{filter: newFilter(lits, out, words)}
+	for i := range s.entries {
+		e := &s.entries[i]
+		slots(e.word, e.mask, func(h uint32) { s.flags[h>>(hashLog-sieveLog)] |= s.filter.flags[h] })
+	}
+	return s
+}
+
+// collect appends to dst what literals b[from:to] holds.
+func (s *sieve) collect(dst []match, b []byte, from, to int) []match {
+	p := from
+	for ; p+gram < to; p += s.stride {
+		if s.flags[hash(binary.LittleEndian.Uint32(b[p:]))>>(hashLog-sieveLog)]&follow(b[p+gram]) != 0 {
+			dst = s.verify(dst, b, p, from, to)
+		}
+	}
+	if p+gram-1 <= to {
+		dst = s.verify(dst, b, p, from, to)
+	}
+	return dst
+}
+
 // verify appends the literals within b[from:to] whose word stands at p.
 func (f *filter) verify(dst []match, b []byte, p, from, to int) []match {
 	w := load(b, p)
@@ -187,39 +233,50 @@ const (
 	hotSlot    = 0.1 // of what the slot costs the first literal: each one in it is compared wherever its word stands
 )
 
-// windows chooses for each literal the offset of the first of the words that stand for it: those that make the fewest
-// false alarms, which are the words that typical text lacks and that few others have or need.
-func (f *filter) windows(out []bool, seen []uint16) []int {
-	type word struct {
-		slot uint32
-		cost float64 // of taking the slot
-		hang bool    // it hangs over the literal's end: it takes many slots, which are not accounted for
+// gauged is a word of a literal.
+type gauged struct {
+	slot uint32
+	cost float64 // of taking the slot
+	hang bool    // it hangs over the literal's end: it takes many slots, which are not accounted for
+}
+
+// gauge says of each literal's words what they cost. seen says how often words occur.
+func gauge(lits []string, seen []uint16) [][]gauged {
+	n := 0
+	for _, l := range lits {
+		n += len(l) - gram + 2
 	}
-	words := make([][]word, len(f.lits))
-	var order []int
-	users := make([]uint16, 1<<hashLog) // of a slot
-	at := make([]int, len(f.lits))
-	for id, l := range f.lits {
-		switch {
-		case out[id]:
-			continue
-		case len(l) == f.stride+gram-2:
-			continue // there is only one window
-		}
-		order = append(order, id)
-		words[id] = make([]word, len(l)-gram+2)
+	all := make([]gauged, n)
+	words := make([][]gauged, len(lits))
+	for id, l := range lits {
+		n := len(l) - gram + 2
+		words[id], all = all[:n:n], all[n:]
 		for o := range words[id] {
 			w, mask := wordOf(l, o)
 			h := hash(w)
-			words[id][o] = word{slot: h, cost: newSlot + share(l[o:min(o+gram, len(l))]) + float64(seen[h])}
-			if o == len(l)-gram+1 {
-				words[id][o] = word{cost: 1, hang: true}
+			words[id][o] = gauged{slot: h, cost: newSlot + share(l[o:min(o+gram, len(l))]) + float64(seen[h])}
+			if o == n-1 {
+				words[id][o] = gauged{cost: 1, hang: true}
 				slots(w, mask, func(h uint32) { words[id][o].cost += float64(seen[h]) })
 			}
 		}
 	}
+	return words
+}
+
+// windows chooses for each literal the offset of the first of the words that stand for it: those that make the fewest
+// false alarms, which are the words that typical text lacks and that few others have or need.
+func (f *filter) windows(out []bool, words [][]gauged) []int {
+	var order []int
+	users := make([]uint16, 1<<hashLog) // of a slot
+	at := make([]int, len(f.lits))
+	for id, l := range f.lits {
+		if !out[id] && len(l) > f.stride+gram-2 { // else there is only one window
+			order = append(order, id)
+		}
+	}
 	slices.SortStableFunc(order, func(a, b int) int { return len(f.lits[a]) - len(f.lits[b]) })
-	use := func(list []word, n int) {
+	use := func(list []gauged, n int) {
 		for _, w := range list {
 			if !w.hang {
 				users[w.slot] += uint16(n)

@@ -44,6 +44,7 @@ type Scanner struct {
 	lits   []string
 	filter *filter
 	rare   *filter // without the frequent literals
+	often  *sieve  // of the frequent literals only
 	common []bool  // by literal: it is one of them
 	slow   []bool  // by literal: it is one of Options.Slow
 	// overlap is how much of a window of a long line is repeated in the next one.
@@ -81,14 +82,15 @@ func New(literals []string, opts Options) (*Scanner, error) {
 	}
 	s.lits = append([]string(nil), literals...)
 	s.common, s.slow = make([]bool, len(s.lits)), make([]bool, len(s.lits))
-	seen := frequencies()
-	s.filter = newFilter(s.lits, s.common, seen)
+	words := gauge(s.lits, frequencies())
+	s.filter = newFilter(s.lits, s.common, words)
 	s.rare = s.filter
 	if len(opts.Frequent) > 0 {
 		for id, l := range s.lits {
 			s.common[id], s.slow[id] = opts.Frequent[l], opts.Slow[l]
 		}
-		s.rare = newFilter(s.lits, s.common, seen)
+		s.rare = newFilter(s.lits, s.common, words)
+		s.often = newSieve(s.lits, s.common, words)
 	}
 	// The overlap must hold any literal but its last byte; the rest is context for a reader of the window.
 	s.overlap = max(longest-1, min(4<<10, opts.MaxLine/4), 1)

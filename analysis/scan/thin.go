@@ -156,8 +156,12 @@ func (p *pass) search(b []byte, from int) (to, start, end int) {
 		start, end = p.next(p.filter, b[:to], from)
 		return to, start, end
 	}
-	if start, end = p.next(p.rare, b[:to], from); start >= 0 {
+	switch start, end = p.next(p.rare, b[:to], from); {
+	case start < 0:
+	case p.ready.by == p.filter: // those before the first rare one were passed
 		p.found = p.filter.collect(p.found[:0], b, start, end)
+	default:
+		p.found = p.often.collect(p.found, b, start, end)
 	}
 	return to, start, end
 }
