@@ -101,7 +101,32 @@ func Parse(names []string) map[string]Name {
 		}
 	}
 	indices(out, plain)
+	counted(out)
 	return out
+}
+
+// counted takes the jobs back out of names that count from 0: no scheduler calls a job so, and "out_0 … out_7" are processes or nodes.
+func counted(out map[string]Name) {
+	series := map[string]bool{} // from 0 on
+	head := func(name string) string { return strings.TrimRight(trim(name), "0123456789") }
+	for name, n := range out {
+		if n.Job == "0" {
+			series[head(name)] = true
+		}
+	}
+	if len(series) == 0 {
+		return
+	}
+	for name, n := range out {
+		if !series[head(name)] || !strings.HasSuffix(trim(name), n.Job) {
+			continue
+		}
+		if n.Job = ""; n == nothing {
+			delete(out, name)
+		} else {
+			out[name] = n
+		}
+	}
 }
 
 // parse reads one name. index is a text such as "node-3", which may be an index or a host.

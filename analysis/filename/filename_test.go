@@ -48,6 +48,16 @@ func TestParseInventsNothing(t *testing.T) {
 	}
 }
 
+func TestNamesThatCountFromZeroAreNoJobs(t *testing.T) {
+	if got := Parse([]string{"out_0.txt", "out_1.txt", "out_12.txt", "log-0.log"}); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+	got := Parse([]string{"run/out_0.txt", "slurm-7.out", "slurm-8.out", "error-10.out"})
+	if got["slurm-7.out"].Job != "7" || got["error-10.out"].Job != "10" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestNumberedNodesAreIndicesOnlyInADenseSeries(t *testing.T) {
 	got := Parse([]string{"node_0.log", "node_1.log", "node_2.log"})
 	if n := got["node_2.log"]; n.NodeIndex != 2 || n.Host != "" {

@@ -1,5 +1,7 @@
 package line
 
+import "time"
+
 // ParseStamp reads the stamp that b begins with and returns its length, 0 if there is none. It knows
 //
 //	2025-06-03 17:48:01   with 'T', '_', '-' or a blank between, '/' in the date, ".123" or ",123" behind, and a zone
@@ -204,4 +206,56 @@ func weekday(b []byte) bool {
 		}
 	}
 	return false
+}
+
+// wall is what the clock showed, as if it were UTC; ok is false where the stamp states no date. year stands for one that is not stated.
+func (s Stamp) wall(year int) (t time.Time, ok bool) {
+	switch s.Kind {
+	case DateTime, Zoned:
+		year = int(s.Year)
+	case Epoch:
+		return time.Unix(s.Unix, int64(s.Nanos)).UTC(), true
+	case MonthDay:
+	default:
+		return time.Time{}, false
+	}
+	return time.Date(year, time.Month(s.Month), int(s.Day), int(s.Hour), int(s.Minute), int(s.Second), int(s.Nanos), time.UTC), true
+}
+
+// Ahead is how much more the clock of s showed than that of o, whatever zones they state. A year that one of them lacks is the
+// other's. It is false where one of them states no date.
+func (s Stamp) Ahead(o Stamp) (time.Duration, bool) {
+	const leap = 2000
+	year := leap
+	for _, x := range []Stamp{s, o} {
+		if a, ok := x.wall(0); ok && x.Kind != MonthDay {
+			year = a.Year()
+		}
+	}
+	a, ok := s.wall(year)
+	b, too := o.wall(year)
+	return a.Sub(b), ok && too
+}
+
+// Plus is what a clock shows that is ahead of the stamp's by d; the zone that it states is moved with it.
+func (s Stamp) Plus(d time.Duration) Stamp {
+	const leap = 2000
+	t, ok := s.wall(leap)
+	if !ok {
+		return s
+	}
+	t = t.Add(d)
+	if s.Kind == Epoch {
+		s.Unix = t.Unix()
+		return s
+	}
+	if s.Kind != MonthDay {
+		s.Year = int16(t.Year())
+	}
+	if s.Kind == Zoned {
+		s.ZoneOffset += int16(d / time.Minute)
+	}
+	s.Month, s.Day = int8(t.Month()), int8(t.Day())
+	s.Hour, s.Minute, s.Second = int8(t.Hour()), int8(t.Minute()), int8(t.Second())
+	return s
 }
