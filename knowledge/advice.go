@@ -55,6 +55,39 @@ var (
 // Pastable says that a value can stand in a command as it is.
 func Pastable(value string) bool { return len(value) <= 4096 && safeValue.MatchString(value) }
 
+// signatureAdvice is what to do first where a line's own words say more than the mechanism that it speaks for: another service than
+// SLURM started the job, say.
+var signatureAdvice = map[string]Advice{
+	"k8s-oom-killed":         advicePods,
+	"k8s-evicted-memory":     advicePods,
+	"k8s-evicted-disk":       advicePods,
+	"k8s-evicted-local":      advicePods,
+	"k8s-pressure-memory":    advicePods,
+	"k8s-pressure-disk":      advicePods,
+	"k8s-admission":          advicePods,
+	"k8s-unschedulable":      advicePods,
+	"k8s-mount":              advicePods,
+	"host-oom-vertex":        adviceMachine,
+	"host-oom-sagemaker":     adviceMachine,
+	"sagemaker-capacity":     {"Wait, or ask for machines of another kind, or in another region.", ""},
+	"ray-train-placement":    {"See what Ray has and what is waiting, and compare it with what each worker asks for.", "ray status"},
+	"slurm-prolog":           {"See why the node was drained, and resubmit without it.", "sinfo -R; scontrol show node {node} | grep -i reason"},
+	"ofi-address-vector":     {"Look whether libfabric sees the card where the job runs, and how much memory may be locked there.", "fi_info -p efa -t FI_EP_RDM; ulimit -l; ls /dev/infiniband"},
+	"storage-no-locks":       {"Keep lock files off that file system, or have its lock service looked at; meanwhile let one process fill the cache.", "export HF_DATASETS_CACHE=/tmp/$USER/hf; mount | grep -E 'nolock|noflock'"},
+	"config-dist-checkpoint": {"Compare the model's settings with those that the checkpoint was saved with.", ""},
+}
+
+var (
+	advicePods    = Advice{"See what Kubernetes says of the job's pods and of their nodes.", "kubectl get events --sort-by=.lastTimestamp | tail -40; kubectl describe pod POD"}
+	adviceMachine = Advice{"Take a machine with more memory, or fewer loader workers and a smaller prefetch.", ""}
+)
+
+// AdviceFor is what to do first where a failure has this signature.
+func AdviceFor(signature string) (Advice, bool) {
+	a, ok := signatureAdvice[signature]
+	return a, ok
+}
+
 // unnamed is what a sentence says where the value is not known.
 var unnamed = map[string]string{"job": "the job", "node": "the node", "nodes": "the nodes", "rank": "that rank", "pid": "the process"}
 

@@ -35,6 +35,7 @@ var errnos = []Errno{
 	{28, "ENOSPC", "No space left on device", "The file system is full: of bytes, or of files (inodes).", CauseRole, "storage-full", ""},
 	{30, "EROFS", "Read-only file system", "The path cannot be written: mounted so, or the kernel did so after an error of the disk.", SymptomRole, "", "Look how it is mounted, and why.\nmount | grep PATH; dmesg -T | grep -iE 'remount|I/O error'"},
 	{32, "EPIPE", "Broken pipe", "The process wrote to something that was already gone.", ConsequenceRole, "", "Follow the other end: what read from the pipe or connection, and why did it end first?"},
+	{37, "ENOLCK", "No locks available", "The file system could not give a lock: its lock service does not answer, or it is mounted without one.", CauseRole, "storage-unresponsive", ""},
 	{97, "EAFNOSUPPORT", "Address family not supported by protocol", "An IPv6 address was tried where there is no IPv6; alone and followed by success it is noise.", NoiseRole, "", "Nothing, as long as the job goes on."},
 	{98, "EADDRINUSE", "Address already in use", "Another process has this port: an earlier run that still lives, or another job on the node.", CauseRole, "config-error", ""},
 	{99, "EADDRNOTAVAIL", "Cannot assign requested address", "The address does not belong to this node, or its ports are used up.", SymptomRole, "init-unreachable", ""},

@@ -34,6 +34,7 @@ var families = [][]Signature{
 	numericSignatures,
 	collectiveSignatures,
 	teardownSignatures,
+	endedSignatures,
 	noiseSignatures,
 }
 

@@ -3,14 +3,6 @@ package knowledge
 // libraryMessages are those of NCCL, CUDA and PyTorch's tensors.
 var libraryMessages = []Message{
 	{
-		ID: "nccl-mismatch", Literals: []string{"Mismatched collective detected, please check your collective calls at and around rank "}, Role: CauseRole, Mechanism: "collective-mismatch",
-		Meaning: "NCCL's own check found that ranks called different collectives.",
-		Cause:   "A branch that depends on rank or data, or ranks that are a step apart.",
-		Check:   "Compare what each rank called around there, by its stacks or the flight recorder; the rank that is named is a place to look, not the culprit.",
-		Collect: []string{"TORCH_DISTRIBUTED_DEBUG=DETAIL", "NCCL_DEBUG=INFO", "NCCL_DEBUG_SUBSYS=COLL"},
-		Source:  "NCCL src/init.cc, 2.5 to 2.7", Example: "NCCL WARN Mismatched collective detected, please check your collective calls at and around rank 3.",
-	},
-	{
 		ID: "nccl-argument", Literals: []string{"ncclInvalidArgument"}, Role: CauseRole,
 		Meaning: "A call of NCCL got a value that it refuses.",
 		Cause:   "A device, count, root or communicator that is not valid, or libraries of different versions that are mixed.",

@@ -17,6 +17,20 @@ var acceleratorSignatures = []Signature{
 		Example: "XlaRuntimeError: INTERNAL: Accelerator device halted prematurely, perhaps due to an on-device check-failure.",
 	},
 	{
+		ID: "megascale-chips", Mechanism: "gpu-hang", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"Megascale detects a hang that is likely caused by bad TPU chips"},
+		Meaning:  "Slices waited for one another too long, and the program stands still on few hosts: a chip there is bad, or waits for its input.",
+		Source:   "libtpu Megascale; MaxText docs/guides/megascale_hang_playbook.md",
+		Example:  "Megascale detects a hang that is likely caused by bad TPU chips on the following hosts. Please remove the hosts from the fleet and restart the workload.",
+	},
+	{
+		ID: "megascale-host", Mechanism: "gpu-hang", Role: CauseRole, Tier: ProcessKiller, Own: true, // kept for the name of the host
+		Literals: []string{"he host that have bad TPUs are: "}, Pattern: `bad TPUs are: (?P<hosts>[A-Za-z0-9][\w., -]{0,400})`,
+		Meaning: "The program stands still on this host: a chip there is bad, or waits for its input.",
+		Source:  "libtpu Megascale; MaxText docs/guides/megascale_hang_playbook.md",
+		Example: "The host that have bad TPUs are: gke-tpu-9f1c-w3",
+	},
+	{
 		ID: "tpu-taken", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"TPU is already in use by "}, Pattern: `in use by (?:another )?process(?: with pid (?P<pid>\d+))?`,
 		Meaning: "Another process on this host holds the TPU; only one can.",
@@ -44,6 +58,13 @@ var acceleratorSignatures = []Signature{
 		Meaning: "A wait for the NPU ran into its limit: a task on it, mostly a collective, did not end.",
 		Source:  "torch_npu NPUStream.cpp before 2.1",
 		Example: "RuntimeError: npuSynchronizeDevice:/usr1/pytorch/torch_npu/csrc/core/npu/NPUStream.cpp:370 NPU error, error code is 107020.",
+	},
+	{
+		ID: "npu-wait-warned", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"Stream synchronize timeout"}, Pattern: `(?P<call>rt\w+) execute failed, reason=\[(?:stream sync|task|event sync) timeout\]`,
+		Meaning: "A wait for the NPU ran into its limit: a task on it, mostly a collective, did not end.",
+		Source:  "CANN runtime, error code EE1002",
+		Example: "EE1002: 2024-09-03-16:50:00.041.231 Stream synchronize timeout. rtDeviceSynchronize execute failed, reason=[stream sync timeout]",
 	},
 	{
 		ID: "hccl-socket", Mechanism: "init-unreachable", Role: SymptomRole, Tier: ProcessKiller,
@@ -74,6 +95,13 @@ var acceleratorSignatures = []Signature{
 		Example: "RuntimeError: createHCCLComm:build/CMakeFiles/torch_npu.dir/compiler_depend.ts:1479 HCCL function error: HcclGetRootInfo(&hcclID), error code is 11",
 	},
 	{
+		ID: "hccl-error", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"HCCL error in: "}, Pattern: `HCCL error in: \S*ProcessGroupHCCL`,
+		Meaning: "A call of HCCL failed; the lines with a code (EI…, EJ…) below it say why.",
+		Source:  "torch_npu ProcessGroupHCCL.cpp, up to 2.1",
+		Example: "RuntimeError: [ERROR] HCCL error in: torch_npu/csrc/distributed/ProcessGroupHCCL.cpp:64",
+	},
+	{
 		ID: "hccl-call", Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"DIST call hccl api failed"},
 		Meaning:  "A collective call failed; the lines of HCCL beside it say why.",
@@ -102,6 +130,13 @@ var acceleratorSignatures = []Signature{
 		Example:  "RuntimeError: HBM MULTI BIT ECC ERROR. time us= 1718000000.",
 	},
 	{
+		ID: "npu-memory-full", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{": Failed to allocate memory"}, Pattern: `\bEL0004\)?: Failed to allocate memory`,
+		Meaning: "The NPU had no memory left for this allocation.",
+		Source:  "CANN runtime, error code EL0004",
+		Example: "[PID: 210907] 2026-04-09-21:56:40.384.694 Memory_Allocation_Failure(EL0004): Failed to allocate memory requested by GE module.",
+	},
+	{
 		ID: "gaudi-memory", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true, Own: true,
 		Literals: []string{"MODULE:PT_DEVMEM Allocation failed"}, Pattern: `(?:\[Rank:(?P<rank>\d{1,7})\] )?FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::(?P<tried>\d+)`,
 		Meaning: "The accelerator had no memory left for this allocation.",
@@ -114,6 +149,34 @@ var acceleratorSignatures = []Signature{
 		Meaning: "The accelerator's runtime reported an error and gave up.",
 		Source:  "Intel Gaudi PyTorch bridge",
 		Example: "RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_SYNHELPER Graph execution failed. synStatus 26 [Generic failure].",
+	},
+	{
+		ID: "gaudi-taken", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"Device already acquired"}, Pattern: `synStatus[ =]\w{0,10} ?\[Device already acquired\]`,
+		Meaning: "Another process holds this accelerator: an earlier run that still lives, or two processes that were given the same one.",
+		Source:  "Intel Gaudi SynapseAI, synStatus 20",
+		Example: "RuntimeError: synStatus=20 [Device already acquired] Device acquire failed.",
+	},
+	{
+		ID: "xpu-memory", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"}, Pattern: `(?P<status>(?:ZE|UR)_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)`,
+		Meaning: "The accelerator had no memory left.",
+		Source:  "oneAPI Level Zero ze_api.h and Unified Runtime, through SYCL and oneCCL",
+		Example: "oneCCL: ze_call.cpp:28 do_call: EXCEPTION: ze error at zeCommandQueueExecuteCommandLists, code: ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY",
+	},
+	{
+		ID: "xpu-lost", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"ERROR_DEVICE_LOST"}, Pattern: `(?P<status>(?:ZE_RESULT|UR_RESULT|PI)_ERROR_DEVICE_LOST)`,
+		Meaning: "The driver reset the accelerator, or lost it, under a kernel; its kernel log says which.",
+		Source:  "oneAPI Level Zero ze_api.h and Unified Runtime, through SYCL",
+		Example: "RuntimeError: level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)",
+	},
+	{
+		ID: "ccl-setting", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{", set CCL_"}, Pattern: `set (?P<variable>CCL_[A-Z_]+)=(?P<value>\w+) explicitly`,
+		Meaning: "oneCCL cannot tell which processes share a node, and names the setting that it needs.",
+		Source:  "oneCCL src/common/global/global.cpp",
+		Example: "to get local_idx/count from ATL, set CCL_ZE_IPC_EXCHANGE=sockets explicitly",
 	},
 	{
 		// What the agent does with memory that is not the program's.

@@ -164,6 +164,13 @@ var configSignatures = []Signature{
 		Example: "python: can't open file 'train.py': [Errno 2] No such file or directory",
 	},
 	{
+		ID: "config-dist-checkpoint", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"CheckpointingException: "}, Pattern: `CheckpointingException: (?P<text>Global shape mismatch for loaded|Cannot find global shape metadata for|Unknown checkpoint (?:format|version|backend)|.{1,240} is not a distributed checkpoint).{0,160}`,
+		Meaning: "The checkpoint was saved by another model, or with another layout or format, than this job was configured for.",
+		Source:  "Megatron-LM core/dist_checkpointing, strategies/torch.py and tensorstore.py",
+		Example: "megatron.core.dist_checkpointing.core.CheckpointingException: Global shape mismatch for loaded ((4096, 68)) and expected ((4096, 72)) tensor for key module.x_embedder.proj.1.weight",
+	},
+	{
 		ID: "config-file-missing", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash,
 		Literals: []string{"FileNotFoundError: "}, Pattern: `FileNotFoundError: (?:\[Errno 2\] No such file or directory: )?'?(?P<path>[^']{1,240})`,
 		Meaning: "A file or directory that the program needs does not exist.",

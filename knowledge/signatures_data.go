@@ -60,7 +60,7 @@ var checkpointSignatures = []Signature{
 	},
 	{
 		ID: "checkpoint-tensorstore", Mechanism: "checkpoint-io", Role: CauseRole, Tier: DataIO,
-		Literals: []string{"Error opening \"", "driver: Error "}, Pattern: `Error opening "(?P<driver>\w+)" driver: Error (?:reading|writing|opening) (?P<text>.{1,160})`,
+		Literals: []string{"Error opening \"", "driver: "}, Pattern: `Error opening "(?P<driver>\w+)" driver: (?P<text>(?:Error (?:reading|writing|opening) .{1,160}|Metadata at .{1,240} does not exist))`,
 		Meaning: "A part of a checkpoint is missing, or could not be read or written.",
 		Source:  "TensorStore, through Orbax",
 		Example: "ValueError: Error opening \"zarr\" driver: Error reading local file \"/ckpt/10/params/.zarray\": NOT_FOUND",
@@ -76,6 +76,13 @@ var checkpointSignatures = []Signature{
 
 // sampleSignatures: items of a data set.
 var sampleSignatures = []Signature{
+	{
+		ID: "data-streaming-checksum", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"ValueError: Checksum failure: "}, Pattern: `Checksum failure: (?P<path>\S{1,240})`,
+		Meaning: "A shard of the data set is not what its index says: damaged, or read only in part.",
+		Source:  "MosaicML Streaming streaming/base/stream.py",
+		Example: "ValueError: Checksum failure: /tmp/mds/shard.00041.mds.zstd",
+	},
 	{
 		ID: "data-uneven", Mechanism: "uneven-data", Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"at least one rank that exhausted inputs"},

@@ -25,6 +25,42 @@ var kubernetesSignatures = []Signature{
 		Example: "Message:      The node was low on resource: ephemeral-storage. Threshold quantity: 10Gi, available: 9Gi.",
 	},
 	{
+		ID: "k8s-pressure-memory", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"he node had condition: "}, Pattern: `he node had condition: \[[^\]]{0,40}MemoryPressure`,
+		Meaning: "The node ran short of memory, and the kubelet ended this pod, or did not take it.",
+		Source:  "Kubernetes pkg/kubelet/eviction/eviction_manager.go (Admit)",
+		Example: "Message: Pod The node had condition: [MemoryPressure].",
+	},
+	{
+		ID: "k8s-pressure-disk", Mechanism: "storage-full", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"he node had condition: "}, Pattern: `he node had condition: \[[^\]]{0,40}DiskPressure`,
+		Meaning: "The node's own disk ran full, and the kubelet ended this pod, or did not take it.",
+		Source:  "Kubernetes pkg/kubelet/eviction/eviction_manager.go (Admit)",
+		Example: "Message: Pod The node had condition: [DiskPressure].",
+	},
+	{
+		ID: "k8s-admission", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"requested number of devices unavailable for "}, Pattern: `unavailable for (?P<resource>[\w./-]+)\. Requested: (?P<requested>\d+), Available: (?P<available>\d+)`,
+		Meaning: "A pod came to a node that has no such device free: it is still held, or the node lost one.",
+		Source:  "Kubernetes pkg/kubelet/cm/devicemanager",
+		Example: "Message: Pod Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. Requested: 8, Available: 7, which is unexpected",
+	},
+	{
+		// Both are tried again for as long as it takes: they matter where the job never began.
+		ID: "k8s-unschedulable", Mechanism: "scheduler-error", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{" nodes are available: "}, Pattern: `0/(?P<nodes>\d+) nodes are available: (?P<text>.{1,160})`,
+		Meaning: "Kubernetes has no node for a pod of the job.",
+		Source:  "Kubernetes scheduler framework (FitError)",
+		Example: "0/12 nodes are available: 12 Insufficient nvidia.com/gpu.",
+	},
+	{
+		ID: "k8s-mount", Mechanism: "scheduler-error", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"MountVolume."}, Pattern: `MountVolume\.\w+ failed for volume "(?P<volume>[^"]{1,120})"`,
+		Meaning: "A volume of the pod could not be mounted on its node, so nothing ran there.",
+		Source:  "Kubernetes pkg/volume/util/operationexecutor",
+		Example: "MountVolume.SetUp failed for volume \"pvc-77\" : mount failed: exit status 32",
+	},
+	{
 		ID: "k8s-evicted-local", Mechanism: "storage-full", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"phemeral local storage usage exceeds"},
 		Meaning:  "The pod wrote more to the node's own disk than it may, and the kubelet ended it.",

@@ -30,6 +30,13 @@ var memorySignatures = []Signature{
 		Example: "ValueError: Free memory on device cuda:0 (34.34/79.15 GiB) on startup is less than desired GPU memory utilization (0.9, 71.24 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.",
 	},
 	{
+		ID: "gpu-oom-cache-blocks", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"No available memory for the cache blocks"},
+		Meaning:  "The inference engine found no GPU memory left for its cache behind the model's weights: its share is too small, or the trainer beside it holds the rest.",
+		Source:   "vLLM vllm/v1/core/kv_cache_utils.py and vllm/worker/worker.py, 0.3 on",
+		Example:  "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.",
+	},
+	{
 		ID: "gpu-oom-async-allocator", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"would exceed allowed memory. (out of memory)"},
 		Meaning:  "The CUDA driver's asynchronous allocator could not get the memory PyTorch asked for.",
@@ -143,6 +150,27 @@ var memorySignatures = []Signature{
 		Meaning: "XLA could not allocate a buffer on the accelerator.",
 		Source:  "OpenXLA xla/tsl/framework/bfc_allocator.cc",
 		Example: "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 34359738368 bytes.",
+	},
+	{
+		ID: "gpu-oom-tpu", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{": Attempting to "}, Pattern: `(?i:RESOURCE[_ ]EXHAUSTED): Attempting to (?:reserve|allocate) (?P<tried>[\d.]+[KMGT]?)`,
+		Meaning: "The accelerator had no memory left for a program or its buffers.",
+		Source:  "TPU runtime, through TensorFlow, PyTorch/XLA and JAX",
+		Example: "RuntimeError: Resource exhausted: Attempting to reserve 3.95G at the bottom of memory. That was not possible.",
+	},
+	{
+		ID: "host-oom-vertex", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"ran out-of-memory and exited with a non-zero status"}, Pattern: `replica (?P<replica>\S+(?: \d+)?) ran out-of-memory`,
+		Meaning: "The service says that this replica used up its host memory and was ended.",
+		Source:  "Google Vertex AI, state of a custom job",
+		Example: "The replica workerpool0-0 ran out-of-memory and exited with a non-zero status of 137(SIGKILL).",
+	},
+	{
+		ID: "host-oom-sagemaker", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"Please use an instance type with more memory"},
+		Meaning:  "The service says that the machine's memory was too small for the job.",
+		Source:   "SageMaker, failure reason of a training job",
+		Example:  "Failed. Reason: ClientError: Please use an instance type with more memory, or reduce the size of training data processed on an instance.",
 	},
 	{
 		ID: "host-oom-slurm", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true,

@@ -40,6 +40,13 @@ var networkSignatures = []Signature{
 		Example: "node1:1:2 [0] transport/net_ib.cc:99 NCCL WARN NET/IB : mlx5_3:1 Got async event : port error",
 	},
 	{
+		ID: "ib-device-fatal", Mechanism: "link-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"Got async event : local catastrophic error"}, Pattern: `(?:(?P<hca>\w+):(?P<port>\d+) )?Got async event : local catastrophic error`,
+		Meaning: "The network adapter of this node failed as a whole.",
+		Source:  "NCCL src/transport/net_ib.cc, 2.4 to 2.21, with rdma-core's ibv_event_type_str",
+		Example: "node1:1:2 [0] transport/net_ib.cc:93 NCCL WARN NET/IB : mlx5_2:1 Got async event : local catastrophic error",
+	},
+	{
 		ID: "ib-async-fatal", Mechanism: "link-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"async fatal event"}, Pattern: `(?:(?P<hca>\w+):(?P<port>\d+) )?async fatal event(?: on \w+ \([^)]*\))?: (?P<event>.{1,100})`,
 		Meaning: "The network adapter of this node reported a fatal event.",
@@ -126,6 +133,14 @@ var networkSignatures = []Signature{
 		Example: "r11i6n2:486514:486651 [1] include/socket.h:403 NCCL WARN Connect to 10.148.3.247<56821> failed : Connection refused",
 	},
 	{
+		// As PyTorch repeats it below "Last error:", without NCCL's own prefix.
+		ID: "nccl-connect-last", Mechanism: "init-unreachable", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"socketStartConnect: Connect to ", "> failed : "}, Pattern: `(?:^|[^N] |\n)socketStartConnect: Connect to (?P<peer>[^<\s]+)<\d+> failed : (?P<error>Connection refused|Connection timed out|Software caused connection abort|No route to host|Network is unreachable)`,
+		Meaning: "The peer did not accept a connection: its process is gone or never came up, the network blocks the port, or the address is not the peer's.",
+		Source:  "NCCL src/misc/socket.cc, 2.14 to 2.23, by ncclGetLastError in PyTorch's exception",
+		Example: "socketStartConnect: Connect to 172.17.0.2<41231> failed : Connection refused",
+	},
+	{
 		ID: "nccl-connect-retries", Mechanism: "init-unreachable", Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"exceeded retries ("},
 		Meaning:  "NCCL gave up connecting to a peer during start-up.",
@@ -188,6 +203,13 @@ var networkSignatures = []Signature{
 		Meaning:  "The libfabric plug-in found no network it can use on this node: no EFA device in the container, or another libfabric.",
 		Source:   "aws-ofi-nccl src/nccl_ofi_net.cpp",
 		Example:  "node1:80:80 [0] nccl_net_ofi_create_plugin:262 NCCL WARN NET/OFI Unable to find a protocol that worked.  Failing initialization.",
+	},
+	{
+		ID: "ofi-address-vector", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"NET/OFI Couldn't open "}, Pattern: `NET/OFI Couldn't open (?P<what>.{1,40}?)\. RC: (?P<status>-?\d+)`,
+		Meaning: "The libfabric plug-in could not set up this node's network card: its driver, its firmware, or the limits of the container.",
+		Source:  "aws-ofi-nccl src/nccl_ofi_net.c, 1.0 on",
+		Example: "node1:8716:9558 [7] create_nccl_ofi_component:459 NCCL WARN NET/OFI Couldn't open AV. RC: -22, ERROR: Invalid argument",
 	},
 	{
 		ID: "nccl-message-truncated", Mechanism: "collective-mismatch", Role: CauseRole, Tier: ProcessKiller,

@@ -304,6 +304,13 @@ var peerSignatures = []Signature{
 		Example:  "tensorflow.python.framework.errors_impl.UnavailableError: Collective ops is aborted by: Socket closed",
 	},
 	{
+		ID: "peer-tf-coordinator", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"Error reported to Coordinator: "}, Pattern: `errors_impl\.(?:UnavailableError|AbortedError)'>, `,
+		Meaning: "This replica lost another one, or a parameter server, in the middle of a session.",
+		Source:  "TensorFlow python/training/coordinator.py",
+		Example: "Error reported to Coordinator: <class 'tensorflow.python.framework.errors_impl.UnavailableError'>, Stream removed",
+	},
+	{
 		ID: "peer-ray-trial", Role: ConsequenceRole,
 		Literals: []string{"Trial task failed for trial "},
 		Meaning:  "Ray reports that a trial failed; the worker's own lines say why.",

@@ -104,6 +104,41 @@ var schedulerSignatures = []Signature{
 		Example: "srun: error: Nodes gpu[04-05] are still not ready",
 	},
 	{
+		ID: "ray-train-placement", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"WorkerGroupStartupTimeoutError: "}, Pattern: `worker group startup timed out after (?P<seconds>[\d.]+) seconds waiting for (?P<workers>\d+) workers`,
+		Meaning: "Ray found no room for the job's workers in time: the cluster was full, or has no nodes such as the job asks for.",
+		Source:  "Ray python/ray/train/v2/_internal/exceptions.py",
+		Example: "ray.train.v2._internal.exceptions.WorkerGroupStartupTimeoutError: The worker group startup timed out after 600.0 seconds waiting for 16 workers.",
+	},
+	{
+		ID: "sagemaker-capacity", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"CapacityError: Unable to provision requested"},
+		Meaning:  "The service has no machines of this kind for the job now.",
+		Source:   "SageMaker, failure reason of a training job",
+		Example:  "Failed. Reason: CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type.",
+	},
+	{
+		ID: "slurm-prolog", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"Prolog "}, Pattern: `(?:srun|salloc|sbatch|slurmstepd[\w-]*): (?:error: )?Prolog (?:failure|hung) on node (?P<node>[A-Za-z0-9][\w.-]*)`,
+		Meaning: "The site's own check before a job failed or hung on this node, so SLURM did not start the job there.",
+		Source:  "SLURM src/slurmd/slurmd/req.c, notice to the job's srun or salloc",
+		Example: "salloc: Prolog failure on node k003-006",
+	},
+	{
+		ID: "slurm-pmix-timeout", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"mpi/pmix", "collective timeout"}, Pattern: `pmixp_coll_\w+: (?P<node>\S+) \[\d+\]: .{0,80}collective timeout`,
+		Meaning: "SLURM's daemons of this step did not hear of each other in time, before the program could start its own communication.",
+		Source:  "SLURM src/plugins/mpi/pmix/pmixp_coll_ring.c and pmixp_coll_tree.c, 18.08 on",
+		Example: "slurmstepd: error:  mpi/pmix_v3: pmixp_coll_ring_reset_if_to: n1 [0]: pmixp_coll_ring.c:742: 0x14ce0c02cb20: collective timeout seq=0",
+	},
+	{
+		ID: "slurm-pmix-connect", Mechanism: "init-unreachable", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"mpi/pmix"}, Pattern: `mpi/pmix(?:_v\d)?: (?:pmixp_\w+|_\w+): (?P<node>\S+) \[\d+\]: .{0,60}(?:Cannot establish (?:the|direct) connection|exceeded the retry limit|Cannot send message to |Can't find address for host)`,
+		Meaning: "SLURM's daemon on this node could not reach that of another node of the step.",
+		Source:  "SLURM src/plugins/mpi/pmix/pmixp_dconn_tcp.c, pmixp_utils.c, 18.08 on",
+		Example: "slurmstepd: error:  mpi/pmix_v5: pmixp_p2p_send: n4 [4]: pmixp_utils.c:469: send failed, rc=1001, exceeded the retry limit",
+	},
+	{
 		ID: "slurm-boot", Mechanism: "scheduler-error", Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"Something is wrong with the boot of the nodes"},
 		Meaning:  "SLURM gave up on nodes that did not become ready.",
@@ -192,7 +227,7 @@ var schedulerSignatures = []Signature{
 	{
 		ID: "container-enroot", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the reason
 		Literals: []string{"error: pyxis: "}, Not: []string{"/hooks.d/", "[INFO]"},
-		Pattern: `pyxis:\s{2,}(?:\[ERROR\] |(?:/[\w./-]+/)?(?P<tool>enroot[\w-]*|nvidia-container-cli|mkdir|mount|unsquashfs|mksquashfs|tar|curl): )(?P<text>.{1,240})`,
+		Pattern: `pyxis:\s{2,}(?:\[ERROR\] |(?:/[\w./-]+/)?(?P<tool>enroot[\w-]*|nvidia-container-cli|mkdir|mount|unsquashfs|mksquashfs|tar|curl): |FATAL ERROR:|Write failed because )(?P<text>.{1,240})`,
 		Meaning: "The container did not start on this node, so no training ever ran there.",
 		Source:  "pyxis pyxis_slurmstepd.c, which repeats what enroot and its hooks printed",
 		Example: "slurmstepd: error: pyxis:     enroot-mount: failed to mount: /data at /tmp/enroot-data/user-0/pyxis_a/data: Permission denied",
@@ -403,6 +438,13 @@ var signalSignatures = []Signature{
 		Meaning: "The rank monitor of the launcher found this rank stuck in one section and kills it.",
 		Source:  "NVRx fault_tolerance/rank_monitor_server.py",
 		Example: "[WARNING] [RankMonitorServer4242@node7:12] [Cycle 0] Section 'step' has been open for 610.12 seconds. Timeout is 600.00 seconds.",
+	},
+	{
+		ID: "signal-k8s-liveness", Mechanism: "external-signal", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{" failed liveness probe, will be restarted"}, Pattern: `Container (?P<container>\S+) failed liveness probe`,
+		Meaning: "Kubernetes ended this container because it did not answer its probe: it stood still, or was only busy.",
+		Source:  "Kubernetes pkg/kubelet/kuberuntime",
+		Example: "Container pytorch failed liveness probe, will be restarted",
 	},
 	{
 		ID: "signal-keyboard", Role: ConsequenceRole,

@@ -3,6 +3,20 @@ package knowledge
 // startupSignatures: ranks that do not find each other.
 var startupSignatures = []Signature{
 	{
+		ID: "mpi-init", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"*** An error occurred in MPI_Init"}, Pattern: `\[(?P<node>[A-Za-z0-9][\w.-]*):(?P<pid>\d+)\] \*\*\* An error occurred in MPI_Init`,
+		Meaning: "MPI could not be started on this node; the lines below say in what, often the network card or another MPI than the launcher's.",
+		Source:  "Open MPI ompi/errhandler",
+		Example: "[bdw-0165:11363] *** An error occurred in MPI_Init",
+	},
+	{
+		ID: "mpi-init-hydra", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller, Own: true,
+		Literals: []string{": Fatal error in "}, Pattern: `\(rank (?P<rank>\d+) in comm \d+\): Fatal error in (?:internal_|PMPI_|MPI_)Init`,
+		Meaning: "MPI could not be started at this rank; the lines below say in what.",
+		Source:  "MPICH and Intel MPI, src/mpi/errhan",
+		Example: "Abort(1094543) on node 5 (rank 5 in comm 0): Fatal error in PMPI_Init: Other MPI error, error stack:",
+	},
+	{
 		ID: "init-dns", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Name does not resolve"}, Pattern: `(?:'(?P<host>[^']+)': )?Name does not resolve`,
 		Not:     httpWords,

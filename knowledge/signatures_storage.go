@@ -38,6 +38,13 @@ var storageSignatures = []Signature{
 		Example:  "OSError: [Errno 116] Stale file handle",
 	},
 	{
+		ID: "storage-no-locks", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"] No locks available"},
+		Meaning:  "The shared file system gave no lock: its lock service does not answer, or the mount has none.",
+		Source:   "errno ENOLCK of flock and fcntl on NFS and Lustre mounts",
+		Example:  "OSError: [Errno 37] No locks available",
+	},
+	{
 		ID: "storage-endpoint", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
 		// A socket says it, too.
 		Literals: []string{"Transport endpoint is not connected"}, Not: []string{"std::system_error", "ocket"}, Pattern: `[^\s(]\W? Transport endpoint is not connected`,
@@ -367,6 +374,13 @@ var clientSignatures = []Signature{
 		Meaning: "The S3 client of the data loader or of the checkpoint gave up on its server.",
 		Source:  "Amazon S3 Connector for PyTorch, mountpoint-s3-client errors",
 		Example: "s3torchconnectorclient._mountpoint_s3_client.S3Exception: Client error: Request canceled",
+	},
+	{
+		ID: "s3-mountpoint-missing", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"_mountpoint_s3_client.S3Exception: "}, Pattern: `S3Exception: (?P<text>(?:Service error: )?(?:The object was not found|The key does not exist).{0,80})`,
+		Meaning: "The store says that an object is not there; it may have been asked before the object could be seen.",
+		Source:  "Amazon S3 Connector for PyTorch, mountpoint-s3-client errors",
+		Example: "s3torchconnectorclient._mountpoint_s3_client.S3Exception: Service error: The object was not found",
 	},
 	{
 		ID: "s3-cpp-endpoint", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO,

@@ -10,11 +10,26 @@ var collectiveSignatures = []Signature{
 		Example:  "RuntimeError: Detected mismatch between collectives on ranks. Rank 1 is running collective: CollectiveFingerPrint(SequenceNumber=5, OpType=ALLREDUCE), but Rank 0 is running collective: …",
 	},
 	{
+		// Transfers that fail make it as well: a completion that came with an error leaves the ranks apart.
+		ID: "collective-nccl-mismatch", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash,
+		Literals: []string{"NCCL WARN Mismatched collective detected"}, Pattern: `at and around rank (?P<nccl_rank>\d{1,6})`,
+		Meaning: "NCCL found that ranks are in different collectives, or in one with different sizes; the rank that it names is a place to look at, not the culprit.",
+		Source:  "NCCL src/init.cc, 2.4 to 2.7",
+		Example: "node1:1:2 [0] init.cc:1247 NCCL WARN Mismatched collective detected, please check your collective calls at and around rank 39. You can use NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL to see the collective logs",
+	},
+	{
 		ID: "collective-shapes", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"Error when verifying shape tensors for collective "},
 		Meaning:  "Two ranks were in one collective with tensors of different shapes.",
 		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp, 1.9 to 1.11",
 		Example:  "RuntimeError: Error when verifying shape tensors for collective ALLREDUCE on rank 0. This likely indicates that input shapes into the collective are mismatched across ranks. Got shapes:  10",
+	},
+	{
+		ID: "collective-megascale", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash,
+		Literals: []string{"Megascale detects a hang that is likely caused by inconsistent TPU programs"},
+		Meaning:  "Hosts run different programs: another branch of the code, another configuration, or another library.",
+		Source:   "libtpu Megascale; MaxText docs/guides/megascale_hang_playbook.md",
+		Example:  "Megascale detects a hang that is likely caused by inconsistent TPU programs. This can be caused by some workers running with different JIT functions or a bug in the XLA compiler.",
 	},
 	{
 		ID: "collective-launch-group", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash,
