@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -116,6 +117,36 @@ func TestCitedFilesAreNamedByTheirContent(t *testing.T) {
 	}
 	if len(r.Sources) != 1 || r.Sources[0].Name != "a.log" || len(r.Sources[0].SHA256) != 64 {
 		t.Errorf("sources %+v, expected a.log alone, with its hash", r.Sources)
+	}
+}
+
+func TestWithoutHashesEverythingElseIsTheSame(t *testing.T) {
+	sources := write(t, map[string]string{"a.log": crash, "b.log": "hello\n"})
+	known := slices.Clone(sources)
+	for i := range known {
+		known[i].SHA256 = strings.Repeat("0", 64)
+	}
+	with, err := Diagnose(t.Context(), Input{Sources: sources})
+	if err != nil {
+		t.Fatal(err)
+	}
+	without, err := Diagnose(t.Context(), Input{Sources: sources, Unhashed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if without.Sources[0].SHA256 != "" || with.Sources[0].SHA256 == "" {
+		t.Errorf("hashes %q and, where they were not to be taken, %q", with.Sources[0].SHA256, without.Sources[0].SHA256)
+	}
+	without.Sources[0].SHA256 = with.Sources[0].SHA256
+	if !reflect.DeepEqual(with, without) {
+		t.Errorf("the report\n%+v differs from\n%+v", without, with)
+	}
+	given, err := Diagnose(t.Context(), Input{Sources: known, Unhashed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if given.Sources[0].SHA256 != known[0].SHA256 {
+		t.Errorf("hash %q, expected the one that was known", given.Sources[0].SHA256)
 	}
 }
 

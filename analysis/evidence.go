@@ -15,6 +15,7 @@ import (
 	"faultline/analysis/artifact/bandwidth"
 	"faultline/analysis/artifact/collected"
 	"faultline/analysis/artifact/fabric"
+	"faultline/analysis/artifact/frtrace"
 	"faultline/analysis/artifact/gpumem"
 	"faultline/analysis/artifact/gpustate"
 	"faultline/analysis/artifact/kernel"
@@ -58,6 +59,7 @@ var evidenceKinds = []evidenceKind{
 	{name: "memory of GPUs by PyTorch's allocator (memory_summary as text, memory_snapshot as pickle or JSON)", recognise: gpumem.Recognise, pasted: gpumem.Pasted, read: readMemory},
 	{name: "dumps of PyTorch's flight recorder (pickle or JSON, one file for each rank, its number at the end of the name)",
 		recognise: recorder.Recognise, reader: dumpReader, alone: true},
+	{name: "what PyTorch's analysis of flight recorders prints (torchfrtrace, fr_trace)", recognise: frtrace.Recognise, pasted: frtrace.Recognise, read: readAnalysis},
 	// A kernel log may hold the call traces of processes and what drivers say of ports.
 	{name: "kernel logs of nodes (dmesg, journalctl -k, syslog)", recognise: kernel.Recognise, read: readKernel, alone: true},
 	{name: "what nvidia-smi, dcgmi or rocm-smi print", recognise: gpustate.Recognise, pasted: gpustate.Pasted, read: readGPUs},
@@ -66,7 +68,7 @@ var evidenceKinds = []evidenceKind{
 	{name: "output of nccl-tests (all_reduce_perf and its siblings)", recognise: nccltests.Recognise, pasted: nccltests.Recognise, read: readTests},
 	{name: "reports of nccl-tests (JSON, by -J FILE)", recognise: nccltests.RecogniseJSON, read: readTests, alone: true},
 	{name: "tests of a path (iperf3 as text or JSON; ib_write_bw, ib_send_bw, ib_read_bw)", recognise: bandwidth.Recognise, read: readPaths, alone: true},
-	{name: "state and counters of the network (ibstat, ibstatus, ibv_devinfo, perfquery, iblinkinfo, ibqueryerrors, ip -s link, ethtool, ping, files of /sys)",
+	{name: "state and counters of the network (ibstat, ibstatus, ibv_devinfo, perfquery, iblinkinfo, ibqueryerrors, rdma statistic, ip -s link, ethtool, ping, files of /sys)",
 		recognise: fabric.Recognise, pasted: fabric.Pasted, read: readFabric, alone: true},
 	{name: "captured packets (text of tcpdump, pcap, pcapng)", recognise: packets.Recognise, read: readCapture, alone: true},
 	{name: "what NCCL's RAS answers as JSON (ncclras -v -f json)", recognise: ras.RecogniseJSON, read: readRAS, alone: true},
@@ -250,6 +252,16 @@ func readDump(shared *recorder.Shared, file string, r io.Reader) (func(*resolve.
 	}
 	return func(h *resolve.Handed) {
 		h.Dumps = append(h.Dumps, resolve.RankDump{Rank: rank, File: file, Dump: d})
+	}, nil
+}
+
+func readAnalysis(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
+	a, err := frtrace.Read(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return func(h *resolve.Handed) {
+		h.Analyses = append(h.Analyses, resolve.FileAnalysis{File: file, Analysis: a})
 	}, nil
 }
 

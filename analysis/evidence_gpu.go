@@ -27,5 +27,9 @@ func readGPUs(ctx context.Context, file string, r io.Reader) (func(*resolve.Hand
 	if err != nil {
 		return nil, err
 	}
-	return func(h *resolve.Handed) { h.GPUs = append(h.GPUs, resolve.GPUState{File: file, State: s}) }, nil
+	return func(h *resolve.Handed) {
+		for _, x := range s {
+			h.GPUs = append(h.GPUs, resolve.GPUState{File: file, State: x})
+		}
+	}, nil
 }

@@ -94,7 +94,7 @@ func describe(ctx context.Context, several *MultipleJobsError, in Input) error {
 
 // hashCited names the content of every file that the report cites, so that a reader years later knows that it is the
 // same file. Files that are not cited are not hashed: a directory may hold hundreds of gigabytes. sums are the hashes that
-// the verifier took.
+// the verifier took, of all files that are to have one.
 func hashCited(ctx context.Context, sources []incident.Source, sums map[string]string, r *incident.Report) error {
 	cited := map[string]bool{}
 	eachEvidence(r, func(e *incident.Evidence) {
@@ -111,7 +111,8 @@ func hashCited(ctx context.Context, sources []incident.Source, sums map[string]s
 	slices.SortFunc(r.Sources, func(a, b incident.Source) int { return strings.Compare(a.Name, b.Name) })
 	return each(len(r.Sources), func(i int) error {
 		s := &r.Sources[i]
-		if s.SHA256 = sums[s.Name]; s.SHA256 != "" {
+		sum, asked := sums[s.Name]
+		if s.SHA256 = sum; sum != "" || !asked {
 			return nil
 		}
 		sum, err := hashFile(ctx, s.Path)

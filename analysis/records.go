@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -11,6 +12,8 @@ import (
 
 	"faultline/analysis/aislog"
 	"faultline/analysis/artifact/accounting"
+	"faultline/analysis/filename"
+	"faultline/analysis/pattern"
 	"faultline/analysis/scan"
 	"faultline/analysis/worker"
 	"faultline/incident"
@@ -63,13 +66,89 @@ func separate(ctx context.Context, in *Input) error {
 			logs = append(logs, s)
 		}
 	}
-	if len(books) > 0 {
-		in.book = accounting.Merge(books...)
-	}
 	if len(books) > 0 || apart {
 		in.Sources = logs
 	}
+	handed, err := separateHanded(ctx, in)
+	if err != nil {
+		return err
+	}
+	if books = append(books, handed...); len(books) > 0 {
+		in.book = accounting.Merge(books...)
+	}
 	return nil
+}
+
+// statedJob is the job's number as SLURM's own lines and its environment have it.
+var statedJob = pattern.New(`(?:SLURM_JOB_?ID["']?[=: ]{1,3}"?|\*\*\* (?:STEP|JOB) )(\d{1,10})\b`)
+
+// jobsOf are the jobs that the names of logs state, or else what they begin with, and the one that was asked for.
+func jobsOf(in *Input) map[string]bool {
+	out := map[string]bool{}
+	if in.JobID != "" {
+		out[in.JobID] = true
+	}
+	names := make([]string, len(in.Sources))
+	for i, s := range in.Sources {
+		names[i] = s.Name
+	}
+	for _, n := range filename.Parse(names) {
+		if n.Job != "" {
+			out[n.Job] = true
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	for _, s := range in.Sources {
+		if head, err := headOf(s, logHead); err == nil {
+			for _, m := range statedJob.FindAllSubmatch(head, -1) {
+				out[string(m[1])] = true
+			}
+		}
+	}
+	return out
+}
+
+// separateHanded takes what SLURM keeps of the job out of what was handed in as evidence. Records of other jobs alone are none of it.
+func separateHanded(ctx context.Context, in *Input) ([]*accounting.Book, error) {
+	var books []*accounting.Book
+	var ours map[string]bool
+	taken := false
+	var rest []incident.Source
+	for _, s := range in.Evidence {
+		head, err := headOf(s, accounting.HeadLen)
+		if err != nil || s.Bytes > maxRecords || accounting.Recognise(head[:min(len(head), accounting.HeadLen)]) == accounting.None {
+			rest = append(rest, s) // whoever reads it says what is wrong with it
+			continue
+		}
+		l := look(ctx, s, new(bytes.Buffer))
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if l.kind != slurmRecords {
+			rest = append(rest, s)
+			continue
+		}
+		if ours == nil {
+			ours = jobsOf(in)
+		}
+		if jobs := l.book.Jobs(); len(ours) > 0 && len(jobs) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(ours)), func(id string) bool { return slices.Contains(jobs, l.book.Canonical(id)) }) {
+			in.notes = append(in.notes, fmt.Sprintf("not used: %s holds SLURM's records of job %s, and the logs are of another", s.Name, jobs[0]))
+			taken = true
+			continue
+		}
+		if l.err != nil {
+			l.book.Warnings = append(l.book.Warnings, fmt.Sprintf("%s: %v", s.Name, l.err))
+		}
+		books = append(books, l.book)
+		in.records = append(in.records, s)
+		taken = true
+	}
+	if taken {
+		in.Evidence = rest
+	}
+	return books, nil
 }
 
 // kind is what a file among the sources is.

@@ -113,7 +113,7 @@ func (s *scene) limits(ranks []int, at int) []int {
 //
 // With several groups the dump line's counters are the default group's and prove less: the staller is the one without any
 // timeout, which needs the world size, and either every file or stated groups (then its own group waits for it, whoever
-// else is unseen).
+// else is unseen), or every file and a group that can only be waiting for it.
 // Otherwise anybody unseen may hold the rest, or nobody does: the set stays open and nobody may be named.
 func (v *view) stalled(roots []int, world string) Truth {
 	t := Truth{World: world, ForbidMechanisms: notAHang, Intermediates: v.s.end.intermediates(v.s)}
@@ -122,7 +122,7 @@ func (v *view) stalled(roots []int, world string) Truth {
 		if v.s.oneGroup() {
 			proven = v.state[r] || v.seen[r] && v.whole[r] && v.world && v.intact
 		} else {
-			proven = v.seen[r] && v.whole[r] && v.world && (v.intact || v.state[r] && v.groups)
+			proven = v.seen[r] && v.whole[r] && (v.world && (v.intact || v.state[r] && v.groups) || v.intact && v.placed(r))
 		}
 		if proven {
 			t.RootRanks = append(t.RootRanks, r)
@@ -142,6 +142,35 @@ func (v *view) stalled(roots []int, world string) Truth {
 	}
 	t.Candidates, t.RootNodes = []string{"rank-stalled"}, v.rootNodes(t.RootRanks)
 	return t
+}
+
+// placed says that the lines prove a rank to be of a group in which all others wait, whatever the size of the world: what they gather or
+// scatter tells how many they are, and the rank is the one between neighbours whose ranks are as far apart as their places in the
+// group, which PyTorch numbers by ascending ranks.
+func (v *view) placed(r int) bool {
+	if !v.s.v.numel || v.s.v.group < groupNameDesc {
+		return false
+	}
+	for _, g := range v.s.ranks[r].groups {
+		me := g.rankIn(r)
+		if g == v.s.groups[0] || me == len(g.ranks)-1 {
+			continue
+		}
+		before := -1
+		if me > 0 {
+			before = g.ranks[me-1]
+		}
+		all := g.ranks[me+1]-before == 2
+		for _, o := range g.ranks {
+			all = all && (o == r || v.state[o] && slices.ContainsFunc(v.s.end.pendings(v.s, o), func(p pending) bool {
+				return p.op.g == g && (p.op.kind == "_ALLGATHER_BASE" || p.op.kind == "_REDUCE_SCATTER_BASE")
+			}))
+		}
+		if all {
+			return true
+		}
+	}
+	return false
 }
 
 // sides counts the ranks that are shown waiting, shown idle, and not shown.

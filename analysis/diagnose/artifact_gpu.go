@@ -25,7 +25,9 @@ func gpuArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	}
 	most := map[int]int{} // number of GPUs → files
 	for _, s := range f.GPUStates {
-		a.Files = append(a.Files, s.File)
+		if !slices.Contains(a.Files, s.File) { // one may hold several nodes
+			a.Files = append(a.Files, s.File)
+		}
 		if n := len(s.State.GPUs); n > 0 && s.State.Form != gpustate.Diag && s.State.Form != gpustate.DiagJSON && s.State.Form != gpustate.Health {
 			most[n]++
 		}

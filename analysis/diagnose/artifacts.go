@@ -11,6 +11,7 @@ import (
 // artifacts are the kinds of evidence beside the logs, in the order in which a report shows them; false where there is none of a kind.
 var artifacts = []func(*resolve.Facts) (incident.Artifact, bool){
 	recorderArtifact,
+	analysedArtifact,
 	stacksArtifact,
 	testsArtifact,
 	pathsArtifact,
@@ -24,6 +25,7 @@ var artifacts = []func(*resolve.Facts) (incident.Artifact, bool){
 	kernelArtifact,
 	gpuArtifact,
 	memoryArtifact,
+	nodesArtifact,
 	collectedArtifact,
 }
 

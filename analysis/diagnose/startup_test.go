@@ -84,6 +84,8 @@ func TestSomebodyWhoFailedNeverJoined(t *testing.T) {
 		{"a mount", on(short, raisedBy(3, "OSError: [Errno 116] Stale file handle: '/data/vocab.json'")), []string{"storage-unresponsive"}, "rank 3, node a2"},
 		{"a key of the store", on(keys, raisedBy(3, "ValueError: no such preset: big")), []string{"exception"}, "rank 3, node a2"},
 		{"nobody is seen to fail", on(short, "starting\n"), []string{"init-unreachable"}, ""},
+		{"only the logs of who waits are there", map[string]string{"error-7-a1.out": short}, []string{"init-unreachable", "unknown"}, "-"},
+		{"one log of all", map[string]string{"slurm-7.out": short + "starting\n"}, []string{"init-unreachable"}, ""},
 		{"the other could not connect", on(short, raisedBy(3, "torch.distributed.DistNetworkError: The client socket has timed out after 600s while trying to connect to (a1, 29500).")), []string{"init-unreachable"}, ""},
 		{"its own later failure explains nothing", on(short+raisedBy(0, "ValueError: no process group"), "starting\n"), []string{"init-unreachable"}, ""},
 	} {

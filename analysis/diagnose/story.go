@@ -505,6 +505,11 @@ func (b *builder) advice() {
 	b.before(func(a knowledge.Advice) { add("now", []knowledge.Advice{a}) })
 	if w := b.d.winners; len(w) > 0 {
 		add("now", w[0].Now)
+		if fls := w[0].Failures; len(w[0].Now) == 0 && len(fls) > 0 {
+			if a, ok := knowledge.AdviceFor(fls[0].Sign); ok {
+				add("now", []knowledge.Advice{a})
+			}
+		}
 		for _, text := range w[0].Moot {
 			seen[text] = true
 		}

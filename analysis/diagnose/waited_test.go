@@ -85,6 +85,7 @@ func TestALabelOfTheLauncherIsNoGlobalRank(t *testing.T) {
 		{"the third rank of the second node", map[string]string{"slurm-9-n1.out": first, "slurm-9-n2.out": titan + twice(2, raisedBy(6, full)) + twice(0, gathering(1000, 8000, 4))},
 			[]string{"gpu-oom"}, "rank 6, node n2"},
 		{"lines that bear the launcher's label only", map[string]string{"slurm-9-n1.out": first, "slurm-9-n2.out": titan + died + block}, []string{"native-crash"}, "rank 5, node n2"},
+		{"that of the second node alone", map[string]string{"slurm-9-n2.out": titan + died + block}, []string{"native-crash"}, "rank 5, node n2"},
 		{"PyTorch's own label stays the global rank", map[string]string{"slurm-9-n1.out": fieldSteps, "slurm-9-n2.out": fieldSteps + raisedBy(6, full)}, []string{"gpu-oom"}, "rank 6, node n2"},
 	} {
 		c.check(t)

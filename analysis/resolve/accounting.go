@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"faultline/analysis/artifact/accounting"
 	"faultline/analysis/line"
@@ -223,4 +224,20 @@ func accountOf(r acctRun) *Accounting {
 		}
 	}
 	return a
+}
+
+// Held are the nodes that SLURM's controller holds back for a reason that it states: of this job's, where these are known.
+func (f *Facts) Held() []*accounting.Node {
+	var out []*accounting.Node
+	for _, n := range f.controllers {
+		low := strings.ToLower(n.State)
+		if n.Reason == "" || !strings.Contains(low, "drain") && !strings.Contains(low, "down") && !strings.Contains(low, "fail") && !strings.Contains(low, "maint") {
+			continue
+		}
+		if known := f.hosts(); len(known) > 0 && !slices.Contains(known, ShortHost(n.Name)) {
+			continue
+		}
+		out = append(out, n)
+	}
+	return out
 }

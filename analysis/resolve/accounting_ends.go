@@ -11,8 +11,8 @@ import (
 	"faultline/knowledge"
 )
 
-// cellAt is the place of a value as observations have it.
-func cellAt(c accounting.Cell, s line.Stamp) worker.At {
+// CellAt is where a value of SLURM's records stands.
+func CellAt(c accounting.Cell, s line.Stamp) worker.At {
 	return worker.At{Pos: worker.Pos{File: c.File, Line: c.Line, Off: c.Off, Len: c.Len}, Stamp: s}
 }
 
@@ -41,17 +41,17 @@ func (f *Facts) recordEnd(j *accounting.Record) {
 	end := f.accounted(j.End)
 	if j.Step != "" {
 		if j.By {
-			e := worker.SlurmEnd{At: cellAt(c, j.End), Kind: "cancelled", Entity: "STEP", ID: j.Job + "." + j.Step}
+			e := worker.SlurmEnd{At: CellAt(c, j.End), Kind: "cancelled", Entity: "STEP", ID: j.Job + "." + j.Step}
 			f.Ends = append(f.Ends, &End{Slurm: e, T: end, Says: c.Value})
 		}
 		return
 	}
 	if x, known := acctEnds[j.State]; known {
-		e := worker.SlurmEnd{At: cellAt(c, j.End), Kind: x.kind, Reason: x.reason, Entity: "JOB", ID: j.Job}
+		e := worker.SlurmEnd{At: CellAt(c, j.End), Kind: x.kind, Reason: x.reason, Entity: "JOB", ID: j.Job}
 		f.Ends = append(f.Ends, &End{Slurm: e, T: end, Says: c.Value})
 	}
 	if c, ok := j.Cell("FailedNode"); ok && len(j.FailedNodes) > 0 {
-		e := worker.SlurmEnd{At: cellAt(c, j.End), Kind: "node-failure", Entity: "JOB", ID: j.Job, Hosts: j.FailedNodes}
+		e := worker.SlurmEnd{At: CellAt(c, j.End), Kind: "node-failure", Entity: "JOB", ID: j.Job, Hosts: j.FailedNodes}
 		f.Ends = append(f.Ends, &End{Slurm: e, T: end, Says: c.Value})
 	}
 }
@@ -96,11 +96,11 @@ func (f *Facts) rebooted(nodes []*accounting.Node) {
 		what := worker.SlurmEnd{Kind: "node-failure", Hosts: []string{n.Name}}
 		switch boot, ok := n.Cell("BootTime"); {
 		case ok && inside(n.Boot):
-			what.At = cellAt(boot, n.Boot)
+			what.At = CellAt(boot, n.Boot)
 			f.Ends = append(f.Ends, &End{Slurm: what, T: f.accounted(n.Boot), Says: boot.Value, Told: fmt.Sprintf("%s was started anew while the job ran", n.Name)})
 		case lost && n.Down() && inside(n.Since) && strings.HasPrefix(n.Reason, "Not responding"):
 			reason, _ := n.Cell("Reason")
-			what.At = cellAt(reason, n.Since)
+			what.At = CellAt(reason, n.Since)
 			f.Ends = append(f.Ends, &End{Slurm: what, T: f.accounted(n.Since), Says: n.Reason, Told: fmt.Sprintf("SLURM holds %s for not responding since then", n.Name)})
 		}
 	}
@@ -157,7 +157,7 @@ func (f *Facts) recordFailure(s *accounting.Record) {
 	if !ok || known {
 		return // what the job's own files say of the same says more
 	}
-	at := cellAt(c, line.Stamp{})
+	at := CellAt(c, line.Stamp{})
 	fl.At = &at
 	fl.T = f.accounted(s.End)
 	if len(s.Nodes) == 1 && s.Step != "batch" {
@@ -208,7 +208,7 @@ func (a *Accounting) Ended() (at worker.At, ok bool) {
 		return worker.At{}, false
 	}
 	c, ok := a.Jobs[0].Cell("State")
-	return cellAt(c, a.Jobs[0].End), ok
+	return CellAt(c, a.Jobs[0].End), ok
 }
 
 // State is the job's state as SLURM's records have it, and where that stands.
@@ -218,7 +218,7 @@ func (a *Accounting) State() (state string, at worker.At, ok bool) {
 	}
 	j := a.Jobs[len(a.Jobs)-1]
 	c, ok := j.Cell("State")
-	return j.State, cellAt(c, j.End), ok
+	return j.State, CellAt(c, j.End), ok
 }
 
 // Alive says that SLURM's records have the job still running. The record of the job itself may lag behind those of its steps.

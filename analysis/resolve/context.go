@@ -1,8 +1,10 @@
 package resolve
 
 import (
+	"slices"
 	"strings"
 
+	"faultline/analysis/pattern"
 	"faultline/analysis/worker"
 	"faultline/knowledge"
 )
@@ -69,7 +71,8 @@ var netErrors = map[string]bool{
 // softSamples are signatures of damaged files that may be items of the data or checkpoints. textSamples are those of them
 // whose words occur wherever text is parsed: they speak of the data only where data were being loaded.
 var (
-	softSamples = map[string]bool{"data-json": true, "data-unicode": true, "data-tar": true, "data-gzip": true, "data-lzma": true, "checkpoint-pickle": true}
+	softSamples = map[string]bool{"data-json": true, "data-unicode": true, "data-tar": true, "data-gzip": true, "data-lzma": true, "checkpoint-pickle": true,
+		"s3-mountpoint-missing": true}
 	textSamples = map[string]bool{"data-json": true, "data-unicode": true}
 )
 
@@ -95,6 +98,8 @@ func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bo
 		return classify(rootOf(x))
 	case shortByStopIteration(x):
 		return "ais-batch-object-loss", knowledge.CauseRole, false, ""
+	case sign == "config-file-missing" && ofShard(x):
+		return "checkpoint-io", knowledge.CauseRole, direct, sign
 	case softSamples[sign] && c.checkpoint && !c.loading:
 		return "checkpoint-io", knowledge.CauseRole, direct, sign
 	case softSamples[sign] && c.loading:
@@ -116,6 +121,14 @@ func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bo
 		return "storage-retries-exhausted", knowledge.CauseRole, false, ""
 	}
 	return mech, role, direct, sign
+}
+
+// shardOfCheckpoint is a file of torch.distributed.checkpoint: its name stands in the checkpoint's own table, so that the rest of it is there.
+var shardOfCheckpoint = pattern.New(`/__\d+_\d+\.distcp\b`)
+
+// ofShard says that an exception, or the one of another process that it tells, names such a file.
+func ofShard(x *worker.Exception) bool {
+	return shardOfCheckpoint.MatchString(x.Message) || slices.ContainsFunc(x.Cause, func(c worker.Exception) bool { return shardOfCheckpoint.MatchString(c.Message) })
 }
 
 // fileEnds is what Python (pickle, marshal) and numpy say of a file that is empty or cut short, inputEnds what input() says where

@@ -221,6 +221,46 @@ func (b *fabricBuilder) links(file *FabricFile) {
 	}
 }
 
+// holder is whose port a LID is.
+type holder struct {
+	joined
+	device string
+}
+
+// lids are the ports behind LIDs, as the files themselves say it: hosts of their own ports, and iblinkinfo of all. A LID that two
+// have, as in two fabrics, is nobody's.
+func (b *fabricBuilder) lids() map[int]holder {
+	out, twice := map[int]holder{}, map[int]bool{}
+	add := func(lid int, h holder) {
+		const last = 0xbfff // beyond it are groups
+		if lid < 1 || lid > last || h.node == "" {
+			return
+		}
+		old, seen := out[lid]
+		if seen && (old.node != h.node || old.device != "" && h.device != "" && old.device != h.device) {
+			twice[lid] = true
+		}
+		if !seen || old.device == "" {
+			out[lid] = h
+		}
+	}
+	for i := range b.out.Ports {
+		p := &b.out.Ports[i]
+		add(p.LID, holder{joined{p.Node, p.Ours}, p.Device})
+	}
+	for i := range b.out.Links {
+		l := &b.out.Links[i]
+		for _, e := range []*fabric.End{&l.A, &l.B} {
+			if host, device, ok := adapter(e.Name); ok && !e.Switch {
+				node, ours := b.of(l.File, host)
+				add(e.LID, holder{joined{node, ours}, device})
+			}
+		}
+	}
+	maps.DeleteFunc(out, func(lid int, _ holder) bool { return twice[lid] })
+	return out
+}
+
 func (b *fabricBuilder) ports(file *FabricFile) {
 	last := map[string]int{}
 	for i := range file.Facts.Ports {
@@ -266,6 +306,7 @@ func (b *fabricBuilder) counters() {
 	}
 	all := map[key][]sample{}
 	ours := map[string]bool{}
+	lids := b.lids()
 	for i := range b.f.Handed.Fabric {
 		file := &b.f.Handed.Fabric[i]
 		for k := range file.Facts.Readings {
@@ -282,6 +323,9 @@ func (b *fabricBuilder) counters() {
 				}
 			}
 			node, mine := b.of(file.File, host)
+			if o, known := lids[r.LID]; known && !mine { // asked from elsewhere
+				node, mine, device = o.node, o.ours, cmp.Or(device, o.device)
+			}
 			if node == "" {
 				b.out.Loose++
 			}

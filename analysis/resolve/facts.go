@@ -50,6 +50,7 @@ type Facts struct {
 	Ends       []*End     // what the scheduler did, in file order
 	Signals    []Told     // dump and heartbeat machinery that no rank state holds
 	Desyncs    []worker.Desync
+	Analysed   []Analysed // what torchfrtrace says of flight recorders
 	Mismatches []worker.Mismatch
 	Barriers   []worker.Barrier
 	Progress   []ProgressPoint
@@ -108,6 +109,7 @@ type JobFacts struct {
 	ExitOK                          *worker.At // the job's own statement that it ended by itself
 	Start, End                      Moment
 	Training                        bool // a training loop was seen running
+	Talked                          bool // its processes have done enough collectives to have set up
 	Name, Cluster                   string
 	Arguments                       []Argument // by name
 	StepsLogged                     int
@@ -212,6 +214,7 @@ type Group struct {
 	Desc    string
 	Default bool
 	Unnamed bool   // lines of generations that name no group: all of them share this key
+	Single  bool   // of Unnamed: they are lines of one group all the same, by the ranks in it
 	Size    int    // 0 unknown
 	SizeBy  string // what proves the size
 	Basis   string // recorder, config-line, topology, seen-only, unknown

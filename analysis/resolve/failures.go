@@ -58,6 +58,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 	}
 	f.records(f.controllers)
 	f.ladderFailures()
+	f.notFetched()
 	f.tolerated(&seen.tolerance)
 	f.trapped()
 	f.attribute()

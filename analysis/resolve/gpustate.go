@@ -81,7 +81,9 @@ func (g *gpus) states(in Input) {
 	f := g.f
 	for i := range f.Handed.GPUs {
 		s := f.Handed.GPUs[i]
-		s.Node, s.NodeBasis = g.nodeOf(s.File, in.Handed.Origins[s.File])
+		if s.Node, s.NodeBasis = ShortHost(s.State.Host), "label or heading in the file"; s.Node == "" {
+			s.Node, s.NodeBasis = g.nodeOf(s.File, in.Handed.Origins[s.File])
+		}
 		for _, p := range s.State.Processes { // processes that are known tell whose GPU it is
 			rank, ok := f.ident.pid[fileInt{"host:" + s.Node, p.Pid}]
 			if !ok || rank < 0 || s.Node == "" {

@@ -354,7 +354,11 @@ func betterState(a, b *worker.State) bool { return less(a.Pos, b.Pos) }
 func (g *grouper) worldOfUnnamed() {
 	gr := g.byKey[unnamedKey]
 	world := g.f.Job.WorldSize
-	if gr == nil || world == 0 {
+	if gr == nil {
+		return
+	}
+	if world == 0 {
+		gr.Single = gr.single()
 		return
 	}
 	claims := map[int]*Rank{}
@@ -395,6 +399,36 @@ func (g *grouper) worldOfUnnamed() {
 			old.Pending = nil
 		}
 	}
+}
+
+// leastClaims and seqSpread bound what lines of one group look like where none names its group: so many members at least, and works no
+// further apart.
+const (
+	leastClaims = 4
+	seqSpread   = 16
+)
+
+// single says that the lines which name no group are those of one: each process states a rank in its group, no two the same and none left
+// out, and their works are close to each other. Lines of several groups repeat the low ranks.
+func (gr *Group) single() bool {
+	claims := map[int]*Rank{}
+	var low, high int64 = -1, -1
+	for _, p := range gr.Pending {
+		if o := claims[p.GroupRank]; p.GroupRank < 0 || p.Work.Seq < 0 || o != nil && o != p.Rank {
+			return false
+		}
+		claims[p.GroupRank] = p.Rank
+		if low < 0 || p.Work.Seq < low {
+			low = p.Work.Seq
+		}
+		high = max(high, p.Work.Seq)
+	}
+	for i := range claims {
+		if i >= len(claims) {
+			return false
+		}
+	}
+	return len(claims) >= leastClaims && high-low <= seqSpread
 }
 
 // times dates every pending collective once the clocks are calibrated.

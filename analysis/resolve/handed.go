@@ -11,10 +11,11 @@ import (
 type Handed struct {
 	// Collected say what could not be had on the nodes of a bundle.
 	Collected []CollectedList
-	Dumps     []RankDump   // of PyTorch's flight recorder
-	Stacks    []StackFile  // of py-spy, faulthandler, gdb and the kernel
-	Fabric    []FabricFile // of the network: ports, links, counters
-	Tests     []TestFile   // of nccl-tests
+	Dumps     []RankDump     // of PyTorch's flight recorder
+	Analyses  []FileAnalysis // of dumps, by torchfrtrace
+	Stacks    []StackFile    // of py-spy, faulthandler, gdb and the kernel
+	Fabric    []FabricFile   // of the network: ports, links, counters
+	Tests     []TestFile     // of nccl-tests
 	// Baseline are runs of nccl-tests that somebody states as good; Bandwidth is what their largest size has to reach on the bus, in
 	// GB/s, 0 where nobody says so.
 	Baseline  []TestFile

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -77,16 +78,41 @@ func newIdentity(obs *worker.Observations, sources []incident.Source, nodes []st
 	return id
 }
 
-// localLabels says that torchrun labels this job's lines with a "[rankN]:" of its own.
+// localLabels says that torchrun labels this job's lines with a "[rankN]:" of its own, by the local rank.
 func localLabels(obs *worker.Observations) bool {
+	titan := slices.ContainsFunc(obs.Facts, func(x worker.Fact) bool { return x.Key == "framework" && x.Value == "torchtitan" })
 	for _, t := range obs.Tails {
 		for i := range t.Writers {
 			if w := &t.Writers[i].Who; w.Role == line.RankRole && w.Global >= 0 {
 				return true
 			}
 		}
+		if titan && belowBase(obs, &t) {
+			return true
+		}
 	}
 	return false
+}
+
+// belowBase says that a file of a node whose ranks begin above 0, as torchrun's failure block tells, holds labels of lower ranks alone.
+// torchtitan's own script has torchrun label the lines (--role rank --tee 3).
+func belowBase(obs *worker.Observations, t *worker.Tail) bool {
+	base := 0
+	for i := range obs.ChildFailed {
+		if c := &obs.ChildFailed[i]; c.File == t.File && c.Rank >= 0 && c.Local >= 0 {
+			base = max(base, c.Rank-c.Local)
+		}
+	}
+	labels := 0
+	for i := range t.Writers {
+		switch w := &t.Writers[i].Who; {
+		case w.Global >= base:
+			return false
+		case w.Global >= 0:
+			labels++
+		}
+	}
+	return labels > 0
 }
 
 // labels are the global and the local rank that the labels of a line state.
@@ -188,6 +214,7 @@ func (id *identity) fromNames(sources []incident.Source, nodes []string, world i
 	}
 	parsed := filename.Parse(names)
 	id.tasksAsRanks(parsed, seen, world)
+	id.numbered(names, seen)
 	id.hostsOfTasks(parsed, world)
 	id.oneEach(seen)
 }

@@ -2,7 +2,9 @@ package resolve
 
 import (
 	"fmt"
+	"slices"
 	"sort"
+	"strings"
 
 	"faultline/analysis/line"
 	"faultline/analysis/worker"
@@ -375,5 +377,20 @@ func (f *Facts) ladderFailures() {
 		fl.Mechanism, fl.Role, fl.Direct = "storage-retries-exhausted", knowledge.CauseRole, true
 		fl.Text = fmt.Sprintf("a read was retried %d of %d times and did not recover", l.Top, l.Limit)
 		f.Failures = append(f.Failures, &fl)
+	}
+}
+
+// notFetched takes files of a store that are said not to exist for files that could not be read, where that stands below retries
+// that all failed: clients that ask a store whether a file is there know only that no answer came.
+func (f *Facts) notFetched() {
+	for _, fl := range f.Failures {
+		if fl.Kind != "exception" || fl.Sign != "config-file-missing" || !strings.Contains(fl.Exc.Message, "://") {
+			continue
+		}
+		if slices.ContainsFunc(f.Ladders, func(l *Ladder) bool {
+			return l.Outcome == Exhausted && !l.WentOn && l.Last.File == fl.At.File && l.Last.Off < fl.At.Off
+		}) {
+			fl.Mechanism, fl.Direct, fl.Sign = "storage-retries-exhausted", false, ""
+		}
 	}
 }

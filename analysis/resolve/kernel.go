@@ -173,7 +173,34 @@ func (f *Facts) knownNodes(in Input) map[string]bool {
 	for _, r := range f.byRank {
 		out[r.Node] = true
 	}
+	for h := range f.lostPeers() {
+		out[h] = true
+	}
 	delete(out, "")
+	return out
+}
+
+// lostPeers are the hosts to which processes of this job lost their connections, by name.
+func (f *Facts) lostPeers() map[string]bool {
+	out := map[string]bool{}
+	see := func(peer string) {
+		if h := ShortHost(peer); h != "" && strings.Trim(h, "0123456789.") != "" {
+			out[h] = true
+		}
+	}
+	for i := range f.Obs.NCCLWarns {
+		see(f.Obs.NCCLWarns[i].Peer)
+	}
+	for i := range f.Obs.Signs {
+		if v := &f.Obs.Signs[i]; v.ID == "peer-nccl-closed" {
+			see(knowledge.Fields(v.ID, []byte(v.Text))["peer"])
+		}
+	}
+	for i := range f.Obs.Exceptions {
+		if x := &f.Obs.Exceptions[i]; strings.Contains(x.Message, "by remote peer ") {
+			see(knowledge.Fields("peer-nccl-closed", []byte(x.Message))["peer"])
+		}
+	}
 	return out
 }
 

@@ -143,7 +143,7 @@ func (g *gpus) endedBy(e *KernelEvent) bool {
 }
 
 // killedHere says that a process that the kernel killed is of this job: by its cgroup, its number, or because a process of this job on that
-// node ended so.
+// node ended so, or was lost to others.
 func (g *gpus) killedHere(e *KernelEvent) bool {
 	f := g.f
 	if e.Rank != NoRank || e.Job != "" && e.Job == f.Job.ID {
@@ -168,7 +168,7 @@ func (g *gpus) killedHere(e *KernelEvent) bool {
 			return true
 		}
 	}
-	return g.jobless()
+	return g.jobless() || f.lostPeers()[e.Node]
 }
 
 // cudaFailure says that some process reports an error of CUDA, on this node or none that is known; on any for "".

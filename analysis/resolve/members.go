@@ -38,7 +38,48 @@ func (g *grouper) members() {
 			// Nobody states how many ranks there are.
 		default:
 			g.sizeFromNumel(gr)
+			if !gr.Unnamed && !gr.P2P {
+				g.inOrder(gr)
+			}
 		}
+	}
+}
+
+// inOrder adds the members that the ranks inside a group prove. PyTorch numbers a group's members by their global ranks in ascending order: so
+// whoever is third of a group and has global rank 2 has ranks 0 and 1 in front of it, and between neighbours whose numbers
+// are as far apart as their ranks nobody else fits. A rank inside the group that no half of the world has is one of a group of the whole world.
+func (g *grouper) inOrder(gr *Group) {
+	at := make([]int, 0, len(gr.seen))
+	for i := range gr.seen {
+		at = append(at, i)
+	}
+	sort.Ints(at)
+	last, before := -1, -1 // the place and the rank of the one in front
+	var between []int
+	whole := true
+	for _, i := range at {
+		id := gr.seen[i]
+		if id-before < i-last {
+			return // not in order
+		}
+		if id-before == i-last {
+			for r := before + 1; r < id; r++ {
+				between = append(between, r)
+			}
+		}
+		whole = whole && id == i
+		last, before = i, id
+	}
+	whole = whole && len(at) == len(gr.Members) // the place of each is stated
+	for _, id := range between {
+		gr.Members = insert(gr.Members, id)
+	}
+	world := g.f.Job.WorldSize
+	if whole && gr.Size == 0 && world > 0 && last >= (world+1)/2 && last < world {
+		for id := range world {
+			gr.Members = insert(gr.Members, id)
+		}
+		gr.Size, gr.SizeBy, gr.Basis = world, "a rank in it that only a group of all ranks has", "topology"
 	}
 }
 

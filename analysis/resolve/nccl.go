@@ -47,6 +47,28 @@ func (n *NCCL) Known(addr string) bool {
 	return n != nil && (n.hosts[addr] != "" || n.hosts[strings.TrimPrefix(addr, mapped)] != "")
 }
 
+// Shared are the places of two lines in which different nodes state an address as their own; nil where only one does.
+func (n *NCCL) Shared(addr string) []worker.At {
+	if n == nil || addr == "" {
+		return nil
+	}
+	if host, seen := n.hosts[addr]; !seen || host != "" {
+		return nil
+	}
+	var out []worker.At
+	last := ""
+	for _, l := range n.Logs {
+		for _, p := range l.Procs {
+			for _, a := range p.Addrs {
+				if host := ShortHost(p.Host); a.IP == addr && host != last && len(out) < 2 {
+					out, last = append(out, ncclAt(l, p, a.At, nccl.Unknown)), host
+				}
+			}
+		}
+	}
+	return out
+}
+
 // mapped begins a GID of RoCE that is an IPv4 address.
 const mapped = "::ffff:"
 
@@ -253,6 +275,51 @@ func (f *Facts) rasWorld(snapshots []*ras.Snapshot) {
 	if n > 1 && n <= MaxWorld {
 		f.Job.WorldSize, f.Job.WorldFrom = n, "the summary of NCCL's RAS"
 		f.plausible(Input{})
+	}
+}
+
+// commsWorld takes the world size from NCCL's own lines, where nothing states it: a collective of the default group is under way, so its
+// communicator was made, and a process has no larger one. That holds for processes whose lines are here from the start: all of them
+// must have one of that size, who waits in the default group must be the same rank of it, and it must leave room for every rank that
+// appears.
+func (f *Facts) commsWorld(obs *worker.Observations) {
+	if f.Job.WorldSize > 0 || f.NCCL == nil {
+		return
+	}
+	world := 0
+	var at worker.At
+	ranks := map[int]bool{} // of the largest communicators
+	for _, l := range f.NCCL.Logs {
+		for _, p := range l.Procs {
+			if len(p.Addrs) == 0 && len(p.Networks) == 0 {
+				continue // its first lines are not here
+			}
+			var largest *nccl.Comm
+			for _, c := range p.Comms {
+				if largest == nil || c.NRanks > largest.NRanks {
+					largest = c
+				}
+			}
+			switch {
+			case largest == nil || largest.NRanks < 2 || largest.Rank == nccl.Unknown:
+				continue // it has made none yet, or does not say
+			case world == 0:
+				world, at = largest.NRanks, ncclAt(l, p, cmp.Or(largest.Ready, largest.Began), largest.Dev)
+			case largest.NRanks != world:
+				return
+			}
+			ranks[largest.Rank] = true
+		}
+	}
+	waits := slices.ContainsFunc(obs.States, func(s worker.State) bool {
+		return s.Group.Known && (s.Group.GUID == "0" || s.Group.Desc == "default_pg") && s.Enqueued > 0 && ranks[s.Who().Global]
+	})
+	if !waits || world > MaxWorld {
+		return
+	}
+	f.Job.WorldSize, f.Job.WorldFrom, f.Job.WorldEvidence = world, "the largest communicator of NCCL's own lines", &at
+	if f.plausible(Input{}); f.Job.WorldSize == 0 {
+		f.Warnings = f.Warnings[:len(f.Warnings)-1] // nobody stated it
 	}
 }
 

@@ -40,10 +40,12 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.account(ledger, chosen)
 	f.job(in)
 	f.rasWorld(in.Handed.RAS)
+	f.commsWorld(obs)
 	if f.Job.ID == "" && f.Accounting != nil && len(f.Accounting.Jobs) > 0 {
 		f.Job.ID = f.Accounting.Jobs[0].Job
 	}
 	dumps := f.dumps(in.Handed.Dumps)
+	f.analysed(in.Handed.Analyses)
 	f.traces(in.Handed.Traces)
 	f.tabled(in.Handed.Numbers)
 	f.memories(in.Handed.Memory)
@@ -52,7 +54,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 		nodes = f.Accounting.Nodes
 	}
 	f.ident = newIdentity(obs, in.Sources, nodes, f.Job.WorldSize)
-	f.clock = &clock{}
+	f.clock = &clock{collector: collectorAhead(obs.Tails)}
 	dates := datesOf(obs)
 	dates.kernels(f.Handed.Kernel)
 	f.clock.year, f.clock.newYear = inferYear(dates)
@@ -74,6 +76,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.started(obs, in.JobName)
 	f.io(obs)
 	f.failures(obs)
+	f.retold()
 	f.kernelLogs(in)
 	f.items()
 	f.courses()
@@ -173,6 +176,21 @@ func (f *Facts) job(in Input) {
 		}
 		if best > 0 {
 			j.WorldSize, j.WorldFrom, j.WorldEvidence = best, "the launcher's statement", at2[best]
+			break
+		}
+		// What a launcher was told to start, where that is one number.
+		most, least := num("launch_most"), num("launch_least")
+		if most == 0 && least == 0 {
+			most = max(num("launch_nodes"), num("launch_one"))
+			least = most
+		}
+		n, key := num("launch_procs"), "launch_procs"
+		if n *= most; n == 0 || most != least {
+			n, key = num("launch_world"), "launch_world"
+		}
+		if n > 0 && len(votes["launch_procs"]) < 2 && len(votes["launch_world"]) < 2 && len(votes["launch_nodes"])+len(votes["launch_one"]) < 2 {
+			_, at := pick(key)
+			j.WorldSize, j.WorldFrom, j.WorldEvidence = n, "what the launcher was told", at
 		}
 	}
 	f.plausible(in)
@@ -417,6 +435,9 @@ func (f *Facts) told(obs *worker.Observations) {
 	}
 }
 
+// talked is the number of a group's collective before which its connections have proven to work: setting up takes fewer.
+const talked = 32
+
 func (f *Facts) progress(obs *worker.Observations) {
 	f.Progress = slices.Grow(f.Progress, len(obs.Progress))
 	for i := range obs.Progress {
@@ -428,6 +449,14 @@ func (f *Facts) progress(obs *worker.Observations) {
 		f.Progress = append(f.Progress, ProgressPoint{p, f.At(p.At), id})
 	}
 	f.Job.Training = len(f.Progress) > 0
+	for i := range obs.Signals {
+		if v := &obs.Signals[i]; v.Kind == worker.SignalAsync {
+			f.Job.Talked = f.Job.Talked || v.N >= talked
+		}
+	}
+	for i := range obs.Timeouts {
+		f.Job.Talked = f.Job.Talked || obs.Timeouts[i].Work.Seq >= talked
+	}
 }
 
 // finish orders everything by content and fills what depends on all ranks.

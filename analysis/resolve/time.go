@@ -30,6 +30,8 @@ type clock struct {
 	offsets map[clockKey]offset
 	zones   bool    // containers of several zones: a clock without an anchor may be in any of them
 	records *offset // of SLURM's accounting; nil where its zone is not known
+	// collector is what log collectors' clocks show more than those of the programs, in seconds.
+	collector float64
 }
 
 // anyZone is how far the clock of another zone may be from ours, in seconds: zones reach from UTC−12 to UTC+14.
@@ -90,6 +92,9 @@ func (c *clock) at(node string, s line.Stamp) Moment {
 	}
 	o, known := c.offsets[clockKey{node, s.Emitter}]
 	unc := resolution(s)
+	if !known && s.Emitter == line.Collector {
+		t -= c.collector
+	}
 	switch {
 	case known:
 		unc += o.unc
@@ -214,6 +219,22 @@ func calibrate(anchors []anchor) map[clockKey]offset {
 		}
 	}
 	return out
+}
+
+// collectorAhead is what collectors' clocks show more than those of the programs, in seconds, where the files that state both agree: in
+// the others, as that of a process which printed nothing but a traceback, it will be the same.
+func collectorAhead(tails []worker.Tail) float64 {
+	ahead, known := time.Duration(0), false
+	for i := range tails {
+		switch t := &tails[i]; {
+		case !t.Compared:
+		case known && t.Ahead != ahead:
+			return 0
+		default:
+			ahead, known = t.Ahead, true
+		}
+	}
+	return ahead.Seconds()
 }
 
 // Tied says that the container clock of a node was compared with those of others.

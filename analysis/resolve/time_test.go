@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 	"testing/quick"
+	"time"
 
 	"faultline/analysis/line"
 	"faultline/analysis/worker"
@@ -284,5 +285,34 @@ func TestAClockIsTiedByAnAnchorOnly(t *testing.T) {
 	f := &Facts{clock: &clock{offsets: calibrate([]anchor{{"dump", "a", 1000}, {"dump", "b", 1002}})}}
 	if !f.Tied("a") || !f.Tied("b") || f.Tied("c") {
 		t.Errorf("%v", f.clock.offsets)
+	}
+}
+
+func TestCollectorsOfOneJobShareAClock(t *testing.T) {
+	compared := func(ahead ...time.Duration) (tails []worker.Tail) {
+		for _, a := range ahead {
+			tails = append(tails, worker.Tail{Compared: true, Ahead: a})
+		}
+		return append(tails, worker.Tail{})
+	}
+	for _, c := range []struct {
+		name  string
+		tails []worker.Tail
+		ahead float64
+	}{
+		{"nobody states both clocks", compared(), 0},
+		{"they agree", compared(-8*time.Hour, -8*time.Hour), -8 * hour},
+		{"they do not", compared(-8*time.Hour, 0), 0},
+	} {
+		clk := &clock{collector: collectorAhead(c.tails)}
+		if clk.collector != c.ahead {
+			t.Errorf("%s: %v s ahead, expected %v", c.name, clk.collector, c.ahead)
+		}
+		stamp := line.Stamp{Kind: line.DateTime, Emitter: line.Collector, Year: 2026, Month: 6, Day: 3, Hour: 2}
+		own := stamp
+		own.Emitter = line.Container
+		if got := clk.at("", own).T - clk.at("", stamp).T; got != c.ahead {
+			t.Errorf("%s: the collector's stamp is %v s from the program's, expected %v", c.name, got, c.ahead)
+		}
 	}
 }

@@ -11,10 +11,11 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 	unknown := false
 	var lagged []int // by the counters of dumps, over all groups
 	for _, v := range stuck {
-		if v.P2P || v.Unnamed && !v.Default || len(v.first) < 2 && len(v.Counters) == 0 {
+		if v.P2P || v.Unnamed && !v.Default && !v.Single || len(v.first) < 2 && len(v.Counters) == 0 {
 			continue
 		}
 		var lagging, proven, odd []*resolve.Rank
+		differ := false // one that lags is in another operation
 		for r, p := range v.first {
 			if p.Work.Seq < 0 || v.ahead[r] {
 				continue // a torn line, of which nobody knows the work; or one that was let go
@@ -33,7 +34,7 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 				p.Work.NumelIn != v.size && p.Work.NumelIn > 0 && v.size > 0 && equalSizes[p.Work.Op]):
 				odd = append(odd, r)
 			case behind >= lagBy && eKnown && e >= v.seq:
-				lagging = append(lagging, r)
+				lagging, differ = append(lagging, r), differ || otherOp
 			case p.Work.Seq != v.seq && (eKnown && e < v.seq || otherOp || p.Work.Seq > v.seq):
 				if abs(behind) >= lagBy || otherOp {
 					odd = append(odd, r)
@@ -68,6 +69,9 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 					lagRoot = append(lagRoot, r.ID)
 				}
 			}
+		case differ && len(v.first) == v.Size:
+			// No majority says which side is the usual one; that nobody completes what another member has not begun says that they do not match.
+			div = append(div, v)
 		}
 	}
 	if lagged = unique(lagged); len(lagged) > 0 && 2*len(lagged) < recorded(f) {
@@ -92,6 +96,17 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 		g.Groups = groups(lag)
 	default:
 		return false
+	}
+	return true
+}
+
+// batched says that all that wait in a group of senders and receivers do so in a batch of the same number: batch_isend_irecv makes one work of
+// what each sends and receives, so their counters run together.
+func (v *view) batched() bool {
+	for _, p := range v.first {
+		if p.Work.Op != "COALESCED" || p.Work.Seq != v.seq {
+			return false
+		}
 	}
 	return true
 }
@@ -186,7 +201,7 @@ func (g *Graph) full(f *resolve.Facts, stuck []*view) bool {
 	}
 	var full []*view
 	for _, v := range stuck {
-		if v.P2P || v.Size == 0 || v.Size < 2 {
+		if v.P2P && !v.batched() || v.Size < 2 {
 			continue
 		}
 		n := 0

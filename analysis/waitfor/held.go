@@ -2,6 +2,7 @@ package waitfor
 
 import (
 	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
 )
 
 // held looks for those who hold the others: ranks that have not entered and wait for nobody.
@@ -17,8 +18,8 @@ func (g *Graph) held(f *resolve.Facts, stuck []*view) bool {
 	for _, id := range g.Free {
 		r := f.Rank(id)
 		// Where others print their counters at the time-out, a living process prints its own: its monitor thread needs
-		// nothing of Python. One that does not was not seen then.
-		if dumps && r.Dump == nil && r.Notified == nil && r.Recorded == nil {
+		// nothing of Python. One that does not was not seen then, unless it says itself that it had come to its end.
+		if dumps && r.Dump == nil && r.Notified == nil && r.Recorded == nil && !ranOut(f, r) {
 			continue
 		}
 		free[id] = true
@@ -46,11 +47,17 @@ func (g *Graph) held(f *resolve.Facts, stuck []*view) bool {
 				}
 			case g.Waits(id):
 				mid[id] = true
+			case free[id] && !known && !idle[id] && v.Basis == "seen-only":
+				// A member by the order of ranks: that it is silent proves nothing where others may be unseen. Of a known world all are asked
+				// below.
+				if world == 0 {
+					unseen[id] = true
+				}
 			case free[id]:
 				holders[id] = true
 				held = true
 				// Told by another and quiet in every group: had it been waiting here, its own watchdog would have fired.
-				if known || idle[id] && v.Complete() {
+				if known || idle[id] && (v.Complete() || v.Basis == "seen-only") {
 					proven[id] = true
 				}
 				if !known {
@@ -139,6 +146,33 @@ func (g *Graph) held(f *resolve.Facts, stuck []*view) bool {
 	g.Unseen = keys(unseen)
 	g.lost(f)
 	return true
+}
+
+// lastWords is how many lines a process may write behind the one that tells the end of its data, and end.
+const lastWords = 5
+
+// ranOut says that the last that a rank wrote is that its data or its epoch had ended.
+func ranOut(f *resolve.Facts, r *resolve.Rank) bool {
+	for i := range f.Did {
+		d := &f.Did[i]
+		if d.Kind != worker.DoingEnd || d.Rank != r.ID {
+			continue
+		}
+		last := r.LastAt.Line
+		if r.LastAt.File == "" { // its lines bear no label: it is known by its file
+			for j := range f.Tails {
+				if f.Tails[j].File == d.File && f.Tails[j].EndsClean {
+					last = f.Tails[j].Lines
+				}
+			}
+		} else if r.LastAt.File != d.File {
+			continue
+		}
+		if d.Line <= last && last-d.Line <= lastWords {
+			return true
+		}
+	}
+	return false
 }
 
 // quietFiles takes back silent holders where the whole file of several ranks is silent: then it is as likely that the

@@ -85,7 +85,7 @@ var rootedOps = map[string]bool{"BROADCAST": true, "REDUCE": true, "GATHER": tru
 // waits further on is ahead and need not have diverged. It stays with the commonest work where the few who are behind
 // have enqueued that as well and everybody is in flight: then they lag.
 func (v *view) rooted(f *resolve.Facts) {
-	if v.P2P || v.Unnamed && !v.Default {
+	if v.P2P || v.Unnamed && !v.Default && !v.Single {
 		return
 	}
 	low := v.seq

@@ -274,6 +274,26 @@ func TestShapes(t *testing.T) {
 			w.waits(2, group("12", tp, 0), reduce10, 10, 9) // for 3
 			w.told(3, 0, 5, 5)
 		}, shape: Straggle, root: []int{3}, intermediates: []int{1}, idle: true},
+		{name: "a group that no line lists: ranks in it that only a group of all has", size: 8, play: func(w *world) {
+			for _, r := range others(8, 5) {
+				w.waits(r, group("1", "", r), reduce10, 10, 9)
+			}
+			for r := range 8 {
+				w.told(r, 4, 3, 3)
+			}
+		}, shape: Straggle, root: []int{5}, idle: true},
+		{name: "a group that no line lists and that may be half of the world", size: 16, play: func(w *world) {
+			for _, r := range others(8, 7) {
+				w.waits(r, group("1", "", r), reduce10, 10, 9)
+			}
+			for r := range 16 {
+				w.told(r, 4, 3, 3)
+			}
+		}, shape: Split},
+		{name: "two of two in different operations, the one with what the other has behind it", size: 2, play: func(w *world) {
+			w.waits(0, world0, call{122, "_REDUCE_SCATTER_BASE", 64}, 127, 121)
+			w.waits(1, world0, call{126, "_ALLGATHER_BASE", 32}, 128, 125)
+		}, shape: Diverged},
 		{name: "groups that wait for each other in a circle", size: 4, play: func(w *world) {
 			w.grid4()
 			w.waits(0, group("11", tp, 0), reduce10, 10, 9)
@@ -323,6 +343,37 @@ func TestSendAndReceiveAreNotCompared(t *testing.T) {
 	g := Build(w.facts(t))
 	if g.Shape == Diverged || g.Shape == Lag || g.Shape == Full {
 		t.Errorf("shape %d from counters that cannot be compared", g.Shape)
+	}
+}
+
+// Old generations name no group. Where every process states another rank, none is left out and the works are close together, the lines
+// are those of one group; it is not known which, so nobody is named.
+func TestLinesWithoutAGroup(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		ranks []int
+		calls []call
+		shape Shape
+	}{
+		{"one of four in another operation", []int{0, 1, 2, 3}, []call{{70, "REDUCE", 0}, {70, "ALLREDUCE", 0}, {70, "ALLREDUCE", 0}, {70, "ALLREDUCE", 0}}, Diverged},
+		{"all in the same", []int{0, 1, 2, 3}, []call{{70, "ALLREDUCE", 0}, {70, "ALLREDUCE", 0}, {70, "ALLREDUCE", 0}, {70, "ALLREDUCE", 0}}, Unseen},
+		{"a rank comes twice: two groups", []int{0, 1, 0, 1}, []call{{70, "REDUCE", 0}, {70, "ALLREDUCE", 0}, {70, "ALLREDUCE", 0}, {70, "ALLREDUCE", 0}}, Unseen},
+		{"a rank is left out", []int{0, 1, 2, 4}, []call{{70, "REDUCE", 0}, {70, "ALLREDUCE", 0}, {70, "ALLREDUCE", 0}, {70, "ALLREDUCE", 0}}, Unseen},
+		{"works far from each other", []int{0, 1, 2, 3}, []call{{70, "REDUCE", 0}, {900, "ALLREDUCE", 0}, {900, "ALLREDUCE", 0}, {900, "ALLREDUCE", 0}}, Unseen},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := &world{}
+			for i, r := range c.ranks {
+				at := w.at(line.Unknown)
+				at.By.Pid = 100 + i
+				w.obs.Timeouts = append(w.obs.Timeouts, worker.Timeout{At: at, Sticky: r, Form: "error",
+					Work: worker.Work{Seq: c.calls[i].seq, Op: c.calls[i].op, NumelIn: line.Unknown, NumelOut: line.Unknown, TimeoutMS: 1800000, RanForMS: 1800001}})
+			}
+			delete(w.seen, line.Unknown)
+			if g := Build(w.facts(t)); g.Shape != c.shape || len(g.Root) > 0 {
+				t.Errorf("shape %d naming %v, expected %d naming nobody", g.Shape, g.Root, c.shape)
+			}
+		})
 	}
 }
 

@@ -24,19 +24,32 @@ var batchEnds = []struct {
 	{"LSF", "TERM_WINDOW: ", pattern.New(`(TERM_WINDOW: job killed)`), timeLimit},
 	{"LSF", "TERM_PREEMPT: ", pattern.New(`(TERM_PREEMPT: job killed)`), preemption},
 	{"LSF", "TERM_LOAD: ", pattern.New(`(TERM_LOAD: job killed)`), preemption},
-	{"LSF", "TERM_REQUEUE_", pattern.New(`(TERM_REQUEUE_(?:OWNER|ADMIN): job killed)`), "JOB REQUEUE"},
+	{"LSF", "TERM_REQUEUE_", pattern.New(`(TERM_REQUEUE_(?:OWNER|ADMIN): job killed)`), jobRequeue},
 	{"LSF", "TERM_OWNER: ", pattern.New(`(TERM_OWNER: job killed)`), ""},
 	{"LSF", "TERM_ADMIN: ", pattern.New(`(TERM_ADMIN: job killed)`), ""},
 	// Sources: Kubernetes' scheduler and kubelet; Volcano pkg/scheduler/cache (Evict); Ray's drain of a node.
 	{"Kubernetes", "Preempted ", pattern.New(`(Preempted (?:in order to admit critical pod|by (?:a )?pod))`), preemption},
+	// Sources: Kubernetes pkg/kubelet/nodeshutdown (1.21 on), pkg/controller/job, pkg/kubelet/active_deadline.go.
+	{"the kubelet", "in response to ", pattern.New(`Pod was (terminated in response to (?:imminent )?node shutdown)`), preemption},
+	{"Kubernetes", "was active ", pattern.New(`((?:Job|Pod) was active (?:on the node )?longer than (?:the )?specified deadline)`), timeLimit},
+	// Source: Kueue pkg/scheduler/preemption; the event and the workload's condition have the same words.
+	{"Kueue", "Preempted to accommodate a ", pattern.New(`(Preempted to accommodate a (?:higher priority )?[Ww]orkload)`), preemption},
+	// Sources: dstack JobTerminationReason; SageMaker's SDK prints the secondary status of a job and what it means.
+	{"dstack", "INTERRUPTED_BY_NO_CAPACITY", pattern.New(`[Rr]un failed with error code (?:JobErrorCode\.)?(INTERRUPTED_BY_NO_CAPACITY)`), preemption},
+	{"SageMaker", " Interrupted - ", pattern.New(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (Interrupted) - `), preemption},
+	{"SageMaker", "exceeded MaxRuntimeInSeconds", pattern.New(`(Training job runtime exceeded MaxRuntimeInSeconds)`), timeLimit},
+	{"SageMaker", "MaxWaitTimeExceeded", pattern.New(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (MaxWaitTimeExceeded) - `), timeLimit},
 	{"Volcano", "Pod is evicted, because of ", pattern.New(`(Pod is evicted, because of (?:preempt|reclaim))`), preemption},
 	{"Ray", "node was preempted", pattern.New(`(the actor's node was preempted)`), preemption},
+	// Source: submitit core/job_environment.py; it asks SLURM to queue the job again, and ends.
+	{"submitit", "Requeued job ", pattern.New(`submitit \w+ \([^)]{1,40}\) - (Requeued job \S+) \(\d+ remaining timeouts\)`), jobRequeue},
 	{"LSF", "TERM_FORCE_", pattern.New(`(TERM_FORCE_(?:OWNER|ADMIN): job killed)`), ""},
 }
 
 const (
 	timeLimit  = "TIME LIMIT"
 	preemption = "PREEMPTION"
+	jobRequeue = "JOB REQUEUE"
 	overMemory = "MEMORY LIMIT" // makes an end of Kind "oom"
 )
 

@@ -51,6 +51,8 @@ var doingRules = []doingRule{
 		pattern.New(`(?:Loading (?:(?:safetensors |pt )?checkpoint shards|pipeline components\.\.\.|weights|dataset shards)|Fetching \d+ files|Skipping the first (?:\d+ )?batches|` +
 			`(?:Applying (?:chat template|formatting function) to|Adding EOS to|Packing|Truncating|Converting|Extracting prompt (?:in|from)) [^|%:]{0,40}dataset[^|%:]{0,40}|` +
 			`Resolving data files|Casting the dataset|Flattening the indices|Caching latents|Capturing (?:cudagraphs|batches|CUDA graphs?)[^|%:]{0,60}) ?(?:\(num_proc=\d+\))?: +\d+%`)},
+	// Bars without a name whose unit is what preparing goes over.
+	{DoingWork, []string{"kB/s]", "MB/s]", "GB/s]", "iB/s]", " examples/s]", "files/s]", "lines/s]", "rows/s]", "docs/s]"}, pattern.New(`^ *\d{1,3}%\|.{0,200}\[[\d:]{4,10}<[\d:?]{1,10}, *[\d.]+ ?(?:[kMG]?i?B|examples|files|lines|rows|docs)/s\]`)},
 	{DoingWork, []string{"Emitting ninja build file", "Building extension module ", "AUTOTUNE ", "Compiling "}, pattern.New(`Emitting ninja build file|Building extension module |AUTOTUNE |\bCompiling (?:CUDA|the|model|kernel|graph|with)`)},
 	{DoingWork, []string{"reprocessing ", "onsolidating ", "econstructing ", "erging "}, pattern.New(`(?i)\b(?:preprocessing|consolidating|reconstructing|merging) (?:the )?(?:data|dataset|corpus|manifest|checkpoint|shards?|weights|state|fp32|zero)`)},
 	{DoingWork, []string{"stimating "}, pattern.New(`(?i)\bestimating (?:the )?(?:duration|token|bucket)`)},

@@ -15,16 +15,16 @@ func wrapped(text, with string) string {
 	for i, l := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		switch with {
 		case "docker": // Go's encoder: it escapes <, > and &
-			rec, _ := json.Marshal(map[string]string{"log": l + "\n", "stream": "stderr", "time": fmt.Sprintf("2024-05-01T10:00:00.%09dZ", i)})
+			rec, _ := json.Marshal(map[string]string{"log": l + "\n", "stream": "stderr", "time": fmt.Sprintf("2024-06-03T17:48:01.%09dZ", i)})
 			b.Write(append(rec, '\n'))
 		case "cri":
-			fmt.Fprintf(&b, "2024-05-01T10:00:00.%09dZ stderr F %s\n", i, l)
+			fmt.Fprintf(&b, "2024-06-03T17:48:01.%09dZ stderr F %s\n", i, l)
 		case "parts":
 			for len(l) > 40 {
-				fmt.Fprintf(&b, "2024-05-01T10:00:00.%09dZ stderr P %s\n", i, l[:40])
+				fmt.Fprintf(&b, "2024-06-03T17:48:01.%09dZ stderr P %s\n", i, l[:40])
 				l = l[40:]
 			}
-			fmt.Fprintf(&b, "2024-05-01T10:00:00.%09dZ stderr F %s\n", i, l)
+			fmt.Fprintf(&b, "2024-06-03T17:48:01.%09dZ stderr F %s\n", i, l)
 		}
 	}
 	return b.String()
@@ -94,7 +94,7 @@ func TestATracebackOverManyRecords(t *testing.T) {
 }
 
 func TestPartsOfALineThatIsNeverEnded(t *testing.T) {
-	text := "2024-05-01T10:00:00Z stderr P [rank3]: RuntimeError: a\n2024-05-01T10:00:01Z stdout P other\n2024-05-01T10:00:02Z stderr F [rank4]: RuntimeError: b\n"
+	text := "2024-06-03T17:48:01Z stderr P [rank3]: RuntimeError: a\n2024-05-01T10:00:01Z stdout P other\n2024-05-01T10:00:02Z stderr F [rank4]: RuntimeError: b\n"
 	obs := observe(t, text)
 	if len(obs.Exceptions) != 2 || obs.Exceptions[0].Message != "a" || obs.Exceptions[1].Who().Global != 4 {
 		t.Errorf("got %+v", obs.Exceptions)

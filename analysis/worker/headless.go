@@ -55,7 +55,7 @@ const frameLiteral = "  File \""
 // read what follows each costs more than all the rest. The lines below are looked at as readOrphan's block would read them;
 // where that is not certain the line is none.
 func (r *reader) stray(l *scan.Line) bool {
-	if len(l.Hits) != 1 || l.Hits[0] != r.table.frame || l.Below == nil || r.width > 0 || r.held != nil || r.part != nil {
+	if len(l.Hits) != 1 || l.Hits[0] != r.table.frame || l.Below == nil || r.width > 0 || r.margin != nil || r.held != nil || r.part != nil {
 		return false
 	}
 	for i := range r.open {

@@ -68,6 +68,15 @@ var factRules = []factRule{
 	// Launchers and the environment, as scripts print them.
 	{literal: "nproc_per_node   : ", pattern: pattern.New(`nproc_per_node   : (?P<ranks_per_node>\d+)`)},
 	{literal: "max_nodes        : ", pattern: pattern.New(`max_nodes        : (?P<nodes>\d+)`)},
+	// How many processes a launcher is to start, by its own table of what it was told and by command lines; "1:4" leaves it open.
+	{literal: "nproc_per_node   : ", pattern: pattern.New(`nproc_per_node   : (?P<launch_procs>\d+)`)},
+	{literal: "min_nodes        : ", pattern: pattern.New(`min_nodes        : (?P<launch_least>\d+)`)},
+	{literal: "max_nodes        : ", pattern: pattern.New(`max_nodes        : (?P<launch_most>\d+)`)},
+	{literal: "torchrun ", pattern: pattern.New(`\btorchrun\s.*--nproc[-_]per[-_]node[= ]\s*(?P<launch_procs>\d+)(?:\s|$)`)},
+	// How many nodes there are the environment may say as well, where a command line does not.
+	{literal: "torchrun ", key: "launch_one", value: "1", pattern: pattern.New(`\btorchrun\s.*--standalone(?:\s|$)`)},
+	{literal: "torchrun ", pattern: pattern.New(`\btorchrun\s.*--nnodes[= ]\s*(?P<launch_nodes>\d+)(?:\s|$)`)},
+	{literal: "accelerate launch ", pattern: pattern.New(`\baccelerate launch\s.*--num_processes[= ]\s*(?P<launch_world>\d+)(?:\s|$)`)},
 	{literal: "WORLD_SIZE", pattern: pattern.New(`(?:^|[\s'"{,;])WORLD_SIZE['"]?\s*[=:]\s*['"]?(?P<world_size>\d+)\b`)},
 	{literal: "LOCAL_WORLD_SIZE", pattern: pattern.New(`\bLOCAL_WORLD_SIZE['"]?\s*[=:]\s*['"]?(?P<ranks_per_node>\d+)\b`)},
 	{literal: "SLURM_JOB", pattern: pattern.New(`\bSLURM_JOB_?ID['"]?\s*[=:]\s*['"]?(?P<job_id>\d+)\b`)},
@@ -110,6 +119,7 @@ var factRules = []factRule{
 	{literal: "{'train_runtime': ", key: "exit_ok", value: "train_runtime"},
 	{literal: "`Trainer.fit` stopped: ", key: "exit_ok", value: "Trainer.fit stopped", pattern: pattern.New("`Trainer.fit` stopped: `?max_(?:epochs|steps|time)")},
 	{literal: "exits successfully", key: "exit_ok", value: "process exits successfully", pattern: pattern.New(`Process \d+ exits successfully`)},
+	{literal: "Job completed successfully", key: "exit_ok", value: "job completed successfully", pattern: pattern.New(`submitit \w+ \([^)]{1,40}\) - Job completed successfully`)},
 	{literal: "worker group successfully finished", key: "exit_ok", value: "worker group successfully finished"},
 }
 

@@ -82,7 +82,7 @@ func timeout(rec *record, before, text []byte) Timeout {
 		if g, _, _ := lastGroup(before[:i]); g.Known {
 			t.Group = g
 		}
-	} else if bytes.Contains(before, []byte("Error: ")) {
+	} else if bytes.Contains(before, []byte("Error: ")) || rec.Prefix.Source == "" && spoken(before) {
 		t.Form = "python"
 	}
 	if bytes.Contains(before, []byte("what():")) {
@@ -90,6 +90,15 @@ func timeout(rec *record, before, text []byte) Timeout {
 	}
 	t.Work = work(text)
 	return t
+}
+
+// spoken says that words stand in front of a watchdog's text which are not its own: a program repeats it in a line of its own.
+func spoken(before []byte) bool {
+	if i := bytes.LastIndex(before, []byte("[Rank ")); i >= 0 {
+		before = before[:i]
+	}
+	before = bytes.TrimRight(before, " ")
+	return len(before) > 0 && !bytes.Contains(before, []byte("ProcessGroupNCCL.cpp")) && bytes.IndexByte([]byte("|]>"), before[len(before)-1]) < 0
 }
 
 func work(b []byte) Work {

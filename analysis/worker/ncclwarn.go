@@ -87,8 +87,12 @@ func (r *reader) spoken(l *scan.Line) {
 		if r.nccl == nil {
 			r.nccl = nccl.NewCollector(r.file)
 		}
-		text := bytes.TrimRight(l.Text, "\r")
-		r.nccl.Take(text, nccl.At{Line: l.No, Off: l.Off, Len: len(text)})
+		text, off := bytes.TrimRight(l.Text, "\r"), l.Off
+		if r.margin != nil {
+			n := r.margin(text)
+			text, off = text[n:], off+int64(n)
+		}
+		r.nccl.Take(text, nccl.At{Line: l.No, Off: off, Len: len(text)})
 		return
 	}
 }

@@ -4,6 +4,8 @@
 package worker
 
 import (
+	"time"
+
 	"faultline/analysis/artifact/nccl"
 	"faultline/analysis/line"
 )
@@ -255,7 +257,7 @@ type Told struct {
 type Sign struct {
 	At
 	ID   string
-	Text string // where the line says whose it is (knowledge.Signature.Own)
+	Text string // where the line says whose it is (knowledge.Signature.Own), or which host was lost
 }
 
 // ChildFailed is one item of torchrun's failure block. Rank is global.
@@ -419,6 +421,9 @@ type Tail struct {
 	Joined bool
 	// Silent: nothing that the file says is a word of a job.
 	Silent bool
+	// Compared: its lines state a collector's clock beside the program's, and the collector's shows Ahead more: whole half hours.
+	Compared bool
+	Ahead    time.Duration
 }
 
 // Hole is a run of NUL bytes.

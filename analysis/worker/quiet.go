@@ -65,7 +65,7 @@ const maxHush = 512
 // What ProcessGroupNCCL warns of counts by the signs in it and not by a list of harmless wordings: with one literal, which only asks for
 // the line to be seen, the ordinary way has no use for its text either, unless an error is named in it.
 func (r *reader) passes(l *scan.Line) bool {
-	if len(l.Hits) != 1 || r.table.quiet[l.Hits[0]] == loud || l.Long || l.Final || r.width > 0 || r.held != nil || r.part != nil {
+	if len(l.Hits) != 1 || r.table.quiet[l.Hits[0]] == loud || l.Long || l.Final || r.width > 0 || r.margin != nil || r.held != nil || r.part != nil {
 		return false
 	}
 	text := l.Text

@@ -147,6 +147,9 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("Rank failed to pass monitoredBarrier in\nTimed out after waiting for clients. /\n in store based barrier timeout=1 day\n](http[a](http)"))
 	f.Add([]byte(wrapped(inEnvelope, "parts") + wrapped(inEnvelope, "docker")))
 	f.Add([]byte(`{"message":"Traceback (most recent call last):\n  File \"/a.py\", line 3, in f\nValueError: b\r\u00e9\n\nNCCL WARN x","time":"2024-05-01T10:00:07Z"}`))
+	f.Add([]byte("> " + strings.ReplaceAll(plainTrace, "\n", "\n> ")))
+	f.Add([]byte("    " + strings.ReplaceAll(marginless+marginless, "\n", "\n    ")))
+	f.Add([]byte("2026-06-03T02:10:00Z " + strings.ReplaceAll(inEnvelope, "\n", "\n2026-06-03T02:10:00Z ")))
 	small, err := scan.New(Literals(), scan.Options{HeadLines: 3, ChunkSize: 4 << 10})
 	if err != nil {
 		f.Fatal(err)

@@ -52,6 +52,8 @@ type reader struct {
 	headBytes int
 	decided   bool
 	width     int // column at which the file is wrapped; 0 if it is not
+	margin    margin
+	clocks    clocks
 	joined    bool
 	held      *held
 	part      *part
@@ -176,9 +178,10 @@ func (r *reader) visit(l *scan.Line) (more int, err error) {
 // decide reads the head.
 func (r *reader) decide() (more int) {
 	r.decided = true
-	r.width = wrapWidth(r.head)
+	r.width, r.margin = wrapWidth(r.head), marginOf(r.head)
 	head := r.head
 	r.head = nil
+	r.compareClocks(head)
 	for i := range head {
 		more = r.take(&head[i], len(head[i].raw) >= maxHead)
 	}
@@ -188,6 +191,7 @@ func (r *reader) decide() (more int) {
 // take reads a physical line, or holds it back to join it with the next ones. It returns how many lines it needs.
 func (r *reader) take(p *phys, long bool) int {
 	no := r.lineNo
+	p.trim(r.margin)
 	if r.lineNo = p.no; r.enveloped(p) {
 		if r.part != nil {
 			return r.wanted(1)
@@ -213,7 +217,7 @@ func (r *reader) take(p *phys, long bool) int {
 		r.release()
 	}
 	r.lineNo = p.no
-	if !long && !p.cut && (r.width > 0 || r.table.wrappable(p.hits)) && r.holds(p.raw, 0) {
+	if !long && !p.cut && r.margin == nil && (r.width > 0 || r.table.wrappable(p.hits)) && r.holds(p.raw, 0) {
 		p.raw = slices.Clone(p.raw)
 		p.hits, p.marks, p.before, p.all = nil, nil, nil, true
 		r.held = &held{phys: *p}
@@ -371,6 +375,7 @@ func (r *reader) record(p *phys, at int, raw []byte, known bool) {
 	rec.Msg = text[min(max(rec.Prefix.Len, 0), len(text)):]
 	rec.Pos = p.place(r.file, at, len(raw))
 	p.stamped(rec.Prefix)
+	told := r.clocks.tell(rec.Prefix)
 	rec.Who = rec.Prefix.Who
 	if p.records > 0 {
 		rec.Who = rec.Who.Labelled(p.outer)
@@ -378,7 +383,9 @@ func (r *reader) record(p *phys, at int, raw []byte, known bool) {
 	if r.section > 0 && rec.Who == line.NoOne {
 		rec.Who.MPIRank = r.section - 1
 	}
-	rec.Stamp = rec.Prefix.Stamp
+	if rec.Stamp = rec.Prefix.Stamp; told {
+		rec.Stamp.Emitter = line.Container
+	}
 	rec.Repeated = repeated(text)
 	rec.wrote(r.writerOf(&rec.Who))
 	r.inherit(rec)

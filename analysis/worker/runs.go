@@ -16,7 +16,9 @@ var starts = []string{
 	"SLURM_RESTART_COUNT", "NCCL version ", "Setting OMP_NUM_THREADS environment variable", "GLOBAL_RANK: ",
 	"using world size: ", "Rendezvous complete for workers", "initializing torch distributed",
 	"Initializing torch distributed with backend", "pyxis: starting container", "pyxis: importing docker image",
-	"WORLD INFO DICT: ", "***** Running training *****", "Starting elastic_operator with launch configs", " restart=",
+	"WORLD INFO DICT: ", "***** Running training *****", "Starting elastic_operator with launch configs",
+	"- Starting with JobEnvironment(job_id=", // submitit
+	" restart=",
 }
 
 func runHandlers() []handler {

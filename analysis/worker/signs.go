@@ -39,7 +39,7 @@ func readSigns(r *reader, rec *record) bool {
 			continue
 		}
 		g := Sign{At: rec.At, ID: id}
-		if s.Own {
+		if s.Own || id == lostPeer {
 			g.Text = clip(rec.Text)
 		}
 		emit(r, &r.obs.Signs, g)
@@ -49,6 +49,9 @@ func readSigns(r *reader, rec *record) bool {
 	}
 	return len(ids) > 0
 }
+
+// lostPeer is the signature of lines that name the host to which NCCL lost its connection.
+const lostPeer = "peer-nccl-closed"
 
 // bareFinal reports whether readBareFinal takes the record for a traceback's final line.
 func bareFinal(rec *record) bool {

@@ -23,6 +23,8 @@ func slurmHandlers() []handler {
 			" CANCELLED AT ", " FAILED (non-zero exit code", " UNCORRECTABLE MEMORY ERROR AT ", " STEPD TERMINATED ON ",
 		}, readStepdEnd},
 		{"slurm oom", []string{"oom-kill event", "oom_kill event"}, readStepdOOM},
+		{"slurm kill task", []string{": Kill task failed"}, readKillFailed},
+		{"slurm prolog", []string{"Prolog failure on node ", "Prolog hung on node "}, readProlog},
 		{"slurmstepd output", []string{"Could not open std"}, readStepdOutput},
 		{"slurm talk", []string{
 			"srun: Force Terminated ", "srun: got SIGCONT", "srun: forcing job termination", "srun: First task exited",
@@ -145,7 +147,7 @@ func readStepdEnd(r *reader, rec *record) bool {
 		understood = true
 	}
 	for _, m := range stepdTerminated.FindAllSubmatch(rec.Text, 16) {
-		end := SlurmEnd{At: rec.At, Kind: "stepd-terminated", Entity: string(m[1]), ID: string(m[2]), Host: string(m[3])}
+		end := SlurmEnd{At: rec.At, Kind: Undead, Entity: string(m[1]), ID: string(m[2]), Host: string(m[3])}
 		end.Reason = strings.TrimSpace(string(m[5]))
 		end.At = stampedBySlurm(end.At, m[4])
 		emit(r, &r.obs.SlurmEnds, end)
@@ -194,6 +196,35 @@ func readStepdOutput(r *reader, rec *record) bool {
 		end.Host, end.Hosts = h, []string{h}
 	}
 	emit(r, &r.obs.SlurmEnds, end)
+	return true
+}
+
+// Undead is the Kind of a step of which SLURM could not end every process.
+const Undead = "stepd-terminated"
+
+// killFailed is the controller's own line of it (src/slurmctld/proc_req.c); it drains the node.
+var killFailed = pattern.New(`slurmd error running JobId=(\d+)\S* on node\(s\)=(\S+): (Kill task failed)`)
+
+func readKillFailed(r *reader, rec *record) bool {
+	m := killFailed.FindSubmatch(rec.Text)
+	if m == nil {
+		return false
+	}
+	for _, h := range expandHosts(string(m[2])) {
+		emit(r, &r.obs.SlurmEnds, SlurmEnd{At: rec.At, Kind: Undead, Entity: "JOB", ID: string(m[1]), Host: h, Reason: "JOB NOT ENDING", Says: string(m[3])})
+	}
+	return true
+}
+
+// prologOn is what slurmd lets the job's srun or salloc print of a prolog that failed or does not end.
+var prologOn = pattern.New(`(?:srun|salloc|sbatch|slurmstepd[\w-]*): (?:error: )?(Prolog (?:failure|hung) on node ([A-Za-z0-9][\w.-]*))`)
+
+func readProlog(r *reader, rec *record) bool {
+	m := prologOn.FindSubmatch(rec.Text)
+	if m == nil {
+		return false
+	}
+	emit(r, &r.obs.SlurmEnds, SlurmEnd{At: rec.At, Kind: "launch-failed", Hosts: []string{string(m[2])}, Text: clip(m[1])})
 	return true
 }
 

@@ -113,6 +113,8 @@ func TestWhatAProcessSaysItIsAbout(t *testing.T) {
 		{"[rank3]: Consolidating checkpoint shards into /ckpt/final", DoingWork},
 		{"2025-06-03 17:48:01,123 - loader - INFO - waiting for next batch (30 s)", DoingLoad},
 		{"fetching batch 812 from shard-000123.tar", DoingLoad},
+		{" 35%|███▌      | 73811210851/208140108456 [30:01<57:14, 39115047.81MB/s]", DoingWork},
+		{" 35%|███▌      | 738/2081 [30:01<57:14,  2.81it/s]", ""},
 		{"Epoch 3 finished", DoingEnd},
 		{"[rank5]: finished epoch 2 after 1187 batches", DoingEnd},
 		{"rank 5: data iterator exhausted after 1187 batches", DoingEnd},

@@ -317,6 +317,7 @@ func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, er
 	if formats := append(slices.Clone(config.Formats), formatHistory); !slices.Contains(formats, d.format) {
 		return in, usage("--format %s: choose one of %s", d.format, strings.Join(formats, ", "))
 	}
+	in.Unhashed = d.format != "json" // the others do not show them
 	return in, nil
 }
 

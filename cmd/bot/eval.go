@@ -113,7 +113,7 @@ func (v *evaluation) run(ctx context.Context, e env, dirs []string) (int, error)
 
 // diagnoseCase runs the engine as an operator would, on one worker: cases already run side by side.
 func diagnoseCase(ctx context.Context, in eval.CaseInput) (*incident.Report, error) {
-	input := analysis.Input{Sources: in.Sources, Storage: in.Storage, WorldSize: in.WorldSize, Workers: 1, Version: version}
+	input := analysis.Input{Sources: in.Sources, Storage: in.Storage, WorldSize: in.WorldSize, Workers: 1, Unhashed: true, Version: version}
 	if in.Nodes != "" {
 		nodes, err := hostlist.Expand(in.Nodes)
 		if err != nil {

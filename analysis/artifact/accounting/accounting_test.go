@@ -22,18 +22,20 @@ func read(t testing.TB, text string) *Book {
 
 func TestAFileIsToldByItsFirstLine(t *testing.T) {
 	for text, want := range map[string]Format{
-		"JobID|JobIDRaw|State|ExitCode\n1|1|FAILED|1:0\n":                  Sacct,
-		"\n\njobid|STATE|\n1|FAILED|\n":                                    Sacct,
-		"\xef\xbb\xbfUser|JobID|JobName|State\n":                           Sacct,
-		"JobId=2 JobName=exit1\n   UserId=x(1)":                            ShowJob,
-		"JobId=19 ArrayJobId=16 ArrayTaskId=3 JobName=arr":                 ShowJob,
-		"NodeName=node01 Arch=x86_64 CoresPerSocket=1\n":                   ShowNode,
-		"NodeName=node01 CoresPerSocket=1 \n":                              ShowNode,
-		"JobID|ExitCode\n":                                                 None, // without a state it says nothing
-		"State|Elapsed\n":                                                  None,
-		"[rank0]: step 1 | loss 2.0 | JobID|State":                         None,
-		"| JobID | State |\n":                                              None, // a table that somebody drew
-		"JobID           State ExitCode \n------------ ------- --------\n": None, // sacct without -P
+		"JobID|JobIDRaw|State|ExitCode\n1|1|FAILED|1:0\n":                        Sacct,
+		"\n\njobid|STATE|\n1|FAILED|\n":                                          Sacct,
+		"\xef\xbb\xbfUser|JobID|JobName|State\n":                                 Sacct,
+		"JobId=2 JobName=exit1\n   UserId=x(1)":                                  ShowJob,
+		"JobId=19 ArrayJobId=16 ArrayTaskId=3 JobName=arr":                       ShowJob,
+		"NodeName=node01 Arch=x86_64 CoresPerSocket=1\n":                         ShowNode,
+		"NodeName=node01 CoresPerSocket=1 \n":                                    ShowNode,
+		"JobID|ExitCode\n":                                                       None, // without a state it says nothing
+		"State|Elapsed\n":                                                        None,
+		"[rank0]: step 1 | loss 2.0 | JobID|State":                               None,
+		"| JobID | State |\n":                                                    None,  // a table that somebody drew
+		"JobID           State ExitCode \n------------ ---------- --------\n":    None,  // the names do not stand above their columns
+		"JobID             State ExitCode \n------------ ---------- -------- \n": Sacct, // without -P
+		"JobID           State ExitCode \nx\n------------ ------- --------\n":    None,
 		"": None, "\n\n": None, "{\"jobs\": []}": None, "JobId=2 was killed\n": None, "NodeName=x is down\n": None,
 	} {
 		if got := Recognise([]byte(text)); got != want {
@@ -229,5 +231,27 @@ func check(t *testing.T, raw []byte, name string, c Cell) {
 	quote := string(raw[c.Off : c.Off+int64(c.Len)])
 	if !strings.Contains(quote, c.Value) || strings.Contains(quote, "\n") || int64(strings.Count(string(raw[:c.Off]), "\n"))+1 != c.Line {
 		t.Fatalf("%s: %q, line %d, for %q", name, quote, c.Line, c.Value)
+	}
+}
+
+func TestATableOfFixedWidths(t *testing.T) {
+	b := read(t, "JobID           JobName  Partition      State ExitCode        NodeList \n"+
+		"------------ ---------- ---------- ---------- -------- --------------- \n"+
+		"4242              train        gpu OUT_OF_ME+    0:125  gpu-node-[01-+ \n"+
+		"4242.batch        batch            CANCELLED+     0:15     gpu-node-01 \n"+
+		"4242.0           python             CANCELLED     0:15     gpu-node-01 \n"+
+		"4242.1           python            COMPLE+         0:0     gpu-node-01 \n")
+	if len(b.Records) != 3 {
+		t.Fatalf("%d records, %v", len(b.Records), b.Warnings)
+	}
+	j, batch, step := b.Records[0], b.Records[1], b.Records[2]
+	if j.Job != "4242" || j.Name != "train" || j.State != "OUT_OF_MEMORY" || j.Exit != (Code{0, 125, true}) || len(j.Nodes) != 0 {
+		t.Errorf("the job is %+v", j)
+	}
+	if batch.Step != "batch" || batch.State != "CANCELLED" || !batch.By || step.State != "CANCELLED" || step.By || strings.Join(step.Nodes, "") != "gpu-node-01" {
+		t.Errorf("the steps are %+v and %+v", batch, step)
+	}
+	if c, ok := j.Cell("State"); !ok || c.Len != len("OUT_OF_ME+") {
+		t.Errorf("the state stands at %+v", c)
 	}
 }

@@ -54,6 +54,12 @@ func Recognise(head []byte) Format {
 	case columns(string(first)) != nil:
 		return Sacct
 	}
+	if _, rest, more := bytes.Cut(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"), []byte("\n")); more {
+		below, _, _ := bytes.Cut(rest, []byte("\n"))
+		if c, _ := table(string(first), string(below)); c != nil {
+			return Sacct
+		}
+	}
 	return None
 }
 
@@ -127,6 +133,8 @@ type reader struct {
 	book    *Book
 	format  Format
 	columns []string
+	cuts    [][2]int // where the columns stand in a table with fixed widths; nil where "|" parts them
+	above   string   // the line before
 	skipped int
 	record  *Record // of scontrol show job, while its lines are read
 	node    *Node
@@ -171,12 +179,18 @@ func (r *reader) line(text string, off, no int64) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
+	above := r.above
+	r.above = text
 	if f := Recognise([]byte(text)); f != None { // several outputs may stand below each other
 		r.format = f
 		if f == Sacct {
-			r.columns = columns(text)
+			r.columns, r.cuts = columns(text), nil
 			return
 		}
+	}
+	if c, cuts := table(above, text); c != nil {
+		r.format, r.columns, r.cuts = Sacct, c, cuts
+		return
 	}
 	switch r.format {
 	case Sacct:
@@ -198,11 +212,14 @@ func (r *reader) line(text string, off, no int64) {
 // row reads one line of sacct's table.
 func (r *reader) row(text string, off, no int64) {
 	cells := r.align(text, off, no)
+	if r.cuts != nil {
+		cells = r.cut(text, off, no)
+	}
 	value := func(c string) string { return cells[c].Value }
 	m := jobID.FindStringSubmatch(value("JobID"))
 	if m == nil || value("State") == "" {
 		r.skipped++
-		if !strings.Contains(text, "|") {
+		if !strings.Contains(text, "|") && r.cuts == nil {
 			r.book.Foreign++
 		}
 		return

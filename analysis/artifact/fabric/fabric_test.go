@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -233,4 +234,23 @@ func FuzzRead(f *testing.F) {
 			file.Ports[i].Down()
 		}
 	})
+}
+
+func TestCountersOfRDMAStatistic(t *testing.T) {
+	const text = "[ops@node07 ~]$ rdma statistic show link mlx5_0/1\nlink mlx5_0/1 rx_write_requests 2210222 out_of_sequence 312 packet_seq_err 214 local_ack_timeout_err 9 req_cqe_error 0 roce_slow_restart 0\n"
+	if !Recognise([]byte(text)) {
+		t.Fatal("not recognised")
+	}
+	f, err := Read(context.Background(), strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := find(f, "local_ack_timeout_err", 0); r == nil || r.Value != 9 || r.Host != "node07" || r.Device != "mlx5_0" || r.Port != 1 {
+		t.Errorf("%+v", f.Readings)
+	}
+	for _, text := range []string{"link to the docs/1 of 2 pages\n", "link mlx5_0/1 state ACTIVE physical_state LINK_UP netdev ib0\n"} {
+		if Recognise([]byte(text)) {
+			t.Errorf("recognised %q", text)
+		}
+	}
 }

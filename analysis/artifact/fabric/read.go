@@ -21,7 +21,7 @@ func Pasted(text []byte) bool { return share(text, false) }
 
 // marks are what some line of each tool's output holds: text without any of them is not looked at more closely.
 var marks = [][]byte{[]byte("CA '"), []byte("CA: '"), []byte("Infiniband device '"), []byte("hca_id:"), []byte("NIC statistics:"), []byte("ethtool -S "), []byte("_phy: "), []byte("Settings for "), []byte("# Port "), []byte("PING "), []byte("==("),
-	[]byte("Errors for "), []byte("/sys/class/infiniband/"), []byte("/sys/class/net/"), []byte("> mtu ")}
+	[]byte("Errors for "), []byte("/sys/class/infiniband/"), []byte("/sys/class/net/"), []byte("> mtu "), []byte(" out_of_sequence ")}
 
 // share reads text and weighs what of it was understood.
 func share(text []byte, whole bool) bool {
@@ -43,7 +43,7 @@ func share(text []byte, whole bool) bool {
 		}
 	}
 	r.finish()
-	if r.file.Empty() || known < 3 {
+	if r.file.Empty() || known < 3 && len(r.file.Readings) < 3 {
 		return false
 	}
 	if !whole {
@@ -222,7 +222,7 @@ var (
 )
 
 var tools = map[string]bool{"ibstat": true, "ibstatus": true, "perfquery": true, "ethtool": true, "ping": true, "ip": true, "ibv_devinfo": true, "iblinkinfo": true, "ibqueryerrors": true,
-	"grep": true, "hostname": true, "date": true, "sudo": true, "cat": true}
+	"grep": true, "hostname": true, "date": true, "sudo": true, "cat": true, "rdma": true}
 
 func firstWord(s string) string {
 	w, _, _ := strings.Cut(s, " ")
@@ -280,7 +280,7 @@ func (r *reader) known(l lines.Line, text, trimmed string) bool {
 	if trimmed[0] == '/' {
 		return r.sysfs(l, trimmed)
 	}
-	if r.begins(l, text, trimmed) {
+	if r.rdma(l, trimmed) || r.begins(l, text, trimmed) {
 		r.strong++
 		return true
 	}
@@ -305,6 +305,25 @@ func (r *reader) known(l lines.Line, text, trimmed string) bool {
 		return r.fabricLine(l, trimmed)
 	}
 	return false
+}
+
+// statLine is what "rdma statistic" prints of one port: all its counters on one line.
+var statLine = pattern.New(`^link ([A-Za-z0-9_.-]{1,40})/(\d{1,3})((?: [a-z][a-z0-9_]{1,60} \d{1,20})+)$`)
+
+func (r *reader) rdma(l lines.Line, trimmed string) bool {
+	m := statLine.FindStringSubmatch(trimmed)
+	if m == nil {
+		return false
+	}
+	r.enter(none)
+	where := Where{Host: r.hostNow(), Device: m[1], Port: atoi(m[2]), LID: -1}
+	fields := strings.Fields(m[3])
+	for i := 0; i+1 < len(fields); i += 2 {
+		if n, err := strconv.ParseUint(fields[i+1], 10, 64); err == nil {
+			r.reading(l, where, "rdma statistic", fields[i], n)
+		}
+	}
+	return true
 }
 
 func (r *reader) newPort(l lines.Line, tool, device string, port int) *Port {

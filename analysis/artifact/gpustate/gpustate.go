@@ -1,5 +1,5 @@
-// Package gpustate reads what tools say of the state of GPUs: nvidia-smi (its table, -q, --query-gpu as CSV, -L, topo -m, nvlink -e and -s, and what it
-// says instead of them), dcgmi diag and dcgmi health, and the table of rocm-smi. It says what they print, not what it means for a job.
+// Package gpustate reads what tools say of the state of GPUs: nvidia-smi (its table, -q, --query-gpu as CSV, -L, topo -m, nvlink -e and -s, dmon, and
+// what it says instead of them), dcgmi diag, dcgmi health and dcgmi nvlink -s, and the table of rocm-smi. It says what they print, not what it means for a job.
 //
 // Formats: nvidia-smi of drivers 418 to 580, DCGM 2.2 to 4.2, rocm-smi 5.7 to 6.3.
 package gpustate
@@ -22,6 +22,9 @@ const (
 	ROCm     Form = "rocm-smi"
 	XML      Form = "nvidia-smi -q -x"
 	DiagJSON Form = "dcgmi diag -j"
+	// LinkStatus is a letter for each NVLink of each GPU, Monitor one line for each GPU and second.
+	LinkStatus Form = "dcgmi nvlink --link-status"
+	Monitor    Form = "nvidia-smi dmon"
 )
 
 // Key names a value of a GPU, however a tool calls it.
@@ -113,9 +116,11 @@ type Trouble struct {
 	Place
 }
 
-// State is what one file says.
+// State is what one file says of one node.
 type State struct {
-	Form      Form
+	Form Form
+	// Host is the node by a label in front of the lines, or by a heading or prompt above them; "" where none names one.
+	Host      string
 	Stamp     line.Stamp // when the tool ran, if it says so
 	Driver    string
 	Attached  int // how many GPUs the tool says there are; −1 not stated

@@ -12,6 +12,15 @@ import (
 
 func read(t *testing.T, text string) *State {
 	t.Helper()
+	s := readAll(t, text)
+	if len(s) != 1 {
+		t.Fatalf("%d states of %.200q", len(s), text)
+	}
+	return s[0]
+}
+
+func readAll(t *testing.T, text string) []*State {
+	t.Helper()
 	if !Recognise([]byte(text)) {
 		t.Fatalf("not recognised: %.200q", text)
 	}
@@ -345,7 +354,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		Recognise(data)
 		Pasted(data)
-		s, err := Read(context.Background(), strings.NewReader(string(data)))
+		states, err := Read(context.Background(), strings.NewReader(string(data)))
 		if err != nil {
 			return
 		}
@@ -354,14 +363,80 @@ func FuzzRead(f *testing.F) {
 				t.Fatalf("%+v of %d bytes", p, len(data))
 			}
 		}
-		for i := range s.GPUs {
-			check(s.GPUs[i].Place)
-			for _, v := range s.GPUs[i].Values {
-				check(v.Place)
+		for _, s := range states {
+			for i := range s.GPUs {
+				check(s.GPUs[i].Place)
+				for _, v := range s.GPUs[i].Values {
+					check(v.Place)
+				}
+			}
+			for _, x := range s.Troubles {
+				check(x.Place)
 			}
 		}
-		for _, x := range s.Troubles {
-			check(x.Place)
-		}
 	})
+}
+
+const twoGPUs = `+-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 550.90.07              Driver Version: 550.90.07      CUDA Version: 12.4     |
+|-----------------------------------------+------------------------+----------------------+
+|   0  NVIDIA H100 80GB HBM3          On  |   00000000:1B:00.0 Off |                    0 |
+| N/A   38C    P0             210W /  700W |   71021MiB /  81559MiB |    100%      Default |
++-----------------------------------------+------------------------+----------------------+
+|   1  NVIDIA H100 80GB HBM3          On  |   00000000:43:00.0 Off |                 ERR! |
+|ERR!  ERR! ERR!             N/A /  ERR!  |   71021MiB /  81559MiB |     ERR!      Default |
++-----------------------------------------+------------------------+----------------------+
+`
+
+// One file often holds what a loop over the nodes printed.
+func TestEachNodeHasItsState(t *testing.T) {
+	label := func(host string) string {
+		var b strings.Builder
+		for l := range strings.Lines(twoGPUs) {
+			b.WriteString(host + ": " + l)
+		}
+		return b.String()
+	}
+	mixed := func() string { // pdsh writes lines as they come
+		var b strings.Builder
+		for l := range strings.Lines(twoGPUs) {
+			b.WriteString("n7: " + l + "n8: " + l)
+		}
+		return b.String()
+	}
+	for name, text := range map[string]string{
+		"headings":    "==== n7 ====\n" + twoGPUs + "==== n8 ====\n" + twoGPUs,
+		"pdsh":        label("n7") + label("n8"),
+		"pdsh, mixed": mixed(),
+		"clush -b":    "---------------\nn7\n---------------\n" + twoGPUs + "---------------\nn8\n---------------\n" + twoGPUs,
+		"prompts":     "root@n7:~# nvidia-smi\n" + twoGPUs + "root@n8:~# nvidia-smi\n" + twoGPUs,
+	} {
+		s := readAll(t, text)
+		if len(s) != 2 || s[0].Host != "n7" || s[1].Host != "n8" {
+			t.Errorf("%s: %d states, %+v", name, len(s), s[0])
+			continue
+		}
+		for _, x := range s {
+			if len(x.GPUs) != 2 || x.GPUs[1].PCI != "0000:43:00" || x.GPUs[1].Of(Unread) == nil || x.GPUs[0].Of(Unread) != nil {
+				t.Errorf("%s: %+v", name, x)
+			}
+		}
+	}
+	if s := readAll(t, strings.ReplaceAll(label("0"), "0: ", " 0: ")+strings.ReplaceAll(label("1"), "1: ", " 1: ")); len(s) != 2 || s[0].Host != "" {
+		t.Errorf("srun -l: %+v", s)
+	}
+}
+
+func TestLinksByLetters(t *testing.T) {
+	s := read(t, "dcgmi nvlink --link-status\n+----------------------+\n|  NvLink Link Status  |\n+----------------------+\nGPUs:\n    gpuId 0:\n        U U U U U U\n    gpuId 1:\n        U D U U D _\nNvSwitches:\n    No NvSwitches found.\n\nKey: Up=U, Down=D, Disabled=X, Not Supported=_\n")
+	if len(s.GPUs) != 2 || s.GPUs[0].Of(NVLinkOff) != nil || s.GPUs[1].Of(NVLinkOff) == nil || s.GPUs[1].Of(NVLinkOff).N != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestLinesOfMonitor(t *testing.T) {
+	s := read(t, "# gpu    pwr  gtemp  mtemp     sm    mem \n# Idx      W      C      C      %      % \n    0    640     61     60    100     40 \n    1    110     40      -      0      0 \n    0    655     62     60     99     40 \n")
+	if len(s.GPUs) != 2 || s.GPUs[0].Of(Power).N != 655 || s.GPUs[0].Of(Busy).N != 100 || s.GPUs[1].Of(Busy).N != 0 {
+		t.Errorf("%+v", s.GPUs)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/kernel"
+	"faultline/analysis/artifact/lines"
 	"faultline/analysis/line"
 	"faultline/analysis/pattern"
 )
@@ -32,8 +33,17 @@ func Recognise(head []byte) bool {
 		if form(s) != "" {
 			return true
 		}
-		if _, k := line.ParseStamp([]byte(s)); k == len(s) || prompt(s) || xmlFirst.MatchString(s) {
+		if _, k := line.ParseStamp([]byte(s)); k == len(s) || prompt(s) || xmlFirst.MatchString(s) || blockHost.MatchString(s) || named(s) != "" {
 			continue
+		}
+		if rest, _, ok := lines.Peel(s); ok {
+			rest = strings.TrimSpace(rest)
+			if form(rest) != "" {
+				return true
+			}
+			if _, k := line.ParseStamp([]byte(rest)); k == len(rest) || strings.Trim(rest, "+-=| ") == "" {
+				continue
+			}
 		}
 		return false
 	}
@@ -42,7 +52,7 @@ func Recognise(head []byte) bool {
 
 // Pasted finds such output anywhere in a text.
 func Pasted(text []byte) bool {
-	for _, w := range [][]byte{[]byte("| NVIDIA-SMI "), []byte("==NVSMI LOG=="), []byte("Unable to determine the device handle for"), []byte("| Overall Health"), []byte("<nvidia_smi_log>"), []byte("index, name, ")} {
+	for _, w := range [][]byte{[]byte("| NVIDIA-SMI "), []byte("==NVSMI LOG=="), []byte("Unable to determine the device handle for"), []byte("| Overall Health"), []byte("<nvidia_smi_log>"), []byte("index, name, "), []byte("|  NvLink Link Status")} {
 		if bytes.Contains(text, w) {
 			return true
 		}
@@ -69,6 +79,10 @@ func form(s string) Form {
 	switch {
 	case tableHead.MatchString(s):
 		return Table
+	case linkStatus.MatchString(s):
+		return LinkStatus
+	case monHead.MatchString(s):
+		return Monitor
 	case strings.Contains(s, "==NVSMI LOG=="):
 		return Query
 	case strings.HasPrefix(s, "\"DCGM ") && strings.Contains(s, "Diagnostic\""):
@@ -108,13 +122,13 @@ func refusal(s string) string {
 	return ""
 }
 
-// Read reads the output of one or several of the tools.
-func Read(ctx context.Context, in io.Reader) (*State, error) {
-	r := &reader{s: &State{Attached: -1}, of: -1}
+// Read reads the output of one or several of the tools, of one node or several: then there is a state for each, in order of appearance.
+func Read(ctx context.Context, in io.Reader) ([]*State, error) {
+	f := &nodes{by: map[string]*reader{}}
 	br := bufio.NewReaderSize(in, maxLine)
 	off := int64(0)
 	for {
-		if r.s.Lines&0x3ff == 0 {
+		if f.lines&0x3ff == 0 {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
@@ -122,8 +136,8 @@ func Read(ctx context.Context, in io.Reader) (*State, error) {
 		l, err := br.ReadSlice('\n')
 		size := int64(len(l))
 		if len(l) > 0 {
-			r.s.Lines++
-			r.line(bytes.TrimRight(l, "\r\n"), off)
+			f.lines++
+			f.line(bytes.TrimRight(l, "\r\n"), off)
 		}
 		off += size
 		for errors.Is(err, bufio.ErrBufferFull) {
@@ -137,10 +151,17 @@ func Read(ctx context.Context, in io.Reader) (*State, error) {
 			return nil, err
 		}
 	}
-	if r.s.Form == "" {
+	var out []*State
+	for _, k := range f.order {
+		if s := f.by[k].s; s.Form != "" {
+			s.Lines = f.lines
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
 		return nil, errors.New("it is no output of nvidia-smi, dcgmi or rocm-smi")
 	}
-	return r.s, nil
+	return out, nil
 }
 
 type reader struct {
@@ -156,10 +177,10 @@ type reader struct {
 	of      int    // the GPU of its result, −1 none
 }
 
-func (r *reader) line(b []byte, off int64) {
-	raw := string(b[:min(len(b), 4096)])
+// line reads one line of one node; p is where all of it stands.
+func (r *reader) line(raw string, p Place) {
 	s := strings.TrimSpace(raw)
-	p := Place{Line: r.s.Lines, Off: off, Len: len(b), Text: strings.ToValidUTF8(s[:min(len(s), maxText)], "?")}
+	p.Text = strings.ToValidUTF8(s[:min(len(s), maxText)], "?")
 	if f := form(s); f != "" {
 		r.begin(f, s, p)
 		if f != List && f != Refusal {
@@ -191,6 +212,10 @@ func (r *reader) line(b []byte, off int64) {
 		}
 	case Diag, Health:
 		r.dcgm(s, p)
+	case LinkStatus:
+		r.links(s, p)
+	case Monitor:
+		r.monitor(s, p)
 	case ROCm:
 		r.rocm(s, p)
 	}
@@ -210,6 +235,8 @@ func (r *reader) begin(f Form, s string, p Place) {
 	switch f {
 	case Table:
 		r.s.Driver = tableHead.FindStringSubmatch(s)[1]
+	case Monitor:
+		r.names = strings.Fields(strings.TrimPrefix(s, "#"))
 	case CSV:
 		r.names = columns(s)
 		r.columns = make([]Key, len(r.names))

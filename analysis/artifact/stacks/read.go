@@ -115,11 +115,11 @@ func (r *reader) line(raw []byte) {
 	if r.off == r.after { // by Recognise, which needs no places
 		r.no++
 	}
-	n := len(bytes.TrimRight(raw, "\r"))
+	n := len(bytes.TrimRight(raw, "\r \t")) // terminals and web pages fill lines up with blanks
 	raw = raw[:n]
 	r.plain = line.StripANSI(r.plain, raw)
-	text := r.plain
-	if len(bytes.TrimSpace(text)) == 0 {
+	text := bytes.TrimRight(r.plain, " \t")
+	if len(text) == 0 {
 		return
 	}
 	r.lines++

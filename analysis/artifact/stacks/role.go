@@ -66,13 +66,22 @@ func kindOf(command string, frames []Frame) Kind {
 }
 
 // deciding chooses the thread that tells what a process is about: the main one, and while that runs the backward pass in the
-// engine of autograd, one of the engine's own in which Python's hooks run.
+// engine of autograd, one of the engine's own in which Python's hooks run. A main thread that waits for what another thread is to hand it
+// waits for the data loader where such a thread stands in it, as prefetching ones do.
 func deciding(s *Stack, threads []Thread) int {
 	main := mainThread(s, threads)
 	if main < 0 {
 		return main
 	}
-	if p, _, _ := placeOf(threads[main].Frames); p != Compute {
+	place, _, _ := placeOf(threads[main].Frames)
+	if place == Lock {
+		for i := range threads {
+			if p, _, _ := placeOf(threads[i].Frames); i != main && p == Loader && started(&threads[i]) {
+				return i
+			}
+		}
+	}
+	if place != Compute {
 		return main
 	}
 	for i := range threads {

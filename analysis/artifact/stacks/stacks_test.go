@@ -62,7 +62,7 @@ Thread 1 (Thread 0x7ff3245d3b80 (LWP 4242) "python3"):
 `
 
 // kinds are the formats, each with one process.
-var kinds = []struct {
+type kind struct {
 	name, text string
 	tool       Tool
 	pid        int
@@ -70,8 +70,9 @@ var kinds = []struct {
 	op, frame  string
 	user       string
 	threads    int
-	quoted     bool // in place of head
-}{
+}
+
+var kinds = []kind{
 	{name: "py-spy with arguments and locals", text: spyLoader, tool: PySpy, pid: 4242, place: Loader, frame: "_try_get_data", user: "train", threads: 2},
 	{name: "labels of srun in front", text: labelled(spyLoader, "12: "), tool: PySpy, pid: 4242, place: Loader, frame: "_try_get_data", user: "train", threads: 2},
 	{name: "labels of pdsh in front", text: labelled(spyLoader, "node07: "), tool: PySpy, pid: 4242, place: Loader, frame: "_try_get_data", user: "train", threads: 2},
@@ -136,31 +137,36 @@ func read(t *testing.T, text string) *File {
 
 func TestEveryFormatIsRead(t *testing.T) {
 	for _, c := range kinds {
-		t.Run(c.name, func(t *testing.T) {
-			if !Recognise([]byte(c.text)) {
-				t.Error("not recognised")
-			}
-			f := read(t, c.text)
-			if len(f.Stacks) != 1 {
-				t.Fatalf("%d stacks", len(f.Stacks))
-			}
-			s := f.Stacks[0]
-			if s.Tool != c.tool || s.PID != c.pid || s.Place != c.place || s.Op != c.op || s.Threads != c.threads || s.Kind != Trainer {
-				t.Errorf("%s %d %s %q of %d threads, %s", s.Tool, s.PID, s.Place, s.Op, s.Threads, s.Kind)
-			}
-			if s.Named < 0 || s.Thread.Frames[s.Named].Func != c.frame {
-				t.Errorf("named by frame %d of %v, not %s", s.Named, s.Thread.Frames, c.frame)
-			}
-			user := ""
-			if s.User >= 0 {
-				user = s.Thread.Frames[s.User].Func
-			}
-			if user != c.user {
-				t.Errorf("the job's own code is %q, not %q", user, c.user)
-			}
-			held(t, c.text, f)
-		})
+		t.Run(c.name, func(t *testing.T) { wellRead(t, c, c.text) })
+		t.Run(c.name+", copied with blanks", func(t *testing.T) { wellRead(t, c, strings.ReplaceAll(c.text, "\n", "  \n")) })
 	}
+}
+
+// wellRead reads one of the kinds, as it is written or as it was copied.
+func wellRead(t *testing.T, c kind, text string) {
+	t.Helper()
+	if !Recognise([]byte(text)) {
+		t.Error("not recognised")
+	}
+	f := read(t, text)
+	if len(f.Stacks) != 1 {
+		t.Fatalf("%d stacks", len(f.Stacks))
+	}
+	s := f.Stacks[0]
+	if s.Tool != c.tool || s.PID != c.pid || s.Place != c.place || s.Op != c.op || s.Threads != c.threads || s.Kind != Trainer {
+		t.Errorf("%s %d %s %q of %d threads, %s", s.Tool, s.PID, s.Place, s.Op, s.Threads, s.Kind)
+	}
+	if s.Named < 0 || s.Thread.Frames[s.Named].Func != c.frame {
+		t.Errorf("named by frame %d of %v, not %s", s.Named, s.Thread.Frames, c.frame)
+	}
+	user := ""
+	if s.User >= 0 {
+		user = s.Thread.Frames[s.User].Func
+	}
+	if user != c.user {
+		t.Errorf("the job's own code is %q, not %q", user, c.user)
+	}
+	held(t, text, f)
 }
 
 // held holds every fact to the bytes where it says it stands.

@@ -72,6 +72,9 @@ func rankAtWork(d *resolve.Did) (int, bool) {
 
 // workName is what a line calls the long work: the words in front of its bar, or the line.
 func workName(d *resolve.Did) string {
+	if share, _, bar := strings.Cut(d.What, "|"); bar && strings.HasSuffix(share, "%") && !strings.Contains(share, ":") {
+		return "a bar without a name, at " + strings.TrimLeft(share, " ")
+	}
 	if name, _, bar := strings.Cut(d.What, ":"); bar && d.Ran > 0 && name != "" {
 		return short(name)
 	}

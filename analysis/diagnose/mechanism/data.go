@@ -63,9 +63,10 @@ var rivalsOf = map[string][]string{
 	"storage-io-error":     {"storage-unresponsive"}, // on a checkpoint: one damaged file, or the mount
 	"storage-timeout-path": {"storage-unresponsive"},
 	"storage-remote-io":    {"storage-unresponsive"},
-	"ais-object-missing":   {"ais-rebalance"}, // an object in flight seems to be missing
-	"data-pipe":            {"exception"},     // the command's own reason is not printed
-	"hub-unreachable":      {"config-error"},  // nodes without a way out, and nobody filled the cache
+	"ais-object-missing":   {"ais-rebalance"},    // an object in flight seems to be missing
+	"megascale-chips":      {"dataloader-stall"}, // a host that waits for its input looks the same
+	"data-pipe":            {"exception"},        // the command's own reason is not printed
+	"hub-unreachable":      {"config-error"},     // nodes without a way out, and nobody filled the cache
 }
 
 // sharing adds the rivals of the signatures that a proposal rests on.
@@ -167,8 +168,18 @@ func mountOf(path string) (mount, kind string) {
 	return mount, kind
 }
 
-// storageFull: the path, where the line gives it, says which file system is full.
+// noRoom is how a tool says that a file system is full, whatever the path.
+var noRoom = pattern.New(`No space left on device|Disk quota exceeded`)
+
+// storageFull: the path, where the line gives it, says which file system is full. Where a container could not be unpacked, what
+// tells of the container tells the node.
 func storageFull(s *Scene) *Proposal {
+	if reason := containerReason(s.Facts); noRoom.MatchString(reason) {
+		if p := schedulerError(s); p != nil {
+			p.Mechanism, p.Explains, p.Now = "storage-full", []string{"scheduler-error"}, nil
+			return p
+		}
+	}
 	p := fromFailures(s, "storage-full")
 	if p == nil {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
 )
@@ -65,7 +66,10 @@ func nodeFailure(s *Scene) *Proposal {
 		}
 	}
 	if p == nil {
-		return lostByRay(s)
+		if p = lostByRay(s); p == nil {
+			p = lostBySrun(s)
+		}
+		return p
 	}
 	if len(lost) > 0 { // what names the node is the cause; the others tell how the step ended
 		p.For = lost
@@ -126,6 +130,35 @@ func lostByRay(s *Scene) *Proposal {
 	return p
 }
 
+// lostBySrun proposes that a node failed, where srun lost its daemon there before anything ended the step, and nothing else failed.
+func lostBySrun(s *Scene) *Proposal {
+	f := s.Facts
+	ended := map[string]int64{} // file → the first line by which the step ended
+	for _, e := range f.Ends {
+		if off, seen := ended[e.Slurm.File]; e.Slurm.Kind == "cancelled" && (!seen || e.Slurm.Off < off) {
+			ended[e.Slurm.File] = e.Slurm.Off
+		}
+	}
+	var lost []*resolve.Failure
+	for _, fl := range f.Failures {
+		off, seen := ended[fl.At.File]
+		switch {
+		case fl.Sign == "slurm-io" && (!seen || fl.At.Off < off) && !f.GoesOn(*fl.At):
+			lost = append(lost, fl)
+		case fl.Role == knowledge.CauseRole:
+			return nil
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	p := &Proposal{Mechanism: "node-failure", Class: Environment, Rivals: []string{"unknown"}, Base: 0.8, Scope: "node", At: moment(lost[0]), Failures: lost,
+		Summary: "srun lost its daemon on a node of the step: the node, its network, or that daemon failed",
+		Why:     "srun gives the node's place in the step, from 0, and no name; nothing had failed before"}
+	p.For = append(p.For, finding("srun heard no more of a node", FailureEvidence(lost[0])))
+	return p
+}
+
 func lostStep(e *resolve.End) string {
 	if e.Says != "" {
 		return "SLURM's records have the job ended by the failure of a node"
@@ -138,15 +171,20 @@ func goesOnAfter(f *resolve.Facts, e *resolve.End) bool {
 	return slices.ContainsFunc(f.Progress, func(p resolve.ProgressPoint) bool { return p.File == e.Slurm.File && p.Off > e.Slurm.Off })
 }
 
+// lookalike is what a batch system calls a preemption, too.
+var lookalike = map[string]string{"dstack": "node-failure", "the kubelet": "node-failure"}
+
 // reason makes the proposer of an ending whose reason SLURM prints.
 func reason(slug, want, summary string) func(*Scene) *Proposal {
 	return func(s *Scene) *Proposal {
 		var p *Proposal
+		system := ""
 		for _, e := range s.Facts.Ends {
 			if !strings.Contains(strings.ToUpper(e.Slurm.Reason), want) || p != nil && e.Says == "" {
 				continue
 			}
 			if p == nil {
+				system = e.Slurm.System
 				p = &Proposal{Mechanism: slug, Class: Ending, Direct: true, Base: 0.96, Scope: "all", At: e.T, Summary: summary,
 					Why: e.Slurm.By() + " prints the reason, and nothing had failed before"}
 			}
@@ -158,12 +196,83 @@ func reason(slug, want, summary string) func(*Scene) *Proposal {
 				break
 			}
 		}
+		if p != nil && lookalike[system] != "" {
+			p.Rivals, p.Direct, p.Base = []string{lookalike[system]}, false, 0.88
+			p.Why = system + " prints the reason, and gives the same one where it lost a machine otherwise"
+		}
 		if p != nil && slug == "time-limit" && len(s.Facts.Tails) == 0 {
 			// A job that hung runs into its time limit as well.
 			p.Rivals, p.Direct, p.Base, p.Why = []string{"unknown"}, false, 0.88, "SLURM's records say so; not one file of the job is here that could say what it did until then"
 		}
+		if slug != "preempted" {
+			unkillable(s, p)
+		}
 		return p
 	}
+}
+
+// undead are the nodes on which SLURM could not end processes even by SIGKILL, and where it first says so. Such a process sleeps in
+// the kernel, in a file system or a driver.
+func undead(f *resolve.Facts) (nodes []string, first *resolve.End) {
+	jobs := map[string]bool{}
+	for _, e := range f.Ends {
+		if id, _, _ := strings.Cut(e.Slurm.ID, "."); id != "" && e.Slurm.Says == "" {
+			jobs[id] = true
+		}
+	}
+	if len(jobs) == 0 && f.Job.ID != "" {
+		jobs[f.Job.ID] = true
+	}
+	set := map[string]bool{}
+	for _, e := range f.Ends {
+		if e.Slurm.Kind != worker.Undead || !strings.Contains(e.Slurm.Reason, "JOB NOT ENDING") {
+			continue
+		}
+		if e.Slurm.Says != "" && len(jobs) > 0 && !jobs[e.Slurm.ID] {
+			continue // of another job, in the controller's log
+		}
+		if first == nil {
+			first = e
+		}
+		if n := resolve.ShortHost(e.Slurm.Host); n != "" {
+			set[n] = true
+		}
+	}
+	return keysOf(set), first
+}
+
+// unkillable says of an ending that processes outlived it. As a rule such a process has slept since before the end: then why the
+// job ended so is not all that there is to know.
+func unkillable(s *Scene, p *Proposal) {
+	if p == nil {
+		return
+	}
+	nodes, first := undead(s.Facts)
+	if first == nil {
+		return
+	}
+	p.Nodes, p.Scope = nodes, "node"
+	p.outlived(nodes, first)
+	p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.88
+	p.Why = "the ending states itself; but a process that cannot be killed had mostly hung before, and no line says in what"
+	p.Suspects = append(p.Suspects, incident.Suspect{Mechanism: "storage-unresponsive", Why: "a process that cannot be killed mostly waits for a file system that does not answer, else for a driver"})
+}
+
+// outlived adds to a proposal that processes on these nodes could not be killed, and what to do about it.
+func (p *Proposal) outlived(nodes []string, first *resolve.End) {
+	names := strings.Join(nodes, ", ")
+	if names == "" {
+		names = "a node"
+	}
+	p.Summary += ", and processes on " + names + " could not even be killed"
+	p.For = append(p.For, finding("SLURM gave up on processes that outlived SIGKILL: they sleep in the kernel, in a file system or a driver",
+		endEvidence(first, "STEPD TERMINATED ON")))
+	p.Needs = append(p.Needs, incident.Need{What: "the kernel log of " + names, Why: "hung tasks, a lost mount or a GPU that does not answer leave lines there", Command: kernelLogOf, Artefact: knowledge.KernelLog})
+	advice := knowledge.Advice{Text: "Have " + names + " looked at before the next job goes there: SLURM drains a node whose processes it cannot end.", Command: "sinfo -R"}
+	if len(nodes) > 0 {
+		advice.Command += " -n " + strings.Join(nodes, ",")
+	}
+	p.Now = append(p.Now, advice)
 }
 
 // requeued is the reason of a job that somebody, or a program of the site, sent back to the queue. It says no more about
@@ -222,6 +331,7 @@ func cancelled(s *Scene) *Proposal {
 		p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.88
 		p.Why = hit.Slurm.By() + " ended it without a reason of its own, and nothing that is here had failed before; files are missing"
 	}
+	unkillable(s, p)
 	return p
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"faultline/analysis/resolve"
 	"faultline/incident"
 )
 
@@ -22,7 +23,31 @@ func hardware() []Mechanism {
 }
 
 // ownEvents are signs by which an adapter speaks of itself.
-var ownEvents = map[string]bool{"ib-port-error": true, "ib-async-fatal": true, "ib-catastrophic": true}
+var ownEvents = map[string]bool{"ib-port-error": true, "ib-device-fatal": true, "ib-async-fatal": true, "ib-catastrophic": true}
+
+// ofDrivers is the proposal by what the drivers of the ports say alone: who reports a transfer that failed is the other end of that link,
+// or a victim. Their reports stay beneath it.
+func (p *Proposal) ofDrivers(s *Scene) *Proposal {
+	var own, others []*resolve.Failure
+	for _, fl := range p.Failures {
+		if fl.Kernel != nil {
+			own = append(own, fl)
+		} else {
+			others = append(others, fl)
+		}
+	}
+	if len(others) == 0 {
+		return p
+	}
+	q := propose(s, p.Mechanism, p.Class, own)
+	q.Failures = slices.Concat(own, others)
+	for _, x := range p.For {
+		if !slices.ContainsFunc(q.For, func(y incident.Finding) bool { return y.Statement == x.Statement }) {
+			q.For = append(q.For, x)
+		}
+	}
+	return q
+}
 
 // touches says that a host is at one end of every pair.
 func touches(pairs map[[2]string]bool, host string) bool {
@@ -43,7 +68,7 @@ func linkError(s *Scene) *Proposal {
 	}
 	f := s.Facts
 	if k := p.kernel(); k != nil {
-		return p.told(k, alone(s)) // the driver of the port says that it was its own link
+		return p.ofDrivers(s).told(k, alone(s)) // the driver of the port says that it was its own link
 	}
 	p.Ranks, p.Nodes, p.Scope, p.Direct = nil, nil, "unknown", false
 	p.Why = "the reports name a transfer that failed, not which end of it is at fault"

@@ -84,7 +84,11 @@ func lastAct(s *Scene, id int) *act {
 	f := s.Facts
 	var acts []act
 	add := func(kind, says string, at worker.At) {
-		if t, ok := rightBefore(s, at); ok {
+		t, ok := rightBefore(s, at)
+		if !ok && lastBeforeTold(s, id, at) {
+			t, ok = -1, true
+		}
+		if ok {
 			acts = append(acts, act{kind, says, at, t})
 		}
 	}
@@ -159,6 +163,21 @@ func rightBefore(s *Scene, at worker.At) (order float64, ok bool) {
 	}
 	above, below := f.StepsAround(at)
 	return -1, above > 0 && below == 0
+}
+
+// lastBeforeTold says that a rank wrote a line without a time right above the one by which another told it of the time-out, in a file that
+// shows no steps, and that no rank which waited wrote the like: then it was about that when the others gave up.
+func lastBeforeTold(s *Scene, id int, at worker.At) bool {
+	const few = 2 // lines of its monitor stand above its counters
+	f, g := s.Facts, s.Graph
+	r := f.Rank(id)
+	if r == nil || r.Dump == nil || r.Dump.At.File != at.File || at.Line >= r.Dump.At.Line || r.Dump.At.Line-at.Line > few || f.At(at).Valid {
+		return false
+	}
+	if above, below := f.StepsAround(at); above+below > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(f.Did, func(d resolve.Did) bool { return d.Rank != resolve.NoRank && g.Waits(d.Rank) })
 }
 
 // openSave is the last save or load that began before the stall and is not reported to have ended: of one rank, or for

@@ -2,15 +2,20 @@ package mechanism
 
 import (
 	"fmt"
+	"strings"
 
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 func gpuHang(s *Scene) *Proposal {
 	g, f := s.Graph, s.Facts
-	if p := fromFailures(s, "gpu-hang"); p != nil {
+	if p := sharing(fromFailures(s, "gpu-hang")); p != nil {
+		if hosts := namedHosts(f, "megascale-host"); len(hosts) > 0 {
+			p.Nodes, p.Scope = hosts, "node"
+		}
 		if k := p.kernel(); k != nil {
 			p.Explains = []string{"cuda-error", "exception", "native-crash"}
 			return p.told(k, alone(s))
@@ -45,6 +50,21 @@ func gpuHang(s *Scene) *Proposal {
 		p.For = append(p.For, mismatchFinding(s.Facts, gr))
 	}
 	return p
+}
+
+// namedHosts are the hosts that lines of a signature name.
+func namedHosts(f *resolve.Facts, sign string) []string {
+	set := map[string]bool{}
+	for i := range f.Obs.Signs {
+		if v := &f.Obs.Signs[i]; v.ID == sign {
+			for h := range strings.SplitSeq(knowledge.Fields(v.ID, []byte(v.Text))["hosts"], ",") {
+				if h = resolve.ShortHost(strings.TrimSpace(h)); h != "" {
+					set[h] = true
+				}
+			}
+		}
+	}
+	return keysOf(set)
 }
 
 // unstartedFinding says whose GPU has not begun what the others of a group have.

@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"slices"
 
 	"faultline/analysis/artifact/kernel"
 	"faultline/analysis/resolve"
@@ -38,7 +39,7 @@ func (p *Proposal) kernel() *resolve.KernelEvent {
 
 // told says which component it was, and how the time of the event fits. Without says that no log of the job is there.
 func (p *Proposal) told(e *resolve.KernelEvent, without bool) *Proposal {
-	if e == nil || p.Scope == "all" || len(p.Ranks)+len(p.Nodes) == 0 {
+	if e == nil || p.Scope == "all" || len(p.Ranks)+len(p.Nodes) == 0 || len(p.Nodes) > 0 && !slices.Contains(p.Nodes, e.Node) {
 		return p
 	}
 	switch {

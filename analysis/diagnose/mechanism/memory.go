@@ -108,7 +108,7 @@ func killed(s *Scene) *Proposal {
 }
 
 // byMonitor are what the launcher's own monitor prints before it ends processes that it takes for stuck.
-var byMonitor = map[string]bool{"signal-nvrx-heartbeat": true, "signal-nvrx-section": true}
+var byMonitor = map[string]bool{"signal-nvrx-heartbeat": true, "signal-nvrx-section": true, "signal-k8s-liveness": true}
 
 func allMonitored(term []*resolve.Failure) bool {
 	return !slices.ContainsFunc(term, func(fl *resolve.Failure) bool { return !byMonitor[fl.Sign] })

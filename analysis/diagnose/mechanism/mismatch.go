@@ -56,12 +56,18 @@ func collectiveMismatch(s *Scene) *Proposal {
 	if len(f.Mismatches) > 0 {
 		return fingerprints(s)
 	}
+	if ncclVersions(s) != nil {
+		return nil
+	}
 	if p := fromFailures(s, "collective-mismatch"); p != nil {
 		// The receiver that found the sizes to differ is not the one who sent the wrong ones.
 		p.Ranks, p.Nodes, p.Scope = nil, nil, "group"
 		return p
 	}
 	if p := ncclDiffer(s); p != nil {
+		return p
+	}
+	if p := analysedDiffer(s); p != nil {
 		return p
 	}
 	if heldByEvidence(s) {

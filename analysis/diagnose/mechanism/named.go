@@ -18,7 +18,8 @@ func namedByPyTorch(s *Scene) *Proposal {
 	var at resolve.Moment
 	why := ""
 	var rivals []string
-	unplaced := 0 // ranks that are named inside a group which is not proven to be the whole job
+	unplaced := 0    // ranks that are named inside a group which is not proven to be the whole job
+	var placed []int // of a monitored barrier, which tells of each rank as it gives it up and then of all
 	whole := func(reporter int, who worker.At) bool {
 		r, ok := f.RankOf(who)
 		return ok && r == reporter
@@ -56,12 +57,26 @@ func namedByPyTorch(s *Scene) *Proposal {
 				rivals = []string{"lone-waiter"} // the one that came may be the one that went astray
 			}
 			if most || len(named) == 0 || within(f, b) || !whole(b.Rank, b.At) && f.Job.WorldSize == 0 {
-				unplaced += max(1, len(named))
+				was := len(placed)
+				for _, r := range named {
+					placed = appendNew(placed, r)
+				}
+				unplaced = max(1, unplaced+len(placed)-was)
 				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
 				continue
 			}
 		case "jax":
 			why = "JAX's coordination service names the tasks that did not come to the barrier"
+			if missing := int(b.World - b.Joined); b.Joined >= 0 && b.World > 2 && (missing > len(named) || 2*missing >= int(b.World)) {
+				// It names only some of them, or all but a few: then those few may be the ones that went astray.
+				why = "JAX's coordination service counts the tasks that did not come to the barrier, and names some"
+				unplaced += missing
+				if 2*missing >= int(b.World) {
+					rivals = []string{"lone-waiter"}
+				}
+				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
+				continue
+			}
 		case "horovod":
 			if overtaken(f, i) {
 				continue

@@ -48,7 +48,7 @@ func openedBy(s *Scene, slug string) *Proposal {
 
 // heldByEvidence says that what was handed in beside the logs names who held the others.
 func heldByEvidence(s *Scene) bool {
-	return ncclBehind(s) != nil || rasBehind(s) != nil || rasGone(s) != nil
+	return ncclBehind(s) != nil || rasBehind(s) != nil || rasGone(s) != nil || analysedMissing(s) != nil
 }
 
 // ncclBehind names the processes that called fewer collectives than all others of a communicator, by NCCL's own logs, where their logs

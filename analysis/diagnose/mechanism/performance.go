@@ -143,6 +143,7 @@ func silentEnd(s *Scene) *Proposal {
 	p.Led = append(p.Led, finding(fmt.Sprintf("SLURM ended the job, %s or more after the last step", duration(x.For)), QuoteAt(x.End.Slurm.At, nil)))
 	if x.Saving != nil {
 		p.Rivals = append([]string{"checkpoint-io"}, p.Rivals...)
+		p.Summary += ", in a save that was not seen to end"
 		p.For = append(p.For, finding("a save began behind it and was not seen to end", QuoteAt(x.Saving.At, nil)))
 	}
 	if x.Alive != nil {

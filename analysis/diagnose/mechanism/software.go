@@ -123,6 +123,9 @@ func bareTasks(s *Scene, is func(who, how string) bool) []*resolve.Failure {
 		if fl.Role == knowledge.CauseRole && fl.Mechanism != "" {
 			return nil
 		}
+		if fl.Sign == "init-rendezvous-closed" {
+			return nil // a launcher that came, or came back, after the job had ended elsewhere
+		}
 		who, how, _ := strings.Cut(fl.Text, ": ") // srun, or SLURM's records where its own lines are not at hand
 		if fl.Kind == "task" && fl.Role == knowledge.SymptomRole && is(who, strings.TrimSuffix(how, " (core dumped)")) {
 			bare := *fl

@@ -92,9 +92,13 @@ func stood(s *Scene) *stand {
 	d.slug = ofPlace[d.place]
 	switch g.Shape {
 	case waitfor.NoHang:
-		if explained(f) {
+		waited := watchdogsWait(f, waits)
+		if explained(f, waited) {
 			return nil
 		}
+		_, silent := f.Silence()
+		_, still := f.Standstill()
+		hung := waited || silent || still
 		switch {
 		case len(open) > 0:
 			return nil
@@ -108,7 +112,7 @@ func stood(s *Scene) *stand {
 		case (d.place == stacks.Checkpoint || d.place == stacks.Compile || d.place == stacks.Prepare) && !again:
 			return nil // so it looks in every healthy run, too, while one rank writes and the others wait for it
 		}
-		if d.running = !again && len(f.Progress) > 2; d.running && len(f.Ends) > 0 {
+		if d.running = !again && !hung && len(f.Progress) > 2; d.running && len(f.Ends) > 0 {
 			return nil
 		}
 	case waitfor.Unseen, waitfor.Split, waitfor.Pair, waitfor.Told, waitfor.AllWait:
@@ -158,8 +162,24 @@ func stoodAsProven(s *Scene) *stand {
 	return d
 }
 
-// explained says that something else in the logs tells how the run ended: a snapshot of it proves nothing then.
-func explained(f *resolve.Facts) bool {
+// watchdogsWait says that heartbeat monitors of most ranks reported watchdogs that were stuck, and that each of these ranks stood in a
+// collective or waited for its GPU: what it waited for kept its watchdog as well, and the job did hang.
+func watchdogsWait(f *resolve.Facts, waits []*resolve.Stood) bool {
+	stuck := 0
+	for _, r := range f.Ranks {
+		if r.Stuck == nil {
+			continue
+		}
+		if stuck++; !slices.ContainsFunc(waits, func(w *resolve.Stood) bool { return w.Rank == r.ID && w.Place().Waits() }) {
+			return false
+		}
+	}
+	return 2*stuck > max(len(f.Ranks), f.Job.WorldSize)
+}
+
+// explained says that something else in the logs tells how the run ended: a snapshot of it proves nothing then. A watchdog that was
+// stuck tells nothing where the ranks of all such waited.
+func explained(f *resolve.Facts, waited bool) bool {
 	if f.Job.ExitOK != nil || len(f.Barriers) > 0 {
 		return true
 	}
@@ -167,12 +187,12 @@ func explained(f *resolve.Facts) bool {
 		return true
 	}
 	for _, r := range f.Ranks {
-		if r.Stuck != nil || r.GIL != nil {
+		if r.Stuck != nil && !waited || r.GIL != nil {
 			return true
 		}
 	}
 	for _, fl := range f.Failures {
-		if fl.Role == knowledge.CauseRole {
+		if fl.Role == knowledge.CauseRole && !(waited && fl.Mechanism == "watchdog-stuck") {
 			return true
 		}
 	}
@@ -461,7 +481,7 @@ func allInside(s *Scene) *Proposal {
 func stoodStill(s *Scene) *Proposal {
 	f := s.Facts
 	all := trainers(f)
-	if s.Graph.Shape != waitfor.NoHang || len(all) < leastAgain || !unchanged(all) || explained(f) || stood(s) != nil || len(f.Mismatches)+len(f.Desyncs) > 0 ||
+	if s.Graph.Shape != waitfor.NoHang || len(all) < leastAgain || !unchanged(all) || explained(f, false) || stood(s) != nil || len(f.Mismatches)+len(f.Desyncs) > 0 ||
 		slices.ContainsFunc(all, func(t *resolve.Stood) bool { return t.Moved }) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"faultline/analysis/artifact/kernel"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/incident"
@@ -14,13 +15,16 @@ func rankStalled(s *Scene) *Proposal {
 	if p := namedByPyTorch(s); p != nil {
 		return p
 	}
-	if ncclDiffer(s) != nil {
+	if ncclDiffer(s) != nil || analysedDiffer(s) != nil {
 		return nil
 	}
-	for _, named := range []func(*Scene) *Proposal{ncclBehind, rasBehind, rasGone} {
+	for _, named := range []func(*Scene) *Proposal{ncclBehind, rasBehind, rasGone, analysedMissing} {
 		if p := named(s); p != nil {
 			return p
 		}
+	}
+	if stuckAlone(s) {
+		return nil // what its watchdog stood still in
 	}
 	switch g.Shape {
 	case waitfor.Straggle:
@@ -65,6 +69,9 @@ func rankStalled(s *Scene) *Proposal {
 		}
 		p.Suspects = []incident.Suspect{{Mechanism: "dataloader-stall", Why: "most ranks that stall outside NCCL are loading data; nothing in these logs proves it"},
 			{Mechanism: "checkpoint-io", Why: "the next usual reason; nothing in these logs proves it"}}
+		if x := silentServer(f, p.Nodes); x != nil {
+			p.Suspects = append([]incident.Suspect{*x}, p.Suspects...)
+		}
 		return p
 	case waitfor.Unseen:
 		if rasAgrees(f) || ncclLevel(s) {
@@ -235,4 +242,15 @@ func unseenWhy(s *Scene) string {
 		return fmt.Sprintf("everyone whose state is known waited; the state of %s is not known", rankWords(g.Frontier))
 	}
 	return "everyone seen waited; who belongs to the stuck groups is not stated"
+}
+
+// silentServer is the suspicion that a rank was held by a file server: the kernel of its node missed answers of one while the others
+// waited. Of whose files, no line says.
+func silentServer(f *resolve.Facts, nodes []string) *incident.Suspect {
+	for _, e := range f.Kernel {
+		if e.Kind == kernel.Storage && e.When == resolve.Near && slices.Contains(nodes, e.Node) {
+			return &incident.Suspect{Mechanism: "storage-unresponsive", Why: fmt.Sprintf("the kernel of %s had no answer from %s at that time; whether this rank waited for it no line says", e.Node, e.Name)}
+		}
+	}
+	return nil
 }

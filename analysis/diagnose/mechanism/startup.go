@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 func startup() []Mechanism {
 	return []Mechanism{
 		{Slug: "version-mismatch", Class: Local, Explains: []string{"exception", "init-unreachable", "native-crash", "config-error"},
-			Propose: func(s *Scene) *Proposal { return jobWide(fromFailures(s, "version-mismatch")) }},
+			Propose: versionMismatch},
 		{Slug: "config-error", Class: Local, Propose: configError, Explains: []string{"init-unreachable"}},
 		{Slug: "init-unreachable", Class: Local, Propose: initUnreachable, Needs: []incident.Need{
 			{What: "whether the master's host and port answer from {nodes}", Why: "tells a wrong name or firewall from a process that was not there", Command: "nc -vz $MASTER_ADDR $MASTER_PORT   # on {nodes}", Obtainable: "now"}}},
@@ -43,7 +44,7 @@ func initUnreachable(s *Scene) *Proposal {
 	}
 	var fls []*resolve.Failure
 	for _, fl := range f.Failures {
-		if fl.Mechanism == "init-unreachable" && fl.Role != knowledge.ConsequenceRole {
+		if fl.Mechanism == "init-unreachable" && fl.Role != knowledge.ConsequenceRole && !lostLater(f, fl) {
 			fls = append(fls, fl)
 		}
 	}
@@ -53,6 +54,8 @@ func initUnreachable(s *Scene) *Proposal {
 		p.Ranks, p.Nodes = nil, nil
 		p.Scope, p.Failures = "all", fls
 		p.diedFirst(s, fls)
+		p.neverCame(s, fls)
+		p.shared(s)
 		if failedElsewhere(f, fls) {
 			p.Class = Symptom
 		}
@@ -65,6 +68,12 @@ func initUnreachable(s *Scene) *Proposal {
 		}
 	}
 	return nil
+}
+
+// lostLater says that a launcher lost its rendezvous when its processes had long talked to each other: they had met there. A group of their
+// own may still be set up so late.
+func lostLater(f *resolve.Facts, fl *resolve.Failure) bool {
+	return f.Job.Talked && fl.Sign == "init-rendezvous-connection"
 }
 
 // awaiting are the signs of a process that met the others' store, and waited there in vain for some that never came.
@@ -136,6 +145,47 @@ func (p *Proposal) diedFirst(s *Scene, fls []*resolve.Failure) {
 	p.Needs = append(p.Needs, incident.Need{What: what, Why: why, Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"})
 }
 
+// shared decides where the address that was not reached is one that several nodes state as their own, as the bridge of a container has
+// it: a connection to it never leaves the node, whether the peer lives or not.
+func (p *Proposal) shared(s *Scene) {
+	for _, fl := range p.Failures {
+		addr := peerOf(s, fl)
+		if fl.Told == nil && fl.Exc == nil && addr == "" {
+			continue
+		}
+		at := s.Facts.NCCL.Shared(addr)
+		if len(at) < 2 {
+			continue
+		}
+		p.Rivals, p.Echo, p.Direct, p.Base, p.Needs = nil, false, true, 0.92, nil
+		p.Summary = fmt.Sprintf("nodes look for each other at %s, which several of them have: a connection to it does not leave the node", addr)
+		p.Why = "NCCL's own lines of different nodes state the same address, as the bridge of a container has it everywhere"
+		p.For = append([]incident.Finding{finding("different nodes state "+addr+" as their own address", QuoteAt(at[0], nil), QuoteAt(at[1], nil))}, p.For...)
+		p.Now = []knowledge.Advice{{Text: "Tell NCCL, and Gloo, the interface by which the nodes reach each other: that of the bridge is not it.", Command: "export NCCL_SOCKET_IFNAME=IF GLOO_SOCKET_IFNAME=IF"}}
+		return
+	}
+}
+
+// neverCame keeps open what kept away the processes for whom the others waited in vain at a store that was there: whether they died
+// before, did not start or could not reach it, only their own logs tell. Where every file is of a node on which somebody waits, those
+// are not here; what one file holds for the whole job, or another one beside them, may be theirs.
+func (p *Proposal) neverCame(s *Scene, fls []*resolve.Failure) {
+	files := map[string]bool{}
+	for _, fl := range fls {
+		if !slices.Contains(awaiting, fl.Sign) || fl.Node == "" {
+			return
+		}
+		files[fl.At.File] = true
+	}
+	if s.Facts.Coverage.Whole() || slices.ContainsFunc(s.Facts.Tails, func(t worker.Tail) bool { return t.Bytes > 0 && !files[t.File] }) {
+		return
+	}
+	p.Rivals, p.Direct, p.Base = append(p.Rivals, "unknown"), false, 0.8
+	p.Why = "these processes met at the store and waited there for others; what kept those away, only their own logs tell, which are not here"
+	p.Needs = append(p.Needs, incident.Need{What: "the logs of the processes that did not come", Why: "one that died before, or never started, shows it there",
+		Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"})
+}
+
 // peerOf is the address that a refused connection led to, or "".
 func peerOf(s *Scene, fl *resolve.Failure) string {
 	for i := range s.Facts.Obs.NCCLWarns {
@@ -147,7 +197,10 @@ func peerOf(s *Scene, fl *resolve.Failure) string {
 	case fl.Told != nil:
 		return knowledge.Fields(fl.Sign, []byte(fl.Told.Text))["peer"]
 	case fl.Exc != nil:
-		return knowledge.Fields(fl.Sign, []byte(fl.Exc.Message))["peer"]
+		if at := knowledge.Fields(fl.Sign, []byte(fl.Exc.Message))["peer"]; at != "" {
+			return at
+		}
+		return knowledge.Fields("nccl-connect-last", []byte(fl.Exc.Message))["peer"]
 	}
 	return ""
 }
@@ -170,6 +223,9 @@ func barrierShort(s *Scene, b *worker.Barrier) *Proposal {
 	return p
 }
 
+// waitsForNode are signs of a pod that Kubernetes goes on trying to start.
+var waitsForNode = map[string]bool{"k8s-unschedulable": true, "k8s-mount": true}
+
 // schedulerError: the step, its container or its directory could not be set up. A node is named by what its own slurmstepd
 // prints, or by srun where it could not be reached.
 func schedulerError(s *Scene) *Proposal {
@@ -181,7 +237,8 @@ func schedulerError(s *Scene) *Proposal {
 		}
 	}
 	for _, fl := range s.Facts.Failures {
-		if fl.Mechanism == "scheduler-error" && fl.Role == knowledge.CauseRole || fl.Sign == "slurm-execve" && chdir[fl.At.File] {
+		neverBegan := waitsForNode[fl.Sign] && !s.Facts.Job.Training && len(s.Facts.Ranks) == 0
+		if fl.Mechanism == "scheduler-error" && (fl.Role == knowledge.CauseRole || neverBegan) || fl.Sign == "slurm-execve" && chdir[fl.At.File] {
 			fls = append(fls, fl)
 		}
 	}

@@ -2,9 +2,11 @@ package mechanism
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
 )
@@ -22,7 +24,7 @@ func peerLost(s *Scene) *Proposal {
 			continue
 		}
 		// Once it trained, a rank or launcher that reaches nobody any more lost somebody.
-		late := s.Facts.Job.Training && fl.Mechanism == "init-unreachable"
+		late := s.Facts.Job.Training && fl.Mechanism == "init-unreachable" || lostLater(s.Facts, fl)
 		if fl.Mechanism == "peer-lost" || fl.Kind == "exception" && (fl.Mechanism == "" || late) {
 			fls = append(fls, fl)
 		}
@@ -40,6 +42,11 @@ func peerLost(s *Scene) *Proposal {
 	p.Direct = false
 	p.Summary = "a peer went away; what ended it is not in these logs"
 	p.Why = fmt.Sprintf("%s of lost connections, and none says why", plural(len(fls), "report", "reports"))
+	if waitedOnly(fls) {
+		p.Rivals = []string{"collective-hang", "unknown"}
+		p.Summary = "waits for other ranks ran into their limit; who held them is not in these logs"
+		p.Why = fmt.Sprintf("%s of a wait in vain, and none says for whom", plural(len(fls), "report", "reports"))
+	}
 	if hosts := lostHosts(s.Facts); len(hosts) > 0 && len(hosts) <= 3 {
 		names := strings.Join(hosts, ", ")
 		p.Summary = fmt.Sprintf("the launcher lost %s; what ended it is not in these logs", names)
@@ -47,6 +54,13 @@ func peerLost(s *Scene) *Proposal {
 			Command: "kubectl describe pod " + hosts[0] + "; ssh " + hosts[0] + " 'dmesg -T | tail -50'", Obtainable: "perishing"})
 	}
 	return p
+}
+
+// waitedInVain are the signs of an accelerator on which a collective did not end: a peer is gone, or late, or waits as well.
+var waitedInVain = map[string]bool{"npu-wait": true, "npu-wait-bare": true, "npu-wait-warned": true}
+
+func waitedOnly(fls []*resolve.Failure) bool {
+	return !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !waitedInVain[fl.Sign] })
 }
 
 // lostHosts are those of which the launcher says that it heard no more.
@@ -124,7 +138,10 @@ func completed(s *Scene) *Proposal {
 		p.Direct, p.Base, p.Ending = true, 0.95, incident.EndSeen
 		p.Summary, p.Why = "the job ended by itself, nothing failed", "the program says that it finished"
 		p.For = append(p.For, finding("the program's own last word", QuoteAt(*f.Job.ExitOK, nil)))
-	case f.Coverage.Partial || torn(f):
+		if nodes, first := undead(f); first != nil {
+			p.outlived(nodes, first)
+		}
+	case f.Coverage.Partial || torn(f) || lastWords(f):
 		return nil // the end of what is here is not the end of the job, or not a good one
 	case len(f.Progress) > 2:
 		last := f.Progress[len(f.Progress)-1]
@@ -178,7 +195,8 @@ func ended(f *resolve.Facts) bool {
 		return true
 	}
 	for _, e := range f.Ends {
-		if e.Slurm.Kind != "launch-failed" {
+		over := f.Job.ExitOK != nil && e.Slurm.Kind == worker.Undead // that befell what was left of a job that had finished
+		if e.Slurm.Kind != "launch-failed" && !over {
 			return true
 		}
 	}
@@ -206,11 +224,29 @@ func raised(f *resolve.Facts) bool {
 	return false
 }
 
-// torn says that a process ended with an exception, of whatever meaning, or told of a signal that ends it, and went on with no
-// step: no line says that the program finished, and these say that it did not.
+// torn says that a process ended with an exception, of whatever meaning, or told of a signal that ends it, or that a launcher says
+// it ended with an error, and that it went on with no step: no line says that the program finished, and these say that it did not.
 func torn(f *resolve.Facts) bool {
+	for _, t := range f.Signals {
+		if t.Sig.Kind == worker.SignalTerminate && !f.GoesOn(t.Sig.At) {
+			return true // PyTorch's monitor ended the process
+		}
+	}
 	for _, fl := range f.Failures {
-		if (fl.Kind == "exception" || fl.Mechanism == "external-signal") && fl.Role != knowledge.NoiseRole && fl.Role != knowledge.InfoRole && !f.GoesOn(*fl.At) {
+		said := fl.Kind == "exception" || fl.Mechanism == "external-signal" || strings.HasPrefix(fl.Sign, knowledge.EndedWithError)
+		if said && fl.Role != knowledge.NoiseRole && fl.Role != knowledge.InfoRole && !f.GoesOn(*fl.At) {
+			return true
+		}
+	}
+	return false
+}
+
+// lastWords says that a file ends, below its last step, in lines that look like errors and that nobody knows: what they mean for the
+// job, which made no step any more, nobody can say.
+func lastWords(f *resolve.Facts) bool {
+	for i := range f.Obs.Unclassified {
+		at := f.Obs.Unclassified[i].At
+		if above, _ := f.StepsAround(at); above > 0 && !f.GoesOn(at) {
 			return true
 		}
 	}

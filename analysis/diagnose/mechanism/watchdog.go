@@ -32,11 +32,12 @@ func watchdogStuck(s *Scene) *Proposal {
 			stuck = appendNew(stuck, t.Rank)
 		}
 	}
-	if len(ev) == 0 {
+	if len(ev) == 0 || stood(s) != nil {
 		return nil
 	}
 	// Timeouts that began before the watchdog stopped are what it got stuck in, not the other way round.
-	if g.Shape != waitfor.NoHang && len(g.Groups) > 0 {
+	hung := g.Shape != waitfor.NoHang && len(g.Groups) > 0
+	if hung && !stuckAlone(s) {
 		return nil
 	}
 	p := &Proposal{Mechanism: "watchdog-stuck", Class: Collective, At: at.Add(-float64(secs)), Scope: "unknown", Direct: true, Base: 0.94,
@@ -51,6 +52,42 @@ func watchdogStuck(s *Scene) *Proposal {
 		p.Ranks, p.Nodes, p.Scope = stuck, nodesOf(f, stuck), scopeOf(f, stuck)
 		p.Summary = fmt.Sprintf("the watchdog thread of %s got stuck and the heartbeat monitor ended the process", where(f, stuck))
 	}
+	if hung {
+		held := plural(len(g.Waiters)+g.Anonymous, "rank", "ranks")
+		p.Groups, p.Direct, p.Base = g.Groups, false, 0.9
+		p.Summary = fmt.Sprintf("the watchdog thread of %s got stuck, and %s waited for it", where(f, stuck), held)
+		p.Why = fmt.Sprintf("the heartbeat monitor says so, and %s began to wait when that thread stood still already", held)
+		for i, gr := range g.Groups {
+			if i < 3 {
+				p.Led = append(p.Led, waitersFinding(s, gr, nil))
+			}
+		}
+	}
 	p.For = append(p.For, finding(fmt.Sprintf("the watchdog made no progress for %d s on %s", secs, plural(max(1, len(stuck)), "rank", "ranks")), ev...))
 	return p
+}
+
+// stuckAlone says that it is few ranks whose watchdogs stood still, that none of them reported a time-out, and that they did so when the others
+// began to wait: what held that thread, a call into CUDA or Python's lock, held the rank.
+func stuckAlone(s *Scene) bool {
+	g, f := s.Graph, s.Facts
+	if g.Shape != waitfor.Unseen && g.Shape != waitfor.Straggle || !g.Start.Valid {
+		return false
+	}
+	stuck := map[int]bool{}
+	for _, t := range f.Signals {
+		if t.Sig.Kind != worker.SignalStuck {
+			continue
+		}
+		if t.Rank == resolve.NoRank || g.Waits(t.Rank) || t.Sig.N <= 0 || !t.T.Valid || t.T.T-float64(t.Sig.N) > g.Start.T+t.T.Unc+g.Start.Unc {
+			return false
+		}
+		stuck[t.Rank] = true
+	}
+	for _, id := range g.Root {
+		if !stuck[id] {
+			return false
+		}
+	}
+	return len(stuck) > 0 && 2*len(stuck) < len(g.Waiters)
 }

@@ -1,0 +1,54 @@
+package mechanism
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
+	"faultline/incident"
+)
+
+// versionMismatch: what the signatures say, and NCCLs of different versions that misread each other.
+func versionMismatch(s *Scene) *Proposal {
+	if p := jobWide(fromFailures(s, "version-mismatch")); p != nil {
+		return p
+	}
+	return ncclVersions(s)
+}
+
+// ncclVersions says that processes of one job stated different versions of NCCL, and one of them received another number of bytes than it had
+// to: the versions lay out differently what they exchange while they set up.
+func ncclVersions(s *Scene) *Proposal {
+	f := s.Facts
+	var fls []*resolve.Failure
+	for _, fl := range f.Failures {
+		if fl.Sign == "nccl-message-truncated" {
+			fls = append(fls, fl)
+		}
+	}
+	if len(fls) == 0 || f.Job.Training {
+		return nil
+	}
+	var versions []string
+	var at []worker.At
+	for i := range f.Obs.Facts {
+		if x := &f.Obs.Facts[i]; x.Key == "nccl_version" && !slices.Contains(versions, x.Value) {
+			versions, at = append(versions, x.Value), append(at, x.At)
+		}
+	}
+	if len(versions) < 2 {
+		return nil
+	}
+	p := propose(s, "version-mismatch", Local, fls)
+	p.Ranks, p.Nodes, p.Scope, p.Direct = nil, nil, "all", false
+	p.Summary = fmt.Sprintf("processes of this job use different versions of NCCL: %s", strings.Join(versions, " and "))
+	p.Why = "NCCL received another number of bytes than it had to before the first step, and its own lines state several versions"
+	var ev []incident.Evidence
+	for _, a := range at[:2] {
+		ev = append(ev, QuoteAt(a, nil))
+	}
+	p.For = append(p.For, finding("NCCL states "+strings.Join(versions, " and "), ev...))
+	return p
+}

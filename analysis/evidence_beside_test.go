@@ -1,0 +1,312 @@
+package analysis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestWhatPeopleHandInBesideTheLogs holds evidence as it is collected in the field against what it says of a job together with its logs.
+func TestWhatPeopleHandInBesideTheLogs(t *testing.T) {
+	for _, c := range besideCases {
+		t.Run(c.name, func(t *testing.T) {
+			in := Input{Version: "test"}
+			if len(c.logs) > 0 {
+				in.Sources = written(t, c.logs, "")
+			}
+			if len(c.evidence) > 0 {
+				in.Evidence = written(t, c.evidence, "")
+			}
+			r, err := Diagnose(context.Background(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, root []string
+			for _, x := range r.Verdict.Candidates {
+				got = append(got, x.Mechanism)
+			}
+			slices.Sort(got)
+			slices.Sort(c.want)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("said %v (%s: %s), expected %v", got, r.Verdict.Status, r.Verdict.Summary, c.want)
+			}
+			for _, x := range r.Verdict.Root.Ranks {
+				root = append(root, fmt.Sprint("rank ", x))
+			}
+			for _, n := range r.Verdict.Root.Nodes {
+				root = append(root, "node "+n)
+			}
+			if got := strings.Join(root, ", "); got != c.root {
+				t.Errorf("accused %q, expected %q", got, c.root)
+			}
+			if c.suspect != "" && (len(r.Verdict.Suspects) == 0 || r.Verdict.Suspects[0].Mechanism != c.suspect) {
+				t.Errorf("suspects %v, expected %s first", r.Verdict.Suspects, c.suspect)
+			}
+		})
+	}
+}
+
+const (
+	lostPeerOnH2 = "step 1 loss 2.15\nstep 2 loss 2.14\n[rank0]:[E1201 10:00:30.100200300 ProcessGroupNCCL.cpp:552] [Rank 0] Collective WorkNCCL(SeqNum=811, OpType=ALLREDUCE, NumelIn=1024, NumelOut=1024, Timeout(ms)=600000) raised the following async exception: NCCL error: remote process exited or there was a network error, NCCL version 2.21.5\n" +
+		"ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\nLast error:\nsocketProgress: Connection closed by remote peer h2<54000>\n"
+	killedForMemory = "[Mon Dec  1 10:00:27 2025] Memory cgroup out of memory: Killed process 4012 (ray::WorkerDict) total-vm:512000000kB, anon-rss:401000000kB, file-rss:1200kB, shmem-rss:2000kB, UID:0 pgtables:900000kB oom_score_adj:0\n"
+)
+
+type besideCase struct {
+	name           string
+	logs, evidence map[string]string
+	want           []string
+	root           string
+	suspect        string
+}
+
+// greeted are NCCL's first lines of the four processes of a node, whose communicator is of eight.
+func greeted(host string, first int) string {
+	var b strings.Builder
+	for i := range 4 {
+		fmt.Fprintf(&b, "%s:%d:%d [%d] NCCL INFO Bootstrap : Using eth0:10.1.0.%d<0>\n", host, 41000+i, 41000+i, i, first+1)
+		fmt.Fprintf(&b, "%s:%d:%d [%d] NCCL INFO ncclCommInitRank comm 0x55d0a00%d rank %d nranks 8 cudaDev %d nvmlDev %d busId %d000 commId 0x8f3c2d77aa10f001 - Init COMPLETE\n", host, 41000+i, 41900+i, i, i, first+i, i, i, i+1)
+	}
+	return b.String()
+}
+
+// waits are ranks whose watchdog gave up in the same collective of the default group.
+func waits(ranks ...int) string {
+	var b strings.Builder
+	for _, r := range ranks {
+		fmt.Fprintf(&b, "[rank%d]:[E604 10:10:40.00000%d777 ProcessGroupNCCL.cpp:632] [Rank %d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2042, OpType=ALLREDUCE, NumelIn=8388608, NumelOut=8388608, Timeout(ms)=600000) ran for 600011 milliseconds before timing out.\n", r, r, r)
+		fmt.Fprintf(&b, "[rank%d]:[E604 10:10:40.00000%d888 ProcessGroupNCCL.cpp:2268] [PG ID 0 PG GUID 0(default_pg) Rank %d]  failure detected by watchdog at work sequence id: 2042 PG status: last enqueued work: 2045, last completed work: 2041\n", r, r, r)
+	}
+	return b.String()
+}
+
+const besideSteps = " [2025-06-04 10:00:35] iteration        8/   50000 | consumed samples:         4096 | elapsed time per iteration (ms): 4987.8 | learning rate: 1.500000E-04 | global batch size:   512 | lm loss: 2.394400E+00 | loss scale: 1.0 | grad norm: 0.38 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
+
+var besidePace = strings.ReplaceAll(besideSteps, "10:00:35", "10:00:05") + strings.ReplaceAll(besideSteps, "10:00:35", "10:00:10") + strings.ReplaceAll(besideSteps, "10:00:35", "10:00:15") +
+	strings.ReplaceAll(besideSteps, "10:00:35", "10:00:20") + strings.ReplaceAll(besideSteps, "10:00:35", "10:00:25") + strings.ReplaceAll(besideSteps, "10:00:35", "10:00:30") + besideSteps
+
+// stackOf is the main thread of a rank as py-spy prints it, below the header that docs/evidence.md proposes.
+func stackOf(host string, rank int, frames ...string) string {
+	return fmt.Sprintf("==== %s rank %d pid %d ====\nProcess %[3]d: /opt/venv/bin/python train.py\nPython v3.10.14 (/opt/venv/bin/python3.10)\n\nThread %[3]d (active): \"MainThread\"\n    %[4]s\n",
+		host, rank, 5100+rank, strings.Join(frames, "\n    "))
+}
+
+// stacksIn are stacks of ranks that wait in an all-reduce.
+func stacksIn(host string, ranks ...int) string {
+	var b strings.Builder
+	for _, r := range ranks {
+		b.WriteString(stackOf(host, r, "all_reduce (torch/distributed/distributed_c10d.py:1322)", "train_step (train.py:78)"))
+	}
+	return b.String()
+}
+
+func stuckWatchdogs(ranks ...int) string {
+	var b strings.Builder
+	for _, r := range ranks {
+		fmt.Fprintf(&b, "[rank%d]:[E604 10:10:40.00000%d111 ProcessGroupNCCL.cpp:1746] [PG ID 0 PG GUID 0(default_pg) Rank %d] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress in monitoring enqueued collectives.\n", r, r, r)
+	}
+	return b.String()
+}
+
+// notJoined is a report of torchfrtrace.
+func notJoined(group string, seq int, missing, expected string) string {
+	return fmt.Sprintf("Not all ranks joining collective, sequence number: %d\ninternal record id: %d\ngroup info: %s\ncollective: nccl:all_reduce\nmissing ranks: %s\ninput sizes: [[64]]\noutput sizes: [[64]]\nworld size: %d\nexpected ranks: %s\ncollective state: scheduled\ncollective stack trace: \n all_reduce at /p/torch/distributed/distributed_c10d.py:2707\nmain at /w/train.py:40\n",
+		seq, seq-1, group, missing, strings.Count(expected, ",")+1, expected)
+}
+
+// ended are ranks whose process PyTorch's monitor ended.
+func ended(ranks ...int) string {
+	var b strings.Builder
+	for _, r := range ranks {
+		fmt.Fprintf(&b, "[rank%d]:[F604 10:10:40.00000%d111 ProcessGroupNCCL.cpp:1557] [PG ID 0 PG GUID 0(default_pg) Rank %d] Terminating the process after attempting to dump debug info, due to collective timeout or exception.\n", r, r, r)
+	}
+	return b.String()
+}
+
+func one24(text string) map[string]string { return map[string]string{"train.log": besidePace + text} }
+
+func ibstat(host string, lid int) string {
+	return fmt.Sprintf("==== %s ====\nCA 'mlx5_2'\n\tCA type: MT4129\n\tNumber of ports: 1\n\tPort 1:\n\t\tState: Active\n\t\tPhysical state: LinkUp\n\t\tRate: 400\n\t\tBase lid: %d\n\t\tLink layer: InfiniBand\n", host, lid)
+}
+
+func perfquery(lid, errors int) string {
+	return fmt.Sprintf("# Port counters: Lid %d port 1 (CapMask: 0x5A00)\nPortSelect:......................1\nSymbolErrorCounter:..............%d\nLinkErrorRecoveryCounter:........%d\nLinkDownedCounter:...............%[3]d\nPortRcvErrors:...................%[2]d\n", lid, errors, errors/9000)
+}
+
+// bridged is a node whose processes found the bridge of their container.
+func bridged(host string, first int) string {
+	var b strings.Builder
+	b.WriteString(strings.ReplaceAll(strings.ReplaceAll(greeted(host, first), fmt.Sprintf("10.1.0.%d", first+1), "172.17.0.2"), "Init COMPLETE", "Init START"))
+	for r := first; r < first+4; r++ {
+		for _, l := range []string{"Traceback (most recent call last):", "  File \"/w/train.py\", line 5, in <module>", "    dist.barrier()",
+			"torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:2251, unhandled system error (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5",
+			"ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error. ", "Last error:", "socketStartConnect: Connect to 172.17.0.2<41231> failed : Connection refused"} {
+			fmt.Fprintf(&b, "[rank%d]: %s\n", r, l)
+		}
+	}
+	return b.String()
+}
+
+var besideCases = []besideCase{
+	{
+		name:     "the kernel killed a process of a training on the host that others lost",
+		logs:     map[string]string{"h1.log": lostPeerOnH2},
+		evidence: map[string]string{"dmesg-h2.txt": killedForMemory},
+		want:     []string{"host-oom"},
+		root:     "node h2",
+	},
+	{
+		name:     "the kernel killed a process of a training on another host",
+		logs:     map[string]string{"h1.log": lostPeerOnH2},
+		evidence: map[string]string{"dmesg-h7.txt": killedForMemory},
+		want:     []string{"peer-lost", "unknown"},
+	},
+	{
+		name: "NCCL's communicator of all ranks states how many there are",
+		logs: map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3), "error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
+		want: []string{"collective-hang", "gpu-hang"},
+	},
+	{
+		name: "a communicator that two processes share a rank of is not that of all",
+		logs: map[string]string{"error-1-n1.out": strings.ReplaceAll(greeted("n1", 0), "nranks 8", "nranks 4") + besideSteps + waits(0, 1, 2, 3),
+			"error-1-n2.out": strings.ReplaceAll(greeted("n2", 0), "nranks 8", "nranks 4") + waits(4, 5, 6, 7)},
+		want: []string{"collective-hang", "gpu-hang", "rank-stalled"},
+	},
+	{
+		name: "NCCL's lines after the first ones say nothing of the largest communicator",
+		logs: map[string]string{"error-1-n1.out": strings.ReplaceAll(greeted("n1", 0), "Bootstrap : Using", "Channel 00") + besideSteps + waits(0, 1, 2, 3)},
+		want: []string{"collective-hang", "gpu-hang", "rank-stalled"},
+	},
+	{
+		name:     "a file server is silent on the node of the rank that stayed away",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2), "error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
+		evidence: map[string]string{"kern-n1.log": "Jun  4 10:01:10 n1 kernel: nfs: server nas01 not responding, still trying\nJun  4 10:14:40 n1 kernel: nfs: server nas01 OK\n"},
+		want:     []string{"rank-stalled"}, root: "rank 3, node n1", suspect: "storage-unresponsive",
+	},
+	{
+		name: "the link of the other end went down",
+		logs: map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + "n1:41002:41920 [2] transport/net_ib.cc:1908 NCCL WARN NET/IB : Got completion from peer 10.1.0.5<41231> with status=12 opcode=0 len=0 vendor err 129 (Send) localGid fe80::1 remoteGids fe80::2 hca mlx5_2\n",
+			"error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
+		evidence: map[string]string{"n2.journal": "Jun 04 10:00:41 n2 kernel: mlx5_core 0000:5d:00.0 ibp93s0: Link down\nJun 04 10:00:58 n2 kernel: mlx5_core 0000:5d:00.0 ibp93s0: Link up\n"},
+		want:     []string{"link-error"}, root: "node n2",
+	},
+	{
+		name: "an adapter failed as a whole, NCCL up to 2.21",
+		logs: map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3),
+			"error-1-n2.out": greeted("n2", 4) + "n2:41002:41902 [2] transport/net_ib.cc:93 NCCL WARN NET/IB : mlx5_2:1 Got async event : local catastrophic error\n"},
+		want: []string{"link-error"}, root: "node n2",
+	},
+	{
+		name: "a prefetching thread waits for the loader, its main thread for that thread, and the silence before the end proves the hang",
+		logs: map[string]string{"slurm-551.out": "SLURM_JOB_ID=551\n" + besidePace + "slurmstepd: error: *** STEP 551.0 ON gx1 CANCELLED AT 2025-06-04T12:40:00 ***\n"},
+		evidence: map[string]string{"stacks.txt": stackOf("gx1", 0, "wait (threading.py:302)", "get (queue.py:170)", "__next__ (fairseq/data/iterators.py:648)") +
+			"Thread 0x7FA5B1FFF700 (active): \"Thread-7\"\n    _try_get_data (torch/utils/data/dataloader.py:1011)\n    run (fairseq/data/iterators.py:609)\n    _bootstrap_inner (threading.py:932)\n    _bootstrap (threading.py:890)\n" +
+			stacksIn("gx1", 1, 2, 3)},
+		want: []string{"dataloader-stall"}, root: "rank 0, node gx1",
+	},
+	{
+		name:     "watchdogs were stuck where all but one waited",
+		logs:     map[string]string{"train.log": besidePace + stuckWatchdogs(0, 1, 3)},
+		evidence: map[string]string{"stacks.txt": stacksIn("gx1", 0, 1, 3) + stackOf("gx1", 2, "_try_get_data (torch/utils/data/dataloader.py:1132)", "main (train.py:40)")},
+		want:     []string{"dataloader-stall"}, root: "rank 2, node gx1",
+	},
+	{
+		name:     "the watchdog of the one that stood elsewhere was stuck as well",
+		logs:     map[string]string{"train.log": besidePace + stuckWatchdogs(0, 1, 2, 3)},
+		evidence: map[string]string{"stacks.txt": stacksIn("gx1", 0, 1, 3) + stackOf("gx1", 2, "_try_get_data (torch/utils/data/dataloader.py:1132)", "main (train.py:40)")},
+		want:     []string{"watchdog-stuck"},
+	},
+	{
+		name:     "torchfrtrace names who did not join, and only one node's log is here",
+		logs:     map[string]string{"error-1-n2.out": besideSteps + waits(4, 5, 6, 7)},
+		evidence: map[string]string{"fr_trace.txt": "loaded 8 files in 0.1s\n" + notJoined("0:default_pg", 2042, "{3}", "{0, 1, 2, 3, 4, 5, 6, 7}")},
+		want:     []string{"rank-stalled"}, root: "rank 3",
+	},
+	{
+		name: "torchfrtrace below the log of the job, whose processes the monitor ended",
+		logs: map[string]string{"slurm-7.out": besidePace + ended(0, 1, 2) + "$ torchfrtrace --prefix nccl_trace_rank_ /tmp/\n" + notJoined("0:default_pg", 2042, "{3}", "{0, 1, 2, 3}")},
+		want: []string{"rank-stalled"}, root: "rank 3",
+	},
+	{
+		name: "without it such a log is no good end",
+		logs: map[string]string{"slurm-7.out": besidePace + ended(0, 1, 2, 3)},
+		want: []string{"unknown"},
+	},
+	{
+		name:     "of who is missing in torchfrtrace one waits in another group",
+		evidence: map[string]string{"fr.txt": notJoined("5:dp", 900, "{5}", "{1, 3, 5, 7}") + notJoined("2:tp", 411, "{4}", "{4, 5, 6}")},
+		want:     []string{"rank-stalled"}, root: "rank 4",
+	},
+	{
+		name:     "most are missing in torchfrtrace",
+		evidence: map[string]string{"fr.txt": notJoined("0:default_pg", 31117, "{3, 4, 5, 6, 7}", "{0, 1, 2, 3, 4, 5, 6, 7}")},
+		want:     []string{"collective-mismatch", "rank-stalled"},
+	},
+	{
+		name: "torchfrtrace finds calls that do not match",
+		evidence: map[string]string{"fr.txt": "Collective sequence number: 7 has errors\ninternal record id: 6\ngroup info: 0:default_pg\ncollective: nccl:all_reduce\nworld size: 4\nexpected ranks: {0, 1, 2, 3}\n" +
+			"error msg: Culprit rank 1; Error type: COLLECTIVE_TYPE_MISMATCH, Expected collective type: 'all_reduce' does not match found collective type: 'broadcast'\n"},
+		want: []string{"collective-mismatch"},
+	},
+	{
+		name:     "torchfrtrace of a job of another size",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3), "error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
+		evidence: map[string]string{"fr.txt": notJoined("0:default_pg", 12, "{1}", "{0, 1, 2, 3}")},
+		want:     []string{"collective-hang", "gpu-hang"},
+	},
+	{
+		name: "SLURM's records are handed in beside the logs",
+		logs: map[string]string{"slurm-9.out": "SLURM_JOB_ID=9\n" + besidePace},
+		evidence: map[string]string{"job.txt": "JobId=9 JobName=train\n   UserId=u(1001) GroupId=g(1001) MCS_label=N/A\n   JobState=TIMEOUT Reason=TimeLimit Dependency=(null)\n   RunTime=24:00:12 TimeLimit=1-00:00:00 TimeMin=N/A\n" +
+			"   StartTime=2025-06-03T10:03:15 EndTime=2025-06-04T10:03:27 Deadline=N/A\n   NodeList=n1\n"},
+		want: []string{"time-limit"},
+	},
+	{
+		name: "sacct's table without -P, beside a log that only stops",
+		logs: map[string]string{"slurm-9.out": "SLURM_JOB_ID=9\n" + besidePace},
+		evidence: map[string]string{"sacct.txt": "JobID           JobName  Partition      State ExitCode \n------------ ---------- ---------- ---------- -------- \n9                 train        gpu OUT_OF_ME+    0:125 \n" +
+			"9.batch           batch            OUT_OF_ME+    0:125 \n"},
+		want: []string{"host-oom"},
+	},
+	{
+		name:     "counters of a LID, whose port another file knows",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3), "error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
+		evidence: map[string]string{"ibstat.txt": ibstat("n1", 30) + ibstat("n2", 31), "pq1.txt": "Wed Jun  4 10:02:00 UTC 2025\n" + perfquery(31, 3), "pq2.txt": "Wed Jun  4 10:09:00 UTC 2025\n" + perfquery(31, 41000)},
+		want:     []string{"link-error"}, root: "node n2",
+	},
+	{
+		name:     "counters of a LID that two ports have",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3), "error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
+		evidence: map[string]string{"ibstat.txt": ibstat("n1", 31) + ibstat("n2", 31), "pq1.txt": "Wed Jun  4 10:02:00 UTC 2025\n" + perfquery(31, 3), "pq2.txt": "Wed Jun  4 10:09:00 UTC 2025\n" + perfquery(31, 41000)},
+		want:     []string{"collective-hang", "gpu-hang"},
+	},
+	{
+		name: "NCCL 2.4 says that calls do not match",
+		logs: one24("node1:105:185 [0] init.cc:1247 NCCL WARN Mismatched collective detected, please check your collective calls at and around rank 11. You can use NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL to see the collective logs\n"),
+		want: []string{"collective-mismatch"},
+	},
+	{
+		name: "two nodes look for each other at an address that both have",
+		logs: map[string]string{"error-1-n1.out": bridged("n1", 0), "error-1-n2.out": bridged("n2", 4)},
+		want: []string{"init-unreachable"},
+	},
+	{
+		name: "an address that one node has does not answer",
+		logs: map[string]string{"error-1-n1.out": bridged("n1", 0), "error-1-n2.out": strings.ReplaceAll(bridged("n2", 4), "Using eth0:172.17.0.2", "Using eth0:10.1.0.2")},
+		want: []string{"init-unreachable", "peer-lost"},
+	},
+	{
+		name:     "SLURM's records of another job, which the name of a file tells",
+		logs:     map[string]string{"error-88121-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3), "error-88121-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
+		evidence: map[string]string{"sacct.txt": "JobID|State|ExitCode\n777|OUT_OF_MEMORY|0:125\n777.0|OUT_OF_MEMORY|0:125\n"},
+		want:     []string{"collective-hang", "gpu-hang"},
+	},
+	{
+		name:     "SLURM's records of another job, which the log tells",
+		logs:     map[string]string{"train.log": "SLURM_JOB_ID=88121\n" + besidePace},
+		evidence: map[string]string{"sacct.txt": "JobID|State|ExitCode\n777|OUT_OF_MEMORY|0:125\n777.0|OUT_OF_MEMORY|0:125\n"},
+		want:     []string{"completed"},
+	},
+}

@@ -1,0 +1,66 @@
+package resolve
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"faultline/analysis/artifact/frtrace"
+	"faultline/analysis/artifact/lines"
+	"faultline/analysis/worker"
+)
+
+// FileAnalysis is what torchfrtrace printed into a file.
+type FileAnalysis struct {
+	File     string
+	Analysis *frtrace.Analysis
+}
+
+// Analysed is what torchfrtrace says of one collective of this job.
+type Analysed struct {
+	*frtrace.Report
+	File    string
+	Default bool // of the group of all ranks
+}
+
+// PlaceIn is where a line of text evidence stands.
+func PlaceIn(file string, p lines.Place) worker.At {
+	return worker.At{Pos: worker.Pos{File: file, Line: p.Line, Off: p.Offset, Len: p.Len}}
+}
+
+// analysed takes over what torchfrtrace says of this job: a report whose default group has another size is of another one.
+func (f *Facts) analysed(files []FileAnalysis) {
+	if len(files) == 0 {
+		return
+	}
+	files = slices.Clone(files)
+	slices.SortFunc(files, func(a, b FileAnalysis) int { return cmp.Compare(a.File, b.File) })
+	size := 0
+	for _, x := range files {
+		var of []Analysed
+		other := 0
+		for i := range x.Analysis.Reports {
+			r := &x.Analysis.Reports[i]
+			a := Analysed{Report: r, File: x.File, Default: r.Group == "0" || strings.HasPrefix(r.Group, "0:") || strings.HasSuffix(r.Group, ":default_pg")}
+			most := max(r.World-1, slices.Max(append([]int{-1}, slices.Concat(r.Missing, r.Expected, r.Culprits)...)))
+			if w := f.Job.WorldSize; w > 0 && (most >= w || a.Default && r.World > 0 && r.World != w) {
+				other = max(other, r.World, most+1)
+				continue
+			}
+			if a.Default && r.World > 1 {
+				size = r.World
+			}
+			of = append(of, a)
+		}
+		if other > 0 {
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is not used: what torchfrtrace says there is of a job of %d ranks, this one has %d (%s)", x.File, other, f.Job.WorldSize, f.Job.WorldFrom))
+			continue
+		}
+		f.Analysed = append(f.Analysed, of...)
+	}
+	if f.Job.WorldSize == 0 && size > 1 && size <= MaxWorld {
+		f.Job.WorldSize, f.Job.WorldFrom = size, "the default group as torchfrtrace printed it"
+		f.plausible(Input{})
+	}
+}

@@ -1,0 +1,50 @@
+package resolve
+
+import "strconv"
+
+// numbered reads the rank of a file off the number in its name where its siblings prove what that number is: files whose names differ in
+// nothing else, most of which hold labelled lines of one rank each, and always that of the number. So a process that died before it wrote a
+// label is known by the file that it left.
+func (id *identity) numbered(files []string, seen map[string]map[int]bool) {
+	type sibling struct {
+		file string
+		n    int
+	}
+	shapes := map[string][]sibling{}
+	for _, f := range files {
+		for from := 0; from < len(f); {
+			if f[from] < '0' || f[from] > '9' {
+				from++
+				continue
+			}
+			end := from
+			for end < len(f) && f[end] >= '0' && f[end] <= '9' {
+				end++
+			}
+			if n, err := strconv.Atoi(f[from:end]); err == nil && n < MaxWorld {
+				shape := f[:from] + "\x00" + f[end:]
+				shapes[shape] = append(shapes[shape], sibling{f, n})
+			}
+			from = end
+		}
+	}
+	for _, all := range shapes {
+		proven, holds := 0, true
+		for _, s := range all {
+			switch ranks := seen[s.file]; {
+			case len(ranks) == 1 && ranks[s.n]:
+				proven++
+			case len(ranks) > 0:
+				holds = false
+			}
+		}
+		if !holds || proven < 2 || 2*proven <= len(all) {
+			continue
+		}
+		for _, s := range all {
+			if _, known := id.fileRank[s.file]; !known && len(seen[s.file]) == 0 {
+				id.fileRank[s.file] = s.n
+			}
+		}
+	}
+}
