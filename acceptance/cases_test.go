@@ -177,6 +177,20 @@ func play(t testing.TB, spec simulate.Spec) *simulate.Incident {
 	return inc
 }
 
+// asked is the engine's input for an incident, but for its files.
+func asked(t testing.TB, inc *simulate.Incident) analysis.Input {
+	t.Helper()
+	in := analysis.Input{WorldSize: inc.WorldSize, Workers: 1, Version: "test"}
+	if inc.Nodes != "" {
+		nodes, err := hostlist.Expand(inc.Nodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Nodes = nodes
+	}
+	return in
+}
+
 // put writes files into a directory and returns them as an operator's input.
 func put(t testing.TB, dir string, files []simulate.File) []incident.Source {
 	t.Helper()

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"faultline/analysis"
-	"faultline/analysis/hostlist"
 	"faultline/simulate"
 )
 
@@ -52,14 +50,7 @@ func TestAnEnvelopeChangesNoVerdict(t *testing.T) {
 		if slices.ContainsFunc(inc.Files, func(f simulate.File) bool { return !bytes.Equal(f.Data, bytes.ToValidUTF8(f.Data, nil)) }) {
 			continue // what is no text, no such record can hold
 		}
-		in := analysis.Input{WorldSize: inc.WorldSize, Workers: 1, Version: "test"}
-		if inc.Nodes != "" {
-			nodes, err := hostlist.Expand(inc.Nodes)
-			if err != nil {
-				t.Fatal(err)
-			}
-			in.Nodes = nodes
-		}
+		in := asked(t, inc)
 		in.Sources = put(t, t.TempDir(), inc.Files)
 		plain := diagnosed(t.Context(), t, inc.ID, in)
 		for _, form := range []string{"docker", "logger"} {
