@@ -135,7 +135,7 @@ var networkSignatures = []Signature{
 	{
 		// As PyTorch repeats it below "Last error:", without NCCL's own prefix.
 		ID: "nccl-connect-last", Mechanism: "init-unreachable", Role: SymptomRole, Tier: ProcessKiller,
-		Literals: []string{"socketStartConnect: Connect to ", "> failed : "}, Pattern: `(?:^|[^N] |\n)socketStartConnect: Connect to (?P<peer>[^<\s]+)<\d+> failed : (?P<error>Connection refused|Connection timed out|Software caused connection abort|No route to host|Network is unreachable)`,
+		Literals: []string{"socketStartConnect: Connect to ", "> failed : "}, Not: []string{"WARN socketStartConnect: "}, Pattern: `socketStartConnect: Connect to (?P<peer>[^<\s]+)<\d+> failed : (?P<error>Connection refused|Connection timed out|Software caused connection abort|No route to host|Network is unreachable)`,
 		Meaning: "The peer did not accept a connection: its process is gone or never came up, the network blocks the port, or the address is not the peer's.",
 		Source:  "NCCL src/misc/socket.cc, 2.14 to 2.23, by ncclGetLastError in PyTorch's exception",
 		Example: "socketStartConnect: Connect to 172.17.0.2<41231> failed : Connection refused",
