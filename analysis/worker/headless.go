@@ -27,7 +27,43 @@ func readBareFinal(r *reader, rec *record) bool {
 	t := &trace{who: rec.Who, original: -1, budget: maxMessageLines, storm: s, silent: excess, ignored: r.ignores(rec)}
 	t.chain = []Exception{{At: rec.At, Type: clip(typ), Message: clip(msg), LoaderWorker: loaderWorker(msg), Bare: bare}}
 	t.keep(rec.Msg)
+	if s != nil && s.n > 1 && r.lone(rec) {
+		t.flush(r)
+		return true
+	}
 	r.trace(rec, maxMessageLines, t.next)
+	return true
+}
+
+// lone reports whether none of the lines below a final line continues its message: its block need not ask for them, which costs
+// more than to read the line. What stands below the first of a kind is read all the same: it may tell when that was. Only a writer with PyTorch's label is looked for; where it is not certain what a line of it is, the
+// block asks.
+func (r *reader) lone(rec *record) bool {
+	label := bytes.TrimRight(rec.Text[:rec.Prefix.Len], " ")
+	rank, n := line.RankLabel(label)
+	who := line.NoOne
+	if who.Global = rank; n == 0 || n != len(label) || rec.Who != who || r.width > 0 || r.margin != nil || rec.Off+int64(rec.Len) != r.belowFrom {
+		return false
+	}
+	below := r.below
+	for range maxMessageLines {
+		end := bytes.IndexByte(below, '\n')
+		if end < 0 {
+			return false // what follows is not known
+		}
+		l := below[:end]
+		below = below[end+1:]
+		if !holdsLabel(l, label[:n-1]) {
+			continue
+		}
+		l, _, _ = bytes.Cut(l, []byte{'\r'})
+		if _, _, _, own := line.RankedNative(l); own > 0 {
+			return true
+		}
+		m, ok := unlabelled(l, label)
+		_, frame := pyFrame(m)
+		return ok && (frame || isBar(m))
+	}
 	return true
 }
 
@@ -91,47 +127,36 @@ func ranked(label []byte) bool {
 // leads reports whether a final line may follow, within the lines that a block without a header asks for, of a writer whose
 // lines begin with label.
 func leads(label, below []byte) bool {
-	if mute(label, below) {
-		return false
-	}
 	for left := orphanGap; left > 0; left-- {
 		end := bytes.IndexByte(below, '\n')
 		if end < 0 {
 			return true // what follows is not known
 		}
-		l := bytes.TrimSuffix(below[:end], []byte("\r"))
+		l := below[:end]
 		below = below[end+1:]
-		if ends(l, label) {
-			return true
+		if n := len(l); n > 0 && l[n-1] == '\r' {
+			l = l[:n-1]
 		}
-		if m, ok := unlabelled(l, label); ok && indented(m) || bare(l) {
+		if holdsLabel(l, label) { // mostly others write
+			if ends(l, label) {
+				return true
+			}
+			if m, ok := unlabelled(l, label); ok && indented(m) {
+				left = orphanGap + 1
+			}
+		}
+		if bare(l) {
 			left = orphanGap + 1
 		}
 	}
 	return false
 }
 
-// mute reports whether a writer with a label writes none of the lines that leads would look at. Mostly it does not.
-func mute(label, below []byte) bool {
-	if len(label) == 0 {
-		return false
-	}
-	end := 0
-	for left := orphanGap; left > 0; left-- {
-		n := bytes.IndexByte(below[end:], '\n')
-		if n < 0 {
-			return false
-		}
-		if bare(bytes.TrimSuffix(below[end:end+n], []byte("\r"))) {
-			left = orphanGap + 1
-		}
-		end += n + 1
-	}
-	return !holdsLabel(below[:end], label)
-}
-
 // holdsLabel reports whether a label stands in a text. Logs are full of brackets, with which most labels begin.
 func holdsLabel(b, label []byte) bool {
+	if len(label) == 0 {
+		return true
+	}
 	rare := max(bytes.IndexByte(label, 'k'), 0) // of "[rank"
 	for at := rare; ; at++ {
 		if at >= len(b) {

@@ -2,11 +2,15 @@ package worker
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"faultline/analysis/line"
 	"faultline/analysis/scan"
 )
 
@@ -97,5 +101,54 @@ func TestAnErrorBehindManyStrayFramesIsFound(t *testing.T) {
 	got := readAll(t, sc, b.Bytes(), false).Exceptions
 	if len(got) != 1 || got[0].Type != "KeyError" || len(got[0].Frames) != 1 || got[0].Frames[0].File != "/opt/data.py" {
 		t.Fatalf("%+v", got)
+	}
+}
+
+func unstamped(list []Exception) {
+	for i := range list {
+		list[i].Stamp = line.Stamp{}
+		for k := range list[i].Told {
+			list[i].Told[k].At.Stamp = line.Stamp{}
+		}
+		unstamped(list[i].Cause)
+	}
+}
+
+// The lines below a final line are looked at before its block asks for them: that must change nothing of what is read of it.
+func TestFinalLinesWhoseMessageEndsReadAlikeWithoutTheLinesBelow(t *testing.T) {
+	sc, err := NewScanner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pieces := []string{
+		"ConnectionResetError: [Errno 104] Connection reset by peer", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB:", "RuntimeError: NCCL error:",
+		"RuntimeError: inductor raised:", "nccl: Last error:", "Last error:", "more of the message", "  indented", "", "KeyError: 'x'", "=====",
+		"[W912 03:30:10.017291018 ProcessGroupNCCL.cpp:4006] Guessing device ID based on global rank", "[E912 03:30:10.017291018 ProcessGroupNCCL.cpp:4006] ",
+		"  File \"/opt/a.py\", line 3, in forward", "  | more in a group", "The above exception was the direct cause of the following exception:",
+		" 12%|#  | 3/9 [00:01<00:02,  1.2it/s]", " 12%|#  | 3/9 [00:01<00:02,  1.2it/s]\r[rank1]:  23%|##  | 4/9 [00:01<00:02,  1.2it/s]", "100% of [it]",
+		"Traceback (most recent call last):", "\x1b[31mred\x1b[0m", "2025-09-12 03:29:19,025 - data - INFO - logged", "x\r[rank1]: y",
+	}
+	labels := []string{"[rank1]: ", "[rank1]:", "[rank2]: ", "[rank1] ", "", "what another wrote [rank1]: ", "node1: ", "12: "}
+	alone := 0
+	for seed := range uint64(1500) {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		var b bytes.Buffer
+		b.WriteString(strings.Repeat("a line at the head\n", headLines))
+		for range 6 + rng.IntN(30) {
+			fmt.Fprintf(&b, "%s%s\n", labels[min(rng.IntN(len(labels)), rng.IntN(len(labels)))], pieces[min(rng.IntN(len(pieces)), rng.IntN(len(pieces)))])
+		}
+		b.WriteString(strings.Repeat("a line at the end\n", int(seed%2)*40))
+		got, want := readAll(t, sc, b.Bytes(), false).Exceptions, readAll(t, sc, b.Bytes(), true).Exceptions
+		for _, list := range [][]Exception{got, want} {
+			unstamped(list) // lines that are not asked for tell nobody the time
+			slices.SortStableFunc(list, func(a, b Exception) int { return cmp.Compare(a.Off, b.Off) })
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("seed %d: %+v\nwant %+v\n%s", seed, got, want, b.Bytes()[19*headLines:])
+		}
+		alone += len(want)
+	}
+	if alone < 1500 {
+		t.Fatalf("only %d exceptions in all", alone)
 	}
 }

@@ -58,6 +58,8 @@ type reader struct {
 	held      *held
 	part      *part
 
+	below     []byte // what follows the line at hand, which ends at belowFrom; nil where it is not known
+	belowFrom int64
 	hush      hush
 	envelopes line.Unwrapper // of lines
 	passing   line.Unwrapper // of lines that are only counted
@@ -158,6 +160,7 @@ func (r *reader) visit(l *scan.Line) (more int, err error) {
 		return scan.Unwanted, nil
 	}
 	r.ending = l.Last
+	r.below, r.belowFrom = l.Below, l.TextOff+int64(len(l.Text))
 	r.spoken(l)
 	if r.decided && r.passes(l) {
 		return r.wanted(0), nil

@@ -161,6 +161,12 @@ func percent(b []byte) int {
 	return i
 }
 
+// isBar reports whether a record is a picture of a bar and nothing else behind it.
+func isBar(b []byte) bool {
+	i := percent(b)
+	return i >= 0 && bytes.Contains(b[i:], []byte("%|")) && b[len(b)-1] == ']'
+}
+
 // common is how many bytes both begin with.
 func common(a, b []byte) int {
 	n := 0

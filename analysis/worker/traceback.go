@@ -332,7 +332,7 @@ func (t *trace) tail(r *reader, rec *record, b []byte, blank bool) verdict {
 		if _, _, ok := finalLine(b); ok && !more && !continuation(b) {
 			break
 		}
-		if _, ok := pyFrame(b); ok || endsMessage(b) {
+		if _, ok := pyFrame(b); ok || endsMessage(b) || isBar(b) {
 			break
 		}
 		if last := &t.chain[len(t.chain)-1]; more {
