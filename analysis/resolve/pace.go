@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"slices"
 	"sort"
 
 	"faultline/analysis/worker"
@@ -18,27 +19,34 @@ func newPace(f *Facts) *pace {
 	timed := map[int64]bool{}
 	placed := map[int64]bool{} // in the file at hand: they stand in the order of files
 	file := ""
+	var offs []int64 // in it
 	for i := range f.Progress {
 		x := &f.Progress[i]
 		if x.Phase != "training" {
 			continue
 		}
 		if x.File != file {
-			file = x.File
+			if offs != nil {
+				p.files[file] = offs
+			}
+			file, offs = x.File, p.files[x.File]
 			clear(placed)
 		}
 		if x.Step < 0 || !placed[x.Step] {
 			placed[x.Step] = true
-			p.files[x.File] = append(p.files[x.File], x.Off)
+			offs = append(offs, x.Off)
 		}
 		if t := f.when(x.At); t.Valid && (x.Step < 0 || !timed[x.Step]) {
 			timed[x.Step] = true
 			p.times = append(p.times, t.T)
 		}
 	}
+	if offs != nil {
+		p.files[file] = offs
+	}
 	sort.Float64s(p.times)
 	for _, offs := range p.files {
-		sort.Slice(offs, func(i, j int) bool { return offs[i] < offs[j] })
+		slices.Sort(offs)
 	}
 	return p
 }

@@ -107,8 +107,11 @@ func split(x []float64, least [2]int) int {
 // smooth is the running median of five: single slow steps vanish, edges stay.
 func smooth(x []float64) []float64 {
 	out := make([]float64, len(x))
+	var room [5]float64
 	for i := range x {
-		out[i] = median(x[max(0, i-2):min(len(x), i+3)])
+		w := room[:copy(room[:], x[max(0, i-2):min(len(x), i+3)])]
+		slices.Sort(w)
+		out[i] = w[(len(w)-1)/2]
 	}
 	return out
 }

@@ -16,7 +16,7 @@ const (
 	headSize = 2 * cellSize // always searched for everything
 	tailSize = cellSize     // likewise
 	minDense = 48           // frequent lines that make a cell full of them
-	enough   = 64           // of them are looked at in a cell between two that are passed over
+	enough   = 32           // of them are looked at in a cell between two that are passed over
 	maxGap   = 32           // cells passed over in one go
 	few      = 16           // other frequent lines: as long as there were fewer,
 	patience = 4 << 10      // so many lines of nothing but slow literals make no cell full
