@@ -65,8 +65,17 @@ type compiled struct {
 	all     []Signature
 	pattern []func() expression // compiled when it is first needed; nil where there is none
 	byID    map[string]int
-	bucket  [1 << hashBits][]int32      // signatures by hash of the first four bytes of the first literal
+	firsts  []first                     // by hash of their first four bytes, those of one hash in table order
+	bucket  [1<<hashBits + 1]uint16     // by that hash: where its firsts begin; they end where the next one's begin
 	begins  [1 << beginBits / 64]uint64 // the same bytes by a longer hash: few other places of a text pass
+}
+
+// first is the first literal of signature n. Its first eight bytes stand side by side with others': what only begins like it is
+// dismissed without a look at anything else, of which little is in a cache when a line of trouble comes.
+type first struct {
+	head, mask uint64
+	lit        string
+	n          int32
 }
 
 // expression is a signature's pattern.
@@ -94,13 +103,37 @@ var index = sync.OnceValue(func() *compiled {
 		}
 		h := hash4([]byte(s.Literals[0]))
 		c.begins[h/64] |= 1 << (h % 64)
-		c.bucket[h>>(beginBits-hashBits)] = append(c.bucket[h>>(beginBits-hashBits)], int32(i))
+		c.bucket[bucketOf(h)+1]++
+	}
+	for b := range 1 << hashBits {
+		c.bucket[b+1] += c.bucket[b]
+	}
+	c.firsts = make([]first, len(c.all))
+	next := c.bucket
+	for i, s := range c.all {
+		f := first{lit: s.Literals[0], n: int32(i)}
+		f.head, f.mask = eight([]byte(f.lit)), ^uint64(0)>>(64-8*min(len(f.lit), 8))
+		b := bucketOf(hash4([]byte(f.lit)))
+		c.firsts[next[b]] = f
+		next[b]++
 	}
 	return c
 })
 
 func hash4(b []byte) uint32 {
 	return binary.LittleEndian.Uint32(b) * 2654435761 >> (32 - beginBits)
+}
+
+func bucketOf(h uint32) uint32 { return h >> (beginBits - hashBits) }
+
+// eight are the first eight bytes of b, or what there is of them.
+func eight(b []byte) uint64 {
+	if len(b) >= 8 {
+		return binary.LittleEndian.Uint64(b)
+	}
+	var w [8]byte
+	copy(w[:], b)
+	return binary.LittleEndian.Uint64(w[:])
 }
 
 // Match appends to dst the ids of the signatures that text satisfies, in table order. Text is one message without ANSI
@@ -120,11 +153,14 @@ func (c *compiled) match(dst []string, text []byte) (ids []string, looks int) {
 		if c.begins[h/64]>>(h%64)&1 == 0 {
 			continue
 		}
-		for _, n := range c.bucket[h>>(beginBits-hashBits)] {
-			first := c.all[n].Literals[0]
-			if len(text)-i < len(first) || string(text[i:i+len(first)]) != first {
+		word, b := eight(text[i:]), bucketOf(h)
+		firsts := c.firsts[c.bucket[b]:c.bucket[b+1]]
+		for k := range firsts {
+			f := &firsts[k]
+			if (word^f.head)&f.mask != 0 || len(text)-i < len(f.lit) || string(text[i:i+len(f.lit)]) != f.lit {
 				continue
 			}
+			n := f.n
 			at := slices.IndexFunc(tried, func(t try) bool { return t.n == n })
 			if at < 0 {
 				at = len(tried)
