@@ -3,6 +3,7 @@ package resolve
 import (
 	"math"
 	"strconv"
+	"sync"
 
 	"faultline/analysis/line"
 	"faultline/analysis/worker"
@@ -16,6 +17,10 @@ type Course struct {
 	Rank   int   // NoRank where nothing proves it
 	Total  int64 // steps there are to be; line.Unknown
 	Points []Point
+
+	slowed   sync.Once // then these are known: several mechanisms ask
+	slowdown Slowdown
+	slows    bool
 }
 
 // Point is one report of progress.

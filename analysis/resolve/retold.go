@@ -20,7 +20,7 @@ func (f *Facts) retold() {
 	members := map[int]bool{}
 	lists := map[string]bool{}
 	for _, fl := range f.Failures {
-		if fl.Exc == nil || fl.Rank == NoRank || fl.Role != knowledge.CauseRole {
+		if fl.Exc == nil || fl.Rank == NoRank || fl.Role != knowledge.CauseRole || !strings.Contains(fl.Exc.Message, "CheckpointException ranks:") {
 			continue
 		}
 		if m := retellers.FindStringSubmatch(fl.Exc.Message); m != nil {

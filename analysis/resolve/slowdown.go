@@ -34,6 +34,11 @@ const (
 // Slowdown finds the one change of the step time that splits the course best. Slowdowns that are over by the end, and
 // those of a few lines among many, are none: they are pauses. Only ratios count, so the unit of time does not matter.
 func (c *Course) Slowdown() (s Slowdown, ok bool) {
+	c.slowed.Do(func() { c.slowdown, c.slows = c.findSlowdown() })
+	return c.slowdown, c.slows
+}
+
+func (c *Course) findSlowdown() (s Slowdown, ok bool) {
 	ps := c.Timed()
 	if len(ps) > 8 {
 		ps = ps[1:] // the first step compiles, allocates and fills caches
