@@ -13,10 +13,10 @@ import (
 	"faultline/analysis/aislog"
 	"faultline/analysis/artifact/accounting"
 	"faultline/analysis/filename"
-	"faultline/analysis/pattern"
 	"faultline/analysis/scan"
 	"faultline/analysis/worker"
 	"faultline/incident"
+	"faultline/pattern"
 )
 
 // maxRecords is the largest file that may be the accounting of a job: logs beyond it are not asked for it.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"faultline/incident"
 	"faultline/messages/redact"
@@ -47,12 +48,13 @@ var pageCSS string
 //go:embed report.js
 var pageJS string
 
-var page = template.Must(template.New("report").Parse(pageText))
+// page is parsed when somebody asks for one: the other formats do not wait for it.
+var page = sync.OnceValue(func() *template.Template { return template.Must(template.New("report").Parse(pageText)) })
 
 // HTML writes one self-contained file: no network, no font, no script but the one inside, which the content security
 // policy names by its hash. It is readable without the script.
 func HTML(w io.Writer, r *incident.Report, x Extras) error {
-	if err := page.Execute(w, pageOf(newView(r), x)); err != nil {
+	if err := page().Execute(w, pageOf(newView(r), x)); err != nil {
 		return fmt.Errorf("write the report as HTML: %w", err)
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"time"
 
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 const (

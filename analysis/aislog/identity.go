@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 var titles = pattern.New(`^(?:Node ([tp])\[([A-Za-z0-9_.-]{1,64})\](?:\[P\])?, )?Version ([0-9A-Za-z._-]{1,40})`)

@@ -4,9 +4,10 @@
 package filename
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"faultline/pattern"
 )
 
 // None is the value of a number that the name does not state.
@@ -32,17 +33,17 @@ type Name struct {
 
 var nothing = Name{NodeIndex: None, Task: None, Rank: None, Local: None, Restart: None}
 
-// pattern is one way to name a log. Groups: j job, a array element, n node index, N host, t task, r rank, l local rank,
+// naming is one way to name a log. Groups: j job, a array element, n node index, N host, t task, r rank, l local rank,
 // c restart count, i a number that is a node's index if the names make a dense series and else part of a host's name.
-type pattern struct {
+type naming struct {
 	slurm string // what a person would write
-	re    *regexp.Regexp
+	re    *pattern.Regexp
 }
 
-func pat(slurm, re string) pattern { return pattern{slurm, regexp.MustCompile(re)} }
+func pat(slurm, re string) naming { return naming{slurm, pattern.New(re)} }
 
 // patterns are tried in order against the path without compression and log suffixes; the first that fits counts.
-var patterns = []pattern{
+var patterns = []naming{
 	pat("torchrun --log-dir", `(?:^|/)attempt_(?P<c>\d{1,4})/(?P<l>\d{1,4})/(?:stdout|stderr|error)(?:\.json)?$`),
 	pat("local_rank3", `(?i)(?:^|[/._-])local[_-]?rank[_=-]?(?P<l>\d{1,4})(?:$|[/._-])`),
 	pat("%j rank3", `(?i)(?:^|[/._-])(?P<j>\d{3,10})[._-](?:global[_-]?)?rank[_=-]?(?P<r>\d{1,6})(?:$|[._-])[^/]*$`),
@@ -67,7 +68,7 @@ var patterns = []pattern{
 }
 
 // process names a file that a process wrote under its own pid: a core dump, NCCL_DEBUG_FILE with "%p". The number is no job.
-var process = regexp.MustCompile(`(?i)(?:^|/)(?:(?:vg)?core|nccl[^/]*)\.(?:[^/]+\.)?\d{1,10}$`)
+var process = pattern.New(`(?i)(?:^|/)(?:(?:vg)?core|nccl[^/]*)\.(?:[^/]+\.)?\d{1,10}$`)
 
 // suffixes are taken off the end, as often as they stand there.
 var suffixes = []string{".gz", ".zst", ".xz", ".bz2", ".1", ".old", ".log", ".out", ".err", ".txt", ".stdout", ".stderr"}

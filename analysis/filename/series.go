@@ -2,9 +2,10 @@ package filename
 
 import (
 	"fmt"
-	"regexp"
 	"sort"
 	"strconv"
+
+	"faultline/pattern"
 )
 
 // SeriesInfo is a set of names that differ in one number: of nodes, tasks or ranks.
@@ -109,10 +110,10 @@ func missing(have []int) []int {
 }
 
 // last finds the last number of a stem; the patterns for nodes and tasks end with it.
-var last = regexp.MustCompile(`\d+(?:_log)?$`)
+var last = pattern.New(`\d+(?:_log)?$`)
 
 // rankNumber finds the number behind "rank".
-var rankNumber = regexp.MustCompile(`(?i)rank[_=-]?(\d+)`)
+var rankNumber = pattern.New(`(?i)rank[_=-]?(\d+)`)
 
 // star replaces the number v of the name by '*'. The width is 0 unless the number is padded with zeros.
 func star(name, kind string, v int) (template string, width int, ok bool) {
@@ -141,6 +142,6 @@ func star(name, kind string, v int) (template string, width int, ok bool) {
 	return name[:at[0]] + "*" + name[end:len(uncompressed(name))], width, true
 }
 
-var compression = regexp.MustCompile(`\.(?:gz|zst|xz|bz2)$`)
+var compression = pattern.New(`\.(?:gz|zst|xz|bz2)$`)
 
 func uncompressed(name string) string { return compression.ReplaceAllString(name, "") }

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"faultline/analysis/pattern"
 	"faultline/analysis/worker"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // ioMechanisms are what a read or write that fails may be called. Programs catch such failures and go on.

@@ -8,8 +8,8 @@ import (
 
 	"faultline/analysis/artifact/gpustate"
 	"faultline/analysis/artifact/kernel"
-	"faultline/analysis/pattern"
 	"faultline/analysis/worker"
+	"faultline/pattern"
 )
 
 // GPUState is what a tool says of the GPUs of one node.

@@ -3,8 +3,8 @@ package resolve
 import (
 	"strings"
 
-	"faultline/analysis/pattern"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // ofItems are the mechanisms whose failure is about one file, shard, sample or object.

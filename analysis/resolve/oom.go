@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"faultline/analysis/pattern"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // Unstated is a number of bytes that a message does not have.

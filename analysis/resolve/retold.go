@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"faultline/analysis/pattern"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // retellers is how torch.distributed.checkpoint raises on every rank of a group what failed on some: it names those by their ranks inside

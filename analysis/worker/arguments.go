@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // What programs print of how they were started: dumps of parsed arguments, configurations, command lines. They decide

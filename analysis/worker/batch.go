@@ -3,7 +3,7 @@ package worker
 import (
 	"bytes"
 
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // How other batch systems than SLURM write into a job's output that they ended it.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"faultline/analysis/line"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // Saving and loading of checkpoints. Only wording that states the end of a save is a save done: "resume from" rests on it.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // What a process says it is about. Only the last such line before a stall matters, and only on the rank that stalls; so

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // What a log states about the job itself. Frameworks contradict each other on purpose (a Trainer runs on DeepSpeed):

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"faultline/analysis/line"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // What launchers print: torchrun and torch elastic (1.9 to recent), DeepSpeed's launcher, NVRx's ft_launcher.

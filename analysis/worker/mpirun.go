@@ -2,7 +2,7 @@ package worker
 
 import (
 	"faultline/analysis/line"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 var (

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"faultline/analysis/line"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // Progress lines of the frameworks (reference: formats of worker logs, §6.1). A step counts only where it is printed

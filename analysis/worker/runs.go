@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"faultline/analysis/line"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // One file may hold several runs of a job (requeue, with --open-mode=append) and several attempts of one run (elastic

@@ -7,7 +7,7 @@ import (
 
 	"faultline/analysis/hostlist"
 	"faultline/analysis/line"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // What srun and slurmstepd print, SLURM 20.11 to 26.05 (src/srun, src/slurmd/slurmstepd/req.c). Which task died first

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"faultline/analysis/line"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // Lines that list the members of groups as global ranks, and lines that tie ranks to each other or to a host.

@@ -1,8 +1,9 @@
 package desk
 
 import (
-	"regexp"
 	"strings"
+
+	"faultline/pattern"
 )
 
 // order is what a person typed, understood.
@@ -31,11 +32,11 @@ var jobName = map[string]bool{"job-name": true, "jobname": true, "name": true}
 var (
 	// A job, an element of an array (_7) or several as SLURM writes them (_[1-4,8]), a part of a heterogeneous job (+0); a
 	// step (.0, .batch) is forgiven. Longer numbers than SLURM has are none.
-	jobForm = regexp.MustCompile(`^([1-9][0-9]{0,9}(?:_(?:[0-9]{1,7}|\[[0-9,%:-]{1,100}\])|\+[0-9]{1,3})?)(?:\.(?:[0-9]{1,10}|batch|extern|interactive))?$`)
-	idForm  = regexp.MustCompile(`^[Ff]-([0-9]{1,12})$`)
+	jobForm = pattern.New(`^([1-9][0-9]{0,9}(?:_(?:[0-9]{1,7}|\[[0-9,%:-]{1,100}\])|\+[0-9]{1,3})?)(?:\.(?:[0-9]{1,10}|batch|extern|interactive))?$`)
+	idForm  = pattern.New(`^[Ff]-([0-9]{1,12})$`)
 	// A link as the chat writes it: <https://x/12345|12345>, <https://x>, <#C12|name>.
-	linkForm    = regexp.MustCompile(`<([^<>|]*)(?:\|([^<>]*))?>`)
-	clusterForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,63}$`)
+	linkForm    = pattern.New(`<([^<>|]*)(?:\|([^<>]*))?>`)
+	clusterForm = pattern.New(`^[A-Za-z][A-Za-z0-9._-]{0,63}$`)
 )
 
 const (

@@ -1,20 +1,20 @@
 package explain
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // Forms of what is asked for by name.
 var (
-	question = regexp.MustCompile(`(?i)^(?:what(?:'s| is| are| does)|explain|meaning of)\s+(?:an?\s+|the\s+)?(.+?)(?:\s+means?)?\s*\??$`)
-	setting  = regexp.MustCompile(`^(?:export\s+)?([A-Z][A-Z0-9_]{2,60})(?:=.*)?$`)
-	bare     = regexp.MustCompile(`^[-−]?\d{1,4}$`)
-	slurm    = regexp.MustCompile(`^(\d{1,3}):(\d{1,3})$`)
+	question = pattern.New(`(?i)^(?:what(?:'s| is| are| does)|explain|meaning of)\s+(?:an?\s+|the\s+)?(.+?)(?:\s+means?)?\s*\??$`)
+	setting  = pattern.New(`^(?:export\s+)?([A-Z][A-Z0-9_]{2,60})(?:=.*)?$`)
+	bare     = pattern.New(`^[-−]?\d{1,4}$`)
+	slurm    = pattern.New(`^(\d{1,3}):(\d{1,3})$`)
 )
 
 // named finds what a short text is the name of: a mechanism, a signature, a variable, a word of the scheduler, a signal, a
@@ -117,14 +117,14 @@ func number(s string) int {
 
 // Numbers as lines of logs and people write them.
 var (
-	exitForm   = regexp.MustCompile(`(?i)(?:\bexit(?:ed)?(?:\s+with)?(?:\s+(?:exit[_ ]?)?(?:code|status))?|\bexit_?code|\breturn(?:ed)?[_ ]code|\breturned non-zero exit status|\bterminated with code)\s*[:=]?\s*\(?([-−]?\d{1,3})\b`)
-	signalForm = regexp.MustCompile(`(?i)\bsignal[ :=]{1,2}\(?(\d{1,2})\b`)
-	slurmForm  = regexp.MustCompile(`\b(?:Derived)?Exit(?:Code|Status)=(\d{1,3}):(\d{1,3})\b`)
-	xidForm    = regexp.MustCompile(`(?i)\bxid\b(?:\s*\([^)]{1,40}\))?[\s:=#]{0,3}(\d{1,3})\b`)
-	errnoForm  = regexp.MustCompile(`(?i)\berrno\b\s?[:=]?\s?(\d{1,3})\b`)
-	wordForm   = regexp.MustCompile(`\b(?:Reason|JobState|State)=([A-Za-z_]{4,40})|\(([A-Z][A-Za-z]{5,40})[,)]|\|([A-Z_]{6,14})(?:\||$| by )`)
-	nameForm   = regexp.MustCompile(`\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b`)
-	errorForm  = regexp.MustCompile(`(?:^|[\s\]:|])((?:[A-Za-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|Interrupt|StopIteration|Exit))(?::|$)`)
+	exitForm   = pattern.New(`(?i)(?:\bexit(?:ed)?(?:\s+with)?(?:\s+(?:exit[_ ]?)?(?:code|status))?|\bexit_?code|\breturn(?:ed)?[_ ]code|\breturned non-zero exit status|\bterminated with code)\s*[:=]?\s*\(?([-−]?\d{1,3})\b`)
+	signalForm = pattern.New(`(?i)\bsignal[ :=]{1,2}\(?(\d{1,2})\b`)
+	slurmForm  = pattern.New(`\b(?:Derived)?Exit(?:Code|Status)=(\d{1,3}):(\d{1,3})\b`)
+	xidForm    = pattern.New(`(?i)\bxid\b(?:\s*\([^)]{1,40}\))?[\s:=#]{0,3}(\d{1,3})\b`)
+	errnoForm  = pattern.New(`(?i)\berrno\b\s?[:=]?\s?(\d{1,3})\b`)
+	wordForm   = pattern.New(`\b(?:Reason|JobState|State)=([A-Za-z_]{4,40})|\(([A-Z][A-Za-z]{5,40})[,)]|\|([A-Z_]{6,14})(?:\||$| by )`)
+	nameForm   = pattern.New(`\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b`)
+	errorForm  = pattern.New(`(?:^|[\s\]:|])((?:[A-Za-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|Interrupt|StopIteration|Exit))(?::|$)`)
 )
 
 // maxLine bounds what is looked at of one line by the forms; signatures have a bound of their own.

@@ -1,10 +1,10 @@
 package redact
 
 import (
-	"regexp"
 	"strings"
 
 	"faultline/incident"
+	"faultline/pattern"
 )
 
 // OtherBucket stands in the place of a bucket, and of what is in it, that is nobody's here.
@@ -16,15 +16,15 @@ type Buckets struct{ used map[string]bool }
 
 // bucketForms are how AIStore's logs and clients write buckets. Of each, group 1 is kept, group 2 is the bucket, and group 3,
 // what is in it, goes with it.
-var bucketForms = []*regexp.Regexp{
+var bucketForms = []*pattern.Regexp{
 	// ais://lab/o/1, s3://lab, ais://@uuid#ns/lab
-	regexp.MustCompile(`(\b(?:ais|aws|s3|gcp|gs|azure|az|oci|oc|ht|hf)://(?:[@#][^/\s"'<>]*/)?)([A-Za-z0-9._-]+)((?:/[^\s"'` + "`" + `,;)\]}<>|]*)?)`),
+	pattern.New(`(\b(?:ais|aws|s3|gcp|gs|azure|az|oci|oc|ht|hf)://(?:[@#][^/\s"'<>]*/)?)([A-Za-z0-9._-]+)((?:/[^\s"'` + "`" + `,;)\]}<>|]*)?)`),
 	// GET /v1/objects/lab/o/1, /v1/ml/moss/lab
-	regexp.MustCompile(`(/v1/(?:objects|buckets|ml/moss|etl|download|sort|dsort)/)([A-Za-z0-9._-]+)((?:/[^\s"'` + "`" + `,;)\]}<>|?]*)?)`),
+	pattern.New(`(/v1/(?:objects|buckets|ml/moss|etl|download|sort|dsort)/)([A-Za-z0-9._-]+)((?:/[^\s"'` + "`" + `,;)\]}<>|?]*)?)`),
 	// /ais/mp1/@ais/lab/%ob/o/1
-	regexp.MustCompile(`(/@(?:ais|aws|gcp|azure|oci|ht)/(?:[@#][^/\s"'<>]*/)?)([A-Za-z0-9._-]+)((?:/[^\s"'` + "`" + `,;)\]}<>|]*)?)`),
+	pattern.New(`(/@(?:ais|aws|gcp|azure|oci|ht)/(?:[@#][^/\s"'<>]*/)?)([A-Za-z0-9._-]+)((?:/[^\s"'` + "`" + `,;)\]}<>|]*)?)`),
 	// bucket "lab"
-	regexp.MustCompile(`(?i)(\bbuckets?[ :=]{1,3}["'“])([A-Za-z0-9._-]+)()`),
+	pattern.New(`(?i)(\bbuckets?[ :=]{1,3}["'“])([A-Za-z0-9._-]+)()`),
 }
 
 var bucketHints = []string{"://", "/v1/", "/@", "ucket"}

@@ -7,9 +7,10 @@ package redact
 
 import (
 	"encoding/base64"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"faultline/pattern"
 )
 
 // Mask is what stands in place of a secret.
@@ -59,7 +60,7 @@ type rule struct {
 	name string
 	// hints are lower-case literals, one of which must occur before the expression is tried.
 	hints []string
-	re    *regexp.Regexp
+	re    *pattern.Regexp
 	// secret is the number of the group to mask; 0 masks the whole match.
 	secret int
 	// keep, if set, looks at the groups of a match and says that it is ordinary text.
@@ -110,63 +111,63 @@ const assign = `(?:\\?["'])?\s{0,2}(?::=|=>|=|:)\s{0,2}`
 // rules are applied in order; each source names the issuer's documented form.
 var rules = []rule{
 	{name: "private key", hints: []string{"private key"},
-		re: regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z)`)},
+		re: pattern.New(`(?s)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z)`)},
 	// AWS IAM identifiers: a four-letter prefix and 16 of A–Z 2–7; the 40-character secret often stands right after it.
 	{name: "AWS key", hints: []string{"akia", "asia", "abia", "acca"},
-		re: regexp.MustCompile(`\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b(?:[\s:,"']{1,4}[A-Za-z0-9/+]{40}\b)?`)},
+		re: pattern.New(`\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b(?:[\s:,"']{1,4}[A-Za-z0-9/+]{40}\b)?`)},
 	{name: "GitHub", hints: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"},
-		re: regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`)},
+		re: pattern.New(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`)},
 	{name: "GitLab", hints: []string{"glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "gloas-"},
-		re: regexp.MustCompile(`\bgl(?:pat|dt|rt|cbt|ptt|oas)-[A-Za-z0-9_.-]{16,}`)},
+		re: pattern.New(`\bgl(?:pat|dt|rt|cbt|ptt|oas)-[A-Za-z0-9_.-]{16,}`)},
 	{name: "Slack", hints: []string{"xox", "xapp-", "hooks.slack.com"},
-		re: regexp.MustCompile(`\b(?:xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,})|hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{8,}`)},
+		re: pattern.New(`\b(?:xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,})|hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{8,}`)},
 	{name: "Hugging Face", hints: []string{"hf_", "api_org_"},
-		re: regexp.MustCompile(`\b(?:hf|api_org)_[A-Za-z0-9]{30,}`)},
+		re: pattern.New(`\b(?:hf|api_org)_[A-Za-z0-9]{30,}`)},
 	{name: "OpenAI, Anthropic", hints: []string{"sk-"},
-		re: regexp.MustCompile(`\bsk-(?:(?:ant|proj|svcacct|admin|or|lf)-[A-Za-z0-9_-]{12,}|[A-Za-z0-9]{20,})`)},
+		re: pattern.New(`\bsk-(?:(?:ant|proj|svcacct|admin|or|lf)-[A-Za-z0-9_-]{12,}|[A-Za-z0-9]{20,})`)},
 	{name: "Google", hints: []string{"aiza", "ya29.", "gocspx-"},
-		re: regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{30,}|\bya29\.[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}`)},
+		re: pattern.New(`\bAIza[A-Za-z0-9_-]{30,}|\bya29\.[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}`)},
 	{name: "NVIDIA", hints: []string{"nvapi-"},
-		re: regexp.MustCompile(`\bnvapi-[A-Za-z0-9_-]{20,}`)},
+		re: pattern.New(`\bnvapi-[A-Za-z0-9_-]{20,}`)},
 	{name: "other issuers", hints: []string{"npm_", "pypi-", "dckr_pat_", "dop_v1_", "wandb_v1_", "r8_", "gsk_", "sg."},
-		re: regexp.MustCompile(`\b(?:npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,}|dckr_pat_[A-Za-z0-9_-]{20,}|dop_v1_[a-f0-9]{40,}|wandb_v1_[A-Za-z0-9_]{20,}|r8_[A-Za-z0-9]{37}|gsk_[A-Za-z0-9]{40,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})`)},
+		re: pattern.New(`\b(?:npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,}|dckr_pat_[A-Za-z0-9_-]{20,}|dop_v1_[a-f0-9]{40,}|wandb_v1_[A-Za-z0-9_]{20,}|r8_[A-Za-z0-9]{37}|gsk_[A-Za-z0-9]{40,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})`)},
 	// JSON Web Tokens (RFC 7519); AIStore's AuthN tokens are JWTs. The header is base64url of `{"`.
 	{name: "JWT", hints: []string{"eyj"},
-		re: regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{14,}(?:\.[A-Za-z0-9_=-]+){0,4}`)},
+		re: pattern.New(`\beyJ[A-Za-z0-9_-]{14,}(?:\.[A-Za-z0-9_=-]+){0,4}`)},
 	{name: "authorization header", hints: []string{"authorization"},
-		re:     regexp.MustCompile(`(?i)\b(?:proxy-)?authorization` + assign + `(?:b?\\?["'])?(?:(?:bearer|basic|token|digest|negotiate|apikey)\s{1,3})?(\[masked\]|AWS4-HMAC-SHA256[^\n"']*|[^\s"'\\,;{}()\[\]]{4,})`),
+		re:     pattern.New(`(?i)\b(?:proxy-)?authorization` + assign + `(?:b?\\?["'])?(?:(?:bearer|basic|token|digest|negotiate|apikey)\s{1,3})?(\[masked\]|AWS4-HMAC-SHA256[^\n"']*|[^\s"'\\,;{}()\[\]]{4,})`),
 		secret: 1},
 	{name: "bearer", hints: []string{"bearer"},
-		re:     regexp.MustCompile(`(?i)\bbearer[ :=]{1,3}([A-Za-z0-9._~+/=-]{12,})`),
+		re:     pattern.New(`(?i)\bbearer[ :=]{1,3}([A-Za-z0-9._~+/=-]{12,})`),
 		secret: 1, keep: func(g []string) bool { return !strings.ContainsAny(g[1], "0123456789") }},
 	{name: "basic", hints: []string{"basic "},
-		re:     regexp.MustCompile(`\b[Bb]asic +([A-Za-z0-9+/]{8,}={0,2})`),
+		re:     pattern.New(`\b[Bb]asic +([A-Za-z0-9+/]{8,}={0,2})`),
 		secret: 1, keep: func(g []string) bool { return !userAndPassword(g[1]) }},
 	// wandb login <40 hex digits>; a bare run of 40 hex digits is a git commit.
 	{name: "wandb login", hints: []string{"wandb"},
-		re:     regexp.MustCompile(`(?i)\bwandb[\s"',.(\[]{1,4}login[^\n]{0,40}?\b([0-9a-f]{40}|[A-Za-z0-9]{86})\b`),
+		re:     pattern.New(`(?i)\bwandb[\s"',.(\[]{1,4}login[^\n]{0,40}?\b([0-9a-f]{40}|[A-Za-z0-9]{86})\b`),
 		secret: 1},
 	{name: "user info of a URL", hints: []string{"://"},
-		re:     regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#"'<>\\]+)@`),
+		re:     pattern.New(`\b[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#"'<>\\]+)@`),
 		secret: 1, keep: func(g []string) bool { return g[1] == "git" }},
 	{name: "signed URL", hints: []string{"sig", "x-amz-", "x-goog-", "awsaccesskeyid", "key-pair-id", "policy="},
-		re:     regexp.MustCompile(`(?i)(?:(?:[?&;]|\\u0026|%26)(?:sig|signature|se?curity[_-]token|awsaccesskeyid|googleaccessid|key-pair-id|policy)|\bx-(?:amz|goog)-(?:signature|credential|security-token)|\bawsaccesskeyid)(?:=|%3d)(\[masked\]|[^&\s"'<>#\\]+)`),
+		re:     pattern.New(`(?i)(?:(?:[?&;]|\\u0026|%26)(?:sig|signature|se?curity[_-]token|awsaccesskeyid|googleaccessid|key-pair-id|policy)|\bx-(?:amz|goog)-(?:signature|credential|security-token)|\bawsaccesskeyid)(?:=|%3d)(\[masked\]|[^&\s"'<>#\\]+)`),
 		secret: 1},
 	{name: "AWS signature", hints: []string{"signature="},
-		re: regexp.MustCompile(`\bSignature=([0-9a-f]{32,})`), secret: 1},
+		re: pattern.New(`\bSignature=([0-9a-f]{32,})`), secret: 1},
 	// A name that says so. The name's end decides: password, passwd, …_secret, api_key, secret_access_key, account_key.
 	{name: "named secret", hints: []string{"passw", "passphrase", "secret", "key", "_pat", "pwd"},
-		re:     regexp.MustCompile(`(?i)\b([a-z0-9_.-]{0,60}(?:passwo?r?d|passphrase|(?:^|[^a-z0-9])pwd|secret|secret[_-]?access[_-]?key|secret[_-]?key|(?:api|access|account|private|auth|signing|encryption|license|shared|storage|subscription|master)[_-]?key|_pat))` + assign + value),
+		re:     pattern.New(`(?i)\b([a-z0-9_.-]{0,60}(?:passwo?r?d|passphrase|(?:^|[^a-z0-9])pwd|secret|secret[_-]?access[_-]?key|secret[_-]?key|(?:api|access|account|private|auth|signing|encryption|license|shared|storage|subscription|master)[_-]?key|_pat))` + assign + value),
 		secret: 2, keep: keepNamed},
 	{name: "named token", hints: []string{"token"},
-		re:     regexp.MustCompile(`(?i)\b([a-z0-9_.-]{0,60}token)` + assign + value),
+		re:     pattern.New(`(?i)\b([a-z0-9_.-]{0,60}token)` + assign + value),
 		secret: 2, keep: keepToken},
 	// "password 'x'": no sign between, but quotes that a value wears.
 	{name: "quoted password", hints: []string{"passw", "passphrase"},
-		re:     regexp.MustCompile(`(?i)\b(?:password|passwd|passphrase)\s{1,3}["']([^"'\n]{3,200})["']`),
+		re:     pattern.New(`(?i)\b(?:password|passwd|passphrase)\s{1,3}["']([^"'\n]{3,200})["']`),
 		secret: 1},
 	{name: "flag", hints: []string{"--"},
-		re:     regexp.MustCompile(`(?i)(--?(?:[a-z0-9]+[_-]){0,4}(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|secret[_-]?key))["',]{0,3}\s{1,3}` + value),
+		re:     pattern.New(`(?i)(--?(?:[a-z0-9]+[_-]){0,4}(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|secret[_-]?key))["',]{0,3}\s{1,3}` + value),
 		secret: 2, keep: func(g []string) bool {
 			return strings.HasPrefix(g[2], "-") || keepFlag(g)
 		}},
@@ -203,7 +204,7 @@ func keepNamed(g []string) bool {
 }
 
 // modelTokens are the words before "token" that belong to tokenisers and language models.
-var modelTokens = regexp.MustCompile(`(?i)(?:pad|eos|bos|eot|eod|unk|sep|cls|mask|special|stop|start|end|begin|prefix|suffix|middle|image|img|audio|video|text|next|new|last|first|per|each|one|special_|loss|byte|sub|word|prompt|target|source|input|output|think|tool)[_-]?token$`)
+var modelTokens = pattern.New(`(?i)(?:pad|eos|bos|eot|eod|unk|sep|cls|mask|special|stop|start|end|begin|prefix|suffix|middle|image|img|audio|video|text|next|new|last|first|per|each|one|special_|loss|byte|sub|word|prompt|target|source|input|output|think|tool)[_-]?token$`)
 
 func keepToken(g []string) bool {
 	v := unquote(g[2])

@@ -1,12 +1,12 @@
 package repro
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"faultline/incident"
+	"faultline/pattern"
 )
 
 // side is what one rank called, as a report shows it: op is a key of operations, dtype one of dtypes or "".
@@ -20,12 +20,12 @@ type side struct {
 var (
 	// PyTorch's comparison under TORCH_DISTRIBUTED_DEBUG=DETAIL prints one for each of two ranks; TensorDtypes is "Float" or,
 	// before 1.13, a type such as "CUDAFloatType{}".
-	fingerprint = regexp.MustCompile(`Rank (\d{1,7}) is running (?:inconsistent )?collective: CollectiveFingerPrint\(([^()]{0,400})`)
-	opType      = regexp.MustCompile(`OpType=([A-Z_]{1,32})`)
-	shape       = regexp.MustCompile(`TensorShape=\[([0-9, ]{0,200})\]`)
-	dtype       = regexp.MustCompile(`TensorDtypes=(?:CPU|CUDA)?([A-Za-z0-9]{1,16}?)(?:Type)?\b`)
+	fingerprint = pattern.New(`Rank (\d{1,7}) is running (?:inconsistent )?collective: CollectiveFingerPrint\(([^()]{0,400})`)
+	opType      = pattern.New(`OpType=([A-Z_]{1,32})`)
+	shape       = pattern.New(`TensorShape=\[([0-9, ]{0,200})\]`)
+	dtype       = pattern.New(`TensorDtypes=(?:CPU|CUDA)?([A-Za-z0-9]{1,16}?)(?:Type)?\b`)
 	// What the engine says of the two sides of a mismatch: "rank 3 on node07 in ALLREDUCE #12 (1 elements); …".
-	stated = regexp.MustCompile(`ranks? (\d{1,7})[^;]{0,200}? in ([A-Z_]{1,32}) #\d{1,18} \((\d{1,18}) elements\)`)
+	stated = pattern.New(`ranks? (\d{1,7})[^;]{0,200}? in ([A-Z_]{1,32}) #\d{1,18} \((\d{1,18}) elements\)`)
 )
 
 // sides are the calls that the findings for a mechanism show, by rank, each once.

@@ -1,6 +1,6 @@
 package repro
 
-import "regexp"
+import "faultline/pattern"
 
 // operation is one call of torch.distributed: how watchdogs and fingerprints name it, and what stands in the script.
 type operation struct {
@@ -50,4 +50,4 @@ var dtypes = map[string]string{
 }
 
 // name is what a node can be called in a command to paste.
-var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+var name = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // sacct without -P prints columns of fixed widths, the names above lines of dashes. What does not fit ends with "+".

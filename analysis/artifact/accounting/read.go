@@ -12,7 +12,7 @@ import (
 
 	"faultline/analysis/hostlist"
 	"faultline/analysis/line"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // Limits of what is read; the accounting of one job has some dozen lines.

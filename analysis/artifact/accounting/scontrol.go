@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"faultline/analysis/line"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // pair is "Key=value" of scontrol: the value ends at the next blank, but for those that run to the end of their line.

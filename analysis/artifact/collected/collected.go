@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/lines"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // Missing is one thing that could not be had.

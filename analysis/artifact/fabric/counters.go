@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"faultline/analysis/artifact/lines"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 var (

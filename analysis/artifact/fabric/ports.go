@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/lines"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 var (

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/lines"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // Recognise says that a file is the output of these tools: lines that only they print, and little else.

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/pickle"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // HeadLen is how much of a file Recognise wants to see.

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/pickle"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/lines"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // nodes are the readers of one file: one for each node whose output stands in it.

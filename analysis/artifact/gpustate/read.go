@@ -12,7 +12,7 @@ import (
 	"faultline/analysis/artifact/kernel"
 	"faultline/analysis/artifact/lines"
 	"faultline/analysis/line"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // Recognise says whether a file that begins so is the output of one of the tools, and of nothing else: its first line that is neither a

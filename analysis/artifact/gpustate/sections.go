@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/kernel"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // queryKeys are the lines of nvidia-smi -q that are kept: the end of their path of headings, and their name. Sources: nvidia-smi -q of

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/kernel"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // nvidia-smi -q -x prints an element in a line, so that its lines are read one by one as those of its text are. Source: nvidia-smi -q -x of

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // form is one wording: a word that the line must hold, and what it says.

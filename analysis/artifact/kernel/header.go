@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"faultline/analysis/line"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // header is what stands in front of a kernel's message.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // Max is how much of a line is read; tools for people write shorter ones. What is longer is cut, and counted as a line all the same.

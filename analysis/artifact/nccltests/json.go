@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // The report that -J FILE (--output_file) writes, since nccl-tests 2.17. Source: src/util.cu, its jsonOutputInit, writeDeviceReport,

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/lines"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // HeadLen is how much of a file Recognise wants to see.

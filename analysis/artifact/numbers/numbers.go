@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // HeadLen is how much of a file Recognise wants to see.

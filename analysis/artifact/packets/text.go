@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"faultline/analysis/artifact/lines"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // tcpLine is a line of tcpdump: "13:44:14.518735 IP 10.77.0.1.49658 > 10.77.0.2.5201: Flags [P.], seq 1:38, ack 1, win 63, options […], length 37".

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"faultline/analysis/line"
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // What lines look like, without the labels in front.

@@ -13,7 +13,7 @@ import (
 	"bytes"
 	"strconv"
 
-	"faultline/analysis/pattern"
+	"faultline/pattern"
 )
 
 // HeadLen is how much of a file Recognise wants to see.

@@ -5,12 +5,12 @@ import (
 	"strconv"
 	"strings"
 
-	"faultline/analysis/pattern"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // One process prepares the data for all, mostly that of rank 0, and the others wait for it in their first collective: what

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"faultline/analysis/pattern"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/incident"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // What would tell more about a store or a file system than the workers can.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"faultline/analysis/pattern"
 	"faultline/analysis/resolve"
 	"faultline/incident"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // Obtainable of a need.

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"faultline/analysis/line"
-	"faultline/analysis/pattern"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // Needs that tell data, learning rate and hardware apart once numbers went wrong.

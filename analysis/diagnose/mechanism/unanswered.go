@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"faultline/analysis/pattern"
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // noAnswer are exceptions that say only that something did not answer, or could not be reached.

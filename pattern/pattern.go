@@ -59,3 +59,9 @@ func (r *Regexp) FindAllSubmatch(b []byte, n int) [][][]byte {
 func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
 	return r.compiled().FindAllStringSubmatch(s, n)
 }
+
+func (r *Regexp) FindStringIndex(s string) []int         { return r.compiled().FindStringIndex(s) }
+func (r *Regexp) FindAllString(s string, n int) []string { return r.compiled().FindAllString(s, n) }
+func (r *Regexp) ReplaceAllStringFunc(src string, repl func(string) string) string {
+	return r.compiled().ReplaceAllStringFunc(src, repl)
+}
