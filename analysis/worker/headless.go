@@ -62,7 +62,8 @@ func (r *reader) lone(rec *record) bool {
 		}
 		m, ok := unlabelled(l, label)
 		_, frame := pyFrame(m)
-		return ok && (frame || isBar(m))
+		_, _, final := finalLine(m)
+		return ok && (frame || isBar(m) || final && !continuation(m) && !bytes.HasSuffix(bytes.TrimSpace(rec.Msg), []byte{':'}))
 	}
 	return true
 }
