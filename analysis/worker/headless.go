@@ -58,7 +58,7 @@ func (r *reader) lone(rec *record) bool {
 		}
 		l, _, _ = bytes.Cut(l, []byte{'\r'})
 		if _, _, _, own := line.RankedNative(l); own > 0 {
-			return true
+			return len(bytes.TrimSpace(l[own:])) > 0
 		}
 		m, ok := unlabelled(l, label)
 		_, frame := pyFrame(m)
