@@ -36,8 +36,8 @@ func readBareFinal(r *reader, rec *record) bool {
 }
 
 // lone reports whether none of the lines below a final line continues its message: its block need not ask for them, which costs
-// more than to read the line. What stands below the first of a kind is read all the same: it may tell when that was. Only a writer with PyTorch's label is looked for; where it is not certain what a line of it is, the
-// block asks.
+// more than to read the line. What stands below the first of a kind is read all the same: it may tell when that was. Only a
+// writer with PyTorch's label is looked for; where it is not certain what a line of it is, the block asks.
 func (r *reader) lone(rec *record) bool {
 	label := bytes.TrimRight(rec.Text[:rec.Prefix.Len], " ")
 	rank, n := line.RankLabel(label)
