@@ -79,7 +79,7 @@ func TestFieldOtherWords(t *testing.T) {
 	}
 }
 
-// What Python prints while it cleans up, and goes on, breaks nothing.
+// What Python or a launcher prints while it cleans up, and goes on, breaks nothing.
 func TestFieldCleaningUp(t *testing.T) {
 	const finalizer = `Traceback (most recent call last):
   File "/usr/lib/python3.10/multiprocessing/util.py", line 300, in _run_finalizers
@@ -97,7 +97,29 @@ OSError: [Errno 16] Device or resource busy: '.nfs000000000a8b4e1a00000052'
     deliver_challenge(c, self._authkey)
 ConnectionResetError: [Errno 104] Connection reset by peer
 `
+	// A real job of PyTorch 2.6: the node that keeps the store was gone before this one had asked who is still there.
+	var barrier strings.Builder
+	for l := range strings.Lines(`Error waiting on exit barrier. Elapsed: 0.0079 seconds
+Traceback (most recent call last):
+  File "/usr/lib/python3/dist-packages/torch/distributed/elastic/agent/server/api.py", line 940, in _exit_barrier
+    store_util.barrier(
+    ~~~~~~~~~~~~~~~~~~^
+        store=self._store,
+        ^^^^^^^^^^^^^^^^^^
+    ...<2 lines>...
+        barrier_timeout=self._exit_barrier_timeout,
+    )
+    ^
+  File "/usr/lib/python3/dist-packages/torch/distributed/elastic/utils/store.py", line 200, in barrier
+    store.wait([last_member_key])
+    ~~~~~~~~~~^^^^^^^^^^^^^^^^^^^
+torch.distributed.DistNetworkError: Connection reset by peer
+`) {
+		barrier.WriteString("E1123 15:34:30.231000 5 torch/distributed/elastic/agent/server/api.py:954] " + l)
+	}
 	for _, c := range []fieldCase{
+		{"of a launcher whose peer left first", one(fieldSteps + "Training completed in 2:31:08\n" + barrier.String()), []string{"completed"}, "-"},
+		{"of a launcher whose workers failed", one(fieldSteps + raisedBy(0, "KeyError: 'eval_loss'") + barrier.String()), []string{"exception"}, "rank 0"},
 		{"after the end", one(fieldSteps + "Training completed in 2:31:08\n" + finalizer), []string{"completed"}, "-"},
 		{"of the thread that hands out descriptors", one(fieldSteps + serve + "step 4 loss 2.12\nstep 5 loss 2.11\nTraining completed in 2:31:08\n"), []string{"completed"}, "-"},
 		{"before the error that ended it", one(fieldSteps + finalizer + raisedBy(0, "KeyError: 'eval_loss'")), []string{"exception"}, "rank 0"},

@@ -391,16 +391,19 @@ func (t *trace) flush(r *reader) {
 	t.cur = Exception{}
 }
 
-// survived says that Python prints what such frames end with and goes on: the cleaning up of multiprocessing at the end of a
-// program (a file of NFS that is still open cannot be removed), and its thread that hands descriptors to processes that may
-// have ended.
+// survived says that what such frames end with is printed and the program goes on: the cleaning up of multiprocessing at the
+// end of a program (a file of NFS that is still open cannot be removed), its thread that hands descriptors to processes that
+// may have ended, and torchrun, which waits for the other nodes only when its own workers have ended and leaves with their
+// result whether or not the node that keeps the store is still there (PyTorch torch/distributed/elastic/agent/server/api.py,
+// 1.9 on).
 func survived(frames []Frame) bool {
 	if len(frames) == 0 {
 		return false
 	}
 	f := frames[0]
 	return f.Func == "_run_finalizers" && strings.HasSuffix(f.File, "multiprocessing/util.py") ||
-		f.Func == "_serve" && strings.HasSuffix(f.File, "multiprocessing/resource_sharer.py")
+		f.Func == "_serve" && strings.HasSuffix(f.File, "multiprocessing/resource_sharer.py") ||
+		f.Func == "_exit_barrier" && strings.HasSuffix(f.File, "distributed/elastic/agent/server/api.py")
 }
 
 // told finds the lines of a message that hold what its first line does not: NCCL's reason stands last, under "Last error:".
