@@ -23,6 +23,7 @@ type scenario struct {
 	name     string
 	mode     string   // of programs/train.py
 	restarts int      // of torchrun
+	agent    bool     // it is about torchrun itself
 	env      []string // of every process
 	// mechanisms are those of which each is a right first answer.
 	mechanisms []string
@@ -43,6 +44,7 @@ const guilty = 2
 
 var scenarios = []scenario{
 	{name: "healthy", mode: "healthy", noFailure: true},
+	{name: "a launcher whose peer left first", mode: "healthy", agent: true, env: []string{"AGENT_LATE=node1"}, noFailure: true, told: "Error waiting on exit barrier"},
 	{name: "an exception on one rank", mode: "exception", mechanisms: []string{"exception"}, root: true},
 	{name: "the exception again after an elastic restart", mode: "exception", restarts: 1, mechanisms: []string{"exception"}, root: true},
 	{name: "one rank killed by SIGKILL", mode: "sigkill",
@@ -96,7 +98,7 @@ func TestRealJobs(t *testing.T) {
 		}
 		install(t, root)
 		for _, sc := range scenarios {
-			if sc.restarts > 0 && sys.launcher != "torchrun" {
+			if (sc.restarts > 0 || sc.agent) && sys.launcher != "torchrun" {
 				continue
 			}
 			t.Run(sys.torch+"/"+sc.name, func(t *testing.T) {
