@@ -16,7 +16,7 @@ const (
 	gram      = 4
 	maxStride = 4
 	hashLog   = 15 // the table fits into a first-level cache of 32 KB: a larger one gives fewer false alarms and takes longer
-	groupLog  = 12
+	groupLog  = 13
 	// lastLog is how many bits of a word's last byte the hash depends on; the others change only its top bits.
 	lastLog  = 3
 	hashMul  = 2654435761&^(1<<(8-lastLog)-1) | 1<<(8-lastLog)
@@ -29,10 +29,12 @@ type match struct {
 	start, end int
 }
 
-// entry says that literal lit has this word at offset off, as far as the mask goes, and begins with head, as far as its
-// mask goes: most literals of which one word stands in a text by accident are dismissed by that, without a look at them.
+// word is one that a literal has, as far as the mask goes.
+type word struct{ word, mask uint32 }
+
+// entry says that literal lit has its word at offset off, and begins with head, as far as its mask goes: most literals of which
+// one word stands in a text by accident are dismissed by that, without a look at them.
 type entry struct {
-	word, mask     uint32
 	head, headMask uint64
 	lit, off, size uint16
 }
@@ -41,8 +43,9 @@ type filter struct {
 	stride  int
 	lits    []string
 	flags   [1 << hashLog]uint8     // by hash: what may follow a word of this hash, see follow
-	first   [1<<groupLog + 1]uint32 // by group: where its entries begin; they end where the next group's begin
-	entries []entry                 // ordered by group
+	first   [1<<groupLog + 1]uint16 // by group: where its words begin; they end where the next group's begin
+	words   []word                  // ordered by group; apart from the entries because most that are met are not the text's
+	entries []entry                 // of the words
 }
 
 func hash(w uint32) uint32 { return w * hashMul >> (32 - hashLog) }
@@ -80,33 +83,33 @@ func newFilter(lits []string, out []bool, words [][]gauged) *filter {
 		}
 		for off := at[id]; off < at[id]+f.stride; off++ {
 			e := entry{lit: uint16(id), off: uint16(off), size: uint16(len(l))}
-			e.word, e.mask = wordOf(l, off)
 			e.head, e.headMask = headOf(l)
+			w, mask := wordOf(l, off)
 			next := uint8(1<<8 - 1)
 			if off+gram < len(l) {
 				next = follow(l[off+gram])
 			}
-			slots(e.word, e.mask, func(h uint32) { f.flags[h] |= next })
-			f.entries = append(f.entries, e)
+			slots(w, mask, func(h uint32) { f.flags[h] |= next })
+			f.words, f.entries = append(f.words, word{w, mask}), append(f.entries, e)
 		}
 	}
 	f.arrange()
 	return f
 }
 
-// arrange orders the entries by group, those of one group as they came.
+// arrange orders words and entries by group, those of one group as they came.
 func (f *filter) arrange() {
-	for i := range f.entries {
-		f.first[group(f.entries[i].word)+1]++
+	for _, w := range f.words {
+		f.first[group(w.word)+1]++
 	}
 	for g := range len(f.first) - 1 {
 		f.first[g+1] += f.first[g]
 	}
-	next, list := f.first, f.entries
-	f.entries = make([]entry, len(list))
-	for i := range list {
-		at := &next[group(list[i].word)]
-		f.entries[*at] = list[i]
+	next, words, entries := f.first, f.words, f.entries
+	f.words, f.entries = make([]word, len(words)), make([]entry, len(entries))
+	for i, w := range words {
+		at := &next[group(w.word)]
+		f.words[*at], f.entries[*at] = w, entries[i]
 		*at++
 	}
 }
@@ -182,9 +185,8 @@ func newSieve(lits []string, of []bool, words [][]gauged) *sieve {
 		out[id] = !of[id]
 	}
 	s := &sieve{filter: newFilter(lits, out, words)}
-	for i := range s.entries {
-		e := &s.entries[i]
-		slots(e.word, e.mask, func(h uint32) { s.flags[h>>(hashLog-sieveLog)] |= s.filter.flags[h] })
+	for _, w := range s.words {
+		slots(w.word, w.mask, func(h uint32) { s.flags[h>>(hashLog-sieveLog)] |= s.filter.flags[h] })
 	}
 	return s
 }
@@ -207,12 +209,15 @@ func (s *sieve) collect(dst []match, b []byte, from, to int) []match {
 func (f *filter) verify(dst []match, b []byte, p, from, to int) []match {
 	w := load(b, p)
 	g := group(w)
-	list := f.entries[f.first[g]:f.first[g+1]]
-	for i := range list {
-		e := &list[i]
+	first := int(f.first[g])
+	for i, x := range f.words[first:f.first[g+1]] {
+		if (x.word^w)&x.mask != 0 {
+			continue
+		}
+		e := &f.entries[first+i]
 		s := p - int(e.off)
 		end := s + int(e.size)
-		if (e.word^w)&e.mask != 0 || s < from || end > to {
+		if s < from || end > to {
 			continue
 		}
 		if s+8 <= len(b) && (binary.LittleEndian.Uint64(b[s:])^e.head)&e.headMask != 0 {

@@ -17,7 +17,7 @@ const (
 	DefaultChunkSize = 256 << 10
 	minLiteral       = 3
 	maxLiteral       = 512
-	maxLiterals      = 1 << 15
+	maxLiterals      = 1<<14 - 1 // so that their words are counted in 16 bits
 	// minHole is the shortest run of NUL bytes reported as a hole: a page that was allocated and never written.
 	minHole = 4 << 10
 )
