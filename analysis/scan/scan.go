@@ -14,7 +14,7 @@ import (
 // Defaults of Options, and limits.
 const (
 	DefaultMaxLine   = 1 << 20
-	DefaultChunkSize = 256 << 10
+	DefaultChunkSize = 512 << 10
 	minLiteral       = 3
 	maxLiteral       = 512
 	maxLiterals      = 1<<14 - 1 // so that their words are counted in 16 bits
@@ -173,6 +173,11 @@ func (p *pass) run(ctx context.Context, c *cutter) error {
 		}
 		if !c.next(&b, *room) {
 			return c.failure()
+		}
+		if p.thin.pass && !b.window && !b.skip {
+			// All that is rare in the piece before the first line of it is visited: the visitor's code, which is much, would be
+			// pushed out of the caches between two lines.
+			b.by, b.found = p.rare, p.rare.collect(b.found[:0], b.b, 0, len(b.b))
 		}
 		if err := p.piece(&b); err != nil {
 			return err
