@@ -3,6 +3,7 @@ package scan
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 	"slices"
 )
 
@@ -159,8 +160,21 @@ func (f *filter) line(l *looks, dst []match, b []byte, from int) (found []match,
 
 // collect appends to dst what literals b[from:to] holds.
 func (f *filter) collect(dst []match, b []byte, from, to int) []match {
-	var l looks
-	return f.collectFrom(&l, dst, b[:to], from, from, to)
+	b = b[:to]
+	var met [stretch / 64]uint64
+	for p := from; p+gram-1 <= to; {
+		n := min((to-p-(gram-1))/f.stride+1, stretch)
+		row := met[:(n+63)/64]
+		clear(row)
+		f.takeSlowly(b[p:], f.take(b[p:], n, &met), n, &met)
+		for i, left := range row {
+			for ; left != 0; left &= left - 1 {
+				dst = f.verify(dst, b, p+(64*i+bits.TrailingZeros64(left))*f.stride, from, to)
+			}
+		}
+		p += n * f.stride
+	}
+	return dst
 }
 
 // collectFrom does so for the words from p on.
