@@ -2,6 +2,10 @@ package kernel
 
 import (
 	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
 
 	"faultline/analysis/line"
 	"faultline/pattern"
@@ -136,6 +140,8 @@ func bare(b []byte) header {
 		if s.Kind == line.Zoned && (forced || begins(rest)) { // dmesg --time-format iso
 			h.stamp, h.msg, h.kernel = s, rest, true
 		}
+	case len(b) > 0 && b[0] == '{' && bytes.Contains(b, []byte(`"__REALTIME_TIMESTAMP"`)):
+		return journal(b)
 	case bytes.HasPrefix(b, []byte("kernel: ")): // journalctl -o cat behind a filter
 		h.msg, h.kernel = b[len("kernel: "):], true
 		if at, _, k := bracket(h.msg); k > 0 && at.Kind == line.Uptime {
@@ -144,6 +150,44 @@ func bare(b []byte) header {
 	case bytes.HasPrefix(b, []byte("NVRM: Xid (")), bytes.HasPrefix(b, []byte("NVRM: GPU at PCI:")):
 		h.kernel, h.msg = true, b
 	}
+	return h
+}
+
+// journal reads a line of journalctl -o json (systemd's Journal Export Formats: all values are strings, and one that is no UTF-8,
+// or holds control characters, is a list of bytes).
+func journal(b []byte) header {
+	h := header{task: line.Unknown, delta: -1, msg: b}
+	var e struct {
+		Host      string          `json:"_HOSTNAME"`
+		Time      string          `json:"__REALTIME_TIMESTAMP"` // microseconds since 1970
+		Transport string          `json:"_TRANSPORT"`
+		Message   json.RawMessage `json:"MESSAGE"`
+	}
+	if json.Unmarshal(b, &e) != nil {
+		return h
+	}
+	micros, err := strconv.ParseInt(e.Time, 10, 64)
+	if err != nil || micros < 0 {
+		return h
+	}
+	var msg string
+	if json.Unmarshal(e.Message, &msg) != nil {
+		var raw []uint16 // encoding/json would read a list of bytes as base64
+		if json.Unmarshal(e.Message, &raw) != nil {
+			return h
+		}
+		for _, c := range raw {
+			msg += string([]byte{byte(c)})
+		}
+	}
+	at := time.UnixMicro(micros).UTC()
+	if at.Year() > 9999 || !named(e.Host) {
+		return h
+	}
+	msg, _, _ = strings.Cut(msg, "\n")
+	h.stamp = line.Stamp{Kind: line.Zoned, Emitter: line.Kernel, Year: int16(at.Year()), Month: int8(at.Month()), Day: int8(at.Day()),
+		Hour: int8(at.Hour()), Minute: int8(at.Minute()), Second: int8(at.Second()), Nanos: int32(at.Nanosecond())}
+	h.host, h.system, h.kernel, h.msg = e.Host, true, e.Transport == "kernel", []byte(msg)
 	return h
 }
 
@@ -181,12 +225,20 @@ func logged(b []byte) (host string, msg []byte, kernel, ok bool) {
 		}
 		name, n = string(m[1]), len(m[0])
 	}
-	for _, c := range b[:sp] {
-		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '.' || c == '_') {
-			return "", nil, false, false
-		}
+	if !named(string(b[:sp])) {
+		return "", nil, false, false
 	}
 	return string(b[:sp]), rest[n:], name == "kernel", true
+}
+
+// named says that a text can be the name of a host, as it goes into commands.
+func named(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !letter(c) && !digit(c) && c != '-' && c != '.' && c != '_' {
+			return false
+		}
+	}
+	return true
 }
 
 func begins(b []byte) bool {

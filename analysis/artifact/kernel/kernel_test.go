@@ -39,6 +39,7 @@ func TestHeaders(t *testing.T) {
 		"alert":          {"Xid errors on instance: n7, Error: May 19 07:08:57 n7 kernel: [680111.646286] " + msg, "n7", -1, line.Stamp{Kind: line.MonthDay, Emitter: line.Kernel, Month: 5, Day: 19, Hour: 7, Minute: 8, Second: 57}},
 		"srun -l":        {"12: [Fri Aug 30 11:43:14 2024] " + msg, "", 12, line.Stamp{Kind: line.DateTime, Emitter: line.Kernel, Year: 2024, Month: 8, Day: 30, Hour: 11, Minute: 43, Second: 14}},
 		"pdsh":           {"node-3: [12345.678901] " + msg, "node-3", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 12345, Nanos: 678901000}},
+		"journal json":   {`{"_HOSTNAME":"n7","__REALTIME_TIMESTAMP":"1748972881005000","PRIORITY":"2","_TRANSPORT":"kernel","MESSAGE":"` + msg + `"}`, "n7", -1, line.Stamp{Kind: line.Zoned, Emitter: line.Kernel, Year: 2025, Month: 6, Day: 3, Hour: 17, Minute: 48, Second: 1, Nanos: 5000000}},
 		"no stamp":       {"kernel: " + msg, "", -1, line.Stamp{}},
 	} {
 		l := read(t, c.text+"\n")
@@ -109,6 +110,8 @@ func TestAWorkerLogThatQuotesTheKernelIsNone(t *testing.T) {
 		"[rank0]: Traceback (most recent call last):\n[rank0]:   File \"x.py\", line 1, in <module>\n",
 		"[2025-06-03 17:48:01] n7:1:2 [0] misc/socket.cc:1 NCCL WARN x\n",
 		"[1579244743.735971] [n7:12:0] ucp_worker.c:1720 UCX  WARN  x\n",
+		`{"_HOSTNAME":"n7;reboot","__REALTIME_TIMESTAMP":"1748972881005000","_TRANSPORT":"kernel","MESSAGE":"NVRM: Xid (PCI:0000:65:00): 79, GPU"}` + "\n",
+		`{"__REALTIME_TIMESTAMP":"1748972881005000","_TRANSPORT":"stdout","MESSAGE":"NVRM: Xid (PCI:0000:65:00): 79, GPU"}` + "\n",
 		"srun: error: n7: task 17: Killed\n", "", "2025-06-03T17:48:01Z step 1 loss 2.0\n",
 		"[12.345678] epoch 1\n[13.345678] epoch 2\n", // seconds since the start of a program
 	} {
