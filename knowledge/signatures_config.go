@@ -192,6 +192,27 @@ var configSignatures = []Signature{
 		Example: "RuntimeError: Error(s) in loading state_dict for GPTModel:",
 	},
 	{
+		ID: "config-zero-world", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"The checkpoint being loaded used a DP world size of "}, Pattern: `DP world size of (?P<saved>\d+) but the current world size is (?P<now>\d+)`,
+		Meaning: "The optimizer's state was saved by another number of data-parallel ranks than this job has, and DeepSpeed cannot divide it anew.",
+		Source:  "DeepSpeed deepspeed/runtime/engine.py (_load_zero_checkpoint)",
+		Example: "deepspeed.runtime.zero.utils.ZeRORuntimeException: The checkpoint being loaded used a DP world size of 8 but the current world size is 16. Automatic adjustment of ZeRO's optimizer state partitioning with a new world size is not currently supported.",
+	},
+	{
+		ID: "config-optimizer-groups", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"loaded state dict "}, Pattern: `loaded state dict (?:contains a parameter group that doesn't match the size of optimizer's group|has a different number of parameter groups)`,
+		Meaning: "The optimizer's state in the checkpoint belongs to other parameters than those that were configured.",
+		Source:  "PyTorch torch/optim/optimizer.py",
+		Example: "ValueError: loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
+	},
+	{
+		ID: "config-no-checkpoint", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"Can't find a valid checkpoint at "}, Pattern: `valid checkpoint at (?P<path>\S{1,240})`,
+		Meaning: "There is no checkpoint in the folder that the job is to go on from.",
+		Source:  "Transformers trainer.py (_load_from_checkpoint)",
+		Example: "ValueError: Can't find a valid checkpoint at /out/checkpoint-500",
+	},
+	{
 		ID: "config-dcp-key", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash,
 		Literals: []string{"Missing key in checkpoint state_dict: "}, Pattern: `Missing key in checkpoint state_dict: (?P<key>\S{1,200}?)\.?(?:\s|$)`,
 		Meaning: "The checkpoint does not hold what the model that was configured asks for: it is of another model or layout, or was saved incompletely.",

@@ -105,6 +105,14 @@ var sampleSignatures = []Signature{
 		Example: "pyarrow.lib.ArrowInvalid: Parquet magic bytes not found in footer. Either the file is corrupted or this is not a parquet file.",
 	},
 	{
+		// Of a line that is caught and read otherwise, datasets prints the same: raised, the class stands in front.
+		ID: "data-arrow-json", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"JSON parse error: "}, Pattern: `Arrow\w+: JSON parse error: (?P<text>.{1,160})`,
+		Meaning: "A line of a JSON file of the data is none, or of another shape than those before it.",
+		Source:  "Arrow cpp/src/arrow/json/parser.cc, through datasets",
+		Example: "pyarrow.lib.ArrowInvalid: JSON parse error: Missing a comma or '}' after an object member. in row 1213",
+	},
+	{
 		ID: "data-audio", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"Error opening "}, Pattern: `(?:LibsndfileError|RuntimeError): Error opening (?P<item>.{1,200}?): (?:Format not recognised|File contains data in an unknown format|Supported file format but file is malformed|File does not exist)`,
 		Meaning: "An audio file of the data set cannot be decoded.",

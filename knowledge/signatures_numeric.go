@@ -98,6 +98,27 @@ var numericSignatures = []Signature{
 		Example: "ValueError: loss is nan at step 1380",
 	},
 	{
+		ID: "nan-raised-contains", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{" loss contains a NaN"},
+		Meaning:  "The loss is not finite, and the program raised an error because of it.",
+		Source:   "MosaicML Composer composer/callbacks (NaNMonitor)",
+		Example:  "RuntimeError: Train loss contains a NaN.",
+	},
+	{
+		ID: "nan-weights", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"Detected nan and/or inf values in "}, Pattern: `inf values in .(?P<parameter>[\w.]{1,160})`,
+		Meaning: "A weight of the model is not a number any more, or infinite.",
+		Source:  "Lightning lightning/pytorch/utilities/finite_checks.py (detect_nan_parameters)",
+		Example: "ValueError: Detected nan and/or inf values in `layers.0.weight`. Check your forward pass for numerically unstable operations.",
+	},
+	{
+		ID: "nan-keras", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"Invalid loss, terminating training"},
+		Meaning:  "The loss is not finite and the program stopped itself.",
+		Source:   "Keras callbacks (TerminateOnNaN)",
+		Example:  "Batch 12: Invalid loss, terminating training",
+	},
+	{
 		ID: "nan-raised-became", Mechanism: "non-finite-loss", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"oss became infinite or NaN"},
 		Meaning:  "The loss is not finite, and the program raised an error because of it.",
