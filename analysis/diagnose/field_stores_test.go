@@ -55,6 +55,15 @@ func TestFieldItems(t *testing.T) {
 		{"an index longer than its data", one(raisedBy(3, "ValueError: mmap length is greater than file size")), []string{"bad-sample"}, "rank 3"},
 		{"a recording", one(fieldSteps + inLoader(3, "ValueError", "The number of declared samples in the recording diverged from the one obtained when loading audio (offset=0.0, duration=12.5).")), []string{"bad-sample"}, "rank 3"},
 		{"memory maps", one(fieldSteps + raisedBy(1, "RuntimeError: unable to mmap 2048 bytes from file <filename not specified>: Cannot allocate memory (12)")), []string{"resource-limit"}, ""},
+		{"OpenCV was given nothing", one(fieldSteps + inLoader(3, "cv2.error", "OpenCV(4.8.0) /io/opencv/modules/imgproc/src/color.cpp:182: error: (-215:Assertion failed) !_src.empty() in function 'cvtColor'")), []string{"bad-sample"}, "rank 3"},
+		{"an image", one(fieldSteps + inLoader(3, "SyntaxError", "broken PNG file (chunk b'\\x00\\x00')")), []string{"bad-sample"}, "rank 3"},
+		{"an archive", one(fieldSteps + inLoader(3, "zipfile.BadZipFile", "File is not a zip file")), []string{"bad-sample"}, "rank 3"},
+		{"compressed by HDF5", one(fieldSteps + inLoader(3, "OSError", "Can't synchronously read data (inflate() failed)")), []string{"bad-sample"}, "rank 3"},
+		{"a file that Arrow cached", one(fieldSteps + inLoader(3, "pyarrow.lib.ArrowInvalid", "Expected to read 1330795073 metadata bytes, but only read 1117")), []string{"bad-sample"}, "rank 3"},
+		{"an archive of the program's own", one(fieldSteps + raisedBy(3, "zipfile.BadZipFile: File is not a zip file")), []string{"exception"}, "rank 3"},
+		{"a line of JSON", one(raisedBy(0, "pyarrow.lib.ArrowInvalid: JSON parse error: Missing a comma or '}' after an object member. in row 1213")), []string{"bad-sample"}, ""},
+		{"an index beyond the end", one(fieldSteps + inLoader(3, "IndexError", "index 50257 is out of bounds for axis 0 with size 50257")), []string{"exception"}, "rank 3"},
+		{"semaphores", one("Traceback (most recent call last):\n  File \"/a/train.py\", line 9, in main\n    for batch in loader:\n  File \"/usr/lib/python3.10/multiprocessing/synchronize.py\", line 57, in __init__\n    sl = self._semlock = _multiprocessing.SemLock(\nOSError: [Errno 28] No space left on device\n"), []string{"resource-limit"}, ""},
 		{"a file that is locked is no limit of processes", one(fieldSteps + inLoader(3, "BlockingIOError", "[Errno 11] Unable to open file (unable to lock file, errno = 11, error message = 'Resource temporarily unavailable')")), []string{"exception"}, ""},
 	} {
 		c.check(t)
@@ -67,6 +76,12 @@ func TestFieldOtherWords(t *testing.T) {
 		{"the norm of the gradients", one(fieldSteps + raisedBy(2, "RuntimeError: The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped. To disable this error set error_if_nonfinite=False")), []string{"non-finite-loss"}, "-"},
 		{"an infinite loss", one(fieldSteps + raisedBy(3, "AssertionError: Rank 3: found Inf in local forward loss calculation. Device: 3, node: gpu-1")), []string{"non-finite-loss"}, ""},
 		{"a loss that is met", one(fieldSteps + raisedBy(3, "ValueError: nan loss encountered")), []string{"non-finite-loss"}, ""},
+		{"Composer's watch", one(fieldSteps + raisedBy(3, "RuntimeError: Train loss contains a NaN.")), []string{"non-finite-loss"}, ""},
+		{"Lightning's watch", one(fieldSteps + raisedBy(3, "ValueError: Detected nan and/or inf values in `layers.0.weight`. Check your forward pass for numerically unstable operations.")), []string{"non-finite-loss"}, ""},
+		{"Keras' watch", one(fieldSteps + "Batch 12: Invalid loss, terminating training\n"), []string{"non-finite-loss"}, "-"},
+		{"the optimizer of another number of ranks", one(raisedBy(0, "deepspeed.runtime.zero.utils.ZeRORuntimeException: The checkpoint being loaded used a DP world size of 8 but the current world size is 16. Automatic adjustment of ZeRO's optimizer state partitioning with a new world size is not currently supported.")), []string{"config-error"}, ""},
+		{"the optimizer of other parameters", one(raisedBy(0, "ValueError: loaded state dict contains a parameter group that doesn't match the size of optimizer's group")), []string{"config-error"}, ""},
+		{"nothing to go on from", one(raisedBy(0, "ValueError: Can't find a valid checkpoint at /out/checkpoint-500")), []string{"config-error"}, ""},
 		{"PyTorch without CUDA", one(raisedBy(0, "AssertionError: Torch not compiled with CUDA enabled")), []string{"version-mismatch"}, ""},
 		{"a model that is too new", one(raisedBy(0, "ValueError: The checkpoint you are trying to load has model type `m9` but Transformers does not recognize this architecture. This could be because of an issue with the checkpoint, or because your version of Transformers is out of date.")), []string{"version-mismatch"}, ""},
 		{"no compiler", one(raisedBy(0, "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.")), []string{"config-error"}, ""},
@@ -74,6 +89,24 @@ func TestFieldOtherWords(t *testing.T) {
 		{"Ray's store", one(fieldSteps + raisedBy(0, "ray.exceptions.ObjectStoreFullError: Failed to put object in object store because it is full. Object size is 1024 bytes.")), []string{"resource-limit"}, ""},
 		{"Ray's disk", one(fieldSteps + raisedBy(0, "ray.exceptions.OutOfDiskError: Local disk is full")), []string{"storage-full"}, ""},
 		{"the heap", one(fieldSteps + "python3: malloc.c:2617: sysmalloc: Assertion `(old_top == initial_top (av) && old_size == 0)' failed.\n"), []string{"native-crash"}, ""},
+	} {
+		c.check(t)
+	}
+}
+
+// Who meets the end of its loader's workers because the launcher ends everybody, or waits in vain for what another process downloads,
+// follows from what that other process met.
+func TestFieldLoadersThatFollow(t *testing.T) {
+	const (
+		closing = "W0617 03:17:51.687000 140319081027392 torch/distributed/elastic/multiprocessing/api.py:858] Sending process 44 closing signal SIGTERM\n"
+		ended   = "RuntimeError: DataLoader worker (pid(s) 8864) exited unexpectedly"
+		awaited = "RuntimeError: Index file /tmp/mds/train/index.json took too long to download, bailing out: 60.000 < 60.003 sec."
+	)
+	for _, c := range []fieldCase{
+		{"below the launcher's signal", one(fieldSteps + raisedBy(2, "KeyError: 'labels'") + closing + raisedBy(0, ended)), []string{"exception"}, "rank 2"},
+		{"above it", one(fieldSteps + raisedBy(0, ended) + closing + raisedBy(1, ended)), []string{"dataloader-worker-killed"}, "rank 0"},
+		{"who downloads was refused", one(raisedBy(1, awaited) + raisedBy(0, "botocore.exceptions.NoCredentialsError: Unable to locate credentials") + raisedBy(2, awaited)), []string{"config-error"}, "rank 0"},
+		{"who downloads says nothing", one(raisedBy(1, awaited) + raisedBy(2, awaited)), []string{"exception"}, "-"},
 	} {
 		c.check(t)
 	}

@@ -100,6 +100,8 @@ func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bo
 		return "ais-batch-object-loss", knowledge.CauseRole, false, ""
 	case sign == "config-file-missing" && ofShard(x):
 		return "checkpoint-io", knowledge.CauseRole, direct, sign
+	case sign == "storage-full" && inSharedMemory(x):
+		return "resource-limit", knowledge.CauseRole, direct, sign
 	case softSamples[sign] && c.checkpoint && !c.loading:
 		return "checkpoint-io", knowledge.CauseRole, direct, sign
 	case softSamples[sign] && c.loading:
@@ -114,6 +116,8 @@ func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bo
 	case plain && c.checkpoint && !c.loading && (class == "OSError" || class == "IOError" || class == "EOFError" || class == "BadZipFile"):
 		return "checkpoint-io", knowledge.CauseRole, false, ""
 	case plain && class == "EOFError" && fileEnds[x.Message] && c.loading:
+		return "bad-sample", knowledge.CauseRole, false, ""
+	case plain && c.loading && (damaged.MatchString(x.Message) || slices.ContainsFunc(x.Cause, func(e worker.Exception) bool { return damaged.MatchString(e.Message) })):
 		return "bad-sample", knowledge.CauseRole, false, ""
 	case plain && class == "EOFError" && (fileEnds[x.Message] || x.Message == inputEnds):
 		return mechException, knowledge.CauseRole, true, ""
@@ -137,6 +141,11 @@ var fileEnds = map[string]bool{"Ran out of input": true, "No data left in file":
 
 const inputEnds = "EOF when reading a line"
 
+// damaged is what decoders say of an item that they cannot read, where data are being loaded; elsewhere it may be any file. Sources: Pillow,
+// OpenCV, torchvision, CPython zipfile, HDF5 and its h5py, Snappy and Arrow.
+var damaged = pattern.New(`^broken (?:PNG file|data stream when reading image file)|^Unsupported image file\.|Assertion failed\) !(?:_src|buf|ssize)\.empty\(\)|` +
+	`^(?:File is not a zip file|Bad (?:CRC-32|magic number) for )|^Can't (?:synchronously )?read data \(|^Corrupt (?:snappy|Lz4|ZSTD)|metadata bytes, but (?:only )?(?:read|got) \d`)
+
 // betweenProcesses says that a pipe or socket to another process of the same machine broke inside Python's multiprocessing: the
 // process at its other end is gone, and no store or server has to do with it.
 func betweenProcesses(x *worker.Exception, class string) bool {
@@ -146,6 +155,16 @@ func betweenProcesses(x *worker.Exception, class string) bool {
 		return len(x.Frames) > 0 && strings.Contains(x.Frames[len(x.Frames)-1].File, "/multiprocessing/")
 	}
 	return false
+}
+
+// inSharedMemory says that what had no room was made by a part of Python's multiprocessing that names no file: semaphores and
+// shared memory are kept in /dev/shm.
+func inSharedMemory(x *worker.Exception) bool {
+	if len(x.Frames) == 0 {
+		return false
+	}
+	file := x.Frames[len(x.Frames)-1].File
+	return strings.HasSuffix(file, "/multiprocessing/synchronize.py") || strings.HasSuffix(file, "/multiprocessing/shared_memory.py")
 }
 
 // onTheWayOut says that a process that was already handling an exception of its own then met the others' absence: what it tells

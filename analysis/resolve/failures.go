@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,6 +62,8 @@ func (f *Facts) failures(obs *worker.Observations) {
 	f.notFetched()
 	f.tolerated(&seen.tolerance)
 	f.trapped()
+	f.stopped()
+	f.awaited()
 	f.attribute()
 	f.collapse()
 	for _, fl := range f.Failures {
@@ -86,6 +89,41 @@ func (f *Facts) trapped() {
 	}
 	for _, fl := range f.Failures {
 		if p, ok := first[fl.At.File]; ok && fl.Sign == "cuda-launch-failure" && less(p, fl.At.Pos) {
+			fl.Mechanism, fl.Role, fl.Direct = "", knowledge.ConsequenceRole, false
+		}
+	}
+}
+
+// stopped takes what a rank says of the end of its loader's workers for a consequence where the launcher of its node had begun to stop its
+// processes: the workers get the signal, too, and the rank meets their end first.
+func (f *Facts) stopped() {
+	first := map[string]worker.Pos{}
+	for i := range f.Obs.Signs {
+		s := &f.Obs.Signs[i]
+		if p, ok := first[s.File]; s.ID == "signal-elastic-closing" && !f.ident.multiHost[s.File] && (!ok || less(s.Pos, p)) {
+			first[s.File] = s.Pos
+		}
+	}
+	if len(first) == 0 {
+		return
+	}
+	for _, fl := range f.Failures {
+		if p, ok := first[fl.At.File]; ok && fl.Sign == "loader-worker-exited" && less(p, fl.At.Pos) {
+			fl.Mechanism, fl.Role, fl.Direct = "", knowledge.ConsequenceRole, false
+		}
+	}
+}
+
+// awaited takes waits in vain for a file that one process downloads for all of its node for consequences where anything else failed.
+func (f *Facts) awaited() {
+	waits := func(fl *Failure) bool {
+		return fl.Kind == "exception" && fl.Sign == "" && strings.Contains(fl.Text, " took too long to download") // MosaicML Streaming
+	}
+	if !slices.ContainsFunc(f.Failures, func(fl *Failure) bool { return fl.Role == knowledge.CauseRole && !waits(fl) }) {
+		return
+	}
+	for _, fl := range f.Failures {
+		if waits(fl) {
 			fl.Mechanism, fl.Role, fl.Direct = "", knowledge.ConsequenceRole, false
 		}
 	}
