@@ -48,6 +48,9 @@ func (f *Facts) Silence() (s Silence, ok bool) {
 	}
 	s.For = f.since(s.Last, s.End)
 	s.Alive = f.aliveAfter(s.Last, s.End)
+	if f.evaluates(s.Alive) {
+		s.For -= max(f.At(*s.Alive).T-s.Last.T.T, 0)
+	}
 	s.Saving = f.openSave(s.Last)
 	return s, s.For >= s.least()
 }
@@ -74,7 +77,7 @@ func (f *Facts) Standstill() (s Silence, ok bool) {
 	if s.Last == nil || s.Usual == 0 || len(f.Ends) > 0 || f.Coverage.torn(s.Last.At.File) || f.laterProgress(s.Last) {
 		return s, false
 	}
-	if s.Alive = f.aliveAfter(s.Last, nil); s.Alive == nil {
+	if s.Alive = f.aliveAfter(s.Last, nil); s.Alive == nil || f.evaluates(s.Alive) {
 		return s, false
 	}
 	s.For = f.At(*s.Alive).T - s.Last.T.T
@@ -89,6 +92,11 @@ func (s *Silence) least() float64 {
 		least = silentSave
 	}
 	return max(silentGaps*s.Usual, silentPause*s.Longest, least)
+}
+
+// evaluates says that a line of the job's processes is about an evaluation, whose steps are none of the training.
+func (f *Facts) evaluates(at *worker.At) bool {
+	return at != nil && slices.ContainsFunc(f.Did, func(d Did) bool { return d.Kind == worker.DoingEval && d.Pos == at.Pos })
 }
 
 // openSave is the last save that began behind a step and was not seen to end. Of saves in other files only those count

@@ -27,6 +27,7 @@ const (
 	DoingWork = "work" // legitimate long work: index build, download, compilation, preprocessing, consolidation
 	DoingOver = "over" // long work that no bar shows is at its end
 	DoingEnd  = "end"  // its data or its epoch are at their end
+	DoingEval = "eval" // evaluates: all ranks may, or one for all
 )
 
 type doingRule struct {
@@ -58,6 +59,8 @@ var doingRules = []doingRule{
 	{DoingWork, []string{"stimating "}, pattern.New(`(?i)\bestimating (?:the )?(?:duration|token|bucket)`)},
 	{DoingLoad, []string{"aiting for ", "aiting on "}, pattern.New(`(?i)\bwaiting (?:for|on) (?:the |a |its )?(?:next )?(?:batch|data\b|samples?\b|shards?\b|dataloader|data loader|prefetch)`)},
 	{DoingLoad, []string{"etching ", "pening ", "eading ", "oading "}, pattern.New(`(?i)\b(?:fetching|reading|opening|loading|downloading) (?:the )?(?:next )?(?:batch|shards?|samples?|objects?|tar|manifests?)\b`)},
+	{DoingEval, []string{"valuating", "valuation", "alidating", "alidation", "eval batch", "eval step", "eval iter", "Eval batch", "Eval step", "val batch"},
+		pattern.New(`(?i)\b(?:evaluat(?:ing|ion)|validat(?:ing|ion)|eval|val)\b[^|]{0,60}?(?:\d{1,3}%(?: Completed )?\||\b\d+ ?(?:/|of) ?\d+\b)`)},
 	{DoingEnd, []string{"inished epoch", "ompleted epoch", "nd of epoch", "one with epoch", "inished training epoch", " finished", " completed", " done", " ended"}, pattern.New(`(?i)\b(?:(?:finished|completed|end of|done with) (?:training )?epoch\b|epoch \[?\d+\]?(?:/\d+)? (?:is )?(?:finished|done|complete[d]?|ended)\b)`)},
 	{DoingEnd, []string{"xhausted", "no more batches", "No more batches", "out of data", "ran out of batches"},
 		pattern.New(`(?i)\b(?:(?:data|dataset|data ?loader|data ?iterator|iterator|sampler|shards?|inputs?)\b.{0,24}\bexhausted\b|no more batches|(?:ran )?out of (?:data|batches)\b)`)},
@@ -118,8 +121,23 @@ func readDoing(r *reader, rec *record) bool {
 			}
 			return false
 		}
+		if d.kind == DoingEval { // every rank may tell of every batch: of those without a bar only the last is kept, of a bar each writer's last
+			r.obs.Doings = withoutLast(r.obs.Doings, &v)
+		}
 		emit(r, &r.obs.Doings, v)
 		return false
 	}
 	return false
+}
+
+// withoutLast takes out what was said of the same before, where it stands among the newest.
+func withoutLast(list []Doing, v *Doing) []Doing {
+	const newest = 256
+	bar := v.Ran > 0
+	for i := len(list) - 1; i >= 0 && i >= len(list)-newest; i-- {
+		if x := &list[i]; x.Kind == v.Kind && x.Ran > 0 == bar && (!bar || *x.Who() == *v.Who()) {
+			return slices.Delete(list, i, i+1)
+		}
+	}
+	return list
 }

@@ -98,6 +98,8 @@ func TestWhatAProcessSaysItIsAbout(t *testing.T) {
 		{" > WARNING: could not find index map files, building the indices on rank 0 ...", DoingWork},
 		{"INFO:megatron.core.datasets.gpt_dataset:Build and save the GPTDataset train indices", DoingWork},
 		{"Running tokenizer on dataset (num_proc=8):  41%|████      | 41000/100000 [02:11<03:10, 310.22 examples/s]", DoingWork},
+		{"[rank0]: Evaluating:  60%|██████    | 3000/5000 [30:00<20:00,  1.6it/s]", DoingEval},
+		{"2025-05-12 03:40:00 - INFO - eval batch 100/400", DoingEval},
 		{"Map:  45%|████▌     | 450/1000 [00:10<00:12]", DoingWork},
 		{"Loading checkpoint shards:  33%|███▎      | 1/3 [00:07<00:14,  7.21s/it]", DoingWork},
 		{"[rank2]: Loading checkpoint shards:   0%|          | 0/30 [00:00<?, ?it/s]", DoingWork},

@@ -116,6 +116,10 @@ func lastAct(s *Scene, id int) *act {
 			add(heldLoading, "its last line is about reading data", d.At)
 		case worker.DoingWork:
 			add(heldWorking, "its last line is about long work of its own", d.At)
+		case worker.DoingEval:
+			if sameWait(s, d) {
+				add(heldWorking, fmt.Sprintf("it was evaluating: its bar had been drawn for %s and was not at its end", duration(float64(d.Ran))), d.At)
+			}
 		case worker.DoingEnd:
 			add(heldAtEnd, "its last line says that its data were at their end", d.At)
 		}
@@ -138,6 +142,19 @@ func lastAct(s *Scene, id int) *act {
 		return a.order < b.order
 	})
 	return &acts[len(acts)-1]
+}
+
+// sameWait says that a bar was drawn for as long as the others waited, and was not full when they gave up: then it began when they did,
+// and was no work of all ranks.
+func sameWait(s *Scene, d *resolve.Did) bool {
+	var wait float64
+	for _, gr := range s.Graph.Groups {
+		for _, p := range gr.Pending {
+			wait = max(wait, float64(p.Work.RanForMS)/1000)
+		}
+	}
+	ran := float64(d.Ran)
+	return !d.Done && ran >= leastWork && ran > 0.8*wait && ran < 1.1*wait
 }
 
 // rightBefore says that a line stands right before the stall: by its time, or by the latest time above it; else by its
