@@ -113,6 +113,7 @@ var factRules = []factRule{
 	{literal: "Training finished", key: "exit_ok", value: "Training finished"},
 	{literal: "raining complete", not: "Training completed", key: "exit_ok", value: "training complete", pattern: trainingOver},
 	{literal: "raining finished", not: "Training finished", key: "exit_ok", value: "training finished", pattern: trainingOver},
+	{literal: "inished training", key: "exit_ok", value: "finished training", pattern: pattern.New(`(?:^|[\]:|>-] )\s*[Ff]inished training(?:[.!]|\s*$)`)},
 	// fairseq and metaseq.
 	{literal: "done training in ", key: "exit_ok", value: "done training", pattern: pattern.New(`done training in [\d.]+ seconds`)},
 	{literal: "***** train metrics *****", key: "exit_ok", value: "train metrics"},

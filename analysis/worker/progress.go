@@ -62,9 +62,9 @@ var progressForms = []progressForm{
 		pattern: pattern.New(`epoch (?P<epoch>\d+):\s+\d+ / \d+ .*?\bloss=(?P<loss>` + number + `).*?num_updates=(?P<step>\d+)`)},
 	{form: "generic", literals: []string{`"num_updates": `},
 		pattern: pattern.New(`\{"epoch": (?P<epoch>\d+),.*?"loss": "(?P<loss>` + number + `)".*?"num_updates": "(?P<step>\d+)"`)},
-	// PyTorch's ImageNet example and what was written after it; timm.
-	{form: "generic", literals: []string{"Epoch: [", "Train: "},
-		pattern: pattern.New(`(?:Epoch: \[(?P<epoch>\d+)\]\[\s*\d+/\d+\]|Train: \d+ \[\s*\d+/\d+ ).*?\b(?:Loss|loss):? +(?P<loss>` + number + `)`)},
+	// PyTorch's ImageNet and MNIST examples and what was written after them; timm; OpenCLIP.
+	{form: "generic", literals: []string{"Epoch: [", "Train: ", "Train Epoch: "},
+		pattern: pattern.New(`(?:Epoch: \[(?P<epoch>\d+)\]\[\s*\d+/\d+\]|Train(?: Epoch)?: \d+ \[\s*\d+/\d+ ).*?\b(?:Loss|loss):? +(?P<loss>` + number + `)`)},
 	{form: "generic", literals: []string{"loss: ", "loss=", "Loss: ", "Loss=", "loss ", "Loss ", `loss": `}, read: readGeneric, extra: generic},
 }
 
