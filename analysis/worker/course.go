@@ -29,7 +29,13 @@ func frequent() map[string]bool {
 }
 
 // talk are those of them that do not say how far a job is.
-func talk() map[string]bool { return map[string]bool{ncclInfo: true, callMark: true, nemoTag: true} }
+func talk() map[string]bool {
+	set := map[string]bool{ncclInfo: true, callMark: true, nemoTag: true}
+	for _, l := range evaluations {
+		set[l] = true
+	}
+	return set
+}
 
 // ncclInfo marks the lines of NCCL that say which process runs where.
 const ncclInfo = "NCCL INFO"

@@ -40,6 +40,9 @@ type doingRule struct {
 // transformers modeling_utils.py and trainer.py; diffusers pipeline_utils.py; huggingface_hub _snapshot_download.py; vLLM
 // weight_utils.py; TRL sft_trainer.py; torch/utils/cpp_extension.py; torch/_inductor/select_algorithm.py; DeepSpeed
 // utils/zero_to_fp32.py; Lhotse dataset sampling; the rest are wordings that training scripts share.
+// evaluations mark what is printed of every batch of an evaluation.
+var evaluations = []string{"valuating", "valuation", "alidating", "alidation", "eval batch", "eval step", "eval iter", "Eval batch", "Eval step", "val batch"}
+
 var doingRules = []doingRule{
 	{DoingWork, []string{"uilding indices", "uilding the indices", "uilding index", "uilding shuffle index", "uilding the shuffle index", "uilding sample idx", "uilding dataset index", "uilding doc-idx"}, nil},
 	{DoingOver, []string{"time to build and save shuffle-idx mapping", "time to build and save the shuffle-idx mapping"}, nil},
@@ -59,7 +62,7 @@ var doingRules = []doingRule{
 	{DoingWork, []string{"stimating "}, pattern.New(`(?i)\bestimating (?:the )?(?:duration|token|bucket)`)},
 	{DoingLoad, []string{"aiting for ", "aiting on "}, pattern.New(`(?i)\bwaiting (?:for|on) (?:the |a |its )?(?:next )?(?:batch|data\b|samples?\b|shards?\b|dataloader|data loader|prefetch)`)},
 	{DoingLoad, []string{"etching ", "pening ", "eading ", "oading "}, pattern.New(`(?i)\b(?:fetching|reading|opening|loading|downloading) (?:the )?(?:next )?(?:batch|shards?|samples?|objects?|tar|manifests?)\b`)},
-	{DoingEval, []string{"valuating", "valuation", "alidating", "alidation", "eval batch", "eval step", "eval iter", "Eval batch", "Eval step", "val batch"},
+	{DoingEval, evaluations,
 		pattern.New(`(?i)\b(?:evaluat(?:ing|ion)|validat(?:ing|ion)|eval|val)\b[^|]{0,60}?(?:\d{1,3}%(?: Completed )?\||\b\d+ ?(?:/|of) ?\d+\b)`)},
 	{DoingEnd, []string{"inished epoch", "ompleted epoch", "nd of epoch", "one with epoch", "inished training epoch", " finished", " completed", " done", " ended"}, pattern.New(`(?i)\b(?:(?:finished|completed|end of|done with) (?:training )?epoch\b|epoch \[?\d+\]?(?:/\d+)? (?:is )?(?:finished|done|complete[d]?|ended)\b)`)},
 	{DoingEnd, []string{"xhausted", "no more batches", "No more batches", "out of data", "ran out of batches"},
