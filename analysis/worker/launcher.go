@@ -16,12 +16,13 @@ func launcherHandlers() []handler {
 		{"child failed", []string{
 			"Root Cause (first observed failure)", "time      : ", "rank      : ", "exitcode  : ",
 		}, readChildFailed},
-		{"child exit", []string{"failed (exitcode: ", "exits with return code = ", "died with <Signals.SIG", " terminated with signal SIG"}, readChildExit},
+		{"child exit", []string{"failed (exitcode: ", "exits with return code = ", "died with <Signals.SIG", " terminated with signal SIG", " terminated with code "}, readChildExit},
+		{"own end", []string{"Forcefully terminating all other processes", "Received sigquit from a child proces", "kill_process_tree called: "}, readOwnEnd},
 		{"shell", []string{"Killed"}, readShellKilled},
 		{"rendezvous", []string{"Rendezvous complete for workers. Result:"}, readRendezvous},
 		{"restart", []string{"will restart worker group"}, readRestart},
-		{"section", []string{"-Begin global rank ", "-End global rank ", "Global rank "}, readSection},
-		{"mpirun", []string{"noticed that process rank "}, readMPIExit},
+		{"section", []string{"-Begin global rank ", "-End global rank ", "Global rank ", " crashed with exit code "}, readSection},
+		{"mpirun", []string{"noticed that process rank ", "Process name: ["}, readMPIExit},
 		{"deepspeed launcher", []string{"WORLD INFO DICT: ", "num_local_procs="}, readDeepSpeedLauncher},
 		{"rank monitor", []string{"RankMonitorServer"}, readRankMonitor},
 	}
@@ -181,6 +182,8 @@ var (
 	launchedExit = pattern.New(`CalledProcessError: Command '\['[^']*python[\d.]*'.*' died with <Signals\.SIG\w+: (\d+)>`)
 	// torch.multiprocessing.spawn; the number of the process is its index on this node.
 	spawnedExit = pattern.New(`process \d+ terminated with signal (SIG\w+)`)
+	// Lightning's launcher of the processes of one node; the number is that of the process on this node.
+	observedExit = pattern.New(`\[rank: (\d+)\] Child process with PID (\d+) terminated with code (-?\d+)`)
 )
 
 // spawnSignals are the signals that processes end by, by name.
@@ -203,6 +206,17 @@ func readChildExit(r *reader, rec *record) bool {
 		emit(r, &r.obs.ChildExits, ChildExit{At: rec.At, ExitCode: -spawnSignals[string(m[1])], Local: line.Unknown, Pid: line.Unknown})
 		return false // the line is that of an exception, too
 	}
+	if m := observedExit.FindSubmatch(rec.Text); m != nil {
+		emit(r, &r.obs.ChildExits, ChildExit{At: rec.At, ExitCode: bounded(string(m[3])), Local: bounded(string(m[1])), Pid: bounded(string(m[2]))})
+	}
+	return false
+}
+
+// readOwnEnd notes that a program is about to kill itself with all that it has started, because one of its processes failed:
+// the shell's "Killed" that follows tells of that. Sources: Lightning lightning/fabric/strategies/launchers/subprocess_script.py,
+// SGLang python/sglang/srt/utils (kill_process_tree).
+func readOwnEnd(r *reader, _ *record) bool {
+	r.ownEnd = true
 	return false
 }
 
@@ -214,6 +228,10 @@ func readShellKilled(r *reader, rec *record) bool {
 	m := shellKilled.FindSubmatch(rec.Msg)
 	if m == nil {
 		return false
+	}
+	if r.ownEnd {
+		r.ownEnd = false
+		return true
 	}
 	c := ChildExit{At: rec.At, ExitCode: -9, Local: line.Unknown, Pid: line.Unknown}
 	if len(m[1]) > 0 {
@@ -287,6 +305,8 @@ func readRestart(r *reader, rec *record) bool {
 var (
 	sectionMark = pattern.New(`^-{10}(Begin|End) global rank (\d+) STD(?:OUT|ERR)-{10}$`)
 	sectionExit = pattern.New(`^Global rank (\d+) \(PID (\d+)\) exited with code (-?\d+)$`)
+	// What it noticed first, before it ended the others.
+	sectionFirst = pattern.New(`\bRank (\d+) crashed with exit code (-?\d+)\.?$`)
 )
 
 // readSection reads how MosaicML's launcher ends: it repeats what each process that failed had printed, under that process's rank and
@@ -296,6 +316,10 @@ func readSection(r *reader, rec *record) bool {
 	if m := sectionExit.FindSubmatch(text); m != nil {
 		r.section = 0
 		emit(r, &r.obs.ChildFailed, ChildFailed{At: rec.At, Rank: bounded(string(m[1])), Local: line.Unknown, Pid: bounded(string(m[2])), ExitCode: bounded(string(m[3]))})
+		return true
+	}
+	if m := sectionFirst.FindSubmatch(text); m != nil {
+		emit(r, &r.obs.ChildFailed, ChildFailed{At: rec.At, Rank: bounded(string(m[1])), Local: line.Unknown, Pid: line.Unknown, ExitCode: bounded(string(m[2])), Root: true})
 		return true
 	}
 	m := sectionMark.FindSubmatch(text)

@@ -33,6 +33,7 @@ type reader struct {
 	storms       map[stormKey]*storm
 	ending       bool            // within the last bytes of the file
 	section      int             // the rank whose output a launcher repeats here, + 1
+	ownEnd       bool            // the program said that it kills itself
 	called       bool            // NCCL's lines about calls were seen
 	nccl         *nccl.Collector // of NCCL's other lines; nil before the first one
 	ignoredWho   line.Who        // who said last that an exception is ignored

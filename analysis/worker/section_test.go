@@ -42,7 +42,7 @@ IndexError: cut here
 	if len(want) > 0 {
 		t.Errorf("not read: %v", want)
 	}
-	if len(obs.ChildFailed) != 2 || obs.ChildFailed[0].Rank != 2 || obs.ChildFailed[0].Pid != 4711 || obs.ChildFailed[1].ExitCode != -6 {
+	if c := obs.ChildFailed; len(c) != 3 || c[0].Rank != 2 || !c[0].Root || c[1].Rank != 2 || c[1].Pid != 4711 || c[1].Root || c[2].ExitCode != -6 {
 		t.Errorf("failed processes %+v", obs.ChildFailed)
 	}
 }
