@@ -53,7 +53,7 @@ var nativeSignatures = []Signature{
 		Example: "Fatal Python error: Illegal instruction",
 	},
 	{
-		ID: "native-signal-openmpi", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-signal-openmpi", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the number of the process
 		Literals: []string{"] Signal: ", "("}, Pattern: `\[(?P<host>[^\]:]+):(?P<pid>\d+)\] Signal: (?P<signal>Segmentation fault|Bus error|Floating point exception|Illegal instruction) \(\d+\)`,
 		Meaning: "Open MPI's handler reports a crash of this process.",
 		Source:  "Open MPI opal/util/stacktrace.c",
@@ -67,14 +67,14 @@ var nativeSignatures = []Signature{
 		Example:  "[node7:4242] *** Process received signal ***",
 	},
 	{
-		ID: "native-signal-ucx", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-signal-ucx", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the number of the process
 		Literals: []string{"Caught signal "}, Pattern: `\[(?P<host>[\w.-]+):(?P<pid>\d+):\d+(?::\d+)?\].*Caught signal (?P<signo>\d+) \((?P<signal>Segmentation fault|Bus error|Floating point exception|Illegal instruction)`,
 		Meaning: "UCX's handler reports a crash of this process.",
 		Source:  "UCX src/ucs/debug/debug.c",
 		Example: "[cgpu12:31921:0:31921] Caught signal 11 (Segmentation fault: address not mapped to object at address 0x2aab)",
 	},
 	{
-		ID: "native-signal-glog", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-signal-glog", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the number of the process
 		Literals: []string{"*** SIG", "received by PID "}, Pattern: `\*\*\* (?P<signal>SIGSEGV|SIGBUS|SIGILL|SIGFPE) \(@\s*(?P<address>0x[0-9a-f]+)\) received by PID (?P<pid>\d+)`,
 		Meaning: "glog's handler reports a crash of this process.",
 		Source:  "glog src/signalhandler.cc",

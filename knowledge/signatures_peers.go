@@ -270,10 +270,31 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: "peer-mpi-host", Role: SymptomRole, Tier: ProcessKiller, Own: true, // kept for the name of the host
-		Literals: []string{"emote daemon", "] on node "}, Pattern: `emote daemon *: \[\[\d+,\d+\],\d+\] on node (?P<lost>\w[\w.-]{0,252})`,
+		Literals: []string{"emote daemon", "] on node "}, Pattern: `emote daemon *: \[(?:\[\d+,\d+\]|[\w.-]+@\d+),\d+\] on node (?P<lost>\w[\w.-]{0,252})`,
 		Meaning: "The host whose helper mpirun heard no more of.",
 		Source:  "Open MPI orte/mca/errmgr/default_hnp help text, PRRTE",
 		Example: "  Remote daemon: [[11377,0],1] on node bert-worker-0",
+	},
+	{
+		ID: "peer-mpi-process", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"An MPI communication peer process has unexpectedly disconnected"},
+		Meaning:  "A process of the job ended while another one was still connected to it by MPI; that one may crash of it.",
+		Source:   "Open MPI opal/mca/btl/tcp/help-mpi-btl-tcp.txt",
+		Example:  "An MPI communication peer process has unexpectedly disconnected.  This",
+	},
+	{
+		ID: "peer-mpi-process-host", Role: SymptomRole, Own: true, // kept for the name of the host
+		Literals: []string{"Peer host: "}, Pattern: `^\s*Peer host: +(?P<lost>\w[\w.-]{0,252})\s*$`,
+		Meaning: "The host of the process that Open MPI heard no more of.",
+		Source:  "Open MPI opal/mca/btl/tcp/help-mpi-btl-tcp.txt",
+		Example: "  Peer host:  gpu-16",
+	},
+	{
+		ID: "peer-mpi-process-pid", Role: SymptomRole, Own: true, // kept for the number of the process
+		Literals: []string{"Local PID: "}, Pattern: `^\s*Local PID: +(?P<pid>\d+)\s*$`,
+		Meaning: "The process whose peer Open MPI heard no more of: what befalls it follows from that.",
+		Source:  "Open MPI opal/mca/btl/tcp/help-mpi-btl-tcp.txt",
+		Example: "  Local PID:  7720",
 	},
 	{
 		ID: "peer-k8s-evicted", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,

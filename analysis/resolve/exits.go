@@ -11,7 +11,7 @@ import (
 
 // exits notes how processes ended. A signal that only a crash sends is a failure of its own; 6, 9 and 15 are what
 // monitors and launchers send and prove nothing alone.
-func (f *Facts) exits(obs *worker.Observations) {
+func (f *Facts) exits(obs *worker.Observations, orphans orphans) {
 	for i := range obs.ChildFailed {
 		c := &obs.ChildFailed[i]
 		if c.Rank < 0 {
@@ -38,7 +38,7 @@ func (f *Facts) exits(obs *worker.Observations) {
 			fl.Mechanism, fl.Role, fl.Direct, fl.Sign = classify(&worker.Exception{Signs: knowledge.Match(nil, []byte(c.Traceback))})
 			f.Failures = append(f.Failures, fl)
 		}
-		if crashSignal(c.ExitCode) {
+		if crashSignal(c.ExitCode) && !orphans.ends[c.Pos] {
 			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Mechanism: mechNativeCrash, Role: knowledge.CauseRole, Direct: true,
 				Kind: "exit", At: &c.At, T: t, Count: 1, Text: "the process died of signal " + strconv.Itoa(-c.ExitCode)}
 			f.Failures = append(f.Failures, fl)

@@ -25,11 +25,14 @@ func (f *Facts) failures(obs *worker.Observations) {
 	for i := range obs.Exceptions {
 		f.exception(seen, &obs.Exceptions[i])
 	}
-	tried := f.triedAgain()
+	tried, orphans := f.triedAgain(), orphansOf(obs)
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
 		if tried[s.Pos] {
 			continue // its client went on to try again: what became of that is told by the ladder
+		}
+		if orphans.crashed(s) {
+			continue
 		}
 		f.sign(seen, &s.At, s.ID, "sign", cmp.Or(s.Text, s.ID))
 	}
@@ -39,7 +42,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 			f.sign(seen, &w.At, id, "nccl", w.Text)
 		}
 	}
-	f.exits(obs)
+	f.exits(obs, orphans)
 	f.tasks(obs)
 	for i := range obs.SlurmEnds {
 		e := &obs.SlurmEnds[i]
@@ -127,6 +130,46 @@ func (f *Facts) awaited() {
 			fl.Mechanism, fl.Role, fl.Direct = "", knowledge.ConsequenceRole, false
 		}
 	}
+}
+
+// orphans are the processes of which Open MPI says that a peer left them and that they may crash of it, by number, and where it first
+// says so; and where mpirun tells how they ended.
+type orphans struct {
+	from map[string]worker.Pos
+	ends map[worker.Pos]bool
+}
+
+func orphansOf(obs *worker.Observations) orphans {
+	out := orphans{map[string]worker.Pos{}, map[worker.Pos]bool{}}
+	for i := range obs.Signs {
+		s := &obs.Signs[i]
+		if s.ID != "peer-mpi-process-pid" {
+			continue
+		}
+		pid := knowledge.Fields(s.ID, []byte(s.Text))["pid"]
+		if p, ok := out.from[pid]; !ok || less(s.Pos, p) {
+			out.from[pid] = s.Pos
+		}
+	}
+	for i := range obs.ChildFailed {
+		if c := &obs.ChildFailed[i]; out.left(strconv.Itoa(c.Pid), c.Pos) {
+			out.ends[c.Pos] = true
+		}
+	}
+	return out
+}
+
+// crashed says that a line reports the crash of such a process, below that.
+func (o orphans) crashed(s *worker.Sign) bool {
+	if len(o.from) == 0 {
+		return false
+	}
+	return o.ends[s.Pos] || strings.HasPrefix(s.ID, "native-signal-") && o.left(knowledge.Fields(s.ID, []byte(s.Text))["pid"], s.Pos)
+}
+
+func (o orphans) left(pid string, at worker.Pos) bool {
+	p, ok := o.from[pid]
+	return ok && p.File == at.File && less(p, at)
 }
 
 // triedAgain are where ladders begin and end that are not known to have been in vain.

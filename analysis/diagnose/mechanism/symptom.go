@@ -47,10 +47,14 @@ func peerLost(s *Scene) *Proposal {
 		p.Summary = "waits for other ranks ran into their limit; who held them is not in these logs"
 		p.Why = fmt.Sprintf("%s of a wait in vain, and none says for whom", plural(len(fls), "report", "reports"))
 	}
-	if hosts := lostHosts(s.Facts); len(hosts) > 0 && len(hosts) <= 3 {
+	hosts, who := lostHosts(s.Facts, "peer-mpi-host"), "the launcher"
+	if len(hosts) == 0 {
+		hosts, who = lostHosts(s.Facts, "peer-mpi-process-host"), "a process"
+	}
+	if len(hosts) > 0 && len(hosts) <= 3 {
 		names := strings.Join(hosts, ", ")
-		p.Summary = fmt.Sprintf("the launcher lost %s; what ended it is not in these logs", names)
-		p.Needs = append(p.Needs, incident.Need{What: "what ended " + names + ": its own log, its kernel's, and in Kubernetes the state of its pod", Why: "the launcher only notices that it is gone",
+		p.Summary = fmt.Sprintf("%s lost %s; what ended it is not in these logs", who, names)
+		p.Needs = append(p.Needs, incident.Need{What: "what ended " + names + ": its own log, its kernel's, and in Kubernetes the state of its pod", Why: who + " only notices that it is gone",
 			Command: "kubectl describe pod " + hosts[0] + "; ssh " + hosts[0] + " 'dmesg -T | tail -50'", Obtainable: "perishing"})
 	}
 	return p
@@ -63,11 +67,11 @@ func waitedOnly(fls []*resolve.Failure) bool {
 	return !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !waitedInVain[fl.Sign] })
 }
 
-// lostHosts are those of which the launcher says that it heard no more.
-func lostHosts(f *resolve.Facts) []string {
+// lostHosts are those of which a launcher, or a process of MPI, says in lines of this sign that it heard no more.
+func lostHosts(f *resolve.Facts, sign string) []string {
 	set := map[string]bool{}
 	for i := range f.Obs.Signs {
-		if v := &f.Obs.Signs[i]; v.ID == "peer-mpi-host" {
+		if v := &f.Obs.Signs[i]; v.ID == sign {
 			if n := knowledge.Fields(v.ID, []byte(v.Text))["lost"]; n != "" {
 				set[n] = true
 			}
