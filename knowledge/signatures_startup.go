@@ -190,6 +190,13 @@ var startupSignatures = []Signature{
 		Example:  "The node 'node7_4242_0' has failed to send a keep-alive heartbeat to the rendezvous '123' due to an error of type RendezvousConnectionError.",
 	},
 	{
+		ID: "init-vllm-server", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"vLLM server can't be reached at "}, Pattern: `server can't be reached at (?P<peer>\S+) after (?P<seconds>[\d.]+) seconds`,
+		Meaning: "The trainer found no inference server at this address in time: it was not started, failed, or is still loading its model; its own log says which.",
+		Source:  "TRL trl/extras/vllm_client.py, 0.16 on",
+		Example: "ConnectionError: The vLLM server can't be reached at http://0.0.0.0:8000 after 240.0 seconds. Make sure the server is running by running `trl vllm-serve`.",
+	},
+	{
 		ID: "init-etcd", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"Connection to etcd failed"},
 		Meaning:  "The launcher could not reach the etcd server at which the nodes meet.",
@@ -255,10 +262,17 @@ var versionSignatures = []Signature{
 	{
 		ID: "version-shared-object", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{": cannot open shared object file"}, Pattern: `(?P<library>[\w./+-]+\.so[.\d]*): cannot open shared object file`,
-		Not:     []string{"Could not load dynamic library", "libnccl-net", "libnccl-tuner", "libnccl-profiler", "WARNING", "arning:", "No plugin", "nvidia-container-cli"},
+		Not:     []string{"Could not load dynamic library", "libnccl-net", "libnccl-tuner", "libnccl-profiler", "WARNING", "arning:", "No plugin", "nvidia-container-cli", "/torch_extensions/"},
 		Meaning: "A library that the program needs is not on this node or in this image.",
 		Source:  "glibc ld.so",
 		Example: "ImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory",
+	},
+	{
+		ID: "import-not-built", Role: ConsequenceRole,
+		Literals: []string{"/torch_extensions/", ": cannot open shared object file"}, Pattern: `(?P<library>[\w./+-]+/torch_extensions/[\w./+-]+\.so): cannot open shared object file`,
+		Meaning: "A library that a program compiles when it first needs it is not there: the process that was to compile it failed, or its cache was cleared.",
+		Source:  "PyTorch torch/utils/cpp_extension.py",
+		Example: "ImportError: /root/.cache/torch_extensions/py310_cu121/cpu_adam/cpu_adam.so: cannot open shared object file: No such file or directory",
 	},
 	{
 		ID: "version-cuda-driver", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true,

@@ -7,6 +7,7 @@ import (
 
 	"faultline/analysis/worker"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // exceptionRoles are the classes of Python exceptions whose meaning does not depend on their text: wrappers and what
@@ -192,6 +193,9 @@ func classify(x *worker.Exception) (mech string, role knowledge.Role, direct boo
 			first = &c
 		}
 	}
+	if notCompiled(rootOf(x)) {
+		return mechException, knowledge.CauseRole, true, ""
+	}
 	if first != nil {
 		return first.Mechanism, first.Role, first.Direct, first.ID
 	}
@@ -209,6 +213,15 @@ func classify(x *worker.Exception) (mech string, role knowledge.Role, direct boo
 		}
 	}
 	return mechException, knowledge.CauseRole, true, ""
+}
+
+// compiler is a command that compiles code while the program runs: PyTorch's extensions and inductor, Triton. It ended by itself.
+var compiler = pattern.New(`^Command '(?:\[')?(?:[^' ]*/)?(?:[\w-]+-)?(?:ninja|gcc|g\+\+|cc|c\+\+|clang|clang\+\+|nvcc|hipcc|ptxas)(?:-[\d.]+)?[' ].*returned non-zero exit status`)
+
+// notCompiled says that an exception tells of a compiler's error: where other commands fail, they are programs that a launcher
+// started, and their own lines say why.
+func notCompiled(x *worker.Exception) bool {
+	return strings.HasSuffix(x.Type, "CalledProcessError") && compiler.MatchString(x.Message)
 }
 
 // earlier is the cause that the direct cause of an exception names where the sign found first is the exception's own: a loader's
