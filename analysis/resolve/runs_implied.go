@@ -90,11 +90,17 @@ func begunAnew(obs *worker.Observations, file string, from int64, over bool) (wo
 		who  line.Who
 		form string
 	}
-	loops := map[loop][]*worker.Progress{}
+	loops, uncounted := map[loop][]*worker.Progress{}, map[loop][]int64{}
 	for i := range obs.Progress {
-		if p := &obs.Progress[i]; p.File == file && p.Step >= 0 && p.Phase == "training" {
-			k := loop{*p.Who(), p.Form}
+		p := &obs.Progress[i]
+		if p.File != file || p.Phase != "training" {
+			continue
+		}
+		k := loop{*p.Who(), p.Form}
+		if p.Step >= 0 {
 			loops[k] = append(loops[k], p)
+		} else {
+			uncounted[k] = append(uncounted[k], p.Off)
 		}
 	}
 	c := &clock{}
@@ -103,6 +109,12 @@ func begunAnew(obs *worker.Observations, file string, from int64, over bool) (wo
 	take := func(at worker.At) {
 		if begin.File == "" || at.Off < begin.Off {
 			begin = at
+		}
+	}
+	for _, offs := range uncounted { // a bar that counts the batches of an epoch: that it goes on is all that it tells
+		slices.Sort(offs)
+		if n := len(offs) - 1 - goesOn; n >= 0 {
+			goOn = max(goOn, offs[n])
 		}
 	}
 	for _, ps := range loops {
