@@ -98,6 +98,20 @@ var endedSignatures = []Signature{
 		Example:  "Warning  BackOff  12s (x3 over 40s)  kubelet  Back-off restarting failed container pytorch in pod llm-worker-2",
 	},
 	{
+		ID: EndedWithError + "sglang", Role: ConsequenceRole,
+		Literals: []string{"Received sigquit from a child proces"},
+		Meaning:  "The inference engine ends itself because one of its processes failed; that one's lines say of what.",
+		Source:   "SGLang python/sglang/srt/entrypoints/engine.py, 0.4 on",
+		Example:  "[2025-02-26 16:41:24] Received sigquit from a child process. It usually means the child failed.",
+	},
+	{
+		ID: EndedWithError + "k8s-taint", Role: ConsequenceRole,
+		Literals: []string{"Marking for deletion Pod "},
+		Meaning:  "Kubernetes takes the pod from its node, which it hears no more of or which is being emptied.",
+		Source:   "Kubernetes pkg/controller/tainteviction",
+		Example:  "Normal  TaintManagerEviction  1m  taint-eviction-controller  Marking for deletion Pod default/llm-worker-2",
+	},
+	{
 		ID: EndedWithError + "compose", Role: ConsequenceRole,
 		Literals: []string{" exited with code "}, Pattern: `^(?P<container>[\w.-]{1,80}) exited with code (?P<code>[1-9]\d{0,2})\s*$`,
 		Meaning: "Docker Compose says that a container ended with an error.",

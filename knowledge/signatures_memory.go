@@ -37,6 +37,13 @@ var memorySignatures = []Signature{
 		Example:  "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.",
 	},
 	{
+		ID: "gpu-oom-token-pool", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"ut of memory. Try to lower your batch size"},
+		Meaning:  "The inference engine's cache on the GPU has no room left for the requests that run.",
+		Source:   "SGLang python/sglang/srt/mem_cache/common.py and managers/schedule_batch.py, 0.3 on",
+		Example:  "RuntimeError: Prefill out of memory. Try to lower your batch size.",
+	},
+	{
 		ID: "gpu-oom-async-allocator", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"would exceed allowed memory. (out of memory)"},
 		Meaning:  "The CUDA driver's asynchronous allocator could not get the memory PyTorch asked for.",
@@ -153,7 +160,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "gpu-oom-tpu", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
-		Literals: []string{": Attempting to "}, Pattern: `(?i:RESOURCE[_ ]EXHAUSTED): Attempting to (?:reserve|allocate) (?P<tried>[\d.]+[KMGT]?)`,
+		Literals: []string{": Attempting to "}, Pattern: `(?i:RESOURCE[_ ]EXHAUSTED): (?:Error loading program '[^']{1,120}': )?Attempting to (?:reserve|allocate) (?P<tried>[\d.]+[KMGT]?)`,
 		Meaning: "The accelerator had no memory left for a program or its buffers.",
 		Source:  "TPU runtime, through TensorFlow, PyTorch/XLA and JAX",
 		Example: "RuntimeError: Resource exhausted: Attempting to reserve 3.95G at the bottom of memory. That was not possible.",

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,6 +39,21 @@ func taskEnd(f *resolve.Facts) string {
 	return fmt.Sprintf("tasks end (%s)", first.What)
 }
 
+// firstEnded is the process that a launcher says it saw end first, where only one launcher says so.
+func firstEnded(f *resolve.Facts) *resolve.Rank {
+	var first *resolve.Rank
+	for _, r := range f.Ranks {
+		switch {
+		case r.Exit == nil || !r.Exit.Root:
+		case first != nil:
+			return nil
+		default:
+			first = r
+		}
+	}
+	return first
+}
+
 // echoed is the first exception where all that failed are such as mostly follow from another failure.
 func echoed(f *resolve.Facts) *resolve.Failure {
 	for _, fl := range f.Failures {
@@ -64,6 +80,9 @@ func (b *builder) verdict() {
 				v.Summary = fl.Proc.Describe() + ": " + v.Summary
 			}
 			v.Why = "an exception of this kind mostly follows from another failure, and none is seen"
+			if r := firstEnded(b.s.Facts); r != nil {
+				v.Summary = fmt.Sprintf("%s: its launcher saw it end first (%s); why, no line says", r.Describe(), cmp.Or(knowledge.ExitCode(r.Exit.Code).Name, fmt.Sprintf("exit code %d", r.Exit.Code)))
+			}
 		}
 		if how := taskEnd(b.s.Facts); how != "" {
 			v.Why = "SLURM saw " + how + ", and no line says why"

@@ -279,6 +279,7 @@ var keys = map[string]bool{
 	"shard": true, "chunk": true, "batch": true, "param": true, "arg": true, "torch": true, "python": true, "beta": true,
 	"adam": true, "worker": true, "task": true, "thread": true, "process": true, "device": true, "proc": true, "v": true,
 	"l": true, "f": true, "k": true, "map": true, "ndcg": true, "bleu-": true, "rouge-": true, "rouge": true, "ipv": true,
+	"mlx": true, "eth": true, "bond": true, "nvme": true, // devices and their drivers
 }
 
 // key says that name is rather a key than a host.

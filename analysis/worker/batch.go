@@ -31,6 +31,9 @@ var batchEnds = []struct {
 	{"Kubernetes", "Preempted ", pattern.New(`(Preempted (?:in order to admit critical pod|by (?:a )?pod))`), preemption},
 	// Sources: Kubernetes pkg/kubelet/nodeshutdown (1.21 on), pkg/controller/job, pkg/kubelet/active_deadline.go.
 	{"the kubelet", "in response to ", pattern.New(`Pod was (terminated in response to (?:imminent )?node shutdown)`), preemption},
+	// Source: Kubernetes pkg/controller/tainteviction and the eviction API, conditions of the type DisruptionTarget (1.26 on).
+	{"the taint manager", "Taint manager: ", pattern.New(`(Taint manager: deleting due to NoExecute taint)`), preemption},
+	{"Kubernetes", "Eviction API: evicting", pattern.New(`(Eviction API: evicting)`), preemption},
 	{"Kubernetes", "was active ", pattern.New(`((?:Job|Pod) was active (?:on the node )?longer than (?:the )?specified deadline)`), timeLimit},
 	// Source: Kueue pkg/scheduler/preemption; the event and the workload's condition have the same words.
 	{"Kueue", "Preempted to accommodate a ", pattern.New(`(Preempted to accommodate a (?:higher priority )?[Ww]orkload)`), preemption},

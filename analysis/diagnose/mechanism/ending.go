@@ -172,7 +172,7 @@ func goesOnAfter(f *resolve.Facts, e *resolve.End) bool {
 }
 
 // lookalike is what a batch system calls a preemption, too.
-var lookalike = map[string]string{"dstack": "node-failure", "the kubelet": "node-failure"}
+var lookalike = map[string]string{"dstack": "node-failure", "the kubelet": "node-failure", "the taint manager": "node-failure"}
 
 // reason makes the proposer of an ending whose reason SLURM prints.
 func reason(slug, want, summary string) func(*Scene) *Proposal {
