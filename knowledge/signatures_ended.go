@@ -99,7 +99,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "sglang", Role: ConsequenceRole,
-		Literals: []string{"Received sigquit from a child proces"},
+		Literals: []string{"Received sigquit from a child"},
 		Meaning:  "The inference engine ends itself because one of its processes failed; that one's lines say of what.",
 		Source:   "SGLang python/sglang/srt/entrypoints/engine.py, 0.4 on",
 		Example:  "[2025-02-26 16:41:24] Received sigquit from a child process. It usually means the child failed.",

@@ -17,7 +17,7 @@ func launcherHandlers() []handler {
 			"Root Cause (first observed failure)", "time      : ", "rank      : ", "exitcode  : ",
 		}, readChildFailed},
 		{"child exit", []string{"failed (exitcode: ", "exits with return code = ", "died with <Signals.SIG", " terminated with signal SIG", " terminated with code "}, readChildExit},
-		{"own end", []string{"Forcefully terminating all other processes", "Received sigquit from a child proces", "kill_process_tree called: "}, readOwnEnd},
+		{"own end", []string{"Forcefully terminating all other processes", "Received sigquit from a child", "kill_process_tree called: "}, readOwnEnd},
 		{"shell", []string{"Killed"}, readShellKilled},
 		{"rendezvous", []string{"Rendezvous complete for workers. Result:"}, readRendezvous},
 		{"restart", []string{"will restart worker group"}, readRestart},
