@@ -138,9 +138,15 @@ func (id *identity) nodesFromContent(obs *worker.Observations) {
 			hosts[file][host] = basis
 		}
 	}
+	several := map[string]bool{} // files into which Ray passes on what actors of more than one node print
 	for _, t := range obs.Tails {
 		labelled := int64(0)
+		ray, seen := "", false
 		for i := range t.Writers {
+			if w := &t.Writers[i].Who; w.RayName != "" {
+				several[t.File] = several[t.File] || seen && w.RayIP != ray // it states no address for those beside the driver
+				ray, seen = w.RayIP, true
+			}
 			if labelOnly(&t.Writers[i].Who) {
 				labelled += t.Writers[i].Lines
 			}
@@ -170,7 +176,7 @@ func (id *identity) nodesFromContent(obs *worker.Observations) {
 		}
 	}
 	for file, hs := range hosts {
-		if len(hs) == 1 {
+		if len(hs) == 1 && !several[file] {
 			for h, b := range hs {
 				id.fileNode[file] = h
 				id.nodeBasis[file] = b
