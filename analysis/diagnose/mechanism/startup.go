@@ -56,7 +56,7 @@ func initUnreachable(s *Scene) *Proposal {
 		p.diedFirst(s, fls)
 		p.neverCame(s, fls)
 		p.shared(s)
-		if failedElsewhere(f, fls) {
+		if failedElsewhere(f, telling(fls)) {
 			p.Class = Symptom
 		}
 		return p
