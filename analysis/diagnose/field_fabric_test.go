@@ -16,6 +16,16 @@ func TestWaitingForANodeThatFailed(t *testing.T) {
 	fieldCase{"the fabric of one node is not up", map[string]string{"a.log": waits, "b.log": failed}, []string{"gpu-nvlink"}, ""}.check(t)
 }
 
+// Two ranks of a group wait in works that are one apart: whoever completed the earlier one did not do so without the other, or they do not
+// call the same.
+func TestWaitersOneWorkApart(t *testing.T) {
+	text := "[rank0]:[E1123 00:52:57.664949121 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1516, OpType=ALLREDUCE, NumelIn=25427968, NumelOut=25427968, Timeout(ms)=600000) ran for 600017 milliseconds before timing out.\n" +
+		"[rank0]:[E1123 00:52:57.665427695 ProcessGroupNCCL.cpp:1664] [PG 1 Rank 0] Exception (either an error or timeout) detected by watchdog at work: 1516, last enqueued NCCL work: 1516, last completed NCCL work: 1515.\n" +
+		"[rank1]:[E1123 00:52:57.704703955 ProcessGroupNCCL.cpp:607] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1517, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600046 milliseconds before timing out.\n" +
+		"[rank1]:[E1123 00:52:57.705110000 ProcessGroupNCCL.cpp:1664] [PG 1 Rank 1] Exception (either an error or timeout) detected by watchdog at work: 1517, last enqueued NCCL work: 1517, last completed NCCL work: 1516.\n"
+	fieldCase{"who is wrong nothing says", one(fieldSteps + text), []string{"rank-stalled", "collective-hang", "gpu-hang", "collective-mismatch"}, "-"}.check(t)
+}
+
 // What actors of several nodes print stands in the driver's file: the one host that NCCL names there is not that of the others.
 func TestAFileOfRaysActorsIsOfNoNode(t *testing.T) {
 	far := "(TrainWorker pid=4009, ip=10.1.0.6) "

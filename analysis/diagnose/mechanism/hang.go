@@ -67,7 +67,11 @@ func waitersFinding(s *Scene, g *resolve.Group, skip map[int]bool) incident.Find
 			break
 		}
 	}
-	text := fmt.Sprintf("%s of %s waited in %s%s", plural(len(ranks), "rank", "ranks"), groupName(g), stuckIn(s, g), waited)
+	beside := ""
+	if !ahead && scattered(s.Graph, g) {
+		beside = " or another work of the group"
+	}
+	text := fmt.Sprintf("%s of %s waited in %s%s%s", plural(len(ranks), "rank", "ranks"), groupName(g), stuckIn(s, g), beside, waited)
 	for r := range ranks {
 		delete(further, r) // it waits in both
 	}
