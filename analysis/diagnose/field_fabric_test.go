@@ -5,6 +5,16 @@ import (
 	"testing"
 )
 
+// A process that a signal ended below its last step has not ended well, whatever is known of why.
+func TestAnAbortBelowTheLastStep(t *testing.T) {
+	for _, c := range []fieldCase{
+		{"in the middle", one(fieldSteps + "Aborted (core dumped)\n"), []string{"unknown"}, "-"},
+		{"after the program's own end", one(fieldSteps + "Training finished.\nAborted (core dumped)\n"), []string{"completed"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
 // Of a node that cannot use its GPUs the others wait at the store; that one of them tried the store before it was there changes nothing.
 func TestWaitingForANodeThatFailed(t *testing.T) {
 	waits := "[W603 17:48:01.005271823 socket.cpp:755] [c10d] The client socket has failed to connect to [node-a]:29500 (errno: 111 - Connection refused).\n" +

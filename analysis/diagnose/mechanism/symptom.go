@@ -237,13 +237,16 @@ func torn(f *resolve.Facts) bool {
 		}
 	}
 	for _, fl := range f.Failures {
-		said := fl.Kind == "exception" || fl.Mechanism == "external-signal" || strings.HasPrefix(fl.Sign, knowledge.EndedWithError)
+		said := fl.Kind == "exception" || aborted[fl.Sign] || fl.Mechanism == "external-signal" || strings.HasPrefix(fl.Sign, knowledge.EndedWithError)
 		if said && fl.Role != knowledge.NoiseRole && fl.Role != knowledge.InfoRole && !f.GoesOn(*fl.At) {
 			return true
 		}
 	}
 	return false
 }
+
+// aborted are the signs of a process that a signal ended, whatever made it do so.
+var aborted = map[string]bool{"native-aborted": true, "native-abort-glog": true, "native-abort-python": true, "native-signal-block": true}
 
 // lastWords says that a file ends, below its last step, in lines that look like errors and that nobody knows: what they mean for the
 // job, which made no step any more, nobody can say.
