@@ -81,6 +81,13 @@ var acceleratorSignatures = []Signature{
 		Example:  "EJ0003: [PID: 159] 2025-03-26-17:01:02.816.428 Failed to bind the IP port. Reason: The IP address and port have been bound already.",
 	},
 	{
+		ID: "hccl-listen", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"] fail. Please check the port status"}, Pattern: `listen on ip\[(?P<address>[^\]]{1,64})\] and specific port\[(?P<port>\d+)\]`,
+		Meaning: "HCCL's port is taken on this host: an earlier run that still lives, or another job. HCCL_NPU_SOCKET_PORT_RANGE moves it.",
+		Source:  "CANN HCCL hccl_socket.cc, 8.0 on",
+		Example: "[ERROR] HCCL(2717288,python3):2025-07-23-03:47:57.070.463 [hccl_socket.cc:100] [2717288][HcclSocket][Listen] socket type[1], listen on ip[192.168.20.160] and specific port[16666] fail. Please check the port status and whether the port is been using by other process.",
+	},
+	{
 		ID: "hccp-left", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Failed to initialize the HCCP process"},
 		Meaning:  "A process of an earlier run still holds this NPU; HCCL starts again about ten seconds after it has gone.",
@@ -93,6 +100,13 @@ var acceleratorSignatures = []Signature{
 		Meaning: "A call of HCCL failed; the lines with a code (EI…, EJ…) below it say why.",
 		Source:  "torch_npu ProcessGroupHCCL.cpp, 2.1 on",
 		Example: "RuntimeError: createHCCLComm:build/CMakeFiles/torch_npu.dir/compiler_depend.ts:1479 HCCL function error: HcclGetRootInfo(&hcclID), error code is 11",
+	},
+	{
+		ID: "hccl-operation", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"OPS function error: Hccl"}, Pattern: `OPS function error: (?P<call>Hccl\w+)`,
+		Meaning: "A collective call failed; the lines with a code (EI…, EJ…) below it say why.",
+		Source:  "torch_npu OpParamMaker.cpp, 2.1 on",
+		Example: "RuntimeError: InnerRunOpApi:torch_npu/csrc/framework/OpParamMaker.cpp:281 OPS function error: HcclAllreduce, error code is 6",
 	},
 	{
 		ID: "hccl-error", Role: SymptomRole, Tier: ProcessKiller,

@@ -235,6 +235,13 @@ var gpuHardwareSignatures = []Signature{
 		Example:  "RuntimeError: CUDA error: system not yet initialized",
 	},
 	{
+		ID: "gpu-nvlink-p2p", Mechanism: "gpu-nvlink", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"P2P is disabled between NVLINK connected GPUs "}, Pattern: `connected GPUs (?P<gpu>\d+) and (?P<gpu2>\d+)`,
+		Meaning: "Two GPUs of one node are joined by NVLink, and the driver lets neither reach the other: NVLink or its fabric is at fault there, or a container or virtual machine that keeps them apart.",
+		Source:  "NCCL src/graph/paths.cc, 2.13 on",
+		Example: "node1:1:2 [0] graph/paths.cc:293 NCCL WARN P2P is disabled between NVLINK connected GPUs 1 and 0. This should not be the case given their connectivity, and is probably due to a hardware issue. If you still want to proceed, you can set NCCL_IGNORE_DISABLED_P2P=1.",
+	},
+	{
 		ID: "gpu-lost", Mechanism: "gpu-off-bus", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"GPU is lost"},
 		Meaning:  "The driver cannot reach the GPU any more; the node must be rebooted or the GPU replaced.",

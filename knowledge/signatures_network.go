@@ -20,10 +20,18 @@ var networkSignatures = []Signature{
 	},
 	{
 		ID: "ofi-completion", Mechanism: "link-error", Role: CauseRole, Tier: ProcessKiller,
-		Literals: []string{"NET/OFI Request ", "completed with error"}, Pattern: `completed with error\. RC: (?P<status>\d+)`,
+		Literals: []string{"NET/OFI Request ", "completed with error"}, Not: []string{"nresponsive receiver"}, Pattern: `completed with error\. RC: (?P<status>\d+)`,
 		Meaning: "A transfer over libfabric (EFA, Slingshot) failed; which of the two ends broke it does not say.",
 		Source:  "aws-ofi-nccl",
 		Example: "node1:1:1 [3] NCCL WARN NET/OFI Request 0x15 completed with error. RC: 5. Error: 5 (Input/output error). Completed length: 0",
+	},
+	{
+		// libfabric's own words for it: most likely the process there is no more.
+		ID: "ofi-unresponsive", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"NET/OFI Request ", "nresponsive receiver"}, Pattern: `completed with error\. RC: (?P<status>\d+)`,
+		Meaning: "The other end of a transfer over EFA did not answer: its process has mostly ended; its card or the rules of the network may be at fault too.",
+		Source:  "aws-ofi-nccl; libfabric prov/efa/src/efa_errno.h",
+		Example: "node1:1:1 [3] NCCL WARN NET/OFI Request 0x15 completed with error. RC: 103. Error: 4123 (Unresponsive receiver (reachable by EFA device but handshake failed)). Completed length: 0",
 	},
 	{
 		ID: "ucx-transport", Mechanism: "link-error", Role: CauseRole, Tier: ProcessKiller,
@@ -31,6 +39,13 @@ var networkSignatures = []Signature{
 		Meaning: "A transfer over InfiniBand or RoCE was repeated until the card gave up: the way to the peer is broken, or the peer is gone.",
 		Source:  "UCX uct/ib/mlx5/ib_mlx5_log.c",
 		Example: "[node1:4242:0] ib_mlx5_log.c:171  UCX  ERROR Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 vend 0x81 hw_synd 0/0)",
+	},
+	{
+		ID: "ucx-completion", Mechanism: "link-error", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{" (synd 0x", " hw_synd "}, Not: []string{"Transport retry count exceeded on ", "WR flushed"}, Pattern: `(?P<what>[A-Z][\w -]{1,60}) on (?P<hca>\w+):(?P<port>\d+)/(?:IB|RoCE) \(synd 0x`,
+		Meaning: "A transfer over InfiniBand or RoCE failed; a remote error means that the other side could not serve it: its process, its memory or its card.",
+		Source:  "UCX uct/ib/mlx5/ib_mlx5_log.c, uct_ib_mlx5_completion_with_err",
+		Example: "[node1:4242:0:4242] ib_mlx5_log.c:179  Remote operation error on mlx5_0:1/IB (synd 0x14 vend 0x89 hw_synd 0/0)",
 	},
 	{
 		ID: "ib-port-error", Mechanism: "link-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
@@ -175,6 +190,21 @@ var networkSignatures = []Signature{
 		Meaning: "The processes that met do not agree on how many they are: a wrong launch, or ranks left over from an earlier run.",
 		Source:  "NCCL src/bootstrap.cc",
 		Example: "node1:1:1 [0] bootstrap.cc:200 NCCL WARN Bootstrap Root : rank 3 of 16 ranks has already checked in",
+	},
+	{
+		// The types are of NCCL's own sockets: who set up one for plain sockets was called by one for InfiniBand, or the other way round.
+		ID: "nccl-socket-type", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"socketFinalizeAccept", ": wrong type "}, Pattern: `wrong type (?P<got>\d+) != (?P<want>\d+)`,
+		Meaning: "Two ranks set up different networks for the same connection, as one over sockets and one over InfiniBand: cards, plugin or settings of NCCL differ between their nodes.",
+		Source:  "NCCL src/misc/socket.cc, 2.14 on",
+		Example: "node1:1:2 [0] misc/socket.cc:441 NCCL WARN socketFinalizeAccept: wrong type 4 != 3",
+	},
+	{
+		ID: "nccl-mnnvl", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"is available but not working on this system. Check the IMEX"}, Pattern: `cliqueSize (?P<size>\d+)`,
+		Meaning: "The GPUs of these nodes share an NVLink fabric, and the process may not use it: it has no IMEX channel (/dev/nvidia-caps-imex-channels). NCCL_MNNVL_ENABLE=0 does without the fabric.",
+		Source:  "NCCL src/mnnvl.cc, 2.21 on",
+		Example: "node1:1:2 [0] mnnvl.cc:54 NCCL WARN MNNVL (cliqueSize 72) is available but not working on this system. Check the IMEX channel configuration (/dev/nvidia-caps-imex-channels). Set NCCL_MNNVL_ENABLE=0 to ignore this issue.",
 	},
 	{
 		ID: "nccl-duplicate-gpu", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,

@@ -178,6 +178,20 @@ var peerSignatures = []Signature{
 		Example: "/job:jax_worker/task:3 unexpectedly stopped: heartbeat timeout",
 	},
 	{
+		ID: "peer-jax-barrier", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"DEADLINE_EXCEEDED", "arrier"}, Pattern: `Barrier timed out\. (?:Barrier_i|I)d: (?P<barrier>[^\s]{1,80})`, Not: []string{"PjRT_Client_Connect", "[Init]", "d: Shutdown"},
+		Meaning: "Not all JAX processes came to a barrier of the running program in time; this one did.",
+		Source:  "OpenXLA xla/tsl/distributed_runtime/coordination",
+		Example: "jaxlib.xla_extension.XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Id: 0_async_write_complete.0.1. This usually happens because a task triggered the barrier too early or too slowly.",
+	},
+	{
+		ID: "peer-xla-stuck", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"Termination timeout for `"}, Pattern: `Termination timeout for .(?P<where>[^\x60]{1,120})`,
+		Meaning: "Threads of this process, one a device, waited in vain for each other before a collective, and XLA ended the process.",
+		Source:  "OpenXLA xla/service/rendezvous.cc",
+		Example: "[id=1] Termination timeout for `first call to collective operation 190; run_id=-851342065` of 40 seconds exceeded. Exiting to ensure a consistent program state. Expected 8 threads to join the rendezvous, but only 7 of them arrived on time.",
+	},
+	{
 		ID: "peer-jax-fatal", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"Terminating process because the "}, Pattern: `because the (?:JAX distributed service detected fatal errors|coordinator detected missing heartbeats)`,
 		Meaning: "This JAX process ends itself because another one is gone; look at that one.",

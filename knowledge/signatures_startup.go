@@ -17,6 +17,13 @@ var startupSignatures = []Signature{
 		Example: "Abort(1094543) on node 5 (rank 5 in comm 0): Fatal error in PMPI_Init: Other MPI error, error stack:",
 	},
 	{
+		ID: "init-ucx", Mechanism: "init-unreachable", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"Failed to resolve UCX endpoint for rank "},
+		Meaning:  "MPI found no way over which UCX could reach another rank: an interface that the nodes do not share, or the rank was gone.",
+		Source:   "Open MPI ompi/mca/pml/ucx/pml_ucx.c",
+		Example:  "[node1:4242] pml_ucx.c:472  Error: Failed to resolve UCX endpoint for rank 9",
+	},
+	{
 		ID: "init-dns", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Name does not resolve"}, Pattern: `(?:'(?P<host>[^']+)': )?Name does not resolve`,
 		Not:     httpWords,
@@ -233,10 +240,10 @@ var startupSignatures = []Signature{
 	},
 	{
 		ID: "init-jax-barrier", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller,
-		Literals: []string{"DEADLINE_EXCEEDED", "arrier"},
-		Meaning:  "Not all JAX processes came to the coordinator's barrier in time.",
-		Source:   "OpenXLA xla/tsl/distributed_runtime/coordination",
-		Example:  "jaxlib.xla_extension.XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Id: PjRT_Client_Connect",
+		Literals: []string{"DEADLINE_EXCEEDED", "arrier"}, Pattern: `PjRT_Client_Connect|\[Init\]`,
+		Meaning: "Not all JAX processes came to the coordinator's barrier in time.",
+		Source:  "OpenXLA xla/tsl/distributed_runtime/coordination",
+		Example: "jaxlib.xla_extension.XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Id: PjRT_Client_Connect",
 	},
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // inVain are the signatures of a rank that waited in vain for others in a library that names neither the operation nor who is missing.
-var inVain = map[string]bool{"peer-gloo-timeout": true, "peer-deepep-timeout": true, "peer-deepep-kernel": true}
+var inVain = map[string]bool{"peer-gloo-timeout": true, "peer-deepep-timeout": true, "peer-deepep-kernel": true, "peer-xla-stuck": true}
 
 // InVain says that a failure is a rank's word that it waited in vain.
 func InVain(fl *resolve.Failure) bool { return inVain[fl.Sign] }

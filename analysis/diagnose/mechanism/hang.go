@@ -130,8 +130,11 @@ func glooFinding(s *Scene) incident.Finding {
 	n, where := 0, "a Gloo collective"
 	for _, fl := range s.Facts.Failures {
 		if waitfor.InVain(fl) {
-			if n++; strings.HasPrefix(fl.Sign, "peer-deepep-") {
+			switch n++; {
+			case strings.HasPrefix(fl.Sign, "peer-deepep-"):
 				where = "an exchange of DeepEP"
+			case strings.HasPrefix(fl.Sign, "peer-xla-"):
+				where = "a rendezvous of XLA"
 			}
 			if len(ev) < 3 {
 				ev = append(ev, FailureEvidence(fl))

@@ -66,6 +66,9 @@ func namedByPyTorch(s *Scene) *Proposal {
 				continue
 			}
 		case "jax":
+			if end := f.Job.ExitOK; end != nil && end.File == b.File && end.Off < b.Off {
+				continue // the program had ended, and this is the barrier of its shutdown
+			}
 			why = "JAX's coordination service names the tasks that did not come to the barrier"
 			if missing := int(b.World - b.Joined); b.Joined >= 0 && b.World > 2 && (missing > len(named) || 2*missing >= int(b.World)) {
 				// It names only some of them, or all but a few: then those few may be the ones that went astray.

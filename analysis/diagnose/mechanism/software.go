@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -215,6 +216,9 @@ func configured(s *Scene, p *Proposal) bool {
 // configError: what the signatures say, and missing keys or paths on all ranks before the first step.
 func configError(s *Scene) *Proposal {
 	if p := fromFailures(s, "config-error"); p != nil {
+		if !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != "nccl-socket-type" }) {
+			p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown" // which of the two ends is set up otherwise than the rest, neither knows
+		}
 		return jobWide(p)
 	}
 	p := fromFailures(s, "exception")

@@ -47,6 +47,9 @@ func peerLost(s *Scene) *Proposal {
 		p.Summary = "waits for other ranks ran into their limit; who held them is not in these logs"
 		p.Why = fmt.Sprintf("%s of a wait in vain, and none says for whom", plural(len(fls), "report", "reports"))
 	}
+	if slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return fl.Sign == "ofi-unresponsive" }) {
+		p.Rivals = append([]string{"link-error"}, p.Rivals...) // the card there, or the way to it, looks the same
+	}
 	hosts, who := lostHosts(s.Facts, "peer-mpi-host"), "the launcher"
 	if len(hosts) == 0 {
 		hosts, who = lostHosts(s.Facts, "peer-mpi-process-host"), "a process"
