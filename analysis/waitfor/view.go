@@ -148,6 +148,23 @@ func (g *Graph) First(gr *resolve.Group) map[*resolve.Rank]*resolve.Pending {
 	return nil
 }
 
+// Scattered says that members of a group wait in different works of it, and have for as long as their watchdogs let them: one of them may
+// have called something else, or once more or less. Senders and receivers each count their own, and a broadcast lets its root go on.
+func (g *Graph) Scattered(gr *resolve.Group) bool {
+	var first *resolve.Pending
+	differ := false
+	for _, p := range g.First(gr) {
+		if p.Work.Seq < 0 {
+			continue
+		}
+		differ = differ || first != nil && p.Work.Seq != first.Work.Seq
+		if first == nil || p.Work.Seq < first.Work.Seq {
+			first = p
+		}
+	}
+	return differ && !gr.P2P && !rootedOps[first.Work.Op]
+}
+
 // Of is a rank's first open collective in a group; nil if it waits in none there.
 func (g *Graph) Of(gr *resolve.Group, id int) *resolve.Pending {
 	if v := g.views[gr]; v != nil {

@@ -68,7 +68,7 @@ func waitersFinding(s *Scene, g *resolve.Group, skip map[int]bool) incident.Find
 		}
 	}
 	beside := ""
-	if !ahead && scattered(s.Graph, g) {
+	if !ahead && s.Graph.Scattered(g) {
 		beside = " or another work of the group"
 	}
 	text := fmt.Sprintf("%s of %s waited in %s%s%s", plural(len(ranks), "rank", "ranks"), groupName(g), stuckIn(s, g), beside, waited)

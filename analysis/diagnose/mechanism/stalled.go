@@ -94,7 +94,7 @@ func rankStalled(s *Scene) *Proposal {
 		case len(g.Waiters)+g.Anonymous == 1:
 			p.Rivals = append(p.Rivals, "lone-waiter", "collective-mismatch")
 		}
-		if (g.IsAhead || slices.ContainsFunc(g.Groups, func(gr *resolve.Group) bool { return scattered(g, gr) })) && len(g.Waiters)+g.Anonymous > 1 {
+		if (g.IsAhead || slices.ContainsFunc(g.Groups, g.Scattered)) && len(g.Waiters)+g.Anonymous > 1 {
 			p.Rivals = append(p.Rivals, "collective-mismatch")
 		}
 		if slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.Recorded != nil }) && len(g.Waiters) > 1 && !g.IsAhead {
@@ -174,22 +174,6 @@ func rankStalled(s *Scene) *Proposal {
 		return p
 	}
 	return nil
-}
-
-// scattered says that members of a group wait in different works of it, and have for as long as their watchdogs let them: one of them may
-// have called something else, or once more or less. Senders and receivers each count their own.
-func scattered(g *waitfor.Graph, gr *resolve.Group) bool {
-	if gr.P2P {
-		return false
-	}
-	seq := int64(-1)
-	for _, p := range g.First(gr) {
-		if p.Work.Seq >= 0 && seq >= 0 && p.Work.Seq != seq {
-			return true
-		}
-		seq = max(seq, p.Work.Seq)
-	}
-	return false
 }
 
 // stragglerFinding says how a rank is known not to have come.
