@@ -279,7 +279,7 @@ var versionSignatures = []Signature{
 		Literals: []string{"/torch_extensions/", ": cannot open shared object file"}, Pattern: `(?P<library>[\w./+-]+/torch_extensions/[\w./+-]+\.so): cannot open shared object file`,
 		Meaning: "A library that a program compiles when it first needs it is not there: the process that was to compile it failed, or its cache was cleared.",
 		Source:  "PyTorch torch/utils/cpp_extension.py",
-		Example: "ImportError: /root/.cache/torch_extensions/py310_cu121/cpu_adam/cpu_adam.so: cannot open shared object file: No such file or directory",
+		Example: "ImportError: /home/u/.cache/torch_extensions/py310_cu121/cpu_adam/cpu_adam.so: cannot open shared object file: No such file or directory",
 	},
 	{
 		ID: "version-cuda-driver", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true,

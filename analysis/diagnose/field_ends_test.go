@@ -41,7 +41,7 @@ func TestFieldEndsThatLaunchersTell(t *testing.T) {
 
 // A compiler that fails while the program runs is what failed; of a program that a launcher started, its own lines say why it did.
 func TestFieldCompilers(t *testing.T) {
-	const unbuilt = "ImportError: /root/.cache/torch_extensions/py310_cu121/cpu_adam/cpu_adam.so: cannot open shared object file: No such file or directory"
+	const unbuilt = "ImportError: /home/u/.cache/torch_extensions/py310_cu121/cpu_adam/cpu_adam.so: cannot open shared object file: No such file or directory"
 	failed := func(command, last string) map[string]string {
 		var b strings.Builder
 		for r := range 4 {

@@ -111,7 +111,7 @@ func TestWhatAProcessSaysItIsAbout(t *testing.T) {
 		{"Packing train dataset:  41%|████      | 41000/100000 [02:11<03:10, 310.22 examples/s]", DoingWork},
 		{"Converting the model to half precision", ""},
 		{"Loading weights of the teacher", ""},
-		{"Emitting ninja build file /root/.cache/torch_extensions/py310_cu121/fused_adam/build.ninja...", DoingWork},
+		{"Emitting ninja build file /home/u/.cache/torch_extensions/py310_cu121/fused_adam/build.ninja...", DoingWork},
 		{"[rank3]: Consolidating checkpoint shards into /ckpt/final", DoingWork},
 		{"2025-06-03 17:48:01,123 - loader - INFO - waiting for next batch (30 s)", DoingLoad},
 		{"fetching batch 812 from shard-000123.tar", DoingLoad},
