@@ -30,6 +30,9 @@ const (
 	DoingEval = "eval" // evaluates: all ranks may, or one for all
 )
 
+// evaluations mark what is printed of every batch of an evaluation.
+var evaluations = []string{"valuating", "valuation", "alidating", "alidation", "eval batch", "eval step", "eval iter", "Eval batch", "Eval step", "val batch"}
+
 type doingRule struct {
 	kind     string
 	literals []string
@@ -40,9 +43,6 @@ type doingRule struct {
 // transformers modeling_utils.py and trainer.py; diffusers pipeline_utils.py; huggingface_hub _snapshot_download.py; vLLM
 // weight_utils.py; TRL sft_trainer.py; torch/utils/cpp_extension.py; torch/_inductor/select_algorithm.py; DeepSpeed
 // utils/zero_to_fp32.py; Lhotse dataset sampling; the rest are wordings that training scripts share.
-// evaluations mark what is printed of every batch of an evaluation.
-var evaluations = []string{"valuating", "valuation", "alidating", "alidation", "eval batch", "eval step", "eval iter", "Eval batch", "Eval step", "val batch"}
-
 var doingRules = []doingRule{
 	{DoingWork, []string{"uilding indices", "uilding the indices", "uilding index", "uilding shuffle index", "uilding the shuffle index", "uilding sample idx", "uilding dataset index", "uilding doc-idx"}, nil},
 	{DoingOver, []string{"time to build and save shuffle-idx mapping", "time to build and save the shuffle-idx mapping"}, nil},

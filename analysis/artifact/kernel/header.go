@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
-	"strings"
 	"time"
 
 	"faultline/analysis/line"
@@ -170,24 +169,21 @@ func journal(b []byte) header {
 	if err != nil || micros < 0 {
 		return h
 	}
-	var msg string
-	if json.Unmarshal(e.Message, &msg) != nil {
-		var raw []uint16 // encoding/json would read a list of bytes as base64
-		if json.Unmarshal(e.Message, &raw) != nil {
-			return h
-		}
-		for _, c := range raw {
-			msg += string([]byte{byte(c)})
-		}
+	var text string
+	msg := []byte(nil)
+	if json.Unmarshal(e.Message, &text) == nil {
+		msg = []byte(text)
+	} else if json.Unmarshal(e.Message, &msg) != nil {
+		return h
 	}
 	at := time.UnixMicro(micros).UTC()
 	if at.Year() > 9999 || !named(e.Host) {
 		return h
 	}
-	msg, _, _ = strings.Cut(msg, "\n")
+	msg, _, _ = bytes.Cut(msg, []byte("\n"))
 	h.stamp = line.Stamp{Kind: line.Zoned, Emitter: line.Kernel, Year: int16(at.Year()), Month: int8(at.Month()), Day: int8(at.Day()),
 		Hour: int8(at.Hour()), Minute: int8(at.Minute()), Second: int8(at.Second()), Nanos: int32(at.Nanosecond())}
-	h.host, h.system, h.kernel, h.msg = e.Host, true, e.Transport == "kernel", []byte(msg)
+	h.host, h.system, h.kernel, h.msg = e.Host, true, e.Transport == "kernel", msg
 	return h
 }
 

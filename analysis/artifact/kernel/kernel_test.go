@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -40,6 +41,7 @@ func TestHeaders(t *testing.T) {
 		"srun -l":        {"12: [Fri Aug 30 11:43:14 2024] " + msg, "", 12, line.Stamp{Kind: line.DateTime, Emitter: line.Kernel, Year: 2024, Month: 8, Day: 30, Hour: 11, Minute: 43, Second: 14}},
 		"pdsh":           {"node-3: [12345.678901] " + msg, "node-3", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 12345, Nanos: 678901000}},
 		"journal json":   {`{"_HOSTNAME":"n7","__REALTIME_TIMESTAMP":"1748972881005000","PRIORITY":"2","_TRANSPORT":"kernel","MESSAGE":"` + msg + `"}`, "n7", -1, line.Stamp{Kind: line.Zoned, Emitter: line.Kernel, Year: 2025, Month: 6, Day: 3, Hour: 17, Minute: 48, Second: 1, Nanos: 5000000}},
+		"journal bytes":  {`{"_HOSTNAME":"n7","__REALTIME_TIMESTAMP":"1748972881005000","_TRANSPORT":"kernel","MESSAGE":` + strings.ReplaceAll(fmt.Sprint([]byte(msg+"\n\x01")), " ", ",") + `}`, "n7", -1, line.Stamp{Kind: line.Zoned, Emitter: line.Kernel, Year: 2025, Month: 6, Day: 3, Hour: 17, Minute: 48, Second: 1, Nanos: 5000000}},
 		"no stamp":       {"kernel: " + msg, "", -1, line.Stamp{}},
 	} {
 		l := read(t, c.text+"\n")
