@@ -24,6 +24,7 @@ func TestFieldEndsThatLaunchersTell(t *testing.T) {
 		{"and after a kill", one(fieldSteps + fmt.Sprintf(zombies, -9)), []string{"external-signal", "host-oom"}, "-"},
 		{"and after an exception", one(fieldSteps + raisedBy(3, "ValueError: bad") + fmt.Sprintf(zombies, 1)), []string{"exception"}, "rank 3"},
 		{"SGLang ends itself", one(fmt.Sprintf(sglang, "RuntimeError: Prefill out of memory. Try to lower your batch size.\nTry to allocate 8192 tokens.")), []string{"gpu-oom"}, "-"},
+		{"killed by another long after an engine ended", one("kill_process_tree called: parent_pid=4242, include_parent=True\n" + manySteps(300) + "Killed\n"), []string{"external-signal", "host-oom"}, "-"},
 		{"the shell's own word", one(fieldSteps + "Killed\n"), []string{"external-signal", "host-oom"}, "-"},
 		{"mpirun names the first", one(fieldSteps + fmt.Sprintf(first, "[[11377,1],3]")), []string{"exception", "unknown"}, "rank 3"},
 		{"since Open MPI 5", one(fieldSteps + fmt.Sprintf(first, "[prterun-gpu-1-4242@1,3]")), []string{"exception", "unknown"}, "rank 3"},
@@ -100,4 +101,13 @@ func TestWhoEndedFirstIsSaid(t *testing.T) {
 	if v.Mechanism != "unknown" || !strings.Contains(v.Summary, "rank 5") || !strings.Contains(v.Summary, "SIGABRT") {
 		t.Errorf("%s: %s", v.Mechanism, v.Summary)
 	}
+}
+
+// manySteps are so many lines of training.
+func manySteps(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "step %d loss 2.%03d\n", i+1, 999-i)
+	}
+	return b.String()
 }

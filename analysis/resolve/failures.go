@@ -87,14 +87,7 @@ func (f *Facts) trapped() {
 			first[fl.At.File] = fl.At.Pos
 		}
 	}
-	if len(first) == 0 {
-		return
-	}
-	for _, fl := range f.Failures {
-		if p, ok := first[fl.At.File]; ok && fl.Sign == "cuda-launch-failure" && less(p, fl.At.Pos) {
-			fl.Mechanism, fl.Role, fl.Direct = "", knowledge.ConsequenceRole, false
-		}
-	}
+	f.follow("cuda-launch-failure", first)
 }
 
 // stopped takes what a rank says of the end of its loader's workers for a consequence where the launcher of its node had begun to stop its
@@ -107,11 +100,13 @@ func (f *Facts) stopped() {
 			first[s.File] = s.Pos
 		}
 	}
-	if len(first) == 0 {
-		return
-	}
+	f.follow("loader-worker-exited", first)
+}
+
+// follow takes the failures of a sign that stand below the place of their file for consequences of what stands there.
+func (f *Facts) follow(sign string, places map[string]worker.Pos) {
 	for _, fl := range f.Failures {
-		if p, ok := first[fl.At.File]; ok && fl.Sign == "loader-worker-exited" && less(p, fl.At.Pos) {
+		if p, ok := places[fl.At.File]; ok && fl.Sign == sign && less(p, fl.At.Pos) {
 			fl.Mechanism, fl.Role, fl.Direct = "", knowledge.ConsequenceRole, false
 		}
 	}

@@ -212,11 +212,15 @@ func readChildExit(r *reader, rec *record) bool {
 	return false
 }
 
+// ownEndLines is how far below the word that a program kills itself the shell's may stand: others end meanwhile, with tracebacks.
+// What is killed further down is killed by somebody else.
+const ownEndLines = 200
+
 // readOwnEnd notes that a program is about to kill itself with all that it has started, because one of its processes failed:
 // the shell's "Killed" that follows tells of that. Sources: Lightning lightning/fabric/strategies/launchers/subprocess_script.py,
 // SGLang python/sglang/srt/utils (kill_process_tree).
 func readOwnEnd(r *reader, _ *record) bool {
-	r.ownEnd = true
+	r.ownEnd = r.lineNo
 	return false
 }
 
@@ -229,9 +233,11 @@ func readShellKilled(r *reader, rec *record) bool {
 	if m == nil {
 		return false
 	}
-	if r.ownEnd {
-		r.ownEnd = false
-		return true
+	if from := r.ownEnd; from > 0 {
+		r.ownEnd = 0
+		if r.lineNo-from <= ownEndLines {
+			return true
+		}
 	}
 	c := ChildExit{At: rec.At, ExitCode: -9, Local: line.Unknown, Pid: line.Unknown}
 	if len(m[1]) > 0 {

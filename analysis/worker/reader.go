@@ -33,7 +33,7 @@ type reader struct {
 	storms       map[stormKey]*storm
 	ending       bool            // within the last bytes of the file
 	section      int             // the rank whose output a launcher repeats here, + 1
-	ownEnd       bool            // the program said that it kills itself
+	ownEnd       int64           // in which line the program said that it kills itself; 0: it did not, or that was told
 	called       bool            // NCCL's lines about calls were seen
 	nccl         *nccl.Collector // of NCCL's other lines; nil before the first one
 	ignoredWho   line.Who        // who said last that an exception is ignored
