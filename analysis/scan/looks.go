@@ -58,11 +58,17 @@ func (l *looks) first(f *filter, b []byte, p, to int) int {
 
 // take takes a stretch of looks from p on, or as many as there are up to the last one with gram−1 bytes.
 func (l *looks) take(b []byte, p int) {
-	f := l.by
-	n := min((len(b)-p-(gram-1))/f.stride+1, stretch)
-	l.at, l.end, l.next, l.n = p-64*f.stride, p+n*f.stride, 0, (n+63)/64
-	clear(l.met[:l.n])
-	f.takeSlowly(b[p:], f.take(b[p:], n, &l.met), n, &l.met)
+	n := l.by.takeStretch(b[p:], &l.met)
+	l.at, l.end, l.next, l.n = p-64*l.by.stride, p+n*l.by.stride, 0, (n+63)/64
+}
+
+// takeStretch takes a stretch of looks at b, which holds one at least, or as many as there are up to the last one with gram−1
+// bytes, and says how many these were.
+func (f *filter) takeStretch(b []byte, met *[stretch / 64]uint64) (n int) {
+	n = min((len(b)-(gram-1))/f.stride+1, stretch)
+	clear(met[:(n+63)/64])
+	f.takeSlowly(b, f.take(b, n, met), n, met)
+	return n
 }
 
 // meets is one look: gram−1 bytes at least follow there.

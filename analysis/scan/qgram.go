@@ -163,11 +163,8 @@ func (f *filter) collect(dst []match, b []byte, from, to int) []match {
 	b = b[:to]
 	var met [stretch / 64]uint64
 	for p := from; p+gram-1 <= to; {
-		n := min((to-p-(gram-1))/f.stride+1, stretch)
-		row := met[:(n+63)/64]
-		clear(row)
-		f.takeSlowly(b[p:], f.take(b[p:], n, &met), n, &met)
-		for i, left := range row {
+		n := f.takeStretch(b[p:], &met)
+		for i, left := range met[:(n+63)/64] {
 			for ; left != 0; left &= left - 1 {
 				dst = f.verify(dst, b, p+(64*i+bits.TrailingZeros64(left))*f.stride, from, to)
 			}
