@@ -52,7 +52,7 @@ func put(m map[fileInt]int, k fileInt, v int) {
 	m[k] = v
 }
 
-func newIdentity(obs *worker.Observations, sources []incident.Source, nodes []string, world int) *identity {
+func newIdentity(obs *worker.Observations, sources []incident.Source, nodes []string, world, perNode int) *identity {
 	id := &identity{
 		fileNode: map[string]string{}, nodeBasis: map[string]string{}, fileRank: map[string]int{},
 		local: map[fileInt]int{}, pid: map[fileInt]int{}, task: map[int]int{}, taskNode: map[int]string{},
@@ -73,6 +73,7 @@ func newIdentity(obs *worker.Observations, sources []incident.Source, nodes []st
 			}
 		}
 	}
+	id.untie(seen, perNode)
 	id.fromNames(sources, nodes, world, seen)
 	id.nodesOfRanks(obs)
 	return id
@@ -182,6 +183,35 @@ func (id *identity) nodesFromContent(obs *worker.Observations) {
 				id.nodeBasis[file] = b
 			}
 		} else {
+			id.multiHost[file] = true
+		}
+	}
+}
+
+// usualNode is how many ranks a node has where nothing says it.
+const usualNode = 8
+
+// untie takes a file's node back where it is the only one that these logs name and the file holds ranks of more than one node: a log of
+// the whole job, in which one node's NCCL warned. Where files name several nodes, ranks may well be spread over them in turn.
+func (id *identity) untie(seen map[string]map[int]bool, perNode int) {
+	hosts := map[string]bool{}
+	for _, h := range id.fileNode {
+		hosts[h] = true
+	}
+	if len(hosts) != 1 {
+		return
+	}
+	if perNode <= 0 {
+		perNode = usualNode
+	}
+	for file := range id.fileNode {
+		nodes := map[int]bool{}
+		for rank := range seen[file] {
+			nodes[rank/perNode] = true
+		}
+		if len(nodes) > 1 {
+			delete(id.fileNode, file)
+			delete(id.nodeBasis, file)
 			id.multiHost[file] = true
 		}
 	}

@@ -53,7 +53,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	if (len(nodes) == 0 || in.NodesFrom != "") && f.Accounting != nil && !f.Accounting.Het && len(f.Accounting.Nodes) > 0 {
 		nodes = f.Accounting.Nodes
 	}
-	f.ident = newIdentity(obs, in.Sources, nodes, f.Job.WorldSize)
+	f.ident = newIdentity(obs, in.Sources, nodes, f.Job.WorldSize, f.Job.PerNode)
 	f.clock = &clock{collector: collectorAhead(obs.Tails)}
 	dates := datesOf(obs)
 	dates.kernels(f.Handed.Kernel)

@@ -147,6 +147,35 @@ func TestNodesAreProvenByLinesNotByArithmetic(t *testing.T) {
 	}
 }
 
+// A log of the whole job, in which NCCL warned on one node only, is not that node's; nor are its other ranks there.
+func TestALogOfTheWholeJobIsOfNoNode(t *testing.T) {
+	text := func(ranks ...string) string {
+		var b strings.Builder
+		for _, r := range ranks {
+			b.WriteString("[rank" + r + "]: 2026-03-01 10:00:00,000 hello\n")
+		}
+		return b.String()
+	}
+	warn := func(host string) string {
+		return host + ":4242:4300 [3] misc/socket.cc:484 NCCL WARN socketProgress: Connection closed by remote peer node7<41000>\n"
+	}
+	for name, c := range map[string]struct {
+		logs logs
+		rank int
+		want string
+	}{
+		"ranks of two nodes":                     {logs{"train.log": text("0", "9", "12") + warn("node3")}, 9, ""},
+		"ranks of two nodes of four":             {logs{"train.log": text("0", "5") + "nproc_per_node   : 4\n" + warn("node3")}, 5, ""},
+		"ranks of one node":                      {logs{"train.log": text("8", "9", "12") + warn("node3")}, 9, "node3"},
+		"a file for each node, ranks in turn":    {logs{"a.log": text("0", "8") + warn("node3"), "b.log": text("1", "9") + warn("node4")}, 9, "node4"},
+		"the file's name says it, whatever else": {logs{"error-7-node3.out": text("0", "9") + warn("node3")}, 9, "node3"},
+	} {
+		if r := c.logs.resolve(t, 0).Rank(c.rank); r == nil || r.Node != c.want {
+			t.Errorf("%s: rank %d is not placed on %q: %+v", name, c.rank, c.want, r)
+		}
+	}
+}
+
 func TestHostsAreCalledByTheirShortName(t *testing.T) {
 	for in, want := range map[string]string{"Node1.cluster.local": "node1", "10.1.2.3": "10.1.2.3", "localhost": "", "(null)": "", "": "", "gpu-07": "gpu-07"} {
 		if got := ShortHost(in); got != want {
