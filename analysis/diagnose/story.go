@@ -129,8 +129,9 @@ func (b *builder) symptoms(top *mechanism.Proposal) (int, []incident.Evidence) {
 			ranks[fl.Rank] = true
 		}
 		files[fl.At.File] = true
-		if len(ev) < 2 {
-			ev = append(ev, mechanism.FailureEvidence(fl))
+		// One line may say it in two ways.
+		if e := mechanism.FailureEvidence(fl); len(ev) == 0 || len(ev) == 1 && (e.File != ev[0].File || e.Offset != ev[0].Offset) {
+			ev = append(ev, e)
 		}
 	}
 	if len(ranks) > 0 {

@@ -1,9 +1,11 @@
 package diagnose
 
 import (
+	"strings"
 	"testing"
 
 	"faultline/analysis/resolve"
+	"faultline/simulate"
 )
 
 // A line without a time of its own must not be shown at the time that happens to stand above it.
@@ -26,5 +28,25 @@ func TestALineWithoutATimeSaysSo(t *testing.T) {
 	}
 	if when, _ := untimed(&resolve.Failure{}); when.Valid {
 		t.Error("no bound at all, and yet a time")
+	}
+}
+
+// A line that says in two ways that a peer was lost is shown once.
+func TestNoStepOfTheStoryShowsALineTwice(t *testing.T) {
+	text := fieldSteps + raisedBy(2, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 2 has a total capacity of 79.15 GiB of which 1.00 GiB is free.") +
+		"node3:4242:4300 [3] misc/socket.cc:484 NCCL WARN socketProgress: Connection closed by remote peer node1<41000>\n"
+	told := false
+	for _, l := range Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(text)}}, nil, 0)).Chain {
+		for i, e := range l.Evidence {
+			told = told || strings.Contains(e.Text, "remote peer") || strings.Contains(l.Statement, "lost their peers")
+			for _, d := range l.Evidence[:i] {
+				if d.File == e.File && d.Offset == e.Offset && d.Kind == e.Kind {
+					t.Errorf("%s shows line %d twice", l.Statement, e.Line)
+				}
+			}
+		}
+	}
+	if !told {
+		t.Error("no step tells of the lost peer")
 	}
 }
