@@ -73,7 +73,7 @@ func newIdentity(obs *worker.Observations, sources []incident.Source, nodes []st
 			}
 		}
 	}
-	id.untie(seen, perNode)
+	id.untie(obs, seen, perNode)
 	id.fromNames(sources, nodes, world, seen)
 	id.nodesOfRanks(obs)
 	return id
@@ -192,8 +192,9 @@ func (id *identity) nodesFromContent(obs *worker.Observations) {
 const usualNode = 8
 
 // untie takes a file's node back where it is the only one that these logs name and the file holds ranks of more than one node: a log of
-// the whole job, in which one node's NCCL warned. Where files name several nodes, ranks may well be spread over them in turn.
-func (id *identity) untie(seen map[string]map[int]bool, perNode int) {
+// the whole job, in which one node's NCCL warned or one node's torchrun gave its account. Where files name several nodes, ranks may well
+// be spread over them in turn. That ranks do not fit on one node says where none of them is; it never says where one is.
+func (id *identity) untie(obs *worker.Observations, seen map[string]map[int]bool, perNode int) {
 	hosts := map[string]bool{}
 	for _, h := range id.fileNode {
 		hosts[h] = true
@@ -204,10 +205,19 @@ func (id *identity) untie(seen map[string]map[int]bool, perNode int) {
 	if perNode <= 0 {
 		perNode = usualNode
 	}
+	lowest := map[string]int{} // rank on the node of which a file's torchrun speaks: it numbers them in a row
+	for i := range obs.ChildFailed {
+		if c := &obs.ChildFailed[i]; c.Rank >= 0 && c.Local >= 0 {
+			lowest[c.File] = max(lowest[c.File], c.Rank-c.Local)
+		}
+	}
 	for file := range id.fileNode {
 		nodes := map[int]bool{}
 		for rank := range seen[file] {
 			nodes[rank/perNode] = true
+			if rank < lowest[file] {
+				nodes[-1] = true
+			}
 		}
 		if len(nodes) > 1 {
 			delete(id.fileNode, file)

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -159,6 +160,9 @@ func TestALogOfTheWholeJobIsOfNoNode(t *testing.T) {
 	warn := func(host string) string {
 		return host + ":4242:4300 [3] misc/socket.cc:484 NCCL WARN socketProgress: Connection closed by remote peer node7<41000>\n"
 	}
+	const failed = "============================================================\ntrain.py FAILED\nRoot Cause (first observed failure):\n[0]:\n" +
+		"  time      : 2026-03-01_10:00:09\n  host      : node3\n  rank      : %d (local_rank: %d)\n  exitcode  : 1 (pid: 470)\n" +
+		"  error_file: <N/A>\n  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html\n============================================================\n"
 	for name, c := range map[string]struct {
 		logs logs
 		rank int
@@ -168,6 +172,8 @@ func TestALogOfTheWholeJobIsOfNoNode(t *testing.T) {
 		"ranks of two nodes of four":             {logs{"train.log": text("0", "5") + "nproc_per_node   : 4\n" + warn("node3")}, 5, ""},
 		"ranks of one node":                      {logs{"train.log": text("8", "9", "12") + warn("node3")}, 9, "node3"},
 		"a file for each node, ranks in turn":    {logs{"a.log": text("0", "8") + warn("node3"), "b.log": text("1", "9") + warn("node4")}, 9, "node4"},
+		"below the ranks of torchrun's node":     {logs{"train.log": text("0", "5") + fmt.Sprintf(failed, 5, 1)}, 0, ""},
+		"on it":                                  {logs{"train.log": text("4", "5") + fmt.Sprintf(failed, 5, 1)}, 4, "node3"},
 		"the file's name says it, whatever else": {logs{"error-7-node3.out": text("0", "9") + warn("node3")}, 9, "node3"},
 	} {
 		if r := c.logs.resolve(t, 0).Rank(c.rank); r == nil || r.Node != c.want {
