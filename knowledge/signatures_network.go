@@ -55,6 +55,14 @@ var networkSignatures = []Signature{
 		Example: "node1:1:2 [0] transport/net_ib.cc:99 NCCL WARN NET/IB : mlx5_3:1 Got async event : port error",
 	},
 	{
+		// Not fatal by itself: where transfers pass again in time nobody notices.
+		ID: "ib-port-error-event", Mechanism: "link-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"Got non-fatal async event: port error"}, Pattern: `(?:(?P<hca>\w+):(?P<port>\d+) )?Got non-fatal async event: port error`,
+		Meaning: "The network port of this node went down.",
+		Source:  "NCCL src/transport/net_ib, 2.27 on",
+		Example: "node1:1:2 [0] transport/net_ib.cc:253 NCCL WARN NET/IB : mlx5_3:1 Got non-fatal async event: port error(10)",
+	},
+	{
 		ID: "ib-device-fatal", Mechanism: "link-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Got async event : local catastrophic error"}, Pattern: `(?:(?P<hca>\w+):(?P<port>\d+) )?Got async event : local catastrophic error`,
 		Meaning: "The network adapter of this node failed as a whole.",

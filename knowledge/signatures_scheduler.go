@@ -139,6 +139,13 @@ var schedulerSignatures = []Signature{
 		Example: "slurmstepd: error:  mpi/pmix_v5: pmixp_p2p_send: n4 [4]: pmixp_utils.c:469: send failed, rc=1001, exceeded the retry limit",
 	},
 	{
+		ID: "slurm-job-container", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{": error: container_"}, Pattern: `slurmstepd[\w.-]*: error: container_(?:p_join|g_join|p_create|g_create)\b(?P<text>.{0,160})`,
+		Meaning: "The private /tmp that SLURM gives to a job was not there on this node, so nothing ran there.",
+		Source:  "SLURM src/slurmd/slurmstepd/mgr.c and src/plugins/job_container/tmpfs, 20.11 on",
+		Example: "slurmstepd: error: container_p_join: open failed /scratch/91/.active: No such file or directory",
+	},
+	{
 		ID: "slurm-boot", Mechanism: "scheduler-error", Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"Something is wrong with the boot of the nodes"},
 		Meaning:  "SLURM gave up on nodes that did not become ready.",

@@ -177,7 +177,7 @@ func (x *arbiter) localBeforeLocal(a, b *mechanism.Proposal) bool {
 			return true
 		}
 	}
-	return b.Echo && !a.Echo && apart(a, b)
+	return (b.Echo && !a.Echo || contains(b.Remote, a.Mechanism)) && apart(a, b)
 }
 
 // apart says that a befell a process that b says nothing of.

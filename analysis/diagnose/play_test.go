@@ -56,6 +56,7 @@ func read(t testing.TB, files []simulate.File, nodes []string, world int) *resol
 		in.Sources = append(in.Sources, incident.Source{Name: f.Name, Bytes: int64(len(f.Data))})
 	}
 	in.Obs = worker.Merge(parts...)
+	in.Handed.NCCL = in.Obs.NCCL
 	f, err := resolve.Resolve(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)

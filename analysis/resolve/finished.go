@@ -1,6 +1,9 @@
 package resolve
 
-import "faultline/analysis/worker"
+import (
+	"faultline/analysis/worker"
+	"faultline/knowledge"
+)
 
 // ofOneProcess are statements of an end that one process, or the launcher of one node, makes of itself.
 var ofOneProcess = map[string]bool{"process exits successfully": true, "worker group successfully finished": true}
@@ -46,4 +49,37 @@ func (f *Facts) Follows(fl *Failure, at worker.At) bool {
 		return fl.At.Off > at.Off
 	}
 	return f.At(at).Before(fl.When())
+}
+
+// parted takes lost connections for what they are where the program had said before that its training was finished and nothing tells of a
+// process that failed: processes end one after another, and those that are still there hear the others go. Whoever had still worked with
+// them would have raised an exception.
+func (f *Facts) parted() {
+	at := f.Finished()
+	if at == nil || len(f.Ends) > 0 || len(f.Obs.ChildFailed) > 0 || len(f.Obs.ChildExits) > 0 || len(f.Obs.Dumps) > 0 {
+		return
+	}
+	var gone []*Failure
+	for _, fl := range f.Failures {
+		switch {
+		case fl.Role == knowledge.InfoRole || fl.Role == knowledge.NoiseRole:
+		case (fl.Kind == "sign" || fl.Kind == "nccl") && (fl.Role == knowledge.ConsequenceRole || fl.Mechanism == "peer-lost" && fl.Role == knowledge.SymptomRole) && f.saidBefore(fl, *at):
+			gone = append(gone, fl)
+		default:
+			return
+		}
+	}
+	for _, fl := range gone {
+		fl.Role = knowledge.InfoRole
+	}
+}
+
+// saidBefore says that the program had stated its end before a failure: in the same file above it, or by the clock.
+func (f *Facts) saidBefore(fl *Failure, last worker.At) bool {
+	for i := range f.Obs.Facts {
+		if x := &f.Obs.Facts[i]; x.Key == "exit_ok" && !ofOneProcess[x.Value] && x.File == fl.At.File && x.Off < fl.At.Off {
+			return true
+		}
+	}
+	return f.Follows(fl, last)
 }

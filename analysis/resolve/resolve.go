@@ -80,6 +80,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.kernelLogs(in)
 	f.items()
 	f.courses()
+	f.parted()
 	f.survived()
 	f.coverage(in)
 	f.fabric()

@@ -56,8 +56,11 @@ func (f *Facts) tolerated(t *tolerance) {
 	for _, m := range t.order {
 		g := t.left[m]
 		what := "an exception"
-		if ioMechanisms[m] {
+		switch {
+		case ioMechanisms[m]:
 			what = "failing to read or write"
+		case m == "link-error":
+			what = "a port that went down"
 		}
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of %s (%s), the first at %s:%d, not counted as a failure: %d or more further steps are reported after each",
 			reports(g.n), what, m, g.first.File, g.first.Line, g.steps))
@@ -162,11 +165,18 @@ type survived struct {
 // tolerates notes a report that training went on after, and says so.
 func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
 	io := ioMechanisms[fl.Mechanism] && (fl.Kind == "sign" || fl.Kind == "exception" || fl.Kind == "ladder")
-	if fl.Role != knowledge.CauseRole || !io && fl.Kind != "exception" {
+	flap := portDown[fl.Sign]
+	if fl.Role != knowledge.CauseRole || !io && !flap && fl.Kind != "exception" {
 		return false
 	}
 	n := f.stepsAfter(*fl.At)
-	if n < goesOn || !io && !t.outlived(f, fl) {
+	if flap {
+		if n < goesOn || !t.passed(f, fl) {
+			return false
+		}
+		f.flap(fl)
+	}
+	if n < goesOn || !io && !flap && !t.outlived(f, fl) {
 		return false
 	}
 	g := t.left[fl.Mechanism]
@@ -181,6 +191,31 @@ func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
 	g.n++
 	g.steps = min(g.steps, n)
 	return true
+}
+
+// portDown are the signs of a port that went down, and may have come up again before any transfer over it was given up.
+var portDown = map[string]bool{"ib-port-error": true, "ib-port-error-event": true, "ib-link-down": true}
+
+// passed says that training went on for longer after a port had gone down than cards repeat a transfer over it.
+func (t *tolerance) passed(f *Facts, fl *Failure) bool {
+	m := fl.When()
+	if !m.Valid {
+		return t.outlived(f, fl)
+	}
+	m.T += wentOn
+	return f.StepsSince(m) >= goesOn
+}
+
+// flap keeps a port that went down and that training outlived: should transfers over it fail later, it says at which end. A process
+// hears of each, and says so each time: one for each node will do.
+func (f *Facts) flap(fl *Failure) {
+	for _, o := range f.Flaps {
+		if o.Node == fl.Node {
+			return
+		}
+	}
+	kept := *fl
+	f.Flaps = append(f.Flaps, &kept)
 }
 
 func reports(n int) string {

@@ -2,10 +2,12 @@ package mechanism
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"faultline/analysis/resolve"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // hardware: what the GPU, its driver or the fabric reports itself.
@@ -23,7 +25,7 @@ func hardware() []Mechanism {
 }
 
 // ownEvents are signs by which an adapter speaks of itself.
-var ownEvents = map[string]bool{"ib-port-error": true, "ib-device-fatal": true, "ib-async-fatal": true, "ib-catastrophic": true}
+var ownEvents = map[string]bool{"ib-port-error": true, "ib-port-error-event": true, "ib-device-fatal": true, "ib-async-fatal": true, "ib-catastrophic": true}
 
 // ofDrivers is the proposal by what the drivers of the ports say alone: who reports a transfer that failed is the other end of that link,
 // or a victim. Their reports stay beneath it.
@@ -57,6 +59,17 @@ func touches(pairs map[[2]string]bool, host string) bool {
 		}
 	}
 	return true
+}
+
+// flapped are the nodes of which a port had gone down before, without consequences, at one end of every transfer that failed.
+func flapped(f *resolve.Facts, ends map[[2]string]bool) []string {
+	out := map[string]bool{}
+	for _, fl := range f.Flaps {
+		if fl.Node != "" && len(ends) > 0 && touches(ends, fl.Node) {
+			out[fl.Node] = true
+		}
+	}
+	return keysOf(out)
 }
 
 // linkError: transfers over InfiniBand or RoCE that failed. Who reports one is the other end of the link or a victim: the
@@ -120,6 +133,9 @@ func linkError(s *Scene) *Proposal {
 	case best != "":
 		p.Nodes, p.Scope = []string{best}, "node"
 		p.Why = fmt.Sprintf("%d hosts report failed transfers with the same peer", most)
+	case len(flapped(f, ends)) == 1:
+		p.Nodes, p.Scope = flapped(f, ends), "node"
+		p.Why = "a network port of it had gone down before in this job, and every transfer that failed had it at one end"
 	case len(ends) == 1:
 		for pair := range ends {
 			p.Summary = fmt.Sprintf("transfers between %s and %s failed", pair[0], pair[1])
@@ -130,6 +146,44 @@ func linkError(s *Scene) *Proposal {
 		// Before the first step the same words mean that the network was never there.
 		p.Rivals, p.Base = []string{"init-unreachable"}, 0.9
 	}
+	p.Remote = diedThere(s, p, ends)
 	decidedByPorts(s, p, hosts[best])
 	return p
+}
+
+// failedTransfers are signs of a transfer with another process, which may be gone.
+var failedTransfers = map[string]bool{"ib-completion": true, "ofi-completion": true, "ucx-transport": true, "ucx-completion": true}
+
+// ofItself are the mechanisms that end a process for reasons of its own.
+var ofItself = map[string]bool{"exception": true, "bad-sample": true, "gpu-oom": true, "cuda-error": true, "gpu-ecc": true, "native-crash": true, "host-oom": true,
+	"storage-full": true, "storage-unresponsive": true, "storage-retries-exhausted": true, "checkpoint-io": true, "dataloader-worker-killed": true}
+
+// diedThere are the mechanisms by which a process died at the other end of the transfers that failed, where those are all that there is: to
+// whoever sent to it a process that is gone looks like a link that is. A process that itself had lost somebody before proves nothing, nor one
+// that was aborted, for libraries do so where they gave up.
+func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []string {
+	for _, fl := range p.Failures {
+		if !failedTransfers[fl.Sign] {
+			return nil
+		}
+	}
+	lost := map[string]int64{} // by file, where somebody first says that another is gone
+	for _, fl := range s.Facts.Failures {
+		told := fl.Role == knowledge.SymptomRole && (fl.Mechanism == "peer-lost" || fl.Kind == "exception")
+		if off, seen := lost[fl.At.File]; told && (!seen || fl.At.Off < off) {
+			lost[fl.At.File] = fl.At.Off
+		}
+	}
+	died := map[string]bool{}
+	for _, fl := range s.Facts.Failures {
+		if fl.Role != knowledge.CauseRole || !ofItself[fl.Mechanism] {
+			continue
+		}
+		off, told := lost[fl.At.File]
+		there := fl.Node == "" || touches(ends, fl.Node)
+		ok, seen := died[fl.Mechanism]
+		died[fl.Mechanism] = (ok || !seen) && there && !aborted[fl.Sign] && !(told && off < fl.At.Off)
+	}
+	maps.DeleteFunc(died, func(_ string, ok bool) bool { return !ok })
+	return keysOf(died)
 }

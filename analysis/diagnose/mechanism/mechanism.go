@@ -71,7 +71,10 @@ type Proposal struct {
 	// Bare is true for an ending that states no reason: then whatever failed before it, even a mere symptom, is why.
 	Bare bool
 	// Echo is true where all it rests on is also what others print of a process that died of something else.
-	Echo    bool
+	Echo bool
+	// Remote are the mechanisms that, on a process of which Failures say nothing, look like this to those at the other end: what the
+	// reporters say is of a transfer with a process that did not answer.
+	Remote  []string
 	Base    float64 // how often such a proposal, unrivalled, is right
 	Summary string  // what broke and where, one sentence
 	Why     string  // how it is known, one sentence

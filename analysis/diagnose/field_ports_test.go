@@ -1,0 +1,88 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// timedSteps are the steps from one to another, ten seconds apart.
+func timedSteps(from, to, second int) string {
+	var b strings.Builder
+	for i := from; i < to; i++ {
+		s := second + 10*(i-from)
+		fmt.Fprintf(&b, "2026-03-11 04:%02d:%02d,100 INFO train: step %d/200 loss 2.15\n", s/60, s%60, i)
+	}
+	return b.String()
+}
+
+func completion(host string, pid int, peer string, status int) string {
+	return fmt.Sprintf("%s:%d:9 [0] transport/net_ib.cc:1696 NCCL WARN NET/IB : Got completion from peer %s<40982> with status=%d opcode=129 len=0 vendor err 129 (Send)\n", host, pid, peer, status)
+}
+
+func commInit(host, ip string, pid, rank int) string {
+	return fmt.Sprintf("%[1]s:%[3]d:%[3]d [0] NCCL INFO Bootstrap : Using ib0:%[2]s<0>\n%[1]s:%[3]d:9 [0] NCCL INFO ncclCommInitRank comm 0x55 rank %[4]d nranks 2 cudaDev 0 nvmlDev 0 busId 1b000 commId 0x6a2 - Init COMPLETE\n", host, ip, pid, rank)
+}
+
+// A port that went down and up again, after which training went on, is not why the job failed later; where transfers over it failed in the
+// end, it says at which end.
+func TestAPortThatCameUpAgain(t *testing.T) {
+	const (
+		flap   = "n2:12:9 [0] transport/net_ib.cc:253 NCCL WARN NET/IB : mlx5_1:1 Got non-fatal async event: port error(10)\nn2:12:9 [0] transport/net_ib.cc:253 NCCL WARN NET/IB : mlx5_1:1 Got non-fatal async event: port active(9)\n"
+		down   = "[Wed Mar 11 04:08:20 2026] mlx5_core 0000:5d:00.0: mlx5_0: Port: 1 Link down\n[Wed Mar 11 04:08:22 2026] mlx5_core 0000:5d:00.0: mlx5_0: Port: 1 Link up\n"
+		asleep = "[Wed Mar 11 04:19:10 2026] INFO: task python:11 blocked for more than 120 seconds.\n"
+	)
+	one, two := commInit("n1", "10.9.0.1", 11, 0), commInit("n2", "10.9.0.2", 12, 1)
+	all := timedSteps(1, 100, 30)
+	early, later := timedSteps(1, 48, 30), timedSteps(48, 100, 510)
+	hung := func(rank int) string {
+		return fmt.Sprintf("[rank%[1]d]:[E311 04:27:20.100000000 ProcessGroupNCCL.cpp:632] [Rank %[1]d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=801, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600072 milliseconds before timing out.\n", rank)
+	}
+	for _, c := range []fieldCase{
+		{"the kernel's link, and a read that hangs on the other node", map[string]string{"n1.log": one + all + asleep, "n2.log": two + early + down + later + hung(1)}, []string{"storage-unresponsive"}, "node n1"},
+		{"NCCL's port, and an exception of the other node", map[string]string{"n1.log": one + all + raisedBy(0, "KeyError: 'router'"), "n2.log": two + early + flap + later}, []string{"exception"}, "rank 0, node n1"},
+		{"transfers fail much later", map[string]string{"n1.log": one + all + completion("n1", 11, "10.9.0.2", 12), "n2.log": two + early + flap + later}, []string{"link-error"}, "node n2"},
+		{"nothing went on", map[string]string{"n1.log": one + all + hung(0), "n2.log": two + all + flap + hung(1)}, []string{"link-error"}, "node n2"},
+	} {
+		c.check(t)
+	}
+}
+
+// To whoever sent to it a process that died of its own looks like a link that is gone; one that itself had lost somebody before proves nothing.
+func TestATransferToAProcessThatDied(t *testing.T) {
+	one, two := commInit("n1", "10.9.0.1", 11, 0), commInit("n2", "10.9.0.2", 12, 1)
+	const (
+		steps  = "step 1 loss 2.15\nstep 2 loss 2.14\nstep 3 loss 2.13\n"
+		closed = "n2:12:9 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer n1<51159>\n"
+		segv   = "[n2:00012] *** Process received signal ***\n[n2:00012] Signal: Segmentation fault (11)\n"
+	)
+	failed := one + steps + completion("n1", 11, "10.9.0.2", 13)
+	for _, c := range []fieldCase{
+		{"of an exception", map[string]string{"n1.log": failed, "n2.log": two + steps + raisedBy(1, "ValueError: shapes (4,) and (5,)")}, []string{"exception"}, "rank 1, node n2"},
+		{"of a crash", map[string]string{"n1.log": failed, "n2.log": two + steps + segv}, []string{"native-crash"}, "node n2"},
+		{"of a crash, after it had lost the other", map[string]string{"n1.log": failed, "n2.log": two + steps + closed + segv}, []string{"link-error", "native-crash"}, "-"},
+		{"its own port says so", map[string]string{"n1.log": failed + "n1:11:9 [0] transport/net_ib.cc:99 NCCL WARN NET/IB : mlx5_3:1 Got async event : port error\n", "n2.log": two + steps + raisedBy(1, "ValueError: shapes (4,) and (5,)")},
+			[]string{"exception", "link-error"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// Processes end one after another: who is still there hears the others go.
+func TestConnectionsClosedAfterTheEnd(t *testing.T) {
+	const closed = "n2:12:9 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer n1<51159>\n"
+	steps, over := timedSteps(1, 9, 30), "2026-03-11 04:02:10,100 INFO train: Training finished\n"
+	for _, c := range []fieldCase{
+		{"the program had finished", map[string]string{"n1.log": steps + over, "n2.log": steps + over + closed}, []string{"completed"}, "-"},
+		{"it had not", map[string]string{"n1.log": steps, "n2.log": steps + closed}, []string{"peer-lost", "unknown"}, "-"},
+		{"it had, and somebody still worked", map[string]string{"n1.log": steps + over, "n2.log": steps + over + closed + raisedBy(1, "torch.distributed.DistBackendError: NCCL error in: a.cpp:9, remote process exited or there was a network error, NCCL version 2.21.5")}, []string{"peer-lost", "unknown"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// SLURM could not give the job its private /tmp on one node.
+func TestNoPrivateTmp(t *testing.T) {
+	fieldCase{"one node of two", map[string]string{"error-91-0.out": "torch imported\n", "error-91-1.out": "slurmstepd: error: container_p_join: open failed /scratch/91/.active: No such file or directory\nslurmstepd: error: container_g_join failed: 91\n",
+		"slurm-91.out": "srun: error: n2: tasks 4-7: Exited with exit code 1\nsrun: Terminating StepId=91.0\nsrun: error: n1: tasks 0-3: Terminated\n"}, []string{"scheduler-error"}, "node n2"}.check(t)
+}
