@@ -139,6 +139,21 @@ var schedulerSignatures = []Signature{
 		Example: "slurmstepd: error:  mpi/pmix_v5: pmixp_p2p_send: n4 [4]: pmixp_utils.c:469: send failed, rc=1001, exceeded the retry limit",
 	},
 	{
+		// srun, or the daemon of a node, then ends the step by itself: the line of an ending that follows tells of nobody's wish.
+		ID: "slurm-pmi2", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"mpi/pmi2: failed to send temp kvs"},
+		Meaning:  "SLURM's daemons of this step could not pass on to each other what the processes tell when they start, and ended the step.",
+		Source:   "SLURM src/plugins/mpi/pmi2 (pmi2.c, kvs.c, agent.c), all versions",
+		Example:  "slurmstepd: error: mpi/pmi2: failed to send temp kvs to srun",
+	},
+	{
+		ID: "slurm-ompi-pmi", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"but OMPI was not built with SLURM"},
+		Meaning:  "This Open MPI does not know how to speak with SLURM, so its processes cannot be started by srun: start them by mpirun, or use an Open MPI with PMIx and srun --mpi=pmix.",
+		Source:   "Open MPI orte/mca/ess/pmi and prte/mca/schizo/slurm (help texts), 2.0 on",
+		Example:  "but OMPI was not built with SLURM's PMI support and therefore cannot",
+	},
+	{
 		ID: "slurm-job-container", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{": error: container_"}, Pattern: `slurmstepd[\w.-]*: error: container_(?:p_join|g_join|p_create|g_create)\b(?P<text>.{0,160})`,
 		Meaning: "The private /tmp that SLURM gives to a job was not there on this node, so nothing ran there.",

@@ -86,3 +86,38 @@ func TestNoPrivateTmp(t *testing.T) {
 	fieldCase{"one node of two", map[string]string{"error-91-0.out": "torch imported\n", "error-91-1.out": "slurmstepd: error: container_p_join: open failed /scratch/91/.active: No such file or directory\nslurmstepd: error: container_g_join failed: 91\n",
 		"slurm-91.out": "srun: error: n2: tasks 4-7: Exited with exit code 1\nsrun: Terminating StepId=91.0\nsrun: error: n1: tasks 0-3: Terminated\n"}, []string{"scheduler-error"}, "node n2"}.check(t)
 }
+
+// What SLURM's programs could not do before a job ever came to train is why it ended, and the line of its end tells of nobody's wish.
+func TestStepsThatSLURMEndedByItself(t *testing.T) {
+	const (
+		over = "slurmstepd: error: *** STEP 93.0 ON n1 CANCELLED AT 2026-03-11T04:03:00 ***\nsrun: Job step aborted: Waiting up to 32 seconds for job step to finish.\nsrun: error: n2: tasks 4-7: Killed\nsrun: error: n1: tasks 0-3: Killed\n"
+		odd  = "slurmstepd: error: switch_q_setup: rail 3 is not usable\n"
+		ompi = "The application appears to have been direct launched using \"srun\",\nbut OMPI was not built with SLURM's PMI support and therefore cannot\nexecute. There are several options for building PMI support under\nSLURM, depending upon the SLURM version you are using:\n"
+	)
+	for _, c := range []fieldCase{
+		{"PMI2 gave up", one("srun: error: mpi/pmi2: failed to send temp kvs to compute nodes\n" + over), []string{"init-unreachable"}, "-"},
+		{"an error that nobody knows", one(odd + over), []string{"cancelled", "unknown"}, "-"},
+		{"it trained", one(odd + fieldSteps + over), []string{"cancelled"}, "-"},
+		{"nothing but the end", one(over), []string{"cancelled"}, "-"},
+		{"Open MPI does not know SLURM", one(ompi + ompi + "srun: error: n1: tasks 0-3: Exited with exit code 1\nsrun: error: n2: tasks 4-7: Exited with exit code 1\n"), []string{"config-error"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// Two ranks are not most of a job, though only they say which they are: the launcher names more tasks.
+func TestTwoRanksOfMany(t *testing.T) {
+	lib := raisedBy(4, "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory") + raisedBy(5, "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory")
+	ends := "srun: error: n3: tasks 4-5: Exited with exit code 1\nsrun: Terminating StepId=90.0\nsrun: error: n1: tasks 0-1: Terminated\nsrun: error: n2: tasks 2-3: Terminated\nsrun: error: n4: tasks 6-7: Terminated\n"
+	fieldCase{"a library of one node", map[string]string{"error-90-2.out": lib, "slurm-90.out": ends}, []string{"version-mismatch"}, "rank 4, rank 5"}.check(t)
+}
+
+// A save that outlives the wait of the others is what held them, whatever case a script writes it in, and though it ended well.
+func TestASaveThatOutlivesTheWait(t *testing.T) {
+	held := "WORLD_SIZE=4\n" + timedSteps(1, 100, 30) + "2026-03-11 04:17:11,000 [INFO] [rank0]: saving checkpoint to /fs/ckpt/step_99\n"
+	for r := 1; r < 4; r++ {
+		held += fmt.Sprintf("[rank%[1]d]:[E311 04:27:20.100000000 ProcessGroupNCCL.cpp:632] [Rank %[1]d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=801, OpType=BROADCAST, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600072 milliseconds before timing out.\n"+
+			"[rank%[1]d]:[E311 04:27:20.200000000 ProcessGroupNCCL.cpp:2268] [PG ID 0 PG GUID 0(default_pg) Rank %[1]d]  failure detected by watchdog at work sequence id: 801 PG status: last enqueued work: 801, last completed work: 800\n", r)
+	}
+	fieldCase{"it ended", one(held + "2026-03-11 04:27:41,000 [INFO] [rank0]: saved checkpoint to /fs/ckpt/step_99 in 629.4 s\n"), []string{"checkpoint-io"}, "rank 0"}.check(t)
+}

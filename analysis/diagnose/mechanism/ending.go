@@ -9,6 +9,7 @@ import (
 	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // endings: what the scheduler did. All but a node's failure end a job that something else may have broken before.
@@ -326,6 +327,12 @@ func cancelled(s *Scene) *Proposal {
 			break
 		}
 	}
+	if at := strange(f, hit); at != nil {
+		// SLURM's programs end a step by themselves after errors of their own.
+		p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.88
+		p.Why = hit.Slurm.By() + " ended it without a reason of its own, below an error of its own whose meaning is not known"
+		p.Against = append(p.Against, finding("an error of SLURM's own stands above its end", QuoteAt(*at, nil)))
+	}
 	if lost(f, hit.T) {
 		// What failed, and why somebody cancelled, may stand in what is not here.
 		p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.88
@@ -334,6 +341,26 @@ func cancelled(s *Scene) *Proposal {
 	unkillable(s, p)
 	return p
 }
+
+// strange is an error of SLURM's own programs that nobody knows and that stands above the ending of a job that never came to train; nil where
+// there is none.
+func strange(f *resolve.Facts, end *resolve.End) *worker.At {
+	if by, known := f.Accounting.Cancelled(); known && by {
+		return nil // its records know who did
+	}
+	if f.Job.Training {
+		return nil
+	}
+	for i := range f.Obs.Unclassified {
+		u := &f.Obs.Unclassified[i]
+		if u.File == end.Slurm.File && u.Off < end.Slurm.Off && slurmError.MatchString(u.Text) {
+			return &u.At
+		}
+	}
+	return nil
+}
+
+var slurmError = pattern.New(`(?:^|\s)(?:srun|slurmstepd[\w.-]*): error: `)
 
 // lost says that files are missing, or end long before the job did: not one that was torn in its last line when everything
 // was killed.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
@@ -125,7 +126,11 @@ func lastAct(s *Scene, id int) *act {
 		}
 	}
 	if c := openSave(s, id); c != nil {
-		add(heldSaving, "it had begun a "+saveWord(c)+" and did not report its end", c.At)
+		says := "it had begun a " + saveWord(c) + " and did not report its end"
+		if endedLate(s, c) {
+			says += " before the others gave up"
+		}
+		add(heldSaving, says, c.At)
 	}
 	if p := barDone(f, id); p != nil {
 		add(heldAtEnd, "its progress stood at the last step while others were on the way", p.At)
@@ -253,6 +258,18 @@ func openSave(s *Scene, id int) *worker.Checkpoint {
 		return nil
 	}
 	return open
+}
+
+// endedLate says that an open save or load is reported to have ended, after somebody had given up the wait for it.
+func endedLate(s *Scene, open *worker.Checkpoint) bool {
+	f, done := s.Facts, strings.TrimSuffix(open.Kind, "start")+"done"
+	for i := range f.Saves {
+		c := &f.Saves[i]
+		if m := f.At(c.At); c.Kind == done && c.File == open.File && c.Off > open.Off && c.Path == open.Path && m.Valid && s.Graph.Report.Valid && s.Graph.Report.Before(m) {
+			return true
+		}
+	}
+	return false
 }
 
 func saveWord(c *worker.Checkpoint) string {

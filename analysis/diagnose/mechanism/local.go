@@ -20,6 +20,17 @@ func local(slug string, explains ...string) Mechanism {
 		Propose: func(s *Scene) *Proposal { return fromFailures(s, slug) }}
 }
 
+// tasks is how many tasks the launcher names at least, by the numbers that it gives them.
+func tasks(f *resolve.Facts) int {
+	n := 0
+	for i := range f.Obs.TaskExits {
+		for _, t := range f.Obs.TaskExits[i].Tasks {
+			n = max(n, t+1)
+		}
+	}
+	return n
+}
+
 // everyone is the share of the ranks from which on a failure counts as everybody's.
 const everyone = 0.5
 
@@ -61,7 +72,7 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 	}
 	world := f.Job.WorldSize
 	if world == 0 {
-		world = len(f.Ranks)
+		world = max(len(f.Ranks), tasks(f))
 	}
 	all := map[int]bool{}
 	for _, fl := range fls {
