@@ -59,6 +59,7 @@ func TestATransferToAProcessThatDied(t *testing.T) {
 	failed := one + steps + completion("n1", 11, "10.9.0.2", 13)
 	for _, c := range []fieldCase{
 		{"of an exception", map[string]string{"n1.log": failed, "n2.log": two + steps + raisedBy(1, "ValueError: shapes (4,) and (5,)")}, []string{"exception"}, "rank 1, node n2"},
+		{"of its GPU", map[string]string{"n1.log": failed, "n2.log": two + steps + "NVRM: Xid (PCI:0000:97:00): 79, GPU has fallen off the bus.\n"}, []string{"gpu-off-bus"}, "node n2"},
 		{"of a crash", map[string]string{"n1.log": failed, "n2.log": two + steps + segv}, []string{"native-crash"}, "node n2"},
 		{"of a crash, after it had lost the other", map[string]string{"n1.log": failed, "n2.log": two + steps + closed + segv}, []string{"link-error", "native-crash"}, "-"},
 		{"its own port says so", map[string]string{"n1.log": failed + "n1:11:9 [0] transport/net_ib.cc:99 NCCL WARN NET/IB : mlx5_3:1 Got async event : port error\n", "n2.log": two + steps + raisedBy(1, "ValueError: shapes (4,) and (5,)")},

@@ -155,12 +155,12 @@ func linkError(s *Scene) *Proposal {
 var failedTransfers = map[string]bool{"ib-completion": true, "ofi-completion": true, "ucx-transport": true, "ucx-completion": true}
 
 // ofItself are the mechanisms that end a process for reasons of its own.
-var ofItself = map[string]bool{"exception": true, "bad-sample": true, "gpu-oom": true, "cuda-error": true, "gpu-ecc": true, "native-crash": true, "host-oom": true,
+var ofItself = map[string]bool{"exception": true, "bad-sample": true, "gpu-oom": true, "cuda-error": true, "gpu-ecc": true, "gpu-off-bus": true, "gpu-nvlink": true, "gpu-firmware": true, "native-crash": true, "host-oom": true,
 	"storage-full": true, "storage-unresponsive": true, "storage-retries-exhausted": true, "checkpoint-io": true, "dataloader-worker-killed": true}
 
 // diedThere are the mechanisms by which a process died at the other end of the transfers that failed, where those are all that there is: to
 // whoever sent to it a process that is gone looks like a link that is. A process that itself had lost somebody before proves nothing, nor one
-// that was aborted, for libraries do so where they gave up.
+// that was aborted, for libraries do so where they gave up; and one that sleeps in the kernel is there: its card still answers.
 func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []string {
 	for _, fl := range p.Failures {
 		if !failedTransfers[fl.Sign] {
@@ -182,7 +182,7 @@ func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []string {
 		off, told := lost[fl.At.File]
 		there := fl.Node == "" || touches(ends, fl.Node)
 		ok, seen := died[fl.Mechanism]
-		died[fl.Mechanism] = (ok || !seen) && there && !aborted[fl.Sign] && !(told && off < fl.At.Off)
+		died[fl.Mechanism] = (ok || !seen) && there && !aborted[fl.Sign] && fl.Sign != "storage-hung-task" && !(told && off < fl.At.Off)
 	}
 	maps.DeleteFunc(died, func(_ string, ok bool) bool { return !ok })
 	return keysOf(died)
