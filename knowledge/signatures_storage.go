@@ -152,8 +152,9 @@ var clientSignatures = []Signature{
 	},
 	{
 		ID: "storage-retries-exhausted", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
-		// Behind "Retrying" it is only why a client above tries again; telemetry has servers of its own.
-		Literals: []string{"Max retries exceeded with url"}, Not: []string{"Retrying ", "etrying in", "wandb", "etcd"}, Pattern: `host='(?P<host>[^']+)', port=(?P<port>\d+)`,
+		// Behind "Retrying" it is only why a client above tries again, and so it is where huggingface_hub says what a try threw: what it
+		// gives up on it raises. Telemetry has servers of its own.
+		Literals: []string{"Max retries exceeded with url"}, Not: []string{"Retrying ", "etrying in", " thrown while requesting ", "wandb", "etcd"}, Pattern: `host='(?P<host>[^']+)', port=(?P<port>\d+)`,
 		Meaning: "The client gave up on an HTTP server after its last retry.",
 		Source:  "urllib3 MaxRetryError",
 		Example: "requests.exceptions.ConnectionError: HTTPConnectionPool(host='ais', port=51080): Max retries exceeded with url: /v1/objects/b/o",

@@ -80,7 +80,7 @@ var ioRules = []ioRule{
 
 	{form: "urllib3", kind: IORetry, literals: []string{retryTotal}, shape: shapeBroken},
 	{form: "urllib3", kind: IORetry, literals: []string{retryTotal}, shape: shapeLeft},
-	{form: "urllib3", kind: IOGaveUp, literals: []string{"Max retries exceeded with url"}, not: []string{"Retrying ", "etrying in"},
+	{form: "urllib3", kind: IOGaveUp, literals: []string{"Max retries exceeded with url"}, not: []string{"Retrying ", "etrying in", " thrown while requesting "},
 		shape: shapeHost},
 	{form: "tenacity", kind: IORetry, literals: []string{" seconds as it raised ", " seconds as it returned "},
 		shape: shapeTenacity},
