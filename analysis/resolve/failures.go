@@ -192,7 +192,9 @@ func (f *Facts) attribute() {
 		}
 		m[key][rank] = code
 	}
+	started := map[fileName]bool{} // by whom lines of a file tell how a launcher's processes ended, where Ray or vLLM says whose line it is
 	for _, c := range f.Obs.ChildFailed {
+		started[fileName{c.File, c.Who().RayName}] = true
 		if c.Rank >= 0 {
 			note(exits, c.File, c.Rank, c.ExitCode)
 			note(hosts, ShortHost(c.Host), c.Rank, c.ExitCode)
@@ -207,6 +209,9 @@ func (f *Facts) attribute() {
 	for _, fl := range f.Failures {
 		if fl.Rank != NoRank || fl.Role != knowledge.CauseRole || fl.Kind == "task" && fl.Mechanism != mechHostOOM || f.ident.multiHost[fl.At.File] {
 			continue
+		}
+		if name := fl.At.Who().RayName; name != "" && !started[fileName{fl.At.File, name}] {
+			continue // an engine or an actor beside the launcher's processes: which of those ended after it, ended of something else
 		}
 		set := byFile[fl.At.File]
 		if (len(set) == 0 || fl.Mechanism == mechHostOOM) && fl.Node != "" {
@@ -230,6 +235,9 @@ func (f *Facts) attribute() {
 		}
 	}
 }
+
+// fileName is a file and the name of a writer in it.
+type fileName struct{ file, name string }
 
 // ended are the ranks that ended with one code: how many, and one of them.
 type ended struct{ n, one int }

@@ -25,6 +25,8 @@ type identity struct {
 	taskNode  map[int]string
 	// localLabels is true where torchrun labels lines by "[rankN]:" as PyTorch does, and by the local rank.
 	localLabels bool
+	// beside is true where ranks train and an inference engine's workers, which count theirs from 0 again, write beside them.
+	beside bool
 	// introduced holds the ranks that introduce themselves in each file ("GLOBAL_RANK: 3, MEMBER: 4/16").
 	introduced map[string]map[int]bool
 	rankNode   map[int]string
@@ -59,7 +61,7 @@ func newIdentity(obs *worker.Observations, sources []incident.Source, nodes []st
 		rankNode: map[int]string{}, rankBasis: map[int]string{}, rankLocal: map[int]int{}, multiHost: map[string]bool{}, introduced: map[string]map[int]bool{},
 		keyed: map[string]bool{},
 	}
-	id.localLabels = localLabels(obs)
+	id.localLabels, id.beside = localLabels(obs), engineBeside(obs)
 	id.nodesFromContent(obs)
 	id.ranksFromTables(obs, world)
 	seen := map[string]map[int]bool{}
@@ -116,8 +118,30 @@ func belowBase(obs *worker.Observations, t *worker.Tail) bool {
 	return labels > 0
 }
 
+// engineWorker says that a name in front of lines is that of vLLM's workers: "(VllmWorker rank=1 pid=…)".
+func engineWorker(w *line.Who) bool {
+	return strings.HasPrefix(strings.ToLower(w.RayName), "vllm")
+}
+
+// engineBeside says that a job trains, with ranks of which lines tell, and that an inference engine's workers write in its logs, too.
+func engineBeside(obs *worker.Observations) bool {
+	engine := false
+	train := slices.ContainsFunc(obs.ChildFailed, func(c worker.ChildFailed) bool { return c.Rank >= 0 && !engineWorker(c.Who()) })
+	for _, t := range obs.Tails {
+		for i := range t.Writers {
+			w := &t.Writers[i].Who
+			engine = engine || engineWorker(w)
+			train = train || (w.Global >= 0 || w.RayRank >= 0) && !engineWorker(w)
+		}
+	}
+	return engine && train && slices.ContainsFunc(obs.Progress, func(p worker.Progress) bool { return p.Phase == "training" && !engineWorker(p.Who()) })
+}
+
 // labels are the global and the local rank that the labels of a line state.
 func (id *identity) labels(w *line.Who) (global, local int) {
+	if id.beside && engineWorker(w) {
+		return line.Unknown, line.Unknown // what it counts are the engine's workers
+	}
 	if id.localLabels && w.Local < 0 {
 		return line.Unknown, w.Global
 	}
@@ -544,7 +568,7 @@ func (id *identity) rankOf(at worker.At) (rank int, basis string, ok bool) {
 	if global >= 0 {
 		return global, "[rankN]: prefix", true
 	}
-	if w.RayRank >= 0 {
+	if w.RayRank >= 0 && !(id.beside && engineWorker(w)) {
 		return w.RayRank, "Ray worker's rank", true
 	}
 	if r, ok := id.fileRank[at.File]; ok {
