@@ -80,6 +80,9 @@ func killed(s *Scene) *Proposal {
 			term = append(term, fl)
 		}
 	}
+	if own := monitors(term); len(kill) > 0 && len(own) > 0 && tookAll(own, kill) && !brokeBefore(f, own) {
+		return monitored(s, own)
+	}
 	switch {
 	case len(kill) > 0:
 		p := propose(s, "external-signal", Local, kill)
@@ -109,6 +112,43 @@ func killed(s *Scene) *Proposal {
 
 // byMonitor are what the launcher's own monitor prints before it ends processes that it takes for stuck.
 var byMonitor = map[string]bool{"signal-nvrx-heartbeat": true, "signal-nvrx-section": true, "signal-k8s-liveness": true}
+
+// monitors are the lines of monitors that stand before every other one of a signal, as far as stamps tell.
+func monitors(term []*resolve.Failure) []*resolve.Failure {
+	var own []*resolve.Failure
+	var first resolve.Moment
+	for _, fl := range term {
+		if !byMonitor[fl.Sign] {
+			continue
+		}
+		own = append(own, fl)
+		if t := moment(fl); t.Valid && (!first.Valid || t.T < first.T) {
+			first = t
+		}
+	}
+	for _, fl := range term {
+		if !byMonitor[fl.Sign] && moment(fl).Before(first) {
+			return nil // what was told to end is silent
+		}
+	}
+	return own
+}
+
+// tookAll says that monitors sent every SIGKILL: each process that was killed is one they speak of, or one of a launcher in whose file their
+// words stand above.
+func tookAll(own, kill []*resolve.Failure) bool {
+	for _, k := range kill {
+		if !slices.ContainsFunc(own, func(m *resolve.Failure) bool {
+			if m.Rank != resolve.NoRank && k.Rank != resolve.NoRank {
+				return m.Rank == k.Rank && !moment(k).Before(moment(m))
+			}
+			return m.At.File == k.At.File && m.At.Off < k.At.Off
+		}) {
+			return false
+		}
+	}
+	return true
+}
 
 func allMonitored(term []*resolve.Failure) bool {
 	return !slices.ContainsFunc(term, func(fl *resolve.Failure) bool { return !byMonitor[fl.Sign] })
