@@ -51,7 +51,7 @@ func openWork(s *Scene) *resolve.Did {
 		if d.Kind != worker.DoingWork || d.Done || d.Rank != resolve.NoRank && g.Waits(d.Rank) {
 			continue
 		}
-		if id, ok := rankAtWork(d); d.Ran < least && (!ok || g.Waits(id) || g.ReportedAbove(d.Pos)) {
+		if id, ok := rankAtWork(d); d.Ran < least && (!ok || g.Waits(id) || g.ReportedAbove(d.Pos)) && !(!ok && begunMeanwhile(s, d)) {
 			continue
 		}
 		if open == nil || d.Ran >= open.Ran {
@@ -59,6 +59,12 @@ func openWork(s *Scene) *resolve.Did {
 		}
 	}
 	return open
+}
+
+// begunMeanwhile says that work without a rank and without a bar was begun while all but rank 0 waited: then nobody else can have begun it.
+func begunMeanwhile(s *Scene, d *resolve.Did) bool {
+	g := s.Graph
+	return d.Ran == 0 && firstAbsent(s) && g.Start.Before(d.T) && !g.ReportedAbove(d.Pos)
 }
 
 // rankAtWork is the rank that a line of long work names, or that wrote it.
