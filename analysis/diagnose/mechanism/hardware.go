@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
 )
@@ -145,10 +146,58 @@ func linkError(s *Scene) *Proposal {
 	if !f.Job.Training {
 		// Before the first step the same words mean that the network was never there.
 		p.Rivals, p.Base = []string{"init-unreachable"}, 0.9
+	} else if n := fellSilent(s, p); n != "" && (len(p.Nodes) == 0 || p.Nodes[0] == n) {
+		p.Rivals, p.Base = []string{"node-failure"}, 0.9
+		p.Why = fmt.Sprintf("the reports name a transfer that failed; %s reports nothing and had fallen silent before, as a node does that is gone: then no link failed", n)
 	}
 	p.Remote = diedThere(s, p, ends)
 	decidedByPorts(s, p, hosts[best])
 	return p
+}
+
+// silentFor is for how long nothing of a node may be printed before the others report a failure, in seconds, until it counts: ranks that
+// wait for each other fail within one collective.
+const silentFor = 30
+
+// fellSilent is the one node whose processes wrote until shortly before transfers failed and of whose end no line tells, where all others
+// report failures: had it lived, its own transfers had failed, too, and its launcher had ended its processes.
+func fellSilent(s *Scene, p *Proposal) string {
+	f := s.Facts
+	told := map[string]bool{}
+	for _, fl := range f.Failures {
+		told[fl.Node] = true
+	}
+	for _, r := range f.Ranks {
+		if r.Exit != nil {
+			told[r.Node] = true
+		}
+	}
+	at := p.At // the line of a transfer mostly has no stamp, and the one above it has
+	for _, fl := range p.Failures {
+		if t := fl.When(); t.Valid && (!at.Valid || t.T < at.T) {
+			at = t
+		}
+	}
+	silent, nodes := "", map[string]bool{}
+	for i := range f.Obs.Tails {
+		t := &f.Obs.Tails[i]
+		n := f.NodeOf(worker.At{Pos: worker.Pos{File: t.File}})
+		last := f.At(t.Last)
+		switch {
+		case n == "" || silent == n:
+			return "" // which node's it is, or where that node's end would stand, is open
+		case told[n]:
+			nodes[n] = true
+		case silent != "" || t.Lines == 0 || !last.Add(silentFor).Before(at):
+			return ""
+		default:
+			silent = n
+		}
+	}
+	if len(nodes) < 2 {
+		return ""
+	}
+	return silent
 }
 
 // failedTransfers are signs of a transfer with another process, which may be gone.
