@@ -141,6 +141,8 @@ func bare(b []byte) header {
 		}
 	case len(b) > 0 && b[0] == '{' && bytes.Contains(b, []byte(`"__REALTIME_TIMESTAMP"`)):
 		return journal(b)
+	case len(b) > 0 && b[0] == '{' && bytes.Contains(b, priMember) && bytes.Contains(b, timeName) && bytes.Contains(b, msgName):
+		return object(b)
 	case bytes.HasPrefix(b, []byte("kernel: ")): // journalctl -o cat behind a filter
 		h.msg, h.kernel = b[len("kernel: "):], true
 		if at, _, k := bracket(h.msg); k > 0 && at.Kind == line.Uptime {

@@ -1,7 +1,7 @@
 // Package kernel reads kernel logs: dmesg in all its forms, the journal, syslog. It says what the kernel and its drivers
 // reported of GPUs, links, memory and processes, and when by which clock; what of it concerns a job is not its business.
 //
-// Formats: util-linux dmesg (plain, -T, -d, -H, --time-format iso, --decode), journalctl -k (short, short-iso, short-precise),
+// Formats: util-linux dmesg (plain, -T, -d, -H, --time-format iso, --decode, --json), journalctl -k (short, short-iso, short-precise),
 // rsyslog's traditional and RFC 5424-like file formats, each behind the labels of srun -l and pdsh. Messages: NVIDIA's driver (Xid,
 // SXid, NVRM; open-gpu-kernel-modules 515 to 590), amdgpu, PCIe AER, mm/oom_kill.c, kernel/hung_task.c, mlx5_core, EDAC and MCE of
 // Linux 4.18 to 6.12.
@@ -98,5 +98,7 @@ const (
 	maxHosts   = 1024
 	maxClocks  = 64
 	maxLine    = 1 << 16
-	maxName    = 64
+	// maxDocument is how much JSON in one line is read: a kernel's buffer is seldom larger than a MiB.
+	maxDocument = 16 << 20
+	maxName     = 64
 )

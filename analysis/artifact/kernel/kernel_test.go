@@ -28,21 +28,25 @@ func TestHeaders(t *testing.T) {
 		task       int
 		stamp      line.Stamp
 	}{
-		"dmesg":          {"[12345.678901] " + msg, "", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 12345, Nanos: 678901000}},
-		"dmesg early":    {"[    3.000001] " + msg, "", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 3, Nanos: 1000}},
-		"dmesg caller":   {"[12345.678901] [ T1234] " + msg, "", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 12345, Nanos: 678901000}},
-		"dmesg -T":       {"[Fri Aug 30 11:43:14 2024] " + msg, "", -1, line.Stamp{Kind: line.DateTime, Emitter: line.Kernel, Year: 2024, Month: 8, Day: 30, Hour: 11, Minute: 43, Second: 14}},
-		"dmesg --decode": {"kern  :err   : [12345.678901] " + msg, "", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 12345, Nanos: 678901000}},
-		"dmesg iso":      {"2025-01-25T10:34:54,859532+00:00 " + msg, "", -1, line.Stamp{Kind: line.Zoned, Emitter: line.Kernel, Year: 2025, Month: 1, Day: 25, Hour: 10, Minute: 34, Second: 54, Nanos: 859532000}},
-		"journal":        {"Jul 09 10:42:47 pool0-0082 kernel: " + msg, "pool0-0082", -1, line.Stamp{Kind: line.MonthDay, Emitter: line.Kernel, Month: 7, Day: 9, Hour: 10, Minute: 42, Second: 47}},
-		"journal iso":    {"2025-06-03T17:48:01+0200 n7 kernel: " + msg, "n7", -1, line.Stamp{Kind: line.Zoned, Emitter: line.Kernel, Year: 2025, Month: 6, Day: 3, Hour: 17, Minute: 48, Second: 1, ZoneOffset: 120}},
-		"syslog":         {"May  9 07:08:57 n7.cluster kernel: [680111.646286] " + msg, "n7.cluster", -1, line.Stamp{Kind: line.MonthDay, Emitter: line.Kernel, Month: 5, Day: 9, Hour: 7, Minute: 8, Second: 57}},
-		"alert":          {"Xid errors on instance: n7, Error: May 19 07:08:57 n7 kernel: [680111.646286] " + msg, "n7", -1, line.Stamp{Kind: line.MonthDay, Emitter: line.Kernel, Month: 5, Day: 19, Hour: 7, Minute: 8, Second: 57}},
-		"srun -l":        {"12: [Fri Aug 30 11:43:14 2024] " + msg, "", 12, line.Stamp{Kind: line.DateTime, Emitter: line.Kernel, Year: 2024, Month: 8, Day: 30, Hour: 11, Minute: 43, Second: 14}},
-		"pdsh":           {"node-3: [12345.678901] " + msg, "node-3", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 12345, Nanos: 678901000}},
-		"journal json":   {`{"_HOSTNAME":"n7","__REALTIME_TIMESTAMP":"1748972881005000","PRIORITY":"2","_TRANSPORT":"kernel","MESSAGE":"` + msg + `"}`, "n7", -1, line.Stamp{Kind: line.Zoned, Emitter: line.Kernel, Year: 2025, Month: 6, Day: 3, Hour: 17, Minute: 48, Second: 1, Nanos: 5000000}},
-		"journal bytes":  {`{"_HOSTNAME":"n7","__REALTIME_TIMESTAMP":"1748972881005000","_TRANSPORT":"kernel","MESSAGE":` + strings.ReplaceAll(fmt.Sprint([]byte(msg+"\n\x01")), " ", ",") + `}`, "n7", -1, line.Stamp{Kind: line.Zoned, Emitter: line.Kernel, Year: 2025, Month: 6, Day: 3, Hour: 17, Minute: 48, Second: 1, Nanos: 5000000}},
-		"no stamp":       {"kernel: " + msg, "", -1, line.Stamp{}},
+		"dmesg":                           {"[12345.678901] " + msg, "", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 12345, Nanos: 678901000}},
+		"dmesg early":                     {"[    3.000001] " + msg, "", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 3, Nanos: 1000}},
+		"dmesg caller":                    {"[12345.678901] [ T1234] " + msg, "", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 12345, Nanos: 678901000}},
+		"dmesg -T":                        {"[Fri Aug 30 11:43:14 2024] " + msg, "", -1, line.Stamp{Kind: line.DateTime, Emitter: line.Kernel, Year: 2024, Month: 8, Day: 30, Hour: 11, Minute: 43, Second: 14}},
+		"dmesg --decode":                  {"kern  :err   : [12345.678901] " + msg, "", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 12345, Nanos: 678901000}},
+		"dmesg iso":                       {"2025-01-25T10:34:54,859532+00:00 " + msg, "", -1, line.Stamp{Kind: line.Zoned, Emitter: line.Kernel, Year: 2025, Month: 1, Day: 25, Hour: 10, Minute: 34, Second: 54, Nanos: 859532000}},
+		"journal":                         {"Jul 09 10:42:47 pool0-0082 kernel: " + msg, "pool0-0082", -1, line.Stamp{Kind: line.MonthDay, Emitter: line.Kernel, Month: 7, Day: 9, Hour: 10, Minute: 42, Second: 47}},
+		"journal iso":                     {"2025-06-03T17:48:01+0200 n7 kernel: " + msg, "n7", -1, line.Stamp{Kind: line.Zoned, Emitter: line.Kernel, Year: 2025, Month: 6, Day: 3, Hour: 17, Minute: 48, Second: 1, ZoneOffset: 120}},
+		"syslog":                          {"May  9 07:08:57 n7.cluster kernel: [680111.646286] " + msg, "n7.cluster", -1, line.Stamp{Kind: line.MonthDay, Emitter: line.Kernel, Month: 5, Day: 9, Hour: 7, Minute: 8, Second: 57}},
+		"alert":                           {"Xid errors on instance: n7, Error: May 19 07:08:57 n7 kernel: [680111.646286] " + msg, "n7", -1, line.Stamp{Kind: line.MonthDay, Emitter: line.Kernel, Month: 5, Day: 19, Hour: 7, Minute: 8, Second: 57}},
+		"srun -l":                         {"12: [Fri Aug 30 11:43:14 2024] " + msg, "", 12, line.Stamp{Kind: line.DateTime, Emitter: line.Kernel, Year: 2024, Month: 8, Day: 30, Hour: 11, Minute: 43, Second: 14}},
+		"pdsh":                            {"node-3: [12345.678901] " + msg, "node-3", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 12345, Nanos: 678901000}},
+		"journal json":                    {`{"_HOSTNAME":"n7","__REALTIME_TIMESTAMP":"1748972881005000","PRIORITY":"2","_TRANSPORT":"kernel","MESSAGE":"` + msg + `"}`, "n7", -1, line.Stamp{Kind: line.Zoned, Emitter: line.Kernel, Year: 2025, Month: 6, Day: 3, Hour: 17, Minute: 48, Second: 1, Nanos: 5000000}},
+		"journal bytes":                   {`{"_HOSTNAME":"n7","__REALTIME_TIMESTAMP":"1748972881005000","_TRANSPORT":"kernel","MESSAGE":` + strings.ReplaceAll(fmt.Sprint([]byte(msg+"\n\x01")), " ", ",") + `}`, "n7", -1, line.Stamp{Kind: line.Zoned, Emitter: line.Kernel, Year: 2025, Month: 6, Day: 3, Hour: 17, Minute: 48, Second: 1, Nanos: 5000000}},
+		"dmesg json":                      {"{\n   \"dmesg\": [\n      {\n         \"pri\": 3,\n         \"time\": 12345.678901,\n         \"msg\": \"" + msg + "\"\n      }\n   ]\n}", "", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 12345, Nanos: 678901000}},
+		"dmesg json -x":                   {"{\n   \"dmesg\": [\n      {\n         \"fac\": \"kern\",\n         \"pri\": \"notice\",\n         \"time\":     0.000000,\n         \"caller\": \"T0\",\n         \"msg\": \"Linux version 6.8 \\\"x\\\"\"\n      },{\n         \"fac\": \"kern\",\n         \"pri\": \"err\",\n         \"time\":     3.000001,\n         \"msg\": \"" + msg + "\"\n      }\n   ]\n}", "", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 3, Nanos: 1000}},
+		"dmesg json, all of it in a line": {`{"dmesg":[{"pri":6,"time":0,"msg":"Linux version 6.8"},{"pri":3,"time":12345.5,"msg":"` + msg + `"}]}`, "", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 12345, Nanos: 500000000}},
+		"dmesg json, an object in a line": {`{"pri":3,"time":12345.678901,"msg":"` + msg + `"}`, "", -1, line.Stamp{Kind: line.Uptime, Emitter: line.Kernel, Unix: 12345, Nanos: 678901000}},
+		"no stamp":                        {"kernel: " + msg, "", -1, line.Stamp{}},
 	} {
 		l := read(t, c.text+"\n")
 		if len(l.Events) != 1 {
@@ -56,6 +60,27 @@ func TestHeaders(t *testing.T) {
 		if !Recognise([]byte(c.text + "\n")) {
 			t.Errorf("%s: not recognised", name)
 		}
+	}
+}
+
+func TestAMessageInJSONStandsWhereItsTextDoes(t *testing.T) {
+	for name, text := range map[string]string{
+		"lines":    "{\n   \"dmesg\": [\n      {\n         \"pri\": 3,\n         \"time\": 5.000001,\n         \"msg\": \"NVRM: Xid (PCI:0000:65:00): 79, x\"\n      }\n   ]\n}\n",
+		"one line": `{"dmesg":[{"pri":6,"time":0.5,"msg":"usb 1-1: new device"},{"pri":3,"time":5.1,"msg":"NVRM: Xid (PCI:0000:65:00): 79, x"}]}` + "\n",
+		"cut":      `{"dmesg":[{"pri":3,"time":5.1,"msg":"NVRM: Xid (PCI:0000:65:00): 79, x"},{"pri":3,"time":5.1,"ms`,
+	} {
+		l := read(t, text)
+		if len(l.Events) != 1 {
+			t.Fatalf("%s: %d events", name, len(l.Events))
+		}
+		e := l.Events[0]
+		got := text[e.Off : int(e.Off)+e.Len]
+		if !strings.Contains(got, "Xid (PCI:0000:65:00): 79") || strings.Contains(got, "usb") || int64(strings.Count(text[:e.Off], "\n")) != e.Line-1 {
+			t.Errorf("%s: line %d is %q", name, e.Line, got)
+		}
+	}
+	if Recognise([]byte(`{"step": 4, "time": 3.1, "msg": "Xid", "pri": 2}` + "\n")) {
+		t.Error("an object of a program is taken for a kernel's")
 	}
 }
 

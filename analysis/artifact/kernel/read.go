@@ -22,6 +22,9 @@ func Recognise(head []byte) bool {
 	if bytes.IndexByte(head[:min(len(head), 512)], 0) >= 0 {
 		return false
 	}
+	if dmesgJSON(head) {
+		return true
+	}
 	if i := bytes.LastIndexByte(head, '\n'); i >= 0 && len(head) >= HeadLen {
 		head = head[:i]
 	}
@@ -84,6 +87,12 @@ func Read(ctx context.Context, in io.Reader) (*Log, error) {
 	r := &reader{log: &Log{}, byKey: map[key]int{}, hosts: map[string]bool{}, seen: map[string]said{}}
 	br := bufio.NewReaderSize(in, maxLine)
 	off := int64(0)
+	if head, _ := br.Peek(HeadLen); dmesgJSON(head) {
+		if bytes.IndexByte(bytes.TrimSpace(head[:min(len(head), 512)]), '\n') < 0 {
+			return r.oneLine(br)
+		}
+		r.json = true
+	}
 	for {
 		if r.log.Lines&0xfff == 0 {
 			if err := ctx.Err(); err != nil {
@@ -112,6 +121,10 @@ func Read(ctx context.Context, in io.Reader) (*Log, error) {
 			break
 		}
 	}
+	return r.ended()
+}
+
+func (r *reader) ended() (*Log, error) {
 	for h := range r.hosts {
 		r.log.Hosts = append(r.log.Hosts, h)
 	}
@@ -122,6 +135,22 @@ func Read(ctx context.Context, in io.Reader) (*Log, error) {
 	return r.log, nil
 }
 
+// oneLine reads what jq -c made of dmesg --json: all of it is one line.
+func (r *reader) oneLine(in io.Reader) (*Log, error) {
+	b, err := io.ReadAll(io.LimitReader(in, maxDocument+1))
+	if err != nil && len(b) == 0 {
+		return nil, err
+	}
+	if len(b) > maxDocument || err != nil {
+		r.log.Damaged = "it is damaged or too long, and was read up to there"
+	}
+	r.log.Lines = 1
+	for _, at := range messages(b[:min(len(b), maxDocument)]) {
+		r.line(b[at[0]:at[1]], int64(at[0]))
+	}
+	return r.ended()
+}
+
 type reader struct {
 	log   *Log
 	byKey map[key]int // index of the event
@@ -129,6 +158,9 @@ type reader struct {
 	// seen remembers what messages say: a storm of errors repeats few of them by the million.
 	seen map[string]said
 	boot int
+	// json: the file is what dmesg --json writes, and told is the time that the object which is being read states.
+	json bool
+	told line.Stamp
 	// base is the last absolute stamp of dmesg -H, to which distances are added, in nanoseconds.
 	base      line.Stamp
 	baseNanos int64
@@ -168,7 +200,13 @@ func (r *reader) event(msg []byte) (Event, bool) {
 }
 
 func (r *reader) line(b []byte, off int64) {
-	h := parse(b)
+	h, ok := header{}, false
+	if r.json {
+		h, ok = r.member(b)
+	}
+	if !ok {
+		h = parse(b)
+	}
 	if !h.kernel {
 		r.goesOn(b, off)
 		return
