@@ -225,7 +225,7 @@ func (g *gpus) causes(t *trouble) {
 			g.place(&c, t, &near, &undated)
 		}
 	}
-	for _, s := range g.unreachable() {
+	for _, s := range g.unreachable(t) {
 		g.place(s, t, &near, &undated)
 	}
 	if len(near) == 0 && len(undated) > 0 {

@@ -100,6 +100,44 @@ func TestCSV(t *testing.T) {
 	value(t, &s.GPUs[2], Unread, 1)
 }
 
+func TestColumnsOfAQuery(t *testing.T) {
+	for _, c := range []struct {
+		head string
+		want bool
+	}{
+		{"index, utilization.gpu [%], memory.used [MiB]", true},
+		{"timestamp, name, pci.bus_id, clocks.current.sm [MHz], pcie.link.width.current, pcie.link.width.max, some.new_column [W]", true},
+		{"timestamp, name, index, step, loss", false}, // another program's
+		{"pci.bus_id, step, loss", false},
+		{"timestamp, pci.bus_id, pstate, Loss of it", false},
+	} {
+		if got := columns(c.head) != nil; got != c.want {
+			t.Errorf("%s: %v", c.head, got)
+		}
+	}
+}
+
+func TestWhenAToolRan(t *testing.T) {
+	const lost = "Unable to determine the device handle for GPU0000:52:00.0: GPU is lost.  Reboot the system to recover this GPU\n"
+	for _, text := range []string{
+		"Sun Sep 14 08:31:00 UTC 2025\n" + lost,
+		"Sun Sep 14 08:31:00 2025\n" + lost,
+		"==============NVSMI LOG==============\n\nTimestamp                           : Sun Sep 14 08:31:00 2025\nDriver Version                      : 470.1\n\nAttached GPUs                       : 1\nGPU 00000000:52:00.0\n    Product Name                    : X\n",
+		"timestamp, pci.bus_id, pstate\n2025/09/14 08:31:00.000, 00000000:52:00.0, P0\n2025/09/14 08:41:00.000, 00000000:52:00.0, P0\n",
+	} {
+		if !Recognise([]byte(text)) {
+			t.Errorf("not recognised: %s", text)
+		}
+		states, err := Read(context.Background(), strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := states[0].Stamp; s.Year != 2025 || s.Month != 9 || s.Day != 14 || s.Hour != 8 || s.Minute != 31 {
+			t.Errorf("%+v of %s", s, text)
+		}
+	}
+}
+
 func TestQuery(t *testing.T) {
 	s := read(t, `
 ==============NVSMI LOG==============

@@ -33,7 +33,7 @@ func Recognise(head []byte) bool {
 		if form(s) != "" {
 			return true
 		}
-		if _, k := line.ParseStamp([]byte(s)); k == len(s) || prompt(s) || xmlFirst.MatchString(s) || blockHost.MatchString(s) || named(s) != "" {
+		if moment(s) || prompt(s) || xmlFirst.MatchString(s) || blockHost.MatchString(s) || named(s) != "" {
 			continue
 		}
 		if rest, _, ok := lines.Peel(s); ok {
@@ -41,7 +41,7 @@ func Recognise(head []byte) bool {
 			if form(rest) != "" {
 				return true
 			}
-			if _, k := line.ParseStamp([]byte(rest)); k == len(rest) || strings.Trim(rest, "+-=| ") == "" {
+			if moment(rest) || strings.Trim(rest, "+-=| ") == "" {
 				continue
 			}
 		}
@@ -219,11 +219,31 @@ func (r *reader) line(raw string, p Place) {
 	case ROCm:
 		r.rocm(s, p)
 	}
-	if r.s.Stamp.Kind == line.NoStamp {
-		if st, n := line.ParseStamp([]byte(strings.TrimPrefix(s, "Timestamp                                 : "))); n > 0 && n == len(strings.TrimPrefix(s, "Timestamp                                 : ")) && st.Kind != line.TimeOnly {
-			st.Emitter = line.Kernel // the node's local time, as dmesg -T writes it
-			r.s.Stamp = st
-		}
+	r.when(s)
+}
+
+var (
+	stated   = pattern.New(`^(?:Timestamp +: |<timestamp>)`)
+	dateZone = pattern.New(` [A-Z]{3,5}( \d{4})$`) // of date
+)
+
+// moment says that a line is a time and nothing else.
+func moment(s string) bool {
+	s = dateZone.ReplaceAllString(s, "$1")
+	_, n := line.ParseStamp([]byte(s))
+	return n == len(s)
+}
+
+// when notes when the tool ran, if a line says nothing else.
+func (r *reader) when(s string) {
+	if r.s.Stamp.Kind != line.NoStamp || len(s) < 15 || len(s) > 80 {
+		return
+	}
+	s = strings.TrimSuffix(s[len(stated.FindString(s)):], "</timestamp>")
+	s = dateZone.ReplaceAllString(s, "$1")
+	if st, n := line.ParseStamp([]byte(s)); n > 0 && n == len(s) && st.Kind != line.TimeOnly {
+		st.Emitter = line.Kernel // the node's local time, as dmesg -T writes it
+		r.s.Stamp = st
 	}
 }
 

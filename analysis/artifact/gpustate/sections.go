@@ -124,18 +124,29 @@ var csvNames = map[string]bool{"index": true, "name": true, "gpu_name": true, "u
 
 var inUnits = pattern.New(` \[[^\]]{1,12}\]$`)
 
-// columns reads a header of CSV; nil where a name is not one of nvidia-smi's.
+// anyColumn is what names of --query-gpu look like: drivers add some every year.
+var anyColumn = pattern.New(`^[a-z][a-z0-9_]{1,40}(?:\.[a-z0-9_]{1,40}){0,5}$`)
+
+// columns reads a header of CSV; nil where a name cannot be one of nvidia-smi's, or hardly any is known as one.
 func columns(s string) []string {
 	if !strings.Contains(s, ", ") || len(s) > 2048 {
 		return nil
 	}
 	var out []string
+	known, own := 0, false // own: no other program calls a column so
 	for c := range strings.SplitSeq(s, ", ") {
 		c = inUnits.ReplaceAllString(strings.TrimSpace(c), "")
-		if !csvNames[c] && csvKeys[c] == "" {
+		switch {
+		case csvNames[c] || csvKeys[c] != "":
+			known++
+			own = own || strings.Contains(c, ".") || c == "uuid" || c == "gpu_uuid" || c == "pstate"
+		case !anyColumn.MatchString(c):
 			return nil
 		}
 		out = append(out, c)
+	}
+	if known < len(out) && (known < 3 || !own) {
+		return nil
 	}
 	return out
 }
@@ -153,6 +164,8 @@ func (r *reader) csv(s string, p Place) {
 		switch r.names[i] {
 		case "index":
 			g.Index = number(c)
+		case "timestamp":
+			r.when(c)
 		case "name", "gpu_name":
 			g.Name = c[:min(len(c), 80)]
 		case "pci.bus_id", "gpu_bus_id":
