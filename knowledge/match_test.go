@@ -106,6 +106,8 @@ func TestMatchByWording(t *testing.T) {
 		{"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 496.00 MiB. GPU 0 has a total capacty of 14.75 GiB of which 235.06 MiB is free. Process 20398 has 14.52 GiB memory in use. Of the allocated memory 14.06 GiB is allocated by PyTorch, and 330.42 MiB is reserved by PyTorch but unallocated.", "gpu-oom-allocator"},
 		{"torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB.", "gpu-oom-allocator"},
 		{"RuntimeError: CUDA error: out of memory", "gpu-oom-driver"},
+		{"a:1:2 [0] proxy.cc:1612 NCCL WARN [Service thread] Accept failed Resource temporarily unavailable", "peer-nccl-service"},
+		{"bash: fork: retry: Resource temporarily unavailable", "limit-fork"},
 		{"a:1:2 [0] misc/cudawrap.cc:1 NCCL WARN Cuda failure 2 'out of memory'", "gpu-oom-nccl"},
 		{"RuntimeError: CUDA error: an illegal memory access was encountered", "cuda-illegal-access"},
 		{"a:1:2 [0] enqueue.cc:1 NCCL WARN Cuda failure 700 'an illegal memory access was encountered'", "cuda-illegal-access"},

@@ -352,7 +352,7 @@ var limitSignatures = []Signature{
 	},
 	{
 		ID: "limit-fork", Mechanism: "resource-limit", Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{"Resource temporarily unavailable"}, Not: []string{"unable to lock file"},
+		Literals: []string{"Resource temporarily unavailable"}, Not: []string{"unable to lock file", "[Service thread]"}, // NCCL's proxy takes no connection at its end: teardown
 		Pattern: `(?:fork|pthread_create|Thread creation|thread|BlockingIOError: \[Errno 11\]|clone).{0,120}Resource temporarily unavailable`,
 		Meaning: "The node refused another process or thread (ulimit -u, or the container's pids limit).",
 		Source:  "errno EAGAIN of fork and pthread_create; libgomp, OpenBLAS, bash",
