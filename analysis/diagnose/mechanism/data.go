@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"faultline/analysis/artifact/kernel"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/incident"
@@ -208,7 +209,8 @@ func storageUnresponsive(s *Scene) *Proposal {
 	}
 	roots := nodesOf(s.Facts, s.Graph.Root)
 	for _, fl := range p.Failures {
-		if fl.Sign != "storage-hung-task" || fl.Node == "" || len(roots) == 0 || has(roots, fl.Node) {
+		asleep := fl.Sign == "storage-hung-task" || fl.Kernel != nil && fl.Kernel.Kind == kernel.HungTask
+		if !asleep || fl.Node == "" || len(roots) == 0 || has(roots, fl.Node) {
 			return p
 		}
 	}
