@@ -309,4 +309,111 @@ var besideCases = []besideCase{
 		evidence: map[string]string{"sacct.txt": "JobID|State|ExitCode\n777|OUT_OF_MEMORY|0:125\n777.0|OUT_OF_MEMORY|0:125\n"},
 		want:     []string{"completed"},
 	},
+	{
+		name:     "dumps of an earlier run of the same size",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3)},
+		evidence: dumpsAt(311, 8, 5),
+		want:     []string{"collective-hang", "gpu-hang", "rank-stalled"},
+	},
+	{
+		name:     "dumps of this run",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3)},
+		evidence: dumpsAt(2042, 8, 5),
+		want:     []string{"rank-stalled"}, root: "rank 5",
+	},
+	{
+		name:     "the dump of one rank is of an earlier run",
+		evidence: with(dumpsAt(2042, 4, -1), "nccl_trace_rank_2", strings.ReplaceAll(dumpsAt(311, 4, 2)["nccl_trace_rank_2"], "17586105055", "17586005055")),
+		want:     []string{"collective-hang", "collective-mismatch", "gpu-hang", "rank-stalled"},
+	},
+	{
+		name:     "an answer of NCCL's RAS of a larger job",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3)},
+		evidence: map[string]string{"ras-1.txt": behindInRAS(16, 6), "ras-2.txt": behindInRAS(16, 6)},
+		want:     []string{"collective-hang", "gpu-hang", "rank-stalled"},
+	},
+	{
+		name:     "an answer of NCCL's RAS of this job",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3)},
+		evidence: map[string]string{"ras-1.txt": behindInRAS(8, 6), "ras-2.txt": behindInRAS(8, 6)},
+		want:     []string{"rank-stalled"}, root: "rank 6, node 10.9.0.2",
+	},
+	{
+		name:     "a process slept in the kernel on another node than that of the rank that stayed away",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2), "error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
+		evidence: map[string]string{"kern-n2.log": sleptOn("n2")},
+		want:     []string{"rank-stalled"}, root: "rank 3, node n1",
+	},
+	{
+		name:     "a process slept in the kernel on the node of the rank that stayed away",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2), "error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
+		evidence: map[string]string{"kern-n1.log": sleptOn("n1")},
+		want:     []string{"storage-unresponsive"}, root: "node n1",
+	},
+	{
+		name:     "a GPU was lost days before the job",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3), "error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
+		evidence: map[string]string{"nvidia-smi-n2.txt": "Mon Jun  2 08:31:00 CEST 2025\nUnable to determine the device handle for GPU0000:02:00.0: GPU is lost.  Reboot the system to recover this GPU\n"},
+		want:     []string{"collective-hang", "gpu-hang"},
+	},
+	{
+		name:     "a GPU is lost after the job",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3), "error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
+		evidence: map[string]string{"nvidia-smi-n2.txt": "Wed Jun  4 10:31:00 CEST 2025\nUnable to determine the device handle for GPU0000:02:00.0: GPU is lost.  Reboot the system to recover this GPU\n"},
+		want:     []string{"gpu-off-bus"}, root: "rank 5, node n2",
+	},
+	{
+		name: "a kernel's messages as JSON",
+		logs: map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3), "error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
+		evidence: map[string]string{"dmesg-n2.json": "{\n   \"dmesg\": [\n      {\n         \"pri\": 5,\n         \"time\":     0.000000,\n         \"msg\": \"Linux version 6.8.0-45-generic\"\n      },{\n         \"pri\": 3,\n" +
+			"         \"time\": 88120.120034,\n         \"msg\": \"NVRM: Xid (PCI:0000:02:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\"\n      }\n   ]\n}\n"},
+		want: []string{"gpu-off-bus"}, root: "rank 5, node n2",
+	},
+	{
+		name: "NCCL's proxy takes no connection while a job falls to pieces",
+		logs: map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + "n1:41000:41990 [0] proxy.cc:1612 NCCL WARN [Service thread] Accept failed Resource temporarily unavailable\n",
+			"error-1-n2.out": greeted("n2", 4) + "[rank6]: Traceback (most recent call last):\n[rank6]:   File \"/w/t.py\", line 4, in <module>\n[rank6]:     main()\n[rank6]: KeyError: 'input_ids'\n"},
+		want: []string{"exception"}, root: "rank 6, node n2",
+	},
+}
+
+// dumpsAt are dumps of all ranks of a job, which wait in an all-reduce, but for one that has not come, or nobody for −1.
+func dumpsAt(seq, ranks, away int) map[string]string {
+	members := make([]int, ranks)
+	for r := range members {
+		members[r] = r
+	}
+	out := map[string]string{}
+	for r := range ranks {
+		counters, w := [2]int{seq, seq - 1}, dumped{"0", "all_reduce", seq, "started"}
+		if r == away {
+			counters, w = [2]int{seq - 1, seq - 1}, dumped{"0", "all_reduce", seq - 1, "completed"}
+		}
+		dump := dumpOf(map[string][]int{"0": members}, map[string][2]int{"0": counters}, w)
+		out[fmt.Sprint("nccl_trace_rank_", r)] = strings.ReplaceAll(dump, "[[64]]", "[[8388608]]")
+	}
+	return out
+}
+
+func with(files map[string]string, name, text string) map[string]string {
+	files[name] = text
+	return files
+}
+
+// behindInRAS is an answer of RAS in which one rank is behind.
+func behindInRAS(ranks, behind int) string {
+	return fmt.Sprintf("NCCL version 2.27.5 compiled with CUDA 12.9\n\nJob summary\n===========\n\n  Nodes  Processes         GPUs  Processes     GPUs\n(total)   per node  per process    (total)  (total)\n"+
+		"      2          %d            1         %d       %[2]d\n\nCommunicators... (0.00s)\n=============\n\nGroup     Comms     Nodes     Ranks     Ranks     Ranks    Status  Errors\n"+
+		"    #  in group  per comm  per node  per comm  in group\n    0         1         2         %[1]d        %[2]d        %[2]d   RUNNING  MISMATCH\n\nErrors\n======\n\nWarnings\n========\n\n"+
+		"#0-0 (6f1d2e77aa10b00c) MISMATCH\n  Communicator ranks have different AllReduce operation counts\n  %[3]d ranks have launched up to operation 5120\n"+
+		"  Rank %[4]d has launched up to operation 5119 -- GPU 2 managed by process 9142 on node 10.9.0.2\n", ranks/2, ranks, ranks-1, behind)
+}
+
+// sleptOn is a kernel that says of a process that it waits for NFS.
+func sleptOn(node string) string {
+	var b strings.Builder
+	for _, l := range []string{"INFO: task python:5106 blocked for more than 120 seconds.", "Call Trace:", " rpc_wait_bit_killable+0x1e/0xa0 [sunrpc]", " nfs4_proc_getattr+0x60/0x100 [nfsv4]"} {
+		fmt.Fprintf(&b, "Jun  4 10:02:10 %s kernel: %s\n", node, l)
+	}
+	return b.String()
 }

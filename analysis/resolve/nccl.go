@@ -259,9 +259,21 @@ func (f *Facts) RASProcess(host string, pid int) (int, bool) {
 	return NoRank, false
 }
 
-// RASWorld is the number of ranks that a snapshot states for the job: its summary counts the GPUs.
+// rasWorld takes the number of ranks that a snapshot states for the job, as its summary counts the GPUs, where nothing else states it.
+// Else a snapshot that counts more than the job has is of another job; one that counts fewer may only lack some.
 func (f *Facts) rasWorld(snapshots []*ras.Snapshot) {
-	if f.Job.WorldSize > 0 {
+	if world := f.Job.WorldSize; world > 0 {
+		f.Handed.RAS = slices.DeleteFunc(slices.Clone(snapshots), func(s *ras.Snapshot) bool {
+			size := s.GPUs
+			for i := range s.Comms {
+				size = max(size, s.Comms[i].Size)
+			}
+			if size <= world {
+				return false
+			}
+			f.Warnings = append(f.Warnings, fmt.Sprintf("the answer of NCCL's RAS in %s is not used: it is of a job of %d ranks, this one has %d (%s)", s.File, size, world, f.Job.WorldFrom))
+			return true
+		})
 		return
 	}
 	n := 0

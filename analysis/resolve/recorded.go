@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,7 +89,7 @@ func newest(d *recorder.Dump) int64 {
 	return t
 }
 
-func sortedKeys(m map[int]RankDump) []int {
+func sortedKeys[V any](m map[int]V) []int {
 	out := make([]int, 0, len(m))
 	for id := range m {
 		out = append(out, id)
@@ -116,6 +117,17 @@ func (g *grouper) recorded(dumps map[int]RankDump) {
 		world[id] = d.Dump
 	}
 	joined := recorder.Join(world)
+	if other := g.otherMoment(joined, world); len(other) > 0 {
+		for _, id := range other {
+			delete(world, id)
+		}
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of the flight recorder (%s) not used: a member of the same group had completed far more than it had issued by then, or the other way round, so %s of another moment or run",
+			countOf(len(other), "dump"), someFiles(dumps, other), map[bool]string{true: "it is", false: "they are"}[len(other) == 1]))
+		if len(world) == 0 {
+			return
+		}
+		joined = recorder.Join(world)
+	}
 	f.Warnings = append(f.Warnings, joined.Warnings...)
 	f.RecorderOff = joined.Off
 	off := map[int]bool{}
@@ -153,6 +165,102 @@ func (g *grouper) recorded(dumps map[int]RankDump) {
 			g.state(gr, j, &j.States[k], dumps[j.States[k].Rank].File)
 		}
 	}
+}
+
+// apart is how far counters of the members of a group can lie apart at one moment: no work completes that a member has not issued. The
+// root of a broadcast runs ahead of those who receive, by as much as NCCL's buffers hold.
+const apart = 64
+
+// otherMoment are the ranks whose dumps cannot be of the moment at which the others stand: in one group one had issued less than another
+// has completed. What lines of the logs state decides; else the older dumps are out, as each run writes over those of the run before.
+func (g *grouper) otherMoment(joined *recorder.World, dumps map[int]*recorder.Dump) []int {
+	out := map[int]bool{}
+	for i := range joined.Groups {
+		j := &joined.Groups[i]
+		if slices.ContainsFunc(j.States, func(s recorder.State) bool {
+			return slices.ContainsFunc(s.Open, func(w recorder.Work) bool { return w.P2P })
+		}) {
+			continue // its counters are of two sequences
+		}
+		said := recorder.None // completed by some member, by the logs
+		most := recorder.None // issued by any, by the logs
+		if gr := g.byKey[GroupKey(worker.GroupRef{Known: true, GUID: j.Name, Desc: j.Desc})]; gr != nil && !gr.P2P {
+			for _, p := range gr.Pending {
+				if p.State != nil {
+					said, most = max(said, p.State.Completed), max(most, p.State.Enqueued)
+				}
+			}
+		}
+		done := recorder.None // by the dumps that are left
+		for k := range j.States {
+			s := &j.States[k]
+			issued, completed := reached(s)
+			switch {
+			case issued == recorder.None:
+			case said != recorder.None && issued+apart < said, most != recorder.None && completed > most+apart:
+				out[s.Rank] = true
+			default:
+				done = max(done, completed)
+			}
+		}
+		var behind, level []int
+		for k := range j.States {
+			s := &j.States[k]
+			switch issued, _ := reached(s); {
+			case issued == recorder.None || out[s.Rank]:
+			case issued+apart < done:
+				behind = append(behind, s.Rank)
+			default:
+				level = append(level, s.Rank)
+			}
+		}
+		if len(behind) == 0 {
+			continue
+		}
+		latest, earliest := int64(0), int64(math.MaxInt64)
+		for _, id := range behind {
+			latest = max(latest, newest(dumps[id]))
+		}
+		for _, id := range level {
+			earliest = min(earliest, newest(dumps[id]))
+		}
+		if latest >= earliest { // no telling which of them are of this run
+			behind = append(behind, level...)
+		}
+		for _, id := range behind {
+			out[id] = true
+		}
+	}
+	return sortedKeys(out)
+}
+
+// reached is the last work that a rank has issued in a group, and the last that it has completed, as far as entries of its dump, and
+// counters that they tie to the group, say so.
+func reached(s *recorder.State) (issued, completed int64) {
+	issued, completed = recorder.None, recorder.None
+	if s.Tie == "entry" {
+		issued, completed = s.Enqueued, s.Completed
+	}
+	if n := len(s.Open); n > 0 {
+		issued = max(issued, s.Open[n-1].Seq)
+	}
+	if s.Done != nil {
+		issued, completed = max(issued, s.Done.Seq), max(completed, s.Done.Seq)
+	}
+	return issued, completed
+}
+
+// someFiles are the files of some dumps for people.
+func someFiles(dumps map[int]RankDump, ranks []int) string {
+	var names []string
+	for i, id := range ranks {
+		if i == 3 {
+			names = append(names, strconv.Itoa(len(ranks)-i)+" more")
+			break
+		}
+		names = append(names, dumps[id].File)
+	}
+	return strings.Join(names, ", ")
 }
 
 // state adds what one rank's dump says of one group.

@@ -39,8 +39,8 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.Obs = obs
 	f.account(ledger, chosen)
 	f.job(in)
-	f.rasWorld(in.Handed.RAS)
 	f.commsWorld(obs)
+	f.rasWorld(in.Handed.RAS)
 	if f.Job.ID == "" && f.Accounting != nil && len(f.Accounting.Jobs) > 0 {
 		f.Job.ID = f.Accounting.Jobs[0].Job
 	}
