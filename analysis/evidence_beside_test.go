@@ -370,12 +370,26 @@ var besideCases = []besideCase{
 		want: []string{"gpu-off-bus"}, root: "rank 5, node n2",
 	},
 	{
+		name:     "memory of a GPU failed on another node than that of the process that reports an error of CUDA",
+		logs:     map[string]string{"error-1-n1.out": "using world size: 8, data-parallel size: 8\n" + greeted("n1", 0) + besideSteps, "error-1-n2.out": greeted("n2", 4) + besidePace + launchFailed},
+		evidence: map[string]string{"dmesg-n1.txt": "[Wed Jun  4 10:00:36 2025] NVRM: Xid (PCI:0000:02:00): 48, pid=9, name=python, DBE (double bit error) ECC Error\n"},
+		want:     []string{"cuda-error", "gpu-ecc"},
+	},
+	{
+		name:     "memory of its own GPU failed",
+		logs:     map[string]string{"error-1-n1.out": "using world size: 8, data-parallel size: 8\n" + greeted("n1", 0) + besideSteps, "error-1-n2.out": greeted("n2", 4) + besidePace + launchFailed},
+		evidence: map[string]string{"dmesg-n2.txt": "[Wed Jun  4 10:00:36 2025] NVRM: Xid (PCI:0000:02:00): 48, pid=9, name=python, DBE (double bit error) ECC Error\n"},
+		want:     []string{"gpu-ecc"}, root: "rank 5, node n2",
+	},
+	{
 		name: "NCCL's proxy takes no connection while a job falls to pieces",
 		logs: map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + "n1:41000:41990 [0] proxy.cc:1612 NCCL WARN [Service thread] Accept failed Resource temporarily unavailable\n",
 			"error-1-n2.out": greeted("n2", 4) + "[rank6]: Traceback (most recent call last):\n[rank6]:   File \"/w/t.py\", line 4, in <module>\n[rank6]:     main()\n[rank6]: KeyError: 'input_ids'\n"},
 		want: []string{"exception"}, root: "rank 6, node n2",
 	},
 }
+
+const launchFailed = "[rank5]: Traceback (most recent call last):\n[rank5]:   File \"/w/t.py\", line 4, in <module>\n[rank5]:     loss.backward()\n[rank5]: RuntimeError: CUDA error: unspecified launch failure\n"
 
 // dumpsAt are dumps of all ranks of a job, which wait in an all-reduce, but for one that has not come, or nobody for −1.
 func dumpsAt(seq, ranks, away int) map[string]string {

@@ -35,6 +35,7 @@ func arbitrate(s *mechanism.Scene, all []mechanism.Mechanism) decision {
 			continue
 		}
 		p.Explains = append(p.Explains, m.Explains...)
+		p.AtHome = m.AtHome
 		if !p.Settled {
 			p.Needs = append(p.Needs, m.Needs...)
 		}
@@ -147,7 +148,7 @@ func (x *arbiter) explains(a, b *mechanism.Proposal) bool {
 }
 
 func (x *arbiter) localBeforeLocal(a, b *mechanism.Proposal) bool {
-	named := contains(a.Explains, b.Mechanism)
+	named := contains(a.Explains, b.Mechanism) && !(b.AtHome && otherNodes(a, b))
 	if contains(b.Explains, a.Mechanism) && !named {
 		return false
 	}
@@ -178,6 +179,16 @@ func (x *arbiter) localBeforeLocal(a, b *mechanism.Proposal) bool {
 		}
 	}
 	return (b.Echo && !a.Echo || contains(b.Remote, a.Mechanism)) && apart(a, b)
+}
+
+// otherNodes says that both name nodes, and none in common.
+func otherNodes(a, b *mechanism.Proposal) bool {
+	for _, n := range a.Nodes {
+		if contains(b.Nodes, n) {
+			return false
+		}
+	}
+	return len(a.Nodes) > 0 && len(b.Nodes) > 0
 }
 
 // apart says that a befell a process that b says nothing of.

@@ -116,12 +116,15 @@ var columns = []struct {
 
 // columnOf is what a name stands for.
 func columnOf(name string) column {
+	if i := strings.LastIndex(name, " - "); i >= 0 { // W&B's export of a chart: "amber-sun-12 - train/loss"
+		name = name[i+len(" - "):]
+	}
 	if len(name) > 64 {
 		return other
 	}
 	name = strings.ToLower(strings.TrimSpace(name))
 	if i := strings.LastIndexByte(name, '/'); i >= 0 { // train/loss
-		if p := name[:i]; p != "train" && p != "training" {
+		if p := name[:i]; p != "train" && p != "training" && p != "trainer" {
 			return other
 		}
 		name = name[i+1:]

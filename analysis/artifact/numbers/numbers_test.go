@@ -17,6 +17,8 @@ func TestRecognise(t *testing.T) {
 		{"JSON lines", `{"step": 1, "rank": 0, "loss": 2.31}` + "\n" + `{"step": 2, "rank": 0, "loss": NaN}` + "\n", true},
 		{"checksums", "rank,step,param_checksum,replica_group\n0,1,9f2c,dp0\n", true},
 		{"a log in JSON", `{"message": "loss 3 at step 4", "level": "INFO"}` + "\n", false},
+		{"a chart of W&B", "\"Step\",\"amber-sun-12 - train/loss\",\"amber-sun-12 - train/loss__MIN\"\n1,2.5,2.5\n", true},
+		{"the bounds of a chart alone", "Step,amber-sun-12 - train/loss__MIN\n1,2.5\n", false},
 		{"a log", "INFO step, loss, done\n", false},
 		{"prose with commas", "step,loss and other things we print,\nto the log\n", false},
 		{"values without headings", "1,2.3,4\n", false},

@@ -21,7 +21,7 @@ func hardware() []Mechanism {
 		with(onKernel(local("gpu-nvlink", "cuda-error", "exception", "native-crash")), needDmesgNode),
 		with(onKernel(local("gpu-firmware", "cuda-error", "exception", "native-crash")), needDmesgNode),
 		{Slug: "link-error", Class: Local, Propose: linkError, Needs: []incident.Need{needDmesgNode}},
-		{Slug: "cuda-error", Class: Local, Propose: cudaError, Explains: []string{"exception", "native-crash"}, Needs: []incident.Need{needDmesgNode}},
+		{Slug: "cuda-error", Class: Local, Propose: cudaError, AtHome: true, Explains: []string{"exception", "native-crash"}, Needs: []incident.Need{needDmesgNode}},
 	}
 }
 

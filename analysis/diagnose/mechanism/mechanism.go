@@ -45,6 +45,8 @@ type Mechanism struct {
 	// Explains lists mechanisms that are this one's consequence whatever order the lines are in, because their cause is
 	// reported late or by somebody else.
 	Explains []string
+	// AtHome says that it comes of its own node alone: what befell other nodes explains it only by being earlier.
+	AtHome bool
 	// Needs are what would decide, or prove why.
 	Needs []incident.Need
 }
@@ -71,7 +73,8 @@ type Proposal struct {
 	// Bare is true for an ending that states no reason: then whatever failed before it, even a mere symptom, is why.
 	Bare bool
 	// Echo is true where all it rests on is also what others print of a process that died of something else.
-	Echo bool
+	Echo   bool
+	AtHome bool // see Mechanism
 	// Remote are the mechanisms that, on a process of which Failures say nothing, look like this to those at the other end: what the
 	// reporters say is of a transfer with a process that did not answer.
 	Remote  []string
