@@ -225,6 +225,12 @@ var besideCases = []besideCase{
 		want:     []string{"rank-stalled"}, root: "rank 3",
 	},
 	{
+		name:     "torchfrtrace names who did not join a collective that all have left behind",
+		logs:     map[string]string{"error-1-n2.out": besideSteps + waits(4, 5, 6, 7)},
+		evidence: map[string]string{"fr_trace.txt": "loaded 8 files in 0.1s\n" + notJoined("0:default_pg", 12, "{3}", "{0, 1, 2, 3, 4, 5, 6, 7}")},
+		want:     []string{"collective-hang", "gpu-hang", "rank-stalled"},
+	},
+	{
 		name: "torchfrtrace below the log of the job, whose processes the monitor ended",
 		logs: map[string]string{"slurm-7.out": besidePace + ended(0, 1, 2) + "$ torchfrtrace --prefix nccl_trace_rank_ /tmp/\n" + notJoined("0:default_pg", 2042, "{3}", "{0, 1, 2, 3}")},
 		want: []string{"rank-stalled"}, root: "rank 3",

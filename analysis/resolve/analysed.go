@@ -8,6 +8,7 @@ import (
 
 	"faultline/analysis/artifact/frtrace"
 	"faultline/analysis/artifact/lines"
+	"faultline/analysis/artifact/recorder"
 	"faultline/analysis/worker"
 )
 
@@ -63,4 +64,23 @@ func (f *Facts) analysed(files []FileAnalysis) {
 		f.Job.WorldSize, f.Job.WorldFrom = size, "the default group as torchfrtrace printed it"
 		f.plausible(Input{})
 	}
+}
+
+// analysedThen leaves out what torchfrtrace says of another moment: of a collective that the members had left far behind by what their
+// watchdogs say, or had not come near.
+func (g *grouper) analysedThen() {
+	f := g.f
+	told := map[string]bool{}
+	f.Analysed = slices.DeleteFunc(f.Analysed, func(a Analysed) bool {
+		guid, desc, _ := strings.Cut(a.Group, ":")
+		completed, issued := g.stated(worker.GroupRef{Known: true, GUID: guid, Desc: desc})
+		if a.Seq < 0 || completed == recorder.None || a.Seq+apart >= completed && a.Seq <= issued+apart {
+			return false
+		}
+		if !told[a.File] {
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is not used for group %s: what torchfrtrace says there is of collective #%d, and the watchdogs stood at #%d: it is of another moment or run", a.File, a.Group, a.Seq, completed+1))
+		}
+		told[a.File] = true
+		return true
+	})
 }

@@ -182,15 +182,7 @@ func (g *grouper) otherMoment(joined *recorder.World, dumps map[int]*recorder.Du
 		}) {
 			continue // its counters are of two sequences
 		}
-		said := recorder.None // completed by some member, by the logs
-		most := recorder.None // issued by any, by the logs
-		if gr := g.byKey[GroupKey(worker.GroupRef{Known: true, GUID: j.Name, Desc: j.Desc})]; gr != nil && !gr.P2P {
-			for _, p := range gr.Pending {
-				if p.State != nil {
-					said, most = max(said, p.State.Completed), max(most, p.State.Enqueued)
-				}
-			}
-		}
+		said, most := g.stated(worker.GroupRef{Known: true, GUID: j.Name, Desc: j.Desc})
 		done := recorder.None // by the dumps that are left
 		for k := range j.States {
 			s := &j.States[k]
@@ -232,6 +224,22 @@ func (g *grouper) otherMoment(joined *recorder.World, dumps map[int]*recorder.Du
 		}
 	}
 	return sortedKeys(out)
+}
+
+// stated is the last work of a group that some member has completed, and the last that any has issued, by lines of watchdogs; None where
+// no line says so, or the counters are of two sequences.
+func (g *grouper) stated(ref worker.GroupRef) (completed, issued int64) {
+	completed, issued = recorder.None, recorder.None
+	gr := g.byKey[GroupKey(ref)]
+	if gr == nil || gr.P2P {
+		return completed, issued
+	}
+	for _, p := range gr.Pending {
+		if p.State != nil {
+			completed, issued = max(completed, p.State.Completed), max(issued, p.State.Enqueued)
+		}
+	}
+	return completed, issued
 }
 
 // reached is the last work that a rank has issued in a group, and the last that it has completed, as far as entries of its dump, and

@@ -65,6 +65,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	g := newGrouper(f, obs)
 	g.pendings()
 	g.recorded(dumps)
+	g.analysedThen()
 	f.clock.offsets = calibrate(f.anchors(g, obs))
 	f.clock.zones = mixed(f.clock.offsets)
 	f.calibrateSlurm(obs)
