@@ -339,6 +339,30 @@ var besideCases = []besideCase{
 		want:     []string{"collective-hang", "gpu-hang", "rank-stalled"},
 	},
 	{
+		name:     "NCCL's own logs of this job",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3)},
+		evidence: called("n", "0x8f3c2d77aa10f001", 6),
+		want:     []string{"rank-stalled"}, root: "rank 6, node n2",
+	},
+	{
+		name:     "NCCL's own logs of another job",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3)},
+		evidence: called("z", "0x77aa", 6),
+		want:     []string{"collective-hang", "gpu-hang", "rank-stalled"},
+	},
+	{
+		name:     "an answer of NCCL's RAS of days before",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3)},
+		evidence: map[string]string{"ras.json": strings.ReplaceAll(deadInRAS, "2025-06-04", "2025-05-30")},
+		want:     []string{"collective-hang", "gpu-hang", "rank-stalled"},
+	},
+	{
+		name:     "an answer of NCCL's RAS of that day",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3)},
+		evidence: map[string]string{"ras.json": deadInRAS},
+		want:     []string{"peer-lost", "rank-stalled"}, root: "rank 6",
+	},
+	{
 		name:     "an answer of NCCL's RAS of this job",
 		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3)},
 		evidence: map[string]string{"ras-1.txt": behindInRAS(8, 6), "ras-2.txt": behindInRAS(8, 6)},
@@ -394,6 +418,29 @@ var besideCases = []besideCase{
 		want: []string{"exception"}, root: "rank 6, node n2",
 	},
 }
+
+// called are NCCL's own logs of eight processes, of which one called a collective less.
+func called(host, id string, behind int) map[string]string {
+	out := map[string]string{}
+	for r := range 8 {
+		h, pid := fmt.Sprint(host, r/4+1), 41000+r%4
+		at := fmt.Sprintf("%s:%d:%d [%d] NCCL INFO ", h, pid, pid, r%4)
+		text := at + fmt.Sprintf("Bootstrap : Using eth0:10.1.0.%d<0>\n", r/4+1) +
+			at + fmt.Sprintf("ncclCommInitRank comm 0x55d0a00%d rank %d nranks 8 cudaDev %d nvmlDev %d busId %d000 commId %s - Init COMPLETE\n", r, r, r%4, r%4, r%4+1, id)
+		for i := range 9 {
+			if r != behind || i < 8 {
+				text += at + fmt.Sprintf("AllReduce: opCount %x sendbuff 0x7f00 recvbuff 0x7f00 count 64 datatype 9 op 0 root 0 comm 0x55d0a00%d [nranks=8] stream 0x55ee\n", i, r)
+			}
+		}
+		out[fmt.Sprintf("nccl.%s.%d", h, pid)] = text + at + fmt.Sprintf("comm 0x55d0a00%d rank %d nranks 8 cudaDev %d busId %d000 - Abort COMPLETE\n", r, r, r%4, r%4+1)
+	}
+	return out
+}
+
+// deadInRAS is an answer in which a process is dead.
+const deadInRAS = `{"nccl_version": "2.28.9", "timestamp": "2025-06-04 10:08:00", "communicators_count": 1, "communicators": [{"hash": "0x6f1d", "size": 8, "ranks_count": 7, "missing_ranks_count": 1, "ranks": [],
+"missing_ranks": [{"rank": 6, "host": "10.1.0.2", "pid": 41002, "cuda_dev": 2, "nvml_dev": 2, "status": {"unresponsive": true, "considered_dead": true}}]}]}
+`
 
 const launchFailed = "[rank5]: Traceback (most recent call last):\n[rank5]:   File \"/w/t.py\", line 4, in <module>\n[rank5]:     loss.backward()\n[rank5]: RuntimeError: CUDA error: unspecified launch failure\n"
 

@@ -130,7 +130,7 @@ func (g *gpus) unreachable(t *trouble) []*candidate {
 		if r, alien := g.of(s.Node, pci); rank == NoRank {
 			e.Rank, e.Alien = r, alien
 		}
-		if m := g.f.clock.at(s.Node, s.State.Stamp); m.Valid && t.known && m.T+m.Unc < t.from-anyZone-t.unc {
+		if m := g.f.clock.at(s.Node, s.State.Stamp); m.Valid && t.known && g.f.YearProven && m.T+m.Unc < t.from-anyZone-t.unc {
 			e.T, e.When, e.Lead = m, Before, t.from-m.T
 		}
 		out = append(out, &candidate{e: e, mechanism: mechanism, text: text, gpu: true, undateable: true})

@@ -98,6 +98,9 @@ func (f *Facts) nccl(obs *worker.Observations, in Input) *worker.Observations {
 			return obs
 		}
 	}
+	if logs = f.ofOurComms(logs, spoke(obs)); len(logs) == 0 {
+		return obs
+	}
 	f.NCCL = &NCCL{Logs: logs, World: nccl.Join(logs), ranks: map[*nccl.Proc]int{}, hosts: addresses(logs)}
 	f.NCCL.Standings, f.NCCL.Divergences = f.NCCL.World.Standings(), f.NCCL.World.Divergences()
 	out := *obs
@@ -159,6 +162,74 @@ func ofThisRun(logs []*nccl.Log, obs *worker.Observations, own map[string]bool) 
 		if len(c.Procs) > 0 {
 			out = append(out, &c)
 		}
+	}
+	return out
+}
+
+// spoke are the files in which more than NCCL speaks of the job: steps, watchdogs, exceptions.
+func spoke(obs *worker.Observations) map[string]bool {
+	out := map[string]bool{}
+	for i := range obs.States {
+		out[obs.States[i].File] = true
+	}
+	for i := range obs.Progress {
+		out[obs.Progress[i].File] = true
+	}
+	for i := range obs.Exceptions {
+		out[obs.Exceptions[i].File] = true
+	}
+	return out
+}
+
+// ofOurComms leaves out logs of NCCL's own that are of another job or run: their processes are in a communicator as wide as the widest in
+// the job's own logs, and it is another one.
+func (f *Facts) ofOurComms(logs []*nccl.Log, own map[string]bool) []*nccl.Log {
+	width, ours := 1, map[string]bool{}
+	each := func(l *nccl.Log, see func(*nccl.Comm)) {
+		for _, p := range l.Procs {
+			for _, c := range p.Comms {
+				if c.ID != "" {
+					see(c)
+				}
+			}
+		}
+	}
+	for _, l := range logs {
+		if own[l.File] {
+			each(l, func(c *nccl.Comm) {
+				if c.NRanks > width {
+					width, ours = c.NRanks, map[string]bool{}
+				}
+				if c.NRanks == width {
+					ours[c.ID] = true
+				}
+			})
+		}
+	}
+	if len(ours) == 0 {
+		return logs
+	}
+	var first *nccl.Log
+	n := 0
+	out := slices.DeleteFunc(logs, func(l *nccl.Log) bool {
+		as, shared := false, false
+		each(l, func(c *nccl.Comm) {
+			as, shared = as || c.NRanks == width, shared || ours[c.ID]
+		})
+		if own[l.File] || !as || shared {
+			return false
+		}
+		if n++; first == nil {
+			first = l
+		}
+		return true
+	})
+	if first != nil {
+		more := ""
+		if n > 1 {
+			more = fmt.Sprintf(" and %s", countOf(n-1, "more log"))
+		}
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s%s of NCCL not used: its communicator of %d ranks is none of those in the job's own logs, so it is of another job or run", first.File, more, width))
 	}
 	return out
 }
@@ -246,6 +317,22 @@ func (f *Facts) RASRank(c *ras.Comm, r *ras.Rank) (int, bool) {
 		return r.Rank, true
 	}
 	return f.RASProcess(r.Host, r.Pid)
+}
+
+// rasThen leaves out answers of RAS that state a time at which the job was not in trouble yet, or long after, in whatever zone their clock is.
+func (f *Facts) rasThen() {
+	t := f.troubled()
+	if !t.known || !f.YearProven {
+		return
+	}
+	f.Handed.RAS = slices.DeleteFunc(slices.Clone(f.Handed.RAS), func(s *ras.Snapshot) bool {
+		at := float64(s.Time)
+		if s.Time == 0 || at > t.from-anyZone-t.unc && at < t.to+anyZone+t.unc {
+			return false
+		}
+		f.Warnings = append(f.Warnings, fmt.Sprintf("the answer of NCCL's RAS in %s is not used: by its time it is of another day than the trouble of this job", s.File))
+		return true
+	})
 }
 
 // RASProcess is the global rank of a process on a host, which RAS knows by its address.

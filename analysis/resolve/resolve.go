@@ -79,6 +79,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.failures(obs)
 	f.retold()
 	f.kernelLogs(in)
+	f.rasThen()
 	f.items()
 	f.courses()
 	f.parted()
