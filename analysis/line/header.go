@@ -77,7 +77,7 @@ func (c *cursor) role(k int) bool {
 }
 
 // mpi reads mpirun --tag-output: "[1,3]<stderr>:" (job, rank), with a daemon's name and '@' in front in Open MPI 5, and
-// SageMaker's "[1,mpirank:3,algo-1]<stderr>:", which names the host as well.
+// SageMaker's "[1,mpirank:3,algo-1]<stderr>:", which names the host as well. Horovod's own launcher writes "[3]<stderr>:".
 func (c *cursor) mpi(k int) bool {
 	e := closing(c.b, k, 96, ']')
 	if e < 0 || !(hasAt(c.b, e, "]<stderr>:") || hasAt(c.b, e, "]<stdout>:")) {
@@ -88,10 +88,14 @@ func (c *cursor) mpi(k int) bool {
 		in = in[a+1:]
 	}
 	_, j := number(in, 0, 9)
-	if j == 0 || at(in, j) != ',' {
+	switch {
+	case j > 0 && at(in, j) == ',':
+		j++
+	case j > 0 && j == e-k-1: // Horovod counts no jobs
+		j = 0
+	default:
 		return false
 	}
-	j++
 	if hasAt(in, j, "mpirank:") {
 		j += len("mpirank:")
 	}

@@ -60,6 +60,7 @@ var parseCases = []struct {
 	{"ray with rank and ip", "(MegatronPolicyWorker[rank=9] pid=3098846, ip=10.65.5.217) [Rank 0] Resumed", "[Rank 0] Resumed", who(func(w *Who) { w.RayName, w.RayRank, w.Pid, w.RayIP = "MegatronPolicyWorker", 9, 3098846, "10.65.5.217" }), Stamp{}, Stamp{}, 0, NoForm, "", Unknown},
 	{"ray coloured", "\x1b[36m(WorkerDict pid=34)\x1b[0m [rank1]:[E ProcessGroupNCCL.cpp:629] x", "x", who(func(w *Who) { w.RayName, w.Pid, w.Global = "WorkerDict", 34, 1 }), Stamp{}, Stamp{}, 'E', C10, "ProcessGroupNCCL.cpp", 629},
 	{"mpirun", "[1,3]<stderr>:[rank3]:[E ProcessGroupNCCL.cpp:629] x", "x", who(func(w *Who) { w.MPIRank, w.Global = 3, 3 }), Stamp{}, Stamp{}, 'E', C10, "ProcessGroupNCCL.cpp", 629},
+	{"horovodrun", "[3]<stderr>:ValueError: x", "ValueError: x", who(func(w *Who) { w.MPIRank = 3 }), Stamp{}, Stamp{}, 0, NoForm, "", Unknown},
 	{"mpirun 5", "[prterun-n7-77@1,13]<stderr>: x", "x", who(func(w *Who) { w.MPIRank = 13 }), Stamp{}, Stamp{}, 0, NoForm, "", Unknown},
 	{"collector's line number", "[80746] [rank0]:[E321 02:07:08.408271257 ProcessGroupNCCL.cpp:607] x", "x", who(func(w *Who) { w.Global = 0 }), md(3, 21, 2, 7, 8, 0, Container), Stamp{}, 'E', C10, "ProcessGroupNCCL.cpp", 607},
 	{"shipper's clock", "18:11:06.680 [rank4]:[E205 18:11:06.375750231 ProcessGroupNCCL.cpp:1870] x", "x", who(func(w *Who) { w.Global = 4 }), md(2, 5, 18, 11, 6, 0, Container),

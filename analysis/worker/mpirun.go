@@ -9,8 +9,9 @@ var (
 	// The name of the program is that under which it was called; Open MPI 5 breaks the sentence before the signal.
 	mpiNoticed = pattern.New(`noticed that process rank (\d+) with PID (\d+) on node ([\w.-]+) exited on(?: signal (\d+))?`)
 	mpiSignal  = pattern.New(`^\s*signal (\d+)`)
-	// The name is made of the job and the rank: "[[11377,1],3]", since Open MPI 5 "[prterun-n1-4242@1,3]".
-	mpiFirst = pattern.New(`^\s*Process name: \[(?:\[\d+,\d+\]|[\w.-]+@\d+),(\d+)\]\s*$`)
+	// The name is made of the job and the rank: "[[11377,1],3]", since Open MPI 5 "[prterun-n1-4242@1,3]". Horovod's own launcher
+	// writes the rank alone.
+	mpiFirst = pattern.New(`^\s*Process name: (?:\[(?:\[\d+,\d+\]|[\w.-]+@\d+),(\d+)\]|(\d+))\s*$`)
 	mpiCode  = pattern.New(`^\s*Exit code: +(\d+)\s*$`)
 )
 
@@ -58,7 +59,7 @@ func readMPIFirst(r *reader, rec *record) bool {
 	if m == nil {
 		return false
 	}
-	c := ChildFailed{At: rec.At, Rank: bounded(string(m[1])), Local: line.Unknown, Pid: line.Unknown, MPI: true}
+	c := ChildFailed{At: rec.At, Rank: bounded(string(m[1]) + string(m[2])), Local: line.Unknown, Pid: line.Unknown, MPI: true}
 	r.follow(rec, 1, func(r *reader, rec *record) verdict {
 		if rec == nil {
 			return ended
@@ -71,6 +72,68 @@ func readMPIFirst(r *reader, rec *record) bool {
 			emit(r, &r.obs.ChildFailed, c)
 		}
 		return taken
+	})
+	return true
+}
+
+var (
+	hydraWho    = pattern.New(`^\s*=\s+(?:RANK (\d+) )?PID (\d+) RUNNING AT (?:[\w.-]+@)?([A-Za-z0-9][\w.-]*)`)
+	hydraHow    = pattern.New(`^\s*=\s+(KILLED BY SIGNAL|EXIT CODE|EXIT STATUS): (\d+)`)
+	hydraString = pattern.New(`EXIT STRING: .{1,60}\(signal (\d+)\)`)
+)
+
+// readHydraExit reads the block of MPICH's and Intel MPI's mpiexec about a process that ended badly:
+//
+//	=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
+//	=   RANK 9 PID 22311 RUNNING AT cpu-04
+//	=   KILLED BY SIGNAL: 11 (Segmentation fault)
+//
+// MPICH knows no rank, writes "EXIT CODE: 139", and below the block "EXIT STRING: Segmentation fault (signal 11)". Intel MPI writes a
+// block for each process, those that it killed itself among them, so SIGKILL names no rank and SIGTERM says nothing.
+// Source: MPICH src/pm/hydra/mpiexec/mpiexec.c; Intel MPI 2019 on.
+func readHydraExit(r *reader, rec *record) bool {
+	m := hydraWho.FindSubmatch(rec.Msg)
+	if m == nil {
+		return false
+	}
+	c := ChildFailed{At: rec.At, Rank: line.Unknown, Local: line.Unknown, Pid: bounded(string(m[2])), Host: string(m[3]), MPI: true}
+	if len(m[1]) > 0 {
+		c.Rank = bounded(string(m[1]))
+	}
+	tell := func(r *reader) verdict {
+		switch {
+		case c.ExitCode == 0, c.ExitCode == -15, c.ExitCode == 15, c.ExitCode == 143:
+		case c.Rank >= 0 && c.ExitCode != -9:
+			emit(r, &r.obs.ChildFailed, c)
+		default:
+			who := *c.At.Who()
+			if c.Rank < 0 {
+				who.Host = c.Host
+			}
+			emit(r, &r.obs.ChildExits, ChildExit{At: At{Pos: c.Pos, By: &who, Stamp: c.Stamp}, ExitCode: c.ExitCode, Local: line.Unknown, Pid: c.Pid})
+		}
+		return ended
+	}
+	r.follow(rec, 8, func(r *reader, rec *record) verdict {
+		if rec == nil {
+			return tell(r)
+		}
+		if m := hydraHow.FindSubmatch(rec.Msg); m != nil {
+			if c.ExitCode = bounded(string(m[2])); m[1][0] == 'K' {
+				c.ExitCode = -c.ExitCode
+			}
+			if c.Rank >= 0 {
+				tell(r)
+				return final
+			}
+			return taken
+		}
+		if m := hydraString.FindSubmatch(rec.Msg); m != nil {
+			c.ExitCode = -bounded(string(m[1]))
+			tell(r)
+			return final
+		}
+		return pass
 	})
 	return true
 }

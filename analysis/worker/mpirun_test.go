@@ -30,3 +30,47 @@ func TestWhatMpirunSaysOfTheFirstProcessThatDied(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatMpiexecSaysOfAProcessThatEndedBadly(t *testing.T) {
+	const bad = "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
+	for _, tc := range []struct {
+		name, text string
+		rank, code int // code 0: nothing is read; rank −1: as the end of a process of no known rank
+		host       string
+	}{
+		{"Intel MPI", bad + "=   RANK 9 PID 22311 RUNNING AT cpu-04\n=   KILLED BY SIGNAL: 11 (Segmentation fault)\n", 9, -11, "cpu-04"},
+		{"Intel MPI, an error", bad + "=   RANK 9 PID 22311 RUNNING AT cpu-04\n=   EXIT STATUS: 3\n", 9, 3, "cpu-04"},
+		{"Intel MPI kills the others itself", bad + "=   RANK 2 PID 22311 RUNNING AT cpu-04\n=   KILLED BY SIGNAL: 9 (Killed)\n", -1, -9, ""},
+		{"or tells them to stop", bad + "=   RANK 2 PID 22311 RUNNING AT cpu-04\n=   KILLED BY SIGNAL: 15 (Terminated)\n", 0, 0, ""},
+		{"MPICH", bad + "=   PID 4821 RUNNING AT user@node-5\n=   EXIT CODE: 139\n=   CLEANING UP REMAINING PROCESSES\n", -1, 139, "node-5"},
+		{"MPICH names the signal", bad + "=   PID 4821 RUNNING AT node-5\n=   EXIT CODE: 9\n=====\nYOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\n", -1, -9, "node-5"},
+		{"cut off", bad + "=   PID 4821 RUNNING AT node-5\n", 0, 0, ""},
+		{"another sentence", "the job is RUNNING AT node-5\n=   EXIT CODE: 9\n", 0, 0, ""},
+	} {
+		obs := observe(t, tc.text)
+		var got []ChildFailed
+		got = append(got, obs.ChildFailed...)
+		for _, c := range obs.ChildExits {
+			got = append(got, ChildFailed{At: c.At, Rank: -1, ExitCode: c.ExitCode, Host: c.Who().Host, MPI: true})
+		}
+		if tc.code == 0 {
+			if len(got) != 0 {
+				t.Errorf("%s: read %+v", tc.name, got)
+			}
+			continue
+		}
+		if len(got) != 1 || got[0].Rank != tc.rank || got[0].ExitCode != tc.code || got[0].Host != tc.host {
+			t.Errorf("%s: %+v", tc.name, got)
+		}
+	}
+}
+
+func TestWhatHorovodrunSaysOfTheFirstProcessThatEnded(t *testing.T) {
+	obs := observe(t, "The first process to do so was:\nProcess name: 5\nExit code: 1\n")
+	if len(obs.ChildFailed) != 1 || obs.ChildFailed[0].Rank != 5 || obs.ChildFailed[0].ExitCode != 1 {
+		t.Errorf("read %+v", obs.ChildFailed)
+	}
+	if obs = observe(t, "Process name: 5 of them\nExit code: 1\n"); len(obs.ChildFailed) != 0 {
+		t.Errorf("read %+v", obs.ChildFailed)
+	}
+}
