@@ -119,6 +119,42 @@ var endedSignatures = []Signature{
 		Example: "trainer-1 exited with code 137",
 	},
 	{
+		// Whoever calls it may have met the failure of another rank.
+		ID: EndedWithError + "mpi-abort", Role: ConsequenceRole,
+		Literals: []string{"MPI_ABORT was invoked on rank "}, Pattern: `invoked on rank (?P<by>\d{1,7})\b`,
+		Meaning: "This rank ended all others; its own lines say why.",
+		Source:  "Open MPI ompi/mca/rte/base/help-mpi-api.txt",
+		Example: "MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD",
+	},
+	{
+		ID: EndedWithError + "mpich-abort", Role: ConsequenceRole,
+		Literals: []string{"application called MPI_Abort("}, Pattern: `MPI_Abort\(\w+, (?P<code>-?\d+)\) - process (?P<by>\d{1,7})\b`,
+		Meaning: "This rank ended all others; its own lines say why.",
+		Source:  "MPICH and Intel MPI, src/mpi/init/abort.c",
+		Example: "application called MPI_Abort(MPI_COMM_WORLD, 1) - process 3",
+	},
+	{
+		ID: EndedWithError + "mpiexec", Role: ConsequenceRole,
+		Literals: []string{"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"},
+		Meaning:  "mpiexec says that a process ended badly; the lines below say which and how.",
+		Source:   "MPICH src/pm/hydra/mpiexec, Intel MPI",
+		Example:  "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+	},
+	{
+		ID: EndedWithError + "paddle", Role: ConsequenceRole,
+		Literals: []string{"Container rank ", " status failed "}, Pattern: `Container rank (?P<container>\d{1,7}) status failed .* code (?P<code>-?\d+) `,
+		Meaning: "Paddle's launcher says that this process ended with an error.",
+		Source:  "PaddlePaddle python/paddle/distributed/launch/job/container.py",
+		Example: "Container rank 3 status failed cmd ['/usr/bin/python', '-u', 'train.py'] code 1 log log/workerlog.3 ",
+	},
+	{
+		ID: EndedWithError + "mindspore", Role: ConsequenceRole,
+		Literals: []string{"orker process ", " exit with exception"}, Pattern: `Worker process (?P<pid>\d+) exit with exception`,
+		Meaning: "MindSpore's launcher says that this process ended with an error.",
+		Source:  "MindSpore python/mindspore/parallel/cluster/process_entity/_api.py",
+		Example: "[ERROR] ME(162078:281473590168608,MainProcess):2025-03-10-09:40:12.440.000 [mindspore/parallel/cluster/process_entity/_api.py:268] Worker process 162163 exit with exception.",
+	},
+	{
 		ID: EndedWithError + "condor", Role: ConsequenceRole,
 		Literals: []string{"ormal termination ("}, Pattern: `\(\d\) (?:Abnormal termination \(signal (?P<signal>\d+)\)|Normal termination \(return value (?P<code>-?[1-9]\d*)\))`,
 		Meaning: "HTCondor says that the program ended with an error.",

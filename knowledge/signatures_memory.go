@@ -236,6 +236,14 @@ var memorySignatures = []Signature{
 		Example: "oom_reaper: reaped process 4242 (python3), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB",
 	},
 	{
+		// The driver says it of an executor, once with its host.
+		ID: "host-oom-yarn", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the host
+		Literals: []string{"Container killed by YARN for exceeding "}, Pattern: `(?:Lost executor \S{1,40} on (?P<address>[A-Za-z0-9][\w.-]*): .{0,40})?Container killed by YARN for exceeding (?:physical |virtual )?memory limits`,
+		Meaning: "YARN ended a worker that used more memory than its container was given.",
+		Source:  "Apache Spark resource-managers/yarn YarnAllocator.scala",
+		Example: "ERROR YarnScheduler: Lost executor 4 on node7: Container killed by YARN for exceeding physical memory limits. 61.2 GB of 60 GB physical memory used.",
+	},
+	{
 		ID: "host-oom-ray-node", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the node's address
 		Literals: []string{"Memory on the node (", "exceeds the memory usage threshold"}, Pattern: `Memory on the node \((?:.*?\b)?IP: (?P<address>[\d.]+|[\da-fA-F:]+)[,)]`,
 		Meaning: "Ray's memory monitor killed a worker because its node ran low on memory.",
@@ -285,6 +293,14 @@ var memorySignatures = []Signature{
 		Meaning:  "C++ code could not get host memory, or asked for an absurd amount.",
 		Source:   "libstdc++ bad_alloc::what",
 		Example:  "terminate called after throwing an instance of 'std::bad_alloc'",
+	},
+	{
+		// Windows, in whatever language: memory that is asked for must fit into RAM and paging file together.
+		ID: "host-alloc-windows", Mechanism: "host-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"[WinError 1455]"},
+		Meaning:  "Windows had no memory left to promise, in RAM and paging file together; each process that loads the CUDA libraries asks for gigabytes.",
+		Source:   "Windows ERROR_COMMITMENT_LIMIT through CPython OSError",
+		Example:  "OSError: [WinError 1455] The paging file is too small for this operation to complete.",
 	},
 	{
 		ID: "host-alloc-errno", Mechanism: "host-oom", Role: CauseRole, Tier: LoopCrash,

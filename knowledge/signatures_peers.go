@@ -397,6 +397,21 @@ var peerSignatures = []Signature{
 		Example: "RuntimeError: NCCL error in: /opt/pytorch/torch/lib/c10d/ProcessGroupNCCL.cpp:825, unhandled system error, NCCL version 2.7.8",
 	},
 	{
+		// Every rank but the one that failed says so, as whatever exception its framework raises.
+		ID: "peer-horovod", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"Horovod has been shut down"},
+		Meaning:  "Another rank failed or ended, and Horovod stopped on this one.",
+		Source:   "Horovod horovod/common/common.h (SHUT_DOWN_ERROR)",
+		Example:  "RuntimeError: Horovod has been shut down. This was caused by an exception on one of the ranks or an attempt to allreduce, allgather or broadcast a tensor after one of the ranks finished execution.",
+	},
+	{
+		ID: "peer-oneflow", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"error_code() == grpc::StatusCode::OK", "Machine "}, Pattern: `Machine (?P<lost>\d{1,7}) lost`,
+		Meaning: "This process heard no more of another one.",
+		Source:  "OneFlow oneflow/core/control/ctrl_client.cpp",
+		Example: "F20220301 16:13:39.021886 52842 ctrl_client.cpp:54] Check failed: rpc_client_.GetStubAt(i)->CallMethod<CtrlMethod::kLoadServer>( &client_ctx, request, &response).error_code() == grpc::StatusCode::OK (14 vs. 0) Machine 0 lost",
+	},
+	{
 		ID: "peer-nccl-jax", Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"NCCL operation nccl", " failed: "}, Pattern: `NCCL operation (?P<call>nccl\w+)\(.{0,200}failed: (?P<text>unhandled system error|unhandled cuda error|internal error|remote process exited)`,
 		Meaning: "A call of NCCL failed; its own warning, where there is one, says why.",

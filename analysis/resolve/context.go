@@ -94,7 +94,7 @@ func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bo
 	switch {
 	case betweenProcesses(x, class) && (plain || sign == "storage-connection-reset" || sign == "checkpoint-pickle"):
 		return "", knowledge.ConsequenceRole, false, ""
-	case role == knowledge.SymptomRole && (mech == "peer-lost" || mech == "") && onTheWayOut(x):
+	case role == knowledge.SymptomRole && (mech == "peer-lost" || mech == "") && onTheWayOut(x) && !holds(rootOf(x), sign):
 		return classify(rootOf(x))
 	case shortByStopIteration(x):
 		return "ais-batch-object-loss", knowledge.CauseRole, false, ""

@@ -28,6 +28,7 @@ var exceptionRoles = map[string]knowledge.Role{
 	"RendezvousClosedError":       knowledge.ConsequenceRole,
 	"RendezvousGracefulExitError": knowledge.ConsequenceRole,
 	"CalledProcessError":          knowledge.SymptomRole,
+	"Py4JJavaError":               knowledge.SymptomRole, // PySpark's, of the driver: something failed under Java, mostly a task
 	"CancelledError":              knowledge.ConsequenceRole,
 	"DeadlockDetectedException":   knowledge.ConsequenceRole, // Lightning's, of a rank that had failed of what stands above it
 	"_DeadlockDetectedException":  knowledge.ConsequenceRole,
