@@ -1,0 +1,81 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Launchers beside torchrun, and what follows in all ranks from the end of one.
+func TestFieldOtherLaunchers(t *testing.T) {
+	const (
+		shut   = "Horovod has been shut down. This was caused by an exception on one of the ranks or an attempt to allreduce, allgather or broadcast a tensor after one of the ranks finished execution."
+		caught = "Traceback (most recent call last):\n  File \"/opt/horovod/torch/mpi_ops.py\", line 869, in synchronize\n    wait(handle)\nRuntimeError: " + shut +
+			"\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File \"/a/train.py\", line 9, in main\n    optimizer.step()\nhorovod.common.exceptions.HorovodInternalError: " + shut + "\n"
+		own     = "Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    f()\nKeyError: 'tok'\n"
+		reports = "RuntimeError: Horovod detected that one or more processes exited with non-zero status, thus causing the job to be terminated. The first process to do so was:\nProcess name: 2\nExit code: 1\n"
+		bad     = "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
+	)
+	intel := func(rank, pid int, node, how string) string {
+		return fmt.Sprintf("\n%s\n%s=   RANK %d PID %d RUNNING AT %s\n=   KILLED BY SIGNAL: %s\n%[1]s\n", strings.Repeat("=", 80), bad, rank, pid, node, how)
+	}
+	mpich := func(code, says string) string {
+		return bad + "=   PID 48211 RUNNING AT c117\n=   EXIT CODE: " + code + "\n=   CLEANING UP REMAINING PROCESSES\n=   YOU CAN IGNORE THE BELOW CLEANUP MESSAGES\n=====\n" + says
+	}
+	for _, c := range []fieldCase{
+		{"horovodrun: one failed, the others say that Horovod stopped", one(fieldSteps + taggedWith("[0]<stderr>:", caught) + taggedWith("[1]<stderr>:", caught) + taggedWith("[2]<stderr>:", own) + reports),
+			[]string{"exception"}, "rank 2"},
+		{"horovodrun: nobody says why", one(fieldSteps + taggedWith("[0]<stderr>:", caught) + taggedWith("[1]<stderr>:", caught)), []string{"peer-lost", "unknown"}, "-"},
+		{"Horovod went on without a host", one(fieldSteps + taggedWith("[0]<stderr>:", caught) + "step 4 loss 2.12\nstep 5 loss 2.11\nTraining finished.\n"), []string{"completed"}, "-"},
+		{"and did not come to its end", one(fieldSteps + taggedWith("[0]<stderr>:", caught) + "step 4 loss 2.12\n"), []string{"peer-lost", "unknown"}, "-"},
+		{"Intel MPI: the one that crashed stands between those that were killed", one(fieldSteps + intel(3, 70, "c-3", "9 (Killed)") + intel(4, 71, "c-4", "11 (Segmentation fault)") + intel(5, 72, "c-4", "9 (Killed)")),
+			[]string{"native-crash"}, "rank 4, node c-4"},
+		{"Intel MPI: all were killed, nobody was first", one(fieldSteps + intel(3, 70, "c-3", "9 (Killed)") + intel(4, 71, "c-4", "9 (Killed)")), []string{"external-signal", "host-oom"}, "-"},
+		{"MPICH: a crash", one(fieldSteps + mpich("139", "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)\n")), []string{"native-crash"}, ""},
+		{"MPICH: a kill", one(fieldSteps + mpich("9", "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\n")), []string{"external-signal", "host-oom"}, ""},
+		{"MPICH: an error", one(fieldSteps + mpich("1", "")), []string{"exception", "unknown"}, "-"},
+		{"a rank that calls MPI_Abort need not be the one that failed", one(fieldSteps + "MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD\nwith errorcode -1.\n"), []string{"unknown"}, "-"},
+		{"the same under MPICH", one(fieldSteps + "application called MPI_Abort(MPI_COMM_WORLD, 1) - process 3\n"), []string{"unknown"}, "-"},
+		{"Paddle's launcher", one(fieldSteps + "LAUNCH ERROR 2023-06-29 02:36:22,520 Container failed !!!\nContainer rank 3 status failed cmd ['/usr/bin/python', '-u', 'train.py'] code 1 log log/workerlog.3 \n"), []string{"unknown"}, "-"},
+		{"MindSpore's launcher", one(fieldSteps + "[ERROR] ME(1:2,MainProcess):2025-03-10-09:40:12.440.000 [process_entity/_api.py:268] Worker process 163 exit with exception.\n"), []string{"unknown"}, "-"},
+		{"YARN names the host", one(fieldSteps + "25/01/15 10:21:44 ERROR YarnScheduler: Lost executor 4 on ip-9-44: Container killed by YARN for exceeding physical memory limits. 61.2 GB of 60 GB physical memory used.\n" +
+			"Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    run()\npy4j.protocol.Py4JJavaError: An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.\n"), []string{"host-oom"}, "node ip-9-44"},
+		{"Spark does not say why", one(fieldSteps + "Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    run()\npy4j.protocol.Py4JJavaError: An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.\n"), []string{"peer-lost", "unknown"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// taggedWith is a text with a launcher's tag in front of each line.
+func taggedWith(tag, text string) string {
+	var b strings.Builder
+	for l := range strings.Lines(text) {
+		b.WriteString(tag + l)
+	}
+	return b.String()
+}
+
+// Clouds take machines back.
+func TestFieldMachinesTakenBack(t *testing.T) {
+	for _, c := range []fieldCase{
+		{"Compute Engine", one(fieldSteps + "ERROR 2024-09-01T10:12:31.0Z service The replica workerpool1-2 was preempted: Instance was preempted by Compute Engine.\n"), []string{"preempted"}, "-"},
+		{"EC2", one(fieldSteps + "2024-05-05 12:06:05,104 watcher[811] WARNING EC2 Spot Instance interruption notice received\nW0505 12:08:06.1 140 torch/distributed/elastic/agent/server/api.py:704] Received 15 death signal, shutting down workers\n"), []string{"preempted"}, "-"},
+		{"a word of it in a setting", one("spot: will watch for an EC2 Spot Instance interruption\n" + fieldSteps), []string{"completed"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// What accelerators beside CUDA's, and other systems, say of memory.
+func TestFieldMemoryElsewhere(t *testing.T) {
+	for _, c := range []fieldCase{
+		{"MindSpore", one(fieldSteps + raisedBy(3, "RuntimeError: Device(id:3) memory isn't enough and alloc failed, kernel name: Default/MatMul-op311, alloc size: 2147483648B.")), []string{"gpu-oom"}, "rank 3"},
+		{"Neuron's memory is broken", one(fieldSteps + raisedBy(3, "RuntimeError: Bad StatusOr access: INTERNAL: RunNeuronCCImpl: error condition NEURONX_RT_EXEC failed: nrt_execute status=1201")), []string{"gpu-ecc"}, "rank 3"},
+		{"Neuron waited in vain", one(fieldSteps + raisedBy(3, "RuntimeError: Bad StatusOr access: INTERNAL: RunNeuronCCImpl: error condition NEURONX_RT_EXEC failed: nrt_execute status=5")), []string{"peer-lost", "unknown"}, "-"},
+		{"Windows' paging file, in another language", one(fieldSteps + raisedBy(1, "OSError: [WinError 1455] 页面文件太小，无法完成操作。 Error loading \"x.dll\" or one of its dependencies.")), []string{"host-oom"}, "rank 1"},
+		{"a thread of NCCL had nothing to accept", one(fieldSteps + "gpu1:5511:5901 [0] NCCL WARN [Service thread] Accept failed Resource temporarily unavailable\n" + raisedBy(3, "ValueError: bad")), []string{"exception"}, "rank 3, node gpu1"},
+		{"a thread that could not be started", one(fieldSteps + "OpenBLAS blas_thread_init: pthread_create failed for thread 63 of 64: Resource temporarily unavailable\n"), []string{"resource-limit"}, ""},
+	} {
+		c.check(t)
+	}
+}
