@@ -62,10 +62,38 @@ var progressForms = []progressForm{
 		pattern: pattern.New(`epoch (?P<epoch>\d+):\s+\d+ / \d+ .*?\bloss=(?P<loss>` + number + `).*?num_updates=(?P<step>\d+)`)},
 	{form: "generic", literals: []string{`"num_updates": `},
 		pattern: pattern.New(`\{"epoch": (?P<epoch>\d+),.*?"loss": "(?P<loss>` + number + `)".*?"num_updates": "(?P<step>\d+)"`)},
-	// PyTorch's ImageNet and MNIST examples and what was written after them; timm; OpenCLIP.
-	{form: "generic", literals: []string{"Epoch: [", "Train: ", "Train Epoch: "},
-		pattern: pattern.New(`(?:Epoch: \[(?P<epoch>\d+)\]\[\s*\d+/\d+\]|Train(?: Epoch)?: \d+ \[\s*\d+/\d+ ).*?\b(?:Loss|loss):? +(?P<loss>` + number + `)`)},
-	{form: "generic", literals: []string{"loss: ", "loss=", "Loss: ", "Loss=", "loss ", "Loss ", `loss": `}, read: readGeneric, extra: generic},
+	// PyTorch's ImageNet and MNIST examples and what was written after them (DETR's logger, MAE, Swin); timm; OpenCLIP.
+	{form: "generic", literals: []string{"Epoch: [", "Epoch [", "Train: ", "Train Epoch: "},
+		pattern: pattern.New(`(?:Epoch:? \[(?P<epoch>\d+)\]\s*\[\s*\d+/\d+\]|Train(?: Epoch)?: \d+ \[\s*\d+/\d+ |Train: \[\d+/\d+\]\[\s*\d+/\d+\]).*?\b(?:Loss|loss):?\s+(?P<loss>` + number + `)`)},
+	// DINOv2 (dinov2/logging/helpers.py).
+	{form: "generic", literals: []string{"Training  ["},
+		pattern: pattern.New(`Training  \[\s*(?P<step>\d+)/(?P<total>\d+)\]  eta: .*?\btotal_loss: (?P<loss>` + number + `)`)},
+	// OLMo and OLMo-core print a head with the step, Composer one with the batch; the numbers follow on lines of their own.
+	{form: "generic", literals: []string{"[step="}, pattern: pattern.New(`\[step=(?P<step>\d+)/(?P<total>\d+)[,\]]`)},
+	{form: "generic", literals: []string{"[batch="}, pattern: pattern.New(`(?:^\s*|\])\[batch=(?P<step>\d+)/(?P<total>\d+)\]:`)},
+	// LitGPT and torchtune.
+	{form: "generic", literals: []string{"| loss train: "}, pattern: pattern.New(`\bstep (?P<step>\d+) +\| loss train: (?P<loss>` + number + `)`)},
+	{form: "generic", literals: []string{"|Loss: "}, pattern: pattern.New(`(?:^|\s)\d+\|(?P<step>\d+)\|Loss: (?P<loss>` + number + `)`)},
+	// icefall, WeNet, ESPnet and SpeechBrain. Their numbers count within the epoch, or name a stretch of it.
+	{form: "generic", literals: []string{"tot_loss[loss="}, pattern: pattern.New(`Epoch (?P<epoch>\d+), batch \d+, .*?tot_loss\[loss=(?P<loss>` + number + `)`)},
+	{form: "generic", literals: []string{"TRAIN Batch ", "TRAIN | "}, pattern: pattern.New(`TRAIN (?:\| )?(?:Batch |steps? )(?P<epoch>\d+)/\d+ .*?\bloss (?P<loss>` + number + `)`)},
+	{form: "generic", literals: []string{"epoch:train:"}, pattern: pattern.New(`(?P<epoch>\d+)epoch:train:\d+-\d+batch: .*?\bloss=(?P<loss>` + number + `)`)},
+	{form: "generic", literals: []string{" - valid loss: "}, pattern: pattern.New(`epoch: (?P<epoch>\d+), .*?train loss: (?P<loss>` + number + `)`)},
+	// Keras, in both of its generations.
+	{form: "generic", literals: []string{"/step - ", " - ETA: "},
+		pattern: pattern.New(`(?:^|\s)\d+/\d+ .*?(?:\dm?u?s/step|ETA: \S+) - (?:.*? - )?loss: (?P<loss>` + number + `)`)},
+	// Flax' and CLU's writers, TensorFlow's Estimator, Levanter, nnU-Net.
+	{form: "generic", literals: []string{"_writer.py:"}, pattern: pattern.New(`_writer\.py:\d+\] \[(?P<step>\d+)\] .*?loss=(?P<loss>` + number + `)`)},
+	{form: "generic", literals: []string{", step = "}, pattern: pattern.New(`\bloss = (?P<loss>` + number + `), step = (?P<step>\d+)`)},
+	{form: "generic", literals: []string{"Progress on:train "}, pattern: pattern.New(`Progress on:train (?P<step>\d+)it/(?P<total>\d+)it .*?postfix:loss=(?P<loss>` + number + `)`)},
+	{form: "generic", literals: []string{": train_loss "}, pattern: pattern.New(`: train_loss (?P<loss>` + number + `)\s*$`)},
+	// Reinforcement learning: RSL-RL and Stable-Baselines3. Their losses say nothing of how a run goes.
+	{form: "generic", literals: []string{"Learning iteration "}, pattern: pattern.New(`Learning iteration (?P<step>\d+)/(?P<total>\d+)`)},
+	{form: "generic", literals: []string{" total_timesteps "}, pattern: pattern.New(`\| +total_timesteps +\| +(?P<step>\d+) +\|`)},
+	// Ultralytics: the bar of an epoch, with the GPU's memory and the losses in front of it.
+	{form: "generic", literals: barLiterals, pattern: pattern.New(`^\s*(?P<epoch>\d+)/\d+ +[\d.]+G +[\d.]+ .*\d+%\|`)},
+	{form: "generic", literals: barLiterals, read: readLossBar},
+	{form: "generic", literals: []string{"loss: ", "loss=", "Loss: ", "Loss=", "loss ", "Loss ", `loss":`, "loss : ", "loss': "}, read: readGeneric, extra: generic},
 }
 
 // progressHandlers gives every form a handler of its own, in the order of the table: from the particular to the general.
@@ -162,17 +190,37 @@ func nemoStep(p *step, text []byte) bool {
 
 // generic refuses what only looks like progress: errors, settings, and prose about loss.
 func generic(p *step, text []byte) bool {
-	for _, w := range []string{"rror", "arning", "loss_scale", "loss scale:", "lossless"} {
-		if bytes.Contains(text, []byte(w)) {
+	if containsAny(text, []string{"Warning", "warning"}) || complains(text) { // not "learning"
+		return false
+	}
+	if containsAny(text, []string{"alidation", "eval", "Eval", "val_loss", "valid loss"}) && !containsAny(text, []string{"train_loss", "train loss", "Train loss", "Train Loss"}) {
+		p.Phase = "evaluation"
+	}
+	return p.Step != line.Unknown || p.Epoch != line.Unknown
+}
+
+// complains says that a line names an error, and not only the error as one of its numbers: "top5_error 12.3", "error rate 0.12",
+// "num_error_samples=0".
+func complains(text []byte) bool {
+	for {
+		i := bytes.Index(text, []byte("rror"))
+		if i < 0 {
 			return false
 		}
-	}
-	for _, w := range []string{"alidation", "eval", "Eval", "val_loss"} {
-		if bytes.Contains(text, []byte(w)) {
-			p.Phase = "evaluation"
+		from, to := i, i+len("rror")
+		for from > 0 && (isWord(text[from-1]) || text[from-1] == '/') {
+			from--
 		}
+		for to < len(text) && isWord(text[to]) {
+			to++
+		}
+		value := bytes.TrimLeft(bytes.TrimPrefix(text[to:], []byte(" rate")), " :=")
+		v := printed(value)
+		if name := text[from:to]; v == nil || bytes.IndexByte(name, '_') < 0 && bytes.IndexByte(name, '/') < 0 && bytes.IndexByte(v, '.') < 0 {
+			return true // of a number alone it may be the code of an error
+		}
+		text = text[to:]
 	}
-	return p.Step != line.Unknown
 }
 
 func containsAny(text []byte, literals []string) bool {

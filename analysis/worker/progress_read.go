@@ -347,6 +347,39 @@ func readBar(p *step, _, msg []byte) bool {
 	return true
 }
 
+// readLossBar reads tqdm's bar that has a description and shows a loss: "Steps:  10%|█ | 37/1000 [01:00<10:00,  1.1it/s, step_loss=0.03]".
+// A bar that is called steps counts them; others mostly count the batches of an epoch.
+func readLossBar(p *step, _, msg []byte) bool {
+	bar := bytes.LastIndexByte(msg[:opening(msg)], '|')
+	if bar < 0 {
+		return false
+	}
+	step, rest := counter(bytes.TrimLeft(msg[bar+1:], " "))
+	if len(rest) == 0 || rest[0] != '/' {
+		return false
+	}
+	total, rest := counter(rest[1:])
+	if rest == nil {
+		return false
+	}
+	seconds, tail := pace(bytes.TrimPrefix(rest, []byte(" ")))
+	if tail == nil {
+		return false
+	}
+	p.StepSeconds, p.Loss = seconds, barLoss(tail)
+	if p.Loss == nil {
+		return false
+	}
+	name := bytes.ToLower(msg[:bar])
+	if bytes.HasPrefix(bytes.TrimLeft(name, " "), []byte("step")) {
+		p.Step, p.Total = step, total
+	}
+	if containsAny(name, []string{"eval", "valid", "test", "val:", "val "}) {
+		p.Phase = "evaluation"
+	}
+	return true
+}
+
 var stepWords = []string{"iterations", "iteration", "iters", "iter", "steps", "step"}
 
 // readGeneric reads what scripts of all kinds print: a word for the step with its number, and later a loss with its.
@@ -373,13 +406,13 @@ func readGeneric(p *step, text, _ []byte) bool {
 		for k := 0; k < 3 && len(b) > 0 && !isWord(b[0]); k++ {
 			b = b[1:]
 		}
-		step, rest := counter(b)
+		step, rest := counter(bytes.TrimLeft(b, " "))
 		if rest == nil {
 			continue
 		}
 		total := int64(line.Unknown)
 		if b, ok := bytes.CutPrefix(bytes.TrimPrefix(rest, []byte(" ")), []byte("/")); ok {
-			if v, end := counter(bytes.TrimPrefix(b, []byte(" "))); end != nil {
+			if v, end := counter(bytes.TrimLeft(b, " ")); end != nil {
 				total, rest = v, end
 			}
 		}
@@ -390,6 +423,40 @@ func readGeneric(p *step, text, _ []byte) bool {
 			p.Step, p.Total, p.Loss = step, total, v
 			return true
 		}
+		// The loss stands in front, in records of keys and values: {"train_loss":2.1,"global_step":37}.
+		if c := text[i+n]; c == '"' || c == '\'' || c == ':' || c == '=' {
+			if v := lossIn(text[:i]); v != nil {
+				p.Step, p.Total, p.Loss = step, total, v
+				return true
+			}
+		}
+	}
+	return readEpoch(p, text)
+}
+
+// readEpoch reads lines that number only the epoch: "Epoch 3: train_loss=2.6", "epoch 3/10 | train loss 2.1".
+func readEpoch(p *step, text []byte) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i]|0x20 != 'e' || i > 0 && isWord(text[i-1]) || !hasFold(text[i:], "epoch") {
+			continue
+		}
+		b := text[i+len("epoch"):]
+		if len(b) == 0 || isWord(b[0]) {
+			continue
+		}
+		for k := 0; k < 3 && len(b) > 0 && !isWord(b[0]); k++ {
+			b = b[1:]
+		}
+		epoch, rest := counter(bytes.TrimLeft(b, " "))
+		if rest == nil {
+			continue
+		}
+		v := lossIn(rest)
+		if v == nil {
+			return false
+		}
+		p.Epoch, p.Loss = epoch, v
+		return true
 	}
 	return false
 }

@@ -444,8 +444,8 @@ func alarming(rec *record, maybe bool) bool {
 	if bytes.HasPrefix(rec.Msg, []byte("frame #")) {
 		return false // a C++ frame: c10::Error::Error
 	}
-	if !maybe {
-		return bytes.Contains(rec.Msg, []byte(alarmWords[0]))
+	if maybe && containsAny(rec.Msg, alarmWords[1:]) {
+		return true
 	}
-	return containsAny(rec.Msg, alarmWords)
+	return bytes.Contains(rec.Msg, []byte(alarmWords[0])) && complains(rec.Msg)
 }
