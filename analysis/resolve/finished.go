@@ -6,7 +6,7 @@ import (
 )
 
 // ofOneProcess are statements of an end that one process, or the launcher of one node, makes of itself.
-var ofOneProcess = map[string]bool{"process exits successfully": true, "worker group successfully finished": true}
+var ofOneProcess = map[string]bool{"process exits successfully": true, "worker group successfully finished": true, "Reporting training SUCCESS": true}
 
 // Finished is where the program last says that its training was finished: steps came before it, and none behind it.
 func (f *Facts) Finished() *worker.At {
