@@ -313,6 +313,12 @@ func (c *Course) Left() (from, last *Point, ok bool) {
 	if v := ps[low].Loss.Value; v <= 0 || last.Loss.Value <= 2*v || last.Loss.Value <= 1.5*first {
 		return nil, nil, false
 	}
+	// A loss that is noise around its mean was as high before: that of a diffusion model, or of a policy.
+	for i, p := range ps[:len(ps)-1] {
+		if p.Loss.Value >= last.Loss.Value && i < low {
+			return nil, nil, false
+		}
+	}
 	from = ps[low]
 	for i := low; i < len(ps)-1; i++ { // the last value that was still near the lowest
 		if ps[i].Loss.Value <= 1.5*ps[low].Loss.Value {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 
+	"faultline/analysis/line"
 	"faultline/analysis/worker"
 )
 
@@ -18,6 +19,12 @@ func newPace(f *Facts) *pace {
 	p := &pace{files: map[string][]int64{}}
 	timed := map[int64]bool{}
 	placed := map[int64]bool{} // in the file at hand: they stand in the order of files
+	// Lines without a number of the step are those of one writer: ranks that print the same step side by side are not a course.
+	type loop struct {
+		who  line.Who
+		form string
+	}
+	lead := loop{}
 	file := ""
 	var offs []int64 // in it
 	for i := range f.Progress {
@@ -31,6 +38,16 @@ func newPace(f *Facts) *pace {
 			}
 			file, offs = x.File, p.files[x.File]
 			clear(placed)
+			lead = loop{}
+		}
+		if x.Step < 0 {
+			l := loop{*x.Who(), x.Form}
+			if lead.form == "" {
+				lead = l
+			}
+			if l != lead {
+				continue
+			}
 		}
 		if x.Step < 0 || !placed[x.Step] {
 			placed[x.Step] = true

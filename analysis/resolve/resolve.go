@@ -83,6 +83,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.items()
 	f.courses()
 	f.parted()
+	f.recovered()
 	f.survived()
 	f.coverage(in)
 	f.fabric()

@@ -81,6 +81,10 @@ func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) [
 	return out
 }
 
+// queued is how many seconds after the last step the next ones were not written by the processes that the scheduler was killing: the
+// notice that sites give before a kill is shorter.
+const queued = 300
+
 // begunAnew finds where training begins again below an offset of a file: where a checkpoint is loaded, or the steps of one
 // writer fall back behind what it had reached, and then go on. What a dying process still prints does neither. Where the job
 // was not over, other processes may still empty their buffers, whose steps nobody may have signed: such steps tell of another
@@ -137,6 +141,10 @@ func begunAnew(obs *worker.Observations, file string, from int64, over bool) (wo
 				continue
 			}
 			t, ok := c.civil(stampOf(p.At))
+			if !fell && over && on && ok && young > 0 && t > young+queued {
+				take(p.At) // with the steps that follow those above, as a save on the warning leaves them
+				fell = true
+			}
 			if !fell && p.Step <= reached && on && (signed || ok && young > 0 && t > young || most > reached+goesOn) {
 				take(p.At)
 				fell = true

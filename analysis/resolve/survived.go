@@ -16,7 +16,7 @@ const goesOn = 3
 // exception, print its traceback and continue. It needs further steps below it in the same file, or the program's own
 // statement that it finished, and nothing anywhere that tells of a death: no exit status, no hang, no lost peer.
 func (f *Facts) survived() {
-	if f.deaths() {
+	if f.deaths(true) {
 		return
 	}
 	progress := map[string][]*ProgressPoint{}
@@ -38,6 +38,35 @@ func (f *Facts) survived() {
 		if finished {
 			what = "the program says afterwards that it finished"
 		}
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: %s, and nothing tells that a process died of it", fl.At.File, fl.At.Line, what))
+	}
+}
+
+// recovered takes back what lines tell of lost connections where the job came through: the program says that the training was finished,
+// and that a peer went away stands below that (who is through closes his end), or steps enough above it (a launcher put another in
+// its place). A process that an exception ended, or of which a launcher or the scheduler says that it failed, did not come through.
+func (f *Facts) recovered() {
+	at := f.Finished()
+	if at == nil || len(f.Ends) > 0 || f.deaths(false) {
+		return
+	}
+	for _, fl := range f.Failures {
+		if fl.Kind == "exception" && (fl.Role == knowledge.CauseRole || fl.Role == knowledge.SymptomRole) && f.stepsAfter(*fl.At) < goesOn {
+			return
+		}
+	}
+	for _, fl := range f.Failures {
+		if fl.Kind != "sign" && fl.Kind != "nccl" || fl.Role != knowledge.SymptomRole || fl.Mechanism != "peer-lost" {
+			continue
+		}
+		what := "the program had said that it finished"
+		if !f.Follows(fl, *at) {
+			if f.stepsAfter(*fl.At) < goesOn {
+				continue
+			}
+			what = "training went on, and the program says that it finished"
+		}
+		fl.Role = knowledge.InfoRole
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: %s, and nothing tells that a process died of it", fl.At.File, fl.At.Line, what))
 	}
 }
@@ -225,8 +254,8 @@ func reports(n int) string {
 	return fmt.Sprintf("%d reports", n)
 }
 
-// deaths says that something tells of a process that died or of others that noticed, before the scheduler's ending.
-func (f *Facts) deaths() bool {
+// deaths says that something tells of a process that died or, if they count, of others that noticed, before the scheduler's ending.
+func (f *Facts) deaths(noticed bool) bool {
 	for _, g := range f.Groups {
 		if len(g.Pending) > 0 {
 			return true
@@ -236,7 +265,7 @@ func (f *Facts) deaths() bool {
 		return true
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind == "task" && fl.Role != knowledge.ConsequenceRole || fl.Mechanism == "peer-lost" && fl.Role == knowledge.SymptomRole {
+		if fl.Kind == "task" && fl.Role != knowledge.ConsequenceRole || noticed && fl.Mechanism == "peer-lost" && fl.Role == knowledge.SymptomRole {
 			return true
 		}
 	}
@@ -251,9 +280,18 @@ func (f *Facts) deaths() bool {
 // after counts the steps that the file of a failure reports below it, and says whether the program reports its end there.
 func (f *Facts) after(fl *Failure, progress []*ProgressPoint) (steps int, finished bool) {
 	best := int64(-1)
+	var lead *ProgressPoint // of lines that number no step, one writer's count: see newPace
 	for _, p := range progress {
 		if p.Off <= fl.At.Off {
 			continue
+		}
+		if p.Step < 0 {
+			if lead == nil {
+				lead = p
+			}
+			if *p.Who() != *lead.Who() || p.Form != lead.Form {
+				continue
+			}
 		}
 		if p.Step < 0 || p.Step > best {
 			best = max(best, p.Step)
