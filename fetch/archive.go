@@ -125,7 +125,11 @@ func (u *unpacking) read() error {
 		defer closer()
 		r = z
 	}
-	return u.tar(tar.NewReader(&meter{u: u, r: r}))
+	m := bufio.NewReader(&meter{u: u, r: r})
+	if head, _ := m.Peek(maxHeader); isJoined(head) {
+		return u.joined(m)
+	}
+	return u.tar(tar.NewReader(m))
 }
 
 // meter watches the ratio over everything that a tar stream gives, skipped entries included.
@@ -269,8 +273,8 @@ func (u *unpacking) entry(name string, r io.Reader) error {
 		u.skip("not a log by its name", path.Join(u.prefix, clean))
 		return err
 	}
-	if kind, serr := sniff(dst, u.opts.Beside); serr != nil || kind != isText && kind != isBeside {
-		if u.nested && kind == isArchive && serr == nil && err == nil {
+	if kind, serr := sniff(dst, u.opts.Beside); serr != nil || kind != isText && kind != isBeside && (kind != isSeveral || u.nested) {
+		if u.nested && (kind == isArchive || kind == isSeveral) && serr == nil && err == nil {
 			u.inner = append(u.inner, inner{clean, dst})
 			u.taken++
 			return nil

@@ -23,6 +23,7 @@ const (
 	isBinary
 	isForeign // a log perhaps, in a form that is not read
 	isBeside  // no log, and evidence beside one
+	isSeveral // text of several logs, each under its header
 )
 
 // sniffLen is how much of a file is looked at.
@@ -38,8 +39,11 @@ func sniff(p string, beside func(start []byte) bool) (content, error) {
 		return isArchive, nil
 	}
 	kind := look(start)
-	if kind != isText && beside != nil && beside(start) {
+	switch {
+	case kind != isText && beside != nil && beside(start):
 		kind = isBeside
+	case kind == isText && isJoined(start):
+		kind = isSeveral
 	}
 	return kind, nil
 }

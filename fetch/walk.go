@@ -99,11 +99,11 @@ func (g *gatherer) file(given, abs string, st fs.FileInfo) {
 	switch kind, err := sniff(abs, g.opts.Beside); {
 	case err != nil:
 		g.problem(Unreadable, given, fmt.Sprintf("%s cannot be read (%s): ask its owner for read permission.", shown(given), reason(err)))
-	case kind == isArchive && !otherKind(base):
+	case kind == isArchive && !otherKind(base), kind == isSeveral && g.opts.SpoolDir != "":
 		g.archive(given, abs, "", abs)
 	case kind == isForeign:
 		g.problem(Binary, given, foreign(given))
-	case kind != isText && kind != isBeside:
+	case kind != isText && kind != isBeside && kind != isSeveral:
 		text := fmt.Sprintf("%s is a binary file, no log: name the text logs of the job (.out, .err, .log, also .gz or .zst).", shown(given))
 		if g.opts.Known != "" {
 			text = fmt.Sprintf("%s is a binary file: no log, and no evidence beside logs of a kind that I know (%s).", shown(given), g.opts.Known)
@@ -195,8 +195,11 @@ func (g *gatherer) entry(root, p, rel string, d fs.DirEntry) {
 	if err == nil {
 		var kind content
 		if kind, err = sniff(p, g.opts.Beside); err == nil {
+			if kind == isSeveral && g.opts.SpoolDir == "" {
+				kind = isText
+			}
 			switch kind {
-			case isArchive:
+			case isArchive, isSeveral:
 				g.archive(rel, p, rel, root)
 			case isText, isBeside:
 				g.found = append(g.found, found{Source: incident.Source{Name: rel, Path: p, Bytes: st.Size(), Origin: "path"}, root: root})
