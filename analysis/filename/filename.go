@@ -149,9 +149,14 @@ func parse(name string) (n Name, index string) {
 			}
 			switch g {
 			case "j":
+				if len(m[i]) > 1 && m[i][0] == '0' {
+					break // a padded number counts nodes or ranks: "cn-0042.log"; no scheduler calls a job so
+				}
 				n.Job = m[i]
 			case "a":
-				n.Job += "_" + m[i]
+				if n.Job != "" {
+					n.Job += "_" + m[i]
+				}
 			case "n":
 				n.NodeIndex = v
 			case "N":

@@ -73,6 +73,18 @@ func TestNumberedNodesAreIndicesOnlyInADenseSeries(t *testing.T) {
 	}
 }
 
+func TestAPaddedNumberIsNoJob(t *testing.T) {
+	names := []string{"cn-0042.log", "cn-0043.log", "slurm-0042_3.out"}
+	for name, n := range Parse(names) {
+		if n.Job != "" {
+			t.Errorf("%s: job %q", name, n.Job)
+		}
+	}
+	if n := Parse([]string{"train-4200.out"})["train-4200.out"]; n.Job != "4200" {
+		t.Errorf("%+v", n)
+	}
+}
+
 func TestGaps(t *testing.T) {
 	for _, c := range []struct {
 		names, want []string
