@@ -142,6 +142,19 @@ func counted(numbers []int) bool {
 	return next*2 >= len(numbers)-1
 }
 
+// unprinted is how many bytes in front of a file's text are none of it: the byte-order mark of an editor, and the hole that a log has
+// which was emptied while its writer went on where it stood.
+func unprinted(l []byte) int {
+	n := 0
+	for n < len(l) && l[n] == 0 {
+		n++
+	}
+	if bytes.HasPrefix(l[n:], []byte("\xef\xbb\xbf")) {
+		n += len("\xef\xbb\xbf")
+	}
+	return n
+}
+
 // trim leaves the margin out of a line.
 func (p *phys) trim(m margin) {
 	if m == nil || p.window {

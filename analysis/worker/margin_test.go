@@ -50,6 +50,29 @@ func TestAMarginSaysNothing(t *testing.T) {
 	}
 }
 
+// What stands in front of a file's first line and is no text hides nothing of it.
+func TestAFileBeginsBehindWhatIsNoText(t *testing.T) {
+	text := "[default7]: iteration 42771/ 115311 | elapsed time per iteration (s): 105.17 | learning rate: 4.7E-05 | lm loss: 2.1E+00\n" + marginless
+	steps := func(text string) (list []int64) {
+		for _, p := range observe(t, text).Progress {
+			list = append(list, p.Step)
+		}
+		return list
+	}
+	plain, seen := marginRead(t, text), steps(text)
+	if len(seen) == 0 {
+		t.Fatal("no step is read")
+	}
+	for name, front := range map[string]string{"byte-order mark": "\xef\xbb\xbf", "hole": strings.Repeat("\x00", 700)} {
+		if got := marginRead(t, front+text); !reflect.DeepEqual(got, plain) {
+			t.Errorf("%s: %q, expected %q", name, got, plain)
+		}
+		if got := steps(front + text); !reflect.DeepEqual(got, seen) {
+			t.Errorf("%s: steps %v, expected %v", name, got, seen)
+		}
+	}
+}
+
 // marginRead reads a text and lists what was read, with the bytes at the place where it stands.
 func marginRead(t *testing.T, text string) []string {
 	t.Helper()

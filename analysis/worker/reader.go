@@ -167,6 +167,9 @@ func (r *reader) visit(l *scan.Line) (more int, err error) {
 		return r.wanted(0), nil
 	}
 	p := phys{before: l.Before, passed: l.Passed, no: l.No, off: l.TextOff, raw: l.Text, cut: l.Final || l.Long, window: l.Long, hits: l.Hits, marks: l.Marks}
+	if l.No == 1 {
+		p.trim(unprinted)
+	}
 	if !r.decided {
 		p.raw, p.hits, p.marks, p.before = slices.Clone(p.raw), slices.Clone(p.hits), slices.Clone(p.marks), nil
 		r.head = append(r.head, p)
