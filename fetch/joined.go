@@ -22,8 +22,14 @@ import (
 // The headers are all that says which lines are of whom, so that such a text is unpacked like an archive. "tail -f" repeats a
 // header whenever another file grows: what stands under equal ones is one file.
 
-// maxHeader bounds a header's line.
-const maxHeader = maxNameLen + len("==>  <==\r\n")
+// "clush -b" and "pdsh … | dshbak" gather what each node wrote under its name, between two rules:
+//
+//	---------------
+//	node07
+//	---------------
+
+// maxHeader bounds a header.
+const maxHeader = maxNameLen + len("==>  <==\r\n") + 2*len("----------------\r\n")
 
 // byteOrder is the mark that Windows' editors put in front of a text.
 const byteOrder = "\xef\xbb\xbf"
@@ -43,12 +49,39 @@ func header(l []byte) (string, bool) {
 	return string(name), true
 }
 
+// isRule says that a line is one of those that clush (15) and dshbak (16) draw.
+func isRule(l []byte) bool {
+	l = bytes.TrimRight(l, "\r\n")
+	return (len(l) == 15 || len(l) == 16) && len(bytes.Trim(l, "-")) == 0
+}
+
+// nodeBelow is the node, or the set of them, that is named below a rule, and how many bytes its line and the second rule take.
+// A title between two rules is no node: those have a number.
+func nodeBelow(rule, below []byte) (node string, n int) {
+	name, rest, _ := bytes.Cut(below, []byte{'\n'})
+	second, _, ended := bytes.Cut(rest, []byte{'\n'})
+	node = string(bytes.TrimRight(name, "\r"))
+	node, _, _ = strings.Cut(node, " (") // clush: how many they are
+	if !ended || !isRule(second) || !bytes.Equal(bytes.TrimRight(rule, "\r\n"), bytes.TrimRight(second, "\r")) ||
+		!strings.ContainsAny(node, "0123456789") || len(node) > maxNameLen/2 ||
+		strings.ContainsFunc(node, func(r rune) bool {
+			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-[],", r))
+		}) {
+		return "", 0
+	}
+	return node, len(name) + len(second) + 2
+}
+
 // isJoined says of a text's start that it is of several logs under headers.
 func isJoined(start []byte) bool {
 	start = bytes.TrimLeft(bytes.TrimPrefix(start, []byte(byteOrder)), "\r\n")
 	end := bytes.IndexByte(start, '\n')
 	if end < 0 {
 		return false
+	}
+	if isRule(start[:end]) {
+		_, n := nodeBelow(start[:end], start[end+1:])
+		return n > 0
 	}
 	_, ok := header(start[:end])
 	return ok
@@ -108,6 +141,18 @@ func (p *parts) split(r *bufio.Reader) error {
 		}
 		if err := p.ctx.Err(); err != nil {
 			return err
+		}
+		if whole && isRule(l) {
+			l = bytes.Clone(l)
+			below, _ := r.Peek(maxHeader)
+			if node, n := nodeBelow(l, below); n > 0 {
+				r.Discard(n)
+				blank = nil
+				if err := p.open(node + "/out.log"); err != nil { // in a folder: a node's name can look like that of a job
+					return err
+				}
+				continue
+			}
 		}
 		if name, ok := header(l); ok && whole && len(l) <= maxHeader {
 			blank = nil
