@@ -56,7 +56,8 @@ const (
 )
 
 // logged are the members of structured records that hold what was logged. Sources: Docker json-file, python-json-logger,
-// structlog, Google Cloud Logging, AWS CloudWatch, journald, Elastic Common Schema, torch.distributed.elastic.
+// structlog, Google Cloud Logging, AWS CloudWatch, journald, Elastic Common Schema, torch.distributed.elastic. Loki's "line" is
+// one where no other stands beside it: there it is a place in a program.
 var logged = map[string]bool{
 	"log": true, "message": true, "msg": true, "textPayload": true, "@message": true, "MESSAGE": true, "event": true,
 	"exc_info": true, "exc_text": true, "exception": true, "error": true, "stack": true, "stack_trace": true, "stacktrace": true,
@@ -151,6 +152,7 @@ func (u *Unwrapper) object(b []byte, room int) (Envelope, bool) {
 	}
 	var e Envelope
 	var list []member
+	var loki member
 	docker, steps := false, false
 	depth, members := 1, 0
 	key := []byte(nil)
@@ -170,6 +172,8 @@ func (u *Unwrapper) object(b []byte, room int) (Envelope, bool) {
 			}
 			switch {
 			case key == nil || depth > maxDepth:
+			case depth == 1 && string(key) == "line":
+				loki = member{i + 1, end}
 			case logged[string(key)] && len(text) > 0:
 				list = append(list, member{i + 1, end})
 				docker = docker || depth == 1 && string(key) == "log"
@@ -197,6 +201,9 @@ func (u *Unwrapper) object(b []byte, room int) (Envelope, bool) {
 		default:
 			i++
 		}
+	}
+	if len(list) == 0 && loki.to > loki.from {
+		list = append(list, loki)
 	}
 	if len(list) == 0 {
 		return Envelope{}, false

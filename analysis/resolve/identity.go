@@ -383,12 +383,13 @@ func (id *identity) tasksAsRanks(parsed map[string]filename.Name, seen map[strin
 	id.taskIsOne = true
 }
 
-// ShortHost is the name by which a node is known here: in lower case and without its domain; an address stays as it is.
+// ShortHost is the name by which a node is known here: in lower case and without its domain; an address stays as it is. It is empty
+// where there is none.
 func ShortHost(h string) string {
 	// Builds with several slurmd on one machine (Debian's) print "slurmstepd-<node>: …".
 	h = strings.TrimPrefix(h, "slurmstepd-")
-	if h == "" || h == "localhost" || h == "(null)" {
-		return ""
+	if h == "" || h == "localhost" || h == "(null)" || strings.ContainsAny(h, "\"'\\{}()<>,;= \t") {
+		return "" // what holds one of these was cut out of a record in the wrong place, and is no name of a node
 	}
 	if strings.Count(h, ".") == 3 {
 		if _, err := strconv.Atoi(strings.ReplaceAll(h, ".", "")); err == nil {

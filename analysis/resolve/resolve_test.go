@@ -183,7 +183,8 @@ func TestALogOfTheWholeJobIsOfNoNode(t *testing.T) {
 }
 
 func TestHostsAreCalledByTheirShortName(t *testing.T) {
-	for in, want := range map[string]string{"Node1.cluster.local": "node1", "10.1.2.3": "10.1.2.3", "localhost": "", "(null)": "", "": "", "gpu-07": "gpu-07"} {
+	for in, want := range map[string]string{"Node1.cluster.local": "node1", "10.1.2.3": "10.1.2.3", "localhost": "", "(null)": "", "": "", "gpu-07": "gpu-07",
+		`gpu-07", "timestamp": "2025-03-04T03:14:02.1Z`: "", "gpu 07": ""} {
 		if got := ShortHost(in); got != want {
 			t.Errorf("ShortHost(%q) = %q, expected %q", in, got, want)
 		}
