@@ -125,8 +125,8 @@ func (u *unpacking) read() error {
 		defer closer()
 		r = z
 	}
-	m := bufio.NewReader(&meter{u: u, r: r})
-	if head, _ := m.Peek(maxHeader); isJoined(head) {
+	m := bufio.NewReaderSize(&meter{u: u, r: r}, sniffLen)
+	if head, _ := m.Peek(sniffLen); !isTar(head) && isJoined(head) {
 		return u.joined(m)
 	}
 	return u.tar(tar.NewReader(m))

@@ -42,7 +42,7 @@ func sniff(p string, beside func(start []byte) bool) (content, error) {
 	switch {
 	case kind != isText && beside != nil && beside(start):
 		kind = isBeside
-	case kind == isText && isJoined(start):
+	case kind == isText && isJoined(start) && several(p):
 		kind = isSeveral
 	}
 	return kind, nil

@@ -22,14 +22,8 @@ import (
 // The headers are all that says which lines are of whom, so that such a text is unpacked like an archive. "tail -f" repeats a
 // header whenever another file grows: what stands under equal ones is one file.
 
-// "clush -b" and "pdsh … | dshbak" gather what each node wrote under its name, between two rules:
-//
-//	---------------
-//	node07
-//	---------------
-
-// maxHeader bounds a header.
-const maxHeader = maxNameLen + len("==>  <==\r\n") + 2*len("----------------\r\n")
+// maxHeader bounds a header's line.
+const maxHeader = maxNameLen + len("==>  <==\r\n")
 
 // byteOrder is the mark that Windows' editors put in front of a text.
 const byteOrder = "\xef\xbb\xbf"
@@ -49,29 +43,6 @@ func header(l []byte) (string, bool) {
 	return string(name), true
 }
 
-// isRule says that a line is one of those that clush (15) and dshbak (16) draw.
-func isRule(l []byte) bool {
-	l = bytes.TrimRight(l, "\r\n")
-	return (len(l) == 15 || len(l) == 16) && len(bytes.Trim(l, "-")) == 0
-}
-
-// nodeBelow is the node, or the set of them, that is named below a rule, and how many bytes its line and the second rule take.
-// A title between two rules is no node: those have a number.
-func nodeBelow(rule, below []byte) (node string, n int) {
-	name, rest, _ := bytes.Cut(below, []byte{'\n'})
-	second, _, ended := bytes.Cut(rest, []byte{'\n'})
-	node = string(bytes.TrimRight(name, "\r"))
-	node, _, _ = strings.Cut(node, " (") // clush: how many they are
-	if !ended || !isRule(second) || !bytes.Equal(bytes.TrimRight(rule, "\r\n"), bytes.TrimRight(second, "\r")) ||
-		!strings.ContainsAny(node, "0123456789") || len(node) > maxNameLen/2 ||
-		strings.ContainsFunc(node, func(r rune) bool {
-			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-[],", r))
-		}) {
-		return "", 0
-	}
-	return node, len(name) + len(second) + 2
-}
-
 // isJoined says of a text's start that it is of several logs under headers.
 func isJoined(start []byte) bool {
 	start = bytes.TrimLeft(bytes.TrimPrefix(start, []byte(byteOrder)), "\r\n")
@@ -79,12 +50,58 @@ func isJoined(start []byte) bool {
 	if end < 0 {
 		return false
 	}
-	if isRule(start[:end]) {
-		_, n := nodeBelow(start[:end], start[end+1:])
-		return n > 0
-	}
 	_, ok := header(start[:end])
 	return ok
+}
+
+// Limits of what is taken apart. What has more is read as one text.
+const (
+	maxParts   = 4 << 10
+	maxHeaders = 16 << 10
+)
+
+// logEndings are endings of logs. Scripts print such headers, too, over what they show of a folder ("==> config.yaml <==") or before they
+// ask each node something ("==> node3 <==").
+var logEndings = map[string]bool{".log": true, ".out": true, ".err": true, ".txt": true, ".stdout": true, ".stderr": true}
+
+// several says that a file whose text begins with a header is of more than one log, and of nothing else.
+func several(p string) bool {
+	f, err := os.Open(p)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	start := make([]byte, 4)
+	n, err := f.ReadAt(start, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false
+	}
+	var r io.Reader = f
+	if z, closer := unpack(bufio.NewReader(f), start[:n]); z != nil {
+		defer closer()
+		r = z
+	}
+	b := bufio.NewReaderSize(r, 64<<10)
+	if mark, _ := b.Peek(len(byteOrder)); string(mark) == byteOrder {
+		if _, err := b.Discard(len(byteOrder)); err != nil {
+			return false
+		}
+	}
+	names, headers := map[string]bool{}, 0
+	for whole := true; ; {
+		l, err := b.ReadSlice('\n')
+		if name, ok := header(l); ok && whole && len(l) <= maxHeader {
+			name = relative(name)
+			clean, fits := safe(name)
+			headers++
+			if names[name] = true; !fits || hidden(clean) || !logEndings[extension(clean)] || len(names) > maxParts || headers > maxHeaders {
+				return false
+			}
+		}
+		if whole = err == nil; err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return len(names) > 1
+		}
+	}
 }
 
 // joined takes such a text apart, and each part as an archive's entry.
@@ -128,7 +145,9 @@ func (p *parts) file(i int) string { return filepath.Join(p.dir, fmt.Sprint(i)) 
 // split writes the parts. The empty line in front of a header is the header's.
 func (p *parts) split(r *bufio.Reader) error {
 	if mark, _ := r.Peek(len(byteOrder)); string(mark) == byteOrder {
-		r.Discard(len(byteOrder))
+		if _, err := r.Discard(len(byteOrder)); err != nil {
+			return err
+		}
 	}
 	blank := []byte(nil) // held back
 	from := true         // at the beginning of a line
@@ -142,18 +161,6 @@ func (p *parts) split(r *bufio.Reader) error {
 		if err := p.ctx.Err(); err != nil {
 			return err
 		}
-		if whole && isRule(l) {
-			l = bytes.Clone(l)
-			below, _ := r.Peek(maxHeader)
-			if node, n := nodeBelow(l, below); n > 0 {
-				r.Discard(n)
-				blank = nil
-				if err := p.open(node + "/out.log"); err != nil { // in a folder: a node's name can look like that of a job
-					return err
-				}
-				continue
-			}
-		}
 		if name, ok := header(l); ok && whole && len(l) <= maxHeader {
 			blank = nil
 			if err := p.open(name); err != nil {
@@ -163,16 +170,18 @@ func (p *parts) split(r *bufio.Reader) error {
 			if p.n += int64(len(blank) + len(l)); p.n > p.lim.spool-p.spooled {
 				return errSpool
 			}
-			p.w.Write(blank)
+			was := blank
 			if blank = nil; whole && len(bytes.TrimRight(l, "\r\n")) == 0 {
-				blank = bytes.Clone(l)
-			} else {
-				p.w.Write(l)
+				blank, l = bytes.Clone(l), nil
+			}
+			if _, err := p.w.Write(append(was, l...)); err != nil {
+				return err
 			}
 		}
 		if errors.Is(err, io.EOF) {
 			if p.w != nil {
-				p.w.Write(blank)
+				_, err := p.w.Write(blank)
+				return err
 			}
 			return nil
 		}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -19,10 +20,12 @@ func TestLogsUnderHeadersAreTakenApart(t *testing.T) {
 		{"folders that all have in common", "==> /scratch/u/run/node1/err.log <==\n1\n\n==> /scratch/u/run/node2/err.log <==\n2\n", map[string]string{"node1/err.log": "1\n", "node2/err.log": "2\n"}},
 		{"a folder above", "==> ../run/n1.log <==\n1\n\n==> ../run/n2.log <==\n2\n", map[string]string{"n1.log": "1\n", "n2.log": "2\n"}},
 		{"Windows' line ends behind a byte-order mark", "\xef\xbb\xbf==> a.log <==\r\n1\r\n\r\n==> b.log <==\r\n2\r\n", map[string]string{"a.log": "1\r\n", "b.log": "2\r\n"}},
-		{"clush -b", "---------------\nn-07\n---------------\na\n\n---------------\nn-[08-09] (2)\n---------------\nb\n---------------\nn-07\n---------------\nc\n", map[string]string{"n-07/out.log": "a\nc\n", "n-[08-09]/out.log": "b\n"}},
-		{"dshbak", "----------------\nn7\n----------------\nStage2\n---------------\n", map[string]string{"out.log": "Stage2\n---------------\n"}},
-		{"a title", "---------------\nSettings\n---------------\nlr 1e-4\n", nil},
 		{"a kernel's stack", "==> /proc/41/stack <==\n[<0>] ksys_read+0x4f/0xb0\n", nil},
+		{"a script that shows what it runs", "==> config.yaml <==\nlr: 1\n\n==> train.sh <==\npython train.py\nstep 1\n", nil},
+		{"a script that asks each node, and then trains", "==> node03 <==\nok\n==> node04 <==\nok\nstep 1\n", nil},
+		{"one log", "==> a.log <==\n1\n", nil},
+		{"empty lines in front", strings.Repeat("\n", 5000) + "==> a.log <==\n1\n\n==> b.log <==\n2\n", map[string]string{"a.log": "1\n", "b.log": "2\n"}},
+		{"a place on another system", "==> C:\\logs\\a.log <==\n1\n\n==> C:\\logs\\b.log <==\n2\n", nil},
 		{"an arrow in a log", "step 1\n==> loading <==\nstep 2\n", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
