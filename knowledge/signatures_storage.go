@@ -238,7 +238,7 @@ var clientSignatures = []Signature{
 	},
 	{
 		ID: "s3-retries", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"(reached max retries: "}, Not: []string{"etrying "}, Pattern: `An error occurred \((?P<code>\w+)\).*\(reached max retries: (?P<limit>\d+)\)`,
+		Literals: []string{"(reached max retries: "}, Not: []string{"etrying in", "etrying ("}, Pattern: `An error occurred \((?P<code>\w+)\).*\(reached max retries: (?P<limit>\d+)\)`,
 		Meaning: "The S3 client gave up after its last retry.",
 		Source:  "botocore exceptions.py ClientError",
 		Example: "botocore.exceptions.ClientError: An error occurred (SlowDown) when calling the GetObject operation (reached max retries: 4): Please reduce your request rate.",

@@ -69,6 +69,9 @@ var clocks = map[string]bool{
 	"time": true, "timestamp": true, "@timestamp": true, "asctime": true, "ts": true, "datetime": true,
 }
 
+// otherText are members that hold a message where "line" is the number of a line of code.
+var otherText = map[string]bool{"text": true, "body": true, "error": true, "exception": true, "file": true, "filename": true, "func": true, "function": true, "lineno": true}
+
 // measured are members by which a record reports a step of the training: it is read as it is.
 var measured = map[string]bool{
 	"step": true, "global_step": true, "iteration": true, "iter": true, "loss": true, "train_loss": true, "lm loss": true,
@@ -153,7 +156,7 @@ func (u *Unwrapper) object(b []byte, room int) (Envelope, bool) {
 	var e Envelope
 	var list []member
 	var loki member
-	docker, steps := false, false
+	docker, steps, foreign := false, false, false
 	depth, members := 1, 0
 	key := []byte(nil)
 	for i := 1; i < len(b) && depth > 0 && members < maxMembers; {
@@ -174,6 +177,8 @@ func (u *Unwrapper) object(b []byte, room int) (Envelope, bool) {
 			case key == nil || depth > maxDepth:
 			case depth == 1 && string(key) == "line":
 				loki = member{i + 1, end}
+			case depth == 1 && otherText[string(key)]:
+				foreign = true
 			case logged[string(key)] && len(text) > 0:
 				list = append(list, member{i + 1, end})
 				docker = docker || depth == 1 && string(key) == "log"
@@ -202,7 +207,7 @@ func (u *Unwrapper) object(b []byte, room int) (Envelope, bool) {
 			i++
 		}
 	}
-	if len(list) == 0 && loki.to > loki.from {
+	if len(list) == 0 && !foreign && loki.to > loki.from {
 		list = append(list, loki)
 	}
 	if len(list) == 0 {

@@ -94,3 +94,16 @@ func FuzzUnwrap(f *testing.F) {
 		}
 	})
 }
+
+// A member "line" is the text of a record of Loki's, and in other records a line of code.
+func TestALineIsTextOrANumber(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"labels":{"pod":"a"},"line":"step 3 loss 2.1","timestamp":"2025-09-12T03:19:00Z"}`: "step 3 loss 2.1",
+		`{"line":"88","text":"torch.OutOfMemoryError: CUDA out of memory."}`:                 "",
+	} {
+		var u Unwrapper
+		if e, _ := u.Unwrap([]byte(in)); string(e.Text) != want {
+			t.Errorf("%s: %q", in, e.Text)
+		}
+	}
+}

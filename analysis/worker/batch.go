@@ -44,8 +44,8 @@ var batchEnds = []struct {
 	{"SageMaker", "MaxWaitTimeExceeded", pattern.New(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (MaxWaitTimeExceeded) - `), timeLimit},
 	// Sources: Compute Engine's operation compute.instances.preempted, as Vertex AI and others quote it; EC2's event, and AWS' node
 	// termination handler (pkg/monitor/spotitn).
-	{"Compute Engine", "nstance was preempted", pattern.New(`([Ii]nstance was preempted)\b`), preemption},
-	{"EC2", "Spot Instance ", pattern.New(`(EC2 Spot Instance [Ii]nterruption (?:[Ww]arning|[Nn]otice))`), preemption},
+	{"Compute Engine", "nstance was preempted by Compute Engine", pattern.New(`(Instance was preempted by Compute Engine)`), preemption},
+	{"EC2", "EC2 Spot Instance ", pattern.New(`("detail-type": ?"EC2 Spot Instance Interruption Warning"|EC2 Spot Instance [Ii]nterruption (?:[Ww]arning|[Nn]otice) (?:received|detected))`), preemption},
 	{"EC2", "Spot ITN received", pattern.New(`(Spot ITN received)`), preemption},
 	{"Volcano", "Pod is evicted, because of ", pattern.New(`(Pod is evicted, because of (?:preempt|reclaim))`), preemption},
 	{"Ray", "node was preempted", pattern.New(`(the actor's node was preempted)`), preemption},

@@ -49,7 +49,7 @@ var checkpointRules = []checkpointRule{
 	// Orbax (MaxText and other JAX programs).
 	// OpenMMLab (CheckpointHook) and fvcore (Detectron2).
 	{"Saving checkpoint at ", "save-start", pattern.New(`checkpoint at \d+ (?:epochs|iterations)`), ""},
-	{"aving checkpoint to ", "save-start", pattern.New(`\b[Ss]aving checkpoint to (?P<path>\S+)`), ""},
+	{"aving checkpoint to ", "save-start", pattern.New(`(?:^|[\]:|>-] *)[Ss]aving checkpoint to (?P<path>\S+)`), ""},
 	{"Saving checkpoint at step ", "save-start", pattern.New(`at step (?P<step>\d+)`), ""},
 	{"Finished asynchronous save", "save-done", pattern.New(`Finished asynchronous save(?:.*? to (?P<path>\S+?)\.?$)?`), ""},
 	{"Restoring checkpoint from ", "load-start", pattern.New(`checkpoint from (?P<path>\S+?)\.?$`), ""},

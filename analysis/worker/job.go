@@ -113,9 +113,7 @@ var factRules = []factRule{
 	{literal: "Training finished", key: "exit_ok", value: "Training finished"},
 	{literal: "raining complete", not: "Training completed", key: "exit_ok", value: "training complete", pattern: trainingOver},
 	{literal: "raining finished", not: "Training finished", key: "exit_ok", value: "training finished", pattern: trainingOver},
-	{literal: "raining done", key: "exit_ok", value: "training done", pattern: trainingOver},
-	{literal: "raining is done", not: "after training is done", key: "exit_ok", value: "training is done", pattern: trainingOver},
-	{literal: "inished training", key: "exit_ok", value: "finished training", pattern: pattern.New(`(?:^|[\]:|>-] )\s*[Ff]inished training(?:[.!]|\s*$|: \d+ (?:steps|epochs|iterations))`)},
+	{literal: "inished training", key: "exit_ok", value: "finished training", pattern: pattern.New(`(?:^|[\]:|>-] )\s*[Ff]inished training(?:[.!]|\s*$)`)},
 	// fairseq and metaseq.
 	{literal: "done training in ", key: "exit_ok", value: "done training", pattern: pattern.New(`done training in [\d.]+ seconds`)},
 	{literal: "***** train metrics *****", key: "exit_ok", value: "train metrics"},
@@ -123,14 +121,11 @@ var factRules = []factRule{
 	{literal: "`Trainer.fit` stopped: ", key: "exit_ok", value: "Trainer.fit stopped", pattern: pattern.New("`Trainer.fit` stopped: `?max_(?:epochs|steps|time)")},
 	{literal: "exits successfully", key: "exit_ok", value: "process exits successfully", pattern: pattern.New(`Process \d+ exits successfully`)},
 	{literal: "Job completed successfully", key: "exit_ok", value: "job completed successfully", pattern: pattern.New(`submitit \w+ \([^)]{1,40}\) - Job completed successfully`)},
-	// SageMaker's toolkit, of the program of one host; the training operator of Kubeflow, of all pods.
-	{literal: "Reporting training SUCCESS", key: "exit_ok", value: "Reporting training SUCCESS"},
-	{literal: " is successfully completed.", key: "exit_ok", value: "is successfully completed", pattern: pattern.New(`\b[A-Z]\w*Job \S+ is successfully completed\.`)},
 	{literal: "worker group successfully finished", key: "exit_ok", value: "worker group successfully finished"},
 }
 
 // trainingOver is a statement of its own, not part of a sentence.
-var trainingOver = pattern.New(`(?:^|[\]:|>-] |:\d\d[,.]\d{3,9}Z? )\s*[Tt]raining (?:is )?(?:completed?|finished|done)(?:[.!,;]|\s*$| (?:at|after|in) (?:step |epoch |iteration )?\d)`)
+var trainingOver = pattern.New(`(?:^|[\]:|>-] )\s*[Tt]raining (?:is )?(?:completed?|finished)(?:[.!,;]|\s*$)`)
 
 // usesLhotse: a configuration that says no names it, too.
 var usesLhotse = pattern.New(`(?:^|[^_])lhotse|[^e]_lhotse|use_lhotse['"]?\s*[=:]\s*['"]?(?:[Tt]rue|TRUE|1|yes)\b`)

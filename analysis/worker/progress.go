@@ -81,7 +81,7 @@ var progressForms = []progressForm{
 	{form: "generic", literals: []string{" - valid loss: "}, pattern: pattern.New(`epoch: (?P<epoch>\d+), .*?train loss: (?P<loss>` + number + `)`)},
 	// Keras, in both of its generations.
 	{form: "generic", literals: []string{"/step - ", " - ETA: "},
-		pattern: pattern.New(`(?:^|\s)\d+/\d+ .*?(?:\dm?u?s/step|ETA: \S+) - (?:.*? - )?loss: (?P<loss>` + number + `)`)},
+		pattern: pattern.New(`(?:^|\s)\d+/\d+ .*?(?:\dm?u?s/step|ETA: \S+) - (?:.*? - )?loss: (?P<loss>\d[\d.e+-]*)`)}, // evaluation looks alike: what is no number may be its
 	// Flax' and CLU's writers, TensorFlow's Estimator, Levanter, nnU-Net.
 	{form: "generic", literals: []string{"_writer.py:"}, pattern: pattern.New(`_writer\.py:\d+\] \[(?P<step>\d+)\] .*?loss=(?P<loss>` + number + `)`)},
 	{form: "generic", literals: []string{", step = "}, pattern: pattern.New(`\bloss = (?P<loss>` + number + `), step = (?P<step>\d+)`)},
@@ -193,11 +193,17 @@ func generic(p *step, text []byte) bool {
 	if containsAny(text, []string{"Warning", "warning"}) || complains(text) { // not "learning"
 		return false
 	}
-	if containsAny(text, []string{"alidation", "eval", "Eval", "val_loss", "valid loss"}) && !containsAny(text, []string{"train_loss", "train loss", "Train loss", "Train Loss"}) {
+	if containsAny(text, evaluationWords) && !containsAny(text, []string{"train_loss", "train loss", "Train loss", "Train Loss"}) {
 		p.Phase = "evaluation"
+	}
+	if p.Step == line.Unknown && p.Phase != "evaluation" && len(p.Loss) > 0 && !isNumber(p.Loss) {
+		return false // one loss of several, perhaps
 	}
 	return p.Step != line.Unknown || p.Epoch != line.Unknown
 }
+
+// evaluationWords stand in lines about other data than what is trained on.
+var evaluationWords = []string{"alidation", "eval", "Eval", "val_loss", "valid loss", "est loss", "est Loss", "est_loss", "Test:", "Test ", "Dev:", "Dev ", "dev_loss", "dev loss", "Sanity", "Predict"}
 
 // complains says that a line names an error, and not only the error as one of its numbers: "top5_error 12.3", "error rate 0.12",
 // "num_error_samples=0".
@@ -216,11 +222,24 @@ func complains(text []byte) bool {
 		}
 		value := bytes.TrimLeft(bytes.TrimPrefix(text[to:], []byte(" rate")), " :=")
 		v := printed(value)
-		if name := text[from:to]; v == nil || bytes.IndexByte(name, '_') < 0 && bytes.IndexByte(name, '/') < 0 && bytes.IndexByte(v, '.') < 0 {
+		if name := text[from:to]; v == nil || bytes.IndexByte(v, '.') < 0 && (bytes.IndexByte(name, '_') < 0 && bytes.IndexByte(name, '/') < 0 || !endsValue(value[len(v):])) {
 			return true // of a number alone it may be the code of an error
 		}
 		text = text[to:]
 	}
+}
+
+// endsValue says that a number is the whole of a value, and that no prose follows it: "rdma_error: 12 (retry counter exceeded)".
+func endsValue(rest []byte) bool {
+	if len(bytes.TrimSpace(rest)) == 0 || bytes.IndexByte([]byte(",;|}]"), rest[0]) >= 0 {
+		return true
+	}
+	next := bytes.TrimLeft(rest, " ")
+	n := 0
+	for n < len(next) && (isWord(next[n]) || next[n] == '/') {
+		n++
+	}
+	return n > 0 && n < len(next) && (next[n] == '=' || next[n] == ':')
 }
 
 func containsAny(text []byte, literals []string) bool {

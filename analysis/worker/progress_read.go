@@ -373,8 +373,10 @@ func readLossBar(p *step, _, msg []byte) bool {
 	name := bytes.ToLower(msg[:bar])
 	if bytes.HasPrefix(bytes.TrimLeft(name, " "), []byte("step")) {
 		p.Step, p.Total = step, total
+	} else if !isNumber(p.Loss) {
+		return false // of what, is not known: it may be any bar's
 	}
-	if containsAny(name, []string{"eval", "valid", "test", "val:", "val "}) {
+	if containsAny(name, []string{"eval", "valid", "test", "val:", "val ", "dev", "sanity", "predict"}) {
 		p.Phase = "evaluation"
 	}
 	return true
@@ -460,6 +462,9 @@ func readEpoch(p *step, text []byte) bool {
 	}
 	return false
 }
+
+// isNumber says that a printed value is finite.
+func isNumber(v []byte) bool { return isDigit(v[len(v)-1]) || v[len(v)-1] == '.' }
 
 // startsWord reports whether a word begins at i; "global_" is no part of it.
 func startsWord(text []byte, i int) bool {

@@ -76,7 +76,7 @@ var ioRules = []ioRule{
 	{form: "ais-resume", kind: IOGaveUp, literals: []string{"exceeded max number of stream resumptions"}},
 	{form: "backoff", kind: IOGaveUp, literals: []string{"Giving up "}, shape: shapeGivingUp},
 	{form: "gcsfs", kind: IOGaveUp, literals: []string{" out of retries on exception"}},
-	{form: "botocore", kind: IOGaveUp, literals: []string{"(reached max retries: "}, not: []string{"etrying "}, shape: shapeReached},
+	{form: "botocore", kind: IOGaveUp, literals: []string{"(reached max retries: "}, not: []string{"etrying in", "etrying ("}, shape: shapeReached},
 
 	{form: "urllib3", kind: IORetry, literals: []string{retryTotal}, shape: shapeBroken},
 	{form: "urllib3", kind: IORetry, literals: []string{retryTotal}, shape: shapeLeft},
