@@ -26,7 +26,7 @@ func TestFieldOtherLaunchers(t *testing.T) {
 		{"horovodrun: one failed, the others say that Horovod stopped", one(fieldSteps + taggedWith("[0]<stderr>:", caught) + taggedWith("[1]<stderr>:", caught) + taggedWith("[2]<stderr>:", own) + reports),
 			[]string{"exception"}, "rank 2"},
 		{"horovodrun: nobody says why", one(fieldSteps + taggedWith("[0]<stderr>:", caught) + taggedWith("[1]<stderr>:", caught)), []string{"peer-lost", "unknown"}, "-"},
-		{"Horovod went on without a host", one(fieldSteps + taggedWith("[0]<stderr>:", caught) + "step 4 loss 2.12\nstep 5 loss 2.11\nTraining finished.\n"), []string{"completed"}, "-"},
+		{"Horovod may have gone on without a host", one(fieldSteps + taggedWith("[0]<stderr>:", caught) + "step 4 loss 2.12\nstep 5 loss 2.11\nTraining finished.\n"), []string{"peer-lost", "unknown"}, "-"},
 		{"and did not come to its end", one(fieldSteps + taggedWith("[0]<stderr>:", caught) + "step 4 loss 2.12\n"), []string{"peer-lost", "unknown"}, "-"},
 		{"Intel MPI: the one that crashed stands between those that were killed", one(fieldSteps + intel(3, 70, "c-3", "9 (Killed)") + intel(4, 71, "c-4", "11 (Segmentation fault)") + intel(5, 72, "c-4", "9 (Killed)")),
 			[]string{"native-crash"}, "rank 4, node c-4"},
@@ -60,6 +60,8 @@ func TestFieldMachinesTakenBack(t *testing.T) {
 	for _, c := range []fieldCase{
 		{"Compute Engine", one(fieldSteps + "ERROR 2024-09-01T10:12:31.0Z service The replica workerpool1-2 was preempted: Instance was preempted by Compute Engine.\n"), []string{"preempted"}, "-"},
 		{"EC2", one(fieldSteps + "2024-05-05 12:06:05,104 watcher[811] WARNING EC2 Spot Instance interruption notice received\nW0505 12:08:06.1 140 torch/distributed/elastic/agent/server/api.py:704] Received 15 death signal, shutting down workers\n"), []string{"preempted"}, "-"},
+		{"who watches for it", one("Starting EC2 Spot Instance interruption notice watcher\n" + fieldSteps + raisedBy(1, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.")), []string{"gpu-oom"}, "rank 1"},
+		{"an earlier machine", one("previous instance was preempted, resuming from step 0\n" + fieldSteps), []string{"completed"}, "-"},
 		{"a word of it in a setting", one("spot: will watch for an EC2 Spot Instance interruption\n" + fieldSteps), []string{"completed"}, "-"},
 	} {
 		c.check(t)

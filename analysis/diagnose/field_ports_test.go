@@ -61,6 +61,8 @@ func TestATransferToAProcessThatDied(t *testing.T) {
 		{"of an exception", map[string]string{"n1.log": failed, "n2.log": two + steps + raisedBy(1, "ValueError: shapes (4,) and (5,)")}, []string{"exception"}, "rank 1, node n2"},
 		{"of its GPU", map[string]string{"n1.log": failed, "n2.log": two + steps + "NVRM: Xid (PCI:0000:97:00): 79, GPU has fallen off the bus.\n"}, []string{"gpu-off-bus"}, "node n2"},
 		{"of a crash", map[string]string{"n1.log": failed, "n2.log": two + steps + segv}, []string{"native-crash"}, "node n2"},
+		{"on the node that reports it", map[string]string{"n1.log": failed + raisedBy(2, "ValueError: shapes (4,) and (5,)"), "n2.log": two + steps}, []string{"exception", "link-error"}, "-"},
+		{"of a node that nobody is known to have sent to", map[string]string{"n1.log": "n1:11:9 [0] NCCL INFO Channel 00/0\n" + steps + completion("n1", 11, "10.9.0.7", 13), "n3.log": steps + raisedBy(3, "ValueError: shapes (4,) and (5,)")}, []string{"exception", "link-error"}, "-"},
 		{"of a crash, after it had lost the other", map[string]string{"n1.log": failed, "n2.log": two + steps + closed + segv}, []string{"link-error", "native-crash"}, "-"},
 		{"its own port says so", map[string]string{"n1.log": failed + "n1:11:9 [0] transport/net_ib.cc:99 NCCL WARN NET/IB : mlx5_3:1 Got async event : port error\n", "n2.log": two + steps + raisedBy(1, "ValueError: shapes (4,) and (5,)")},
 			[]string{"exception", "link-error"}, "-"},
@@ -76,6 +78,9 @@ func TestConnectionsClosedAfterTheEnd(t *testing.T) {
 	for _, c := range []fieldCase{
 		{"the program had finished", map[string]string{"n1.log": steps + over, "n2.log": steps + over + closed}, []string{"completed"}, "-"},
 		{"it had not", map[string]string{"n1.log": steps, "n2.log": steps + closed}, []string{"peer-lost", "unknown"}, "-"},
+		{"it had, and went on to something else", map[string]string{"n1.log": steps + over, "n2.log": steps + over + "2026-03-11 04:12:10,100 INFO train: final evaluation\n" + closed}, []string{"peer-lost", "unknown"}, "-"},
+		{"it had, and saved for ten minutes", map[string]string{"n1.log": steps + over, "n2.log": steps + over + "[2026-03-11 04:13:10] " + closed}, []string{"peer-lost", "unknown"}, "-"},
+		{"it had, and another had not", map[string]string{"n1.log": steps, "n2.log": timedSteps(1, 30, 30) + over + closed}, []string{"peer-lost", "unknown"}, "-"},
 		{"it had, and somebody still worked", map[string]string{"n1.log": steps + over, "n2.log": steps + over + closed + raisedBy(1, "torch.distributed.DistBackendError: NCCL error in: a.cpp:9, remote process exited or there was a network error, NCCL version 2.21.5")}, []string{"peer-lost", "unknown"}, "-"},
 	} {
 		c.check(t)

@@ -12,7 +12,7 @@ func TestFieldCameThrough(t *testing.T) {
 		closed  = "gn01:903:1503 [3] misc/socket.cc:881 NCCL WARN socketProgress: Connection closed by remote peer gn01.local<41022>\n"
 		actor   = "(TrainController pid=800) Worker group status: A worker died: ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
 		taken   = "slurmstepd: error: *** JOB 77 ON cn11 CANCELLED AT 2026-05-06T09:17:30 DUE TO PREEMPTION ***\n"
-		over    = "INFO: training done, 200 steps\n"
+		over    = "INFO: Training finished.\n"
 		upload  = "WARNING: got an error while uploading; retrying (attempt 1/3): An error occurred (SlowDown) when calling the PutObject operation (reached max retries: 4): Please reduce your request rate.\n"
 		missing = "FileNotFoundError: [Errno 2] No such file or directory: '/data/a.bin'"
 	)
@@ -32,17 +32,23 @@ func TestFieldCameThrough(t *testing.T) {
 	for i, v := range []string{"0.0911", "0.3120", "0.0140", "0.2210", "0.0050", "0.0300", "0.2050"} {
 		noise += fmt.Sprintf("step %d loss %s\n", i, v)
 	}
+	epochs := ""
+	for i := range 40 {
+		epochs += fmt.Sprintf("Epoch %d: train_loss 2.%03d\n", i, 999-i)
+	}
 	for _, c := range []fieldCase{
+		{"epochs out of a buffer, below what ended the process", one(raisedBy(1, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.") + epochs), []string{"gpu-oom"}, "rank 1"},
 		{"connections closed behind the end", one(fieldSteps + over + closed), []string{"completed"}, "-"},
 		{"closed before it", one(fieldSteps + closed + over), []string{"peer-lost", "unknown"}, "-"},
 		{"and with an exception behind the end", one(fieldSteps + over + closed + raisedBy(3, "ValueError: bad")), []string{"exception"}, "rank 3, node gn01"},
 		{"and a task that failed", one(fieldSteps + over + closed + "srun: error: y2: task 5: Exited with exit code 1\n"), []string{"peer-lost", "unknown"}, "-"},
 		{"a worker that was replaced", one(fieldSteps + actor + more + "Training completed after 7 iterations at 2026-05-06 09:15:00.\n"), []string{"completed"}, "-"},
 		{"one that was not", one(fieldSteps + actor + "step 4 loss 2.12\n"), []string{"peer-lost", "unknown"}, "-"},
-		{"the job went on where it was taken away", one(clocked(16, 1, 9) + taken + clocked(40, 9, 20) + "INFO: training finished at step 20\n"), []string{"completed"}, "-"},
+		{"the job went on where it was taken away", one(clocked(16, 1, 9) + taken + clocked(40, 9, 20) + "INFO: Training finished.\n"), []string{"completed"}, "-"},
 		{"what still ran when it was taken away", one(clocked(16, 1, 9) + taken + clocked(18, 9, 20)), []string{"preempted"}, "-"},
 		{"an upload that is tried again", one(fieldSteps + upload), []string{"completed"}, "-"},
 		{"a loss that is noise", one(noise), []string{"completed"}, "-"},
+		{"a loss that climbs above all but one of many", one(course(0, 3, 9.5, -0.1) + "step 3 loss 60.0\n" + course(4, 60, 9.1, -0.13) + course(60, 100, 1.7, 1.0)), []string{"unknown"}, "-"},
 		{"a loss above all before", one(noise + "step 8 loss 0.9\nstep 9 loss 0.8\n"), []string{"unknown"}, "-"},
 		{"the best error at the end", one(fieldSteps + "[trainer][INFO] - Done. Best error: 30.00 at step 400\n"), []string{"completed"}, "-"},
 		{"an error at the end", one(fieldSteps + "[trainer] Done with error: 3 shards left\n"), []string{"unknown"}, "-"},
@@ -50,4 +56,13 @@ func TestFieldCameThrough(t *testing.T) {
 	} {
 		c.check(t)
 	}
+}
+
+// course are steps whose loss changes by so much from one to the next.
+func course(from, to int, loss, by float64) string {
+	var b strings.Builder
+	for i := from; i < to; i++ {
+		fmt.Fprintf(&b, "step %d loss %.3f\n", i, loss+by*float64(i-from))
+	}
+	return b.String()
 }

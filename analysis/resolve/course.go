@@ -314,10 +314,14 @@ func (c *Course) Left() (from, last *Point, ok bool) {
 		return nil, nil, false
 	}
 	// A loss that is noise around its mean was as high before: that of a diffusion model, or of a policy.
-	for i, p := range ps[:len(ps)-1] {
-		if p.Loss.Value >= last.Loss.Value && i < low {
-			return nil, nil, false
+	high := 0
+	for _, p := range ps[:low] {
+		if p.Loss.Value >= last.Loss.Value {
+			high++
 		}
+	}
+	if high > 0 && high*20 >= len(ps) {
+		return nil, nil, false
 	}
 	from = ps[low]
 	for i := low; i < len(ps)-1; i++ { // the last value that was still near the lowest

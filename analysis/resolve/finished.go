@@ -6,7 +6,7 @@ import (
 )
 
 // ofOneProcess are statements of an end that one process, or the launcher of one node, makes of itself.
-var ofOneProcess = map[string]bool{"process exits successfully": true, "worker group successfully finished": true, "Reporting training SUCCESS": true}
+var ofOneProcess = map[string]bool{"process exits successfully": true, "worker group successfully finished": true}
 
 // Finished is where the program last says that its training was finished: steps came before it, and none behind it.
 func (f *Facts) Finished() *worker.At {
@@ -59,10 +59,15 @@ func (f *Facts) parted() {
 	if at == nil || len(f.Ends) > 0 || len(f.Obs.ChildFailed) > 0 || len(f.Obs.ChildExits) > 0 || len(f.Obs.Dumps) > 0 {
 		return
 	}
+	if f.leftBehind() || f.saving() {
+		return
+	}
 	var gone []*Failure
 	for _, fl := range f.Failures {
 		switch {
 		case fl.Role == knowledge.InfoRole || fl.Role == knowledge.NoiseRole:
+		case !f.soonAfter(fl, *at):
+			return
 		case (fl.Kind == "sign" || fl.Kind == "nccl") && (fl.Role == knowledge.ConsequenceRole || fl.Mechanism == "peer-lost" && fl.Role == knowledge.SymptomRole) && f.saidBefore(fl, *at):
 			gone = append(gone, fl)
 		default:
@@ -72,6 +77,62 @@ func (f *Facts) parted() {
 	for _, fl := range gone {
 		fl.Role = knowledge.InfoRole
 	}
+}
+
+// parting is for how many seconds after the end of the training processes leave: what comes later was still at work. Where no times are
+// known, so many bytes of text.
+const parting, partingText = 60, 4 << 10
+
+// soonAfter says that a failure is told shortly after the program's end, as far as can be known.
+func (f *Facts) soonAfter(fl *Failure, at worker.At) bool {
+	if end, when := f.At(at), fl.When(); end.Valid && when.Valid {
+		return when.T-end.T <= parting
+	}
+	if fl.At.File != at.File || fl.At.Off-at.Off > partingText {
+		return false
+	}
+	for i := range f.Tails {
+		if t := &f.Tails[i]; t.File == at.File && t.Last.File != "" && t.Last.Off > at.Off && t.Last.Off < fl.At.Off {
+			return false // the program went on to something else
+		}
+	}
+	return true
+}
+
+// leftBehind says that a file reports fewer steps than others, or than it has to, and no end of its own: who wrote it did not get there.
+func (f *Facts) leftBehind() bool {
+	reached, total, most := map[string]int64{}, map[string]int64{}, int64(-1)
+	for i := range f.Progress {
+		if p := &f.Progress[i]; p.Step >= 0 && (p.Phase == "" || p.Phase == "training") {
+			reached[p.File], total[p.File] = max(reached[p.File], p.Step), p.Total
+			most = max(most, p.Step)
+		}
+	}
+	for i := range f.Obs.Facts {
+		if x := &f.Obs.Facts[i]; x.Key == "exit_ok" {
+			delete(reached, x.File)
+		}
+	}
+	for file, n := range reached {
+		if most-n > goesOn || total[file]-n > goesOn {
+			return true
+		}
+	}
+	return false
+}
+
+// saving says that a save of a checkpoint was begun last, and did not end.
+func (f *Facts) saving() bool {
+	open := map[string]bool{}
+	for i := range f.Saves {
+		switch c := &f.Saves[i]; c.Kind {
+		case "save-start":
+			open[c.File] = true
+		case "save-done":
+			delete(open, c.File)
+		}
+	}
+	return len(open) > 0
 }
 
 // saidBefore says that the program had stated its end before a failure: in the same file above it, or by the clock.

@@ -46,7 +46,7 @@ func (f *Facts) survived() {
 // finished: a launcher put another in the place of who was lost. A process that an exception ended, or of which a launcher or the
 // scheduler says that it failed, did not come through. See parted for what is told behind the end.
 func (f *Facts) recovered() {
-	if f.Finished() == nil || len(f.Ends) > 0 || f.deaths(false) {
+	if f.Finished() == nil || len(f.Ends) > 0 || f.deaths(false) || f.leftBehind() {
 		return
 	}
 	for _, fl := range f.Failures {
@@ -88,10 +88,12 @@ func (f *Facts) tolerated(t *tolerance) {
 	}
 }
 
+// buffered is more than a process holds back of what it prints, in bytes: Python 8 KiB, C 4 KiB.
+const buffered = 16 << 10
+
 // outlived says that training went on after an exception, and that the lines that say so were not standing in a buffer while
 // the process died: one writer reports more steps below, none of them an old one, in more text than any buffer holds.
 func (t *tolerance) outlived(f *Facts, fl *Failure) bool {
-	const buffered = 16 << 10 // bytes: Python holds back 8 KiB, C 4 KiB
 	if fl.Rank == NoRank && fl.Exc != nil && fl.Exc.Torn {
 		return false
 	}
@@ -217,13 +219,16 @@ func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
 // portDown are the signs of a port that went down, and may have come up again before any transfer over it was given up.
 var portDown = map[string]bool{"ib-port-error": true, "ib-port-error-event": true, "ib-link-down": true}
 
-// passed says that training went on for longer after a port had gone down than cards repeat a transfer over it.
+// flapOver is for how many seconds training goes on after a port had gone down that came up again: cards give a transfer up sooner.
+const flapOver = 300
+
+// passed says that training went on for so long after a port had gone down.
 func (t *tolerance) passed(f *Facts, fl *Failure) bool {
 	m := fl.When()
 	if !m.Valid {
 		return t.outlived(f, fl)
 	}
-	m.T += wentOn
+	m.T += flapOver
 	return f.StepsSince(m) >= goesOn
 }
 
@@ -281,7 +286,8 @@ func (f *Facts) after(fl *Failure, progress []*ProgressPoint) (steps int, finish
 			if lead == nil {
 				lead = p
 			}
-			if *p.Who() != *lead.Who() || p.Form != lead.Form {
+			// Without a number they may be of long before, out of a buffer that the process emptied when it died.
+			if *p.Who() != *lead.Who() || p.Form != lead.Form || p.Phase == "evaluation" || p.Off < fl.At.Off+buffered {
 				continue
 			}
 		}

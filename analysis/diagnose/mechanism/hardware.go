@@ -62,11 +62,16 @@ func touches(pairs map[[2]string]bool, host string) bool {
 	return true
 }
 
-// flapped are the nodes of which a port had gone down before, without consequences, at one end of every transfer that failed.
-func flapped(f *resolve.Facts, ends map[[2]string]bool) []string {
+// flapsFor is for how many seconds a port that went down and up says something of transfers that fail.
+const flapsFor = 3600
+
+// flapped are the nodes of which a port had gone down not long before, without consequences, at one end of every transfer that failed.
+func flapped(s *Scene, p *Proposal, ends map[[2]string]bool) []string {
 	out := map[string]bool{}
-	for _, fl := range f.Flaps {
-		if fl.Node != "" && len(ends) > 0 && touches(ends, fl.Node) {
+	for _, fl := range s.Facts.Flaps {
+		t := fl.When()
+		recent := slices.ContainsFunc(p.Failures, func(o *resolve.Failure) bool { w := o.When(); return t.Valid && w.Valid && w.T-t.T <= flapsFor })
+		if fl.Node != "" && recent && len(ends) > 0 && touches(ends, fl.Node) {
 			out[fl.Node] = true
 		}
 	}
@@ -134,8 +139,8 @@ func linkError(s *Scene) *Proposal {
 	case best != "":
 		p.Nodes, p.Scope = []string{best}, "node"
 		p.Why = fmt.Sprintf("%d hosts report failed transfers with the same peer", most)
-	case len(flapped(f, ends)) == 1:
-		p.Nodes, p.Scope = flapped(f, ends), "node"
+	case len(flapped(s, p, ends)) == 1:
+		p.Nodes, p.Scope, p.Base = flapped(s, p, ends), "node", 0.8
 		p.Why = "a network port of it had gone down before in this job, and every transfer that failed had it at one end"
 	case len(ends) == 1:
 		for pair := range ends {
@@ -205,15 +210,25 @@ var failedTransfers = map[string]bool{"ib-completion": true, "ofi-completion": t
 
 // ofItself are the mechanisms that end a process for reasons of its own.
 var ofItself = map[string]bool{"exception": true, "bad-sample": true, "gpu-oom": true, "cuda-error": true, "gpu-ecc": true, "gpu-off-bus": true, "gpu-nvlink": true, "gpu-firmware": true, "native-crash": true, "host-oom": true,
-	"storage-full": true, "storage-unresponsive": true, "storage-retries-exhausted": true, "checkpoint-io": true, "dataloader-worker-killed": true}
+	"storage-full": true, "checkpoint-io": true, "dataloader-worker-killed": true}
 
 // diedThere are the mechanisms by which a process died at the other end of the transfers that failed, where those are all that there is: to
-// whoever sent to it a process that is gone looks like a link that is. A process that itself had lost somebody before proves nothing, nor one
-// that was aborted, for libraries do so where they gave up; and one that sleeps in the kernel is there: its card still answers.
+// whoever sent to it a process that is gone looks like a link that is. Which process that is has to be known: one on a node that itself
+// reports no such transfer. A process that itself had lost somebody before proves nothing, nor one that was aborted, for libraries do so
+// where they gave up; and one that sleeps in the kernel is there: its card still answers, and a mount may be gone with the link.
 func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []string {
+	if len(ends) == 0 {
+		return nil
+	}
+	reporters := map[string]bool{}
+	var told resolve.Moment // when the first transfer is known to have failed
 	for _, fl := range p.Failures {
 		if !failedTransfers[fl.Sign] {
 			return nil
+		}
+		reporters[fl.Node] = true
+		if t := fl.When(); t.Valid && (!told.Valid || t.T < told.T) {
+			told = t
 		}
 	}
 	lost := map[string]int64{} // by file, where somebody first says that another is gone
@@ -228,10 +243,10 @@ func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []string {
 		if fl.Role != knowledge.CauseRole || !ofItself[fl.Mechanism] {
 			continue
 		}
-		off, told := lost[fl.At.File]
-		there := fl.Node == "" || touches(ends, fl.Node)
+		off, gone := lost[fl.At.File]
+		there := fl.Node != "" && !reporters[fl.Node] && touches(ends, fl.Node) && !told.Before(fl.When())
 		ok, seen := died[fl.Mechanism]
-		died[fl.Mechanism] = (ok || !seen) && there && !aborted[fl.Sign] && fl.Sign != "storage-hung-task" && !(told && off < fl.At.Off)
+		died[fl.Mechanism] = (ok || !seen) && there && !aborted[fl.Sign] && fl.Sign != "storage-hung-task" && !(gone && off < fl.At.Off)
 	}
 	maps.DeleteFunc(died, func(_ string, ok bool) bool { return !ok })
 	return keysOf(died)

@@ -80,7 +80,7 @@ func killed(s *Scene) *Proposal {
 			term = append(term, fl)
 		}
 	}
-	if own := monitors(term); len(kill) > 0 && len(own) > 0 && tookAll(own, kill) && !brokeBefore(f, own) {
+	if own := monitors(term); len(kill) > 0 && len(own) > 0 && tookAll(f, own, kill) && !brokeBefore(f, own) {
 		return monitored(s, own)
 	}
 	switch {
@@ -136,13 +136,13 @@ func monitors(term []*resolve.Failure) []*resolve.Failure {
 
 // tookAll says that monitors sent every SIGKILL: each process that was killed is one they speak of, or one of a launcher in whose file their
 // words stand above.
-func tookAll(own, kill []*resolve.Failure) bool {
+func tookAll(f *resolve.Facts, own, kill []*resolve.Failure) bool {
 	for _, k := range kill {
 		if !slices.ContainsFunc(own, func(m *resolve.Failure) bool {
 			if m.Rank != resolve.NoRank && k.Rank != resolve.NoRank {
 				return m.Rank == k.Rank && !moment(k).Before(moment(m))
 			}
-			return m.At.File == k.At.File && m.At.Off < k.At.Off
+			return m.At.File == k.At.File && m.At.Off < k.At.Off && !f.GoesOn(*m.At)
 		}) {
 			return false
 		}

@@ -20,7 +20,7 @@ func symptoms() []Mechanism {
 func peerLost(s *Scene) *Proposal {
 	var fls []*resolve.Failure
 	for _, fl := range s.Facts.Failures {
-		if fl.Role != knowledge.SymptomRole || outlived(s.Facts, fl) {
+		if fl.Role != knowledge.SymptomRole {
 			continue
 		}
 		// Once it trained, a rank or launcher that reaches nobody any more lost somebody.
@@ -61,11 +61,6 @@ func peerLost(s *Scene) *Proposal {
 			Command: "kubectl describe pod " + hosts[0] + "; ssh " + hosts[0] + " 'dmesg -T | tail -50'", Obtainable: "perishing"})
 	}
 	return p
-}
-
-// outlived says that the job went on without the peer: it took steps after this report, and then the program said that it finished.
-func outlived(f *resolve.Facts, fl *resolve.Failure) bool {
-	return f.Finished() != nil && f.GoesOn(*fl.At)
 }
 
 // waitedInVain are the signs of an accelerator on which a collective did not end: a peer is gone, or late, or waits as well.
