@@ -80,6 +80,8 @@ func TestConnectionsClosedAfterTheEnd(t *testing.T) {
 		{"it had not", map[string]string{"n1.log": steps, "n2.log": steps + closed}, []string{"peer-lost", "unknown"}, "-"},
 		{"it had, and went on to something else", map[string]string{"n1.log": steps + over, "n2.log": steps + over + "2026-03-11 04:12:10,100 INFO train: final evaluation\n" + closed}, []string{"peer-lost", "unknown"}, "-"},
 		{"it had, and saved for ten minutes", map[string]string{"n1.log": steps + over, "n2.log": steps + over + "[2026-03-11 04:13:10] " + closed}, []string{"peer-lost", "unknown"}, "-"},
+		{"it had, and an error is told below", map[string]string{"n1.log": steps + over, "n2.log": steps + over + closed + "ERROR: job exited with status 137\n"}, []string{"peer-lost", "unknown"}, "-"},
+		{"a save whose end nobody tells, and steps below it", map[string]string{"n1.log": steps + over, "n2.log": "2026-03-11 04:00:20,100 [INFO] saving checkpoint to /fs/ckpt/step_0\n" + steps + over + closed}, []string{"completed"}, "-"},
 		{"it had, and another had not", map[string]string{"n1.log": steps, "n2.log": timedSteps(1, 30, 30) + over + closed}, []string{"peer-lost", "unknown"}, "-"},
 		{"it had, and somebody still worked", map[string]string{"n1.log": steps + over, "n2.log": steps + over + closed + raisedBy(1, "torch.distributed.DistBackendError: NCCL error in: a.cpp:9, remote process exited or there was a network error, NCCL version 2.21.5")}, []string{"peer-lost", "unknown"}, "-"},
 	} {

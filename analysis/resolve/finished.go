@@ -59,7 +59,7 @@ func (f *Facts) parted() {
 	if at == nil || len(f.Ends) > 0 || len(f.Obs.ChildFailed) > 0 || len(f.Obs.ChildExits) > 0 || len(f.Obs.Dumps) > 0 {
 		return
 	}
-	if f.leftBehind() || f.saving() {
+	if f.leftBehind() || f.saving() || f.wentWrong(*at) {
 		return
 	}
 	var gone []*Failure
@@ -101,9 +101,12 @@ func (f *Facts) soonAfter(fl *Failure, at worker.At) bool {
 
 // leftBehind says that a file reports fewer steps than others, or than it has to, and no end of its own: who wrote it did not get there.
 func (f *Facts) leftBehind() bool {
-	reached, total, most := map[string]int64{}, map[string]int64{}, int64(-1)
+	reached, total, every, most := map[string]int64{}, map[string]int64{}, map[string]int64{}, int64(-1)
 	for i := range f.Progress {
 		if p := &f.Progress[i]; p.Step >= 0 && (p.Phase == "" || p.Phase == "training") {
+			if n := p.Step - reached[p.File]; n > 0 {
+				every[p.File] = n
+			}
 			reached[p.File], total[p.File] = max(reached[p.File], p.Step), p.Total
 			most = max(most, p.Step)
 		}
@@ -114,22 +117,37 @@ func (f *Facts) leftBehind() bool {
 		}
 	}
 	for file, n := range reached {
-		if most-n > goesOn || total[file]-n > goesOn {
+		if few := max(goesOn, every[file]); most-n > few || total[file]-n > few {
 			return true
 		}
 	}
 	return false
 }
 
-// saving says that a save of a checkpoint was begun last, and did not end.
+// wentWrong says that something that looks like an error stands below the program's end, or may: not all of them are kept.
+func (f *Facts) wentWrong(at worker.At) bool {
+	for i := range f.Obs.Unclassified {
+		if u := &f.Obs.Unclassified[i]; u.File != at.File || u.Off > at.Off {
+			return true
+		}
+	}
+	return f.Obs.UnclassifiedN > len(f.Obs.Unclassified)
+}
+
+// saving says that a save of a checkpoint was begun last, and did not end: no step was taken since.
 func (f *Facts) saving() bool {
-	open := map[string]bool{}
+	open := map[string]int64{}
 	for i := range f.Saves {
 		switch c := &f.Saves[i]; c.Kind {
 		case "save-start":
-			open[c.File] = true
+			open[c.File] = c.Off
 		case "save-done":
 			delete(open, c.File)
+		}
+	}
+	for i := range f.Progress {
+		if p := &f.Progress[i]; p.Off > open[p.File] {
+			delete(open, p.File)
 		}
 	}
 	return len(open) > 0

@@ -125,12 +125,13 @@ func (g *gpus) states(in Input) {
 // of CUDA. A look at the state before the trouble began, in whatever zone its clock is, says nothing of it: the job still ran then.
 func (g *gpus) unreachable(t *trouble) []*candidate {
 	var out []*candidate
+	from, _ := g.f.ran(t)
 	add := func(s *GPUState, p gpustate.Place, pci string, rank int, mechanism, text string) {
 		e := &KernelEvent{Event: &kernel.Event{Kind: kernel.OffBus, PCI: pci, Pid: -1, Links: -1, Message: p.Text, Count: 1}, At: s.At(p), Node: s.Node, NodeBasis: s.NodeBasis, Rank: rank, RankBasis: "the address of its GPU"}
 		if r, alien := g.of(s.Node, pci); rank == NoRank {
 			e.Rank, e.Alien = r, alien
 		}
-		if m := g.f.clock.at(s.Node, s.State.Stamp); m.Valid && t.known && g.f.YearProven && m.T+m.Unc < t.from-anyZone-t.unc {
+		if m := g.f.clock.at(s.Node, s.State.Stamp); m.Valid && t.known && g.f.YearProven && m.T+m.Unc < from-anyZone-t.unc {
 			e.T, e.When, e.Lead = m, Before, t.from-m.T
 		}
 		out = append(out, &candidate{e: e, mechanism: mechanism, text: text, gpu: true, undateable: true})

@@ -3,6 +3,7 @@ package resolve
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -209,14 +210,30 @@ func (f *Facts) ofOurComms(logs []*nccl.Log, own map[string]bool) []*nccl.Log {
 	if len(ours) == 0 {
 		return logs
 	}
+	hosts := map[string]bool{}
+	for _, l := range logs {
+		for _, p := range l.Procs {
+			if own[l.File] {
+				hosts[p.Host] = true
+			}
+		}
+	}
 	var first *nccl.Log
 	n := 0
-	out := slices.DeleteFunc(logs, func(l *nccl.Log) bool {
+	alien := func(l *nccl.Log) bool {
 		as, shared := false, false
 		each(l, func(c *nccl.Comm) {
 			as, shared = as || c.NRanks == width, shared || ours[c.ID]
 		})
-		if own[l.File] || !as || shared {
+		return !own[l.File] && as && !shared
+	}
+	if slices.ContainsFunc(logs, func(l *nccl.Log) bool {
+		return alien(l) && slices.ContainsFunc(l.Procs, func(p *nccl.Proc) bool { return hosts[p.Host] })
+	}) {
+		return logs // on a host of the job: the communicator in its own logs may be that of a test before it
+	}
+	out := slices.DeleteFunc(logs, func(l *nccl.Log) bool {
+		if !alien(l) {
 			return false
 		}
 		if n++; first == nil {
@@ -325,14 +342,36 @@ func (f *Facts) rasThen() {
 	if !t.known || !f.YearProven {
 		return
 	}
+	from, to := f.ran(&t)
 	f.Handed.RAS = slices.DeleteFunc(slices.Clone(f.Handed.RAS), func(s *ras.Snapshot) bool {
 		at := float64(s.Time)
-		if s.Time == 0 || at > t.from-anyZone-t.unc && at < t.to+anyZone+t.unc {
+		if s.Time == 0 || at > from-anyZone-t.unc && at < to+anyZone+t.unc {
 			return false
 		}
 		f.Warnings = append(f.Warnings, fmt.Sprintf("the answer of NCCL's RAS in %s is not used: by its time it is of another day than the trouble of this job", s.File))
 		return true
 	})
+}
+
+// ran are the bounds of the time of which something taken beside the logs may tell: from the last step on, if the trouble is known from a
+// later time only, to the end of the logs.
+func (f *Facts) ran(t *trouble) (from, to float64) {
+	from, to = t.from, t.to
+	last := math.Inf(-1)
+	for i := range f.Progress {
+		if m := f.At(f.Progress[i].At); m.Valid && m.T < t.from {
+			last = max(last, m.T)
+		}
+	}
+	if !math.IsInf(last, -1) {
+		from = last
+	}
+	for i := range f.Tails {
+		if m := f.At(f.Tails[i].Last); m.Valid {
+			to = max(to, m.T)
+		}
+	}
+	return from, to
 }
 
 // RASProcess is the global rank of a process on a host, which RAS knows by its address.
@@ -351,11 +390,11 @@ func (f *Facts) RASProcess(host string, pid int) (int, bool) {
 func (f *Facts) rasWorld(snapshots []*ras.Snapshot) {
 	if world := f.Job.WorldSize; world > 0 {
 		f.Handed.RAS = slices.DeleteFunc(slices.Clone(snapshots), func(s *ras.Snapshot) bool {
-			size := s.GPUs
+			size, ours := s.GPUs, false // beside the trainers other processes may share a communicator with them
 			for i := range s.Comms {
-				size = max(size, s.Comms[i].Size)
+				size, ours = max(size, s.Comms[i].Size), ours || s.Comms[i].Size == world
 			}
-			if size <= world {
+			if size <= world || ours {
 				return false
 			}
 			f.Warnings = append(f.Warnings, fmt.Sprintf("the answer of NCCL's RAS in %s is not used: it is of a job of %d ranks, this one has %d (%s)", s.File, size, world, f.Job.WorldFrom))

@@ -177,10 +177,8 @@ func (g *grouper) otherMoment(joined *recorder.World, dumps map[int]*recorder.Du
 	out := map[int]bool{}
 	for i := range joined.Groups {
 		j := &joined.Groups[i]
-		if slices.ContainsFunc(j.States, func(s recorder.State) bool {
-			return slices.ContainsFunc(s.Open, func(w recorder.Work) bool { return w.P2P })
-		}) {
-			continue // its counters are of two sequences
+		if j.P2P {
+			continue // its counters are not those of collectives
 		}
 		said, most := g.stated(worker.GroupRef{Known: true, GUID: j.Name, Desc: j.Desc})
 		done := recorder.None // by the dumps that are left

@@ -46,7 +46,7 @@ func (f *Facts) survived() {
 // finished: a launcher put another in the place of who was lost. A process that an exception ended, or of which a launcher or the
 // scheduler says that it failed, did not come through. See parted for what is told behind the end.
 func (f *Facts) recovered() {
-	if f.Finished() == nil || len(f.Ends) > 0 || f.deaths(false) || f.leftBehind() {
+	if f.Finished() == nil || len(f.Ends) > 0 || f.deaths(false) || f.leftBehind() || f.wentWrong(*f.Finished()) {
 		return
 	}
 	for _, fl := range f.Failures {

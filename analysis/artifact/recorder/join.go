@@ -23,6 +23,8 @@ type Joined struct {
 	Name, Desc string
 	Members    []int // global ranks, ascending; nil where no dump says
 	States     []State
+	// P2P says that some work of it is a send or a receive: counters go up with what a rank itself sends and receives, too.
+	P2P bool
 }
 
 // State is what one rank's dump says of one group.
@@ -106,7 +108,7 @@ func Join(dumps map[int]*Dump) *World {
 					continue
 				}
 				j := group(x.Group)
-				j.Desc = cmp.Or(j.Desc, x.Desc)
+				j.Desc, j.P2P = cmp.Or(j.Desc, x.Desc), j.P2P || x.P2P
 				s := state(x.Group)
 				switch {
 				case x.State != "completed":

@@ -248,3 +248,21 @@ func BenchmarkReadDump(b *testing.B) {
 		}
 	}
 }
+
+// A group whose ranks also send and receive says so, though nothing of that is open any more.
+func TestAGroupOfSendsIsKnownByWhatIsDone(t *testing.T) {
+	of := func(w Work) *Joined {
+		d := &Dump{Groups: []Group{{Name: "1", Desc: "pp", Ranks: []int{0, 1}}}, Done: []Work{w}}
+		joined := Join(map[int]*Dump{0: d})
+		if len(joined.Groups) != 1 {
+			t.Fatalf("%d groups", len(joined.Groups))
+		}
+		return &joined.Groups[0]
+	}
+	if !of(Work{Group: "1", Seq: 4, State: "completed", P2P: true}).P2P {
+		t.Error("a send that is done is not seen")
+	}
+	if of(Work{Group: "1", Seq: 4, State: "completed"}).P2P {
+		t.Error("a collective is taken for a send")
+	}
+}
