@@ -153,8 +153,9 @@ var clientSignatures = []Signature{
 	{
 		ID: "storage-retries-exhausted", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
 		// Behind "Retrying" it is only why a client above tries again, and so it is where huggingface_hub says what a try threw: what it
-		// gives up on it raises. Telemetry has servers of its own.
-		Literals: []string{"Max retries exceeded with url"}, Not: []string{"Retrying ", "etrying in", " thrown while requesting ", "wandb", "etcd"}, Pattern: `host='(?P<host>[^']+)', port=(?P<port>\d+)`,
+		// gives up on it raises. Telemetry has servers of its own, and so have engines that generate: see engineURL.
+		Literals: []string{"Max retries exceeded with url"}, Not: []string{"Retrying ", "etrying in", " thrown while requesting ", "wandb", "etcd",
+			"url: /generate", "url: /v1/chat/", "url: /v1/completions", "url: /update_", "url: /health", "url: /init_", "url: /flush_cache"}, Pattern: `host='(?P<host>[^']+)', port=(?P<port>\d+)`,
 		Meaning: "The client gave up on an HTTP server after its last retry.",
 		Source:  "urllib3 MaxRetryError",
 		Example: "requests.exceptions.ConnectionError: HTTPConnectionPool(host='ais', port=51080): Max retries exceeded with url: /v1/objects/b/o",

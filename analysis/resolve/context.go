@@ -92,6 +92,8 @@ func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bo
 	class := x.Type[strings.LastIndexAny(x.Type, ".:")+1:]
 	plain := sign == "" && (mech == mechException || role == knowledge.ConsequenceRole || role == knowledge.SymptomRole)
 	switch {
+	case c.store && netErrors[class] && !c.checkpoint && (knowledge.AsksEngine(x.Message) || !c.loading && knowledge.AsksSomebody(x.Message)):
+		return "", knowledge.SymptomRole, false, "" // the server failed before, or stood still
 	case betweenProcesses(x, class) && (plain || sign == "storage-connection-reset" || sign == "checkpoint-pickle"):
 		return "", knowledge.ConsequenceRole, false, ""
 	case role == knowledge.SymptomRole && (mech == "peer-lost" || mech == "") && onTheWayOut(x) && !holds(rootOf(x), sign):
