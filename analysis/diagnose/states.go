@@ -70,8 +70,8 @@ func (b *builder) group(g *resolve.Group) incident.Group {
 			m.GroupRank = ptr(p.GroupRank)
 		}
 		if e, ok := p.Enqueued(); ok {
-			first, _ := p.FirstOpen()
-			m.Enqueued, m.Completed = ptr(e), ptr(first-1)
+			done, _ := p.Completed()
+			m.Enqueued, m.Completed = ptr(e), ptr(done)
 		}
 		if b.root[p.Rank.ID] || len(g.Pending) <= fullRows && b.rows < rowBudget {
 			m.Evidence = mechanism.PendingEvidence(p)
@@ -234,8 +234,8 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 		p := r.Pending[0]
 		note = fmt.Sprintf("waited in %s #%d", p.Work.Op, p.Work.Seq)
 		if e, ok := p.Enqueued(); ok {
-			first, _ := p.FirstOpen()
-			note += fmt.Sprintf(" (enqueued %d, completed %d)", e, first-1)
+			done, _ := p.Completed()
+			note += fmt.Sprintf(" (enqueued %d, completed %d)", e, done)
 		}
 		if len(r.Pending) > 1 {
 			note += fmt.Sprintf(" and in %d more", len(r.Pending)-1)

@@ -197,11 +197,24 @@ func (p *Pending) Enqueued() (int64, bool) {
 	return 0, false
 }
 
-// FirstOpen is the sequence number of the group's first work that this rank has not completed.
+// Completed is the last work that was seen completed, or −1 with ok false where no line states it. In a group that also sends and
+// receives it may be a count of those.
+func (p *Pending) Completed() (int64, bool) {
+	switch {
+	case p.State != nil:
+		return p.State.Completed, true
+	case p.Counters != nil:
+		return p.Counters.Completed, true
+	}
+	return 0, false
+}
+
+// FirstOpen is the sequence number of the group's first work that this rank has not completed: the one that its watchdog reports, for
+// it looks at them in order, and by a dump the one behind the last completed.
 func (p *Pending) FirstOpen() (int64, bool) {
 	switch {
 	case p.State != nil:
-		return p.State.Completed + 1, true
+		return p.State.Work, true
 	case p.Counters != nil:
 		return p.Counters.Completed + 1, true
 	}

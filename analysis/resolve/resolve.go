@@ -82,6 +82,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.rasThen()
 	f.items()
 	f.courses()
+	f.outwaited()
 	f.parted()
 	f.recovered()
 	f.survived()

@@ -31,7 +31,7 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 			case v.passed(r, open, p.Work.Op):
 				proven = append(proven, r)
 			case p.Work.Seq == v.seq && (otherOp ||
-				p.Work.NumelIn != v.size && p.Work.NumelIn > 0 && v.size > 0 && equalSizes[p.Work.Op]):
+				p.Work.NumelIn != v.size && p.Work.NumelIn > 0 && v.size > 0 && equalSizes[p.Work.Op] && !v.uneven()):
 				odd = append(odd, r)
 			case behind >= lagBy && eKnown && e >= v.seq:
 				lagging, differ = append(lagging, r), differ || otherOp
@@ -98,6 +98,25 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 		return false
 	}
 	return true
+}
+
+// uneven says that parts of different sizes may be what an all-gather was called with: a list of tensors is gathered as well where they
+// differ. All expect the same whole, and the parts add up to it, or could.
+func (v *view) uneven() bool {
+	if v.op != "ALLGATHER" {
+		return false
+	}
+	whole, parts := int64(-1), int64(0)
+	for _, p := range v.first {
+		if p.Work.Seq != v.seq || p.Work.Op != v.op || p.Work.NumelIn < 0 || p.Work.NumelOut <= 0 || whole >= 0 && p.Work.NumelOut != whole {
+			return false
+		}
+		whole, parts = p.Work.NumelOut, parts+p.Work.NumelIn
+	}
+	if len(v.first) == v.Size {
+		return parts == whole
+	}
+	return parts <= whole && (v.size == 0 || whole%v.size != 0)
 }
 
 // batched says that all that wait in a group of senders and receivers do so in a batch of the same number: batch_isend_irecv makes one work of

@@ -103,7 +103,11 @@ func (g *Graph) told(f *resolve.Facts) {
 	g.Shape = Told
 	g.Waiters = keys(from)
 	g.Partial = f.Job.WorldSize == 0 || notified+len(from) < f.Job.WorldSize
-	if len(from) == 1 && !g.Partial && !g.Busy {
+	g.Elsewhere = max(f.Job.TP, f.Job.CP, f.Job.EP, f.Job.PP) > 1
+	if len(from) == 1 && g.AllIdle() {
 		g.Frontier = g.Waiters
 	}
 }
+
+// AllIdle says of Told that all but those who told are seen, and known to have had nothing in flight.
+func (g *Graph) AllIdle() bool { return !g.Partial && !g.Busy && !g.Elsewhere }

@@ -52,6 +52,8 @@ type Graph struct {
 	// Partial is true of Told where some ranks of the job are not among those who told and were told; Busy where some who
 	// were told had work in flight themselves.
 	Partial, Busy bool
+	// Elsewhere is true of Told where the job has groups beside the default one: whose counters alone those who were told print.
+	Elsewhere bool
 	// Outside is true where some rank is shown not to have entered what others wait in: then it is no hang inside.
 	Outside bool
 	// Unstarted is true of Lag where the roots' GPUs have not begun what all are in, and those of the others have.

@@ -26,7 +26,7 @@ func loneWaiter(s *Scene) *Proposal {
 		}
 		return p
 	case waitfor.Told:
-		if g.Partial || g.Busy || heldByEvidence(s) || ncclDiffer(s) != nil {
+		if !g.AllIdle() || heldByEvidence(s) || ncclDiffer(s) != nil {
 			return nil
 		}
 		p := collective(s, "lone-waiter")

@@ -123,7 +123,7 @@ func rankStalled(s *Scene) *Proposal {
 		}
 		return p
 	case waitfor.Told:
-		if !g.Partial && !g.Busy {
+		if g.AllIdle() {
 			return nil // everybody else is seen, and idle
 		}
 		p := collective(s, "rank-stalled")
@@ -133,6 +133,9 @@ func rankStalled(s *Scene) *Proposal {
 		}
 		p.Base = 0.8
 		p.Summary = "some rank timed out in a collective and told others; neither its own lines nor all ranks are here"
+		if !g.Partial {
+			p.Summary = "some rank timed out in a collective and told others; its own lines are not here"
+		}
 		p.Why = fmt.Sprintf("the ranks that are seen were told by %s, which waited itself; who held it is not shown", rankWords(g.Waiters))
 		n := 0
 		for _, r := range f.Ranks {
