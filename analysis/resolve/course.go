@@ -36,7 +36,9 @@ type Point struct {
 	// Gap is the time since the line before, 0 unknown; Paused says that a save or an evaluation lies in it.
 	Gap    float64
 	Paused bool
-	Loss   Loss
+	// Lines is how many lines of its kind that is since the point before it: more than one where some were passed over.
+	Lines int64
+	Loss  Loss
 	// BadNorm: the line says that the gradient's norm, or some iterations' loss, is no number.
 	BadNorm bool
 	// Stretch counts the stretches of like steps: a new one begins where the steps fall back (a restart, a resumption) or
@@ -178,6 +180,23 @@ func (c *Course) stretches(breaks []int64) {
 // clockSteps is how many resolutions of its clock a gap must span before a step's time is derived from it.
 const clockSteps = 5
 
+// passedOver is so much text between two points that the scanner may not have looked at the lines like them in it.
+const passedOver = 32 << 10
+
+// stride is by how many steps one line of the course is mostly ahead of the line before it; 0 where lines state none.
+func (c *Course) stride() int64 {
+	var ahead []float64
+	for i := 1; i < len(c.Points); i++ {
+		if a, b := &c.Points[i-1], &c.Points[i]; a.Step != line.Unknown && b.Step > a.Step && a.Stretch == b.Stretch {
+			ahead = append(ahead, float64(b.Step-a.Step))
+		}
+	}
+	if len(ahead) == 0 {
+		return 0
+	}
+	return int64(median(ahead))
+}
+
 // gaps measures the time between lines and, where lines state no time of a step, derives it.
 func (c *Course) gaps(pauses []int64) {
 	printed := 0
@@ -187,13 +206,20 @@ func (c *Course) gaps(pauses []int64) {
 		}
 	}
 	derive := printed == 0
+	stride := c.stride()
 	for i := 1; i < len(c.Points); i++ {
 		a, b := &c.Points[i-1], &c.Points[i]
+		b.Lines = max(b.N-a.N, 1)
 		b.Paused = between(pauses, a.At.Off, b.At.Off)
 		if !a.T.Valid || !b.T.Valid || a.Stretch != b.Stretch || b.T.T < a.T.T {
 			continue
 		}
 		b.Gap = b.T.T - a.T.T
+		if stepped := a.Step != line.Unknown && b.Step > a.Step; stepped && stride > 0 {
+			b.Lines = max(b.Lines, (b.Step-a.Step)/stride)
+		} else if !stepped && b.At.Off-a.At.Off > passedOver {
+			b.Gap = 0 // how many lines like it stand between, nobody counted
+		}
 		if steps := b.Step - a.Step; derive && !b.Paused && a.Step != line.Unknown && steps > 0 && b.Gap >= clockSteps*resolution(b.At.Stamp) {
 			b.Seconds = b.Gap / float64(steps)
 		}
@@ -353,7 +379,7 @@ func (c *Course) Paused() (p Pauses, ok bool) {
 			continue
 		}
 		total += x.Gap
-		extra := x.Gap - usual*float64(max(x.N-c.Points[i-1].N, 1))
+		extra := x.Gap - usual*float64(max(x.Lines, 1))
 		if !x.Paused || extra <= usual {
 			continue
 		}

@@ -123,16 +123,29 @@ func (c *Course) rhythm() (usual, longest float64) {
 	var gaps []float64
 	for i := 1; i < len(c.Points); i++ {
 		if p := &c.Points[i]; p.Gap > 0 {
-			gaps = append(gaps, p.Gap/float64(max(p.N-c.Points[i-1].N, 1)))
+			gaps = append(gaps, p.Gap/float64(max(p.Lines, 1)))
 		}
 	}
 	if len(gaps) < knownGaps {
 		return 0, 0
 	}
 	usual = median(gaps)
+	// Stamps of whole seconds make the median one, too: over a thousand lines that adds up to what looks like a pause.
+	sum, n := 0.0, 0
+	for _, g := range gaps {
+		if g <= 2*usual {
+			sum, n = sum+g, n+1
+		}
+	}
+	mean := sum / float64(n)
+	const drift = 0.05 // of a stretch of which no line was looked at: its steps may have been a little slower
 	for i := 1; i < len(c.Points); i++ {
 		if p := &c.Points[i]; p.Gap > 0 {
-			longest = max(longest, p.Gap-usual*float64(max(p.N-c.Points[i-1].N-1, 0)))
+			left := p.Gap
+			if p.Lines > 1 {
+				left -= mean*float64(p.Lines-1) + drift*p.Gap
+			}
+			longest = max(longest, left)
 		}
 	}
 	return usual, longest
