@@ -1,7 +1,10 @@
 package resolve
 
 import (
+	"cmp"
 	"math"
+	"strconv"
+	"strings"
 
 	"faultline/analysis/line"
 )
@@ -59,6 +62,9 @@ func (c *Course) Plateau() (p Plateau, ok bool) {
 	p = Plateau{Course: c, Was: a, Is: b, From: middle[0], Middle: late[0], Last: late[w-1], N: w, Improved: (e-a)/e >= 10*plateauLimit}
 	noise := math.Sqrt((va+vb)/float64(w)) / a
 	d := p.Improvement()
+	if step := max(middle[0].Loss.step(), late[0].Loss.step()); step > plateauLimit*a && math.Sqrt(va+vb) < step/2 {
+		return p, false // printed with so few digits that a fall of this size would not show
+	}
 	return p, noise < plateauLimit && d < plateauLimit && d > -plateauLimit-2*noise
 }
 
@@ -72,4 +78,15 @@ func meanLoss(ps []*Point) (mean, variance float64) {
 		variance += d * d
 	}
 	return mean, variance / float64(len(ps))
+}
+
+// step is what the last printed digit of a loss stands for.
+func (l Loss) step() float64 {
+	digits, exponent, _ := strings.Cut(strings.ToLower(l.Printed), "e")
+	_, fraction, _ := strings.Cut(digits, ".")
+	e, err := strconv.Atoi(cmp.Or(exponent, "0"))
+	if err != nil {
+		return 0
+	}
+	return math.Pow10(e - len(fraction))
 }
