@@ -164,7 +164,9 @@ func parse(name string) (n Name, index string) {
 			case "t":
 				n.Task = v
 			case "r":
-				n.Rank = v
+				if n.Rank = v; several(stem, v) {
+					n.Rank = None
+				}
 			case "l":
 				n.Local = v
 			case "c":
@@ -176,6 +178,21 @@ func parse(name string) (n Name, index string) {
 		return n, index
 	}
 	return n, ""
+}
+
+// ranks finds a range behind the word rank: "rank8-15".
+var ranks = pattern.New(`(?i)ranks?[_=-]?(\d{1,6})(?:-|_to_|_|\.\.)(\d{1,6})(?:$|[._-])`)
+
+// several says that a name calls a range of ranks that begins with this one, not one rank and another number.
+func several(stem string, rank int) bool {
+	const most = 256
+	m := ranks.FindStringSubmatch(stem)
+	if m == nil {
+		return false
+	}
+	from, _ := strconv.Atoi(m[1])
+	to, _ := strconv.Atoi(m[2])
+	return from == rank && to > from && to < from+most
 }
 
 // indices turns "node_0 … node_7" into node indices. A hyphen or underscore before the number and a dense series from 0

@@ -26,6 +26,7 @@ func TestParse(t *testing.T) {
 		"4242-3.out":                     name(func(n *Name) { n.Job, n.NodeIndex = "4242", 3 }),
 		"rank9.log":                      name(func(n *Name) { n.Rank = 9 }),
 		"run/rank_007.stderr.log":        name(func(n *Name) { n.Rank = 7 }),
+		"rank3-4242.log":                 name(func(n *Name) { n.Rank = 3 }),
 		"4242-rank12.log":                name(func(n *Name) { n.Job, n.Rank = "4242", 12 }),
 		"local_rank3.log":                name(func(n *Name) { n.Local = 3 }),
 		"x/attempt_1/3/stderr.log":       name(func(n *Name) { n.Local, n.Restart = 3, 1 }),
@@ -42,7 +43,7 @@ func TestParse(t *testing.T) {
 func TestParseInventsNothing(t *testing.T) {
 	names := []string{"train.log", "main_log.log", "worker.log", "driver.log", "ras-query-2.log", "w8-train.stdout.tail.log", "step-12.log", "frank3x.log",
 		"", "/", ".log", "ping-site-iam15.log", "xid-alerts.log", "part-3.txt", "2025-06-03.log", "gpu0.log", "error.log", "stderr.log",
-		"core.4242", "logs/core.node07.14242", "vgcore.4242", "nccl.node07.14242.log", "NCCL_DEBUG.node07.14242"}
+		"train-rank8-15.log", "train_rank_0_to_7.log", "core.4242", "logs/core.node07.14242", "vgcore.4242", "nccl.node07.14242.log", "NCCL_DEBUG.node07.14242"}
 	if got := Parse(names); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
