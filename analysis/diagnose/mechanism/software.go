@@ -8,6 +8,7 @@ import (
 
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
+	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
 )
@@ -265,7 +266,7 @@ func nativeCrash(s *Scene) *Proposal {
 		if r.Exit != nil && (r.Exit.Code == -9 || r.Exit.Code == 137) {
 			return nil // somebody was killed: an abort elsewhere follows from that
 		}
-		if r.Exit == nil || (r.Exit.Code != -6 && r.Exit.Code != 134) || s.Graph.Waits(r.ID) || spoke(r) {
+		if r.Exit == nil || (r.Exit.Code != -6 && r.Exit.Code != 134) || s.Graph.Waits(r.ID) || spoke(r) || takenDown(f, r) {
 			continue
 		}
 		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: &r.Exit.At, T: r.Exit.T, Role: knowledge.CauseRole,
@@ -320,6 +321,13 @@ func victims(f *resolve.Facts) bool {
 		}
 	}
 	return false
+}
+
+// takenDown says that PyTorch tells of an error in this rank's communication, upon which it aborts the process.
+func takenDown(f *resolve.Facts, r *resolve.Rank) bool {
+	return slices.ContainsFunc(f.Signals, func(t resolve.Told) bool {
+		return t.Rank == r.ID && (t.Sig.Kind == worker.SignalAsync || t.Sig.Kind == worker.SignalTakingDown || t.Sig.Kind == worker.SignalTerminate)
+	})
 }
 
 // spoke says that a rank's own lines tell of a failure, whatever its role.
