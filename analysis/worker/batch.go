@@ -34,6 +34,8 @@ var batchEnds = []struct {
 	// Source: Kubernetes pkg/controller/tainteviction and the eviction API, conditions of the type DisruptionTarget (1.26 on).
 	{"the taint manager", "Taint manager: ", pattern.New(`(Taint manager: deleting due to NoExecute taint)`), preemption},
 	{"Kubernetes", "Eviction API: evicting", pattern.New(`(Eviction API: evicting)`), preemption},
+	// Source: Kubernetes pkg/util/node (NodeUnreachablePodMessage), in the status of a pod and in its events.
+	{"Kubernetes", " which was running pod ", pattern.New(`(Node (?P<node>[A-Za-z0-9][\w.-]{0,252}) which was running pod )\S{1,253} is unresponsive`), nodeLost},
 	{"Kubernetes", "was active ", pattern.New(`((?:Job|Pod) was active (?:on the node )?longer than (?:the )?specified deadline)`), timeLimit},
 	// Source: Kueue pkg/scheduler/preemption; the event and the workload's condition have the same words.
 	{"Kueue", "Preempted to accommodate a ", pattern.New(`(Preempted to accommodate a (?:higher priority )?[Ww]orkload)`), preemption},
@@ -59,6 +61,7 @@ const (
 	preemption = "PREEMPTION"
 	jobRequeue = "JOB REQUEUE"
 	overMemory = "MEMORY LIMIT" // makes an end of Kind "oom"
+	nodeLost   = "NODE FAILURE" // makes one of Kind "node-failure", of the node that the second group names
 )
 
 func batchHandlers() []handler {
@@ -82,6 +85,8 @@ func readBatchEnd(r *reader, rec *record) bool {
 		end := SlurmEnd{At: rec.At, Kind: "cancelled", Entity: "JOB", Reason: e.reason, System: e.system, Says: string(m[1])}
 		if e.reason == overMemory {
 			end.Kind, end.N = "oom", 1
+		} else if e.reason == nodeLost {
+			end.Kind, end.Hosts = "node-failure", []string{string(m[2])}
 		}
 		emit(r, &r.obs.SlurmEnds, end)
 		return true

@@ -39,6 +39,7 @@ func endEvidence(e *resolve.End, lits ...string) incident.Evidence {
 func nodeFailure(s *Scene) *Proposal {
 	var nodes []string
 	var lost []incident.Finding
+	names := "SLURM" // who names the node
 	var p *Proposal
 	for _, e := range s.Facts.Ends {
 		named := e.Slurm.Kind == "node-failure"
@@ -54,11 +55,11 @@ func nodeFailure(s *Scene) *Proposal {
 				p.For = append(p.For, finding("SLURM was told of an uncorrectable memory error under the job; the host in this line only reports it", endEvidence(e, "UNCORRECTABLE MEMORY ERROR")))
 			}
 		} else if named {
-			nodes = append(nodes, e.Slurm.Hosts...)
+			nodes, names = append(nodes, e.Slurm.Hosts...), e.Slurm.By()
 			if len(lost) < 3 {
 				text := e.Told
 				if text == "" {
-					text = "SLURM lost " + strings.Join(e.Slurm.Hosts, ", ")
+					text = e.Slurm.By() + " lost " + strings.Join(e.Slurm.Hosts, ", ")
 				}
 				lost = append(lost, finding(text, endEvidence(e, "Node failure on")))
 			}
@@ -86,7 +87,10 @@ func nodeFailure(s *Scene) *Proposal {
 	p.Why = "SLURM says that a node failed; which one it does not name"
 	if len(p.Nodes) > 0 {
 		p.Summary = "node " + strings.Join(p.Nodes, ", ") + " failed under the job"
-		p.Why = "SLURM names the node that stopped answering"
+		p.Why = names + " names the node that stopped answering"
+		if names == "Kubernetes" {
+			p.Now = []knowledge.Advice{{Text: "See since when Kubernetes has not heard of {node}, and resubmit without it.", Command: "kubectl describe node {node} | grep -A12 Conditions"}}
+		}
 	} else {
 		p.Base = 0.92
 	}
