@@ -71,6 +71,15 @@ var signatureAdvice = map[string]Advice{
 	"host-oom-sagemaker":     adviceMachine,
 	"sagemaker-capacity":     {"Wait, or ask for machines of another kind, or in another region.", ""},
 	"ray-train-placement":    {"See what Ray has and what is waiting, and compare it with what each worker asks for.", "ray status"},
+	"slurm-step-create":      {"See whether the job still holds its nodes and what else runs in it, then start the step again.", "scontrol show job {job}; squeue --steps -j {job}"},
+	"slurm-step-impossible":  {"Compare what srun asks for with what sbatch was given: tasks, processors, memory and GPUs per node.", "scontrol show job {job} | grep -E 'NumNodes|TRES|Features|MinMemory'"},
+	"slurm-credential":       {"Resubmit. If it comes back, have the clocks of the nodes and of SLURM's controller compared.", "clush -w {nodes} date +%s.%N"},
+	"slurm-launch-failed":    {"Resubmit without the node that is named. If it comes back, show the administrators the message with its time.", "scontrol show node {node}"},
+	"cuda-busy":              {"See which processes hold the GPUs of {node}, and in which compute mode they are.", "ssh {node} 'nvidia-smi --query-gpu=index,compute_mode --format=csv; nvidia-smi pmon -c 1'"},
+	"cuda-no-device":         adviceSeesGPU,
+	"cuda-no-gpus":           adviceSeesGPU,
+	"cuda-driver-init":       adviceSeesGPU,
+	"gpu-fabric-802":         {"See whether Fabric Manager runs on {node} and fits the driver.", "ssh {node} 'systemctl status nvidia-fabricmanager; nvidia-smi -q | grep -A3 Fabric'"},
 	"slurm-prolog":           {"See why the node was drained, and resubmit without it.", "sinfo -R; scontrol show node {node} | grep -i reason"},
 	"ofi-address-vector":     {"Look whether libfabric sees the card where the job runs, and how much memory may be locked there.", "fi_info -p efa -t FI_EP_RDM; ulimit -l; ls /dev/infiniband"},
 	"storage-no-locks":       {"Keep lock files off that file system, or have its lock service looked at; meanwhile let one process fill the cache.", "export HF_DATASETS_CACHE=/tmp/$USER/hf; mount | grep -E 'nolock|noflock'"},
@@ -79,6 +88,7 @@ var signatureAdvice = map[string]Advice{
 
 var (
 	advicePods    = Advice{"See what Kubernetes says of the job's pods and of their nodes.", "kubectl get events --sort-by=.lastTimestamp | tail -40; kubectl describe pod POD"}
+	adviceSeesGPU = Advice{"See whether {node} shows its GPUs, and whether the job asked for them.", "ssh {node} nvidia-smi -L; echo $CUDA_VISIBLE_DEVICES; scontrol show job {job} | grep -i tres"}
 	adviceMachine = Advice{"Take a machine with more memory, or fewer loader workers and a smaller prefetch.", ""}
 )
 

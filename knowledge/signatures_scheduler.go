@@ -1,5 +1,14 @@
 package knowledge
 
+import "strings"
+
+const stepLate = "Job/step already completing or completed"
+
+// stepImpossible are the reasons for which SLURM refuses what is asked for as such, not only now.
+var stepImpossible = []string{"More processors requested than permitted", "Requested node configuration is not available", "Memory required by task is not available",
+	"Invalid generic resource", "Invalid Trackable RESource", "Invalid partition name specified", "Invalid account or account/partition combination specified",
+	"Requested time limit is invalid", "Node count specification invalid", "Task count specification invalid", "Unable to satisfy cpu bind request"}
+
 // schedulerSignatures: SLURM and the container start. SLURM's own lines are also read as observations with host lists
 // expanded; here is what they mean.
 var schedulerSignatures = []Signature{
@@ -91,10 +100,26 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-step-create", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{"srun: error: Unable to "}, Pattern: `Unable to (?:create step for job|confirm allocation for job|contact slurm controller|allocate resources|connect to slurmctld)[^:]*:? ?(?P<text>.{0,160})`,
+		Literals: []string{"srun: error: Unable to "}, Not: append([]string{stepLate}, stepImpossible...), Pattern: `Unable to (?:create step for job|confirm allocation for job|contact slurm controller|allocate resources|connect to slurmctld)[^:]*:? ?(?P<text>.{0,160})`,
 		Meaning: "SLURM could not create the step; no process of it ran.",
 		Source:  "SLURM src/srun/allocate.c and create_job, all versions",
 		Example: "srun: error: Unable to create step for job 22: Requested nodes are busy",
+	},
+	{
+		// A script goes on to its next step when the job is over, or is being ended.
+		ID: "slurm-step-late", Role: ConsequenceRole,
+		Literals: []string{"srun: error: Unable to ", stepLate},
+		Meaning:  "The job was over, or about to be ended, when its script asked for another step.",
+		Source:   "SLURM src/common/slurm_errno.c (ESLURM_ALREADY_DONE), all versions",
+		Example:  "srun: error: Unable to create step for job 22: Job/step already completing or completed",
+	},
+	{
+		// Asked again it is refused again.
+		ID: "slurm-step-impossible", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"srun: error: Unable to ", ": "}, Pattern: `Unable to (?:create step for job|allocate resources)[^:]*: (?P<text>` + strings.Join(stepImpossible, "|") + `)`,
+		Meaning: "SLURM refused the step, and will again: srun asks for more than the job was given, or for what the cluster does not have.",
+		Source:  "SLURM src/common/slurm_errno.c, all versions",
+		Example: "srun: error: Unable to create step for job 22: More processors requested than permitted",
 	},
 	{
 		ID: "slurm-nodes-not-ready", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,

@@ -3,6 +3,7 @@ package mechanism
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
@@ -101,6 +102,11 @@ func killed(s *Scene) *Proposal {
 		p.Direct = false
 		p.Summary = "the job was asked to end by a signal from outside"
 		p.Why = fmt.Sprintf("%s SIGTERM, and nothing failed before", plural(len(term), "line reports", "lines report"))
+		if hungUp(term) {
+			p.Summary = "the job was told that its terminal or login session had ended (SIGHUP)"
+			p.Why = fmt.Sprintf("%s SIGHUP, and nothing failed before", plural(len(term), "line reports", "lines report"))
+			p.Now = []knowledge.Advice{{Text: "Start it so that it outlives the session it is started from.", Command: "tmux new -s train   # or: setsid nohup torchrun … > train.log 2>&1 &"}}
+		}
 		if f.Coverage.Partial || !f.Job.Training {
 			// What failed before may stand in what is not there.
 			p.Rivals, p.Base = []string{"unknown"}, 0.85
@@ -108,6 +114,20 @@ func killed(s *Scene) *Proposal {
 		return p
 	}
 	return interrupted(s)
+}
+
+// hungUp says that the signal is SIGHUP wherever a launcher says which it was: what a process gets whose terminal is closed.
+func hungUp(term []*resolve.Failure) bool {
+	named := false
+	for _, fl := range term {
+		if fl.Kind == "exception" && fl.Exc != nil && fl.Sign == "signal-elastic-exception" {
+			if !strings.HasSuffix(fl.Text, "got signal: 1") {
+				return false
+			}
+			named = true
+		}
+	}
+	return named
 }
 
 // byMonitor are what the launcher's own monitor prints before it ends processes that it takes for stuck.

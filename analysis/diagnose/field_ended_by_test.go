@@ -1,0 +1,105 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"faultline/simulate"
+)
+
+// denseSteps are steps as Megatron prints them, five seconds apart: so many that the scanner does not look at all of them.
+func denseSteps(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, " [%s] iteration %8d/  100000 | consumed samples: %12d | elapsed time per iteration (ms): 5123.4 | throughput per GPU (TFLOP/s/GPU): 412.3 | learning rate: 2.912000E-04 | global batch size:   512 | lm loss: %.6E | loss scale: 1.0 | grad norm: 0.412 | number of skipped iterations:   0 | number of nan iterations:   0 |\n",
+			time.Unix(1741082400+int64(i)*51/10, 0).UTC().Format(time.DateTime), i+1, i*512, 3.2-0.0001*float64(i))
+	}
+	return b.String()
+}
+
+// That a job stood still before its time was up is seen in a long log, too, of which only stretches are read: what was passed over is
+// no pause.
+func TestStoodStillBeforeTheLimitInALongLog(t *testing.T) {
+	end := func(at string) string {
+		return "slurmstepd: error: *** STEP 77.0 ON gn11 CANCELLED AT 2025-03-" + at + " DUE TO TIME LIMIT ***\n"
+	}
+	stalled := []string{"rank-stalled", "collective-hang", "gpu-hang"}
+	for _, c := range []fieldCase{
+		{"four hours of silence", one(denseSteps(900) + end("04T16:00:00")), stalled, "-"},
+		{"of a log of megabytes", one(denseSteps(12000) + end("05T06:40:00")), stalled, "-"},
+		{"none", one(denseSteps(900) + end("04T11:16:31")), []string{"time-limit"}, "-"},
+		{"none in a log of megabytes", one(denseSteps(12000) + end("05T03:00:15")), []string{"time-limit"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// A loss that is printed with few digits stands still on paper only.
+func TestTheLossThatStoodStillWhenTheTimeWasUp(t *testing.T) {
+	steps := func(format string, by float64) string {
+		var b strings.Builder
+		for i := range 600 {
+			fmt.Fprintf(&b, "2025-03-04 10:%02d:%02d step %d loss "+format+"\n", i/10, i%10*6, i, 2.2-by*float64(i))
+		}
+		return b.String()
+	}
+	const limit = "=>> PBS: job killed: walltime 3635 exceeded limit 3600\n"
+	const owner = "TERM_OWNER: job killed by owner.\nExited with exit code 130.\n"
+	for _, c := range []fieldCase{
+		{"one digit behind the point", one(steps("%.1f", 0.00005) + limit), []string{"time-limit"}, "-"},
+		{"and it was cancelled", one(steps("%.1f", 0.00005) + owner), []string{"cancelled"}, "-"},
+		{"printed in full", one(steps("%.5f", 0) + limit), []string{"loss-plateau"}, "-"},
+		{"in full, and it was cancelled", one(steps("%.5f", 0) + owner), []string{"loss-plateau"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// An abort below an error of NCCL, of whatever kind, is PyTorch's own way to end a process.
+func TestAnAbortBelowAnErrorOfNCCL(t *testing.T) {
+	const said = "[rank2]:[E304 10:11:01.100000000 ProcessGroupNCCL.cpp:552] [Rank 2] Collective WorkNCCL(SeqNum=9182, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=600000) raised the following async exception: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5\nncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.\n"
+	const efa = "ip-10-1-0-4:8801:9120 [2] nccl_net_ofi_rdma.cpp:1482 NCCL WARN NET/OFI Request 0x7f completed with error. RC: 107. Error: 4109 (Unresponsive receiver (reachable by EFA device but handshake failed)). Completed length: 0\n"
+	block := "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n============================================================\ntrain.py FAILED\n------------------------------------------------------------\nFailures:\n  <NO_OTHER_FAILURES>\n------------------------------------------------------------\nRoot Cause (first observed failure):\n[0]:\n  time      : 2025-03-04_10:11:10\n  host      : ip-10-1-0-4\n  rank      : 2 (local_rank: 2)\n  exitcode  : -6 (pid: 8801)\n  error_file: <N/A>\n  traceback : Signal 6 (SIGABRT) received by PID 8801\n============================================================\n"
+	for _, c := range []fieldCase{
+		{"the peer did not answer", one(fieldSteps + efa + said + block), []string{"peer-lost", "link-error", "unknown"}, "-"},
+		{"nobody says why", one(fieldSteps + said + block), []string{"unknown"}, "-"},
+		{"nothing of the kind was said", one(fieldSteps + block), []string{"native-crash", "unknown"}, "rank 2, node ip-10-1-0-4"},
+	} {
+		c.check(t)
+	}
+}
+
+// What SLURM refuses as such it refuses again; a closed terminal is no stranger's signal.
+func TestRefusedOrHungUp(t *testing.T) {
+	const hup = "W0304 10:12:02.100000 231 torch/distributed/elastic/agent/server/api.py:704] Received Signals.SIGHUP death signal, shutting down workers\n" +
+		"Traceback (most recent call last):\n  File \"/opt/conda/bin/torchrun\", line 8, in <module>\n    sys.exit(main())\ntorch.distributed.elastic.multiprocessing.api.SignalException: Process 231 got signal: %d\n"
+	for _, c := range []struct {
+		name, text, want, says string
+	}{
+		{"more than was given", "srun: error: Unable to create step for job 77: More processors requested than permitted\n", "config-error", "refused the step"},
+		{"not now", "srun: error: Unable to create step for job 77: Requested nodes are busy\n", "scheduler-error", "could not create the step"},
+		{"hung up", fieldSteps + fmt.Sprintf(hup, 1), "external-signal", "SIGHUP"},
+		{"told to end", fieldSteps + fmt.Sprintf(hup, 15), "external-signal", "a signal from outside"},
+	} {
+		v := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(c.text)}}, nil, 0)).Verdict
+		if v.Mechanism != c.want || !strings.Contains(v.Summary, c.says) {
+			t.Errorf("%s: %s: %s", c.name, v.Mechanism, v.Summary)
+		}
+	}
+}
+
+// A pod's status names the node that Kubernetes lost; a script that asks for a step when its job is over tells of no failure.
+func TestTheNodeThatKubernetesLost(t *testing.T) {
+	const lost = "Status:           Terminating (lasts 5m)\nReason:           NodeLost\nMessage:          Node gpu-node-21 which was running pod llm-worker-3 is unresponsive\n"
+	const gone = "[rank0]:[E304 10:11:30.100000000 ProcessGroupNCCL.cpp:552] [Rank 0] Collective WorkNCCL(SeqNum=91822, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=600000) raised the following async exception: NCCL error: remote process exited or there was a network error, NCCL version 2.21.5\nncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\n"
+	const late = "srun: error: Unable to create step for job 11: Job/step already completing or completed\n"
+	for _, c := range []fieldCase{
+		{"the node is named", map[string]string{"w0.log": fieldSteps + gone, "describe.txt": lost}, []string{"node-failure"}, "node gpu-node-21"},
+		{"a step too late", one(fieldSteps + "[after training is done] datetime: 2025-03-04 10:36:01\n" + late), []string{"completed"}, "-"},
+		{"a step too late after a failure", one(fieldSteps + raisedBy(3, "ValueError: bad") + late), []string{"exception"}, "rank 3"},
+	} {
+		c.check(t)
+	}
+}
