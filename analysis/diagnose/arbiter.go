@@ -3,6 +3,7 @@
 package diagnose
 
 import (
+	"slices"
 	"sort"
 
 	"faultline/analysis/diagnose/mechanism"
@@ -215,9 +216,13 @@ func apart(a, b *mechanism.Proposal) bool {
 	return len(a.Failures) > 0
 }
 
-// afterEnd says that everything a proposal rests on was printed after the scheduler had begun to end the job.
+// afterEnd says that everything a proposal rests on was printed after the scheduler had begun to end the job; of a wait, that it began
+// right after that.
 func (x *arbiter) afterEnd(p *mechanism.Proposal) bool {
-	if p.Class == mechanism.Collective || len(x.s.Facts.Ends) == 0 || len(p.Failures) == 0 {
+	if p.Class == mechanism.Collective {
+		return slices.ContainsFunc(x.s.Facts.Ends, func(e *resolve.End) bool { return e.T.Before(p.At) && p.At.T < e.T.T+teardown })
+	}
+	if len(x.s.Facts.Ends) == 0 || len(p.Failures) == 0 {
 		return false
 	}
 	late, known := x.late[p]

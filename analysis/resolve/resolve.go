@@ -435,6 +435,8 @@ func (f *Facts) told(obs *worker.Observations) {
 			r.GIL = s
 		case worker.SignalFirst:
 			r.FromLocal = true
+		case worker.SignalFired, worker.SignalTakingDown, worker.SignalAsync:
+			r.Fired = true
 		}
 		f.Signals = append(f.Signals, Told{id, s, f.At(s.At)})
 	}

@@ -22,6 +22,9 @@ func (g *Graph) held(f *resolve.Facts, stuck []*view) bool {
 		if dumps && r.Dump == nil && r.Notified == nil && r.Recorded == nil && !ranOut(f, r) {
 			continue
 		}
+		if r.Fired && (r.Dump == nil || !r.Dump.Idle()) {
+			continue // it was not silent: it may have waited as the others did
+		}
 		free[id] = true
 		if r.Dump != nil && r.Dump.Idle() || r.Recorded != nil && r.Recorded.Idle {
 			idle[id] = true
@@ -128,8 +131,13 @@ func (g *Graph) held(f *resolve.Facts, stuck []*view) bool {
 	case indirect && len(roots) > 1 && float64(len(roots)) > silentShare*float64(waiting+len(roots)):
 		// Many who were told and reported nothing: more likely they were ended before their own watchdogs fired.
 		g.Shape, g.Frontier = Unseen, unique(append(keys(unseen), roots...))
-	case !g.Idle && (len(unseen) > 0 || float64(len(roots)) > silentShare*float64(waiting+len(roots)) && len(roots) > 1):
-		// Silence proves nothing where others are unseen too, or where many are silent.
+	case !g.Idle && (len(unseen) > 0 || len(roots) > 1 && (float64(len(roots)) > silentShare*float64(waiting+len(roots)) || !oneNode(f, roots))),
+		!g.Idle && g.Anonymous > 0 && (world == 0 || waiting+len(roots) > world):
+		// Silence proves nothing where others are unseen too, or where many are silent, or some on different nodes: a launcher may have ended
+		// one before its own watchdog fired. And a process that waited without a name may be the one that seems silent.
+		g.Shape, g.Frontier = Unseen, unique(append(keys(unseen), roots...))
+	case waiting == 1 && len(stuck) == 1 && stuck[0].P2P:
+		// Somebody has not sent, or not received. Who, no counter says: each pair has its own.
 		g.Shape, g.Frontier = Unseen, unique(append(keys(unseen), roots...))
 	case waiting == 1 && len(roots) == 1 && len(unseen) == 0:
 		g.Shape, g.Frontier = Pair, unique(append(roots, g.Waiters...))
@@ -145,6 +153,16 @@ func (g *Graph) held(f *resolve.Facts, stuck []*view) bool {
 	g.Outside = len(proven) > 0
 	g.Unseen = keys(unseen)
 	g.lost(f)
+	return true
+}
+
+// oneNode says that ranks are known to be on one node, so that one thing may have held them all.
+func oneNode(f *resolve.Facts, ranks []int) bool {
+	for _, id := range ranks {
+		if r := f.Rank(id); r == nil || r.Node == "" || r.Node != f.Rank(ranks[0]).Node {
+			return false
+		}
+	}
 	return true
 }
 

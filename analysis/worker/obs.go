@@ -130,7 +130,7 @@ const (
 	SignalTakingDown = "taking-down"  // To avoid data inconsistency, we are taking the entire process down.
 	SignalAsync      = "async-error"  // Collective WorkNCCL(SeqNum=N, …) raised the following async exception
 	// The last two stand for lines that are cut before their counters: the event is there, the state is not.
-	SignalFired = "fired" // a watchdog's state line; N is the work
+	SignalFired = "fired" // a watchdog's line; N is the work, if it is known
 	SignalDump  = "dump"  // "Received a dump signal …"; N is the rank it names
 )
 

@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"faultline/analysis/artifact/nccl"
 	"faultline/analysis/line"
@@ -17,6 +18,7 @@ type reader struct {
 	sc      *scan.Scanner
 	lineNo  int64 // of the physical line (the last one, if several were joined) being read
 	open    []openBlock
+	knew    bool  // the last record was understood
 	longer  int64 // more lines that the block which just took one asks for
 	dropped int
 	kept    int
@@ -365,8 +367,18 @@ func (r *reader) segment(p *phys, off int, seg []byte) {
 	}
 	r.parts = line.SplitParsed(r.parts[:0], seg, pre)
 	known := len(r.parts) == 1
-	for _, part := range r.parts {
+	for i, part := range r.parts {
 		r.record(p, off+part[0], seg[part[0]:part[1]], known)
+		if i+1 < len(r.parts) && !r.knew {
+			r.torn(&r.rec)
+		}
+	}
+}
+
+// torn keeps that a watchdog reported something where another writer cut into its line before it was said what.
+func (r *reader) torn(rec *record) {
+	if pre := rec.Prefix; (pre.Severity == 'E' || pre.Severity == 'F') && strings.HasPrefix(pre.Source, "ProcessGroup") {
+		emit(r, &r.obs.Signals, Signal{At: rec.At, Group: noGroup, Kind: SignalFired, N: line.Unknown})
 	}
 }
 
@@ -398,8 +410,8 @@ func (r *reader) record(p *phys, at int, raw []byte, known bool) {
 	r.inherit(rec)
 	r.span(rec)
 	r.follows(rec)
-	understood := r.dispatch(rec, p, at)
-	if !understood && !rec.Taken && alarming(rec, r.alarm) {
+	r.knew = r.dispatch(rec, p, at) || rec.Taken
+	if !r.knew && alarming(rec, r.alarm) {
 		r.unclassify(rec)
 	}
 	if p.records == 0 {

@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"faultline/analysis/resolve"
@@ -126,6 +127,12 @@ func collectiveHang(s *Scene) *Proposal {
 		p.Base = 0.9
 		p.Summary = fmt.Sprintf("every rank of %s waits, some of them further on than the others", groupList(g.Groups))
 		p.Why = "the others wait in an operation that its sender leaves early, so that being ahead alone proves no mismatch"
+	}
+	if !g.IsAhead && slices.ContainsFunc(g.Groups, g.Scattered) {
+		p.Rivals = append(p.Rivals, "collective-mismatch")
+		p.Base = 0.9
+		p.Summary = fmt.Sprintf("every rank of %s waits, some of them one work further on than the others", groupList(g.Groups))
+		p.Why = "no counter says why some have left a work in which others wait: the network, NCCL or a GPU hangs, or they called one more or less"
 	}
 	if g.Shape == waitfor.Unseen {
 		p.Frontier = nil // nobody stayed away: it is not one of those who were not seen

@@ -118,7 +118,7 @@ func rankStalled(s *Scene) *Proposal {
 		if f.Job.WorldSize == 0 {
 			p.Needs = append(p.Needs, needWorld)
 		}
-		if len(g.Frontier) > 0 {
+		if g.Lost || slices.ContainsFunc(g.Frontier, func(id int) bool { r := f.Rank(id); return r == nil || r.Lines == 0 }) {
 			p.Needs = append(p.Needs, needFiles)
 		}
 		return p
@@ -241,6 +241,8 @@ func unseenWhy(s *Scene) string {
 	switch {
 	case f.Job.WorldSize == 0:
 		return "everyone seen waited; how many ranks there are nobody states"
+	case len(g.Frontier) > 0 && len(g.Groups) == 1 && g.Groups[0].P2P && g.Outside:
+		return fmt.Sprintf("one end of a send or receive waited; the other is one of %s, and no counter says which", rankWords(g.Frontier))
 	case len(g.Frontier) > 0:
 		return fmt.Sprintf("everyone whose state is known waited; the state of %s is not known", rankWords(g.Frontier))
 	}

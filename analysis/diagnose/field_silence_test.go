@@ -1,0 +1,85 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// caughtIn is how a rank of PyTorch 2.4 reports that it waits in the default group; those of that generation print no counters when told.
+func caughtIn(rank, seq int) string {
+	return fmt.Sprintf("[rank%d]:[E607 21:52:16.253530467 ProcessGroupNCCL.cpp:607] [Rank %d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=%d, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=600000) ran for 600008 milliseconds before timing out.\n"+
+		"[rank%d]:[E607 21:52:16.255881356 ProcessGroupNCCL.cpp:1664] [PG 0 (default_pg) Rank %d] Exception (either an error or timeout) detected by watchdog at work: %d, last enqueued NCCL work: %d, last completed NCCL work: %d.\n",
+		rank, rank, seq, rank, rank, seq, seq, seq-1)
+}
+
+// A rank that says nothing may have been ended before its own watchdog fired, and one whose line another writer tore has not been silent.
+func TestSilentRanks(t *testing.T) {
+	job := func(but ...int) string {
+		var b strings.Builder
+		b.WriteString("torchrun --standalone --nproc-per-node 8 train.py\n")
+		for r := range 8 {
+			fmt.Fprintf(&b, "[rank%d]: step 1 loss 2.0\n", r)
+		}
+		for r := range 8 {
+			if len(but) == 0 || r != but[0] && (len(but) < 2 || r != but[1]) {
+				b.WriteString(caughtIn(r, 300))
+			}
+		}
+		return b.String()
+	}
+	torn, other := caughtIn(5, 300), caughtIn(4, 300)
+	cut := strings.Index(torn, "tchdog caught")
+	hang := []string{"rank-stalled", "collective-hang", "gpu-hang"}
+	for _, c := range []fieldCase{
+		{"one", one(job(5)), []string{"rank-stalled"}, "rank 5"},
+		{"two", one(job(5, 2)), hang, "-"},
+		{"one whose line was torn", one(job(5) + torn[:cut] + other[:strings.Index(other, "\n")+1] + torn[cut:strings.Index(torn, "\n")+1]), hang, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// A receiver that waits while all others are idle has a sender, which is one of them.
+func TestAReceiverThatWaitsAlone(t *testing.T) {
+	b := "torchrun --standalone --nproc-per-node 8 train.py\n" +
+		"[rank4]:[E607 21:52:16.253530467 ProcessGroupNCCL.cpp:632] [Rank 4] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=31, OpType=%s, NumelIn=4096, NumelOut=4096, Timeout(ms)=600000) ran for 600008 milliseconds before timing out.\n" +
+		"[rank4]:[E607 21:52:16.255881356 ProcessGroupNCCL.cpp:2268] [PG ID 0 PG GUID 0(default_pg) Rank 4]  failure detected by watchdog at work sequence id: 31 PG status: last enqueued work: 31, last completed work: 30\n"
+	for r := range 8 {
+		if r != 4 {
+			b += toldOf(r)
+		}
+	}
+	fieldCase{"a receive", one(fmt.Sprintf(b, "RECV")), []string{"rank-stalled", "lone-waiter", "collective-mismatch"}, "-"}.check(t)
+	fieldCase{"a collective", one(fmt.Sprintf(b, "ALLREDUCE")), []string{"lone-waiter"}, "rank 4"}.check(t)
+}
+
+// Half of the ranks have left what the others wait in.
+func TestOneWorkFurtherOn(t *testing.T) {
+	job := func(further int) map[string]string {
+		b := fourRanks
+		for r := range 4 {
+			seq := 300 + r/2*further
+			b += inDefault(r, seq, "ALLREDUCE", 4096, 4096, seq, seq-1)
+		}
+		return one(b)
+	}
+	fieldCase{"one", job(1), []string{"collective-hang", "gpu-hang", "collective-mismatch"}, "-"}.check(t)
+	fieldCase{"none", job(0), []string{"collective-hang", "gpu-hang"}, "-"}.check(t)
+}
+
+// Who begins to wait when the scheduler has told others to end waits for those.
+func TestAWaitThatBeganBehindTheEnd(t *testing.T) {
+	end := func(at string) string {
+		return "slurmstepd: error: *** STEP 8.0 ON a1 CANCELLED AT 2025-06-07T" + at + " DUE TO PREEMPTION ***\n"
+	}
+	const first = "[rank0]: 2025-06-07 21:30:00 step 1 loss 2.0\n"
+	hang := []string{"rank-stalled", "collective-hang", "gpu-hang", "lone-waiter", "collective-mismatch"}
+	for _, c := range []fieldCase{
+		{"it began behind", one(first + end("21:42:10") + caughtIn(3, 300)), []string{"preempted"}, "-"},
+		{"it had begun before", one(first + end("21:42:30") + caughtIn(3, 300)), hang, "-"},
+		{"it began long after, in another run", one(first + end("21:12:10") + caughtIn(3, 300)), hang, "-"},
+	} {
+		c.check(t)
+	}
+}
