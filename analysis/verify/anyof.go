@@ -9,13 +9,15 @@ import (
 // two dozen that must not stand in any of a hundred thousand lines.
 type anyOf struct {
 	singly [][]byte // looked for one after the other
-	ends   []ending // the others
-	marks  [1 << endBits / 64]uint64
+	ends   []ending // of the others
+	marks  [1 << endBits]bool
 }
 
-// ending is a string, with the hash of its last four bytes.
+// ending is a string and three bytes in a row of its last four: of the two there are one stands at an even place of the text, so that
+// every second place is enough.
 type ending struct {
 	hash uint32
+	off  int // of the three bytes in text
 	text []byte
 }
 
@@ -32,14 +34,19 @@ func newAnyOf(list [][]byte) *anyOf {
 			a.singly = append(a.singly, s)
 			continue
 		}
-		h := endHash(s[len(s)-4:])
-		a.marks[h/64] |= 1 << (h % 64)
-		a.ends = append(a.ends, ending{h, s})
+		for off := len(s) - 4; off <= len(s)-3; off++ {
+			h := endHash(three(s[off:]))
+			a.marks[h] = true
+			a.ends = append(a.ends, ending{h, off, s})
+		}
 	}
 	return a
 }
 
-func endHash(b []byte) uint32 { return binary.LittleEndian.Uint32(b) * 2654435761 >> (32 - endBits) }
+func three(b []byte) uint32 { return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 }
+
+// endHash is the place of three bytes in the table; there may be a fourth behind them.
+func endHash(b uint32) uint32 { return b << 8 * 2654435761 >> (32 - endBits) }
 
 func (a *anyOf) in(text []byte) bool {
 	for _, s := range a.singly {
@@ -50,15 +57,20 @@ func (a *anyOf) in(text []byte) bool {
 	if len(a.ends) == 0 {
 		return false
 	}
-	for i := 0; i+4 <= len(text); i++ {
-		h := endHash(text[i:])
-		if a.marks[h/64]>>(h%64)&1 == 0 {
-			continue
+	rest := text
+	for ; len(rest) >= 4; rest = rest[2:] {
+		if h := endHash(binary.LittleEndian.Uint32(rest)); a.marks[h] && a.stands(h, text, len(text)-len(rest)) {
+			return true
 		}
-		for _, e := range a.ends {
-			if e.hash == h && bytes.HasSuffix(text[:i+4], e.text) {
-				return true
-			}
+	}
+	return len(rest) == 3 && a.stands(endHash(three(rest)), text, len(text)-3)
+}
+
+// stands reports whether one of the strings stands where three of its bytes, which have this hash, are at p.
+func (a *anyOf) stands(h uint32, text []byte, p int) bool {
+	for _, e := range a.ends {
+		if from := p - e.off; e.hash == h && from >= 0 && bytes.HasPrefix(text[from:], e.text) {
+			return true
 		}
 	}
 	return false

@@ -265,10 +265,14 @@ func segmentStart(b []byte, low, at int) int {
 }
 
 func segmentEnd(b []byte, at int) int {
-	for at < len(b) && b[at] != '\n' && b[at] != '\r' {
-		at++
+	to := len(b)
+	if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {
+		to = at + i
 	}
-	return at
+	if i := bytes.IndexByte(b[at:to], '\r'); i >= 0 {
+		to = at + i
+	}
+	return to
 }
 
 // commit counts the segment just seen.

@@ -18,7 +18,7 @@ func readBareFinal(r *reader, rec *record) bool {
 	if rec.Taken || !bareFinal(rec) {
 		return rec.Taken
 	}
-	typ, msg, _ := finalLine(rec.Msg)
+	typ, msg, _ := rec.finalLine()
 	bare := rec.Who.Global == line.Unknown && bytes.IndexByte(typ, '.') < 0 && loaderWorker(msg) == line.Unknown
 	s, excess := r.finalStorm(rec, typ, msg)
 	if excess && !s.telling {

@@ -70,13 +70,18 @@ type record struct {
 	// Cut: the file ends in this record without a \n, or the line is longer than the scanner's limit.
 	Cut bool
 	// Taken: a follower took it as part of its block.
-	Taken     bool
-	writer    *writer
-	matched   bool     // reader.matches are this record's
-	ids       []uint16 // of the literals that it holds, valid until read returns
-	isForeign uint8    // 0 not known, 1 no, 2 yes
-	storm     *storm   // of its kind, if there is an account of it
-	excess    bool     // one of too many of its kind: no more signs are read of it
+	Taken   bool
+	writer  *writer
+	matched bool     // reader.matches are this record's
+	ids     []uint16 // of the literals that it holds, valid until read returns
+	heard   bool     // words are known
+	words   wordSet  // see said
+	final   struct { // see finalLine
+		read, ok bool
+		typ, msg []byte
+	}
+	storm  *storm // of its kind, if there is an account of it
+	excess bool   // one of too many of its kind: no more signs are read of it
 }
 
 // verdict is what a follower says about a record that follows its own.
@@ -167,6 +172,7 @@ type dispatch struct {
 	quiet    []quiet         // by literal: what its line may be without saying anything
 	glues    []bool          // by literal: a line with it may be several records, though it holds no bracket
 	rules    []uint64        // by literal: the rules of ioRules that it is one of
+	resets   []uint8         // by literal: its place in ResetWords + 1, 0 if it is none of them
 	pairs    [1 << 10]uint64 // the pairs of bytes that stand next to each other in a literal
 }
 
@@ -219,6 +225,7 @@ var table = sync.OnceValue(func() *dispatch {
 		case frameLiteral:
 			d.frame = uint16(len(d.alarm) - 1)
 		}
+		d.resets = append(d.resets, uint8(slices.Index(ResetWords, l)+1))
 		d.wraps = append(d.wraps, slices.ContainsFunc(cutPhrases, func(p string) bool { return strings.Contains(p, l) || strings.Contains(l, p) }))
 	}
 	d.rules, d.quiet = ruleSets(d.literals), d.quieted()

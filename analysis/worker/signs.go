@@ -58,7 +58,7 @@ func bareFinal(rec *record) bool {
 	if own(rec) {
 		return false
 	}
-	typ, msg, ok := finalLine(rec.Msg)
+	typ, msg, ok := rec.finalLine()
 	return ok && exceptionName(typ) &&
 		(rec.Who.Global != line.Unknown || bytes.IndexByte(typ, '.') >= 0 || loaderWorker(msg) != line.Unknown ||
 			// What a signature says of such a line is read as it was: it is more than that something was raised.

@@ -104,10 +104,6 @@ var Foreign = []string{
 	"torch.distributed.elastic", "orker group", "wandb", "mlflow", "MLflow", "comet_ml", "COMET", "neptune", "clearml", "srun:", "slurmstepd:", "out of memory",
 }
 
-var foreignWords = newWords(Foreign...)
-
-func isForeign(text []byte) bool { return foreignWords.in(text) }
-
 // faults tell what went wrong from words of the line, the particular ones first.
 var faults = []struct {
 	fault string
@@ -132,26 +128,32 @@ func faultWords() []string {
 	return list
 }
 
-var anyFault = newWords(faultWords()...)
+// ioWords are those of Foreign and, behind them, those of faults: lines of this business are asked for both.
+var (
+	ioWords        = newWords(append(slices.Clone(Foreign), faultWords()...)...)
+	foreign, fault = ioWords.split(len(Foreign))
+)
 
-func faultOf(text []byte) string {
-	n := anyFault.first(text)
+func isForeign(text []byte) bool { return ioWords.in(text).within(foreign) }
+
+// faultOf is what went wrong by the words that the text holds; 0 if they do not tell, else its place in faults + 1.
+func faultOf(f wordSet) uint8 {
+	n := f.first(fault)
 	if n < 0 {
-		return ""
+		return 0
 	}
-	for _, f := range faults {
-		if n < len(f.words) {
-			return f.fault
+	n -= len(Foreign)
+	for i := range faults {
+		if n < len(faults[i].words) {
+			return uint8(i + 1)
 		}
-		n -= len(f.words)
+		n -= len(faults[i].words)
 	}
-	return ""
+	return 0
 }
 
 // ResetWords name a connection that the other side closed. A line counts once, whichever it holds.
 var ResetWords = []string{"onnection reset by peer", "ConnectionResetError", "RemoteDisconnected", "Remote end closed connection", "ServerDisconnectedError"}
-
-var resetWords = newWords(ResetWords...)
 
 // storageHandlers read what loaders and storage clients print: retries, resets, short batches.
 func storageHandlers() []handler {
@@ -184,7 +186,7 @@ func readIO(r *reader, rec *record) bool {
 		if len(text) < len(rec.Text) && !containsAny(text, rule.literals) {
 			continue
 		}
-		if v := &r.io; rule.tell(v, text) {
+		if v := &r.io; rule.tell(v, text, rec.said()) {
 			v.At = rec.At
 			r.keepIO(rec, n, v)
 			return v.Kind == IORetry // what did not come, or was given up, may still be a failure that nobody knows
@@ -205,8 +207,8 @@ func ruleSets(literals []string) []uint64 {
 	return sets
 }
 
-// tell fills in what the rule reads in a text that holds one of its literals.
-func (rule *ioRule) tell(v *IO, text []byte) bool {
+// tell fills in what the rule reads in a text that holds one of its literals, and these of ioWords.
+func (rule *ioRule) tell(v *IO, text []byte, said wordSet) bool {
 	*v = IO{Kind: rule.kind, Form: rule.form, Attempt: line.Unknown, Limit: line.Unknown, Left: line.Unknown, Fallback: rule.fallback}
 	switch {
 	case containsAny(text, rule.not), rule.shape != nil && !rule.shape(v, text), rule.needs && !ofData(text):
@@ -214,7 +216,9 @@ func (rule *ioRule) tell(v *IO, text []byte) bool {
 	case v.Attempt != line.Unknown && v.Limit != line.Unknown && (v.Attempt > v.Limit+1 || v.Limit == 0):
 		return false // no ladder counts like that
 	}
-	v.Fault = faultOf(text)
+	if n := faultOf(said); n > 0 {
+		v.Fault = faults[n-1].fault
+	}
 	return true
 }
 
@@ -222,8 +226,13 @@ func readReset(r *reader, rec *record) bool {
 	if rec.foreign() {
 		return false
 	}
-	n := resetWords.first(rec.Text)
-	if n < 0 {
+	n := len(ResetWords)
+	for _, id := range rec.ids {
+		if i := r.table.resets[id]; i > 0 {
+			n = min(n, int(i)-1)
+		}
+	}
+	if n == len(ResetWords) {
 		return false
 	}
 	a := again(&rec.writer.resets, n)

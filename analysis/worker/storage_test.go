@@ -150,7 +150,7 @@ func FuzzIO(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for i := range ioRules {
 			var v IO
-			ok := containsAny(b, ioRules[i].literals) && ioRules[i].tell(&v, b)
+			ok := containsAny(b, ioRules[i].literals) && ioRules[i].tell(&v, b, ioWords.in(b))
 			if ok && (v.Attempt < none || v.Limit < none || v.Left < none || len(v.Target) > maxLastText || v.Kind == "") {
 				t.Fatalf("%q gives %+v", b, v)
 			}

@@ -139,13 +139,14 @@ func (r *reader) recognise(dst []string, text []byte) []string {
 	return append(dst, m.ids...)
 }
 
-// foreign reports whether the record is about other things than data.
-func (rec *record) foreign() bool {
-	if rec.isForeign == 0 {
-		rec.isForeign = 1
-		if isForeign(rec.Text[:min(len(rec.Text), maxIOText)]) {
-			rec.isForeign = 2
-		}
+// said are the words of ioWords that the record holds, looked for once.
+func (rec *record) said() wordSet {
+	if !rec.heard {
+		rec.heard = true
+		rec.words = ioWords.in(rec.Text[:min(len(rec.Text), maxIOText)])
 	}
-	return rec.isForeign == 2
+	return rec.words
 }
+
+// foreign reports whether the record is about other things than data.
+func (rec *record) foreign() bool { return rec.said().within(foreign) }

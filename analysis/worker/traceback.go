@@ -542,6 +542,16 @@ func finalLine(b []byte) (typ, msg []byte, ok bool) {
 	return typ, bytes.TrimSpace(rest[1:]), true
 }
 
+// finalLine reads the record's message as one, once.
+func (rec *record) finalLine() (typ, msg []byte, ok bool) {
+	f := &rec.final
+	if !f.read {
+		f.read = true
+		f.typ, f.msg, f.ok = finalLine(rec.Msg)
+	}
+	return f.typ, f.msg, f.ok
+}
+
 func exceptionName(name []byte) bool {
 	for _, s := range []string{"Error", "Exception", "Exit", "Interrupt", "StopIteration", "StopAsyncIteration", "Warning", "Timeout"} {
 		if bytes.HasSuffix(name, []byte(s)) {

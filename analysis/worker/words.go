@@ -1,8 +1,12 @@
 package worker
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
 
-// words finds out in one pass over a text which of fewer than 128 words it holds. Looking for one after the other costs
+// words finds out in one pass over a text which of at most 128 words it holds. Looking for one after the other costs
 // more than everything else that is done to a line.
 //
 // A word of four bytes or more holds three bytes in a row at an even and at an odd place of any text; so two such triples
@@ -28,7 +32,7 @@ func newWords(list ...string) *words {
 		}
 		off := rarePair(word)
 		for o := off; o < off+2; o++ {
-			h := hash3(word[o], word[o+1], word[o+2])
+			h := hash3(uint32(word[o]) | uint32(word[o+1])<<8 | uint32(word[o+2])<<16)
 			if w.mark[h] == 0 {
 				w.at = append(w.at, nil)
 				w.mark[h] = uint8(len(w.at))
@@ -40,9 +44,8 @@ func newWords(list ...string) *words {
 	return w
 }
 
-func hash3(a, b, c byte) uint16 {
-	return uint16((uint32(a) | uint32(b)<<8 | uint32(c)<<16) * 2654435761 >> 20)
-}
+// hash3 is the place of three bytes in the table; there may be a fourth behind them.
+func hash3(b uint32) uint32 { return b << 8 * 2654435761 >> 20 }
 
 // rarePair is where in a word the four bytes stand that are the rarest in logs, about.
 func rarePair(word string) int {
@@ -61,50 +64,64 @@ func rarePair(word string) int {
 	return at
 }
 
-// first is the place in the list of the first word that the text holds, −1 if it holds none.
-func (w *words) first(text []byte) int {
-	best := len(w.list)
-	for _, i := range w.short {
-		if i < best && bytes.Contains(text, []byte(w.list[i])) {
-			best = i
+// wordSet is a set of words by their places in the list.
+type wordSet [2]uint64
+
+func (f *wordSet) add(i int)            { f[i/64] |= 1 << (i % 64) }
+func (f wordSet) within(g wordSet) bool { return f[0]&g[0]|f[1]&g[1] != 0 }
+
+// split is the set of the first n words, and that of the others.
+func (w *words) split(n int) (front, back wordSet) {
+	for i := range w.list {
+		if i < n {
+			front.add(i)
+		} else {
+			back.add(i)
 		}
 	}
-	for p := 0; p+3 <= len(text); p += 2 {
-		at := w.mark[hash3(text[p], text[p+1], text[p+2])]
-		if at == 0 {
-			continue
-		}
-		for _, t := range w.at[at-1] {
-			word := w.list[t.word]
-			if from := p - t.off; t.word < best && from >= 0 && len(text)-from >= len(word) && string(text[from:from+len(word)]) == word {
-				best = t.word
-			}
-		}
-	}
-	if best == len(w.list) {
-		return -1
-	}
-	return best
+	return front, back
 }
 
-// in reports whether the text holds one of the words.
-func (w *words) in(text []byte) bool {
+// first is the smallest member of the set that also is one of g, −1 if there is none.
+func (f wordSet) first(g wordSet) int {
+	switch {
+	case f[0]&g[0] != 0:
+		return bits.TrailingZeros64(f[0] & g[0])
+	case f[1]&g[1] != 0:
+		return 64 + bits.TrailingZeros64(f[1]&g[1])
+	}
+	return -1
+}
+
+// in says which of the words the text holds.
+func (w *words) in(text []byte) (f wordSet) {
 	for _, i := range w.short {
 		if bytes.Contains(text, []byte(w.list[i])) {
-			return true
+			f.add(i)
 		}
 	}
-	for p := 0; p+3 <= len(text); p += 2 {
-		at := w.mark[hash3(text[p], text[p+1], text[p+2])]
-		if at == 0 {
-			continue
-		}
-		for _, t := range w.at[at-1] {
-			word := w.list[t.word]
-			if from := p - t.off; from >= 0 && len(text)-from >= len(word) && string(text[from:from+len(word)]) == word {
-				return true
-			}
+	b := text
+	for ; len(b) >= 4; b = b[2:] {
+		if at := w.mark[hash3(binary.LittleEndian.Uint32(b))]; at != 0 {
+			w.compare(&f, at, text, len(text)-len(b))
 		}
 	}
-	return false
+	if len(b) == 3 {
+		if at := w.mark[hash3(uint32(b[0])|uint32(b[1])<<8|uint32(b[2])<<16)]; at != 0 {
+			w.compare(&f, at, text, len(text)-len(b))
+		}
+	}
+	return f
+}
+
+// compare adds the words of which one of these triples stands at p.
+//
+//go:noinline
+func (w *words) compare(f *wordSet, at uint8, text []byte, p int) {
+	for _, t := range w.at[at-1] {
+		word := w.list[t.word]
+		if from := p - t.off; from >= 0 && len(text)-from >= len(word) && string(text[from:from+len(word)]) == word {
+			f.add(t.word)
+		}
+	}
 }
