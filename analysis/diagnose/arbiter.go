@@ -36,7 +36,7 @@ func arbitrate(s *mechanism.Scene, all []mechanism.Mechanism) decision {
 			continue
 		}
 		p.Explains = append(p.Explains, m.Explains...)
-		p.AtHome = m.AtHome
+		p.AtHome, p.ByEnd = m.AtHome, m.ByEnd
 		if !p.Settled {
 			p.Needs = append(p.Needs, m.Needs...)
 		}
@@ -149,7 +149,7 @@ func (x *arbiter) explains(a, b *mechanism.Proposal) bool {
 }
 
 func (x *arbiter) localBeforeLocal(a, b *mechanism.Proposal) bool {
-	named := contains(a.Explains, b.Mechanism) && !(b.AtHome && otherNodes(a, b))
+	named := contains(a.Explains, b.Mechanism) && !(b.AtHome && otherNodes(a, b)) && !(a.ByEnd && b.Own && (apart(b, a) || above(b, a)))
 	if contains(b.Explains, a.Mechanism) && !named {
 		return false
 	}
@@ -190,6 +190,24 @@ func otherNodes(a, b *mechanism.Proposal) bool {
 		}
 	}
 	return len(a.Nodes) > 0 && len(b.Nodes) > 0
+}
+
+// above says that a stands above b wherever both are told in one file.
+func above(a, b *mechanism.Proposal) bool {
+	first, met := map[string]int64{}, false
+	for _, fa := range a.Failures {
+		if off, seen := first[fa.At.File]; !seen || fa.At.Off < off {
+			first[fa.At.File] = fa.At.Off
+		}
+	}
+	for _, fb := range b.Failures {
+		off, seen := first[fb.At.File]
+		if seen && fb.At.Off < off {
+			return false
+		}
+		met = met || seen
+	}
+	return met
 }
 
 // apart says that a befell a process that b says nothing of.

@@ -13,7 +13,7 @@ import (
 
 // hardware: what the GPU, its driver or the fabric reports itself.
 func hardware() []Mechanism {
-	with := func(m Mechanism, n ...incident.Need) Mechanism { m.Needs = n; return m }
+	with := func(m Mechanism, n ...incident.Need) Mechanism { m.Needs = n; return byEnd(m) }
 	return []Mechanism{
 		// A GPU that is gone takes its links along, and its own processor no longer answers.
 		with(onKernel(local("gpu-off-bus", "cuda-error", "exception", "gpu-ecc", "native-crash", "gpu-nvlink", "gpu-firmware")), needDmesgNode),
@@ -21,7 +21,7 @@ func hardware() []Mechanism {
 		with(onKernel(local("gpu-nvlink", "cuda-error", "exception", "native-crash")), needDmesgNode),
 		with(onKernel(local("gpu-firmware", "cuda-error", "exception", "native-crash")), needDmesgNode),
 		{Slug: "link-error", Class: Local, Propose: linkError, Needs: []incident.Need{needDmesgNode}},
-		{Slug: "cuda-error", Class: Local, Propose: cudaError, AtHome: true, Explains: []string{"exception", "native-crash"}, Needs: []incident.Need{needDmesgNode}},
+		{Slug: "cuda-error", Class: Local, Propose: cudaError, AtHome: true, ByEnd: true, Explains: []string{"exception", "native-crash"}, Needs: []incident.Need{needDmesgNode}},
 	}
 }
 

@@ -20,6 +20,12 @@ func local(slug string, explains ...string) Mechanism {
 		Propose: func(s *Scene) *Proposal { return fromFailures(s, slug) }}
 }
 
+// byEnd marks a mechanism of which others meet only the end of a process, see Mechanism.
+func byEnd(m Mechanism) Mechanism {
+	m.ByEnd = true
+	return m
+}
+
 // tasks is how many tasks the launcher names at least, by the numbers that it gives them.
 func tasks(f *resolve.Facts) int {
 	n := 0

@@ -47,6 +47,8 @@ type Mechanism struct {
 	Explains []string
 	// AtHome says that it comes of its own node alone: what befell other nodes explains it only by being earlier.
 	AtHome bool
+	// ByEnd says that all that other processes meet of it is that one of them has ended or answers no more.
+	ByEnd bool
 	// Needs are what would decide, or prove why.
 	Needs []incident.Need
 }
@@ -75,6 +77,9 @@ type Proposal struct {
 	// Echo is true where all it rests on is also what others print of a process that died of something else.
 	Echo   bool
 	AtHome bool // see Mechanism
+	ByEnd  bool // see Mechanism
+	// Own is true where a program made a mistake of its own that it raises whatever became of other processes.
+	Own bool
 	// Remote are the mechanisms that, on a process of which Failures say nothing, look like this to those at the other end: what the
 	// reporters say is of a transfer with a process that did not answer.
 	Remote  []string

@@ -14,8 +14,8 @@ import (
 // memory: out of GPU memory, out of host memory, and processes killed without a reason on record.
 func memory() []Mechanism {
 	return []Mechanism{
-		onKernel(local("host-oom", "dataloader-worker-killed", "native-crash", "exception", "external-signal")),
-		{Slug: "gpu-oom", Class: Local, Propose: gpuOOM, Explains: []string{"exception", "native-crash", "cuda-error"}},
+		byEnd(onKernel(local("host-oom", "dataloader-worker-killed", "native-crash", "exception", "external-signal"))),
+		{Slug: "gpu-oom", Class: Local, ByEnd: true, Propose: gpuOOM, Explains: []string{"exception", "native-crash", "cuda-error"}},
 		{Slug: "external-signal", Class: Local, Propose: killed, Needs: []incident.Need{
 			{What: "the kernel log of {node}", Why: "a process that the kernel killed for memory leaves a line there", Command: kernelLogOf, Artefact: knowledge.KernelLog},
 			{What: "who sent the signal", Why: "a monitor, a launcher or a person may have", Artefact: knowledge.SlurmRecords}}},

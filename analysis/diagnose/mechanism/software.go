@@ -22,6 +22,14 @@ func software() []Mechanism {
 	}
 }
 
+// mistakes are exceptions that the interpreter raises for what a program does with its own data: nobody raises them because a peer has
+// gone. (AttributeError and TypeError also come of objects that are being torn down.)
+var mistakes = map[string]bool{"KeyError": true, "IndexError": true, "ValueError": true, "NameError": true, "UnboundLocalError": true, "ZeroDivisionError": true}
+
+func ownMistake(fl *resolve.Failure) bool {
+	return fl.Exc != nil && len(fl.Exc.Frames) > 0 && fl.Sign == "" && mistakes[fl.Exc.Type]
+}
+
 // exception: the first Python traceback that is no consequence; else an exit status of 1 that nothing explains.
 func exception(s *Scene) *Proposal {
 	if p := raisedFirst(s); p != nil {
@@ -29,6 +37,7 @@ func exception(s *Scene) *Proposal {
 			return nil
 		}
 		reducerNames(s, p)
+		p.Own = slices.ContainsFunc(p.Failures, ownMistake)
 		return p
 	}
 	f := s.Facts
