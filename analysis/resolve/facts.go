@@ -279,6 +279,7 @@ type Failure struct {
 	Item      string       // the file, shard, sample or object that it names
 	Count     int          // how many alike observations it stands for
 	Kernel    *KernelEvent // where a kernel or a GPU tool tells of it
+	Unsettled bool         // steps stand below it, which may have been printed before it: see survived
 	sameHash  *Failure     // see likes
 }
 

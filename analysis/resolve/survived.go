@@ -33,6 +33,10 @@ func (f *Facts) survived() {
 		if steps < goesOn && !finished {
 			continue
 		}
+		if !finished && uncaught(fl) && !f.printedSince(fl, progress[fl.At.File]) {
+			fl.Unsettled = true
+			continue
+		}
 		fl.Role = knowledge.InfoRole
 		what := fmt.Sprintf("training went on for %d reported steps", steps)
 		if finished {
@@ -88,8 +92,9 @@ func (f *Facts) tolerated(t *tolerance) {
 	}
 }
 
-// buffered is more than a process holds back of what it prints, in bytes: Python 8 KiB, C 4 KiB.
-const buffered = 16 << 10
+// buffered is more than a process holds back of what it prints, in bytes, and leastBuffer the least of which it does: Python 8 KiB,
+// C 4 KiB.
+const buffered, leastBuffer = 16 << 10, 4 << 10
 
 // outlived says that training went on after an exception, and that the lines that say so were not standing in a buffer while
 // the process died: one writer reports more steps below, none of them an old one, in more text than any buffer holds.
@@ -298,6 +303,35 @@ func (f *Facts) after(fl *Failure, progress []*ProgressPoint) (steps int, finish
 	}
 	at := f.Job.ExitOK
 	return steps, at != nil && at.File == fl.At.File && at.Off > fl.At.Off
+}
+
+// uncaught says that nobody caught an exception: its frames go down to the module that was run.
+func uncaught(fl *Failure) bool {
+	return fl.Exc != nil && len(fl.Exc.Frames) > 0 && fl.Exc.Frames[0].Func == "<module>"
+}
+
+// printedSince says that the steps below a failure were printed when it had been told: a process that dies writes its traceback at
+// once, and what it still held back of its ordinary output behind that. Of lines so near to each other only a bar, which is not held
+// back, a time, or steps that fall back and so are another run's say which came first.
+func (f *Facts) printedSince(fl *Failure, progress []*ProgressPoint) bool {
+	if f.StepsSince(f.At(*fl.At)) >= goesOn {
+		return true
+	}
+	reached, since := int64(-1), 0
+	for _, p := range progress {
+		switch {
+		case p.Off <= fl.At.Off:
+			if fl.At.Off < leastBuffer {
+				return true // what stands above it would still be in the buffer, too
+			}
+			reached = max(reached, p.Step)
+		case p.Step >= 0 && p.Step < reached:
+			return true
+		case p.Bar, p.Off > fl.At.Off+buffered:
+			since++
+		}
+	}
+	return since >= goesOn
 }
 
 // finishedAfter says that the program reports its end after a failure to read or write, in whichever file: a rank that had

@@ -59,6 +59,7 @@ type step struct {
 	Loss               []byte
 	StepSeconds        float64
 	Phase              string
+	Bar                bool
 }
 
 // course is what one writer prints in one form.
@@ -93,7 +94,7 @@ func (w *writer) course(form, phase string) *course {
 }
 
 func progress(rec *record, c *course, s *step) Progress {
-	return Progress{At: rec.At, N: c.n, Form: c.form, Step: s.Step, Total: s.Total, Epoch: s.Epoch, StepSeconds: s.StepSeconds, Phase: s.Phase}
+	return Progress{At: rec.At, N: c.n, Form: c.form, Step: s.Step, Total: s.Total, Epoch: s.Epoch, StepSeconds: s.StepSeconds, Phase: s.Phase, Bar: s.Bar}
 }
 
 // step takes a line of a course.

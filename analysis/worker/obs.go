@@ -348,6 +348,7 @@ type Progress struct {
 	Loss        string // as printed: "2.15", "nan"
 	StepSeconds float64
 	Phase       string // training, evaluation
+	Bar         bool   // of a bar, which is drawn at once and not held back in a buffer
 }
 
 // Checkpoint is one line of saving or loading.

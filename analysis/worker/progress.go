@@ -114,7 +114,7 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 	const maxProgress = 8 << 10
 	text := rec.Text[:min(len(rec.Text), maxProgress)]
 	p := &r.scratch
-	*p = step{Step: line.Unknown, Total: line.Unknown, Epoch: line.Unknown, Phase: "training"}
+	*p = step{Step: line.Unknown, Total: line.Unknown, Epoch: line.Unknown, Phase: "training", Bar: f.literals[0] == barLiterals[0]}
 	if f.read != nil && !f.read(p, text, rec.Msg[:min(len(rec.Msg), maxProgress)]) ||
 		f.pattern != nil && !p.match(f.pattern, text) || f.extra != nil && !f.extra(p, text) {
 		return false

@@ -164,6 +164,10 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 		}
 		p.For = append(p.For, finding(plural(n-len(ranks), "rank shows", "ranks show")+" the same later", ev...))
 	}
+	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !fl.Unsettled }) {
+		p.Rivals, p.Direct, p.Base = []string{"completed"}, false, 0.88
+		p.Why = "steps stand below it, and nothing says whether they were printed after it or had stood in a buffer: it may have been caught"
+	}
 	return p
 }
 
