@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"faultline/simulate"
 )
 
 // gathering is what the watchdog of these ranks says of an all-gather over the default group.
@@ -106,5 +108,24 @@ func TestFieldLastWords(t *testing.T) {
 			raisedBy(1, "RuntimeError: Missing key in checkpoint state_dict: optimizer.param_groups.0.lr.")), []string{"config-error"}, "-"},
 	} {
 		c.check(t)
+	}
+}
+
+// Where nobody says how many ranks there are the set stays what it is; what stands first is what there is a sign of.
+func TestWhatStandsFirstWhereEveryoneSeenWaits(t *testing.T) {
+	for _, c := range []struct {
+		name, log, first string
+		suspect          bool
+	}{
+		{"no number is missing", waitedOn(0, 1, 2, 3), "collective-hang", false},
+		{"one is", waitedOn(0, 1, 3), "rank-stalled", false},
+		{"one may be: five are an odd number", waitedOn(0, 1, 2, 3, 4), "rank-stalled", false},
+		{"nothing was ever completed", strings.ReplaceAll(waitedOn(0, 1, 2, 3), "completed work: 404", "completed work: -1"), "collective-hang", true},
+	} {
+		v := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(c.log)}}, nil, 0)).Verdict
+		suspect := len(v.Suspects) > 0 && v.Suspects[0].Mechanism == "init-unreachable"
+		if len(v.Candidates) != 3 || v.Mechanism != c.first || v.Candidates[0].Mechanism != c.first || suspect != c.suspect {
+			t.Errorf("%s: said %s of %v, suspects %v", c.name, v.Mechanism, v.Candidates, v.Suspects)
+		}
 	}
 }

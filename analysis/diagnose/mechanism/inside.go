@@ -147,6 +147,9 @@ func collectiveHang(s *Scene) *Proposal {
 		}
 		p.For = append(p.For, waitersFinding(s, gr, nil))
 	}
+	if x := neverWorked(g.Groups); x != nil {
+		p.Suspects = append(p.Suspects, *x)
+	}
 	if len(g.Downstream) > 0 {
 		p.Led = append(p.Led, finding(fmt.Sprintf("%s hang because their members wait there", plural(len(g.Downstream), "other group", "other groups")), pendingIn(g.Downstream)...))
 	}

@@ -121,6 +121,14 @@ func rankStalled(s *Scene) *Proposal {
 		if g.Lost || slices.ContainsFunc(g.Frontier, func(id int) bool { r := f.Rank(id); return r == nil || r.Lines == 0 }) {
 			p.Needs = append(p.Needs, needFiles)
 		}
+		if x := neverWorked(g.Groups); x != nil {
+			p.Suspects = append(p.Suspects, *x)
+		}
+		if i := slices.Index(p.Rivals, "collective-hang"); i >= 0 && gapless(s) {
+			// The same set; what there is no sign of does not stand first.
+			p.Mechanism, p.Rivals = "collective-hang", append(slices.Delete(p.Rivals, i, i+1), "rank-stalled")
+			p.Why = fmt.Sprintf("all of ranks 0-%d waited; whether there are more nobody states", len(f.Ranks)-1)
+		}
 		return p
 	case waitfor.Told:
 		if g.AllIdle() {
@@ -234,6 +242,27 @@ func recordedIdle(s *Scene, r *resolve.Rank) incident.Finding {
 		ev = append(ev, recordEvidence(c.Record))
 	}
 	return finding(text, ev...)
+}
+
+// gapless says that everyone seen waits, and that their numbers leave none out and are as many as jobs mostly have ranks: a power of two,
+// or whole nodes of eight. It proves nothing: the ranks behind the last may be missing.
+func gapless(s *Scene) bool {
+	g, f := s.Graph, s.Facts
+	n := len(f.Ranks)
+	return f.Job.WorldSize == 0 && n > 1 && (n%8 == 0 || n&(n-1) == 0) && len(g.Waiters) == n && g.Anonymous == 0 &&
+		!slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.ID >= n })
+}
+
+// neverWorked is the suspicion that lies near where none of the stuck groups has completed anything on anyone.
+func neverWorked(gs []*resolve.Group) *incident.Suspect {
+	for _, gr := range gs {
+		for _, p := range gr.Pending {
+			if (p.State == nil || p.State.Completed >= 0) && (p.Counters == nil || p.Counters.Completed >= 0) {
+				return nil
+			}
+		}
+	}
+	return &incident.Suspect{Mechanism: "init-unreachable", Why: "no collective of these ranks has ever completed: the network between them may not carry NCCL's traffic (interface, firewall, MTU, direct access between GPUs)"}
 }
 
 func unseenWhy(s *Scene) string {
