@@ -38,3 +38,25 @@ func TestAJobWhoseEndIsNotSeenIsNotCalledHealthy(t *testing.T) {
 		})
 	}
 }
+
+// SLURM's clock and the job's may be in two zones: then nobody can tell a silence of an hour from none, and no more is said.
+func TestATimeLimitAfterASilenceThatZonesMayMake(t *testing.T) {
+	var steps strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&steps, "2022-05-02 12:%02d:00 step %d loss %.2f\n", i, i, 9-float64(i)/10)
+	}
+	for _, c := range []struct {
+		end, mechanism, status string
+		suspect                bool
+	}{
+		{"12:30:05", "time-limit", "confirmed", false},
+		{"14:29:40", "time-limit", "probable", true},
+		{"12:56:00", "rank-stalled", "inconclusive", false},
+	} {
+		log := steps.String() + "slurmstepd: error: *** STEP 4242.0 ON n1 CANCELLED AT 2022-05-02T" + c.end + " DUE TO TIME LIMIT ***\n"
+		v := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(log)}}, nil, 0)).Verdict
+		if suspect := len(v.Suspects) > 0; v.Mechanism != c.mechanism || v.Status != c.status || suspect != c.suspect {
+			t.Errorf("ended at %s: %s %s (%s), suspects %v", c.end, v.Status, v.Mechanism, v.Why, v.Suspects)
+		}
+	}
+}

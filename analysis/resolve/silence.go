@@ -15,6 +15,7 @@ type Silence struct {
 	Usual   float64 // median time between two step lines
 	Longest float64 // longest time between two step lines
 	For     float64 // at least so long, seconds
+	Printed float64 // so long by the clocks as they are printed, of which nothing says that they are in one zone
 	End     *End
 	// Alive is a later line of the job's processes that is no step: the log was alive, the training was not.
 	Alive *worker.At
@@ -46,7 +47,7 @@ func (f *Facts) Silence() (s Silence, ok bool) {
 	if s.End == nil || f.laterProgress(s.Last) {
 		return s, false
 	}
-	s.For = f.since(s.Last, s.End)
+	s.For, s.Printed = f.since(s.Last, s.End), max(s.End.T.T-s.Last.T.T, 0)
 	s.Alive = f.aliveAfter(s.Last, s.End)
 	if f.evaluates(s.Alive) {
 		s.For -= max(f.At(*s.Alive).T-s.Last.T.T, 0)
@@ -83,6 +84,11 @@ func (f *Facts) Standstill() (s Silence, ok bool) {
 	s.For = f.At(*s.Alive).T - s.Last.T.T
 	s.Saving = f.openSave(s.Last)
 	return s, s.For >= s.least()
+}
+
+// Doubtful says that the silence counts only if the two clocks are in one zone.
+func (s *Silence) Doubtful() bool {
+	return s.Last != nil && s.End != nil && s.For < s.least() && s.Printed >= s.least()
 }
 
 // least is how long a silence must be to count.

@@ -209,11 +209,27 @@ func reason(slug, want, summary string) func(*Scene) *Proposal {
 			// A job that hung runs into its time limit as well.
 			p.Rivals, p.Direct, p.Base, p.Why = []string{"unknown"}, false, 0.88, "SLURM's records say so; not one file of the job is here that could say what it did until then"
 		}
+		if p != nil && slug == "time-limit" {
+			stoodStillPerhaps(s, p)
+		}
 		if slug != "preempted" {
 			unkillable(s, p)
 		}
 		return p
 	}
+}
+
+// stoodStillPerhaps says of a time limit that training may have stood still before it, where SLURM's clock and the job's may be in
+// different zones.
+func stoodStillPerhaps(s *Scene, p *Proposal) {
+	x, counts := s.Facts.Silence()
+	if counts || !x.Doubtful() {
+		return
+	}
+	p.Direct, p.Base = false, 0.8
+	p.Why = fmt.Sprintf("%s prints the reason; whether the job had stood still before is open: the last step is %s older by the clocks, which may be those of two zones", x.End.Slurm.By(), duration(x.Printed))
+	p.Against = append(p.Against, finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
+	p.Suspects = append(p.Suspects, incident.Suspect{Mechanism: "rank-stalled", Why: fmt.Sprintf("if both clocks are in one zone, no step was reported for %s before the end", duration(x.Printed))})
 }
 
 // undead are the nodes on which SLURM could not end processes even by SIGKILL, and where it first says so. Such a process sleeps in
