@@ -188,7 +188,7 @@ func (f *Facts) cut() {
 		case !t.EndsClean && len(touched) > 0 && !touched[t.File]:
 			// Its stamps do not tell: the clock of this node is not compared with the others'.
 			how, note = "truncated-early", "stops inside a line, and holds nothing of the incident"
-		case !t.EndsClean:
+		case !t.EndsClean && !t.Drawn:
 			how = "no-final-newline"
 		}
 		if how != "" {

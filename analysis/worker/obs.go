@@ -406,6 +406,7 @@ type Tail struct {
 	Bytes     int64 // content bytes, after decompression
 	Lines     int64
 	EndsClean bool // last byte is \n, no hole, decompression reached its end
+	Drawn     bool // what stands behind the last \n is a whole picture of a progress bar, which ends in none
 	NULs      int64
 	Holes     []Hole
 	ReadError string

@@ -114,3 +114,11 @@ func (t *tailReader) lines(all int64) (b []byte, off, no int64) {
 	}
 	return b, off, no
 }
+
+// drawn reports whether the file ends in a whole picture of a progress bar: whoever draws it over itself ends no line before it is full.
+func (t *tailReader) drawn() bool {
+	b := t.buf[bytes.LastIndexByte(t.buf, '\n')+1:]
+	b = bytes.TrimRight(b, "\r ")
+	b = b[bytes.LastIndexByte(b, '\r')+1:]
+	return len(b) > 0 && isBar(b)
+}

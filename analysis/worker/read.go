@@ -306,7 +306,7 @@ func Read(ctx context.Context, name string, src io.Reader, sc *scan.Scanner) (*O
 	r.courses()
 	r.putInOrder()
 	t := Tail{
-		File: name, Bytes: stats.Bytes, Lines: stats.Lines, EndsClean: stats.EndsClean && err == nil, NULs: stats.NULs,
+		File: name, Bytes: stats.Bytes, Lines: stats.Lines, EndsClean: stats.EndsClean && err == nil, Drawn: err == nil && tail.drawn(), NULs: stats.NULs,
 		First: r.first, Last: r.last, Writers: r.spans(), Hostless: r.hostless, Unclassified: r.unclassified, Dropped: r.dropped, Joined: r.joined,
 		Compared: r.clocks.known && !r.clocks.alien, Ahead: r.clocks.ahead,
 	}
