@@ -54,6 +54,8 @@ func TestFieldCompilers(t *testing.T) {
 		{"PyTorch's extensions", failed("['ninja', '-v']", "RuntimeError: Error building extension 'fused'"), []string{"exception"}, "-"},
 		{"inductor", failed("['g++', '/tmp/x.cpp', '-D', 'TORCH_INDUCTOR_CPP_WRAPPER']", "torch._inductor.exc.CppCompileError: C++ compile error"), []string{"exception"}, "-"},
 		{"Triton", one(raisedBy(2, "subprocess.CalledProcessError: Command '['/usr/bin/x86_64-linux-gnu-gcc-12', '/tmp/main.c', '-lcuda']' returned non-zero exit status 1.")), []string{"exception"}, "rank 2"},
+		{"inductor, in its newer words", one(raisedBy(2, "torch._inductor.exc.InductorError: CalledProcessError: Command '['/usr/bin/gcc', '/tmp/cuda_utils.c', '-O3', '-lcuda']' returned non-zero exit status 1.")), []string{"exception"}, "rank 2"},
+		{"dynamo, in its older words", one(raisedBy(2, "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nCalledProcessError: Command '['/usr/bin/gcc', '/tmp/main.c', '-O3', '-lcuda']' returned non-zero exit status 1.")), []string{"exception"}, "rank 2"},
 		{"who waited for what was to be compiled", one(raisedBy(0, "subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.") + raisedBy(1, unbuilt) + raisedBy(2, unbuilt)), []string{"exception"}, "rank 0"},
 		{"and who was to compile it is not seen", one(raisedBy(1, unbuilt) + raisedBy(2, unbuilt)), []string{"unknown"}, "-"},
 		{"a launcher", one("Traceback (most recent call last):\n  File \"/a/launch.py\", line 3, in main\n    f()\nsubprocess.CalledProcessError: Command '['/usr/bin/python', 'train.py', '--cc', 'gcc']' returned non-zero exit status 1.\n"), []string{"unknown"}, "-"},
@@ -79,6 +81,23 @@ func TestRequeuedAndOnlyABarTells(t *testing.T) {
 		{"it went on and finished", one(bar(300, 400) + requeue + load + bar(410, 990) + end), []string{"completed"}, "-"},
 		{"it goes on", one(bar(300, 400) + requeue + load + bar(410, 900)), []string{"completed"}, "-"},
 		{"what a dying process still prints", one(bar(300, 400) + requeue + bar(400, 420)), []string{"cancelled"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// Who is told to end raises an exception in many programs: that is no failure of a run that the scheduler took away, and no reason to
+// report that run in place of the one that followed it.
+func TestRequeuedAndTheSignalWasRaised(t *testing.T) {
+	const (
+		taken  = "slurmstepd: error: *** JOB 77 ON gpu01 CANCELLED AT 2025-02-11T15:27:25 DUE TO PREEMPTION ***\n"
+		raised = "torch.distributed.elastic.multiprocessing.api.SignalException: Process 811 got signal: 15\n"
+		load   = "Restoring states from the checkpoint path at /ckpt/hpc_ckpt_1.ckpt\n"
+	)
+	for _, c := range []fieldCase{
+		{"it goes on", one(course(0, 40, 9, -0.1) + taken + raised + load + course(30, 90, 6, -0.05)), []string{"completed"}, "-"},
+		{"it had failed before it was taken", one(course(0, 40, 9, -0.1) + raisedBy(1, "KeyError: 'labels'") + taken + raised + load + course(30, 90, 6, -0.05)), []string{"exception"}, "rank 1"},
+		{"nothing followed", one(course(0, 40, 9, -0.1) + taken + raised), []string{"preempted"}, "-"},
 	} {
 		c.check(t)
 	}

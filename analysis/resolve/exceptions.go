@@ -170,10 +170,7 @@ func defaultGroupRank(msg string) (int, bool) {
 
 // classify gives an exception its mechanism. In a chain the first block is the root: it is asked first.
 func classify(x *worker.Exception) (mech string, role knowledge.Role, direct bool, sign string) {
-	class := x.Type
-	if i := strings.LastIndexAny(class, ".:"); i >= 0 {
-		class = class[i+1:]
-	}
+	class := className(x.Type)
 	var first *knowledge.Signature
 	for _, id := range x.Signs {
 		s, ok := knowledge.Lookup(id)
@@ -216,13 +213,21 @@ func classify(x *worker.Exception) (mech string, role knowledge.Role, direct boo
 	return mechException, knowledge.CauseRole, true, ""
 }
 
+// className is the class of an exception without its module.
+func className(typ string) string { return typ[strings.LastIndexAny(typ, ".:")+1:] }
+
 // compiler is a command that compiles code while the program runs: PyTorch's extensions and inductor, Triton. It ended by itself.
 var compiler = pattern.New(`^Command '(?:\[')?(?:[^' ]*/)?(?:[\w-]+-)?(?:ninja|gcc|g\+\+|cc|c\+\+|clang|clang\+\+|nvcc|hipcc|ptxas)(?:-[\d.]+)?[' ].*returned non-zero exit status`)
 
 // notCompiled says that an exception tells of a compiler's error: where other commands fail, they are programs that a launcher
-// started, and their own lines say why.
+// started, and their own lines say why. PyTorch's compiler puts its own class in front, and keeps the other's in the message.
 func notCompiled(x *worker.Exception) bool {
-	return strings.HasSuffix(x.Type, "CalledProcessError") && compiler.MatchString(x.Message)
+	const failed = "CalledProcessError"
+	if strings.HasSuffix(x.Type, failed) {
+		return compiler.MatchString(x.Message)
+	}
+	_, command, within := strings.Cut(x.Message, failed+": ")
+	return within && compiler.MatchString(command)
 }
 
 // earlier is the cause that the direct cause of an exception names where the sign found first is the exception's own: a loader's

@@ -98,6 +98,9 @@ func (w *wrong) told(marks map[string][]worker.RunMark) bool {
 	return true
 }
 
+// bySignal are the exceptions that a signal from outside raises in a process.
+var bySignal = map[string]bool{"SignalException": true, "SIGTERMException": true, "KeyboardInterrupt": true, "SystemExit": true}
+
 func wentWrong(obs *worker.Observations, index func(string, int64) int, runs int) *wrong {
 	w := &wrong{runs: make([]bool, runs), at: make([]worker.Pos, runs), files: map[string]bool{}}
 	note := func(p worker.Pos) {
@@ -110,11 +113,19 @@ func wentWrong(obs *worker.Observations, index func(string, int64) int, runs int
 		}
 		w.runs[i], w.files[p.File] = true, true
 	}
+	signalled := map[int]bool{} // earlier runs that the scheduler ended: what their processes raise on its signal is no failure of theirs
+	for _, e := range obs.SlurmEnds {
+		if i := index(e.File, e.Off); i < runs-1 && (e.Reason == "PREEMPTION" || e.Reason == "JOB REQUEUE") {
+			signalled[i] = true
+		}
+	}
 	for _, t := range obs.Timeouts {
 		note(t.Pos)
 	}
-	for _, x := range obs.Exceptions {
-		note(x.Pos)
+	for i := range obs.Exceptions {
+		if x := &obs.Exceptions[i]; !signalled[index(x.File, x.Off)] || !bySignal[className(x.Type)] {
+			note(x.Pos)
+		}
 	}
 	for _, c := range obs.ChildFailed {
 		note(c.Pos)
