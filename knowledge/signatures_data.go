@@ -134,6 +134,20 @@ var sampleSignatures = []Signature{
 		Example: "Error in thread 2: [/opt/dali/dali/image/image_factory.cc:100] Unrecognized image format. Supported formats are: JPEG, PNG, BMP, TIFF, PNM, JPEG2000 and WebP.",
 	},
 	{
+		ID: "data-dali-parse", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"/dali/operators/imgcodec/"}, Pattern: `/dali/operators/imgcodec/\S+:\d+\] (?P<text>Failed to (?:parse|decode) (?P<item>\S{1,200}))`,
+		Meaning: "An image of the data set cannot be decoded.",
+		Source:  "DALI dali/operators/imgcodec/image_decoder.h, 1.30 on",
+		Example: "[/opt/dali/dali/operators/imgcodec/image_decoder.h:1036] Failed to parse train/a.JPEG",
+	},
+	{
+		ID: "data-tf-image", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"InvalidArgumentError: "}, Pattern: `InvalidArgumentError: (?:\{\{.{1,300}?\}\} )?(?P<text>(?:Invalid (?:JPEG|PNG|GIF) data|Unknown image file format|jpeg::Uncompress failed).{0,80})`,
+		Meaning: "An image of the data set cannot be decoded.",
+		Source:  "TensorFlow tensorflow/core/kernels/image/decode_image_op.cc, 0.8 on",
+		Example: "tensorflow.python.framework.errors_impl.InvalidArgumentError: Invalid JPEG data or crop window, data size 82243",
+	},
+	{
 		// 3 and 4 of nvjpegStatus_t: a damaged image, and one of a kind that it does not know.
 		ID: "data-nvjpeg", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"JPEG error "}, Pattern: `(?:NVJPEG error "[34]"|nvJPEG error \([34]\))`,
@@ -185,7 +199,7 @@ var sampleSignatures = []Signature{
 	},
 	{
 		ID: "data-record", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
-		Literals: []string{"ed record at "}, Pattern: `(?:DataLossError|DATA_LOSS): (?P<text>(?:corrupted|truncated) record at \d+)`,
+		Literals: []string{"ed record at "}, Pattern: `(?:DataLossError|DATA_LOSS): (?:\{\{.{1,300}?\}\} )?(?P<text>(?:corrupted|truncated) record at \d+)`,
 		Meaning: "A TFRecord file of the data set is damaged or ends too early.",
 		Source:  "TensorFlow tensorflow/core/lib/io/record_reader.cc",
 		Example: "tensorflow.python.framework.errors_impl.DataLossError: corrupted record at 123456 [Op:IteratorGetNext]",

@@ -10,7 +10,7 @@ var memorySignatures = []Signature{
 		ID: "gpu-oom-allocator", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{" out of memory. Tried to allocate "}, Not: []string{caughtOOM},
 		// Two generations: "(GPU 0; … total capacity; …)" up to PyTorch 2.0, "GPU 0 has a total capac[i]ty of …" since 2.1.
-		Pattern: `Tried to allocate (?P<tried>[\d.]+ (?:bytes|[KMGT]iB))\.?(?: \(GPU (?P<gpu>\d+); (?P<total>[\d.]+ \w+) total capacity; (?P<allocated>[\d.]+ \w+) already allocated; (?P<free>[\d.]+ \w+) free; (?P<reserved>[\d.]+ \w+) (?:cached|reserved)| GPU (?P<gpu2>\d+) has a total capaci?ty of (?P<total2>[\d.]+ \w+) of which (?P<free2>[\d.]+ \w+) is free\.(?:.*?Process (?P<other_pid>\d+) has (?P<other>[\d.]+ \w+) memory in use\.)?(?:.*?this process has (?P<process>[\d.]+ \w+) memory in use\.)?(?:.*?Of the allocated memory (?P<allocated2>[\d.]+ \w+) is allocated by PyTorch)?(?:.*? and (?P<reserved2>[\d.]+ \w+) is reserved by PyTorch but unallocated)?)?`,
+		Pattern: `Tried to allocate (?:more than 1EB|(?P<tried>[\d.]+ (?:bytes|[KMGT]iB)))\.?(?: \(GPU (?P<gpu>\d+); (?P<total>[\d.]+ \w+) total capacity; (?P<allocated>[\d.]+ \w+) already allocated; (?P<free>[\d.]+ \w+) free; (?P<reserved>[\d.]+ \w+) (?:cached|reserved)| GPU (?P<gpu2>\d+) has a total capaci?ty of (?P<total2>[\d.]+ \w+) of which (?P<free2>[\d.]+ \w+) is free\.(?:.*?Process (?P<other_pid>\d+) has (?P<other>[\d.]+ \w+) memory in use\.)?(?:.*?this process has (?P<process>[\d.]+ \w+) memory in use\.)?(?:.*?Of the allocated memory (?P<allocated2>[\d.]+ \w+) is allocated by PyTorch)?(?:.*? and (?P<reserved2>[\d.]+ \w+) is reserved by PyTorch but unallocated)?)?`,
 		Meaning: "PyTorch's allocator could not get the GPU memory it asked for; the line states how much was tried, free and in use.",
 		Source:  "PyTorch c10/cuda/CUDACachingAllocator.cpp, 1.0 to 2.9 (CUDA, HIP and XPU builds)",
 		Example: "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 19.14 GiB. GPU 6 has a total capacity of 79.33 GiB of which 8.35 GiB is free. Including non-PyTorch memory, this process has 70.97 GiB memory in use. Of the allocated memory 68.65 GiB is allocated by PyTorch, and 853.04 MiB is reserved by PyTorch but unallocated.",
@@ -80,6 +80,13 @@ var memorySignatures = []Signature{
 		Meaning: "A GPU had no memory left for what bitsandbytes keeps there, and it ended the process.",
 		Source:  "bitsandbytes csrc/pythonInterface.c and ops.cu",
 		Example: "Error out of memory at line 380 in file /src/csrc/pythonInterface.c",
+	},
+	{
+		ID: "gpu-oom-dali", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash,
+		Literals: []string{"CUDA allocation failed"},
+		Meaning:  "DALI could not get GPU memory, or page-locked memory of the host, for its buffers.",
+		Source:   "DALI include/dali/core/mm/cuda_memory_resource.h, 0.1 on",
+		Example:  "RuntimeError: Critical error in pipeline: CUDA allocation failed",
 	},
 	{
 		ID: "gpu-oom-cufft", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
