@@ -120,6 +120,7 @@ func TestWhatStandsFirstWhereEveryoneSeenWaits(t *testing.T) {
 		{"no number is missing", waitedOn(0, 1, 2, 3), "collective-hang", false},
 		{"one is", waitedOn(0, 1, 3), "rank-stalled", false},
 		{"one may be: five are an odd number", waitedOn(0, 1, 2, 3, 4), "rank-stalled", false},
+		{"Ray shows one line for several ranks", strings.ReplaceAll(waitedOn(0, 1), "timing out.\n", "timing out. [repeated 14x across cluster]\n"), "rank-stalled", false},
 		{"nothing was ever completed", strings.ReplaceAll(waitedOn(0, 1, 2, 3), "completed work: 404", "completed work: -1"), "collective-hang", true},
 	} {
 		v := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(c.log)}}, nil, 0)).Verdict

@@ -250,8 +250,11 @@ func gapless(s *Scene) bool {
 	g, f := s.Graph, s.Facts
 	n := len(f.Ranks)
 	return f.Job.WorldSize == 0 && n > 1 && (n%8 == 0 || n&(n-1) == 0) && len(g.Waiters) == n && g.Anonymous == 0 &&
-		!slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.ID >= n })
+		!slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.ID >= n || slices.ContainsFunc(r.Pending, repeated) })
 }
+
+// repeated says that Ray shows one line for those of several ranks.
+func repeated(p *resolve.Pending) bool { return p.At.Repeated > 0 }
 
 // neverWorked is the suspicion that lies near where none of the stuck groups has completed anything on anyone.
 func neverWorked(gs []*resolve.Group) *incident.Suspect {
