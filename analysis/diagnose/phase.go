@@ -46,7 +46,7 @@ func (b *builder) phase() string {
 			switch c.Kind {
 			case "save-start":
 				open = &c.At
-			case "save-done":
+			case "save-done", "save-over":
 				open = nil
 			}
 		}

@@ -130,3 +130,19 @@ func TestWhatStandsFirstWhereEveryoneSeenWaits(t *testing.T) {
 		}
 	}
 }
+
+// A stall that begins with a save is mostly the save's, whatever the script calls it and whoever is proven to hold the others.
+func TestAWaitThatBeginsWithASave(t *testing.T) {
+	const last = "2025-03-01 09:59:59,600 INFO step 404 loss 2.11\n"
+	save := "2025-03-01 10:00:00,400 INFO Saving latest checkpoint\n" // half a second behind the beginning of the wait
+	held := []string{"rank-stalled", "collective-hang", "gpu-hang"}
+	world := "Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/4\n"
+	for _, c := range []fieldCase{
+		{"rank 0 is not among those who waited", one(world + last + save + waitedOn(1, 2, 3)), []string{"checkpoint-io"}, "rank 0"},
+		{"how many ranks there are nobody says", one(last + save + waitedOn(1, 2, 3)), append([]string{"checkpoint-io"}, held...), "-"},
+		{"the save is over", one(last + save + "2025-03-01 10:00:00,900 INFO Model saved.\n" + waitedOn(1, 2, 3)), held, "-"},
+		{"steps follow it", one(save + "2025-03-01 10:00:04,600 INFO step 404 loss 2.11\n" + waitedOn(1, 2, 3)), held, "-"},
+	} {
+		c.check(t)
+	}
+}

@@ -141,7 +141,7 @@ func (f *Facts) saving() bool {
 		switch c := &f.Saves[i]; c.Kind {
 		case "save-start":
 			open[c.File] = c.Off
-		case "save-done":
+		case "save-done", "save-over":
 			delete(open, c.File)
 		}
 	}

@@ -116,7 +116,7 @@ func (f *Facts) openSave(last *Point) (open *worker.Checkpoint) {
 		switch c.Kind {
 		case "save-start", "scheduled":
 			open = c
-		case "save-done":
+		case "save-done", "save-over":
 			open = nil
 		}
 	}

@@ -58,6 +58,20 @@ var checkpointRules = []checkpointRule{
 	{"heckpoint saved", "save-done", pattern.New(`[Cc]heckpoint saved (?:to|at|in) (?P<path>\S+)`), ""},
 }
 
+// What scripts of all kinds say: "Saving latest checkpoint", "Saving models and training states.", "model saved". That a save is over is
+// no word on what of it can be resumed from.
+const saveNouns = `(?:[\w-]+ ){0,4}?(?:checkpoints?|ckpt|models?|weights|state_?dict|training states?|snapshot)\b`
+
+var anySave = []checkpointRule{
+	{"aving ", "save-start", pattern.New(`(?:^|[\]):|>*=-] *)(?:Start(?:ed)? |Begin |Now )?[Ss]aving ` + saveNouns +
+		`(?:(?: at| for)? (?:global )?(?:step|iteration|iter)[ =:]*(?P<step>\d+))?(?:.*?(?: to| in| at| as|:) (?P<path>[\w.-]*/\S+))?`), "inished"},
+	{"aved", "save-over", pattern.New(`[Ss]aved ` + saveNouns + `|(?:^|[\]):|>*=-] *|[Tt]he )(?:(?i:best|latest|last|final|model|full) ){0,2}(?i:checkpoints?|ckpt|models?|weights|states?|snapshot) (?:(?:has|have) been |was |were )?(?:successfully )?saved\b|saved to \S*/`), "will be"},
+	{"aving", "save-over", pattern.New(`(?:[Ff]inished|[Dd]one) saving\b`), ""},
+}
+
+// anySaveLiterals find those lines.
+var anySaveLiterals = []string{"Saving ", "saving ", "Saved ", "saved to ", "odel saved", "heckpoint saved", "eights saved", "uccessfully saved", "napshot saved"}
+
 // pathStep finds the step in a checkpoint's path, as the frameworks name their directories.
 var pathStep = pattern.New(`(?:global_step|checkpoint[-_]|iter_|iteration[-_=]?|step[-_=]?)(\d+)`)
 
@@ -66,7 +80,7 @@ func checkpointHandlers() []handler {
 	for _, c := range checkpointRules {
 		literals = append(literals, c.literal)
 	}
-	return []handler{{"checkpoint", literals, readCheckpoint}}
+	return []handler{{"checkpoint", append(literals, anySaveLiterals...), readCheckpoint}}
 }
 
 func readCheckpoint(r *reader, rec *record) bool {
@@ -74,30 +88,40 @@ func readCheckpoint(r *reader, rec *record) bool {
 	text := rec.Text[:min(len(rec.Text), 4<<10)]
 	text = bytes.TrimRight(text, " \t\r")
 	for i := range checkpointRules {
-		rule := &checkpointRules[i]
-		if !bytes.Contains(text, []byte(rule.literal)) || rule.not != "" && bytes.Contains(text, []byte(rule.not)) {
-			continue
+		if checkpointRules[i].read(r, rec, text) {
+			understood = true
 		}
-		c := Checkpoint{At: rec.At, Kind: rule.kind, Step: line.Unknown}
-		if rule.pattern != nil {
-			m := rule.pattern.FindSubmatch(text)
-			if m == nil {
-				continue
-			}
-			if k := rule.pattern.SubexpIndex("path"); k >= 0 {
-				c.Path = clip(m[k])
-			}
-			if k := rule.pattern.SubexpIndex("step"); k >= 0 && len(m[k]) > 0 {
-				c.Step = exact(string(m[k]))
-			}
-		}
-		if c.Step == line.Unknown && c.Path != "" {
-			if all := pathStep.FindAllStringSubmatch(c.Path, -1); len(all) > 0 {
-				c.Step = exact(all[len(all)-1][1])
-			}
-		}
-		emit(r, &r.obs.Checkpoints, c)
-		understood = true
+	}
+	msg := rec.Msg[:min(len(rec.Msg), 1<<10)]
+	for i := 0; i < len(anySave) && !understood; i++ {
+		understood = anySave[i].read(r, rec, msg)
 	}
 	return understood
+}
+
+// read emits what the rule's pattern finds; without a pattern the literal says it.
+func (rule *checkpointRule) read(r *reader, rec *record, text []byte) bool {
+	if !bytes.Contains(text, []byte(rule.literal)) || rule.not != "" && bytes.Contains(text, []byte(rule.not)) {
+		return false
+	}
+	c := Checkpoint{At: rec.At, Kind: rule.kind, Step: line.Unknown}
+	if rule.pattern != nil {
+		m := rule.pattern.FindSubmatch(text)
+		if m == nil {
+			return false
+		}
+		if k := rule.pattern.SubexpIndex("path"); k >= 0 {
+			c.Path = clip(m[k])
+		}
+		if k := rule.pattern.SubexpIndex("step"); k >= 0 && len(m[k]) > 0 {
+			c.Step = exact(string(m[k]))
+		}
+	}
+	if c.Step == line.Unknown && c.Path != "" {
+		if all := pathStep.FindAllStringSubmatch(c.Path, -1); len(all) > 0 {
+			c.Step = exact(all[len(all)-1][1])
+		}
+	}
+	emit(r, &r.obs.Checkpoints, c)
+	return true
 }

@@ -354,7 +354,7 @@ type Progress struct {
 // Checkpoint is one line of saving or loading.
 type Checkpoint struct {
 	At
-	Kind string // save-start, save-done, load-start, load-done, scheduled
+	Kind string // save-start, save-done, save-over, load-start, load-done, scheduled
 	Step int64
 	Path string
 }

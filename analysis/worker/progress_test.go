@@ -159,6 +159,13 @@ func TestCheckpoints(t *testing.T) {
 		{"[titan] 2025-06-03 17:48:01,123 - root - INFO - Finished saving the checkpoint (or staging if async is enabled) in 4.10 seconds.", "scheduled", line.Unknown, ""},
 		{"[titan] 2025-06-03 17:48:01,123 - root - INFO - Saving the checkpoint (or staging if async is enabled).", "save-start", line.Unknown, ""},
 		{"Saved checkpoint to /out/step_300.pt", "save-done", 300, "/out/step_300.pt"},
+		{"2024-05-02 03:16:20,500 INFO: Saving latest checkpoint", "save-start", line.Unknown, ""},
+		{"Saving models and training states.", "save-start", line.Unknown, ""},
+		{"=> saving checkpoint at step 1200", "save-start", 1200, ""},
+		{"[rank0]: Saving best model to out/best/step_40.pt ...", "save-start", 40, "out/best/step_40.pt"},
+		{"Saved the best model.", "save-over", line.Unknown, ""},
+		{"INFO:root:Finished saving model weights", "save-over", line.Unknown, ""},
+		{"Model saved to out/model.pt", "save-over", line.Unknown, ""},
 	} {
 		obs := observe(t, tc.text+"\n")
 		if len(obs.Checkpoints) != 1 {
@@ -169,7 +176,8 @@ func TestCheckpoints(t *testing.T) {
 			t.Errorf("%q: %+v", tc.text, c)
 		}
 	}
-	if obs := observe(t, "could not save checkpoint, disk full\nFailed to load: no checkpoint saved\n"); len(obs.Checkpoints) != 0 {
+	if obs := observe(t, "could not save checkpoint, disk full\nFailed to load: no checkpoint saved\nSaving the dataset (1/3 shards):\n"+
+		"Checkpoints will be saved to /out/run\nLeaving model as it is, having weights of 3 models\nSaving tokenizer to out/\n"); len(obs.Checkpoints) != 0 {
 		t.Errorf("%+v", obs.Checkpoints)
 	}
 }

@@ -210,7 +210,7 @@ func openSave(s *Scene, id int) *worker.Checkpoint {
 	reports := false // the job reports the ends of its saves
 	for i := range f.Saves {
 		c := &f.Saves[i]
-		ends := c.Kind == "save-done" || c.Kind == "load-done"
+		ends := c.Kind == "save-done" || c.Kind == "save-over" || c.Kind == "load-done"
 		reports = reports || ends
 		if id != resolve.NoRank {
 			if r, ok := f.RankOf(c.At); !ok || r != id {

@@ -124,7 +124,13 @@ func rankStalled(s *Scene) *Proposal {
 		if x := neverWorked(g.Groups); x != nil {
 			p.Suspects = append(p.Suspects, *x)
 		}
-		if i := slices.Index(p.Rivals, "collective-hang"); i >= 0 && gapless(s) {
+		if c := openSave(s, resolve.NoRank); c != nil && slices.Contains(p.Rivals, "collective-hang") {
+			// A stall that begins with a save is mostly the save's.
+			p.Mechanism, p.Rivals = "checkpoint-io", append([]string{"rank-stalled"}, p.Rivals...)
+			p.Why = fmt.Sprintf("a %s had begun right before and was not reported to have ended; %s", saveWord(c), p.Why)
+			p.For = append([]incident.Finding{finding(fmt.Sprintf("a %s began right before and was not reported to have ended", saveWord(c)), QuoteAt(c.At, nil))}, p.For...)
+			p.Needs = append(p.Needs, needPySpy)
+		} else if i := slices.Index(p.Rivals, "collective-hang"); i >= 0 && gapless(s) {
 			// The same set; what there is no sign of does not stand first.
 			p.Mechanism, p.Rivals = "collective-hang", append(slices.Delete(p.Rivals, i, i+1), "rank-stalled")
 			p.Why = fmt.Sprintf("all of ranks 0-%d waited; whether there are more nobody states", len(f.Ranks)-1)

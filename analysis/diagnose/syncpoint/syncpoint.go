@@ -140,7 +140,7 @@ func saving(f *resolve.Facts) bool {
 		switch c := &f.Saves[i]; c.Kind {
 		case "save-start":
 			open = c
-		case "save-done":
+		case "save-done", "save-over":
 			open = nil
 		}
 	}
