@@ -478,3 +478,22 @@ func TestLinesOfMonitor(t *testing.T) {
 		t.Errorf("%+v", s.GPUs)
 	}
 }
+
+// All reasons of a slow-down stand in one number in some outputs, and some programs print a row for each GPU every few seconds.
+func TestSlowReasonsInOneNumber(t *testing.T) {
+	s := read(t, "timestamp, name, pci.bus_id, temperature.gpu, clocks.sm [MHz], utilization.gpu [%], clocks_throttle_reasons.active\n"+
+		"2025/03/04 10:05:00.000, NVIDIA H100 80GB HBM3, 00000000:1b:00.0, 54, 1980 MHz, 100 %, 0x0000000000000004\n"+
+		"2025/03/04 10:05:00.000, NVIDIA H100 80GB HBM3, 00000000:43:00.0, 88, 420 MHz, 100 %, 0x0000000000000048\n"+
+		"2025/03/04 10:05:05.000, NVIDIA H100 80GB HBM3, 00000000:1b:00.0, 54, 1980 MHz, 0 %, 0x0000000000000000\n"+
+		"2025/03/04 10:05:05.000, NVIDIA H100 80GB HBM3, 00000000:43:00.0, 71, 1980 MHz, 98 %, 0x0000000000000000\n")
+	if len(s.GPUs) != 2 {
+		t.Fatalf("%d GPUs", len(s.GPUs))
+	}
+	for _, k := range []Key{SlowHW, SlowHeat} {
+		value(t, &s.GPUs[0], k, 0)
+		value(t, &s.GPUs[1], k, 1)
+	}
+	value(t, &s.GPUs[1], SlowPower, 0)
+	value(t, &s.GPUs[0], Busy, 0)
+	value(t, &s.GPUs[1], Heat, 88)
+}

@@ -1,6 +1,7 @@
 package gpustate
 
 import (
+	"strconv"
 	"strings"
 
 	"faultline/analysis/artifact/kernel"
@@ -178,6 +179,9 @@ func (r *reader) csv(s string, p Place) {
 		if k := r.columns[i]; k != "" {
 			g.state(k, c, p)
 		}
+		if slowReasons[r.names[i]] {
+			g.slowed(c, p)
+		}
 		if strings.Contains(c, "[GPU is lost]") || strings.Contains(c, "[Unknown Error]") || strings.Contains(c, "ERR!") {
 			g.add(Unread, 1, p)
 		}
@@ -191,7 +195,55 @@ func (r *reader) csv(s string, p Place) {
 	if g.Index < 0 && g.PCI == "" {
 		g.Index = len(r.s.GPUs) // the rows are in the order of the indices
 	}
+	if same := r.sampled(&g); same != nil {
+		same.again(&g)
+		return
+	}
 	r.gpu(g)
+}
+
+// slowReasons are columns that state all reasons in one number, a bit each.
+var slowReasons = map[string]bool{"clocks_throttle_reasons.active": true, "clocks_event_reasons.active": true}
+
+// slowBits are those of them that are kept. Source: nvml.h, nvmlClocksEventReason….
+var slowBits = []struct {
+	bit int64
+	key Key
+}{{0x8, SlowHW}, {0x20, SlowSoft}, {0x40, SlowHeat}, {0x80, SlowPower}}
+
+func (g *GPU) slowed(cell string, p Place) {
+	hex, ok := strings.CutPrefix(cell, "0x")
+	bits, err := strconv.ParseInt(hex, 16, 64)
+	if !ok || err != nil {
+		return
+	}
+	for _, b := range slowBits {
+		g.add(b.key, min(bits&b.bit, 1), p)
+	}
+}
+
+// sampled is the GPU that an earlier row is about, where the tool printed a row for each every few seconds (--loop).
+func (r *reader) sampled(g *GPU) *GPU {
+	if g.PCI == "" {
+		return nil
+	}
+	for i := range r.s.GPUs {
+		if x := &r.s.GPUs[i]; x.PCI == g.PCI && x.Index == g.Index {
+			return x
+		}
+	}
+	return nil
+}
+
+// again adds a later row: of what comes and goes it has the last word, of everything else the worst counts.
+func (g *GPU) again(later *GPU) {
+	for _, v := range later.Values {
+		if old := g.Of(v.Key); old != nil && (v.Key == Busy || v.Key == Power || v.Key == Used) {
+			*old = v
+			continue
+		}
+		g.add(v.Key, v.N, v.Place)
+	}
 }
 
 var (

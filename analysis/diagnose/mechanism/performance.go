@@ -1,10 +1,12 @@
 package mechanism
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
 
+	"faultline/analysis/artifact/gpustate"
 	"faultline/analysis/resolve"
 	"faultline/incident"
 )
@@ -62,7 +64,25 @@ func regression(s *Scene) *Proposal {
 		p.For[0].Evidence = append(p.For[0].Evidence, incident.Evidence{Kind: incident.KindDerived, Formula: "ratio", Inputs: []incident.Evidence{base, now}})
 	}
 	p.Suspects = []incident.Suspect{{Mechanism: "slow-rank", Why: "one slow GPU slows every rank of a synchronous job; no line gives times by rank"}}
+	if why := hotGPU(f); why != "" {
+		p.Suspects = append([]incident.Suspect{{Mechanism: "thermal-power", Why: why}}, p.Suspects...)
+	}
 	return p
+}
+
+// hotGPU says which GPU a tool found slowed down for heat, for want of power or by its hardware; "" where none was.
+func hotGPU(f *resolve.Facts) string {
+	for _, s := range f.GPUStates {
+		for i := range s.State.GPUs {
+			g := &s.State.GPUs[i]
+			for _, k := range []gpustate.Key{gpustate.SlowHeat, gpustate.SlowPower, gpustate.SlowHW} {
+				if v := g.Of(k); v != nil && v.N > 0 {
+					return fmt.Sprintf("a tool found the GPU at %s in this state: %s (%s:%d); since when it does not say", cmp.Or(g.PCI, fmt.Sprintf("index %d", g.Index)), k, s.File, v.Line)
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // slower says what became of the time of a step, and where.
