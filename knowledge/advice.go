@@ -80,6 +80,7 @@ var signatureAdvice = map[string]Advice{
 	"cuda-no-gpus":           adviceSeesGPU,
 	"cuda-driver-init":       adviceSeesGPU,
 	"gpu-fabric-802":         {"See whether Fabric Manager runs on {node} and fits the driver.", "ssh {node} 'systemctl status nvidia-fabricmanager; nvidia-smi -q | grep -A3 Fabric'"},
+	"gpu-nvls-bind":          {"See whether Fabric Manager runs on {node} and fits the driver; after it was restarted the GPUs need a reset.", "ssh {node} 'systemctl status nvidia-fabricmanager; nvidia-smi -q | grep -A3 Fabric'"},
 	"slurm-prolog":           {"See why the node was drained, and resubmit without it.", "sinfo -R; scontrol show node {node} | grep -i reason"},
 	"ofi-address-vector":     {"Look whether libfabric sees the card where the job runs, and how much memory may be locked there.", "fi_info -p efa -t FI_EP_RDM; ulimit -l; ls /dev/infiniband"},
 	"storage-no-locks":       {"Keep lock files off that file system, or have its lock service looked at; meanwhile let one process fill the cache.", "export HF_DATASETS_CACHE=/tmp/$USER/hf; mount | grep -E 'nolock|noflock'"},

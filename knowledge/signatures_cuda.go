@@ -242,6 +242,14 @@ var gpuHardwareSignatures = []Signature{
 		Example: "node1:1:2 [0] graph/paths.cc:293 NCCL WARN P2P is disabled between NVLINK connected GPUs 1 and 0. This should not be the case given their connectivity, and is probably due to a hardware issue. If you still want to proceed, you can set NCCL_IGNORE_DISABLED_P2P=1.",
 	},
 	{
+		// NCCL's next line blames the Fabric Manager or the switches, and its call fails.
+		ID: "gpu-nvls-bind", Mechanism: "gpu-nvlink", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"Failed to bind NVLink SHARP (NVLS) Multicast memory"},
+		Meaning:  "The NVSwitches of this node gave NCCL no multicast memory: Fabric Manager or the switches are in a bad state, mostly since one was restarted without the GPUs. NCCL_NVLS_ENABLE=0 does without them.",
+		Source:   "NCCL src/transport/nvls.cc, 2.21 on",
+		Example:  "Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152 : CUDA error 401 'the operation cannot be performed in the present state'.",
+	},
+	{
 		ID: "gpu-lost", Mechanism: "gpu-off-bus", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"GPU is lost"},
 		Meaning:  "The driver cannot reach the GPU any more; the node must be rebooted or the GPU replaced.",

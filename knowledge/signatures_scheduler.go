@@ -494,6 +494,14 @@ var signalSignatures = []Signature{
 		Example: "Container pytorch failed liveness probe, will be restarted",
 	},
 	{
+		// A script that stops its own helpers makes its shell say the same of them.
+		ID: "signal-shell-terminated", Mechanism: "external-signal", Role: ConsequenceRole, Tier: ProcessKiller,
+		Literals: []string{"Terminated"}, Pattern: `^\s*Terminated\s*$|: line \d+: +(?P<pid>\d+) Terminated +.{0,400}\b(?:python[\d.]*|torchrun|accelerate|deepspeed|srun|mpirun|mpiexec)\b`,
+		Meaning: "The shell saw the program it ran end by SIGTERM: somebody asked it to.",
+		Source:  "GNU bash jobs.c",
+		Example: "/var/spool/slurmd/job4242/slurm_script: line 31: 40123 Terminated              python train.py",
+	},
+	{
 		ID: "signal-keyboard", Role: ConsequenceRole,
 		Literals: []string{"KeyboardInterrupt"},
 		Meaning:  "The process was interrupted (SIGINT), by a person or by the launcher's cleaning up.",

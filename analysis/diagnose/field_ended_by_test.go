@@ -103,3 +103,34 @@ func TestTheNodeThatKubernetesLost(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// What a shell says of a program that SIGTERM ended is no good end; of a helper that a script stops itself it says nothing of the job.
+func TestTheShellSaysTerminated(t *testing.T) {
+	const script = "/var/spool/slurmd/job00042/slurm_script: line 31: 40123 Terminated              %s\n"
+	const done = "[after training is done] datetime: 2025-03-04 10:36:01\n"
+	for _, c := range []fieldCase{
+		{"in a terminal", one(fieldSteps + "Terminated\n"), []string{"external-signal"}, "-"},
+		{"in a script", one(fieldSteps + fmt.Sprintf(script, "torchrun --nproc-per-node=8 train.py")), []string{"external-signal"}, "-"},
+		{"a helper", one(fieldSteps + fmt.Sprintf(script, "nvidia-smi dmon > gpu.log")), []string{"completed"}, "-"},
+		{"a helper behind the end", one(fieldSteps + done + fmt.Sprintf(script, "nvidia-smi dmon > gpu.log")), []string{"completed"}, "-"},
+		{"below a failure", one(fieldSteps + raisedBy(3, "ValueError: bad") + "Terminated\n"), []string{"exception"}, "rank 3"},
+	} {
+		c.check(t)
+	}
+}
+
+// Of processes that meet the same fault of a node's GPUs, all of one node, that node is to be looked at, were they all the ranks there are.
+func TestTheFaultOfOneNodesGPUs(t *testing.T) {
+	failed := func(host string, rank int, text string) string {
+		return raisedBy(rank, text) + fmt.Sprintf("============================================================\ntrain.py FAILED\n------------------------------------------------------------\nFailures:\n  <NO_OTHER_FAILURES>\n------------------------------------------------------------\nRoot Cause (first observed failure):\n[0]:\n  time      : 2025-03-04_10:16:50\n  host      : %s\n  rank      : %d (local_rank: %d)\n  exitcode  : 1 (pid: %d)\n  error_file: <N/A>\n  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html\n============================================================\n", host, rank, rank, 40120+rank)
+	}
+	const link = "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution"
+	for _, c := range []fieldCase{
+		{"two ranks of one node", map[string]string{"w.log": fieldSteps + failed("b3", 2, link) + failed("b3", 6, link)}, []string{"gpu-nvlink"}, "rank 2, rank 6, node b3"},
+		{"of two nodes", map[string]string{"w.log": fieldSteps + failed("b3", 2, link), "v.log": fieldSteps + failed("b4", 10, link)}, []string{"gpu-nvlink"}, "-"},
+		{"a fault of the program", map[string]string{"w.log": fieldSteps + failed("b3", 2, "ValueError: bad") + failed("b3", 6, "ValueError: bad")}, []string{"exception"}, "-"},
+		{"no multicast memory", map[string]string{"w.log": failed("b3", 5, "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:93, unhandled cuda error (run with NCCL_DEBUG=INFO for details), NCCL version 2.29.3\nncclUnhandledCudaError: Call to CUDA function failed.\nLast error:\nFailed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152 : CUDA error 401 'the operation cannot be performed in the present state'.")}, []string{"gpu-nvlink"}, "rank 5, node b3"},
+	} {
+		c.check(t)
+	}
+}

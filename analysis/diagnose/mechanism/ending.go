@@ -131,6 +131,7 @@ func lostByRay(s *Scene) *Proposal {
 	}
 	p.Nodes = keysOf(set)
 	p.Summary = strings.TrimSpace("node "+strings.Join(p.Nodes, ", ")) + " stopped answering Ray under the job"
+	p.Now = []knowledge.Advice{{Text: "Read what {node} says of that time: its kernel, and Ray's own daemon.", Command: "ssh {node} 'dmesg -T | tail -50; tail -50 /tmp/ray/session_latest/logs/raylet.err'"}}
 	p.Why = "Ray names the node it heard no more of; whether the node failed or only Ray's daemon on it, its own logs tell"
 	return p
 }

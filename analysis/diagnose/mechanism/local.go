@@ -102,6 +102,14 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 		p.Scope = "all"
 		p.Summary = fmt.Sprintf("%s: %s", plural(unnamed, "process", "processes"), short(text))
 		p.Why = "as many processes as there are ranks say the same: nobody broke it alone"
+	case len(all) > 1 && ofHardware(slug) && sameNode(f, fls) != "" && !slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.Lines > 0 && r.Node == "" }):
+		// Which of the GPUs of a node is at fault its processes need not know; that it is this node's they do.
+		p.Nodes, p.Scope = []string{sameNode(f, fls)}, "node"
+		if len(ranks) <= 2 {
+			p.Ranks = sortedInts(ranks)
+		}
+		p.Summary = fmt.Sprintf("%s: %s", where(f, sortedInts(all)), short(text))
+		p.Why = fmt.Sprintf("%s of this node say the same, and nobody of another", plural(len(all), "rank", "ranks"))
 	case ofOneNode(f, slug, all):
 		p.Ranks = sortedInts(all)
 		p.Nodes, p.Scope = nodesOf(f, p.Ranks), "node"
@@ -175,6 +183,24 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 func ofHardware(slug string) bool {
 	m, known := knowledge.MechanismBySlug(slug)
 	return known && m.Origin == "gpu" && m.Owner == "cluster"
+}
+
+// sameNode is the node of all these failures; "" where they are of several, or one's is not known.
+func sameNode(f *resolve.Facts, fls []*resolve.Failure) string {
+	node := ""
+	for _, fl := range fls {
+		n := fl.Node
+		if n == "" && fl.Rank != resolve.NoRank {
+			if r := f.Rank(fl.Rank); r != nil {
+				n = r.Node
+			}
+		}
+		if n == "" || node != "" && n != node {
+			return ""
+		}
+		node = n
+	}
+	return node
 }
 
 // ofOneNode says that all who failed are of one node, where somebody of another is seen and it is not the program that failed: a
