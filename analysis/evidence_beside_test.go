@@ -393,6 +393,12 @@ var besideCases = []besideCase{
 		want:     []string{"gpu-off-bus"}, root: "rank 5, node n2",
 	},
 	{
+		name:     "a process finds one GPU less where one is gone",
+		logs:     map[string]string{"error-1-n2.out": greeted("n2", 4) + "[rank7]: Traceback (most recent call last):\n[rank7]:   File \"/w/t.py\", line 4, in <module>\n[rank7]:     main()\n[rank7]: RuntimeError: CUDA error: invalid device ordinal\n"},
+		evidence: map[string]string{"nvidia-smi-n2.txt": "Unable to determine the device handle for GPU0000:04:00.0: Unknown Error\n"},
+		want:     []string{"gpu-off-bus"}, root: "node n2",
+	},
+	{
 		name: "a kernel's messages as JSON",
 		logs: map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3), "error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
 		evidence: map[string]string{"dmesg-n2.json": "{\n   \"dmesg\": [\n      {\n         \"pri\": 5,\n         \"time\":     0.000000,\n         \"msg\": \"Linux version 6.8.0-45-generic\"\n      },{\n         \"pri\": 3,\n" +

@@ -42,6 +42,9 @@ var (
 	adviceCheckpoint = Advice{"Save checkpoints often enough that the loss of one interval does not hurt, and keep the last three.", ""}
 )
 
+// Resubmit is the advice to go on from the last save.
+func Resubmit() Advice { return adviceResubmit }
+
 // Placeholders are the names that {name} in Advice may hold.
 var Placeholders = []string{"job", "node", "nodes", "rank", "pid"}
 

@@ -113,6 +113,7 @@ func TestTheShellSaysTerminated(t *testing.T) {
 		{"in a script", one(fieldSteps + fmt.Sprintf(script, "torchrun --nproc-per-node=8 train.py")), []string{"external-signal"}, "-"},
 		{"a helper", one(fieldSteps + fmt.Sprintf(script, "nvidia-smi dmon > gpu.log")), []string{"completed"}, "-"},
 		{"a helper behind the end", one(fieldSteps + done + fmt.Sprintf(script, "nvidia-smi dmon > gpu.log")), []string{"completed"}, "-"},
+		{"of tasks that srun ended", one(fieldSteps + "srun: error: gn2: task 3: Exited with exit code 1\nsrun: Terminating StepId=42.0\nTerminated\n"), []string{"exception", "unknown"}, "-"},
 		{"below a failure", one(fieldSteps + raisedBy(3, "ValueError: bad") + "Terminated\n"), []string{"exception"}, "rank 3"},
 	} {
 		c.check(t)
@@ -132,5 +133,31 @@ func TestTheFaultOfOneNodesGPUs(t *testing.T) {
 		{"no multicast memory", map[string]string{"w.log": failed("b3", 5, "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:93, unhandled cuda error (run with NCCL_DEBUG=INFO for details), NCCL version 2.29.3\nncclUnhandledCudaError: Call to CUDA function failed.\nLast error:\nFailed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152 : CUDA error 401 'the operation cannot be performed in the present state'.")}, []string{"gpu-nvlink"}, "rank 5, node b3"},
 	} {
 		c.check(t)
+	}
+}
+
+// More processes than GPUs is a wrong start, but where a GPU of that node is gone it is that.
+func TestTooFewGPUs(t *testing.T) {
+	text := raisedBy(15, "RuntimeError: CUDA error: invalid device ordinal") + "============================================================\ntrain.py FAILED\n------------------------------------------------------------\nFailures:\n  <NO_OTHER_FAILURES>\n------------------------------------------------------------\nRoot Cause (first observed failure):\n[0]:\n  time      : 2025-03-04_10:16:50\n  host      : hx1\n  rank      : 15 (local_rank: 7)\n  exitcode  : 1 (pid: 40123)\n  error_file: <N/A>\n  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html\n============================================================\n"
+	if v := Run(read(t, []simulate.File{{Name: "o.log", Data: []byte(text)}}, nil, 0)).Verdict; v.Mechanism != "config-error" {
+		t.Errorf("%s: %s", v.Mechanism, v.Summary)
+	}
+}
+
+// A job whose training was over when its time was up has nothing to do again.
+func TestTheTimeWasUpBehindTheEnd(t *testing.T) {
+	const saved = "  successfully saved checkpoint from iteration     300 to /ckpt\n[after training is done] datetime: 2025-03-04 10:26:01\n"
+	const end = "slurmstepd: error: *** JOB 2 ON gn1 CANCELLED AT 2025-03-04T14:00:00 DUE TO TIME LIMIT ***\n"
+	for _, c := range []struct{ name, text, resubmit string }{
+		{"over", denseSteps(300) + saved + end, "no"},
+		{"not over", denseSteps(300) + "slurmstepd: error: *** JOB 2 ON gn1 CANCELLED AT 2025-03-04T10:25:40 DUE TO TIME LIMIT ***\n", "yes"},
+	} {
+		r := Run(read(t, []simulate.File{{Name: "slurm-2.out", Data: []byte(c.text)}}, nil, 0))
+		if r.Verdict.Mechanism != "time-limit" || r.Action.Resubmit != c.resubmit || (r.Action.Finished != nil) != (c.resubmit == "no") {
+			t.Errorf("%s: %s, resubmit %s, finished %v", c.name, r.Verdict.Summary, r.Action.Resubmit, r.Action.Finished)
+		}
+		if again := strings.Contains(r.Recommendations[0].Text, "Resubmit"); again != (c.resubmit == "yes") {
+			t.Errorf("%s: %s", c.name, r.Recommendations[0].Text)
+		}
 	}
 }

@@ -48,5 +48,19 @@ func came(f *resolve.Facts, p *mechanism.Proposal, at worker.At) bool {
 	if len(p.Failures) > 0 {
 		return !p.At.Before(f.At(at)) // a wait that had begun before is told of afterwards
 	}
+	if p.Class == mechanism.Ending { // the file tells their order, too
+		ends, above := 0, 0
+		for _, e := range f.Ends {
+			if e.Slurm.Kind == "cancelled" {
+				ends++
+			}
+			if e.Slurm.Kind == "cancelled" && e.Slurm.File == at.File && e.Slurm.Off > at.Off {
+				above++
+			}
+		}
+		if ends > 0 && ends == above {
+			return true
+		}
+	}
 	return f.At(at).Before(p.At)
 }

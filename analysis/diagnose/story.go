@@ -503,6 +503,10 @@ func (b *builder) advice() {
 			b.r.Recommendations = append(b.r.Recommendations, incident.Recommendation{When: when, Text: text, Command: command})
 		}
 	}
+	if b.r.Action.Finished != nil && b.r.Action.Resubmit == "no" {
+		add("now", []knowledge.Advice{{Text: "Nothing has to run again: the training had finished and its last step is saved. See what kept its processes from ending."}})
+		seen[knowledge.Resubmit().Text] = true
+	}
 	b.before(func(a knowledge.Advice) { add("now", []knowledge.Advice{a}) })
 	if w := b.d.winners; len(w) > 0 {
 		add("now", w[0].Now)

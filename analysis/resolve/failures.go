@@ -67,6 +67,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 	f.trapped()
 	f.stopped()
 	f.awaited()
+	f.shellTold()
 	f.attribute()
 	f.collapse()
 	for _, fl := range f.Failures {
@@ -123,6 +124,20 @@ func (f *Facts) awaited() {
 	for _, fl := range f.Failures {
 		if waits(fl) {
 			fl.Mechanism, fl.Role, fl.Direct = "", knowledge.ConsequenceRole, false
+		}
+	}
+}
+
+// shellTold leaves what a shell says of a program that SIGTERM ended to itself where a launcher or the scheduler tells how the job ended:
+// they end the rest so.
+func (f *Facts) shellTold() {
+	o := f.Obs
+	if len(f.Ends)+len(o.TaskExits)+len(o.ChildFailed)+len(o.ChildExits) == 0 {
+		return
+	}
+	for _, fl := range f.Failures {
+		if fl.Sign == "signal-shell-terminated" {
+			fl.Mechanism = ""
 		}
 	}
 }

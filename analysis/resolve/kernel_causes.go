@@ -174,7 +174,11 @@ func (g *gpus) killedHere(e *KernelEvent) bool {
 // cudaFailure says that some process reports an error of CUDA, on this node or none that is known; on any for "".
 func (g *gpus) cudaFailure(node string) bool {
 	for _, fl := range g.f.Failures {
-		switch fl.Mechanism {
+		mechanism := fl.Mechanism
+		if fl.Sign == TooFewGPUs {
+			mechanism = "cuda-error" // a GPU that is gone is not counted
+		}
+		switch mechanism {
 		case "cuda-error", "gpu-ecc", "gpu-off-bus", "gpu-nvlink", "gpu-firmware", "gpu-hang":
 			if fl.Kind != kindKernel && (node == "" || fl.Node == "" || fl.Node == node) {
 				return true
@@ -183,6 +187,9 @@ func (g *gpus) cudaFailure(node string) bool {
 	}
 	return false
 }
+
+// TooFewGPUs is the sign of a process whose node shows fewer GPUs than there are processes.
+const TooFewGPUs = "cuda-invalid-ordinal"
 
 // kindKernel is the kind of failures that kernels or GPU tools tell of.
 const kindKernel = "kernel"

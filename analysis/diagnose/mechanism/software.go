@@ -226,6 +226,9 @@ func configured(s *Scene, p *Proposal) bool {
 // configError: what the signatures say, and missing keys or paths on all ranks before the first step.
 func configError(s *Scene) *Proposal {
 	if p := fromFailures(s, "config-error"); p != nil {
+		if lacksGPU(s.Facts, p) {
+			return nil
+		}
 		if !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != "nccl-socket-type" }) {
 			p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown" // which of the two ends is set up otherwise than the rest, neither knows
 		}
@@ -244,6 +247,15 @@ func configError(s *Scene) *Proposal {
 	}
 	p.Ranks, p.Nodes = nil, nil
 	return p
+}
+
+// lacksGPU says that all that was wrong is that a node showed too few GPUs, of which one is known to be gone.
+func lacksGPU(f *resolve.Facts, p *Proposal) bool {
+	return !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool {
+		return fl.Sign != resolve.TooFewGPUs || fl.Node == "" || !slices.ContainsFunc(f.Failures, func(o *resolve.Failure) bool {
+			return o.Mechanism == "gpu-off-bus" && o.Role == knowledge.CauseRole && o.Node == fl.Node
+		})
+	})
 }
 
 // symptomatic says that a rank's own lines show it failing because of others.
