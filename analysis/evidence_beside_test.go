@@ -399,6 +399,24 @@ var besideCases = []besideCase{
 		want:     []string{"gpu-off-bus"}, root: "node n2",
 	},
 	{
+		name:     "a kernel's log of a node that no log is named for",
+		logs:     map[string]string{"train-gpu01.log": besideSteps + waits(0, 1, 2, 3), "train-gpu02.log": waits(4, 5, 6, 7)},
+		evidence: map[string]string{"gpu77.dmesg": "[Wed Jun  4 10:00:36 2025] NVRM: Xid (PCI:0000:02:00): 79, pid=9, name=python, GPU has fallen off the bus.\n"},
+		want:     []string{"collective-hang", "gpu-hang", "rank-stalled"},
+	},
+	{
+		name:     "a GPU is reset because its memory failed",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3), "error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
+		evidence: map[string]string{"dmesg-n2.txt": "[Wed Jun  4 10:00:36 2025] amdgpu 0000:02:00.0: amdgpu: socket: 1, die: 0 2 uncorrectable hardware errors detected in umc block\n[Wed Jun  4 10:00:36 2025] amdgpu 0000:02:00.0: amdgpu: GPU reset begin!\n"},
+		want:     []string{"gpu-ecc"}, root: "rank 5, node n2",
+	},
+	{
+		name:     "a test of DCGM failed where a kernel had",
+		logs:     map[string]string{"error-1-n1.out": "using world size: 8, data-parallel size: 8\n" + greeted("n1", 0) + besideSteps, "error-1-n2.out": greeted("n2", 4) + besidePace + launchFailed},
+		evidence: map[string]string{"n2-dcgmi-diag.txt": "Successfully ran diagnostic for group.\n+---------------------------+------------------------------------------------+\n| Diagnostic                | Result                                         |\n+===========================+================================================+\n|-----  Hardware  ----------+------------------------------------------------|\n| GPU Memory                | Fail - GPU: 1                                  |\n| Diagnostic                | Pass - All                                     |\n+---------------------------+------------------------------------------------+\n"},
+		want:     []string{"cuda-error", "gpu-ecc"}, root: "rank 5, node n2",
+	},
+	{
 		name: "a kernel's messages as JSON",
 		logs: map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3), "error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
 		evidence: map[string]string{"dmesg-n2.json": "{\n   \"dmesg\": [\n      {\n         \"pri\": 5,\n         \"time\":     0.000000,\n         \"msg\": \"Linux version 6.8.0-45-generic\"\n      },{\n         \"pri\": 3,\n" +

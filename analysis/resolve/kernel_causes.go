@@ -91,6 +91,10 @@ func (g *gpus) candidateOf(e *KernelEvent, t *trouble) (candidate, bool) {
 		c.gpu = true
 		switch e.Name {
 		case "ring timeout", "reset", "reset failed":
+			if g.damagedAbove(e) {
+				e.Unused = "the driver reset the GPU because of the error above it"
+				return c, false
+			}
 			c.mechanism, c.text = "gpu-hang", "the driver gave the GPU up and reset it"+onGPU
 		case "uncorrectable":
 			c.mechanism, c.text = "gpu-ecc", "an uncorrectable hardware error"+onGPU
@@ -133,6 +137,44 @@ func (g *gpus) jobless() bool {
 	return !slices.ContainsFunc(g.f.Tails, func(t worker.Tail) bool {
 		return !slices.ContainsFunc(g.f.GPUStates, func(s *GPUState) bool { return s.File == t.File })
 	})
+}
+
+// damagedAbove says that an error that cannot be corrected stands above a reset of the same GPU.
+func (g *gpus) damagedAbove(e *KernelEvent) bool {
+	return slices.ContainsFunc(g.f.Kernel, func(o *KernelEvent) bool {
+		return o.Kind == kernel.AMDGPU && o.Name == "uncorrectable" && o.PCI == e.PCI && o.Node == e.Node && o.At.File == e.At.File && o.At.Off <= e.At.Off
+	})
+}
+
+// amongOthers says that the names of the job's logs hold names of nodes that are made as this one is, and not this one.
+func (g *gpus) amongOthers(node string) bool {
+	made := shapeOf(node)
+	if len(g.nodes) > 0 || node == "" || made == node || strings.Trim(made, "#.-_") == "" {
+		return false // what is known of the nodes is asked elsewhere
+	}
+	others := false
+	for _, t := range g.f.Tails {
+		base := strings.ToLower(t.File[strings.LastIndexByte(t.File, '/')+1:])
+		if holdsWord(base, strings.ToLower(node)) {
+			return false
+		}
+		others = others || holdsWord(shapeOf(base), strings.ToLower(made))
+	}
+	return others
+}
+
+// shapeOf is a name with its numbers left out.
+func shapeOf(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c < '0' || c > '9':
+			b.WriteByte(c)
+		case i == 0 || name[i-1] < '0' || name[i-1] > '9':
+			b.WriteByte('#')
+		}
+	}
+	return b.String()
 }
 
 // endedBy says that the driver ended processes on the same GPU because of this number.
@@ -256,6 +298,8 @@ func (g *gpus) place(c *candidate, t *trouble, near, undated *[]*candidate) {
 		if g.whole {
 			e.Unused = "the node is none of this job"
 		}
+	case g.amongOthers(e.Node):
+		e.Unused = "the names of the job's logs are of other nodes"
 	case !g.fits(c, t):
 		e.Unused = "nothing failed that it could explain"
 	case e.When == Before:

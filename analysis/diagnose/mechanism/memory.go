@@ -7,6 +7,7 @@ import (
 
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
+	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
 )
@@ -306,6 +307,11 @@ func refusedAtStart(s *Scene) bool {
 // cudaError: the CUDA runtime's errors, and the driver's refusal of memory before the first step.
 func cudaError(s *Scene) *Proposal {
 	if p := fromFailures(s, "cuda-error"); p != nil {
+		if at := failedTest(s.Facts, p); at != nil {
+			p.Rivals, p.Direct, p.Base = []string{"gpu-ecc"}, false, 0.85
+			p.Why = "a kernel failed on the GPU; and a test of DCGM failed on that node, by which its hardware may be the reason"
+			p.For = append(p.For, finding("a test of DCGM failed there", QuoteAt(*at, nil)))
+		}
 		return p
 	}
 	if !refusedAtStart(s) {
@@ -316,6 +322,23 @@ func cudaError(s *Scene) *Proposal {
 	p.Direct, p.Base = false, 0.85
 	p.Why = "the driver refused memory before the job had allocated its model: the GPU is occupied, or not healthy"
 	return p
+}
+
+// failedTest is where DCGM says that a test failed on the one node of these failures; nil where none did, and where a program's own check
+// tells why.
+func failedTest(f *resolve.Facts, p *Proposal) *worker.At {
+	if len(p.Nodes) != 1 || slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign == "cuda-assert" || fl.Sign == "cuda-assert-line" }) {
+		return nil
+	}
+	for _, s := range f.GPUStates {
+		for i := range s.State.Troubles {
+			if t := &s.State.Troubles[i]; s.Node == p.Nodes[0] && t.Kind == "test" && !t.Warning {
+				at := s.At(t.Place)
+				return &at
+			}
+		}
+	}
+	return nil
 }
 
 // cudaSymptom: NCCL or another library reports that a CUDA call of this process failed, and nothing says which error.
