@@ -56,6 +56,27 @@ var endedSignatures = []Signature{
 		Example: "master-replica-0 Command '['python3', '-m', 'train']' returned non-zero exit status 1",
 	},
 	{
+		ID: EndedWithError + "kubectl", Role: ConsequenceRole,
+		Literals: []string{"command terminated with exit code "}, Not: []string{"exit code 137"}, Pattern: `with exit code (?P<code>[1-9]\d{0,2})\b`,
+		Meaning: "The command that was run in a container ended with an error; its own lines say with which. 143 is a SIGTERM.",
+		Source:  "kubectl exec",
+		Example: "command terminated with exit code 143",
+	},
+	{
+		ID: EndedWithError + "pycharm", Role: ConsequenceRole,
+		Literals: []string{"Process finished with exit code "}, Pattern: `finished with exit code (?P<code>-?[1-9]\d*)`,
+		Meaning: "The program ended with an error, or by a signal (128 and its number).",
+		Source:  "PyCharm, run window",
+		Example: "Process finished with exit code 137 (interrupted by signal 9: SIGKILL)",
+	},
+	{
+		ID: EndedWithError + "make", Role: ConsequenceRole,
+		Literals: []string{"make: *** ["}, Pattern: `make: \*\*\* \[[^\]]{1,120}\] (?:Error (?P<code>[1-9]\d{0,2})|(?P<signal>Killed|Terminated|Aborted|Segmentation fault))`,
+		Meaning: "A command that make ran ended with an error; its own lines say with which.",
+		Source:  "GNU make job.c",
+		Example: "make: *** [Makefile:12: train] Error 1",
+	},
+	{
 		ID: EndedWithError + "azureml", Role: ConsequenceRole,
 		Literals: []string{"' exited with status code "}, Pattern: `User process '[^']{1,80}' exited with status code (?P<code>\d+)`,
 		Meaning: "The service says that the program ended with an error.",

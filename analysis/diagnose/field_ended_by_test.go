@@ -114,6 +114,9 @@ func TestTheShellSaysTerminated(t *testing.T) {
 		{"a helper", one(fieldSteps + fmt.Sprintf(script, "nvidia-smi dmon > gpu.log")), []string{"completed"}, "-"},
 		{"a helper behind the end", one(fieldSteps + done + fmt.Sprintf(script, "nvidia-smi dmon > gpu.log")), []string{"completed"}, "-"},
 		{"of tasks that srun ended", one(fieldSteps + "srun: error: gn2: task 3: Exited with exit code 1\nsrun: Terminating StepId=42.0\nTerminated\n"), []string{"exception", "unknown"}, "-"},
+		{"kubectl says 143", one(fieldSteps + "command terminated with exit code 143\n"), []string{"unknown"}, "-"},
+		{"an editor says 137", one(fieldSteps + "\nProcess finished with exit code 137 (interrupted by signal 9: SIGKILL)\n"), []string{"unknown"}, "-"},
+		{"an editor says 0", one(fieldSteps + "\nProcess finished with exit code 0\n"), []string{"completed"}, "-"},
 		{"below a failure", one(fieldSteps + raisedBy(3, "ValueError: bad") + "Terminated\n"), []string{"exception"}, "rank 3"},
 	} {
 		c.check(t)
