@@ -61,7 +61,7 @@ func TestToldInAJobOfManyGroups(t *testing.T) {
 	}
 }
 
-// A watchdog that only reports ends nothing.
+// A watchdog that only reports ends nothing, and of another attempt the earlier one's is not the end.
 func TestAWaitThatTheJobCameThrough(t *testing.T) {
 	steps := func(from, to int) string {
 		var b strings.Builder
@@ -76,7 +76,8 @@ func TestAWaitThatTheJobCameThrough(t *testing.T) {
 	const two = "torchrun --standalone --nproc-per-node 2 train.py\n"
 	for _, c := range []fieldCase{
 		{"and finished", one(two + steps(20, 50) + caught + steps(53, 58) + finished), []string{"completed"}, "-"},
-		{"its process was taken down", one(two + steps(20, 50) + caught + down + steps(53, 58) + finished), open, "-"},
+		{"its process was taken down, and another went on", one(two + steps(20, 50) + caught + down + steps(53, 58) + finished), []string{"completed"}, "-"},
+		{"its process was taken down", one(two + steps(20, 50) + caught + down + finished), open, "-"},
 		{"what stands below is of before", one(two + caught + steps(20, 50) + "[rank0]: 2025-06-07 21:50:30 Training finished\n"), open, "-"},
 	} {
 		c.check(t)

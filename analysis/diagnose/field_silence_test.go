@@ -83,3 +83,45 @@ func TestAWaitThatBeganBehindTheEnd(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// One waits in a group of which nobody says who else is in it.
+func TestOneOfAGroupOfUnknownMembers(t *testing.T) {
+	job := func(guid, desc string) map[string]string {
+		b := "torchrun --standalone --nproc-per-node 8 train.py\n" +
+			"[rank7]:[E607 21:52:16.253530467 ProcessGroupNCCL.cpp:632] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=88, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=600000) ran for 600008 milliseconds before timing out.\n" +
+			"[rank7]:[E607 21:52:16.255881356 ProcessGroupNCCL.cpp:2268] [PG ID 4 PG GUID " + guid + desc + " Rank 1]  failure detected by watchdog at work sequence id: 88 PG status: last enqueued work: 88, last completed work: 87\n"
+		for r := range 7 {
+			b += toldOf(r)
+		}
+		return one(b)
+	}
+	set := []string{"rank-stalled", "lone-waiter", "collective-mismatch"}
+	fieldCase{"by its hash", job("9d21c07e55", ""), set, "-"}.check(t)
+	fieldCase{"by its name", job("70", "(EMBEDDING_GROUP)"), set, "-"}.check(t)
+}
+
+// Who has completed what the others wait in does not hold them there.
+func TestOneThatHasLeft(t *testing.T) {
+	job := func(done int) map[string]string {
+		b := fourRanks
+		for r := range 3 {
+			b += inDefault(r, 900, "ALLREDUCE", 4096, 4096, 900, 899)
+		}
+		return one(b + toldAt("607", "21:52:17", 3, done))
+	}
+	fieldCase{"not yet there", job(899), []string{"rank-stalled"}, "rank 3"}.check(t)
+	fieldCase{"further on", job(901), []string{"rank-stalled", "collective-hang", "gpu-hang", "collective-mismatch"}, "-"}.check(t)
+}
+
+// What nobody can have completed without a rank, that rank has called: or it has called something else.
+func TestOneBehindInAnotherOperation(t *testing.T) {
+	job := func(op string) map[string]string {
+		b := fourRanks
+		for r := range 3 {
+			b += inDefault(r, 126, "_ALLGATHER_BASE", 1024, 4096, 128, 125)
+		}
+		return one(b + inDefault(3, 122, op, 1024, 4096, 127, 121))
+	}
+	fieldCase{"the same", job("_ALLGATHER_BASE"), []string{"gpu-hang"}, "rank 3"}.check(t)
+	fieldCase{"another", job("_REDUCE_SCATTER_BASE"), []string{"gpu-hang", "collective-mismatch"}, "rank 3"}.check(t)
+}

@@ -91,6 +91,7 @@ type Facts struct {
 	// controllers is what the controller says of nodes.
 	controllers []*accounting.Node
 
+	bygone Moment // up to when reports of watchdogs are of earlier attempts
 	byRank map[int]*Rank
 	clock  *clock
 	ident  *identity

@@ -24,6 +24,8 @@ type grouper struct {
 	// byLine and bySizes are the groups of each kind, as lines list them and as the parallel sizes give them.
 	byLine  map[string][]*listing
 	bySizes map[string]*listing
+	// older are reports of works that were reported again by the same rank, long after.
+	older []worker.At
 }
 
 type groupRank struct {
@@ -206,6 +208,15 @@ func (g *grouper) pendings() {
 		gr := g.group(ref)
 		id := fmt.Sprintf("%s|%s|%d", proc, gr.Key, t.Work.Seq)
 		if p := done[id]; p != nil {
+			if t.Form == "error" && longAfter(t.At, p.At) {
+				// The same work again: an attempt that came as far as the one before.
+				g.older = append(g.older, p.At)
+				p.At, p.Work, p.State = t.At, t.Work, st
+				if st != nil {
+					used[st] = true
+				}
+				continue
+			}
 			if p.Work.Op == "" || p.Work.NumelIn == line.Unknown && t.Work.NumelIn != line.Unknown {
 				p.Work = t.Work
 			}

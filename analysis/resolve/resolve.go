@@ -71,6 +71,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.calibrateSlurm(obs)
 	f.calibrateAccounting()
 	g.times()
+	g.bygone()
 	g.members()
 	f.told(obs)
 	f.progress(obs)
@@ -82,7 +83,6 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.rasThen()
 	f.items()
 	f.courses()
-	f.outwaited()
 	f.parted()
 	f.recovered()
 	f.survived()
@@ -388,6 +388,9 @@ func (f *Facts) clockNode(at worker.At) string {
 func (f *Facts) told(obs *worker.Observations) {
 	for i := range obs.Dumps {
 		d := &obs.Dumps[i]
+		if f.isBygone(d.At) {
+			continue
+		}
 		id, basis, ok := f.ident.rankOf(d.At)
 		if !ok {
 			if d.Group.Known && (d.Group.GUID == "0" || d.Group.Desc == "default_pg") && d.Group.Rank >= 0 {
@@ -412,6 +415,9 @@ func (f *Facts) told(obs *worker.Observations) {
 	}
 	for i := range obs.Signals {
 		s := &obs.Signals[i]
+		if f.isBygone(s.At) {
+			continue
+		}
 		id, basis, ok := f.ident.rankOf(s.At)
 		if !ok && s.Group.Known && s.Group.Rank >= 0 && (s.Group.GUID == "0" || s.Group.Desc == "default_pg") {
 			id, basis, ok = s.Group.Rank, "rank in the default group", true

@@ -61,6 +61,12 @@ func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) [
 			ends[t.File] = append(ends[t.File], t.Off)
 		}
 	}
+	hangs := hangsIn(obs)
+	for file, reports := range hangs {
+		for _, r := range reports {
+			ends[file] = append(ends[file], r.off)
+		}
+	}
 	for file, offs := range ends {
 		if len(marks[file]) > 0 || slices.ContainsFunc(out, func(m worker.RunMark) bool { return m.File == file }) {
 			continue
@@ -68,7 +74,13 @@ func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) [
 		slices.Sort(offs)
 		for i := 0; i < len(offs); {
 			from, over := taken[file]
-			at, again := begunAnew(obs, file, offs[i], over && from <= offs[i])
+			hung := 0.0
+			for _, r := range hangs[file] {
+				if r.off <= offs[i] {
+					hung = max(hung, r.at)
+				}
+			}
+			at, again := begunAnew(obs, file, offs[i], over && from <= offs[i], hung)
 			if !again {
 				break
 			}
@@ -88,8 +100,9 @@ const queued = 300
 // begunAnew finds where training begins again below an offset of a file: where a checkpoint is loaded, or the steps of one
 // writer fall back behind what it had reached, and then go on. What a dying process still prints does neither. Where the job
 // was not over, other processes may still empty their buffers, whose steps nobody may have signed: such steps tell of another
-// run where they are younger than all above them, or go beyond what had been reached.
-func begunAnew(obs *worker.Observations, file string, from int64, over bool) (worker.At, bool) {
+// run where they are younger than all above them, or go beyond what had been reached. Steps that are younger than the report of a watchdog
+// that had given up, at that time of the year, were not made by those who waited.
+func begunAnew(obs *worker.Observations, file string, from int64, over bool, hung float64) (worker.At, bool) {
 	type loop struct {
 		who  line.Who
 		form string
@@ -141,6 +154,10 @@ func begunAnew(obs *worker.Observations, file string, from int64, over bool) (wo
 				continue
 			}
 			t, ok := c.civil(stampOf(p.At))
+			if s, dated := season(stampOf(p.At)); !fell && hung > 0 && on && dated && s > hung {
+				take(p.At)
+				fell = true
+			}
 			if !fell && over && on && ok && young > 0 && t > young+queued {
 				take(p.At) // with the steps that follow those above, as a save on the warning leaves them
 				fell = true

@@ -89,7 +89,7 @@ func (g *Graph) held(f *resolve.Facts, stuck []*view) bool {
 	}
 	if len(holders) == 0 && world > 0 && len(unseen) == 0 {
 		for id, is := range free {
-			if is {
+			if is && !g.left(f, stuck, id) {
 				holders[id] = true
 				if idle[id] && len(stuck) > 0 {
 					proven[id] = true
@@ -136,8 +136,9 @@ func (g *Graph) held(f *resolve.Facts, stuck []*view) bool {
 		// Silence proves nothing where others are unseen too, or where many are silent, or some on different nodes: a launcher may have ended
 		// one before its own watchdog fired. And a process that waited without a name may be the one that seems silent.
 		g.Shape, g.Frontier = Unseen, unique(append(keys(unseen), roots...))
-	case waiting == 1 && len(stuck) == 1 && stuck[0].P2P:
-		// Somebody has not sent, or not received. Who, no counter says: each pair has its own.
+	case waiting == 1 && len(stuck) == 1 && (stuck[0].P2P || !stuck[0].Default && !stuck[0].Complete()):
+		// Somebody has not sent, or not received: who, no counter says, for each pair has its own. Or one of a group of which nobody says
+		// who else is in it has not come.
 		g.Shape, g.Frontier = Unseen, unique(append(keys(unseen), roots...))
 	case waiting == 1 && len(roots) == 1 && len(unseen) == 0:
 		g.Shape, g.Frontier = Pair, unique(append(roots, g.Waiters...))
@@ -153,6 +154,18 @@ func (g *Graph) held(f *resolve.Facts, stuck []*view) bool {
 	g.Outside = len(proven) > 0
 	g.Unseen = keys(unseen)
 	g.lost(f)
+	return true
+}
+
+// left says that a rank has already completed what others wait in, in every group: it does not hold them there.
+func (g *Graph) left(f *resolve.Facts, stuck []*view, id int) bool {
+	r := f.Rank(id)
+	for _, v := range stuck {
+		if !v.Default || v.P2P || r == nil || r.Dump == nil || r.Dump.Completed < v.seq {
+			return false
+		}
+	}
+	g.Left = true
 	return true
 }
 

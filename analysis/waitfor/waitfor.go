@@ -56,6 +56,10 @@ type Graph struct {
 	Elsewhere bool
 	// Outside is true where some rank is shown not to have entered what others wait in: then it is no hang inside.
 	Outside bool
+	// Late is true of Straggle where the roots are there at last, and came when others had given up.
+	Late bool
+	// Differ is true of Lag where the one that lags is in another operation than those ahead of it.
+	Differ bool
 	// Unstarted is true of Lag where the roots' GPUs have not begun what all are in, and those of the others have.
 	Unstarted bool
 	// Groups that are stuck at the root of the waiting; Downstream are stuck because of them.
@@ -64,6 +68,7 @@ type Graph struct {
 	// being ahead proves no divergence, and excludes none.
 	Ahead         []int
 	IsAhead       bool  // somebody is, proven rank or not
+	Left          bool  // somebody waits for nobody, and has completed what the others wait in
 	Waiters       []int // ranks pending somewhere
 	Intermediates []int // hold a group while pending in another
 	Free          []int // seen, nothing pending anywhere
@@ -152,7 +157,7 @@ func Build(f *resolve.Facts) *Graph {
 		}
 	}
 	g.Ahead = keys(ahead)
-	for _, step := range []func(*resolve.Facts, []*view) bool{g.diverged, g.full, g.held} {
+	for _, step := range []func(*resolve.Facts, []*view) bool{g.late, g.diverged, g.full, g.held} {
 		if step(f, stuck) {
 			break
 		}

@@ -55,6 +55,11 @@ func rankStalled(s *Scene) *Proposal {
 				p.For = append(p.For, stragglerFinding(s, id))
 			}
 		}
+		if g.Late {
+			held -= len(g.Root)
+			p.Summary = fmt.Sprintf("%s kept %s waiting", where(f, g.Root), plural(held, "rank", "ranks"))
+			p.Why = fmt.Sprintf("%s entered the collective when others had already given it up", rankWords(g.Root))
+		}
 		for i, gr := range g.Groups {
 			if i == 3 {
 				break
@@ -94,7 +99,7 @@ func rankStalled(s *Scene) *Proposal {
 		case len(g.Waiters)+g.Anonymous == 1:
 			p.Rivals = append(p.Rivals, "lone-waiter", "collective-mismatch")
 		}
-		if (g.IsAhead || slices.ContainsFunc(g.Groups, g.Scattered)) && len(g.Waiters)+g.Anonymous > 1 {
+		if (g.IsAhead || g.Left || slices.ContainsFunc(g.Groups, g.Scattered)) && len(g.Waiters)+g.Anonymous > 1 {
 			p.Rivals = append(p.Rivals, "collective-mismatch")
 		}
 		if slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.Recorded != nil }) && len(g.Waiters) > 1 && !g.IsAhead {
@@ -201,6 +206,9 @@ func stragglerFinding(s *Scene, id int) incident.Finding {
 		return finding(fmt.Sprintf("rank %d did not report", id))
 	}
 	var ev []incident.Evidence
+	if s.Graph.Late {
+		return finding(fmt.Sprintf("%s began to wait in it when others had already given it up", r.Describe()), pendingOf(s, id)...)
+	}
 	if r.Recorded != nil && r.Recorded.Idle {
 		return recordedIdle(s, r)
 	}

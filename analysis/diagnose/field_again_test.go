@@ -1,0 +1,73 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// hungAt is what a rank of PyTorch 2.7 prints when it waited in vain in the default group for ten minutes, and toldAt what one prints that
+// was told; day and clock are their stamp's.
+func hungAt(day, clock string, rank, seq int) string {
+	return fmt.Sprintf("[rank%d]:[E%s %s.253530467 ProcessGroupNCCL.cpp:632] [Rank %d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=%d, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=600000) ran for 600008 milliseconds before timing out.\n"+
+		"[rank%d]:[E%s %s.255881356 ProcessGroupNCCL.cpp:2268] [PG ID 0 PG GUID 0(default_pg) Rank %d]  failure detected by watchdog at work sequence id: %d PG status: last enqueued work: %d, last completed work: %d\n",
+		rank, day, clock, rank, seq, rank, day, clock, rank, seq, seq, seq-1)
+}
+
+func toldAt(day, clock string, rank, done int) string {
+	return fmt.Sprintf("[rank%d]:[E%s %s.253550467 ProcessGroupNCCL.cpp:1682] [PG ID 0 PG GUID 0(default_pg) Rank %d] Received a dump signal due to a collective timeout from  rank 0 and we will try our best to dump the debug info. Last enqueued NCCL work: %d, last completed NCCL work: %d.\n",
+		rank, day, clock, rank, done, done)
+}
+
+// Several attempts stand in the same files, and each hung: only the last one counts, whether steps between them tell or that nobody of a group
+// gets to another work once a member has given up one.
+func TestAttemptsThatHung(t *testing.T) {
+	const world = "torchrun --standalone --nproc-per-node 4 train.py\n"
+	steps := func(day string, hour, from int) string {
+		var b strings.Builder
+		for i := range 30 {
+			fmt.Fprintf(&b, "2025-%s %02d:%02d:00 INFO step %d loss 2.%d\n", day, hour, i, from+i, i)
+		}
+		return b.String()
+	}
+	hung := func(day, clock string, idle, seq int) (ranks [4]string) {
+		for r := range ranks {
+			if ranks[r] = hungAt(day, clock, r, seq); r == idle {
+				ranks[r] = toldAt(day, clock, r, seq-1)
+			}
+		}
+		return ranks
+	}
+	one4 := func(r [4]string) string { return r[0] + r[1] + r[2] + r[3] }
+	each := func(a, b [4]string) map[string]string {
+		files := map[string]string{"launch.log": world}
+		for r := range a {
+			files[fmt.Sprintf("%d/stderr.log", r)] = a[r] + b[r]
+		}
+		return files
+	}
+	for _, c := range []fieldCase{
+		{"steps go on where they were", one(world + steps("03-10", 2, 100) + one4(hung("310", "02:50:30", 3, 500)) + steps("03-12", 9, 130) + one4(hung("312", "09:50:30", 2, 900))), []string{"rank-stalled"}, "rank 2"},
+		{"on the same day", one(world + steps("03-12", 2, 100) + one4(hung("312", "02:50:30", 3, 500)) + steps("03-12", 9, 130) + one4(hung("312", "09:50:30", 2, 900))), []string{"rank-stalled"}, "rank 2"},
+		{"each rank has its file", each(hung("310", "02:50:30", 3, 500), hung("312", "09:50:30", 2, 900)), []string{"rank-stalled"}, "rank 2"},
+		{"both in the same work", each(hung("310", "02:50:30", 3, 500), hung("312", "09:50:30", 2, 500)), []string{"rank-stalled"}, "rank 2"},
+	} {
+		c.check(t)
+	}
+}
+
+// Who comes to a work when others have given it up has held them.
+func TestARankThatCameTooLate(t *testing.T) {
+	const world = "torchrun --standalone --nproc-per-node 4 train.py\n"
+	job := func(clock string) map[string]string {
+		return one(world + hungAt("312", "09:50:30", 0, 900) + hungAt("312", "09:50:30", 1, 900) + hungAt("312", "09:50:31", 2, 900) + hungAt("312", clock, 3, 900))
+	}
+	hang := []string{"collective-hang", "gpu-hang"}
+	for _, c := range []fieldCase{
+		{"a quarter of an hour", job("10:05:40"), []string{"rank-stalled"}, "rank 3"},
+		{"while they waited", job("09:58:40"), hang, "-"},
+		{"within the error of clocks", job("10:01:10"), hang, "-"},
+	} {
+		c.check(t)
+	}
+}

@@ -1,0 +1,43 @@
+package waitfor
+
+import (
+	"faultline/analysis/resolve"
+)
+
+// lateBy is how many seconds after another member's report a rank must have begun to wait to be late: clocks differ from node to node.
+const lateBy = 60
+
+// late finds the few ranks that came to a work when other members had already given it up: they held those, whatever they wait for now.
+func (g *Graph) late(_ *resolve.Facts, stuck []*view) bool {
+	var roots []int
+	var where []*view
+	for _, v := range stuck {
+		if v.P2P || v.Unnamed && !v.Default && !v.Single || v.seq < 0 {
+			continue
+		}
+		gaveUp := resolve.Moment{}
+		for _, p := range v.first {
+			if p.Work.Seq == v.seq && p.Start.Valid && (!gaveUp.Valid || p.Report.T < gaveUp.T) {
+				gaveUp = p.Report
+			}
+		}
+		var came []int
+		for r, p := range v.first {
+			if p.Work.Seq != v.seq || !p.Start.Valid || !gaveUp.Valid || p.Start.T <= gaveUp.T+lateBy {
+				continue
+			}
+			if came = append(came, r.ID); r.ID == resolve.NoRank {
+				came = nil
+				break
+			}
+		}
+		if len(came) > 0 && 2*len(came) < len(v.first) {
+			roots, where = append(roots, came...), append(where, v)
+		}
+	}
+	if len(roots) == 0 {
+		return false
+	}
+	g.Shape, g.Root, g.Late, g.Idle, g.Groups = Straggle, unique(roots), true, true, groups(where)
+	return true
+}
