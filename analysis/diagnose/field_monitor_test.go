@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -17,6 +18,25 @@ func TestWhomTheMonitorKills(t *testing.T) {
 			"b.log": "[2025-09-17 05:18:09,000] torch.distributed.elastic.agent.server.api: [WARNING] Received 15 death signal, shutting down workers\n"}, []string{"external-signal", "rank-stalled", "unknown"}, "-"},
 		{"one was killed of whom it does not speak", one(fieldSteps + killed + monitor("05:18:02", 21)), []string{"external-signal", "host-oom"}, "-"},
 		{"nobody spoke", one(fieldSteps + killed), []string{"external-signal", "host-oom"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// A monitor that is switched off says what it would have done.
+func TestAMonitorThatEndsNothing(t *testing.T) {
+	const off = "[rank0]:[E304 10:18:02.123456789 ProcessGroupNCCL.cpp:1560] [PG ID 0 PG GUID 0(default_pg) Rank 0] ProcessGroupNCCL monitor thread is disabled, but would have terminated the processafter attempting to dump debug info, due to ProcessGroupNCCL watchdog hang.\n"
+	const finished = "[rank0]: 2025-03-04 10:59:00 Training completed\n"
+	steps := func(from, to int) string {
+		var b strings.Builder
+		for i := from; i < to; i++ {
+			fmt.Fprintf(&b, "[rank0]: 2025-03-04 10:%02d:00 step %d loss 2.%d\n", i, i, i)
+		}
+		return b.String()
+	}
+	for _, c := range []fieldCase{
+		{"training went on", one(steps(1, 10) + stuckSince(0, "10:18:00") + off + steps(20, 58) + finished), []string{"completed"}, "-"},
+		{"it did not", one(steps(1, 10) + stuckSince(0, "10:18:00") + off), []string{"watchdog-stuck"}, ""},
 	} {
 		c.check(t)
 	}

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -47,8 +48,9 @@ func (g *grouper) bygone() {
 	for _, gr := range g.order {
 		gr.Pending = slices.DeleteFunc(gr.Pending, over)
 	}
-	for _, r := range f.Ranks {
+	for _, r := range f.byRank {
 		r.Pending = slices.DeleteFunc(r.Pending, over)
+		f.moved(r)
 	}
 	f.Anonymous = slices.DeleteFunc(f.Anonymous, func(r *Rank) bool {
 		r.Pending = slices.DeleteFunc(r.Pending, over)
@@ -62,6 +64,28 @@ func longAfter(a, b worker.At) bool {
 	x, dated := season(stampOf(a))
 	y, both := season(stampOf(b))
 	return dated && both && x > y+2*bygoneSlack
+}
+
+// moved forgets on which node a rank was, where its files of several attempts are of several nodes, but for where it waits.
+func (f *Facts) moved(r *Rank) {
+	first := ""
+	for _, file := range r.Files {
+		n := f.ident.nodeOf(worker.At{Pos: worker.Pos{File: file}})
+		if n != "" && first != "" && n != first {
+			if r.Node, r.NodeBasis = "", ""; len(r.Pending) > 0 {
+				f.placed(r, r.Pending[0].At)
+			}
+			return
+		}
+		first = cmp.Or(first, n)
+	}
+}
+
+// placed puts a rank of which nobody knows the node where a line of it was written.
+func (f *Facts) placed(r *Rank, at worker.At) {
+	if r.Node == "" {
+		r.Node, r.NodeBasis = f.ident.nodeOf(at), f.ident.nodeBasis[at.File]
+	}
 }
 
 // isBygone says that a line about a time-out is of an earlier attempt.

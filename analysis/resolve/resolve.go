@@ -405,6 +405,9 @@ func (f *Facts) told(obs *worker.Observations) {
 		if d.Enqueued != line.Unknown || d.Completed != line.Unknown || strings.Contains(d.Group.Desc, "default") || d.Group.GUID == "0" {
 			if r.Dump == nil {
 				r.Dump = &Counters{Enqueued: d.Enqueued, Completed: d.Completed, At: d.At, Group: d.Group}
+				if f.bygone.Valid {
+					f.placed(r, d.At)
+				}
 			}
 		}
 		if d.Local {

@@ -74,7 +74,8 @@ func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Ob
 	return filter(obs, func(file string, off int64) bool {
 		if len(marks[file]) == 0 {
 			// Nothing in this file tells its runs apart, but what SLURM ended before is over.
-			return off > earlier[file]
+			end, over := earlier[file]
+			return !over || off > end
 		}
 		return index(file, off) == run
 	}), run, runs, note

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"time"
 
@@ -153,6 +154,13 @@ type anchor struct {
 	t     float64
 }
 
+const (
+	// sameAttempt is within how many seconds all that befalls a job when it hangs is told.
+	sameAttempt = 3600.0
+	// farthestZones is how far apart two clocks can be for their zones, in seconds: UTC−12 and UTC+14.
+	farthestZones = 26 * 3600.0
+)
+
 // calibrate finds, for each node's container clock, its whole quarter-hour zone offset and what skew remains, from the
 // anchors the nodes share. Nodes without an anchor in common with others keep no entry.
 func calibrate(anchors []anchor) map[clockKey]offset {
@@ -165,6 +173,11 @@ func calibrate(anchors []anchor) map[clockKey]offset {
 	}
 	events := make([]string, 0, len(byEvent))
 	for e := range byEvent {
+		for n, ts := range byEvent[e] {
+			// Of attempts in one file the last: the same befell each.
+			last := slices.Max(ts)
+			byEvent[e][n] = slices.DeleteFunc(ts, func(t float64) bool { return t < last-sameAttempt })
+		}
 		if len(byEvent[e]) > 1 {
 			events = append(events, e)
 		}
@@ -208,6 +221,9 @@ func calibrate(anchors []anchor) map[clockKey]offset {
 				continue
 			}
 			delta := med[n] - base
+			if math.Abs(delta) > farthestZones {
+				continue // no zones are so far apart: it saw another attempt
+			}
 			quarter := math.Round(delta/900) * 900
 			rest := math.Abs(delta - quarter)
 			if rest > 300 {

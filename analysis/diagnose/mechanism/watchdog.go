@@ -9,6 +9,9 @@ import (
 	"faultline/incident"
 )
 
+// wentOn is how many steps younger than a monitor's word show that it ended nothing.
+const wentOn = 3
+
 func watchdogStuck(s *Scene) *Proposal {
 	g, f := s.Graph, s.Facts
 	var stuck []int
@@ -18,6 +21,9 @@ func watchdogStuck(s *Scene) *Proposal {
 	for _, t := range f.Signals {
 		if t.Sig.Kind != worker.SignalStuck && t.Sig.Kind != worker.SignalHeartbeat {
 			continue
+		}
+		if f.StepsSince(t.T) >= wentOn {
+			continue // a monitor that is switched off only says so
 		}
 		if t.Sig.N > secs {
 			secs = t.Sig.N
