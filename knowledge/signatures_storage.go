@@ -1,5 +1,7 @@
 package knowledge
 
+import "fmt"
+
 // storageSignatures: mounted file systems, local and shared.
 var storageSignatures = []Signature{
 	{
@@ -39,10 +41,10 @@ var storageSignatures = []Signature{
 	},
 	{
 		ID: "storage-no-locks", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"] No locks available"},
-		Meaning:  "The shared file system gave no lock: its lock service does not answer, or the mount has none.",
-		Source:   "errno ENOLCK of flock and fcntl on NFS and Lustre mounts",
-		Example:  "OSError: [Errno 37] No locks available",
+		Literals: []string{"No locks available"}, Pattern: ofFile(37, "No locks available"),
+		Meaning: "The shared file system gave no lock: its lock service does not answer, or the mount has none.",
+		Source:  "errno ENOLCK of flock and fcntl on NFS and Lustre mounts",
+		Example: "OSError: [Errno 37] No locks available",
 	},
 	{
 		ID: "storage-endpoint", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
@@ -63,7 +65,7 @@ var storageSignatures = []Signature{
 		ID: "storage-io-error", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
 		// UCX uses the same words for the network, so the line must come from a file operation.
 		Literals: []string{"Input/output error"}, Not: []string{"UCX"},
-		Pattern: `\[Errno 5\] Input/output error(?:: '(?P<path>[^']{1,240})')?|(?:cp|mv|cat|tar|ls|rsync|dd|rm|mkdir|bash): .{1,300}: Input/output error|\.so[\w.]{0,24}: cannot [a-z ]{1,40}: Input/output error`,
+		Pattern: ofFile(5, "Input/output error") + `|(?:cp|mv|cat|tar|ls|rsync|dd|rm|mkdir|bash): .{1,300}: Input/output error|\.so[\w.]{0,24}: cannot [a-z ]{1,40}: Input/output error`,
 		Meaning: "The storage returned an error for a read or write.",
 		Source:  "errno EIO",
 		Example: "OSError: [Errno 5] Input/output error",
@@ -97,6 +99,13 @@ var storageSignatures = []Signature{
 		Example: "TimeoutError: [Errno 110] Connection timed out: '/mnt/nfs/train/a.tar'",
 	},
 	{
+		ID: "storage-timeout-native", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"filesystem error: ", "Connection timed out"},
+		Meaning:  "A network file system did not answer in time.",
+		Source:   "errno ETIMEDOUT, as C++'s std::filesystem prints it",
+		Example:  "RuntimeError: filesystem error: cannot create directories: Connection timed out [/mnt/ckpt]",
+	},
+	{
 		// Of a file: Python names it. The same errors of a connection have no path.
 		ID: "storage-network-path", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"[Errno 1", "] ", ": '/"}, Pattern: `\[Errno (?P<errno>10[0-3]|112|113)\] [^:']{3,60}: '(?P<path>/[^']{1,240})'`,
@@ -105,8 +114,22 @@ var storageSignatures = []Signature{
 		Example: "OSError: [Errno 112] Host is down: '/mnt/data/a.tar'",
 	},
 	{
+		ID: "storage-host-down", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"Host is down"}, Not: []string{"[Errno"}, Pattern: ofFile(112, "Host is down"),
+		Meaning: "A network file system lost its server.",
+		Source:  "errno EHOSTDOWN of a file operation, as C++ and Rust print it",
+		Example: "RuntimeError: filesystem error: cannot create directories: Host is down [/mnt/ckpt]",
+	},
+	{
+		ID: "storage-damaged", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"Structure needs cleaning"}, Pattern: ofFile(117, "Structure needs cleaning"),
+		Meaning: "The file system found itself damaged and gives no access any more.",
+		Source:  "errno EUCLEAN of XFS and ext4",
+		Example: "OSError: [Errno 117] Structure needs cleaning: '/local/cache/a.arrow'",
+	},
+	{
 		ID: "storage-read-only", Mechanism: "config-error", Role: CauseRole, Tier: DataIO,
-		Literals: []string{"[Errno 30] Read-only file system"}, Pattern: `Read-only file system(?:: '(?P<path>[^']{1,240})')?`,
+		Literals: []string{"Read-only file system"}, Pattern: ofFile(30, "Read-only file system"),
 		Meaning: "The path cannot be written: it is mounted so, or the kernel made it so after an error of the disk.",
 		Source:  "errno EROFS",
 		Example: "OSError: [Errno 30] Read-only file system: '/ckpt/step_100.pt'",
@@ -120,11 +143,18 @@ var storageSignatures = []Signature{
 	},
 	{
 		ID: "storage-remote-io", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"] Remote I/O error"}, Pattern: `\[Errno 121\] Remote I/O error(?:: '(?P<path>[^']{1,240})')?`,
+		Literals: []string{"Remote I/O error"}, Pattern: ofFile(121, "Remote I/O error"),
 		Meaning: "The server of a network file system returned an error.",
 		Source:  "errno EREMOTEIO",
 		Example: "OSError: [Errno 121] Remote I/O error: '/lustre/train/a.tar'",
 	},
+}
+
+// ofFile is how a failed operation on a file is told: by Python and Arrow, by C++'s std::filesystem, by PyTorch's own reading and mapping
+// of files (torch/csrc, aten/src/ATen/MapAllocator.cpp), by Rust, by HDF5. The bare words are said of sockets and devices, too.
+func ofFile(errno int, text string) string {
+	return fmt.Sprintf(`\[[Ee]rrno %[1]d\] %[2]s(?:: '(?P<path>[^']{1,240})')?|filesystem error: [^\[]{1,200}: %[2]s|`+
+		`unable to \w[\w ]{0,40} file <[^>]{1,240}>[^:]{0,40}: %[2]s \(%[1]d\)|%[2]s \(os error %[1]d\)|errno = %[1]d, error message = '%[2]s'`, errno, text)
 }
 
 // clientSignatures: clients of object stores and of plain HTTP.
