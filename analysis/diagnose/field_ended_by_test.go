@@ -29,6 +29,7 @@ func TestStoodStillBeforeTheLimitInALongLog(t *testing.T) {
 	for _, c := range []fieldCase{
 		{"four hours of silence", one(denseSteps(900) + end("04T16:00:00")), stalled, "-"},
 		{"of a log of megabytes", one(denseSteps(12000) + end("05T06:40:00")), stalled, "-"},
+		{"since NCCL was set up", one("n1:4000:4000 [0] NCCL INFO cudaDriverVersion 12040\nNCCL version 2.21.5+cuda12.4\nn1:4000:5000 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n" + end("04T16:00:00")), []string{"time-limit", "unknown"}, "-"},
 		{"none", one(denseSteps(900) + end("04T11:16:31")), []string{"time-limit"}, "-"},
 		{"none in a log of megabytes", one(denseSteps(12000) + end("05T03:00:15")), []string{"time-limit"}, "-"},
 	} {
@@ -162,5 +163,19 @@ func TestTheTimeWasUpBehindTheEnd(t *testing.T) {
 		if again := strings.Contains(r.Recommendations[0].Text, "Resubmit"); again != (c.resubmit == "yes") {
 			t.Errorf("%s: %s", c.name, r.Recommendations[0].Text)
 		}
+	}
+}
+
+// Of a long log only stretches are read: when steps became slower is known as well as the lines that were looked at tell.
+func TestSlowerSomewhereInALongLog(t *testing.T) {
+	lines := strings.SplitAfter(denseSteps(12000), "\n")
+	for i := 6000; i < len(lines); i++ {
+		lines[i] = strings.Replace(lines[i], "(ms): 5123.4", "(ms): 12900.0", 1)
+	}
+	v := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(strings.Join(lines, ""))}}, nil, 0)).Verdict
+	var from, to int
+	_, err := fmt.Sscanf(v.Summary, "steps became slower between step %d and step %d:", &from, &to)
+	if v.Mechanism != "throughput-regression" || err != nil || from > 6000 || to <= 6000 {
+		t.Errorf("%s: %s", v.Mechanism, v.Summary)
 	}
 }

@@ -12,6 +12,8 @@ type Slowdown struct {
 	Before, After int     // lines on each side
 	// BaseAt is a line that states the baseline, Onset the first slow line, NowAt one that states the new time.
 	BaseAt, Onset, NowAt *Point
+	// Prior is the line before the onset, where lines between the two were not looked at: it may have begun at any of them.
+	Prior *Point
 	// Weak is true where it is real by its own statistics, but small or seen in few lines.
 	Weak bool
 }
@@ -74,6 +76,9 @@ func (c *Course) findSlowdown() (s Slowdown, ok bool) {
 	rise := now - base
 	s = Slowdown{Course: c, Base: math.Exp(base), Now: math.Exp(now), Before: len(before), After: len(after),
 		BaseAt: closest(ps[:k], math.Exp(base)), Onset: ps[k], NowAt: closest(ps[k:], math.Exp(now))}
+	if ps[k].Lines > 1 {
+		s.Prior = ps[k-1]
+	}
 	if rise < math.Log(slightRatio) || share(before, func(v float64) bool { return v < mid }) < staysSo ||
 		share(after, func(v float64) bool { return v > mid }) < staysSo || median(after[max(0, len(after)-5):]) < mid {
 		return s, false

@@ -213,11 +213,20 @@ func reason(slug, want, summary string) func(*Scene) *Proposal {
 		if p != nil && slug == "time-limit" {
 			stoodStillPerhaps(s, p)
 		}
+		if p != nil && slug == "time-limit" && !s.Facts.Job.Training && s.Facts.Job.ExitOK == nil && metNCCL(s.Facts) {
+			p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.88
+			p.Why = "the reason is printed, but not one step: whether it trained in silence or stood still from the start no line tells"
+		}
 		if slug != "preempted" {
 			unkillable(s, p)
 		}
 		return p
 	}
+}
+
+// metNCCL says that the job came so far as to set up NCCL.
+func metNCCL(f *resolve.Facts) bool {
+	return len(f.Obs.CommInits) > 0 || slices.ContainsFunc(f.Obs.Facts, func(x worker.Fact) bool { return x.Key == "nccl_version" })
 }
 
 // stoodStillPerhaps says of a time limit that training may have stood still before it, where SLURM's clock and the job's may be in

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"faultline/analysis/artifact/gpustate"
+	"faultline/analysis/line"
 	"faultline/analysis/resolve"
 	"faultline/incident"
 )
@@ -87,7 +88,11 @@ func hotGPU(f *resolve.Facts) string {
 
 // slower says what became of the time of a step, and where.
 func slower(d *resolve.Slowdown) string {
-	return fmt.Sprintf("steps became slower from%s on: %s, before %s (×%.2f)", orHere(d.Onset), Seconds(d.Now), Seconds(d.Base), d.Ratio())
+	from := fmt.Sprintf("from%s on", orHere(d.Onset))
+	if d.Prior != nil && d.Prior.Step != line.Unknown && d.Onset.Step != line.Unknown {
+		from = fmt.Sprintf("between step %d and step %d", d.Prior.Step, d.Onset.Step)
+	}
+	return fmt.Sprintf("steps became slower %s: %s, before %s (×%.2f)", from, Seconds(d.Now), Seconds(d.Base), d.Ratio())
 }
 
 // timeKeys are the words in front of a step's time, by form. The value behind is filled in when the line is quoted.
