@@ -179,3 +179,18 @@ func TestSlowerSomewhereInALongLog(t *testing.T) {
 		t.Errorf("%s: %s", v.Mechanism, v.Summary)
 	}
 }
+
+// Words of older and other launchers by which they tell how a job ended.
+func TestOtherLaunchersEnds(t *testing.T) {
+	const aborted = "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n"
+	const bare = "slurmstepd: error: *** STEP 15947.0 ON node008 CANCELLED AT 2025-03-04T10:50:33 ***\nsrun: error: node008: task 0: Killed\nsrun: Terminating job step 15947.0\n"
+	for _, c := range []fieldCase{
+		{"salloc's time was up", one(fieldSteps + "salloc: Job 19622 has exceeded its time limit and its allocation has been revoked.\n" + aborted + "srun: error: gpu1: task 0: Killed\n"), []string{"time-limit"}, "-"},
+		{"SLURM looked at the memory itself", one(fieldSteps + "slurmstepd: error: Step 15947.0 exceeded memory limit (6776728 > 6291456), being killed\nslurmstepd: error: Exceeded job memory limit\n" + aborted + bare), []string{"host-oom"}, "-"},
+		{"and killed nothing", one(fieldSteps + "[after training is done] datetime: 2025-03-04 10:36:01\nslurmstepd: error: Exceeded job memory limit at some point.\n"), []string{"completed"}, "-"},
+		{"jsrun", one(fieldSteps + "ERROR:  One or more process (first noticed rank 12) terminated with signal 11 (core dumped)\n"), []string{"native-crash"}, "rank 12"},
+		{"a machine that is taken back", one(fieldSteps + "Dec 17 16:03:58Z w1 start-worker 2024/12/17 16:03:58 GCP Metadata Service says termination is imminent\n"), []string{"preempted"}, "-"},
+	} {
+		c.check(t)
+	}
+}

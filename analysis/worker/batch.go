@@ -44,9 +44,10 @@ var batchEnds = []struct {
 	{"SageMaker", " Interrupted - ", pattern.New(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (Interrupted) - `), preemption},
 	{"SageMaker", "exceeded MaxRuntimeInSeconds", pattern.New(`(Training job runtime exceeded MaxRuntimeInSeconds)`), timeLimit},
 	{"SageMaker", "MaxWaitTimeExceeded", pattern.New(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (MaxWaitTimeExceeded) - `), timeLimit},
-	// Sources: Compute Engine's operation compute.instances.preempted, as Vertex AI and others quote it; EC2's event, and AWS' node
+	// Sources: Compute Engine's operation compute.instances.preempted, as Vertex AI and others quote it, and what Taskcluster's start-worker prints; EC2's event, and AWS' node
 	// termination handler (pkg/monitor/spotitn).
 	{"Compute Engine", "nstance was preempted by Compute Engine", pattern.New(`(Instance was preempted by Compute Engine)`), preemption},
+	{"Compute Engine", "Metadata Service says termination is imminent", pattern.New(`(GCP Metadata Service says termination is imminent)`), preemption},
 	{"EC2", "EC2 Spot Instance ", pattern.New(`("detail-type": ?"EC2 Spot Instance Interruption Warning"|EC2 Spot Instance [Ii]nterruption (?:[Ww]arning|[Nn]otice) (?:received|detected))`), preemption},
 	{"EC2", "Spot ITN received", pattern.New(`(Spot ITN received)`), preemption},
 	{"Volcano", "Pod is evicted, because of ", pattern.New(`(Pod is evicted, because of (?:preempt|reclaim))`), preemption},

@@ -22,7 +22,7 @@ func launcherHandlers() []handler {
 		{"rendezvous", []string{"Rendezvous complete for workers. Result:"}, readRendezvous},
 		{"restart", []string{"will restart worker group"}, readRestart},
 		{"section", []string{"-Begin global rank ", "-End global rank ", "Global rank ", " crashed with exit code "}, readSection},
-		{"mpirun", []string{"noticed that process rank ", "Process name: "}, readMPIExit},
+		{"mpirun", []string{"noticed that process rank ", "Process name: ", " (first noticed rank "}, readMPIExit},
 		{"mpiexec", []string{" RUNNING AT "}, readHydraExit},
 		{"deepspeed launcher", []string{"WORLD INFO DICT: ", "num_local_procs="}, readDeepSpeedLauncher},
 		{"rank monitor", []string{"RankMonitorServer"}, readRankMonitor},

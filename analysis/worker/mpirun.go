@@ -9,6 +9,8 @@ var (
 	// The name of the program is that under which it was called; Open MPI 5 breaks the sentence before the signal.
 	mpiNoticed = pattern.New(`noticed that process rank (\d+) with PID (\d+) on node ([\w.-]+) exited on(?: signal (\d+))?`)
 	mpiSignal  = pattern.New(`^\s*signal (\d+)`)
+	// IBM's jsrun.
+	jsNoticed = pattern.New(`One or more process \(first noticed rank (\d+)\) terminated with signal (\d+)`)
 	// The name is made of the job and the rank: "[[11377,1],3]", since Open MPI 5 "[prterun-n1-4242@1,3]". Horovod's own launcher
 	// writes the rank alone.
 	mpiFirst = pattern.New(`^\s*Process name: (?:\[(?:\[\d+,\d+\]|[\w.-]+@\d+),(\d+)\]|(\d+))\s*$`)
@@ -22,6 +24,10 @@ var (
 // Sources: Open MPI orte/tools/orterun/help-orterun.txt (to 4.1), PRRTE help-prte-runtime (5.0).
 func readMPIExit(r *reader, rec *record) bool {
 	m := mpiNoticed.FindSubmatch(rec.Msg)
+	if js := jsNoticed.FindSubmatch(rec.Msg); js != nil {
+		emit(r, &r.obs.ChildFailed, ChildFailed{At: rec.At, Rank: bounded(string(js[1])), Local: line.Unknown, Pid: line.Unknown, ExitCode: -bounded(string(js[2])), MPI: true})
+		return true
+	}
 	if m == nil {
 		return readMPIFirst(r, rec)
 	}

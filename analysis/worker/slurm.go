@@ -17,12 +17,12 @@ func slurmHandlers() []handler {
 	return []handler{
 		{"srun error", []string{"srun: error: "}, readSrunError},
 		{"srun end", []string{
-			"Terminating StepId=", "Terminating job step ", "Job step aborted: ", "has been revoked",
+			"Terminating StepId=", "Terminating job step ", "Job step aborted: ", "has been revoked", "has exceeded its time limit",
 		}, readSrunEnd},
 		{"slurmstepd end", []string{
 			" CANCELLED AT ", " FAILED (non-zero exit code", " UNCORRECTABLE MEMORY ERROR AT ", " STEPD TERMINATED ON ",
 		}, readStepdEnd},
-		{"slurm oom", []string{"oom-kill event", "oom_kill event"}, readStepdOOM},
+		{"slurm oom", []string{"oom-kill event", "oom_kill event", " exceeded memory limit ("}, readStepdOOM},
 		{"slurm kill task", []string{": Kill task failed"}, readKillFailed},
 		{"slurm prolog", []string{"Prolog failure on node ", "Prolog hung on node "}, readProlog},
 		{"slurmstepd output", []string{"Could not open std"}, readStepdOutput},
@@ -101,6 +101,7 @@ func readSrunMessage(r *reader, rec *record, msg string) bool {
 var (
 	// Up to 22.05 with the plugin's name in front; before 20.11 "job step 405737.0".
 	terminating = pattern.New(`srun: (?:launch/slurm: _step_signal: )?Terminating (?:StepId=|job step )(?:StepId=)?(\d[\d.+]*)`)
+	overTime    = pattern.New(`salloc: (?:error: )?(Job (\d+) has exceeded its time limit)`)
 	revoked     = pattern.New(`(?:srun|salloc): (?:error: )?Job allocation (\d+) has been revoked`)
 )
 
@@ -108,6 +109,8 @@ func readSrunEnd(r *reader, rec *record) bool {
 	end := SlurmEnd{At: rec.At}
 	if m := terminating.FindSubmatch(rec.Text); m != nil {
 		end.Kind, end.Entity, end.ID = "terminating", "STEP", strings.TrimRight(string(m[1]), ".")
+	} else if m := overTime.FindSubmatch(rec.Text); m != nil {
+		end = SlurmEnd{At: rec.At, Kind: "cancelled", Entity: "JOB", ID: string(m[2]), Reason: timeLimit, Says: string(m[1])}
 	} else if m := revoked.FindSubmatch(rec.Text); m != nil {
 		end.Kind, end.Entity, end.ID = "revoked", "JOB", string(m[1])
 	} else if bytes.Contains(rec.Text, []byte("srun: Job step aborted: ")) {
@@ -171,8 +174,14 @@ var (
 	stepdOutput = pattern.New(`Could not open std(?:out|err|in) file .{1,400}`)
 )
 
+// stepdOverMemory is what SLURM printed up to 20.02 where it looked itself how much memory a step used. "… at some point" kills nothing.
+var stepdOverMemory = pattern.New(`slurmstepd[\w.-]*: error: (?:Step|Job) (\d[\d.]*) exceeded memory limit \(\d+ > \d+\), being killed`)
+
 func readStepdOOM(r *reader, rec *record) bool {
 	m := stepdOOM.FindSubmatch(rec.Text)
+	if o := stepdOverMemory.FindSubmatch(rec.Text); m == nil && o != nil {
+		m = [][]byte{o[0], []byte("1"), o[1]}
+	}
 	if m == nil {
 		return false
 	}
