@@ -187,9 +187,25 @@ func TestOtherLaunchersEnds(t *testing.T) {
 	for _, c := range []fieldCase{
 		{"salloc's time was up", one(fieldSteps + "salloc: Job 19622 has exceeded its time limit and its allocation has been revoked.\n" + aborted + "srun: error: gpu1: task 0: Killed\n"), []string{"time-limit"}, "-"},
 		{"SLURM looked at the memory itself", one(fieldSteps + "slurmstepd: error: Step 15947.0 exceeded memory limit (6776728 > 6291456), being killed\nslurmstepd: error: Exceeded job memory limit\n" + aborted + bare), []string{"host-oom"}, "-"},
+		{"as older and newer ones print it", one(fieldSteps + "slurmstepd: Job 6398 exceeded memory limit (50385312 > 49152000), being killed\nslurmstepd: *** JOB 6398 CANCELLED AT 2025-03-04T16:40:47 *** on a1\n"), []string{"host-oom"}, "-"},
+		{"by the step's name", one(fieldSteps + "slurmstepd: error: StepId=7.batch exceeded memory limit (734003200 > 52428800), being killed\nslurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2025-03-04T10:09:00 ***\n"), []string{"host-oom"}, "-"},
 		{"and killed nothing", one(fieldSteps + "[after training is done] datetime: 2025-03-04 10:36:01\nslurmstepd: error: Exceeded job memory limit at some point.\n"), []string{"completed"}, "-"},
 		{"jsrun", one(fieldSteps + "ERROR:  One or more process (first noticed rank 12) terminated with signal 11 (core dumped)\n"), []string{"native-crash"}, "rank 12"},
 		{"a machine that is taken back", one(fieldSteps + "Dec 17 16:03:58Z w1 start-worker 2024/12/17 16:03:58 GCP Metadata Service says termination is imminent\n"), []string{"preempted"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// A card that could not use its own memory tells nothing of the way to its peer.
+func TestAnErrorOfTheCardsOwn(t *testing.T) {
+	warn := func(status int) string {
+		return fmt.Sprintf("tp7:185303:186751 [1] transport/net_ib.cc:2453 NCCL WARN NET/IB: Got completion from peer 10.99.91.63<51161> with status=%d opcode=32614 len=32614 vendor err 81 (Send) hca mlx5_1\n", status)
+	}
+	for _, c := range []fieldCase{
+		{"local protection", one(fieldSteps + warn(4)), []string{"config-error", "link-error"}, "-"},
+		{"no answer", one(fieldSteps + warn(12)), []string{"link-error"}, ""},
+		{"both", one(fieldSteps + warn(4) + warn(12)), []string{"link-error"}, ""},
 	} {
 		c.check(t)
 	}

@@ -174,8 +174,8 @@ var (
 	stepdOutput = pattern.New(`Could not open std(?:out|err|in) file .{1,400}`)
 )
 
-// stepdOverMemory is what SLURM printed up to 20.02 where it looked itself how much memory a step used. "… at some point" kills nothing.
-var stepdOverMemory = pattern.New(`slurmstepd[\w.-]*: error: (?:Step|Job) (\d[\d.]*) exceeded memory limit \(\d+ > \d+\), being killed`)
+// stepdOverMemory is what SLURM prints where it looks itself how much memory a step used. "… at some point" kills nothing.
+var stepdOverMemory = pattern.New(`slurmstepd[\w.-]*: (?:error: )?(?:Step|Job|StepId|JobId)[ =](\d[\w.]*) exceeded memory limit \(\d+ > \d+\), being killed`)
 
 func readStepdOOM(r *reader, rec *record) bool {
 	m := stepdOOM.FindSubmatch(rec.Text)

@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -155,9 +156,44 @@ func linkError(s *Scene) *Proposal {
 		p.Rivals, p.Base = []string{"node-failure"}, 0.9
 		p.Why = fmt.Sprintf("the reports name a transfer that failed; %s reports nothing and had fallen silent before, as a node does that is gone: then no link failed", n)
 	}
+	if n := localError(f, p); n != "" {
+		p.Rivals, p.Base = appendOnce(p.Rivals, "config-error"), 0.85
+		p.Summary = fmt.Sprintf("the network card could not use the memory that a transfer was to go from or to (status %s)", n)
+		p.Why = "such an error arises before anything is sent: as with GPUDirect RDMA that the driver, a container or the PCIe settings of the node do not allow; else in the card"
+	}
 	p.Remote = diedThere(s, p, ends)
 	decidedByPorts(s, p, hosts[best])
 	return p
+}
+
+// localErrors are states of a transfer that tell of the sender's own memory or requests: IBV_WC_LOC_LEN_ERR, LOC_QP_OP_ERR, LOC_PROT_ERR,
+// MW_BIND_ERR and LOC_ACCESS_ERR.
+var localErrors = map[string]bool{"1": true, "2": true, "4": true, "6": true, "8": true}
+
+// localError is the state of the transfers that failed, where all failed so and that is one of them; "" otherwise.
+func localError(f *resolve.Facts, p *Proposal) string {
+	if slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != "ib-completion" }) {
+		return ""
+	}
+	status := ""
+	for i := range f.Obs.NCCLWarns {
+		w := &f.Obs.NCCLWarns[i]
+		if !slices.Contains(w.Signs, "ib-completion") {
+			continue
+		}
+		x := knowledge.Fields("ib-completion", []byte(w.Text))
+		if status = cmp.Or(x["status"], x["status2"]); !localErrors[status] {
+			return ""
+		}
+	}
+	return status
+}
+
+func appendOnce(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(slices.Clone(list), s)
 }
 
 // silentFor is for how long nothing of a node may be printed before the others report a failure, in seconds, until it counts: ranks that
