@@ -2,7 +2,7 @@ package knowledge
 
 // cudaTexts are the error texts that have a signature of their own; the generic entry must not repeat them.
 var cudaTexts = []string{
-	"out of memory", "an illegal memory access", "device-side assert", "unspecified launch failure",
+	"out of memory", "an illegal memory access", "device-side assert triggered", "unspecified launch failure",
 	"uncorrectable ECC", "uncorrectable NVLink", "misaligned address", "an illegal instruction", "the launch timed out",
 	"hardware stack error", "unknown error", "system not yet initialized", "busy or unavailable",
 	"no CUDA-capable device", "invalid device ordinal", "driver version is insufficient", "no kernel image",
@@ -286,43 +286,43 @@ var gpuHardwareSignatures = []Signature{
 	},
 	{
 		ID: "xid-79", Mechanism: "gpu-off-bus", Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{"NVRM: Xid ("}, Pattern: `Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)\): (?P<xid>79)\b`,
+		Literals: []string{"NVRM: Xid ("}, Pattern: `Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)(?: GPU-I:\d+)?\): (?P<xid>79)\b`,
 		Meaning: "Xid 79: the GPU fell off the bus.",
 		Source:  "NVIDIA kernel driver", Example: "NVRM: Xid (PCI:0000:65:00): 79, pid='N/A', GPU has fallen off the bus.",
 	},
 	{
 		ID: "xid-ecc", Mechanism: "gpu-ecc", Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{"NVRM: Xid ("}, Pattern: `Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)\): (?P<xid>48|64|94|95|140)\b`,
+		Literals: []string{"NVRM: Xid ("}, Pattern: `Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)(?: GPU-I:\d+)?\): (?P<xid>48|64|94|95|140)\b`,
 		Meaning: "The GPU's memory has an error it cannot correct, or the repair failed (Xid 48, 64, 94, 95, 140).",
 		Source:  "NVIDIA kernel driver", Example: "NVRM: Xid (PCI:0000:90:1c): 64, pid=1, Row Remapper: Error recording",
 	},
 	{
 		ID: "xid-63", Role: InfoRole, Mechanism: "gpu-ecc",
-		Literals: []string{"NVRM: Xid ("}, Pattern: `Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)\): (?P<xid>63|92)\b`,
+		Literals: []string{"NVRM: Xid ("}, Pattern: `Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)(?: GPU-I:\d+)?\): (?P<xid>63|92)\b`,
 		Meaning: "The GPU set a bad row of memory aside; harmless alone, a reset makes it take effect.",
 		Source:  "NVIDIA kernel driver", Example: "NVRM: Xid (PCI:0000:10:1c): 63, pid=1850, Row Remapper: New row marked for remapping, reset gpu to activate",
 	},
 	{
 		ID: "xid-nvlink", Mechanism: "gpu-nvlink", Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{"NVRM: Xid ("}, Pattern: `Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)\): (?:(?P<xid>74|136)\b|(?P<xid5>14[4-9]|150), [^(]*\bFatal\b)`,
+		Literals: []string{"NVRM: Xid ("}, Pattern: `Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)(?: GPU-I:\d+)?\): (?:(?P<xid>74|136)\b|(?P<xid5>14[4-9]|150), [^(]*\bFatal\b)`,
 		Meaning: "The link between GPUs failed (Xid 74, or a fatal NVLink 5 event).",
 		Source:  "NVIDIA kernel driver", Example: "NVRM: Xid (PCI:0018:01:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 (0x025001c6)",
 	},
 	{
 		ID: "xid-firmware", Mechanism: "gpu-firmware", Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{"NVRM: Xid ("}, Pattern: `Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)\): (?P<xid>119|120|61|62|143)\b`,
+		Literals: []string{"NVRM: Xid ("}, Pattern: `Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)(?: GPU-I:\d+)?\): (?P<xid>119|120|61|62|143)\b`,
 		Meaning: "The GPU's own processor stopped answering the driver (Xid 119, 120; 61, 62, 143).",
 		Source:  "NVIDIA kernel driver", Example: "NVRM: Xid (PCI:0000:1a:00): 119, pid=1, name=python, Timeout after 6s of waiting for RPC response from GPU0 GSP! Expected function 76",
 	},
 	{
 		ID: "xid-app", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller,
-		Literals: []string{"NVRM: Xid ("}, Pattern: `Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)\): (?P<xid>8|13|31|43|68|69|109)\b`,
+		Literals: []string{"NVRM: Xid ("}, Pattern: `Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)(?: GPU-I:\d+)?\): (?P<xid>8|13|31|43|68|69|109)\b`,
 		Meaning: "A kernel of the job failed on the GPU (Xid 13, 31, 43, …); mostly code, hardware if the same GPU repeats it.",
 		Source:  "NVIDIA kernel driver", Example: "NVRM: Xid (PCI:0000:cb:00): 31, pid=1797828, name=pt_main_thread, Ch 00000008, MMU Fault",
 	},
 	{
 		ID: "xid-45", Role: ConsequenceRole,
-		Literals: []string{"NVRM: Xid ("}, Pattern: `Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)\): (?P<xid>45)\b(?:.*previous Xid (?P<previous>\d+))?`,
+		Literals: []string{"NVRM: Xid ("}, Pattern: `Xid \((?:PCI:)?(?P<pci>[0-9a-fA-F:.]+)(?: GPU-I:\d+)?\): (?P<xid>45)\b(?:.*previous Xid (?P<previous>\d+))?`,
 		Meaning: "The driver cleaned up after a process that was killed or failed before.",
 		Source:  "NVIDIA kernel driver", Example: "NVRM: Xid (PCI:0000:dc:00): 45, pid=1818990, name=python3, Ch 00000001 caused by previous Xid 149",
 	},

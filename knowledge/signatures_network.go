@@ -256,4 +256,11 @@ var networkSignatures = []Signature{
 		Source:  "NCCL src/transport/net_socket.cc and bootstrap.cc",
 		Example: "lzm-h200-10:74737:75914 [1] transport/net_socket.cc:488 NCCL WARN NET/Socket : peer 10.0.5.194<41988> message truncated : receiving 4 bytes instead of 2.",
 	},
+	{
+		ID: "mpi-message-truncated", Mechanism: "collective-mismatch", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"Fatal error in ", "Message truncated"}, Pattern: `Fatal error in (?:internal_|PMPI_|MPI_)(?P<call>\w+): Message truncated`,
+		Meaning: "Two processes disagree about the size of a message: different calls, or calls in another order.",
+		Source:  "MPICH src/mpi/errhan (MPI_ERR_TRUNCATE)",
+		Example: "Fatal error in PMPI_Scatterv: Message truncated, error stack:",
+	},
 }

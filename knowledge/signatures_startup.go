@@ -225,6 +225,13 @@ var startupSignatures = []Signature{
 		Example:  "RuntimeError: Gloo connectFullMesh failed with [../third_party/gloo/gloo/transport/tcp/pair.cc:144] no error",
 	},
 	{
+		ID: "init-gloo-address", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"Unable to find address for: "}, Pattern: `Unable to find address for: (?P<interface>\S{1,80})`,
+		Meaning: "Gloo has no address to use: the interface that GLOO_SOCKET_IFNAME names is not there on this node, or the node's own name does not resolve.",
+		Source:  "Gloo gloo/transport/tcp/device.cc",
+		Example: "RuntimeError: [enforce fail at gloo/transport/tcp/device.cc:84] ifa != nullptr. Unable to find address for: eth1",
+	},
+	{
 		ID: "init-gloo-connect", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"Connect timeout ["}, Pattern: `Connect timeout \[(?P<peer>[^\]]+)\]`,
 		Meaning: "Gloo could not reach this peer in time.",

@@ -149,6 +149,9 @@ func whatKernel(e *resolve.KernelEvent) string {
 		}
 		return s
 	case kernel.OffBus:
+		if e.Name == kernel.NotStarted {
+			return "the driver could not start the GPU" + onGPU
+		}
 		return "a GPU has fallen off the bus" + onGPU
 	case kernel.AER:
 		s := "errors of PCIe, " + strings.ToLower(e.Name) + ", at " + e.PCI

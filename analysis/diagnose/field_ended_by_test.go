@@ -190,6 +190,8 @@ func TestOtherLaunchersEnds(t *testing.T) {
 		{"as older and newer ones print it", one(fieldSteps + "slurmstepd: Job 6398 exceeded memory limit (50385312 > 49152000), being killed\nslurmstepd: *** JOB 6398 CANCELLED AT 2025-03-04T16:40:47 *** on a1\n"), []string{"host-oom"}, "-"},
 		{"by the step's name", one(fieldSteps + "slurmstepd: error: StepId=7.batch exceeded memory limit (734003200 > 52428800), being killed\nslurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2025-03-04T10:09:00 ***\n"), []string{"host-oom"}, "-"},
 		{"and killed nothing", one(fieldSteps + "[after training is done] datetime: 2025-03-04 10:36:01\nslurmstepd: error: Exceeded job memory limit at some point.\n"), []string{"completed"}, "-"},
+		{"Torque lost a node", one(fieldSteps + "=>> PBS: job killed: node 1 (cn123) requested job terminate, 'EOF' (code 1099) - received SISTER_EOF attempting to communicate with sister MoM's\n"), []string{"node-failure"}, "node cn123"},
+		{"MPI had failed before", one(fieldSteps + "Fatal error in PMPI_Scatterv: Message truncated, error stack:\nPMPI_Scatterv(386)................: MPI_Scatterv(sbuf=0xe1d490) failed\n=>> PBS: job killed: walltime 1220 exceeded limit 1200\n"), []string{"collective-mismatch"}, "-"},
 		{"jsrun", one(fieldSteps + "ERROR:  One or more process (first noticed rank 12) terminated with signal 11 (core dumped)\n"), []string{"native-crash"}, "rank 12"},
 		{"a machine that is taken back", one(fieldSteps + "Dec 17 16:03:58Z w1 start-worker 2024/12/17 16:03:58 GCP Metadata Service says termination is imminent\n"), []string{"preempted"}, "-"},
 	} {
@@ -206,6 +208,18 @@ func TestAnErrorOfTheCardsOwn(t *testing.T) {
 		{"local protection", one(fieldSteps + warn(4)), []string{"config-error", "link-error"}, "-"},
 		{"no answer", one(fieldSteps + warn(12)), []string{"link-error"}, ""},
 		{"both", one(fieldSteps + warn(4) + warn(12)), []string{"link-error"}, ""},
+	} {
+		c.check(t)
+	}
+}
+
+// PyTorch's hint below an error of CUDA names device-side assertions, whatever the error was.
+func TestTheHintBelowAnErrorOfCUDA(t *testing.T) {
+	const hint = "\nCUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\nCompile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
+	for _, c := range []fieldCase{
+		{"an error that has no name of its own", one(fieldSteps + raisedBy(3, "RuntimeError: CUDA error: invalid program counter"+hint)), []string{"cuda-error"}, "rank 3"},
+		{"an assertion", one(fieldSteps + raisedBy(3, "RuntimeError: CUDA error: device-side assert triggered"+hint)), []string{"cuda-error"}, "rank 3"},
+		{"Gloo has no address", one(raisedBy(0, "RuntimeError: [enforce fail at gloo/transport/tcp/device.cc:84] ifa != nullptr. Unable to find address for: eth1")), []string{"init-unreachable"}, "-"},
 	} {
 		c.check(t)
 	}

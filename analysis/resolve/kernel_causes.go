@@ -82,6 +82,9 @@ func (g *gpus) candidateOf(e *KernelEvent, t *trouble) (candidate, bool) {
 		c.mechanism, c.text, c.gpu = "gpu-nvlink", fmt.Sprintf("fatal SXid %d on switch %s: %s", e.Number, e.PCI, name), true
 	case kernel.OffBus:
 		c.mechanism, c.text, c.gpu = "gpu-off-bus", "a GPU has fallen off the bus"+strings.Replace(onGPU, " on GPU", ":", 1), true
+		if e.Name == kernel.NotStarted {
+			c.text, c.direct = "the driver could not start a GPU"+strings.Replace(onGPU, " on GPU", ":", 1), false
+		}
 	case kernel.AER:
 		if !e.Fatal || e.Rank == NoRank {
 			return c, false // of which device is not known

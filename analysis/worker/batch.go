@@ -15,6 +15,7 @@ var batchEnds = []struct {
 	// Sources: OpenPBS src/resmom/linux/mom_mach.c and Torque (to 6.1), "=>> PBS: job killed: …"; Moab's MOAB_INFO.
 	{"PBS", "PBS: job killed: ", pattern.New(`(PBS: job killed: (?:walltime|cput|cput_limit)) \d+ exceeded limit \d+`), timeLimit},
 	{"PBS", "PBS: job killed: ", pattern.New(`(PBS: job killed: p?v?mem) \d+\w* exceeded limit \d+`), overMemory},
+	{"PBS", "PBS: job killed: ", pattern.New(`(PBS: job killed: node \d+ )\((?P<node>[A-Za-z0-9][\w.-]{0,252})\) requested job terminate, '(?:EOF|COMM_FAIL)`), nodeLost},
 	{"Moab", "MOAB_INFO:", pattern.New(`(MOAB_INFO:\s+job exceeded wallclock limit)`), timeLimit},
 	// Source: LSF's reference, termination reasons (lsbatch.h).
 	{"LSF", "TERM_RUNLIMIT: ", pattern.New(`(TERM_RUNLIMIT: job killed)`), timeLimit},

@@ -19,10 +19,13 @@ func re(s string) *pattern.Regexp { return pattern.New(s) }
 
 // forms are tried in order; the first that fits counts.
 var forms = []form{
-	{[]byte("NVRM: Xid ("), re(`NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]{5,20})\): (\d{1,4})(?:[, ]|$)(?: ?pid=([^,]{1,40}))?(?:,? ?name=([^,]{0,64}))?`), xid},
+	{[]byte("NVRM: Xid ("), re(`NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]{5,20})(?: GPU-I:\d{1,3})?\): (\d{1,4})(?:[, ]|$)(?: ?pid=([^,]{1,40}))?(?:,? ?name=([^,]{0,64}))?`), xid},
 	{[]byte("SXid ("), re(`SXid \((?:PCI:)?([0-9a-fA-F:.]{5,20})\): (\d{5})(?:, ([A-Za-z-]+))?`), sxid},
 	{[]byte("fallen off the bus"), re(`NVRM: .*?(?:GPU (?:at )?(?:PCI:)?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}))?.*fallen off the bus`), func(m [][]byte, _ []byte) (Event, bool) {
 		return Event{Kind: OffBus, PCI: Address(string(m[1]))}, true
+	}},
+	{[]byte("RmInitAdapter failed"), re(`NVRM: .*?(?:GPU (?:at )?(?:PCI:)?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}))?.*RmInitAdapter failed`), func(m [][]byte, _ []byte) (Event, bool) {
+		return Event{Kind: OffBus, PCI: Address(string(m[1])), Name: NotStarted}, true
 	}},
 	{[]byte("PCIe Bus Error: severity="), re(`([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?): (?:AER: )?PCIe Bus Error: severity=([A-Za-z]+(?: \([A-Za-z-]+\))?)`), aer},
 	{[]byte("AER: "), re(`([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?): AER: (?:Multiple )?(Corrected|Correctable|Uncorrected|Uncorrectable)( \((?:Non-)?Fatal\))? error(?: message)? received`), func(m [][]byte, _ []byte) (Event, bool) {

@@ -28,6 +28,9 @@ const (
 	Booted               // the kernel's first line: what stands above is of the boot before
 )
 
+// NotStarted is the Name of an OffBus event where the GPU answers, and the driver could not start it.
+const NotStarted = "not started"
+
 // Event is one report, or several that are alike.
 type Event struct {
 	Kind   Kind

@@ -107,13 +107,15 @@ func TestEvents(t *testing.T) {
 		"Out of memory: Killed process 4242 (python3) total-vm:1kB":                                                                                                     {Kind: OOM, Pid: 4242, Name: "python3", Global: true, Links: -1},
 		"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=step_0,mems_allowed=0-1,oom_memcg=/slurm/uid_1000/job_123/step_0,task_memcg=/slurm/uid_1000/job_123/step_0/task_3,task=python3,pid=4242,uid=1000": {Kind: OOM, Pid: 4242, Name: "python3", Job: "123",
 			Cgroup: "/slurm/uid_1000/job_123/step_0/task_3", Links: -1},
-		"INFO: task python:280058 blocked for more than 120 seconds.":      {Kind: HungTask, Pid: 280058, Name: "python", Links: -1},
-		"watchdog: BUG: soft lockup - CPU#3 stuck for 23s! [python3:4242]": {Kind: Lockup, Pid: 4242, Name: "python3", Links: -1},
-		"mlx5_core 0000:5d:00.0 ibp93s0: Link down":                        {Kind: Link, PCI: "0000:5d:00", Name: "ibp93s0", Down: true, Pid: -1, Links: -1},
-		"mlx5_core 0000:5d:00.0 ibp93s0: Link up":                          {Kind: Link, PCI: "0000:5d:00", Name: "ibp93s0", Pid: -1, Links: -1},
-		"nfs: server filer7 not responding, still trying":                  {Kind: Storage, Name: "nfs filer7", Down: true, Pid: -1, Links: -1},
-		"{1}[Hardware Error]: event severity: fatal":                       {Kind: Machine, Fatal: true, Pid: -1, Links: -1},
-		"{1}[Hardware Error]: event severity: corrected":                   {Kind: Machine, NonFatal: true, Pid: -1, Links: -1},
+		"INFO: task python:280058 blocked for more than 120 seconds.":                                             {Kind: HungTask, Pid: 280058, Name: "python", Links: -1},
+		"watchdog: BUG: soft lockup - CPU#3 stuck for 23s! [python3:4242]":                                        {Kind: Lockup, Pid: 4242, Name: "python3", Links: -1},
+		"mlx5_core 0000:5d:00.0 ibp93s0: Link down":                                                               {Kind: Link, PCI: "0000:5d:00", Name: "ibp93s0", Down: true, Pid: -1, Links: -1},
+		"mlx5_core 0000:5d:00.0 ibp93s0: Link up":                                                                 {Kind: Link, PCI: "0000:5d:00", Name: "ibp93s0", Pid: -1, Links: -1},
+		"NVRM: Xid (PCI:0000:01:00 GPU-I:05): 94, pid=7194, Contained: CE User Channel (0x9). RST: No, D-RST: No": {Kind: Xid, Number: 94, PCI: "0000:01:00", Pid: 7194, Links: -1},
+		"NVRM: GPU 0000:9b:00.0: RmInitAdapter failed! (0x26:0x65:0x1)":                                           {Kind: OffBus, PCI: "0000:9b:00", Name: NotStarted, Pid: -1, Links: -1},
+		"nfs: server filer7 not responding, still trying":                                                         {Kind: Storage, Name: "nfs filer7", Down: true, Pid: -1, Links: -1},
+		"{1}[Hardware Error]: event severity: fatal":                                                              {Kind: Machine, Fatal: true, Pid: -1, Links: -1},
+		"{1}[Hardware Error]: event severity: corrected":                                                          {Kind: Machine, NonFatal: true, Pid: -1, Links: -1},
 	} {
 		got, ok := event([]byte(text))
 		want.Message, want.Count = text, 1

@@ -88,7 +88,11 @@ func nodeFailure(s *Scene) *Proposal {
 	if len(p.Nodes) > 0 {
 		p.Summary = "node " + strings.Join(p.Nodes, ", ") + " failed under the job"
 		p.Why = names + " names the node that stopped answering"
-		if names == "Kubernetes" {
+		switch names {
+		case "SLURM":
+		default:
+			p.Now = []knowledge.Advice{{Text: "See what ended {node}, by its kernel's log, and resubmit without it.", Command: "ssh {node} 'uptime; dmesg -T | tail -50'"}}
+		case "Kubernetes":
 			p.Now = []knowledge.Advice{{Text: "See since when Kubernetes has not heard of {node}, and resubmit without it.", Command: "kubectl describe node {node} | grep -A12 Conditions"}}
 		}
 	} else {
