@@ -131,10 +131,24 @@ var acceleratorSignatures = []Signature{
 	},
 	{
 		ID: "npu-aicore", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{" core exception"}, Pattern: `(?:ai ?core|vector core|AICPU) exception|error code is 5070\d\d`,
+		Literals: []string{"core exception"}, Pattern: `(?:ai ?core|vector core) exception`,
 		Meaning: "A kernel failed on the NPU.",
 		Source:  "CANN runtime, error codes 507011 to 507057",
 		Example: "rtStreamSynchronize execution failed, reason=[aicore exception][vector core exception]",
+	},
+	{
+		ID: "npu-core", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{" error exception, core id is "}, Pattern: `\bai\w+ error exception, core id is (?P<core>\d+)`,
+		Meaning: "A kernel failed on the NPU.",
+		Source:  "CANN runtime, device_error_proc.cc",
+		Example: "EZ9999: The error from device(chipId:1, dieId:0), serial number is 3, there is an aivec error exception, core id is 4, error code = 0, dump info: pc start: 0x1240c3096f34",
+	},
+	{
+		ID: "npu-code", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"error code is 5070"}, Pattern: `error code is (?P<code>507015|507018|507035)\b`, // an exception of the cores, of AICPU, of the vector cores
+		Meaning: "A kernel failed on the NPU.",
+		Source:  "CANN runtime, error codes; torch_npu",
+		Example: "RuntimeError: NPU function error: AclrtSynchronizeStreamWithTimeout, error code is 507015",
 	},
 	{
 		ID: "npu-memory", Mechanism: "gpu-ecc", Role: CauseRole, Tier: ProcessKiller, Direct: true,
@@ -230,9 +244,16 @@ var acceleratorSignatures = []Signature{
 	{
 		// What the agent does with memory that is not the program's.
 		ID: "rocm-aperture", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{"aborting with error : HSA_STATUS_ERROR"}, Pattern: `(?P<status>HSA_STATUS_ERROR_(?:MEMORY_APERTURE_VIOLATION|ILLEGAL_INSTRUCTION|EXCEPTION|MEMORY_FAULT))`,
+		Literals: []string{"borting with error : HSA_STATUS_ERROR"}, Pattern: `(?P<status>HSA_STATUS_ERROR_(?:OUT_OF_REGISTERS|OUT_OF_RESOURCES.*Available Free mem : \d{4,} MB|MEMORY_APERTURE_VIOLATION|ILLEGAL_INSTRUCTION|EXCEPTION|MEMORY_FAULT))`,
 		Meaning: "A kernel on the GPU did something it must not, and ROCm stopped its queue.",
 		Source:  "ROCm clr rocclr/device/rocm/rocdevice.cpp",
 		Example: ":0:rocdevice.cpp :2982: Callback: Queue 0x7f aborting with error : HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: The agent attempted to access memory beyond the largest legal address. code: 0x29",
+	},
+	{
+		ID: "rocm-no-memory", Mechanism: "gpu-oom", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"borting with error : HSA_STATUS_ERROR_OUT_OF_RESOURCES"}, Pattern: `Available Free mem : (?P<free>\d{1,3}) MB`,
+		Meaning: "ROCm needed memory on the GPU for a kernel and found none, and stopped its queue.",
+		Source:  "ROCm clr rocclr/device/rocm/rocdevice.cpp",
+		Example: ":0:rocdevice.cpp :2724: Callback: Queue 0x150b4de00000 Aborting with error : HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate the necessary resources. This error may also occur when the core runtime library needs to spawn threads or create internal OS-specific events. Code: 0x1008 Available Free mem : 0 MB",
 	},
 }

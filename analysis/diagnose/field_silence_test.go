@@ -125,3 +125,31 @@ func TestOneBehindInAnotherOperation(t *testing.T) {
 	fieldCase{"the same", job("_ALLGATHER_BASE"), []string{"gpu-hang"}, "rank 3"}.check(t)
 	fieldCase{"another", job("_REDUCE_SCATTER_BASE"), []string{"gpu-hang", "collective-mismatch"}, "rank 3"}.check(t)
 }
+
+// A monitored barrier asks one rank after the other and names the first that does not answer.
+func TestTheFirstThatAMonitoredBarrierAsks(t *testing.T) {
+	failed := func(rank int) string {
+		return raisedBy(0, fmt.Sprintf("RuntimeError: [Rank 0]: Rank %d failed to pass monitoredBarrier in 300000 ms", rank))
+	}
+	came := raisedBy(3, "RuntimeError: Rank 3 successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0. Please check rank 0 logs for faulty rank.")
+	const world = "torchrun --standalone --nproc-per-node 8 train.py\n"
+	for _, c := range []fieldCase{
+		{"the first", one(world + failed(1)), []string{"rank-stalled", "lone-waiter", "collective-mismatch"}, "-"},
+		{"the first, and others came", one(world + came + failed(1)), []string{"rank-stalled"}, "rank 1"},
+		{"a later one", one(world + failed(5)), []string{"rank-stalled"}, "rank 5"},
+	} {
+		c.check(t)
+	}
+}
+
+// What accelerators of other makers say of a kernel, and of memory, that failed.
+func TestKernelsThatFailedElsewhere(t *testing.T) {
+	for _, c := range []fieldCase{
+		{"on an NPU, by its runtime", one(fieldSteps + "[rank3]: EZ9999: The error from device(chipId:3, dieId:0), serial number is 17, there is an aicore error exception, core id is 12, error code = 0x800000, dump info: pc start: 0x12\n" + raisedBy(3, "RuntimeError: NPU function error: AclrtSynchronizeStream")), []string{"cuda-error"}, "rank 3"},
+		{"on an NPU, by its code", one(fieldSteps + raisedBy(3, "RuntimeError: NPU function error: AclrtSynchronizeStream, error code is 507015")), []string{"cuda-error"}, "rank 3"},
+		{"ROCm had no memory", one(fieldSteps + ":0:rocdevice.cpp :2724: 12 us: Callback: Queue 0x15 Aborting with error : HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate the necessary resources. Code: 0x1008 Available Free mem : 0 MB\n"), []string{"gpu-oom"}, ""},
+		{"ROCm had memory", one(fieldSteps + ":0:rocdevice.cpp :2724: 12 us: Callback: Queue 0x15 Aborting with error : HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate the necessary resources. Code: 0x1008 Available Free mem : 13386 MB\n"), []string{"cuda-error"}, ""},
+	} {
+		c.check(t)
+	}
+}

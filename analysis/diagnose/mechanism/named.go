@@ -19,6 +19,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 	why := ""
 	var rivals []string
 	unplaced := 0    // ranks that are named inside a group which is not proven to be the whole job
+	var firsts []int // ranks of which rank 0 was the only one to say that they did not come, and asked nobody else
 	var placed []int // of a monitored barrier, which tells of each rank as it gives it up and then of all
 	whole := func(reporter int, who worker.At) bool {
 		r, ok := f.RankOf(who)
@@ -55,6 +56,11 @@ func namedByPyTorch(s *Scene) *Proposal {
 			most := f.Job.WorldSize > 2 && 2*len(named) >= f.Job.WorldSize
 			if most {
 				rivals = []string{"lone-waiter"} // the one that came may be the one that went astray
+			}
+			if firstAsked(f, named) {
+				rivals, firsts = []string{"lone-waiter", "collective-mismatch"}, appendNew(firsts, named[0])
+				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
+				continue
 			}
 			if most || len(named) == 0 || within(f, b) || !whole(b.Rank, b.At) && f.Job.WorldSize == 0 {
 				was := len(placed)
@@ -99,6 +105,11 @@ func namedByPyTorch(s *Scene) *Proposal {
 		}
 		ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
 	}
+	if len(absent) == 0 && unplaced == 0 && len(firsts) > 0 {
+		why = "rank 0 of the monitored barrier asks one after the other and names the first that does not answer; no other rank says that it came"
+		return &Proposal{Mechanism: "rank-stalled", Class: Collective, Scope: "group", Rivals: rivals, At: at, Base: 0.85, Why: why, For: []incident.Finding{finding(why, ev...)},
+			Summary: fmt.Sprintf("%s, the first that was asked, did not come to a monitored barrier; whether anybody else did no line says", rankWords(firsts))}
+	}
 	if len(absent) == 0 && unplaced > 0 {
 		if len(ev) > 3 {
 			ev = ev[:3]
@@ -133,6 +144,12 @@ func notReached(f *resolve.Facts, b *worker.Barrier) (named []int, reached []inc
 }
 
 const reachedBarrier = "monitored-victim"
+
+// firstAsked says that a monitored barrier names the first rank that it asks, and nobody else says that he came: then rank 0 may have been
+// the only one there.
+func firstAsked(f *resolve.Facts, named []int) bool {
+	return len(named) == 1 && named[0] == 1 && !slices.ContainsFunc(f.Barriers, func(o worker.Barrier) bool { return o.Kind == reachedBarrier })
+}
 
 // within says that a monitored barrier is one of a group smaller than the job: a member's rank there is not its own.
 func within(f *resolve.Facts, b *worker.Barrier) bool {
