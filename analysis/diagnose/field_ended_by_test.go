@@ -224,3 +224,21 @@ func TestTheHintBelowAnErrorOfCUDA(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// Whoever collects lines may stamp those that have no time of their own long afterwards: below the reports of a hang they stand all the same.
+func TestStampsOfWhoCollectedTheLines(t *testing.T) {
+	var hung strings.Builder
+	for _, r := range []int{0, 1, 2} {
+		hung.WriteString(waitedFor(r))
+	}
+	text := fieldSteps + hung.String() +
+		"[rank0]:[E311 09:20:35.100000000 ProcessGroupNCCL.cpp:1895] [PG ID 0 PG GUID 0(default_pg) Rank 0] Process group watchdog thread terminated with exception: CUDA error: unspecified launch failure\nterminate called after throwing an instance of 'c10::DistBackendError'\n  what():  [PG ID 0 PG GUID 0(default_pg) Rank 0] Process group watchdog thread terminated with exception: CUDA error: unspecified launch failure\n"
+	var b strings.Builder
+	for l := range strings.Lines(text) {
+		b.WriteString("2025-03-11T10:53:36.123456789Z " + l)
+	}
+	v := Run(read(t, []simulate.File{{Name: "pod.log", Data: []byte(b.String())}}, nil, 0)).Verdict
+	if v.Mechanism == "cuda-error" || len(v.Root.Ranks) > 0 {
+		t.Errorf("%s of %v: %s", v.Mechanism, v.Root.Ranks, v.Summary)
+	}
+}

@@ -273,10 +273,12 @@ func AfterHang(s *Scene, fl *resolve.Failure) bool {
 	if !when.Valid {
 		when = fl.NotBefore
 	}
-	if when.Valid && g.Report.Valid && when.T-g.Report.T > zone && !s.Facts.Tied(fl.Node) {
+	elsewhere := when.Valid && g.Report.Valid && when.T-g.Report.T > zone && !s.Facts.Tied(fl.Node)
+	if elsewhere && !g.ReportedAbove(fl.At.Pos) {
 		return false // a clock that nothing compares with the reporters': in another zone, not an hour later
 	}
-	if fl.T.Valid {
+	timed := fl.T.Valid && !elsewhere // who collected the lines may have stamped them: then where they stand tells their order
+	if timed {
 		if g.Report.Before(fl.T) {
 			return true
 		}
@@ -287,7 +289,7 @@ func AfterHang(s *Scene, fl *resolve.Failure) bool {
 	if x := fl.Proc; x != nil && x.Exit != nil && x.Exit.T.Before(g.Report) {
 		return false // its process had ended by then, whatever other writers' stamps stand above its lines
 	}
-	if fl.NotBefore.Valid && !fl.T.Valid && g.Report.Before(fl.NotBefore) {
+	if fl.NotBefore.Valid && !fl.T.Valid && !elsewhere && g.Report.Before(fl.NotBefore) {
 		return true
 	}
 	if fl.Rank != resolve.NoRank {
@@ -297,11 +299,11 @@ func AfterHang(s *Scene, fl *resolve.Failure) bool {
 				return true
 			}
 		}
-		if g.Waits(fl.Rank) && !fl.T.Valid && !saidBefore(fl) {
+		if g.Waits(fl.Rank) && !timed && !saidBefore(fl) {
 			return true
 		}
 		// It was in a collective as well, and came back from it with what an aborted one leaves.
-		return !fl.T.Valid && cameBack(fl) && g.ReportedAbove(fl.At.Pos)
+		return !timed && cameBack(fl) && g.ReportedAbove(fl.At.Pos)
 	}
 	return g.ReportedAbove(fl.At.Pos)
 }
