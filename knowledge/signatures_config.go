@@ -31,6 +31,20 @@ var configSignatures = []Signature{
 		Example: "pretrain_gpt.py: error: unrecognized arguments: --use-flash",
 	},
 	{
+		ID: "config-absl-flags", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"FATAL Flags parsing error:"},
+		Meaning:  "The program does not know a command-line flag it was given, or cannot read its value.",
+		Source:   "Abseil for Python absl/app.py",
+		Example:  "FATAL Flags parsing error: Unknown command line flag 'lrr'. Did you mean: lr ?",
+	},
+	{
+		ID: "config-fire", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"ERROR: Could not consume arg: "},
+		Meaning:  "The program does not know a command-line option it was given.",
+		Source:   "Python Fire fire/core.py",
+		Example:  "ERROR: Could not consume arg: --max_steps=10",
+	},
+	{
 		ID: "config-required", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"error: the following arguments are required: "}, Pattern: `required: (?P<text>.{1,160})`,
 		Meaning: "A command-line option is missing.",
@@ -99,6 +113,14 @@ var configSignatures = []Signature{
 		Meaning: "An override names a key the configuration does not have.",
 		Source:  "Hydra hydra/_internal/config_loader_impl.py",
 		Example: "Could not override 'model.lr'.",
+	},
+	{
+		// Where HYDRA_FULL_ERROR is not set, Hydra prints what it raised without the class.
+		ID: "config-hydra-option", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"Could not find '"}, Pattern: `\bIn '[^']{1,120}': Could not find '[^']{1,120}'`,
+		Meaning: "Hydra could not compose the configuration: it names a part that is not there.",
+		Source:  "Hydra hydra/_internal/defaults_list.py, 1.1 on",
+		Example: "In 'config': Could not find 'model/llama_9b'",
 	},
 	{
 		ID: "config-omegaconf", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,

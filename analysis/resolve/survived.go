@@ -341,6 +341,12 @@ func (f *Facts) finishedAfter(fl *Failure) bool {
 	if at == nil {
 		return false
 	}
+	if at.File == fl.At.File {
+		return at.Off > fl.At.Off
+	}
 	end, when := f.At(*at), fl.When()
-	return !end.Valid || !when.Valid || !end.Before(when)
+	if !end.Valid || !when.Valid {
+		return !uncaught(fl) // whoever raised that did not get to the end
+	}
+	return !end.Before(when)
 }
