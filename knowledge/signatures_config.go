@@ -303,6 +303,13 @@ var limitSignatures = []Signature{
 		Example:  "OSError: [Errno 24] Too many open files",
 	},
 	{
+		ID: "limit-java-heap", Mechanism: "resource-limit", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"java.lang.OutOfMemoryError: "}, Pattern: `java\.lang\.OutOfMemoryError: (?P<text>.{1,120})`,
+		Meaning: "Java used all that it may of its heap, of threads, or of memory outside of it; the node may have more.",
+		Source:  "OpenJDK",
+		Example: "java.lang.OutOfMemoryError: Java heap space",
+	},
+	{
 		ID: "limit-ancdata", Mechanism: "resource-limit", Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"received 0 items of ancdata"},
 		Meaning:  "The process may not open more files, so workers could not hand over their tensors (ulimit -n).",

@@ -49,6 +49,35 @@ var endedSignatures = []Signature{
 		Example: "Run failed with error code CONTAINER_EXITED_WITH_ERROR. Check CLI and server logs for more details.",
 	},
 	{
+		ID: EndedWithError + "time", Role: ConsequenceRole,
+		Literals: []string{"Command exited with non-zero status "}, Pattern: `^Command exited with non-zero status (?P<code>\d+)`,
+		Meaning: "The command time says that the program it ran ended with an error.",
+		Source:  "GNU time src/time.c",
+		Example: "Command exited with non-zero status 1",
+	},
+	{
+		ID: EndedWithError + "time-signal", Role: ConsequenceRole,
+		Literals: []string{"Command terminated by signal "}, Pattern: `^Command terminated by signal (?P<signal>\d+)`,
+		Meaning: "The command time says that a signal ended the program it ran.",
+		Source:  "GNU time src/time.c",
+		Example: "Command terminated by signal 9",
+	},
+	{
+		ID: EndedWithError + "make", Role: ConsequenceRole,
+		Literals: []string{": *** ["}, Pattern: `^make(?:\[\d+\])?: \*\*\* \[[^\]]{1,200}\] (?:Error (?P<code>\d+)|Killed|Terminated|Segmentation fault|Aborted)`,
+		Meaning: "Make says that the program it ran ended with an error.",
+		Source:  "GNU Make src/job.c",
+		Example: "make: *** [Makefile:12: train] Error 1",
+	},
+	{
+		// Scripts end helpers of their own, as those that watch GPUs, once the program is done.
+		ID: EndedWithError + "shell", Role: ConsequenceRole,
+		Literals: []string{" Terminated   "}, Pattern: `line \d+: +(?P<pid>\d+) Terminated +.{0,80}(?:python|torchrun|accelerate|deepspeed|srun|mpirun|mpiexec)`,
+		Meaning: "A shell says that somebody ended the program it ran.",
+		Source:  "Bash jobs.c",
+		Example: "/opt/worker.sh: line 4: 12098 Terminated              python3 train.py",
+	},
+	{
 		ID: EndedWithError + "subprocess", Role: ConsequenceRole,
 		Literals: []string{"returned non-zero exit status "}, Not: []string{"CalledProcessError"}, Pattern: `^.{0,80}Command '.{1,400}' returned non-zero exit status (?P<code>\d+)`,
 		Meaning: "A launcher says that the program it started ended with an error.",

@@ -78,6 +78,13 @@ var storageSignatures = []Signature{
 		Example: "nfs: server nas1 not responding, still trying",
 	},
 	{
+		ID: "storage-nfs-again", Role: InfoRole,
+		Literals: []string{"nfs: server ", " OK"}, Pattern: `nfs: server (?P<server>\S+) OK`,
+		Meaning: "The NFS server answers this node again.",
+		Source:  "Linux net/sunrpc",
+		Example: "nfs: server nas1 OK",
+	},
+	{
 		ID: "hdfs-block", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"Could not obtain block"}, Pattern: `(?:BlockMissingException|IOException): Could not obtain block:? (?P<block>\S+)`,
 		Meaning: "No data node of HDFS delivers a block of the file.",

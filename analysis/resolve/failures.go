@@ -25,9 +25,12 @@ func (f *Facts) failures(obs *worker.Observations) {
 	for i := range obs.Exceptions {
 		f.exception(seen, &obs.Exceptions[i])
 	}
-	tried, orphans := f.triedAgain(), orphansOf(obs)
+	tried, orphans, answered := f.triedAgain(), orphansOf(obs), answeredAgain(obs)
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
+		if s.ID == "storage-nfs" && s.Off < answered[s.File] {
+			continue // the server answered again
+		}
 		if tried[s.Pos] {
 			continue // its client went on to try again: what became of that is told by the ladder
 		}
@@ -77,6 +80,17 @@ func (f *Facts) failures(obs *worker.Observations) {
 			fl.Text += raisedFrom(fl.Exc)
 		}
 	}
+}
+
+// answeredAgain is, by file, the last place where a server of NFS answered again. The kernel says both of each server in turn.
+func answeredAgain(obs *worker.Observations) map[string]int64 {
+	last := map[string]int64{}
+	for i := range obs.Signs {
+		if s := &obs.Signs[i]; s.ID == "storage-nfs-again" {
+			last[s.File] = max(last[s.File], s.Off)
+		}
+	}
+	return last
 }
 
 // trapped takes launch failures for what they are where kernels of DeepEP had waited in vain: such a kernel prints that and then stops

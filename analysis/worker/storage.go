@@ -188,6 +188,9 @@ func readIO(r *reader, rec *record) bool {
 		}
 		if v := &r.io; rule.tell(v, text, rec.said()) {
 			v.At = rec.At
+			if v.Kind == IOGaveUp && endured(text) {
+				v.Kind, v.Fallback = IOLoader, true
+			}
 			r.keepIO(rec, n, v)
 			return v.Kind == IORetry // what did not come, or was given up, may still be a failure that nobody knows
 		}

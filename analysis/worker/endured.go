@@ -1,0 +1,33 @@
+package worker
+
+import (
+	"faultline/knowledge"
+	"faultline/pattern"
+)
+
+// endurable are what a program can come past that catches it: it leaves an item out, asks again later, or does without. Of broken
+// hardware, or a process that died, no word makes that so.
+var endurable = map[string]bool{
+	"storage-retries-exhausted": true, "storage-unresponsive": true, "storage-full": true, "checkpoint-io": true, "bad-sample": true,
+	"gpu-oom": true, "version-mismatch": true, "config-error": true, "resource-limit": true,
+}
+
+// Words by which a program says in the same line that it goes on, and those by which it says that it does not.
+var (
+	goingOn = pattern.New(`(?i)\bskip(?:ping|ped)\b|\bignor(?:ing|ed)\b|\bretrying\b|\bwill (?:be )?(?:retry|retried|try again)\b|\btrying again\b|\bfall(?:s|ing)? back\b|\bfell back\b|\bcontinuing\b|\bnon-fatal\b`)
+	over    = pattern.New(`(?i)\b(?:abort|exiting\b|giving up|gave up|no more (?:retries|attempts)|fatal error|cannot (?:continue|recover))`)
+)
+
+// endurance bounds what is looked at of one line.
+const endurance = 2 << 10
+
+// endured says that a line tells of a failure that its program came past.
+func endured(text []byte) bool {
+	text = text[:min(len(text), endurance)]
+	return goingOn.Match(text) && !over.Match(text)
+}
+
+// came says that a signature's line is no cause, because its program says in it that it goes on.
+func came(s *knowledge.Signature, text []byte) bool {
+	return s.Role == knowledge.CauseRole && endurable[s.Mechanism] && endured(text)
+}
