@@ -63,21 +63,6 @@ var endedSignatures = []Signature{
 		Example: "Command terminated by signal 9",
 	},
 	{
-		ID: EndedWithError + "make", Role: ConsequenceRole,
-		Literals: []string{": *** ["}, Pattern: `^make(?:\[\d+\])?: \*\*\* \[[^\]]{1,200}\] (?:Error (?P<code>\d+)|Killed|Terminated|Segmentation fault|Aborted)`,
-		Meaning: "Make says that the program it ran ended with an error.",
-		Source:  "GNU Make src/job.c",
-		Example: "make: *** [Makefile:12: train] Error 1",
-	},
-	{
-		// Scripts end helpers of their own, as those that watch GPUs, once the program is done.
-		ID: EndedWithError + "shell", Role: ConsequenceRole,
-		Literals: []string{" Terminated   "}, Pattern: `line \d+: +(?P<pid>\d+) Terminated +.{0,80}(?:python|torchrun|accelerate|deepspeed|srun|mpirun|mpiexec)`,
-		Meaning: "A shell says that somebody ended the program it ran.",
-		Source:  "Bash jobs.c",
-		Example: "/opt/worker.sh: line 4: 12098 Terminated              python3 train.py",
-	},
-	{
 		ID: EndedWithError + "subprocess", Role: ConsequenceRole,
 		Literals: []string{"returned non-zero exit status "}, Not: []string{"CalledProcessError"}, Pattern: `^.{0,80}Command '.{1,400}' returned non-zero exit status (?P<code>\d+)`,
 		Meaning: "A launcher says that the program it started ended with an error.",

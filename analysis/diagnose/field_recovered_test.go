@@ -61,8 +61,6 @@ func TestFieldCameThrough(t *testing.T) {
 		{"a save that is not", one(fieldSteps + "ERROR: save failed: [Errno 116] Stale file handle; giving up\n"), []string{"storage-unresponsive"}, "-"},
 		{"what was given up is left out", one(fieldSteps + "ERROR shard-41: Max retries exceeded with url: /shard-41 (Caused by ReadTimeoutError); skipping shard\n" + raisedBy(3, "KeyError: 'labels'")), []string{"exception"}, "rank 3"},
 		{"a program that time ran", one(fieldSteps + "Command exited with non-zero status 1\n"), []string{"unknown"}, "-"},
-		{"a program that make ran", one(fieldSteps + "make: *** [Makefile:12: train] Error 1\n"), []string{"unknown"}, "-"},
-		{"a program that somebody ended", one(fieldSteps + "run.sh: line 4: 12098 Terminated              python3 train.py\n"), []string{"unknown"}, "-"},
 		{"a helper that the script ended", one(fieldSteps + "run.sh: line 9: 12102 Terminated              nvidia-smi -l 60 > gpu.csv\n"), []string{"completed"}, "-"},
 		{"Java's heap", one(fieldSteps + "java.lang.OutOfMemoryError: Java heap space\n"), []string{"resource-limit"}, "-"},
 		{"a bar that goes on", one(fieldSteps + " 40%|████      | 40/100 [01:00<01:30,  1.50s/it]"), []string{"completed"}, "-"},
