@@ -75,3 +75,24 @@ func TestARankThatCameTooLate(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// A clock that nobody compared with the others' may be wrong: who seems to have come late, or in another attempt, need not have.
+func TestAClockThatIsWrong(t *testing.T) {
+	node := func(clock string, seq int, ranks ...int) string {
+		b := "WORLD_SIZE=8\n"
+		for _, r := range ranks {
+			b += hungAt("312", clock, r, seq)
+		}
+		return b
+	}
+	job := func(clock string, seq int) map[string]string {
+		return map[string]string{"a.log": node("10:20:30", 900, 0, 1, 2, 3, 4, 5), "b.log": node(clock, seq, 6, 7)}
+	}
+	for _, c := range []fieldCase{
+		{"ahead", job("10:41:10", 900), []string{"collective-hang", "gpu-hang"}, "-"},
+		{"of another zone", job("02:20:31", 900), []string{"collective-hang", "gpu-hang"}, "-"},
+		{"ahead, and in another work", job("10:41:10", 905), []string{"collective-mismatch"}, "rank 6, rank 7"},
+	} {
+		c.check(t)
+	}
+}

@@ -34,7 +34,7 @@ func (g *grouper) bygone() {
 				continue
 			}
 			if slices.ContainsFunc(gr.Pending, func(q *Pending) bool {
-				return q.Start.Valid && q.Start.T > p.Report.T+bygoneSlack && q.Work.Seq >= 0 && q.Work.Seq != p.Work.Seq
+				return (f.Compared(p.At, q.At) && p.Report.Add(bygoneSlack).Before(q.Start) || p.Report.Add(farthestZones).Before(q.Start)) && q.Work.Seq >= 0 && q.Work.Seq != p.Work.Seq
 			}) {
 				cut, last = p.Report, p.At
 			}
@@ -57,6 +57,15 @@ func (g *grouper) bygone() {
 		return len(r.Pending) == 0
 	})
 	f.Warnings = append(f.Warnings, fmt.Sprintf("what the watchdogs report up to %s:%d is of an earlier attempt: others began to wait in other works of the group after it", last.File, last.Line))
+}
+
+// Compared says that the clocks of two lines are one, or were compared by what befell both nodes.
+func (f *Facts) Compared(a, b worker.At) bool {
+	if a.File == b.File {
+		return true
+	}
+	x, y := f.ident.nodeOf(a), f.ident.nodeOf(b)
+	return x != "" && y != "" && (x == y || f.Tied(x) && f.Tied(y))
 }
 
 // longAfter says that a line was written so long after another one that its process cannot have been going down in between.
@@ -97,8 +106,11 @@ func (f *Facts) isBygone(at worker.At) bool {
 	return m.Valid && m.T <= f.bygone.T+bygoneSlack
 }
 
-// season is when in a year a stamp was written, so that stamps without a year can be compared with others.
+// season is when in a year a process wrote a line, so that stamps without a year can be compared with others.
 func season(s line.Stamp) (float64, bool) {
+	if s.Emitter != line.Container {
+		return 0, false
+	}
 	switch s.Kind {
 	case line.DateTime, line.Zoned, line.MonthDay:
 		s.Kind = line.MonthDay

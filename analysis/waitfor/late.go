@@ -8,22 +8,22 @@ import (
 const lateBy = 60
 
 // late finds the few ranks that came to a work when other members had already given it up: they held those, whatever they wait for now.
-func (g *Graph) late(_ *resolve.Facts, stuck []*view) bool {
+func (g *Graph) late(f *resolve.Facts, stuck []*view) bool {
 	var roots []int
 	var where []*view
 	for _, v := range stuck {
 		if v.P2P || v.Unnamed && !v.Default && !v.Single || v.seq < 0 {
 			continue
 		}
-		gaveUp := resolve.Moment{}
+		var gaveUp *resolve.Pending
 		for _, p := range v.first {
-			if p.Work.Seq == v.seq && p.Start.Valid && (!gaveUp.Valid || p.Report.T < gaveUp.T) {
-				gaveUp = p.Report
+			if p.Work.Seq == v.seq && p.Start.Valid && (gaveUp == nil || p.Report.T < gaveUp.Report.T || p.Report.T == gaveUp.Report.T && p.Rank.ID < gaveUp.Rank.ID) {
+				gaveUp = p
 			}
 		}
 		var came []int
 		for r, p := range v.first {
-			if p.Work.Seq != v.seq || !p.Start.Valid || !gaveUp.Valid || p.Start.T <= gaveUp.T+lateBy {
+			if p.Work.Seq != v.seq || gaveUp == nil || !f.Compared(gaveUp.At, p.At) || !gaveUp.Report.Add(lateBy).Before(p.Start) {
 				continue
 			}
 			if came = append(came, r.ID); r.ID == resolve.NoRank {
