@@ -242,3 +242,19 @@ func TestStampsOfWhoCollectedTheLines(t *testing.T) {
 		t.Errorf("%s of %v: %s", v.Mechanism, v.Root.Ranks, v.Summary)
 	}
 }
+
+// A signal long after the training was over ends what is left of it.
+func TestASignalBehindTheEnd(t *testing.T) {
+	const over = "[after training is done] datetime: 2025-03-04 10:03:01\n"
+	told := func(at string) string {
+		return "W0304 " + at + ".000000 31 torch/distributed/elastic/agent/server/api.py:719] Received 15 death signal, shutting down workers\n"
+	}
+	for _, c := range []fieldCase{
+		{"long after", one(denseSteps(30) + over + told("10:16:45")), []string{"completed"}, "-"},
+		{"at once", one(denseSteps(30) + over + told("10:02:40")), []string{"completed", "external-signal"}, "-"},
+		{"in a last save", one(denseSteps(30) + over + "saving checkpoint at iteration      30 to /ckpt in torch_dist format\n" + told("10:16:45")), []string{"completed", "external-signal"}, "-"},
+		{"before", one(denseSteps(30) + told("10:02:40") + over), []string{"external-signal"}, "-"},
+	} {
+		c.check(t)
+	}
+}

@@ -112,9 +112,45 @@ func killed(s *Scene) *Proposal {
 			// What failed before may stand in what is not there.
 			p.Rivals, p.Base = []string{"unknown"}, 0.85
 		}
+		switch leftOver(f, term) {
+		case "sure":
+			return nil
+		case "perhaps":
+			p.Rivals, p.Base = []string{"completed"}, 0.8
+			p.Why = "the program had said that its training was over: then somebody only ended what was left of it, or what it did last was cut short"
+		}
 		return p
 	}
 	return interrupted(s)
+}
+
+// leftOver says whether signals came when the program had said that its training was over: surely so where a while had passed and no save
+// was begun behind it. "" where one came before, or nothing says that it was over.
+func leftOver(f *resolve.Facts, term []*resolve.Failure) string {
+	const while = 60.0 // seconds
+	at := f.Finished()
+	if at == nil {
+		return ""
+	}
+	said := f.At(*at)
+	if !said.Valid {
+		said = f.NotBefore(*at) // such a word mostly has no stamp, and stands right below one that has
+	}
+	sure := "sure"
+	for _, fl := range term {
+		if !f.Follows(fl, *at) {
+			return ""
+		}
+		if w := fl.When(); !w.Valid || !said.Valid || w.T-said.T < while {
+			sure = "perhaps"
+		}
+	}
+	for i := range f.Saves {
+		if c := &f.Saves[i]; c.Kind != "save-done" && (c.File != at.File || c.Off > at.Off) {
+			sure = "perhaps"
+		}
+	}
+	return sure
 }
 
 // hungUp says that the signal is SIGHUP wherever a launcher says which it was: what a process gets whose terminal is closed.
