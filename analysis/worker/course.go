@@ -47,7 +47,7 @@ const nemoTag = "[NeMo "
 var numberless = []string{
 	"loss: nan", "loss: NaN", "loss: NAN", "loss: inf", "loss: Inf", "loss:  nan", "loss:  NaN", "loss:  inf",
 	"loss=nan", "loss=NaN", "loss=inf", "loss nan", "loss NaN", "loss inf", "oss': nan", "oss': inf", "oss': 'nan", "oss': 'inf",
-	`oss": NaN`, `oss": nan`, `oss": Infinity`, `oss": "nan`, `oss": "inf`, "Loss: nan", "Loss: NaN", "Loss nan",
+	`oss": NaN`, `oss": nan`, `oss": Infinity`, `oss": "nan`, `oss": "inf`, "Loss: nan", "Loss: NaN", "Loss nan", "Loss=nan", "loss/train/total: nan",
 }
 
 // maxSteps bounds the lines kept of one file.

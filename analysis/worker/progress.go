@@ -16,7 +16,7 @@ import (
 const number = `[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|[nN]a[nN]|NAN|[iI]nf(?:inity)?|INF)`
 
 // progressForm reads one wording: what most jobs print by hand-written code, the rest by a pattern with the named groups
-// step, total, epoch, loss, seconds.
+// step, total, epoch, loss, and seconds, ms or rate for the time of a step.
 type progressForm struct {
 	form     string
 	literals []string
@@ -24,7 +24,15 @@ type progressForm struct {
 	pattern  *pattern.Regexp
 	// extra fills what the pattern does not say; it may reject the line.
 	extra func(p *step, text []byte) bool
+	// The step stands on a line of its own, and its numbers on lines below.
+	head, below bool
 }
+
+// belowHead is how many lines below the step its loss may stand.
+const belowHead = 64
+
+// headed is a step whose numbers follow.
+type headed struct{ step, total, line int64 }
 
 var barLiterals = []string{"it/s,", "s/it,", "it/s]", "s/it]"}
 
@@ -59,29 +67,39 @@ var progressForms = []progressForm{
 		pattern: pattern.New(`(?:Epoch(?:\(train\))?\s+\[(?P<epoch>\d+)\]\[\s*\d+/\d+\]|Iter(?:\(train\))?\s+\[\s*(?P<step>\d+)/(?P<total>\d+)\])(?:.*?[\s,]time: (?P<seconds>` + number + `))?.*?[\s,]loss: (?P<loss>` + number + `)`)},
 	// fairseq and metaseq, log formats "simple" and "json".
 	{form: "generic", literals: []string{"num_updates="},
-		pattern: pattern.New(`epoch (?P<epoch>\d+):\s+\d+ / \d+ .*?\bloss=(?P<loss>` + number + `).*?num_updates=(?P<step>\d+)`)},
+		pattern: pattern.New(`epoch (?P<epoch>\d+):\s+\d+ / \d+ .*?\bloss=(?P<loss>` + number + `)(?:.*?\bups=(?P<rate>` + number + `))?.*?num_updates=(?P<step>\d+)`)},
 	{form: "generic", literals: []string{`"num_updates": `},
-		pattern: pattern.New(`\{"epoch": (?P<epoch>\d+),.*?"loss": "(?P<loss>` + number + `)".*?"num_updates": "(?P<step>\d+)"`)},
+		pattern: pattern.New(`\{"epoch": (?P<epoch>\d+),.*?"loss": "(?P<loss>` + number + `)"(?:.*?"ups": "(?P<rate>` + number + `)")?.*?"num_updates": "(?P<step>\d+)"`)},
 	// PyTorch's ImageNet and MNIST examples and what was written after them (DETR's logger, MAE, Swin); timm; OpenCLIP.
 	{form: "generic", literals: []string{"Epoch: [", "Epoch [", "Train: ", "Train Epoch: "},
-		pattern: pattern.New(`(?:Epoch:? \[(?P<epoch>\d+)\]\s*\[\s*\d+/\d+\]|Train(?: Epoch)?: \d+ \[\s*\d+/\d+ |Train: \[\d+/\d+\]\[\s*\d+/\d+\]).*?\b(?:Loss|loss):?\s+(?P<loss>` + number + `)`)},
+		pattern: pattern.New(`(?:Epoch:? \[(?P<epoch>\d+)\]\s*\[\s*\d+/\d+\]|Train(?: Epoch)?: \d+ \[\s*\d+/\d+ |Train: \[\d+/\d+\]\[\s*\d+/\d+\])(?:\s+Time:?\s+(?P<seconds>` + number + `) \()?.*?\b(?:Loss|loss):?\s+(?P<loss>` + number + `)(?:.*?\s(?:Time: (?P<seconds2>` + number + `)s,|time: (?P<seconds3>` + number + `)  data: ))?`)},
+	// Detectron2 (detectron2/utils/events.py).
+	{form: "generic", literals: []string{"  total_loss: "}, pattern: pattern.New(`\biter: (?P<step>\d+)  total_loss: (?P<loss>` + number + `) (?:.*? time: (?P<seconds>` + number + `))?`)},
+	// nanoGPT, llm.c, TF-Slim, MindFormers, PaddleNLP.
+	{form: "generic", literals: []string{"ms, mfu "}, pattern: pattern.New(`\biter (?P<step>\d+): loss (?P<loss>` + number + `), time (?P<ms>` + number + `)ms, mfu `)},
+	{form: "generic", literals: []string{"z)| norm "}, pattern: pattern.New(`\bstep +(?P<step>\d+)/(?P<total>\d+) \| loss (?P<loss>` + number + `) .*?\| (?P<ms>` + number + `) ms \|`)},
+	{form: "generic", literals: []string{" sec/step)"}, pattern: pattern.New(`\bglobal step (?P<step>\d+): loss = (?P<loss>` + number + `) \((?P<seconds>` + number + `) sec/step\)`)},
+	{form: "generic", literals: []string{"per_step_time: "}, pattern: pattern.New(`\bstep:\[\s*(?P<step>\d+)/\s*(?P<total>\d+)\], loss: (?P<loss>` + number + `), per_step_time: (?P<ms>` + number + `)ms`)},
+	{form: "generic", literals: []string{"interval_steps_per_second: "}, pattern: pattern.New(`\bloss: (?P<loss>` + number + `), .*?global_step: (?P<step>\d+), .*?interval_steps_per_second: (?P<rate>` + number + `)`)},
 	// DINOv2 (dinov2/logging/helpers.py).
 	{form: "generic", literals: []string{"Training  ["},
 		pattern: pattern.New(`Training  \[\s*(?P<step>\d+)/(?P<total>\d+)\]  eta: .*?\btotal_loss: (?P<loss>` + number + `)`)},
 	// OLMo and OLMo-core print a head with the step, Composer one with the batch; the numbers follow on lines of their own.
-	{form: "generic", literals: []string{"[step="}, pattern: pattern.New(`\[step=(?P<step>\d+)/(?P<total>\d+)[,\]]`)},
-	{form: "generic", literals: []string{"[batch="}, pattern: pattern.New(`(?:^\s*|\])\[batch=(?P<step>\d+)/(?P<total>\d+)\]:`)},
+	{form: "generic", head: true, literals: []string{"[step="}, pattern: pattern.New(`\[step=(?P<step>\d+)/(?P<total>\d+)[,\]]`)},
+	{form: "generic", head: true, literals: []string{"[batch="}, pattern: pattern.New(`(?:^\s*|\])\[batch=(?P<step>\d+)/(?P<total>\d+)\]:`)},
+	{form: "generic", below: true, literals: []string{"train/CrossEntropyLoss=", "train/CE loss=", "Train loss/train/total: "},
+		pattern: pattern.New(`^\s*(?:train/(?:CrossEntropyLoss|CE loss)=|Train loss/train/total: )(?P<loss>` + number + `)\s*$`)},
 	// LitGPT and torchtune.
 	{form: "generic", literals: []string{"| loss train: "}, pattern: pattern.New(`\bstep (?P<step>\d+) +\| loss train: (?P<loss>` + number + `)`)},
-	{form: "generic", literals: []string{"|Loss: "}, pattern: pattern.New(`(?:^|\s)\d+\|(?P<step>\d+)\|Loss: (?P<loss>` + number + `)`)},
+	{form: "generic", literals: []string{"|Loss: "}, pattern: pattern.New(`(?:^|\s)\d+\|(?P<step>\d+)\|Loss: (?P<loss>` + number + `)(?:.*?<[\d:?]+, +(?:(?P<seconds>[\d.]+)s/it|(?P<rate>[\d.]+)it/s))?`)},
 	// icefall, WeNet, ESPnet and SpeechBrain. Their numbers count within the epoch, or name a stretch of it.
 	{form: "generic", literals: []string{"tot_loss[loss="}, pattern: pattern.New(`Epoch (?P<epoch>\d+), batch \d+, .*?tot_loss\[loss=(?P<loss>` + number + `)`)},
 	{form: "generic", literals: []string{"TRAIN Batch ", "TRAIN | "}, pattern: pattern.New(`TRAIN (?:\| )?(?:Batch |steps? )(?P<epoch>\d+)/\d+ .*?\bloss (?P<loss>` + number + `)`)},
-	{form: "generic", literals: []string{"epoch:train:"}, pattern: pattern.New(`(?P<epoch>\d+)epoch:train:\d+-\d+batch: .*?\bloss=(?P<loss>` + number + `)`)},
+	{form: "generic", literals: []string{"epoch:train:"}, pattern: pattern.New(`(?P<epoch>\d+)epoch:train:\d+-\d+batch: .*?\bloss=(?P<loss>` + number + `)(?:.*?\btrain_time=(?P<seconds>` + number + `))?`)},
 	{form: "generic", literals: []string{" - valid loss: "}, pattern: pattern.New(`epoch: (?P<epoch>\d+), .*?train loss: (?P<loss>` + number + `)`)},
 	// Keras, in both of its generations.
 	{form: "generic", literals: []string{"/step - ", " - ETA: "},
-		pattern: pattern.New(`(?:^|\s)\d+/\d+ .*?(?:\dm?u?s/step|ETA: \S+) - (?:.*? - )?loss: (?P<loss>\d[\d.e+-]*)`)}, // evaluation looks alike: what is no number may be its
+		pattern: pattern.New(`(?:^|\s)\d+/\d+ .*?(?:(?P<ms>\d+)ms/step|\du?s/step|ETA: \S+) - (?:.*? - )?loss: (?P<loss>` + number + `)`)},
 	// Flax' and CLU's writers, TensorFlow's Estimator, Levanter, nnU-Net.
 	{form: "generic", literals: []string{"_writer.py:"}, pattern: pattern.New(`_writer\.py:\d+\] \[(?P<step>\d+)\] .*?loss=(?P<loss>` + number + `)`)},
 	{form: "generic", literals: []string{", step = "}, pattern: pattern.New(`\bloss = (?P<loss>` + number + `), step = (?P<step>\d+)`)},
@@ -91,7 +109,7 @@ var progressForms = []progressForm{
 	{form: "generic", literals: []string{"Learning iteration "}, pattern: pattern.New(`Learning iteration (?P<step>\d+)/(?P<total>\d+)`)},
 	{form: "generic", literals: []string{" total_timesteps "}, pattern: pattern.New(`\| +total_timesteps +\| +(?P<step>\d+) +\|`)},
 	// Ultralytics: the bar of an epoch, with the GPU's memory and the losses in front of it.
-	{form: "generic", literals: barLiterals, pattern: pattern.New(`^\s*(?P<epoch>\d+)/\d+ +[\d.]+G +[\d.]+ .*\d+%\|`)},
+	{form: "generic", literals: barLiterals, pattern: pattern.New(`^\s*(?P<epoch>\d+)/\d+ +[\d.]+G +(?P<loss>` + number + `) .*\d+%\|`)},
 	{form: "generic", literals: barLiterals, read: readLossBar},
 	{form: "generic", literals: []string{"loss: ", "loss=", "Loss: ", "Loss=", "loss ", "Loss ", `loss":`, "loss : ", "loss': "}, read: readGeneric, extra: generic},
 }
@@ -119,6 +137,14 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 		f.pattern != nil && !p.match(f.pattern, text) || f.extra != nil && !f.extra(p, text) {
 		return false
 	}
+	switch {
+	case f.head:
+		r.headed = headed{p.Step, p.Total, r.lineNo}
+	case f.below && (r.headed.line == 0 || r.lineNo-r.headed.line > belowHead):
+		return false
+	case f.below:
+		p.Step, p.Total = r.headed.step, r.headed.total
+	}
 	r.stepOff, r.stepLen = rec.Off, rec.Len
 	r.step(rec, f.form, p)
 	return true
@@ -143,8 +169,14 @@ func (p *step) match(re *pattern.Regexp, text []byte) bool {
 			p.Epoch = exact(string(v))
 		case "loss":
 			p.Loss = v
-		case "seconds":
+		case "seconds", "seconds2", "seconds3":
 			p.StepSeconds = positive(v)
+		case "ms":
+			p.StepSeconds = positive(v) / 1000
+		case "rate": // steps a second
+			if f := positive(v); f > 0 {
+				p.StepSeconds = 1 / f
+			}
 		}
 	}
 	return true
@@ -193,14 +225,17 @@ func generic(p *step, text []byte) bool {
 	if containsAny(text, []string{"Warning", "warning"}) || complains(text) { // not "learning"
 		return false
 	}
-	if containsAny(text, evaluationWords) && !containsAny(text, []string{"train_loss", "train loss", "Train loss", "Train Loss"}) {
+	if containsAny(text, evaluationWords) && !containsAny(text, trainingLoss) {
 		p.Phase = "evaluation"
 	}
-	if p.Step == line.Unknown && p.Phase != "evaluation" && len(p.Loss) > 0 && !isNumber(p.Loss) {
+	if p.Step == line.Unknown && p.Phase != "evaluation" && len(p.Loss) > 0 && !isNumber(p.Loss) && !containsAny(text, trainingLoss) {
 		return false // one loss of several, perhaps
 	}
 	return p.Step != line.Unknown || p.Epoch != line.Unknown
 }
+
+// trainingLoss names the loss on what is trained on.
+var trainingLoss = []string{"train_loss", "train loss", "Train loss", "Train Loss"}
 
 // evaluationWords stand in lines about other data than what is trained on.
 var evaluationWords = []string{"alidation", "eval", "Eval", "val_loss", "valid loss", "est loss", "est Loss", "est_loss", "Test:", "Test ", "Dev:", "Dev ", "dev_loss", "dev loss", "Sanity", "Predict"}

@@ -139,7 +139,9 @@ func readMegatron(p *step, text, _ []byte) bool {
 		return false
 	}
 	p.StepSeconds = positive(v) / scale
-	p.Loss = numberAfter(tail[len(v):], "loss: ")
+	if p.Loss = numberAfter(tail[len(v):], "loss: "); p.Loss == nil {
+		p.Loss = numberAfter(tail[len(v):], "lm_loss: ") // GPT-NeoX
+	}
 	return true
 }
 
@@ -302,8 +304,13 @@ func opening(b []byte) int {
 // barLoss is the first number that a key with "loss" in it has in "v_num=95nc, loss=2.6, reduced_train_loss=2.590".
 func barLoss(b []byte) []byte {
 	for {
-		if b = after(b, "loss"); b == nil {
+		i := bytes.Index(b, []byte("oss"))
+		if i < 0 {
 			return nil
+		}
+		named := i > 0 && b[i-1]|0x20 == 'l'
+		if b = b[i+len("oss"):]; !named {
+			continue
 		}
 		n := 0
 		for n < len(b) && b[n] != '=' && b[n] != ',' && b[n] != '|' {
@@ -373,7 +380,7 @@ func readLossBar(p *step, _, msg []byte) bool {
 	name := bytes.ToLower(msg[:bar])
 	if bytes.HasPrefix(bytes.TrimLeft(name, " "), []byte("step")) {
 		p.Step, p.Total = step, total
-	} else if !isNumber(p.Loss) {
+	} else if !isNumber(p.Loss) && !containsAny(name, []string{"train", "epoch"}) {
 		return false // of what, is not known: it may be any bar's
 	}
 	if containsAny(name, []string{"eval", "valid", "test", "val:", "val ", "dev", "sanity", "predict"}) {

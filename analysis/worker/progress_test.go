@@ -55,42 +55,51 @@ func TestProgressOfEveryFramework(t *testing.T) {
 			"generic", 9, none, 1, "12.4", "training", 0},
 		{`2022-08-20 23:35:28 | INFO | train_inner | {"epoch": 1, "update": 0.004, "loss": "12.4", "ppl": "5405.1", "num_updates": "9", "lr": "1e-05"}`,
 			"generic", 9, none, 1, "12.4", "training", 0},
-		{"Epoch: [2][ 415/1736]\tTime  0.123 ( 0.150)\tLoss 5.8444e-01 (6.1e-01)\tAcc@1  20.00 ( 19.00)", "generic", none, none, 2, "5.8444e-01", "training", 0},
+		{"Epoch: [2][ 415/1736]\tTime  0.123 ( 0.150)\tLoss 5.8444e-01 (6.1e-01)\tAcc@1  20.00 ( 19.00)", "generic", none, none, 2, "5.8444e-01", "training", 0.123},
 		{"2025-09-04,22:05:43 | INFO | Train Epoch: 0 [    128/1600000 (0%)] Data (t): 284.173 Batch (t): 302.214, 0.423541/s, 0.105885/s/gpu LR: 0.000000 Logit Scale: 2.659 Contrastive_loss: 4.9116 (4.9116) Loss: 9.7984 (9.7984)",
 			"generic", none, none, none, "9.7984", "training", 0},
-		{"Train: 12 [  50/1251 (  4%)]  Loss: 6.95 (6.93)  Time: 0.5s,  512.0/s", "generic", none, none, none, "6.95", "training", 0},
+		{"Train: 12 [  50/1251 (  4%)]  Loss: 6.95 (6.93)  Time: 0.5s,  512.0/s", "generic", none, none, none, "6.95", "training", 0.5},
 		{"Epoch 7: 100%|██████████| 100/100 [02:53<00:00,  1.73s/it, v_num=x, train_loss_step=0.231]", "lightning-bar", none, none, 7, "0.231", "training", 1.73},
 		{"{'loss': '0.4589', 'grad_norm': '1.04', 'learning_rate': '5e-06', 'epoch': '1.22'}", "hf-dict", none, none, 1, "0.4589", "training", 0},
 		{"{\"global_step\": 7, \"lr\": 0.1, \"train_loss\": 1.25}", "generic", 7, none, none, "1.25", "training", 0},
 		{"Iter 30 | lossy 8 | loss: 4.5", "generic", 30, none, none, "4.5", "training", 0},
-		{"Epoch: [3]  [ 20/100]  eta: 0:05:10  lr: 0.000100  loss: 5.9200 (6.1000)  time: 2.1  data: 0.01", "generic", none, none, 3, "5.9200", "training", 0},
+		{"Epoch: [3]  [ 20/100]  eta: 0:05:10  lr: 0.000100  loss: 5.9200 (6.1000)  time: 2.1  data: 0.01", "generic", none, none, 3, "5.9200", "training", 2.1},
 		{"INFO main: Epoch [2][100/500] lr 1e-3 loss 1.8000 (avg 1.9) data 0.010", "generic", none, none, 2, "1.8000", "training", 0},
 		{"[2025-05-06 09:00:01 swin] (main.py 240): INFO Train: [0/300][10/1251]\teta 0:10:00 lr 0.0001\ttime 0.5 (0.6)\tloss 6.5000 (6.9)", "generic", none, none, none, "6.5000", "training", 0},
 		{"I20250506 09:00:01 1234 dinov2 helpers.py:103] Training  [37/12500]  eta: 1 day  lr: 0.0001  total_loss: 9.1 (11.1)  time: 0.5", "generic", 37, 12500, none, "9.1", "training", 0},
 		{"node01:0\tolmo.train:1022\tINFO\t[step=37/739328,epoch=0]", "generic", 37, 739328, none, "", "training", 0},
 		{"[batch=37/200]:", "generic", 37, 200, none, "", "training", 0},
 		{"Epoch 1 | iter 74 step 37 | loss train: 2.630, val: n/a | iter time: 300.11 ms", "generic", 37, none, none, "2.630", "training", 0},
-		{"1|37|Loss: 2.63:  10%|#         | 37/500 [00:11<10:00,  1.2it/s]", "generic", 37, none, none, "2.63", "training", 0},
+		{"1|37|Loss: 2.63:  10%|#         | 37/500 [00:11<10:00,  1.2it/s]", "generic", 37, none, none, "2.63", "training", 0.8333},
 		{"INFO [train.py:898] (0/8) Epoch 1, batch 50, loss[loss=0.5, over 20000 frames.], tot_loss[loss=2.6, simple_loss=0.6], batch size: 70", "generic", none, none, 1, "2.6", "training", 0},
 		{"DEBUG TRAIN Batch 0/100 loss 53.11 loss_att 80.1 lr 0.0001 rank 0", "generic", none, none, 0, "53.11", "training", 0},
 		{"(trainer:762) INFO: 1epoch:train:51-100batch: iter_time=0.1, loss_ctc=90.1, loss=80.1, acc=0.2", "generic", none, none, 1, "80.1", "training", 0},
 		{"speechbrain.utils.train_logger - epoch: 4, lr: 1.00e-03 - train loss: 1.80 - valid loss: 2.1, valid CER: 20.10", "generic", none, none, 4, "1.80", "training", 0},
 		{"37/100 [=====>........] - ETA: 12s - loss: 2.2600 - accuracy: 0.5", "generic", none, none, none, "2.2600", "training", 0},
-		{"37/100 ━━━━━━ 12s 31ms/step - accuracy: 0.5 - loss: 2.2600", "generic", none, none, none, "2.2600", "training", 0},
+		{"37/100 ━━━━━━ 12s 31ms/step - accuracy: 0.5 - loss: 2.2600", "generic", none, none, none, "2.2600", "training", 0.031},
 		{"I0506 09:00:01.1 1 logging_writer.py:48] [370] train_loss=2.63, steps_per_second=4.1", "generic", 370, none, none, "2.63", "training", 0},
 		{"INFO:tensorflow:loss = 2.63, step = 3700 (5.1 sec)", "generic", 3700, none, none, "2.63", "training", 0},
 		{"2025-05-06 09:00:01.311111: train_loss -0.37", "generic", none, none, none, "-0.37", "training", 0},
 		{"  Learning iteration 37/1500", "generic", 37, 1500, none, "", "training", 0},
 		{"|    total_timesteps      | 75776 |", "generic", 75776, none, none, "", "training", 0},
-		{"      1/100      7.1G      1.1      0.9      1.1         21        640: 100%|##########| 4/4 [00:01<00:00,  4.00it/s]", "generic", none, none, 1, "", "training", 0},
+		{"      1/100      7.1G      1.1      0.9      1.1         21        640: 100%|##########| 4/4 [00:01<00:00,  4.00it/s]", "generic", none, none, 1, "1.1", "training", 0},
 		{"Steps:  10%|#         | 37/1000 [01:00<10:00,  4.00it/s, lr=1e-5, step_loss=0.037]", "generic", 37, 1000, none, "0.037", "training", 0.25},
 		{`{"ts":"2025-05-06T09:00:01Z","train_loss":2.63,"global_step":37}`, "generic", 37, none, none, "2.63", "training", 0},
 		{"- loss: 2.63, learning_rate: 3e-05, global_step: 37, interval_runtime: 1.1", "generic", 37, none, none, "2.63", "training", 0},
-		{"Epoch:[  1/  2], step:[   37/  500], loss: 8.630, per_step_time: 1100ms, overflow cond: False, loss_scale: 1.0", "generic", 37, 500, none, "8.630", "training", 0},
+		{"Epoch:[  1/  2], step:[   37/  500], loss: 8.630, per_step_time: 1100ms, overflow cond: False, loss_scale: 1.0", "generic", 37, 500, none, "8.630", "training", 1.1},
 		{"Epoch 3: train_loss=2.6 val_loss=2.1", "generic", none, none, 3, "2.6", "training", 0},
 		{"Val: epoch 3 val_loss nan val_acc 50.21", "generic", none, none, 3, "nan", "evaluation", 0},
 		{"INFO  train step=480 loss 2.0200 loss_nan_count=0 num_error_samples=0", "generic", 480, none, none, "2.0200", "training", 0},
 		{"step 20/400 loss 2.920 top5_error 19.40, error rate: 0.31", "generic", 20, 400, none, "2.920", "training", 0},
+		{"[2026-05-05 10:00:01,114] [INFO] [d2.utils.events]:  eta: 1:02:11  iter: 20  total_loss: 1.9  loss_cls: 0.41  time: 0.4100  data_time: 0.0123", "generic", 20, none, none, "1.9", "training", 0.41},
+		{"iter 10: loss 2.1000, time 310.12ms, mfu 41.21%", "generic", 10, none, none, "2.1000", "training", 0.3101},
+		{"step    3/19560 | loss 9.1 (+1.21z)| norm 1.2 (-0.31z)| lr 1.00e-05 | 310.00 ms | 41.2% bf16 MFU | 412311 tok/s", "generic", 3, 19560, none, "9.1", "training", 0.31},
+		{" samples/sec: 41.2 | iteration       30/  143000 | elapsed time per iteration (ms): 2500.0 | learning rate: 1.0E-05 | lm_loss: nan | loss scale: 1.0 |", "megatron", 30, 143000, none, "nan", "training", 2.5},
+		{"37/900 [>.....] - ETA: 10:11 - loss: nan - accuracy: 0.1021", "generic", none, none, none, "nan", "training", 0},
+		{"train:  30%|###   | 30/1000 [10:11<9:11:11, 2.0s/it, loss=nan]", "generic", none, none, none, "nan", "training", 2},
+		{"[Epoch 1/2]:  30%|###   | 30/900 [10:11<9:11:11, 2.0s/it, Loss=nan]", "generic", none, none, none, "nan", "training", 2},
+		{"      3/100      4.5G        nan        nan        nan         31        640: 100%|##########| 8/8 [00:01<00:00,  4.00it/s]", "generic", none, none, 3, "nan", "training", 0},
+		{"epoch 3 training [time: 10.20s, train loss: nan]", "generic", none, none, 3, "nan", "training", 0},
 		{"iteration: 2500 loss=inf", "generic", 2500, none, none, "inf", "training", 0},
 	} {
 		obs := observe(t, tc.text+"\n")
@@ -102,6 +111,27 @@ func TestProgressOfEveryFramework(t *testing.T) {
 		if p.Form != tc.form || p.Step != tc.step || p.Total != tc.total || p.Epoch != tc.epoch || p.Loss != tc.loss || p.Phase != tc.phase ||
 			fmt.Sprintf("%.4f", p.StepSeconds) != fmt.Sprintf("%.4f", tc.seconds) {
 			t.Errorf("%q:\n got %+v", tc.text, p)
+		}
+	}
+}
+
+// The loss of a step whose number stands on a line above.
+func TestALossBelowItsStep(t *testing.T) {
+	for _, tc := range []struct {
+		text string
+		want []string // step and loss
+	}{
+		{"node01:0\tolmo.train:1022\tINFO\t[step=37/739328,epoch=0]\n    optim/total_grad_norm=1.2\n    train/CrossEntropyLoss=nan\n", []string{"37 ", "37 nan"}},
+		{"[batch=37/200]:\n         Train time/batch: 36\n         Train loss/train/total: 2.5\n", []string{"37 ", "37 2.5"}},
+		{"    train/CrossEntropyLoss=nan\n", nil},
+		{"[batch=37/200]:\n" + strings.Repeat("x\n", belowHead) + "         Train loss/train/total: 2.5\n", []string{"37 "}},
+	} {
+		var got []string
+		for _, p := range observe(t, tc.text).Progress {
+			got = append(got, fmt.Sprintf("%d %s", p.Step, p.Loss))
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%q: got %q, want %q", tc.text, got, tc.want)
 		}
 	}
 }

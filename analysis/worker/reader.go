@@ -45,6 +45,7 @@ type reader struct {
 
 	stride  int64       // of the courses
 	steps   *[]Progress // of stepLists; nil while there is none
+	headed  headed      // the step that was read last whose numbers follow
 	stepOff int64       // the record that was last read as a step
 	stepLen int
 	draws   redraws
