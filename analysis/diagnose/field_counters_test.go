@@ -101,3 +101,21 @@ func TestAServerOfTheJobThatDoesNotAnswer(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// Of one that waits the line is torn that says in what.
+func TestACallThatNoLineNames(t *testing.T) {
+	job := func(last func(string) string) map[string]string {
+		b := fourRanks
+		for r := range 3 {
+			b += inDefault(r, 900, "ALLREDUCE", 4096, 4096, 900, 899)
+		}
+		return one(b + last(inDefault(3, 900, "BROADCAST", 4096, 4096, 900, 899)))
+	}
+	for _, c := range []fieldCase{
+		{"whole", job(func(s string) string { return s }), []string{"collective-mismatch"}, "rank 3"},
+		{"its operation is torn off", job(func(s string) string { return strings.Replace(s, "OpType=BROADCAST, NumelIn=4096, NumelOut=4096", "OpTy#", 1) }), []string{"collective-hang", "gpu-hang", "collective-mismatch"}, "-"},
+		{"its first line is lost", job(func(s string) string { return s[strings.Index(s, "\n")+1:] }), []string{"collective-hang", "gpu-hang", "collective-mismatch"}, "-"},
+	} {
+		c.check(t)
+	}
+}

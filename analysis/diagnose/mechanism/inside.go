@@ -58,6 +58,14 @@ func gpuHang(s *Scene) *Proposal {
 	return p
 }
 
+// unnamedCall says that it is not known of all members of a group that they called the same: no line names the operation of one, or they
+// name different ones without a number.
+func unnamedCall(g *resolve.Group) bool {
+	return slices.ContainsFunc(g.Pending, func(p *resolve.Pending) bool {
+		return p.Work.Op == "" || p.Work.Seq < 0 && p.Work.Op != g.Pending[0].Work.Op
+	})
+}
+
 // namedHosts are the hosts that lines of a signature name.
 func namedHosts(f *resolve.Facts, sign string) []string {
 	set := map[string]bool{}
@@ -138,6 +146,11 @@ func collectiveHang(s *Scene) *Proposal {
 		p.Base = 0.9
 		p.Summary = fmt.Sprintf("every rank of %s waits, some of them one work further on than the others", groupList(g.Groups))
 		p.Why = "no counter says why some have left a work in which others wait: the network, NCCL or a GPU hangs, or they called one more or less"
+	}
+	if !has(p.Rivals, "collective-mismatch") && slices.ContainsFunc(g.Groups, unnamedCall) {
+		p.Rivals = append(p.Rivals, "collective-mismatch")
+		p.Base = 0.9
+		p.Why = "all members are in flight; of some no line says in which operation, or in which number of it"
 	}
 	if g.Shape == waitfor.Unseen {
 		p.Frontier = nil // nobody stayed away: it is not one of those who were not seen
