@@ -113,7 +113,9 @@ func TestACallThatNoLineNames(t *testing.T) {
 	}
 	for _, c := range []fieldCase{
 		{"whole", job(func(s string) string { return s }), []string{"collective-mismatch"}, "rank 3"},
-		{"its operation is torn off", job(func(s string) string { return strings.Replace(s, "OpType=BROADCAST, NumelIn=4096, NumelOut=4096", "OpTy#", 1) }), []string{"collective-hang", "gpu-hang", "collective-mismatch"}, "-"},
+		{"its operation is torn off", job(func(s string) string {
+			return strings.Replace(s, "OpType=BROADCAST, NumelIn=4096, NumelOut=4096", "OpTy#", 1)
+		}), []string{"collective-hang", "gpu-hang", "collective-mismatch"}, "-"},
 		{"its first line is lost", job(func(s string) string { return s[strings.Index(s, "\n")+1:] }), []string{"collective-hang", "gpu-hang", "collective-mismatch"}, "-"},
 	} {
 		c.check(t)
