@@ -13,16 +13,29 @@ import (
 // process goes down a minute after its watchdog's report.
 const bygoneSlack = 60
 
+// again is a work that a rank reported again long after.
+type again struct {
+	at worker.At // the earlier report
+	p  *Pending  // with the later one
+}
+
 // bygone drops the waits of attempts before the last: nobody of a group can get to another of its works once a member has given up
-// one, so whoever began to wait in another after that was reported belongs to a later attempt. Up to the last such report nothing that
-// tells of waiting counts.
+// one, so whoever began to wait in another after that was reported belongs to a later attempt. Up to when those began to wait nothing
+// that tells of waiting counts.
 func (g *grouper) bygone() {
 	f := g.f
-	cut := Moment{}
-	var last worker.At
-	for _, at := range g.older {
-		if m := f.At(at); m.Valid && (!cut.Valid || m.T > cut.T) {
-			cut, last = m, at
+	var reports []Moment
+	var begun []Moment // beside each the beginning of a wait that belongs to a later attempt
+	cut, last := Moment{}, worker.At{}
+	pair := func(report, start Moment, at worker.At) {
+		reports, begun = append(reports, report), append(begun, start)
+		if !cut.Valid || report.T > cut.T {
+			cut, last = report, at
+		}
+	}
+	for _, o := range g.older {
+		if m := f.At(o.at); m.Valid && o.p.Start.Valid {
+			pair(m, o.p.Start, o.at)
 		}
 	}
 	for _, gr := range g.order {
@@ -30,21 +43,22 @@ func (g *grouper) bygone() {
 			continue
 		}
 		for _, p := range gr.Pending {
-			if !p.Report.Valid || p.Work.Seq < 0 || cut.Valid && p.Report.T <= cut.T {
-				continue
-			}
-			if slices.ContainsFunc(gr.Pending, func(q *Pending) bool {
-				return (f.Compared(p.At, q.At) && p.Report.Add(bygoneSlack).Before(q.Start) || p.Report.Add(farthestZones).Before(q.Start)) && q.Work.Seq >= 0 && q.Work.Seq != p.Work.Seq
-			}) {
-				cut, last = p.Report, p.At
+			if first := f.nextWait(gr, p); first.Valid {
+				pair(p.Report, first, p.At)
 			}
 		}
 	}
-	if !cut.Valid {
+	next := Moment{}
+	for i := range reports {
+		if s := begun[i]; s.T > cut.T && (!next.Valid || s.T < next.T) {
+			next = s
+		}
+	}
+	if !next.Valid {
 		return
 	}
-	f.bygone = cut
-	over := func(p *Pending) bool { return p.Report.Valid && p.Report.T <= cut.T }
+	f.bygone = next
+	over := func(p *Pending) bool { return p.Report.Valid && p.Report.T < next.T }
 	for _, gr := range g.order {
 		gr.Pending = slices.DeleteFunc(gr.Pending, over)
 	}
@@ -57,6 +71,22 @@ func (g *grouper) bygone() {
 		return len(r.Pending) == 0
 	})
 	f.Warnings = append(f.Warnings, fmt.Sprintf("what the watchdogs report up to %s:%d is of an earlier attempt: others began to wait in other works of the group after it", last.File, last.Line))
+}
+
+// nextWait is when a member of the group first began to wait in another work after one was reported, clearly.
+func (f *Facts) nextWait(gr *Group, p *Pending) (first Moment) {
+	if !p.Report.Valid || p.Work.Seq < 0 {
+		return first
+	}
+	for _, q := range gr.Pending {
+		if q.Work.Seq < 0 || q.Work.Seq == p.Work.Seq || !p.Report.Add(bygoneSlack).Before(q.Start) || first.Valid && q.Start.T >= first.T {
+			continue
+		}
+		if f.Compared(p.At, q.At) || p.Report.Add(farthestZones).Before(q.Start) {
+			first = q.Start
+		}
+	}
+	return first
 }
 
 // Compared says that the clocks of two lines are one, or were compared by what befell both nodes.
@@ -103,16 +133,17 @@ func (f *Facts) isBygone(at worker.At) bool {
 		return false
 	}
 	m := f.At(at)
-	return m.Valid && m.T <= f.bygone.T+bygoneSlack
+	return m.Valid && m.T < f.bygone.T
 }
 
-// season is when in a year a process wrote a line, so that stamps without a year can be compared with others.
+// season is when in a year a process wrote a line, so that stamps without a year can be compared with others. One that states its zone is
+// not compared: PyTorch's own are of whatever zone the machine is set to.
 func season(s line.Stamp) (float64, bool) {
 	if s.Emitter != line.Container {
 		return 0, false
 	}
 	switch s.Kind {
-	case line.DateTime, line.Zoned, line.MonthDay:
+	case line.DateTime, line.MonthDay:
 		s.Kind = line.MonthDay
 		return (&clock{}).civil(s)
 	}

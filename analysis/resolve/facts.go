@@ -91,7 +91,7 @@ type Facts struct {
 	// controllers is what the controller says of nodes.
 	controllers []*accounting.Node
 
-	bygone Moment // up to when reports of watchdogs are of earlier attempts
+	bygone Moment // when the last attempt began to wait: what watchdogs report before is of earlier ones
 	byRank map[int]*Rank
 	clock  *clock
 	ident  *identity

@@ -25,7 +25,7 @@ type grouper struct {
 	byLine  map[string][]*listing
 	bySizes map[string]*listing
 	// older are reports of works that were reported again by the same rank, long after.
-	older []worker.At
+	older []again
 }
 
 type groupRank struct {
@@ -210,7 +210,7 @@ func (g *grouper) pendings() {
 		if p := done[id]; p != nil {
 			if t.Form == "error" && longAfter(t.At, p.At) {
 				// The same work again: an attempt that came as far as the one before.
-				g.older = append(g.older, p.At)
+				g.older = append(g.older, again{p.At, p})
 				p.At, p.Work, p.State = t.At, t.Work, st
 				if st != nil {
 					used[st] = true
