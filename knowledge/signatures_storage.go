@@ -181,6 +181,13 @@ var clientSignatures = []Signature{
 		Example: "aistore.sdk.errors.ErrBckNotFound: STATUS:404, MESSAGE:bucket \"ais://train\" does not exist, REQ_URL:http://proxy/v1/buckets/train",
 	},
 	{
+		ID: "ais-no-targets", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"No available targets in the cluster map"},
+		Meaning:  "AIStore has no target that could answer: they are down, or taken out for maintenance.",
+		Source:   "AIStore Python SDK, aistore/sdk/types.py",
+		Example:  "RuntimeError: No available targets in the cluster map. Total nodes: 3",
+	},
+	{
 		ID: "ais-refused", Mechanism: "ais-auth", Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"STATUS:40"}, Pattern: `STATUS:(?P<status>401|403), MESSAGE:(?P<text>.{1,160})`,
 		Meaning: "AIStore refused the job's token.",

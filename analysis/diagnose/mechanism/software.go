@@ -232,6 +232,11 @@ func configError(s *Scene) *Proposal {
 		if !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != "nccl-socket-type" }) {
 			p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown" // which of the two ends is set up otherwise than the rest, neither knows
 		}
+		if s.Facts.Job.Training && !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != "storage-read-only" }) {
+			p.Rivals, p.Base, p.Direct = []string{"storage-unresponsive"}, 0.88, false
+			p.Why = "a path cannot be written, after steps had been made: it is mounted so, or the kernel made it so when its disk failed"
+			p.Needs = append(p.Needs, needDmesg)
+		}
 		return jobWide(p)
 	}
 	p := fromFailures(s, "exception")
