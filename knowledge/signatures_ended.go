@@ -63,6 +63,13 @@ var endedSignatures = []Signature{
 		Example: "Command terminated by signal 9",
 	},
 	{
+		ID: EndedWithError + "conda", Role: ConsequenceRole,
+		Literals: []string{"conda.cli.main_run:execute("}, Pattern: "conda\\.cli\\.main_run:execute\\(\\d+\\): `.{1,400}` failed",
+		Meaning: "The command conda run says that the program it ran ended with an error.",
+		Source:  "conda conda/cli/main_run.py",
+		Example: "ERROR conda.cli.main_run:execute(124): `conda run python train.py` failed. (See above for error)",
+	},
+	{
 		ID: EndedWithError + "subprocess", Role: ConsequenceRole,
 		Literals: []string{"returned non-zero exit status "}, Not: []string{"CalledProcessError"}, Pattern: `^.{0,80}Command '.{1,400}' returned non-zero exit status (?P<code>\d+)`,
 		Meaning: "A launcher says that the program it started ended with an error.",

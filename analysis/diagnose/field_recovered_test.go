@@ -60,6 +60,8 @@ func TestFieldCameThrough(t *testing.T) {
 		{"a save that is tried again", one(fieldSteps + "WARNING: save failed: [Errno 116] Stale file handle; will retry at the next interval\n"), []string{"completed"}, "-"},
 		{"a save that is not", one(fieldSteps + "ERROR: save failed: [Errno 116] Stale file handle; giving up\n"), []string{"storage-unresponsive"}, "-"},
 		{"what was given up is left out", one(fieldSteps + "ERROR shard-41: Max retries exceeded with url: /shard-41 (Caused by ReadTimeoutError); skipping shard\n" + raisedBy(3, "KeyError: 'labels'")), []string{"exception"}, "rank 3"},
+		{"who ran it says otherwise", one(fieldSteps + "INFO: Training finished.\nCommand exited with non-zero status 1\n"), []string{"unknown"}, "-"},
+		{"who ran it before", one(fieldSteps + "Command exited with non-zero status 1\n" + more + "INFO: Training finished.\n"), []string{"completed"}, "-"},
 		{"a program that time ran", one(fieldSteps + "Command exited with non-zero status 1\n"), []string{"unknown"}, "-"},
 		{"a helper that the script ended", one(fieldSteps + "run.sh: line 9: 12102 Terminated              nvidia-smi -l 60 > gpu.csv\n"), []string{"completed"}, "-"},
 		{"Java's heap", one(fieldSteps + "java.lang.OutOfMemoryError: Java heap space\n"), []string{"resource-limit"}, "-"},

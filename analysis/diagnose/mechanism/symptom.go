@@ -133,7 +133,7 @@ func nothing() []Mechanism {
 func completed(s *Scene) *Proposal {
 	f := s.Facts
 	p := &Proposal{Mechanism: "completed", Class: Nothing, Scope: "all"}
-	if lossLeft(f) || ended(f) || raised(f) || len(widowed(f)) > 0 {
+	if lossLeft(f) || ended(f) || raised(f) || len(widowed(f)) > 0 || failedAfter(f) {
 		return nil
 	}
 	switch at, ok := f.Accounting.Ended(); {
@@ -164,6 +164,16 @@ func completed(s *Scene) *Proposal {
 		return nil
 	}
 	return p
+}
+
+// failedAfter says that whoever ran the program says, behind the program's own end, that it ended with an error.
+func failedAfter(f *resolve.Facts) bool {
+	if f.Job.ExitOK == nil {
+		return false
+	}
+	return slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
+		return strings.HasPrefix(fl.Sign, knowledge.EndedWithError) && fl.Role != knowledge.InfoRole && fl.Role != knowledge.NoiseRole && f.Follows(fl, *f.Job.ExitOK)
+	})
 }
 
 // open says what is known of a job whose end these files do not hold: a job that hangs prints no line that says so, and looks the same
