@@ -60,3 +60,15 @@ func TestATimeLimitAfterASilenceThatZonesMayMake(t *testing.T) {
 		}
 	}
 }
+
+// What is known may mean something else before the first step; as the last words of a file it is no good end.
+func TestAKnownErrorAsTheLastWordIsNoGoodEnd(t *testing.T) {
+	const refused = "2025-03-01 10:09:00 ERROR socket.gaierror: [Errno -2] Name or service not known\n"
+	for _, c := range []fieldCase{
+		{"the last line", one(stepsFrom(1, 40) + refused), []string{"unknown"}, "-"},
+		{"training goes on below it", one(stepsFrom(1, 20) + refused + stepsFrom(20, 40)), []string{"completed"}, "-"},
+		{"the program says that it finished", one(stepsFrom(1, 40) + refused + "Training finished.\n"), []string{"completed"}, "-"},
+	} {
+		c.check(t)
+	}
+}

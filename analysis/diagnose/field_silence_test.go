@@ -113,7 +113,7 @@ func TestOneThatHasLeft(t *testing.T) {
 	fieldCase{"further on", job(901), []string{"rank-stalled", "collective-hang", "gpu-hang", "collective-mismatch"}, "-"}.check(t)
 }
 
-// What nobody can have completed without a rank, that rank has called: or it has called something else.
+// Works of other numbers may be other operations: FSDP's alternate, so that it tells nothing of one that lags.
 func TestOneBehindInAnotherOperation(t *testing.T) {
 	job := func(op string) map[string]string {
 		b := fourRanks
@@ -123,7 +123,7 @@ func TestOneBehindInAnotherOperation(t *testing.T) {
 		return one(b + inDefault(3, 122, op, 1024, 4096, 127, 121))
 	}
 	fieldCase{"the same", job("_ALLGATHER_BASE"), []string{"gpu-hang"}, "rank 3"}.check(t)
-	fieldCase{"another", job("_REDUCE_SCATTER_BASE"), []string{"gpu-hang", "collective-mismatch"}, "rank 3"}.check(t)
+	fieldCase{"another", job("_REDUCE_SCATTER_BASE"), []string{"gpu-hang"}, "rank 3"}.check(t)
 }
 
 // A monitored barrier asks one rank after the other and names the first that does not answer.

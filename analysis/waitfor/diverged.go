@@ -8,7 +8,7 @@ import (
 func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 	var lag, div []*view
 	var lagRoot, divRoot []int
-	unknown, lagDiffers := false, false
+	unknown := false
 	var lagged []int // by the counters of dumps, over all groups
 	for _, v := range stuck {
 		if v.P2P || v.Unnamed && !v.Default && !v.Single || len(v.first) < 2 && len(v.Counters) == 0 {
@@ -61,7 +61,7 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 				}
 			}
 		case len(lagging) > 0 && 2*len(lagging) < max(len(v.first), 2):
-			lag, lagDiffers = append(lag, v), lagDiffers || differ
+			lag = append(lag, v)
 			for _, r := range lagging {
 				if r.ID == resolve.NoRank {
 					unknown = true
@@ -92,7 +92,7 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 		g.Shape, g.Root, g.RankUnknown = Diverged, unique(divRoot), unknown
 		g.Groups = groups(div)
 	case len(lag) > 0:
-		g.Shape, g.Root, g.RankUnknown, g.Differ = Lag, unique(lagRoot), unknown, lagDiffers
+		g.Shape, g.Root, g.RankUnknown = Lag, unique(lagRoot), unknown
 		g.Groups = groups(lag)
 	default:
 		return false

@@ -58,8 +58,6 @@ type Graph struct {
 	Outside bool
 	// Late is true of Straggle where the roots are there at last, and came when others had given up.
 	Late bool
-	// Differ is true of Lag where the one that lags is in another operation than those ahead of it.
-	Differ bool
 	// Unstarted is true of Lag where the roots' GPUs have not begun what all are in, and those of the others have.
 	Unstarted bool
 	// Groups that are stuck at the root of the waiting; Downstream are stuck because of them.

@@ -42,11 +42,6 @@ func gpuHang(s *Scene) *Proposal {
 		}
 		return p
 	}
-	if g.Differ {
-		// Nobody completes what a member has not: then its calls may not be those of the others.
-		p.Rivals, p.Base = []string{"collective-mismatch"}, 0.9
-		p.Why += ", and is another operation than theirs"
-	}
 	if recorded := passedFindings(s); len(recorded) > 0 {
 		p.Why = "by the flight recorders others have completed collectives that need it, and it has not"
 		p.For = recorded

@@ -261,12 +261,23 @@ func torn(f *resolve.Facts) bool {
 // aborted are the signs of a process that a signal ended, whatever made it do so.
 var aborted = map[string]bool{"native-aborted": true, "native-abort-glog": true, "native-abort-python": true, "native-signal-block": true}
 
-// lastWords says that a file ends, below its last step, in lines that look like errors and that nobody knows: what they mean for the
-// job, which made no step any more, nobody can say.
+// lastWords says that a file ends, below its last step, in lines that look like errors and that nobody knows, or that no mechanism makes
+// anything of: what they mean for the job, which made no step any more, nobody can say.
 func lastWords(f *resolve.Facts) bool {
 	for i := range f.Obs.Unclassified {
 		at := f.Obs.Unclassified[i].At
 		if above, _ := f.StepsAround(at); above > 0 && !f.GoesOn(at) {
+			return true
+		}
+	}
+	// What is known may mean little, or something else than before the first step; as the last words of a file it is no good end.
+	const few = 3 // lines
+	for _, fl := range f.Failures {
+		if fl.Role != knowledge.CauseRole && fl.Role != knowledge.SymptomRole {
+			continue
+		}
+		last := slices.ContainsFunc(f.Tails, func(t worker.Tail) bool { return t.File == fl.At.File && t.Lines-fl.At.Line < few })
+		if above, _ := f.StepsAround(*fl.At); last && above > 0 && !f.GoesOn(*fl.At) {
 			return true
 		}
 	}
