@@ -52,6 +52,8 @@ func TestAttemptsThatHung(t *testing.T) {
 		{"of two nodes' files one has no steps", map[string]string{"node0.out": node0, "node1.out": first[2] + first[3] + last[2] + last[3]}, []string{"rank-stalled"}, "rank 2, node node1"},
 		{"the second node was replaced", map[string]string{"node0.out": node0, "node1.out": first[2] + first[3], "node2.out": last[2] + last[3]}, []string{"rank-stalled"}, "rank 2, node node2"},
 		{"steps go on where they were", one(world + steps("03-10", 2, 100) + one4(hung("310", "02:50:30", 3, 500)) + steps("03-12", 9, 130) + one4(hung("312", "09:50:30", 2, 900))), []string{"rank-stalled"}, "rank 2"},
+		{"the first had failed of something else", one(world + steps("03-10", 2, 100) + raisedBy(1, "KeyError: 'x'") + childFailed("02:30:00", "n3", 1, 1, 1) + steps("03-12", 9, 130) + one4(last)), []string{"rank-stalled"}, "rank 2"},
+		{"the last failed of something else", one(world + steps("03-10", 2, 100) + one4(first) + steps("03-12", 9, 130) + raisedBy(1, "KeyError: 'x'") + childFailed("09:30:00", "n3", 1, 1, 1)), []string{"exception"}, "rank 1, node n3"},
 		{"on the same day", one(world + steps("03-12", 2, 100) + one4(hung("312", "02:50:30", 3, 500)) + steps("03-12", 9, 130) + one4(hung("312", "09:50:30", 2, 900))), []string{"rank-stalled"}, "rank 2"},
 		{"each rank has its file", each(hung("310", "02:50:30", 3, 500), hung("312", "09:50:30", 2, 900)), []string{"rank-stalled"}, "rank 2"},
 		{"both in the same work", each(hung("310", "02:50:30", 3, 500), hung("312", "09:50:30", 2, 500)), []string{"rank-stalled"}, "rank 2"},

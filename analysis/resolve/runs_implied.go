@@ -93,8 +93,8 @@ func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) [
 	return out
 }
 
-// queued is how many seconds after the last step the next ones were not written by the processes that the scheduler was killing: the
-// notice that sites give before a kill is shorter.
+// queued is how many seconds after the last step the next ones were not written by the processes that the scheduler was killing, or that
+// a launcher saw end: the notice that sites give before a kill is shorter.
 const queued = 300
 
 // begunAnew finds where training begins again below an offset of a file: where a checkpoint is loaded, or the steps of one
@@ -158,7 +158,7 @@ func begunAnew(obs *worker.Observations, file string, from int64, over bool, hun
 				take(p.At)
 				fell = true
 			}
-			if !fell && over && on && ok && young > 0 && t > young+queued {
+			if !fell && on && ok && young > 0 && t > young+queued {
 				take(p.At) // with the steps that follow those above, as a save on the warning leaves them
 				fell = true
 			}
