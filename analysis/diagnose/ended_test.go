@@ -51,6 +51,7 @@ func TestATimeLimitAfterASilenceThatZonesMayMake(t *testing.T) {
 	}{
 		{"12:30:05", "time-limit", "confirmed", false},
 		{"14:29:40", "time-limit", "probable", true},
+		{"14:34:20", "time-limit", "inconclusive", false}, // five steps are missing in any zone
 		{"12:56:00", "rank-stalled", "inconclusive", false},
 	} {
 		log := steps.String() + "slurmstepd: error: *** STEP 4242.0 ON n1 CANCELLED AT 2022-05-02T" + c.end + " DUE TO TIME LIMIT ***\n"

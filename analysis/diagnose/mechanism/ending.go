@@ -243,6 +243,12 @@ func stoodStillPerhaps(s *Scene, p *Proposal) {
 	p.Direct, p.Base = false, 0.8
 	p.Why = fmt.Sprintf("%s prints the reason; whether the job had stood still before is open: the last step is %s older by the clocks, which may be those of two zones", x.End.Slurm.By(), duration(x.Printed))
 	p.Against = append(p.Against, finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
+	const slack = 60 // clocks, and what an ending takes
+	if x.For > 2*x.Longest+slack {
+		// In whatever zones they are, steps are missing.
+		p.Rivals = append(p.Rivals, "rank-stalled", "collective-hang", "gpu-hang")
+		return
+	}
 	p.Suspects = append(p.Suspects, incident.Suspect{Mechanism: "rank-stalled", Why: fmt.Sprintf("if both clocks are in one zone, no step was reported for %s before the end", duration(x.Printed))})
 }
 
