@@ -149,7 +149,7 @@ func (x *arbiter) explains(a, b *mechanism.Proposal) bool {
 }
 
 func (x *arbiter) localBeforeLocal(a, b *mechanism.Proposal) bool {
-	named := contains(a.Explains, b.Mechanism) && !(b.AtHome && otherNodes(a, b)) && !(a.ByEnd && b.Own && (apart(b, a) || above(b, a)))
+	named := contains(a.Explains, b.Mechanism) && !(b.AtHome && otherNodes(a, b)) && !(a.ByEnd && b.Own && (apart(b, a) || above(b, a))) && !(onlyTold(a) && died(b) && apart(a, b))
 	if contains(b.Explains, a.Mechanism) && !named {
 		return false
 	}
@@ -180,6 +180,16 @@ func (x *arbiter) localBeforeLocal(a, b *mechanism.Proposal) bool {
 		}
 	}
 	return (b.Echo && !a.Echo || contains(b.Remote, a.Mechanism)) && apart(a, b)
+}
+
+// onlyTold says that all that speaks for a proposal are tries of ranks that are known, and did not end there.
+func onlyTold(a *mechanism.Proposal) bool {
+	return len(a.Failures) > 0 && !slices.ContainsFunc(a.Failures, func(fl *resolve.Failure) bool { return fl.Kind != "ladder" || fl.Rank == resolve.NoRank })
+}
+
+// died says that an exception of a rank speaks for a proposal.
+func died(a *mechanism.Proposal) bool {
+	return slices.ContainsFunc(a.Failures, func(fl *resolve.Failure) bool { return fl.Kind == "exception" && fl.Rank != resolve.NoRank })
 }
 
 // otherNodes says that both name nodes, and none in common.
