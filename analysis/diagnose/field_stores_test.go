@@ -93,7 +93,7 @@ func TestFieldOtherWords(t *testing.T) {
 		{"nothing to go on from", one(raisedBy(0, "ValueError: Can't find a valid checkpoint at /out/checkpoint-500")), []string{"config-error"}, ""},
 		{"PyTorch without CUDA", one(raisedBy(0, "AssertionError: Torch not compiled with CUDA enabled")), []string{"version-mismatch"}, ""},
 		{"a model that is too new", one(raisedBy(0, "ValueError: The checkpoint you are trying to load has model type `m9` but Transformers does not recognize this architecture. This could be because of an issue with the checkpoint, or because your version of Transformers is out of date.")), []string{"version-mismatch"}, ""},
-		{"a flag of Abseil's", one("FATAL Flags parsing error: Unknown command line flag 'lrr'. Did you mean: lr ?\nPass --helpshort or --helpfull to see help on flags.\n"), []string{"config-error"}, ""},
+		{"a flag of Abseil's", one("FATAL Flags parsing error: Unknown command line flag 'lrr'. Did you mean: lr ?\nPass --helpshort to see help on flags.\n"), []string{"config-error"}, ""},
 		{"an option of Fire's", one("ERROR: Could not consume arg: --max_steps=10\nUsage: train.py main <flags>\n"), []string{"config-error"}, ""},
 		{"a part that Hydra does not find", one("In 'config': Could not find 'model/llama_9b'\n\nAvailable options in 'model':\n\tllama_1b\n"), []string{"config-error"}, ""},
 		{"no compiler", one(raisedBy(0, "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.")), []string{"config-error"}, ""},

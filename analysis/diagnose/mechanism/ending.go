@@ -90,10 +90,10 @@ func nodeFailure(s *Scene) *Proposal {
 		p.Why = names + " names the node that stopped answering"
 		switch names {
 		case "SLURM":
-		default:
-			p.Now = []knowledge.Advice{{Text: "See what ended {node}, by its kernel's log, and resubmit without it.", Command: "ssh {node} 'uptime; dmesg -T | tail -50'"}}
 		case "Kubernetes":
 			p.Now = []knowledge.Advice{{Text: "See since when Kubernetes has not heard of {node}, and resubmit without it.", Command: "kubectl describe node {node} | grep -A12 Conditions"}}
+		default:
+			p.Now = []knowledge.Advice{{Text: "See what ended {node}, by its kernel's log, and resubmit without it.", Command: "ssh {node} 'uptime; dmesg -T | tail -50'"}}
 		}
 	} else {
 		p.Base = 0.92
