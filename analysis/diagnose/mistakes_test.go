@@ -1,6 +1,10 @@
 package diagnose
 
-import "testing"
+import (
+	"testing"
+
+	"faultline/simulate"
+)
 
 // A mistake of a program's own is nothing that the end of another process makes it raise: without a word of which came first both stand.
 func TestAMistakeIsNotExplainedByTheEndOfAnotherProcess(t *testing.T) {
@@ -21,5 +25,18 @@ func TestAMistakeIsNotExplainedByTheEndOfAnotherProcess(t *testing.T) {
 		{"a mistake below it", one(fieldSteps + killed + raisedBy(1, key)), []string{"host-oom"}, ""},
 	} {
 		c.check(t)
+	}
+}
+
+// Whichever it was, a change has to be made first: that much is decided.
+func TestCausesThatAllNeedAFixSaySo(t *testing.T) {
+	for _, c := range []struct{ three, five, resubmit string }{
+		{"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", "KeyError: 'tokens'", "after-fix"},
+		{"RuntimeError: CUDA error: uncorrectable ECC error encountered", "KeyError: 'tokens'", "unknown"},
+	} {
+		r := Run(read(t, []simulate.File{{Name: "rank_3.log", Data: []byte(raisedBy(3, c.three))}, {Name: "rank_5.log", Data: []byte(raisedBy(5, c.five))}}, nil, 0))
+		if len(r.Verdict.Candidates) != 2 || r.Action.Resubmit != c.resubmit {
+			t.Errorf("%s beside %s: %v, resubmit %s (%s)", c.three, c.five, r.Verdict.Candidates, r.Action.Resubmit, r.Action.Text)
+		}
 	}
 }

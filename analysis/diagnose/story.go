@@ -379,7 +379,11 @@ func (b *builder) action() {
 	if m, ok := b.known(v.Mechanism); ok && len(v.Candidates) == 1 {
 		a.Resubmit, a.Owner = m.Resubmit, m.Owner
 	} else if len(v.Candidates) > 1 {
-		a.Owner = b.sharedOwner()
+		a.Owner = b.shared(func(m knowledge.Mechanism) string { return m.Owner })
+		// That each of them may be got over without a change does not say which nodes to leave out; that each needs one says enough.
+		if b.shared(func(m knowledge.Mechanism) string { return m.Resubmit }) == "after-fix" {
+			a.Resubmit = "after-fix"
+		}
 	}
 	if v.Ending == incident.EndStalled {
 		a.Resubmit, a.Owner = unknown, unknown
@@ -430,19 +434,20 @@ func (b *builder) known(slug string) (knowledge.Mechanism, bool) {
 	return m, ok
 }
 
-func (b *builder) sharedOwner() string {
-	owner := ""
+// shared is what all candidates have in common, unknown where they differ.
+func (b *builder) shared(of func(knowledge.Mechanism) string) string {
+	all := ""
 	for _, c := range b.r.Verdict.Candidates {
 		m, ok := b.known(c.Mechanism)
-		if !ok || owner != "" && m.Owner != owner {
+		if !ok || all != "" && of(m) != all {
 			return unknown
 		}
-		owner = m.Owner
+		all = of(m)
 	}
-	if owner == "" {
+	if all == "" {
 		return unknown
 	}
-	return owner
+	return all
 }
 
 func (b *builder) sentence(a *incident.Action) string {
@@ -466,6 +471,8 @@ func (b *builder) sentence(a *incident.Action) string {
 		return "find out which node it was, then resubmit without it" + from
 	case a.Resubmit == "yes":
 		return "resubmit" + without + from
+	case a.Resubmit == "after-fix" && len(v.Candidates) > 1:
+		return "find out which of these it was and fix it first, then resubmit" + from
 	case a.Resubmit == "after-fix":
 		return "fix it first, then resubmit" + from
 	case a.Resubmit == "no":
