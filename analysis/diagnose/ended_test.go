@@ -73,3 +73,21 @@ func TestAKnownErrorAsTheLastWordIsNoGoodEnd(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// A save that is under way when the time is up may have been what there was no time for, or may never have come to its end.
+func TestATimeLimitInASave(t *testing.T) {
+	var steps strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&steps, "2022-05-02 12:%02d:00 step %d loss %.2f\n", i, i, 9-float64(i)/10)
+	}
+	log := func(end string) map[string]string {
+		return one(steps.String() + "2022-05-02 12:29:01 Saving checkpoint ...\nslurmstepd: error: *** STEP 4242.0 ON n1 CANCELLED AT 2022-05-02T" + end + " DUE TO TIME LIMIT ***\n")
+	}
+	for _, c := range []fieldCase{
+		{"for a minute", log("12:30:20"), []string{"time-limit"}, "-"},
+		{"for twenty", log("12:49:00"), []string{"checkpoint-io", "time-limit"}, "-"},
+		{"for fifty", log("13:19:00"), []string{"checkpoint-io", "collective-hang", "gpu-hang", "rank-stalled"}, "-"},
+	} {
+		c.check(t)
+	}
+}

@@ -91,12 +91,20 @@ func (s *Silence) Doubtful() bool {
 	return s.Last != nil && s.End != nil && s.For < s.least() && s.Printed >= s.least()
 }
 
+// InSave says that the silence would count if no save were under way, of which nobody knows what it takes.
+func (s *Silence) InSave() bool {
+	return s.Last != nil && s.End != nil && s.Saving != nil && s.For < s.least() && s.For >= s.leastOf(silentLeast)
+}
+
 // least is how long a silence must be to count.
 func (s *Silence) least() float64 {
-	least := silentLeast
 	if s.Saving != nil {
-		least = silentSave
+		return s.leastOf(silentSave)
 	}
+	return s.leastOf(silentLeast)
+}
+
+func (s *Silence) leastOf(least float64) float64 {
 	return max(silentGaps*s.Usual, silentPause*s.Longest, least)
 }
 

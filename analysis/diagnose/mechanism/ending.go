@@ -237,6 +237,13 @@ func metNCCL(f *resolve.Facts) bool {
 // different zones.
 func stoodStillPerhaps(s *Scene, p *Proposal) {
 	x, counts := s.Facts.Silence()
+	if !counts && x.InSave() {
+		p.Direct, p.Base = false, 0.8
+		p.Rivals = append(p.Rivals, "checkpoint-io")
+		p.Why = fmt.Sprintf("%s prints the reason; a save that had begun behind the last step, %s before, was not seen to end", x.End.Slurm.By(), duration(x.For))
+		p.For = append(p.For, finding("a save began behind the last step and was not seen to end", QuoteAt(x.Saving.At, nil)))
+		return
+	}
 	if counts || !x.Doubtful() {
 		return
 	}
