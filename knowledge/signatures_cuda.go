@@ -244,10 +244,10 @@ var gpuHardwareSignatures = []Signature{
 	{
 		// NCCL's next line blames the Fabric Manager or the switches, and its call fails.
 		ID: "gpu-nvls-bind", Mechanism: "gpu-nvlink", Role: CauseRole, Tier: ProcessKiller,
-		Literals: []string{"Failed to bind NVLink SHARP (NVLS) Multicast memory"},
-		Meaning:  "The NVSwitches of this node gave NCCL no multicast memory: Fabric Manager or the switches are in a bad state, mostly since one was restarted without the GPUs. NCCL_NVLS_ENABLE=0 does without them.",
-		Source:   "NCCL src/transport/nvls.cc, 2.21 on",
-		Example:  "Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152 : CUDA error 401 'the operation cannot be performed in the present state'.",
+		Literals: []string{"Failed to bind NVLink SHARP (NVLS) Multicast memory"}, Not: []string{"'out of memory'"},
+		Meaning: "The NVSwitches of this node gave NCCL no multicast memory: Fabric Manager or the switches are in a bad state, mostly since one was restarted without the GPUs. NCCL_NVLS_ENABLE=0 does without them.",
+		Source:  "NCCL src/transport/nvls.cc, 2.21 on",
+		Example: "Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152 : CUDA error 401 'the operation cannot be performed in the present state'.",
 	},
 	{
 		ID: "gpu-lost", Mechanism: "gpu-off-bus", Role: CauseRole, Tier: ProcessKiller, Direct: true,

@@ -2,6 +2,9 @@ package knowledge
 
 import "fmt"
 
+// warned is how programs mark what they go on without: a cache that cannot be written or locked ends nobody.
+var warned = []string{" WARN", "[WARN", "Warning: "}
+
 // storageSignatures: mounted file systems, local and shared.
 var storageSignatures = []Signature{
 	{
@@ -41,7 +44,7 @@ var storageSignatures = []Signature{
 	},
 	{
 		ID: "storage-no-locks", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"No locks available"}, Pattern: ofFile(37, "No locks available"),
+		Literals: []string{"No locks available"}, Not: warned, Pattern: ofFile(37, "No locks available"),
 		Meaning: "The shared file system gave no lock: its lock service does not answer, or the mount has none.",
 		Source:  "errno ENOLCK of flock and fcntl on NFS and Lustre mounts",
 		Example: "OSError: [Errno 37] No locks available",
@@ -71,14 +74,14 @@ var storageSignatures = []Signature{
 		Example: "OSError: [Errno 5] Input/output error",
 	},
 	{
-		ID: "storage-nfs", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true,
+		ID: "storage-nfs", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO, Direct: true, Own: true, // kept for the server
 		Literals: []string{"nfs: server ", "not responding"}, Pattern: `nfs: server (?P<server>\S+) not responding`,
 		Meaning: "The NFS server does not answer this node.",
 		Source:  "Linux net/sunrpc",
 		Example: "nfs: server nas1 not responding, still trying",
 	},
 	{
-		ID: "storage-nfs-again", Role: InfoRole,
+		ID: "storage-nfs-again", Role: InfoRole, Own: true, // kept for the server
 		Literals: []string{"nfs: server ", " OK"}, Pattern: `nfs: server (?P<server>\S+) OK`,
 		Meaning: "The NFS server answers this node again.",
 		Source:  "Linux net/sunrpc",
@@ -136,7 +139,7 @@ var storageSignatures = []Signature{
 	},
 	{
 		ID: "storage-read-only", Mechanism: "config-error", Role: CauseRole, Tier: DataIO,
-		Literals: []string{"Read-only file system"}, Pattern: ofFile(30, "Read-only file system"),
+		Literals: []string{"Read-only file system"}, Not: warned, Pattern: ofFile(30, "Read-only file system"),
 		Meaning: "The path cannot be written: it is mounted so, or the kernel made it so after an error of the disk.",
 		Source:  "errno EROFS",
 		Example: "OSError: [Errno 30] Read-only file system: '/ckpt/step_100.pt'",

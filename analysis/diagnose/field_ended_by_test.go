@@ -120,6 +120,8 @@ func TestTheShellSaysTerminated(t *testing.T) {
 		{"kubectl says 143", one(fieldSteps + "command terminated with exit code 143\n"), []string{"unknown"}, "-"},
 		{"an editor says 137", one(fieldSteps + "\nProcess finished with exit code 137 (interrupted by signal 9: SIGKILL)\n"), []string{"unknown"}, "-"},
 		{"an editor says 0", one(fieldSteps + "\nProcess finished with exit code 0\n"), []string{"completed"}, "-"},
+		{"a helper above the steps", one(fmt.Sprintf(script, "python -m http.server") + fieldSteps + done), []string{"completed"}, "-"},
+		{"a part of the job above them", one("Terminated\n" + fieldSteps), []string{"completed"}, "-"},
 		{"below a failure", one(fieldSteps + raisedBy(3, "ValueError: bad") + "Terminated\n"), []string{"exception"}, "rank 3"},
 	} {
 		c.check(t)
@@ -255,6 +257,7 @@ func TestASignalBehindTheEnd(t *testing.T) {
 		{"long after", one(denseSteps(30) + over + told("10:16:45")), []string{"completed"}, "-"},
 		{"at once", one(denseSteps(30) + over + told("10:02:40")), []string{"completed", "external-signal"}, "-"},
 		{"in a last save", one(denseSteps(30) + over + "saving checkpoint at iteration      30 to /ckpt in torch_dist format\n" + told("10:16:45")), []string{"completed", "external-signal"}, "-"},
+		{"in what began behind it", one(denseSteps(30) + over + "converting the checkpoint, shard 3 of 61\n" + told("10:16:45")), []string{"completed", "external-signal"}, "-"},
 		{"before", one(denseSteps(30) + told("10:02:40") + over), []string{"external-signal"}, "-"},
 	} {
 		c.check(t)

@@ -28,7 +28,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 	tried, orphans, answered := f.triedAgain(), orphansOf(obs), answeredAgain(obs)
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
-		if s.ID == "storage-nfs" && s.Off < answered[s.File] {
+		if s.ID == "storage-nfs" && s.Off < answered[serverOf(s)] {
 			continue // the server answered again
 		}
 		if tried[s.Pos] {
@@ -82,12 +82,20 @@ func (f *Facts) failures(obs *worker.Observations) {
 	}
 }
 
-// answeredAgain is, by file, the last place where a server of NFS answered again. The kernel says both of each server in turn.
-func answeredAgain(obs *worker.Observations) map[string]int64 {
-	last := map[string]int64{}
+// nfsServer is a server of NFS, as a file names it.
+type nfsServer struct{ file, name string }
+
+func serverOf(s *worker.Sign) nfsServer {
+	return nfsServer{s.File, knowledge.Fields(s.ID, []byte(s.Text))["server"]}
+}
+
+// answeredAgain is the last place where a server of NFS answered again.
+func answeredAgain(obs *worker.Observations) map[nfsServer]int64 {
+	last := map[nfsServer]int64{}
 	for i := range obs.Signs {
 		if s := &obs.Signs[i]; s.ID == "storage-nfs-again" {
-			last[s.File] = max(last[s.File], s.Off)
+			k := serverOf(s)
+			last[k] = max(last[k], s.Off)
 		}
 	}
 	return last

@@ -78,7 +78,7 @@ func killed(s *Scene) *Proposal {
 		if fl.Mechanism == "external-signal" && fl.Kind == "record" {
 			return signalledBatch(s, fl)
 		}
-		if fl.Mechanism == "external-signal" {
+		if fl.Mechanism == "external-signal" && (fl.Sign != "signal-shell-terminated" || !f.GoesOn(*fl.At)) { // of a helper, where steps follow
 			term = append(term, fl)
 		}
 	}
@@ -124,10 +124,13 @@ func killed(s *Scene) *Proposal {
 	return interrupted(s)
 }
 
-// leftOver says whether signals came when the program had said that its training was over: surely so where a while had passed and no save
-// was begun behind it. "" where one came before, or nothing says that it was over.
+// leftOver says whether signals came when the program had said that its training was over: surely so where a while had passed and nothing
+// else was printed behind it. "" where one came before, or nothing says that it was over.
 func leftOver(f *resolve.Facts, term []*resolve.Failure) string {
-	const while = 60.0 // seconds
+	const (
+		while = 60.0 // seconds
+		few   = 1    // lines: the next one
+	)
 	at := f.Finished()
 	if at == nil {
 		return ""
@@ -144,6 +147,11 @@ func leftOver(f *resolve.Facts, term []*resolve.Failure) string {
 		if w := fl.When(); !w.Valid || !said.Valid || w.T-said.T < while {
 			sure = "perhaps"
 		}
+	}
+	// An evaluation, an export or another stage may have begun behind it.
+	next := slices.IndexFunc(term, func(fl *resolve.Failure) bool { return fl.At.File == at.File })
+	if next >= 0 && term[next].At.Line-at.Line > few || next < 0 && slices.ContainsFunc(f.Tails, func(t worker.Tail) bool { return t.File == at.File && t.Lines-at.Line > few }) {
+		sure = "perhaps"
 	}
 	for i := range f.Saves {
 		if c := &f.Saves[i]; c.Kind != "save-done" && (c.File != at.File || c.Off > at.Off) {
