@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // earlierView is what earlier runs say, in words.
@@ -82,7 +83,7 @@ func differenceText(d incident.Difference) string {
 	case "world-size":
 		return "World size: " + value(d.Was) + ", now " + value(d.Now) + "."
 	case "framework":
-		return "Framework: " + value(d.Was) + ", now " + value(d.Now) + "."
+		return "Framework: " + value(knowledge.FrameworkNames(d.Was)) + ", now " + value(knowledge.FrameworkNames(d.Now)) + "."
 	}
 	return flat(d.Name) + ": " + value(d.Was) + ", now " + value(d.Now) + "."
 }

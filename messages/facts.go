@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // mechanismTitle is the mechanism in the words of package knowledge, or its slug with spaces.
@@ -217,7 +218,10 @@ func facts(r *incident.Report) []pair {
 		ps = append(ps, pair{"Run", fmt.Sprintf("%d of %d found in the files", *j.Run+1, j.Runs)})
 	}
 	add("Name", j.Name)
-	add("Framework", j.Framework)
+	if j.Framework != nil {
+		names := knowledge.FrameworkNames(*j.Framework)
+		add("Framework", &names)
+	}
 	add("Task", j.Task)
 	add("Data", j.DataSource)
 	var scale []string

@@ -56,7 +56,7 @@ func (b *builder) phase() string {
 	}
 	switch {
 	case len(f.Progress) == 0:
-		if f.Job.Framework == "" && len(b.s.Graph.Groups) > 0 {
+		if !f.NamesFramework() && len(b.s.Graph.Groups) > 0 {
 			for _, g := range f.Groups {
 				for _, p := range g.Pending {
 					if p.Work.Seq > 50 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // Kinds of differences.
@@ -60,7 +61,7 @@ func (p *Past) LastGood(now Now) *incident.LastGood {
 	if r.WorldSize > 0 && p.This.WorldSize > 0 && r.WorldSize != p.This.WorldSize {
 		d.add(WorldSize, "", strconv.Itoa(r.WorldSize), strconv.Itoa(p.This.WorldSize), append([]incident.Evidence{r.quote("world_size")}, now.World...))
 	}
-	if r.Framework != "" && p.This.Framework != "" && r.Framework != p.This.Framework {
+	if r.Framework != "" && p.This.Framework != "" && !knowledge.SameFrameworks(r.Framework, p.This.Framework) {
 		d.add(Framework, "", r.Framework, p.This.Framework, []incident.Evidence{r.quote("framework")})
 	}
 	d.values(Version, "versions", r.Versions, now.Versions, p.Job)

@@ -100,7 +100,7 @@ type Facts struct {
 
 // JobFacts are the job's own statements; empty or 0 is unknown.
 type JobFacts struct {
-	ID, Framework, Task, DataSource string
+	ID, Framework, Task, DataSource string // Framework: what knowledge.Frameworks makes of all that are seen
 	WorldSize                       int
 	WorldFrom                       string     // what states the world size
 	WorldEvidence                   *worker.At // nil when the operator states it

@@ -132,7 +132,7 @@ func (f *Facts) job(in Input) {
 	if j.ID == "" {
 		j.ID, _ = pick("job_id")
 	}
-	j.Framework, _ = pick("framework")
+	j.Framework = f.frameworks()
 	j.Task, _ = pick("task")
 	j.DataSource, _ = pick("data_source")
 	j.PerNode = num("ranks_per_node")
