@@ -95,10 +95,15 @@ func TestRefusedOrHungUp(t *testing.T) {
 func TestTheNodeThatKubernetesLost(t *testing.T) {
 	const lost = "Status:           Terminating (lasts 5m)\nReason:           NodeLost\nMessage:          Node gpu-node-21 which was running pod llm-worker-3 is unresponsive\n"
 	const gone = "[rank0]:[E304 10:11:30.100000000 ProcessGroupNCCL.cpp:552] [Rank 0] Collective WorkNCCL(SeqNum=91822, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=600000) raised the following async exception: NCCL error: remote process exited or there was a network error, NCCL version 2.21.5\nncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\n"
+	const refused = "srun: error: Unable to create step for job 11: Requested node configuration is not available\n"
 	const late = "srun: error: Unable to create step for job 11: Job/step already completing or completed\n"
 	for _, c := range []fieldCase{
 		{"the node is named", map[string]string{"w0.log": fieldSteps + gone, "describe.txt": lost}, []string{"node-failure"}, "node gpu-node-21"},
 		{"a step too late", one(fieldSteps + "[after training is done] datetime: 2025-03-04 10:36:01\n" + late), []string{"completed"}, "-"},
+		{"a step too late, and no end", one(fieldSteps + late), []string{"unknown"}, "-"},
+		{"a step that cannot be", one(fieldSteps + refused), []string{"config-error"}, "-"},
+		{"a step that cannot be, after a task was killed", one(fieldSteps + "srun: error: node3: task 12: Killed\n" + refused), []string{"external-signal", "host-oom"}, "-"},
+		{"a step that cannot be, after a failure", one(fieldSteps + raisedBy(3, "ValueError: bad") + refused), []string{"exception"}, "rank 3"},
 		{"a step too late after a failure", one(fieldSteps + raisedBy(3, "ValueError: bad") + late), []string{"exception"}, "rank 3"},
 	} {
 		c.check(t)

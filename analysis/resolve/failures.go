@@ -69,6 +69,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 	f.tolerated(&seen.tolerance)
 	f.trapped()
 	f.stopped()
+	f.refused()
 	f.awaited()
 	f.shellTold()
 	f.attribute()
@@ -124,6 +125,21 @@ func (f *Facts) stopped() {
 		}
 	}
 	f.follow("loader-worker-exited", first)
+}
+
+// refused takes steps that SLURM did not create for consequences where something had failed above in the same file: a script goes on to
+// its next step when one has ended, however it did.
+func (f *Facts) refused() {
+	next := []string{"slurm-step-create", "slurm-step-impossible"}
+	first := map[string]worker.Pos{}
+	for _, fl := range f.Failures {
+		if p, ok := first[fl.At.File]; (fl.Role == knowledge.CauseRole || fl.Kind == "task") && !slices.Contains(next, fl.Sign) && (!ok || less(fl.At.Pos, p)) {
+			first[fl.At.File] = fl.At.Pos
+		}
+	}
+	for _, sign := range next {
+		f.follow(sign, first)
+	}
 }
 
 // follow takes the failures of a sign that stand below the place of their file for consequences of what stands there.
