@@ -243,7 +243,7 @@ func several(names []string, noun string) string {
 func join(ps []*mechanism.Proposal) string {
 	var names []string
 	for _, p := range ps {
-		names = append(names, p.Summary)
+		names = append(names, strings.TrimSuffix(p.Summary, "."))
 	}
 	return strings.Join(names, "; ")
 }
