@@ -232,6 +232,9 @@ func filter(obs *worker.Observations, keep func(file string, off int64) bool) *w
 		if !keep(t.File, t.Last.Off) {
 			t.Last.Stamp = line.Stamp{}
 		}
+		if t.Rhythm != nil && !keep(t.File, t.Rhythm.Off) {
+			t.Rhythm = nil
+		}
 		out.Tails = append(out.Tails, t)
 	}
 	return out

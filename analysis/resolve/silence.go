@@ -21,6 +21,9 @@ type Silence struct {
 	Alive *worker.At
 	// Saving is a save that began behind the last step and was not seen to end.
 	Saving *worker.Checkpoint
+	// Of a Hush, whose lines are of any kind, the least that counts, and how long lines may have stood in a buffer that was lost when
+	// the program was killed.
+	hush, buffered float64
 }
 
 // Limits of a silence: it must be out of all proportion to the pauses that this very run is seen to make.
@@ -54,6 +57,70 @@ func (f *Facts) Silence() (s Silence, ok bool) {
 	}
 	s.Saving = f.openSave(s.Last)
 	return s, s.For >= s.least()
+}
+
+// Hush finds whether a job of whose steps nothing is known said nothing of any kind for long before the scheduler ended it, where it had
+// said something all the time. The silence is open where the two clocks may be in different zones: then only Doubtful holds.
+func (f *Facts) Hush() (s Silence, ok bool) {
+	if x := f.lastStep(); x.Last != nil && x.Usual > 0 || f.Run != f.Runs-1 || f.Job.ExitOK != nil {
+		return s, false
+	}
+	for i := range f.Progress {
+		if !f.Progress[i].T.Valid {
+			return s, false // when it made progress is not known
+		}
+	}
+	var rhythm *worker.Rhythm
+	for i := range f.Tails {
+		t := &f.Tails[i]
+		if f.Coverage.torn(t.File) {
+			return s, false
+		}
+		r := t.Rhythm
+		if r == nil || t.Lines-r.Line > hushEnd {
+			if t.Lines > hushEnd {
+				return s, false // nobody knows when this file was written last
+			}
+			continue
+		}
+		if m := f.At(r.At); m.Valid && (s.Last == nil || m.T > s.Last.T.T) {
+			rhythm, s.Last = r, &Point{At: &r.At, T: m, Step: line.Unknown}
+		}
+	}
+	if s.Last == nil {
+		return s, false
+	}
+	for _, e := range f.Ends {
+		if k := e.Slurm.Kind; k == "cancelled" && e.T.Valid && (s.End == nil || e.T.T < s.End.T.T) {
+			s.End = e
+		}
+	}
+	if s.End == nil {
+		return s, false
+	}
+	s.Usual, s.Longest = rhythm.Usual, rhythm.Longest
+	s.buffered = hushBuffer * rhythm.Span / float64(max(rhythm.Bytes, 1))
+	s.hush = max(hushLeast, hushPause*s.Longest, 2*s.buffered)
+	s.For, s.Printed = f.since(s.Last, s.End), max(s.End.T.T-s.Last.T.T, 0)
+	if first := f.At(f.firstOf(rhythm.File)); !first.Valid || hushShare*(s.Last.T.T-first.T) < s.Printed {
+		return Silence{}, false // it had hardly begun: perhaps it says little once it works
+	}
+	return s, s.For >= s.least()
+}
+
+// Limits of a hush. Lines of which nobody knows what they mean prove less than steps do.
+const (
+	hushEnd    = 8       // lines without a time at the end of a file: what SLURM and launchers say of an end
+	hushPause  = 10.0    // longest pauses seen
+	hushLeast  = 1800.0  // seconds
+	hushBuffer = 8 << 10 // bytes, as C and Python take for a file
+	hushShare  = 4.0     // of what went before
+)
+
+// firstOf is the first line of a file with a time.
+func (f *Facts) firstOf(file string) worker.At {
+	i := slices.IndexFunc(f.Tails, func(t worker.Tail) bool { return t.File == file })
+	return f.Tails[i].First
 }
 
 // lastStep is the newest step line of all courses, and the rhythm of its course.
@@ -91,6 +158,13 @@ func (s *Silence) Doubtful() bool {
 	return s.Last != nil && s.End != nil && s.For < s.least() && s.Printed >= s.least()
 }
 
+// Short says that the job was silent for a while before the end in whatever zones the clocks are, too short to count; sure, that no
+// buffer explains it.
+func (s *Silence) Short() (short, sure bool) {
+	const slack = 60 // clocks, and what an ending takes
+	return s.For > 2*s.Longest+slack, s.For > 2*max(s.Longest, s.buffered)+slack
+}
+
 // InSave says that the silence would count if no save were under way, of which nobody knows what it takes.
 func (s *Silence) InSave() bool {
 	return s.Last != nil && s.End != nil && s.Saving != nil && s.For < s.least() && s.For >= s.leastOf(silentLeast)
@@ -105,6 +179,7 @@ func (s *Silence) least() float64 {
 }
 
 func (s *Silence) leastOf(least float64) float64 {
+	least = max(least, s.hush)
 	return max(silentGaps*s.Usual, silentPause*s.Longest, least)
 }
 

@@ -414,6 +414,8 @@ type Tail struct {
 	// prefix names.
 	First, Last At
 	Writers     []WriterSpan
+	// Rhythm is that of the last lines with a time; nil where too few are known.
+	Rhythm *Rhythm
 	// Hostless counts the lines looked at that name no host.
 	Hostless int64
 	// Unclassified counts this file's lines that look like errors and match nothing. Dropped counts observations beyond

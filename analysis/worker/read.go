@@ -308,7 +308,7 @@ func Read(ctx context.Context, name string, src io.Reader, sc *scan.Scanner) (*O
 	t := Tail{
 		File: name, Bytes: stats.Bytes, Lines: stats.Lines, EndsClean: stats.EndsClean && err == nil, Drawn: err == nil && tail.drawn(), NULs: stats.NULs,
 		First: r.first, Last: r.last, Writers: r.spans(), Hostless: r.hostless, Unclassified: r.unclassified, Dropped: r.dropped, Joined: r.joined,
-		Compared: r.clocks.known && !r.clocks.alien, Ahead: r.clocks.ahead,
+		Compared: r.clocks.known && !r.clocks.alien, Ahead: r.clocks.ahead, Rhythm: r.pulse.rhythm(stats.Bytes - tailBytes),
 	}
 	for _, h := range stats.Holes {
 		t.Holes = append(t.Holes, Hole{Off: h.Off, Len: h.Len})

@@ -26,6 +26,7 @@ type reader struct {
 	unclassified int
 	lastStamp    line.Stamp // last stamp in the file
 	first, last  At
+	pulse        pulse
 	writers      map[line.Who]*writer
 	recent       [writerCache]*writer
 	nobody       writer // of lines that name no writer

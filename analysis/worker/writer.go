@@ -84,6 +84,9 @@ func (r *reader) span(rec *record) {
 			r.first = rec.At
 		}
 		r.last = rec.At
+		if rec.Stamp.Emitter == line.Container {
+			r.pulse.note(&rec.At)
+		}
 	}
 	if rec.Who.Host == "" {
 		r.hostless++

@@ -188,13 +188,13 @@ var lookalike = map[string]string{"dstack": "node-failure", "the kubelet": "node
 func reason(slug, want, summary string) func(*Scene) *Proposal {
 	return func(s *Scene) *Proposal {
 		var p *Proposal
-		system := ""
+		system, by := "", ""
 		for _, e := range s.Facts.Ends {
 			if !strings.Contains(strings.ToUpper(e.Slurm.Reason), want) || p != nil && e.Says == "" {
 				continue
 			}
 			if p == nil {
-				system = e.Slurm.System
+				system, by = e.Slurm.System, e.Slurm.By()
 				p = &Proposal{Mechanism: slug, Class: Ending, Direct: true, Base: 0.96, Scope: "all", At: e.T, Summary: summary,
 					Why: e.Slurm.By() + " prints the reason, and nothing had failed before"}
 			}
@@ -215,7 +215,7 @@ func reason(slug, want, summary string) func(*Scene) *Proposal {
 			p.Rivals, p.Direct, p.Base, p.Why = []string{"unknown"}, false, 0.88, "SLURM's records say so; not one file of the job is here that could say what it did until then"
 		}
 		if p != nil && slug == "time-limit" {
-			stoodStillPerhaps(s, p)
+			stoodStillPerhaps(s, p, by+" prints the reason")
 		}
 		if p != nil && slug == "time-limit" && !s.Facts.Job.Training && s.Facts.Job.ExitOK == nil && metNCCL(s.Facts) {
 			p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.88
@@ -233,30 +233,42 @@ func metNCCL(f *resolve.Facts) bool {
 	return len(f.Obs.CommInits) > 0 || slices.ContainsFunc(f.Obs.Facts, func(x worker.Fact) bool { return x.Key == "nccl_version" })
 }
 
-// stoodStillPerhaps says of a time limit that training may have stood still before it, where SLURM's clock and the job's may be in
-// different zones.
-func stoodStillPerhaps(s *Scene, p *Proposal) {
+// stoodStillPerhaps says of an ending that the job may have stood still before it: where SLURM's clock and the job's may be in different
+// zones, or of the job's lines nobody knows which are steps. said is what is known of the ending itself.
+func stoodStillPerhaps(s *Scene, p *Proposal, said string) {
 	x, counts := s.Facts.Silence()
-	if !counts && x.InSave() {
+	if !counts && x.InSave() && p.Mechanism == "time-limit" {
 		p.Direct, p.Base = false, 0.8
 		p.Rivals = append(p.Rivals, "checkpoint-io")
-		p.Why = fmt.Sprintf("%s prints the reason; a save that had begun behind the last step, %s before, was not seen to end", x.End.Slurm.By(), duration(x.For))
+		p.Why = fmt.Sprintf("%s; a save that had begun behind the last step, %s before, was not seen to end", said, duration(x.For))
 		p.For = append(p.For, finding("a save began behind the last step and was not seen to end", QuoteAt(x.Saving.At, nil)))
 		return
 	}
-	if counts || !x.Doubtful() {
+	what := "step"
+	if !counts && x.Usual == 0 {
+		x, counts = s.Facts.Hush()
+		what = "line of any kind"
+	} else if counts {
+		return // that is a finding of its own
+	}
+	if !counts && !x.Doubtful() {
 		return
 	}
 	p.Direct, p.Base = false, 0.8
-	p.Why = fmt.Sprintf("%s prints the reason; whether the job had stood still before is open: the last step is %s older by the clocks, which may be those of two zones", x.End.Slurm.By(), duration(x.Printed))
-	p.Against = append(p.Against, finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
-	const slack = 60 // clocks, and what an ending takes
-	if x.For > 2*x.Longest+slack {
-		// In whatever zones they are, steps are missing.
-		p.Rivals = append(p.Rivals, "rank-stalled", "collective-hang", "gpu-hang")
+	p.Against = append(p.Against, finding(fmt.Sprintf("the last %s%s; the next was due %s later", what, atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
+	stalled := []string{"rank-stalled", "collective-hang", "gpu-hang"}
+	if counts {
+		p.Why = fmt.Sprintf("%s; but the last %s is at least %s older, and until then one came every %s, never later than after %s in the end of the file", said, what, duration(x.For), Seconds(x.Usual), Seconds(x.Longest))
+		p.Rivals = append(p.Rivals, stalled...)
 		return
 	}
-	p.Suspects = append(p.Suspects, incident.Suspect{Mechanism: "rank-stalled", Why: fmt.Sprintf("if both clocks are in one zone, no step was reported for %s before the end", duration(x.Printed))})
+	p.Why = fmt.Sprintf("%s; whether the job had stood still before is open: the last %s is %s older by the clocks, which may be those of two zones", said, what, duration(x.Printed))
+	// In whatever zones they are, lines are missing; and a job that says nothing any more is what people cancel.
+	if short, sure := x.Short(); sure || short && p.Mechanism == "cancelled" {
+		p.Rivals = append(p.Rivals, stalled...)
+		return
+	}
+	p.Suspects = append(p.Suspects, incident.Suspect{Mechanism: "rank-stalled", Why: fmt.Sprintf("if both clocks are in one zone, the job was silent for %s before the end", duration(x.Printed))})
 }
 
 // undead are the nodes on which SLURM could not end processes even by SIGKILL, and where it first says so. Such a process sleeps in
@@ -385,6 +397,7 @@ func cancelled(s *Scene) *Proposal {
 		p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.88
 		p.Why = hit.Slurm.By() + " ended it without a reason of its own, and nothing that is here had failed before; files are missing"
 	}
+	stoodStillPerhaps(s, p, hit.Slurm.By()+" ended it without a reason of its own")
 	unkillable(s, p)
 	return p
 }

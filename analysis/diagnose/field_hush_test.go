@@ -1,0 +1,53 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A job whose lines nobody knows the meaning of may have stood still before its end, if it says nothing any more where it had said
+// something all the time. What a killed program printed may have been lost, and clocks may be in two zones.
+func TestSilenceOfLinesOfAnyKind(t *testing.T) {
+	start := time.Date(2025, 3, 4, 10, 0, 0, 0, time.UTC)
+	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+	says := func(n, every int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "%s,120 INFO trainer - batch %d of 90000 done, cost %.4f, 412345 tokens a second\n", at(i*every).Format(time.DateTime), i, 2.5-float64(i)/1e4)
+		}
+		return b.String()
+	}
+	end := func(s int, why string) string {
+		return "slurmstepd: error: *** STEP 77.0 ON gn11 CANCELLED AT " + at(s).Format("2006-01-02T15:04:05") + why + " ***\n"
+	}
+	bare := func(n int) string { // without a time
+		return strings.Repeat("batch done, cost 2.5, 412345 tokens a second\n", n)
+	}
+	const limit = " DUE TO TIME LIMIT"
+	over := "[after training is done] datetime: 2025-03-04 12:00:00\n"
+	still := []string{"rank-stalled", "collective-hang", "gpu-hang"}
+	or := func(s string) []string { return append([]string{s}, still...) }
+	for _, c := range []fieldCase{
+		// 5,000 lines, one in two seconds: the last one at 9,998 s.
+		{"the time was up at once", one(says(5000, 2) + end(10_003, limit)), []string{"time-limit"}, "-"},
+		{"the time was up after hours", one(says(5000, 2) + end(10_000+3*3600+422, limit)), or("time-limit"), "-"},
+		{"hours that may be those of two zones", one(says(5000, 2) + end(10_000+3*3600+40, limit)), []string{"time-limit"}, "-"},
+		{"cancelled at once", one(says(5000, 2) + end(10_003, "")), []string{"cancelled"}, "-"},
+		{"cancelled after hours", one(says(5000, 2) + end(10_000+3*3600+422, "")), or("cancelled"), "-"},
+		{"cancelled in another zone", one(says(5000, 2) + end(10_000+3*3600+4, "")), []string{"cancelled"}, "-"},
+		{"it had finished", one(says(5000, 2) + over + end(10_000+3*3600+422, "")), []string{"cancelled"}, "-"},
+		// 400 lines, one in 20 s, the last at 7,980 s: 8 KiB in a buffer are half an hour of it.
+		{"what was lost in a buffer", one(says(400, 20) + end(8_000+1400, limit)), []string{"time-limit"}, "-"},
+		{"more than a buffer holds", one(says(400, 20) + end(8_000+3*3600+437, limit)), []string{"time-limit"}, "-"}, // and two zones
+		// It says little once it works: nothing follows from its silence.
+		{"a start, and nothing", one(says(300, 1) + end(300+9*3600+437, limit)), []string{"time-limit"}, "-"},
+		{"a few lines", one(says(20, 400) + end(8_000+9*3600+437, limit)), []string{"time-limit"}, "-"},
+		{"lines without a time go on", one(says(5000, 2) + bare(300) + end(10_000+3*3600+422, limit)), []string{"time-limit"}, "-"},
+		{"another file without times", map[string]string{"a.log": says(5000, 2) + end(10_000+3*3600+422, limit), "b.log": bare(300)}, []string{"time-limit"}, "-"},
+		{"another file went on", map[string]string{"a.log": says(5000, 2), "b.log": says(10_500, 2) + end(21_003, limit)}, []string{"time-limit"}, "-"},
+	} {
+		c.check(t)
+	}
+}
