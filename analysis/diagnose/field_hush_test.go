@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"faultline/simulate"
 )
 
 // A job whose lines nobody knows the meaning of may have stood still before its end, if it says nothing any more where it had said
@@ -49,5 +51,21 @@ func TestSilenceOfLinesOfAnyKind(t *testing.T) {
 		{"another file went on", map[string]string{"a.log": says(5000, 2), "b.log": says(10_500, 2) + end(21_003, limit)}, []string{"time-limit"}, "-"},
 	} {
 		c.check(t)
+	}
+}
+
+// That the time was up is certain; that nothing else had happened before is so only where some line tells that the job still worked.
+func TestTheTimeWasUpAndNothingTellsATime(t *testing.T) {
+	const steps = "step 1 loss 2.15\nstep 2 loss 2.14\nstep 3 loss 2.13\n"
+	const end = "slurmstepd: error: *** STEP 77.0 ON gn11 CANCELLED AT 2025-03-04T10:00:00 DUE TO TIME LIMIT ***\n"
+	for _, c := range []struct{ name, text, status string }{
+		{"no line does", steps + end, "probable"},
+		{"one in the last hour", steps + "2025-03-04 09:31:00,120 WARNING data - shard 12 has 7 samples\n" + steps + end, "confirmed"},
+		{"one from its start", "2025-03-03 10:01:00,120 INFO main - 8 processes\n" + steps + end, "probable"},
+	} {
+		v := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(c.text)}}, nil, 0)).Verdict
+		if v.Mechanism != "time-limit" || v.Status != c.status {
+			t.Errorf("%s: %v, %s", c.name, v.Mechanism, v.Status)
+		}
 	}
 }

@@ -108,6 +108,22 @@ func (f *Facts) Hush() (s Silence, ok bool) {
 	return s, s.For >= s.least()
 }
 
+// Heard says that a line of the job's own processes tells a time that is within an hour of the end, or later: of a job whose lines tell
+// none, nobody knows until when it worked.
+func (f *Facts) Heard(end *End) bool {
+	near := func(at worker.At) bool {
+		m := f.At(at)
+		return at.Stamp.Emitter != line.Slurm && m.Valid && end.T.T-m.T < hour
+	}
+	for i := range f.Tails {
+		t := &f.Tails[i]
+		if near(t.Last) || slices.ContainsFunc(t.Writers, func(w worker.WriterSpan) bool { return near(w.At(t.File, w.Last)) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // Limits of a hush. Lines of which nobody knows what they mean prove less than steps do.
 const (
 	hushEnd    = 8       // lines without a time at the end of a file: what SLURM and launchers say of an end

@@ -216,6 +216,10 @@ func reason(slug, want, summary string) func(*Scene) *Proposal {
 		}
 		if p != nil && slug == "time-limit" {
 			stoodStillPerhaps(s, p, by+" prints the reason")
+			if p.Direct && unheard(s.Facts) {
+				p.Direct, p.Base = false, 0.93
+				p.Why = by + " prints the reason; until when the job worked is not known: none of its lines of the last hour tells a time"
+			}
 		}
 		if p != nil && slug == "time-limit" && !s.Facts.Job.Training && s.Facts.Job.ExitOK == nil && metNCCL(s.Facts) {
 			p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.88
@@ -231,6 +235,11 @@ func reason(slug, want, summary string) func(*Scene) *Proposal {
 // metNCCL says that the job came so far as to set up NCCL.
 func metNCCL(f *resolve.Facts) bool {
 	return len(f.Obs.CommInits) > 0 || slices.ContainsFunc(f.Obs.Facts, func(x worker.Fact) bool { return x.Key == "nccl_version" })
+}
+
+// unheard says that the time of an ending is known, and no line of the job tells that it still worked shortly before.
+func unheard(f *resolve.Facts) bool {
+	return f.Job.ExitOK == nil && !slices.ContainsFunc(f.Ends, func(e *resolve.End) bool { return !e.T.Valid || f.Heard(e) })
 }
 
 // stoodStillPerhaps says of an ending that the job may have stood still before it: where SLURM's clock and the job's may be in different
