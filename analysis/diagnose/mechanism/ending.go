@@ -407,6 +407,10 @@ func cancelled(s *Scene) *Proposal {
 		p.Why = hit.Slurm.By() + " ended it without a reason of its own, and nothing that is here had failed before; files are missing"
 	}
 	stoodStillPerhaps(s, p, hit.Slurm.By()+" ended it without a reason of its own")
+	if p.Direct && unheard(f) {
+		p.Direct, p.Base = false, 0.88
+		p.Why = hit.Slurm.By() + " ended it without a reason of its own, and nothing had failed before; whether it still worked then is not known: none of its lines of the last hour tells a time"
+	}
 	unkillable(s, p)
 	return p
 }
