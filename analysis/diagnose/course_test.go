@@ -146,6 +146,41 @@ func TestARankThatIsSlowerThanItsPeers(t *testing.T) {
 	}
 }
 
+// Of the lowest and the highest throughput alone a rank is named only where they had been alike before, or nothing divides the job.
+func TestTheLowestThroughputOfAll(t *testing.T) {
+	const noStages = "using world size: 16, data-parallel size: 16, context-parallel size: 1, tensor-model-parallel size: 1, pipeline-model-parallel size: 1\n"
+	pair := func(low float64, rank int) string {
+		return fmt.Sprintf("[2025-06-03 17:48:01] | MnRtt/Rnk: 453.08ms/8 | MxRtt/Rnk: 868.20ms/%d | MnEtpt/Rnk: %.2fTF/%d | MxEtpt/Rnk: 297.32TF/8\n", rank, low, rank)
+	}
+	for _, c := range []struct {
+		name, head string
+		reports    []string
+		want       []int
+	}{
+		{"it became so", "", []string{pair(290, 2), pair(291, 7), pair(150, 5), pair(149, 5), pair(151, 5)}, []int{5}},
+		{"it is so from the start", noStages, []string{pair(150, 5), pair(149, 5), pair(151, 5)}, []int{5}},
+		{"it may be a stage's", "", []string{pair(150, 5), pair(149, 5), pair(151, 5)}, nil},
+		{"another one each time", noStages, []string{pair(150, 5), pair(149, 3), pair(151, 1), pair(150, 2)}, nil},
+		{"once", "", []string{pair(290, 2), pair(291, 7), pair(150, 5)}, nil},
+		{"it was so for a while", "", []string{pair(290, 2), pair(150, 5), pair(149, 5), pair(151, 5), pair(290, 5)}, nil},
+		{"a little", noStages, []string{pair(240, 5), pair(240, 5), pair(240, 5)}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var r trained
+			r.b.WriteString(c.head)
+			for _, s := range c.reports {
+				r.steps(5, 4, "2.5")
+				r.b.WriteString(s)
+			}
+			r.steps(3, 4, "2.5")
+			v := r.judge(t).Verdict
+			if !slices.Equal(v.Root.Ranks, orNone(c.want)) || (v.Mechanism == "slow-rank") != (c.want != nil) {
+				t.Errorf("%s of ranks %v: %s", v.Mechanism, v.Root.Ranks, v.Summary)
+			}
+		})
+	}
+}
+
 func orNone(v []int) []int {
 	if v == nil {
 		return []int{}

@@ -57,6 +57,9 @@ func TestTimesOfRanksSideBySide(t *testing.T) {
 		{"Megatron's straggler detector", " 0: INFO:megatron.core.utils:^^^^ Bottom 2 Ranks with lowest  Etpt(TF): 196.02/3, 296.17/2,\n" +
 			" 0: INFO:megatron.core.utils:^^^^ Top    2 Ranks with highest Etpt(TF): 297.28/15, 297.28/11,\n",
 			[]string{"3  rate 196.02 low false", "2  rate 296.17 low false", "15  rate 297.28 high false", "11  rate 297.28 high false"}},
+		{"and the extremes alone", " 0: INFO:megatron.core.utils:[2024-03-14 23:07:56] | MnRtt/Rnk: 3453.08ms/8 | MxRtt/Rnk: 3468.20ms/0 | MnClk/Rnk: 1950MHz/28 | MxClk/Rnk: 1980MHz/0 | MnEtpt/Rnk: 146.02TF/3 | MxEtpt/Rnk: 297.32TF/8\n",
+			[]string{"3  extreme 146.02 low false", "8  extreme 297.32 high false"}},
+		{"extremes that are cut", "| MnEtpt/Rnk: 146.02TF/3 | MxEtpt/Rnk: 297.3", nil},
 		{"NVIDIA's warning", "[NeMo W 2025-06-03 17:48:01 straggler:93] STRAGGLER DETECTION WARNING: Some GPUs have worse relative performance. Affected ranks: {StragglerId(rank=3, node='n-1.x')}\n",
 			[]string{"3 n-1.x score 0  true"}},
 		{"NVIDIA's warning with a list", "STRAGGLER DETECTION WARNING: Some GPUs performance dropped. Affected ranks: [162, 79]\n",
@@ -81,7 +84,7 @@ func FuzzNumbers(f *testing.F) {
 	for _, s := range []string{
 		" iteration 1/ 2 | loss scale: 1e400 | grad norm: -inf | number of skipped iterations: 999999999999999999999 | number of nan iterations: 1 |",
 		"times across ranks (ms):\n a:\n rank  1: 2.0\n rank : 3\n", "^^^^ Bottom 2 Ranks with lowest  Etpt(TF): 1/2, /3, 4/", "{'grad_norm': nan",
-		"STRAGGLER DETECTION WARNING: Affected ranks: {StragglerId(rank=3, node='", "GPU relative performance:\n Worst performing \n Rank=1 Score=", "OVERFLOW! kipping step, reducing to .",
+		"STRAGGLER DETECTION WARNING: Affected ranks: {StragglerId(rank=3, node='", "GPU relative performance:\n Worst performing \n Rank=1 Score=", "| MnEtpt/Rnk: 1e999TF/3 | MxEtpt/Rnk: -1TF/99999999999 |", "OVERFLOW! kipping step, reducing to .",
 	} {
 		f.Add(s)
 	}

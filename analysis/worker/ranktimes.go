@@ -11,8 +11,8 @@ type RankTime struct {
 	Rank int
 	Node string // where the line names it
 	What string // the timer, or what was measured
-	// Unit tells what Value is: seconds (more is slower), rate (less is slower), or score (NVIDIA's detector: the
-	// performance relative to the others, 1 is the best).
+	// Unit tells what Value is: seconds (more is slower), rate (less is slower), score (NVIDIA's detector: the
+	// performance relative to the others, 1 is the best), or extreme (a rate of which only the lowest and the highest are told).
 	Unit  string
 	Value float64
 	// Report is the offset of the report's first line: values with the same are of one moment. Side is low or high where
@@ -27,6 +27,7 @@ func rankTimeHandlers() []handler {
 	return []handler{
 		{"Megatron timers", []string{"times across ranks (ms):"}, readRankTimers},
 		{"Megatron straggler detector", []string{"Ranks with lowest  Etpt", "Ranks with highest Etpt"}, readStragglerDetector},
+		{"Megatron straggler detector's extremes", []string{"MnEtpt/Rnk: "}, readExtremes},
 		{"NVIDIA straggler detection", []string{"STRAGGLER DETECTION WARNING:"}, readStragglerWarning},
 		{"NVIDIA performance scores", []string{"GPU relative performance"}, readScores},
 	}
@@ -103,6 +104,37 @@ func readStragglerDetector(r *reader, rec *record) bool {
 		emit(r, &r.obs.RankTimes, RankTime{At: rec.At, Rank: int(n), What: "throughput (TFLOP/s)", Unit: "rate", Value: finite(v), Report: r.detector, Side: side})
 	}
 	return true
+}
+
+// readExtremes reads what the same detector prints of the extremes of all ranks, and nothing else unless it is asked for more:
+//
+//	[2025-06-03 17:48:01] | MnRtt/Rnk: 3453.08ms/8 | MxRtt/Rnk: 3468.20ms/0 | … | MnEtpt/Rnk: 296.02TF/0 | MxEtpt/Rnk: 297.32TF/8
+func readExtremes(r *reader, rec *record) bool {
+	low, lowest, ok := extreme(rec.Text, "MnEtpt/Rnk: ")
+	high, highest, too := extreme(rec.Text, "MxEtpt/Rnk: ")
+	if !ok || !too {
+		return false
+	}
+	for _, x := range []RankTime{{Rank: lowest, Value: low, Side: "low"}, {Rank: highest, Value: high, Side: "high"}} {
+		x.At, x.What, x.Unit, x.Report = rec.At, "throughput (TFLOP/s)", "extreme", rec.Off
+		emit(r, &r.obs.RankTimes, x)
+	}
+	return true
+}
+
+// extreme reads "296.02TF/0" behind a name.
+func extreme(text []byte, name string) (v float64, rank int, ok bool) {
+	b := after(text, name)
+	p := printed(b)
+	if p == nil || nonFinite(p) || p[0] == '-' {
+		return 0, 0, false
+	}
+	b, ok = bytes.CutPrefix(b[len(p):], []byte("TF/"))
+	n, rest := counter(b)
+	if !ok || rest == nil || n < 0 || n > 1<<24 {
+		return 0, 0, false
+	}
+	return finite(p), int(n), true
 }
 
 // readStragglerWarning reads the warning of NVIDIA's resiliency extension (straggler_det_callback.py; also in NeMo and

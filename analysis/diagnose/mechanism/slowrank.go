@@ -41,7 +41,7 @@ type compared struct {
 // slowRank: times by rank are printed, and one is out of line in most reports and in the last.
 func slowRank(s *Scene) *Proposal {
 	f := s.Facts
-	reports := append(timeTables(f), ownTimes(f)...)
+	reports := slices.Concat(timeTables(f), ownTimes(f), extremes(f))
 	byWhat := map[string][]verdictOn{}
 	var kinds []string
 	for _, r := range reports {
@@ -162,7 +162,7 @@ func timeTables(f *resolve.Facts) []verdictOn {
 	var order []key
 	for i := range f.Obs.RankTimes {
 		x := &f.Obs.RankTimes[i]
-		if x.Unit == "seconds" && slices.ContainsFunc(idleTimers, func(w string) bool { return strings.Contains(x.What, w) }) {
+		if x.Unit == "extreme" || x.Unit == "seconds" && slices.ContainsFunc(idleTimers, func(w string) bool { return strings.Contains(x.What, w) }) {
 			continue
 		}
 		k := key{x.File, x.Report, x.What}
@@ -230,6 +230,46 @@ func countLow(list []*worker.RankTime) int {
 		}
 	}
 	return n
+}
+
+// extremes judges reports that tell the lowest and the highest rate of all ranks only. How the others are is not known, and the stages of
+// a pipeline differ for good: the lowest counts where all had been alike before, or where the job has no stages, and where it
+// stays the same rank.
+func extremes(f *resolve.Facts) []verdictOn {
+	const (
+		alike = 1.2 // highest over lowest
+		least = 3   // reports
+	)
+	var out []verdictOn
+	wasAlike := f.Job.PP == 1
+	var low *worker.RankTime
+	for i := range f.Obs.RankTimes {
+		x := &f.Obs.RankTimes[i]
+		switch {
+		case x.Unit != "extreme":
+		case x.Side == "low":
+			low = x
+		case low != nil && low.File == x.File && low.Report == x.Report && low.Value > 0:
+			by := x.Value / low.Value
+			if by < alike {
+				wasAlike, out = true, nil
+				continue
+			}
+			r := verdictOn{what: "the lowest throughput of all", report: x.Pos, slow: map[int]*compared{}, seen: max(f.Job.WorldSize, 2)}
+			if by > straggling {
+				c := &compared{rank: low.Rank, factor: by, at: low.At, value: fmt.Sprintf("%s %.4g, the fastest, rank %d, has %.4g", low.What, low.Value, x.Rank, x.Value)}
+				if rk := f.Rank(low.Rank); rk != nil {
+					c.node = rk.Node
+				}
+				r.slow[low.Rank] = c
+			}
+			out = append(out, r)
+		}
+	}
+	if !wasAlike || len(out) < least {
+		return nil
+	}
+	return out
 }
 
 // ownTimes compares the step times that ranks print of themselves, where at least three do. In a synchronous job all are
