@@ -56,6 +56,8 @@ func TestFieldCameThrough(t *testing.T) {
 		{"the NFS server answered again", one(fieldSteps + "[4411.1] nfs: server 10.1.1.9 not responding, still trying\n[4460.3] nfs: server 10.1.1.9 OK\n" + raisedBy(3, "KeyError: 'labels'")), []string{"exception"}, "rank 3"},
 		{"it did not", one(fieldSteps + "[4411.1] nfs: server 10.1.1.9 not responding, still trying\n[4460.3] nfs: server 10.1.1.9 OK\n[4511.1] nfs: server 10.1.1.9 not responding, still trying\n"), []string{"storage-unresponsive"}, "-"},
 		{"another server did", one(fieldSteps + "[4411.1] nfs: server 10.1.1.9 not responding, still trying\n[4460.3] nfs: server 10.1.1.8 OK\n"), []string{"storage-unresponsive"}, "-"},
+		{"it did when the job was dead", one(fieldSteps + "[4411.1] nfs: server 10.1.1.9 not responding, still trying\n" + inDefault(0, 300, "ALLREDUCE", 64, 64, 300, 299) + "[5460.3] nfs: server 10.1.1.9 OK\n"), []string{"storage-unresponsive"}, "-"},
+		{"it did when something had been raised", one(fieldSteps + "[4411.1] nfs: server 10.1.1.9 not responding, timed out\n" + raisedBy(3, "RuntimeError: DataLoader timed out after 300 seconds") + "[5460.3] nfs: server 10.1.1.9 OK\n"), []string{"dataloader-stall", "storage-unresponsive"}, ""},
 		{"a cache that gave no lock", one("2026-05-06 09:00:01 WARN hub: lock failed: No locks available (os error 37)\n" + raisedBy(3, "KeyError: 'labels'")), []string{"exception"}, "rank 3"},
 		{"a cache that cannot be written", one("2026-05-06 09:00:01 WARNING hub: no cache: Read-only file system (os error 30)\n" + raisedBy(3, "KeyError: 'labels'")), []string{"exception"}, "rank 3"},
 		{"no lock, and no warning", one(raisedBy(3, "OSError: [Errno 37] No locks available")), []string{"storage-unresponsive"}, "rank 3"},

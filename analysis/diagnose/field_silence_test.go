@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // caughtIn is how a rank of PyTorch 2.4 reports that it waits in the default group; those of that generation print no counters when told.
@@ -79,6 +80,25 @@ func TestAWaitThatBeganBehindTheEnd(t *testing.T) {
 		{"it began behind", one(first + end("21:42:10") + caughtIn(3, 300)), []string{"preempted"}, "-"},
 		{"it had begun before", one(first + end("21:42:30") + caughtIn(3, 300)), hang, "-"},
 		{"it began long after, in another run", one(first + end("21:12:10") + caughtIn(3, 300)), hang, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// A job reports its first steps one by one and then every five hundredth: that nothing was reported for less than that is no silence.
+func TestStepsThatAreReportedMoreSeldomLater(t *testing.T) {
+	start, job := time.Date(2025, 6, 7, 9, 0, 0, 0, time.UTC), "world_size=8\n"
+	for i := 1; i <= 32; i++ {
+		step := i
+		if i > 20 {
+			step = 500 * (i - 20)
+		}
+		job += fmt.Sprintf("%s INFO step %d/100000 loss %.3f\n", start.Add(time.Duration(2*step)*time.Second).Format(time.DateTime), step, 3-float64(step)/1e5)
+	}
+	end := start.Add((2*6000 + 900) * time.Second).Format("2006-01-02T15:04:05")
+	for _, c := range []fieldCase{
+		{"a time limit", one(job + "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT " + end + " DUE TO TIME LIMIT ***\n"), []string{"time-limit"}, "-"},
+		{"cancelled", one(job + "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT " + end + " ***\n"), []string{"cancelled"}, "-"},
 	} {
 		c.check(t)
 	}

@@ -215,10 +215,12 @@ func (c *Course) gaps(pauses []int64) {
 			continue
 		}
 		b.Gap = b.T.T - a.T.T
-		if stepped := a.Step != line.Unknown && b.Step > a.Step; stepped && stride > 0 {
-			b.Lines = max(b.Lines, (b.Step-a.Step)/stride)
-		} else if !stepped && b.At.Off-a.At.Off > passedOver {
-			b.Gap = 0 // how many lines like it stand between, nobody counted
+		if b.At.Off-a.At.Off > passedOver {
+			if a.Step == line.Unknown || b.Step <= a.Step {
+				b.Gap = 0 // how many lines like it stand between, nobody counted
+			} else if stride > 0 {
+				b.Lines = max(b.Lines, (b.Step-a.Step)/stride)
+			}
 		}
 		if steps := b.Step - a.Step; derive && !b.Paused && a.Step != line.Unknown && steps > 0 && b.Gap >= clockSteps*resolution(b.At.Stamp) {
 			b.Seconds = b.Gap / float64(steps)

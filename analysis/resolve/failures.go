@@ -28,7 +28,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 	tried, orphans, answered := f.triedAgain(), orphansOf(obs), answeredAgain(obs)
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
-		if s.ID == "storage-nfs" && s.Off < answered[serverOf(s)] {
+		if s.ID == "storage-nfs" && answered.after(s) {
 			continue // the server answered again
 		}
 		if tried[s.Pos] {
@@ -90,16 +90,53 @@ func serverOf(s *worker.Sign) nfsServer {
 	return nfsServer{s.File, knowledge.Fields(s.ID, []byte(s.Text))["server"]}
 }
 
-// answeredAgain is the last place where a server of NFS answered again.
-func answeredAgain(obs *worker.Observations) map[nfsServer]int64 {
-	last := map[nfsServer]int64{}
+// answers are the last places where servers of NFS answered again, and where in those files processes had failed.
+type answers struct {
+	last   map[nfsServer]int64
+	raised map[string][]int64 // exceptions, in order
+	hung   map[string]int64   // the first report of a watchdog
+}
+
+func answeredAgain(obs *worker.Observations) *answers {
+	a := &answers{last: map[nfsServer]int64{}, raised: map[string][]int64{}, hung: map[string]int64{}}
 	for i := range obs.Signs {
 		if s := &obs.Signs[i]; s.ID == "storage-nfs-again" {
 			k := serverOf(s)
-			last[k] = max(last[k], s.Off)
+			a.last[k] = max(a.last[k], s.Off)
+			a.raised[s.File] = nil
 		}
 	}
-	return last
+	for i := range obs.Exceptions {
+		if x := &obs.Exceptions[i]; len(a.last) > 0 {
+			if offs, here := a.raised[x.File]; here {
+				a.raised[x.File] = append(offs, x.Off)
+			}
+		}
+	}
+	for _, offs := range a.raised {
+		slices.Sort(offs)
+	}
+	for i := range obs.Timeouts {
+		t := &obs.Timeouts[i]
+		if off, seen := a.hung[t.File]; !seen || t.Off < off {
+			a.hung[t.File] = t.Off
+		}
+	}
+	return a
+}
+
+// after says that the server answered again before anything failed: behind the job's death it does so, too.
+func (a *answers) after(s *worker.Sign) bool {
+	last, ok := a.last[serverOf(s)]
+	if !ok || s.Off > last {
+		return false
+	}
+	if off, hung := a.hung[s.File]; hung && off < last {
+		return false
+	}
+	offs := a.raised[s.File]
+	i, _ := slices.BinarySearch(offs, s.Off)
+	return i == len(offs) || offs[i] > last
 }
 
 // trapped takes launch failures for what they are where kernels of DeepEP had waited in vain: such a kernel prints that and then stops
