@@ -1,11 +1,17 @@
 package waitfor
 
 import (
+	"slices"
+
 	"faultline/analysis/resolve"
 )
 
-// lateBy is how many seconds after another member's report a rank must have begun to wait to be late: clocks differ from node to node.
-const lateBy = 60
+const (
+	// lateBy is how many seconds after another member's report a rank must have begun to wait to be late: clocks differ from node to node.
+	lateBy = 60
+	// deadBy is how many seconds after that those who gave up no longer write, and outlives how long their job may outlive their report.
+	deadBy, outlives = 300, 3600
+)
 
 // late finds the few ranks that came to a work when other members had already given it up: they held those, whatever they wait for now.
 func (g *Graph) late(f *resolve.Facts, stuck []*view) bool {
@@ -31,7 +37,7 @@ func (g *Graph) late(f *resolve.Facts, stuck []*view) bool {
 				break
 			}
 		}
-		if len(came) > 0 && 2*len(came) < len(v.first) {
+		if len(came) > 0 && 2*len(came) < len(v.first) && !v.again(f, gaveUp, came) {
 			roots, where = append(roots, came...), append(where, v)
 		}
 	}
@@ -40,4 +46,27 @@ func (g *Graph) late(f *resolve.Facts, stuck []*view) bool {
 	}
 	g.Shape, g.Root, g.Late, g.Idle, g.Groups = Straggle, unique(roots), true, true, groups(where)
 	return true
+}
+
+// again says that those who came late may be of a later attempt that got as far: the job made steps since, or those who had given up
+// are there again.
+func (v *view) again(f *resolve.Facts, gaveUp *resolve.Pending, came []int) bool {
+	if f.StepsSince(gaveUp.Report) > 0 {
+		return true
+	}
+	first := gaveUp.Report
+	for i, id := range came {
+		if p := v.byID[id]; i == 0 || p.Start.T < first.T {
+			first = p.Start
+		}
+	}
+	if gaveUp.Report.Add(outlives).Before(first) {
+		return true
+	}
+	for r := range v.first {
+		if !slices.Contains(came, r.ID) && r.Last.Valid && first.Add(deadBy).Before(r.Last) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,0 +1,29 @@
+package diagnose
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Who enters what others have given up held those, unless it is a later attempt that came as far.
+func TestWhoCameLate(t *testing.T) {
+	const job = "torchrun --standalone --nproc-per-node 4 train.py\n"
+	report := func(rank int, clock string) string {
+		return fmt.Sprintf("[rank%d]:[E607 %s.253530467 ProcessGroupNCCL.cpp:632] [Rank %d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=300, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=600000) ran for 600008 milliseconds before timing out.\n"+
+			"[rank%d]:[E607 %s.255881356 ProcessGroupNCCL.cpp:2268] [PG ID 0 PG GUID 0(default_pg) Rank %d]  failure detected by watchdog at work sequence id: 300 PG status: last enqueued work: 300, last completed work: 299\n", rank, clock, rank, rank, clock, rank)
+	}
+	told := func(rank int, clock string) string {
+		return fmt.Sprintf("[rank%d]:[E607 %s.386713100 ProcessGroupNCCL.cpp:1682] [PG ID 0 PG GUID 0(default_pg) Rank %d] Received a dump signal due to a collective timeout from  rank 3 and we will try our best to dump the debug info. Last enqueued NCCL work: 300, last completed NCCL work: 299.\n", rank, clock, rank)
+	}
+	gaveUp := job + report(0, "10:10:00") + report(1, "10:10:00") + report(2, "10:10:00")
+	all := []string{"collective-hang", "gpu-hang"}
+	for _, c := range []fieldCase{
+		{"it came after two minutes", one(gaveUp + report(3, "10:22:00")), []string{"rank-stalled"}, "rank 3"},
+		{"it began with them", one(gaveUp + report(3, "10:10:30")), all, "-"},
+		{"the others are there again", one(gaveUp + report(3, "10:40:00") + told(0, "10:40:01") + told(1, "10:40:01") + told(2, "10:40:01")), all, "-"},
+		{"steps were made since", map[string]string{"a.log": job + "2025-06-07 10:12:00 INFO step 1 loss 2.5\n2025-06-07 10:13:00 INFO step 2 loss 2.4\n", "b.log": gaveUp + report(3, "10:40:00")}, all, "-"},
+		{"hours later", one(gaveUp + report(3, "14:40:00")), all, "-"},
+	} {
+		c.check(t)
+	}
+}
