@@ -52,9 +52,12 @@ func TestAttemptsThatHung(t *testing.T) {
 		{"of two nodes' files one has no steps", map[string]string{"node0.out": node0, "node1.out": first[2] + first[3] + last[2] + last[3]}, []string{"rank-stalled"}, "rank 2, node node1"},
 		{"the second node was replaced", map[string]string{"node0.out": node0, "node1.out": first[2] + first[3], "node2.out": last[2] + last[3]}, []string{"rank-stalled"}, "rank 2, node node2"},
 		{"steps go on where they were", one(world + steps("03-10", 2, 100) + one4(hung("310", "02:50:30", 3, 500)) + steps("03-12", 9, 130) + one4(hung("312", "09:50:30", 2, 900))), []string{"rank-stalled"}, "rank 2"},
-		{"the first had failed of something else", one(world + steps("03-10", 2, 100) + raisedBy(1, "KeyError: 'x'") + childFailed("02:30:00", "n3", 1, 1, 1) + steps("03-12", 9, 130) + one4(last)), []string{"rank-stalled"}, "rank 2"},
+		{"the first had failed of something else", one(world + steps("03-10", 2, 100) + raisedBy(1, "KeyError: 'x'") + strings.Replace(childFailed("02:30:00", "n3", 1, 1, 1), "09-17", "03-10", 1) + steps("03-12", 9, 130) + one4(last)), []string{"rank-stalled"}, "rank 2"},
 		{"the last failed of something else", one(world + steps("03-10", 2, 100) + one4(first) + steps("03-12", 9, 130) + raisedBy(1, "KeyError: 'x'") + childFailed("09:30:00", "n3", 1, 1, 1)), []string{"exception"}, "rank 1, node n3"},
 		{"on the same day", one(world + steps("03-12", 2, 100) + one4(hung("312", "02:50:30", 3, 500)) + steps("03-12", 9, 130) + one4(hung("312", "09:50:30", 2, 900))), []string{"rank-stalled"}, "rank 2"},
+		{"steps out of a buffer, below what the launcher tells", one(world + steps("09-17", 2, 100) + raisedBy(1, "KeyError: 'x'") + childFailed("03:31:00", "n3", 1, 1, 1) + steps("09-17", 3, 130) + "srun: error: n3: task 1: Exited with exit code 1\n"), []string{"exception"}, "rank 1, node n3"},
+		{"steps out of a buffer, below what watchdogs report", one(world + steps("03-12", 8, 100) + steps("03-12", 9, 130)[:300] + one4(last) + steps("03-12", 9, 130)[300:] + childFailed("09:52:00", "n3", 1, 1, -6)), []string{"rank-stalled"}, "rank 2, node n3"},
+		{"steps that a rank still makes by itself", one(world + steps("03-12", 9, 100) + one4(last) + strings.NewReplacer(":00 ", " ", " 09:0", " 09:50:3", " 09:1", " 09:50:4").Replace(steps("03-12", 9, 130)[:600])), []string{"rank-stalled"}, "rank 2"},
 		{"each rank has its file", each(hung("310", "02:50:30", 3, 500), hung("312", "09:50:30", 2, 900)), []string{"rank-stalled"}, "rank 2"},
 		{"both in the same work", each(hung("310", "02:50:30", 3, 500), hung("312", "09:50:30", 2, 500)), []string{"rank-stalled"}, "rank 2"},
 	} {

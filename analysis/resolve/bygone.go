@@ -162,7 +162,34 @@ func hangsIn(obs *worker.Observations) map[string][]report {
 	return out
 }
 
+// endsIn are where launchers and watchdogs tell in each file that processes failed, and when in the year that was.
+func endsIn(obs *worker.Observations) map[string][]report {
+	out := hangsIn(obs)
+	note := func(at worker.At, stamp line.Stamp) {
+		if t, ok := season(stamp); ok {
+			out[at.File] = append(out[at.File], report{at.Off, t})
+		}
+	}
+	for i := range obs.ChildFailed {
+		note(obs.ChildFailed[i].At, obs.ChildFailed[i].Time)
+	}
+	for i := range obs.ChildExits {
+		note(obs.ChildExits[i].At, stampOf(obs.ChildExits[i].At))
+	}
+	return out
+}
+
 type report struct {
 	off int64
 	at  float64
+}
+
+// youngestOf is when the youngest of the reports up to a place was written, 0 without one.
+func youngestOf(reports []report, upto int64) (at float64) {
+	for _, r := range reports {
+		if r.off <= upto {
+			at = max(at, r.at)
+		}
+	}
+	return at
 }

@@ -61,7 +61,7 @@ func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) [
 			ends[t.File] = append(ends[t.File], t.Off)
 		}
 	}
-	hangs := hangsIn(obs)
+	hangs, told := hangsIn(obs), endsIn(obs)
 	for file, reports := range hangs {
 		for _, r := range reports {
 			ends[file] = append(ends[file], r.off)
@@ -74,13 +74,7 @@ func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) [
 		slices.Sort(offs)
 		for i := 0; i < len(offs); {
 			from, over := taken[file]
-			hung := 0.0
-			for _, r := range hangs[file] {
-				if r.off <= offs[i] {
-					hung = max(hung, r.at)
-				}
-			}
-			at, again := begunAnew(obs, file, offs[i], over && from <= offs[i], hung)
+			at, again := begunAnew(obs, file, offs[i], over && from <= offs[i], youngestOf(hangs[file], offs[i]), youngestOf(told[file], offs[i]))
 			if !again {
 				break
 			}
@@ -101,8 +95,9 @@ const queued = 300
 // writer fall back behind what it had reached, and then go on. What a dying process still prints does neither. Where the job
 // was not over, other processes may still empty their buffers, whose steps nobody may have signed: such steps tell of another
 // run where they are younger than all above them, or go beyond what had been reached. Steps that are younger than the report of a watchdog
-// that had given up, at that time of the year, were not made by those who waited.
-func begunAnew(obs *worker.Observations, file string, from int64, over bool, hung float64) (worker.At, bool) {
+// that had given up, at that time of the year, were not made by those who waited, and steps that are older than what a launcher or a watchdog
+// told above them, at told, had stood in a buffer.
+func begunAnew(obs *worker.Observations, file string, from int64, over bool, hung, told float64) (worker.At, bool) {
 	type loop struct {
 		who  line.Who
 		form string
@@ -137,10 +132,13 @@ func begunAnew(obs *worker.Observations, file string, from int64, over bool, hun
 	for _, ps := range loops {
 		sort.SliceStable(ps, func(i, j int) bool { return ps[i].Off < ps[j].Off })
 		reached, fell, signed := int64(-1), false, over || *ps[0].Who() != line.NoOne
-		young, most := 0.0, int64(-1)
+		young, youngest, most := 0.0, 0.0, int64(-1)
 		for _, p := range ps {
 			if t, ok := c.civil(stampOf(p.At)); ok && p.Off < from {
 				young = max(young, t)
+			}
+			if s, ok := season(stampOf(p.At)); ok && p.Off < from {
+				youngest = max(youngest, s)
 			}
 			most = max(most, p.Step)
 		}
@@ -154,11 +152,12 @@ func begunAnew(obs *worker.Observations, file string, from int64, over bool, hun
 				continue
 			}
 			t, ok := c.civil(stampOf(p.At))
-			if s, dated := season(stampOf(p.At)); !fell && hung > 0 && on && dated && s > hung {
+			s, dated := season(stampOf(p.At))
+			if !fell && hung > 0 && on && dated && s > hung+bygoneSlack && youngest <= hung { // else these clocks are not one
 				take(p.At)
 				fell = true
 			}
-			if !fell && on && ok && young > 0 && t > young+queued {
+			if held := !over && dated && s <= told; !fell && on && ok && young > 0 && t > young+queued && !held {
 				take(p.At) // with the steps that follow those above, as a save on the warning leaves them
 				fell = true
 			}
