@@ -34,6 +34,8 @@ func TestStepsBelowATracebackMayHaveStoodInABuffer(t *testing.T) {
 		{"the program says that it finished", one(raised("<module>") + steps + "Training finished.\n"), []string{"completed"}, "-"},
 		{"the steps above it had not been held back either", one(stepsFrom(1, 9) + raised("<module>") + stepsFrom(9, 60)), []string{"completed"}, "-"},
 		{"steps above it fill a buffer", one(stepsFrom(1, 400) + raised("<module>") + stepsFrom(400, 430)), []string{"completed", "exception"}, "-"},
+		{"and then the time was up", one(stepsFrom(1, 400) + raised("<module>") + stepsFrom(400, 430) + "slurmstepd: error: *** JOB 9 ON n1 CANCELLED AT 2025-03-12T10:00:00 DUE TO TIME LIMIT ***\n"), []string{"exception", "time-limit"}, "-"},
+		{"and then it was preempted", one(stepsFrom(1, 400) + raised("<module>") + stepsFrom(400, 430) + "slurmstepd: error: *** JOB 9 ON n1 CANCELLED AT 2025-03-12T10:00:00 DUE TO PREEMPTION ***\n"), []string{"exception", "preempted"}, "-"},
 		{"more below it than a buffer holds", one(falling(1, 400) + raised("<module>") + falling(400, 650)), []string{"completed"}, "-"},
 		{"bars are not held back", one(raised("<module>") + bars(9)), []string{"completed"}, "-"},
 	} {

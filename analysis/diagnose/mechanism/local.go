@@ -173,10 +173,23 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 		p.For = append(p.For, finding(plural(n-len(ranks), "rank shows", "ranks show")+" the same later", ev...))
 	}
 	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !fl.Unsettled }) {
-		p.Rivals, p.Direct, p.Base = []string{"completed"}, false, 0.88
+		p.Rivals, p.Direct, p.Base = []string{endedElse(s.Facts)}, false, 0.88
 		p.Why = "steps stand below it, and nothing says whether they were printed after it or had stood in a buffer: it may have been caught"
 	}
 	return p
+}
+
+// endedElse is how the job ended if nothing of it failed.
+func endedElse(f *resolve.Facts) string {
+	for _, e := range f.Ends {
+		switch reason := strings.ToUpper(e.Slurm.Reason); {
+		case strings.Contains(reason, "TIME LIMIT"):
+			return "time-limit"
+		case strings.Contains(reason, "PREEMPTION"):
+			return "preempted"
+		}
+	}
+	return "completed"
 }
 
 // ofHardware says that a mechanism is a fault of a node's GPUs and what connects them, which all its processes may meet alike.
