@@ -103,6 +103,7 @@ func TestTheNodeThatKubernetesLost(t *testing.T) {
 		{"a step too late, and no end", one(fieldSteps + late), []string{"unknown"}, "-"},
 		{"a step that cannot be", one(fieldSteps + refused), []string{"config-error"}, "-"},
 		{"a step that cannot be, after a task was killed", one(fieldSteps + "srun: error: node3: task 12: Killed\n" + refused), []string{"external-signal", "host-oom"}, "-"},
+		{"a step that cannot be, after a check of the nodes", one("srun: error: n1: task 0: Exited with exit code 1\n" + refused), []string{"config-error"}, ""},
 		{"a step that cannot be, after a failure", one(fieldSteps + raisedBy(3, "ValueError: bad") + refused), []string{"exception"}, "rank 3"},
 		{"a step too late after a failure", one(fieldSteps + raisedBy(3, "ValueError: bad") + late), []string{"exception"}, "rank 3"},
 	} {

@@ -164,12 +164,25 @@ func (f *Facts) stopped() {
 	f.follow("loader-worker-exited", first)
 }
 
-// refused takes steps that SLURM did not create for consequences where something had failed above in the same file: a script goes on to
-// its next step when one has ended, however it did.
+// refused takes steps that SLURM did not create for consequences where training had failed above in the same file: a script goes on to
+// its next step when one has ended, however it did. What fails before training, as a check of the nodes, may not be what ended the job.
 func (f *Facts) refused() {
 	next := []string{"slurm-step-create", "slurm-step-impossible"}
+	if !slices.ContainsFunc(f.Failures, func(fl *Failure) bool { return slices.Contains(next, fl.Sign) }) {
+		return
+	}
+	began := map[string]int64{}
+	for i := range f.Progress {
+		p := &f.Progress[i]
+		if off, ok := began[p.File]; !ok || p.Off < off {
+			began[p.File] = p.Off
+		}
+	}
 	first := map[string]worker.Pos{}
 	for _, fl := range f.Failures {
+		if off, trained := began[fl.At.File]; !trained || fl.At.Off < off {
+			continue
+		}
 		if p, ok := first[fl.At.File]; (fl.Role == knowledge.CauseRole || fl.Kind == "task") && !slices.Contains(next, fl.Sign) && (!ok || less(fl.At.Pos, p)) {
 			first[fl.At.File] = fl.At.Pos
 		}
