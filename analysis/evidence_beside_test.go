@@ -399,6 +399,18 @@ var besideCases = []besideCase{
 		want:     []string{"gpu-off-bus"}, root: "node n2",
 	},
 	{
+		name:     "a process finds one GPU less where one does not start",
+		logs:     map[string]string{"error-1-n2.out": greeted("n2", 4) + "[rank7]: Traceback (most recent call last):\n[rank7]:   File \"/w/t.py\", line 4, in <module>\n[rank7]:     main()\n[rank7]: RuntimeError: CUDA error: invalid device ordinal\n"},
+		evidence: map[string]string{"dmesg-n2.txt": "[Wed Jun  4 10:00:12 2025] NVRM: GPU 0000:04:00.0: RmInitAdapter failed! (0x26:0x65:0x1)\n"},
+		want:     []string{"gpu-off-bus"}, root: "node n2",
+	},
+	{
+		name:     "a GPU that does not start beside those of the job",
+		logs:     map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + waits(0, 1, 2, 3), "error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
+		evidence: map[string]string{"dmesg-n2.txt": "[Wed Jun  4 10:00:12 2025] NVRM: GPU 0000:04:00.0: RmInitAdapter failed! (0x26:0x65:0x1)\n"},
+		want:     []string{"collective-hang", "gpu-hang"},
+	},
+	{
 		name:     "a kernel's log of a node that no log is named for",
 		logs:     map[string]string{"train-gpu01.log": besideSteps + waits(0, 1, 2, 3), "train-gpu02.log": waits(4, 5, 6, 7)},
 		evidence: map[string]string{"gpu77.dmesg": "[Wed Jun  4 10:00:36 2025] NVRM: Xid (PCI:0000:02:00): 79, pid=9, name=python, GPU has fallen off the bus.\n"},

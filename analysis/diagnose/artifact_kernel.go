@@ -150,7 +150,7 @@ func whatKernel(e *resolve.KernelEvent) string {
 		return s
 	case kernel.OffBus:
 		if e.Name == kernel.NotStarted {
-			return "the driver could not start the GPU" + onGPU
+			return "the driver could not start a GPU" + strings.Replace(onGPU, " on GPU", ":", 1)
 		}
 		return "a GPU has fallen off the bus" + onGPU
 	case kernel.AER:

@@ -233,6 +233,16 @@ func (g *gpus) cudaFailure(node string) bool {
 	return false
 }
 
+// withoutGPU are the signs of processes that were given no GPU.
+var withoutGPU = []string{TooFewGPUs, "cuda-no-device", "cuda-no-gpus", "cuda-driver-init", "cuda-unknown"}
+
+// lacks says that some process was given no GPU, on this node or none that is known.
+func (g *gpus) lacks(node string) bool {
+	return slices.ContainsFunc(g.f.Failures, func(fl *Failure) bool {
+		return slices.Contains(withoutGPU, fl.Sign) && (fl.Node == "" || fl.Node == node)
+	})
+}
+
 // TooFewGPUs is the sign of a process whose node shows fewer GPUs than there are processes.
 const TooFewGPUs = "cuda-invalid-ordinal"
 
@@ -303,6 +313,8 @@ func (g *gpus) place(c *candidate, t *trouble, near, undated *[]*candidate) {
 		}
 	case g.amongOthers(e.Node):
 		e.Unused = "the names of the job's logs are of other nodes"
+	case e.Kind == kernel.OffBus && e.Name == kernel.NotStarted && !g.jobless() && !g.lacks(e.Node):
+		e.Unused = "no process was without a GPU, and one that cannot be started was in nobody's use"
 	case !g.fits(c, t):
 		e.Unused = "nothing failed that it could explain"
 	case e.When == Before:
