@@ -42,8 +42,9 @@ func (g *grouper) bygone() {
 		if gr.Unnamed || gr.P2P {
 			continue
 		}
+		waits := byStart(gr)
 		for _, p := range gr.Pending {
-			if first := f.nextWait(gr, p); first.Valid {
+			if first := f.nextWait(waits, p); first.Valid {
 				pair(p.Report, first, p.At)
 			}
 		}
@@ -73,20 +74,30 @@ func (g *grouper) bygone() {
 	f.Warnings = append(f.Warnings, fmt.Sprintf("what the watchdogs report up to %s:%d is of an earlier attempt: others began to wait in other works of the group after it", last.File, last.Line))
 }
 
+// byStart are the waits of a group in the order in which they began.
+func byStart(gr *Group) []*Pending {
+	var waits []*Pending
+	for _, p := range gr.Pending {
+		if p.Work.Seq >= 0 && p.Start.Valid {
+			waits = append(waits, p)
+		}
+	}
+	slices.SortStableFunc(waits, func(a, b *Pending) int { return cmp.Compare(a.Start.T, b.Start.T) })
+	return waits
+}
+
 // nextWait is when a member of the group first began to wait in another work after one was reported, clearly.
-func (f *Facts) nextWait(gr *Group, p *Pending) (first Moment) {
+func (f *Facts) nextWait(waits []*Pending, p *Pending) Moment {
 	if !p.Report.Valid || p.Work.Seq < 0 {
-		return first
+		return Moment{}
 	}
-	for _, q := range gr.Pending {
-		if q.Work.Seq < 0 || q.Work.Seq == p.Work.Seq || !p.Report.Add(bygoneSlack).Before(q.Start) || first.Valid && q.Start.T >= first.T {
-			continue
-		}
-		if f.Compared(p.At, q.At) || p.Report.Add(farthestZones).Before(q.Start) {
-			first = q.Start
+	from, _ := slices.BinarySearchFunc(waits, p.Report.T+bygoneSlack, func(q *Pending, t float64) int { return cmp.Compare(q.Start.T, t) })
+	for _, q := range waits[from:] {
+		if q.Work.Seq != p.Work.Seq && p.Report.Add(bygoneSlack).Before(q.Start) && (f.Compared(p.At, q.At) || p.Report.Add(farthestZones).Before(q.Start)) {
+			return q.Start
 		}
 	}
-	return first
+	return Moment{}
 }
 
 // Compared says that the clocks of two lines are one, or were compared by what befell both nodes.

@@ -106,11 +106,13 @@ func answeredAgain(obs *worker.Observations) *answers {
 			a.raised[s.File] = nil
 		}
 	}
+	if len(a.last) == 0 {
+		return a
+	}
 	for i := range obs.Exceptions {
-		if x := &obs.Exceptions[i]; len(a.last) > 0 {
-			if offs, here := a.raised[x.File]; here {
-				a.raised[x.File] = append(offs, x.Off)
-			}
+		x := &obs.Exceptions[i]
+		if offs, here := a.raised[x.File]; here {
+			a.raised[x.File] = append(offs, x.Off)
 		}
 	}
 	for _, offs := range a.raised {

@@ -154,6 +154,8 @@ type gpus struct {
 	whole bool            // those are all
 	// ranks are those of GPUs by node and address; all says of a node that every rank there is known to have one.
 	ranks map[string]map[string]int
+	// apart are the answers of amongOthers by node.
+	apart map[string]bool
 }
 
 // knownNodes are the nodes that some line, file name or record ties to the job.

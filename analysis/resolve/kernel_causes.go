@@ -155,15 +155,22 @@ func (g *gpus) amongOthers(node string) bool {
 	if len(g.nodes) > 0 || node == "" || made == node || strings.Trim(made, "#.-_") == "" {
 		return false // what is known of the nodes is asked elsewhere
 	}
-	others := false
-	for _, t := range g.f.Tails {
-		base := strings.ToLower(t.File[strings.LastIndexByte(t.File, '/')+1:])
-		if holdsWord(base, strings.ToLower(node)) {
-			return false
-		}
+	others, asked := g.apart[node]
+	if asked {
+		return others
+	}
+	if g.apart == nil {
+		g.apart = map[string]bool{}
+	}
+	named := false
+	for i := range g.f.Tails {
+		file := g.f.Tails[i].File
+		base := strings.ToLower(file[strings.LastIndexByte(file, '/')+1:])
+		named = named || holdsWord(base, strings.ToLower(node))
 		others = others || holdsWord(shapeOf(base), strings.ToLower(made))
 	}
-	return others
+	g.apart[node] = others && !named
+	return g.apart[node]
 }
 
 // shapeOf is a name with its numbers left out.
