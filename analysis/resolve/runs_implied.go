@@ -67,6 +67,12 @@ func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) [
 			ends[file] = append(ends[file], r.off)
 		}
 	}
+	steps := map[string][]*worker.Progress{} // of training, by file
+	for i := range obs.Progress {
+		if p := &obs.Progress[i]; p.Phase == "training" && len(ends[p.File]) > 0 {
+			steps[p.File] = append(steps[p.File], p)
+		}
+	}
 	for file, offs := range ends {
 		if len(marks[file]) > 0 || slices.ContainsFunc(out, func(m worker.RunMark) bool { return m.File == file }) {
 			continue
@@ -74,7 +80,7 @@ func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) [
 		slices.Sort(offs)
 		for i := 0; i < len(offs); {
 			from, over := taken[file]
-			at, again := begunAnew(obs, file, offs[i], over && from <= offs[i], youngestOf(hangs[file], offs[i]), youngestOf(told[file], offs[i]))
+			at, again := begunAnew(obs, steps[file], offs[i], over && from <= offs[i], youngestOf(hangs[file], offs[i]), youngestOf(told[file], offs[i]))
 			if !again {
 				break
 			}
@@ -97,17 +103,16 @@ const queued = 300
 // run where they are younger than all above them, or go beyond what had been reached. Steps that are younger than the report of a watchdog
 // that had given up, at that time of the year, were not made by those who waited, and steps that are older than what a launcher or a watchdog
 // told above them, at told, had stood in a buffer.
-func begunAnew(obs *worker.Observations, file string, from int64, over bool, hung, told float64) (worker.At, bool) {
+func begunAnew(obs *worker.Observations, steps []*worker.Progress, from int64, over bool, hung, told float64) (worker.At, bool) {
 	type loop struct {
 		who  line.Who
 		form string
 	}
+	if len(steps) == 0 {
+		return worker.At{}, false
+	}
 	loops, uncounted := map[loop][]*worker.Progress{}, map[loop][]int64{}
-	for i := range obs.Progress {
-		p := &obs.Progress[i]
-		if p.File != file || p.Phase != "training" {
-			continue
-		}
+	for _, p := range steps {
 		k := loop{*p.Who(), p.Form}
 		if p.Step >= 0 {
 			loops[k] = append(loops[k], p)
@@ -167,7 +172,7 @@ func begunAnew(obs *worker.Observations, file string, from int64, over bool, hun
 			}
 		}
 	}
-	proven := over || begin.File != ""
+	file, proven := steps[0].File, over || begin.File != ""
 	for i := range obs.Checkpoints {
 		if c := &obs.Checkpoints[i]; (proven || *c.Who() != line.NoOne) && c.File == file && c.Off > from && c.Off < goOn && strings.HasPrefix(c.Kind, "load-") {
 			take(c.At)
