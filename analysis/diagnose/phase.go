@@ -65,6 +65,9 @@ func (b *builder) phase() string {
 				}
 			}
 		}
+		if !b.starting() {
+			return unknown
+		}
 		return "init"
 	case len(f.Progress) == 1 && f.Progress[0].Step <= 1:
 		return "first-step"
@@ -78,4 +81,21 @@ func (b *builder) phase() string {
 		}
 	}
 	return "training"
+}
+
+// starting says that a job of which no step is seen was starting: what is known of its end belongs there, or its start stands in the files
+// and it did not last. A pasted end tells nothing of that, and steps are printed in more ways than are known.
+func (b *builder) starting() bool {
+	const long = 3600.0 // seconds
+	f := b.s.Facts
+	if len(b.d.winners) > 0 {
+		switch b.d.winners[0].Mechanism {
+		case "init-unreachable", "config-error", "version-mismatch", "scheduler-error":
+			return true
+		}
+	}
+	if !f.NamesFramework() && len(f.Obs.Rendezvous)+len(f.Obs.CommInits)+len(f.Obs.Facts) == 0 {
+		return false
+	}
+	return !f.Job.Start.Valid || !f.Job.End.Valid || f.Job.End.T-f.Job.Start.T < long
 }
