@@ -99,6 +99,9 @@ func TestTheNodeThatKubernetesLost(t *testing.T) {
 	const late = "srun: error: Unable to create step for job 11: Job/step already completing or completed\n"
 	for _, c := range []fieldCase{
 		{"the node is named", map[string]string{"w0.log": fieldSteps + gone, "describe.txt": lost}, []string{"node-failure"}, "node gpu-node-21"},
+		{"another pod's node, in a list of events", one(fieldSteps + lost + fieldSteps + "Training completed.\n"), []string{"unknown"}, "-"},
+		{"an allocation ends", one(fieldSteps + "salloc: Job 11 has exceeded its time limit and its allocation has been revoked.\n"), []string{"time-limit"}, "-"},
+		{"an allocation ends that nobody used any more", one(fieldSteps + "Training completed.\nsalloc: Job 11 has exceeded its time limit and its allocation has been revoked.\n"), []string{"completed"}, "-"},
 		{"a step too late", one(fieldSteps + "[after training is done] datetime: 2025-03-04 10:36:01\n" + late), []string{"completed"}, "-"},
 		{"a step too late, and no end", one(fieldSteps + late), []string{"unknown"}, "-"},
 		{"a step that cannot be", one(fieldSteps + refused), []string{"config-error"}, "-"},

@@ -180,8 +180,8 @@ func parse(name string) (n Name, index string) {
 	return n, ""
 }
 
-// ranks finds a range behind the word rank: "rank8-15".
-var ranks = pattern.New(`(?i)ranks?[_=-]?(\d{1,6})(?:-|_to_|_|\.\.)(\d{1,6})(?:$|[._-])`)
+// ranks finds a range behind the word rank: "rank8-15". "rank_3_8" may be rank 3 of 8.
+var ranks = pattern.New(`(?i)ranks?[_=-]?(\d{1,6})(?:-|_to_|\.\.)(\d{1,6})(?:$|[._-])`)
 
 // several says that a name calls a range of ranks that begins with this one, not one rank and another number.
 func several(stem string, rank int) bool {

@@ -27,6 +27,7 @@ func TestParse(t *testing.T) {
 		"rank9.log":                      name(func(n *Name) { n.Rank = 9 }),
 		"run/rank_007.stderr.log":        name(func(n *Name) { n.Rank = 7 }),
 		"rank3-4242.log":                 name(func(n *Name) { n.Rank = 3 }),
+		"rank_3_8.log":                   name(func(n *Name) { n.Rank = 3 }),
 		"4242-rank12.log":                name(func(n *Name) { n.Job, n.Rank = "4242", 12 }),
 		"local_rank3.log":                name(func(n *Name) { n.Local = 3 }),
 		"x/attempt_1/3/stderr.log":       name(func(n *Name) { n.Local, n.Restart = 3, 1 }),

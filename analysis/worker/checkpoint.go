@@ -59,15 +59,18 @@ var checkpointRules = []checkpointRule{
 }
 
 // What scripts of all kinds say: "Saving latest checkpoint", "Saving models and training states.", "model saved". That a save is over is
-// no word on what of it can be resumed from.
-const saveNouns = `(?:[\w-]+ ){0,4}?(?:checkpoints?|ckpt|models?|weights|state_?dict|training states?|snapshot)\b`
+// no word on what of it can be resumed from. "Saving checkpoints to /ckpt" is said when a program begins.
+const saveNouns = `(?:[\w-]+ ){0,4}?(?:checkpoint|ckpt|models?|weights|state_?dict|training states?|snapshot)\b`
 
 var anySave = []checkpointRule{
 	{"aving ", "save-start", pattern.New(`(?:^|[\]):|>*=-] *)(?:Start(?:ed)? |Begin |Now )?[Ss]aving ` + saveNouns +
-		`(?:(?: at| for)? (?:global )?(?:step|iteration|iter)[ =:]*(?P<step>\d+))?(?:.*?(?: to| in| at| as|:) (?P<path>[\w.-]*/\S+))?`), "inished"},
-	{"aved", "save-over", pattern.New(`[Ss]aved ` + saveNouns + `|(?:^|[\]):|>*=-] *|[Tt]he )(?:(?i:best|latest|last|final|model|full) ){0,2}(?i:checkpoints?|ckpt|models?|weights|states?|snapshot) (?:(?:has|have) been |was |were )?(?:successfully )?saved\b|saved to \S*/`), "will be"},
+		`(?:(?: at| for)? (?:global )?(?:step|iteration|iter)[ =:]*(?P<step>\d+))?(?:.*?(?: to| in| at| as|:) (?P<path>[\w.-]*/\S+))?`), " every "},
+	{"aved", "save-over", pattern.New(`[Ss]aved (?:[\w-]+ ){0,4}?checkpoints\b|[Ss]aved ` + saveNouns + `|(?:^|[\]):|>*=-] *|[Tt]he )(?:(?i:best|latest|last|final|model|full) ){0,2}(?i:checkpoints?|ckpt|models?|weights|states?|snapshot) (?:(?:has|have) been |was |were )?(?:successfully )?saved\b|saved to \S*/`), "will be"},
 	{"aving", "save-over", pattern.New(`(?:[Ff]inished|[Dd]one) saving\b`), ""},
 }
+
+// unsaved are words with which a line tells something else: that it did not work, or what a save that there is does not fit.
+var unsaved = pattern.New(`(?i)\b(?:not|never|nothing|no|cannot|can't|couldn't|wasn't|unable|fail(?:ed|s|ure|ing)?|\w*error|exception|warning|critical|fatal|missing|corrupt(?:ed)?|incompatible)\b`)
 
 // anySaveLiterals find those lines.
 var anySaveLiterals = []string{"Saving ", "saving ", "Saved ", "saved to ", "odel saved", "heckpoint saved", "eights saved", "uccessfully saved", "napshot saved"}
@@ -92,11 +95,16 @@ func readCheckpoint(r *reader, rec *record) bool {
 			understood = true
 		}
 	}
-	msg := rec.Msg[:min(len(rec.Msg), 1<<10)]
-	for i := 0; i < len(anySave) && !understood; i++ {
-		understood = anySave[i].read(r, rec, msg)
+	if understood {
+		return true
 	}
-	return understood
+	msg := rec.Msg[:min(len(rec.Msg), 1<<10)]
+	for i := range anySave {
+		if bytes.Contains(msg, []byte(anySave[i].literal)) && !unsaved.Match(msg) && anySave[i].read(r, rec, msg) {
+			return true
+		}
+	}
+	return false
 }
 
 // read emits what the rule's pattern finds; without a pattern the literal says it.

@@ -14,8 +14,9 @@ var endurable = map[string]bool{
 
 // Words by which a program says in the same line that it goes on, and those by which it says that it does not.
 var (
-	goingOn = pattern.New(`(?i)\bskip(?:ping|ped)\b|\bignor(?:ing|ed)\b|\bretrying\b|\bwill (?:be )?(?:retry|retried|try again)\b|\btrying again\b|\bfall(?:s|ing)? back\b|\bfell back\b|\bcontinuing\b|\bnon-fatal\b`)
-	over    = pattern.New(`(?i)\b(?:abort|exiting\b|giving up|gave up|no more (?:retries|attempts)|fatal error|cannot (?:continue|recover))`)
+	// Not parts of a path or an option: "/data/skipped/a.tar", "--ignored-layers".
+	goingOn = pattern.New(`(?i)(?:^|[^\w/.-])(?:skip(?:ping|ped)|ignor(?:ing|ed)|retrying)(?:$|[^\w/-])|\bwill (?:be )?(?:retry|retried|try again)\b|\btrying again\b|\bfall(?:s|ing)? back\b|\bfell back\b|\bcontinuing\b|\bnon-fatal\b`)
+	over    = pattern.New(`(?i)\b(?:abort|exiting\b|giving up|gave up|after (?:re)?trying|(?:not|cannot|can't|never|many|stop(?:ped)?) (?:be )?(?:skip|ignor|retry|retri)|no more (?:retries|attempts)|fatal error|cannot (?:continue|recover))`)
 )
 
 // endurance bounds what is looked at of one line.

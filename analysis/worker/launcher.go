@@ -228,7 +228,7 @@ func readOwnEnd(r *reader, _ *record) bool {
 var shellKilled = pattern.New(`^\s*Killed\s*$|: line \d+: +(\d+) Killed  `)
 
 // beside are programs that a script runs beside the training, and stops itself.
-var beside = pattern.New(` Killed  +(?:nohup |sudo |stdbuf -\S+ )?(?:\S*/)?(?:nvidia-smi|dcgmi|rocm-smi|nvtop|tensorboard|top|htop|iostat|vmstat|mpstat|sar|dstat|tail|watch|sleep)\b`)
+var beside = pattern.New(` Killed  +(?:nohup |sudo |stdbuf -\S+ )?(?:\S*/)?(?:nvidia-smi|dcgmi|rocm-smi|nvtop|tensorboard|top|htop|iostat|vmstat|mpstat|sar|dstat|tail|watch|sleep)(?:\s|$)`)
 
 // readShellKilled reads what bash prints when SIGKILL ended the program it ran: "Killed" on a line of its own in an
 // interactive shell, "script: line 28:  8156 Killed                  python3 main.py" in a script.

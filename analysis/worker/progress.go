@@ -228,14 +228,28 @@ func generic(p *step, text []byte) bool {
 	if containsAny(text, evaluationWords) && !containsAny(text, trainingLoss) {
 		p.Phase = "evaluation"
 	}
-	if p.Step == line.Unknown && p.Phase != "evaluation" && len(p.Loss) > 0 && !isNumber(p.Loss) && !containsAny(text, trainingLoss) {
-		return false // one loss of several, perhaps
+	if p.Phase != "evaluation" && len(p.Loss) > 0 && !isNumber(p.Loss) { // one loss of several, perhaps
+		if v := lossTrained(text); v != nil {
+			p.Loss = v
+		} else if p.Step == line.Unknown {
+			return false
+		}
 	}
 	return p.Step != line.Unknown || p.Epoch != line.Unknown
 }
 
 // trainingLoss names the loss on what is trained on.
 var trainingLoss = []string{"train_loss", "train loss", "Train loss", "Train Loss"}
+
+// lossTrained is the loss that a line calls by that name, where it stands behind another: "val_loss: nan, train_loss: 0.51".
+func lossTrained(text []byte) []byte {
+	for _, name := range trainingLoss {
+		if i := bytes.Index(text, []byte(name)); i >= 0 {
+			return lossIn(text[i:])
+		}
+	}
+	return nil
+}
 
 // evaluationWords stand in lines about other data than what is trained on.
 var evaluationWords = []string{"alidation", "eval", "Eval", "val_loss", "valid loss", "est loss", "est Loss", "est_loss", "Test:", "Test ", "Dev:", "Dev ", "dev_loss", "dev loss", "Sanity", "Predict"}

@@ -301,9 +301,10 @@ func opening(b []byte) int {
 	}
 }
 
-// barLoss is the first number that a key with "loss" in it has in "v_num=95nc, loss=2.6, reduced_train_loss=2.590".
+// barLoss is the first number that a key with "loss" in it has in "v_num=95nc, loss=2.6, reduced_train_loss=2.590". What is no number
+// does not count of "val_loss=nan, aux_loss=inf, loss_scale=inf".
 func barLoss(b []byte) []byte {
-	for {
+	for all := b; ; {
 		i := bytes.Index(b, []byte("oss"))
 		if i < 0 {
 			return nil
@@ -317,11 +318,17 @@ func barLoss(b []byte) []byte {
 			n++
 		}
 		if n < len(b) && b[n] == '=' {
-			if v := printed(b[n+1:]); v != nil {
+			if v := printed(b[n+1:]); v != nil && (isNumber(v) || !elsewhere(all[:len(all)-len(b)+n])) {
 				return v
 			}
 		}
 	}
+}
+
+// elsewhere says that text ends in the name of a number that is not the loss of the training.
+func elsewhere(text []byte) bool {
+	key := text[bytes.LastIndexAny(text, " ,[")+1:]
+	return containsAny(bytes.ToLower(key), []string{"val", "eval", "test", "dev", "aux", "scale"})
 }
 
 // readBar reads tqdm's bar without a description, which counts steps: " 41%|███▌   | 366/903 [5:15:39<6:53:09, 46.16s/it]".

@@ -101,6 +101,11 @@ func TestProgressOfEveryFramework(t *testing.T) {
 		{"      3/100      4.5G        nan        nan        nan         31        640: 100%|##########| 8/8 [00:01<00:00,  4.00it/s]", "generic", none, none, 3, "nan", "training", 0},
 		{"epoch 3 training [time: 10.20s, train loss: nan]", "generic", none, none, 3, "nan", "training", 0},
 		{"iteration: 2500 loss=inf", "generic", 2500, none, none, "inf", "training", 0},
+		{"Epoch 3: val_loss: nan, train_loss: 0.51", "generic", none, none, 3, "0.51", "training", 0},
+		{"step 40: valid loss nan | train loss 0.51", "generic", 40, none, none, "0.51", "training", 0},
+		{"Epoch 7: 100%|██████████| 100/100 [02:53<00:00,  1.73s/it, v_num=x, val_loss=nan]", "lightning-bar", none, none, 7, "", "training", 1.73},
+		{"Epoch 7: 100%|██████████| 100/100 [02:53<00:00,  1.73s/it, v_num=x, aux_loss=inf, train_loss=0.231]", "lightning-bar", none, none, 7, "0.231", "training", 1.73},
+		{"Epoch 7: 100%|██████████| 100/100 [02:53<00:00,  1.73s/it, v_num=x, train_loss=nan]", "lightning-bar", none, none, 7, "nan", "training", 1.73},
 	} {
 		obs := observe(t, tc.text+"\n")
 		if len(obs.Progress) != 1 {
@@ -207,7 +212,9 @@ func TestCheckpoints(t *testing.T) {
 		}
 	}
 	if obs := observe(t, "could not save checkpoint, disk full\nFailed to load: no checkpoint saved\nSaving the dataset (1/3 shards):\n"+
-		"Checkpoints will be saved to /out/run\nLeaving model as it is, having weights of 3 models\nSaving tokenizer to out/\n"); len(obs.Checkpoints) != 0 {
+		"Checkpoints will be saved to /out/run\nLeaving model as it is, having weights of 3 models\nSaving tokenizer to out/\n"+
+		"checkpoint could not be saved to /out/step_300: quota\nERROR: Saved model state is incompatible with this model\nERROR nothing saved to /out/7, exit\n"+
+		"Saving checkpoints to /out/run every 500 steps\nSaving model every 500 steps\n"); len(obs.Checkpoints) != 0 {
 		t.Errorf("%+v", obs.Checkpoints)
 	}
 }

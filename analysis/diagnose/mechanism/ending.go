@@ -43,6 +43,9 @@ func nodeFailure(s *Scene) *Proposal {
 	var p *Proposal
 	for _, e := range s.Facts.Ends {
 		named := e.Slurm.Kind == "node-failure"
+		if named && e.Slurm.System != "" && (s.Facts.Job.ExitOK != nil || goesOnAfter(s.Facts, e)) {
+			continue // of another job, or another pod's: lists of events tell of all
+		}
 		memory := e.Slurm.Kind == "uncorrectable-memory" && !goesOnAfter(s.Facts, e)
 		if !named && !memory && !strings.Contains(strings.ToUpper(e.Slurm.Reason), "NODE FAILURE") {
 			continue
