@@ -92,7 +92,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "make", Role: ConsequenceRole,
-		Literals: []string{"make: *** ["}, Pattern: `make: \*\*\* \[[^\]]{1,120}\] (?:Error (?P<code>[1-9]\d{0,2})|(?P<signal>Killed|Terminated|Aborted|Segmentation fault))`,
+		Literals: []string{"make: *** ["}, Not: []string{"(ignored)"}, Pattern: `make: \*\*\* \[[^\]]{1,120}\] (?:Error (?P<code>[1-9]\d{0,2})|(?P<signal>Killed|Terminated|Aborted|Segmentation fault))`,
 		Meaning: "A command that make ran ended with an error; its own lines say with which.",
 		Source:  "GNU make job.c",
 		Example: "make: *** [Makefile:12: train] Error 1",

@@ -83,10 +83,10 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "gpu-oom-dali", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash,
-		Literals: []string{"CUDA allocation failed"},
-		Meaning:  "DALI could not get GPU memory, or page-locked memory of the host, for its buffers.",
-		Source:   "DALI include/dali/core/mm/cuda_memory_resource.h, 0.1 on",
-		Example:  "RuntimeError: Critical error in pipeline: CUDA allocation failed",
+		Literals: []string{"CUDA allocation failed"}, Not: warned,
+		Meaning: "DALI could not get GPU memory, or page-locked memory of the host, for its buffers.",
+		Source:  "DALI include/dali/core/mm/cuda_memory_resource.h, 0.1 on",
+		Example: "RuntimeError: Critical error in pipeline: CUDA allocation failed",
 	},
 	{
 		ID: "gpu-oom-cufft", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,

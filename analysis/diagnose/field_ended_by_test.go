@@ -124,6 +124,7 @@ func TestTheShellSaysTerminated(t *testing.T) {
 		{"a helper", one(fieldSteps + fmt.Sprintf(script, "nvidia-smi dmon > gpu.log")), []string{"completed"}, "-"},
 		{"a helper that was killed", one(fieldSteps + strings.Replace(fmt.Sprintf(script, "nvidia-smi dmon > gpu.log"), "Terminated", "Killed    ", 1) + done), []string{"completed"}, "-"},
 		{"the training was killed", one(fieldSteps + strings.Replace(fmt.Sprintf(script, "python train.py"), "Terminated", "Killed    ", 1)), []string{"external-signal", "host-oom"}, "-"},
+		{"a helper in Python", one(fieldSteps + fmt.Sprintf(script, "python gpu_monitor.py --every 10")), []string{"completed"}, "-"},
 		{"a helper behind the end", one(fieldSteps + done + fmt.Sprintf(script, "nvidia-smi dmon > gpu.log")), []string{"completed"}, "-"},
 		{"of tasks that srun ended", one(fieldSteps + "srun: error: gn2: task 3: Exited with exit code 1\nsrun: Terminating StepId=42.0\nTerminated\n"), []string{"exception", "unknown"}, "-"},
 		{"kubectl says 143", one(fieldSteps + "command terminated with exit code 143\n"), []string{"unknown"}, "-"},

@@ -71,6 +71,8 @@ func TestFieldCameThrough(t *testing.T) {
 		{"a path with such a word", one(fieldSteps + "ERROR: cannot write: [Errno 28] No space left on device: '/out/skipped/ids.json'\n"), []string{"storage-full"}, "-"},
 		{"an option with such a word", one("usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --ignored-layers 3\n"), []string{"config-error"}, "-"},
 		{"a loss of other data is no number", one(fieldSteps + "Epoch 3: val_loss: nan, train_loss: 0.51\nEpoch 4: val_loss: nan, train_loss: 0.50\nTraining completed.\n"), []string{"completed"}, "-"},
+		{"options of another program", one("prep.py: error: unrecognized arguments: --x\n" + manySteps(1000) + "srun: error: n1: task 3: Exited with exit code 1\n"), []string{"exception", "unknown"}, "-"},
+		{"options of the program", one(manySteps(1000) + "prep.py: error: unrecognized arguments: --x\nsrun: error: n1: task 3: Exited with exit code 1\n"), []string{"config-error"}, "-"},
 		{"what was given up is left out", one(fieldSteps + "ERROR shard-41: Max retries exceeded with url: /shard-41 (Caused by ReadTimeoutError); skipping shard\n" + raisedBy(3, "KeyError: 'labels'")), []string{"exception"}, "rank 3"},
 		{"who ran it says otherwise", one(fieldSteps + "INFO: Training finished.\nCommand exited with non-zero status 1\n"), []string{"unknown"}, "-"},
 		{"who ran it before", one(fieldSteps + "Command exited with non-zero status 1\n" + more + "INFO: Training finished.\n"), []string{"completed"}, "-"},

@@ -86,6 +86,8 @@ func (f *Facts) tolerated(t *tolerance) {
 			what = "failing to read or write"
 		case m == "link-error":
 			what = "a port that went down"
+		case m == "config-error" || m == "gpu-nvlink": // see atStart
+			what = "what a process does not get past when it begins"
 		}
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of %s (%s), the first at %s:%d, not counted as a failure: %d or more further steps are reported after each",
 			reports(g.n), what, m, g.first.File, g.first.Line, g.steps))
@@ -194,7 +196,7 @@ type survived struct {
 func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
 	io := ioMechanisms[fl.Mechanism] && (fl.Kind == "sign" || fl.Kind == "exception" || fl.Kind == "ladder")
 	flap := portDown[fl.Sign]
-	if fl.Role != knowledge.CauseRole || !io && !flap && fl.Kind != "exception" {
+	if fl.Role != knowledge.CauseRole || !io && !flap && fl.Kind != "exception" && !atStart(fl) {
 		return false
 	}
 	n := f.stepsAfter(*fl.At)
@@ -219,6 +221,12 @@ func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
 	g.n++
 	g.steps = min(g.steps, n)
 	return true
+}
+
+// atStart says that a failure is one of those that a process begins with and does not get past: above the steps of one that trained it
+// is another's, or was done without.
+func atStart(fl *Failure) bool {
+	return fl.Exc == nil && (fl.Mechanism == "config-error" || fl.Sign == "gpu-nvls-bind")
 }
 
 // portDown are the signs of a port that went down, and may have come up again before any transfer over it was given up.
