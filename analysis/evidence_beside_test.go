@@ -520,3 +520,16 @@ func sleptOn(node string) string {
 	}
 	return b.String()
 }
+
+// A kernel names its node; where nothing ties that node to the job, it is no root, and what to do names it all the same.
+func TestTheNodeOfAKernelThatNothingTiesToTheJob(t *testing.T) {
+	kernels := map[string]string{"alerts.log": "Alert on gn-11: May 19 07:08:57 gn-11 kernel: [680111.646286] NVRM: Xid (PCI:0000:10:1c): 63, pid=1850, Row Remapper: New row marked for remapping, reset gpu to activate\n" +
+		"Alert on gn-12: May 29 01:37:38 gn-12 kernel: [257087.812628] NVRM: Xid (PCI:0000:90:1c): 64, pid=1850, Row Remapper: Failed to remap row\n"}
+	r, err := Diagnose(context.Background(), Input{Version: "test", Evidence: written(t, kernels, "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Verdict.Root.Nodes) > 0 || !strings.Contains(r.Action.Text, "whether gn-12 was a node of the job") {
+		t.Errorf("root %v: %s", r.Verdict.Root.Nodes, r.Action.Text)
+	}
+}

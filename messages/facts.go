@@ -190,7 +190,7 @@ func decision(r *incident.Report) []pair {
 		case len(nodes) > 0 && (ofNode || a.Owner == "cluster"):
 			none = "not proven: test " + nodeList(nodes) + " before it takes part again"
 		case a.Owner == "cluster":
-			none = "a node that no line names: find it first"
+			none = "a node that is not proven: find it first"
 		}
 		ps = append(ps, pair{"Leave out", none})
 	}

@@ -450,6 +450,21 @@ func (b *builder) shared(of func(knowledge.Mechanism) string) string {
 	return all
 }
 
+// untied is the one node of whose kernel the cause is known, where nothing ties that to the job.
+func (b *builder) untied() string {
+	if len(b.d.winners) == 0 {
+		return ""
+	}
+	node := ""
+	for _, fl := range b.d.winners[0].Failures {
+		if fl.Kernel == nil || fl.Kernel.Node == "" || node != "" && fl.Kernel.Node != node {
+			return ""
+		}
+		node = fl.Kernel.Node
+	}
+	return node
+}
+
 func (b *builder) sentence(a *incident.Action) string {
 	v := &b.r.Verdict
 	from := ""
@@ -468,6 +483,9 @@ func (b *builder) sentence(a *incident.Action) string {
 	case v.Status == incident.NoFailure:
 		return "nothing to do"
 	case a.Resubmit == "yes" && a.Owner == "cluster" && len(v.Root.Nodes) == 0:
+		if node := b.untied(); node != "" {
+			return "find out whether " + node + " was a node of the job, then resubmit without it" + from
+		}
 		return "find out which node it was, then resubmit without it" + from
 	case a.Resubmit == "yes":
 		return "resubmit" + without + from
