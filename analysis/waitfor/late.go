@@ -15,6 +15,11 @@ const (
 
 // late finds the few ranks that came to a work when other members had already given it up: they held those, whatever they wait for now.
 func (g *Graph) late(f *resolve.Facts, stuck []*view) bool {
+	for _, id := range g.Free {
+		if r := f.Rank(id); r.Dump != nil && r.Dump.Idle() {
+			return false // who has not come at all held those who came late, too
+		}
+	}
 	var roots []int
 	var where []*view
 	for _, v := range stuck {

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"faultline/analysis/line"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/analysis/worker"
@@ -287,8 +288,8 @@ func AfterHang(s *Scene, fl *resolve.Failure) bool {
 		when = fl.NotBefore
 	}
 	elsewhere := when.Valid && g.Report.Valid && when.T-g.Report.T > zone && !s.Facts.Tied(fl.Node)
-	if elsewhere && !g.ReportedAbove(fl.At.Pos) {
-		return false // a clock that nothing compares with the reporters': in another zone, not an hour later
+	if elsewhere && (!g.ReportedAbove(fl.At.Pos) || fl.At.Stamp.Emitter == line.Kernel) {
+		return false // a clock that nothing compares with the reporters': in another zone, not an hour later. A script prints the kernel's lines last.
 	}
 	timed := fl.T.Valid && !elsewhere // who collected the lines may have stamped them: then where they stand tells their order
 	if timed {
