@@ -78,6 +78,7 @@ var signatureAdvice = map[string]Advice{
 	"slurm-step-impossible":  {"Compare what srun asks for with what sbatch was given: tasks, processors, memory and GPUs per node.", "scontrol show job {job} | grep -E 'NumNodes|TRES|Features|MinMemory'"},
 	"slurm-credential":       {"Resubmit. If it comes back, have the clocks of the nodes and of SLURM's controller compared.", "clush -w {nodes} date +%s.%N"},
 	"slurm-launch-failed":    {"Resubmit without the node that is named. If it comes back, show the administrators the message with its time.", "scontrol show node {node}"},
+	"cuda-unknown":           {"Read the kernel log of {node} at that time: what it says there tells the GPU, its driver and the program apart.", "ssh {node} 'dmesg -T | grep -iE \"xid|nvrm|amdgpu\"'"},
 	"cuda-busy":              {"See which processes hold the GPUs of {node}, and in which compute mode they are.", "ssh {node} 'nvidia-smi --query-gpu=index,compute_mode --format=csv; nvidia-smi pmon -c 1'"},
 	"cuda-no-device":         adviceSeesGPU,
 	"cuda-no-gpus":           adviceSeesGPU,

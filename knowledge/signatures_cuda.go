@@ -86,14 +86,14 @@ var cudaSignatures = []Signature{
 		Example: "RuntimeError: CUDA error: hardware stack error",
 	},
 	{
-		ID: "cuda-unknown", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller,
+		ID: "cuda-unknown", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller, Open: true,
 		Literals: []string{"unknown error"}, Pattern: `(?:CUDA|HIP) (?:driver )?error: unknown error|(?:C[Uu][Dd][Aa]|HIP) failure:? (?:\d+ )?'unknown error'`,
 		Meaning: "The driver lost the GPU's state without saying why; often the node or the GPU, seldom the code.",
 		Source:  "CUDA error 999",
 		Example: "  what():  CUDA error: unknown error",
 	},
 	{
-		ID: "cuda-busy", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller,
+		ID: "cuda-busy", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller, Open: true,
 		// "all CUDA-capable devices are" up to CUDA 11, "CUDA-capable device(s) is/are" since.
 		Literals: []string{"CUDA-capable device", " busy or unavailable"},
 		Meaning:  "The GPU is in exclusive use by another process or in a bad state.",
@@ -101,21 +101,21 @@ var cudaSignatures = []Signature{
 		Example:  "RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable",
 	},
 	{
-		ID: "cuda-no-device", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller,
+		ID: "cuda-no-device", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller, Open: true,
 		Literals: []string{"no CUDA-capable device is detected"},
 		Meaning:  "This process sees no GPU: none was given to it, or the node lost it.",
 		Source:   "CUDA error 100",
 		Example:  "RuntimeError: CUDA error: no CUDA-capable device is detected",
 	},
 	{
-		ID: "cuda-no-gpus", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller,
+		ID: "cuda-no-gpus", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller, Open: true,
 		Literals: []string{"No CUDA GPUs are available"},
 		Meaning:  "This process sees no GPU: none was given to it, or the node lost it.",
 		Source:   "PyTorch torch/csrc/cuda (THCPModule_initExtension), 1.5 on",
 		Example:  "RuntimeError: No CUDA GPUs are available",
 	},
 	{
-		ID: "cuda-driver-init", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller,
+		ID: "cuda-driver-init", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller, Open: true,
 		Literals: []string{"CUDA driver initialization failed"},
 		Meaning:  "The driver could not be started for this process: no GPU was given to it, the node lost it, or the driver does not fit.",
 		Source:   "PyTorch c10/cuda/CUDAFunctions.cpp, 1.8 on",

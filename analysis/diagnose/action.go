@@ -1,0 +1,244 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"faultline/analysis/diagnose/mechanism"
+	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// What is to be done: the decision about a resubmission, and the advice.
+
+// lastSave is the newest save whose completion was seen.
+func (b *builder) lastSave() (s worker.Checkpoint, ok bool) {
+	for _, c := range b.s.Facts.Saves {
+		if c.Kind == "save-done" && c.Step >= 0 && (!ok || c.Step > s.Step) {
+			s, ok = c, true
+		}
+	}
+	return s, ok
+}
+
+// action decides: resubmit or not, without which nodes, from which save, who acts, what was lost.
+func (b *builder) action() {
+	f := b.s.Facts
+	a, v := &b.r.Action, &b.r.Verdict
+	a.ExcludeNodes = []string{}
+	a.Resubmit, a.Owner = unknown, unknown
+	if m, ok := b.known(v.Mechanism); ok && len(v.Candidates) == 1 {
+		a.Resubmit, a.Owner = m.Resubmit, m.Owner
+		if b.open() {
+			a.Resubmit, a.Owner = unknown, unknown
+		}
+	} else if len(v.Candidates) > 1 {
+		a.Owner = b.shared(func(m knowledge.Mechanism) string { return m.Owner })
+		// That each of them may be got over without a change does not say which nodes to leave out; that each needs one says enough.
+		if b.shared(func(m knowledge.Mechanism) string { return m.Resubmit }) == "after-fix" {
+			a.Resubmit = "after-fix"
+		}
+	}
+	if v.Ending == incident.EndStalled {
+		a.Resubmit, a.Owner = unknown, unknown
+	}
+	// A node is left out only for a sign from that very node.
+	if len(v.Candidates) == 1 && hardware[v.Mechanism] {
+		a.ExcludeNodes = append(a.ExcludeNodes, v.Root.Nodes...)
+	}
+	b.fromBefore(a)
+	if s, ok := b.soundSave(); ok {
+		a.ResumeFrom = &incident.Step{Step: s.Step, Path: s.Path, Evidence: []incident.Evidence{mechanism.QuoteAt(s.At, nil)}}
+		if last, ok := b.lastStep(); ok && last >= s.Step && v.Status != incident.NoFailure {
+			a.Lost.Steps = ptr(last - s.Step)
+		}
+		from := f.At(s.At)
+		if from.Valid && f.Job.End.Valid && f.Job.WorldSize > 0 && f.Job.End.T >= from.T && v.Status != incident.NoFailure {
+			h := math.Round((f.Job.End.T-from.T)/3600*float64(f.Job.WorldSize)*10) / 10
+			a.Lost.GPUHours = &h
+		}
+	}
+	a.Text = b.sentence(a)
+	b.finished()
+	for _, n := range v.Needs {
+		switch {
+		case n.Artefact != knowledge.Bundle || n.Obtainable == "next-time":
+		case v.Ending == incident.EndStalled:
+			a.Text = "do not cancel the job yet: first run bot collect; nothing in these files says who holds it"
+		case v.Status == incident.NoFailure:
+			a.Text = "nothing has failed so far; if it stands still, do not cancel the job yet: first collect what its processes show"
+		default:
+			a.Text = "do not cancel the job yet: first collect what its processes show; then " + a.Text
+		}
+	}
+}
+
+// open says that the lines which speak for the verdict leave open who has to act.
+func (b *builder) open() bool {
+	var fls []*resolve.Failure
+	if len(b.d.winners) > 0 {
+		fls = b.d.winners[0].Failures
+	}
+	return len(fls) > 0 && !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool {
+		s, ok := knowledge.Lookup(fl.Sign)
+		return !ok || !s.Open
+	})
+}
+
+// hardware are mechanisms that are a sign from the node itself.
+var hardware = map[string]bool{"gpu-ecc": true, "gpu-off-bus": true, "gpu-nvlink": true, "gpu-firmware": true, "gpu-hang": true,
+	"node-failure": true, "thermal-power": true}
+
+// known is what people should know of a mechanism, where the verdict's component is at fault.
+func (b *builder) known(slug string) (knowledge.Mechanism, bool) {
+	m, ok := knowledge.MechanismBySlug(slug)
+	if c := b.r.Verdict.Root.Component; c != nil {
+		m = m.For(*c)
+	} else if w := b.d.winners; len(w) > 0 && len(w[0].Failures) > 0 && strings.HasSuffix(w[0].Failures[0].Sign, "-ais") {
+		m = m.For("ais:") // a daemon that no line names
+	}
+	return m, ok
+}
+
+// shared is what all candidates have in common, unknown where they differ.
+func (b *builder) shared(of func(knowledge.Mechanism) string) string {
+	all := ""
+	for _, c := range b.r.Verdict.Candidates {
+		m, ok := b.known(c.Mechanism)
+		if !ok || all != "" && of(m) != all {
+			return unknown
+		}
+		all = of(m)
+	}
+	if all == "" {
+		return unknown
+	}
+	return all
+}
+
+// untied is the one node of whose kernel the cause is known, where nothing ties that to the job.
+func (b *builder) untied() string {
+	if len(b.d.winners) == 0 {
+		return ""
+	}
+	node := ""
+	for _, fl := range b.d.winners[0].Failures {
+		if fl.Kernel == nil || fl.Kernel.Node == "" || node != "" && fl.Kernel.Node != node {
+			return ""
+		}
+		node = fl.Kernel.Node
+	}
+	return node
+}
+
+func (b *builder) sentence(a *incident.Action) string {
+	v := &b.r.Verdict
+	from := ""
+	if a.ResumeFrom != nil {
+		from = fmt.Sprintf(" from the checkpoint of step %d", a.ResumeFrom.Step)
+	}
+	without := ""
+	if len(a.ExcludeNodes) > 0 {
+		without = " without " + strings.Join(a.ExcludeNodes, ", ")
+	}
+	switch {
+	case v.Ending == incident.EndStalled:
+		return "if the job is still there, do not cancel it yet: first run bot collect; nothing in these files says who holds it"
+	case v.Ending == incident.EndUnseen:
+		return "nothing to do if it has ended well; if it stands still, run bot collect before it is cancelled"
+	case v.Status == incident.NoFailure:
+		return "nothing to do"
+	case a.Resubmit == "yes" && a.Owner == "cluster" && len(v.Root.Nodes) == 0:
+		if node := b.untied(); node != "" {
+			return "find out whether " + node + " was a node of the job, then resubmit without it" + from
+		}
+		return "find out which node it was, then resubmit without it" + from
+	case a.Resubmit == "yes":
+		return "resubmit" + without + from
+	case a.Resubmit == "after-fix" && len(v.Candidates) > 1:
+		return "find out which of these it was and fix it first, then resubmit" + from
+	case a.Resubmit == "after-fix":
+		return "fix it first, then resubmit" + from
+	case a.Resubmit == "no":
+		return "do not resubmit yet"
+	case v.Origin == "performance":
+		return "nothing has failed: find out why before anything is resubmitted" + from
+	case v.Mechanism == unknown:
+		return "get the missing evidence before deciding"
+	}
+	return "a resubmission" + without + from + " may fail the same way"
+}
+
+func (b *builder) advice() {
+	v := &b.r.Verdict
+	b.r.Recommendations = []incident.Recommendation{}
+	seen := map[string]bool{}
+	add := func(when string, list []knowledge.Advice) {
+		for _, a := range list {
+			if len(v.Candidates) > 1 && len(v.Root.Ranks)+len(v.Root.Nodes) == 0 && strings.ContainsAny(a.Text, "{}") {
+				continue // nobody is found yet: nobody is to be examined, left out or drained
+			}
+			if mechanism.AtHand(b.s, a.Prepares()) {
+				continue
+			}
+			taken, but := b.taken(a)
+			if taken {
+				continue
+			}
+			text, command := b.fill(a.Text, a.Command, nil)
+			text += but
+			if seen[text] {
+				continue
+			}
+			seen[text] = true
+			b.r.Recommendations = append(b.r.Recommendations, incident.Recommendation{When: when, Text: text, Command: command})
+		}
+	}
+	if b.r.Action.Finished != nil && b.r.Action.Resubmit == "no" {
+		add("now", []knowledge.Advice{{Text: "Nothing has to run again: the training had finished and its last step is saved. See what kept its processes from ending."}})
+		seen[knowledge.Resubmit().Text] = true
+	}
+	b.before(func(a knowledge.Advice) { add("now", []knowledge.Advice{a}) })
+	if w := b.d.winners; len(w) > 0 {
+		add("now", w[0].Now)
+		if fls := w[0].Failures; len(w[0].Now) == 0 && len(fls) > 0 {
+			if a, ok := knowledge.AdviceFor(fls[0].Sign); ok {
+				add("now", []knowledge.Advice{a})
+			}
+		}
+		for _, text := range w[0].Moot {
+			seen[text] = true
+		}
+	}
+	var ms []knowledge.Mechanism
+	for i, c := range v.Candidates {
+		if m, ok := b.known(c.Mechanism); ok && i < 3 {
+			ms = append(ms, m)
+		}
+	}
+	for _, m := range ms {
+		if v.Ending != incident.EndStalled { // it is not as if nothing were to do
+			add("now", m.Now)
+		}
+	}
+	for _, m := range ms {
+		add("structural", m.Structural)
+	}
+	for _, m := range ms {
+		add("next-time", m.NextTime)
+	}
+	b.r.KeyFiles = []incident.KeyFile{}
+	files := map[string]bool{}
+	for _, l := range b.r.Chain {
+		for _, e := range l.Evidence {
+			if e.Kind == incident.KindQuote && !files[e.File] && len(b.r.KeyFiles) < 8 {
+				files[e.File] = true
+				b.r.KeyFiles = append(b.r.KeyFiles, incident.KeyFile{File: e.File, Line: e.Line, Why: l.Statement})
+			}
+		}
+	}
+}
