@@ -17,6 +17,13 @@ var acceleratorSignatures = []Signature{
 		Example: "XlaRuntimeError: INTERNAL: Accelerator device halted prematurely, perhaps due to an on-device check-failure.",
 	},
 	{
+		ID: "tpu-fatal", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"all pending programs will fail, and results may be corrupted"},
+		Meaning:  "The TPU reported a fatal error to its driver: the device, or a program on it.",
+		Source:   "libtpu fake_program_continuator.cc, through JAX and PyTorch/XLA",
+		Example:  "1x0x2_BC1: *** [Physical location: tpu1013:pe1:3] A Unknown error has occurred, all pending programs will fail, and results may be corrupted. An unknown error has occurred, contact your next level of support.",
+	},
+	{
 		ID: "megascale-chips", Mechanism: "gpu-hang", Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"Megascale detects a hang that is likely caused by bad TPU chips"},
 		Meaning:  "Slices waited for one another too long, and the program stands still on few hosts: a chip there is bad, or waits for its input.",
@@ -36,6 +43,20 @@ var acceleratorSignatures = []Signature{
 		Meaning: "Another process on this host holds the TPU; only one can.",
 		Source:  "libtpu; JAX xla_bridge",
 		Example: "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by process with pid 12345.",
+	},
+	{
+		ID: "neuron-comm-timeout", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"CCOM WARN Timeout waiting for incoming connection"},
+		Meaning:  "A worker waited in vain for another one to connect while Neuron set up its collectives: that one was gone, still compiling, or cannot be reached.",
+		Source:   "AWS Neuron collectives (a fork of NCCL), bootstrap.cc",
+		Example:  "2023-Aug-01 16:14:43.0210 332066:332508 [31] bootstrap.cc:89 CCOM WARN Timeout waiting for incoming connection (waited 120 sec)",
+	},
+	{
+		ID: "neuron-load", Role: SymptomRole, Tier: LoopCrash,
+		Literals: []string{"Nrt::Load failed on NeuronCores"}, Pattern: `nrt_load status=1\b`,
+		Meaning: "A compiled program could not be loaded onto the Neuron cores; the runtime's own lines above say why.",
+		Source:  "torch-neuronx, with NRT_FAILURE of nrt_status.h",
+		Example: `RuntimeError: INTERNAL: Nrt::Load failed on NeuronCores 0-0(2): nrt_load status=1, error message="Non specific failure".`,
 	},
 	{
 		ID: "hccl-notify", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,

@@ -263,6 +263,13 @@ var configSignatures = []Signature{
 		Example: "Failed to find reverse path from remNode 0/200000 nlinks 3 to node 0/700000",
 	},
 	{
+		ID: "config-nvml-missing", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"Failed to open libnvidia-ml.so"},
+		Meaning:  "NCCL did not find the driver's library libnvidia-ml.so: the container was started without it, or the node has no driver.",
+		Source:   "NCCL src/misc/nvmlwrap.cc",
+		Example:  "n1:100:100 [0] misc/nvmlwrap.cc:95 NCCL WARN Failed to open libnvidia-ml.so.1",
+	},
+	{
 		ID: "config-peer-access", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"peer access is not supported between these two devices"},
 		Meaning:  "Two GPUs of this node cannot read each other's memory, and the program or NCCL was made to try: NCCL_P2P_DISABLE=1 goes without.",

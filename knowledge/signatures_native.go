@@ -81,6 +81,13 @@ var nativeSignatures = []Signature{
 		Example: "*** SIGSEGV (@0x0) received by PID 4242 (TID 0x7f12) from PID 0; stack trace: ***",
 	},
 	{
+		ID: "native-signal-absl", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"*** SIG", " received "}, Pattern: `\*\*\* (?P<signal>SIGSEGV|SIGBUS|SIGILL|SIGFPE) (?:\(@\s*0x[0-9a-f]+\), see go/\S{1,40} )?received (?:at time=|by PID (?P<pid>\d+) \(TID \d+\) on cpu )\d+`,
+		Meaning: "The process died of a crash below Python, as its handler of signals (Abseil's) reports.",
+		Source:  "Abseil absl/debugging/failure_signal_handler.cc, as JAX, TensorFlow, Ray and libtpu have it",
+		Example: "*** SIGSEGV received at time=1741087710 on cpu 77 ***",
+	},
+	{
 		ID: "native-abort-glog", Role: ConsequenceRole,
 		Literals: []string{"*** SIGABRT (@"},
 		Meaning:  "The process stopped itself; what made it do so was printed before.",

@@ -191,11 +191,14 @@ func classify(x *worker.Exception) (mech string, role knowledge.Role, direct boo
 			first = &c
 		}
 	}
-	if notCompiled(rootOf(x)) {
+	if first != nil && first.ID == "teardown-called-process" && x.Who().Global >= 0 || notCompiled(rootOf(x)) { // a rank starts helpers, no launcher
 		return mechException, knowledge.CauseRole, true, ""
 	}
 	if first != nil {
 		return first.Mechanism, first.Role, first.Direct, first.ID
+	}
+	if root := rootOf(x); x.Who().Global < 0 && another.MatchString(root.Message) {
+		return "", knowledge.ConsequenceRole, false, ""
 	}
 	if r, ok := exceptionRoles[class]; ok {
 		root := rootOf(x)
@@ -215,6 +218,9 @@ func classify(x *worker.Exception) (mech string, role knowledge.Role, direct boo
 
 // className is the class of an exception without its module.
 func className(typ string) string { return typ[strings.LastIndexAny(typ, ".:")+1:] }
+
+// another is what launchers raise in words of their own when a program that they had started ends badly: it has lines of its own.
+var another = pattern.New(`(?i)^(?:\S{1,40} ){0,3}?(?:process|command|worker|job|script|training|task|rank \d+)\b.{0,80}\b(?:exitt?ed|failed|finished|terminated|died|ended|returned)(?: with)? (?:a )?(?:non-?zero )?(?:(?:exit|return|status) ?)?(?:code|status)[:=]? ?-?\d{1,3}[.!]?$`)
 
 // compiler is a command that compiles code while the program runs: PyTorch's extensions and inductor, Triton. It ended by itself.
 var compiler = pattern.New(`^Command '(?:\[')?(?:[^' ]*/)?(?:[\w-]+-)?(?:ninja|gcc|g\+\+|cc|c\+\+|clang|clang\+\+|nvcc|hipcc|ptxas)(?:-[\d.]+)?[' ].*returned non-zero exit status`)

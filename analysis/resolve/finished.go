@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"slices"
 	"strings"
 
 	"faultline/analysis/worker"
@@ -153,6 +154,23 @@ func (f *Facts) saving() bool {
 		}
 	}
 	return len(open) > 0
+}
+
+// LetPass says that a process took no notice of a signal, and says below that it came to its end all the same.
+func (f *Facts) LetPass(fl *Failure) bool {
+	const told, passed = "signal-lightning-term", "signal-lightning-bypass"
+	if fl.Sign != told && fl.Sign != passed {
+		return false
+	}
+	last := int64(-1)
+	for _, o := range f.Failures {
+		if o.Sign == passed && o.At.File == fl.At.File {
+			last = max(last, o.At.Off)
+		}
+	}
+	return last >= fl.At.Off && slices.ContainsFunc(f.Obs.Facts, func(x worker.Fact) bool {
+		return x.Key == "exit_ok" && !ofOneProcess[x.Value] && x.File == fl.At.File && x.Off > last
+	})
 }
 
 // saidBefore says that the program had stated its end before a failure: in the same file above it, or by the clock.

@@ -78,7 +78,7 @@ func killed(s *Scene) *Proposal {
 		if fl.Mechanism == "external-signal" && fl.Kind == "record" {
 			return signalledBatch(s, fl)
 		}
-		if fl.Mechanism == "external-signal" && (fl.Sign != "signal-shell-terminated" || !f.GoesOn(*fl.At)) { // of a helper, where steps follow
+		if fl.Mechanism == "external-signal" && (fl.Sign != "signal-shell-terminated" || !f.GoesOn(*fl.At)) && !f.LetPass(fl) { // of a helper, where steps follow
 			term = append(term, fl)
 		}
 	}

@@ -1,0 +1,57 @@
+package diagnose
+
+import "testing"
+
+// A signal that a process passed over ended nothing, if the process says below that it came to its end.
+func TestASignalThatWasLetPass(t *testing.T) {
+	const passed = "submitit WARNING (2022-09-25 20:29:44,001) - Bypassing signal SIGTERM\n"
+	const lightning = "[rank: 0] Received SIGTERM: 15\nBypassing SIGTERM: 15\n"
+	const done = "`Trainer.fit` stopped: `max_epochs=3` reached.\n"
+	const success = "submitit INFO (2022-09-25 20:31:14,870) - Job completed successfully\n"
+	for _, c := range []fieldCase{
+		{"submitit", one(fieldSteps + passed + done + success), []string{"completed"}, "-"},
+		{"Lightning", one(fieldSteps + lightning + done), []string{"completed"}, "-"},
+		{"no end", one(fieldSteps + lightning), []string{"external-signal"}, "-"},
+		{"no end, though a few steps more", one(fieldSteps + lightning + "step 4 loss 2.12\nstep 5 loss 2.11\n"), []string{"external-signal"}, "-"},
+		{"another rank's end", map[string]string{"r0.log": fieldSteps + lightning, "r1.log": fieldSteps + lightning + done}, []string{"external-signal"}, "-"},
+		{"it was not let pass", one(fieldSteps + "[rank: 0] Received SIGTERM: 15\n" + "{'train_runtime': 120.5, 'train_samples_per_second': 3.1, 'train_loss': 2.1, 'epoch': 0.4}\n"), []string{"external-signal"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// That a program which was started ended badly, says nothing of why, whatever words a launcher has for it; a rank that raises it had
+// started a helper, and died of that.
+func TestAnotherProgramEndedBadly(t *testing.T) {
+	raised := func(last string) string {
+		return "Traceback (most recent call last):\n  File \"/opt/launch.py\", line 3, in <module>\n    main()\n" + last + "\n"
+	}
+	const ffprobe = "subprocess.CalledProcessError: Command '['ffprobe', 'a.mp4']' returned non-zero exit status 1."
+	const gone = "[rank1]: torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:3, remote process exited or there was a network error, NCCL version 2.21.5\n"
+	for _, c := range []fieldCase{
+		{"torch_xla's", one(fieldSteps + raised("RuntimeError: Remote command exitted with code: 143")), []string{"unknown"}, "-"},
+		{"a home-made one", one(fieldSteps + raised("RuntimeError: Training failed with exit code: 137")), []string{"unknown"}, "-"},
+		{"after an error", one(fieldSteps + raisedBy(2, "ValueError: bad") + raised("RuntimeError: Process 2 exited with code 1")), []string{"exception"}, "rank 2"},
+		{"a sentence", one(fieldSteps + raised("RuntimeError: Expected process group 3 to be ready")), []string{"exception"}, "-"},
+		{"a rank's own", one(fieldSteps + raisedBy(3, "RuntimeError: ffmpeg process exited with code 1") + gone), []string{"exception"}, "rank 3"},
+		{"a rank's own command", one(fieldSteps + raisedBy(3, ffprobe) + gone), []string{"exception"}, "rank 3"},
+	} {
+		c.check(t)
+	}
+}
+
+// Runtimes that tell of a crash or of a broken set-up in words of their own.
+func TestWhatRuntimesPrintWhenTheyEnd(t *testing.T) {
+	const ccom = "2023-Aug-01 16:14:43.0210 332066:332508 [31] bootstrap.cc:89 CCOM WARN Timeout waiting for incoming connection (waited 120 sec)\n"
+	const load = "RuntimeError: INTERNAL: Nrt::Load failed on NeuronCores 0-0(2): nrt_load status=1, error message=\"Non specific failure\".\n"
+	const nvml = "ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.\nLast error:\nFailed to open libnvidia-ml.so.1\n"
+	for _, c := range []fieldCase{
+		{"Abseil", one(fieldSteps + "*** SIGSEGV received at time=1741087710 on cpu 77 ***\nPC: @     0x7f1b  (unknown)  raise\n"), []string{"native-crash"}, "-"},
+		{"libtpu", one(fieldSteps + "*** SIGSEGV (@0x68), see go/stacktraces#s15 received by PID 21830 (TID 24110) on cpu 33; stack trace: ***\n"), []string{"native-crash"}, "-"},
+		{"it ended itself", one(fieldSteps + raisedBy(3, "ValueError: bad") + "*** SIGABRT received at time=1741087710 on cpu 77 ***\n"), []string{"exception"}, "rank 3"},
+		{"Neuron's workers did not meet", one(ccom + load), []string{"init-unreachable"}, "-"},
+		{"the driver's library is not in the container", one(raisedBy(1, "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:317, unhandled system error (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5\n"+nvml)), []string{"config-error"}, "rank 1"},
+	} {
+		c.check(t)
+	}
+}
