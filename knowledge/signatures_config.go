@@ -263,6 +263,13 @@ var configSignatures = []Signature{
 		Example: "Failed to find reverse path from remNode 0/200000 nlinks 3 to node 0/700000",
 	},
 	{
+		ID: "config-nccl-net", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"Could not find NET with id "},
+		Meaning:  "NCCL's plan names a network card that this node does not show: the nodes differ, or a topology file or plug-in does not fit them.",
+		Source:   "NCCL src/graph/topo.h, 2.20 on",
+		Example:  "n1:118:990 [0] graph/topo.h:230 NCCL WARN Could not find NET with id 0",
+	},
+	{
 		ID: "config-nvml-missing", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"Failed to open libnvidia-ml.so"},
 		Meaning:  "NCCL did not find the driver's library libnvidia-ml.so: the container was started without it, or the node has no driver.",

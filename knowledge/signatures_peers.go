@@ -390,8 +390,15 @@ var peerSignatures = []Signature{
 		Example: "ray.exceptions.RayChannelTimeoutError: System error: Timed out waiting for object available to read.",
 	},
 	{
+		ID: "peer-nccl-unhandled-cuda", Mechanism: "cuda-error", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"NCCL error in: ", ", unhandled cuda error"},
+		Meaning:  "A CUDA call inside NCCL failed; the NCCL WARN line of the same process says which.",
+		Source:   "PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp (C10D_NCCL_CHECK), 1.1 on",
+		Example:  "RuntimeError: NCCL error in: /pytorch/torch/lib/c10d/ProcessGroupNCCL.cpp:272, unhandled cuda error",
+	},
+	{
 		ID: "peer-nccl-unhandled", Role: SymptomRole, Tier: ProcessKiller,
-		Literals: []string{"NCCL error in: ", ", "}, Pattern: `NCCL error in: (?P<file>[^:]+):(?P<line>\d+), (?P<text>unhandled (?:system|cuda) error|internal error|invalid usage|invalid argument|remote process exited)`,
+		Literals: []string{"NCCL error in: ", ", "}, Pattern: `NCCL error in: (?P<file>[^:]+):(?P<line>\d+), (?P<text>unhandled system error|internal error|invalid usage|invalid argument|remote process exited)`,
 		Meaning: "A call into NCCL failed; the next lines and the NCCL WARN line of the same process say why.",
 		Source:  "PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp (C10D_NCCL_CHECK), 1.5 on",
 		Example: "RuntimeError: NCCL error in: /opt/pytorch/torch/lib/c10d/ProcessGroupNCCL.cpp:825, unhandled system error, NCCL version 2.7.8",
@@ -412,8 +419,15 @@ var peerSignatures = []Signature{
 		Example: "F20220301 16:13:39.021886 52842 ctrl_client.cpp:54] Check failed: rpc_client_.GetStubAt(i)->CallMethod<CtrlMethod::kLoadServer>( &client_ctx, request, &response).error_code() == grpc::StatusCode::OK (14 vs. 0) Machine 0 lost",
 	},
 	{
+		ID: "peer-nccl-jax-cuda", Mechanism: "cuda-error", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"NCCL operation nccl", " failed: unhandled cuda error"},
+		Meaning:  "A CUDA call inside NCCL failed; NCCL's own warning, where there is one, says which.",
+		Source:   "OpenXLA xla/backends/gpu/collectives (nccl_errors.h)",
+		Example:  "INTERNAL: external/xla/xla/service/gpu/nccl_utils.cc:275: NCCL operation ncclCommInitRank(&comm, nranks, id, rank) failed: unhandled cuda error",
+	},
+	{
 		ID: "peer-nccl-jax", Role: SymptomRole, Tier: ProcessKiller,
-		Literals: []string{"NCCL operation nccl", " failed: "}, Pattern: `NCCL operation (?P<call>nccl\w+)\(.{0,200}failed: (?P<text>unhandled system error|unhandled cuda error|internal error|remote process exited)`,
+		Literals: []string{"NCCL operation nccl", " failed: "}, Pattern: `NCCL operation (?P<call>nccl\w+)\(.{0,200}failed: (?P<text>unhandled system error|internal error|remote process exited)`,
 		Meaning: "A call of NCCL failed; its own warning, where there is one, says why.",
 		Source:  "OpenXLA xla/backends/gpu/collectives (nccl_errors.h)",
 		Example: "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: NCCL operation ncclGroupEnd() failed: unhandled system error (run with NCCL_DEBUG=INFO for details).",

@@ -276,10 +276,17 @@ var versionSignatures = []Signature{
 	{
 		ID: "version-shared-object", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{": cannot open shared object file"}, Pattern: `(?P<library>[\w./+-]+\.so[.\d]*): cannot open shared object file`,
-		Not:     []string{"Could not load dynamic library", "libnccl-net", "libnccl-tuner", "libnccl-profiler", "WARNING", "arning:", "No plugin", "nvidia-container-cli", "/torch_extensions/"},
+		Not:     []string{"Could not load dynamic library", "libnccl-net", "libnccl-tuner", "libnccl-profiler", "WARNING", "arning:", "No plugin", "nvidia-container-cli", "/torch_extensions/", "xla_bridge.py"},
 		Meaning: "A library that the program needs is not on this node or in this image.",
 		Source:  "glibc ld.so",
 		Example: "ImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory",
+	},
+	{
+		ID: "version-nccl-missing", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"Unable to load NCCL library. Multi-GPU collectives will not work"},
+		Meaning:  "JAX found no NCCL library in this image, or one that does not fit.",
+		Source:   "OpenXLA xla/tsl/cuda/nccl_stub.cc",
+		Example:  "NCCL operation ncclGetUniqueId(&id) failed: Unable to load NCCL library. Multi-GPU collectives will not work.",
 	},
 	{
 		ID: "import-not-built", Role: ConsequenceRole,

@@ -1,6 +1,12 @@
 package diagnose
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"faultline/simulate"
+)
 
 // A signal that a process passed over ended nothing, if the process says below that it came to its end.
 func TestASignalThatWasLetPass(t *testing.T) {
@@ -51,6 +57,58 @@ func TestWhatRuntimesPrintWhenTheyEnd(t *testing.T) {
 		{"it ended itself", one(fieldSteps + raisedBy(3, "ValueError: bad") + "*** SIGABRT received at time=1741087710 on cpu 77 ***\n"), []string{"exception"}, "rank 3"},
 		{"Neuron's workers did not meet", one(ccom + load), []string{"init-unreachable"}, "-"},
 		{"the driver's library is not in the container", one(raisedBy(1, "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:317, unhandled system error (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5\n"+nvml)), []string{"config-error"}, "rank 1"},
+	} {
+		c.check(t)
+	}
+}
+
+// What NCCL, JAX and launchers say of a failure that they do not explain, and what they say that explains nothing.
+func TestACallIntoNCCLFailed(t *testing.T) {
+	failed := func(how string) string {
+		return "Traceback (most recent call last):\n  File \"train.py\", line 9, in <module>\n    dist.all_reduce(x)\nRuntimeError: NCCL error in: /pytorch/torch/lib/c10d/ProcessGroupNCCL.cpp:272, " + how + "\n"
+	}
+	const net = "n1:118:990 [0] graph/topo.h:230 NCCL WARN Could not find NET with id 0\n"
+	const tpu = "I0223 22:58:05.579842 140312230876992 xla_bridge.py:660] Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so: libtpu.so: cannot open shared object file: No such file or directory\n"
+	const jax = "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: NCCL operation ncclGetUniqueId(&id) failed: Unable to load NCCL library. Multi-GPU collectives will not work..\n"
+	for _, c := range []fieldCase{
+		{"of CUDA", one(failed("unhandled cuda error")), []string{"cuda-error", "unknown"}, "-"},
+		{"of itself", one(failed("internal error, NCCL version 2.14.3")), []string{"peer-lost", "unknown"}, "-"},
+		{"of a card that is not there", one(net + failed("internal error, NCCL version 2.25.1")), []string{"config-error"}, "-"},
+		{"JAX looks for TPUs and finds none", one(tpu), []string{"unknown"}, "-"},
+		{"and fails of something else", one(tpu + fieldSteps + raisedBy(2, "ValueError: bad")), []string{"exception"}, "rank 2"},
+		{"and has no NCCL", one(tpu + jax), []string{"version-mismatch"}, "-"},
+	} {
+		c.check(t)
+	}
+	if v := Run(read(t, []simulate.File{{Name: "t.log", Data: []byte(failed("internal error"))}}, nil, 0)).Verdict; strings.Contains(v.Summary, "a peer went away") {
+		t.Errorf("an error inside NCCL: %s", v.Summary)
+	}
+}
+
+// Where a file shows only the ranks of its node, that they all fail alike says nothing of the others.
+func TestAllThatAreSeenFail(t *testing.T) {
+	const block = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n============\ntrain.py FAILED\n------------\nFailures:\n[1]:\n  time      : 2023-08-01_10:01:30\n  host      : amd-3\n  rank      : %d (local_rank: 1)\n  exitcode  : -4 (pid: 4412)\n  error_file: <N/A>\n  traceback : Signal 4 (SIGILL) received by PID 4412\n------------\nRoot Cause (first observed failure):\n[0]:\n  time      : 2023-08-01_10:01:30\n  host      : amd-3\n  rank      : %d (local_rank: 0)\n  exitcode  : -4 (pid: 4411)\n  error_file: <N/A>\n  traceback : Signal 4 (SIGILL) received by PID 4411\n============\n"
+	for _, c := range []struct {
+		name        string
+		first       int
+		scope, says string
+	}{
+		{"the whole job", 0, "all", "nobody broke it alone"},
+		{"one node of many", 16, "unknown", "of the others of this job nothing is here"},
+	} {
+		v := Run(read(t, []simulate.File{{Name: "t.log", Data: fmt.Appendf(nil, block, c.first+1, c.first)}}, nil, 0)).Verdict
+		if v.Mechanism != "native-crash" || v.Scope != c.scope || !strings.Contains(v.Why, c.says) {
+			t.Errorf("%s: %s, %s: %s", c.name, v.Mechanism, v.Scope, v.Why)
+		}
+	}
+}
+
+// Tasks that did not come to a barrier of JAX before any step may never have been started.
+func TestABarrierBeforeTheFirstStep(t *testing.T) {
+	const barrier = "jaxlib.xla_extension.XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: multihost_broadcast_sync0. Timed out task names:\n/job:jax_worker/replica:0/task:3\n"
+	for _, c := range []fieldCase{
+		{"before", one(barrier), []string{"init-unreachable", "rank-stalled"}, "rank 3"},
+		{"after steps", one(fieldSteps + barrier), []string{"rank-stalled"}, "rank 3"},
 	} {
 		c.check(t)
 	}

@@ -121,6 +121,9 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 		p.Summary = fmt.Sprintf("%s: %s", plural(len(all), "rank", "ranks"), short(text))
 		p.Why = "the same failure on most ranks: nobody broke it alone"
 		p.Base = 0.95
+		if n := f.Ranks[len(f.Ranks)-1].ID + 1; f.Job.WorldSize == 0 && float64(len(all)) < everyone*float64(n) {
+			p.Scope, p.Why = "unknown", "all ranks that are seen here fail alike; of the others of this job nothing is here"
+		}
 	case len(ranks) == 0:
 		if len(nodes) == 1 && unknown > 0 {
 			p.Scope = "node"

@@ -19,6 +19,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 	why := ""
 	var rivals []string
 	unplaced := 0    // ranks that are named inside a group which is not proven to be the whole job
+	never := false   // nothing tells that those who did not come were ever there
 	var firsts []int // ranks of which rank 0 was the only one to say that they did not come, and asked nobody else
 	var placed []int // of a monitored barrier, which tells of each rank as it gives it up and then of all
 	whole := func(reporter int, who worker.At) bool {
@@ -86,6 +87,9 @@ func namedByPyTorch(s *Scene) *Proposal {
 				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
 				continue
 			}
+			if !f.Job.Training && !slices.ContainsFunc(named, func(r int) bool { return f.Rank(r) != nil && f.Rank(r).Lines > 0 }) {
+				never = true
+			}
 		case "horovod":
 			if overtaken(f, i) {
 				continue
@@ -122,6 +126,10 @@ func namedByPyTorch(s *Scene) *Proposal {
 	}
 	p := &Proposal{Mechanism: "rank-stalled", Class: Collective, Ranks: absent, Nodes: nodesOf(f, absent), Scope: scopeOf(f, absent), At: at,
 		Base: 0.9, Summary: fmt.Sprintf("%s did not come to a collective that the others waited in", where(f, absent)), Why: why}
+	if never {
+		p.Rivals, p.Base = []string{"init-unreachable"}, 0.85
+		p.Why += "; of whether these were ever started no line tells"
+	}
 	if len(ev) > 3 {
 		ev = ev[:3]
 	}

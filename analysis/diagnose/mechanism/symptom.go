@@ -47,6 +47,12 @@ func peerLost(s *Scene) *Proposal {
 		p.Summary = "waits for other ranks ran into their limit; who held them is not in these logs"
 		p.Why = fmt.Sprintf("%s of a wait in vain, and none says for whom", plural(len(fls), "report", "reports"))
 	}
+	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool {
+		return !insideNCCL[fl.Sign] || strings.Contains(fl.Text, "remote process exited")
+	}) {
+		p.Summary = "a call into NCCL failed, and its warning that says of what is not in these logs"
+		p.Why = fmt.Sprintf("%s of a call into NCCL that failed, and none says whether a peer had gone", plural(len(fls), "report", "reports"))
+	}
 	if slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return fl.Sign == "ofi-unresponsive" }) {
 		p.Rivals = append([]string{"link-error"}, p.Rivals...) // the card there, or the way to it, looks the same
 	}
@@ -62,6 +68,9 @@ func peerLost(s *Scene) *Proposal {
 	}
 	return p
 }
+
+// insideNCCL are the signs of a call into NCCL that failed of whatever reason.
+var insideNCCL = map[string]bool{"peer-nccl-unhandled": true, "peer-nccl-jax": true, "peer-nccl-code": true, "peer-nccl-internal": true}
 
 // waitedInVain are the signs of an accelerator on which a collective did not end: a peer is gone, or late, or waits as well.
 var waitedInVain = map[string]bool{"npu-wait": true, "npu-wait-bare": true, "npu-wait-warned": true}
