@@ -31,6 +31,20 @@ func TestWhoCameLate(t *testing.T) {
 	}
 }
 
+// Those of one tensor-parallel group come late to their data-parallel groups when one of them does.
+func TestSeveralWhoCameLateToTheirGroups(t *testing.T) {
+	text := "  tensor_model_parallel_size ...................... 2\n  world_size ...................................... 8\n"
+	for r := range 8 {
+		clock := "10:10:00"
+		if r/2 == 1 {
+			clock = "10:22:00"
+		}
+		text += fmt.Sprintf("[rank%[1]d]:[E607 %[2]s.253530467 ProcessGroupNCCL.cpp:632] [Rank %[3]d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=300, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=600000) ran for 600008 milliseconds before timing out.\n"+
+			"[rank%[1]d]:[E607 %[2]s.255881356 ProcessGroupNCCL.cpp:2268] [PG ID 2 PG GUID %[4]d(DATA_PARALLEL_GROUP) Rank %[3]d]  failure detected by watchdog at work sequence id: 300 PG status: last enqueued work: 300, last completed work: 299\n", r, clock, r/2, 10+r%2)
+	}
+	fieldCase{"of one group", one(text), []string{"rank-stalled", "collective-hang", "gpu-hang"}, "-"}.check(t)
+}
+
 // A script prints the kernel's lines last, in the zone of the node, which need not be the container's.
 func TestTheKernelsLinesAtTheEnd(t *testing.T) {
 	hung := "torchrun --standalone --nproc-per-node 4 train.py\n" + inDefault(0, 300, "ALLREDUCE", 64, 64, 300, 299) + inDefault(1, 300, "ALLREDUCE", 64, 64, 300, 299) + inDefault(2, 300, "ALLREDUCE", 64, 64, 300, 299)

@@ -49,7 +49,13 @@ func (g *Graph) late(f *resolve.Facts, stuck []*view) bool {
 	if len(roots) == 0 {
 		return false
 	}
-	g.Shape, g.Root, g.Late, g.Idle, g.Groups = Straggle, unique(roots), true, true, groups(where)
+	g.Groups = groups(where)
+	if roots = unique(roots); len(where) > 1 && len(roots) > 1 {
+		// Those who came late to several groups had waited for each other in another: one of them is it.
+		g.Shape, g.Frontier, g.Late = Unseen, roots, true
+		return true
+	}
+	g.Shape, g.Root, g.Late, g.Idle = Straggle, roots, true, true
 	return true
 }
 

@@ -56,7 +56,7 @@ type Graph struct {
 	Elsewhere bool
 	// Outside is true where some rank is shown not to have entered what others wait in: then it is no hang inside.
 	Outside bool
-	// Late is true of Straggle where the roots are there at last, and came when others had given up.
+	// Late is true of Straggle, and of Unseen, where the roots, or the frontier, are there at last, and came when others had given up.
 	Late bool
 	// Unstarted is true of Lag where the roots' GPUs have not begun what all are in, and those of the others have.
 	Unstarted bool

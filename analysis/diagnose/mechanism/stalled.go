@@ -285,6 +285,8 @@ func neverWorked(gs []*resolve.Group) *incident.Suspect {
 func unseenWhy(s *Scene) string {
 	g, f := s.Graph, s.Facts
 	switch {
+	case g.Late:
+		return fmt.Sprintf("%s began to wait when the others of their groups had already given up: one of them may have held the rest", rankWords(g.Frontier))
 	case f.Job.WorldSize == 0:
 		return "everyone seen waited; how many ranks there are nobody states"
 	case len(g.Frontier) > 0 && len(g.Groups) == 1 && g.Groups[0].P2P && g.Outside:
