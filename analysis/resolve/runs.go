@@ -3,9 +3,11 @@ package resolve
 import (
 	"fmt"
 	"sort"
+	"strings"
 
 	"faultline/analysis/line"
 	"faultline/analysis/worker"
+	"faultline/knowledge"
 )
 
 // selectRun cuts files that hold several runs of a job (requeue, elastic restart) at their marks and keeps one run: the
@@ -99,6 +101,9 @@ func (w *wrong) told(marks map[string][]worker.RunMark) bool {
 	return true
 }
 
+// endedByItself is what srun says of tasks that no scheduler and no launcher ended.
+var endedByItself = map[string]bool{"Segmentation fault": true, "Bus error": true, "Aborted": true, "Illegal instruction": true, "Floating point exception": true, "Out Of Memory": true}
+
 // bySignal are the exceptions that a signal from outside raises in a process.
 var bySignal = map[string]bool{"SignalException": true, "SIGTERMException": true, "KeyboardInterrupt": true, "SystemExit": true}
 
@@ -141,8 +146,14 @@ func wentWrong(obs *worker.Observations, index func(string, int64) int, runs int
 		}
 	}
 	for _, t := range obs.TaskExits {
-		if t.Code > 0 && t.Code < 128 && index(t.File, t.Off) == runs-1 {
+		if (t.Code > 0 && t.Code < 128 || endedByItself[strings.TrimSuffix(t.What, " (core dumped)")]) && index(t.File, t.Off) == runs-1 {
 			note(t.Pos)
+		}
+	}
+	for i := range obs.Signs {
+		s := &obs.Signs[i]
+		if k, ok := knowledge.Lookup(s.ID); ok && k.Role == knowledge.CauseRole && k.Direct && index(s.File, s.Off) == runs-1 {
+			note(s.Pos)
 		}
 	}
 	return w
