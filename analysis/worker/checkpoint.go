@@ -70,7 +70,7 @@ var anySave = []checkpointRule{
 }
 
 // unsaved are words with which a line tells something else: that it did not work, or what a save that there is does not fit.
-var unsaved = pattern.New(`(?i)\b(?:not|never|nothing|no|cannot|can't|couldn't|wasn't|unable|fail(?:ed|s|ure|ing)?|\w*error|exception|warning|critical|fatal|missing|corrupt(?:ed)?|incompatible)\b`)
+var unsaved = []string{" not ", "never ", "nothing ", " no ", "cannot ", "n't ", "unable ", "fail", "exception", "warning", "critical", "fatal", "missing", "corrupt", "incompatible"}
 
 // anySaveLiterals find those lines.
 var anySaveLiterals = []string{"Saving ", "saving ", "Saved ", "saved to ", "odel saved", "heckpoint saved", "eights saved", "uccessfully saved", "napshot saved"}
@@ -91,7 +91,7 @@ func readCheckpoint(r *reader, rec *record) bool {
 	text := rec.Text[:min(len(rec.Text), 4<<10)]
 	text = bytes.TrimRight(text, " \t\r")
 	for i := range checkpointRules {
-		if checkpointRules[i].read(r, rec, text) {
+		if checkpointRules[i].read(r, rec, text, false) {
 			understood = true
 		}
 	}
@@ -100,22 +100,22 @@ func readCheckpoint(r *reader, rec *record) bool {
 	}
 	msg := rec.Msg[:min(len(rec.Msg), 1<<10)]
 	for i := range anySave {
-		if bytes.Contains(msg, []byte(anySave[i].literal)) && !unsaved.Match(msg) && anySave[i].read(r, rec, msg) {
+		if anySave[i].read(r, rec, msg, true) {
 			return true
 		}
 	}
 	return false
 }
 
-// read emits what the rule's pattern finds; without a pattern the literal says it.
-func (rule *checkpointRule) read(r *reader, rec *record, text []byte) bool {
+// read emits what the rule's pattern finds; without a pattern the literal says it. Free words may tell the contrary, too.
+func (rule *checkpointRule) read(r *reader, rec *record, text []byte, free bool) bool {
 	if !bytes.Contains(text, []byte(rule.literal)) || rule.not != "" && bytes.Contains(text, []byte(rule.not)) {
 		return false
 	}
 	c := Checkpoint{At: rec.At, Kind: rule.kind, Step: line.Unknown}
 	if rule.pattern != nil {
 		m := rule.pattern.FindSubmatch(text)
-		if m == nil {
+		if m == nil || free && (complains(text) || bytes.Contains(text, []byte("ERROR")) || containsAny(bytes.ToLower(text), unsaved)) {
 			return false
 		}
 		if k := rule.pattern.SubexpIndex("path"); k >= 0 {
