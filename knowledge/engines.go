@@ -7,7 +7,7 @@ import "faultline/pattern"
 var engineURL = pattern.New(`(?:with url: |https?://[\w.\[\]:-]{1,120})/(?:v1/(?:chat/)?completions|v1/(?:score|rerank|embeddings)|generate(?:_stream)?|score|classify|` +
 	`update_weights\w*|update_named_param|batch_update_named_params|init_weights_update_group|init_communicator|close_communicator|get_weights_by_name|` +
 	`reset_prefix_cache|flush_cache|release_memory_occupation|resume_memory_occupation|(?:pause|continue)_generation|abort_request|` +
-	`health(?:_generate)?|server_info|get_(?:server|model)_info|get_world_size)\b`)
+	`health(?:_generate)?|server_info|get_(?:server|model)_info|get_world_size)/?(?:[^\w/.-]|$)`) // not "/score/a.tar", which a store may have
 
 // nowhere is how a client that waits for many servers at once (httpx with asyncio) says that one of them cannot be reached: it names none.
 const nowhere = "All connection attempts failed"
