@@ -73,6 +73,8 @@ func TestFieldCameThrough(t *testing.T) {
 		{"a loss of other data is no number", one(fieldSteps + "Epoch 3: val_loss: nan, train_loss: 0.51\nEpoch 4: val_loss: nan, train_loss: 0.50\nTraining completed.\n"), []string{"completed"}, "-"},
 		{"options of another program", one("prep.py: error: unrecognized arguments: --x\n" + manySteps(1000) + "srun: error: n1: task 3: Exited with exit code 1\n"), []string{"exception", "unknown"}, "-"},
 		{"options of the program", one(manySteps(1000) + "prep.py: error: unrecognized arguments: --x\nsrun: error: n1: task 3: Exited with exit code 1\n"), []string{"config-error"}, "-"},
+		{"many items left out, and no step between", one(fieldSteps + strings.Repeat("WARNING data: OSError: [Errno 5] Input/output error: '/data/1.tar', skipping\n", 40) + raisedBy(3, "RuntimeError: no samples left")), []string{"storage-unresponsive"}, "-"},
+		{"many items left out, and steps between", one(strings.Repeat("step 1 loss 2.9\nWARNING data: OSError: [Errno 5] Input/output error: '/data/1.tar', skipping\n", 40) + raisedBy(3, "KeyError: 'labels'")), []string{"exception"}, "rank 3"},
 		{"what was given up is left out", one(fieldSteps + "ERROR shard-41: Max retries exceeded with url: /shard-41 (Caused by ReadTimeoutError); skipping shard\n" + raisedBy(3, "KeyError: 'labels'")), []string{"exception"}, "rank 3"},
 		{"who ran it says otherwise", one(fieldSteps + "INFO: Training finished.\nCommand exited with non-zero status 1\n"), []string{"unknown"}, "-"},
 		{"who ran it before", one(fieldSteps + "Command exited with non-zero status 1\n" + more + "INFO: Training finished.\n"), []string{"completed"}, "-"},

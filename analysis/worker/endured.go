@@ -28,7 +28,26 @@ func endured(text []byte) bool {
 	return goingOn.Match(text) && !over.Match(text)
 }
 
+// mostEndured is how many failures to read or write a program may come past from one step to the next: of more it is not known.
+const mostEndured = 16
+
+// pastStep counts those since a step.
+type pastStep struct {
+	step int64
+	n    int
+}
+
 // came says that a signature's line is no cause, because its program says in it that it goes on.
-func came(s *knowledge.Signature, text []byte) bool {
-	return s.Role == knowledge.CauseRole && endurable[s.Mechanism] && endured(text)
+func (r *reader) came(s *knowledge.Signature, text []byte) bool {
+	if s.Role != knowledge.CauseRole || !endurable[s.Mechanism] || !endured(text) {
+		return false
+	}
+	if s.Tier != knowledge.DataIO {
+		return true
+	}
+	if r.past.step != r.stepOff {
+		r.past = pastStep{step: r.stepOff}
+	}
+	r.past.n++
+	return r.past.n <= mostEndured
 }

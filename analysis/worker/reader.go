@@ -49,6 +49,7 @@ type reader struct {
 	headed  headed      // the step that was read last whose numbers follow
 	stepOff int64       // the record that was last read as a step
 	stepLen int
+	past    pastStep
 	draws   redraws
 	whole   int64 // up to where all pictures of a bar are read
 	undrawn int64 // pictures of the bar at hand that were passed over right before this one

@@ -35,7 +35,7 @@ func readSigns(r *reader, rec *record) bool {
 	ids := r.signs(rec)
 	for _, id := range ids {
 		s, _ := knowledge.Lookup(id)
-		if s.Role == knowledge.NoiseRole || came(&s, rec.Text) {
+		if s.Role == knowledge.NoiseRole || r.came(&s, rec.Text) {
 			continue
 		}
 		g := Sign{At: rec.At, ID: id}
