@@ -103,6 +103,7 @@ func Parse(names []string) map[string]Name {
 	}
 	indices(out, plain)
 	counted(out)
+	spread(out, names)
 	return out
 }
 
@@ -128,6 +129,52 @@ func counted(out map[string]Name) {
 			out[name] = n
 		}
 	}
+}
+
+// onNode is a name that may state a node and a rank or task on it, behind the job: "%x-%j-%N-rank%t", "%x-%j-%N-%t".
+var onNode = pattern.New(`(?i)^(.*?(?:^|[/._-])(\d{3,10}))[._-]([a-z][a-z0-9.-]*?\d[a-z0-9.-]*?)[._-]((?:global[_-]?)?rank|task)?[_=-]?(\d{1,6})$`)
+
+// spread ties ranks and tasks to nodes where names state both: each number stands with one node alone, and there are several nodes. What
+// stands before the number would otherwise be a part of the experiment's name or an attempt, or the number one of the node's own name.
+func spread(out map[string]Name, names []string) {
+	type group struct {
+		nodes map[string]bool
+		nums  map[int]bool
+		bare  bool // numbers that nothing calls ranks or tasks: they are tasks if they count from 0 on without a gap
+		off   bool
+	}
+	groups := map[string]*group{}
+	each := func(see func(name string, g *group, m []string, num int)) {
+		for _, name := range names {
+			if m := onNode.FindStringSubmatch(trim(name)); m != nil {
+				if groups[m[1]] == nil {
+					groups[m[1]] = &group{nodes: map[string]bool{}, nums: map[int]bool{}}
+				}
+				num, _ := strconv.Atoi(m[5])
+				see(name, groups[m[1]], m, num)
+			}
+		}
+	}
+	most := map[*group]int{}
+	each(func(_ string, g *group, m []string, num int) {
+		g.off = g.off || g.nums[num]
+		g.nodes[m[3]], g.nums[num] = true, true
+		g.bare = g.bare || m[4] == ""
+		most[g] = max(most[g], num)
+	})
+	each(func(name string, g *group, m []string, num int) {
+		if g.off || len(g.nodes) < 2 || g.bare && most[g] != len(g.nums)-1 {
+			return
+		}
+		n := nothing
+		n.Job, n.Host = m[2], m[3]
+		if m[4] == "" || strings.EqualFold(m[4], "task") {
+			n.Task = num
+		} else {
+			n.Rank = num
+		}
+		out[name] = n
+	})
 }
 
 // parse reads one name. index is a text such as "node-3", which may be an index or a host.

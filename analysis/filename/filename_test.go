@@ -102,6 +102,7 @@ func TestGaps(t *testing.T) {
 		{[]string{"a.log", "b.log"}, nil},
 		{[]string{"error-42-5.out"}, nil},
 		{[]string{"error-42-0.out", "error-43-1.out"}, nil},
+		{[]string{"t-4242-n1-rank0.err", "t-4242-n1-rank1.err", "t-4242-n2-rank3.err"}, []string{"t-4242-%N-rank2.err"}},
 	} {
 		if got := Gaps(c.names); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("Gaps(%v) = %v, want %v", c.names, got, c.want)
@@ -147,4 +148,30 @@ func FuzzSeries(f *testing.F) {
 			t.Fatal("depends on the order")
 		}
 	})
+}
+
+func TestNamesThatStateANodeAndARankOnIt(t *testing.T) {
+	got := Parse([]string{"t-4242-gpu048-rank0.err", "t-4242-gpu048-rank1.err.gz", "t-4242-cn-a49-rank2.err", "slurm-4242.out"})
+	if n := got["t-4242-cn-a49-rank2.err"]; n.Job != "4242" || n.Host != "cn-a49" || n.Rank != 2 {
+		t.Errorf("%+v", n)
+	}
+	got = Parse([]string{"t_4242_n07_0.err", "t_4242_n07_1.err", "t_4242_n08_2.err", "t_4242_n08_3.err"})
+	if n := got["t_4242_n08_3.err"]; n.Host != "n08" || n.Task != 3 || n.Rank != None {
+		t.Errorf("%+v", n)
+	}
+	for _, names := range [][]string{
+		{"t-4242-try1-rank0.err", "t-4242-try1-rank1.err", "t-4242-try2-rank0.err", "t-4242-try2-rank1.err"}, // attempts
+		{"t-4242-v2-rank0.err", "t-4242-v2-rank1.err"},                                                       // one name: of whatever it is
+	} {
+		for name, n := range Parse(names) {
+			if n.Host != "" || n.Rank == None {
+				t.Errorf("%s: %+v", name, n)
+			}
+		}
+	}
+	// Hosts that are called by rack and number.
+	got = Parse([]string{"t-4242-r1-1.err", "t-4242-r1-2.err", "t-4242-r2-1.err", "t-4242-r2-2.err"})
+	if n := got["t-4242-r2-1.err"]; n.Host != "r2-1" || n.Task != None {
+		t.Errorf("%+v", n)
+	}
 }

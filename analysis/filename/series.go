@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 	"strconv"
+	"strings"
 
 	"faultline/pattern"
 )
@@ -44,6 +45,9 @@ func Series(names []string) []SeriesInfo {
 		template, width, ok := star(name, kind, v)
 		if !ok || v >= maxSeries {
 			continue
+		}
+		if n.Host != "" {
+			template = strings.Replace(template, n.Host, "%N", 1) // the count goes on over the nodes
 		}
 		s := by[template]
 		if s == nil {
