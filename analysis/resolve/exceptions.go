@@ -44,6 +44,9 @@ var exceptionRoles = map[string]knowledge.Role{
 }
 
 func (f *Facts) exception(seen *printed, x *worker.Exception) {
+	if keptByTelemetry(x) {
+		return
+	}
 	fl := f.newFailure(&x.At, "exception")
 	fl.Exc = x
 	fl.Text = saying(x)
@@ -78,6 +81,17 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 		return
 	}
 	f.reported(seen, &fl)
+}
+
+// keptByTelemetry says that the client of an experiment tracker caught an exception and only told it: the traceback begins in its own code,
+// or in a thread of it. One that reached the program would begin there.
+func keptByTelemetry(x *worker.Exception) bool {
+	for _, fr := range x.Frames {
+		if !strings.HasSuffix(fr.File, "/threading.py") {
+			return knowledge.Telemetry(fr.File)
+		}
+	}
+	return false
 }
 
 // wordless are the exceptions that say only that another one was met: their class, and how their message begins. Sources:

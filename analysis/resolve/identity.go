@@ -23,6 +23,8 @@ type identity struct {
 	task      map[int]int     // srun label → global
 	taskIsOne bool            // one task is one rank
 	taskNode  map[int]string
+	// launchers are files in which srun labels the lines of launchers, of one node each, that start several ranks.
+	launchers map[string]bool
 	// localLabels is true where torchrun labels lines by "[rankN]:" as PyTorch does, and by the local rank.
 	localLabels bool
 	// beside is true where ranks train and an inference engine's workers, which count theirs from 0 again, write beside them.
@@ -59,9 +61,10 @@ func newIdentity(obs *worker.Observations, sources []incident.Source, nodes []st
 		fileNode: map[string]string{}, nodeBasis: map[string]string{}, fileRank: map[string]int{},
 		local: map[fileInt]int{}, pid: map[fileInt]int{}, task: map[int]int{}, taskNode: map[int]string{},
 		rankNode: map[int]string{}, rankBasis: map[int]string{}, rankLocal: map[int]int{}, multiHost: map[string]bool{}, introduced: map[string]map[int]bool{},
-		keyed: map[string]bool{},
+		keyed: map[string]bool{}, launchers: map[string]bool{},
 	}
 	id.localLabels, id.beside = localLabels(obs), engineBeside(obs)
+	id.launchersOf(obs)
 	id.nodesFromContent(obs)
 	id.ranksFromTables(obs, world)
 	seen := map[string]map[int]bool{}
@@ -151,9 +154,13 @@ func (id *identity) labels(w *line.Who) (global, local int) {
 // nodesFromContent ties a file to a node where exactly one host writes in it.
 func (id *identity) nodesFromContent(obs *worker.Observations) {
 	hosts := map[string]map[string]string{} // file → host → basis
-	see := func(file, host, basis string) {
+	see := func(file, host, basis string, by *line.Who) {
 		host = ShortHost(host)
 		if host == "" || file == "" {
+			return
+		}
+		if id.launchers[file] && by.Task >= 0 {
+			id.runsOn(by.Task, host)
 			return
 		}
 		if hosts[file] == nil {
@@ -179,25 +186,25 @@ func (id *identity) nodesFromContent(obs *worker.Observations) {
 		id.keyed[t.File] = labelled <= t.Hostless
 		for i := range t.Writers {
 			if w := &t.Writers[i].Who; !id.keyed[t.File] || !labelOnly(w) {
-				see(t.File, w.Host, "host in the line prefix")
+				see(t.File, w.Host, "host in the line prefix", w)
 			}
 		}
 	}
 	for _, w := range obs.NCCLWarns {
-		see(w.File, w.Who().Host, "NCCL line prefix")
+		see(w.File, w.Who().Host, "NCCL line prefix", w.Who())
 	}
 	for _, c := range obs.CommInits {
-		see(c.File, c.Who().Host, "NCCL init line")
+		see(c.File, c.Who().Host, "NCCL init line", c.Who())
 	}
 	for _, c := range obs.ChildFailed {
-		see(c.File, c.Host, "torchrun failure block")
+		see(c.File, c.Host, "torchrun failure block", c.Who())
 	}
 	for _, i := range obs.Identities {
-		see(i.File, i.Host, "identity line")
+		see(i.File, i.Host, "identity line", i.Who())
 	}
 	for _, f := range obs.Facts {
 		if f.Key == "node_name" {
-			see(f.File, f.Value, "the file's own statement")
+			see(f.File, f.Value, "the file's own statement", f.Who())
 		}
 	}
 	for file, hs := range hosts {
@@ -210,6 +217,36 @@ func (id *identity) nodesFromContent(obs *worker.Observations) {
 			id.multiHost[file] = true
 		}
 	}
+}
+
+// launchersOf finds the files into which srun merged what launchers print, each under its task's number: of several labels at least one
+// stands before lines of several ranks.
+func (id *identity) launchersOf(obs *worker.Observations) {
+	for i := range obs.Tails {
+		t := &obs.Tails[i]
+		first, tasks, several := map[int]int{}, map[int]bool{}, false
+		for j := range t.Writers {
+			w := &t.Writers[j].Who
+			if w.Task < 0 {
+				continue
+			}
+			tasks[w.Task] = true
+			if global, _ := id.labels(w); global >= 0 {
+				old, known := first[w.Task]
+				several = several || known && old != global
+				first[w.Task] = global
+			}
+		}
+		id.launchers[t.File] = several && len(tasks) > 1
+	}
+}
+
+// onTask is the node of the launcher whose label a line bears, or "".
+func (id *identity) onTask(at worker.At) string {
+	if w := at.Who(); w.Task >= 0 && id.launchers[at.File] {
+		return id.taskNode[w.Task]
+	}
+	return ""
 }
 
 // usualNode is how many ranks a node has where nothing says it.
@@ -503,14 +540,18 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 	for _, e := range obs.TaskExits {
 		if len(e.Hosts) == 1 {
 			for _, t := range e.Tasks {
-				host := ShortHost(e.Hosts[0])
-				if old, known := id.taskNode[t]; known && old != host {
-					host = "" // tasks of several steps
-				}
-				id.taskNode[t] = host
+				id.runsOn(t, ShortHost(e.Hosts[0]))
 			}
 		}
 	}
+}
+
+// runsOn notes the node of a task, or that it is not known: tasks of several steps have the same numbers.
+func (id *identity) runsOn(task int, host string) {
+	if old, known := id.taskNode[task]; known && old != host {
+		host = ""
+	}
+	id.taskNode[task] = host
 }
 
 func (id *identity) tie(rank int, node, basis string) {
@@ -535,7 +576,9 @@ func (id *identity) nodesOfRanks(obs *worker.Observations) {
 	see := func(rank int, at worker.At) {
 		_, local := id.labels(at.Who())
 		h := hit{rank: rank, local: local, node: id.hostOf(at), basis: id.nodeBasis[at.File]}
-		if h.basis == "" {
+		if h.node == "" {
+			h.node, h.basis = id.onTask(at), "srun label"
+		} else if h.basis == "" {
 			h.basis = "line prefix"
 		}
 		hits = append(hits, h)

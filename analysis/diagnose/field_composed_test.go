@@ -1,0 +1,68 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// labelled is a text with srun's label of a task in front of each line.
+func labelled(task int, text string) string {
+	var b strings.Builder
+	for l := range strings.Lines(text) {
+		fmt.Fprintf(&b, "%d: %s", task, l)
+	}
+	return b.String()
+}
+
+// waitedAt is what the watchdogs of ranks say at an hour.
+func waitedAt(hour int, ranks ...int) string {
+	return strings.ReplaceAll(waitedFor(ranks...), " 09:20:00", fmt.Sprintf(" %02d:20:00", hour))
+}
+
+// signalledAt is what a rank says that was told of the time-out, with nothing in flight.
+func signalledAt(hour, rank, by int) string {
+	return fmt.Sprintf("[rank%d]:[E311 %02d:20:02.223344556 ProcessGroupNCCL.cpp:1282] [PG ID 0 PG GUID 0(default_pg) Rank %d] Received a global dump signal from rank %d, and will start to dump the debug info. Last enqueued NCCL work: 0, last completed NCCL work: 0.\n", rank, hour, rank, by)
+}
+
+// Logs of many nodes in one file, and what a node's name stands in.
+func TestFieldWhichNodeWroteIt(t *testing.T) {
+	const warn = "n1:900:950 [0] misc/socket.cc:881 NCCL WARN Call to recv from 10.0.0.7<41022> failed : Connection refused\n"
+	exits := "srun: error: n1: task 0: Exited with exit code 1\nsrun: error: n2: task 1: Terminated\n"
+	merged := func(second int) map[string]string {
+		return one(labelled(0, warn+waitedAt(9, 0, 1, 2, 3)) + labelled(1, waitedAt(second, 5, 6, 7)+signalledAt(second, 4, 0)) + exits)
+	}
+	files := map[string]string{}
+	for r := range 8 {
+		text := waitedAt(9, r)
+		if r == 4 {
+			text = signalledAt(9, 4, 0)
+		}
+		files[fmt.Sprintf("job-4242-n%d-rank%d.err", 1+r/4, r)] = text
+	}
+	for _, c := range []fieldCase{
+		{"srun's labels are launchers", merged(9), []string{"rank-stalled"}, "rank 4, node n2"},
+		{"whose clocks show other hours", merged(10), []string{"rank-stalled"}, "rank 4, node n2"},
+		{"a file for each rank", files, []string{"rank-stalled"}, "rank 4, node n2"},
+	} {
+		c.check(t)
+	}
+}
+
+// What the client of an experiment tracker tells of its own servers did not end the job.
+func TestFieldTelemetryCaughtItself(t *testing.T) {
+	const frames = "  File \"/usr/lib/python3/dist-packages/wandb/sdk/lib/retry.py\", line 131, in __call__\n    result = self._call_fn(*args, **kwargs)\n" +
+		"  File \"/usr/lib/python3/dist-packages/requests/adapters.py\", line 700, in send\n    raise ConnectionError(e, request=request)\n" +
+		"requests.exceptions.ConnectionError: HTTPSConnectionPool(host='api.wandb.ai', port=443): Max retries exceeded with url: /graphql\n"
+	const head = "Traceback (most recent call last):\n"
+	const thread = "Exception in thread Thread-7:\n" + head + "  File \"/usr/lib/python3.12/threading.py\", line 1075, in _bootstrap_inner\n    self.run()\n"
+	const program = head + "  File \"/a/train.py\", line 9, in <module>\n    wandb.init()\n"
+	for _, c := range []fieldCase{
+		{"told", map[string]string{"a.log": fieldSteps, "b.log": head + frames}, []string{"completed"}, "-"},
+		{"in a thread of it", map[string]string{"a.log": fieldSteps, "b.log": thread + frames}, []string{"completed"}, "-"},
+		{"something else ended it", one(head + frames + raisedBy(3, "KeyError: 'labels'")), []string{"exception"}, "rank 3"},
+		{"it reached the program", one(program + frames), []string{"exception"}, "-"},
+	} {
+		c.check(t)
+	}
+}
