@@ -66,3 +66,45 @@ func TestFieldTelemetryCaughtItself(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// clocked are steps with their times, one a minute from a minute after nine on.
+func clocked(minute, from, to int) string {
+	var b strings.Builder
+	for i := from; i < to; i++ {
+		at := minute + i - from
+		fmt.Fprintf(&b, "2026-05-06 %02d:%02d:00,000 step %d loss 2.%03d\n", 9+at/60, at%60, i, 999-i)
+	}
+	return b.String()
+}
+
+// torchrunAt is the line by which torchrun begins.
+func torchrunAt(clock string) string {
+	return "W0506 " + clock + ".000000 900 torch/distributed/run.py:792] Setting OMP_NUM_THREADS environment variable for each process to be 1 in default\n"
+}
+
+// What a job died of before it was started again stands in the files of some nodes; that it went on, in those of others.
+func TestFieldAttemptsOverFilesOfNodes(t *testing.T) {
+	const (
+		told  = "srun: error: n2: task 1: Exited with exit code 1\nsrun: Terminating StepId=77.0\nslurmstepd: error: *** STEP 77.0 ON n1 CANCELLED AT 2026-05-06T09:31:00 ***\nsrun: error: n1: task 0: Terminated\n"
+		over  = "INFO: Training finished.\n"
+		key   = "KeyError: 'labels'"
+		crash = "srun: error: n1: task 0: Segmentation fault (core dumped)\nsrun: Terminating StepId=77.0\n"
+	)
+	first, second := clocked(0, 0, 30), clocked(60, 25, 50)
+	died := raisedBy(5, key) + gone(1)
+	for _, c := range []fieldCase{
+		{"torchrun began again on all", map[string]string{"j-4242-n1.err": torchrunAt("08:59:00") + first + torchrunAt("09:59:00") + second + over,
+			"j-4242-n2.err": torchrunAt("08:59:00") + died + torchrunAt("09:59:00")}, []string{"completed"}, "-"},
+		{"and failed again", map[string]string{"j-4242-n1.err": torchrunAt("08:59:00") + first + torchrunAt("09:59:00") + second + raisedBy(1, "ValueError: bad") + gone(1),
+			"j-4242-n2.err": torchrunAt("08:59:00") + died + torchrunAt("09:59:00")}, []string{"exception"}, "rank 1, node n1"},
+		{"something else began that trained nothing", map[string]string{"j-4242-n1.err": torchrunAt("08:59:00") + first + torchrunAt("09:31:00") + raisedBy(1, "ValueError: no such model") + gone(1),
+			"j-4242-n2.err": torchrunAt("08:59:00") + died + torchrunAt("09:31:00")}, []string{"exception"}, ""},
+		{"another node's torchrun came late", one(torchrunAt("08:59:00") + died + torchrunAt("09:05:00") + "[rank1]: ok\n"), []string{"exception"}, "rank 5"},
+		{"SLURM ended the step, and others went on", map[string]string{"j-4242-n1.err": first + second + over, "j-4242-n2.err": raisedBy(5, key), "slurm-77.out": told}, []string{"completed"}, "-"},
+		{"and it crashed", map[string]string{"j-4242-n1.err": first + second, "j-4242-n2.err": "ok\n", "slurm-77.out": told + crash}, []string{"native-crash"}, ""},
+		{"it had not gone on", map[string]string{"j-4242-n1.err": first, "j-4242-n2.err": raisedBy(5, key), "slurm-77.out": told}, []string{"exception"}, "rank 5, node n2"},
+		{"a clock of another zone", map[string]string{"j-4242-n1.err": clocked(0, 0, 90), "j-4242-n2.err": raisedBy(5, key), "slurm-77.out": told}, []string{"exception"}, "rank 5, node n2"},
+	} {
+		c.check(t)
+	}
+}

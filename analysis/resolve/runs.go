@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
 	"sort"
 	"strings"
@@ -19,9 +20,15 @@ import (
 func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Observations, run, runs int, note string) {
 	marks := map[string][]worker.RunMark{}
 	for _, m := range obs.RunMarks {
-		if m.Kind == "banner" {
-			continue // a banner may repeat inside one run
+		if m.Kind == "banner" || m.Kind == "launch" {
+			continue // a banner may repeat inside one run, and launchers may share a file
 		}
+		marks[m.File] = append(marks[m.File], m)
+	}
+	for _, m := range steppedAgain(obs, marks) {
+		marks[m.File] = append(marks[m.File], m)
+	}
+	for _, m := range launches(obs, marks) {
 		marks[m.File] = append(marks[m.File], m)
 	}
 	for _, m := range impliedMarks(obs, marks) {
@@ -62,9 +69,10 @@ func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Ob
 	}
 	w := wentWrong(obs, index, runs)
 	run = runs - 1
+	var past map[string]bool
 	if i := lastOf(w.runs); i >= 0 {
 		run = i
-		if at := finished(obs, index, runs); at != nil && i < runs-1 && w.told(marks) {
+		if at := finished(obs, marks, index, runs); at != nil && i < runs-1 && w.told(marks, &past, func() map[string]bool { return pastFiles(obs, marks, index, runs-1) }) {
 			run, note = runs-1, fmt.Sprintf("run %d of %d (counted from 0) says at %s:%d that it finished, and is the one reported; run %d had failed (%s:%d)",
 				runs-1, runs, at.File, at.Line, i, w.at[i].File, w.at[i].Line)
 		}
@@ -74,6 +82,9 @@ func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Ob
 	}
 	earlier := earlierEnds(obs, marks, index, run)
 	return filter(obs, func(file string, off int64) bool {
+		if past[file] && run == runs-1 {
+			return false
+		}
 		if len(marks[file]) == 0 {
 			// Nothing in this file tells its runs apart, but what SLURM ended before is over.
 			end, over := earlier[file]
@@ -91,10 +102,17 @@ type wrong struct {
 	files map[string]bool
 }
 
-// told says that only files that tell their runs apart tell of what went wrong.
-func (w *wrong) told(marks map[string][]worker.RunMark) bool {
+// told says that only files that tell their runs apart tell of what went wrong, or files that are all of earlier runs.
+func (w *wrong) told(marks map[string][]worker.RunMark, past *map[string]bool, find func() map[string]bool) bool {
 	for f := range w.files {
-		if len(marks[f]) == 0 {
+		if len(marks[f]) > 0 {
+			continue
+		}
+		if *past == nil {
+			*past = find()
+		}
+		if !(*past)[f] {
+			*past = nil
 			return false
 		}
 	}
@@ -160,10 +178,19 @@ func wentWrong(obs *worker.Observations, index func(string, int64) int, runs int
 }
 
 // finished is where the newest run first says that it came to its own end; nil where it does not.
-func finished(obs *worker.Observations, index func(string, int64) int, runs int) *worker.At {
+func finished(obs *worker.Observations, marks map[string][]worker.RunMark, index func(string, int64) int, runs int) *worker.At {
 	var first *worker.At
+	c := &clock{}
+	_, since, known := divide(obs, c, marks, index, runs-1)
+	newest := func(at *worker.At) bool {
+		if len(marks[at.File]) > 0 {
+			return index(at.File, at.Off) == runs-1
+		}
+		t, dated := c.civil(stampOf(*at))
+		return known && dated && t > since
+	}
 	for i := range obs.Facts {
-		if x := &obs.Facts[i]; x.Key == "exit_ok" && index(x.File, x.Off) == runs-1 && (first == nil || less(x.Pos, first.Pos)) {
+		if x := &obs.Facts[i]; x.Key == "exit_ok" && newest(&x.At) && (first == nil || less(x.Pos, first.Pos)) {
 			first = &x.At
 		}
 	}
@@ -180,6 +207,26 @@ func lastOf(list []bool) int {
 	return -1
 }
 
+// divide is when the runs before one made their last step, and when that one made its first, in a file that tells them apart. What
+// SLURM says that it ended in between, by its own clock, is those runs: a clock of another zone would hardly have shown a time just there.
+func divide(obs *worker.Observations, c *clock, marks map[string][]worker.RunMark, index func(string, int64) int, run int) (before, since float64, ok bool) {
+	for i := range obs.Progress {
+		p := &obs.Progress[i]
+		if len(marks[p.File]) == 0 || p.Phase != "training" {
+			continue
+		}
+		t, dated := c.civil(stampOf(p.At))
+		switch n := index(p.File, p.Off); {
+		case !dated:
+		case n < run && t > before:
+			before = t
+		case n == run && (since == 0 || t < since):
+			since = t
+		}
+	}
+	return before, since, before > 0 && since > before
+}
+
 // earlierEnds finds, in files without marks of their own, up to where they speak of earlier runs: up to the last line by
 // which SLURM ended one, and what srun says of its tasks right after. SLURM stamps those lines alike in all files.
 func earlierEnds(obs *worker.Observations, marks map[string][]worker.RunMark, index func(string, int64) int, run int) map[string]int64 {
@@ -191,6 +238,13 @@ func earlierEnds(obs *worker.Observations, marks map[string][]worker.RunMark, in
 		}
 		if t, ok := c.civil(e.Stamp); ok && (!known || t > last) {
 			last, known = t, true
+		}
+	}
+	if before, since, ok := divide(obs, c, marks, index, run); ok {
+		for _, e := range obs.SlurmEnds {
+			if t, dated := c.civil(e.Stamp); dated && len(marks[e.File]) == 0 && t > before && t < since && (!known || t > last) {
+				last, known = t, true
+			}
 		}
 	}
 	out := map[string]int64{}
@@ -209,6 +263,7 @@ func earlierEnds(obs *worker.Observations, marks map[string][]worker.RunMark, in
 			next[e.File] = e.Off
 		}
 	}
+	ended := map[string]map[int]bool{}
 	grow := func(file string, off int64) {
 		from, cut := out[file]
 		to, later := next[file]
@@ -216,9 +271,17 @@ func earlierEnds(obs *worker.Observations, marks map[string][]worker.RunMark, in
 			out[file] = off
 		}
 	}
-	for _, e := range obs.SlurmEnds {
-		if _, dated := c.civil(e.Stamp); !dated {
-			grow(e.File, e.Off)
+	for _, l := range aftermath(obs, c) {
+		from, cut := out[l.File]
+		switch {
+		case !cut:
+		case l.Off <= from:
+			l.over(ended)
+		case l.again(ended):
+			next[l.File] = min(cmp.Or(next[l.File], l.Off), l.Off)
+		default:
+			grow(l.File, l.Off)
+			l.over(ended)
 		}
 	}
 	return out

@@ -390,7 +390,7 @@ type Identity struct {
 // RunMark says that another run (requeue) or attempt (elastic restart) begins at this position of this file.
 type RunMark struct {
 	At
-	Kind  string // requeue, restart, banner
+	Kind  string // requeue, restart, banner, launch
 	Count int    // SLURM_RESTART_COUNT or restart_count; line.Unknown
 }
 

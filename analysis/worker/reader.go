@@ -42,7 +42,8 @@ type reader struct {
 	ignoredWho   line.Who        // who said last that an exception is ignored
 	ignoredAt    int64           // in which line
 	ignoredN     int             // of how many that were not read yet
-	detector     int64           // where the straggler detector's last report begins
+	launched     map[launcher]int64
+	detector     int64 // where the straggler detector's last report begins
 
 	stride  int64       // of the courses
 	steps   *[]Progress // of stepLists; nil while there is none

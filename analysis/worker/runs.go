@@ -64,8 +64,42 @@ func readStart(r *reader, rec *record) bool {
 		mark(r, rec.At, "requeue", line.Unknown)
 	case bytes.Contains(rec.Text, []byte("NCCL version ")) && banner.Match(rec.Text) && diedSinceMark(r):
 		mark(r, rec.At, "banner", line.Unknown)
+	default:
+		relaunched(r, rec)
 	}
 	return false
+}
+
+// launcher is what prints one line when it starts, and where: torchrun on a node, Lightning for a rank.
+type launcher struct {
+	task int
+	host string
+	rank string
+}
+
+// maxLaunchers bounds how many of a file are told apart.
+const maxLaunchers = 1 << 14
+
+// relaunched marks where a launcher starts that had started before in this file. Whether that is another run, or another node's launcher
+// whose lines nothing tells apart, is seen when all files are read.
+func relaunched(r *reader, rec *record) {
+	k := launcher{task: rec.Who.Task, host: rec.Who.Host}
+	if m := lightningGlobal.FindSubmatch(rec.Text); m != nil {
+		k.rank = string(m[1])
+	} else if !bytes.Contains(rec.Text, []byte("Setting OMP_NUM_THREADS environment variable")) {
+		return
+	}
+	prev, seen := r.launched[k]
+	if !seen && len(r.launched) >= maxLaunchers {
+		return
+	}
+	if r.launched == nil {
+		r.launched = map[launcher]int64{}
+	}
+	r.launched[k] = rec.Off
+	if n := len(r.obs.RunMarks); seen && (n == 0 || r.obs.RunMarks[n-1].Off <= prev) {
+		mark(r, rec.At, "launch", line.Unknown)
+	}
 }
 
 // banner is NCCL's line at the first communicator, not an error that names the version.

@@ -1,0 +1,160 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"faultline/analysis/line"
+	"faultline/analysis/worker"
+)
+
+// steppedAgain finds further runs of a job by files that report steps before and after SLURM ended a step of it, of which those files
+// know nothing: nothing was made for longer than what was killed may have gone on, and then training went on. A clock of another zone than
+// SLURM's shows no such gap at that time.
+func steppedAgain(obs *worker.Observations, marks map[string][]worker.RunMark) []worker.RunMark {
+	c := &clock{}
+	var ends []float64
+	for _, e := range obs.SlurmEnds {
+		if t, ok := c.civil(e.Stamp); ok && e.Kind == "cancelled" {
+			ends = append(ends, t)
+		}
+	}
+	if len(ends) == 0 {
+		return nil
+	}
+	slices.Sort(ends)
+	type dated struct {
+		p *worker.Progress
+		t float64
+	}
+	files := map[string][]dated{}
+	for i := range obs.Progress {
+		p := &obs.Progress[i]
+		if t, ok := c.civil(stampOf(p.At)); ok && p.Phase == "training" && p.Step >= 0 && len(marks[p.File]) == 0 {
+			files[p.File] = append(files[p.File], dated{p, t})
+		}
+	}
+	var out []worker.RunMark
+	for _, ds := range files {
+		sort.SliceStable(ds, func(i, j int) bool { return ds[i].p.Off < ds[j].p.Off })
+		gaps := make([]float64, 0, len(ds))
+		for i := range ds[1:] {
+			gaps = append(gaps, ds[i+1].t-ds[i].t)
+		}
+		usual := median(gaps)
+		for i, gap := range gaps {
+			last, next := ds[i], ds[i+1]
+			if gap < queued || gap < 3*usual {
+				continue
+			}
+			n, _ := slices.BinarySearch(ends, last.t)
+			if n == len(ends) || next.t < ends[n]+queued || next.t < ends[n]+2*usual {
+				continue
+			}
+			var ps []*worker.Progress
+			for _, d := range ds[i+1:] {
+				if *d.p.Who() == *next.p.Who() && d.p.Form == next.p.Form {
+					ps = append(ps, d.p)
+				}
+			}
+			if climbs(ps) {
+				out = append(out, worker.RunMark{At: next.p.At, Kind: "requeue", Count: line.Unknown})
+			}
+		}
+	}
+	return out
+}
+
+// afterLine is what SLURM still says when it has ended a step: of its tasks, or, without a time, that it ends it.
+type afterLine struct {
+	worker.Pos
+	exit *worker.TaskExit // nil of a step
+}
+
+// aftermath lists those lines in their order.
+func aftermath(obs *worker.Observations, c *clock) []afterLine {
+	var out []afterLine
+	for i := range obs.TaskExits {
+		out = append(out, afterLine{obs.TaskExits[i].Pos, &obs.TaskExits[i]})
+	}
+	for i := range obs.SlurmEnds {
+		if _, dated := c.civil(obs.SlurmEnds[i].Stamp); !dated {
+			out = append(out, afterLine{Pos: obs.SlurmEnds[i].Pos})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b afterLine) int { return cmp.Compare(a.Off, b.Off) })
+	return out
+}
+
+// over notes the tasks that ended, by file.
+func (l *afterLine) over(ended map[string]map[int]bool) {
+	if l.exit == nil {
+		return
+	}
+	if ended[l.File] == nil {
+		ended[l.File] = map[int]bool{}
+	}
+	for _, n := range l.exit.Tasks {
+		ended[l.File][n] = true
+	}
+}
+
+// again says that a task ended once more, which each does once in a run, or in another way than one that is told to.
+func (l *afterLine) again(ended map[string]map[int]bool) bool {
+	if l.exit == nil {
+		return false
+	}
+	told := strings.HasPrefix(l.exit.What, "Exited") || strings.HasPrefix(l.exit.What, "Terminated") || strings.HasPrefix(l.exit.What, "Killed")
+	return !told || slices.ContainsFunc(l.exit.Tasks, func(n int) bool { return ended[l.File][n] })
+}
+
+// pastFiles are files without a mark that say nothing of the newest run: their last time is of before it, or they state none. That holds
+// where nothing that states its time, and no task, tells of a failure in that run; then whoever failed did so before.
+func pastFiles(obs *worker.Observations, marks map[string][]worker.RunMark, index func(string, int64) int, run int) map[string]bool {
+	c := &clock{}
+	_, since, ok := divide(obs, c, marks, index, run)
+	if !ok {
+		return nil
+	}
+	earlier := earlierEnds(obs, marks, index, run)
+	now := func(file string, off int64) bool {
+		if len(marks[file]) > 0 {
+			return index(file, off) >= run
+		}
+		end, over := earlier[file]
+		return !over || off > end
+	}
+	for _, t := range obs.TaskExits {
+		if t.Code != 0 && now(t.File, t.Off) {
+			return nil
+		}
+	}
+	for _, e := range obs.SlurmEnds {
+		if now(e.File, e.Off) {
+			return nil
+		}
+	}
+	began := since // of those that tell their runs apart
+	for i := range obs.Tails {
+		if t, dated := c.civil(obs.Tails[i].First.Stamp); dated && len(marks[obs.Tails[i].File]) > 0 {
+			began = min(began, t)
+		}
+	}
+	out := map[string]bool{}
+	for i := range obs.Tails {
+		t := &obs.Tails[i]
+		if len(marks[t.File]) > 0 {
+			continue
+		}
+		at, dated := c.civil(t.Last.Stamp)
+		first, _ := c.civil(t.First.Stamp)
+		const sameZone = 900
+		out[t.File] = t.Last.Stamp.Kind == line.NoStamp || dated && at < since && first > began-sameZone
+	}
+	for i := range obs.Timeouts {
+		delete(out, obs.Timeouts[i].File)
+	}
+	return out
+}
