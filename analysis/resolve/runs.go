@@ -120,7 +120,7 @@ func (w *wrong) told(marks map[string][]worker.RunMark, past *map[string]bool, f
 }
 
 // endedByItself is what srun says of tasks that no scheduler and no launcher ended.
-var endedByItself = map[string]bool{"Segmentation fault": true, "Bus error": true, "Aborted": true, "Illegal instruction": true, "Floating point exception": true, "Out Of Memory": true}
+var endedByItself = map[string]bool{"Segmentation fault": true, "Bus error": true, "Aborted": true, "Illegal instruction": true, "Floating point exception": true, "Killed": true, "Out Of Memory": true}
 
 // bySignal are the exceptions that a signal from outside raises in a process.
 var bySignal = map[string]bool{"SignalException": true, "SIGTERMException": true, "KeyboardInterrupt": true, "SystemExit": true}
