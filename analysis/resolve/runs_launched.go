@@ -60,6 +60,9 @@ func launches(obs *worker.Observations, marks map[string][]worker.RunMark) []wor
 		sort.Slice(ms, func(i, j int) bool { return ms[i].Off < ms[j].Off })
 		ps := steps[file]
 		sort.SliceStable(ps, func(i, j int) bool { return ps[i].Off < ps[j].Off })
+		if glued(ms, ps, began[file]) {
+			continue
+		}
 		from, since := int64(-1), began[file]
 		for _, m := range ms {
 			a, dated := c.civil(since)
@@ -79,4 +82,28 @@ func launches(obs *worker.Observations, marks map[string][]worker.RunMark) []wor
 		return nil
 	}
 	return out
+}
+
+// together is within how many seconds the launchers of several nodes start.
+const together = 60
+
+// glued says that a file is made of those of several nodes, one behind the other: launchers that started together stand above and below
+// steps, or one stands below steps that were made after it had started.
+func glued(launched []worker.RunMark, steps []*worker.Progress, first line.Stamp) bool {
+	last, known := season(first)
+	from := int64(-1)
+	for _, m := range launched {
+		t, dated := season(stampOf(m.At))
+		if !dated {
+			continue
+		}
+		i := sort.Search(len(steps), func(i int) bool { return steps[i].Off > m.Off })
+		if i > 0 && steps[i-1].Off > from {
+			if made, ok := season(stampOf(steps[i-1].At)); ok && t < made || known && t < last+together {
+				return true
+			}
+		}
+		last, known, from = t, true, m.Off
+	}
+	return false
 }
