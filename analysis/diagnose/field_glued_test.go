@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 // The logs of several nodes, one behind the other in one file, hold one start of the job and not one for each node; a launcher that starts
@@ -21,6 +22,29 @@ func TestTheLogsOfSeveralNodesInOneFile(t *testing.T) {
 		{"three nodes, the first failed", one(node(0, "10", failed) + node(1, "10", ended) + node(2, "10", ended)), []string{"exception"}, "rank 1, node n3"},
 		{"two nodes, the first failed", one(node(0, "10", failed) + node(1, "10", ended)), []string{"exception"}, "rank 1, node n3"},
 		{"it failed, was started again and finished", one(node(0, "10", failed) + node(0, "12", "INFO: Training finished.\n")), []string{"completed"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// An end by a clock that is hours behind may stand in a pause of the job: it is that of the job's last step all the same.
+func TestAnEndOfAnotherZoneInAPause(t *testing.T) {
+	start := time.Date(2025, 6, 7, 8, 0, 0, 0, time.UTC)
+	train, at := "world_size=8\n", start
+	for step := 1; at.Before(start.Add(4 * time.Hour)); step++ {
+		train += fmt.Sprintf("%s INFO step %d loss %.4f\n", at.Format(time.DateTime), step, 3-float64(step)/1e4)
+		if at = at.Add(30 * time.Second); at.Equal(start.Add(100 * time.Minute)) {
+			at = at.Add(25 * time.Minute) // an evaluation that says nothing
+		}
+	}
+	job := func(end time.Time) map[string]string {
+		return map[string]string{"train.log": train, "slurm-9.out": "srun python train.py\nslurmstepd: error: *** JOB 9 ON n1 CANCELLED AT " + end.Format("2006-01-02T15:04:05") + " DUE TO TIME LIMIT ***\n"}
+	}
+	last := at.Add(-30 * time.Second)
+	for _, c := range []fieldCase{
+		{"two hours behind", job(last.Add(20*time.Second - 2*time.Hour)), []string{"time-limit"}, "-"},
+		{"in one zone", job(last.Add(20 * time.Second)), []string{"time-limit"}, "-"},
+		{"in one zone, and the job went on", job(start.Add(103 * time.Minute)), []string{"completed"}, "-"},
 	} {
 		c.check(t)
 	}

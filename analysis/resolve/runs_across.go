@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -53,6 +54,9 @@ func steppedAgain(obs *worker.Observations, marks map[string][]worker.RunMark) [
 			if n == len(ends) || next.t < ends[n]+queued || next.t < ends[n]+2*usual {
 				continue
 			}
+			if ends[len(ends)-1] < ends[n]+queued && inAnotherZone(ds[len(ds)-1].t, ends[n], usual) {
+				continue
+			}
 			var ps []*worker.Progress
 			for _, d := range ds[i+1:] {
 				if *d.p.Who() == *next.p.Who() && d.p.Form == next.p.Form {
@@ -65,6 +69,14 @@ func steppedAgain(obs *worker.Observations, marks map[string][]worker.RunMark) [
 		}
 	}
 	return out
+}
+
+// inAnotherZone says that SLURM's only end may be that of the last step, told by a clock that is whole half hours behind: in a pause of the
+// job it then stands by chance.
+func inAnotherZone(last, end, usual float64) bool {
+	const half, slack = 1800.0, 60.0
+	ago := math.Ceil((last-end)/half)*half - (last - end) // the end behind the last step, if so
+	return last-end > half-2*usual-slack && ago <= 2*usual+slack
 }
 
 // afterLine is what SLURM still says when it has ended a step: of its tasks, or, without a time, that it ends it.
