@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -101,6 +102,18 @@ var (
 func AdviceFor(signature string) (Advice, bool) {
 	a, ok := signatureAdvice[signature]
 	return a, ok
+}
+
+// lasting are the words of errors of a container's start that come again however often it is tried.
+var lasting = []string{"No such file or directory", "no such file or directory", "Permission denied", "permission denied", "failed to execute", "Read-only file system",
+	"No space left on device", "manifest unknown", "unauthorized", "not found"}
+
+// NotByItself says that an obstacle to a container's start will not go away by itself.
+func NotByItself(says string) bool {
+	if !strings.Contains(says, "container did not start") {
+		return false
+	}
+	return slices.ContainsFunc(lasting, func(word string) bool { return strings.Contains(says, word) })
 }
 
 // unnamed is what a sentence says where the value is not known.

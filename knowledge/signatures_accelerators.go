@@ -59,6 +59,20 @@ var acceleratorSignatures = []Signature{
 		Example: `RuntimeError: INTERNAL: Nrt::Load failed on NeuronCores 0-0(2): nrt_load status=1, error message="Non specific failure".`,
 	},
 	{
+		ID: "ccl-provider", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"|CCL_ERROR|"}, Pattern: `fi_getinfo error: ret -?\d+, providers 0|can't init provider (?P<provider>\S{1,80})|can ?not open network providers|can't find suitable provider`,
+		Meaning: "oneCCL could open no network on this node: libfabric finds no provider, or may not use the card.",
+		Source:  "oneCCL src/atl/ofi",
+		Example: "2025:05:23-19:04:20:(168955) |CCL_ERROR| atl_ofi.cpp:237 init: can't find suitable provider",
+	},
+	{
+		ID: "ccl-transport", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"oneCCL: ", "failed to initialize ATL"},
+		Meaning:  "oneCCL could open no network on this node: libfabric finds no provider, or may not use the card.",
+		Source:   "oneCCL src/atl/ofi",
+		Example:  "RuntimeError: oneCCL: atl_ofi_comm.cpp:232 init_transport: EXCEPTION: failed to initialize ATL",
+	},
+	{
 		ID: "hccl-notify", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"he wait execution of the Notify register times out"}, Pattern: `remote rank:? ?\[(?P<group_rank>\w+)\]`,
 		Meaning: "This NPU waited in vain for another rank inside a collective; that one was late, stuck or gone. The rank is numbered within the group.",

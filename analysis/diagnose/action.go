@@ -43,6 +43,9 @@ func (b *builder) action() {
 			a.Resubmit = "after-fix"
 		}
 	}
+	if a.Resubmit == "yes" && v.Mechanism == "scheduler-error" && knowledge.NotByItself(v.Summary) {
+		a.Resubmit = "after-fix"
+	}
 	if v.Ending == incident.EndStalled {
 		a.Resubmit, a.Owner = unknown, unknown
 	}

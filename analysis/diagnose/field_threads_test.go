@@ -113,3 +113,38 @@ func TestABarrierBeforeTheFirstStep(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// Launchers and services that say in one line how a process ended.
+func TestOneLineSaysHowItEnded(t *testing.T) {
+	paddle := func(code int) string {
+		return fmt.Sprintf("LAUNCH INFO 2023-05-01 10:11:12,001 Pod failed\nLAUNCH ERROR 2023-05-01 10:11:12,002 Container failed !!!\nContainer rank 3 status failed cmd ['/usr/bin/python3', '-u', 'run.py'] code %d log log/workerlog.3 \n", code)
+	}
+	const sagemaker = "sagemaker.exceptions.UnexpectedStatusException: Error for Training job t-1: Failed. Reason: AlgorithmError: "
+	const old = "ValueError: Error training t-1: Failed Reason: AlgorithmError: Exit Code: 139\n"
+	for _, c := range []fieldCase{
+		{"Paddle's container was killed", one(fieldSteps + paddle(-9)), []string{"external-signal", "host-oom"}, "-"},
+		{"it crashed", one(fieldSteps + paddle(-11)), []string{"native-crash"}, "-"},
+		{"it ended by itself", one(fieldSteps + paddle(1)), []string{"unknown"}, "-"},
+		{"SageMaker's crashed", one(fieldSteps + sagemaker + "Exit Code: 139\n"), []string{"native-crash"}, "-"},
+		{"in the words of an old SDK", one(fieldSteps + old), []string{"native-crash"}, "-"},
+		{"it does not say of what", one(fieldSteps + sagemaker + "ExecuteUserScriptError:\nCommand \"/opt/conda/bin/python3.6 /train.py\"\n"), []string{"unknown"}, "-"},
+		{"oneCCL found no network", one("2026:08:13-02:11:01:(77) |CCL_ERROR| atl_ofi_helper.cpp:1118 atl_ofi_get_prov_list: fi_getinfo error: ret -61, providers 0\nRuntimeError: oneCCL: atl_ofi_comm.cpp:232 init_transport: EXCEPTION: failed to initialize ATL\n"), []string{"init-unreachable"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// A container that could not start for want of a file or a right will not start the next time either.
+func TestAContainerThatWillNotStartByItself(t *testing.T) {
+	const said = "slurmstepd: error: pyxis: container start failed with error code: 1\nslurmstepd: error: pyxis: printing contents of log file ...\nslurmstepd: error: pyxis:     %s\nslurmstepd: error: pyxis: couldn't start container\nsrun: error: n1: task 0: Exited with exit code 1\n"
+	for _, c := range []struct{ reason, resubmit string }{
+		{"enroot-switchroot: failed to execute: /bin/bash: No such file or directory", "after-fix"},
+		{"mkdir: cannot create directory '/run/enroot': Permission denied", "after-fix"},
+		{"[ERROR] URL https://registry.example.org/v2/train/manifests/24.01 returned error code: 503 Service Unavailable", "yes"},
+	} {
+		r := Run(read(t, []simulate.File{{Name: "slurm-1.out", Data: fmt.Appendf(nil, said, c.reason)}}, nil, 0))
+		if r.Verdict.Mechanism != "scheduler-error" || r.Action.Resubmit != c.resubmit {
+			t.Errorf("%s: %s, resubmit %s", c.reason, r.Verdict.Mechanism, r.Action.Resubmit)
+		}
+	}
+}

@@ -16,7 +16,7 @@ func launcherHandlers() []handler {
 		{"child failed", []string{
 			"Root Cause (first observed failure)", "time      : ", "rank      : ", "exitcode  : ",
 		}, readChildFailed},
-		{"child exit", []string{"failed (exitcode: ", "exits with return code = ", "died with <Signals.SIG", " terminated with signal SIG", " terminated with code "}, readChildExit},
+		{"child exit", []string{"failed (exitcode: ", "exits with return code = ", "died with <Signals.SIG", " terminated with signal SIG", " terminated with code ", "Container rank ", "AlgorithmError: Exit Code: "}, readChildExit},
 		{"own end", []string{"Forcefully terminating all other processes", "Received sigquit from a child", "kill_process_tree called: "}, readOwnEnd},
 		{"shell", []string{"Killed"}, readShellKilled},
 		{"rendezvous", []string{"Rendezvous complete for workers. Result:"}, readRendezvous},
@@ -184,11 +184,23 @@ var (
 	// torch.multiprocessing.spawn; the number of the process is its index on this node.
 	spawnedExit = pattern.New(`process \d+ terminated with signal (SIG\w+)`)
 	// Lightning's launcher of the processes of one node; the number is that of the process on this node.
-	observedExit = pattern.New(`\[rank: (\d+)\] Child process with PID (\d+) terminated with code (-?\d+)`)
+	// Paddle's launcher; the number of the container is that on this node.
+	paddleExit = pattern.New(`Container rank (\d+) status failed cmd \[.*\] code (-\d+)`)
+	// SageMaker, of the container.
+	sagemakerExit = pattern.New(`AlgorithmError: Exit Code: (\d+)`)
+	observedExit  = pattern.New(`\[rank: (\d+)\] Child process with PID (\d+) terminated with code (-?\d+)`)
 )
 
 // spawnSignals are the signals that processes end by, by name.
 var spawnSignals = map[string]int{"SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGFPE": 8, "SIGKILL": 9, "SIGSEGV": 11}
+
+// bySignal is the exit code of a process that a signal ended as parents see it, where a shell's is given: 128 and its number.
+func bySignal(code int) int {
+	if code > 128 && code < 160 {
+		return 128 - code
+	}
+	return code
+}
 
 func readChildExit(r *reader, rec *record) bool {
 	if m := childExit.FindSubmatch(rec.Text); m != nil {
@@ -202,6 +214,14 @@ func readChildExit(r *reader, rec *record) bool {
 	if m := launchedExit.FindSubmatch(rec.Text); m != nil {
 		emit(r, &r.obs.ChildExits, ChildExit{At: rec.At, ExitCode: -bounded(string(m[1])), Local: line.Unknown, Pid: line.Unknown})
 		return true
+	}
+	if m := paddleExit.FindSubmatch(rec.Text); m != nil {
+		emit(r, &r.obs.ChildExits, ChildExit{At: rec.At, ExitCode: bounded(string(m[2])), Local: bounded(string(m[1])), Pid: line.Unknown})
+		return true
+	}
+	if m := sagemakerExit.FindSubmatch(rec.Text); m != nil {
+		emit(r, &r.obs.ChildExits, ChildExit{At: rec.At, ExitCode: bySignal(bounded(string(m[1]))), Local: line.Unknown, Pid: line.Unknown})
+		return false // the line is that of an exception, too
 	}
 	if m := spawnedExit.FindSubmatch(rec.Text); m != nil && spawnSignals[string(m[1])] > 0 {
 		emit(r, &r.obs.ChildExits, ChildExit{At: rec.At, ExitCode: -spawnSignals[string(m[1])], Local: line.Unknown, Pid: line.Unknown})
