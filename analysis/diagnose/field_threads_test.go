@@ -148,3 +148,29 @@ func TestAContainerThatWillNotStartByItself(t *testing.T) {
 		}
 	}
 }
+
+// A rank that is one work further on than the others is in the next operation of the program, whatever that is; two further on, others
+// would have had to come along. Works of one number in different operations may be a mismatch, also where nobody names the group.
+func TestOneWorkFurtherOnInAnotherOperation(t *testing.T) {
+	waits := func(rank, seq int, op string, done int) string {
+		return fmt.Sprintf("[rank%[1]d]:[E816 00:34:01.133910474 ProcessGroupNCCL.cpp:629] [Rank %[1]d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=%[2]d, OpType=%[3]s, NumelIn=71552, NumelOut=572416, Timeout(ms)=600000) ran for 600004 milliseconds before timing out.\n"+
+			"[rank%[1]d]:[E816 00:34:01.140650164 ProcessGroupNCCL.cpp:2168] [PG ID 1 PG GUID 1 Rank %[1]d]  failure detected by watchdog at work sequence id: %[2]d PG status: last enqueued work: %[2]d, last completed work: %[4]d\n", rank, seq, op, done)
+	}
+	others := ""
+	for _, r := range []int{0, 1, 2, 3, 4, 6, 7} {
+		others += waits(r, 900, "_ALLGATHER_BASE", 899)
+	}
+	const unnamed = "[E ProcessGroupNCCL.cpp:828] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=80, OpType=ALLGATHER, Timeout(ms)=1800000) ran for 1805926 milliseconds before timing out.\n" +
+		"[E ProcessGroupNCCL.cpp:828] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=80, OpType=%s, Timeout(ms)=1800000) ran for 1805991 milliseconds before timing out.\n"
+	all := []string{"collective-hang", "collective-mismatch", "gpu-hang", "rank-stalled"}
+	for _, c := range []fieldCase{
+		{"one further on", one(others + waits(5, 901, "ALLREDUCE", 900)), all, "-"},
+		{"three further on", one(others + waits(5, 903, "ALLREDUCE", 902)), []string{"collective-mismatch"}, "rank 5"},
+		{"another operation", one(others + waits(5, 900, "ALLREDUCE", 899)), []string{"collective-mismatch"}, "rank 5"},
+		{"in groups without a name", one(fmt.Sprintf(unnamed, "BROADCAST")), all, "-"},
+		{"all alike", one(fmt.Sprintf(unnamed, "ALLGATHER")), []string{"collective-hang", "gpu-hang", "rank-stalled"}, "-"},
+		{"what Horovod's launcher raises", one(fieldSteps + "Traceback (most recent call last):\n  File \"launch.py\", line 3, in <module>\n    f()\nRuntimeError: Horovod detected that one or more processes exited with non-zero status, thus causing the job to be terminated. The first process to do so was:\nProcess name: 0\nExit code: 1\n"), []string{"exception", "unknown"}, "rank 0"},
+	} {
+		c.check(t)
+	}
+}

@@ -234,7 +234,7 @@ func classify(x *worker.Exception) (mech string, role knowledge.Role, direct boo
 func className(typ string) string { return typ[strings.LastIndexAny(typ, ".:")+1:] }
 
 // another is what launchers raise in words of their own when a program that they had started ends badly: it has lines of its own.
-var another = pattern.New(`(?i)^(?:\S{1,40} ){0,3}?(?:process|command|worker|job|script|training|task|rank \d+)\b.{0,80}\b(?:exitt?ed|failed|finished|terminated|died|ended|returned)(?: with)? (?:a )?(?:non-?zero )?(?:(?:exit|return|status) ?)?(?:code|status)[:=]? ?-?\d{1,3}[.!]?$|^process \d+ terminated with signal SIG\w+$|^Error (?:for T|t)raining (?:job )?\S+: Failed\b`)
+var another = pattern.New(`(?i)^(?:\S{1,40} ){0,3}?(?:process|command|worker|job|script|training|task|rank \d+)\b.{0,80}\b(?:exitt?ed|failed|finished|terminated|died|ended|returned)(?: with)? (?:a )?(?:non-?zero )?(?:(?:exit|return|status) ?)?(?:code|status)[:=]? ?-?\d{1,3}[.!]?$|^process \d+ terminated with signal SIG\w+$|^Error (?:for T|t)raining (?:job )?\S+: Failed\b|^Horovod detected that one or more processes exited with non-zero status`)
 
 // compiler is a command that compiles code while the program runs: PyTorch's extensions and inductor, Triton. It ended by itself.
 var compiler = pattern.New(`^Command '(?:\[')?(?:[^' ]*/)?(?:[\w-]+-)?(?:ninja|gcc|g\+\+|cc|c\+\+|clang|clang\+\+|nvcc|hipcc|ptxas)(?:-[\d.]+)?[' ].*returned non-zero exit status`)

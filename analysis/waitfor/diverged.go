@@ -36,7 +36,7 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 			case behind >= lagBy && eKnown && e >= v.seq:
 				lagging, differ = append(lagging, r), differ || otherOp
 			case p.Work.Seq != v.seq && (eKnown && e < v.seq || otherOp || p.Work.Seq > v.seq):
-				if abs(behind) >= lagBy || otherOp {
+				if abs(behind) >= lagBy {
 					odd = append(odd, r)
 				}
 			}

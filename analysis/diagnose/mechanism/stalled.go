@@ -99,7 +99,7 @@ func rankStalled(s *Scene) *Proposal {
 		case len(g.Waiters)+g.Anonymous == 1:
 			p.Rivals = append(p.Rivals, "lone-waiter", "collective-mismatch")
 		}
-		if (g.IsAhead || g.Left || slices.ContainsFunc(g.Groups, g.Scattered)) && len(g.Waiters)+g.Anonymous > 1 {
+		if (g.IsAhead || g.Left || slices.ContainsFunc(g.Groups, g.Scattered) || slices.ContainsFunc(g.Groups, atOdds)) && len(g.Waiters)+g.Anonymous > 1 {
 			p.Rivals = append(p.Rivals, "collective-mismatch")
 		}
 		if slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.Recorded != nil }) && len(g.Waiters) > 1 && !g.IsAhead {
@@ -306,4 +306,19 @@ func silentServer(f *resolve.Facts, nodes []string) *incident.Suspect {
 		}
 	}
 	return nil
+}
+
+// atOdds says that works of one number wait in different operations. In a group without a name they may be of two groups.
+func atOdds(gr *resolve.Group) bool {
+	op := map[int64]string{}
+	for _, p := range gr.Pending {
+		if p.Work.Seq < 0 || p.Work.Op == "" {
+			continue
+		}
+		if o, seen := op[p.Work.Seq]; seen && o != p.Work.Op {
+			return true
+		}
+		op[p.Work.Seq] = p.Work.Op
+	}
+	return false
 }
