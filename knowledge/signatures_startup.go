@@ -359,7 +359,7 @@ var versionSignatures = []Signature{
 		Example:  "Failed to initialize NVML: Unknown Error",
 	},
 	{
-		ID: "version-nccl", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "version-nccl", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true, Between: true,
 		Literals: []string{"Mismatched NCCL version detected"}, Pattern: `rank (?P<rank>\d+) version (?P<version>\d+) rank (?P<rank2>\d+) version (?P<version2>\d+)`,
 		Meaning: "Two ranks run different NCCL versions.",
 		Source:  "NCCL src/init.cc",

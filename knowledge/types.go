@@ -75,6 +75,8 @@ type Signature struct {
 	Tier      Tier
 	// Own is true where the fields rank and node of Pattern are those of the process that writes the line.
 	Own bool
+	// Between is true where the line tells that its writer and another do not agree, and not which of them is at fault.
+	Between bool
 	// Open is true where the line leaves open who has to act, and whether a change is needed, whatever is mostly so of its mechanism.
 	Open bool
 	// Direct is true where the line alone, on the root's own rank or node, confirms the mechanism.

@@ -332,6 +332,9 @@ func (f *Facts) attribute() {
 			// The kernel may have taken a loader's process: then its rank ends with an exception.
 			only, n = ranks.one, ranks.n
 		}
+		if r := f.byRank[only]; n == 1 && r != nil && len(r.Pending) > 0 && len(f.byRank) > 1 && (fl.Kind == "ladder" || fl.Kind == "sign") {
+			continue // it waited for others until its watchdog ended it
+		}
 		if n == 1 {
 			fl.Rank, fl.Proc = only, f.rank(only, "the only process there that ended so")
 			if fl.Node == "" {

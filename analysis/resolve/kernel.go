@@ -88,6 +88,9 @@ func (f *Facts) troubled() trouble {
 			continue
 		}
 		t.any = true
+		if fl.Role == knowledge.CauseRole && !fl.T.Valid {
+			reports = max(reports, f.byThen(fl))
+		}
 		m := fl.When()
 		if !m.Valid || m.Unc > anyZone/2 {
 			continue
@@ -123,6 +126,32 @@ func (f *Facts) troubled() trouble {
 		t.to = max(reports, t.from)
 	}
 	return t
+}
+
+// byThen is until when a failure had happened of which only is known what it cannot precede: its process had ended then, or the first that
+// did, or the step.
+func (f *Facts) byThen(fl *Failure) float64 {
+	if fl.Proc != nil && fl.Proc.Exit != nil && fl.Proc.Exit.T.Valid {
+		return fl.Proc.Exit.T.T
+	}
+	first := math.Inf(1)
+	by := func(m Moment) {
+		if m.Valid && !(fl.NotBefore.Valid && m.T < fl.NotBefore.T) {
+			first = min(first, m.T)
+		}
+	}
+	for _, r := range f.byRank {
+		if r.Exit != nil {
+			by(r.Exit.T)
+		}
+	}
+	for _, e := range f.Ends {
+		by(e.T)
+	}
+	if math.IsInf(first, 1) {
+		return math.Inf(-1)
+	}
+	return first
 }
 
 // kernelLogs puts what kernels and GPU tools say on the timeline, ties it to nodes and ranks, and counts what caused the failure

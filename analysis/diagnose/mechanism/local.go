@@ -149,6 +149,12 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 	if unknown > 0 && len(ranks) == 0 && len(fls) > 1 && p.Scope != "all" {
 		p.Why = fmt.Sprintf("%s say so; which ranks wrote them is not stated", plural(len(fls), "line", "lines"))
 	}
+	if !slices.ContainsFunc(first, func(fl *resolve.Failure) bool { return !between(fl) }) {
+		if p.Ranks, p.Nodes, p.Summary = nil, nil, short(text); p.Scope != "all" {
+			p.Scope = "unknown"
+		}
+		p.Why = "the line names two that do not fit together, and not which of them is as it should be"
+	}
 	quoted := map[worker.Pos]bool{} // one line may carry two signs of the same
 	for _, fl := range first {
 		if len(p.For) == 3 {
@@ -181,6 +187,12 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 		p.Why = "steps stand below it, and nothing says whether they were printed after it or had stood in a buffer: it may have been caught"
 	}
 	return p
+}
+
+// between says that a failure is told of its writer and another, of whom either may be at fault.
+func between(fl *resolve.Failure) bool {
+	sign, known := knowledge.Lookup(fl.Sign)
+	return known && sign.Between
 }
 
 // endedElse is how the job ended if nothing of it failed.
