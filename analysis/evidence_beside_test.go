@@ -151,6 +151,16 @@ func bridged(host string, first int) string {
 
 var besideCases = []besideCase{
 	{
+		name: "the kernel's word stands between the last time in the logs and the first process's end, and one process of the node failed on its GPU",
+		logs: map[string]string{
+			"j-4242-n1.err":  "step 1 loss 2.15\n[rank0]: ok\n",
+			"j-4242-n2.err":  "2025-06-04 09:40:00 WARNING Failed to decode sample 7, skipping\n[rank4]: ok\n" + "[rank5]: Traceback (most recent call last):\n[rank5]:   File \"/a/train.py\", line 3, in main\n[rank5]:     torch.cuda.synchronize()\n[rank5]: RuntimeError: CUDA error: unspecified launch failure\n",
+			"slurm-4242.out": "srun: error: n2: task 1: Exited with exit code 1\nsrun: Terminating StepId=4242.0\nslurmstepd: error: *** STEP 4242.0 ON n1 CANCELLED AT 2025-06-04T10:00:20 ***\n",
+		},
+		evidence: map[string]string{"dmesg-n2.txt": "[Wed Jun  4 10:00:12 2025] NVRM: Xid (PCI:0000:02:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"},
+		want:     []string{"gpu-off-bus"}, root: "rank 5, node n2",
+	},
+	{
 		name:     "the kernel killed a process of a training on the host that others lost",
 		logs:     map[string]string{"h1.log": lostPeerOnH2},
 		evidence: map[string]string{"dmesg-h2.txt": killedForMemory},

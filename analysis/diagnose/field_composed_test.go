@@ -108,3 +108,22 @@ func TestFieldAttemptsOverFilesOfNodes(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// What names two names neither, and what stands in a node's file without a rank is not of whoever waited there.
+func TestFieldNobodyIsNamedForAnother(t *testing.T) {
+	mismatch := func(rank int) string {
+		return fmt.Sprintf("n%d:90%d:91%d [0] init.cc:943 NCCL WARN Mismatched NCCL version detected : rank %d version 22105 rank 3 version 21903\n", 1+rank/2, rank, rank, rank)
+	}
+	tries := ""
+	for i := 1; i <= 5; i++ {
+		tries += fmt.Sprintf("2026-03-11 09:0%d:00 WARNING aistore.client Retrying GET ais://audio/shard-00467.tar, attempt %d/5: HTTPConnectionPool(host='10.9.8.7', port=51081): Read timed out.\n", i, i)
+	}
+	const raised = "requests.exceptions.ConnectionError: HTTPConnectionPool(host='10.9.8.7', port=51081): Max retries exceeded with url: /v1/objects/audio/shard-000123.tar"
+	aborted := childFailed("10:20:05", "n1", 0, 0, -6)
+	for _, c := range []fieldCase{
+		{"two versions of NCCL", map[string]string{"j-4242-n1.err": mismatch(0) + mismatch(1), "j-4242-n2.err": mismatch(2)}, []string{"version-mismatch"}, "-"},
+		{"another's tries in vain", map[string]string{"j-4242-n1.err": tries + raisedBy(1, raised) + waitedFor(0, 2) + aborted, "j-4242-n2.err": waitedFor(3, 4)}, []string{"storage-retries-exhausted"}, "rank 1, node n1"},
+	} {
+		c.check(t)
+	}
+}

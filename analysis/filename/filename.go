@@ -147,11 +147,13 @@ func spread(out map[string]Name, names []string) {
 	each := func(see func(name string, g *group, m []string, num int)) {
 		for _, name := range names {
 			if m := onNode.FindStringSubmatch(trim(name)); m != nil {
-				if groups[m[1]] == nil {
-					groups[m[1]] = &group{nodes: map[string]bool{}, nums: map[int]bool{}}
+				g := groups[m[1]+m[4]]
+				if g == nil {
+					g = &group{nodes: map[string]bool{}, nums: map[int]bool{}}
+					groups[m[1]+m[4]] = g
 				}
 				num, _ := strconv.Atoi(m[5])
-				see(name, groups[m[1]], m, num)
+				see(name, g, m, num)
 			}
 		}
 	}

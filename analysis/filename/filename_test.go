@@ -169,6 +169,11 @@ func TestNamesThatStateANodeAndARankOnIt(t *testing.T) {
 			}
 		}
 	}
+	// Beside them a file of each node, whose name ends in a number.
+	got = Parse([]string{"t-4242-p0-048.log", "t-4242-p0-049.log", "t-4242-p0-048-rank0.err", "t-4242-p0-049-rank1.err"})
+	if n := got["t-4242-p0-049-rank1.err"]; n.Host != "p0-049" || got["t-4242-p0-049.log"].Host != "p0-049" {
+		t.Errorf("%+v", got)
+	}
 	// Hosts that are called by rack and number.
 	got = Parse([]string{"t-4242-r1-1.err", "t-4242-r1-2.err", "t-4242-r2-1.err", "t-4242-r2-2.err"})
 	if n := got["t-4242-r2-1.err"]; n.Host != "r2-1" || n.Task != None {

@@ -406,11 +406,39 @@ func (f *Facts) kernelFailure(c *candidate) *Failure {
 	if e.When == Near && !c.undateable {
 		fl.T = e.T
 	}
-	if e.Rank != NoRank {
-		fl.Rank, fl.Proc = e.Rank, f.rank(e.Rank, e.RankBasis)
+	id, basis := e.Rank, e.RankBasis
+	if id == NoRank && (c.mechanism == "gpu-off-bus" || c.mechanism == "gpu-ecc") {
+		id, basis = f.onlyCUDA(e.Node), "the only process of the node whose GPU failed"
+	}
+	if id != NoRank {
+		fl.Rank, fl.Proc = id, f.rank(id, basis)
 		if fl.Proc.Node == "" {
 			fl.Proc.Node, fl.Proc.NodeBasis = e.Node, e.NodeBasis
 		}
 	}
 	return fl
+}
+
+// onlyCUDA is the one rank of a node that reports an error of CUDA where others of that node are seen that do not, or its launcher tells how
+// it ended; NoRank where there is none.
+func (f *Facts) onlyCUDA(node string) int {
+	only := NoRank
+	for _, fl := range f.Failures {
+		switch {
+		case fl.Kind == kindKernel || fl.Mechanism != "cuda-error" && fl.Mechanism != "gpu-ecc" && fl.Mechanism != "gpu-off-bus":
+		case fl.Rank == NoRank && (fl.Node == "" || fl.Node == node), fl.Rank != NoRank && fl.Node == "":
+			return NoRank // whoever that is
+		case fl.Node != node || fl.Rank == only:
+		case only != NoRank:
+			return NoRank
+		default:
+			only = fl.Rank
+		}
+	}
+	for _, r := range f.byRank {
+		if only != NoRank && r.Node == node && (r.ID != only && r.Lines > 0 || r.ID == only && r.Exit != nil) {
+			return only
+		}
+	}
+	return NoRank
 }

@@ -6,6 +6,7 @@ import (
 
 	"faultline/analysis/artifact/kernel"
 	"faultline/analysis/resolve"
+	"faultline/analysis/waitfor"
 )
 
 // onKernel makes a mechanism say which part of which node it is where a kernel or a GPU tool tells of it.
@@ -16,9 +17,19 @@ func onKernel(m Mechanism) Mechanism {
 		if p == nil {
 			return nil
 		}
+		p.held(s)
 		return p.told(p.kernel(), alone(s))
 	}
 	return m
+}
+
+// held names the rank that held the others, where it is on the one node whose GPU failed.
+func (p *Proposal) held(s *Scene) {
+	if g := s.Graph; p.kernel() != nil && len(p.Ranks) == 0 && len(p.Nodes) == 1 && g.Shape == waitfor.Straggle && g.Idle && len(g.Root) == 1 {
+		if r := s.Facts.Rank(g.Root[0]); r != nil && r.Node == p.Nodes[0] {
+			p.Ranks = g.Root
+		}
+	}
 }
 
 // alone says that evidence is all there is: no log of the job was read.
