@@ -88,12 +88,23 @@ var signatureAdvice = map[string]Advice{
 	"gpu-nvls-bind":          {"See whether Fabric Manager runs on {node} and fits the driver; after it was restarted the GPUs need a reset.", "ssh {node} 'systemctl status nvidia-fabricmanager; nvidia-smi -q | grep -A3 Fabric'"},
 	"slurm-prolog":           {"See why the node was drained, and resubmit without it.", "sinfo -R; scontrol show node {node} | grep -i reason"},
 	"ofi-address-vector":     {"Look whether libfabric sees the card where the job runs, and how much memory may be locked there.", "fi_info -p efa -t FI_EP_RDM; ulimit -l; ls /dev/infiniband"},
+	"npu-aicore":             adviceNPU,
+	"npu-core":               adviceNPU,
+	"npu-code":               adviceNPU,
+	"cuda-rocm-fault":        adviceROCm,
+	"rocm-aperture":          adviceROCm,
+	"tpu-halted":             adviceTPU,
+	"tpu-halted-device":      adviceTPU,
+	"tpu-fatal":              adviceTPU,
 	"storage-no-locks":       {"Keep lock files off that file system, or have its lock service looked at; meanwhile let one process fill the cache.", "export HF_DATASETS_CACHE=/tmp/$USER/hf; mount | grep -E 'nolock|noflock'"},
 	"config-dist-checkpoint": {"Compare the model's settings with those that the checkpoint was saved with.", ""},
 }
 
 var (
 	advicePods    = Advice{"See what Kubernetes says of the job's pods and of their nodes.", "kubectl get events --sort-by=.lastTimestamp | tail -40; kubectl describe pod POD"}
+	adviceNPU     = Advice{"Run the failing step again with blocking launches: the traceback then points at the operator that failed.", "ASCEND_LAUNCH_BLOCKING=1 torchrun --nproc-per-node=8 train.py"}
+	adviceROCm    = Advice{"Run the failing step again with one kernel after the other: the traceback then points at the one that failed.", "AMD_SERIALIZE_KERNEL=3 torchrun --nproc-per-node=8 train.py"}
+	adviceTPU     = Advice{"Run it again on other hosts: what comes back there is the program's fault, what does not is this TPU's.", ""}
 	adviceSeesGPU = Advice{"See whether {node} shows its GPUs, and whether the job asked for them.", "ssh {node} nvidia-smi -L; echo $CUDA_VISIBLE_DEVICES; scontrol show job {job} | grep -i tres"}
 	adviceMachine = Advice{"Take a machine with more memory, or fewer loader workers and a smaller prefetch.", ""}
 )

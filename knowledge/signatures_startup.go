@@ -54,6 +54,13 @@ var startupSignatures = []Signature{
 		Example: "ssh: connect to host 10.0.0.7 port 2222: Connection refused",
 	},
 	{
+		ID: "init-ssh-closed", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"_exchange_identification: "}, Pattern: `(?:kex|ssh)_exchange_identification: (?P<error>[^\n]{1,80})`,
+		Meaning: "A host of the job answers ssh and hangs up at once: too many come at a time, it does not let this one in, or it is shutting down.",
+		Source:  "OpenSSH kex.c",
+		Example: "node2: kex_exchange_identification: Connection closed by remote host",
+	},
+	{
 		ID: "init-ssh-key", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Host key verification failed."},
 		Meaning:  "ssh does not know a host of the job, or knows another one by that name, and the launcher cannot ask.",

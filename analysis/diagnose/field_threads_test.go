@@ -174,3 +174,25 @@ func TestOneWorkFurtherOnInAnotherOperation(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// What interrupted a job is told as its launcher names it, and what to do fits the accelerator.
+func TestWhatInterruptedItAndWhereItRan(t *testing.T) {
+	const end = "W0304 10:12:02.100000 231 torch/distributed/elastic/agent/server/api.py:704] Received Signals.SIGINT death signal, shutting down workers\n" +
+		"Traceback (most recent call last):\n  File \"/opt/conda/bin/torchrun\", line 8, in <module>\n    sys.exit(main())\ntorch.distributed.elastic.multiprocessing.api.SignalException: Process 231 got signal: 2\n"
+	for _, c := range []struct{ name, text, mechanism, says string }{
+		{"Ctrl-C", fieldSteps + end, "external-signal", "SIGINT"},
+		{"an NPU", fieldSteps + raisedBy(5, "RuntimeError: rtStreamSynchronize execution failed, reason=[aicore exception]"), "cuda-error", "ASCEND_LAUNCH_BLOCKING=1"},
+		{"ROCm", fieldSteps + "Memory access fault by GPU node-1 on address 0x1e4000. Reason: Page not present or supervisor privilege.\n", "cuda-error", "AMD_SERIALIZE_KERNEL=3"},
+		{"CUDA", fieldSteps + raisedBy(5, "RuntimeError: CUDA error: an illegal memory access was encountered"), "cuda-error", "CUDA_LAUNCH_BLOCKING=1"},
+		{"ssh", "node2: kex_exchange_identification: Connection closed by remote host\npdsh@node1: node2: ssh exited with exit code 255\n", "init-unreachable", "ssh"},
+	} {
+		r := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(c.text)}}, nil, 0))
+		said := r.Verdict.Summary
+		for _, a := range r.Recommendations {
+			said += " " + a.Command
+		}
+		if r.Verdict.Mechanism != c.mechanism || !strings.Contains(said, c.says) {
+			t.Errorf("%s: %s: %s", c.name, r.Verdict.Mechanism, said)
+		}
+	}
+}

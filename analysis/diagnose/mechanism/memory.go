@@ -103,10 +103,15 @@ func killed(s *Scene) *Proposal {
 		p.Direct = false
 		p.Summary = "the job was asked to end by a signal from outside"
 		p.Why = fmt.Sprintf("%s SIGTERM, and nothing failed before", plural(len(term), "line reports", "lines report"))
-		if hungUp(term) {
+		switch namedSignal(term) {
+		case "1":
 			p.Summary = "the job was told that its terminal or login session had ended (SIGHUP)"
 			p.Why = fmt.Sprintf("%s SIGHUP, and nothing failed before", plural(len(term), "line reports", "lines report"))
 			p.Now = []knowledge.Advice{{Text: "Start it so that it outlives the session it is started from.", Command: "tmux new -s train   # or: setsid nohup torchrun … > train.log 2>&1 &"}}
+		case "2":
+			p.Summary = "the job was interrupted (SIGINT): somebody pressed Ctrl-C, or what started it was interrupted"
+			p.Why = fmt.Sprintf("%s SIGINT, and nothing failed before", plural(len(term), "line reports", "lines report"))
+			p.Now = []knowledge.Advice{{Text: "If nobody at its terminal did so, see what interrupted the script that started it.", Command: ""}}
 		}
 		if f.Coverage.Partial || !f.Job.Training {
 			// What failed before may stand in what is not there.
@@ -161,15 +166,17 @@ func leftOver(f *resolve.Facts, term []*resolve.Failure) string {
 	return sure
 }
 
-// hungUp says that the signal is SIGHUP wherever a launcher says which it was: what a process gets whose terminal is closed.
-func hungUp(term []*resolve.Failure) bool {
-	named := false
+// namedSignal is the number of the signal wherever a launcher says which it was, "" where none does or they differ: 1 is what a process
+// gets whose terminal is closed, 2 what Ctrl-C sends.
+func namedSignal(term []*resolve.Failure) string {
+	named := ""
 	for _, fl := range term {
 		if fl.Kind == "exception" && fl.Exc != nil && fl.Sign == "signal-elastic-exception" {
-			if !strings.HasSuffix(fl.Text, "got signal: 1") {
-				return false
+			_, n, _ := strings.Cut(fl.Text, "got signal: ")
+			if named != "" && n != named {
+				return ""
 			}
-			named = true
+			named = n
 		}
 	}
 	return named
