@@ -92,6 +92,7 @@ func TestFieldAttemptsOverFilesOfNodes(t *testing.T) {
 	)
 	first, second := clocked(0, 0, 30), clocked(60, 25, 50)
 	died := raisedBy(5, key) + gone(1)
+	losses := strings.Repeat("{'loss': 2.1488, 'grad_norm': 0.2884, 'learning_rate': 0.0003, 'epoch': 0.0024}\n", 12)
 	for _, c := range []fieldCase{
 		{"torchrun began again on all", map[string]string{"j-4242-n1.err": torchrunAt("08:59:00") + first + torchrunAt("09:59:00") + second + over,
 			"j-4242-n2.err": torchrunAt("08:59:00") + died + torchrunAt("09:59:00")}, []string{"completed"}, "-"},
@@ -99,6 +100,8 @@ func TestFieldAttemptsOverFilesOfNodes(t *testing.T) {
 			"j-4242-n2.err": torchrunAt("08:59:00") + died + torchrunAt("09:59:00")}, []string{"exception"}, "rank 1, node n1"},
 		{"something else began that trained nothing", map[string]string{"j-4242-n1.err": torchrunAt("08:59:00") + first + torchrunAt("09:31:00") + raisedBy(1, "ValueError: no such model") + gone(1),
 			"j-4242-n2.err": torchrunAt("08:59:00") + died + torchrunAt("09:31:00")}, []string{"exception"}, ""},
+		{"steps without numbers", map[string]string{"j-4242-n1.err": torchrunAt("08:59:00") + losses + torchrunAt("09:59:00") + losses + raisedBy(1, "ValueError: bad") + gone(1),
+			"j-4242-n2.err": torchrunAt("08:59:00") + died + torchrunAt("09:59:00")}, []string{"exception"}, "rank 1, node n1"},
 		{"another node's torchrun came late", one(torchrunAt("08:59:00") + died + torchrunAt("09:05:00") + "[rank1]: ok\n"), []string{"exception"}, "rank 5"},
 		{"SLURM ended the step, and others went on", map[string]string{"j-4242-n1.err": first + second + over, "j-4242-n2.err": raisedBy(5, key), "slurm-77.out": told}, []string{"completed"}, "-"},
 		{"and it crashed", map[string]string{"j-4242-n1.err": first + second, "j-4242-n2.err": "ok\n", "slurm-77.out": told + crash}, []string{"native-crash"}, ""},
@@ -119,9 +122,12 @@ func TestFieldNobodyIsNamedForAnother(t *testing.T) {
 		tries += fmt.Sprintf("2026-03-11 09:0%d:00 WARNING aistore.client Retrying GET ais://audio/shard-00467.tar, attempt %d/5: HTTPConnectionPool(host='10.9.8.7', port=51081): Read timed out.\n", i, i)
 	}
 	const raised = "requests.exceptions.ConnectionError: HTTPConnectionPool(host='10.9.8.7', port=51081): Max retries exceeded with url: /v1/objects/audio/shard-000123.tar"
+	const unloadable = "Traceback (most recent call last):\n  File \"/a/train.py\", line 9, in <module>\n    torch.load(path)\nRuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory\n"
 	aborted := childFailed("10:20:05", "n1", 0, 0, -6)
 	for _, c := range []fieldCase{
 		{"two versions of NCCL", map[string]string{"j-4242-n1.err": mismatch(0) + mismatch(1), "j-4242-n2.err": mismatch(2)}, []string{"version-mismatch"}, "-"},
+		{"more processes raised it than the launcher saw end", map[string]string{"j-4242-n1.err": strings.Repeat(unloadable, 4) + childFailed("10:20:05", "n1", 0, 0, 1),
+			"j-4242-n2.err": strings.Repeat(unloadable, 4) + childFailed("10:20:05", "n2", 4, 0, 1)}, []string{"checkpoint-io"}, "-"},
 		{"another's tries in vain", map[string]string{"j-4242-n1.err": tries + raisedBy(1, raised) + waitedFor(0, 2) + aborted, "j-4242-n2.err": waitedFor(3, 4)}, []string{"storage-retries-exhausted"}, "rank 1, node n1"},
 	} {
 		c.check(t)

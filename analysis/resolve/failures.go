@@ -311,7 +311,17 @@ func (f *Facts) attribute() {
 		}
 	}
 	byFile, byHost := byCode(exits), byCode(hosts)
+	type raised struct{ file, text string }
+	times := map[raised]int{} // of what no rank signs: as many processes raised it, but for one that tells it twice
 	for _, fl := range f.Failures {
+		if fl.Kind == "exception" && fl.Rank == NoRank {
+			times[raised{fl.At.File, fl.Text}] += max(1, fl.Count)
+		}
+	}
+	for _, fl := range f.Failures {
+		if fl.Kind == "exception" && times[raised{fl.At.File, fl.Text}] > 2 {
+			continue
+		}
 		if fl.Rank != NoRank || fl.Role != knowledge.CauseRole || fl.Kind == "task" && fl.Mechanism != mechHostOOM || f.ident.multiHost[fl.At.File] {
 			continue
 		}

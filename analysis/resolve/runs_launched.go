@@ -42,7 +42,7 @@ func launches(obs *worker.Observations, marks map[string][]worker.RunMark) []wor
 		}
 	}
 	for i := range obs.Progress {
-		if p := &obs.Progress[i]; p.Phase == "training" && p.Step >= 0 && byFile[p.File] != nil {
+		if p := &obs.Progress[i]; p.Phase == "training" && byFile[p.File] != nil {
 			steps[p.File] = append(steps[p.File], p)
 		}
 	}
@@ -72,7 +72,7 @@ func launches(obs *worker.Observations, marks map[string][]worker.RunMark) []wor
 			if !trained && !within(ended[file], from, m.Off) && !(dated && both && since.Kind == m.Stamp.Kind && b-a > longIdle) {
 				continue
 			}
-			resumed = resumed || trained && i < len(ps) && climbs(ps[i:])
+			resumed = resumed || trained && i < len(ps) && (climbs(ps[i:]) || ps[i].Step < 0 && len(ps)-i > goesOn)
 			m.Kind = "requeue"
 			out = append(out, m)
 			from, since = m.Off, m.Stamp
