@@ -54,6 +54,20 @@ const (
 	killedForMemory = "[Mon Dec  1 10:00:27 2025] Memory cgroup out of memory: Killed process 4012 (ray::WorkerDict) total-vm:512000000kB, anon-rss:401000000kB, file-rss:1200kB, shmem-rss:2000kB, UID:0 pgtables:900000kB oom_score_adj:0\n"
 )
 
+// minutes are steps of a job, one a minute from ten on.
+func minutes(from, to int) string {
+	var b strings.Builder
+	for i := from; i < to; i++ {
+		fmt.Fprintf(&b, "2025-06-04 10:%02d:00 step %d loss 2.%03d\n", i, i, 999-i)
+	}
+	return b.String()
+}
+
+// gaveUp is what the watchdog of a rank says that waited since those steps.
+func gaveUp(rank int) string {
+	return fmt.Sprintf("[rank%[1]d]:[E604 10:49:10.100000000 ProcessGroupNCCL.cpp:632] [Rank %[1]d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=801, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600072 milliseconds before timing out.\n", rank)
+}
+
 type besideCase struct {
 	name           string
 	logs, evidence map[string]string
@@ -150,6 +164,15 @@ func bridged(host string, first int) string {
 }
 
 var besideCases = []besideCase{
+	{
+		name: "a port of which NCCL tells no time, and the kernel that training went on after it",
+		logs: map[string]string{
+			"j-4242-n1.err": minutes(0, 40) + gaveUp(0),
+			"j-4242-n2.err": "n2:12:9 [0] transport/net_ib.cc:253 NCCL WARN NET/IB : mlx5_1:1 Got async event : port error\n" + gaveUp(1),
+		},
+		evidence: map[string]string{"dmesg-n2.txt": "[Wed Jun  4 10:05:12 2025] mlx5_core 0000:5d:00.0 ib1: Link down\n[Wed Jun  4 10:05:20 2025] mlx5_core 0000:5d:00.0 ib1: Link up\n"},
+		want:     []string{"collective-hang", "gpu-hang", "rank-stalled"},
+	},
 	{
 		name: "the kernel's word stands between the last time in the logs and the first process's end, and one process of the node failed on its GPU",
 		logs: map[string]string{

@@ -42,6 +42,7 @@ func TestAPortThatCameUpAgain(t *testing.T) {
 		{"the kernel's link, and a read that hangs on the other node", map[string]string{"n1.log": one + all + asleep, "n2.log": two + early + down + later + hung(1)}, []string{"storage-unresponsive"}, "node n1"},
 		{"NCCL's port, and an exception of the other node", map[string]string{"n1.log": one + all + raisedBy(0, "KeyError: 'router'"), "n2.log": two + early + flap + later}, []string{"exception"}, "rank 0, node n1"},
 		{"transfers fail much later", map[string]string{"n1.log": one + all + completion("n1", 11, "10.9.0.2", 12), "n2.log": two + early + flap + later}, []string{"link-error"}, "node n2"},
+		{"a rank that did not enter", map[string]string{"n1.log": fieldSteps + waitedFor(0, 2, 3), "n2.log": flap + signalledAt(9, 1, 0)}, []string{"rank-stalled"}, "rank 1, node n2"},
 		{"nothing went on", map[string]string{"n1.log": one + all + hung(0), "n2.log": two + all + flap + hung(1)}, []string{"link-error"}, "node n2"},
 	} {
 		c.check(t)

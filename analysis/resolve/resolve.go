@@ -80,6 +80,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.failures(obs)
 	f.retold()
 	f.kernelLogs(in)
+	f.upAgain()
 	f.rasThen()
 	f.items()
 	f.courses()

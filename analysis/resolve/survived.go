@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"faultline/analysis/artifact/kernel"
 	"faultline/analysis/worker"
 	"faultline/knowledge"
 )
@@ -232,8 +233,29 @@ func atStart(fl *Failure) bool {
 // portDown are the signs of a port that went down, and may have come up again before any transfer over it was given up.
 var portDown = map[string]bool{"ib-port-error": true, "ib-port-error-event": true, "ib-link-down": true}
 
+// PortDown says that a failure tells of a port that went down, and of no transfer over it.
+func PortDown(fl *Failure) bool { return portDown[fl.Sign] && fl.Kernel == nil }
+
 // flapOver is for how many seconds training goes on after a port had gone down that came up again: cards give a transfer up sooner.
 const flapOver = 300
+
+// upAgain takes ports of which a process tells without a time for those that the node's kernel tells of, where training went on after them.
+func (f *Facts) upAgain() {
+	over := map[string]bool{}
+	for _, e := range f.Kernel {
+		if e.Kind == kernel.Link {
+			past, seen := over[e.Node]
+			over[e.Node] = (past || !seen) && (e.When == Outlived || e.When == Before)
+		}
+	}
+	for _, fl := range f.Failures {
+		if fl.Role == knowledge.CauseRole && PortDown(fl) && !fl.T.Valid && over[fl.Node] {
+			f.flap(fl)
+			fl.Role = knowledge.InfoRole
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: the kernel of %s tells when its link went down, and training went on after it", fl.At.File, fl.At.Line, fl.Node))
+		}
+	}
+}
 
 // passed says that training went on for so long after a port had gone down.
 func (t *tolerance) passed(f *Facts, fl *Failure) bool {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"faultline/analysis/resolve"
+	"faultline/analysis/waitfor"
 	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
@@ -87,6 +88,9 @@ func linkError(s *Scene) *Proposal {
 		return deadLink(s)
 	}
 	f := s.Facts
+	if s.Graph.Shape == waitfor.Straggle && s.Graph.Idle && !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return !resolve.PortDown(fl) }) {
+		return nil // a port that was down keeps nobody from entering, and no transfer is told to have failed
+	}
 	if k := p.kernel(); k != nil {
 		return p.ofDrivers(s).told(k, alone(s)) // the driver of the port says that it was its own link
 	}
