@@ -168,6 +168,7 @@ func TestOneWorkFurtherOnInAnotherOperation(t *testing.T) {
 		{"three further on", one(others + waits(5, 903, "ALLREDUCE", 902)), []string{"collective-mismatch"}, "rank 5"},
 		{"another operation", one(others + waits(5, 900, "ALLREDUCE", 899)), []string{"collective-mismatch"}, "rank 5"},
 		{"in groups without a name", one(fmt.Sprintf(unnamed, "BROADCAST")), all, "-"},
+		{"what one sends and the other receives", one(fmt.Sprintf(strings.ReplaceAll(unnamed, "ALLGATHER", "RECV"), "SEND")), []string{"collective-hang", "gpu-hang", "rank-stalled"}, "-"},
 		{"all alike", one(fmt.Sprintf(unnamed, "ALLGATHER")), []string{"collective-hang", "gpu-hang", "rank-stalled"}, "-"},
 		{"what Horovod's launcher raises", one(fieldSteps + "Traceback (most recent call last):\n  File \"launch.py\", line 3, in <module>\n    f()\nRuntimeError: Horovod detected that one or more processes exited with non-zero status, thus causing the job to be terminated. The first process to do so was:\nProcess name: 0\nExit code: 1\n"), []string{"exception", "unknown"}, "rank 0"},
 	} {

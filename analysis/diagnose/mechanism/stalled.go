@@ -308,8 +308,12 @@ func silentServer(f *resolve.Facts, nodes []string) *incident.Suspect {
 	return nil
 }
 
-// atOdds says that works of one number wait in different operations. In a group without a name they may be of two groups.
+// atOdds says that works of one number wait in different operations. In a group without a name they may be of two groups. Where ranks
+// send and receive, each counts for itself, and one's sending is the other's receiving.
 func atOdds(gr *resolve.Group) bool {
+	if gr.P2P {
+		return false
+	}
 	op := map[int64]string{}
 	for _, p := range gr.Pending {
 		if p.Work.Seq < 0 || p.Work.Op == "" {
