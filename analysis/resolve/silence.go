@@ -108,21 +108,45 @@ func (f *Facts) Hush() (s Silence, ok bool) {
 	return s, s.For >= s.least()
 }
 
-// Heard says that a line of the job's own processes tells a time that is within an hour of the end, or later: of a job whose lines tell
-// none, nobody knows until when it worked.
+// Heard says that a line of the job's own processes tells that they worked within an hour of the end: it stands above the end, or its
+// time is before it. What they print when they are ended tells nothing of that. Where clocks seem to be of two zones, nobody can say.
 func (f *Facts) Heard(end *End) bool {
-	near := func(at worker.At) bool {
+	const (
+		ending = 5.0  // seconds that the lines of an ending may take
+		span   = 60.0 // and that many lines of it do not
+	)
+	ahead := func(at worker.At) (float64, bool) { // how long before the end
 		m := f.At(at)
-		return at.Stamp.Emitter != line.Slurm && m.Valid && end.T.T-m.T < hour
+		return end.T.T - m.T, at.Stamp.Emitter != line.Slurm && m.Valid
+	}
+	near := func(at worker.At) bool {
+		d, ok := ahead(at)
+		return ok && d < hour && (d > ending || d < -clockZone)
+	}
+	if a := end.Slurm.Above; a != nil {
+		if d, ok := ahead(*a); ok && d < hour {
+			return true
+		}
 	}
 	for i := range f.Tails {
 		t := &f.Tails[i]
 		if near(t.Last) || slices.ContainsFunc(t.Writers, func(w worker.WriterSpan) bool { return near(w.At(t.File, w.Last)) }) {
 			return true
 		}
+		if r := t.Rhythm; r != nil && r.Span > span && r.Longest < hour/2 {
+			if d, ok := ahead(r.At); ok && d < hour {
+				return true
+			}
+		}
 	}
-	return false
+	return slices.ContainsFunc(f.Courses, func(c *Course) bool {
+		n := len(c.Points)
+		return n > 0 && c.Points[n-1].T.Valid && end.T.T-c.Points[n-1].T.T < hour
+	})
 }
+
+// clockZone is how much a job's lines must be ahead of SLURM's for their clocks to be those of two zones.
+const clockZone = 600.0 // seconds
 
 // Limits of a hush. Lines of which nobody knows what they mean prove less than steps do.
 const (

@@ -306,8 +306,10 @@ type SlurmEnd struct {
 	Hosts  []string // node-failure: the nodes that failed; launch-failed: the node
 	N      int      // oom: number of events
 	Text   string   // launch-failed: the error
-	System string   // another batch system than SLURM, "PBS"
-	Says   string   // and the words by which its line is known
+	// Above is the last line above it, of those that are looked at, with a time of the job's own clock; nil where there is none.
+	Above  *At
+	System string // another batch system than SLURM, "PBS"
+	Says   string // and the words by which its line is known
 }
 
 // By is the batch system that ended it.

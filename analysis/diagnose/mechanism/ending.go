@@ -221,7 +221,7 @@ func reason(slug, want, summary string) func(*Scene) *Proposal {
 			stoodStillPerhaps(s, p, by+" prints the reason")
 			if p.Direct && unheard(s.Facts) {
 				p.Direct, p.Base = false, 0.93
-				p.Why = by + " prints the reason; until when the job worked is not known: of its lines that were looked at none of the last hour tells a time"
+				p.Why = by + " prints the reason; until when the job worked is not known: of its lines that were looked at none from the hour before tells a time"
 			}
 		}
 		if p != nil && slug == "time-limit" && !s.Facts.Job.Training && s.Facts.Job.ExitOK == nil && metNCCL(s.Facts) {
@@ -412,7 +412,7 @@ func cancelled(s *Scene) *Proposal {
 	stoodStillPerhaps(s, p, hit.Slurm.By()+" ended it without a reason of its own")
 	if p.Direct && unheard(f) {
 		p.Direct, p.Base = false, 0.88
-		p.Why = hit.Slurm.By() + " ended it without a reason of its own, and nothing had failed before; whether it still worked then is not known: of its lines that were looked at none of the last hour tells a time"
+		p.Why = hit.Slurm.By() + " ended it without a reason of its own, and nothing had failed before; whether it still worked then is not known: of its lines that were looked at none from the hour before tells a time"
 	}
 	unkillable(s, p)
 	return p
