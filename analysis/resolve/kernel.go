@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"faultline/analysis/artifact/kernel"
@@ -72,7 +73,7 @@ func (f *Facts) troubled() trouble {
 			t.from, t.unc, t.known = min(t.from, m.T), max(t.unc, m.Unc), true
 		}
 	}
-	reports := math.Inf(-1)
+	reports, endings := math.Inf(-1), f.endings()
 	for _, g := range f.Groups {
 		for _, p := range g.Pending {
 			t.hang, t.any = true, true
@@ -89,7 +90,7 @@ func (f *Facts) troubled() trouble {
 		}
 		t.any = true
 		if fl.Role == knowledge.CauseRole && !fl.T.Valid {
-			reports = max(reports, f.byThen(fl))
+			reports = max(reports, byThen(fl, endings))
 		}
 		m := fl.When()
 		if !m.Valid || m.Unc > anyZone/2 {
@@ -128,30 +129,36 @@ func (f *Facts) troubled() trouble {
 	return t
 }
 
-// byThen is until when a failure had happened of which only is known what it cannot precede: its process had ended then, or the first that
-// did, or the step.
-func (f *Facts) byThen(fl *Failure) float64 {
-	if fl.Proc != nil && fl.Proc.Exit != nil && fl.Proc.Exit.T.Valid {
-		return fl.Proc.Exit.T.T
-	}
-	first := math.Inf(1)
-	by := func(m Moment) {
-		if m.Valid && !(fl.NotBefore.Valid && m.T < fl.NotBefore.T) {
-			first = min(first, m.T)
-		}
-	}
+// endings are when processes and steps ended, ascending.
+func (f *Facts) endings() (ts []float64) {
 	for _, r := range f.byRank {
-		if r.Exit != nil {
-			by(r.Exit.T)
+		if r.Exit != nil && r.Exit.T.Valid {
+			ts = append(ts, r.Exit.T.T)
 		}
 	}
 	for _, e := range f.Ends {
-		by(e.T)
+		if e.T.Valid {
+			ts = append(ts, e.T.T)
+		}
 	}
-	if math.IsInf(first, 1) {
+	sort.Float64s(ts)
+	return ts
+}
+
+// byThen is until when a failure had happened of which only is known what it cannot precede: its process had ended then, or the first that
+// did, or the step.
+func byThen(fl *Failure, endings []float64) float64 {
+	if fl.Proc != nil && fl.Proc.Exit != nil && fl.Proc.Exit.T.Valid {
+		return fl.Proc.Exit.T.T
+	}
+	first := 0
+	if fl.NotBefore.Valid {
+		first = sort.SearchFloat64s(endings, fl.NotBefore.T)
+	}
+	if first == len(endings) {
 		return math.Inf(-1)
 	}
-	return first
+	return endings[first]
 }
 
 // kernelLogs puts what kernels and GPU tools say on the timeline, ties it to nodes and ranks, and counts what caused the failure
