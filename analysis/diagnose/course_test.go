@@ -159,6 +159,7 @@ func TestTheLowestThroughputOfAll(t *testing.T) {
 	}{
 		{"it became so", "", []string{pair(290, 2), pair(291, 7), pair(150, 5), pair(149, 5), pair(151, 5)}, []int{5}},
 		{"it is so from the start", noStages, []string{pair(150, 5), pair(149, 5), pair(151, 5)}, []int{5}},
+		{"it is the last one", "", []string{pair(290, 2), pair(150, 9), pair(149, 9), pair(151, 9)}, []int{9}},
 		{"it may be a stage's", "", []string{pair(150, 5), pair(149, 5), pair(151, 5)}, nil},
 		{"another one each time", noStages, []string{pair(150, 5), pair(149, 3), pair(151, 1), pair(150, 2)}, nil},
 		{"once", "", []string{pair(290, 2), pair(291, 7), pair(150, 5)}, nil},

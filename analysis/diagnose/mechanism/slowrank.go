@@ -242,29 +242,33 @@ func extremes(f *resolve.Facts) []verdictOn {
 	)
 	var out []verdictOn
 	wasAlike := f.Job.PP == 1
-	var low *worker.RankTime
+	var other *worker.RankTime
 	for i := range f.Obs.RankTimes {
-		x := &f.Obs.RankTimes[i]
-		switch {
-		case x.Unit != "extreme":
-		case x.Side == "low":
-			low = x
-		case low != nil && low.File == x.File && low.Report == x.Report && low.Value > 0:
-			by := x.Value / low.Value
-			if by < alike {
-				wasAlike, out = true, nil
-				continue
-			}
-			r := verdictOn{what: "the lowest throughput of all", report: x.Pos, slow: map[int]*compared{}, seen: max(f.Job.WorldSize, 2)}
-			if by > straggling {
-				c := &compared{rank: low.Rank, factor: by, at: low.At, value: fmt.Sprintf("%s %.4g, the fastest, rank %d, has %.4g", low.What, low.Value, x.Rank, x.Value)}
-				if rk := f.Rank(low.Rank); rk != nil {
-					c.node = rk.Node
-				}
-				r.slow[low.Rank] = c
-			}
-			out = append(out, r)
+		high := &f.Obs.RankTimes[i]
+		if high.Unit != "extreme" {
+			continue
 		}
+		low := other
+		if other = high; low == nil || low.File != high.File || low.Report != high.Report {
+			continue
+		}
+		if low.Side == "high" { // both stand in one line
+			low, high = high, low
+		}
+		by := high.Value / low.Value
+		if by < alike {
+			wasAlike, out = true, nil
+			continue
+		}
+		r := verdictOn{what: "the lowest throughput of all", report: low.Pos, slow: map[int]*compared{}, seen: max(f.Job.WorldSize, 2)}
+		if by > straggling && low.Value > 0 {
+			c := &compared{rank: low.Rank, factor: by, at: low.At, value: fmt.Sprintf("%s %.4g, the fastest, rank %d, has %.4g", low.What, low.Value, high.Rank, high.Value)}
+			if rk := f.Rank(low.Rank); rk != nil {
+				c.node = rk.Node
+			}
+			r.slow[low.Rank] = c
+		}
+		out = append(out, r)
 	}
 	if !wasAlike || len(out) < least {
 		return nil
