@@ -496,7 +496,7 @@ var signalSignatures = []Signature{
 	{
 		// A script that stops its own helpers makes its shell say the same of them.
 		ID: "signal-shell-terminated", Mechanism: "external-signal", Role: ConsequenceRole, Tier: ProcessKiller,
-		Literals: []string{"Terminated"}, Not: []string{"monitor", "watch", "server.py", "http.server", "exporter", "tensorboard", "telemetry", "gpustat", "nvitop"}, Pattern: `^(?:\s*\d+: |\d{4}-\d\d-\d\dT\S+ )?\s*Terminated\s*$|: line \d+: +(?P<pid>\d+) Terminated +.{0,400}\b(?:python[\d.]*|torchrun|accelerate|deepspeed|srun|mpirun|mpiexec)\b`,
+		Literals: []string{"Terminated"}, Pattern: `^(?:\s*\d+: |\d{4}-\d\d-\d\dT\S+ )?\s*Terminated\s*$|: line \d+: +(?P<pid>\d+) Terminated +.{0,400}\b(?:python[\d.]*|torchrun|accelerate|deepspeed|srun|mpirun|mpiexec)\b`,
 		Meaning: "The shell saw the program it ran end by SIGTERM: somebody asked it to.",
 		Source:  "GNU bash jobs.c",
 		Example: "/var/spool/slurmd/job4242/slurm_script: line 31: 40123 Terminated              python train.py",

@@ -247,8 +247,9 @@ func readOwnEnd(r *reader, _ *record) bool {
 
 var shellKilled = pattern.New(`^\s*Killed\s*$|: line \d+: +(\d+) Killed  `)
 
-// beside are programs that a script runs beside the training, and stops itself.
-var beside = pattern.New(` Killed  +(?:nohup |sudo |stdbuf -\S+ )?(?:\S*/)?(?:nvidia-smi|dcgmi|rocm-smi|nvtop|tensorboard|top|htop|iostat|vmstat|mpstat|sar|dstat|tail|watch|sleep)(?:\s|$)`)
+// beside are programs that a script runs beside the training, and stops itself, by what is started: a training may have an option --monitor.
+var beside = pattern.New(` (?:Killed|Terminated)  +(?:nohup |sudo |stdbuf -\S+ )?(?:\S*/)?(?:(?:nvidia-smi|dcgmi|rocm-smi|nvtop|nvitop|gpustat|tensorboard|top|htop|iostat|vmstat|mpstat|sar|dstat|tail|watch|sleep)(?:\s|$)|` +
+	`python[\d.]* +(?:-\S+ +)*(?:\S*/)?[\w.-]*(?i:monitor|watcher|watchdog|exporter|tensorboard|telemetry|gpustat|nvitop|http\.server|server\.py))`)
 
 // readShellKilled reads what bash prints when SIGKILL ended the program it ran: "Killed" on a line of its own in an
 // interactive shell, "script: line 28:  8156 Killed                  python3 main.py" in a script.

@@ -35,7 +35,7 @@ func readSigns(r *reader, rec *record) bool {
 	ids := r.signs(rec)
 	for _, id := range ids {
 		s, _ := knowledge.Lookup(id)
-		if s.Role == knowledge.NoiseRole || r.came(&s, rec.Text) {
+		if s.Role == knowledge.NoiseRole || r.came(&s, rec.Text) || id == shellTerminated && beside.Match(rec.Msg) {
 			continue
 		}
 		g := Sign{At: rec.At, ID: id}
@@ -49,6 +49,9 @@ func readSigns(r *reader, rec *record) bool {
 	}
 	return len(ids) > 0
 }
+
+// shellTerminated is the signature of what a shell says of a program that SIGTERM ended.
+const shellTerminated = "signal-shell-terminated"
 
 // lostPeer is the signature of lines that name the host to which NCCL lost its connection.
 const lostPeer = "peer-nccl-closed"
