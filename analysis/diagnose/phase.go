@@ -94,7 +94,7 @@ func (b *builder) starting() bool {
 			return true
 		}
 	}
-	if !f.NamesFramework() && len(f.Obs.Rendezvous)+len(f.Obs.CommInits)+len(f.Obs.Facts) == 0 {
+	if len(f.Obs.Rendezvous)+len(f.Obs.CommInits)+len(f.Obs.Facts) == 0 {
 		return false
 	}
 	return !f.Job.Start.Valid || !f.Job.End.Valid || f.Job.End.T-f.Job.Start.T < long

@@ -183,12 +183,12 @@ var (
 	launchedExit = pattern.New(`CalledProcessError: Command '\['[^']*python[\d.]*'.*' died with <Signals\.SIG\w+: (\d+)>`)
 	// torch.multiprocessing.spawn; the number of the process is its index on this node.
 	spawnedExit = pattern.New(`process \d+ terminated with signal (SIG\w+)`)
-	// Lightning's launcher of the processes of one node; the number is that of the process on this node.
 	// Paddle's launcher; the number of the container is that on this node.
 	paddleExit = pattern.New(`Container rank (\d+) status failed cmd \[.*\] code (-\d+)`)
 	// SageMaker, of the container.
 	sagemakerExit = pattern.New(`AlgorithmError: Exit Code: (\d+)`)
-	observedExit  = pattern.New(`\[rank: (\d+)\] Child process with PID (\d+) terminated with code (-?\d+)`)
+	// Lightning's launcher of the processes of one node; the number is that of the process on this node.
+	observedExit = pattern.New(`\[rank: (\d+)\] Child process with PID (\d+) terminated with code (-?\d+)`)
 )
 
 // spawnSignals are the signals that processes end by, by name.

@@ -105,8 +105,8 @@ var (
 	revoked     = pattern.New(`(?:srun|salloc): (?:error: )?Job allocation (\d+) has been revoked`)
 )
 
-// trained says that the program reported its end, and no step since.
-func (r *reader) trained() bool {
+// completed says that the program reported its end, and no step since.
+func (r *reader) completed() bool {
 	for i := len(r.obs.Facts) - 1; i >= 0; i-- {
 		if x := &r.obs.Facts[i]; x.Key == "exit_ok" {
 			return x.Off > r.stepOff
@@ -119,7 +119,7 @@ func readSrunEnd(r *reader, rec *record) bool {
 	end := SlurmEnd{At: rec.At}
 	if m := terminating.FindSubmatch(rec.Text); m != nil {
 		end.Kind, end.Entity, end.ID = "terminating", "STEP", strings.TrimRight(string(m[1]), ".")
-	} else if m := overTime.FindSubmatch(rec.Text); m != nil && !r.trained() { // below a training's end it is the shell of the allocation that was left open
+	} else if m := overTime.FindSubmatch(rec.Text); m != nil && !r.completed() { // below a training's end it is the shell of the allocation that was left open
 		end = SlurmEnd{At: rec.At, Kind: "cancelled", Entity: "JOB", ID: string(m[2]), Reason: timeLimit, Says: string(m[1])}
 	} else if m := revoked.FindSubmatch(rec.Text); m != nil {
 		end.Kind, end.Entity, end.ID = "revoked", "JOB", string(m[1])
