@@ -62,6 +62,7 @@ func TestTheTimeWasUpAndNothingTellsATime(t *testing.T) {
 		{"no line does", steps + end, "probable"},
 		{"one in the last hour", steps + "2025-03-04 09:31:00,120 WARNING data - shard 12 has 7 samples\n" + steps + end, "confirmed"},
 		{"one that the ending makes it print", steps + end + "W0304 10:00:01.100000 4021 torch/distributed/elastic/agent/server/api.py:704] Received Signals.SIGTERM death signal, shutting down workers\n", "probable"},
+		{"and what srun says without a time", steps + end + "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\nsrun: Terminating StepId=77.0\n", "probable"},
 		{"one right above the end", steps + "2025-03-04 09:59:59,120 WARNING data - shard 12 has 7 samples\n" + end, "confirmed"},
 		{"of a clock in another zone", steps + "2025-03-04 15:59:59,120 WARNING data - shard 12 has 7 samples\n" + end, "confirmed"},
 		{"one from its start", "2025-03-03 10:01:00,120 INFO main - 8 processes\n" + steps + end, "probable"},

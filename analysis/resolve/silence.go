@@ -42,12 +42,7 @@ func (f *Facts) Silence() (s Silence, ok bool) {
 	if s.Last == nil || s.Usual == 0 || f.Coverage.torn(s.Last.At.File) {
 		return s, false
 	}
-	for _, e := range f.Ends {
-		if k := e.Slurm.Kind; k == "cancelled" && e.T.Valid && (s.End == nil || e.T.T < s.End.T.T) {
-			s.End = e
-		}
-	}
-	if s.End == nil || f.laterProgress(s.Last) {
+	if s.End = f.ended(); s.End == nil || f.laterProgress(s.Last) {
 		return s, false
 	}
 	s.For, s.Printed = f.since(s.Last, s.End), max(s.End.T.T-s.Last.T.T, 0)
@@ -57,6 +52,16 @@ func (f *Facts) Silence() (s Silence, ok bool) {
 	}
 	s.Saving = f.openSave(s.Last)
 	return s, s.For >= s.least()
+}
+
+// ended is the first time that the scheduler ended the job, or a step of it; nil where none is known.
+func (f *Facts) ended() (first *End) {
+	for _, e := range f.Ends {
+		if e.Slurm.Kind == "cancelled" && e.T.Valid && (first == nil || e.T.T < first.T.T) {
+			first = e
+		}
+	}
+	return first
 }
 
 // Hush finds whether a job of whose steps nothing is known said nothing of any kind for long before the scheduler ended it, where it had
@@ -70,7 +75,7 @@ func (f *Facts) Hush() (s Silence, ok bool) {
 			return s, false // when it made progress is not known
 		}
 	}
-	var rhythm *worker.Rhythm
+	var tail *worker.Tail
 	for i := range f.Tails {
 		t := &f.Tails[i]
 		if f.Coverage.torn(t.File) {
@@ -84,62 +89,66 @@ func (f *Facts) Hush() (s Silence, ok bool) {
 			continue
 		}
 		if m := f.At(r.At); m.Valid && (s.Last == nil || m.T > s.Last.T.T) {
-			rhythm, s.Last = r, &Point{At: &r.At, T: m, Step: line.Unknown}
+			tail, s.Last = t, &Point{At: &r.At, T: m, Step: line.Unknown}
 		}
 	}
 	if s.Last == nil {
 		return s, false
 	}
-	for _, e := range f.Ends {
-		if k := e.Slurm.Kind; k == "cancelled" && e.T.Valid && (s.End == nil || e.T.T < s.End.T.T) {
-			s.End = e
-		}
-	}
-	if s.End == nil {
+	if s.End = f.ended(); s.End == nil {
 		return s, false
 	}
+	rhythm, first := tail.Rhythm, f.At(tail.First)
 	s.Usual, s.Longest = rhythm.Usual, rhythm.Longest
 	s.buffered = hushBuffer * rhythm.Span / float64(max(rhythm.Bytes, 1))
 	s.hush = max(hushLeast, hushPause*s.Longest, 2*s.buffered)
 	s.For, s.Printed = f.since(s.Last, s.End), max(s.End.T.T-s.Last.T.T, 0)
-	if first := f.At(f.firstOf(rhythm.File)); !first.Valid || hushShare*(s.Last.T.T-first.T) < s.Printed {
+	if !first.Valid || hushShare*(s.Last.T.T-first.T) < s.Printed {
 		return Silence{}, false // it had hardly begun: perhaps it says little once it works
 	}
 	return s, s.For >= s.least()
 }
 
-// Heard says that a line of the job's own processes tells that they worked within an hour of the end: it stands above the end, or its
-// time is before it. What they print when they are ended tells nothing of that. Where clocks seem to be of two zones, nobody can say.
-func (f *Facts) Heard(end *End) bool {
+// Unheard says that it is known when the scheduler ended the job, and that no line of the job's own processes tells that they worked within an
+// hour of it: one that stands above such an end, or whose time is before it. What they print when they are ended tells nothing of that.
+// Where clocks seem to be of two zones, nobody can say.
+func (f *Facts) Unheard() bool {
 	const (
 		ending = 5.0  // seconds that the lines of an ending may take
 		span   = 60.0 // and that many lines of it do not
 	)
+	end := f.ended()
+	if end == nil || f.Job.ExitOK != nil {
+		return false
+	}
 	ahead := func(at worker.At) (float64, bool) { // how long before the end
 		m := f.At(at)
-		return end.T.T - m.T, at.Stamp.Emitter != line.Slurm && m.Valid
+		d := end.T.T - m.T
+		return d, at.Stamp.Emitter != line.Slurm && m.Valid && d < hour
 	}
 	near := func(at worker.At) bool {
 		d, ok := ahead(at)
-		return ok && d < hour && (d > ending || d < -clockZone)
+		return ok && (d > ending || d < -clockZone)
 	}
-	if a := end.Slurm.Above; a != nil {
-		if d, ok := ahead(*a); ok && d < hour {
-			return true
+	for _, e := range f.Ends {
+		if a := e.Slurm.Above; a != nil && e.Slurm.Kind == end.Slurm.Kind {
+			if _, ok := ahead(*a); ok {
+				return false
+			}
 		}
 	}
 	for i := range f.Tails {
 		t := &f.Tails[i]
 		if near(t.Last) || slices.ContainsFunc(t.Writers, func(w worker.WriterSpan) bool { return near(w.At(t.File, w.Last)) }) {
-			return true
+			return false
 		}
 		if r := t.Rhythm; r != nil && r.Span > span && r.Longest < hour/2 {
-			if d, ok := ahead(r.At); ok && d < hour {
-				return true
+			if _, ok := ahead(r.At); ok {
+				return false
 			}
 		}
 	}
-	return slices.ContainsFunc(f.Courses, func(c *Course) bool {
+	return !slices.ContainsFunc(f.Courses, func(c *Course) bool {
 		n := len(c.Points)
 		return n > 0 && c.Points[n-1].T.Valid && end.T.T-c.Points[n-1].T.T < hour
 	})
@@ -156,12 +165,6 @@ const (
 	hushBuffer = 8 << 10 // bytes, as C and Python take for a file
 	hushShare  = 4.0     // of what went before
 )
-
-// firstOf is the first line of a file with a time.
-func (f *Facts) firstOf(file string) worker.At {
-	i := slices.IndexFunc(f.Tails, func(t worker.Tail) bool { return t.File == file })
-	return f.Tails[i].First
-}
 
 // lastStep is the newest step line of all courses, and the rhythm of its course.
 func (f *Facts) lastStep() (s Silence) {

@@ -9,8 +9,7 @@ import (
 // Rhythm is how the last lines of a file followed one another that state a time of the job's own clock: what a job says while it works
 // comes again and again, whatever it means. Lines without a literal are looked at in the end of a file only, so it is known of that.
 type Rhythm struct {
-	At             // the last of them
-	Lines          int
+	At                     // the last of them
 	Usual, Longest float64 // seconds between two of them: the median, and the longest
 	Span           float64 // seconds from the first to the last
 	Bytes          int64   // of the file in that time
@@ -65,7 +64,7 @@ func (p *pulse) rhythm(from int64) *Rhythm {
 		return nil
 	}
 	span, _ := before.stamp.Ahead(first.stamp)
-	r := &Rhythm{At: p.last, Lines: len(gaps) + 1, Longest: slices.Max(gaps), Span: span.Seconds(), Bytes: before.off - first.off}
+	r := &Rhythm{At: p.last, Longest: slices.Max(gaps), Span: span.Seconds(), Bytes: before.off - first.off}
 	slices.Sort(gaps)
 	r.Usual = gaps[len(gaps)/2]
 	return r

@@ -23,28 +23,28 @@ func TestRhythmOfTheLastLines(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, text     string
-		lines          int // 0: no rhythm
 		usual, longest float64
-		last           int64 // line
+		span           float64
+		last           int64 // line; 0: no rhythm
 	}{
 		{"none has a time", strings.Repeat("one more batch is done\n", 100), 0, 0, 0, 0},
 		{"too few", stamped(every(39, 0, 2)...), 0, 0, 0, 0},
-		{"enough", stamped(every(40, 0, 2)...), 40, 2, 2, 40},
-		{"the last of many", stamped(every(5000, 0, 2)...), 64, 2, 2, 5000},
-		{"a pause among them", stamped(append(every(30, 0, 2), every(30, 600, 2)...)...), 60, 2, 542, 60},
-		{"a pause long before", stamped(append(every(300, 0, 2), every(300, 9000, 2)...)...), 64, 2, 2, 600},
-		{"lines without a time behind them", stamped(every(50, 0, 2)...) + strings.Repeat("x\n", 30), 50, 2, 2, 50},
+		{"enough", stamped(every(40, 0, 2)...), 2, 2, 78, 40},
+		{"the last of many", stamped(every(5000, 0, 2)...), 2, 2, 126, 5000},
+		{"a pause among them", stamped(append(every(30, 0, 2), every(30, 600, 2)...)...), 2, 542, 658, 60},
+		{"a pause long before", stamped(append(every(300, 0, 2), every(300, 9000, 2)...)...), 2, 2, 126, 600},
+		{"lines without a time behind them", stamped(every(50, 0, 2)...) + strings.Repeat("x\n", 30), 2, 2, 98, 50},
 		{"far above the end", stamped(every(50, 0, 2)...) + strings.Repeat("x\n", 10_000), 0, 0, 0, 0},
 		{"two clocks", stamped(append(every(50, 3600, 2), every(50, 0, 2)...)...), 0, 0, 0, 0},
-		{"not quite in order", stamped(append(every(49, 0, 2), 95)...), 50, 2, 2, 50},
+		{"not quite in order", stamped(append(every(49, 0, 2), 95)...), 2, 2, 95, 50},
 	} {
 		obs := observe(t, c.text)
 		r := obs.Tails[0].Rhythm
 		switch {
-		case (r == nil) != (c.lines == 0):
+		case (r == nil) != (c.last == 0):
 			t.Errorf("%s: %+v", c.name, r)
-		case r != nil && (r.Lines != c.lines || r.Usual != c.usual || r.Longest != c.longest || r.Line != c.last):
-			t.Errorf("%s: %d lines, usual %v, longest %v, last in line %d", c.name, r.Lines, r.Usual, r.Longest, r.Line)
+		case r != nil && (r.Usual != c.usual || r.Longest != c.longest || r.Span != c.span || r.Line != c.last):
+			t.Errorf("%s: usual %v, longest %v of %v, last in line %d", c.name, r.Usual, r.Longest, r.Span, r.Line)
 		}
 	}
 }

@@ -219,7 +219,7 @@ func reason(slug, want, summary string) func(*Scene) *Proposal {
 		}
 		if p != nil && slug == "time-limit" {
 			stoodStillPerhaps(s, p, by+" prints the reason")
-			if p.Direct && unheard(s.Facts) {
+			if p.Direct && s.Facts.Unheard() {
 				p.Direct, p.Base = false, 0.93
 				p.Why = by + " prints the reason; until when the job worked is not known: of its lines that were looked at none from the hour before tells a time"
 			}
@@ -238,11 +238,6 @@ func reason(slug, want, summary string) func(*Scene) *Proposal {
 // metNCCL says that the job came so far as to set up NCCL.
 func metNCCL(f *resolve.Facts) bool {
 	return len(f.Obs.CommInits) > 0 || slices.ContainsFunc(f.Obs.Facts, func(x worker.Fact) bool { return x.Key == "nccl_version" })
-}
-
-// unheard says that the time of an ending is known, and no line of the job tells that it still worked shortly before.
-func unheard(f *resolve.Facts) bool {
-	return f.Job.ExitOK == nil && !slices.ContainsFunc(f.Ends, func(e *resolve.End) bool { return !e.T.Valid || f.Heard(e) })
 }
 
 // stoodStillPerhaps says of an ending that the job may have stood still before it: where SLURM's clock and the job's may be in different
@@ -410,7 +405,7 @@ func cancelled(s *Scene) *Proposal {
 		p.Why = hit.Slurm.By() + " ended it without a reason of its own, and nothing that is here had failed before; files are missing"
 	}
 	stoodStillPerhaps(s, p, hit.Slurm.By()+" ended it without a reason of its own")
-	if p.Direct && unheard(f) {
+	if p.Direct && f.Unheard() {
 		p.Direct, p.Base = false, 0.88
 		p.Why = hit.Slurm.By() + " ended it without a reason of its own, and nothing had failed before; whether it still worked then is not known: of its lines that were looked at none from the hour before tells a time"
 	}
