@@ -90,7 +90,7 @@ func readBatchEnd(r *reader, rec *record) bool {
 		} else if e.reason == nodeLost {
 			end.Kind, end.Hosts = "node-failure", []string{string(m[2])}
 		}
-		emit(r, &r.obs.SlurmEnds, end)
+		r.ends(end)
 		return true
 	}
 	return false

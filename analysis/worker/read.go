@@ -130,11 +130,6 @@ func emit[T any](r *reader, list *[]T, v T) {
 		r.kept += len(x.Text)
 	case *Sign:
 		r.kept += len(x.Text)
-	case *SlurmEnd:
-		if r.pulse.n > 0 {
-			last := r.pulse.last
-			x.Above = &last
-		}
 	case *CollectiveStack:
 		r.kept += framesSize(x.Frames)
 	}

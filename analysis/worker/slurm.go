@@ -66,7 +66,7 @@ func readSrunError(r *reader, rec *record) bool {
 
 func readSrunMessage(r *reader, rec *record, msg string) bool {
 	if hosts, ok := strings.CutPrefix(msg, "Node failure on "); ok {
-		emit(r, &r.obs.SlurmEnds, SlurmEnd{At: rec.At, Kind: "node-failure", Hosts: expandHosts(strings.TrimSuffix(hosts, "."))})
+		r.ends(SlurmEnd{At: rec.At, Kind: "node-failure", Hosts: expandHosts(strings.TrimSuffix(hosts, "."))})
 		return true
 	}
 	if m := taskExit.FindStringSubmatch(msg); m != nil {
@@ -94,7 +94,7 @@ func readSrunMessage(r *reader, rec *record, msg string) bool {
 	default:
 		return false
 	}
-	emit(r, &r.obs.SlurmEnds, end)
+	r.ends(end)
 	return true
 }
 
@@ -104,6 +104,15 @@ var (
 	overTime    = pattern.New(`salloc: (?:error: )?(Job (\d+) has exceeded its time limit)`)
 	revoked     = pattern.New(`(?:srun|salloc): (?:error: )?Job allocation (\d+) has been revoked`)
 )
+
+// ends emits an end of a job or step, with what stood above it.
+func (r *reader) ends(e SlurmEnd) {
+	if r.pulse.n > 0 {
+		last := r.pulse.last
+		e.Above = &last
+	}
+	emit(r, &r.obs.SlurmEnds, e)
+}
 
 // completed says that the program reported its end, and no step since.
 func (r *reader) completed() bool {
@@ -128,7 +137,7 @@ func readSrunEnd(r *reader, rec *record) bool {
 	} else {
 		return false
 	}
-	emit(r, &r.obs.SlurmEnds, end)
+	r.ends(end)
 	return true
 }
 
@@ -156,14 +165,14 @@ func readStepdEnd(r *reader, rec *record) bool {
 		}
 		end.Reason, _, _ = strings.Cut(strings.TrimSpace(string(m[6])), ",")
 		end.At = stampedBySlurm(end.At, m[5])
-		emit(r, &r.obs.SlurmEnds, end)
+		r.ends(end)
 		understood = true
 	}
 	for _, m := range stepdTerminated.FindAllSubmatch(rec.Text, 16) {
 		end := SlurmEnd{At: rec.At, Kind: Undead, Entity: string(m[1]), ID: string(m[2]), Host: string(m[3])}
 		end.Reason = strings.TrimSpace(string(m[5]))
 		end.At = stampedBySlurm(end.At, m[4])
-		emit(r, &r.obs.SlurmEnds, end)
+		r.ends(end)
 		understood = true
 	}
 	return understood
@@ -199,7 +208,7 @@ func readStepdOOM(r *reader, rec *record) bool {
 	if err != nil {
 		return false
 	}
-	emit(r, &r.obs.SlurmEnds, SlurmEnd{
+	r.ends(SlurmEnd{
 		At: rec.At, Kind: "oom", Entity: "STEP", ID: strings.TrimRight(string(m[2]), "."), Host: stepdHost(rec.Text), N: n,
 	})
 	return true
@@ -214,7 +223,7 @@ func readStepdOutput(r *reader, rec *record) bool {
 	if h := stepdHost(rec.Text); h != "" {
 		end.Host, end.Hosts = h, []string{h}
 	}
-	emit(r, &r.obs.SlurmEnds, end)
+	r.ends(end)
 	return true
 }
 
@@ -230,7 +239,7 @@ func readKillFailed(r *reader, rec *record) bool {
 		return false
 	}
 	for _, h := range expandHosts(string(m[2])) {
-		emit(r, &r.obs.SlurmEnds, SlurmEnd{At: rec.At, Kind: Undead, Entity: "JOB", ID: string(m[1]), Host: h, Reason: "JOB NOT ENDING", Says: string(m[3])})
+		r.ends(SlurmEnd{At: rec.At, Kind: Undead, Entity: "JOB", ID: string(m[1]), Host: h, Reason: "JOB NOT ENDING", Says: string(m[3])})
 	}
 	return true
 }
@@ -243,7 +252,7 @@ func readProlog(r *reader, rec *record) bool {
 	if m == nil {
 		return false
 	}
-	emit(r, &r.obs.SlurmEnds, SlurmEnd{At: rec.At, Kind: "launch-failed", Hosts: []string{string(m[2])}, Text: clip(m[1])})
+	r.ends(SlurmEnd{At: rec.At, Kind: "launch-failed", Hosts: []string{string(m[2])}, Text: clip(m[1])})
 	return true
 }
 
