@@ -119,12 +119,9 @@ func AdviceFor(signature string) (Advice, bool) {
 var lasting = []string{"No such file or directory", "no such file or directory", "Permission denied", "permission denied", "failed to execute", "Read-only file system",
 	"No space left on device", "manifest unknown", "unauthorized", "not found"}
 
-// NotByItself says that an obstacle to a container's start will not go away by itself.
-func NotByItself(says string) bool {
-	if !strings.Contains(says, "container did not start") {
-		return false
-	}
-	return slices.ContainsFunc(lasting, func(word string) bool { return strings.Contains(says, word) })
+// StaysSo says that what a container's runtime gives for a container that did not start will not go away by itself.
+func StaysSo(reason string) bool {
+	return slices.ContainsFunc(lasting, func(word string) bool { return strings.Contains(reason, word) })
 }
 
 // unnamed is what a sentence says where the value is not known.

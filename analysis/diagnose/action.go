@@ -43,7 +43,7 @@ func (b *builder) action() {
 			a.Resubmit = "after-fix"
 		}
 	}
-	if a.Resubmit == "yes" && v.Mechanism == "scheduler-error" && knowledge.NotByItself(v.Summary) {
+	if a.Resubmit == "yes" && len(b.d.winners) > 0 && b.d.winners[0].Lasting {
 		a.Resubmit = "after-fix"
 	}
 	if v.Ending == incident.EndStalled {

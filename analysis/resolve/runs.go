@@ -72,9 +72,16 @@ func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Ob
 	var past map[string]bool
 	if i := lastOf(w.runs); i >= 0 {
 		run = i
-		if at := finished(obs, marks, index, runs); at != nil && i < runs-1 && w.told(marks, &past, func() map[string]bool { return pastFiles(obs, marks, index, runs-1) }) {
-			run, note = runs-1, fmt.Sprintf("run %d of %d (counted from 0) says at %s:%d that it finished, and is the one reported; run %d had failed (%s:%d)",
-				runs-1, runs, at.File, at.Line, i, w.at[i].File, w.at[i].Line)
+		if at := finished(obs, marks, index, runs); at != nil && i < runs-1 {
+			if !w.told(marks, nil) {
+				past = pastFiles(obs, marks, index, runs-1)
+			}
+			if w.told(marks, past) {
+				run, note = runs-1, fmt.Sprintf("run %d of %d (counted from 0) says at %s:%d that it finished, and is the one reported; run %d had failed (%s:%d)",
+					runs-1, runs, at.File, at.Line, i, w.at[i].File, w.at[i].Line)
+			} else {
+				past = nil
+			}
 		}
 	}
 	if i := listedRun - (listed - runs); listed >= runs && i >= 0 {
@@ -103,16 +110,9 @@ type wrong struct {
 }
 
 // told says that only files that tell their runs apart tell of what went wrong, or files that are all of earlier runs.
-func (w *wrong) told(marks map[string][]worker.RunMark, past *map[string]bool, find func() map[string]bool) bool {
+func (w *wrong) told(marks map[string][]worker.RunMark, past map[string]bool) bool {
 	for f := range w.files {
-		if len(marks[f]) > 0 {
-			continue
-		}
-		if *past == nil {
-			*past = find()
-		}
-		if !(*past)[f] {
-			*past = nil
+		if len(marks[f]) == 0 && !past[f] {
 			return false
 		}
 	}

@@ -101,6 +101,8 @@ type Proposal struct {
 	// Settled is true where what the mechanism asks for in general, and what can be had of a job that hangs, would decide nothing:
 	// it is all stated already.
 	Settled bool
+	// Lasting is true where it comes again unless something is changed, whatever is mostly so of its mechanism.
+	Lasting bool
 	// Now is what to do first, where this very failure says more than its mechanism.
 	Now      []knowledge.Advice
 	Explains []string

@@ -285,7 +285,7 @@ func schedulerError(s *Scene) *Proposal {
 		p.Scope = "all"
 	}
 	if reason := containerReason(s.Facts); reason != "" {
-		p.Summary = "the container did not start: " + short(reason)
+		p.Summary, p.Lasting = "the container did not start: "+short(reason), knowledge.StaysSo(reason)
 		if n := len(p.Nodes); n > 0 && n <= 3 {
 			p.Summary = strings.Join(p.Nodes, ", ") + ": " + p.Summary
 		}
