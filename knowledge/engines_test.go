@@ -8,7 +8,8 @@ import (
 // What a loader's store has may be called like an engine's address.
 func TestGivingUpOnAStoreIsNotOnAnEngine(t *testing.T) {
 	for url, want := range map[string]bool{"/healthcare/a.tar": true, "/generated-captions/a.tar": true, "/update_2024/a.tar": true, "/generate/a.tar": true,
-		"/generate": false, "/generate/": false, "/health": false, "/update_weights_from_disk": false, "/v1/chat/completions": false} {
+		"/generate": false, "/generate/": false, "/health": false, "/update_weights_from_disk": false, "/v1/chat/completions": false,
+		"/score": false, "/score/a.tar": true, "/pause_generation": false} {
 		line := "requests.exceptions.ConnectionError: HTTPConnectionPool(host='minio', port=9000): Max retries exceeded with url: " + url + " (Caused by NewConnectionError(''))"
 		if got := slices.Contains(Match(nil, []byte(line)), "storage-retries-exhausted"); got != want {
 			t.Errorf("%s: %v, want %v", url, got, want)

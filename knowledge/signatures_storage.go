@@ -200,10 +200,9 @@ var clientSignatures = []Signature{
 	{
 		ID: "storage-retries-exhausted", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
 		// Behind "Retrying" it is only why a client above tries again, and so it is where huggingface_hub says what a try threw: what it
-		// gives up on it raises. Telemetry has servers of its own, and so have engines that generate: see engineURL.
-		Literals: []string{"Max retries exceeded with url"}, Not: []string{"Retrying ", "etrying in", " thrown while requesting ", "wandb", "etcd",
-			"url: /generate (", "url: /generate/ (", "url: /generate_stream (", "url: /v1/chat/", "url: /v1/completions", "url: /update_weights", "url: /update_named_param",
-			"url: /health (", "url: /health/ (", "url: /health_generate (", "url: /init_communicator", "url: /init_weights_update_group", "url: /flush_cache"}, Pattern: `host='(?P<host>[^']+)', port=(?P<port>\d+)`,
+		// gives up on it raises. Telemetry has servers of its own, and so have engines that generate.
+		Literals: []string{"Max retries exceeded with url"}, Not: append([]string{"Retrying ", "etrying in", " thrown while requesting ", "wandb", "etcd"}, engineGivenUp()...),
+		Pattern: `host='(?P<host>[^']+)', port=(?P<port>\d+)`,
 		Meaning: "The client gave up on an HTTP server after its last retry.",
 		Source:  "urllib3 MaxRetryError",
 		Example: "requests.exceptions.ConnectionError: HTTPConnectionPool(host='ais', port=51080): Max retries exceeded with url: /v1/objects/b/o",
