@@ -2,8 +2,6 @@ package resolve
 
 import (
 	"slices"
-	"sort"
-	"strconv"
 	"strings"
 
 	"faultline/analysis/filename"
@@ -152,148 +150,14 @@ func (id *identity) labels(w *line.Who) (global, local int) {
 }
 
 // nodesFromContent ties a file to a node where exactly one host writes in it.
-func (id *identity) nodesFromContent(obs *worker.Observations) {
-	hosts := map[string]map[string]string{} // file → host → basis
-	see := func(file, host, basis string, by *line.Who) {
-		host = ShortHost(host)
-		if host == "" || file == "" {
-			return
-		}
-		if id.launchers[file] && by.Task >= 0 {
-			id.runsOn(by.Task, host)
-			return
-		}
-		if hosts[file] == nil {
-			hosts[file] = map[string]string{}
-		}
-		if _, ok := hosts[file][host]; !ok {
-			hosts[file][host] = basis
-		}
-	}
-	several := map[string]bool{} // files into which Ray passes on what actors of more than one node print
-	for _, t := range obs.Tails {
-		labelled := int64(0)
-		ray, seen := "", false
-		for i := range t.Writers {
-			if w := &t.Writers[i].Who; w.RayName != "" {
-				several[t.File] = several[t.File] || seen && w.RayIP != ray // it states no address for those beside the driver
-				ray, seen = w.RayIP, true
-			}
-			if labelOnly(&t.Writers[i].Who) {
-				labelled += t.Writers[i].Lines
-			}
-		}
-		id.keyed[t.File] = labelled <= t.Hostless
-		for i := range t.Writers {
-			if w := &t.Writers[i].Who; !id.keyed[t.File] || !labelOnly(w) {
-				see(t.File, w.Host, "host in the line prefix", w)
-			}
-		}
-	}
-	for _, w := range obs.NCCLWarns {
-		see(w.File, w.Who().Host, "NCCL line prefix", w.Who())
-	}
-	for _, c := range obs.CommInits {
-		see(c.File, c.Who().Host, "NCCL init line", c.Who())
-	}
-	for _, c := range obs.ChildFailed {
-		see(c.File, c.Host, "torchrun failure block", c.Who())
-	}
-	for _, i := range obs.Identities {
-		see(i.File, i.Host, "identity line", i.Who())
-	}
-	for _, f := range obs.Facts {
-		if f.Key == "node_name" {
-			see(f.File, f.Value, "the file's own statement", f.Who())
-		}
-	}
-	for file, hs := range hosts {
-		if len(hs) == 1 && !several[file] {
-			for h, b := range hs {
-				id.fileNode[file] = h
-				id.nodeBasis[file] = b
-			}
-		} else {
-			id.multiHost[file] = true
-		}
-	}
-}
-
 // launchersOf finds the files into which srun merged what launchers print, each under its task's number: of several labels at least one
 // stands before lines of several ranks.
-func (id *identity) launchersOf(obs *worker.Observations) {
-	for i := range obs.Tails {
-		t := &obs.Tails[i]
-		first, tasks, several := map[int]int{}, map[int]bool{}, false
-		for j := range t.Writers {
-			w := &t.Writers[j].Who
-			if w.Task < 0 {
-				continue
-			}
-			tasks[w.Task] = true
-			if global, _ := id.labels(w); global >= 0 {
-				old, known := first[w.Task]
-				several = several || known && old != global
-				first[w.Task] = global
-			}
-		}
-		id.launchers[t.File] = several && len(tasks) > 1
-	}
-}
-
 // onTask is the node of the launcher whose label a line bears, or "".
-func (id *identity) onTask(at worker.At) string {
-	if w := at.Who(); w.Task >= 0 && id.launchers[at.File] {
-		return id.taskNode[w.Task]
-	}
-	return ""
-}
-
-// usualNode is how many ranks a node has where nothing says it.
-const usualNode = 8
-
 // untie takes a file's node back where it is the only one that these logs name and the file holds ranks of more than one node: a log of
 // the whole job, in which one node's NCCL warned or one node's torchrun gave its account. Where files name several nodes, ranks may well
 // be spread over them in turn. That ranks do not fit on one node says where none of them is; it never says where one is.
-func (id *identity) untie(obs *worker.Observations, seen map[string]map[int]bool, perNode int) {
-	hosts := map[string]bool{}
-	for _, h := range id.fileNode {
-		hosts[h] = true
-	}
-	if len(hosts) != 1 {
-		return
-	}
-	if perNode <= 0 {
-		perNode = usualNode
-	}
-	lowest := map[string]int{} // rank on the node of which a file's torchrun speaks: it numbers them in a row
-	for i := range obs.ChildFailed {
-		if c := &obs.ChildFailed[i]; c.Rank >= 0 && c.Local >= 0 {
-			lowest[c.File] = max(lowest[c.File], c.Rank-c.Local)
-		}
-	}
-	for file := range id.fileNode {
-		nodes := map[int]bool{}
-		for rank := range seen[file] {
-			nodes[rank/perNode] = true
-			if rank < lowest[file] {
-				nodes[-1] = true
-			}
-		}
-		if len(nodes) > 1 {
-			delete(id.fileNode, file)
-			delete(id.nodeBasis, file)
-			id.multiHost[file] = true
-		}
-	}
-}
-
 // labelOnly says that a host stands in a line as nothing but "name: ", as launchers label every line they pass on. NCCL, UCX and
 // MPI name it together with the process.
-func labelOnly(w *line.Who) bool {
-	return w.Host != "" && w.Pid == line.Unknown && w.CudaDev == line.Unknown && w.MPIRank == line.Unknown && w.RayName == ""
-}
-
 // fromNames ties files to nodes and ranks by their names: %N is a host, %n an index into the stated node list, %t a task.
 func (id *identity) fromNames(sources []incident.Source, nodes []string, world int, seen map[string]map[int]bool) {
 	for _, s := range sources {
@@ -356,40 +220,7 @@ func (id *identity) oneEach(seen map[string]map[int]bool) {
 
 // hostsOfTasks uses srun's exit lines, which name a host and its tasks: where one task is one rank they tie ranks to
 // nodes, and where one task is one node's launcher they tie the files of node indices to hosts.
-func (id *identity) hostsOfTasks(parsed map[string]filename.Name, world int) {
-	most, files := -1, -1
-	for t := range id.taskNode {
-		most = max(most, t)
-	}
-	for _, n := range parsed {
-		files = max(files, n.NodeIndex)
-	}
-	switch {
-	case id.taskIsOne || world > 1 && most == world-1:
-		for t, host := range id.taskNode {
-			id.tie(t, host, "srun exit line")
-		}
-	case files >= 0 && most >= 0 && most <= files && distinct(id.taskNode):
-		for name, n := range parsed {
-			if h := id.taskNode[n.NodeIndex]; n.NodeIndex >= 0 && h != "" && id.fileNode[name] == "" && !id.multiHost[name] {
-				id.fileNode[name], id.nodeBasis[name] = h, "srun exit line of the node's only task"
-			}
-		}
-	}
-}
-
 // distinct says that no two tasks share a host.
-func distinct(taskNode map[int]string) bool {
-	seen := map[string]bool{}
-	for _, h := range taskNode {
-		if seen[h] {
-			return false
-		}
-		seen[h] = true
-	}
-	return true
-}
-
 // tasksAsRanks reads the task in a file's name as the rank where one task is one rank: the names count up to the world
 // size, or every prefix found in such a file says the same number.
 func (id *identity) tasksAsRanks(parsed map[string]filename.Name, seen map[string]map[int]bool, world int) {
@@ -422,23 +253,6 @@ func (id *identity) tasksAsRanks(parsed map[string]filename.Name, seen map[strin
 
 // ShortHost is the name by which a node is known here: in lower case and without its domain; an address stays as it is. It is empty
 // where there is none.
-func ShortHost(h string) string {
-	// Builds with several slurmd on one machine (Debian's) print "slurmstepd-<node>: …".
-	h = strings.TrimPrefix(h, "slurmstepd-")
-	if h == "" || h == "localhost" || h == "(null)" || strings.ContainsAny(h, "\"'\\{}()<>,;= \t") {
-		return "" // what holds one of these was cut out of a record in the wrong place, and is no name of a node
-	}
-	if strings.Count(h, ".") == 3 {
-		if _, err := strconv.Atoi(strings.ReplaceAll(h, ".", "")); err == nil {
-			return h // an IPv4 address is not a host name with a domain
-		}
-	}
-	if i := strings.IndexByte(h, '.'); i > 0 {
-		h = h[:i]
-	}
-	return strings.ToLower(h)
-}
-
 // ranksFromTables learns local → global and pid → global from what launchers print.
 func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 	for _, r := range obs.Rendezvous {
@@ -547,64 +361,7 @@ func (id *identity) ranksFromTables(obs *worker.Observations, world int) {
 }
 
 // runsOn notes the node of a task, or that it is not known: tasks of several steps have the same numbers.
-func (id *identity) runsOn(task int, host string) {
-	if old, known := id.taskNode[task]; known && old != host {
-		host = ""
-	}
-	id.taskNode[task] = host
-}
-
-func (id *identity) tie(rank int, node, basis string) {
-	if old, ok := id.rankNode[rank]; ok {
-		if old != node {
-			id.rankNode[rank] = "" // contradicted: unknown from here on
-			id.rankBasis[rank] = "contradictory"
-		}
-		return
-	}
-	id.rankNode[rank] = node
-	id.rankBasis[rank] = basis
-}
-
 // nodesOfRanks ties ranks to the nodes of the files they write in.
-func (id *identity) nodesOfRanks(obs *worker.Observations) {
-	type hit struct {
-		rank, local int
-		node, basis string
-	}
-	var hits []hit
-	see := func(rank int, at worker.At) {
-		_, local := id.labels(at.Who())
-		h := hit{rank: rank, local: local, node: id.hostOf(at), basis: id.nodeBasis[at.File]}
-		if h.node == "" {
-			h.node, h.basis = id.onTask(at), "srun label"
-		} else if h.basis == "" {
-			h.basis = "line prefix"
-		}
-		hits = append(hits, h)
-	}
-	for _, t := range obs.Tails {
-		for i := range t.Writers {
-			at := worker.At{Pos: worker.Pos{File: t.File}, By: &t.Writers[i].Who}
-			if r, _, ok := id.rankOf(at); ok {
-				see(r, at)
-			}
-		}
-		if r, ok := id.fileRank[t.File]; ok {
-			see(r, worker.At{Pos: worker.Pos{File: t.File}})
-		}
-	}
-	sort.SliceStable(hits, func(i, j int) bool { return hits[i].rank < hits[j].rank })
-	for _, h := range hits {
-		if _, known := id.rankNode[h.rank]; h.node != "" && !known {
-			id.tie(h.rank, h.node, h.basis)
-		}
-		if _, known := id.rankLocal[h.rank]; h.local >= 0 && !known {
-			id.rankLocal[h.rank] = h.local
-		}
-	}
-}
-
 // rankOf is the global rank of a line with what proves it, in order of strength.
 func (id *identity) rankOf(at worker.At) (rank int, basis string, ok bool) {
 	w := at.Who()
@@ -643,26 +400,5 @@ func (id *identity) rankOf(at worker.At) (rank int, basis string, ok bool) {
 }
 
 // hostOf is the host that the line itself or its file names, or "".
-func (id *identity) hostOf(at worker.At) string {
-	if h := ShortHost(at.Who().Host); h != "" && !(id.keyed[at.File] && labelOnly(at.Who())) {
-		return h
-	}
-	return id.fileNode[at.File]
-}
-
 // nodeOf is the node of a line, or "": its host, else its rank's, else that of the
 // SLURM task by srun's exit lines, else the address that Ray prints.
-func (id *identity) nodeOf(at worker.At) string {
-	if h := id.hostOf(at); h != "" {
-		return h
-	}
-	if r, _, ok := id.rankOf(at); ok {
-		if n := id.rankNode[r]; n != "" {
-			return n
-		}
-	}
-	if at.Who().Task >= 0 && id.taskNode[at.Who().Task] != "" {
-		return id.taskNode[at.Who().Task]
-	}
-	return at.Who().RayIP
-}
