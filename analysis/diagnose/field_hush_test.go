@@ -65,6 +65,8 @@ func TestTheTimeWasUpAndNothingTellsATime(t *testing.T) {
 		{"and what srun says without a time", steps + end + "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\nsrun: Terminating StepId=77.0\n", "probable"},
 		{"one right above the end", steps + "2025-03-04 09:59:59,120 WARNING data - shard 12 has 7 samples\n" + end, "confirmed"},
 		{"of a clock in another zone", steps + "2025-03-04 15:59:59,120 WARNING data - shard 12 has 7 samples\n" + end, "confirmed"},
+		{"the time at which training began", "[before the start of training step] datetime: 2025-03-04 09:31:00 \n" + steps + end, "confirmed"},
+		{"that it began long ago", "[before the start of training step] datetime: 2025-03-03 19:31:00 \n" + steps + end, "probable"},
 		{"one from its start", "2025-03-03 10:01:00,120 INFO main - 8 processes\n" + steps + end, "probable"},
 	} {
 		v := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(c.text)}}, nil, 0)).Verdict

@@ -148,6 +148,15 @@ func (f *Facts) Unheard() bool {
 			}
 		}
 	}
+	for i := range f.Obs.Facts {
+		if x := &f.Obs.Facts[i]; x.Key == "python_start" {
+			at := x.At
+			at.Stamp, _ = line.ParseStamp([]byte(x.Value))
+			if at.Stamp.Emitter = line.Container; near(at) {
+				return false
+			}
+		}
+	}
 	return !slices.ContainsFunc(f.Courses, func(c *Course) bool {
 		n := len(c.Points)
 		return n > 0 && c.Points[n-1].T.Valid && end.T.T-c.Points[n-1].T.T < hour
