@@ -52,6 +52,13 @@ var configSignatures = []Signature{
 		Example: "train.py: error: the following arguments are required: --data",
 	},
 	{
+		ID: "config-parallel-dims", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"Invalid parallel dims: "}, Pattern: `Invalid parallel dims: (?P<text>.{1,200})`,
+		Meaning: "The chosen parallel sizes do not multiply to the number of GPUs.",
+		Source:  "torchtitan distributed/parallel_dims.py",
+		Example: "AssertionError: Invalid parallel dims: dp_replicate(1) * dp_shard(6) * cp(1) * tp(8) * pp(1) != WORLD_SIZE(32)",
+	},
+	{
 		ID: "config-divisible-not", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"is not divisible by "}, Pattern: `(?:Error|assert|ERROR).*?(?P<text>.{0,120}is not divisible by .{1,80})`,
 		Meaning: "The number of GPUs, layers or samples does not fit the chosen parallel sizes.",

@@ -86,6 +86,9 @@ func trim(name string) string {
 	return name
 }
 
+// Stem is a name without compression and the suffixes of logs.
+func Stem(name string) string { return trim(name) }
+
 // Parse reads all names of one input. It needs them together: "node-0 … node-7" are indices if they make a dense series
 // from 0 or 1 on, and otherwise names of hosts. Names that say nothing are left out.
 func Parse(names []string) map[string]Name {
@@ -102,9 +105,47 @@ func Parse(names []string) map[string]Name {
 		}
 	}
 	indices(out, plain)
+	hyphened(out)
 	counted(out)
 	spread(out, names)
 	return out
+}
+
+// hyphened joins names of hosts that end in a hyphen and a number, which stand in names of files as a host and its task do. Tasks have no
+// zeros in front, follow one another on a node, and no machine is called just "worker".
+func hyphened(out map[string]Name) {
+	type host struct{ job, name string }
+	files, hosts := map[host][]string{}, map[string]int{}
+	for file, n := range out {
+		if n.Host == "" || n.Task == None || n.Rank != None {
+			continue
+		}
+		h := host{n.Job, n.Host}
+		if files[h] == nil {
+			hosts[n.Job]++
+		}
+		files[h] = append(files[h], file)
+	}
+	for h, list := range files {
+		if hosts[h.job] > 1 {
+			continue
+		}
+		seen, least, most, padded := map[int]bool{}, out[list[0]].Task, 0, false
+		for _, file := range list {
+			t, stem := out[file].Task, trim(file)
+			seen[t], least, most = true, min(least, t), max(most, t)
+			padded = padded || t != 0 && stem[strings.LastIndexByte(stem, '-')+1] == '0'
+		}
+		tasks := most-least == len(seen)-1 && !padded && strings.ContainsAny(h.name, "0123456789")
+		if len(seen) < 2 || tasks {
+			continue
+		}
+		for _, file := range list {
+			n, stem := out[file], trim(file)
+			n.Host, n.Task = stem[strings.LastIndex(stem, h.name):], None
+			out[file] = n
+		}
+	}
 }
 
 // counted takes the jobs back out of names that count from 0: no scheduler calls a job so, and "out_0 … out_7" are processes or nodes.

@@ -75,6 +75,26 @@ func TestNumberedNodesAreIndicesOnlyInADenseSeries(t *testing.T) {
 	}
 }
 
+func TestHostsThatEndInAHyphenAndANumber(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		host  string
+		task  int
+	}{
+		{[]string{"error-42-worker-27.out", "error-42-worker-29.out"}, "worker-27", None},
+		{[]string{"error-42-worker-0.out", "error-42-worker-1.out", "error-42-worker-1.err"}, "worker-0", None},
+		{[]string{"error-42-pool0-0073.out", "error-42-pool0-0074.out"}, "pool0-0073", None},
+		{[]string{"error-42-dgx2-8.out", "error-42-dgx2-9.out"}, "dgx2", 8},
+		{[]string{"error-42-dgx2-0.out", "error-42-dgx2-1.out.gz", "error-42-dgx2-1.out"}, "dgx2", 0},
+		{[]string{"error-42-n1-4.out", "error-42-n2-9.out"}, "n1", 4},
+		{[]string{"error-42-worker-27.out"}, "worker", 27},
+	} {
+		if n := Parse(c.names)[c.names[0]]; n.Host != c.host || n.Task != c.task {
+			t.Errorf("%v: %+v", c.names, n)
+		}
+	}
+}
+
 func TestAPaddedNumberIsNoJob(t *testing.T) {
 	names := []string{"cn-0042.log", "cn-0043.log", "slurm-0042_3.out"}
 	for name, n := range Parse(names) {

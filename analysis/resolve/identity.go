@@ -170,6 +170,7 @@ func (id *identity) fromNames(sources []incident.Source, nodes []string, world i
 	for _, s := range sources {
 		names = append(names, s.Name)
 	}
+	id.calledByHost(names, nodes)
 	for name, n := range filename.Parse(names) {
 		if n.Host != "" && id.fileNode[name] == "" {
 			id.fileNode[name] = ShortHost(n.Host)

@@ -196,6 +196,30 @@ func ShortHost(h string) string {
 	return strings.ToLower(h)
 }
 
+// calledByHost ties files whose names end in that of a node which SLURM or the node list names, whatever stands before it: a node's name
+// may look like anything, and is known again only by another line.
+func (id *identity) calledByHost(names, nodes []string) {
+	known := map[string]bool{}
+	for _, h := range id.taskNode {
+		known[h] = true
+	}
+	for _, n := range nodes {
+		known[ShortHost(n)] = true
+	}
+	delete(known, "")
+	if len(known) == 0 {
+		return
+	}
+	for _, name := range names {
+		stem := strings.ToLower(filename.Stem(name))
+		for at := 0; id.fileNode[name] == "" && !id.multiHost[name] && at <= len(stem); at++ {
+			if (at == 0 || strings.IndexByte("/._-", stem[at-1]) >= 0) && known[stem[at:]] {
+				id.fileNode[name], id.nodeBasis[name] = stem[at:], "file name"
+			}
+		}
+	}
+}
+
 func (id *identity) runsOn(task int, host string) {
 	if old, known := id.taskNode[task]; known && old != host {
 		host = ""
@@ -254,8 +278,8 @@ func (id *identity) nodesOfRanks(obs *worker.Observations) {
 }
 
 func (id *identity) hostOf(at worker.At) string {
-	if h := ShortHost(at.Who().Host); h != "" && !(id.keyed[at.File] && labelOnly(at.Who())) {
-		return h
+	if h := ShortHost(at.Who().Host); h != "" && !(id.keyed[at.File] && labelOnly(at.Who()) && at.Stamp.Emitter != line.Kernel) {
+		return h // what the kernel says bears its host's name between a time and the word kernel, which no key of what is printed does
 	}
 	return id.fileNode[at.File]
 }

@@ -251,6 +251,7 @@ func earlierEnds(obs *worker.Observations, marks map[string][]worker.RunMark, in
 	if !known {
 		return out
 	}
+	nodeFailed(obs, marks, index, run, out)
 	next := map[string]int64{} // file → the first end of a later run
 	for _, e := range obs.SlurmEnds {
 		t, ok := c.civil(e.Stamp)
@@ -285,6 +286,32 @@ func earlierEnds(obs *worker.Observations, marks map[string][]worker.RunMark, in
 		}
 	}
 	return out
+}
+
+// nodeFailed finds up to where files without marks and without times tell of a node's failure in an earlier run: srun names the node without
+// a time, and slurmstepd says elsewhere that it ended that run because of it, and no later one.
+func nodeFailed(obs *worker.Observations, marks map[string][]worker.RunMark, index func(string, int64) int, run int, upto map[string]int64) {
+	before := false
+	for _, e := range obs.SlurmEnds {
+		if e.Reason == "NODE FAILURE" && len(marks[e.File]) > 0 {
+			if index(e.File, e.Off) >= run {
+				return
+			}
+			before = true
+		}
+	}
+	dated := map[string]bool{}
+	c := &clock{}
+	for _, e := range obs.SlurmEnds {
+		if _, ok := c.civil(e.Stamp); ok {
+			dated[e.File] = true
+		}
+	}
+	for _, e := range obs.SlurmEnds {
+		if before && e.Kind == "node-failure" && len(marks[e.File]) == 0 && !dated[e.File] {
+			upto[e.File] = max(upto[e.File], e.Off)
+		}
+	}
 }
 
 // filter keeps the observations whose position satisfies keep. Tails keep their file, but lose writers that wrote nothing

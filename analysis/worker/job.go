@@ -125,7 +125,7 @@ var factRules = []factRule{
 }
 
 // trainingOver is a statement of its own, not part of a sentence.
-var trainingOver = pattern.New(`(?:^|[\]:|>-] )\s*[Tt]raining (?:is )?(?:completed?|finished)(?:[.!,;]|\s*$)`)
+var trainingOver = pattern.New(`(?:^|[\]:|>-] )\s*[Tt]raining (?:is )?(?:completed?|finished)(?:[.!,;]|\s*$| (?:in|after|at) (?:step |epoch |iteration )?\d)`)
 
 // usesLhotse: a configuration that says no names it, too.
 var usesLhotse = pattern.New(`(?:^|[^_])lhotse|[^e]_lhotse|use_lhotse['"]?\s*[=:]\s*['"]?(?:[Tt]rue|TRUE|1|yes)\b`)

@@ -98,6 +98,9 @@ func lastAct(s *Scene, id int) *act {
 			add(heldLoading, "it was retrying a read", l.Last.At())
 		}
 	}
+	if l := retriesBeside(s, id); l != nil {
+		add(heldLoading, "a process on its node was retrying a read, and none of any other node", l.Last.At())
+	}
 	for i := range f.Loaders {
 		if v := &f.Loaders[i]; v.Rank == id {
 			says := "its loader did not get what it asked for"
@@ -147,6 +150,27 @@ func lastAct(s *Scene, id int) *act {
 		return a.order < b.order
 	})
 	return &acts[len(acts)-1]
+}
+
+// retriesBeside is the only request of the job that was tried again and again while the others waited, where its lines stand without a rank
+// in the file of the rank that held them. Those that wait read nothing new.
+func retriesBeside(s *Scene, id int) *resolve.Ladder {
+	f, g := s.Facts, s.Graph
+	r := f.Rank(id)
+	if r == nil || len(g.Root) != 1 || !g.Start.Valid {
+		return nil
+	}
+	var only *resolve.Ladder
+	for _, l := range f.Ladders {
+		if l.Outcome == resolve.Recovered || l.Lines < 2 || !g.Start.Before(l.Until) {
+			continue
+		}
+		if only != nil || l.Rank != resolve.NoRank || l.Last.At().File != r.First.File {
+			return nil
+		}
+		only = l
+	}
+	return only
 }
 
 // sameWait says that a bar was drawn for as long as the others waited, and was not full when they gave up: then it began when they did,

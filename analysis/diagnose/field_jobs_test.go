@@ -1,0 +1,100 @@
+package diagnose
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+)
+
+// What the kernel of a node says in a file of the job bears its host's name, however few lines do; the file is not tied to that node by it.
+func TestFieldAKernelsLineNamesItsHost(t *testing.T) {
+	const xid = "Oct 25 09:20:00 gpu12 kernel: NVRM: Xid (PCI:0000:2d:00): 79, pid=17326, name=python3, GPU has fallen off the bus.\n"
+	const key = "model2: GPU has fallen off the bus\n"
+	steps := clocked(0, 0, 20)
+	for _, c := range []fieldCase{
+		{"the kernel's", one(steps + xid), []string{"gpu-off-bus"}, "node gpu12"},
+		{"a key of what is printed", one(steps + key), []string{"gpu-off-bus"}, "-"},
+		{"another error of that file", one(steps + "Oct 25 09:20:00 gpu12 kernel: perf: interrupt took too long\n" + "RuntimeError: CUDA error: uncorrectable ECC error encountered\n"), []string{"gpu-ecc"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// A node's name may look like anything: that a file bears it is known by SLURM's lines, or by the names of the other files.
+func TestFieldAFileCalledByItsNode(t *testing.T) {
+	const ecc = "RuntimeError: CUDA error: uncorrectable ECC error encountered\n"
+	told := func(host string) string { return "srun: error: " + host + ": task 1: Exited with exit code 1\n" }
+	job := func(first, second, host string) map[string]string {
+		files := map[string]string{first: fieldSteps, second: ecc}
+		if host != "" {
+			files["slurm-4242.out"] = told(host)
+		}
+		return files
+	}
+	for _, c := range []fieldCase{
+		{"SLURM names it", job("dgx-h100-04.err", "dgx-h100-107.err", "dgx-h100-107"), []string{"gpu-ecc"}, "node dgx-h100-107"},
+		{"behind other words", job("logs.4242.cn-a4.txt", "logs.4242.cn-a7.txt", "cn-a7"), []string{"gpu-ecc"}, "node cn-a7"},
+		{"SLURM names another", job("dgx-h100-04.err", "dgx-h100-107.err", "h100-1"), []string{"gpu-ecc"}, "-"},
+		{"a number behind a hyphen is the node's, not a task's", job("error-4242-pool0-0072.out", "error-4242-pool0-0073.out", ""), []string{"gpu-ecc"}, "node pool0-0073"},
+		{"no node is called just worker", job("error-4242-worker-0.out", "error-4242-worker-1.out", ""), []string{"gpu-ecc"}, "node worker-1"},
+	} {
+		c.check(t)
+	}
+}
+
+// srun names a node that failed without a time; where slurmstepd tells with one that an earlier run ended of it, so did srun.
+func TestFieldANodeThatFailedUnderAnEarlierRun(t *testing.T) {
+	end := func(at string) string {
+		return "slurmstepd: error: *** STEP 4242.0 ON n1 CANCELLED AT 2026-05-06T" + at + " DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***\n"
+	}
+	const failed = "srun: error: Node failure on n2\n"
+	oom := raisedBy(5, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.") + gone(1)
+	first, second := torchrunAt("08:59:00")+clocked(0, 0, 30)+end("09:32:00"), torchrunAt("09:59:00")+clocked(60, 25, 50)
+	for _, c := range []fieldCase{
+		{"and the next ran out of memory", map[string]string{"j-4242-n1.err": first + second, "j-4242-n3.err": torchrunAt("08:59:00") + torchrunAt("09:59:00") + oom,
+			"slurm-4242.out": failed + "srun: error: n3: task 2: Exited with exit code 1\n"}, []string{"gpu-oom"}, "rank 5, node n3"},
+		{"under the last one", map[string]string{"j-4242-n1.err": first + second + end("10:31:00"), "slurm-4242.out": failed}, []string{"node-failure"}, "node n2"},
+	} {
+		c.check(t)
+	}
+}
+
+// A job started its processes again after one had failed, and came to its end.
+func TestFieldStartedAgainAndFinished(t *testing.T) {
+	again := "W0506 09:31:00.000000 900 torch/distributed/elastic/agent/server/api.py:914] [default] Worker group FAILED. 3/3 attempts left; will restart worker group\n"
+	for _, c := range []fieldCase{
+		{"after a number of steps", one(torchrunAt("08:59:00") + clocked(0, 0, 30) + raisedBy(5, "KeyError: 'labels'") + gone(1) + again + clocked(60, 25, 50) + "2026-05-06 10:26:00,000 INFO train: training finished after 50 steps\n"), []string{"completed"}, "-"},
+		{"it finished nothing", one(torchrunAt("08:59:00") + clocked(0, 0, 30) + raisedBy(5, "KeyError: 'labels'") + gone(1) + again + clocked(60, 25, 50) + "2026-05-06 10:26:00,000 INFO train: training finished afterwards is evaluated\n"), []string{"exception"}, "rank 5"},
+	} {
+		c.check(t)
+	}
+}
+
+// Retries without a rank, in the file of the node whose rank held the others, and in no other.
+func TestFieldRetriesBesideWhoHeldTheOthers(t *testing.T) {
+	retries := func(minute int) string {
+		var b strings.Builder
+		for k := range 6 {
+			fmt.Fprintf(&b, "2026-03-11 09:%02d:30,000 WARNING aistore.sdk.request_client: Retrying (%d/10) GET http://proxy:51080/v1/objects/train/shard_%06d.tar after ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))\n", minute+k, k+1, 122)
+		}
+		return b.String()
+	}
+	job := func(held, others string) map[string]string {
+		return map[string]string{
+			"j-4242-n1.err": "2026-03-11 09:00:00,000 INFO world_size=8\n" + others + waitedFor(0, 1, 2, 3),
+			"j-4242-n2.err": "2026-03-11 09:00:00,000 INFO start\n" + held + waitedFor(4, 5, 6) + toldAt("311", "09:20:01", 7, 0),
+		}
+	}
+	for _, c := range []fieldCase{
+		{"while they waited", job(retries(11), ""), []string{"dataloader-stall"}, "rank 7, node n2"},
+		{"long before", job(retries(1), ""), []string{"rank-stalled"}, "rank 7, node n2"},
+		{"others read, too", job(retries(11), retries(12)), []string{"rank-stalled"}, "rank 7, node n2"},
+		{"only others read", job("", retries(11)), []string{"rank-stalled"}, "rank 7, node n2"},
+	} {
+		c.check(t)
+		more := maps.Clone(c.files)
+		more["j-4242-n3.err"] = "2026-03-11 09:00:00,000 INFO start\n"
+		fieldCase{c.name + ", and a node that says nothing", more, c.want, c.root}.check(t)
+	}
+}
