@@ -35,6 +35,20 @@ var endedSignatures = []Signature{
 		Example: "ERROR: Job 1 failed with return code list: [1, 137, 137]",
 	},
 	{
+		ID: EndedWithError + "flux", Role: ConsequenceRole,
+		Literals: []string{"flux-job: task(s) "}, Pattern: `task\(s\) (?:exited with exit code (?P<code>[1-9]\d{0,2})|(?P<signal>Killed|Terminated|Aborted|Segmentation fault|Bus error))`,
+		Meaning: "Flux says that tasks of the job ended with an error, or by a signal.",
+		Source:  "Flux src/cmd/job",
+		Example: "flux-job: task(s) exited with exit code 1",
+	},
+	{
+		ID: EndedWithError + "flux-doom", Role: ConsequenceRole,
+		Literals: []string{" exited and exit-timeout="}, Pattern: `rank (?P<task>\d{1,7}) on host (?P<host>[\w.-]{1,253}) exited and exit-timeout=`,
+		Meaning: "Flux ended the job because one of its tasks had ended; that one's own lines say of what.",
+		Source:  "Flux src/shell/doom.c",
+		Example: "261.098s: flux-shell[0]: FATAL: doom: rank 102 on host n12 exited and exit-timeout=30s has expired",
+	},
+	{
 		ID: EndedWithError + "determined", Role: ConsequenceRole,
 		Literals: []string{"failed with non-zero exit code"}, Pattern: `failed with non-zero exit code: (?:container failed with non-zero exit code: )?(?P<code>\d+)`,
 		Meaning: "Determined says that a container of the job ended with an error.",

@@ -287,6 +287,14 @@ var schedulerSignatures = []Signature{
 		Example: "slurmstepd: error: pyxis: child 4242 failed with error code: 1",
 	},
 	{
+		// Asked for GPUs, docker without NVIDIA's toolkit says so; a name that is taken and a path that cannot be mounted are the job's own.
+		ID: "container-docker", Mechanism: "config-error", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"Error response from daemon: "}, Pattern: `docker: Error response from daemon: (?P<text>.{1,240})`,
+		Meaning: "The container did not start, so nothing ran in it.",
+		Source:  "Docker CLI and daemon",
+		Example: "docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].",
+	},
+	{
 		ID: "container-nvidia", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the reason
 		Literals: []string{"nvidia-container-cli: "}, Pattern: `nvidia-container-cli: (?P<text>(?:initialization|ldcache|mount|device|detection|container) error: .{1,160})`,
 		Meaning: "The node's GPUs or their driver's libraries could not be put into the container, so nothing ran there.",

@@ -81,3 +81,33 @@ func TestFieldMemoryElsewhere(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// Flux tells what ended a job in words of its own, without a time of day.
+func TestFieldFlux(t *testing.T) {
+	const (
+		doom = "261.098s: flux-shell[0]: FATAL: doom: rank 2 on host n12 exited and exit-timeout=30s has expired\n261.446s: job.exception type=exec severity=0 rank 2 on host n12 exited and exit-timeout=30s has expired\n"
+		oom  = "230.432s: flux-shell[1]: ERROR: oom: Memory cgroup out of memory: killed 1 task on n12.\n230.474s: flux-shell[1]: ERROR: oom: memory.peak = 444.927G\n"
+	)
+	for _, c := range []fieldCase{
+		{"the time was up", one(fieldSteps + "3600.215s: job.exception type=timeout severity=0 resource allocation expired\nflux-job: task(s) Terminated\n"), []string{"time-limit"}, "-"},
+		{"it was cancelled", one(fieldSteps + "1200.215s: job.exception type=cancel severity=0 \nflux-job: task(s) Terminated\n"), []string{"cancelled"}, "-"},
+		{"a node ran out of memory", one(fieldSteps + oom + doom + "flux-job: task(s) Killed\n"), []string{"host-oom"}, "node n12"},
+		{"a node was lost", one(fieldSteps + "230.432s: job.exception type=node-failure severity=2 lost contact with job shell on n12 (shell rank 3)\n231.446s: job.exception type=exec severity=0 lost contact with job shell on broker n12 (rank 17)\n"), []string{"node-failure"}, "node n12"},
+		{"of the task that ended first no line says why", one(fieldSteps + doom + "flux-job: task(s) exited with exit code 1\n"), []string{"unknown"}, "-"},
+		{"one that raised something", one(fieldSteps + raisedBy(2, "KeyError: 'labels'") + doom + "flux-job: task(s) exited with exit code 1\n"), []string{"exception"}, "rank 2"},
+		{"all tasks ended well", one(fieldSteps + "INFO: Training finished.\n"), []string{"completed"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// Docker did not start the container; what Docker says below steps of a job is of another.
+func TestFieldDockerDidNotStart(t *testing.T) {
+	const daemon = "docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].\n"
+	for _, c := range []fieldCase{
+		{"no runtime for GPUs", one(daemon), []string{"config-error"}, "-"},
+		{"above the steps of a job", one(daemon + fieldSteps + "INFO: Training finished.\n"), []string{"completed"}, "-"},
+	} {
+		c.check(t)
+	}
+}

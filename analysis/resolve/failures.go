@@ -57,6 +57,9 @@ func (f *Facts) failures(obs *worker.Observations) {
 			fl.Sign, fl.Text = "slurm-oom", "SLURM counted an out-of-memory kill in this step on this node"
 			if e.System != "" { // which ended the whole job; LSF writes that above what the job printed
 				fl.Kind, fl.Node, fl.Text = "record", "", e.System+" ended the job because it used more memory than it had asked for"
+				if e.Host != "" {
+					fl.Node, fl.Text = ShortHost(e.Host), e.System+" says that the kernel killed tasks of this job on this node because they used more memory than they may"
+				}
 			}
 			f.Failures = append(f.Failures, &fl)
 		default:

@@ -55,6 +55,11 @@ var batchEnds = []struct {
 	{"Ray", "node was preempted", pattern.New(`(the actor's node was preempted)`), preemption},
 	// Source: submitit core/job_environment.py; it asks SLURM to queue the job again, and ends.
 	{"submitit", "Requeued job ", pattern.New(`submitit \w+ \([^)]{1,40}\) - (Requeued job \S+) \(\d+ remaining timeouts\)`), jobRequeue},
+	// Sources: Flux src/cmd/job (job.exception), src/modules/job-exec/exec.c, src/shell/oom.c.
+	{"Flux", "job.exception type=timeout ", pattern.New(`job\.exception type=timeout severity=0 (resource allocation expired)`), timeLimit},
+	{"Flux", "job.exception type=cancel ", pattern.New(`(job\.exception type=cancel) severity=0`), ""},
+	{"Flux", "lost contact with job shell on ", pattern.New(`(lost contact with job shell on )(?:broker )?(?P<node>[A-Za-z0-9][\w.-]{0,252}) \((?:shell )?rank \d+\)`), nodeLost},
+	{"Flux", "oom: Memory cgroup out of memory: ", pattern.New(`(oom: Memory cgroup out of memory: killed \d+ tasks? on )(?P<node>[A-Za-z0-9][\w.-]{0,252}?)\.?(?:\s|$)`), overMemory},
 	{"LSF", "TERM_FORCE_", pattern.New(`(TERM_FORCE_(?:OWNER|ADMIN): job killed)`), ""},
 }
 
@@ -62,7 +67,7 @@ const (
 	timeLimit  = "TIME LIMIT"
 	preemption = "PREEMPTION"
 	jobRequeue = "JOB REQUEUE"
-	overMemory = "MEMORY LIMIT" // makes an end of Kind "oom"
+	overMemory = "MEMORY LIMIT" // makes an end of Kind "oom", on the node that the second group names, if there is one
 	nodeLost   = "NODE FAILURE" // makes one of Kind "node-failure", of the node that the second group names
 )
 
@@ -87,6 +92,9 @@ func readBatchEnd(r *reader, rec *record) bool {
 		end := SlurmEnd{At: rec.At, Kind: "cancelled", Entity: "JOB", Reason: e.reason, System: e.system, Says: string(m[1])}
 		if e.reason == overMemory {
 			end.Kind, end.N = "oom", 1
+			if len(m) > 2 {
+				end.Host = string(m[2])
+			}
 		} else if e.reason == nodeLost {
 			end.Kind, end.Hosts = "node-failure", []string{string(m[2])}
 		}
