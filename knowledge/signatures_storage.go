@@ -343,6 +343,21 @@ var clientSignatures = []Signature{
 		Example: "google.api_core.exceptions.Forbidden: 403 GET https://storage.googleapis.com/storage/v1/b/bucket: does not have storage.buckets.get access",
 	},
 	{
+		ID: "google-credentials", Mechanism: "config-error", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{"google.auth.exceptions."}, Pattern: `auth\.exceptions\.(?P<class>RefreshError: .{0,40}invalid_grant|DefaultCredentialsError: )(?P<text>.{0,120})`,
+		Meaning: "The job has no credentials for the store, or they are no longer valid.",
+		Source:  "google-auth google/auth/exceptions.py",
+		Example: "google.auth.exceptions.RefreshError: ('invalid_grant: Bad Request', {'error': 'invalid_grant'})",
+	},
+	{
+		// Of a request that did not come through the status is a negative number of the client's own.
+		ID: "oss-request", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"oss2.exceptions."}, Not: []string{"Retrying ", "etrying in"}, Pattern: `oss2\.exceptions\.(?:RequestError: \{'status': -2|ServerError: \{'status': (?P<status>5\d\d))\b`,
+		Meaning: "Requests to the object store failed after the client's own retries.",
+		Source:  "Alibaba Cloud OSS SDK, oss2/exceptions.py",
+		Example: "oss2.exceptions.RequestError: {'status': -2, 'x-oss-request-id': '', 'details': \"RequestError: Read timed out.\"}",
+	},
+	{
 		ID: "azure-retries", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"azure.core.exceptions."}, Not: []string{"Retrying ", "etrying in"},
 		Pattern: `exceptions\.(?P<class>Service(?:Request|Response)(?:Timeout)?Error|IncompleteReadError): (?P<text>.{1,160})`,
@@ -372,6 +387,27 @@ var clientSignatures = []Signature{
 		Meaning: "The data set is not in the cache, and its hub could not be asked.",
 		Source:  "Hugging Face datasets load.py, dataset_module_factory",
 		Example: "ConnectionError: Couldn't reach 'a/b' on the Hub (ConnectionError)",
+	},
+	{
+		ID: "hub-unreachable-cache", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO,
+		Literals: []string{"LocalEntryNotFoundError: "}, Pattern: `LocalEntryNotFoundError: (?P<text>(?:An error happened while trying to locate|Connection error, and we cannot find).{0,120})`,
+		Meaning: "The model or data set is not in the cache, and its hub could not be asked.",
+		Source:  "huggingface_hub file_download.py, _snapshot_download.py",
+		Example: "huggingface_hub.errors.LocalEntryNotFoundError: An error happened while trying to locate the file on the Hub and we cannot find the requested files in the local cache.",
+	},
+	{
+		ID: "hub-offline-cache", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"LocalEntryNotFoundError: "}, Pattern: `LocalEntryNotFoundError: (?P<text>Cannot find .{1,120} and outgoing traffic has been disabled)`,
+		Meaning: "The job was told not to ask the hub, and what it needs is not in the cache here.",
+		Source:  "huggingface_hub file_download.py, _snapshot_download.py",
+		Example: "huggingface_hub.errors.LocalEntryNotFoundError: Cannot find the requested files in the disk cache and outgoing traffic has been disabled.",
+	},
+	{
+		ID: "hub-refused", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{" Client Error. (Request ID: "}, Pattern: `(?P<class>RepositoryNotFoundError|RevisionNotFoundError|EntryNotFoundError|GatedRepoError): (?P<status>40[134]) Client Error\.`,
+		Meaning: "The hub knows no such model or data set, or shows it to this token no more than to anybody.",
+		Source:  "huggingface_hub errors.py, utils/_http.py",
+		Example: "huggingface_hub.errors.RepositoryNotFoundError: 401 Client Error. (Request ID: Root=1-66;9d)",
 	},
 	{
 		ID: "hub-offline", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
@@ -472,6 +508,14 @@ var clientSignatures = []Signature{
 		Meaning: "No data node of HDFS takes the file: full, overloaded or gone.",
 		Source:  "Hadoop hdfs/server/blockmanagement/BlockManager.java",
 		Example: "File /ckpt/a could only be written to 0 of the 1 minReplication nodes. There are 3 datanode(s) running and 3 node(s) are excluded in this operation.",
+	},
+	{
+		// 2 and 13: there is no such file, and no right to it.
+		ID: "hdfs-call", Mechanism: "storage-unresponsive", Role: CauseRole, Tier: DataIO,
+		Literals: []string{" failed, errno: "}, Pattern: `HDFS (?P<call>[\w ]{1,40}) failed, errno: (?:[03-9]|1[0-24-9]|[2-9]\d|\d{3,}) \((?P<text>[^)]{1,80})\)`,
+		Meaning: "HDFS did not do what it was asked; what its Java client says above tells why.",
+		Source:  "Apache Arrow cpp/src/arrow/io/hdfs.cc",
+		Example: "OSError: HDFS file read failed, errno: 255 (Unknown error 255) Please check that you are connecting to the correct HDFS RPC port",
 	},
 	{
 		ID: "hdfs-connect", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
