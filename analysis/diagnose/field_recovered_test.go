@@ -9,12 +9,15 @@ import (
 // What healthy jobs print, and what others do that came through: nobody is accused. Beside each, what looks like it and did not.
 func TestFieldCameThrough(t *testing.T) {
 	const (
-		closed  = "gn01:903:1503 [3] misc/socket.cc:881 NCCL WARN socketProgress: Connection closed by remote peer gn01.local<41022>\n"
-		actor   = "(TrainController pid=800) Worker group status: A worker died: ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
-		taken   = "slurmstepd: error: *** JOB 77 ON cn11 CANCELLED AT 2026-05-06T09:17:30 DUE TO PREEMPTION ***\n"
-		over    = "INFO: Training finished.\n"
-		upload  = "WARNING: got an error while uploading; retrying (attempt 1/3): An error occurred (SlowDown) when calling the PutObject operation (reached max retries: 4): Please reduce your request rate.\n"
-		missing = "FileNotFoundError: [Errno 2] No such file or directory: '/data/a.bin'"
+		closed = "gn01:903:1503 [3] misc/socket.cc:881 NCCL WARN socketProgress: Connection closed by remote peer gn01.local<41022>\n"
+		actor  = "(TrainController pid=800) Worker group status: A worker died: ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+		taken  = "slurmstepd: error: *** JOB 77 ON cn11 CANCELLED AT 2026-05-06T09:17:30 DUE TO PREEMPTION ***\n"
+		over   = "INFO: Training finished.\n"
+		upload = "WARNING: got an error while uploading; retrying (attempt 1/3): An error occurred (SlowDown) when calling the PutObject operation (reached max retries: 4): Please reduce your request rate.\n"
+		trial  = "2026-05-06 09:10:00,114\tWARNING tune_controller.py:1321 -- Trial task failed for trial TorchTrainer_6f3f2_00000\nTraceback (most recent call last):\n" +
+			"  File \"/opt/ray/air/execution/_internal/event_manager.py\", line 110, in resolve_future\n    result = ray.get(future)\nray.exceptions.RayActorError: The actor died because its node has died. Node Id: 6b5f\n"
+		unwritten = "Traceback (most recent call last):\n  File \"/usr/lib/python3.10/logging/__init__.py\", line 1104, in emit\n    self.flush()\nBrokenPipeError: [Errno 32] Broken pipe\nCall stack:\n  File \"/a/train.py\", line 301, in <module>\n    main()\nMessage: 'step %d'\nArguments: (3,)\n"
+		missing   = "FileNotFoundError: [Errno 2] No such file or directory: '/data/a.bin'"
 	)
 	more := "step 4 loss 2.12\nstep 5 loss 2.11\nstep 6 loss 2.10\nstep 7 loss 2.09\n"
 	clocked := func(minute, from, to int) string {
@@ -43,6 +46,11 @@ func TestFieldCameThrough(t *testing.T) {
 		{"and with an exception behind the end", one(fieldSteps + over + closed + raisedBy(3, "ValueError: bad")), []string{"exception"}, "rank 3, node gn01"},
 		{"and a task that failed", one(fieldSteps + over + closed + "srun: error: y2: task 5: Exited with exit code 1\n"), []string{"peer-lost", "unknown"}, "-"},
 		{"a worker that was replaced", one(fieldSteps + actor + more + "Training completed after 7 iterations at 2026-05-06 09:15:00.\n"), []string{"completed"}, "-"},
+		{"a trial that Ray restored", one(fieldSteps + trial + more + "Training completed after 7 iterations at 2026-05-06 09:15:00.\n"), []string{"completed"}, "-"},
+		{"a trial that it did not", one(fieldSteps + trial + "Training completed after 7 iterations at 2026-05-06 09:15:00.\n"), []string{"peer-lost", "unknown"}, "-"},
+		{"a rank that lost its peers for good", one(fieldSteps + strings.Replace(trial, "event_manager.py\", line 110, in resolve_future", "train.py\", line 110, in <module>", 1) + more + "Training completed after 7 iterations at 2026-05-06 09:15:00.\n"), []string{"peer-lost", "unknown"}, "-"},
+		{"a line that logging could not write", one(fieldSteps + "--- Logging error ---\n" + unwritten + more), []string{"completed"}, "-"},
+		{"the same, raised", one(fieldSteps + unwritten), []string{"unknown"}, "-"},
 		{"one that was not", one(fieldSteps + actor + "step 4 loss 2.12\n"), []string{"peer-lost", "unknown"}, "-"},
 		{"the job went on where it was taken away", one(clocked(16, 1, 9) + taken + clocked(40, 9, 20) + "INFO: Training finished.\n"), []string{"completed"}, "-"},
 		{"what still ran when it was taken away", one(clocked(16, 1, 9) + taken + clocked(18, 9, 20)), []string{"preempted"}, "-"},

@@ -49,7 +49,7 @@ func (f *Facts) survived() {
 
 // recovered takes back what lines tell of lost connections where training went on below them and the program says at last that it was
 // finished: a launcher put another in the place of who was lost. A process that an exception ended, or of which a launcher or the
-// scheduler says that it failed, did not come through. See parted for what is told behind the end.
+// scheduler says that it failed, did not come through; what a driver caught ended nobody. See parted for what is told behind the end.
 func (f *Facts) recovered() {
 	if f.Finished() == nil || len(f.Ends) > 0 || f.deaths(false) || f.leftBehind() || f.wentWrong(*f.Finished()) {
 		return
@@ -60,7 +60,7 @@ func (f *Facts) recovered() {
 		}
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind != "sign" && fl.Kind != "nccl" || fl.Role != knowledge.SymptomRole || fl.Mechanism != "peer-lost" || f.stepsAfter(*fl.At) < goesOn {
+		if fl.Kind != "sign" && fl.Kind != "nccl" && !caught(fl) || fl.Role != knowledge.SymptomRole || fl.Mechanism != "peer-lost" || f.stepsAfter(*fl.At) < goesOn {
 			continue
 		}
 		fl.Role = knowledge.InfoRole
@@ -338,6 +338,11 @@ func (f *Facts) after(fl *Failure, progress []*ProgressPoint) (steps int, finish
 // uncaught says that nobody caught an exception: its frames go down to the module that was run.
 func uncaught(fl *Failure) bool {
 	return fl.Exc != nil && len(fl.Exc.Frames) > 0 && fl.Exc.Frames[0].Func == "<module>"
+}
+
+// caught says that whoever printed an exception had caught it: its frames begin in the function that did.
+func caught(fl *Failure) bool {
+	return fl.Exc != nil && !fl.Exc.Torn && len(fl.Exc.Frames) > 0 && !uncaught(fl)
 }
 
 // printedSince says that the steps below a failure were printed when it had been told: a process that dies writes its traceback at

@@ -33,7 +33,7 @@ func tracebackHandlers() []handler {
 		{"traceback", []string{tracebackHeader}, readTraceback},
 		{"frame", []string{frameLiteral}, readOrphan},
 		{"final line", []string{"Error: ", "Exception: "}, readBareFinal},
-		{"ignored exception", []string{ignoredHead}, readIgnored},
+		{"ignored exception", []string{ignoredHead, loggingHead}, readIgnored},
 		{"Hydra", []string{"Error in call to target '", "Error in creating partial("}, readHydra},
 		{"C++ exception", []string{"terminate called "}, readTerminate},
 		{"Python fatal", []string{"Fatal Python error: "}, readFatal},
@@ -49,11 +49,15 @@ const checkpointRank = tracebackHeader + ": (RANK "
 // PyErr_WriteUnraisable; "in: …", from 3.14 "while …"): the program goes on.
 const ignoredHead = "Exception ignored "
 
+// loggingHead stands above what Python's logging raised of a line that it could not write (CPython's logging.Handler.handleError): the
+// line is lost, and the program goes on.
+const loggingHead = "--- Logging error ---"
+
 // ignoredFar is how many lines below its head such an exception begins where several writers share a file.
 const ignoredFar = 8
 
 func readIgnored(r *reader, rec *record) bool {
-	if own(rec) || !bytes.HasPrefix(ungrouped(rec.Msg), []byte(ignoredHead)) {
+	if head := ungrouped(rec.Msg); own(rec) || !bytes.HasPrefix(head, []byte(ignoredHead)) && !bytes.HasPrefix(head, []byte(loggingHead)) {
 		return false
 	}
 	if r.ignoredWho != rec.Who || r.lineNo-r.ignoredAt > ignoredFar {
