@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"faultline/simulate"
 )
 
 // labelled is a text with srun's label of a task in front of each line.
@@ -44,6 +46,8 @@ func TestFieldWhichNodeWroteIt(t *testing.T) {
 		{"srun's labels are launchers", merged(9), []string{"rank-stalled"}, "rank 4, node n2"},
 		{"whose clocks show other hours", merged(10), []string{"rank-stalled"}, "rank 4, node n2"},
 		{"a file for each rank", files, []string{"rank-stalled"}, "rank 4, node n2"},
+		{"files that call a node one", map[string]string{"node-n1.log": waitedAt(9, 0, 1, 2, 3), "node-n2.log": "slurmstepd: error: Detected 1 oom_kill event in StepId=44.0. " +
+			"Some of the step tasks have been OOM Killed.\nsrun: error: n2: task 1: Out Of Memory\n" + waitedAt(9, 5, 6, 7)}, []string{"host-oom"}, "node n2"},
 	} {
 		c.check(t)
 	}
@@ -131,5 +135,17 @@ func TestFieldNobodyIsNamedForAnother(t *testing.T) {
 		{"another's tries in vain", map[string]string{"j-4242-n1.err": tries + raisedBy(1, raised) + waitedFor(0, 2) + aborted, "j-4242-n2.err": waitedFor(3, 4)}, []string{"storage-retries-exhausted"}, "rank 1, node n1"},
 	} {
 		c.check(t)
+	}
+}
+
+// Of a rank that is seen and does not say that it waited nobody says that it did, where the number of ranks is not known.
+func TestFieldWhoDidNotWaitIsSaid(t *testing.T) {
+	for text, said := range map[string]string{
+		waitedAt(9, 0, 1, 2) + "[rank3]: Training finished, exiting.\n": "rank 3 did not say that it waited; how many ranks there are nobody states",
+		waitedAt(9, 0, 1, 2): "everyone seen waited; how many ranks there are nobody states",
+	} {
+		if r := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(text)}}, nil, 0)); !strings.Contains(r.Verdict.Why, said) {
+			t.Errorf("%q is not said, but %q", said, r.Verdict.Why)
+		}
 	}
 }

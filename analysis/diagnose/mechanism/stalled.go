@@ -288,6 +288,17 @@ func unseenWhy(s *Scene) string {
 	case g.Late:
 		return fmt.Sprintf("%s began to wait when the others of their groups had already given up: one of them may have held the rest", rankWords(g.Frontier))
 	case f.Job.WorldSize == 0:
+		quiet := []int{}
+		for _, r := range f.Ranks {
+			if !g.Waits(r.ID) {
+				quiet = append(quiet, r.ID)
+			}
+		}
+		if n := len(quiet); n > 0 && n <= 8 {
+			return fmt.Sprintf("%s did not say that it waited; how many ranks there are nobody states", rankWords(quiet))
+		} else if n > 0 {
+			return fmt.Sprintf("%d ranks that are seen did not say that they waited; how many there are nobody states", n)
+		}
 		return "everyone seen waited; how many ranks there are nobody states"
 	case len(g.Frontier) > 0 && len(g.Groups) == 1 && g.Groups[0].P2P && g.Outside:
 		return fmt.Sprintf("one end of a send or receive waited; the other is one of %s, and no counter says which", rankWords(g.Frontier))
