@@ -173,7 +173,7 @@ func (id *identity) fromNames(sources []incident.Source, nodes []string, world i
 	id.calledByHost(names, nodes)
 	for name, n := range filename.Parse(names) {
 		if n.Host != "" && id.fileNode[name] == "" {
-			id.fileNode[name] = id.calledNode(ShortHost(n.Host))
+			id.fileNode[name] = ShortHost(n.Host)
 			id.nodeBasis[name] = "file name"
 		}
 		if n.NodeIndex >= 0 && id.fileNode[name] == "" && n.NodeIndex < len(nodes) {
@@ -189,20 +189,6 @@ func (id *identity) fromNames(sources []incident.Source, nodes []string, world i
 	id.numbered(names, seen)
 	id.hostsOfTasks(parsed, world)
 	id.oneEach(seen)
-}
-
-// calledNode is the node that a file's name calls one, "node-a13.log" or "host_a13.log", where srun says that there is a node a13.
-func (id *identity) calledNode(host string) string {
-	for _, word := range [...]string{"node-", "node_", "host-", "host_"} {
-		if rest, ok := strings.CutPrefix(host, word); ok && rest != "" {
-			for _, h := range id.taskNode {
-				if h == rest {
-					return rest
-				}
-			}
-		}
-	}
-	return host
 }
 
 // oneEach reads files that hold one process each: every file in which processes introduce themselves holds exactly one
