@@ -56,14 +56,8 @@ func (b *builder) phase() string {
 	}
 	switch {
 	case len(f.Progress) == 0:
-		if !f.NamesFramework() && len(b.s.Graph.Groups) > 0 {
-			for _, g := range f.Groups {
-				for _, p := range g.Pending {
-					if p.Work.Seq > 50 {
-						return "training"
-					}
-				}
-			}
+		if f.Job.Talked && !f.NamesFramework() {
+			return "training" // in a job whose steps nobody knows how to read
 		}
 		if !b.starting() {
 			return unknown

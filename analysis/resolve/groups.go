@@ -241,12 +241,16 @@ func (g *grouper) pendings() {
 		r.Pending = append(r.Pending, p)
 	}
 	// State lines whose watchdog line is lost still say that this work was in flight.
+	erred := g.erred()
 	for i := range g.obs.States {
 		s := &g.obs.States[i]
 		if used[s] {
 			continue
 		}
 		r, proc := g.process(s.At, line.Unknown, s.Group)
+		if erred[proc] {
+			continue
+		}
 		gr := g.group(s.Group)
 		id := fmt.Sprintf("%s|%s|%d", proc, gr.Key, s.Work)
 		if p := done[id]; p != nil {

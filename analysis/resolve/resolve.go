@@ -474,6 +474,9 @@ func (f *Facts) progress(obs *worker.Observations) {
 	for i := range obs.Timeouts {
 		f.Job.Talked = f.Job.Talked || obs.Timeouts[i].Work.Seq >= talked
 	}
+	for i := range obs.States {
+		f.Job.Talked = f.Job.Talked || obs.States[i].Work >= talked
+	}
 }
 
 // finish orders everything by content and fills what depends on all ranks.

@@ -153,7 +153,7 @@ func linkError(s *Scene) *Proposal {
 			p.Why = fmt.Sprintf("the reports name the pair %s and %s; which of the two ends is at fault, or what lies between them, they do not say", pair[0], pair[1])
 		}
 	}
-	if !f.Job.Training {
+	if !f.Job.Training && !f.Job.Talked {
 		// Before the first step the same words mean that the network was never there.
 		p.Rivals, p.Base = []string{"init-unreachable"}, 0.9
 	} else if n := fellSilent(s, p); n != "" && (len(p.Nodes) == 0 || p.Nodes[0] == n) {
