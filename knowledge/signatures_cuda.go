@@ -5,7 +5,7 @@ var cudaTexts = []string{
 	"out of memory", "an illegal memory access", "device-side assert triggered", "unspecified launch failure",
 	"uncorrectable ECC", "uncorrectable NVLink", "misaligned address", "an illegal instruction", "the launch timed out",
 	"hardware stack error", "unknown error", "system not yet initialized", "busy or unavailable",
-	"no CUDA-capable device", "invalid device ordinal", "driver version is insufficient", "no kernel image",
+	"no CUDA-capable device", "invalid device ordinal", "driver version is insufficient", "no kernel image", "kernel image is invalid", "invalid device function",
 	"unsupported toolchain", "driver shutting down", "CUBLAS_STATUS_", "CUDNN_STATUS_", "unspecified launch",
 	"GPU is lost", "forward compatibility", "cuda driver combination",
 }
@@ -145,6 +145,14 @@ var cudaSignatures = []Signature{
 		Example: "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",
 	},
 	{
+		ID: "cuda-te", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{" in function ", "Error: "}, Not: []string{"_ALLOC_FAILED", "out of memory", "NOT_SUPPORTED", "not supported", "No execution plans", "engine configs", "kernel image"},
+		Pattern: `\.(?:cu|cuh|cpp|h):\d+ in function [^:]{1,120}: (?P<library>cuDNN|cuBLAS|CUDA|CUDA Driver) Error: (?P<text>.{1,160})`,
+		Meaning: "A call into CUDA or one of its libraries failed; where it names error 700 or 719, or no reason, it is mostly the echo of an earlier kernel's error.",
+		Source:  "Transformer Engine transformer_engine/common/util/logging.h (NVTE_CHECK_…)",
+		Example: "RuntimeError: /TransformerEngine/transformer_engine/common/gemm/cublaslt_gemm.cu:414 in function cublas_gemm: cuBLAS Error: an internal operation failed",
+	},
+	{
 		ID: "cuda-rocm-fault", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Memory access fault by GPU node-"}, Pattern: `GPU node-(?P<agent>\d+)`,
 		Meaning: "A kernel touched GPU memory it does not own (ROCm); \"node-N\" is a GPU agent, not a host.",
@@ -156,7 +164,7 @@ var cudaSignatures = []Signature{
 		Literals: []string{"cuda failed with error "}, Not: cudaTexts, Pattern: `cuda failed with error (?P<code>\d+) (?P<text>[^.\n]{1,120})`,
 		Meaning: "A CUDA call failed.",
 		Source:  "spconv and cumm include/tensorview (TV_CHECK_CUDA_ERR)",
-		Example: "cuda failed with error 98 invalid device function. use CUDA_LAUNCH_BLOCKING=1 to get correct traceback.",
+		Example: "cuda failed with error 9 invalid configuration argument. use CUDA_LAUNCH_BLOCKING=1 to get correct traceback.",
 	},
 	{
 		ID: "cuda-error-other", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller,
@@ -174,14 +182,14 @@ var cudaSignatures = []Signature{
 	},
 	{
 		ID: "cuda-nccl-failure", Mechanism: "cuda-error", Role: SymptomRole, Tier: ProcessKiller,
-		Literals: []string{"NCCL WARN Cuda failure "}, Not: cudaTexts, Pattern: `Cuda failure (?:\d+ )?'(?P<text>[^']*)'`,
+		Literals: []string{"Cuda failure "}, Not: cudaTexts, Pattern: `Cuda failure (?:\d+ )?'(?P<text>[^']*)'`, // alone below "Last error:"
 		Meaning: "NCCL's own CUDA call failed, mostly the echo of an error in another kernel of this process.",
 		Source:  "NCCL src/include/checks.h, 2.4 to 2.30",
 		Example: "node1:12:34 [3] enqueue.cc:1 NCCL WARN Cuda failure 'invalid argument'",
 	},
 	{
 		ID: "cuda-rccl-failure", Mechanism: "cuda-error", Role: SymptomRole, Tier: ProcessKiller,
-		Literals: []string{"NCCL WARN HIP failure "}, Not: cudaTexts, Pattern: `HIP failure:? (?:\d+ )?'(?P<text>[^']*)'`,
+		Literals: []string{"HIP failure"}, Not: append([]string{"[FATAL ERROR]"}, cudaTexts...), Pattern: `HIP failure:? (?:\d+ )?'(?P<text>[^']*)'`,
 		Meaning: "RCCL's own HIP call failed, mostly the echo of an error in another kernel of this process.",
 		Source:  "RCCL src/include/checks.h",
 		Example: "node1:12:34 [3] src/transport/p2p.cc:290 NCCL WARN HIP failure 'invalid device pointer'",

@@ -338,6 +338,20 @@ var versionSignatures = []Signature{
 		Example:  "RuntimeError: CUDA error: no kernel image is available for execution on the device",
 	},
 	{
+		ID: "version-kernel-damaged", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"device kernel image is invalid"},
+		Meaning:  "The GPU code inside the program is not for this driver or GPU, or is damaged.",
+		Source:   "CUDA error 200",
+		Example:  "RuntimeError: CUDA error: device kernel image is invalid",
+	},
+	{
+		ID: "version-device-function", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"invalid device function"}, Pattern: `(?:CUDA|HIP) error: invalid device function|(?:C[Uu][Dd][Aa]|HIP) failure:? (?:\d+ )?'invalid device function'|cuda failed with error \d+ invalid device function`,
+		Meaning: "The program holds no code of this kernel for this kind of GPU.",
+		Source:  "CUDA error 98",
+		Example: "RuntimeError: HIP error: invalid device function",
+	},
+	{
 		ID: "version-ptx", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"was compiled with an unsupported toolchain"},
 		Meaning:  "The GPU driver is older than the compiler that built a kernel.",

@@ -1,5 +1,8 @@
 package knowledge
 
+// CollectiveUnpickle is the signature of what another rank sent and this one could not read.
+const CollectiveUnpickle = "collective-unpickle"
+
 // collectiveSignatures: what the collective libraries say about the program's own order of calls.
 var collectiveSignatures = []Signature{
 	{
@@ -16,6 +19,13 @@ var collectiveSignatures = []Signature{
 		Meaning: "NCCL found that ranks are in different collectives, or in one with different sizes; the rank that it names is a place to look at, not the culprit.",
 		Source:  "NCCL src/init.cc, 2.4 to 2.7",
 		Example: "node1:1:2 [0] init.cc:1247 NCCL WARN Mismatched collective detected, please check your collective calls at and around rank 39. You can use NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL to see the collective logs",
+	},
+	{
+		ID: CollectiveUnpickle, Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash, Between: true,
+		Literals: []string{"Unable to unpickle data from other workers"},
+		Meaning:  "What this rank got from the others was not what they send in this call: the ranks are out of step, often since one of them skipped a batch (out of memory) or had fewer.",
+		Source:   "fairseq fairseq/distributed/utils.py (all_gather_list), and programs that took it over",
+		Example:  "Exception: Unable to unpickle data from other workers. all_gather_list requires all workers to enter the function together",
 	},
 	{
 		ID: "collective-shapes", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash, Direct: true,

@@ -96,6 +96,8 @@ func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bo
 		return "", knowledge.SymptomRole, false, "" // the server failed before, or stood still
 	case betweenProcesses(x, class) && (plain || sign == "storage-connection-reset" || sign == "checkpoint-pickle"):
 		return "", knowledge.ConsequenceRole, false, ""
+	case sign == "checkpoint-pickle" && received(x):
+		return "collective-mismatch", knowledge.CauseRole, false, knowledge.CollectiveUnpickle
 	case role == knowledge.SymptomRole && (mech == "peer-lost" || mech == "") && onTheWayOut(x) && !holds(rootOf(x), sign):
 		return classify(rootOf(x))
 	case shortByStopIteration(x):
@@ -157,6 +159,16 @@ func betweenProcesses(x *worker.Exception, class string) bool {
 		return len(x.Frames) > 0 && strings.Contains(x.Frames[len(x.Frames)-1].File, "/multiprocessing/")
 	}
 	return false
+}
+
+// received says that what could not be unpickled had come from another rank: in PyTorch's collectives of objects, and in fairseq's.
+func received(x *worker.Exception) bool {
+	frames := rootOf(x).Frames
+	if len(frames) == 0 {
+		return false
+	}
+	in := frames[len(frames)-1]
+	return in.Func == "all_gather_list" || in.Func == "_tensor_to_object" && strings.HasSuffix(in.File, "torch/distributed/distributed_c10d.py")
 }
 
 // inSharedMemory says that what had no room was made by a part of Python's multiprocessing that names no file: semaphores and

@@ -33,6 +33,7 @@ var exceptionRoles = map[string]knowledge.Role{
 	"DeadlockDetectedException":   knowledge.ConsequenceRole, // Lightning's, of a rank that had failed of what stands above it
 	"_DeadlockDetectedException":  knowledge.ConsequenceRole,
 	"ConnectionAbortedError":      knowledge.SymptomRole,
+	"ActorError":                  knowledge.SymptomRole, // Monarch's, of who called the actor: what it raised stands below
 	"EngineDeadError":             knowledge.SymptomRole, // vLLM's, of the process that asks the engine
 	"GeneratorExit":               knowledge.ConsequenceRole,
 	"BrokenPipeError":             knowledge.ConsequenceRole,

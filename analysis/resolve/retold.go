@@ -6,45 +6,56 @@ import (
 	"strings"
 
 	"faultline/knowledge"
-	"faultline/pattern"
 )
 
-// retellers is how torch.distributed.checkpoint raises on every rank of a group what failed on some: it names those by their ranks inside
-// the group.
-var retellers = pattern.New(`\bCheckpointException ranks:dict_keys\(\[(\d{1,6}(?:, \d{1,6}){0,31})\]\)`)
+// reteller is how torch.distributed.checkpoint begins to tell, on every rank of a group, what failed on some: it names those by their ranks
+// inside the group, "0, 1])".
+const reteller = "CheckpointException ranks:dict_keys(["
 
 // retold lets an error that all ranks of a group raise, because it was met by some of them, be the error of those. A rank inside the group
-// is the same in the job where everybody below it is seen to be a member.
+// is the same in the job where everybody below it is seen to be a member; else who raises it and is not named, or is named with others of
+// whom nothing is here, did not meet it alone.
 func (f *Facts) retold() {
-	named := map[*Failure]string{}
+	var told []*Failure
 	members := map[int]bool{}
 	lists := map[string]bool{}
 	for _, fl := range f.Failures {
-		if fl.Exc == nil || fl.Rank == NoRank || fl.Role != knowledge.CauseRole || !strings.Contains(fl.Exc.Message, "CheckpointException ranks:") {
+		if fl.Exc == nil || fl.Rank == NoRank || fl.Role != knowledge.CauseRole {
 			continue
 		}
-		if m := retellers.FindStringSubmatch(fl.Exc.Message); m != nil {
-			named[fl], members[fl.Rank], lists[m[1]] = m[1], true, true
+		if _, rest, ok := strings.Cut(fl.Exc.Message, reteller); ok {
+			list, _, _ := strings.Cut(rest, "]")
+			told, members[fl.Rank], lists[list] = append(told, fl), true, true
 		}
 	}
-	if len(lists) != 1 || len(members) < 2 {
+	if len(lists) != 1 {
 		return
 	}
 	var met []int
 	for list := range lists {
 		for s := range strings.SplitSeq(list, ", ") {
-			r, _ := strconv.Atoi(s)
+			r, err := strconv.Atoi(s)
+			if err != nil || r < 0 || r >= MaxWorld {
+				break // the message is cut
+			}
 			met = append(met, r)
 		}
 	}
-	for r := range slices.Max(met) + 1 {
-		if !members[r] && !slices.ContainsFunc(f.Failures, func(fl *Failure) bool { return fl.Rank == r && fl.Role == knowledge.CauseRole }) {
-			return // who is missing may be no member
-		}
+	if len(met) == 0 {
+		return
 	}
-	for fl := range named {
-		if !slices.Contains(met, fl.Rank) {
+	complete := len(members) > 1
+	for r := 0; complete && r <= slices.Max(met); r++ {
+		// Who is missing may be no member.
+		complete = members[r] || slices.ContainsFunc(f.Failures, func(fl *Failure) bool { return fl.Rank == r && fl.Role == knowledge.CauseRole })
+	}
+	all := !slices.ContainsFunc(met, func(r int) bool { return !members[r] })
+	for _, fl := range told {
+		switch named := slices.Contains(met, fl.Rank); {
+		case complete && !named:
 			fl.Role = knowledge.ConsequenceRole
+		case !complete && (!named || !all):
+			fl.Rank, fl.Proc, fl.Node = NoRank, nil, ""
 		}
 	}
 }

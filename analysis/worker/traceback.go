@@ -103,6 +103,7 @@ type trace struct {
 	// label is what a collector that no prefix is known of put in front of the header; labelled: a frame bore it as well.
 	label    []byte
 	labelled bool
+	indent   int  // how far in the header stood, with nothing in front of it: one program quotes what another printed
 	ignored  bool // Python says above it that it goes on
 }
 
@@ -125,8 +126,12 @@ func readTraceback(r *reader, rec *record) bool {
 
 func (t *trace) begin(rec *record) {
 	t.cur = Exception{At: rec.At, Begin: rec.Pos, LoaderWorker: line.Unknown, From: t.direct}
-	t.inside, t.direct = true, false
+	t.inside, t.direct, t.indent = true, false, 0
 	t.open++
+	b := ungrouped(rec.Msg)
+	if bare := bytes.TrimLeft(b, " "); bytes.HasPrefix(bare, []byte(tracebackHeader)) {
+		t.indent = len(b) - len(bare)
+	}
 }
 
 // next is the follower of a traceback.
@@ -184,7 +189,11 @@ func (t *trace) message(rec *record) (b []byte, same bool) {
 			who.Host = ""
 		}
 	}
-	return ungrouped(b), who == t.who
+	b = ungrouped(b)
+	if n := t.indent; n > 0 && len(b) > n && len(bytes.TrimLeft(b[:n], " ")) == 0 {
+		b = b[n:]
+	}
+	return b, who == t.who
 }
 
 // labelOf is what stands in front of the header of a traceback and is no prefix that line knows, with all in front of it; nil

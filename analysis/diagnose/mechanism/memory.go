@@ -10,6 +10,7 @@ import (
 	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
+	"faultline/pattern"
 )
 
 // memory: out of GPU memory, out of host memory, and processes killed without a reason on record.
@@ -409,5 +410,32 @@ func cudaSymptom(s *Scene) *Proposal {
 	p := propose(s, "cuda-error", Local, fls)
 	p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.85
 	p.Why = "a library reports that a CUDA call failed; which error it was is not in these logs"
+	if text := cudaText(fls); text != "" {
+		p.Why = fmt.Sprintf("a library reports that a CUDA call failed (“%s”); what led to it is not in these logs", text)
+	}
 	return p
+}
+
+var cudaTexts = pattern.New(`(?:Cuda|HIP|CUDA) failure:? (?:\d+ )?'([^']{1,80})'`)
+
+// cudaText is the error that NCCL or RCCL names for such calls, where it is one and the same.
+func cudaText(fls []*resolve.Failure) string {
+	text := ""
+	for _, fl := range fls {
+		said := []string{fl.Text}
+		if fl.Exc != nil {
+			for _, t := range fl.Exc.Told {
+				said = append(said, t.Text)
+			}
+		}
+		for _, s := range said {
+			if m := cudaTexts.FindStringSubmatch(s); m != nil {
+				if text != "" && text != m[1] {
+					return ""
+				}
+				text = m[1]
+			}
+		}
+	}
+	return text
 }
