@@ -8,15 +8,14 @@ import (
 // anyOf finds out in one pass over a text whether it holds one of several strings: a count in a storm of errors asks for
 // two dozen that must not stand in any of a hundred thousand lines.
 type anyOf struct {
-	singly [][]byte // looked for one after the other
-	ends   []ending // of the others
-	marks  [1 << endBits]bool
+	singly [][]byte            // looked for one after the other
+	ends   [][]ending          // of the others, those of one hash together
+	marks  [1 << endBits]uint8 // by hash: their place in ends + 1
 }
 
 // ending is a string and three bytes in a row of its last four: of the two there are one stands at an even place of the text, so that
 // every second place is enough.
 type ending struct {
-	hash uint32
 	off  int // of the three bytes in text
 	text []byte
 }
@@ -25,19 +24,24 @@ const (
 	endBits = 12
 	// fewStrings is how many are looked for faster one after the other.
 	fewStrings = 3
+	maxEnds    = 1<<8 - 3
 )
 
 func newAnyOf(list [][]byte) *anyOf {
 	a := &anyOf{}
 	for _, s := range list {
-		if len(s) < 4 || len(list) <= fewStrings {
+		if len(s) < 4 || len(list) <= fewStrings || len(a.ends) > maxEnds {
 			a.singly = append(a.singly, s)
 			continue
 		}
 		for off := len(s) - 4; off <= len(s)-3; off++ {
 			h := endHash(three(s[off:]))
-			a.marks[h] = true
-			a.ends = append(a.ends, ending{h, off, s})
+			if a.marks[h] == 0 {
+				a.ends = append(a.ends, nil)
+				a.marks[h] = uint8(len(a.ends))
+			}
+			e := &a.ends[a.marks[h]-1]
+			*e = append(*e, ending{off, s})
 		}
 	}
 	return a
@@ -59,17 +63,21 @@ func (a *anyOf) in(text []byte) bool {
 	}
 	rest := text
 	for ; len(rest) >= 4; rest = rest[2:] {
-		if h := endHash(binary.LittleEndian.Uint32(rest)); a.marks[h] && a.stands(h, text, len(text)-len(rest)) {
+		if m := a.marks[endHash(binary.LittleEndian.Uint32(rest))]; m != 0 && stands(a.ends[m-1], text, len(text)-len(rest)) {
 			return true
 		}
 	}
-	return len(rest) == 3 && a.stands(endHash(three(rest)), text, len(text)-3)
+	if len(rest) < 3 {
+		return false
+	}
+	m := a.marks[endHash(three(rest))]
+	return m != 0 && stands(a.ends[m-1], text, len(text)-3)
 }
 
-// stands reports whether one of the strings stands where three of its bytes, which have this hash, are at p.
-func (a *anyOf) stands(h uint32, text []byte, p int) bool {
-	for _, e := range a.ends {
-		if from := p - e.off; e.hash == h && from >= 0 && bytes.HasPrefix(text[from:], e.text) {
+// stands reports whether one of the strings stands where three of its bytes are at p.
+func stands(ends []ending, text []byte, p int) bool {
+	for _, e := range ends {
+		if from := p - e.off; from >= 0 && bytes.HasPrefix(text[from:], e.text) {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 )
 
@@ -258,6 +259,15 @@ func (s *segments) piece(b []byte, final bool) {
 }
 
 func segmentStart(b []byte, low, at int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for at-low >= 8 { // eight bytes at a time
+		w := binary.LittleEndian.Uint64(b[at-8:])
+		n, r := w^'\n'*ones, w^'\r'*ones
+		if ((n-ones)&^n|(r-ones)&^r)&highs != 0 {
+			break
+		}
+		at -= 8
+	}
 	for at > low && b[at-1] != '\n' && b[at-1] != '\r' {
 		at--
 	}
