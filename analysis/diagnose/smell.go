@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -52,22 +53,32 @@ func clientOf(form string) string {
 	return "a client of a store"
 }
 
+// troubles are what clients say, by what storageTroubles calls it.
+var troubles = map[string]string{
+	"loader":                    " says that a batch, or an item of one, did not come",
+	retried + resolve.Exhausted: " gave a read up after its last retry",
+	retried + resolve.Open:      " was still retrying a read where the logs end",
+	retried + resolve.Recovered: " retried a read, and it recovered",
+}
+
+const retried = "retry "
+
 // storageTroubles are the first lines of each kind of trouble that is no noise: that a retry recovered says that the job went on,
 // not that nothing was late; what is confirmed to have another cause needs none of it.
 func (b *builder) storageTroubles(uses bool) []incident.StorageSign {
 	f, v := b.s.Facts, &b.r.Verdict
 	elsewhere := v.Status == incident.Confirmed && v.Origin != "storage" && v.Origin != "data-loading-stall" || v.Status == incident.NoFailure
+	type key struct{ trouble, form string }
 	type kind struct {
 		first worker.At
-		says  string
 		n     int
 	}
-	kinds := map[string]*kind{}
-	note := func(key, says string, at worker.At, n int) {
-		k := kinds[key]
+	kinds := map[key]*kind{}
+	note := func(trouble, form string, at worker.At, n int) {
+		k := kinds[key{trouble, form}]
 		if k == nil {
-			k = &kind{first: at, says: says}
-			kinds[key] = k
+			k = &kind{first: at}
+			kinds[key{trouble, form}] = k
 		}
 		if before(at, k.first) {
 			k.first = at
@@ -80,42 +91,36 @@ func (b *builder) storageTroubles(uses bool) []incident.StorageSign {
 			continue
 		}
 		if l := k.IO(); l.Form != "dataloader" || uses { // a worker's exception may be about anything
-			note("loader "+l.Form, clientOf(l.Form)+" says that a batch, or an item of one, did not come", l.At, 1+l.More)
+			note("loader", l.Form, l.At, 1+l.More)
 		}
-	}
-	outcomes := map[string]string{
-		resolve.Exhausted: " gave a read up after its last retry",
-		resolve.Open:      " was still retrying a read where the logs end",
-		resolve.Recovered: " retried a read, and it recovered",
 	}
 	for _, l := range f.Ladders {
 		if !uses && clients[l.Form] == "" && l.Outcome != resolve.Exhausted {
 			continue // of whom it is nobody says, and nothing says that it went wrong
 		}
 		if !l.Idle && (l.Outcome != resolve.Recovered || !elsewhere) {
-			note("retry "+l.Outcome+l.Form, clientOf(l.Form)+outcomes[l.Outcome], l.First.At(), 1)
+			note(retried+l.Outcome, l.Form, l.First.At(), 1)
 		}
 	}
 	for _, at := range f.Resets.At {
 		if uses && !elsewhere && !ofClient(f.Obs.IOs, at) {
-			note("reset", "a connection was closed by the other side", at, 1)
+			note("reset", "", at, 1)
 		}
 	}
 	if v.Status == incident.NoFailure {
 		return nil
 	}
-	var keys []string
-	for k := range kinds {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(x, y string) int {
+	keys := slices.SortedFunc(maps.Keys(kinds), func(x, y key) int {
 		a, b := kinds[x].first, kinds[y].first
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Off, b.Off), cmp.Compare(x, y))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Off, b.Off), cmp.Compare(x.trouble, y.trouble), cmp.Compare(x.form, y.form))
 	})
 	var out []incident.StorageSign
 	for _, key := range keys {
 		k := kinds[key]
-		says := k.says
+		says := "a connection was closed by the other side"
+		if key.form != "" {
+			says = clientOf(key.form) + troubles[key.trouble]
+		}
 		if k.n > 1 {
 			says += fmt.Sprintf(" (%d times)", k.n)
 		}

@@ -25,13 +25,13 @@ func (f *Facts) failures(obs *worker.Observations) {
 	for i := range obs.Exceptions {
 		f.exception(seen, &obs.Exceptions[i])
 	}
-	tried, orphans, answered := f.triedAgain(), orphansOf(obs), answeredAgain(obs)
+	orphans, answered := orphansOf(obs), answeredAgain(obs)
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
 		if s.ID == "storage-nfs" && answered.after(s) {
 			continue // the server answered again
 		}
-		if tried[s.Pos] {
+		if f.triedAgain(&s.Pos) {
 			continue // its client went on to try again: what became of that is told by the ladder
 		}
 		if orphans.crashed(s) {
@@ -275,15 +275,10 @@ func (o orphans) left(pid string, at worker.Pos) bool {
 	return ok && p.File == at.File && less(p, at)
 }
 
-// triedAgain are where ladders begin and end that are not known to have been in vain.
-func (f *Facts) triedAgain() map[worker.Pos]bool {
-	out := map[worker.Pos]bool{}
-	for i := range f.Obs.IOs {
-		if v := &f.Obs.IOs[i]; v.Retry() {
-			out[v.Pos] = true
-		}
-	}
-	return out
+// triedAgain reports whether a client says in this line that it tries again.
+func (f *Facts) triedAgain(at *worker.Pos) bool {
+	i, found := slices.BinarySearchFunc(f.Obs.IOs, at, func(k worker.KeptIO, at *worker.Pos) int { return comparePos(&k.Pos, at) })
+	return found && f.Obs.IOs[i].Retry()
 }
 
 // attribute ties a failure that names no rank to one where the file leaves no choice: of the processes that this file's

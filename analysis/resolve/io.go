@@ -225,10 +225,10 @@ func (l *Ladder) step(v *ioLine) {
 func (f *Facts) climb(open []*Ladder, v *ioLine) *Ladder {
 	for i := len(open) - 1; i >= 0 && i >= len(open)-maxOpenLadders; i-- {
 		l := open[i]
-		if l.gaveUp || l.Form != v.Form || l.Target != v.Target || v.Limit != line.Unknown && l.Limit != v.Limit {
+		if l.gaveUp || v.Limit != line.Unknown && l.Limit != v.Limit {
 			continue
 		}
-		switch {
+		switch { // most ladders end here: names are compared last
 		case v.Attempt != line.Unknown:
 			if v.Attempt <= l.Top {
 				continue
@@ -240,7 +240,9 @@ func (f *Facts) climb(open []*Ladder, v *ioLine) *Ladder {
 		case v.t.Valid && l.Until.Valid && v.t.T-l.Until.T > ladderGap:
 			continue
 		}
-		return l
+		if l.Form == v.Form && l.Target == v.Target {
+			return l
+		}
 	}
 	return nil
 }
