@@ -19,10 +19,7 @@ func SplitParsed(dst [][2]int, seg []byte, pre *Prefix) [][2]int {
 	from := 0
 	i := pre.Len + 1
 	for len(out) < maxRecords {
-		for i+1 < len(seg) && begins[seg[i]]&follows[seg[i+1]] == 0 {
-			i++
-		}
-		if i+1 >= len(seg) { // no mark is a single byte
+		if i = nextMark(seg, i); i < 0 {
 			break
 		}
 		at := recordAt(seg, i, from)
@@ -37,6 +34,21 @@ func SplitParsed(dst [][2]int, seg []byte, pre *Prefix) [][2]int {
 		i = max(i, at+Parse(seg[at:]).Len) + 1
 	}
 	return append(out, [2]int{from, len(seg)})
+}
+
+// nextMark is where at or behind i a mark may begin; −1: nowhere.
+func nextMark(seg []byte, i int) int {
+	if i+1 >= len(seg) { // no mark is a single byte
+		return -1
+	}
+	kinds := begins[seg[i]]
+	for n, c := range seg[i+1:] {
+		if kinds&follows[c] != 0 {
+			return i + n
+		}
+		kinds = begins[c]
+	}
+	return -1
 }
 
 // MarkWords are the words that those marks consist of which hold no bracket. A segment with none of them and without a

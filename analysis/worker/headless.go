@@ -22,8 +22,10 @@ func readBareFinal(r *reader, rec *record) bool {
 	bare := rec.Who.Global == line.Unknown && bytes.IndexByte(typ, '.') < 0 && loaderWorker(msg) == line.Unknown
 	s, excess := r.finalStorm(rec, typ, msg)
 	if excess && !s.telling {
+		rec.finals = s
 		return true
 	}
+	rec.told = true
 	t := &trace{who: rec.Who, original: -1, budget: maxMessageLines, storm: s, silent: excess, ignored: r.ignores(rec)}
 	t.chain = []Exception{{At: rec.At, Type: clip(typ), Message: clip(msg), LoaderWorker: loaderWorker(msg), Bare: bare}}
 	t.keep(rec.Msg)

@@ -21,22 +21,31 @@ func (r *reader) passed(b []byte, off, no, above int64) {
 			end = len(b)
 		}
 		if no > above {
-			last := bytes.LastIndexByte(bytes.TrimSuffix(b[:end], []byte("\r")), '\r') + 1
 			from := 0
 			if r.margin != nil {
 				from = r.margin(b[:end])
 			}
-			line.Segments(b[from:end], func(at int, seg []byte) {
-				if at += from; at > from && at < last {
-					return // a bar that was drawn over
+			text := bytes.TrimSuffix(b[from:end], []byte("\r"))
+			if first := bytes.IndexByte(text, '\r'); first < 0 {
+				r.glance(no, off+int64(from), text)
+			} else { // between the first and the last segment stand bars that were drawn over
+				if first > 0 {
+					r.glance(no, off+int64(from), text[:first])
 				}
-				r.written(no, off+int64(at), seg)
-				r.account()
-			})
+				if last := bytes.LastIndexByte(text, '\r') + 1; last < len(text) {
+					r.glance(no, off+int64(from+last), text[last:])
+				}
+			}
 		}
 		n := min(end+1, len(b))
 		b, off, no = b[n:], off+int64(n), no+1
 	}
+}
+
+// glance reads who wrote a segment, and when, for the accounts only.
+func (r *reader) glance(no, off int64, seg []byte) {
+	r.written(no, off, seg)
+	r.account()
 }
 
 // written reads who wrote a segment, and when, into r.rec.
@@ -49,11 +58,12 @@ func (r *reader) written(no, off int64, seg []byte) {
 	}
 	text := r.withoutANSI(seg)
 	rec := &r.rec
-	*rec = record{Prefix: &r.pre, Raw: seg, Text: text}
+	*rec = record{}
+	rec.Prefix, rec.Raw, rec.Text = &r.pre, seg, text
 	r.names.ParseInto(rec.Prefix, text)
 	rec.Msg = text[min(max(rec.Prefix.Len, 0), len(text)):]
 	rec.Pos = Pos{File: r.file, Line: no, Off: off, Len: len(raw)}
-	(&phys{stamp: stamp}).stamped(rec.Prefix)
+	stamped(rec.Prefix, stamp)
 	told := r.clocks.tell(rec.Prefix)
 	if rec.Who, rec.Stamp = rec.Prefix.Who, rec.Prefix.Stamp; told {
 		rec.Stamp.Emitter = line.Container

@@ -82,6 +82,8 @@ type record struct {
 	}
 	storm  *storm // of its kind, if there is an account of it
 	excess bool   // one of too many of its kind: no more signs are read of it
+	finals *storm // that of final lines like it, of which it is one of too many
+	told   bool   // it said something by itself as a final line
 }
 
 // verdict is what a follower says about a record that follows its own.
@@ -173,6 +175,8 @@ type dispatch struct {
 	glues    []bool          // by literal: a line with it may be several records, though it holds no bracket
 	rules    []uint64        // by literal: the rules of ioRules that it is one of
 	resets   []uint8         // by literal: its place in ResetWords + 1, 0 if it is none of them
+	named    map[string]int  // the place of a handler
+	thrifty  []uint64        // the set of those of thrifty
 	pairs    [1 << 10]uint64 // the pairs of bytes that stand next to each other in a literal
 }
 
@@ -228,6 +232,12 @@ var table = sync.OnceValue(func() *dispatch {
 		d.resets = append(d.resets, uint8(slices.Index(ResetWords, l)+1))
 		d.wraps = append(d.wraps, slices.ContainsFunc(cutPhrases, func(p string) bool { return strings.Contains(p, l) || strings.Contains(l, p) }))
 	}
+	d.named, d.thrifty = map[string]int{}, make([]uint64, (len(list)+63)/64)
+	for i, h := range list {
+		if d.named[h.name] = i; slices.Contains(thrifty, h.name) {
+			d.thrifty[i/64] |= 1 << (i % 64)
+		}
+	}
 	d.rules, d.quiet = ruleSets(d.literals), d.quieted()
 	d.glues = make([]bool, len(d.literals))
 	for _, w := range line.MarkWords() {
@@ -262,16 +272,6 @@ func (d *dispatch) everyday(hits []uint16) bool {
 		}
 	}
 	return len(hits) > 0
-}
-
-// glued reports whether a line with these literals may be several records, though it holds no bracket.
-func (d *dispatch) glued(hits []uint16) bool {
-	for _, id := range hits {
-		if d.glues[id] {
-			return true
-		}
-	}
-	return false
 }
 
 // linked reports whether a line with these literals holds a link as chats make them.

@@ -34,6 +34,8 @@ type reader struct {
 	crowd        writer // of lines whose writer is one too many
 	header       header
 	storms       map[stormKey]*storm
+	echoes       int // of all storms
+	familiars    [1 << familiarBits]familiar
 	ending       bool            // within the last bytes of the file
 	section      int             // the rank whose output a launcher repeats here, + 1
 	ownEnd       int64           // in which line the program said that it kills itself; 0: it did not, or that was told
@@ -121,7 +123,6 @@ type phys struct {
 	all     bool     // hits are unknown: try every literal
 	light   bool     // only light handlers want it
 	linked  bool     // it may hold a link
-	glued   bool     // it may be several records, though it holds no bracket
 	passed  bool     // only open blocks may want it
 	window  bool     // of a line that is too long: its hits are those that no window before had
 	records int      // how many of its records were read
@@ -147,14 +148,14 @@ func (p *phys) place(file string, at, n int) Pos {
 	return Pos{File: file, Line: no, Off: p.off + int64(p.at[at]), Len: int(p.at[at+n] - p.at[at])}
 }
 
-// stamped adds what the envelope states to the prefix of what it holds.
-func (p *phys) stamped(pre *line.Prefix) {
+// stamped adds the stamp that the envelope states to the prefix of what it holds.
+func stamped(pre *line.Prefix, s line.Stamp) {
 	switch {
-	case p.stamp.Kind == line.NoStamp:
+	case s.Kind == line.NoStamp:
 	case pre.Stamp.Kind == line.NoStamp:
-		pre.Stamp = p.stamp
+		pre.Stamp = s
 	case pre.Outer.Kind == line.NoStamp:
-		pre.Outer = p.stamp
+		pre.Outer = s
 	}
 }
 
@@ -169,7 +170,7 @@ func (r *reader) visit(l *scan.Line) (more int, err error) {
 	r.ending = l.Last
 	r.below, r.belowFrom = l.Below, l.TextOff+int64(len(l.Text))
 	r.spoken(l)
-	if r.decided && r.passes(l) {
+	if r.decided && (r.passes(l) || r.echoed(l)) {
 		return r.wanted(0), nil
 	}
 	p := phys{before: l.Before, passed: l.Passed, no: l.No, off: l.TextOff, raw: l.Text, cut: l.Final || l.Long, window: l.Long, hits: l.Hits, marks: l.Marks}
@@ -312,7 +313,6 @@ func (r *reader) physical(p *phys) {
 	}
 	p.light = len(r.open) == 0 && !p.all && r.table.everyday(p.hits)
 	p.linked = p.all || r.table.linked(p.hits)
-	p.glued = p.all || p.window || r.table.glued(p.hits)
 	end := bytes.IndexByte(p.raw, '\n')
 	if end < 0 {
 		r.segments(p, len(p.raw))
@@ -355,17 +355,14 @@ func (r *reader) segment(p *phys, off int, seg []byte) {
 	}
 	pre := &r.pre
 	r.names.ParseInto(pre, seg)
-	if p.records == 0 && len(p.before) > 0 && pre.Stamp.Kind == line.NoStamp {
-		// When this happened, only lines above can tell.
-		known := *pre
-		r.passed(p.before, p.off-int64(len(p.before)), p.no-int64(bytes.Count(p.before, []byte{'\n'})), 0)
-		*pre = known
+	if p.records == 0 {
+		r.above(pre, p.before, p.off, p.no)
 	}
 	if p.light {
 		r.record(p, off, seg, true)
 		return
 	}
-	if !p.glued && bytes.IndexByte(seg[pre.Len:], ']') < 0 {
+	if bytes.IndexByte(seg[pre.Len:], ']') < 0 && !r.mayBeGlued(p, off+pre.Len) {
 		r.record(p, off, seg, true)
 		return
 	}
@@ -379,6 +376,30 @@ func (r *reader) segment(p *phys, off int, seg []byte) {
 	}
 }
 
+// above reads the lines that were passed over in front of the one that begins at off and has this prefix, if it tells no time itself:
+// when it happened, only they can tell.
+func (r *reader) above(pre *line.Prefix, before []byte, off, no int64) {
+	if len(before) == 0 || pre.Stamp.Kind != line.NoStamp {
+		return
+	}
+	known := *pre
+	r.passed(before, off-int64(len(before)), no-int64(bytes.Count(before, []byte{'\n'})), 0)
+	*pre = known
+}
+
+// mayBeGlued reports whether behind a place of a line another record may begin, though no bracket stands there.
+func (r *reader) mayBeGlued(p *phys, from int) bool {
+	if p.all || p.window {
+		return true
+	}
+	for i := len(p.marks) - 1; i >= 0 && int(p.marks[i].At) > from; i-- {
+		if r.table.glues[p.marks[i].Lit] {
+			return true
+		}
+	}
+	return false
+}
+
 // torn keeps that a watchdog reported something where another writer cut into its line before it was said what.
 func (r *reader) torn(rec *record) {
 	if pre := rec.Prefix; (pre.Severity == 'E' || pre.Severity == 'F') && strings.HasPrefix(pre.Source, "ProcessGroup") {
@@ -390,15 +411,15 @@ func (r *reader) torn(rec *record) {
 func (r *reader) record(p *phys, at int, raw []byte, known bool) {
 	text := r.plainText(p, raw)
 	rec := &r.rec
-	*rec = record{Raw: raw, Text: text, Prefix: &r.pre}
+	*rec = record{}
+	rec.Raw, rec.Text, rec.Prefix = raw, text, &r.pre
 	if !known || len(text) != len(raw) {
 		r.names.ParseInto(rec.Prefix, text)
 	}
 	rec.Cut = p.cut && at+len(raw) == len(bytes.TrimRight(p.raw, "\r"))
 	rec.Msg = text[min(max(rec.Prefix.Len, 0), len(text)):]
 	rec.Pos = p.place(r.file, at, len(raw))
-	p.stamped(rec.Prefix)
-	told := r.clocks.tell(rec.Prefix)
+	stamped(rec.Prefix, p.stamp)
 	rec.Who = rec.Prefix.Who
 	if p.records > 0 {
 		rec.Who = rec.Who.Labelled(p.outer)
@@ -406,13 +427,8 @@ func (r *reader) record(p *phys, at int, raw []byte, known bool) {
 	if r.section > 0 && rec.Who == line.NoOne {
 		rec.Who.MPIRank = r.section - 1
 	}
-	if rec.Stamp = rec.Prefix.Stamp; told {
-		rec.Stamp.Emitter = line.Container
-	}
 	rec.Repeated = repeated(text)
-	rec.wrote(r.writerOf(&rec.Who))
-	r.inherit(rec)
-	r.span(rec)
+	r.attribute(rec, r.writerOf(&rec.Who))
 	r.follows(rec)
 	r.knew = r.dispatch(rec, p, at) || rec.Taken
 	if !r.knew && alarming(rec, r.alarm) {
@@ -423,6 +439,20 @@ func (r *reader) record(p *phys, at int, raw []byte, known bool) {
 	}
 	p.records++
 	r.heading(rec)
+	if rec.excess {
+		r.learn(p, rec)
+	}
+}
+
+// attribute says who wrote a record and when, and enters both in the accounts. Its names are known.
+func (r *reader) attribute(rec *record, w *writer) {
+	told := r.clocks.tell(rec.Prefix)
+	if rec.Stamp = rec.Prefix.Stamp; told {
+		rec.Stamp.Emitter = line.Container
+	}
+	rec.wrote(w)
+	r.inherit(rec)
+	r.span(rec)
 }
 
 // heading remembers the record if it is nothing but a header of the lines under it.

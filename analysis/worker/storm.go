@@ -12,10 +12,10 @@ import (
 // What is counted (retries, resets, errors of loaders), what belongs to a block, and everything of PyTorch's watchdogs is
 // read of every line, and so is everything in the last bytes of a file, where a storm gets to its end.
 const (
-	stormFull   = 64
-	stormStride = 16
+	stormFull   = 32
+	stormStride = 32
 	stormLong   = 1 << 10 // from here on one in stormRare
-	stormRare   = 128
+	stormRare   = 256
 	maxStorms   = 1 << 14 // kinds times writers of which an account is kept
 )
 
@@ -31,6 +31,8 @@ type storm struct {
 	signed bool // the last line that was read matched a signature
 	// telling says that lines under one of them would say something by themselves: they have to be known as part of it.
 	telling bool
+	echoes  []echo
+	learnt  int
 }
 
 // stormOf counts a record with these literals and reports whether its signs are to be passed over.
@@ -38,13 +40,18 @@ func (r *reader) stormOf(rec *record, ids []uint16) (s *storm, excess bool) {
 	if len(ids) == 0 {
 		return nil, false
 	}
+	return r.storm(stormKey{r.table.kind(ids), rec.writer})
+}
+
+// kind is that of the lines that hold these literals.
+func (d *dispatch) kind(ids []uint16) uint64 {
 	h := uint64(fnvOffset)
 	for _, id := range ids {
-		if !r.table.light[id] {
+		if !d.light[id] {
 			h = (h ^ uint64(id)) * fnvPrime
 		}
 	}
-	return r.storm(stormKey{h, rec.writer})
+	return h
 }
 
 // storm counts a line of a kind.
@@ -61,13 +68,18 @@ func (r *reader) storm(k stormKey) (s *storm, excess bool) {
 		r.storms[k] = s
 	}
 	s.n++
+	return s, s.over(s.n) && !r.ending
+}
+
+// over reports whether the n-th line of the kind is one of too many.
+func (s *storm) over(n int) bool {
 	switch {
-	case s.n <= stormFull || r.ending:
-		return s, false
-	case s.n <= stormLong:
-		return s, s.n%stormStride != 0
+	case n <= stormFull:
+		return false
+	case n <= stormLong:
+		return n%stormStride != 0
 	}
-	return s, s.n%stormRare != 0
+	return n%stormRare != 0
 }
 
 // finalStorm counts a final line without traceback and reports whether it is to be passed over. Lines of such a kind also

@@ -1,0 +1,234 @@
+package worker
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"slices"
+
+	"faultline/analysis/line"
+	"faultline/analysis/scan"
+)
+
+// In a storm most lines say what a line of their writer said before, but for their numbers. Of a line that is one of too
+// many of its kind nothing is read but what is counted, so one that is such an echo is counted without being read again.
+
+// thrifty are the handlers that of such a line read at most what is counted.
+var thrifty = []string{"signature", "NCCL warning", "final line", "storage", "connection reset"}
+
+// echo is a line of a kind whose like is expected again from its writer, and what is made of it.
+type echo struct {
+	msg    []byte
+	head   line.Prefix // without who and when
+	ids    []uint16
+	words  wordSet // see record.said
+	final  *storm  // of final lines without a traceback; nil: it is none
+	knew   bool    // somebody understands it, whatever else is read
+	signed bool    // so does who looks for signatures, if one was found last
+	io     bool    // it may tell of a read or write
+	reset  bool    // or of a connection
+	alarms bool    // it looks like an error
+}
+
+const (
+	maxEchoes  = 1 << 12 // of a file
+	kindEchoes = 4       // of a kind and writer at a time,
+	kindLearnt = 64      // and in all: lines that are never alike need not be compared
+	maxEcho    = 512     // bytes of one
+)
+
+// learn remembers a record that is one of too many of its kind, if it is a physical line by itself.
+func (r *reader) learn(p *phys, rec *record) {
+	s, d := rec.storm, r.table
+	if s.learnt >= kindLearnt || r.echoes >= maxEchoes || rec.told || rec.Taken || rec.Repeated > 0 || len(r.open) > 0 || r.header.alone ||
+		p.all || p.window || p.cut || p.at != nil || p.stamp.Kind != line.NoStamp || p.records > 1 || len(rec.Text) != len(p.raw) || len(p.raw) > maxEcho {
+		return
+	}
+	for i, set := range r.due {
+		if set&^d.thrifty[i] != 0 {
+			return
+		}
+	}
+	due := func(name string) bool { return r.due[d.named[name]/64]>>(d.named[name]%64)&1 == 1 }
+	if s.learnt++; len(s.echoes) < kindEchoes {
+		s.echoes = append(s.echoes, echo{})
+		r.echoes++
+	}
+	s.echoes[s.learnt%len(s.echoes)] = echo{
+		msg: slices.Clone(rec.Msg), head: headOf(rec.Prefix), ids: slices.Clone(rec.ids), words: rec.said(), final: rec.finals,
+		knew: rec.finals != nil || due("NCCL warning"), signed: due("signature") && !bareFinal(rec), io: due("storage"), reset: due("connection reset"),
+		alarms: alarming(rec, r.alarm),
+	}
+}
+
+// headOf is a prefix without what differs from line to line.
+func headOf(p *line.Prefix) line.Prefix {
+	return line.Prefix{Severity: p.Severity, Source: p.Source, Form: p.Form}
+}
+
+// echoed counts a line that is like one before it but for its numbers; it reports false where that is not certain.
+func (r *reader) echoed(l *scan.Line) bool {
+	if r.echoes == 0 || l.Last || l.Passed || l.Long || l.Final || len(l.Hits) == 0 || r.width > 0 || r.margin != nil || r.held != nil || r.part != nil || r.section > 0 {
+		return false
+	}
+	kind := r.table.kind(l.Hits)
+	known := &r.familiars[familiarity(kind, l.Text)]
+	f := *known
+	e := f.echo(l)
+	if e == nil {
+		pre := &r.pre
+		r.names.ParseInto(pre, l.Text)
+		f = familiar{pre: pre, writer: r.writerOf(&pre.Who), head: l.Text[:min(pre.Len, len(l.Text))]}
+		f.storm = r.storms[stormKey{kind, f.writer}]
+		if e = f.echo(l); e == nil || e.head != headOf(pre) {
+			return false
+		}
+		if msg := l.Text[len(f.head):]; pre.Stamp.Kind == line.NoStamp && pre.Outer.Kind == line.NoStamp && len(msg) > 0 && isWord(msg[0]) && !isDigit(msg[0]) {
+			f.head, f.pre = slices.Clone(f.head), new(line.Prefix)
+			*f.pre = *pre
+			*known = f
+		}
+	}
+	s := f.storm
+	if !s.over(s.n+1) || e.final != nil && !e.final.over(e.final.n+1) || !r.strange(&f.pre.Who, l.No) {
+		return false
+	}
+	if s.n++; e.final != nil {
+		e.final.n++
+	}
+	r.lineNo = l.No
+	r.expire()
+	r.above(f.pre, l.Before, l.Off, l.No)
+	rec := &r.rec
+	*rec = record{}
+	rec.Raw, rec.Text, rec.Msg = l.Text, l.Text, l.Text[len(f.head):]
+	rec.Prefix, rec.Who, rec.ids, rec.storm, rec.excess = f.pre, f.pre.Who, l.Hits, s, true
+	rec.words, rec.heard = e.words, true
+	rec.Pos = Pos{File: r.file, Line: l.No, Off: l.TextOff, Len: len(l.Text)}
+	r.attribute(rec, f.writer)
+	r.knew = e.knew || e.signed && s.signed
+	if e.io && readIO(r, rec) {
+		r.knew = true
+	}
+	if e.reset {
+		readReset(r, rec)
+	}
+	if !r.knew && e.alarms {
+		r.unclassify(rec)
+	}
+	r.header.alone = false
+	return true
+}
+
+// familiar is how lines of a kind begin that have echoes, where that tells no time: such a beginning is read once.
+type familiar struct {
+	head   []byte
+	pre    *line.Prefix
+	writer *writer
+	storm  *storm
+}
+
+// familiarity is the place of a beginning in reader.familiars.
+func familiarity(kind uint64, text []byte) uint64 {
+	if len(text) < 16 {
+		return 0
+	}
+	h := kind ^ binary.LittleEndian.Uint64(text) ^ binary.LittleEndian.Uint64(text[8:])*fnvPrime
+	return h * fnvPrime * fnvPrime >> (64 - familiarBits)
+}
+
+const familiarBits = 7
+
+// echo finds the echo that a line which begins so is; nil: none.
+func (f *familiar) echo(l *scan.Line) *echo {
+	if f.storm == nil || !bytes.HasPrefix(l.Text, f.head) {
+		return nil
+	}
+	list := f.storm.echoes
+	for i := range list {
+		if sameButNumbers(list[i].msg, l.Text[len(f.head):]) && slices.Equal(list[i].ids, l.Hits) {
+			if i > 0 {
+				list[0], list[i] = list[i], list[0]
+			}
+			return &list[0]
+		}
+	}
+	return nil
+}
+
+// sameButNumbers reports whether two messages differ in nothing but their numbers, or ids in hexadecimal. A number that may be a code
+// counts.
+func sameButNumbers(a, b []byte) bool {
+	for i, j := 0, 0; ; {
+		x, y := a[i:], b[j:]
+		for len(x) >= 8 && len(y) >= 8 {
+			d := binary.LittleEndian.Uint64(x) ^ binary.LittleEndian.Uint64(y)
+			if d != 0 {
+				n := bits.TrailingZeros64(d) / 8
+				x, y = x[n:], y[n:]
+				break
+			}
+			x, y = x[8:], y[8:]
+		}
+		i, j = len(a)-len(x), len(b)-len(y)
+		for i < len(a) && j < len(b) && a[i] == b[j] {
+			i, j = i+1, j+1
+		}
+		if i == len(a) && j == len(b) {
+			return true
+		}
+		n, m := numberEnd(a, i), numberEnd(b, j)
+		from := i // where in a the number begins that stands here
+		for from > 0 && isDigit(a[from-1]) {
+			from--
+		}
+		if size, other := n-from, m-j+i-from; n > i || m > j {
+			if size > 0 && other > 0 && !code(a, from, n) && !code(b, j-(i-from), m) {
+				i, j = n, m
+				continue
+			}
+		}
+		n, m = idEnd(a, i), idEnd(b, j)
+		if n < 0 || m < 0 || n-i != m-j {
+			return false
+		}
+		i, j = n, m
+	}
+}
+
+func numberEnd(b []byte, i int) int {
+	for i < len(b) && isDigit(b[i]) {
+		i++
+	}
+	return i
+}
+
+// code reports whether the number b[from:to] may be a code: of HTTP, or of the system behind "[Errno ".
+func code(b []byte, from, to int) bool {
+	if to-from == 3 && (b[from] == '4' || b[from] == '5') {
+		return (from == 0 || b[from-1] != '.') && (to == len(b) || b[to] != '.')
+	}
+	return from >= len(errnoMark) && string(b[from-len(errnoMark):from]) == errnoMark
+}
+
+const errnoMark = "[Errno "
+
+// idEnd is where the id ends that stands at b[i]: six or more hexadecimal digits, a decimal one among them; −1 if there is none.
+func idEnd(b []byte, i int) int {
+	from := i
+	for from > 0 && isHex(b[from-1]) {
+		from--
+	}
+	number := false
+	to := from
+	for to < len(b) && isHex(b[to]) {
+		number = number || isDigit(b[to])
+		to++
+	}
+	if !number || to-from < 6 || to <= i || to < len(b) && isWord(b[to]) || from > 0 && isWord(b[from-1]) || bytes.Contains(b[from:to], []byte("c10d")) {
+		return -1 // what holds the name of PyTorch's library is foreign, wherever that stands
+	}
+	return to
+}
+
+func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' }
