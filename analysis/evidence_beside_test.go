@@ -54,6 +54,18 @@ const (
 	killedForMemory = "[Mon Dec  1 10:00:27 2025] Memory cgroup out of memory: Killed process 4012 (ray::WorkerDict) total-vm:512000000kB, anon-rss:401000000kB, file-rss:1200kB, shmem-rss:2000kB, UID:0 pgtables:900000kB oom_score_adj:0\n"
 )
 
+const (
+	returnedKilled = "[2025-06-04 10:11:04,116] [ERROR] [launch.py:325:sigkill_handler] ['/usr/bin/python3', '-u', 'train.py', '--local_rank=3'] exits with return code = -9\n"
+	torchrunKilled = "E0604 10:11:04.114000 2211 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: -9) local_rank: 1 (pid: 2234) of binary: /usr/bin/python3\n" +
+		"============================================================\ntrain.py FAILED\n------------------------------------------------------------\nRoot Cause (first observed failure):\n[0]:\n  time      : 2025-06-04_10:11:04\n  host      : n2\n" +
+		"  rank      : 5 (local_rank: 1)\n  exitcode  : -9 (pid: 2234)\n  error_file: <N/A>\n  traceback : Signal 9 (SIGKILL) received by PID 2234\n============================================================\n"
+)
+
+// killedAt is what a kernel says of a process that it killed for memory, at ten, so many minutes and seconds.
+func killedAt(minute string) string {
+	return "[Wed Jun  4 10:" + minute + " 2025] Memory cgroup out of memory: Killed process 88123 (python3) total-vm:221311244kB, anon-rss:98111220kB, file-rss:11232kB, shmem-rss:201122kB, UID:0 pgtables:22112kB oom_score_adj:0\n"
+}
+
 // minutes are steps of a job, one a minute from ten on.
 func minutes(from, to int) string {
 	var b strings.Builder
@@ -164,6 +176,12 @@ func bridged(host string, first int) string {
 }
 
 var besideCases = []besideCase{
+	{"a process without a rank that the kernel killed for memory", map[string]string{"ds.log": minutes(0, 8) + returnedKilled},
+		map[string]string{"dmesg.txt": killedAt("11:01")}, []string{"host-oom"}, "", ""},
+	{"one that was killed an hour before", map[string]string{"ds.log": minutes(0, 8) + returnedKilled},
+		map[string]string{"dmesg.txt": killedAt("01:01")}, []string{"external-signal", "host-oom"}, "", ""},
+	{"a step takes longer than the launcher to see what was killed", map[string]string{"train.log": minutes(0, 4) + torchrunKilled},
+		map[string]string{"dmesg-n2.txt": killedAt("11:01")}, []string{"host-oom"}, "node n2", ""},
 	{
 		name: "a port of which NCCL tells no time, and the kernel that training went on after it",
 		logs: map[string]string{

@@ -101,8 +101,17 @@ func (f *Facts) troubled() trouble {
 			reports = max(reports, m.T)
 		}
 	}
+	exits := f.endings()
 	for _, r := range f.byRank {
 		t.any = t.any || r.Exit != nil && r.Exit.Code != 0
+	}
+	for i := range f.Obs.ChildExits {
+		if c := &f.Obs.ChildExits[i]; c.ExitCode != 0 {
+			t.any = true
+			if m := f.At(c.At); m.Valid {
+				exits = append(exits, m.T)
+			}
+		}
 	}
 	last := Moment{}
 	for i := range f.Progress {
@@ -121,6 +130,11 @@ func (f *Facts) troubled() trouble {
 		if last.Valid {
 			note(last)
 			reports = max(reports, last.T)
+		}
+		slices.Sort(exits)
+		if i, _ := slices.BinarySearch(exits, last.T); i < len(exits) { // a step may take longer than a launcher to see that a process has ended
+			note(Moment{T: exits[i], Valid: true})
+			reports = max(reports, exits[i])
 		}
 	}
 	if math.IsInf(t.to, 1) {

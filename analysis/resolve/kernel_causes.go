@@ -209,6 +209,12 @@ func (g *gpus) killedHere(e *KernelEvent) bool {
 			return true
 		}
 	}
+	for i := range f.Obs.ChildExits { // of a process without a rank
+		c := &f.Obs.ChildExits[i]
+		if n := f.NodeOf(c.At); (c.ExitCode == -9 || c.ExitCode == 137) && (n == "" || n == e.Node) {
+			return true
+		}
+	}
 	for _, fl := range f.Failures {
 		switch fl.Mechanism {
 		case "external-signal", "host-oom", "dataloader-worker-killed":
