@@ -40,7 +40,7 @@ func (f *Facts) exits(obs *worker.Observations, orphans orphans) {
 		}
 		if crashSignal(c.ExitCode) && !orphans.ends[c.Pos] {
 			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Mechanism: mechNativeCrash, Role: knowledge.CauseRole, Direct: true,
-				Kind: "exit", At: &c.At, T: t, Count: 1, Text: "the process died of signal " + strconv.Itoa(-c.ExitCode)}
+				Kind: "exit", At: &c.At, T: t, Count: 1, Text: diedOf + strconv.Itoa(-c.ExitCode)}
 			f.Failures = append(f.Failures, fl)
 		}
 	}
@@ -61,9 +61,43 @@ func (f *Facts) exits(obs *worker.Observations, orphans orphans) {
 		}
 		if crashSignal(c.ExitCode) {
 			fl.Mechanism, fl.Role, fl.Direct = mechNativeCrash, knowledge.CauseRole, true
-			fl.Text = "the process died of signal " + strconv.Itoa(-c.ExitCode)
+			fl.Text = diedOf + strconv.Itoa(-c.ExitCode)
 			f.Failures = append(f.Failures, &fl)
 		}
+	}
+	f.sharedMemory()
+}
+
+const (
+	diedOf    = "the process died of signal "
+	bySignal7 = diedOf + "7"
+)
+
+// sharedMemory takes the death of a rank by a bus error for what follows from the same error in a process that loads its data: both read and
+// write one shared memory, and that it is used up ends whoever touches it next. Where one rank alone died so, that process was its own.
+func (f *Facts) sharedMemory() {
+	var loader []*Failure
+	for _, fl := range f.Failures {
+		if fl.Sign == "loader-worker-bus" {
+			loader = append(loader, fl)
+		}
+	}
+	if len(loader) == 0 {
+		return
+	}
+	var died *Failure // who died so, if it was one rank: its launcher may tell it twice
+	several := false
+	for _, fl := range f.Failures {
+		if fl.Kind == "exit" && fl.Mechanism == mechNativeCrash && fl.Text == bySignal7 {
+			fl.Role = knowledge.ConsequenceRole
+			several = several || died != nil && died.Rank != fl.Rank
+			if fl.Rank != NoRank {
+				died = fl
+			}
+		}
+	}
+	if died != nil && !several && len(loader) == 1 && loader[0].Rank == NoRank {
+		loader[0].Rank, loader[0].Proc, loader[0].Node = died.Rank, died.Proc, died.Node
 	}
 }
 

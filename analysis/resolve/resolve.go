@@ -85,6 +85,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.items()
 	f.courses()
 	f.parted()
+	f.adopted()
 	f.recovered()
 	f.survived()
 	f.coverage(in)

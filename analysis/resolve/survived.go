@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"faultline/analysis/artifact/kernel"
 	"faultline/analysis/worker"
@@ -44,6 +45,27 @@ func (f *Facts) survived() {
 			what = "the program says afterwards that it finished"
 		}
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: %s, and nothing tells that a process died of it", fl.At.File, fl.At.Line, what))
+	}
+}
+
+// adopted takes back kills for memory that SLURM counted in a job's extern step where the program had said that it finished: that step holds
+// who logged in on the node, and what a site's own scripts start there.
+func (f *Facts) adopted() {
+	done := f.Finished()
+	if done == nil {
+		return
+	}
+	for i := range f.Obs.SlurmEnds {
+		e := &f.Obs.SlurmEnds[i]
+		if e.Kind != "oom" || !strings.HasSuffix(e.ID, ".extern") || !f.later(e.At, *done) {
+			continue
+		}
+		for _, fl := range f.Failures {
+			if fl.Mechanism == mechHostOOM && fl.Role == knowledge.CauseRole && fl.At.Pos == e.Pos {
+				fl.Role = knowledge.InfoRole
+			}
+		}
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: what was killed was in the extern step, and the program had said that it finished", e.File, e.Line))
 	}
 }
 
