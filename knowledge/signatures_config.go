@@ -151,6 +151,13 @@ var configSignatures = []Signature{
 		Example:  "AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size 256 != 4 * 1 * 60",
 	},
 	{
+		ID: "config-ray-gpus", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"is less than total desired GPUs"}, Pattern: `Total available GPUs (?P<available>[\d.]+) is less than total desired GPUs (?P<desired>\d+)`,
+		Meaning: "The Ray cluster has fewer GPUs than the job asks for: a node has not joined it, or others use them.",
+		Source:  "verl verl/trainer/ppo/ray_trainer.py",
+		Example: "ValueError: Total available GPUs 8.0 is less than total desired GPUs 16",
+	},
+	{
 		ID: "config-cuda-home", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"CUDA_HOME environment variable is not set"},
 		Meaning:  "An extension is to be built, and nothing says where CUDA's compiler is: it is not in the image, or not named.",

@@ -187,6 +187,13 @@ var memorySignatures = []Signature{
 		Example:  "Failed. Reason: ClientError: Please use an instance type with more memory, or reduce the size of training data processed on an instance.",
 	},
 	{
+		ID: "host-oom-systemd", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{" due to memory pressure for "}, Pattern: `Killed (?P<cgroup>/\S{1,240}) due to memory pressure for \S+ being (?P<pressure>[\d.]+%)`,
+		Meaning: "systemd-oomd killed the processes of this session or service because memory was short.",
+		Source:  "systemd src/oom/oomd-manager.c",
+		Example: "systemd-oomd[812]: Killed /user.slice/user-1000.slice/session-3.scope due to memory pressure for /user.slice being 71.12% > 50.00% for > 20s with reclaim activity",
+	},
+	{
 		ID: "host-oom-slurm", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"oom_kill event"}, Pattern: `Detected (?P<n>\d+) oom_kill events? in (?:StepId=)?(?P<step>[\w.+]+?)\.? `,
 		Meaning: "The kernel killed processes of this job on this node because the job used more host memory than it may.",

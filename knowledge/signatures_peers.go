@@ -276,6 +276,13 @@ var peerSignatures = []Signature{
 		Example:  "The actor died because its node has died. Node Id: b157c93de9603b1458ae4bd22668b46a4f0ae249bf9467072ba6fd45",
 	},
 	{
+		ID: "peer-ray-gcs", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,
+		Literals: []string{"GCS may have been killed."}, Pattern: `Failed to connect to GCS within (?P<seconds>\d+) seconds`,
+		Meaning: "Ray's head process no longer answers, and without it the processes of the job end; that one's own lines, or its node's, say why.",
+		Source:  "Ray src/ray/rpc/gcs/gcs_rpc_client.h, 2.x",
+		Example: "[2024-05-26 11:26:16,798 E 177479 178526] gcs_rpc_client.h:554: Failed to connect to GCS within 60 seconds. GCS may have been killed.",
+	},
+	{
 		ID: "peer-mpi-daemon", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"has lost communication with "}, Pattern: `(?:ORTE|PRTE) has lost communication with (?:a remote daemon|its daemon)`,
 		Meaning: "mpirun's helper on a host of the job is gone: the host or its container ended, or the network to it.",

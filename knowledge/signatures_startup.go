@@ -3,6 +3,13 @@ package knowledge
 // startupSignatures: ranks that do not find each other.
 var startupSignatures = []Signature{
 	{
+		ID: "init-ray-gcs", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"RuntimeError: Failed to connect to GCS."},
+		Meaning:  "This node did not reach the head of the Ray cluster.",
+		Source:   "Ray python/ray/_private/node.py",
+		Example:  "RuntimeError: Failed to connect to GCS. Last 0 lines of error files:",
+	},
+	{
 		ID: "mpi-init", Mechanism: "init-unreachable", Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"*** An error occurred in MPI_Init"}, Pattern: `\[(?P<node>[A-Za-z0-9][\w.-]*):(?P<pid>\d+)\] \*\*\* An error occurred in MPI_Init`,
 		Meaning: "MPI could not be started on this node; the lines below say in what, often the network card or another MPI than the launcher's.",

@@ -40,6 +40,10 @@ func TestFieldOtherLaunchers(t *testing.T) {
 		{"MindSpore's launcher", one(fieldSteps + "[ERROR] ME(1:2,MainProcess):2025-03-10-09:40:12.440.000 [process_entity/_api.py:268] Worker process 163 exit with exception.\n"), []string{"unknown"}, "-"},
 		{"YARN names the host", one(fieldSteps + "25/01/15 10:21:44 ERROR YarnScheduler: Lost executor 4 on ip-9-44: Container killed by YARN for exceeding physical memory limits. 61.2 GB of 60 GB physical memory used.\n" +
 			"Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    run()\npy4j.protocol.Py4JJavaError: An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.\n"), []string{"host-oom"}, "node ip-9-44"},
+		{"Ray's head is gone", one(fieldSteps + "(RayTrainWorker pid=1133, ip=10.0.0.5) [2024-05-26 11:26:16,798 E 1133 1528] gcs_rpc_client.h:554: Failed to connect to GCS within 60 seconds. GCS may have been killed. It's either GCS is terminated by `ray stop` or is killed unexpectedly.\n"), []string{"peer-lost", "unknown"}, "-"},
+		{"Ray's head was not reached", one("Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in <module>\n    ray.init()\nRuntimeError: Failed to connect to GCS. Last 0 lines of error files:\n"), []string{"init-unreachable"}, "-"},
+		{"a node has not joined Ray's cluster", one("(TaskRunner pid=11) ValueError: Total available GPUs 8.0 is less than total desired GPUs 16\n"), []string{"config-error"}, "-"},
+		{"SLURM's mail about the job", one(fieldSteps + "Slurm Job_id=77 Name=train Ended, Run time 1-00:00:12, TIMEOUT, ExitCode 0\n"), []string{"time-limit"}, "-"},
 		{"Spark does not say why", one(fieldSteps + "Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    run()\npy4j.protocol.Py4JJavaError: An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.\n"), []string{"peer-lost", "unknown"}, "-"},
 	} {
 		c.check(t)
@@ -70,8 +74,17 @@ func TestFieldMachinesTakenBack(t *testing.T) {
 
 // What accelerators beside CUDA's, and other systems, say of memory.
 func TestFieldMemoryElsewhere(t *testing.T) {
+	const (
+		adopted = "slurmstepd: error: Detected 1 oom_kill event in StepId=77.extern. Some of the step tasks have been OOM Killed.\n"
+		bus     = "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).\n"
+	)
 	for _, c := range []fieldCase{
 		{"MindSpore", one(fieldSteps + raisedBy(3, "RuntimeError: Device(id:3) memory isn't enough and alloc failed, kernel name: Default/MatMul-op311, alloc size: 2147483648B.")), []string{"gpu-oom"}, "rank 3"},
+		{"systemd's daemon for it", one(fieldSteps + "systemd-oomd[812]: Killed /user.slice/user-1000.slice/session-3.scope due to memory pressure for /user.slice being 71.12% > 50.00% for > 20s with reclaim activity\nKilled\n"), []string{"host-oom"}, "-"},
+		{"somebody's who had logged in, when the job had finished", one(fieldSteps + "Training completed.\n" + adopted), []string{"completed"}, "-"},
+		{"in the same step, while the job ran", one(fieldSteps + adopted), []string{"host-oom"}, "-"},
+		{"shared memory of a rank and its loader", one(fieldSteps + bus + childDied(5, 9, -7)), []string{"dataloader-worker-killed"}, "rank 9, node gn01"},
+		{"a rank's bus error alone", one(fieldSteps + childDied(5, 9, -7)), []string{"native-crash"}, "rank 9, node gn01"},
 		{"Neuron's memory is broken", one(fieldSteps + raisedBy(3, "RuntimeError: Bad StatusOr access: INTERNAL: RunNeuronCCImpl: error condition NEURONX_RT_EXEC failed: nrt_execute status=1201")), []string{"gpu-ecc"}, "rank 3"},
 		{"Neuron waited in vain", one(fieldSteps + raisedBy(3, "RuntimeError: Bad StatusOr access: INTERNAL: RunNeuronCCImpl: error condition NEURONX_RT_EXEC failed: nrt_execute status=5")), []string{"peer-lost", "unknown"}, "-"},
 		{"Windows' paging file, in another language", one(fieldSteps + raisedBy(1, "OSError: [WinError 1455] 页面文件太小，无法完成操作。 Error loading \"x.dll\" or one of its dependencies.")), []string{"host-oom"}, "rank 1"},
@@ -110,4 +123,10 @@ func TestFieldDockerDidNotStart(t *testing.T) {
 	} {
 		c.check(t)
 	}
+}
+
+// childDied is torchrun's account of one process.
+func childDied(local, rank, code int) string {
+	return fmt.Sprintf("train.py FAILED\n------------------------------------------------------------\nRoot Cause (first observed failure):\n[0]:\n  time      : 2025-03-04_10:20:04\n  host      : gn01\n"+
+		"  rank      : %d (local_rank: %d)\n  exitcode  : %d (pid: 2235)\n  error_file: <N/A>\n  traceback : Signal %d received by PID 2235\n============================================================\n", rank, local, code, -code)
 }

@@ -60,6 +60,11 @@ var batchEnds = []struct {
 	{"Flux", "job.exception type=cancel ", pattern.New(`(job\.exception type=cancel) severity=0`), ""},
 	{"Flux", "lost contact with job shell on ", pattern.New(`(lost contact with job shell on )(?:broker )?(?P<node>[A-Za-z0-9][\w.-]{0,252}) \((?:shell )?rank \d+\)`), nodeLost},
 	{"Flux", "oom: Memory cgroup out of memory: ", pattern.New(`(oom: Memory cgroup out of memory: killed \d+ tasks? on )(?P<node>[A-Za-z0-9][\w.-]{0,252}?)\.?(?:\s|$)`), overMemory},
+	// Source: SLURM src/slurmctld/agent.c, the subject of the mail about a job.
+	{"SLURM", "Slurm Job_id=", pattern.New(`(Slurm Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, TIMEOUT)`), timeLimit},
+	{"SLURM", "Slurm Job_id=", pattern.New(`(Slurm Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, PREEMPTED)`), preemption},
+	{"SLURM", "Slurm Job_id=", pattern.New(`(Slurm Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, OUT_OF_MEMORY)`), overMemory},
+	{"SLURM", "Slurm Job_id=", pattern.New(`(Slurm Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, CANCELLED)`), ""},
 	{"LSF", "TERM_FORCE_", pattern.New(`(TERM_FORCE_(?:OWNER|ADMIN): job killed)`), ""},
 }
 
