@@ -22,7 +22,7 @@ type Framework struct {
 // frameworks stand from the particular to the general: of several in one job, people name the first.
 var frameworks = []Framework{
 	// Post-training: they drive several engines.
-	{ID: "nemo-rl", Name: "NeMo RL", Code: []string{"/nemo_rl/"}, Actors: []string{"MegatronPolicyWorker", "DTensorPolicyWorker"}, On: []string{"megatron"}},
+	{ID: "nemo-rl", Name: "NeMo RL", Code: []string{"/nemo_rl/"}, Forms: []string{"nemo-rl"}, Actors: []string{"MegatronPolicyWorker", "DTensorPolicyWorker"}, On: []string{"megatron"}},
 	{ID: "nemo-aligner", Name: "NeMo-Aligner", Code: []string{"/nemo_aligner/"}, On: []string{"nemo", "lightning", "megatron"}},
 	{ID: "verl", Name: "verl", Code: []string{"/verl/trainer/", "/verl/workers/", "/verl/single_controller/", "/verl/utils/"}, Forms: []string{"verl"},
 		Actors: []string{"WorkerDict"}, On: []string{"megatron", "fsdp"}},

@@ -21,12 +21,17 @@ func TestAWatchdogThatMetAnErrorWaitedForNobody(t *testing.T) {
 	state := func(rank, seq int) string {
 		return fmt.Sprintf("[rank%d]:[E830 12:01:01.123456789 ProcessGroupNCCL.cpp:2168] [PG ID 0 PG GUID 0(default_pg) Rank %d]  failure detected by watchdog at work sequence id: %d PG status: last enqueued work: %d, last completed work: %d\n", rank, rank, seq, seq, seq-1)
 	}
+	dump := func(rank int, from string) string {
+		return fmt.Sprintf("[rank%d]:[E830 12:01:02.253550467 ProcessGroupNCCL.cpp:1682] [PG ID 0 PG GUID 0(default_pg) Rank %d] Received a dump signal due to a collective timeout from %s and we will try our best to dump the debug info. Last enqueued NCCL work: 7121, last completed NCCL work: 7121.This is most likely caused by incorrect usages of collectives\n", rank, rank, from)
+	}
 	block := childFailed("12:00:59", "n2.cluster", 3, 1, -11)
 	hang := []string{"rank-stalled", "collective-hang", "gpu-hang", "lone-waiter", "collective-mismatch"}
 	for _, c := range []fieldCase{
 		{"its watchdog says so, and a peer crashed", one(fieldSteps + async(1, 7121) + state(1, 7121) + crashed + block), []string{"native-crash"}, "rank 3, node n2"},
 		{"its main thread says so", one(fieldSteps + state(1, 7121) + raised + crashed + block), []string{"native-crash"}, "rank 3, node n2"},
 		{"nobody tells why the peer went", one(fieldSteps + async(1, 7121) + state(1, 7121)), []string{"peer-lost", "unknown"}, "-"},
+		{"and told others in the words of a time-out", one(fieldSteps + async(1, 7121) + state(1, 7121) + dump(1, "this local rank") + dump(0, " rank 1") + dump(2, " rank 1")), []string{"peer-lost", "unknown"}, "-"},
+		{"others were told by one that is not seen", one(fieldSteps + async(1, 7121) + state(1, 7121) + dump(0, " rank 5") + dump(2, " rank 5")), hang, "-"},
 		{"nothing says what the watchdog met", one(fieldSteps + state(1, 7121)), hang, ""},
 		{"others waited, and met its end", one(fieldSteps + watchdog(0, 7121, "ALLREDUCE", 16384) + async(1, 7121) + state(1, 7121)), []string{"rank-stalled", "collective-hang", "gpu-hang"}, "-"},
 	} {

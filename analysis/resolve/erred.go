@@ -16,17 +16,19 @@ func (g *grouper) erred() map[string]bool {
 		return nil
 	}
 	out := map[string]bool{}
+	add := func(at worker.At, ref worker.GroupRef) {
+		r, key := g.process(at, line.Unknown, ref)
+		r.Erred, out[key] = true, true
+	}
 	for i := range g.obs.Signals {
 		if s := &g.obs.Signals[i]; s.Kind == worker.SignalAsync {
-			_, key := g.process(s.At, line.Unknown, s.Group)
-			out[key] = true
+			add(s.At, s.Group)
 		}
 	}
 	for i := range g.obs.Exceptions {
 		x := &g.obs.Exceptions[i]
 		if _, _, named := g.f.ident.rankOf(x.At); named && strings.Contains(x.Message, "NCCL error") {
-			_, key := g.process(x.At, line.Unknown, worker.GroupRef{})
-			out[key] = true
+			add(x.At, worker.GroupRef{})
 		}
 	}
 	return out

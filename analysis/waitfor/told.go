@@ -1,6 +1,7 @@
 package waitfor
 
 import (
+	"maps"
 	"strings"
 
 	"faultline/analysis/resolve"
@@ -71,15 +72,15 @@ func (g *Graph) gloo(f *resolve.Facts) bool {
 	return true
 }
 
-// told is the case in which only those who were told are seen.
+// told is the case in which only those who were told are seen. A rank whose communicator failed tells others in the same words.
 func (g *Graph) told(f *resolve.Facts) {
 	notified, from := 0, map[int]bool{}
 	for _, r := range f.Ranks {
 		if r.Notified == nil && r.Dump == nil {
 			continue
 		}
-		if r.FromLocal {
-			from[r.ID] = true
+		if r.FromLocal || r.Erred {
+			from[r.ID] = !r.Erred
 			continue
 		}
 		notified++
@@ -91,12 +92,14 @@ func (g *Graph) told(f *resolve.Facts) {
 	}
 	for i := range f.Obs.Dumps {
 		if d := &f.Obs.Dumps[i]; !d.Local && d.From >= 0 {
-			from[d.From] = true
+			r := f.Rank(d.From)
+			from[d.From] = r == nil || !r.Erred
 		}
 		if m := f.At(f.Obs.Dumps[i].At); m.Valid && (!g.Report.Valid || m.T < g.Report.T) {
 			g.Report = m
 		}
 	}
+	maps.DeleteFunc(from, func(_ int, waited bool) bool { return !waited })
 	if notified == 0 || len(from) == 0 {
 		return
 	}

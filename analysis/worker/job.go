@@ -114,6 +114,9 @@ var factRules = []factRule{
 	{literal: "raining complete", not: "Training completed", key: "exit_ok", value: "training complete", pattern: trainingOver},
 	{literal: "raining finished", not: "Training finished", key: "exit_ok", value: "training finished", pattern: trainingOver},
 	{literal: "inished training", key: "exit_ok", value: "finished training", pattern: pattern.New(`(?:^|[\]:|>-] )\s*[Ff]inished training(?:[.!]|\s*$)`)},
+	// NeMo RL.
+	{literal: "number of steps has been reached", key: "exit_ok", value: "all steps done", pattern: pattern.New(`Max number of steps has been reached, stopping training early`)},
+	{literal: "Timeout has been reached", key: "exit_ok", value: "its time was used", pattern: pattern.New(`Timeout has been reached, stopping training early`)},
 	// fairseq and metaseq.
 	{literal: "done training in ", key: "exit_ok", value: "done training", pattern: pattern.New(`done training in [\d.]+ seconds`)},
 	{literal: "***** train metrics *****", key: "exit_ok", value: "train metrics"},

@@ -24,12 +24,13 @@ type progressForm struct {
 	pattern  *pattern.Regexp
 	// extra fills what the pattern does not say; it may reject the line.
 	extra func(p *step, text []byte) bool
-	// The step stands on a line of its own, and its numbers on lines below.
-	head, below bool
+	// The step stands on a line of its own, and its numbers on lines below. Where that line is printed when the step begins, the step before
+	// is the last that is done.
+	head, begins, below bool
 }
 
 // belowHead is how many lines below the step its loss may stand.
-const belowHead = 64
+const belowHead = 256
 
 // headed is a step whose numbers follow.
 type headed struct{ step, total, line int64 }
@@ -59,6 +60,9 @@ var progressForms = []progressForm{
 	// a run goes; that of fine-tuning does. Validation prints its own line under the same number.
 	{form: "verl", literals: []string{" - actor/", " - critic/", " - global_seqlen/", " - train/loss:"},
 		pattern: pattern.New(`(?:^|\s)step:(?P<step>\d+) - (?:.*?\btrain/loss:(?P<loss>` + number + `))?`)},
+	// NeMo RL (nemo_rl/algorithms) prints a step's number when it begins it: the one before is done then.
+	{form: "nemo-rl", head: true, begins: true, literals: []string{"====== Step "}, pattern: pattern.New(`={20,} Step (?P<step>\d+)/(?P<total>\d+) ={20,}`)},
+	{form: "nemo-rl", below: true, literals: []string{"• Loss: "}, pattern: pattern.New(`^\s*• Loss: (?P<loss>` + number + `)\s*$`)},
 	{form: "titan", literals: []string{"grad_norm: ", "  tps: "}, read: readTitan},
 	{form: "lightning-bar", literals: barLiterals, read: readLightningBar},
 	{form: "hf-dict", literals: barLiterals, read: readBar},
@@ -140,6 +144,11 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 	switch {
 	case f.head:
 		r.headed = headed{p.Step, p.Total, r.lineNo}
+		if f.begins {
+			if p.Step--; p.Step <= 0 {
+				return true
+			}
+		}
 	case f.below && (r.headed.line == 0 || r.lineNo-r.headed.line > belowHead):
 		return false
 	case f.below:

@@ -41,6 +41,7 @@ func TestProgressOfEveryFramework(t *testing.T) {
 		{"[2025-06-03 17:48:01,123] [INFO] [timer.py:199:stop] epoch=0/micro_step=100/global_step=100, RunningAvgSamplesPerSec=12.1, CurrSamplesPerSec=12.0", "deepspeed", 100, none, none, "", "training", 0},
 		{"\x1b[31mstep: 100\x1b[0m  \x1b[32mloss:  2.1543\x1b[0m  grad_norm: 0.41  memory: 60.2GiB(75.9%)  tps: 5,812", "titan", 100, none, none, "2.1543", "training", 0},
 		{"completed step: 10, seconds: 0.73, TFLOP/s/device: 412.0, Tokens/s/device: 1.0, total_weights: 1, loss: 10.8", "maxtext", 10, none, none, "10.8", "training", 0.73},
+		{"========================= Step 41/1000 =========================", "nemo-rl", 40, 1000, none, "", "training", 0},
 		{"Epoch 1/10 Step 3/100 Train step 3/1000 done.", "areal", 3, 1000, 1, "", "training", 0},
 		{"(TaskRunner pid=152455) step:7 - global_seqlen/min:484245.000 - actor/entropy:0.323 - actor/pg_loss:0.001 - timing_s/step:93.1", "verl", 7, none, none, "", "training", 0},
 		{"step:12 - train/loss:0.8123 - train/lr(1e-3):0.01", "verl", 12, none, none, "0.8123", "training", 0},
