@@ -109,7 +109,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: "peer-deepep-kernel", Role: SymptomRole, Tier: ProcessKiller,
-		Literals: []string{"DeepEP ", " timeout"}, Pattern: `DeepEP (?:timeout check failed: rank = \d+|(?:\w+ )*(?:dispatch|combine)\b[^,:]{0,80} timeout\b)`,
+		Literals: []string{"DeepEP ", "timeout"}, Pattern: `DeepEP (?:timeout check failed: rank = \d+|(?:\w+ )*(?:dispatch|combine)\b[^,:]{0,80} timeout\b)`,
 		Meaning: "A kernel of DeepEP waited in vain for another GPU and then stops its process; the waiter is not the one at fault.",
 		Source:  "DeepEP csrc/kernels (intranode.cu, internode.cu, utils.cuh), 1.0 on",
 		Example: "DeepEP dispatch NVL receiver timeout, channel: 6, RDMA: 0, nvl: 0, src NVL: 5, head: 315, tail: 315",

@@ -74,6 +74,25 @@ func TestWhichCallOfCUDAFailed(t *testing.T) {
 	}
 }
 
+// A kernel stops its process with a trap or an assertion, which CUDA reports in its own words; what stopped it stands above without a label.
+func TestWhatStoppedAKernel(t *testing.T) {
+	const (
+		numbers  = "NanCheck.cu:189: checkForNaN: block: [0,0,0], thread: [3,0,0] Assertion `!isnan(val)` failed.\n"
+		index    = "../aten/src/ATen/native/cuda/Indexing.cu:1308: indexSelectLargeIndex: block: [12,0,0], thread: [32,0,0] Assertion `srcIndex < srcSelectDimSize` failed.\n"
+		waited   = "DeepEP timeout check failed: rank = 4, thread = 128, value = 1024)\n"
+		asserted = "RuntimeError: CUDA error: device-side assert triggered"
+	)
+	for _, c := range []fieldCase{
+		{"the check for numbers", one(fieldSteps + numbers + raisedBy(9, asserted)), []string{"non-finite-loss"}, "rank 9"},
+		{"another check", one(fieldSteps + index + raisedBy(9, asserted)), []string{"cuda-error"}, "rank 9"},
+		{"both", one(fieldSteps + numbers + index + raisedBy(9, asserted)), []string{"cuda-error", "non-finite-loss"}, ""},
+		{"DeepEP had waited", one(fieldSteps + waited + raisedBy(4, "RuntimeError: CUDA error: unspecified launch failure")), []string{"rank-stalled", "collective-hang", "gpu-hang"}, "-"},
+		{"nobody had", one(fieldSteps + raisedBy(4, "RuntimeError: CUDA error: unspecified launch failure")), []string{"cuda-error"}, "rank 4"},
+	} {
+		c.check(t)
+	}
+}
+
 // prefixed is what PyTorch's excepthook prints of a rank.
 func prefixed(rank int, text string) string {
 	var b strings.Builder

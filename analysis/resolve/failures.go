@@ -71,6 +71,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 	f.notFetched()
 	f.tolerated(&seen.tolerance)
 	f.trapped()
+	f.notNumbers()
 	f.stopped()
 	f.refused()
 	f.awaited()
@@ -144,16 +145,40 @@ func (a *answers) after(s *worker.Sign) bool {
 	return i == len(offs) || offs[i] > last
 }
 
-// trapped takes launch failures for what they are where kernels of DeepEP had waited in vain: such a kernel prints that and then stops
-// its process with a trap, which CUDA reports as a launch failure.
+// trapped takes launch failures for what they are where kernels of DeepEP had waited in vain: such a kernel prints that without a label and
+// then stops its process with a trap, which CUDA reports as a launch failure. Whoever reports it had waited.
 func (f *Facts) trapped() {
+	const waited = "peer-deepep-kernel"
 	first := map[string]worker.Pos{}
 	for _, fl := range f.Failures {
-		if p, ok := first[fl.At.File]; fl.Sign == "peer-deepep-kernel" && (!ok || less(fl.At.Pos, p)) {
+		if p, ok := first[fl.At.File]; fl.Sign == waited && (!ok || less(fl.At.Pos, p)) {
 			first[fl.At.File] = fl.At.Pos
 		}
 	}
-	f.follow("cuda-launch-failure", first)
+	for _, fl := range f.Failures {
+		if p, ok := first[fl.At.File]; ok && fl.Sign == "cuda-launch-failure" && less(p, fl.At.Pos) {
+			fl.Mechanism, fl.Role, fl.Direct, fl.Sign = "", knowledge.SymptomRole, false, waited
+		}
+	}
+}
+
+// notNumbers takes assertions on the GPU for what they are where PyTorch's check for numbers, and no other, says above that it stopped a
+// kernel: the check writes to the process's own output without a label, and the process meets its end as any assertion's.
+func (f *Facts) notNumbers() {
+	checked, other := map[string]worker.Pos{}, map[string]bool{}
+	for _, fl := range f.Failures {
+		switch p, ok := checked[fl.At.File]; {
+		case fl.Sign == "cuda-nan-check" && (!ok || less(fl.At.Pos, p)):
+			checked[fl.At.File] = fl.At.Pos
+		case fl.Sign == "cuda-assert-line":
+			other[fl.At.File] = true
+		}
+	}
+	for _, fl := range f.Failures {
+		if p, ok := checked[fl.At.File]; ok && !other[fl.At.File] && fl.Sign == "cuda-assert" && fl.Role == knowledge.CauseRole && less(p, fl.At.Pos) {
+			fl.Mechanism = "non-finite-loss"
+		}
+	}
 }
 
 // stopped takes what a rank says of the end of its loader's workers for a consequence where the launcher of its node had begun to stop its

@@ -125,7 +125,7 @@ func ownNumbers(p *Proposal) bool {
 }
 
 // localNumbers are the signatures that speak of one rank's own numbers.
-var localNumbers = map[string]bool{"nan-megatron-grad": true, "nan-megatron-result": true, "cuda-nan-check": true, "nan-anomaly": true, "nan-probabilities": true}
+var localNumbers = map[string]bool{"nan-megatron-grad": true, "nan-megatron-result": true, "cuda-nan-check": true, "cuda-assert": true, "nan-anomaly": true, "nan-probabilities": true}
 
 // sound is the last line that shows sound numbers, or the first that does not.
 func sound(b resolve.Broken) *resolve.Point {
