@@ -22,6 +22,7 @@ func deliveries(t testing.TB, s *Scanner, text []byte) ([]delivery, Stats) {
 	t.Helper()
 	var all []delivery
 	st, err := s.Scan(context.Background(), bytes.NewReader(text), func(l *Line) (int, error) {
+		l.Fill()
 		d := delivery{Line: *l, text: string(l.Text), before: string(l.Before), below: string(l.Below)}
 		d.Hits, d.Marks = slices.Clone(l.Hits), slices.Clone(l.Marks)
 		d.Text, d.Before, d.Below = nil, nil, nil

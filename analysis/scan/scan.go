@@ -157,6 +157,7 @@ type pass struct {
 	ready list    // what was found ahead
 	looks looks   // at the block
 	found []match // in the line at hand
+	lacks bool    // frequent literals were not looked for in it
 	hits  []uint16
 	marks []Mark
 	line  Line // reused: a visitor may not keep it
@@ -223,6 +224,7 @@ func (p *pass) block(b []byte, final bool) error {
 	for pos < len(b) {
 		var start, end int
 		searched := p.want == 0 && !p.long
+		p.lacks = false
 		if searched {
 			var to int
 			if to, start, end = p.search(b, pos); start < 0 {
@@ -291,6 +293,9 @@ func (p *pass) deliver(b []byte, start, end int, final, last bool) error {
 	p.idle = false
 	if len(p.hits) > 0 || p.want > 0 {
 		p.line = Line{Before: p.line.Before, Passed: p.line.Passed, Last: p.hold() > 0 && p.off+int64(start) >= p.thin.tail, No: p.no, Off: p.off + int64(start), TextOff: p.off + int64(start), Text: b[start:end:end], Final: final, Hits: p.hits, Marks: p.marks}
+		if p.lacks {
+			p.line.lacks = p
+		}
 		if p.long {
 			p.line.Off, p.line.Long = p.lineOff, true
 		} else {
@@ -317,6 +322,11 @@ func (p *pass) deliver(b []byte, start, end int, final, last bool) error {
 // mark turns what was found in the line that begins at start, behind what was known, into hits and marks.
 func (p *pass) mark(start, known int) {
 	p.hits, p.marks = p.hits[:0], p.marks[:0]
+	p.add(start, known)
+}
+
+// add adds it to them.
+func (p *pass) add(start, known int) {
 	sorted := true
 	for _, m := range p.found {
 		if m.end <= known {

@@ -161,9 +161,16 @@ func (p *pass) search(b []byte, from int) (to, start, end int) {
 	case p.ready.by == p.filter: // those before the first rare one were passed
 		p.found = p.filter.collect(p.found[:0], b, start, end)
 	default:
-		p.found = p.often.collect(p.found, b, start, end)
+		p.lacks = true
 	}
 	return to, start, end
+}
+
+// fill adds the frequent literals to a line that was just delivered.
+func (p *pass) fill(l *Line) {
+	p.found = p.often.collect(p.found[:0], l.Text, 0, len(l.Text))
+	p.add(0, 0)
+	l.Hits, l.Marks = p.hits, p.marks
 }
 
 // allCommon reports whether p.found are frequent literals.

@@ -14,6 +14,7 @@ func thinned(t *testing.T, all, thin *Scanner, text []byte) {
 	t.Helper()
 	quiet := func(s *Scanner) (list []delivery) {
 		if _, err := s.Scan(context.Background(), bytes.NewReader(text), func(l *Line) (int, error) {
+			l.Fill()
 			d := delivery{Line: *l, text: string(l.Text), before: string(l.Before)}
 			d.Hits, d.Marks = slices.Clone(l.Hits), slices.Clone(l.Marks)
 			list = append(list, d)
@@ -184,6 +185,7 @@ func TestSlowLiteralsAreWorthAWhile(t *testing.T) {
 		}
 		text = append(text, bytes.Repeat(slow, n-n/2)...)
 		if _, err := s.Scan(context.Background(), bytes.NewReader(text), func(l *Line) (int, error) {
+			l.Fill()
 			if bytes.HasPrefix(l.Text, []byte("step")) {
 				steps++
 			} else {
@@ -200,5 +202,30 @@ func TestSlowLiteralsAreWorthAWhile(t *testing.T) {
 	}
 	if slows, _ := delivered(32 * patience); slows > 8*patience {
 		t.Errorf("%d of %d lines of the same kind are delivered", slows, 32*patience)
+	}
+}
+
+// A visitor that has no use for frequent literals is spared the search: the others are there all the same.
+func TestUntilItIsFilledALineLacksFrequentLiteralsOnly(t *testing.T) {
+	_, thin := thinScanners(t, 0)
+	text := course(3, 4<<20, false)
+	lacking := 0
+	if _, err := thin.Scan(context.Background(), bytes.NewReader(text), func(l *Line) (int, error) {
+		before := slices.Clone(l.Hits)
+		l.Fill()
+		for _, id := range l.Hits {
+			if slices.Contains(before, id) {
+				continue
+			}
+			if lacking++; !courseFrequent[courseLiterals[id]] {
+				t.Errorf("line %d lacks %q", l.No, courseLiterals[id])
+			}
+		}
+		return 0, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if lacking == 0 {
+		t.Error("no line lacks any")
 	}
 }

@@ -14,7 +14,7 @@ type Line struct {
 	// Final is true for a last line without \n.
 	Final bool
 	// Hits are the ids of the literals that occur in Text, ascending, without repetition. Empty for lines that were
-	// delivered only because they were asked for (head of the file, More).
+	// delivered only because they were asked for (head of the file, More). Frequent ones may be missing until Fill.
 	Hits []uint16
 	// Last is true for the lines in the last bytes of the content, where frequent literals are looked for again.
 	Last bool
@@ -27,8 +27,18 @@ type Line struct {
 	// Below is what follows the line in the content: belowMost bytes, or all there is. Nil where it is not known: within a
 	// line that is too long, and for a scanner without frequent literals.
 	Below []byte
-	// Marks are all places where a literal stands in Text, in order.
+	// Marks are all places where a literal stands in Text, in order, of those in Hits.
 	Marks []Mark
+
+	lacks *pass // whose frequent literals were not looked for yet
+}
+
+// Fill looks for the frequent literals where that was not done: the line stands where lines with nothing else are passed over.
+func (l *Line) Fill() {
+	if p := l.lacks; p != nil {
+		l.lacks = nil
+		p.fill(l)
+	}
 }
 
 // Mark is one literal in the text of a line.

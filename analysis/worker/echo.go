@@ -20,14 +20,15 @@ var thrifty = []string{"signature", "NCCL warning", "final line", "storage", "co
 type echo struct {
 	msg    []byte
 	head   line.Prefix // without who and when
-	ids    []uint16
-	words  wordSet // see record.said
-	final  *storm  // of final lines without a traceback; nil: it is none
-	knew   bool    // somebody understands it, whatever else is read
-	signed bool    // so does who looks for signatures, if one was found last
-	io     bool    // it may tell of a read or write
-	reset  bool    // or of a connection
-	alarms bool    // it looks like an error
+	ids    []uint16    // of the literals that it holds, without frequent ones
+	fill   bool        // NCCL's collector may want it for one of those
+	words  wordSet     // see record.said
+	final  *storm      // of final lines without a traceback; nil: it is none
+	knew   bool        // somebody understands it, whatever else is read
+	signed bool        // so does who looks for signatures, if one was found last
+	io     bool        // it may tell of a read or write
+	reset  bool        // or of a connection
+	alarms bool        // it looks like an error
 }
 
 const (
@@ -55,7 +56,7 @@ func (r *reader) learn(p *phys, rec *record) {
 		r.echoes++
 	}
 	s.echoes[s.learnt%len(s.echoes)] = echo{
-		msg: slices.Clone(rec.Msg), head: headOf(rec.Prefix), ids: slices.Clone(rec.ids), words: rec.said(), final: rec.finals,
+		msg: slices.Clone(rec.Msg), head: headOf(rec.Prefix), ids: d.seldom(rec.ids), fill: slices.Contains(rec.ids, d.info), words: rec.said(), final: rec.finals,
 		knew: rec.finals != nil || due("NCCL warning"), signed: due("signature") && !bareFinal(rec), io: due("storage"), reset: due("connection reset"),
 		alarms: alarming(rec, r.alarm),
 	}
@@ -74,13 +75,13 @@ func (r *reader) echoed(l *scan.Line) bool {
 	kind := r.table.kind(l.Hits)
 	known := &r.familiars[familiarity(kind, l.Text)]
 	f := *known
-	e := f.echo(l)
+	e := f.echo(l, r.table)
 	if e == nil {
 		pre := &r.pre
 		r.names.ParseInto(pre, l.Text)
 		f = familiar{pre: pre, writer: r.writerOf(&pre.Who), head: l.Text[:min(pre.Len, len(l.Text))]}
 		f.storm = r.storms[stormKey{kind, f.writer}]
-		if e = f.echo(l); e == nil || e.head != headOf(pre) {
+		if e = f.echo(l, r.table); e == nil || e.head != headOf(pre) {
 			return false
 		}
 		if msg := l.Text[len(f.head):]; pre.Stamp.Kind == line.NoStamp && pre.Outer.Kind == line.NoStamp && len(msg) > 0 && isWord(msg[0]) && !isDigit(msg[0]) {
@@ -88,6 +89,9 @@ func (r *reader) echoed(l *scan.Line) bool {
 			*f.pre = *pre
 			*known = f
 		}
+	}
+	if e.fill {
+		l.Fill()
 	}
 	s := f.storm
 	if !s.over(s.n+1) || e.final != nil && !e.final.over(e.final.n+1) || !r.strange(&f.pre.Who, l.No) {
@@ -97,6 +101,7 @@ func (r *reader) echoed(l *scan.Line) bool {
 		e.final.n++
 	}
 	r.lineNo = l.No
+	r.spoken(l)
 	r.expire()
 	r.above(f.pre, l.Before, l.Off, l.No)
 	rec := &r.rec
@@ -120,6 +125,31 @@ func (r *reader) echoed(l *scan.Line) bool {
 	return true
 }
 
+// seldom are the ids without those of frequent literals.
+func (d *dispatch) seldom(ids []uint16) []uint16 {
+	var list []uint16
+	for _, id := range ids {
+		if !d.frequent[id] {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// holds reports whether a line with these ids holds exactly the seldom ones.
+func (d *dispatch) holds(ids, seldom []uint16) bool {
+	for _, id := range ids {
+		if d.frequent[id] {
+			continue
+		}
+		if len(seldom) == 0 || seldom[0] != id {
+			return false
+		}
+		seldom = seldom[1:]
+	}
+	return len(seldom) == 0
+}
+
 // familiar is how lines of a kind begin that have echoes, where that tells no time: such a beginning is read once.
 type familiar struct {
 	head   []byte
@@ -140,13 +170,13 @@ func familiarity(kind uint64, text []byte) uint64 {
 const familiarBits = 7
 
 // echo finds the echo that a line which begins so is; nil: none.
-func (f *familiar) echo(l *scan.Line) *echo {
+func (f *familiar) echo(l *scan.Line, d *dispatch) *echo {
 	if f.storm == nil || !bytes.HasPrefix(l.Text, f.head) {
 		return nil
 	}
 	list := f.storm.echoes
 	for i := range list {
-		if sameButNumbers(list[i].msg, l.Text[len(f.head):]) && slices.Equal(list[i].ids, l.Hits) {
+		if sameButNumbers(list[i].msg, l.Text[len(f.head):]) && d.holds(l.Hits, list[i].ids) {
 			if i > 0 {
 				list[0], list[i] = list[i], list[0]
 			}

@@ -111,7 +111,9 @@ func stormy(rnd *rand.Rand) string {
 		func(rank int) {
 			fmt.Fprintf(&b, "[rank%d]: AISBatchLoaderError: batch %d failed after %d attempts: GET http://ais-proxy:51080/v1/objects: %d\n", rank, second, 1+rnd.IntN(5), []int{503, 503, 503, 404}[rnd.IntN(4)])
 		},
-		func(rank int) { fmt.Fprintf(&b, "[rank%d]: ConnectionResetError: [Errno 104] Connection reset by peer\n", rank) },
+		func(rank int) {
+			fmt.Fprintf(&b, "[rank%d]: ConnectionResetError: [Errno 104] Connection reset by peer\n", rank)
+		},
 		func(rank int) { fmt.Fprintf(&b, "[rank%d]: BrokenPipeError: [Errno 32] Broken pipe\n", rank) },
 		func(rank int) {
 			fmt.Fprintf(&b, "node7:4100%d:4190%d [%d] transport/net_ib.cc:2273 NCCL WARN NET/IB: Got completion from peer 10.0.%d.%d<%d> with status=12 opcode=0 len=0 vendor err 129 (Recv)\n",

@@ -170,6 +170,8 @@ type dispatch struct {
 	wraps    []bool          // by literal: a line with it may be one that cutShort knows
 	link     uint16          // linkMark
 	frame    uint16          // frameLiteral
+	info     uint16          // ncclInfo
+	frequent []bool          // by literal: it is one of frequent
 	nccl     []bool          // by literal: lines of NCCL hold it
 	quiet    []quiet         // by literal: what its line may be without saying anything
 	glues    []bool          // by literal: a line with it may be several records, though it holds no bracket
@@ -214,6 +216,7 @@ var table = sync.OnceValue(func() *dispatch {
 		d.literals = append(d.literals, l)
 	}
 	slices.Sort(d.literals)
+	everyday := frequent()
 	for _, l := range d.literals {
 		for i := 1; i < len(l); i++ {
 			pair := uint(l[i-1])<<8 | uint(l[i])
@@ -223,7 +226,10 @@ var table = sync.OnceValue(func() *dispatch {
 		d.light = append(d.light, !heavy[l])
 		d.alarm = append(d.alarm, slices.Contains(alarmWords, l))
 		d.nccl = append(d.nccl, strings.Contains(l, "NCCL INFO") || strings.Contains(l, "NCCL WARN") || strings.Contains(l, "NCCL version"))
+		d.frequent = append(d.frequent, everyday[l])
 		switch l {
+		case ncclInfo:
+			d.info = uint16(len(d.alarm) - 1)
 		case linkMark:
 			d.link = uint16(len(d.alarm) - 1)
 		case frameLiteral:

@@ -164,13 +164,17 @@ const maxJoined = 3
 // visit takes one physical line from the scanner. The head of the file is kept until it tells whether the file is
 // wrapped.
 func (r *reader) visit(l *scan.Line) (more int, err error) {
+	r.ending = l.Last
+	r.below, r.belowFrom = l.Below, l.TextOff+int64(len(l.Text))
+	if r.decided && r.echoed(l) {
+		return r.wanted(0), nil
+	}
+	l.Fill()
 	if r.decided && r.stray(l) {
 		return scan.Unwanted, nil
 	}
-	r.ending = l.Last
-	r.below, r.belowFrom = l.Below, l.TextOff+int64(len(l.Text))
 	r.spoken(l)
-	if r.decided && (r.passes(l) || r.echoed(l)) {
+	if r.decided && r.passes(l) {
 		return r.wanted(0), nil
 	}
 	p := phys{before: l.Before, passed: l.Passed, no: l.No, off: l.TextOff, raw: l.Text, cut: l.Final || l.Long, window: l.Long, hits: l.Hits, marks: l.Marks}
