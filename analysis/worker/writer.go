@@ -19,11 +19,12 @@ type writer struct {
 	loads   []standIn
 	lastIO  int // in the list of IOs + 1
 	who     *line.Who
+	many    bool // lines of different writers are its
 }
 
 // whose is what its lines state of the writer, once for all of them.
 func (w *writer) whose(who *line.Who) *line.Who {
-	if w.who == nil || *w.who != *who {
+	if w.who == nil || w.many && *w.who != *who {
 		own := *who
 		w.who = &own
 	}
@@ -47,6 +48,7 @@ func (r *reader) writerOf(who *line.Who) *writer {
 		w = &r.nobody
 		w.span.Who = line.NoOne
 	case len(r.writers) >= maxWriters:
+		r.crowd.many = true
 		return &r.crowd
 	default:
 		w = &writer{span: WriterSpan{Who: *who}}

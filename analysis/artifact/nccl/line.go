@@ -25,17 +25,25 @@ type entry struct {
 
 // split takes a line apart: "[launcher's labels] [stamp] host:pid:tid [dev] [file.cc:line [(function)]] NCCL INFO|WARN text".
 func split(b []byte, e *entry) bool {
+	i := markAt(b)
+	return i >= 0 && e.split(b, i)
+}
+
+// markAt is where "NCCL INFO" or "NCCL WARN" stands in a line; −1: nowhere.
+func markAt(b []byte) int {
 	i := bytes.Index(b, marked)
 	for i >= 0 && !bytes.HasPrefix(b[i:], infoMark) && !bytes.HasPrefix(b[i:], warnMark) {
 		j := bytes.Index(b[i+1:], marked)
 		if j < 0 {
-			return false
+			return -1
 		}
 		i += 1 + j
 	}
-	if i < 0 {
-		return false
-	}
+	return i
+}
+
+// split takes the line apart whose mark stands at i.
+func (e *entry) split(b []byte, i int) bool {
 	*e = entry{warn: b[i+5] == 'W', msg: b[i+len(infoMark):]}
 	head := b[:i]
 	for j := bytes.LastIndexByte(head, '['); j > 0; j = bytes.LastIndexByte(head[:j], '[') {

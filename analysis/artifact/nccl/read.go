@@ -136,11 +136,12 @@ func newReader(name string) *reader {
 }
 
 type reader struct {
-	log   *Log
-	procs map[string]*proc
-	last  *proc
-	e     entry
-	comms int
+	log      *Log
+	procs    map[string]*proc
+	last     *proc
+	e        entry
+	openings [openings]opening
+	comms    int
 }
 
 // proc is a process while its log is read.
@@ -168,7 +169,8 @@ func (r *reader) line(b []byte, at At) {
 		return
 	}
 	e := &r.e
-	if !split(b, e) {
+	p, ours := r.begin(b, at)
+	if !ours {
 		if v := bannerOf(b); v != "" && r.log.Version == "" {
 			r.log.Version, r.log.VersionAt = v, at
 		}
@@ -177,7 +179,6 @@ func (r *reader) line(b []byte, at At) {
 		}
 		return
 	}
-	p := r.proc(e, at)
 	if p == nil {
 		r.log.Dropped++
 		return
@@ -207,6 +208,41 @@ func (r *reader) line(b []byte, at At) {
 		return
 	}
 	p.info(r, e, at)
+}
+
+// opening is how a process begins its lines, up to what they say: where that tells no time it is taken apart once.
+type opening struct {
+	text []byte
+	e    entry
+	p    *proc
+}
+
+const openings = 64
+
+// begin takes a line apart into r.e, and finds its process: nil where that is one too many. It reports false for lines of others.
+func (r *reader) begin(b []byte, at At) (p *proc, ours bool) {
+	i := markAt(b)
+	if i < 0 {
+		return nil, false
+	}
+	head := b[:i+len(infoMark)]
+	h := uint32(len(head))
+	for k := 8; k < len(head); k += 5 {
+		h = h*31 + uint32(head[k])
+	}
+	o := &r.openings[h%openings]
+	if o.p != nil && bytes.Equal(o.text, head) {
+		r.e = o.e
+		r.e.msg = b[len(head):]
+		return o.p, true
+	}
+	if !r.e.split(b, i) {
+		return nil, false
+	}
+	if p = r.proc(&r.e, at); p != nil && r.e.stamp == 0 {
+		*o = opening{text: append(o.text[:0], head...), p: p, e: entry{dev: r.e.dev, warn: r.e.warn, source: bytes.Clone(r.e.source)}}
+	}
+	return p, true
 }
 
 var (
