@@ -510,6 +510,13 @@ var signalSignatures = []Signature{
 		Example: "/var/spool/slurmd/job4242/slurm_script: line 31: 40123 Terminated              python train.py",
 	},
 	{
+		ID: "signal-keyboard-caught", Role: ConsequenceRole,
+		Literals: []string{"Detected KeyboardInterrupt, attempting graceful shutdown"},
+		Meaning:  "The trainer was interrupted (SIGINT), by a person or by the launcher's cleaning up, and stops.",
+		Source:   "Lightning pytorch/trainer/call.py",
+		Example:  "Detected KeyboardInterrupt, attempting graceful shutdown ...",
+	},
+	{
 		ID: "signal-keyboard", Role: ConsequenceRole,
 		Literals: []string{"KeyboardInterrupt"},
 		Meaning:  "The process was interrupted (SIGINT), by a person or by the launcher's cleaning up.",

@@ -98,3 +98,86 @@ func TestFieldRetriesBesideWhoHeldTheOthers(t *testing.T) {
 		fieldCase{c.name + ", and a node that says nothing", more, c.want, c.root}.check(t)
 	}
 }
+
+// A port went down and came up again, and nothing failed; where transfers failed with it, or it did not come back, it is told.
+func TestFieldAPortThatCameBack(t *testing.T) {
+	event := func(port, what string) string {
+		return "n2:900:950 [1] transport/net_ib.cc:94 NCCL WARN NET/IB : " + port + " Got async event : " + what + "\n"
+	}
+	job := func(text string) map[string]string {
+		return map[string]string{"j-4242-n1.err": clocked(0, 0, 30), "j-4242-n2.err": "2026-05-06 09:00:00,000 INFO start\n" + text}
+	}
+	down, up := event("mlx5_1:1", "port error"), event("mlx5_1:1", "port active")
+	lost := "[rank9]:[E506 09:31:00.5 ProcessGroupNCCL.cpp:552] [Rank 9] Collective WorkNCCL(SeqNum=211, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=600000) raised the following async exception: NCCL error: remote process exited or there was a network error, NCCL version 2.21.5\n" +
+		"ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\n"
+	for _, c := range []fieldCase{
+		{"it came back", job(down + up), []string{"completed"}, "-"},
+		{"another did", job(down + event("mlx5_2:1", "port active")), []string{"link-error"}, "node n2"},
+		{"it had come before", job(up + down), []string{"link-error"}, "node n2"},
+		{"and transfers failed", job(down + up + lost), []string{"link-error"}, "node n2"},
+	} {
+		c.check(t)
+	}
+}
+
+// Of one node a line tells of a full disk that somebody caught: its ranks waited all the same for another node's, which did not come.
+func TestFieldWhoCameAllTheSame(t *testing.T) {
+	const full = "WARNING:root:Failed to write an event file: [Errno 28] No space left on device\n"
+	job := func(first, second string) map[string]string {
+		return map[string]string{
+			"j-4242-n1.err": "2026-03-11 09:00:00,000 INFO world_size=8\n" + first + waitedFor(0, 1, 2, 3),
+			"j-4242-n2.err": "2026-03-11 09:00:00,000 INFO start\n" + second + waitedFor(4, 5, 6) + toldAt("311", "09:20:01", 7, 0),
+		}
+	}
+	for _, c := range []fieldCase{
+		{"on another node", job(full, ""), []string{"rank-stalled"}, "rank 7, node n2"},
+		{"by a rank that waited", job("[rank2]: "+full, ""), []string{"rank-stalled"}, "rank 7, node n2"},
+		{"on the node of who did not come", job("", full), []string{"storage-full"}, "node n2"},
+		{"by who did not come", job("", "[rank7]: "+full), []string{"storage-full"}, "rank 7, node n2"},
+	} {
+		c.check(t)
+	}
+}
+
+// A trainer says that it was interrupted; others go on after it said so.
+func TestFieldATrainerThatWasInterrupted(t *testing.T) {
+	const said = "\nDetected KeyboardInterrupt, attempting graceful shutdown ...\n"
+	for _, c := range []fieldCase{
+		{"and no more", one(clocked(0, 0, 30) + said), []string{"external-signal", "unknown"}, "-"},
+		{"and trained again", one(clocked(0, 0, 30) + said + clocked(31, 30, 60)), []string{"completed"}, "-"},
+		{"behind an error", one(clocked(0, 0, 30) + raisedBy(3, "KeyError: 'labels'") + said), []string{"exception"}, "rank 3"},
+	} {
+		c.check(t)
+	}
+}
+
+// Several ranks write into a node's file, and PyTorch goes on below a record without its label: that is no part of another's exception.
+func TestFieldWhatPyTorchGoesOnWithIsNoneOfAnExceptions(t *testing.T) {
+	const (
+		lost  = "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\nLast error:\nsocketProgress: Connection closed by remote peer n2<59191>\n"
+		async = "[rank5]:[E ProcessGroupNCCL.cpp:493] [Rank 5] Collective WorkNCCL(SeqNum=500, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=600000) raised the following async exception: NCCL error: remote process exited or there was a network error, NCCL version 2.20.5\n"
+		tb    = "Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    f()\n"
+	)
+	for _, c := range []fieldCase{
+		{"an error of the code", one(fieldSteps + tb + "ValueError: batch of 12 does not match labels of 11\n" + async + lost), []string{"exception"}, "-"},
+		{"NCCL's own, between whose lines another record stands", one(fieldSteps + tb + "RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:1333, remote process exited or there was a network error, NCCL version 2.20.5\n" + async + lost),
+			[]string{"peer-lost", "unknown"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// The store on rank 0's node went away while the others trained: no good end, unless training was about to end.
+func TestFieldTheStoreLeftMidway(t *testing.T) {
+	const gone = "[rank9]:[E506 09:31:00.123456789 ProcessGroupNCCL.cpp:1662] [PG ID 0 PG GUID 0(default_pg) Rank 9] Failed to check the \"should dump\" flag on TCPStore, (maybe TCPStore server has shut down too early), with error: Broken pipe\n"
+	steps := func(total string) string {
+		return strings.ReplaceAll(clocked(0, 0, 30), " loss", "/"+total+" loss")
+	}
+	for _, c := range []fieldCase{
+		{"midway", one(steps("5000") + gone), []string{"unknown"}, "-"},
+		{"at the end", one(steps("30") + gone), []string{"completed"}, "-"},
+		{"and they went on", one(steps("5000") + gone + strings.ReplaceAll(clocked(40, 30, 60), " loss", "/5000 loss")), []string{"completed"}, "-"},
+	} {
+		c.check(t)
+	}
+}

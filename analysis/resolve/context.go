@@ -15,6 +15,9 @@ var ioMechanisms = map[string]bool{
 	"ais-batch-object-loss": true, "ais-auth": true, "dataloader-stall": true,
 }
 
+// ReadsOrWrites says that a mechanism is a failure to read or write.
+func ReadsOrWrites(mechanism string) bool { return ioMechanisms[mechanism] }
+
 // contexts are what the frames of a traceback say that the process was about.
 type contexts struct {
 	loading, checkpoint, store, telemetry bool

@@ -270,13 +270,43 @@ func (f *Facts) upAgain() {
 			over[e.Node] = (past || !seen) && (e.When == Outlived || e.When == Before)
 		}
 	}
+	died := f.deaths(true)
 	for _, fl := range f.Failures {
-		if fl.Role == knowledge.CauseRole && PortDown(fl) && !fl.T.Valid && over[fl.Node] {
-			f.flap(fl)
-			fl.Role = knowledge.InfoRole
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: the kernel of %s tells when its link went down, and training went on after it", fl.At.File, fl.At.Line, fl.Node))
+		if fl.Role != knowledge.CauseRole || !PortDown(fl) {
+			continue
+		}
+		why := ""
+		switch {
+		case !fl.T.Valid && over[fl.Node]:
+			why = fmt.Sprintf("the kernel of %s tells when its link went down, and training went on after it", fl.Node)
+		case !died && f.portBack(fl):
+			why = "the same port came up again, and nothing tells of a transfer or a process that failed"
+		default:
+			continue
+		}
+		f.flap(fl)
+		fl.Role = knowledge.InfoRole
+		if said := fmt.Sprintf("%s:%d is not counted as a failure: %s", fl.At.File, fl.At.Line, why); !slices.Contains(f.Warnings, said) {
+			f.Warnings = append(f.Warnings, said) // one line may carry two signs of the same
 		}
 	}
+}
+
+// portBack says that NCCL tells further down of an event by which the port that went down is active again.
+func (f *Facts) portBack(fl *Failure) bool {
+	port := ""
+	for i := range f.Obs.NCCLWarns { // in the order of their places
+		w := &f.Obs.NCCLWarns[i]
+		switch {
+		case w.Pos == fl.At.Pos:
+			if v := knowledge.Fields(fl.Sign, []byte(w.Text)); v["hca"] != "" {
+				port = v["hca"] + ":" + v["port"] + " Got "
+			}
+		case port != "" && w.File == fl.At.File && strings.Contains(w.Text, port) && strings.Contains(w.Text, "async event") && strings.Contains(w.Text, "port active"):
+			return true
+		}
+	}
+	return false
 }
 
 // passed says that training went on for so long after a port had gone down.

@@ -105,6 +105,7 @@ type trace struct {
 	labelled bool
 	indent   int  // how far in the header stood, with nothing in front of it: one program quotes what another printed
 	ignored  bool // Python says above it that it goes on
+	between  bool // another writer's record stood since the final line
 }
 
 // below is where a line that continues a message stands, and from where on in matched.
@@ -144,6 +145,7 @@ func (t *trace) next(r *reader, rec *record) verdict {
 	blank := len(bytes.TrimSpace(b)) == 0
 	// PyTorch's excepthook prefixes every line but the empty ones; another prefix is another writer.
 	if !same && !blank {
+		t.between = t.between || own(rec)
 		return pass
 	}
 	if t.budget--; t.budget < 0 {
@@ -303,7 +305,7 @@ func (t *trace) body(r *reader, rec *record, b []byte) verdict {
 	e.LoaderWorker = loaderWorker(msg)
 	if !t.torn {
 		t.chain = append(t.chain, e)
-		t.inside, t.after, t.open = false, 0, 0
+		t.inside, t.after, t.open, t.between = false, 0, 0, false
 		t.keep(b)
 		return taken
 	}
@@ -344,6 +346,9 @@ func (t *trace) tail(r *reader, rec *record, b []byte, blank bool) verdict {
 		more := t.announced()
 		if _, _, ok := finalLine(b); ok && !more && !continuation(b) {
 			break
+		}
+		if continuation(b) && t.between && !bytes.Contains(t.matched, []byte("NCCL")) {
+			break // of a message of that record's, which PyTorch goes on with below without its label
 		}
 		if _, ok := pyFrame(b); ok || endsMessage(b) || isBar(b) {
 			break

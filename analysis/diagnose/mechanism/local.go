@@ -46,7 +46,7 @@ const everyone = 0.5
 func fromFailures(s *Scene, slug string) *Proposal {
 	var fls []*resolve.Failure
 	for _, fl := range s.Facts.Failures {
-		if fl.Mechanism == slug && fl.Role == knowledge.CauseRole {
+		if fl.Mechanism == slug && fl.Role == knowledge.CauseRole && !cameAllTheSame(s, fl) {
 			fls = append(fls, fl)
 		}
 	}
@@ -54,6 +54,30 @@ func fromFailures(s *Scene, slug string) *Proposal {
 		return nil
 	}
 	return propose(s, slug, Local, fls)
+}
+
+// cameAllTheSame says that a line tells of failing to read or write, and that whoever may have written it waited later for another rank that
+// is proven not to have come: then it had gone on.
+func cameAllTheSame(s *Scene, fl *resolve.Failure) bool {
+	f, g := s.Facts, s.Graph
+	if fl.Kind != "sign" || g.Shape != waitfor.Straggle || !resolve.ReadsOrWrites(fl.Mechanism) {
+		return false
+	}
+	if fl.Rank != resolve.NoRank {
+		return g.Waits(fl.Rank)
+	}
+	there := false
+	for _, r := range f.Ranks {
+		switch {
+		case r.First.File == fl.At.File, fl.Node != "" && r.Node == fl.Node:
+			if there = g.Waits(r.ID); !there {
+				return false
+			}
+		case r.Lines == 0 || r.First.File == "":
+			return false // it may be of this file
+		}
+	}
+	return there
 }
 
 func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Proposal {

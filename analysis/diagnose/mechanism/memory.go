@@ -246,7 +246,7 @@ func interrupted(s *Scene) *Proposal {
 		switch {
 		case fl.Role == knowledge.CauseRole || fl.Role == knowledge.SymptomRole:
 			return nil
-		case fl.Sign == "signal-keyboard" && fl.Kind == "exception" && !s.Facts.GoesOn(*fl.At):
+		case (fl.Sign == "signal-keyboard" && fl.Kind == "exception" || fl.Sign == "signal-keyboard-caught") && !s.Facts.GoesOn(*fl.At):
 			fls = append(fls, fl)
 		}
 	}

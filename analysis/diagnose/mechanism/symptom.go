@@ -157,7 +157,7 @@ func completed(s *Scene) *Proposal {
 		if nodes, first := undead(f); first != nil {
 			p.outlived(nodes, first)
 		}
-	case f.Coverage.Partial || torn(f) || lastWords(f):
+	case f.Coverage.Partial || torn(f) || lastWords(f) || leftMidway(f):
 		return nil // the end of what is here is not the end of the job, or not a good one
 	case len(f.Progress) > 2:
 		last := f.Progress[len(f.Progress)-1]
@@ -173,6 +173,19 @@ func completed(s *Scene) *Proposal {
 		return nil
 	}
 	return p
+}
+
+// leftMidway says that the store on rank 0's node went away while training was far from the end that it states, and that it took no step
+// since: rank 0 ended, and whether well nobody says.
+func leftMidway(f *resolve.Facts) bool {
+	if !slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool { return lostStore[fl.Sign] && !f.GoesOn(*fl.At) }) {
+		return false
+	}
+	last := f.Progress[max(0, len(f.Progress)-1):]
+	for _, p := range last {
+		return p.Total > 0 && p.Step >= 0 && p.Total-p.Step > p.Total/10
+	}
+	return false
 }
 
 // failedAfter says that whoever ran the program says, behind the program's own end, that it ended with an error.
