@@ -42,6 +42,7 @@ var factRules = []factRule{
 	// Lightning and NeMo.
 	{literal: "Initializing distributed: GLOBAL_RANK", key: "framework", value: "lightning"},
 	{literal: "Initializing distributed: GLOBAL_RANK", pattern: pattern.New(`MEMBER: \d+/(?P<world_size>\d+)`)},
+	{literal: "Rank of current process: ", pattern: pattern.New(`Rank of current process: \d+\. World size: (?P<world_size>\d+)`)}, // Detectron2
 	{literal: "All distributed processes registered", pattern: pattern.New(`Starting with (?P<world_size>\d+) processes`)},
 	{literal: "distributed_backend=", pattern: pattern.New(`distributed_backend=(?P<backend>\w+)`)},
 	{literal: "[NeMo ", key: "framework", value: "nemo"},

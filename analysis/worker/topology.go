@@ -16,6 +16,7 @@ func topologyHandlers() []handler {
 		{"group list", []string{" group: [", " group : [", " group ranks: [", " group ranks : [", "_GROUP: [["}, readGroups},
 		{"device mesh", []string{"device mesh with [", "DeviceMesh("}, readMesh},
 		{"lightning rank", []string{"GLOBAL_RANK: ", "LOCAL_RANK: "}, readLightning},
+		{"rank and world", []string{"world_size", "orld size", "World Size", "WORLD SIZE"}, readRankWorld},
 		{"rank and host", []string{"host=", "host: ", "hostname", "node="}, readRankHost},
 	}
 }
@@ -203,6 +204,28 @@ func readRankHost(r *reader, rec *record) bool {
 		id.Local = bounded(string(m[1]))
 	}
 	identify(r, id)
+	return false
+}
+
+var (
+	printedWorld = pattern.New(`(?i)(?:^|[\s\[(,;|{'"])world[_ ]size['"]?\s?[:=]?\s?(\d{1,6})(?:[\s\]),;.|}]|$)`)
+	// ofAGroup finds the words of lines that speak of a smaller world than the job's.
+	ofAGroup = pattern.New(`(?i)parallel|group|mesh|://|\b(?:[tdpcems]p|fsdp|hsdp|shard|replicate|local|expert|tensor|pipeline|data|context|model|sequence|engine|vllm|sglang)\b`)
+)
+
+// readRankWorld reads what a script prints of its own rank together with the number of ranks: "rank 3, world_size 64".
+func readRankWorld(r *reader, rec *record) bool {
+	const maxPrint = 400
+	if len(rec.Text) > maxPrint || rec.Prefix.Severity == 'E' || rec.Prefix.Severity == 'W' || rec.Prefix.Severity == 'F' || ofAGroup.Match(bytes.ReplaceAll(rec.Msg, []byte("rocess group"), nil)) {
+		return false
+	}
+	world, rank := printedWorld.FindSubmatch(rec.Msg), printedRank.FindSubmatch(rec.Msg)
+	if world == nil || rank == nil {
+		return false
+	}
+	if n := bounded(string(world[1])); n > 1 && bounded(string(rank[1])) < n {
+		fact(r, rec, "world_size", strconv.Itoa(n))
+	}
 	return false
 }
 
