@@ -354,8 +354,8 @@ func cancelled(s *Scene) *Proposal {
 		return nil // SLURM's records know of nobody who did: the same line follows kill-on-bad-exit
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind == "task" && fl.Role != "consequence" {
-			return nil
+		if fl.Kind == "task" && fl.Role != "consequence" || fl.Sign == "slurm-first-exit" {
+			return nil // srun ends a step by itself when a task has failed, or has left long before the others
 		}
 	}
 	var hit *resolve.End

@@ -123,7 +123,7 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 		p.Nodes, p.Scope = keysOf(nodes), "node"
 		p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
 		p.Why = fmt.Sprintf("%s of this node say the same, and nobody of another", plural(unnamed, "process", "processes"))
-	case len(ranks) == 0 && unnamed > 2 && float64(unnamed) >= everyone*float64(world):
+	case len(ranks) == 0 && unnamed > 2 && float64(unnamed) >= everyone*float64(world) && (f.Job.WorldSize > 0 || inMostFiles(f, fls)):
 		p.Scope = "all"
 		p.Summary = fmt.Sprintf("%s: %s", plural(unnamed, "process", "processes"), short(text))
 		p.Why = "as many processes as there are ranks say the same: nobody broke it alone"
@@ -236,6 +236,20 @@ func endedElse(f *resolve.Facts) string {
 func ofHardware(slug string) bool {
 	m, known := knowledge.MechanismBySlug(slug)
 	return known && m.Origin == "gpu" && m.Owner == "cluster"
+}
+
+// inMostFiles says that at least half of the files in which processes of the job write hold one of these failures.
+func inMostFiles(f *resolve.Facts, fls []*resolve.Failure) bool {
+	hold, all := map[string]bool{}, 0
+	for _, fl := range fls {
+		hold[fl.At.File] = true
+	}
+	for i := range f.Tails {
+		if t := &f.Tails[i]; hold[t.File] || t.Lines > 0 && !slices.ContainsFunc(f.Obs.TaskExits, func(e worker.TaskExit) bool { return e.File == t.File }) {
+			all++
+		}
+	}
+	return 2*len(hold) >= all
 }
 
 // sameNode is the node of all these failures; "" where they are of several, or one's is not known.

@@ -26,14 +26,20 @@ func namedByPyTorch(s *Scene) *Proposal {
 		r, ok := f.RankOf(who)
 		return ok && r == reporter
 	}
+	var members []int // that desync reports name in groups of which nothing says who is in them
+	larger := largerThanHalf(f)
 	for _, d := range f.Desyncs {
 		if len(d.Lagging) == 0 {
 			continue
 		}
 		ev = append(ev, QuoteAt(d.At, nil))
 		at, why = f.At(d.At), "PyTorch's own desync report names the ranks that never joined"
-		if !(d.Group.Known && (d.Group.GUID == "0" || d.Group.Desc == "default_pg") || whole(d.Reporter, d.At)) {
-			unplaced += len(d.Lagging)
+		if !(d.Group.Known && (d.Group.GUID == "0" || d.Group.Desc == "default_pg") || !d.Group.Known && larger || whole(d.Reporter, d.At)) {
+			for _, r := range d.Lagging { // each member that waited reports the same ones
+				if !slices.Contains(members, r) {
+					members, unplaced = append(members, r), unplaced+1
+				}
+			}
 			continue
 		}
 		for _, r := range d.Lagging {
@@ -135,6 +141,17 @@ func namedByPyTorch(s *Scene) *Proposal {
 	}
 	p.For = append(p.For, finding(why, ev...))
 	return p
+}
+
+// largerThanHalf says that desync reports without a group's name number members beyond half of the job's ranks: no group is so large but
+// that of all.
+func largerThanHalf(f *resolve.Facts) bool {
+	for _, d := range f.Desyncs {
+		if f.Job.WorldSize > 1 && !d.Group.Known && d.Reporter < f.Job.WorldSize && 2*d.Reporter >= f.Job.WorldSize {
+			return true
+		}
+	}
+	return false
 }
 
 // notReached are the ranks that a monitored barrier names without those that say themselves that they came to it: rank 0 names

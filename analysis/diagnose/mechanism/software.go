@@ -237,7 +237,7 @@ func configError(s *Scene) *Proposal {
 			p.Why = "a path cannot be written, after steps had been made: it is mounted so, or the kernel made it so when its disk failed"
 			p.Needs = append(p.Needs, needDmesg)
 		}
-		return jobWide(p)
+		return jobWide(s, p)
 	}
 	p := fromFailures(s, "exception")
 	if p == nil || !configured(s, p) {

@@ -26,14 +26,36 @@ func startup() []Mechanism {
 
 // jobWide takes back the node of a failure that no rank is known to have had: what the job was started with is no node's
 // own fault, though only one node's file may show it.
-func jobWide(p *Proposal) *Proposal {
-	if p != nil && len(p.Ranks) == 0 {
+func jobWide(s *Scene, p *Proposal) *Proposal {
+	if p != nil && len(p.Ranks) == 0 && !hereOnly(s.Facts, p) {
 		p.Nodes = nil
 		if p.Scope == "node" {
 			p.Scope = "all"
 		}
 	}
 	return p
+}
+
+// hereOnly says that several processes of one node failed so, and that those of another, of whom none did, only noticed: then what they were
+// started with differs.
+func hereOnly(f *resolve.Facts, p *Proposal) bool {
+	if len(p.Nodes) != 1 {
+		return false
+	}
+	failed, files := 0, map[string]bool{}
+	for _, fl := range p.Failures {
+		files[fl.At.File] = true
+		switch {
+		case fl.Node != p.Nodes[0]:
+			return false
+		case fl.Kind == "exception":
+			failed += fl.Count
+		}
+	}
+	return failed > 2 && slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
+		other := fl.Node != "" && fl.Node != p.Nodes[0] || fl.Node == "" && fl.Rank != resolve.NoRank && !files[fl.At.File]
+		return other && fl.Kind != "task" && fl.Role != knowledge.CauseRole && (fl.Mechanism == "peer-lost" || fl.Mechanism == "init-unreachable" || lostStore[fl.Sign])
+	})
 }
 
 // initUnreachable: connection failures before the first step. Later the same wording only says that a peer is gone.

@@ -12,7 +12,7 @@ import (
 
 // versionMismatch: what the signatures say, and NCCLs of different versions that misread each other.
 func versionMismatch(s *Scene) *Proposal {
-	if p := jobWide(fromFailures(s, "version-mismatch")); p != nil {
+	if p := jobWide(s, fromFailures(s, "version-mismatch")); p != nil {
 		return p
 	}
 	return ncclVersions(s)

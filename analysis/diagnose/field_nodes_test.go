@@ -1,0 +1,62 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What a job is started with may differ on one node, where all its processes fail so while others only notice; what one process of one
+// node tells may be everybody's.
+func TestFieldWhatOneNodeLacks(t *testing.T) {
+	const (
+		head  = "Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    f()\n"
+		lib   = head + "ImportError: /a/x.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs\n"
+		path  = head + "FileNotFoundError: [Errno 2] No such file or directory: '/data/tokens.bin'\n"
+		began = "start\n"
+	)
+	noticed := raisedBy(1, "torch.distributed.DistNetworkError: failed to recv, got 0 bytes")
+	job := func(there, elsewhere string) map[string]string {
+		return map[string]string{"error-4242-n1.out": began + elsewhere, "error-4242-n2.out": began + there, "error-4242-n3.out": began, "error-4242-n4.out": began}
+	}
+	for _, c := range []fieldCase{
+		{"a library", job(strings.Repeat(lib, 4), noticed), []string{"version-mismatch"}, "node n2"},
+		{"a library, and nobody else says anything", job(strings.Repeat(lib, 4), ""), []string{"version-mismatch"}, "-"},
+		{"a library, told by one process", job(lib, noticed), []string{"version-mismatch"}, "-"},
+		{"a library, on two nodes", job(strings.Repeat(lib, 4), strings.Repeat(lib, 4)+noticed), []string{"version-mismatch"}, "-"},
+		{"a path", job(strings.Repeat(path, 4), noticed), []string{"config-error"}, "node n2"},
+	} {
+		c.check(t)
+	}
+}
+
+// Every member that waited reports the same ones who did not come, by their numbers in a group of which PyTorch up to 2.2 does not say which.
+func TestFieldWhoEveryReportNames(t *testing.T) {
+	report := func(rank int) string {
+		return fmt.Sprintf("[rank%d]:[E ProcessGroupNCCL.cpp:523] [Rank %d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=41, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=600000) ran for 600031 milliseconds before timing out.\n"+
+			"\t - [%d] Timeout at collective: ALLREDUCE, #41\n\t - To our best knowledge, the lagging/dead/mismatched ranks that caused the desync are:\n\t     [2] finished collective #40, but didn't join collective #41 (count from 1)\n"+
+			"\t - Snapshot of ranks' latest states:\n\t   #41 started ranks:\n\t     [0, 1, 3] started ALLREDUCE\n\t   #40 finished ranks:\n\t     [2] finished ALLREDUCE\n", rank, rank, rank)
+	}
+	all := report(0) + report(1) + report(3)
+	for _, c := range []fieldCase{
+		{"of all ranks", one("using world size: 4, data-parallel size: 4\n" + all), []string{"rank-stalled"}, "rank 2"},
+		{"of a group, perhaps", one("using world size: 16, data-parallel size: 4\n" + all), []string{"rank-stalled"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// srun ends a step by itself when a task has left it long before the others.
+func TestFieldATaskThatLeftBeforeTheOthers(t *testing.T) {
+	const (
+		end  = "slurmstepd: error: *** STEP 4242.0 ON n1 CANCELLED AT 2026-05-06T09:31:40 ***\n"
+		left = "srun: First task exited 60s ago\nsrun: StepId=4242.0 task 3: exited\nsrun: StepId=4242.0 tasks 0-2: running\nsrun: Terminating StepId=4242.0\nsrun: error: n1: tasks 0-2: Terminated\n"
+		by   = "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\nsrun: error: n1: tasks 0-3: Terminated\n"
+	)
+	for _, c := range []fieldCase{
+		{"--wait", map[string]string{"error-4242-n1.out": clocked(0, 0, 30) + end, "slurm-4242.out": left}, []string{"unknown"}, "-"},
+		{"somebody cancelled it", map[string]string{"error-4242-n1.out": clocked(0, 0, 30) + end, "slurm-4242.out": by}, []string{"cancelled"}, "-"},
+	} {
+		c.check(t)
+	}
+}
