@@ -55,6 +55,11 @@ const (
 )
 
 const (
+	nvlinkFailed = "[2025-06-04 10:00:30] step 1 loss 2.15\n[2025-06-04 10:00:32] step 2 loss 2.14\n[rank5]:[E604 10:00:38.123456789 ProcessGroupNCCL.cpp:1896] [PG ID 0 PG GUID 0(default_pg) Rank 5] Process group watchdog thread terminated with exception: CUDA error: uncorrectable NVLink error detected during the execution\n"
+	nvlinkDown   = "[Wed Jun  4 10:00:36 2025] NVRM: Xid (PCI:0000:5e:00): 74, pid=4012, name=python3, NVLink: fatal error detected on link 4(0x0, 0x0, 0x10000, 0x0, 0x0, 0x0, 0x0)\n"
+)
+
+const (
 	returnedKilled = "[2025-06-04 10:11:04,116] [ERROR] [launch.py:325:sigkill_handler] ['/usr/bin/python3', '-u', 'train.py', '--local_rank=3'] exits with return code = -9\n"
 	torchrunKilled = "E0604 10:11:04.114000 2211 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: -9) local_rank: 1 (pid: 2234) of binary: /usr/bin/python3\n" +
 		"============================================================\ntrain.py FAILED\n------------------------------------------------------------\nRoot Cause (first observed failure):\n[0]:\n  time      : 2025-06-04_10:11:04\n  host      : n2\n" +
@@ -497,6 +502,18 @@ var besideCases = []besideCase{
 		logs:     map[string]string{"error-1-n1.out": "using world size: 8, data-parallel size: 8\n" + greeted("n1", 0) + besideSteps, "error-1-n2.out": greeted("n2", 4) + besidePace + launchFailed},
 		evidence: map[string]string{"dmesg-n2.txt": "[Wed Jun  4 10:00:36 2025] NVRM: Xid (PCI:0000:02:00): 48, pid=9, name=python, DBE (double bit error) ECC Error\n"},
 		want:     []string{"gpu-ecc"}, root: "rank 5, node n2",
+	},
+	{
+		name:     "where a rank is no line tells, and one kernel tells of the same",
+		logs:     map[string]string{"train.log": nvlinkFailed},
+		evidence: map[string]string{"dmesg-n2.txt": nvlinkDown},
+		want:     []string{"gpu-nvlink"}, root: "rank 5, node n2",
+	},
+	{
+		name:     "where a rank is no line tells, and two kernels tell of the same",
+		logs:     map[string]string{"train.log": nvlinkFailed},
+		evidence: map[string]string{"dmesg-n2.txt": nvlinkDown, "dmesg-n3.txt": nvlinkDown},
+		want:     []string{"gpu-nvlink"}, root: "rank 5",
 	},
 	{
 		name: "NCCL's proxy takes no connection while a job falls to pieces",

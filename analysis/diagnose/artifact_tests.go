@@ -166,6 +166,9 @@ func wrongValues(runs []resolve.TestRun) []incident.Finding {
 
 // accuseWords says who explains the bad tests, and how far that is proven.
 func accuseWords(c resolve.Culprit, what string) string {
+	if len(c.Hosts) == 0 {
+		return ""
+	}
 	switch c.Kind {
 	case "node":
 		if len(c.Hosts) == 1 {

@@ -53,6 +53,9 @@ func (p *Proposal) told(e *resolve.KernelEvent, without bool) *Proposal {
 	if e == nil || p.Scope == "all" || len(p.Ranks)+len(p.Nodes) == 0 || len(p.Nodes) > 0 && !slices.Contains(p.Nodes, e.Node) {
 		return p
 	}
+	if len(p.Nodes) == 0 && e.When == resolve.Near && e.Node != "" && !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Node != "" && fl.Node != e.Node }) {
+		p.Nodes = []string{e.Node} // where the rank is no line says: it failed of the same at the same time
+	}
 	switch {
 	case e.Kind == kernel.Link:
 		p.Component = "nic:" + e.Name

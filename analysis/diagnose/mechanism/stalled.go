@@ -294,9 +294,16 @@ func unseenWhy(s *Scene) string {
 				quiet = append(quiet, r.ID)
 			}
 		}
-		if n := len(quiet); n > 0 && n <= 8 {
+		switch n := len(quiet); {
+		case n > 0 && g.Anonymous == 1:
+			return "a process that waited does not say which rank it is; how many ranks there are nobody states"
+		case n > 0 && g.Anonymous > 1:
+			return fmt.Sprintf("%d processes that waited do not say which ranks they are; how many ranks there are nobody states", g.Anonymous)
+		case n == 1:
 			return fmt.Sprintf("%s did not say that it waited; how many ranks there are nobody states", rankWords(quiet))
-		} else if n > 0 {
+		case n > 0 && n <= 8:
+			return fmt.Sprintf("%s did not say that they waited; how many ranks there are nobody states", rankWords(quiet))
+		case n > 0:
 			return fmt.Sprintf("%d ranks that are seen did not say that they waited; how many there are nobody states", n)
 		}
 		return "everyone seen waited; how many ranks there are nobody states"
