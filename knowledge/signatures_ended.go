@@ -183,6 +183,27 @@ var endedSignatures = []Signature{
 		Example: "MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD",
 	},
 	{
+		ID: EndedWithError + "mpirun", Role: ConsequenceRole,
+		Literals: []string{"Primary job  terminated normally, but "},
+		Meaning:  "mpirun says that a process ended with an error; the lines below say which.",
+		Source:   "Open MPI orte/tools/orterun/help-orterun.txt",
+		Example:  "Primary job  terminated normally, but 1 process returned",
+	},
+	{
+		ID: EndedWithError + "mpirun-improper", Role: ConsequenceRole,
+		Literals: []string{"mpirun has exited due to process rank "}, Pattern: `due to process rank (?P<by>\d{1,7}) with PID`,
+		Meaning: "mpirun says that this process ended without leaving MPI; its own lines say why.",
+		Source:  "Open MPI orte/tools/orterun/help-orterun.txt",
+		Example: "mpirun has exited due to process rank 3 with PID 0 on",
+	},
+	{
+		ID: EndedWithError + "hydra", Role: ConsequenceRole,
+		Literals: []string{"Error executing job with overrides: "},
+		Meaning:  "The program ended with an exception; Hydra prints it below.",
+		Source:   "Hydra hydra/_internal/utils.py",
+		Example:  "Error executing job with overrides: ['trainer.devices=8']",
+	},
+	{
 		ID: EndedWithError + "mpich-abort", Role: ConsequenceRole,
 		Literals: []string{"application called MPI_Abort("}, Pattern: `MPI_Abort\(\w+, (?P<code>-?\d+)\) - process (?P<by>\d{1,7})\b`,
 		Meaning: "This rank ended all others; its own lines say why.",

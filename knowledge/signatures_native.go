@@ -284,6 +284,27 @@ var loaderSignatures = []Signature{
 		Example:  "RuntimeError: DataLoader worker (pid(s) 4242) exited unexpectedly",
 	},
 	{
+		ID: "native-openmp-twice", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"OMP: Error #15: "}, Pattern: `Initializing (?P<library>\S+), but found (?P<other>\S+) already initialized`,
+		Meaning: "Two libraries brought an OpenMP runtime each, and the second ended the process.",
+		Source:  "LLVM and Intel OpenMP runtime, i18n/en_US.txt",
+		Example: "OMP: Error #15: Initializing libiomp5.so, but found libomp.so already initialized.",
+	},
+	{
+		ID: "limit-openmp-threads", Mechanism: "resource-limit", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"OMP: Error #34: "},
+		Meaning:  "OpenMP could not start its threads: the limit of processes or memory is reached.",
+		Source:   "LLVM and Intel OpenMP runtime, i18n/en_US.txt",
+		Example:  "OMP: Error #34: System unable to allocate necessary resources for OMP thread:",
+	},
+	{
+		ID: "native-openmp-assert", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"OMP: Error #13: "},
+		Meaning:  "A check inside the OpenMP runtime failed, and it ended the process.",
+		Source:   "LLVM and Intel OpenMP runtime, i18n/en_US.txt",
+		Example:  "OMP: Error #13: Assertion failure at z_Linux_util.cpp(2361).",
+	},
+	{
 		ID: "loader-worker-bus", Mechanism: "dataloader-worker-killed", Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"Unexpected bus error encountered in worker"},
 		Meaning:  "A process that loads data got a bus error: mostly shared memory (/dev/shm), or the memory of its container, was used up.",

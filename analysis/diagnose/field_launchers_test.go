@@ -44,6 +44,14 @@ func TestFieldOtherLaunchers(t *testing.T) {
 		{"Ray's head was not reached", one("Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in <module>\n    ray.init()\nRuntimeError: Failed to connect to GCS. Last 0 lines of error files:\n"), []string{"init-unreachable"}, "-"},
 		{"a node has not joined Ray's cluster", one("(TaskRunner pid=11) ValueError: Total available GPUs 8.0 is less than total desired GPUs 16\n"), []string{"config-error"}, "-"},
 		{"SLURM's mail about the job", one(fieldSteps + "Slurm Job_id=77 Name=train Ended, Run time 1-00:00:12, TIMEOUT, ExitCode 0\n"), []string{"time-limit"}, "-"},
+		{"mpirun, cut off", one(fieldSteps + "Primary job  terminated normally, but 1 process returned\na non-zero exit code. Per user-direction, the job has been aborted.\n"), []string{"unknown"}, "-"},
+		{"mpirun of a process that did not leave MPI", one(fieldSteps + "mpirun has exited due to process rank 3 with PID 0 on\nnode cn12 exiting improperly. There are three reasons this could occur:\n"), []string{"unknown"}, "-"},
+		{"Hydra, cut off", one(fieldSteps + "Error executing job with overrides: ['trainer.devices=8']\n"), []string{"unknown"}, "-"},
+		{"Ctrl-C in front of srun", one(fieldSteps + "srun: interrupt (one more within 1 sec to abort)\nsrun: StepId=77.0 tasks 0-7: running\n^Csrun: sending Ctrl-C to StepId=77.0\n"), []string{"external-signal"}, "-"},
+		{"and SLURM ended the step", one(fieldSteps + "^Csrun: sending Ctrl-C to StepId=77.0\nsrun: Job step aborted: Waiting up to 32 seconds for job step to finish.\nslurmstepd: error: *** STEP 77.0 ON n1 CANCELLED AT 2025-03-04T10:20:12 ***\n"), []string{"cancelled"}, "-"},
+		{"a session that broke off", one(fieldSteps + "client_loop: send disconnect: Broken pipe\n"), []string{"unknown"}, "-"},
+		{"when all was done", one(fieldSteps + "Training completed.\nConnection to gpu-17 closed by remote host.\n"), []string{"completed"}, "-"},
+		{"two OpenMP runtimes", one("OMP: Error #15: Initializing libiomp5.so, but found libomp.so already initialized.\n"), []string{"version-mismatch"}, "-"},
 		{"Spark does not say why", one(fieldSteps + "Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    run()\npy4j.protocol.Py4JJavaError: An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.\n"), []string{"peer-lost", "unknown"}, "-"},
 	} {
 		c.check(t)

@@ -172,6 +172,9 @@ func leftOver(f *resolve.Facts, term []*resolve.Failure) string {
 func namedSignal(term []*resolve.Failure) string {
 	named := ""
 	for _, fl := range term {
+		if fl.Sign == "signal-srun-interrupt" {
+			return "2"
+		}
 		if fl.Kind == "exception" && fl.Exc != nil && fl.Sign == "signal-elastic-exception" {
 			_, n, _ := strings.Cut(fl.Text, "got signal: ")
 			if named != "" && n != named {

@@ -280,8 +280,10 @@ func torn(f *resolve.Facts) bool {
 	return false
 }
 
-// aborted are the signs of a process that a signal ended, whatever made it do so, and of a job that was being ended.
-var aborted = map[string]bool{"native-aborted": true, "native-abort-glog": true, "native-abort-python": true, "native-signal-block": true, "slurm-step-late": true}
+// aborted are the signs of a process that a signal ended, whatever made it do so, of a job that was being ended, and of a session that broke
+// off and may have taken along what ran in it.
+var aborted = map[string]bool{"native-aborted": true, "native-abort-glog": true, "native-abort-python": true, "native-signal-block": true, "slurm-step-late": true,
+	"ssh-closed": true, "ssh-disconnect": true, "ssh-packet": true}
 
 // lastWords says that a file ends, below its last step, in lines that look like errors and that nobody knows, or that no mechanism makes
 // anything of: what they mean for the job, which made no step any more, nobody can say.
