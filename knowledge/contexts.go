@@ -33,6 +33,7 @@ var codeContexts = []codeContext{
 	{SavingCheckpoint, "", "save_to_checkpoint"}, {LoadingCheckpoint, "", "restore_from"},
 	{AskingStore, "/aistore/", ""}, {AskingStore, "/botocore/", ""}, {AskingStore, "/boto3/", ""}, {AskingStore, "/s3fs/", ""}, {AskingStore, "/gcsfs/", ""}, {AskingStore, "/fsspec/", ""},
 	{AskingStore, "/huggingface_hub/", ""}, {AskingStore, "/smart_open/", ""}, {AskingStore, "/google/cloud/storage/", ""}, {AskingStore, "/pyarrow/", ""},
+	{AskingStore, "/oss2/", ""}, {AskingStore, "/site-packages/tos/", ""}, {AskingStore, "/qcloud_cos/", ""}, {AskingStore, "/aiobotocore/", ""}, {AskingStore, "/azure/storage/", ""},
 	{AskingStore, "/urllib3/", ""}, {AskingStore, "/requests/", ""}, {AskingStore, "/aiohttp/", ""}, {AskingStore, "/httpx/", ""},
 }
 

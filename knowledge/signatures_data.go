@@ -92,7 +92,7 @@ var sampleSignatures = []Signature{
 	},
 	{
 		ID: "data-pipe", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO,
-		Literals: []string{" (read) {", "@ <Pipe "}, Pattern: `exit (?P<code>\d+) \(read\) \{`,
+		Literals: []string{" (read) {"}, Not: []string{"gnoring"}, Pattern: `Exception: .{1,600}: exit (?P<code>\d+) \(read\) \{`,
 		Meaning: "The command that a data loader reads its shards from failed.",
 		Source:  "WebDataset gopen.py Pipe.check_status",
 		Example: "Exception: (\"((' gsutil cat gs://b/20.tar',), {'shell': True, 'bufsize': 8192}): exit 1 (read) {'nodeinfo': ('n', 1)} @ <Pipe ((' gsutil cat gs://b/20.tar',)",

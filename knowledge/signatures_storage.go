@@ -336,6 +336,14 @@ var clientSignatures = []Signature{
 		Example: "google.api_core.exceptions.ServiceUnavailable: 503 GET https://storage.googleapis.com/storage/v1/b/bucket/o: Service Unavailable",
 	},
 	{
+		// Of an answer that it does not repeat a request for, it tells without a number of retries.
+		ID: "store-rust", Mechanism: "storage-retries-exhausted", Role: CauseRole, Tier: DataIO, Direct: true,
+		Literals: []string{" retries", "max_retries:", "retry_timeout:"}, Pattern: `after (?P<n>[1-9]\d*) retries(?: in [\w.µ]{1,24})?, max_retries: ?\d+, retry_timeout: ?\w`,
+		Meaning: "The object store did not answer as it should, and its client gave up after its retries.",
+		Source:  "Rust object_store src/client/retry.rs, 0.6 on (through Lance, Polars, delta-rs)",
+		Example: "OSError: Generic S3 error: Error after 10 retries in 182.331s, max_retries:10, retry_timeout:180s, source:error sending request for url (http://minio:9000/b/x.lance)",
+	},
+	{
 		ID: "gcs-refused", Mechanism: "config-error", Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"google.api_core.exceptions."}, Pattern: `exceptions\.(?P<class>Forbidden|Unauthorized|Unauthenticated|PermissionDenied): (?P<text>.{1,160})`,
 		Meaning: "The store refused the job's credentials.",

@@ -54,7 +54,7 @@ func contextsOf(x *worker.Exception) contexts {
 func ofClient(class string) bool {
 	pack, _, _ := strings.Cut(class, ".")
 	switch pack {
-	case "requests", "urllib3", "aiohttp", "httpx", "botocore", "huggingface_hub", "gcsfs", "s3fs", "aistore":
+	case "requests", "urllib3", "aiohttp", "httpx", "botocore", "huggingface_hub", "gcsfs", "s3fs", "aistore", "oss2", "tos", "qcloud_cos":
 		return true
 	}
 	return false
@@ -159,7 +159,11 @@ func betweenProcesses(x *worker.Exception, class string) bool {
 	switch class {
 	case "ConnectionResetError", "ConnectionRefusedError", "ConnectionAbortedError", "BrokenPipeError", "EOFError", "FileNotFoundError",
 		"UnpicklingError": // of a child whose parent was gone before it had told it everything
-		return len(x.Frames) > 0 && strings.Contains(x.Frames[len(x.Frames)-1].File, "/multiprocessing/")
+		if len(x.Frames) == 0 {
+			return false
+		}
+		in := x.Frames[len(x.Frames)-1].File
+		return strings.Contains(in, "/multiprocessing/") || strings.HasSuffix(in, "/torch/utils/data/_utils/pin_memory.py")
 	}
 	return false
 }
