@@ -3,6 +3,7 @@ package scan
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"sync"
 	"sync/atomic"
 )
@@ -29,7 +30,7 @@ func (p *pass) next(f *filter, b []byte, from int) (start, end int) {
 		return -1, 0
 	}
 	at := l.found[l.at]
-	start = bytes.LastIndexByte(b[from:at.start], '\n') + 1 + from
+	start = lineStart(b, from, at.start)
 	end = len(b)
 	if i := bytes.IndexByte(b[at.end:], '\n'); i >= 0 {
 		end = at.end + i
@@ -115,4 +116,20 @@ func (p *pass) ahead(ctx context.Context, c *cutter, helpers int) error {
 		return err
 	}
 	return c.failure()
+}
+
+// lineStart is where the line begins that holds b[at], not before low: lines are longer than what is looked at byte by byte.
+func lineStart(b []byte, low, at int) int {
+	const ones, highs, lf = 0x0101010101010101, 0x8080808080808080, 0x0a0a0a0a0a0a0a0a
+	for at-low >= 8 {
+		w := binary.LittleEndian.Uint64(b[at-8:]) ^ lf
+		if (w-ones)&^w&highs != 0 {
+			break
+		}
+		at -= 8
+	}
+	for at > low && b[at-1] != '\n' {
+		at--
+	}
+	return at
 }

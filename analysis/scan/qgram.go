@@ -149,7 +149,7 @@ func (f *filter) line(l *looks, dst []match, b []byte, from int) (found []match,
 			continue
 		}
 		at := dst[n].start
-		start = bytes.LastIndexByte(b[from:at], '\n') + 1 + from
+		start = lineStart(b, from, at)
 		end = len(b)
 		if i := bytes.IndexByte(b[dst[n].end:], '\n'); i >= 0 {
 			end = dst[n].end + i

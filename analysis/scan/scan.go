@@ -352,7 +352,10 @@ func Insert(list []uint16, lit uint16) []uint16 {
 			return list
 		}
 	}
-	return slices.Insert(list, i, lit)
+	list = append(list, lit)
+	copy(list[i+1:], list[i:])
+	list[i] = lit
+	return list
 }
 
 // Find appends to dst the ids of the literals that text holds, ascending, without repetition.

@@ -54,6 +54,7 @@ func (r *reader) learn(p *phys, rec *record) {
 	if s.learnt++; len(s.echoes) < kindEchoes {
 		s.echoes = append(s.echoes, echo{})
 		r.echoes++
+		r.echoing.add(d.kind(rec.ids))
 	}
 	s.echoes[s.learnt%len(s.echoes)] = echo{
 		msg: slices.Clone(rec.Msg), head: headOf(rec.Prefix), ids: d.seldom(rec.ids), fill: slices.Contains(rec.ids, d.info), words: rec.said(), final: rec.finals,
@@ -73,9 +74,10 @@ func (r *reader) echoed(l *scan.Line) bool {
 		return false
 	}
 	kind := r.table.kind(l.Hits)
-	known := &r.familiars[familiarity(kind, l.Text)]
-	f := *known
-	e := f.echo(l, r.table)
+	if !r.echoing.has(kind) {
+		return false
+	}
+	f, e := r.recall(kind, l)
 	if e == nil {
 		pre := &r.pre
 		r.names.ParseInto(pre, l.Text)
@@ -84,11 +86,7 @@ func (r *reader) echoed(l *scan.Line) bool {
 		if e = f.echo(l, r.table); e == nil || e.head != headOf(pre) {
 			return false
 		}
-		if msg := l.Text[len(f.head):]; pre.Stamp.Kind == line.NoStamp && pre.Outer.Kind == line.NoStamp && len(msg) > 0 && isWord(msg[0]) && !isDigit(msg[0]) {
-			f.head, f.pre = slices.Clone(f.head), new(line.Prefix)
-			*f.pre = *pre
-			*known = f
-		}
+		r.remember(kind, l, &f)
 	}
 	if e.fill {
 		l.Fill()
@@ -150,28 +148,89 @@ func (d *dispatch) holds(ids, seldom []uint16) bool {
 	return len(seldom) == 0
 }
 
-// familiar is how lines of a kind begin that have echoes, where that tells no time: such a beginning is read once.
+// kindSet may hold more kinds of lines than were added.
+type kindSet [4]uint64
+
+func (s *kindSet) add(kind uint64)      { s[kind>>62] |= 1 << (kind >> 56 & 63) }
+func (s *kindSet) has(kind uint64) bool { return s[kind>>62]>>(kind>>56&63)&1 == 1 }
+
+// familiar is how lines of a kind begin that have echoes. Such a beginning is read once; but for the stamp that it may begin with.
 type familiar struct {
 	head   []byte
+	stamp  int // the length of that stamp
 	pre    *line.Prefix
 	writer *writer
 	storm  *storm
 }
 
-// familiarity is the place of a beginning in reader.familiars.
-func familiarity(kind uint64, text []byte) uint64 {
+const (
+	familiarBits = 8
+	stampedBits  = 4
+)
+
+// familiarPlace is the place of a beginning without a stamp in reader.familiars.
+func familiarPlace(kind uint64, text []byte) uint64 {
 	if len(text) < 16 {
 		return 0
 	}
 	h := kind ^ binary.LittleEndian.Uint64(text) ^ binary.LittleEndian.Uint64(text[8:])*fnvPrime
-	return h * fnvPrime * fnvPrime >> (64 - familiarBits)
+	return (h ^ h>>29) * 0x9e3779b97f4a7c15 >> (64 - familiarBits)
 }
 
-const familiarBits = 7
+// recall finds the echo that a line with a familiar beginning is.
+func (r *reader) recall(kind uint64, l *scan.Line) (familiar, *echo) {
+	place := familiarPlace(kind, l.Text)
+	for _, f := range [...]*familiar{&r.familiars[place], &r.familiars[place^1]} {
+		if f.storm != nil && bytes.HasPrefix(l.Text, f.head) {
+			if e := f.echo(l, r.table); e != nil {
+				return *f, e
+			}
+		}
+	}
+	f := &r.stamped[kind>>(64-stampedBits)]
+	if f.storm == nil || len(l.Text) < len(f.head) || !bytes.Equal(l.Text[f.stamp:len(f.head)], f.head[f.stamp:]) {
+		return familiar{}, nil
+	}
+	s, n := line.ParseStamp(l.Text)
+	if n != f.stamp || s.Kind != f.pre.Stamp.Kind {
+		return familiar{}, nil
+	}
+	e := f.echo(l, r.table)
+	if e == nil {
+		return familiar{}, nil
+	}
+	now := *f
+	r.pre = *f.pre
+	s.Emitter = f.pre.Stamp.Emitter
+	r.pre.Stamp, now.pre = s, &r.pre
+	return now, e
+}
+
+// remember makes the beginning of a line familiar, unless it may be read in another way in front of another message.
+func (r *reader) remember(kind uint64, l *scan.Line, f *familiar) {
+	msg := l.Text[len(f.head):]
+	if len(msg) == 0 || !isWord(msg[0]) || isDigit(msg[0]) || f.pre.Outer.Kind != line.NoStamp {
+		return
+	}
+	n := familiarPlace(kind, l.Text)
+	place := &r.familiars[n]
+	if place.storm != nil && r.familiars[n^1].storm == nil {
+		place = &r.familiars[n^1]
+	}
+	if f.pre.Stamp.Kind != line.NoStamp {
+		s, n := line.ParseStamp(f.head)
+		if s.Emitter = f.pre.Stamp.Emitter; n == 0 || s != f.pre.Stamp {
+			return
+		}
+		f.stamp, place = n, &r.stamped[kind>>(64-stampedBits)]
+	}
+	pre := *f.pre
+	*place = familiar{head: slices.Clone(f.head), stamp: f.stamp, pre: &pre, writer: f.writer, storm: f.storm}
+}
 
 // echo finds the echo that a line which begins so is; nil: none.
 func (f *familiar) echo(l *scan.Line, d *dispatch) *echo {
-	if f.storm == nil || !bytes.HasPrefix(l.Text, f.head) {
+	if f.storm == nil {
 		return nil
 	}
 	list := f.storm.echoes

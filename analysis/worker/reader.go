@@ -36,6 +36,8 @@ type reader struct {
 	storms       map[stormKey]*storm
 	echoes       int // of all storms
 	familiars    [1 << familiarBits]familiar
+	stamped      [1 << stampedBits]familiar // by kind
+	echoing      kindSet
 	ending       bool            // within the last bytes of the file
 	section      int             // the rank whose output a launcher repeats here, + 1
 	ownEnd       int64           // in which line the program said that it kills itself; 0: it did not, or that was told

@@ -108,9 +108,11 @@ func shapeBroken(v *IO, text []byte) bool {
 			continue
 		}
 		rest := b[n+gap+len(broken):]
-		if i := bytes.LastIndex(rest, []byte(": /")); i >= 0 {
-			v.target(word(rest[i+len(": "):]))
-			return count(&v.Left, b[:n])
+		for i := bytes.LastIndexByte(rest, ':'); i >= 0; i = bytes.LastIndexByte(rest[:i], ':') {
+			if bytes.HasPrefix(rest[i:], []byte(": /")) {
+				v.target(word(rest[i+len(": "):]))
+				return count(&v.Left, b[:n])
+			}
 		}
 	}
 	return false
