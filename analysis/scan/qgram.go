@@ -220,12 +220,12 @@ func (s *sieve) collect(dst []match, b []byte, from, to int) []match {
 func (f *filter) verify(dst []match, b []byte, p, from, to int) []match {
 	w := load(b, p)
 	g := group(w)
-	first := int(f.first[g])
-	for i, x := range f.words[first:f.first[g+1]] {
-		if (x.word^w)&x.mask != 0 {
+	words, entries := f.words, f.entries
+	for i, last := int(f.first[g]), int(f.first[g+1]); i < last; i++ {
+		if x := &words[i]; (x.word^w)&x.mask != 0 {
 			continue
 		}
-		e := &f.entries[first+i]
+		e := &entries[i]
 		s := p - int(e.off)
 		end := s + int(e.size)
 		if s < from || end > to {
