@@ -87,7 +87,7 @@ var cudaSignatures = []Signature{
 	},
 	{
 		ID: "cuda-unknown", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller, Open: true,
-		Literals: []string{"unknown error"}, Pattern: `(?:CUDA|HIP) (?:driver )?error: unknown error|(?:C[Uu][Dd][Aa]|HIP) failure:? (?:\d+ )?'unknown error'`,
+		Literals: []string{"unknown error"}, Not: []string{"Warning: CUDA initialization"}, Pattern: `(?:CUDA|HIP) (?:driver )?error: unknown error|CUDA unknown error - this may be due to|(?:C[Uu][Dd][Aa]|HIP) failure:? (?:\d+ )?'unknown error'`,
 		Meaning: "The driver lost the GPU's state without saying why; often the node or the GPU, seldom the code.",
 		Source:  "CUDA error 999",
 		Example: "  what():  CUDA error: unknown error",
@@ -109,10 +109,10 @@ var cudaSignatures = []Signature{
 	},
 	{
 		ID: "cuda-no-gpus", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller, Open: true,
-		Literals: []string{"No CUDA GPUs are available"},
-		Meaning:  "This process sees no GPU: none was given to it, or the node lost it.",
-		Source:   "PyTorch torch/csrc/cuda (THCPModule_initExtension), 1.5 on",
-		Example:  "RuntimeError: No CUDA GPUs are available",
+		Literals: []string{" GPUs are available"}, Pattern: `No (?:CUDA|HIP) GPUs are available`,
+		Meaning: "This process sees no GPU: none was given to it, or the node lost it.",
+		Source:  "PyTorch torch/csrc/cuda (THCPModule_initExtension), 1.5 on",
+		Example: "RuntimeError: No CUDA GPUs are available",
 	},
 	{
 		ID: "cuda-driver-init", Mechanism: "cuda-error", Role: CauseRole, Tier: ProcessKiller, Open: true,

@@ -394,6 +394,27 @@ var versionSignatures = []Signature{
 		Example: "node1:1:1 [0] init.cc:900 NCCL WARN Mismatched NCCL version detected : rank 0 version 21803 rank 5 version 21903",
 	},
 	{
+		ID: "version-deepspeed-cuda", Mechanism: "version-mismatch", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"does not match the version torch was compiled with"}, Pattern: `Installed CUDA version (?P<installed>[\d.]+) does not match the version torch was compiled with (?P<built>[\d.]*\d)`,
+		Meaning: "DeepSpeed cannot build its kernels: CUDA's tools are not of the version that PyTorch was built with.",
+		Source:  "DeepSpeed op_builder/builder.py",
+		Example: "deepspeed.ops.op_builder.builder.CUDAMismatchException: >- DeepSpeed Op Builder: Installed CUDA version 11.8 does not match the version torch was compiled with 12.1, unable to compile cuda/cpp extensions without a matching cuda version.",
+	},
+	{
+		ID: "version-ray", Mechanism: "version-mismatch", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"Version mismatch: The cluster was started with:"},
+		Meaning:  "Ray or Python on this node is of another version than that of the cluster's head.",
+		Source:   "Ray python/ray/_private/utils.py",
+		Example:  "RuntimeError: Version mismatch: The cluster was started with:",
+	},
+	{
+		ID: "version-cudnn-loaded", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"Loaded runtime CuDNN library: "}, Pattern: `CuDNN library: (?P<loaded>[\d.]+) but source was compiled with: (?P<built>[\d.]*\d)`,
+		Meaning: "The cuDNN that was found is not of the version that the program was built with.",
+		Source:  "TensorFlow and OpenXLA stream_executor/cuda/cuda_dnn.cc",
+		Example: "E external/xla/xla/stream_executor/cuda/cuda_dnn.cc:456] Loaded runtime CuDNN library: 8.9.4 but source was compiled with: 9.1.0.",
+	},
+	{
 		ID: "version-cudnn", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"VERSION_MISMATCH"}, Pattern: `CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH`,
 		Meaning: "Parts of cuDNN of different versions were loaded together.",

@@ -418,6 +418,13 @@ var clientSignatures = []Signature{
 		Example: "huggingface_hub.errors.RepositoryNotFoundError: 401 Client Error. (Request ID: Root=1-66;9d)",
 	},
 	{
+		ID: "hub-no-dataset", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Literals: []string{"DatasetNotFoundError: "}, Pattern: `DatasetNotFoundError: (?P<text>Dataset '.{1,160})`,
+		Meaning: "The hub knows no such data set, or does not show it to this token.",
+		Source:  "Hugging Face datasets exceptions.py",
+		Example: "datasets.exceptions.DatasetNotFoundError: Dataset 'a/b' doesn't exist on the Hub or cannot be accessed.",
+	},
+	{
 		ID: "hub-offline", Mechanism: "config-error", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"OfflineModeIsEnabled: "}, Pattern: `OfflineModeIsEnabled: (?P<text>.{1,160})`,
 		Meaning: "The job was told not to ask the hub, and what it needs is not in the cache here.",
