@@ -187,6 +187,20 @@ var memorySignatures = []Signature{
 		Example:  "Failed. Reason: ClientError: Please use an instance type with more memory, or reduce the size of training data processed on an instance.",
 	},
 	{
+		ID: "host-oom-kubelet", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"System OOM encountered, victim process: "}, Pattern: `victim process: (?P<process>[^,]{1,64}), pid: (?P<pid>\d+)`,
+		Meaning: "The node itself ran out of memory, and its kernel killed this process.",
+		Source:  "Kubernetes pkg/kubelet/oom/oom_watcher_linux.go",
+		Example: "Warning  SystemOOM  2m  kubelet, node-7  System OOM encountered, victim process: python, pid: 33121",
+	},
+	{
+		ID: "host-oom-condor", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"has gone over ", "memory limit of "}, Pattern: `[Jj]ob has gone over (?:\w+ )?memory limit of (?P<limit>\d+ ?\w+)`,
+		Meaning: "HTCondor held the job because it used more memory than it had asked for.",
+		Source:  "HTCondor src/condor_starter.V6.1",
+		Example: "Error from slot1@n7: Docker job has gone over memory limit of 65536 Mb",
+	},
+	{
 		ID: "host-oom-systemd", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{" due to memory pressure for "}, Pattern: `Killed (?P<cgroup>/\S{1,240}) due to memory pressure for \S+ being (?P<pressure>[\d.]+%)`,
 		Meaning: "systemd-oomd killed the processes of this session or service because memory was short.",

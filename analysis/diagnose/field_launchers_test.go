@@ -78,6 +78,8 @@ func TestFieldMachinesTakenBack(t *testing.T) {
 	for _, c := range []fieldCase{
 		{"Compute Engine", one(fieldSteps + "ERROR 2024-09-01T10:12:31.0Z service The replica workerpool1-2 was preempted: Instance was preempted by Compute Engine.\n"), []string{"preempted"}, "-"},
 		{"EC2", one(fieldSteps + "2024-05-05 12:06:05,104 watcher[811] WARNING EC2 Spot Instance interruption notice received\nW0505 12:08:06.1 140 torch/distributed/elastic/agent/server/api.py:704] Received 15 death signal, shutting down workers\n"), []string{"preempted"}, "-"},
+		{"Azure", one(fieldSteps + "Preempt event received: {'EventType': 'Preempt', 'ResourceType': 'VirtualMachine', 'EventStatus': 'Scheduled'}\n"), []string{"preempted"}, "-"},
+		{"a machine that Azure only restarts", one(fieldSteps + "event received: {'EventType': 'Reboot', 'ResourceType': 'VirtualMachine', 'EventStatus': 'Scheduled'}\n"), []string{"completed"}, "-"},
 		{"who watches for it", one("Starting EC2 Spot Instance interruption notice watcher\n" + fieldSteps + raisedBy(1, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.")), []string{"gpu-oom"}, "rank 1"},
 		{"an earlier machine", one("previous instance was preempted, resuming from step 0\n" + fieldSteps), []string{"completed"}, "-"},
 		{"a word of it in a setting", one("spot: will watch for an EC2 Spot Instance interruption\n" + fieldSteps), []string{"completed"}, "-"},
@@ -94,6 +96,8 @@ func TestFieldMemoryElsewhere(t *testing.T) {
 	)
 	for _, c := range []fieldCase{
 		{"MindSpore", one(fieldSteps + raisedBy(3, "RuntimeError: Device(id:3) memory isn't enough and alloc failed, kernel name: Default/MatMul-op311, alloc size: 2147483648B.")), []string{"gpu-oom"}, "rank 3"},
+		{"the kubelet's event", one(fieldSteps + "Warning  SystemOOM  2m  kubelet, node-7  System OOM encountered, victim process: python, pid: 33121\n"), []string{"host-oom"}, "-"},
+		{"HTCondor", one(fieldSteps + "012 (1234.000.000) 2025-09-03 11:20:12 Job was held.\n\tError from slot1@n7: Docker job has gone over memory limit of 65536 Mb\n"), []string{"host-oom"}, "-"},
 		{"systemd's daemon for it", one(fieldSteps + "systemd-oomd[812]: Killed /user.slice/user-1000.slice/session-3.scope due to memory pressure for /user.slice being 71.12% > 50.00% for > 20s with reclaim activity\nKilled\n"), []string{"host-oom"}, "-"},
 		{"somebody's who had logged in, when the job had finished", one(fieldSteps + "Training completed.\n" + adopted), []string{"completed"}, "-"},
 		{"in the same step, while the job ran", one(fieldSteps + adopted), []string{"host-oom"}, "-"},
