@@ -84,7 +84,7 @@ var sampleSignatures = []Signature{
 		Example: "ValueError: Checksum failure: /tmp/mds/shard.00041.mds.zstd",
 	},
 	{
-		ID: "data-uneven", Mechanism: "uneven-data", Role: CauseRole, Tier: DataIO, Direct: true,
+		ID: "data-uneven", Mechanism: "uneven-data", Role: CauseRole, Tier: DataIO, Direct: true, Between: true, // all raise it
 		Literals: []string{"at least one rank that exhausted inputs"},
 		Meaning:  "One rank ran out of batches before the others, and all of them ended because of it.",
 		Source:   "PyTorch torch/distributed/algorithms/join.py, torch/nn/parallel/distributed.py",

@@ -49,6 +49,13 @@ var collectiveSignatures = []Signature{
 		Example:  "An unexpected peer shows up in the launch group with a different launch id than the current group leader.",
 	},
 	{
+		ID: "collective-accelerate", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash, Direct: true, Between: true,
+		Literals: []string{"Cannot apply desired operation due to shape mismatches"},
+		Meaning:  "Ranks called one collective with tensors of unlike shapes; the lines below list those of all ranks.",
+		Source:   "Hugging Face Accelerate accelerate/utils/operations.py, verify_operation",
+		Example:  "accelerate.utils.operations.DistributedOperationException: Cannot apply desired operation due to shape mismatches. All shapes across devices must be valid.",
+	},
+	{
 		// Longer numbers are no sizes: something that does not speak Gloo's language knocked at the port.
 		ID: "collective-gloo-size", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash,
 		Literals: []string{"op.preamble.length <= op.nbytes"}, Pattern: `op\.preamble\.length <= op\.nbytes\. (?P<sent>\d{1,13}) vs (?P<expected>\d{1,13})(?:\D|$)`,

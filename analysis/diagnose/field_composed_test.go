@@ -138,6 +138,16 @@ func TestFieldNobodyIsNamedForAnother(t *testing.T) {
 	}
 }
 
+// What is raised on every rank because of one names nobody, whichever rank's lines are here.
+func TestFieldRaisedOnEveryRank(t *testing.T) {
+	for _, c := range []fieldCase{
+		{"one rank ran out of data", one(fieldSteps + raisedBy(5, "RuntimeError: Detected at least one rank that exhausted inputs. Throwing across all ranks.")), []string{"uneven-data"}, "-"},
+		{"Accelerate saw unlike shapes", one(fieldSteps + raisedBy(1, "accelerate.utils.operations.DistributedOperationException: Cannot apply desired operation due to shape mismatches. All shapes across devices must be valid.\n\nOperation: `accelerate.utils.operations.gather`\nInput shapes:\n  - Process 0: [4, 512]\n  - Process 1: [3, 512]")), []string{"collective-mismatch"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
 // Of a rank that is seen and does not say that it waited nobody says that it did, where the number of ranks is not known.
 func TestFieldWhoDidNotWaitIsSaid(t *testing.T) {
 	for text, said := range map[string]string{

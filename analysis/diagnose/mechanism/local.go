@@ -177,7 +177,7 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 		if p.Ranks, p.Nodes, p.Summary = nil, nil, short(text); p.Scope != "all" {
 			p.Scope = "unknown"
 		}
-		p.Why = "the line names two that do not fit together, and not which of them is as it should be"
+		p.Why = "the line says that ranks do not fit together, and not which of them is as it should be"
 	}
 	quoted := map[worker.Pos]bool{} // one line may carry two signs of the same
 	for _, fl := range first {
