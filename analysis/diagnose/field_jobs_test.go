@@ -99,7 +99,7 @@ func TestFieldRetriesBesideWhoHeldTheOthers(t *testing.T) {
 	}
 }
 
-// A port went down and came up again, and nothing failed; where transfers failed with it, or it did not come back, it is told.
+// A port went down and came up again, and no transfer is told to have failed: it held nobody. One that did not come back is told.
 func TestFieldAPortThatCameBack(t *testing.T) {
 	event := func(port, what string) string {
 		return "n2:900:950 [1] transport/net_ib.cc:94 NCCL WARN NET/IB : " + port + " Got async event : " + what + "\n"
@@ -114,7 +114,7 @@ func TestFieldAPortThatCameBack(t *testing.T) {
 		{"it came back", job(down + up), []string{"completed"}, "-"},
 		{"another did", job(down + event("mlx5_2:1", "port active")), []string{"link-error"}, "node n2"},
 		{"it had come before", job(up + down), []string{"link-error"}, "node n2"},
-		{"and transfers failed", job(down + up + lost), []string{"link-error"}, "node n2"},
+		{"and a peer was lost", job(down + up + lost), []string{"peer-lost", "unknown"}, "-"},
 	} {
 		c.check(t)
 	}
@@ -180,4 +180,32 @@ func TestFieldTheStoreLeftMidway(t *testing.T) {
 	} {
 		c.check(t)
 	}
+}
+
+// A program caught an exception and logged it as a warning, in the file of a node that tells of no steps: the job failed of something else, or not.
+func TestFieldWhatIsOnlyWarnedOf(t *testing.T) {
+	const tb = "Traceback (most recent call last):\n  File \"/a/decode.py\", line 88, in decode\n    return json.loads(raw)\njson.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)\n"
+	const warned, erred = "WARNING:root:skipping sample 7712\n" + tb, "ERROR:root:sample 7712\n" + tb
+	job := func(second string) map[string]string {
+		return map[string]string{"j-4242-n1.err": clocked(0, 0, 30), "j-4242-n2.err": "start\n" + second}
+	}
+	hung := func(second string, ranks ...int) map[string]string {
+		return map[string]string{"j-4242-n1.err": "2026-03-11 09:00:00,000 INFO world_size=8\n" + waitedFor(0, 1, 2, 3) + toldAt("311", "09:20:01", 7, 0), "j-4242-n2.err": "start\n" + second + waitedFor(ranks...)}
+	}
+	for _, c := range []fieldCase{
+		{"and it trained", job(warned), []string{"completed"}, "-"},
+		{"an error", job(erred), []string{"exception"}, "node n2"},
+		{"and another failed", job(warned + raisedBy(9, "KeyError: 'labels'")), []string{"exception"}, "rank 9, node n2"},
+		{"and its process ended with an error", job(warned + gone(1)), []string{"exception"}, "node n2"},
+		{"of another writer", job("WARNING:root:a batch is short\n" + raisedBy(9, "KeyError: 'labels'")), []string{"exception"}, "rank 9, node n2"},
+		{"and its ranks waited for another", hung(warned, 4, 5, 6), []string{"rank-stalled"}, "rank 7, node n1"},
+	} {
+		c.check(t)
+	}
+}
+
+// A script of one node prints into the job's log of that node which of its GPUs the driver cannot reach any more.
+func TestFieldAGPUThatIsLost(t *testing.T) {
+	files := map[string]string{"j-4242-n1.err": clocked(0, 0, 30), "j-4242-n2.err": "start\nUnable to determine the device handle for GPU0000:60:00.0: GPU is lost.  Reboot the system to recover this GPU\n"}
+	fieldCase{"its node", files, []string{"gpu-off-bus"}, "node n2"}.check(t)
 }

@@ -60,3 +60,23 @@ func TestFieldATaskThatLeftBeforeTheOthers(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// The file of one node was cut off in the words that others raised as well, or in an earlier run than theirs.
+func TestFieldAFileThatWasCutOff(t *testing.T) {
+	wait := func(rank int) string {
+		return raisedBy(rank, "RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to complete")
+	}
+	third := wait(3)
+	const world = "torchrun --standalone --nproc-per-node 4 train.py\n"
+	taken := "slurmstepd: error: *** STEP 4242.0 ON n1 CANCELLED AT 2026-05-06T09:32:00 DUE TO PREEMPTION ***\n"
+	told := "W0506 09:32:01.000000 900 torch/distributed/elastic/agent/server/api.py:704] Received 15 death signal, shutting down workers\n"
+	cut := "Traceback (most recent call last):\n  File \"/usr/lib/torchrun\", line 33, in <module>\n    sys.exit(main())\n  File \"/usr/lib/api.py\", li"
+	first, second := torchrunAt("08:59:00")+clocked(0, 0, 30)+taken+told, torchrunAt("09:59:00")+clocked(60, 25, 50)+"INFO: Training finished.\n"
+	for _, c := range []fieldCase{
+		{"in the words of a wait", map[string]string{"j-4242-n1.err": world + wait(0) + wait(1), "j-4242-n2.err": third[:len(third)-12]}, []string{"rank-stalled", "collective-hang"}, "-"},
+		{"when SLURM had taken the job back", map[string]string{"j-4242-n1.err": first + second, "j-4242-n2.err": torchrunAt("08:59:00") + told + cut}, []string{"completed"}, "-"},
+		{"and the next run failed", map[string]string{"j-4242-n1.err": first + second[:len(second)-len("INFO: Training finished.\n")] + raisedBy(0, "KeyError: 'labels'"), "j-4242-n2.err": torchrunAt("08:59:00") + told + cut}, []string{"exception"}, "rank 0, node n1"},
+	} {
+		c.check(t)
+	}
+}

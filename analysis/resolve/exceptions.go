@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,7 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 	if keptByTelemetry(x) {
 		return
 	}
+	x = f.unabridged(x)
 	fl := f.newFailure(&x.At, "exception")
 	fl.Exc = x
 	fl.Text = saying(x)
@@ -81,7 +83,59 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 	if fl.Role == knowledge.NoiseRole || fl.Role == knowledge.InfoRole {
 		return
 	}
+	if x.Warned && f.wentOnAfterWarning(&fl) {
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: the program caught it and logged a warning", fl.At.File, fl.At.Line))
+		return
+	}
 	f.reported(seen, &fl)
+}
+
+// unabridged is an exception in whose words its file ends, with those of one that others raised and that begins so; else itself.
+func (f *Facts) unabridged(x *worker.Exception) *worker.Exception {
+	const enough = 24 // bytes
+	if len(x.Message) < enough || !slices.ContainsFunc(f.Obs.Tails, func(t worker.Tail) bool { return t.File == x.File && t.Bytes <= x.Off+int64(x.Len) }) {
+		return x
+	}
+	for i := range f.Obs.Exceptions {
+		if o := &f.Obs.Exceptions[i]; o.Type == x.Type && len(o.Message) > len(x.Message) && strings.HasPrefix(o.Message, x.Message) {
+			whole := *x
+			whole.Message, whole.Signs = o.Message, o.Signs
+			return &whole
+		}
+	}
+	return x
+}
+
+// wentOnAfterWarning says that nothing speaks against a program having gone on after it had caught an exception and logged it as a warning:
+// its process does not end with an error of which nothing else tells, and where ranks hung, whoever wrote it waited like others.
+func (f *Facts) wentOnAfterWarning(fl *Failure) bool {
+	launcher := func(fr worker.Frame) bool { return strings.Contains(fr.File, "/ray/") } // it warns of trials that failed
+	if uncaught(fl) || fl.Role != knowledge.CauseRole || slices.ContainsFunc(fl.Exc.Frames, launcher) {
+		return false
+	}
+	ended := slices.ContainsFunc(f.Obs.ChildFailed, func(c worker.ChildFailed) bool { return c.File == fl.At.File && c.ExitCode > 0 && c.ExitCode < 128 }) ||
+		slices.ContainsFunc(f.Obs.ChildExits, func(c worker.ChildExit) bool { return c.File == fl.At.File && c.ExitCode > 0 && c.ExitCode < 128 })
+	if ended && !slices.ContainsFunc(f.Obs.Exceptions, func(x worker.Exception) bool {
+		return x.File == fl.At.File && x.Off > fl.At.Off && !x.Warned && exceptionRoles[className(x.Type)] == ""
+	}) {
+		return false
+	}
+	hung := slices.ContainsFunc(f.Groups, func(g *Group) bool { return len(g.Pending) > 0 })
+	if !hung {
+		return true
+	}
+	if fl.Rank != NoRank {
+		return len(fl.Proc.Pending) > 0
+	}
+	there := false
+	for _, r := range f.byRank {
+		if r.First.File == fl.At.File {
+			if there = len(r.Pending) > 0; !there {
+				return false
+			}
+		}
+	}
+	return there
 }
 
 // keptByTelemetry says that the client of an experiment tracker caught an exception and only told it: the traceback begins in its own code,

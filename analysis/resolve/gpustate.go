@@ -84,6 +84,9 @@ func (g *gpus) states(in Input) {
 		if s.Node, s.NodeBasis = ShortHost(s.State.Host), "label or heading in the file"; s.Node == "" {
 			s.Node, s.NodeBasis = g.nodeOf(s.File, in.Handed.Origins[s.File])
 		}
+		if s.Node == "" { // a log of the job, in which a script of one node printed it
+			s.Node, s.NodeBasis = f.ident.fileNode[s.File], f.ident.nodeBasis[s.File]
+		}
 		for _, p := range s.State.Processes { // processes that are known tell whose GPU it is
 			rank, ok := f.ident.pid[fileInt{"host:" + s.Node, p.Pid}]
 			if !ok || rank < 0 || s.Node == "" {

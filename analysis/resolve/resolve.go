@@ -79,6 +79,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.io(obs)
 	f.failures(obs)
 	f.retold()
+	f.backAgain()
 	f.kernelLogs(in)
 	f.upAgain()
 	f.rasThen()

@@ -84,6 +84,9 @@ func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Ob
 			}
 		}
 	}
+	if lastOf(w.runs) < 0 {
+		past = stampedOnly(obs, pastFiles(obs, marks, index, run)) // one that was cut off tells of no later run
+	}
 	if i := listedRun - (listed - runs); listed >= runs && i >= 0 {
 		run, note = i, ""
 	}
@@ -99,6 +102,16 @@ func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Ob
 		}
 		return index(file, off) == run
 	}), run, runs, note
+}
+
+// stampedOnly are those of the files whose last line that was read states a time.
+func stampedOnly(obs *worker.Observations, files map[string]bool) map[string]bool {
+	for i := range obs.Tails {
+		if t := &obs.Tails[i]; t.Last.Stamp.Kind == line.NoStamp {
+			delete(files, t.File)
+		}
+	}
+	return files
 }
 
 // wrong says in which runs something went wrong, and where each first tells of it.
@@ -147,7 +160,8 @@ func wentWrong(obs *worker.Observations, index func(string, int64) int, runs int
 		note(t.Pos)
 	}
 	for i := range obs.Exceptions {
-		if x := &obs.Exceptions[i]; !signalled[index(x.File, x.Off)] || !bySignal[className(x.Type)] {
+		x := &obs.Exceptions[i]
+		if over := signalled[index(x.File, x.Off)]; !over || x.Type != "" && !bySignal[className(x.Type)] { // "" where the file was cut off
 			note(x.Pos)
 		}
 	}

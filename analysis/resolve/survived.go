@@ -270,26 +270,47 @@ func (f *Facts) upAgain() {
 			over[e.Node] = (past || !seen) && (e.When == Outlived || e.When == Before)
 		}
 	}
-	died := f.deaths(true)
+	f.passing(func(fl *Failure) string {
+		if fl.T.Valid || !over[fl.Node] {
+			return ""
+		}
+		return fmt.Sprintf("the kernel of %s tells when its link went down, and training went on after it", fl.Node)
+	})
+}
+
+// backAgain takes ports that NCCL itself says came up again for what held nobody, where no transfer is told to have failed.
+func (f *Facts) backAgain() {
+	transfer := slices.ContainsFunc(f.Failures, func(fl *Failure) bool {
+		return fl.Mechanism == "link-error" && fl.Role == knowledge.CauseRole && !PortDown(fl)
+	})
+	f.passing(func(fl *Failure) string {
+		if transfer || !f.portBack(fl) || f.stoppedAt(fl) {
+			return ""
+		}
+		return "the same port came up again, and no transfer is told to have failed"
+	})
+}
+
+// passing takes back ports that went down, as far as there is a reason.
+func (f *Facts) passing(why func(*Failure) string) {
 	for _, fl := range f.Failures {
 		if fl.Role != knowledge.CauseRole || !PortDown(fl) {
 			continue
 		}
-		why := ""
-		switch {
-		case !fl.T.Valid && over[fl.Node]:
-			why = fmt.Sprintf("the kernel of %s tells when its link went down, and training went on after it", fl.Node)
-		case !died && f.portBack(fl):
-			why = "the same port came up again, and nothing tells of a transfer or a process that failed"
-		default:
-			continue
-		}
-		f.flap(fl)
-		fl.Role = knowledge.InfoRole
-		if said := fmt.Sprintf("%s:%d is not counted as a failure: %s", fl.At.File, fl.At.Line, why); !slices.Contains(f.Warnings, said) {
-			f.Warnings = append(f.Warnings, said) // one line may carry two signs of the same
+		if reason := why(fl); reason != "" {
+			f.flap(fl)
+			fl.Role = knowledge.InfoRole
+			if said := fmt.Sprintf("%s:%d is not counted as a failure: %s", fl.At.File, fl.At.Line, reason); !slices.Contains(f.Warnings, said) {
+				f.Warnings = append(f.Warnings, said) // one line may carry two signs of the same
+			}
 		}
 	}
+}
+
+// stoppedAt says that the file that tells of a port tells of steps, of none after it, and that the job hung or failed: it may have been that.
+func (f *Facts) stoppedAt(fl *Failure) bool {
+	above, below := f.StepsAround(*fl.At)
+	return above > 0 && below == 0 && f.deaths(true)
 }
 
 // portBack says that NCCL tells further down of an event by which the port that went down is active again.

@@ -243,6 +243,8 @@ type Exception struct {
 	// Bare is true of a final line at the margin with nothing in front of it and no traceback above: programs print such
 	// lines of errors that they handle, too.
 	Bare bool
+	// Warned is true where a logger printed it below a warning: whoever had caught it meant to go on.
+	Warned bool
 	// Torn is true where lines of several writers alternate without prefix, so that frames are not attributable.
 	Torn bool
 }

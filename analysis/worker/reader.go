@@ -45,6 +45,8 @@ type reader struct {
 	nccl         *nccl.Collector // of NCCL's other lines; nil before the first one
 	ignoredWho   line.Who        // who said last that an exception is ignored
 	ignoredAt    int64           // in which line
+	warnedWho    line.Who        // who logged the last warning
+	warnedAt     int64           // in which line; 0: nobody did
 	ignoredN     int             // of how many that were not read yet
 	launched     map[launcher]int64
 	detector     int64 // where the straggler detector's last report begins

@@ -34,6 +34,7 @@ func tracebackHandlers() []handler {
 		{"frame", []string{frameLiteral}, readOrphan},
 		{"final line", []string{"Error: ", "Exception: "}, readBareFinal},
 		{"ignored exception", []string{ignoredHead, loggingHead}, readIgnored},
+		{"warning", []string{"WARNING"}, readWarning},
 		{"Hydra", []string{"Error in call to target '", "Error in creating partial("}, readHydra},
 		{"C++ exception", []string{"terminate called "}, readTerminate},
 		{"Python fatal", []string{"Fatal Python error: "}, readFatal},
@@ -66,6 +67,19 @@ func readIgnored(r *reader, rec *record) bool {
 	r.ignoredAt = r.lineNo
 	r.ignoredN++
 	return true
+}
+
+// readWarning notes a record of a warning: a logger that is given an exception prints its traceback right below.
+func readWarning(r *reader, rec *record) bool {
+	if rec.Prefix.Severity == 'W' || bytes.HasPrefix(rec.Msg, []byte("WARNING:")) {
+		r.warnedWho, r.warnedAt = rec.Who, r.lineNo
+	}
+	return false
+}
+
+// warns says that the traceback that begins in rec stands right below a warning.
+func (r *reader) warns(rec *record) bool {
+	return r.warnedAt > 0 && r.lineNo == r.warnedAt+1 && r.warnedWho == rec.Who && !own(rec)
 }
 
 // ignores says that what begins in rec stands below such a head of its writer. Each head speaks of one exception.
@@ -105,6 +119,7 @@ type trace struct {
 	labelled bool
 	indent   int  // how far in the header stood, with nothing in front of it: one program quotes what another printed
 	ignored  bool // Python says above it that it goes on
+	warned   bool // a logger told it as a warning
 	between  bool // another writer's record stood since the final line
 }
 
@@ -121,6 +136,7 @@ func readTraceback(r *reader, rec *record) bool {
 	t := &trace{who: rec.Who, stamped: own(rec), original: -1, budget: maxTraceLines, ignored: r.ignores(rec)}
 	t.label = bytes.Clone(labelOf(rec))
 	t.begin(rec)
+	t.warned = r.warns(rec)
 	r.trace(rec, maxTraceLines, t.next)
 	return true
 }
@@ -264,7 +280,7 @@ func (t *trace) header(r *reader, rec *record, b []byte) verdict {
 		// A new traceback of the same writer.
 		t.flush(r)
 		t.begin(rec)
-		t.ignored = ignored
+		t.ignored, t.warned = ignored, r.warns(rec)
 	}
 	t.after = 0
 	return taken
@@ -401,7 +417,7 @@ func (t *trace) flush(r *reader) {
 			e.Cause = append([]Exception(nil), cause...)
 		}
 		e.Signs = r.recognise(nil, t.matched)
-		e.Told = t.told(e.Signs)
+		e.Told, e.Warned = t.told(e.Signs), t.warned
 		emit(r, &r.obs.Exceptions, e)
 	}
 	t.chain, t.matched, t.below, t.original = nil, nil, nil, -1
