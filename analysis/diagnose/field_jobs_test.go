@@ -114,6 +114,7 @@ func TestFieldAPortThatCameBack(t *testing.T) {
 		{"it came back", job(down + up), []string{"completed"}, "-"},
 		{"another did", job(down + event("mlx5_2:1", "port active")), []string{"link-error"}, "node n2"},
 		{"it had come before", job(up + down), []string{"link-error"}, "node n2"},
+		{"and others' transfers fail", job(down + up + "n3:900:950 [1] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.4.5.7<41022> with status=12 opcode=0 len=0 vendor err 129 (Send)\n"), []string{"link-error"}, "-"},
 		{"and a peer was lost", job(down + up + lost), []string{"peer-lost", "unknown"}, "-"},
 	} {
 		c.check(t)

@@ -278,16 +278,13 @@ func (f *Facts) upAgain() {
 	})
 }
 
-// backAgain takes ports that NCCL itself says came up again for what held nobody, where no transfer is told to have failed.
+// backAgain takes ports that NCCL itself says came up again for what held nobody: transfers that fail of it say so themselves.
 func (f *Facts) backAgain() {
-	transfer := slices.ContainsFunc(f.Failures, func(fl *Failure) bool {
-		return fl.Mechanism == "link-error" && fl.Role == knowledge.CauseRole && !PortDown(fl)
-	})
 	f.passing(func(fl *Failure) string {
-		if transfer || !f.portBack(fl) || f.stoppedAt(fl) {
+		if !f.portBack(fl) || f.stoppedAt(fl) {
 			return ""
 		}
-		return "the same port came up again, and no transfer is told to have failed"
+		return "the same port came up again"
 	})
 }
 
