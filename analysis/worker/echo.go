@@ -271,18 +271,21 @@ func sameButNumbers(a, b []byte) bool {
 		for from > 0 && isDigit(a[from-1]) {
 			from--
 		}
-		if size, other := n-from, m-j+i-from; n > i || m > j {
-			if size > 0 && other > 0 && !code(a, from, n) && !code(b, j-(i-from), m) {
-				i, j = n, m
-				continue
+		size, other := n-from, m-j+i-from
+		if size > 0 && other > 0 && (n > i || m > j) && !within(a, from, n) && !within(b, j-(i-from), m) {
+			if code(a, from, n) || code(b, j-(i-from), m) {
+				return false
 			}
-		}
-		n, m = idEnd(a, i), idEnd(b, j)
-		if n < 0 || m < 0 || n-i != m-j {
+		} else if n, m = idEnd(a, i), idEnd(b, j); n < 0 || m < 0 || n-i != m-j {
 			return false
 		}
 		i, j = n, m
 	}
+}
+
+// within reports whether letters stand side by side with the number b[from:to] as they do in ids.
+func within(b []byte, from, to int) bool {
+	return from > 0 && isHex(b[from-1]) || to < len(b) && isHex(b[to])
 }
 
 func numberEnd(b []byte, i int) int {

@@ -22,6 +22,8 @@ func TestLinesAreAlikeButForTheirNumbers(t *testing.T) {
 		{"peer 10.0.4.5<4211> with status=12", "peer 10.0.204.50<31099> with status=5", true},
 		{"target t[f1ba73d1] failed", "target t[8c94d390] failed", true},
 		{"target t[f1ba73d1] failed", "target t[f1c10d90] failed", false}, // c10d is a word
+		{"target t[1fba73d1] failed", "target t[23456789] failed", true},
+		{"rank3a failed", "rank44a failed", false}, // no id
 		{"target t[deadbeef] failed", "target t[8c94d390] failed", false}, // so may this be
 		{"failed: 503", "failed: 404", false},
 		{"failed: 503", "failed: 1503", false},
