@@ -35,6 +35,20 @@ var endedSignatures = []Signature{
 		Example: "ERROR: Job 1 failed with return code list: [1, 137, 137]",
 	},
 	{
+		ID: EndedWithError + "skypilot-status", Role: ConsequenceRole,
+		Literals: []string{"ob finished (status: "}, Pattern: `ob finished \(status: (?:\w+\.)?(?P<status>FAILED\w*)\)`,
+		Meaning: "SkyPilot says that the job ended with an error.",
+		Source:  "SkyPilot sky/skylet/log_lib.py",
+		Example: "Job finished (status: FAILED).",
+	},
+	{
+		ID: EndedWithError + "k8s-exit", Role: ConsequenceRole,
+		Literals: []string{"Exit Code: "}, Pattern: `^\s*Exit Code:\s+(?P<code>[1-9]\d{0,2})\s*$`,
+		Meaning: "Kubernetes says that a container of the job ended with an error; codes above 128 stand for signals.",
+		Source:  "kubectl describe pod",
+		Example: "      Exit Code:    137",
+	},
+	{
 		ID: EndedWithError + "flux", Role: ConsequenceRole,
 		Literals: []string{"flux-job: task(s) "}, Pattern: `task\(s\) (?:exited with exit code (?P<code>[1-9]\d{0,2})|(?P<signal>Killed|Terminated|Aborted|Segmentation fault|Bus error))`,
 		Meaning: "Flux says that tasks of the job ended with an error, or by a signal.",

@@ -57,6 +57,11 @@ func TestFieldOtherLaunchers(t *testing.T) {
 		{"a GPU that does not answer at the start", one(raisedBy(1, "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment, e.g. changing env variable CUDA_VISIBLE_DEVICES after program start. Setting the available devices to be zero.")), []string{"cuda-error"}, "rank 1"},
 		{"no GPU of AMD's", one(raisedBy(1, "RuntimeError: No HIP GPUs are available")), []string{"cuda-error"}, "rank 1"},
 		{"a data set that the hub does not know", one(raisedBy(1, "datasets.exceptions.DatasetNotFoundError: Dataset 'a/b' doesn't exist on the Hub or cannot be accessed.")), []string{"config-error"}, "rank 1"},
+		{"SkyPilot: it failed", one(fieldSteps + "Job finished (status: FAILED).\n"), []string{"unknown"}, "-"},
+		{"SkyPilot: somebody cancelled it", one(fieldSteps + "Job finished (status: CANCELLED).\n"), []string{"cancelled"}, "-"},
+		{"SkyPilot: it came to its end", one(fieldSteps + "Job finished (status: SUCCEEDED).\n"), []string{"completed"}, "-"},
+		{"what kubectl describes ended with an error", map[string]string{"describe.txt": "    State:          Terminated\n      Reason:       Error\n      Exit Code:    137\n", "train.log": fieldSteps}, []string{"unknown"}, "-"},
+		{"what it describes came to its end", map[string]string{"describe.txt": "    State:          Terminated\n      Reason:       Completed\n      Exit Code:    0\n", "train.log": fieldSteps}, []string{"completed"}, "-"},
 		{"two OpenMP runtimes", one("OMP: Error #15: Initializing libiomp5.so, but found libomp.so already initialized.\n"), []string{"version-mismatch"}, "-"},
 		{"Spark does not say why", one(fieldSteps + "Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    run()\npy4j.protocol.Py4JJavaError: An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.\n"), []string{"peer-lost", "unknown"}, "-"},
 	} {

@@ -52,6 +52,7 @@ var batchEnds = []struct {
 	{"EC2", "EC2 Spot Instance ", pattern.New(`("detail-type": ?"EC2 Spot Instance Interruption Warning"|EC2 Spot Instance [Ii]nterruption (?:[Ww]arning|[Nn]otice) (?:received|detected))`), preemption},
 	{"EC2", "Spot ITN received", pattern.New(`(Spot ITN received)`), preemption},
 	{"Azure", "EventType", pattern.New(`(['"]EventType['"]: ?['"]Preempt['"])`), preemption}, // of its instance metadata service, as those who watch it print it
+	{"SkyPilot", "ob finished (status: ", pattern.New(`([Jj]ob finished \(status: (?:\w+\.)?CANCELLED\))`), ""},
 	{"Volcano", "Pod is evicted, because of ", pattern.New(`(Pod is evicted, because of (?:preempt|reclaim))`), preemption},
 	{"Ray", "node was preempted", pattern.New(`(the actor's node was preempted)`), preemption},
 	// Source: submitit core/job_environment.py; it asks SLURM to queue the job again, and ends.

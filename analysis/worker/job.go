@@ -125,6 +125,7 @@ var factRules = []factRule{
 	{literal: "`Trainer.fit` stopped: ", key: "exit_ok", value: "Trainer.fit stopped", pattern: pattern.New("`Trainer.fit` stopped: `?max_(?:epochs|steps|time)")},
 	{literal: "exits successfully", key: "exit_ok", value: "process exits successfully", pattern: pattern.New(`Process \d+ exits successfully`)},
 	{literal: "Job completed successfully", key: "exit_ok", value: "job completed successfully", pattern: pattern.New(`submitit \w+ \([^)]{1,40}\) - Job completed successfully`)},
+	{literal: "ob finished (status: ", key: "exit_ok", value: "job finished", pattern: pattern.New(`[Jj]ob finished \(status: (?:\w+\.)?SUCCEEDED\)`)}, // SkyPilot
 	{literal: "worker group successfully finished", key: "exit_ok", value: "worker group successfully finished"},
 }
 
