@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"faultline/simulate"
 )
 
 // What a job is started with may differ on one node, where all its processes fail so while others only notice; what one process of one
@@ -78,5 +80,25 @@ func TestFieldAFileThatWasCutOff(t *testing.T) {
 		{"and the next run failed", map[string]string{"j-4242-n1.err": first + second[:len(second)-len("INFO: Training finished.\n")] + raisedBy(0, "KeyError: 'labels'"), "j-4242-n2.err": torchrunAt("08:59:00") + told + cut}, []string{"exception"}, "rank 0, node n1"},
 	} {
 		c.check(t)
+	}
+}
+
+// All that is seen of one node cannot reach a peer, and nobody of another says so: that is one end of two, and no word for the whole job.
+func TestFieldOneNodeThatReachesNobody(t *testing.T) {
+	const route = "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:77, unhandled system error, NCCL version 2.26.2\nncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error. \nLast error:\nsocketStartConnect: Connect to 10.4.1.7<51123> failed : No route to host"
+	began := func(rank int) string {
+		return fmt.Sprintf("n%d:%d:9 [%d] NCCL INFO ncclCommInitRank comm 0x55 rank %d nranks 4 cudaDev %d nvmlDev %d busId 1b000 commId 0x9a - Init START\n", 1+rank/2, 90+rank, rank%2, rank, rank%2, rank%2)
+	}
+	warn := func(rank int) string {
+		return fmt.Sprintf("n2:%d:9 [%d] misc/socket.cc:484 NCCL WARN socketStartConnect: Connect to 10.4.1.7<51123> failed : No route to host\n", 90+rank, rank%2)
+	}
+	files := map[string]string{"j-4242-n1.err": began(0) + began(1) + "[rank0]: start\n[rank1]: start\n", "j-4242-n2.err": began(2) + began(3) + warn(2) + warn(3) + raisedBy(2, route) + raisedBy(3, route)}
+	fieldCase{"of one node", files, []string{"init-unreachable"}, "-"}.check(t)
+	var in []simulate.File
+	for _, name := range []string{"j-4242-n1.err", "j-4242-n2.err"} {
+		in = append(in, simulate.File{Name: name, Data: []byte(files[name])})
+	}
+	if v := Run(read(t, in, nil, 0)).Verdict; v.Scope == "all" || v.Status != "probable" {
+		t.Errorf("%s, scope %s", v.Status, v.Scope)
 	}
 }

@@ -73,8 +73,13 @@ func initUnreachable(s *Scene) *Proposal {
 	if len(fls) > 0 {
 		p := propose(s, "init-unreachable", Local, telling(fls))
 		// Who could not reach is not who could not be reached.
+		ofOne := p.Scope == "node" && len(p.Ranks) > 1
 		p.Ranks, p.Nodes = nil, nil
 		p.Scope, p.Failures = "all", fls
+		if ofOne { // and that nobody of another node says so is no word for the whole job
+			p.Scope = "unknown"
+			p.Why += "; whether it is this node that cannot reach or the other end that cannot be reached, they do not say"
+		}
 		p.diedFirst(s, fls)
 		p.neverCame(s, fls)
 		p.shared(s)
