@@ -252,8 +252,8 @@ func classify(x *worker.Exception) (mech string, role knowledge.Role, direct boo
 			}
 			return s.Mechanism, s.Role, s.Direct, s.ID
 		}
-		if s.Role == knowledge.InfoRole {
-			continue
+		if s.Role == knowledge.InfoRole || s.Role == knowledge.NoiseRole && !toldOf(x, id) {
+			continue // what stands below a message may be another's line
 		}
 		if first == nil || first.Role == knowledge.SymptomRole && first.Mechanism == "" && s.Role == knowledge.SymptomRole && s.Mechanism != "" {
 			c := s
@@ -283,6 +283,11 @@ func classify(x *worker.Exception) (mech string, role knowledge.Role, direct boo
 		}
 	}
 	return mechException, knowledge.CauseRole, true, ""
+}
+
+// toldOf says that an exception's own line, or that of one it came from, holds a sign.
+func toldOf(x *worker.Exception, sign string) bool {
+	return holds(x, sign) || slices.ContainsFunc(x.Cause, func(c worker.Exception) bool { return holds(&c, sign) })
 }
 
 // className is the class of an exception without its module.

@@ -35,8 +35,8 @@ func (f *Facts) survived() {
 		if steps < goesOn && !finished {
 			continue
 		}
-		if !finished && uncaught(fl) && !f.printedSince(fl, progress[fl.At.File]) {
-			fl.Unsettled = true
+		if uncaught(fl) && (!finished && !f.printedSince(fl, progress[fl.At.File]) || finished && steps == 0) {
+			fl.Unsettled = true // nobody caught it, and a script says that it finished whatever became of its program
 			continue
 		}
 		fl.Role = knowledge.InfoRole

@@ -110,8 +110,8 @@ var factRules = []factRule{
 	{literal: "exiting program after ", key: "exit_ok", value: "exiting program after", not: "SIGTERM",
 		pattern: pattern.New(`exiting program after [\d.]+ (?:minutes|hours)`)},
 	{literal: "[after training is done]", key: "exit_ok", value: "after training is done"},
-	{literal: "Training completed", key: "exit_ok", value: "Training completed"},
-	{literal: "Training finished", key: "exit_ok", value: "Training finished"},
+	{literal: "Training completed", not: " with e", key: "exit_ok", value: "Training completed"}, // errors, an exit code, an exception
+	{literal: "Training finished", not: " with e", key: "exit_ok", value: "Training finished"},
 	{literal: "raining complete", not: "Training completed", key: "exit_ok", value: "training complete", pattern: trainingOver},
 	{literal: "raining finished", not: "Training finished", key: "exit_ok", value: "training finished", pattern: trainingOver},
 	{literal: "inished training", key: "exit_ok", value: "finished training", pattern: pattern.New(`(?:^|[\]:|>-] )\s*[Ff]inished training(?:[.!]|\s*$)`)},

@@ -209,6 +209,9 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !fl.Unsettled }) {
 		p.Rivals, p.Direct, p.Base = []string{endedElse(s.Facts)}, false, 0.88
 		p.Why = "steps stand below it, and nothing says whether they were printed after it or had stood in a buffer: it may have been caught"
+		if s.Facts.Job.ExitOK != nil {
+			p.Why = "a line below it says that the training finished, which a script may say whatever became of its program"
+		}
 	}
 	return p
 }
