@@ -34,3 +34,37 @@ func TestAScriptsWordThatTrainingFinished(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// Versions that do not fit end a process when it begins. What a helper or a script says of them later is not how the job ended.
+func TestVersionsOfAHelperAreNotThePrograms(t *testing.T) {
+	const (
+		nvml   = "Failed to initialize NVML: Driver/library version mismatch\n"
+		module = "ModuleNotFoundError: No module named 'flash_attn_3'\n"
+		raised = "Traceback (most recent call last):\n  File \"/w/train.py\", line 10, in <module>\n    main()\nKeyError: 'labels'\n"
+	)
+	for _, c := range []fieldCase{
+		{"a tool when all is over", one(fieldSteps + "Training completed\n" + nvml), []string{"completed"}, "-"},
+		{"a tool when a rank had failed", one(fieldSteps + prefixed(3, raised) + nvml), []string{"exception"}, "rank 3"},
+		{"a helper amid the training", one(fieldSteps + module + prefixed(3, raised)), []string{"exception"}, "rank 3"},
+		{"at the start", one(nvml + "Traceback (most recent call last):\n  File \"/w/train.py\", line 1, in <module>\n    init()\nRuntimeError: no device\n"), []string{"version-mismatch"}, ""},
+		{"and nothing else tells", one(fieldSteps + nvml), []string{"version-mismatch"}, ""},
+	} {
+		c.check(t)
+	}
+}
+
+// Python heads an exception that nobody can catch; the next one that stands further below is another.
+func TestTheExceptionBelowOneThatIsIgnored(t *testing.T) {
+	const (
+		head   = "Exception ignored in: <function _MultiProcessingDataLoaderIter.__del__ at 0x7f11>\n"
+		own    = "Traceback (most recent call last):\n  File \"/a/torch/utils/data/dataloader.py\", line 1479, in __del__\n    self._shutdown_workers()\nAssertionError: can only test a child process\n"
+		raised = "Traceback (most recent call last):\n  File \"/w/train.py\", line 10, in <module>\n    main()\nKeyError: 'labels'\n"
+	)
+	for _, c := range []fieldCase{
+		{"cut off", one(head + fieldSteps + raised), []string{"exception"}, "-"},
+		{"whole", one(fieldSteps + head + own + raised), []string{"exception"}, "-"},
+		{"two that are mingled", one(fieldSteps + head + head + own + own + "Training completed\n"), []string{"completed"}, "-"},
+	} {
+		c.check(t)
+	}
+}

@@ -70,6 +70,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 	f.ladderFailures()
 	f.notFetched()
 	f.tolerated(&seen.tolerance)
+	f.pastStart()
 	f.trapped()
 	f.notNumbers()
 	f.stopped()

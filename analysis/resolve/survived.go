@@ -35,7 +35,7 @@ func (f *Facts) survived() {
 		if steps < goesOn && !finished {
 			continue
 		}
-		if uncaught(fl) && (!finished && !f.printedSince(fl, progress[fl.At.File]) || finished && steps == 0) {
+		if uncaught(fl) && (!finished && !f.printedSince(fl, progress[fl.At.File]) || finished && steps == 0 && !ioMechanisms[fl.Mechanism]) {
 			fl.Unsettled = true // nobody caught it, and a script says that it finished whatever became of its program
 			continue
 		}
@@ -250,6 +250,26 @@ func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
 // is another's, or was done without.
 func atStart(fl *Failure) bool {
 	return fl.Exc == nil && (fl.Mechanism == "config-error" || fl.Sign == "gpu-nvls-bind")
+}
+
+// pastStart leaves out lines, without a traceback, about versions that do not fit, which a process meets when it begins, where they stand
+// below steps of training and something else tells how the job ended: they are a helper's words, or those of a tool that a script calls
+// when all is over.
+func (f *Facts) pastStart() {
+	line := func(fl *Failure) bool {
+		return fl.Role == knowledge.CauseRole && fl.Mechanism == "version-mismatch" && (fl.Kind == "sign" || fl.Kind == "exception" && fl.Exc.Bare)
+	}
+	told := f.Job.ExitOK != nil || len(f.Ends) > 0 || slices.ContainsFunc(f.Groups, func(g *Group) bool { return len(g.Pending) > 0 }) ||
+		slices.ContainsFunc(f.Failures, func(fl *Failure) bool { return fl.Role == knowledge.CauseRole && !line(fl) })
+	if !told {
+		return
+	}
+	for _, fl := range f.Failures {
+		if line(fl) && slices.ContainsFunc(f.Progress, func(p ProgressPoint) bool { return p.File == fl.At.File && p.Off < fl.At.Off && p.Phase == "training" }) {
+			fl.Role = knowledge.InfoRole
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: training had begun, and something else tells how the job ended", fl.At.File, fl.At.Line))
+		}
+	}
 }
 
 // portDown are the signs of a port that went down, and may have come up again before any transfer over it was given up.

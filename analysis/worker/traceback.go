@@ -54,14 +54,15 @@ const ignoredHead = "Exception ignored "
 // line is lost, and the program goes on.
 const loggingHead = "--- Logging error ---"
 
-// ignoredFar is how many lines below its head such an exception begins where several writers share a file.
-const ignoredFar = 8
+// ignoredFar is how many lines below its head such an exception begins at most, beside those of the other heads that are open: several
+// writers may share a file.
+const ignoredFar = 2
 
 func readIgnored(r *reader, rec *record) bool {
 	if head := ungrouped(rec.Msg); own(rec) || !bytes.HasPrefix(head, []byte(ignoredHead)) && !bytes.HasPrefix(head, []byte(loggingHead)) {
 		return false
 	}
-	if r.ignoredWho != rec.Who || r.lineNo-r.ignoredAt > ignoredFar {
+	if r.ignoredWho != rec.Who || r.lineNo-r.ignoredAt > ignoredFar+int64(r.ignoredN) {
 		r.ignoredWho, r.ignoredN = rec.Who, 0
 	}
 	r.ignoredAt = r.lineNo
@@ -84,7 +85,7 @@ func (r *reader) warns(rec *record) bool {
 
 // ignores says that what begins in rec stands below such a head of its writer. Each head speaks of one exception.
 func (r *reader) ignores(rec *record) bool {
-	if r.ignoredN == 0 || r.ignoredWho != rec.Who || r.lineNo-r.ignoredAt > ignoredFar {
+	if r.ignoredN == 0 || r.ignoredWho != rec.Who || r.lineNo-r.ignoredAt > ignoredFar+int64(r.ignoredN) {
 		return false
 	}
 	r.ignoredN--
