@@ -1,6 +1,9 @@
 package diagnose
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // What stands right below a traceback is no part of its message where it is another program's line, and does not say what was raised.
 func TestLinesBelowATraceback(t *testing.T) {
@@ -27,6 +30,7 @@ func TestAScriptsWordThatTrainingFinished(t *testing.T) {
 	for _, c := range []fieldCase{
 		{"below what a process raised", one(fieldSteps + raised + "Training completed.\n"), []string{"completed", "exception"}, ""},
 		{"below what a rank raised", one(fieldSteps + prefixed(0, raised) + "Training completed.\n"), []string{"completed", "exception"}, ""},
+		{"below a full disk that a rank met", one(fieldSteps + prefixed(1, strings.Replace(raised, "RuntimeError: bad shapes", "OSError: [Errno 28] No space left on device: '/ckpt/x.pt'", 1)) + "Training completed.\n"), []string{"completed", "storage-full"}, ""},
 		{"below what was caught", one(fieldSteps + caught + "Training completed.\n"), []string{"completed"}, "-"},
 		{"when training had gone on", one(fieldSteps + raised + "step 4 loss 2.12\nstep 5 loss 2.11\nstep 6 loss 2.1\nTraining completed.\n"), []string{"completed"}, "-"},
 		{"with errors", one(fieldSteps + raised + "Training finished with errors\n"), []string{"exception"}, "-"},
@@ -46,6 +50,8 @@ func TestVersionsOfAHelperAreNotThePrograms(t *testing.T) {
 		{"a tool when all is over", one(fieldSteps + "Training completed\n" + nvml), []string{"completed"}, "-"},
 		{"a tool when a rank had failed", one(fieldSteps + prefixed(3, raised) + nvml), []string{"exception"}, "rank 3"},
 		{"a helper amid the training", one(fieldSteps + module + prefixed(3, raised)), []string{"exception"}, "rank 3"},
+		{"a tool when a process had failed", one(fieldSteps + raised + nvml), []string{"exception"}, "-"},
+		{"a helper before the training", one(module + fieldSteps + "step 4 loss 2.1\nstep 5 loss 2.0\n" + prefixed(3, raised)), []string{"exception"}, "rank 3"},
 		{"at the start", one(nvml + "Traceback (most recent call last):\n  File \"/w/train.py\", line 1, in <module>\n    init()\nRuntimeError: no device\n"), []string{"version-mismatch"}, ""},
 		{"and nothing else tells", one(fieldSteps + nvml), []string{"version-mismatch"}, ""},
 	} {

@@ -35,7 +35,7 @@ func (f *Facts) survived() {
 		if steps < goesOn && !finished {
 			continue
 		}
-		if uncaught(fl) && (!finished && !f.printedSince(fl, progress[fl.At.File]) || finished && steps == 0 && !ioMechanisms[fl.Mechanism]) {
+		if uncaught(fl) && (!finished && !f.printedSince(fl, progress[fl.At.File]) || finished && steps == 0 && (!ioMechanisms[fl.Mechanism] || fl.At.Who().Global >= 0)) {
 			fl.Unsettled = true // nobody caught it, and a script says that it finished whatever became of its program
 			continue
 		}
@@ -253,7 +253,7 @@ func atStart(fl *Failure) bool {
 }
 
 // pastStart leaves out lines, without a traceback, about versions that do not fit, which a process meets when it begins, where they stand
-// below steps of training and something else tells how the job ended: they are a helper's words, or those of a tool that a script calls
+// among steps of training and something else tells how the job ended: they are a helper's words, or those of a tool that a script calls
 // when all is over.
 func (f *Facts) pastStart() {
 	line := func(fl *Failure) bool {
@@ -265,7 +265,7 @@ func (f *Facts) pastStart() {
 		return
 	}
 	for _, fl := range f.Failures {
-		if line(fl) && slices.ContainsFunc(f.Progress, func(p ProgressPoint) bool { return p.File == fl.At.File && p.Off < fl.At.Off && p.Phase == "training" }) {
+		if line(fl) && (f.stepsAfter(*fl.At) >= goesOn || slices.ContainsFunc(f.Progress, func(p ProgressPoint) bool { return p.File == fl.At.File && p.Off < fl.At.Off && p.Phase == "training" })) {
 			fl.Role = knowledge.InfoRole
 			f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: training had begun, and something else tells how the job ended", fl.At.File, fl.At.Line))
 		}

@@ -607,7 +607,7 @@ func endsMessage(b []byte) bool {
 	b = bytes.TrimLeft(b, " ")
 	for _, s := range []string{"=====", "terminate called", "what():", "Fatal Python error", "Exception raised from", "frame #", "srun:", "slurmstepd:",
 		"Killing subprocess ", "MPI_ABORT was invoked", "make: *** ", "make[", "Process finished with exit code ", "command terminated with exit code ",
-		"double free or corruption", "Segmentation fault", "Aborted", "Bus error"} {
+		"double free or corruption", "Failed to initialize NVML", "Segmentation fault", "Aborted", "Bus error"} {
 		if bytes.HasPrefix(b, []byte(s)) {
 			return true
 		}
