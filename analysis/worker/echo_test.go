@@ -23,7 +23,7 @@ func TestLinesAreAlikeButForTheirNumbers(t *testing.T) {
 		{"target t[f1ba73d1] failed", "target t[8c94d390] failed", true},
 		{"target t[f1ba73d1] failed", "target t[f1c10d90] failed", false}, // c10d is a word
 		{"target t[1fba73d1] failed", "target t[23456789] failed", true},
-		{"rank3a failed", "rank44a failed", false}, // no id
+		{"rank3a failed", "rank44a failed", false},                        // no id
 		{"target t[deadbeef] failed", "target t[8c94d390] failed", false}, // so may this be
 		{"failed: 503", "failed: 404", false},
 		{"failed: 503", "failed: 1503", false},
