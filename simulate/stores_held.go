@@ -8,11 +8,12 @@ import (
 
 // Stalls whose reason the stalled rank itself prints, and controls in which what it prints is no reason.
 
-// words writes what a rank prints right before it holds the others. t is when they begin to wait.
-type words func(s *scene, r int, t time.Duration, bare bool)
+// words writes what a rank prints right before it holds the others. t is when they begin to wait. They report whether even without a
+// label the lines tell of the rank: nobody else in the job prints the like while the others wait.
+type words func(s *scene, r int, t time.Duration, bare bool) (alone bool)
 
 // loaderWords: retries that have not ended, Lhotse's fall-back to single reads of every generation, a loader that waits.
-func loaderWords(s *scene, r int, t time.Duration, bare bool) {
+func loaderWords(s *scene, r int, t time.Duration, bare bool) (alone bool) {
 	o := s.object()
 	const lhotse = "lhotse.ais.batch_loader"
 	switch s.rng.IntN(8) {
@@ -33,21 +34,26 @@ func loaderWords(s *scene, r int, t time.Duration, bare bool) {
 		for n := 1; n <= 3; n++ {
 			s.retry(r, t+sec(6*n), client, n, 20, o, bare)
 		}
+		return true
 	}
+	return false
 }
 
-func saveWords(s *scene, r int, t time.Duration, bare bool) {
+func saveWords(s *scene, r int, t time.Duration, bare bool) (alone bool) {
 	s.logger(r, t-ms(5), "INFO", "trainer", fmt.Sprintf("Saving checkpoint to /lustre/ckpt/step-%d", s.step), bare)
+	return false
 }
 
-func busyWords(s *scene, r int, t time.Duration, bare bool) {
+func busyWords(s *scene, r int, t time.Duration, bare bool) (alone bool) {
 	text := pick(s.rng, " > WARNING: could not find index map files, building the indices on rank 0 ...", "Build and save the GPTDataset train indices",
 		"Running tokenizer on dataset (num_proc=8):  12%|█▏        | 12000/100000 [02:11<16:10, 90.22 examples/s]", "preprocessing dataset shard 3 of 64", "Consolidating checkpoint shards into /ckpt/final")
 	s.logger(r, t+sec(20), "INFO", "datasets", text, bare)
+	return false
 }
 
-func endWords(s *scene, r int, t time.Duration, bare bool) {
+func endWords(s *scene, r int, t time.Duration, bare bool) (alone bool) {
 	s.logger(r, t-ms(5), "INFO", "trainer", pick(s.rng, "Epoch 0 finished", "finished epoch 0 after 1187 batches", "data iterator exhausted after 1187 batches"), bare)
+	return false
 }
 
 // fitTimed needs watchdog lines with a time, against which a rank's own lines can be held.
@@ -67,7 +73,7 @@ func playHeld(slug string, say words) func(*scene) error {
 		bare := s.spec.FileMode == "node" && !slices.Contains(s.spec.Prefixes, "torchrun-default") && s.rng.IntN(5) == 0 && slug != "checkpoint-io"
 		onset := s.runUp()
 		from := s.here()
-		say(s, root, onset, bare)
+		alone := say(s, root, onset, bare)
 		s.mark(from, saysReason)
 		if s.spec.Ablate == "message" {
 			s.dropSince(from)
@@ -79,7 +85,7 @@ func playHeld(slug string, say words) func(*scene) error {
 		s.title = fmt.Sprintf("rank %d holds the others (%s)", root, slug)
 		s.judge = func(v *view) Truth {
 			t := v.stalled([]int{root}, s.title)
-			if len(t.Candidates) == 1 && t.Candidates[0] == "rank-stalled" && s.remains().survive(saysReason) && !bare {
+			if len(t.Candidates) == 1 && t.Candidates[0] == "rank-stalled" && s.remains().survive(saysReason) && (!bare || alone) {
 				t.Candidates = []string{slug}
 			}
 			return t

@@ -35,7 +35,7 @@ func (f *Facts) survived() {
 		if steps < goesOn && !finished {
 			continue
 		}
-		if uncaught(fl) && (!finished && !f.printedSince(fl, progress[fl.At.File]) || finished && steps == 0 && (!ioMechanisms[fl.Mechanism] || fl.At.Who().Global >= 0)) {
+		if uncaught(fl) && (!finished && !f.printedSince(fl, progress[fl.At.File]) || finished && steps == 0 && !skippable(fl)) {
 			fl.Unsettled = true // nobody caught it, and a script says that it finished whatever became of its program
 			continue
 		}
@@ -423,6 +423,11 @@ func (f *Facts) after(fl *Failure, progress []*ProgressPoint) (steps int, finish
 	}
 	at := f.Job.ExitOK
 	return steps, at != nil && at.File == fl.At.File && at.Off > fl.At.Off
+}
+
+// skippable says that a program may have gone on without what it could not read: loaders log an item with its traceback, and take the next.
+func skippable(fl *Failure) bool {
+	return fl.Mechanism == "bad-sample" || ioMechanisms[fl.Mechanism] && fl.At.Who().Global < 0
 }
 
 // uncaught says that nobody caught an exception: its frames go down to the module that was run.
