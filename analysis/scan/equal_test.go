@@ -14,7 +14,7 @@ import (
 // delivery is everything that a visitor learns.
 type delivery struct {
 	Line
-	text, before, below string
+	text, above, before, below string
 }
 
 // deliveries are all calls of a visitor that wants the lines behind some of those it gets.
@@ -23,7 +23,8 @@ func deliveries(t testing.TB, s *Scanner, text []byte) ([]delivery, Stats) {
 	var all []delivery
 	st, err := s.Scan(context.Background(), bytes.NewReader(text), func(l *Line) (int, error) {
 		l.Fill()
-		d := delivery{Line: *l, text: string(l.Text), before: string(l.Before), below: string(l.Below)}
+		d := delivery{Line: *l, text: string(l.Text), above: string(l.Above()), before: string(l.Before), below: string(l.Below)}
+		d.by = nil
 		d.Hits, d.Marks = slices.Clone(l.Hits), slices.Clone(l.Marks)
 		d.Text, d.Before, d.Below = nil, nil, nil
 		all = append(all, d)

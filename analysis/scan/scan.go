@@ -157,6 +157,8 @@ type pass struct {
 	ready list    // what was found ahead
 	looks looks   // at the block
 	found []match // in the line at hand
+	whole []byte  // the block that holds it,
+	start int     // and where it begins there
 	lacks bool    // frequent literals were not looked for in it
 	hits  []uint16
 	marks []Mark
@@ -293,9 +295,8 @@ func (p *pass) deliver(b []byte, start, end int, final, last bool) error {
 	p.idle = false
 	if len(p.hits) > 0 || p.want > 0 {
 		p.line = Line{Before: p.line.Before, Passed: p.line.Passed, Last: p.hold() > 0 && p.off+int64(start) >= p.thin.tail, No: p.no, Off: p.off + int64(start), TextOff: p.off + int64(start), Text: b[start:end:end], Final: final, Hits: p.hits, Marks: p.marks}
-		if p.lacks {
-			p.line.lacks = p
-		}
+		p.line.lacks, p.line.by = p.lacks, p
+		p.whole, p.start = b, start
 		if p.long {
 			p.line.Off, p.line.Long = p.lineOff, true
 		} else {

@@ -104,19 +104,37 @@ func (p *pass) before(b []byte, start int) []byte {
 	n := int(min(p.off+int64(start)-p.since, aboveMost+1))
 	cut := n > aboveMost
 	n = min(n, aboveMost)
-	lines := b[max(start-n, 0):start]
-	if n > start {
-		// p.above and b lie side by side.
-		at := len(p.above) + start - n
-		if at < 0 {
-			return nil
-		}
-		lines = p.above[at : at+n]
+	lines := p.upward(b, start, n)
+	if len(lines) < n {
+		return nil
 	}
 	if cut {
 		lines = lines[bytes.IndexByte(lines, '\n')+1:]
 	}
 	return lines[:len(lines):len(lines)]
+}
+
+// upward are the n bytes in front of b[start], as far as they are still there. p.above and b lie side by side.
+func (p *pass) upward(b []byte, start, n int) []byte {
+	if n <= start {
+		return b[start-n : start]
+	}
+	at := max(len(p.above)+start-n, 0)
+	return p.above[at : len(p.above)+start]
+}
+
+// lineAbove is Line.Above of the line that was delivered last.
+func (p *pass) lineAbove() []byte {
+	lines := p.upward(p.whole, p.start, aboveMost)
+	if len(lines) == 0 {
+		return nil
+	}
+	lines = lines[:len(lines)-1]
+	i := bytes.LastIndexByte(lines, '\n')
+	if i < 0 && int64(len(lines)+1) < p.off+int64(p.start) {
+		return nil
+	}
+	return lines[i+1 : len(lines) : len(lines)]
 }
 
 // behind is Line.Below of the line that ends at b[end].

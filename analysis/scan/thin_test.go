@@ -15,7 +15,7 @@ func thinned(t *testing.T, all, thin *Scanner, text []byte) {
 	quiet := func(s *Scanner) (list []delivery) {
 		if _, err := s.Scan(context.Background(), bytes.NewReader(text), func(l *Line) (int, error) {
 			l.Fill()
-			d := delivery{Line: *l, text: string(l.Text), before: string(l.Before)}
+			d := delivery{Line: *l, text: string(l.Text), above: string(l.Above()), before: string(l.Before)}
 			d.Hits, d.Marks = slices.Clone(l.Hits), slices.Clone(l.Marks)
 			list = append(list, d)
 			return 0, nil
@@ -64,6 +64,9 @@ func thinned(t *testing.T, all, thin *Scanner, text []byte) {
 				t.Fatalf("above line %d at %d stands %q", g.No, g.Off, g.before)
 			}
 		}
+		if above := lineBefore(text, g.Off); g.above != above {
+			t.Fatalf("above line %d at %d stands %q, want %q", g.No, g.Off, g.above, above)
+		}
 		end = g.Off + int64(len(g.text)) + 1
 		if g.Off != w.Off || g.No != w.No || g.Final != w.Final || g.text != w.text || !slices.Equal(g.Hits, w.Hits) || !slices.Equal(g.Marks, w.Marks) {
 			t.Fatalf("delivered %+v, want %+v", g, w)
@@ -72,6 +75,19 @@ func thinned(t *testing.T, all, thin *Scanner, text []byte) {
 	if i < len(got) {
 		t.Fatalf("line %d at %d is delivered without reason", got[i].No, got[i].Off)
 	}
+}
+
+// lineBefore is the line above the one at off, unless it is too long.
+func lineBefore(text []byte, off int64) string {
+	if off == 0 {
+		return ""
+	}
+	lines := text[:off-1]
+	above := lines[bytes.LastIndexByte(lines, '\n')+1:]
+	if len(above) >= aboveMost {
+		return ""
+	}
+	return string(above)
 }
 
 func thinScanners(t testing.TB, chunk int) (all, thin *Scanner) {

@@ -30,15 +30,24 @@ type Line struct {
 	// Marks are all places where a literal stands in Text, in order, of those in Hits.
 	Marks []Mark
 
-	lacks *pass // whose frequent literals were not looked for yet
+	lacks bool // frequent literals were not looked for yet
+	by    *pass
 }
 
 // Fill looks for the frequent literals where that was not done: the line stands where lines with nothing else are passed over.
 func (l *Line) Fill() {
-	if p := l.lacks; p != nil {
-		l.lacks = nil
-		p.fill(l)
+	if l.lacks {
+		l.lacks = false
+		l.by.fill(l)
 	}
+}
+
+// Above is the line right above this one, whatever it holds; nil where there is none, or where it is too long to be known.
+func (l *Line) Above() []byte {
+	if l.by == nil || l.Long {
+		return nil
+	}
+	return l.by.lineAbove()
 }
 
 // Mark is one literal in the text of a line.

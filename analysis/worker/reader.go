@@ -45,8 +45,6 @@ type reader struct {
 	nccl         *nccl.Collector // of NCCL's other lines; nil before the first one
 	ignoredWho   line.Who        // who said last that an exception is ignored
 	ignoredAt    int64           // in which line
-	warnedWho    line.Who        // who logged the last warning
-	warnedAt     int64           // in which line; 0: nobody did
 	ignoredN     int             // of how many that were not read yet
 	launched     map[launcher]int64
 	detector     int64 // where the straggler detector's last report begins
@@ -71,7 +69,9 @@ type reader struct {
 	held      *held
 	part      *part
 
-	below     []byte // what follows the line at hand, which ends at belowFrom; nil where it is not known
+	line      *scan.Line // at hand; nil while the head is read,
+	headAbove []byte     // when this stands above the line at hand
+	below     []byte     // what follows the line at hand, which ends at belowFrom; nil where it is not known
 	belowFrom int64
 	hush      hush
 	envelopes line.Unwrapper // of lines
@@ -168,7 +168,7 @@ const maxJoined = 3
 // visit takes one physical line from the scanner. The head of the file is kept until it tells whether the file is
 // wrapped.
 func (r *reader) visit(l *scan.Line) (more int, err error) {
-	r.ending = l.Last
+	r.line, r.ending = l, l.Last
 	r.below, r.belowFrom = l.Below, l.TextOff+int64(len(l.Text))
 	if r.decided && r.echoed(l) {
 		return r.wanted(0), nil
@@ -204,10 +204,28 @@ func (r *reader) decide() (more int) {
 	head := r.head
 	r.head = nil
 	r.compareClocks(head)
+	r.line = nil
 	for i := range head {
+		if i > 0 {
+			r.headAbove = head[i-1].raw
+		}
 		more = r.take(&head[i], len(head[i].raw) >= maxHead)
 	}
 	return more
+}
+
+// lineAbove is the line above the one at hand; nil where it is not known.
+func (r *reader) lineAbove() []byte {
+	above := r.headAbove
+	if r.line != nil {
+		if above = r.line.Above(); r.margin != nil {
+			above = above[r.margin(above):]
+		}
+	}
+	if e, ok := r.passing.Unwrap(above); ok {
+		return e.Text
+	}
+	return above
 }
 
 // take reads a physical line, or holds it back to join it with the next ones. It returns how many lines it needs.

@@ -34,7 +34,6 @@ func tracebackHandlers() []handler {
 		{"frame", []string{frameLiteral}, readOrphan},
 		{"final line", []string{"Error: ", "Exception: "}, readBareFinal},
 		{"ignored exception", []string{ignoredHead, loggingHead}, readIgnored},
-		{"warning", []string{"WARNING"}, readWarning},
 		{"Hydra", []string{"Error in call to target '", "Error in creating partial("}, readHydra},
 		{"C++ exception", []string{"terminate called "}, readTerminate},
 		{"Python fatal", []string{"Fatal Python error: "}, readFatal},
@@ -70,17 +69,17 @@ func readIgnored(r *reader, rec *record) bool {
 	return true
 }
 
-// readWarning notes a record of a warning: a logger that is given an exception prints its traceback right below.
-func readWarning(r *reader, rec *record) bool {
-	if rec.Prefix.Severity == 'W' || bytes.HasPrefix(rec.Msg, []byte("WARNING:")) {
-		r.warnedWho, r.warnedAt = rec.Who, r.lineNo
-	}
-	return false
-}
-
-// warns says that the traceback that begins in rec stands right below a warning.
+// warns says that the traceback that begins in rec stands right below a warning of its writer: so a logger prints the exception that it
+// was given.
 func (r *reader) warns(rec *record) bool {
-	return r.warnedAt > 0 && r.lineNo == r.warnedAt+1 && r.warnedWho == rec.Who && !own(rec)
+	above := r.withoutANSI(r.lineAbove())
+	if own(rec) || len(above) == 0 {
+		return false
+	}
+	above = above[bytes.LastIndexByte(bytes.TrimRight(above, "\r"), '\r')+1:]
+	var pre line.Prefix
+	r.names.ParseInto(&pre, above)
+	return pre.Who == rec.Who && (pre.Severity == 'W' || bytes.HasPrefix(above[min(pre.Len, len(above)):], []byte("WARNING:")))
 }
 
 // ignores says that what begins in rec stands below such a head of its writer. Each head speaks of one exception.
