@@ -42,8 +42,9 @@ var endedSignatures = []Signature{
 		Example: "Job finished (status: FAILED).",
 	},
 	{
+		// 143, a SIGTERM, is how containers beside the job's end when it has finished.
 		ID: EndedWithError + "k8s-exit", Role: ConsequenceRole,
-		Literals: []string{"Exit Code: "}, Pattern: `^\s*Exit Code:\s+(?P<code>[1-9]\d{0,2})\s*$`,
+		Literals: []string{"Exit Code: "}, Pattern: `^\s*Exit Code:\s+(?P<code>[2-9]|[1-9]\d|1[0-35-9]\d|14[0-24-9]|[2-9]\d\d|1)\s*$`,
 		Meaning: "Kubernetes says that a container of the job ended with an error; codes above 128 stand for signals.",
 		Source:  "kubectl describe pod",
 		Example: "      Exit Code:    137",

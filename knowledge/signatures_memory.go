@@ -187,8 +187,9 @@ var memorySignatures = []Signature{
 		Example:  "Failed. Reason: ClientError: Please use an instance type with more memory, or reduce the size of training data processed on an instance.",
 	},
 	{
+		// Events tell of the whole node, whoever's process it was: only names that processes of training have count.
 		ID: "host-oom-kubelet", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller,
-		Literals: []string{"System OOM encountered, victim process: "}, Pattern: `victim process: (?P<process>[^,]{1,64}), pid: (?P<pid>\d+)`,
+		Literals: []string{"System OOM encountered, victim process: "}, Pattern: `victim process: (?P<process>(?:python|pt_|torchrun|ray::|deepspeed|accelerate)[^,]{0,64}), pid: (?P<pid>\d+)`,
 		Meaning: "The node itself ran out of memory, and its kernel killed this process.",
 		Source:  "Kubernetes pkg/kubelet/oom/oom_watcher_linux.go",
 		Example: "Warning  SystemOOM  2m  kubelet, node-7  System OOM encountered, victim process: python, pid: 33121",
@@ -201,8 +202,9 @@ var memorySignatures = []Signature{
 		Example: "Error from slot1@n7: Docker job has gone over memory limit of 65536 Mb",
 	},
 	{
+		// A service of the node's own is no job's.
 		ID: "host-oom-systemd", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{" due to memory pressure for "}, Pattern: `Killed (?P<cgroup>/\S{1,240}) due to memory pressure for \S+ being (?P<pressure>[\d.]+%)`,
+		Literals: []string{" due to memory pressure for "}, Pattern: `Killed (?P<cgroup>/\S{1,240}(?:\.scope|/[^\s/.]{1,80})) due to memory pressure for \S+ being (?P<pressure>[\d.]+%)`,
 		Meaning: "systemd-oomd killed the processes of this session or service because memory was short.",
 		Source:  "systemd src/oom/oomd-manager.c",
 		Example: "systemd-oomd[812]: Killed /user.slice/user-1000.slice/session-3.scope due to memory pressure for /user.slice being 71.12% > 50.00% for > 20s with reclaim activity",

@@ -187,6 +187,7 @@ func TestFieldTheStoreLeftMidway(t *testing.T) {
 func TestFieldWhatIsOnlyWarnedOf(t *testing.T) {
 	const tb = "Traceback (most recent call last):\n  File \"/a/decode.py\", line 88, in decode\n    return json.loads(raw)\njson.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)\n"
 	const warned, erred = "WARNING:root:skipping sample 7712\n" + tb, "ERROR:root:sample 7712\n" + tb
+	const short = "Traceback (most recent call last):\n  File \"/a/loop.py\", line 88, in step\n    loss.backward()\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
 	job := func(second string) map[string]string {
 		return map[string]string{"j-4242-n1.err": clocked(0, 0, 30), "j-4242-n2.err": "start\n" + second}
 	}
@@ -198,6 +199,12 @@ func TestFieldWhatIsOnlyWarnedOf(t *testing.T) {
 		{"an error", job(erred), []string{"exception"}, "node n2"},
 		{"and another failed", job(warned + raisedBy(9, "KeyError: 'labels'")), []string{"exception"}, "rank 9, node n2"},
 		{"and its process ended with an error", job(warned + gone(1)), []string{"exception"}, "node n2"},
+		{"and it ended there", one(fieldSteps + "WARNING:root:a batch is short\n" + short), []string{"gpu-oom"}, "-"},
+		{"and it ended there of an item", one(fieldSteps + warned), []string{"exception"}, "-"},
+		{"and it was ended there", one(fieldSteps + warned + "slurmstepd: error: *** STEP 77.0 ON n2 CANCELLED AT 2026-03-11T10:34:00 ***\n"), []string{"exception"}, "-"},
+		{"and further steps", one(fieldSteps + warned + clocked(40, 0, 30)), []string{"completed"}, "-"},
+		{"of memory", job("WARNING:root:a batch is long\n" + short), []string{"gpu-oom"}, "node n2"},
+		{"and another was missed", job(warned + "srun: error: n2: task 8: Exited with exit code 1\n"), []string{"exception"}, "node n2"},
 		{"of another writer", job("WARNING:root:a batch is short\n" + raisedBy(9, "KeyError: 'labels'")), []string{"exception"}, "rank 9, node n2"},
 		{"and its ranks waited for another", hung(warned, 4, 5, 6), []string{"rank-stalled"}, "rank 7, node n1"},
 	} {

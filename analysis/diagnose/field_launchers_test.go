@@ -61,6 +61,7 @@ func TestFieldOtherLaunchers(t *testing.T) {
 		{"SkyPilot: somebody cancelled it", one(fieldSteps + "Job finished (status: CANCELLED).\n"), []string{"cancelled"}, "-"},
 		{"SkyPilot: it came to its end", one(fieldSteps + "Job finished (status: SUCCEEDED).\n"), []string{"completed"}, "-"},
 		{"what kubectl describes ended with an error", map[string]string{"describe.txt": "    State:          Terminated\n      Reason:       Error\n      Exit Code:    137\n", "train.log": fieldSteps}, []string{"unknown"}, "-"},
+		{"a container beside it that was ended when it had finished", map[string]string{"describe.txt": "    State:          Terminated\n      Reason:       Error\n      Exit Code:    143\n", "train.log": fieldSteps + "Training completed with eval loss 1.2\n"}, []string{"completed"}, "-"},
 		{"what it describes came to its end", map[string]string{"describe.txt": "    State:          Terminated\n      Reason:       Completed\n      Exit Code:    0\n", "train.log": fieldSteps}, []string{"completed"}, "-"},
 		{"two OpenMP runtimes", one("OMP: Error #15: Initializing libiomp5.so, but found libomp.so already initialized.\n"), []string{"version-mismatch"}, "-"},
 		{"Spark does not say why", one(fieldSteps + "Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in main\n    run()\npy4j.protocol.Py4JJavaError: An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.\n"), []string{"peer-lost", "unknown"}, "-"},
@@ -102,6 +103,8 @@ func TestFieldMemoryElsewhere(t *testing.T) {
 	for _, c := range []fieldCase{
 		{"MindSpore", one(fieldSteps + raisedBy(3, "RuntimeError: Device(id:3) memory isn't enough and alloc failed, kernel name: Default/MatMul-op311, alloc size: 2147483648B.")), []string{"gpu-oom"}, "rank 3"},
 		{"the kubelet's event", one(fieldSteps + "Warning  SystemOOM  2m  kubelet, node-7  System OOM encountered, victim process: python, pid: 33121\n"), []string{"host-oom"}, "-"},
+		{"the kubelet's event of somebody else", one(fieldSteps + "Warning  SystemOOM  6d  kubelet, node-7  System OOM encountered, victim process: prometheus, pid: 33121\n"), []string{"completed"}, "-"},
+		{"a service that systemd's daemon for it ended", one(fieldSteps + "systemd-oomd[812]: Killed /system.slice/prometheus.service due to memory pressure for /system.slice being 71.12% > 50.00% for > 20s with reclaim activity\n"), []string{"completed"}, "-"},
 		{"HTCondor", one(fieldSteps + "012 (1234.000.000) 2025-09-03 11:20:12 Job was held.\n\tError from slot1@n7: Docker job has gone over memory limit of 65536 Mb\n"), []string{"host-oom"}, "-"},
 		{"systemd's daemon for it", one(fieldSteps + "systemd-oomd[812]: Killed /user.slice/user-1000.slice/session-3.scope due to memory pressure for /user.slice being 71.12% > 50.00% for > 20s with reclaim activity\nKilled\n"), []string{"host-oom"}, "-"},
 		{"somebody's who had logged in, when the job had finished", one(fieldSteps + "Training completed.\n" + adopted), []string{"completed"}, "-"},

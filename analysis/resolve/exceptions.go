@@ -106,8 +106,10 @@ func (f *Facts) unabridged(x *worker.Exception) *worker.Exception {
 	return x
 }
 
-// wentOnAfterWarning says that nothing speaks against a program having gone on after it had caught an exception and logged it as a warning:
-// its process does not end with an error of which nothing else tells, and where ranks hung, whoever wrote it waited like others.
+// wentOnAfterWarning says that a program went on after it had caught an exception and logged it as a warning: its process does not end with
+// an error of which nothing else tells, and where ranks hung, whoever wrote it waited like others. A file that tells of steps tells of
+// further ones, too: of a warning that has nothing to do with the traceback below it, it does not. Only of a file that tells of none while
+// others do it is believed, where the exception is one that is passed over and nothing unexplained tells of an end.
 func (f *Facts) wentOnAfterWarning(fl *Failure) bool {
 	launcher := func(fr worker.Frame) bool { return strings.Contains(fr.File, "/ray/") } // it warns of trials that failed
 	if uncaught(fl) || fl.Role != knowledge.CauseRole || slices.ContainsFunc(fl.Exc.Frames, launcher) {
@@ -122,7 +124,9 @@ func (f *Facts) wentOnAfterWarning(fl *Failure) bool {
 	}
 	hung := slices.ContainsFunc(f.Groups, func(g *Group) bool { return len(g.Pending) > 0 })
 	if !hung {
-		return true
+		above, below := f.StepsAround(*fl.At)
+		passable := fl.Mechanism == mechException || fl.Mechanism == "bad-sample" || ioMechanisms[fl.Mechanism]
+		return below >= goesOn || above+below == 0 && len(f.Progress) > 0 && passable && !f.endedOtherwise()
 	}
 	if fl.Rank != NoRank {
 		return len(fl.Proc.Pending) > 0
@@ -136,6 +140,20 @@ func (f *Facts) wentOnAfterWarning(fl *Failure) bool {
 		}
 	}
 	return there
+}
+
+// endedOtherwise says that something tells of processes that ended or were missed, and no exception but those that were warned of says why.
+func (f *Facts) endedOtherwise() bool {
+	o := f.Obs
+	cancelled := func(e worker.SlurmEnd) bool { return e.Kind != "cancelled" || e.Reason == "" }
+	lost := func(s worker.Sign) bool {
+		sig, _ := knowledge.Lookup(s.ID)
+		return sig.Mechanism == "peer-lost"
+	}
+	if len(o.ChildFailed)+len(o.ChildExits)+len(o.TaskExits) == 0 && !slices.ContainsFunc(o.SlurmEnds, cancelled) && !slices.ContainsFunc(o.Signs, lost) {
+		return false
+	}
+	return !slices.ContainsFunc(o.Exceptions, func(x worker.Exception) bool { return !x.Warned && exceptionRoles[className(x.Type)] == "" })
 }
 
 // keptByTelemetry says that the client of an experiment tracker caught an exception and only told it: the traceback begins in its own code,

@@ -110,10 +110,12 @@ var factRules = []factRule{
 	{literal: "exiting program after ", key: "exit_ok", value: "exiting program after", not: "SIGTERM",
 		pattern: pattern.New(`exiting program after [\d.]+ (?:minutes|hours)`)},
 	{literal: "[after training is done]", key: "exit_ok", value: "after training is done"},
-	{literal: "Training completed", not: " with e", key: "exit_ok", value: "Training completed"}, // errors, an exit code, an exception
-	{literal: "Training finished", not: " with e", key: "exit_ok", value: "Training finished"},
+	{literal: "Training completed", key: "exit_ok", value: "Training completed", pattern: pattern.New("Training completed" + notInError)},
+	{literal: "Training finished", key: "exit_ok", value: "Training finished", pattern: pattern.New("Training finished" + notInError)},
 	{literal: "raining complete", not: "Training completed", key: "exit_ok", value: "training complete", pattern: trainingOver},
 	{literal: "raining finished", not: "Training finished", key: "exit_ok", value: "training finished", pattern: trainingOver},
+	{literal: "raining complete", not: "poch", key: "exit_ok", value: "training complete", pattern: overIn},
+	{literal: "raining finished", not: "poch", key: "exit_ok", value: "training finished", pattern: overIn},
 	{literal: "inished training", key: "exit_ok", value: "finished training", pattern: pattern.New(`(?:^|[\]:|>-] )\s*[Ff]inished training(?:[.!]|\s*$)`)},
 	// NeMo RL.
 	{literal: "number of steps has been reached", key: "exit_ok", value: "all steps done", pattern: pattern.New(`Max number of steps has been reached, stopping training early`)},
@@ -129,8 +131,14 @@ var factRules = []factRule{
 	{literal: "worker group successfully finished", key: "exit_ok", value: "worker group successfully finished"},
 }
 
-// trainingOver is a statement of its own, not part of a sentence.
-var trainingOver = pattern.New(`(?:^|[\]:|>-] )\s*[Tt]raining (?:is )?(?:completed?|finished)(?:[.!,;]|\s*$| (?:in|after|at) (?:step |epoch |iteration )?\d)`)
+// notInError is what follows such words where they do not go on "with errors", an exit code or an exception.
+const notInError = `(?:$|[^ ]| (?:$|[^w]|w[^i]|with[^ ]|with (?:$|[^e]|e[^rx])))`
+
+// trainingOver is a statement of its own, not part of a sentence. That it finished in some time is also said of an epoch's: see overIn.
+var trainingOver = pattern.New(`(?:^|[\]:|>-] )\s*[Tt]raining (?:is )?(?:completed?|finished)(?:[.!,;]|\s*$| (?:after|at) (?:step |epoch |iteration )?\d)`)
+
+// overIn is what is said of a whole training, and of that of an epoch.
+var overIn = pattern.New(`(?:^|[\]:|>-] )\s*[Tt]raining (?:is )?(?:completed?|finished) in \d`)
 
 // usesLhotse: a configuration that says no names it, too.
 var usesLhotse = pattern.New(`(?:^|[^_])lhotse|[^e]_lhotse|use_lhotse['"]?\s*[=:]\s*['"]?(?:[Tt]rue|TRUE|1|yes)\b`)
