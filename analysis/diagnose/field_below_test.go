@@ -53,6 +53,7 @@ func TestVersionsOfAHelperAreNotThePrograms(t *testing.T) {
 		{"a helper amid the training", one(fieldSteps + module + prefixed(3, raised)), []string{"exception"}, "rank 3"},
 		{"a tool when a process had failed", one(fieldSteps + raised + nvml), []string{"exception"}, "-"},
 		{"a helper before the training", one(module + fieldSteps + "step 4 loss 2.1\nstep 5 loss 2.0\n" + prefixed(3, raised)), []string{"exception"}, "rank 3"},
+		{"a helper before the training of a job that was killed", one("OMP: Error #15: Initializing libiomp5.so, but found libomp.so already initialized.\n" + fieldSteps + "step 4 loss 2.1\nstep 5 loss 2.0\nsrun: error: n3: task 5: Killed\n"), []string{"external-signal", "host-oom"}, "-"},
 		{"at the start", one(nvml + "Traceback (most recent call last):\n  File \"/w/train.py\", line 1, in <module>\n    init()\nRuntimeError: no device\n"), []string{"version-mismatch"}, ""},
 		{"and nothing else tells", one(fieldSteps + nvml), []string{"version-mismatch"}, ""},
 	} {

@@ -253,21 +253,18 @@ func atStart(fl *Failure) bool {
 }
 
 // pastStart leaves out lines, without a traceback, about versions that do not fit, which a process meets when it begins, where they stand
-// among steps of training and something else tells how the job ended: they are a helper's words, or those of a tool that a script calls
-// when all is over.
+// above steps of training, or below them and something else tells how the job ended: they are a helper's words, or those of a tool that a
+// script calls when all is over.
 func (f *Facts) pastStart() {
 	line := func(fl *Failure) bool {
 		return fl.Role == knowledge.CauseRole && fl.Mechanism == "version-mismatch" && (fl.Kind == "sign" || fl.Kind == "exception" && fl.Exc.Bare)
 	}
 	told := f.Job.ExitOK != nil || len(f.Ends) > 0 || slices.ContainsFunc(f.Groups, func(g *Group) bool { return len(g.Pending) > 0 }) ||
 		slices.ContainsFunc(f.Failures, func(fl *Failure) bool { return fl.Role == knowledge.CauseRole && !line(fl) })
-	if !told {
-		return
-	}
 	for _, fl := range f.Failures {
-		if line(fl) && (f.stepsAfter(*fl.At) >= goesOn || slices.ContainsFunc(f.Progress, func(p ProgressPoint) bool { return p.File == fl.At.File && p.Off < fl.At.Off && p.Phase == "training" })) {
+		if line(fl) && (f.stepsAfter(*fl.At) >= goesOn || told && slices.ContainsFunc(f.Progress, func(p ProgressPoint) bool { return p.File == fl.At.File && p.Off < fl.At.Off && p.Phase == "training" })) {
 			fl.Role = knowledge.InfoRole
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: training had begun, and something else tells how the job ended", fl.At.File, fl.At.Line))
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: the job trained, and it did not end of this", fl.At.File, fl.At.Line))
 		}
 	}
 }
