@@ -210,7 +210,7 @@ func readRankHost(r *reader, rec *record) bool {
 var (
 	printedWorld = pattern.New(`(?i)(?:^|[\s\[(,;|{'"])world[_ ]size['"]?\s?[:=]?\s?(\d{1,6})(?:[\s\]),;.|}]|$)`)
 	// ofAGroup finds the words of lines that speak of a smaller world than the job's.
-	ofAGroup = pattern.New(`(?i)parallel|group|mesh|://|\b(?:[tdpcems]p|fsdp|hsdp|shard|replicate|local|expert|tensor|pipeline|data|context|model|sequence|engine|vllm|sglang)\b`)
+	ofAGroup = pattern.New(`(?i)parallel|group|mesh|dataset|loader|sampler|://|\b(?:[tdpcems]p|fsdp|hsdp|shard|replicate|local|expert|tensor|pipeline|data|context|model|sequence|engine|vllm|sglang)\b`)
 )
 
 // readRankWorld reads what a script prints of its own rank together with the number of ranks: "rank 3, world_size 64".
