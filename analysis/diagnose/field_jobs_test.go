@@ -99,6 +99,16 @@ func TestFieldRetriesBesideWhoHeldTheOthers(t *testing.T) {
 	}
 }
 
+// In a file of all ranks nothing says whose they are.
+func TestFieldRetriesInTheFileOfAll(t *testing.T) {
+	tries := ""
+	for k := range 6 {
+		tries += fmt.Sprintf("2026-03-11 09:%02d:30,000 WARNING aistore.sdk.request_client: Retrying (%d/10) GET http://proxy:51080/v1/objects/train/shard_000122.tar after ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))\n", 11+k, k+1)
+	}
+	all := "2026-03-11 09:00:00,000 INFO world_size=8\n" + tries + waitedFor(0, 1, 2, 3, 4, 5, 6) + toldAt("311", "09:20:01", 7, 0)
+	fieldCase{"nobody's", one(all), []string{"rank-stalled"}, "rank 7"}.check(t)
+}
+
 // A port went down and came up again, and no transfer is told to have failed: it held nobody. One that did not come back is told.
 func TestFieldAPortThatCameBack(t *testing.T) {
 	event := func(port, what string) string {
@@ -113,6 +123,8 @@ func TestFieldAPortThatCameBack(t *testing.T) {
 	for _, c := range []fieldCase{
 		{"it came back", job(down + up), []string{"completed"}, "-"},
 		{"another did", job(down + event("mlx5_2:1", "port active")), []string{"link-error"}, "node n2"},
+		{"it went down again", job(down + up + down), []string{"link-error"}, "node n2"},
+		{"it came back twice", job(down + up + down + up), []string{"completed"}, "-"},
 		{"it had come before", job(up + down), []string{"link-error"}, "node n2"},
 		{"and others' transfers fail", job(down + up + "n3:900:950 [1] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.4.5.7<41022> with status=12 opcode=0 len=0 vendor err 129 (Send)\n"), []string{"link-error"}, "-"},
 		{"and a peer was lost", job(down + up + lost), []string{"peer-lost", "unknown"}, "-"},
@@ -195,7 +207,10 @@ func TestFieldWhatIsOnlyWarnedOf(t *testing.T) {
 		return map[string]string{"j-4242-n1.err": "2026-03-11 09:00:00,000 INFO world_size=8\n" + waitedFor(0, 1, 2, 3) + toldAt("311", "09:20:01", 7, 0), "j-4242-n2.err": "start\n" + second + waitedFor(ranks...)}
 	}
 	for _, c := range []fieldCase{
-		{"and it trained", job(warned), []string{"completed"}, "-"},
+		{"and it trained", job(warned + "INFO:root:next shard\n"), []string{"completed"}, "-"},
+		{"and wrote nothing more", job(warned), []string{"exception", "completed"}, ""},
+		{"and wrote nothing more, and another failed", map[string]string{"j-4242-n1.err": clocked(0, 0, 30) + raisedBy(1, "KeyError: 'labels'"), "j-4242-n2.err": "start\n" + warned}, []string{"exception"}, "rank 1, node n1"},
+		{"and its task ended with an error some steps below", one(fieldSteps + "WARNING:root:giving up\n" + short + clocked(40, 0, 30) + "srun: error: n2: task 3: Exited with exit code 1\n"), []string{"gpu-oom"}, ""},
 		{"an error", job(erred), []string{"exception"}, "node n2"},
 		{"and another failed", job(warned + raisedBy(9, "KeyError: 'labels'")), []string{"exception"}, "rank 9, node n2"},
 		{"and its process ended with an error", job(warned + gone(1)), []string{"exception"}, "node n2"},
@@ -207,6 +222,7 @@ func TestFieldWhatIsOnlyWarnedOf(t *testing.T) {
 		{"and another was missed", job(warned + "srun: error: n2: task 8: Exited with exit code 1\n"), []string{"exception"}, "node n2"},
 		{"of another writer", job("WARNING:root:a batch is short\n" + raisedBy(9, "KeyError: 'labels'")), []string{"exception"}, "rank 9, node n2"},
 		{"and its ranks waited for another", hung(warned, 4, 5, 6), []string{"rank-stalled"}, "rank 7, node n1"},
+		{"of a rank that left the loop and waited elsewhere", one(fieldSteps + prefixed(3, "WARNING:root:leaving the loop\n"+short) + watchdog(0, 412, "ALLREDUCE", 16384) + watchdog(1, 412, "ALLREDUCE", 16384) + watchdog(3, 412, "BARRIER", 1)), []string{"gpu-oom"}, "rank 3"},
 	} {
 		c.check(t)
 	}

@@ -106,19 +106,27 @@ func (f *Facts) unabridged(x *worker.Exception) *worker.Exception {
 	return x
 }
 
+// closes says that an exception is the last that its file holds.
+func (f *Facts) closes(x *worker.Exception) bool {
+	const ended = 2 // bytes, of the end of its last line
+	return slices.ContainsFunc(f.Obs.Tails, func(t worker.Tail) bool { return t.File == x.File && t.Bytes <= x.Off+int64(x.Len)+ended })
+}
+
 // wentOnAfterWarning says that a program went on after it had caught an exception and logged it as a warning: its process does not end with
 // an error of which nothing else tells, and where ranks hung, whoever wrote it waited like others. A file that tells of steps tells of
 // further ones, too: of a warning that has nothing to do with the traceback below it, it does not. Only of a file that tells of none while
-// others do it is believed, where the exception is one that is passed over and nothing unexplained tells of an end.
+// others do it is believed, where the exception is one that is passed over and nothing unexplained tells of an end; where its traceback is
+// the last that its file holds and nothing else went wrong, it is left open.
 func (f *Facts) wentOnAfterWarning(fl *Failure) bool {
 	launcher := func(fr worker.Frame) bool { return strings.Contains(fr.File, "/ray/") } // it warns of trials that failed
 	if uncaught(fl) || fl.Role != knowledge.CauseRole || slices.ContainsFunc(fl.Exc.Frames, launcher) {
 		return false
 	}
-	ended := slices.ContainsFunc(f.Obs.ChildFailed, func(c worker.ChildFailed) bool { return c.File == fl.At.File && c.ExitCode > 0 && c.ExitCode < 128 }) ||
+	ended := slices.ContainsFunc(f.Obs.TaskExits, func(e worker.TaskExit) bool { return e.File == fl.At.File && e.Code > 0 && e.Code < 128 }) ||
+		slices.ContainsFunc(f.Obs.ChildFailed, func(c worker.ChildFailed) bool { return c.File == fl.At.File && c.ExitCode > 0 && c.ExitCode < 128 }) ||
 		slices.ContainsFunc(f.Obs.ChildExits, func(c worker.ChildExit) bool { return c.File == fl.At.File && c.ExitCode > 0 && c.ExitCode < 128 })
 	if ended && !slices.ContainsFunc(f.Obs.Exceptions, func(x worker.Exception) bool {
-		return x.File == fl.At.File && x.Off > fl.At.Off && !x.Warned && exceptionRoles[className(x.Type)] == ""
+		return x.File == fl.At.File && x.Off > fl.At.Off && raised(x)
 	}) {
 		return false
 	}
@@ -126,10 +134,12 @@ func (f *Facts) wentOnAfterWarning(fl *Failure) bool {
 	if !hung {
 		above, below := f.StepsAround(*fl.At)
 		passable := fl.Mechanism == mechException || fl.Mechanism == "bad-sample" || ioMechanisms[fl.Mechanism]
-		return below >= goesOn || above+below == 0 && len(f.Progress) > 0 && passable && !f.endedOtherwise()
+		believed := above+below == 0 && len(f.Progress) > 0 && passable && !f.endedOtherwise()
+		fl.Unsettled = believed && f.closes(fl.Exc) && !slices.ContainsFunc(f.Obs.Exceptions, raised)
+		return below >= goesOn || believed && !fl.Unsettled
 	}
 	if fl.Rank != NoRank {
-		return len(fl.Proc.Pending) > 0
+		return slices.ContainsFunc(fl.Proc.Pending, (*Pending).shared)
 	}
 	there := false
 	for _, r := range f.byRank {
@@ -140,6 +150,13 @@ func (f *Facts) wentOnAfterWarning(fl *Failure) bool {
 		}
 	}
 	return there
+}
+
+// shared says that another rank waited in the same work of the same group.
+func (p *Pending) shared() bool {
+	return slices.ContainsFunc(p.Group.Pending, func(o *Pending) bool {
+		return o.Rank != p.Rank && o.Work.Seq == p.Work.Seq && o.Work.Op == p.Work.Op
+	})
 }
 
 // endedOtherwise says that something tells of processes that ended or were missed, and no exception but those that were warned of says why.
@@ -153,8 +170,11 @@ func (f *Facts) endedOtherwise() bool {
 	if len(o.ChildFailed)+len(o.ChildExits)+len(o.TaskExits) == 0 && !slices.ContainsFunc(o.SlurmEnds, cancelled) && !slices.ContainsFunc(o.Signs, lost) {
 		return false
 	}
-	return !slices.ContainsFunc(o.Exceptions, func(x worker.Exception) bool { return !x.Warned && exceptionRoles[className(x.Type)] == "" })
+	return !slices.ContainsFunc(o.Exceptions, raised)
 }
+
+// raised says that an exception is none that a program was only warned of, or that follows from others.
+func raised(x worker.Exception) bool { return !x.Warned && exceptionRoles[className(x.Type)] == "" }
 
 // keptByTelemetry says that the client of an experiment tracker caught an exception and only told it: the traceback begins in its own code,
 // or in a thread of it. One that reached the program would begin there.

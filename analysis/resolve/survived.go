@@ -254,12 +254,13 @@ func atStart(fl *Failure) bool {
 
 // pastStart leaves out lines, without a traceback, about versions that do not fit, which a process meets when it begins, where they stand
 // above steps of training, or below them and something else tells how the job ended: they are a helper's words, or those of a tool that a
-// script calls when all is over.
+// script calls when all is over. That srun tells of a task that ended with an error, and then ends the step, tells nothing else.
 func (f *Facts) pastStart() {
 	line := func(fl *Failure) bool {
 		return fl.Role == knowledge.CauseRole && fl.Mechanism == "version-mismatch" && (fl.Kind == "sign" || fl.Kind == "exception" && fl.Exc.Bare)
 	}
-	told := f.Job.ExitOK != nil || len(f.Ends) > 0 || slices.ContainsFunc(f.Groups, func(g *Group) bool { return len(g.Pending) > 0 }) ||
+	erred := slices.ContainsFunc(f.Obs.TaskExits, func(e worker.TaskExit) bool { return e.Code > 0 && e.Code < 128 })
+	told := f.Job.ExitOK != nil || len(f.Ends) > 0 && !erred || slices.ContainsFunc(f.Groups, func(g *Group) bool { return len(g.Pending) > 0 }) ||
 		slices.ContainsFunc(f.Failures, func(fl *Failure) bool { return fl.Role == knowledge.CauseRole && !line(fl) })
 	for _, fl := range f.Failures {
 		if line(fl) && (f.stepsAfter(*fl.At) >= goesOn || told && slices.ContainsFunc(f.Progress, func(p ProgressPoint) bool { return p.File == fl.At.File && p.Off < fl.At.Off && p.Phase == "training" })) {
@@ -298,7 +299,7 @@ func (f *Facts) upAgain() {
 // backAgain takes ports that NCCL itself says came up again for what held nobody: transfers that fail of it say so themselves.
 func (f *Facts) backAgain() {
 	f.passing(func(fl *Failure) string {
-		if !f.portBack(fl) || f.stoppedAt(fl) {
+		if down := f.portBack(fl); down == nil || f.stoppedAt(*down) {
 			return ""
 		}
 		return "the same port came up again"
@@ -322,26 +323,33 @@ func (f *Facts) passing(why func(*Failure) string) {
 }
 
 // stoppedAt says that the file that tells of a port tells of steps, of none after it, and that the job hung or failed: it may have been that.
-func (f *Facts) stoppedAt(fl *Failure) bool {
-	above, below := f.StepsAround(*fl.At)
+func (f *Facts) stoppedAt(down worker.At) bool {
+	above, below := f.StepsAround(down)
 	return above > 0 && below == 0 && f.deaths(true)
 }
 
-// portBack says that NCCL tells further down of an event by which the port that went down is active again.
-func (f *Facts) portBack(fl *Failure) bool {
-	port := ""
+// portBack is where NCCL last tells that a port went down which, as it tells further down, is active again; nil where the port is not.
+func (f *Facts) portBack(fl *Failure) *worker.At {
+	port, active := "", false
+	var down *worker.At
 	for i := range f.Obs.NCCLWarns { // in the order of their places
 		w := &f.Obs.NCCLWarns[i]
 		switch {
 		case w.Pos == fl.At.Pos:
 			if v := knowledge.Fields(fl.Sign, []byte(w.Text)); v["hca"] != "" {
-				port = v["hca"] + ":" + v["port"] + " Got "
+				port, down = v["hca"]+":"+v["port"]+" Got ", &w.At
 			}
-		case port != "" && w.File == fl.At.File && strings.Contains(w.Text, port) && strings.Contains(w.Text, "async event") && strings.Contains(w.Text, "port active"):
-			return true
+		case port == "" || w.File != fl.At.File || !strings.Contains(w.Text, port) || !strings.Contains(w.Text, "async event"):
+		case strings.Contains(w.Text, "port active"):
+			active = true
+		case strings.Contains(w.Text, "port error"):
+			active, down = false, &w.At // again
 		}
 	}
-	return false
+	if !active {
+		return nil
+	}
+	return down
 }
 
 // passed says that training went on for so long after a port had gone down.

@@ -153,12 +153,16 @@ func lastAct(s *Scene, id int) *act {
 }
 
 // retriesBeside is the only request of the job that was tried again and again while the others waited, where its lines stand without a rank
-// in the file of the rank that held them. Those that wait read nothing new.
+// in the file of the rank that held them, and others of the job have files of their own. Those that wait read nothing new.
 func retriesBeside(s *Scene, id int) *resolve.Ladder {
 	f, g := s.Facts, s.Graph
 	r := f.Rank(id)
 	if r == nil || len(g.Root) != 1 || !g.Start.Valid {
 		return nil
+	}
+	elsewhere := func(o *resolve.Rank) bool { return o.First.File != "" && o.First.File != r.First.File }
+	if !slices.ContainsFunc(f.Ranks, elsewhere) {
+		return nil // it is the file of all
 	}
 	var only *resolve.Ladder
 	for _, l := range f.Ladders {

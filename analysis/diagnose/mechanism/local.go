@@ -209,7 +209,10 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !fl.Unsettled }) {
 		p.Rivals, p.Direct, p.Base = []string{endedElse(s.Facts)}, false, 0.88
 		p.Why = "steps stand below it, and nothing says whether they were printed after it or had stood in a buffer: it may have been caught"
-		if s.Facts.Job.ExitOK != nil {
+		switch {
+		case fls[0].Exc != nil && fls[0].Exc.Warned:
+			p.Why = "the program logged it as a warning, and nothing below it says whether it went on"
+		case s.Facts.Job.ExitOK != nil:
 			p.Why = "a line below it says that the training finished, which a script may say whatever became of its program"
 		}
 	}
