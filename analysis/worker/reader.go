@@ -568,6 +568,7 @@ func compatible(a, b line.Who) bool {
 
 // finish closes what is open at the end of the file.
 func (r *reader) finish() {
+	r.line, r.headAbove = nil, nil // the scanner has the line's room back
 	if !r.decided {
 		r.decide()
 	}
