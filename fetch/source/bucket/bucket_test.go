@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -103,12 +102,7 @@ func TestABucketThatCannotBeUsedIsToldInWords(t *testing.T) {
 	endpoint := s3test.Serve(t)
 	_, put := fill(t, endpoint, "there")
 	put(t, "a", []byte("x"))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	free := "http://" + l.Addr().String()
-	_ = l.Close()
+	const free = "http://127.0.0.1:1" // a port that the kernel gives nobody, unlike one that a server has just left
 	wrong, unknown := options(endpoint, "there"), options(endpoint, "there")
 	wrong.SecretKey, unknown.AccessKey = "wrong-secret", "nobody"
 	for name, c := range map[string]struct {
