@@ -49,8 +49,8 @@ type spot struct {
 func spots(f *resolve.Facts) []spot {
 	var all []spot
 	if f.Obs != nil {
-		for i := range f.Obs.IOs {
-			v := f.Obs.IOs[i].IO()
+		for k := range f.Obs.IOs.All() {
+			v := k.IO()
 			rank, ok := f.RankOf(v.At)
 			if !ok {
 				rank = resolve.NoRank

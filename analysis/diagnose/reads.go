@@ -41,23 +41,34 @@ func tallies(t *resolve.Tally) incident.Tallies {
 func ladders(f *resolve.Facts) incident.RetryTallies {
 	out := incident.RetryTallies{PerFile: map[string]incident.Ladders{}, PerRank: map[string]incident.Ladders{}}
 	var all incident.Ladders
+	files, ranks := map[string]*incident.Ladders{}, map[int]*incident.Ladders{}
 	for _, l := range f.Ladders {
 		count(&all, l)
-		file := out.PerFile[l.First.File]
-		count(&file, l)
-		out.PerFile[l.First.File] = file
+		countIn(files, l.First.File, l)
 		if l.Rank != resolve.NoRank {
-			k := strconv.Itoa(l.Rank)
-			rank := out.PerRank[k]
-			count(&rank, l)
-			out.PerRank[k] = rank
+			countIn(ranks, l.Rank, l)
 		}
 		if l.Idle {
 			out.Idle++
 		}
 	}
+	for file, n := range files {
+		out.PerFile[file] = *n
+	}
+	for rank, n := range ranks {
+		out.PerRank[strconv.Itoa(rank)] = *n
+	}
 	out.Recovered, out.Exhausted, out.Open = all.Recovered, all.Exhausted, all.Open
 	return out
+}
+
+func countIn[K comparable](all map[K]*incident.Ladders, k K, l *resolve.Ladder) {
+	n := all[k]
+	if n == nil {
+		n = &incident.Ladders{}
+		all[k] = n
+	}
+	count(n, l)
 }
 
 func count(n *incident.Ladders, l *resolve.Ladder) {

@@ -30,9 +30,14 @@ func (b *builder) smell() {
 			s.Buckets = append(s.Buckets, x.Value)
 		}
 	}
-	for i := range b.s.Facts.Obs.IOs {
-		_, rest, ok := strings.Cut(b.s.Facts.Obs.IOs[i].Target, "/v1/objects/")
-		if name, _, _ := strings.Cut(rest, "/"); ok && name != "" && !slices.Contains(s.Buckets, "ais://"+name) && len(s.Buckets) < maxBuckets {
+	last := ""
+	for k := range b.s.Facts.Obs.IOs.All() {
+		_, rest, ok := strings.Cut(k.Target, "/v1/objects/")
+		name, _, _ := strings.Cut(rest, "/")
+		if !ok || name == "" || name == last || len(s.Buckets) >= maxBuckets {
+			continue
+		}
+		if last = name; !slices.Contains(s.Buckets, "ais://"+name) {
 			s.Buckets = append(s.Buckets, "ais://"+name)
 		}
 	}
@@ -85,8 +90,7 @@ func (b *builder) storageTroubles(uses bool) []incident.StorageSign {
 		}
 		k.n += n
 	}
-	for i := range f.Obs.IOs {
-		k := &f.Obs.IOs[i]
+	for k := range f.Obs.IOs.All() {
 		if k.Kind() != worker.IOLoader {
 			continue
 		}
@@ -103,7 +107,7 @@ func (b *builder) storageTroubles(uses bool) []incident.StorageSign {
 		}
 	}
 	for _, at := range f.Resets.At {
-		if uses && !elsewhere && !ofClient(f.Obs.IOs, at) {
+		if uses && !elsewhere && f.Obs.IOs.Find(at.File, at.Off) == nil {
 			note("reset", "", at, 1)
 		}
 	}
@@ -152,8 +156,8 @@ func (b *builder) storageUses() []incident.StorageSign {
 			note("the job uses "+x.Value, x.At)
 		}
 	}
-	for i := range f.Obs.IOs {
-		if l := f.Obs.IOs[i].IO(); l.Form == "lhotse" || l.Form == "ais" || l.Form == "ais-resume" {
+	for k := range f.Obs.IOs.All() {
+		if l := k.IO(); l.Form == "lhotse" || l.Form == "ais" || l.Form == "ais-resume" {
 			note("the job uses "+clientOf(l.Form), l.At)
 		}
 	}
@@ -167,12 +171,4 @@ func (b *builder) storageUses() []incident.StorageSign {
 		out = append(out, incident.StorageSign{Kind: incident.SignUse, Statement: s, Evidence: []incident.Evidence{mechanism.QuoteAt(first[s], nil)}})
 	}
 	return out
-}
-
-// ofClient reports whether a line is one of those, which stand in the order of files and offsets.
-func ofClient(list []worker.KeptIO, at worker.At) bool {
-	_, found := slices.BinarySearchFunc(list, at.Pos, func(k worker.KeptIO, p worker.Pos) int {
-		return cmp.Or(cmp.Compare(k.File, p.File), cmp.Compare(k.Off, p.Off))
-	})
-	return found
 }

@@ -58,8 +58,8 @@ func datesOf(obs *worker.Observations) dates {
 	for _, x := range obs.Checkpoints {
 		out.add(x.Stamp)
 	}
-	for i := range obs.IOs {
-		out.addN(obs.IOs[i].Stamp, 1+obs.IOs[i].More())
+	for x := range obs.IOs.All() {
+		out.addN(x.Stamp, 1+x.More())
 	}
 	for _, x := range obs.Doings {
 		out.add(x.Stamp)

@@ -303,8 +303,8 @@ func (o orphans) left(pid string, at worker.Pos) bool {
 
 // triedAgain reports whether a client says in this line that it tries again.
 func (f *Facts) triedAgain(at *worker.Pos) bool {
-	i, found := slices.BinarySearchFunc(f.Obs.IOs, at, func(k worker.KeptIO, at *worker.Pos) int { return comparePos(&k.Pos, at) })
-	return found && f.Obs.IOs[i].Retry()
+	v := f.Obs.IOs.Find(at.File, at.Off)
+	return v != nil && v.Retry()
 }
 
 // attribute ties a failure that names no rank to one where the file leaves no choice: of the processes that this file's

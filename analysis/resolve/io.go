@@ -1,10 +1,13 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
-	"sort"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"faultline/analysis/line"
 	"faultline/analysis/worker"
@@ -49,9 +52,8 @@ type Tally struct {
 
 // LoaderLine is a line of a loader that did not get what it asked for, attributed.
 type LoaderLine struct {
-	worker.At
-	Rank     int
-	Fallback bool // see worker.IO
+	*worker.KeptIO
+	Rank int
 }
 
 // ioLine is a line of a loader or storage client, attributed.
@@ -81,18 +83,47 @@ type client struct {
 	open     []*Ladder
 	previous Moment  // of its line before
 	raised   []int64 // offsets of its exceptions that tell of a store
+	near     int     // see idle
 }
 
-// clients finds each by its key.
-type clients map[ioKey]*client
+// fileIO is what the lines of one file come to: no client has lines in two.
+type fileIO struct {
+	ladders []*Ladder
+	loaders []LoaderLine
+	errors  Tally
+	clients map[ioKey]*client
+	writers map[writer]*client // the same; what a writer states is long, and lines of one share it
+	room    []Ladder           // for more of ladders
+}
 
-func (c clients) of(k ioKey) *client {
-	x := c[k]
-	if x == nil {
-		x = &client{}
-		c[k] = x
+// writer is who wrote a line, as its prefix states it and as it was resolved.
+type writer struct {
+	by   *line.Who
+	rank int
+}
+
+// client is whose a line is that is tied to a rank, or to none.
+func (p *fileIO) client(rank int, at *worker.At) *client {
+	w := writer{at.By, rank}
+	c := p.writers[w]
+	if c != nil {
+		return c
 	}
-	return x
+	k := ioKeyOf(rank, at)
+	if c = p.clients[k]; c == nil {
+		c = &client{}
+		p.clients[k] = c
+	}
+	p.writers[w] = c
+	return c
+}
+
+func ioKeyOf(rank int, at *worker.At) ioKey {
+	k := ioKey{file: at.File, rank: rank}
+	if rank == NoRank {
+		k.who = *at.Who()
+	}
+	return k
 }
 
 const (
@@ -125,6 +156,18 @@ func (t *Tally) add(f *Facts, at worker.At, more int) {
 	}
 }
 
+// join adds the lines of another file.
+func (t *Tally) join(o *Tally) {
+	t.Total += o.Total
+	for file, n := range o.PerFile {
+		t.PerFile[file] += n
+	}
+	for rank, n := range o.PerRank {
+		t.PerRank[rank] += n
+	}
+	t.At = append(t.At, o.At[:min(len(o.At), tallyExamples-len(t.At))]...)
+}
+
 // io resolves what loaders and storage clients print: ladders with their outcome, and the tallies.
 func (f *Facts) io(obs *worker.Observations) {
 	f.Resets, f.LoaderErrors = newTally(), newTally()
@@ -137,41 +180,80 @@ func (f *Facts) io(obs *worker.Observations) {
 		d := &obs.Doings[i]
 		f.Did = append(f.Did, Did{d, f.rankOr(d.At), f.when(d.At)})
 	}
-	all := clients{}
-	for i := range obs.IOs {
-		v := &obs.IOs[i]
-		l := ioLine{IO: v.IO(), kept: v}
-		l.rank, l.t = f.rankOr(l.At), f.when(l.At)
-		c := all.of(ioKeyOf(l.rank, l.At))
-		switch l.Kind {
-		case worker.IOLoader:
-			f.LoaderErrors.add(f, l.At, l.More)
-			f.Loaders = append(f.Loaders, LoaderLine{l.At, l.rank, l.Fallback})
-		case worker.IORetry:
-			ladder := f.climb(c.open, &l)
-			if ladder == nil {
-				ladder = f.newLadder(c, &l)
-				ladder.Idle = f.startsIdle(&l, c.previous)
-				c.open = append(c.open, ladder)
-			}
-			ladder.step(&l)
-		case worker.IOGaveUp:
-			f.giveUp(c, &l)
-		}
-		c.previous = l.t
+	f.paced() // which is asked from several sides below
+	raised := f.raised(obs)
+	parts := make([]fileIO, len(obs.IOs))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, list := range obs.IOs {
+		g.Go(func() error {
+			parts[i] = f.ioOf(list, raised)
+			return nil
+		})
+	}
+	_ = g.Wait() // no file fails
+	for i := range parts {
+		f.Ladders = append(f.Ladders, parts[i].ladders...)
+		f.Loaders = append(f.Loaders, parts[i].loaders...)
+		f.LoaderErrors.join(&parts[i].errors)
 	}
 	for i := range obs.Exceptions {
 		if x := &obs.Exceptions[i]; shortByStopIteration(x) {
 			f.LoaderErrors.add(f, x.At, 0)
 		}
 	}
-	f.outcomes(obs, all)
 	f.idle()
 	for _, t := range f.Tails {
 		if t.Dropped > 0 {
 			f.Warnings = append(f.Warnings, fmt.Sprintf("%s holds more lines of one kind than are kept: counts of it are lower bounds", t.File))
 		}
 	}
+}
+
+// ioOf resolves the lines of a file; raised are the exceptions of clients that tell of a store.
+func (f *Facts) ioOf(list []worker.KeptIO, raised map[ioKey][]int64) fileIO {
+	p := fileIO{errors: newTally(), clients: map[ioKey]*client{}, writers: map[writer]*client{}}
+	for i := range list {
+		v := &list[i]
+		l := ioLine{IO: v.IO(), kept: v}
+		l.rank, l.t = f.rankOr(l.At), f.when(l.At)
+		c := p.client(l.rank, &l.At)
+		switch l.Kind {
+		case worker.IOLoader:
+			p.errors.add(f, l.At, l.More)
+			p.loaders = append(p.loaders, LoaderLine{v, l.rank})
+		case worker.IORetry:
+			ladder := climb(c.open, &l)
+			if ladder == nil {
+				ladder = p.newLadder(f, c, &l)
+				ladder.Idle = f.startsIdle(&l, c.previous)
+				c.open = append(c.open, ladder)
+			}
+			ladder.step(&l)
+		case worker.IOGaveUp:
+			p.giveUp(f, c, &l)
+		}
+		c.previous = l.t
+	}
+	for k, c := range p.clients {
+		c.raised = raised[k]
+	}
+	for _, l := range p.ladders {
+		f.outcome(l)
+	}
+	return p
+}
+
+// raised are the offsets of the exceptions that tell of a store, by client.
+func (f *Facts) raised(obs *worker.Observations) map[ioKey][]int64 {
+	offs := map[ioKey][]int64{}
+	for i := range obs.Exceptions {
+		if x := &obs.Exceptions[i]; ofStore(x) {
+			k := ioKeyOf(f.rankOr(x.At), &x.At)
+			offs[k] = append(offs[k], x.Off)
+		}
+	}
+	return offs
 }
 
 func (f *Facts) rankOr(at worker.At) int {
@@ -189,20 +271,15 @@ func (f *Facts) when(at worker.At) Moment {
 	return f.NotBefore(at)
 }
 
-func (f *Facts) ioKey(at worker.At) ioKey { return ioKeyOf(f.rankOr(at), at) }
-
-// ioKeyOf is the client of a line that is tied to a rank, or to none.
-func ioKeyOf(rank int, at worker.At) ioKey {
-	if rank != NoRank {
-		return ioKey{file: at.File, rank: rank}
+func (p *fileIO) newLadder(f *Facts, c *client, l *ioLine) *Ladder {
+	if len(p.room) == 0 { // a storm has them by the hundred thousand
+		p.room = make([]Ladder, min(max(4, len(p.ladders)), 512))
 	}
-	return ioKey{file: at.File, rank: NoRank, who: *at.Who()}
-}
-
-func (f *Facts) newLadder(c *client, l *ioLine) *Ladder {
-	out := &Ladder{Rank: l.rank, Form: l.Form, Target: l.Target, Fault: l.Fault, First: l.kept, T: l.t, left: line.Unknown, client: c}
+	out := &p.room[0]
+	p.room = p.room[1:]
+	*out = Ladder{Rank: l.rank, Form: l.Form, Target: l.Target, Fault: l.Fault, First: l.kept, T: l.t, left: line.Unknown, client: c}
 	out.Proc = f.byRank[l.rank]
-	f.Ladders = append(f.Ladders, out)
+	p.ladders = append(p.ladders, out)
 	return out
 }
 
@@ -222,7 +299,7 @@ func (l *Ladder) step(v *ioLine) {
 }
 
 // climb finds the ladder that a line continues.
-func (f *Facts) climb(open []*Ladder, v *ioLine) *Ladder {
+func climb(open []*Ladder, v *ioLine) *Ladder {
 	for i := len(open) - 1; i >= 0 && i >= len(open)-maxOpenLadders; i-- {
 		l := open[i]
 		if l.gaveUp || v.Limit != line.Unknown && l.Limit != v.Limit {
@@ -249,7 +326,7 @@ func (f *Facts) climb(open []*Ladder, v *ioLine) *Ladder {
 
 // giveUp ends the client's youngest ladder, or is one by itself where no retry was printed. The exceptions of a chain say
 // the same several times.
-func (f *Facts) giveUp(c *client, v *ioLine) {
+func (p *fileIO) giveUp(f *Facts, c *client, v *ioLine) {
 	if n := len(c.open); n > 0 {
 		l := c.open[n-1]
 		near := !v.t.Valid || !l.Until.Valid || v.t.T-l.Until.T <= ladderGap
@@ -261,7 +338,7 @@ func (f *Facts) giveUp(c *client, v *ioLine) {
 			return
 		}
 	}
-	l := f.newLadder(c, v)
+	l := p.newLadder(f, c, v)
 	l.Last, l.Until, l.gaveUp = v.kept, v.t, true
 	if v.Limit != line.Unknown {
 		l.Top, l.Limit = v.Limit, v.Limit
@@ -290,61 +367,55 @@ func (f *Facts) startsIdle(v *ioLine, previous Moment) bool {
 // retry, the first; it recovered; quiet before; and no other clients had the same at that moment. That the store's own
 // logs show nothing then is for them to say.
 func (f *Facts) idle() {
+	some := false
+	for _, l := range f.Ladders {
+		l.Idle = l.Idle && l.Fault == "reset" && l.T.Valid && l.Lines == 1 && l.Top <= 1 && l.Outcome == Recovered
+		some = some || l.Idle
+	}
+	if !some {
+		return
+	}
 	var resets []*Ladder
 	for _, l := range f.Ladders {
 		if l.Fault == "reset" && l.T.Valid {
 			resets = append(resets, l)
 		}
 	}
-	sort.SliceStable(resets, func(i, j int) bool { return resets[i].T.T < resets[j].T.T })
-	from, to := 0, 0
-	near := map[*client]int{}
+	slices.SortFunc(resets, func(a, b *Ladder) int { return cmp.Compare(a.T.T, b.T.T) })
+	from, to, clients := 0, 0, 0
 	for _, l := range resets {
 		for to < len(resets) && resets[to].T.T <= l.T.T+idleTogether {
-			near[resets[to].client]++
+			c := resets[to].client
+			if c.near++; c.near == 1 {
+				clients++
+			}
 			to++
 		}
 		for resets[from].T.T < l.T.T-idleTogether {
-			if c := resets[from].client; near[c] == 1 {
-				delete(near, c)
-			} else {
-				near[c]--
+			c := resets[from].client
+			if c.near--; c.near == 0 {
+				clients--
 			}
 			from++
 		}
-		l.Idle = l.Idle && l.Lines == 1 && l.Top <= 1 && l.Outcome == Recovered && len(near) < idleClients
-	}
-	for _, l := range f.Ladders {
-		l.Idle = l.Idle && l.Fault == "reset" && l.T.Valid
+		l.Idle = l.Idle && clients < idleClients
 	}
 }
 
-// outcomes says how each ladder ended.
-func (f *Facts) outcomes(obs *worker.Observations, all clients) {
-	for i := range obs.Exceptions {
-		x := &obs.Exceptions[i]
-		if ofStore(x) {
-			c := all.of(f.ioKey(x.At))
-			c.raised = append(c.raised, x.Off)
-		}
-	}
-	for _, l := range f.Ladders {
-		l.WentOn = f.wentOn(l)
-		offs := l.client.raised
-		died := false
-		if i := sort.Search(len(offs), func(i int) bool { return offs[i] >= l.Last.Off }); i < len(offs) {
-			died = true
-		}
-		switch {
-		case l.gaveUp, died && !l.WentOn:
-			l.Outcome = Exhausted
-		case l.WentOn:
-			l.Outcome = Recovered
-		case l.Limit > 0 && l.Top >= l.Limit || l.left == 0:
-			l.Outcome = Exhausted
-		default:
-			l.Outcome = Open
-		}
+// outcome says how a ladder ended.
+func (f *Facts) outcome(l *Ladder) {
+	l.WentOn = f.wentOn(l)
+	offs := l.client.raised
+	died := len(offs) > 0 && offs[len(offs)-1] >= l.Last.Off
+	switch {
+	case l.gaveUp, died && !l.WentOn:
+		l.Outcome = Exhausted
+	case l.WentOn:
+		l.Outcome = Recovered
+	case l.Limit > 0 && l.Top >= l.Limit || l.left == 0:
+		l.Outcome = Exhausted
+	default:
+		l.Outcome = Open
 	}
 }
 

@@ -13,19 +13,31 @@ func (o *Observations) Filter(keep func(At) bool) *Observations {
 		if field.Kind() != reflect.Slice || field.Len() == 0 {
 			continue
 		}
-		at := headerOf(field.Type().Elem())
-		if at == nil {
+		if elem := field.Type().Elem(); elem.Kind() == reflect.Slice { // of each file
+			lists := reflect.MakeSlice(field.Type(), 0, field.Len())
+			for j := range field.Len() {
+				if kept := filtered(field.Index(j), headerOf(elem.Elem()), keep); kept.Len() > 0 {
+					lists = reflect.Append(lists, kept)
+				}
+			}
+			field.Set(lists)
 			continue
 		}
-		kept := reflect.MakeSlice(field.Type(), 0, field.Len())
-		for j := range field.Len() {
-			if keep(at(field.Index(j))) {
-				kept = reflect.Append(kept, field.Index(j))
-			}
+		if at := headerOf(field.Type().Elem()); at != nil {
+			field.Set(filtered(field, at, keep))
 		}
-		field.Set(kept)
 	}
 	return &out
+}
+
+func filtered(list reflect.Value, at func(reflect.Value) At, keep func(At) bool) reflect.Value {
+	kept := reflect.MakeSlice(list.Type(), 0, list.Len())
+	for i := range list.Len() {
+		if keep(at(list.Index(i))) {
+			kept = reflect.Append(kept, list.Index(i))
+		}
+	}
+	return kept
 }
 
 // headerOf finds the At of observations of a type; it is nil where they have none.

@@ -55,7 +55,7 @@ func merge(all []*Observations, spend bool) *Observations {
 		},
 		func() { m.Numerics = union(all, spend, func(o *Observations) *[]Numeric { return &o.Numerics }) },
 		func() { m.RankTimes = union(all, spend, func(o *Observations) *[]RankTime { return &o.RankTimes }) },
-		func() { m.IOs = union(all, spend, func(o *Observations) *[]KeptIO { return &o.IOs }) },
+		func() { m.IOs = unionOfIOs(all, spend) },
 		func() { m.Resets = union(all, spend, func(o *Observations) *[]Reset { return &o.Resets }) },
 		func() { m.Doings = union(all, spend, func(o *Observations) *[]Doing { return &o.Doings }) },
 		func() { m.Facts = union(all, spend, func(o *Observations) *[]Fact { return &o.Facts }) },
@@ -100,21 +100,38 @@ type placed[T any] interface {
 }
 
 func union[T any, P placed[T]](all []*Observations, spend bool, list func(*Observations) *[]T) []T {
-	n := 0
+	lists := make([][]T, 0, len(all))
 	for _, o := range all {
-		n += len(*list(o))
+		if l := list(o); len(*l) > 0 {
+			lists = append(lists, *l)
+			if spend {
+				*l = nil
+			}
+		}
+	}
+	return unionOf[T, P](lists, spend)
+}
+
+// unionOf joins lists; where they are spent a single one need not be copied.
+func unionOf[T any, P placed[T]](lists [][]T, spend bool) []T {
+	n := 0
+	for _, l := range lists {
+		n += len(l)
 	}
 	if n == 0 {
 		return nil
 	}
-	out := make([]T, 0, n)
-	for _, o := range all {
-		from := len(out)
-		out = append(out, *list(o)...)
-		if spend {
-			*list(o) = nil
+	out := lists[0]
+	if len(lists) > 1 || !spend || !ordered[T, P](out) {
+		out = make([]T, 0, n)
+		for i, l := range lists {
+			from := len(out)
+			out, lists[i] = append(out, l...), nil
+			sorted[T, P](out[from:])
 		}
-		sorted[T, P](out[from:])
+	}
+	if ordered[T, P](out) {
+		return out
 	}
 	sorted[T, P](out)
 	kept := 1
@@ -128,6 +145,38 @@ func union[T any, P placed[T]](all []*Observations, spend bool, list func(*Obser
 	}
 	clear(out[kept:])
 	return out[:kept]
+}
+
+// unionOfIOs joins lists of a file only; most often there is one.
+func unionOfIOs(all []*Observations, spend bool) IOs {
+	var lists IOs
+	for _, o := range all {
+		lists = append(lists, o.IOs...)
+		if spend {
+			o.IOs = nil
+		}
+	}
+	slices.SortStableFunc(lists, func(a, b []KeptIO) int { return cmp.Compare(a[0].File, b[0].File) })
+	var out IOs
+	for len(lists) > 0 {
+		n := 1
+		for n < len(lists) && lists[n][0].File == lists[0][0].File {
+			n++
+		}
+		out = append(out, unionOf(lists[:n], spend))
+		lists = lists[n:]
+	}
+	return out
+}
+
+// ordered reports whether a list is sorted and holds nothing twice.
+func ordered[T any, P placed[T]](list []T) bool {
+	for i := 1; i < len(list); i++ {
+		if order[T, P](&list[i-1], &list[i]) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // sorted sorts a list, which most often is sorted already.

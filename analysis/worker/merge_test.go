@@ -17,11 +17,19 @@ func someObservations(rnd *rand.Rand) *Observations {
 	v := reflect.ValueOf(o).Elem()
 	for i := range v.NumField() {
 		list := v.Field(i)
-		if list.Kind() != reflect.Slice || list.Type().Elem().Kind() != reflect.Struct {
+		if list.Kind() != reflect.Slice {
+			continue
+		}
+		elem := list.Type().Elem()
+		byFile := elem.Kind() == reflect.Slice
+		if byFile {
+			elem = elem.Elem()
+		}
+		if elem.Kind() != reflect.Struct {
 			continue
 		}
 		for range rnd.IntN(4) {
-			e := reflect.New(list.Type().Elem()).Elem()
+			e := reflect.New(elem).Elem()
 			if f := e.FieldByName("File"); f.IsValid() {
 				f.SetString(fmt.Sprintf("f%d", rnd.IntN(2)))
 			}
@@ -40,6 +48,9 @@ func someObservations(rnd *rand.Rand) *Observations {
 				if f := e.Field(k); f.Kind() == reflect.String && f.String() == "" {
 					f.SetString([]string{"a", "b"}[rnd.IntN(2)])
 				}
+			}
+			if byFile {
+				e = reflect.Append(reflect.MakeSlice(reflect.SliceOf(elem), 0, 1), e)
 			}
 			list.Set(reflect.Append(list, e))
 		}

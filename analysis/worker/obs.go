@@ -491,7 +491,7 @@ type Observations struct {
 	Checkpoints  []Checkpoint
 	Numerics     []Numeric
 	RankTimes    []RankTime
-	IOs          []KeptIO
+	IOs          IOs
 	Resets       []Reset
 	Doings       []Doing
 	Facts        []Fact

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -62,15 +63,16 @@ func (r *reader) putInOrder() {
 	if r.ios == nil {
 		return
 	}
-	list := r.obs.IOs
-	r.obs.IOs = inOrder(list, func(v *KeptIO) bool { return v.more > 0 })
-	clear(list)
-	*r.ios = list[:0]
+	if list := *r.ios; len(list) > 0 {
+		r.obs.IOs = IOs{inOrder(list, func(v *KeptIO) bool { return v.more > 0 })}
+		clear(list)
+		*r.ios = list[:0]
+	}
 	ioLists.Put(r.ios)
 	r.ios = nil
 }
 
-// inOrder is a copy of a list in which some lines stand too far in front.
+// inOrder is a copy of a list of one file in which some lines stand too far in front.
 func inOrder[T any, P placed[T]](list []T, moved func(*T) bool) []T {
 	if len(list) == 0 {
 		return nil
@@ -81,18 +83,22 @@ func inOrder[T any, P placed[T]](list []T, moved func(*T) bool) []T {
 			late = append(late, &list[i])
 		}
 	}
-	before := func(a, b *T) int { return comparePos(P(a).place(), P(b).place()) }
+	before := func(a, b *T) int { return cmp.Compare(P(a).place().Off, P(b).place().Off) }
 	slices.SortStableFunc(late, before)
 	out := make([]T, 0, len(list))
+	from := 0 // what is not copied yet
 	for i := range list {
-		if moved(&list[i]) {
-			continue
+		switch v := &list[i]; {
+		case moved(v):
+			out, from = append(out, list[from:i]...), i+1
+		case len(late) > 0 && before(late[0], v) < 0:
+			out, from = append(out, list[from:i]...), i
+			for len(late) > 0 && before(late[0], v) < 0 {
+				out, late = append(out, *late[0]), late[1:]
+			}
 		}
-		for len(late) > 0 && before(late[0], &list[i]) < 0 {
-			out, late = append(out, *late[0]), late[1:]
-		}
-		out = append(out, list[i])
 	}
+	out = append(out, list[from:]...)
 	for _, v := range late {
 		out = append(out, *v)
 	}

@@ -254,24 +254,23 @@ func readReset(r *reader, rec *record) bool {
 func (r *reader) keepIO(rec *record, n int, v *IO) {
 	if r.ios == nil {
 		r.ios = ioLists.Get().(*[]KeptIO)
-		r.obs.IOs = *r.ios
 	}
 	w := rec.writer
 	kept := keptIO(v, n, w.whose(&rec.Who))
 	if v.Kind != IOLoader {
-		emit(r, &r.obs.IOs, kept)
-		w.lastIO = len(r.obs.IOs)
+		emit(r, r.ios, kept)
+		w.lastIO = len(*r.ios)
 		return
 	}
 	a := again(&w.loads, n)
 	if a.at >= 0 && w.lastIO == a.at+1 {
-		last := &r.obs.IOs[a.at]
+		last := &(*r.ios)[a.at]
 		if at := last.At(); r.standsFor(a, rec, &at, last.More()) {
 			kept.more = last.more + 1
 			*last = kept
 			return
 		}
 	}
-	keepStandIn(r, a, &r.obs.IOs, kept)
-	w.lastIO = len(r.obs.IOs)
+	keepStandIn(r, a, r.ios, kept)
+	w.lastIO = len(*r.ios)
 }

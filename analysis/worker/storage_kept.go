@@ -1,6 +1,13 @@
 package worker
 
-import "faultline/analysis/line"
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"sort"
+
+	"faultline/analysis/line"
+)
 
 // KeptIO is an IO as observations hold it: in a storm a file has them by the ten thousand. What the writer's prefix states
 // and what the wording means is said once for all of them, so each takes a third of the room.
@@ -12,6 +19,37 @@ type KeptIO struct {
 
 	attempt, limit, left, more, repeated int32
 	rule, fault                          uint8 // in ioRules, and in faults + 1
+}
+
+// IOs are a list for each file that has any, in the order of files, each in the order of its lines. The lists are never joined: they
+// may be long.
+type IOs [][]KeptIO
+
+// All gives every line, in order.
+func (l IOs) All() iter.Seq[*KeptIO] {
+	return func(yield func(*KeptIO) bool) {
+		for _, list := range l {
+			for i := range list {
+				if !yield(&list[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Find is the line at a place, or nil.
+func (l IOs) Find(file string, off int64) *KeptIO {
+	i, found := slices.BinarySearchFunc(l, file, func(list []KeptIO, file string) int { return cmp.Compare(list[0].File, file) })
+	if !found {
+		return nil
+	}
+	list := l[i]
+	n := sort.Search(len(list), func(i int) bool { return list[i].Off >= off })
+	if n == len(list) || list[n].Off != off {
+		return nil
+	}
+	return &list[n]
 }
 
 // keptIO is what rule n read in a line of who.

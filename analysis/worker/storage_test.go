@@ -49,10 +49,10 @@ func TestRetriesOfEveryClient(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			obs := observe(t, "\n"+tt.text+"\n")
-			if len(obs.IOs) != 1 {
+			if len(obs.IOs) != 1 || len(obs.IOs[0]) != 1 {
 				t.Fatalf("%s\ngot %d lines: %+v", tt.text, len(obs.IOs), obs.IOs)
 			}
-			got := obs.IOs[0].IO()
+			got := obs.IOs[0][0].IO()
 			got.At = At{}
 			if got != tt.want {
 				t.Errorf("%s\ngot  %+v\nwant %+v", tt.text, got, tt.want)

@@ -31,7 +31,7 @@ func TestAStormIsCountedLineByLine(t *testing.T) {
 		"ConnectionResetError: [Errno 104] Connection reset by peer (%d)", "request %d failed: connection reset, retry 2/5")
 	obs := observe(t, calm(b))
 	loader, retries := 0, 0
-	for _, k := range obs.IOs {
+	for k := range obs.IOs.All() {
 		switch v := k.IO(); v.Kind {
 		case IOLoader:
 			loader += 1 + v.More

@@ -104,10 +104,10 @@ func lastAct(s *Scene, id int) *act {
 	for i := range f.Loaders {
 		if v := &f.Loaders[i]; v.Rank == id {
 			says := "its loader did not get what it asked for"
-			if v.Fallback {
+			if v.IO().Fallback {
 				says = "its loader had fallen back to reading one object at a time"
 			}
-			add(heldLoading, says, v.At)
+			add(heldLoading, says, v.At())
 		}
 	}
 	for i := range f.Did {
