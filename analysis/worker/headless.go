@@ -26,13 +26,18 @@ func readBareFinal(r *reader, rec *record) bool {
 		return true
 	}
 	rec.told = true
-	t := &trace{who: rec.Who, original: -1, budget: maxMessageLines, storm: s, silent: excess, ignored: r.ignores(rec)}
-	t.chain = []Exception{{At: rec.At, Type: clip(typ), Message: clip(msg), LoaderWorker: loaderWorker(msg), Bare: bare}}
-	t.keep(rec.Msg)
-	if s != nil && s.n > 1 && r.lone(rec) {
-		t.flush(r)
+	lone, ignored := s != nil && s.n > 1 && r.lone(rec), r.ignores(rec)
+	if lone && (excess || ignored) {
 		return true
 	}
+	e := Exception{At: rec.At, Type: clip(typ), Message: clip(msg), LoaderWorker: loaderWorker(msg), Bare: bare}
+	if lone {
+		e.Signs = r.recognise(nil, rec.Msg[:min(len(rec.Msg), maxMatched)])
+		emit(r, &r.obs.Exceptions, e)
+		return true
+	}
+	t := &trace{who: rec.Who, original: -1, budget: maxMessageLines, storm: s, silent: excess, ignored: ignored, chain: []Exception{e}}
+	t.keep(rec.Msg)
 	r.trace(rec, maxMessageLines, t.next)
 	return true
 }
