@@ -13,7 +13,7 @@ import (
 // read of every line, and so is everything in the last bytes of a file, where a storm gets to its end.
 const (
 	stormFull   = 32
-	stormStride = 32
+	stormStride = 64
 	stormLong   = 1 << 10 // from here on one in stormRare
 	stormRare   = 256
 	maxStorms   = 1 << 14 // kinds times writers of which an account is kept
