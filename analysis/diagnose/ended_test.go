@@ -62,6 +62,25 @@ func TestATimeLimitAfterASilenceThatZonesMayMake(t *testing.T) {
 	}
 }
 
+// Limits are whole hours, and most nodes say nothing once they have started: that a file's last line and the end of the job are hours
+// apart to the second makes no zone where another file's lines are later than the end would be.
+func TestATimeLimitWholeHoursAfterANodeHadStarted(t *testing.T) {
+	var steps strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&steps, "2022-05-02 12:%02d:00 step %d loss %.2f\n", i, i, 9-float64(i)/10)
+	}
+	started := "2022-05-02 11:59:50 started\n2022-05-02 12:00:10 ready\n"
+	for end, want := range map[string]string{"12:30:05": "confirmed", "20:00:20": "probable"} {
+		v := Run(read(t, []simulate.File{
+			{Name: "n1.log", Data: []byte(steps.String())},
+			{Name: "n2.log", Data: []byte(started + "slurmstepd: error: *** STEP 4242.0 ON n2 CANCELLED AT 2022-05-02T" + end + " DUE TO TIME LIMIT ***\n")},
+		}, nil, 0)).Verdict
+		if v.Status != want {
+			t.Errorf("ended at %s: %s %s (%s)", end, v.Status, v.Mechanism, v.Why)
+		}
+	}
+}
+
 // What is known may mean something else before the first step; as the last words of a file it is no good end.
 func TestAKnownErrorAsTheLastWordIsNoGoodEnd(t *testing.T) {
 	const refused = "2025-03-01 10:09:00 ERROR socket.gaierror: [Errno -2] Name or service not known\n"

@@ -335,6 +335,10 @@ func stampOf(at worker.At) line.Stamp {
 // between the two to be read as zones: a longer silence could be a hang of that length.
 const endLag = 30.0
 
+// endGrace is how long a job's processes may print after the scheduler has told them to end: KillWait is 30 s by default, and sites give
+// some minutes for a last save.
+const endGrace = 600.0
+
 // calibrateSlurm finds the zone of SLURM's own stamps. slurmstepd writes the node's local time while containers often
 // run in UTC, into the same file: an ending that stands right below a stamped line of the job and is a whole number of
 // quarter-hours away from it, give or take seconds, is in another zone.
@@ -371,6 +375,9 @@ func (f *Facts) calibrateSlurm(obs *worker.Observations) {
 			quarter := math.Round(delta/900) * 900
 			if quarter != 0 && math.Abs(quarter) < hour {
 				continue // no zone is so near to another: it is a silence
+			}
+			if t-quarter < latest-endGrace {
+				continue // it would have ended long before its last line: the file at hand had said nothing more for that time
 			}
 			if ref != 0 && math.Abs(quarter) <= 14*3600 && math.Abs(delta-quarter) <= endLag {
 				f.clock.offsets[k] = offset{-quarter, endLag}
