@@ -99,11 +99,11 @@ func (b *builder) storageTroubles(uses bool) []incident.StorageSign {
 		}
 	}
 	for _, l := range f.Ladders {
-		if !uses && clients[l.Form] == "" && l.Outcome != resolve.Exhausted {
+		if !uses && clients[l.Form()] == "" && l.Outcome != resolve.Exhausted {
 			continue // of whom it is nobody says, and nothing says that it went wrong
 		}
 		if !l.Idle && (l.Outcome != resolve.Recovered || !elsewhere) {
-			note(retried+l.Outcome, l.Form, l.First.At(), 1)
+			note(retried+l.Outcome, l.Form(), l.First.At(), 1)
 		}
 	}
 	for _, at := range f.Resets.At {

@@ -21,25 +21,25 @@ const (
 	Open      = "open"      // neither is shown
 )
 
-// Ladder is a run of retries of one request by one client.
+// Ladder is a run of retries of one request by one client. A storm makes them by the hundred thousand, most of one line.
 type Ladder struct {
-	Rank                int // NoRank where not proven
-	Proc                *Rank
-	Form, Target, Fault string
-	First, Last         *worker.KeptIO
-	T, Until            Moment // of the first and the last line
-	Lines               int
-	Top, Limit          int // the highest retry and how many there are at most; 0 not stated
-	Outcome             string
+	Rank              int // NoRank where not proven
+	Fault             string
+	First, Last       *worker.KeptIO
+	T, Until          Moment // of the first and the last line
+	Outcome           string
+	Lines, Top, Limit int32 // of lines; the highest retry and how many there are at most, 0 not stated
+	left              int32 // line.Unknown where the client does not count down
 	// WentOn says that the process went on after it, whatever became of the request.
 	WentOn bool
 	// Idle says that it is the reset of a connection that had been idle: noise (see idle).
-	Idle bool
-
-	client *client
-	left   int // line.Unknown where the client does not count down
+	Idle   bool
 	gaveUp bool
+	client *client
 }
+
+// Form is whose wording it is.
+func (l *Ladder) Form() string { return l.First.Form() }
 
 // Tally counts lines in total, by file and by global rank.
 type Tally struct {
@@ -277,8 +277,7 @@ func (p *fileIO) newLadder(f *Facts, c *client, l *ioLine) *Ladder {
 	}
 	out := &p.room[0]
 	p.room = p.room[1:]
-	*out = Ladder{Rank: l.rank, Form: l.Form, Target: l.Target, Fault: l.Fault, First: l.kept, T: l.t, left: line.Unknown, client: c}
-	out.Proc = f.byRank[l.rank]
+	*out = Ladder{Rank: l.rank, Fault: l.Fault, First: l.kept, T: l.t, left: line.Unknown, client: c}
 	p.ladders = append(p.ladders, out)
 	return out
 }
@@ -287,12 +286,12 @@ func (l *Ladder) step(v *ioLine) {
 	l.Last, l.Until = v.kept, v.t
 	l.Lines++
 	if v.Attempt != line.Unknown {
-		l.Top = max(l.Top, v.Attempt)
+		l.Top = max(l.Top, int32(v.Attempt))
 	}
 	if v.Limit != line.Unknown {
-		l.Limit = v.Limit
+		l.Limit = int32(v.Limit)
 	}
-	l.left = v.Left
+	l.left = int32(v.Left)
 	if l.Fault == "" {
 		l.Fault = v.Fault
 	}
@@ -302,22 +301,22 @@ func (l *Ladder) step(v *ioLine) {
 func climb(open []*Ladder, v *ioLine) *Ladder {
 	for i := len(open) - 1; i >= 0 && i >= len(open)-maxOpenLadders; i-- {
 		l := open[i]
-		if l.gaveUp || v.Limit != line.Unknown && l.Limit != v.Limit {
+		if l.gaveUp || v.Limit != line.Unknown && int(l.Limit) != v.Limit {
 			continue
 		}
 		switch { // most ladders end here: names are compared last
 		case v.Attempt != line.Unknown:
-			if v.Attempt <= l.Top {
+			if v.Attempt <= int(l.Top) {
 				continue
 			}
 		case v.Left != line.Unknown:
-			if l.left == line.Unknown || v.Left >= l.left {
+			if l.left == line.Unknown || v.Left >= int(l.left) {
 				continue
 			}
 		case v.t.Valid && l.Until.Valid && v.t.T-l.Until.T > ladderGap:
 			continue
 		}
-		if l.Form == v.Form && l.Target == v.Target {
+		if l.First.Target == v.Target && l.Form() == v.Form {
 			return l
 		}
 	}
@@ -341,7 +340,7 @@ func (p *fileIO) giveUp(f *Facts, c *client, v *ioLine) {
 	l := p.newLadder(f, c, v)
 	l.Last, l.Until, l.gaveUp = v.kept, v.t, true
 	if v.Limit != line.Unknown {
-		l.Top, l.Limit = v.Limit, v.Limit
+		l.Top, l.Limit = int32(v.Limit), int32(v.Limit)
 	}
 	c.open = append(c.open, l)
 }
@@ -428,7 +427,7 @@ func ofStore(x *worker.Exception) bool {
 // wentOn says that the process is shown to have gone on after a ladder: it waits in a collective itself, training made
 // further steps, or the program says that it finished.
 func (f *Facts) wentOn(l *Ladder) bool {
-	if r := l.Proc; r != nil {
+	if r := f.byRank[l.Rank]; r != nil {
 		for _, p := range r.Pending {
 			if l.Until.Valid && l.Until.Before(p.Start) || p.At.File == l.Last.File && p.At.Off > l.Last.Off && !p.Start.Valid {
 				return true

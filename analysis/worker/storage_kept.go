@@ -72,6 +72,9 @@ func (k *KeptIO) At() At {
 // Kind is that of its IO.
 func (k *KeptIO) Kind() string { return ioRules[k.rule].kind }
 
+// Form is that of its IO.
+func (k *KeptIO) Form() string { return ioRules[k.rule].form }
+
 // More is how many alike lines right before it this one stands for.
 func (k *KeptIO) More() int { return int(k.more) }
 
