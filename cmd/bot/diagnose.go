@@ -324,11 +324,8 @@ func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, er
 func (d *diagnosis) diagnose(ctx context.Context, e env, log *slog.Logger, in analysis.Input) (*incident.Report, error) {
 	bar := newProgress(e.err, "reading")
 	defer bar.clear()
-	memory := newThrift()
-	in.Progress = func(done, total int64) {
-		bar.update(done, total)
-		memory.look()
-	}
+	defer newThrift().watch()()
+	in.Progress = bar.update
 	log.Info("reading", "files", len(in.Sources), "job", in.JobID, "nodes", len(in.Nodes), "world_size", in.WorldSize)
 	r, err := analysis.Diagnose(ctx, in)
 	if err != nil {

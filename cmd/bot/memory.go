@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync/atomic"
+	"time"
 )
 
 // What the command may hold before the collector works harder than usual, in bytes: about what the logs of the largest
@@ -31,6 +32,30 @@ func newThrift() *thrift {
 	return t
 }
 
+// lookEvery is how often the bound is compared with what is in use. Where it is too low for what is needed, one collection follows the
+// other, which takes longer than all the rest.
+const lookEvery = 50 * time.Millisecond
+
+// watch looks again and again until it is told to stop.
+func (t *thrift) watch() (stop func()) {
+	done := make(chan struct{})
+	if !t.off {
+		go func() {
+			tick := time.NewTicker(lookEvery)
+			defer tick.Stop()
+			for {
+				select {
+				case <-tick.C:
+					t.look()
+				case <-done:
+					return
+				}
+			}
+		}()
+	}
+	return func() { close(done) }
+}
+
 // look raises the bound where what is in use comes near it.
 func (t *thrift) look() {
 	if t.off {
@@ -39,7 +64,14 @@ func (t *thrift) look() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	if live[0].Value.Kind() == metrics.KindUint64 {
-		t.raise(int64(live[0].Value.Uint64() / 4 * 5))
+		t.suit(int64(live[0].Value.Uint64()))
+	}
+}
+
+// suit raises the bound by a quarter of what is in use, if that leaves little below it.
+func (t *thrift) suit(live int64) {
+	if live > t.bound.Load()/8*7 {
+		t.raise(live / 4 * 5)
 	}
 }
 

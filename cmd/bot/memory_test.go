@@ -1,8 +1,10 @@
 package main
 
 import (
+	"runtime"
 	"runtime/debug"
 	"testing"
+	"time"
 )
 
 func TestTheBoundOfMemoryIsTheEnvironmentsWhereItStatesOne(t *testing.T) {
@@ -31,9 +33,30 @@ func TestTheBoundOfMemoryRisesWithWhatIsInUse(t *testing.T) {
 	if got := debug.SetMemoryLimit(-1); got != memoryGoal {
 		t.Errorf("%d, expected %d", got, memoryGoal)
 	}
-	m.raise(2 * memoryGoal)
-	m.raise(memoryGoal) // never back
-	if got := debug.SetMemoryLimit(-1); got != 2*memoryGoal {
-		t.Errorf("%d, expected %d", got, 2*memoryGoal)
+	for _, c := range []struct{ live, want int64 }{
+		{memoryGoal / 10 * 8, memoryGoal}, // room enough
+		{2 * memoryGoal, memoryGoal * 5 / 2},
+		{memoryGoal, memoryGoal * 5 / 2}, // never back
+	} {
+		if m.suit(c.live); debug.SetMemoryLimit(-1) != c.want {
+			t.Errorf("%d in use: %d, expected %d", c.live, debug.SetMemoryLimit(-1), c.want)
+		}
+	}
+}
+
+func TestTheBoundOfMemoryIsWatched(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	t.Setenv("GOMEMLIMIT", "")
+	t.Setenv("GOGC", "")
+	m := newThrift()
+	m.bound.Store(1)
+	stop := m.watch()
+	defer stop()
+	runtime.GC() // from now on it is known what is in use
+	for until := time.Now().Add(10 * time.Second); m.bound.Load() == 1; time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("nobody looked")
+		}
 	}
 }
