@@ -71,6 +71,21 @@ func TestFilesWithoutAJobBelongToEvery(t *testing.T) {
 	}
 }
 
+func TestOfEmptyFilesItIsSaidThatTheyAreEmpty(t *testing.T) {
+	var in Input
+	for _, name := range []string{"a.log", "b.out"} {
+		p := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(p, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		in.Sources = append(in.Sources, incident.Source{Name: name, Path: p})
+	}
+	r, err := Diagnose(t.Context(), in)
+	if err != nil || !strings.HasPrefix(r.Verdict.Summary, "every file is empty") || r.Verdict.Status != incident.Inconclusive {
+		t.Errorf("%v: %+v", err, r)
+	}
+}
+
 func TestWhatCanBeReadIsReadAndTheRestNamed(t *testing.T) {
 	sources := write(t, map[string]string{"a.log": crash})
 	gone := incident.Source{Name: "b.log", Path: filepath.Join(t.TempDir(), "b.log"), Bytes: 10}

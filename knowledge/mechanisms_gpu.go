@@ -10,7 +10,7 @@ var gpuMechanisms = []Mechanism{
 			"On all ranks it is the configuration; on one rank an imbalance, a leak, or a stranger's process on the same GPU.",
 		Now: []Advice{
 			{"Lower the micro-batch or sequence length, or switch activation checkpointing on, then resubmit.", ""},
-			{"Where much memory is reserved but not allocated, it is fragmented.", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+			{"Where much memory is reserved but not allocated, it is fragmented: let PyTorch grow its segments.", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
 			{"If only rank {rank} is short of memory, look for another process on its GPU.", "ssh {node} 'nvidia-smi --query-compute-apps=pid,used_memory,gpu_bus_id --format=csv'"},
 		},
 		Structural: []Advice{

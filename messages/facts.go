@@ -187,8 +187,10 @@ func decision(r *incident.Report) []pair {
 		none := "no node: nothing speaks against one"
 		nodes := r.Verdict.Root.Nodes
 		switch ofNode := r.Verdict.Scope == "node" && a.Owner != "job-code" && a.Owner != "data"; { // not of the program, wherever it runs
-		case len(nodes) > 0 && (ofNode || a.Owner == "cluster"):
+		case len(nodes) > 0 && a.Owner == "cluster":
 			none = "not proven: test " + nodeList(nodes) + " before it takes part again"
+		case len(nodes) > 0 && ofNode:
+			none = "no node, as nothing is proven; test " + nodeList(nodes) + " if it is at the root again"
 		case a.Owner == "cluster":
 			none = "a node that is not proven: find it first"
 		}

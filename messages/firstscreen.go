@@ -2,6 +2,7 @@ package messages
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"faultline/incident"
@@ -18,8 +19,8 @@ const (
 
 const couldBe = "Could be"
 
-// part is one answer of the first screen.
-type part struct{ Label, Text string }
+// part is one answer of the first screen. Proof is the end of its text that says where to see it.
+type part struct{ Label, Text, Proof string }
 
 // FirstScreen returns at most 12 lines of plain text, none wider than columns (0 means 100, below 60 it is laid out for
 // 60): what broke, where, how sure and why, what to do now, and what is missing.
@@ -44,13 +45,14 @@ func screen(v *view) []part {
 	var ps []part
 	add := func(label, text string) {
 		if text != "" {
-			ps = append(ps, part{label, text})
+			ps = append(ps, part{Label: label, Text: text})
 		}
 	}
 	if besideOnly(r) {
 		add("What", "How the job ended, its logs would tell.")
 	} else if saysMore(r.Verdict.Summary, v.Headline) {
 		add("What", sentence(r.Verdict.Summary)+proofText(r))
+		ps[len(ps)-1].Proof = proofText(r)
 	}
 	if r.Verdict.Status == incident.NoFailure {
 		add("How sure", sureText(r.Verdict))
@@ -309,7 +311,7 @@ func needsPart(status string, needs []incident.Need, more bool) (label, text str
 				now = append(now, what)
 			}
 		case n.Obtainable == "perishing":
-			now = append(now, what+" (soon gone: fetch it now)")
+			now = append(now, what+" (soon gone: fetch now)")
 		case n.Obtainable == "next-time":
 			later = append(later, what)
 		default:
@@ -362,16 +364,22 @@ func gapsText(r *incident.Report) string {
 	if len(c.FilesMissing) > 0 {
 		gaps = append(gaps, count(len(c.FilesMissing), "file")+" of a series")
 	}
-	empty := 0
+	empty, unread := 0, 0
 	for _, f := range c.Truncated {
-		if f.How == "empty" {
+		switch f.How {
+		case "empty":
 			empty++
+		case "unreadable":
+			unread++
 		}
+	}
+	if unread > 0 {
+		gaps = append(gaps, count(unread, "unreadable file"))
 	}
 	if empty > 0 {
 		gaps = append(gaps, count(empty, "empty file"))
 	}
-	if n := len(c.Truncated) - empty; n > 0 {
+	if n := len(c.Truncated) - empty - unread; n > 0 {
 		gaps = append(gaps, count(n, "file")+" cut short")
 	}
 	if r.Storage.Status == "not-provided" {
@@ -444,9 +452,7 @@ func layScreen(v *view, columns int) []screenLine {
 		if len(w) < 2 {
 			break
 		}
-		w = w[:len(w)-1]
-		w[len(w)-1] = cut(w[len(w)-1], room)
-		wrapped[longest] = w
+		wrapped[longest] = shortened(v.Screen[longest], w, room)
 	}
 	var lines []screenLine
 	for _, h := range head {
@@ -468,6 +474,30 @@ func layScreen(v *view, columns int) []screenLine {
 	return lines
 }
 
+// shortened is a part with one line less. Where to see it stays, whole, if half a line is left for what it is; else it goes, whole:
+// "See…" helps nobody.
+func shortened(p part, lines []string, room int) []string {
+	n := len(lines) - 1
+	if p.Proof == "" || !strings.Contains(strings.Join(lines, " "), strings.TrimSpace(p.Proof)) {
+		return append(slices.Clone(lines[:n-1]), cut(lines[n-1], room))
+	}
+	text := strings.TrimSuffix(p.Text, p.Proof)
+	words := strings.Fields(strings.TrimRight(text, "."))
+	for i := len(words); i > 0; i-- {
+		begin := strings.Join(words[:i], " ")
+		if textWidth(begin) < room/2 {
+			break
+		}
+		if w := wrap(strings.TrimRight(begin, " .,;:(…")+"…"+p.Proof, room); len(w) <= n {
+			return w
+		}
+	}
+	if w := wrap(text, room); len(w) <= n {
+		return w
+	}
+	return append(slices.Clone(lines[:n-1]), cut(lines[n-1], room))
+}
+
 // spare says how readily a part gives up a line: the one with the most is cut, 0 never. The set of what it could be is the
 // verdict, what to do now is what the reader came for, and how sure it is comes next: they are the last, within reason.
 func spare(p part, lines []string) int {
@@ -480,6 +510,6 @@ func spare(p part, lines []string) int {
 	case p.Label == "Do now" && n <= 2:
 		return 2
 	}
-	first := map[string]int{"Missing": 3, "Decides": 2, "Reason": 1, "Before": -1, "How sure": -2}
+	first := map[string]int{"Missing": 3, "Decides": 2, "Reason": 1, "What": -1, "Before": -1, "How sure": -2}
 	return 10*n + first[p.Label]
 }

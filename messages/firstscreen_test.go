@@ -36,6 +36,28 @@ func TestASetIsNeverCutShort(t *testing.T) {
 	}
 }
 
+// Where to see it is named whole or not at all, whatever has to be left out for it.
+func TestWhereToSeeItIsNotCutInHalf(t *testing.T) {
+	for _, c := range []struct {
+		file, summary string
+		columns       int
+		named         bool
+	}{
+		{"node09.err", strings.Repeat("what happened is told at length ", 20), 100, true},
+		{"node09.err", strings.Repeat("what happened is told at length ", 20), 80, true},
+		{"node09.err", "short", 80, true},
+		{strings.Repeat("a-folder/", 20) + "node09.err", strings.Repeat("what happened is told at length ", 20), 80, false},
+	} {
+		r := stall()
+		r.Verdict.Summary, r.Verdict.Why = c.summary, strings.Repeat("a long sentence about why ", 20)
+		r.KeyFiles = []incident.KeyFile{{File: c.file, Line: 20177}}
+		got := answer(r, c.columns, "What")
+		if has := strings.HasSuffix(got, "20177."); has != c.named || !has && strings.Contains(got, "See") {
+			t.Errorf("%.20s at %d: %q", c.file, c.columns, got)
+		}
+	}
+}
+
 func TestTheDecisionSaysTheFirstThingToDo(t *testing.T) {
 	r := stall()
 	r.Recommendations = []incident.Recommendation{{When: "next-time", Text: "collect more"}, {When: "now", Text: "look at its last line"}}
@@ -52,7 +74,7 @@ func TestTheDecisionSaysTheFirstThingToDo(t *testing.T) {
 func TestWhatDecidesIsNamedByWhenItCanBeHad(t *testing.T) {
 	needs := []incident.Need{{What: "stacks", Obtainable: "next-time"}, {What: "the kernel log", Obtainable: "perishing"}, {What: "the world size", Obtainable: "now"}}
 	for _, c := range []struct{ status, label, text string }{
-		{incident.Probable, "Decides", "The kernel log (soon gone: fetch it now); the world size. Next time: stacks."},
+		{incident.Probable, "Decides", "The kernel log (soon gone: fetch now); the world size. Next time: stacks."},
 		{incident.Confirmed, "Save now", "The kernel log."},
 	} {
 		if label, text := needsPart(c.status, needs, false); label != c.label || text != c.text {
@@ -96,7 +118,7 @@ func TestTheFirstScreenAnswersWhatPeopleAskedOfIt(t *testing.T) {
 	if got := answer(r, 100, "Do now"); !strings.Contains(got, "(may fail again)") || !strings.HasSuffix(got, "First get the world size: bot diagnose --world-size N.") {
 		t.Errorf("what to get first: %q", got)
 	}
-	if got := answer(r, 100, "Decides"); got != "Also the kernel logs (soon gone: fetch it now). Next time: py-spy stacks." {
+	if got := answer(r, 100, "Decides"); got != "Also the kernel logs (soon gone: fetch now). Next time: py-spy stacks." {
 		t.Errorf("the rest: %q", got)
 	}
 	r.Verdict.Needs = r.Verdict.Needs[2:]

@@ -63,7 +63,7 @@ func groupOf(g incident.Group) groupView {
 		if y := s.Sync; y != nil {
 			v.Stuck += ". " + sentence(y.Statement)
 			if y.Waits != "" {
-				v.Stuck += " There " + sentence(y.Waits)
+				v.Stuck += " " + sentence("there "+y.Waits)
 			}
 			if y.Check != "" {
 				v.Stuck += " To check: " + sentence(y.Check)

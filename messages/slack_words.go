@@ -169,7 +169,7 @@ func screenOf(v *view) (head string, parts []part) {
 		if len(laid[p.Label]) < len(wrap(p.Text, firstScreenWidth-labelWidth)) {
 			text = strings.Join(laid[p.Label], " ")
 		}
-		parts = append(parts, part{p.Label, text})
+		parts = append(parts, part{Label: p.Label, Text: text})
 	}
 	return strings.Join(laid[""], " "), parts
 }

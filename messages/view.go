@@ -149,7 +149,7 @@ func proofOf(e incident.Evidence) proof {
 	case incident.KindSet:
 		key := ""
 		if e.Capture != nil {
-			key = flat(e.Capture.Key+e.Capture.Member) + " "
+			key = strings.TrimLeft(flat(e.Capture.Key+e.Capture.Member), "[(") + " "
 		}
 		return proof{Where: "collected", Text: "exactly " + key + valuesText(e.Values) + " where " + predicateText(e.Predicate) + files}
 	case incident.KindInventory:
@@ -283,7 +283,7 @@ func obtainText(o string) string {
 	case "now":
 		return "can be had now"
 	case "perishing":
-		return "will soon be gone: fetch it now"
+		return "will soon be gone: fetch now"
 	case "next-time":
 		return "only next time"
 	}

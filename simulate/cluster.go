@@ -14,7 +14,7 @@ func newScene(spec Spec) (*scene, error) {
 	}
 	world := spec.NodeCount * spec.PerNode
 	if world < 2 || world > 16384 {
-		return nil, fmt.Errorf("simulate: %d nodes of %d ranks: the world must have 2 to 16384 ranks", spec.NodeCount, spec.PerNode)
+		return nil, fmt.Errorf("simulate: a job has 2 to 16384 ranks, not %d", world)
 	}
 	if p := spec.Layout.product(); p != world {
 		return nil, fmt.Errorf("simulate: layout %+v needs %d ranks, the nodes have %d", spec.Layout, p, world)

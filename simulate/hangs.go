@@ -89,7 +89,7 @@ func playRankStalled(s *scene) error {
 	o := s.play(prog, onset, s.limits(roots, at), nil)
 	_, dead := s.timeouts(o, waveOptions{})
 	s.teardown(dead)
-	s.title = fmt.Sprintf("rank %s never enters %s %d; %d others wait", ranges(roots), prog[0][at].kind, prog[0][at].seq, s.world-len(roots))
+	s.title = fmt.Sprintf("%s %s %d; %d others wait", neverEnter(roots), prog[0][at].kind, prog[0][at].seq, s.world-len(roots))
 	s.judge = func(v *view) Truth { return v.stalled(roots, s.title) }
 	return nil
 }

@@ -51,7 +51,7 @@ func playHangToTimeLimit(s *scene) error {
 		last = max(last, f.at)
 	}
 	s.controllerEnds(last+sec(600+s.rng.IntN(7200)), " DUE TO TIME LIMIT")
-	s.title = fmt.Sprintf("rank %s never enters a collective; the time limit ends the wait", ranges(roots))
+	s.title = fmt.Sprintf("%s a collective; the time limit ends the wait", neverEnter(roots))
 	s.judge = func(v *view) Truth {
 		t := v.stalled(roots, s.title)
 		t.ForbidMechanisms = append(slices.Clone(t.ForbidMechanisms), "time-limit", "external-signal")

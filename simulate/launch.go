@@ -31,6 +31,14 @@ func (s *scene) srunTasks(t time.Duration, n int, tasks []int, what string) {
 		text: fmt.Sprintf("srun: error: %s: %s %s: %s", s.nodes[n].name, word, ranges(tasks), what)})
 }
 
+// neverEnter is who never enters a collective, with the verb in their number.
+func neverEnter(ranks []int) string {
+	if len(ranks) == 1 {
+		return "rank " + ranges(ranks) + " never enters"
+	}
+	return "ranks " + ranges(ranks) + " never enter"
+}
+
 // ranges prints sorted numbers as SLURM does: 0-3,7.
 func ranges(xs []int) string {
 	var b strings.Builder

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"faultline/analysis"
 	"faultline/analysis/hostlist"
@@ -36,7 +37,7 @@ func askLogs(inv Investigation, found Found, hint CopyHint) Question {
 	}
 	if len(found.Searched) > 0 {
 		took := ""
-		if found.Took > 0 {
+		if found.Took >= 50*time.Millisecond { // less would read "for 0.0 s"
 			took = fmt.Sprintf(" for %.1f s", found.Took.Seconds())
 		}
 		q.Text = fmt.Sprintf("I looked for logs of job %s in %s%s and found none. ", orUnknown(inv.Job), list(found.Searched), took) +

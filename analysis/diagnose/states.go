@@ -83,7 +83,17 @@ func (b *builder) group(g *resolve.Group) incident.Group {
 		if done[id] {
 			continue
 		}
+		done[id] = true
 		out.Ranks = append(out.Ranks, b.idleRow(id, g))
+	}
+	// Of a group whose members are not known only those stand here who complained of it. Every rank is in the default group: who
+	// held it belongs into its table.
+	if g.Default {
+		for id := range b.root {
+			if id != resolve.NoRank && !done[id] {
+				out.Ranks = append(out.Ranks, b.idleRow(id, g))
+			}
+		}
 	}
 	sort.SliceStable(out.Ranks, func(i, j int) bool { return rowLess(out.Ranks[i], out.Ranks[j]) })
 	return out

@@ -64,6 +64,16 @@ func echoed(f *resolve.Facts) *resolve.Failure {
 	return nil
 }
 
+// allEmpty tells that there are files and not one byte in them.
+func allEmpty(f *resolve.Facts) bool {
+	for _, t := range f.Tails {
+		if t.Bytes > 0 || t.ReadError != "" {
+			return false
+		}
+	}
+	return len(f.Tails) > 0
+}
+
 func (b *builder) verdict() {
 	v := &b.r.Verdict
 	v.Candidates, v.Suspects, v.Needs = []incident.Candidate{}, []incident.Suspect{}, []incident.Need{}
@@ -74,6 +84,9 @@ func (b *builder) verdict() {
 		v.Status, v.Mechanism, v.Origin = incident.Inconclusive, unknown, unknown
 		v.Summary = "nothing in these logs explains how the job ended"
 		v.Why = "no failure, no hang and no normal end was found"
+		if allEmpty(b.s.Facts) {
+			v.Summary = "every file is empty: nothing was written into them, or nothing was copied"
+		}
 		if fl := echoed(b.s.Facts); fl != nil {
 			v.Summary = short(fl.Text) + "; what came before it, no line says"
 			if fl.Rank != resolve.NoRank {

@@ -166,7 +166,7 @@ func (c *Console) Report(ctx context.Context, id string, r *incident.Report) err
 func (c *Console) Ask(_ context.Context, _ string, q workflow.Question) error {
 	mark := "?"
 	if q.Perishing {
-		mark = "? (soon gone: fetch it now)"
+		mark = "? (soon gone: fetch now)"
 	}
 	c.say("%s %s", mark, printable(q.Text))
 	for _, item := range q.Items {

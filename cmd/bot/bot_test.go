@@ -126,6 +126,11 @@ func TestWrongUsageIsAnsweredWithWhatToDo(t *testing.T) {
 		{[]string{"diagnose"}, "name the directory"},
 		{[]string{"diagnose", "--nope", logs}, "bot diagnose --help"},
 		{[]string{"diagnose", "--format", "pdf", logs}, "choose one of terminal, markdown, json, html"},
+		{[]string{"diagnose", "--job", "4242"}, "or with --config a configuration"},
+		{[]string{"diagnose", "--out", "r.pdf", logs}, ".html, .md, .json or .txt"},
+		{[]string{"diagnose", "--out", "r.PNG", logs}, "--png r.PNG draws the rank map"},
+		{[]string{"simulate", "--mechanism", "rank-stalled", "--ranks", "1", "--out", "x"}, "--ranks 1: at least 2"},
+		{[]string{"simulate", "--mechanism", "rank-stalled", "--ranks", "32768", "--out", "x"}, "bot simulate: a job has 2 to 16384 ranks, not 32768"},
 		{[]string{"diagnose", "--color", "blue", logs}, "choose one of auto, always, never"},
 		{[]string{"diagnose", "--nodes", "node[01-", logs}, "write it as SLURM does"},
 		{[]string{"diagnose", "--world-size", "-4", logs}, "at least 1"},
@@ -180,7 +185,8 @@ func TestAFileThatMayNotBeReadIsNamedAndTheRestAnalysed(t *testing.T) {
 	if err := os.Chmod(secret, 0); err != nil {
 		t.Fatal(err)
 	}
-	call(t, "", "diagnose", "--format", "json", dir).want(t, 0, "slurm-4242-1.out")
+	call(t, "", "diagnose", "--format", "json", dir).want(t, 0, "slurm-4242-1.out", "unreadable")
+	call(t, "", "diagnose", dir).want(t, 0, "1 unreadable file")
 }
 
 func TestPartlyReadableInputGivesAReportWithWarnings(t *testing.T) {

@@ -26,7 +26,7 @@ file, the revision, the report. Nothing is needed and nothing is left behind.
 
 Examples:
   bot demo
-  bot demo --mechanism cuda-ecc-uncorrectable --html report.html
+  bot demo --mechanism gpu-ecc --html report.html
   bot demo --interactive
   bot demo --web          the same in a browser, as in Slack
 

@@ -58,7 +58,7 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 		fs.IntVar(&d.worldSize, "world-size", 0, "the number of ranks that the job had, `N`; the report then names the missing ones\ne.g. --world-size 128")
 		fs.StringVar(&d.aisLogs, "ais-logs", "", "also read the logs of AIStore's daemons in `PATH`: a directory, what \"ais log get cluster DIR\" wrote, or one archive\ne.g. --ais-logs ais-logs/")
 		fs.StringVar(&d.aisEndpoint, "ais-endpoint", "", "pull those logs from the cluster whose proxy is at `URL`; env: $AIS_ENDPOINT. Token and certificates are those of the ais command (docs/aistore.md): AIS_AUTHN_TOKEN or AIS_AUTHN_TOKEN_FILE, AIS_CLIENT_CA, …\ne.g. --ais-endpoint https://ais.example.org:51080")
-		fs.Func("evidence", "also use what was collected beside the logs, in `PATH`: a directory, file or archive; may be repeated. Known by their content: dumps of PyTorch's flight recorder\ne.g. --evidence /tmp/nccl_trace/", func(p string) error {
+		fs.Func("evidence", "also use what was collected beside the logs, in `PATH`: a directory, file or archive; may be repeated. Dumps of PyTorch's flight recorder, stacks, NCCL's logs, kernel logs, traces and more (docs/evidence.md), known by their content\ne.g. --evidence /tmp/nccl_trace/", func(p string) error {
 			d.evidence = append(d.evidence, p)
 			return nil
 		})
@@ -90,6 +90,7 @@ type diagnosis struct {
 	evidence                     []string
 	baseline                     string
 	worldSize                    int
+	denied                       []string // files that were named or found, and may not be read
 	verbose                      bool
 }
 
@@ -174,6 +175,9 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 		return failure(err)
 	}
 	r.Warnings = append(r.Warnings, set.Warnings...)
+	for _, name := range d.denied { // the first screen counts them, the warnings say why
+		r.Coverage.Truncated = append(r.Coverage.Truncated, incident.CutFile{File: name, How: "unreadable"})
+	}
 	if err := d.show(e.out, cfg, r, filesOf(slices.Concat(set.Sources, in.History, in.Storage, in.Evidence, in.Baseline))); err != nil {
 		return exitUnreadable, err
 	}
@@ -243,6 +247,11 @@ func (d *diagnosis) named(ctx context.Context, e env, cfg config.Config, paths [
 	if err != nil {
 		return workflow.Collection{}, err
 	}
+	for _, p := range set.Unreadable {
+		if p.Kind == fetch.Unreadable {
+			d.denied = append(d.denied, filepath.Base(p.Name))
+		}
+	}
 	got := workflow.Collection{Sources: set.Sources, Warnings: set.Warnings}
 	if asked := slices.ContainsFunc(cfg.Clusters, func(c config.Cluster) bool { return c.Slurm.Asked() }); !asked || d.job == "" {
 		return got, nil
@@ -283,7 +292,10 @@ func (d *diagnosis) named(ctx context.Context, e env, cfg config.Config, paths [
 // input makes the engine's input of the flags.
 func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, error) {
 	in := analysis.Input{JobID: d.job, Cluster: d.cluster, User: d.user, JobName: d.jobName, WorldSize: d.worldSize, Workers: cfg.Limits.Workers, Version: version}
-	if len(paths) == 0 && len(d.evidence) == 0 && (d.job == "" || len(cfg.Clusters) == 0) {
+	if len(paths) == 0 && len(d.evidence) == 0 && d.job != "" && len(cfg.Clusters) == 0 {
+		return in, usage("where are the logs of job %s? Name them (bot diagnose --job %[1]s LOGS), or with --config a configuration that lists the cluster", d.job)
+	}
+	if len(paths) == 0 && len(d.evidence) == 0 && d.job == "" {
 		return in, usage("name the directory, files or archive that hold the logs: bot diagnose logs-4242/")
 	}
 	if d.worldSize < 0 {
@@ -309,7 +321,13 @@ func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, er
 	}
 	if d.format == "" {
 		byExtension := map[string]string{".json": "json", ".html": "html", ".htm": "html", ".md": "markdown", ".txt": "terminal"}
-		d.format = byExtension[strings.ToLower(filepath.Ext(d.out))]
+		ext := strings.ToLower(filepath.Ext(d.out))
+		switch d.format = byExtension[ext]; ext {
+		case ".png":
+			return in, usage("--out %s: a report is no picture; --png %[1]s draws the rank map", d.out)
+		case ".pdf", ".svg", ".docx":
+			return in, usage("--out %s: reports are written as .html, .md, .json or .txt", d.out)
+		}
 	}
 	if d.format == "" {
 		d.format = cfg.Output.Format
@@ -357,7 +375,7 @@ func failure(err error) (int, error) {
 		}
 		nodes := "nodes unknown"
 		if len(job.Nodes) > 0 {
-			nodes = fmt.Sprintf("%d nodes: %s", len(job.Nodes), hostlist.Compress(job.Nodes))
+			nodes = count(len(job.Nodes), "node") + ": " + hostlist.Compress(job.Nodes)
 		}
 		fmt.Fprintf(&b, "  --job %-12s %s, %s\n", job.ID, end, nodes)
 	}

@@ -87,7 +87,7 @@ func (s *simulation) run(ctx context.Context, e env, args []string) (int, error)
 		}
 		inc, err := simulate.Generate(spec)
 		if err != nil {
-			return exitUsage, usage("%v", err)
+			return exitUsage, usage("%s", strings.TrimPrefix(err.Error(), "simulate: ")) // the command's own name stands in front
 		}
 		if err := s.write(inc); err != nil {
 			return exitUnreadable, err
@@ -200,7 +200,12 @@ func (s *simulation) shape(spec *simulate.Spec) error {
 		ranks = s.ranks
 		spec.PerNode = min(s.perNode, ranks)
 	}
-	if ranks < 1 || spec.PerNode < 1 || ranks%spec.PerNode != 0 {
+	switch {
+	case ranks < 2:
+		return usage("--ranks %d: at least 2", ranks)
+	case spec.PerNode < 1:
+		return usage("--per-node %d: at least 1", s.perNode)
+	case ranks%spec.PerNode != 0:
 		return usage("--ranks %d does not divide into nodes of %d; change --per-node", ranks, s.perNode)
 	}
 	spec.NodeCount = ranks / spec.PerNode

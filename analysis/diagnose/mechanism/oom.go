@@ -41,7 +41,7 @@ func outOfMemory(s *Scene, p *Proposal) {
 		}
 		p.Because = append(p.Because, finding(text, ev...))
 	}
-	table := knowledge.Advice{Text: "Where much memory is reserved but not allocated, it is fragmented.", Command: expandable}
+	table := knowledge.Advice{Text: "Where much memory is reserved but not allocated, it is fragmented: let PyTorch grow its segments.", Command: expandable}
 	switch o.Cause() {
 	case resolve.OOMOccupied:
 		var names []string
@@ -144,7 +144,7 @@ func fragmented(s *Scene, p *Proposal, tried int64) {
 			continue
 		}
 		p.Because = append(p.Because, finding(fmt.Sprintf("%s: the allocator held %s in pieces beside used ones when that was made", MemoryOf(m), Bytes(m.Memory.Inactive)), ev...))
-		p.Now = append(p.Now, knowledge.Advice{Text: "Where much memory is reserved but not allocated, it is fragmented.", Command: expandable})
+		p.Now = append(p.Now, knowledge.Advice{Text: "Where much memory is reserved but not allocated, it is fragmented: let PyTorch grow its segments.", Command: expandable})
 		return
 	}
 }
@@ -158,7 +158,7 @@ func grown(s *Scene, p *Proposal) {
 		}
 		if g, ok := Grown(m); ok {
 			p.Because = append(p.Because, g)
-			p.Moot = append(p.Moot, "Where much memory is reserved but not allocated, it is fragmented.")
+			p.Moot = append(p.Moot, "Where much memory is reserved but not allocated, it is fragmented: let PyTorch grow its segments.")
 			p.Now = append(p.Now, knowledge.Advice{Text: "Look for what keeps tensors from step to step: losses that are added up without .item(), lists of outputs, graphs that are kept; the snapshots of two steps show which."})
 			return
 		}
