@@ -10,6 +10,7 @@ import (
 	"faultline/analysis/waitfor"
 	"faultline/analysis/worker"
 	"faultline/incident"
+	"faultline/pattern"
 )
 
 // Why a rank held the others, where its own lines right before the stall say what it was about. "Outside NCCL" is not yet
@@ -95,11 +96,11 @@ func lastAct(s *Scene, id int) *act {
 	}
 	for _, l := range f.Ladders {
 		if l.Rank == id && l.Outcome != resolve.Recovered {
-			add(heldLoading, "it was retrying a read", l.Last.At())
+			add(heldAsking(l), "it was retrying "+l.Request(), l.Last.At())
 		}
 	}
 	if l := retriesBeside(s, id); l != nil {
-		add(heldLoading, "a process on its node was retrying a read, and none of any other node", l.Last.At())
+		add(heldAsking(l), "a process on its node was retrying "+l.Request()+", and none of any other node", l.Last.At())
 	}
 	for i := range f.Loaders {
 		if v := &f.Loaders[i]; v.Rank == id {
@@ -151,6 +152,21 @@ func lastAct(s *Scene, id int) *act {
 	})
 	return &acts[len(acts)-1]
 }
+
+// heldAsking is what a rank is about whose requests to a store are tried again and again: it loads, unless the lines say that it writes.
+// Whatever else than a checkpoint it writes, logs or results, nobody else has to.
+func heldAsking(l *resolve.Ladder) string {
+	switch {
+	case l.Access() != worker.Writes:
+		return heldLoading
+	case ofCheckpoint.MatchString(l.Target):
+		return heldSaving
+	}
+	return heldWorking
+}
+
+// ofCheckpoint finds the names of checkpoints.
+var ofCheckpoint = pattern.New(`(?i)che?ckpo?i?n?t|(?:^|[/_-])(?:global_)?step[_=-]?\d|\.distcp$|\.safetensors$`)
 
 // retriesBeside is the only request of the job that was tried again and again while the others waited, where its lines stand without a rank
 // in the file of the rank that held them, and others of the job have files of their own. Those that wait read nothing new.
