@@ -91,6 +91,9 @@ func TestFieldRetriesBesideWhoHeldTheOthers(t *testing.T) {
 	}
 	for _, c := range []fieldCase{
 		{"while they waited", job(retries(11), ""), []string{"dataloader-stall"}, "rank 7, node n2"},
+		{"a checkpoint that is uploaded", job(strings.NewReplacer("GET", "PUT", "train/shard_000122.tar", "ckpt/step_200.pt").Replace(retries(11)), ""), []string{"checkpoint-io"}, "rank 7, node n2"},
+		{"something else that is uploaded", job(strings.NewReplacer("GET", "PUT", "train/shard_000122.tar", "logs/n2.gz").Replace(retries(11)), ""), []string{"rank-busy"}, "rank 7, node n2"},
+		{"it does not say what", job(strings.ReplaceAll(retries(11), "GET http", "http"), ""), []string{"dataloader-stall"}, "rank 7, node n2"},
 		{"long before", job(retries(1), ""), []string{"rank-stalled"}, "rank 7, node n2"},
 		{"others read, too", job(retries(11), retries(12)), []string{"rank-stalled"}, "rank 7, node n2"},
 		{"only others read", job("", retries(11)), []string{"rank-stalled"}, "rank 7, node n2"},

@@ -56,6 +56,8 @@ func (l *Ladder) Request() string {
 		return "a read"
 	case worker.Writes:
 		return "a write"
+	case worker.Saves:
+		return "the write of a checkpoint"
 	}
 	return "a request"
 }

@@ -137,6 +137,7 @@ const (
 	Unsaid Access = iota
 	Reads
 	Writes
+	Saves // writes a checkpoint
 )
 
 // Words of lines about requests that read and that write: methods of HTTP, operations of S3 and of the clients of stores. "read" alone
@@ -144,14 +145,17 @@ const (
 var (
 	readWords  = []string{"GET /", "GET http", "GetObject", "get_object", "batch.get", "ownload", "etching ", "o fetch", "reading ", "read of "}
 	writeWords = []string{"PUT /", "PUT http", "PutObject", "put_object", "UploadPart", "MultipartUpload", "pload", "writing ", "o write", "rite to", "saving "}
+	saveWords  = []string{"heckpoint", "ckpt", ".distcp"}
 )
 
 // ioWords are those of Foreign, those of faults and those of what was wanted: lines of this business are asked for all.
 var (
-	ioWords       = newWords(slices.Concat(Foreign, faultWords(), readWords, writeWords)...)
-	foreign       = ioWords.part(0, len(Foreign))
-	fault         = ioWords.part(len(Foreign), len(faultWords()))
-	reads, writes = ioWords.part(len(Foreign)+len(faultWords()), len(readWords)), ioWords.part(len(Foreign)+len(faultWords())+len(readWords), len(writeWords))
+	ioWords = newWords(slices.Concat(Foreign, faultWords(), readWords, writeWords, saveWords)...)
+	foreign = ioWords.part(0, len(Foreign))
+	fault   = ioWords.part(len(Foreign), len(faultWords()))
+	reads   = ioWords.part(len(Foreign)+len(faultWords()), len(readWords))
+	writes  = ioWords.part(len(Foreign)+len(faultWords())+len(readWords), len(writeWords))
+	saves   = ioWords.part(len(ioWords.list)-len(saveWords), len(saveWords))
 )
 
 // accessOf is what was wanted by the words that the text holds. A word for both says nothing.
@@ -159,6 +163,8 @@ func accessOf(f wordSet) Access {
 	switch read, write := f.within(reads), f.within(writes); {
 	case read && !write:
 		return Reads
+	case write && !read && f.within(saves):
+		return Saves
 	case write && !read:
 		return Writes
 	}

@@ -145,6 +145,8 @@ func TestWhatAProcessSaysItIsAbout(t *testing.T) {
 func TestWhatWasWantedIsSaid(t *testing.T) {
 	for text, want := range map[string]Access{
 		"Retrying due to 503 GET https://storage.googleapis.com/download: Service Unavailable, sleeping 1.3s ...":        Reads,
+		"Retrying due to 503 PUT https://storage.googleapis.com/o/ckpt/20.pt: Service Unavailable, sleeping 1.3s ...":    Saves,
+		"loading checkpoint 20 failed, retrying 3/5":                                                                     Unsaid,
 		"Retrying due to 503 PUT https://storage.googleapis.com/o/step_100: Service Unavailable, sleeping 1.3s ...":      Writes,
 		"WARNING: got an error while uploading; retrying (attempt 1/3): (SlowDown) when calling the PutObject operation": Writes,
 		"download failed, retrying 3/5":                         Reads,

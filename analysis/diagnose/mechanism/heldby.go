@@ -10,7 +10,6 @@ import (
 	"faultline/analysis/waitfor"
 	"faultline/analysis/worker"
 	"faultline/incident"
-	"faultline/pattern"
 )
 
 // Why a rank held the others, where its own lines right before the stall say what it was about. "Outside NCCL" is not yet
@@ -156,17 +155,14 @@ func lastAct(s *Scene, id int) *act {
 // heldAsking is what a rank is about whose requests to a store are tried again and again: it loads, unless the lines say that it writes.
 // Whatever else than a checkpoint it writes, logs or results, nobody else has to.
 func heldAsking(l *resolve.Ladder) string {
-	switch {
-	case l.Access() != worker.Writes:
-		return heldLoading
-	case ofCheckpoint.MatchString(l.Target):
+	switch l.Access() {
+	case worker.Saves:
 		return heldSaving
+	case worker.Writes:
+		return heldWorking
 	}
-	return heldWorking
+	return heldLoading
 }
-
-// ofCheckpoint finds the names of checkpoints.
-var ofCheckpoint = pattern.New(`(?i)che?ckpo?i?n?t|(?:^|[/_-])(?:global_)?step[_=-]?\d|\.distcp$|\.safetensors$`)
 
 // retriesBeside is the only request of the job that was tried again and again while the others waited, where its lines stand without a rank
 // in the file of the rank that held them, and others of the job have files of their own. Those that wait read nothing new.
