@@ -153,9 +153,10 @@ func hyphened(out map[string]Name, names []string, hosts map[string]bool) {
 	for _, name := range names {
 		if n, known := out[name]; !known || n.Host == "" && n.Task == None && n.Rank == None && n.NodeIndex == None {
 			if m := bare.FindStringSubmatch(trim(name)); m != nil {
-				n = nothing
-				n.Job, n.Host = m[1], m[2]
-				out[name] = n
+				host, task, sure := numberOf(m[2])
+				if !sure && !padded(m[2], host) {
+					doubtful[m[1]] = append(doubtful[m[1]], numberedFile{name, host, task}) // what stands before may be of the experiment's name: no more is taken from it
+				}
 			}
 		}
 	}
@@ -171,8 +172,8 @@ func hyphened(out map[string]Name, names []string, hosts map[string]bool) {
 		host, task, sure := numberOf(name)
 		if n.Host, n.Task = host, task; !sure {
 			n.Host, n.Task = "", None
-			switch padded := strings.HasPrefix(name[len(host)+1:], "0") && len(name) > len(host)+2; {
-			case !padded:
+			switch {
+			case !padded(name, host):
 				doubtful[n.Job] = append(doubtful[n.Job], numberedFile{file, host, task})
 			case hosts[name]:
 				n.Host = name
@@ -182,16 +183,22 @@ func hyphened(out map[string]Name, names []string, hosts map[string]bool) {
 			delete(out, file)
 		}
 	}
-	for _, files := range doubtful {
+	for job, files := range doubtful {
 		if tasks(files) {
 			for _, f := range files {
-				n := out[f.file]
-				n.Host, n.Task = f.host, f.num
+				n, known := out[f.file]
+				if !known {
+					n = nothing
+				}
+				n.Job, n.Host, n.Task = job, f.host, f.num
 				out[f.file] = n
 			}
 		}
 	}
 }
+
+// padded says that the number behind the host in a name has zeros in front.
+func padded(name, host string) bool { return len(name) > len(host)+2 && name[len(host)+1] == '0' }
 
 // numberedFile is a file whose name may state a host and a task.
 type numberedFile struct {

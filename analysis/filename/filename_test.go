@@ -108,6 +108,12 @@ func TestHostsThatEndInAHyphenAndANumber(t *testing.T) {
 	}
 }
 
+func TestWordsOfAnExperimentAreNoJob(t *testing.T) {
+	if n := Parse([]string{"exp_2024_v2_7.log", "exp_2025_gpu2_worker_7.log", "t_4242_n1_00.err", "t_4242_n1_01.err", "t_4242_n2_02.err"}); len(n) != 0 {
+		t.Errorf("%+v", n)
+	}
+}
+
 func TestAPaddedNumberIsNoJob(t *testing.T) {
 	names := []string{"cn-0042.log", "cn-0043.log", "slurm-0042_3.out"}
 	for name, n := range Parse(names) {
