@@ -53,7 +53,7 @@ var memorySignatures = []Signature{
 	{
 		ID: "gpu-oom-class", Mechanism: "gpu-oom", Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"OutOfMemoryError: "}, Pattern: `(?:torch(?:\.cuda)?\.)?OutOfMemoryError: `,
-		Not:     []string{"Tried to allocate", "ray.exceptions.OutOfMemoryError", "java.lang.OutOfMemoryError", "would exceed allowed memory"},
+		Not:     []string{"Tried to allocate", "ray.exceptions.OutOfMemoryError", "java.lang.OutOfMemoryError", "ontainer killed due to memory usage", "would exceed allowed memory"},
 		Meaning: "PyTorch raised its out-of-memory exception without the usual numbers.",
 		Source:  "PyTorch torch/_C, 1.13 on",
 		Example: "torch.cuda.OutOfMemoryError: CUDA out of memory.",

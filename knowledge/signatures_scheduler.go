@@ -143,6 +143,13 @@ var schedulerSignatures = []Signature{
 		Example:  "Failed. Reason: CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type.",
 	},
 	{
+		ID: "aws-container-exited", Role: ConsequenceRole,
+		Literals: []string{"Essential container in task exited"},
+		Meaning:  "The job's container ended, well or not: its own lines, or its exit code, say how.",
+		Source:   "AWS Batch and ECS, reason of a task that stopped",
+		Example:  "\"statusReason\": \"Essential container in task exited\",",
+	},
+	{
 		ID: "slurm-prolog", Mechanism: "scheduler-error", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Prolog "}, Pattern: `(?:srun|salloc|sbatch|slurmstepd[\w-]*): (?:error: )?Prolog (?:failure|hung) on node (?P<node>[A-Za-z0-9][\w.-]*)`,
 		Meaning: "The site's own check before a job failed or hung on this node, so SLURM did not start the job there.",

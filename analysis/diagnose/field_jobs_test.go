@@ -36,7 +36,10 @@ func TestFieldAFileCalledByItsNode(t *testing.T) {
 		{"SLURM names it", job("dgx-h100-04.err", "dgx-h100-107.err", "dgx-h100-107"), []string{"gpu-ecc"}, "node dgx-h100-107"},
 		{"behind other words", job("logs.4242.cn-a4.txt", "logs.4242.cn-a7.txt", "cn-a7"), []string{"gpu-ecc"}, "node cn-a7"},
 		{"SLURM names another", job("dgx-h100-04.err", "dgx-h100-107.err", "h100-1"), []string{"gpu-ecc"}, "-"},
-		{"a number behind a hyphen is the node's, not a task's", job("error-4242-pool0-0072.out", "error-4242-pool0-0073.out", ""), []string{"gpu-ecc"}, "node pool0-0073"},
+		{"a number behind a hyphen is the node's, or a task's", job("error-4242-pool0-0072.out", "error-4242-pool0-0073.out", ""), []string{"gpu-ecc"}, "-"},
+		{"SLURM says that it is the node's", job("error-4242-pool0-0072.out", "error-4242-pool0-0073.out", "pool0-0073"), []string{"gpu-ecc"}, "node pool0-0073"},
+		{"a number that is a part of another host's name", job("error-4242-gpu11.out", "error-4242-gpu12.out", "gpu"), []string{"gpu-ecc"}, "node gpu12"},
+		{"SLURM says that it is a task's", job("error-4242-node7-02.out", "error-4242-node7-03.out", "node7"), []string{"gpu-ecc"}, "node node7"},
 		{"no node is called just worker", job("error-4242-worker-0.out", "error-4242-worker-1.out", ""), []string{"gpu-ecc"}, "node worker-1"},
 	} {
 		c.check(t)
@@ -88,6 +91,9 @@ func TestFieldRetriesBesideWhoHeldTheOthers(t *testing.T) {
 	}
 	for _, c := range []fieldCase{
 		{"while they waited", job(retries(11), ""), []string{"dataloader-stall"}, "rank 7, node n2"},
+		{"a checkpoint that is uploaded", job(strings.NewReplacer("GET", "PUT", "train/shard_000122.tar", "ckpt/step_200.pt").Replace(retries(11)), ""), []string{"checkpoint-io"}, "rank 7, node n2"},
+		{"something else that is uploaded", job(strings.NewReplacer("GET", "PUT", "train/shard_000122.tar", "logs/n2.gz").Replace(retries(11)), ""), []string{"rank-busy"}, "rank 7, node n2"},
+		{"it does not say what", job(strings.ReplaceAll(retries(11), "GET http", "http"), ""), []string{"dataloader-stall"}, "rank 7, node n2"},
 		{"long before", job(retries(1), ""), []string{"rank-stalled"}, "rank 7, node n2"},
 		{"others read, too", job(retries(11), retries(12)), []string{"rank-stalled"}, "rank 7, node n2"},
 		{"only others read", job("", retries(11)), []string{"rank-stalled"}, "rank 7, node n2"},

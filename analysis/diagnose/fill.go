@@ -39,7 +39,7 @@ func (b *builder) values(p *mechanism.Proposal) map[string]string {
 
 // fill puts what is known into a sentence and into the command that goes with it.
 func (b *builder) fill(text, command string, p *mechanism.Proposal) (string, string) {
-	a := knowledge.Advice{Text: text, Command: command}.Fill(b.values(p))
+	a := knowledge.Advice{Text: text, Command: command}.In(b.s.Facts.Job.System).Fill(b.values(p))
 	return a.Text, a.Command
 }
 
@@ -49,6 +49,9 @@ func (b *builder) fillNeed(n incident.Need, p *mechanism.Proposal) incident.Need
 	}
 	if n.Artefact != "" && p == nil || n.Artefact != "" && len(p.Nodes) == 0 {
 		n.Command = b.everyNode(n.Command)
+	}
+	if n.Artefact == knowledge.SlurmRecords && b.s.Facts.Job.System != "" {
+		n.Artefact = "" // those of other systems are for people to read
 	}
 	n.What, n.Command = b.fill(n.What, n.Command, p)
 	n.Why, _ = b.fill(n.Why, "", p)
@@ -63,6 +66,9 @@ func (b *builder) everyNode(command string) string {
 		nodes = c.NodesSeen
 	}
 	list := hostlist.Compress(nodes)
+	if b.s.Facts.Job.System != "" {
+		list = strings.Join(nodes, ",") // a list in brackets is SLURM's way
+	}
 	if !knowledge.Pastable(list) {
 		return command
 	}

@@ -61,9 +61,9 @@ func clientOf(form string) string {
 // troubles are what clients say, by what storageTroubles calls it.
 var troubles = map[string]string{
 	"loader":                    " says that a batch, or an item of one, did not come",
-	retried + resolve.Exhausted: " gave a read up after its last retry",
-	retried + resolve.Open:      " was still retrying a read where the logs end",
-	retried + resolve.Recovered: " retried a read, and it recovered",
+	retried + resolve.Exhausted: " gave %s up after its last retry",
+	retried + resolve.Open:      " was still retrying %s where the logs end",
+	retried + resolve.Recovered: " retried %s, and it recovered",
 }
 
 const retried = "retry "
@@ -73,17 +73,17 @@ const retried = "retry "
 func (b *builder) storageTroubles(uses bool) []incident.StorageSign {
 	f, v := b.s.Facts, &b.r.Verdict
 	elsewhere := v.Status == incident.Confirmed && v.Origin != "storage" && v.Origin != "data-loading-stall" || v.Status == incident.NoFailure
-	type key struct{ trouble, form string }
+	type key struct{ trouble, form, request string }
 	type kind struct {
 		first worker.At
 		n     int
 	}
 	kinds := map[key]*kind{}
-	note := func(trouble, form string, at worker.At, n int) {
-		k := kinds[key{trouble, form}]
+	note := func(trouble, form, request string, at worker.At, n int) {
+		k := kinds[key{trouble, form, request}]
 		if k == nil {
 			k = &kind{first: at}
-			kinds[key{trouble, form}] = k
+			kinds[key{trouble, form, request}] = k
 		}
 		if before(at, k.first) {
 			k.first = at
@@ -95,7 +95,7 @@ func (b *builder) storageTroubles(uses bool) []incident.StorageSign {
 			continue
 		}
 		if l := k.IO(); l.Form != "dataloader" || uses { // a worker's exception may be about anything
-			note("loader", l.Form, l.At, 1+l.More)
+			note("loader", l.Form, "", l.At, 1+l.More)
 		}
 	}
 	for _, l := range f.Ladders {
@@ -103,12 +103,12 @@ func (b *builder) storageTroubles(uses bool) []incident.StorageSign {
 			continue // of whom it is nobody says, and nothing says that it went wrong
 		}
 		if !l.Idle && (l.Outcome != resolve.Recovered || !elsewhere) {
-			note(retried+l.Outcome, l.Form(), l.First.At(), 1)
+			note(retried+l.Outcome, l.Form(), l.Request(), l.First.At(), 1)
 		}
 	}
 	for _, at := range f.Resets.At {
 		if uses && !elsewhere && f.Obs.IOs.Find(at.File, at.Off) == nil {
-			note("reset", "", at, 1)
+			note("reset", "", "", at, 1)
 		}
 	}
 	if v.Status == incident.NoFailure {
@@ -116,14 +116,14 @@ func (b *builder) storageTroubles(uses bool) []incident.StorageSign {
 	}
 	keys := slices.SortedFunc(maps.Keys(kinds), func(x, y key) int {
 		a, b := kinds[x].first, kinds[y].first
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Off, b.Off), cmp.Compare(x.trouble, y.trouble), cmp.Compare(x.form, y.form))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Off, b.Off), cmp.Compare(x.trouble, y.trouble), cmp.Compare(x.form, y.form), cmp.Compare(x.request, y.request))
 	})
 	var out []incident.StorageSign
 	for _, key := range keys {
 		k := kinds[key]
 		says := "a connection was closed by the other side"
 		if key.form != "" {
-			says = clientOf(key.form) + troubles[key.trouble]
+			says = clientOf(key.form) + strings.Replace(troubles[key.trouble], "%s", key.request, 1)
 		}
 		if k.n > 1 {
 			says += fmt.Sprintf(" (%d times)", k.n)

@@ -4,6 +4,8 @@
 package filename
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -105,47 +107,140 @@ func Parse(names []string) map[string]Name {
 		}
 	}
 	indices(out, plain)
-	hyphened(out)
+	hosts := spread(out, names)
+	hyphened(out, names, hosts)
 	counted(out)
-	spread(out, names)
 	return out
 }
 
-// hyphened joins names of hosts that end in a hyphen and a number, which stand in names of files as a host and its task do. Tasks have no
-// zeros in front, follow one another on a node, and no machine is called just "worker".
-func hyphened(out map[string]Name) {
-	type host struct{ job, name string }
-	files, hosts := map[host][]string{}, map[string]int{}
+// numbered is a name that ends in a number behind a hyphen: "dgx2-8" is task 8 on dgx2 or a host of that name.
+var numbered = pattern.New(`^(.+)[-_.](?:(task)[_=-]?)?(\d{1,6})$`)
+
+var (
+	// general are last parts of names that no single machine has, kinds of machines and of GPUs: a number behind one belongs to the host's name.
+	general = pattern.New(`(?i)(?:^|[-_.])(?:nodes?|hosts?|workers?|gpus?|cpus?|compute|server|instance|pod|pool|master|launcher|trainer|vm|dgx|hgx|rack|` +
+		`[abghlv]\d{2,3}0?|gb\d00|gh200|mi\d{3}x?|p\d{1,2}d?e?n?)$`)
+	partOfIP = pattern.New(`(?i)^ip-\d{1,3}-\d{1,3}-\d{1,3}$`) // EC2's names of hosts: "ip-10-0-0-5"
+	wholeIP  = pattern.New(`(?i)^ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}$`)
+)
+
+// bare is a name of a host and a number behind a job, however they are joined: "%x_%j_%N_%t".
+var bare = pattern.New(`(?i)(?:^|[/._-])(\d{3,10})[._-]([a-z][a-z0-9.-]*\d[a-z0-9.-]*[._-]\d{1,6})$`)
+
+// numberOf tells a host and the number behind it apart where the name alone tells how: of "worker-27" and "ip-10-0-0-5" the number is a
+// part, of "ip-10-0-0-5-3" and "n1-task3" it is a task. sure is false where it may be either.
+func numberOf(name string) (host string, task int, sure bool) {
+	m := numbered.FindStringSubmatch(name)
+	if m == nil || wholeIP.MatchString(name) {
+		return name, None, true
+	}
+	num, _ := strconv.Atoi(m[3])
+	switch {
+	case m[2] != "" && strings.ContainsAny(m[1], "0123456789"), wholeIP.MatchString(m[1]):
+		return m[1], num, true
+	case partOfIP.MatchString(m[1]), general.MatchString(m[1]):
+		return name, None, true
+	}
+	return m[1], num, false
+}
+
+// hyphened settles what a number behind the name of a host is. Where the name alone does not tell, it is a task if those of the job are so
+// numbered; else no node is named. It is never taken for a part of the host's name because of other files: with some of them missing, the
+// same file would be another node's. Numbers with zeros in front may be tasks as well (%4t), but then nothing proves it: they are a part of
+// the name where ranks are known by that name.
+func hyphened(out map[string]Name, names []string, hosts map[string]bool) {
+	doubtful := map[string][]numberedFile{} // by job
+	for _, name := range names {
+		if n, known := out[name]; !known || n.Host == "" && n.Task == None && n.Rank == None && n.NodeIndex == None {
+			if m := bare.FindStringSubmatch(trim(name)); m != nil {
+				host, task, sure := numberOf(m[2])
+				if !sure && !padded(m[2], host) {
+					doubtful[m[1]] = append(doubtful[m[1]], numberedFile{name, host, task}) // what stands before may be of the experiment's name: no more is taken from it
+				}
+			}
+		}
+	}
 	for file, n := range out {
-		if n.Host == "" || n.Task == None || n.Rank != None {
+		if n.Host == "" || n.Rank != None || n.Job == "" {
 			continue
 		}
-		h := host{n.Job, n.Host}
-		if files[h] == nil {
-			hosts[n.Job]++
+		name := n.Host
+		if n.Task != None {
+			stem := trim(file)
+			name = stem[strings.LastIndex(stem, n.Host):]
 		}
-		files[h] = append(files[h], file)
-	}
-	for h, list := range files {
-		if hosts[h.job] > 1 {
-			continue
+		host, task, sure := numberOf(name)
+		if n.Host, n.Task = host, task; !sure {
+			n.Host, n.Task = "", None
+			switch {
+			case !padded(name, host):
+				doubtful[n.Job] = append(doubtful[n.Job], numberedFile{file, host, task})
+			case hosts[name]:
+				n.Host = name
+			}
 		}
-		seen, least, most, padded := map[int]bool{}, out[list[0]].Task, 0, false
-		for _, file := range list {
-			t, stem := out[file].Task, trim(file)
-			seen[t], least, most = true, min(least, t), max(most, t)
-			padded = padded || t != 0 && stem[strings.LastIndexByte(stem, '-')+1] == '0'
-		}
-		tasks := most-least == len(seen)-1 && !padded && strings.ContainsAny(h.name, "0123456789")
-		if len(seen) < 2 || tasks {
-			continue
-		}
-		for _, file := range list {
-			n, stem := out[file], trim(file)
-			n.Host, n.Task = stem[strings.LastIndex(stem, h.name):], None
-			out[file] = n
+		if out[file] = n; n == nothing {
+			delete(out, file)
 		}
 	}
+	for job, files := range doubtful {
+		if tasks(files) {
+			for _, f := range files {
+				n, known := out[f.file]
+				if !known {
+					n = nothing
+				}
+				n.Job, n.Host, n.Task = job, f.host, f.num
+				out[f.file] = n
+			}
+		}
+	}
+}
+
+// padded says that the number behind the host in a name has zeros in front.
+func padded(name, host string) bool { return len(name) > len(host)+2 && name[len(host)+1] == '0' }
+
+// numberedFile is a file whose name may state a host and a task.
+type numberedFile struct {
+	file, host string
+	num        int
+}
+
+// tasks says that the numbers are those of a job's tasks: each is on one host. On one host all of them are there, from 0 on; on several more
+// than half of them, and each host has those that follow one another, or every n-th.
+func tasks(files []numberedFile) bool {
+	on, of := map[int]string{}, map[string][]int{}
+	for _, f := range files {
+		if !strings.ContainsAny(f.host, "0123456789") {
+			return false
+		}
+		switch h, seen := on[f.num]; {
+		case !seen:
+			on[f.num] = f.host
+			of[f.host] = append(of[f.host], f.num)
+		case h != f.host:
+			return false
+		}
+	}
+	most := slices.Max(slices.Collect(maps.Keys(on)))
+	if len(on) < 2 || len(of) == 1 {
+		return len(on) > 1 && most == len(on)-1
+	}
+	if 2*len(on) <= most+1 {
+		return false
+	}
+	blocks, cyclic := true, true
+	for host, nums := range of {
+		slices.Sort(nums)
+		for num := nums[0]; num <= nums[len(nums)-1]; num++ {
+			h, seen := on[num]
+			blocks = blocks && (!seen || h == host)
+		}
+		for _, num := range nums {
+			cyclic = cyclic && (num-nums[0])%len(of) == 0
+		}
+	}
+	return blocks || cyclic
 }
 
 // counted takes the jobs back out of names that count from 0: no scheduler calls a job so, and "out_0 … out_7" are processes or nodes.
@@ -172,52 +267,45 @@ func counted(out map[string]Name) {
 	}
 }
 
-// onNode is a name that may state a node and a rank or task on it, behind the job: "%x-%j-%N-rank%t", "%x-%j-%N-%t".
-var onNode = pattern.New(`(?i)^(.*?(?:^|[/._-])(\d{3,10}))[._-]([a-z][a-z0-9.-]*?\d[a-z0-9.-]*?)[._-]((?:global[_-]?)?rank|task)?[_=-]?(\d{1,6})$`)
+// onNode is a name that states a node and a rank on it, behind the job: "%x-%j-%N-rank%t".
+var onNode = pattern.New(`(?i)^(.*?(?:^|[/._-])(\d{3,10}))[._-]([a-z][a-z0-9.-]*?\d[a-z0-9.-]*?)[._-](?:global[_-]?)?rank[_=-]?(\d{1,6})$`)
 
-// spread ties ranks and tasks to nodes where names state both: each number stands with one node alone, and there are several nodes. What
-// stands before the number would otherwise be a part of the experiment's name or an attempt, or the number one of the node's own name.
-func spread(out map[string]Name, names []string) {
+// spread ties ranks to nodes where names state both: each number stands with one node alone, and there are several nodes. What stands
+// before the number would otherwise be a part of the experiment's name or an attempt. It returns the hosts.
+func spread(out map[string]Name, names []string) (hosts map[string]bool) {
+	hosts = map[string]bool{}
 	type group struct {
 		nodes map[string]bool
 		nums  map[int]bool
-		bare  bool // numbers that nothing calls ranks or tasks: they are tasks if they count from 0 on without a gap
 		off   bool
 	}
 	groups := map[string]*group{}
 	each := func(see func(name string, g *group, m []string, num int)) {
 		for _, name := range names {
 			if m := onNode.FindStringSubmatch(trim(name)); m != nil {
-				g := groups[m[1]+m[4]]
+				g := groups[m[1]]
 				if g == nil {
 					g = &group{nodes: map[string]bool{}, nums: map[int]bool{}}
-					groups[m[1]+m[4]] = g
+					groups[m[1]] = g
 				}
-				num, _ := strconv.Atoi(m[5])
+				num, _ := strconv.Atoi(m[4])
 				see(name, g, m, num)
 			}
 		}
 	}
-	most := map[*group]int{}
 	each(func(_ string, g *group, m []string, num int) {
 		g.off = g.off || g.nums[num]
 		g.nodes[m[3]], g.nums[num] = true, true
-		g.bare = g.bare || m[4] == ""
-		most[g] = max(most[g], num)
 	})
 	each(func(name string, g *group, m []string, num int) {
-		if g.off || len(g.nodes) < 2 || g.bare && most[g] != len(g.nums)-1 {
+		if g.off || len(g.nodes) < 2 {
 			return
 		}
 		n := nothing
-		n.Job, n.Host = m[2], m[3]
-		if m[4] == "" || strings.EqualFold(m[4], "task") {
-			n.Task = num
-		} else {
-			n.Rank = num
-		}
-		out[name] = n
+		n.Job, n.Host, n.Rank = m[2], m[3], num
+		out[name], hosts[m[3]] = n, true
 	})
+	return hosts
 }
 
 // parse reads one name. index is a text such as "node-3", which may be an index or a host.

@@ -1,6 +1,7 @@
 package filename
 
 import (
+	"math/rand/v2"
 	"reflect"
 	"testing"
 )
@@ -20,7 +21,7 @@ func TestParse(t *testing.T) {
 		"log-my_run-2_4242_1.err":        name(func(n *Name) { n.Job, n.Restart = "4242", 1 }),
 		"error-4242-gpu-node07.out":      name(func(n *Name) { n.Job, n.Host = "4242", "gpu-node07" }),
 		"train-4242-node7.err":           name(func(n *Name) { n.Job, n.Host = "4242", "node7" }),
-		"error-4242-node7-12.out":        name(func(n *Name) { n.Job, n.Host, n.Task = "4242", "node7", 12 }),
+		"error-4242-node7-12.out":        name(func(n *Name) { n.Job = "4242" }), // task 12 on node7, or node7-12
 		"nccl-tests-4242.out":            name(func(n *Name) { n.Job = "4242" }),
 		"meg_gpt2_n16-1999618.out":       name(func(n *Name) { n.Job = "1999618" }),
 		"4242-3.out":                     name(func(n *Name) { n.Job, n.NodeIndex = "4242", 3 }),
@@ -83,15 +84,33 @@ func TestHostsThatEndInAHyphenAndANumber(t *testing.T) {
 	}{
 		{[]string{"error-42-worker-27.out", "error-42-worker-29.out"}, "worker-27", None},
 		{[]string{"error-42-worker-0.out", "error-42-worker-1.out", "error-42-worker-1.err"}, "worker-0", None},
-		{[]string{"error-42-pool0-0073.out", "error-42-pool0-0074.out"}, "pool0-0073", None},
-		{[]string{"error-42-dgx2-8.out", "error-42-dgx2-9.out"}, "dgx2", 8},
+		{[]string{"error-42-pool0-0073.out", "error-42-pool0-0074.out"}, "", None},
+		{[]string{"error-42-dgx2-8.out", "error-42-dgx2-9.out"}, "", None},
 		{[]string{"error-42-dgx2-0.out", "error-42-dgx2-1.out.gz", "error-42-dgx2-1.out"}, "dgx2", 0},
-		{[]string{"error-42-n1-4.out", "error-42-n2-9.out"}, "n1", 4},
-		{[]string{"error-42-worker-27.out"}, "worker", 27},
+		{[]string{"error-42-n1-4.out", "error-42-n2-9.out"}, "", None},
+		{[]string{"error-42-worker-27.out"}, "worker-27", None},
+		{[]string{"slurm-77-node7-03.out", "slurm-77-node7-04.out"}, "", None},
+		{[]string{"error-42-n1-0.out", "error-42-n1-1.out", "error-42-n2-2.out", "error-42-n2-3.out"}, "n1", 0},
+		{[]string{"error-42-n1-0.out", "error-42-n1-1.out", "error-42-n2-3.out"}, "n1", 0},                       // a file is missing
+		{[]string{"error-42-n1-0.out", "error-42-n2-1.out", "error-42-n1-2.out", "error-42-n2-3.out"}, "n1", 0},  // one after the other
+		{[]string{"error-42-n1-0.out", "error-42-n2-1.out", "error-42-n1-2.out", "error-42-n3-3.out"}, "", None}, // neither
+		{[]string{"error-42-r1-0.out", "error-42-r1-1.out", "error-42-r2-0.out", "error-42-r2-1.out"}, "", None}, // racks
+		{[]string{"error-42-ip-10-0-0-5.out", "error-42-ip-10-0-0-6.out"}, "ip-10-0-0-5", None},
+		{[]string{"error-42-ip-10-0-0-5-3.out"}, "ip-10-0-0-5", 3},
+		{[]string{"train-4242-dgx-h100-07.err"}, "dgx-h100-07", None},
+		{[]string{"train-4242-n1-7.err"}, "", None},
+		{[]string{"train-4242-n1-task7.err"}, "n1", 7},
+		{[]string{"train-4242-r6i4-n5.err"}, "r6i4-n5", None},
 	} {
 		if n := Parse(c.names)[c.names[0]]; n.Host != c.host || n.Task != c.task {
 			t.Errorf("%v: %+v", c.names, n)
 		}
+	}
+}
+
+func TestWordsOfAnExperimentAreNoJob(t *testing.T) {
+	if n := Parse([]string{"exp_2024_v2_7.log", "exp_2025_gpu2_worker_7.log", "t_4242_n1_00.err", "t_4242_n1_01.err", "t_4242_n2_02.err"}); len(n) != 0 {
+		t.Errorf("%+v", n)
 	}
 }
 
@@ -194,9 +213,39 @@ func TestNamesThatStateANodeAndARankOnIt(t *testing.T) {
 	if n := got["t-4242-p0-049-rank1.err"]; n.Host != "p0-049" || got["t-4242-p0-049.log"].Host != "p0-049" {
 		t.Errorf("%+v", got)
 	}
-	// Hosts that are called by rack and number.
+	// Hosts that are called by rack and number: by their names alone they may be tasks of a host.
 	got = Parse([]string{"t-4242-r1-1.err", "t-4242-r1-2.err", "t-4242-r2-1.err", "t-4242-r2-2.err"})
-	if n := got["t-4242-r2-1.err"]; n.Host != "r2-1" || n.Task != None {
+	if n := got["t-4242-r2-1.err"]; n.Host != "" || n.Task != None {
 		t.Errorf("%+v", n)
+	}
+}
+
+// Whatever is missing of a set of files, none of the others is taken for another node's.
+func TestNoFileChangesItsNodeWhenOthersAreMissing(t *testing.T) {
+	heads := []string{"error-42-", "t-4242-", "t_4242_", "slurm-77-", "4242-", "job/out_4242_"}
+	hosts := []string{"n1", "n2", "dgx2", "worker", "a3-node", "pool0-00", "pool0", "r1-1", "r1-2", "ip-10-0-0", "ip-10-0-0-5", "node7", "dgx-h100", "bert"}
+	tails := []string{"", "-0", "-1", "-2", "-3", "-7", "-8", "-03", "-04", "-0073", "-rank0", "-rank1", "-task0", "-task1", "_0", "_1", "_2"}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 4000 {
+		head, mine := heads[rng.IntN(len(heads))], hosts
+		if rng.IntN(2) == 0 {
+			mine = []string{hosts[rng.IntN(len(hosts))], hosts[rng.IntN(len(hosts))]}
+		}
+		var names []string
+		for range 1 + rng.IntN(9) {
+			names = append(names, head+mine[rng.IntN(len(mine))]+tails[rng.IntN(len(tails))]+".out")
+		}
+		all := Parse(names)
+		var some []string
+		for _, name := range names {
+			if rng.IntN(3) > 0 {
+				some = append(some, name)
+			}
+		}
+		for name, n := range Parse(some) {
+			if a := all[name]; n.Host != "" && a.Host != "" && n.Host != a.Host {
+				t.Fatalf("of %v %s is of %s, of %v of %s", names, name, a.Host, some, n.Host)
+			}
+		}
 	}
 }

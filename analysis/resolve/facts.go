@@ -113,6 +113,7 @@ type JobFacts struct {
 	Training                        bool // a training loop was seen running
 	Talked                          bool // its processes have done enough collectives to have set up
 	Name, Cluster                   string
+	System                          string     // the batch system that started it where that is known not to be SLURM (package knowledge)
 	Arguments                       []Argument // by name
 	StepsLogged                     int
 }

@@ -49,6 +49,9 @@ func (f *Facts) failures(obs *worker.Observations) {
 	f.tasks(obs)
 	for i := range obs.SlurmEnds {
 		e := &obs.SlurmEnds[i]
+		if e.System != "" && e.ID != "" && f.Job.ID != "" && e.ID != f.Job.ID {
+			continue // a daemon's log tells of all the jobs of its node
+		}
 		switch e.Kind {
 		case "oom":
 			fl := f.newFailure(&e.At, "sign")

@@ -212,9 +212,15 @@ func (id *identity) calledByHost(names, nodes []string) {
 	}
 	for _, name := range names {
 		stem := strings.ToLower(filename.Stem(name))
-		for at := 0; id.fileNode[name] == "" && !id.multiHost[name] && at <= len(stem); at++ {
-			if (at == 0 || strings.IndexByte("/._-", stem[at-1]) >= 0) && known[stem[at:]] {
-				id.fileNode[name], id.nodeBasis[name] = stem[at:], "file name"
+		ends := []int{len(stem)}
+		if host, ok := strings.CutSuffix(strings.TrimRight(stem, "0123456789"), "-"); ok {
+			ends = append(ends, len(host)) // behind it may stand the number of a task, where no host is called so
+		}
+		for _, end := range ends {
+			for at := 0; id.fileNode[name] == "" && !id.multiHost[name] && at < end; at++ {
+				if (at == 0 || strings.IndexByte("/._-", stem[at-1]) >= 0) && known[stem[at:end]] {
+					id.fileNode[name], id.nodeBasis[name] = stem[at:end], "file name"
+				}
 			}
 		}
 	}

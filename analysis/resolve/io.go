@@ -41,6 +41,27 @@ type Ladder struct {
 // Form is whose wording it is.
 func (l *Ladder) Form() string { return l.First.Form() }
 
+// Access is what was wanted of the store, by its last line that says it.
+func (l *Ladder) Access() worker.Access {
+	if a := l.Last.Access(); a != worker.Unsaid {
+		return a
+	}
+	return l.First.Access()
+}
+
+// Request is what was tried again, with its article.
+func (l *Ladder) Request() string {
+	switch l.Access() {
+	case worker.Reads:
+		return "a read"
+	case worker.Writes:
+		return "a write"
+	case worker.Saves:
+		return "the write of a checkpoint"
+	}
+	return "a request"
+}
+
 // Tally counts lines in total, by file and by global rank.
 type Tally struct {
 	Total   int
@@ -447,7 +468,7 @@ func (f *Facts) ladderFailures() {
 		at := l.Last.At()
 		fl := f.newFailure(&at, "ladder")
 		fl.Mechanism, fl.Role, fl.Direct = "storage-retries-exhausted", knowledge.CauseRole, true
-		fl.Text = fmt.Sprintf("a read was retried %d of %d times and did not recover", l.Top, l.Limit)
+		fl.Text = fmt.Sprintf("%s was retried %d of %d times and did not recover", l.Request(), l.Top, l.Limit)
 		f.Failures = append(f.Failures, &fl)
 	}
 }

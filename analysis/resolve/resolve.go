@@ -39,6 +39,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.Obs = obs
 	f.account(ledger, chosen)
 	f.job(in)
+	f.Job.System = f.system()
 	f.commsWorld(obs)
 	f.rasWorld(in.Handed.RAS)
 	if f.Job.ID == "" && f.Accounting != nil && len(f.Accounting.Jobs) > 0 {

@@ -63,10 +63,20 @@ var batchEnds = []struct {
 	{"Flux", "lost contact with job shell on ", pattern.New(`(lost contact with job shell on )(?:broker )?(?P<node>[A-Za-z0-9][\w.-]{0,252}) \((?:shell )?rank \d+\)`), nodeLost},
 	{"Flux", "oom: Memory cgroup out of memory: ", pattern.New(`(oom: Memory cgroup out of memory: killed \d+ tasks? on )(?P<node>[A-Za-z0-9][\w.-]{0,252}?)\.?(?:\s|$)`), overMemory},
 	// Source: SLURM src/slurmctld/agent.c, the subject of the mail about a job.
-	{"SLURM", "Slurm Job_id=", pattern.New(`(Slurm Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, TIMEOUT)`), timeLimit},
-	{"SLURM", "Slurm Job_id=", pattern.New(`(Slurm Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, PREEMPTED)`), preemption},
-	{"SLURM", "Slurm Job_id=", pattern.New(`(Slurm Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, OUT_OF_MEMORY)`), overMemory},
-	{"SLURM", "Slurm Job_id=", pattern.New(`(Slurm Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, CANCELLED)`), ""},
+	{"SLURM", "Job_id=", pattern.New(`((?i:slurm) Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, TIMEOUT)`), timeLimit},
+	{"SLURM", "Job_id=", pattern.New(`((?i:slurm) Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, PREEMPTED)`), preemption},
+	{"SLURM", "Job_id=", pattern.New(`((?i:slurm) Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, OUT_OF_MEMORY)`), overMemory},
+	{"SLURM", "Job_id=", pattern.New(`((?i:slurm) Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, CANCELLED)`), ""},
+	{"SLURM", "Job_id=", pattern.New(`((?i:slurm) Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, NODE_FAIL)`), nodeLost},
+	// Sources: Grid Engine source/daemons/execd/msg_execd.h (6.2 to 8.1), what its execd says of a job; sge_qmaster's reason 37, as qacct prints it.
+	{"Grid Engine", "exceeded hard wallclock time", pattern.New(`(job (?P<id>\d+)\.\d+ exceeded hard wallclock time) - initiate terminate method`), timeLimit},
+	{"Grid Engine", " exceeds job hard limit ", pattern.New(`(job (?P<id>\d+) exceeds job hard limit "h_cpu") of queue "\S+" \([\d.]+ > limit:[\d.]+\) - sending SIGKILL`), timeLimit},
+	{"Grid Engine", " exceeds job hard limit ", pattern.New(`(job (?P<id>\d+) exceeds job hard limit "h_(?:vmem|rss)") of queue "\S+" \([\d.]+ > limit:[\d.]+\) - sending SIGKILL`), overMemory},
+	// Source: AWS Batch's and ECS' reasons of a job, an attempt or a task that stopped, as describe-jobs prints them. A host is said to be terminated
+	// when its Spot instance was taken back, and otherwise.
+	{"AWS Batch", "Job attempt duration exceeded timeout", pattern.New(`(Job attempt duration exceeded timeout)`), timeLimit},
+	{"AWS Batch", "Host EC2 (instance ", pattern.New(`(Host EC2 \(instance i-[0-9a-f]{8,17}\) terminated)`), preemption},
+	{"AWS Batch", "ontainer killed due to memory usage", pattern.New(`(OutOfMemoryError: [Cc]ontainer killed due to memory usage)`), overMemory},
 	{"LSF", "TERM_FORCE_", pattern.New(`(TERM_FORCE_(?:OWNER|ADMIN): job killed)`), ""},
 }
 
@@ -75,7 +85,7 @@ const (
 	preemption = "PREEMPTION"
 	jobRequeue = "JOB REQUEUE"
 	overMemory = "MEMORY LIMIT" // makes an end of Kind "oom", on the node that the second group names, if there is one
-	nodeLost   = "NODE FAILURE" // makes one of Kind "node-failure", of the node that the second group names
+	nodeLost   = "NODE FAILURE" // makes one of Kind "node-failure", of the node that the second group names, if there is one
 )
 
 func batchHandlers() []handler {
@@ -97,16 +107,26 @@ func readBatchEnd(r *reader, rec *record) bool {
 			continue
 		}
 		end := SlurmEnd{At: rec.At, Kind: "cancelled", Entity: "JOB", Reason: e.reason, System: e.system, Says: string(m[1])}
-		if e.reason == overMemory {
-			end.Kind, end.N = "oom", 1
-			if len(m) > 2 {
-				end.Host = string(m[2])
-			}
-		} else if e.reason == nodeLost {
-			end.Kind, end.Hosts = "node-failure", []string{string(m[2])}
+		node := group(e.says, m, "node")
+		end.ID = group(e.says, m, "id")
+		switch {
+		case e.reason == overMemory:
+			end.Kind, end.N, end.Host = "oom", 1, node
+		case e.reason == nodeLost && node != "":
+			end.Kind, end.Hosts = "node-failure", []string{node}
 		}
 		r.ends(end)
 		return true
 	}
 	return false
+}
+
+// group is what a group of this name matched; "" where there is none.
+func group(re *pattern.Regexp, m [][]byte, name string) string {
+	for i, g := range re.SubexpNames() {
+		if g == name {
+			return string(m[i])
+		}
+	}
+	return ""
 }

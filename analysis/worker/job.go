@@ -89,6 +89,16 @@ var factRules = []factRule{
 	{literal: "SLURM_CLUSTER_NAME", pattern: pattern.New(`\bSLURM_CLUSTER_NAME['"]?\s*[=:]\s*['"]?(?P<cluster>[\w.-]+)`)},
 	{literal: "MASTER_ADDR", pattern: pattern.New(`\bMASTER_ADDR['"]?\s*[=:]\s*['"]?(?P<master>[A-Za-z0-9][\w.:-]*)`)},
 	{literal: "Submitted batch job ", pattern: pattern.New(`Submitted batch job (?P<job_id>\d+)`)},
+	// Batch systems, by what they put into the environment of each job, and what LSF writes around its output.
+	{literal: "KUBERNETES_SERVICE_HOST", key: "system", value: "Kubernetes", pattern: pattern.New(`\bKUBERNETES_SERVICE_HOST['"]?\s*[=:]\s*['"]?[\da-fA-F]`)},
+	{literal: "LSB_JOBID", key: "system", value: "LSF", pattern: pattern.New(`\bLSB_JOBID['"]?\s*[=:]\s*['"]?\d`)},
+	{literal: "Sender: LSF System <", key: "system", value: "LSF"},
+	{literal: "PBS_JOBID", key: "system", value: "PBS", pattern: pattern.New(`\bPBS_JOBID['"]?\s*[=:]\s*['"]?\d`)},
+	{literal: "FLUX_JOB_ID", key: "system", value: "Flux", pattern: pattern.New(`\bFLUX_JOB_ID['"]?\s*[=:]\s*['"]?\w`)},
+	{literal: "_CONDOR_SCRATCH_DIR", key: "system", value: "HTCondor", pattern: pattern.New(`\b_CONDOR_SCRATCH_DIR['"]?\s*[=:]\s*['"]?/`)},
+	{literal: "SGE_CELL", key: "system", value: "Grid Engine", pattern: pattern.New(`\bSGE_CELL['"]?\s*[=:]\s*['"]?\w`)},
+	{literal: "AWS_BATCH_JOB_ID", key: "system", value: "AWS Batch", pattern: pattern.New(`\bAWS_BATCH_JOB_ID['"]?\s*[=:]\s*['"]?\w`)},
+	{literal: "SKYPILOT_TASK_ID", key: "system", value: "SkyPilot", pattern: pattern.New(`\bSKYPILOT_TASK_ID['"]?\s*[=:]\s*['"]?\w`)},
 	// Versions.
 	{literal: "NCCL version ", not: "Mismatched", pattern: pattern.New(`NCCL version (?P<nccl_version>\d+\.\d+(?:\.\d+)?)(?:\+cuda(?P<cuda_version>[\d.]+\d))?`)},
 	{literal: "orch version", pattern: pattern.New(`(?:[Pp]y)?[Tt]orch version\s*(?:[:=]|is)?\s*v?(?P<torch_version>\d+\.\d+[\w.+]*)`)},

@@ -67,6 +67,8 @@ type reader struct {
 	clocks    clocks
 	joined    bool
 	held      *held
+	heldAbove *[]byte // while a line is read that was held back: what stands above that
+	mended    unwrappedLine
 	part      *part
 
 	line      *scan.Line // at hand; nil while the head is read,
@@ -113,6 +115,13 @@ type openBlock struct {
 type held struct {
 	phys
 	joined int
+	above  []byte // the line above its first
+}
+
+// unwrappedLine is the last line that was joined of several, as it was before somebody wrapped it.
+type unwrappedLine struct {
+	text []byte
+	last int64 // number of the last of them
 }
 
 // phys is a physical line, or several joined ones.
@@ -216,6 +225,12 @@ func (r *reader) decide() (more int) {
 
 // lineAbove is the line above the one at hand; nil where it is not known.
 func (r *reader) lineAbove() []byte {
+	if r.heldAbove != nil {
+		return *r.heldAbove
+	}
+	if r.mended.text != nil && r.mended.last == r.lineNo-1 {
+		return r.mended.text
+	}
 	above := r.headAbove
 	if r.line != nil {
 		if above = r.line.Above(); r.margin != nil {
@@ -251,7 +266,7 @@ func (r *reader) take(p *phys, long bool) int {
 			}
 			r.held = nil
 			r.lineNo = p.no
-			r.physical(&h.phys)
+			r.unheld(h)
 			return r.wanted(0)
 		}
 		r.release()
@@ -260,7 +275,7 @@ func (r *reader) take(p *phys, long bool) int {
 	if !long && !p.cut && r.margin == nil && (r.width > 0 || r.table.wrappable(p.hits)) && r.holds(p.raw, 0) {
 		p.raw = slices.Clone(p.raw)
 		p.hits, p.marks, p.before, p.all = nil, nil, nil, true
-		r.held = &held{phys: *p}
+		r.held = &held{phys: *p, above: slices.Clone(r.lineAbove())}
 		return r.wanted(1)
 	}
 	r.physical(p)
@@ -284,8 +299,18 @@ func (r *reader) release() {
 		r.held = nil
 		no := r.lineNo
 		r.lineNo = h.no + int64(h.joined)
-		r.physical(&h.phys)
+		r.unheld(h)
 		r.lineNo = max(no, r.lineNo)
+	}
+}
+
+// unheld reads a line that was held back; the scanner stands below it by now.
+func (r *reader) unheld(h *held) {
+	r.heldAbove = &h.above
+	r.physical(&h.phys)
+	r.heldAbove = nil
+	if h.joined > 0 {
+		r.mended = unwrappedLine{unwrapped(h.raw), h.no + int64(h.joined)}
 	}
 }
 

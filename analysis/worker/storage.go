@@ -22,6 +22,7 @@ type IO struct {
 	Left    int    // how many are left after this one (urllib3 counts down)
 	Fault   string // what went wrong: reset, refused, timeout, broken, dns, throttled, missing, server; "" not told
 	Target  string // host, bucket and object, or path, as far as named; bounded
+	Access  Access // whether it was to be read or written, where that is said
 	// Fallback says that the items of a batch are now read one by one: from here on the rank is slow.
 	Fallback bool
 	// More is how many alike lines of a loader right before it this one stands for.
@@ -128,11 +129,47 @@ func faultWords() []string {
 	return list
 }
 
-// ioWords are those of Foreign and, behind them, those of faults: lines of this business are asked for both.
-var (
-	ioWords        = newWords(append(slices.Clone(Foreign), faultWords()...)...)
-	foreign, fault = ioWords.split(len(Foreign))
+// Access is what a client wanted of its store, by the words of its line.
+type Access uint8
+
+// What a client wanted. Most clients print only the name of the object: then it is not said.
+const (
+	Unsaid Access = iota
+	Reads
+	Writes
+	Saves // writes a checkpoint
 )
+
+// Words of lines about requests that read and that write: methods of HTTP, operations of S3 and of the clients of stores. "read" alone
+// stands in the errors of sockets, whatever they were used for.
+var (
+	readWords  = []string{"GET /", "GET http", "GetObject", "get_object", "batch.get", "ownload", "etching ", "o fetch", "reading ", "read of "}
+	writeWords = []string{"PUT /", "PUT http", "PutObject", "put_object", "UploadPart", "MultipartUpload", "pload", "writing ", "o write", "rite to", "saving "}
+	saveWords  = []string{"heckpoint", "ckpt", ".distcp"}
+)
+
+// ioWords are those of Foreign, those of faults and those of what was wanted: lines of this business are asked for all.
+var (
+	ioWords = newWords(slices.Concat(Foreign, faultWords(), readWords, writeWords, saveWords)...)
+	foreign = ioWords.part(0, len(Foreign))
+	fault   = ioWords.part(len(Foreign), len(faultWords()))
+	reads   = ioWords.part(len(Foreign)+len(faultWords()), len(readWords))
+	writes  = ioWords.part(len(Foreign)+len(faultWords())+len(readWords), len(writeWords))
+	saves   = ioWords.part(len(ioWords.list)-len(saveWords), len(saveWords))
+)
+
+// accessOf is what was wanted by the words that the text holds. A word for both says nothing.
+func accessOf(f wordSet) Access {
+	switch read, write := f.within(reads), f.within(writes); {
+	case read && !write:
+		return Reads
+	case write && !read && f.within(saves):
+		return Saves
+	case write && !read:
+		return Writes
+	}
+	return Unsaid
+}
 
 func isForeign(text []byte) bool { return ioWords.in(text).within(foreign) }
 
@@ -222,6 +259,7 @@ func (rule *ioRule) tell(v *IO, text []byte, said wordSet) bool {
 	if n := faultOf(said); n > 0 {
 		v.Fault = faults[n-1].fault
 	}
+	v.Access = accessOf(said)
 	return true
 }
 

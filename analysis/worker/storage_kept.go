@@ -19,6 +19,7 @@ type KeptIO struct {
 
 	attempt, limit, left, more, repeated int32
 	rule, fault                          uint8 // in ioRules, and in faults + 1
+	access                               Access
 }
 
 // IOs are a list for each file that has any, in the order of files, each in the order of its lines. The lists are never joined: they
@@ -54,7 +55,7 @@ func (l IOs) Find(file string, off int64) *KeptIO {
 
 // keptIO is what rule n read in a line of who.
 func keptIO(v *IO, n int, who *line.Who) KeptIO {
-	k := KeptIO{Pos: v.Pos, By: who, Stamp: v.Stamp, Target: v.Target, rule: uint8(n),
+	k := KeptIO{Pos: v.Pos, By: who, Stamp: v.Stamp, Target: v.Target, rule: uint8(n), access: v.Access,
 		attempt: int32(v.Attempt), limit: int32(v.Limit), left: int32(v.Left), more: int32(v.More), repeated: int32(v.Repeated)}
 	for i := range faults {
 		if faults[i].fault == v.Fault {
@@ -75,13 +76,16 @@ func (k *KeptIO) Kind() string { return ioRules[k.rule].kind }
 // Form is that of its IO.
 func (k *KeptIO) Form() string { return ioRules[k.rule].form }
 
+// Access is what the client wanted.
+func (k *KeptIO) Access() Access { return k.access }
+
 // More is how many alike lines right before it this one stands for.
 func (k *KeptIO) More() int { return int(k.more) }
 
 // IO is the line with all that it says.
 func (k *KeptIO) IO() IO {
 	rule := &ioRules[k.rule]
-	v := IO{At: k.At(), Kind: rule.kind, Form: rule.form, Fallback: rule.fallback, Target: k.Target,
+	v := IO{At: k.At(), Kind: rule.kind, Form: rule.form, Fallback: rule.fallback, Target: k.Target, Access: k.access,
 		Attempt: int(k.attempt), Limit: int(k.limit), Left: int(k.left), More: int(k.more)}
 	if k.fault > 0 {
 		v.Fault = faults[k.fault-1].fault

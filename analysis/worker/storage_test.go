@@ -53,7 +53,7 @@ func TestRetriesOfEveryClient(t *testing.T) {
 				t.Fatalf("%s\ngot %d lines: %+v", tt.text, len(obs.IOs), obs.IOs)
 			}
 			got := obs.IOs[0][0].IO()
-			got.At = At{}
+			got.At, got.Access = At{}, Unsaid
 			if got != tt.want {
 				t.Errorf("%s\ngot  %+v\nwant %+v", tt.text, got, tt.want)
 			}
@@ -138,6 +138,29 @@ func TestWhatAProcessSaysItIsAbout(t *testing.T) {
 		}
 		if got == DoingWork && len(obs.Progress) > 0 {
 			t.Errorf("%s\nis no step: %+v", tt.text, obs.Progress)
+		}
+	}
+}
+
+func TestWhatWasWantedIsSaid(t *testing.T) {
+	for text, want := range map[string]Access{
+		"Retrying due to 503 GET https://storage.googleapis.com/download: Service Unavailable, sleeping 1.3s ...":        Reads,
+		"Retrying due to 503 PUT https://storage.googleapis.com/o/ckpt/20.pt: Service Unavailable, sleeping 1.3s ...":    Saves,
+		"loading checkpoint 20 failed, retrying 3/5":                                                                     Unsaid,
+		"Retrying due to 503 PUT https://storage.googleapis.com/o/step_100: Service Unavailable, sleeping 1.3s ...":      Writes,
+		"WARNING: got an error while uploading; retrying (attempt 1/3): (SlowDown) when calling the PutObject operation": Writes,
+		"download failed, retrying 3/5":                         Reads,
+		"Retrying in 2s [Retry 2/5].":                           Unsaid,
+		"connection reset while reading batch, retrying 3/5":    Reads,
+		"upload of part 3 failed: Read timed out, retrying 3/5": Writes,
+		"download and upload of part 3 failed, retrying 3/5":    Unsaid,
+		"Retrying aistore.sdk.request_client.RequestClient._request_with_retry in 3.2 seconds as it raised ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer')).": Unsaid,
+	} {
+		obs := observe(t, "\n"+text+"\n")
+		if len(obs.IOs) != 1 || len(obs.IOs[0]) != 1 {
+			t.Errorf("%s: %+v", text, obs.IOs)
+		} else if got := obs.IOs[0][0].Access(); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
 		}
 	}
 }

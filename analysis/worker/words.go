@@ -70,16 +70,12 @@ type wordSet [2]uint64
 func (f *wordSet) add(i int)            { f[i/64] |= 1 << (i % 64) }
 func (f wordSet) within(g wordSet) bool { return f[0]&g[0]|f[1]&g[1] != 0 }
 
-// split is the set of the first n words, and that of the others.
-func (w *words) split(n int) (front, back wordSet) {
-	for i := range w.list {
-		if i < n {
-			front.add(i)
-		} else {
-			back.add(i)
-		}
+// part is the set of n words from one on.
+func (w *words) part(from, n int) (set wordSet) {
+	for i := range n {
+		set.add(from + i)
 	}
-	return front, back
+	return set
 }
 
 // first is the smallest member of the set that also is one of g, −1 if there is none.

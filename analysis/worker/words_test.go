@@ -8,7 +8,7 @@ import (
 func TestWordsAreFoundAtEveryPlace(t *testing.T) {
 	list := []string{"gloo", "UCX", "wandb", "TCPStore", "endezvous", "out of memory"}
 	w := newWords(list...)
-	all, none := w.split(len(list))
+	all, none := w.part(0, len(list)), wordSet{}
 	if none != (wordSet{}) {
 		t.Errorf("behind the last word there are %v", none)
 	}

@@ -121,3 +121,39 @@ func TestADumpLineThatIsWrappedInAShortFileIsJoined(t *testing.T) {
 		}
 	}
 }
+
+// A logger prints the traceback of what it was given below its warning. Wrapped, the warning and the head of the traceback are several lines each.
+func TestAWarningAboveAWrappedTracebackIsSeen(t *testing.T) {
+	const label = "(RolloutWorkerOfTheSecondPlacementGroup pid=2370037, ip=172.18.103.5, name=rollout_worker_group_1) "
+	text := wide +
+		label + "WARNING:loader:the item could not be read from the store and is left out of this batch\n" +
+		label + "Traceback (most recent call last):\n" +
+		label + "  File \"/opt/venv/lib/python3.11/site-packages/loader/read.py\", line 12, in read\n" +
+		label + "    raise ValueError(path)\n" +
+		label + "ValueError: /data/shard-000017.tar\n"
+	if x := observe(t, text).Exceptions; len(x) != 1 || !x[0].Warned {
+		t.Fatalf("not wrapped: %+v", x)
+	}
+	read := 0
+	for width := 90; width <= 160; width++ {
+		wrapped := wrapAt(text, width)
+		var head []phys
+		for _, l := range strings.Split(strings.TrimSuffix(wrapped, "\n"), "\n") {
+			head = append(head, phys{raw: []byte(l)})
+		}
+		if wrapWidth(head) != width || width == 90 || width == 98 {
+			continue // at these a whole line, and a label, are as wide as the terminal
+		}
+		x := observe(t, wrapped).Exceptions
+		if len(x) == 0 {
+			continue // torn in its last line
+		}
+		read++
+		if !x[0].Warned {
+			t.Errorf("width %d: %+v", width, x)
+		}
+	}
+	if read < 20 {
+		t.Errorf("read at %d widths", read)
+	}
+}

@@ -43,7 +43,7 @@ func nodeFailure(s *Scene) *Proposal {
 	var p *Proposal
 	for _, e := range s.Facts.Ends {
 		named := e.Slurm.Kind == "node-failure"
-		if named && e.Slurm.System != "" && (s.Facts.Job.ExitOK != nil || goesOnAfter(s.Facts, e)) {
+		if e.Slurm.System != "" && (s.Facts.Job.ExitOK != nil || goesOnAfter(s.Facts, e)) {
 			continue // of another job, or another pod's: lists of events tell of all
 		}
 		memory := e.Slurm.Kind == "uncorrectable-memory" && !goesOnAfter(s.Facts, e)
@@ -185,7 +185,7 @@ func goesOnAfter(f *resolve.Facts, e *resolve.End) bool {
 }
 
 // lookalike is what a batch system calls a preemption, too.
-var lookalike = map[string]string{"dstack": "node-failure", "the kubelet": "node-failure", "the taint manager": "node-failure"}
+var lookalike = map[string]string{"dstack": "node-failure", "AWS Batch": "node-failure", "the kubelet": "node-failure", "the taint manager": "node-failure"}
 
 // reason makes the proposer of an ending whose reason SLURM prints.
 func reason(slug, want, summary string) func(*Scene) *Proposal {
@@ -209,7 +209,7 @@ func reason(slug, want, summary string) func(*Scene) *Proposal {
 				break
 			}
 		}
-		if p != nil && lookalike[system] != "" {
+		if p != nil && slug == "preempted" && lookalike[system] != "" {
 			p.Rivals, p.Direct, p.Base = []string{lookalike[system]}, false, 0.88
 			p.Why = system + " prints the reason, and gives the same one where it lost a machine otherwise"
 		}

@@ -95,11 +95,11 @@ func lastAct(s *Scene, id int) *act {
 	}
 	for _, l := range f.Ladders {
 		if l.Rank == id && l.Outcome != resolve.Recovered {
-			add(heldLoading, "it was retrying a read", l.Last.At())
+			add(heldAsking(l), "it was retrying "+l.Request(), l.Last.At())
 		}
 	}
 	if l := retriesBeside(s, id); l != nil {
-		add(heldLoading, "a process on its node was retrying a read, and none of any other node", l.Last.At())
+		add(heldAsking(l), "a process on its node was retrying "+l.Request()+", and none of any other node", l.Last.At())
 	}
 	for i := range f.Loaders {
 		if v := &f.Loaders[i]; v.Rank == id {
@@ -150,6 +150,18 @@ func lastAct(s *Scene, id int) *act {
 		return a.order < b.order
 	})
 	return &acts[len(acts)-1]
+}
+
+// heldAsking is what a rank is about whose requests to a store are tried again and again: it loads, unless the lines say that it writes.
+// Whatever else than a checkpoint it writes, logs or results, nobody else has to.
+func heldAsking(l *resolve.Ladder) string {
+	switch l.Access() {
+	case worker.Saves:
+		return heldSaving
+	case worker.Writes:
+		return heldWorking
+	}
+	return heldLoading
 }
 
 // retriesBeside is the only request of the job that was tried again and again while the others waited, where its lines stand without a rank

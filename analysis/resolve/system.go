@@ -1,0 +1,58 @@
+package resolve
+
+import (
+	"path"
+	"strings"
+
+	"faultline/knowledge"
+)
+
+// slurmFacts are statements that a job makes only where SLURM started it.
+var slurmFacts = map[string]bool{"job_id": true, "node_list": true, "node_name": true, "cluster": true}
+
+// signSystems are signatures that speak for a batch system, by how their names begin.
+var signSystems = []struct{ begins, system string }{
+	{"k8s-", "Kubernetes"}, {"sagemaker-", "SageMaker"}, {"host-oom-sagemaker", "SageMaker"},
+}
+
+// system is the batch system that started the job, where its own lines tell that it was another than SLURM; "" where one of SLURM's lines is
+// among them, which runs on machines of others and starts what builds on it, or where nothing tells.
+func (f *Facts) system() string {
+	if f.Accounting != nil || len(f.Obs.TaskExits) > 0 {
+		return ""
+	}
+	seen := map[string]bool{}
+	for i := range f.Obs.SlurmEnds {
+		switch e := &f.Obs.SlurmEnds[i]; e.System {
+		case "", "SLURM", "submitit":
+			return ""
+		default:
+			seen[knowledge.SystemOf(e.System)] = true
+		}
+	}
+	for i := range f.Obs.Facts {
+		switch x := &f.Obs.Facts[i]; {
+		case slurmFacts[x.Key]:
+			return ""
+		case x.Key == "system":
+			seen[x.Value] = true
+		}
+	}
+	for i := range f.Obs.Signs {
+		id := f.Obs.Signs[i].ID
+		if strings.HasPrefix(id, "slurm-") {
+			return ""
+		}
+		for _, s := range signSystems {
+			if strings.HasPrefix(id, s.begins) {
+				seen[s.system] = true
+			}
+		}
+	}
+	for i := range f.Obs.Tails {
+		if strings.HasPrefix(path.Base(f.Obs.Tails[i].File), "slurm-") {
+			return ""
+		}
+	}
+	return knowledge.TheSystem(seen)
+}

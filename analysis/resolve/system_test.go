@@ -1,0 +1,39 @@
+package resolve
+
+import (
+	"testing"
+
+	"faultline/analysis/worker"
+)
+
+func TestTheBatchSystemIsToldByItsOwnLines(t *testing.T) {
+	ends := func(names ...string) (list []worker.SlurmEnd) {
+		for _, n := range names {
+			list = append(list, worker.SlurmEnd{System: n})
+		}
+		return list
+	}
+	fact := func(key, value string) worker.Fact { return worker.Fact{Key: key, Value: value} }
+	for _, c := range []struct {
+		why  string
+		obs  worker.Observations
+		want string
+	}{
+		{"nothing tells", worker.Observations{}, ""},
+		{"LSF ended it", worker.Observations{SlurmEnds: ends("LSF")}, "LSF"},
+		{"the cloud took a machine, which says nothing of who started the job", worker.Observations{SlurmEnds: ends("EC2")}, ""},
+		{"SLURM on machines of Kubernetes", worker.Observations{SlurmEnds: ends("the kubelet", "")}, ""},
+		{"submitit goes with SLURM", worker.Observations{SlurmEnds: ends("submitit")}, ""},
+		{"srun told of a task", worker.Observations{SlurmEnds: ends("PBS"), TaskExits: []worker.TaskExit{{}}}, ""},
+		{"the environment", worker.Observations{Facts: []worker.Fact{fact("system", "PBS")}}, "PBS"},
+		{"the environment, and SLURM's", worker.Observations{Facts: []worker.Fact{fact("system", "Kubernetes"), fact("job_id", "77")}}, ""},
+		{"Kubernetes' events", worker.Observations{Signs: []worker.Sign{{ID: "k8s-evicted-memory"}}}, "Kubernetes"},
+		{"a file of SLURM's", worker.Observations{SlurmEnds: ends("Ray"), Tails: []worker.Tail{{File: "a/slurm-77.out"}}}, ""},
+		{"Ray on Kubernetes", worker.Observations{SlurmEnds: ends("Ray", "Volcano")}, "Kubernetes"},
+	} {
+		f := &Facts{Obs: &c.obs}
+		if got := f.system(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.why, got, c.want)
+		}
+	}
+}
