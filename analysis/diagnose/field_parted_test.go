@@ -1,0 +1,48 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+)
+
+// The reminder that a group was not closed is printed where the program ends: it is nothing else that the program went on to.
+func TestTheReminderOfAGroupIsNoWork(t *testing.T) {
+	const (
+		over     = "saving checkpoint at iteration     300 to /ckpt\n  successfully saved checkpoint from iteration     300 to /ckpt\n[after training is done] datetime: 2025-03-04 10:26:01\n"
+		reminder = "[rank0]:[W304 10:26:05.112233445 ProcessGroupNCCL.cpp:1496] Warning: WARNING: destroy_process_group() was not called before program exit, which can leak resources. For more info, please see https://pytorch.org/docs/stable/distributed.html#shutdown (function operator())\n"
+		closed   = "cn01:7712:7900 [0] misc/socket.cc:58 NCCL WARN socketProgress: Connection closed by remote peer cn02.cluster<48122>\n"
+		testing  = "[2025-03-04 10:26:05] INFO evaluating on the test set\n"
+	)
+	for _, c := range []fieldCase{
+		{"a peer leaves below it", one(fieldSteps + over + reminder + closed), []string{"completed"}, "-"},
+		{"a peer leaves below other work", one(fieldSteps + over + testing + closed), []string{"peer-lost", "unknown"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// Who waited at the meeting point for all processes of another node had come past what those failed of.
+func TestOneNodeLacksWhatAnotherHas(t *testing.T) {
+	const lacks = "Traceback (most recent call last):\n  File \"/work/train.py\", line 3, in <module>\n    import flash_attn\nImportError: /opt/venv/flash_attn_2_cuda.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs\n"
+	const waited = "[rank0]: torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 4/8 clients joined.\n"
+	tasks := func(from, to int) string {
+		var b strings.Builder
+		for n := from; n <= to; n++ {
+			for _, l := range strings.SplitAfter(lacks, "\n") {
+				if l != "" {
+					b.WriteString(string(rune('0'+n)) + ": " + l)
+				}
+			}
+		}
+		return b.String()
+	}
+	const ends = "srun: error: gn01: task 0: Exited with exit code 1\nsrun: error: gn02: tasks 4-7: Exited with exit code 1\n"
+	for _, c := range []fieldCase{
+		{"by rank", one(tasks(4, 7) + "0: " + waited + ends), []string{"version-mismatch"}, "rank 4, rank 5, rank 6, rank 7, node gn02"},
+		{"by file", map[string]string{"slurm-8-gn01.err": waited, "slurm-8-gn02.err": strings.Repeat(lacks, 4)}, []string{"version-mismatch"}, "node gn02"},
+		{"and nobody waited", one(tasks(4, 7) + ends), []string{"version-mismatch"}, "-"},
+		{"everywhere", one(tasks(0, 7) + ends), []string{"version-mismatch"}, "-"},
+	} {
+		c.check(t)
+	}
+}
