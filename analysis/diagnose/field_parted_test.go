@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -42,6 +43,25 @@ func TestOneNodeLacksWhatAnotherHas(t *testing.T) {
 		{"by file", map[string]string{"slurm-8-gn01.err": waited, "slurm-8-gn02.err": strings.Repeat(lacks, 4)}, []string{"version-mismatch"}, "node gn02"},
 		{"and nobody waited", one(tasks(4, 7) + ends), []string{"version-mismatch"}, "-"},
 		{"everywhere", one(tasks(0, 7) + ends), []string{"version-mismatch"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// A file that a dataset does not find after steps had been made is an item of it, whether a worker of a loader or the rank itself looked.
+func TestAnItemThatIsGone(t *testing.T) {
+	missing := func(rank int, file string) string {
+		return fmt.Sprintf("[rank%d]: Traceback (most recent call last):\n[rank%d]:   File \"/a/train.py\", line 3, in main\n[rank%d]:     batch = next(it)\n", rank, rank, rank) +
+			fmt.Sprintf("[rank%d]:   File \"%s\", line 91, in __getitem__\n[rank%d]:     open(path)\n[rank%d]: FileNotFoundError: [Errno 2] No such file or directory: '/data/part-71.bin'\n", rank, file, rank, rank)
+	}
+	all := ""
+	for r := range 8 {
+		all += missing(r, "/m/core/datasets/indexed_dataset.py")
+	}
+	for _, c := range []fieldCase{
+		{"in training", one(fieldSteps + missing(3, "/a/dataset.py")), []string{"bad-sample"}, "rank 3"},
+		{"elsewhere in the program", one(fieldSteps + missing(3, "/a/model.py")), []string{"config-error"}, "rank 3"},
+		{"before the first step", one(all), []string{"config-error"}, "-"},
 	} {
 		c.check(t)
 	}
