@@ -66,3 +66,30 @@ func TestAnItemThatIsGone(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// Ranks are numbered from 0: where others of them are seen that failed otherwise, a few that fail alike are not everybody.
+func TestAFewOfThoseWhoAreSeen(t *testing.T) {
+	few := ""
+	for r := 4; r < 8; r++ {
+		few += raisedBy(r, "ValueError: sample 9182 has negative length")
+	}
+	const gone = "[rank9]: torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:268, remote process exited or there was a network error, NCCL version 2.21.5\n"
+	for _, c := range []fieldCase{
+		{"others are seen", one(fieldSteps + few + gone), []string{"exception"}, "rank 4, rank 5, rank 6, rank 7"},
+		{"nobody else is seen", one(fieldSteps + few), []string{"exception"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// What a daemon of the node kills for memory is the job's where it is a program of the job's kind.
+func TestEarlyOOM(t *testing.T) {
+	const kills = "Nov  3 08:28:00 kt9 earlyoom[801]: sending SIGTERM to process 40211 uid 1000 \"%s\": oom_score 1300, VmRSS 300211 MiB\n"
+	const ended = "E1103 08:28:01.051000 4112 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: -15) local_rank: 4 (pid: 40211) of binary: /usr/bin/python3\n"
+	for _, c := range []fieldCase{
+		{"of the job", map[string]string{"syslog-kt9.txt": fmt.Sprintf(kills, "python3"), "train-kt9.log": fieldSteps + ended}, []string{"host-oom"}, "node kt9"},
+		{"of another", map[string]string{"syslog-kt9.txt": fmt.Sprintf(kills, "firefox"), "train-kt9.log": fieldSteps}, []string{"completed"}, "-"},
+	} {
+		c.check(t)
+	}
+}

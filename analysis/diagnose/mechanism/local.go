@@ -111,6 +111,9 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 			all[fl.Rank] = true
 		}
 	}
+	if f.Job.WorldSize == 0 && slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.Lines > 0 && !all[r.ID] }) {
+		world = max(world, f.Ranks[len(f.Ranks)-1].ID+1) // who failed otherwise is seen, and ranks are numbered from 0
+	}
 	unnamed := 0 // exceptions that no rank signs: one a process
 	for _, fl := range fls {
 		if fl.Rank == resolve.NoRank && fl.Kind == "exception" {
