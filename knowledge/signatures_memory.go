@@ -210,6 +210,14 @@ var memorySignatures = []Signature{
 		Example: "systemd-oomd[812]: Killed /user.slice/user-1000.slice/session-3.scope due to memory pressure for /user.slice being 71.12% > 50.00% for > 20s with reclaim activity",
 	},
 	{
+		// The daemon kills whatever is largest: of another program than Python the line says nothing of the job.
+		ID: "host-oom-earlyoom", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"sending SIG", " MiB"}, Pattern: `sending SIG(?:TERM|KILL) to process (?P<pid>\d+) (?:uid \d+ )?"(?P<process>(?:python|pt_)[^"]{0,32})": (?:badness|oom_score) \d+, VmRSS (?P<rss>\d+ MiB)`,
+		Meaning: "The daemon earlyoom killed this process because the node's memory was nearly used up.",
+		Source:  "earlyoom kill.c, 1.3 on",
+		Example: "earlyoom[1022]: sending SIGTERM to process 11832 uid 1000 \"python3\": oom_score 1300, VmRSS 300211 MiB",
+	},
+	{
 		ID: "host-oom-slurm", Mechanism: "host-oom", Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"oom_kill event"}, Pattern: `Detected (?P<n>\d+) oom_kill events? in (?:StepId=)?(?P<step>[\w.+]+?)\.? `,
 		Meaning: "The kernel killed processes of this job on this node because the job used more host memory than it may.",

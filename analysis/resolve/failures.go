@@ -72,6 +72,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 	f.records(f.controllers)
 	f.ladderFailures()
 	f.notFetched()
+	f.itemsMissing()
 	f.tolerated(&seen.tolerance)
 	f.pastStart()
 	f.trapped()

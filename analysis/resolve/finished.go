@@ -95,11 +95,17 @@ func (f *Facts) soonAfter(fl *Failure, at worker.At) bool {
 		return false
 	}
 	for i := range f.Tails {
-		if t := &f.Tails[i]; t.File == at.File && t.Last.File != "" && t.Last.Off > at.Off && t.Last.Off < fl.At.Off {
+		if t := &f.Tails[i]; t.File == at.File && t.Last.File != "" && t.Last.Off > at.Off && t.Last.Off < fl.At.Off && !f.leaving(t.Last.Pos) {
 			return false // the program went on to something else
 		}
 	}
 	return true
+}
+
+// leaving says that a line is a process's reminder of the group that it did not close, which PyTorch prints where the program ends
+// (~ProcessGroupNCCL, 2.4 on).
+func (f *Facts) leaving(at worker.Pos) bool {
+	return slices.ContainsFunc(f.Obs.Facts, func(x worker.Fact) bool { return x.Key == "leaving" && x.Pos == at })
 }
 
 // leftBehind says that a file reports fewer steps than others, or than it has to, and no end of its own: who wrote it did not get there.

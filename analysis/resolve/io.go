@@ -487,3 +487,19 @@ func (f *Facts) notFetched() {
 		}
 	}
 }
+
+// itemsMissing takes files that were not found while data were loaded, after steps had been made, for items of the data: the path to all of
+// them was right until then. The words alone cannot tell it, unless a worker of a loader passes them on.
+func (f *Facts) itemsMissing() {
+	if !f.Job.Training {
+		return
+	}
+	for _, fl := range f.Failures {
+		if fl.Kind != "exception" || fl.Sign != "config-file-missing" || fl.Mechanism != "config-error" {
+			continue
+		}
+		if c := contextsOf(fl.Exc); c.loading && !c.checkpoint {
+			fl.Mechanism, fl.Sign = "bad-sample", "loader-file-missing"
+		}
+	}
+}

@@ -119,6 +119,8 @@ var factRules = []factRule{
 	{literal: "exiting program at iteration ", key: "exit_ok", value: "exiting program at iteration"},
 	{literal: "exiting program after ", key: "exit_ok", value: "exiting program after", not: "SIGTERM",
 		pattern: pattern.New(`exiting program after [\d.]+ (?:minutes|hours)`)},
+	{literal: "destroy_process_group() was not called", key: "leaving", value: "process group not destroyed"}, // ~ProcessGroupNCCL, 2.4 on
+	{literal: "process group has NOT been destroyed before we destruct ProcessGroupNCCL", key: "leaving", value: "process group not destroyed"},
 	{literal: "[after training is done]", key: "exit_ok", value: "after training is done"},
 	{literal: "Training completed", key: "exit_ok", value: "Training completed", pattern: pattern.New("Training completed" + notInError)},
 	{literal: "Training finished", key: "exit_ok", value: "Training finished", pattern: pattern.New("Training finished" + notInError)},

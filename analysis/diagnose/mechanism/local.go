@@ -111,18 +111,26 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 			all[fl.Rank] = true
 		}
 	}
+	if f.Job.WorldSize == 0 && slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.Lines > 0 && !all[r.ID] }) {
+		world = max(world, f.Ranks[len(f.Ranks)-1].ID+1) // who failed otherwise is seen, and ranks are numbered from 0
+	}
 	unnamed := 0 // exceptions that no rank signs: one a process
 	for _, fl := range fls {
 		if fl.Rank == resolve.NoRank && fl.Kind == "exception" {
 			unnamed += fl.Count
 		}
 	}
-	text := first[0].Text
+	text, waited := first[0].Text, false
 	switch {
-	case len(ranks) == 0 && unnamed > 2 && ofHardware(slug) && len(nodes) == 1 && !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !nodes[fl.Node] }):
+	case len(ranks) == 0 && unnamed > 2 && ofHardware(slug) && len(nodes) == 1 && allOf(fls, keysOf(nodes)[0]):
 		p.Nodes, p.Scope = keysOf(nodes), "node"
 		p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
 		p.Why = fmt.Sprintf("%s of this node say the same, and nobody of another", plural(unnamed, "process", "processes"))
+	case slug == "version-mismatch" && len(ranks) == 0 && unnamed > 2 && len(nodes) == 1 && allOf(fls, keysOf(nodes)[0]) && metNobody(f, all, keysOf(nodes)[0]):
+		waited = true
+		p.Nodes, p.Scope = keysOf(nodes), "node"
+		p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
+		p.Why = fmt.Sprintf("%s of this node say the same, and a rank of another had come further: it waited for them", plural(unnamed, "process", "processes"))
 	case len(ranks) == 0 && unnamed > 2 && float64(unnamed) >= everyone*float64(world) && (f.Job.WorldSize > 0 || inMostFiles(f, fls)):
 		p.Scope = "all"
 		p.Summary = fmt.Sprintf("%s: %s", plural(unnamed, "process", "processes"), short(text))
@@ -170,7 +178,7 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 		}
 		p.Why = "no earlier failure explains it"
 	}
-	if unknown > 0 && len(ranks) == 0 && len(fls) > 1 && p.Scope != "all" {
+	if unknown > 0 && len(ranks) == 0 && len(fls) > 1 && p.Scope != "all" && !waited {
 		p.Why = fmt.Sprintf("%s say so; which ranks wrote them is not stated", plural(len(fls), "line", "lines"))
 	}
 	if !slices.ContainsFunc(first, func(fl *resolve.Failure) bool { return !between(fl) }) {
@@ -276,11 +284,32 @@ func sameNode(f *resolve.Facts, fls []*resolve.Failure) string {
 	return node
 }
 
+// allOf says that all these failures are of one node.
+func allOf(fls []*resolve.Failure, node string) bool {
+	return !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return fl.Node != node })
+}
+
+// metNobody says that a rank of another node than that of all who failed gave up waiting at the meeting point for clients that did not come:
+// the same program had brought it past what those failed of.
+func metNobody(f *resolve.Facts, failed map[int]bool, node string) bool {
+	return node != "" && slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
+		if fl.Rank == resolve.NoRank || failed[fl.Rank] || !waitedForClients[fl.Sign] {
+			return false
+		}
+		r := f.Rank(fl.Rank)
+		return r != nil && r.Node != "" && r.Node != node
+	})
+}
+
+// waitedForClients are the signs of a process that had come to the meeting point and waited in vain for the others.
+var waitedForClients = map[string]bool{"init-waiting-clients": true, "init-store-barrier": true}
+
 // ofOneNode says that all who failed are of one node, where somebody of another is seen and it is not the program that failed: a
-// program fails alike on any node, and who was ended before it did says nothing.
+// program fails alike on any node, and who was ended before it did says nothing. What is installed on a node is another matter where who waited for
+// them had it.
 func ofOneNode(f *resolve.Facts, slug string, failed map[int]bool) bool {
 	m, known := knowledge.MechanismBySlug(slug)
-	if !known || m.Origin == "software" || m.Origin == "unknown" || m.Origin == "none" || len(failed) < 2 {
+	if !known || m.Origin == "unknown" || m.Origin == "none" || len(failed) < 2 {
 		return false
 	}
 	node := ""
@@ -301,7 +330,7 @@ func ofOneNode(f *resolve.Facts, slug string, failed map[int]bool) bool {
 			others = true
 		}
 	}
-	return others
+	return others && (m.Origin != "software" || slug == "version-mismatch" && metNobody(f, failed, node))
 }
 
 // moment is when a failure happened as far as its own lines tell, else when its process ended.

@@ -25,9 +25,9 @@ func startup() []Mechanism {
 }
 
 // jobWide takes back the node of a failure that no rank is known to have had: what the job was started with is no node's
-// own fault, though only one node's file may show it.
+// own fault, though only one node's file may show it: unless a rank of another waited for those of this one.
 func jobWide(s *Scene, p *Proposal) *Proposal {
-	if p != nil && len(p.Ranks) == 0 && !hereOnly(s.Facts, p) {
+	if p != nil && len(p.Ranks) == 0 && !hereOnly(s.Facts, p) && !(len(p.Nodes) == 1 && allOf(p.Failures, p.Nodes[0]) && metNobody(s.Facts, nil, p.Nodes[0])) {
 		p.Nodes = nil
 		if p.Scope == "node" {
 			p.Scope = "all"
