@@ -376,8 +376,10 @@ func (f *Facts) calibrateSlurm(obs *worker.Observations) {
 			if quarter != 0 && math.Abs(quarter) < hour {
 				continue // no zone is so near to another: it is a silence
 			}
-			if t-quarter < latest-endGrace {
-				continue // it would have ended long before its last line: the file at hand had said nothing more for that time
+			if later := latest - (t - quarter); later > endGrace && math.Abs(later-math.Round(later/900)*900) > 2*endLag {
+				// The job would have ended long before its last line, and not by as much as zones are apart: the file at hand had
+				// said nothing more for that time.
+				continue
 			}
 			if ref != 0 && math.Abs(quarter) <= 14*3600 && math.Abs(delta-quarter) <= endLag {
 				f.clock.offsets[k] = offset{-quarter, endLag}
