@@ -68,7 +68,7 @@ var batchEnds = []struct {
 	{"SLURM", "Job_id=", pattern.New(`((?i:slurm) Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, OUT_OF_MEMORY)`), overMemory},
 	{"SLURM", "Job_id=", pattern.New(`((?i:slurm) Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, CANCELLED)`), ""},
 	{"SLURM", "Job_id=", pattern.New(`((?i:slurm) Job_id=\d+ Name=\S+ (?:Ended|Failed), Run time [\d:-]+, NODE_FAIL)`), nodeLost},
-	// Sources: Grid Engine source/daemons/execd/msg_execd.h (6.2 to 8.1), what its execd says of a job; sge_qmaster's reason 37, as qacct prints it.
+	// Sources: Grid Engine source/daemons/execd/msg_execd.h (6.2 to 8.1), what its execd says of a job.
 	{"Grid Engine", "exceeded hard wallclock time", pattern.New(`(job (?P<id>\d+)\.\d+ exceeded hard wallclock time) - initiate terminate method`), timeLimit},
 	{"Grid Engine", " exceeds job hard limit ", pattern.New(`(job (?P<id>\d+) exceeds job hard limit "h_cpu") of queue "\S+" \([\d.]+ > limit:[\d.]+\) - sending SIGKILL`), timeLimit},
 	{"Grid Engine", " exceeds job hard limit ", pattern.New(`(job (?P<id>\d+) exceeds job hard limit "h_(?:vmem|rss)") of queue "\S+" \([\d.]+ > limit:[\d.]+\) - sending SIGKILL`), overMemory},
