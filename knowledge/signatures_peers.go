@@ -265,10 +265,10 @@ var peerSignatures = []Signature{
 		// It may have been killed, have crashed, or have been stopped by Ray itself: the causes that the line lists are all that Ray can think of.
 		ID: "peer-ray-exit", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"Worker exit type: SYSTEM_ERROR"}, Not: []string{"worker died or was killed while executing a task"},
-		Pattern:  `Worker exit type: SYSTEM_ERROR(?: Worker exit detail: (?P<text>.{1,160}))?`,
-		Meaning:  "Ray lost a worker process; its own lines, or the kernel's, say why.",
-		Source:   "Ray src/ray/gcs/gcs_server/gcs_actor_manager.cc (GenWorkerDiedCause), 2.x",
-		Example:  "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file.",
+		Pattern: `Worker exit type: SYSTEM_ERROR(?: Worker exit detail: (?P<text>.{1,160}))?`,
+		Meaning: "Ray lost a worker process; its own lines, or the kernel's, say why.",
+		Source:  "Ray src/ray/gcs/gcs_server/gcs_actor_manager.cc (GenWorkerDiedCause), 2.x",
+		Example: "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file.",
 	},
 	{
 		ID: "ray-node-dead", Mechanism: "node-failure", Role: SymptomRole, Tier: ProcessKiller, Own: true, // kept for the name of the node
@@ -280,9 +280,9 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-ray-node", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"because its node has died"}, Pattern: `The actor (?:died|is dead) because its node has died`, // "is dead" up to 2.9
-		Meaning:  "The node on which a process of the job ran is gone for Ray: it failed, was taken away, or Ray's daemon on it died.",
-		Source:   "Ray src/ray/gcs/gcs_server/gcs_actor_manager.cc, 2.x",
-		Example:  "The actor died because its node has died. Node Id: b157c93de9603b1458ae4bd22668b46a4f0ae249bf9467072ba6fd45",
+		Meaning: "The node on which a process of the job ran is gone for Ray: it failed, was taken away, or Ray's daemon on it died.",
+		Source:  "Ray src/ray/gcs/gcs_server/gcs_actor_manager.cc, 2.x",
+		Example: "The actor died because its node has died. Node Id: b157c93de9603b1458ae4bd22668b46a4f0ae249bf9467072ba6fd45",
 	},
 	{
 		ID: "peer-ray-gcs", Mechanism: "peer-lost", Role: SymptomRole, Tier: ProcessKiller,
