@@ -246,13 +246,13 @@ func (f *Facts) ioOf(list []worker.KeptIO, raised map[ioKey][]int64) fileIO {
 		case worker.IORetry:
 			ladder := climb(c.open, &l)
 			if ladder == nil {
-				ladder = p.newLadder(f, c, &l)
+				ladder = p.newLadder(c, &l)
 				ladder.Idle = f.startsIdle(&l, c.previous)
 				c.open = append(c.open, ladder)
 			}
 			ladder.step(&l)
 		case worker.IOGaveUp:
-			p.giveUp(f, c, &l)
+			p.giveUp(c, &l)
 		}
 		c.previous = l.t
 	}
@@ -292,7 +292,7 @@ func (f *Facts) when(at worker.At) Moment {
 	return f.NotBefore(at)
 }
 
-func (p *fileIO) newLadder(f *Facts, c *client, l *ioLine) *Ladder {
+func (p *fileIO) newLadder(c *client, l *ioLine) *Ladder {
 	if len(p.room) == 0 { // a storm has them by the hundred thousand
 		p.room = make([]Ladder, min(max(4, len(p.ladders)), 512))
 	}
@@ -346,7 +346,7 @@ func climb(open []*Ladder, v *ioLine) *Ladder {
 
 // giveUp ends the client's youngest ladder, or is one by itself where no retry was printed. The exceptions of a chain say
 // the same several times.
-func (p *fileIO) giveUp(f *Facts, c *client, v *ioLine) {
+func (p *fileIO) giveUp(c *client, v *ioLine) {
 	if n := len(c.open); n > 0 {
 		l := c.open[n-1]
 		near := !v.t.Valid || !l.Until.Valid || v.t.T-l.Until.T <= ladderGap
@@ -358,7 +358,7 @@ func (p *fileIO) giveUp(f *Facts, c *client, v *ioLine) {
 			return
 		}
 	}
-	l := p.newLadder(f, c, v)
+	l := p.newLadder(c, v)
 	l.Last, l.Until, l.gaveUp = v.kept, v.t, true
 	if v.Limit != line.Unknown {
 		l.Top, l.Limit = int32(v.Limit), int32(v.Limit)
