@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"faultline/analysis"
 	"faultline/analysis/hostlist"
@@ -37,8 +36,8 @@ func askLogs(inv Investigation, found Found, hint CopyHint) Question {
 	}
 	if len(found.Searched) > 0 {
 		took := ""
-		if found.Took >= 50*time.Millisecond { // less would read "for 0.0 s"
-			took = fmt.Sprintf(" for %.1f s", found.Took.Seconds())
+		if found.Took > 0 {
+			took = fmt.Sprintf(" for %.1f s", max(found.Took.Seconds(), 0.1)) // less would read "for 0.0 s"
 		}
 		q.Text = fmt.Sprintf("I looked for logs of job %s in %s%s and found none. ", orUnknown(inv.Job), list(found.Searched), took) +
 			"Where are they? Give a directory, files, or an archive (tar, zip)."
