@@ -24,7 +24,7 @@ func TestTheReminderOfAGroupIsNoWork(t *testing.T) {
 
 // Who waited at the meeting point for all processes of another node had come past what those failed of.
 func TestOneNodeLacksWhatAnotherHas(t *testing.T) {
-	const lacks = "Traceback (most recent call last):\n  File \"/work/train.py\", line 3, in <module>\n    import flash_attn\nImportError: /opt/venv/flash_attn_2_cuda.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs\n"
+	const lacks = "Traceback (most recent call last):\n  File \"/app/train.py\", line 3, in <module>\n    import flash_attn\nImportError: /opt/venv/flash_attn_2_cuda.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs\n"
 	const waited = "[rank0]: torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 4/8 clients joined.\n"
 	tasks := func(from, to int) string {
 		var b strings.Builder
