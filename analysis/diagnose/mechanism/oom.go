@@ -11,8 +11,9 @@ import (
 	"faultline/knowledge"
 )
 
-// expandable is the advice of the mechanism's table against fragmentation: it is moot where the numbers show that it is something else.
-const expandable = "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+// unfragment is the advice of the mechanism's table against fragmentation: it is moot where the numbers show that it is something else.
+var unfragment = knowledge.Advice{Text: "Where much memory is reserved but not allocated, it is fragmented: let PyTorch grow its segments.",
+	Command: "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"}
 
 // outOfMemory adds to an out-of-memory error what its own numbers, and what the allocators' summaries and snapshots, say of why.
 func outOfMemory(s *Scene, p *Proposal) {
@@ -41,7 +42,7 @@ func outOfMemory(s *Scene, p *Proposal) {
 		}
 		p.Because = append(p.Because, finding(text, ev...))
 	}
-	table := knowledge.Advice{Text: "Where much memory is reserved but not allocated, it is fragmented: let PyTorch grow its segments.", Command: expandable}
+	table := unfragment
 	switch o.Cause() {
 	case resolve.OOMOccupied:
 		var names []string
@@ -144,7 +145,7 @@ func fragmented(s *Scene, p *Proposal, tried int64) {
 			continue
 		}
 		p.Because = append(p.Because, finding(fmt.Sprintf("%s: the allocator held %s in pieces beside used ones when that was made", MemoryOf(m), Bytes(m.Memory.Inactive)), ev...))
-		p.Now = append(p.Now, knowledge.Advice{Text: "Where much memory is reserved but not allocated, it is fragmented: let PyTorch grow its segments.", Command: expandable})
+		p.Now = append(p.Now, unfragment)
 		return
 	}
 }
@@ -158,7 +159,7 @@ func grown(s *Scene, p *Proposal) {
 		}
 		if g, ok := Grown(m); ok {
 			p.Because = append(p.Because, g)
-			p.Moot = append(p.Moot, "Where much memory is reserved but not allocated, it is fragmented: let PyTorch grow its segments.")
+			p.Moot = append(p.Moot, unfragment.Text)
 			p.Now = append(p.Now, knowledge.Advice{Text: "Look for what keeps tensors from step to step: losses that are added up without .item(), lists of outputs, graphs that are kept; the snapshots of two steps show which."})
 			return
 		}
