@@ -21,10 +21,19 @@ type CaseInput struct {
 	Sources []incident.Source
 	// Storage are the logs of the storage's daemons, of cases that have a folder ais-logs beside logs.
 	Storage []incident.Source
+	// Evidence is what was collected beside the logs, of cases that have a folder evidence.
+	Evidence []incident.Source
 	// WorldSize and Nodes (a host list as typed) are what the operator states; 0 and "" where nobody does.
 	WorldSize int
 	Nodes     string
 }
+
+// The folders of a case, and the file that states its answer.
+const (
+	answer      = "case.json"
+	logsDir     = "logs"
+	evidenceDir = "evidence"
+)
 
 // caseFile is case.json: of a real case (corpus README) or of a simulated one, which has truth.
 type caseFile struct {
@@ -108,11 +117,11 @@ func (c *caseFile) label() string {
 func discover(dirs []string) ([]string, error) {
 	var out []string
 	for _, dir := range dirs {
-		if _, err := os.Stat(filepath.Join(dir, "case.json")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, answer)); err == nil {
 			out = append(out, dir)
 			continue
 		}
-		found, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*", "case.json"))
+		found, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*", answer))
 		if err != nil {
 			return nil, fmt.Errorf("looking for cases in %s: %w", dir, err)
 		}
@@ -140,7 +149,7 @@ func escapeGlob(s string) string {
 // path.
 func load(dir string, scratch func() (string, error)) (caseFile, CaseInput, error) {
 	c := caseFile{ID: filepath.Base(dir)}
-	data, err := os.ReadFile(filepath.Join(dir, "case.json"))
+	data, err := os.ReadFile(filepath.Join(dir, answer))
 	if err != nil {
 		return c, CaseInput{}, fmt.Errorf("reading case.json: %w", bare(err))
 	}
@@ -148,10 +157,13 @@ func load(dir string, scratch func() (string, error)) (caseFile, CaseInput, erro
 		return c, CaseInput{}, fmt.Errorf("reading case.json: %w", err)
 	}
 	in := CaseInput{ID: c.ID, WorldSize: c.Flags.WorldSize, Nodes: c.Flags.Nodes}
-	if in.Sources, err = sources(filepath.Join(dir, "logs"), ""); err != nil {
+	if in.Sources, err = sources(filepath.Join(dir, logsDir), ""); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, in, fmt.Errorf("reading logs: %w", bare(err))
 	}
-	if len(in.Sources) == 0 {
+	if in.Evidence, err = sources(filepath.Join(dir, evidenceDir), evidenceDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c, in, fmt.Errorf("reading %s: %w", evidenceDir, bare(err))
+	}
+	if len(in.Sources) == 0 && len(in.Evidence) == 0 {
 		return c, in, errors.New("logs/ holds no file")
 	}
 	if in.Storage, err = storage(filepath.Join(dir, storageDir), scratch); err != nil {

@@ -182,7 +182,7 @@ func protected(ctx context.Context, in CaseInput, diagnose Diagnose) (r *inciden
 // verified re-reads all evidence of the report, whatever the report says about its own verification.
 func (s *sheet) verified(ctx context.Context, in CaseInput) {
 	files := verify.Files{}
-	for _, src := range slices.Concat(in.Sources, in.Storage) {
+	for _, src := range slices.Concat(in.Sources, in.Storage, in.Evidence) {
 		files[src.Name] = src.Path
 	}
 	_, failures, err := verify.Report(ctx, files, s.r)

@@ -26,6 +26,10 @@ func (c fieldCase) check(t *testing.T) {
 		files = append(files, simulate.File{Name: name, Data: []byte(text)})
 	}
 	slices.SortFunc(files, func(a, b simulate.File) int { return strings.Compare(a.Name, b.Name) })
+	if *casesDir != "" {
+		writeCase(t, *casesDir, c.name, files)
+		return
+	}
 	v := Run(read(t, files, nil, 0)).Verdict
 	var got []string
 	for _, x := range v.Candidates {

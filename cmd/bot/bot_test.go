@@ -144,6 +144,9 @@ func TestWrongUsageIsAnsweredWithWhatToDo(t *testing.T) {
 		{[]string{"simulate", "--ranks", "8", "--out", "x"}, "--mechanism"},
 		{[]string{"eval"}, "--simulated"},
 		{[]string{"eval", "--format", "pdf", logs}, "text, markdown or json"},
+		{[]string{"eval", "--against", "x", logs}, "no others"},
+		{[]string{"eval", "--sample", logs}, "--against"},
+		{[]string{"eval", "--against", "x", "--format", "markdown"}, "text or json"},
 		{[]string{"demo", "--mechanism", "nope"}, "--list"},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) { call(t, "", c.args...).want(t, exitUsage, c.want) })

@@ -27,8 +27,13 @@ Examples:
   bot eval corpus/
   bot eval --simulated 1000 --seed 7
   bot eval corpus/ --simulated 200 --format markdown > docs/scoreboard.md
+  bot eval corpus/ captures/ --simulated 2000 --freeze ../frozen    keep every report, and the cases
+  bot eval --against ../frozen --sample                             run them again: what changed?
 
-Exit code: 0; 1 when a case cannot be read; 2 wrong usage.`,
+--freeze also takes folders of raw captures, which have no case.json. It copies the logs of all cases: they are as private there as here.
+bench/freeze.sh freezes everything there is, the tables of the engine's tests among it.
+
+Exit code: 0; 1 when a case cannot be read, or a field is not what was frozen; 2 wrong usage.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var v evaluation
 		v.common.declare(fs)
@@ -38,6 +43,13 @@ Exit code: 0; 1 when a case cannot be read; 2 wrong usage.`,
 		fs.IntVar(&v.simulated, "simulated", 0, "also run `N` simulated incidents, in a temporary directory\ne.g. --simulated 1000")
 		fs.Uint64Var(&v.seed, "seed", 1, "the number that those are drawn from, `N`\ne.g. --seed 7")
 		fs.IntVar(&v.line, "line", 0, "simulate only 1 = hangs, 2 = process killers, 3 = data and storage, 4 = numerics and performance or 5 = synchronisation points, 6 = storage with the logs of its daemons; 0 = all that are told by the job's logs (`LINE`)\ne.g. --line 1")
+		fs.StringVar(&v.freeze, "freeze", "", "write the cases and their whole reports to `DIR`, one file for each folder of cases\ne.g. --freeze ../frozen")
+		fs.StringVar(&v.against, "against", "", "run the cases that were frozen in `DIR`, or in one file of it, and list every field of a report that changed\ne.g. --against ../frozen")
+		fs.BoolVar(&v.sample, "sample", false, "with --against: of many cases of one kind only about 200, always the same\ne.g. --sample")
+		fs.Func("ignore", "with --against: this `FIELD` and what is in it may change; may be repeated\ne.g. --ignore terminal", func(field string) error {
+			v.ignore = append(v.ignore, field)
+			return nil
+		})
 		return v.run
 	},
 }
@@ -48,22 +60,49 @@ type evaluation struct {
 	failures        bool
 	simulated, line int
 	seed            uint64
+	freeze, against string
+	sample          bool
+	ignore          []string
 }
 
 func (v *evaluation) run(ctx context.Context, e env, dirs []string) (int, error) {
 	if _, _, err := v.load(e.err); err != nil {
 		return exitUsage, err
 	}
-	switch {
-	case len(dirs) == 0 && v.simulated == 0:
-		return exitUsage, usage("name a directory of cases, or run simulated ones: bot eval --simulated 100")
-	case v.format != "text" && v.format != "markdown" && v.format != "json":
-		return exitUsage, usage("--format %s: choose text, markdown or json", v.format)
-	case v.line < 0 || v.line > len(simulate.Lines()) || v.simulated < 0:
-		return exitUsage, usage("--line is 0 to %d, and --simulated not negative", len(simulate.Lines()))
-	case v.simulated > 0 && len(simulate.Mechanisms(v.line)) == 0:
-		return exitUsage, usage("--line %d: nothing of it is simulated", v.line)
+	if err := v.valid(dirs); err != nil {
+		return exitUsage, err
 	}
+	switch {
+	case v.freeze != "":
+		return v.freezeCases(ctx, e, dirs)
+	case v.against != "":
+		return v.compare(ctx, e)
+	}
+	return v.score(ctx, e, dirs)
+}
+
+func (v *evaluation) valid(dirs []string) error {
+	switch {
+	case v.against != "" && (v.freeze != "" || len(dirs) > 0 || v.simulated > 0):
+		return usage("--against runs the cases that were frozen, and no others")
+	case v.against == "" && (v.sample || len(v.ignore) > 0):
+		return usage("--sample and --ignore say what --against compares")
+	case v.against != "" && v.format == "markdown":
+		return usage("--format markdown: --against lists changes as text or json")
+	case len(dirs) == 0 && v.simulated == 0 && v.against == "":
+		return usage("name a directory of cases, or run simulated ones: bot eval --simulated 100")
+	case v.format != "text" && v.format != "markdown" && v.format != "json":
+		return usage("--format %s: choose text, markdown or json", v.format)
+	case v.line < 0 || v.line > len(simulate.Lines()) || v.simulated < 0:
+		return usage("--line is 0 to %d, and --simulated not negative", len(simulate.Lines()))
+	case v.simulated > 0 && len(simulate.Mechanisms(v.line)) == 0:
+		return usage("--line %d: nothing of it is simulated", v.line)
+	}
+	return nil
+}
+
+// score diagnoses cases whose answer is known and prints the scoreboard.
+func (v *evaluation) score(ctx context.Context, e env, dirs []string) (int, error) {
 	if v.simulated > 0 {
 		dir, err := os.MkdirTemp("", "faultline-eval-")
 		if err != nil {
@@ -81,19 +120,9 @@ func (v *evaluation) run(ctx context.Context, e env, dirs []string) (int, error)
 		}
 		dirs = append(dirs, dir)
 	}
-	tty, _ := terminal(e.err)
-	board, err := eval.Run(ctx, dirs, eval.Options{
-		Diagnose: diagnoseCase,
-		Workers:  v.workers,
-		Progress: func(done, total int) {
-			if tty {
-				fmt.Fprintf(e.err, "\r\x1b[K%d of %d cases", done, total)
-			}
-		},
-	})
-	if tty {
-		fmt.Fprint(e.err, "\r\x1b[K")
-	}
+	count := newCounter(e.err)
+	board, err := eval.Run(ctx, dirs, eval.Options{Diagnose: diagnoseCase, Workers: v.workers, Progress: count.update})
+	count.clear()
 	if err != nil {
 		return exitUnreadable, err
 	}
@@ -113,7 +142,7 @@ func (v *evaluation) run(ctx context.Context, e env, dirs []string) (int, error)
 
 // diagnoseCase runs the engine as an operator would, on one worker: cases already run side by side.
 func diagnoseCase(ctx context.Context, in eval.CaseInput) (*incident.Report, error) {
-	input := analysis.Input{Sources: in.Sources, Storage: in.Storage, WorldSize: in.WorldSize, Workers: 1, Unhashed: true, Version: version}
+	input := analysis.Input{Sources: in.Sources, Storage: in.Storage, Evidence: in.Evidence, WorldSize: in.WorldSize, Workers: 1, Unhashed: true, Version: version}
 	if in.Nodes != "" {
 		nodes, err := hostlist.Expand(in.Nodes)
 		if err != nil {
