@@ -53,6 +53,7 @@ var law = []rule{
 	{"config", []string{"config"}, "configuration is data"},
 	{"eval", []string{"eval", "incident", "knowledge", "analysis/verify", "simulate", "messages"}, "the score is kept by somebody who did not play"},
 	{"cmd", []string{"/"}, "the binary wires everything"},
+	{"bench/shape", []string{"knowledge"}, "the shape of the code is measured from outside; which names it looks for is knowledge"},
 	{"bench", []string{"simulate", "analysis/worker", "analysis/scan", "fetch"}, "what is measured is written by the simulator and read by the binary, or by one part of it"},
 	{"acceptance", nil, "what the whole must reach is tests and nothing else"},
 	{"integration/slack", []string{"integration", "simulate", "messages", "incident"}, "others' clients judge what we say of Slack, not our own client"},

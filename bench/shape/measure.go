@@ -1,0 +1,213 @@
+package main
+
+import (
+	"go/ast"
+	"go/scanner"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"faultline/knowledge"
+)
+
+// measure is one figure of the table.
+type measure struct {
+	name  string
+	now   int
+	goal  string
+	about string
+	// grain rounds the ceiling up: a figure of thousands may move a little. 0 is 1.
+	grain int
+	// share is true of a figure that rises when simple code is deleted, which is no fault: it has no ceiling.
+	share bool
+}
+
+// ceiling is what the measure is held to from now on.
+func (m *measure) ceiling() int {
+	g := max(m.grain, 1)
+	return (m.now + g - 1) / g * g
+}
+
+// measures counts everything, in the order of the table.
+func measures(all []*source) ([]measure, error) {
+	n := known()
+	var in, elsewhere uses
+	for _, s := range all {
+		switch {
+		case s.below("knowledge") || s.below("simulate"):
+		case s.below("analysis"):
+			in.add(n.in(s))
+		default:
+			elsewhere.add(n.in(s))
+		}
+	}
+	f, err := figuresOf(all, "analysis")
+	if err != nil {
+		return nil, err
+	}
+	own, total := 0, 0
+	for _, s := range knowledge.Signatures() {
+		total++
+		if _, ok := knowledge.AdviceFor(s.ID); ok {
+			own++
+		}
+	}
+	out := []measure{
+		{name: "maps keyed by id or slug, `analysis`", now: in.maps, goal: "0", about: "map literals of which at least half of the keys are ids or slugs"},
+		{name: "maps keyed by id or slug, elsewhere", now: elsewhere.maps, goal: "0", about: "the same outside `analysis`, `knowledge` and `simulate` (which must not share the engine's tables)"},
+		{name: "lists of ids or slugs, `analysis`", now: in.lists, goal: "0", about: "literals of two and more strings that are all ids or slugs"},
+		{name: "comparisons with an id or slug, `analysis`", now: in.comparisons, goal: "0", about: "`==`, `!=`, each one in a `case`, and `HasPrefix` or `CutPrefix` with the beginning of one"},
+		{name: "signatures without advice of their own", now: total - own, goal: "400 fewer", about: "of all signatures those that `knowledge.AdviceFor` does not know; no entry has an owner of its own yet"},
+		{name: "logical operators per 1,000 code lines, `analysis`", now: perMille(f.operators, f.lines), goal: "45", about: "and, or", share: true},
+		{name: "logical operators, `analysis`", now: f.operators, about: "and, or"},
+		{name: "functions above cognitive complexity 15, `analysis`, per mille", now: perMille(f.over15, f.functions), goal: "50", about: "of all functions with a body; counted as gocognit does", share: true},
+		{name: "functions above cognitive complexity 15, `analysis`", now: f.over15, about: "functions"},
+		{name: "functions above cognitive complexity 40, `analysis`", now: f.over40, goal: "0", about: "functions"},
+		{name: "code lines, `analysis`", now: f.lines, goal: "fewer", about: "lines with at least one token that is no comment; the ceiling is rounded up to 500", grain: 500},
+		{name: "calls for their effect on `resolve.Facts`", now: f.passes, goal: "0", about: "statements that call a method of `Facts` and use no result: their order matters and no type says so"},
+		{name: "places that change a failure's role or mechanism", now: f.changed, goal: "1", about: "assignments to `Role` or `Mechanism` of a `resolve.Failure` that exists"},
+	}
+	circle, back, worst := insidePackages(all, "analysis")
+	return append(out,
+		measure{name: "arrows between files on a circle, inside the packages of `analysis`", now: circle, about: "an arrow is a pair of files of which one uses a function, method, type, variable or constant of the other; on a circle where arrows lead back"},
+		measure{name: "arrows between files back up, inside the packages of `analysis`", now: back, about: "against the best order of files that a greedy search finds (Eades, Lin, Smyth)"},
+		measure{name: "largest share of arrows back up inside a package, per mille", now: worst, goal: "270", about: "of packages with at least 50 arrows", share: true}), nil
+}
+
+// insidePackages sums the arrows that lead back, and finds the package with the largest share of them.
+func insidePackages(all []*source, folder string) (circle, back, worst int) {
+	const few = 50 // of fewer arrows one makes a large share
+	for _, s := range all {
+		if !s.below(folder) {
+			continue
+		}
+		n, c, b := arrows(s).count()
+		circle, back = circle+c, back+b
+		if n >= few {
+			worst = max(worst, perMille(b, n))
+		}
+	}
+	return circle, back, worst
+}
+
+func (u *uses) add(v uses) {
+	u.maps += v.maps
+	u.lists += v.lists
+	u.comparisons += v.comparisons
+}
+
+func perMille(n, of int) int {
+	if of == 0 {
+		return 0
+	}
+	return (1000*n + of/2) / of
+}
+
+// figures are sums over the functions and lines of a folder.
+type figures struct {
+	functions, over15, over40 int
+	lines, operators          int
+	passes, changed           int
+}
+
+func figuresOf(all []*source, folder string) (*figures, error) {
+	f := &figures{}
+	for _, s := range all {
+		if !s.below(folder) {
+			continue
+		}
+		for _, file := range s.files {
+			f.file(s, file)
+			n, err := codeLines(s.fset.Position(file.Pos()).Filename)
+			if err != nil {
+				return nil, err
+			}
+			f.lines += n
+		}
+	}
+	return f, nil
+}
+
+func (f *figures) file(s *source, file *ast.File) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if n.Body != nil {
+				f.function(cognitive(n))
+			}
+		case *ast.BinaryExpr:
+			if logical(n.Op) {
+				f.operators++
+			}
+		case *ast.ExprStmt:
+			if call, ok := n.X.(*ast.CallExpr); ok && isOf(s, receiver(call), "Facts") {
+				f.passes++
+			}
+		case *ast.AssignStmt:
+			for _, l := range n.Lhs {
+				if sel, ok := l.(*ast.SelectorExpr); ok && (sel.Sel.Name == "Mechanism" || sel.Sel.Name == "Role") && isOf(s, sel.X, "Failure") {
+					f.changed++
+				}
+			}
+		}
+		return true
+	})
+}
+
+func (f *figures) function(complexity int) {
+	f.functions++
+	if complexity > 15 {
+		f.over15++
+	}
+	if complexity > 40 {
+		f.over40++
+	}
+}
+
+func receiver(call *ast.CallExpr) ast.Expr {
+	if sel, ok := call.Fun.(*ast.SelectorExpr); ok {
+		return sel.X
+	}
+	return nil
+}
+
+// isOf says whether an expression is a value of a type of resolve, or a pointer to one.
+func isOf(s *source, e ast.Expr, name string) bool {
+	if e == nil {
+		return false
+	}
+	t := s.info.TypeOf(e)
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	n, ok := t.(*types.Named)
+	return ok && n.Obj().Name() == name && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == module+"analysis/resolve"
+}
+
+// codeLines counts the lines that hold a token.
+func codeLines(file string) (int, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	fset := token.NewFileSet()
+	f := fset.AddFile(filepath.Base(file), -1, len(data))
+	var sc scanner.Scanner
+	sc.Init(f, data, nil, 0)
+	lines := map[int]bool{}
+	for {
+		pos, tok, lit := sc.Scan()
+		if tok == token.EOF {
+			return len(lines), nil
+		}
+		if tok == token.SEMICOLON && lit == "\n" {
+			continue
+		}
+		first := f.Line(pos)
+		for i := range strings.Count(lit, "\n") + 1 {
+			lines[first+i] = true
+		}
+	}
+}
