@@ -156,7 +156,11 @@ func asks(r *incident.Report) error {
 	if len(r.Verdict.Needs) == 0 {
 		return fmt.Errorf("nothing is asked for that would decide between %v", set)
 	}
-	if len(knowledge.Deciding(set)) == 0 {
+	slugs := make([]knowledge.Slug, len(set))
+	for i, m := range set {
+		slugs[i] = knowledge.Slug(m)
+	}
+	if len(knowledge.Deciding(slugs)) == 0 {
 		return fmt.Errorf("nothing is known that would decide between %v", set)
 	}
 	soon := func(n incident.Need) bool { return n.Obtainable == "perishing" }

@@ -106,7 +106,7 @@ func parseWorker(b *bench, in []byte) string {
 }
 
 func parseSignatures(_ *bench, in []byte) string {
-	var ids []string
+	var ids []knowledge.ID
 	for _, text := range bytes.Split(in, []byte("\n")) {
 		ids = knowledge.Match(ids[:0], text)
 		for _, id := range ids {

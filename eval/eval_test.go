@@ -377,7 +377,7 @@ func TestAnOracleIsRight(t *testing.T) {
 		w := truth[in.ID]
 		origin := ""
 		for _, slug := range w.Candidates {
-			m, ok := knowledge.MechanismBySlug(slug)
+			m, ok := knowledge.MechanismBySlug(knowledge.Slug(slug))
 			if !ok {
 				return nil, errors.New(slug + " is not in the taxonomy")
 			}

@@ -276,7 +276,7 @@ func (s *sheet) root(trueRanks []int, trueNodes []string, same func(truth, said 
 func (s *sheet) origin(truth []string) {
 	var origins []string
 	for _, slug := range truth {
-		if m, ok := knowledge.MechanismBySlug(slug); ok && !slices.Contains(origins, m.Origin) {
+		if m, ok := knowledge.MechanismBySlug(knowledge.Slug(slug)); ok && !slices.Contains(origins, m.Origin) {
 			origins = append(origins, m.Origin)
 		}
 	}

@@ -61,7 +61,7 @@ func Pastable(value string) bool { return len(value) <= 4096 && safeValue.MatchS
 
 // signatureAdvice is what to do first where a line's own words say more than the mechanism that it speaks for: another service than
 // SLURM started the job, say.
-var signatureAdvice = map[string]Advice{
+var signatureAdvice = map[ID]Advice{
 	"k8s-oom-killed":         advicePods,
 	"k8s-evicted-memory":     advicePods,
 	"k8s-evicted-disk":       advicePods,
@@ -110,7 +110,7 @@ var (
 )
 
 // AdviceFor is what to do first where a failure has this signature.
-func AdviceFor(signature string) (Advice, bool) {
+func AdviceFor(signature ID) (Advice, bool) {
 	a, ok := signatureAdvice[signature]
 	return a, ok
 }

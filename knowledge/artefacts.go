@@ -85,44 +85,44 @@ var artefacts = []Artefact{
 
 // decider says which artefacts tell two mechanisms apart that leave the same lines in the logs of workers, the surest first.
 type decider struct {
-	between [2]string
+	between [2]Slug
 	by      []string
 }
 
 var deciders = []decider{
 	// Who did not come, and who came and whose GPU does not go on, differ in what was enqueued.
-	{[2]string{"collective-hang", "rank-stalled"}, []string{FlightRecorder, Stacks, NCCLRAS}},
-	{[2]string{"gpu-hang", "rank-stalled"}, []string{FlightRecorder, Stacks, KernelLog}},
+	{[2]Slug{"collective-hang", "rank-stalled"}, []string{FlightRecorder, Stacks, NCCLRAS}},
+	{[2]Slug{"gpu-hang", "rank-stalled"}, []string{FlightRecorder, Stacks, KernelLog}},
 	// Everybody came: then a kernel did not begin, or a machine says so.
-	{[2]string{"collective-hang", "gpu-hang"}, []string{FlightRecorder, KernelLog, FabricCounters}},
-	{[2]string{"collective-hang", "collective-mismatch"}, []string{FlightRecorder, NCCLRAS}},
-	{[2]string{"collective-mismatch", "gpu-hang"}, []string{FlightRecorder, KernelLog}},
-	{[2]string{"collective-mismatch", "lone-waiter"}, []string{FlightRecorder, Stacks}},
-	{[2]string{"collective-mismatch", "rank-stalled"}, []string{FlightRecorder, Stacks}},
-	{[2]string{"collective-mismatch", "uneven-data"}, []string{FlightRecorder, Stacks}},
-	{[2]string{"collective-hang", "lone-waiter"}, []string{FlightRecorder, Stacks}},
-	{[2]string{"collective-hang", "uneven-data"}, []string{FlightRecorder, Stacks}},
-	{[2]string{"gpu-hang", "lone-waiter"}, []string{FlightRecorder, Stacks}},
-	{[2]string{"lone-waiter", "rank-stalled"}, []string{FlightRecorder, Stacks}},
+	{[2]Slug{"collective-hang", "gpu-hang"}, []string{FlightRecorder, KernelLog, FabricCounters}},
+	{[2]Slug{"collective-hang", "collective-mismatch"}, []string{FlightRecorder, NCCLRAS}},
+	{[2]Slug{"collective-mismatch", "gpu-hang"}, []string{FlightRecorder, KernelLog}},
+	{[2]Slug{"collective-mismatch", "lone-waiter"}, []string{FlightRecorder, Stacks}},
+	{[2]Slug{"collective-mismatch", "rank-stalled"}, []string{FlightRecorder, Stacks}},
+	{[2]Slug{"collective-mismatch", "uneven-data"}, []string{FlightRecorder, Stacks}},
+	{[2]Slug{"collective-hang", "lone-waiter"}, []string{FlightRecorder, Stacks}},
+	{[2]Slug{"collective-hang", "uneven-data"}, []string{FlightRecorder, Stacks}},
+	{[2]Slug{"gpu-hang", "lone-waiter"}, []string{FlightRecorder, Stacks}},
+	{[2]Slug{"lone-waiter", "rank-stalled"}, []string{FlightRecorder, Stacks}},
 	// What the process was in tells a save from anything else.
-	{[2]string{"checkpoint-io", "rank-stalled"}, []string{Stacks, FlightRecorder}},
-	{[2]string{"checkpoint-io", "collective-hang"}, []string{Stacks, FlightRecorder}},
-	{[2]string{"checkpoint-io", "gpu-hang"}, []string{Stacks, FlightRecorder, KernelLog}},
+	{[2]Slug{"checkpoint-io", "rank-stalled"}, []string{Stacks, FlightRecorder}},
+	{[2]Slug{"checkpoint-io", "collective-hang"}, []string{Stacks, FlightRecorder}},
+	{[2]Slug{"checkpoint-io", "gpu-hang"}, []string{Stacks, FlightRecorder, KernelLog}},
 	// Who killed it.
-	{[2]string{"external-signal", "host-oom"}, []string{KernelLog, SlurmRecords}},
-	{[2]string{"external-signal", "time-limit"}, []string{SlurmRecords}},
-	{[2]string{"external-signal", "native-crash"}, []string{KernelLog, SlurmRecords}},
-	{[2]string{"completed", "external-signal"}, []string{SlurmRecords}},
-	{[2]string{"cuda-error", "gpu-oom"}, []string{GPUState, KernelLog}},
-	{[2]string{"init-unreachable", "link-error"}, []string{FabricCounters, KernelLog}},
-	{[2]string{"init-unreachable", "peer-lost"}, []string{PeerLogs}},
-	{[2]string{"peer-lost", "rank-stalled"}, []string{Stacks, KernelLog, PeerLogs}},
-	{[2]string{"non-finite-loss", "silent-corruption"}, []string{Replay, KernelLog}},
-	{[2]string{"ais-batch-object-loss", "exception"}, []string{StorageLogs}},
-	{[2]string{"exception", "storage-retries-exhausted"}, []string{StorageLogs}},
-	{[2]string{"checkpoint-io", "storage-unresponsive"}, []string{KernelLog}},
-	{[2]string{"ais-throttled", "storage-retries-exhausted"}, []string{StorageLogs}},
-	{[2]string{"ais-batch-object-loss", "ais-throttled"}, []string{StorageLogs}},
+	{[2]Slug{"external-signal", "host-oom"}, []string{KernelLog, SlurmRecords}},
+	{[2]Slug{"external-signal", "time-limit"}, []string{SlurmRecords}},
+	{[2]Slug{"external-signal", "native-crash"}, []string{KernelLog, SlurmRecords}},
+	{[2]Slug{"completed", "external-signal"}, []string{SlurmRecords}},
+	{[2]Slug{"cuda-error", "gpu-oom"}, []string{GPUState, KernelLog}},
+	{[2]Slug{"init-unreachable", "link-error"}, []string{FabricCounters, KernelLog}},
+	{[2]Slug{"init-unreachable", "peer-lost"}, []string{PeerLogs}},
+	{[2]Slug{"peer-lost", "rank-stalled"}, []string{Stacks, KernelLog, PeerLogs}},
+	{[2]Slug{"non-finite-loss", "silent-corruption"}, []string{Replay, KernelLog}},
+	{[2]Slug{"ais-batch-object-loss", "exception"}, []string{StorageLogs}},
+	{[2]Slug{"exception", "storage-retries-exhausted"}, []string{StorageLogs}},
+	{[2]Slug{"checkpoint-io", "storage-unresponsive"}, []string{KernelLog}},
+	{[2]Slug{"ais-throttled", "storage-retries-exhausted"}, []string{StorageLogs}},
+	{[2]Slug{"ais-batch-object-loss", "ais-throttled"}, []string{StorageLogs}},
 }
 
 // ArtefactBySlug finds an artefact by its slug.
@@ -136,7 +136,7 @@ func ArtefactBySlug(slug string) (Artefact, bool) {
 
 // Deciding are the artefacts that tell the members of a set of mechanisms apart. First stand those that decide most pairs of them,
 // among equals the surer.
-func Deciding(set []string) []Artefact {
+func Deciding(set []Slug) []Artefact {
 	pairs, place := map[string]int{}, map[string]int{}
 	for _, d := range deciders {
 		if !slices.Contains(set, d.between[0]) || !slices.Contains(set, d.between[1]) {

@@ -26,7 +26,7 @@ func TestArtefactsSayWhatTheyAreAndHowTheyAreHad(t *testing.T) {
 }
 
 func TestEachPairOfMechanismsHasArtefactsThatDecideIt(t *testing.T) {
-	seen := map[[2]string]bool{}
+	seen := map[[2]Slug]bool{}
 	for _, d := range deciders {
 		if d.between[0] >= d.between[1] || seen[d.between] {
 			t.Errorf("%v is not in order, or stands there twice", d.between)
@@ -49,12 +49,15 @@ func TestEachPairOfMechanismsHasArtefactsThatDecideIt(t *testing.T) {
 }
 
 func TestWhatDecidesASetStandsFirst(t *testing.T) {
-	for _, tt := range []struct{ set, want []string }{
-		{[]string{"collective-hang", "gpu-hang"}, []string{FlightRecorder, KernelLog, FabricCounters}},
-		{[]string{"rank-stalled", "collective-hang", "gpu-hang"}, []string{FlightRecorder, Stacks, KernelLog, FabricCounters, NCCLRAS}},
-		{[]string{"external-signal", "host-oom"}, []string{KernelLog, SlurmRecords}},
-		{[]string{"rank-stalled"}, nil},
-		{[]string{"peer-lost", "unknown"}, nil},
+	for _, tt := range []struct {
+		set  []Slug
+		want []string
+	}{
+		{[]Slug{"collective-hang", "gpu-hang"}, []string{FlightRecorder, KernelLog, FabricCounters}},
+		{[]Slug{"rank-stalled", "collective-hang", "gpu-hang"}, []string{FlightRecorder, Stacks, KernelLog, FabricCounters, NCCLRAS}},
+		{[]Slug{"external-signal", "host-oom"}, []string{KernelLog, SlurmRecords}},
+		{[]Slug{"rank-stalled"}, nil},
+		{[]Slug{"peer-lost", "unknown"}, nil},
 	} {
 		var got []string
 		for _, a := range Deciding(tt.set) {

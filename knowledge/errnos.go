@@ -9,7 +9,7 @@ type Errno struct {
 	Text      string // as glibc prints it: "No space left on device"
 	Meaning   string // one sentence for people
 	Role      Role
-	Mechanism string // slug this number speaks for, or ""
+	Mechanism Slug   // slug this number speaks for, or ""
 	Check     string // what to look at first where no mechanism says it; a second line is a command
 }
 

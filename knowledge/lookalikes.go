@@ -2,12 +2,12 @@ package knowledge
 
 // LookAlike is a mechanism that leaves similar traces, and what tells the two apart.
 type LookAlike struct {
-	Mechanism string // slug of the other one
+	Mechanism Slug // slug of the other one
 	Tell      string
 }
 
 // lookAlikes is the discriminator column of the taxonomy, by mechanism.
-var lookAlikes = map[string][]LookAlike{
+var lookAlikes = map[Slug][]LookAlike{
 	"rank-stalled": {
 		{"dataloader-stall", "something points at loading: its last lines, its retries, its stack, or the storage logs. “Outside NCCL” is not yet “loading data”."},
 		{"collective-hang", "there all ranks of the group had entered the collective; here a minority has not."},
@@ -202,4 +202,4 @@ var lookAlikes = map[string][]LookAlike{
 }
 
 // LookAlikes are the mechanisms that a person may mistake this one for, and how to tell.
-func LookAlikes(slug string) []LookAlike { return lookAlikes[slug] }
+func LookAlikes(slug Slug) []LookAlike { return lookAlikes[slug] }

@@ -42,7 +42,7 @@ var families = [][]Signature{
 func Signatures() []Signature { return index().all }
 
 // Lookup finds a signature by its id.
-func Lookup(id string) (Signature, bool) {
+func Lookup(id ID) (Signature, bool) {
 	i, ok := index().byID[id]
 	if !ok {
 		return Signature{}, false
@@ -64,7 +64,7 @@ const (
 type compiled struct {
 	all     []Signature
 	pattern []func() expression // compiled when it is first needed; nil where there is none
-	byID    map[string]int
+	byID    map[ID]int
 	firsts  []first                     // by hash of their first four bytes, those of one hash in table order
 	bucket  [1<<hashBits + 1]uint16     // by that hash: where its firsts begin; they end where the next one's begin
 	begins  [1 << beginBits / 64]uint64 // the same bytes by a longer hash: few other places of a text pass
@@ -91,7 +91,7 @@ const (
 
 // index compiles the tables at the first use: tests of packages that never match a line should not pay for it.
 var index = sync.OnceValue(func() *compiled {
-	c := &compiled{byID: map[string]int{}}
+	c := &compiled{byID: map[ID]int{}}
 	for _, family := range families {
 		c.all = append(c.all, family...)
 	}
@@ -139,13 +139,13 @@ func eight(b []byte) uint64 {
 // Match appends to dst the ids of the signatures that text satisfies, in table order. Text is one message without ANSI
 // codes; what lies beyond 64 KiB is not looked at, nor where a signature's first literal stands for more than the
 // maxTries-th time.
-func Match(dst []string, text []byte) []string {
+func Match(dst []ID, text []byte) []ID {
 	dst, _ = index().match(dst, bound(text))
 	return dst
 }
 
 // match also tells how many places it looked at closely: a line that repeats a literal must not cost a pattern each time.
-func (c *compiled) match(dst []string, text []byte) (ids []string, looks int) {
+func (c *compiled) match(dst []ID, text []byte) (ids []ID, looks int) {
 	var room [16]try
 	tried := room[:0]
 	for i := 0; i+4 <= len(text); i++ {
@@ -197,7 +197,7 @@ type try struct {
 }
 
 // Fields returns what the signature's Pattern captures from text, without empty captures; nil if it captures nothing.
-func Fields(id string, text []byte) map[string]string {
+func Fields(id ID, text []byte) map[string]string {
 	c := index()
 	n, ok := c.byID[id]
 	if !ok || c.pattern[n] == nil {

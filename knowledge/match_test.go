@@ -10,7 +10,7 @@ import (
 )
 
 // slugs are the mechanisms of the taxonomy that a line of a worker log may speak for.
-var slugs = []string{
+var slugs = []Slug{
 	"ais-batch-object-loss", "storage-retries-exhausted", "storage-full", "storage-unresponsive", "checkpoint-io",
 	"dataloader-stall", "dataloader-worker-killed", "bad-sample", "uneven-data", "ais-auth", "silent-corruption", "link-error", "peer-lost", "init-unreachable",
 	"gpu-hang", "gpu-off-bus", "gpu-ecc", "gpu-nvlink", "gpu-firmware", "cuda-error", "gpu-oom", "non-finite-loss",
@@ -19,9 +19,9 @@ var slugs = []string{
 }
 
 func TestEverySignatureIsCompleteAndMatchesItsExample(t *testing.T) {
-	seen := map[string]bool{}
+	seen := map[ID]bool{}
 	for _, s := range Signatures() {
-		t.Run(s.ID, func(t *testing.T) {
+		t.Run(string(s.ID), func(t *testing.T) {
 			if seen[s.ID] {
 				t.Error("id occurs twice")
 			}
@@ -143,7 +143,11 @@ func TestMatchByWording(t *testing.T) {
 		{"Aborted", "native-aborted"},
 		{"[I ProcessGroupNCCL.cpp:587] [Rank 0] NCCL watchdog thread started", ""},
 	} {
-		if got := strings.Join(Match(nil, []byte(tc.line)), " "); got != tc.want {
+		var ids []string
+		for _, id := range Match(nil, []byte(tc.line)) {
+			ids = append(ids, string(id))
+		}
+		if got := strings.Join(ids, " "); got != tc.want {
 			t.Errorf("%q\n got %q\nwant %q", tc.line, got, tc.want)
 		}
 	}
@@ -167,7 +171,7 @@ func TestFields(t *testing.T) {
 		{"noise-omp", "Setting OMP_NUM_THREADS environment variable for each process to be 1", nil},
 		{"no-such-id", "x", nil},
 	} {
-		got := Fields(tc.id, []byte(tc.line))
+		got := Fields(ID(tc.id), []byte(tc.line))
 		if len(got) != len(tc.want) {
 			t.Errorf("%s: got %q, want %q", tc.id, got, tc.want)
 			continue
@@ -180,8 +184,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-var patterns = sync.OnceValue(func() map[string]*regexp.Regexp {
-	m := map[string]*regexp.Regexp{}
+var patterns = sync.OnceValue(func() map[ID]*regexp.Regexp {
+	m := map[ID]*regexp.Regexp{}
 	for _, s := range Signatures() {
 		if s.Pattern != "" {
 			m[s.ID] = regexp.MustCompile(s.Pattern)
@@ -191,8 +195,8 @@ var patterns = sync.OnceValue(func() map[string]*regexp.Regexp {
 })
 
 // naive is what Match must equal: every signature by itself.
-func naive(text []byte) []string {
-	var ids []string
+func naive(text []byte) []ID {
+	var ids []ID
 	for _, s := range Signatures() {
 		ok, re := false, patterns()[s.ID]
 		for from, n := 0, 0; !ok && n < maxTries; n++ {
@@ -270,7 +274,7 @@ func TestARepeatedLiteralCostsNoMoreThanAFew(t *testing.T) {
 func BenchmarkMatchMiss(b *testing.B) {
 	text := []byte(strings.Repeat("iteration 1580/500000 | consumed samples: 404480 | elapsed time per iteration (ms): 730.1 | ", 3))
 	b.SetBytes(int64(len(text)))
-	var dst []string
+	var dst []ID
 	for b.Loop() {
 		dst = Match(dst[:0], text)
 	}

@@ -17,8 +17,8 @@ var mechanismTables = [][]Mechanism{
 	performanceMechanisms,
 }
 
-var mechanismIndex = sync.OnceValue(func() map[string]Mechanism {
-	out := map[string]Mechanism{}
+var mechanismIndex = sync.OnceValue(func() map[Slug]Mechanism {
+	out := map[Slug]Mechanism{}
 	for _, table := range mechanismTables {
 		for _, m := range table {
 			out[m.Slug] = m
@@ -28,7 +28,7 @@ var mechanismIndex = sync.OnceValue(func() map[string]Mechanism {
 })
 
 // MechanismBySlug finds a mechanism by its slug. The caller must not change its advice.
-func MechanismBySlug(slug string) (Mechanism, bool) {
+func MechanismBySlug(slug Slug) (Mechanism, bool) {
 	m, ok := mechanismIndex()[slug]
 	return m, ok
 }

@@ -71,20 +71,20 @@ func TestEveryMechanismOfTheTaxonomyIsKnown(t *testing.T) {
 	for _, line := range strings.Split(strings.TrimSpace(taxonomy), "\n") {
 		origin, slug, _ := strings.Cut(line, " ")
 		want[slug] = origin
-		m, ok := MechanismBySlug(slug)
+		m, ok := MechanismBySlug(Slug(slug))
 		if !ok {
 			t.Errorf("%s is missing", slug)
 		} else if m.Origin != origin {
 			t.Errorf("%s: origin %s, the taxonomy says %s", slug, m.Origin, origin)
 		}
 	}
-	seen := map[string]bool{}
+	seen := map[Slug]bool{}
 	for _, m := range Mechanisms() {
 		if seen[m.Slug] {
 			t.Errorf("%s stands twice", m.Slug)
 		}
 		seen[m.Slug] = true
-		if _, ok := want[m.Slug]; !ok {
+		if _, ok := want[string(m.Slug)]; !ok {
 			t.Errorf("%s is not in the taxonomy", m.Slug)
 		}
 	}
@@ -135,7 +135,7 @@ func eachAdvice(f func(m Mechanism, a Advice)) {
 }
 
 func TestAdviceKeepsTheRules(t *testing.T) {
-	hardware := []string{"gpu-ecc", "gpu-off-bus", "gpu-nvlink"}
+	hardware := []Slug{"gpu-ecc", "gpu-off-bus", "gpu-nvlink"}
 	eachAdvice(func(m Mechanism, a Advice) {
 		all := a.Text + " " + a.Command
 		for _, p := range placeholder.FindAllStringSubmatch(all, -1) {
@@ -156,7 +156,7 @@ func TestAdviceKeepsTheRules(t *testing.T) {
 			t.Errorf("%s: cannot be pasted: %s", m.Slug, a.Command)
 		}
 	})
-	for _, slug := range []string{"gpu-oom", "cuda-error"} {
+	for _, slug := range []Slug{"gpu-oom", "cuda-error"} {
 		if m, _ := MechanismBySlug(slug); m.Owner != "job-config" && m.Owner != "job-code" {
 			t.Errorf("%s belongs by default to the job's owner, not %s", slug, m.Owner)
 		}

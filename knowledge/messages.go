@@ -6,11 +6,11 @@ import "slices"
 // error as the exception that it is, and who is at fault follows from the ranks, not from the words. So a wording may
 // stand here that is too short or too common for a Signature.
 type Message struct {
-	ID string
+	ID ID
 	// Literals: the line must contain all of them, in order.
 	Literals  []string
 	Role      Role
-	Mechanism string // slug under which a job that ended with it is mostly filed, or ""
+	Mechanism Slug   // slug under which a job that ended with it is mostly filed, or ""
 	Meaning   string // one sentence for people
 	Cause     string // what mostly brings it about
 	Check     string // what to look at first; a second line is a command

@@ -8,7 +8,7 @@ import (
 
 // A message explains what no signature does: one wording must not be explained in two tables.
 func TestMessagesAreCompleteAndTheEngineDoesNotMatchThem(t *testing.T) {
-	var ids []string
+	var ids []ID
 	for _, m := range messages {
 		if sentences(m.Meaning) != 1 || m.Cause == "" || m.Check == "" || m.Source == "" || roleless(m.Role) || len(m.Literals) == 0 || slices.Contains(ids, m.ID) {
 			t.Errorf("%s is incomplete, or stands twice", m.ID)
@@ -50,10 +50,10 @@ func TestEverySettingThatCollectsHasItsCost(t *testing.T) {
 		if _, ok := MechanismBySlug(slug); !ok {
 			t.Errorf("%s is no mechanism", slug)
 		}
-		lists[slug] = collect
+		lists[string(slug)] = collect
 	}
 	for _, m := range messages {
-		lists[m.ID] = m.Collect
+		lists[string(m.ID)] = m.Collect
 	}
 	for of, collect := range lists {
 		settings := Settings(collect)

@@ -138,7 +138,7 @@ func TestEveryMechanismHasItsLookAlikes(t *testing.T) {
 
 // A reading is for people only: where the engine has a signature for the same line, that one explains it.
 func TestReadingsAreCompleteAndHaveNoSignatureOfTheirOwn(t *testing.T) {
-	var ids []string
+	var ids []ID
 	for _, s := range readings {
 		if s.Meaning == "" || s.Source == "" || s.Role == "" || len(s.Literals) == 0 || s.Pattern != "" || slices.Contains(ids, s.ID) {
 			t.Errorf("%s is incomplete, stands twice or has a pattern", s.ID)

@@ -23,7 +23,7 @@ func Settings(collect []string) []Setting {
 }
 
 // CollectFor are the settings that collect more about a mechanism, best first; none where logs of this kind would not say more.
-func CollectFor(slug string) []string { return collects[slug] }
+func CollectFor(slug Slug) []string { return collects[slug] }
 
 // Settings that belong together.
 var (
@@ -33,7 +33,7 @@ var (
 	native    = []string{"PYTHONFAULTHANDLER=1", "TORCH_SHOW_CPP_STACKTRACES=1"}
 )
 
-var collects = map[string][]string{
+var collects = map[Slug][]string{
 	"collective-hang":       append([]string{"NCCL_DEBUG=WARN"}, recorder...),
 	"collective-mismatch":   append([]string{"TORCH_DISTRIBUTED_DEBUG=DETAIL"}, recorder...),
 	"lone-waiter":           append([]string{"TORCH_DISTRIBUTED_DEBUG=DETAIL"}, recorder...),

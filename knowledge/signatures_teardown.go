@@ -285,10 +285,10 @@ var noiseSignatures = []Signature{
 }
 
 // noise and info keep the tables of plain lines readable: one literal, no fields.
-func noise(id, literal, meaning, source, example string) Signature {
+func noise(id ID, literal, meaning, source, example string) Signature {
 	return Signature{ID: id, Role: NoiseRole, Literals: []string{literal}, Meaning: meaning, Source: source, Example: example}
 }
 
-func info(id, literal, meaning, source, example string) Signature {
+func info(id ID, literal, meaning, source, example string) Signature {
 	return Signature{ID: id, Role: InfoRole, Literals: []string{literal}, Meaning: meaning, Source: source, Example: example}
 }

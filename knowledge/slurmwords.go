@@ -9,7 +9,7 @@ type SlurmWord struct {
 	Reason    bool
 	Meaning   string // one sentence for people
 	Role      Role
-	Mechanism string // slug this word speaks for, or ""
+	Mechanism Slug   // slug this word speaks for, or ""
 	Check     string // what to look at first; a second line is a command
 }
 

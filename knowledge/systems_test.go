@@ -36,7 +36,7 @@ func TestNoAdviceForOtherSystemsNamesSLURM(t *testing.T) {
 		all = append(all, m.NextTime...)
 	}
 	for id, a := range signatureAdvice {
-		if !strings.HasPrefix(id, "slurm-") {
+		if !strings.HasPrefix(string(id), "slurm-") {
 			all = append(all, a)
 		}
 	}

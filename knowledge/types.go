@@ -4,9 +4,15 @@ package knowledge
 
 import "strings"
 
+// Slug names a mechanism. Reports carry it as a plain string: a report read back may name one that this version does not know.
+type Slug string
+
+// ID names an entry: one kind of line, the signature of a failure.
+type ID string
+
 // Mechanism is one way to fail (reference: the taxonomy of the design). Slugs are the contract of the JSON report.
 type Mechanism struct {
-	Slug   string
+	Slug   Slug
 	Origin string // storage, data-loading-stall, data, network, gpu, software, infrastructure, performance, unknown, none
 	Owner  string // default answer to "who acts": job-code, job-config, data, storage, cluster, scheduler, nobody, unknown
 	Title  string // five words for a heading: "one rank held the others"
@@ -62,7 +68,7 @@ const (
 
 // Signature is the wording of one kind of line.
 type Signature struct {
-	ID string
+	ID ID
 	// Literals: the line must contain all of them, in order. The first is what the scanner looks for and should be at
 	// least 7 bytes long and rare in healthy logs.
 	Literals []string
@@ -70,7 +76,7 @@ type Signature struct {
 	Pattern string
 	// Not: the segment must contain none of these.
 	Not       []string
-	Mechanism string // slug this line speaks for, or ""
+	Mechanism Slug // slug this line speaks for, or ""
 	Role      Role
 	Tier      Tier
 	// Own is true where the fields rank and node of Pattern are those of the process that writes the line.

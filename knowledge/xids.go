@@ -8,7 +8,7 @@ type Xid struct {
 	Name      string // short, as the catalogue names it
 	Meaning   string // one sentence for people
 	Role      Role
-	Mechanism string // slug this number speaks for, or ""
+	Mechanism Slug // slug this number speaks for, or ""
 	// Check is what to do first where no mechanism says it; a second line is a command.
 	Check string
 	// Action is what the catalogue tells to do at once, in its own words ("RESTART_APP"); "" where it tells nothing.

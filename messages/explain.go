@@ -112,7 +112,7 @@ func explainedOf(e explain.Entry) explained {
 	for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
 		x.Says = append(x.Says, said{strings.TrimRight(strings.ReplaceAll(name, "_", " "), "0123456789"), flat(redact.String(e.Fields[name]))})
 	}
-	m, ok := mechanism(e.Mechanism)
+	m, ok := mechanism(string(e.Mechanism))
 	if ok && e.Role != knowledge.NoiseRole && (e.Role != knowledge.InfoRole || e.Check == "") {
 		x.Mechanism = mechanicsOf(m)
 	}
@@ -149,10 +149,10 @@ func (s setting) priced() string {
 }
 
 func mechanicsOf(m knowledge.Mechanism) *mechanics {
-	out := &mechanics{Slug: m.Slug, Title: m.Title, Meaning: m.Meaning, Origin: m.Origin, Owner: ownerText(m.Owner), Resubmit: resubmitText(m.Resubmit),
+	out := &mechanics{Slug: string(m.Slug), Title: m.Title, Meaning: m.Meaning, Origin: m.Origin, Owner: ownerText(m.Owner), Resubmit: resubmitText(m.Resubmit),
 		LookAlikes: []lookAlike{}, Now: todos(m.Now), Structural: todos(m.Structural), NextTime: todos(m.NextTime)}
 	for _, l := range knowledge.LookAlikes(m.Slug) {
-		out.LookAlikes = append(out.LookAlikes, lookAlike{l.Mechanism, l.Tell})
+		out.LookAlikes = append(out.LookAlikes, lookAlike{string(l.Mechanism), l.Tell})
 	}
 	return out
 }

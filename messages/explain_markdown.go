@@ -99,7 +99,7 @@ func ExplainListMarkdown(w io.Writer, es []explain.Entry) error {
 			kind = e.Kind
 			m.f("\n## %s\n\n| ask for | what it is | meaning | mechanism | source |\n|---|---|---|---|---|\n", esc(listTitles[kind]))
 		}
-		m.f("| %s | %s | %s | %s | %s |\n", code(e.ID), esc(string(e.Role)), esc(e.Meaning), esc(e.Mechanism), esc(e.Source))
+		m.f("| %s | %s | %s | %s | %s |\n", code(e.ID), esc(string(e.Role)), esc(e.Meaning), esc(string(e.Mechanism)), esc(e.Source))
 	}
 	if err := m.w.Flush(); err != nil {
 		return fmt.Errorf("write the list as Markdown: %w", err)

@@ -173,7 +173,7 @@ func causes(slugs []string) blockkit.StaticSelect {
 	if len(slugs) == 0 {
 		for _, m := range knowledge.Mechanisms() {
 			if m.Origin != "none" {
-				slugs = append(slugs, m.Slug)
+				slugs = append(slugs, string(m.Slug))
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func conclusion(v incident.Verdict) string {
 }
 
 func title(slug string) string {
-	if m, ok := knowledge.MechanismBySlug(slug); ok {
+	if m, ok := knowledge.MechanismBySlug(knowledge.Slug(slug)); ok {
 		return "“" + m.Title + "”"
 	}
 	return slug

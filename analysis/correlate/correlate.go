@@ -229,7 +229,7 @@ func (x *inquiry) answer() *Answer {
 	}
 	x.single(a)
 	slices.SortStableFunc(a.Episodes, func(p, q *Episode) int {
-		return cmp.Or(cmp.Compare(rankOf[p.Standing], rankOf[q.Standing]), cmp.Compare(p.from, q.from), strings.Compare(p.Mechanism, q.Mechanism), strings.Compare(p.ID, q.ID))
+		return cmp.Or(cmp.Compare(rankOf[p.Standing], rankOf[q.Standing]), cmp.Compare(p.from, q.from), strings.Compare(string(p.Mechanism), string(q.Mechanism)), strings.Compare(p.ID, q.ID))
 	})
 	x.coverage(a)
 	x.judge(a)

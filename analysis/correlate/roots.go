@@ -5,10 +5,12 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"faultline/knowledge"
 )
 
 // leads says which mechanisms follow from which. Times and daemons decide the rest.
-var leads = map[string][]string{
+var leads = map[knowledge.Slug][]knowledge.Slug{
 	Restart:   {Stream, Network, Rebalance, Loss, missing},
 	Full:      {Disk, Pressure, Loss, Stream, Restart, Rebalance, missing},
 	Disk:      {Full, Loss, Stream, Rebalance, Restart, Pressure, missing},
@@ -21,10 +23,10 @@ var leads = map[string][]string{
 }
 
 // strains are troubles that may go on for hours and harm nobody.
-var strains = map[string]bool{Pressure: true, Throttled: true, Full: true, Disk: true}
+var strains = map[knowledge.Slug]bool{Pressure: true, Throttled: true, Full: true, Disk: true}
 
 // wide are mechanisms whose consequences every daemon may show.
-var wide = map[string]bool{Restart: true, Network: true, Rebalance: true}
+var wide = map[knowledge.Slug]bool{Restart: true, Network: true, Rebalance: true}
 
 const (
 	// late is how much later than its consequence the record of a cause may come: pressure is reported once a minute.
@@ -73,7 +75,7 @@ func (x *inquiry) causes(a, b *trouble) bool {
 func (x *inquiry) roots() []*trouble {
 	all := x.troubles()
 	slices.SortStableFunc(all, func(a, b *trouble) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), strings.Compare(a.mech, b.mech), strings.Compare(a.about, b.about))
+		return cmp.Or(cmp.Compare(a.from, b.from), strings.Compare(string(a.mech), string(b.mech)), strings.Compare(a.about, b.about))
 	})
 	const most = 400 // of all that is in the logs; more are of no use to anybody
 	all = all[:min(len(all), most)]
@@ -140,7 +142,7 @@ func (x *inquiry) toldBy(t *trouble) string {
 }
 
 // weight orders causes of one thing: the more a mechanism explains, the earlier.
-var weight = map[string]int{Full: 0, Disk: 1, Pressure: 2, Restart: 3, Network: 4, Silent: 5, Throttled: 6, Rebalance: 7, Stream: 8, Loss: 9, Auth: 10, missing: 11}
+var weight = map[knowledge.Slug]int{Full: 0, Disk: 1, Pressure: 2, Restart: 3, Network: 4, Silent: 5, Throttled: 6, Rebalance: 7, Stream: 8, Loss: 9, Auth: 10, missing: 11}
 
 // sends says that a stream's trouble is told by who sends: "shared-dm[A=>B] terminated".
 func sends(t *trouble) bool {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"faultline/analysis/aislog"
+	"faultline/knowledge"
 )
 
 // Mechanisms that daemons' logs can show.
@@ -33,7 +34,7 @@ type point struct {
 
 // trouble is one stretch of one kind of trouble of one daemon.
 type trouble struct {
-	mech     string
+	mech     knowledge.Slug
 	about    string // id of the daemon it befell; "" the cluster
 	from, to float64
 	points   []point
@@ -56,7 +57,7 @@ type outage struct {
 }
 
 // about says what a record shows, of which daemon; "" where it shows no trouble by itself: consequences, noise, life.
-func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech, about string) {
+func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowledge.Slug, about string) {
 	self, peer := x.self(d), e.Peer
 	if peer == "" {
 		peer = x.names[e.Address]
@@ -150,7 +151,10 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech, about
 // missing are objects that are not found: noise, unless the cluster was moving them.
 const missing = "not-found"
 
-type troubleKey struct{ mech, about string }
+type troubleKey struct {
+	mech  knowledge.Slug
+	about string
+}
 
 // troubles are all stretches of trouble in the daemons' logs.
 func (x *inquiry) troubles() []*trouble {
@@ -172,7 +176,7 @@ func (x *inquiry) troubles() []*trouble {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(a, b troubleKey) int {
-		return cmp.Or(strings.Compare(a.mech, b.mech), strings.Compare(a.about, b.about))
+		return cmp.Or(strings.Compare(string(a.mech), string(b.mech)), strings.Compare(a.about, b.about))
 	})
 	var out []*trouble
 	for _, k := range keys {
@@ -278,13 +282,13 @@ func (x *inquiry) tickBefore(d int, s *aislog.Stall, from float64) float64 {
 // points adds the records of a group to the kinds of trouble that they show.
 func (x *inquiry) points(d int, g *aislog.Group, by map[troubleKey][]point) {
 	exact := map[int64]int{} // by minute: records that are kept
-	mech0, about0 := "", ""
+	var first troubleKey
 	for i := range g.Events {
 		e := &g.Events[i]
 		exact[e.Time.Wall.Unix()/60*60]++
 		mech, about := x.classify(d, g, e)
 		if i == 0 {
-			mech0, about0 = mech, about
+			first = troubleKey{mech, about}
 		}
 		t, ok := x.wall(d, e.Time)
 		if mech == "" || !ok {
@@ -292,14 +296,13 @@ func (x *inquiry) points(d int, g *aislog.Group, by map[troubleKey][]point) {
 		}
 		by[troubleKey{mech, about}] = append(by[troubleKey{mech, about}], point{t, 1, e, d})
 	}
-	if mech0 == "" || g.First().Time.Proof == aislog.NoDay {
+	if first.mech == "" || g.First().Time.Proof == aislog.NoDay {
 		return
 	}
 	shift := x.seconds(g.First().Time.Wall) - float64(g.First().Time.Wall.UnixMicro())/1e6 + x.clock.rel[d].shift
 	for _, m := range g.Minutes {
 		if rest := m.Count - exact[m.Unix]; rest > 0 {
-			k := troubleKey{mech0, about0}
-			by[k] = append(by[k], point{t: float64(m.Unix) + 30 + shift, n: rest, d: d})
+			by[first] = append(by[first], point{t: float64(m.Unix) + 30 + shift, n: rest, d: d})
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"faultline/analysis/aislog"
 	"faultline/analysis/resolve"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // How an episode stands to the job's trouble.
@@ -22,7 +23,7 @@ var rankOf = map[string]int{Cause: 0, Undecided: 1, Coincident: 2}
 
 // Episode is one trouble of the daemons, tested.
 type Episode struct {
-	Mechanism string
+	Mechanism knowledge.Slug
 	ID        string // of the daemon it befell; "" the cluster
 	Role      string
 	Side      string // target, proxy, client, network, backend
@@ -260,7 +261,7 @@ func (x *inquiry) marks(t *trouble) map[Mark]*aislog.Event {
 }
 
 // fits says that a client's failure is of the kind that a mechanism makes.
-func fits(mech string, c *Client) bool {
+func fits(mech knowledge.Slug, c *Client) bool {
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(c.Text, w) })
 	}

@@ -9,6 +9,7 @@ import (
 
 	"faultline/analysis/aislog"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // clientQuote quotes a client's line.
@@ -128,7 +129,7 @@ func b2i(b bool) int {
 }
 
 // ledWords say what a trouble led to at the daemons.
-var ledWords = map[string]string{
+var ledWords = map[knowledge.Slug]string{
 	Restart: "%s went down", Full: "%s was out of space", Disk: "%s had trouble with a disk", Pressure: "%s was under pressure", Network: "%s did not answer others",
 	Stream: "streams to %s broke", Rebalance: "the cluster moved its data", Loss: "batches that %s put together were aborted or stayed incomplete", Silent: "%s received nothing",
 	missing: "%s did not find objects that were being moved", Throttled: "%s was throttled", Auth: "%s refused requests",

@@ -29,7 +29,7 @@ func opinion(r *incident.Report) string {
 // incidents come from three places; the first that shows a mechanism to matter is enough.
 func TestEveryMechanismChangesSomeVerdict(t *testing.T) {
 	all := mechanism.All()
-	shownBy := map[string]string{}
+	shownBy := map[knowledge.Slug]string{}
 	place := ""
 	try := func(f *resolve.Facts) {
 		with := opinion(run(f, all))
@@ -110,7 +110,7 @@ func logs(t testing.TB, dir string) []simulate.File {
 
 // elsewhere are direct lines whose verdict needs more than the line: the words that SLURM prints about a node are read
 // from SLURM's own lines.
-var elsewhere = map[string]bool{"slurm-memory-error": true}
+var elsewhere = map[knowledge.ID]bool{"slurm-memory-error": true}
 
 // A line that confirms its mechanism by itself gives that verdict, while the job trains or, where that is what it speaks
 // of, before the first step; the rank that wrote it is the root, or nobody is. It never leaves a job that did not fail.
@@ -123,7 +123,7 @@ func TestADirectLineGivesItsMechanism(t *testing.T) {
 		n++
 		train := run(read(t, spoken(5, 3, s.Example), nil, 8), mechanism.All()).Verdict
 		start := run(read(t, spoken(5, 0, s.Example), nil, 8), mechanism.All()).Verdict
-		if train.Mechanism != s.Mechanism && start.Mechanism != s.Mechanism {
+		if train.Mechanism != string(s.Mechanism) && start.Mechanism != string(s.Mechanism) {
 			t.Errorf("%s: %q gives %s, before the first step %s, expected %s", s.ID, s.Example, train.Mechanism, start.Mechanism, s.Mechanism)
 		}
 		for _, v := range []incident.Verdict{train, start} {
@@ -170,10 +170,10 @@ func ablationSpecs() []simulate.Spec {
 }
 
 // proposed are the mechanisms that propose themselves for a run, without repetition.
-func proposed(f *resolve.Facts, all []mechanism.Mechanism) []string {
+func proposed(f *resolve.Facts, all []mechanism.Mechanism) []knowledge.Slug {
 	s := &mechanism.Scene{Facts: f, Graph: waitfor.Build(f)}
 	d := arbitrate(s, all)
-	var out []string
+	var out []knowledge.Slug
 	for _, p := range d.proposals {
 		out = appendNew(out, p.Mechanism)
 	}

@@ -31,7 +31,7 @@ func (b *builder) action() {
 	a, v := &b.r.Action, &b.r.Verdict
 	a.ExcludeNodes = []string{}
 	a.Resubmit, a.Owner = unknown, unknown
-	if m, ok := b.known(v.Mechanism); ok && len(v.Candidates) == 1 {
+	if m, ok := b.known(knowledge.Slug(v.Mechanism)); ok && len(v.Candidates) == 1 {
 		a.Resubmit, a.Owner = m.Resubmit, m.Owner
 		if b.open() {
 			a.Resubmit, a.Owner = unknown, unknown
@@ -97,11 +97,11 @@ var hardware = map[string]bool{"gpu-ecc": true, "gpu-off-bus": true, "gpu-nvlink
 	"node-failure": true, "thermal-power": true}
 
 // known is what people should know of a mechanism, where the verdict's component is at fault.
-func (b *builder) known(slug string) (knowledge.Mechanism, bool) {
+func (b *builder) known(slug knowledge.Slug) (knowledge.Mechanism, bool) {
 	m, ok := knowledge.MechanismBySlug(slug)
 	if c := b.r.Verdict.Root.Component; c != nil {
 		m = m.For(*c)
-	} else if w := b.d.winners; len(w) > 0 && len(w[0].Failures) > 0 && strings.HasSuffix(w[0].Failures[0].Sign, "-ais") {
+	} else if w := b.d.winners; len(w) > 0 && len(w[0].Failures) > 0 && strings.HasSuffix(string(w[0].Failures[0].Sign), "-ais") {
 		m = m.For("ais:") // a daemon that no line names
 	}
 	return m, ok
@@ -111,7 +111,7 @@ func (b *builder) known(slug string) (knowledge.Mechanism, bool) {
 func (b *builder) shared(of func(knowledge.Mechanism) string) string {
 	all := ""
 	for _, c := range b.r.Verdict.Candidates {
-		m, ok := b.known(c.Mechanism)
+		m, ok := b.known(knowledge.Slug(c.Mechanism))
 		if !ok || all != "" && of(m) != all {
 			return unknown
 		}
@@ -219,7 +219,7 @@ func (b *builder) advice() {
 	}
 	var ms []knowledge.Mechanism
 	for i, c := range v.Candidates {
-		if m, ok := b.known(c.Mechanism); ok && i < 3 {
+		if m, ok := b.known(knowledge.Slug(c.Mechanism)); ok && i < 3 {
 			ms = append(ms, m)
 		}
 	}

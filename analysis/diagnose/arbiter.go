@@ -109,9 +109,9 @@ func (x *arbiter) explains(a, b *mechanism.Proposal) bool {
 	case a.Class == mechanism.Nothing, b.Class == mechanism.Environment:
 		return a.Class == mechanism.Environment && b.Class == mechanism.Environment && stronger(a, b)
 	case a.Class == mechanism.Degraded:
-		return contains(a.Explains, b.Mechanism) && (b.Class == mechanism.Degraded || b.Class == mechanism.Ending)
+		return slices.Contains(a.Explains, b.Mechanism) && (b.Class == mechanism.Degraded || b.Class == mechanism.Ending)
 	case b.Class == mechanism.Degraded:
-		return a.Class != mechanism.Ending || !contains(b.Explains, a.Mechanism)
+		return a.Class != mechanism.Ending || !slices.Contains(b.Explains, a.Mechanism)
 	case a.Class == mechanism.Symptom && b.Bare:
 		return !x.afterEnd(a)
 	case a.Bare && b.Class == mechanism.Symptom:
@@ -149,8 +149,8 @@ func (x *arbiter) explains(a, b *mechanism.Proposal) bool {
 }
 
 func (x *arbiter) localBeforeLocal(a, b *mechanism.Proposal) bool {
-	named := contains(a.Explains, b.Mechanism) && !(b.AtHome && otherNodes(a, b)) && !(a.ByEnd && b.Own && (apart(b, a) || above(b, a))) && !(onlyTold(a) && died(b) && apart(a, b))
-	if contains(b.Explains, a.Mechanism) && !named {
+	named := slices.Contains(a.Explains, b.Mechanism) && !(b.AtHome && otherNodes(a, b)) && !(a.ByEnd && b.Own && (apart(b, a) || above(b, a))) && !(onlyTold(a) && died(b) && apart(a, b))
+	if slices.Contains(b.Explains, a.Mechanism) && !named {
 		return false
 	}
 	if named && !(b.At.Valid && a.At.Valid && b.At.Add(60).Before(a.At)) {
@@ -179,7 +179,7 @@ func (x *arbiter) localBeforeLocal(a, b *mechanism.Proposal) bool {
 			return true
 		}
 	}
-	return (b.Echo && !a.Echo || contains(b.Remote, a.Mechanism)) && apart(a, b)
+	return (b.Echo && !a.Echo || slices.Contains(b.Remote, a.Mechanism)) && apart(a, b)
 }
 
 // onlyTold says that all that speaks for a proposal are tries of ranks that are known, and did not end there.
@@ -195,7 +195,7 @@ func died(a *mechanism.Proposal) bool {
 // otherNodes says that both name nodes, and none in common.
 func otherNodes(a, b *mechanism.Proposal) bool {
 	for _, n := range a.Nodes {
-		if contains(b.Nodes, n) {
+		if slices.Contains(b.Nodes, n) {
 			return false
 		}
 	}
@@ -308,15 +308,6 @@ func (e endings) before(fl *resolve.Failure) bool {
 			break
 		}
 		if end.Slurm.File != fl.At.File {
-			return true
-		}
-	}
-	return false
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
 			return true
 		}
 	}

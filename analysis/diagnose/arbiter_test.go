@@ -26,7 +26,7 @@ func failed(rank int, file string, off int64, sec float64) *resolve.Failure {
 
 // proposal is one mechanism's, with a time where sec is not 0.
 func proposal(slug string, class mechanism.Class, sec float64, fls ...*resolve.Failure) *mechanism.Proposal {
-	p := &mechanism.Proposal{Mechanism: slug, Class: class, Base: 0.8, Failures: fls}
+	p := &mechanism.Proposal{Mechanism: knowledge.Slug(slug), Class: class, Base: 0.8, Failures: fls}
 	if sec > 0 {
 		p.At = moment(sec)
 	}
@@ -43,7 +43,7 @@ func decide(s *mechanism.Scene, ps ...*mechanism.Proposal) []string {
 	}
 	var out []string
 	for _, w := range arbitrate(s, all).winners {
-		out = append(out, w.Mechanism)
+		out = append(out, string(w.Mechanism))
 	}
 	slices.Sort(out)
 	return out
@@ -66,7 +66,7 @@ func TestWhatExplainsWhat(t *testing.T) {
 		env, local, coll, end, symptom, nothing = mechanism.Environment, mechanism.Local, mechanism.Collective, mechanism.Ending, mechanism.Symptom, mechanism.Nothing
 		degraded                                = mechanism.Degraded
 	)
-	named := func(p *mechanism.Proposal, slugs ...string) *mechanism.Proposal { p.Explains = slugs; return p }
+	named := func(p *mechanism.Proposal, slugs ...knowledge.Slug) *mechanism.Proposal { p.Explains = slugs; return p }
 	bare := func(p *mechanism.Proposal) *mechanism.Proposal { p.Bare = true; return p }
 	for _, c := range []struct {
 		name  string
@@ -132,7 +132,7 @@ func TestSomebodyAlwaysWins(t *testing.T) {
 				x.Failures = append(x.Failures, failed(p.IntN(3), []string{"a", "b", "batch.out"}[p.IntN(3)], int64(p.IntN(1000)), at))
 			}
 			if p.IntN(3) == 0 {
-				x.Explains = append(x.Explains, fmt.Sprint("m", p.IntN(5)))
+				x.Explains = append(x.Explains, knowledge.Slug(fmt.Sprint("m", p.IntN(5))))
 			}
 			ps = append(ps, x)
 		}

@@ -63,7 +63,7 @@ func alike(f *resolve.Facts) [][]*resolve.KernelEvent {
 		if e.Kind == kernel.Link && !e.Down || e.Kind == kernel.AMDGPU && e.Name == "reset succeeded" {
 			continue
 		}
-		k := key{e.Kind, e.Number, e.Node, e.PCI, e.Name, e.Unused + e.Cause, e.Fatal}
+		k := key{e.Kind, e.Number, e.Node, e.PCI, e.Name, e.Unused + string(e.Cause), e.Fatal}
 		i, seen := groups[k]
 		if !seen {
 			i = len(out)

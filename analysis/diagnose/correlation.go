@@ -51,7 +51,7 @@ func findings(list []incident.Finding) []incident.Finding {
 }
 
 func (b *builder) episode(e *correlate.Episode) incident.StorageEpisode {
-	out := incident.StorageEpisode{Mechanism: e.Mechanism, Daemon: optional(e.ID), Role: optional(e.Role), Side: e.Side, From: b.s.Facts.Format(e.From), To: b.s.Facts.Format(e.To),
+	out := incident.StorageEpisode{Mechanism: string(e.Mechanism), Daemon: optional(e.ID), Role: optional(e.Role), Side: e.Side, From: b.s.Facts.Format(e.From), To: b.s.Facts.Format(e.To),
 		Standing: e.Standing, Statement: e.Statement, Why: e.Why, Evidence: e.Proof, Met: findings(e.Touch), Led: findings(e.Led)}
 	if out.Evidence == nil {
 		out.Evidence = []incident.Evidence{}
@@ -116,8 +116,8 @@ func opinions(ps []*mechanism.Proposal) string {
 	}
 	var names []string
 	for _, p := range ps {
-		for _, slug := range append([]string{p.Mechanism}, p.Rivals...) {
-			name := slug
+		for _, slug := range append([]knowledge.Slug{p.Mechanism}, p.Rivals...) {
+			name := string(slug)
 			if m, ok := knowledge.MechanismBySlug(slug); ok {
 				name = "“" + m.Title + "”"
 			}

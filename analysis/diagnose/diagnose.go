@@ -228,7 +228,7 @@ func orEmpty(s []string) []string {
 func (b *builder) hypotheses() {
 	b.r.Hypotheses = []incident.Hypothesis{}
 	for _, p := range b.d.proposals {
-		h := incident.Hypothesis{Mechanism: p.Mechanism, Status: "accepted", For: slices.Concat(nonNil(p.For), p.Because, p.Led, p.Past), Against: nonNil(p.Against), WouldDecide: []string{}}
+		h := incident.Hypothesis{Mechanism: string(p.Mechanism), Status: "accepted", For: slices.Concat(nonNil(p.For), p.Because, p.Led, p.Past), Against: nonNil(p.Against), WouldDecide: []string{}}
 		for _, n := range p.Needs {
 			if mechanism.AtHand(b.s, n.Artefact) {
 				continue
@@ -250,7 +250,7 @@ func (b *builder) hypotheses() {
 			if rival == unknown {
 				continue
 			}
-			o := incident.Hypothesis{Mechanism: rival, Status: h.Status, For: h.For, Against: nonNil(p.AgainstRival[rival]), WouldDecide: h.WouldDecide}
+			o := incident.Hypothesis{Mechanism: string(rival), Status: h.Status, For: h.For, Against: nonNil(p.AgainstRival[rival]), WouldDecide: h.WouldDecide}
 			b.r.Hypotheses = append(b.r.Hypotheses, o)
 		}
 	}

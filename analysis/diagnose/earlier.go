@@ -98,15 +98,15 @@ func (b *builder) recurrences(past *history.Past, h *incident.History, p *mechan
 		}
 	}
 	if name := item(p); name != "" {
-		add(past.Item(name, p.Mechanism))
+		add(past.Item(name, string(p.Mechanism)))
 	}
 	if rule.Machine && p.Scope != "all" && len(nodes) <= fewRoots {
 		for _, n := range nodes {
-			add(past.Host(n, p.Ranks, func(slug string) bool { return mechanism.AgainOf(slug).Machine }))
+			add(past.Host(n, p.Ranks, func(slug knowledge.Slug) bool { return mechanism.AgainOf(slug).Machine }))
 		}
 	}
 	if step, ok := b.lastStep(); ok && rule.Step {
-		add(past.Step(step, p.Mechanism))
+		add(past.Step(step, string(p.Mechanism)))
 	}
 	find := func(text string, rec *incident.Recurrence) incident.Finding {
 		return incident.Finding{Statement: text + ": " + rec.Statement, Evidence: slices.Clone(rec.Evidence)}
@@ -130,9 +130,9 @@ func (b *builder) recurrences(past *history.Past, h *incident.History, p *mechan
 // itemAgain drops the rivals that would not have met the same item in another run; where none is left, that is the sign
 // that was missing. A path that is wrong for all items is met again as well: whether that is so, recurrence does not tell.
 func (b *builder) itemAgain(p *mechanism.Proposal, rule mechanism.Again) {
-	var left []string
+	var left []knowledge.Slug
 	for _, rival := range p.Rivals {
-		if !contains(rule.Item, origin(rival)) {
+		if !slices.Contains(rule.Item, origin(rival)) {
 			left = append(left, rival)
 		}
 	}

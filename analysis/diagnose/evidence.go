@@ -48,7 +48,7 @@ func verdictWords(v *incident.Verdict) string {
 	var names []string
 	for _, c := range v.Candidates {
 		name := c.Mechanism
-		if m, ok := knowledge.MechanismBySlug(c.Mechanism); ok {
+		if m, ok := knowledge.MechanismBySlug(knowledge.Slug(c.Mechanism)); ok {
 			name = "“" + m.Title + "”"
 		}
 		names = appendNew(names, name)

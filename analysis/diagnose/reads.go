@@ -9,6 +9,7 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // mechRetries is the mechanism that ladders of retries speak for, or against.
@@ -91,7 +92,7 @@ func (b *builder) storage() incident.Storage {
 	}
 	store := len(v.Candidates) > 0
 	for _, c := range v.Candidates {
-		o := origin(c.Mechanism)
+		o := origin(knowledge.Slug(c.Mechanism))
 		store = store && o == "storage"
 		if o == "storage" || o == "data-loading-stall" || c.Mechanism == "rank-stalled" {
 			out.Status = "not-provided"

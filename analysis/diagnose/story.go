@@ -121,7 +121,7 @@ func (b *builder) symptoms(top *mechanism.Proposal) (int, []incident.Evidence) {
 	ranks, files := map[int]bool{}, map[string]bool{}
 	var ev []incident.Evidence
 	for _, fl := range b.s.Facts.Failures {
-		if mine[fl] || fl.Role == knowledge.CauseRole || fl.Kind == "task" || strings.HasPrefix(fl.Sign, "watchdog") {
+		if mine[fl] || fl.Role == knowledge.CauseRole || fl.Kind == "task" || strings.HasPrefix(string(fl.Sign), "watchdog") {
 			continue
 		}
 		if fl.Rank != resolve.NoRank {
@@ -294,7 +294,11 @@ const rowsPerSign = 3
 // failureRows adds what went wrong in single processes: causes one by one, what is said by many as its first line.
 func (b *builder) failureRows(add func(resolve.Moment, string, int, string, ...incident.Evidence)) {
 	f := b.s.Facts
-	type kind struct{ sign, mech, text string }
+	type kind struct {
+		sign knowledge.ID
+		mech knowledge.Slug
+		text string
+	}
 	of := func(fl *resolve.Failure) kind {
 		if fl.Sign == "" || fl.Role == knowledge.ConsequenceRole {
 			return kind{"", fl.Mechanism, withoutNumbers(fl.Text)} // different wordings that mean the same are one row
@@ -308,7 +312,7 @@ func (b *builder) failureRows(add func(resolve.Moment, string, int, string, ...i
 	rows := 0
 	told := map[worker.Pos]bool{} // one line may carry two signs; the first tells it
 	for _, fl := range f.Failures {
-		if fl.Kind == "exit" || fl.Kind == "task" || strings.HasPrefix(fl.Sign, "watchdog") || strings.HasPrefix(fl.Sign, "slurm-") || rows == 40 || told[fl.At.Pos] {
+		if fl.Kind == "exit" || fl.Kind == "task" || strings.HasPrefix(string(fl.Sign), "watchdog") || strings.HasPrefix(string(fl.Sign), "slurm-") || rows == 40 || told[fl.At.Pos] {
 			continue
 		}
 		k := of(fl)

@@ -6,6 +6,7 @@ import (
 	"faultline/analysis/diagnose/mechanism"
 	"faultline/analysis/diagnose/syncpoint"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // syncGroups bounds the groups whose synchronisation point is told.
@@ -44,7 +45,7 @@ func (b *builder) syncs() {
 		}
 		if whole, known := syncpoint.Whole(gap); whole && known && b.s.Graph.IsAhead {
 			f := incident.Finding{Statement: "ranks that are whole steps apart have made the same calls in each step", Evidence: gap.Evidence}
-			top.AgainstRival = map[string][]incident.Finding{"collective-mismatch": {f}}
+			top.AgainstRival = map[knowledge.Slug][]incident.Finding{"collective-mismatch": {f}}
 		}
 	}
 	if f, ok := syncpoint.Gloo(b.s); ok && top != nil {

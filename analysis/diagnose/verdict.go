@@ -13,7 +13,7 @@ import (
 	"faultline/knowledge"
 )
 
-func origin(slug string) string {
+func origin(slug knowledge.Slug) string {
 	if m, ok := knowledge.MechanismBySlug(slug); ok {
 		return m.Origin
 	}
@@ -124,8 +124,8 @@ func (b *builder) verdict() {
 	}
 	top := w[0]
 	b.contradicted(top)
-	v.Mechanism, v.Summary, v.Why, v.Scope = top.Mechanism, top.Summary, top.Why, top.Scope
-	set := []string{}
+	v.Mechanism, v.Summary, v.Why, v.Scope = string(top.Mechanism), top.Summary, top.Why, top.Scope
+	set := []knowledge.Slug{}
 	var wants []incident.Need
 	for _, p := range w {
 		set = appendNew(set, p.Mechanism)
@@ -142,8 +142,8 @@ func (b *builder) verdict() {
 		v.Needs = appendNeed(v.Needs, b.fillNeed(n, wanting(w, n)))
 	}
 	for _, p := range b.d.proposals {
-		if b.d.by[p] != nil && p.Class == mechanism.Degraded && p.Plausible != "" && !contains(set, p.Mechanism) {
-			v.Suspects = append(v.Suspects, incident.Suspect{Mechanism: p.Mechanism, Why: p.Plausible})
+		if b.d.by[p] != nil && p.Class == mechanism.Degraded && p.Plausible != "" && !slices.Contains(set, p.Mechanism) {
+			v.Suspects = append(v.Suspects, incident.Suspect{Mechanism: string(p.Mechanism), Why: p.Plausible})
 		}
 	}
 	if len(v.Needs) > 6 {
@@ -165,7 +165,7 @@ func (b *builder) verdict() {
 	v.Confidence = incident.Confidence(conf)
 	v.Origin = origin(set[0])
 	for _, m := range set {
-		v.Candidates = append(v.Candidates, incident.Candidate{Origin: origin(m), Mechanism: m, Confidence: incident.Confidence(conf)})
+		v.Candidates = append(v.Candidates, incident.Candidate{Origin: origin(m), Mechanism: string(m), Confidence: incident.Confidence(conf)})
 		if origin(m) != v.Origin {
 			v.Origin = unknown
 		}
@@ -261,8 +261,8 @@ func join(ps []*mechanism.Proposal) string {
 	return strings.Join(names, "; ")
 }
 
-func appendNew(list []string, s string) []string {
-	if contains(list, s) {
+func appendNew[T comparable](list []T, s T) []T {
+	if slices.Contains(list, s) {
 		return list
 	}
 	return append(list, s)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // This is the run that is compared.
@@ -117,7 +118,7 @@ func (r *Run) told() bool {
 // It weighs when chance is no good explanation: if the root of each failed run had fallen on its nodes at random, the node
 // would have been the root that often in less than one of a hundred histories. Runs in which the rank explains as much as
 // the machine are left out of that: the same rank of the same job, and rank 0, which has duties of its own.
-func (p *Past) Host(node string, ranks []int, machine func(mechanism string) bool) *incident.Recurrence {
+func (p *Past) Host(node string, ranks []int, machine func(mechanism knowledge.Slug) bool) *incident.Recurrence {
 	var on, root, free []*Run
 	var chances []float64
 	for _, r := range p.near {
@@ -125,7 +126,7 @@ func (p *Past) Host(node string, ranks []int, machine func(mechanism string) boo
 			continue
 		}
 		on = append(on, r)
-		if !r.told() || r.Completed || len(r.RootNodes) == 0 || !machine(r.Mechanism) {
+		if !r.told() || r.Completed || len(r.RootNodes) == 0 || !machine(knowledge.Slug(r.Mechanism)) {
 			continue
 		}
 		hit := slices.Contains(r.RootNodes, node)

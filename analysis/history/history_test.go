@@ -16,6 +16,7 @@ import (
 
 	"faultline/analysis/verify"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -182,7 +183,7 @@ func crashes(t *testing.T, k, n, m int) string {
 }
 
 func TestAHostWeighsByItsDenominator(t *testing.T) {
-	machine := func(m string) bool { return m == "native-crash" }
+	machine := func(m knowledge.Slug) bool { return m == "native-crash" }
 	for _, tt := range []struct {
 		k, n, m int
 		weighs  bool
@@ -196,7 +197,7 @@ func TestAHostWeighsByItsDenominator(t *testing.T) {
 		if rec == nil || rec.Times != tt.k || rec.Of != tt.n || rec.Weighs != tt.weighs {
 			t.Errorf("root in %d of %d runs of %d nodes: %+v", tt.k, tt.n, tt.m, rec)
 		}
-		if p.Host("node1", []int{1}, func(string) bool { return false }) != nil {
+		if p.Host("node1", []int{1}, func(knowledge.Slug) bool { return false }) != nil {
 			t.Error("a failure that no machine causes speaks against a machine")
 		}
 	}
@@ -206,7 +207,7 @@ func TestAnotherClustersNodesAreNotTheseNodes(t *testing.T) {
 	text := strings.ReplaceAll(crashes(t, 3, 4, 16), `"run":0`, `"run":0,"cluster":"east"`)
 	text = strings.ReplaceAll(text, `"id":"`, `"id":"east/`)
 	b := read(t, text+line(t, report(), Who{Cluster: "west"}))
-	machine := func(string) bool { return true }
+	machine := func(knowledge.Slug) bool { return true }
 	for cluster, found := range map[string]bool{"east": true, "west": false, "": false} {
 		p := b.Past(This{Who: Who{Cluster: cluster}, Job: "999", Name: "mine", Nodes: []string{"node1"}})
 		if got := p.Host("node1", []int{1}, machine) != nil; got != found || len(p.Warnings) != 0 != (cluster == "") {
@@ -231,7 +232,7 @@ func FuzzRead(f *testing.F) {
 		p := b.Past(This{Job: "9", Name: "n", Nodes: []string{"a", "c"}, WorldSize: 4})
 		p.Summary()
 		var evs []incident.Evidence
-		for _, rec := range []*incident.Recurrence{p.Host("a", []int{3}, func(string) bool { return true }), p.Step(5, "m"), p.Item("i", "m")} {
+		for _, rec := range []*incident.Recurrence{p.Host("a", []int{3}, func(knowledge.Slug) bool { return true }), p.Step(5, "m"), p.Item("i", "m")} {
 			if rec != nil {
 				evs = append(evs, rec.Evidence...)
 			}

@@ -32,11 +32,13 @@ func (f *Facts) reported(p *printed, fl *Failure) {
 
 // likeness is what failures have in common that one process repeats.
 type likeness struct {
-	rank            int
-	where, mech     string
-	node            string // set while it is open whose it is
-	role            knowledge.Role
-	sign, kind, txt string
+	rank      int
+	where     string
+	mech      knowledge.Slug
+	node      string // set while it is open whose it is
+	role      knowledge.Role
+	sign      knowledge.ID
+	kind, txt string
 }
 
 // likes are the first failures of each kind, by the hash of what they have in common: a large job has many kinds, and their

@@ -10,13 +10,13 @@ import (
 )
 
 // ioMechanisms are what a read or write that fails may be called. Programs catch such failures and go on.
-var ioMechanisms = map[string]bool{
+var ioMechanisms = map[knowledge.Slug]bool{
 	"storage-retries-exhausted": true, "storage-unresponsive": true, "storage-full": true, "checkpoint-io": true, "bad-sample": true,
 	"ais-batch-object-loss": true, "ais-auth": true, "dataloader-stall": true,
 }
 
 // ReadsOrWrites says that a mechanism is a failure to read or write.
-func ReadsOrWrites(mechanism string) bool { return ioMechanisms[mechanism] }
+func ReadsOrWrites(mechanism knowledge.Slug) bool { return ioMechanisms[mechanism] }
 
 // contexts are what the frames of a traceback say that the process was about.
 type contexts struct {
@@ -74,16 +74,16 @@ var netErrors = map[string]bool{
 // softSamples are signatures of damaged files that may be items of the data or checkpoints. textSamples are those of them
 // whose words occur wherever text is parsed: they speak of the data only where data were being loaded.
 var (
-	softSamples = map[string]bool{"data-json": true, "data-unicode": true, "data-tar": true, "data-gzip": true, "data-lzma": true, "checkpoint-pickle": true,
+	softSamples = map[knowledge.ID]bool{"data-json": true, "data-unicode": true, "data-tar": true, "data-gzip": true, "data-lzma": true, "checkpoint-pickle": true,
 		"s3-mountpoint-missing": true}
-	textSamples = map[string]bool{"data-json": true, "data-unicode": true}
+	textSamples = map[knowledge.ID]bool{"data-json": true, "data-unicode": true}
 )
 
 // eitherIO are signatures of a single failed operation on a file system: on a checkpoint it is the file or the mount.
-var eitherIO = map[string]bool{"storage-io-error": true, "storage-timeout-path": true, "storage-remote-io": true, "storage-read-only": true, "limit-file-size": true}
+var eitherIO = map[knowledge.ID]bool{"storage-io-error": true, "storage-timeout-path": true, "storage-remote-io": true, "storage-read-only": true, "limit-file-size": true}
 
 // inContext is classify, held against what the process was about when it raised.
-func inContext(x *worker.Exception) (mech string, role knowledge.Role, direct bool, sign string) {
+func inContext(x *worker.Exception) (mech knowledge.Slug, role knowledge.Role, direct bool, sign knowledge.ID) {
 	mech, role, direct, sign = classify(x)
 	c := contextsOf(x)
 	if c.telemetry {

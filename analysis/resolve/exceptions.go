@@ -199,7 +199,7 @@ var wordless = map[string]string{
 // toldBy is the block of a chain that says what its last one does not: what another process raised, which is printed inside the
 // message of the one that caught it; what an exception without words of its own was raised from; what holds the sign. nil where
 // the last one speaks for itself.
-func toldBy(x *worker.Exception, sign string) *worker.Exception {
+func toldBy(x *worker.Exception, sign knowledge.ID) *worker.Exception {
 	var below *worker.Exception
 	for i := range x.Cause {
 		if c := &x.Cause[i]; c.Type != "" && c.File == x.File && c.Off > x.Off && (below == nil || c.Off > below.Off) {
@@ -228,7 +228,7 @@ func saysNothing(x *worker.Exception) bool {
 }
 
 // holds says that the line of an exception has this sign.
-func holds(x *worker.Exception, sign string) bool {
+func holds(x *worker.Exception, sign knowledge.ID) bool {
 	return sign != "" && slices.Contains(knowledge.Match(nil, []byte(saying(x))), sign)
 }
 
@@ -276,7 +276,7 @@ func defaultGroupRank(msg string) (int, bool) {
 }
 
 // classify gives an exception its mechanism. In a chain the first block is the root: it is asked first.
-func classify(x *worker.Exception) (mech string, role knowledge.Role, direct bool, sign string) {
+func classify(x *worker.Exception) (mech knowledge.Slug, role knowledge.Role, direct bool, sign knowledge.ID) {
 	class := className(x.Type)
 	var first *knowledge.Signature
 	for _, id := range x.Signs {
@@ -324,7 +324,7 @@ func classify(x *worker.Exception) (mech string, role knowledge.Role, direct boo
 }
 
 // toldOf says that an exception's own line, or that of one it came from, holds a sign.
-func toldOf(x *worker.Exception, sign string) bool {
+func toldOf(x *worker.Exception, sign knowledge.ID) bool {
 	return holds(x, sign) || slices.ContainsFunc(x.Cause, func(c worker.Exception) bool { return holds(&c, sign) })
 }
 
@@ -350,7 +350,7 @@ func notCompiled(x *worker.Exception) bool {
 
 // earlier is the cause that the direct cause of an exception names where the sign found first is the exception's own: a loader's
 // worker "exited unexpectedly" where what it sent could not be opened.
-func earlier(x *worker.Exception, sign string) (knowledge.Signature, bool) {
+func earlier(x *worker.Exception, sign knowledge.ID) (knowledge.Signature, bool) {
 	if !x.From || len(x.Cause) == 0 || len(x.Signs) < 2 || !holds(x, sign) {
 		return knowledge.Signature{}, false
 	}

@@ -267,10 +267,10 @@ type Failure struct {
 	Rank      int // NoRank where not proven
 	Proc      *Rank
 	Node      string
-	Mechanism string
+	Mechanism knowledge.Slug
 	Role      knowledge.Role
 	Direct    bool
-	Sign      string // signature id, or ""
+	Sign      knowledge.ID // signature id, or ""
 	Text      string
 	Kind      string     // exception, sign, exit, task, nccl, ladder
 	At        *worker.At // of the observation

@@ -37,7 +37,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 		if orphans.crashed(s) {
 			continue
 		}
-		f.sign(seen, &s.At, s.ID, "sign", cmp.Or(s.Text, s.ID))
+		f.sign(seen, &s.At, s.ID, "sign", cmp.Or(s.Text, string(s.ID)))
 	}
 	for i := range obs.NCCLWarns {
 		w := &obs.NCCLWarns[i]
@@ -202,7 +202,7 @@ func (f *Facts) stopped() {
 // refused takes steps that SLURM did not create for consequences where training had failed above in the same file: a script goes on to
 // its next step when one has ended, however it did. What fails before training, as a check of the nodes, may not be what ended the job.
 func (f *Facts) refused() {
-	next := []string{"slurm-step-create", "slurm-step-impossible"}
+	next := []knowledge.ID{"slurm-step-create", "slurm-step-impossible"}
 	if !slices.ContainsFunc(f.Failures, func(fl *Failure) bool { return slices.Contains(next, fl.Sign) }) {
 		return
 	}
@@ -228,7 +228,7 @@ func (f *Facts) refused() {
 }
 
 // follow takes the failures of a sign that stand below the place of their file for consequences of what stands there.
-func (f *Facts) follow(sign string, places map[string]worker.Pos) {
+func (f *Facts) follow(sign knowledge.ID, places map[string]worker.Pos) {
 	for _, fl := range f.Failures {
 		if p, ok := places[fl.At.File]; ok && fl.Sign == sign && less(p, fl.At.Pos) {
 			fl.Mechanism, fl.Role, fl.Direct = "", knowledge.ConsequenceRole, false
@@ -297,7 +297,7 @@ func (o orphans) crashed(s *worker.Sign) bool {
 	if len(o.from) == 0 {
 		return false
 	}
-	return o.ends[s.Pos] || strings.HasPrefix(s.ID, "native-signal-") && o.left(knowledge.Fields(s.ID, []byte(s.Text))["pid"], s.Pos)
+	return o.ends[s.Pos] || strings.HasPrefix(string(s.ID), "native-signal-") && o.left(knowledge.Fields(s.ID, []byte(s.Text))["pid"], s.Pos)
 }
 
 func (o orphans) left(pid string, at worker.Pos) bool {
@@ -453,7 +453,7 @@ func (f *Facts) signed(fl *Failure, text string) {
 // onNode gives a failure the node whose memory a line says ran out: Ray tells it of any node, wherever it prints it. The
 // numbers of processes and tasks around the address are left out.
 func (f *Facts) onNode(fl *Failure, text string) bool {
-	if !strings.HasPrefix(fl.Sign, "host-oom-") {
+	if !strings.HasPrefix(string(fl.Sign), "host-oom-") {
 		return false
 	}
 	addr := knowledge.Fields(fl.Sign, []byte(text))["address"]
@@ -468,13 +468,13 @@ func (f *Facts) onNode(fl *Failure, text string) bool {
 	return true
 }
 
-func (f *Facts) sign(seen *printed, at *worker.At, id, kind, text string) {
+func (f *Facts) sign(seen *printed, at *worker.At, id knowledge.ID, kind, text string) {
 	s, ok := knowledge.Lookup(id)
 	if !ok || s.Role == knowledge.NoiseRole || s.Role == knowledge.InfoRole {
 		return
 	}
 	fl := f.newFailure(at, kind)
-	if strings.HasPrefix(id, "slurm-") || strings.HasPrefix(id, "host-oom-") {
+	if strings.HasPrefix(string(id), "slurm-") || strings.HasPrefix(string(id), "host-oom-") {
 		fl.Rank, fl.Proc = NoRank, nil // they speak of the node, in whichever process's file they stand
 	}
 	fl.Mechanism, fl.Role, fl.Direct, fl.Sign = s.Mechanism, s.Role, s.Direct, s.ID

@@ -69,7 +69,7 @@ func (f *Facts) parted() {
 	for _, fl := range f.Failures {
 		switch {
 		case fl.Role == knowledge.InfoRole || fl.Role == knowledge.NoiseRole:
-		case !f.soonAfter(fl, *at), strings.HasPrefix(fl.Sign, knowledge.EndedWithError) && f.Follows(fl, *at):
+		case !f.soonAfter(fl, *at), strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError) && f.Follows(fl, *at):
 			return
 		case (fl.Kind == "sign" || fl.Kind == "nccl") && (fl.Role == knowledge.ConsequenceRole || fl.Mechanism == "peer-lost" && fl.Role == knowledge.SymptomRole) && f.saidBefore(fl, *at):
 			gone = append(gone, fl)

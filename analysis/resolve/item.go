@@ -8,7 +8,7 @@ import (
 )
 
 // ofItems are the mechanisms whose failure is about one file, shard, sample or object.
-var ofItems = map[string]bool{"bad-sample": true, "checkpoint-io": true, "dataloader-stall": true, "storage-retries-exhausted": true,
+var ofItems = map[knowledge.Slug]bool{"bad-sample": true, "checkpoint-io": true, "dataloader-stall": true, "storage-retries-exhausted": true,
 	"storage-unresponsive": true, "ais-batch-object-loss": true}
 
 // items finds what failures name.

@@ -45,7 +45,7 @@ type KernelEvent struct {
 	RankBasis string
 	Alien     bool
 	// Cause is the mechanism that it is taken as the cause of the failure for, "" none, with why not where it could be one.
-	Cause  string
+	Cause  knowledge.Slug
 	Unused string
 }
 

@@ -14,7 +14,7 @@ import (
 // candidate is what an event would be the cause of.
 type candidate struct {
 	e          *KernelEvent
-	mechanism  string
+	mechanism  knowledge.Slug
 	text       string
 	direct     bool
 	program    bool // it tells of a fault of the program, mostly
@@ -247,7 +247,7 @@ func (g *gpus) cudaFailure(node string) bool {
 }
 
 // withoutGPU are the signs of processes that were given no GPU.
-var withoutGPU = []string{TooFewGPUs, "cuda-no-device", "cuda-no-gpus", "cuda-driver-init", "cuda-unknown"}
+var withoutGPU = []knowledge.ID{TooFewGPUs, "cuda-no-device", "cuda-no-gpus", "cuda-driver-init", "cuda-unknown"}
 
 // lacks says that some process was given no GPU, on this node or none that is known.
 func (g *gpus) lacks(node string) bool {
@@ -350,7 +350,7 @@ func (g *gpus) place(c *candidate, t *trouble, near, undated *[]*candidate) {
 // onlyOne are candidates without a time: they count only where there is one mechanism on one node. Where several nodes say the same
 // and nothing is known of a job, the mechanism stands and no node is named.
 func (g *gpus) onlyOne(all []*candidate) []*candidate {
-	slugs, nodes := map[string]bool{}, map[string]bool{}
+	slugs, nodes := map[knowledge.Slug]bool{}, map[string]bool{}
 	for _, c := range all {
 		if !(c.program && len(all) > 1) {
 			slugs[c.mechanism] = true
@@ -358,7 +358,7 @@ func (g *gpus) onlyOne(all []*candidate) []*candidate {
 		nodes[c.e.Node] = true
 	}
 	if len(slugs) > 1 && atOnce(all) {
-		slugs = map[string]bool{all[0].mechanism: true} // one log tells of one accident: what stands first was first
+		slugs = map[knowledge.Slug]bool{all[0].mechanism: true} // one log tells of one accident: what stands first was first
 	}
 	alone := len(nodes) == 1 && g.onTheCulprits(all[0].e.Node)
 	if len(slugs) != 1 || !alone && !g.jobless() {

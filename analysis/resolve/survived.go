@@ -201,8 +201,8 @@ func (t *tolerance) course(f *Facts, file string) {
 
 // tolerance is what was reported and survived, by mechanism.
 type tolerance struct {
-	left  map[string]*survived
-	order []string
+	left  map[knowledge.Slug]*survived
+	order []knowledge.Slug
 	// The file that was asked for last, and room for its loops: see outlived.
 	asked  bool
 	file   string
@@ -236,7 +236,7 @@ func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
 	if g == nil {
 		g = &survived{first: fl.At.Pos, steps: n}
 		if t.left == nil {
-			t.left = map[string]*survived{}
+			t.left = map[knowledge.Slug]*survived{}
 		}
 		t.left[fl.Mechanism] = g
 		t.order = append(t.order, fl.Mechanism)
@@ -271,7 +271,7 @@ func (f *Facts) pastStart() {
 }
 
 // portDown are the signs of a port that went down, and may have come up again before any transfer over it was given up.
-var portDown = map[string]bool{"ib-port-error": true, "ib-port-error-event": true, "ib-link-down": true}
+var portDown = map[knowledge.ID]bool{"ib-port-error": true, "ib-port-error-event": true, "ib-link-down": true}
 
 // PortDown says that a failure tells of a port that went down, and of no transfer over it.
 func PortDown(fl *Failure) bool { return portDown[fl.Sign] && fl.Kernel == nil }

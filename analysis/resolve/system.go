@@ -40,11 +40,11 @@ func (f *Facts) system() string {
 	}
 	for i := range f.Obs.Signs {
 		id := f.Obs.Signs[i].ID
-		if strings.HasPrefix(id, "slurm-") {
+		if strings.HasPrefix(string(id), "slurm-") {
 			return ""
 		}
 		for _, s := range signSystems {
-			if strings.HasPrefix(id, s.begins) {
+			if strings.HasPrefix(string(id), s.begins) {
 				seen[s.system] = true
 			}
 		}

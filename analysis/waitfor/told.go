@@ -9,7 +9,7 @@ import (
 )
 
 // inVain are the signatures of a rank that waited in vain for others in a library that names neither the operation nor who is missing.
-var inVain = map[string]bool{"peer-gloo-timeout": true, "peer-deepep-timeout": true, "peer-deepep-kernel": true, "peer-xla-stuck": true}
+var inVain = map[knowledge.ID]bool{"peer-gloo-timeout": true, "peer-deepep-timeout": true, "peer-deepep-kernel": true, "peer-xla-stuck": true}
 
 // InVain says that a failure is a rank's word that it waited in vain.
 func InVain(fl *resolve.Failure) bool { return inVain[fl.Sign] }
@@ -23,7 +23,7 @@ func (g *Graph) gloo(f *resolve.Facts) bool {
 	waits := map[int]bool{}
 	timedOut := false
 	for _, fl := range f.Failures {
-		if !strings.HasPrefix(fl.Sign, glooSymptom) && !InVain(fl) {
+		if !strings.HasPrefix(string(fl.Sign), glooSymptom) && !InVain(fl) {
 			if fl.Role == knowledge.CauseRole {
 				return false // something failed by itself; time-outs elsewhere follow from it
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"faultline/analysis/line"
+	"faultline/knowledge"
 )
 
 func TestACollectionIsThinnedAlikeWhateverTheOrderOfItsFiles(t *testing.T) {
@@ -67,13 +68,15 @@ func TestACollectionLosesNothingThatMergeKeeps(t *testing.T) {
 }
 
 func TestMergeSortsWhatAFileHoldsOutOfOrder(t *testing.T) {
-	at := func(off int64) Sign { return Sign{At: At{Pos: Pos{File: "f", Off: off}}, ID: fmt.Sprint(off)} }
+	at := func(off int64) Sign {
+		return Sign{At: At{Pos: Pos{File: "f", Off: off}}, ID: knowledge.ID(fmt.Sprint(off))}
+	}
 	o := &Observations{Signs: []Sign{at(5), at(2), at(9), at(2), at(3)}}
-	var got []string
+	var got []knowledge.ID
 	for _, s := range Merge(o).Signs {
 		got = append(got, s.ID)
 	}
-	if want := []string{"2", "3", "5", "9"}; !slices.Equal(got, want) {
+	if want := []knowledge.ID{"2", "3", "5", "9"}; !slices.Equal(got, want) {
 		t.Errorf("%v, expected %v", got, want)
 	}
 	if o.Signs[0].Off != 5 {

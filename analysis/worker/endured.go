@@ -7,7 +7,7 @@ import (
 
 // endurable are what a program can come past that catches it: it leaves an item out, asks again later, or does without. Of broken
 // hardware, or a process that died, no word makes that so.
-var endurable = map[string]bool{
+var endurable = map[knowledge.Slug]bool{
 	"storage-retries-exhausted": true, "storage-unresponsive": true, "storage-full": true, "checkpoint-io": true, "bad-sample": true,
 	"gpu-oom": true, "version-mismatch": true, "config-error": true, "resource-limit": true,
 }

@@ -172,8 +172,8 @@ func facts(obs *Observations) []string {
 }
 
 // signs are all signatures of a file: those of lines, of exceptions and of NCCL warnings.
-func signs(obs *Observations) []string {
-	var list []string
+func signs(obs *Observations) []knowledge.ID {
+	var list []knowledge.ID
 	for _, s := range obs.Signs {
 		list = append(list, s.ID)
 	}
@@ -224,7 +224,7 @@ func TestCorpusSpeaksForItsMechanism(t *testing.T) {
 				if !ok {
 					t.Errorf("unknown signature %s", id)
 				}
-				found = found || s.Mechanism == tc.mechanism && s.Role == tc.role
+				found = found || string(s.Mechanism) == tc.mechanism && s.Role == tc.role
 			}
 			if !found {
 				t.Errorf("no %s of %s", tc.role, tc.mechanism)

@@ -8,6 +8,7 @@ import (
 
 	"faultline/analysis/artifact/nccl"
 	"faultline/analysis/line"
+	"faultline/knowledge"
 )
 
 // Pos is where an observation stands. Off and Len are bytes of the (decompressed) content.
@@ -237,7 +238,7 @@ type Exception struct {
 	// LoaderWorker is the N of "in DataLoader worker process N" (not a rank); line.Unknown.
 	LoaderWorker int
 	// Signs are the ids of the knowledge signatures that the final line and the chain match, in order.
-	Signs []string
+	Signs []knowledge.ID
 	// Told are the lines of the message that hold signs which its first line does not, each sign once.
 	Told []Told
 	// Bare is true of a final line at the margin with nothing in front of it and no traceback above: programs print such
@@ -252,13 +253,14 @@ type Exception struct {
 // Told is a line of an exception's message below its first one, and the signature that it matches.
 type Told struct {
 	At
-	ID, Text string
+	ID   knowledge.ID
+	Text string
 }
 
 // Sign is a line that matches a signature of package knowledge outside a traceback's final line.
 type Sign struct {
 	At
-	ID   string
+	ID   knowledge.ID
 	Text string // where the line says whose it is (knowledge.Signature.Own), or which host was lost
 }
 
@@ -328,7 +330,7 @@ type NCCLWarn struct {
 	Source string // transport/net_ib.cc
 	Text   string // bounded
 	Peer   string // address or host the message names, without port
-	Signs  []string
+	Signs  []knowledge.ID
 }
 
 // CommInit ties a communicator's rank to host, pid and GPU.

@@ -8,6 +8,7 @@ import (
 	"faultline/analysis/artifact/nccl"
 	"faultline/analysis/line"
 	"faultline/analysis/scan"
+	"faultline/knowledge"
 )
 
 // reader is the state of reading one file.
@@ -88,7 +89,7 @@ type reader struct {
 	ios     *[]KeptIO // of ioLists; nil while there is none
 	ids     []uint16
 	due     []uint64
-	matches []string
+	matches []knowledge.ID
 	alarm   bool // the record holds a word of alarm
 	names   line.Names
 	parts   [][2]int

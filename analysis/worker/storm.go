@@ -124,7 +124,7 @@ func fnv(h uint64, b []byte) uint64 {
 }
 
 // signs are the signatures that the record's text matches, looked up once.
-func (r *reader) signs(rec *record) []string {
+func (r *reader) signs(rec *record) []knowledge.ID {
 	if !rec.matched {
 		r.matches = r.recognise(r.matches[:0], rec.Text)
 		rec.matched = true
@@ -135,11 +135,11 @@ func (r *reader) signs(rec *record) []string {
 // recognised is a text and the signatures that it matches.
 type recognised struct {
 	text []byte
-	ids  []string
+	ids  []knowledge.ID
 }
 
 // recognise is knowledge.Match, for texts of which many are the same.
-func (r *reader) recognise(dst []string, text []byte) []string {
+func (r *reader) recognise(dst []knowledge.ID, text []byte) []knowledge.ID {
 	n := len(text)
 	if n == 0 || n > maxHush {
 		return knowledge.Match(dst, text)

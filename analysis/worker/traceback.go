@@ -441,7 +441,7 @@ func survived(frames []Frame) bool {
 }
 
 // told finds the lines of a message that hold what its first line does not: NCCL's reason stands last, under "Last error:".
-func (t *trace) told(signs []string) []Told {
+func (t *trace) told(signs []knowledge.ID) []Told {
 	if len(t.below) == 0 || len(signs) == 0 {
 		return nil
 	}

@@ -307,7 +307,7 @@ func whereToFind(q workflow.Question) string {
 }
 
 func mechanismTitle(slug string) string {
-	if m, ok := knowledge.MechanismBySlug(slug); ok {
+	if m, ok := knowledge.MechanismBySlug(knowledge.Slug(slug)); ok {
 		return m.Title
 	}
 	return slug

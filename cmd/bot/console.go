@@ -199,7 +199,7 @@ func lookup(term string) (string, []string) {
 	if t, ok := knowledge.TermByName(term); ok {
 		return t.Text, nil
 	}
-	if m, ok := knowledge.MechanismBySlug(term); ok {
+	if m, ok := knowledge.MechanismBySlug(knowledge.Slug(term)); ok {
 		return m.Meaning, nil
 	}
 	var known []string

@@ -60,7 +60,7 @@ func TestTheTellingLinesOfTheCorpusAreExplained(t *testing.T) {
 func TestEveryMessageExplainsItself(t *testing.T) {
 	for _, m := range knowledge.Messages() {
 		got := Text(m.Example).Entries
-		if len(got) == 0 || got[0].ID != m.ID || got[0].Cause == "" || got[0].Check == "" {
+		if len(got) == 0 || got[0].ID != string(m.ID) || got[0].Cause == "" || got[0].Check == "" {
 			t.Errorf("%s: its example leads to %q", m.ID, ids(got))
 		}
 	}

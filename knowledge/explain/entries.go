@@ -17,7 +17,7 @@ const (
 )
 
 func ofMechanism(m knowledge.Mechanism) Entry {
-	e := Entry{Kind: Mechanism, ID: m.Slug, Title: m.Title, Meaning: m.Meaning, Role: knowledge.CauseRole, Mechanism: m.Slug, Source: taxonomySource}
+	e := Entry{Kind: Mechanism, ID: string(m.Slug), Title: m.Title, Meaning: m.Meaning, Role: knowledge.CauseRole, Mechanism: m.Slug, Source: taxonomySource}
 	switch m.Slug {
 	case "peer-lost":
 		e.Role = knowledge.SymptomRole
@@ -28,7 +28,7 @@ func ofMechanism(m knowledge.Mechanism) Entry {
 }
 
 func ofLine(s knowledge.Signature, fields map[string]string) Entry {
-	e := Entry{Kind: Line, ID: s.ID, Title: strings.TrimSpace(s.Literals[0]), Meaning: s.Meaning, Role: s.Role, Direct: s.Direct, Mechanism: s.Mechanism, Source: s.Source,
+	e := Entry{Kind: Line, ID: string(s.ID), Title: strings.TrimSpace(s.Literals[0]), Meaning: s.Meaning, Role: s.Role, Direct: s.Direct, Mechanism: s.Mechanism, Source: s.Source,
 		Example: s.Example, Fields: fields}
 	if m, ok := knowledge.MechanismBySlug(s.Mechanism); ok && s.Role != knowledge.NoiseRole && s.Role != knowledge.InfoRole {
 		e.Title = m.Title
@@ -39,7 +39,7 @@ func ofLine(s knowledge.Signature, fields map[string]string) Entry {
 }
 
 func ofMessage(m knowledge.Message) Entry {
-	e := Entry{Kind: Line, ID: m.ID, Title: strings.TrimSpace(m.Literals[0]), Meaning: m.Meaning, Role: m.Role, Mechanism: m.Mechanism, Cause: m.Cause, Check: m.Check,
+	e := Entry{Kind: Line, ID: string(m.ID), Title: strings.TrimSpace(m.Literals[0]), Meaning: m.Meaning, Role: m.Role, Mechanism: m.Mechanism, Cause: m.Cause, Check: m.Check,
 		Collect: m.Collect, Source: m.Source, Example: m.Example}
 	if len(e.Title) < 30 {
 		e.Title = strings.TrimSpace(m.Example)
@@ -84,7 +84,7 @@ func ofSlurmExit(code, signal int) Entry { return ofExit(knowledge.SlurmExit(cod
 
 // exitDetails says what an ending may speak for, and what to look at first. An ending alone decides nothing, so only
 // SLURM's own marks have a mechanism.
-func exitDetails(x knowledge.Exit) (mechanism, check string) {
+func exitDetails(x knowledge.Exit) (mechanism knowledge.Slug, check string) {
 	const earlier = "What was printed before it, on all ranks: the first error in time is the failure, this is its end."
 	switch {
 	case x.Name == "0:53":

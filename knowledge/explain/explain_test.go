@@ -59,7 +59,7 @@ func TestWhatIsAskedForByNameComesFirst(t *testing.T) {
 			t.Errorf("%q: nothing; nearest %q", tc.text, ids(a.Nearest))
 			continue
 		}
-		if e := a.Entries[0]; e.ID != tc.first || e.Mechanism != tc.mechanism {
+		if e := a.Entries[0]; e.ID != tc.first || string(e.Mechanism) != tc.mechanism {
 			t.Errorf("%q: %s (%s) first of %q, want %s (%s)", tc.text, e.ID, e.Mechanism, ids(a.Entries), tc.first, tc.mechanism)
 		}
 	}
@@ -106,7 +106,7 @@ func TestLinesOfLogs(t *testing.T) {
 func TestEverySignatureExplainsItself(t *testing.T) {
 	for _, s := range slices.Concat(knowledge.Signatures(), knowledge.Readings()) {
 		got := ids(Text(s.Example).Entries)
-		if i := slices.Index(got, s.ID); i < 0 || i > 3 {
+		if i := slices.Index(got, string(s.ID)); i < 0 || i > 3 {
 			t.Errorf("%s: its example leads to %q", s.ID, got)
 		}
 	}

@@ -28,7 +28,7 @@ func (f *finder) named(text string) {
 		return
 	}
 	lower := strings.ToLower(name)
-	if m, ok := knowledge.MechanismBySlug(strings.ReplaceAll(lower, " ", "-")); ok {
+	if m, ok := knowledge.MechanismBySlug(knowledge.Slug(strings.ReplaceAll(lower, " ", "-"))); ok {
 		f.add(ofMechanism(m), byName, 0, "")
 	}
 	for _, m := range knowledge.Mechanisms() {
@@ -36,16 +36,16 @@ func (f *finder) named(text string) {
 			f.add(ofMechanism(m), byName, 0, "")
 		}
 	}
-	if s, ok := knowledge.Lookup(lower); ok {
+	if s, ok := knowledge.Lookup(knowledge.ID(lower)); ok {
 		f.add(ofLine(s, nil), byName, 0, "")
 	}
 	for _, s := range knowledge.Readings() {
-		if s.ID == lower {
+		if string(s.ID) == lower {
 			f.add(ofLine(s, nil), byName, 0, "")
 		}
 	}
 	for _, m := range knowledge.Messages() {
-		if m.ID == lower {
+		if string(m.ID) == lower {
 			f.add(ofMessage(m), byName, 0, "")
 		}
 	}

@@ -176,7 +176,7 @@ func TestTablesHoldTogether(t *testing.T) {
 		}
 	}
 	for slug := range faults {
-		if _, ok := knowledge.MechanismBySlug(slug); !ok {
+		if _, ok := knowledge.MechanismBySlug(knowledge.Slug(slug)); !ok {
 			t.Errorf("%s is no mechanism", slug)
 		}
 	}

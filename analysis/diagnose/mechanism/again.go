@@ -1,5 +1,7 @@
 package mechanism
 
+import "faultline/knowledge"
+
 // Again says what it means when earlier runs met the same. Taxonomy: the same host again speaks for the machine where a
 // machine can cause such a failure; the same step again speaks for code or data; the same item twice speaks for the item.
 type Again struct {
@@ -14,7 +16,7 @@ type Again struct {
 // passing are origins whose faults come and go: they do not pick the same item in two runs.
 var passing = []string{"storage", "network", "data-loading-stall", "unknown"}
 
-var again = map[string]Again{
+var again = map[knowledge.Slug]Again{
 	"native-crash":        {Machine: true, Step: true},
 	"cuda-error":          {Machine: true, Step: true},
 	"gpu-hang":            {Machine: true},
@@ -38,4 +40,4 @@ var again = map[string]Again{
 }
 
 // AgainOf is what recurrence means for a mechanism; nothing, where the table has no row.
-func AgainOf(slug string) Again { return again[slug] }
+func AgainOf(slug knowledge.Slug) Again { return again[slug] }

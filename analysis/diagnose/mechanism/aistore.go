@@ -25,12 +25,12 @@ func (s *Scene) Ask(first []*Proposal) {
 }
 
 // mayBeStore are mechanisms that a store may stand behind, beside those of origin storage.
-var mayBeStore = []string{"rank-stalled", "dataloader-stall", "exception", "uneven-data", "bad-sample", "dataloader-worker-killed", "unknown", "peer-lost", "collective-hang"}
+var mayBeStore = []knowledge.Slug{"rank-stalled", "dataloader-stall", "exception", "uneven-data", "bad-sample", "dataloader-worker-killed", "unknown", "peer-lost", "collective-hang"}
 
 func question(s *Scene, first []*Proposal) correlate.Question {
 	q := correlate.Question{Facts: s.Facts, Possible: len(first) == 0}
 	for _, p := range first {
-		q.Possible = q.Possible || slices.Contains(mayBeStore, p.Mechanism) || strings.HasPrefix(p.Mechanism, "ais-") || isStorage(p.Mechanism)
+		q.Possible = q.Possible || slices.Contains(mayBeStore, p.Mechanism) || strings.HasPrefix(string(p.Mechanism), "ais-") || isStorage(p.Mechanism)
 	}
 	if len(first) == 0 {
 		q.Stall = s.Facts.Job.End
@@ -78,7 +78,7 @@ func question(s *Scene, first []*Proposal) correlate.Question {
 	return q
 }
 
-func isStorage(slug string) bool {
+func isStorage(slug knowledge.Slug) bool {
 	m, ok := knowledge.MechanismBySlug(slug)
 	return ok && (m.Origin == "storage" || m.Origin == "data-loading-stall")
 }
@@ -155,13 +155,13 @@ func (s *Scene) Relieved(p *Proposal) {
 		return
 	}
 	against := incident.Finding{Statement: s.Storage.Why, Evidence: []incident.Evidence{}}
-	if p.Mechanism == "ais-batch-object-loss" && has(p.Rivals, "exception") {
+	if p.Mechanism == "ais-batch-object-loss" && slices.Contains(p.Rivals, "exception") {
 		p.Mechanism = "exception"
 		p.Why = "the loader got fewer objects than it asked for, and no daemon lost any: the client did, or never asked"
 	}
 	kept := p.Rivals[:0:0]
 	for _, r := range p.Rivals {
-		if r != p.Mechanism && !strings.HasPrefix(r, "ais-") {
+		if r != p.Mechanism && !strings.HasPrefix(string(r), "ais-") {
 			kept = append(kept, r)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // torchfrtrace compares what all ranks recorded, and prints the first collective of each group that does not match. It is used where the
@@ -78,7 +79,7 @@ func analysedMissing(s *Scene) *Proposal {
 	}
 	p.Why = "PyTorch's own analysis of the flight recorders names who had not joined what the others had"
 	if !decided {
-		p.Rivals, p.Frontier, p.Base = []string{"collective-mismatch"}, led, 0.85
+		p.Rivals, p.Frontier, p.Base = []knowledge.Slug{"collective-mismatch"}, led, 0.85
 		if len(others) <= 1 {
 			p.Rivals = append(p.Rivals, "lone-waiter")
 		}

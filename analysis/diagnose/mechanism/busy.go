@@ -144,7 +144,7 @@ func stillWorking(s *Scene) *Proposal {
 			return nil
 		}
 		known, held = true, len(fls)
-		p.Class, p.Explains = Local, []string{"init-unreachable", "peer-lost"}
+		p.Class, p.Explains = Local, []knowledge.Slug{"init-unreachable", "peer-lost"}
 		p.At = f.At(d.At)
 		led = append(led, finding(fmt.Sprintf("%s waited in vain for what rank 0 gives to the others at their first collective", plural(held, "process", "processes")), FailureEvidence(fls[0])))
 	default:

@@ -30,20 +30,20 @@ func AsksForStorage(n incident.Need) bool { return n.What == needAIS.What || n.W
 func data() []Mechanism {
 	return []Mechanism{
 		local("dataloader-worker-killed", "exception"),
-		{Slug: "dataloader-stall", Class: Collective, Propose: first(failed("dataloader-stall"), stoodAt("dataloader-stall", needStore), stalledFor("dataloader-stall", heldLoading, needStore, needPySpy), tracedLoading), Explains: []string{"exception"}},
-		{Slug: "storage-full", Class: Local, Propose: storageFull, Explains: []string{"exception", "checkpoint-io", "storage-unresponsive"}},
-		{Slug: "storage-unresponsive", Class: Local, Propose: first(storageUnresponsive, stoodAt("storage-unresponsive")), Explains: []string{"exception", "checkpoint-io", "bad-sample", "storage-retries-exhausted"}, Needs: []incident.Need{needKernelMount}},
-		{Slug: "storage-retries-exhausted", Class: Local, Propose: retriesExhausted, Explains: []string{"exception", "bad-sample", "ais-batch-object-loss"}, Needs: []incident.Need{needStore}},
-		{Slug: "checkpoint-io", Class: Local, Propose: first(checkpointFailed, stoodAt("checkpoint-io", needKernelMount), stalledFor("checkpoint-io", heldSaving, needKernelMount, needPySpy)), Explains: []string{"exception"}},
+		{Slug: "dataloader-stall", Class: Collective, Propose: first(failed("dataloader-stall"), stoodAt("dataloader-stall", needStore), stalledFor("dataloader-stall", heldLoading, needStore, needPySpy), tracedLoading), Explains: []knowledge.Slug{"exception"}},
+		{Slug: "storage-full", Class: Local, Propose: storageFull, Explains: []knowledge.Slug{"exception", "checkpoint-io", "storage-unresponsive"}},
+		{Slug: "storage-unresponsive", Class: Local, Propose: first(storageUnresponsive, stoodAt("storage-unresponsive")), Explains: []knowledge.Slug{"exception", "checkpoint-io", "bad-sample", "storage-retries-exhausted"}, Needs: []incident.Need{needKernelMount}},
+		{Slug: "storage-retries-exhausted", Class: Local, Propose: retriesExhausted, Explains: []knowledge.Slug{"exception", "bad-sample", "ais-batch-object-loss"}, Needs: []incident.Need{needStore}},
+		{Slug: "checkpoint-io", Class: Local, Propose: first(checkpointFailed, stoodAt("checkpoint-io", needKernelMount), stalledFor("checkpoint-io", heldSaving, needKernelMount, needPySpy)), Explains: []knowledge.Slug{"exception"}},
 		{Slug: "rank-busy", Class: Collective, Propose: first(stoodAt("rank-busy"), stalledFor("rank-busy", heldWorking, needPySpy), stillWorking)},
-		{Slug: "uneven-data", Class: Local, Propose: first(failed("uneven-data"), ranOut, stalledFor("uneven-data", heldAtEnd)), Explains: []string{"exception"}},
-		{Slug: "ais-auth", Class: Local, Propose: tokenRefused, Explains: []string{"exception"}},
-		{Slug: "ais-batch-object-loss", Class: Local, Propose: shortBatch, Explains: []string{"exception"}, Needs: []incident.Need{needAIS}},
-		{Slug: "bad-sample", Class: Local, Propose: badSample, Explains: []string{"exception"}},
+		{Slug: "uneven-data", Class: Local, Propose: first(failed("uneven-data"), ranOut, stalledFor("uneven-data", heldAtEnd)), Explains: []knowledge.Slug{"exception"}},
+		{Slug: "ais-auth", Class: Local, Propose: tokenRefused, Explains: []knowledge.Slug{"exception"}},
+		{Slug: "ais-batch-object-loss", Class: Local, Propose: shortBatch, Explains: []knowledge.Slug{"exception"}, Needs: []incident.Need{needAIS}},
+		{Slug: "bad-sample", Class: Local, Propose: badSample, Explains: []knowledge.Slug{"exception"}},
 	}
 }
 
-func failed(slug string) func(*Scene) *Proposal {
+func failed(slug knowledge.Slug) func(*Scene) *Proposal {
 	return func(s *Scene) *Proposal { return fromFailures(s, slug) }
 }
 
@@ -60,7 +60,7 @@ func first(ways ...func(*Scene) *Proposal) func(*Scene) *Proposal {
 }
 
 // rivalsOf are what else a line of a signature may mean, where nothing but the store, the kernel or a second run decides.
-var rivalsOf = map[string][]string{
+var rivalsOf = map[knowledge.ID][]knowledge.Slug{
 	"storage-io-error":     {"storage-unresponsive"}, // on a checkpoint: one damaged file, or the mount
 	"storage-timeout-path": {"storage-unresponsive"},
 	"storage-remote-io":    {"storage-unresponsive"},
@@ -77,21 +77,12 @@ func sharing(p *Proposal) *Proposal {
 	}
 	for _, fl := range p.Failures {
 		for _, o := range rivalsOf[fl.Sign] {
-			if o != p.Mechanism && !has(p.Rivals, o) {
+			if o != p.Mechanism && !slices.Contains(p.Rivals, o) {
 				p.Rivals, p.Direct = append(p.Rivals, o), false
 			}
 		}
 	}
 	return p
-}
-
-func has(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // shortBatch: a batch that AIStore answered with fewer objects than were asked for. Without the daemons' logs it may as
@@ -101,7 +92,7 @@ func shortBatch(s *Scene) *Proposal {
 	if p == nil {
 		return nil
 	}
-	p.Rivals, p.Base, p.Direct = []string{"exception"}, 0.9, false
+	p.Rivals, p.Base, p.Direct = []knowledge.Slug{"exception"}, 0.9, false
 	p.Why = "the loader got fewer objects than it asked for; whether the store dropped them or the client did only the daemons' logs tell"
 	return p
 }
@@ -132,7 +123,7 @@ func retriesExhausted(s *Scene) *Proposal {
 		return nil
 	}
 	for _, fl := range p.Failures {
-		if strings.HasPrefix(fl.Sign, "ais-") && throttled.MatchString(fl.Text) && !has(p.Rivals, "ais-throttled") {
+		if strings.HasPrefix(string(fl.Sign), "ais-") && throttled.MatchString(fl.Text) && !slices.Contains(p.Rivals, "ais-throttled") {
 			p.Rivals, p.Direct = append(p.Rivals, "ais-throttled"), false
 		}
 	}
@@ -177,7 +168,7 @@ var noRoom = pattern.New(`No space left on device|Disk quota exceeded`)
 func storageFull(s *Scene) *Proposal {
 	if reason := containerReason(s.Facts); noRoom.MatchString(reason) {
 		if p := schedulerError(s); p != nil {
-			p.Mechanism, p.Explains, p.Now = "storage-full", []string{"scheduler-error"}, nil
+			p.Mechanism, p.Explains, p.Now = "storage-full", []knowledge.Slug{"scheduler-error"}, nil
 			return p
 		}
 	}
@@ -210,7 +201,7 @@ func storageUnresponsive(s *Scene) *Proposal {
 	roots := nodesOf(s.Facts, s.Graph.Root)
 	for _, fl := range p.Failures {
 		asleep := fl.Sign == "storage-hung-task" || fl.Kernel != nil && fl.Kernel.Kind == kernel.HungTask
-		if !asleep || fl.Node == "" || len(roots) == 0 || has(roots, fl.Node) {
+		if !asleep || fl.Node == "" || len(roots) == 0 || slices.Contains(roots, fl.Node) {
 			return p
 		}
 	}
@@ -269,7 +260,7 @@ func badSample(s *Scene) *Proposal {
 			return p
 		}
 	}
-	p.Rivals, p.Base = []string{"config-error"}, 0.88
+	p.Rivals, p.Base = []knowledge.Slug{"config-error"}, 0.88
 	p.Why = "a data-loading process found no such file, before the first step: one item is gone, or the path is wrong for all"
 	return p
 }

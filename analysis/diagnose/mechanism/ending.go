@@ -15,7 +15,7 @@ import (
 // endings: what the scheduler did. All but a node's failure end a job that something else may have broken before.
 func endings() []Mechanism {
 	return []Mechanism{
-		{Slug: "node-failure", Class: Environment, Propose: nodeFailure, Explains: []string{"cuda-error", "link-error", "native-crash", "exception",
+		{Slug: "node-failure", Class: Environment, Propose: nodeFailure, Explains: []knowledge.Slug{"cuda-error", "link-error", "native-crash", "exception",
 			"rank-stalled", "collective-hang", "gpu-hang", "lone-waiter", "cancelled", "external-signal", "init-unreachable", "storage-unresponsive"},
 			Needs: []incident.Need{{What: "the node's health record", Why: "says whether it crashed, was rebooted or lost the network",
 				Command: "scontrol show node {node}; journalctl -k -b -1   # on {node}", Obtainable: "perishing"}}},
@@ -165,7 +165,7 @@ func lostBySrun(s *Scene) *Proposal {
 	if len(lost) == 0 {
 		return nil
 	}
-	p := &Proposal{Mechanism: "node-failure", Class: Environment, Rivals: []string{"unknown"}, Base: 0.8, Scope: "node", At: moment(lost[0]), Failures: lost,
+	p := &Proposal{Mechanism: "node-failure", Class: Environment, Rivals: []knowledge.Slug{"unknown"}, Base: 0.8, Scope: "node", At: moment(lost[0]), Failures: lost,
 		Summary: "srun lost its daemon on a node of the step: the node, its network, or that daemon failed",
 		Why:     "srun gives the node's place in the step, from 0, and no name; nothing had failed before"}
 	p.For = append(p.For, finding("srun heard no more of a node", FailureEvidence(lost[0])))
@@ -185,10 +185,10 @@ func goesOnAfter(f *resolve.Facts, e *resolve.End) bool {
 }
 
 // lookalike is what a batch system calls a preemption, too.
-var lookalike = map[string]string{"dstack": "node-failure", "AWS Batch": "node-failure", "the kubelet": "node-failure", "the taint manager": "node-failure"}
+var lookalike = map[string]knowledge.Slug{"dstack": "node-failure", "AWS Batch": "node-failure", "the kubelet": "node-failure", "the taint manager": "node-failure"}
 
 // reason makes the proposer of an ending whose reason SLURM prints.
-func reason(slug, want, summary string) func(*Scene) *Proposal {
+func reason(slug knowledge.Slug, want, summary string) func(*Scene) *Proposal {
 	return func(s *Scene) *Proposal {
 		var p *Proposal
 		system, by := "", ""
@@ -210,12 +210,12 @@ func reason(slug, want, summary string) func(*Scene) *Proposal {
 			}
 		}
 		if p != nil && slug == "preempted" && lookalike[system] != "" {
-			p.Rivals, p.Direct, p.Base = []string{lookalike[system]}, false, 0.88
+			p.Rivals, p.Direct, p.Base = []knowledge.Slug{lookalike[system]}, false, 0.88
 			p.Why = system + " prints the reason, and gives the same one where it lost a machine otherwise"
 		}
 		if p != nil && slug == "time-limit" && len(s.Facts.Tails) == 0 {
 			// A job that hung runs into its time limit as well.
-			p.Rivals, p.Direct, p.Base, p.Why = []string{"unknown"}, false, 0.88, "SLURM's records say so; not one file of the job is here that could say what it did until then"
+			p.Rivals, p.Direct, p.Base, p.Why = []knowledge.Slug{"unknown"}, false, 0.88, "SLURM's records say so; not one file of the job is here that could say what it did until then"
 		}
 		if p != nil && slug == "time-limit" {
 			stoodStillPerhaps(s, p, by+" prints the reason")
@@ -225,7 +225,7 @@ func reason(slug, want, summary string) func(*Scene) *Proposal {
 			}
 		}
 		if p != nil && slug == "time-limit" && !s.Facts.Job.Training && s.Facts.Job.ExitOK == nil && metNCCL(s.Facts) {
-			p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.88
+			p.Rivals, p.Direct, p.Base = []knowledge.Slug{"unknown"}, false, 0.88
 			p.Why = "the reason is printed, but not one step: whether it trained in silence or stood still from the start no line tells"
 		}
 		if slug != "preempted" {
@@ -263,7 +263,7 @@ func stoodStillPerhaps(s *Scene, p *Proposal, said string) {
 	}
 	p.Direct, p.Base = false, 0.8
 	p.Against = append(p.Against, finding(fmt.Sprintf("the last %s%s; the next was due %s later", what, atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
-	stalled := []string{"rank-stalled", "collective-hang", "gpu-hang"}
+	stalled := []knowledge.Slug{"rank-stalled", "collective-hang", "gpu-hang"}
 	if counts {
 		p.Why = fmt.Sprintf("%s; but the last %s is at least %s older, and until then one came every %s, never later than after %s in the end of the file", said, what, duration(x.For), Seconds(x.Usual), Seconds(x.Longest))
 		p.Rivals = append(p.Rivals, stalled...)
@@ -320,7 +320,7 @@ func unkillable(s *Scene, p *Proposal) {
 	}
 	p.Nodes, p.Scope = nodes, "node"
 	p.outlived(nodes, first)
-	p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.88
+	p.Rivals, p.Direct, p.Base = []knowledge.Slug{"unknown"}, false, 0.88
 	p.Why = "the ending states itself; but a process that cannot be killed had mostly hung before, and no line says in what"
 	p.Suspects = append(p.Suspects, incident.Suspect{Mechanism: "storage-unresponsive", Why: "a process that cannot be killed mostly waits for a file system that does not answer, else for a driver"})
 }
@@ -395,13 +395,13 @@ func cancelled(s *Scene) *Proposal {
 	}
 	if at := strange(f, hit); at != nil {
 		// SLURM's programs end a step by themselves after errors of their own.
-		p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.88
+		p.Rivals, p.Direct, p.Base = []knowledge.Slug{"unknown"}, false, 0.88
 		p.Why = hit.Slurm.By() + " ended it without a reason of its own, below an error of its own whose meaning is not known"
 		p.Against = append(p.Against, finding("an error of SLURM's own stands above its end", QuoteAt(*at, nil)))
 	}
 	if lost(f, hit.T) {
 		// What failed, and why somebody cancelled, may stand in what is not here.
-		p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.88
+		p.Rivals, p.Direct, p.Base = []knowledge.Slug{"unknown"}, false, 0.88
 		p.Why = hit.Slurm.By() + " ended it without a reason of its own, and nothing that is here had failed before; files are missing"
 	}
 	stoodStillPerhaps(s, p, hit.Slurm.By()+" ended it without a reason of its own")

@@ -31,7 +31,7 @@ func hangs() []Mechanism {
 	}
 }
 
-func collective(s *Scene, slug string) *Proposal {
+func collective(s *Scene, slug knowledge.Slug) *Proposal {
 	g := s.Graph
 	return &Proposal{Mechanism: slug, Class: Collective, Groups: g.Groups, At: g.Start, Scope: "group", Frontier: g.Frontier}
 }
@@ -131,9 +131,9 @@ func glooFinding(s *Scene) incident.Finding {
 	for _, fl := range s.Facts.Failures {
 		if waitfor.InVain(fl) {
 			switch n++; {
-			case strings.HasPrefix(fl.Sign, "peer-deepep-"):
+			case strings.HasPrefix(string(fl.Sign), "peer-deepep-"):
 				where = "an exchange of DeepEP"
-			case strings.HasPrefix(fl.Sign, "peer-xla-"):
+			case strings.HasPrefix(string(fl.Sign), "peer-xla-"):
 				where = "a rendezvous of XLA"
 			}
 			if len(ev) < 3 {

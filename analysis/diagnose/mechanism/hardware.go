@@ -23,12 +23,12 @@ func hardware() []Mechanism {
 		with(onKernel(local("gpu-nvlink", "cuda-error", "exception", "native-crash")), needDmesgNode),
 		with(onKernel(local("gpu-firmware", "cuda-error", "exception", "native-crash")), needDmesgNode),
 		{Slug: "link-error", Class: Local, Propose: linkError, Needs: []incident.Need{needDmesgNode}},
-		{Slug: "cuda-error", Class: Local, Propose: cudaError, AtHome: true, ByEnd: true, Explains: []string{"exception", "native-crash"}, Needs: []incident.Need{needDmesgNode}},
+		{Slug: "cuda-error", Class: Local, Propose: cudaError, AtHome: true, ByEnd: true, Explains: []knowledge.Slug{"exception", "native-crash"}, Needs: []incident.Need{needDmesgNode}},
 	}
 }
 
 // ownEvents are signs by which an adapter speaks of itself.
-var ownEvents = map[string]bool{"ib-port-error": true, "ib-port-error-event": true, "ib-device-fatal": true, "ib-async-fatal": true, "ib-catastrophic": true}
+var ownEvents = map[knowledge.ID]bool{"ib-port-error": true, "ib-port-error-event": true, "ib-device-fatal": true, "ib-async-fatal": true, "ib-catastrophic": true}
 
 // ofDrivers is the proposal by what the drivers of the ports say alone: who reports a transfer that failed is the other end of that link,
 // or a victim. Their reports stay beneath it.
@@ -155,9 +155,9 @@ func linkError(s *Scene) *Proposal {
 	}
 	if !f.Job.Training && !f.Job.Talked {
 		// Before the first step the same words mean that the network was never there.
-		p.Rivals, p.Base = []string{"init-unreachable"}, 0.9
+		p.Rivals, p.Base = []knowledge.Slug{"init-unreachable"}, 0.9
 	} else if n := fellSilent(s, p); n != "" && (len(p.Nodes) == 0 || p.Nodes[0] == n) {
-		p.Rivals, p.Base = []string{"node-failure"}, 0.9
+		p.Rivals, p.Base = []knowledge.Slug{"node-failure"}, 0.9
 		p.Why = fmt.Sprintf("the reports name a transfer that failed; %s reports nothing and had fallen silent before, as a node does that is gone: then no link failed", n)
 	}
 	if n := localError(f, p); n != "" {
@@ -193,7 +193,7 @@ func localError(f *resolve.Facts, p *Proposal) string {
 	return status
 }
 
-func appendOnce(list []string, s string) []string {
+func appendOnce[T comparable](list []T, s T) []T {
 	if slices.Contains(list, s) {
 		return list
 	}
@@ -246,17 +246,17 @@ func fellSilent(s *Scene, p *Proposal) string {
 }
 
 // failedTransfers are signs of a transfer with another process, which may be gone.
-var failedTransfers = map[string]bool{"ib-completion": true, "ofi-completion": true, "ucx-transport": true, "ucx-completion": true}
+var failedTransfers = map[knowledge.ID]bool{"ib-completion": true, "ofi-completion": true, "ucx-transport": true, "ucx-completion": true}
 
 // ofItself are the mechanisms that end a process for reasons of its own.
-var ofItself = map[string]bool{"exception": true, "bad-sample": true, "gpu-oom": true, "cuda-error": true, "gpu-ecc": true, "gpu-off-bus": true, "gpu-nvlink": true, "gpu-firmware": true, "native-crash": true, "host-oom": true,
+var ofItself = map[knowledge.Slug]bool{"exception": true, "bad-sample": true, "gpu-oom": true, "cuda-error": true, "gpu-ecc": true, "gpu-off-bus": true, "gpu-nvlink": true, "gpu-firmware": true, "native-crash": true, "host-oom": true,
 	"storage-full": true, "checkpoint-io": true, "dataloader-worker-killed": true}
 
 // diedThere are the mechanisms by which a process died at the other end of the transfers that failed, where those are all that there is: to
 // whoever sent to it a process that is gone looks like a link that is. Which process that is has to be known: one on a node that itself
 // reports no such transfer. A process that itself had lost somebody before proves nothing, nor one that was aborted, for libraries do so
 // where they gave up; and one that sleeps in the kernel is there: its card still answers, and a mount may be gone with the link.
-func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []string {
+func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []knowledge.Slug {
 	if len(ends) == 0 {
 		return nil
 	}
@@ -278,7 +278,7 @@ func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []string {
 			lost[fl.At.File] = fl.At.Off
 		}
 	}
-	died := map[string]bool{}
+	died := map[knowledge.Slug]bool{}
 	for _, fl := range s.Facts.Failures {
 		if fl.Role != knowledge.CauseRole || !ofItself[fl.Mechanism] {
 			continue
@@ -288,6 +288,6 @@ func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []string {
 		ok, seen := died[fl.Mechanism]
 		died[fl.Mechanism] = (ok || !seen) && there && !aborted[fl.Sign] && fl.Sign != "storage-hung-task" && !(gone && off < fl.At.Off)
 	}
-	maps.DeleteFunc(died, func(_ string, ok bool) bool { return !ok })
+	maps.DeleteFunc(died, func(_ knowledge.Slug, ok bool) bool { return !ok })
 	return keysOf(died)
 }

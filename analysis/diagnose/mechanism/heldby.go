@@ -10,6 +10,7 @@ import (
 	"faultline/analysis/waitfor"
 	"faultline/analysis/worker"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // Why a rank held the others, where its own lines right before the stall say what it was about. "Outside NCCL" is not yet
@@ -354,7 +355,7 @@ func othersEnded(s *Scene, roots []int) bool {
 }
 
 // stalledFor makes the proposal of a mechanism for ranks that held the others for a reason of this kind.
-func stalledFor(slug, kind string, needs ...incident.Need) func(*Scene) *Proposal {
+func stalledFor(slug knowledge.Slug, kind string, needs ...incident.Need) func(*Scene) *Proposal {
 	return func(s *Scene) *Proposal {
 		why := heldBy(s)
 		if why == nil || why.kind != kind || stood(s) != nil {

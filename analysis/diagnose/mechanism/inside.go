@@ -18,7 +18,7 @@ func gpuHang(s *Scene) *Proposal {
 			p.Nodes, p.Scope = hosts, "node"
 		}
 		if k := p.kernel(); k != nil {
-			p.Explains = []string{"cuda-error", "exception", "native-crash"}
+			p.Explains = []knowledge.Slug{"cuda-error", "exception", "native-crash"}
 			return p.told(k, alone(s))
 		}
 		return p
@@ -62,7 +62,7 @@ func unnamedCall(g *resolve.Group) bool {
 }
 
 // namedHosts are the hosts that lines of a signature name.
-func namedHosts(f *resolve.Facts, sign string) []string {
+func namedHosts(f *resolve.Facts, sign knowledge.ID) []string {
 	set := map[string]bool{}
 	for i := range f.Obs.Signs {
 		if v := &f.Obs.Signs[i]; v.ID == sign {
@@ -126,7 +126,7 @@ func collectiveHang(s *Scene) *Proposal {
 		return nil
 	}
 	p := collective(s, "collective-hang")
-	p.Rivals = []string{"gpu-hang"}
+	p.Rivals = []knowledge.Slug{"gpu-hang"}
 	p.Base = 0.94
 	p.Summary = fmt.Sprintf("every rank of %s entered %s and none came out", groupList(g.Groups), stuckIn(s, g.Groups[0]))
 	p.Why = "all members are in flight in the same work, none lags: the network, NCCL or one GPU hangs, and counters cannot say which"
@@ -142,7 +142,7 @@ func collectiveHang(s *Scene) *Proposal {
 		p.Summary = fmt.Sprintf("every rank of %s waits, some of them one work further on than the others", groupList(g.Groups))
 		p.Why = "no counter says why some have left a work in which others wait: the network, NCCL or a GPU hangs, or they called one more or less"
 	}
-	if !has(p.Rivals, "collective-mismatch") && slices.ContainsFunc(g.Groups, unnamedCall) {
+	if !slices.Contains(p.Rivals, "collective-mismatch") && slices.ContainsFunc(g.Groups, unnamedCall) {
 		p.Rivals = append(p.Rivals, "collective-mismatch")
 		p.Base = 0.9
 		p.Why = "all members are in flight; of some no line says in which operation, or in which number of it"

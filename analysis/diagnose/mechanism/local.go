@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -16,7 +17,7 @@ import (
 )
 
 // local makes a mechanism that is proposed by any failure whose signature or class names it.
-func local(slug string, explains ...string) Mechanism {
+func local(slug knowledge.Slug, explains ...knowledge.Slug) Mechanism {
 	return Mechanism{Slug: slug, Class: Local, Explains: explains,
 		Propose: func(s *Scene) *Proposal { return fromFailures(s, slug) }}
 }
@@ -43,7 +44,7 @@ const everyone = 0.5
 
 // fromFailures gathers the failures of one mechanism. Its roots are the first ones: those that no other is proven to
 // precede.
-func fromFailures(s *Scene, slug string) *Proposal {
+func fromFailures(s *Scene, slug knowledge.Slug) *Proposal {
 	var fls []*resolve.Failure
 	for _, fl := range s.Facts.Failures {
 		if fl.Mechanism == slug && fl.Role == knowledge.CauseRole && !cameAllTheSame(s, fl) {
@@ -80,7 +81,7 @@ func cameAllTheSame(s *Scene, fl *resolve.Failure) bool {
 	return there
 }
 
-func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Proposal {
+func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure) *Proposal {
 	f := s.Facts
 	p := &Proposal{Mechanism: slug, Class: class, Failures: fls, Scope: "unknown", Base: 0.95}
 	fls = independent(s, fls)
@@ -215,7 +216,7 @@ func propose(s *Scene, slug string, class Class, fls []*resolve.Failure) *Propos
 		p.For = append(p.For, finding(plural(n-len(ranks), "rank shows", "ranks show")+" the same later", ev...))
 	}
 	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !fl.Unsettled }) {
-		p.Rivals, p.Direct, p.Base = []string{endedElse(s.Facts)}, false, 0.88
+		p.Rivals, p.Direct, p.Base = []knowledge.Slug{endedElse(s.Facts)}, false, 0.88
 		p.Why = "steps stand below it, and nothing says whether they were printed after it or had stood in a buffer: it may have been caught"
 		switch {
 		case fls[0].Exc != nil && fls[0].Exc.Warned:
@@ -234,7 +235,7 @@ func between(fl *resolve.Failure) bool {
 }
 
 // endedElse is how the job ended if nothing of it failed.
-func endedElse(f *resolve.Facts) string {
+func endedElse(f *resolve.Facts) knowledge.Slug {
 	for _, e := range f.Ends {
 		switch reason := strings.ToUpper(e.Slurm.Reason); {
 		case strings.Contains(reason, "TIME LIMIT"):
@@ -247,7 +248,7 @@ func endedElse(f *resolve.Facts) string {
 }
 
 // ofHardware says that a mechanism is a fault of a node's GPUs and what connects them, which all its processes may meet alike.
-func ofHardware(slug string) bool {
+func ofHardware(slug knowledge.Slug) bool {
 	m, known := knowledge.MechanismBySlug(slug)
 	return known && m.Origin == "gpu" && m.Owner == "cluster"
 }
@@ -302,12 +303,12 @@ func metNobody(f *resolve.Facts, failed map[int]bool, node string) bool {
 }
 
 // waitedForClients are the signs of a process that had come to the meeting point and waited in vain for the others.
-var waitedForClients = map[string]bool{"init-waiting-clients": true, "init-store-barrier": true}
+var waitedForClients = map[knowledge.ID]bool{"init-waiting-clients": true, "init-store-barrier": true}
 
 // ofOneNode says that all who failed are of one node, where somebody of another is seen and it is not the program that failed: a
 // program fails alike on any node, and who was ended before it did says nothing. What is installed on a node is another matter where who waited for
 // them had it.
-func ofOneNode(f *resolve.Facts, slug string, failed map[int]bool) bool {
+func ofOneNode(f *resolve.Facts, slug knowledge.Slug, failed map[int]bool) bool {
 	m, known := knowledge.MechanismBySlug(slug)
 	if !known || m.Origin == "unknown" || m.Origin == "none" || len(failed) < 2 {
 		return false
@@ -498,12 +499,12 @@ func short(s string) string {
 	return strings.TrimRight(head, " .,;:") + " … " + tail
 }
 
-func keysOf(m map[string]bool) []string {
-	out := make([]string, 0, len(m))
+func keysOf[K cmp.Ordered](m map[K]bool) []K {
+	out := make([]K, 0, len(m))
 	for k := range m {
 		out = append(out, k)
 	}
-	sort.Strings(out)
+	slices.Sort(out)
 	return out
 }
 

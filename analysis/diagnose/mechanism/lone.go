@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"faultline/analysis/waitfor"
+	"faultline/knowledge"
 )
 
 func loneWaiter(s *Scene) *Proposal {
@@ -30,7 +31,7 @@ func loneWaiter(s *Scene) *Proposal {
 			return nil
 		}
 		p := collective(s, "lone-waiter")
-		p.Rivals = []string{"collective-mismatch"}
+		p.Rivals = []knowledge.Slug{"collective-mismatch"}
 		p.Base = 0.8
 		p.Summary = "some rank timed out in a collective; every rank that is seen had nothing in flight"
 		p.Why = fmt.Sprintf("%s were told by %s; the one who told them left no line of its own here", plural(len(g.Free), "rank", "ranks"), rankWords(g.Waiters))

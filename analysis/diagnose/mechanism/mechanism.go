@@ -38,13 +38,13 @@ type Scene struct {
 
 // Mechanism is one way to fail.
 type Mechanism struct {
-	Slug  string
+	Slug  knowledge.Slug
 	Class Class
 	// Propose returns a proposal if the facts hold what the mechanism requires, else nil.
 	Propose func(s *Scene) *Proposal
 	// Explains lists mechanisms that are this one's consequence whatever order the lines are in, because their cause is
 	// reported late or by somebody else.
-	Explains []string
+	Explains []knowledge.Slug
 	// AtHome says that it comes of its own node alone: what befell other nodes explains it only by being earlier.
 	AtHome bool
 	// ByEnd says that all that other processes meet of it is that one of them has ended or answers no more.
@@ -55,10 +55,10 @@ type Mechanism struct {
 
 // Proposal is a mechanism proposed for this run.
 type Proposal struct {
-	Mechanism string
+	Mechanism knowledge.Slug
 	Class     Class
 	// Rivals are mechanisms that the same evidence supports as well: they stand or fall together.
-	Rivals []string
+	Rivals []knowledge.Slug
 	// Ranks and Nodes are proven roots; empty where nothing proves one. Frontier are ranks among which the root must be.
 	Ranks     []int
 	Nodes     []string
@@ -82,7 +82,7 @@ type Proposal struct {
 	Own bool
 	// Remote are the mechanisms that, on a process of which Failures say nothing, look like this to those at the other end: what the
 	// reporters say is of a transfer with a process that did not answer.
-	Remote  []string
+	Remote  []knowledge.Slug
 	Base    float64 // how often such a proposal, unrivalled, is right
 	Summary string  // what broke and where, one sentence
 	Why     string  // how it is known, one sentence
@@ -93,7 +93,7 @@ type Proposal struct {
 	Led     []incident.Finding
 	Against []incident.Finding
 	// AgainstRival is what speaks against a rival alone.
-	AgainstRival map[string][]incident.Finding
+	AgainstRival map[knowledge.Slug][]incident.Finding
 	// Past is what earlier runs say for it: no part of this run's story.
 	Past     []incident.Finding
 	Suspects []incident.Suspect
@@ -105,7 +105,7 @@ type Proposal struct {
 	Lasting bool
 	// Now is what to do first, where this very failure says more than its mechanism.
 	Now      []knowledge.Advice
-	Explains []string
+	Explains []knowledge.Slug
 	// Moot is what of the mechanism's own advice the evidence makes pointless, by its text.
 	Moot []string
 	// Ending is whether the job's end was seen, where nothing failed.

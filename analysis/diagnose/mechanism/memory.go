@@ -17,7 +17,7 @@ import (
 func memory() []Mechanism {
 	return []Mechanism{
 		byEnd(onKernel(local("host-oom", "dataloader-worker-killed", "native-crash", "exception", "external-signal"))),
-		{Slug: "gpu-oom", Class: Local, ByEnd: true, Propose: gpuOOM, Explains: []string{"exception", "native-crash", "cuda-error"}},
+		{Slug: "gpu-oom", Class: Local, ByEnd: true, Propose: gpuOOM, Explains: []knowledge.Slug{"exception", "native-crash", "cuda-error"}},
 		{Slug: "external-signal", Class: Local, Propose: killed, Needs: []incident.Need{
 			{What: "the kernel log of {node}", Why: "a process that the kernel killed for memory leaves a line there", Command: kernelLogOf, Artefact: knowledge.KernelLog},
 			{What: "who sent the signal", Why: "a monitor, a launcher or a person may have", Artefact: knowledge.SlurmRecords}}},
@@ -89,7 +89,7 @@ func killed(s *Scene) *Proposal {
 	switch {
 	case len(kill) > 0:
 		p := propose(s, "external-signal", Local, kill)
-		p.Rivals = []string{"host-oom"}
+		p.Rivals = []knowledge.Slug{"host-oom"}
 		p.Base = 0.92
 		p.Direct = false
 		p.Why = "the exit status says SIGKILL; nothing in these logs says who sent it"
@@ -116,13 +116,13 @@ func killed(s *Scene) *Proposal {
 		}
 		if f.Coverage.Partial || !f.Job.Training {
 			// What failed before may stand in what is not there.
-			p.Rivals, p.Base = []string{"unknown"}, 0.85
+			p.Rivals, p.Base = []knowledge.Slug{"unknown"}, 0.85
 		}
 		switch leftOver(f, term) {
 		case "sure":
 			return nil
 		case "perhaps":
-			p.Rivals, p.Base = []string{"completed"}, 0.8
+			p.Rivals, p.Base = []knowledge.Slug{"completed"}, 0.8
 			p.Why = "the program had said that its training was over: then somebody only ended what was left of it, or what it did last was cut short"
 		}
 		return p
@@ -187,7 +187,7 @@ func namedSignal(term []*resolve.Failure) string {
 }
 
 // byMonitor are what the launcher's own monitor prints before it ends processes that it takes for stuck.
-var byMonitor = map[string]bool{"signal-nvrx-heartbeat": true, "signal-nvrx-section": true, "signal-k8s-liveness": true}
+var byMonitor = map[knowledge.ID]bool{"signal-nvrx-heartbeat": true, "signal-nvrx-section": true, "signal-k8s-liveness": true}
 
 // monitors are the lines of monitors that stand before every other one of a signal, as far as stamps tell.
 func monitors(term []*resolve.Failure) []*resolve.Failure {
@@ -235,7 +235,7 @@ func allMonitored(term []*resolve.Failure) bool {
 func monitored(s *Scene, term []*resolve.Failure) *Proposal {
 	p := propose(s, "external-signal", Symptom, term)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
-	p.Rivals, p.Base, p.Direct = []string{"rank-stalled", "unknown"}, 0.9, false
+	p.Rivals, p.Base, p.Direct = []knowledge.Slug{"rank-stalled", "unknown"}, 0.9, false
 	p.Summary = "the launcher's monitor heard nothing from processes for too long and ended them"
 	p.Why = fmt.Sprintf("%s so, and nothing failed before; what held the processes, or whether they only needed longer, no line says", plural(len(term), "line says", "lines say"))
 	p.Needs = []incident.Need{needPySpy, needFR}
@@ -258,7 +258,7 @@ func interrupted(s *Scene) *Proposal {
 	}
 	p := propose(s, "external-signal", Symptom, fls)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
-	p.Rivals, p.Base, p.Direct = []string{"unknown"}, 0.88, false
+	p.Rivals, p.Base, p.Direct = []knowledge.Slug{"unknown"}, 0.88, false
 	p.Summary = "the program was interrupted (SIGINT)"
 	p.Why = "Python was interrupted as by Ctrl-C, and no line tells of anything else; a launcher that cleans up does the same"
 	return p
@@ -268,7 +268,7 @@ func interrupted(s *Scene) *Proposal {
 func signalledBatch(s *Scene, fl *resolve.Failure) *Proposal {
 	p := propose(s, "external-signal", Local, []*resolve.Failure{fl})
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
-	p.Rivals, p.Base, p.Direct = []string{"time-limit"}, 0.85, false
+	p.Rivals, p.Base, p.Direct = []knowledge.Slug{"time-limit"}, 0.85, false
 	p.Why = "SLURM sends such a signal ahead of the time limit where the job asks for it (sbatch --signal), and anybody else may; the script does not expect it"
 	return p
 }
@@ -363,7 +363,7 @@ func refusedAtStart(s *Scene) bool {
 func cudaError(s *Scene) *Proposal {
 	if p := fromFailures(s, "cuda-error"); p != nil {
 		if at := failedTest(s.Facts, p); at != nil {
-			p.Rivals, p.Direct, p.Base = []string{"gpu-ecc"}, false, 0.85
+			p.Rivals, p.Direct, p.Base = []knowledge.Slug{"gpu-ecc"}, false, 0.85
 			p.Why = "a kernel failed on the GPU; and a test of DCGM failed on that node, by which its hardware may be the reason"
 			p.For = append(p.For, finding("a test of DCGM failed there", QuoteAt(*at, nil)))
 		}
@@ -373,7 +373,7 @@ func cudaError(s *Scene) *Proposal {
 		return cudaSymptom(s)
 	}
 	p := fromFailures(s, "gpu-oom")
-	p.Mechanism, p.Rivals = "cuda-error", []string{"gpu-oom"}
+	p.Mechanism, p.Rivals = "cuda-error", []knowledge.Slug{"gpu-oom"}
 	p.Direct, p.Base = false, 0.85
 	p.Why = "the driver refused memory before the job had allocated its model: the GPU is occupied, or not healthy"
 	return p
@@ -411,7 +411,7 @@ func cudaSymptom(s *Scene) *Proposal {
 		return nil
 	}
 	p := propose(s, "cuda-error", Local, fls)
-	p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.85
+	p.Rivals, p.Direct, p.Base = []knowledge.Slug{"unknown"}, false, 0.85
 	p.Why = "a library reports that a CUDA call failed; which error it was is not in these logs"
 	if text := cudaText(fls); text != "" {
 		p.Why = fmt.Sprintf("a library reports that a CUDA call failed (“%s”); what led to it is not in these logs", text)

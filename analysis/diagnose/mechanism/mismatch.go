@@ -9,6 +9,7 @@ import (
 	"faultline/analysis/waitfor"
 	"faultline/analysis/worker"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // otherBackend says whether idle ranks are shown to be in a collective of another back end. One is enough: they are idle
@@ -94,7 +95,7 @@ func collectiveMismatch(s *Scene) *Proposal {
 		return p
 	case waitfor.AllWait:
 		p := collective(s, "collective-mismatch")
-		p.Rivals = []string{"collective-hang", "uneven-data"}
+		p.Rivals = []knowledge.Slug{"collective-hang", "uneven-data"}
 		if s.Graph.OnGPU {
 			p.Rivals = append(p.Rivals, "gpu-hang")
 		}
@@ -107,7 +108,7 @@ func collectiveMismatch(s *Scene) *Proposal {
 	case waitfor.Cycle:
 		p := collective(s, "collective-mismatch")
 		// That a member has not entered is read off its silence in that group: a lost line would look the same.
-		p.Rivals = []string{"collective-hang", "gpu-hang"}
+		p.Rivals = []knowledge.Slug{"collective-hang", "gpu-hang"}
 		p.Base = 0.8
 		p.Summary = "process groups wait for each other in a circle: their collectives are issued in different orders"
 		p.Why = "no rank is free: each group is held by members that wait in another"

@@ -7,6 +7,7 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // namedByPyTorch uses PyTorch's own statements of who did not come: the desync report and monitored barriers. Their ranks
@@ -17,7 +18,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 	var ev []incident.Evidence
 	var at resolve.Moment
 	why := ""
-	var rivals []string
+	var rivals []knowledge.Slug
 	unplaced := 0    // ranks that are named inside a group which is not proven to be the whole job
 	never := false   // nothing tells that those who did not come were ever there
 	var firsts []int // ranks of which rank 0 was the only one to say that they did not come, and asked nobody else
@@ -62,10 +63,10 @@ func namedByPyTorch(s *Scene) *Proposal {
 			}
 			most := f.Job.WorldSize > 2 && 2*len(named) >= f.Job.WorldSize
 			if most {
-				rivals = []string{"lone-waiter"} // the one that came may be the one that went astray
+				rivals = []knowledge.Slug{"lone-waiter"} // the one that came may be the one that went astray
 			}
 			if firstAsked(f, named) {
-				rivals, firsts = []string{"lone-waiter", "collective-mismatch"}, appendNew(firsts, named[0])
+				rivals, firsts = []knowledge.Slug{"lone-waiter", "collective-mismatch"}, appendNew(firsts, named[0])
 				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
 				continue
 			}
@@ -88,7 +89,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 				why = "JAX's coordination service counts the tasks that did not come to the barrier, and names some"
 				unplaced += missing
 				if 2*missing >= int(b.World) {
-					rivals = []string{"lone-waiter"}
+					rivals = []knowledge.Slug{"lone-waiter"}
 				}
 				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
 				continue
@@ -103,7 +104,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 			why = "Horovod's stall inspector names the ranks that others waited for"
 			if n := len(b.Absent); n > 1 && 2*n >= f.Job.WorldSize {
 				unplaced += n
-				rivals = []string{"collective-mismatch"} // each may wait for the other's tensors
+				rivals = []knowledge.Slug{"collective-mismatch"} // each may wait for the other's tensors
 				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
 				continue
 			}
@@ -133,7 +134,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 	p := &Proposal{Mechanism: "rank-stalled", Class: Collective, Ranks: absent, Nodes: nodesOf(f, absent), Scope: scopeOf(f, absent), At: at,
 		Base: 0.9, Summary: fmt.Sprintf("%s did not come to a collective that the others waited in", where(f, absent)), Why: why}
 	if never {
-		p.Rivals, p.Base = []string{"init-unreachable"}, 0.85
+		p.Rivals, p.Base = []knowledge.Slug{"init-unreachable"}, 0.85
 		p.Why += "; of whether these were ever started no line tells"
 	}
 	if len(ev) > 3 {

@@ -10,6 +10,7 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // openHang says that the job's logs show a hang and leave open who held it. Only then are NCCL's logs and its RAS asked: that ranks stand
@@ -30,7 +31,7 @@ func openHang(s *Scene) bool {
 }
 
 // openedBy is a proposal for such a hang, with what the job's logs tell of it.
-func openedBy(s *Scene, slug string) *Proposal {
+func openedBy(s *Scene, slug knowledge.Slug) *Proposal {
 	p := collective(s, slug)
 	p.Frontier = nil
 	for i, gr := range s.Graph.Groups {

@@ -37,7 +37,7 @@ const mostDeciding = 3
 // Needs are what is left to ask for, of what a proposal wants and what decides between the members of a set: never what is at hand,
 // each with how it can be had of this run. What will soon be gone stands first, among equals what decides more; what only the next
 // run can leave stands last.
-func Needs(s *Scene, set []string, wants []incident.Need) []incident.Need {
+func Needs(s *Scene, set []knowledge.Slug, wants []incident.Need) []incident.Need {
 	var all []incident.Need
 	add := func(n incident.Need) {
 		if n.Artefact != "" {
@@ -87,15 +87,15 @@ func Needs(s *Scene, set []string, wants []incident.Need) []incident.Need {
 const kernelLogOf = "ssh {node} dmesg -T > dmesg-{node}.txt"
 
 // alive says that a job is still there that hangs, or of which nothing tells that it does not.
-func alive(s *Scene, set []string) bool {
+func alive(s *Scene, set []knowledge.Slug) bool {
 	if !s.Facts.Alive() {
 		return false
 	}
-	return len(set) == 0 || slices.ContainsFunc(set, func(slug string) bool { return hanging[slug] })
+	return len(set) == 0 || slices.ContainsFunc(set, func(slug knowledge.Slug) bool { return hanging[slug] })
 }
 
 // hanging are the mechanisms whose processes may still stand where they stood.
-var hanging = map[string]bool{"completed": true, "rank-stalled": true, "collective-hang": true, "gpu-hang": true, "lone-waiter": true, "collective-mismatch": true, "watchdog-stuck": true,
+var hanging = map[knowledge.Slug]bool{"completed": true, "rank-stalled": true, "collective-hang": true, "gpu-hang": true, "lone-waiter": true, "collective-mismatch": true, "watchdog-stuck": true,
 	"dataloader-stall": true, "rank-busy": true, "checkpoint-io": true, "storage-unresponsive": true, "uneven-data": true}
 
 // rank orders needs: before the logs of ranks that nobody has seen, nothing else decides.

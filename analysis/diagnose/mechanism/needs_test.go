@@ -13,7 +13,7 @@ import (
 )
 
 func TestNeedsOfASet(t *testing.T) {
-	hang := []string{"rank-stalled", "collective-hang", "gpu-hang"}
+	hang := []knowledge.Slug{"rank-stalled", "collective-hang", "gpu-hang"}
 	written := worker.Sign{ID: "recorder-written", Text: "Finished writing Flight Recorder debug info to /local/fr/trace_3"}
 	alive := &resolve.Accounting{Jobs: []*accounting.Record{{Job: "7", State: "RUNNING"}}}
 	rank := func(id int, recorded bool) *resolve.Rank {
@@ -26,7 +26,7 @@ func TestNeedsOfASet(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		facts resolve.Facts
-		set   []string
+		set   []knowledge.Slug
 		wants []incident.Need
 		want  []string // artefact or what, and when
 		says  string   // stands in the first command
@@ -38,14 +38,14 @@ func TestNeedsOfASet(t *testing.T) {
 		{"the job hangs right now", resolve.Facts{Accounting: alive}, hang, []incident.Need{needPySpy},
 			[]string{"collected perishing"}, "bot collect"},
 		{"the job runs and nothing has failed", resolve.Facts{Accounting: alive, Job: resolve.JobFacts{WorldSize: 96}}, nil, nil, []string{"collected perishing"}, "bot collect"},
-		{"the job runs and has crashed", resolve.Facts{Accounting: alive}, []string{"exception"}, nil, nil, ""},
-		{"all dumps are here", resolve.Facts{Ranks: []*resolve.Rank{rank(0, true), rank(1, true)}, Job: resolve.JobFacts{WorldSize: 2}}, []string{"collective-hang", "gpu-hang"}, []incident.Need{needFR, needDmesg},
+		{"the job runs and has crashed", resolve.Facts{Accounting: alive}, []knowledge.Slug{"exception"}, nil, nil, ""},
+		{"all dumps are here", resolve.Facts{Ranks: []*resolve.Rank{rank(0, true), rank(1, true)}, Job: resolve.JobFacts{WorldSize: 2}}, []knowledge.Slug{"collective-hang", "gpu-hang"}, []incident.Need{needFR, needDmesg},
 			[]string{"kernel perishing", "fabric perishing"}, "dmesg"},
-		{"one dump lacks", resolve.Facts{Ranks: []*resolve.Rank{rank(0, true), rank(1, false)}, Job: resolve.JobFacts{WorldSize: 2}}, []string{"collective-hang", "gpu-hang"}, []incident.Need{needFR},
+		{"one dump lacks", resolve.Facts{Ranks: []*resolve.Rank{rank(0, true), rank(1, false)}, Job: resolve.JobFacts{WorldSize: 2}}, []knowledge.Slug{"collective-hang", "gpu-hang"}, []incident.Need{needFR},
 			[]string{"flight-recorder perishing", "kernel perishing", "fabric perishing"}, "nccl_trace_rank_"},
-		{"a killer is not known", resolve.Facts{}, []string{"external-signal", "host-oom"}, []incident.Need{{What: "who sent the signal", Artefact: knowledge.SlurmRecords}},
+		{"a killer is not known", resolve.Facts{}, []knowledge.Slug{"external-signal", "host-oom"}, []incident.Need{{What: "who sent the signal", Artefact: knowledge.SlurmRecords}},
 			[]string{"kernel perishing", "slurm-records now"}, "dmesg"},
-		{"SLURM's records are here", resolve.Facts{Accounting: &resolve.Accounting{Jobs: alive.Jobs}}, []string{"external-signal", "time-limit"}, nil, nil, ""},
+		{"SLURM's records are here", resolve.Facts{Accounting: &resolve.Accounting{Jobs: alive.Jobs}}, []knowledge.Slug{"external-signal", "time-limit"}, nil, nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.facts.Obs == nil {

@@ -26,8 +26,8 @@ var (
 func numerics() []Mechanism {
 	return []Mechanism{
 		{Slug: "non-finite-loss", Class: Local, Propose: nonFiniteAt, Needs: []incident.Need{needReplay, needAnomaly},
-			Explains: []string{"exception", "time-limit", "cancelled", "preempted", "throughput-regression", "loss-plateau"}},
-		{Slug: "silent-corruption", Class: Local, Propose: first(computedAgain, replicaDiffers), Explains: []string{"non-finite-loss", "exception"},
+			Explains: []knowledge.Slug{"exception", "time-limit", "cancelled", "preempted", "throughput-regression", "loss-plateau"}},
+		{Slug: "silent-corruption", Class: Local, Propose: first(computedAgain, replicaDiffers), Explains: []knowledge.Slug{"non-finite-loss", "exception"},
 			Needs: []incident.Need{{What: "a test of the GPU that gave the odd result", Why: "the same step gave two results; a test tells a GPU from a program that is not deterministic",
 				Command: "srun -w {nodes} dcgmi diag -r 4", Obtainable: "now"}}},
 	}
@@ -46,7 +46,7 @@ func computedAgain(s *Scene) *Proposal {
 		p.Why = "the same step gave another result on another GPU; which one was wrong, the log of the run before names"
 		return p
 	}
-	p.Rivals, p.Base = []string{"non-finite-loss"}, 0.9
+	p.Rivals, p.Base = []knowledge.Slug{"non-finite-loss"}, 0.9
 	return p
 }
 
@@ -125,7 +125,7 @@ func ownNumbers(p *Proposal) bool {
 }
 
 // localNumbers are the signatures that speak of one rank's own numbers.
-var localNumbers = map[string]bool{"nan-megatron-grad": true, "nan-megatron-result": true, "cuda-nan-check": true, "cuda-assert": true, "nan-anomaly": true, "nan-probabilities": true}
+var localNumbers = map[knowledge.ID]bool{"nan-megatron-grad": true, "nan-megatron-result": true, "cuda-nan-check": true, "cuda-assert": true, "nan-anomaly": true, "nan-probabilities": true}
 
 // sound is the last line that shows sound numbers, or the first that does not.
 func sound(b resolve.Broken) *resolve.Point {

@@ -10,14 +10,15 @@ import (
 	"faultline/analysis/line"
 	"faultline/analysis/resolve"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // performance: runs that did not fail but were slow, or did not move. None of them ends a process: whatever failed
 // displaces them, and only a run that was ended from outside, or not at all, is theirs.
 func performance() []Mechanism {
-	ended := []string{"time-limit", "cancelled"}
+	ended := []knowledge.Slug{"time-limit", "cancelled"}
 	return []Mechanism{
-		{Slug: "slow-rank", Class: Degraded, Propose: first(slowRank, tracedSlow), Explains: append([]string{"throughput-regression"}, ended...), Needs: []incident.Need{needClocks}},
+		{Slug: "slow-rank", Class: Degraded, Propose: first(slowRank, tracedSlow), Explains: append([]knowledge.Slug{"throughput-regression"}, ended...), Needs: []incident.Need{needClocks}},
 		{Slug: "throughput-regression", Class: Degraded, Propose: regression, Explains: ended, Needs: []incident.Need{needClocks, needPerRank, needNeighbours}},
 		{Slug: "loss-plateau", Class: Degraded, Propose: plateau, Explains: ended, Needs: []incident.Need{needSchedule}},
 	}
@@ -161,13 +162,13 @@ func silentEnd(s *Scene) *Proposal {
 	if !ok {
 		return nil
 	}
-	p := &Proposal{Mechanism: "rank-stalled", Class: Collective, Rivals: []string{"collective-hang", "gpu-hang"}, Scope: "all", At: x.Last.T, Base: 0.85,
+	p := &Proposal{Mechanism: "rank-stalled", Class: Collective, Rivals: []knowledge.Slug{"collective-hang", "gpu-hang"}, Scope: "all", At: x.Last.T, Base: 0.85,
 		Summary: fmt.Sprintf("no step was reported for at least %s before SLURM ended the job: it had stopped making progress%s", duration(x.For), afterStep(x.Last)),
 		Why:     fmt.Sprintf("until then a step line came every %s, never later than after %s; no rank's collective state is in the logs, so who held the job is open", Seconds(x.Usual), Seconds(x.Longest))}
 	p.For = append(p.For, finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
 	p.Led = append(p.Led, finding(fmt.Sprintf("SLURM ended the job, %s or more after the last step", duration(x.For)), QuoteAt(x.End.Slurm.At, nil)))
 	if x.Saving != nil {
-		p.Rivals = append([]string{"checkpoint-io"}, p.Rivals...)
+		p.Rivals = append([]knowledge.Slug{"checkpoint-io"}, p.Rivals...)
 		p.Summary += ", in a save that was not seen to end"
 		p.For = append(p.For, finding("a save began behind it and was not seen to end", QuoteAt(x.Saving.At, nil)))
 	}

@@ -8,6 +8,7 @@ import (
 	"faultline/analysis/artifact/ras"
 	"faultline/analysis/resolve"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // rasAgrees says that NCCL's own RAS subsystem found all ranks at the same operation counts.
@@ -176,7 +177,7 @@ func rasGone(s *Scene) *Proposal {
 		return nil
 	}
 	p := openedBy(s, "rank-stalled")
-	p.Rivals, p.Base = []string{"peer-lost"}, 0.85
+	p.Rivals, p.Base = []knowledge.Slug{"peer-lost"}, 0.85
 	p.Ranks, p.Nodes, p.Scope = ids, nodesOf(f, ids), scopeOf(f, ids)
 	p.Summary = fmt.Sprintf("%s does not answer NCCL's RAS while others wait: it is gone, stopped or cut off", where(f, ids))
 	p.Why = "RAS could not reach it for a minute; whether it died or was stopped, these files do not say"
@@ -252,7 +253,7 @@ func rasLost(s *Scene) *Proposal {
 	if len(gone) == 0 {
 		return nil
 	}
-	p := &Proposal{Mechanism: "peer-lost", Class: Symptom, Rivals: []string{"rank-stalled", "unknown"}, Scope: "unknown", Base: 0.8}
+	p := &Proposal{Mechanism: "peer-lost", Class: Symptom, Rivals: []knowledge.Slug{"rank-stalled", "unknown"}, Scope: "unknown", Base: 0.8}
 	nodes := map[string]bool{}
 	named := true
 	for i := range gone {

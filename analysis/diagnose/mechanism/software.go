@@ -17,7 +17,7 @@ import (
 func software() []Mechanism {
 	return []Mechanism{
 		local("resource-limit", "link-error", "init-unreachable", "exception", "dataloader-worker-killed", "native-crash"),
-		{Slug: "native-crash", Class: Local, Propose: nativeCrash, Explains: []string{"external-signal"}},
+		{Slug: "native-crash", Class: Local, Propose: nativeCrash, Explains: []knowledge.Slug{"external-signal"}},
 		{Slug: "exception", Class: Local, Propose: exception},
 	}
 }
@@ -88,7 +88,7 @@ func exception(s *Scene) *Proposal {
 		return nil
 	}
 	p := propose(s, "exception", Local, exits)
-	p.Rivals = []string{"unknown"}
+	p.Rivals = []knowledge.Slug{"unknown"}
 	p.Needs = []incident.Need{{What: "the traceback of the process", Why: "the exit status alone does not say what was raised",
 		Command: "torchrun --log-dir logs --redirects 3 …", Obtainable: "next-time"}}
 	if len(p.Ranks) > 1 {
@@ -233,7 +233,7 @@ func configError(s *Scene) *Proposal {
 			p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown" // which of the two ends is set up otherwise than the rest, neither knows
 		}
 		if s.Facts.Job.Training && !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != "storage-read-only" }) {
-			p.Rivals, p.Base, p.Direct = []string{"storage-unresponsive"}, 0.88, false
+			p.Rivals, p.Base, p.Direct = []knowledge.Slug{"storage-unresponsive"}, 0.88, false
 			p.Why = "a path cannot be written, after steps had been made: it is mounted so, or the kernel made it so when its disk failed"
 			p.Needs = append(p.Needs, needDmesg)
 		}
@@ -247,7 +247,7 @@ func configError(s *Scene) *Proposal {
 	p.Why = "a key or path that the configuration names is not there, on all ranks, before the first step"
 	if p.Scope != "all" {
 		// Whether the others met it as well is not stated.
-		p.Rivals, p.Base, p.Direct = []string{"exception"}, 0.88, false
+		p.Rivals, p.Base, p.Direct = []knowledge.Slug{"exception"}, 0.88, false
 		p.Why = "a key or path is not there, before the first step: the configuration names it, or the code looks in the wrong place"
 	}
 	p.Ranks, p.Nodes = nil, nil
@@ -304,7 +304,7 @@ func nativeCrash(s *Scene) *Proposal {
 	if len(aborts) == 0 {
 		if bare := bareTasks(s, signal("Aborted")); len(bare) > 0 {
 			p := propose(s, "native-crash", Local, bare)
-			p.Rivals, p.Direct, p.Base = []string{"unknown"}, false, 0.85
+			p.Rivals, p.Direct, p.Base = []knowledge.Slug{"unknown"}, false, 0.85
 			p.Why = "SLURM saw a task abort; no line of the task says why"
 			return p
 		}
@@ -319,7 +319,7 @@ func nativeCrash(s *Scene) *Proposal {
 	p.Direct, p.Base = false, 0.9
 	p.Why = "the exit status says SIGABRT, and nothing before it says why"
 	if r := aborts[0].Proc; r.Lines == 0 || f.Coverage.CutRanks[r.ID] || f.Coverage.Partial {
-		p.Rivals, p.Base = []string{"unknown"}, 0.88 // PyTorch may have ended it, in lines that are not here
+		p.Rivals, p.Base = []knowledge.Slug{"unknown"}, 0.88 // PyTorch may have ended it, in lines that are not here
 	}
 	return p
 }

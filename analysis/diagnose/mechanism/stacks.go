@@ -16,11 +16,11 @@ import (
 // for its data loader waits for no rank: where all others wait, it is what they wait for.
 
 // ofPlace is the mechanism that a place of the ranks that hold everyone stands for. All other places only name the frame.
-var ofPlace = map[stacks.Place]string{stacks.Loader: "dataloader-stall", stacks.Checkpoint: "checkpoint-io", stacks.Storage: "storage-unresponsive", stacks.Compile: "rank-busy", stacks.Prepare: "rank-busy"}
+var ofPlace = map[stacks.Place]knowledge.Slug{stacks.Loader: "dataloader-stall", stacks.Checkpoint: "checkpoint-io", stacks.Storage: "storage-unresponsive", stacks.Compile: "rank-busy", stacks.Prepare: "rank-busy"}
 
 // stand is what the stacks of a run decide.
 type stand struct {
-	slug  string
+	slug  knowledge.Slug
 	place stacks.Place
 	// culprits held the others, by their stacks; ranks are their ranks, empty where not all are known.
 	culprits []*resolve.Stood
@@ -218,7 +218,7 @@ func (d *stand) who() {
 }
 
 // stoodAt makes the proposal of a mechanism that the stacks decide.
-func stoodAt(slug string, needs ...incident.Need) func(*Scene) *Proposal {
+func stoodAt(slug knowledge.Slug, needs ...incident.Need) func(*Scene) *Proposal {
 	return func(s *Scene) *Proposal {
 		d := stood(s)
 		if d == nil || d.slug != slug {
@@ -230,7 +230,7 @@ func stoodAt(slug string, needs ...incident.Need) func(*Scene) *Proposal {
 		p.Base = 0.8
 		switch {
 		case d.running:
-			p.Base, p.Rivals = 0.7, []string{"completed"}
+			p.Base, p.Rivals = 0.7, []knowledge.Slug{"completed"}
 			p.Ranks, p.Nodes, p.Frontier = nil, nil, d.ranks
 		case d.logs:
 			p.Base = 0.96
@@ -458,7 +458,7 @@ func allInside(s *Scene) *Proposal {
 		return nil
 	}
 	p := collective(s, "collective-hang")
-	p.Frontier, p.Rivals, p.Base = nil, []string{"gpu-hang"}, 0.92
+	p.Frontier, p.Rivals, p.Base = nil, []knowledge.Slug{"gpu-hang"}, 0.92
 	p.Scope = "all"
 	p.Summary = fmt.Sprintf("the stacks of all %d ranks wait in collectives or for their GPUs: nobody stayed away", len(waits))
 	p.Why = "no rank was at anything of its own; the network, NCCL or one GPU hangs, and stacks cannot say which"
@@ -486,7 +486,7 @@ func stoodStill(s *Scene) *Proposal {
 		return nil
 	}
 	p := collective(s, "rank-stalled")
-	p.Rivals, p.Base, p.Scope = []string{"collective-hang", "gpu-hang", "collective-mismatch"}, 0.6, "all"
+	p.Rivals, p.Base, p.Scope = []knowledge.Slug{"collective-hang", "gpu-hang", "collective-mismatch"}, 0.6, "all"
 	p.Summary = fmt.Sprintf("%s stood still between the dumps of their stacks; who holds whom they do not show", plural(len(all), "process", "processes"))
 	p.Why = "every dump of a process shows it at the same call; Python's frames do not show who waits for its GPU and who does work of its own"
 	p.For = append(p.For, StackFinding(all[0]))

@@ -8,6 +8,7 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 func rankStalled(s *Scene) *Proposal {
@@ -89,13 +90,13 @@ func rankStalled(s *Scene) *Proposal {
 			return nil // work that one process does for all was under way
 		}
 		p := collective(s, "rank-stalled")
-		p.Rivals = []string{"collective-hang", "gpu-hang"}
+		p.Rivals = []knowledge.Slug{"collective-hang", "gpu-hang"}
 		switch {
 		case g.Gloo && !g.OnGPU:
 			p.Rivals = p.Rivals[:1] // Gloo works on the CPU
 		case g.OnGPU: // what kernels print names nobody, so that many look like one
 		case len(g.Waiters)+g.Anonymous == 1 && g.Outside:
-			p.Rivals = []string{"lone-waiter", "collective-mismatch"}
+			p.Rivals = []knowledge.Slug{"lone-waiter", "collective-mismatch"}
 		case len(g.Waiters)+g.Anonymous == 1:
 			p.Rivals = append(p.Rivals, "lone-waiter", "collective-mismatch")
 		}
@@ -131,7 +132,7 @@ func rankStalled(s *Scene) *Proposal {
 		}
 		if c := openSave(s, resolve.NoRank); c != nil && slices.Contains(p.Rivals, "collective-hang") {
 			// A stall that begins with a save is mostly the save's.
-			p.Mechanism, p.Rivals = "checkpoint-io", append([]string{"rank-stalled"}, p.Rivals...)
+			p.Mechanism, p.Rivals = "checkpoint-io", append([]knowledge.Slug{"rank-stalled"}, p.Rivals...)
 			p.Why = fmt.Sprintf("a %s had begun right before and was not reported to have ended; %s", saveWord(c), p.Why)
 			p.For = append([]incident.Finding{finding(fmt.Sprintf("a %s began right before and was not reported to have ended", saveWord(c)), QuoteAt(c.At, nil))}, p.For...)
 			p.Needs = append(p.Needs, needPySpy)
@@ -146,7 +147,7 @@ func rankStalled(s *Scene) *Proposal {
 			return nil // everybody else is seen, and idle
 		}
 		p := collective(s, "rank-stalled")
-		p.Rivals = []string{"collective-hang", "gpu-hang"}
+		p.Rivals = []knowledge.Slug{"collective-hang", "gpu-hang"}
 		if !g.Busy {
 			p.Rivals = append(p.Rivals, "lone-waiter", "collective-mismatch")
 		}
@@ -176,7 +177,7 @@ func rankStalled(s *Scene) *Proposal {
 			return nil
 		}
 		p := collective(s, "rank-stalled")
-		p.Rivals = []string{"lone-waiter"}
+		p.Rivals = []knowledge.Slug{"lone-waiter"}
 		p.Base = 0.85
 		p.Summary = "one rank waited for another; counters cannot say which of the two is wrong"
 		p.Why = "one rank had entered a collective, one had not"
@@ -186,7 +187,7 @@ func rankStalled(s *Scene) *Proposal {
 		return p
 	case waitfor.Split:
 		p := collective(s, "rank-stalled")
-		p.Rivals = []string{"collective-mismatch"}
+		p.Rivals = []knowledge.Slug{"collective-mismatch"}
 		p.Base = 0.85
 		p.Summary = fmt.Sprintf("%s waited while %s had nothing in flight", plural(len(g.Waiters)+g.Anonymous, "rank", "ranks"), rankWords(g.Frontier))
 		p.Why = "as many ranks or more were outside the collective as inside: counters cannot say which side is wrong"

@@ -15,12 +15,12 @@ import (
 // startup: what keeps a job from ever taking a step.
 func startup() []Mechanism {
 	return []Mechanism{
-		{Slug: "version-mismatch", Class: Local, Explains: []string{"exception", "init-unreachable", "native-crash", "config-error"},
+		{Slug: "version-mismatch", Class: Local, Explains: []knowledge.Slug{"exception", "init-unreachable", "native-crash", "config-error"},
 			Propose: versionMismatch},
-		{Slug: "config-error", Class: Local, Propose: configError, Explains: []string{"init-unreachable"}},
+		{Slug: "config-error", Class: Local, Propose: configError, Explains: []knowledge.Slug{"init-unreachable"}},
 		{Slug: "init-unreachable", Class: Local, Propose: initUnreachable, Needs: []incident.Need{
 			{What: "whether the master's host and port answer from {nodes}", Why: "tells a wrong name or firewall from a process that was not there", Command: "nc -vz $MASTER_ADDR $MASTER_PORT   # on {nodes}", Obtainable: "now"}}},
-		{Slug: "scheduler-error", Class: Local, Propose: schedulerError, Explains: []string{"init-unreachable", "exception", "config-error", "cancelled"}},
+		{Slug: "scheduler-error", Class: Local, Propose: schedulerError, Explains: []knowledge.Slug{"init-unreachable", "exception", "config-error", "cancelled"}},
 	}
 }
 
@@ -104,7 +104,7 @@ func lostLater(f *resolve.Facts, fl *resolve.Failure) bool {
 }
 
 // awaiting are the signs of a process that met the others' store, and waited there in vain for some that never came.
-var awaiting = []string{"init-waiting-clients", "init-store-barrier", "init-store-wait"}
+var awaiting = []knowledge.ID{"init-waiting-clients", "init-store-barrier", "init-store-wait"}
 
 // failedElsewhere says that all that these failures tell is that some process never came, and that another one failed: it is
 // why, whatever it failed of, and nothing was out of reach.
@@ -163,7 +163,7 @@ func (p *Proposal) diedFirst(s *Scene, fls []*resolve.Failure) {
 		what = "the log of the process at " + strings.Join(names, ", ")
 		why = "if it died before, it shows there; if not, the way to it is closed"
 	}
-	p.Rivals, p.Direct, p.Base = []string{"peer-lost"}, false, 0.8
+	p.Rivals, p.Direct, p.Base = []knowledge.Slug{"peer-lost"}, false, 0.8
 	p.Why = "the peer did not accept a connection; whether it had died before, only its own log tells, which is not known to be here"
 	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return fl.Sign != nameless }) {
 		p.Rivals = append(p.Rivals, "unknown")
@@ -251,7 +251,7 @@ func barrierShort(s *Scene, b *worker.Barrier) *Proposal {
 }
 
 // waitsForNode are signs of a pod that Kubernetes goes on trying to start.
-var waitsForNode = map[string]bool{"k8s-unschedulable": true, "k8s-mount": true}
+var waitsForNode = map[knowledge.ID]bool{"k8s-unschedulable": true, "k8s-mount": true}
 
 // schedulerError: the step, its container or its directory could not be set up. A node is named by what its own slurmstepd
 // prints, or by srun where it could not be reached.

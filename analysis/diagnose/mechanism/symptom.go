@@ -37,13 +37,13 @@ func peerLost(s *Scene) *Proposal {
 	}
 	p := propose(s, "peer-lost", Symptom, fls)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
-	p.Rivals = []string{"unknown"}
+	p.Rivals = []knowledge.Slug{"unknown"}
 	p.Base = 0.88
 	p.Direct = false
 	p.Summary = "a peer went away; what ended it is not in these logs"
 	p.Why = fmt.Sprintf("%s of lost connections, and none says why", plural(len(fls), "report", "reports"))
 	if waitedOnly(fls) {
-		p.Rivals = []string{"collective-hang", "unknown"}
+		p.Rivals = []knowledge.Slug{"collective-hang", "unknown"}
 		p.Summary = "waits for other ranks ran into their limit; who held them is not in these logs"
 		p.Why = fmt.Sprintf("%s of a wait in vain, and none says for whom", plural(len(fls), "report", "reports"))
 	}
@@ -54,7 +54,7 @@ func peerLost(s *Scene) *Proposal {
 		p.Why = fmt.Sprintf("%s of a call into NCCL that failed, and none says whether a peer had gone", plural(len(fls), "report", "reports"))
 	}
 	if slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return fl.Sign == "ofi-unresponsive" }) {
-		p.Rivals = append([]string{"link-error"}, p.Rivals...) // the card there, or the way to it, looks the same
+		p.Rivals = append([]knowledge.Slug{"link-error"}, p.Rivals...) // the card there, or the way to it, looks the same
 	}
 	hosts, who := lostHosts(s.Facts, "peer-mpi-host"), "the launcher"
 	if len(hosts) == 0 {
@@ -70,17 +70,17 @@ func peerLost(s *Scene) *Proposal {
 }
 
 // insideNCCL are the signs of a call into NCCL that failed of whatever reason.
-var insideNCCL = map[string]bool{"peer-nccl-unhandled": true, "peer-nccl-jax": true, "peer-nccl-code": true, "peer-nccl-internal": true}
+var insideNCCL = map[knowledge.ID]bool{"peer-nccl-unhandled": true, "peer-nccl-jax": true, "peer-nccl-code": true, "peer-nccl-internal": true}
 
 // waitedInVain are the signs of an accelerator on which a collective did not end: a peer is gone, or late, or waits as well.
-var waitedInVain = map[string]bool{"npu-wait": true, "npu-wait-bare": true, "npu-wait-warned": true}
+var waitedInVain = map[knowledge.ID]bool{"npu-wait": true, "npu-wait-bare": true, "npu-wait-warned": true}
 
 func waitedOnly(fls []*resolve.Failure) bool {
 	return !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !waitedInVain[fl.Sign] })
 }
 
 // lostHosts are those of which a launcher, or a process of MPI, says in lines of this sign that it heard no more.
-func lostHosts(f *resolve.Facts, sign string) []string {
+func lostHosts(f *resolve.Facts, sign knowledge.ID) []string {
 	set := map[string]bool{}
 	for i := range f.Obs.Signs {
 		if v := &f.Obs.Signs[i]; v.ID == sign {
@@ -101,7 +101,7 @@ func storeLost(s *Scene) *Proposal {
 	}
 	p := propose(s, "peer-lost", Symptom, fls)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
-	p.Rivals, p.Base, p.Direct = []string{"unknown"}, 0.88, false
+	p.Rivals, p.Base, p.Direct = []knowledge.Slug{"unknown"}, 0.88, false
 	p.Summary = "rank 0, which keeps the job's store, or its node went away; what ended it is not in these logs"
 	p.Why = "no rank here says that it finished, the store closed its connections, and there is no line of rank 0"
 	p.Needs = append(p.Needs, incident.Need{What: "the log of rank 0 and of its node", Why: "it ended first", Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"})
@@ -132,7 +132,7 @@ func widowed(f *resolve.Facts) []*resolve.Failure {
 }
 
 // lostStore are the signs of a store that closed its connections.
-var lostStore = map[string]bool{"peer-store-send": true, "peer-store-recv": true, "peer-store-eof": true, "peer-store-dump": true}
+var lostStore = map[knowledge.ID]bool{"peer-store-send": true, "peer-store-recv": true, "peer-store-eof": true, "peer-store-dump": true}
 
 // nothing: the job ended well, or is well as far as the logs go.
 func nothing() []Mechanism {
@@ -194,7 +194,7 @@ func failedAfter(f *resolve.Facts) bool {
 		return false
 	}
 	return slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
-		return strings.HasPrefix(fl.Sign, knowledge.EndedWithError) && fl.Role != knowledge.InfoRole && fl.Role != knowledge.NoiseRole && f.Follows(fl, *f.Job.ExitOK)
+		return strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError) && fl.Role != knowledge.InfoRole && fl.Role != knowledge.NoiseRole && f.Follows(fl, *f.Job.ExitOK)
 	})
 }
 
@@ -272,7 +272,7 @@ func torn(f *resolve.Facts) bool {
 		}
 	}
 	for _, fl := range f.Failures {
-		said := fl.Kind == "exception" || aborted[fl.Sign] || fl.Mechanism == "external-signal" || strings.HasPrefix(fl.Sign, knowledge.EndedWithError)
+		said := fl.Kind == "exception" || aborted[fl.Sign] || fl.Mechanism == "external-signal" || strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError)
 		if said && fl.Role != knowledge.NoiseRole && fl.Role != knowledge.InfoRole && !f.GoesOn(*fl.At) {
 			return true
 		}
@@ -282,7 +282,7 @@ func torn(f *resolve.Facts) bool {
 
 // aborted are the signs of a process that a signal ended, whatever made it do so, of a job that was being ended, and of a session that broke
 // off and may have taken along what ran in it.
-var aborted = map[string]bool{"native-aborted": true, "native-abort-glog": true, "native-abort-python": true, "native-signal-block": true, "slurm-step-late": true,
+var aborted = map[knowledge.ID]bool{"native-aborted": true, "native-abort-glog": true, "native-abort-python": true, "native-signal-block": true, "slurm-step-late": true,
 	"ssh-closed": true, "ssh-disconnect": true, "ssh-packet": true}
 
 // lastWords says that a file ends, below its last step, in lines that look like errors and that nobody knows, or that no mechanism makes

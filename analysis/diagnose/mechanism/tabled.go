@@ -6,6 +6,7 @@ import (
 	"faultline/analysis/artifact/numbers"
 	"faultline/analysis/resolve"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // nonFiniteAt is nonFinite, with the rank whose own numbers went wrong first where tables by rank prove it.
@@ -106,7 +107,7 @@ func replicaDiffers(s *Scene) *Proposal {
 	p := &Proposal{Mechanism: "silent-corruption", Class: Degraded, Ranks: []int{id}, Nodes: nodesOf(f, []int{id}), Scope: "rank", Base: 0.85,
 		Summary: fmt.Sprintf("the parameters of %s are no longer those of its replicas from step %d on", where(f, []int{id}), best.Odd[0].Step),
 		Why:     fmt.Sprintf("replicas apply the same update to the same parameters; those of the other %d ranks still agree", best.Ranks-1),
-		For:     []incident.Finding{SplitFinding(best)}, Explains: append([]string{"non-finite-loss"}, endedSlow...)}
+		For:     []incident.Finding{SplitFinding(best)}, Explains: append([]knowledge.Slug{"non-finite-loss"}, endedSlow...)}
 	p.Suspects = []incident.Suspect{{Mechanism: "non-finite-loss", Why: "a step that this rank alone skipped, for an overflow of its own, looks alike"}}
 	return p
 }

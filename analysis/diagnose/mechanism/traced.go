@@ -8,10 +8,11 @@ import (
 	"faultline/analysis/artifact/trace"
 	"faultline/analysis/resolve"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // endedSlow is what a run that is slow may end by.
-var endedSlow = []string{"throughput-regression", "time-limit", "cancelled"}
+var endedSlow = []knowledge.Slug{"throughput-regression", "time-limit", "cancelled"}
 
 // tracedSlow: by the profiler's traces one rank works longer than those that do the same work, and they wait for it.
 func tracedSlow(s *Scene) *Proposal {
@@ -78,7 +79,7 @@ func holders(f *resolve.Facts, of func(cause string) bool) []trace.Held {
 	return out
 }
 
-func heldInTrace(f *resolve.Facts, slug string, list []trace.Held) *Proposal {
+func heldInTrace(f *resolve.Facts, slug knowledge.Slug, list []trace.Held) *Proposal {
 	c := f.Traced.Compared
 	var ranks []int
 	for _, h := range list {

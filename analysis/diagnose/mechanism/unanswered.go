@@ -51,7 +51,7 @@ func raisedFirst(s *Scene) *Proposal {
 	}
 	p := propose(s, "exception", Local, waited)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
-	p.Rivals, p.Base, p.Direct, p.Echo = []string{"peer-lost", "unknown"}, 0.9, false, true
+	p.Rivals, p.Base, p.Direct, p.Echo = []knowledge.Slug{"peer-lost", "unknown"}, 0.9, false, true
 	p.Why = "it says that something did not answer, not what: another process of the job may have been gone, or a server of the program's own"
 	return p
 }

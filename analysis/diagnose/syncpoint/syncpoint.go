@@ -267,7 +267,7 @@ func Gloo(s *mechanism.Scene) (incident.Finding, bool) {
 		return incident.Finding{}, false
 	}
 	for _, fl := range s.Facts.Failures {
-		if fl.Exc == nil || fl.Exc.Torn || !strings.HasPrefix(fl.Sign, "peer-gloo-timeout") {
+		if fl.Exc == nil || fl.Exc.Torn || !strings.HasPrefix(string(fl.Sign), "peer-gloo-timeout") {
 			continue
 		}
 		for i := len(fl.Exc.Frames) - 1; i >= 0; i-- {
