@@ -3,7 +3,7 @@ package knowledge
 // Loading data, and the data themselves.
 var dataMechanisms = []Mechanism{
 	{
-		Slug: "dataloader-stall", Origin: "data-loading-stall", Owner: "data", Resubmit: "yes",
+		Slug: DataloaderStall, Origin: "data-loading-stall", Owner: "data", Resubmit: "yes",
 		Title: "loading data held everyone",
 		Meaning: "One rank waited for its next batch while the others were already waiting in a collective for it. " +
 			"Something in its logs points at loading: a retry, a slow read, or its stack.",
@@ -19,7 +19,7 @@ var dataMechanisms = []Mechanism{
 		NextTime: []Advice{{"Log every batch that took longer than ten times the usual, with its items.", ""}, adviceRecorder},
 	},
 	{
-		Slug: "dataloader-worker-killed", Origin: "data-loading-stall", Owner: "job-config", Resubmit: "after-fix",
+		Slug: DataloaderWorkerKilled, Origin: "data-loading-stall", Owner: "job-config", Resubmit: "after-fix",
 		Title: "a loader worker was killed",
 		Meaning: "A DataLoader worker, a child process that prepares batches, was killed by a signal. " +
 			"Too little memory or a full /dev/shm is the usual reason.",
@@ -31,7 +31,7 @@ var dataMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Run the loader alone for an epoch and watch its memory.", ""}},
 	},
 	{
-		Slug: "bad-sample", Origin: "data", Owner: "data", Resubmit: "after-fix",
+		Slug: BadSample, Origin: "data", Owner: "data", Resubmit: "after-fix",
 		Title: "one item could not be read",
 		Meaning: "An item of the data set could not be decoded or has a wrong shape. " +
 			"The same item in two runs means the data are bad; once may be a faulty read.",
@@ -43,7 +43,7 @@ var dataMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Print the name of the item in every loader error.", ""}},
 	},
 	{
-		Slug: "uneven-data", Origin: "data", Owner: "job-code", Resubmit: "after-fix",
+		Slug: UnevenData, Origin: "data", Owner: "job-code", Resubmit: "after-fix",
 		Title: "ranks had different batch counts",
 		Meaning: "One rank had fewer batches than the others and finished early. " +
 			"The others then waited in a collective for a rank that was already done.",

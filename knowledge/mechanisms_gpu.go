@@ -4,7 +4,7 @@ package knowledge
 // evidence from the node says otherwise (taxonomy).
 var gpuMechanisms = []Mechanism{
 	{
-		Slug: "gpu-oom", Origin: "gpu", Owner: "job-config", Resubmit: "after-fix",
+		Slug: GPUOOM, Origin: "gpu", Owner: "job-config", Resubmit: "after-fix",
 		Title: "a GPU ran out of memory",
 		Meaning: "A process asked for more GPU memory than was free. " +
 			"On all ranks it is the configuration; on one rank an imbalance, a leak, or a stranger's process on the same GPU.",
@@ -20,7 +20,7 @@ var gpuMechanisms = []Mechanism{
 		NextTime: []Advice{{"Record a memory snapshot at the failure (torch.cuda.memory._record_memory_history) and log the peak of every rank.", ""}},
 	},
 	{
-		Slug: "cuda-error", Origin: "gpu", Owner: "job-code", Resubmit: "after-fix",
+		Slug: CUDAError, Origin: "gpu", Owner: "job-code", Resubmit: "after-fix",
 		Title: "a CUDA error ended it",
 		Meaning: "The GPU reported an error of the program, such as an illegal memory access or a failed assertion. " +
 			"CUDA reports late: the line that raises it is often not the one that caused it.",
@@ -33,7 +33,7 @@ var gpuMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Run a short job under the memory checker.", "compute-sanitizer --tool memcheck python train.py"}},
 	},
 	{
-		Slug: "gpu-ecc", Origin: "gpu", Owner: "cluster", Resubmit: "yes",
+		Slug: GPUECC, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
 		Title: "GPU memory is damaged",
 		Meaning: "A GPU reported a memory error that ECC could not correct. " +
 			"The data of that process are lost; the GPU needs a reset, and replacement if rows can no longer be remapped.",
@@ -46,7 +46,7 @@ var gpuMechanisms = []Mechanism{
 		NextTime:   []Advice{adviceKernelLog},
 	},
 	{
-		Slug: "gpu-off-bus", Origin: "gpu", Owner: "cluster", Resubmit: "yes",
+		Slug: GPUOffBus, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
 		Title: "a GPU vanished from the bus",
 		Meaning: "The GPU no longer answers on PCIe (Xid 79). " +
 			"Only a reset or a reboot brings it back, and it is likely to happen again.",
@@ -59,7 +59,7 @@ var gpuMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Save the driver's report before the reboot.", "ssh {node} nvidia-bug-report.sh"}},
 	},
 	{
-		Slug: "gpu-nvlink", Origin: "gpu", Owner: "cluster", Resubmit: "yes",
+		Slug: GPUNVLink, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
 		Title: "an NVLink failed",
 		Meaning: "The NVLink connection between GPUs of one node, or its switch, reported a fatal error. " +
 			"All jobs that use several GPUs of that node are affected.",
@@ -72,7 +72,7 @@ var gpuMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Measure inside the node.", "srun -w {node} --gpus-per-node=8 all_reduce_perf -b 8M -e 4G -f 2 -g 8"}},
 	},
 	{
-		Slug: "gpu-firmware", Origin: "gpu", Owner: "cluster", Resubmit: "yes",
+		Slug: GPUFirmware, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
 		Title: "the GPU's firmware stopped answering",
 		Meaning: "The driver waited in vain for the GPU's own processor (Xid 119 or 120). " +
 			"A reset helps; newer drivers have fixed several causes.",
@@ -85,7 +85,7 @@ var gpuMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Save the driver's report before the reset.", "ssh {node} nvidia-bug-report.sh"}},
 	},
 	{
-		Slug: "silent-corruption", Origin: "gpu", Owner: "cluster", Resubmit: "unknown",
+		Slug: SilentCorruption, Origin: "gpu", Owner: "cluster", Resubmit: "unknown",
 		Title: "a GPU may compute wrongly",
 		Meaning: "The loss jumped or copies of the model differ without a change of code or data. " +
 			"Only a replay of the same steps on other machines can prove that a GPU computes wrongly.",

@@ -3,7 +3,7 @@ package knowledge
 // The hang family: somebody waits in a collective, and the question is for whom.
 var hangMechanisms = []Mechanism{
 	{
-		Slug: "rank-stalled", Origin: "unknown", Owner: "unknown", Resubmit: "yes",
+		Slug: RankStalled, Origin: "unknown", Owner: "unknown", Resubmit: "yes",
 		Title: "one rank held the others",
 		Meaning: "One rank did not enter a collective in which the others of its process group were already waiting, until the watchdog ended the job. " +
 			"The logs prove which rank it was but not what kept it: loading data is the most frequent reason, then a checkpoint, the GIL, or another communication library.",
@@ -25,7 +25,7 @@ var hangMechanisms = []Mechanism{
 		},
 	},
 	{
-		Slug: "lone-waiter", Origin: "software", Owner: "job-code", Resubmit: "after-fix",
+		Slug: LoneWaiter, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
 		Title: "one rank waits alone",
 		Meaning: "Exactly one rank waits in a collective; all others of its process group have nothing in flight or have ended. " +
 			"That rank went its own way: it called one collective more than the others, or called it later.",
@@ -41,7 +41,7 @@ var hangMechanisms = []Mechanism{
 		NextTime: []Advice{adviceRecorder, {"Run a few hundred steps with consistency checks: PyTorch then names the ranks and operations that differ.", "export TORCH_DISTRIBUTED_DEBUG=DETAIL TORCH_CPP_LOG_LEVEL=INFO"}},
 	},
 	{
-		Slug: "collective-mismatch", Origin: "software", Owner: "job-code", Resubmit: "after-fix",
+		Slug: CollectiveMismatch, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
 		Title: "ranks called different collectives",
 		Meaning: "At the same sequence number the ranks of one process group entered different collectives, or the same with different sizes. " +
 			"They can never complete: the code took different paths on different ranks.",
@@ -57,7 +57,7 @@ var hangMechanisms = []Mechanism{
 		NextTime: []Advice{adviceRecorder},
 	},
 	{
-		Slug: "collective-hang", Origin: "unknown", Owner: "unknown", Resubmit: "yes",
+		Slug: CollectiveHang, Origin: "unknown", Owner: "unknown", Resubmit: "yes",
 		Title: "all ranks entered, none finished",
 		Meaning: "Every rank of the process group was inside the same collective with the same size, and none came out. " +
 			"The counters cannot say whether the network, one GPU or the code was at fault.",
@@ -73,7 +73,7 @@ var hangMechanisms = []Mechanism{
 		NextTime: []Advice{adviceRecorder, {"Record when kernels start, not only when they are queued.", "export TORCH_NCCL_ENABLE_TIMING=1"}, adviceNCCLWarn},
 	},
 	{
-		Slug: "watchdog-stuck", Origin: "software", Owner: "job-code", Resubmit: "yes",
+		Slug: WatchdogStuck, Origin: "software", Owner: "job-code", Resubmit: "yes",
 		Title: "the watchdog itself got stuck",
 		Meaning: "PyTorch's watchdog did not report for minutes, and its monitor ended the process: this is no timeout of a collective. " +
 			"Usually another thread keeps the GIL or a CUDA call does not return.",
@@ -89,7 +89,7 @@ var hangMechanisms = []Mechanism{
 		NextTime: []Advice{{"Let Python write the stacks of all threads before it is ended.", "export PYTHONFAULTHANDLER=1"}, adviceRecorder},
 	},
 	{
-		Slug: "rank-busy", Origin: "software", Owner: "job-code", Resubmit: "after-fix",
+		Slug: RankBusy, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
 		Title: "one rank was still working",
 		Meaning: "One rank was busy with legitimate work that took longer than the timeout of the process group: building an index, downloading, compiling, consolidating a checkpoint. " +
 			"It would have come; the others gave up.",
@@ -104,7 +104,7 @@ var hangMechanisms = []Mechanism{
 		NextTime: []Advice{adviceStacks},
 	},
 	{
-		Slug: "gpu-hang", Origin: "gpu", Owner: "cluster", Resubmit: "yes",
+		Slug: GPUHang, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
 		Title: "a GPU stopped finishing work",
 		Meaning: "One rank kept handing work to its GPU, but the GPU's completed counter stands well behind that of its process group. " +
 			"Its kernel never started or never ended, while the program itself went on.",

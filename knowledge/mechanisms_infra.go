@@ -3,7 +3,7 @@ package knowledge
 // The machine room and the scheduler; endings that nobody is to blame for; and the answer "unknown".
 var infrastructureMechanisms = []Mechanism{
 	{
-		Slug: "node-failure", Origin: "infrastructure", Owner: "cluster", Resubmit: "yes",
+		Slug: NodeFailure, Origin: "infrastructure", Owner: "cluster", Resubmit: "yes",
 		Title: "a node died",
 		Meaning: "A node stopped answering, and SLURM ended the job. " +
 			"The host named in the CANCELLED line only reports it; the dead node's own log simply stops.",
@@ -19,7 +19,7 @@ var infrastructureMechanisms = []Mechanism{
 		NextTime: []Advice{{"Send kernel logs to another machine: those of a dead node die with it.", ""}},
 	},
 	{
-		Slug: "preempted", Origin: "infrastructure", Owner: "nobody", Resubmit: "yes",
+		Slug: Preempted, Origin: "infrastructure", Owner: "nobody", Resubmit: "yes",
 		Title: "the scheduler took the nodes back",
 		Meaning: "A job with higher priority needed the nodes (preemption). " +
 			"Nothing is wrong with this one.",
@@ -30,7 +30,7 @@ var infrastructureMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Keep the logs of the earlier run when the job is requeued.", "sbatch --open-mode=append …"}},
 	},
 	{
-		Slug: "time-limit", Origin: "infrastructure", Owner: "job-config", Resubmit: "yes",
+		Slug: TimeLimit, Origin: "infrastructure", Owner: "job-config", Resubmit: "yes",
 		Title: "the time limit was reached",
 		Meaning: "The scheduler ended the job because its time was used up. " +
 			"If it still made progress at that time nothing is wrong; if not, it had hung before.",
@@ -42,7 +42,7 @@ var infrastructureMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Print the step and the time now and then: progress until the end proves that it did not hang.", ""}},
 	},
 	{
-		Slug: "cancelled", Origin: "infrastructure", Owner: "nobody", Resubmit: "no",
+		Slug: Cancelled, Origin: "infrastructure", Owner: "nobody", Resubmit: "no",
 		Title: "the job was cancelled",
 		Meaning: "The job was cancelled before any error appeared. " +
 			"Who did it stands in SLURM's records, not in these logs.",
@@ -51,7 +51,7 @@ var infrastructureMechanisms = []Mechanism{
 		NextTime:   nil,
 	},
 	{
-		Slug: "external-signal", Origin: "infrastructure", Owner: "unknown", Resubmit: "yes",
+		Slug: ExternalSignal, Origin: "infrastructure", Owner: "unknown", Resubmit: "yes",
 		Title: "somebody sent a signal",
 		Meaning: "The processes were ended by SIGTERM or SIGKILL from outside, with no earlier error and no reason of the scheduler. " +
 			"A monitor, a launcher or a person may have sent it.",
@@ -63,7 +63,7 @@ var infrastructureMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Record the senders of signals.", "auditctl -a always,exit -F arch=b64 -S kill -k who_killed"}},
 	},
 	{
-		Slug: "thermal-power", Origin: "infrastructure", Owner: "cluster", Resubmit: "yes",
+		Slug: ThermalPower, Origin: "infrastructure", Owner: "cluster", Resubmit: "yes",
 		Title: "heat or power trouble",
 		Meaning: "A node slowed down or failed because of heat, its power supply, or a machine check of its CPU. " +
 			"The sensors of that node have the details.",
@@ -75,7 +75,7 @@ var infrastructureMechanisms = []Mechanism{
 		NextTime:   []Advice{adviceKernelLog},
 	},
 	{
-		Slug: "scheduler-error", Origin: "infrastructure", Owner: "scheduler", Resubmit: "yes",
+		Slug: SchedulerError, Origin: "infrastructure", Owner: "scheduler", Resubmit: "yes",
 		Title: "the job could not be launched",
 		Meaning: "SLURM could not start the step: a credential, a container, or an output file was the obstacle. " +
 			"No training took place, and the job's code is not involved.",
@@ -87,14 +87,14 @@ var infrastructureMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Keep the batch script's own output: only it holds srun's messages.", ""}},
 	},
 	{
-		Slug: "completed", Origin: "none", Owner: "nobody", Resubmit: "no",
+		Slug: Completed, Origin: "none", Owner: "nobody", Resubmit: "no",
 		Title: "nothing failed",
 		Meaning: "The job ended in order, or was healthy as far as its logs reach. " +
 			"Retries that succeeded and warnings at the end are harmless.",
 		Now: []Advice{{"Nothing to do. If you expected more of this job, check that its last step is the one you asked for.", ""}},
 	},
 	{
-		Slug: "unknown", Origin: "unknown", Owner: "unknown", Resubmit: "unknown",
+		Slug: Unknown, Origin: "unknown", Owner: "unknown", Resubmit: "unknown",
 		Title: "not explained by these logs",
 		Meaning: "Nothing in the files explains the failure, or the cause lies in evidence that was not handed in. " +
 			"The report lists exactly what would decide it.",
@@ -111,7 +111,7 @@ var infrastructureMechanisms = []Mechanism{
 // Jobs that run, but not as they should.
 var performanceMechanisms = []Mechanism{
 	{
-		Slug: "slow-rank", Origin: "performance", Owner: "cluster", Resubmit: "unknown",
+		Slug: SlowRank, Origin: "performance", Owner: "cluster", Resubmit: "unknown",
 		Title: "one rank slows all others",
 		Meaning: "One rank, node or GPU is slower than its group, and every step takes as long as the slowest. " +
 			"It is a straggler that still arrives, not a hang.",
@@ -124,7 +124,7 @@ var performanceMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Profile some steps on a slow and on a normal rank.", "nsys profile -t cuda,nvtx -y 300 -d 60 python train.py"}},
 	},
 	{
-		Slug: "throughput-regression", Origin: "performance", Owner: "unknown", Resubmit: "unknown",
+		Slug: ThroughputRegression, Origin: "performance", Owner: "unknown", Resubmit: "unknown",
 		Title: "the job became slower",
 		Meaning: "Steps take longer than they did earlier in the same run, while the loss still moves. " +
 			"Network, heat, data, checkpoints and neighbours on shared machines are the usual reasons.",
@@ -136,7 +136,7 @@ var performanceMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Log step time and time spent waiting for data, for each rank.", ""}},
 	},
 	{
-		Slug: "loss-plateau", Origin: "performance", Owner: "job-code", Resubmit: "unknown",
+		Slug: LossPlateau, Origin: "performance", Owner: "job-code", Resubmit: "unknown",
 		Title: "the loss stopped moving",
 		Meaning: "The loss did not improve over a long window, while the run was healthy in every other way. " +
 			"Learning rate, schedule and data order are the first things to check.",

@@ -3,7 +3,7 @@ package knowledge
 // The network between the ranks.
 var networkMechanisms = []Mechanism{
 	{
-		Slug: "link-error", Origin: "network", Owner: "cluster", Resubmit: "yes",
+		Slug: LinkError, Origin: "network", Owner: "cluster", Resubmit: "yes",
 		Title: "a network link failed",
 		Meaning: "The network card reported that data could not be delivered, or that its link went down. " +
 			"Two endpoints are involved; the one that recurs over several failures is the likely culprit.",
@@ -19,7 +19,7 @@ var networkMechanisms = []Mechanism{
 		NextTime: []Advice{adviceNCCLWarn},
 	},
 	{
-		Slug: "peer-lost", Origin: "network", Owner: "unknown", Resubmit: "unknown",
+		Slug: PeerLost, Origin: "network", Owner: "unknown", Resubmit: "unknown",
 		Title: "a peer closed its connection",
 		Meaning: "Ranks lost the connection to another process, which had most likely died before. " +
 			"This is a symptom: the cause is in the log of that peer, which is not here or says nothing.",
@@ -32,7 +32,7 @@ var networkMechanisms = []Mechanism{
 		NextTime:   []Advice{adviceNCCLWarn},
 	},
 	{
-		Slug: "init-unreachable", Origin: "network", Owner: "job-config", Resubmit: "after-fix",
+		Slug: InitUnreachable, Origin: "network", Owner: "job-config", Resubmit: "after-fix",
 		Title: "the ranks never found together",
 		Meaning: "Before the first training step, processes could not reach the rendezvous or each other. " +
 			"Usual reasons are a wrong host name, port or network interface, a firewall, an MTU that differs, or a rank that never started.",

@@ -3,7 +3,7 @@ package knowledge
 // What the job's own processes do wrong, and what its environment does to them.
 var softwareMechanisms = []Mechanism{
 	{
-		Slug: "exception", Origin: "software", Owner: "job-code", Resubmit: "after-fix",
+		Slug: Exception, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
 		Title: "a Python exception ended it",
 		Meaning: "One rank raised an exception that nothing caught, and its process ended. " +
 			"What the other ranks and torchrun printed afterwards is the consequence.",
@@ -18,7 +18,7 @@ var softwareMechanisms = []Mechanism{
 		NextTime: []Advice{{"Give each rank its own log file, so that tracebacks of several ranks do not interleave.", "torchrun --log-dir logs --redirects 3 --tee 3 train.py"}},
 	},
 	{
-		Slug: "version-mismatch", Origin: "software", Owner: "job-config", Resubmit: "after-fix",
+		Slug: VersionMismatch, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
 		Title: "library versions do not fit",
 		Meaning: "A library or a symbol that the program needs is missing or has another version than it was built for. " +
 			"It fails at start-up, on all ranks that use the same image.",
@@ -30,7 +30,7 @@ var softwareMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Let NCCL print its version at start.", "export NCCL_DEBUG=VERSION"}},
 	},
 	{
-		Slug: "config-error", Origin: "software", Owner: "job-config", Resubmit: "after-fix",
+		Slug: ConfigError, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
 		Title: "the configuration is wrong",
 		Meaning: "The program refused its configuration at start-up: an argument, a missing key or path, or sizes that do not divide the world size. " +
 			"All ranks fail alike and no training was lost.",
@@ -42,7 +42,7 @@ var softwareMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Print the complete resolved configuration once, on rank 0.", ""}},
 	},
 	{
-		Slug: "native-crash", Origin: "software", Owner: "job-code", Resubmit: "yes",
+		Slug: NativeCrash, Origin: "software", Owner: "job-code", Resubmit: "yes",
 		Title: "a process crashed in native code",
 		Meaning: "A process died of a signal such as SIGSEGV, SIGBUS or SIGABRT, with no earlier cause in the logs. " +
 			"A bug in a library or extension is the usual reason; the same machine twice speaks for its hardware.",
@@ -55,7 +55,7 @@ var softwareMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Let Python print its stack at a crash, and allow core dumps.", "export PYTHONFAULTHANDLER=1; ulimit -c unlimited"}},
 	},
 	{
-		Slug: "host-oom", Origin: "software", Owner: "job-config", Resubmit: "after-fix",
+		Slug: HostOOM, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
 		Title: "the node ran out of memory",
 		Meaning: "The kernel killed a process because the job's memory limit or the machine's memory was used up (cgroup OOM). " +
 			"This is the host's memory, not that of the GPU.",
@@ -70,7 +70,7 @@ var softwareMechanisms = []Mechanism{
 		NextTime: []Advice{{"Keep the kernel's account of the kill.", "ssh {node} 'dmesg -T | grep -i -A20 oom'"}},
 	},
 	{
-		Slug: "resource-limit", Origin: "software", Owner: "job-config", Resubmit: "after-fix",
+		Slug: ResourceLimit, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
 		Title: "a system limit was reached",
 		Meaning: "A limit of the operating system was reached: open files, locked memory, processes, or shared memory. " +
 			"NCCL's messages about it look like a network fault, which it is not.",
@@ -82,7 +82,7 @@ var softwareMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Print the limits at the start of each job.", "ulimit -a"}},
 	},
 	{
-		Slug: "non-finite-loss", Origin: "software", Owner: "job-code", Resubmit: "after-fix",
+		Slug: NonFiniteLoss, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
 		Title: "the loss became not finite",
 		Meaning: "The loss or a gradient became NaN or infinite, or the loss scale fell to its minimum. " +
 			"The learning rate, a bad sample or silently wrong arithmetic of a GPU can cause it.",

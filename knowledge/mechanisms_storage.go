@@ -3,7 +3,7 @@ package knowledge
 // Storage: AIStore (ais-*, seen in its daemons' logs) and what the job itself reports of its stores and file systems.
 var storageMechanisms = []Mechanism{
 	{
-		Slug: "ais-batch-object-loss", Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Slug: AISBatchObjectLoss, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
 		Title: "AIStore returned incomplete batches",
 		Meaning: "An AIStore target dropped objects from a batch request, so the loader got fewer items than it asked for. " +
 			"The target's log names why: usually pressure on its resources or a broken stream to another target.",
@@ -15,7 +15,7 @@ var storageMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Keep the logs of all daemons.", "ais cluster download-logs"}},
 	},
 	{
-		Slug: "ais-stream-broken", Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Slug: AISStreamBroken, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
 		Title: "streams between AIStore targets broke",
 		Meaning: "The data stream between two AIStore targets ended with a broken pipe. " +
 			"Requests that needed both of them failed or were cut short.",
@@ -27,7 +27,7 @@ var storageMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Keep the logs of all daemons.", "ais cluster download-logs"}},
 	},
 	{
-		Slug: "ais-resource-pressure", Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Slug: AISResourcePressure, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
 		Title: "AIStore was overloaded",
 		Meaning: "An AIStore target reported critical load, disks or memory before the first error of a client. " +
 			"It slows down or refuses work in that state.",
@@ -39,7 +39,7 @@ var storageMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Keep the statistics of the daemons over the run.", "ais cluster download-logs"}},
 	},
 	{
-		Slug: "ais-daemon-restart", Origin: "storage", Owner: "storage", Resubmit: "yes",
+		Slug: AISDaemonRestart, Origin: "storage", Owner: "storage", Resubmit: "yes",
 		Title: "an AIStore daemon restarted",
 		Meaning: "A daemon of AIStore started anew during the job without having been stopped in order. " +
 			"Requests in flight at that moment were lost.",
@@ -51,7 +51,7 @@ var storageMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Keep the log of the daemon from before the restart.", ""}},
 	},
 	{
-		Slug: "ais-rebalance", Origin: "storage", Owner: "storage", Resubmit: "yes",
+		Slug: AISRebalance, Origin: "storage", Owner: "storage", Resubmit: "yes",
 		Title: "AIStore was moving its data",
 		Meaning: "The cluster of AIStore changed its members and moved objects during the job. " +
 			"Until that ends, reads are slow and objects may be reported as not found.",
@@ -63,7 +63,7 @@ var storageMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Keep the logs of all daemons.", "ais cluster download-logs"}},
 	},
 	{
-		Slug: "ais-silent-stall", Origin: "storage", Owner: "storage", Resubmit: "yes",
+		Slug: AISSilentStall, Origin: "storage", Owner: "storage", Resubmit: "yes",
 		Title: "an AIStore job stood still",
 		Meaning: "A batch job on an AIStore target was running, but its counters did not move and it logged no error. " +
 			"From outside the cluster looks healthy.",
@@ -75,7 +75,7 @@ var storageMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Take the stacks of the stuck daemon and report them upstream.", ""}},
 	},
 	{
-		Slug: "ais-disk-fault", Origin: "storage", Owner: "storage", Resubmit: "yes",
+		Slug: AISDiskFault, Origin: "storage", Owner: "storage", Resubmit: "yes",
 		Title: "a disk of AIStore failed",
 		Meaning: "A disk of an AIStore target reported errors or was taken out of service. " +
 			"Objects on it are unavailable unless they have copies.",
@@ -87,7 +87,7 @@ var storageMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Alert on I/O errors before the disk is disabled.", ""}},
 	},
 	{
-		Slug: "ais-throttled", Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Slug: AISThrottled, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
 		Title: "the store limited the rate",
 		Meaning: "AIStore, or the remote store behind it, refused requests because they came too fast. " +
 			"The counters tell which of the two did.",
@@ -99,7 +99,7 @@ var storageMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Log replies of the store with their codes.", ""}},
 	},
 	{
-		Slug: "ais-auth", Origin: "storage", Owner: "job-config", Resubmit: "after-fix",
+		Slug: AISAuth, Origin: "storage", Owner: "job-config", Resubmit: "after-fix",
 		Title: "access to AIStore was refused",
 		Meaning: "AIStore refused the job's token, on all ranks at the same time. " +
 			"A token that ran out during the job is the usual reason.",
@@ -110,7 +110,7 @@ var storageMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Print the token's time of expiry (never the token) at start.", ""}},
 	},
 	{
-		Slug: "ais-network", Origin: "storage", Owner: "cluster", Resubmit: "yes",
+		Slug: AISNetwork, Origin: "storage", Owner: "cluster", Resubmit: "yes",
 		Title: "AIStore's nodes lost contact",
 		Meaning: "Nodes of AIStore missed each other's keep-alive messages without being overloaded or restarted. " +
 			"The network between them is the suspect.",
@@ -122,7 +122,7 @@ var storageMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Keep the logs of all daemons.", "ais cluster download-logs"}},
 	},
 	{
-		Slug: "storage-retries-exhausted", Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Slug: StorageRetriesExhausted, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
 		Title: "the store never answered",
 		Meaning: "Reads from the store were retried until the last attempt and still failed. " +
 			"A retry that succeeds is harmless; this one did not.",
@@ -134,7 +134,7 @@ var storageMechanisms = []Mechanism{
 		NextTime:   []Advice{{"Log the endpoint and the duration of every retry.", ""}},
 	},
 	{
-		Slug: "storage-full", Origin: "storage", Owner: "job-config", Resubmit: "after-fix",
+		Slug: StorageFull, Origin: "storage", Owner: "job-config", Resubmit: "after-fix",
 		Title: "no space left",
 		Meaning: "A write failed because the disk was full or the quota used up. " +
 			"It may be the shared file system or a small local /tmp.",
@@ -154,7 +154,7 @@ var storageMechanisms = []Mechanism{
 		},
 	},
 	{
-		Slug: "storage-unresponsive", Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Slug: StorageUnresponsive, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
 		Title: "a file system stopped answering",
 		Meaning: "A mounted file system did not answer, and processes that read from it slept in the kernel. " +
 			"GPUs of those nodes look idle, which is a consequence.",
@@ -166,7 +166,7 @@ var storageMechanisms = []Mechanism{
 		NextTime:   []Advice{adviceKernelLog},
 	},
 	{
-		Slug: "checkpoint-io", Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Slug: CheckpointIO, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
 		Title: "trouble saving or loading a checkpoint",
 		Meaning: "Saving or loading a checkpoint failed, or took longer than the others were willing to wait. " +
 			"A file cut short by an earlier crash is a frequent reason.",

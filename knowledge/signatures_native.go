@@ -3,35 +3,35 @@ package knowledge
 // nativeSignatures: the process died below Python.
 var nativeSignatures = []Signature{
 	{
-		ID: "native-check", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller,
+		ID: "native-check", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"] Check failed: "}, Pattern: `(?P<source>[\w./-]+\.(?:cc|cpp|cu|cuh|h|hpp)):\d+\] Check failed: `, Not: []string{"ProcessGroupNCCL"},
 		Meaning: "A check inside a C++ library failed, and it ended the process.",
 		Source:  "glog and Abseil, CHECK",
 		Example: "F0501 10:00:00.123456  1234 local_rendezvous.cc:404] Check failed: status.ok() INTERNAL: stream did not block host until done",
 	},
 	{
-		ID: "native-segv-srun", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-segv-srun", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"srun: error: ", ": Segmentation fault"}, Pattern: `srun: error: (?P<host>\S+): tasks? (?P<tasks>[\d,\-\[\]]+): Segmentation fault`,
 		Meaning: "SLURM saw this task die of a segmentation fault.",
 		Source:  "SLURM src/srun, all versions",
 		Example: "srun: error: cgpu12: task 0: Segmentation fault",
 	},
 	{
-		ID: "native-segv-python", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-segv-python", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Fatal Python error: Segmentation fault"},
 		Meaning:  "A library under Python touched memory it does not own.",
 		Source:   "CPython Modules/faulthandler.c",
 		Example:  "Fatal Python error: Segmentation fault",
 	},
 	{
-		ID: "native-bus-python", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller,
+		ID: "native-bus-python", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"Fatal Python error: Bus error"},
 		Meaning:  "A mapped file or shared memory lost its backing: a full /dev/shm, a truncated file, bad memory.",
 		Source:   "CPython Modules/faulthandler.c",
 		Example:  "Fatal Python error: Bus error",
 	},
 	{
-		ID: "native-abort-python", Role: ConsequenceRole,
+		ID: IDNativeAbortPython, Role: ConsequenceRole,
 		Literals: []string{"Fatal Python error: Aborted"},
 		Meaning:  "The process stopped itself; what made it do so was printed before.",
 		Source:   "CPython Modules/faulthandler.c",
@@ -45,7 +45,7 @@ var nativeSignatures = []Signature{
 		Example:  "Fatal Python error: _enter_buffered_busy: could not acquire lock for <_io.BufferedWriter name='<stdout>'> at interpreter shutdown, possibly due to daemon threads",
 	},
 	{
-		ID: "native-python-other", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-python-other", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Fatal Python error: "}, Pattern: `Fatal Python error: (?P<text>.{1,120})`,
 		Not:     []string{"Fatal Python error: Segmentation fault", "Fatal Python error: Bus error", "Fatal Python error: Aborted", "could not acquire lock for"},
 		Meaning: "The Python interpreter itself could not go on.",
@@ -53,56 +53,56 @@ var nativeSignatures = []Signature{
 		Example: "Fatal Python error: Illegal instruction",
 	},
 	{
-		ID: "native-signal-openmpi", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the number of the process
+		ID: "native-signal-openmpi", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the number of the process
 		Literals: []string{"] Signal: ", "("}, Pattern: `\[(?P<host>[^\]:]+):(?P<pid>\d+)\] Signal: (?P<signal>Segmentation fault|Bus error|Floating point exception|Illegal instruction) \(\d+\)`,
 		Meaning: "Open MPI's handler reports a crash of this process.",
 		Source:  "Open MPI opal/util/stacktrace.c",
 		Example: "[node7:4242] Signal: Segmentation fault (11)",
 	},
 	{
-		ID: "native-signal-block", Role: SymptomRole,
+		ID: IDNativeSignalBlock, Role: SymptomRole,
 		Literals: []string{"*** Process received signal ***"},
 		Meaning:  "Open MPI's handler caught a deadly signal; the next lines name it.",
 		Source:   "Open MPI opal/util/stacktrace.c",
 		Example:  "[node7:4242] *** Process received signal ***",
 	},
 	{
-		ID: "native-signal-ucx", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the number of the process
+		ID: "native-signal-ucx", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the number of the process
 		Literals: []string{"Caught signal "}, Pattern: `\[(?P<host>[\w.-]+):(?P<pid>\d+):\d+(?::\d+)?\].*Caught signal (?P<signo>\d+) \((?P<signal>Segmentation fault|Bus error|Floating point exception|Illegal instruction)`,
 		Meaning: "UCX's handler reports a crash of this process.",
 		Source:  "UCX src/ucs/debug/debug.c",
 		Example: "[cgpu12:31921:0:31921] Caught signal 11 (Segmentation fault: address not mapped to object at address 0x2aab)",
 	},
 	{
-		ID: "native-signal-glog", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the number of the process
+		ID: "native-signal-glog", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the number of the process
 		Literals: []string{"*** SIG", "received by PID "}, Pattern: `\*\*\* (?P<signal>SIGSEGV|SIGBUS|SIGILL|SIGFPE) \(@\s*(?P<address>0x[0-9a-f]+)\) received by PID (?P<pid>\d+)`,
 		Meaning: "glog's handler reports a crash of this process.",
 		Source:  "glog src/signalhandler.cc",
 		Example: "*** SIGSEGV (@0x0) received by PID 4242 (TID 0x7f12) from PID 0; stack trace: ***",
 	},
 	{
-		ID: "native-signal-absl", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-signal-absl", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"*** SIG", " received "}, Pattern: `\*\*\* (?P<signal>SIGSEGV|SIGBUS|SIGILL|SIGFPE) (?:\(@\s*0x[0-9a-f]+\), see go/\S{1,40} )?received (?:at time=|by PID (?P<pid>\d+) \(TID \d+\) on cpu )\d+`,
 		Meaning: "The process died of a crash below Python, as its handler of signals (Abseil's) reports.",
 		Source:  "Abseil absl/debugging/failure_signal_handler.cc, as JAX, TensorFlow, Ray and libtpu have it",
 		Example: "*** SIGSEGV received at time=1741087710 on cpu 77 ***",
 	},
 	{
-		ID: "native-abort-glog", Role: ConsequenceRole,
+		ID: IDNativeAbortGlog, Role: ConsequenceRole,
 		Literals: []string{"*** SIGABRT (@"},
 		Meaning:  "The process stopped itself; what made it do so was printed before.",
 		Source:   "glog src/signalhandler.cc",
 		Example:  "*** SIGABRT (@0x3e8) received by PID 4242 (TID 0x7f12) from PID 4242; stack trace: ***",
 	},
 	{
-		ID: "native-segv-elastic", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-segv-elastic", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Signal ", "received by PID "}, Pattern: `Signal (?P<signo>11|7|4|8) \((?P<signal>SIGSEGV|SIGBUS|SIGILL|SIGFPE)\) received by PID (?P<pid>\d+)`,
 		Meaning: "torchrun saw its child die of a crash below Python.",
 		Source:  "PyTorch torch/distributed/elastic/multiprocessing/errors, 1.9 on",
 		Example: "  traceback : Signal 11 (SIGSEGV) received by PID 4242",
 	},
 	{
-		ID: "native-segv", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-segv", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Segmentation fault"},
 		Not:      []string{"srun: error", "Fatal Python error", "] Signal: ", "Caught signal", "DataLoader worker", "UCX", "error: pyxis: "},
 		Meaning:  "A library touched memory it does not own and the process died.",
@@ -110,7 +110,7 @@ var nativeSignatures = []Signature{
 		Example:  "bash: line 1: 4242 Segmentation fault      (core dumped) python train.py",
 	},
 	{
-		ID: "native-bus", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller,
+		ID: "native-bus", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"Bus error"},
 		Not:      []string{"Fatal Python error", "] Signal: ", "Caught signal", "DataLoader worker", "AER", "PCIe"},
 		Meaning:  "A mapped file or shared memory lost its backing: a full /dev/shm, a truncated file, bad memory.",
@@ -118,7 +118,7 @@ var nativeSignatures = []Signature{
 		Example:  "srun: error: node02: task 2: Bus error",
 	},
 	{
-		ID: "native-illegal", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller,
+		ID: "native-illegal", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"Illegal instruction"},
 		Not:      []string{"Fatal Python error", "] Signal: ", "Caught signal"},
 		Meaning:  "The program uses CPU instructions that this node does not have, or was corrupted.",
@@ -126,7 +126,7 @@ var nativeSignatures = []Signature{
 		Example:  "srun: error: node02: task 2: Illegal instruction",
 	},
 	{
-		ID: "native-fpe", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller,
+		ID: "native-fpe", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"Floating point exception"},
 		Not:      []string{"Fatal Python error", "] Signal: ", "Caught signal"},
 		Meaning:  "The process divided an integer by zero below Python.",
@@ -134,42 +134,42 @@ var nativeSignatures = []Signature{
 		Example:  "srun: error: node02: task 2: Floating point exception (core dumped)",
 	},
 	{
-		ID: "native-heap", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-heap", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"double free or corruption"},
 		Meaning:  "A library damaged the heap.",
 		Source:   "glibc malloc/malloc.c",
 		Example:  "double free or corruption (!prev)",
 	},
 	{
-		ID: "native-heap-free", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-heap-free", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"free(): "}, Pattern: `free\(\): (?:invalid|double free|corrupted|unaligned)`,
 		Meaning: "A library damaged the heap.",
 		Source:  "glibc malloc/malloc.c",
 		Example: "free(): invalid pointer",
 	},
 	{
-		ID: "native-heap-size", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-heap-size", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"corrupted "}, Pattern: `corrupted (?:size vs\. prev_size|double-linked list|unsorted chunks)`,
 		Meaning: "A library damaged the heap.",
 		Source:  "glibc malloc/malloc.c",
 		Example: "corrupted size vs. prev_size",
 	},
 	{
-		ID: "native-heap-assertion", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-heap-assertion", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"malloc.c:"}, Pattern: `malloc\.c:\d+: (?P<function>\w+): Assertion `,
 		Meaning: "A library damaged the heap.",
 		Source:  "glibc malloc/malloc.c",
 		Example: "python3: malloc.c:2617: sysmalloc: Assertion `(old_top == initial_top (av) && old_size == 0)' failed.",
 	},
 	{
-		ID: "native-watchdog-assert", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-watchdog-assert", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"watchdog thread terminated with exception: ", "INTERNAL ASSERT FAILED at "}, Not: []string{"Watchdog caught collective operation timeout"},
 		Meaning: "A check inside PyTorch's watchdog of collectives failed, and it ended the process: a fault of PyTorch, not of a collective.",
 		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp and TraceUtils.h",
 		Example: "[E ProcessGroupNCCL.cpp:915] [Rank 0] NCCL watchdog thread terminated with exception: traceMap[thisSeq][myRank].second == kEventStart INTERNAL ASSERT FAILED at \"/opt/pytorch/TraceUtils.h\":237, please report a bug to PyTorch.",
 	},
 	{
-		ID: "native-assertion", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-assertion", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{": Assertion `", "' failed."}, Not: []string{"malloc.c:", " thread: ["},
 		Pattern: `: (?P<source>[\w./+-]+\.(?:c|cc|cpp|cxx|cu|cuh|h|hh|hpp)):(?P<line>\d+): [^\x60]{0,400}: Assertion \x60(?P<assertion>[^']{1,300})' failed\.`,
 		Meaning: "A check inside a C or C++ library failed, and it ended the process.",
@@ -177,21 +177,21 @@ var nativeSignatures = []Signature{
 		Example: "python: /opt/deepspeed/ops/csrc/aio/common/deepspeed_aio_common.cpp:125: int _do_io_complete(long long int): Assertion `n_completes >= min_completes' failed.",
 	},
 	{
-		ID: "native-heap-malloc", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-heap-malloc", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"malloc(): "}, Pattern: `malloc\(\): (?:invalid|corrupted|memory corruption|unaligned|mismatching|unsorted|smallbin)`,
 		Meaning: "A library damaged the heap.",
 		Source:  "glibc malloc/malloc.c",
 		Example: "malloc(): invalid size (unsorted)",
 	},
 	{
-		ID: "native-heap-munmap", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-heap-munmap", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"munmap_chunk(): invalid"},
 		Meaning:  "A library damaged the heap.",
 		Source:   "glibc malloc/malloc.c",
 		Example:  "munmap_chunk(): invalid pointer",
 	},
 	{
-		ID: "native-stack-smash", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-stack-smash", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"*** stack smashing detected ***"},
 		Meaning:  "A library wrote over its own stack.",
 		Source:   "glibc debug/stack_chk_fail.c",
@@ -205,7 +205,7 @@ var nativeSignatures = []Signature{
 		Example:  "terminate called after throwing an instance of 'c10::DistBackendError'",
 	},
 	{
-		ID: "native-terminate", Mechanism: "native-crash", Role: SymptomRole, Tier: ProcessKiller,
+		ID: "native-terminate", Mechanism: NativeCrash, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"terminate called after throwing an instance of '"}, Pattern: `instance of '(?P<type>[\w:]+)'`,
 		Not:     []string{"c10::DistBackendError", "std::bad_alloc"},
 		Meaning: "A C++ exception that nobody caught ended the process; the \"what():\" line says what it was.",
@@ -227,7 +227,7 @@ var nativeSignatures = []Signature{
 		Example:  "terminate called recursively",
 	},
 	{
-		ID: "native-what", Mechanism: "native-crash", Role: SymptomRole, Tier: ProcessKiller,
+		ID: "native-what", Mechanism: NativeCrash, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"what():  "}, Pattern: `what\(\):  (?P<text>.{1,200})`,
 		Not: []string{"CUDA error", "HIP error", "NCCL", "Watchdog", "watchdog", "bad_alloc", "ECC", "Connection", "Broken pipe",
 			"driver shutting down", "Socket", "[PG ", "[Rank "},
@@ -236,14 +236,14 @@ var nativeSignatures = []Signature{
 		Example: "  what():  basic_string::_M_construct null not valid",
 	},
 	{
-		ID: "native-rust-panic", Mechanism: "native-crash", Role: CauseRole, Tier: LoopCrash,
+		ID: "native-rust-panic", Mechanism: NativeCrash, Role: CauseRole, Tier: LoopCrash,
 		Literals: []string{"thread '", "panicked at "}, Pattern: `panicked at (?P<text>.{1,160})`,
 		Meaning: "A library written in Rust gave up.",
 		Source:  "Rust std/src/panicking.rs",
 		Example: "thread '<unnamed>' panicked at src/lib.rs:10:5:",
 	},
 	{
-		ID: "native-aborted", Role: ConsequenceRole,
+		ID: IDNativeAborted, Role: ConsequenceRole,
 		Literals: []string{"Aborted"}, Pattern: `(?:: Aborted(?: \(core dumped\))?$|^\s*Aborted(?: \(core dumped\))?|\d+ Aborted  )`, Not: []string{"Fatal Python error", "unix time"},
 		Meaning: "The process stopped itself (SIGABRT); what made it do so was printed before.",
 		Source:  "strsignal(SIGABRT) as shells and SLURM print it",
@@ -261,7 +261,7 @@ var nativeSignatures = []Signature{
 // loaderSignatures: PyTorch DataLoader. Worker ids count the workers of one rank; they are not ranks.
 var loaderSignatures = []Signature{
 	{
-		ID: "loader-worker-signal", Mechanism: "dataloader-worker-killed", Role: CauseRole, Tier: DataIO, Direct: true,
+		ID: "loader-worker-signal", Mechanism: DataloaderWorkerKilled, Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"DataLoader worker (pid", "is killed by signal: "}, Not: []string{"by signal: Terminated"},
 		Pattern: `DataLoader worker \(pid(?:\(s\))? (?P<pid>[\d, ]+)\) is killed by signal: (?P<signal>[A-Z][a-z ]+)`,
 		Meaning: "A process that loads data was killed: bus error means shared memory was full, \"Killed\" that memory ran out.",
@@ -276,7 +276,7 @@ var loaderSignatures = []Signature{
 		Example:  "RuntimeError: DataLoader worker (pid 30882) is killed by signal: Terminated. ",
 	},
 	{
-		ID: "loader-worker-exited", Mechanism: "dataloader-worker-killed", Role: CauseRole, Tier: DataIO, Direct: true,
+		ID: IDLoaderWorkerExited, Mechanism: DataloaderWorkerKilled, Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"DataLoader worker (pid", "exited unexpectedly"},
 		Pattern:  `DataLoader worker \(pid(?:\(s\))? (?P<pid>[\d, ]+)\) exited unexpectedly(?: with exit code (?P<code>\d+))?`,
 		Meaning:  "A process that loads data disappeared.",
@@ -284,35 +284,35 @@ var loaderSignatures = []Signature{
 		Example:  "RuntimeError: DataLoader worker (pid(s) 4242) exited unexpectedly",
 	},
 	{
-		ID: "native-openmp-twice", Mechanism: "version-mismatch", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-openmp-twice", Mechanism: VersionMismatch, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"OMP: Error #15: "}, Pattern: `Initializing (?P<library>\S+), but found (?P<other>\S+) already initialized`,
 		Meaning: "Two libraries brought an OpenMP runtime each, and the second ended the process.",
 		Source:  "LLVM and Intel OpenMP runtime, i18n/en_US.txt",
 		Example: "OMP: Error #15: Initializing libiomp5.so, but found libomp.so already initialized.",
 	},
 	{
-		ID: "limit-openmp-threads", Mechanism: "resource-limit", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "limit-openmp-threads", Mechanism: ResourceLimit, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"OMP: Error #34: "},
 		Meaning:  "OpenMP could not start its threads: the limit of processes or memory is reached.",
 		Source:   "LLVM and Intel OpenMP runtime, i18n/en_US.txt",
 		Example:  "OMP: Error #34: System unable to allocate necessary resources for OMP thread:",
 	},
 	{
-		ID: "native-openmp-assert", Mechanism: "native-crash", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "native-openmp-assert", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"OMP: Error #13: "},
 		Meaning:  "A check inside the OpenMP runtime failed, and it ended the process.",
 		Source:   "LLVM and Intel OpenMP runtime, i18n/en_US.txt",
 		Example:  "OMP: Error #13: Assertion failure at z_Linux_util.cpp(2361).",
 	},
 	{
-		ID: "loader-worker-bus", Mechanism: "dataloader-worker-killed", Role: CauseRole, Tier: DataIO, Direct: true,
+		ID: IDLoaderWorkerBus, Mechanism: DataloaderWorkerKilled, Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"Unexpected bus error encountered in worker"},
 		Meaning:  "A process that loads data got a bus error: mostly shared memory (/dev/shm), or the memory of its container, was used up.",
 		Source:   "PyTorch torch/csrc/DataLoader.cpp",
 		Example:  "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
 	},
 	{
-		ID: "loader-worker-crash", Mechanism: "dataloader-worker-killed", Role: CauseRole, Tier: DataIO, Direct: true,
+		ID: "loader-worker-crash", Mechanism: DataloaderWorkerKilled, Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"ERROR: Unexpected ", " encountered in worker"}, Not: []string{"bus error"},
 		Pattern: `Unexpected (?P<signal>segmentation fault|floating-point exception) encountered in worker`,
 		Meaning: "A process that loads data crashed below Python.",
@@ -320,7 +320,7 @@ var loaderSignatures = []Signature{
 		Example: "ERROR: Unexpected segmentation fault encountered in worker.",
 	},
 	{
-		ID: "loader-timeout", Mechanism: "dataloader-stall", Role: CauseRole, Tier: DataIO, Direct: true,
+		ID: "loader-timeout", Mechanism: DataloaderStall, Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"DataLoader timed out after "}, Pattern: `timed out after (?P<seconds>\d+) seconds`,
 		Meaning: "No batch came from the data-loading processes within the configured time.",
 		Source:  "PyTorch torch/utils/data/dataloader.py",
@@ -328,7 +328,7 @@ var loaderSignatures = []Signature{
 	},
 	{
 		// Which it is the words do not tell: an item that is gone, or a root directory that is wrong for all of them.
-		ID: "loader-file-missing", Mechanism: "bad-sample", Role: CauseRole, Tier: DataIO,
+		ID: IDLoaderFileMissing, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
 		Literals: []string{"Caught FileNotFoundError in DataLoader worker process "},
 		Meaning:  "A data-loading process did not find a file that the dataset names.",
 		Source:   "PyTorch torch/_utils.py (ExceptionWrapper)",

@@ -1,12 +1,9 @@
 package knowledge
 
-// CollectiveUnpickle is the signature of what another rank sent and this one could not read.
-const CollectiveUnpickle = "collective-unpickle"
-
 // collectiveSignatures: what the collective libraries say about the program's own order of calls.
 var collectiveSignatures = []Signature{
 	{
-		ID: "collective-mismatch", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		ID: "collective-mismatch", Mechanism: CollectiveMismatch, Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"Detected mismatch between collectives on ranks"},
 		Meaning:  "Two ranks were in different collectives at the same point.",
 		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp, 1.9 on",
@@ -14,42 +11,42 @@ var collectiveSignatures = []Signature{
 	},
 	{
 		// Transfers that fail make it as well: a completion that came with an error leaves the ranks apart.
-		ID: "collective-nccl-mismatch", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash,
+		ID: "collective-nccl-mismatch", Mechanism: CollectiveMismatch, Role: CauseRole, Tier: LoopCrash,
 		Literals: []string{"NCCL WARN Mismatched collective detected"}, Pattern: `at and around rank (?P<nccl_rank>\d{1,6})`,
 		Meaning: "NCCL found that ranks are in different collectives, or in one with different sizes; the rank that it names is a place to look at, not the culprit.",
 		Source:  "NCCL src/init.cc, 2.4 to 2.7",
 		Example: "node1:1:2 [0] init.cc:1247 NCCL WARN Mismatched collective detected, please check your collective calls at and around rank 39. You can use NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL to see the collective logs",
 	},
 	{
-		ID: CollectiveUnpickle, Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash, Between: true,
+		ID: IDCollectiveUnpickle, Mechanism: CollectiveMismatch, Role: CauseRole, Tier: LoopCrash, Between: true,
 		Literals: []string{"Unable to unpickle data from other workers"},
 		Meaning:  "What this rank got from the others was not what they send in this call: the ranks are out of step, often since one of them skipped a batch (out of memory) or had fewer.",
 		Source:   "fairseq fairseq/distributed/utils.py (all_gather_list), and programs that took it over",
 		Example:  "Exception: Unable to unpickle data from other workers. all_gather_list requires all workers to enter the function together",
 	},
 	{
-		ID: "collective-shapes", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash, Direct: true,
+		ID: "collective-shapes", Mechanism: CollectiveMismatch, Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"Error when verifying shape tensors for collective "},
 		Meaning:  "Two ranks were in one collective with tensors of different shapes.",
 		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp, 1.9 to 1.11",
 		Example:  "RuntimeError: Error when verifying shape tensors for collective ALLREDUCE on rank 0. This likely indicates that input shapes into the collective are mismatched across ranks. Got shapes:  10",
 	},
 	{
-		ID: "collective-megascale", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash,
+		ID: "collective-megascale", Mechanism: CollectiveMismatch, Role: CauseRole, Tier: LoopCrash,
 		Literals: []string{"Megascale detects a hang that is likely caused by inconsistent TPU programs"},
 		Meaning:  "Hosts run different programs: another branch of the code, another configuration, or another library.",
 		Source:   "libtpu Megascale; MaxText docs/guides/megascale_hang_playbook.md",
 		Example:  "Megascale detects a hang that is likely caused by inconsistent TPU programs. This can be caused by some workers running with different JIT functions or a bug in the XLA compiler.",
 	},
 	{
-		ID: "collective-launch-group", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash,
+		ID: "collective-launch-group", Mechanism: CollectiveMismatch, Role: CauseRole, Tier: LoopCrash,
 		Literals: []string{"An unexpected peer shows up in the launch group with a different launch id"},
 		Meaning:  "TPU cores that are to run one program together run different ones: the processes did not compile or call the same.",
 		Source:   "OpenXLA TPU runtime, error E0200",
 		Example:  "An unexpected peer shows up in the launch group with a different launch id than the current group leader.",
 	},
 	{
-		ID: "collective-accelerate", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash, Direct: true, Between: true,
+		ID: "collective-accelerate", Mechanism: CollectiveMismatch, Role: CauseRole, Tier: LoopCrash, Direct: true, Between: true,
 		Literals: []string{"Cannot apply desired operation due to shape mismatches"},
 		Meaning:  "Ranks called one collective with tensors of unlike shapes; the lines below list those of all ranks.",
 		Source:   "Hugging Face Accelerate accelerate/utils/operations.py, verify_operation",
@@ -57,28 +54,28 @@ var collectiveSignatures = []Signature{
 	},
 	{
 		// Longer numbers are no sizes: something that does not speak Gloo's language knocked at the port.
-		ID: "collective-gloo-size", Mechanism: "collective-mismatch", Role: CauseRole, Tier: LoopCrash,
+		ID: "collective-gloo-size", Mechanism: CollectiveMismatch, Role: CauseRole, Tier: LoopCrash,
 		Literals: []string{"op.preamble.length <= op.nbytes"}, Pattern: `op\.preamble\.length <= op\.nbytes\. (?P<sent>\d{1,13}) vs (?P<expected>\d{1,13})(?:\D|$)`,
 		Meaning: "A peer sent more bytes than this rank expected: the two were in different collectives, or in one with different sizes.",
 		Source:  "Gloo gloo/transport/tcp/pair.cc",
 		Example: "RuntimeError: [enforce fail at /pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:446] op.preamble.length <= op.nbytes. 8388608 vs 4194304",
 	},
 	{
-		ID: "recorder-written", Role: InfoRole, Own: true,
+		ID: IDRecorderWritten, Role: InfoRole, Own: true,
 		Literals: []string{"Finished writing ", " debug info to "}, Pattern: `Finished writing (?:NCCLPG|Flight Recorder) debug info to (?P<path>/[^\s"']*_)(?P<rank>\d+)\s*$`,
 		Meaning: "This rank wrote the dump of its flight recorder to the path that stands there, on its own node.",
 		Source:  "PyTorch torch/csrc/distributed/c10d/NCCLUtils.cpp (DebugInfoWriter), 2.2 on",
 		Example: "[rank3]:[I508 03:10:19.845 FlightRecorder.cpp:42] Finished writing Flight Recorder debug info to /tmp/nccl_trace_rank_3",
 	},
 	{
-		ID: "watchdog-stuck", Mechanism: "watchdog-stuck", Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "watchdog-stuck", Mechanism: WatchdogStuck, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"watchdog got stuck for "}, Pattern: `got stuck for (?P<seconds>\d+) ?seconds`,
 		Meaning: "PyTorch's watchdog thread itself did not move: a CUDA call or Python's lock held it.",
 		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 2.2 on",
 		Example: "[PG ID 0 PG GUID 0(default_pg) Rank 1] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress in monitoring enqueued collectives.",
 	},
 	{
-		ID: "watchdog-gil", Mechanism: "watchdog-stuck", Role: SymptomRole, Tier: ProcessKiller,
+		ID: "watchdog-gil", Mechanism: WatchdogStuck, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"Could not acquire GIL within"},
 		Meaning:  "Python's global lock was held on this rank while it should have ended: something in Python hangs.",
 		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 2.3 on",
@@ -131,7 +128,7 @@ var teardownSignatures = []Signature{
 		Example: "[2025-06-03 17:48:01,123] [ERROR] [launch.py:321:sigkill_handler] ['/usr/bin/python3', 'train.py'] exits with return code = -6",
 	},
 	{
-		ID: "teardown-called-process", Role: ConsequenceRole,
+		ID: IDTeardownCalledProcess, Role: ConsequenceRole,
 		Literals: []string{"CalledProcessError: Command "}, Pattern: `returned non-zero exit status (?P<code>\d+)|died with <?(?P<signal>Signals\.\w+|SIG\w+)`,
 		Meaning: "A launcher reports that the program it started failed; the program's own lines say why.",
 		Source:  "CPython subprocess; torch.distributed.launch up to 1.8, accelerate",

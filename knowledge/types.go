@@ -4,12 +4,6 @@ package knowledge
 
 import "strings"
 
-// Slug names a mechanism. Reports carry it as a plain string: a report read back may name one that this version does not know.
-type Slug string
-
-// ID names an entry: one kind of line, the signature of a failure.
-type ID string
-
 // Mechanism is one way to fail (reference: the taxonomy of the design). Slugs are the contract of the JSON report.
 type Mechanism struct {
 	Slug   Slug

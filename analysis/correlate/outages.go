@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"faultline/analysis/aislog"
+	"faultline/knowledge"
 )
 
 // outages are the times in which a daemon was not there, by its own log.
@@ -73,7 +74,7 @@ func (x *inquiry) withOutages(seen []*trouble, outages []*outage, about string) 
 			break
 		}
 		if t.down == nil && x.present(about, t.from-30, t.to+30) {
-			t.mech = Network
+			t.mech = knowledge.AISNetwork
 		}
 		out = append(out, t)
 	}
@@ -85,7 +86,7 @@ func (x *inquiry) withOutages(seen []*trouble, outages []*outage, about string) 
 		if math.IsInf(to, 1) {
 			to = o.from
 		}
-		out = append(out, &trouble{mech: Restart, about: about, from: o.from, to: to, down: o, own: true})
+		out = append(out, &trouble{mech: knowledge.AISDaemonRestart, about: about, from: o.from, to: to, down: o, own: true})
 	}
 	return out
 }

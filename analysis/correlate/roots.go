@@ -11,22 +11,22 @@ import (
 
 // leads says which mechanisms follow from which. Times and daemons decide the rest.
 var leads = map[knowledge.Slug][]knowledge.Slug{
-	Restart:   {Stream, Network, Rebalance, Loss, missing},
-	Full:      {Disk, Pressure, Loss, Stream, Restart, Rebalance, missing},
-	Disk:      {Full, Loss, Stream, Rebalance, Restart, Pressure, missing},
-	Pressure:  {Stream, Network, Loss, Restart, Rebalance},
-	Network:   {Stream, Rebalance, Loss, Restart, missing},
-	Stream:    {Loss},
-	Rebalance: {Loss, missing},
-	Throttled: {Loss},
-	Silent:    {Loss},
+	knowledge.AISDaemonRestart:    {knowledge.AISStreamBroken, knowledge.AISNetwork, knowledge.AISRebalance, knowledge.AISBatchObjectLoss, missing},
+	knowledge.StorageFull:         {knowledge.AISDiskFault, knowledge.AISResourcePressure, knowledge.AISBatchObjectLoss, knowledge.AISStreamBroken, knowledge.AISDaemonRestart, knowledge.AISRebalance, missing},
+	knowledge.AISDiskFault:        {knowledge.StorageFull, knowledge.AISBatchObjectLoss, knowledge.AISStreamBroken, knowledge.AISRebalance, knowledge.AISDaemonRestart, knowledge.AISResourcePressure, missing},
+	knowledge.AISResourcePressure: {knowledge.AISStreamBroken, knowledge.AISNetwork, knowledge.AISBatchObjectLoss, knowledge.AISDaemonRestart, knowledge.AISRebalance},
+	knowledge.AISNetwork:          {knowledge.AISStreamBroken, knowledge.AISRebalance, knowledge.AISBatchObjectLoss, knowledge.AISDaemonRestart, missing},
+	knowledge.AISStreamBroken:     {knowledge.AISBatchObjectLoss},
+	knowledge.AISRebalance:        {knowledge.AISBatchObjectLoss, missing},
+	knowledge.AISThrottled:        {knowledge.AISBatchObjectLoss},
+	knowledge.AISSilentStall:      {knowledge.AISBatchObjectLoss},
 }
 
 // strains are troubles that may go on for hours and harm nobody.
-var strains = map[knowledge.Slug]bool{Pressure: true, Throttled: true, Full: true, Disk: true}
+var strains = map[knowledge.Slug]bool{knowledge.AISResourcePressure: true, knowledge.AISThrottled: true, knowledge.StorageFull: true, knowledge.AISDiskFault: true}
 
 // wide are mechanisms whose consequences every daemon may show.
-var wide = map[knowledge.Slug]bool{Restart: true, Network: true, Rebalance: true}
+var wide = map[knowledge.Slug]bool{knowledge.AISDaemonRestart: true, knowledge.AISNetwork: true, knowledge.AISRebalance: true}
 
 const (
 	// late is how much later than its consequence the record of a cause may come: pressure is reported once a minute.
@@ -41,10 +41,10 @@ func (x *inquiry) causes(a, b *trouble) bool {
 		return false
 	}
 	slack := 3.0
-	if a.mech == Pressure || a.mech == Silent || a.mech == Full || a.mech == Network {
+	if a.mech == knowledge.AISResourcePressure || a.mech == knowledge.AISSilentStall || a.mech == knowledge.StorageFull || a.mech == knowledge.AISNetwork {
 		slack = late
 	}
-	if a.down != nil && a.down.orderly && b.mech == Restart {
+	if a.down != nil && a.down.orderly && b.mech == knowledge.AISDaemonRestart {
 		return false
 	}
 	if b.down != nil && a.about != b.about {
@@ -59,10 +59,10 @@ func (x *inquiry) causes(a, b *trouble) bool {
 	if a.about == b.about || wide[a.mech] {
 		return true
 	}
-	if a.mech == Stream && b.from-a.from <= late {
+	if a.mech == knowledge.AISStreamBroken && b.from-a.from <= late {
 		return true // a batch is put together from all targets
 	}
-	if b.mech == Restart || b.mech == Network {
+	if b.mech == knowledge.AISDaemonRestart || b.mech == knowledge.AISNetwork {
 		return false // what befalls another daemon is no consequence of this one's trouble
 	}
 	// What the other says names this daemon.
@@ -92,7 +92,7 @@ func (x *inquiry) roots() []*trouble {
 	// Who is cut off complains of everybody.
 	for _, b := range all {
 		for _, a := range all {
-			if a.mech == Network && b.mech == Network && a.about != b.about && a.cause == nil && b.cause == nil && a.from <= b.to+apart && b.from <= a.to+apart &&
+			if a.mech == knowledge.AISNetwork && b.mech == knowledge.AISNetwork && a.about != b.about && a.cause == nil && b.cause == nil && a.from <= b.to+apart && b.from <= a.to+apart &&
 				x.toldBy(b) == a.about && x.toldBy(a) != b.about {
 				b.cause = a
 			}
@@ -101,7 +101,7 @@ func (x *inquiry) roots() []*trouble {
 	// Streams have two ends. Who closed it is named by the sender; the receiver's complaint is its echo.
 	for _, b := range all {
 		for _, a := range all {
-			if a.mech == Stream && b.mech == Stream && a.about != b.about && a.cause == nil && b.cause == nil && a.from <= b.to+apart && b.from <= a.to+apart && sends(a) && !sends(b) {
+			if a.mech == knowledge.AISStreamBroken && b.mech == knowledge.AISStreamBroken && a.about != b.about && a.cause == nil && b.cause == nil && a.from <= b.to+apart && b.from <= a.to+apart && sends(a) && !sends(b) {
 				b.cause = a
 			}
 		}
@@ -142,7 +142,7 @@ func (x *inquiry) toldBy(t *trouble) string {
 }
 
 // weight orders causes of one thing: the more a mechanism explains, the earlier.
-var weight = map[knowledge.Slug]int{Full: 0, Disk: 1, Pressure: 2, Restart: 3, Network: 4, Silent: 5, Throttled: 6, Rebalance: 7, Stream: 8, Loss: 9, Auth: 10, missing: 11}
+var weight = map[knowledge.Slug]int{knowledge.StorageFull: 0, knowledge.AISDiskFault: 1, knowledge.AISResourcePressure: 2, knowledge.AISDaemonRestart: 3, knowledge.AISNetwork: 4, knowledge.AISSilentStall: 5, knowledge.AISThrottled: 6, knowledge.AISRebalance: 7, knowledge.AISStreamBroken: 8, knowledge.AISBatchObjectLoss: 9, knowledge.AISAuth: 10, missing: 11}
 
 // sends says that a stream's trouble is told by who sends: "shared-dm[A=>B] terminated".
 func sends(t *trouble) bool {

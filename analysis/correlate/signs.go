@@ -9,21 +9,6 @@ import (
 	"faultline/knowledge"
 )
 
-// Mechanisms that daemons' logs can show.
-const (
-	Restart   = "ais-daemon-restart"
-	Full      = "storage-full"
-	Disk      = "ais-disk-fault"
-	Pressure  = "ais-resource-pressure"
-	Throttled = "ais-throttled"
-	Auth      = "ais-auth"
-	Network   = "ais-network"
-	Stream    = "ais-stream-broken"
-	Rebalance = "ais-rebalance"
-	Silent    = "ais-silent-stall"
-	Loss      = "ais-batch-object-loss"
-)
-
 // point is a moment at which records say something, by the cluster's common clock.
 type point struct {
 	t     float64
@@ -66,90 +51,90 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowle
 	slow := strings.Contains(e.Text, "deadline exceeded") || strings.Contains(e.Text, "i/o timeout") || strings.Contains(e.Text, "Client.Timeout")
 	switch g.Kind {
 	case aislog.OutOfSpace:
-		return Full, self
+		return knowledge.StorageFull, self
 	case aislog.DiskFault, aislog.MountpathOff:
-		return Disk, self
+		return knowledge.AISDiskFault, self
 	case aislog.MemoryPressure, aislog.BatchRejected, aislog.BatchThrottled:
-		return Pressure, self
+		return knowledge.AISResourcePressure, self
 	case aislog.CPUPressure:
 		if strings.Contains(e.Text, "extremely") {
-			return Pressure, self
+			return knowledge.AISResourcePressure, self
 		}
 	case aislog.Goroutines:
 		if strings.Contains(e.Text, "red alert") {
-			return Pressure, self
+			return knowledge.AISResourcePressure, self
 		}
 	case aislog.RateLimited, aislog.RemoteThrottled:
-		return Throttled, self
+		return knowledge.AISThrottled, self
 	case aislog.Refused:
 		if !e.Admin() { // of requests for data the record often names no request
-			return Auth, self
+			return knowledge.AISAuth, self
 		}
 	case aislog.Failing:
-		return Restart, self
+		return knowledge.AISDaemonRestart, self
 	case aislog.Election:
 		if strings.Contains(e.Text, "no longer online") || strings.Contains(e.Text, "confirmed down") {
-			return Restart, peer
+			return knowledge.AISDaemonRestart, peer
 		}
 	case aislog.Removed, aislog.KeepAliveFailed:
 		if peer == "" {
 			return "", ""
 		}
 		if refused {
-			return Restart, peer
+			return knowledge.AISDaemonRestart, peer
 		}
-		return Network, peer
+		return knowledge.AISNetwork, peer
 	case aislog.Unreachable:
 		if peer != "" {
-			return Restart, peer
+			return knowledge.AISDaemonRestart, peer
 		}
 	case aislog.StreamBroken, aislog.StreamGivenUp:
 		switch {
 		case peer == "":
 		case refused:
-			return Restart, peer
+			return knowledge.AISDaemonRestart, peer
 		default:
-			return Stream, peer
+			return knowledge.AISStreamBroken, peer
 		}
 	case aislog.RecoveryFailed:
 		switch {
 		case refused && peer != "":
-			return Restart, peer
+			return knowledge.AISDaemonRestart, peer
 		case slow && peer != "":
-			return Network, peer
+			return knowledge.AISNetwork, peer
 		}
-		return Loss, self
+		return knowledge.AISBatchObjectLoss, self
 	case aislog.BatchAborted:
 		switch {
 		case refused && peer != "":
-			return Restart, peer
+			return knowledge.AISDaemonRestart, peer
 		case strings.Contains(e.Text, "cluster membership change"):
-			return Rebalance, ""
+			return knowledge.AISRebalance, ""
 		}
-		return Loss, self
+		return knowledge.AISBatchObjectLoss, self
 	case aislog.BatchTimedOut, aislog.BatchFailed, aislog.BatchSoftErrors, aislog.BatchAbandoned:
 		if refused && peer != "" {
-			return Restart, peer
+			return knowledge.AISDaemonRestart, peer
 		}
-		return Loss, self
+		return knowledge.AISBatchObjectLoss, self
 	case aislog.BatchIndex:
-		return Loss, self
+		return knowledge.AISBatchObjectLoss, self
 	case aislog.RebalanceBegan, aislog.RebalanceTrouble:
-		return Rebalance, ""
+		return knowledge.AISRebalance, ""
 	case aislog.Resilver:
-		return Rebalance, self
+		return knowledge.AISRebalance, self
 	case aislog.NotFound:
 		return missing, self
 	case aislog.RequestError:
 		if !e.Admin() && strings.Contains(e.Text, "token expired") {
-			return Auth, self
+			return knowledge.AISAuth, self
 		}
 	}
 	return "", ""
 }
 
 // missing are objects that are not found: noise, unless the cluster was moving them.
-const missing = "not-found"
+const missing knowledge.Slug = "not-found"
 
 type troubleKey struct {
 	mech  knowledge.Slug
@@ -166,7 +151,7 @@ func (x *inquiry) troubles() []*trouble {
 	}
 	outages := x.outages()
 	for _, o := range outages {
-		k := troubleKey{Restart, x.self(o.d)}
+		k := troubleKey{knowledge.AISDaemonRestart, x.self(o.d)}
 		if by[k] == nil {
 			by[k] = []point{}
 		}
@@ -191,7 +176,7 @@ func (x *inquiry) troubles() []*trouble {
 			list = append(list, &trouble{mech: k.mech, about: k.about, from: pts[i].t, to: pts[j-1].t, points: pts[i:j], earlier: pts[:i]})
 			i = j
 		}
-		if k.mech == Restart {
+		if k.mech == knowledge.AISDaemonRestart {
 			list = x.withOutages(list, outages, k.about)
 		}
 		for _, t := range list {
@@ -208,7 +193,7 @@ func (x *inquiry) troubles() []*trouble {
 			from, ok := x.wall(d, s.From)
 			to, ok2 := x.wall(d, s.To)
 			if ok && ok2 {
-				out = append(out, &trouble{mech: Silent, about: x.self(d), from: x.tickBefore(d, s, from), to: to, stall: s, own: true})
+				out = append(out, &trouble{mech: knowledge.AISSilentStall, about: x.self(d), from: x.tickBefore(d, s, from), to: to, stall: s, own: true})
 			}
 		}
 	}
@@ -219,7 +204,7 @@ func (x *inquiry) troubles() []*trouble {
 // and its counter of what it receives stood still where it had grown before.
 func (x *inquiry) silent(t *trouble) {
 	d := x.find(t.about)
-	if t.mech != Loss || d < 0 || !slices.ContainsFunc(t.points, func(p point) bool { return p.event != nil && p.event.Kind == aislog.BatchTimedOut && p.d == d }) {
+	if t.mech != knowledge.AISBatchObjectLoss || d < 0 || !slices.ContainsFunc(t.points, func(p point) bool { return p.event != nil && p.event.Kind == aislog.BatchTimedOut && p.d == d }) {
 		return
 	}
 	var last, first, end *aislog.Interval // the last one in which it received, and those in which it did not
@@ -263,7 +248,7 @@ func (x *inquiry) silent(t *trouble) {
 	if !ok || !ok2 || !ok3 || until-stopped < late || t.from-stopped > lookBack {
 		return
 	}
-	t.mech, t.from, t.to = Silent, max(from, t.from-apart), max(t.to, until)
+	t.mech, t.from, t.to = knowledge.AISSilentStall, max(from, t.from-apart), max(t.to, until)
 	t.stall = &aislog.Stall{Span: aislog.Span{From: first.From, To: end.To}, Begin: first.Base, End: end.At}
 }
 

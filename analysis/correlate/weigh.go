@@ -114,7 +114,7 @@ func (x *inquiry) past(t *trouble) bool {
 		}
 	}
 	margin := apart
-	if t.mech == Restart && t.down != nil && t.down.orderly {
+	if t.mech == knowledge.AISDaemonRestart && t.down != nil && t.down.orderly {
 		margin = apart / 2
 	}
 	return x.Stall.T-(to+x.clock.Shift) > margin
@@ -172,7 +172,7 @@ func (x *inquiry) touch(t *trouble) (touched, []meeting) {
 				others = true
 			}
 		}
-		firm := slices.ContainsFunc(common, func(m Mark) bool { return m.Kind <= Address }) || names || len(common) > 0 && t.mech == Auth
+		firm := slices.ContainsFunc(common, func(m Mark) bool { return m.Kind <= Address }) || names || len(common) > 0 && t.mech == knowledge.AISAuth
 		switch {
 		case firm:
 			how = byName
@@ -266,23 +266,23 @@ func fits(mech knowledge.Slug, c *Client) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(c.Text, w) })
 	}
 	switch mech {
-	case Restart:
+	case knowledge.AISDaemonRestart:
 		return c.Fault == "refused" || c.Fault == "reset" || c.Fault == "broken" || has("onnection refused", "unexpected EOF", "roken pipe", "reset by peer")
-	case Network, Silent:
+	case knowledge.AISNetwork, knowledge.AISSilentStall:
 		return c.Fault == "timeout" || has("imed out", "imeout")
-	case Pressure:
+	case knowledge.AISResourcePressure:
 		return c.Fault == "throttled" || c.Fault == "timeout" || has("resource pressure", "STATUS:429", "ErrTooManyRequests")
-	case Throttled:
+	case knowledge.AISThrottled:
 		return c.Fault == "throttled" || has("STATUS:429", "STATUS:503", "SlowDown", "ErrTooManyRequests")
-	case Full:
+	case knowledge.StorageFull:
 		return has("ErrCapExceeded", "out of space", "no space left")
-	case Disk:
+	case knowledge.AISDiskFault:
 		return c.Fault == "server" || has("STATUS:500", "input/output error")
-	case Rebalance:
+	case knowledge.AISRebalance:
 		return c.Fault == "missing" || has("ErrNotFound", "ErrObjNotFound", "does not exist", "STATUS:404")
-	case Auth:
+	case knowledge.AISAuth:
 		return has("STATUS:401", "STATUS:403", "token")
-	case Loss, Stream:
+	case knowledge.AISBatchObjectLoss, knowledge.AISStreamBroken:
 		return has("StopIteration", "AISBatchLoaderError", "truncated", "prematurely", "returned empty content", "unexpected EOF", "missing entry") || c.Fault == "broken"
 	}
 	return false
@@ -326,15 +326,15 @@ func (x *inquiry) single(a *Answer) {
 
 // earlier says which of two causes is told first.
 func (x *inquiry) earlier(a, b *Episode) bool {
-	if (a.Mechanism == Loss) != (b.Mechanism == Loss) {
-		return b.Mechanism == Loss
+	if (a.Mechanism == knowledge.AISBatchObjectLoss) != (b.Mechanism == knowledge.AISBatchObjectLoss) {
+		return b.Mechanism == knowledge.AISBatchObjectLoss
 	}
 	return a.from < b.from
 }
 
 // later says that b began clearly after a.
 func (x *inquiry) later(a, b *Episode) bool {
-	return b.from-a.from > 5 || b.Mechanism == Loss && a.Mechanism != Loss
+	return b.from-a.from > 5 || b.Mechanism == knowledge.AISBatchObjectLoss && a.Mechanism != knowledge.AISBatchObjectLoss
 }
 
 func (x *inquiry) role(id string) string {
@@ -363,11 +363,11 @@ func (x *inquiry) role(id string) string {
 // sideOf is on which side of a request a mechanism lies.
 func sideOf(t *trouble, role string) string {
 	switch t.mech {
-	case Auth:
+	case knowledge.AISAuth:
 		return "client"
-	case Network:
+	case knowledge.AISNetwork:
 		return "network"
-	case Throttled:
+	case knowledge.AISThrottled:
 		if slices.ContainsFunc(t.points, func(p point) bool { return p.event != nil && p.event.Kind == aislog.RemoteThrottled }) {
 			return "remote"
 		}

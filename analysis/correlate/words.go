@@ -130,9 +130,9 @@ func b2i(b bool) int {
 
 // ledWords say what a trouble led to at the daemons.
 var ledWords = map[knowledge.Slug]string{
-	Restart: "%s went down", Full: "%s was out of space", Disk: "%s had trouble with a disk", Pressure: "%s was under pressure", Network: "%s did not answer others",
-	Stream: "streams to %s broke", Rebalance: "the cluster moved its data", Loss: "batches that %s put together were aborted or stayed incomplete", Silent: "%s received nothing",
-	missing: "%s did not find objects that were being moved", Throttled: "%s was throttled", Auth: "%s refused requests",
+	knowledge.AISDaemonRestart: "%s went down", knowledge.StorageFull: "%s was out of space", knowledge.AISDiskFault: "%s had trouble with a disk", knowledge.AISResourcePressure: "%s was under pressure", knowledge.AISNetwork: "%s did not answer others",
+	knowledge.AISStreamBroken: "streams to %s broke", knowledge.AISRebalance: "the cluster moved its data", knowledge.AISBatchObjectLoss: "batches that %s put together were aborted or stayed incomplete", knowledge.AISSilentStall: "%s received nothing",
+	missing: "%s did not find objects that were being moved", knowledge.AISThrottled: "%s was throttled", knowledge.AISAuth: "%s refused requests",
 }
 
 // consequences tell what a trouble led to among the daemons, in order of time.
@@ -173,7 +173,7 @@ func (x *inquiry) statement(t *trouble) string {
 		n += p.n
 	}
 	switch t.mech {
-	case Restart:
+	case knowledge.AISDaemonRestart:
 		switch o := t.down; {
 		case o == nil:
 			return id + " took no connections any more; its own log of that time is not here, or does not say why"
@@ -186,23 +186,23 @@ func (x *inquiry) statement(t *trouble) string {
 		default:
 			return id + " ended without a word, killed or crashed" + again(o)
 		}
-	case Full:
+	case knowledge.StorageFull:
 		return fmt.Sprintf("%s was out of space (%s)", id, plural(n, "record", "records"))
-	case Disk:
+	case knowledge.AISDiskFault:
 		return fmt.Sprintf("a disk or a mountpath of %s failed or was disabled", id)
-	case Pressure:
+	case knowledge.AISResourcePressure:
 		return fmt.Sprintf("%s was short of resources and rejected or delayed batches (%s)", id, plural(n, "record", "records"))
-	case Throttled:
+	case knowledge.AISThrottled:
 		return fmt.Sprintf("requests at %s were throttled (%s)", id, plural(n, "record", "records"))
-	case Auth:
+	case knowledge.AISAuth:
 		return fmt.Sprintf("%s refused the job's token (%s)", id, plural(n, "record", "records"))
-	case Network:
+	case knowledge.AISNetwork:
 		return fmt.Sprintf("%s did not answer the others in time while its own log shows no end of it", id)
-	case Stream:
+	case knowledge.AISStreamBroken:
 		return fmt.Sprintf("streams between %s and other daemons broke", id)
-	case Rebalance:
+	case knowledge.AISRebalance:
 		return "the cluster changed its members and moved its data"
-	case Silent:
+	case knowledge.AISSilentStall:
 		return fmt.Sprintf("batches ran at %s, and for %s it received nothing from the other daemons, without an error", id, span(t.to-t.from))
 	}
 	return fmt.Sprintf("batches that %s put together were aborted or stayed incomplete (%s)", id, plural(n, "record", "records"))

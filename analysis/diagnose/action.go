@@ -50,7 +50,7 @@ func (b *builder) action() {
 		a.Resubmit, a.Owner = unknown, unknown
 	}
 	// A node is left out only for a sign from that very node.
-	if len(v.Candidates) == 1 && hardware[v.Mechanism] {
+	if len(v.Candidates) == 1 && hardware[knowledge.Slug(v.Mechanism)] {
 		a.ExcludeNodes = append(a.ExcludeNodes, v.Root.Nodes...)
 	}
 	b.fromBefore(a)
@@ -93,8 +93,8 @@ func (b *builder) open() bool {
 }
 
 // hardware are mechanisms that are a sign from the node itself.
-var hardware = map[string]bool{"gpu-ecc": true, "gpu-off-bus": true, "gpu-nvlink": true, "gpu-firmware": true, "gpu-hang": true,
-	"node-failure": true, "thermal-power": true}
+var hardware = map[knowledge.Slug]bool{knowledge.GPUECC: true, knowledge.GPUOffBus: true, knowledge.GPUNVLink: true, knowledge.GPUFirmware: true, knowledge.GPUHang: true,
+	knowledge.NodeFailure: true, knowledge.ThermalPower: true}
 
 // known is what people should know of a mechanism, where the verdict's component is at fault.
 func (b *builder) known(slug knowledge.Slug) (knowledge.Mechanism, bool) {

@@ -37,7 +37,7 @@ func (b *builder) correlated() {
 		if s.Side == nil {
 			s.Side = ptr(e.Side)
 		}
-		if e.ID != "" && e.Mechanism != correlate.Auth && !slices.Contains(s.Targets, e.ID) {
+		if e.ID != "" && e.Mechanism != knowledge.AISAuth && !slices.Contains(s.Targets, e.ID) {
 			s.Targets = append(s.Targets, e.ID)
 		}
 	}
@@ -102,7 +102,7 @@ func (b *builder) overturned(first decision) []incident.Revision {
 // suspected says that what the job's own logs led to left room for the store.
 func (b *builder) suspected(first decision) bool {
 	for _, p := range first.winners {
-		if o := origin(p.Mechanism); o == "storage" || o == "data-loading-stall" || p.Mechanism == "rank-stalled" {
+		if o := origin(p.Mechanism); o == "storage" || o == "data-loading-stall" || p.Mechanism == knowledge.RankStalled {
 			return true
 		}
 	}

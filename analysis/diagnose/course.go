@@ -9,6 +9,7 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // soundSave is the newest completed save from before the numbers went wrong: of a save at or after the last sound line
@@ -95,7 +96,7 @@ func (b *builder) told() (c *resolve.Course, marks []incident.CourseMark) {
 		}
 	}
 	for _, x := range f.Courses {
-		if d, ok := x.Slowdown(); ok && (!d.Weak || b.r.Verdict.Mechanism == "throughput-regression") && (c == nil || c == x) {
+		if d, ok := x.Slowdown(); ok && (!d.Weak || b.r.Verdict.Mechanism == string(knowledge.ThroughputRegression)) && (c == nil || c == x) {
 			c = x
 			mark(d.Onset, fmt.Sprintf("step time %s → %s (×%.2f)", mechanism.Seconds(d.Base), mechanism.Seconds(d.Now), d.Ratio()), d.BaseAt)
 		}

@@ -10,10 +10,11 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // unknown is the mechanism of a run that nothing explains.
-const unknown = "unknown"
+const unknown = string(knowledge.Unknown)
 
 // Earlier is what is kept of earlier runs, and who this one is among them.
 type Earlier struct {
@@ -247,7 +248,7 @@ func (b *builder) hypotheses() {
 		}
 		b.r.Hypotheses = append(b.r.Hypotheses, h)
 		for _, rival := range p.Rivals {
-			if rival == unknown {
+			if rival == knowledge.Unknown {
 				continue
 			}
 			o := incident.Hypothesis{Mechanism: string(rival), Status: h.Status, For: h.For, Against: nonNil(p.AgainstRival[rival]), WouldDecide: h.WouldDecide}

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
+	"faultline/knowledge"
 )
 
 // duringSave says that the job failed while the save that began at this place went on: soon after it by the clock, or in
@@ -84,7 +85,7 @@ func (b *builder) starting() bool {
 	f := b.s.Facts
 	if len(b.d.winners) > 0 {
 		switch b.d.winners[0].Mechanism {
-		case "init-unreachable", "config-error", "version-mismatch", "scheduler-error":
+		case knowledge.InitUnreachable, knowledge.ConfigError, knowledge.VersionMismatch, knowledge.SchedulerError:
 			return true
 		}
 	}

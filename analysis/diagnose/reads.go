@@ -13,7 +13,7 @@ import (
 )
 
 // mechRetries is the mechanism that ladders of retries speak for, or against.
-const mechRetries = "storage-retries-exhausted"
+const mechRetries = string(knowledge.StorageRetriesExhausted)
 
 // reads fills what the report says about reading and writing data: the counts, the state of the storage question, and
 // retries that recovered as the noise they are.
@@ -94,7 +94,7 @@ func (b *builder) storage() incident.Storage {
 	for _, c := range v.Candidates {
 		o := origin(knowledge.Slug(c.Mechanism))
 		store = store && o == "storage"
-		if o == "storage" || o == "data-loading-stall" || c.Mechanism == "rank-stalled" {
+		if o == "storage" || o == "data-loading-stall" || c.Mechanism == string(knowledge.RankStalled) {
 			out.Status = "not-provided"
 		}
 	}

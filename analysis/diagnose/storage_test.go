@@ -14,6 +14,7 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 	"faultline/incident"
+	"faultline/knowledge"
 	"faultline/simulate"
 )
 
@@ -120,7 +121,7 @@ const deadAnswer = `STATUS:500, MESSAGE:GFN(ais://lab/o/000258, t[t-03]): Get "h
 func TestATargetThatDiedBeforeTheRankGaveUpIsTheCause(t *testing.T) {
 	r := run(beside(t, readsFromStore(deadAnswer), clusterOf(deadTarget)), mechanism.All())
 	v, s := &r.Verdict, &r.Storage
-	if v.Mechanism != correlate.Restart || v.Status != incident.Confirmed || v.Root.Component == nil || *v.Root.Component != "ais:t-03" {
+	if v.Mechanism != string(knowledge.AISDaemonRestart) || v.Status != incident.Confirmed || v.Root.Component == nil || *v.Root.Component != "ais:t-03" {
 		t.Errorf("%s %s %+v", v.Status, v.Mechanism, v.Root)
 	}
 	if s.Judgement != "implicated" || s.Side == nil || *s.Side != "target" || !slices.Equal(s.Targets, []string{"t-03"}) || s.Clocks != "proven" {
@@ -144,7 +145,7 @@ func TestAnotherTargetsLoadIsNoCauseOfADeath(t *testing.T) {
 		"E 23:15:55.100000 common:582 t[t-01] CPU utilization: extremely high [ 95 2 ]",
 	}, deadTarget["t-01"]...)}
 	r := run(beside(t, readsFromStore(deadAnswer), clusterOf(lines)), mechanism.All())
-	if v, s := &r.Verdict, &r.Storage; v.Mechanism != correlate.Restart || s.Judgement != "implicated" || !slices.Equal(s.Targets, []string{"t-03"}) {
+	if v, s := &r.Verdict, &r.Storage; v.Mechanism != string(knowledge.AISDaemonRestart) || s.Judgement != "implicated" || !slices.Equal(s.Targets, []string{"t-03"}) {
 		t.Errorf("%s, %s (%s) %v", v.Mechanism, s.Judgement, s.Why, s.Targets)
 	}
 }
@@ -154,12 +155,12 @@ func TestAnExpiredTokenIsTheClientsSide(t *testing.T) {
 	const text = `invalid token from header "Authorization": invalid token [err: token expired]`
 	refusals := clusterOf(map[string][]string{"p-00": {"W 23:15:32.438000 prxauth:421 token validation failed: " + text, "W 23:15:32.439500 prxauth:421 token validation failed: " + text}})
 	r := run(beside(t, readsFromStore("STATUS:401, MESSAGE:"+text+", REQ_URL:http://10.0.0.0:51081/v1/ml/moss/lab"), refusals), mechanism.All())
-	if s := &r.Storage; r.Verdict.Mechanism != correlate.Auth || s.Judgement != "implicated" || s.Side == nil || *s.Side != "client" || len(s.Targets) > 0 {
+	if s := &r.Storage; r.Verdict.Mechanism != string(knowledge.AISAuth) || s.Judgement != "implicated" || s.Side == nil || *s.Side != "client" || len(s.Targets) > 0 {
 		t.Errorf("%s, %s (%s) %v %v", r.Verdict.Mechanism, s.Judgement, s.Why, s.Side, s.Targets)
 	}
 	// Somebody else's token ran out.
 	r = run(beside(t, readsFromStore("STATUS:500, MESSAGE:what is this, REQ_URL:http://10.0.0.0:51081/v1/ml/moss/lab"), refusals), mechanism.All())
-	if s := &r.Storage; s.Side != nil || r.Verdict.Mechanism == correlate.Auth {
+	if s := &r.Storage; s.Side != nil || r.Verdict.Mechanism == string(knowledge.AISAuth) {
 		t.Errorf("%s, %s (%s)", r.Verdict.Mechanism, s.Judgement, s.Why)
 	}
 }
@@ -178,17 +179,17 @@ func TestWhatBefellTheStoreIsTold(t *testing.T) {
 	for _, c := range []befell{
 		{name: "a target out of space", answer: "STATUS:507, MESSAGE:ErrCapExceeded: out of space: used 100% of total capacity" + request,
 			lines:     map[string][]string{"t-02": {"E 23:15:32.101588 ErrCapExceeded: out of space: used 100% of total capacity on at least one of the mountpaths (total used 144.23MiB out of 144.44MiB): GET /v1/objects/lab/o/000258 (t[t-02]: htrun.go:1636 <- target.go:1139 <- target.go:794])"}},
-			mechanism: correlate.Full, daemon: "t-02", side: "target", judgement: "implicated"},
+			mechanism: string(knowledge.StorageFull), daemon: "t-02", side: "target", judgement: "implicated"},
 		{name: "a batch rejected under pressure", answer: `STATUS:429, MESSAGE:ErrTooManyRequests: wid="ais-pro-AbCdE" rejected due to resource pressure (load=critical sleep=10ms [mem=low cpu=low dsk=critical], pending=3), REQ_URL:http://10.0.0.0:51081/v1/ml/moss/lab`,
 			lines:     map[string][]string{"t-01": {`E 23:15:32.301588 ErrTooManyRequests: wid="ais-pro-AbCdE" rejected due to resource pressure (load=critical sleep=10ms [mem=low cpu=low dsk=critical], pending=3): GET /v1/ml/moss/lab (t[t-01]: htrun.go:1636 <- ml.go:460])`}},
-			mechanism: correlate.Pressure, daemon: "t-01", side: "target", judgement: "implicated"},
+			mechanism: string(knowledge.AISResourcePressure), daemon: "t-01", side: "target", judgement: "implicated"},
 		{name: "pressure that was there all day", answer: `STATUS:500, MESSAGE:what is this, REQ_URL:http://10.0.0.0:51081/v1/ml/moss/lab`,
 			lines: map[string][]string{"t-01": allDay()}, judgement: "open"},
 		{name: "a restart after the job had failed", answer: "STATUS:500, MESSAGE:what is this" + request,
 			lines: map[string][]string{"t-03": {"!23:16:18"}, "t-02": {"E 23:15:32.300000 ErrBusy: object ais://lab/o/000258 is currently busy, please try again: GET /v1/objects/lab/o/000258 (t[t-02]: htrun.go:1636])"}}, judgement: "open"},
 		{name: "a token that ran out", answer: "STATUS:401, MESSAGE:invalid token from header \"Authorization\": invalid token [err: token expired]" + request,
 			lines:     map[string][]string{"p-00": {`E 23:15:32.400000 invalid token from header "Authorization": invalid token [err: token expired]: GET /v1/objects/lab/o/000258 (p[p-00]: htrun.go:1640 <- prxauth.go:367 <- proxy.go:2591])`}},
-			mechanism: correlate.Auth, side: "client", judgement: "implicated"},
+			mechanism: string(knowledge.AISAuth), side: "client", judgement: "implicated"},
 		{name: "a person who looks at the cluster without a token", answer: "STATUS:500, MESSAGE:what is this" + request,
 			lines: map[string][]string{"p-00": {`E 23:15:30.400000 token required: GET /v1/daemon (p[p-00]: htrun.go:1640 <- prxauth.go:367 <- proxy.go:2591])`}}, judgement: "cleared"},
 		{name: "an object that another target's trouble does not touch", answer: `STATUS:404, MESSAGE:t[t-02]: ais://lab/o/000258 does not exist` + request,

@@ -177,7 +177,7 @@ func (b *builder) verdict() {
 	switch {
 	case len(set) > 1:
 		v.Status = incident.Inconclusive
-	case top.Class == mechanism.Nothing || top.Mechanism == "cancelled":
+	case top.Class == mechanism.Nothing || top.Mechanism == knowledge.Cancelled:
 		v.Status, v.Ending = incident.NoFailure, top.Ending
 	case top.Direct && (len(top.Ranks) > 0 || len(top.Nodes) > 0 || top.Scope == "all"):
 		v.Status = incident.Confirmed
@@ -222,7 +222,7 @@ func (b *builder) contradicted(top *mechanism.Proposal) {
 	if !ok || top.Class == mechanism.Nothing || top.Class == mechanism.Degraded {
 		return
 	}
-	top.Rivals = appendNew(top.Rivals, "completed")
+	top.Rivals = appendNew(top.Rivals, knowledge.Completed)
 	top.Against = append(top.Against, incident.Finding{Statement: "SLURM's records have the job and all its steps completed, with exit codes of 0: either it went on after this, or its script hides how it ended",
 		Evidence: []incident.Evidence{mechanism.QuoteAt(at, &incident.Predicate{Literals: []string{"COMPLETED"}})}})
 	b.r.Warnings = append(b.r.Warnings, "the logs show a failure, SLURM's records have the job completed")

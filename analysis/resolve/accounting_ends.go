@@ -122,24 +122,24 @@ func (f *Facts) recordFailure(s *accounting.Record) {
 	fl := &Failure{Rank: NoRank, Kind: "record", Role: knowledge.CauseRole, Direct: true, Count: 1}
 	switch {
 	case s.State == "OUT_OF_MEMORY" || sig == accounting.OutOfMemory && sure:
-		fl.Mechanism, fl.Sign = mechHostOOM, "slurm-oom"
+		fl.Mechanism, fl.Sign = knowledge.HostOOM, knowledge.IDSlurmOOM
 		fl.Text = "SLURM counted an out-of-memory kill in " + what
 		if s.State == "OUT_OF_MEMORY" {
 			column = "State"
 		}
 	case sig == accounting.NoOutput && sure:
-		fl.Mechanism, fl.Sign = "scheduler-error", "slurm-output"
+		fl.Mechanism, fl.Sign = knowledge.SchedulerError, knowledge.IDSlurmOutput
 		fl.Text = "SLURM could not open an output file of " + what
 	case s.Step == "batch" && s.Exit.Signal == sig && asked[sig]:
-		fl.Mechanism, fl.Direct = mechSignal, false
+		fl.Mechanism, fl.Direct = knowledge.ExternalSignal, false
 		fl.Text = fmt.Sprintf("the batch script of job %s was ended by %s", s.Job, name)
 	case s.State == "BOOT_FAIL":
-		fl.Mechanism, column = "scheduler-error", "State"
+		fl.Mechanism, column = knowledge.SchedulerError, "State"
 		fl.Text = "SLURM could not boot the nodes of " + what
 	case s.Step == "" && len(f.Accounting.Steps) > 0 || len(f.Obs.TaskExits) > 0 || f.endedFromOutside() || code.Zero() || !code.Known:
 		return // srun names the task itself; and what the scheduler ended says nothing by its codes
 	case crash && sure:
-		fl.Mechanism = mechNativeCrash
+		fl.Mechanism = knowledge.NativeCrash
 		fl.Text = fmt.Sprintf("a process of %s died of %s", what, name)
 	case s.Step == "batch":
 		return // the script ends as what it started did

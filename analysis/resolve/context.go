@@ -11,8 +11,8 @@ import (
 
 // ioMechanisms are what a read or write that fails may be called. Programs catch such failures and go on.
 var ioMechanisms = map[knowledge.Slug]bool{
-	"storage-retries-exhausted": true, "storage-unresponsive": true, "storage-full": true, "checkpoint-io": true, "bad-sample": true,
-	"ais-batch-object-loss": true, "ais-auth": true, "dataloader-stall": true,
+	knowledge.StorageRetriesExhausted: true, knowledge.StorageUnresponsive: true, knowledge.StorageFull: true, knowledge.CheckpointIO: true, knowledge.BadSample: true,
+	knowledge.AISBatchObjectLoss: true, knowledge.AISAuth: true, knowledge.DataloaderStall: true,
 }
 
 // ReadsOrWrites says that a mechanism is a failure to read or write.
@@ -74,13 +74,13 @@ var netErrors = map[string]bool{
 // softSamples are signatures of damaged files that may be items of the data or checkpoints. textSamples are those of them
 // whose words occur wherever text is parsed: they speak of the data only where data were being loaded.
 var (
-	softSamples = map[knowledge.ID]bool{"data-json": true, "data-unicode": true, "data-tar": true, "data-gzip": true, "data-lzma": true, "checkpoint-pickle": true,
-		"s3-mountpoint-missing": true}
-	textSamples = map[knowledge.ID]bool{"data-json": true, "data-unicode": true}
+	softSamples = map[knowledge.ID]bool{knowledge.IDDataJSON: true, knowledge.IDDataUnicode: true, knowledge.IDDataTar: true, knowledge.IDDataGzip: true, knowledge.IDDataLZMA: true, knowledge.IDCheckpointPickle: true,
+		knowledge.IDS3MountpointMissing: true}
+	textSamples = map[knowledge.ID]bool{knowledge.IDDataJSON: true, knowledge.IDDataUnicode: true}
 )
 
 // eitherIO are signatures of a single failed operation on a file system: on a checkpoint it is the file or the mount.
-var eitherIO = map[knowledge.ID]bool{"storage-io-error": true, "storage-timeout-path": true, "storage-remote-io": true, "storage-read-only": true, "limit-file-size": true}
+var eitherIO = map[knowledge.ID]bool{knowledge.IDStorageIOError: true, knowledge.IDStorageTimeoutPath: true, knowledge.IDStorageRemoteIO: true, knowledge.IDStorageReadOnly: true, knowledge.IDLimitFileSize: true}
 
 // inContext is classify, held against what the process was about when it raised.
 func inContext(x *worker.Exception) (mech knowledge.Slug, role knowledge.Role, direct bool, sign knowledge.ID) {
@@ -88,48 +88,48 @@ func inContext(x *worker.Exception) (mech knowledge.Slug, role knowledge.Role, d
 	c := contextsOf(x)
 	if c.telemetry {
 		if ioMechanisms[mech] {
-			return mechException, knowledge.CauseRole, false, ""
+			return knowledge.Exception, knowledge.CauseRole, false, ""
 		}
 		return mech, role, direct, sign
 	}
 	class := x.Type[strings.LastIndexAny(x.Type, ".:")+1:]
-	plain := sign == "" && (mech == mechException || role == knowledge.ConsequenceRole || role == knowledge.SymptomRole)
+	plain := sign == "" && (mech == knowledge.Exception || role == knowledge.ConsequenceRole || role == knowledge.SymptomRole)
 	switch {
 	case c.store && netErrors[class] && !c.checkpoint && (knowledge.AsksEngine(x.Message) || !c.loading && knowledge.AsksSomebody(x.Message)):
 		return "", knowledge.SymptomRole, false, "" // the server failed before, or stood still
-	case betweenProcesses(x, class) && (plain || sign == "storage-connection-reset" || sign == "checkpoint-pickle"):
+	case betweenProcesses(x, class) && (plain || sign == knowledge.IDStorageConnectionReset || sign == knowledge.IDCheckpointPickle):
 		return "", knowledge.ConsequenceRole, false, ""
-	case sign == "checkpoint-pickle" && received(x):
-		return "collective-mismatch", knowledge.CauseRole, false, knowledge.CollectiveUnpickle
-	case role == knowledge.SymptomRole && (mech == "peer-lost" || mech == "") && onTheWayOut(x) && !holds(rootOf(x), sign):
+	case sign == knowledge.IDCheckpointPickle && received(x):
+		return knowledge.CollectiveMismatch, knowledge.CauseRole, false, knowledge.IDCollectiveUnpickle
+	case role == knowledge.SymptomRole && (mech == knowledge.PeerLost || mech == "") && onTheWayOut(x) && !holds(rootOf(x), sign):
 		return classify(rootOf(x))
 	case shortByStopIteration(x):
-		return "ais-batch-object-loss", knowledge.CauseRole, false, ""
-	case sign == "config-file-missing" && ofShard(x):
-		return "checkpoint-io", knowledge.CauseRole, direct, sign
-	case sign == "storage-full" && inSharedMemory(x):
-		return "resource-limit", knowledge.CauseRole, direct, sign
+		return knowledge.AISBatchObjectLoss, knowledge.CauseRole, false, ""
+	case sign == knowledge.IDConfigFileMissing && ofShard(x):
+		return knowledge.CheckpointIO, knowledge.CauseRole, direct, sign
+	case sign == knowledge.IDStorageFull && inSharedMemory(x):
+		return knowledge.ResourceLimit, knowledge.CauseRole, direct, sign
 	case softSamples[sign] && c.checkpoint && !c.loading:
-		return "checkpoint-io", knowledge.CauseRole, direct, sign
+		return knowledge.CheckpointIO, knowledge.CauseRole, direct, sign
 	case softSamples[sign] && c.loading:
-		return "bad-sample", knowledge.CauseRole, direct, sign
+		return knowledge.BadSample, knowledge.CauseRole, direct, sign
 	case textSamples[sign] && c.frames > 0:
-		return mechException, knowledge.CauseRole, true, sign
+		return knowledge.Exception, knowledge.CauseRole, true, sign
 	case eitherIO[sign] && c.checkpoint && !c.loading:
-		return "checkpoint-io", knowledge.CauseRole, direct, sign
-	case role == knowledge.SymptomRole && (mech == "storage-retries-exhausted" || sign == "storage-connection-reset" || sign == "storage-incomplete") && (c.store || c.loading):
+		return knowledge.CheckpointIO, knowledge.CauseRole, direct, sign
+	case role == knowledge.SymptomRole && (mech == knowledge.StorageRetriesExhausted || sign == knowledge.IDStorageConnectionReset || sign == knowledge.IDStorageIncomplete) && (c.store || c.loading):
 		// Tried again it would be a retry; raised it ends the read.
-		return "storage-retries-exhausted", knowledge.CauseRole, false, sign
+		return knowledge.StorageRetriesExhausted, knowledge.CauseRole, false, sign
 	case plain && c.checkpoint && !c.loading && (class == "OSError" || class == "IOError" || class == "EOFError" || class == "BadZipFile"):
-		return "checkpoint-io", knowledge.CauseRole, false, ""
+		return knowledge.CheckpointIO, knowledge.CauseRole, false, ""
 	case plain && class == "EOFError" && fileEnds[x.Message] && c.loading:
-		return "bad-sample", knowledge.CauseRole, false, ""
+		return knowledge.BadSample, knowledge.CauseRole, false, ""
 	case plain && c.loading && (damaged.MatchString(x.Message) || slices.ContainsFunc(x.Cause, func(e worker.Exception) bool { return damaged.MatchString(e.Message) })):
-		return "bad-sample", knowledge.CauseRole, false, ""
+		return knowledge.BadSample, knowledge.CauseRole, false, ""
 	case plain && class == "EOFError" && (fileEnds[x.Message] || x.Message == inputEnds):
-		return mechException, knowledge.CauseRole, true, ""
+		return knowledge.Exception, knowledge.CauseRole, true, ""
 	case plain && netErrors[class] && c.store:
-		return "storage-retries-exhausted", knowledge.CauseRole, false, ""
+		return knowledge.StorageRetriesExhausted, knowledge.CauseRole, false, ""
 	}
 	return mech, role, direct, sign
 }

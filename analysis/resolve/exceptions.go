@@ -64,7 +64,7 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 		fl.Told = &x.Told[i]
 	}
 	if x.Bare && fl.Sign == "" {
-		if fl.Mechanism != mechException || !f.lastWords(x) {
+		if fl.Mechanism != knowledge.Exception || !f.lastWords(x) {
 			return
 		}
 		fl.Direct = false
@@ -133,7 +133,7 @@ func (f *Facts) wentOnAfterWarning(fl *Failure) bool {
 	hung := slices.ContainsFunc(f.Groups, func(g *Group) bool { return len(g.Pending) > 0 })
 	if !hung {
 		above, below := f.StepsAround(*fl.At)
-		passable := fl.Mechanism == mechException || fl.Mechanism == "bad-sample" || ioMechanisms[fl.Mechanism]
+		passable := fl.Mechanism == knowledge.Exception || fl.Mechanism == knowledge.BadSample || ioMechanisms[fl.Mechanism]
 		believed := above+below == 0 && len(f.Progress) > 0 && passable && !f.endedOtherwise()
 		fl.Unsettled = believed && f.closes(fl.Exc) && !slices.ContainsFunc(f.Obs.Exceptions, raised)
 		return below >= goesOn || believed && !fl.Unsettled
@@ -165,7 +165,7 @@ func (f *Facts) endedOtherwise() bool {
 	cancelled := func(e worker.SlurmEnd) bool { return e.Kind != "cancelled" || e.Reason == "" }
 	lost := func(s worker.Sign) bool {
 		sig, _ := knowledge.Lookup(s.ID)
-		return sig.Mechanism == "peer-lost"
+		return sig.Mechanism == knowledge.PeerLost
 	}
 	if len(o.ChildFailed)+len(o.ChildExits)+len(o.TaskExits) == 0 && !slices.ContainsFunc(o.SlurmEnds, cancelled) && !slices.ContainsFunc(o.Signs, lost) {
 		return false
@@ -298,8 +298,8 @@ func classify(x *worker.Exception) (mech knowledge.Slug, role knowledge.Role, di
 			first = &c
 		}
 	}
-	if first != nil && first.ID == "teardown-called-process" && x.Who().Global >= 0 || notCompiled(rootOf(x)) { // a rank starts helpers, no launcher
-		return mechException, knowledge.CauseRole, true, ""
+	if first != nil && first.ID == knowledge.IDTeardownCalledProcess && x.Who().Global >= 0 || notCompiled(rootOf(x)) { // a rank starts helpers, no launcher
+		return knowledge.Exception, knowledge.CauseRole, true, ""
 	}
 	if first != nil {
 		return first.Mechanism, first.Role, first.Direct, first.ID
@@ -320,7 +320,7 @@ func classify(x *worker.Exception) (mech knowledge.Slug, role knowledge.Role, di
 			return m, r, d, s
 		}
 	}
-	return mechException, knowledge.CauseRole, true, ""
+	return knowledge.Exception, knowledge.CauseRole, true, ""
 }
 
 // toldOf says that an exception's own line, or that of one it came from, holds a sign.

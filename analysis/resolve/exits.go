@@ -33,13 +33,13 @@ func (f *Facts) exits(obs *worker.Observations, orphans orphans) {
 			r.Exit = &Exit{Code: c.ExitCode, At: c.At, T: t, Root: c.Root, Host: node}
 		}
 		if recorded(c.Traceback) {
-			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Mechanism: mechException, Role: knowledge.CauseRole, Direct: true,
+			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Mechanism: knowledge.Exception, Role: knowledge.CauseRole, Direct: true,
 				Kind: "record", At: &c.At, T: t, Count: 1, Text: recordedText(c.Traceback)}
 			fl.Mechanism, fl.Role, fl.Direct, fl.Sign = classify(&worker.Exception{Signs: knowledge.Match(nil, []byte(c.Traceback))})
 			f.Failures = append(f.Failures, fl)
 		}
 		if crashSignal(c.ExitCode) && !orphans.ends[c.Pos] {
-			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Mechanism: mechNativeCrash, Role: knowledge.CauseRole, Direct: true,
+			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Mechanism: knowledge.NativeCrash, Role: knowledge.CauseRole, Direct: true,
 				Kind: "exit", At: &c.At, T: t, Count: 1, Text: diedOf + strconv.Itoa(-c.ExitCode)}
 			f.Failures = append(f.Failures, fl)
 		}
@@ -60,7 +60,7 @@ func (f *Facts) exits(obs *worker.Observations, orphans orphans) {
 			fl.Rank, fl.Proc = NoRank, nil
 		}
 		if crashSignal(c.ExitCode) {
-			fl.Mechanism, fl.Role, fl.Direct = mechNativeCrash, knowledge.CauseRole, true
+			fl.Mechanism, fl.Role, fl.Direct = knowledge.NativeCrash, knowledge.CauseRole, true
 			fl.Text = diedOf + strconv.Itoa(-c.ExitCode)
 			f.Failures = append(f.Failures, &fl)
 		}
@@ -78,7 +78,7 @@ const (
 func (f *Facts) sharedMemory() {
 	var loader []*Failure
 	for _, fl := range f.Failures {
-		if fl.Sign == "loader-worker-bus" {
+		if fl.Sign == knowledge.IDLoaderWorkerBus {
 			loader = append(loader, fl)
 		}
 	}
@@ -88,7 +88,7 @@ func (f *Facts) sharedMemory() {
 	var died *Failure // who died so, if it was one rank: its launcher may tell it twice
 	several := false
 	for _, fl := range f.Failures {
-		if fl.Kind == "exit" && fl.Mechanism == mechNativeCrash && fl.Text == bySignal7 {
+		if fl.Kind == "exit" && fl.Mechanism == knowledge.NativeCrash && fl.Text == bySignal7 {
 			fl.Role = knowledge.ConsequenceRole
 			several = several || died != nil && died.Rank != fl.Rank
 			if fl.Rank != NoRank {
@@ -166,9 +166,9 @@ func (f *Facts) tasks(obs *worker.Observations) {
 		fl.Text = srunSays + e.What
 		switch what {
 		case "Segmentation fault", "Bus error", "Illegal instruction", "Floating point exception":
-			fl.Mechanism, fl.Role, fl.Direct = mechNativeCrash, knowledge.CauseRole, true
+			fl.Mechanism, fl.Role, fl.Direct = knowledge.NativeCrash, knowledge.CauseRole, true
 		case "Out Of Memory":
-			fl.Mechanism, fl.Role, fl.Direct = mechHostOOM, knowledge.CauseRole, true
+			fl.Mechanism, fl.Role, fl.Direct = knowledge.HostOOM, knowledge.CauseRole, true
 		case "Terminated":
 			fl.Role = knowledge.ConsequenceRole
 		case "Killed", "Aborted":
@@ -182,10 +182,10 @@ func (f *Facts) tasks(obs *worker.Observations) {
 				fl.Role = knowledge.ConsequenceRole
 			}
 			if crashSignal(e.Code) {
-				fl.Mechanism, fl.Role, fl.Direct = mechNativeCrash, knowledge.CauseRole, true
+				fl.Mechanism, fl.Role, fl.Direct = knowledge.NativeCrash, knowledge.CauseRole, true
 			}
 		}
-		if ends && e.Off > o && fl.Mechanism != mechHostOOM {
+		if ends && e.Off > o && fl.Mechanism != knowledge.HostOOM {
 			fl.Role, fl.Mechanism, fl.Direct = knowledge.ConsequenceRole, "", false
 		}
 		f.Failures = append(f.Failures, fl)

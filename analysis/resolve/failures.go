@@ -10,15 +10,6 @@ import (
 	"faultline/knowledge"
 )
 
-// Mechanism slugs that this package has to name itself, because they follow from an exit status or an exception's
-// class rather than from a signature's wording.
-const (
-	mechException   = "exception"
-	mechNativeCrash = "native-crash"
-	mechHostOOM     = "host-oom"
-	mechSignal      = "external-signal"
-)
-
 // failures collects what went wrong in single processes, with its role, and attributes it.
 func (f *Facts) failures(obs *worker.Observations) {
 	seen := &printed{likes: newLikes(true)}
@@ -28,7 +19,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 	orphans, answered := orphansOf(obs), answeredAgain(obs)
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
-		if s.ID == "storage-nfs" && answered.after(s) {
+		if s.ID == knowledge.IDStorageNFS && answered.after(s) {
 			continue // the server answered again
 		}
 		if f.triedAgain(&s.Pos) {
@@ -56,8 +47,8 @@ func (f *Facts) failures(obs *worker.Observations) {
 		case "oom":
 			fl := f.newFailure(&e.At, "sign")
 			fl.Rank, fl.Proc = NoRank, nil // slurmstepd speaks of the node, in whichever task's file it writes
-			fl.Mechanism, fl.Role, fl.Direct, fl.Count = mechHostOOM, knowledge.CauseRole, true, max(1, e.N)
-			fl.Sign, fl.Text = "slurm-oom", "SLURM counted an out-of-memory kill in this step on this node"
+			fl.Mechanism, fl.Role, fl.Direct, fl.Count = knowledge.HostOOM, knowledge.CauseRole, true, max(1, e.N)
+			fl.Sign, fl.Text = knowledge.IDSlurmOOM, "SLURM counted an out-of-memory kill in this step on this node"
 			if e.System != "" { // which ended the whole job; LSF writes that above what the job printed
 				fl.Kind, fl.Node, fl.Text = "record", "", e.System+" ended the job because it used more memory than it had asked for"
 				if e.Host != "" {
@@ -109,7 +100,7 @@ type answers struct {
 func answeredAgain(obs *worker.Observations) *answers {
 	a := &answers{last: map[nfsServer]int64{}, raised: map[string][]int64{}, hung: map[string]int64{}}
 	for i := range obs.Signs {
-		if s := &obs.Signs[i]; s.ID == "storage-nfs-again" {
+		if s := &obs.Signs[i]; s.ID == knowledge.IDStorageNFSAgain {
 			k := serverOf(s)
 			a.last[k] = max(a.last[k], s.Off)
 			a.raised[s.File] = nil
@@ -153,16 +144,15 @@ func (a *answers) after(s *worker.Sign) bool {
 // trapped takes launch failures for what they are where kernels of DeepEP had waited in vain: such a kernel prints that without a label and
 // then stops its process with a trap, which CUDA reports as a launch failure. Whoever reports it had waited.
 func (f *Facts) trapped() {
-	const waited = "peer-deepep-kernel"
 	first := map[string]worker.Pos{}
 	for _, fl := range f.Failures {
-		if p, ok := first[fl.At.File]; fl.Sign == waited && (!ok || less(fl.At.Pos, p)) {
+		if p, ok := first[fl.At.File]; fl.Sign == knowledge.IDPeerDeepEPKernel && (!ok || less(fl.At.Pos, p)) {
 			first[fl.At.File] = fl.At.Pos
 		}
 	}
 	for _, fl := range f.Failures {
-		if p, ok := first[fl.At.File]; ok && fl.Sign == "cuda-launch-failure" && less(p, fl.At.Pos) {
-			fl.Mechanism, fl.Role, fl.Direct, fl.Sign = "", knowledge.SymptomRole, false, waited
+		if p, ok := first[fl.At.File]; ok && fl.Sign == knowledge.IDCUDALaunchFailure && less(p, fl.At.Pos) {
+			fl.Mechanism, fl.Role, fl.Direct, fl.Sign = "", knowledge.SymptomRole, false, knowledge.IDPeerDeepEPKernel
 		}
 	}
 }
@@ -173,15 +163,15 @@ func (f *Facts) notNumbers() {
 	checked, other := map[string]worker.Pos{}, map[string]bool{}
 	for _, fl := range f.Failures {
 		switch p, ok := checked[fl.At.File]; {
-		case fl.Sign == "cuda-nan-check" && (!ok || less(fl.At.Pos, p)):
+		case fl.Sign == knowledge.IDCUDANaNCheck && (!ok || less(fl.At.Pos, p)):
 			checked[fl.At.File] = fl.At.Pos
-		case fl.Sign == "cuda-assert-line":
+		case fl.Sign == knowledge.IDCUDAAssertLine:
 			other[fl.At.File] = true
 		}
 	}
 	for _, fl := range f.Failures {
-		if p, ok := checked[fl.At.File]; ok && !other[fl.At.File] && fl.Sign == "cuda-assert" && fl.Role == knowledge.CauseRole && less(p, fl.At.Pos) {
-			fl.Mechanism = "non-finite-loss"
+		if p, ok := checked[fl.At.File]; ok && !other[fl.At.File] && fl.Sign == knowledge.IDCUDAAssert && fl.Role == knowledge.CauseRole && less(p, fl.At.Pos) {
+			fl.Mechanism = knowledge.NonFiniteLoss
 		}
 	}
 }
@@ -192,17 +182,17 @@ func (f *Facts) stopped() {
 	first := map[string]worker.Pos{}
 	for i := range f.Obs.Signs {
 		s := &f.Obs.Signs[i]
-		if p, ok := first[s.File]; s.ID == "signal-elastic-closing" && !f.ident.multiHost[s.File] && (!ok || less(s.Pos, p)) {
+		if p, ok := first[s.File]; s.ID == knowledge.IDSignalElasticClosing && !f.ident.multiHost[s.File] && (!ok || less(s.Pos, p)) {
 			first[s.File] = s.Pos
 		}
 	}
-	f.follow("loader-worker-exited", first)
+	f.follow(knowledge.IDLoaderWorkerExited, first)
 }
 
 // refused takes steps that SLURM did not create for consequences where training had failed above in the same file: a script goes on to
 // its next step when one has ended, however it did. What fails before training, as a check of the nodes, may not be what ended the job.
 func (f *Facts) refused() {
-	next := []knowledge.ID{"slurm-step-create", "slurm-step-impossible"}
+	next := []knowledge.ID{knowledge.IDSlurmStepCreate, knowledge.IDSlurmStepImpossible}
 	if !slices.ContainsFunc(f.Failures, func(fl *Failure) bool { return slices.Contains(next, fl.Sign) }) {
 		return
 	}
@@ -259,7 +249,7 @@ func (f *Facts) shellTold() {
 		return
 	}
 	for _, fl := range f.Failures {
-		if fl.Sign == "signal-shell-terminated" {
+		if fl.Sign == knowledge.IDSignalShellTerminated {
 			fl.Mechanism = ""
 		}
 	}
@@ -276,7 +266,7 @@ func orphansOf(obs *worker.Observations) orphans {
 	out := orphans{map[string]worker.Pos{}, map[worker.Pos]bool{}}
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
-		if s.ID != "peer-mpi-process-pid" {
+		if s.ID != knowledge.IDPeerMPIProcessPID {
 			continue
 		}
 		pid := knowledge.Fields(s.ID, []byte(s.Text))["pid"]
@@ -350,14 +340,14 @@ func (f *Facts) attribute() {
 		if fl.Kind == "exception" && times[raised{fl.At.File, fl.Text}] > 2 {
 			continue
 		}
-		if fl.Rank != NoRank || fl.Role != knowledge.CauseRole || fl.Kind == "task" && fl.Mechanism != mechHostOOM || f.ident.multiHost[fl.At.File] {
+		if fl.Rank != NoRank || fl.Role != knowledge.CauseRole || fl.Kind == "task" && fl.Mechanism != knowledge.HostOOM || f.ident.multiHost[fl.At.File] {
 			continue
 		}
 		if name := fl.At.Who().RayName; name != "" && !started[fileName{fl.At.File, name}] {
 			continue // an engine or an actor beside the launcher's processes: which of those ended after it, ended of something else
 		}
 		set := byFile[fl.At.File]
-		if (len(set) == 0 || fl.Mechanism == mechHostOOM) && fl.Node != "" {
+		if (len(set) == 0 || fl.Mechanism == knowledge.HostOOM) && fl.Node != "" {
 			set = byHost[fl.Node]
 		}
 		only, n := NoRank, 0
@@ -366,7 +356,7 @@ func (f *Facts) attribute() {
 				only, n = ranks.one, n+ranks.n
 			}
 		}
-		if ranks := set[1]; n == 0 && fl.Mechanism == mechHostOOM {
+		if ranks := set[1]; n == 0 && fl.Mechanism == knowledge.HostOOM {
 			// The kernel may have taken a loader's process: then its rank ends with an exception.
 			only, n = ranks.one, ranks.n
 		}
@@ -404,9 +394,9 @@ func byCode(codes map[string]map[int]int) map[string]map[int]ended {
 // endsSo says whether a process that had this failure ends with this exit code. Negative codes are signals.
 func endsSo(fl *Failure, code int) bool {
 	switch {
-	case fl.Mechanism == mechHostOOM || fl.Mechanism == "external-signal":
+	case fl.Mechanism == knowledge.HostOOM || fl.Mechanism == knowledge.ExternalSignal:
 		return code == -9 || code == 137
-	case fl.Mechanism == mechNativeCrash:
+	case fl.Mechanism == knowledge.NativeCrash:
 		return crashSignal(code) || code == -6 || code == 134
 	case fl.Kind == "exception" && fl.Exc != nil && strings.Contains(fl.Exc.Type, "::"):
 		return code == -6 || code == 134

@@ -71,7 +71,7 @@ func (f *Facts) parted() {
 		case fl.Role == knowledge.InfoRole || fl.Role == knowledge.NoiseRole:
 		case !f.soonAfter(fl, *at), strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError) && f.Follows(fl, *at):
 			return
-		case (fl.Kind == "sign" || fl.Kind == "nccl") && (fl.Role == knowledge.ConsequenceRole || fl.Mechanism == "peer-lost" && fl.Role == knowledge.SymptomRole) && f.saidBefore(fl, *at):
+		case (fl.Kind == "sign" || fl.Kind == "nccl") && (fl.Role == knowledge.ConsequenceRole || fl.Mechanism == knowledge.PeerLost && fl.Role == knowledge.SymptomRole) && f.saidBefore(fl, *at):
 			gone = append(gone, fl)
 		default:
 			return
@@ -164,13 +164,12 @@ func (f *Facts) saving() bool {
 
 // LetPass says that a process took no notice of a signal, and says below that it came to its end all the same.
 func (f *Facts) LetPass(fl *Failure) bool {
-	const told, passed = "signal-lightning-term", "signal-lightning-bypass"
-	if fl.Sign != told && fl.Sign != passed {
+	if fl.Sign != knowledge.IDSignalLightningTerm && fl.Sign != knowledge.IDSignalLightningBypass {
 		return false
 	}
 	last := int64(-1)
 	for _, o := range f.Failures {
-		if o.Sign == passed && o.At.File == fl.At.File {
+		if o.Sign == knowledge.IDSignalLightningBypass && o.At.File == fl.At.File {
 			last = max(last, o.At.Off)
 		}
 	}

@@ -144,23 +144,23 @@ func (g *gpus) unreachable(t *trouble) []*candidate {
 		for i := range s.State.Troubles {
 			switch x := &s.State.Troubles[i]; x.Kind {
 			case "handle", "lost":
-				add(s, x.Place, x.PCI, NoRank, "gpu-off-bus", fmt.Sprintf("nvidia-smi cannot reach GPU %s", x.PCI))
+				add(s, x.Place, x.PCI, NoRank, knowledge.GPUOffBus, fmt.Sprintf("nvidia-smi cannot reach GPU %s", x.PCI))
 			case "none":
 				if s.Node != "" && g.nodes[s.Node] {
-					add(s, x.Place, "", NoRank, "gpu-off-bus", "nvidia-smi finds no GPU there")
+					add(s, x.Place, "", NoRank, knowledge.GPUOffBus, "nvidia-smi finds no GPU there")
 				}
 			}
 		}
 		for i := range s.State.GPUs {
 			d := &s.State.GPUs[i]
 			if v := d.Of(gpustate.Unread); v != nil && d.PCI != "" {
-				add(s, v.Place, d.PCI, s.Ranks[i], "gpu-off-bus", fmt.Sprintf("nvidia-smi cannot read GPU %s", d.PCI))
+				add(s, v.Place, d.PCI, s.Ranks[i], knowledge.GPUOffBus, fmt.Sprintf("nvidia-smi cannot read GPU %s", d.PCI))
 			}
 			v := d.Of(gpustate.Volatile)
 			if v == nil || v.N == 0 || s.Ranks[i] == NoRank || !g.cudaOf(s.Ranks[i]) {
 				continue
 			}
-			add(s, v.Place, d.PCI, s.Ranks[i], "gpu-ecc", fmt.Sprintf("%d uncorrected memory errors on GPU %s since its driver was loaded", v.N, d.PCI))
+			add(s, v.Place, d.PCI, s.Ranks[i], knowledge.GPUECC, fmt.Sprintf("%d uncorrected memory errors on GPU %s since its driver was loaded", v.N, d.PCI))
 		}
 	}
 	return out
@@ -169,7 +169,7 @@ func (g *gpus) unreachable(t *trouble) []*candidate {
 // cudaOf says that a rank itself reports an error of CUDA.
 func (g *gpus) cudaOf(rank int) bool {
 	return slices.ContainsFunc(g.f.Failures, func(fl *Failure) bool {
-		return fl.Rank == rank && fl.Mechanism == "cuda-error" && fl.Kind != kindKernel
+		return fl.Rank == rank && fl.Mechanism == knowledge.CUDAError && fl.Kind != kindKernel
 	})
 }
 

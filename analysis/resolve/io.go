@@ -467,7 +467,7 @@ func (f *Facts) ladderFailures() {
 		}
 		at := l.Last.At()
 		fl := f.newFailure(&at, "ladder")
-		fl.Mechanism, fl.Role, fl.Direct = "storage-retries-exhausted", knowledge.CauseRole, true
+		fl.Mechanism, fl.Role, fl.Direct = knowledge.StorageRetriesExhausted, knowledge.CauseRole, true
 		fl.Text = fmt.Sprintf("%s was retried %d of %d times and did not recover", l.Request(), l.Top, l.Limit)
 		f.Failures = append(f.Failures, &fl)
 	}
@@ -477,13 +477,13 @@ func (f *Facts) ladderFailures() {
 // that all failed: clients that ask a store whether a file is there know only that no answer came.
 func (f *Facts) notFetched() {
 	for _, fl := range f.Failures {
-		if fl.Kind != "exception" || fl.Sign != "config-file-missing" || !strings.Contains(fl.Exc.Message, "://") {
+		if fl.Kind != "exception" || fl.Sign != knowledge.IDConfigFileMissing || !strings.Contains(fl.Exc.Message, "://") {
 			continue
 		}
 		if slices.ContainsFunc(f.Ladders, func(l *Ladder) bool {
 			return l.Outcome == Exhausted && !l.WentOn && l.Last.File == fl.At.File && l.Last.Off < fl.At.Off
 		}) {
-			fl.Mechanism, fl.Direct, fl.Sign = "storage-retries-exhausted", false, ""
+			fl.Mechanism, fl.Direct, fl.Sign = knowledge.StorageRetriesExhausted, false, ""
 		}
 	}
 }
@@ -495,11 +495,11 @@ func (f *Facts) itemsMissing() {
 		return
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind != "exception" || fl.Sign != "config-file-missing" || fl.Mechanism != "config-error" {
+		if fl.Kind != "exception" || fl.Sign != knowledge.IDConfigFileMissing || fl.Mechanism != knowledge.ConfigError {
 			continue
 		}
 		if c := contextsOf(fl.Exc); c.loading && !c.checkpoint {
-			fl.Mechanism, fl.Sign = "bad-sample", "loader-file-missing"
+			fl.Mechanism, fl.Sign = knowledge.BadSample, knowledge.IDLoaderFileMissing
 		}
 	}
 }

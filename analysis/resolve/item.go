@@ -8,8 +8,8 @@ import (
 )
 
 // ofItems are the mechanisms whose failure is about one file, shard, sample or object.
-var ofItems = map[knowledge.Slug]bool{"bad-sample": true, "checkpoint-io": true, "dataloader-stall": true, "storage-retries-exhausted": true,
-	"storage-unresponsive": true, "ais-batch-object-loss": true}
+var ofItems = map[knowledge.Slug]bool{knowledge.BadSample: true, knowledge.CheckpointIO: true, knowledge.DataloaderStall: true, knowledge.StorageRetriesExhausted: true,
+	knowledge.StorageUnresponsive: true, knowledge.AISBatchObjectLoss: true}
 
 // items finds what failures name.
 func (f *Facts) items() {

@@ -244,13 +244,13 @@ func (f *Facts) lostPeers() map[string]bool {
 		see(f.Obs.NCCLWarns[i].Peer)
 	}
 	for i := range f.Obs.Signs {
-		if v := &f.Obs.Signs[i]; v.ID == "peer-nccl-closed" {
+		if v := &f.Obs.Signs[i]; v.ID == knowledge.IDPeerNCCLClosed {
 			see(knowledge.Fields(v.ID, []byte(v.Text))["peer"])
 		}
 	}
 	for i := range f.Obs.Exceptions {
 		if x := &f.Obs.Exceptions[i]; strings.Contains(x.Message, "by remote peer ") {
-			see(knowledge.Fields("peer-nccl-closed", []byte(x.Message))["peer"])
+			see(knowledge.Fields(knowledge.IDPeerNCCLClosed, []byte(x.Message))["peer"])
 		}
 	}
 	return out

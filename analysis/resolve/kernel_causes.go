@@ -69,7 +69,7 @@ func (g *gpus) candidateOf(e *KernelEvent, t *trouble) (candidate, bool) {
 		c.program, c.contained, c.faded = x.Fault == knowledge.FaultProgram, x.Harm == knowledge.HarmProcess, x.Harm == knowledge.HarmNothing
 		c.direct = !c.program && !c.faded
 		if (e.Number == 8 || e.Number == 109) && t.hang && !g.cudaFailure("") {
-			c.mechanism = "gpu-hang"
+			c.mechanism = knowledge.GPUHang
 		}
 	case kernel.SXid:
 		if !e.Fatal {
@@ -79,9 +79,9 @@ func (g *gpus) candidateOf(e *KernelEvent, t *trouble) (candidate, bool) {
 		if x, ok := knowledge.SXidByNumber(e.Number); ok {
 			name = x.Name
 		}
-		c.mechanism, c.text, c.gpu = "gpu-nvlink", fmt.Sprintf("fatal SXid %d on switch %s: %s", e.Number, e.PCI, name), true
+		c.mechanism, c.text, c.gpu = knowledge.GPUNVLink, fmt.Sprintf("fatal SXid %d on switch %s: %s", e.Number, e.PCI, name), true
 	case kernel.OffBus:
-		c.mechanism, c.text, c.gpu = "gpu-off-bus", "a GPU has fallen off the bus"+strings.Replace(onGPU, " on GPU", ":", 1), true
+		c.mechanism, c.text, c.gpu = knowledge.GPUOffBus, "a GPU has fallen off the bus"+strings.Replace(onGPU, " on GPU", ":", 1), true
 		if e.Name == kernel.NotStarted {
 			c.text, c.direct = "the driver could not start a GPU"+strings.Replace(onGPU, " on GPU", ":", 1), false
 		}
@@ -89,7 +89,7 @@ func (g *gpus) candidateOf(e *KernelEvent, t *trouble) (candidate, bool) {
 		if !e.Fatal || e.Rank == NoRank {
 			return c, false // of which device is not known
 		}
-		c.mechanism, c.text, c.gpu, c.direct = "gpu-off-bus", "an uncorrected error of the bus"+onGPU, true, false
+		c.mechanism, c.text, c.gpu, c.direct = knowledge.GPUOffBus, "an uncorrected error of the bus"+onGPU, true, false
 	case kernel.AMDGPU:
 		c.gpu = true
 		switch e.Name {
@@ -98,11 +98,11 @@ func (g *gpus) candidateOf(e *KernelEvent, t *trouble) (candidate, bool) {
 				e.Unused = "the driver reset the GPU because of the error above it"
 				return c, false
 			}
-			c.mechanism, c.text = "gpu-hang", "the driver gave the GPU up and reset it"+onGPU
+			c.mechanism, c.text = knowledge.GPUHang, "the driver gave the GPU up and reset it"+onGPU
 		case "uncorrectable":
-			c.mechanism, c.text = "gpu-ecc", "an uncorrectable hardware error"+onGPU
+			c.mechanism, c.text = knowledge.GPUECC, "an uncorrectable hardware error"+onGPU
 		case "lost":
-			c.mechanism, c.text = "gpu-off-bus", "the GPU is lost"+onGPU
+			c.mechanism, c.text = knowledge.GPUOffBus, "the GPU is lost"+onGPU
 		default:
 			return c, false
 		}
@@ -110,7 +110,7 @@ func (g *gpus) candidateOf(e *KernelEvent, t *trouble) (candidate, bool) {
 		if !g.killedHere(e) {
 			return c, false
 		}
-		c.mechanism = "host-oom"
+		c.mechanism = knowledge.HostOOM
 		c.text = fmt.Sprintf("the kernel killed process %d (%s): out of memory", e.Pid, e.Name)
 		if !e.Global && e.Cgroup != "" {
 			c.text += " in the job's own limit"
@@ -122,13 +122,13 @@ func (g *gpus) candidateOf(e *KernelEvent, t *trouble) (candidate, bool) {
 		if where == "" || e.Rank == NoRank && !trains(e.Name) {
 			return c, false
 		}
-		c.mechanism, c.direct = "storage-unresponsive", e.Rank != NoRank
+		c.mechanism, c.direct = knowledge.StorageUnresponsive, e.Rank != NoRank
 		c.text = fmt.Sprintf("process %d (%s) slept in the kernel, waiting for storage (%s)", e.Pid, e.Name, where)
 	case kernel.Link:
 		if !e.Down || e.Name == "" || !strings.HasPrefix(e.Message, "mlx") {
 			return c, false
 		}
-		c.mechanism, c.direct, c.text = "link-error", false, "the link of "+e.Name+" went down"
+		c.mechanism, c.direct, c.text = knowledge.LinkError, false, "the link of "+e.Name+" went down"
 	default:
 		return c, false
 	}
@@ -217,7 +217,7 @@ func (g *gpus) killedHere(e *KernelEvent) bool {
 	}
 	for _, fl := range f.Failures {
 		switch fl.Mechanism {
-		case "external-signal", "host-oom", "dataloader-worker-killed":
+		case knowledge.ExternalSignal, knowledge.HostOOM, knowledge.DataloaderWorkerKilled:
 			if fl.Node == "" || fl.Node == e.Node {
 				return true
 			}
@@ -233,11 +233,11 @@ func (g *gpus) killedHere(e *KernelEvent) bool {
 func (g *gpus) cudaFailure(node string) bool {
 	for _, fl := range g.f.Failures {
 		mechanism := fl.Mechanism
-		if fl.Sign == TooFewGPUs {
-			mechanism = "cuda-error" // a GPU that is gone is not counted
+		if fl.Sign == knowledge.IDCUDAInvalidOrdinal {
+			mechanism = knowledge.CUDAError // a GPU that is gone is not counted
 		}
 		switch mechanism {
-		case "cuda-error", "gpu-ecc", "gpu-off-bus", "gpu-nvlink", "gpu-firmware", "gpu-hang":
+		case knowledge.CUDAError, knowledge.GPUECC, knowledge.GPUOffBus, knowledge.GPUNVLink, knowledge.GPUFirmware, knowledge.GPUHang:
 			if fl.Kind != kindKernel && (node == "" || fl.Node == "" || fl.Node == node) {
 				return true
 			}
@@ -247,7 +247,7 @@ func (g *gpus) cudaFailure(node string) bool {
 }
 
 // withoutGPU are the signs of processes that were given no GPU.
-var withoutGPU = []knowledge.ID{TooFewGPUs, "cuda-no-device", "cuda-no-gpus", "cuda-driver-init", "cuda-unknown"}
+var withoutGPU = []knowledge.ID{knowledge.IDCUDAInvalidOrdinal, knowledge.IDCUDANoDevice, knowledge.IDCUDANoGPUs, knowledge.IDCUDADriverInit, knowledge.IDCUDAUnknown}
 
 // lacks says that some process was given no GPU, on this node or none that is known.
 func (g *gpus) lacks(node string) bool {
@@ -255,9 +255,6 @@ func (g *gpus) lacks(node string) bool {
 		return slices.Contains(withoutGPU, fl.Sign) && (fl.Node == "" || fl.Node == node)
 	})
 }
-
-// TooFewGPUs is the sign of a process whose node shows fewer GPUs than there are processes.
-const TooFewGPUs = "cuda-invalid-ordinal"
 
 // kindKernel is the kind of failures that kernels or GPU tools tell of.
 const kindKernel = "kernel"
@@ -278,7 +275,7 @@ func (g *gpus) fits(c *candidate, t *trouble) bool {
 		return true
 	}
 	for _, fl := range f.Failures { // others lost it
-		if fl.Role == knowledge.SymptomRole || fl.Mechanism == mechNativeCrash || fl.Mechanism == mechSignal {
+		if fl.Role == knowledge.SymptomRole || fl.Mechanism == knowledge.NativeCrash || fl.Mechanism == knowledge.ExternalSignal {
 			return true
 		}
 	}
@@ -413,7 +410,7 @@ func (f *Facts) kernelFailure(c *candidate) *Failure {
 		fl.T = e.T
 	}
 	id, basis := e.Rank, e.RankBasis
-	if id == NoRank && (c.mechanism == "gpu-off-bus" || c.mechanism == "gpu-ecc") {
+	if id == NoRank && (c.mechanism == knowledge.GPUOffBus || c.mechanism == knowledge.GPUECC) {
 		id, basis = f.onlyCUDA(e.Node), "the only process of the node whose GPU failed"
 	}
 	if id != NoRank {
@@ -431,7 +428,7 @@ func (f *Facts) onlyCUDA(node string) int {
 	only := NoRank
 	for _, fl := range f.Failures {
 		switch {
-		case fl.Kind == kindKernel || fl.Mechanism != "cuda-error" && fl.Mechanism != "gpu-ecc" && fl.Mechanism != "gpu-off-bus":
+		case fl.Kind == kindKernel || fl.Mechanism != knowledge.CUDAError && fl.Mechanism != knowledge.GPUECC && fl.Mechanism != knowledge.GPUOffBus:
 		case fl.Rank == NoRank && (fl.Node == "" || fl.Node == node), fl.Rank != NoRank && fl.Node == "":
 			return NoRank // whoever that is
 		case fl.Node != node || fl.Rank == only:

@@ -61,7 +61,7 @@ func (f *Facts) adopted() {
 			continue
 		}
 		for _, fl := range f.Failures {
-			if fl.Mechanism == mechHostOOM && fl.Role == knowledge.CauseRole && fl.At.Pos == e.Pos {
+			if fl.Mechanism == knowledge.HostOOM && fl.Role == knowledge.CauseRole && fl.At.Pos == e.Pos {
 				fl.Role = knowledge.InfoRole
 			}
 		}
@@ -82,7 +82,7 @@ func (f *Facts) recovered() {
 		}
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind != "sign" && fl.Kind != "nccl" && !caught(fl) || fl.Role != knowledge.SymptomRole || fl.Mechanism != "peer-lost" || f.stepsAfter(*fl.At) < goesOn {
+		if fl.Kind != "sign" && fl.Kind != "nccl" && !caught(fl) || fl.Role != knowledge.SymptomRole || fl.Mechanism != knowledge.PeerLost || f.stepsAfter(*fl.At) < goesOn {
 			continue
 		}
 		fl.Role = knowledge.InfoRole
@@ -107,9 +107,9 @@ func (f *Facts) tolerated(t *tolerance) {
 		switch {
 		case ioMechanisms[m]:
 			what = "failing to read or write"
-		case m == "link-error":
+		case m == knowledge.LinkError:
 			what = "a port that went down"
-		case m == "config-error" || m == "gpu-nvlink": // see atStart
+		case m == knowledge.ConfigError || m == knowledge.GPUNVLink: // see atStart
 			what = "what a process does not get past when it begins"
 		}
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of %s (%s), the first at %s:%d, not counted as a failure: %d or more further steps are reported after each",
@@ -249,7 +249,7 @@ func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
 // atStart says that a failure is one of those that a process begins with and does not get past: above the steps of one that trained it
 // is another's, or was done without.
 func atStart(fl *Failure) bool {
-	return fl.Exc == nil && (fl.Mechanism == "config-error" || fl.Sign == "gpu-nvls-bind")
+	return fl.Exc == nil && (fl.Mechanism == knowledge.ConfigError || fl.Sign == knowledge.IDGPUNVLSBind)
 }
 
 // pastStart leaves out lines, without a traceback, about versions that do not fit, which a process meets when it begins, where they stand
@@ -257,7 +257,7 @@ func atStart(fl *Failure) bool {
 // script calls when all is over. That srun tells of a task that ended with an error, and then ends the step, tells nothing else.
 func (f *Facts) pastStart() {
 	line := func(fl *Failure) bool {
-		return fl.Role == knowledge.CauseRole && fl.Mechanism == "version-mismatch" && (fl.Kind == "sign" || fl.Kind == "exception" && fl.Exc.Bare)
+		return fl.Role == knowledge.CauseRole && fl.Mechanism == knowledge.VersionMismatch && (fl.Kind == "sign" || fl.Kind == "exception" && fl.Exc.Bare)
 	}
 	erred := slices.ContainsFunc(f.Obs.TaskExits, func(e worker.TaskExit) bool { return e.Code > 0 && e.Code < 128 })
 	told := f.Job.ExitOK != nil || len(f.Ends) > 0 && !erred || slices.ContainsFunc(f.Groups, func(g *Group) bool { return len(g.Pending) > 0 }) ||
@@ -271,7 +271,7 @@ func (f *Facts) pastStart() {
 }
 
 // portDown are the signs of a port that went down, and may have come up again before any transfer over it was given up.
-var portDown = map[knowledge.ID]bool{"ib-port-error": true, "ib-port-error-event": true, "ib-link-down": true}
+var portDown = map[knowledge.ID]bool{knowledge.IDIBPortError: true, knowledge.IDIBPortErrorEvent: true, knowledge.IDIBLinkDown: true}
 
 // PortDown says that a failure tells of a port that went down, and of no transfer over it.
 func PortDown(fl *Failure) bool { return portDown[fl.Sign] && fl.Kernel == nil }
@@ -392,7 +392,7 @@ func (f *Facts) deaths(noticed bool) bool {
 		return true
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind == "task" && fl.Role != knowledge.ConsequenceRole || noticed && fl.Mechanism == "peer-lost" && fl.Role == knowledge.SymptomRole {
+		if fl.Kind == "task" && fl.Role != knowledge.ConsequenceRole || noticed && fl.Mechanism == knowledge.PeerLost && fl.Role == knowledge.SymptomRole {
 			return true
 		}
 	}
@@ -432,7 +432,7 @@ func (f *Facts) after(fl *Failure, progress []*ProgressPoint) (steps int, finish
 
 // skippable says that a program may have gone on without what it could not read: loaders log an item with its traceback, and take the next.
 func skippable(fl *Failure) bool {
-	return fl.Mechanism == "bad-sample" || ioMechanisms[fl.Mechanism] && fl.At.Who().Global < 0
+	return fl.Mechanism == knowledge.BadSample || ioMechanisms[fl.Mechanism] && fl.At.Who().Global < 0
 }
 
 // uncaught says that nobody caught an exception: its frames go down to the module that was run.

@@ -9,7 +9,7 @@ import (
 )
 
 // inVain are the signatures of a rank that waited in vain for others in a library that names neither the operation nor who is missing.
-var inVain = map[knowledge.ID]bool{"peer-gloo-timeout": true, "peer-deepep-timeout": true, "peer-deepep-kernel": true, "peer-xla-stuck": true}
+var inVain = map[knowledge.ID]bool{knowledge.IDPeerGlooTimeout: true, knowledge.IDPeerDeepEPTimeout: true, knowledge.IDPeerDeepEPKernel: true, knowledge.IDPeerXLAStuck: true}
 
 // InVain says that a failure is a rank's word that it waited in vain.
 func InVain(fl *resolve.Failure) bool { return inVain[fl.Sign] }
@@ -31,7 +31,7 @@ func (g *Graph) gloo(f *resolve.Facts) bool {
 		}
 		if InVain(fl) {
 			timedOut = true
-			g.OnGPU = g.OnGPU || fl.Sign != "peer-gloo-timeout"
+			g.OnGPU = g.OnGPU || fl.Sign != knowledge.IDPeerGlooTimeout
 			if w := fl.When(); w.Valid && (!g.Report.Valid || w.T < g.Report.T) {
 				g.Report = w
 			}

@@ -8,8 +8,8 @@ import (
 // endurable are what a program can come past that catches it: it leaves an item out, asks again later, or does without. Of broken
 // hardware, or a process that died, no word makes that so.
 var endurable = map[knowledge.Slug]bool{
-	"storage-retries-exhausted": true, "storage-unresponsive": true, "storage-full": true, "checkpoint-io": true, "bad-sample": true,
-	"gpu-oom": true, "version-mismatch": true, "config-error": true, "resource-limit": true,
+	knowledge.StorageRetriesExhausted: true, knowledge.StorageUnresponsive: true, knowledge.StorageFull: true, knowledge.CheckpointIO: true, knowledge.BadSample: true,
+	knowledge.GPUOOM: true, knowledge.VersionMismatch: true, knowledge.ConfigError: true, knowledge.ResourceLimit: true,
 }
 
 // Words by which a program says in the same line that it goes on, and those by which it says that it does not.

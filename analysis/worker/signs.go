@@ -35,11 +35,11 @@ func readSigns(r *reader, rec *record) bool {
 	ids := r.signs(rec)
 	for _, id := range ids {
 		s, _ := knowledge.Lookup(id)
-		if s.Role == knowledge.NoiseRole || r.came(&s, rec.Text) || id == shellTerminated && beside.Match(rec.Msg) {
+		if s.Role == knowledge.NoiseRole || r.came(&s, rec.Text) || id == knowledge.IDSignalShellTerminated && beside.Match(rec.Msg) {
 			continue
 		}
 		g := Sign{At: rec.At, ID: id}
-		if s.Own || id == lostPeer {
+		if s.Own || id == knowledge.IDPeerNCCLClosed {
 			g.Text = clip(rec.Text)
 		}
 		emit(r, &r.obs.Signs, g)
@@ -49,12 +49,6 @@ func readSigns(r *reader, rec *record) bool {
 	}
 	return len(ids) > 0
 }
-
-// shellTerminated is the signature of what a shell says of a program that SIGTERM ended.
-const shellTerminated = "signal-shell-terminated"
-
-// lostPeer is the signature of lines that name the host to which NCCL lost its connection.
-const lostPeer = "peer-nccl-closed"
 
 // bareFinal reports whether readBareFinal takes the record for a traceback's final line.
 func bareFinal(rec *record) bool {

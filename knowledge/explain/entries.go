@@ -19,9 +19,9 @@ const (
 func ofMechanism(m knowledge.Mechanism) Entry {
 	e := Entry{Kind: Mechanism, ID: string(m.Slug), Title: m.Title, Meaning: m.Meaning, Role: knowledge.CauseRole, Mechanism: m.Slug, Source: taxonomySource}
 	switch m.Slug {
-	case "peer-lost":
+	case knowledge.PeerLost:
 		e.Role = knowledge.SymptomRole
-	case "completed", "unknown":
+	case knowledge.Completed, knowledge.Unknown:
 		e.Role = ""
 	}
 	return e
@@ -52,7 +52,7 @@ var echoes = []string{"ChildFailedError", "DistBackendError", "DistNetworkError"
 
 func ofException(typ string) Entry {
 	name := typ[strings.LastIndexByte(typ, '.')+1:]
-	e := Entry{Kind: Exception, ID: name, Title: name, Meaning: knowledge.ExceptionMeaning(name), Role: knowledge.CauseRole, Mechanism: "exception", Source: exceptionSource,
+	e := Entry{Kind: Exception, ID: name, Title: name, Meaning: knowledge.ExceptionMeaning(name), Role: knowledge.CauseRole, Mechanism: knowledge.Exception, Source: exceptionSource,
 		Check: "The last lines of its traceback: they name the file and line, and above them what the program was doing. Of several ranks, the earliest traceback counts."}
 	if slices.Contains(echoes, name) {
 		e.Role, e.Mechanism = knowledge.ConsequenceRole, ""
@@ -88,9 +88,9 @@ func exitDetails(x knowledge.Exit) (mechanism knowledge.Slug, check string) {
 	const earlier = "What was printed before it, on all ranks: the first error in time is the failure, this is its end."
 	switch {
 	case x.Name == "0:53":
-		return "scheduler-error", "The folder of --output and --error: it must exist and be writable on every node."
+		return knowledge.SchedulerError, "The folder of --output and --error: it must exist and be writable on every node."
 	case x.Name == "0:125" || x.Code == 125:
-		return "host-oom", "Ask SLURM for the memory that was used and promised.\nsacct -D -P -j JOB -o JobID,State,ExitCode,MaxRSS,ReqMem,NodeList"
+		return knowledge.HostOOM, "Ask SLURM for the memory that was used and promised.\nsacct -D -P -j JOB -o JobID,State,ExitCode,MaxRSS,ReqMem,NodeList"
 	}
 	switch x.Signal {
 	case 0:

@@ -11,10 +11,13 @@ import (
 	"faultline/knowledge"
 )
 
+// daemons stands for all mechanisms of AIStore's daemons: each of its proposals names its own.
+const daemons knowledge.Slug = "ais-daemon"
+
 // aistore: what the logs of AIStore's daemons show to be the cause. Which of what they tell is one, package correlate
 // finds out; here it meets what the job's own logs led to.
 func aistore() []Mechanism {
-	return []Mechanism{{Slug: "ais-daemon", Class: Environment, Propose: daemonsCause}}
+	return []Mechanism{{Slug: daemons, Class: Environment, Propose: daemonsCause}}
 }
 
 // Ask puts the question that the job's own logs raise to the daemons' logs. First are the proposals that these logs leave
@@ -25,7 +28,7 @@ func (s *Scene) Ask(first []*Proposal) {
 }
 
 // mayBeStore are mechanisms that a store may stand behind, beside those of origin storage.
-var mayBeStore = []knowledge.Slug{"rank-stalled", "dataloader-stall", "exception", "uneven-data", "bad-sample", "dataloader-worker-killed", "unknown", "peer-lost", "collective-hang"}
+var mayBeStore = []knowledge.Slug{knowledge.RankStalled, knowledge.DataloaderStall, knowledge.Exception, knowledge.UnevenData, knowledge.BadSample, knowledge.DataloaderWorkerKilled, knowledge.Unknown, knowledge.PeerLost, knowledge.CollectiveHang}
 
 func question(s *Scene, first []*Proposal) correlate.Question {
 	q := correlate.Question{Facts: s.Facts, Possible: len(first) == 0}
@@ -95,7 +98,7 @@ func daemonsCause(s *Scene) *Proposal {
 	}
 	e := causes[0]
 	p := &Proposal{Mechanism: e.Mechanism, Class: Environment, At: e.From, Base: 0.93, Scope: "unknown"}
-	if e.ID != "" && e.Mechanism != correlate.Auth { // a token that ran out is no daemon's fault
+	if e.ID != "" && e.Mechanism != knowledge.AISAuth { // a token that ran out is no daemon's fault
 		p.Component = "ais:" + e.ID
 	}
 	var before *Proposal
@@ -103,7 +106,7 @@ func daemonsCause(s *Scene) *Proposal {
 		before = s.First[0]
 		p.Ranks, p.Nodes, p.Scope, p.Frontier = before.Ranks, before.Nodes, before.Scope, before.Frontier
 		p.Groups = before.Groups
-		if e.Mechanism == correlate.Auth && slices.ContainsFunc(e.Proof, func(x incident.Evidence) bool { return ofTheJob.MatchString(x.Text) }) {
+		if e.Mechanism == knowledge.AISAuth && slices.ContainsFunc(e.Proof, func(x incident.Evidence) bool { return ofTheJob.MatchString(x.Text) }) {
 			p.Ranks, p.Nodes, p.Scope = nil, nil, "all" // the token is the job's, whoever was refused first
 		}
 	}
@@ -155,8 +158,8 @@ func (s *Scene) Relieved(p *Proposal) {
 		return
 	}
 	against := incident.Finding{Statement: s.Storage.Why, Evidence: []incident.Evidence{}}
-	if p.Mechanism == "ais-batch-object-loss" && slices.Contains(p.Rivals, "exception") {
-		p.Mechanism = "exception"
+	if p.Mechanism == knowledge.AISBatchObjectLoss && slices.Contains(p.Rivals, knowledge.Exception) {
+		p.Mechanism = knowledge.Exception
 		p.Why = "the loader got fewer objects than it asked for, and no daemon lost any: the client did, or never asked"
 	}
 	kept := p.Rivals[:0:0]
@@ -173,7 +176,7 @@ func (s *Scene) Relieved(p *Proposal) {
 		}
 	}
 	p.Suspects = suspects
-	if isStorage(p.Mechanism) || p.Mechanism == "exception" {
+	if isStorage(p.Mechanism) || p.Mechanism == knowledge.Exception {
 		p.Against = append(p.Against, against)
 	}
 }

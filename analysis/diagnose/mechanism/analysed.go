@@ -44,7 +44,7 @@ func analysedMissing(s *Scene) *Proposal {
 			}
 		}
 	}
-	p := openedBy(s, "rank-stalled")
+	p := openedBy(s, knowledge.RankStalled)
 	p.Base = 0.9
 	decided := true
 	var led, others []int
@@ -79,9 +79,9 @@ func analysedMissing(s *Scene) *Proposal {
 	}
 	p.Why = "PyTorch's own analysis of the flight recorders names who had not joined what the others had"
 	if !decided {
-		p.Rivals, p.Frontier, p.Base = []knowledge.Slug{"collective-mismatch"}, led, 0.85
+		p.Rivals, p.Frontier, p.Base = []knowledge.Slug{knowledge.CollectiveMismatch}, led, 0.85
 		if len(others) <= 1 {
-			p.Rivals = append(p.Rivals, "lone-waiter")
+			p.Rivals = append(p.Rivals, knowledge.LoneWaiter)
 		}
 		p.Summary = fmt.Sprintf("%s had not joined a collective that %s had joined", rankWords(led), plural(len(others), "rank", "ranks"))
 		if len(others) == 0 {
@@ -92,7 +92,7 @@ func analysedMissing(s *Scene) *Proposal {
 	}
 	p.Ranks, p.Nodes, p.Scope = led, nodesOf(f, led), scopeOf(f, led)
 	p.Summary = fmt.Sprintf("%s did not join a collective that the others had joined", where(f, led))
-	p.Suspects = []incident.Suspect{{Mechanism: "dataloader-stall", Why: "most ranks that stall outside NCCL are loading data; nothing here proves it"}}
+	p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.DataloaderStall), Why: "most ranks that stall outside NCCL are loading data; nothing here proves it"}}
 	if x := silentServer(f, p.Nodes); x != nil {
 		p.Suspects = append([]incident.Suspect{*x}, p.Suspects...)
 	}
@@ -105,7 +105,7 @@ func analysedDiffer(s *Scene) *Proposal {
 		return nil
 	}
 	f := s.Facts
-	p := openedBy(s, "collective-mismatch")
+	p := openedBy(s, knowledge.CollectiveMismatch)
 	p.Base, p.Scope = 0.93, "group"
 	for i := range f.Analysed {
 		if r := &f.Analysed[i]; r.Kind == frtrace.Mismatch && len(p.For) < 3 {

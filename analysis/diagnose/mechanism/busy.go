@@ -110,7 +110,7 @@ func notFetched(f *resolve.Facts) []*resolve.Failure {
 		switch {
 		case late && strings.Contains(fl.Text, "ncclUniqueId from [0]"):
 			out = append(out, fl)
-		case fl.Role == knowledge.ConsequenceRole, fl.Mechanism == "init-unreachable", fl.Mechanism == "peer-lost":
+		case fl.Role == knowledge.ConsequenceRole, fl.Mechanism == knowledge.InitUnreachable, fl.Mechanism == knowledge.PeerLost:
 		case fl.Kind == "exception", fl.Role == knowledge.CauseRole:
 			return nil // something failed, perhaps this very work
 		}
@@ -125,7 +125,7 @@ func stillWorking(s *Scene) *Proposal {
 	if d == nil || len(f.Mismatches)+len(f.Desyncs) > 0 {
 		return nil
 	}
-	p := collective(s, "rank-busy")
+	p := collective(s, knowledge.RankBusy)
 	p.Base, p.Scope = 0.85, "unknown"
 	id, known := rankAtWork(d)
 	held := len(g.Waiters) + g.Anonymous
@@ -144,7 +144,7 @@ func stillWorking(s *Scene) *Proposal {
 			return nil
 		}
 		known, held = true, len(fls)
-		p.Class, p.Explains = Local, []knowledge.Slug{"init-unreachable", "peer-lost"}
+		p.Class, p.Explains = Local, []knowledge.Slug{knowledge.InitUnreachable, knowledge.PeerLost}
 		p.At = f.At(d.At)
 		led = append(led, finding(fmt.Sprintf("%s waited in vain for what rank 0 gives to the others at their first collective", plural(held, "process", "processes")), FailureEvidence(fls[0])))
 	default:

@@ -29,17 +29,17 @@ func AsksForStorage(n incident.Need) bool { return n.What == needAIS.What || n.W
 // data: loading, storage and checkpoints as the workers see them.
 func data() []Mechanism {
 	return []Mechanism{
-		local("dataloader-worker-killed", "exception"),
-		{Slug: "dataloader-stall", Class: Collective, Propose: first(failed("dataloader-stall"), stoodAt("dataloader-stall", needStore), stalledFor("dataloader-stall", heldLoading, needStore, needPySpy), tracedLoading), Explains: []knowledge.Slug{"exception"}},
-		{Slug: "storage-full", Class: Local, Propose: storageFull, Explains: []knowledge.Slug{"exception", "checkpoint-io", "storage-unresponsive"}},
-		{Slug: "storage-unresponsive", Class: Local, Propose: first(storageUnresponsive, stoodAt("storage-unresponsive")), Explains: []knowledge.Slug{"exception", "checkpoint-io", "bad-sample", "storage-retries-exhausted"}, Needs: []incident.Need{needKernelMount}},
-		{Slug: "storage-retries-exhausted", Class: Local, Propose: retriesExhausted, Explains: []knowledge.Slug{"exception", "bad-sample", "ais-batch-object-loss"}, Needs: []incident.Need{needStore}},
-		{Slug: "checkpoint-io", Class: Local, Propose: first(checkpointFailed, stoodAt("checkpoint-io", needKernelMount), stalledFor("checkpoint-io", heldSaving, needKernelMount, needPySpy)), Explains: []knowledge.Slug{"exception"}},
-		{Slug: "rank-busy", Class: Collective, Propose: first(stoodAt("rank-busy"), stalledFor("rank-busy", heldWorking, needPySpy), stillWorking)},
-		{Slug: "uneven-data", Class: Local, Propose: first(failed("uneven-data"), ranOut, stalledFor("uneven-data", heldAtEnd)), Explains: []knowledge.Slug{"exception"}},
-		{Slug: "ais-auth", Class: Local, Propose: tokenRefused, Explains: []knowledge.Slug{"exception"}},
-		{Slug: "ais-batch-object-loss", Class: Local, Propose: shortBatch, Explains: []knowledge.Slug{"exception"}, Needs: []incident.Need{needAIS}},
-		{Slug: "bad-sample", Class: Local, Propose: badSample, Explains: []knowledge.Slug{"exception"}},
+		local(knowledge.DataloaderWorkerKilled, knowledge.Exception),
+		{Slug: knowledge.DataloaderStall, Class: Collective, Propose: first(failed(knowledge.DataloaderStall), stoodAt(knowledge.DataloaderStall, needStore), stalledFor(knowledge.DataloaderStall, heldLoading, needStore, needPySpy), tracedLoading), Explains: []knowledge.Slug{knowledge.Exception}},
+		{Slug: knowledge.StorageFull, Class: Local, Propose: storageFull, Explains: []knowledge.Slug{knowledge.Exception, knowledge.CheckpointIO, knowledge.StorageUnresponsive}},
+		{Slug: knowledge.StorageUnresponsive, Class: Local, Propose: first(storageUnresponsive, stoodAt(knowledge.StorageUnresponsive)), Explains: []knowledge.Slug{knowledge.Exception, knowledge.CheckpointIO, knowledge.BadSample, knowledge.StorageRetriesExhausted}, Needs: []incident.Need{needKernelMount}},
+		{Slug: knowledge.StorageRetriesExhausted, Class: Local, Propose: retriesExhausted, Explains: []knowledge.Slug{knowledge.Exception, knowledge.BadSample, knowledge.AISBatchObjectLoss}, Needs: []incident.Need{needStore}},
+		{Slug: knowledge.CheckpointIO, Class: Local, Propose: first(checkpointFailed, stoodAt(knowledge.CheckpointIO, needKernelMount), stalledFor(knowledge.CheckpointIO, heldSaving, needKernelMount, needPySpy)), Explains: []knowledge.Slug{knowledge.Exception}},
+		{Slug: knowledge.RankBusy, Class: Collective, Propose: first(stoodAt(knowledge.RankBusy), stalledFor(knowledge.RankBusy, heldWorking, needPySpy), stillWorking)},
+		{Slug: knowledge.UnevenData, Class: Local, Propose: first(failed(knowledge.UnevenData), ranOut, stalledFor(knowledge.UnevenData, heldAtEnd)), Explains: []knowledge.Slug{knowledge.Exception}},
+		{Slug: knowledge.AISAuth, Class: Local, Propose: tokenRefused, Explains: []knowledge.Slug{knowledge.Exception}},
+		{Slug: knowledge.AISBatchObjectLoss, Class: Local, Propose: shortBatch, Explains: []knowledge.Slug{knowledge.Exception}, Needs: []incident.Need{needAIS}},
+		{Slug: knowledge.BadSample, Class: Local, Propose: badSample, Explains: []knowledge.Slug{knowledge.Exception}},
 	}
 }
 
@@ -61,13 +61,13 @@ func first(ways ...func(*Scene) *Proposal) func(*Scene) *Proposal {
 
 // rivalsOf are what else a line of a signature may mean, where nothing but the store, the kernel or a second run decides.
 var rivalsOf = map[knowledge.ID][]knowledge.Slug{
-	"storage-io-error":     {"storage-unresponsive"}, // on a checkpoint: one damaged file, or the mount
-	"storage-timeout-path": {"storage-unresponsive"},
-	"storage-remote-io":    {"storage-unresponsive"},
-	"ais-object-missing":   {"ais-rebalance"},    // an object in flight seems to be missing
-	"megascale-chips":      {"dataloader-stall"}, // a host that waits for its input looks the same
-	"data-pipe":            {"exception"},        // the command's own reason is not printed
-	"hub-unreachable":      {"config-error"},     // nodes without a way out, and nobody filled the cache
+	knowledge.IDStorageIOError:     {knowledge.StorageUnresponsive}, // on a checkpoint: one damaged file, or the mount
+	knowledge.IDStorageTimeoutPath: {knowledge.StorageUnresponsive},
+	knowledge.IDStorageRemoteIO:    {knowledge.StorageUnresponsive},
+	knowledge.IDAISObjectMissing:   {knowledge.AISRebalance},    // an object in flight seems to be missing
+	knowledge.IDMegascaleChips:     {knowledge.DataloaderStall}, // a host that waits for its input looks the same
+	knowledge.IDDataPipe:           {knowledge.Exception},       // the command's own reason is not printed
+	knowledge.IDHubUnreachable:     {knowledge.ConfigError},     // nodes without a way out, and nobody filled the cache
 }
 
 // sharing adds the rivals of the signatures that a proposal rests on.
@@ -88,11 +88,11 @@ func sharing(p *Proposal) *Proposal {
 // shortBatch: a batch that AIStore answered with fewer objects than were asked for. Without the daemons' logs it may as
 // well be the client that lost them.
 func shortBatch(s *Scene) *Proposal {
-	p := fromFailures(s, "ais-batch-object-loss")
+	p := fromFailures(s, knowledge.AISBatchObjectLoss)
 	if p == nil {
 		return nil
 	}
-	p.Rivals, p.Base, p.Direct = []knowledge.Slug{"exception"}, 0.9, false
+	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.Exception}, 0.9, false
 	p.Why = "the loader got fewer objects than it asked for; whether the store dropped them or the client did only the daemons' logs tell"
 	return p
 }
@@ -103,7 +103,7 @@ var ofTheJob = pattern.New(`(?i)token expired|STATUS:403|insufficient permission
 // tokenRefused: all ranks of a job show one token. When it runs out, or lacks a right, whoever asks next is refused first and
 // takes the others along: nobody broke it. A token that is missing or damaged may well be so on one node only.
 func tokenRefused(s *Scene) *Proposal {
-	p := fromFailures(s, "ais-auth")
+	p := fromFailures(s, knowledge.AISAuth)
 	if p == nil || !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return ofTheJob.MatchString(fl.Text) }) {
 		return p
 	}
@@ -118,19 +118,19 @@ func tokenRefused(s *Scene) *Proposal {
 var throttled = pattern.New(`STATUS:429|SlowDown|Too Many Requests`)
 
 func retriesExhausted(s *Scene) *Proposal {
-	p := sharing(fromFailures(s, "storage-retries-exhausted"))
+	p := sharing(fromFailures(s, knowledge.StorageRetriesExhausted))
 	if p == nil {
 		return nil
 	}
 	for _, fl := range p.Failures {
-		if strings.HasPrefix(string(fl.Sign), "ais-") && throttled.MatchString(fl.Text) && !slices.Contains(p.Rivals, "ais-throttled") {
-			p.Rivals, p.Direct = append(p.Rivals, "ais-throttled"), false
+		if strings.HasPrefix(string(fl.Sign), "ais-") && throttled.MatchString(fl.Text) && !slices.Contains(p.Rivals, knowledge.AISThrottled) {
+			p.Rivals, p.Direct = append(p.Rivals, knowledge.AISThrottled), false
 		}
 	}
 	return p
 }
 
-func checkpointFailed(s *Scene) *Proposal { return sharing(fromFailures(s, "checkpoint-io")) }
+func checkpointFailed(s *Scene) *Proposal { return sharing(fromFailures(s, knowledge.CheckpointIO)) }
 
 // fullPath is the path in an operating system's message, "…: '/scratch/ckpt/x.pt'".
 var fullPath = pattern.New(`(?:No space left on device|Disk quota exceeded)[^'"]{0,40}['"](/[^'"]{1,240})['"]`)
@@ -168,11 +168,11 @@ var noRoom = pattern.New(`No space left on device|Disk quota exceeded`)
 func storageFull(s *Scene) *Proposal {
 	if reason := containerReason(s.Facts); noRoom.MatchString(reason) {
 		if p := schedulerError(s); p != nil {
-			p.Mechanism, p.Explains, p.Now = "storage-full", []knowledge.Slug{"scheduler-error"}, nil
+			p.Mechanism, p.Explains, p.Now = knowledge.StorageFull, []knowledge.Slug{knowledge.SchedulerError}, nil
 			return p
 		}
 	}
-	p := fromFailures(s, "storage-full")
+	p := fromFailures(s, knowledge.StorageFull)
 	if p == nil {
 		return nil
 	}
@@ -194,13 +194,13 @@ func storageFull(s *Scene) *Proposal {
 // storageUnresponsive: a process that sleeps in the kernel on another node than the ranks that held everyone is another
 // trouble.
 func storageUnresponsive(s *Scene) *Proposal {
-	p := sharing(fromFailures(s, "storage-unresponsive"))
+	p := sharing(fromFailures(s, knowledge.StorageUnresponsive))
 	if p == nil || s.Graph.Shape != waitfor.Straggle {
 		return p
 	}
 	roots := nodesOf(s.Facts, s.Graph.Root)
 	for _, fl := range p.Failures {
-		asleep := fl.Sign == "storage-hung-task" || fl.Kernel != nil && fl.Kernel.Kind == kernel.HungTask
+		asleep := fl.Sign == knowledge.IDStorageHungTask || fl.Kernel != nil && fl.Kernel.Kind == kernel.HungTask
 		if !asleep || fl.Node == "" || len(roots) == 0 || slices.Contains(roots, fl.Node) {
 			return p
 		}
@@ -215,7 +215,7 @@ func ranOut(s *Scene) *Proposal {
 	var fls []*resolve.Failure
 	ranks := map[int]bool{}
 	for _, fl := range f.Failures {
-		if fl.Role != knowledge.CauseRole || fl.Mechanism != "exception" || !stopped(fl) {
+		if fl.Role != knowledge.CauseRole || fl.Mechanism != knowledge.Exception || !stopped(fl) {
 			continue
 		}
 		if fl.Rank == resolve.NoRank {
@@ -228,7 +228,7 @@ func ranOut(s *Scene) *Proposal {
 	if len(fls) == 0 || 2*len(ranks) >= world {
 		return nil
 	}
-	p := propose(s, "uneven-data", Local, fls)
+	p := propose(s, knowledge.UnevenData, Local, fls)
 	p.Direct, p.Base = false, 0.9
 	p.Why = "the iterator over its data ended there while the other ranks went on"
 	return p
@@ -245,22 +245,19 @@ func stopped(fl *resolve.Failure) bool {
 	return fl.Exc.Type == "StopIteration" || strings.HasPrefix(fl.Exc.Message, "generator raised StopIteration")
 }
 
-// missingItem is the signature of a file that a data-loading process did not find.
-const missingItem = "loader-file-missing"
-
 // badSample: an item that cannot be read. A file that is missing before the first step says as much of a root directory
 // that is wrong for all items.
 func badSample(s *Scene) *Proposal {
-	p := sharing(fromFailures(s, "bad-sample"))
+	p := sharing(fromFailures(s, knowledge.BadSample))
 	if p == nil || s.Facts.Job.Training {
 		return p
 	}
 	for _, fl := range p.Failures {
-		if fl.Sign != missingItem {
+		if fl.Sign != knowledge.IDLoaderFileMissing {
 			return p
 		}
 	}
-	p.Rivals, p.Base = []knowledge.Slug{"config-error"}, 0.88
+	p.Rivals, p.Base = []knowledge.Slug{knowledge.ConfigError}, 0.88
 	p.Why = "a data-loading process found no such file, before the first step: one item is gone, or the path is wrong for all"
 	return p
 }

@@ -15,13 +15,13 @@ import (
 // endings: what the scheduler did. All but a node's failure end a job that something else may have broken before.
 func endings() []Mechanism {
 	return []Mechanism{
-		{Slug: "node-failure", Class: Environment, Propose: nodeFailure, Explains: []knowledge.Slug{"cuda-error", "link-error", "native-crash", "exception",
-			"rank-stalled", "collective-hang", "gpu-hang", "lone-waiter", "cancelled", "external-signal", "init-unreachable", "storage-unresponsive"},
+		{Slug: knowledge.NodeFailure, Class: Environment, Propose: nodeFailure, Explains: []knowledge.Slug{knowledge.CUDAError, knowledge.LinkError, knowledge.NativeCrash, knowledge.Exception,
+			knowledge.RankStalled, knowledge.CollectiveHang, knowledge.GPUHang, knowledge.LoneWaiter, knowledge.Cancelled, knowledge.ExternalSignal, knowledge.InitUnreachable, knowledge.StorageUnresponsive},
 			Needs: []incident.Need{{What: "the node's health record", Why: "says whether it crashed, was rebooted or lost the network",
 				Command: "scontrol show node {node}; journalctl -k -b -1   # on {node}", Obtainable: "perishing"}}},
-		{Slug: "preempted", Class: Ending, Propose: reason("preempted", "PREEMPTION", "the scheduler preempted the job")},
-		{Slug: "time-limit", Class: Ending, Propose: reason("time-limit", "TIME LIMIT", "the job reached its time limit")},
-		{Slug: "cancelled", Class: Ending, Propose: cancelled, Needs: []incident.Need{{What: "who cancelled the job", Why: "the logs do not say",
+		{Slug: knowledge.Preempted, Class: Ending, Propose: reason(knowledge.Preempted, "PREEMPTION", "the scheduler preempted the job")},
+		{Slug: knowledge.TimeLimit, Class: Ending, Propose: reason(knowledge.TimeLimit, "TIME LIMIT", "the job reached its time limit")},
+		{Slug: knowledge.Cancelled, Class: Ending, Propose: cancelled, Needs: []incident.Need{{What: "who cancelled the job", Why: "the logs do not say",
 			Command: "sacct -j {job} -o JobID,User,State%40,ExitCode", Obtainable: "now"}}},
 	}
 }
@@ -51,7 +51,7 @@ func nodeFailure(s *Scene) *Proposal {
 			continue
 		}
 		if p == nil {
-			p = &Proposal{Mechanism: "node-failure", Class: Environment, Direct: true, Base: 0.96, Scope: "node", At: e.T}
+			p = &Proposal{Mechanism: knowledge.NodeFailure, Class: Environment, Direct: true, Base: 0.96, Scope: "node", At: e.T}
 		}
 		if memory {
 			if len(p.For) < 3 {
@@ -110,7 +110,7 @@ func lostByRay(s *Scene) *Proposal {
 	var dead []*resolve.Failure
 	for _, fl := range f.Failures {
 		switch {
-		case fl.Sign == "ray-node-dead":
+		case fl.Sign == knowledge.IDRayNodeDead:
 			if f.GoesOn(*fl.At) {
 				return nil
 			}
@@ -122,7 +122,7 @@ func lostByRay(s *Scene) *Proposal {
 	if len(dead) == 0 {
 		return nil
 	}
-	p := &Proposal{Mechanism: "node-failure", Class: Environment, Base: 0.85, Scope: "node", At: moment(dead[0]), Failures: dead}
+	p := &Proposal{Mechanism: knowledge.NodeFailure, Class: Environment, Base: 0.85, Scope: "node", At: moment(dead[0]), Failures: dead}
 	set := map[string]bool{}
 	for i := range f.Obs.Signs {
 		if v := &f.Obs.Signs[i]; v.ID == dead[0].Sign {
@@ -156,7 +156,7 @@ func lostBySrun(s *Scene) *Proposal {
 	for _, fl := range f.Failures {
 		off, seen := ended[fl.At.File]
 		switch {
-		case fl.Sign == "slurm-io" && (!seen || fl.At.Off < off) && !f.GoesOn(*fl.At):
+		case fl.Sign == knowledge.IDSlurmIO && (!seen || fl.At.Off < off) && !f.GoesOn(*fl.At):
 			lost = append(lost, fl)
 		case fl.Role == knowledge.CauseRole:
 			return nil
@@ -165,7 +165,7 @@ func lostBySrun(s *Scene) *Proposal {
 	if len(lost) == 0 {
 		return nil
 	}
-	p := &Proposal{Mechanism: "node-failure", Class: Environment, Rivals: []knowledge.Slug{"unknown"}, Base: 0.8, Scope: "node", At: moment(lost[0]), Failures: lost,
+	p := &Proposal{Mechanism: knowledge.NodeFailure, Class: Environment, Rivals: []knowledge.Slug{knowledge.Unknown}, Base: 0.8, Scope: "node", At: moment(lost[0]), Failures: lost,
 		Summary: "srun lost its daemon on a node of the step: the node, its network, or that daemon failed",
 		Why:     "srun gives the node's place in the step, from 0, and no name; nothing had failed before"}
 	p.For = append(p.For, finding("srun heard no more of a node", FailureEvidence(lost[0])))
@@ -185,7 +185,7 @@ func goesOnAfter(f *resolve.Facts, e *resolve.End) bool {
 }
 
 // lookalike is what a batch system calls a preemption, too.
-var lookalike = map[string]knowledge.Slug{"dstack": "node-failure", "AWS Batch": "node-failure", "the kubelet": "node-failure", "the taint manager": "node-failure"}
+var lookalike = map[string]knowledge.Slug{"dstack": knowledge.NodeFailure, "AWS Batch": knowledge.NodeFailure, "the kubelet": knowledge.NodeFailure, "the taint manager": knowledge.NodeFailure}
 
 // reason makes the proposer of an ending whose reason SLURM prints.
 func reason(slug knowledge.Slug, want, summary string) func(*Scene) *Proposal {
@@ -209,26 +209,26 @@ func reason(slug knowledge.Slug, want, summary string) func(*Scene) *Proposal {
 				break
 			}
 		}
-		if p != nil && slug == "preempted" && lookalike[system] != "" {
+		if p != nil && slug == knowledge.Preempted && lookalike[system] != "" {
 			p.Rivals, p.Direct, p.Base = []knowledge.Slug{lookalike[system]}, false, 0.88
 			p.Why = system + " prints the reason, and gives the same one where it lost a machine otherwise"
 		}
-		if p != nil && slug == "time-limit" && len(s.Facts.Tails) == 0 {
+		if p != nil && slug == knowledge.TimeLimit && len(s.Facts.Tails) == 0 {
 			// A job that hung runs into its time limit as well.
-			p.Rivals, p.Direct, p.Base, p.Why = []knowledge.Slug{"unknown"}, false, 0.88, "SLURM's records say so; not one file of the job is here that could say what it did until then"
+			p.Rivals, p.Direct, p.Base, p.Why = []knowledge.Slug{knowledge.Unknown}, false, 0.88, "SLURM's records say so; not one file of the job is here that could say what it did until then"
 		}
-		if p != nil && slug == "time-limit" {
+		if p != nil && slug == knowledge.TimeLimit {
 			stoodStillPerhaps(s, p, by+" prints the reason")
 			if p.Direct && s.Facts.Unheard() {
 				p.Direct, p.Base = false, 0.93
 				p.Why = by + " prints the reason; until when the job worked is not known: of its lines that were looked at none from the hour before tells a time"
 			}
 		}
-		if p != nil && slug == "time-limit" && !s.Facts.Job.Training && s.Facts.Job.ExitOK == nil && metNCCL(s.Facts) {
-			p.Rivals, p.Direct, p.Base = []knowledge.Slug{"unknown"}, false, 0.88
+		if p != nil && slug == knowledge.TimeLimit && !s.Facts.Job.Training && s.Facts.Job.ExitOK == nil && metNCCL(s.Facts) {
+			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
 			p.Why = "the reason is printed, but not one step: whether it trained in silence or stood still from the start no line tells"
 		}
-		if slug != "preempted" {
+		if slug != knowledge.Preempted {
 			unkillable(s, p)
 		}
 		return p
@@ -244,9 +244,9 @@ func metNCCL(f *resolve.Facts) bool {
 // zones, or of the job's lines nobody knows which are steps. said is what is known of the ending itself.
 func stoodStillPerhaps(s *Scene, p *Proposal, said string) {
 	x, counts := s.Facts.Silence()
-	if !counts && x.InSave() && p.Mechanism == "time-limit" {
+	if !counts && x.InSave() && p.Mechanism == knowledge.TimeLimit {
 		p.Direct, p.Base = false, 0.8
-		p.Rivals = append(p.Rivals, "checkpoint-io")
+		p.Rivals = append(p.Rivals, knowledge.CheckpointIO)
 		p.Why = fmt.Sprintf("%s; a save that had begun behind the last step, %s before, was not seen to end", said, duration(x.For))
 		p.For = append(p.For, finding("a save began behind the last step and was not seen to end", QuoteAt(x.Saving.At, nil)))
 		return
@@ -263,7 +263,7 @@ func stoodStillPerhaps(s *Scene, p *Proposal, said string) {
 	}
 	p.Direct, p.Base = false, 0.8
 	p.Against = append(p.Against, finding(fmt.Sprintf("the last %s%s; the next was due %s later", what, atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
-	stalled := []knowledge.Slug{"rank-stalled", "collective-hang", "gpu-hang"}
+	stalled := []knowledge.Slug{knowledge.RankStalled, knowledge.CollectiveHang, knowledge.GPUHang}
 	if counts {
 		p.Why = fmt.Sprintf("%s; but the last %s is at least %s older, and until then one came every %s, never later than after %s in the end of the file", said, what, duration(x.For), Seconds(x.Usual), Seconds(x.Longest))
 		p.Rivals = append(p.Rivals, stalled...)
@@ -271,11 +271,11 @@ func stoodStillPerhaps(s *Scene, p *Proposal, said string) {
 	}
 	p.Why = fmt.Sprintf("%s; whether the job had stood still before is open: the last %s is %s older by the clocks, which may be those of two zones", said, what, duration(x.Printed))
 	// In whatever zones they are, lines are missing; and a job that says nothing any more is what people cancel.
-	if short, sure := x.Short(); sure || short && p.Mechanism == "cancelled" {
+	if short, sure := x.Short(); sure || short && p.Mechanism == knowledge.Cancelled {
 		p.Rivals = append(p.Rivals, stalled...)
 		return
 	}
-	p.Suspects = append(p.Suspects, incident.Suspect{Mechanism: "rank-stalled", Why: fmt.Sprintf("if both clocks are in one zone, the job was silent for %s before the end", duration(x.Printed))})
+	p.Suspects = append(p.Suspects, incident.Suspect{Mechanism: string(knowledge.RankStalled), Why: fmt.Sprintf("if both clocks are in one zone, the job was silent for %s before the end", duration(x.Printed))})
 }
 
 // undead are the nodes on which SLURM could not end processes even by SIGKILL, and where it first says so. Such a process sleeps in
@@ -320,9 +320,9 @@ func unkillable(s *Scene, p *Proposal) {
 	}
 	p.Nodes, p.Scope = nodes, "node"
 	p.outlived(nodes, first)
-	p.Rivals, p.Direct, p.Base = []knowledge.Slug{"unknown"}, false, 0.88
+	p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
 	p.Why = "the ending states itself; but a process that cannot be killed had mostly hung before, and no line says in what"
-	p.Suspects = append(p.Suspects, incident.Suspect{Mechanism: "storage-unresponsive", Why: "a process that cannot be killed mostly waits for a file system that does not answer, else for a driver"})
+	p.Suspects = append(p.Suspects, incident.Suspect{Mechanism: string(knowledge.StorageUnresponsive), Why: "a process that cannot be killed mostly waits for a file system that does not answer, else for a driver"})
 }
 
 // outlived adds to a proposal that processes on these nodes could not be killed, and what to do about it.
@@ -354,7 +354,7 @@ func cancelled(s *Scene) *Proposal {
 		return nil // SLURM's records know of nobody who did: the same line follows kill-on-bad-exit
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind == "task" && fl.Role != "consequence" || fl.Sign == "slurm-first-exit" {
+		if fl.Kind == "task" && fl.Role != "consequence" || fl.Sign == knowledge.IDSlurmFirstExit {
 			return nil // srun ends a step by itself when a task has failed, or has left long before the others
 		}
 	}
@@ -378,7 +378,7 @@ func cancelled(s *Scene) *Proposal {
 	if hit == nil {
 		return nil
 	}
-	p := &Proposal{Mechanism: "cancelled", Class: Ending, Bare: true, Direct: true, Base: 0.92, Scope: "all", At: hit.T,
+	p := &Proposal{Mechanism: knowledge.Cancelled, Class: Ending, Bare: true, Direct: true, Base: 0.92, Scope: "all", At: hit.T,
 		Summary: "the job was cancelled", Why: hit.Slurm.By() + " ended it without a reason of its own, and nothing had failed before"}
 	if strings.ToUpper(hit.Slurm.Reason) == requeued {
 		p.Summary, p.Why = "the job was sent back to the queue", hit.Slurm.By()+" ended it to start it again, and nothing had failed before; who asked for that it does not say"
@@ -395,13 +395,13 @@ func cancelled(s *Scene) *Proposal {
 	}
 	if at := strange(f, hit); at != nil {
 		// SLURM's programs end a step by themselves after errors of their own.
-		p.Rivals, p.Direct, p.Base = []knowledge.Slug{"unknown"}, false, 0.88
+		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
 		p.Why = hit.Slurm.By() + " ended it without a reason of its own, below an error of its own whose meaning is not known"
 		p.Against = append(p.Against, finding("an error of SLURM's own stands above its end", QuoteAt(*at, nil)))
 	}
 	if lost(f, hit.T) {
 		// What failed, and why somebody cancelled, may stand in what is not here.
-		p.Rivals, p.Direct, p.Base = []knowledge.Slug{"unknown"}, false, 0.88
+		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
 		p.Why = hit.Slurm.By() + " ended it without a reason of its own, and nothing that is here had failed before; files are missing"
 	}
 	stoodStillPerhaps(s, p, hit.Slurm.By()+" ended it without a reason of its own")

@@ -58,7 +58,7 @@ func deadLink(s *Scene) *Proposal {
 		}
 	}
 	x := faults[0]
-	p := collective(s, "link-error")
+	p := collective(s, knowledge.LinkError)
 	p.Class = Environment // it befell the hosts from outside, and no line of a process tells of it
 	p.Nodes, p.Frontier, p.Scope, p.Component = []string{x.Node}, nil, "node", component(x)
 	p.Base = 0.88

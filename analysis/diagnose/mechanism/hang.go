@@ -22,12 +22,12 @@ var (
 
 func hangs() []Mechanism {
 	return []Mechanism{
-		{Slug: "rank-stalled", Class: Collective, Propose: first(stoodAt("rank-stalled"), unlessStood(rankStalled), stoodStill), Needs: []incident.Need{needPySpy, needFR}},
-		{Slug: "lone-waiter", Class: Collective, Propose: unlessStood(loneWaiter), Needs: []incident.Need{needFR}},
-		{Slug: "collective-mismatch", Class: Collective, Propose: unlessStood(collectiveMismatch), Needs: []incident.Need{needFR}},
-		{Slug: "gpu-hang", Class: Collective, Propose: gpuHang, Needs: []incident.Need{needFR, needDmesg}},
-		{Slug: "collective-hang", Class: Collective, Propose: first(allInside, unlessStood(collectiveHang)), Needs: []incident.Need{needFR, needDmesg}},
-		{Slug: "watchdog-stuck", Class: Collective, Propose: watchdogStuck, Needs: []incident.Need{needPySpy}},
+		{Slug: knowledge.RankStalled, Class: Collective, Propose: first(stoodAt(knowledge.RankStalled), unlessStood(rankStalled), stoodStill), Needs: []incident.Need{needPySpy, needFR}},
+		{Slug: knowledge.LoneWaiter, Class: Collective, Propose: unlessStood(loneWaiter), Needs: []incident.Need{needFR}},
+		{Slug: knowledge.CollectiveMismatch, Class: Collective, Propose: unlessStood(collectiveMismatch), Needs: []incident.Need{needFR}},
+		{Slug: knowledge.GPUHang, Class: Collective, Propose: gpuHang, Needs: []incident.Need{needFR, needDmesg}},
+		{Slug: knowledge.CollectiveHang, Class: Collective, Propose: first(allInside, unlessStood(collectiveHang)), Needs: []incident.Need{needFR, needDmesg}},
+		{Slug: knowledge.WatchdogStuck, Class: Collective, Propose: watchdogStuck, Needs: []incident.Need{needPySpy}},
 	}
 }
 

@@ -18,17 +18,17 @@ func hardware() []Mechanism {
 	with := func(m Mechanism, n ...incident.Need) Mechanism { m.Needs = n; return byEnd(m) }
 	return []Mechanism{
 		// A GPU that is gone takes its links along, and its own processor no longer answers.
-		with(onKernel(local("gpu-off-bus", "cuda-error", "exception", "gpu-ecc", "native-crash", "gpu-nvlink", "gpu-firmware")), needDmesgNode),
-		with(onKernel(local("gpu-ecc", "cuda-error", "exception", "native-crash")), needDmesgNode),
-		with(onKernel(local("gpu-nvlink", "cuda-error", "exception", "native-crash")), needDmesgNode),
-		with(onKernel(local("gpu-firmware", "cuda-error", "exception", "native-crash")), needDmesgNode),
-		{Slug: "link-error", Class: Local, Propose: linkError, Needs: []incident.Need{needDmesgNode}},
-		{Slug: "cuda-error", Class: Local, Propose: cudaError, AtHome: true, ByEnd: true, Explains: []knowledge.Slug{"exception", "native-crash"}, Needs: []incident.Need{needDmesgNode}},
+		with(onKernel(local(knowledge.GPUOffBus, knowledge.CUDAError, knowledge.Exception, knowledge.GPUECC, knowledge.NativeCrash, knowledge.GPUNVLink, knowledge.GPUFirmware)), needDmesgNode),
+		with(onKernel(local(knowledge.GPUECC, knowledge.CUDAError, knowledge.Exception, knowledge.NativeCrash)), needDmesgNode),
+		with(onKernel(local(knowledge.GPUNVLink, knowledge.CUDAError, knowledge.Exception, knowledge.NativeCrash)), needDmesgNode),
+		with(onKernel(local(knowledge.GPUFirmware, knowledge.CUDAError, knowledge.Exception, knowledge.NativeCrash)), needDmesgNode),
+		{Slug: knowledge.LinkError, Class: Local, Propose: linkError, Needs: []incident.Need{needDmesgNode}},
+		{Slug: knowledge.CUDAError, Class: Local, Propose: cudaError, AtHome: true, ByEnd: true, Explains: []knowledge.Slug{knowledge.Exception, knowledge.NativeCrash}, Needs: []incident.Need{needDmesgNode}},
 	}
 }
 
 // ownEvents are signs by which an adapter speaks of itself.
-var ownEvents = map[knowledge.ID]bool{"ib-port-error": true, "ib-port-error-event": true, "ib-device-fatal": true, "ib-async-fatal": true, "ib-catastrophic": true}
+var ownEvents = map[knowledge.ID]bool{knowledge.IDIBPortError: true, knowledge.IDIBPortErrorEvent: true, knowledge.IDIBDeviceFatal: true, knowledge.IDIBAsyncFatal: true, knowledge.IDIBCatastrophic: true}
 
 // ofDrivers is the proposal by what the drivers of the ports say alone: who reports a transfer that failed is the other end of that link,
 // or a victim. Their reports stay beneath it.
@@ -83,7 +83,7 @@ func flapped(s *Scene, p *Proposal, ends map[[2]string]bool) []string {
 // linkError: transfers over InfiniBand or RoCE that failed. Who reports one is the other end of the link or a victim: the
 // end is named only where several hosts name the same peer.
 func linkError(s *Scene) *Proposal {
-	p := fromFailures(s, "link-error")
+	p := fromFailures(s, knowledge.LinkError)
 	if p == nil {
 		return deadLink(s)
 	}
@@ -115,7 +115,7 @@ func linkError(s *Scene) *Proposal {
 			hosts[peer] = map[string]bool{}
 		}
 		hosts[peer][reporter] = true
-		if slices.Contains(w.Signs, "ib-completion") && f.NCCL.Known(w.Peer) && peer != reporter {
+		if slices.Contains(w.Signs, knowledge.IDIBCompletion) && f.NCCL.Known(w.Peer) && peer != reporter {
 			ends[[2]string{min(peer, reporter), max(peer, reporter)}] = true
 		}
 	}
@@ -155,13 +155,13 @@ func linkError(s *Scene) *Proposal {
 	}
 	if !f.Job.Training && !f.Job.Talked {
 		// Before the first step the same words mean that the network was never there.
-		p.Rivals, p.Base = []knowledge.Slug{"init-unreachable"}, 0.9
+		p.Rivals, p.Base = []knowledge.Slug{knowledge.InitUnreachable}, 0.9
 	} else if n := fellSilent(s, p); n != "" && (len(p.Nodes) == 0 || p.Nodes[0] == n) {
-		p.Rivals, p.Base = []knowledge.Slug{"node-failure"}, 0.9
+		p.Rivals, p.Base = []knowledge.Slug{knowledge.NodeFailure}, 0.9
 		p.Why = fmt.Sprintf("the reports name a transfer that failed; %s reports nothing and had fallen silent before, as a node does that is gone: then no link failed", n)
 	}
 	if n := localError(f, p); n != "" {
-		p.Rivals, p.Base = appendOnce(p.Rivals, "config-error"), 0.85
+		p.Rivals, p.Base = appendOnce(p.Rivals, knowledge.ConfigError), 0.85
 		p.Summary = fmt.Sprintf("the network card could not use the memory that a transfer was to go from or to (status %s)", n)
 		p.Why = "such an error arises before anything is sent: as with GPUDirect RDMA that the driver, a container or the PCIe settings of the node do not allow; else in the card"
 	}
@@ -176,16 +176,16 @@ var localErrors = map[string]bool{"1": true, "2": true, "4": true, "6": true, "8
 
 // localError is the state of the transfers that failed, where all failed so and that is one of them; "" otherwise.
 func localError(f *resolve.Facts, p *Proposal) string {
-	if slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != "ib-completion" }) {
+	if slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != knowledge.IDIBCompletion }) {
 		return ""
 	}
 	status := ""
 	for i := range f.Obs.NCCLWarns {
 		w := &f.Obs.NCCLWarns[i]
-		if !slices.Contains(w.Signs, "ib-completion") {
+		if !slices.Contains(w.Signs, knowledge.IDIBCompletion) {
 			continue
 		}
-		x := knowledge.Fields("ib-completion", []byte(w.Text))
+		x := knowledge.Fields(knowledge.IDIBCompletion, []byte(w.Text))
 		if status = cmp.Or(x["status"], x["status2"]); !localErrors[status] {
 			return ""
 		}
@@ -246,11 +246,11 @@ func fellSilent(s *Scene, p *Proposal) string {
 }
 
 // failedTransfers are signs of a transfer with another process, which may be gone.
-var failedTransfers = map[knowledge.ID]bool{"ib-completion": true, "ofi-completion": true, "ucx-transport": true, "ucx-completion": true}
+var failedTransfers = map[knowledge.ID]bool{knowledge.IDIBCompletion: true, knowledge.IDOFICompletion: true, knowledge.IDUCXTransport: true, knowledge.IDUCXCompletion: true}
 
 // ofItself are the mechanisms that end a process for reasons of its own.
-var ofItself = map[knowledge.Slug]bool{"exception": true, "bad-sample": true, "gpu-oom": true, "cuda-error": true, "gpu-ecc": true, "gpu-off-bus": true, "gpu-nvlink": true, "gpu-firmware": true, "native-crash": true, "host-oom": true,
-	"storage-full": true, "checkpoint-io": true, "dataloader-worker-killed": true}
+var ofItself = map[knowledge.Slug]bool{knowledge.Exception: true, knowledge.BadSample: true, knowledge.GPUOOM: true, knowledge.CUDAError: true, knowledge.GPUECC: true, knowledge.GPUOffBus: true, knowledge.GPUNVLink: true, knowledge.GPUFirmware: true, knowledge.NativeCrash: true, knowledge.HostOOM: true,
+	knowledge.StorageFull: true, knowledge.CheckpointIO: true, knowledge.DataloaderWorkerKilled: true}
 
 // diedThere are the mechanisms by which a process died at the other end of the transfers that failed, where those are all that there is: to
 // whoever sent to it a process that is gone looks like a link that is. Which process that is has to be known: one on a node that itself
@@ -273,7 +273,7 @@ func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []knowledge.Slug 
 	}
 	lost := map[string]int64{} // by file, where somebody first says that another is gone
 	for _, fl := range s.Facts.Failures {
-		told := fl.Role == knowledge.SymptomRole && (fl.Mechanism == "peer-lost" || fl.Kind == "exception")
+		told := fl.Role == knowledge.SymptomRole && (fl.Mechanism == knowledge.PeerLost || fl.Kind == "exception")
 		if off, seen := lost[fl.At.File]; told && (!seen || fl.At.Off < off) {
 			lost[fl.At.File] = fl.At.Off
 		}
@@ -286,7 +286,7 @@ func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []knowledge.Slug 
 		off, gone := lost[fl.At.File]
 		there := fl.Node != "" && !reporters[fl.Node] && touches(ends, fl.Node) && !told.Before(fl.When())
 		ok, seen := died[fl.Mechanism]
-		died[fl.Mechanism] = (ok || !seen) && there && !aborted[fl.Sign] && fl.Sign != "storage-hung-task" && !(gone && off < fl.At.Off)
+		died[fl.Mechanism] = (ok || !seen) && there && !aborted[fl.Sign] && fl.Sign != knowledge.IDStorageHungTask && !(gone && off < fl.At.Off)
 	}
 	maps.DeleteFunc(died, func(_ knowledge.Slug, ok bool) bool { return !ok })
 	return keysOf(died)

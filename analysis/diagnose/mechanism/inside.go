@@ -13,12 +13,12 @@ import (
 
 func gpuHang(s *Scene) *Proposal {
 	g, f := s.Graph, s.Facts
-	if p := sharing(fromFailures(s, "gpu-hang")); p != nil {
-		if hosts := namedHosts(f, "megascale-host"); len(hosts) > 0 {
+	if p := sharing(fromFailures(s, knowledge.GPUHang)); p != nil {
+		if hosts := namedHosts(f, knowledge.IDMegascaleHost); len(hosts) > 0 {
 			p.Nodes, p.Scope = hosts, "node"
 		}
 		if k := p.kernel(); k != nil {
-			p.Explains = []knowledge.Slug{"cuda-error", "exception", "native-crash"}
+			p.Explains = []knowledge.Slug{knowledge.CUDAError, knowledge.Exception, knowledge.NativeCrash}
 			return p.told(k, alone(s))
 		}
 		return p
@@ -26,7 +26,7 @@ func gpuHang(s *Scene) *Proposal {
 	if g.Shape != waitfor.Lag {
 		return nil
 	}
-	p := collective(s, "gpu-hang")
+	p := collective(s, knowledge.GPUHang)
 	p.Ranks, p.Nodes, p.Scope = g.Root, nodesOf(f, g.Root), scopeOf(f, g.Root)
 	p.Base = 0.93
 	p.Summary = fmt.Sprintf("the GPU of %s stopped finishing work while its process kept issuing it", where(f, g.Root))
@@ -125,25 +125,25 @@ func collectiveHang(s *Scene) *Proposal {
 	if g.Shape != waitfor.Full && !level && !(g.Shape == waitfor.Unseen && rasAgrees(s.Facts)) || ncclDiffer(s) != nil || heldByEvidence(s) {
 		return nil
 	}
-	p := collective(s, "collective-hang")
-	p.Rivals = []knowledge.Slug{"gpu-hang"}
+	p := collective(s, knowledge.CollectiveHang)
+	p.Rivals = []knowledge.Slug{knowledge.GPUHang}
 	p.Base = 0.94
 	p.Summary = fmt.Sprintf("every rank of %s entered %s and none came out", groupList(g.Groups), stuckIn(s, g.Groups[0]))
 	p.Why = "all members are in flight in the same work, none lags: the network, NCCL or one GPU hangs, and counters cannot say which"
 	if g.IsAhead {
-		p.Rivals = append(p.Rivals, "collective-mismatch")
+		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
 		p.Base = 0.9
 		p.Summary = fmt.Sprintf("every rank of %s waits, some of them further on than the others", groupList(g.Groups))
 		p.Why = "the others wait in an operation that its sender leaves early, so that being ahead alone proves no mismatch"
 	}
 	if !g.IsAhead && slices.ContainsFunc(g.Groups, g.Scattered) {
-		p.Rivals = append(p.Rivals, "collective-mismatch")
+		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
 		p.Base = 0.9
 		p.Summary = fmt.Sprintf("every rank of %s waits, some of them one work further on than the others", groupList(g.Groups))
 		p.Why = "no counter says why some have left a work in which others wait: the network, NCCL or a GPU hangs, or they called one more or less"
 	}
-	if !slices.Contains(p.Rivals, "collective-mismatch") && slices.ContainsFunc(g.Groups, unnamedCall) {
-		p.Rivals = append(p.Rivals, "collective-mismatch")
+	if !slices.Contains(p.Rivals, knowledge.CollectiveMismatch) && slices.ContainsFunc(g.Groups, unnamedCall) {
+		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
 		p.Base = 0.9
 		p.Why = "all members are in flight; of some no line says in which operation, or in which number of it"
 	}

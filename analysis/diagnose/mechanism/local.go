@@ -127,7 +127,7 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 		p.Nodes, p.Scope = keysOf(nodes), "node"
 		p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
 		p.Why = fmt.Sprintf("%s of this node say the same, and nobody of another", plural(unnamed, "process", "processes"))
-	case slug == "version-mismatch" && len(ranks) == 0 && unnamed > 2 && len(nodes) == 1 && allOf(fls, keysOf(nodes)[0]) && metNobody(f, all, keysOf(nodes)[0]):
+	case slug == knowledge.VersionMismatch && len(ranks) == 0 && unnamed > 2 && len(nodes) == 1 && allOf(fls, keysOf(nodes)[0]) && metNobody(f, all, keysOf(nodes)[0]):
 		waited = true
 		p.Nodes, p.Scope = keysOf(nodes), "node"
 		p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
@@ -239,12 +239,12 @@ func endedElse(f *resolve.Facts) knowledge.Slug {
 	for _, e := range f.Ends {
 		switch reason := strings.ToUpper(e.Slurm.Reason); {
 		case strings.Contains(reason, "TIME LIMIT"):
-			return "time-limit"
+			return knowledge.TimeLimit
 		case strings.Contains(reason, "PREEMPTION"):
-			return "preempted"
+			return knowledge.Preempted
 		}
 	}
-	return "completed"
+	return knowledge.Completed
 }
 
 // ofHardware says that a mechanism is a fault of a node's GPUs and what connects them, which all its processes may meet alike.
@@ -303,7 +303,7 @@ func metNobody(f *resolve.Facts, failed map[int]bool, node string) bool {
 }
 
 // waitedForClients are the signs of a process that had come to the meeting point and waited in vain for the others.
-var waitedForClients = map[knowledge.ID]bool{"init-waiting-clients": true, "init-store-barrier": true}
+var waitedForClients = map[knowledge.ID]bool{knowledge.IDInitWaitingClients: true, knowledge.IDInitStoreBarrier: true}
 
 // ofOneNode says that all who failed are of one node, where somebody of another is seen and it is not the program that failed: a
 // program fails alike on any node, and who was ended before it did says nothing. What is installed on a node is another matter where who waited for
@@ -331,7 +331,7 @@ func ofOneNode(f *resolve.Facts, slug knowledge.Slug, failed map[int]bool) bool 
 			others = true
 		}
 	}
-	return others && (m.Origin != "software" || slug == "version-mismatch" && metNobody(f, failed, node))
+	return others && (m.Origin != "software" || slug == knowledge.VersionMismatch && metNobody(f, failed, node))
 }
 
 // moment is when a failure happened as far as its own lines tell, else when its process ended.

@@ -11,7 +11,7 @@ func loneWaiter(s *Scene) *Proposal {
 	g, f := s.Graph, s.Facts
 	switch g.Shape {
 	case waitfor.Lone:
-		p := collective(s, "lone-waiter")
+		p := collective(s, knowledge.LoneWaiter)
 		p.Ranks, p.Nodes, p.Scope = g.Root, nodesOf(f, g.Root), "rank"
 		p.Base = 0.93
 		p.Summary = fmt.Sprintf("%s waited alone in a collective that nobody else was to enter", where(f, g.Root))
@@ -30,8 +30,8 @@ func loneWaiter(s *Scene) *Proposal {
 		if !g.AllIdle() || heldByEvidence(s) || ncclDiffer(s) != nil {
 			return nil
 		}
-		p := collective(s, "lone-waiter")
-		p.Rivals = []knowledge.Slug{"collective-mismatch"}
+		p := collective(s, knowledge.LoneWaiter)
+		p.Rivals = []knowledge.Slug{knowledge.CollectiveMismatch}
 		p.Base = 0.8
 		p.Summary = "some rank timed out in a collective; every rank that is seen had nothing in flight"
 		p.Why = fmt.Sprintf("%s were told by %s; the one who told them left no line of its own here", plural(len(g.Free), "rank", "ranks"), rankWords(g.Waiters))

@@ -16,9 +16,9 @@ import (
 // memory: out of GPU memory, out of host memory, and processes killed without a reason on record.
 func memory() []Mechanism {
 	return []Mechanism{
-		byEnd(onKernel(local("host-oom", "dataloader-worker-killed", "native-crash", "exception", "external-signal"))),
-		{Slug: "gpu-oom", Class: Local, ByEnd: true, Propose: gpuOOM, Explains: []knowledge.Slug{"exception", "native-crash", "cuda-error"}},
-		{Slug: "external-signal", Class: Local, Propose: killed, Needs: []incident.Need{
+		byEnd(onKernel(local(knowledge.HostOOM, knowledge.DataloaderWorkerKilled, knowledge.NativeCrash, knowledge.Exception, knowledge.ExternalSignal))),
+		{Slug: knowledge.GPUOOM, Class: Local, ByEnd: true, Propose: gpuOOM, Explains: []knowledge.Slug{knowledge.Exception, knowledge.NativeCrash, knowledge.CUDAError}},
+		{Slug: knowledge.ExternalSignal, Class: Local, Propose: killed, Needs: []incident.Need{
 			{What: "the kernel log of {node}", Why: "a process that the kernel killed for memory leaves a line there", Command: kernelLogOf, Artefact: knowledge.KernelLog},
 			{What: "who sent the signal", Why: "a monitor, a launcher or a person may have", Artefact: knowledge.SlurmRecords}}},
 	}
@@ -76,10 +76,10 @@ func killed(s *Scene) *Proposal {
 		if bare {
 			break
 		}
-		if fl.Mechanism == "external-signal" && fl.Kind == "record" {
+		if fl.Mechanism == knowledge.ExternalSignal && fl.Kind == "record" {
 			return signalledBatch(s, fl)
 		}
-		if fl.Mechanism == "external-signal" && (fl.Sign != "signal-shell-terminated" || !f.GoesOn(*fl.At)) && !f.LetPass(fl) { // of a helper, where steps follow
+		if fl.Mechanism == knowledge.ExternalSignal && (fl.Sign != knowledge.IDSignalShellTerminated || !f.GoesOn(*fl.At)) && !f.LetPass(fl) { // of a helper, where steps follow
 			term = append(term, fl)
 		}
 	}
@@ -88,8 +88,8 @@ func killed(s *Scene) *Proposal {
 	}
 	switch {
 	case len(kill) > 0:
-		p := propose(s, "external-signal", Local, kill)
-		p.Rivals = []knowledge.Slug{"host-oom"}
+		p := propose(s, knowledge.ExternalSignal, Local, kill)
+		p.Rivals = []knowledge.Slug{knowledge.HostOOM}
 		p.Base = 0.92
 		p.Direct = false
 		p.Why = "the exit status says SIGKILL; nothing in these logs says who sent it"
@@ -97,7 +97,7 @@ func killed(s *Scene) *Proposal {
 	case len(term) > 0 && allMonitored(term) && !brokeBefore(f, term):
 		return monitored(s, term)
 	case len(term) > 0 && !brokeBefore(f, term):
-		p := propose(s, "external-signal", Symptom, term)
+		p := propose(s, knowledge.ExternalSignal, Symptom, term)
 		p.Class = Symptom
 		p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
 		p.Base = 0.9
@@ -116,13 +116,13 @@ func killed(s *Scene) *Proposal {
 		}
 		if f.Coverage.Partial || !f.Job.Training {
 			// What failed before may stand in what is not there.
-			p.Rivals, p.Base = []knowledge.Slug{"unknown"}, 0.85
+			p.Rivals, p.Base = []knowledge.Slug{knowledge.Unknown}, 0.85
 		}
 		switch leftOver(f, term) {
 		case "sure":
 			return nil
 		case "perhaps":
-			p.Rivals, p.Base = []knowledge.Slug{"completed"}, 0.8
+			p.Rivals, p.Base = []knowledge.Slug{knowledge.Completed}, 0.8
 			p.Why = "the program had said that its training was over: then somebody only ended what was left of it, or what it did last was cut short"
 		}
 		return p
@@ -172,10 +172,10 @@ func leftOver(f *resolve.Facts, term []*resolve.Failure) string {
 func namedSignal(term []*resolve.Failure) string {
 	named := ""
 	for _, fl := range term {
-		if fl.Sign == "signal-srun-interrupt" {
+		if fl.Sign == knowledge.IDSignalSrunInterrupt {
 			return "2"
 		}
-		if fl.Kind == "exception" && fl.Exc != nil && fl.Sign == "signal-elastic-exception" {
+		if fl.Kind == "exception" && fl.Exc != nil && fl.Sign == knowledge.IDSignalElasticException {
 			_, n, _ := strings.Cut(fl.Text, "got signal: ")
 			if named != "" && n != named {
 				return ""
@@ -187,7 +187,7 @@ func namedSignal(term []*resolve.Failure) string {
 }
 
 // byMonitor are what the launcher's own monitor prints before it ends processes that it takes for stuck.
-var byMonitor = map[knowledge.ID]bool{"signal-nvrx-heartbeat": true, "signal-nvrx-section": true, "signal-k8s-liveness": true}
+var byMonitor = map[knowledge.ID]bool{knowledge.IDSignalNVRXHeartbeat: true, knowledge.IDSignalNVRXSection: true, knowledge.IDSignalK8SLiveness: true}
 
 // monitors are the lines of monitors that stand before every other one of a signal, as far as stamps tell.
 func monitors(term []*resolve.Failure) []*resolve.Failure {
@@ -233,9 +233,9 @@ func allMonitored(term []*resolve.Failure) bool {
 // monitored: the job's own monitor ended it because processes were not heard of. Whether one of them stood still, all of
 // them did, or the limit was too short, it cannot know.
 func monitored(s *Scene, term []*resolve.Failure) *Proposal {
-	p := propose(s, "external-signal", Symptom, term)
+	p := propose(s, knowledge.ExternalSignal, Symptom, term)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
-	p.Rivals, p.Base, p.Direct = []knowledge.Slug{"rank-stalled", "unknown"}, 0.9, false
+	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.RankStalled, knowledge.Unknown}, 0.9, false
 	p.Summary = "the launcher's monitor heard nothing from processes for too long and ended them"
 	p.Why = fmt.Sprintf("%s so, and nothing failed before; what held the processes, or whether they only needed longer, no line says", plural(len(term), "line says", "lines say"))
 	p.Needs = []incident.Need{needPySpy, needFR}
@@ -249,16 +249,16 @@ func interrupted(s *Scene) *Proposal {
 		switch {
 		case fl.Role == knowledge.CauseRole || fl.Role == knowledge.SymptomRole:
 			return nil
-		case (fl.Sign == "signal-keyboard" && fl.Kind == "exception" || fl.Sign == "signal-keyboard-caught") && !s.Facts.GoesOn(*fl.At):
+		case (fl.Sign == knowledge.IDSignalKeyboard && fl.Kind == "exception" || fl.Sign == knowledge.IDSignalKeyboardCaught) && !s.Facts.GoesOn(*fl.At):
 			fls = append(fls, fl)
 		}
 	}
 	if len(fls) == 0 || s.Graph.Shape != waitfor.NoHang || len(s.Facts.Ends) > 0 || s.Facts.Job.ExitOK != nil {
 		return nil
 	}
-	p := propose(s, "external-signal", Symptom, fls)
+	p := propose(s, knowledge.ExternalSignal, Symptom, fls)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
-	p.Rivals, p.Base, p.Direct = []knowledge.Slug{"unknown"}, 0.88, false
+	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.Unknown}, 0.88, false
 	p.Summary = "the program was interrupted (SIGINT)"
 	p.Why = "Python was interrupted as by Ctrl-C, and no line tells of anything else; a launcher that cleans up does the same"
 	return p
@@ -266,9 +266,9 @@ func interrupted(s *Scene) *Proposal {
 
 // signalledBatch: SLURM's records have the batch script ended by a signal that it can be asked to send itself.
 func signalledBatch(s *Scene, fl *resolve.Failure) *Proposal {
-	p := propose(s, "external-signal", Local, []*resolve.Failure{fl})
+	p := propose(s, knowledge.ExternalSignal, Local, []*resolve.Failure{fl})
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
-	p.Rivals, p.Base, p.Direct = []knowledge.Slug{"time-limit"}, 0.85, false
+	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.TimeLimit}, 0.85, false
 	p.Why = "SLURM sends such a signal ahead of the time limit where the job asks for it (sbatch --signal), and anybody else may; the script does not expect it"
 	return p
 }
@@ -283,7 +283,7 @@ func brokeBefore(f *resolve.Facts, term []*resolve.Failure) bool {
 		}
 	}
 	for _, fl := range f.Failures {
-		if fl.Role == knowledge.SymptomRole && fl.Mechanism == "peer-lost" && moment(fl).Before(first) {
+		if fl.Role == knowledge.SymptomRole && fl.Mechanism == knowledge.PeerLost && moment(fl).Before(first) {
 			return true
 		}
 	}
@@ -326,16 +326,13 @@ func caused(f *resolve.Facts) bool {
 	return false
 }
 
-// driverOOM is the signature of the driver's own refusal, outside PyTorch's allocator.
-const driverOOM = "gpu-oom-driver"
-
 // gpuOOM: a GPU ran out of memory. Before the first step, the driver's bare refusal says as much of a GPU that is broken
 // or still occupied by somebody else: then it is left to cuda-error, with this as its rival.
 func gpuOOM(s *Scene) *Proposal {
 	if refusedAtStart(s) {
 		return nil
 	}
-	p := fromFailures(s, "gpu-oom")
+	p := fromFailures(s, knowledge.GPUOOM)
 	if p != nil {
 		outOfMemory(s, p)
 	}
@@ -348,10 +345,10 @@ func refusedAtStart(s *Scene) bool {
 	}
 	found := false
 	for _, fl := range s.Facts.Failures {
-		if fl.Mechanism != "gpu-oom" || fl.Role != knowledge.CauseRole {
+		if fl.Mechanism != knowledge.GPUOOM || fl.Role != knowledge.CauseRole {
 			continue
 		}
-		if fl.Sign != driverOOM {
+		if fl.Sign != knowledge.IDGPUOOMDriver {
 			return false
 		}
 		found = true
@@ -361,9 +358,9 @@ func refusedAtStart(s *Scene) bool {
 
 // cudaError: the CUDA runtime's errors, and the driver's refusal of memory before the first step.
 func cudaError(s *Scene) *Proposal {
-	if p := fromFailures(s, "cuda-error"); p != nil {
+	if p := fromFailures(s, knowledge.CUDAError); p != nil {
 		if at := failedTest(s.Facts, p); at != nil {
-			p.Rivals, p.Direct, p.Base = []knowledge.Slug{"gpu-ecc"}, false, 0.85
+			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.GPUECC}, false, 0.85
 			p.Why = "a kernel failed on the GPU; and a test of DCGM failed on that node, by which its hardware may be the reason"
 			p.For = append(p.For, finding("a test of DCGM failed there", QuoteAt(*at, nil)))
 		}
@@ -372,8 +369,8 @@ func cudaError(s *Scene) *Proposal {
 	if !refusedAtStart(s) {
 		return cudaSymptom(s)
 	}
-	p := fromFailures(s, "gpu-oom")
-	p.Mechanism, p.Rivals = "cuda-error", []knowledge.Slug{"gpu-oom"}
+	p := fromFailures(s, knowledge.GPUOOM)
+	p.Mechanism, p.Rivals = knowledge.CUDAError, []knowledge.Slug{knowledge.GPUOOM}
 	p.Direct, p.Base = false, 0.85
 	p.Why = "the driver refused memory before the job had allocated its model: the GPU is occupied, or not healthy"
 	return p
@@ -382,7 +379,9 @@ func cudaError(s *Scene) *Proposal {
 // failedTest is where DCGM says that a test failed on the one node of these failures; nil where none did, and where a program's own check
 // tells why.
 func failedTest(f *resolve.Facts, p *Proposal) *worker.At {
-	if len(p.Nodes) != 1 || slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign == "cuda-assert" || fl.Sign == "cuda-assert-line" }) {
+	if len(p.Nodes) != 1 || slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool {
+		return fl.Sign == knowledge.IDCUDAAssert || fl.Sign == knowledge.IDCUDAAssertLine
+	}) {
 		return nil
 	}
 	for _, s := range f.GPUStates {
@@ -403,15 +402,15 @@ func cudaSymptom(s *Scene) *Proposal {
 	}
 	var fls []*resolve.Failure
 	for _, fl := range s.Facts.Failures {
-		if fl.Mechanism == "cuda-error" && fl.Role == knowledge.SymptomRole {
+		if fl.Mechanism == knowledge.CUDAError && fl.Role == knowledge.SymptomRole {
 			fls = append(fls, fl)
 		}
 	}
 	if len(fls) == 0 {
 		return nil
 	}
-	p := propose(s, "cuda-error", Local, fls)
-	p.Rivals, p.Direct, p.Base = []knowledge.Slug{"unknown"}, false, 0.85
+	p := propose(s, knowledge.CUDAError, Local, fls)
+	p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.85
 	p.Why = "a library reports that a CUDA call failed; which error it was is not in these logs"
 	if text := cudaText(fls); text != "" {
 		p.Why = fmt.Sprintf("a library reports that a CUDA call failed (“%s”); what led to it is not in these logs", text)

@@ -60,7 +60,7 @@ func collectiveMismatch(s *Scene) *Proposal {
 	if ncclVersions(s) != nil {
 		return nil
 	}
-	if p := fromFailures(s, "collective-mismatch"); p != nil {
+	if p := fromFailures(s, knowledge.CollectiveMismatch); p != nil {
 		// The receiver that found the sizes to differ is not the one who sent the wrong ones.
 		p.Ranks, p.Nodes, p.Scope = nil, nil, "group"
 		return p
@@ -76,7 +76,7 @@ func collectiveMismatch(s *Scene) *Proposal {
 	}
 	switch g.Shape {
 	case waitfor.Diverged:
-		p := collective(s, "collective-mismatch")
+		p := collective(s, knowledge.CollectiveMismatch)
 		p.Ranks, p.Nodes = g.Root, nodesOf(f, g.Root)
 		p.Scope = scopeOf(f, g.Root)
 		if len(g.Root) == 0 {
@@ -94,10 +94,10 @@ func collectiveMismatch(s *Scene) *Proposal {
 		}
 		return p
 	case waitfor.AllWait:
-		p := collective(s, "collective-mismatch")
-		p.Rivals = []knowledge.Slug{"collective-hang", "uneven-data"}
+		p := collective(s, knowledge.CollectiveMismatch)
+		p.Rivals = []knowledge.Slug{knowledge.CollectiveHang, knowledge.UnevenData}
 		if s.Graph.OnGPU {
-			p.Rivals = append(p.Rivals, "gpu-hang")
+			p.Rivals = append(p.Rivals, knowledge.GPUHang)
 		}
 		p.Base = 0.85
 		p.Scope = "all"
@@ -106,9 +106,9 @@ func collectiveMismatch(s *Scene) *Proposal {
 		p.For = append(p.For, glooFinding(s))
 		return p
 	case waitfor.Cycle:
-		p := collective(s, "collective-mismatch")
+		p := collective(s, knowledge.CollectiveMismatch)
 		// That a member has not entered is read off its silence in that group: a lost line would look the same.
-		p.Rivals = []knowledge.Slug{"collective-hang", "gpu-hang"}
+		p.Rivals = []knowledge.Slug{knowledge.CollectiveHang, knowledge.GPUHang}
 		p.Base = 0.8
 		p.Summary = "process groups wait for each other in a circle: their collectives are issued in different orders"
 		p.Why = "no rank is free: each group is held by members that wait in another"
@@ -128,7 +128,7 @@ func collectiveMismatch(s *Scene) *Proposal {
 		if !other || g.Shape == waitfor.Unseen && !g.Outside {
 			return nil
 		}
-		p := collective(s, "collective-mismatch")
+		p := collective(s, knowledge.CollectiveMismatch)
 		p.Scope = "group"
 		if n := len(away) + len(g.Unseen); g.Shape == waitfor.Straggle && 2*n < n+len(g.Waiters)+g.Anonymous {
 			// The smaller side, however the unseen stand.
@@ -214,7 +214,7 @@ func fingerprints(s *Scene) *Proposal {
 			}
 		}
 	}
-	p := &Proposal{Mechanism: "collective-mismatch", Class: Collective, Ranks: odd, Nodes: nodesOf(f, odd), Scope: "group", Direct: true, Base: 0.95,
+	p := &Proposal{Mechanism: knowledge.CollectiveMismatch, Class: Collective, Ranks: odd, Nodes: nodesOf(f, odd), Scope: "group", Direct: true, Base: 0.95,
 		At: f.At(f.Mismatches[0].At), Summary: "ranks called different collectives", Why: "PyTorch compared the calls and printed both"}
 	if op, ok := sameOp(f.Mismatches); ok {
 		p.Summary = "ranks called " + op + " with tensors that do not match"

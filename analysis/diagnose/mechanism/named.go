@@ -63,10 +63,10 @@ func namedByPyTorch(s *Scene) *Proposal {
 			}
 			most := f.Job.WorldSize > 2 && 2*len(named) >= f.Job.WorldSize
 			if most {
-				rivals = []knowledge.Slug{"lone-waiter"} // the one that came may be the one that went astray
+				rivals = []knowledge.Slug{knowledge.LoneWaiter} // the one that came may be the one that went astray
 			}
 			if firstAsked(f, named) {
-				rivals, firsts = []knowledge.Slug{"lone-waiter", "collective-mismatch"}, appendNew(firsts, named[0])
+				rivals, firsts = []knowledge.Slug{knowledge.LoneWaiter, knowledge.CollectiveMismatch}, appendNew(firsts, named[0])
 				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
 				continue
 			}
@@ -89,7 +89,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 				why = "JAX's coordination service counts the tasks that did not come to the barrier, and names some"
 				unplaced += missing
 				if 2*missing >= int(b.World) {
-					rivals = []knowledge.Slug{"lone-waiter"}
+					rivals = []knowledge.Slug{knowledge.LoneWaiter}
 				}
 				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
 				continue
@@ -104,7 +104,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 			why = "Horovod's stall inspector names the ranks that others waited for"
 			if n := len(b.Absent); n > 1 && 2*n >= f.Job.WorldSize {
 				unplaced += n
-				rivals = []knowledge.Slug{"collective-mismatch"} // each may wait for the other's tensors
+				rivals = []knowledge.Slug{knowledge.CollectiveMismatch} // each may wait for the other's tensors
 				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
 				continue
 			}
@@ -118,23 +118,23 @@ func namedByPyTorch(s *Scene) *Proposal {
 	}
 	if len(absent) == 0 && unplaced == 0 && len(firsts) > 0 {
 		why = "rank 0 of the monitored barrier asks one after the other and names the first that does not answer; no other rank says that it came"
-		return &Proposal{Mechanism: "rank-stalled", Class: Collective, Scope: "group", Rivals: rivals, At: at, Base: 0.85, Why: why, For: []incident.Finding{finding(why, ev...)},
+		return &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Scope: "group", Rivals: rivals, At: at, Base: 0.85, Why: why, For: []incident.Finding{finding(why, ev...)},
 			Summary: fmt.Sprintf("%s, the first that was asked, did not come to a monitored barrier; whether anybody else did no line says", rankWords(firsts))}
 	}
 	if len(absent) == 0 && unplaced > 0 {
 		if len(ev) > 3 {
 			ev = ev[:3]
 		}
-		return &Proposal{Mechanism: "rank-stalled", Class: Collective, Scope: "group", Rivals: rivals, At: at, Base: 0.85, Why: why, For: []incident.Finding{finding(why, ev...)},
+		return &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Scope: "group", Rivals: rivals, At: at, Base: 0.85, Why: why, For: []incident.Finding{finding(why, ev...)},
 			Summary: fmt.Sprintf("%s did not come to a collective that others waited in; which ranks of the job they are is not proven", plural(unplaced, "member of a group", "members of a group"))}
 	}
 	if len(absent) == 0 {
 		return nil
 	}
-	p := &Proposal{Mechanism: "rank-stalled", Class: Collective, Ranks: absent, Nodes: nodesOf(f, absent), Scope: scopeOf(f, absent), At: at,
+	p := &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Ranks: absent, Nodes: nodesOf(f, absent), Scope: scopeOf(f, absent), At: at,
 		Base: 0.9, Summary: fmt.Sprintf("%s did not come to a collective that the others waited in", where(f, absent)), Why: why}
 	if never {
-		p.Rivals, p.Base = []knowledge.Slug{"init-unreachable"}, 0.85
+		p.Rivals, p.Base = []knowledge.Slug{knowledge.InitUnreachable}, 0.85
 		p.Why += "; of whether these were ever started no line tells"
 	}
 	if len(ev) > 3 {

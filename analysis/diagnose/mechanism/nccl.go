@@ -70,7 +70,7 @@ func ncclBehind(s *Scene) *Proposal {
 	if !ok || 2*len(holders) >= len(f.NCCL.World.Procs) {
 		return nil
 	}
-	p := openedBy(s, "rank-stalled")
+	p := openedBy(s, knowledge.RankStalled)
 	nodes := map[string]bool{}
 	named := true
 	for _, m := range holders {
@@ -100,7 +100,7 @@ func ncclBehind(s *Scene) *Proposal {
 			p.For = append(p.For, BehindFinding(f, st))
 		}
 	}
-	p.Suspects = []incident.Suspect{{Mechanism: "dataloader-stall", Why: "most ranks that stall outside NCCL are loading data; nothing in these logs proves it"}}
+	p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.DataloaderStall), Why: "most ranks that stall outside NCCL are loading data; nothing in these logs proves it"}}
 	return p
 }
 
@@ -200,7 +200,7 @@ func ncclDiffer(s *Scene) *Proposal {
 	if f.NCCL == nil || len(f.NCCL.Divergences) == 0 || !openHang(s) && g.Shape != waitfor.Full {
 		return nil
 	}
-	p := openedBy(s, "collective-mismatch")
+	p := openedBy(s, knowledge.CollectiveMismatch)
 	p.Base, p.Why = 0.93, "NCCL printed both calls; they have the same number on one communicator"
 	var odd []nccl.Member
 	for i := range f.NCCL.Divergences {

@@ -95,8 +95,8 @@ func alive(s *Scene, set []knowledge.Slug) bool {
 }
 
 // hanging are the mechanisms whose processes may still stand where they stood.
-var hanging = map[knowledge.Slug]bool{"completed": true, "rank-stalled": true, "collective-hang": true, "gpu-hang": true, "lone-waiter": true, "collective-mismatch": true, "watchdog-stuck": true,
-	"dataloader-stall": true, "rank-busy": true, "checkpoint-io": true, "storage-unresponsive": true, "uneven-data": true}
+var hanging = map[knowledge.Slug]bool{knowledge.Completed: true, knowledge.RankStalled: true, knowledge.CollectiveHang: true, knowledge.GPUHang: true, knowledge.LoneWaiter: true, knowledge.CollectiveMismatch: true, knowledge.WatchdogStuck: true,
+	knowledge.DataloaderStall: true, knowledge.RankBusy: true, knowledge.CheckpointIO: true, knowledge.StorageUnresponsive: true, knowledge.UnevenData: true}
 
 // rank orders needs: before the logs of ranks that nobody has seen, nothing else decides.
 func rank(n incident.Need) int {
@@ -200,7 +200,7 @@ var pastable = pattern.New(`^/[A-Za-z0-9_./\-]+$`)
 func dumpsAt(f *resolve.Facts) (path string, written bool) {
 	for i := range f.Obs.Signs {
 		s := &f.Obs.Signs[i]
-		if s.ID != "recorder-written" {
+		if s.ID != knowledge.IDRecorderWritten {
 			continue
 		}
 		if p := knowledge.Fields(s.ID, []byte(s.Text))["path"]; pastable.MatchString(p) && (path == "" || p < path) {

@@ -25,9 +25,9 @@ var (
 // numerics: what the printed losses, norms and scales say.
 func numerics() []Mechanism {
 	return []Mechanism{
-		{Slug: "non-finite-loss", Class: Local, Propose: nonFiniteAt, Needs: []incident.Need{needReplay, needAnomaly},
-			Explains: []knowledge.Slug{"exception", "time-limit", "cancelled", "preempted", "throughput-regression", "loss-plateau"}},
-		{Slug: "silent-corruption", Class: Local, Propose: first(computedAgain, replicaDiffers), Explains: []knowledge.Slug{"non-finite-loss", "exception"},
+		{Slug: knowledge.NonFiniteLoss, Class: Local, Propose: nonFiniteAt, Needs: []incident.Need{needReplay, needAnomaly},
+			Explains: []knowledge.Slug{knowledge.Exception, knowledge.TimeLimit, knowledge.Cancelled, knowledge.Preempted, knowledge.ThroughputRegression, knowledge.LossPlateau}},
+		{Slug: knowledge.SilentCorruption, Class: Local, Propose: first(computedAgain, replicaDiffers), Explains: []knowledge.Slug{knowledge.NonFiniteLoss, knowledge.Exception},
 			Needs: []incident.Need{{What: "a test of the GPU that gave the odd result", Why: "the same step gave two results; a test tells a GPU from a program that is not deterministic",
 				Command: "srun -w {nodes} dcgmi diag -r 4", Obtainable: "now"}}},
 	}
@@ -36,17 +36,17 @@ func numerics() []Mechanism {
 // computedAgain: the framework computed a step once more, and the result was another one. On the same GPU that may as well be
 // a program that is not deterministic; on another one the first GPU is at fault, which these lines do not name.
 func computedAgain(s *Scene) *Proposal {
-	p := fromFailures(s, "silent-corruption")
+	p := fromFailures(s, knowledge.SilentCorruption)
 	if p == nil {
 		return nil
 	}
 	p.Why = "the step was computed again, and the result was another one"
-	if slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign == "rerun-persistent" }) {
+	if slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign == knowledge.IDRerunPersistent }) {
 		p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
 		p.Why = "the same step gave another result on another GPU; which one was wrong, the log of the run before names"
 		return p
 	}
-	p.Rivals, p.Base = []knowledge.Slug{"non-finite-loss"}, 0.9
+	p.Rivals, p.Base = []knowledge.Slug{knowledge.NonFiniteLoss}, 0.9
 	return p
 }
 
@@ -58,7 +58,7 @@ const lasting = 2
 // besides is its consequence only where that speaks of numbers.
 func nonFinite(s *Scene) *Proposal {
 	f := s.Facts
-	said := fromFailures(s, "non-finite-loss")
+	said := fromFailures(s, knowledge.NonFiniteLoss)
 	b, ok := broken(f)
 	var linked, others []*resolve.Failure
 	if said == nil && ok {
@@ -85,7 +85,7 @@ func nonFinite(s *Scene) *Proposal {
 		}
 		return nil
 	}
-	p := &Proposal{Mechanism: "non-finite-loss", Class: Degraded, Scope: "all", Direct: true, Base: 0.94, At: b.First.T, Onset: sound(b),
+	p := &Proposal{Mechanism: knowledge.NonFiniteLoss, Class: Degraded, Scope: "all", Direct: true, Base: 0.94, At: b.First.T, Onset: sound(b),
 		Why:       fmt.Sprintf("the last %s say so, none after them says otherwise", plural(int(b.N), "step line", "step lines")),
 		Plausible: fmt.Sprintf("the numbers went wrong before (%s:%d); nothing ties what ended the job to it", b.First.At.File, b.First.At.Line)}
 	what := "the loss"
@@ -125,7 +125,7 @@ func ownNumbers(p *Proposal) bool {
 }
 
 // localNumbers are the signatures that speak of one rank's own numbers.
-var localNumbers = map[knowledge.ID]bool{"nan-megatron-grad": true, "nan-megatron-result": true, "cuda-nan-check": true, "cuda-assert": true, "nan-anomaly": true, "nan-probabilities": true}
+var localNumbers = map[knowledge.ID]bool{knowledge.IDNaNMegatronGrad: true, knowledge.IDNaNMegatronResult: true, knowledge.IDCUDANaNCheck: true, knowledge.IDCUDAAssert: true, knowledge.IDNaNAnomaly: true, knowledge.IDNaNProbabilities: true}
 
 // sound is the last line that shows sound numbers, or the first that does not.
 func sound(b resolve.Broken) *resolve.Point {
@@ -226,7 +226,7 @@ func aboutNumbers(f *resolve.Facts) (linked, others []*resolve.Failure) {
 			assert = fl.Exc.Type == "AssertionError"
 		}
 		switch {
-		case (fl.Mechanism == "exception" || fl.Mechanism == "cuda-error" || fl.Mechanism == "non-finite-loss") && (assert || numberWords.MatchString(text)):
+		case (fl.Mechanism == knowledge.Exception || fl.Mechanism == knowledge.CUDAError || fl.Mechanism == knowledge.NonFiniteLoss) && (assert || numberWords.MatchString(text)):
 			linked = append(linked, fl)
 		default:
 			others = append(others, fl)
@@ -265,7 +265,7 @@ func scaleGone(s *Scene) *Proposal {
 		if end.Value > 1 || top.Value < fallen || overtook(f, end) {
 			continue
 		}
-		p := &Proposal{Mechanism: "non-finite-loss", Class: Degraded, Scope: "all", Direct: true, Base: 0.9, At: f.At(top.At),
+		p := &Proposal{Mechanism: knowledge.NonFiniteLoss, Class: Degraded, Scope: "all", Direct: true, Base: 0.9, At: f.At(top.At),
 			Summary: fmt.Sprintf("the loss scale fell from %g to its minimum of %g: gradients overflow at any scale", top.Value, end.Value),
 			Why:     "each fall is a step whose gradients were not finite, and none of them was followed by a rise",
 			For: []incident.Finding{finding(fmt.Sprintf("the loss scale fell from %g to %g", top.Value, end.Value),
@@ -292,7 +292,7 @@ const vanished = 1e-5
 func dividedBy(end *worker.Numeric, fls []*resolve.Failure) []*resolve.Failure {
 	var out []*resolve.Failure
 	for _, fl := range fls {
-		if end.Value < vanished && fl.Mechanism == "exception" && fl.At.File == end.File && fl.At.Off > end.Off && strings.Contains(fl.Text, "ZeroDivisionError: float division by zero") {
+		if end.Value < vanished && fl.Mechanism == knowledge.Exception && fl.At.File == end.File && fl.At.Off > end.Off && strings.Contains(fl.Text, "ZeroDivisionError: float division by zero") {
 			out = append(out, fl)
 		}
 	}
@@ -345,8 +345,8 @@ func Odd(s *Scene) *Oddity {
 			Why: "no line says why; data, learning rate and a machine that computes wrongly look alike here"}
 		o.Findings = append(o.Findings, finding(fmt.Sprintf("the loss before: %s%s", from.Loss.Printed, atStep(from)), QuoteAt(*from.At, nil)),
 			finding(fmt.Sprintf("the loss at the end: %s%s", last.Loss.Printed, atStep(last)), QuoteAt(*last.At, nil)))
-		o.Suspects = []incident.Suspect{{Mechanism: "silent-corruption", Why: "a jump of the loss without a change of code or data; only a replay tells"},
-			{Mechanism: "non-finite-loss", Why: "the data of these steps or the learning rate may have made gradients explode"}}
+		o.Suspects = []incident.Suspect{{Mechanism: string(knowledge.SilentCorruption), Why: "a jump of the loss without a change of code or data; only a replay tells"},
+			{Mechanism: string(knowledge.NonFiniteLoss), Why: "the data of these steps or the learning rate may have made gradients explode"}}
 		o.Needs = []incident.Need{needReplay}
 		return o
 	}

@@ -16,11 +16,11 @@ import (
 // performance: runs that did not fail but were slow, or did not move. None of them ends a process: whatever failed
 // displaces them, and only a run that was ended from outside, or not at all, is theirs.
 func performance() []Mechanism {
-	ended := []knowledge.Slug{"time-limit", "cancelled"}
+	ended := []knowledge.Slug{knowledge.TimeLimit, knowledge.Cancelled}
 	return []Mechanism{
-		{Slug: "slow-rank", Class: Degraded, Propose: first(slowRank, tracedSlow), Explains: append([]knowledge.Slug{"throughput-regression"}, ended...), Needs: []incident.Need{needClocks}},
-		{Slug: "throughput-regression", Class: Degraded, Propose: regression, Explains: ended, Needs: []incident.Need{needClocks, needPerRank, needNeighbours}},
-		{Slug: "loss-plateau", Class: Degraded, Propose: plateau, Explains: ended, Needs: []incident.Need{needSchedule}},
+		{Slug: knowledge.SlowRank, Class: Degraded, Propose: first(slowRank, tracedSlow), Explains: append([]knowledge.Slug{knowledge.ThroughputRegression}, ended...), Needs: []incident.Need{needClocks}},
+		{Slug: knowledge.ThroughputRegression, Class: Degraded, Propose: regression, Explains: ended, Needs: []incident.Need{needClocks, needPerRank, needNeighbours}},
+		{Slug: knowledge.LossPlateau, Class: Degraded, Propose: plateau, Explains: ended, Needs: []incident.Need{needSchedule}},
 	}
 }
 
@@ -53,7 +53,7 @@ func regression(s *Scene) *Proposal {
 	if !found {
 		return nil
 	}
-	p := &Proposal{Mechanism: "throughput-regression", Class: Degraded, Scope: "all", At: d.Onset.T, Base: 0.9}
+	p := &Proposal{Mechanism: knowledge.ThroughputRegression, Class: Degraded, Scope: "all", At: d.Onset.T, Base: 0.9}
 	if d.Weak {
 		p.Base = 0.75
 	}
@@ -65,9 +65,9 @@ func regression(s *Scene) *Proposal {
 	if d.BaseAt.Printed && now.Predicate != nil {
 		p.For[0].Evidence = append(p.For[0].Evidence, incident.Evidence{Kind: incident.KindDerived, Formula: "ratio", Inputs: []incident.Evidence{base, now}})
 	}
-	p.Suspects = []incident.Suspect{{Mechanism: "slow-rank", Why: "one slow GPU slows every rank of a synchronous job; no line gives times by rank"}}
+	p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.SlowRank), Why: "one slow GPU slows every rank of a synchronous job; no line gives times by rank"}}
 	if why := hotGPU(f); why != "" {
-		p.Suspects = append([]incident.Suspect{{Mechanism: "thermal-power", Why: why}}, p.Suspects...)
+		p.Suspects = append([]incident.Suspect{{Mechanism: string(knowledge.ThermalPower), Why: why}}, p.Suspects...)
 	}
 	return p
 }
@@ -140,7 +140,7 @@ func plateau(s *Scene) *Proposal {
 	if !found {
 		return nil
 	}
-	p := &Proposal{Mechanism: "loss-plateau", Class: Degraded, Scope: "all", At: best.From.T, Base: 0.85}
+	p := &Proposal{Mechanism: knowledge.LossPlateau, Class: Degraded, Scope: "all", At: best.From.T, Base: 0.85}
 	p.Summary = fmt.Sprintf("the loss has not moved since%s: mean %.4g, and %.4g in the window before", orHere(best.From), best.Is, best.Was)
 	p.Why = fmt.Sprintf("over the last %d reported losses the mean improved by %.2f %% against the %d before; under 0.1 %% counts as standing still", best.N, 100*best.Improvement(), best.N)
 	if !best.Improved {
@@ -162,13 +162,13 @@ func silentEnd(s *Scene) *Proposal {
 	if !ok {
 		return nil
 	}
-	p := &Proposal{Mechanism: "rank-stalled", Class: Collective, Rivals: []knowledge.Slug{"collective-hang", "gpu-hang"}, Scope: "all", At: x.Last.T, Base: 0.85,
+	p := &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Rivals: []knowledge.Slug{knowledge.CollectiveHang, knowledge.GPUHang}, Scope: "all", At: x.Last.T, Base: 0.85,
 		Summary: fmt.Sprintf("no step was reported for at least %s before SLURM ended the job: it had stopped making progress%s", duration(x.For), afterStep(x.Last)),
 		Why:     fmt.Sprintf("until then a step line came every %s, never later than after %s; no rank's collective state is in the logs, so who held the job is open", Seconds(x.Usual), Seconds(x.Longest))}
 	p.For = append(p.For, finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
 	p.Led = append(p.Led, finding(fmt.Sprintf("SLURM ended the job, %s or more after the last step", duration(x.For)), QuoteAt(x.End.Slurm.At, nil)))
 	if x.Saving != nil {
-		p.Rivals = append([]knowledge.Slug{"checkpoint-io"}, p.Rivals...)
+		p.Rivals = append([]knowledge.Slug{knowledge.CheckpointIO}, p.Rivals...)
 		p.Summary += ", in a save that was not seen to end"
 		p.For = append(p.For, finding("a save began behind it and was not seen to end", QuoteAt(x.Saving.At, nil)))
 	}

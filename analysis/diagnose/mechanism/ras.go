@@ -110,7 +110,7 @@ func rasBehind(s *Scene) *Proposal {
 		if x.Apart != 0 && x.Apart < standStill {
 			continue
 		}
-		p := openedBy(s, "rank-stalled")
+		p := openedBy(s, knowledge.RankStalled)
 		p.Base = 0.9
 		named := true
 		nodes := map[string]bool{}
@@ -176,8 +176,8 @@ func rasGone(s *Scene) *Proposal {
 	if len(ids) == 0 || len(ids) != len(gone) || f.Job.WorldSize > 0 && 2*len(ids) >= f.Job.WorldSize {
 		return nil
 	}
-	p := openedBy(s, "rank-stalled")
-	p.Rivals, p.Base = []knowledge.Slug{"peer-lost"}, 0.85
+	p := openedBy(s, knowledge.RankStalled)
+	p.Rivals, p.Base = []knowledge.Slug{knowledge.PeerLost}, 0.85
 	p.Ranks, p.Nodes, p.Scope = ids, nodesOf(f, ids), scopeOf(f, ids)
 	p.Summary = fmt.Sprintf("%s does not answer NCCL's RAS while others wait: it is gone, stopped or cut off", where(f, ids))
 	p.Why = "RAS could not reach it for a minute; whether it died or was stopped, these files do not say"
@@ -253,7 +253,7 @@ func rasLost(s *Scene) *Proposal {
 	if len(gone) == 0 {
 		return nil
 	}
-	p := &Proposal{Mechanism: "peer-lost", Class: Symptom, Rivals: []knowledge.Slug{"rank-stalled", "unknown"}, Scope: "unknown", Base: 0.8}
+	p := &Proposal{Mechanism: knowledge.PeerLost, Class: Symptom, Rivals: []knowledge.Slug{knowledge.RankStalled, knowledge.Unknown}, Scope: "unknown", Base: 0.8}
 	nodes := map[string]bool{}
 	named := true
 	for i := range gone {

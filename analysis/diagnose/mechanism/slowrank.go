@@ -8,6 +8,7 @@ import (
 
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
+	"faultline/knowledge"
 )
 
 // straggling is the method's limit: a rank's time over the median of its peers.
@@ -71,7 +72,7 @@ func slowRank(s *Scene) *Proposal {
 		return nil
 	}
 	ranks := ids(best)
-	p := &Proposal{Mechanism: "slow-rank", Class: Degraded, Ranks: ranks, Nodes: nodesOf(f, ranks), Scope: scopeOf(f, ranks), Base: 0.9, Why: why}
+	p := &Proposal{Mechanism: knowledge.SlowRank, Class: Degraded, Ranks: ranks, Nodes: nodesOf(f, ranks), Scope: scopeOf(f, ranks), Base: 0.9, Why: why}
 	if len(p.Nodes) == 0 {
 		named := map[string]bool{}
 		for _, c := range best {

@@ -16,9 +16,9 @@ import (
 // software: what the job's own code, libraries and limits do.
 func software() []Mechanism {
 	return []Mechanism{
-		local("resource-limit", "link-error", "init-unreachable", "exception", "dataloader-worker-killed", "native-crash"),
-		{Slug: "native-crash", Class: Local, Propose: nativeCrash, Explains: []knowledge.Slug{"external-signal"}},
-		{Slug: "exception", Class: Local, Propose: exception},
+		local(knowledge.ResourceLimit, knowledge.LinkError, knowledge.InitUnreachable, knowledge.Exception, knowledge.DataloaderWorkerKilled, knowledge.NativeCrash),
+		{Slug: knowledge.NativeCrash, Class: Local, Propose: nativeCrash, Explains: []knowledge.Slug{knowledge.ExternalSignal}},
+		{Slug: knowledge.Exception, Class: Local, Propose: exception},
 	}
 }
 
@@ -87,8 +87,8 @@ func exception(s *Scene) *Proposal {
 	if len(exits) == 0 {
 		return nil
 	}
-	p := propose(s, "exception", Local, exits)
-	p.Rivals = []knowledge.Slug{"unknown"}
+	p := propose(s, knowledge.Exception, Local, exits)
+	p.Rivals = []knowledge.Slug{knowledge.Unknown}
 	p.Needs = []incident.Need{{What: "the traceback of the process", Why: "the exit status alone does not say what was raised",
 		Command: "torchrun --log-dir logs --redirects 3 …", Obtainable: "next-time"}}
 	if len(p.Ranks) > 1 {
@@ -134,7 +134,7 @@ func bareTasks(s *Scene, is func(who, how string) bool) []*resolve.Failure {
 		if fl.Role == knowledge.CauseRole && fl.Mechanism != "" {
 			return nil
 		}
-		if fl.Sign == "init-rendezvous-closed" {
+		if fl.Sign == knowledge.IDInitRendezvousClosed {
 			return nil // a launcher that came, or came back, after the job had ended elsewhere
 		}
 		who, how, _ := strings.Cut(fl.Text, ": ") // srun, or SLURM's records where its own lines are not at hand
@@ -170,7 +170,7 @@ func signal(name string) func(who, how string) bool {
 // signalled says that launchers report a signal from outside.
 func signalled(f *resolve.Facts) bool {
 	for _, fl := range f.Failures {
-		if fl.Mechanism == "external-signal" {
+		if fl.Mechanism == knowledge.ExternalSignal {
 			return true
 		}
 	}
@@ -225,29 +225,29 @@ func configured(s *Scene, p *Proposal) bool {
 
 // configError: what the signatures say, and missing keys or paths on all ranks before the first step.
 func configError(s *Scene) *Proposal {
-	if p := fromFailures(s, "config-error"); p != nil {
+	if p := fromFailures(s, knowledge.ConfigError); p != nil {
 		if lacksGPU(s.Facts, p) {
 			return nil
 		}
-		if !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != "nccl-socket-type" }) {
+		if !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != knowledge.IDNCCLSocketType }) {
 			p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown" // which of the two ends is set up otherwise than the rest, neither knows
 		}
-		if s.Facts.Job.Training && !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != "storage-read-only" }) {
-			p.Rivals, p.Base, p.Direct = []knowledge.Slug{"storage-unresponsive"}, 0.88, false
+		if s.Facts.Job.Training && !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != knowledge.IDStorageReadOnly }) {
+			p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.StorageUnresponsive}, 0.88, false
 			p.Why = "a path cannot be written, after steps had been made: it is mounted so, or the kernel made it so when its disk failed"
 			p.Needs = append(p.Needs, needDmesg)
 		}
 		return jobWide(s, p)
 	}
-	p := fromFailures(s, "exception")
+	p := fromFailures(s, knowledge.Exception)
 	if p == nil || !configured(s, p) {
 		return nil
 	}
-	p.Mechanism, p.Base = "config-error", 0.93
+	p.Mechanism, p.Base = knowledge.ConfigError, 0.93
 	p.Why = "a key or path that the configuration names is not there, on all ranks, before the first step"
 	if p.Scope != "all" {
 		// Whether the others met it as well is not stated.
-		p.Rivals, p.Base, p.Direct = []knowledge.Slug{"exception"}, 0.88, false
+		p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.Exception}, 0.88, false
 		p.Why = "a key or path is not there, before the first step: the configuration names it, or the code looks in the wrong place"
 	}
 	p.Ranks, p.Nodes = nil, nil
@@ -257,8 +257,8 @@ func configError(s *Scene) *Proposal {
 // lacksGPU says that all that was wrong is that a node showed too few GPUs, of which one is known to be gone.
 func lacksGPU(f *resolve.Facts, p *Proposal) bool {
 	return !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool {
-		return fl.Sign != resolve.TooFewGPUs || fl.Node == "" || !slices.ContainsFunc(f.Failures, func(o *resolve.Failure) bool {
-			return o.Mechanism == "gpu-off-bus" && o.Role == knowledge.CauseRole && o.Node == fl.Node
+		return fl.Sign != knowledge.IDCUDAInvalidOrdinal || fl.Node == "" || !slices.ContainsFunc(f.Failures, func(o *resolve.Failure) bool {
+			return o.Mechanism == knowledge.GPUOffBus && o.Role == knowledge.CauseRole && o.Node == fl.Node
 		})
 	})
 }
@@ -275,7 +275,7 @@ func symptomatic(r *resolve.Rank) bool {
 
 // nativeCrash: signals that only a crash sends, and an abort that nothing before it explains.
 func nativeCrash(s *Scene) *Proposal {
-	if p := fromFailures(s, "native-crash"); p != nil {
+	if p := fromFailures(s, knowledge.NativeCrash); p != nil {
 		return p
 	}
 	f := s.Facts
@@ -303,8 +303,8 @@ func nativeCrash(s *Scene) *Proposal {
 	}
 	if len(aborts) == 0 {
 		if bare := bareTasks(s, signal("Aborted")); len(bare) > 0 {
-			p := propose(s, "native-crash", Local, bare)
-			p.Rivals, p.Direct, p.Base = []knowledge.Slug{"unknown"}, false, 0.85
+			p := propose(s, knowledge.NativeCrash, Local, bare)
+			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.85
 			p.Why = "SLURM saw a task abort; no line of the task says why"
 			return p
 		}
@@ -315,11 +315,11 @@ func nativeCrash(s *Scene) *Proposal {
 	if f.Coverage.Partial && victims(f) && !firstToEnd(f, aborts[0].Proc) {
 		return nil // others lost a peer, which may be in what is not here, and this abort may be how one of them ended
 	}
-	p := propose(s, "native-crash", Local, aborts)
+	p := propose(s, knowledge.NativeCrash, Local, aborts)
 	p.Direct, p.Base = false, 0.9
 	p.Why = "the exit status says SIGABRT, and nothing before it says why"
 	if r := aborts[0].Proc; r.Lines == 0 || f.Coverage.CutRanks[r.ID] || f.Coverage.Partial {
-		p.Rivals, p.Base = []knowledge.Slug{"unknown"}, 0.88 // PyTorch may have ended it, in lines that are not here
+		p.Rivals, p.Base = []knowledge.Slug{knowledge.Unknown}, 0.88 // PyTorch may have ended it, in lines that are not here
 	}
 	return p
 }
@@ -342,7 +342,7 @@ func firstToEnd(f *resolve.Facts, r *resolve.Rank) bool {
 // victims says that some process reports a lost peer.
 func victims(f *resolve.Facts) bool {
 	for _, fl := range f.Failures {
-		if fl.Role == knowledge.SymptomRole && fl.Mechanism == "peer-lost" {
+		if fl.Role == knowledge.SymptomRole && fl.Mechanism == knowledge.PeerLost {
 			return true
 		}
 	}

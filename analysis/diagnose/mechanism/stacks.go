@@ -16,7 +16,7 @@ import (
 // for its data loader waits for no rank: where all others wait, it is what they wait for.
 
 // ofPlace is the mechanism that a place of the ranks that hold everyone stands for. All other places only name the frame.
-var ofPlace = map[stacks.Place]knowledge.Slug{stacks.Loader: "dataloader-stall", stacks.Checkpoint: "checkpoint-io", stacks.Storage: "storage-unresponsive", stacks.Compile: "rank-busy", stacks.Prepare: "rank-busy"}
+var ofPlace = map[stacks.Place]knowledge.Slug{stacks.Loader: knowledge.DataloaderStall, stacks.Checkpoint: knowledge.CheckpointIO, stacks.Storage: knowledge.StorageUnresponsive, stacks.Compile: knowledge.RankBusy, stacks.Prepare: knowledge.RankBusy}
 
 // stand is what the stacks of a run decide.
 type stand struct {
@@ -155,7 +155,7 @@ func stoodAsProven(s *Scene) *stand {
 		}
 	}
 	if d.slug = ofPlace[d.place]; d.slug == "" {
-		d.slug = "rank-stalled"
+		d.slug = knowledge.RankStalled
 	}
 	d.who()
 	d.ranks = s.Graph.Root
@@ -192,7 +192,7 @@ func explained(f *resolve.Facts, waited bool) bool {
 		}
 	}
 	for _, fl := range f.Failures {
-		if fl.Role == knowledge.CauseRole && !(waited && fl.Mechanism == "watchdog-stuck") {
+		if fl.Role == knowledge.CauseRole && !(waited && fl.Mechanism == knowledge.WatchdogStuck) {
 			return true
 		}
 	}
@@ -230,7 +230,7 @@ func stoodAt(slug knowledge.Slug, needs ...incident.Need) func(*Scene) *Proposal
 		p.Base = 0.8
 		switch {
 		case d.running:
-			p.Base, p.Rivals = 0.7, []knowledge.Slug{"completed"}
+			p.Base, p.Rivals = 0.7, []knowledge.Slug{knowledge.Completed}
 			p.Ranks, p.Nodes, p.Frontier = nil, nil, d.ranks
 		case d.logs:
 			p.Base = 0.96
@@ -457,13 +457,13 @@ func allInside(s *Scene) *Proposal {
 	if !ok {
 		return nil
 	}
-	p := collective(s, "collective-hang")
-	p.Frontier, p.Rivals, p.Base = nil, []knowledge.Slug{"gpu-hang"}, 0.92
+	p := collective(s, knowledge.CollectiveHang)
+	p.Frontier, p.Rivals, p.Base = nil, []knowledge.Slug{knowledge.GPUHang}, 0.92
 	p.Scope = "all"
 	p.Summary = fmt.Sprintf("the stacks of all %d ranks wait in collectives or for their GPUs: nobody stayed away", len(waits))
 	p.Why = "no rank was at anything of its own; the network, NCCL or one GPU hangs, and stacks cannot say which"
 	if !alike {
-		p.Rivals = append(p.Rivals, "collective-mismatch")
+		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
 		p.Why = "no rank was at anything of its own; they wait in different operations, which groups of one job may do and calls that do not match do as well"
 	}
 	p.For = append(p.For, waitingFinding(waits))
@@ -485,8 +485,8 @@ func stoodStill(s *Scene) *Proposal {
 		slices.ContainsFunc(all, func(t *resolve.Stood) bool { return t.Moved }) {
 		return nil
 	}
-	p := collective(s, "rank-stalled")
-	p.Rivals, p.Base, p.Scope = []knowledge.Slug{"collective-hang", "gpu-hang", "collective-mismatch"}, 0.6, "all"
+	p := collective(s, knowledge.RankStalled)
+	p.Rivals, p.Base, p.Scope = []knowledge.Slug{knowledge.CollectiveHang, knowledge.GPUHang, knowledge.CollectiveMismatch}, 0.6, "all"
 	p.Summary = fmt.Sprintf("%s stood still between the dumps of their stacks; who holds whom they do not show", plural(len(all), "process", "processes"))
 	p.Why = "every dump of a process shows it at the same call; Python's frames do not show who waits for its GPU and who does work of its own"
 	p.For = append(p.For, StackFinding(all[0]))

@@ -35,7 +35,7 @@ func rankStalled(s *Scene) *Proposal {
 		if heldBy(s) != nil {
 			return nil // its own lines say what held it
 		}
-		p := collective(s, "rank-stalled")
+		p := collective(s, knowledge.RankStalled)
 		p.Ranks, p.Scope = g.Root, scopeOf(f, g.Root)
 		p.Nodes = nodesOf(f, g.Root)
 		p.Base = 0.95
@@ -73,8 +73,8 @@ func rankStalled(s *Scene) *Proposal {
 		if len(g.Intermediates) > 0 {
 			p.Led = append(p.Led, finding(fmt.Sprintf("%s held others too, but only while waiting themselves", rankWords(g.Intermediates)), pendingOf(s, g.Intermediates[0])...))
 		}
-		p.Suspects = []incident.Suspect{{Mechanism: "dataloader-stall", Why: "most ranks that stall outside NCCL are loading data; nothing in these logs proves it"},
-			{Mechanism: "checkpoint-io", Why: "the next usual reason; nothing in these logs proves it"}}
+		p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.DataloaderStall), Why: "most ranks that stall outside NCCL are loading data; nothing in these logs proves it"},
+			{Mechanism: string(knowledge.CheckpointIO), Why: "the next usual reason; nothing in these logs proves it"}}
 		if x := silentServer(f, p.Nodes); x != nil {
 			p.Suspects = append([]incident.Suspect{*x}, p.Suspects...)
 		}
@@ -89,25 +89,25 @@ func rankStalled(s *Scene) *Proposal {
 		if stillWorking(s) != nil {
 			return nil // work that one process does for all was under way
 		}
-		p := collective(s, "rank-stalled")
-		p.Rivals = []knowledge.Slug{"collective-hang", "gpu-hang"}
+		p := collective(s, knowledge.RankStalled)
+		p.Rivals = []knowledge.Slug{knowledge.CollectiveHang, knowledge.GPUHang}
 		switch {
 		case g.Gloo && !g.OnGPU:
 			p.Rivals = p.Rivals[:1] // Gloo works on the CPU
 		case g.OnGPU: // what kernels print names nobody, so that many look like one
 		case len(g.Waiters)+g.Anonymous == 1 && g.Outside:
-			p.Rivals = []knowledge.Slug{"lone-waiter", "collective-mismatch"}
+			p.Rivals = []knowledge.Slug{knowledge.LoneWaiter, knowledge.CollectiveMismatch}
 		case len(g.Waiters)+g.Anonymous == 1:
-			p.Rivals = append(p.Rivals, "lone-waiter", "collective-mismatch")
+			p.Rivals = append(p.Rivals, knowledge.LoneWaiter, knowledge.CollectiveMismatch)
 		}
 		if (g.IsAhead || g.Left || slices.ContainsFunc(g.Groups, g.Scattered) || slices.ContainsFunc(g.Groups, atOdds)) && len(g.Waiters)+g.Anonymous > 1 {
-			p.Rivals = append(p.Rivals, "collective-mismatch")
+			p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
 		}
 		if slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.Recorded != nil }) && len(g.Waiters) > 1 && !g.IsAhead {
-			p.Rivals = append(p.Rivals, "collective-mismatch") // the rank whose dump is missing may call something else
+			p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch) // the rank whose dump is missing may call something else
 		}
 		if g.Lost {
-			p.Rivals = append(p.Rivals, "unknown") // the lost rank may have failed in any way
+			p.Rivals = append(p.Rivals, knowledge.Unknown) // the lost rank may have failed in any way
 		}
 		p.Base = 0.9
 		p.Summary = fmt.Sprintf("a collective hung in %s; who held it is not proven", groupList(g.Groups))
@@ -130,15 +130,15 @@ func rankStalled(s *Scene) *Proposal {
 		if x := neverWorked(g.Groups); x != nil {
 			p.Suspects = append(p.Suspects, *x)
 		}
-		if c := openSave(s, resolve.NoRank); c != nil && slices.Contains(p.Rivals, "collective-hang") {
+		if c := openSave(s, resolve.NoRank); c != nil && slices.Contains(p.Rivals, knowledge.CollectiveHang) {
 			// A stall that begins with a save is mostly the save's.
-			p.Mechanism, p.Rivals = "checkpoint-io", append([]knowledge.Slug{"rank-stalled"}, p.Rivals...)
+			p.Mechanism, p.Rivals = knowledge.CheckpointIO, append([]knowledge.Slug{knowledge.RankStalled}, p.Rivals...)
 			p.Why = fmt.Sprintf("a %s had begun right before and was not reported to have ended; %s", saveWord(c), p.Why)
 			p.For = append([]incident.Finding{finding(fmt.Sprintf("a %s began right before and was not reported to have ended", saveWord(c)), QuoteAt(c.At, nil))}, p.For...)
 			p.Needs = append(p.Needs, needPySpy)
-		} else if i := slices.Index(p.Rivals, "collective-hang"); i >= 0 && gapless(s) {
+		} else if i := slices.Index(p.Rivals, knowledge.CollectiveHang); i >= 0 && gapless(s) {
 			// The same set; what there is no sign of does not stand first.
-			p.Mechanism, p.Rivals = "collective-hang", append(slices.Delete(p.Rivals, i, i+1), "rank-stalled")
+			p.Mechanism, p.Rivals = knowledge.CollectiveHang, append(slices.Delete(p.Rivals, i, i+1), knowledge.RankStalled)
 			p.Why = fmt.Sprintf("all of ranks 0-%d waited; whether there are more nobody states", len(f.Ranks)-1)
 		}
 		return p
@@ -146,10 +146,10 @@ func rankStalled(s *Scene) *Proposal {
 		if g.AllIdle() {
 			return nil // everybody else is seen, and idle
 		}
-		p := collective(s, "rank-stalled")
-		p.Rivals = []knowledge.Slug{"collective-hang", "gpu-hang"}
+		p := collective(s, knowledge.RankStalled)
+		p.Rivals = []knowledge.Slug{knowledge.CollectiveHang, knowledge.GPUHang}
 		if !g.Busy {
-			p.Rivals = append(p.Rivals, "lone-waiter", "collective-mismatch")
+			p.Rivals = append(p.Rivals, knowledge.LoneWaiter, knowledge.CollectiveMismatch)
 		}
 		p.Base = 0.8
 		p.Summary = "some rank timed out in a collective and told others; neither its own lines nor all ranks are here"
@@ -176,8 +176,8 @@ func rankStalled(s *Scene) *Proposal {
 		if other, _ := otherBackend(s, g.Free); other {
 			return nil
 		}
-		p := collective(s, "rank-stalled")
-		p.Rivals = []knowledge.Slug{"lone-waiter"}
+		p := collective(s, knowledge.RankStalled)
+		p.Rivals = []knowledge.Slug{knowledge.LoneWaiter}
 		p.Base = 0.85
 		p.Summary = "one rank waited for another; counters cannot say which of the two is wrong"
 		p.Why = "one rank had entered a collective, one had not"
@@ -186,8 +186,8 @@ func rankStalled(s *Scene) *Proposal {
 		}
 		return p
 	case waitfor.Split:
-		p := collective(s, "rank-stalled")
-		p.Rivals = []knowledge.Slug{"collective-mismatch"}
+		p := collective(s, knowledge.RankStalled)
+		p.Rivals = []knowledge.Slug{knowledge.CollectiveMismatch}
 		p.Base = 0.85
 		p.Summary = fmt.Sprintf("%s waited while %s had nothing in flight", plural(len(g.Waiters)+g.Anonymous, "rank", "ranks"), rankWords(g.Frontier))
 		p.Why = "as many ranks or more were outside the collective as inside: counters cannot say which side is wrong"
@@ -280,7 +280,7 @@ func neverWorked(gs []*resolve.Group) *incident.Suspect {
 			}
 		}
 	}
-	return &incident.Suspect{Mechanism: "init-unreachable", Why: "no collective of these ranks has ever completed: the network between them may not carry NCCL's traffic (interface, firewall, MTU, direct access between GPUs)"}
+	return &incident.Suspect{Mechanism: string(knowledge.InitUnreachable), Why: "no collective of these ranks has ever completed: the network between them may not carry NCCL's traffic (interface, firewall, MTU, direct access between GPUs)"}
 }
 
 func unseenWhy(s *Scene) string {
@@ -321,7 +321,7 @@ func unseenWhy(s *Scene) string {
 func silentServer(f *resolve.Facts, nodes []string) *incident.Suspect {
 	for _, e := range f.Kernel {
 		if e.Kind == kernel.Storage && e.When == resolve.Near && slices.Contains(nodes, e.Node) {
-			return &incident.Suspect{Mechanism: "storage-unresponsive", Why: fmt.Sprintf("the kernel of %s had no answer from %s at that time; whether this rank waited for it no line says", e.Node, e.Name)}
+			return &incident.Suspect{Mechanism: string(knowledge.StorageUnresponsive), Why: fmt.Sprintf("the kernel of %s had no answer from %s at that time; whether this rank waited for it no line says", e.Node, e.Name)}
 		}
 	}
 	return nil

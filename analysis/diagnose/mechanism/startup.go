@@ -15,12 +15,12 @@ import (
 // startup: what keeps a job from ever taking a step.
 func startup() []Mechanism {
 	return []Mechanism{
-		{Slug: "version-mismatch", Class: Local, Explains: []knowledge.Slug{"exception", "init-unreachable", "native-crash", "config-error"},
+		{Slug: knowledge.VersionMismatch, Class: Local, Explains: []knowledge.Slug{knowledge.Exception, knowledge.InitUnreachable, knowledge.NativeCrash, knowledge.ConfigError},
 			Propose: versionMismatch},
-		{Slug: "config-error", Class: Local, Propose: configError, Explains: []knowledge.Slug{"init-unreachable"}},
-		{Slug: "init-unreachable", Class: Local, Propose: initUnreachable, Needs: []incident.Need{
+		{Slug: knowledge.ConfigError, Class: Local, Propose: configError, Explains: []knowledge.Slug{knowledge.InitUnreachable}},
+		{Slug: knowledge.InitUnreachable, Class: Local, Propose: initUnreachable, Needs: []incident.Need{
 			{What: "whether the master's host and port answer from {nodes}", Why: "tells a wrong name or firewall from a process that was not there", Command: "nc -vz $MASTER_ADDR $MASTER_PORT   # on {nodes}", Obtainable: "now"}}},
-		{Slug: "scheduler-error", Class: Local, Propose: schedulerError, Explains: []knowledge.Slug{"init-unreachable", "exception", "config-error", "cancelled"}},
+		{Slug: knowledge.SchedulerError, Class: Local, Propose: schedulerError, Explains: []knowledge.Slug{knowledge.InitUnreachable, knowledge.Exception, knowledge.ConfigError, knowledge.Cancelled}},
 	}
 }
 
@@ -54,7 +54,7 @@ func hereOnly(f *resolve.Facts, p *Proposal) bool {
 	}
 	return failed > 2 && slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
 		other := fl.Node != "" && fl.Node != p.Nodes[0] || fl.Node == "" && fl.Rank != resolve.NoRank && !files[fl.At.File]
-		return other && fl.Kind != "task" && fl.Role != knowledge.CauseRole && (fl.Mechanism == "peer-lost" || fl.Mechanism == "init-unreachable" || lostStore[fl.Sign])
+		return other && fl.Kind != "task" && fl.Role != knowledge.CauseRole && (fl.Mechanism == knowledge.PeerLost || fl.Mechanism == knowledge.InitUnreachable || lostStore[fl.Sign])
 	})
 }
 
@@ -66,12 +66,12 @@ func initUnreachable(s *Scene) *Proposal {
 	}
 	var fls []*resolve.Failure
 	for _, fl := range f.Failures {
-		if fl.Mechanism == "init-unreachable" && fl.Role != knowledge.ConsequenceRole && !lostLater(f, fl) {
+		if fl.Mechanism == knowledge.InitUnreachable && fl.Role != knowledge.ConsequenceRole && !lostLater(f, fl) {
 			fls = append(fls, fl)
 		}
 	}
 	if len(fls) > 0 {
-		p := propose(s, "init-unreachable", Local, telling(fls))
+		p := propose(s, knowledge.InitUnreachable, Local, telling(fls))
 		// Who could not reach is not who could not be reached.
 		ofOne := p.Scope == "node" && len(p.Ranks) > 1
 		p.Ranks, p.Nodes = nil, nil
@@ -100,11 +100,11 @@ func initUnreachable(s *Scene) *Proposal {
 // lostLater says that a launcher lost its rendezvous when its processes had long talked to each other: they had met there. A group of their
 // own may still be set up so late.
 func lostLater(f *resolve.Facts, fl *resolve.Failure) bool {
-	return f.Job.Talked && fl.Sign == "init-rendezvous-connection"
+	return f.Job.Talked && fl.Sign == knowledge.IDInitRendezvousConnection
 }
 
 // awaiting are the signs of a process that met the others' store, and waited there in vain for some that never came.
-var awaiting = []knowledge.ID{"init-waiting-clients", "init-store-barrier", "init-store-wait"}
+var awaiting = []knowledge.ID{knowledge.IDInitWaitingClients, knowledge.IDInitStoreBarrier, knowledge.IDInitStoreWait}
 
 // failedElsewhere says that all that these failures tell is that some process never came, and that another one failed: it is
 // why, whatever it failed of, and nothing was out of reach.
@@ -122,7 +122,7 @@ func failedElsewhere(f *resolve.Facts, fls []*resolve.Failure) bool {
 		return a.Rank != resolve.NoRank && a.Rank == b.Rank || a.Rank == b.Rank && a.At.File == b.At.File
 	}
 	return slices.ContainsFunc(f.Failures, func(o *resolve.Failure) bool {
-		if o.Mechanism == "" || o.Mechanism == "init-unreachable" || o.Mechanism == "peer-lost" || o.Role == knowledge.ConsequenceRole ||
+		if o.Mechanism == "" || o.Mechanism == knowledge.InitUnreachable || o.Mechanism == knowledge.PeerLost || o.Role == knowledge.ConsequenceRole ||
 			o.Role != knowledge.CauseRole && o.Kind != "exception" || last.Valid && last.Before(o.T) {
 			return false
 		}
@@ -130,15 +130,11 @@ func failedElsewhere(f *resolve.Facts, fls []*resolve.Failure) bool {
 	})
 }
 
-// nameless is what PyTorch makes of any call into the system that NCCL could not do.
-const nameless = "peer-nccl-system"
-
-// oneTry is a single try to reach the store, of many.
-const oneTry = "init-client-failed"
-
 // telling leaves out what says only that something failed, where other lines say what.
 func telling(fls []*resolve.Failure) []*resolve.Failure {
-	out := slices.DeleteFunc(slices.Clone(fls), func(fl *resolve.Failure) bool { return fl.Sign == nameless || fl.Sign == oneTry })
+	out := slices.DeleteFunc(slices.Clone(fls), func(fl *resolve.Failure) bool {
+		return fl.Sign == knowledge.IDPeerNCCLSystem || fl.Sign == knowledge.IDInitClientFailed
+	})
 	if len(out) == 0 {
 		return fls
 	}
@@ -163,10 +159,10 @@ func (p *Proposal) diedFirst(s *Scene, fls []*resolve.Failure) {
 		what = "the log of the process at " + strings.Join(names, ", ")
 		why = "if it died before, it shows there; if not, the way to it is closed"
 	}
-	p.Rivals, p.Direct, p.Base = []knowledge.Slug{"peer-lost"}, false, 0.8
+	p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.PeerLost}, false, 0.8
 	p.Why = "the peer did not accept a connection; whether it had died before, only its own log tells, which is not known to be here"
-	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return fl.Sign != nameless }) {
-		p.Rivals = append(p.Rivals, "unknown")
+	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return fl.Sign != knowledge.IDPeerNCCLSystem }) {
+		p.Rivals = append(p.Rivals, knowledge.Unknown)
 		p.Why = "a call into the system failed inside NCCL; which one, and whether a peer was gone, no line says"
 	}
 	p.Needs = append(p.Needs, incident.Need{What: what, Why: why, Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"})
@@ -207,7 +203,7 @@ func (p *Proposal) neverCame(s *Scene, fls []*resolve.Failure) {
 	if s.Facts.Coverage.Whole() || slices.ContainsFunc(s.Facts.Tails, func(t worker.Tail) bool { return t.Bytes > 0 && !files[t.File] }) {
 		return
 	}
-	p.Rivals, p.Direct, p.Base = append(p.Rivals, "unknown"), false, 0.8
+	p.Rivals, p.Direct, p.Base = append(p.Rivals, knowledge.Unknown), false, 0.8
 	p.Why = "these processes met at the store and waited there for others; what kept those away, only their own logs tell, which are not here"
 	p.Needs = append(p.Needs, incident.Need{What: "the logs of the processes that did not come", Why: "one that died before, or never started, shows it there",
 		Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"})
@@ -227,14 +223,14 @@ func peerOf(s *Scene, fl *resolve.Failure) string {
 		if at := knowledge.Fields(fl.Sign, []byte(fl.Exc.Message))["peer"]; at != "" {
 			return at
 		}
-		return knowledge.Fields("nccl-connect-last", []byte(fl.Exc.Message))["peer"]
+		return knowledge.Fields(knowledge.IDNCCLConnectLast, []byte(fl.Exc.Message))["peer"]
 	}
 	return ""
 }
 
 func barrierShort(s *Scene, b *worker.Barrier) *Proposal {
 	f := s.Facts
-	p := &Proposal{Mechanism: "init-unreachable", Class: Local, Scope: "all", Direct: true, Base: 0.92, At: f.At(b.At),
+	p := &Proposal{Mechanism: knowledge.InitUnreachable, Class: Local, Scope: "all", Direct: true, Base: 0.92, At: f.At(b.At),
 		Summary: "not all processes arrived when the process group was set up", Why: "the store counted those who came"}
 	p.For = append(p.For, finding("the store-based barrier gave up", QuoteAt(b.At, nil)))
 	var missing []int
@@ -251,7 +247,7 @@ func barrierShort(s *Scene, b *worker.Barrier) *Proposal {
 }
 
 // waitsForNode are signs of a pod that Kubernetes goes on trying to start.
-var waitsForNode = map[knowledge.ID]bool{"k8s-unschedulable": true, "k8s-mount": true}
+var waitsForNode = map[knowledge.ID]bool{knowledge.IDK8SUnschedulable: true, knowledge.IDK8SMount: true}
 
 // schedulerError: the step, its container or its directory could not be set up. A node is named by what its own slurmstepd
 // prints, or by srun where it could not be reached.
@@ -259,20 +255,20 @@ func schedulerError(s *Scene) *Proposal {
 	var fls []*resolve.Failure
 	chdir := map[string]bool{} // files in which SLURM could not enter the job's directory
 	for _, fl := range s.Facts.Failures {
-		if fl.Sign == "slurm-chdir" {
+		if fl.Sign == knowledge.IDSlurmChdir {
 			chdir[fl.At.File] = true
 		}
 	}
 	for _, fl := range s.Facts.Failures {
 		neverBegan := waitsForNode[fl.Sign] && !s.Facts.Job.Training && len(s.Facts.Ranks) == 0
-		if fl.Mechanism == "scheduler-error" && (fl.Role == knowledge.CauseRole || neverBegan) || fl.Sign == "slurm-execve" && chdir[fl.At.File] {
+		if fl.Mechanism == knowledge.SchedulerError && (fl.Role == knowledge.CauseRole || neverBegan) || fl.Sign == knowledge.IDSlurmExecve && chdir[fl.At.File] {
 			fls = append(fls, fl)
 		}
 	}
 	if len(fls) == 0 {
 		return nil
 	}
-	p := propose(s, "scheduler-error", Local, fls)
+	p := propose(s, knowledge.SchedulerError, Local, fls)
 	p.Ranks = nil
 	nodes := map[string]bool{}
 	for _, n := range p.Nodes {
@@ -367,7 +363,7 @@ func containerReason(f *resolve.Facts) string {
 	first := map[string]*worker.Sign{}
 	for i := range f.Obs.Signs {
 		switch v := &f.Obs.Signs[i]; v.ID {
-		case "container-enroot", "container-singularity", "container-nvidia":
+		case knowledge.IDContainerEnroot, knowledge.IDContainerSingularity, knowledge.IDContainerNvidia:
 			if old := first[v.File]; old == nil || v.Off < old.Off {
 				first[v.File] = v
 			}

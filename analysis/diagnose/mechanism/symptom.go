@@ -13,7 +13,7 @@ import (
 
 // symptoms: lines that say somebody else failed first.
 func symptoms() []Mechanism {
-	return []Mechanism{{Slug: "peer-lost", Class: Symptom, Propose: peerLost, Needs: []incident.Need{
+	return []Mechanism{{Slug: knowledge.PeerLost, Class: Symptom, Propose: peerLost, Needs: []incident.Need{
 		{What: "the logs of the peer that went away", Why: "it failed first; these lines only notice it", Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"}}}}
 }
 
@@ -24,8 +24,8 @@ func peerLost(s *Scene) *Proposal {
 			continue
 		}
 		// Once it trained, a rank or launcher that reaches nobody any more lost somebody.
-		late := s.Facts.Job.Training && fl.Mechanism == "init-unreachable" || lostLater(s.Facts, fl)
-		if fl.Mechanism == "peer-lost" || fl.Kind == "exception" && (fl.Mechanism == "" || late) {
+		late := s.Facts.Job.Training && fl.Mechanism == knowledge.InitUnreachable || lostLater(s.Facts, fl)
+		if fl.Mechanism == knowledge.PeerLost || fl.Kind == "exception" && (fl.Mechanism == "" || late) {
 			fls = append(fls, fl)
 		}
 	}
@@ -35,15 +35,15 @@ func peerLost(s *Scene) *Proposal {
 		}
 		return rasLost(s)
 	}
-	p := propose(s, "peer-lost", Symptom, fls)
+	p := propose(s, knowledge.PeerLost, Symptom, fls)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
-	p.Rivals = []knowledge.Slug{"unknown"}
+	p.Rivals = []knowledge.Slug{knowledge.Unknown}
 	p.Base = 0.88
 	p.Direct = false
 	p.Summary = "a peer went away; what ended it is not in these logs"
 	p.Why = fmt.Sprintf("%s of lost connections, and none says why", plural(len(fls), "report", "reports"))
 	if waitedOnly(fls) {
-		p.Rivals = []knowledge.Slug{"collective-hang", "unknown"}
+		p.Rivals = []knowledge.Slug{knowledge.CollectiveHang, knowledge.Unknown}
 		p.Summary = "waits for other ranks ran into their limit; who held them is not in these logs"
 		p.Why = fmt.Sprintf("%s of a wait in vain, and none says for whom", plural(len(fls), "report", "reports"))
 	}
@@ -53,12 +53,12 @@ func peerLost(s *Scene) *Proposal {
 		p.Summary = "a call into NCCL failed, and its warning that says of what is not in these logs"
 		p.Why = fmt.Sprintf("%s of a call into NCCL that failed, and none says whether a peer had gone", plural(len(fls), "report", "reports"))
 	}
-	if slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return fl.Sign == "ofi-unresponsive" }) {
-		p.Rivals = append([]knowledge.Slug{"link-error"}, p.Rivals...) // the card there, or the way to it, looks the same
+	if slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return fl.Sign == knowledge.IDOFIUnresponsive }) {
+		p.Rivals = append([]knowledge.Slug{knowledge.LinkError}, p.Rivals...) // the card there, or the way to it, looks the same
 	}
-	hosts, who := lostHosts(s.Facts, "peer-mpi-host"), "the launcher"
+	hosts, who := lostHosts(s.Facts, knowledge.IDPeerMPIHost), "the launcher"
 	if len(hosts) == 0 {
-		hosts, who = lostHosts(s.Facts, "peer-mpi-process-host"), "a process"
+		hosts, who = lostHosts(s.Facts, knowledge.IDPeerMPIProcessHost), "a process"
 	}
 	if len(hosts) > 0 && len(hosts) <= 3 {
 		names := strings.Join(hosts, ", ")
@@ -70,10 +70,10 @@ func peerLost(s *Scene) *Proposal {
 }
 
 // insideNCCL are the signs of a call into NCCL that failed of whatever reason.
-var insideNCCL = map[knowledge.ID]bool{"peer-nccl-unhandled": true, "peer-nccl-jax": true, "peer-nccl-code": true, "peer-nccl-internal": true}
+var insideNCCL = map[knowledge.ID]bool{knowledge.IDPeerNCCLUnhandled: true, knowledge.IDPeerNCCLJAX: true, knowledge.IDPeerNCCLCode: true, knowledge.IDPeerNCCLInternal: true}
 
 // waitedInVain are the signs of an accelerator on which a collective did not end: a peer is gone, or late, or waits as well.
-var waitedInVain = map[knowledge.ID]bool{"npu-wait": true, "npu-wait-bare": true, "npu-wait-warned": true}
+var waitedInVain = map[knowledge.ID]bool{knowledge.IDNPUWait: true, knowledge.IDNPUWaitBare: true, knowledge.IDNPUWaitWarned: true}
 
 func waitedOnly(fls []*resolve.Failure) bool {
 	return !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !waitedInVain[fl.Sign] })
@@ -99,9 +99,9 @@ func storeLost(s *Scene) *Proposal {
 	if len(fls) == 0 {
 		return nil
 	}
-	p := propose(s, "peer-lost", Symptom, fls)
+	p := propose(s, knowledge.PeerLost, Symptom, fls)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
-	p.Rivals, p.Base, p.Direct = []knowledge.Slug{"unknown"}, 0.88, false
+	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.Unknown}, 0.88, false
 	p.Summary = "rank 0, which keeps the job's store, or its node went away; what ended it is not in these logs"
 	p.Why = "no rank here says that it finished, the store closed its connections, and there is no line of rank 0"
 	p.Needs = append(p.Needs, incident.Need{What: "the log of rank 0 and of its node", Why: "it ended first", Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"})
@@ -132,16 +132,16 @@ func widowed(f *resolve.Facts) []*resolve.Failure {
 }
 
 // lostStore are the signs of a store that closed its connections.
-var lostStore = map[knowledge.ID]bool{"peer-store-send": true, "peer-store-recv": true, "peer-store-eof": true, "peer-store-dump": true}
+var lostStore = map[knowledge.ID]bool{knowledge.IDPeerStoreSend: true, knowledge.IDPeerStoreRecv: true, knowledge.IDPeerStoreEOF: true, knowledge.IDPeerStoreDump: true}
 
 // nothing: the job ended well, or is well as far as the logs go.
 func nothing() []Mechanism {
-	return []Mechanism{{Slug: "completed", Class: Nothing, Propose: completed}}
+	return []Mechanism{{Slug: knowledge.Completed, Class: Nothing, Propose: completed}}
 }
 
 func completed(s *Scene) *Proposal {
 	f := s.Facts
-	p := &Proposal{Mechanism: "completed", Class: Nothing, Scope: "all"}
+	p := &Proposal{Mechanism: knowledge.Completed, Class: Nothing, Scope: "all"}
 	if lossLeft(f) || ended(f) || raised(f) || len(widowed(f)) > 0 || failedAfter(f) {
 		return nil
 	}
@@ -272,7 +272,7 @@ func torn(f *resolve.Facts) bool {
 		}
 	}
 	for _, fl := range f.Failures {
-		said := fl.Kind == "exception" || aborted[fl.Sign] || fl.Mechanism == "external-signal" || strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError)
+		said := fl.Kind == "exception" || aborted[fl.Sign] || fl.Mechanism == knowledge.ExternalSignal || strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError)
 		if said && fl.Role != knowledge.NoiseRole && fl.Role != knowledge.InfoRole && !f.GoesOn(*fl.At) {
 			return true
 		}
@@ -282,8 +282,8 @@ func torn(f *resolve.Facts) bool {
 
 // aborted are the signs of a process that a signal ended, whatever made it do so, of a job that was being ended, and of a session that broke
 // off and may have taken along what ran in it.
-var aborted = map[knowledge.ID]bool{"native-aborted": true, "native-abort-glog": true, "native-abort-python": true, "native-signal-block": true, "slurm-step-late": true,
-	"ssh-closed": true, "ssh-disconnect": true, "ssh-packet": true}
+var aborted = map[knowledge.ID]bool{knowledge.IDNativeAborted: true, knowledge.IDNativeAbortGlog: true, knowledge.IDNativeAbortPython: true, knowledge.IDNativeSignalBlock: true, knowledge.IDSlurmStepLate: true,
+	knowledge.IDSSHClosed: true, knowledge.IDSSHDisconnect: true, knowledge.IDSSHPacket: true}
 
 // lastWords says that a file ends, below its last step, in lines that look like errors and that nobody knows, or that no mechanism makes
 // anything of: what they mean for the job, which made no step any more, nobody can say.

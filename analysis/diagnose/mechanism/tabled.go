@@ -21,7 +21,7 @@ func nonFiniteAt(s *Scene) *Proposal {
 		if len(o.Later) == 0 {
 			return nil // it stayed that rank's own
 		}
-		p = &Proposal{Mechanism: "non-finite-loss", Class: Degraded, Direct: true, Base: 0.9,
+		p = &Proposal{Mechanism: knowledge.NonFiniteLoss, Class: Degraded, Direct: true, Base: 0.9,
 			Why:       "the tables by rank show who had it first: the others' numbers of that step are sound",
 			Plausible: fmt.Sprintf("the numbers went wrong before (%s:%d); nothing ties what ended the job to it", o.First.File, o.First.At.Line)}
 	}
@@ -104,11 +104,11 @@ func replicaDiffers(s *Scene) *Proposal {
 		}
 	}
 	id := best.Odd[0].Rank
-	p := &Proposal{Mechanism: "silent-corruption", Class: Degraded, Ranks: []int{id}, Nodes: nodesOf(f, []int{id}), Scope: "rank", Base: 0.85,
+	p := &Proposal{Mechanism: knowledge.SilentCorruption, Class: Degraded, Ranks: []int{id}, Nodes: nodesOf(f, []int{id}), Scope: "rank", Base: 0.85,
 		Summary: fmt.Sprintf("the parameters of %s are no longer those of its replicas from step %d on", where(f, []int{id}), best.Odd[0].Step),
 		Why:     fmt.Sprintf("replicas apply the same update to the same parameters; those of the other %d ranks still agree", best.Ranks-1),
-		For:     []incident.Finding{SplitFinding(best)}, Explains: append([]knowledge.Slug{"non-finite-loss"}, endedSlow...)}
-	p.Suspects = []incident.Suspect{{Mechanism: "non-finite-loss", Why: "a step that this rank alone skipped, for an overflow of its own, looks alike"}}
+		For:     []incident.Finding{SplitFinding(best)}, Explains: append([]knowledge.Slug{knowledge.NonFiniteLoss}, endedSlow...)}
+	p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.NonFiniteLoss), Why: "a step that this rank alone skipped, for an overflow of its own, looks alike"}}
 	return p
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // endedSlow is what a run that is slow may end by.
-var endedSlow = []knowledge.Slug{"throughput-regression", "time-limit", "cancelled"}
+var endedSlow = []knowledge.Slug{knowledge.ThroughputRegression, knowledge.TimeLimit, knowledge.Cancelled}
 
 // tracedSlow: by the profiler's traces one rank works longer than those that do the same work, and they wait for it.
 func tracedSlow(s *Scene) *Proposal {
@@ -20,7 +20,7 @@ func tracedSlow(s *Scene) *Proposal {
 	if len(list) == 0 {
 		return nil
 	}
-	p := heldInTrace(s.Facts, "slow-rank", list)
+	p := heldInTrace(s.Facts, knowledge.SlowRank, list)
 	switch list[0].Cause {
 	case trace.Slower:
 		p.Why += "; its GPU ran as many kernels as theirs, for longer"
@@ -34,7 +34,7 @@ func tracedSlow(s *Scene) *Proposal {
 func tracedLoading(s *Scene) *Proposal {
 	f := s.Facts
 	if list := holders(f, func(cause string) bool { return cause == trace.Loading }); len(list) > 0 {
-		p := heldInTrace(f, "dataloader-stall", list)
+		p := heldInTrace(f, knowledge.DataloaderStall, list)
 		p.Why += "; it is its data that it waits for"
 		p.Explains, p.Needs = endedSlow, []incident.Need{needStore}
 		for _, h := range list[:min(len(list), 2)] {
@@ -153,7 +153,7 @@ func allLoading(f *resolve.Facts) *Proposal {
 	if !last.At.Known() || !last.LoaderAt.Known() {
 		return nil
 	}
-	p := &Proposal{Mechanism: "dataloader-stall", Class: Degraded, Scope: "all", Base: 0.85, At: d.Onset.T, Explains: endedSlow, Needs: []incident.Need{needStore}}
+	p := &Proposal{Mechanism: knowledge.DataloaderStall, Class: Degraded, Scope: "all", Base: 0.85, At: d.Onset.T, Explains: endedSlow, Needs: []incident.Need{needStore}}
 	p.Summary = "steps became slower because every rank that was profiled waits for its data"
 	p.Why = fmt.Sprintf("the profiled steps take as long as the slow ones in the log, and what they wait for data is the difference (traces of %s)", plural(len(ids), "rank", "ranks"))
 	p.For = []incident.Finding{finding(fmt.Sprintf("ProfilerStep#%d took %s, of which %s were spent waiting for data", last.Number, nanos(last.Dur), nanos(last.Loader)),

@@ -34,7 +34,7 @@ func raisedFirst(s *Scene) *Proposal {
 	var plain, waited []*resolve.Failure
 	for _, fl := range s.Facts.Failures {
 		switch {
-		case fl.Mechanism != "exception" || fl.Role != knowledge.CauseRole:
+		case fl.Mechanism != knowledge.Exception || fl.Role != knowledge.CauseRole:
 		case unanswered(fl):
 			waited = append(waited, fl)
 		default:
@@ -45,13 +45,13 @@ func raisedFirst(s *Scene) *Proposal {
 	case len(waited) == 0 || len(plain) > 0 && slices.ContainsFunc(waited, func(w *resolve.Failure) bool {
 		return !slices.ContainsFunc(plain, func(fl *resolve.Failure) bool { return !moment(w).Before(moment(fl)) })
 	}):
-		return fromFailures(s, "exception") // the clocks say which was first
+		return fromFailures(s, knowledge.Exception) // the clocks say which was first
 	case len(plain) > 0:
-		return propose(s, "exception", Local, plain)
+		return propose(s, knowledge.Exception, Local, plain)
 	}
-	p := propose(s, "exception", Local, waited)
+	p := propose(s, knowledge.Exception, Local, waited)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
-	p.Rivals, p.Base, p.Direct, p.Echo = []knowledge.Slug{"peer-lost", "unknown"}, 0.9, false, true
+	p.Rivals, p.Base, p.Direct, p.Echo = []knowledge.Slug{knowledge.PeerLost, knowledge.Unknown}, 0.9, false, true
 	p.Why = "it says that something did not answer, not what: another process of the job may have been gone, or a server of the program's own"
 	return p
 }

@@ -8,11 +8,12 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // versionMismatch: what the signatures say, and NCCLs of different versions that misread each other.
 func versionMismatch(s *Scene) *Proposal {
-	if p := jobWide(s, fromFailures(s, "version-mismatch")); p != nil {
+	if p := jobWide(s, fromFailures(s, knowledge.VersionMismatch)); p != nil {
 		return p
 	}
 	return ncclVersions(s)
@@ -24,7 +25,7 @@ func ncclVersions(s *Scene) *Proposal {
 	f := s.Facts
 	var fls []*resolve.Failure
 	for _, fl := range f.Failures {
-		if fl.Sign == "nccl-message-truncated" {
+		if fl.Sign == knowledge.IDNCCLMessageTruncated {
 			fls = append(fls, fl)
 		}
 	}
@@ -41,7 +42,7 @@ func ncclVersions(s *Scene) *Proposal {
 	if len(versions) < 2 {
 		return nil
 	}
-	p := propose(s, "version-mismatch", Local, fls)
+	p := propose(s, knowledge.VersionMismatch, Local, fls)
 	p.Ranks, p.Nodes, p.Scope, p.Direct = nil, nil, "all", false
 	p.Summary = fmt.Sprintf("processes of this job use different versions of NCCL: %s", strings.Join(versions, " and "))
 	p.Why = "NCCL received another number of bytes than it had to before the first step, and its own lines state several versions"

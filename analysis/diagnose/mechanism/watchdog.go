@@ -7,6 +7,7 @@ import (
 	"faultline/analysis/waitfor"
 	"faultline/analysis/worker"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // wentOn is how many steps younger than a monitor's word show that it ended nothing.
@@ -46,7 +47,7 @@ func watchdogStuck(s *Scene) *Proposal {
 	if hung && !stuckAlone(s) {
 		return nil
 	}
-	p := &Proposal{Mechanism: "watchdog-stuck", Class: Collective, At: at.Add(-float64(secs)), Scope: "unknown", Direct: true, Base: 0.94,
+	p := &Proposal{Mechanism: knowledge.WatchdogStuck, Class: Collective, At: at.Add(-float64(secs)), Scope: "unknown", Direct: true, Base: 0.94,
 		Summary: "PyTorch's watchdog thread got stuck and the heartbeat monitor ended the process",
 		Why:     "the heartbeat monitor says so; no collective had timed out before"}
 	ranksSeen := len(f.Ranks)
