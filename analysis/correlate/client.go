@@ -65,7 +65,7 @@ func spots(f *resolve.Facts) []spot {
 	}
 	for _, fl := range f.Failures {
 		switch {
-		case fl.Kind == "exit" || fl.Kind == "task" || fl.Kind == "nccl" || strings.HasPrefix(string(fl.Sign), "watchdog"):
+		case fl.Kind == resolve.KindExit || fl.Kind == resolve.KindTask || fl.Kind == resolve.KindNCCL || strings.HasPrefix(string(fl.Sign), "watchdog"):
 			continue
 		case fl.Exc != nil:
 			for i := range fl.Exc.Cause {

@@ -18,7 +18,7 @@ import (
 // lastSave is the newest save whose completion was seen.
 func (b *builder) lastSave() (s worker.Checkpoint, ok bool) {
 	for _, c := range b.s.Facts.Saves {
-		if c.Kind == "save-done" && c.Step >= 0 && (!ok || c.Step > s.Step) {
+		if c.Kind == worker.SaveDone && c.Step >= 0 && (!ok || c.Step > s.Step) {
 			s, ok = c, true
 		}
 	}

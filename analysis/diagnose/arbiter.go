@@ -184,12 +184,12 @@ func (x *arbiter) localBeforeLocal(a, b *mechanism.Proposal) bool {
 
 // onlyTold says that all that speaks for a proposal are tries of ranks that are known, and did not end there.
 func onlyTold(a *mechanism.Proposal) bool {
-	return len(a.Failures) > 0 && !slices.ContainsFunc(a.Failures, func(fl *resolve.Failure) bool { return fl.Kind != "ladder" || fl.Rank == resolve.NoRank })
+	return len(a.Failures) > 0 && !slices.ContainsFunc(a.Failures, func(fl *resolve.Failure) bool { return fl.Kind != resolve.KindLadder || fl.Rank == resolve.NoRank })
 }
 
 // died says that an exception of a rank speaks for a proposal.
 func died(a *mechanism.Proposal) bool {
-	return slices.ContainsFunc(a.Failures, func(fl *resolve.Failure) bool { return fl.Kind == "exception" && fl.Rank != resolve.NoRank })
+	return slices.ContainsFunc(a.Failures, func(fl *resolve.Failure) bool { return fl.Kind == resolve.KindException && fl.Rank != resolve.NoRank })
 }
 
 // otherNodes says that both name nodes, and none in common.
@@ -280,8 +280,8 @@ type endings struct {
 func endsOf(ends []*resolve.End) endings {
 	out := endings{first: map[string]int64{}}
 	for _, e := range ends {
-		if off, seen := out.first[e.Slurm.File]; !seen || e.Slurm.Off < off {
-			out.first[e.Slurm.File] = e.Slurm.Off
+		if off, seen := out.first[e.Line.File]; !seen || e.Line.Off < off {
+			out.first[e.Line.File] = e.Line.Off
 		}
 		if e.T.Valid {
 			out.timed = append(out.timed, e)
@@ -307,7 +307,7 @@ func (e endings) before(fl *resolve.Failure) bool {
 		if w.T < end.T.T-2 {
 			break
 		}
-		if end.Slurm.File != fl.At.File {
+		if end.Line.File != fl.At.File {
 			return true
 		}
 	}

@@ -53,7 +53,7 @@ func decide(s *mechanism.Scene, ps ...*mechanism.Proposal) []string {
 func scene(ended, hung bool) *mechanism.Scene {
 	s := &mechanism.Scene{Facts: &resolve.Facts{}, Graph: &waitfor.Graph{}}
 	if ended {
-		s.Facts.Ends = []*resolve.End{{Slurm: worker.SlurmEnd{At: worker.At{Pos: worker.Pos{File: "batch.out", Off: 500}}}, T: moment(1000)}}
+		s.Facts.Ends = []*resolve.End{{Line: worker.End{At: worker.At{Pos: worker.Pos{File: "batch.out", Off: 500}}}, T: moment(1000)}}
 	}
 	if hung {
 		s.Graph.Shape, s.Graph.Report = waitfor.Straggle, moment(900)
@@ -154,14 +154,14 @@ func TestWhatIsPrintedAfterAnEnding(t *testing.T) {
 		file := func() string { return string(rune('a' + r.IntN(3))) }
 		ends := make([]*resolve.End, 1+r.IntN(6))
 		for i := range ends {
-			ends[i] = &resolve.End{Slurm: worker.SlurmEnd{At: worker.At{Pos: worker.Pos{File: file(), Off: r.Int64N(8)}}},
+			ends[i] = &resolve.End{Line: worker.End{At: worker.At{Pos: worker.Pos{File: file(), Off: r.Int64N(8)}}},
 				T: resolve.Moment{T: float64(r.IntN(400)), Valid: r.IntN(4) > 0}}
 		}
 		fl := failed(1, file(), r.Int64N(8), float64(r.IntN(400)))
 		want := false
 		for _, e := range ends {
-			if e.Slurm.File == fl.At.File {
-				want = want || fl.At.Off > e.Slurm.Off
+			if e.Line.File == fl.At.File {
+				want = want || fl.At.Off > e.Line.Off
 			} else if w := fl.When(); w.Valid && e.T.Valid {
 				want = want || w.T >= e.T.T-2 && w.T < e.T.T+teardown
 			}

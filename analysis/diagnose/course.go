@@ -21,7 +21,7 @@ func (b *builder) soundSave() (s worker.Checkpoint, ok bool) {
 	from := b.d.winners[0].Onset
 	for _, c := range b.s.Facts.Saves {
 		before := from.Step >= 0 && c.Step < from.Step || from.Step < 0 && c.File == from.At.File && c.Off < from.At.Off
-		if c.Kind == "save-done" && c.Step >= 0 && before && (!ok || c.Step > s.Step) {
+		if c.Kind == worker.SaveDone && c.Step >= 0 && before && (!ok || c.Step > s.Step) {
 			s, ok = c, true
 		}
 	}

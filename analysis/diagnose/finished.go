@@ -51,10 +51,10 @@ func came(f *resolve.Facts, p *mechanism.Proposal, at worker.At) bool {
 	if p.Class == mechanism.Ending { // the file tells their order, too
 		ends, above := 0, 0
 		for _, e := range f.Ends {
-			if e.Slurm.Kind == "cancelled" {
+			if e.Line.Kind == worker.EndCancelled {
 				ends++
 			}
-			if e.Slurm.Kind == "cancelled" && e.Slurm.File == at.File && e.Slurm.Off > at.Off {
+			if e.Line.Kind == worker.EndCancelled && e.Line.File == at.File && e.Line.Off > at.Off {
 				above++
 			}
 		}

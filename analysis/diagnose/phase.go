@@ -11,7 +11,7 @@ import (
 func (b *builder) duringSave(at worker.At, start resolve.Moment) bool {
 	f := b.s.Facts
 	for i := range f.Progress {
-		if p := &f.Progress[i]; p.File == at.File && p.Off > at.Off && p.Phase == "training" {
+		if p := &f.Progress[i]; p.File == at.File && p.Off > at.Off && p.Phase == worker.Training {
 			return false
 		}
 	}
@@ -45,9 +45,9 @@ func (b *builder) phase() string {
 		for i := range f.Saves {
 			c := &f.Saves[i]
 			switch c.Kind {
-			case "save-start":
+			case worker.SaveStart:
 				open = &c.At
-			case "save-done", "save-over":
+			case worker.SaveDone, worker.SaveOver:
 				open = nil
 			}
 		}
@@ -68,7 +68,7 @@ func (b *builder) phase() string {
 		return "first-step"
 	}
 	for i := len(f.Progress) - 1; i >= 0; i-- {
-		if f.Progress[i].Phase == "evaluation" {
+		if f.Progress[i].Phase == worker.Evaluation {
 			return "evaluation"
 		}
 		if f.Progress[i].Phase != "" {

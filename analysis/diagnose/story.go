@@ -81,25 +81,25 @@ func (b *builder) chain() {
 	}
 	if top.Class != mechanism.Ending {
 		for _, e := range f.Ends {
-			switch e.Slurm.Kind {
-			case "cancelled", "node-failure", "terminating", "aborted", "failed":
+			switch e.Line.Kind {
+			case worker.EndCancelled, worker.EndNodeFailure, worker.EndTerminating, worker.EndAborted, worker.EndFailed:
 			default:
 				continue
 			}
-			if top.Class == mechanism.Environment && e.Slurm.Kind == "node-failure" {
+			if top.Class == mechanism.Environment && e.Line.Kind == worker.EndNodeFailure {
 				continue
 			}
-			text := e.Slurm.By() + " ended the step"
-			if e.Slurm.System != "" {
-				text = e.Slurm.By() + " ended the job"
+			text := e.Line.By() + " ended the step"
+			if e.Line.System != "" {
+				text = e.Line.By() + " ended the job"
 			}
 			if e.Says != "" {
 				text = "SLURM's records: it ended the job"
 			}
-			if e.Slurm.Reason != "" {
-				text += " (" + strings.ToLower(e.Slurm.Reason) + ")"
+			if e.Line.Reason != "" {
+				text += " (" + strings.ToLower(string(e.Line.Reason)) + ")"
 			}
-			add(incident.End, text, []incident.Evidence{mechanism.QuoteAt(e.Slurm.At, nil)})
+			add(incident.End, text, []incident.Evidence{mechanism.QuoteAt(e.Line.At, nil)})
 			break
 		}
 	}
@@ -121,7 +121,7 @@ func (b *builder) symptoms(top *mechanism.Proposal) (int, []incident.Evidence) {
 	ranks, files := map[int]bool{}, map[string]bool{}
 	var ev []incident.Evidence
 	for _, fl := range b.s.Facts.Failures {
-		if mine[fl] || fl.Role == knowledge.CauseRole || fl.Kind == "task" || strings.HasPrefix(string(fl.Sign), "watchdog") {
+		if mine[fl] || fl.Role == knowledge.CauseRole || fl.Kind == resolve.KindTask || strings.HasPrefix(string(fl.Sign), "watchdog") {
 			continue
 		}
 		if fl.Rank != resolve.NoRank {
@@ -255,13 +255,13 @@ func (b *builder) timeline() {
 	}
 	said := map[string]bool{} // the job's and the step's line say the same
 	for _, e := range f.Ends {
-		text := e.Slurm.By() + ": " + strings.ReplaceAll(e.Slurm.Kind, "-", " ")
-		if e.Slurm.Reason != "" {
-			text += " due to " + strings.ToLower(e.Slurm.Reason)
+		text := e.Line.By() + ": " + strings.ReplaceAll(string(e.Line.Kind), "-", " ")
+		if e.Line.Reason != "" {
+			text += " due to " + strings.ToLower(string(e.Line.Reason))
 		}
 		if !said[text] && len(said) < 4 {
 			said[text] = true
-			add(e.T, "", resolve.NoRank, text, mechanism.QuoteAt(e.Slurm.At, nil))
+			add(e.T, "", resolve.NoRank, text, mechanism.QuoteAt(e.Line.At, nil))
 		}
 	}
 	sort.SliceStable(rows, func(i, j int) bool {
@@ -312,7 +312,7 @@ func (b *builder) failureRows(add func(resolve.Moment, string, int, string, ...i
 	rows := 0
 	told := map[worker.Pos]bool{} // one line may carry two signs; the first tells it
 	for _, fl := range f.Failures {
-		if fl.Kind == "exit" || fl.Kind == "task" || strings.HasPrefix(string(fl.Sign), "watchdog") || strings.HasPrefix(string(fl.Sign), "slurm-") || rows == 40 || told[fl.At.Pos] {
+		if fl.Kind == resolve.KindExit || fl.Kind == resolve.KindTask || strings.HasPrefix(string(fl.Sign), "watchdog") || strings.HasPrefix(string(fl.Sign), "slurm-") || rows == 40 || told[fl.At.Pos] {
 			continue
 		}
 		k := of(fl)

@@ -8,6 +8,7 @@ import (
 
 	"faultline/analysis/artifact/accounting"
 	"faultline/analysis/line"
+	"faultline/analysis/worker"
 )
 
 // Accounting is what SLURM's own records say of this run: not of its processes, whose logs say what happened in them.
@@ -28,9 +29,12 @@ type acctRun struct {
 
 // Ends of a job in the words of the lines that slurmstepd prints for them; Failed are states in which it ended badly by
 // itself, which say nothing of the cause.
-var acctEnds = map[string]struct{ kind, reason string }{
-	"TIMEOUT": {"cancelled", "TIME LIMIT"}, "DEADLINE": {"cancelled", "TIME LIMIT"}, "PREEMPTED": {"cancelled", "PREEMPTION"},
-	"NODE_FAIL": {"cancelled", "NODE FAILURE"}, "REQUEUED": {"cancelled", "JOB REQUEUE"}, "CANCELLED": {"cancelled", ""},
+var acctEnds = map[string]struct {
+	kind   worker.EndKind
+	reason worker.EndReason
+}{
+	"TIMEOUT": {worker.EndCancelled, worker.ReasonTimeLimit}, "DEADLINE": {worker.EndCancelled, worker.ReasonTimeLimit}, "PREEMPTED": {worker.EndCancelled, worker.ReasonPreemption},
+	"NODE_FAIL": {worker.EndCancelled, worker.ReasonNodeFailure}, "REQUEUED": {worker.EndCancelled, worker.ReasonRequeue}, "CANCELLED": {worker.EndCancelled, ""},
 }
 
 var acctFailed = map[string]bool{"FAILED": true, "OUT_OF_MEMORY": true, "BOOT_FAIL": true, "NODE_FAIL": true, "TIMEOUT": true, "DEADLINE": true}

@@ -41,18 +41,18 @@ func (f *Facts) recordEnd(j *accounting.Record) {
 	end := f.accounted(j.End)
 	if j.Step != "" {
 		if j.By {
-			e := worker.SlurmEnd{At: CellAt(c, j.End), Kind: "cancelled", Entity: "STEP", ID: j.Job + "." + j.Step}
-			f.Ends = append(f.Ends, &End{Slurm: e, T: end, Says: c.Value})
+			e := worker.End{At: CellAt(c, j.End), Kind: worker.EndCancelled, Entity: "STEP", ID: j.Job + "." + j.Step}
+			f.Ends = append(f.Ends, &End{Line: e, T: end, Says: c.Value})
 		}
 		return
 	}
 	if x, known := acctEnds[j.State]; known {
-		e := worker.SlurmEnd{At: CellAt(c, j.End), Kind: x.kind, Reason: x.reason, Entity: "JOB", ID: j.Job}
-		f.Ends = append(f.Ends, &End{Slurm: e, T: end, Says: c.Value})
+		e := worker.End{At: CellAt(c, j.End), Kind: x.kind, Reason: x.reason, Entity: "JOB", ID: j.Job}
+		f.Ends = append(f.Ends, &End{Line: e, T: end, Says: c.Value})
 	}
 	if c, ok := j.Cell("FailedNode"); ok && len(j.FailedNodes) > 0 {
-		e := worker.SlurmEnd{At: CellAt(c, j.End), Kind: "node-failure", Entity: "JOB", ID: j.Job, Hosts: j.FailedNodes}
-		f.Ends = append(f.Ends, &End{Slurm: e, T: end, Says: c.Value})
+		e := worker.End{At: CellAt(c, j.End), Kind: worker.EndNodeFailure, Entity: "JOB", ID: j.Job, Hosts: j.FailedNodes}
+		f.Ends = append(f.Ends, &End{Line: e, T: end, Says: c.Value})
 	}
 }
 
@@ -93,15 +93,15 @@ func (f *Facts) rebooted(nodes []*accounting.Node) {
 			t, ok := f.clock.civil(s)
 			return ok && s.Kind == kind && t > start && t <= until
 		}
-		what := worker.SlurmEnd{Kind: "node-failure", Hosts: []string{n.Name}}
+		what := worker.End{Kind: worker.EndNodeFailure, Hosts: []string{n.Name}}
 		switch boot, ok := n.Cell("BootTime"); {
 		case ok && inside(n.Boot):
 			what.At = CellAt(boot, n.Boot)
-			f.Ends = append(f.Ends, &End{Slurm: what, T: f.accounted(n.Boot), Says: boot.Value, Told: fmt.Sprintf("%s was started anew while the job ran", n.Name)})
+			f.Ends = append(f.Ends, &End{Line: what, T: f.accounted(n.Boot), Says: boot.Value, Told: fmt.Sprintf("%s was started anew while the job ran", n.Name)})
 		case lost && n.Down() && inside(n.Since) && strings.HasPrefix(n.Reason, "Not responding"):
 			reason, _ := n.Cell("Reason")
 			what.At = CellAt(reason, n.Since)
-			f.Ends = append(f.Ends, &End{Slurm: what, T: f.accounted(n.Since), Says: n.Reason, Told: fmt.Sprintf("SLURM holds %s for not responding since then", n.Name)})
+			f.Ends = append(f.Ends, &End{Line: what, T: f.accounted(n.Since), Says: n.Reason, Told: fmt.Sprintf("SLURM holds %s for not responding since then", n.Name)})
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (f *Facts) recordFailure(s *accounting.Record) {
 	if s.Step == "" {
 		what = "job " + s.Job
 	}
-	fl := &Failure{Rank: NoRank, Kind: "record", Role: knowledge.CauseRole, Direct: true, Count: 1}
+	fl := &Failure{Rank: NoRank, Kind: KindRecord, Role: knowledge.CauseRole, Direct: true, Count: 1}
 	switch {
 	case s.State == "OUT_OF_MEMORY" || sig == accounting.OutOfMemory && sure:
 		fl.Mechanism, fl.Sign = knowledge.HostOOM, knowledge.IDSlurmOOM
@@ -144,7 +144,7 @@ func (f *Facts) recordFailure(s *accounting.Record) {
 	case s.Step == "batch":
 		return // the script ends as what it started did
 	default:
-		fl.Kind, fl.Role, fl.Direct = "task", knowledge.SymptomRole, false
+		fl.Kind, fl.Role, fl.Direct = KindTask, knowledge.SymptomRole, false
 		fl.Text = recordsSays + endWords(code)
 		if sig == signalTerm || f.batchSignalled() {
 			fl.Role = knowledge.ConsequenceRole

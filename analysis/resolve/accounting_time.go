@@ -24,8 +24,8 @@ func (f *Facts) calibrateAccounting() {
 		return
 	}
 	refs := []float64{last}
-	for _, e := range f.Obs.SlurmEnds {
-		if m := f.At(e.At); e.Kind == "cancelled" && m.Valid {
+	for _, e := range f.Obs.Ends {
+		if m := f.At(e.At); e.Kind == worker.EndCancelled && m.Valid {
 			refs = append(refs, m.T)
 		}
 	}

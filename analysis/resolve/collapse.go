@@ -32,13 +32,14 @@ func (f *Facts) reported(p *printed, fl *Failure) {
 
 // likeness is what failures have in common that one process repeats.
 type likeness struct {
-	rank      int
-	where     string
-	mech      knowledge.Slug
-	node      string // set while it is open whose it is
-	role      knowledge.Role
-	sign      knowledge.ID
-	kind, txt string
+	rank  int
+	where string
+	mech  knowledge.Slug
+	node  string // set while it is open whose it is
+	role  knowledge.Role
+	sign  knowledge.ID
+	kind  FailureKind
+	txt   string
 }
 
 // likes are the first failures of each kind, by the hash of what they have in common: a large job has many kinds, and their
@@ -76,7 +77,7 @@ func (l *likes) like(fl *Failure) likeness {
 			k.node = fl.Node
 		}
 	}
-	if fl.Kind == "exception" || fl.Kind == "task" {
+	if fl.Kind == KindException || fl.Kind == KindTask {
 		k.txt = fl.Text
 	}
 	return k

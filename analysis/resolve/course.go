@@ -71,7 +71,7 @@ func (f *Facts) courses() {
 	bars := map[courseKey]*Course{} // Trainer's longest bar: the dictionaries between its lines belong to it
 	for i := range f.Progress {
 		p := &f.Progress[i]
-		if p.Phase == "evaluation" {
+		if p.Phase == worker.Evaluation {
 			continue
 		}
 		if p.File != file { // they stand in the order of files
@@ -147,7 +147,7 @@ func (f *Facts) pauses() map[string][]int64 {
 		out[f.Saves[i].File] = append(out[f.Saves[i].File], f.Saves[i].Off)
 	}
 	for i := range f.Progress {
-		if p := &f.Progress[i]; p.Phase == "evaluation" {
+		if p := &f.Progress[i]; p.Phase == worker.Evaluation {
 			out[p.File] = append(out[p.File], p.Off)
 		}
 	}

@@ -46,7 +46,7 @@ func datesOf(obs *worker.Observations) dates {
 	for _, c := range obs.ChildFailed {
 		out.add(c.Time)
 	}
-	for _, e := range obs.SlurmEnds {
+	for _, e := range obs.Ends {
 		out.add(e.Stamp)
 	}
 	for _, p := range obs.Progress {

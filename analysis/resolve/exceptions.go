@@ -50,7 +50,7 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 		return
 	}
 	x = f.unabridged(x)
-	fl := f.newFailure(&x.At, "exception")
+	fl := f.newFailure(&x.At, KindException)
 	fl.Exc = x
 	fl.Text = saying(x)
 	if r, ok := defaultGroupRank(x.Message); ok && fl.Rank == NoRank {
@@ -162,12 +162,12 @@ func (p *Pending) shared() bool {
 // endedOtherwise says that something tells of processes that ended or were missed, and no exception but those that were warned of says why.
 func (f *Facts) endedOtherwise() bool {
 	o := f.Obs
-	cancelled := func(e worker.SlurmEnd) bool { return e.Kind != "cancelled" || e.Reason == "" }
+	cancelled := func(e worker.End) bool { return e.Kind != worker.EndCancelled || e.Reason == "" }
 	lost := func(s worker.Sign) bool {
 		sig, _ := knowledge.Lookup(s.ID)
 		return sig.Mechanism == knowledge.PeerLost
 	}
-	if len(o.ChildFailed)+len(o.ChildExits)+len(o.TaskExits) == 0 && !slices.ContainsFunc(o.SlurmEnds, cancelled) && !slices.ContainsFunc(o.Signs, lost) {
+	if len(o.ChildFailed)+len(o.ChildExits)+len(o.TaskExits) == 0 && !slices.ContainsFunc(o.Ends, cancelled) && !slices.ContainsFunc(o.Signs, lost) {
 		return false
 	}
 	return !slices.ContainsFunc(o.Exceptions, raised)

@@ -34,13 +34,13 @@ func (f *Facts) exits(obs *worker.Observations, orphans orphans) {
 		}
 		if recorded(c.Traceback) {
 			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Mechanism: knowledge.Exception, Role: knowledge.CauseRole, Direct: true,
-				Kind: "record", At: &c.At, T: t, Count: 1, Text: recordedText(c.Traceback)}
+				Kind: KindRecord, At: &c.At, T: t, Count: 1, Text: recordedText(c.Traceback)}
 			fl.Mechanism, fl.Role, fl.Direct, fl.Sign = classify(&worker.Exception{Signs: knowledge.Match(nil, []byte(c.Traceback))})
 			f.Failures = append(f.Failures, fl)
 		}
 		if crashSignal(c.ExitCode) && !orphans.ends[c.Pos] {
 			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Mechanism: knowledge.NativeCrash, Role: knowledge.CauseRole, Direct: true,
-				Kind: "exit", At: &c.At, T: t, Count: 1, Text: diedOf + strconv.Itoa(-c.ExitCode)}
+				Kind: KindExit, At: &c.At, T: t, Count: 1, Text: diedOf + strconv.Itoa(-c.ExitCode)}
 			f.Failures = append(f.Failures, fl)
 		}
 	}
@@ -49,7 +49,7 @@ func (f *Facts) exits(obs *worker.Observations, orphans orphans) {
 		who := *c.Who()
 		who.Local, who.Pid = c.Local, c.Pid
 		id, basis, ok := f.ident.rankOf(worker.At{Pos: c.Pos, By: &who})
-		fl := f.newFailure(&c.At, "exit")
+		fl := f.newFailure(&c.At, KindExit)
 		if ok {
 			r := f.rank(id, basis)
 			fl.Rank, fl.Proc = id, r
@@ -88,7 +88,7 @@ func (f *Facts) sharedMemory() {
 	var died *Failure // who died so, if it was one rank: its launcher may tell it twice
 	several := false
 	for _, fl := range f.Failures {
-		if fl.Kind == "exit" && fl.Mechanism == knowledge.NativeCrash && fl.Text == bySignal7 {
+		if fl.Kind == KindExit && fl.Mechanism == knowledge.NativeCrash && fl.Text == bySignal7 {
 			fl.Role = knowledge.ConsequenceRole
 			several = several || died != nil && died.Rank != fl.Rank
 			if fl.Rank != NoRank {
@@ -128,10 +128,10 @@ func crashSignal(code int) bool {
 // measured: the same wording follows any cancellation).
 func (f *Facts) tasks(obs *worker.Observations) {
 	ending := map[string]int64{}
-	for i := range obs.SlurmEnds {
-		e := &obs.SlurmEnds[i]
+	for i := range obs.Ends {
+		e := &obs.Ends[i]
 		switch e.Kind {
-		case "oom", "launch-failed":
+		case worker.EndOOM, worker.EndLaunch:
 			continue
 		}
 		if o, ok := ending[e.File]; !ok || e.Off < o {
@@ -140,7 +140,7 @@ func (f *Facts) tasks(obs *worker.Observations) {
 	}
 	for i := range obs.TaskExits {
 		e := &obs.TaskExits[i]
-		fl := &Failure{Rank: NoRank, At: &e.At, Kind: "task", T: f.At(e.At), NotBefore: f.NotBefore(e.At), Tasks: e.Tasks, Count: max(1, len(e.Tasks))}
+		fl := &Failure{Rank: NoRank, At: &e.At, Kind: KindTask, T: f.At(e.At), NotBefore: f.NotBefore(e.At), Tasks: e.Tasks, Count: max(1, len(e.Tasks))}
 		if len(e.Hosts) == 1 {
 			fl.Node = ShortHost(e.Hosts[0])
 		}

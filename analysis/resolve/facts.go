@@ -272,7 +272,7 @@ type Failure struct {
 	Direct    bool
 	Sign      knowledge.ID // signature id, or ""
 	Text      string
-	Kind      string     // exception, sign, exit, task, nccl, ladder
+	Kind      FailureKind
 	At        *worker.At // of the observation
 	T         Moment     // when the line was written, if stated
 	NotBefore Moment     // the nearest stamp above, of the same writer or file
@@ -288,8 +288,8 @@ type Failure struct {
 
 // End is a scheduler's ending.
 type End struct {
-	Slurm worker.SlurmEnd
-	T     Moment
+	Line worker.End // what tells of it: a line of a log, or a record of SLURM in the place of one
+	T    Moment
 	// Says is the word by which SLURM's records say it, "" for a line of a log; Told is the sentence it makes where the kind
 	// alone does not say it.
 	Says, Told string

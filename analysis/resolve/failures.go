@@ -28,36 +28,36 @@ func (f *Facts) failures(obs *worker.Observations) {
 		if orphans.crashed(s) {
 			continue
 		}
-		f.sign(seen, &s.At, s.ID, "sign", cmp.Or(s.Text, string(s.ID)))
+		f.sign(seen, &s.At, s.ID, KindSign, cmp.Or(s.Text, string(s.ID)))
 	}
 	for i := range obs.NCCLWarns {
 		w := &obs.NCCLWarns[i]
 		for _, id := range w.Signs {
-			f.sign(seen, &w.At, id, "nccl", w.Text)
+			f.sign(seen, &w.At, id, KindNCCL, w.Text)
 		}
 	}
 	f.exits(obs, orphans)
 	f.tasks(obs)
-	for i := range obs.SlurmEnds {
-		e := &obs.SlurmEnds[i]
+	for i := range obs.Ends {
+		e := &obs.Ends[i]
 		if e.System != "" && e.ID != "" && f.Job.ID != "" && e.ID != f.Job.ID {
 			continue // a daemon's log tells of all the jobs of its node
 		}
 		switch e.Kind {
-		case "oom":
-			fl := f.newFailure(&e.At, "sign")
+		case worker.EndOOM:
+			fl := f.newFailure(&e.At, KindSign)
 			fl.Rank, fl.Proc = NoRank, nil // slurmstepd speaks of the node, in whichever task's file it writes
 			fl.Mechanism, fl.Role, fl.Direct, fl.Count = knowledge.HostOOM, knowledge.CauseRole, true, max(1, e.N)
 			fl.Sign, fl.Text = knowledge.IDSlurmOOM, "SLURM counted an out-of-memory kill in this step on this node"
 			if e.System != "" { // which ended the whole job; LSF writes that above what the job printed
-				fl.Kind, fl.Node, fl.Text = "record", "", e.System+" ended the job because it used more memory than it had asked for"
+				fl.Kind, fl.Node, fl.Text = KindRecord, "", e.System+" ended the job because it used more memory than it had asked for"
 				if e.Host != "" {
 					fl.Node, fl.Text = ShortHost(e.Host), e.System+" says that the kernel killed tasks of this job on this node because they used more memory than they may"
 				}
 			}
 			f.Failures = append(f.Failures, &fl)
 		default:
-			f.Ends = append(f.Ends, &End{Slurm: *e, T: f.At(e.At)})
+			f.Ends = append(f.Ends, &End{Line: *e, T: f.At(e.At)})
 		}
 	}
 	f.records(f.controllers)
@@ -77,7 +77,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 	for _, fl := range f.Failures {
 		if fl.Told != nil { // the first line says only which call failed, and is what repeats
 			fl.Text = fl.Told.Text
-		} else if fl.Kind == "exception" && fl.Exc != nil {
+		} else if fl.Kind == KindException && fl.Exc != nil {
 			fl.Text += raisedFrom(fl.Exc)
 		}
 	}
@@ -208,7 +208,7 @@ func (f *Facts) refused() {
 		if off, trained := began[fl.At.File]; !trained || fl.At.Off < off {
 			continue
 		}
-		if p, ok := first[fl.At.File]; (fl.Role == knowledge.CauseRole || fl.Kind == "task") && !slices.Contains(next, fl.Sign) && (!ok || less(fl.At.Pos, p)) {
+		if p, ok := first[fl.At.File]; (fl.Role == knowledge.CauseRole || fl.Kind == KindTask) && !slices.Contains(next, fl.Sign) && (!ok || less(fl.At.Pos, p)) {
 			first[fl.At.File] = fl.At.Pos
 		}
 	}
@@ -229,7 +229,7 @@ func (f *Facts) follow(sign knowledge.ID, places map[string]worker.Pos) {
 // awaited takes waits in vain for a file that one process downloads for all of its node for consequences where anything else failed.
 func (f *Facts) awaited() {
 	waits := func(fl *Failure) bool {
-		return fl.Kind == "exception" && fl.Sign == "" && strings.Contains(fl.Text, " took too long to download") // MosaicML Streaming
+		return fl.Kind == KindException && fl.Sign == "" && strings.Contains(fl.Text, " took too long to download") // MosaicML Streaming
 	}
 	if !slices.ContainsFunc(f.Failures, func(fl *Failure) bool { return fl.Role == knowledge.CauseRole && !waits(fl) }) {
 		return
@@ -332,15 +332,15 @@ func (f *Facts) attribute() {
 	type raised struct{ file, text string }
 	times := map[raised]int{} // of what no rank signs: as many processes raised it, but for one that tells it twice
 	for _, fl := range f.Failures {
-		if fl.Kind == "exception" && fl.Rank == NoRank {
+		if fl.Kind == KindException && fl.Rank == NoRank {
 			times[raised{fl.At.File, fl.Text}] += max(1, fl.Count)
 		}
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind == "exception" && times[raised{fl.At.File, fl.Text}] > 2 {
+		if fl.Kind == KindException && times[raised{fl.At.File, fl.Text}] > 2 {
 			continue
 		}
-		if fl.Rank != NoRank || fl.Role != knowledge.CauseRole || fl.Kind == "task" && fl.Mechanism != knowledge.HostOOM || f.ident.multiHost[fl.At.File] {
+		if fl.Rank != NoRank || fl.Role != knowledge.CauseRole || fl.Kind == KindTask && fl.Mechanism != knowledge.HostOOM || f.ident.multiHost[fl.At.File] {
 			continue
 		}
 		if name := fl.At.Who().RayName; name != "" && !started[fileName{fl.At.File, name}] {
@@ -360,7 +360,7 @@ func (f *Facts) attribute() {
 			// The kernel may have taken a loader's process: then its rank ends with an exception.
 			only, n = ranks.one, ranks.n
 		}
-		if r := f.byRank[only]; n == 1 && r != nil && len(r.Pending) > 0 && len(f.byRank) > 1 && (fl.Kind == "ladder" || fl.Kind == "sign") {
+		if r := f.byRank[only]; n == 1 && r != nil && len(r.Pending) > 0 && len(f.byRank) > 1 && (fl.Kind == KindLadder || fl.Kind == KindSign) {
 			continue // it waited for others until its watchdog ended it
 		}
 		if n == 1 {
@@ -398,15 +398,15 @@ func endsSo(fl *Failure, code int) bool {
 		return code == -9 || code == 137
 	case fl.Mechanism == knowledge.NativeCrash:
 		return crashSignal(code) || code == -6 || code == 134
-	case fl.Kind == "exception" && fl.Exc != nil && strings.Contains(fl.Exc.Type, "::"):
+	case fl.Kind == KindException && fl.Exc != nil && strings.Contains(fl.Exc.Type, "::"):
 		return code == -6 || code == 134
-	case fl.Kind == "exception":
+	case fl.Kind == KindException:
 		return code == 1
 	}
 	return code == 1 || code == -6 || code == 134
 }
 
-func (f *Facts) newFailure(at *worker.At, kind string) Failure {
+func (f *Facts) newFailure(at *worker.At, kind FailureKind) Failure {
 	fl := Failure{Rank: NoRank, At: at, Kind: kind, Node: f.ident.nodeOf(*at), T: f.At(*at), NotBefore: f.NotBefore(*at), Count: 1}
 	if id, basis, ok := f.ident.rankOf(*at); ok {
 		r := f.rank(id, basis)
@@ -458,7 +458,7 @@ func (f *Facts) onNode(fl *Failure, text string) bool {
 	return true
 }
 
-func (f *Facts) sign(seen *printed, at *worker.At, id knowledge.ID, kind, text string) {
+func (f *Facts) sign(seen *printed, at *worker.At, id knowledge.ID, kind FailureKind, text string) {
 	s, ok := knowledge.Lookup(id)
 	if !ok || s.Role == knowledge.NoiseRole || s.Role == knowledge.InfoRole {
 		return

@@ -25,7 +25,7 @@ func (f *Facts) Finished() *worker.At {
 	stepped := false
 	for i := range f.Progress {
 		switch p := &f.Progress[i]; {
-		case p.Phase != "" && p.Phase != "training":
+		case p.Phase != "" && p.Phase != worker.Training:
 		case f.later(p.At, *at):
 			return nil
 		default:
@@ -71,7 +71,7 @@ func (f *Facts) parted() {
 		case fl.Role == knowledge.InfoRole || fl.Role == knowledge.NoiseRole:
 		case !f.soonAfter(fl, *at), strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError) && f.Follows(fl, *at):
 			return
-		case (fl.Kind == "sign" || fl.Kind == "nccl") && (fl.Role == knowledge.ConsequenceRole || fl.Mechanism == knowledge.PeerLost && fl.Role == knowledge.SymptomRole) && f.saidBefore(fl, *at):
+		case (fl.Kind == KindSign || fl.Kind == KindNCCL) && (fl.Role == knowledge.ConsequenceRole || fl.Mechanism == knowledge.PeerLost && fl.Role == knowledge.SymptomRole) && f.saidBefore(fl, *at):
 			gone = append(gone, fl)
 		default:
 			return
@@ -112,7 +112,7 @@ func (f *Facts) leaving(at worker.Pos) bool {
 func (f *Facts) leftBehind() bool {
 	reached, total, every, most := map[string]int64{}, map[string]int64{}, map[string]int64{}, int64(-1)
 	for i := range f.Progress {
-		if p := &f.Progress[i]; p.Step >= 0 && (p.Phase == "" || p.Phase == "training") {
+		if p := &f.Progress[i]; p.Step >= 0 && (p.Phase == "" || p.Phase == worker.Training) {
 			if n := p.Step - reached[p.File]; n > 0 {
 				every[p.File] = n
 			}
@@ -148,9 +148,9 @@ func (f *Facts) saving() bool {
 	open := map[string]int64{}
 	for i := range f.Saves {
 		switch c := &f.Saves[i]; c.Kind {
-		case "save-start":
+		case worker.SaveStart:
 			open[c.File] = c.Off
-		case "save-done", "save-over":
+		case worker.SaveDone, worker.SaveOver:
 			delete(open, c.File)
 		}
 	}

@@ -116,7 +116,7 @@ func (g *gpus) states(in Input) {
 		}
 	}
 	// What is weighed here is not counted once more as a line of a log.
-	f.Failures = slices.DeleteFunc(f.Failures, func(fl *Failure) bool { return fl.Kind == "sign" && told[fileLine{fl.At.File, fl.At.Line}] })
+	f.Failures = slices.DeleteFunc(f.Failures, func(fl *Failure) bool { return fl.Kind == KindSign && told[fileLine{fl.At.File, fl.At.Line}] })
 	for _, e := range f.Kernel { // what the tools added
 		if r, alien := g.of(e.Node, e.PCI); e.Rank == NoRank && r != NoRank && e.PCI != "" {
 			e.Rank, e.RankBasis, e.Alien = r, "the address of its GPU", alien
@@ -169,7 +169,7 @@ func (g *gpus) unreachable(t *trouble) []*candidate {
 // cudaOf says that a rank itself reports an error of CUDA.
 func (g *gpus) cudaOf(rank int) bool {
 	return slices.ContainsFunc(g.f.Failures, func(fl *Failure) bool {
-		return fl.Rank == rank && fl.Mechanism == knowledge.CUDAError && fl.Kind != kindKernel
+		return fl.Rank == rank && fl.Mechanism == knowledge.CUDAError && fl.Kind != KindKernel
 	})
 }
 

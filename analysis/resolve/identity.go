@@ -135,7 +135,7 @@ func engineBeside(obs *worker.Observations) bool {
 			train = train || (w.Global >= 0 || w.RayRank >= 0) && !engineWorker(w)
 		}
 	}
-	return engine && train && slices.ContainsFunc(obs.Progress, func(p worker.Progress) bool { return p.Phase == "training" && !engineWorker(p.Who()) })
+	return engine && train && slices.ContainsFunc(obs.Progress, func(p worker.Progress) bool { return p.Phase == worker.Training && !engineWorker(p.Who()) })
 }
 
 // labels are the global and the local rank that the labels of a line state.

@@ -466,7 +466,7 @@ func (f *Facts) ladderFailures() {
 			continue
 		}
 		at := l.Last.At()
-		fl := f.newFailure(&at, "ladder")
+		fl := f.newFailure(&at, KindLadder)
 		fl.Mechanism, fl.Role, fl.Direct = knowledge.StorageRetriesExhausted, knowledge.CauseRole, true
 		fl.Text = fmt.Sprintf("%s was retried %d of %d times and did not recover", l.Request(), l.Top, l.Limit)
 		f.Failures = append(f.Failures, &fl)
@@ -477,7 +477,7 @@ func (f *Facts) ladderFailures() {
 // that all failed: clients that ask a store whether a file is there know only that no answer came.
 func (f *Facts) notFetched() {
 	for _, fl := range f.Failures {
-		if fl.Kind != "exception" || fl.Sign != knowledge.IDConfigFileMissing || !strings.Contains(fl.Exc.Message, "://") {
+		if fl.Kind != KindException || fl.Sign != knowledge.IDConfigFileMissing || !strings.Contains(fl.Exc.Message, "://") {
 			continue
 		}
 		if slices.ContainsFunc(f.Ladders, func(l *Ladder) bool {
@@ -495,7 +495,7 @@ func (f *Facts) itemsMissing() {
 		return
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind != "exception" || fl.Sign != knowledge.IDConfigFileMissing || fl.Mechanism != knowledge.ConfigError {
+		if fl.Kind != KindException || fl.Sign != knowledge.IDConfigFileMissing || fl.Mechanism != knowledge.ConfigError {
 			continue
 		}
 		if c := contextsOf(fl.Exc); c.loading && !c.checkpoint {

@@ -222,7 +222,7 @@ func (g *gpus) killedHere(e *KernelEvent) bool {
 				return true
 			}
 		}
-		if fl.Kind == "task" && fl.Node == e.Node && strings.Contains(fl.Text, "Killed") {
+		if fl.Kind == KindTask && fl.Node == e.Node && strings.Contains(fl.Text, "Killed") {
 			return true
 		}
 	}
@@ -238,7 +238,7 @@ func (g *gpus) cudaFailure(node string) bool {
 		}
 		switch mechanism {
 		case knowledge.CUDAError, knowledge.GPUECC, knowledge.GPUOffBus, knowledge.GPUNVLink, knowledge.GPUFirmware, knowledge.GPUHang:
-			if fl.Kind != kindKernel && (node == "" || fl.Node == "" || fl.Node == node) {
+			if fl.Kind != KindKernel && (node == "" || fl.Node == "" || fl.Node == node) {
 				return true
 			}
 		}
@@ -255,9 +255,6 @@ func (g *gpus) lacks(node string) bool {
 		return slices.Contains(withoutGPU, fl.Sign) && (fl.Node == "" || fl.Node == node)
 	})
 }
-
-// kindKernel is the kind of failures that kernels or GPU tools tell of.
-const kindKernel = "kernel"
 
 // fits says that what failed can have come of it.
 func (g *gpus) fits(c *candidate, t *trouble) bool {
@@ -388,7 +385,7 @@ func atOnce(all []*candidate) bool {
 func (g *gpus) onTheCulprits(node string) bool {
 	known := false
 	for _, fl := range g.f.Failures {
-		if fl.Role == knowledge.CauseRole && fl.Node != "" && fl.Kind != kindKernel {
+		if fl.Role == knowledge.CauseRole && fl.Node != "" && fl.Kind != KindKernel {
 			known = true
 			if fl.Node == node {
 				return true
@@ -401,7 +398,7 @@ func (g *gpus) onTheCulprits(node string) bool {
 func (f *Facts) kernelFailure(c *candidate) *Failure {
 	e := c.e
 	at := e.At
-	fl := &Failure{Rank: NoRank, Node: e.Node, Mechanism: c.mechanism, Role: knowledge.CauseRole, Direct: c.direct, Kind: kindKernel, At: &at, Text: c.text, Count: 1, Kernel: e}
+	fl := &Failure{Rank: NoRank, Node: e.Node, Mechanism: c.mechanism, Role: knowledge.CauseRole, Direct: c.direct, Kind: KindKernel, At: &at, Text: c.text, Count: 1, Kernel: e}
 	if c.nameless {
 		fl.Node = ""
 		return fl
@@ -428,7 +425,7 @@ func (f *Facts) onlyCUDA(node string) int {
 	only := NoRank
 	for _, fl := range f.Failures {
 		switch {
-		case fl.Kind == kindKernel || fl.Mechanism != knowledge.CUDAError && fl.Mechanism != knowledge.GPUECC && fl.Mechanism != knowledge.GPUOffBus:
+		case fl.Kind == KindKernel || fl.Mechanism != knowledge.CUDAError && fl.Mechanism != knowledge.GPUECC && fl.Mechanism != knowledge.GPUOffBus:
 		case fl.Rank == NoRank && (fl.Node == "" || fl.Node == node), fl.Rank != NoRank && fl.Node == "":
 			return NoRank // whoever that is
 		case fl.Node != node || fl.Rank == only:

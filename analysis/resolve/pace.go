@@ -29,7 +29,7 @@ func newPace(f *Facts) *pace {
 	var offs []int64 // in it
 	for i := range f.Progress {
 		x := &f.Progress[i]
-		if x.Phase != "training" {
+		if x.Phase != worker.Training {
 			continue
 		}
 		if x.File != file {

@@ -204,8 +204,8 @@ func (f *Facts) job(in Input) {
 	}
 	f.plausible(in)
 	for i := range obs.Checkpoints {
-		if obs.Checkpoints[i].Kind == "load-done" || obs.Checkpoints[i].Kind == "load-start" {
-			if j.ResumedFrom == nil || j.ResumedFrom.Kind == "load-start" && obs.Checkpoints[i].Kind == "load-done" {
+		if obs.Checkpoints[i].Kind == worker.LoadDone || obs.Checkpoints[i].Kind == worker.LoadStart {
+			if j.ResumedFrom == nil || j.ResumedFrom.Kind == worker.LoadStart && obs.Checkpoints[i].Kind == worker.LoadDone {
 				j.ResumedFrom = &obs.Checkpoints[i]
 			}
 		}

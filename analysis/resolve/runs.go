@@ -20,7 +20,7 @@ import (
 func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Observations, run, runs int, note string) {
 	marks := map[string][]worker.RunMark{}
 	for _, m := range obs.RunMarks {
-		if m.Kind == "banner" || m.Kind == "launch" {
+		if m.Kind == worker.MarkBanner || m.Kind == worker.MarkLaunch {
 			continue // a banner may repeat inside one run, and launchers may share a file
 		}
 		marks[m.File] = append(marks[m.File], m)
@@ -151,8 +151,8 @@ func wentWrong(obs *worker.Observations, index func(string, int64) int, runs int
 		w.runs[i], w.files[p.File] = true, true
 	}
 	signalled := map[int]bool{} // earlier runs that the scheduler ended: what their processes raise on its signal is no failure of theirs
-	for _, e := range obs.SlurmEnds {
-		if i := index(e.File, e.Off); i < runs-1 && (e.Reason == "PREEMPTION" || e.Reason == "JOB REQUEUE") {
+	for _, e := range obs.Ends {
+		if i := index(e.File, e.Off); i < runs-1 && (e.Reason == worker.ReasonPreemption || e.Reason == worker.ReasonRequeue) {
 			signalled[i] = true
 		}
 	}
@@ -171,9 +171,9 @@ func wentWrong(obs *worker.Observations, index func(string, int64) int, runs int
 	for _, c := range obs.ChildExits {
 		note(c.Pos)
 	}
-	for _, e := range obs.SlurmEnds {
+	for _, e := range obs.Ends {
 		// What the scheduler followed by another run was not the end of the job, unless a node failed.
-		if index(e.File, e.Off) == runs-1 || e.Kind == "node-failure" || e.Reason == "NODE FAILURE" {
+		if index(e.File, e.Off) == runs-1 || e.Kind == worker.EndNodeFailure || e.Reason == worker.ReasonNodeFailure {
 			note(e.Pos)
 		}
 	}
@@ -226,7 +226,7 @@ func lastOf(list []bool) int {
 func divide(obs *worker.Observations, c *clock, marks map[string][]worker.RunMark, index func(string, int64) int, run int) (before, since float64, ok bool) {
 	for i := range obs.Progress {
 		p := &obs.Progress[i]
-		if len(marks[p.File]) == 0 || p.Phase != "training" {
+		if len(marks[p.File]) == 0 || p.Phase != worker.Training {
 			continue
 		}
 		t, dated := c.civil(stampOf(p.At))
@@ -246,7 +246,7 @@ func divide(obs *worker.Observations, c *clock, marks map[string][]worker.RunMar
 func earlierEnds(obs *worker.Observations, marks map[string][]worker.RunMark, index func(string, int64) int, run int) map[string]int64 {
 	c := &clock{}
 	last, known := 0.0, false
-	for _, e := range obs.SlurmEnds {
+	for _, e := range obs.Ends {
 		if len(marks[e.File]) == 0 || index(e.File, e.Off) >= run {
 			continue
 		}
@@ -255,7 +255,7 @@ func earlierEnds(obs *worker.Observations, marks map[string][]worker.RunMark, in
 		}
 	}
 	if before, since, ok := divide(obs, c, marks, index, run); ok {
-		for _, e := range obs.SlurmEnds {
+		for _, e := range obs.Ends {
 			if t, dated := c.civil(e.Stamp); dated && len(marks[e.File]) == 0 && t > before && t < since && (!known || t > last) {
 				last, known = t, true
 			}
@@ -267,7 +267,7 @@ func earlierEnds(obs *worker.Observations, marks map[string][]worker.RunMark, in
 	}
 	nodeFailed(obs, marks, index, run, out)
 	next := map[string]int64{} // file → the first end of a later run
-	for _, e := range obs.SlurmEnds {
+	for _, e := range obs.Ends {
 		t, ok := c.civil(e.Stamp)
 		if len(marks[e.File]) > 0 || !ok {
 			continue
@@ -306,8 +306,8 @@ func earlierEnds(obs *worker.Observations, marks map[string][]worker.RunMark, in
 // a time, and slurmstepd says elsewhere that it ended that run because of it, and no later one.
 func nodeFailed(obs *worker.Observations, marks map[string][]worker.RunMark, index func(string, int64) int, run int, upto map[string]int64) {
 	before := false
-	for _, e := range obs.SlurmEnds {
-		if e.Reason == "NODE FAILURE" && len(marks[e.File]) > 0 {
+	for _, e := range obs.Ends {
+		if e.Reason == worker.ReasonNodeFailure && len(marks[e.File]) > 0 {
 			if index(e.File, e.Off) >= run {
 				return
 			}
@@ -316,13 +316,13 @@ func nodeFailed(obs *worker.Observations, marks map[string][]worker.RunMark, ind
 	}
 	dated := map[string]bool{}
 	c := &clock{}
-	for _, e := range obs.SlurmEnds {
+	for _, e := range obs.Ends {
 		if _, ok := c.civil(e.Stamp); ok {
 			dated[e.File] = true
 		}
 	}
-	for _, e := range obs.SlurmEnds {
-		if before && e.Kind == "node-failure" && len(marks[e.File]) == 0 && !dated[e.File] {
+	for _, e := range obs.Ends {
+		if before && e.Kind == worker.EndNodeFailure && len(marks[e.File]) == 0 && !dated[e.File] {
 			upto[e.File] = max(upto[e.File], e.Off)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 func steppedAgain(obs *worker.Observations, marks map[string][]worker.RunMark) []worker.RunMark {
 	c := &clock{}
 	var ends []float64
-	for _, e := range obs.SlurmEnds {
-		if t, ok := c.civil(e.Stamp); ok && e.Kind == "cancelled" {
+	for _, e := range obs.Ends {
+		if t, ok := c.civil(e.Stamp); ok && e.Kind == worker.EndCancelled {
 			ends = append(ends, t)
 		}
 	}
@@ -33,7 +33,7 @@ func steppedAgain(obs *worker.Observations, marks map[string][]worker.RunMark) [
 	files := map[string][]dated{}
 	for i := range obs.Progress {
 		p := &obs.Progress[i]
-		if t, ok := c.civil(stampOf(p.At)); ok && p.Phase == "training" && p.Step >= 0 && len(marks[p.File]) == 0 {
+		if t, ok := c.civil(stampOf(p.At)); ok && p.Phase == worker.Training && p.Step >= 0 && len(marks[p.File]) == 0 {
 			files[p.File] = append(files[p.File], dated{p, t})
 		}
 	}
@@ -64,7 +64,7 @@ func steppedAgain(obs *worker.Observations, marks map[string][]worker.RunMark) [
 				}
 			}
 			if climbs(ps) {
-				out = append(out, worker.RunMark{At: next.p.At, Kind: "requeue", Count: line.Unknown})
+				out = append(out, worker.RunMark{At: next.p.At, Kind: worker.MarkRequeue, Count: line.Unknown})
 			}
 		}
 	}
@@ -91,9 +91,9 @@ func aftermath(obs *worker.Observations, c *clock) []afterLine {
 	for i := range obs.TaskExits {
 		out = append(out, afterLine{obs.TaskExits[i].Pos, &obs.TaskExits[i]})
 	}
-	for i := range obs.SlurmEnds {
-		if _, dated := c.civil(obs.SlurmEnds[i].Stamp); !dated {
-			out = append(out, afterLine{Pos: obs.SlurmEnds[i].Pos})
+	for i := range obs.Ends {
+		if _, dated := c.civil(obs.Ends[i].Stamp); !dated {
+			out = append(out, afterLine{Pos: obs.Ends[i].Pos})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b afterLine) int { return cmp.Compare(a.Off, b.Off) })
@@ -143,7 +143,7 @@ func pastFiles(obs *worker.Observations, marks map[string][]worker.RunMark, inde
 			return nil
 		}
 	}
-	for _, e := range obs.SlurmEnds {
+	for _, e := range obs.Ends {
 		if now(e.File, e.Off) {
 			return nil
 		}

@@ -15,9 +15,9 @@ import (
 // the launcher itself does.
 func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) []worker.RunMark {
 	taken := map[string]int64{}
-	for _, e := range obs.SlurmEnds {
+	for _, e := range obs.Ends {
 		switch e.Reason {
-		case "PREEMPTION", "JOB REQUEUE", "NODE FAILURE":
+		case worker.ReasonPreemption, worker.ReasonRequeue, worker.ReasonNodeFailure:
 			if o, ok := taken[e.File]; !ok || e.Off < o {
 				taken[e.File] = e.Off
 			}
@@ -42,7 +42,7 @@ func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) [
 			ended[task{t.File, n}] = true
 		}
 		if again && t.Off > from {
-			out = append(out, worker.RunMark{At: t.At, Kind: "requeue", Count: line.Unknown})
+			out = append(out, worker.RunMark{At: t.At, Kind: worker.MarkRequeue, Count: line.Unknown})
 			delete(taken, t.File)
 		}
 	}
@@ -69,7 +69,7 @@ func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) [
 	}
 	steps := map[string][]*worker.Progress{} // of training, by file
 	for i := range obs.Progress {
-		if p := &obs.Progress[i]; p.Phase == "training" && len(ends[p.File]) > 0 {
+		if p := &obs.Progress[i]; p.Phase == worker.Training && len(ends[p.File]) > 0 {
 			steps[p.File] = append(steps[p.File], p)
 		}
 	}
@@ -84,7 +84,7 @@ func impliedMarks(obs *worker.Observations, marks map[string][]worker.RunMark) [
 			if !again {
 				break
 			}
-			out = append(out, worker.RunMark{At: at, Kind: "requeue", Count: line.Unknown})
+			out = append(out, worker.RunMark{At: at, Kind: worker.MarkRequeue, Count: line.Unknown})
 			for i < len(offs) && offs[i] < at.Off {
 				i++
 			}
@@ -174,7 +174,7 @@ func begunAnew(obs *worker.Observations, steps []*worker.Progress, from int64, o
 	}
 	file, proven := steps[0].File, over || begin.File != ""
 	for i := range obs.Checkpoints {
-		if c := &obs.Checkpoints[i]; (proven || *c.Who() != line.NoOne) && c.File == file && c.Off > from && c.Off < goOn && strings.HasPrefix(c.Kind, "load-") {
+		if c := &obs.Checkpoints[i]; (proven || *c.Who() != line.NoOne) && c.File == file && c.Off > from && c.Off < goOn && strings.HasPrefix(string(c.Kind), "load-") {
 			take(c.At)
 		}
 	}

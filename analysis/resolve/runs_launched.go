@@ -18,7 +18,7 @@ const longIdle = 600
 func launches(obs *worker.Observations, marks map[string][]worker.RunMark) []worker.RunMark {
 	byFile := map[string][]worker.RunMark{}
 	for _, m := range obs.RunMarks {
-		if m.Kind == "launch" && len(marks[m.File]) == 0 {
+		if m.Kind == worker.MarkLaunch && len(marks[m.File]) == 0 {
 			byFile[m.File] = append(byFile[m.File], m)
 		}
 	}
@@ -33,8 +33,8 @@ func launches(obs *worker.Observations, marks map[string][]worker.RunMark) []wor
 	for i := range obs.ChildExits {
 		end(obs.ChildExits[i].Pos)
 	}
-	for i := range obs.SlurmEnds {
-		end(obs.SlurmEnds[i].Pos)
+	for i := range obs.Ends {
+		end(obs.Ends[i].Pos)
 	}
 	for i := range obs.Exceptions {
 		if x := &obs.Exceptions[i]; bySignal[className(x.Type)] {
@@ -42,7 +42,7 @@ func launches(obs *worker.Observations, marks map[string][]worker.RunMark) []wor
 		}
 	}
 	for i := range obs.Progress {
-		if p := &obs.Progress[i]; p.Phase == "training" && byFile[p.File] != nil {
+		if p := &obs.Progress[i]; p.Phase == worker.Training && byFile[p.File] != nil {
 			steps[p.File] = append(steps[p.File], p)
 		}
 	}
@@ -73,7 +73,7 @@ func launches(obs *worker.Observations, marks map[string][]worker.RunMark) []wor
 				continue
 			}
 			resumed = resumed || trained && i < len(ps) && (climbs(ps[i:]) || ps[i].Step < 0 && len(ps)-i > goesOn)
-			m.Kind = "requeue"
+			m.Kind = worker.MarkRequeue
 			out = append(out, m)
 			from, since = m.Off, m.Stamp
 		}

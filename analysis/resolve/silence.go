@@ -57,7 +57,7 @@ func (f *Facts) Silence() (s Silence, ok bool) {
 // ended is the first time that the scheduler ended the job, or a step of it; nil where none is known.
 func (f *Facts) ended() (first *End) {
 	for _, e := range f.Ends {
-		if e.Slurm.Kind == "cancelled" && e.T.Valid && (first == nil || e.T.T < first.T.T) {
+		if e.Line.Kind == worker.EndCancelled && e.T.Valid && (first == nil || e.T.T < first.T.T) {
 			first = e
 		}
 	}
@@ -131,7 +131,7 @@ func (f *Facts) Unheard() bool {
 		return ok && (d > ending || d < -clockZone)
 	}
 	for _, e := range f.Ends {
-		if a := e.Slurm.Above; a != nil && e.Slurm.Kind == end.Slurm.Kind {
+		if a := e.Line.Above; a != nil && e.Line.Kind == end.Line.Kind {
 			if _, ok := ahead(*a); ok {
 				return false
 			}
@@ -249,9 +249,9 @@ func (f *Facts) openSave(last *Point) (open *worker.Checkpoint) {
 			continue
 		}
 		switch c.Kind {
-		case "save-start", "scheduled":
+		case worker.SaveStart, worker.Scheduled:
 			open = c
-		case "save-done", "save-over":
+		case worker.SaveDone, worker.SaveOver:
 			open = nil
 		}
 	}
@@ -320,7 +320,7 @@ func (f *Facts) since(last *Point, end *End) float64 {
 	}
 	delta := max(end.T.T-last.T.T, 0)
 	const slack = 60 // clocks
-	if delta >= hour-slack && !f.comparable(*last.At, end.Slurm.At) {
+	if delta >= hour-slack && !f.comparable(*last.At, end.Line.At) {
 		delta = max(math.Mod(delta+slack, quarter)-slack, 0)
 	}
 	return max(delta, sure)

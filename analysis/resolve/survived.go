@@ -27,7 +27,7 @@ func (f *Facts) survived() {
 		progress[p.File] = append(progress[p.File], p)
 	}
 	for _, fl := range f.Failures {
-		if fl.Role != knowledge.CauseRole || fl.Kind == "exit" || fl.Kind == "task" || fl.Kind == "record" {
+		if fl.Role != knowledge.CauseRole || fl.Kind == KindExit || fl.Kind == KindTask || fl.Kind == KindRecord {
 			continue
 		}
 		steps, finished := f.after(fl, progress[fl.At.File])
@@ -55,9 +55,9 @@ func (f *Facts) adopted() {
 	if done == nil {
 		return
 	}
-	for i := range f.Obs.SlurmEnds {
-		e := &f.Obs.SlurmEnds[i]
-		if e.Kind != "oom" || !strings.HasSuffix(e.ID, ".extern") || !f.later(e.At, *done) {
+	for i := range f.Obs.Ends {
+		e := &f.Obs.Ends[i]
+		if e.Kind != worker.EndOOM || !strings.HasSuffix(e.ID, ".extern") || !f.later(e.At, *done) {
 			continue
 		}
 		for _, fl := range f.Failures {
@@ -77,12 +77,12 @@ func (f *Facts) recovered() {
 		return
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind == "exception" && (fl.Role == knowledge.CauseRole || fl.Role == knowledge.SymptomRole) && f.stepsAfter(*fl.At) < goesOn {
+		if fl.Kind == KindException && (fl.Role == knowledge.CauseRole || fl.Role == knowledge.SymptomRole) && f.stepsAfter(*fl.At) < goesOn {
 			return
 		}
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind != "sign" && fl.Kind != "nccl" && !caught(fl) || fl.Role != knowledge.SymptomRole || fl.Mechanism != knowledge.PeerLost || f.stepsAfter(*fl.At) < goesOn {
+		if fl.Kind != KindSign && fl.Kind != KindNCCL && !caught(fl) || fl.Role != knowledge.SymptomRole || fl.Mechanism != knowledge.PeerLost || f.stepsAfter(*fl.At) < goesOn {
 			continue
 		}
 		fl.Role = knowledge.InfoRole
@@ -185,7 +185,7 @@ func (t *tolerance) course(f *Facts, file string) {
 	from, _ := slices.BinarySearchFunc(f.Progress, file, func(p ProgressPoint, file string) int { return cmp.Compare(p.File, file) })
 	for i := from; i < len(f.Progress) && f.Progress[i].File == file; i++ { // they stand in the order of files
 		p := &f.Progress[i]
-		if p.Phase != "training" || p.Step < 0 {
+		if p.Phase != worker.Training || p.Step < 0 {
 			continue
 		}
 		k := loop{who.number(p.Who()), p.Form}
@@ -217,9 +217,9 @@ type survived struct {
 
 // tolerates notes a report that training went on after, and says so.
 func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
-	io := ioMechanisms[fl.Mechanism] && (fl.Kind == "sign" || fl.Kind == "exception" || fl.Kind == "ladder")
+	io := ioMechanisms[fl.Mechanism] && (fl.Kind == KindSign || fl.Kind == KindException || fl.Kind == KindLadder)
 	flap := portDown[fl.Sign]
-	if fl.Role != knowledge.CauseRole || !io && !flap && fl.Kind != "exception" && !atStart(fl) {
+	if fl.Role != knowledge.CauseRole || !io && !flap && fl.Kind != KindException && !atStart(fl) {
 		return false
 	}
 	n := f.stepsAfter(*fl.At)
@@ -257,13 +257,15 @@ func atStart(fl *Failure) bool {
 // script calls when all is over. That srun tells of a task that ended with an error, and then ends the step, tells nothing else.
 func (f *Facts) pastStart() {
 	line := func(fl *Failure) bool {
-		return fl.Role == knowledge.CauseRole && fl.Mechanism == knowledge.VersionMismatch && (fl.Kind == "sign" || fl.Kind == "exception" && fl.Exc.Bare)
+		return fl.Role == knowledge.CauseRole && fl.Mechanism == knowledge.VersionMismatch && (fl.Kind == KindSign || fl.Kind == KindException && fl.Exc.Bare)
 	}
 	erred := slices.ContainsFunc(f.Obs.TaskExits, func(e worker.TaskExit) bool { return e.Code > 0 && e.Code < 128 })
 	told := f.Job.ExitOK != nil || len(f.Ends) > 0 && !erred || slices.ContainsFunc(f.Groups, func(g *Group) bool { return len(g.Pending) > 0 }) ||
 		slices.ContainsFunc(f.Failures, func(fl *Failure) bool { return fl.Role == knowledge.CauseRole && !line(fl) })
 	for _, fl := range f.Failures {
-		if line(fl) && (f.stepsAfter(*fl.At) >= goesOn || told && slices.ContainsFunc(f.Progress, func(p ProgressPoint) bool { return p.File == fl.At.File && p.Off < fl.At.Off && p.Phase == "training" })) {
+		if line(fl) && (f.stepsAfter(*fl.At) >= goesOn || told && slices.ContainsFunc(f.Progress, func(p ProgressPoint) bool {
+			return p.File == fl.At.File && p.Off < fl.At.Off && p.Phase == worker.Training
+		})) {
 			fl.Role = knowledge.InfoRole
 			f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: the job trained, and it did not end of this", fl.At.File, fl.At.Line))
 		}
@@ -392,12 +394,12 @@ func (f *Facts) deaths(noticed bool) bool {
 		return true
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind == "task" && fl.Role != knowledge.ConsequenceRole || noticed && fl.Mechanism == knowledge.PeerLost && fl.Role == knowledge.SymptomRole {
+		if fl.Kind == KindTask && fl.Role != knowledge.ConsequenceRole || noticed && fl.Mechanism == knowledge.PeerLost && fl.Role == knowledge.SymptomRole {
 			return true
 		}
 	}
 	for _, e := range f.Ends {
-		if e.Slurm.Kind == "node-failure" || e.Slurm.Kind == "terminating" || e.Slurm.Kind == "cancelled" && e.Slurm.Reason == "" {
+		if e.Line.Kind == worker.EndNodeFailure || e.Line.Kind == worker.EndTerminating || e.Line.Kind == worker.EndCancelled && e.Line.Reason == "" {
 			return true // a bare ending follows failed tasks, too
 		}
 	}
@@ -417,7 +419,7 @@ func (f *Facts) after(fl *Failure, progress []*ProgressPoint) (steps int, finish
 				lead = p
 			}
 			// Without a number they may be of long before, out of a buffer that the process emptied when it died.
-			if *p.Who() != *lead.Who() || p.Form != lead.Form || p.Phase == "evaluation" || p.Off < fl.At.Off+buffered {
+			if *p.Who() != *lead.Who() || p.Form != lead.Form || p.Phase == worker.Evaluation || p.Off < fl.At.Off+buffered {
 				continue
 			}
 		}

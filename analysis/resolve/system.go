@@ -22,8 +22,8 @@ func (f *Facts) system() string {
 		return ""
 	}
 	seen := map[string]bool{}
-	for i := range f.Obs.SlurmEnds {
-		switch e := &f.Obs.SlurmEnds[i]; e.System {
+	for i := range f.Obs.Ends {
+		switch e := &f.Obs.Ends[i]; e.System {
 		case "", "SLURM", "submitit":
 			return ""
 		default:

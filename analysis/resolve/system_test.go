@@ -7,9 +7,9 @@ import (
 )
 
 func TestTheBatchSystemIsToldByItsOwnLines(t *testing.T) {
-	ends := func(names ...string) (list []worker.SlurmEnd) {
+	ends := func(names ...string) (list []worker.End) {
 		for _, n := range names {
-			list = append(list, worker.SlurmEnd{System: n})
+			list = append(list, worker.End{System: n})
 		}
 		return list
 	}
@@ -20,16 +20,16 @@ func TestTheBatchSystemIsToldByItsOwnLines(t *testing.T) {
 		want string
 	}{
 		{"nothing tells", worker.Observations{}, ""},
-		{"LSF ended it", worker.Observations{SlurmEnds: ends("LSF")}, "LSF"},
-		{"the cloud took a machine, which says nothing of who started the job", worker.Observations{SlurmEnds: ends("EC2")}, ""},
-		{"SLURM on machines of Kubernetes", worker.Observations{SlurmEnds: ends("the kubelet", "")}, ""},
-		{"submitit goes with SLURM", worker.Observations{SlurmEnds: ends("submitit")}, ""},
-		{"srun told of a task", worker.Observations{SlurmEnds: ends("PBS"), TaskExits: []worker.TaskExit{{}}}, ""},
+		{"LSF ended it", worker.Observations{Ends: ends("LSF")}, "LSF"},
+		{"the cloud took a machine, which says nothing of who started the job", worker.Observations{Ends: ends("EC2")}, ""},
+		{"SLURM on machines of Kubernetes", worker.Observations{Ends: ends("the kubelet", "")}, ""},
+		{"submitit goes with SLURM", worker.Observations{Ends: ends("submitit")}, ""},
+		{"srun told of a task", worker.Observations{Ends: ends("PBS"), TaskExits: []worker.TaskExit{{}}}, ""},
 		{"the environment", worker.Observations{Facts: []worker.Fact{fact("system", "PBS")}}, "PBS"},
 		{"the environment, and SLURM's", worker.Observations{Facts: []worker.Fact{fact("system", "Kubernetes"), fact("job_id", "77")}}, ""},
 		{"Kubernetes' events", worker.Observations{Signs: []worker.Sign{{ID: "k8s-evicted-memory"}}}, "Kubernetes"},
-		{"a file of SLURM's", worker.Observations{SlurmEnds: ends("Ray"), Tails: []worker.Tail{{File: "a/slurm-77.out"}}}, ""},
-		{"Ray on Kubernetes", worker.Observations{SlurmEnds: ends("Ray", "Volcano")}, "Kubernetes"},
+		{"a file of SLURM's", worker.Observations{Ends: ends("Ray"), Tails: []worker.Tail{{File: "a/slurm-77.out"}}}, ""},
+		{"Ray on Kubernetes", worker.Observations{Ends: ends("Ray", "Volcano")}, "Kubernetes"},
 	} {
 		f := &Facts{Obs: &c.obs}
 		if got := f.system(); got != c.want {

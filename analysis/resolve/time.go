@@ -364,7 +364,7 @@ func (f *Facts) calibrateSlurm(obs *worker.Observations) {
 	for _, t := range last {
 		latest = max(latest, t)
 	}
-	for _, e := range obs.SlurmEnds {
+	for _, e := range obs.Ends {
 		k := clockKey{f.ident.nodeOf(e.At), line.Slurm}
 		t, ok := f.clock.civil(e.Stamp)
 		if _, done := f.clock.offsets[k]; !ok || done || latest == 0 {

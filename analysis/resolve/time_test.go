@@ -191,7 +191,7 @@ func TestMomentsAreShownAsFarAsTheyAreProven(t *testing.T) {
 }
 
 // mark is a run's beginning; the helpers put observations at offsets of a file.
-func mark(file string, off int64, kind string, count int) worker.RunMark {
+func mark(file string, off int64, kind worker.MarkKind, count int) worker.RunMark {
 	return worker.RunMark{At: worker.At{Pos: worker.Pos{File: file, Off: off}}, Kind: kind, Count: count}
 }
 
@@ -203,8 +203,8 @@ func exitOK(file string, off int64) worker.Fact {
 	return worker.Fact{At: worker.At{Pos: worker.Pos{File: file, Off: off}}, Key: "exit_ok", Value: "Training completed"}
 }
 
-func takenBack(file string, off int64) worker.SlurmEnd {
-	return worker.SlurmEnd{At: worker.At{Pos: worker.Pos{File: file, Off: off}}, Kind: "cancelled", Reason: "PREEMPTION"}
+func takenBack(file string, off int64) worker.End {
+	return worker.End{At: worker.At{Pos: worker.Pos{File: file, Off: off}}, Kind: "cancelled", Reason: "PREEMPTION"}
 }
 
 // walk is a writer's training steps, from an offset on; a value of 100 or more is the offset of those behind it.
@@ -248,17 +248,17 @@ func TestRuns(t *testing.T) {
 			Timeouts: []worker.Timeout{timeout("a", 50), timeout("b", 50)}, Facts: []worker.Fact{exitOK("a", 200)}}, 0, 2, []int64{50, 50}},
 		{"the second run finishes and fails behind that", worker.Observations{RunMarks: []worker.RunMark{mark("a", 100, "restart", 1)},
 			Timeouts: []worker.Timeout{timeout("a", 250)}, Facts: []worker.Fact{exitOK("a", 200)}}, 1, 2, []int64{250}},
-		{"taken back, then the steps begin anew", worker.Observations{SlurmEnds: []worker.SlurmEnd{takenBack("a", 90)},
+		{"taken back, then the steps begin anew", worker.Observations{Ends: []worker.End{takenBack("a", 90)},
 			Progress: walk("a", 10, 7, 8, 9, 100, 5, 6, 7, 8), Timeouts: []worker.Timeout{timeout("a", 50), timeout("a", 150)}}, 1, 2, []int64{150}},
-		{"taken back, then a checkpoint is loaded and training goes on", worker.Observations{SlurmEnds: []worker.SlurmEnd{takenBack("a", 90)},
+		{"taken back, then a checkpoint is loaded and training goes on", worker.Observations{Ends: []worker.End{takenBack("a", 90)},
 			Checkpoints: []worker.Checkpoint{{At: worker.At{Pos: worker.Pos{File: "a", Off: 95}}, Kind: "load-done"}},
 			Progress:    walk("a", 10, 7, 8, 9, 100, 10, 11, 12, 13), Timeouts: []worker.Timeout{timeout("a", 50), timeout("a", 150)}}, 1, 2, []int64{150}},
-		{"taken back, and steps go on while it may", worker.Observations{SlurmEnds: []worker.SlurmEnd{takenBack("a", 90)},
+		{"taken back, and steps go on while it may", worker.Observations{Ends: []worker.End{takenBack("a", 90)},
 			Progress: walk("a", 10, 7, 8, 9, 100, 10, 11, 12, 13), Timeouts: []worker.Timeout{timeout("a", 50)}}, 0, 1, []int64{50}},
-		{"taken back, and a buffer holds two old steps", worker.Observations{SlurmEnds: []worker.SlurmEnd{takenBack("a", 90)},
+		{"taken back, and a buffer holds two old steps", worker.Observations{Ends: []worker.End{takenBack("a", 90)},
 			Progress: walk("a", 10, 7, 8, 9, 100, 7, 8), Timeouts: []worker.Timeout{timeout("a", 50)}}, 0, 1, []int64{50}},
 		{"what the scheduler takes back did not go wrong", worker.Observations{RunMarks: []worker.RunMark{mark("a", 100, "requeue", 1)},
-			SlurmEnds: []worker.SlurmEnd{{At: worker.At{Pos: worker.Pos{File: "a", Off: 90}}, Kind: "cancelled", Reason: "PREEMPTION"}}}, 1, 2, nil},
+			Ends: []worker.End{{At: worker.At{Pos: worker.Pos{File: "a", Off: 90}}, Kind: "cancelled", Reason: "PREEMPTION"}}}, 1, 2, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			kept, run, runs, _ := selectRun(&c.obs, 0, 0)

@@ -11,51 +11,51 @@ import (
 
 type checkpointRule struct {
 	literal string
-	kind    string
+	kind    CheckpointKind
 	pattern *pattern.Regexp // groups step and path, both optional
 	not     string
 }
 
 var checkpointRules = []checkpointRule{
 	// Megatron-LM and descendants, megatron/training/checkpointing.py.
-	{"saving checkpoint at iteration", "save-start", pattern.New(`saving checkpoint at iteration +(?P<step>\d+) to (?P<path>\S+)`), "uccessfully"},
-	{"successfully saved checkpoint", "save-done", pattern.New(`successfully saved checkpoint (?:from|at) iteration +(?P<step>\d+) to (?P<path>\S+)`), ""},
-	{"loading checkpoint from ", "load-start", pattern.New(`loading (?:\w+ )?checkpoint from (?P<path>\S+)(?: at iteration +(?P<step>\d+))?`), "could not"},
-	{"successfully loaded checkpoint from", "load-done", pattern.New(`successfully loaded checkpoint from (?P<path>\S+).*? at iteration +(?P<step>\d+)`), ""},
+	{"saving checkpoint at iteration", SaveStart, pattern.New(`saving checkpoint at iteration +(?P<step>\d+) to (?P<path>\S+)`), "uccessfully"},
+	{"successfully saved checkpoint", SaveDone, pattern.New(`successfully saved checkpoint (?:from|at) iteration +(?P<step>\d+) to (?P<path>\S+)`), ""},
+	{"loading checkpoint from ", LoadStart, pattern.New(`loading (?:\w+ )?checkpoint from (?P<path>\S+)(?: at iteration +(?P<step>\d+))?`), "could not"},
+	{"successfully loaded checkpoint from", LoadDone, pattern.New(`successfully loaded checkpoint from (?P<path>\S+).*? at iteration +(?P<step>\d+)`), ""},
 	// NeMo and Lightning.
-	{"Global Checkpoint Save :", "save-done", pattern.New(`Global Checkpoint Save : .*?Iteration: (?P<step>\d+) :.*Save duration: `), ""},
-	{"Scheduled async checkpoint save for ", "scheduled", pattern.New(`save for (?P<path>\S+)`), ""},
-	{"Async checkpoint save for step ", "save-done", pattern.New(`save for step (?P<step>\d+) \((?P<path>[^)]*)\) finalized successfully`), ""},
-	{"Restoring states from the checkpoint path at ", "load-start", pattern.New(`path at (?P<path>\S+)`), ""},
-	{"Restored all states from the checkpoint", "load-done", pattern.New(`Restored all states from the checkpoint(?: file)? at (?P<path>\S+)`), ""},
-	{", saving model to ", "save-start", pattern.New(`global step (?P<step>\d+): .*, saving model to '(?P<path>[^']+)'`), ""},
+	{"Global Checkpoint Save :", SaveDone, pattern.New(`Global Checkpoint Save : .*?Iteration: (?P<step>\d+) :.*Save duration: `), ""},
+	{"Scheduled async checkpoint save for ", Scheduled, pattern.New(`save for (?P<path>\S+)`), ""},
+	{"Async checkpoint save for step ", SaveDone, pattern.New(`save for step (?P<step>\d+) \((?P<path>[^)]*)\) finalized successfully`), ""},
+	{"Restoring states from the checkpoint path at ", LoadStart, pattern.New(`path at (?P<path>\S+)`), ""},
+	{"Restored all states from the checkpoint", LoadDone, pattern.New(`Restored all states from the checkpoint(?: file)? at (?P<path>\S+)`), ""},
+	{", saving model to ", SaveStart, pattern.New(`global step (?P<step>\d+): .*, saving model to '(?P<path>[^']+)'`), ""},
 	// DeepSpeed: [Torch] lines are per file, "is ready" is per checkpoint.
-	{"[Torch] Saving ", "save-start", pattern.New(`\[Torch\] Saving (?P<path>\S+?)\.\.\.`), ""},
-	{"[Torch] Checkpoint ", "save-done", pattern.New(`Checkpoint (?:global_step)?(?P<step>\d+)? ?\S* ?is ready now`), ""},
-	{"[Torch] Loaded checkpoint from ", "load-done", pattern.New(`Loaded checkpoint from (?P<path>\S+?)\.?$`), ""},
-	{"[Torch] Loading checkpoint from ", "load-start", pattern.New(`Loading checkpoint from (?P<path>\S+?)(?:\.\.\.)?$`), ""},
+	{"[Torch] Saving ", SaveStart, pattern.New(`\[Torch\] Saving (?P<path>\S+?)\.\.\.`), ""},
+	{"[Torch] Checkpoint ", SaveDone, pattern.New(`Checkpoint (?:global_step)?(?P<step>\d+)? ?\S* ?is ready now`), ""},
+	{"[Torch] Loaded checkpoint from ", LoadDone, pattern.New(`Loaded checkpoint from (?P<path>\S+?)\.?$`), ""},
+	{"[Torch] Loading checkpoint from ", LoadStart, pattern.New(`Loading checkpoint from (?P<path>\S+?)(?:\.\.\.)?$`), ""},
 	// Hugging Face Trainer, Accelerate; DeepSpeed's engine uses the same words with a colon.
-	{"Saving model checkpoint to ", "save-start", pattern.New(`checkpoint to (?P<path>\S+)`), ""},
-	{"Saving model checkpoint: ", "save-start", pattern.New(`checkpoint: (?P<path>\S+)`), ""},
-	{"Continuing training from global step ", "load-done", pattern.New(`global step (?P<step>\d+)`), ""},
-	{"Saving current state to ", "save-start", pattern.New(`state to (?P<path>\S+)`), ""},
-	{"Loading states from ", "load-start", pattern.New(`states from (?P<path>\S+)`), ""},
+	{"Saving model checkpoint to ", SaveStart, pattern.New(`checkpoint to (?P<path>\S+)`), ""},
+	{"Saving model checkpoint: ", SaveStart, pattern.New(`checkpoint: (?P<path>\S+)`), ""},
+	{"Continuing training from global step ", LoadDone, pattern.New(`global step (?P<step>\d+)`), ""},
+	{"Saving current state to ", SaveStart, pattern.New(`state to (?P<path>\S+)`), ""},
+	{"Loading states from ", LoadStart, pattern.New(`states from (?P<path>\S+)`), ""},
 	// TorchTitan. With "or staging" in it the end of the call is not the end of the save.
-	{"Saving the checkpoint", "save-start", nil, "Finished"},
-	{"Finished saving the checkpoint", "save-done", nil, "staging"},
-	{"Finished saving the checkpoint (or staging", "scheduled", nil, ""},
-	{"Loading the checkpoint ", "load-start", pattern.New(`Loading the checkpoint (?:from (?P<path>\S+?)\.?$|at step (?P<step>\d+))`), ""},
-	{"Finished loading the checkpoint", "load-done", nil, ""},
+	{"Saving the checkpoint", SaveStart, nil, "Finished"},
+	{"Finished saving the checkpoint", SaveDone, nil, "staging"},
+	{"Finished saving the checkpoint (or staging", Scheduled, nil, ""},
+	{"Loading the checkpoint ", LoadStart, pattern.New(`Loading the checkpoint (?:from (?P<path>\S+?)\.?$|at step (?P<step>\d+))`), ""},
+	{"Finished loading the checkpoint", LoadDone, nil, ""},
 	// Orbax (MaxText and other JAX programs).
 	// OpenMMLab (CheckpointHook) and fvcore (Detectron2).
-	{"Saving checkpoint at ", "save-start", pattern.New(`checkpoint at \d+ (?:epochs|iterations)`), ""},
-	{"aving checkpoint to ", "save-start", pattern.New(`(?:^|[\]:|>-] *)[Ss]aving checkpoint to (?P<path>\S+)`), ""},
-	{"Saving checkpoint at step ", "save-start", pattern.New(`at step (?P<step>\d+)`), ""},
-	{"Finished asynchronous save", "save-done", pattern.New(`Finished asynchronous save(?:.*? to (?P<path>\S+?)\.?$)?`), ""},
-	{"Restoring checkpoint from ", "load-start", pattern.New(`checkpoint from (?P<path>\S+?)\.?$`), ""},
+	{"Saving checkpoint at ", SaveStart, pattern.New(`checkpoint at \d+ (?:epochs|iterations)`), ""},
+	{"aving checkpoint to ", SaveStart, pattern.New(`(?:^|[\]:|>-] *)[Ss]aving checkpoint to (?P<path>\S+)`), ""},
+	{"Saving checkpoint at step ", SaveStart, pattern.New(`at step (?P<step>\d+)`), ""},
+	{"Finished asynchronous save", SaveDone, pattern.New(`Finished asynchronous save(?:.*? to (?P<path>\S+?)\.?$)?`), ""},
+	{"Restoring checkpoint from ", LoadStart, pattern.New(`checkpoint from (?P<path>\S+?)\.?$`), ""},
 	// Scripts of all kinds.
-	{"aved checkpoint", "save-done", pattern.New(`[Ss]aved checkpoint:? (?:to |at |as )?(?P<path>/?[\w.-]*/\S+)`), "successfully saved checkpoint"},
-	{"heckpoint saved", "save-done", pattern.New(`[Cc]heckpoint saved (?:to|at|in) (?P<path>\S+)`), ""},
+	{"aved checkpoint", SaveDone, pattern.New(`[Ss]aved checkpoint:? (?:to |at |as )?(?P<path>/?[\w.-]*/\S+)`), "successfully saved checkpoint"},
+	{"heckpoint saved", SaveDone, pattern.New(`[Cc]heckpoint saved (?:to|at|in) (?P<path>\S+)`), ""},
 }
 
 // What scripts of all kinds say: "Saving latest checkpoint", "Saving models and training states.", "model saved". That a save is over is
@@ -63,10 +63,10 @@ var checkpointRules = []checkpointRule{
 const saveNouns = `(?:[\w-]+ ){0,4}?(?:checkpoint|ckpt|models?|weights|state_?dict|training states?|snapshot)\b`
 
 var anySave = []checkpointRule{
-	{"aving ", "save-start", pattern.New(`(?:^|[\]):|>*=-] *)(?:Start(?:ed)? |Begin |Now )?[Ss]aving ` + saveNouns +
+	{"aving ", SaveStart, pattern.New(`(?:^|[\]):|>*=-] *)(?:Start(?:ed)? |Begin |Now )?[Ss]aving ` + saveNouns +
 		`(?:(?: at| for)? (?:global )?(?:step|iteration|iter)[ =:]*(?P<step>\d+))?(?:.*?(?: to| in| at| as|:) (?P<path>[\w.-]*/\S+))?`), " every "},
-	{"aved", "save-over", pattern.New(`[Ss]aved (?:[\w-]+ ){0,4}?checkpoints\b|[Ss]aved ` + saveNouns + `|(?:^|[\]):|>*=-] *|[Tt]he )(?:(?i:best|latest|last|final|model|full) ){0,2}(?i:checkpoints?|ckpt|models?|weights|states?|snapshot) (?:(?:has|have) been |was |were )?(?:successfully )?saved\b|saved to \S*/`), "will be"},
-	{"aving", "save-over", pattern.New(`(?:[Ff]inished|[Dd]one) saving\b`), ""},
+	{"aved", SaveOver, pattern.New(`[Ss]aved (?:[\w-]+ ){0,4}?checkpoints\b|[Ss]aved ` + saveNouns + `|(?:^|[\]):|>*=-] *|[Tt]he )(?:(?i:best|latest|last|final|model|full) ){0,2}(?i:checkpoints?|ckpt|models?|weights|states?|snapshot) (?:(?:has|have) been |was |were )?(?:successfully )?saved\b|saved to \S*/`), "will be"},
+	{"aving", SaveOver, pattern.New(`(?:[Ff]inished|[Dd]one) saving\b`), ""},
 }
 
 // unsaved are words with which a line tells something else: that it did not work, or what a save that there is does not fit.

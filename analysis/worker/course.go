@@ -58,17 +58,18 @@ type step struct {
 	Step, Total, Epoch int64
 	Loss               []byte
 	StepSeconds        float64
-	Phase              string
+	Phase              Phase
 	Bar                bool
 }
 
 // course is what one writer prints in one form.
 type course struct {
-	form, phase string
-	n           int64
-	last        kept // the last line, if it is not in the list yet
-	worst       kept // the worst line of this stride, likewise
-	badness     float64
+	form    string
+	phase   Phase
+	n       int64
+	last    kept // the last line, if it is not in the list yet
+	worst   kept // the worst line of this stride, likewise
+	badness float64
 }
 
 // kept is a line that may yet turn out not to be needed.
@@ -82,7 +83,7 @@ func (k *kept) set(rec *record, c *course, s *step) {
 	k.loss = append(k.loss[:0], s.Loss...)
 }
 
-func (w *writer) course(form, phase string) *course {
+func (w *writer) course(form string, phase Phase) *course {
 	for _, c := range w.courses {
 		if c.form == form && c.phase == phase {
 			return c
@@ -206,9 +207,10 @@ func badness(loss []byte) float64 {
 
 // courseKey tells courses apart.
 type courseKey struct {
-	file        string
-	who         line.Who
-	form, phase string
+	file  string
+	who   line.Who
+	form  string
+	phase Phase
 }
 
 // opened is what thinned knows of one course.

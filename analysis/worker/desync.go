@@ -197,7 +197,7 @@ func readBarrier(r *reader, rec *record) bool {
 	bar := Barrier{At: rec.At, Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown, Timeout: line.Unknown}
 	before := func(i int) []byte { return b[max(0, bytes.LastIndex(b[:i], []byte("Rank"))):i] }
 	if i := bytes.Index(b, []byte("failed to pass monitoredBarrier")); i >= 0 {
-		bar.Kind = "monitored"
+		bar.Kind = BarrierMonitored
 		who := before(i)
 		bar.Absent = intList(bytes.TrimLeft(bytes.TrimPrefix(who, []byte("Rank")), "s "))
 		if v, ok := intAfter(b[:i-len(who)], "[Rank "); ok {
@@ -205,18 +205,18 @@ func readBarrier(r *reader, rec *record) bool {
 		}
 		bar.Timeout = orUnknown(rec.wholeAfter(b[i:], "monitoredBarrier in "))
 	} else if i := bytes.Index(b, []byte("successfully reached monitoredBarrier, but")); i >= 0 {
-		bar.Kind = "monitored-victim"
+		bar.Kind = BarrierVictim
 		bar.Rank = int(orUnknown(intAfter(before(i), "Rank ")))
 	} else if i := bytes.Index(b, []byte("timed out in monitoredBarrier")); i >= 0 {
-		bar.Kind = "monitored"
+		bar.Kind = BarrierMonitored
 		bar.Rank = int(orUnknown(intAfter(before(i), "Rank ")))
 		bar.Timeout = orUnknown(rec.wholeAfter(b[i:], "monitoredBarrier after "))
 	} else if i := bytes.Index(b, []byte("store based barrier")); i >= 0 {
 		switch {
 		case bytes.Contains(b[:i], []byte("Timed out initializing process group")):
-			bar.Kind = "store"
+			bar.Kind = BarrierStore
 		case bytes.Contains(b[:i], []byte("Waiting in ")):
-			bar.Kind = "store-waiting"
+			bar.Kind = BarrierWaiting
 		default:
 			return false
 		}
@@ -269,7 +269,7 @@ func readClients(r *reader, rec *record) bool {
 	if i < 0 {
 		return false
 	}
-	bar := Barrier{At: rec.At, Kind: "store", Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown, Timeout: line.Unknown}
+	bar := Barrier{At: rec.At, Kind: BarrierStore, Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown, Timeout: line.Unknown}
 	joined, rest := intAfterRest(rec.Text[i:], "waiting for clients. ")
 	if rest != nil && bytes.HasPrefix(rest, []byte("/")) {
 		bar.Joined = joined

@@ -281,7 +281,7 @@ func readRendezvous(r *reader, rec *record) bool {
 	done := func(r *reader) {
 		emit(r, &r.obs.Rendezvous, v)
 		if v.Restart > 0 {
-			mark(r, v.At, "restart", v.Restart)
+			mark(r, v.At, MarkRestart, v.Restart)
 		}
 	}
 	r.follow(rec, 16, func(r *reader, rec *record) verdict {
@@ -332,7 +332,7 @@ func readRestart(r *reader, rec *record) bool {
 			count = of - left + 1
 		}
 	}
-	mark(r, rec.At, "restart", count)
+	mark(r, rec.At, MarkRestart, count)
 	return true
 }
 

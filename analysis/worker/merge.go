@@ -46,7 +46,7 @@ func merge(all []*Observations, spend bool) *Observations {
 		func() { m.ChildExits = union(all, spend, func(o *Observations) *[]ChildExit { return &o.ChildExits }) },
 		func() { m.Rendezvous = union(all, spend, func(o *Observations) *[]Rendezvous { return &o.Rendezvous }) },
 		func() { m.TaskExits = union(all, spend, func(o *Observations) *[]TaskExit { return &o.TaskExits }) },
-		func() { m.SlurmEnds = union(all, spend, func(o *Observations) *[]SlurmEnd { return &o.SlurmEnds }) },
+		func() { m.Ends = union(all, spend, func(o *Observations) *[]End { return &o.Ends }) },
 		func() { m.NCCLWarns = union(all, spend, func(o *Observations) *[]NCCLWarn { return &o.NCCLWarns }) },
 		func() { m.CommInits = union(all, spend, func(o *Observations) *[]CommInit { return &o.CommInits }) },
 		func() { m.Progress = union(all, spend, func(o *Observations) *[]Progress { return &o.Progress }) },

@@ -4,6 +4,7 @@
 package worker
 
 import (
+	"strings"
 	"time"
 
 	"faultline/analysis/artifact/nccl"
@@ -205,12 +206,12 @@ type DDPPace struct {
 // Barrier is a monitored barrier or store-based barrier that gave up.
 type Barrier struct {
 	At
-	Kind    string // monitored, monitored-victim, store, store-waiting (it has not given up yet), horovod, jax
-	Rank    int    // the reporter, rank inside the group
-	Absent  []int  // ranks inside the group that did not come, where the line names them; of the whole job for horovod, jax
-	Joined  int64  // store: num_workers_joined, or clients joined; line.Unknown
-	World   int64  // store: world_size
-	Timeout int64  // ms
+	Kind    BarrierKind
+	Rank    int   // the reporter, rank inside the group
+	Absent  []int // ranks inside the group that did not come, where the line names them; of the whole job for horovod, jax
+	Joined  int64 // store: num_workers_joined, or clients joined; line.Unknown
+	World   int64 // store: world_size
+	Timeout int64 // ms
 }
 
 // Frame is one line of a traceback.
@@ -299,14 +300,14 @@ type TaskExit struct {
 	Code  int      // exit code, or line.Unknown
 }
 
-// SlurmEnd is a line by which a batch system, mostly SLURM, says that it ended a step or job.
-type SlurmEnd struct {
+// End is a line by which a batch system, mostly SLURM, says that it ended a step or job.
+type End struct {
 	At
-	Kind   string   // cancelled, failed, node-failure, aborted, terminating, oom, uncorrectable-memory, stepd-terminated, launch-failed, revoked
-	Entity string   // JOB or STEP
-	ID     string   // "123" or "123.0"
-	Host   string   // ON <host>: the reporter, never the culprit
-	Reason string   // "TIME LIMIT", "PREEMPTION", "NODE FAILURE", "JOB REQUEUE", "TASK FAILURE", "SIGNAL Terminated", or ""
+	Kind   EndKind
+	Entity string // JOB or STEP
+	ID     string // "123" or "123.0"
+	Host   string // ON <host>: the reporter, never the culprit
+	Reason EndReason
 	Hosts  []string // node-failure: the nodes that failed; launch-failed: the node
 	N      int      // oom: number of events
 	Text   string   // launch-failed: the error
@@ -317,11 +318,16 @@ type SlurmEnd struct {
 }
 
 // By is the batch system that ended it.
-func (e *SlurmEnd) By() string {
+func (e *End) By() string {
 	if e.System != "" {
 		return e.System
 	}
 	return "SLURM"
+}
+
+// Due says that its reason is this one, whatever else it states.
+func (e *End) Due(to EndReason) bool {
+	return strings.Contains(strings.ToUpper(string(e.Reason)), string(to))
 }
 
 // NCCLWarn is an "NCCL WARN" line.
@@ -353,14 +359,14 @@ type Progress struct {
 	Epoch       int64
 	Loss        string // as printed: "2.15", "nan"
 	StepSeconds float64
-	Phase       string // training, evaluation
-	Bar         bool   // of a bar, which is drawn at once and not held back in a buffer
+	Phase       Phase
+	Bar         bool // of a bar, which is drawn at once and not held back in a buffer
 }
 
 // Checkpoint is one line of saving or loading.
 type Checkpoint struct {
 	At
-	Kind string // save-start, save-done, save-over, load-start, load-done, scheduled
+	Kind CheckpointKind
 	Step int64
 	Path string
 }
@@ -396,8 +402,8 @@ type Identity struct {
 // RunMark says that another run (requeue) or attempt (elastic restart) begins at this position of this file.
 type RunMark struct {
 	At
-	Kind  string // requeue, restart, banner, launch
-	Count int    // SLURM_RESTART_COUNT or restart_count; line.Unknown
+	Kind  MarkKind
+	Count int // SLURM_RESTART_COUNT or restart_count; line.Unknown
 }
 
 // Unclassified is a line that looks like an error and matches nothing.
@@ -486,7 +492,7 @@ type Observations struct {
 	ChildExits   []ChildExit
 	Rendezvous   []Rendezvous
 	TaskExits    []TaskExit
-	SlurmEnds    []SlurmEnd
+	Ends         []End
 	NCCLWarns    []NCCLWarn
 	CommInits    []CommInit
 	Progress     []Progress

@@ -136,7 +136,7 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 	const maxProgress = 8 << 10
 	text := rec.Text[:min(len(rec.Text), maxProgress)]
 	p := &r.scratch
-	*p = step{Step: line.Unknown, Total: line.Unknown, Epoch: line.Unknown, Phase: "training", Bar: f.literals[0] == barLiterals[0]}
+	*p = step{Step: line.Unknown, Total: line.Unknown, Epoch: line.Unknown, Phase: Training, Bar: f.literals[0] == barLiterals[0]}
 	if f.read != nil && !f.read(p, text, rec.Msg[:min(len(rec.Msg), maxProgress)]) ||
 		f.pattern != nil && !p.match(f.pattern, text) || f.extra != nil && !f.extra(p, text) {
 		return false
@@ -208,12 +208,12 @@ func positive(v []byte) float64 {
 }
 
 func evaluating(p *step, _ []byte) bool {
-	p.Phase = "evaluation"
+	p.Phase = Evaluation
 	return true
 }
 
 func notGlobal(p *step, _ []byte) bool {
-	p.Phase, p.Step, p.Total = "evaluation", line.Unknown, line.Unknown
+	p.Phase, p.Step, p.Total = Evaluation, line.Unknown, line.Unknown
 	return true
 }
 
@@ -235,9 +235,9 @@ func generic(p *step, text []byte) bool {
 		return false
 	}
 	if containsAny(text, evaluationWords) && !containsAny(text, trainingLoss) {
-		p.Phase = "evaluation"
+		p.Phase = Evaluation
 	}
-	if p.Phase != "evaluation" && len(p.Loss) > 0 && !isNumber(p.Loss) { // one loss of several, perhaps
+	if p.Phase != Evaluation && len(p.Loss) > 0 && !isNumber(p.Loss) { // one loss of several, perhaps
 		if v := lossTrained(text); v != nil {
 			p.Loss = v
 		} else if p.Step == line.Unknown {

@@ -282,7 +282,7 @@ func readLightningBar(p *step, text, _ []byte) bool {
 		}
 	}
 	if bytes.Contains(text, []byte("DataLoader")) && containsAny(text, []string{"Validation DataLoader", "Sanity DataLoader", "Testing DataLoader"}) {
-		p.Phase = "evaluation"
+		p.Phase = Evaluation
 	}
 	return true
 }
@@ -391,7 +391,7 @@ func readLossBar(p *step, _, msg []byte) bool {
 		return false // of what, is not known: it may be any bar's
 	}
 	if containsAny(name, []string{"eval", "valid", "test", "val:", "val ", "dev", "sanity", "predict"}) {
-		p.Phase = "evaluation"
+		p.Phase = Evaluation
 	}
 	return true
 }

@@ -114,7 +114,7 @@ func TestProgressOfEveryFramework(t *testing.T) {
 			continue
 		}
 		p := obs.Progress[0]
-		if p.Form != tc.form || p.Step != tc.step || p.Total != tc.total || p.Epoch != tc.epoch || p.Loss != tc.loss || p.Phase != tc.phase ||
+		if p.Form != tc.form || p.Step != tc.step || p.Total != tc.total || p.Epoch != tc.epoch || p.Loss != tc.loss || string(p.Phase) != tc.phase ||
 			fmt.Sprintf("%.4f", p.StepSeconds) != fmt.Sprintf("%.4f", tc.seconds) {
 			t.Errorf("%q:\n got %+v", tc.text, p)
 		}
@@ -208,7 +208,7 @@ func TestCheckpoints(t *testing.T) {
 			t.Errorf("%q: %+v", tc.text, obs.Checkpoints)
 			continue
 		}
-		if c := obs.Checkpoints[0]; c.Kind != tc.kind || c.Step != tc.step || c.Path != tc.path {
+		if c := obs.Checkpoints[0]; string(c.Kind) != tc.kind || c.Step != tc.step || c.Path != tc.path {
 			t.Errorf("%q: %+v", tc.text, c)
 		}
 	}

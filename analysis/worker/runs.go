@@ -49,21 +49,21 @@ func readStart(r *reader, rec *record) bool {
 	case count > 0:
 		// Every rank states it; the first statement is where the run begins, or what the mark before it left open.
 		for i := range r.obs.RunMarks {
-			if m := &r.obs.RunMarks[i]; m.Kind == "requeue" && m.Count == count {
+			if m := &r.obs.RunMarks[i]; m.Kind == MarkRequeue && m.Count == count {
 				return false
 			}
 		}
 		if n := len(r.obs.RunMarks); n > 0 && !requeued(r) {
-			if m := &r.obs.RunMarks[n-1]; m.Kind == "requeue" && m.Count == line.Unknown {
+			if m := &r.obs.RunMarks[n-1]; m.Kind == MarkRequeue && m.Count == line.Unknown {
 				m.Count = count
 				return false
 			}
 		}
-		mark(r, rec.At, "requeue", count)
+		mark(r, rec.At, MarkRequeue, count)
 	case requeued(r):
-		mark(r, rec.At, "requeue", line.Unknown)
+		mark(r, rec.At, MarkRequeue, line.Unknown)
 	case bytes.Contains(rec.Text, []byte("NCCL version ")) && banner.Match(rec.Text) && diedSinceMark(r):
-		mark(r, rec.At, "banner", line.Unknown)
+		mark(r, rec.At, MarkBanner, line.Unknown)
 	default:
 		relaunched(r, rec)
 	}
@@ -98,7 +98,7 @@ func relaunched(r *reader, rec *record) {
 	}
 	r.launched[k] = rec.Off
 	if n := len(r.obs.RunMarks); seen && (n == 0 || r.obs.RunMarks[n-1].Off <= prev) {
-		mark(r, rec.At, "launch", line.Unknown)
+		mark(r, rec.At, MarkLaunch, line.Unknown)
 	}
 }
 
@@ -107,13 +107,13 @@ var banner = pattern.New(`NCCL version \d+\.\d+(?:\.\d+)?\+(?:cuda|hip)`)
 
 // requeued reports whether SLURM took the job away since the last mark, in a way that lets it come back.
 func requeued(r *reader) bool {
-	reasons := []string{"JOB REQUEUE", "PREEMPTION", "NODE FAILURE"}
-	for i := len(r.obs.SlurmEnds) - 1; i >= 0; i-- {
-		e := &r.obs.SlurmEnds[i]
+	reasons := []EndReason{ReasonRequeue, ReasonPreemption, ReasonNodeFailure}
+	for i := len(r.obs.Ends) - 1; i >= 0; i-- {
+		e := &r.obs.Ends[i]
 		if n := len(r.obs.RunMarks); n > 0 && e.Off < r.obs.RunMarks[n-1].Off {
 			return false
 		}
-		if e.Kind == "cancelled" && slices.Contains(reasons, e.Reason) {
+		if e.Kind == EndCancelled && slices.Contains(reasons, e.Reason) {
 			return true
 		}
 	}
@@ -128,12 +128,12 @@ func diedSinceMark(r *reader) bool {
 		last = r.obs.RunMarks[n-1].Off
 	}
 	o := r.obs
-	return len(o.SlurmEnds) > 0 && o.SlurmEnds[len(o.SlurmEnds)-1].Off > last ||
+	return len(o.Ends) > 0 && o.Ends[len(o.Ends)-1].Off > last ||
 		len(o.ChildFailed) > 0 && o.ChildFailed[len(o.ChildFailed)-1].Off > last ||
 		len(o.ChildExits) > 0 && o.ChildExits[len(o.ChildExits)-1].Off > last
 }
 
 // mark emits a run mark and, where the count is known, states it.
-func mark(r *reader, at At, kind string, count int) {
+func mark(r *reader, at At, kind MarkKind, count int) {
 	emit(r, &r.obs.RunMarks, RunMark{At: at, Kind: kind, Count: count})
 }

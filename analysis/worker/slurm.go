@@ -66,7 +66,7 @@ func readSrunError(r *reader, rec *record) bool {
 
 func readSrunMessage(r *reader, rec *record, msg string) bool {
 	if hosts, ok := strings.CutPrefix(msg, "Node failure on "); ok {
-		r.ends(SlurmEnd{At: rec.At, Kind: "node-failure", Hosts: expandHosts(strings.TrimSuffix(hosts, "."))})
+		r.ends(End{At: rec.At, Kind: EndNodeFailure, Hosts: expandHosts(strings.TrimSuffix(hosts, "."))})
 		return true
 	}
 	if m := taskExit.FindStringSubmatch(msg); m != nil {
@@ -82,7 +82,7 @@ func readSrunMessage(r *reader, rec *record, msg string) bool {
 		emit(r, &r.obs.TaskExits, t)
 		return true
 	}
-	end := SlurmEnd{At: rec.At, Kind: "launch-failed"}
+	end := End{At: rec.At, Kind: EndLaunch}
 	switch {
 	case taskLaunch.MatchString(msg):
 		end.Text = msg
@@ -106,12 +106,12 @@ var (
 )
 
 // ends emits an end of a job or step, with what stood above it.
-func (r *reader) ends(e SlurmEnd) {
+func (r *reader) ends(e End) {
 	if r.pulse.n > 0 {
 		last := r.pulse.last
 		e.Above = &last
 	}
-	emit(r, &r.obs.SlurmEnds, e)
+	emit(r, &r.obs.Ends, e)
 }
 
 // completed says that the program reported its end, and no step since.
@@ -125,15 +125,15 @@ func (r *reader) completed() bool {
 }
 
 func readSrunEnd(r *reader, rec *record) bool {
-	end := SlurmEnd{At: rec.At}
+	end := End{At: rec.At}
 	if m := terminating.FindSubmatch(rec.Text); m != nil {
-		end.Kind, end.Entity, end.ID = "terminating", "STEP", strings.TrimRight(string(m[1]), ".")
+		end.Kind, end.Entity, end.ID = EndTerminating, "STEP", strings.TrimRight(string(m[1]), ".")
 	} else if m := overTime.FindSubmatch(rec.Text); m != nil && !r.completed() { // below a training's end it is the shell of the allocation that was left open
-		end = SlurmEnd{At: rec.At, Kind: "cancelled", Entity: "JOB", ID: string(m[2]), Reason: timeLimit, Says: string(m[1])}
+		end = End{At: rec.At, Kind: EndCancelled, Entity: "JOB", ID: string(m[2]), Reason: ReasonTimeLimit, Says: string(m[1])}
 	} else if m := revoked.FindSubmatch(rec.Text); m != nil {
-		end.Kind, end.Entity, end.ID = "revoked", "JOB", string(m[1])
+		end.Kind, end.Entity, end.ID = EndRevoked, "JOB", string(m[1])
 	} else if bytes.Contains(rec.Text, []byte("srun: Job step aborted: ")) {
-		end.Kind, end.Entity = "aborted", "STEP"
+		end.Kind, end.Entity = EndAborted, "STEP"
 	} else {
 		return false
 	}
@@ -151,26 +151,27 @@ var (
 func readStepdEnd(r *reader, rec *record) bool {
 	understood := false
 	for _, m := range stepdEnd.FindAllSubmatch(rec.Text, 16) {
-		end := SlurmEnd{At: rec.At, Entity: string(m[1]), ID: string(m[2]), Host: string(m[3])}
+		end := End{At: rec.At, Entity: string(m[1]), ID: string(m[2]), Host: string(m[3])}
 		switch m[4][0] {
 		case 'C':
-			end.Kind = "cancelled"
+			end.Kind = EndCancelled
 		case 'F':
-			end.Kind = "failed"
+			end.Kind = EndFailed
 		default:
-			end.Kind = "uncorrectable-memory"
+			end.Kind = EndMemoryError
 			if end.Host != "" {
 				end.Hosts = []string{end.Host}
 			}
 		}
-		end.Reason, _, _ = strings.Cut(strings.TrimSpace(string(m[6])), ",")
+		reason, _, _ := strings.Cut(strings.TrimSpace(string(m[6])), ",")
+		end.Reason = EndReason(reason)
 		end.At = stampedBySlurm(end.At, m[5])
 		r.ends(end)
 		understood = true
 	}
 	for _, m := range stepdTerminated.FindAllSubmatch(rec.Text, 16) {
-		end := SlurmEnd{At: rec.At, Kind: Undead, Entity: string(m[1]), ID: string(m[2]), Host: string(m[3])}
-		end.Reason = strings.TrimSpace(string(m[5]))
+		end := End{At: rec.At, Kind: EndUndead, Entity: string(m[1]), ID: string(m[2]), Host: string(m[3])}
+		end.Reason = EndReason(strings.TrimSpace(string(m[5])))
 		end.At = stampedBySlurm(end.At, m[4])
 		r.ends(end)
 		understood = true
@@ -208,8 +209,8 @@ func readStepdOOM(r *reader, rec *record) bool {
 	if err != nil {
 		return false
 	}
-	r.ends(SlurmEnd{
-		At: rec.At, Kind: "oom", Entity: "STEP", ID: strings.TrimRight(string(m[2]), "."), Host: stepdHost(rec.Text), N: n,
+	r.ends(End{
+		At: rec.At, Kind: EndOOM, Entity: "STEP", ID: strings.TrimRight(string(m[2]), "."), Host: stepdHost(rec.Text), N: n,
 	})
 	return true
 }
@@ -219,16 +220,13 @@ func readStepdOutput(r *reader, rec *record) bool {
 	if m == nil || !bytes.Contains(rec.Text, []byte("slurmstepd")) {
 		return false
 	}
-	end := SlurmEnd{At: rec.At, Kind: "launch-failed", Text: clip(m)}
+	end := End{At: rec.At, Kind: EndLaunch, Text: clip(m)}
 	if h := stepdHost(rec.Text); h != "" {
 		end.Host, end.Hosts = h, []string{h}
 	}
 	r.ends(end)
 	return true
 }
-
-// Undead is the Kind of a step of which SLURM could not end every process.
-const Undead = "stepd-terminated"
 
 // killFailed is the controller's own line of it (src/slurmctld/proc_req.c); it drains the node.
 var killFailed = pattern.New(`slurmd error running JobId=(\d+)\S* on node\(s\)=(\S+): (Kill task failed)`)
@@ -239,7 +237,7 @@ func readKillFailed(r *reader, rec *record) bool {
 		return false
 	}
 	for _, h := range expandHosts(string(m[2])) {
-		r.ends(SlurmEnd{At: rec.At, Kind: Undead, Entity: "JOB", ID: string(m[1]), Host: h, Reason: "JOB NOT ENDING", Says: string(m[3])})
+		r.ends(End{At: rec.At, Kind: EndUndead, Entity: "JOB", ID: string(m[1]), Host: h, Reason: ReasonNotEnding, Says: string(m[3])})
 	}
 	return true
 }
@@ -252,7 +250,7 @@ func readProlog(r *reader, rec *record) bool {
 	if m == nil {
 		return false
 	}
-	r.ends(SlurmEnd{At: rec.At, Kind: "launch-failed", Hosts: []string{string(m[2])}, Text: clip(m[1])})
+	r.ends(End{At: rec.At, Kind: EndLaunch, Hosts: []string{string(m[2])}, Text: clip(m[1])})
 	return true
 }
 

@@ -48,44 +48,44 @@ func TestGluedTaskExitsAreAllRead(t *testing.T) {
 func TestSlurmEnds(t *testing.T) {
 	for _, tc := range []struct {
 		text string
-		want SlurmEnd // At is not compared
+		want End // At is not compared
 		time string
 	}{
 		{"slurmstepd: error: *** STEP 1943824.0 ON jean-zay-iam17 CANCELLED AT 2023-03-06T03:17:51 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***",
-			SlurmEnd{Kind: "cancelled", Entity: "STEP", ID: "1943824.0", Host: "jean-zay-iam17", Reason: "NODE FAILURE"}, "2023-3-6 3:17:51"},
+			End{Kind: "cancelled", Entity: "STEP", ID: "1943824.0", Host: "jean-zay-iam17", Reason: "NODE FAILURE"}, "2023-3-6 3:17:51"},
 		{"slurmstepd-node01: error: *** JOB 12 ON node01 CANCELLED AT 2026-11-20T23:12:06 DUE TO TIME LIMIT ***",
-			SlurmEnd{Kind: "cancelled", Entity: "JOB", ID: "12", Host: "node01", Reason: "TIME LIMIT"}, "2026-11-20 23:12:6"},
+			End{Kind: "cancelled", Entity: "JOB", ID: "12", Host: "node01", Reason: "TIME LIMIT"}, "2026-11-20 23:12:6"},
 		{"0: slurmstepd: error: *** STEP 405737.0 ON cgpu12 CANCELLED AT 2020-01-16T23:05:49 ***",
-			SlurmEnd{Kind: "cancelled", Entity: "STEP", ID: "405737.0", Host: "cgpu12"}, "2020-1-16 23:5:49"},
+			End{Kind: "cancelled", Entity: "STEP", ID: "405737.0", Host: "cgpu12"}, "2020-1-16 23:5:49"},
 		{"slurmstepd: error: *** STEP 8.0 ON n1 CANCELLED AT 2026-11-20T23:20:08 DUE to SIGNAL Terminated ***",
-			SlurmEnd{Kind: "cancelled", Entity: "STEP", ID: "8.0", Host: "n1", Reason: "SIGNAL Terminated"}, "2026-11-20 23:20:8"},
+			End{Kind: "cancelled", Entity: "STEP", ID: "8.0", Host: "n1", Reason: "SIGNAL Terminated"}, "2026-11-20 23:20:8"},
 		{"slurmstepd-node01: error: *** STEP 13.0 ON node01 FAILED (non-zero exit code or other failure mode) ***",
-			SlurmEnd{Kind: "failed", Entity: "STEP", ID: "13.0", Host: "node01"}, ""},
+			End{Kind: "failed", Entity: "STEP", ID: "13.0", Host: "node01"}, ""},
 		{"slurmstepd: error: *** STEP 8.0 ON n1 UNCORRECTABLE MEMORY ERROR AT 2026-11-20T23:20:08 ***",
-			SlurmEnd{Kind: "uncorrectable-memory", Entity: "STEP", ID: "8.0", Host: "n1", Hosts: []string{"n1"}}, "2026-11-20 23:20:8"},
+			End{Kind: "uncorrectable-memory", Entity: "STEP", ID: "8.0", Host: "n1", Hosts: []string{"n1"}}, "2026-11-20 23:20:8"},
 		{"slurmstepd: error: *** STEP 8.0 STEPD TERMINATED ON n1 AT 2026-11-20T23:20:08 DUE TO JOB NOT ENDING WITH SIGNALS ***",
-			SlurmEnd{Kind: "stepd-terminated", Entity: "STEP", ID: "8.0", Host: "n1", Reason: "JOB NOT ENDING WITH SIGNALS"}, "2026-11-20 23:20:8"},
+			End{Kind: "stepd-terminated", Entity: "STEP", ID: "8.0", Host: "n1", Reason: "JOB NOT ENDING WITH SIGNALS"}, "2026-11-20 23:20:8"},
 		{"slurmstepd-node02: error: Detected 1 oom-kill event(s) in StepId=25.0. Some of your processes may have been killed by the cgroup out-of-memory handler.",
-			SlurmEnd{Kind: "oom", Entity: "STEP", ID: "25.0", Host: "node02", N: 1}, ""},
+			End{Kind: "oom", Entity: "STEP", ID: "25.0", Host: "node02", N: 1}, ""},
 		{"slurmstepd: error: Detected 3 oom_kill events in StepId=8538204.batch. Some of the step tasks have been OOM Killed.",
-			SlurmEnd{Kind: "oom", Entity: "STEP", ID: "8538204.batch", N: 3}, ""},
+			End{Kind: "oom", Entity: "STEP", ID: "8538204.batch", N: 3}, ""},
 		{"slurmstepd: error: Detected 1 oom-kill event(s) in StepId=25.0 cgroup. Some of your processes may have been killed",
-			SlurmEnd{Kind: "oom", Entity: "STEP", ID: "25.0", N: 1}, ""},
-		{"srun: error: Node failure on node[03,07]", SlurmEnd{Kind: "node-failure", Hosts: []string{"node03", "node07"}}, ""},
-		{"srun: launch/slurm: _step_signal: Terminating StepId=5.0", SlurmEnd{Kind: "terminating", Entity: "STEP", ID: "5.0"}, ""},
-		{"srun: Terminating job step 405737.0", SlurmEnd{Kind: "terminating", Entity: "STEP", ID: "405737.0"}, ""},
-		{"srun: Job step aborted: Waiting up to 62 seconds for job step to finish.", SlurmEnd{Kind: "aborted", Entity: "STEP"}, ""},
-		{"srun: Job allocation 22 has been revoked.", SlurmEnd{Kind: "revoked", Entity: "JOB", ID: "22"}, ""},
-		{"srun: error: task 0 launch failed: Slurmd could not connect IO", SlurmEnd{Kind: "launch-failed", Text: "task 0 launch failed: Slurmd could not connect IO"}, ""},
+			End{Kind: "oom", Entity: "STEP", ID: "25.0", N: 1}, ""},
+		{"srun: error: Node failure on node[03,07]", End{Kind: "node-failure", Hosts: []string{"node03", "node07"}}, ""},
+		{"srun: launch/slurm: _step_signal: Terminating StepId=5.0", End{Kind: "terminating", Entity: "STEP", ID: "5.0"}, ""},
+		{"srun: Terminating job step 405737.0", End{Kind: "terminating", Entity: "STEP", ID: "405737.0"}, ""},
+		{"srun: Job step aborted: Waiting up to 62 seconds for job step to finish.", End{Kind: "aborted", Entity: "STEP"}, ""},
+		{"srun: Job allocation 22 has been revoked.", End{Kind: "revoked", Entity: "JOB", ID: "22"}, ""},
+		{"srun: error: task 0 launch failed: Slurmd could not connect IO", End{Kind: "launch-failed", Text: "task 0 launch failed: Slurmd could not connect IO"}, ""},
 		{"srun: error: Task launch for StepId=5.0 failed on node node03: Job credential expired",
-			SlurmEnd{Kind: "launch-failed", Entity: "STEP", ID: "5.0", Hosts: []string{"node03"}, Text: "Job credential expired"}, ""},
+			End{Kind: "launch-failed", Entity: "STEP", ID: "5.0", Hosts: []string{"node03"}, Text: "Job credential expired"}, ""},
 	} {
 		obs := observe(t, tc.text+"\n")
-		if len(obs.SlurmEnds) != 1 {
-			t.Errorf("%q: %d ends", tc.text, len(obs.SlurmEnds))
+		if len(obs.Ends) != 1 {
+			t.Errorf("%q: %d ends", tc.text, len(obs.Ends))
 			continue
 		}
-		got := obs.SlurmEnds[0]
+		got := obs.Ends[0]
 		if s := got.Stamp; tc.time != "" && (stampText(s) != tc.time || s.Emitter != line.Slurm) {
 			t.Errorf("%q: stamp %+v", tc.text, s)
 		}
@@ -100,7 +100,7 @@ func TestSlurmEnds(t *testing.T) {
 	}
 }
 
-func sameEnd(a, b SlurmEnd) bool {
+func sameEnd(a, b End) bool {
 	return a.Kind == b.Kind && a.Entity == b.Entity && a.ID == b.ID && a.Host == b.Host && a.Reason == b.Reason && a.N == b.N && a.Text == b.Text
 }
 
@@ -137,7 +137,7 @@ func slurmSample(t *testing.T, path string) *Observations {
 	}
 	out := all[0]
 	for _, o := range all[1:] {
-		out.SlurmEnds = append(out.SlurmEnds, o.SlurmEnds...)
+		out.Ends = append(out.Ends, o.Ends...)
 		out.TaskExits = append(out.TaskExits, o.TaskExits...)
 		out.RunMarks = append(out.RunMarks, o.RunMarks...)
 		out.Identities = append(out.Identities, o.Identities...)
@@ -183,8 +183,8 @@ func TestRealCaptures(t *testing.T) {
 			}
 			var kinds []string
 			node := ""
-			for _, e := range obs.SlurmEnds {
-				kinds = append(kinds, strings.TrimSpace(e.Kind+" "+e.Reason))
+			for _, e := range obs.Ends {
+				kinds = append(kinds, strings.TrimSpace(string(e.Kind)+" "+string(e.Reason)))
 				if e.Kind == "node-failure" {
 					node = strings.Join(e.Hosts, " ")
 				}

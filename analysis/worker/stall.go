@@ -27,7 +27,7 @@ func stallHandlers() []handler {
 //
 // Before that, operations.cc put one line a tensor: "tensor [missing ranks: 1, 3]".
 func readHorovodStall(r *reader, rec *record) bool {
-	b := Barrier{At: rec.At, Kind: "horovod", Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown, Timeout: line.Unknown}
+	b := Barrier{At: rec.At, Kind: BarrierHorovod, Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown, Timeout: line.Unknown}
 	if i := bytes.Index(rec.Text, []byte("[missing ranks:")); i >= 0 {
 		if b.Absent = intList(rec.Text[i+len("[missing ranks:"):]); len(b.Absent) == 0 || rec.Cut {
 			return true
@@ -86,9 +86,9 @@ func readJAXBarrier(r *reader, rec *record) bool {
 		return false
 	}
 	head := rec.Text[i:]
-	b := Barrier{At: rec.At, Kind: "jax", Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown, Timeout: line.Unknown}
+	b := Barrier{At: rec.At, Kind: BarrierJAX, Rank: line.Unknown, Joined: line.Unknown, World: line.Unknown, Timeout: line.Unknown}
 	if bytes.Contains(head, []byte("[Init]")) || bytes.Contains(head, []byte("PjRT_Client_Connect")) {
-		b.Kind = "store"
+		b.Kind = BarrierStore
 	}
 	names := bytes.Contains(head, []byte("imed out task names:"))
 	done := func() verdict {

@@ -11,7 +11,7 @@ func TestOtherFrameworksNameWhoDidNotCome(t *testing.T) {
 		"submit different tensors or that only subset of ranks is submitting tensors, which will cause deadlock. \n"
 	tests := []struct {
 		name, text    string
-		kind          string
+		kind          BarrierKind
 		absent        []int
 		joined, world int64
 	}{

@@ -50,7 +50,7 @@ func keepStandIn[T any](r *reader, a *standIn, list *[]T, v T) {
 
 // runEnds is how many lines of this file may separate the runs of a job.
 func (r *reader) runEnds() int {
-	return len(r.obs.RunMarks) + len(r.obs.SlurmEnds) + len(r.obs.TaskExits)
+	return len(r.obs.RunMarks) + len(r.obs.Ends) + len(r.obs.TaskExits)
 }
 
 // ioLists are lists to be filled by one file after the other: in a storm they grow long, and what is left of a file's is

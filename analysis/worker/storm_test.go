@@ -83,14 +83,14 @@ func TestALineStandsForOthersOfItsMinuteAndRun(t *testing.T) {
 	for m := range int8(10) {
 		last := int64(m)*100 + 100
 		if m >= 5 {
-			last += int64(len(obs.SlurmEnds))
+			last += int64(len(obs.Ends))
 		}
 		if byMinute[m] != 100 || minutes[m] != last {
 			t.Errorf("minute %d: %d lines, the last is %d", m, byMinute[m], minutes[m])
 		}
 	}
-	if len(obs.SlurmEnds) != 1 || before != 550 || len(obs.Resets) > stormFull+10+2 {
-		t.Errorf("%d ends of runs, %d resets above them, %d kept", len(obs.SlurmEnds), before, len(obs.Resets))
+	if len(obs.Ends) != 1 || before != 550 || len(obs.Resets) > stormFull+10+2 {
+		t.Errorf("%d ends of runs, %d resets above them, %d kept", len(obs.Ends), before, len(obs.Resets))
 	}
 }
 

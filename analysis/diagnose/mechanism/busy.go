@@ -31,7 +31,7 @@ var workOfRank = pattern.New(`on rank (\d{1,6})\b`)
 func openWork(s *Scene) *resolve.Did {
 	f, g := s.Facts, s.Graph
 	for i := range f.Progress {
-		if f.Progress[i].Phase == "training" {
+		if f.Progress[i].Phase == worker.Training {
 			return nil
 		}
 	}
@@ -111,7 +111,7 @@ func notFetched(f *resolve.Facts) []*resolve.Failure {
 		case late && strings.Contains(fl.Text, "ncclUniqueId from [0]"):
 			out = append(out, fl)
 		case fl.Role == knowledge.ConsequenceRole, fl.Mechanism == knowledge.InitUnreachable, fl.Mechanism == knowledge.PeerLost:
-		case fl.Kind == "exception", fl.Role == knowledge.CauseRole:
+		case fl.Kind == resolve.KindException, fl.Role == knowledge.CauseRole:
 			return nil // something failed, perhaps this very work
 		}
 	}

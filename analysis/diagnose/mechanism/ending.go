@@ -19,8 +19,8 @@ func endings() []Mechanism {
 			knowledge.RankStalled, knowledge.CollectiveHang, knowledge.GPUHang, knowledge.LoneWaiter, knowledge.Cancelled, knowledge.ExternalSignal, knowledge.InitUnreachable, knowledge.StorageUnresponsive},
 			Needs: []incident.Need{{What: "the node's health record", Why: "says whether it crashed, was rebooted or lost the network",
 				Command: "scontrol show node {node}; journalctl -k -b -1   # on {node}", Obtainable: "perishing"}}},
-		{Slug: knowledge.Preempted, Class: Ending, Propose: reason(knowledge.Preempted, "PREEMPTION", "the scheduler preempted the job")},
-		{Slug: knowledge.TimeLimit, Class: Ending, Propose: reason(knowledge.TimeLimit, "TIME LIMIT", "the job reached its time limit")},
+		{Slug: knowledge.Preempted, Class: Ending, Propose: reason(knowledge.Preempted, worker.ReasonPreemption, "the scheduler preempted the job")},
+		{Slug: knowledge.TimeLimit, Class: Ending, Propose: reason(knowledge.TimeLimit, worker.ReasonTimeLimit, "the job reached its time limit")},
 		{Slug: knowledge.Cancelled, Class: Ending, Propose: cancelled, Needs: []incident.Need{{What: "who cancelled the job", Why: "the logs do not say",
 			Command: "sacct -j {job} -o JobID,User,State%40,ExitCode", Obtainable: "now"}}},
 	}
@@ -30,10 +30,10 @@ func endings() []Mechanism {
 func endEvidence(e *resolve.End, lits ...string) incident.Evidence {
 	if e.Says != "" {
 		lits = []string{e.Says}
-	} else if e.Slurm.Says != "" {
-		lits = []string{e.Slurm.Says}
+	} else if e.Line.Says != "" {
+		lits = []string{e.Line.Says}
 	}
-	return QuoteAt(e.Slurm.At, &incident.Predicate{Literals: lits})
+	return QuoteAt(e.Line.At, &incident.Predicate{Literals: lits})
 }
 
 func nodeFailure(s *Scene) *Proposal {
@@ -42,12 +42,12 @@ func nodeFailure(s *Scene) *Proposal {
 	names := "SLURM" // who names the node
 	var p *Proposal
 	for _, e := range s.Facts.Ends {
-		named := e.Slurm.Kind == "node-failure"
-		if e.Slurm.System != "" && (s.Facts.Job.ExitOK != nil || goesOnAfter(s.Facts, e)) {
+		named := e.Line.Kind == worker.EndNodeFailure
+		if e.Line.System != "" && (s.Facts.Job.ExitOK != nil || goesOnAfter(s.Facts, e)) {
 			continue // of another job, or another pod's: lists of events tell of all
 		}
-		memory := e.Slurm.Kind == "uncorrectable-memory" && !goesOnAfter(s.Facts, e)
-		if !named && !memory && !strings.Contains(strings.ToUpper(e.Slurm.Reason), "NODE FAILURE") {
+		memory := e.Line.Kind == worker.EndMemoryError && !goesOnAfter(s.Facts, e)
+		if !named && !memory && !e.Line.Due(worker.ReasonNodeFailure) {
 			continue
 		}
 		if p == nil {
@@ -58,11 +58,11 @@ func nodeFailure(s *Scene) *Proposal {
 				p.For = append(p.For, finding("SLURM was told of an uncorrectable memory error under the job; the host in this line only reports it", endEvidence(e, "UNCORRECTABLE MEMORY ERROR")))
 			}
 		} else if named {
-			nodes, names = append(nodes, e.Slurm.Hosts...), e.Slurm.By()
+			nodes, names = append(nodes, e.Line.Hosts...), e.Line.By()
 			if len(lost) < 3 {
 				text := e.Told
 				if text == "" {
-					text = e.Slurm.By() + " lost " + strings.Join(e.Slurm.Hosts, ", ")
+					text = e.Line.By() + " lost " + strings.Join(e.Line.Hosts, ", ")
 				}
 				lost = append(lost, finding(text, endEvidence(e, "Node failure on")))
 			}
@@ -148,8 +148,8 @@ func lostBySrun(s *Scene) *Proposal {
 	f := s.Facts
 	ended := map[string]int64{} // file → the first line by which the step ended
 	for _, e := range f.Ends {
-		if off, seen := ended[e.Slurm.File]; e.Slurm.Kind == "cancelled" && (!seen || e.Slurm.Off < off) {
-			ended[e.Slurm.File] = e.Slurm.Off
+		if off, seen := ended[e.Line.File]; e.Line.Kind == worker.EndCancelled && (!seen || e.Line.Off < off) {
+			ended[e.Line.File] = e.Line.Off
 		}
 	}
 	var lost []*resolve.Failure
@@ -181,31 +181,31 @@ func lostStep(e *resolve.End) string {
 
 // goesOnAfter says that the file of an ending reports steps below it: SLURM's notice of a memory error kills nothing.
 func goesOnAfter(f *resolve.Facts, e *resolve.End) bool {
-	return slices.ContainsFunc(f.Progress, func(p resolve.ProgressPoint) bool { return p.File == e.Slurm.File && p.Off > e.Slurm.Off })
+	return slices.ContainsFunc(f.Progress, func(p resolve.ProgressPoint) bool { return p.File == e.Line.File && p.Off > e.Line.Off })
 }
 
 // lookalike is what a batch system calls a preemption, too.
 var lookalike = map[string]knowledge.Slug{"dstack": knowledge.NodeFailure, "AWS Batch": knowledge.NodeFailure, "the kubelet": knowledge.NodeFailure, "the taint manager": knowledge.NodeFailure}
 
 // reason makes the proposer of an ending whose reason SLURM prints.
-func reason(slug knowledge.Slug, want, summary string) func(*Scene) *Proposal {
+func reason(slug knowledge.Slug, want worker.EndReason, summary string) func(*Scene) *Proposal {
 	return func(s *Scene) *Proposal {
 		var p *Proposal
 		system, by := "", ""
 		for _, e := range s.Facts.Ends {
-			if !strings.Contains(strings.ToUpper(e.Slurm.Reason), want) || p != nil && e.Says == "" {
+			if !e.Line.Due(want) || p != nil && e.Says == "" {
 				continue
 			}
 			if p == nil {
-				system, by = e.Slurm.System, e.Slurm.By()
+				system, by = e.Line.System, e.Line.By()
 				p = &Proposal{Mechanism: slug, Class: Ending, Direct: true, Base: 0.96, Scope: "all", At: e.T, Summary: summary,
-					Why: e.Slurm.By() + " prints the reason, and nothing had failed before"}
+					Why: e.Line.By() + " prints the reason, and nothing had failed before"}
 			}
-			text := e.Slurm.By() + ": due to " + strings.ToLower(want)
+			text := e.Line.By() + ": due to " + strings.ToLower(string(want))
 			if e.Says != "" {
 				text = "SLURM's records: " + e.Says
 			}
-			if p.For = append(p.For, finding(text, endEvidence(e, want))); len(p.For) == 2 {
+			if p.For = append(p.For, finding(text, endEvidence(e, string(want)))); len(p.For) == 2 {
 				break
 			}
 		}
@@ -283,7 +283,7 @@ func stoodStillPerhaps(s *Scene, p *Proposal, said string) {
 func undead(f *resolve.Facts) (nodes []string, first *resolve.End) {
 	jobs := map[string]bool{}
 	for _, e := range f.Ends {
-		if id, _, _ := strings.Cut(e.Slurm.ID, "."); id != "" && e.Slurm.Says == "" {
+		if id, _, _ := strings.Cut(e.Line.ID, "."); id != "" && e.Line.Says == "" {
 			jobs[id] = true
 		}
 	}
@@ -292,16 +292,16 @@ func undead(f *resolve.Facts) (nodes []string, first *resolve.End) {
 	}
 	set := map[string]bool{}
 	for _, e := range f.Ends {
-		if e.Slurm.Kind != worker.Undead || !strings.Contains(e.Slurm.Reason, "JOB NOT ENDING") {
+		if e.Line.Kind != worker.EndUndead || !strings.Contains(string(e.Line.Reason), string(worker.ReasonNotEnding)) {
 			continue
 		}
-		if e.Slurm.Says != "" && len(jobs) > 0 && !jobs[e.Slurm.ID] {
+		if e.Line.Says != "" && len(jobs) > 0 && !jobs[e.Line.ID] {
 			continue // of another job, in the controller's log
 		}
 		if first == nil {
 			first = e
 		}
-		if n := resolve.ShortHost(e.Slurm.Host); n != "" {
+		if n := resolve.ShortHost(e.Line.Host); n != "" {
 			set[n] = true
 		}
 	}
@@ -344,7 +344,7 @@ func (p *Proposal) outlived(nodes []string, first *resolve.End) {
 
 // requeued is the reason of a job that somebody, or a program of the site, sent back to the queue. It says no more about
 // why than a bare ending does.
-const requeued = "JOB REQUEUE"
+const requeued = string(worker.ReasonRequeue)
 
 // cancelled: an ending without a reason and without a failed task before it. The same bare line also follows a failed
 // task (kill-on-bad-exit), a lost launch and a failed step.
@@ -354,19 +354,19 @@ func cancelled(s *Scene) *Proposal {
 		return nil // SLURM's records know of nobody who did: the same line follows kill-on-bad-exit
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind == "task" && fl.Role != "consequence" || fl.Sign == knowledge.IDSlurmFirstExit {
+		if fl.Kind == resolve.KindTask && fl.Role != "consequence" || fl.Sign == knowledge.IDSlurmFirstExit {
 			return nil // srun ends a step by itself when a task has failed, or has left long before the others
 		}
 	}
 	var hit *resolve.End
 	for _, e := range f.Ends {
 		switch {
-		case e.Slurm.Kind == "terminating" || e.Slurm.Kind == "launch-failed" || e.Slurm.Kind == "failed":
-			if hit == nil && e.Slurm.Kind != "terminating" {
+		case e.Line.Kind == worker.EndTerminating || e.Line.Kind == worker.EndLaunch || e.Line.Kind == worker.EndFailed:
+			if hit == nil && e.Line.Kind != worker.EndTerminating {
 				return nil
 			}
-		case e.Slurm.Kind == "cancelled":
-			r := strings.ToUpper(e.Slurm.Reason)
+		case e.Line.Kind == worker.EndCancelled:
+			r := strings.ToUpper(string(e.Line.Reason))
 			if r != "" && !strings.HasPrefix(r, "SIGNAL") && r != requeued {
 				return nil
 			}
@@ -379,16 +379,16 @@ func cancelled(s *Scene) *Proposal {
 		return nil
 	}
 	p := &Proposal{Mechanism: knowledge.Cancelled, Class: Ending, Bare: true, Direct: true, Base: 0.92, Scope: "all", At: hit.T,
-		Summary: "the job was cancelled", Why: hit.Slurm.By() + " ended it without a reason of its own, and nothing had failed before"}
-	if strings.ToUpper(hit.Slurm.Reason) == requeued {
-		p.Summary, p.Why = "the job was sent back to the queue", hit.Slurm.By()+" ended it to start it again, and nothing had failed before; who asked for that it does not say"
-		p.For = append(p.For, finding(hit.Slurm.By()+": due to job requeue", endEvidence(hit, requeued)))
+		Summary: "the job was cancelled", Why: hit.Line.By() + " ended it without a reason of its own, and nothing had failed before"}
+	if strings.ToUpper(string(hit.Line.Reason)) == requeued {
+		p.Summary, p.Why = "the job was sent back to the queue", hit.Line.By()+" ended it to start it again, and nothing had failed before; who asked for that it does not say"
+		p.For = append(p.For, finding(hit.Line.By()+": due to job requeue", endEvidence(hit, requeued)))
 		return p
 	}
-	what := strings.TrimSpace(strings.ToLower(hit.Slurm.Entity) + " " + hit.Slurm.ID)
-	p.For = append(p.For, finding(fmt.Sprintf("%s: %s cancelled", hit.Slurm.By(), what), endEvidence(hit, "CANCELLED")))
+	what := strings.TrimSpace(strings.ToLower(hit.Line.Entity) + " " + hit.Line.ID)
+	p.For = append(p.For, finding(fmt.Sprintf("%s: %s cancelled", hit.Line.By(), what), endEvidence(hit, "CANCELLED")))
 	for _, e := range f.Ends {
-		if e != hit && e.Says != "" && e.Slurm.Kind == "cancelled" && e.Slurm.Reason == "" {
+		if e != hit && e.Says != "" && e.Line.Kind == worker.EndCancelled && e.Line.Reason == "" {
 			p.For = append(p.For, finding("SLURM's records have it cancelled by a user", endEvidence(e)))
 			break
 		}
@@ -396,18 +396,18 @@ func cancelled(s *Scene) *Proposal {
 	if at := strange(f, hit); at != nil {
 		// SLURM's programs end a step by themselves after errors of their own.
 		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
-		p.Why = hit.Slurm.By() + " ended it without a reason of its own, below an error of its own whose meaning is not known"
+		p.Why = hit.Line.By() + " ended it without a reason of its own, below an error of its own whose meaning is not known"
 		p.Against = append(p.Against, finding("an error of SLURM's own stands above its end", QuoteAt(*at, nil)))
 	}
 	if lost(f, hit.T) {
 		// What failed, and why somebody cancelled, may stand in what is not here.
 		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
-		p.Why = hit.Slurm.By() + " ended it without a reason of its own, and nothing that is here had failed before; files are missing"
+		p.Why = hit.Line.By() + " ended it without a reason of its own, and nothing that is here had failed before; files are missing"
 	}
-	stoodStillPerhaps(s, p, hit.Slurm.By()+" ended it without a reason of its own")
+	stoodStillPerhaps(s, p, hit.Line.By()+" ended it without a reason of its own")
 	if p.Direct && f.Unheard() {
 		p.Direct, p.Base = false, 0.88
-		p.Why = hit.Slurm.By() + " ended it without a reason of its own, and nothing had failed before; whether it still worked then is not known: of its lines that were looked at none from the hour before tells a time"
+		p.Why = hit.Line.By() + " ended it without a reason of its own, and nothing had failed before; whether it still worked then is not known: of its lines that were looked at none from the hour before tells a time"
 	}
 	unkillable(s, p)
 	return p
@@ -424,7 +424,7 @@ func strange(f *resolve.Facts, end *resolve.End) *worker.At {
 	}
 	for i := range f.Obs.Unclassified {
 		u := &f.Obs.Unclassified[i]
-		if u.File == end.Slurm.File && u.Off < end.Slurm.Off && slurmError.MatchString(u.Text) {
+		if u.File == end.Line.File && u.Off < end.Line.Off && slurmError.MatchString(u.Text) {
 			return &u.At
 		}
 	}

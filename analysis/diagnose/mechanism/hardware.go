@@ -273,7 +273,7 @@ func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []knowledge.Slug 
 	}
 	lost := map[string]int64{} // by file, where somebody first says that another is gone
 	for _, fl := range s.Facts.Failures {
-		told := fl.Role == knowledge.SymptomRole && (fl.Mechanism == knowledge.PeerLost || fl.Kind == "exception")
+		told := fl.Role == knowledge.SymptomRole && (fl.Mechanism == knowledge.PeerLost || fl.Kind == resolve.KindException)
 		if off, seen := lost[fl.At.File]; told && (!seen || fl.At.Off < off) {
 			lost[fl.At.File] = fl.At.Off
 		}

@@ -251,7 +251,7 @@ func openSave(s *Scene, id int) *worker.Checkpoint {
 	reports := false // the job reports the ends of its saves
 	for i := range f.Saves {
 		c := &f.Saves[i]
-		ends := c.Kind == "save-done" || c.Kind == "save-over" || c.Kind == "load-done"
+		ends := c.Kind == worker.SaveDone || c.Kind == worker.SaveOver || c.Kind == worker.LoadDone
 		reports = reports || ends
 		if id != resolve.NoRank {
 			if r, ok := f.RankOf(c.At); !ok || r != id {
@@ -262,7 +262,7 @@ func openSave(s *Scene, id int) *worker.Checkpoint {
 			continue // the teardown saves, too
 		}
 		switch {
-		case c.Kind == "save-start" || c.Kind == "load-start":
+		case c.Kind == worker.SaveStart || c.Kind == worker.LoadStart:
 			open = c
 		case ends && open != nil && (c.File != open.File || c.Off > open.Off):
 			open = nil
@@ -274,7 +274,7 @@ func openSave(s *Scene, id int) *worker.Checkpoint {
 	m := f.At(open.At)
 	if !m.Valid {
 		above, below := f.StepsAround(open.At)
-		if below == 0 && (above > 0 || open.Kind == "load-start") && (reports || id != resolve.NoRank) {
+		if below == 0 && (above > 0 || open.Kind == worker.LoadStart) && (reports || id != resolve.NoRank) {
 			return open
 		}
 		if below > 0 {
@@ -303,10 +303,10 @@ func openSave(s *Scene, id int) *worker.Checkpoint {
 
 // endedLate says that an open save or load is reported to have ended, after somebody had given up the wait for it.
 func endedLate(s *Scene, open *worker.Checkpoint) bool {
-	f, done := s.Facts, strings.TrimSuffix(open.Kind, "start")+"done"
+	f, done := s.Facts, strings.TrimSuffix(string(open.Kind), "start")+"done"
 	for i := range f.Saves {
 		c := &f.Saves[i]
-		if m := f.At(c.At); c.Kind == done && c.File == open.File && c.Off > open.Off && c.Path == open.Path && m.Valid && s.Graph.Report.Valid && s.Graph.Report.Before(m) {
+		if m := f.At(c.At); string(c.Kind) == done && c.File == open.File && c.Off > open.Off && c.Path == open.Path && m.Valid && s.Graph.Report.Valid && s.Graph.Report.Before(m) {
 			return true
 		}
 	}
@@ -314,7 +314,7 @@ func endedLate(s *Scene, open *worker.Checkpoint) bool {
 }
 
 func saveWord(c *worker.Checkpoint) string {
-	if c.Kind == "load-start" {
+	if c.Kind == worker.LoadStart {
 		return "load of a checkpoint"
 	}
 	return "save of a checkpoint"
@@ -324,7 +324,7 @@ func saveWord(c *worker.Checkpoint) string {
 func barDone(f *resolve.Facts, id int) *resolve.ProgressPoint {
 	last := map[int]*resolve.ProgressPoint{}
 	for i := range f.Progress {
-		if p := &f.Progress[i]; p.Rank != resolve.NoRank && p.Total > 0 && p.Step >= 0 && p.Phase == "training" {
+		if p := &f.Progress[i]; p.Rank != resolve.NoRank && p.Total > 0 && p.Step >= 0 && p.Phase == worker.Training {
 			last[p.Rank] = p
 		}
 	}

@@ -61,7 +61,7 @@ func fromFailures(s *Scene, slug knowledge.Slug) *Proposal {
 // is proven not to have come: then it had gone on.
 func cameAllTheSame(s *Scene, fl *resolve.Failure) bool {
 	f, g := s.Facts, s.Graph
-	if fl.Kind != "sign" || g.Shape != waitfor.Straggle || !resolve.ReadsOrWrites(fl.Mechanism) {
+	if fl.Kind != resolve.KindSign || g.Shape != waitfor.Straggle || !resolve.ReadsOrWrites(fl.Mechanism) {
 		return false
 	}
 	if fl.Rank != resolve.NoRank {
@@ -117,7 +117,7 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 	}
 	unnamed := 0 // exceptions that no rank signs: one a process
 	for _, fl := range fls {
-		if fl.Rank == resolve.NoRank && fl.Kind == "exception" {
+		if fl.Rank == resolve.NoRank && fl.Kind == resolve.KindException {
 			unnamed += fl.Count
 		}
 	}
@@ -237,10 +237,10 @@ func between(fl *resolve.Failure) bool {
 // endedElse is how the job ended if nothing of it failed.
 func endedElse(f *resolve.Facts) knowledge.Slug {
 	for _, e := range f.Ends {
-		switch reason := strings.ToUpper(e.Slurm.Reason); {
-		case strings.Contains(reason, "TIME LIMIT"):
+		switch {
+		case e.Line.Due(worker.ReasonTimeLimit):
 			return knowledge.TimeLimit
-		case strings.Contains(reason, "PREEMPTION"):
+		case e.Line.Due(worker.ReasonPreemption):
 			return knowledge.Preempted
 		}
 	}
@@ -414,7 +414,7 @@ func AfterHang(s *Scene, fl *resolve.Failure) bool {
 // saidBefore says that the rank tells of it, in the file in which it later reports that it waits, above all those reports: a
 // process that failed may well wait afterwards, in a barrier on its way out, until its own watchdog ends it.
 func saidBefore(fl *resolve.Failure) bool {
-	if fl.Kind != "nccl" && fl.Kind != "exception" {
+	if fl.Kind != resolve.KindNCCL && fl.Kind != resolve.KindException {
 		return false
 	}
 	reported := false

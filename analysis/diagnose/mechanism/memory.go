@@ -30,15 +30,15 @@ func killed(s *Scene) *Proposal {
 	f := s.Facts
 	bare := false // the step was ended, for no stated reason
 	for _, e := range f.Ends {
-		switch e.Slurm.Kind {
-		case "node-failure":
+		switch e.Line.Kind {
+		case worker.EndNodeFailure:
 			return nil
-		case "cancelled":
-			if e.Slurm.Reason != "" {
+		case worker.EndCancelled:
+			if e.Line.Reason != "" {
 				return nil // the scheduler's reason explains every signal
 			}
 			bare = true
-		case "terminating":
+		case worker.EndTerminating:
 			bare = true // srun ends a step after one of its tasks failed: the signals are its own
 		}
 	}
@@ -48,7 +48,7 @@ func killed(s *Scene) *Proposal {
 		if r.Exit == nil {
 			continue
 		}
-		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: &r.Exit.At, T: r.Exit.T, Role: knowledge.CauseRole, Count: 1}
+		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: resolve.KindExit, At: &r.Exit.At, T: r.Exit.T, Role: knowledge.CauseRole, Count: 1}
 		switch {
 		case launchers.took(r):
 		case r.Exit.Code == -9 || r.Exit.Code == 137:
@@ -60,7 +60,7 @@ func killed(s *Scene) *Proposal {
 		// A launcher that says only which of its own processes was killed.
 		for i := range f.Obs.ChildExits {
 			if c := &f.Obs.ChildExits[i]; c.ExitCode == -9 || c.ExitCode == 137 {
-				kill = append(kill, &resolve.Failure{Rank: resolve.NoRank, Kind: "exit", At: &c.At, T: f.At(c.At), Role: knowledge.CauseRole,
+				kill = append(kill, &resolve.Failure{Rank: resolve.NoRank, Kind: resolve.KindExit, At: &c.At, T: f.At(c.At), Role: knowledge.CauseRole,
 					Count: 1, Text: "a process was killed by SIGKILL"})
 				break
 			}
@@ -76,7 +76,7 @@ func killed(s *Scene) *Proposal {
 		if bare {
 			break
 		}
-		if fl.Mechanism == knowledge.ExternalSignal && fl.Kind == "record" {
+		if fl.Mechanism == knowledge.ExternalSignal && fl.Kind == resolve.KindRecord {
 			return signalledBatch(s, fl)
 		}
 		if fl.Mechanism == knowledge.ExternalSignal && (fl.Sign != knowledge.IDSignalShellTerminated || !f.GoesOn(*fl.At)) && !f.LetPass(fl) { // of a helper, where steps follow
@@ -160,7 +160,7 @@ func leftOver(f *resolve.Facts, term []*resolve.Failure) string {
 		sure = "perhaps"
 	}
 	for i := range f.Saves {
-		if c := &f.Saves[i]; c.Kind != "save-done" && (c.File != at.File || c.Off > at.Off) {
+		if c := &f.Saves[i]; c.Kind != worker.SaveDone && (c.File != at.File || c.Off > at.Off) {
 			sure = "perhaps"
 		}
 	}
@@ -175,7 +175,7 @@ func namedSignal(term []*resolve.Failure) string {
 		if fl.Sign == knowledge.IDSignalSrunInterrupt {
 			return "2"
 		}
-		if fl.Kind == "exception" && fl.Exc != nil && fl.Sign == knowledge.IDSignalElasticException {
+		if fl.Kind == resolve.KindException && fl.Exc != nil && fl.Sign == knowledge.IDSignalElasticException {
 			_, n, _ := strings.Cut(fl.Text, "got signal: ")
 			if named != "" && n != named {
 				return ""
@@ -249,7 +249,7 @@ func interrupted(s *Scene) *Proposal {
 		switch {
 		case fl.Role == knowledge.CauseRole || fl.Role == knowledge.SymptomRole:
 			return nil
-		case (fl.Sign == knowledge.IDSignalKeyboard && fl.Kind == "exception" || fl.Sign == knowledge.IDSignalKeyboardCaught) && !s.Facts.GoesOn(*fl.At):
+		case (fl.Sign == knowledge.IDSignalKeyboard && fl.Kind == resolve.KindException || fl.Sign == knowledge.IDSignalKeyboardCaught) && !s.Facts.GoesOn(*fl.At):
 			fls = append(fls, fl)
 		}
 	}

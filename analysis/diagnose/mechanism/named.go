@@ -54,7 +54,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 			continue
 		}
 		switch b.Kind {
-		case "monitored":
+		case worker.BarrierMonitored:
 			why = "rank 0 of the monitored barrier names the ranks that did not pass"
 			var reached []incident.Evidence
 			if named, reached = notReached(f, b); len(reached) > 0 {
@@ -79,7 +79,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
 				continue
 			}
-		case "jax":
+		case worker.BarrierJAX:
 			if end := f.Job.ExitOK; end != nil && end.File == b.File && end.Off < b.Off {
 				continue // the program had ended, and this is the barrier of its shutdown
 			}
@@ -97,7 +97,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 			if !f.Job.Training && !slices.ContainsFunc(named, func(r int) bool { return f.Rank(r) != nil && f.Rank(r).Lines > 0 }) {
 				never = true
 			}
-		case "horovod":
+		case worker.BarrierHorovod:
 			if overtaken(f, i) {
 				continue
 			}
@@ -159,7 +159,7 @@ func largerThanHalf(f *resolve.Facts) bool {
 // whoever it cannot hear, and one that gave up before and closed its connections is among them.
 func notReached(f *resolve.Facts, b *worker.Barrier) (named []int, reached []incident.Evidence) {
 	for _, r := range b.Absent {
-		i := slices.IndexFunc(f.Barriers, func(o worker.Barrier) bool { return o.Kind == reachedBarrier && o.Rank == r })
+		i := slices.IndexFunc(f.Barriers, func(o worker.Barrier) bool { return o.Kind == worker.BarrierVictim && o.Rank == r })
 		if i < 0 {
 			named = append(named, r)
 			continue
@@ -174,7 +174,7 @@ const reachedBarrier = "monitored-victim"
 // firstAsked says that a monitored barrier names the first rank that it asks, and nobody else says that he came: then rank 0 may have been
 // the only one there.
 func firstAsked(f *resolve.Facts, named []int) bool {
-	return len(named) == 1 && named[0] == 1 && !slices.ContainsFunc(f.Barriers, func(o worker.Barrier) bool { return o.Kind == reachedBarrier })
+	return len(named) == 1 && named[0] == 1 && !slices.ContainsFunc(f.Barriers, func(o worker.Barrier) bool { return o.Kind == worker.BarrierVictim })
 }
 
 // within says that a monitored barrier is one of a group smaller than the job: a member's rank there is not its own.
@@ -187,7 +187,7 @@ func within(f *resolve.Facts, b *worker.Barrier) bool {
 		return true
 	}
 	for i := range f.Barriers {
-		if o := &f.Barriers[i]; o.Kind == reachedBarrier && other(o) {
+		if o := &f.Barriers[i]; o.Kind == worker.BarrierVictim && other(o) {
 			return true
 		}
 	}

@@ -42,7 +42,7 @@ func openedBy(s *Scene, slug knowledge.Slug) *Proposal {
 	}
 	if x, ok := s.Facts.Silence(); ok && len(p.Led) == 0 {
 		p.At = x.Last.T
-		p.Led = append(p.Led, finding(fmt.Sprintf("no step was reported for %s before SLURM ended the job", duration(x.For)), QuoteAt(*x.Last.At, nil), QuoteAt(x.End.Slurm.At, nil)))
+		p.Led = append(p.Led, finding(fmt.Sprintf("no step was reported for %s before SLURM ended the job", duration(x.For)), QuoteAt(*x.Last.At, nil), QuoteAt(x.End.Line.At, nil)))
 	}
 	return p
 }

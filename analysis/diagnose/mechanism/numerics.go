@@ -100,7 +100,7 @@ func nonFinite(s *Scene) *Proposal {
 	}
 	if len(linked) > 0 && len(others) == 0 || len(linked) > 0 && s.Graph.Shape == waitfor.NoHang {
 		p.Class = Local
-		p.Failures = []*resolve.Failure{{Rank: resolve.NoRank, Mechanism: p.Mechanism, Role: knowledge.CauseRole, Direct: true, Kind: "course", At: b.First.At, T: b.First.T, Count: 1}}
+		p.Failures = []*resolve.Failure{{Rank: resolve.NoRank, Mechanism: p.Mechanism, Role: knowledge.CauseRole, Direct: true, Kind: resolve.KindCourse, At: b.First.At, T: b.First.T, Count: 1}}
 		p.Why = "the numbers were wrong first, and the error speaks of them"
 		for i, fl := range linked {
 			p.Explains = append(p.Explains, fl.Mechanism)
@@ -304,7 +304,7 @@ func overtook(f *resolve.Facts, n *worker.Numeric) bool {
 	const goesOn = 20
 	steps := 0
 	for i := range f.Progress {
-		if p := &f.Progress[i]; p.File == n.File && p.Off > n.Off && p.Phase == "training" {
+		if p := &f.Progress[i]; p.File == n.File && p.Off > n.Off && p.Phase == worker.Training {
 			steps++
 		}
 	}

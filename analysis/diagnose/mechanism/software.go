@@ -58,7 +58,7 @@ func exception(s *Scene) *Proposal {
 		if r.Exit == nil || !knowledge.EndedItself(r.Exit.Code) || s.Graph.Waits(r.ID) || symptomatic(r) || victims[r.Exit.At.File] {
 			continue
 		}
-		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: &r.Exit.At, T: r.Exit.T,
+		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: resolve.KindExit, At: &r.Exit.At, T: r.Exit.T,
 			Role: knowledge.CauseRole, Count: 1, Text: fmt.Sprintf("the process exited with code %d", r.Exit.Code)}
 		// Where collectives timed out, a bare exit code is the aftermath unless it is proven to come first.
 		if s.Graph.Shape == waitfor.NoHang || moment(fl).Before(s.Graph.Report) {
@@ -68,7 +68,7 @@ func exception(s *Scene) *Proposal {
 	if len(exits) == 0 {
 		for _, fl := range f.Failures {
 			// A task that is a launcher exits with 1 whatever ended its workers.
-			if fl.Kind == "task" && fl.Rank != resolve.NoRank && fl.Role == knowledge.SymptomRole && fl.Mechanism == "" && fl.Proc.Exit != nil &&
+			if fl.Kind == resolve.KindTask && fl.Rank != resolve.NoRank && fl.Role == knowledge.SymptomRole && fl.Mechanism == "" && fl.Proc.Exit != nil &&
 				knowledge.EndedItself(fl.Proc.Exit.Code) && s.Graph.Shape == waitfor.NoHang && !signalled(f) && !symptomatic(fl.Proc) {
 				exits = append(exits, fl)
 			}
@@ -115,7 +115,7 @@ func launched(f *resolve.Facts) []*resolve.Failure {
 			return nil
 		}
 		if len(out) == 0 {
-			out = append(out, &resolve.Failure{Rank: resolve.NoRank, Kind: "exit", At: &c.At, T: f.At(c.At), Role: knowledge.CauseRole, Count: 1,
+			out = append(out, &resolve.Failure{Rank: resolve.NoRank, Kind: resolve.KindExit, At: &c.At, T: f.At(c.At), Role: knowledge.CauseRole, Count: 1,
 				Text: fmt.Sprintf("a process exited with code %d", c.ExitCode)})
 		}
 	}
@@ -138,7 +138,7 @@ func bareTasks(s *Scene, is func(who, how string) bool) []*resolve.Failure {
 			return nil // a launcher that came, or came back, after the job had ended elsewhere
 		}
 		who, how, _ := strings.Cut(fl.Text, ": ") // srun, or SLURM's records where its own lines are not at hand
-		if fl.Kind == "task" && fl.Role == knowledge.SymptomRole && is(who, strings.TrimSuffix(how, " (core dumped)")) {
+		if fl.Kind == resolve.KindTask && fl.Role == knowledge.SymptomRole && is(who, strings.TrimSuffix(how, " (core dumped)")) {
 			bare := *fl
 			bare.Node = "" // the first task to end need not be the first that failed
 			out = append(out, &bare)
@@ -182,7 +182,7 @@ func signalled(f *resolve.Facts) bool {
 func victimFiles(f *resolve.Facts) map[string]bool {
 	lost, ended := map[string]int{}, map[string]int{}
 	for _, x := range f.Failures {
-		if x.Kind == "exception" && x.Rank == resolve.NoRank && x.Role == knowledge.SymptomRole {
+		if x.Kind == resolve.KindException && x.Rank == resolve.NoRank && x.Role == knowledge.SymptomRole {
 			lost[x.At.File] += x.Count
 		}
 	}
@@ -266,7 +266,7 @@ func lacksGPU(f *resolve.Facts, p *Proposal) bool {
 // symptomatic says that a rank's own lines show it failing because of others.
 func symptomatic(r *resolve.Rank) bool {
 	for _, fl := range r.Failures {
-		if fl.Kind != "exit" && fl.Kind != "task" && fl.Role == knowledge.SymptomRole {
+		if fl.Kind != resolve.KindExit && fl.Kind != resolve.KindTask && fl.Role == knowledge.SymptomRole {
 			return true
 		}
 	}
@@ -295,7 +295,7 @@ func nativeCrash(s *Scene) *Proposal {
 		if r.Exit == nil || (r.Exit.Code != -6 && r.Exit.Code != 134) || s.Graph.Waits(r.ID) || spoke(r) || takenDown(f, r) {
 			continue
 		}
-		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: "exit", At: &r.Exit.At, T: r.Exit.T, Role: knowledge.CauseRole,
+		fl := &resolve.Failure{Rank: r.ID, Proc: r, Node: r.Node, Kind: resolve.KindExit, At: &r.Exit.At, T: r.Exit.T, Role: knowledge.CauseRole,
 			Count: 1, Text: "the process aborted (SIGABRT)"}
 		if !AfterHang(s, fl) {
 			aborts = append(aborts, fl)
@@ -362,7 +362,7 @@ func spoke(r *resolve.Rank) bool {
 		return true // its heartbeat monitor ended it
 	}
 	for _, fl := range r.Failures {
-		if fl.Kind != "exit" && fl.Kind != "task" {
+		if fl.Kind != resolve.KindExit && fl.Kind != resolve.KindTask {
 			return true
 		}
 	}

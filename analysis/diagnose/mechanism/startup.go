@@ -48,13 +48,13 @@ func hereOnly(f *resolve.Facts, p *Proposal) bool {
 		switch {
 		case fl.Node != p.Nodes[0]:
 			return false
-		case fl.Kind == "exception":
+		case fl.Kind == resolve.KindException:
 			failed += fl.Count
 		}
 	}
 	return failed > 2 && slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
 		other := fl.Node != "" && fl.Node != p.Nodes[0] || fl.Node == "" && fl.Rank != resolve.NoRank && !files[fl.At.File]
-		return other && fl.Kind != "task" && fl.Role != knowledge.CauseRole && (fl.Mechanism == knowledge.PeerLost || fl.Mechanism == knowledge.InitUnreachable || lostStore[fl.Sign])
+		return other && fl.Kind != resolve.KindTask && fl.Role != knowledge.CauseRole && (fl.Mechanism == knowledge.PeerLost || fl.Mechanism == knowledge.InitUnreachable || lostStore[fl.Sign])
 	})
 }
 
@@ -90,7 +90,7 @@ func initUnreachable(s *Scene) *Proposal {
 	}
 	for i := range f.Barriers {
 		b := &f.Barriers[i]
-		if b.Kind == "store" {
+		if b.Kind == worker.BarrierStore {
 			return barrierShort(s, b)
 		}
 	}
@@ -123,7 +123,7 @@ func failedElsewhere(f *resolve.Facts, fls []*resolve.Failure) bool {
 	}
 	return slices.ContainsFunc(f.Failures, func(o *resolve.Failure) bool {
 		if o.Mechanism == "" || o.Mechanism == knowledge.InitUnreachable || o.Mechanism == knowledge.PeerLost || o.Role == knowledge.ConsequenceRole ||
-			o.Role != knowledge.CauseRole && o.Kind != "exception" || last.Valid && last.Before(o.T) {
+			o.Role != knowledge.CauseRole && o.Kind != resolve.KindException || last.Valid && last.Before(o.T) {
 			return false
 		}
 		return !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return same(fl, o) })
@@ -283,8 +283,8 @@ func schedulerError(s *Scene) *Proposal {
 	}
 	for _, e := range s.Facts.Ends {
 		// A credential that expired is the controller's or a clock's doing, wherever it is noticed first.
-		if e.Slurm.Kind == "launch-failed" && !strings.Contains(strings.ToLower(e.Slurm.Text), "credential") {
-			for _, h := range e.Slurm.Hosts {
+		if e.Line.Kind == worker.EndLaunch && !strings.Contains(strings.ToLower(e.Line.Text), "credential") {
+			for _, h := range e.Line.Hosts {
 				if h := resolve.ShortHost(h); h != "" {
 					nodes[h] = true
 				}
@@ -294,7 +294,7 @@ func schedulerError(s *Scene) *Proposal {
 	if len(nodes) == 0 {
 		// The lines name no host, but srun names those whose tasks ended: if it is only one, it is this one.
 		for _, fl := range s.Facts.Failures {
-			if fl.Kind == "task" && fl.Node != "" && fl.Role != knowledge.ConsequenceRole {
+			if fl.Kind == resolve.KindTask && fl.Node != "" && fl.Role != knowledge.ConsequenceRole {
 				nodes[fl.Node] = true
 			}
 		}

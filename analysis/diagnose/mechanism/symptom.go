@@ -25,7 +25,7 @@ func peerLost(s *Scene) *Proposal {
 		}
 		// Once it trained, a rank or launcher that reaches nobody any more lost somebody.
 		late := s.Facts.Job.Training && fl.Mechanism == knowledge.InitUnreachable || lostLater(s.Facts, fl)
-		if fl.Mechanism == knowledge.PeerLost || fl.Kind == "exception" && (fl.Mechanism == "" || late) {
+		if fl.Mechanism == knowledge.PeerLost || fl.Kind == resolve.KindException && (fl.Mechanism == "" || late) {
 			fls = append(fls, fl)
 		}
 	}
@@ -234,8 +234,8 @@ func ended(f *resolve.Facts) bool {
 		return true
 	}
 	for _, e := range f.Ends {
-		over := f.Job.ExitOK != nil && e.Slurm.Kind == worker.Undead // that befell what was left of a job that had finished
-		if e.Slurm.Kind != "launch-failed" && !over {
+		over := f.Job.ExitOK != nil && e.Line.Kind == worker.EndUndead // that befell what was left of a job that had finished
+		if e.Line.Kind != worker.EndLaunch && !over {
 			return true
 		}
 	}
@@ -256,7 +256,7 @@ func ended(f *resolve.Facts) bool {
 // run in which nothing failed.
 func raised(f *resolve.Facts) bool {
 	for _, fl := range f.Failures {
-		if fl.Kind == "exception" && fl.Role == knowledge.CauseRole {
+		if fl.Kind == resolve.KindException && fl.Role == knowledge.CauseRole {
 			return true
 		}
 	}
@@ -272,7 +272,7 @@ func torn(f *resolve.Facts) bool {
 		}
 	}
 	for _, fl := range f.Failures {
-		said := fl.Kind == "exception" || aborted[fl.Sign] || fl.Mechanism == knowledge.ExternalSignal || strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError)
+		said := fl.Kind == resolve.KindException || aborted[fl.Sign] || fl.Mechanism == knowledge.ExternalSignal || strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError)
 		if said && fl.Role != knowledge.NoiseRole && fl.Role != knowledge.InfoRole && !f.GoesOn(*fl.At) {
 			return true
 		}
@@ -310,7 +310,7 @@ func lastWords(f *resolve.Facts) bool {
 
 func hasSave(f *resolve.Facts) bool {
 	for _, c := range f.Saves {
-		if c.Kind == "save-done" {
+		if c.Kind == worker.SaveDone {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"faultline/analysis/diagnose/mechanism"
 	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
 	"faultline/incident"
 )
 
@@ -110,7 +111,7 @@ func samples(f *resolve.Facts, g *resolve.Group) [][]sample {
 	marks := map[writer][]*resolve.ProgressPoint{}
 	for i := range f.Progress {
 		p := &f.Progress[i]
-		if id, ok := f.RankOf(p.At); ok && p.Step >= 0 && p.Step < math.MaxInt64/4 && p.Phase == "training" {
+		if id, ok := f.RankOf(p.At); ok && p.Step >= 0 && p.Step < math.MaxInt64/4 && p.Phase == worker.Training {
 			w := writer{id, p.File}
 			marks[w] = append(marks[w], p)
 		}

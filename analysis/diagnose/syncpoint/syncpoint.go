@@ -105,7 +105,7 @@ func workEvidence(p *resolve.Pending) incident.Evidence {
 
 // fitting lists the points that operation, size, group, frameworks and phase leave, the likelier first.
 func fitting(f *resolve.Facts, g *resolve.Group, w worker.Work) []knowledge.SyncPoint {
-	trained := slices.ContainsFunc(f.Progress, func(p resolve.ProgressPoint) bool { return p.Phase == "training" })
+	trained := slices.ContainsFunc(f.Progress, func(p resolve.ProgressPoint) bool { return p.Phase == worker.Training })
 	points := slices.DeleteFunc(knowledge.SyncPointsFor(w.Op, w.NumelIn, resolve.GroupWords(g), frameworks(f)),
 		func(p knowledge.SyncPoint) bool { return p.When == "start" && trained })
 	if saving(f) {
@@ -138,9 +138,9 @@ func saving(f *resolve.Facts) bool {
 	var open *worker.Checkpoint
 	for i := range f.Saves {
 		switch c := &f.Saves[i]; c.Kind {
-		case "save-start":
+		case worker.SaveStart:
 			open = c
-		case "save-done", "save-over":
+		case worker.SaveDone, worker.SaveOver:
 			open = nil
 		}
 	}
@@ -148,7 +148,7 @@ func saving(f *resolve.Facts) bool {
 		return false
 	}
 	return !slices.ContainsFunc(f.Progress, func(p resolve.ProgressPoint) bool {
-		return p.File == open.File && p.Off > open.Off && p.Phase == "training"
+		return p.File == open.File && p.Off > open.Off && p.Phase == worker.Training
 	})
 }
 
