@@ -111,12 +111,10 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 		}
 		entries = append(entries, f.entry("answer", fmt.Sprintf("logs given: %d %s", len(in.Places), plural(len(in.Places), "place", "places"))))
 		answered = []string{AskLogs, AskMissing}
+		inv.Late.Began = time.Time{}
 		inv.given(in) // whether it answers what was asked, its reading tells
 	case Arrived:
-		entries = append(entries, f.arrived(&inv, in))
-		if inv.Report == nil {
-			answered = []string{AskLogs}
-		}
+		entries = append(entries, f.arrived(&inv, in)) // where logs were asked for, their reading tells whether these are any
 	case Evidence:
 		if in.Nodes != nil {
 			inv.Nodes = in.Nodes
@@ -219,7 +217,7 @@ func (f *Flow) Run(ctx context.Context, id string) error {
 			inv = before
 			out = outcome{event: Fail, note: err.Error()}
 		}
-		n := Notice{Text: out.note, Says: out.says, Report: out.report, Look: out.look, Revisions: out.revisions, Asks: out.asks, Changed: out.changed, Answered: out.answered}
+		n := Notice{Text: out.note, Says: out.says, Report: out.report, Look: out.look, Revisions: out.revisions, Asks: out.asks, Changed: out.changed, Answered: inv.settled(before.Open)}
 		err = f.move(ctx, &inv, out.event, n, Input{running: true}, out.entries...)
 		if errors.Is(err, ErrConflict) {
 			continue // somebody cancelled, or answered, in the meantime: look again
@@ -260,7 +258,7 @@ func (f *Flow) Tick(ctx context.Context, id string) (bool, error) {
 		case !q.Due.IsZero() && !now.Before(q.Due):
 			n.Expired = append(n.Expired, q)
 			continue
-		case f.RemindAfter > 0 && !q.Reminded && !inv.Muted && inv.Ended == nil && !q.Asked.IsZero() && now.Sub(q.Asked) >= f.RemindAfter:
+		case f.RemindAfter > 0 && row.Kind != Working && !q.Reminded && !inv.Muted && inv.Ended == nil && !q.Asked.IsZero() && now.Sub(q.Asked) >= f.RemindAfter:
 			q.Reminded = true
 			n.Reminders = append(n.Reminders, q)
 		}
@@ -388,16 +386,14 @@ func (f *Flow) entry(kind, text string) Entry {
 
 // outcome is what a step found: the event that follows from it, and what people should see afterwards.
 type outcome struct {
-	event   Event
-	note    string // for the ledger and, for Fail and NothingNew, for people
-	entries []Entry
-	says    []string
-	report  *incident.Report
-	look    bool // report is from a first look
-	asks    []Question
-	// revisions are those that are new in report; answered are questions that need no answer any more.
-	revisions []incident.Revision
-	answered  []Question
+	event     Event
+	note      string // for the ledger and, for Fail and NothingNew, for people
+	entries   []Entry
+	says      []string
+	report    *incident.Report
+	look      bool // report is from a first look
+	asks      []Question
+	revisions []incident.Revision // those that are new in report
 	changed   []Question
 }
 

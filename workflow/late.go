@@ -27,6 +27,8 @@ type Late struct {
 	Quiet  bool      // files came by themselves: nobody waits for a word
 	News   []News    // what came or grew since the report that is looked at again
 	Empty  []string  // what a person named, and where nothing was yet
+	Began  time.Time // when it began to look for the first log
+	Tried  string    // what was read last while there was no report: reading the same again would find the same
 }
 
 // News is a file that is new, or longer than when it was read.
@@ -69,6 +71,9 @@ func (f *Flow) plan(inv *Investigation) []Job {
 	if inv.Report != nil && inv.Late.From.IsZero() {
 		inv.Late.From = now
 	}
+	if inv.Report == nil && inv.Late.Began.IsZero() {
+		inv.Late.Began = now
+	}
 	from, until := f.lateBetween(inv)
 	if !now.Before(until) {
 		return nil
@@ -94,7 +99,7 @@ func (f *Flow) lateBetween(inv *Investigation) (from, until time.Time) {
 	if f.ExpireAfter > 0 {
 		after = f.ExpireAfter
 	}
-	return inv.Since, inv.Since.Add(after)
+	return inv.Late.Began, inv.Since.Add(after)
 }
 
 // lookAt notes a look and is its job.
@@ -169,7 +174,7 @@ func (f *Flow) LookAgain(ctx context.Context, l *Lease) (wait time.Duration, err
 // lookFor looks at the places of an investigation. What cannot be looked at is no news.
 func (f *Flow) lookFor(ctx context.Context, inv *Investigation, told bool) (places []string, news []News, seen string) {
 	if inv.Report == nil {
-		return f.lookForAny(ctx, inv)
+		return f.lookForAny(ctx, inv, told)
 	}
 	places = slices.Clone(inv.Places)
 	more := false
@@ -182,9 +187,7 @@ func (f *Flow) lookFor(ctx context.Context, inv *Investigation, told bool) (plac
 			}
 		}
 	}
-	// What was unpacked does not grow, and unpacking it each time would fill the disk.
-	unpacked := slices.ContainsFunc(inv.Sources, func(s incident.Source) bool { return strings.HasPrefix(s.Origin, "archive:") })
-	if unpacked && !more && !told {
+	if inv.unpacked() && !more && !told {
 		return nil, nil, ""
 	}
 	got, err := f.collected(ctx, *inv, places)
@@ -198,11 +201,17 @@ func (f *Flow) lookFor(ctx context.Context, inv *Investigation, told bool) (plac
 	return places, news, fingerprint(got)
 }
 
-// lookForAny looks for the first log.
-func (f *Flow) lookForAny(ctx context.Context, inv *Investigation) (places []string, news []News, seen string) {
+// unpacked says that what was read came out of an archive. It does not grow, and unpacking it for each look would fill the disk.
+func (inv *Investigation) unpacked() bool {
+	return slices.ContainsFunc(inv.Sources, func(s incident.Source) bool { return strings.HasPrefix(s.Origin, "archive:") })
+}
+
+// lookForAny looks for the first log. What was read before and was none is no news until it changes.
+func (f *Flow) lookForAny(ctx context.Context, inv *Investigation, told bool) (places []string, news []News, seen string) {
 	if len(inv.Late.Empty) > 0 {
 		got, err := f.collected(ctx, *inv, inv.Late.Empty)
-		if news, _ := newsOf(nil, got); err == nil && len(news) > 0 {
+		news, _ := newsOf(nil, got)
+		if err == nil && len(news) > 0 && tried(inv.Late.Empty, got, err) != inv.Late.Tried {
 			return inv.Late.Empty, news, fingerprint(got)
 		}
 	}
@@ -210,13 +219,31 @@ func (f *Flow) lookForAny(ctx context.Context, inv *Investigation) (places []str
 		return nil, nil, ""
 	}
 	found, err := f.located(ctx, *inv)
-	if err != nil || len(found.Places) == 0 || !f.permitted(*inv, found) {
+	if err != nil || len(found.Places) == 0 || !f.permitted(*inv, found) || f.triedBefore(ctx, inv, found, told) {
 		return nil, nil, ""
 	}
 	for _, p := range found.Places {
 		news = append(news, News{Name: p, Was: -1})
 	}
 	return nil, news, "" // where they are is found out in its own step, with all that is said there
+}
+
+// triedBefore says that what was found is what was read already, and held no log.
+func (f *Flow) triedBefore(ctx context.Context, inv *Investigation, found Found, told bool) bool {
+	places := slices.Concat(found.Places, found.Base)
+	switch {
+	case inv.Late.Tried == "", inv.State == Failed: // it may have failed for another reason
+		return false
+	case inv.unpacked() && !told && slices.Equal(places, inv.Late.Empty):
+		return true
+	}
+	got, err := f.collected(ctx, *inv, places)
+	return tried(places, got, err) == inv.Late.Tried
+}
+
+// tried identifies what was read by its content: where it lay, and what was there or that nothing could be opened.
+func tried(places []string, got Collection, err error) string {
+	return fmt.Sprintf("%q %s %v", places, fingerprint(got), err != nil)
 }
 
 func (f *Flow) permitted(inv Investigation, found Found) bool {

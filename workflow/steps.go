@@ -176,6 +176,9 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 	if ctx.Err() != nil {
 		return outcome{}, ctx.Err()
 	}
+	if inv.Report == nil {
+		inv.Late.Tried = tried(inv.Places, got, err)
+	}
 	if err != nil || len(got.Sources) == 0 {
 		why := "there is no readable log in what was given"
 		if err != nil {
@@ -190,7 +193,7 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 	if ctx.Err() != nil {
 		return outcome{}, ctx.Err()
 	}
-	if len(inv.Sources) > 0 && sameSources(inv.Sources, got.Sources) {
+	if inv.Report != nil && sameSources(inv.Sources, got.Sources) {
 		out := outcome{event: NothingNew}
 		switch {
 		case len(says) > 0:
@@ -293,7 +296,6 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 	} else {
 		out.asks = f.ask(inv, qs...)
 	}
-	out.answered = inv.settled(before)
 	return out, nil
 }
 
@@ -399,7 +401,8 @@ func (f *Flow) verify(ctx context.Context, inv *Investigation) (outcome, error) 
 func (f *Flow) ask(inv *Investigation, qs ...Question) []Question {
 	var fresh, open []Question
 	for _, q := range qs {
-		if i := slices.IndexFunc(inv.Open, func(o Question) bool { return o.Kind == q.Kind && o.Text == q.Text }); i >= 0 {
+		same := func(o Question) bool { return o.Kind == q.Kind && (o.Text == q.Text || q.Kind == AskLogs) } // where the logs are is one question
+		if i := slices.IndexFunc(inv.Open, same); i >= 0 {
 			open = append(open, inv.Open[i])
 			continue
 		}

@@ -90,10 +90,8 @@ func (f *Flow) correlate(ctx context.Context, inv *Investigation) (outcome, erro
 	out := f.concluded(inv, report)
 	out.event = Correlated
 	out.says = []string{storageRead(out.report, len(out.revisions) > 0)}
-	before := inv.Open
 	qs := questions(*inv, jobs, f.hint(inv), true)
 	out.asks = f.ask(inv, qs...)
-	out.answered = inv.settled(before)
 	if len(out.revisions) == 0 {
 		out.report = nil // the verdict that is there stands; the files that follow have what the daemons say
 	}

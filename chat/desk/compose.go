@@ -318,6 +318,9 @@ func (d *draft) answered() {
 	}
 }
 
+// cameEvents say that what was asked for came without anybody's word.
+var cameEvents = []workflow.Event{workflow.StillRuns, workflow.Looked, workflow.Triaged, workflow.AskStorage}
+
 func (d *draft) questionsSettled() {
 	for _, q := range d.n.Answered {
 		how := say(askedNeedless)
@@ -326,7 +329,7 @@ func (d *draft) questionsSettled() {
 			how = say(askedAnswered, person(q.Given))
 		case slices.ContainsFunc(d.inv.Without, q.Is) && d.n.Event == workflow.Tick:
 			how = say(askedWithout, person(d.n.Actor))
-		case d.n.Event == workflow.Arrived:
+		case q.Kind == workflow.AskLogs && d.n.Actor == "" && slices.Contains(cameEvents, d.n.Event):
 			how = say(askedArrived)
 		case d.n.Event == workflow.JobEnded:
 			how = say(askedEnded)
