@@ -14,7 +14,7 @@ func TestWhatIsAskedAllTheTimeReadsNoWholeTable(t *testing.T) {
 	}
 	defer db.Close()
 	for _, query := range []string{
-		anythingQueued, coalesce, giveUp, "SELECT " + postColumns + " FROM post p " + due, oldest(2),
+		anythingQueued, quieten, coalesce, giveUp, backlog, "SELECT " + postColumns + " FROM post p " + due, oldest(2),
 		"SELECT data FROM investigation WHERE id = ?",
 	} {
 		args := make([]any, strings.Count(query, "?"))

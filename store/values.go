@@ -143,3 +143,11 @@ func notBefore(now time.Time, after time.Duration) int64 {
 	}
 	return micros(now.Add(after))
 }
+
+// flag is a truth as both databases keep it.
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

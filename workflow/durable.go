@@ -58,6 +58,11 @@ type Durable interface {
 }
 
 // Outbox is what is still to be said. Nothing is posted except from here.
+//
+// It holds an investigation to UnaskedMost: once so many messages that are Unasked were sent within UnaskedPer, or are being sent,
+// its others are held. What is held is not listed by Due, refused by Sending, no part of the Backlog, and no lane waits for it or
+// for what waits for it. Until the message KeyCase was sent, one place is kept for it. A held message becomes "coalesced" when a
+// newer one of the same Topic is queued, or an edit that Settles it.
 type Outbox interface {
 	// Due lists, for each lane, the posts that may be sent now: the head of the lane (its oldest unsent post that is no
 	// edit and not ephemeral, if that is due), every ephemeral one, and the queued edits of messages that are already
@@ -69,7 +74,7 @@ type Outbox interface {
 	Due(ctx context.Context, limit int) ([]Post, error)
 	// Unsettled lists the posts in state "sending": a crash left open whether Slack has them. Called once at the start.
 	Unsettled(ctx context.Context) ([]Post, error)
-	// Sending notes that the post is about to be sent. ErrLost when it is not queued any more.
+	// Sending notes that the post is about to be sent. ErrLost when it is not queued any more, or held.
 	Sending(ctx context.Context, id int64) error
 	// Sent notes the success: ts names the message from now on; link may be "". ErrLost when it is not being sent.
 	Sent(ctx context.Context, id int64, ts, link string) error
@@ -83,7 +88,7 @@ type Outbox interface {
 	Posted(ctx context.Context, investigation, key string) (Post, error)
 	// Posts lists all posts of an investigation, oldest first: for export, forget and tests.
 	Posts(ctx context.Context, investigation string) ([]Post, error)
-	// Backlog tells how many posts are queued and since when the oldest is.
+	// Backlog tells how many posts are queued and not held, and since when the oldest is.
 	Backlog(ctx context.Context) (n int, oldest time.Time, err error)
 }
 
@@ -197,6 +202,12 @@ type Post struct {
 	// Payload is the message as JSON: text, blocks. Already redacted.
 	Payload []byte
 	Files   []Attachment
+	// Answer: a person's act brought it. What is none is held to UnaskedMost.
+	Answer bool
+	// Topic: of held messages of one topic the newest says all, and is the only one that is posted. "" is a topic of its own.
+	Topic string
+	// Settles: the edit says that nobody needs its message any more. A message that is held is then not posted at all.
+	Settles bool
 
 	State     string // PostQueued, …
 	Marked    bool   // must say that it may be a repetition
@@ -206,12 +217,24 @@ type Post struct {
 	Added     time.Time
 }
 
+// UnaskedMost is how many messages of one investigation leave the outbox in any hour without a person's act. Edits change what is
+// there, call nobody, and are not counted.
+const (
+	UnaskedMost = 6
+	UnaskedPer  = time.Hour
+)
+
+// Unasked says whether the post counts towards UnaskedMost.
+func (p Post) Unasked() bool {
+	return p.Investigation != "" && !p.Answer && (p.Kind == PostMessage || p.Kind == PostFiles)
+}
+
 // Post.State.
 const (
 	PostQueued        = "queued"
 	PostSending       = "sending"
 	PostSent          = "sent"
-	PostCoalesced     = "coalesced"     // a newer edit of the same message says it all
+	PostCoalesced     = "coalesced"     // a newer edit of the same message, or message of the same topic, says it all
 	PostUndeliverable = "undeliverable" // given up
 )
 

@@ -66,7 +66,7 @@ func (m *Memory) Due(_ context.Context, limit int) ([]Post, error) {
 	lanes := map[string]bool{}
 	var due []Post
 	for _, p := range m.posts {
-		if !p.unsent() {
+		if !p.unsent() || m.heldBack(p, now) || m.waitsForHeld(p, now) {
 			continue
 		}
 		head := !p.waitsInLane() || !lanes[p.Channel]
@@ -83,8 +83,47 @@ func (m *Memory) Due(_ context.Context, limit int) ([]Post, error) {
 	return due, nil
 }
 
+// heldBack says that the investigation has said enough for now.
+func (m *Memory) heldBack(p *memoryPost, now time.Time) bool {
+	if p.State != PostQueued || !p.Unasked() {
+		return false
+	}
+	said, open := 0, p.Key == KeyCase
+	for _, o := range m.posts {
+		if o.Investigation != p.Investigation {
+			continue
+		}
+		if o.Unasked() && (o.State == PostSending || o.State == PostSent && o.settled.After(now.Add(-UnaskedPer))) {
+			said++
+		}
+		open = open || o.State == PostSent && o.Kind == PostMessage && o.Key == KeyCase
+	}
+	if !open { // a place is kept for the case file
+		said++
+	}
+	return said >= UnaskedMost
+}
+
+// waitsForHeld says that the post waits for a message that is held.
+func (m *Memory) waitsForHeld(p *memoryPost, now time.Time) bool {
+	return slices.ContainsFunc(m.posts, func(o *memoryPost) bool { return m.needs(p, o) && m.heldBack(o, now) })
+}
+
+// quieten settles held messages that need not be posted any more.
+func (m *Memory) quieten(now time.Time) {
+	for i, p := range m.posts {
+		if m.heldBack(p, now) && slices.ContainsFunc(m.posts[i+1:], func(n *memoryPost) bool {
+			said := p.Topic != "" && n.Topic == p.Topic && n.Unasked() || n.Kind == PostEdit && n.Settles && n.Key == p.Key
+			return n.State == PostQueued && n.Investigation == p.Investigation && said
+		}) {
+			p.State, p.settled = PostCoalesced, now
+		}
+	}
+}
+
 // tidy settles edits that a newer one makes needless, and edits of what was never posted.
 func (m *Memory) tidy(now time.Time) {
+	m.quieten(now)
 	for i, p := range m.posts {
 		if p.State != PostQueued || p.Kind != PostEdit && p.Kind != PostRemove {
 			continue
@@ -113,11 +152,14 @@ func (m *Memory) waits(p *memoryPost) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(m.posts, func(o *memoryPost) bool {
-		// A post that waited for one behind it in its own lane would stop the lane for ever.
-		behind := p.waitsInLane() && o.Channel == p.Channel && o.ID >= p.ID
-		return o.unsent() && !behind && (p.LinkTo != "" && o.names(p.Investigation, p.LinkTo) || p.Thread != "" && o.names(p.Investigation, p.Thread))
-	})
+	return slices.ContainsFunc(m.posts, func(o *memoryPost) bool { return m.needs(p, o) })
+}
+
+// needs says whether p cannot be sent before o.
+func (m *Memory) needs(p, o *memoryPost) bool {
+	// A post that waited for one behind it in its own lane would stop the lane for ever.
+	behind := p.waitsInLane() && o.Channel == p.Channel && o.ID >= p.ID
+	return o.unsent() && !behind && (p.LinkTo != "" && o.names(p.Investigation, p.LinkTo) || p.Thread != "" && o.names(p.Investigation, p.Thread))
 }
 
 // Unsettled implements Outbox.
@@ -157,7 +199,15 @@ func (m *Memory) change(id int64, states []string, change func(p *memoryPost, no
 
 // Sending implements Outbox.
 func (m *Memory) Sending(_ context.Context, id int64) error {
-	return m.change(id, []string{PostQueued}, func(p *memoryPost, _ time.Time) { p.State = PostSending })
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.posts {
+		if p.ID == id && p.State == PostQueued && !m.heldBack(p, m.now()) {
+			p.State = PostSending
+			return nil
+		}
+	}
+	return ErrLost
 }
 
 // Sent implements Outbox.
@@ -196,7 +246,7 @@ func (m *Memory) Posted(_ context.Context, investigation, key string) (Post, err
 
 // Backlog implements Outbox.
 func (m *Memory) Backlog(context.Context) (int, time.Time, error) {
-	posts := m.list(func(p *memoryPost) bool { return p.State == PostQueued })
+	posts := m.list(func(p *memoryPost) bool { return p.State == PostQueued && !m.heldBack(p, m.now()) })
 	var oldest time.Time
 	for _, p := range posts {
 		if oldest.IsZero() || p.Added.Before(oldest) {

@@ -178,6 +178,9 @@ func (w *walk) post() workflow.Post {
 		Key:     pick(w, "case", "case", "a", "b", "c", ""),
 		Thread:  pick(w, "", "", "case"),
 		LinkTo:  pick(w, "", "", "", "a"),
+		Answer:  w.rnd.IntN(6) == 0,
+		Topic:   pick(w, "", "", "t", "u"),
+		Settles: w.rnd.IntN(4) == 0,
 		Payload: fmt.Append(nil, "p", w.rnd.IntN(1000))}
 }
 

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"faultline/workflow"
@@ -17,7 +18,7 @@ func in(channel string, p workflow.Post) workflow.Post {
 var outboxTests = []test{
 	{"a post comes back whole, whatever is in it", func(b *bench) {
 		p := workflow.Post{Investigation: "F-1", Kind: workflow.PostFiles, Key: "k", Channel: "C1", Thread: "t", ThreadTS: "1.2", User: "U1", Respond: "https://r.example/?a=b",
-			Payload: []byte(hostile), Files: []workflow.Attachment{{Name: "ranks 100%.png", Title: "t", Alt: "rank 'x'", Blob: "abc", Bytes: 5}}}
+			Payload: []byte(hostile), Answer: true, Topic: hostile, Settles: true, Files: []workflow.Attachment{{Name: "ranks 100%.png", Title: "t", Alt: "rank 'x'", Blob: "abc", Bytes: 5}}}
 		b.post(p)
 		b.reopen()
 		got := b.find(hostile)
@@ -260,6 +261,98 @@ var outboxTests = []test{
 		b.check(err)
 		same(b, "one", n, 1)
 		same(b, "since", oldest, began.Add(time.Minute))
+	}},
+	{"nobody hears more of one investigation in an hour than the bound, unless they asked", func(b *bench) {
+		b.post(message("case"))
+		b.send("case")
+		for i := range 9 {
+			b.post(in(fmt.Sprint("C", i%2), message(fmt.Sprint("m", i))))
+		}
+		for range 9 { // whoever does not ask what is due is refused too
+			for i := range 9 {
+				_ = b.Sending(b.ctx, b.find(fmt.Sprint("m", i)).ID)
+			}
+		}
+		list(b, "due", b.due())
+		held := 0
+		posts, err := b.Posts(b.ctx, "F-1")
+		b.check(err)
+		for _, p := range posts {
+			if p.State == workflow.PostQueued {
+				held++
+			}
+		}
+		same(b, "held", held, 10-workflow.UnaskedMost)
+		n, _, err := b.Backlog(b.ctx)
+		b.check(err)
+		same(b, "backlog", n, 0)
+	}},
+	{"what is held leaves when the hour is over, and holds nobody else up", func(b *bench) {
+		b.post(message("case"))
+		b.send("case")
+		answer, other := message("answer"), message("other")
+		answer.Answer, other.Investigation = true, "F-2"
+		for i := range workflow.UnaskedMost {
+			b.post(message(fmt.Sprint("m", i)))
+		}
+		for i := range workflow.UnaskedMost - 1 {
+			list(b, "due", b.due(), fmt.Sprint("m", i))
+			b.send(fmt.Sprint("m", i))
+			b.pass(time.Minute)
+		}
+		list(b, "due", b.due())
+		under := message("under m5")
+		under.Thread, under.Answer = "m5", true
+		b.post(under, answer, edit("case", "now"), other)
+		list(b, "due", b.due(), "answer", "now")
+		b.send("answer")
+		list(b, "due", b.due(), "now", "other")
+		b.send("other")
+		b.reopen()
+		b.pass(workflow.UnaskedPer - 5*time.Minute)
+		list(b, "due", b.due(), "m5", "now")
+		b.send("m5")
+		list(b, "due", b.due(), "under m5", "now")
+	}},
+	{"the case file always has a place", func(b *bench) {
+		for i := range workflow.UnaskedMost - 1 {
+			b.post(in("D1", message(fmt.Sprint("m", i))))
+			b.send(fmt.Sprint("m", i))
+		}
+		b.post(in("D1", message("one more")), message("case"))
+		list(b, "due", b.due(), "case")
+		b.send("case")
+		list(b, "due", b.due())
+	}},
+	{"of what is held, the newest of a topic is said, and nothing that nobody needs", func(b *bench) {
+		b.post(message("case"))
+		b.send("case")
+		for i := range workflow.UnaskedMost - 1 {
+			b.post(message(fmt.Sprint("m", i)))
+			b.send(fmt.Sprint("m", i))
+		}
+		about := func(topic, key string) workflow.Post {
+			p := message(key)
+			p.Topic = topic
+			return p
+		}
+		answer := about("verdict", "answer")
+		answer.Answer = true
+		settled := edit("question-1", "settled")
+		settled.Settles = true
+		b.post(about("verdict", "verdict-1"), about("", "question-1"), about("", "question-2"), about("note", "note-1"), edit("question-2", "in other words"), settled,
+			about("verdict", "verdict-2"), answer)
+		list(b, "due", b.due(), "answer")
+		b.send("answer")
+		b.pass(workflow.UnaskedPer + time.Second)
+		for _, want := range []string{"question-2", "note-1", "verdict-2"} {
+			same(b, want+" is due", slices.Contains(b.due(), want), true)
+			b.send(want)
+		}
+		same(b, "verdict-1", b.find("verdict-1").State, workflow.PostCoalesced)
+		same(b, "question-1", b.find("question-1").State, workflow.PostCoalesced)
+		list(b, "due", b.due(), "in other words")
+		same(b, "settled", b.find("settled").State, workflow.PostUndeliverable)
 	}},
 	{"no more than asked for is listed", func(b *bench) {
 		for i := range 5 {
