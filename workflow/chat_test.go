@@ -644,3 +644,8 @@ func TestLargeLogsGetAFirstLookAndThenTheWholeReading(t *testing.T) {
 	}
 	s.want(t, "report unknown, 0 revisions", "report rank-stalled, 1 revisions", "final")
 }
+
+// Holding implements Composer.
+func (voice) Holding(inv *Investigation) (Post, error) {
+	return Post{Investigation: inv.ID, Kind: PostMessage}, nil
+}

@@ -83,6 +83,9 @@ type Input struct {
 // done as in Input.
 func (f *Flow) Open(ctx context.Context, inv Investigation, in Input) error {
 	inv.State, inv.Since, inv.Asked, inv.Version = Requested, f.Now(), f.Now(), 0
+	if inv.Ended == nil {
+		inv.Noise.Answers = answersMost
+	}
 	e := f.entry("transition", "investigation of job "+orUnknown(inv.Job)+" requested")
 	e.Actor, e.To = in.Actor, Requested
 	if err := f.save(ctx, &inv, Notice{Event: Start, Actor: in.Actor}, in, e); err != nil {
@@ -101,6 +104,9 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 	answered := []string{}
 	if in.Event == JobEnded && inv.State != AwaitingEnd && !inv.Running {
 		return &NotAllowedError{State: inv.State, Event: in.Event}
+	}
+	if in.Actor != "" {
+		inv.Noise.Answers = answersMost
 	}
 	switch in.Event {
 	case LogsGiven:
@@ -316,15 +322,15 @@ func (f *Flow) move(ctx context.Context, inv *Investigation, event Event, n Noti
 // save writes an investigation with everything that follows from the notice.
 func (f *Flow) save(ctx context.Context, inv *Investigation, n Notice, in Input, entries ...Entry) error {
 	c := Change{Entries: entries, Done: in.Done, Notes: in.Notes}
-	if f.Compose != nil {
-		posts, err := f.Compose.Compose(ctx, inv, n)
-		if err != nil {
-			return fmt.Errorf("investigation %s: putting %s into words: %w", inv.ID, n.Event, err)
-		}
-		c.Posts = posts
+	posts, err := f.worded(ctx, inv, n)
+	if err != nil {
+		return fmt.Errorf("investigation %s: putting %s into words: %w", inv.ID, n.Event, err)
 	}
-	c.Posts = append(c.Posts, in.Posts...)
+	c.Posts = append(posts, in.Posts...)
 	row, _ := About(inv.State)
+	if row.Kind != Working { // the last act of a person is answered
+		inv.Noise.Answers = 0
+	}
 	switch {
 	case !f.Deferred:
 	case row.Kind == Working && !in.running:
@@ -339,6 +345,21 @@ func (f *Flow) save(ctx context.Context, inv *Investigation, n Notice, in Input,
 	}
 	inv.Version++
 	return nil
+}
+
+// worded puts a notice into posts that say whether anybody asked for them.
+func (f *Flow) worded(ctx context.Context, inv *Investigation, n Notice) ([]Post, error) {
+	if f.Compose == nil {
+		return nil, nil
+	}
+	reporting := inv.reporting(n)
+	n.Unasked = !reporting && inv.Noise.Answers == 0
+	posts, err := f.Compose.Compose(ctx, inv, n)
+	if err != nil {
+		return nil, err
+	}
+	inv.answers(posts, reporting)
+	return inv.Speak(f.Now(), posts, f.Compose.Holding)
 }
 
 // fetcher brings the logs of an investigation.

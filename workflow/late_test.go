@@ -348,3 +348,8 @@ func TestNobodyLooksAgainWhereItIsOver(t *testing.T) {
 		t.Error("somebody looked")
 	}
 }
+
+// Holding implements Composer.
+func (*lateStage) Holding(inv *Investigation) (Post, error) {
+	return Post{Investigation: inv.ID, Kind: PostMessage}, nil
+}

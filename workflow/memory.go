@@ -291,5 +291,6 @@ func (inv Investigation) clone() Investigation {
 	inv.Without = slices.Clone(inv.Without)
 	inv.Late.News = slices.Clone(inv.Late.News)
 	inv.Late.Empty = slices.Clone(inv.Late.Empty)
+	inv.Noise.Said = slices.Clone(inv.Noise.Said)
 	return inv
 }

@@ -138,6 +138,8 @@ type Poster interface {
 // change its state. The same investigation and notice give the same posts.
 type Composer interface {
 	Compose(ctx context.Context, inv *Investigation, n Notice) ([]Post, error)
+	// Holding is the line that says that more is held; see UnaskedMost.
+	Holding(inv *Investigation) (Post, error)
 }
 
 // Notice is what has just happened to an investigation, for people.
@@ -156,6 +158,7 @@ type Notice struct {
 	Reminders []Question          // questions that are repeated
 	Expired   []Question          // questions that are given up
 	Rest      *Rest               // nothing is left to ask for, and this stays open
+	Unasked   bool                // no person waits for it: few messages say it
 }
 
 // Store keeps investigations: a snapshot of each and an append-only ledger.
@@ -240,6 +243,8 @@ type Investigation struct {
 	Muted bool
 	// Late is what is remembered of looking for files that come late.
 	Late Late
+	// Noise is how much it has said that nobody asked for.
+	Noise Noise
 	// Running: the report is a snapshot of a job that still ran. It is looked at again when the job has ended.
 	Running bool
 	// Brought is how far the logs have come while they are being brought.

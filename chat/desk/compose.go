@@ -33,7 +33,7 @@ func (c *Composer) Compose(ctx context.Context, inv *workflow.Investigation, n w
 	if inv.Held {
 		return nil, nil
 	}
-	d := &draft{inv: inv, n: n}
+	d := &draft{inv: inv, n: n, final: n.Event == workflow.Triaged || n.Event == workflow.Correlated}
 	if opened(n) {
 		d.send(workflow.PostMessage, workflow.KeyCase, "", blockkit.Message{}) // its words come last, when all is noted
 	}
@@ -51,15 +51,18 @@ func (c *Composer) Compose(ctx context.Context, inv *workflow.Investigation, n w
 	}
 	if n.Rest != nil {
 		d.thread(fmt.Sprintf("rest-%d", inv.Version+1), messages.RestPost(n.Rest.Open(), nextSteps(n.Rest)))
+		d.about("rest")
 	}
 	d.caseFile()
 	return d.posts, d.err
 }
 
-// Publish shows an investigation that was Held so far as if it began now: the case file and all that it has to say.
-func (c *Composer) Publish(ctx context.Context, inv *workflow.Investigation) ([]workflow.Post, error) {
+// Publish shows an investigation that was Held so far as if it began now: the case file and all that it has to say. unasked: no
+// person waits for it.
+func (c *Composer) Publish(ctx context.Context, inv *workflow.Investigation, unasked bool) ([]workflow.Post, error) {
 	inv.Held = false
-	d := &draft{inv: inv, n: workflow.Notice{Event: workflow.Start, Report: inv.Report, Look: inv.Looked, Asks: inv.Open}}
+	n := workflow.Notice{Event: workflow.Start, Report: inv.Report, Look: inv.Looked, Asks: inv.Open, Unasked: unasked}
+	d := &draft{inv: inv, n: n, final: inv.State == workflow.Reported}
 	d.send(workflow.PostMessage, workflow.KeyCase, "", blockkit.Message{})
 	if inv.Report != nil {
 		if err := c.verdict(ctx, d); err != nil {
@@ -75,7 +78,17 @@ func (c *Composer) Publish(ctx context.Context, inv *workflow.Investigation) ([]
 		return nil, err
 	}
 	d.caseFile()
+	for i := range d.posts {
+		d.posts[i].Answer = !unasked
+	}
 	return d.posts, d.err
+}
+
+// Holding implements workflow.Composer.
+func (c *Composer) Holding(inv *workflow.Investigation) (workflow.Post, error) {
+	d := &draft{inv: inv}
+	d.note("holding", say(threadHolding, workflow.UnaskedMost))
+	return d.posts[0], d.err
 }
 
 // opened says whether the notice is the first of an investigation.
@@ -85,6 +98,7 @@ func opened(n workflow.Notice) bool { return n.Event == workflow.Start && n.From
 type draft struct {
 	inv   *workflow.Investigation
 	n     workflow.Notice
+	final bool // the verdict comes once more, with its files, after the last reading or at once
 	posts []workflow.Post
 	err   error
 }
@@ -108,7 +122,11 @@ func (d *draft) thread(key string, m blockkit.Message) {
 // note adds sentences under the case file. The count of saves makes the key one of its own.
 func (d *draft) note(name string, paragraphs ...string) {
 	d.thread(fmt.Sprintf("%s-%d", name, d.inv.Version+1), message(paragraphs))
+	d.about(name)
 }
+
+// about gives the newest post a topic.
+func (d *draft) about(topic string) { d.posts[len(d.posts)-1].Topic = topic }
 
 // caseFile writes the case file: at the opening as a message, later as an edit of it.
 func (d *draft) caseFile() {
@@ -141,7 +159,9 @@ func (c *Composer) verdict(ctx context.Context, d *draft) error {
 	}
 	inv.Told = told
 	if d.n.Look { // nothing to act on yet: the whole reading follows at once
-		d.thread("look", lookMessage(r))
+		if !d.n.Unasked {
+			d.thread("look", lookMessage(r))
+		}
 		return nil
 	}
 	inv.Verdicts++
@@ -152,12 +172,16 @@ func (c *Composer) verdict(ctx context.Context, d *draft) error {
 			m = withParagraph(m, say(threadFiles))
 		}
 		d.thread("revision-"+no, m)
+		d.about("revision")
 	}
-	d.thread("verdict-"+no, verdictMessage(r, verdictButtons(inv)))
+	if !d.n.Unasked || !d.final {
+		d.thread("verdict-"+no, verdictMessage(r, verdictButtons(inv)))
+		d.about("verdict")
+	}
 	if inv.Home.Shared != "" {
 		d.share(r)
 	}
-	if r.Verdict.Status == incident.NoFailure {
+	if d.n.Unasked || r.Verdict.Status == incident.NoFailure {
 		return nil
 	}
 	for i, m := range messages.Evidence(r) {
@@ -167,21 +191,27 @@ func (c *Composer) verdict(ctx context.Context, d *draft) error {
 		}
 		d.thread(key, m)
 	}
-	var png bytes.Buffer
-	picture := messages.RankMapPNG
-	if c.picture != nil {
-		picture = c.picture
-	}
-	if err := picture(&png, r); err != nil {
-		return err
-	}
-	title, alt := messages.RankMapCaption(r)
-	file, err := c.attach(ctx, "rankmap-"+no+".png", title, alt, png.Bytes())
+	file, title, err := c.rankMap(ctx, inv)
 	if err != nil {
 		return err
 	}
 	d.send(workflow.PostFiles, "map-"+no, workflow.KeyCase, messages.Note(title, nil), file)
 	return nil
+}
+
+// rankMap is the picture of the newest report.
+func (c *Composer) rankMap(ctx context.Context, inv *workflow.Investigation) (file workflow.Attachment, title string, err error) {
+	var png bytes.Buffer
+	picture := messages.RankMapPNG
+	if c.picture != nil {
+		picture = c.picture
+	}
+	if err := picture(&png, inv.Report); err != nil {
+		return file, "", err
+	}
+	title, alt := messages.RankMapCaption(inv.Report)
+	file, err = c.attach(ctx, "rankmap-"+strconv.Itoa(inv.Verdicts)+".png", title, alt, png.Bytes())
+	return file, title, err
 }
 
 // keyShared names the message in the channel where a private investigation was shared.
@@ -193,6 +223,7 @@ func (d *draft) share(r *incident.Report) {
 	d.posts[len(d.posts)-1].Channel = d.inv.Home.Shared
 	if len(d.n.Revisions) > 0 {
 		d.send(workflow.PostMessage, "shared-revision-"+strconv.Itoa(d.inv.Verdicts), keyShared, messages.RevisionPost(d.n.Revisions, nil))
+		d.about("shared-revision")
 		d.posts[len(d.posts)-1].Channel = d.inv.Home.Shared
 	}
 }
@@ -214,6 +245,13 @@ func (c *Composer) final(ctx context.Context, d *draft) error {
 		return err
 	}
 	var files []workflow.Attachment
+	if d.n.Unasked && r.Verdict.Status != incident.NoFailure { // a picture is no message of its own
+		file, _, err := c.rankMap(ctx, inv)
+		if err != nil {
+			return err
+		}
+		files = append(files, file)
+	}
 	for _, f := range []struct {
 		name, title string
 		content     []byte
@@ -234,6 +272,7 @@ func (c *Composer) final(ctx context.Context, d *draft) error {
 		key += "-" + strconv.Itoa(inv.Refiled)
 	}
 	d.send(workflow.PostFiles, key, workflow.KeyCase, messages.FinalVerdict(r, inv.Home.Requester, inv.Verdicts > 1, verdictButtons(inv)), files...)
+	d.about("final")
 	return nil
 }
 
@@ -338,17 +377,23 @@ func (d *draft) questionsSettled() {
 		case d.n.Actor != "" && d.n.Event != workflow.Cancel && d.n.Event != workflow.Close:
 			how = say(askedAnswered, person(d.n.Actor))
 		}
-		d.send(workflow.PostEdit, questionKey(q), "", questionMessage(d.inv, q, how))
+		d.settled(q, how)
 	}
 	for _, q := range d.n.Changed {
 		d.send(workflow.PostEdit, questionKey(q), "", questionMessage(d.inv, q, ""))
 	}
 	for _, q := range d.n.Expired {
-		d.send(workflow.PostEdit, questionKey(q), "", questionMessage(d.inv, q, say(askedExpired)))
+		d.settled(q, say(askedExpired))
 	}
 	for _, q := range d.n.Reminders {
 		d.thread("reminder-"+strconv.Itoa(q.ID), message([]string{say(threadReminder, person(d.inv.Home.Requester), q.Text)}))
 	}
+}
+
+// settled takes the buttons of a question away. One that is not posted yet needs not be posted.
+func (d *draft) settled(q workflow.Question, how string) {
+	d.send(workflow.PostEdit, questionKey(q), "", questionMessage(d.inv, q, how))
+	d.posts[len(d.posts)-1].Settles = true
 }
 
 func (c *Composer) questionsAsked(ctx context.Context, d *draft) error {

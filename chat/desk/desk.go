@@ -257,12 +257,16 @@ func (a *act) change(ctx context.Context, id string, alter func(inv *workflow.In
 	if err != nil {
 		return err
 	}
+	posts = append(posts, c.posts...)
+	for i := range posts {
+		posts[i].Answer = true
+	}
 	p, err := a.post(inv.ID, "", []string{c.answer})
 	if err != nil {
 		return err
 	}
 	err = a.Store.Save(ctx, workflow.Change{
-		Investigation: &inv, Posts: append(append(posts, c.posts...), p), Done: a.lease,
+		Investigation: &inv, Posts: append(posts, p), Done: a.lease,
 		Entries: []workflow.Entry{{At: a.Now(), Kind: "answer", Actor: a.in.User, Text: c.entry}},
 	})
 	if errors.Is(err, workflow.ErrConflict) {

@@ -222,7 +222,7 @@ func (a *act) show(ctx context.Context, inv *workflow.Investigation, change *wor
 	if err != nil {
 		return err
 	}
-	posts, err := a.unveil(ctx, inv, st.of(inv.ID), "")
+	posts, err := a.unveil(ctx, inv, st.of(inv.ID), "", false)
 	if err != nil {
 		return err
 	}

@@ -276,7 +276,7 @@ func (w *Watcher) publish(ctx context.Context, inv workflow.Investigation, c *ca
 		}
 		posts = append(posts, p)
 	}
-	shown, err := d.unveil(ctx, &inv, c, wait)
+	shown, err := d.unveil(ctx, &inv, c, wait, true)
 	if err != nil {
 		return err
 	}
@@ -286,15 +286,15 @@ func (w *Watcher) publish(ctx context.Context, inv workflow.Investigation, c *ca
 }
 
 // unveil makes the posts of an investigation that was held so far, and notes in its case that it is told; the case may be nil.
-// They wait for the message that wait names.
-func (d *Desk) unveil(ctx context.Context, inv *workflow.Investigation, c *caseState, wait string) ([]workflow.Post, error) {
-	posts, err := d.Composer.Publish(ctx, inv)
+// They wait for the message that wait names. unasked: no person waits for them.
+func (d *Desk) unveil(ctx context.Context, inv *workflow.Investigation, c *caseState, wait string, unasked bool) ([]workflow.Post, error) {
+	posts, err := d.Composer.Publish(ctx, inv, unasked)
 	if err != nil {
 		return nil, err
 	}
 	posts[0].LinkTo = wait
-	if c == nil {
-		return posts, nil
+	if posts, err = inv.Speak(d.Now(), posts, d.Composer.Holding); err != nil || c == nil {
+		return posts, err
 	}
 	c.Fate, c.Why, c.Told, c.Nodes = fateTold, "", d.Now().UTC(), nil
 	if inv.Report != nil {

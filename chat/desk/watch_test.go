@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -200,7 +201,8 @@ func TestWhatEndedBadlyIsLookedAtWithoutAnybodyAsking(t *testing.T) {
 	if inv.Job != "7" || inv.Cluster != "west" || inv.Held || inv.Home.Requester != "UBOT" || inv.Home.Channel != "C1" || inv.Ended.State != "NODE_FAIL" {
 		t.Errorf("%+v", inv)
 	}
-	want(t, "in the channel", s.in("C1"), "F-1 case", "F-1 verdict-1", "F-1 evidence-1")
+	want(t, "in the channel", s.in("C1"), "F-1 case")
+	want(t, "posts", s.keys("F-1"), "message owner", "message owner-"+strconv.Itoa(inv.Version-1), "message case", "files final-1")
 	direct := s.in("DU1")
 	if len(direct) != 2 || direct[0] != "F-1 owner" || !strings.HasPrefix(direct[1], "F-1 owner-") {
 		t.Errorf("the owner hears %q", direct)
@@ -389,7 +391,7 @@ func TestAnArrayOfAThousandIsTwoMessages(t *testing.T) {
 	}
 	s.passes(5)
 	want(t, "cases", s.cases(), "7_0")
-	want(t, "in the channel", s.in("C1"), "F-1 case", "F-1 verdict-1", "F-1 evidence-1", "F-1 repeats")
+	want(t, "in the channel", s.in("C1"), "F-1 case", "F-1 repeats")
 	s.posted()
 }
 

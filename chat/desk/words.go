@@ -154,6 +154,7 @@ const (
 	threadFailed     situation = "thread-failed"   // person, reason
 	threadCancelled  situation = "thread-cancelled"
 	threadExpired    situation = "thread-expired" // person
+	threadHolding    situation = "thread-holding" // messages an hour
 	threadDisputed   situation = "thread-disputed"
 	threadActing     situation = "thread-acting" // people
 	noteClosed       situation = "note-closed"   // why
@@ -319,6 +320,7 @@ var texts = map[situation]string{
 	threadReminder:   "%s, this is still open: %s",
 	threadFailed:     "%s, I could not finish: %s. *Try again* starts over, and other logs may help; the reason is in the audit trail too.",
 	threadCancelled:  "Cancelled by %s. Nothing more is read. Logs that arrive later open the case again.",
+	threadHolding:    "That was my limit of %d updates an hour that nobody asked for. The case at the top of this thread stays up to date; the newest of what I hold back follows later.",
 	threadExpired:    "%s, nobody gave me a log in time, so I stop here. Give logs whenever you have them, even weeks later: I go on from this point.",
 	threadDisputed:   "%s says that the verdict is wrong. Please do not act on it before this is settled, and treat the files above as disputed too.",
 	threadActing:     "%s: you may have acted on it.",

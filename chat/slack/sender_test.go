@@ -97,6 +97,7 @@ func (g *stage) add(posts ...workflow.Post) {
 		if p.Payload == nil {
 			p.Payload = says("text of " + p.Key)
 		}
+		p.Answer = true // how much is said unasked is the outbox's business
 	}
 	if err := g.store.Save(context.Background(), workflow.Change{Posts: posts}); err != nil {
 		g.t.Fatal(err)
