@@ -8,30 +8,22 @@ import (
 	"faultline/workflow"
 )
 
-// NewID implements workflow.Durable.
-func (db *DB) NewID(ctx context.Context) (id string, err error) {
-	err = db.inTx(ctx, "numbering an investigation", func(c *conn) error {
-		var n int64
-		if _, err := c.one(ctx, "UPDATE counter SET value = value + 1 WHERE name = 'investigation' RETURNING value", nil, &n); err != nil {
-			return err
-		}
-		id = fmt.Sprintf("F-%d", n)
-		return nil
-	})
-	return id, err
-}
-
 // Load implements workflow.Store.
 func (db *DB) Load(ctx context.Context, id string) (workflow.Investigation, error) {
 	var data []byte
-	found, err := db.reader().one(ctx, "SELECT data FROM investigation WHERE id = ?", []any{id}, &data)
+	var key string
+	found, err := db.reader().one(ctx, "SELECT data, case_key FROM investigation WHERE id = ?", []any{id}, &data, &key)
 	if err != nil {
 		return workflow.Investigation{}, fmt.Errorf("loading investigation %s: %w", id, err)
 	}
 	if !found {
 		return workflow.Investigation{}, workflow.ErrUnknown
 	}
-	return workflow.DecodeInvestigation(data)
+	inv, err := workflow.DecodeInvestigation(data)
+	if err == nil && inv.Key == "" { // it was written before there were keys; the migration gave it one
+		inv.Key = key
+	}
+	return inv, err
 }
 
 // Save implements workflow.Store.
@@ -84,13 +76,13 @@ func (c *conn) saveInvestigation(ctx context.Context, inv workflow.Investigation
 	if err != nil {
 		return err
 	}
-	columns := []any{inv.Version, s.State, inv.OpenKey(), s.Team, s.Channel, s.Cluster, s.Job, s.Requester, summary, data, s.ID}
+	columns := []any{inv.Version, s.State, inv.OpenKey(), s.Team, s.Channel, s.Cluster, s.Job, s.Requester, summary, data, inv.Key, s.ID}
 	if version == 0 {
-		_, err = c.exec(ctx, "INSERT INTO investigation (version, state, open_key, team, channel, cluster, job, requester, summary, data, id) VALUES "+several(len(columns)), columns...)
+		_, err = c.exec(ctx, "INSERT INTO investigation (version, state, open_key, team, channel, cluster, job, requester, summary, data, case_key, id) VALUES "+several(len(columns)), columns...)
 		return err
 	}
 	// Somebody else may have saved it a moment ago: the condition is looked at again once the row is ours.
-	n, err := c.exec(ctx, `UPDATE investigation SET version = ?, state = ?, open_key = ?, team = ?, channel = ?, cluster = ?, job = ?, requester = ?, summary = ?, data = ?
+	n, err := c.exec(ctx, `UPDATE investigation SET version = ?, state = ?, open_key = ?, team = ?, channel = ?, cluster = ?, job = ?, requester = ?, summary = ?, data = ?, case_key = ?
 		WHERE id = ? AND version = ?`, append(columns, version)...)
 	if err == nil && n == 0 {
 		err = workflow.ErrConflict

@@ -23,7 +23,11 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.migrate(ctx, steps); err != nil {
+	err = db.migrate(ctx, steps)
+	if err == nil {
+		err = db.keepNumbers(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the PostgreSQL store: %w", err), db.Close())
 	}
 	return db, nil
@@ -38,5 +42,5 @@ func connectPostgres(dsn string, o Options) (*DB, error) {
 	pool := stdlib.OpenDB(*conf)
 	pool.SetMaxOpenConns(maxConns)
 	pool.SetMaxIdleConns(maxConns)
-	return &DB{dialect: postgresDialect, now: o.Now, write: pool, read: pool}, nil
+	return &DB{dialect: postgresDialect, now: o.Now, write: pool, read: pool, numbers: numbers(o.Numbers)}, nil
 }

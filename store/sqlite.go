@@ -44,6 +44,9 @@ func openSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	db.release = release
 	err = db.migrate(ctx, steps)
 	if err == nil {
+		err = db.keepNumbers(ctx)
+	}
+	if err == nil {
 		err = db.inTx(ctx, "taking over what was begun", func(c *conn) error {
 			_, err := c.exec(ctx, "UPDATE job SET lease_until = 0 WHERE state = 'claimed'")
 			return err
@@ -64,7 +67,7 @@ func connectSQLite(path string, o Options) (*DB, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	db := &DB{dialect: sqliteDialect, now: o.Now, path: path}
+	db := &DB{dialect: sqliteDialect, now: o.Now, path: path, numbers: numbers(o.Numbers)}
 	if db.now == nil {
 		db.now = time.Now
 	}

@@ -19,6 +19,9 @@ type Options struct {
 	// Now tells the time. Nil is the clock of the database: for PostgreSQL that of its host, which all bots share, for
 	// SQLite that of this process.
 	Now func() time.Time
+	// Numbers is a file beside the database, and in no backup, that keeps the highest number of an investigation; bots that share
+	// a database share it. "": after a restore, numbers are given again.
+	Numbers string
 }
 
 // DB is a workflow.Durable in a database. It may be used by any number of goroutines.
@@ -28,6 +31,7 @@ type DB struct {
 	write   *sql.DB
 	read    *sql.DB
 	path    string // of the file, for SQLite
+	numbers numbers
 	release func() error
 }
 

@@ -3,9 +3,11 @@ package workflow
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"faultline/incident"
@@ -83,6 +85,9 @@ type Input struct {
 // done as in Input.
 func (f *Flow) Open(ctx context.Context, inv Investigation, in Input) error {
 	inv.State, inv.Since, inv.Asked, inv.Version = Requested, f.Now(), f.Now(), 0
+	if inv.Key == "" {
+		inv.Key = strings.ToLower(rand.Text()) // never seen before, nor after a restore
+	}
 	if inv.Ended == nil {
 		inv.Noise.Answers = answersMost
 	}

@@ -177,6 +177,7 @@ type Clock func() time.Time
 // Investigation is one pass over an incident: the snapshot.
 type Investigation struct {
 	ID      string // unique within the store
+	Key     string // random: what a button carries, so that it can never act on another case that has come to the same ID
 	Cluster string // "" while it is not known, or where there is but one
 	Job     string // as the person typed it; "" when nobody knows
 	State   State

@@ -41,6 +41,14 @@ func button(action, value, text string) messages.Button {
 	return messages.Button{Action: action, Value: value, Text: text}
 }
 
+// name is what buttons and windows call an investigation by: people read the id, the key tells it from one that got the same id later.
+func name(inv *workflow.Investigation) string {
+	if inv.Key == "" {
+		return inv.ID
+	}
+	return inv.ID + "/" + inv.Key
+}
+
 // button is one in an answer.
 func (a *act) button(action, value, text string) blockkit.Button {
 	return blockkit.Button{ActionID: action, Value: value, Text: blockkit.Plain(text)}
@@ -206,10 +214,10 @@ func megabytes(n int64) string {
 
 // caseButtons are what can be done with the whole case in its state.
 func caseButtons(inv *workflow.Investigation) []messages.Button {
-	cancel := button(actCancel, inv.ID, "Cancel")
+	cancel := button(actCancel, name(inv), "Cancel")
 	cancel.Style = "danger"
 	cancel.Confirm = &messages.Confirm{Title: "Stop this investigation?", Text: "What was found so far stays readable. Logs that are given later open it again.", Yes: "Stop it", No: "Keep going"}
-	again := button(actRerun, inv.ID, "Run again")
+	again := button(actRerun, name(inv), "Run again")
 	again.Confirm = &messages.Confirm{Title: "Run it again?", Text: "This case is put aside and a new one begins with fresh eyes. Both stay readable.", Yes: "Run again", No: "Leave it"}
 	var out []messages.Button
 	row, _ := workflow.About(inv.State)
@@ -217,27 +225,27 @@ func caseButtons(inv *workflow.Investigation) []messages.Button {
 	case row.Kind == workflow.Working:
 		out = append(out, cancel)
 	case inv.State == workflow.AwaitingEnd:
-		out = append(out, button(actLookNow, inv.ID, "Look now"), cancel)
+		out = append(out, button(actLookNow, name(inv), "Look now"), cancel)
 	case inv.State == workflow.AwaitingLogs, inv.State == workflow.AwaitingAIS:
-		out = append(out, button(actUpload, inv.ID, "Upload logs"), cancel)
+		out = append(out, button(actUpload, name(inv), "Upload logs"), cancel)
 	case inv.State == workflow.Reported:
-		out = append(append(out, button(actClose, inv.ID, "Close"), button(actUpload, inv.ID, "Add logs")), storageOffer(inv)...)
+		out = append(append(out, button(actClose, name(inv), "Close"), button(actUpload, name(inv), "Add logs")), storageOffer(inv)...)
 		out = append(out, again)
 		if inv.Home.Private && inv.Home.AskedIn != "" && inv.Home.Shared == "" {
-			out = append(out, button(actShare, inv.ID, "Share with the channel"))
+			out = append(out, button(actShare, name(inv), "Share with the channel"))
 		}
 	case inv.State == workflow.Disputed:
-		out = append(append(out, button(actClose, inv.ID, "Close"), button(actUpload, inv.ID, "Add logs")), storageOffer(inv)...)
-		out = append(out, button(actUphold, inv.ID, "Take the dispute back"))
+		out = append(append(out, button(actClose, name(inv), "Close"), button(actUpload, name(inv), "Add logs")), storageOffer(inv)...)
+		out = append(out, button(actUphold, name(inv), "Take the dispute back"))
 	case inv.State == workflow.Closed:
-		out = append(out, button(actDispute, inv.ID, "This was wrong"), again)
+		out = append(out, button(actDispute, name(inv), "This was wrong"), again)
 	default: // cancelled, expired, failed
-		try := button(actRetry, inv.ID, "Try again")
+		try := button(actRetry, name(inv), "Try again")
 		try.Style = "primary"
-		out = append(out, try, button(actUpload, inv.ID, "Upload logs"))
+		out = append(out, try, button(actUpload, name(inv), "Upload logs"))
 	}
 	if len(inv.Open) > 0 && !inv.Muted {
-		out = append(out, button(actMute, inv.ID, "No more reminders"))
+		out = append(out, button(actMute, name(inv), "No more reminders"))
 	}
 	return out
 }
@@ -248,12 +256,12 @@ func storageOffer(inv *workflow.Investigation) []messages.Button {
 	if inv.Report == nil || inv.Report.Verdict.Status == incident.NoFailure || len(inv.StorageSources) > 0 {
 		return nil
 	}
-	return []messages.Button{button(actStorage, inv.ID, "Storage logs")}
+	return []messages.Button{button(actStorage, name(inv), "Storage logs")}
 }
 
 // verdictButtons stand under a verdict; the number in their value tells a click on an old one.
 func verdictButtons(inv *workflow.Investigation) []messages.Button {
-	value := fmt.Sprintf("%s %d", inv.ID, inv.Verdicts)
+	value := fmt.Sprintf("%s %d", name(inv), inv.Verdicts)
 	out := []messages.Button{button(actGlossary, value, "What does this mean?")}
 	if inv.Report != nil && inv.Report.Verdict.Status == incident.NoFailure {
 		return append(out, button(actRerun, value, "Run again"))
@@ -263,7 +271,7 @@ func verdictButtons(inv *workflow.Investigation) []messages.Button {
 
 // questionButtons are the answers that a question takes.
 func questionButtons(inv *workflow.Investigation, q workflow.Question) []messages.Button {
-	value := fmt.Sprintf("%s %d", inv.ID, q.ID)
+	value := fmt.Sprintf("%s %d", name(inv), q.ID)
 	primary := func(b messages.Button) messages.Button {
 		b.Style = "primary"
 		return b

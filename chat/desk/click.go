@@ -24,6 +24,7 @@ type deed struct {
 
 // target is what the value of a button says besides the investigation.
 type target struct {
+	key    string // of the investigation
 	number int    // of a question or a verdict; 0 = none
 	rest   string // what follows
 }
@@ -88,6 +89,11 @@ func (a *act) click(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if of, err := a.belongs(ctx, inv, t); err != nil {
+		return err
+	} else if !of {
+		return a.refuse(ctx, "", refusedCase, lostCase, id, a.Command)
+	}
 	if !a.sees(inv) {
 		return a.refuse(ctx, inv.ID, refusedCase, noSuchCase, shown(id))
 	}
@@ -108,13 +114,26 @@ func (a *act) click(ctx context.Context) error {
 	return d.do(a, ctx, inv, t)
 }
 
-// readValue reads "F-12 3 rest".
+// readValue reads "F-12/key 3 rest".
 func readValue(value string) (id string, t target) {
-	id, rest, _ := strings.Cut(value, " ")
+	name, rest, _ := strings.Cut(value, " ")
 	number, rest, _ := strings.Cut(rest, " ")
 	t.number, _ = strconv.Atoi(number)
 	t.rest = rest
+	id, t.key, _ = strings.Cut(name, "/")
 	return id, t
+}
+
+// belongs says whether what was clicked or sent belongs to this investigation, and not to one that had its id before a restore. Buttons
+// of earlier versions carry no key; their message must be one of this investigation's.
+func (a *act) belongs(ctx context.Context, inv workflow.Investigation, t target) (bool, error) {
+	if t.key != "" || inv.Key == "" {
+		return t.key == inv.Key, nil
+	}
+	posts, err := a.Store.Posts(ctx, inv.ID)
+	return err == nil && slices.ContainsFunc(posts, func(p workflow.Post) bool {
+		return p.TS != "" && p.TS == a.in.Message && p.Channel == a.in.Channel
+	}), err
 }
 
 // stale answers a click on a question that is settled: by whom, where the ledger knows.
@@ -256,7 +275,7 @@ func (a *act) glossary(ctx context.Context, inv workflow.Investigation, _ target
 
 // private is what a modal brings back of the click that opened it: an investigation and a question, never a secret.
 func private(inv workflow.Investigation, t target, action string) string {
-	return fmt.Sprintf("%s %d %s", inv.ID, t.number, action)
+	return fmt.Sprintf("%s %d %s", name(&inv), t.number, action)
 }
 
 // offerStorage says how the logs of the storage can be given, where nobody asks for them.
@@ -266,7 +285,7 @@ func (a *act) offerStorage(ctx context.Context, inv workflow.Investigation) erro
 		return a.say(ctx, wrongState, row.Doing)
 	}
 	text := say(storageOffered, code(workflow.StorageCommands[0]), code(workflow.StorageCommands[1]))
-	return a.answer(ctx, []string{text}, a.button(actAccess, inv.ID, "Give access"), a.button(actAISLogs, inv.ID, "Upload storage logs"))
+	return a.answer(ctx, []string{text}, a.button(actAccess, name(&inv), "Give access"), a.button(actAISLogs, name(&inv), "Upload storage logs"))
 }
 
 func (a *act) askAccess(ctx context.Context, inv workflow.Investigation, t target) error {

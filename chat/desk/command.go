@@ -125,12 +125,12 @@ func (a *act) command(ctx context.Context, verb string, inv workflow.Investigati
 		return a.rerun(ctx, inv)
 	case "dispute":
 		if text == "" {
-			return a.answer(ctx, []string{say(pressInstead, "This is wrong")}, a.button(actDispute, inv.ID, "This is wrong"))
+			return a.answer(ctx, []string{say(pressInstead, "This is wrong")}, a.button(actDispute, name(&inv), "This is wrong"))
 		}
 		return a.apply(ctx, inv, workflow.Input{Event: workflow.Dispute, Text: text,
 			Outcome: &workflow.Outcome{Verdict: "wrong", Cause: text, By: a.in.User}}, disputed)
 	case "close":
-		return a.answer(ctx, []string{say(pressInstead, "Close")}, a.button(actClose, inv.ID, "Close"))
+		return a.answer(ctx, []string{say(pressInstead, "Close")}, a.button(actClose, name(&inv), "Close"))
 	}
 	if ok, err := a.trusted(ctx, inv); err != nil {
 		return err

@@ -206,7 +206,7 @@ func (a *act) isOpen(ctx context.Context, inv workflow.Investigation) error {
 		}
 		p, err := a.post(other.ID, workflow.KeyCase,
 			[]string{say(alreadyOpen, orUnknown(inv.Job), other.ID, person(other.Home.Requester), row.Doing, link(workflow.LinkPlaceholder))},
-			a.button(actRerun, other.ID, "Run again"))
+			a.button(actRerun, name(&other), "Run again"))
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -57,7 +58,17 @@ func (s *stage) transcript() string {
 			fmt.Fprintf(&b, "  [file %s: %s]\n", f.Name, f.Title)
 		}
 	}
-	return b.String()
+	text := b.String()
+	rows, err := s.store.Find(context.Background(), workflow.Query{Limit: 100_000})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, r := range rows {
+		if inv, err := s.store.Load(context.Background(), r.ID); err == nil && inv.Key != "" {
+			text = strings.ReplaceAll(text, "/"+inv.Key, "") // another one each time
+		}
+	}
+	return text
 }
 
 // ours keeps the lines that package desk decides: what is struck out, and its own sentences.

@@ -40,6 +40,7 @@ type stage struct {
 	policy  *Policy
 	now     time.Time
 	acts    int
+	bare    bool   // values of buttons are taken as they are written
 	logs    string // a folder that C1 may read
 }
 
@@ -301,6 +302,10 @@ func (s *stage) put(in chat.Inbound) chat.Inbound {
 		in.User = "U1"
 	}
 	in.At = s.now
+	in.Value = s.keyed(in.Value)
+	if in.View != nil {
+		in.View.Private = s.keyed(in.View.Private)
+	}
 	b, err := json.Marshal(in)
 	if err != nil {
 		s.t.Fatal(err)
@@ -309,6 +314,16 @@ func (s *stage) put(in chat.Inbound) chat.Inbound {
 		s.t.Fatal(err)
 	}
 	return in
+}
+
+// keyed adds the key of a case to the value of a button, which plays write without it.
+func (s *stage) keyed(value string) string {
+	id, rest, _ := strings.Cut(value, " ")
+	inv, err := s.store.Load(context.Background(), id)
+	if err != nil || s.bare {
+		return value
+	}
+	return strings.TrimSpace(name(&inv) + " " + rest)
 }
 
 // settle does everything that is due.

@@ -44,6 +44,14 @@ func (a *act) submit(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("investigation %s of a modal: %w", shown(id), err)
 	}
+	if of, err := a.belongs(ctx, inv, t); err != nil {
+		return err
+	} else if !of { // of the channel that it was opened in nothing is left
+		if a.in.Channel, err = a.Surface.Direct(ctx, a.in.User); err != nil {
+			return fmt.Errorf("opening direct messages: %w", err)
+		}
+		return a.refuse(ctx, "", refusedCase, lostCase, id, a.Command)
+	}
 	a.place(inv)
 	if ok, err := a.enter(ctx); !ok {
 		return err

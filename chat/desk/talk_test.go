@@ -169,7 +169,7 @@ func TestWindowsOpenAtOnceAndAreFilledThen(t *testing.T) {
 		}
 		v := s.surface.views[before+1]
 		b, _ := json.Marshal(v)
-		if v.CallbackID != c.callback || !strings.Contains(string(b), c.holds) {
+		if v.CallbackID != c.callback || !strings.Contains(string(b), s.keyed(c.holds)) {
 			t.Errorf("%s: %s", c.name, b)
 		}
 		if problems := blockkit.ValidateView(b); len(problems) > 0 {

@@ -18,6 +18,7 @@ const (
 	noRoots         situation = "no-roots"
 	whichOne        situation = "which-one"      // verb
 	noSuchCase      situation = "no-such-case"   // id
+	lostCase        situation = "lost-case"      // id, command
 	notACase        situation = "not-a-case"     // bot
 	noJobKnown      situation = "no-job-known"   // job
 	notInChannel    situation = "not-in-channel" // bot
@@ -188,6 +189,7 @@ var texts = map[situation]string{
 	forbiddenPath:   "I cannot read %s here: either it does not exist or it is not below a folder that this channel may use. Those are: %s.",
 	noRoots:         "I may not read files by their path in this channel: no folder is configured for it. You can upload the logs instead.",
 	whichOne:        "Which one? Write `%s F-12` or `%s 12345`. `list` shows what there is.",
+	lostCase:        "I no longer have the case behind this button; it was lost when my data was restored. It was called %s. Ask anew with %s and the job ID.",
 	noSuchCase:      "I know no investigation %s in this channel. `list` shows what there is.",
 	notACase:        "This thread is not one of my cases. Mention me under a case, or write `%s 12345` to begin one.",
 	noJobKnown:      "There is no investigation of job %s in this channel. `list` shows what there is.",

@@ -314,8 +314,8 @@ func (d *Desk) regret(ctx context.Context, l *workflow.Lease, why error) (workfl
 	}
 	a := &act{Desk: d, in: in}
 	if in.View != nil && in.Channel == "" {
-		id, _ := readValue(in.View.Private)
-		if inv, err := d.Store.Load(ctx, id); err == nil {
+		id, t := readValue(in.View.Private)
+		if inv, err := d.Store.Load(ctx, id); err == nil && t.key == inv.Key {
 			a.place(inv)
 		} else if in.View.Callback == messages.ViewStart || in.View.Callback == messages.ViewSetup {
 			a.in.Channel = in.View.Private

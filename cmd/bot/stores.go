@@ -53,10 +53,11 @@ func (s *stores) open(ctx context.Context, cfg config.Config, file string) error
 	if s.Archive, err = openArchive(ctx, cfg); err != nil {
 		return err
 	}
+	o := store.Options{Numbers: filepath.Join(s.Dir, "last-case")}
 	if dsn := cfg.Data.Postgres.Reveal(); dsn != "" {
-		s.Durable, err = store.OpenPostgres(ctx, dsn, store.Options{})
+		s.Durable, err = store.OpenPostgres(ctx, dsn, o)
 	} else {
-		s.Durable, err = store.OpenSQLite(ctx, file, store.Options{})
+		s.Durable, err = store.OpenSQLite(ctx, file, o)
 	}
 	return err
 }

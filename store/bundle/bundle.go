@@ -67,6 +67,7 @@ type Incident struct {
 // Investigation says what was asked, by whom, and where it stands.
 type Investigation struct {
 	ID        string         `json:"id"`
+	Key       string         `json:"key"` // tells it from another of the same id, before or after a restore
 	Cluster   string         `json:"cluster"`
 	Job       string         `json:"job"`
 	JobID     string         `json:"job_in_files"` // the one that was chosen where the files hold several
@@ -244,7 +245,7 @@ func by(actor string) string {
 
 func about(inv workflow.Investigation) Investigation {
 	return Investigation{
-		ID: inv.ID, Cluster: inv.Cluster, Job: inv.Job, JobID: inv.JobID, State: inv.State, Since: inv.Since.UTC(), Asked: inv.Asked.UTC(),
+		ID: inv.ID, Key: inv.Key, Cluster: inv.Cluster, Job: inv.Job, JobID: inv.JobID, State: inv.State, Since: inv.Since.UTC(), Asked: inv.Asked.UTC(),
 		Requester: inv.Home.Requester, Team: inv.Home.Team, Channel: inv.Home.Channel, Private: inv.Home.Private, Shared: inv.Home.Shared,
 		Again: inv.Again, Nodes: inv.Nodes, WorldSize: inv.WorldSize, Storage: inv.Storage, Acting: inv.Acting, Notes: inv.Notes,
 		Verdicts: inv.Verdicts, Version: inv.Version,
