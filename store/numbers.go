@@ -71,7 +71,7 @@ func (n numbers) beyond(given int64, now time.Time) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if !known && given > 0 { // the file was lost, and perhaps the newest part of the database with it
+	if !known { // it was lost, and perhaps the newest part of the database with it
 		last = byClock(now)
 	}
 	next := max(given, last) + 1

@@ -249,6 +249,7 @@ func (w *Watcher) tell(ctx context.Context, l *workflow.Lease) error {
 		if err != nil {
 			return err
 		}
+		p.Topic = keyOwner
 		change.Posts = append(change.Posts, p)
 	}
 	c.Fate, c.Why, c.Nodes, c.Listed = fateDigest, why, nil, false
@@ -274,6 +275,7 @@ func (w *Watcher) publish(ctx context.Context, inv workflow.Investigation, c *ca
 		if err != nil {
 			return err
 		}
+		p.Topic = keyOwner
 		posts = append(posts, p)
 	}
 	shown, err := d.unveil(ctx, &inv, c, wait, true)

@@ -387,7 +387,7 @@ func (w *Workers) accessLost(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.Kind, p.Key, p.Thread = workflow.PostMessage, fmt.Sprintf("lost-%d", inv.Version+1), workflow.KeyCase
+		p.Kind, p.Key, p.Thread, p.Topic = workflow.PostMessage, fmt.Sprintf("lost-%d", inv.Version+1), workflow.KeyCase, "lost"
 		err = d.Store.Save(ctx, workflow.Change{Investigation: &inv, Posts: append(posts, p),
 			Entries: []workflow.Entry{{At: d.Now(), Kind: "question", Text: "the access to storage was lost in a restart; asked again"}}})
 		if err != nil && !errors.Is(err, workflow.ErrConflict) {
