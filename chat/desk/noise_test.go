@@ -62,7 +62,6 @@ type listener struct {
 	*stage
 	heard []time.Time
 	keys  []string
-	edits int
 }
 
 func (l *listener) listen() {
@@ -83,11 +82,10 @@ func (l *listener) listen() {
 			if err := l.store.Sent(ctx, p.ID, fmt.Sprint(p.ID), ""); err != nil {
 				l.t.Fatal(err)
 			}
-			switch p.Kind {
-			case workflow.PostMessage, workflow.PostFiles:
+			switch {
+			case p.Investigation != "F-1":
+			case p.Kind == workflow.PostMessage, p.Kind == workflow.PostFiles:
 				l.heard, l.keys = append(l.heard, l.now), append(l.keys, p.Key)
-			case workflow.PostEdit:
-				l.edits++
 			}
 		}
 	}
@@ -213,4 +211,46 @@ func (l *listener) nothingLost() {
 			l.t.Errorf("verdict %d, the newest, did not arrive; heard %s", inv.Verdicts, strings.Join(l.keys, " "))
 		}
 	}
+}
+
+// A watched job nobody asked for: its first report counts, and so do the messages to the owners of jobs that failed alike.
+func TestAWatchedCaseSaysNoMoreThanTheBound(t *testing.T) {
+	s := newWatchStage(t)
+	s.looksAgain()
+	l := &listener{stage: s.stage}
+	n := 0
+	s.engine.diagnose = func(in analysis.Input) (*incident.Report, error) {
+		r := report([]string{"gpu-ecc", "node-lost"}[n%2], incident.Confirmed)
+		r.Verdict.Root.Nodes = []string{"n7a"}
+		r.Coverage.NodesMissing = []string{fmt.Sprint("gone", n)}
+		return r, nil
+	}
+	s.ended("7")
+	for ; n < 150; n++ {
+		if n < 80 {
+			s.fetch.files["/logs/west/7"] = []incident.Source{{Name: "7.out", Path: "/logs/west/7/out", Bytes: int64(100 + n)}}
+			if err := s.desk.Arrived(context.Background(), "west", "7"); err != nil {
+				t.Fatal(err)
+			}
+			if n%4 == 3 {
+				user := fmt.Sprint("user", n)
+				s.policy.Identity["U"+user] = user
+				s.ended(fmt.Sprint(100+n), of(user), on("n7a"))
+			}
+		}
+		s.passes(1)
+		l.listen()
+	}
+	if most := l.most(); most > workflow.UnaskedMost {
+		t.Errorf("%d messages in an hour: %s", most, strings.Join(l.keys, " "))
+	}
+	for range 300 {
+		s.passes(1)
+		l.listen()
+	}
+	if most := l.most(); most > workflow.UnaskedMost {
+		t.Errorf("%d messages in an hour, at last: %s", most, strings.Join(l.keys, " "))
+	}
+	l.nothingLost()
+	t.Log(strings.Join(l.keys, " "))
 }

@@ -51,7 +51,7 @@ var investigationTests = []test{
 	}},
 	{"a snapshot comes back whole, paths included", func(b *bench) {
 		inv := opened("F-1")
-		inv.Asked, inv.Since = b.time(), b.time()
+		inv.Asked, inv.Since, inv.Key = b.time(), b.time(), "a key"
 		inv.Sources = []incident.Source{{Name: "a.out", Path: "/spool/a.out", Bytes: 7}}
 		inv.Open = []workflow.Question{{ID: 1, Kind: workflow.AskMissing, Items: []string{"n1", "n2"}, Asked: b.time()}}
 		inv.Report = &incident.Report{Warnings: []string{"100% 'quoted'"}}
@@ -60,6 +60,7 @@ var investigationTests = []test{
 		b.reopen()
 		got := b.load()
 		same(b, "version", got.Version, 1)
+		same(b, "key", got.Key, "a key")
 		same(b, "path", got.Sources[0].Path, "/spool/a.out")
 		same(b, "question", got.Open[0].Items[1], "n2")
 		same(b, "warning", got.Report.Warnings[0], "100% 'quoted'")
