@@ -70,7 +70,7 @@ func saved(t *testing.T, store workflow.Durable, dir string) workflow.Investigat
 		},
 	}
 	inv := workflow.Investigation{
-		ID: "F-1", Cluster: "west", Job: "4242", State: workflow.Closed, Since: noon.Add(2 * time.Hour), Asked: noon,
+		ID: "F-1", Key: "miyqnkvb73u54ry7qrzpc66wak", Cluster: "west", Job: "4242", State: workflow.Closed, Since: noon.Add(2 * time.Hour), Asked: noon,
 		Home:    workflow.Home{Team: "T1", Channel: "C1", Requester: "U1"},
 		Sources: []incident.Source{{Name: "slurm-4242.out", Path: first, Bytes: int64(len(log0)), Origin: "path"}, {Name: "../gone|.out", Path: filepath.Join(dir, "gone"), Bytes: 7, Origin: "path"}, {Name: "other.out", Path: first, Bytes: 3, Origin: "path"}},
 		Report:  report, Told: "Rank 0 ended by an exception", Verdicts: 2, Superseded: []string{"cause unknown"}, Acting: []string{"U1"},
