@@ -164,7 +164,7 @@ func TestNoStateSaysMoreThanTheBound(t *testing.T) {
 					}
 				}
 				l.heard, l.keys = nil, nil
-				l.lives(80*time.Minute, time.Minute, world)
+				l.lives(75*time.Minute, 90*time.Second, world)
 				if most := l.most(); most > workflow.UnaskedMost {
 					t.Errorf("%d messages in an hour: %s", most, strings.Join(l.keys, " "))
 				}
