@@ -17,13 +17,13 @@ type names map[string]bool
 func known() names {
 	n := names{}
 	for _, s := range knowledge.Signatures() {
-		n.add(s.ID)
+		n.add(string(s.ID))
 	}
 	for _, s := range knowledge.Readings() {
-		n.add(s.ID)
+		n.add(string(s.ID))
 	}
 	for _, m := range knowledge.Mechanisms() {
-		n.add(m.Slug)
+		n.add(string(m.Slug))
 	}
 	return n
 }
