@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"faultline/incident"
+	"faultline/workflow"
 )
 
 // unpacking is the state of one archive.
@@ -66,7 +67,11 @@ func (g *gatherer) unpackOne(given, base, abs, prefix, root string, nested bool)
 	if u.overrun != nil {
 		err = u.overrun
 	}
+	var own *workflow.Fault
 	switch {
+	case errors.As(err, &own):
+		g.fault = own
+		g.problem(TooMuch, given, fmt.Sprintf("%s: %s, so a part of it was left out.", name, own))
 	case errors.Is(err, errSpool):
 		g.problem(TooMuch, given, fmt.Sprintf("%s unpacks to more than %d bytes; the rest was left out: unpack it yourself and name the directory.", name, g.lim.spool))
 	case errors.Is(err, errBomb):
@@ -211,7 +216,8 @@ func (u *unpacking) zip(f *os.File) error {
 			}
 			err = u.entry(e.Name, r)
 			r.Close()
-			if errors.Is(err, errSpool) || errors.Is(err, errBomb) {
+			var own *workflow.Fault
+			if errors.Is(err, errSpool) || errors.Is(err, errBomb) || errors.As(err, &own) {
 				return err
 			}
 			if err != nil {
@@ -299,13 +305,13 @@ var errTooBig = errors.New("too big")
 func (u *unpacking) write(dst string, r io.Reader) (n int64, sum string, err error) {
 	w, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return 0, "", err
+		return 0, "", workflow.NotKept(err)
 	}
 	h := sha256.New()
 	room := min(u.lim.entry, u.lim.spool-u.spooled)
-	n, err = io.Copy(io.MultiWriter(w, h), io.LimitReader(r, room+1))
+	n, err = io.Copy(io.MultiWriter(keeper{w}, h), io.LimitReader(r, room+1))
 	if cerr := w.Close(); err == nil {
-		err = cerr
+		err = workflow.NotKept(cerr)
 	}
 	if n > room {
 		err = errTooBig
@@ -320,6 +326,14 @@ func (u *unpacking) write(dst string, r io.Reader) (n int64, sum string, err err
 		return n, hex.EncodeToString(h.Sum(nil)), errBomb
 	}
 	return n, hex.EncodeToString(h.Sum(nil)), err
+}
+
+// keeper marks what a disk of ours refuses, and keeps it apart from what is wrong with an archive.
+type keeper struct{ io.Writer }
+
+func (k keeper) Write(b []byte) (int, error) {
+	n, err := k.Writer.Write(b)
+	return n, workflow.NotKept(err)
 }
 
 // safe cleans an entry's path, and refuses one that is absolute, climbs, or holds what no log's name does.

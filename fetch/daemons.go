@@ -2,11 +2,14 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
 	"slices"
 	"strings"
+
+	"faultline/workflow"
 )
 
 // What the names of files that are no logs of the job begin with in a report: files of the job may be called alike.
@@ -37,11 +40,8 @@ func Baseline(ctx context.Context, paths []string, dir string, opts LocalOptions
 }
 
 func beside(ctx context.Context, paths []string, dir, prefix string, opts LocalOptions) (*Set, error) {
-	if err := os.RemoveAll(dir); err != nil {
-		return nil, fmt.Errorf("making room for %s: %w", prefix, err)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making room for %s: %w", prefix, err)
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
+		return nil, fmt.Errorf("making room for %s: %w", prefix, workflow.NotKept(err))
 	}
 	opts.SpoolDir, opts.nested = dir, true
 	set, err := Local(ctx, paths, opts)

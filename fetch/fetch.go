@@ -54,6 +54,8 @@ type Set struct {
 	Warnings []string
 	// Unreadable is what the user named, or what should have been a log, and could not be used.
 	Unreadable []Problem
+	// Fault is a *workflow.Fault where SpoolDir did not take what archives hold.
+	Fault error
 }
 
 // Kind of a Problem.
@@ -159,7 +161,7 @@ type found struct {
 
 // set gives the sources their final names and sorts everything.
 func (g *gatherer) set() *Set {
-	s := &Set{Unreadable: g.problems}
+	s := &Set{Unreadable: g.problems, Fault: g.fault}
 	for k := 0; ; k++ {
 		s.Sources = s.Sources[:0]
 		unique, more := map[string]bool{}, false

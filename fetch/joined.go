@@ -10,6 +10,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"faultline/workflow"
 )
 
 // Several logs in one text, each under the header that tail and head print where they are given many files:
@@ -108,7 +110,7 @@ func several(p string) bool {
 func (u *unpacking) joined(r io.Reader) error {
 	dir, err := os.MkdirTemp(u.opts.SpoolDir, "joined-")
 	if err != nil {
-		return err
+		return workflow.NotKept(err)
 	}
 	defer os.RemoveAll(dir)
 	p := parts{unpacking: u, dir: dir, index: map[string]int{}}
@@ -203,9 +205,9 @@ func (p *parts) open(name string) error {
 	}
 	f, err := os.OpenFile(p.file(i), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return err
+		return workflow.NotKept(err)
 	}
-	p.f, p.w = f, bufio.NewWriterSize(f, 64<<10)
+	p.f, p.w = f, bufio.NewWriterSize(keeper{f}, 64<<10)
 	return nil
 }
 

@@ -145,12 +145,15 @@ func escapeGlob(s string) string {
 func (s *Shared) Collect(ctx context.Context, places []string) (workflow.Collection, error) {
 	dir, err := os.MkdirTemp(s.Spool, "archive-") // each pass unpacks afresh: an earlier one may still be quoted
 	if err != nil {
-		return workflow.Collection{}, fmt.Errorf("making room for archives: %w", err)
+		return workflow.Collection{}, fmt.Errorf("making room for archives: %w", workflow.NotKept(err))
 	}
 	set, err := Local(ctx, places, LocalOptions{SpoolDir: dir, Beside: s.Beside, Known: s.Known})
 	_ = os.Remove(dir) // nothing was unpacked: it is empty and goes away
+	if err != nil && set != nil && set.Fault != nil {
+		err = set.Fault
+	}
 	if err != nil {
 		return workflow.Collection{}, err
 	}
-	return workflow.Collection{Sources: set.Sources, Warnings: set.Warnings}, nil
+	return workflow.Collection{Sources: set.Sources, Warnings: set.Warnings, Fault: set.Fault}, nil
 }

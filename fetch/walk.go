@@ -20,6 +20,7 @@ type gatherer struct {
 	lim      limits
 	found    []found
 	problems []Problem
+	fault    error
 	skipped  map[string][]string // reason → names
 	spooled  int64
 	serial   int

@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"errors"
+	"io"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
@@ -25,6 +27,8 @@ type dialect struct {
 	broken func(err error) string
 	// again says that the transaction lost against another one and may be tried once more.
 	again func(err error) bool
+	// reason says in a few words why the database itself does not work; "" for other errors.
+	reason func(err error) string
 }
 
 var sqliteDialect = dialect{
@@ -41,6 +45,13 @@ var sqliteDialect = dialect{
 	again: func(err error) bool {
 		var e *sqlite.Error
 		return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
+	},
+	reason: func(err error) string {
+		var e *sqlite.Error
+		if !errors.As(err, &e) {
+			return ""
+		}
+		return sqliteReasons[e.Code()&0xff]
 	},
 }
 
@@ -65,6 +76,49 @@ var postgresDialect = dialect{
 		var e *pgconn.PgError
 		return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01") // serialization_failure, deadlock_detected
 	},
+	reason: func(err error) string {
+		var refused *pgconn.PgError
+		var away *pgconn.ConnectError
+		switch {
+		case errors.As(err, &refused):
+			for _, code := range []string{refused.Code, refused.Code[:min(2, len(refused.Code))]} {
+				if why := postgresReasons[code]; why != "" {
+					return why
+				}
+			}
+			return ""
+		case errors.As(err, &away), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
+			return "PostgreSQL cannot be reached"
+		}
+		return ""
+	},
+}
+
+var sqliteReasons = map[int]string{
+	sqlite3.SQLITE_FULL:     "disk full on the bot's host",
+	sqlite3.SQLITE_BUSY:     "another process has locked the database",
+	sqlite3.SQLITE_LOCKED:   "another process has locked the database",
+	sqlite3.SQLITE_READONLY: "the database is read-only",
+	sqlite3.SQLITE_IOERR:    "disk error on the bot's host",
+	sqlite3.SQLITE_CANTOPEN: "the database file cannot be opened",
+	sqlite3.SQLITE_CORRUPT:  "the database file is damaged",
+	sqlite3.SQLITE_NOTADB:   "the database file is damaged",
+	sqlite3.SQLITE_PERM:     "no permission to write on the bot's host",
+}
+
+// postgresReasons are by SQLSTATE, or by its class.
+var postgresReasons = map[string]string{
+	"25006": "PostgreSQL is read-only",
+	"53100": "the disk of PostgreSQL is full",
+	"53300": "PostgreSQL has no connection left",
+	"08":    "PostgreSQL cannot be reached",
+	"28":    "PostgreSQL refuses the login",
+	"3D":    "the database is gone",
+	"3F":    "the tables are gone",
+	"42":    "PostgreSQL refuses access to the tables",
+	"53":    "PostgreSQL is short of resources",
+	"57":    "PostgreSQL is stopping or starting",
+	"58":    "PostgreSQL has a disk error",
 }
 
 // rebind turns question marks into what the database calls its placeholders. No SQL of ours has one in a text.

@@ -45,6 +45,8 @@ func (db *DB) Forget(ctx context.Context, id, actor string) error {
 		return err
 	}
 	// What was deleted is still in the log of the changes that are not in the main file yet.
+	db.gate.RLock()
+	defer db.gate.RUnlock()
 	if _, err := db.write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
 		return fmt.Errorf("forgetting investigation %s: emptying the write-ahead log: %w", id, err)
 	}

@@ -42,20 +42,21 @@ func openSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, errors.Join(err, release())
 	}
 	db.release = release
-	err = db.migrate(ctx, steps)
-	if err == nil {
-		err = db.keepNumbers(ctx)
-	}
-	if err == nil {
-		err = db.inTx(ctx, "taking over what was begun", func(c *conn) error {
-			_, err := c.exec(ctx, "UPDATE job SET lease_until = 0 WHERE state = 'claimed'")
-			return err
-		})
+	if err = db.migrate(ctx, steps); err == nil {
+		err = errors.Join(db.keepNumbers(ctx), db.takeOver(ctx))
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// takeOver lets everything be claimed again: nobody but this process can be working on it.
+func (db *DB) takeOver(ctx context.Context) error {
+	return db.inTx(ctx, "taking over what was begun", func(c *conn) error {
+		_, err := c.exec(ctx, "UPDATE job SET lease_until = 0 WHERE state = 'claimed'")
+		return err
+	})
 }
 
 func connectSQLite(path string, o Options) (*DB, error) {
@@ -71,23 +72,33 @@ func connectSQLite(path string, o Options) (*DB, error) {
 	if db.now == nil {
 		db.now = time.Now
 	}
-	if db.write, err = sql.Open("sqlite", sqliteDSN(path, "_txlock=immediate")); err != nil {
+	if err := db.connect(); err != nil {
 		return nil, err
 	}
-	// One writer: whoever wants to write waits in Go, in order, instead of in SQLite, by chance.
-	db.write.SetMaxOpenConns(1)
-	if db.read, err = sql.Open("sqlite", sqliteDSN(path, "_pragma=query_only(1)")); err != nil {
-		return nil, errors.Join(err, db.write.Close())
-	}
-	db.read.SetMaxOpenConns(4)
 	return db, nil
 }
 
+// connect opens the pools on the file that is there.
+func (db *DB) connect() (err error) {
+	if db.write, err = sql.Open("sqlite", sqliteDSN(db.path, "_txlock=immediate")); err != nil {
+		return err
+	}
+	// One writer: whoever wants to write waits in Go, in order, instead of in SQLite, by chance.
+	db.write.SetMaxOpenConns(1)
+	if db.read, err = sql.Open("sqlite", sqliteDSN(db.path, "_pragma=query_only(1)")); err != nil {
+		return errors.Join(err, db.write.Close())
+	}
+	db.read.SetMaxOpenConns(4)
+	db.opened.main, err = os.Stat(db.path)
+	return err
+}
+
 // sqliteDSN names the file with how it is used: readers do not wait for the writer (WAL), a commit is on the disk when
-// it returns (FULL), and what is deleted is overwritten, so that what was forgotten is gone.
+// it returns (FULL), and what is deleted is overwritten, so that what was forgotten is gone. A file that somebody removed is
+// not made by opening it (rw): it would be empty.
 func sqliteDSN(path, more string) string {
 	u := url.URL{Scheme: "file", Path: path, OmitHost: true}
-	return u.String() + "?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=secure_delete(1)&" + more
+	return u.String() + "?mode=rw&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=secure_delete(1)&" + more
 }
 
 // Backup writes a copy of the store to a new file, while the bot goes on working.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"faultline/workflow"
@@ -28,17 +29,22 @@ type Options struct {
 type DB struct {
 	dialect dialect
 	now     func() time.Time // nil: ask the database
+	// gate is held for reading while the pools are used, and for writing while they are changed.
+	gate    sync.RWMutex
 	write   *sql.DB
 	read    *sql.DB
 	path    string // of the file, for SQLite
 	numbers numbers
 	release func() error
+	opened  files // what the pools have open, for SQLite
 }
 
 var _ workflow.Durable = (*DB)(nil)
 
 // Close implements workflow.Durable.
 func (db *DB) Close() error {
+	db.gate.RLock()
+	defer db.gate.RUnlock()
 	var errs []error
 	if db.read != db.write {
 		errs = append(errs, db.read.Close())
@@ -64,10 +70,24 @@ type conn struct {
 	q       querier
 	dialect *dialect
 	clock   func() time.Time
-	at      time.Time // the time of the transaction, once it was asked for
+	use     *sync.RWMutex // held while a statement runs; nil: it is held already
+	at      time.Time     // the time of the transaction, once it was asked for
 }
 
-func (db *DB) reader() *conn { return &conn{q: db.read, dialect: &db.dialect, clock: db.now} }
+func (db *DB) reader() *conn {
+	return &conn{q: readPool{db}, dialect: &db.dialect, clock: db.now, use: &db.gate}
+}
+
+// readPool is the pool of readers at the moment.
+type readPool struct{ db *DB }
+
+func (p readPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return p.db.read.QueryContext(ctx, query, args...)
+}
+
+func (p readPool) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return p.db.read.ExecContext(ctx, query, args...)
+}
 
 // maxTries is how often a transaction is begun again that only lost against others.
 const maxTries = 20
@@ -92,6 +112,8 @@ func (db *DB) inTx(ctx context.Context, doing string, f func(c *conn) error) err
 }
 
 func (db *DB) try(ctx context.Context, f func(c *conn) error) error {
+	db.gate.RLock()
+	defer db.gate.RUnlock()
 	t, err := db.write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -132,11 +154,21 @@ func (c *conn) time(ctx context.Context) (time.Time, error) {
 
 // exec runs a statement and returns how many rows it touched.
 func (c *conn) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	defer c.using()()
 	res, err := c.q.ExecContext(ctx, c.dialect.rebind(query), stored(args)...)
 	if err != nil {
 		return 0, err
 	}
 	return res.RowsAffected()
+}
+
+// using holds the pools as they are until the returned function is called.
+func (c *conn) using() (done func()) {
+	if c.use == nil {
+		return func() {}
+	}
+	c.use.RLock()
+	return c.use.RUnlock
 }
 
 // one reads at most one row.
@@ -150,6 +182,7 @@ func (c *conn) one(ctx context.Context, query string, args []any, into ...any) (
 
 // each calls f for every row; scan reads its columns.
 func (c *conn) each(ctx context.Context, query string, args []any, f func(scan func(...any) error) error) error {
+	defer c.using()()
 	rows, err := c.q.QueryContext(ctx, c.dialect.rebind(query), stored(args)...)
 	if err != nil {
 		return err

@@ -51,6 +51,9 @@ type Flow struct {
 	// Facts asks a cluster what it knows of a job whose logs a person named: Found.Base are places of that alone, without logs.
 	// nil: nobody can be asked.
 	Facts func(ctx context.Context, cluster, job string) (Found, error)
+	// Trouble looks whether the disk and the store of the bot itself work at this moment, and returns a *Fault where they do not;
+	// nil: nobody can tell.
+	Trouble func(ctx context.Context) error
 	// Hint fills the copy commands of questions about a cluster; may be nil.
 	Hint func(cluster string) CopyHint
 	// Workers and Version are passed to the engine, Progress is told how far it has read.
@@ -222,6 +225,9 @@ func (f *Flow) Run(ctx context.Context, id string) error {
 		out, err := f.step(ctx, &inv)
 		if ctx.Err() != nil {
 			return ctx.Err() // stays where it is; Run resumes it
+		}
+		if own := f.ownFault(ctx, out, err); own != nil {
+			return fmt.Errorf("investigation %s while %s: %w", id, before.State, own) // likewise
 		}
 		if err != nil {
 			before.Version = inv.Version // how far it came may have been saved
@@ -421,6 +427,7 @@ type outcome struct {
 	asks      []Question
 	revisions []incident.Revision // those that are new in report
 	changed   []Question
+	fault     error // of the bot's own, that left something out
 }
 
 func (f *Flow) show(ctx context.Context, inv Investigation, out outcome) error {

@@ -50,6 +50,8 @@ type Collection struct {
 	NodesFrom string
 	// Facts are the names of those sources that hold what the cluster says: it is asked anew each time.
 	Facts []string
+	// Fault is why something could not be kept on the bot's own disk; nil where all was.
+	Fault error
 }
 
 // Brought is how far the bringing of logs has come. Bytes counts what need not be fetched too; Fetched does not.

@@ -176,6 +176,13 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 	if ctx.Err() != nil {
 		return outcome{}, ctx.Err()
 	}
+	if err == nil && len(got.Sources) == 0 {
+		err = got.Fault
+	}
+	var own *Fault
+	if f.Deferred && errors.As(err, &own) {
+		return outcome{}, fmt.Errorf("bringing the logs of job %s: %w", orUnknown(inv.Job), err)
+	}
 	if inv.Report == nil {
 		inv.Late.Tried = tried(inv.Places, got, err)
 	}
@@ -212,7 +219,7 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 		inv.Expected, inv.ExpectedFrom = got.Nodes, got.NodesFrom
 	}
 	inv.Read, inv.Refuted = slices.Clone(inv.Places), 0
-	out := outcome{event: Fetched, note: fmt.Sprintf("%d %s", len(got.Sources), plural(len(got.Sources), "file", "files")), says: says}
+	out := outcome{event: Fetched, note: fmt.Sprintf("%d %s", len(got.Sources), plural(len(got.Sources), "file", "files")), says: says, fault: got.Fault}
 	for _, w := range got.Warnings {
 		out.entries = append(out.entries, f.entry("warning", w))
 	}
@@ -262,6 +269,9 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 		look = skim(inv)
 	}
 	report, jobs, err := f.diagnose(ctx, inv, look)
+	if errors.Is(err, analysis.ErrNothingToRead) && f.fetchedAgain(ctx, inv) {
+		report, jobs, err = f.diagnose(ctx, inv, look)
+	}
 	if ctx.Err() != nil {
 		return outcome{}, ctx.Err()
 	}
@@ -297,6 +307,16 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 		out.asks = f.ask(inv, qs...)
 	}
 	return out, nil
+}
+
+// fetchedAgain brings the files of an investigation once more: the bot's copies may have been lost with its disk.
+func (f *Flow) fetchedAgain(ctx context.Context, inv *Investigation) bool {
+	got, err := f.collected(ctx, *inv, inv.Places)
+	if err != nil || len(got.Sources) == 0 {
+		return false
+	}
+	inv.Sources, inv.Warnings = got.Sources, got.Warnings
+	return true
 }
 
 // settled are the questions that were asked before and are not open any more.

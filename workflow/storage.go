@@ -22,6 +22,10 @@ func (f *Flow) storage(ctx context.Context, inv *Investigation) (outcome, error)
 		if ctx.Err() != nil {
 			return outcome{}, ctx.Err()
 		}
+		var own *Fault
+		if f.Deferred && errors.As(err, &own) {
+			return outcome{}, fmt.Errorf("fetching the storage logs: %w", err)
+		}
 		if err != nil {
 			why := err.Error()
 			if errors.Is(err, ErrAccessLost) {
@@ -46,6 +50,13 @@ func (f *Flow) storage(ctx context.Context, inv *Investigation) (outcome, error)
 	if ctx.Err() != nil {
 		return outcome{}, ctx.Err()
 	}
+	if err == nil && len(got.Sources) == 0 {
+		err = got.Fault
+	}
+	var own *Fault
+	if f.Deferred && errors.As(err, &own) {
+		return outcome{}, fmt.Errorf("unpacking storage logs: %w", err)
+	}
 	if err != nil || len(got.Sources) == 0 {
 		why := "there is no log in it"
 		if err != nil {
@@ -53,7 +64,7 @@ func (f *Flow) storage(ctx context.Context, inv *Investigation) (outcome, error)
 		}
 		return f.notFetched(inv, "I could not read what was given as storage logs: "+why, why), nil
 	}
-	inv.StorageSources = got.Sources
+	inv.StorageSources, out.fault = got.Sources, got.Fault
 	for _, w := range got.Warnings {
 		if !slices.Contains(inv.StorageMissing, w) {
 			inv.StorageMissing = append(inv.StorageMissing, w)

@@ -197,7 +197,7 @@ func (a *act) upload(ctx context.Context, inv workflow.Investigation, files []ch
 	// A folder of its own for each upload: two uploads may hold files of one name, and a repetition finds its own again.
 	dir := filepath.Join(a.Spool, inv.ID, short(a.in.Key))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("making room for an upload: %w", err)
+		return fmt.Errorf("making room for an upload: %w", workflow.NotKept(err))
 	}
 	var places []string
 	for i, f := range files {
@@ -205,6 +205,10 @@ func (a *act) upload(ctx context.Context, inv workflow.Investigation, files []ch
 		if err := a.download(ctx, f, path); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
+			}
+			var own *workflow.Fault
+			if errors.As(err, &own) {
+				return err
 			}
 			a.Log.Warn("an upload could not be fetched", "investigation", inv.ID, "error", err)
 			return a.say(ctx, uploadFailed, code(shown(f.Name)))

@@ -86,6 +86,7 @@ const (
 	noReport        situation = "no-report"
 	buried          situation = "buried"        // reason
 	buriedRun       situation = "buried-run"    // reason
+	ownFault        situation = "own-fault"     // what does not work, and why
 	pressInstead    situation = "press-instead" // the button's name
 	unknownHere     situation = "unknown-here"  // job
 	statusNone      situation = "status-none"
@@ -248,6 +249,7 @@ var texts = map[situation]string{
 	noReport:        "There is no report yet; I am %s.",
 	buried:          "I tried several times and could not do what you asked: %s. Nothing was changed. The people who run me see this too; please try again later.",
 	buriedRun:       "I tried several times and could not go on: %s",
+	ownFault:        "%s. Your logs are fine, and you need to do nothing. I keep trying, and go on as soon as it works.",
 	pressInstead:    "Press *%s* and tell me what it was: two questions, one of them optional.",
 	unknownHere:     "I looked for logs of job %s and found none that this channel may see.",
 	statusNone:      "Nothing is open in this channel.",

@@ -37,10 +37,18 @@ type Workers struct {
 	Attempts int
 	// Backoff says how long a job waits after its n-th failure, n from 1.
 	Backoff func(n int) time.Duration
-	Log     *slog.Logger
+	// Trouble looks whether the bot's own disk and store work now; its error is a *workflow.Fault. nil: nobody can tell.
+	Trouble func(ctx context.Context) error
+	// Say posts into the thread of an investigation without the store; nil: nobody can.
+	Say func(ctx context.Context, investigation, text string) error
+	Log *slog.Logger
 
 	once sync.Once
 	wake chan struct{}
+
+	mu    sync.Mutex
+	waits map[int64]int   // jobs that wait for the bot's own host
+	said  map[string]bool // what people were told of that
 }
 
 // Defaults of Workers where a member is zero.
@@ -56,6 +64,7 @@ const (
 func (w *Workers) init() {
 	w.once.Do(func() {
 		w.wake = make(chan struct{}, 64)
+		w.waits, w.said = map[int64]int{}, map[string]bool{}
 		w.Inbound = orElse(w.Inbound, defaultInbound)
 		w.Analyses = orElse(w.Analyses, defaultAnalyses)
 		w.Attempts = orElse(w.Attempts, defaultAttempts)
@@ -88,7 +97,7 @@ func (w *Workers) Wake() {
 // that a job does ends it.
 func (w *Workers) Run(ctx context.Context) error {
 	w.init()
-	if err := w.Resume(ctx); err != nil {
+	if err := w.resumed(ctx); err != nil {
 		return err
 	}
 	var all sync.WaitGroup
@@ -142,7 +151,9 @@ func (w *Workers) Do(ctx context.Context, kinds ...string) (did bool, err error)
 }
 
 func (w *Workers) one(ctx context.Context, kinds []string, owner string) (bool, error) {
-	l, err := w.Desk.Store.Claim(ctx, kinds, owner, w.Lease)
+	bound, cancelled := context.WithTimeout(ctx, w.Lease) // a database that is gone may never answer
+	l, err := w.Desk.Store.Claim(bound, kinds, owner, w.Lease)
+	cancelled()
 	if err != nil || l == nil {
 		return false, err
 	}
@@ -259,18 +270,24 @@ func (w *Workers) settle(ctx, after context.Context, l *workflow.Lease, err erro
 	store := w.Desk.Store
 	switch {
 	case err == nil, errors.Is(err, workflow.ErrLost):
+		w.done(l)
 		return nil
 	case errors.As(err, &later):
-		return ignoreLost(store.Release(after, l, later.after, nil))
+		return w.note(ctx, func(after context.Context) error { return store.Release(after, l, later.after, nil) })
 	case ctx.Err() != nil: // the process stops; it is nobody's failure
 		return ignoreLost(store.Release(after, l, 0, nil))
 	}
 	if h := w.Desk.Hooks.Failed; h != nil {
 		h(l.Kind)
 	}
+	if own := w.ownTrouble(ctx); own != nil {
+		return w.wait(ctx, l, own)
+	}
 	w.Log.Error("a job failed", "kind", l.Kind, "investigation", l.Investigation, "attempt", l.Attempts+1, "error", told(err))
 	if l.Attempts+1 < w.Attempts {
-		return ignoreLost(store.Release(after, l, w.Backoff(l.Attempts+1), errors.New(told(err))))
+		return w.note(ctx, func(after context.Context) error {
+			return store.Release(after, l, w.Backoff(l.Attempts+1), errors.New(told(err)))
+		})
 	}
 	return w.bury(after, l, err)
 }
@@ -308,6 +325,11 @@ func (w *Workers) bury(ctx context.Context, l *workflow.Lease, why error) error 
 
 // regret is the answer to an act that was given up; not ok where nobody would see it.
 func (d *Desk) regret(ctx context.Context, l *workflow.Lease, why error) (workflow.Post, bool) {
+	return d.reply(ctx, l, say(buried, why))
+}
+
+// reply is a sentence to the person whose act a job is; not ok where nobody would see it.
+func (d *Desk) reply(ctx context.Context, l *workflow.Lease, sentence string) (workflow.Post, bool) {
 	var in chat.Inbound
 	if json.Unmarshal(l.Payload, &in) != nil || in.Kind == chat.Home || in.Kind == chat.Dismiss {
 		return workflow.Post{}, false
@@ -321,14 +343,32 @@ func (d *Desk) regret(ctx context.Context, l *workflow.Lease, why error) (workfl
 			a.in.Channel = in.View.Private
 		}
 	}
-	p, err := a.post("", "", []string{say(buried, why)})
+	p, err := a.post("", "", []string{sentence})
 	return p, err == nil && p.Channel != ""
 }
 
 // told is an error as it may be logged and stored: one line, and no secret.
 func told(err error) string { return redact.String(firstLine(err.Error())) }
 
-// Resume is called once at the start: every investigation that is at work has a job that goes on with it, and an access
+// resumed resumes, as soon as the store lets it.
+func (w *Workers) resumed(ctx context.Context) error {
+	for {
+		err := w.Resume(ctx)
+		if err == nil {
+			return nil
+		}
+		w.Log.Error("going on with what was begun", "error", told(err))
+		pause := time.NewTimer(ownMost)
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return err
+		case <-pause.C:
+		}
+	}
+}
+
+// Resume is called at the start, and when the store works again: every investigation that is at work has a job that goes on with it, and an access
 // that was kept in memory only is asked for again.
 func (w *Workers) Resume(ctx context.Context) error {
 	store := w.Desk.Store

@@ -18,6 +18,8 @@ const (
 	keepTrying = 24 * time.Hour
 	// suspect is the number of failed tries after which the message itself may be why Slack fails, and is made plain.
 	suspect = 8
+	// ownPause is how long a post waits for the bot's own disk: so much, and no more, after the disk's trouble it is sent.
+	ownPause = 3 * time.Second
 )
 
 // place is where a post goes.
@@ -287,12 +289,16 @@ func (s *Sender) after(ctx context.Context, p workflow.Post, r result, err error
 	var limited *LimitedError
 	var unclear *UnclearError
 	var unsent *NotSentError
+	var own *workflow.Fault
 	switch c := code(err); {
 	case err == nil:
 		s.done(ctx, p, r)
 	case errors.As(err, &limited):
 		s.count(p, "delayed")
 		s.putBack(ctx, p, limited.After, limited.Error(), false)
+	case errors.As(err, &own):
+		s.count(p, "retried")
+		s.putBack(ctx, p, ownPause, own.Error(), false)
 	case errors.As(err, &unclear):
 		ids, _ := s.sentFiles(p.ID)
 		s.resolve(ctx, p, ids, err)
@@ -318,6 +324,7 @@ func (s *Sender) count(p workflow.Post, what string) {
 func (s *Sender) done(ctx context.Context, p workflow.Post, r result) {
 	s.count(p, "sent")
 	s.dropFiles(p.ID)
+	s.heads.keep(p, r.ts)
 	s.record(ctx, p, "sent", func(ctx context.Context) error { return s.Outbox.Sent(ctx, p.ID, r.ts, r.link) })
 }
 
@@ -362,7 +369,7 @@ func (s *Sender) record(ctx context.Context, p workflow.Post, fate string, write
 			return
 		}
 		s.Log.Error("noting what became of a post", "post", p.ID, "fate", fate, "err", err)
-		if s.Sleep(ctx, min(time.Second<<min(n, 5), 30*time.Second)) != nil {
+		if s.Sleep(ctx, min(time.Second<<min(n, 5), 5*time.Second)) != nil {
 			return // stopped: the next start settles it
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"faultline/chat"
+	"faultline/workflow"
 )
 
 // Download implements chat.Surface. The token goes to Slack's hosts (or the API's, in tests) only, and no redirect is
@@ -75,26 +76,34 @@ func signIn(resp *http.Response, name string) bool {
 func writeFile(path string, r io.Reader, limit int64) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".download-*")
 	if err != nil {
-		return fmt.Errorf("making the file: %w", err)
+		return fmt.Errorf("making the file: %w", workflow.NotKept(err))
 	}
 	defer func() { _ = os.Remove(tmp.Name()) }() // it is gone after the rename
 	if limit >= 0 {
 		r = io.LimitReader(r, limit+1)
 	}
-	n, err := io.Copy(tmp, r)
+	n, err := io.Copy(kept{tmp}, r)
 	if err == nil && limit >= 0 && n > limit {
 		err = fmt.Errorf("it has more than the %d bytes that are allowed", limit)
 	}
 	if closed := tmp.Close(); err == nil {
-		err = closed
+		err = workflow.NotKept(closed)
 	}
 	if err != nil {
 		return err
 	}
 	if err := os.Rename(tmp.Name(), path); err != nil {
-		return fmt.Errorf("putting it in place: %w", err)
+		return fmt.Errorf("putting it in place: %w", workflow.NotKept(err))
 	}
 	return nil
+}
+
+// kept tells a disk of ours that refuses from a connection that ends.
+type kept struct{ io.Writer }
+
+func (k kept) Write(b []byte) (int, error) {
+	n, err := k.Writer.Write(b)
+	return n, workflow.NotKept(err)
 }
 
 func (c *Client) fileURL(ctx context.Context, id string) (string, error) {

@@ -133,18 +133,28 @@ func lostFile(err error) string {
 	}
 }
 
+// noBlob tells bytes that are gone from those that cannot be read now: the post waits for these.
+func (s *Sender) noBlob(ctx context.Context, err error) error {
+	if s.Trouble != nil {
+		if own := s.Trouble(ctx); own != nil {
+			return errors.Join(own, err)
+		}
+	}
+	return errors.Join(errNoBlob, err)
+}
+
 // upload gives the bytes of one attachment to Slack. Nobody sees them before they are shared, so every failure may be repeated.
 func (s *Sender) upload(ctx context.Context, a workflow.Attachment) (string, error) {
 	blob, err := s.Blobs.Open(ctx, a.Blob)
 	if err != nil {
-		return "", fmt.Errorf("opening %s: %w", a.Name, errors.Join(errNoBlob, err))
+		return "", fmt.Errorf("opening %s: %w", a.Name, s.noBlob(ctx, err))
 	}
 	defer blob.Close()
 	size, content := a.Bytes, io.Reader(blob)
 	if size <= 0 {
 		all, err := io.ReadAll(io.LimitReader(blob, unsized))
 		if err != nil || len(all) == 0 {
-			return "", fmt.Errorf("reading %s: %w", a.Name, errors.Join(errNoBlob, err))
+			return "", fmt.Errorf("reading %s: %w", a.Name, s.noBlob(ctx, err))
 		}
 		size, content = int64(len(all)), bytes.NewReader(all)
 	}

@@ -33,8 +33,8 @@ const tellTimeout = 10 * time.Second
 
 // Sentences for when the store does not take what a person did.
 const (
-	notStored      = "I could not write this down, so nothing was started. Please try again in a minute; if it happens again, tell whoever runs this bot that its store does not answer."
-	notStoredField = "I could not write this down. Please send it again in a minute."
+	notStored      = "I could not write this down, so nothing was started%s. Please try again in a minute; if it happens again, tell the people who run this bot."
+	notStoredField = "I could not write this down%s. Please send it again in a minute."
 )
 
 // Queue is where what people did is stored. workflow.Durable is one.
@@ -56,7 +56,9 @@ type Inbox struct {
 	// Next returns the modal that replaces a sent one; nil closes it. It may be nil itself.
 	Next func(chat.Inbound) *blockkit.View
 	// Tell sends an ephemeral sentence to a response_url, for clicks that could not be stored. nil: nobody is told.
-	Tell    func(ctx context.Context, responseURL, sentence string) error
+	Tell func(ctx context.Context, responseURL, sentence string) error
+	// Trouble is what is known to be wrong with the bot's own disk and store; it must not block. nil: nobody can tell.
+	Trouble func() error
 	Now     func() time.Time
 	Log     *slog.Logger
 	Metrics *Metrics
@@ -146,7 +148,7 @@ func (b *Inbox) store(ctx context.Context, a act) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	added, err := b.Queue.Enqueue(ctx, workflow.Job{Key: a.in.Key, Kind: workflow.JobInbound, Payload: payload})
+	added, err := b.enqueue(ctx, workflow.Job{Key: a.in.Key, Kind: workflow.JobInbound, Payload: payload})
 	if err != nil {
 		if len(a.secrets) > 0 {
 			clear(b.Vault.Take(a.in.Key))
@@ -159,6 +161,42 @@ func (b *Inbox) store(ctx context.Context, a act) bool {
 		b.Metrics.Duplicates.Inc()
 	}
 	return true
+}
+
+// enqueue returns when the context ends, also where the disk under the store hangs. What is stored after all is done then.
+func (b *Inbox) enqueue(ctx context.Context, job workflow.Job) (added int, err error) {
+	type result struct {
+		added int
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				b.panicked("store", r)
+				done <- result{0, fmt.Errorf("storing panicked (%T)", r)}
+			}
+		}()
+		added, err := b.Queue.Enqueue(ctx, job)
+		done <- result{added, err}
+	}()
+	select {
+	case r := <-done:
+		return r.added, r.err
+	case <-ctx.Done():
+		return 0, fmt.Errorf("the store does not answer: %w", ctx.Err())
+	}
+}
+
+// notStored is a sentence with the reason, where it is known.
+func (b *Inbox) notStored(sentence string) string {
+	why := ""
+	if b.Trouble != nil {
+		if err := b.Trouble(); err != nil {
+			why = " (" + clean(err.Error()) + ")"
+		}
+	}
+	return fmt.Sprintf(sentence, why)
 }
 
 // thanks is the acknowledgement of something that is stored, now or by an earlier delivery.
@@ -190,12 +228,12 @@ func (b *Inbox) thanks(a act) verdict {
 func (b *Inbox) sorry(ctx context.Context, a act) verdict {
 	switch a.in.Kind {
 	case chat.Command:
-		return verdict{ack: true, body: ephemeral(notStored)}
+		return verdict{ack: true, body: ephemeral(b.notStored(notStored))}
 	case chat.Submit:
 		if a.field == "" {
 			return verdict{} // Slack shows its own error and keeps the modal open
 		}
-		return verdict{ack: true, body: formErrors(map[string]string{a.field: notStoredField})}
+		return verdict{ack: true, body: formErrors(map[string]string{a.field: b.notStored(notStoredField)})}
 	case chat.Click:
 		if b.Tell != nil && a.in.Respond != "" {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTimeout)
@@ -206,7 +244,7 @@ func (b *Inbox) sorry(ctx context.Context, a act) verdict {
 						b.panicked("tell", r)
 					}
 				}()
-				if err := b.Tell(ctx, a.in.Respond, notStored); err != nil {
+				if err := b.Tell(ctx, a.in.Respond, b.notStored(notStored)); err != nil {
 					b.Log.Warn("telling a person that a click was lost", "err", err)
 				}
 			}()

@@ -37,6 +37,8 @@ type Sender struct {
 	Blobs  Blobs
 	// Refused is told of a post that was given up, with the reason in words; it may be nil.
 	Refused func(ctx context.Context, p workflow.Post, reason string)
+	// Trouble looks whether the bot's own disk and store work now; nil: nobody can tell.
+	Trouble func(ctx context.Context) error
 	Log     *slog.Logger
 	Metrics *Metrics
 	// Now and Sleep are the clock; nil is the real one.
@@ -52,6 +54,7 @@ type Sender struct {
 	soon     time.Time       // when something that was put back can be tried again
 	uses     map[string]int  // of response_urls
 	uploaded map[int64]upload
+	heads    heads
 }
 
 func (s *Sender) init() {

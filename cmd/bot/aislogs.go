@@ -21,7 +21,7 @@ func daemonLogs(dir string) func(context.Context, workflow.Investigation) (workf
 		if err != nil {
 			return workflow.Collection{}, err
 		}
-		return workflow.Collection{Sources: set.Sources, Warnings: set.Warnings}, nil
+		return workflow.Collection{Sources: set.Sources, Warnings: set.Warnings, Fault: set.Fault}, nil
 	}
 }
 

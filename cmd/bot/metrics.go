@@ -39,6 +39,7 @@ const collectWait = 5 * time.Second
 
 // collector reads from the store what is waiting there.
 type collector struct {
+	busy                               chan struct{} // held by a reading; the disk under the store may hang
 	store                              workflow.Durable
 	backlog, oldest, waiting, open, up *prometheus.Desc
 }
@@ -48,6 +49,7 @@ func newCollector(store workflow.Durable) *collector {
 		return prometheus.NewDesc("faultline_"+name, help, labels, nil)
 	}
 	return &collector{
+		busy:    make(chan struct{}, 1),
 		store:   store,
 		backlog: desc("outbox_posts", "Posts that are not sent yet."),
 		oldest:  desc("outbox_oldest_seconds", "Age of the oldest post that is not sent yet."),
@@ -60,13 +62,34 @@ func newCollector(store workflow.Durable) *collector {
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector. A store that does not answer is down; at most one reading waits for it.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectWait)
 	defer cancel()
+	read := make(chan []prometheus.Metric, 1)
+	select {
+	case c.busy <- struct{}{}:
+		go func() {
+			defer func() { <-c.busy }()
+			read <- c.read(ctx)
+		}()
+	case <-ctx.Done():
+	}
+	select {
+	case list := <-read:
+		for _, m := range list {
+			to <- m
+		}
+	case <-ctx.Done():
+		to <- prometheus.MustNewConstMetric(c.up, prometheus.GaugeValue, 0)
+	}
+}
+
+// read asks the store.
+func (c *collector) read(ctx context.Context) (list []prometheus.Metric) {
 	up := 1.0
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+		list = append(list, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...))
 	}
 	if n, oldest, err := c.store.Backlog(ctx); err == nil {
 		age := 0.0
@@ -98,4 +121,5 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		up = 0
 	}
 	gauge(c.up, up)
+	return list
 }

@@ -27,6 +27,7 @@ import (
 	"faultline/fetch/push"
 	"faultline/fetch/spool"
 	"faultline/messages"
+	"faultline/store/health"
 	"faultline/workflow"
 )
 
@@ -59,6 +60,7 @@ type service struct {
 	storage  *ais.Source
 	logs     *brought
 	vault    *chat.MemoryVault
+	health   *health.Monitor
 	policy   atomic.Pointer[desk.Policy]
 	cfg      config.Config
 }
@@ -87,12 +89,13 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 		return nil, err
 	}
 	s.store = &waking{Durable: s.stores.Durable}
-	s.sender = &slack.Sender{Client: s.client, Outbox: s.store, Blobs: s.stores.Blobs, Log: log, Metrics: metrics, Refused: s.refused}
+	s.sender = &slack.Sender{Client: s.client, Outbox: s.store, Blobs: s.stores.Blobs, Log: log, Metrics: metrics, Refused: s.refused, Trouble: s.look}
 	s.vault = chat.NewVault(secretsKept, time.Now)
 	s.logs, err = sources(ctx, cfg, scratch, takenIn(s.stores.Dir), spool.Options{Keep: takenKept, Used: s.used})
 	if err != nil {
 		return nil, err
 	}
+	s.health = health.New(log, s.again, hostChecks(s.stores, s.logs)...)
 	s.storage = ais.NewSource(cfg.Storage, cfg.StorageAccess, scratch)
 	s.policy.Store(policyOf(cfg))
 	composer := &desk.Composer{Blobs: s.stores.Blobs}
@@ -101,7 +104,7 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 		Permit: func(inv workflow.Investigation, found workflow.Found) bool { return s.policy.Load().Permit(inv, found) },
 		Team:   s.team, Deferred: true, FirstLook: true, AskStorage: true, Storage: s.storage, Daemons: daemonLogs(scratch),
 		RemindAfter: cfg.Questions.RemindAfter.Std(), ExpireAfter: cfg.Questions.ExpireAfter.Std(), Quiet: quiet(cfg.Clusters),
-		Late: late(cfg.Clusters), Facts: s.logs.Facts,
+		Late: late(cfg.Clusters), Facts: s.logs.Facts, Trouble: s.look,
 	}
 	s.desk = &desk.Desk{
 		Store: s.store, Flow: flow, Composer: composer, Surface: s.client, Vault: s.vault, Policy: s.policy.Load, Storage: &accesses{s.storage},
@@ -115,16 +118,17 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	s.workers = &desk.Workers{
 		Desk: s.desk, Timers: &desk.Timers{Store: s.store, Flow: flow}, Watcher: s.watcher, Archive: s.archive,
 		Owner: owner(), Analyses: cfg.Limits.Analyses, Log: log,
+		Trouble: s.look, Say: s.sender.Say,
 	}
 	s.store.jobs, s.store.posts = s.workers.Wake, s.sender.Wake
 	s.inbox = &slack.Inbox{
 		Queue: s.store, Vault: s.vault, Wake: s.workers.Wake, Hello: desk.Hello, Check: desk.Check, Tell: s.client.Tell,
-		Now: time.Now, Log: log, Metrics: metrics,
+		Trouble: s.health.Known, Now: time.Now, Log: log, Metrics: metrics,
 	}
 	if cfg.Slack.Mode != "http" {
 		s.sockets = slack.NewSockets(s.client, s.inbox, slack.SocketOptions{N: cfg.Slack.Sockets, Idle: cfg.Slack.Recycle.Std()})
 	}
-	s.registry.MustRegister(newCollector(s.store))
+	s.registry.MustRegister(newCollector(s.store), newHostCollector(s.health))
 	return s, nil
 }
 
@@ -143,6 +147,7 @@ func (s *service) run(ctx context.Context, ready func(addr string)) error {
 			s.log.Warn("a scope is missing", "scope", m.Scope, "feature", m.Feature)
 		}
 	}
+	go s.health.Run(ctx) // not waited for: a look may hang
 	addr := ""
 	var all sync.WaitGroup
 	if s.cfg.Ops.Listen != "" {
@@ -253,14 +258,9 @@ func (s *service) handler() http.Handler {
 	return mux
 }
 
-// checks are what must be well for the bot to be ready.
+// checks are what must be well for the bot to be ready. None waits.
 func (s *service) checks() map[string]func(context.Context) error {
-	checks := map[string]func(context.Context) error{
-		"store": func(ctx context.Context) error {
-			_, _, err := s.store.Backlog(ctx)
-			return err
-		},
-	}
+	checks := s.health.Checks()
 	if s.sockets != nil {
 		checks["slack"] = func(context.Context) error {
 			h := s.sockets.Health()
@@ -281,6 +281,20 @@ func (s *service) line(ctx context.Context) string {
 		}
 	}
 	return "All is well: connected to Slack, and the store works."
+}
+
+// look tries now whether the bot's own host does what the bot needs.
+func (s *service) look(ctx context.Context) error { return s.health.Look(ctx) }
+
+// again goes on with what waited for the bot's own host.
+func (s *service) again() {
+	ctx, cancel := context.WithTimeout(context.Background(), checkWait)
+	defer cancel()
+	if err := s.workers.Resume(ctx); err != nil {
+		s.log.Error("going on after trouble", "error", err)
+	}
+	s.workers.Wake()
+	s.sender.Wake()
 }
 
 // archive is the daily routine: closed incidents are copied away, what is too old goes.

@@ -22,8 +22,9 @@ import (
 type stores struct {
 	workflow.Durable
 	Blobs   blob.Store
-	Archive blob.Bucket // nil: none is configured
-	Dir     string      // holds the database, blobs, uploads, what archives were unpacked to, and test cases
+	Archive *blob.S3  // nil: none is configured
+	Dir     string    // holds the database, blobs, uploads, what archives were unpacked to, and test cases
+	db      *store.DB // Durable, as a database
 	close   []func() error
 }
 
@@ -55,10 +56,11 @@ func (s *stores) open(ctx context.Context, cfg config.Config, file string) error
 	}
 	o := store.Options{Numbers: filepath.Join(s.Dir, "last-case")}
 	if dsn := cfg.Data.Postgres.Reveal(); dsn != "" {
-		s.Durable, err = store.OpenPostgres(ctx, dsn, o)
+		s.db, err = store.OpenPostgres(ctx, dsn, o)
 	} else {
-		s.Durable, err = store.OpenSQLite(ctx, file, o)
+		s.db, err = store.OpenSQLite(ctx, file, o)
 	}
+	s.Durable = s.db
 	return err
 }
 
@@ -76,7 +78,7 @@ func (s *stores) closeFiles() error {
 func databaseFile(dir string) string { return filepath.Join(dir, "faultline.db") }
 
 // openArchive prepares the archive that is configured; nil where there is none.
-func openArchive(ctx context.Context, cfg config.Config) (blob.Bucket, error) {
+func openArchive(ctx context.Context, cfg config.Config) (*blob.S3, error) {
 	a := cfg.Archive
 	if a.Bucket == "" {
 		return nil, nil

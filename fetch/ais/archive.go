@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+
+	"faultline/workflow"
 )
 
 var (
@@ -226,5 +228,7 @@ func spoolFault(err error) *Error {
 	if errors.As(err, &link) {
 		err = link.Err
 	}
-	return fault(SpoolError, err.Error())
+	e := fault(SpoolError, err.Error())
+	e.own = workflow.NotKept(err)
+	return e
 }

@@ -115,7 +115,11 @@ var words = map[Kind]struct{ field, text string }{
 type Error struct {
 	Kind Kind
 	Text string // a clause without its final stop
+	own  error  // why the bot's own disk refused, where it did
 }
+
+// Unwrap returns the fault of the bot's own disk.
+func (e *Error) Unwrap() error { return e.own }
 
 func (e *Error) Error() string { return e.Text }
 

@@ -163,13 +163,16 @@ func (s *Source) Fetch(ctx context.Context, inv workflow.Investigation) (workflo
 	if ctx.Err() != nil {
 		return workflow.StorageLogs{}, ctx.Err()
 	}
-	s.Forget(inv.ID)
+	var files []string
+	if err == nil {
+		files, err = s.keep(inv.ID, dir, slices.Concat(got.Files, got.Status))
+	}
+	var own *workflow.Fault
+	if !errors.As(err, &own) { // the access is of use for the next try
+		s.Forget(inv.ID)
+	}
 	if err != nil {
 		return workflow.StorageLogs{}, errors.Join(err, os.RemoveAll(dir))
-	}
-	files, err := s.keep(inv.ID, dir, slices.Concat(got.Files, got.Status))
-	if err != nil {
-		return workflow.StorageLogs{}, err
 	}
 	return workflow.StorageLogs{Places: files, Nodes: got.Nodes, Warnings: got.Missing}, nil
 }

@@ -223,13 +223,14 @@ func (f *Fetcher) Collect(ctx context.Context, places []string) (workflow.Collec
 			failed = append(failed, err)
 		}
 		out.Sources, out.Warnings = append(out.Sources, got.Sources...), append(out.Warnings, got.Warnings...)
+		out.Fault = got.Fault
 	}
 	if err := f.take(ctx, &out, remote); err != nil {
 		return workflow.Collection{}, err
 	}
 	out.union()
 	if len(out.Sources) == 0 {
-		return workflow.Collection{}, errors.Join(append(failed, fetch.ErrNothing)...)
+		return workflow.Collection{}, errors.Join(append(failed, out.Fault, fetch.ErrNothing)...)
 	}
 	for _, err := range failed {
 		out.Warnings = append(out.Warnings, err.Error()+".")
@@ -303,6 +304,11 @@ func (f *Fetcher) take(ctx context.Context, out *collection, remote map[*Place][
 				}
 				out.Warnings = append(out.Warnings, m.Err.Error()+".")
 			}
+			for _, m := range got.Missed {
+				if spool.Ours(m.Err) {
+					out.Fault = workflow.NotKept(m.Err)
+				}
+			}
 		}
 	}
 	return nil
@@ -371,7 +377,7 @@ func (f *Fetcher) job(ctx context.Context, out *collection, local *[]string, rem
 func (f *Fetcher) evidence(ctx context.Context, out *collection, c *Cluster, k known) error {
 	dir, err := os.MkdirTemp(f.Shared.Spool, factsDir) // each pass writes afresh: an earlier one may still be quoted
 	if err != nil {
-		return fmt.Errorf("making room for what the cluster says: %w", err)
+		return fmt.Errorf("making room for what the cluster says: %w", workflow.NotKept(err))
 	}
 	var jobs []slurm.Job
 	var nodes []string
@@ -384,7 +390,7 @@ func (f *Fetcher) evidence(ctx context.Context, out *collection, c *Cluster, k k
 	write := func(name, origin string, content []byte) error {
 		file := filepath.Join(dir, name)
 		if err := os.WriteFile(file, content, 0o600); err != nil {
-			return fmt.Errorf("keeping what the cluster says: %w", err)
+			return fmt.Errorf("keeping what the cluster says: %w", workflow.NotKept(err))
 		}
 		sum := sha256.Sum256(content)
 		out.Facts = append(out.Facts, file) // its name is not its own yet

@@ -346,7 +346,15 @@ func ours(name string, err error) error {
 	case noRoom(err):
 		return &source.Error{Kind: source.DiskFull, Name: name, Err: err}
 	}
-	return &source.Error{Kind: source.Failed, Place: "its way to the disk of the spool", Name: name, More: err.Error(), Err: err}
+	return &source.Error{Kind: source.Failed, Place: spoolDisk, Name: name, More: err.Error(), Err: err}
+}
+
+const spoolDisk = "its way to the disk of the spool"
+
+// Ours says that a file was missed because of the disk of the spool, not because of its source.
+func Ours(err error) bool {
+	var e *source.Error
+	return errors.As(err, &e) && (e.Kind == source.DiskFull || e.Place == spoolDisk)
 }
 
 func noRoom(err error) bool {

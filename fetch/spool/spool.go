@@ -109,6 +109,9 @@ const (
 	fresh = time.Hour
 )
 
+// Folders are what a spool has in its directory.
+var Folders = []string{"blob", "part", "have"}
+
 // Open opens, or makes, a spool. It is an error when another process has it open.
 func Open(dir string, o Options) (*Spool, error) {
 	if o.Max <= 0 {
@@ -126,7 +129,7 @@ func Open(dir string, o Options) (*Spool, error) {
 	}
 	s := &Spool{dir: dir, o: o, busy: map[string]chan struct{}{}, parts: map[string]int64{}, blobs: map[string]*blob{}}
 	s.create = func(name string) (part, error) { return os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600) }
-	for _, d := range []string{"blob", "part", "have"} {
+	for _, d := range Folders {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
 			return nil, fmt.Errorf("opening the spool: %w", err)
 		}

@@ -11,12 +11,17 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
 
 // Dir is a Bucket in a directory that only the bot may read.
-type Dir struct{ root *os.Root }
+type Dir struct {
+	path string
+	mu   sync.Mutex
+	open *os.Root
+}
 
 // parts is where files are while they are written.
 const parts = ".part"
@@ -33,7 +38,7 @@ func OpenDir(dir string) (*Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the store of files: %w", err)
 	}
-	d := &Dir{root}
+	d := &Dir{path: dir, open: root}
 	if err := d.tidy(); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the store of files: %w", err), root.Close())
 	}
@@ -41,20 +46,42 @@ func OpenDir(dir string) (*Dir, error) {
 }
 
 // Close releases the directory.
-func (d *Dir) Close() error { return d.root.Close() }
+func (d *Dir) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.open.Close()
+}
+
+// root is the directory that the path leads to now: one that was removed and made anew is another one.
+func (d *Dir) root() *os.Root {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	there, err := os.Stat(d.path)
+	here, herr := d.open.Stat(".")
+	if err != nil || herr == nil && os.SameFile(there, here) {
+		return d.open
+	}
+	now, err := os.OpenRoot(d.path)
+	if err != nil {
+		return d.open
+	}
+	_ = d.open.Close() // who is at it goes on with an error, and tries again
+	d.open = now
+	return now
+}
 
 // tidy removes what processes left that were killed while they wrote.
 func (d *Dir) tidy() error {
-	if err := d.root.MkdirAll(parts, 0o700); err != nil {
+	if err := d.root().MkdirAll(parts, 0o700); err != nil {
 		return err
 	}
-	left, err := fs.ReadDir(d.root.FS(), parts)
+	left, err := fs.ReadDir(d.root().FS(), parts)
 	if err != nil {
 		return err
 	}
 	for _, e := range left {
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > partAge {
-			if err := d.root.Remove(path.Join(parts, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := d.root().Remove(path.Join(parts, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
@@ -75,11 +102,14 @@ func (d *Dir) Put(ctx context.Context, key string, content io.Reader, size int64
 
 func (d *Dir) put(ctx context.Context, key string, content io.Reader) error {
 	part := path.Join(parts, rand.Text())
-	f, err := d.root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err := d.root().MkdirAll(parts, 0o700); err != nil {
+		return err
+	}
+	f, err := d.root().OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = d.root.Remove(part) }() // there is none any more when all went well
+	defer func() { _ = d.root().Remove(part) }() // there is none any more when all went well
 	_, err = io.Copy(f, readerWith{ctx, content})
 	if err == nil {
 		err = f.Sync()
@@ -90,8 +120,8 @@ func (d *Dir) put(ctx context.Context, key string, content io.Reader) error {
 	dir := path.Dir(key)
 	// Others make this directory too, and whoever removes the last file of one removes it, perhaps between these lines.
 	for range 100 {
-		if err = d.root.MkdirAll(dir, 0o700); err == nil {
-			err = d.root.Rename(part, key)
+		if err = d.root().MkdirAll(dir, 0o700); err == nil {
+			err = d.root().Rename(part, key)
 		}
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			break
@@ -106,7 +136,7 @@ func (d *Dir) put(ctx context.Context, key string, content io.Reader) error {
 // sync makes names last, in the directory and in those above it.
 func (d *Dir) sync(dir string) error {
 	for {
-		f, err := d.root.Open(dir)
+		f, err := d.root().Open(dir)
 		if err == nil {
 			err = errors.Join(f.Sync(), f.Close())
 		}
@@ -138,7 +168,7 @@ func (d *Dir) Open(_ context.Context, key string) (io.ReadCloser, error) {
 	if err := checkKey(key); err != nil {
 		return nil, errors.Join(err, fs.ErrNotExist)
 	}
-	f, err := d.root.Open(key)
+	f, err := d.root().Open(key)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", key, err)
 	}
@@ -155,7 +185,7 @@ func (d *Dir) Open(_ context.Context, key string) (io.ReadCloser, error) {
 // List implements Bucket.
 func (d *Dir) List(ctx context.Context, prefix string) ([]string, error) {
 	var keys []string
-	err := fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+	err := fs.WalkDir(d.root().FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && name != ".":
 			return nil // removed while we look
@@ -182,13 +212,13 @@ func (d *Dir) Remove(_ context.Context, key string) error {
 	if !isKey(key) {
 		return nil
 	}
-	if info, err := d.root.Lstat(key); err == nil && info.IsDir() {
+	if info, err := d.root().Lstat(key); err == nil && info.IsDir() {
 		return nil // no key leads to it
 	}
-	if err := d.root.Remove(key); err != nil && !missing(err) {
+	if err := d.root().Remove(key); err != nil && !missing(err) {
 		return fmt.Errorf("removing %s: %w", key, err)
 	}
-	for dir := path.Dir(key); dir != "." && d.root.Remove(dir) == nil; {
+	for dir := path.Dir(key); dir != "." && d.root().Remove(dir) == nil; {
 		dir = path.Dir(dir)
 	}
 	return nil

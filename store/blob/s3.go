@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"strings"
 
@@ -69,6 +70,28 @@ func (b *S3) Check(ctx context.Context) error {
 	}
 	if err != nil {
 		return fmt.Errorf("the bucket %s cannot be listed: %w", b.bucket, err)
+	}
+	return nil
+}
+
+// probeKey is the object that Probe puts once. It begins with a dot: it is no key of the archive.
+const probeKey = ".readiness-probe"
+
+// Probe tries whether the bucket can be listed and may be written to. It asks the server to put a small object where there is
+// none, so that a bucket that keeps versions does not fill with them.
+func (b *S3) Probe(ctx context.Context) error {
+	if err := b.Check(ctx); err != nil {
+		return err
+	}
+	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{
+		Bucket: &b.bucket, Key: aws.String(b.prefix + probeKey), Body: strings.NewReader("."), IfNoneMatch: aws.String("*"),
+	})
+	var refused interface{ HTTPStatusCode() int }
+	if errors.As(err, &refused) && refused.HTTPStatusCode() == http.StatusPreconditionFailed {
+		return nil // it is there
+	}
+	if err != nil {
+		return fmt.Errorf("the bucket %s cannot be written to: %w", b.bucket, err)
 	}
 	return nil
 }

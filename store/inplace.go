@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// files are those of an SQLite store that are open.
+type files struct{ main, wal os.FileInfo }
+
+// inPlace says that the file that is open is the one that its path leads to: what is written to a file without a name is gone
+// with the process. Another whole store in its place is what somebody restored, and is gone over to.
+func (db *DB) inPlace(ctx context.Context) error {
+	if db.path == "" {
+		return nil
+	}
+	now, err := os.Stat(db.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &missing{"the database file is gone", db.path + " is gone; put it back. What it held is safe while this process runs"}
+	case err != nil:
+		return err
+	case os.SameFile(now, db.opened.main):
+		if wal, err := os.Stat(db.path + "-wal"); err == nil {
+			db.opened.wal = wal
+		}
+		return nil
+	}
+	if err := whole(ctx, db.path); err != nil {
+		return &missing{"the database file was replaced", db.path + " was replaced by something else; put a store in its place: " + err.Error()}
+	}
+	if time.Since(now.ModTime()) < settled && time.Since(now.ModTime()) >= 0 {
+		return &missing{"the database file was replaced", db.path + " was replaced by another store a moment ago"}
+	}
+	return db.changePools(ctx, func() error { return db.keepTheirs(db.closePools) })
+}
+
+// whole says why a file is no store that this program can use. It leaves no trace beside the file.
+func whole(ctx context.Context, path string) error {
+	u := url.URL{Scheme: "file", Path: path, OmitHost: true}
+	conn, err := sql.Open("sqlite", u.String()+"?mode=ro&immutable=1")
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	var version int
+	if err := conn.QueryRowContext(ctx, "SELECT max(version) FROM schema_version").Scan(&version); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Rescue writes a store anew whose file somebody removed: this process still has all of it. It is an error that is
+// fs.ErrExist when there is a file.
+func (db *DB) Rescue(ctx context.Context) error {
+	if db.path == "" {
+		return fs.ErrExist
+	}
+	if _, err := os.Lstat(db.path); !errors.Is(err, fs.ErrNotExist) {
+		return fs.ErrExist
+	}
+	if err := os.MkdirAll(filepath.Dir(db.path), 0o700); err != nil {
+		return fmt.Errorf("writing the store anew: %w", err)
+	}
+	part := db.path + ".rescued"
+	if err := os.RemoveAll(part); err != nil {
+		return fmt.Errorf("writing the store anew: %w", err)
+	}
+	err := db.changePools(ctx, func() error {
+		f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // only the owner may read it
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if _, err := db.write.ExecContext(ctx, "VACUUM INTO ?", part); err != nil {
+			return err
+		}
+		// A link, unlike a rename, never replaces a file that somebody put back in the meantime. Only then nothing is lost
+		// with what is open.
+		if err := errors.Join(f.Sync(), os.Link(part, db.path), syncDir(filepath.Dir(db.path))); err != nil {
+			return err
+		}
+		return errors.Join(db.closePools(), os.Remove(part))
+	})
+	if err != nil {
+		return fmt.Errorf("writing the store anew: %w", err)
+	}
+	return nil
+}
+
+// changePools lets change close the pools while nobody uses them, and opens them on the file that is there then.
+func (db *DB) changePools(ctx context.Context, change func() error) error {
+	// Not Lock, which would make those wait who read while they read.
+	for !db.gate.TryLock() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	err := change()
+	if _, serr := os.Stat(db.path); err == nil || serr == nil {
+		err = errors.Join(err, db.connect())
+	}
+	if err == nil {
+		err = db.lockAgain()
+	}
+	db.gate.Unlock()
+	if err != nil {
+		return err
+	}
+	steps, err := migrations()
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.migrate(ctx, steps), db.takeOver(ctx))
+}
+
+// closePools closes every connection, and leaves nothing of the old file beside the path: its log would be taken for that of
+// another file.
+func (db *DB) closePools() error {
+	err := errors.Join(db.read.Close(), db.write.Close())
+	for _, end := range []string{"-wal", "-shm"} {
+		if rerr := os.Remove(db.path + end); !errors.Is(rerr, fs.ErrNotExist) {
+			err = errors.Join(err, rerr)
+		}
+	}
+	return err
+}
+
+// keepTheirs calls closing, which removes the log beside the path, and keeps a log that came with the new file.
+func (db *DB) keepTheirs(closing func() error) error {
+	wal := db.path + "-wal"
+	now, err := os.Stat(wal)
+	if err != nil || db.opened.wal != nil && os.SameFile(now, db.opened.wal) {
+		return closing()
+	}
+	aside := wal + ".new"
+	if err := os.Rename(wal, aside); err != nil {
+		return err
+	}
+	return errors.Join(closing(), os.Rename(aside, wal))
+}
+
+// lockAgain takes the lock anew where its file is gone too.
+func (db *DB) lockAgain() error {
+	if _, err := os.Lstat(db.path + ".lock"); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	release, err := lockFile(db.path + ".lock")
+	if err != nil {
+		return err
+	}
+	err = db.release()
+	db.release = release
+	return err
+}
