@@ -16,7 +16,7 @@ import (
 type files struct{ main, wal os.FileInfo }
 
 // inPlace says that the file that is open is the one that its path leads to: what is written to a file without a name is gone
-// with the process. Another whole store in its place is what somebody restored, and is gone over to.
+// with the process, so nothing is. Another whole store in its place is what somebody restored, and is gone over to.
 func (db *DB) inPlace(ctx context.Context) error {
 	if db.path == "" {
 		return nil
@@ -24,22 +24,29 @@ func (db *DB) inPlace(ctx context.Context) error {
 	now, err := os.Stat(db.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &missing{"the database file is gone", db.path + " is gone; put it back. What it held is safe while this process runs"}
+		return db.stray("the database file is gone", db.path+" is gone: put it back, or wait until it is written anew from what is open")
 	case err != nil:
 		return err
 	case os.SameFile(now, db.opened.main):
 		if wal, err := os.Stat(db.path + "-wal"); err == nil {
 			db.opened.wal = wal
 		}
+		db.astray.Store(nil)
 		return nil
 	}
 	if err := whole(ctx, db.path); err != nil {
-		return &missing{"the database file was replaced", db.path + " was replaced by something else; put a store in its place: " + err.Error()}
+		return db.stray("the database file was replaced", db.path+" was replaced by something else; put a store in its place: "+err.Error())
 	}
-	if time.Since(now.ModTime()) < settled && time.Since(now.ModTime()) >= 0 {
-		return &missing{"the database file was replaced", db.path + " was replaced by another store a moment ago"}
+	if age := time.Since(now.ModTime()); age >= 0 && age < settled {
+		return db.stray("the database file was replaced", db.path+" was replaced by another store a moment ago")
 	}
 	return db.changePools(ctx, func() error { return db.keepTheirs(db.closePools) })
+}
+
+func (db *DB) stray(short, long string) error {
+	a := &astray{short, long}
+	db.astray.Store(a)
+	return a
 }
 
 // whole says why a file is no store that this program can use. It leaves no trace beside the file.
@@ -111,6 +118,9 @@ func (db *DB) changePools(ctx context.Context, change func() error) error {
 	}
 	if err == nil {
 		err = db.lockAgain()
+	}
+	if err == nil {
+		db.astray.Store(nil)
 	}
 	db.gate.Unlock()
 	if err != nil {

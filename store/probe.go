@@ -41,17 +41,17 @@ func (db *DB) Reason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return "the database does not answer"
 	}
-	var known *missing
+	var known *astray
 	if errors.As(err, &known) {
 		return known.short
 	}
 	return workflow.DiskReason(err)
 }
 
-// missing says that the file is not the one that is open.
-type missing struct{ short, long string }
+// astray says that the file that is open is not the one that its path leads to.
+type astray struct{ short, long string }
 
-func (m *missing) Error() string { return m.long }
+func (a *astray) Error() string { return a.long }
 
 // settled is how long a file must not have changed that was put in the place of another.
 const settled = time.Second

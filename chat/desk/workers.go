@@ -126,15 +126,20 @@ func (w *Workers) Run(ctx context.Context) error {
 }
 
 func (w *Workers) loop(ctx context.Context, kinds []string, owner string) {
+	failing := false
 	for ctx.Err() == nil {
 		did, err := w.one(ctx, kinds, owner)
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && !failing { // a store that is down is no news
 			w.Log.Error("looking for work failed", "error", err)
 		}
-		if did && err == nil {
+		if failing = err != nil; did && !failing {
 			continue
 		}
-		idle := time.NewTimer(w.Poll)
+		pause := w.Poll
+		if failing {
+			pause = max(pause, ownFirst)
+		}
+		idle := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
 		case <-w.wake:

@@ -57,8 +57,8 @@ type Inbox struct {
 	Next func(chat.Inbound) *blockkit.View
 	// Tell sends an ephemeral sentence to a response_url, for clicks that could not be stored. nil: nobody is told.
 	Tell func(ctx context.Context, responseURL, sentence string) error
-	// Trouble is what is known to be wrong with the bot's own disk and store; it must not block. nil: nobody can tell.
-	Trouble func() error
+	// Trouble says to people why the store refused, from its error; nil: nobody can tell.
+	Trouble func(refused error) error
 	Now     func() time.Time
 	Log     *slog.Logger
 	Metrics *Metrics
@@ -97,7 +97,7 @@ func (b *Inbox) take(ctx context.Context, kind string, raw []byte, received time
 		if r := recover(); r != nil {
 			b.panicked(kind, r)
 			if v = (verdict{ack: true}); !stored {
-				v = b.sorry(ctx, a)
+				v = b.sorry(ctx, a, nil)
 			}
 		}
 		if v.ack {
@@ -127,9 +127,10 @@ func (b *Inbox) take(ctx context.Context, kind string, raw []byte, received time
 			return verdict{ack: true, body: formErrors(errs)}
 		}
 	}
-	if stored = b.store(ctx, a); !stored {
-		return b.sorry(ctx, a)
+	if err := b.store(ctx, a); err != nil {
+		return b.sorry(ctx, a, err)
 	}
+	stored = true
 	if b.Wake != nil {
 		b.Wake()
 	}
@@ -137,11 +138,11 @@ func (b *Inbox) take(ctx context.Context, kind string, raw []byte, received time
 }
 
 // store puts the secrets into the vault and the rest into the queue: first the vault, because a worker may start at once.
-func (b *Inbox) store(ctx context.Context, a act) bool {
+func (b *Inbox) store(ctx context.Context, a act) error {
 	payload, err := json.Marshal(a.in)
 	if err != nil { // cannot happen: an Inbound is strings, numbers and times
 		b.Log.Error("writing down what a person did", "key", a.in.Key, "err", err)
-		return false
+		return err
 	}
 	if len(a.secrets) > 0 {
 		b.Vault.Put(a.in.Key, a.secrets)
@@ -155,12 +156,12 @@ func (b *Inbox) store(ctx context.Context, a act) bool {
 		}
 		b.Metrics.StoreErrors.Inc()
 		b.Log.Error("storing what a person did", "kind", a.in.Kind, "err", err)
-		return false
+		return err
 	}
 	if added == 0 {
 		b.Metrics.Duplicates.Inc()
 	}
-	return true
+	return nil
 }
 
 // enqueue returns when the context ends, also where the disk under the store hangs. What is stored after all is done then.
@@ -189,12 +190,10 @@ func (b *Inbox) enqueue(ctx context.Context, job workflow.Job) (added int, err e
 }
 
 // notStored is a sentence with the reason, where it is known.
-func (b *Inbox) notStored(sentence string) string {
+func (b *Inbox) notStored(sentence string, refused error) string {
 	why := ""
-	if b.Trouble != nil {
-		if err := b.Trouble(); err != nil {
-			why = " (" + clean(err.Error()) + ")"
-		}
+	if b.Trouble != nil && refused != nil {
+		why = " (" + clean(b.Trouble(refused).Error()) + ")"
 	}
 	return fmt.Sprintf(sentence, why)
 }
@@ -225,15 +224,15 @@ func (b *Inbox) thanks(a act) verdict {
 }
 
 // sorry is the answer when an act could not be stored. Slack repeats events by itself; people have to be told.
-func (b *Inbox) sorry(ctx context.Context, a act) verdict {
+func (b *Inbox) sorry(ctx context.Context, a act, refused error) verdict {
 	switch a.in.Kind {
 	case chat.Command:
-		return verdict{ack: true, body: ephemeral(b.notStored(notStored))}
+		return verdict{ack: true, body: ephemeral(b.notStored(notStored, refused))}
 	case chat.Submit:
 		if a.field == "" {
 			return verdict{} // Slack shows its own error and keeps the modal open
 		}
-		return verdict{ack: true, body: formErrors(map[string]string{a.field: b.notStored(notStoredField)})}
+		return verdict{ack: true, body: formErrors(map[string]string{a.field: b.notStored(notStoredField, refused)})}
 	case chat.Click:
 		if b.Tell != nil && a.in.Respond != "" {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTimeout)
@@ -244,7 +243,7 @@ func (b *Inbox) sorry(ctx context.Context, a act) verdict {
 						b.panicked("tell", r)
 					}
 				}()
-				if err := b.Tell(ctx, a.in.Respond, b.notStored(notStored)); err != nil {
+				if err := b.Tell(ctx, a.in.Respond, b.notStored(notStored, refused)); err != nil {
 					b.Log.Warn("telling a person that a click was lost", "err", err)
 				}
 			}()

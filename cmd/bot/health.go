@@ -10,13 +10,14 @@ import (
 
 	"faultline/fetch/spool"
 	"faultline/store/health"
+	"faultline/workflow"
 )
 
 // hostChecks are what the bot needs of its own host: to write what it knows, and what it fetched.
 func hostChecks(s *stores, logs *brought) []health.Check {
 	checks := []health.Check{
 		{
-			Name: "store", Cannot: "write to my store", Probe: s.db.Probe, Reason: s.db.Reason,
+			Name: "store", Cannot: storeCannot, Probe: s.db.Probe, Reason: s.db.Reason,
 			Mend: func(ctx context.Context) error {
 				err := s.db.Rescue(ctx)
 				if errors.Is(err, fs.ErrExist) {
@@ -41,6 +42,13 @@ func hostChecks(s *stores, logs *brought) []health.Check {
 	}
 	return checks
 }
+
+// refused says to people why the store takes nothing.
+func (s *stores) refused(err error) error {
+	return &workflow.Fault{Cannot: storeCannot, Why: s.db.Reason(err), Err: err}
+}
+
+const storeCannot = "write to my store"
 
 // hostCollector tells how the bot's own host is, as it was last seen: it waits for nothing.
 type hostCollector struct {

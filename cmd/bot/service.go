@@ -123,7 +123,7 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	s.store.jobs, s.store.posts = s.workers.Wake, s.sender.Wake
 	s.inbox = &slack.Inbox{
 		Queue: s.store, Vault: s.vault, Wake: s.workers.Wake, Hello: desk.Hello, Check: desk.Check, Tell: s.client.Tell,
-		Trouble: s.health.Known, Now: time.Now, Log: log, Metrics: metrics,
+		Trouble: s.stores.refused, Now: time.Now, Log: log, Metrics: metrics,
 	}
 	if cfg.Slack.Mode != "http" {
 		s.sockets = slack.NewSockets(s.client, s.inbox, slack.SocketOptions{N: cfg.Slack.Sockets, Idle: cfg.Slack.Recycle.Std()})

@@ -101,6 +101,12 @@ func (d *Dir) Put(ctx context.Context, key string, content io.Reader, size int64
 }
 
 func (d *Dir) put(ctx context.Context, key string, content io.Reader) error {
+	// What is put into a directory without its name is lost with it.
+	if there, err := os.Stat(d.path); err != nil {
+		return err
+	} else if !there.IsDir() {
+		return fmt.Errorf("%s is a file: %w", d.path, syscall.ENOTDIR)
+	}
 	part := path.Join(parts, rand.Text())
 	if err := d.root().MkdirAll(parts, 0o700); err != nil {
 		return err

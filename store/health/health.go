@@ -19,7 +19,7 @@ const (
 	every    = 2 * time.Second
 	patience = 5 * time.Second
 	// mendAfter is how long something may be gone before it is made anew: an operator who puts it back comes first.
-	mendAfter = 14 * time.Second
+	mendAfter = 12 * time.Second
 )
 
 // Check is one thing that the bot needs.
