@@ -713,3 +713,55 @@ func TestRunSendsWhatIsWokenAndStops(t *testing.T) {
 		t.Errorf("stopped before it was noted: %+v", p)
 	}
 }
+
+// What the disk does not give now is no reason to send a report without its files.
+func TestAReportWaitsForFilesThatCannotBeReadNow(t *testing.T) {
+	g := newStage(t, sim.Options{})
+	g.add(workflow.Post{Key: workflow.KeyCase}, workflow.Post{Key: "final", Kind: workflow.PostFiles, Thread: workflow.KeyCase, Payload: says("The report"),
+		Files: []workflow.Attachment{{Name: "report.json", Blob: "x", Bytes: 2}}})
+	begun, tries := g.clock.Now(), 0
+	g.Trouble = func(context.Context) error {
+		if tries++; tries == 8 {
+			g.blobs["x"] = "{}" // for the next try
+		}
+		return &workflow.Fault{Cannot: "store files", Why: "no permission to write"}
+	}
+	g.drain()
+	if p := g.state("final", workflow.PostFiles); p.State != workflow.PostSent || len(g.refused) > 0 {
+		t.Errorf("%s %q", p.State, g.refused)
+	}
+	files := 0
+	for _, m := range g.slack.All(sim.Training) {
+		files += len(m.Files)
+	}
+	if files != 1 {
+		t.Errorf("it came with %d files", files)
+	}
+	if took := g.clock.Now().Sub(begun); took > 8*ownPause+20*time.Second {
+		t.Errorf("sent after %s", took)
+	}
+}
+
+func TestSayingPastTheOutboxFindsTheThread(t *testing.T) {
+	g := newStage(t, sim.Options{})
+	g.add(workflow.Post{Key: workflow.KeyCase})
+	g.drain()
+	head := g.state(workflow.KeyCase, workflow.PostMessage)
+	for _, memory := range []bool{true, false} {
+		if !memory {
+			g.heads = heads{}
+		}
+		if err := g.Say(t.Context(), "F-1", "the disk is full"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	for _, m := range g.slack.All(sim.Training) {
+		if m.Text == "the disk is full" && m.ThreadTS == head.TS {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("said %d times in the thread", n)
+	}
+}

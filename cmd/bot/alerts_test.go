@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"faultline/chat/slack"
+	"faultline/store/health"
 	"faultline/workflow"
 )
 
@@ -58,7 +59,7 @@ func metricsOf(t *testing.T) known {
 	k := known{}
 	slack.NewMetrics(k)
 	hooks(k)
-	k.MustRegister(newCollector(store))
+	k.MustRegister(newCollector(store), newHostCollector(health.New(nil, nil)))
 	return k
 }
 

@@ -88,7 +88,9 @@ func (c *hostCollector) Collect(to chan<- prometheus.Metric) {
 		gauge(c.up, up, s.Name)
 		if s.Room != nil {
 			gauge(c.bytes, float64(s.Room.Bytes), s.Name)
-			gauge(c.inodes, float64(s.Room.Files), s.Name)
+			if s.Room.Counted {
+				gauge(c.inodes, float64(s.Room.Files), s.Name)
+			}
 		}
 	}
 }

@@ -37,7 +37,7 @@ const (
 	// patience is how long a test waits for what is no matter of speed.
 	patience = time.Minute
 	// atOnce: the tests mostly wait.
-	atOnce = "12"
+	atOnce = "20"
 	nobody = 65534
 )
 

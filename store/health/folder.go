@@ -95,7 +95,7 @@ func room(dir string) (Room, error) {
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return Room{}, err
 	}
-	return Room{st.Bavail * uint64(st.Bsize), st.Ffree}, nil
+	return Room{st.Bavail * uint64(st.Bsize), st.Ffree, st.Files > 0}, nil
 }
 
 // remake makes a folder that is gone.

@@ -40,7 +40,10 @@ type Check struct {
 }
 
 // Room is what is left in a file system.
-type Room struct{ Bytes, Files uint64 }
+type Room struct {
+	Bytes, Files uint64
+	Counted      bool // files are: some file systems have no table of them
+}
 
 // Status is how one check stands.
 type Status struct {
