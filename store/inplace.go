@@ -15,38 +15,49 @@ import (
 // files are those of an SQLite store that are open.
 type files struct{ main, wal os.FileInfo }
 
-// inPlace says that the file that is open is the one that its path leads to: what is written to a file without a name is gone
-// with the process, so nothing is. Another whole store in its place is what somebody restored, and is gone over to.
-func (db *DB) inPlace(ctx context.Context) error {
+// astray says that the file that is open is not the one that its path leads to.
+type astray struct{ short, long string }
+
+func (a *astray) Error() string { return a.long }
+
+// inPlace says why the file that is open is not the one that its path leads to. What is written to a file without a name is gone
+// with the process, so nothing is.
+func (db *DB) inPlace() error {
 	if db.path == "" {
 		return nil
 	}
 	now, err := os.Stat(db.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return db.stray("the database file is gone", db.path+" is gone: put it back, or wait until it is written anew from what is open")
-	case err != nil:
-		return err
-	case os.SameFile(now, db.opened.main):
+		return &astray{"the database file is gone", db.path + " is gone: put it back, or wait until it is written anew from what is open"}
+	case err == nil && !os.SameFile(now, db.opened.main):
+		return &astray{"the database file was replaced", db.path + " was replaced; put a store in its place"}
+	}
+	return nil // a path that may not be looked at keeps nobody from the file that is open
+}
+
+// adopt goes over to the file that the path leads to, where that is another one: a whole store is what somebody restored.
+func (db *DB) adopt(ctx context.Context) error {
+	db.gate.RLock()
+	stray := db.inPlace()
+	db.gate.RUnlock()
+	if stray == nil {
 		if wal, err := os.Stat(db.path + "-wal"); err == nil {
 			db.opened.wal = wal
 		}
-		db.astray.Store(nil)
 		return nil
 	}
+	now, err := os.Stat(db.path)
+	if err != nil {
+		return stray
+	}
 	if err := whole(ctx, db.path); err != nil {
-		return db.stray("the database file was replaced", db.path+" was replaced by something else; put a store in its place: "+err.Error())
+		return fmt.Errorf("%w: %w", stray, err)
 	}
 	if age := time.Since(now.ModTime()); age >= 0 && age < settled {
-		return db.stray("the database file was replaced", db.path+" was replaced by another store a moment ago")
+		return stray
 	}
 	return db.changePools(ctx, func() error { return db.keepTheirs(db.closePools) })
-}
-
-func (db *DB) stray(short, long string) error {
-	a := &astray{short, long}
-	db.astray.Store(a)
-	return a
 }
 
 // whole says why a file is no store that this program can use. It leaves no trace beside the file.
@@ -119,9 +130,6 @@ func (db *DB) changePools(ctx context.Context, change func() error) error {
 	if err == nil {
 		err = db.lockAgain()
 	}
-	if err == nil {
-		db.astray.Store(nil)
-	}
 	db.gate.Unlock()
 	if err != nil {
 		return err
@@ -136,6 +144,9 @@ func (db *DB) changePools(ctx context.Context, change func() error) error {
 // closePools closes every connection, and leaves nothing of the old file beside the path: its log would be taken for that of
 // another file.
 func (db *DB) closePools() error {
+	// A file that has moved is not brought up to date when it is closed: without its log it would lack what was written last.
+	// An error is nobody's concern: a file that was removed needs it no more.
+	_, _ = db.write.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	err := errors.Join(db.read.Close(), db.write.Close())
 	for _, end := range []string{"-wal", "-shm"} {
 		if rerr := os.Remove(db.path + end); !errors.Is(rerr, fs.ErrNotExist) {

@@ -15,7 +15,7 @@ const probeNote = "readiness probe"
 // Probe tries whether the store can be read and written: it commits one small row. An SQLite file that was put in the place
 // of the one that is open is gone over to, when it is whole.
 func (db *DB) Probe(ctx context.Context) error {
-	if err := db.inPlace(ctx); err != nil {
+	if err := db.adopt(ctx); err != nil {
 		return fmt.Errorf("the store: %w", err)
 	}
 	err := db.inTx(ctx, "writing to the store", func(c *conn) error {
@@ -35,23 +35,18 @@ func (db *DB) Probe(ctx context.Context) error {
 
 // Reason is an error of the store in a few words, without its address.
 func (db *DB) Reason(err error) string {
+	var known *astray
+	if errors.As(err, &known) {
+		return known.short
+	}
 	if why := db.dialect.reason(err); why != "" {
 		return why
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return "the database does not answer"
 	}
-	var known *astray
-	if errors.As(err, &known) {
-		return known.short
-	}
 	return workflow.DiskReason(err)
 }
-
-// astray says that the file that is open is not the one that its path leads to.
-type astray struct{ short, long string }
-
-func (a *astray) Error() string { return a.long }
 
 // settled is how long a file must not have changed that was put in the place of another.
 const settled = time.Second

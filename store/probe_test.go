@@ -29,6 +29,29 @@ func kept(t *testing.T) (db *DB, path string) {
 	return db, path
 }
 
+// Whoever moves a store away has all of it, though the newest is in the log beside the path.
+func TestAStoreThatWasMovedAwayIsWhole(t *testing.T) {
+	db, path := kept(t)
+	aside := path + ".aside"
+	if err := os.Rename(path, aside); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Rescue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(aside, path); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Save(t.Context(), workflow.Change{Notes: []workflow.Note{{Key: "lost"}}}); err == nil {
+		t.Error("something is written to a file that was replaced")
+	}
+	time.Sleep(settled)
+	if err := db.Probe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	has(t, db, "n", "1")
+}
+
 func noted(t *testing.T, db *DB, key, value string) {
 	t.Helper()
 	if err := db.Save(t.Context(), workflow.Change{Notes: []workflow.Note{{Key: key, Value: []byte(value)}}}); err != nil {

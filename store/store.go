@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"faultline/workflow"
@@ -38,8 +37,6 @@ type DB struct {
 	numbers numbers
 	release func() error
 	opened  files // what the pools have open, for SQLite
-	// astray is why nothing may be written: what is open is not what the path leads to, and would be lost with the process.
-	astray atomic.Pointer[astray]
 }
 
 var _ workflow.Durable = (*DB)(nil)
@@ -115,11 +112,11 @@ func (db *DB) inTx(ctx context.Context, doing string, f func(c *conn) error) err
 }
 
 func (db *DB) try(ctx context.Context, f func(c *conn) error) error {
-	if a := db.astray.Load(); a != nil {
-		return a
-	}
 	db.gate.RLock()
 	defer db.gate.RUnlock()
+	if err := db.inPlace(); err != nil {
+		return err
+	}
 	t, err := db.write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
