@@ -34,12 +34,13 @@ func TestWhatWasFoundUnusableIsReadAgainOnlyWhenItChanges(t *testing.T) {
 	before := len(s.said)
 	s.passes(3 * time.Hour)
 	inv := s.at(AwaitingLogs)
-	if len(s.read) != 1 || inv.Asks != 1 || len(s.loud(before)) != 0 {
+	const once = 2 // where nothing can be read, the bot's copies may be lost: they are brought and read once more
+	if len(s.read) != once || inv.Asks != 1 || len(s.loud(before)) != 0 {
 		t.Fatalf("read %q, asked %d times, said %d things", s.read, inv.Asks, len(s.loud(before)))
 	}
 	s.shelf.files["a/core.1"] += "more of it"
 	s.passes(2 * time.Hour)
-	if inv := s.at(AwaitingLogs); len(s.read) != 2 || inv.Asks != 1 {
+	if inv := s.at(AwaitingLogs); len(s.read) != 2*once || inv.Asks != 1 {
 		t.Fatalf("it grew: read %q, asked %d times", s.read, inv.Asks)
 	}
 	s.shelf.files["a/0"] = "rank 0 waits\n"
