@@ -436,23 +436,15 @@ func layScreen(v *view, columns int) []screenLine {
 		head = []string{clip(v.Headline, columns)}
 	}
 	wrapped := make([][]string, len(v.Screen))
-	total := len(head)
 	for i, p := range v.Screen {
 		wrapped[i] = wrap(p.Text, room)
-		total += len(wrapped[i])
 	}
-	for ; total > limit; total-- {
-		longest := 0
-		for i := range wrapped {
-			if spare(v.Screen[i], wrapped[i]) > spare(v.Screen[longest], wrapped[longest]) {
-				longest = i
-			}
+	total := len(head)
+	for i, n := range linesKept(v.Screen, wrapped, limit-len(head)) {
+		if n < len(wrapped[i]) {
+			wrapped[i] = shortened(v.Screen[i], wrapped[i], n, room)
 		}
-		w := wrapped[longest]
-		if len(w) < 2 {
-			break
-		}
-		wrapped[longest] = shortened(v.Screen[longest], w, room)
+		total += len(wrapped[i])
 	}
 	var lines []screenLine
 	for _, h := range head {
@@ -474,34 +466,68 @@ func layScreen(v *view, columns int) []screenLine {
 	return lines
 }
 
-// shortened is a part with one line less. Where to see it stays, whole, if half a line is left for what it is; else it goes, whole:
-// "See…" helps nobody.
-func shortened(p part, lines []string, room int) []string {
-	n := len(lines) - 1
-	if p.Proof == "" || !strings.Contains(strings.Join(lines, " "), strings.TrimSpace(p.Proof)) {
-		return append(slices.Clone(lines[:n-1]), cut(lines[n-1], room))
+// linesKept says how many lines each part keeps, so that all have room together: the readiest gives up line after line, and none its last.
+func linesKept(parts []part, wrapped [][]string, room int) []int {
+	kept, total := make([]int, len(parts)), 0
+	for i := range parts {
+		kept[i] = min(len(wrapped[i]), firstScreenLines+1) // no part keeps more, be it of 10,000 lines
+		total += kept[i]
 	}
-	text := strings.TrimSuffix(p.Text, p.Proof)
-	words := strings.Fields(strings.TrimRight(text, "."))
-	for i := len(words); i > 0; i-- {
-		begin := strings.Join(words[:i], " ")
-		if textWidth(begin) < room/2 {
+	for ; total > room; total-- {
+		readiest := 0
+		for i, p := range parts {
+			if spare(p, kept[i]) > spare(parts[readiest], kept[readiest]) {
+				readiest = i
+			}
+		}
+		if kept[readiest] < 2 {
 			break
 		}
-		if w := wrap(strings.TrimRight(begin, " .,;:(…")+"…"+p.Proof, room); len(w) <= n {
+		kept[readiest]--
+	}
+	return kept
+}
+
+// shortened is a part with n lines. Where to see it stays, whole, if half a line is left for what it is; else it goes, whole:
+// "See…" helps nobody.
+func shortened(p part, lines []string, n, room int) []string {
+	if p.Proof != "" && strings.Contains(strings.Join(lines, " "), strings.TrimSpace(p.Proof)) {
+		text := strings.TrimSuffix(p.Text, p.Proof)
+		for _, begin := range beginnings(strings.TrimRight(text, "."), room/2, n*(room+1)) {
+			if w := wrap(strings.TrimRight(begin, " .,;:(…")+"…"+p.Proof, room); len(w) <= n {
+				return w
+			}
+		}
+		if w := wrap(text, room); len(w) <= n {
 			return w
 		}
-	}
-	if w := wrap(text, room); len(w) <= n {
-		return w
 	}
 	return append(slices.Clone(lines[:n-1]), cut(lines[n-1], room))
 }
 
+// beginnings are the first words of a text, of least to most columns, the longest first.
+func beginnings(text string, least, most int) (out []string) {
+	begin, used := "", 0
+	for word := range strings.FieldsSeq(text) {
+		if begin != "" {
+			begin, used = begin+" ", used+1
+		}
+		begin, used = begin+word, used+textWidth(word)
+		if used > most {
+			break
+		}
+		if used >= least {
+			out = append(out, begin)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
 // spare says how readily a part gives up a line: the one with the most is cut, 0 never. The set of what it could be is the
 // verdict, what to do now is what the reader came for, and how sure it is comes next: they are the last, within reason.
-func spare(p part, lines []string) int {
-	n := len(lines) - 1
+func spare(p part, lines int) int {
+	n := lines - 1
 	switch {
 	case n == 0:
 		return 0

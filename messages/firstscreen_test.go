@@ -58,6 +58,21 @@ func TestWhereToSeeItIsNotCutInHalf(t *testing.T) {
 	}
 }
 
+// A log decides how long a text gets. Twice the text is twice the work, not four or eight times.
+func TestALongTextIsCutInOnePass(t *testing.T) {
+	work := func(words int) float64 {
+		r := stall()
+		r.Verdict.Summary = strings.Repeat("what happened is told at length ", words)
+		r.Verdict.Why = r.Verdict.Summary
+		r.KeyFiles = []incident.KeyFile{{File: "node09.err", Line: 20177}}
+		v := newView(r)
+		return testing.AllocsPerRun(1, func() { layScreen(v, 80) })
+	}
+	if once, twice := work(30), work(60); twice > 3*once {
+		t.Errorf("%.0f allocations for a text, %.0f for twice the text", once, twice)
+	}
+}
+
 func TestTheDecisionSaysTheFirstThingToDo(t *testing.T) {
 	r := stall()
 	r.Recommendations = []incident.Recommendation{{When: "next-time", Text: "collect more"}, {When: "now", Text: "look at its last line"}}

@@ -3,6 +3,7 @@ package messages
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -86,8 +87,11 @@ var linkNumber = regexp.MustCompile(`^\*\d+\. Consequence:\*`)
 
 // Reports of any size become posts that Slack accepts, within the budget; what a post leaves out it counts.
 func TestRandomReportsArePosted(t *testing.T) {
-	reports := 1300
-	if testing.Short() {
+	reports := 330 // every hundredth is big
+	switch {
+	case os.Getenv("FAULTLINE_FULL") != "":
+		reports = 1300
+	case testing.Short():
 		reports = 40
 	}
 	posts := 0

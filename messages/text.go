@@ -55,41 +55,49 @@ func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 func wrap(s string, columns int) []string {
 	columns = max(columns, 8)
 	var lines []string
-	line, used := "", 0
-	for _, word := range strings.Fields(s) {
+	var line []byte
+	used := 0
+	for word := range strings.FieldsSeq(s) {
 		w := textWidth(word)
 		// A line may hold runes and still be no column wide: a text of format characters only.
-		if line != "" && used+1+w > columns {
-			lines, line, used = append(lines, line), "", 0
+		if len(line) > 0 && used+1+w > columns {
+			lines, line, used = append(lines, string(line)), line[:0], 0
 		}
 		for w > columns {
-			end, n := 0, 0
-			joint, at := 0, 0 // after the last place where a long name is read in parts
-			for i, r := range word {
-				if n+runeWidth(r) > columns {
-					end = i
-					break
-				}
-				n += runeWidth(r)
-				if strings.ContainsRune("./_:,=)-", r) && 2*n >= columns {
-					joint, at = i+utf8.RuneLen(r), n
-				}
-			}
-			if joint > 0 {
-				end, n = joint, at
-			}
+			end, n := breakAt(word, columns)
 			lines = append(lines, word[:end])
 			word, w = word[end:], w-n
 		}
-		if line != "" {
-			line, used = line+" ", used+1
+		if len(line) > 0 {
+			line, used = append(line, ' '), used+1
 		}
-		line, used = line+word, used+w
+		line, used = append(line, word...), used+w
 	}
-	if line != "" || len(lines) == 0 {
-		lines = append(lines, line)
+	if len(line) > 0 || len(lines) == 0 {
+		lines = append(lines, string(line))
 	}
 	return lines
+}
+
+// breakAt says after how many bytes, and columns, a word is broken that is wider than a line: where a long name is read in
+// parts, if that fills half the line.
+func breakAt(word string, columns int) (end, width int) {
+	joint, at := 0, 0
+	for i, r := range word {
+		w := runeWidth(r)
+		if width+w > columns {
+			end = i
+			break
+		}
+		width += w
+		if strings.ContainsRune("./_:,=)-", r) && 2*width >= columns {
+			joint, at = i+utf8.RuneLen(r), width
+		}
+	}
+	if joint > 0 {
+		return joint, at
+	}
+	return end, width
 }
 
 func pad(s string, columns int) string {
