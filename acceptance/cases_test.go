@@ -51,7 +51,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// cases is n, or a fraction of it where tests are to be short.
+// full says that this run has time: FAULTLINE_FULL=1 go test ./acceptance
+var full = os.Getenv("FAULTLINE_FULL") != ""
+
+// brief says that a run plays a sample: the first rounds of each grid, so that each kind is played. Whoever writes the scoreboard plays all.
+func brief() bool { return raced || testing.Short() || !full && !*update }
+
+// cases is n, or a fraction of it in a run that is brief.
 func cases(n int) int {
 	if raced {
 		return max(n*4/100, 1)
@@ -64,8 +70,11 @@ func share(n int) int {
 	if raced {
 		return max(n*6/100, 1)
 	}
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		return max(n*15/100, 1)
+	case brief():
+		return max(n*25/100, 1)
 	}
 	return n
 }

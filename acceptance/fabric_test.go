@@ -46,7 +46,7 @@ func fabricSpecs() []fabric.Spec {
 func TestPortsAndCountersNameTheLink(t *testing.T) {
 	exact, faults, accused := 0, 0, 0
 	for i, spec := range fabricSpecs() {
-		if testing.Short() && i%4 != 0 || raced && i%16 != 0 {
+		if brief() && i%4 != 0 || raced && i%16 != 0 {
 			continue
 		}
 		c, err := fabric.Play(spec)

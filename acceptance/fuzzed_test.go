@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// full says that this run has time: FAULTLINE_FULL=1 go test ./acceptance -run 'Fuzzed|Damaged' -v
-var full = os.Getenv("FAULTLINE_FULL") != ""
-
 // fuzzedBytes is how much the parsers are given, all together: a sample of it at each run, all of it where FAULTLINE_FULL
 // is set.
 func fuzzedBytes() int {

@@ -22,7 +22,7 @@ func kernelSpecs() []kernel.Spec {
 	seed := uint64(0)
 	for _, f := range slices.Concat(kernel.Faults(), kernel.Controls()) {
 		for i, form := range kernel.Forms() {
-			if testing.Short() && (int(seed)+i)%3 != 0 {
+			if brief() && (int(seed)+i)%3 != 0 {
 				seed++
 				continue
 			}
@@ -100,7 +100,7 @@ func TestKernelLogsDecide(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases: %d of %d decided, rank and GPU exact in %d of %d, %d controls, %d accused", len(specs), right, len(specs)-controls-accused, exact, ranked, controls, accused)
-	if want := 60; len(specs) < want && !testing.Short() {
+	if want := 60; len(specs) < want && !brief() {
 		t.Errorf("%d cases only", len(specs))
 	}
 }

@@ -37,7 +37,7 @@ func ncclSpecs(n int) []nccl.Spec {
 // called something else where both calls are there, and both ends of a transfer that failed. Nobody is accused by a log that ends early.
 func TestNCCLLogsNameTheCulprit(t *testing.T) {
 	n := 210
-	if testing.Short() {
+	if brief() {
 		n = 84
 	}
 	exact, decidable, accused := 0, 0, 0

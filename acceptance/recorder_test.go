@@ -41,7 +41,7 @@ var ofFault = map[dumps.Fault]string{dumps.Processor: "rank-stalled", dumps.Unen
 // some are missing nobody else is accused, and the truth is among what is left open.
 func TestFlightRecordersNameTheCulprit(t *testing.T) {
 	n := 240
-	if testing.Short() {
+	if brief() {
 		n = 60
 	}
 	exact, whole, accused, lost := 0, 0, 0, 0

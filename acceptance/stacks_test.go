@@ -45,7 +45,7 @@ func untied(s stacks.Spec) bool {
 // Nothing but stacks is given. Where they show it the rank at fault and the reason are found; else nobody is accused.
 func TestStacksNameWhoHoldsTheOthers(t *testing.T) {
 	n := 240
-	if testing.Short() {
+	if brief() {
 		n = 72
 	}
 	exact, decidable := 0, 0
@@ -94,7 +94,7 @@ func TestStacksNameWhoHoldsTheOthers(t *testing.T) {
 // The workers' logs leave a set, as the logs of the rank at fault are missing; the stacks leave one mechanism of it, and a revision says why.
 func TestStacksDecideWhatTheLogsLeaveOpen(t *testing.T) {
 	n := 64
-	if testing.Short() {
+	if brief() {
 		n = 16
 	}
 	exact, decidable, open := 0, 0, 0

@@ -46,10 +46,14 @@ func storageGrid(t *testing.T) storageGraded {
 
 func gradeStorage(t *testing.T) storageGraded {
 	dir := filepath.Join(scratch, "storage")
+	half := storageCases / 2
+	if brief() {
+		half = len(simulate.Mechanisms(storageLine)) // one of each
+	}
 	// The second half is drawn from another number: what was learnt on the first is held against it.
-	specs := simulate.Grid(len(simulate.Mechanisms(storageLine)), *seed+9, storageLine) // one of each
+	specs := simulate.Grid(half, *seed+9, storageLine)
 	if !testing.Short() {
-		specs = append(simulate.Grid(storageCases/2, *seed+9, storageLine), simulate.Grid(storageCases/2, *seed+2694, storageLine)...)
+		specs = append(specs, simulate.Grid(half, *seed+2694, storageLine)...)
 	}
 	errs, ids := make([]error, len(specs)), make([]string, len(specs))
 	todo := make(chan int)

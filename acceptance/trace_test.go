@@ -43,7 +43,7 @@ func traceSpecs() []trace.Spec {
 func TestTracesNameTheSlowRank(t *testing.T) {
 	exact, told, controls := 0, 0, 0
 	for i, spec := range traceSpecs() {
-		if testing.Short() && i%4 != 0 {
+		if brief() && i%4 != 0 {
 			continue
 		}
 		inc, err := trace.Play(spec)
