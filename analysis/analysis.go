@@ -67,6 +67,8 @@ type Input struct {
 	Unhashed bool
 	// Version is the engine's version for the report.
 	Version string
+	// Opener opens the files; nil opens whatever this process may read.
+	Opener scan.Opener
 
 	records []incident.Source // of the sources those that hold SLURM's own records
 	book    *accounting.Book  // what was read of them
@@ -203,7 +205,7 @@ const (
 )
 
 func readFile(ctx context.Context, in Input, s incident.Source, sc *scan.Scanner, ahead bool) (*worker.Observations, error) {
-	f, err := scan.Open(s.Path)
+	f, err := in.Opener.Open(s.Path)
 	if err != nil {
 		return &worker.Observations{Tails: []worker.Tail{{File: s.Name, ReadError: "cannot be opened"}}}, plain(err)
 	}
@@ -254,7 +256,7 @@ func judge(ctx context.Context, in Input, obs *worker.Observations, handed resol
 		return nil, err
 	}
 	if len(facts.Daemons) > 0 {
-		if facts.Said, err = said(ctx, files, in.kept, correlate.Wanted(facts)); err != nil {
+		if facts.Said, err = said(ctx, in.Opener, files, in.kept, correlate.Wanted(facts)); err != nil {
 			return nil, err
 		}
 	}
@@ -264,7 +266,7 @@ func judge(ctx context.Context, in Input, obs *worker.Observations, handed resol
 // conclude resolves, diagnoses and verifies. Observations whose quotation the verifier rejects are withdrawn and
 // everything that rests on them is derived again, without them.
 func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []string, earlier diagnose.Earlier) (*incident.Report, error) {
-	files, sums := verify.Files{}, map[string]string{}
+	verifier, files, sums := verify.Verifier{Open: in.Opener}, verify.Files{}, map[string]string{}
 	for _, s := range in.everything() {
 		files[s.Name] = s.Path
 		if s.SHA256 != "" || !in.Unhashed {
@@ -292,14 +294,14 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 		if in.Skim > 0 {
 			firstLook(r, in.Skim)
 		}
-		if err := fillQuotes(ctx, files, in.kept, r); err != nil {
+		if err := fillQuotes(ctx, in.Opener, files, in.kept, r); err != nil {
 			return nil, err
 		}
 		computeRatios(r)
 		links, gaps := backed(r)
 		pruneUncountable(r, uncountable(in, obs))
 		dropBare(r, links, gaps)
-		res, failures, err := verify.ReportAndHash(ctx, files, r, sums)
+		res, failures, err := verifier.ReportAndHash(ctx, files, r, sums)
 		if err != nil {
 			return nil, fmt.Errorf("verify the report: %w", err)
 		}
@@ -327,7 +329,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 			links, gaps := backed(r)
 			prune(r, failures)
 			dropBare(r, links, gaps)
-			if res, failures, err = verify.Report(ctx, files, r); err != nil {
+			if res, failures, err = verifier.ReportAndHash(ctx, files, r, nil); err != nil {
 				return nil, fmt.Errorf("verify the pruned report: %w", err)
 			}
 			if len(failures) > 0 {
@@ -336,7 +338,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 		}
 		res.Withdrawn = append([]string{}, withdrawn...)
 		r.Verification = res
-		if err := hashCited(ctx, in.everything(), sums, r); err != nil {
+		if err := hashCited(ctx, in.Opener, in.everything(), sums, r); err != nil {
 			return nil, err
 		}
 		return r, nil

@@ -34,7 +34,7 @@ func daemons(ctx context.Context, in Input) ([]aislog.Daemon, []string, error) {
 	g.SetLimit(in.workers())
 	for i, s := range in.Storage {
 		g.Go(func() error {
-			f, note, err := daemonFile(ctx, s, sc)
+			f, note, err := daemonFile(ctx, in.Opener, s, sc)
 			files[i], notes[i] = f, note
 			return err
 		})
@@ -65,14 +65,14 @@ func daemons(ctx context.Context, in Input) ([]aislog.Daemon, []string, error) {
 }
 
 // daemonFile reads one file; it is nil if it is no daemon's log.
-func daemonFile(ctx context.Context, s incident.Source, sc *aislog.Scanner) (*aislog.File, string, error) {
-	if ok, err := isDaemonLog(s); err != nil || !ok {
+func daemonFile(ctx context.Context, from scan.Opener, s incident.Source, sc *aislog.Scanner) (*aislog.File, string, error) {
+	if ok, err := isDaemonLog(from, s); err != nil || !ok {
 		if err != nil {
 			return nil, fmt.Sprintf("not read: %s: %v", s.Name, plain(err)), nil
 		}
 		return nil, "", nil
 	}
-	r, err := scan.Open(s.Path)
+	r, err := from.Open(s.Path)
 	if err != nil {
 		return nil, fmt.Sprintf("not read: %s: %v", s.Name, plain(err)), nil
 	}
@@ -86,8 +86,8 @@ func daemonFile(ctx context.Context, s incident.Source, sc *aislog.Scanner) (*ai
 }
 
 // isDaemonLog looks at the first lines of a file.
-func isDaemonLog(s incident.Source) (bool, error) {
-	r, err := scan.Open(s.Path)
+func isDaemonLog(from scan.Opener, s incident.Source) (bool, error) {
+	r, err := from.Open(s.Path)
 	if err != nil {
 		return false, err
 	}

@@ -30,7 +30,7 @@ func recall(ctx context.Context, in *Input) (diagnose.Earlier, error) {
 			s.Name = "history/" + s.Name
 		}
 		taken[s.Name] = true
-		book, err := readHistory(ctx, *s)
+		book, err := readHistory(ctx, in.Opener, *s)
 		if ctx.Err() != nil {
 			return e, ctx.Err()
 		}
@@ -43,8 +43,8 @@ func recall(ctx context.Context, in *Input) (diagnose.Earlier, error) {
 	return e, nil
 }
 
-func readHistory(ctx context.Context, s incident.Source) (*history.Book, error) {
-	f, err := scan.Open(s.Path)
+func readHistory(ctx context.Context, from scan.Opener, s incident.Source) (*history.Book, error) {
+	f, err := from.Open(s.Path)
 	if err != nil {
 		return nil, plain(err)
 	}

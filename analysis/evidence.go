@@ -132,7 +132,7 @@ func readEvidence(ctx context.Context, in *Input) error {
 	g.SetLimit(in.workers())
 	for i := range all {
 		g.Go(func() error {
-			all[i].add, all[i].note = readKinds(reading, all[i], readers, heads)
+			all[i].add, all[i].note = readKinds(reading, in.Opener, all[i], readers, heads)
 			return reading.Err()
 		})
 	}
@@ -163,12 +163,12 @@ func readEvidence(ctx context.Context, in *Input) error {
 }
 
 // readKinds reads what a file holds, or says why not.
-func readKinds(ctx context.Context, f given, readers map[*evidenceKind]readKindFunc, heads *sync.Pool) ([]func(*resolve.Handed), string) {
+func readKinds(ctx context.Context, from scan.Opener, f given, readers map[*evidenceKind]readKindFunc, heads *sync.Pool) ([]func(*resolve.Handed), string) {
 	s, kinds := f.source, f.kinds
 	if kinds == nil {
 		room := heads.Get().(*bytes.Buffer)
 		defer heads.Put(room)
-		head, err := headInto(room, s, evidenceHead)
+		head, err := headInto(room, from, s, evidenceHead)
 		if err != nil {
 			return nil, fmt.Sprintf("not read: %s: %v", s.Name, plain(err))
 		}
@@ -179,7 +179,7 @@ func readKinds(ctx context.Context, f given, readers map[*evidenceKind]readKindF
 	var out []func(*resolve.Handed)
 	var notes []string
 	for _, k := range kinds {
-		add, err := readKind(ctx, s, readers[k])
+		add, err := readKind(ctx, from, s, readers[k])
 		if err != nil {
 			notes = append(notes, fmt.Sprintf("not used: %s: %v", s.Name, plain(err)))
 		}
@@ -190,8 +190,8 @@ func readKinds(ctx context.Context, f given, readers map[*evidenceKind]readKindF
 	return out, strings.Join(notes, "; ")
 }
 
-func readKind(ctx context.Context, s incident.Source, read readKindFunc) (func(*resolve.Handed), error) {
-	f, err := scan.Open(s.Path)
+func readKind(ctx context.Context, from scan.Opener, s incident.Source, read readKindFunc) (func(*resolve.Handed), error) {
+	f, err := from.Open(s.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -200,11 +200,13 @@ func readKind(ctx context.Context, s incident.Source, read readKindFunc) (func(*
 }
 
 // headOf is how a file begins: n bytes, or all of a small one.
-func headOf(s incident.Source, n int) ([]byte, error) { return headInto(new(bytes.Buffer), s, n) }
+func headOf(from scan.Opener, s incident.Source, n int) ([]byte, error) {
+	return headInto(new(bytes.Buffer), from, s, n)
+}
 
 // headInto is headOf in a buffer that may be used again.
-func headInto(b *bytes.Buffer, s incident.Source, n int) ([]byte, error) {
-	f, err := scan.Open(s.Path)
+func headInto(b *bytes.Buffer, from scan.Opener, s incident.Source, n int) ([]byte, error) {
+	f, err := from.Open(s.Path)
 	if err != nil {
 		return nil, err
 	}

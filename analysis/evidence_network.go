@@ -38,13 +38,13 @@ func readBaseline(ctx context.Context, in *Input) error {
 		in.handed.Bandwidth = 0
 	}
 	for _, s := range in.Baseline {
-		head, err := headOf(s, evidenceHead)
+		head, err := headOf(in.Opener, s, evidenceHead)
 		if err == nil && !nccltests.Recognise(head) && !nccltests.RecogniseJSON(head) {
 			err = errors.New("it is no run of nccl-tests, as text or as the JSON of -J")
 		}
 		var add func(*resolve.Handed)
 		if err == nil {
-			add, err = readKind(ctx, s, readTests)
+			add, err = readKind(ctx, in.Opener, s, readTests)
 		}
 		switch {
 		case ctx.Err() != nil:

@@ -6,13 +6,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sort"
 	"strings"
 
 	"faultline/analysis/artifact/accounting"
 	"faultline/analysis/filename"
+	"faultline/analysis/scan"
 	"faultline/incident"
 )
 
@@ -95,7 +95,7 @@ func describe(ctx context.Context, several *MultipleJobsError, in Input) error {
 // hashCited names the content of every file that the report cites, so that a reader years later knows that it is the
 // same file. Files that are not cited are not hashed: a directory may hold hundreds of gigabytes. sums are the hashes that
 // the verifier took, of all files that are to have one.
-func hashCited(ctx context.Context, sources []incident.Source, sums map[string]string, r *incident.Report) error {
+func hashCited(ctx context.Context, from scan.Opener, sources []incident.Source, sums map[string]string, r *incident.Report) error {
 	cited := map[string]bool{}
 	eachEvidence(r, func(e *incident.Evidence) {
 		if e.File != "" {
@@ -115,7 +115,7 @@ func hashCited(ctx context.Context, sources []incident.Source, sums map[string]s
 		if s.SHA256 = sum; sum != "" || !asked {
 			return nil
 		}
-		sum, err := hashFile(ctx, s.Path)
+		sum, err := hashFile(ctx, from, s.Path)
 		if err != nil {
 			return fmt.Errorf("hash %s: %w", s.Name, plain(err))
 		}
@@ -124,8 +124,8 @@ func hashCited(ctx context.Context, sources []incident.Source, sums map[string]s
 	})
 }
 
-func hashFile(ctx context.Context, path string) (string, error) {
-	f, err := os.Open(path)
+func hashFile(ctx context.Context, from scan.Opener, path string) (string, error) {
+	f, err := from.Raw(path)
 	if err != nil {
 		return "", err
 	}

@@ -50,10 +50,10 @@ func TestQuotationsOfPackedFilesAreTheSameKeptOrReadAgain(t *testing.T) {
 		off += int64(len(l))
 	}
 	files := verify.Files{"a": path}
-	if err := fillQuotes(context.Background(), files, in.kept, &kept); err != nil {
+	if err := fillQuotes(context.Background(), nil, files, in.kept, &kept); err != nil {
 		t.Fatal(err)
 	}
-	if err := fillQuotes(context.Background(), files, nil, &again); err != nil {
+	if err := fillQuotes(context.Background(), nil, files, nil, &again); err != nil {
 		t.Fatal(err)
 	}
 	for i := range kept.Chain {

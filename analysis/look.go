@@ -22,14 +22,14 @@ func Beside(start []byte) bool {
 }
 
 // DaemonLog says that a file is the log of a storage daemon.
-func DaemonLog(s incident.Source) bool {
-	head, err := headOf(s, logHead)
+func DaemonLog(from scan.Opener, s incident.Source) bool {
+	head, err := headOf(from, s, logHead)
 	return err == nil && aislog.Headed(head[:min(len(head), accounting.HeadLen)])
 }
 
 // Look says for people what a file is that somebody handed in, by its content alone; known is false where it is nothing that is known.
-func Look(ctx context.Context, s incident.Source) (what string, known bool, err error) {
-	head, err := headOf(s, logHead)
+func Look(ctx context.Context, from scan.Opener, s incident.Source) (what string, known bool, err error) {
+	head, err := headOf(from, s, logHead)
 	if err != nil {
 		return "", false, fmt.Errorf("%s: %w", s.Name, plain(err))
 	}
@@ -46,7 +46,7 @@ func Look(ctx context.Context, s incident.Source) (what string, known bool, err 
 	if err != nil {
 		return "", false, fmt.Errorf("compile the literals to scan for: %w", err)
 	}
-	f, err := scan.Open(s.Path)
+	f, err := from.Open(s.Path)
 	if err != nil {
 		return "", false, fmt.Errorf("%s: %w", s.Name, plain(err))
 	}

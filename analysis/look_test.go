@@ -19,7 +19,7 @@ func TestWhatAFileIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := written(t, map[string]string{"x": c.text}, "")[0]
-			what, known, err := Look(context.Background(), s)
+			what, known, err := Look(context.Background(), nil, s)
 			if err != nil || known != c.known || !strings.HasPrefix(what, c.what) {
 				t.Errorf("it is %q, known %v, %v", what, known, err)
 			}

@@ -12,7 +12,6 @@ import (
 	"faultline/analysis/artifact/nccl"
 	"faultline/analysis/artifact/ras"
 	"faultline/analysis/resolve"
-	"faultline/analysis/scan"
 	"faultline/analysis/worker"
 	"faultline/incident"
 )
@@ -53,7 +52,7 @@ func spoken(ctx context.Context, in Input, obs *worker.Observations) ([]*nccl.Lo
 	g.SetLimit(in.workers())
 	for i, s := range files {
 		g.Go(func() error {
-			f, err := scan.Open(s.Path)
+			f, err := in.Opener.Open(s.Path)
 			if err != nil {
 				return nil // that it cannot be read is said already
 			}

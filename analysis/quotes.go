@@ -64,7 +64,7 @@ func walk(v reflect.Value, visit func(*incident.Evidence)) {
 
 // fillQuotes fetches the raw text of every quotation by its position: excerpts are not held while reading, but for those
 // of compressed files, within bounds.
-func fillQuotes(ctx context.Context, files verify.Files, kept *keeper, r *incident.Report) error {
+func fillQuotes(ctx context.Context, from scan.Opener, files verify.Files, kept *keeper, r *incident.Report) error {
 	byFile := map[string][]*incident.Evidence{}
 	seen := map[*incident.Evidence]bool{} // chain and hypotheses may share what they cite
 	eachEvidence(r, func(e *incident.Evidence) {
@@ -73,17 +73,17 @@ func fillQuotes(ctx context.Context, files verify.Files, kept *keeper, r *incide
 			byFile[e.File] = append(byFile[e.File], e)
 		}
 	})
-	return fillByFile(ctx, files, kept, byFile)
+	return fillByFile(ctx, from, files, kept, byFile)
 }
 
-func fillByFile(ctx context.Context, files verify.Files, kept *keeper, byFile map[string][]*incident.Evidence) error {
+func fillByFile(ctx context.Context, from scan.Opener, files verify.Files, kept *keeper, byFile map[string][]*incident.Evidence) error {
 	names := make([]string, 0, len(byFile))
 	for n := range byFile {
 		names = append(names, n)
 	}
 	sort.Strings(names)
 	return each(len(names), func(i int) error {
-		if err := fillFile(ctx, files[names[i]], kept.fill(names[i], byFile[names[i]])); err != nil {
+		if err := fillFile(ctx, from, files[names[i]], kept.fill(names[i], byFile[names[i]])); err != nil {
 			return fmt.Errorf("quote %s: %w", names[i], err)
 		}
 		return nil
@@ -91,7 +91,7 @@ func fillByFile(ctx context.Context, files verify.Files, kept *keeper, byFile ma
 }
 
 // said is the text of some lines. It is fetched only where it is compared with what others say.
-func said(ctx context.Context, files verify.Files, kept *keeper, lines []worker.At) (map[worker.Pos]string, error) {
+func said(ctx context.Context, from scan.Opener, files verify.Files, kept *keeper, lines []worker.At) (map[worker.Pos]string, error) {
 	byFile := map[string][]*incident.Evidence{}
 	at := map[*incident.Evidence]worker.Pos{}
 	for _, l := range lines {
@@ -100,7 +100,7 @@ func said(ctx context.Context, files verify.Files, kept *keeper, lines []worker.
 		byFile[l.File] = append(byFile[l.File], &e)
 		at[&e] = l.Pos
 	}
-	if err := fillByFile(ctx, files, kept, byFile); err != nil {
+	if err := fillByFile(ctx, from, files, kept, byFile); err != nil {
 		return nil, err
 	}
 	out := make(map[worker.Pos]string, len(at))
@@ -130,12 +130,12 @@ func each(n int, do func(i int) error) error {
 	return nil
 }
 
-func fillFile(ctx context.Context, path string, evs []*incident.Evidence) error {
+func fillFile(ctx context.Context, from scan.Opener, path string, evs []*incident.Evidence) error {
 	if len(evs) == 0 {
 		return nil
 	}
 	sort.SliceStable(evs, func(i, j int) bool { return evs[i].Offset < evs[j].Offset })
-	f, err := scan.Open(path)
+	f, err := from.Open(path)
 	if err != nil {
 		return plain(err)
 	}
@@ -152,7 +152,7 @@ func fillFile(ctx context.Context, path string, evs []*incident.Evidence) error 
 			if e.Offset < at {
 				// Overlaps what was read for the one before: peek cannot go back, so start over. Rare: glued records.
 				f.Close()
-				if f, err = scan.Open(path); err != nil {
+				if f, err = from.Open(path); err != nil {
 					return plain(err)
 				}
 				in.Reset(f)

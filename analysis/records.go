@@ -35,7 +35,7 @@ func separate(ctx context.Context, in *Input) error {
 		g.Go(func() error {
 			room := rooms.Get().(*bytes.Buffer)
 			defer rooms.Put(room)
-			looks[i] = look(looking, s, room)
+			looks[i] = look(looking, in.Opener, s, room)
 			return looking.Err()
 		})
 	}
@@ -101,7 +101,7 @@ func jobsOf(in *Input) map[string]bool {
 		return out
 	}
 	for _, s := range in.Sources {
-		if head, err := headOf(s, logHead); err == nil {
+		if head, err := headOf(in.Opener, s, logHead); err == nil {
 			for _, m := range statedJob.FindAllSubmatch(head, -1) {
 				out[string(m[1])] = true
 			}
@@ -117,12 +117,12 @@ func separateHanded(ctx context.Context, in *Input) ([]*accounting.Book, error) 
 	taken := false
 	var rest []incident.Source
 	for _, s := range in.Evidence {
-		head, err := headOf(s, accounting.HeadLen)
+		head, err := headOf(in.Opener, s, accounting.HeadLen)
 		if err != nil || s.Bytes > maxRecords || accounting.Recognise(head[:min(len(head), accounting.HeadLen)]) == accounting.None {
 			rest = append(rest, s) // whoever reads it says what is wrong with it
 			continue
 		}
-		l := look(ctx, s, new(bytes.Buffer))
+		l := look(ctx, in.Opener, s, new(bytes.Buffer))
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -171,8 +171,8 @@ type looked struct {
 }
 
 // look finds out what a file is, and reads it if it holds records of SLURM.
-func look(ctx context.Context, s incident.Source, room *bytes.Buffer) looked {
-	head, err := headInto(room, s, logHead)
+func look(ctx context.Context, from scan.Opener, s incident.Source, room *bytes.Buffer) looked {
+	head, err := headInto(room, from, s, logHead)
 	if err != nil {
 		return looked{} // whoever reads it as a log says why not
 	}
@@ -181,7 +181,7 @@ func look(ctx context.Context, s incident.Source, room *bytes.Buffer) looked {
 		return looked{kind: daemonLog}
 	}
 	if s.Bytes <= maxRecords && accounting.Recognise(first) != accounting.None {
-		f, err := scan.Open(s.Path)
+		f, err := from.Open(s.Path)
 		if err != nil {
 			return looked{}
 		}

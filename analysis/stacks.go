@@ -32,7 +32,7 @@ func crashed(ctx context.Context, in *Input, obs *worker.Observations) error {
 		if !ok || in.Skim > 0 && s.Bytes > in.Skim || slices.ContainsFunc(in.handed.Stacks, func(f resolve.StackFile) bool { return f.Name == s.Name }) {
 			continue
 		}
-		if f := crashIn(ctx, s, at); f != nil {
+		if f := crashIn(ctx, in.Opener, s, at); f != nil {
 			more = append(more, resolve.StackFile{Name: s.Name, Stacks: f})
 		}
 		if ctx.Err() != nil {
@@ -51,8 +51,8 @@ func crashed(ctx context.Context, in *Input, obs *worker.Observations) error {
 }
 
 // crashIn reads what stands behind a crash; nil where that is no stack, or cannot be read, which is said already.
-func crashIn(ctx context.Context, s incident.Source, at worker.Pos) *stacks.File {
-	f, err := scan.Open(s.Path)
+func crashIn(ctx context.Context, from scan.Opener, s incident.Source, at worker.Pos) *stacks.File {
+	f, err := from.Open(s.Path)
 	if err != nil {
 		return nil
 	}

@@ -48,8 +48,8 @@ var (
 )
 
 // archive unpacks the logs of an archive into the spool. Entry names get prefix in front; root is what the user named.
-func (g *gatherer) archive(given, abs, prefix, root string) {
-	for _, in := range g.unpackOne(given, filepath.Base(abs), abs, prefix, root, g.opts.nested) {
+func (g *gatherer) archive(given, base, abs, prefix, root string) {
+	for _, in := range g.unpackOne(given, base, abs, prefix, root, g.opts.nested) {
 		g.unpackOne(in.name, path.Base(in.name), in.path, path.Join(prefix, in.name), root, false)
 		os.Remove(in.path) // what it holds is kept
 	}
@@ -106,7 +106,7 @@ func (c *counted) Read(b []byte) (int, error) {
 }
 
 func (u *unpacking) read() error {
-	f, err := os.Open(u.abs)
+	f, err := u.gate.Open(u.abs)
 	if err != nil {
 		return err
 	}
@@ -273,13 +273,13 @@ func (u *unpacking) entry(name string, r io.Reader) error {
 		os.Remove(dst)
 		return err
 	}
-	if !u.opts.anyName && otherKind(clean) && !evidence(dst, u.opts.Beside) {
+	if !u.opts.anyName && otherKind(clean) && !u.evidence(dst) {
 		os.Remove(dst)
 		u.spooled -= n
 		u.skip("not a log by its name", path.Join(u.prefix, clean))
 		return err
 	}
-	if kind, serr := sniff(dst, u.opts.Beside); serr != nil || kind != isText && kind != isBeside && (kind != isSeveral || u.nested) {
+	if kind, serr := u.sniff(dst); serr != nil || kind != isText && kind != isBeside && (kind != isSeveral || u.nested) {
 		if u.nested && (kind == isArchive || kind == isSeveral) && serr == nil && err == nil {
 			u.inner = append(u.inner, inner{clean, dst})
 			u.taken++

@@ -29,9 +29,10 @@ const (
 // sniffLen is how much of a file is looked at.
 const sniffLen = 8 << 10
 
-// sniff looks at the start of a file. What is evidence beside logs, beside knows by it; it may be nil.
-func sniff(p string, beside func(start []byte) bool) (content, error) {
-	archive, start, err := startOf(p)
+// sniff looks at the start of a file. What is evidence beside logs, Beside knows by it.
+func (g *gatherer) sniff(p string) (content, error) {
+	beside := g.opts.Beside
+	archive, start, err := g.startOf(p)
 	if err != nil {
 		return isBinary, err
 	}
@@ -42,15 +43,15 @@ func sniff(p string, beside func(start []byte) bool) (content, error) {
 	switch {
 	case kind != isText && beside != nil && beside(start):
 		kind = isBeside
-	case kind == isText && isJoined(start) && several(p):
+	case kind == isText && isJoined(start) && g.several(p):
 		kind = isSeveral
 	}
 	return kind, nil
 }
 
 // startOf is the start of a file's content, or says that it is a zip archive.
-func startOf(p string) (zip bool, start []byte, err error) {
-	f, err := os.Open(p)
+func (g *gatherer) startOf(p string) (zip bool, start []byte, err error) {
+	f, err := g.gate.Open(p)
 	if err != nil {
 		return false, nil, err
 	}
@@ -71,12 +72,12 @@ func startOf(p string) (zip bool, start []byte, err error) {
 }
 
 // evidence says that a file which is no log by its name is evidence beside logs by its content.
-func evidence(p string, beside func(start []byte) bool) bool {
-	if beside == nil || !besideKinds[extension(p)] {
+func (g *gatherer) evidence(p string) bool {
+	if g.opts.Beside == nil || !besideKinds[extension(p)] {
 		return false
 	}
-	_, start, err := startOf(p)
-	return err == nil && beside(start)
+	_, start, err := g.startOf(p)
+	return err == nil && g.opts.Beside(start)
 }
 
 // besideKinds are endings of files that are no logs by them, and may be evidence beside logs: what tools print for machines.

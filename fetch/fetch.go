@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strings"
 
+	"faultline/fetch/gate"
 	"faultline/incident"
 )
 
@@ -26,6 +27,8 @@ type LocalOptions struct {
 	// name or is no text. Known is what there is of such, for sentences. The engine knows both.
 	Beside func(start []byte) bool
 	Known  string
+	// Gate opens the files; nil is gate.Typed, for paths of a person's own machine.
+	Gate *gate.Gate
 	// limits are for tests; zero means the constants.
 	limits limits
 }
@@ -56,6 +59,8 @@ type Set struct {
 	Unreadable []Problem
 	// Fault is a *workflow.Fault where SpoolDir did not take what archives hold.
 	Fault error
+	// Owners are the accounts whose files were taken, sorted, without root and the bot's own.
+	Owners []string
 }
 
 // Kind of a Problem.
@@ -69,6 +74,7 @@ const (
 	Unreadable Kind = "unreadable" // no permission, or an error while reading
 	Hostile    Kind = "hostile"    // an archive's entry that was refused
 	Special    Kind = "special"    // a device, socket or pipe
+	Refused    Kind = "refused"    // the gate does not open it
 	TooMuch    Kind = "too-much"   // a limit was reached
 )
 
@@ -161,7 +167,7 @@ type found struct {
 
 // set gives the sources their final names and sorts everything.
 func (g *gatherer) set() *Set {
-	s := &Set{Unreadable: g.problems, Fault: g.fault}
+	s := &Set{Unreadable: g.problems, Owners: accounts(g.owners), Fault: g.fault}
 	for k := 0; ; k++ {
 		s.Sources = s.Sources[:0]
 		unique, more := map[string]bool{}, false

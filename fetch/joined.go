@@ -67,8 +67,8 @@ const (
 var logEndings = map[string]bool{".log": true, ".out": true, ".err": true, ".txt": true, ".stdout": true, ".stderr": true}
 
 // several says that a file whose text begins with a header is of more than one log, and of nothing else.
-func several(p string) bool {
-	f, err := os.Open(p)
+func (g *gatherer) several(p string) bool {
+	f, err := g.gate.Open(p)
 	if err != nil {
 		return false
 	}
@@ -117,7 +117,7 @@ func (u *unpacking) joined(r io.Reader) error {
 	err = errors.Join(p.split(bufio.NewReaderSize(r, 64<<10)), p.close())
 	base := common(p.names)
 	for i, name := range p.names {
-		f, ferr := os.Open(p.file(i))
+		f, ferr := u.gate.Open(p.file(i))
 		if ferr != nil {
 			return errors.Join(err, ferr)
 		}

@@ -40,7 +40,7 @@ func (s *Shared) Recent(ctx context.Context, account string, clusters []string, 
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			for _, e := range entries(root) {
+			for _, e := range s.entries(root) {
 				job := jobIn(e.Name(), c.Patterns)
 				if job == "" {
 					continue
@@ -71,17 +71,9 @@ func (s *Shared) Recent(ctx context.Context, account string, clusters []string, 
 }
 
 // entries are the names in a directory, as many as are looked at; none where it cannot be read.
-func entries(dir string) []os.DirEntry {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	list, err := f.ReadDir(entriesOfRoot)
-	if err != nil && len(list) == 0 {
-		return nil
-	}
-	return list
+func (s *Shared) entries(dir string) []os.DirEntry {
+	list, _ := s.Door().List(dir)
+	return list[:min(len(list), entriesOfRoot)]
 }
 
 // jobIn is the job id in a name, by the first pattern that fits: the inverse of filling {job} in.

@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
+	"faultline/fetch/gate"
 	"faultline/workflow"
 )
 
@@ -26,6 +28,33 @@ type Shared struct {
 	// Beside and Known are those of LocalOptions.
 	Beside func(start []byte) bool
 	Known  string
+	// Gate opens the files; nil is one to the roots of the clusters, each by itself, and to Spool.
+	Gate *gate.Gate
+
+	once sync.Once
+	made *gate.Gate
+}
+
+// Door is the gate. One whose roots are no absolute paths opens nothing.
+func (s *Shared) Door() *gate.Gate {
+	if s.Gate != nil {
+		return s.Gate
+	}
+	s.once.Do(func() {
+		areas := []gate.Area{{Own: true}}
+		if s.Spool != "" {
+			areas[0].Roots = []string{s.Spool}
+		}
+		for _, c := range s.Clusters {
+			areas = append(areas, gate.Area{Name: c.Name, Roots: c.Roots})
+		}
+		if g, err := gate.New(areas...); err == nil {
+			s.made = g
+		} else {
+			s.made = &gate.Gate{}
+		}
+	})
+	return s.made
 }
 
 // Cluster is where the logs of one cluster's jobs are.
@@ -39,7 +68,7 @@ type Cluster struct {
 const looked = 20_000
 
 // Locate implements workflow.Fetcher: the patterns below the roots, of one cluster or (with "") of all. A match that another
-// match contains is not listed again.
+// match contains is not listed again. What the gate refuses is listed, too: Collect says why nothing is read of it.
 func (s *Shared) Locate(ctx context.Context, cluster, job string) (found workflow.Found, err error) {
 	if s.Now != nil {
 		start := s.Now()
@@ -58,7 +87,7 @@ func (s *Shared) Locate(ctx context.Context, cluster, job string) (found workflo
 				if err := ctx.Err(); err != nil {
 					return found, err
 				}
-				matches, err := filepath.Glob(filepath.Join(root, strings.ReplaceAll(pattern, "{job}", escapeGlob(job))))
+				matches, err := s.Door().Glob(root, strings.ReplaceAll(pattern, "{job}", escapeGlob(job)))
 				if err != nil {
 					return found, fmt.Errorf("pattern %s below %s: %w", pattern, root, err)
 				}
@@ -71,18 +100,18 @@ func (s *Shared) Locate(ctx context.Context, cluster, job string) (found workflo
 		}
 	}
 	slices.Sort(found.Places)
-	found.Users, found.Written = owners(ctx, found.Places)
+	found.Users, found.Written = owners(ctx, s.Door(), found.Places)
 	return found, nil
 }
 
 // Owners are the accounts that own the files of a place.
-func Owners(ctx context.Context, place string) []string {
-	users, _ := owners(ctx, []string{place})
+func Owners(ctx context.Context, from *gate.Gate, place string) []string {
+	users, _ := owners(ctx, from, []string{place})
 	return users
 }
 
-// owners looks who owns the files and when the newest was written.
-func owners(ctx context.Context, places []string) (users []string, written time.Time) {
+// owners looks who owns the files and when the newest was written. What cannot be looked at says nothing; Collect will report it.
+func owners(ctx context.Context, from *gate.Gate, places []string) (users []string, written time.Time) {
 	n := 0
 	ids := map[uint32]bool{}
 	note := func(info fs.FileInfo) {
@@ -93,20 +122,34 @@ func owners(ctx context.Context, places []string) (users []string, written time.
 			ids[st.Uid] = true
 		}
 	}
-	for _, place := range places {
-		// A directory that cannot be read says nothing; Collect will report it.
-		_ = filepath.WalkDir(place, func(_ string, d fs.DirEntry, err error) error {
+	var below func(dir string)
+	below = func(dir string) {
+		list, _ := from.List(dir)
+		for _, d := range list {
 			if n++; n > looked || ctx.Err() != nil {
-				return filepath.SkipAll
+				return
 			}
-			if err == nil && !d.IsDir() {
-				if info, err := d.Info(); err == nil {
-					note(info)
-				}
+			if d.IsDir() {
+				below(filepath.Join(dir, d.Name()))
+			} else if info, err := d.Info(); err == nil {
+				note(info)
 			}
-			return nil
-		})
+		}
 	}
+	for _, place := range places {
+		switch p, err := from.Look(place); {
+		case err != nil:
+		case p.Info.IsDir():
+			below(p.Path)
+		default:
+			note(p.Info)
+		}
+	}
+	return accounts(ids), written
+}
+
+// accounts are the names of accounts on this machine, sorted; numbers where it has none.
+func accounts(ids map[uint32]bool) (users []string) {
 	for id := range ids {
 		name := strconv.FormatUint(uint64(id), 10)
 		if u, err := user.LookupId(name); err == nil {
@@ -115,7 +158,7 @@ func owners(ctx context.Context, places []string) (users []string, written time.
 		users = append(users, name)
 	}
 	slices.Sort(users)
-	return users, written
+	return users
 }
 
 // OfJob says whether the path below a root names this job and not one whose number merely contains its digits: 4242 is
@@ -147,7 +190,7 @@ func (s *Shared) Collect(ctx context.Context, places []string) (workflow.Collect
 	if err != nil {
 		return workflow.Collection{}, fmt.Errorf("making room for archives: %w", workflow.NotKept(err))
 	}
-	set, err := Local(ctx, places, LocalOptions{SpoolDir: dir, Beside: s.Beside, Known: s.Known})
+	set, err := Local(ctx, places, LocalOptions{SpoolDir: dir, Beside: s.Beside, Known: s.Known, Gate: s.Door()})
 	_ = os.Remove(dir) // nothing was unpacked: it is empty and goes away
 	if err != nil && set != nil && set.Fault != nil {
 		err = set.Fault
@@ -155,5 +198,5 @@ func (s *Shared) Collect(ctx context.Context, places []string) (workflow.Collect
 	if err != nil {
 		return workflow.Collection{}, err
 	}
-	return workflow.Collection{Sources: set.Sources, Warnings: set.Warnings, Fault: set.Fault}, nil
+	return workflow.Collection{Sources: set.Sources, Warnings: set.Warnings, Fault: set.Fault, Users: set.Owners}, nil
 }

@@ -5,18 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"sort"
 	"strings"
 
+	"faultline/fetch/gate"
 	"faultline/incident"
 )
 
 type gatherer struct {
 	ctx      context.Context
 	opts     LocalOptions
+	gate     *gate.Gate
+	owners   map[uint32]bool // of what was taken
 	lim      limits
 	found    []found
 	problems []Problem
@@ -31,7 +33,11 @@ func newGatherer(ctx context.Context, opts LocalOptions) *gatherer {
 	if lim == (limits{}) {
 		lim = limits{files: MaxFiles, entries: MaxEntries, entry: MaxEntryBytes, spool: MaxSpoolBytes, ratio: MaxArchiveRatio, ratioAt: RatioFrom}
 	}
-	return &gatherer{ctx: ctx, opts: opts, lim: lim, skipped: map[string][]string{}}
+	g := &gatherer{ctx: ctx, opts: opts, gate: opts.Gate, owners: map[uint32]bool{}, lim: lim, skipped: map[string][]string{}}
+	if g.gate == nil {
+		g.gate = gate.Typed()
+	}
+	return g
 }
 
 func (g *gatherer) problem(k Kind, name, text string) {
@@ -79,29 +85,34 @@ func shown(name string) string {
 // root takes one path as the user gave it.
 func (g *gatherer) root(given, abs string) {
 	name := shown(given)
-	st, err := os.Stat(abs)
+	p, err := g.gate.Look(abs)
 	switch {
+	case gate.WhyNot(err) != "":
+		g.problem(Refused, given, fmt.Sprintf("Left out %s: %s.", name, gate.WhyNot(err)))
 	case errors.Is(err, fs.ErrNotExist):
 		g.problem(Missing, given, fmt.Sprintf("%s does not exist: check the spelling, and that the file system is mounted on this machine.", name))
 	case err != nil:
 		g.problem(Unreadable, given, fmt.Sprintf("%s cannot be read (%s): ask its owner for read permission.", name, reason(err)))
-	case st.IsDir():
-		g.dir(given, abs)
-	case !st.Mode().IsRegular():
+	case p.Info.IsDir():
+		g.dir(given, p)
+	case !p.Info.Mode().IsRegular():
 		g.problem(Special, given, fmt.Sprintf("%s is no regular file but a device, socket or pipe: save its output to a file and name that.", name))
 	default:
-		g.file(given, abs, st)
+		g.file(given, abs, p)
 	}
 }
 
 // file takes a file that the user named: whatever its name is, its content decides.
-func (g *gatherer) file(given, abs string, st fs.FileInfo) {
+func (g *gatherer) file(given, abs string, p gate.Place) {
 	base := filepath.Base(abs)
-	switch kind, err := sniff(abs, g.opts.Beside); {
+	switch kind, err := g.sniff(p.Path); {
+	case gate.WhyNot(err) != "":
+		g.problem(Refused, given, fmt.Sprintf("Left out %s: %s.", shown(given), gate.WhyNot(err)))
 	case err != nil:
 		g.problem(Unreadable, given, fmt.Sprintf("%s cannot be read (%s): ask its owner for read permission.", shown(given), reason(err)))
 	case kind == isArchive && !otherKind(base), kind == isSeveral && g.opts.SpoolDir != "":
-		g.archive(given, abs, "", abs)
+		g.take(p, p.Info)
+		g.archive(given, base, p.Path, "", abs)
 	case kind == isForeign:
 		g.problem(Binary, given, foreign(given))
 	case kind != isText && kind != isBeside && kind != isSeveral:
@@ -111,19 +122,24 @@ func (g *gatherer) file(given, abs string, st fs.FileInfo) {
 		}
 		g.problem(Binary, given, text)
 	default:
-		g.found = append(g.found, found{Source: incident.Source{Name: slash(base), Path: abs, Bytes: st.Size(), Origin: "path"}, root: abs, file: true})
+		g.take(p, p.Info)
+		g.found = append(g.found, found{Source: incident.Source{Name: slash(base), Path: p.Path, Bytes: p.Info.Size(), Origin: "path"}, root: abs, file: true})
+	}
+}
+
+// take notes whose file is taken. The bot's own are copies of what people gave.
+func (g *gatherer) take(p gate.Place, info fs.FileInfo) {
+	if uid, yes := gate.Strange(info); yes && !p.Own {
+		g.owners[uid] = true
 	}
 }
 
 // dir walks a directory.
-func (g *gatherer) dir(given, abs string) {
-	if real, err := filepath.EvalSymlinks(abs); err == nil {
-		abs = real
-	}
-	name := shown(given)
+func (g *gatherer) dir(given string, place gate.Place) {
+	abs, name := place.Path, shown(given)
 	before, problems, files, denied := len(g.found), len(g.problems), 0, false
 	full := errors.New("full")
-	err := filepath.WalkDir(abs, func(p string, d fs.DirEntry, err error) error {
+	err := g.walk(abs, func(p string, d fs.DirEntry, err error) error {
 		if cerr := g.ctx.Err(); cerr != nil {
 			return cerr
 		}
@@ -135,9 +151,6 @@ func (g *gatherer) dir(given, abs string) {
 		if err != nil {
 			denied = true
 			g.problem(Unreadable, rel, fmt.Sprintf("The directory %s cannot be read (%s): ask its owner for read permission.", inside(name, rel), reason(err)))
-			return nil
-		}
-		if p == abs {
 			return nil
 		}
 		if strings.HasPrefix(d.Name(), ".") {
@@ -155,7 +168,7 @@ func (g *gatherer) dir(given, abs string) {
 			g.problem(TooMuch, given, fmt.Sprintf("%s holds more than %d files; the rest was left out: name the directory of one job.", name, g.lim.files))
 			return full
 		}
-		g.entry(abs, p, rel, d)
+		g.entry(place, p, rel, d)
 		return nil
 	})
 	if err != nil && !errors.Is(err, full) && g.ctx.Err() == nil {
@@ -175,11 +188,33 @@ func (g *gatherer) dir(given, abs string) {
 	g.problem(NoLogs, given, fmt.Sprintf("The directory %s holds %s: name the directory that the job wrote its logs to.", name, holds))
 }
 
+// walk calls do for everything below a directory, in the order of names. A directory that cannot be read is told once.
+func (g *gatherer) walk(dir string, do func(p string, d fs.DirEntry, err error) error) error {
+	list, err := g.gate.List(dir)
+	if err != nil {
+		if err := do(dir, nil, err); err != nil {
+			return err
+		}
+	}
+	for _, d := range list {
+		p := filepath.Join(dir, d.Name())
+		err := do(p, d, nil)
+		if err == nil && d.IsDir() {
+			err = g.walk(p, do)
+		}
+		if err != nil && !errors.Is(err, fs.SkipDir) {
+			return err
+		}
+	}
+	return nil
+}
+
 // entry takes one file of a directory.
-func (g *gatherer) entry(root, p, rel string, d fs.DirEntry) {
+func (g *gatherer) entry(place gate.Place, p, rel string, d fs.DirEntry) {
+	root := place.Path
 	switch {
 	case d.Type()&fs.ModeSymlink != 0:
-		if target, err := filepath.EvalSymlinks(p); err != nil || !within(root, target) {
+		if target, err := g.gate.Look(p); err != nil || !within(root, target.Path) {
 			g.skip("a link that leads out of the directory is not followed; name its target to include it", rel)
 		} else {
 			g.skip("a link to what is in the same directory", rel)
@@ -188,21 +223,26 @@ func (g *gatherer) entry(root, p, rel string, d fs.DirEntry) {
 	case !d.Type().IsRegular():
 		g.skip("not a regular file", rel)
 		return
-	case !g.opts.anyName && otherKind(d.Name()) && !evidence(p, g.opts.Beside):
+	case !g.opts.anyName && otherKind(d.Name()) && !g.evidence(p):
 		g.skip("not a log by its name", rel)
 		return
 	}
 	st, err := d.Info()
+	if err == nil && !place.Vouched(st) {
+		err = &gate.Refused{Name: p, Why: gate.Foreign}
+	}
 	if err == nil {
 		var kind content
-		if kind, err = sniff(p, g.opts.Beside); err == nil {
+		if kind, err = g.sniff(p); err == nil {
 			if kind == isSeveral && g.opts.SpoolDir == "" {
 				kind = isText
 			}
 			switch kind {
 			case isArchive, isSeveral:
-				g.archive(rel, p, rel, root)
+				g.take(place, st)
+				g.archive(rel, d.Name(), p, rel, root)
 			case isText, isBeside:
+				g.take(place, st)
 				g.found = append(g.found, found{Source: incident.Source{Name: rel, Path: p, Bytes: st.Size(), Origin: "path"}, root: root})
 			case isForeign:
 				g.problem(Binary, rel, foreign(rel))
@@ -211,6 +251,10 @@ func (g *gatherer) entry(root, p, rel string, d fs.DirEntry) {
 			}
 			return
 		}
+	}
+	if why := gate.WhyNot(err); why != "" {
+		g.skip(string(why), rel)
+		return
 	}
 	g.problem(Unreadable, rel, fmt.Sprintf("%s cannot be read (%s): ask its owner for read permission.", shown(rel), reason(err)))
 }

@@ -195,7 +195,7 @@ func (f *Flow) lookFor(ctx context.Context, inv *Investigation, told bool) (plac
 		return nil, nil, ""
 	}
 	news, gone := newsOf(inv.Sources, got)
-	if gone || rewritten(inv, got.Sources, news) { // a later run has taken the file, say: it is no evidence against this one
+	if gone || f.rewritten(inv, got.Sources, news) { // a later run has taken the file, say: it is no evidence against this one
 		return nil, nil, ""
 	}
 	return places, news, fingerprint(got)
@@ -311,8 +311,8 @@ func counterpart(old []incident.Source, s incident.Source) int {
 }
 
 // rewritten says that a file which seems to have grown is another one: what the report quotes is not there any more.
-func rewritten(inv *Investigation, sources []incident.Source, news []News) bool {
-	if inv.Masked { // the quotations are not word for word what the files say
+func (f *Flow) rewritten(inv *Investigation, sources []incident.Source, news []News) bool {
+	if f.Engine.Open == nil || inv.Masked { // the quotations are not word for word what the files say
 		return false
 	}
 	grown := map[string]string{} // paths by the names that the report knows
@@ -337,7 +337,7 @@ func rewritten(inv *Investigation, sources []incident.Source, news []News) bool 
 		file := files[where]
 		if file == nil {
 			var err error
-			if file, err = os.Open(where); err != nil {
+			if file, err = f.Engine.Open(where); err != nil {
 				return
 			}
 			files[where] = file

@@ -90,7 +90,7 @@ func newLateStage(t *testing.T) *lateStage {
 	s.flow = &Flow{
 		Fetch: s.shelf, Compose: s, Store: s.store, Now: clock, Deferred: true, ExpireAfter: 24 * time.Hour,
 		Late: func(string) time.Duration { return 15 * time.Minute },
-		Engine: Engine{
+		Engine: Engine{Open: os.Open,
 			Diagnose: func(_ context.Context, in analysis.Input) (*incident.Report, error) {
 				var names []string
 				for _, src := range in.Sources {

@@ -3,6 +3,7 @@ package workflow
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"time"
 
@@ -48,6 +49,8 @@ type Collection struct {
 	// Nodes are those that logs should come from, and NodesFrom who says so; nil where nobody does.
 	Nodes     []string
 	NodesFrom string
+	// Users own what was opened (account names of the cluster); what people handed in is nobody's.
+	Users []string
 	// Facts are the names of those sources that hold what the cluster says: it is asked anew each time.
 	Facts []string
 	// Fault is why something could not be kept on the bot's own disk; nil where all was.
@@ -102,6 +105,8 @@ type Engine struct {
 	Look func(ctx context.Context, s incident.Source) (what string, known bool, err error)
 	// Known are the kinds of evidence beside logs that it reads, for people.
 	Known string
+	// Open opens a file as it is stored, where the flow itself has to look; nil: it does not look.
+	Open func(path string) (*os.File, error)
 }
 
 // Storage brings the logs of a storage cluster.

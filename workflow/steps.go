@@ -193,6 +193,11 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 		}
 		return f.nothing(inv, why), nil
 	}
+	if !f.shown(*inv, got) { // what was opened belongs to others than what was located
+		out := f.nothing(inv, "there is no readable log in what was given")
+		out.entries = append(out.entries, f.entry("refused", "files belong to "+strings.Join(got.Users, ", ")+", which is not allowed here"))
+		return out, nil
+	}
 	var says []string
 	if inv.Report != nil && !inv.Late.Quiet {
 		says = append(unusable(inv.Warnings, got.Warnings), f.handed(ctx, inv.Sources, got.Sources)...)
@@ -224,6 +229,11 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 		out.entries = append(out.entries, f.entry("warning", w))
 	}
 	return out, nil
+}
+
+// shown says whether an investigation may show what was opened: places may hold other files by then than when they were located.
+func (f *Flow) shown(inv Investigation, got Collection) bool {
+	return f.Permit == nil || len(got.Users) == 0 || f.Permit(inv, Found{Places: inv.Places, Users: got.Users})
 }
 
 // nothing is the outcome when what was given cannot be read: back to the report if there is one, else to the question.

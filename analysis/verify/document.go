@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +26,7 @@ const (
 // document is a file that holds one value, and what is asked of it.
 type document struct {
 	path string
+	from Verifier
 	asks []*incident.Evidence
 	// Answers, in the order of asks; err stands for all of them.
 	results map[string]error
@@ -43,7 +43,7 @@ func (b *book) document(name string, ev *incident.Evidence) (*document, error) {
 	}
 	d := b.docs[name]
 	if d == nil {
-		d = &document{path: path, results: map[string]error{}}
+		d = &document{path: path, from: b.from, results: map[string]error{}}
 		b.docs[name] = d
 	}
 	d.asks = append(d.asks, ev)
@@ -105,12 +105,7 @@ func (d *document) answer(root tree, rm *room) (err error) {
 
 // load reads the file into the room of a worker, where its value stays until the next one is read.
 func (d *document) load(ctx context.Context, rm *room) (tree, error) {
-	if info, err := os.Stat(d.path); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
-	}
-	f, err := os.Open(d.path)
+	f, err := d.from.open(d.path)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/klauspost/compress/gzip"
@@ -34,6 +33,7 @@ const (
 // pass is everything that is asked of one file, answered in one reading.
 type pass struct {
 	path    string
+	from    Verifier
 	quotes  []*quote
 	tallies []*tally
 	byKey   map[string]*tally
@@ -171,15 +171,7 @@ func (p *pass) run(ctx context.Context, rm *room) error {
 		}
 		return 0
 	})
-	// Only regular files: a pipe in a directory of logs must not make us wait for its writer.
-	if info, err := os.Stat(p.path); err != nil {
-		p.err = pathless(err)
-		return nil
-	} else if !info.Mode().IsRegular() {
-		p.err = errors.New("not a regular file")
-		return nil
-	}
-	f, err := os.Open(p.path)
+	f, err := p.from.open(p.path)
 	if err != nil {
 		p.err = pathless(err)
 		return nil

@@ -29,7 +29,7 @@ func TestFilesAreHashedAsTheyAreVerified(t *testing.T) {
 	}
 	r.Chain = append(r.Chain, incident.Link{Evidence: []incident.Evidence{{Kind: incident.KindCount, Files: []string{"counted.log"}, N: 1, Predicate: lits("torn")}}})
 	sums["known.log"], want["known.log"], want["uncited.log"], want["counted.log"] = "as fetched", "as fetched", "", ""
-	if _, failures, err := ReportAndHash(t.Context(), files, r, sums); err != nil || len(failures) > 0 {
+	if _, failures, err := (Verifier{}).ReportAndHash(t.Context(), files, r, sums); err != nil || len(failures) > 0 {
 		t.Fatal(err, failures)
 	}
 	if !maps.Equal(sums, want) {

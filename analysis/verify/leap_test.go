@@ -99,7 +99,7 @@ func TestDocumentsAreHashedAsTheyAreVerified(t *testing.T) {
 		r.Chain = append(r.Chain, incident.Link{Evidence: []incident.Evidence{{Kind: incident.KindRecord, File: name, Place: "entries[2]",
 			Predicate: &incident.Predicate{Members: []incident.Member{{Name: "state", Value: "scheduled"}}}}}})
 	}
-	if _, failures, err := ReportAndHash(t.Context(), files, r, sums); err != nil || len(failures) > 0 {
+	if _, failures, err := (Verifier{}).ReportAndHash(t.Context(), files, r, sums); err != nil || len(failures) > 0 {
 		t.Fatal(err, failures)
 	}
 	for name := range contents {

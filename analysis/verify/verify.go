@@ -22,6 +22,35 @@ import (
 // Files maps the name of a source (incident.Source.Name) to the path of its bytes. Evidence about any other file fails.
 type Files map[string]string
 
+// Verifier reads files through Open, which may refuse a path; the zero value reads whatever regular file this process may.
+type Verifier struct {
+	Open func(path string) (*os.File, error)
+}
+
+// open opens a regular file. A pipe in a directory of logs must not make us wait for its writer.
+func (v Verifier) open(path string) (*os.File, error) {
+	open := v.Open
+	if open == nil {
+		if info, err := os.Stat(path); err != nil {
+			return nil, err
+		} else if !info.Mode().IsRegular() {
+			return nil, errIrregular
+		}
+		open = os.Open
+	}
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		_ = f.Close()
+		return nil, cmp.Or(err, errIrregular)
+	}
+	return f, nil
+}
+
+var errIrregular = errors.New("not a regular file")
+
 // Failure is one piece of evidence that does not hold.
 type Failure struct {
 	Path     string // its place in the report, in the names of the JSON: "chain[1].evidence[0]"
@@ -31,7 +60,7 @@ type Failure struct {
 
 // Evidence evaluates one piece of evidence. A nil error means that it holds.
 func Evidence(files Files, ev incident.Evidence) error {
-	b := newBook(files)
+	b := newBook(files, Verifier{})
 	c := b.enter(ev, 0)
 	if err := b.read(context.Background()); err != nil {
 		return err
@@ -44,15 +73,15 @@ func Evidence(files Files, ev incident.Evidence) error {
 // are in the report's order, one for each place. Withdrawing what rests on them is the caller's business. The error is
 // the context's.
 func Report(ctx context.Context, files Files, r *incident.Report) (incident.Verification, []Failure, error) {
-	return ReportAndHash(ctx, files, r, nil)
+	return Verifier{}.ReportAndHash(ctx, files, r, nil)
 }
 
 // ReportAndHash is Report that also hashes what it reads: the names in sums that have no value get the SHA-256 of the
 // file's stored bytes, where a quotation or a record is of that file and it can be read. So what is hashed is what was verified.
-func ReportAndHash(ctx context.Context, files Files, r *incident.Report, sums map[string]string) (incident.Verification, []Failure, error) {
+func (v Verifier) ReportAndHash(ctx context.Context, files Files, r *incident.Report, sums map[string]string) (incident.Verification, []Failure, error) {
 	out := incident.Verification{Withdrawn: []string{}}
 	places := walk(reflect.ValueOf(r), "", nil)
-	b := newBook(files)
+	b := newBook(files, v)
 	claims := make([]*claim, len(places))
 	for i, p := range places {
 		claims[i] = b.enter(p.evidence, 0)
@@ -130,14 +159,15 @@ func ratioOf(v *incident.Verification, kind string) *incident.Ratio {
 // book collects all claims before any file is opened, so that each file is opened once.
 type book struct {
 	files  Files
+	from   Verifier
 	claims map[string]*claim
 	passes map[string]*pass
 	order  []*pass
 	docs   map[string]*document
 }
 
-func newBook(files Files) *book {
-	return &book{files: files, claims: map[string]*claim{}, passes: map[string]*pass{}, docs: map[string]*document{}}
+func newBook(files Files, from Verifier) *book {
+	return &book{files: files, from: from, claims: map[string]*claim{}, passes: map[string]*pass{}, docs: map[string]*document{}}
 }
 
 var errOutside = errors.New("is not one of the files of this incident")
@@ -150,7 +180,7 @@ func (b *book) pass(name string) (*pass, error) {
 	if !ok {
 		return nil, fmt.Errorf("%q %w", name, errOutside)
 	}
-	p := &pass{path: path}
+	p := &pass{path: path, from: b.from}
 	b.passes[name] = p
 	b.order = append(b.order, p)
 	return p, nil

@@ -55,7 +55,7 @@ func EvalName(id string) string { return "disputed-" + strings.ToLower(id) }
 
 // EvalCase writes a disputed investigation as a case of `bot eval` below dir, redacted, and returns its folder. Only
 // the person who asked can agree to that: ErrNoConsent otherwise.
-func EvalCase(ctx context.Context, inv workflow.Investigation, dir string) (folder string, err error) {
+func EvalCase(ctx context.Context, inv workflow.Investigation, open func(path string) (*os.File, error), dir string) (folder string, err error) {
 	o := inv.Outcome
 	if o == nil || !o.Consent || o.By != inv.Home.Requester || o.Verdict != "wrong" || inv.Report == nil {
 		return "", ErrNoConsent
@@ -88,7 +88,7 @@ func EvalCase(ctx context.Context, inv workflow.Investigation, dir string) (fold
 		if name == "" {
 			name = fmt.Sprintf("file-%d", i+1)
 		}
-		err := redactFile(s, filepath.Join(folder, "logs", filepath.FromSlash(name)))
+		err := redactFile(open, s, filepath.Join(folder, "logs", filepath.FromSlash(name)))
 		if errors.Is(err, errNoText) {
 			c.Notes = append(c.Notes, "left out, because it is no text that could be redacted: "+name)
 			continue
@@ -113,8 +113,8 @@ func EvalCase(ctx context.Context, inv workflow.Investigation, dir string) (fold
 var errNoText = errors.New("not a text")
 
 // redactFile copies a log with every recognised secret masked. Compressed files become plain ones.
-func redactFile(s incident.Source, to string) error {
-	in, err := os.Open(s.Path)
+func redactFile(open func(path string) (*os.File, error), s incident.Source, to string) error {
+	in, err := open(s.Path)
 	if err != nil {
 		return err
 	}

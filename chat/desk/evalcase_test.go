@@ -46,12 +46,12 @@ func TestADisputedCaseBecomesATestOnlyRedactedAndWithConsent(t *testing.T) {
 		bad, o := inv, *inv.Outcome
 		spoil(&o)
 		bad.Outcome = &o
-		if _, err := EvalCase(context.Background(), bad, t.TempDir()); !errors.Is(err, ErrNoConsent) {
+		if _, err := EvalCase(context.Background(), bad, os.Open, t.TempDir()); !errors.Is(err, ErrNoConsent) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	out := t.TempDir()
-	folder, err := EvalCase(context.Background(), inv, out)
+	folder, err := EvalCase(context.Background(), inv, os.Open, out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,14 @@ import (
 	"faultline/config"
 	"faultline/fetch"
 	"faultline/fetch/ais"
+	"faultline/fetch/gate"
 	"faultline/workflow"
 )
 
 // daemonLogs opens the storage logs of an investigation, below the directory in which what was pulled for it is, too.
-func daemonLogs(dir string) func(context.Context, workflow.Investigation) (workflow.Collection, error) {
+func daemonLogs(dir string, from *gate.Gate) func(context.Context, workflow.Investigation) (workflow.Collection, error) {
 	return func(ctx context.Context, inv workflow.Investigation) (workflow.Collection, error) {
-		set, err := fetch.Daemons(ctx, inv.StorageLogs, filepath.Join(dir, inv.ID, fetch.DaemonDir))
+		set, err := fetch.Daemons(ctx, inv.StorageLogs, filepath.Join(dir, inv.ID, fetch.DaemonDir), from)
 		if err != nil {
 			return workflow.Collection{}, err
 		}
@@ -27,20 +28,20 @@ func daemonLogs(dir string) func(context.Context, workflow.Investigation) (workf
 
 // ofStorage says that what lies under paths is mostly logs of storage daemons. What is packed is unpacked for that, in a folder
 // of its own below dir.
-func ofStorage(dir string) func(context.Context, []string) bool {
+func ofStorage(dir string, from *gate.Gate) func(context.Context, []string) bool {
 	return func(ctx context.Context, paths []string) bool {
 		room, err := os.MkdirTemp(dir, "look-")
 		if err != nil {
 			return false // whoever reads them says why not
 		}
 		defer func() { _ = os.RemoveAll(room) }() // it holds copies
-		set, err := fetch.Daemons(ctx, paths, room)
+		set, err := fetch.Daemons(ctx, paths, room, from)
 		if err != nil {
 			return false
 		}
 		n := 0
 		for _, s := range set.Sources {
-			if analysis.DaemonLog(s) {
+			if analysis.DaemonLog(from.Open, s) {
 				n++
 			}
 		}
@@ -76,7 +77,7 @@ func (d *diagnosis) storageLogs(ctx context.Context, e env, dir string) (workflo
 	if len(from) == 0 {
 		return workflow.Collection{}, nil
 	}
-	set, err := fetch.Daemons(ctx, from, filepath.Join(dir, fetch.DaemonDir))
+	set, err := fetch.Daemons(ctx, from, filepath.Join(dir, fetch.DaemonDir), nil)
 	if err != nil {
 		return workflow.Collection{}, fmt.Errorf("the storage's logs: %w", err)
 	}

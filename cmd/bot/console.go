@@ -17,6 +17,7 @@ import (
 	"faultline/chat/console"
 	"faultline/config"
 	"faultline/fetch/ais"
+	"faultline/fetch/gate"
 	"faultline/fetch/spool"
 	"faultline/incident"
 	"faultline/knowledge"
@@ -60,6 +61,7 @@ Exit code: 0; 1 when something went wrong that is not yours to mend; 2 wrong usa
 				return exitUsage, err
 			}
 			defer logs.Close()
+			logs.shared.Gate = gate.Typed()
 			talk := conversation(e, cfg, logs)
 			store := asksForStorage(talk, e, cfg, dir)
 			defer store.Close()
@@ -81,7 +83,7 @@ const textWidth = 100
 // conversation wires a console to the engine, with everything kept in memory.
 func conversation(e env, cfg config.Config, logs workflow.Fetcher) *console.Console {
 	bar := newProgress(e.err, "reading")
-	engine := engine
+	engine := engine(gate.Typed())
 	diagnose := engine.Diagnose
 	engine.Diagnose = func(ctx context.Context, in analysis.Input) (*incident.Report, error) {
 		defer bar.clear()
@@ -122,7 +124,7 @@ func asksForStorage(talk *console.Console, e env, cfg config.Config, dir string)
 	for _, s := range cfg.Storage {
 		talk.Profiles = append(talk.Profiles, s.Name)
 	}
-	talk.Flow.AskStorage, talk.Flow.Storage, talk.Flow.Daemons = true, source, daemonLogs(dir)
+	talk.Flow.AskStorage, talk.Flow.Storage, talk.Flow.Daemons = true, source, daemonLogs(dir, gate.Typed())
 	return source
 }
 

@@ -11,6 +11,7 @@ import (
 	"faultline/analysis/verify"
 	"faultline/config"
 	"faultline/fetch"
+	"faultline/fetch/gate"
 	"faultline/incident"
 	"faultline/workflow"
 )
@@ -55,20 +56,45 @@ func hints(clusters []config.Cluster) func(string) workflow.CopyHint {
 	}
 }
 
-// engine is analysis and verification as the workflow wants them.
-var engine = workflow.Engine{
-	Diagnose: analysis.Diagnose,
-	Look:     analysis.Look,
-	Known:    analysis.KnownEvidence(),
-	Verify: func(ctx context.Context, sources []incident.Source, r *incident.Report) ([]string, error) {
-		_, failures, err := verify.Report(ctx, filesOf(sources), r)
-		var texts []string
-		for _, f := range failures {
-			texts = append(texts, f.Path+": "+f.Reason)
-		}
-		return texts, err
-	},
+// engine is analysis and verification as the workflow wants them, which read through a gate.
+func engine(from *gate.Gate) workflow.Engine {
+	return workflow.Engine{
+		Diagnose: func(ctx context.Context, in analysis.Input) (*incident.Report, error) {
+			in.Opener = from.Open
+			return analysis.Diagnose(ctx, in)
+		},
+		Look: func(ctx context.Context, s incident.Source) (string, bool, error) {
+			return analysis.Look(ctx, from.Open, s)
+		},
+		Verify: func(ctx context.Context, sources []incident.Source, r *incident.Report) ([]string, error) {
+			_, failures, err := verify.Verifier{Open: from.Open}.ReportAndHash(ctx, filesOf(sources), r, nil)
+			var texts []string
+			for _, f := range failures {
+				texts = append(texts, f.Path+": "+f.Reason)
+			}
+			return texts, err
+		},
+		Known: analysis.KnownEvidence(),
+		Open:  from.Open,
+	}
 }
+
+// served is the gate of a bot that answers others: to the roots of each cluster, and to what the bot itself keeps below its directory.
+func served(clusters []config.Cluster, dir string) (*gate.Gate, error) {
+	areas := []gate.Area{{Own: true, Roots: []string{filepath.Join(dir, scratchDir), filepath.Join(dir, uploadsDir), takenIn(dir)}}}
+	for _, c := range clusters {
+		if c.Logs.IsMounted() {
+			areas = append(areas, gate.Area{Name: c.Name, Roots: c.Logs.Roots})
+		}
+	}
+	return gate.New(areas...)
+}
+
+// The folders, beside that of takenIn, in which a bot keeps files: what archives hold and clusters say, and what people uploaded.
+const (
+	scratchDir = "spool"
+	uploadsDir = "uploads"
+)
 
 func filesOf(sources []incident.Source) verify.Files {
 	files := verify.Files{}

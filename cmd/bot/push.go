@@ -14,6 +14,7 @@ import (
 
 	"faultline/config"
 	"faultline/fetch"
+	"faultline/fetch/gate"
 	"faultline/fetch/jobs"
 	"faultline/fetch/push"
 	"faultline/fetch/slurm"
@@ -268,7 +269,7 @@ func (p *pusher) cluster1(dir string) (*jobs.Fetcher, error) {
 	place.ID, place.Origin, place.Source = "file://", "shared", disk
 	ask := &slurm.Cluster{Name: p.cluster, Now: time.Now, Backends: []slurm.Backend{&slurm.Commands{Command: slurm.Local{}}}}
 	return &jobs.Fetcher{
-		Now: time.Now, Shared: &fetch.Shared{Spool: dir, Now: time.Now},
+		Now: time.Now, Shared: &fetch.Shared{Spool: dir, Now: time.Now, Gate: gate.Typed()},
 		Clusters: []jobs.Cluster{{Name: p.cluster, Ask: ask, Places: []jobs.Place{place}}},
 	}, nil
 }
@@ -301,7 +302,7 @@ func local(list []incident.Source, dir string, facts bool) []push.Local {
 		if strings.HasPrefix(s.Path, dir+"/") {
 			l.Path = s.Name
 		}
-		l.Owner = strings.Join(fetch.Owners(context.Background(), s.Path), " ")
+		l.Owner = strings.Join(fetch.Owners(context.Background(), gate.Typed(), s.Path), " ")
 		out = append(out, l)
 	}
 	slices.SortFunc(out, func(a, b push.Local) int { return strings.Compare(a.Name, b.Name) })

@@ -77,7 +77,7 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 			err = errors.Join(err, s.closeLogs(), s.stores.Close())
 		}
 	}()
-	scratch, uploads := filepath.Join(s.stores.Dir, "spool"), filepath.Join(s.stores.Dir, "uploads")
+	scratch, uploads := filepath.Join(s.stores.Dir, scratchDir), filepath.Join(s.stores.Dir, uploadsDir)
 	for _, dir := range []string{scratch, uploads} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("making room for logs: %w", err)
@@ -95,22 +95,25 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	if err != nil {
 		return nil, err
 	}
+	s.logs.shared.Gate = s.stores.gate
 	s.health = health.New(log, s.again, hostChecks(s.stores, s.logs)...)
 	s.storage = ais.NewSource(cfg.Storage, cfg.StorageAccess, scratch)
 	s.policy.Store(policyOf(cfg))
 	composer := &desk.Composer{Blobs: s.stores.Blobs}
 	flow := &workflow.Flow{
-		Fetch: s.logs, Engine: engine, Compose: composer, Store: s.store, Now: time.Now, Hint: hints(cfg.Clusters), Workers: cfg.Limits.Workers, Version: version,
+		Fetch: s.logs, Engine: engine(s.stores.gate), Compose: composer, Store: s.store, Now: time.Now, Hint: hints(cfg.Clusters), Workers: cfg.Limits.Workers, Version: version,
 		Permit: func(inv workflow.Investigation, found workflow.Found) bool { return s.policy.Load().Permit(inv, found) },
-		Team:   s.team, Deferred: true, FirstLook: true, AskStorage: true, Storage: s.storage, Daemons: daemonLogs(scratch),
+		Team:   s.team, Deferred: true, FirstLook: true, AskStorage: true, Storage: s.storage, Daemons: daemonLogs(scratch, s.stores.gate),
 		RemindAfter: cfg.Questions.RemindAfter.Std(), ExpireAfter: cfg.Questions.ExpireAfter.Std(), Quiet: quiet(cfg.Clusters),
 		Late: late(cfg.Clusters), Facts: s.logs.Facts, Trouble: s.look,
 	}
 	s.desk = &desk.Desk{
 		Store: s.store, Flow: flow, Composer: composer, Surface: s.client, Vault: s.vault, Policy: s.policy.Load, Storage: &accesses{s.storage},
-		OfStorage: ofStorage(scratch),
-		Owners:    func(ctx context.Context, path string) ([]string, error) { return fetch.Owners(ctx, path), nil },
-		Prover:    prover(s.logs), Recent: recent(s.logs.shared), Health: s.line, Spool: uploads,
+		OfStorage: ofStorage(scratch, s.stores.gate),
+		Owners: func(ctx context.Context, path string) ([]string, error) {
+			return fetch.Owners(ctx, s.stores.gate, path), nil
+		},
+		Prover: prover(s.logs), Recent: recent(s.logs.shared), Health: s.line, Spool: uploads,
 		Uploads: desk.Limits{Files: uploadFiles, Bytes: int64(cfg.Limits.UploadMB) << 20},
 		Command: cfg.Slack.Command, Name: "@faultline", Analyses: cfg.Limits.Analyses, Now: time.Now, Log: log, Hooks: hooks(s.registry),
 	}
@@ -362,7 +365,7 @@ func (s *service) learn(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := desk.EvalCase(ctx, inv, cases); err != nil && !errors.Is(err, desk.ErrNoConsent) {
+		if _, err := desk.EvalCase(ctx, inv, s.stores.gate.Open, cases); err != nil && !errors.Is(err, desk.ErrNoConsent) {
 			return err
 		}
 	}

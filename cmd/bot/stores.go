@@ -12,6 +12,7 @@ import (
 	"faultline/analysis/scan"
 	"faultline/chat/desk"
 	"faultline/config"
+	"faultline/fetch/gate"
 	"faultline/store"
 	"faultline/store/blob"
 	"faultline/store/bundle"
@@ -25,6 +26,7 @@ type stores struct {
 	Archive *blob.S3  // nil: none is configured
 	Dir     string    // holds the database, blobs, uploads, what archives were unpacked to, and test cases
 	db      *store.DB // Durable, as a database
+	gate    *gate.Gate // to the logs
 	close   []func() error
 }
 
@@ -44,7 +46,10 @@ func openStores(ctx context.Context, cfg config.Config) (*stores, error) {
 	return s, nil
 }
 
-func (s *stores) open(ctx context.Context, cfg config.Config, file string) error {
+func (s *stores) open(ctx context.Context, cfg config.Config, file string) (err error) {
+	if s.gate, err = served(cfg.Clusters, s.Dir); err != nil {
+		return err
+	}
 	blobs, err := blob.OpenDir(filepath.Join(s.Dir, "blobs"))
 	if err != nil {
 		return err
@@ -109,14 +114,14 @@ func dataDir(cfg config.Config) (string, error) {
 
 // source is where the parts of an incident are.
 func (s *stores) source() bundle.Source {
-	return bundle.Source{Store: s.Durable, Blobs: s.Blobs, OpenLog: scan.Open}
+	return bundle.Source{Store: s.Durable, Blobs: s.Blobs, OpenLog: scan.Opener(s.gate.Open).Open, Open: s.gate.Open}
 }
 
 // forgetter removes incidents from here.
 func (s *stores) forgetter() *bundle.Forgetter {
 	f := &bundle.Forgetter{
 		Store: s.Durable, Blobs: s.Blobs, Now: time.Now,
-		Spools: []string{filepath.Join(s.Dir, "spool"), filepath.Join(s.Dir, "uploads"), takenIn(s.Dir)}, Cases: filepath.Join(s.Dir, "cases"),
+		Spools: []string{filepath.Join(s.Dir, scratchDir), filepath.Join(s.Dir, uploadsDir), takenIn(s.Dir)}, Cases: filepath.Join(s.Dir, "cases"),
 		Beside: func(ctx context.Context, inv workflow.Investigation) (removed []string, err error) {
 			noted, err := desk.Unwatch(ctx, s.Durable, inv)
 			if noted {

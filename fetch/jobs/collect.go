@@ -174,7 +174,7 @@ func (l logs) inFolder(name string) bool {
 
 // Collect implements workflow.Fetcher.
 func (f *Fetcher) Collect(ctx context.Context, places []string) (workflow.Collection, error) {
-	var out collection
+	out := collection{from: f.Shared.Door()}
 	var local []string
 	var failed []error
 	remote := map[*Place][]source.File{}
@@ -223,7 +223,7 @@ func (f *Fetcher) Collect(ctx context.Context, places []string) (workflow.Collec
 			failed = append(failed, err)
 		}
 		out.Sources, out.Warnings = append(out.Sources, got.Sources...), append(out.Warnings, got.Warnings...)
-		out.Fault = got.Fault
+		out.Fault, out.Users = got.Fault, got.Users
 	}
 	if err := f.take(ctx, &out, remote); err != nil {
 		return workflow.Collection{}, err
@@ -281,6 +281,11 @@ func (f *Fetcher) take(ctx context.Context, out *collection, remote map[*Place][
 			}
 			if f.Spool == nil {
 				return fmt.Errorf("%s: there is no room to bring its files to", p.ID)
+			}
+			for _, x := range remote[p] {
+				if x.Owner != "" && x.Owner != "root" && x.Owner != "#0" && !slices.Contains(out.Users, x.Owner) {
+					out.Users = append(out.Users, x.Owner)
+				}
 			}
 			from := p.Place
 			from.Source = &source.Limit{Of: p.Source, Files: f.JobFiles, Bytes: f.JobBytes}

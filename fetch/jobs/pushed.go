@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"faultline/fetch/gate"
 	"faultline/fetch/push"
 	"faultline/fetch/slurm"
 	"faultline/fetch/source"
@@ -270,6 +271,7 @@ func (f *Fetcher) handed(out *collection, place string) error {
 type collection struct {
 	workflow.Collection
 	bundles []*push.Bundle
+	from    *gate.Gate // to what was not pushed
 }
 
 // union adds the logs of the bundles to what was found elsewhere. A content counts once. Of a file that is here in two states,
@@ -293,22 +295,49 @@ func (c *collection) union() {
 
 // add adds a pushed file, unless what is here holds it.
 func (c *collection) add(l incident.Source, path string) {
+	real := path
+	if p, err := c.from.Look(path); err == nil {
+		real = p.Path
+	}
 	for i := range c.Sources {
 		o := &c.Sources[i]
-		same := path != "" && o.Path == path
+		same := path != "" && o.Path == real
 		switch {
 		case o.Origin == pushOrigin:
-		case o.Bytes == l.Bytes && l.Bytes > 0 && sum(o) == l.SHA256:
+		case o.Bytes == l.Bytes && l.Bytes > 0 && c.sum(o) == l.SHA256:
 			*o = called(l, o.Name) // the one that nobody can change any more
 			return
-		case same && o.Bytes > l.Bytes && push.BeginsWith(o.Path, l.Path):
+		case same && o.Bytes > l.Bytes && c.begins(o, &l):
 			return
-		case same && o.Bytes < l.Bytes && push.BeginsWith(l.Path, o.Path):
+		case same && o.Bytes < l.Bytes && c.begins(&l, o):
 			*o = called(l, o.Name)
 			return
 		}
 	}
 	c.Sources = append(c.Sources, l)
+}
+
+// open opens a file where it was found. What was pushed is a content of the spool, called by its sum.
+func (c *collection) open(s *incident.Source) (*os.File, error) {
+	if s.Origin == pushOrigin {
+		return os.Open(s.Path)
+	}
+	return c.from.Open(s.Path)
+}
+
+// begins says that one file begins with all of another.
+func (c *collection) begins(whole, part *incident.Source) bool {
+	w, err := c.open(whole)
+	if err != nil {
+		return false
+	}
+	defer w.Close()
+	p, err := c.open(part)
+	if err != nil {
+		return false
+	}
+	defer p.Close()
+	return push.BeginsWith(w, p)
 }
 
 // called is a source under another name.
@@ -318,11 +347,11 @@ func called(s incident.Source, name string) incident.Source {
 }
 
 // sum is the content of a file, which may not have been looked at yet.
-func sum(s *incident.Source) string {
+func (c *collection) sum(s *incident.Source) string {
 	if s.SHA256 != "" {
 		return s.SHA256
 	}
-	file, err := os.Open(s.Path)
+	file, err := c.open(s)
 	if err != nil {
 		return ""
 	}

@@ -158,11 +158,11 @@ func (s *Shelf) replaces(n, old File) bool {
 	}
 	whole, err1 := s.Content(n.SHA256)
 	part, err2 := s.Content(old.SHA256)
-	return err1 == nil && err2 == nil && BeginsWith(whole, part) // a shared file that grew
+	return err1 == nil && err2 == nil && beginsWith(whole, part) // a shared file that grew
 }
 
-// BeginsWith says that one file begins with all of another.
-func BeginsWith(whole, part string) bool {
+// beginsWith is BeginsWith of two contents of the spool.
+func beginsWith(whole, part string) bool {
 	w, err := os.Open(whole)
 	if err != nil {
 		return false
@@ -173,6 +173,11 @@ func BeginsWith(whole, part string) bool {
 		return false
 	}
 	defer p.Close()
+	return BeginsWith(w, p)
+}
+
+// BeginsWith says that one file begins with all of another.
+func BeginsWith(w, p io.Reader) bool {
 	x, y := make([]byte, 256<<10), make([]byte, 256<<10)
 	for {
 		n, err := io.ReadFull(p, x)

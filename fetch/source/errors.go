@@ -16,6 +16,7 @@ const (
 	NotFound    Kind = "not-found"
 	Denied      Kind = "denied"
 	Outside     Kind = "outside"
+	Foreign     Kind = "foreign"
 	NotRegular  Kind = "not-regular"
 	BadName     Kind = "bad-name"
 	Changed     Kind = "changed"
@@ -42,6 +43,7 @@ var words = map[Kind]struct {
 	NotFound:    {"there is no file %[1]s on %[2]s", false},
 	Denied:      {"%[1]s on %[2]s is there and cannot be read: its owner has to give the account that I use the right to read it (a group, or an ACL)", false},
 	Outside:     {"%[1]s on %[2]s leads out of the directories that I may read: whoever runs me has to add where it leads to the roots", false},
+	Foreign:     {"%[1]s on %[2]s is a link of one account to a file of another: I don't read it", false},
 	NotRegular:  {"%[1]s on %[2]s is no regular file but a directory, device, socket or pipe", false},
 	BadName:     {"%[1]s is no name or pattern that can be looked for on %[2]s: it has to be an absolute path without NUL bytes, with its brackets closed", false},
 	Changed:     {"%[1]s on %[2]s was replaced or became shorter while it was read", false},

@@ -10,14 +10,14 @@ import (
 )
 
 func TestEveryKindIsASentenceThatNamesItsObject(t *testing.T) {
-	for _, k := range []Kind{NotFound, Denied, Outside, NotRegular, BadName, Changed, HostKey, UnknownHost, Credentials, Expired,
+	for _, k := range []Kind{NotFound, Denied, Outside, Foreign, NotRegular, BadName, Changed, HostKey, UnknownHost, Credentials, Expired,
 		NoBucket, Unreachable, Lost, TimedOut, Busy, TooMuch, DiskFull, Failed} {
 		text := (&Error{Kind: k, Place: "login.example.org", Name: "/logs/a"}).Error()
 		if strings.Contains(text, "%") || !strings.Contains(text, "/logs/a") && !strings.Contains(text, "login.example.org") {
 			t.Errorf("%s: %s", k, text)
 		}
 	}
-	if len(words) != 18 {
+	if len(words) != 19 {
 		t.Errorf("%d kinds have words; the list above is not complete", len(words))
 	}
 }

@@ -38,6 +38,8 @@ type Source struct {
 	Blobs Blobs // nil: attachments are said to be missing
 	// OpenLog opens a log and unpacks it where it is compressed; nil is os.Open, which does not.
 	OpenLog func(path string) (io.ReadCloser, error)
+	// Open opens a log as it is stored; nil is os.Open.
+	Open func(path string) (*os.File, error)
 }
 
 // ErrForgotten says that the incident was forgotten: all that is left is that it was.
@@ -305,9 +307,16 @@ func (inc *Incident) JSON(w io.Writer) error {
 	return nil
 }
 
+func (s Source) open(path string) (*os.File, error) {
+	if s.Open != nil {
+		return s.Open(path)
+	}
+	return os.Open(path)
+}
+
 func (s Source) openLog(path string) (io.ReadCloser, error) {
 	if s.OpenLog != nil {
 		return s.OpenLog(path)
 	}
-	return os.Open(path)
+	return s.open(path)
 }

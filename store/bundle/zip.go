@@ -12,7 +12,6 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -232,7 +231,7 @@ func (p *packer) log(name string, s incident.Source, file string) error {
 		p.missing(name, s.Name, "nothing says where it lies")
 		return nil
 	}
-	raw, err := hashFile(file)
+	raw, err := p.src.hashFile(file)
 	if err != nil {
 		p.missing(name, s.Name, reason(err))
 		return nil
@@ -275,8 +274,8 @@ func reason(err error) string {
 	return redact.String(err.Error())
 }
 
-func hashFile(file string) (*Raw, error) {
-	f, err := os.Open(file)
+func (s Source) hashFile(file string) (*Raw, error) {
+	f, err := s.open(file)
 	if err != nil {
 		return nil, err
 	}

@@ -108,9 +108,11 @@ func (f *Files) Stat(ctx context.Context, name string) (source.File, error) {
 
 // look describes a regular file, and says where it is.
 func (f *Files) look(ctx context.Context, l *link, t *tree.Tree, name string) (e tree.Entry, real string, err error) {
-	if real, err = t.Resolve(ctx, name); err != nil {
+	way, err := t.Resolve(ctx, name)
+	if err != nil {
 		return e, "", err
 	}
+	real = way.Real
 	info, err := l.files.Lstat(real)
 	if err != nil {
 		return e, "", f.node.fault(name, err)
@@ -122,6 +124,9 @@ func (f *Files) look(ctx context.Context, l *link, t *tree.Tree, name string) (e
 		return e, "", &source.Error{Kind: source.NotRegular, Name: name}
 	}
 	e = entry(info)
+	if !way.Vouched(e) {
+		return e, "", &source.Error{Kind: source.Foreign, Name: name}
+	}
 	e.File.Name = name
 	return e, real, nil
 }
@@ -137,7 +142,7 @@ func (f *Files) Open(ctx context.Context, name string, offset int64) (source.Fil
 	}
 	body, err := do(ctx, l, func() (*content, error) {
 		// A pipe would be opened by the server, which would then wait for its writer: look first.
-		_, real, err := f.look(ctx, l, t, name)
+		seen, real, err := f.look(ctx, l, t, name)
 		if err != nil {
 			return nil, err
 		}
@@ -146,6 +151,9 @@ func (f *Files) Open(ctx context.Context, name string, offset int64) (source.Fil
 			return nil, f.node.fault(name, err)
 		}
 		info, err := file.Stat()
+		if err == nil {
+			err = f.same(ctx, l, t, name, real, seen, entry(info))
+		}
 		if err == nil && (offset < 0 || offset > info.Size()) {
 			err = &source.Error{Kind: source.Changed, Name: name, More: fmt.Sprintf("it has %d bytes", info.Size())}
 		}
@@ -161,6 +169,19 @@ func (f *Files) Open(ctx context.Context, name string, offset int64) (source.Fil
 		return source.File{}, nil, f.placed(err)
 	}
 	return body.what, await.NewReader(ctx, body), nil
+}
+
+// same says that what was opened is what was looked at. The protocol names no inodes: what it tells of the opened file has to fit, and
+// its name has to lead where it led.
+func (f *Files) same(ctx context.Context, l *link, t *tree.Tree, name, real string, seen, opened tree.Entry) error {
+	_, again, err := f.look(ctx, l, t, name)
+	if err != nil {
+		return err
+	}
+	if again != real || !opened.Mode.IsRegular() || opened.Account != seen.Account || opened.File.Size < seen.File.Size {
+		return &source.Error{Kind: source.Changed, Name: name}
+	}
+	return nil
 }
 
 // content is what a file held when it was opened.
@@ -274,8 +295,9 @@ type resolving struct{ remote }
 func (r resolving) Real(name string) (string, error) { return r.RealPath(name) }
 
 func entry(info fs.FileInfo) tree.Entry {
-	e := tree.Entry{Name: info.Name(), Mode: info.Mode(), File: source.File{Size: info.Size(), Written: info.ModTime()}}
+	e := tree.Entry{Name: info.Name(), Mode: info.Mode(), Account: tree.Unknown, File: source.File{Size: info.Size(), Written: info.ModTime()}}
 	if st, ok := info.Sys().(*sftp.FileStat); ok {
+		e.Account = int64(st.UID)
 		e.File.Owner = "#" + strconv.FormatUint(uint64(st.UID), 10)
 	}
 	return e

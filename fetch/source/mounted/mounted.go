@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 
+	"faultline/fetch/gate"
 	"faultline/fetch/source"
 	"faultline/fetch/source/internal/await"
 	"faultline/fetch/source/internal/tree"
@@ -24,6 +25,7 @@ import (
 type Files struct {
 	disk disk
 	tree tree.Tree
+	gate *gate.Gate
 }
 
 // New gives what lies below the roots, which are absolute. They need not exist yet.
@@ -33,8 +35,12 @@ func New(roots ...string) (*Files, error) {
 			return nil, fmt.Errorf("the root %s is not an absolute path", source.Shown(r))
 		}
 	}
-	f := &Files{}
-	f.tree = tree.Tree{FS: &f.disk, Roots: roots, Fail: fail}
+	g, err := gate.New(gate.Area{Roots: roots})
+	if err != nil {
+		return nil, err
+	}
+	f := &Files{gate: g}
+	f.tree = tree.Tree{FS: &f.disk, Roots: roots, Fail: fail, Trusted: []int64{int64(os.Geteuid())}}
 	return f, nil
 }
 
@@ -57,30 +63,27 @@ func (f *Files) Glob(ctx context.Context, pattern string) ([]source.File, error)
 // Stat implements source.Source. The file is opened where that is possible: NFS asks its server only then.
 func (f *Files) Stat(ctx context.Context, name string) (source.File, error) {
 	return await.Do(ctx, func() (source.File, error) {
-		o, err := f.open(ctx, name)
+		o, err := f.open(name)
 		if source.KindOf(err) != source.Denied {
 			if err == nil {
 				err = o.file.Close()
 			}
 			return o.what, err
 		}
-		real, err := f.tree.Resolve(ctx, name)
-		if err != nil {
-			return source.File{}, err
-		}
-		e, err := f.disk.Lstat(real)
+		p, err := f.gate.Look(name)
 		if err != nil {
 			return source.File{}, fail(name, err)
 		}
-		e.File.Name = name
-		return e.File, nil
+		what := f.disk.entry(p.Info).File
+		what.Name = name
+		return what, nil
 	}, nil)
 }
 
 // Open implements source.Source.
 func (f *Files) Open(ctx context.Context, name string, offset int64) (source.File, io.ReadCloser, error) {
 	o, err := await.Do(ctx, func() (opened, error) {
-		o, err := f.open(ctx, name)
+		o, err := f.open(name)
 		if err != nil {
 			return o, err
 		}
@@ -108,29 +111,16 @@ type opened struct {
 	what source.File
 }
 
-// open opens a regular file below the roots. Whoever owns a directory on the way may put a link in place of it between
-// looking and opening: what was opened has to be what lies below the roots, looked at once more afterwards.
-func (f *Files) open(ctx context.Context, name string) (opened, error) {
-	real, err := f.tree.Resolve(ctx, name)
-	if err != nil {
+// open opens a regular file below the roots.
+func (f *Files) open(name string) (opened, error) {
+	if err := tree.Check(name); err != nil {
 		return opened{}, err
 	}
-	file, err := os.OpenFile(real, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0) // a pipe without a writer would wait for one
+	file, err := f.gate.Open(name)
 	if err != nil {
 		return opened{}, fail(name, err)
 	}
 	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &source.Error{Kind: source.NotRegular, Name: name}
-	}
-	if err == nil {
-		var again fs.FileInfo
-		if real, err = f.tree.Resolve(ctx, name); err == nil {
-			if again, err = os.Lstat(real); err == nil && !os.SameFile(info, again) {
-				err = &source.Error{Kind: source.Changed, Name: name}
-			}
-		}
-	}
 	if err != nil {
 		_ = file.Close()
 		return opened{}, fail(name, err)
@@ -171,7 +161,9 @@ func fail(name string, err error) *source.Error {
 		return known
 	}
 	e := &source.Error{Kind: source.Failed, Name: name, Err: err}
-	switch {
+	switch why := gate.WhyNot(err); {
+	case why != "":
+		e.Kind = refusals[why]
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
 		e.Kind = source.NotFound
 	case errors.Is(err, fs.ErrPermission):
@@ -186,6 +178,11 @@ func fail(name string, err error) *source.Error {
 		e.More = err.Error()
 	}
 	return e
+}
+
+// refusals are the words of sources for what the gate refuses.
+var refusals = map[gate.Why]source.Kind{
+	gate.Outside: source.Outside, gate.Foreign: source.Foreign, gate.Shared: source.Foreign, gate.Special: source.NotRegular, gate.Changed: source.Changed,
 }
 
 // disk is the operating system's file system.
@@ -216,10 +213,10 @@ func (d *disk) ReadDir(name string) ([]tree.Entry, error) {
 }
 
 func (d *disk) entry(info fs.FileInfo) tree.Entry {
-	e := tree.Entry{Name: path.Base(info.Name()), Mode: info.Mode(), File: source.File{Size: info.Size(), Written: info.ModTime()}}
+	e := tree.Entry{Name: path.Base(info.Name()), Mode: info.Mode(), Account: tree.Unknown, File: source.File{Size: info.Size(), Written: info.ModTime()}}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		e.File.Mark = fmt.Sprintf("%d:%d", st.Dev, st.Ino)
-		e.File.Owner = d.owner(st.Uid)
+		e.File.Owner, e.Account = d.owner(st.Uid), int64(st.Uid)
 	}
 	return e
 }

@@ -19,7 +19,7 @@ func (t *Tree) Glob(ctx context.Context, pattern string) ([]source.File, error) 
 		return nil, err
 	}
 	s := &search{Tree: t, ctx: ctx}
-	s.below("/", "/", elements(pattern))
+	s.below("/", Way{Real: "/"}, elements(pattern))
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -36,31 +36,32 @@ type search struct {
 	ended  bool
 }
 
-// below looks for the rest of a pattern in the directory called name. Real is where it is; "" while nobody had to look.
-func (s *search) below(name, real string, rest []string) {
+// below looks for the rest of a pattern in the directory called name. Way is where it is; its Real is "" while nobody had to
+// look.
+func (s *search) below(name string, way Way, rest []string) {
 	literal := 0
 	for literal < len(rest) && !strings.ContainsAny(rest[literal], `*?[\`) {
 		literal++
 	}
 	if literal > 0 {
-		name, real, rest = path.Join(name, path.Join(rest[:literal]...)), "", rest[literal:]
+		name, way, rest = path.Join(name, path.Join(rest[:literal]...)), Way{}, rest[literal:]
 	}
 	if len(rest) == 0 {
 		s.one(name)
 		return
 	}
-	if real == "" || real == "/" {
+	if way.Real == "" || way.Real == "/" {
 		var err error
-		if real, err = s.Resolve(s.ctx, name); err != nil {
+		if way, err = s.Resolve(s.ctx, name); err != nil {
 			s.note(err)
 			return
 		}
 	}
 	if rest[0] == "**" && len(rest) == 1 {
-		s.all(name, real, 0)
+		s.all(name, way, 0)
 		return
 	}
-	for _, e := range s.entries(name, real) {
+	for _, e := range s.entries(name, way.Real) {
 		if s.stop() {
 			return
 		}
@@ -70,60 +71,67 @@ func (s *search) below(name, real string, rest []string) {
 		child := path.Join(name, e.Name)
 		switch {
 		case len(rest) == 1:
-			s.take(child, e)
+			s.take(child, way, e)
 		case e.Mode.IsDir():
-			s.below(child, path.Join(real, e.Name), rest[1:])
+			s.below(child, Way{path.Join(way.Real, e.Name), way.links}, rest[1:])
 		case e.Mode&fs.ModeSymlink != 0:
-			s.below(child, "", rest[1:])
+			s.below(child, Way{}, rest[1:])
 		}
 	}
 }
 
 // all takes every file below a directory.
-func (s *search) all(name, real string, depth int) {
+func (s *search) all(name string, way Way, depth int) {
 	if depth > maxDepth {
 		s.errs = append(s.errs, &source.Error{Kind: source.TooMuch, Name: name, More: fmt.Sprintf("more than %d directories inside each other", maxDepth)})
 		return
 	}
-	for _, e := range s.entries(name, real) {
+	for _, e := range s.entries(name, way.Real) {
 		if s.stop() {
 			return
 		}
 		if e.Mode.IsDir() {
-			s.all(path.Join(name, e.Name), path.Join(real, e.Name), depth+1)
+			s.all(path.Join(name, e.Name), Way{path.Join(way.Real, e.Name), way.links}, depth+1)
 		} else {
-			s.take(path.Join(name, e.Name), e)
+			s.take(path.Join(name, e.Name), way, e)
 		}
 	}
 }
 
 // one looks at a name without wildcards.
 func (s *search) one(name string) {
-	real, err := s.Resolve(s.ctx, name)
+	way, err := s.Resolve(s.ctx, name)
 	if err != nil {
 		s.note(err)
 		return
 	}
-	e, err := s.FS.Lstat(real)
+	e, err := s.FS.Lstat(way.Real)
 	if err != nil {
-		s.note(s.fail(real, err))
+		s.note(s.fail(way.Real, err))
 		return
 	}
-	if e.Mode.IsRegular() {
+	s.file(name, way, e)
+}
+
+// file adds a regular file.
+func (s *search) file(name string, way Way, e Entry) {
+	switch {
+	case !e.Mode.IsRegular():
+	case !way.Vouched(e):
+		s.note(&source.Error{Kind: source.Foreign, Name: name})
+	default:
 		e.File.Name = name
 		s.found = append(s.found, e.File)
 	}
 }
 
 // take adds a file, or what a link leads to.
-func (s *search) take(name string, e Entry) {
-	switch {
-	case e.Mode.IsRegular():
-		e.File.Name = name
-		s.found = append(s.found, e.File)
-	case e.Mode&fs.ModeSymlink != 0:
+func (s *search) take(name string, way Way, e Entry) {
+	if e.Mode&fs.ModeSymlink != 0 {
 		s.one(name)
+		return
 	}
+	s.file(name, way, e)
 }
 
 func (s *search) entries(name, real string) []Entry {

@@ -28,10 +28,14 @@ type realer interface {
 
 // Entry is one name in a directory. Of File everything but the name is set.
 type Entry struct {
-	Name string // the last element
-	Mode fs.FileMode
-	File source.File
+	Name    string // the last element
+	Mode    fs.FileMode
+	Account int64 // the number of who owns it, or Unknown
+	File    source.File
 }
+
+// Unknown is the account of what belongs to nobody knows whom.
+const Unknown = -1
 
 // Tree is a file system with roots.
 type Tree struct {
@@ -39,6 +43,8 @@ type Tree struct {
 	Roots []string // absolute
 	// Fail makes an error of FS one of the source.
 	Fail func(name string, err error) *source.Error
+	// Trusted are accounts, beside root, whose links may lead to any file below the roots. Those of others lead to files of their own.
+	Trusted []int64
 
 	mu    sync.Mutex
 	roots []string // resolved
@@ -68,33 +74,50 @@ func CheckPattern(pattern string) error {
 	return nil
 }
 
-// Resolve gives the name without links, if it lies below a root.
-func (t *Tree) Resolve(ctx context.Context, name string) (string, error) {
+// Way is where a name leads.
+type Way struct {
+	Real string // has no links in it
+	// links are the accounts of the links on the way, without those that are trusted.
+	links []int64
+}
+
+// Vouched says that whoever made the links on the way may name the file at its end.
+func (w Way) Vouched(e Entry) bool {
+	return !slices.ContainsFunc(w.links, func(l int64) bool { return l == Unknown || l != e.Account })
+}
+
+// Resolve says where a name leads, if that is below a root.
+func (t *Tree) Resolve(ctx context.Context, name string) (Way, error) {
 	if err := Check(name); err != nil {
-		return "", err
+		return Way{}, err
 	}
-	real, err := t.real(ctx, name)
-	if err != nil {
-		return "", err
-	}
-	return real, t.check(ctx, name, real)
-}
-
-// check says whether what name leads to lies below a root.
-func (t *Tree) check(ctx context.Context, name, real string) error {
 	for _, fresh := range []bool{false, true} { // a root may have been moved since it was looked at
-		roots, err := t.realRoots(ctx, fresh)
-		if slices.ContainsFunc(roots, func(r string) bool { return Within(r, real) }) {
-			return nil
+		roots, rerr := t.realRoots(ctx, fresh)
+		way, err := t.real(ctx, t.below(name, roots))
+		if err != nil && (fresh || source.KindOf(err) != source.NotFound) {
+			return Way{}, err
 		}
-		if fresh && err != nil && source.KindOf(err) != source.NotFound {
-			return err
+		if err == nil && slices.ContainsFunc(roots, func(r string) bool { return r != "" && Within(r, way.Real) }) {
+			return way, nil
+		}
+		if fresh && rerr != nil && source.KindOf(rerr) != source.NotFound {
+			return Way{}, rerr
 		}
 	}
-	return &source.Error{Kind: source.Outside, Name: name}
+	return Way{}, &source.Error{Kind: source.Outside, Name: name}
 }
 
-// realRoots are the roots without links. One that is missing is left out; the error says so.
+// below is a name with its root resolved: whoever configured a root that is a link meant where it leads.
+func (t *Tree) below(name string, roots []string) string {
+	for i, r := range t.Roots {
+		if r = path.Clean(r); roots[i] != "" && Within(r, name) {
+			return path.Join(roots[i], strings.TrimPrefix(name, r))
+		}
+	}
+	return name
+}
+
+// realRoots are the roots without links. One that is missing is ""; the error says so.
 func (t *Tree) realRoots(ctx context.Context, fresh bool) ([]string, error) {
 	t.mu.Lock()
 	known := t.roots
@@ -102,22 +125,35 @@ func (t *Tree) realRoots(ctx context.Context, fresh bool) ([]string, error) {
 	if known != nil && !fresh {
 		return known, nil
 	}
-	var roots []string
+	roots := make([]string, len(t.Roots))
 	var errs []error
-	for _, r := range t.Roots {
-		real, err := t.real(ctx, path.Clean(r))
+	linked := false // and may be moved at any time
+	for i, r := range t.Roots {
+		real, err := t.root(ctx, path.Clean(r))
 		if err != nil {
 			errs = append(errs, err)
-			continue
 		}
-		roots = append(roots, real)
+		roots[i], linked = real, linked || real != path.Clean(r)
 	}
-	if len(errs) == 0 {
+	if !linked {
 		t.mu.Lock()
 		t.roots = roots
 		t.mu.Unlock()
 	}
 	return roots, errors.Join(errs...)
+}
+
+// root resolves a root. Whoever configured it vouches for the links in it.
+func (t *Tree) root(ctx context.Context, name string) (string, error) {
+	if r, ok := t.FS.(realer); ok {
+		real, err := r.Real(name)
+		if err != nil {
+			return "", t.fail(name, err)
+		}
+		return real, nil
+	}
+	way, err := t.steps(ctx, name)
+	return way.Real, err
 }
 
 // Within says whether name is root or below it.
@@ -127,19 +163,34 @@ func Within(root, name string) bool {
 
 var errLoop = errors.New("too many links, or a loop of them")
 
-// real resolves every link in name.
-func (t *Tree) real(ctx context.Context, name string) (string, error) {
-	if r, ok := t.FS.(realer); ok {
-		real, err := r.Real(name)
-		if err != nil {
-			return "", t.fail(name, err)
-		}
-		return real, nil
+// real resolves every link in name. A server that does that by itself does not say whose the links are, so they are looked at where
+// there are any.
+func (t *Tree) real(ctx context.Context, name string) (Way, error) {
+	r, ok := t.FS.(realer)
+	if !ok {
+		return t.steps(ctx, name)
 	}
+	real, err := r.Real(name)
+	if err != nil {
+		return Way{}, t.fail(name, err)
+	}
+	if real == name {
+		return Way{Real: real}, nil
+	}
+	way, err := t.steps(ctx, name)
+	if source.KindOf(err) == source.NotFound { // the last element need not be there
+		return Way{Real: real, links: []int64{Unknown}}, nil
+	}
+	return way, err
+}
+
+// steps resolves a name element by element.
+func (t *Tree) steps(ctx context.Context, name string) (Way, error) {
+	var way Way
 	at, rest := "/", elements(name)
 	for links := 0; len(rest) > 0; {
 		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
+			return Way{}, context.Cause(ctx)
 		}
 		if rest[0] == ".." { // of a link: at has none, so this is its parent
 			at, rest = path.Dir(at), rest[1:]
@@ -148,25 +199,29 @@ func (t *Tree) real(ctx context.Context, name string) (string, error) {
 		next := path.Join(at, rest[0])
 		e, err := t.FS.Lstat(next)
 		if err != nil {
-			return "", t.fail(next, err)
+			return Way{}, t.fail(next, err)
 		}
 		if e.Mode&fs.ModeSymlink == 0 {
 			at, rest = next, rest[1:]
 			continue
 		}
 		if links++; links > maxLinks {
-			return "", t.fail(name, errLoop)
+			return Way{}, t.fail(name, errLoop)
+		}
+		if e.Account != 0 && !slices.Contains(t.Trusted, e.Account) {
+			way.links = append(way.links, e.Account)
 		}
 		target, err := t.FS.ReadLink(next)
 		if err != nil {
-			return "", t.fail(next, err)
+			return Way{}, t.fail(next, err)
 		}
 		if path.IsAbs(target) {
 			at = "/"
 		}
 		rest = slices.Concat(elements(target), rest[1:])
 	}
-	return at, nil
+	way.Real = at
+	return way, nil
 }
 
 func elements(name string) []string {
