@@ -127,6 +127,13 @@ func (f *Files) look(ctx context.Context, l *link, t *tree.Tree, name string) (e
 	if !way.Vouched(e) {
 		return e, "", &source.Error{Kind: source.Foreign, Name: name}
 	}
+	dir, err := l.files.Lstat(path.Dir(real))
+	if err != nil {
+		return e, "", f.node.fault(name, err)
+	}
+	if planted(entry(dir), e) {
+		return e, "", &source.Error{Kind: source.Foreign, Name: name}
+	}
 	e.File.Name = name
 	return e, real, nil
 }
@@ -169,6 +176,13 @@ func (f *Files) Open(ctx context.Context, name string, offset int64) (source.Fil
 		return source.File{}, nil, f.placed(err)
 	}
 	return body.what, await.NewReader(ctx, body), nil
+}
+
+// planted says that a file can only be there because the owner of the directory, an ordinary account, gave another's file this name: a
+// hard link. How many names a file has, the protocol does not tell.
+func planted(dir, file tree.Entry) bool {
+	closed := dir.Mode.Perm()&0o022 == 0
+	return closed && dir.Account > 0 && file.Account != dir.Account
 }
 
 // same says that what was opened is what was looked at. The protocol names no inodes: what it tells of the opened file has to fit, and
