@@ -40,6 +40,7 @@ func New(roots ...string) (*Files, error) {
 		return nil, err
 	}
 	f := &Files{gate: g}
+	f.disk.gate = g
 	f.tree = tree.Tree{FS: &f.disk, Roots: roots, Fail: fail, Trusted: []int64{int64(os.Geteuid())}}
 	return f, nil
 }
@@ -186,7 +187,10 @@ var refusals = map[gate.Why]source.Kind{
 }
 
 // disk is the operating system's file system.
-type disk struct{ names sync.Map } // of user ids
+type disk struct {
+	gate  *gate.Gate
+	names sync.Map // of user ids
+}
 
 // Lstat implements tree.FS.
 func (d *disk) Lstat(name string) (tree.Entry, error) {
@@ -202,7 +206,7 @@ func (d *disk) ReadLink(name string) (string, error) { return os.Readlink(name) 
 
 // ReadDir implements tree.FS.
 func (d *disk) ReadDir(name string) ([]tree.Entry, error) {
-	list, err := os.ReadDir(name)
+	list, err := d.gate.List(name)
 	entries := make([]tree.Entry, 0, len(list))
 	for _, l := range list {
 		if info, err := l.Info(); err == nil { // else it is gone again
