@@ -95,11 +95,35 @@ func (g *gatherer) root(given, abs string) {
 		g.problem(Unreadable, given, fmt.Sprintf("%s cannot be read (%s): ask its owner for read permission.", name, reason(err)))
 	case p.Info.IsDir():
 		g.dir(given, p)
+	case !p.Info.Mode().IsRegular() && g.stream(given, abs):
 	case !p.Info.Mode().IsRegular():
 		g.problem(Special, given, fmt.Sprintf("%s is no regular file but a device, socket or pipe: save its output to a file and name that.", name))
 	default:
 		g.file(given, abs, p)
 	}
+}
+
+// stream takes what comes through a pipe that this process was started with; false where it is none.
+func (g *gatherer) stream(given, abs string) bool {
+	r, err := g.gate.Stream(abs)
+	if r == nil && err == nil || g.opts.SpoolDir == "" {
+		return false
+	}
+	dst := filepath.Join(g.opts.SpoolDir, "stream-"+filepath.Base(abs))
+	if err == nil {
+		defer r.Close()
+		_, _, err = (&unpacking{gatherer: g}).write(dst, r)
+	}
+	var p gate.Place
+	if err == nil {
+		p, err = g.gate.Look(dst)
+	}
+	if err != nil {
+		g.problem(Unreadable, given, fmt.Sprintf("%s cannot be read to its end (%s): save it to a file and name that.", shown(given), reason(err)))
+		return true
+	}
+	g.file(given, dst, p)
+	return true
 }
 
 // file takes a file that the user named: whatever its name is, its content decides.

@@ -19,6 +19,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -160,6 +161,20 @@ func (g *Gate) Open(name string) (*os.File, error) {
 		return nil, &Refused{name, Special}
 	}
 	return pinned.read(name, p.Info)
+}
+
+// descriptors are the names of what this process was started with: standard input, and what a shell hands over for "<(zcat log.gz)".
+var descriptors = regexp.MustCompile(`^/dev/(?:stdin|fd/\d+)$`)
+
+// Stream opens a pipe that this process was started with, to be read once; nil where a name is none. Only a person who types may name one.
+func (g *Gate) Stream(name string) (*os.File, error) {
+	if !g.typed || !descriptors.MatchString(name) {
+		return nil, nil
+	}
+	if info, err := os.Stat(name); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		return nil, err
+	}
+	return os.Open(name)
 }
 
 // List reads the names in a directory.
