@@ -222,7 +222,7 @@ func (g *Gate) pass(name string) (*pin, Place, error) {
 				refusal = &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 				continue
 			}
-			pinned, p, err := walk(real)
+			pinned, p, err := find(real)
 			if err != nil {
 				refusal = named(name, within(roots, err))
 				if WhyNot(refusal) != Outside {

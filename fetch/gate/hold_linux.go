@@ -12,6 +12,20 @@ import (
 // dirMode holds a directory that may be searched; it need not be readable.
 const dirMode = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
 
+// holdMode holds a file without opening it.
+const holdMode = unix.O_PATH | unix.O_CLOEXEC
+
+// openStraight opens a path on which there is no link; ELOOP where there is one, another error where the kernel knows no such call.
+func openStraight(name string, flags int) (fd int, err error) {
+	how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
+	for {
+		fd, err = unix.Openat2(unix.AT_FDCWD, name, &how)
+		if !errors.Is(err, unix.EINTR) {
+			return fd, err
+		}
+	}
+}
+
 // hold takes hold of a name in a directory, whatever it is, without opening it; of a link it says where it leads.
 func hold(dir *os.File, name string) (held, string, error) {
 	fd, err := openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC)

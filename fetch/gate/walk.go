@@ -17,15 +17,18 @@ const maxLinks = 40
 
 // pin holds a file, and the directory in which it has the name by which it was found.
 type pin struct {
-	file, dir *os.File // file is nil where the system cannot hold what it does not open
-	dirInfo   fs.FileInfo
-	base      string
-	linked    bool
+	file    *os.File // nil where the system cannot hold what it does not open
+	dir     *os.File // nil where base is a whole path, on which there was no link
+	dirInfo fs.FileInfo
+	base    string
+	linked  bool
 }
 
 // Close lets go of the file. Nothing was written.
 func (p *pin) Close() error {
-	_ = p.dir.Close()
+	if p.dir != nil {
+		_ = p.dir.Close()
+	}
 	if p.file != nil {
 		_ = p.file.Close()
 	}
@@ -34,7 +37,12 @@ func (p *pin) Close() error {
 
 // read opens what is held for reading. A pipe or device that took its name is not waited for, and is not what is held.
 func (p *pin) read(name string, held fs.FileInfo) (*os.File, error) {
-	fd, err := openat(p.dir, p.base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC)
+	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+	open := func() (int, error) { return openat(p.dir, p.base, flags) }
+	if p.dir == nil {
+		open = func() (int, error) { return openStraight(p.base, flags) }
+	}
+	fd, err := open()
 	if errors.Is(err, unix.ELOOP) {
 		return nil, &Refused{name, Changed}
 	}
@@ -84,7 +92,20 @@ func (w *walker) close() {
 	}
 }
 
-// walk finds what a clean absolute name leads to.
+// find finds what a clean absolute name leads to: at once where there is no link on the way, as is usual, and nothing to be asked of the
+// directory.
+func find(name string) (*pin, Place, error) {
+	if fd, err := openStraight(name, holdMode); err == nil {
+		f := os.NewFile(uintptr(fd), name)
+		if info, err := f.Stat(); err == nil && (info.IsDir() || names(info) == 1) {
+			return &pin{file: f, base: name}, Place{Path: name, Info: info}, nil
+		}
+		_ = f.Close()
+	}
+	return walk(name)
+}
+
+// walk finds it step by step.
 func walk(name string) (_ *pin, _ Place, err error) {
 	root, err := os.OpenFile("/", dirMode, 0)
 	if err != nil {
