@@ -23,9 +23,9 @@ import (
 type stores struct {
 	workflow.Durable
 	Blobs   blob.Store
-	Archive *blob.S3  // nil: none is configured
-	Dir     string    // holds the database, blobs, uploads, what archives were unpacked to, and test cases
-	db      *store.DB // Durable, as a database
+	Archive *blob.S3   // nil: none is configured
+	Dir     string     // holds the database, blobs, uploads, what archives were unpacked to, and test cases
+	db      *store.DB  // Durable, as a database
 	gate    *gate.Gate // to the logs
 	close   []func() error
 }
