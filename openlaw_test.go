@@ -39,6 +39,8 @@ var opens = map[string]string{
 	"fetch/source/login/":             "keys and known hosts that the configuration names",
 	"store/sqlite.go":                 "the database",
 	"store/numbers.go":                "the numbers that were given, beside the database",
+	"store/inplace.go":                "the database, looked at and put back in its place",
+	"store/health/folder.go":          "writes a probe into the bot's own folders",
 	"store/lock_unix.go":              "the database's lock",
 	"store/blob/":                     "the bot's own blobs",
 	"store/bundle/archive.go":         "writes a temporary file of its own",
