@@ -59,45 +59,12 @@ var (
 // Pastable says that a value can stand in a command as it is.
 func Pastable(value string) bool { return len(value) <= 4096 && safeValue.MatchString(value) }
 
-// signatureAdvice is what to do first where a line's own words say more than the mechanism that it speaks for: another service than
-// SLURM started the job, say.
-var signatureAdvice = map[ID]Advice{
-	IDK8SOOMKilled:         advicePods,
-	IDK8SEvictedMemory:     advicePods,
-	IDK8SEvictedDisk:       advicePods,
-	IDK8SEvictedLocal:      advicePods,
-	IDK8SPressureMemory:    advicePods,
-	IDK8SPressureDisk:      advicePods,
-	IDK8SAdmission:         advicePods,
-	IDK8SUnschedulable:     advicePods,
-	IDK8SMount:             advicePods,
-	IDHostOOMVertex:        adviceMachine,
-	IDHostOOMSageMaker:     adviceMachine,
-	IDSageMakerCapacity:    {"Wait, or ask for machines of another kind, or in another region.", ""},
-	IDRayTrainPlacement:    {"See what Ray has and what is waiting, and compare it with what each worker asks for.", "ray status"},
-	IDSlurmStepCreate:      {"See whether the job still holds its nodes and what else runs in it, then start the step again.", "scontrol show job {job}; squeue --steps -j {job}"},
-	IDSlurmStepImpossible:  {"Compare what srun asks for with what sbatch was given: tasks, processors, memory and GPUs per node.", "scontrol show job {job} | grep -E 'NumNodes|TRES|Features|MinMemory'"},
-	IDSlurmCredential:      {"Resubmit. If it comes back, have the clocks of the nodes and of SLURM's controller compared.", "clush -w {nodes} date +%s.%N"},
-	IDSlurmLaunchFailed:    {"Resubmit without the node that is named. If it comes back, show the administrators the message with its time.", "scontrol show node {node}"},
-	IDCUDAUnknown:          {"Read the kernel log of {node} at that time: what it says there tells the GPU, its driver and the program apart.", "ssh {node} 'dmesg -T | grep -iE \"xid|nvrm|amdgpu\"'"},
-	IDCUDABusy:             {"See which processes hold the GPUs of {node}, and in which compute mode they are.", "ssh {node} 'nvidia-smi --query-gpu=index,compute_mode --format=csv; nvidia-smi pmon -c 1'"},
-	IDCUDANoDevice:         adviceSeesGPU,
-	IDCUDANoGPUs:           adviceSeesGPU,
-	IDCUDADriverInit:       adviceSeesGPU,
-	IDGPUFabric802:         {"See whether Fabric Manager runs on {node} and fits the driver.", "ssh {node} 'systemctl status nvidia-fabricmanager; nvidia-smi -q | grep -A3 Fabric'"},
-	IDGPUNVLSBind:          {"See whether Fabric Manager runs on {node} and fits the driver; after it was restarted the GPUs need a reset.", "ssh {node} 'systemctl status nvidia-fabricmanager; nvidia-smi -q | grep -A3 Fabric'"},
-	IDSlurmProlog:          {"See why the node was drained, and resubmit without it.", "sinfo -R; scontrol show node {node} | grep -i reason"},
-	IDOFIAddressVector:     {"Look whether libfabric sees the card where the job runs, and how much memory may be locked there.", "fi_info -p efa -t FI_EP_RDM; ulimit -l; ls /dev/infiniband"},
-	IDNPUAICore:            adviceNPU,
-	IDNPUCore:              adviceNPU,
-	IDNPUCode:              adviceNPU,
-	IDCUDAROCmFault:        adviceROCm,
-	IDROCmAperture:         adviceROCm,
-	IDTPUHalted:            adviceTPU,
-	IDTPUHaltedDevice:      adviceTPU,
-	IDTPUFatal:             adviceTPU,
-	IDStorageNoLocks:       {"Keep lock files off that file system, or have its lock service looked at; meanwhile let one process fill the cache.", "export HF_DATASETS_CACHE=/tmp/$USER/hf; mount | grep -E 'nolock|noflock'"},
-	IDConfigDistCheckpoint: {"Compare the model's settings with those that the checkpoint was saved with.", ""},
+// safePath is a path of plain names: nothing in it means anything to a shell, and it is no option.
+var safePath = regexp.MustCompile(`^/?[A-Za-z0-9_.][A-Za-z0-9_.\-]*(/[A-Za-z0-9_.\-]+)*/?$`)
+
+// pastableAs says that the value of a placeholder can stand in a command as it is.
+func pastableAs(name, value string) bool {
+	return Pastable(value) || (name == "path" || name == "item") && len(value) <= 4096 && safePath.MatchString(value)
 }
 
 var (
@@ -109,12 +76,6 @@ var (
 	adviceMachine = Advice{"Take a machine with more memory, or fewer loader workers and a smaller prefetch.", ""}
 )
 
-// AdviceFor is what to do first where a failure has this signature.
-func AdviceFor(signature ID) (Advice, bool) {
-	a, ok := signatureAdvice[signature]
-	return a, ok
-}
-
 // lasting are the words of errors of a container's start that come again however often it is tried.
 var lasting = []string{"No such file or directory", "no such file or directory", "Permission denied", "permission denied", "failed to execute", "Read-only file system",
 	"No space left on device", "manifest unknown", "unauthorized", "not found"}
@@ -124,8 +85,21 @@ func StaysSo(reason string) bool {
 	return slices.ContainsFunc(lasting, func(word string) bool { return strings.Contains(reason, word) })
 }
 
-// unnamed is what a sentence says where the value is not known.
-var unnamed = map[string]string{"job": "the job", "node": "the node", "nodes": "the nodes", "rank": "that rank", "pid": "the process"}
+// unnamed is what a sentence says where the value is not known. What is no placeholder is a capture that entries' advice may hold.
+var unnamed = map[string]string{"job": "the job", "node": "the node", "nodes": "the nodes", "rank": "that rank", "pid": "the process",
+	"host": "the host", "hosts": "those hosts", "peer": "the peer", "server": "the server", "port": "the port", "hca": "the card", "pci": "the GPU", "device": "the device",
+	"path": "the path", "item": "the item", "library": "the library", "module": "the package", "process": "the process", "container": "the container",
+	"interface": "the interface", "parameter": "the parameter"}
+
+// WithCaptures adds to values what a line captures. Rank, node and job stay those that are proven: a line may mean another numbering.
+func WithCaptures(values, captures map[string]string) map[string]string {
+	for name, v := range captures {
+		if _, known := unnamed[name]; known && (name == "pid" || !slices.Contains(Placeholders, name)) {
+			values[name] = v
+		}
+	}
+	return values
+}
 
 // Fill puts values into the placeholders of text and command. Without a value, or with one that is not safe to paste
 // into a shell, a command gets the placeholder's name in capitals, so that the reader sees what to put there, and a
@@ -134,7 +108,7 @@ func (a Advice) Fill(values map[string]string) Advice {
 	fill := func(s string, otherwise func(name string) string) string {
 		return placeholder.ReplaceAllStringFunc(s, func(m string) string {
 			name := m[1 : len(m)-1]
-			if v := values[name]; Pastable(v) {
+			if v := values[name]; pastableAs(name, v) {
 				return v
 			}
 			return otherwise(name)

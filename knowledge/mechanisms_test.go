@@ -108,7 +108,6 @@ func TestTaxonomyListIsTheReference(t *testing.T) {
 }
 
 func TestMechanismsAreComplete(t *testing.T) {
-	owners := []string{"job-code", "job-config", "data", "storage", "cluster", "scheduler", "nobody", "unknown"}
 	resubmit := []string{"yes", "no", "after-fix", "unknown"}
 	for _, m := range Mechanisms() {
 		if n := len(strings.Fields(m.Title)); n == 0 || n > 6 {
@@ -117,7 +116,7 @@ func TestMechanismsAreComplete(t *testing.T) {
 		if n := sentences(m.Meaning); n != 2 {
 			t.Errorf("%s: the meaning has %d sentences", m.Slug, n)
 		}
-		if !slices.Contains(owners, m.Owner) || !slices.Contains(resubmit, m.Resubmit) {
+		if !slices.Contains(Owners, m.Owner) || !slices.Contains(resubmit, m.Resubmit) {
 			t.Errorf("%s: owner %q, resubmit %q", m.Slug, m.Owner, m.Resubmit)
 		}
 		if len(m.Now) == 0 {

@@ -35,9 +35,9 @@ func TestNoAdviceForOtherSystemsNamesSLURM(t *testing.T) {
 		all = append(all, m.Structural...)
 		all = append(all, m.NextTime...)
 	}
-	for id, a := range signatureAdvice {
-		if !strings.HasPrefix(string(id), "slurm-") {
-			all = append(all, a)
+	for _, s := range Signatures() {
+		if !strings.HasPrefix(string(s.ID), "slurm-") {
+			all = append(all, s.Do...)
 		}
 	}
 	for _, a := range artefacts {

@@ -2,13 +2,16 @@
 // log lines, meanings, fixes, and the glossary. It is data with look-up; it decides nothing.
 package knowledge
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Mechanism is one way to fail (reference: the taxonomy of the design). Slugs are the contract of the JSON report.
 type Mechanism struct {
 	Slug   Slug
 	Origin string // storage, data-loading-stall, data, network, gpu, software, infrastructure, performance, unknown, none
-	Owner  string // default answer to "who acts": job-code, job-config, data, storage, cluster, scheduler, nobody, unknown
+	Owner  Owner  // default answer to "who acts"
 	Title  string // five words for a heading: "one rank held the others"
 	// Meaning explains it to a researcher who never met it, in two sentences, without jargon that the glossary lacks.
 	Meaning                   string
@@ -21,7 +24,7 @@ type Mechanism struct {
 
 // Aside is who acts, and what to do, where that depends on what is at fault.
 type Aside struct {
-	Owner                     string
+	Owner                     Owner
 	Now, Structural, NextTime []Advice
 }
 
@@ -38,6 +41,43 @@ func (m Mechanism) For(component string) Mechanism {
 type Advice struct {
 	Text, Command string
 }
+
+// SameDo tells whether two entries ask for the same first action of the same owner.
+func SameDo(a, b *Signature) bool { return a.Owner == b.Owner && slices.Equal(a.Do, b.Do) }
+
+// Owner is who acts.
+type Owner string
+
+const (
+	OwnerCode      Owner = "job-code"
+	OwnerConfig    Owner = "job-config"
+	OwnerData      Owner = "data"
+	OwnerStorage   Owner = "storage"
+	OwnerCluster   Owner = "cluster"
+	OwnerScheduler Owner = "scheduler"
+	OwnerNobody    Owner = "nobody"
+	OwnerUnknown   Owner = "unknown"
+)
+
+// Owners are all of them.
+var Owners = []Owner{OwnerCode, OwnerConfig, OwnerData, OwnerStorage, OwnerCluster, OwnerScheduler, OwnerNobody, OwnerUnknown}
+
+// Scope is how much a condition reaches. What reaches further than one process names no rank; further than one node, no node either.
+type Scope string
+
+const (
+	ScopeProcess Scope = "process"
+	ScopeNode    Scope = "node"
+	ScopeFabric  Scope = "fabric"
+	ScopeStorage Scope = "storage"
+	ScopeJob     Scope = "job"
+)
+
+// NamesRank says whether a rank may be blamed for a condition of this scope; an undecided one leaves that to the evidence.
+func (s Scope) NamesRank() bool { return s == "" || s == ScopeProcess }
+
+// NamesNode says whether a node may be blamed for it.
+func (s Scope) NamesNode() bool { return s.NamesRank() || s == ScopeNode }
 
 // Role of a signature in reasoning.
 type Role string
@@ -80,7 +120,14 @@ type Signature struct {
 	// Open is true where the line leaves open who has to act, and whether a change is needed, whatever is mostly so of its mechanism.
 	Open bool
 	// Direct is true where the line alone, on the root's own rank or node, confirms the mechanism.
-	Direct  bool
+	Direct bool
+	// Owner is who acts where that differs from the mechanism's; "" where it does not.
+	Owner Owner
+	// Scope is how much the line's condition reaches; "" where the line leaves that open.
+	Scope Scope
+	// Do is what to do first about this very line, where that is more than its mechanism's advice. Beside Placeholders it may
+	// hold captures of Pattern, see Advice.Captures.
+	Do      []Advice
 	Meaning string // one sentence for people
 	Source  string // project, file, version the wording comes from
 	// Example is a real line; tests hold Literals and Pattern to it.

@@ -115,6 +115,9 @@ func explainedOf(e explain.Entry) explained {
 	m, ok := mechanism(string(e.Mechanism))
 	if ok && e.Role != knowledge.NoiseRole && (e.Role != knowledge.InfoRole || e.Check == "") {
 		x.Mechanism = mechanicsOf(m)
+		if e.Owner != "" {
+			x.Mechanism.Owner = ownerText(string(e.Owner))
+		}
 	}
 	check := e.Check
 	if check == "" && x.Mechanism == nil {
@@ -149,7 +152,7 @@ func (s setting) priced() string {
 }
 
 func mechanicsOf(m knowledge.Mechanism) *mechanics {
-	out := &mechanics{Slug: string(m.Slug), Title: m.Title, Meaning: m.Meaning, Origin: m.Origin, Owner: ownerText(m.Owner), Resubmit: resubmitText(m.Resubmit),
+	out := &mechanics{Slug: string(m.Slug), Title: m.Title, Meaning: m.Meaning, Origin: m.Origin, Owner: ownerText(string(m.Owner)), Resubmit: resubmitText(m.Resubmit),
 		LookAlikes: []lookAlike{}, Now: todos(m.Now), Structural: todos(m.Structural), NextTime: todos(m.NextTime)}
 	for _, l := range knowledge.LookAlikes(m.Slug) {
 		out.LookAlikes = append(out.LookAlikes, lookAlike{string(l.Mechanism), l.Tell})

@@ -269,18 +269,21 @@ func needText(n incident.Need) string {
 }
 
 // firstAdvice is the first thing to do where the cause is decided. Where it is not, the next step is what would decide;
-// where a machine is at fault and no line says which, it has to be found first.
+// where a machine is at fault and no line says which, it has to be found first, unless the decision itself is that first thing.
 func firstAdvice(r *incident.Report) string {
 	v := r.Verdict
-	if v.Status == incident.Inconclusive || r.Action.Owner == "cluster" && len(v.Root.Nodes) == 0 {
+	if v.Status == incident.Inconclusive {
 		return ""
 	}
-	for _, a := range r.Recommendations {
-		if a.When == "now" {
-			return sentence(a.Text)
-		}
+	i := slices.IndexFunc(r.Recommendations, func(a incident.Recommendation) bool { return a.When == "now" })
+	if i < 0 {
+		return ""
 	}
-	return ""
+	first := sentence(r.Recommendations[i].Text)
+	if r.Action.Owner == "cluster" && len(v.Root.Nodes) == 0 && first != sentence(r.Action.Text) {
+		return ""
+	}
+	return first
 }
 
 // decides is what would settle what is open, beside what the decision tells to get.

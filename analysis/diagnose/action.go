@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -32,12 +33,12 @@ func (b *builder) action() {
 	a.ExcludeNodes = []string{}
 	a.Resubmit, a.Owner = unknown, unknown
 	if m, ok := b.known(knowledge.Slug(v.Mechanism)); ok && len(v.Candidates) == 1 {
-		a.Resubmit, a.Owner = m.Resubmit, m.Owner
+		a.Resubmit, a.Owner = m.Resubmit, string(cmp.Or(b.entry().Owner, m.Owner))
 		if b.open() {
 			a.Resubmit, a.Owner = unknown, unknown
 		}
 	} else if len(v.Candidates) > 1 {
-		a.Owner = b.shared(func(m knowledge.Mechanism) string { return m.Owner })
+		a.Owner = b.shared(func(m knowledge.Mechanism) string { return string(m.Owner) })
 		// That each of them may be got over without a change does not say which nodes to leave out; that each needs one says enough.
 		if b.shared(func(m knowledge.Mechanism) string { return m.Resubmit }) == "after-fix" {
 			a.Resubmit = "after-fix"
@@ -78,6 +79,28 @@ func (b *builder) action() {
 			a.Text = "do not cancel the job yet: first collect what its processes show; then " + a.Text
 		}
 	}
+}
+
+// entry is the entry of the line at the verdict's root, where one failure or several alike are the root; else an empty one.
+func (b *builder) entry() knowledge.Signature {
+	if len(b.d.winners) != 1 {
+		return knowledge.Signature{}
+	}
+	return b.d.winners[0].Entry()
+}
+
+// unplaced is what the root's own line says to do first where a machine is at fault that no line names: it is more than to find that machine.
+func (b *builder) unplaced(a *incident.Action) string {
+	if a.Owner != string(knowledge.OwnerCluster) {
+		return ""
+	}
+	if len(b.r.Verdict.Root.Nodes) > 0 {
+		return ""
+	}
+	for _, do := range b.entry().Do {
+		return lowered(strings.TrimSuffix(b.fillOwn(do).Text, "."))
+	}
+	return ""
 }
 
 // open says that the lines which speak for the verdict leave open who has to act.
@@ -148,6 +171,7 @@ func (b *builder) sentence(a *incident.Action) string {
 	if len(a.ExcludeNodes) > 0 {
 		without = " without " + strings.Join(a.ExcludeNodes, ", ")
 	}
+	first := b.unplaced(a)
 	switch {
 	case v.Ending == incident.EndStalled:
 		return "if the job is still there, do not cancel it yet: first run bot collect; nothing in these files says who holds it"
@@ -155,6 +179,8 @@ func (b *builder) sentence(a *incident.Action) string {
 		return "nothing to do if it has ended well; if it stands still, run bot collect before it is cancelled"
 	case v.Status == incident.NoFailure:
 		return "nothing to do"
+	case first != "":
+		return first
 	case a.Resubmit == "yes" && a.Owner == "cluster" && len(v.Root.Nodes) == 0:
 		if node := b.untied(); node != "" {
 			return "find out whether " + node + " was a node of the job, then resubmit without it" + from
@@ -176,11 +202,19 @@ func (b *builder) sentence(a *incident.Action) string {
 	return "a resubmission" + without + from + " may fail the same way"
 }
 
+// lowered begins a sentence in the middle of another.
+func lowered(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
 func (b *builder) advice() {
 	v := &b.r.Verdict
 	b.r.Recommendations = []incident.Recommendation{}
 	seen := map[string]bool{}
-	add := func(when string, list []knowledge.Advice) {
+	addAs := func(fill func(knowledge.Advice) knowledge.Advice, when string, list []knowledge.Advice) {
 		for _, a := range list {
 			if len(v.Candidates) > 1 && len(v.Root.Ranks)+len(v.Root.Nodes) == 0 && strings.ContainsAny(a.Text, "{}") {
 				continue // nobody is found yet: nobody is to be examined, left out or drained
@@ -192,27 +226,25 @@ func (b *builder) advice() {
 			if taken {
 				continue
 			}
-			text, command := b.fill(a.Text, a.Command, nil)
-			text += but
-			if seen[text] {
+			a = fill(a)
+			a.Text += but
+			if seen[a.Text] {
 				continue
 			}
-			seen[text] = true
-			b.r.Recommendations = append(b.r.Recommendations, incident.Recommendation{When: when, Text: text, Command: command})
+			seen[a.Text] = true
+			b.r.Recommendations = append(b.r.Recommendations, incident.Recommendation{When: when, Text: a.Text, Command: a.Command})
 		}
 	}
+	add := func(when string, list []knowledge.Advice) { addAs(b.fillAdvice, when, list) }
 	if b.r.Action.Finished != nil && b.r.Action.Resubmit == "no" {
 		add("now", []knowledge.Advice{{Text: "Nothing has to run again: the training had finished and its last step is saved. See what kept its processes from ending."}})
 		seen[knowledge.Resubmit().Text] = true
 	}
 	b.before(func(a knowledge.Advice) { add("now", []knowledge.Advice{a}) })
+	own := b.entry()
 	if w := b.d.winners; len(w) > 0 {
 		add("now", w[0].Now)
-		if fls := w[0].Failures; len(w[0].Now) == 0 && len(fls) > 0 {
-			if a, ok := knowledge.AdviceFor(fls[0].Sign); ok {
-				add("now", []knowledge.Advice{a})
-			}
-		}
+		addAs(b.fillOwn, "now", own.Do)
 		for _, text := range w[0].Moot {
 			seen[text] = true
 		}
@@ -224,7 +256,13 @@ func (b *builder) advice() {
 		}
 	}
 	for _, m := range ms {
-		if v.Ending != incident.EndStalled { // it is not as if nothing were to do
+		if v.Ending == incident.EndStalled { // it is not as if nothing were to do
+			continue
+		}
+		if len(ms) > 1 {
+			own.Owner = "" // it is not decided that the line is why
+		}
+		if cmp.Or(own.Owner, m.Owner) == m.Owner { // what another owner is to do helps this one little
 			add("now", m.Now)
 		}
 	}

@@ -113,7 +113,7 @@ func TestFieldMemoryElsewhere(t *testing.T) {
 		{"a rank's bus error alone", one(fieldSteps + childDied(5, 9, -7)), []string{"native-crash"}, "rank 9, node gn01"},
 		{"Neuron's memory is broken", one(fieldSteps + raisedBy(3, "RuntimeError: Bad StatusOr access: INTERNAL: RunNeuronCCImpl: error condition NEURONX_RT_EXEC failed: nrt_execute status=1201")), []string{"gpu-ecc"}, "rank 3"},
 		{"Neuron waited in vain", one(fieldSteps + raisedBy(3, "RuntimeError: Bad StatusOr access: INTERNAL: RunNeuronCCImpl: error condition NEURONX_RT_EXEC failed: nrt_execute status=5")), []string{"peer-lost", "unknown"}, "-"},
-		{"Windows' paging file, in another language", one(fieldSteps + raisedBy(1, "OSError: [WinError 1455] 页面文件太小，无法完成操作。 Error loading \"x.dll\" or one of its dependencies.")), []string{"host-oom"}, "rank 1"},
+		{"Windows' paging file, in another language", one(fieldSteps + raisedBy(1, "OSError: [WinError 1455] 页面文件太小，无法完成操作。 Error loading \"x.dll\" or one of its dependencies.")), []string{"host-oom"}, ""},
 		{"a thread of NCCL had nothing to accept", one(fieldSteps + "gpu1:5511:5901 [0] NCCL WARN [Service thread] Accept failed Resource temporarily unavailable\n" + raisedBy(3, "ValueError: bad")), []string{"exception"}, "rank 3, node gpu1"},
 		{"a thread that could not be started", one(fieldSteps + "OpenBLAS blas_thread_init: pthread_create failed for thread 63 of 64: Resource temporarily unavailable\n"), []string{"resource-limit"}, ""},
 	} {

@@ -43,6 +43,16 @@ func (b *builder) fill(text, command string, p *mechanism.Proposal) (string, str
 	return a.Text, a.Command
 }
 
+func (b *builder) fillAdvice(a knowledge.Advice) knowledge.Advice {
+	a.Text, a.Command = b.fill(a.Text, a.Command, nil)
+	return a
+}
+
+// fillOwn is fill for advice of the line itself, which may hold what the line captures.
+func (b *builder) fillOwn(a knowledge.Advice) knowledge.Advice {
+	return a.In(b.s.Facts.Job.System).Fill(knowledge.WithCaptures(b.values(nil), b.d.winners[0].Captured(b.s.Facts)))
+}
+
 func (b *builder) fillNeed(n incident.Need, p *mechanism.Proposal) incident.Need {
 	if n.Obtainable == "next-time" {
 		n.Command = strings.ReplaceAll(n.Command, "{pid}", "PID") // the next run has other processes

@@ -37,7 +37,7 @@ func TestFieldHostsAndPaths(t *testing.T) {
 		{"no launcher on the path", one("/var/spool/slurmd/job00091/slurm_script: line 22: torchrun: command not found\n"), []string{"config-error"}, "-"},
 		{"a command is missing that nothing needs", one("run.sh: line 3: module: command not found\n" + fieldSteps), []string{"completed"}, "-"},
 		{"an image of a DALI pipeline", one(raisedBy(3, "RuntimeError: Critical error in pipeline:\nError in thread 2: [/d/image_factory.cc:100] Unrecognized image format. Supported formats are: JPEG, PNG. File: /d/x.JPEG")), []string{"bad-sample"}, "rank 3"},
-		{"s3fs is told to slow down", one(raisedBy(5, "OSError: [Errno 16] Please reduce your request rate.")), []string{"storage-retries-exhausted"}, "rank 5"},
+		{"s3fs is told to slow down", one(raisedBy(5, "OSError: [Errno 16] Please reduce your request rate.")), []string{"storage-retries-exhausted"}, ""},
 		{"a compiler's cache on NFS", one(raisedBy(3, "ImportError: /home/u/.triton/cache/4/__triton_launcher.so: cannot stat shared object: Stale file handle")), []string{"storage-unresponsive"}, "rank 3"},
 		{"BeeGFS does not reach its server", one(raisedBy(6, "OSError: [Errno 70] Communication error on send: '/mnt/beegfs/a.bin'")), []string{"storage-unresponsive"}, "rank 6"},
 		{"a data set that is not in the cache", one(raisedBy(0, "datasets.exceptions.OfflineModeIsEnabled: Offline mode is enabled. Cannot reach 'a/b' on the Hub")), []string{"config-error"}, ""},

@@ -195,6 +195,7 @@ func (b *builder) verdict() {
 				}
 			}
 		}
+		b.scoped(top)
 		if top.Component != "" {
 			v.Root.Component = ptr(top.Component)
 		}
@@ -205,6 +206,30 @@ func (b *builder) verdict() {
 		b.root[id] = true
 	}
 	b.incomplete()
+}
+
+// scoped names nobody smaller than the condition that the root's own line states: the writer of a line about its node, or about a store that
+// all ask, is not who broke it.
+func (b *builder) scoped(top *mechanism.Proposal) {
+	v := &b.r.Verdict
+	scope := top.Scoped(top.Mechanism)
+	if !scope.NamesRank() {
+		noRank(v)
+	}
+	if !scope.NamesNode() {
+		v.Root.Nodes, v.Scope = []string{}, "all"
+	}
+}
+
+// noRank takes back the ranks that were to blame; the nodes stay.
+func noRank(v *incident.Verdict) {
+	if len(v.Root.Ranks)+len(v.Root.Frontier) == 0 {
+		return
+	}
+	v.Root.Ranks, v.Root.Frontier, v.Scope = []int{}, []int{}, unknown
+	if len(v.Root.Nodes) > 0 {
+		v.Scope = "node"
+	}
 }
 
 // wanting is the first of some proposals that wants this, else the first of all.

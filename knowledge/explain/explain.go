@@ -36,13 +36,14 @@ type Entry struct {
 	// Role is empty where the question "cause or consequence?" makes no sense: a term, a variable.
 	Role      knowledge.Role
 	Direct    bool
-	Mechanism knowledge.Slug // slug, or ""
-	Default   string         // of a variable
-	Trap      string         // of a variable
-	Cost      string         // of a variable, where it collects something
-	Action    string         // what NVIDIA's catalogue tells to do about an Xid
-	Cause     string         // what mostly brings a line about, where that is known
-	Check     string         // what to look at first, beside the mechanism's advice; a second line is a command
+	Mechanism knowledge.Slug  // slug, or ""
+	Default   string          // of a variable
+	Trap      string          // of a variable
+	Cost      string          // of a variable, where it collects something
+	Action    string          // what NVIDIA's catalogue tells to do about an Xid
+	Cause     string          // what mostly brings a line about, where that is known
+	Check     string          // what to look at first, beside the mechanism's advice; a second line is a command
+	Owner     knowledge.Owner // who acts, where that differs from the mechanism's
 	// Collect are settings that make the next run say more of it ("NAME=VALUE"); empty: those of the mechanism.
 	Collect []string
 	Source  string

@@ -86,6 +86,7 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 	p := &Proposal{Mechanism: slug, Class: class, Failures: fls, Scope: "unknown", Base: 0.95}
 	fls = independent(s, fls)
 	first := earliest(fls)
+	p.First = first
 	ranks, nodes := map[int]bool{}, map[string]bool{}
 	unknown := 0
 	for _, fl := range first {
@@ -188,6 +189,10 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 		}
 		p.Why = "the line says that ranks do not fit together, and not which of them is as it should be"
 	}
+	blamed := p.blames(slug)
+	if !blamed {
+		p.Summary = p.on(slug) + short(text)
+	}
 	quoted := map[worker.Pos]bool{} // one line may carry two signs of the same
 	for _, fl := range first {
 		if len(p.For) == 3 {
@@ -197,13 +202,7 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 			continue
 		}
 		quoted[fl.At.Pos] = true
-		who := ""
-		if fl.Rank != resolve.NoRank {
-			who = fl.Proc.Describe() + ": "
-		} else if fl.Node != "" {
-			who = fl.Node + ": "
-		}
-		p.For = append(p.For, finding(who+short(fl.Text), FailureEvidence(fl)))
+		p.For = append(p.For, finding(writer(fl, blamed)+short(fl.Text), FailureEvidence(fl)))
 	}
 	if n := len(all); n > len(ranks) && len(p.Ranks) > 0 {
 		var ev []incident.Evidence
@@ -434,12 +433,6 @@ func cameBack(fl *resolve.Failure) bool {
 	}
 	in := fl.Exc.Frames[len(fl.Exc.Frames)-1]
 	return strings.HasSuffix(in.File, "torch/distributed/distributed_c10d.py") && collectives[in.Func]
-}
-
-// place is one process's lines in one file: there the order of the lines is the order of events.
-type place struct {
-	rank int
-	file string
 }
 
 // earliest are the failures that no other is proven to precede. Within one process the order of its lines is the order.

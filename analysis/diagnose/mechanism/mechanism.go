@@ -67,7 +67,9 @@ type Proposal struct {
 	Scope     string // rank, node, group, all, unknown
 	// Failures are the lines it rests on (Local, Ending), Groups the groups (Collective).
 	Failures []*resolve.Failure
-	Groups   []*resolve.Group
+	// First are those of Failures that no other is proven to precede; empty where it was not asked.
+	First  []*resolve.Failure
+	Groups []*resolve.Group
 	// At is when it happened as far as known; From a position to order by where no time is known.
 	At     resolve.Moment
 	At0    incident.Evidence

@@ -312,12 +312,6 @@ func schedulerError(s *Scene) *Proposal {
 		if n := len(p.Nodes); n > 0 && n <= 3 {
 			p.Summary = strings.Join(p.Nodes, ", ") + ": " + p.Summary
 		}
-		on := ""
-		if len(p.Nodes) > 0 {
-			on = "-w {nodes} "
-		}
-		p.Now = []knowledge.Advice{{Text: "Read what the container's runtime says, and start the same image with the same mounts by hand.",
-			Command: "srun " + on + "--container-image=IMAGE --container-mounts=MOUNTS true   # or: apptainer exec --nv IMAGE true"}}
 	}
 	return p
 }
