@@ -337,7 +337,7 @@ func (f *Flow) save(ctx context.Context, inv *Investigation, n Notice, in Input,
 	if err != nil {
 		return fmt.Errorf("investigation %s: putting %s into words: %w", inv.ID, n.Event, err)
 	}
-	c.Posts = append(posts, in.Posts...)
+	c.Posts = slices.Concat(posts, in.Posts)
 	row, _ := About(inv.State)
 	if row.Kind != Working { // the last act of a person is answered
 		inv.Noise.Answers = 0

@@ -169,8 +169,6 @@ func notReached(f *resolve.Facts, b *worker.Barrier) (named []int, reached []inc
 	return named, reached
 }
 
-const reachedBarrier = "monitored-victim"
-
 // firstAsked says that a monitored barrier names the first rank that it asks, and nobody else says that he came: then rank 0 may have been
 // the only one there.
 func firstAsked(f *resolve.Facts, named []int) bool {
