@@ -19,7 +19,7 @@ func TestPipesOfTheShellAreRead(t *testing.T) {
 	}()
 	name := fmt.Sprintf("/dev/fd/%d", r.Fd())
 	set, err := Local(t.Context(), []string{name}, LocalOptions{SpoolDir: t.TempDir()})
-	if err != nil || len(set.Sources) != 1 || set.Sources[0].Bytes != 32 {
+	if err != nil || len(set.Sources) != 1 || set.Sources[0].Bytes != 32 || set.Sources[0].Name != "pipe" {
 		t.Fatalf("%+v, %v", set, err)
 	}
 	if set, err = Local(t.Context(), []string{name}, LocalOptions{SpoolDir: t.TempDir(), Gate: (&Shared{}).Door()}); err == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"sort"
@@ -109,9 +110,17 @@ func (g *gatherer) stream(given, abs string) bool {
 	if r == nil && err == nil || g.opts.SpoolDir == "" {
 		return false
 	}
-	dst := filepath.Join(g.opts.SpoolDir, "stream-"+filepath.Base(abs))
+	// A descriptor's number says nothing of the job: a name with it could be taken for a rank's.
+	dir, name := filepath.Join(g.opts.SpoolDir, "stream-"+filepath.Base(abs)), "pipe"
+	if filepath.Base(abs) == "stdin" {
+		name = "stdin"
+	}
+	dst := filepath.Join(dir, name)
 	if err == nil {
 		defer r.Close()
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
 		_, _, err = (&unpacking{gatherer: g}).write(dst, r)
 	}
 	var p gate.Place

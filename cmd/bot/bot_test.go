@@ -406,3 +406,8 @@ func TestSimulatedCasesAreScored(t *testing.T) {
 	call(t, "", "simulate", "--list").want(t, 0, simulate.Mechanisms(0)...)
 	call(t, "", "version").want(t, 0, version)
 }
+
+func TestStandardInputIsRead(t *testing.T) {
+	log := "[rank0]: Traceback (most recent call last):\n[rank0]:   File \"train.py\", line 3, in <module>\n[rank0]:     main()\n[rank0]: ValueError: no such layout\n"
+	call(t, log, "diagnose", "-").want(t, exitOK, "ValueError: no such layout", "stdin:4")
+}

@@ -32,7 +32,7 @@ var diagnoseCommand = command{
 	short:    "diagnose the logs of a failed job and report",
 	long: `
 Reads the logs of one job and reports what broke, where, how we know, and what to do now. PATH is a directory, a log file
-(also .gz or .zst), or an archive (tar, tar.gz, tar.zst, zip). What cannot be read is named; the rest is still analysed.
+(also .gz or .zst), an archive (tar, tar.gz, tar.zst, zip), or - for standard input. What cannot be read is named; the rest is still analysed.
 Without a PATH the logs of --job are brought from where the configuration says that its cluster keeps them (docs/slurm.md).
 
 Examples:
@@ -243,7 +243,7 @@ func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths [
 
 // named takes logs that were named, beside what the cluster says of their job where it is configured and knows it.
 func (d *diagnosis) named(ctx context.Context, e env, cfg config.Config, paths []string, dir string, in *analysis.Input) (workflow.Collection, error) {
-	set, err := fetch.Local(ctx, paths, localOptions(dir))
+	set, err := fetch.Local(ctx, typed(paths), localOptions(dir))
 	if err != nil {
 		return workflow.Collection{}, err
 	}

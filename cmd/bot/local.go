@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"faultline/analysis"
@@ -32,6 +33,17 @@ func shared(clusters []config.Cluster, spool string) *fetch.Shared {
 // localOptions take what the engine knows, logs and evidence beside them.
 func localOptions(spool string) fetch.LocalOptions {
 	return fetch.LocalOptions{SpoolDir: spool, Beside: analysis.Beside, Known: analysis.KnownEvidence()}
+}
+
+// typed are paths as the system opens them: "-" is what comes in on standard input.
+func typed(paths []string) []string {
+	paths = slices.Clone(paths)
+	for i, p := range paths {
+		if p == "-" {
+			paths[i] = "/dev/stdin"
+		}
+	}
+	return paths
 }
 
 // hints tells questions where logs usually are.

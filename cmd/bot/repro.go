@@ -121,7 +121,7 @@ func (c *reproduction) verdict(ctx context.Context, e env, paths []string) (*inc
 	}
 	defer remove()
 	if len(paths) > 0 {
-		set, err := fetch.Local(ctx, paths, localOptions(dir))
+		set, err := fetch.Local(ctx, typed(paths), localOptions(dir))
 		if err != nil {
 			return nil, exitUnreadable, err
 		}
