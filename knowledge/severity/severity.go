@@ -1,0 +1,258 @@
+// Package severity reads how bad a line of any software says that it is, without knowing the software: by the mark of its logger, by words
+// for failures in several languages, by the C library's messages as its translations print them, by signals and exit statuses.
+package severity
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// Level is how bad a line sounds.
+type Level int
+
+const (
+	Calm    Level = iota // nothing in it sounds bad
+	Warning              // something may be wrong
+	Failed               // something failed
+	Crash                // a process ended, or cannot go on
+)
+
+func (l Level) String() string {
+	return [...]string{"calm", "warning", "error", "crash"}[l]
+}
+
+// Sign is what makes a line sound bad.
+type Sign struct {
+	Level Level
+	Why   string // "logged as ERROR", "“keine berechtigung” is “Permission denied”"
+	// At and Len are where in the line the sign stands; Len is 0 where none does.
+	At, Len int
+	// English is the C library's message that stands there in another language.
+	English string
+}
+
+// most bounds how much of a line is looked at.
+const most = 4 << 10
+
+// Of reads one line. The mark of the logger bounds what words can say: a program that logs "failed" as INFO does not mean a failure.
+func Of(line []byte) Sign {
+	line = line[:min(len(line), most)]
+	sign := of(line)
+	if sign.Level == Failed && survived(line) {
+		sign.Level = Warning
+	}
+	return sign
+}
+
+// survived says that a program meant to go on after what a line tells: it tries again, or does without.
+func survived(line []byte) bool {
+	low := lower(line)
+	return slices.ContainsFunc(goesOn, func(w []byte) bool { return bytes.Contains(low, w) })
+}
+
+func of(line []byte) Sign {
+	mark := markOf(line)
+	word := worst(line)
+	switch mark.Level {
+	case ordinary:
+		if word.Level > Calm {
+			word.Level--
+		}
+		return word
+	case unmarked:
+		return word
+	}
+	if word.Level == Crash && mark.Level < marked(Crash) {
+		return word
+	}
+	sign := Sign{Level: Level(mark.Level), Why: "logged as " + mark.Word, At: mark.At, Len: len(mark.Word)}
+	if word.Level >= sign.Level {
+		word.Level = sign.Level
+		return word
+	}
+	return sign
+}
+
+// InEnglish is a line with the C library's message that it holds in English; the line itself where it holds none in another language.
+func (s Sign) InEnglish(line string) string {
+	if s.English == "" || s.At+s.Len > len(line) {
+		return line
+	}
+	return line[:s.At] + s.English + line[s.At+s.Len:]
+}
+
+// worst is the worst of what the words of a line say; of several as bad the first.
+func worst(line []byte) Sign {
+	if len(line) == 0 {
+		return Sign{}
+	}
+	low := lower(line)
+	best := exitStatus(low)
+	better := func(s Sign) {
+		if s.Level > best.Level || s.Level == best.Level && s.Level > Calm && s.At < best.At {
+			best = s
+		}
+	}
+	better(phrase(low, line))
+	words(low, line, better)
+	return best
+}
+
+// lower makes ASCII letters small; everything else, and every offset, stays.
+func lower(line []byte) []byte {
+	low := make([]byte, len(line))
+	for i, c := range line {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		low[i] = c
+	}
+	return low
+}
+
+// exitStatus reads "exit code 1", "exited with status: 139", "rc=143", "returned non-zero exit status 2". A status of 0 says nothing.
+func exitStatus(low []byte) Sign {
+	for _, w := range exitWords {
+		for from := 0; ; {
+			i := bytes.Index(low[from:], w)
+			if i < 0 {
+				break
+			}
+			i += from
+			from = i + len(w)
+			j := from
+			for j < len(low) && j-from < 3 && bytes.IndexByte([]byte(" :="), low[j]) >= 0 {
+				j++
+			}
+			if j < len(low) && low[j] == '-' {
+				j++
+			}
+			n, end := 0, j
+			for end < len(low) && end-j < 6 && low[end] >= '0' && low[end] <= '9' {
+				n, end = n*10+int(low[end]-'0'), end+1
+			}
+			if end == j || n == 0 || !bounded(low, i, end) {
+				continue
+			}
+			return Sign{Level: Failed, Why: fmt.Sprintf("exit status %d", n), At: i, Len: end - i}
+		}
+	}
+	return Sign{}
+}
+
+// bounded says that neither neighbour of a stretch is a letter, a digit or an underscore.
+func bounded(b []byte, from, to int) bool {
+	return !(from > 0 && wordByte(b[from-1]) && wordByte(b[from])) && !(to < len(b) && wordByte(b[to]) && wordByte(b[to-1]))
+}
+
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
+}
+
+// phrase finds the worst of the phrases that a line holds.
+func phrase(low, line []byte) Sign {
+	ix := phrases()
+	var best Sign
+	for i := 0; i+4 <= len(low); i++ {
+		h := key(low[i:])
+		if ix.any[h>>6]&(1<<(h&63)) == 0 {
+			continue
+		}
+		for _, p := range ix.by[h] {
+			if p.Level > best.Level && bytes.HasPrefix(low[i:], p.text) && bounded(low, i, i+len(p.text)) {
+				best = Sign{p.Level, p.why(line[i : i+len(p.text)]), i, len(p.text), p.of}
+			}
+		}
+	}
+	return best
+}
+
+func key(b []byte) uint32 {
+	w := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+	return w * 0x9E3779B1 >> 20
+}
+
+// words visits the words of a line that mean trouble. A word that is the name of a number ("error: 0.02", "errors=0"), that is denied ("no
+// error") or part of a longer name ("ignore_errors") does not.
+func words(low, line []byte, found func(Sign)) {
+	before := ""
+	for i := 0; i < len(low); {
+		c := low[i]
+		if !wordByte(c) && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		end := i
+		for end < len(low) && (wordByte(low[end]) || low[end] >= utf8.RuneSelf || low[end] == '-' && end+1 < len(low) && wordByte(low[end+1])) {
+			end++
+		}
+		word := string(low[i:end])
+		level, known := troubles[word]
+		if !known {
+			level = named(line[i:end])
+		}
+		if level > Calm && !denials[before] && !quantity(low[end:]) && (!known || !setting(low, i, end)) {
+			found(Sign{Level: level, Why: "says “" + string(line[i:end]) + "”", At: i, Len: end - i})
+		}
+		before, i = word, end
+	}
+}
+
+// named reads the names of exceptions and signals: "ValueError", "java.lang.NullPointerException", "SIGSEGV", "EIO".
+func named(word []byte) Level {
+	switch {
+	case bytes.HasSuffix(word, []byte("Warning")) && len(word) > len("Warning"):
+		return Warning
+	case len(word) > 5 && exceptional(word):
+		return Failed
+	case signals[string(word)]:
+		return Crash
+	case numbers[string(word)]:
+		return Failed
+	}
+	return Calm
+}
+
+// exceptional says that a word is the name of an exception's type: it ends as those do, with a capital in the middle.
+func exceptional(word []byte) bool {
+	return slices.ContainsFunc(exceptionEnds, func(e []byte) bool { return bytes.HasSuffix(word, e) })
+}
+
+// quantity says that a number, or a word that stands for none, follows a name: it counts or measures.
+func quantity(rest []byte) bool {
+	i := 0
+	if i < len(rest) && (rest[i] == '"' || rest[i] == '\'') {
+		i++
+	}
+	for i < len(rest) && rest[i] == ' ' {
+		i++
+	}
+	if i >= len(rest) || rest[i] != ':' && rest[i] != '=' {
+		return false
+	}
+	for i < len(rest) && bytes.IndexByte([]byte(" :=\"'"), rest[i]) >= 0 {
+		i++
+	}
+	value := rest[i:]
+	for _, w := range nothings {
+		if bytes.HasPrefix(value, w) && bounded(value, 0, len(w)) {
+			return true
+		}
+	}
+	n := 0
+	for n < len(value) && (value[n] >= '0' && value[n] <= '9' || value[n] == '.' || value[n] == '-' || value[n] == 'e') {
+		n++
+	}
+	// An error's number ("error: 13: Permission denied") is followed by what it means.
+	return n > 0 && (n == len(value) || value[n] != ':' && value[n] != '(')
+}
+
+// setting says that a word belongs to the name or the value of a setting, or to a path: "--exit-on-error", "on_error=raise", "/error/".
+func setting(low []byte, from, to int) bool {
+	if from > 0 && bytes.IndexByte([]byte("-/_$."), low[from-1]) >= 0 && (from < 2 || low[from-2] != ' ') && !bytes.HasPrefix(low[max(0, from-2):], []byte("..")) {
+		return true
+	}
+	return to < len(low) && (low[to] == '/' || low[to] == '_' || low[to] == '=' && to+1 < len(low) && low[to+1] != ' ' && low[to+1] != '"')
+}
