@@ -1,0 +1,380 @@
+// Package novel reads what nobody foresaw. It needs no catalogue of failures: it counts the shapes of all lines, keeps those that sound bad,
+// that only few print or that come last, and weighs them by what an expert looks at who has never seen the message (table.go).
+package novel
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"faultline/analysis/line"
+	"faultline/knowledge/severity"
+)
+
+// Bounds of one file.
+const (
+	chunk     = 256 << 10
+	mostKinds = 8 << 10 // shapes that are kept; beyond, only what sounds bad is
+	mostBad   = 1 << 10 // of those beyond
+	mostText  = 400     // bytes of a line that are kept
+	mostLine  = 4 << 10 // bytes of a line that are looked at
+	mostStops = 32
+	stopLines = 80 // lines of a traceback, panic or stack
+	lastLines = 3
+	mostBelow = 64 // lines, all of a few shapes, that may follow one of the last
+	nextLines = 2  // behind the last step
+	fewEach   = 4  // writers of a shape that are told apart
+	around    = 64 // KiB behind the last step that are read whatever the budget is
+)
+
+// Options say what is known of a file before it is read.
+type Options struct {
+	// LastStep is the offset of the file's last step line, −1 where it has none, and StepLine its number.
+	LastStep, StepLine int64
+	// Size is how many bytes the content has, Lines how many lines; Budget how many bytes are looked at, 0 = all. Of more, the beginning and
+	// the end count, and what follows the last step.
+	Size, Lines, Budget int64
+	// Skip passes over bytes of the source without reading them.
+	Skip func(n int64) error
+}
+
+// Place is where a line stands.
+type Place struct {
+	Line, Off int64
+	Len       int
+}
+
+// Kind is one shape of lines in one file.
+type Kind struct {
+	Hash  uint64
+	Text  string // of the line that is quoted: the first one, or the first after the last step
+	At    Place  // of that line
+	N     int64  // lines of it
+	After int64  // of them behind the file's last step
+	Sign  severity.Sign
+	Who   []line.Who // its writers, as far as they are told apart
+	Last  int        // 1 for the file's last line, 2 for the one before, …; 0 none of the last
+	Next  int        // 1 for the first line behind the last step, …; 0 none of them
+	Stop  *Stop      // the traceback, panic or stack that it opens
+	first Place
+}
+
+// File is what was read of one file.
+type File struct {
+	Name     string
+	Kinds    []*Kind // in the order of their first lines
+	Lines    int64
+	Size     int64
+	Stepped  bool // it has step lines
+	LastStep int64
+	Skipped  int64 // bytes that were not looked at
+	Binary   bool  // it is no text: bytes of 0 stand in it
+	Crowded  bool  // it has more shapes than are kept: what is rare is not known
+}
+
+// Read reads one file.
+func Read(ctx context.Context, name string, src io.Reader, o Options) (*File, error) {
+	r := &reader{opts: o, kinds: map[uint64]*Kind{}, file: &File{Name: name, Stepped: o.LastStep >= 0, LastStep: o.LastStep, Size: o.Size}}
+	for i, z := range r.plan() {
+		if i > 0 && z.from > r.off {
+			if err := o.Skip(z.from - r.off); err != nil {
+				return r.finish(), fmt.Errorf("looking for what stands out in %s: %w", name, err)
+			}
+			r.file.Skipped += z.from - r.off
+			r.off, r.line, r.long = z.from, z.line, z.torn
+		}
+		if err := r.read(ctx, src, z.to); err != nil {
+			return r.finish(), fmt.Errorf("looking for what stands out in %s: %w", name, err)
+		}
+	}
+	return r.finish(), nil
+}
+
+type reader struct {
+	opts  Options
+	tail  int64 // from where on lines are counted from the tail's first one; 0 where all are counted from the first
+	buf   []byte
+	file  *File
+	kinds map[uint64]*Kind
+	bad   int // kinds beyond mostKinds
+	off   int64
+	line  int64
+	long  bool // within a line of which the beginning was read
+	after bool
+	next  int
+	last  [lastLines]*Kind
+	lasts [lastLines]Place
+	plain []byte
+	open  *block
+	stops int
+}
+
+// zone is a stretch of the content that is looked at.
+type zone struct {
+	from, to int64
+	line     int64 // lines above it
+	torn     bool  // it begins within a line, of which nobody knows what it is
+}
+
+// plan chooses what is looked at.
+func (r *reader) plan() []zone {
+	o := r.opts
+	if o.Budget <= 0 || o.Size <= o.Budget || o.Skip == nil {
+		return []zone{{to: math.MaxInt64}}
+	}
+	head := o.Budget / 4
+	tail := o.Size - (o.Budget - head)
+	zones := []zone{{to: head}}
+	if o.LastStep >= head && o.LastStep < tail {
+		zones = append(zones, zone{from: o.LastStep, to: min(tail, o.LastStep+around<<10), line: o.StepLine - 1})
+	}
+	r.tail = tail
+	return append(zones, zone{from: tail, to: math.MaxInt64, torn: true})
+}
+
+// read reads lines up to a place; what is buffered of the content behind it is lost.
+func (r *reader) read(ctx context.Context, src io.Reader, to int64) error {
+	if r.buf == nil {
+		r.buf = make([]byte, chunk)
+	}
+	held := 0
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		room := r.buf[held:]
+		if left := to - r.off - int64(held); left < int64(len(room)) {
+			room = room[:left]
+		}
+		n, err := io.ReadFull(src, room)
+		over := err != nil || r.off+int64(held+n) >= to
+		used := r.block(r.buf[:held+n], over)
+		held = copy(r.buf, r.buf[used:held+n])
+		switch {
+		case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+			return err
+		case over:
+			return nil
+		}
+	}
+}
+
+// block reads the whole lines of a buffer and says how much of it is done with.
+func (r *reader) block(b []byte, end bool) int {
+	used := 0
+	for used < len(b) {
+		rest := b[used:]
+		n := bytes.IndexByte(rest, '\n')
+		if n < 0 && !end && len(rest) < chunk {
+			return used
+		}
+		text, over := rest, n >= 0
+		if over {
+			text = rest[:n]
+		}
+		if !r.long {
+			r.physical(text)
+		}
+		r.long = !over
+		if over {
+			r.line++
+			n++
+		} else {
+			n = len(rest)
+		}
+		used += n
+		r.off += int64(n)
+	}
+	return used
+}
+
+// physical reads one line, or each picture of a bar that is drawn over and over in it.
+func (r *reader) physical(b []byte) {
+	if bytes.IndexByte(b, '\r') < 0 {
+		r.segment(b, 0)
+		return
+	}
+	line.Segments(b, func(off int, seg []byte) { r.segment(seg, off) })
+}
+
+func (r *reader) segment(b []byte, at int) {
+	full := len(b)
+	if r.line == 0 && bytes.IndexByte(b, 0) >= 0 {
+		r.file.Binary = true
+	}
+	b = b[:min(len(b), mostLine)]
+	place := Place{r.line + 1, r.off + int64(at), full}
+	h := Hash(b)
+	k := r.kinds[h]
+	if k == nil {
+		if k = r.meet(h, b, place); k == nil {
+			return
+		}
+	}
+	if !r.after && r.opts.LastStep >= 0 && place.Off > r.opts.LastStep {
+		r.after = true
+	}
+	if k.Text == "" { // nothing but spaces and rules
+		r.feed(b, place)
+		return
+	}
+	k.N++
+	if r.after {
+		r.behind(k, b, place)
+	}
+	if len(k.Who) < fewEach && k.N <= fewEach {
+		k.write(b)
+	}
+	if r.last[0] != k {
+		copy(r.last[1:], r.last[:])
+		copy(r.lasts[1:], r.lasts[:])
+	}
+	r.last[0], r.lasts[0] = k, place
+	if r.open != nil {
+		r.feed(b, place)
+	} else if k.Sign.Level >= severity.Failed && k.N <= 2 && r.stops < mostStops && opens(k.Text) {
+		r.open = &block{opener: k}
+		r.feed(b, place)
+	}
+}
+
+// meet keeps a shape that was not seen before; nil where there is no room for it.
+func (r *reader) meet(h uint64, b []byte, at Place) *Kind {
+	r.plain = line.StripANSI(r.plain, b)
+	text := r.plain
+	k := &Kind{Hash: h, At: at, first: at}
+	if !bare(text) {
+		k.Sign = severity.Of(text)
+		k.Text = strings.ToValidUTF8(string(text[:min(len(text), mostText)]), "�")
+	}
+	if len(r.kinds) >= mostKinds {
+		r.file.Crowded = true
+		if k.Sign.Level < severity.Failed || r.bad >= mostBad {
+			// It may be among the last lines all the same.
+			if len(r.kinds) >= mostKinds+mostBad {
+				return nil
+			}
+			if r.file.Size > 0 && at.Off < r.file.Size-mostLine {
+				return nil
+			}
+		}
+		r.bad++
+	}
+	r.kinds[h] = k
+	r.file.Kinds = append(r.file.Kinds, k)
+	return k
+}
+
+// behind counts a line that stands behind the last step. The first of its shape there is the one that is quoted.
+func (r *reader) behind(k *Kind, b []byte, at Place) {
+	if k.After++; k.After > 1 {
+		return
+	}
+	if k.N > 1 {
+		r.plain = line.StripANSI(r.plain, b)
+		k.At, k.Text = at, strings.ToValidUTF8(string(r.plain[:min(len(r.plain), mostText)]), "�")
+	}
+	if r.next < nextLines {
+		r.next++
+		k.Next = r.next
+	}
+}
+
+// write notes who wrote a line.
+func (k *Kind) write(b []byte) {
+	p := line.Parse(b)
+	if !slices.Contains(k.Who, p.Who) {
+		k.Who = append(k.Who, p.Who)
+	}
+}
+
+// bare says that a line holds no letter of any language.
+func bare(text []byte) bool {
+	for _, c := range text {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80 {
+			return !spoken(text)
+		}
+	}
+	return true
+}
+
+// spoken says that something besides the blocks and lines of progress bars and tables stands in a text.
+func spoken(text []byte) bool {
+	for _, r := range string(text) {
+		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') || r >= 0x80 && (r < 0x2500 || r > 0x25FF) && r != 0xFFFD {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reader) feed(b []byte, at Place) {
+	if r.open == nil {
+		return
+	}
+	r.plain = line.StripANSI(r.plain, b)
+	if r.open.add(string(r.plain[:min(len(r.plain), mostText)]), at) {
+		r.close()
+	}
+}
+
+func (r *reader) close() {
+	if s := r.open.parse(); s != nil {
+		r.open.opener.Stop = s
+		r.stops++
+	}
+	r.open = nil
+}
+
+func (r *reader) finish() *File {
+	if r.open != nil {
+		r.close()
+	}
+	if r.tail > 0 {
+		r.number()
+	}
+	r.file.Lines = r.line
+	if r.file.Size < r.off {
+		r.file.Size = r.off
+	}
+	for i, k := range r.last {
+		if k != nil && k.Last == 0 && r.line-r.lasts[i].Line <= mostBelow && (i == 0 || r.lasts[i].Off > r.opts.LastStep) {
+			k.Last = i + 1
+			if k.Sign.Level == severity.Calm {
+				k.At = r.lasts[i] // as a last word it is the last of its kind that counts
+			}
+		}
+	}
+	r.file.Kinds = slices.DeleteFunc(r.file.Kinds, func(k *Kind) bool { return k.Text == "" })
+	return r.file
+}
+
+// number gives the lines of the tail their numbers, which are known once it is read to its end.
+func (r *reader) number() {
+	above := r.opts.Lines - r.line
+	if r.long { // the last line, which no \n ends, is one of them
+		above--
+	}
+	r.line += above
+	shift := func(p *Place) {
+		if p.Line > 0 && p.Off >= r.tail {
+			p.Line += above
+		}
+	}
+	for i := range r.lasts {
+		shift(&r.lasts[i])
+	}
+	for _, k := range r.file.Kinds {
+		shift(&k.At)
+		shift(&k.first)
+		if k.Stop != nil {
+			shift(&k.Stop.At)
+			shift(&k.Stop.Frame.At)
+		}
+	}
+}

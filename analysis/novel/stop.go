@@ -1,0 +1,298 @@
+package novel
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Stop is how a program of any language says that it cannot go on: an exception, a panic, an abort, with the innermost frame of its stack
+// that is the user's own code.
+type Stop struct {
+	Type    string // "AssertionError", "panic", "java.io.IOException"
+	Message string // "" where the program gives none
+	Frame   Frame
+	// At is where the message stands, else the type.
+	At   Place
+	Text string // of that line
+}
+
+// Frame is a place in source code; File is "" where none is known.
+type Frame struct {
+	File   string
+	Line   int
+	Func   string
+	Source string // the line of code, where the stack has it
+	At     Place
+}
+
+// openers are what the first lines of tracebacks, panics and native stacks hold, in any language.
+var openers = []string{"Traceback (most recent call last)", "panic: ", "fatal error: ", "panicked at", "Exception in thread", "Unhandled exception", "Uncaught ", "uncaught exception",
+	"terminate called", "Assertion", "assertion", "Check failed", "CHECK failed", "ERROR: LoadError", "stack traceback:", "Process received signal", "Caught signal",
+	"Fatal Python error", "Fatal error: exception", "forrtl: severe", "Fortran runtime error", "SIGSEGV", "SIGABRT", "SIGBUS", "Segmentation fault", "Error in ", "Error using ", "CallStack (from HasCallStack)",
+	"AddressSanitizer", "Error: ", "Exception: ", "Exception\n", "*** Error", "** (", "PHP Fatal", "invalid __"}
+
+func opens(text string) bool {
+	for _, o := range openers {
+		if strings.Contains(text, o) {
+			return true
+		}
+	}
+	return strings.HasSuffix(text, "Error") || strings.HasSuffix(text, "Exception")
+}
+
+// block are the lines from an opener on.
+type block struct {
+	opener *Kind
+	lines  []string
+	at     []Place
+}
+
+// add takes a line and says that the block has all it may have.
+func (b *block) add(text string, at Place) bool {
+	b.lines, b.at = append(b.lines, text), append(b.at, at)
+	return len(b.lines) >= stopLines
+}
+
+// frameForm is how one runtime prints a frame of a stack. The named groups are file, line and func.
+type frameForm struct {
+	runtime string
+	re      *regexp.Regexp
+	inner   bool // the innermost frame comes first
+	above   bool // the function stands in the line above
+	source  bool // the line of code stands in the line below
+}
+
+var frameForms = []frameForm{
+	{"Python", regexp.MustCompile(`^\W*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<func>\S+))?`), false, false, true},
+	{"Go", regexp.MustCompile(`^\s+(?P<file>/?[^\s:]+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?$`), true, true, false},
+	{"Rust", regexp.MustCompile(`^\s+at (?P<file>[^\s:]+\.rs):(?P<line>\d+)`), true, true, false},
+	{"JVM", regexp.MustCompile(`^\s+at (?P<func>[\w$.<>/]+)\((?P<file>[\w$]+\.(?:java|scala|kt|groovy)):(?P<line>\d+)\)`), true, false, false},
+	{".NET", regexp.MustCompile(`^\s+at (?P<func>[^(]+)\([^)]*\) in (?P<file>.+):line (?P<line>\d+)`), true, false, false},
+	{"JavaScript", regexp.MustCompile(`^\s+at (?:(?P<func>[^(]+) \()?(?:file://)?(?P<file>[^\s()]+\.[cm]?[jt]s):(?P<line>\d+):\d+\)?`), true, false, false},
+	{"native", regexp.MustCompile(`^\s*#\d+\s+(?:0x[0-9a-f]+ (?:in )?)?(?P<func>[^\s(]+).*?(?: at | )(?P<file>[^\s:()]+\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp|f90|F90|f|rs)):(?P<line>\d+)`), true, false, false},
+	{"Julia", regexp.MustCompile(`^\s+@ (?:[\w.]+ )?(?P<file>\S+\.jl):(?P<line>\d+)`), true, true, false},
+	{"Ruby", regexp.MustCompile("^\\s*(?:from )?(?P<file>\\S+\\.rb):(?P<line>\\d+):in [`'](?P<func>[^']+)'"), true, false, false},
+	{"Lua", regexp.MustCompile(`^\s*(?P<file>\S+\.lua):(?P<line>\d+): in (?:function |field |local )?(?P<func>.*)`), true, false, false},
+	{"OCaml", regexp.MustCompile(`^(?:Raised|Called from) .*file "(?P<file>[^"]+)".*line (?P<line>\d+)`), true, false, false},
+	{"Perl", regexp.MustCompile(` at (?P<file>\S+\.p[lm]) line (?P<line>\d+)`), true, false, false},
+	{"PHP", regexp.MustCompile(` in (?P<file>\S+\.php)(?: on line |:)(?P<line>\d+)`), true, false, false},
+	{"Fortran", regexp.MustCompile(`At line (?P<line>\d+) of file (?P<file>\S+)`), true, false, false},
+	{"C", regexp.MustCompile(`(?P<file>[\w./-]+\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp)):(?P<line>\d+)(?::|\]| )(?: ?(?P<func>[\w:~<>]+).*Assertion)?`), true, false, false},
+	{"Haskell", regexp.MustCompile(`called at (?P<file>\S+\.hs):(?P<line>\d+)`), true, false, false},
+}
+
+// cause is how one runtime names what ended the program. The named groups are type and message; either may be missing.
+type cause struct {
+	re   *regexp.Regexp
+	last bool // of several the last one is the root: the cause of a chain
+	next bool // the message is the next line
+}
+
+var causes = []cause{
+	{re: regexp.MustCompile(`thread '[^']*'(?: \(\d+\))? (?P<type>panicked) at '(?P<message>.*)'`)},
+	{re: regexp.MustCompile(`thread '[^']*'(?: \(\d+\))? (?P<type>panicked) at \S+:\d+:\d+:$`), next: true},
+	{re: regexp.MustCompile(`^(?:.*\s)?(?P<type>panic|fatal error): (?P<message>.+)`)},
+	{re: regexp.MustCompile(`what\(\):\s+(?P<message>.+)`)},
+	{re: regexp.MustCompile(`(?P<type>Assertion) [` + "`" + `'"](?P<message>.+)['"] failed`)},
+	{re: regexp.MustCompile(`(?P<type>[Cc]heck failed|CHECK failed): (?P<message>.+)`)},
+	{re: regexp.MustCompile(`^Caused by: (?P<type>[\w$.]+)(?:: (?P<message>.*))?$`), last: true},
+	{re: regexp.MustCompile(`Exception in thread "[^"]*" (?P<type>[\w$.]+)(?:: (?P<message>.*))?$`)},
+	{re: regexp.MustCompile(`^Unhandled exception\. (?P<type>[\w$.]+)(?:: (?P<message>.*))?$`)},
+	{re: regexp.MustCompile(`^ERROR: LoadError: (?P<message>.+)`)},
+	{re: regexp.MustCompile(`(?P<type>forrtl: severe) \(\d+\): (?P<message>.+)`)},
+	{re: regexp.MustCompile(`(?P<type>Fortran runtime error): (?P<message>.+)`)},
+	{re: regexp.MustCompile(`(?P<type>Fatal Python error): (?P<message>.+)`)},
+	{re: regexp.MustCompile(`Fatal error: exception (?P<type>\w[\w.]*)(?:\((?P<message>.*)\))?`)},
+	{re: regexp.MustCompile(`^(?P<type>Error) (?:in|using) (?P<message>.+)`)},
+	{re: regexp.MustCompile(`PHP (?P<type>Fatal error):\s+(?P<message>.+)`)},
+	{re: regexp.MustCompile(`(?P<type>AddressSanitizer|ThreadSanitizer): (?P<message>.+)`)},
+	{re: regexp.MustCompile(`(?P<type>(?:[Ff]atal|[Cc]aught|[Pp]rocess received) [Ss]ignal):? (?P<message>.+)`)},
+	{re: regexp.MustCompile(`(?P<type>Invalid __\w+__ \w+) (?P<message>.+)`)},
+	{re: regexp.MustCompile(`^(?:\[[^\]]*\]:? ?|\S+ )?(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Failure|Fault|Exit|Warning))(?:: (?P<message>.*))?$`), last: true},
+}
+
+// parse reads a block; nil where it holds neither a cause nor a stack.
+func (b *block) parse() *Stop {
+	if end := b.extent(); end < len(b.lines) {
+		b.lines, b.at = b.lines[:end], b.at[:end]
+	}
+	s := &Stop{}
+	if !b.cause(s) {
+		return nil
+	}
+	b.frame(s)
+	return s
+}
+
+// extent is where the block ends: behind the final line of a Python traceback, else with the last line that looks like part of a stack.
+func (b *block) extent() int {
+	last, framed := 0, false
+	for i, l := range b.lines {
+		switch {
+		case i == 0, strings.HasPrefix(strings.TrimSpace(l), "File \""), framedLine(l):
+			last, framed = i, framed || i > 0
+		case strings.HasPrefix(l, " ") || strings.HasPrefix(l, "\t"), l == "":
+			if i-last > 6 {
+				return last + 1
+			}
+		case causedLine(l):
+			last = i
+			if framed && strings.Contains(b.lines[0], "Traceback") {
+				return i + 1
+			}
+		case i-last > 4:
+			return last + 1
+		}
+	}
+	return min(last+3, len(b.lines))
+}
+
+func framedLine(l string) bool {
+	for i := range frameForms {
+		if frameForms[i].re.MatchString(l) {
+			return true
+		}
+	}
+	return false
+}
+
+func causedLine(l string) bool {
+	for i := range causes {
+		if causes[i].re.MatchString(l) {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *block) cause(s *Stop) bool {
+	for _, c := range causes {
+		found := false
+		for i, l := range b.lines {
+			m := c.re.FindStringSubmatch(l)
+			if m == nil {
+				continue
+			}
+			s.Type, s.Message, s.At, s.Text = group(c.re, m, "type"), strings.TrimSpace(group(c.re, m, "message")), b.at[i], l
+			if c.next && i+1 < len(b.lines) {
+				s.Message, s.At, s.Text = strings.TrimSpace(b.lines[i+1]), b.at[i+1], b.lines[i+1]
+			}
+			if found = true; !c.last {
+				break
+			}
+		}
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// frame finds the innermost frame of the user's own code, else the innermost of all.
+func (b *block) frame(s *Stop) {
+	for _, form := range frameForms {
+		var own, any *Frame
+		for i, l := range b.lines {
+			m := form.re.FindStringSubmatch(l)
+			if m == nil {
+				continue
+			}
+			f := &Frame{File: group(form.re, m, "file"), Func: strings.TrimSpace(group(form.re, m, "func")), At: b.at[i]}
+			f.Line, _ = strconv.Atoi(group(form.re, m, "line"))
+			if form.above && i > 0 {
+				f.Func = function(b.lines[i-1])
+			}
+			if form.source && i+1 < len(b.lines) {
+				f.Source = code(b.lines[i+1])
+			}
+			if any == nil || !form.inner {
+				any = f
+			}
+			if users(f) && (own == nil || !form.inner) {
+				own = f
+			}
+		}
+		if any == nil {
+			continue
+		}
+		if own == nil {
+			own = any
+		}
+		s.Frame = *own
+		return
+	}
+}
+
+func group(re *regexp.Regexp, m []string, name string) string {
+	if i := re.SubexpIndex(name); i >= 0 {
+		return m[i]
+	}
+	return ""
+}
+
+// function is the name in a line like "main.load(0xc000012, …)" or " [1] load(x::Int)" or "  3: train::load".
+func function(l string) string {
+	l = strings.TrimSpace(l)
+	if i := strings.IndexAny(l, "]:"); i > 0 && i < 5 {
+		l = strings.TrimSpace(l[i+1:])
+	}
+	if i := strings.LastIndex(l, "("); i > 0 {
+		l = l[:i]
+	}
+	return l
+}
+
+// code is the line of source below a frame; carets that point into it are none.
+func code(l string) string {
+	l = strings.TrimSpace(l)
+	if strings.Trim(l, "^~ ") == "" || strings.HasPrefix(l, "File \"") {
+		return ""
+	}
+	return l
+}
+
+// foreign are what the paths and names of frames hold that belong to libraries and runtimes.
+var foreign = []string{"site-packages/", "dist-packages/", "/lib/python", "<frozen", "<string>", "/usr/lib", "/usr/include", "/usr/local/go/src", "node_modules/", "node:internal", "/rustc/",
+	"/libc", "/csrc/", "/aten/src", "/c10/", "/go/pkg/mod/", "/library/std/", "/library/core/", "/runtime/", "./lib/", "/opt/conda/lib"}
+
+// foreignNames begin the names of functions of runtimes.
+var foreignNames = []string{"runtime.", "java.", "javax.", "sun.", "jdk.", "scala.", "kotlin.", "org.apache.", "std::", "core::", "System.", "Microsoft.", "__GI_", "c10::", "at::", "torch::", "raise", "abort",
+	"rust_begin_unwind", "panic", "main.main.func", "google::"}
+
+func users(f *Frame) bool {
+	for _, p := range foreign {
+		if strings.Contains(f.File, p) {
+			return false
+		}
+	}
+	for _, p := range foreignNames {
+		if strings.HasPrefix(f.Func, p) && f.Func != "main.main" {
+			return false
+		}
+	}
+	return true
+}
+
+// Says is the stop in a sentence: its message, else the code that raised it, and where that stands.
+func (s *Stop) Says() string {
+	what := s.Type
+	switch {
+	case s.Message != "" && what != "":
+		what += ": " + s.Message
+	case s.Message != "":
+		what = s.Message
+	case s.Frame.Source != "":
+		what += ": " + s.Frame.Source
+	}
+	if s.Frame.File == "" {
+		return what
+	}
+	what += " at " + base(s.Frame.File) + ":" + strconv.Itoa(s.Frame.Line)
+	if s.Frame.Func != "" {
+		what += " in " + s.Frame.Func
+	}
+	return what
+}
+
+func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
