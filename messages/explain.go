@@ -10,6 +10,7 @@ import (
 
 	"faultline/knowledge"
 	"faultline/knowledge/explain"
+	"faultline/knowledge/severity"
 	"faultline/messages/redact"
 )
 
@@ -284,8 +285,11 @@ func ExplainJSON(w io.Writer, a explain.Answer) error {
 		Entries []explained `json:"entries"` // best first
 		More    int         `json:"more"`
 		Nearest []explained `json:"nearest"`
-		Note    string      `json:"note"`
-	}{"faultline.explain/v1", len(a.Entries) > 0, a.Lines, a.Cut, explainedAll(a.Entries), a.More, explainedAll(a.Nearest), limitText})
+		// Severity is how bad the text sounds where nothing is known of it, Why what makes it sound so; "" elsewhere.
+		Severity string `json:"severity,omitempty"`
+		Why      string `json:"why,omitempty"`
+		Note     string `json:"note"`
+	}{"faultline.explain/v1", len(a.Entries) > 0, a.Lines, a.Cut, explainedAll(a.Entries), a.More, explainedAll(a.Nearest), soundsWord(a), redact.String(a.Sounds.Why), limitText})
 }
 
 // ExplainListJSON writes all that is known.
@@ -304,4 +308,21 @@ func encode(w io.Writer, v any) error {
 		return fmt.Errorf("write the explanation as JSON: %w", err)
 	}
 	return nil
+}
+
+// soundsWord is how bad a text sounds of which nothing is known; "" where it does not.
+func soundsWord(a explain.Answer) string {
+	if len(a.Entries) > 0 || a.Sounds.Level == severity.Calm {
+		return ""
+	}
+	return a.Sounds.Level.String()
+}
+
+// Sounds says how bad a text sounds of which nothing is known, and why; "" where it does not sound bad.
+func Sounds(a explain.Answer) string {
+	word := map[severity.Level]string{severity.Warning: "a warning", severity.Failed: "an error", severity.Crash: "a crash"}[a.Sounds.Level]
+	if len(a.Entries) > 0 || word == "" {
+		return ""
+	}
+	return "It sounds like " + word + " (" + redact.String(a.Sounds.Why) + ")."
 }

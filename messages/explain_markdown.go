@@ -21,6 +21,9 @@ func ExplainMarkdown(w io.Writer, a explain.Answer) error {
 	}
 	if len(a.Entries) == 0 {
 		m.f("%s\n", esc(unknownText))
+		if s := Sounds(a); s != "" {
+			m.f("\n%s\n", esc(s))
+		}
 		if len(a.Nearest) > 0 {
 			m.f("\n%s\n\n", esc(nearText))
 			for _, e := range a.Nearest {

@@ -35,6 +35,9 @@ func ExplainTerminal(w io.Writer, a explain.Answer, style Style) error {
 	}
 	if len(a.Entries) == 0 {
 		t.line(t.paint(yellow, unknownText))
+		if s := Sounds(a); s != "" {
+			t.wrapped("", "", s)
+		}
 		if len(a.Nearest) > 0 {
 			t.line(nearText)
 			for _, e := range a.Nearest {

@@ -119,7 +119,7 @@ func foldMembers(members []incident.GroupMember, byRole bool) []groupRow {
 	folds := make(map[key]*fold)
 	var order []*fold
 	for _, m := range members {
-		k := key{look: severity(m.Role)}
+		k := key{look: gravity(m.Role)}
 		if !byRole {
 			k.enqueued, k.completed = number(m.Enqueued), number(m.Completed)
 		}

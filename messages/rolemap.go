@@ -39,8 +39,8 @@ var looks = []look{
 	{okRole, "·", "nothing wrong seen", color.RGBA{0xdc, 0xdf, 0xe4, 0xff}, false, "90"},
 }
 
-// severity is the index in looks; what is not known there counts as not observed.
-func severity(role string) int {
+// gravity is the index in looks; what is not known there counts as not observed.
+func gravity(role string) int {
 	for i := range looks {
 		if looks[i].Role == role {
 			return i
@@ -49,7 +49,7 @@ func severity(role string) int {
 	if role == "" {
 		return len(looks) - 1
 	}
-	return severity(incident.Unobserved)
+	return gravity(incident.Unobserved)
 }
 
 // cell is one rank, or the worst of several.
@@ -90,7 +90,7 @@ func buildMap(r *incident.Report) rankMap {
 	m := rankMap{Counts: make([]int, len(looks)), Ranks: len(r.Ranks)}
 	for _, s := range r.Ranks {
 		byNode[s.Node] = append(byNode[s.Node], s)
-		m.Counts[severity(s.Role)]++
+		m.Counts[gravity(s.Role)]++
 	}
 	nodes := make([]string, 0, len(byNode))
 	for n := range byNode {
@@ -120,7 +120,7 @@ func buildMap(r *incident.Report) rankMap {
 		})
 		cells := make([]cell, len(states))
 		for i, s := range states {
-			cells[i] = cell{Look: severity(s.Role), Rank: s.Rank, Root: root[s.Rank], Text: hover(s), Note: flat(s.Note)}
+			cells[i] = cell{Look: gravity(s.Role), Rank: s.Rank, Root: root[s.Rank], Text: hover(s), Note: flat(s.Note)}
 		}
 		if n != "" {
 			m.Rows = append(m.Rows, mapRow{Node: n, Cells: cells})
@@ -150,7 +150,7 @@ func hover(s incident.RankState) string {
 	if s.LocalRank != nil {
 		t += fmt.Sprintf(", local rank %d", *s.LocalRank)
 	}
-	l := looks[severity(s.Role)]
+	l := looks[gravity(s.Role)]
 	if t += ": " + l.Words; s.Note != "" {
 		t += ". " + flat(s.Note)
 	}

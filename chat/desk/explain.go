@@ -21,6 +21,9 @@ func (a *act) explain(ctx context.Context, text string) error {
 	found := explain.Text(text)
 	if len(found.Entries) == 0 {
 		paragraphs := []string{say(explainNothing)}
+		if s := messages.Sounds(found); s != "" {
+			paragraphs = append(paragraphs, fill("%s", s))
+		}
 		for _, e := range found.Nearest {
 			paragraphs = append(paragraphs, brief(e))
 		}

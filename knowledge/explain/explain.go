@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"faultline/knowledge"
+	"faultline/knowledge/severity"
 )
 
 // Kind says which table an entry is from.
@@ -63,6 +64,8 @@ type Answer struct {
 	More    int     // entries left out of Entries
 	// Nearest are the entries most similar to the text, where nothing matched. They are no answer.
 	Nearest []Entry
+	// Sounds is how bad the text sounds, in whatever software, where nothing matched.
+	Sounds severity.Sign
 }
 
 // Bounds. What is pasted is hostile as a log is.
@@ -89,6 +92,9 @@ func Text(text string) Answer {
 	traceback := strings.Contains(text, "Traceback (most recent call last)")
 	for i, line := range lines {
 		f.line(i+1, line, traceback)
+		if sign := severity.Of([]byte(line)); sign.English != "" {
+			f.line(i+1, sign.InEnglish(line), traceback)
+		}
 	}
 	if len(lines) > 1 && (len(f.found) == 0 || len(lines) <= maxBroken) {
 		f.line(0, strings.Join(strings.Fields(text), " "), traceback) // a terminal or a chat broke one line into several
@@ -108,6 +114,11 @@ func Text(text string) Answer {
 	}
 	if len(a.Entries) == 0 {
 		a.Nearest = nearest(text)
+		for _, line := range lines {
+			if sign := severity.Of([]byte(line)); sign.Level > a.Sounds.Level {
+				a.Sounds = sign
+			}
+		}
 	}
 	return a
 }

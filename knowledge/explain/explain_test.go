@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"faultline/knowledge"
+	"faultline/knowledge/severity"
 )
 
 func ids(es []Entry) []string {
@@ -207,4 +208,18 @@ func FuzzText(f *testing.F) {
 			t.Fatal("a second time another answer")
 		}
 	})
+}
+
+// What is not known is told at least as bad as it sounds, and the C library's messages are known in its other languages.
+func TestWhatIsNotKnownSoundsAsItDoes(t *testing.T) {
+	for text, want := range map[string]severity.Level{"mux: lane 3 torn, panicked": severity.Crash, "lane 3 mislaid\nERROR mux lane 3": severity.Failed, "a calm line": severity.Calm} {
+		if a := Text(text); len(a.Entries) > 0 || a.Sounds.Level != want {
+			t.Errorf("%q sounds like %s, entries %q", text, a.Sounds.Level, ids(a.Entries))
+		}
+	}
+	for text, want := range map[string]string{"/job: línea 12: 4242 Violación de segmento": "native-segv", "écriture: Aucun espace disponible sur le périphérique": "storage-full", "读取: 段错误": "native-segv"} {
+		if got := ids(Text(text).Entries); len(got) == 0 || got[0] != want {
+			t.Errorf("%q leads to %q, not to %s", text, got, want)
+		}
+	}
 }
