@@ -81,6 +81,8 @@ type Input struct {
 
 	// kept is what is still known of the text of compressed files.
 	kept *keeper
+	// newcomers is what the reader of the unforeseen found in the files.
+	newcomers *newcomers
 }
 
 // workers is how many goroutines read files.
@@ -127,12 +129,12 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.kept = newKeeper()
+	in.kept, in.newcomers = newKeeper(), new(newcomers)
 	obs, failed, err := read(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	if len(failed) == len(in.Sources) && in.book == nil && in.handed.Empty() {
+	if len(failed) == len(in.Sources) && in.book == nil && in.handed.Empty() && !in.telling(ctx) {
 		why := slices.Concat(failed, in.notes) // where only evidence was given, it says what is wrong with it
 		return nil, fmt.Errorf("%w: %s", ErrNothingToRead, strings.Join(why[:min(len(why), 1)], ""))
 	}
@@ -260,7 +262,18 @@ func judge(ctx context.Context, in Input, obs *worker.Observations, handed resol
 			return nil, err
 		}
 	}
-	return diagnose.RunAfter(facts, earlier), nil
+	r := diagnose.RunAfter(facts, earlier)
+	if !unsettled(r) {
+		return r, nil
+	}
+	var shapes []string
+	if facts.Standing, shapes, err = in.standing(ctx, facts, earlier.Book); err != nil {
+		return nil, err
+	}
+	if r = diagnose.RunAfter(facts, earlier); r.Verdict.Status == incident.NoFailure {
+		r.Shapes = shapes
+	}
+	return r, nil
 }
 
 // conclude resolves, diagnoses and verifies. Observations whose quotation the verifier rejects are withdrawn and

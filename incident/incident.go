@@ -71,6 +71,8 @@ type Report struct {
 	Chain           []Link           `json:"chain"`
 	Course          *Course          `json:"course,omitempty"` // absent where no course can be drawn
 	Timeline        []Event          `json:"timeline"`
+	Standouts       []Standout       `json:"standouts,omitempty"` // lines that stand out, where no known failure matches
+	Shapes          []string         `json:"shapes,omitempty"`    // of lines that sound bad in a run that came to a good end: what such runs print, too
 	Counts          Counts           `json:"counts"`
 	Storage         Storage          `json:"storage"`
 	Artifacts       []Artifact       `json:"artifacts,omitempty"`
@@ -193,6 +195,26 @@ type Candidate struct {
 	Origin     string     `json:"origin"`
 	Mechanism  string     `json:"mechanism"`
 	Confidence Confidence `json:"confidence"`
+}
+
+// Standout is a line that stands out among all others, whatever it says: what an expert would look at who has never seen its wording.
+type Standout struct {
+	Statement string     `json:"statement"` // the line, or the exception or panic that it is part of, in one sentence
+	Severity  string     `json:"severity"`  // calm, warning, error, crash
+	Rank      *int       `json:"rank"`      // global; null where not proven
+	Node      string     `json:"node"`
+	N         int64      `json:"n"`     // how many lines like it there are
+	Files     int        `json:"files"` // in how many files
+	Score     int        `json:"score"` // the sum of the points of its reasons
+	Reasons   []Reason   `json:"reasons"`
+	Evidence  []Evidence `json:"evidence"`
+}
+
+// Reason is one part of a standout's score.
+type Reason struct {
+	Part   string `json:"part"` // severity, stack, position, rarity, spatial, cross-job, temporal, background, known
+	Points int    `json:"points"`
+	Text   string `json:"text"`
 }
 
 // Suspect is plausible, without evidence; never scored.

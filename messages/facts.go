@@ -27,11 +27,15 @@ func headline(r *incident.Report) (text, tone string) {
 			return noFailure(v.Ending)
 		}
 		return "Nothing broke: " + mechanismTitle(v.Mechanism), "good"
+	case v.Status == incident.Inconclusive && v.Mechanism == "unknown" && v.Ending != "":
+		return "Can't tell whether anything failed", "open"
 	case v.Status == incident.Inconclusive && len(v.Candidates) > 1:
 		text = fmt.Sprintf("Not decided between %d causes", len(v.Candidates))
 		tone = "open"
 	case besideOnly(r):
 		return "No log of the job was given, only evidence beside it", "open"
+	case unforeseen(r):
+		return "No known failure matches; most suspicious: " + clip(flat(r.Standouts[0].Statement), mostOfHeading), "open"
 	case v.Status == incident.Inconclusive && (v.Mechanism == "" || v.Mechanism == "unknown"):
 		return "What broke it is not in these files", "open"
 	case v.Status == incident.Inconclusive:
@@ -46,6 +50,12 @@ func headline(r *incident.Report) (text, tone string) {
 		text += ": " + w
 	}
 	return text, tone
+}
+
+// unforeseen says that no known failure matches, and that lines stand out all the same.
+func unforeseen(r *incident.Report) bool {
+	v := r.Verdict
+	return v.Status == incident.Inconclusive && (v.Mechanism == "" || v.Mechanism == "unknown") && len(r.Standouts) > 0 && v.Ending == ""
 }
 
 // besideOnly says that nothing is decided because no log of the job was read.

@@ -50,7 +50,7 @@ func screen(v *view) []part {
 	}
 	if besideOnly(r) {
 		add("What", "How the job ended, its logs would tell.")
-	} else if saysMore(r.Verdict.Summary, v.Headline) {
+	} else if !unforeseen(r) && saysMore(r.Verdict.Summary, v.Headline) {
 		add("What", sentence(r.Verdict.Summary)+proofText(r))
 		ps[len(ps)-1].Proof = proofText(r)
 	}
@@ -70,6 +70,9 @@ func screen(v *view) []part {
 			names = append(names, fmt.Sprintf("%s (%.2f)", mechanismTitle(c.Mechanism), float64(c.Confidence)))
 		}
 		add(couldBe, strings.Join(names, " · "))
+	}
+	for i, s := range r.Standouts {
+		add(fmt.Sprintf("Clue %d", i+1), clue(s))
 	}
 	add("Where", unplaced(r.Verdict))
 	add("How sure", sureText(r.Verdict))
@@ -107,6 +110,9 @@ func besideText(r *incident.Report) string {
 			case len(f.Evidence) == 0:
 			case text == "":
 				text = capital(flat(a.Title)) + ": " + sentence(lowered(f.Statement))
+				if p := proofOf(f.Evidence[0]); p.Quote {
+					text += " See " + p.Where + "."
+				}
 			default:
 				more++
 			}
@@ -169,6 +175,8 @@ func sureText(v incident.Verdict) string {
 	switch {
 	case v.Status == incident.NoFailure:
 		t = capital(conf) + "."
+	case v.Status == incident.Inconclusive && len(v.Candidates) > 1 && slices.ContainsFunc(v.Candidates, func(c incident.Candidate) bool { return c.Mechanism == "unknown" }):
+		t = fmt.Sprintf("Can't tell; %.2f that it is one of those named.", float64(v.Confidence))
 	case v.Status == incident.Inconclusive && len(v.Candidates) > 1:
 		t = fmt.Sprintf("Not decided; %.2f that it is one of these.", float64(v.Confidence))
 	case v.Status == incident.Inconclusive && v.Confidence == 0:
@@ -236,7 +244,7 @@ func doNow(r *incident.Report) string {
 
 // proofText is where to see what broke with one's own eyes.
 func proofText(r *incident.Report) string {
-	if s := r.Verdict.Status; s != incident.Confirmed && s != incident.Probable || len(r.KeyFiles) == 0 || r.KeyFiles[0].Line == 0 {
+	if r.Verdict.Status == incident.NoFailure || len(r.Standouts) > 0 || len(r.KeyFiles) == 0 || r.KeyFiles[0].Line == 0 {
 		return ""
 	}
 	return " See " + fileLine(r.KeyFiles[0]) + "."
@@ -536,6 +544,8 @@ func spare(p part, lines int) int {
 		return 0
 	case p.Label == couldBe:
 		return 1
+	case strings.HasPrefix(p.Label, "Clue"):
+		return n
 	case p.Label == "Do now" && n <= 2:
 		return 2
 	}

@@ -93,6 +93,7 @@ var closed = map[string][]string{
 	"Storage.Status": {"partial", "examined"}, "StorageSign.Kind": {"trouble", "use"}, "Storage.Judgement": {"open", "cleared"}, "Hypothesis.Status": {"accepted", "rejected"},
 	"Storage.Clocks": {"proven", "likely", "unproven"}, "StorageEpisode.Side": {"target", "network"}, "StorageEpisode.Standing": {"cause", "coincident"},
 	"Recurrence.Kind": {"item", "host"}, "Difference.What": {"nodes-added", "argument"},
+	"Standout.Severity": {"calm", "crash"}, "Reason.Part": {"severity", "cross-job"},
 	"Recommendation.When": {"now", "structural"}, "Verdict.Mechanism": {"gpu-oom", ""}, "Candidate.Mechanism": {"gpu-oom"}, "Suspect.Mechanism": {"x"}, "Hypothesis.Mechanism": {"x-y"},
 }
 

@@ -47,6 +47,9 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 			s.Relieved(p)
 		}
 	}
+	if p := mechanism.Explained(s); p != nil && len(d.winners) == 0 {
+		d.winners, d.proposals = []*mechanism.Proposal{p}, append(d.proposals, p)
+	}
 	r := &incident.Report{Schema: incident.Schema}
 	b := builder{s: s, d: d, r: r, beside: beside}
 	b.job()
@@ -64,6 +67,7 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 	b.advice()
 	b.reads()
 	b.artifacts()
+	b.standouts()
 	r.Warnings = append(r.Warnings, f.Warnings...)
 	r.Revisions = b.overturned(first)
 	if r.Warnings == nil {

@@ -48,7 +48,7 @@ func TestFieldOtherLaunchers(t *testing.T) {
 		{"mpirun of a process that did not leave MPI", one(fieldSteps + "mpirun has exited due to process rank 3 with PID 0 on\nnode cn12 exiting improperly. There are three reasons this could occur:\n"), []string{"unknown"}, "-"},
 		{"Hydra, cut off", one(fieldSteps + "Error executing job with overrides: ['trainer.devices=8']\n"), []string{"unknown"}, "-"},
 		{"Ctrl-C in front of srun", one(fieldSteps + "srun: interrupt (one more within 1 sec to abort)\nsrun: StepId=77.0 tasks 0-7: running\n^Csrun: sending Ctrl-C to StepId=77.0\n"), []string{"external-signal"}, "-"},
-		{"and SLURM ended the step", one(fieldSteps + "^Csrun: sending Ctrl-C to StepId=77.0\nsrun: Job step aborted: Waiting up to 32 seconds for job step to finish.\nslurmstepd: error: *** STEP 77.0 ON n1 CANCELLED AT 2025-03-04T10:20:12 ***\n"), []string{"cancelled"}, "-"},
+		{"and SLURM ended the step", one(fieldSteps + "^Csrun: sending Ctrl-C to StepId=77.0\nsrun: Job step aborted: Waiting up to 32 seconds for job step to finish.\nslurmstepd: error: *** STEP 77.0 ON n1 CANCELLED AT 2025-03-04T10:20:12 ***\n"), []string{"cancelled", "unknown"}, "-"},
 		{"a session that broke off", one(fieldSteps + "client_loop: send disconnect: Broken pipe\n"), []string{"unknown"}, "-"},
 		{"when all was done", one(fieldSteps + "Training completed.\nConnection to gpu-17 closed by remote host.\n"), []string{"completed"}, "-"},
 		{"Ray of two versions", one("Traceback (most recent call last):\n  File \"/a/train.py\", line 3, in <module>\n    ray.init()\nRuntimeError: Version mismatch: The cluster was started with:\n    Ray: 2.40.0\n    Python: 3.10.12\nThis process on node 10.0.0.4 was started with:\n    Ray: 2.43.0\n"), []string{"version-mismatch"}, "-"},

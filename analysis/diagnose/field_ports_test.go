@@ -106,8 +106,8 @@ func TestStepsThatSLURMEndedByItself(t *testing.T) {
 	for _, c := range []fieldCase{
 		{"PMI2 gave up", one("srun: error: mpi/pmi2: failed to send temp kvs to compute nodes\n" + over), []string{"init-unreachable"}, "-"},
 		{"an error that nobody knows", one(odd + over), []string{"cancelled", "unknown"}, "-"},
-		{"it trained", one(odd + fieldSteps + over), []string{"cancelled"}, "-"},
-		{"nothing but the end", one(over), []string{"cancelled"}, "-"},
+		{"it trained", one(odd + fieldSteps + over), []string{"cancelled", "unknown"}, "-"},
+		{"nothing but the end", one(over), []string{"cancelled", "unknown"}, "-"},
 		{"Open MPI does not know SLURM", one(ompi + ompi + "srun: error: n1: tasks 0-3: Exited with exit code 1\nsrun: error: n2: tasks 4-7: Exited with exit code 1\n"), []string{"config-error"}, "-"},
 	} {
 		c.check(t)

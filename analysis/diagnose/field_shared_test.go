@@ -42,7 +42,7 @@ func TestFieldSharedResources(t *testing.T) {
 		{"the controller drains a node of a cancelled job", map[string]string{"slurm-91.out": fieldSteps + "slurmstepd: error: *** STEP 91.0 ON c1 CANCELLED AT 2025-05-02T04:00:55 ***\n",
 			"slurmctld.log": "[2025-05-02T04:05:02.000] error: slurmd error running JobId=91 on node(s)=c2: Kill task failed\n"}, []string{"cancelled", "unknown"}, "node c2"},
 		{"the controller drains a node of another job", map[string]string{"slurm-91.out": fieldSteps + "slurmstepd: error: *** STEP 91.0 ON c1 CANCELLED AT 2025-05-02T04:00:55 ***\n",
-			"slurmctld.log": "[2025-05-02T04:05:02.000] error: slurmd error running JobId=90 on node(s)=c2: Kill task failed\n"}, []string{"cancelled"}, "-"},
+			"slurmctld.log": "[2025-05-02T04:05:02.000] error: slurmd error running JobId=90 on node(s)=c2: Kill task failed\n"}, []string{"cancelled", "unknown"}, "-"},
 		{"Vertex AI: a replica out of memory", one(fieldSteps + "ERROR The replica workerpool0-0 ran out-of-memory and exited with a non-zero status of 137(SIGKILL).\n"), []string{"host-oom"}, "-"},
 		{"a service says that a replica failed", one(fieldSteps + "The replica workerpool1-1 exited with a non-zero status of 1. Termination reason: Error.\n"), []string{"unknown"}, "-"},
 		{"an operator says that a pod failed", one(fieldSteps + "PyTorchJob llm is failed because 1 Worker replica(s) failed.\n"), []string{"unknown"}, "-"},
@@ -83,7 +83,7 @@ func TestFieldSharedResources(t *testing.T) {
 		{"srun lost a daemon", one(fieldSteps + "srun: error: step_launch_notify_io_failure: aborting, io error with slurmstepd on node 3\nsrun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n" +
 			"slurmstepd: error: *** STEP 61.0 ON c1 CANCELLED AT 2025-04-01T10:05:00 ***\n"), []string{"node-failure", "unknown"}, "-"},
 		{"srun lost a daemon while a cancelled step ended", one(fieldSteps + "slurmstepd: error: *** STEP 61.0 ON c1 CANCELLED AT 2025-04-01T10:05:00 ***\n" +
-			"srun: error: step_launch_notify_io_failure: aborting, io error with slurmstepd on node 3\n"), []string{"cancelled"}, "-"},
+			"srun: error: step_launch_notify_io_failure: aborting, io error with slurmstepd on node 3\n"), []string{"cancelled", "unknown"}, "-"},
 		{"a shard that is not what its index says", one(raisedBy(4, "ValueError: Checksum failure: /tmp/mds/shard.00041.mds.zstd")), []string{"bad-sample"}, "rank 4"},
 		{"a prolog failed", one("salloc: Prolog failure on node k3-6\nsalloc: error: Job allocation 23 has been revoked\n"), []string{"scheduler-error"}, "node k3-6"},
 		{"PMIx heard nothing", one("slurmstepd: error:  mpi/pmix_v3: pmixp_coll_ring_reset_if_to: n1 [0]: pmixp_coll_ring.c:742: 0x14ce: collective timeout seq=0\n" +

@@ -124,6 +124,7 @@ func (b *builder) verdict() {
 	}
 	top := w[0]
 	b.contradicted(top)
+	v.Ending = top.Ending
 	v.Mechanism, v.Summary, v.Why, v.Scope = string(top.Mechanism), top.Summary, top.Why, top.Scope
 	set := []knowledge.Slug{}
 	var wants []incident.Need
@@ -163,6 +164,10 @@ func (b *builder) verdict() {
 		conf -= cut
 	}
 	v.Confidence = incident.Confidence(conf)
+	if top.Class == mechanism.Nothing && slices.Contains(set, knowledge.Unknown) { // that nothing failed is not the first thing to say
+		set = append([]knowledge.Slug{knowledge.Unknown}, slices.DeleteFunc(set, func(m knowledge.Slug) bool { return m == knowledge.Unknown })...)
+		v.Mechanism = unknown
+	}
 	v.Origin = origin(set[0])
 	for _, m := range set {
 		v.Candidates = append(v.Candidates, incident.Candidate{Origin: origin(m), Mechanism: string(m), Confidence: incident.Confidence(conf)})
@@ -174,11 +179,14 @@ func (b *builder) verdict() {
 	for i := range v.Candidates {
 		v.Candidates[i].Confidence = incident.Confidence(conf / float64(len(set)))
 	}
+	if n := len(set); n > 1 && slices.Contains(set, knowledge.Unknown) { // "not explained" excludes nothing: it is left out of the sum
+		v.Confidence = incident.Confidence(conf * float64(n-1) / float64(n))
+	}
 	switch {
 	case len(set) > 1:
 		v.Status = incident.Inconclusive
 	case top.Class == mechanism.Nothing || top.Mechanism == knowledge.Cancelled:
-		v.Status, v.Ending = incident.NoFailure, top.Ending
+		v.Status = incident.NoFailure
 	case top.Direct && (len(top.Ranks) > 0 || len(top.Nodes) > 0 || top.Scope == "all"):
 		v.Status = incident.Confirmed
 	default:

@@ -75,6 +75,23 @@ func (p *Past) LastGood(now Now) *incident.LastGood {
 	return out
 }
 
+// Usual are the shapes of lines that sound bad and that runs of a name printed which completed; ok is false where none of them states any.
+func (b *Book) Usual(name string) (shapes map[string]bool, ok bool) {
+	shapes = map[string]bool{}
+	if b == nil || name == "" {
+		return shapes, false
+	}
+	for _, r := range b.Runs {
+		if r.Completed && r.Name == name && r.Shapes != nil {
+			ok = true
+			for _, s := range r.Shapes {
+				shapes[s] = true
+			}
+		}
+	}
+	return shapes, ok
+}
+
 type differ struct {
 	book *Book
 	run  *Run

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -237,7 +238,7 @@ func (r *Run) decode() error {
 		{"completed", &r.Completed}, {"status", &r.Status}, {"mechanism", &r.Mechanism}, {"origin", &r.Origin}, {"confidence", &conf},
 		{"root_ranks", &r.RootRanks}, {"root_nodes", &r.RootNodes}, {"component", &r.Component}, {"item", &r.Item}, {"step", &r.Step},
 		{"steps_logged", &r.StepsLogged}, {"framework", &r.Framework}, {"world_size", &r.WorldSize}, {"nodes_count", &r.NodesCount},
-		{"versions", &r.Versions}, {"nodes", &r.Nodes}, {"arguments", &r.Arguments}, {"user", &r.User},
+		{"versions", &r.Versions}, {"nodes", &r.Nodes}, {"arguments", &r.Arguments}, {"user", &r.User}, {"shapes", &r.Shapes},
 	} {
 		m, ok := r.members[x.name]
 		if ok && string(m.value) != "null" && json.Unmarshal(m.value, x.to) != nil {
@@ -261,6 +262,11 @@ func (r *Run) check() error {
 	for _, s := range slices.Concat([]string{r.Name, r.Start, r.End, r.Status, r.Mechanism, r.Origin, r.Component, r.Item, r.Framework, r.User}, r.Nodes, r.RootNodes) {
 		if !sound(s) {
 			return errText
+		}
+	}
+	for _, s := range r.Shapes {
+		if _, err := strconv.ParseUint(s, 16, 64); err != nil || len(s) != 16 {
+			return errors.New("a shape is no hash of 16 hexadecimal digits")
 		}
 	}
 	for _, m := range []map[string]string{r.Versions, r.Arguments} {

@@ -45,6 +45,8 @@ type Record struct {
 	Versions    map[string]string `json:"versions,omitempty"`
 	Nodes       []string          `json:"nodes,omitempty"`
 	Arguments   map[string]string `json:"arguments,omitempty"`
+	// Shapes are of lines that sound bad and that a run printed which completed.
+	Shapes []string `json:"shapes,omitempty"`
 	// User is a key that tells one submitter from another, in whatever form the operator chooses. It is never shown.
 	User string `json:"user,omitempty"`
 }
@@ -83,6 +85,9 @@ func Of(r *incident.Report, who Who) (Record, error) {
 			}
 		}
 		out.Component, out.Item = text(v.Root.Component), text(v.Root.Item)
+	}
+	if out.Completed {
+		out.Shapes = slices.Clone(r.Shapes)
 	}
 	out.Step, out.StepsLogged, out.Framework = j.LastStep, j.StepsLogged, text(j.Framework)
 	if j.WorldSize != nil {

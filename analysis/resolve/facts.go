@@ -8,6 +8,7 @@ import (
 	"faultline/analysis/artifact/accounting"
 	"faultline/analysis/artifact/nccl"
 	"faultline/analysis/line"
+	"faultline/analysis/novel"
 	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
@@ -78,6 +79,8 @@ type Facts struct {
 	Listed []*ListedState
 	// NCCL is what NCCL's own lines say; nil where there are none.
 	NCCL *NCCL
+	// Standing are the lines that stand out, whatever they say, the most suspicious first; nil where nobody looked for them.
+	Standing []novel.Line
 	// RecorderOff are ranks whose dump holds nothing because their recorder was off.
 	RecorderOff []int
 

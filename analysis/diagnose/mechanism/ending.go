@@ -404,9 +404,12 @@ func cancelled(s *Scene) *Proposal {
 		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
 		p.Why = hit.Line.By() + " ended it without a reason of its own, and nothing that is here had failed before; files are missing"
 	}
+	if l := unsoundBefore(f, hit); l != nil {
+		p.besideIt(l, 0.88, hit.Line.By()+" ended it without a reason of its own; before that, a line stands out whose meaning is not known")
+	}
 	stoodStillPerhaps(s, p, hit.Line.By()+" ended it without a reason of its own")
 	if p.Direct && f.Unheard() {
-		p.Direct, p.Base = false, 0.88
+		p.Rivals, p.Direct, p.Base = append(p.Rivals, knowledge.Unknown), false, 0.88
 		p.Why = hit.Line.By() + " ended it without a reason of its own, and nothing had failed before; whether it still worked then is not known: of its lines that were looked at none from the hour before tells a time"
 	}
 	unkillable(s, p)

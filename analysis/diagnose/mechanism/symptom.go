@@ -9,6 +9,7 @@ import (
 	"faultline/analysis/worker"
 	"faultline/incident"
 	"faultline/knowledge"
+	"faultline/knowledge/severity"
 )
 
 // symptoms: lines that say somebody else failed first.
@@ -157,6 +158,11 @@ func completed(s *Scene) *Proposal {
 		if nodes, first := undead(f); first != nil {
 			p.outlived(nodes, first)
 		}
+		if l := unsound(f, severity.Crash); l != nil {
+			p.besideIt(l, 0.7, "the program says that it finished; but a process of it seems to have crashed")
+		}
+	case unsound(f, severity.Warning) != nil:
+		return nil // what it means nobody knows
 	case f.Coverage.Partial || torn(f) || lastWords(f) || leftMidway(f):
 		return nil // the end of what is here is not the end of the job, or not a good one
 	case len(f.Progress) > 2:
@@ -165,6 +171,7 @@ func completed(s *Scene) *Proposal {
 		p.Summary, p.Why = "nothing failed as far as these logs go", "training made progress to the end of the logs and no line reports a failure"
 		p.For = append(p.For, finding("the last progress line", QuoteAt(last.At, nil)))
 		open(f, p)
+		stopsMidway(f, p)
 	case hasSave(f):
 		p.Base = 0.7
 		p.Summary, p.Why = "nothing failed as far as these logs go", "a checkpoint was saved and no line reports a failure"
@@ -173,6 +180,43 @@ func completed(s *Scene) *Proposal {
 		return nil
 	}
 	return p
+}
+
+// stopsMidway leaves open how a job ended whose lines stop before its last step, and of which nobody says that it still runs: a process that
+// is killed, or hangs, prints nothing.
+func stopsMidway(f *resolve.Facts, p *Proposal) {
+	if p.Ending != incident.EndUnseen || f.Standing == nil || excerpt(f) {
+		return // it still runs, or its lines were not looked at for what nobody foresaw
+	}
+	step, total := int64(-1), int64(0)
+	for _, x := range f.Progress {
+		if x.Phase == worker.Training && x.Total > 0 && x.Step > step {
+			step, total = x.Step, x.Total
+		}
+	}
+	if step < 0 || total-step <= total/10 {
+		return
+	}
+	p.Rivals = append(p.Rivals, knowledge.Unknown)
+	p.Summary = fmt.Sprintf("the logs stop at step %d of %d; nothing in them failed until then", step, total)
+	p.Why = "no good end is seen: the job may go on, hang or have been killed"
+}
+
+// excerpt says that all logs with steps begin with one: somebody copied a stretch of them, and their end is not where the job's output ended.
+func excerpt(f *resolve.Facts) bool {
+	const few = 3 // lines, a heading perhaps
+	first := map[string]int64{}
+	for _, p := range f.Progress {
+		if line, ok := first[p.File]; !ok || p.Line < line {
+			first[p.File] = p.Line
+		}
+	}
+	for _, line := range first {
+		if line > few {
+			return false
+		}
+	}
+	return true
 }
 
 // leftMidway says that the store on rank 0's node went away while training was far from the end that it states, and that it took no step

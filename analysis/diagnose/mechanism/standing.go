@@ -1,0 +1,111 @@
+package mechanism
+
+import (
+	"slices"
+	"strings"
+
+	"faultline/analysis/line"
+	"faultline/analysis/novel"
+	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
+	"faultline/incident"
+	"faultline/knowledge"
+	"faultline/knowledge/explain"
+	"faultline/knowledge/severity"
+)
+
+// unsound is the most suspicious line of those that stand out, from a level on; nil where none does. A run that has one is not known to be
+// well: nobody knows what the line means.
+func unsound(f *resolve.Facts, from severity.Level) *novel.Line {
+	for i := range f.Standing {
+		if l := &f.Standing[i]; l.Stands() && l.Level >= from {
+			return l
+		}
+	}
+	return nil
+}
+
+// unsoundBefore is such a line that does not come of an ending: what a process prints while it is being ended is no reason why.
+func unsoundBefore(f *resolve.Facts, end *resolve.End) *novel.Line {
+	for i := range f.Standing {
+		if l := &f.Standing[i]; l.Stands() && l.Known.Meaning == "" && !comesOf(f, l, end) {
+			return l
+		}
+	}
+	return nil
+}
+
+// partings are words of processes that are asked to end, in lower case.
+var partings = []string{"sigterm", "signal 15", "signal: 15", "signal=15", "terminat", "sigint", "interrupt", "shutdown", "shutting down", "143", "cancel"}
+
+// comesOf says that a line was printed because of an ending: below any line that tells of it, later, or in words of a process that is ended.
+func comesOf(f *resolve.Facts, l *novel.Line, end *resolve.End) bool {
+	for _, e := range f.Ends {
+		if e.Line.File == l.File && e.Line.Off <= l.At.Off {
+			return true
+		}
+	}
+	p := line.Parse([]byte(l.Text))
+	at := StandingAt(l)
+	at.By, at.Stamp = &p.Who, p.Stamp
+	if t := f.At(at); t.Valid && end.T.Valid && !t.Before(end.T) {
+		return true
+	}
+	text := strings.ToLower(l.Text)
+	return slices.ContainsFunc(partings, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// StandingAt is where a line that stands out is.
+func StandingAt(l *novel.Line) worker.At { return PlaceAt(l.File, l.At) }
+
+// PlaceAt is a place in a file as observations have it.
+func PlaceAt(file string, p novel.Place) worker.At {
+	return worker.At{Pos: worker.Pos{File: file, Line: p.Line, Off: p.Off, Len: p.Len}}
+}
+
+// besideIt makes of a proposal that the run is well, or was ended from outside, one that leaves open what a line that nobody knows means.
+func (p *Proposal) besideIt(l *novel.Line, base float64, why string) {
+	p.Rivals, p.Direct, p.Base, p.Why = append(p.Rivals, knowledge.Unknown), false, min(p.Base, base), why
+	p.Against = append(p.Against, incident.Finding{Statement: "a line that no known failure matches stands out", Evidence: []incident.Evidence{QuoteAt(StandingAt(l), nil)}})
+}
+
+// looked is how many of the lines that stand out are looked up.
+const looked = 12
+
+// Explained proposes what the tables for people know of a line that stands out and that no reader made anything of: they know more wordings
+// than the readers, and the C library's messages in its other languages. It is for runs that nothing else explains; nil where the tables
+// know nothing either.
+func Explained(s *Scene) *Proposal {
+	f := s.Facts
+	for i := range f.Standing[:min(len(f.Standing), looked)] {
+		l := &f.Standing[i]
+		if !l.Stands() || l.Known.Meaning != "" && len(f.Tails) > 0 {
+			continue // the readers of logs knew it, and made nothing of it
+		}
+		e, ok := told(l)
+		if !ok {
+			continue
+		}
+		p := &Proposal{Mechanism: e.Mechanism, Class: Local, Rivals: []knowledge.Slug{knowledge.Unknown}, Base: 0.8, Scope: "unknown", At: f.At(StandingAt(l)), Summary: e.Meaning,
+			Why: "a line that stands out reads like it; the readers of logs don't know its form"}
+		if l.Rank != resolve.NoRank {
+			p.Ranks, p.Scope = []int{l.Rank}, "rank"
+		}
+		if l.Node != "" {
+			p.Nodes = []string{l.Node}
+		}
+		p.For = append(p.For, finding(e.Title, QuoteAt(StandingAt(l), nil)))
+		return p
+	}
+	return nil
+}
+
+// told is the cause that the tables know of a line.
+func told(l *novel.Line) (explain.Entry, bool) {
+	for _, e := range explain.Text(l.Sign.InEnglish(l.Text)).Entries {
+		if e.Role == knowledge.CauseRole && e.Mechanism != "" && (e.Kind == explain.Line || e.Kind == explain.Errno || e.Kind == explain.Xid) {
+			return e, true
+		}
+	}
+	return explain.Entry{}, false
+}

@@ -1,0 +1,269 @@
+package analysis
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"faultline/analysis/filename"
+	"faultline/analysis/history"
+	"faultline/analysis/line"
+	"faultline/analysis/novel"
+	"faultline/analysis/resolve"
+	"faultline/analysis/scan"
+	"faultline/analysis/worker"
+	"faultline/incident"
+	"faultline/knowledge"
+	"faultline/knowledge/severity"
+)
+
+// What is looked at for lines that stand out, in bytes: of all files together, and of each at least.
+const (
+	standingBudget = 4 << 20
+	standingLeast  = 64 << 10
+)
+
+// mostStanding is how many lines are kept for the report, mostShapes how many shapes for comparisons with later runs.
+const (
+	mostStanding = 64
+	mostShapes   = 256
+)
+
+// newcomers keeps what was read of the files by the reader of the unforeseen: conclusions are derived more than once.
+type newcomers struct {
+	once  sync.Once
+	files []*novel.File
+	err   error
+}
+
+// standing are the lines that stand out, whatever they say, the most suspicious first.
+func (in *Input) standing(ctx context.Context, f *resolve.Facts, past *history.Book) (lines []novel.Line, shapes []string, err error) {
+	in.newcomers.once.Do(func() { in.newcomers.files, in.newcomers.err = in.unforeseen(ctx, f) })
+	if err := in.newcomers.err; err != nil {
+		return nil, nil, err
+	}
+	w := world(f)
+	usual, known := past.Usual(f.Job.Name)
+	w.HasGood, w.Good = known, func(template uint64) bool { return usual[shape(template)] }
+	w.Tables = len(in.Sources) == 0
+	lines = novel.Weigh(in.newcomers.files, w, math.MaxInt)
+	for i := range lines {
+		if lines[i].Level > severity.Calm && len(shapes) < mostShapes {
+			shapes = append(shapes, shape(lines[i].Template))
+		}
+	}
+	slices.Sort(shapes)
+	lines = lines[:min(len(lines), mostStanding)]
+	if w.Tables {
+		in.hosts(lines)
+	}
+	markRead(lines, f.Obs)
+	return lines, slices.Compact(shapes), nil
+}
+
+// shape writes a template's hash as reports and histories have it.
+func shape(template uint64) string { return fmt.Sprintf("%016x", template) }
+
+// hosts gives lines of evidence the nodes that the names of their files state.
+func (in *Input) hosts(lines []novel.Line) {
+	var names []string
+	for _, s := range in.Evidence {
+		names = append(names, s.Name)
+	}
+	named := filename.Parse(names)
+	for i := range lines {
+		if l := &lines[i]; l.Node == "" {
+			l.Node = resolve.ShortHost(named[l.File].Host)
+		}
+	}
+}
+
+// telling says that evidence of a kind that nobody knows holds a line that stands out: then it is worth a report, of that line.
+func (in *Input) telling(ctx context.Context) bool {
+	for _, s := range in.Evidence {
+		f, err := scan.Open(s.Path)
+		if err != nil {
+			continue
+		}
+		file, err := novel.Read(ctx, s.Name, f, novel.Options{LastStep: -1, Size: s.Bytes})
+		f.Close()
+		if err != nil || file.Binary {
+			continue
+		}
+		for _, l := range novel.Weigh([]*novel.File{file}, novel.World{}, 1) {
+			if l.Level >= severity.Failed {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// markRead marks the lines of which the readers of logs made something: what they mean for the job is decided elsewhere.
+func markRead(lines []novel.Line, obs *worker.Observations) {
+	type place struct {
+		file string
+		line int64
+	}
+	at := map[place]*novel.Line{}
+	files := map[string][]*novel.Line{}
+	for i := range lines {
+		l := &lines[i]
+		at[place{l.File, l.At.Line}] = l
+		files[l.File] = append(files[l.File], l)
+	}
+	unread := map[place]bool{}
+	for i := range obs.Unclassified {
+		unread[place{obs.Unclassified[i].File, obs.Unclassified[i].Line}] = true
+	}
+	obs.Filter(func(o worker.At) bool {
+		if l := at[place{o.File, o.Line}]; l != nil && !unread[place{o.File, o.Line}] {
+			l.Known.Read = true
+		}
+		return true
+	})
+	for i := range obs.Exceptions {
+		x := &obs.Exceptions[i]
+		for _, l := range files[x.File] {
+			if x.Begin.Line > 0 && x.Begin.Line <= l.At.Line && l.At.Line <= x.Line {
+				l.Known.Read = true
+			}
+		}
+	}
+}
+
+// unforeseen reads the logs once more; where there are none, the evidence beside them. A file that cannot be read to its end counts as far
+// as it goes: that it is cut is said elsewhere.
+func (in *Input) unforeseen(ctx context.Context, f *resolve.Facts) ([]*novel.File, error) {
+	sources := in.Sources
+	if len(sources) == 0 {
+		sources = in.Evidence
+	}
+	known := map[string]*novel.Options{}
+	of := func(file string) *novel.Options {
+		if known[file] == nil {
+			known[file] = &novel.Options{LastStep: -1}
+		}
+		return known[file]
+	}
+	for i := range f.Progress {
+		if p, o := &f.Progress[i], of(f.Progress[i].File); p.Off > o.LastStep {
+			o.LastStep, o.StepLine = p.Off, p.Line
+		}
+	}
+	for i := range f.Tails {
+		o := of(f.Tails[i].File)
+		o.Size, o.Lines = f.Tails[i].Bytes, f.Tails[i].Lines
+	}
+	for _, s := range sources {
+		of(s.Name)
+	}
+	budget := int64(max(standingLeast, standingBudget/max(1, len(sources))))
+	files := make([]*novel.File, len(sources))
+	g, reading := errgroup.WithContext(ctx)
+	g.SetLimit(in.workers())
+	for i, s := range sources {
+		g.Go(func() error {
+			src, err := scan.Open(s.Path)
+			if err != nil {
+				return nil // reading the logs said so
+			}
+			defer src.Close()
+			o := *known[s.Name]
+			if o.Lines > 0 { // else nobody counted them, and the numbers of its last ones are not known
+				o.Budget, o.Skip = budget, func(n int64) error { return scan.Skip(src, n) }
+			}
+			files[i], _ = novel.Read(reading, s.Name, src, o)
+			return reading.Err()
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, fmt.Errorf("looking for lines that stand out: %w", err)
+	}
+	return slices.DeleteFunc(files, func(f *novel.File) bool { return f == nil }), nil
+}
+
+// world answers what the weigher asks from the facts.
+func world(f *resolve.Facts) novel.World {
+	lineOf := func(file string, at novel.Place, who *line.Who) worker.At {
+		return worker.At{Pos: worker.Pos{File: file, Line: at.Line, Off: at.Off, Len: at.Len}, By: who}
+	}
+	var newest resolve.Moment
+	for i := range f.Progress {
+		if t := f.Progress[i].T; t.Valid && (!newest.Valid || newest.T < t.T) {
+			newest = t
+		}
+	}
+	writers := map[string]int{}
+	for i := range f.Tails {
+		ranks := map[int]bool{}
+		for j := range f.Tails[i].Writers {
+			w := &f.Tails[i].Writers[j]
+			if r, ok := f.RankOf(w.At(f.Tails[i].File, w.First)); ok {
+				ranks[r] = true
+			}
+		}
+		writers[f.Tails[i].File] = len(ranks)
+	}
+	kernels := map[string]string{} // the nodes whose kernels' logs are at hand
+	for _, e := range f.Kernel {
+		if e.Node != "" {
+			kernels[e.At.File] = e.Node
+		}
+	}
+	return novel.World{
+		Stepped: len(f.Progress) > 0,
+		Place: func(file string, at novel.Place, who *line.Who) (int, string) {
+			l := lineOf(file, at, who)
+			rank, ok := f.RankOf(l)
+			if !ok {
+				rank = resolve.NoRank
+			}
+			node := f.NodeOf(l)
+			if node == "" {
+				node = kernels[file]
+			}
+			return rank, node
+		},
+		Behind: func(file string, at novel.Place, text string) (bool, bool) {
+			p := line.Parse([]byte(text))
+			l := lineOf(file, at, &p.Who)
+			l.Stamp = p.Stamp
+			t := f.At(l)
+			if !t.Valid || !newest.Valid {
+				return false, false
+			}
+			return !t.Before(newest), true
+		},
+		Known:   catalogued,
+		Writers: func(file string) int { return writers[file] },
+	}
+}
+
+// catalogued is what the tables of failures say of a line.
+func catalogued(text string) novel.Known {
+	ids := knowledge.Match(nil, []byte(text))
+	k := novel.Known{Noise: len(ids) > 0, Echo: len(ids) > 0}
+	for _, id := range ids {
+		s, ok := knowledge.Lookup(id)
+		if !ok {
+			continue
+		}
+		if k.Meaning == "" {
+			k.Meaning = s.Meaning
+		}
+		k.Noise = k.Noise && (s.Role == knowledge.NoiseRole || s.Role == knowledge.InfoRole)
+		k.Echo = k.Echo && s.Role == knowledge.ConsequenceRole
+	}
+	return k
+}
+
+// unsettled says that a report leaves room for what nobody foresaw: nothing explains the run, something may remain unexplained, or it is held to
+// be sound.
+func unsettled(r *incident.Report) bool {
+	return r.Verdict.Status == incident.NoFailure || slices.ContainsFunc(r.Verdict.Candidates, func(c incident.Candidate) bool { return c.Mechanism == string(knowledge.Unknown) })
+}
