@@ -143,25 +143,7 @@ func (in *Input) unforeseen(ctx context.Context, f *resolve.Facts) ([]*novel.Fil
 	if len(sources) == 0 {
 		sources = in.Evidence
 	}
-	known := map[string]*novel.Options{}
-	of := func(file string) *novel.Options {
-		if known[file] == nil {
-			known[file] = &novel.Options{LastStep: -1}
-		}
-		return known[file]
-	}
-	for i := range f.Progress {
-		if p, o := &f.Progress[i], of(f.Progress[i].File); p.Off > o.LastStep {
-			o.LastStep, o.StepLine = p.Off, p.Line
-		}
-	}
-	for i := range f.Tails {
-		o := of(f.Tails[i].File)
-		o.Size, o.Lines = f.Tails[i].Bytes, f.Tails[i].Lines
-	}
-	for _, s := range sources {
-		of(s.Name)
-	}
+	known := sizes(f, sources)
 	budget := int64(max(standingLeast, standingBudget/max(1, len(sources))))
 	files := make([]*novel.File, len(sources))
 	g, reading := errgroup.WithContext(ctx)
@@ -187,34 +169,36 @@ func (in *Input) unforeseen(ctx context.Context, f *resolve.Facts) ([]*novel.Fil
 	return slices.DeleteFunc(files, func(f *novel.File) bool { return f == nil }), nil
 }
 
+// sizes are what is known of files before they are read once more.
+func sizes(f *resolve.Facts, sources []incident.Source) map[string]*novel.Options {
+	known := map[string]*novel.Options{}
+	of := func(file string) *novel.Options {
+		if known[file] == nil {
+			known[file] = &novel.Options{LastStep: -1}
+		}
+		return known[file]
+	}
+	for i := range f.Progress {
+		if p, o := &f.Progress[i], of(f.Progress[i].File); p.Off > o.LastStep {
+			o.LastStep, o.StepLine = p.Off, p.Line
+		}
+	}
+	for i := range f.Tails {
+		o := of(f.Tails[i].File)
+		o.Size, o.Lines = f.Tails[i].Bytes, f.Tails[i].Lines
+	}
+	for _, s := range sources {
+		of(s.Name)
+	}
+	return known
+}
+
 // world answers what the weigher asks from the facts.
 func world(f *resolve.Facts) novel.World {
 	lineOf := func(file string, at novel.Place, who *line.Who) worker.At {
 		return worker.At{Pos: worker.Pos{File: file, Line: at.Line, Off: at.Off, Len: at.Len}, By: who}
 	}
-	var newest resolve.Moment
-	for i := range f.Progress {
-		if t := f.Progress[i].T; t.Valid && (!newest.Valid || newest.T < t.T) {
-			newest = t
-		}
-	}
-	writers := map[string]int{}
-	for i := range f.Tails {
-		ranks := map[int]bool{}
-		for j := range f.Tails[i].Writers {
-			w := &f.Tails[i].Writers[j]
-			if r, ok := f.RankOf(w.At(f.Tails[i].File, w.First)); ok {
-				ranks[r] = true
-			}
-		}
-		writers[f.Tails[i].File] = len(ranks)
-	}
-	kernels := map[string]string{} // the nodes whose kernels' logs are at hand
-	for _, e := range f.Kernel {
-		if e.Node != "" {
-			kernels[e.At.File] = e.Node
-		}
-	}
+	newest, writers, kernels := newestStep(f), writersOf(f), kernelsOf(f)
 	return novel.World{
 		Stepped: len(f.Progress) > 0,
 		Place: func(file string, at novel.Place, who *line.Who) (int, string) {
@@ -242,6 +226,42 @@ func world(f *resolve.Facts) novel.World {
 		Known:   catalogued,
 		Writers: func(file string) int { return writers[file] },
 	}
+}
+
+func newestStep(f *resolve.Facts) (newest resolve.Moment) {
+	for i := range f.Progress {
+		if t := f.Progress[i].T; t.Valid && (!newest.Valid || newest.T < t.T) {
+			newest = t
+		}
+	}
+	return newest
+}
+
+// writersOf is how many ranks write each file.
+func writersOf(f *resolve.Facts) map[string]int {
+	writers := map[string]int{}
+	for i := range f.Tails {
+		ranks := map[int]bool{}
+		for j := range f.Tails[i].Writers {
+			w := &f.Tails[i].Writers[j]
+			if r, ok := f.RankOf(w.At(f.Tails[i].File, w.First)); ok {
+				ranks[r] = true
+			}
+		}
+		writers[f.Tails[i].File] = len(ranks)
+	}
+	return writers
+}
+
+// kernelsOf are the nodes whose kernels' logs are at hand, by file.
+func kernelsOf(f *resolve.Facts) map[string]string {
+	kernels := map[string]string{}
+	for _, e := range f.Kernel {
+		if e.Node != "" {
+			kernels[e.At.File] = e.Node
+		}
+	}
+	return kernels
 }
 
 // catalogued is what the tables of failures say of a line.

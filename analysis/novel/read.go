@@ -16,67 +16,6 @@ import (
 	"faultline/knowledge/severity"
 )
 
-// Bounds of one file.
-const (
-	chunk     = 256 << 10
-	mostKinds = 8 << 10 // shapes that are kept; beyond, only what sounds bad is
-	mostBad   = 1 << 10 // of those beyond
-	mostText  = 400     // bytes of a line that are kept
-	mostLine  = 4 << 10 // bytes of a line that are looked at
-	mostStops = 32
-	stopLines = 80 // lines of a traceback, panic or stack
-	lastLines = 3
-	mostBelow = 64 // lines, all of a few shapes, that may follow one of the last
-	nextLines = 2  // behind the last step
-	fewEach   = 4  // writers of a shape that are told apart
-	around    = 64 // KiB behind the last step that are read whatever the budget is
-)
-
-// Options say what is known of a file before it is read.
-type Options struct {
-	// LastStep is the offset of the file's last step line, −1 where it has none, and StepLine its number.
-	LastStep, StepLine int64
-	// Size is how many bytes the content has, Lines how many lines; Budget how many bytes are looked at, 0 = all. Of more, the beginning and
-	// the end count, and what follows the last step.
-	Size, Lines, Budget int64
-	// Skip passes over bytes of the source without reading them.
-	Skip func(n int64) error
-}
-
-// Place is where a line stands.
-type Place struct {
-	Line, Off int64
-	Len       int
-}
-
-// Kind is one shape of lines in one file.
-type Kind struct {
-	Hash  uint64
-	Text  string // of the line that is quoted: the first one, or the first after the last step
-	At    Place  // of that line
-	N     int64  // lines of it
-	After int64  // of them behind the file's last step
-	Sign  severity.Sign
-	Who   []line.Who // its writers, as far as they are told apart
-	Last  int        // 1 for the file's last line, 2 for the one before, …; 0 none of the last
-	Next  int        // 1 for the first line behind the last step, …; 0 none of them
-	Stop  *Stop      // the traceback, panic or stack that it opens
-	first Place
-}
-
-// File is what was read of one file.
-type File struct {
-	Name     string
-	Kinds    []*Kind // in the order of their first lines
-	Lines    int64
-	Size     int64
-	Stepped  bool // it has step lines
-	LastStep int64
-	Skipped  int64 // bytes that were not looked at
-	Binary   bool  // it is no text: bytes of 0 stand in it
-	Crowded  bool  // it has more shapes than are kept: what is rare is not known
-}
-
 // Read reads one file.
 func Read(ctx context.Context, name string, src io.Reader, o Options) (*File, error) {
 	r := &reader{opts: o, kinds: map[uint64]*Kind{}, file: &File{Name: name, Stepped: o.LastStep >= 0, LastStep: o.LastStep, Size: o.Size}}

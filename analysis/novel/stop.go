@@ -6,26 +6,6 @@ import (
 	"strings"
 )
 
-// Stop is how a program of any language says that it cannot go on: an exception, a panic, an abort, with the innermost frame of its stack
-// that is the user's own code.
-type Stop struct {
-	Type    string // "AssertionError", "panic", "java.io.IOException"
-	Message string // "" where the program gives none
-	Frame   Frame
-	// At is where the message stands, else the type.
-	At   Place
-	Text string // of that line
-}
-
-// Frame is a place in source code; File is "" where none is known.
-type Frame struct {
-	File   string
-	Line   int
-	Func   string
-	Source string // the line of code, where the stack has it
-	At     Place
-}
-
 // openers are what the first lines of tracebacks, panics and native stacks hold, in any language.
 var openers = []string{"Traceback (most recent call last)", "panic: ", "fatal error: ", "panicked at", "Exception in thread", "Unhandled exception", "Uncaught ", "uncaught exception",
 	"terminate called", "Assertion", "assertion", "Check failed", "CHECK failed", "ERROR: LoadError", "stack traceback:", "Process received signal", "Caught signal",
@@ -191,37 +171,50 @@ func (b *block) cause(s *Stop) bool {
 
 // frame finds the innermost frame of the user's own code, else the innermost of all.
 func (b *block) frame(s *Stop) {
-	for _, form := range frameForms {
-		var own, any *Frame
-		for i, l := range b.lines {
-			m := form.re.FindStringSubmatch(l)
-			if m == nil {
-				continue
-			}
-			f := &Frame{File: group(form.re, m, "file"), Func: strings.TrimSpace(group(form.re, m, "func")), At: b.at[i]}
-			f.Line, _ = strconv.Atoi(group(form.re, m, "line"))
-			if form.above && i > 0 {
-				f.Func = function(b.lines[i-1])
-			}
-			if form.source && i+1 < len(b.lines) {
-				f.Source = code(b.lines[i+1])
-			}
-			if any == nil || !form.inner {
-				any = f
-			}
-			if users(f) && (own == nil || !form.inner) {
-				own = f
-			}
+	for i := range frameForms {
+		if f := b.innermost(&frameForms[i]); f != nil {
+			s.Frame = *f
+			return
 		}
-		if any == nil {
+	}
+}
+
+// innermost is the frame of one form that is nearest to the failure, of the user's own code if there is any; nil where there is none.
+func (b *block) innermost(form *frameForm) *Frame {
+	var own, any *Frame
+	for i := range b.lines {
+		f := b.frameAt(form, i)
+		if f == nil {
 			continue
 		}
-		if own == nil {
-			own = any
+		if any == nil || !form.inner {
+			any = f
 		}
-		s.Frame = *own
-		return
+		if users(f) && (own == nil || !form.inner) {
+			own = f
+		}
 	}
+	if own != nil {
+		return own
+	}
+	return any
+}
+
+// frameAt is the frame that a line holds; nil where it holds none of the form.
+func (b *block) frameAt(form *frameForm, i int) *Frame {
+	m := form.re.FindStringSubmatch(b.lines[i])
+	if m == nil {
+		return nil
+	}
+	f := &Frame{File: group(form.re, m, "file"), Func: strings.TrimSpace(group(form.re, m, "func")), At: b.at[i]}
+	f.Line, _ = strconv.Atoi(group(form.re, m, "line"))
+	if form.above && i > 0 {
+		f.Func = function(b.lines[i-1])
+	}
+	if form.source && i+1 < len(b.lines) {
+		f.Source = code(b.lines[i+1])
+	}
+	return f
 }
 
 func group(re *regexp.Regexp, m []string, name string) string {

@@ -149,37 +149,49 @@ func message(text string) string {
 // merge adds the lines of one file. The line that is quoted is one behind the last step if there is any, else the first.
 func (c *candidate) merge(f *File, k *Kind) {
 	c.N += k.N
-	after, proven := k.After > 0, k.After > 0
-	if f.Stepped {
-		c.before += k.N - k.After
-	} else if c.world.Stepped && c.world.Behind != nil {
-		is, known := c.world.Behind(f.Name, k.At, k.Text)
-		proven = known && is
-		after = proven || !known && k.Last > 0 // nothing of the file came after its last lines
-		if known && !is {
-			c.before += k.N
-		}
-	}
+	after, proven, before := c.behind(f, k)
+	c.before += before
 	if after && !c.Behind || after == c.Behind && better(k, c.kind) {
 		c.kind, c.file, c.File, c.At, c.Text = k, f, f.Name, k.At, k.Text
 	}
 	c.proven = c.proven || proven
 	c.Behind = c.Behind || after || !c.world.Stepped
-	if k.Stop != nil && c.Stop == nil {
+	if c.Stop == nil {
 		c.Stop = k.Stop
 	}
 	c.Level = max(c.Level, k.Sign.Level)
 	c.few = c.few && k.N <= fewEach
+	c.writers(k)
+	if k.Last > 0 && (c.Last == 0 || k.Last < c.Last) {
+		c.Last = k.Last
+	}
+	c.late = c.late || f.Size > 0 && k.first.Off*10 >= f.Size*9
+}
+
+// behind says whether lines of a file were printed behind the last step, whether that is proven, and how many were not.
+func (c *candidate) behind(f *File, k *Kind) (after, proven bool, before int64) {
+	if f.Stepped {
+		return k.After > 0, k.After > 0, k.N - k.After
+	}
+	if !c.world.Stepped || c.world.Behind == nil {
+		return false, false, 0
+	}
+	is, known := c.world.Behind(f.Name, k.At, k.Text)
+	if !known {
+		return k.Last > 0, false, 0 // nothing of the file came after its last lines
+	}
+	if !is {
+		before = k.N
+	}
+	return is, is, before
+}
+
+// writers adds those who wrote lines of a shape.
+func (c *candidate) writers(k *Kind) {
 	for _, who := range k.Who {
 		if !slices.Contains(c.who, who) && len(c.who) < 4*fewEach {
 			c.who = append(c.who, who)
 		}
-	}
-	if k.Last > 0 && (c.Last == 0 || k.Last < c.Last) {
-		c.Last = k.Last
-	}
-	if f.Size > 0 && k.first.Off*10 >= f.Size*9 {
-		c.late = true
 	}
 }
 
