@@ -16,26 +16,20 @@ const mostStandouts = 3
 // least is how many points a line needs to be worth a look.
 const least = 10
 
-// leastOfSound is that number where the run may be well: a line of a healthy job is not to look like an accusation.
-const leastOfSound = 40
-
 // standouts reports the lines that stand out where the run, or a part of what may have ended it, is not explained.
 func (b *builder) standouts() {
 	v := &b.r.Verdict
 	if v.Status == incident.NoFailure || !slices.Contains(mechanisms(v), unknown) {
 		return
 	}
-	from := least
-	if v.Ending != "" {
-		from = leastOfSound
-	}
 	for i := range b.s.Facts.Standing {
 		l := &b.s.Facts.Standing[i]
-		if l.Score < from || len(b.r.Standouts) == mostStandouts {
+		if l.Score < least || len(b.r.Standouts) == mostStandouts {
 			break
 		}
-		if v.Mechanism != unknown && !l.Stands() {
-			continue // what is known of it is a part of the verdict
+		// Where something is known of the run, or it may be well, a line of a healthy job is not to look like an accusation.
+		if (v.Mechanism != unknown || v.Ending != "") && !l.Tells() {
+			continue
 		}
 		b.r.Standouts = append(b.r.Standouts, standout(l))
 	}
@@ -65,8 +59,8 @@ func standout(l *novel.Line) incident.Standout {
 	if s := l.Stop; s != nil {
 		out.Statement = short(s.Says())
 		for _, p := range []novel.Place{s.At, s.Frame.At} {
-			if p.Line > 0 && p.Off != l.At.Off {
-				out.Evidence = append(out.Evidence, mechanism.QuoteAt(mechanism.PlaceAt(l.File, p), nil))
+			if p.Line > 0 && (p.Off != l.At.Off || l.StopFile != l.File) {
+				out.Evidence = append(out.Evidence, mechanism.QuoteAt(mechanism.PlaceAt(l.StopFile, p), nil))
 			}
 		}
 	}

@@ -151,7 +151,7 @@ func (b *block) cause(s *Stop) bool {
 		found := false
 		for i, l := range b.lines {
 			m := c.re.FindStringSubmatch(l)
-			if m == nil {
+			if m == nil || b.warns(group(c.re, m, "type")) {
 				continue
 			}
 			s.Type, s.Message, s.At, s.Text = group(c.re, m, "type"), strings.TrimSpace(group(c.re, m, "message")), b.at[i], l
@@ -167,6 +167,11 @@ func (b *block) cause(s *Stop) bool {
 		}
 	}
 	return false
+}
+
+// warns says that a cause is a warning that was printed, not raised.
+func (b *block) warns(kind string) bool {
+	return strings.HasSuffix(kind, "Warning") && !strings.Contains(b.lines[0], "Traceback")
 }
 
 // frame finds the innermost frame of the user's own code, else the innermost of all.

@@ -60,6 +60,7 @@ type Line struct {
 	Rank     int           // −1 unknown
 	Node     string
 	Stop     *Stop
+	StopFile string // that holds it: of a template that several files print it may be another than File
 	Known    Known
 	// Behind: it was printed after the last step, or there was none. Background: it was printed while the training went on afterwards.
 	proven bool // that it was printed behind the last step
@@ -77,6 +78,12 @@ func (l *Line) Stands() bool {
 		return false
 	}
 	return l.Level >= severity.Failed || l.Level == severity.Warning && l.Last > 0 && l.Minority && l.proven
+}
+
+// Tells says that a line is worth showing where the run may be well: it stands out, or it is what few said last, and after the last step.
+func (l *Line) Tells() bool {
+	parting := l.Last > 0 && l.Minority && l.proven
+	return l.Stands() || parting && !l.Background && !l.Known.Noise && !l.Known.Read
 }
 
 // candidate is a template with all its lines.
@@ -112,7 +119,7 @@ func Weigh(files []*File, w World, n int) []Line {
 			t := Template(message(k.Text))
 			c := by[t]
 			if c == nil {
-				c = &candidate{Line: Line{File: f.Name, At: k.At, Text: k.Text, Template: Hash([]byte(t)), Level: k.Sign.Level, Rank: -1, Stop: k.Stop}, kind: k, file: f, few: true, world: &w}
+				c = &candidate{Line: Line{File: f.Name, At: k.At, Text: k.Text, Template: Hash([]byte(t)), Level: k.Sign.Level, Rank: -1}, kind: k, file: f, few: true, world: &w}
 				by[t] = c
 				all = append(all, c)
 			}
@@ -154,11 +161,11 @@ func (c *candidate) merge(f *File, k *Kind) {
 	if after && !c.Behind || after == c.Behind && better(k, c.kind) {
 		c.kind, c.file, c.File, c.At, c.Text = k, f, f.Name, k.At, k.Text
 	}
+	if k.Stop != nil && (c.Stop == nil || c.kind == k) {
+		c.Stop, c.StopFile = k.Stop, f.Name
+	}
 	c.proven = c.proven || proven
 	c.Behind = c.Behind || after || !c.world.Stepped
-	if c.Stop == nil {
-		c.Stop = k.Stop
-	}
 	c.Level = max(c.Level, k.Sign.Level)
 	c.few = c.few && k.N <= fewEach
 	c.writers(k)
