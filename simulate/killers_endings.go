@@ -26,7 +26,7 @@ func playEnding(slug, due, action string) func(*scene) error {
 		}
 		if slug == "cancelled" || s.due(due) == "" {
 			// Bytes show a bare CANCELLED and nothing wrong before it.
-			truth.Candidates, truth.Action, truth.NoFailure = []string{"cancelled"}, "", true
+			truth.Candidates, truth.Action, truth.NoFailure = cancelledBare, "", true
 		}
 		truth.ForbidMechanisms = []string{"exception", "native-crash", "external-signal", "host-oom"}
 		s.fixed(truth)

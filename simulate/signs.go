@@ -145,6 +145,9 @@ func (s *scene) ends(t time.Duration, how string) {
 	}
 }
 
+// cancelledBare is the truth of a CANCELLED without a reason: it proves that somebody or something ended the job, not that nothing was wrong.
+var cancelledBare = []string{"cancelled", "unknown"}
+
 // ended is the truth of a run that only its ending speaks of.
 func ended(how, world string) Truth {
 	t := Truth{World: world, NoFailure: true}
@@ -152,7 +155,9 @@ func ended(how, world string) Truth {
 	case byLimit:
 		t.Candidates, t.NoFailure = []string{"time-limit"}, false
 	case byCancel:
-		t.Candidates = []string{"cancelled"}
+		t.Candidates = cancelledBare
+	case goesOnYet: // the bytes stop short of the last step: whether it goes on, hangs or was killed, they do not tell
+		t.Candidates = []string{"completed", "unknown"}
 	default:
 		t.Candidates = []string{"completed"}
 	}
