@@ -81,6 +81,9 @@ func share(n int) int {
 
 func needCorpus(t *testing.T) {
 	t.Helper()
+	if raced {
+		t.Skip("under the race detector the grid has the same goroutines")
+	}
 	if !haveCorpus() {
 		t.Skip("the corpus of real cases is not at ../shared/corpus next to the repository")
 	}
