@@ -17,11 +17,11 @@ var mechanismTables = [][]Mechanism{
 	performanceMechanisms,
 }
 
-var mechanismIndex = sync.OnceValue(func() map[Slug]Mechanism {
-	out := map[Slug]Mechanism{}
+var mechanismIndex = sync.OnceValue(func() map[Slug]*Mechanism {
+	out := map[Slug]*Mechanism{}
 	for _, table := range mechanismTables {
-		for _, m := range table {
-			out[m.Slug] = m
+		for i := range table {
+			out[table[i].Slug] = &table[i]
 		}
 	}
 	return out
@@ -29,8 +29,10 @@ var mechanismIndex = sync.OnceValue(func() map[Slug]Mechanism {
 
 // MechanismBySlug finds a mechanism by its slug. The caller must not change its advice.
 func MechanismBySlug(slug Slug) (Mechanism, bool) {
-	m, ok := mechanismIndex()[slug]
-	return m, ok
+	if m, ok := mechanismIndex()[slug]; ok {
+		return *m, true
+	}
+	return Mechanism{}, false
 }
 
 // Mechanisms returns all mechanisms in table order.

@@ -4,6 +4,7 @@ package knowledge
 var dataMechanisms = []Mechanism{
 	{
 		Slug: DataloaderStall, Origin: "data-loading-stall", Owner: "data", Resubmit: "yes",
+		Nature: ReadsOrWrites | OfItem | Stands | MayBeStore, Again: Again{Machine: true, Step: true},
 		Title: "loading data held everyone",
 		Meaning: "One rank waited for its next batch while the others were already waiting in a collective for it. " +
 			"Something in its logs points at loading: a retry, a slow read, or its stack.",
@@ -20,7 +21,8 @@ var dataMechanisms = []Mechanism{
 	},
 	{
 		Slug: DataloaderWorkerKilled, Origin: "data-loading-stall", Owner: "job-config", Resubmit: "after-fix",
-		Title: "a loader worker was killed",
+		Nature: EndsProcess | MayBeStore,
+		Title:  "a loader worker was killed",
 		Meaning: "A DataLoader worker, a child process that prepares batches, was killed by a signal. " +
 			"Too little memory or a full /dev/shm is the usual reason.",
 		Now: []Advice{
@@ -32,6 +34,7 @@ var dataMechanisms = []Mechanism{
 	},
 	{
 		Slug: BadSample, Origin: "data", Owner: "data", Resubmit: "after-fix",
+		Nature: ReadsOrWrites | OfItem | Endurable | EndsProcess | MayBeStore, Again: Again{Step: true, Item: passing},
 		Title: "one item could not be read",
 		Meaning: "An item of the data set could not be decoded or has a wrong shape. " +
 			"The same item in two runs means the data are bad; once may be a faulty read.",
@@ -44,7 +47,8 @@ var dataMechanisms = []Mechanism{
 	},
 	{
 		Slug: UnevenData, Origin: "data", Owner: "job-code", Resubmit: "after-fix",
-		Title: "ranks had different batch counts",
+		Nature: Stands | MayBeStore,
+		Title:  "ranks had different batch counts",
 		Meaning: "One rank had fewer batches than the others and finished early. " +
 			"The others then waited in a collective for a rank that was already done.",
 		Now: []Advice{

@@ -5,6 +5,7 @@ package knowledge
 var gpuMechanisms = []Mechanism{
 	{
 		Slug: GPUOOM, Origin: "gpu", Owner: "job-config", Resubmit: "after-fix",
+		Nature: Endurable | EndsProcess, Again: Again{Step: true},
 		Title: "a GPU ran out of memory",
 		Meaning: "A process asked for more GPU memory than was free. " +
 			"On all ranks it is the configuration; on one rank an imbalance, a leak, or a stranger's process on the same GPU.",
@@ -21,6 +22,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: CUDAError, Origin: "gpu", Owner: "job-code", Resubmit: "after-fix",
+		Nature: EndsProcess, Again: Again{Machine: true, Step: true},
 		Title: "a CUDA error ended it",
 		Meaning: "The GPU reported an error of the program, such as an illegal memory access or a failed assertion. " +
 			"CUDA reports late: the line that raises it is often not the one that caused it.",
@@ -34,6 +36,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: GPUECC, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
+		Nature: EndsProcess | Hardware, Again: Again{Machine: true},
 		Title: "GPU memory is damaged",
 		Meaning: "A GPU reported a memory error that ECC could not correct. " +
 			"The data of that process are lost; the GPU needs a reset, and replacement if rows can no longer be remapped.",
@@ -47,6 +50,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: GPUOffBus, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
+		Nature: EndsProcess | Hardware, Again: Again{Machine: true},
 		Title: "a GPU vanished from the bus",
 		Meaning: "The GPU no longer answers on PCIe (Xid 79). " +
 			"Only a reset or a reboot brings it back, and it is likely to happen again.",
@@ -60,6 +64,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: GPUNVLink, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
+		Nature: EndsProcess | Hardware, Again: Again{Machine: true},
 		Title: "an NVLink failed",
 		Meaning: "The NVLink connection between GPUs of one node, or its switch, reported a fatal error. " +
 			"All jobs that use several GPUs of that node are affected.",
@@ -73,6 +78,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: GPUFirmware, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
+		Nature: EndsProcess | Hardware, Again: Again{Machine: true},
 		Title: "the GPU's firmware stopped answering",
 		Meaning: "The driver waited in vain for the GPU's own processor (Xid 119 or 120). " +
 			"A reset helps; newer drivers have fixed several causes.",
@@ -86,6 +92,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: SilentCorruption, Origin: "gpu", Owner: "cluster", Resubmit: "unknown",
+		Again: Again{Machine: true},
 		Title: "a GPU may compute wrongly",
 		Meaning: "The loss jumped or copies of the model differ without a change of code or data. " +
 			"Only a replay of the same steps on other machines can prove that a GPU computes wrongly.",

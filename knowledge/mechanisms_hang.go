@@ -4,6 +4,7 @@ package knowledge
 var hangMechanisms = []Mechanism{
 	{
 		Slug: RankStalled, Origin: "unknown", Owner: "unknown", Resubmit: "yes",
+		Nature: Stands | MayBeStore, Again: Again{Machine: true, Step: true},
 		Title: "one rank held the others",
 		Meaning: "One rank did not enter a collective in which the others of its process group were already waiting, until the watchdog ended the job. " +
 			"The logs prove which rank it was but not what kept it: loading data is the most frequent reason, then a checkpoint, the GIL, or another communication library.",
@@ -26,6 +27,7 @@ var hangMechanisms = []Mechanism{
 	},
 	{
 		Slug: LoneWaiter, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
+		Nature: Stands, Again: Again{Step: true},
 		Title: "one rank waits alone",
 		Meaning: "Exactly one rank waits in a collective; all others of its process group have nothing in flight or have ended. " +
 			"That rank went its own way: it called one collective more than the others, or called it later.",
@@ -42,6 +44,7 @@ var hangMechanisms = []Mechanism{
 	},
 	{
 		Slug: CollectiveMismatch, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
+		Nature: Stands, Again: Again{Step: true},
 		Title: "ranks called different collectives",
 		Meaning: "At the same sequence number the ranks of one process group entered different collectives, or the same with different sizes. " +
 			"They can never complete: the code took different paths on different ranks.",
@@ -58,7 +61,8 @@ var hangMechanisms = []Mechanism{
 	},
 	{
 		Slug: CollectiveHang, Origin: "unknown", Owner: "unknown", Resubmit: "yes",
-		Title: "all ranks entered, none finished",
+		Nature: Stands | MayBeStore,
+		Title:  "all ranks entered, none finished",
 		Meaning: "Every rank of the process group was inside the same collective with the same size, and none came out. " +
 			"The counters cannot say whether the network, one GPU or the code was at fault.",
 		Now: []Advice{
@@ -74,7 +78,8 @@ var hangMechanisms = []Mechanism{
 	},
 	{
 		Slug: WatchdogStuck, Origin: "software", Owner: "job-code", Resubmit: "yes",
-		Title: "the watchdog itself got stuck",
+		Nature: Stands,
+		Title:  "the watchdog itself got stuck",
 		Meaning: "PyTorch's watchdog did not report for minutes, and its monitor ended the process: this is no timeout of a collective. " +
 			"Usually another thread keeps the GIL or a CUDA call does not return.",
 		Now: []Advice{
@@ -90,7 +95,8 @@ var hangMechanisms = []Mechanism{
 	},
 	{
 		Slug: RankBusy, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
-		Title: "one rank was still working",
+		Nature: Stands,
+		Title:  "one rank was still working",
 		Meaning: "One rank was busy with legitimate work that took longer than the timeout of the process group: building an index, downloading, compiling, consolidating a checkpoint. " +
 			"It would have come; the others gave up.",
 		Now: []Advice{
@@ -105,6 +111,7 @@ var hangMechanisms = []Mechanism{
 	},
 	{
 		Slug: GPUHang, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
+		Nature: Stands | Hardware, Again: Again{Machine: true},
 		Title: "a GPU stopped finishing work",
 		Meaning: "One rank kept handing work to its GPU, but the GPU's completed counter stands well behind that of its process group. " +
 			"Its kernel never started or never ended, while the program itself went on.",

@@ -4,6 +4,7 @@ package knowledge
 var infrastructureMechanisms = []Mechanism{
 	{
 		Slug: NodeFailure, Origin: "infrastructure", Owner: "cluster", Resubmit: "yes",
+		Nature: Hardware, Again: Again{Machine: true},
 		Title: "a node died",
 		Meaning: "A node stopped answering, and SLURM ended the job. " +
 			"The host named in the CANCELLED line only reports it; the dead node's own log simply stops.",
@@ -64,6 +65,7 @@ var infrastructureMechanisms = []Mechanism{
 	},
 	{
 		Slug: ThermalPower, Origin: "infrastructure", Owner: "cluster", Resubmit: "yes",
+		Nature: Hardware, Again: Again{Machine: true},
 		Title: "heat or power trouble",
 		Meaning: "A node slowed down or failed because of heat, its power supply, or a machine check of its CPU. " +
 			"The sensors of that node have the details.",
@@ -88,14 +90,16 @@ var infrastructureMechanisms = []Mechanism{
 	},
 	{
 		Slug: Completed, Origin: "none", Owner: "nobody", Resubmit: "no",
-		Title: "nothing failed",
+		Nature: Stands,
+		Title:  "nothing failed",
 		Meaning: "The job ended in order, or was healthy as far as its logs reach. " +
 			"Retries that succeeded and warnings at the end are harmless.",
 		Now: []Advice{{"Nothing to do. If you expected more of this job, check that its last step is the one you asked for.", ""}},
 	},
 	{
 		Slug: Unknown, Origin: "unknown", Owner: "unknown", Resubmit: "unknown",
-		Title: "not explained by these logs",
+		Nature: MayBeStore,
+		Title:  "not explained by these logs",
 		Meaning: "Nothing in the files explains the failure, or the cause lies in evidence that was not handed in. " +
 			"The report lists exactly what would decide it.",
 		Now: []Advice{
@@ -112,6 +116,7 @@ var infrastructureMechanisms = []Mechanism{
 var performanceMechanisms = []Mechanism{
 	{
 		Slug: SlowRank, Origin: "performance", Owner: "cluster", Resubmit: "unknown",
+		Again: Again{Machine: true},
 		Title: "one rank slows all others",
 		Meaning: "One rank, node or GPU is slower than its group, and every step takes as long as the slowest. " +
 			"It is a straggler that still arrives, not a hang.",

@@ -4,6 +4,7 @@ package knowledge
 var networkMechanisms = []Mechanism{
 	{
 		Slug: LinkError, Origin: "network", Owner: "cluster", Resubmit: "yes",
+		Again: Again{Machine: true},
 		Title: "a network link failed",
 		Meaning: "The network card reported that data could not be delivered, or that its link went down. " +
 			"Two endpoints are involved; the one that recurs over several failures is the likely culprit.",
@@ -20,7 +21,8 @@ var networkMechanisms = []Mechanism{
 	},
 	{
 		Slug: PeerLost, Origin: "network", Owner: "unknown", Resubmit: "unknown",
-		Title: "a peer closed its connection",
+		Nature: MayBeStore,
+		Title:  "a peer closed its connection",
 		Meaning: "Ranks lost the connection to another process, which had most likely died before. " +
 			"This is a symptom: the cause is in the log of that peer, which is not here or says nothing.",
 		Now: []Advice{

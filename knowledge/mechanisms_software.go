@@ -4,6 +4,7 @@ package knowledge
 var softwareMechanisms = []Mechanism{
 	{
 		Slug: Exception, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
+		Nature: EndsProcess | MayBeStore, Again: Again{Step: true},
 		Title: "a Python exception ended it",
 		Meaning: "One rank raised an exception that nothing caught, and its process ended. " +
 			"What the other ranks and torchrun printed afterwards is the consequence.",
@@ -19,7 +20,8 @@ var softwareMechanisms = []Mechanism{
 	},
 	{
 		Slug: VersionMismatch, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
-		Title: "library versions do not fit",
+		Nature: Endurable,
+		Title:  "library versions do not fit",
 		Meaning: "A library or a symbol that the program needs is missing or has another version than it was built for. " +
 			"It fails at start-up, on all ranks that use the same image.",
 		Now: []Advice{
@@ -31,7 +33,8 @@ var softwareMechanisms = []Mechanism{
 	},
 	{
 		Slug: ConfigError, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
-		Title: "the configuration is wrong",
+		Nature: Endurable,
+		Title:  "the configuration is wrong",
 		Meaning: "The program refused its configuration at start-up: an argument, a missing key or path, or sizes that do not divide the world size. " +
 			"All ranks fail alike and no training was lost.",
 		Now: []Advice{
@@ -43,6 +46,7 @@ var softwareMechanisms = []Mechanism{
 	},
 	{
 		Slug: NativeCrash, Origin: "software", Owner: "job-code", Resubmit: "yes",
+		Nature: EndsProcess, Again: Again{Machine: true, Step: true},
 		Title: "a process crashed in native code",
 		Meaning: "A process died of a signal such as SIGSEGV, SIGBUS or SIGABRT, with no earlier cause in the logs. " +
 			"A bug in a library or extension is the usual reason; the same machine twice speaks for its hardware.",
@@ -56,7 +60,8 @@ var softwareMechanisms = []Mechanism{
 	},
 	{
 		Slug: HostOOM, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
-		Title: "the node ran out of memory",
+		Nature: EndsProcess,
+		Title:  "the node ran out of memory",
 		Meaning: "The kernel killed a process because the job's memory limit or the machine's memory was used up (cgroup OOM). " +
 			"This is the host's memory, not that of the GPU.",
 		Now: []Advice{
@@ -71,7 +76,8 @@ var softwareMechanisms = []Mechanism{
 	},
 	{
 		Slug: ResourceLimit, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
-		Title: "a system limit was reached",
+		Nature: Endurable,
+		Title:  "a system limit was reached",
 		Meaning: "A limit of the operating system was reached: open files, locked memory, processes, or shared memory. " +
 			"NCCL's messages about it look like a network fault, which it is not.",
 		Now: []Advice{
@@ -83,6 +89,7 @@ var softwareMechanisms = []Mechanism{
 	},
 	{
 		Slug: NonFiniteLoss, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
+		Again: Again{Step: true},
 		Title: "the loss became not finite",
 		Meaning: "The loss or a gradient became NaN or infinite, or the loss scale fell to its minimum. " +
 			"The learning rate, a bad sample or silently wrong arithmetic of a GPU can cause it.",

@@ -4,7 +4,9 @@ package knowledge
 var storageMechanisms = []Mechanism{
 	{
 		Slug: AISBatchObjectLoss, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
-		Title: "AIStore returned incomplete batches",
+		Nature:  ReadsOrWrites | OfItem,
+		Trouble: &Trouble{Order: 9, Led: "batches that %s put together were aborted or stayed incomplete"},
+		Title:   "AIStore returned incomplete batches",
 		Meaning: "An AIStore target dropped objects from a batch request, so the loader got fewer items than it asked for. " +
 			"The target's log names why: usually pressure on its resources or a broken stream to another target.",
 		Now: []Advice{
@@ -16,7 +18,8 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISStreamBroken, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
-		Title: "streams between AIStore targets broke",
+		Trouble: &Trouble{Order: 8, Led: "streams to %s broke", LeadsTo: []Slug{AISBatchObjectLoss}},
+		Title:   "streams between AIStore targets broke",
 		Meaning: "The data stream between two AIStore targets ended with a broken pipe. " +
 			"Requests that needed both of them failed or were cut short.",
 		Now: []Advice{
@@ -28,7 +31,9 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISResourcePressure, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
-		Title: "AIStore was overloaded",
+		Nature:  Strain,
+		Trouble: &Trouble{Order: 2, Led: "%s was under pressure", LeadsTo: []Slug{AISStreamBroken, AISNetwork, AISBatchObjectLoss, AISDaemonRestart, AISRebalance}},
+		Title:   "AIStore was overloaded",
 		Meaning: "An AIStore target reported critical load, disks or memory before the first error of a client. " +
 			"It slows down or refuses work in that state.",
 		Now: []Advice{
@@ -40,7 +45,9 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISDaemonRestart, Origin: "storage", Owner: "storage", Resubmit: "yes",
-		Title: "an AIStore daemon restarted",
+		Nature:  Wide,
+		Trouble: &Trouble{Order: 3, Led: "%s went down", LeadsTo: []Slug{AISStreamBroken, AISNetwork, AISRebalance, AISBatchObjectLoss, NotFound}},
+		Title:   "an AIStore daemon restarted",
 		Meaning: "A daemon of AIStore started anew during the job without having been stopped in order. " +
 			"Requests in flight at that moment were lost.",
 		Now: []Advice{
@@ -52,7 +59,9 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISRebalance, Origin: "storage", Owner: "storage", Resubmit: "yes",
-		Title: "AIStore was moving its data",
+		Nature:  Wide,
+		Trouble: &Trouble{Order: 7, Led: "the cluster moved its data", LeadsTo: []Slug{AISBatchObjectLoss, NotFound}},
+		Title:   "AIStore was moving its data",
 		Meaning: "The cluster of AIStore changed its members and moved objects during the job. " +
 			"Until that ends, reads are slow and objects may be reported as not found.",
 		Now: []Advice{
@@ -64,7 +73,8 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISSilentStall, Origin: "storage", Owner: "storage", Resubmit: "yes",
-		Title: "an AIStore job stood still",
+		Trouble: &Trouble{Order: 5, Led: "%s received nothing", LeadsTo: []Slug{AISBatchObjectLoss}},
+		Title:   "an AIStore job stood still",
 		Meaning: "A batch job on an AIStore target was running, but its counters did not move and it logged no error. " +
 			"From outside the cluster looks healthy.",
 		Now: []Advice{
@@ -76,7 +86,9 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISDiskFault, Origin: "storage", Owner: "storage", Resubmit: "yes",
-		Title: "a disk of AIStore failed",
+		Nature:  Strain,
+		Trouble: &Trouble{Order: 1, Led: "%s had trouble with a disk", LeadsTo: []Slug{StorageFull, AISBatchObjectLoss, AISStreamBroken, AISRebalance, AISDaemonRestart, AISResourcePressure, NotFound}},
+		Title:   "a disk of AIStore failed",
 		Meaning: "A disk of an AIStore target reported errors or was taken out of service. " +
 			"Objects on it are unavailable unless they have copies.",
 		Now: []Advice{
@@ -88,7 +100,9 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISThrottled, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
-		Title: "the store limited the rate",
+		Nature:  Strain,
+		Trouble: &Trouble{Order: 6, Led: "%s was throttled", LeadsTo: []Slug{AISBatchObjectLoss}},
+		Title:   "the store limited the rate",
 		Meaning: "AIStore, or the remote store behind it, refused requests because they came too fast. " +
 			"The counters tell which of the two did.",
 		Now: []Advice{
@@ -100,7 +114,9 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISAuth, Origin: "storage", Owner: "job-config", Resubmit: "after-fix",
-		Title: "access to AIStore was refused",
+		Nature:  ReadsOrWrites,
+		Trouble: &Trouble{Order: 10, Led: "%s refused requests"},
+		Title:   "access to AIStore was refused",
 		Meaning: "AIStore refused the job's token, on all ranks at the same time. " +
 			"A token that ran out during the job is the usual reason.",
 		Now: []Advice{
@@ -111,7 +127,9 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISNetwork, Origin: "storage", Owner: "cluster", Resubmit: "yes",
-		Title: "AIStore's nodes lost contact",
+		Nature:  Wide,
+		Trouble: &Trouble{Order: 4, Led: "%s did not answer others", LeadsTo: []Slug{AISStreamBroken, AISRebalance, AISBatchObjectLoss, AISDaemonRestart, NotFound}},
+		Title:   "AIStore's nodes lost contact",
 		Meaning: "Nodes of AIStore missed each other's keep-alive messages without being overloaded or restarted. " +
 			"The network between them is the suspect.",
 		Now: []Advice{
@@ -123,7 +141,8 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: StorageRetriesExhausted, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
-		Title: "the store never answered",
+		Nature: ReadsOrWrites | OfItem | Endurable,
+		Title:  "the store never answered",
 		Meaning: "Reads from the store were retried until the last attempt and still failed. " +
 			"A retry that succeeds is harmless; this one did not.",
 		Now: []Advice{
@@ -135,7 +154,9 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: StorageFull, Origin: "storage", Owner: "job-config", Resubmit: "after-fix",
-		Title: "no space left",
+		Nature:  ReadsOrWrites | Endurable | EndsProcess | Strain,
+		Trouble: &Trouble{Order: 0, Led: "%s was out of space", LeadsTo: []Slug{AISDiskFault, AISResourcePressure, AISBatchObjectLoss, AISStreamBroken, AISDaemonRestart, AISRebalance, NotFound}},
+		Title:   "no space left",
 		Meaning: "A write failed because the disk was full or the quota used up. " +
 			"It may be the shared file system or a small local /tmp.",
 		Now: []Advice{
@@ -155,7 +176,8 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: StorageUnresponsive, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
-		Title: "a file system stopped answering",
+		Nature: ReadsOrWrites | OfItem | Endurable | Stands,
+		Title:  "a file system stopped answering",
 		Meaning: "A mounted file system did not answer, and processes that read from it slept in the kernel. " +
 			"GPUs of those nodes look idle, which is a consequence.",
 		Now: []Advice{
@@ -167,7 +189,8 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: CheckpointIO, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
-		Title: "trouble saving or loading a checkpoint",
+		Nature: ReadsOrWrites | OfItem | Endurable | Stands | EndsProcess,
+		Title:  "trouble saving or loading a checkpoint",
 		Meaning: "Saving or loading a checkpoint failed, or took longer than the others were willing to wait. " +
 			"A file cut short by an earlier crash is a frequent reason.",
 		Now: []Advice{

@@ -28,11 +28,12 @@ var acceleratorSignatures = []Signature{
 	},
 	{
 		ID: IDMegascaleChips, Mechanism: GPUHang, Role: CauseRole, Tier: ProcessKiller,
-		Literals: []string{"Megascale detects a hang that is likely caused by bad TPU chips"},
-		Meaning:  "Slices waited for one another too long, and the program stands still on few hosts: a chip there is bad, or waits for its input.",
-		Do:       []Advice{{"Take the hosts that the next lines name out of the slice, and restart on others.", "grep -nA3 'bad TPU' *{job}* | head -20"}},
-		Source:   "libtpu Megascale; MaxText docs/guides/megascale_hang_playbook.md",
-		Example:  "Megascale detects a hang that is likely caused by bad TPU chips on the following hosts. Please remove the hosts from the fleet and restart the workload.",
+		LooksLike: []Slug{DataloaderStall}, // a host that waits for its input looks the same
+		Literals:  []string{"Megascale detects a hang that is likely caused by bad TPU chips"},
+		Meaning:   "Slices waited for one another too long, and the program stands still on few hosts: a chip there is bad, or waits for its input.",
+		Do:        []Advice{{"Take the hosts that the next lines name out of the slice, and restart on others.", "grep -nA3 'bad TPU' *{job}* | head -20"}},
+		Source:    "libtpu Megascale; MaxText docs/guides/megascale_hang_playbook.md",
+		Example:   "Megascale detects a hang that is likely caused by bad TPU chips on the following hosts. Please remove the hosts from the fleet and restart the workload.",
 	},
 	{
 		ID: IDMegascaleHost, Mechanism: GPUHang, Role: CauseRole, Tier: ProcessKiller, Own: true, // kept for the name of the host
@@ -96,6 +97,7 @@ var acceleratorSignatures = []Signature{
 	{
 		// What a collective that others never entered looks like from Python: the next wait for the device gives up.
 		ID: IDNPUWait, Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     Unfinished,
 		Literals: []string{"NPU function error: "}, Pattern: `error code is (?P<code>107020|50704[68])\b`,
 		Meaning: "A wait for the NPU ran into its limit: a task on it, mostly a collective, did not end.",
 		Do:      []Advice{adviceLateRank},
@@ -104,6 +106,7 @@ var acceleratorSignatures = []Signature{
 	},
 	{
 		ID: IDNPUWaitBare, Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     Unfinished,
 		Literals: []string{"NPU error, error code is "}, Pattern: `error code is (?P<code>107020|50704[68])\b`,
 		Meaning: "A wait for the NPU ran into its limit: a task on it, mostly a collective, did not end.",
 		Do:      []Advice{adviceLateRank},
@@ -112,6 +115,7 @@ var acceleratorSignatures = []Signature{
 	},
 	{
 		ID: IDNPUWaitWarned, Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     Unfinished,
 		Literals: []string{"Stream synchronize timeout"}, Pattern: `(?P<call>rt\w+) execute failed, reason=\[(?:stream sync|task|event sync) timeout\]`,
 		Meaning: "A wait for the NPU ran into its limit: a task on it, mostly a collective, did not end.",
 		Do:      []Advice{adviceLateRank},

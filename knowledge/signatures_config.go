@@ -438,6 +438,7 @@ var limitSignatures = []Signature{
 	},
 	{
 		ID: IDLimitFileSize, Mechanism: ResourceLimit, Role: CauseRole, Tier: DataIO,
+		Says:     FileOperation,
 		Literals: []string{"[Errno 27] File too large"},
 		Meaning:  "A file would exceed a limit of the file system or of the process (ulimit -f).",
 		Do:       []Advice{{"Look at the largest file that the shell and the file system allow.", "ulimit -f; df -hT ."}},

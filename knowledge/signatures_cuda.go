@@ -15,6 +15,7 @@ var cudaTexts = []string{
 var cudaSignatures = []Signature{
 	{
 		ID: IDCUDANaNCheck, Mechanism: NonFiniteLoss, Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Blames:   WritersRank,
 		Literals: []string{"Assertion `!isnan(", "failed"},
 		Meaning:  "PyTorch's NaN check found a NaN in the input of a collective and stopped the kernel on purpose.",
 		Do:       []Advice{{"Find the rank that printed this first: the NaN was in its tensor before the collective.", "grep -n checkForNaN *{job}* | head"}},
@@ -32,6 +33,7 @@ var cudaSignatures = []Signature{
 	},
 	{
 		ID: IDCUDAAssert, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Blames:   WritersRank,
 		Literals: []string{"device-side assert triggered"},
 		Meaning:  "A check inside a CUDA kernel failed earlier; the line with \"Assertion … failed\" says which.",
 		Do:       []Advice{{"Find the line “Assertion … failed” above it: it names the kernel and the check.", "grep -nE 'Assertion.*failed' *{job}* | head"}},
@@ -95,6 +97,7 @@ var cudaSignatures = []Signature{
 	},
 	{
 		ID: IDCUDAUnknown, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Open: true,
+		Says:     WithoutGPU,
 		Literals: []string{"unknown error"}, Not: []string{"Warning: CUDA initialization"}, Pattern: `(?:CUDA|HIP) (?:driver )?error: unknown error|CUDA unknown error - this may be due to|(?:C[Uu][Dd][Aa]|HIP) failure:? (?:\d+ )?'unknown error'`,
 		Meaning: "The driver lost the GPU's state without saying why; often the node or the GPU, seldom the code.",
 		Do:      []Advice{{"Read the kernel log of {node} at that time: it tells the GPU, its driver and the program apart.", "ssh {node} 'dmesg -T | grep -iE \"xid|nvrm|amdgpu\"'"}},
@@ -112,6 +115,7 @@ var cudaSignatures = []Signature{
 	},
 	{
 		ID: IDCUDANoDevice, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Open: true,
+		Says:     WithoutGPU,
 		Literals: []string{"no CUDA-capable device is detected"},
 		Meaning:  "This process sees no GPU: none was given to it, or the node lost it.",
 		Do:       []Advice{adviceSeesGPU},
@@ -120,6 +124,7 @@ var cudaSignatures = []Signature{
 	},
 	{
 		ID: IDCUDANoGPUs, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Open: true,
+		Says:     WithoutGPU,
 		Literals: []string{" GPUs are available"}, Pattern: `No (?:CUDA|HIP) GPUs are available`,
 		Meaning: "This process sees no GPU: none was given to it, or the node lost it.",
 		Do:      []Advice{adviceSeesGPU},
@@ -128,6 +133,7 @@ var cudaSignatures = []Signature{
 	},
 	{
 		ID: IDCUDADriverInit, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Open: true,
+		Says:     WithoutGPU,
 		Literals: []string{"CUDA driver initialization failed"},
 		Meaning:  "The driver could not be started for this process: no GPU was given to it, the node lost it, or the driver does not fit.",
 		Do:       []Advice{adviceSeesGPU},
@@ -136,6 +142,7 @@ var cudaSignatures = []Signature{
 	},
 	{
 		ID: IDCUDAInvalidOrdinal, Mechanism: ConfigError, Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Says:     WithoutGPU,
 		Literals: []string{"invalid device ordinal"}, Pattern: `(?:error: |failure:? (?:\d+ )?')invalid device ordinal`,
 		Meaning: "More processes were started on the node than it shows GPUs, or the local rank is wrong.",
 		Do:      []Advice{{"Start as many processes on a node as it shows GPUs, and take the device from LOCAL_RANK.", "ssh {node} nvidia-smi -L; echo $CUDA_VISIBLE_DEVICES"}},

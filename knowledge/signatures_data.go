@@ -63,6 +63,7 @@ var checkpointSignatures = []Signature{
 	},
 	{
 		ID: IDCheckpointPickle, Mechanism: CheckpointIO, Role: CauseRole, Tier: DataIO,
+		Says:     Damaged,
 		Literals: []string{"UnpicklingError: "}, Pattern: `UnpicklingError: (?P<text>(?:invalid load key|pickle data was truncated|unpickling stack underflow).{0,80})`,
 		Meaning: "A pickled file, as a rule a checkpoint, is cut short or is something else.",
 		Owner:   OwnerConfig,
@@ -109,7 +110,8 @@ var sampleSignatures = []Signature{
 	},
 	{
 		ID: IDDataPipe, Mechanism: StorageRetriesExhausted, Role: CauseRole, Tier: DataIO,
-		Literals: []string{" (read) {"}, Not: []string{"gnoring"}, Pattern: `Exception: .{1,600}: exit (?P<code>\d+) \(read\) \{`,
+		LooksLike: []Slug{Exception}, // the command's own reason is not printed
+		Literals:  []string{" (read) {"}, Not: []string{"gnoring"}, Pattern: `Exception: .{1,600}: exit (?P<code>\d+) \(read\) \{`,
 		Meaning: "The command that a data loader reads its shards from failed.",
 		Do:      []Advice{{"Run the loader's command by hand on {node}: its own error is not in the log.", "ssh {node} 'gsutil cat gs://BUCKET/SHARD | wc -c'"}},
 		Source:  "WebDataset gopen.py Pipe.check_status",
@@ -192,6 +194,7 @@ var sampleSignatures = []Signature{
 	},
 	{
 		ID: IDDataGzip, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		Says:     Damaged,
 		Literals: []string{"BadGzipFile: "}, Pattern: `BadGzipFile: (?P<text>.{1,120})`,
 		Meaning: "A compressed file of the data set is damaged.",
 		Do:      []Advice{{"Test the file by itself; if that fails, fetch or write it anew.", "gzip -t FILE"}},
@@ -200,6 +203,7 @@ var sampleSignatures = []Signature{
 	},
 	{
 		ID: IDDataLZMA, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		Says:     Damaged,
 		Literals: []string{"LZMAError: "}, Pattern: `LZMAError: (?P<text>.{1,120})`,
 		Meaning: "A compressed file of the data set is damaged.",
 		Do:      []Advice{{"Test the file by itself; if that fails, fetch or write it anew.", "xz -t FILE"}},
@@ -304,6 +308,7 @@ var sampleSignatures = []Signature{
 	},
 	{
 		ID: IDDataTar, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		Says:     Damaged,
 		Literals: []string{"tarfile.ReadError: "}, Pattern: `tarfile\.ReadError: (?P<text>.{1,120})`,
 		Meaning: "A shard ends too early or is damaged: the file, or the transfer.",
 		Do:      []Advice{{"List the shard from end to end; if that fails, fetch or write it anew.", "tar -tf FILE > /dev/null"}},
@@ -312,6 +317,7 @@ var sampleSignatures = []Signature{
 	},
 	{
 		ID: IDDataJSON, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		Says:     Damaged | DamagedText,
 		Literals: []string{"JSONDecodeError: "}, Pattern: `JSONDecodeError: (?P<text>.{1,120})`,
 		Meaning: "A line or file that should be JSON is not.",
 		Do:      []Advice{adviceJSON},
@@ -320,6 +326,7 @@ var sampleSignatures = []Signature{
 	},
 	{
 		ID: IDDataUnicode, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		Says:     Damaged | DamagedText,
 		Literals: []string{"UnicodeDecodeError: "}, Pattern: `UnicodeDecodeError: (?P<text>.{1,120})`,
 		Meaning: "Text data is not in the expected encoding, or not text at all.",
 		Do:      []Advice{{"Check the encoding of the text, and convert or drop what is not UTF-8.", "iconv -f utf-8 -t utf-8 FILE > /dev/null"}},

@@ -55,6 +55,7 @@ var kubernetesSignatures = []Signature{
 	{
 		// Both are tried again for as long as it takes: they matter where the job never began.
 		ID: IDK8SUnschedulable, Mechanism: SchedulerError, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     AwaitsNode,
 		Literals: []string{" nodes are available: "}, Pattern: `0/(?P<nodes>\d+) nodes are available: (?P<text>.{1,160})`,
 		Meaning: "Kubernetes has no node for a pod of the job.",
 		Scope:   ScopeJob,
@@ -64,6 +65,7 @@ var kubernetesSignatures = []Signature{
 	},
 	{
 		ID: IDK8SMount, Mechanism: SchedulerError, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     AwaitsNode,
 		Literals: []string{"MountVolume."}, Pattern: `MountVolume\.\w+ failed for volume "(?P<volume>[^"]{1,120})"`,
 		Meaning: "A volume of the pod could not be mounted on its node, so nothing ran there.",
 		Scope:   ScopeNode,

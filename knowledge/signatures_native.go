@@ -37,6 +37,7 @@ var nativeSignatures = []Signature{
 	},
 	{
 		ID: IDNativeAbortPython, Role: ConsequenceRole,
+		Says:     Aborts,
 		Literals: []string{"Fatal Python error: Aborted"},
 		Meaning:  "The process stopped itself; what made it do so was printed before.",
 		Source:   "CPython Modules/faulthandler.c",
@@ -68,6 +69,7 @@ var nativeSignatures = []Signature{
 	},
 	{
 		ID: IDNativeSignalBlock, Role: SymptomRole,
+		Says:     Aborts,
 		Literals: []string{"*** Process received signal ***"},
 		Meaning:  "Open MPI's handler caught a deadly signal; the next lines name it.",
 		Do:       []Advice{adviceHandlerStack},
@@ -100,6 +102,7 @@ var nativeSignatures = []Signature{
 	},
 	{
 		ID: IDNativeAbortGlog, Role: ConsequenceRole,
+		Says:     Aborts,
 		Literals: []string{"*** SIGABRT (@"},
 		Meaning:  "The process stopped itself; what made it do so was printed before.",
 		Source:   "glog src/signalhandler.cc",
@@ -275,6 +278,7 @@ var nativeSignatures = []Signature{
 	},
 	{
 		ID: IDNativeAborted, Role: ConsequenceRole,
+		Says:     Aborts,
 		Literals: []string{"Aborted"}, Pattern: `(?:: Aborted(?: \(core dumped\))?$|^\s*Aborted(?: \(core dumped\))?|\d+ Aborted  )`, Not: []string{"Fatal Python error", "unix time"},
 		Meaning: "The process stopped itself (SIGABRT); what made it do so was printed before.",
 		Source:  "strsignal(SIGABRT) as shells and SLURM print it",

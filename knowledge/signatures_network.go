@@ -12,6 +12,7 @@ var networkSignatures = []Signature{
 	},
 	{
 		ID: IDIBCompletion, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller,
+		Blames:   EitherEnd,
 		Literals: []string{"Got completion from peer "}, Not: []string{"with error 5,", "status=5 ", "IBV_WC_WR_FLUSH_ERR"},
 		Pattern: `from peer (?P<peer>[^<\s]+)<\d+> with (?:error (?P<status>\d+)|status=(?:(?P<name>IBV_\w+)\()?(?P<status2>\d+))(?:.*?vendor[ _]err[ =](?P<vendor>\d+))?(?:.*?hca (?P<hca>\w+))?`,
 		Meaning: "A transfer over InfiniBand or RoCE failed; status 12 means the other side did not answer: link, switch, or a dead peer.",
@@ -20,6 +21,7 @@ var networkSignatures = []Signature{
 	},
 	{
 		ID: IDOFICompletion, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller,
+		Blames:   EitherEnd,
 		Literals: []string{"NET/OFI Request ", "completed with error"}, Not: []string{"nresponsive receiver"}, Pattern: `completed with error\. RC: (?P<status>\d+)`,
 		Meaning: "A transfer over libfabric (EFA, Slingshot) failed; which of the two ends broke it does not say.",
 		Do:      []Advice{{"Look first whether the peer died: its end looks like a broken link. Then read both cards' counters.", "clush -w {nodes} 'rdma statistic show; dmesg -T | tail -5'"}},
@@ -29,7 +31,8 @@ var networkSignatures = []Signature{
 	{
 		// libfabric's own words for it: most likely the process there is no more.
 		ID: IDOFIUnresponsive, Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
-		Literals: []string{"NET/OFI Request ", "nresponsive receiver"}, Pattern: `completed with error\. RC: (?P<status>\d+)`,
+		LooksLike: []Slug{LinkError}, // the card there, or the way to it, looks the same
+		Literals:  []string{"NET/OFI Request ", "nresponsive receiver"}, Pattern: `completed with error\. RC: (?P<status>\d+)`,
 		Meaning: "The other end of a transfer over EFA did not answer: its process has mostly ended; its card or the rules of the network may be at fault too.",
 		Do:      []Advice{{"Look at the peer first: EFA reports an ended process this way. Then check the security group.", "fi_info -p efa -t FI_EP_RDM"}},
 		Source:  "aws-ofi-nccl; libfabric prov/efa/src/efa_errno.h",
@@ -37,6 +40,7 @@ var networkSignatures = []Signature{
 	},
 	{
 		ID: IDUCXTransport, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller,
+		Blames:   EitherEnd,
 		Literals: []string{"Transport retry count exceeded on "}, Pattern: `exceeded on (?P<hca>\w+):(?P<port>\d+)/`,
 		Meaning: "A transfer over InfiniBand or RoCE was repeated until the card gave up: the way to the peer is broken, or the peer is gone.",
 		Do:      []Advice{{"Read state and counters of {hca} on both ends; a dead peer leaves the same words.", "clush -w {nodes} 'ibstat {hca}; perfquery -x | grep -E \"Symbol|Downed|RcvErr\"'"}},
@@ -45,6 +49,7 @@ var networkSignatures = []Signature{
 	},
 	{
 		ID: IDUCXCompletion, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller,
+		Blames:   EitherEnd,
 		Literals: []string{" (synd 0x", " hw_synd "}, Not: []string{"Transport retry count exceeded on ", "WR flushed"}, Pattern: `(?P<what>[A-Z][\w -]{1,60}) on (?P<hca>\w+):(?P<port>\d+)/(?:IB|RoCE) \(synd 0x`,
 		Meaning: "A transfer over InfiniBand or RoCE failed; a remote error means that the other side could not serve it: its process, its memory or its card.",
 		Do:      []Advice{{"Look at the peer's log first: a remote error means that its process or memory was gone.", "clush -w {nodes} 'ibstat {hca}; dmesg -T | grep -i mlx5 | tail -5'"}},
@@ -53,6 +58,8 @@ var networkSignatures = []Signature{
 	},
 	{
 		ID: IDIBPortError, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     PortDown,
+		Blames:   WritersNode,
 		Literals: []string{"Got async event : port error"}, Pattern: `(?:(?P<hca>\w+):(?P<port>\d+) )?Got async event : port error`,
 		Meaning: "The network port of this node went down.",
 		Scope:   ScopeNode,
@@ -63,6 +70,8 @@ var networkSignatures = []Signature{
 	{
 		// Not fatal by itself: where transfers pass again in time nobody notices.
 		ID: IDIBPortErrorEvent, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     PortDown,
+		Blames:   WritersNode,
 		Literals: []string{"Got non-fatal async event: port error"}, Pattern: `(?:(?P<hca>\w+):(?P<port>\d+) )?Got non-fatal async event: port error`,
 		Meaning: "The network port of this node went down.",
 		Scope:   ScopeNode,
@@ -72,6 +81,7 @@ var networkSignatures = []Signature{
 	},
 	{
 		ID: IDIBDeviceFatal, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Blames:   WritersNode,
 		Literals: []string{"Got async event : local catastrophic error"}, Pattern: `(?:(?P<hca>\w+):(?P<port>\d+) )?Got async event : local catastrophic error`,
 		Meaning: "The network adapter of this node failed as a whole.",
 		Scope:   ScopeNode,
@@ -81,6 +91,7 @@ var networkSignatures = []Signature{
 	},
 	{
 		ID: IDIBAsyncFatal, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Blames:   WritersNode,
 		Literals: []string{"async fatal event"}, Pattern: `(?:(?P<hca>\w+):(?P<port>\d+) )?async fatal event(?: on \w+ \([^)]*\))?: (?P<event>.{1,100})`,
 		Meaning: "The network adapter of this node reported a fatal event.",
 		Scope:   ScopeNode,
@@ -90,6 +101,7 @@ var networkSignatures = []Signature{
 	},
 	{
 		ID: IDIBCatastrophic, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Blames:   WritersNode,
 		Literals: []string{"local work queue catastrophic"},
 		Meaning:  "The network adapter of this node stopped working on a queue.",
 		Scope:    ScopeNode,
@@ -134,6 +146,7 @@ var networkSignatures = []Signature{
 	},
 	{
 		ID: IDIBLinkDown, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     PortDown,
 		Literals: []string{"mlx5_core ", "Link down"}, Pattern: `mlx5_core (?P<pci>[0-9a-f:.]+)`,
 		Meaning: "The kernel saw the network link of this node go down.",
 		Scope:   ScopeNode,

@@ -4,6 +4,7 @@ package knowledge
 var numericSignatures = []Signature{
 	{
 		ID: IDNaNMegatronGrad, Mechanism: NonFiniteLoss, Role: CauseRole, Tier: LoopCrash, Direct: true, Own: true,
+		Blames:   WritersRank,
 		Literals: []string{"found NaN in local "}, Not: []string{"Unexpected result "},
 		Pattern: `(?:Rank (?P<rank>\d{1,7}): )?found NaN in local (?P<what>[\w ]+)(?:.*?, node: (?P<node>[\w.-]+))?`,
 		Meaning: "Megatron's check found a value that is not a number and stopped.",
@@ -13,6 +14,7 @@ var numericSignatures = []Signature{
 	},
 	{
 		ID: IDNaNMegatronResult, Mechanism: NonFiniteLoss, Role: CauseRole, Tier: LoopCrash, Direct: true, Own: true,
+		Blames:   WritersRank,
 		Literals: []string{"Unexpected result ", "(message='found "},
 		Pattern:  `(?:Rank (?P<rank>\d{1,7})(?:, node (?P<node>[\w.-]+), device \d+|: ).*?)?Unexpected result (?P<value>\S+)(?: on rank (?P<rank2>\d{1,7}))?`,
 		Meaning:  "Megatron's check found a value that is not finite and stopped.",
@@ -147,6 +149,7 @@ var numericSignatures = []Signature{
 	},
 	{
 		ID: IDNaNProbabilities, Mechanism: NonFiniteLoss, Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Blames:   WritersRank,
 		Literals: []string{"probability tensor contains either `inf`, `nan` or element < 0"},
 		Meaning:  "The model's outputs are not finite any more, so that nothing can be sampled from them.",
 		Do:       []Advice{adviceOutputs},
@@ -164,6 +167,7 @@ var numericSignatures = []Signature{
 	},
 	{
 		ID: IDNaNAnomaly, Mechanism: NonFiniteLoss, Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Blames:   WritersRank,
 		Literals: []string{"returned nan values in its "}, Pattern: `Function '(?P<function>\w+)' returned nan`,
 		Meaning: "PyTorch's anomaly detection found the operation that made the first NaN gradient.",
 		Do:      []Advice{{"Look at the forward call in the traceback above this line: it made the first NaN gradient.", ""}},

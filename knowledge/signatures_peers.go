@@ -95,6 +95,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: IDPeerGlooTimeout, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     WaitedInVain,
 		Literals: []string{"Timed out waiting ", " operation to complete"}, Pattern: `Timed out waiting (?P<ms>\d+)ms for (?P<op>\w+) operation`,
 		Meaning: "A rank waited in vain for another one in a Gloo collective; the waiter is not the one at fault.",
 		Do:      []Advice{adviceLateRank},
@@ -103,6 +104,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: IDPeerDeepEPTimeout, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     WaitedInVain,
 		Literals: []string{"DeepEP error: timeout ("}, Pattern: `DeepEP error: timeout \((?P<where>[\w ]+)\)`,
 		Meaning: "A rank waited in vain for the tokens of others in DeepEP's exchange between experts; the waiter is not the one at fault.",
 		Do:      []Advice{adviceLateRank},
@@ -111,6 +113,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: IDPeerDeepEPKernel, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     WaitedInVain,
 		Literals: []string{"DeepEP ", "timeout"}, Pattern: `DeepEP (?:timeout check failed: rank = \d+|(?:\w+ )*(?:dispatch|combine)\b[^,:]{0,80} timeout\b)`,
 		Meaning: "A kernel of DeepEP waited in vain for another GPU and then stops its process; the waiter is not the one at fault.",
 		Do:      []Advice{adviceLateRank},
@@ -135,6 +138,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: IDPeerStoreSend, Role: ConsequenceRole,
+		Says:     LostStore,
 		Literals: []string{"sendBytes failed on SocketImpl("}, Pattern: `remote=\[(?P<peer>[^\]]+)\]`,
 		Meaning: "The job's meeting point (the store on rank 0's node) went away.",
 		Source:  "PyTorch torch/csrc/distributed/c10d/TCPStore.cpp, 2.4 on",
@@ -142,6 +146,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: IDPeerStoreRecv, Role: ConsequenceRole,
+		Says:     LostStore,
 		Literals: []string{"recvValue failed on SocketImpl("}, Pattern: `remote=\[(?P<peer>[^\]]+)\]`,
 		Meaning: "The job's meeting point (the store on rank 0's node) went away.",
 		Source:  "PyTorch torch/csrc/distributed/c10d/TCPStore.cpp, 2.4 on",
@@ -149,6 +154,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: IDPeerStoreEOF, Role: ConsequenceRole,
+		Says:     LostStore,
 		Literals: []string{"failed to recv, got 0 bytes"},
 		Meaning:  "The job's meeting point (the store on rank 0's node) closed the connection.",
 		Source:   "PyTorch torch/csrc/distributed/c10d/Utils.hpp, 2.4 on",
@@ -156,6 +162,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: IDPeerStoreDump, Role: ConsequenceRole,
+		Says:     LostStore,
 		Literals: []string{`Failed to check the "should dump" flag on TCPStore`},
 		Meaning:  "The store is gone: rank 0 or its node ended first.",
 		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 2.5 on",
@@ -194,6 +201,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: IDPeerXLAStuck, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     WaitedInVain,
 		Literals: []string{"Termination timeout for `"}, Pattern: `Termination timeout for .(?P<where>[^\x60]{1,120})`,
 		Meaning: "Threads of this process, one a device, waited in vain for each other before a collective, and XLA ended the process.",
 		Do:      []Advice{{"Take the stacks of this process while it hangs: one thread of its devices did not come.", "srun --jobid={job} --overlap -n1 -w {node} py-spy dump --native --pid {pid}"}},
@@ -441,6 +449,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: IDPeerNCCLUnhandled, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     InsideNCCL,
 		Literals: []string{"NCCL error in: ", ", "}, Pattern: `NCCL error in: (?P<file>[^:]+):(?P<line>\d+), (?P<text>unhandled system error|internal error|invalid usage|invalid argument|remote process exited)`,
 		Meaning: "A call into NCCL failed; the next lines and the NCCL WARN line of the same process say why.",
 		Do:      []Advice{adviceWarnLine},
@@ -473,6 +482,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: IDPeerNCCLJAX, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     InsideNCCL,
 		Literals: []string{"NCCL operation nccl", " failed: "}, Pattern: `NCCL operation (?P<call>nccl\w+)\(.{0,200}failed: (?P<text>unhandled system error|internal error|remote process exited)`,
 		Meaning: "A call of NCCL failed; its own warning, where there is one, says why.",
 		Do:      []Advice{adviceWarnLine},
@@ -489,6 +499,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: IDPeerNCCLCode, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     InsideNCCL,
 		Literals: []string{"NCCL Error "}, Pattern: `NCCL Error (?P<code>[2-9]): (?P<text>unhandled system error|internal error|invalid argument|invalid usage|remote process exited)`,
 		Meaning: "A call into NCCL failed; the NCCL WARN line of the same process says why.",
 		Do:      []Advice{adviceWarnLine},
@@ -497,6 +508,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: IDPeerNCCLSystem, Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     Vague,
 		Literals: []string{"ncclSystemError: "},
 		Meaning:  "A system call inside NCCL failed; the NCCL WARN line of the same process says which.",
 		Do:       []Advice{adviceWarnLine},
@@ -513,6 +525,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: IDPeerNCCLInternal, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     InsideNCCL,
 		Literals: []string{"ncclInternalError: "},
 		Meaning:  "A check inside NCCL failed; the NCCL WARN line of the same process says which.",
 		Do:       []Advice{adviceWarnLine},

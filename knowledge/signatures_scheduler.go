@@ -113,6 +113,7 @@ var schedulerSignatures = []Signature{
 	{
 		// A script goes on to its next step when the job is over, or is being ended.
 		ID: IDSlurmStepLate, Role: ConsequenceRole,
+		Says:     Aborts,
 		Literals: []string{"srun: error: Unable to ", stepLate},
 		Meaning:  "The job was over, or about to be ended, when its script asked for another step.",
 		Source:   "SLURM src/common/slurm_errno.c (ESLURM_ALREADY_DONE), all versions",
@@ -462,6 +463,7 @@ var signalSignatures = []Signature{
 	},
 	{
 		ID: IDSSHClosed, Role: ConsequenceRole,
+		Says:     Aborts,
 		Literals: []string{" closed by remote host."}, Pattern: `Connection to (?P<host>\S{1,253}) closed by remote host\.`,
 		Meaning: "The connection that a session or a launcher had to this host broke off.",
 		Source:  "OpenSSH clientloop.c",
@@ -469,6 +471,7 @@ var signalSignatures = []Signature{
 	},
 	{
 		ID: IDSSHDisconnect, Role: ConsequenceRole,
+		Says:     Aborts,
 		Literals: []string{"client_loop: send disconnect: "},
 		Meaning:  "The connection that a session or a launcher had to a host broke off.",
 		Source:   "OpenSSH clientloop.c, 8.0 on",
@@ -476,6 +479,7 @@ var signalSignatures = []Signature{
 	},
 	{
 		ID: IDSSHPacket, Role: ConsequenceRole,
+		Says:     Aborts,
 		Literals: []string{"packet_write_wait: Connection to "}, Pattern: `Connection to (?P<host>\S{1,253}) port \d+: `,
 		Meaning: "The connection that a session or a launcher had to this host broke off.",
 		Source:  "OpenSSH packet.c, up to 7.9",
@@ -584,6 +588,7 @@ var signalSignatures = []Signature{
 	},
 	{
 		ID: IDSignalNVRXHeartbeat, Mechanism: ExternalSignal, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     ByMonitor,
 		Literals: []string{"Did not get ", "heartbeat. Waited "}, Pattern: `RankMonitorServer(?P<pid>\d+)@(?P<host>[\w.-]+):(?P<rank>\d+|<none>)\]|Waited (?P<seconds>[\d.]+) seconds`,
 		Meaning: "The rank monitor of the launcher heard nothing from this rank and kills it: the rank was stuck, or slow to start.",
 		Do:      []Advice{{"Find what the rank did before its heartbeats stopped; raise the timeout where it was start-up.", "grep -n RankMonitorServer *{job}* | tail"}},
@@ -592,6 +597,7 @@ var signalSignatures = []Signature{
 	},
 	{
 		ID: IDSignalNVRXSection, Mechanism: ExternalSignal, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     ByMonitor,
 		Literals: []string{"Section '", "' has been open for "}, Pattern: `Section '(?P<section>[^']+)' has been open for (?P<seconds>[\d.]+) seconds`,
 		Meaning: "The rank monitor of the launcher found this rank stuck in one section and kills it.",
 		Do:      []Advice{{"Find what the rank did in this section; raise its timeout only for legitimate work.", "grep -n RankMonitorServer *{job}* | tail"}},
@@ -600,6 +606,7 @@ var signalSignatures = []Signature{
 	},
 	{
 		ID: IDSignalK8SLiveness, Mechanism: ExternalSignal, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     ByMonitor,
 		Literals: []string{" failed liveness probe, will be restarted"}, Pattern: `Container (?P<container>\S+) failed liveness probe`,
 		Meaning: "Kubernetes ended this container because it did not answer its probe: it stood still, or was only busy.",
 		Owner:   OwnerConfig,

@@ -128,6 +128,7 @@ var startupSignatures = []Signature{
 	},
 	{
 		ID: IDInitClientFailed, Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     Vague,
 		Literals: []string{"The client socket has failed to connect to "}, Not: []string{"errno: 97 "},
 		Pattern: `failed to connect to (?:any network address of \()?\[?(?P<peer>[^\],)]+)[\],][^(]*(?:\(errno: (?P<errno>\d+))?`,
 		Meaning: "One try to reach the store failed; it is repeated, so alone it means little.",
@@ -136,6 +137,7 @@ var startupSignatures = []Signature{
 	},
 	{
 		ID: IDInitWaitingClients, Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller,
+		Says:     AwaitsPeers | AtRendezvous,
 		Literals: []string{" waiting for clients. "}, Pattern: `Timed out after (?P<seconds>\d+) seconds waiting for clients\. (?P<joined>\d+)/(?P<world>\d+) clients joined`,
 		Meaning: "Some processes of the job never reported at the meeting point.",
 		Do:      []Advice{adviceNotJoined},
@@ -144,6 +146,7 @@ var startupSignatures = []Signature{
 	},
 	{
 		ID: IDInitStoreBarrier, Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller,
+		Says:     AwaitsPeers | AtRendezvous,
 		Literals: []string{"Timed out initializing process group in store based barrier on rank"},
 		Pattern:  `on rank\D{0,3}\d{1,7}(?:, for key: \S{1,120} \(world_size=(?P<world>\d+), (?:worker_count|num_workers_joined)=(?P<joined>\d+))?`,
 		Meaning:  "Some processes of the job never joined the process group.",
@@ -153,6 +156,7 @@ var startupSignatures = []Signature{
 	},
 	{
 		ID: IDInitStoreWait, Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     AwaitsPeers,
 		Literals: []string{"wait timeout after ", ", keys: "}, Pattern: `wait timeout after (?P<ms>\d+)ms, keys: (?P<key>\S{1,120})`,
 		Meaning: "This process waited in vain for something another process had to put into the store.",
 		Do:      []Advice{{"Look at the rank that had to write this key, as a rule the first of its group.", "tail -n 1 *{job}*"}},

@@ -74,6 +74,8 @@ var storageSignatures = []Signature{
 	},
 	{
 		ID: IDStorageIOError, Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
+		Says:      FileOperation,
+		LooksLike: []Slug{StorageUnresponsive}, // on a checkpoint: one damaged file, or the mount
 		// UCX uses the same words for the network, so the line must come from a file operation.
 		Literals: []string{"Input/output error"}, Not: []string{"UCX"},
 		Pattern: ofFile(5, "Input/output error") + `|(?:cp|mv|cat|tar|ls|rsync|dd|rm|mkdir|bash): .{1,300}: Input/output error|\.so[\w.]{0,24}: cannot [a-z ]{1,40}: Input/output error`,
@@ -115,7 +117,9 @@ var storageSignatures = []Signature{
 	},
 	{
 		ID: IDStorageTimeoutPath, Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"] Connection timed out: '/"}, Pattern: `\[Errno 110\] Connection timed out: '(?P<path>/[^']{1,240})'`,
+		Says:      FileOperation,
+		LooksLike: []Slug{StorageUnresponsive},
+		Literals:  []string{"] Connection timed out: '/"}, Pattern: `\[Errno 110\] Connection timed out: '(?P<path>/[^']{1,240})'`,
 		Meaning: "A network file system did not answer in time.",
 		Do:      []Advice{adviceMount},
 		Source:  "errno ETIMEDOUT of a file operation (NFS soft mounts)",
@@ -157,6 +161,7 @@ var storageSignatures = []Signature{
 	},
 	{
 		ID: IDStorageReadOnly, Mechanism: ConfigError, Role: CauseRole, Tier: DataIO,
+		Says:     FileOperation,
 		Literals: []string{"Read-only file system"}, Not: warned, Pattern: ofFile(30, "Read-only file system"),
 		Meaning: "The path cannot be written: it is mounted so, or the kernel made it so after an error of the disk.",
 		Do:      []Advice{{"See whether {path} is mounted read-only by intent, or since a disk error.", "ssh {node} 'findmnt -T {path}; dmesg -T | grep -i remount'"}},
@@ -173,7 +178,9 @@ var storageSignatures = []Signature{
 	},
 	{
 		ID: IDStorageRemoteIO, Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
-		Literals: []string{"Remote I/O error"}, Pattern: ofFile(121, "Remote I/O error"),
+		Says:      FileOperation,
+		LooksLike: []Slug{StorageUnresponsive},
+		Literals:  []string{"Remote I/O error"}, Pattern: ofFile(121, "Remote I/O error"),
 		Meaning: "The server of a network file system returned an error.",
 		Do:      []Advice{adviceMount},
 		Source:  "errno EREMOTEIO",
@@ -192,7 +199,8 @@ func ofFile(errno int, text string) string {
 var clientSignatures = []Signature{
 	{
 		ID: IDAISObjectMissing, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
-		Literals: []string{"ErrObjNotFound: "}, Pattern: `ErrObjNotFound: (?:STATUS:(?P<status>\d+), )?(?P<text>.{1,160})`,
+		LooksLike: []Slug{AISRebalance}, // an object in flight seems to be missing
+		Literals:  []string{"ErrObjNotFound: "}, Pattern: `ErrObjNotFound: (?:STATUS:(?P<status>\d+), )?(?P<text>.{1,160})`,
 		Meaning: "AIStore does not have an object that the manifest names; while it moves objects it may only seem so.",
 		Do:      []Advice{{"Ask AIStore for the object again: while it moves objects, one may only seem missing.", "ais show rebalance; ais object show ais://BUCKET/OBJECT"}},
 		Source:  "AIStore Python SDK, aistore/sdk/errors.py",
@@ -430,13 +438,14 @@ var clientSignatures = []Signature{
 	{
 		// A hub out of reach and a cache that lacks the files: also what a job gets that was told not to ask the hub.
 		ID: IDHubUnreachable, Mechanism: StorageRetriesExhausted, Role: CauseRole, Tier: DataIO,
-		Literals: []string{"We couldn't connect to '", "in the cached files"},
-		Pattern:  `We couldn't connect to '(?P<host>[^']{1,120})' to load (?:the files|this file|this model)`,
-		Meaning:  "The model or data set is not in the cache, and its hub could not be asked.",
-		Owner:    OwnerConfig,
-		Do:       []Advice{adviceHubOnce},
-		Source:   "Hugging Face transformers utils/hub.py, 4.22 on",
-		Example:  "OSError: We couldn't connect to 'https://huggingface.co' to load the files, and couldn't find them in the cached files.",
+		LooksLike: []Slug{ConfigError}, // nodes without a way out, and nobody filled the cache
+		Literals:  []string{"We couldn't connect to '", "in the cached files"},
+		Pattern:   `We couldn't connect to '(?P<host>[^']{1,120})' to load (?:the files|this file|this model)`,
+		Meaning:   "The model or data set is not in the cache, and its hub could not be asked.",
+		Owner:     OwnerConfig,
+		Do:        []Advice{adviceHubOnce},
+		Source:    "Hugging Face transformers utils/hub.py, 4.22 on",
+		Example:   "OSError: We couldn't connect to 'https://huggingface.co' to load the files, and couldn't find them in the cached files.",
 	},
 	{
 		ID: "hub-dataset-unreachable", Mechanism: StorageRetriesExhausted, Role: CauseRole, Tier: DataIO,
@@ -542,6 +551,7 @@ var clientSignatures = []Signature{
 	},
 	{
 		ID: IDS3MountpointMissing, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		Says:     Damaged,
 		Literals: []string{"_mountpoint_s3_client.S3Exception: "}, Pattern: `S3Exception: (?P<text>(?:Service error: )?(?:The object was not found|The key does not exist).{0,80})`,
 		Meaning: "The store says that an object is not there; it may have been asked before the object could be seen.",
 		Do:      []Advice{{"Look whether the key exists: the manifest may be older than the bucket.", "aws s3 ls s3://BUCKET/KEY"}},

@@ -18,6 +18,11 @@ type Mechanism struct {
 	Now, Structural, NextTime []Advice
 	// Resubmit is the default decision: yes, no, after-fix, unknown.
 	Resubmit string
+	Nature   Nature
+	// Again is what it means when earlier runs met the same.
+	Again Again
+	// Trouble is how the daemons of a store show it; nil where they do not.
+	Trouble *Trouble
 	// OfAIStore is what differs where a daemon of AIStore is what it befell; nil where nothing does.
 	OfAIStore *Aside
 }
@@ -121,6 +126,12 @@ type Signature struct {
 	Open bool
 	// Direct is true where the line alone, on the root's own rank or node, confirms the mechanism.
 	Direct bool
+	// Says: facts that the line states beside its mechanism.
+	Says Trait
+	// Blames: whom the line accuses.
+	Blames Blame
+	// LooksLike: what else the line may mean, where nothing but the store, the kernel or a second run decides.
+	LooksLike []Slug
 	// Owner is who acts where that differs from the mechanism's; "" where it does not.
 	Owner Owner
 	// Scope is how much the line's condition reaches; "" where the line leaves that open.

@@ -9,25 +9,6 @@ import (
 	"faultline/knowledge"
 )
 
-// leads says which mechanisms follow from which. Times and daemons decide the rest.
-var leads = map[knowledge.Slug][]knowledge.Slug{
-	knowledge.AISDaemonRestart:    {knowledge.AISStreamBroken, knowledge.AISNetwork, knowledge.AISRebalance, knowledge.AISBatchObjectLoss, missing},
-	knowledge.StorageFull:         {knowledge.AISDiskFault, knowledge.AISResourcePressure, knowledge.AISBatchObjectLoss, knowledge.AISStreamBroken, knowledge.AISDaemonRestart, knowledge.AISRebalance, missing},
-	knowledge.AISDiskFault:        {knowledge.StorageFull, knowledge.AISBatchObjectLoss, knowledge.AISStreamBroken, knowledge.AISRebalance, knowledge.AISDaemonRestart, knowledge.AISResourcePressure, missing},
-	knowledge.AISResourcePressure: {knowledge.AISStreamBroken, knowledge.AISNetwork, knowledge.AISBatchObjectLoss, knowledge.AISDaemonRestart, knowledge.AISRebalance},
-	knowledge.AISNetwork:          {knowledge.AISStreamBroken, knowledge.AISRebalance, knowledge.AISBatchObjectLoss, knowledge.AISDaemonRestart, missing},
-	knowledge.AISStreamBroken:     {knowledge.AISBatchObjectLoss},
-	knowledge.AISRebalance:        {knowledge.AISBatchObjectLoss, missing},
-	knowledge.AISThrottled:        {knowledge.AISBatchObjectLoss},
-	knowledge.AISSilentStall:      {knowledge.AISBatchObjectLoss},
-}
-
-// strains are troubles that may go on for hours and harm nobody.
-var strains = map[knowledge.Slug]bool{knowledge.AISResourcePressure: true, knowledge.AISThrottled: true, knowledge.StorageFull: true, knowledge.AISDiskFault: true}
-
-// wide are mechanisms whose consequences every daemon may show.
-var wide = map[knowledge.Slug]bool{knowledge.AISDaemonRestart: true, knowledge.AISNetwork: true, knowledge.AISRebalance: true}
-
 const (
 	// late is how much later than its consequence the record of a cause may come: pressure is reported once a minute.
 	late = 60.0
@@ -37,7 +18,7 @@ const (
 
 // causes says that b is what one would see because of a.
 func (x *inquiry) causes(a, b *trouble) bool {
-	if a == b || !slices.Contains(leads[a.mech], b.mech) {
+	if a == b || !slices.Contains(a.mech.Trouble().LeadsTo, b.mech) {
 		return false
 	}
 	slack := 3.0
@@ -53,10 +34,10 @@ func (x *inquiry) causes(a, b *trouble) bool {
 	if a.from > b.from+slack || b.from > a.to+follows {
 		return false
 	}
-	if strains[a.mech] && b.from-a.from > lookBack {
+	if a.mech.Is(knowledge.Strain) && b.from-a.from > lookBack {
 		return false // it had been so for long without that
 	}
-	if a.about == b.about || wide[a.mech] {
+	if a.about == b.about || a.mech.Is(knowledge.Wide) {
 		return true
 	}
 	if a.mech == knowledge.AISStreamBroken && b.from-a.from <= late {
@@ -84,7 +65,7 @@ func (x *inquiry) roots() []*trouble {
 			if !x.causes(a, b) || x.causes(b, a) && b.from <= a.from {
 				continue
 			}
-			if b.cause == nil || weight[a.mech] < weight[b.cause.mech] || weight[a.mech] == weight[b.cause.mech] && math.Abs(a.from-b.from) < math.Abs(b.cause.from-b.from) {
+			if b.cause == nil || a.mech.Trouble().Order < b.cause.mech.Trouble().Order || a.mech.Trouble().Order == b.cause.mech.Trouble().Order && math.Abs(a.from-b.from) < math.Abs(b.cause.from-b.from) {
 				b.cause = a
 			}
 		}
@@ -140,9 +121,6 @@ func (x *inquiry) toldBy(t *trouble) string {
 	}
 	return out
 }
-
-// weight orders causes of one thing: the more a mechanism explains, the earlier.
-var weight = map[knowledge.Slug]int{knowledge.StorageFull: 0, knowledge.AISDiskFault: 1, knowledge.AISResourcePressure: 2, knowledge.AISDaemonRestart: 3, knowledge.AISNetwork: 4, knowledge.AISSilentStall: 5, knowledge.AISThrottled: 6, knowledge.AISRebalance: 7, knowledge.AISStreamBroken: 8, knowledge.AISBatchObjectLoss: 9, knowledge.AISAuth: 10, missing: 11}
 
 // sends says that a stream's trouble is told by who sends: "shared-dm[A=>B] terminated".
 func sends(t *trouble) bool {

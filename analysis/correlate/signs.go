@@ -134,7 +134,7 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowle
 }
 
 // missing are objects that are not found: noise, unless the cluster was moving them.
-const missing knowledge.Slug = "not-found"
+const missing = knowledge.NotFound
 
 type troubleKey struct {
 	mech  knowledge.Slug

@@ -186,7 +186,7 @@ func (x *inquiry) touch(t *trouble) (touched, []meeting) {
 			out = append(out, meeting{c, common, false})
 		}
 	}
-	if how < byName && other && t.about != "" && !wide[t.mech] {
+	if how < byName && other && t.about != "" && !t.mech.Is(knowledge.Wide) {
 		return elsewhere, nil
 	}
 	return how, out

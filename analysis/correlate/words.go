@@ -128,13 +128,6 @@ func b2i(b bool) int {
 	return 0
 }
 
-// ledWords say what a trouble led to at the daemons.
-var ledWords = map[knowledge.Slug]string{
-	knowledge.AISDaemonRestart: "%s went down", knowledge.StorageFull: "%s was out of space", knowledge.AISDiskFault: "%s had trouble with a disk", knowledge.AISResourcePressure: "%s was under pressure", knowledge.AISNetwork: "%s did not answer others",
-	knowledge.AISStreamBroken: "streams to %s broke", knowledge.AISRebalance: "the cluster moved its data", knowledge.AISBatchObjectLoss: "batches that %s put together were aborted or stayed incomplete", knowledge.AISSilentStall: "%s received nothing",
-	missing: "%s did not find objects that were being moved", knowledge.AISThrottled: "%s was throttled", knowledge.AISAuth: "%s refused requests",
-}
-
 // consequences tell what a trouble led to among the daemons, in order of time.
 func (x *inquiry) consequences(e *Episode) {
 	led := slices.Clone(e.t.led)
@@ -142,7 +135,7 @@ func (x *inquiry) consequences(e *Episode) {
 	said := map[string]bool{}
 	for _, l := range led {
 		events := x.firsts(l, 2)
-		text := worded(ledWords[l.mech], l.about)
+		text := worded(l.mech.Trouble().Led, l.about)
 		if len(events) == 0 || said[text] || len(e.Led) == 3 {
 			continue
 		}

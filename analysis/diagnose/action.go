@@ -51,7 +51,7 @@ func (b *builder) action() {
 		a.Resubmit, a.Owner = unknown, unknown
 	}
 	// A node is left out only for a sign from that very node.
-	if len(v.Candidates) == 1 && hardware[knowledge.Slug(v.Mechanism)] {
+	if len(v.Candidates) == 1 && knowledge.Slug(v.Mechanism).Is(knowledge.Hardware) {
 		a.ExcludeNodes = append(a.ExcludeNodes, v.Root.Nodes...)
 	}
 	b.fromBefore(a)
@@ -114,10 +114,6 @@ func (b *builder) open() bool {
 		return !ok || !s.Open
 	})
 }
-
-// hardware are mechanisms that are a sign from the node itself.
-var hardware = map[knowledge.Slug]bool{knowledge.GPUECC: true, knowledge.GPUOffBus: true, knowledge.GPUNVLink: true, knowledge.GPUFirmware: true, knowledge.GPUHang: true,
-	knowledge.NodeFailure: true, knowledge.ThermalPower: true}
 
 // known is what people should know of a mechanism, where the verdict's component is at fault.
 func (b *builder) known(slug knowledge.Slug) (knowledge.Mechanism, bool) {

@@ -86,7 +86,7 @@ const fewRoots = 4
 
 // recurrences looks up what of this failure earlier runs met as well.
 func (b *builder) recurrences(past *history.Past, h *incident.History, p *mechanism.Proposal) {
-	rule := mechanism.AgainOf(p.Mechanism)
+	rule := p.Mechanism.Again()
 	nodes := b.rootNodes(p)
 	add := func(rec *incident.Recurrence) {
 		if rec == nil {
@@ -102,7 +102,7 @@ func (b *builder) recurrences(past *history.Past, h *incident.History, p *mechan
 	}
 	if rule.Machine && p.Scope != "all" && len(nodes) <= fewRoots {
 		for _, n := range nodes {
-			add(past.Host(n, p.Ranks, func(slug knowledge.Slug) bool { return mechanism.AgainOf(slug).Machine }))
+			add(past.Host(n, p.Ranks, func(slug knowledge.Slug) bool { return slug.Again().Machine }))
 		}
 	}
 	if step, ok := b.lastStep(); ok && rule.Step {
@@ -129,7 +129,7 @@ func (b *builder) recurrences(past *history.Past, h *incident.History, p *mechan
 
 // itemAgain drops the rivals that would not have met the same item in another run; where none is left, that is the sign
 // that was missing. A path that is wrong for all items is met again as well: whether that is so, recurrence does not tell.
-func (b *builder) itemAgain(p *mechanism.Proposal, rule mechanism.Again) {
+func (b *builder) itemAgain(p *mechanism.Proposal, rule knowledge.Again) {
 	var left []knowledge.Slug
 	for _, rival := range p.Rivals {
 		if !slices.Contains(rule.Item, origin(rival)) {
@@ -164,7 +164,7 @@ func (b *builder) bears(kind string) bool {
 	case incident.SameStep:
 		return b.again[incident.SameHost] == nil
 	}
-	return len(b.d.winners) == 1 && len(mechanism.AgainOf(b.d.winners[0].Mechanism).Item) > 0
+	return len(b.d.winners) == 1 && len(b.d.winners[0].Mechanism.Again().Item) > 0
 }
 
 // fromBefore lets recurrence bear on the decision. A node is left out for a recurrence with its denominator, as it is for a

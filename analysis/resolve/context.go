@@ -9,15 +9,6 @@ import (
 	"faultline/pattern"
 )
 
-// ioMechanisms are what a read or write that fails may be called. Programs catch such failures and go on.
-var ioMechanisms = map[knowledge.Slug]bool{
-	knowledge.StorageRetriesExhausted: true, knowledge.StorageUnresponsive: true, knowledge.StorageFull: true, knowledge.CheckpointIO: true, knowledge.BadSample: true,
-	knowledge.AISBatchObjectLoss: true, knowledge.AISAuth: true, knowledge.DataloaderStall: true,
-}
-
-// ReadsOrWrites says that a mechanism is a failure to read or write.
-func ReadsOrWrites(mechanism knowledge.Slug) bool { return ioMechanisms[mechanism] }
-
 // contexts are what the frames of a traceback say that the process was about.
 type contexts struct {
 	loading, checkpoint, store, telemetry bool
@@ -71,23 +62,12 @@ var netErrors = map[string]bool{
 	"ConnectError": true, "AISRetryableError": true, "ObjectFileReaderStreamError": true, "gaierror": true,
 }
 
-// softSamples are signatures of damaged files that may be items of the data or checkpoints. textSamples are those of them
-// whose words occur wherever text is parsed: they speak of the data only where data were being loaded.
-var (
-	softSamples = map[knowledge.ID]bool{knowledge.IDDataJSON: true, knowledge.IDDataUnicode: true, knowledge.IDDataTar: true, knowledge.IDDataGzip: true, knowledge.IDDataLZMA: true, knowledge.IDCheckpointPickle: true,
-		knowledge.IDS3MountpointMissing: true}
-	textSamples = map[knowledge.ID]bool{knowledge.IDDataJSON: true, knowledge.IDDataUnicode: true}
-)
-
-// eitherIO are signatures of a single failed operation on a file system: on a checkpoint it is the file or the mount.
-var eitherIO = map[knowledge.ID]bool{knowledge.IDStorageIOError: true, knowledge.IDStorageTimeoutPath: true, knowledge.IDStorageRemoteIO: true, knowledge.IDStorageReadOnly: true, knowledge.IDLimitFileSize: true}
-
 // inContext is classify, held against what the process was about when it raised.
 func inContext(x *worker.Exception) (mech knowledge.Slug, role knowledge.Role, direct bool, sign knowledge.ID) {
 	mech, role, direct, sign = classify(x)
 	c := contextsOf(x)
 	if c.telemetry {
-		if ioMechanisms[mech] {
+		if mech.Is(knowledge.ReadsOrWrites) {
 			return knowledge.Exception, knowledge.CauseRole, false, ""
 		}
 		return mech, role, direct, sign
@@ -109,13 +89,13 @@ func inContext(x *worker.Exception) (mech knowledge.Slug, role knowledge.Role, d
 		return knowledge.CheckpointIO, knowledge.CauseRole, direct, sign
 	case sign == knowledge.IDStorageFull && inSharedMemory(x):
 		return knowledge.ResourceLimit, knowledge.CauseRole, direct, sign
-	case softSamples[sign] && c.checkpoint && !c.loading:
+	case sign.Says(knowledge.Damaged) && c.checkpoint && !c.loading:
 		return knowledge.CheckpointIO, knowledge.CauseRole, direct, sign
-	case softSamples[sign] && c.loading:
+	case sign.Says(knowledge.Damaged) && c.loading:
 		return knowledge.BadSample, knowledge.CauseRole, direct, sign
-	case textSamples[sign] && c.frames > 0:
+	case sign.Says(knowledge.DamagedText) && c.frames > 0:
 		return knowledge.Exception, knowledge.CauseRole, true, sign
-	case eitherIO[sign] && c.checkpoint && !c.loading:
+	case sign.Says(knowledge.FileOperation) && c.checkpoint && !c.loading:
 		return knowledge.CheckpointIO, knowledge.CauseRole, direct, sign
 	case role == knowledge.SymptomRole && (mech == knowledge.StorageRetriesExhausted || sign == knowledge.IDStorageConnectionReset || sign == knowledge.IDStorageIncomplete) && (c.store || c.loading):
 		// Tried again it would be a retry; raised it ends the read.

@@ -133,7 +133,7 @@ func (f *Facts) wentOnAfterWarning(fl *Failure) bool {
 	hung := slices.ContainsFunc(f.Groups, func(g *Group) bool { return len(g.Pending) > 0 })
 	if !hung {
 		above, below := f.StepsAround(*fl.At)
-		passable := fl.Mechanism == knowledge.Exception || fl.Mechanism == knowledge.BadSample || ioMechanisms[fl.Mechanism]
+		passable := fl.Mechanism == knowledge.Exception || fl.Mechanism == knowledge.BadSample || fl.Mechanism.Is(knowledge.ReadsOrWrites)
 		believed := above+below == 0 && len(f.Progress) > 0 && passable && !f.endedOtherwise()
 		fl.Unsettled = believed && f.closes(fl.Exc) && !slices.ContainsFunc(f.Obs.Exceptions, raised)
 		return below >= goesOn || believed && !fl.Unsettled

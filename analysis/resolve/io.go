@@ -442,7 +442,7 @@ func (f *Facts) outcome(l *Ladder) {
 // ofStore says that an exception tells of a store that did not deliver.
 func ofStore(x *worker.Exception) bool {
 	mech, role, _, _ := inContext(x)
-	return role == knowledge.CauseRole && ioMechanisms[mech]
+	return role == knowledge.CauseRole && mech.Is(knowledge.ReadsOrWrites)
 }
 
 // wentOn says that the process is shown to have gone on after a ladder: it waits in a collective itself, training made

@@ -7,14 +7,10 @@ import (
 	"faultline/pattern"
 )
 
-// ofItems are the mechanisms whose failure is about one file, shard, sample or object.
-var ofItems = map[knowledge.Slug]bool{knowledge.BadSample: true, knowledge.CheckpointIO: true, knowledge.DataloaderStall: true, knowledge.StorageRetriesExhausted: true,
-	knowledge.StorageUnresponsive: true, knowledge.AISBatchObjectLoss: true}
-
 // items finds what failures name.
 func (f *Facts) items() {
 	for _, fl := range f.Failures {
-		if fl.Item == "" && fl.Role == knowledge.CauseRole && ofItems[fl.Mechanism] {
+		if fl.Item == "" && fl.Role == knowledge.CauseRole && fl.Mechanism.Is(knowledge.OfItem) {
 			fl.Item = itemOf(fl)
 		}
 	}

@@ -246,13 +246,10 @@ func (g *gpus) cudaFailure(node string) bool {
 	return false
 }
 
-// withoutGPU are the signs of processes that were given no GPU.
-var withoutGPU = []knowledge.ID{knowledge.IDCUDAInvalidOrdinal, knowledge.IDCUDANoDevice, knowledge.IDCUDANoGPUs, knowledge.IDCUDADriverInit, knowledge.IDCUDAUnknown}
-
 // lacks says that some process was given no GPU, on this node or none that is known.
 func (g *gpus) lacks(node string) bool {
 	return slices.ContainsFunc(g.f.Failures, func(fl *Failure) bool {
-		return slices.Contains(withoutGPU, fl.Sign) && (fl.Node == "" || fl.Node == node)
+		return fl.Sign.Says(knowledge.WithoutGPU) && (fl.Node == "" || fl.Node == node)
 	})
 }
 

@@ -31,7 +31,7 @@ func (f *Facts) survived() {
 			continue
 		}
 		steps, finished := f.after(fl, progress[fl.At.File])
-		finished = finished || ioMechanisms[fl.Mechanism] && f.finishedAfter(fl)
+		finished = finished || fl.Mechanism.Is(knowledge.ReadsOrWrites) && f.finishedAfter(fl)
 		if steps < goesOn && !finished {
 			continue
 		}
@@ -105,7 +105,7 @@ func (f *Facts) tolerated(t *tolerance) {
 		g := t.left[m]
 		what := "an exception"
 		switch {
-		case ioMechanisms[m]:
+		case m.Is(knowledge.ReadsOrWrites):
 			what = "failing to read or write"
 		case m == knowledge.LinkError:
 			what = "a port that went down"
@@ -217,8 +217,8 @@ type survived struct {
 
 // tolerates notes a report that training went on after, and says so.
 func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
-	io := ioMechanisms[fl.Mechanism] && (fl.Kind == KindSign || fl.Kind == KindException || fl.Kind == KindLadder)
-	flap := portDown[fl.Sign]
+	io := fl.Mechanism.Is(knowledge.ReadsOrWrites) && (fl.Kind == KindSign || fl.Kind == KindException || fl.Kind == KindLadder)
+	flap := fl.Sign.Says(knowledge.PortDown)
 	if fl.Role != knowledge.CauseRole || !io && !flap && fl.Kind != KindException && !atStart(fl) {
 		return false
 	}
@@ -272,11 +272,8 @@ func (f *Facts) pastStart() {
 	}
 }
 
-// portDown are the signs of a port that went down, and may have come up again before any transfer over it was given up.
-var portDown = map[knowledge.ID]bool{knowledge.IDIBPortError: true, knowledge.IDIBPortErrorEvent: true, knowledge.IDIBLinkDown: true}
-
 // PortDown says that a failure tells of a port that went down, and of no transfer over it.
-func PortDown(fl *Failure) bool { return portDown[fl.Sign] && fl.Kernel == nil }
+func PortDown(fl *Failure) bool { return fl.Sign.Says(knowledge.PortDown) && fl.Kernel == nil }
 
 // flapOver is for how many seconds training goes on after a port had gone down that came up again: cards give a transfer up sooner.
 const flapOver = 300
@@ -434,7 +431,7 @@ func (f *Facts) after(fl *Failure, progress []*ProgressPoint) (steps int, finish
 
 // skippable says that a program may have gone on without what it could not read: loaders log an item with its traceback, and take the next.
 func skippable(fl *Failure) bool {
-	return fl.Mechanism == knowledge.BadSample || ioMechanisms[fl.Mechanism] && fl.At.Who().Global < 0
+	return fl.Mechanism == knowledge.BadSample || fl.Mechanism.Is(knowledge.ReadsOrWrites) && fl.At.Who().Global < 0
 }
 
 // uncaught says that nobody caught an exception: its frames go down to the module that was run.

@@ -8,11 +8,8 @@ import (
 	"faultline/knowledge"
 )
 
-// inVain are the signatures of a rank that waited in vain for others in a library that names neither the operation nor who is missing.
-var inVain = map[knowledge.ID]bool{knowledge.IDPeerGlooTimeout: true, knowledge.IDPeerDeepEPTimeout: true, knowledge.IDPeerDeepEPKernel: true, knowledge.IDPeerXLAStuck: true}
-
 // InVain says that a failure is a rank's word that it waited in vain.
-func InVain(fl *resolve.Failure) bool { return inVain[fl.Sign] }
+func InVain(fl *resolve.Failure) bool { return fl.Sign.Says(knowledge.WaitedInVain) }
 
 // glooSymptom begins the signatures of a rank whose Gloo peers went away, which in the same job means that it waited as well.
 const glooSymptom = "peer-gloo-"

@@ -5,13 +5,6 @@ import (
 	"faultline/pattern"
 )
 
-// endurable are what a program can come past that catches it: it leaves an item out, asks again later, or does without. Of broken
-// hardware, or a process that died, no word makes that so.
-var endurable = map[knowledge.Slug]bool{
-	knowledge.StorageRetriesExhausted: true, knowledge.StorageUnresponsive: true, knowledge.StorageFull: true, knowledge.CheckpointIO: true, knowledge.BadSample: true,
-	knowledge.GPUOOM: true, knowledge.VersionMismatch: true, knowledge.ConfigError: true, knowledge.ResourceLimit: true,
-}
-
 // Words by which a program says in the same line that it goes on, and those by which it says that it does not.
 var (
 	// Not parts of a path or an option: "/data/skipped/a.tar", "--ignored-layers".
@@ -39,7 +32,7 @@ type pastStep struct {
 
 // came says that a signature's line is no cause, because its program says in it that it goes on.
 func (r *reader) came(s *knowledge.Signature, text []byte) bool {
-	if s.Role != knowledge.CauseRole || !endurable[s.Mechanism] || !endured(text) {
+	if s.Role != knowledge.CauseRole || !s.Mechanism.Is(knowledge.Endurable) || !endured(text) {
 		return false
 	}
 	if s.Tier != knowledge.DataIO {

@@ -27,13 +27,10 @@ func (s *Scene) Ask(first []*Proposal) {
 	s.Storage = correlate.Inquire(question(s, first))
 }
 
-// mayBeStore are mechanisms that a store may stand behind, beside those of origin storage.
-var mayBeStore = []knowledge.Slug{knowledge.RankStalled, knowledge.DataloaderStall, knowledge.Exception, knowledge.UnevenData, knowledge.BadSample, knowledge.DataloaderWorkerKilled, knowledge.Unknown, knowledge.PeerLost, knowledge.CollectiveHang}
-
 func question(s *Scene, first []*Proposal) correlate.Question {
 	q := correlate.Question{Facts: s.Facts, Possible: len(first) == 0}
 	for _, p := range first {
-		q.Possible = q.Possible || slices.Contains(mayBeStore, p.Mechanism) || strings.HasPrefix(string(p.Mechanism), "ais-") || isStorage(p.Mechanism)
+		q.Possible = q.Possible || p.Mechanism.Is(knowledge.MayBeStore) || strings.HasPrefix(string(p.Mechanism), "ais-") || isStorage(p.Mechanism)
 	}
 	if len(first) == 0 {
 		q.Stall = s.Facts.Job.End

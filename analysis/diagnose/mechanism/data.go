@@ -59,30 +59,22 @@ func first(ways ...func(*Scene) *Proposal) func(*Scene) *Proposal {
 	}
 }
 
-// rivalsOf are what else a line of a signature may mean, where nothing but the store, the kernel or a second run decides.
-var rivalsOf = map[knowledge.ID][]knowledge.Slug{
-	knowledge.IDStorageIOError:     {knowledge.StorageUnresponsive}, // on a checkpoint: one damaged file, or the mount
-	knowledge.IDStorageTimeoutPath: {knowledge.StorageUnresponsive},
-	knowledge.IDStorageRemoteIO:    {knowledge.StorageUnresponsive},
-	knowledge.IDAISObjectMissing:   {knowledge.AISRebalance},    // an object in flight seems to be missing
-	knowledge.IDMegascaleChips:     {knowledge.DataloaderStall}, // a host that waits for its input looks the same
-	knowledge.IDDataPipe:           {knowledge.Exception},       // the command's own reason is not printed
-	knowledge.IDHubUnreachable:     {knowledge.ConfigError},     // nodes without a way out, and nobody filled the cache
-}
-
 // sharing adds the rivals of the signatures that a proposal rests on.
 func sharing(p *Proposal) *Proposal {
 	if p == nil {
 		return nil
 	}
 	for _, fl := range p.Failures {
-		for _, o := range rivalsOf[fl.Sign] {
-			if o != p.Mechanism && !slices.Contains(p.Rivals, o) {
-				p.Rivals, p.Direct = append(p.Rivals, o), false
-			}
+		if more := unnamed(p, fl.Sign.LooksLike()); len(more) > 0 {
+			p.Rivals, p.Direct = append(p.Rivals, more...), false
 		}
 	}
 	return p
+}
+
+// unnamed returns those mechanisms that a proposal does not name yet.
+func unnamed(p *Proposal, all []knowledge.Slug) []knowledge.Slug {
+	return slices.DeleteFunc(slices.Clone(all), func(o knowledge.Slug) bool { return o == p.Mechanism || slices.Contains(p.Rivals, o) })
 }
 
 // shortBatch: a batch that AIStore answered with fewer objects than were asked for. Without the daemons' logs it may as

@@ -27,9 +27,6 @@ func hardware() []Mechanism {
 	}
 }
 
-// ownEvents are signs by which an adapter speaks of itself.
-var ownEvents = map[knowledge.ID]bool{knowledge.IDIBPortError: true, knowledge.IDIBPortErrorEvent: true, knowledge.IDIBDeviceFatal: true, knowledge.IDIBAsyncFatal: true, knowledge.IDIBCatastrophic: true}
-
 // ofDrivers is the proposal by what the drivers of the ports say alone: who reports a transfer that failed is the other end of that link,
 // or a victim. Their reports stay beneath it.
 func (p *Proposal) ofDrivers(s *Scene) *Proposal {
@@ -98,7 +95,7 @@ func linkError(s *Scene) *Proposal {
 	p.Why = "the reports name a transfer that failed, not which end of it is at fault"
 	own := map[string]bool{} // nodes whose adapter reported an event of its own
 	for _, fl := range p.Failures {
-		if ownEvents[fl.Sign] && fl.Node != "" {
+		if fl.Sign.Blames() == knowledge.WritersNode && fl.Node != "" {
 			own[fl.Node] = true
 		}
 	}
@@ -133,7 +130,7 @@ func linkError(s *Scene) *Proposal {
 			p.Why = "its network adapter reported an event of its own, and no other node's did"
 		}
 		for _, fl := range p.Failures {
-			if ownEvents[fl.Sign] && fl.Node == p.Nodes[0] { // what it says of itself comes before what others say of transfers
+			if fl.Sign.Blames() == knowledge.WritersNode && fl.Node == p.Nodes[0] { // what it says of itself comes before what others say of transfers
 				p.Summary = fmt.Sprintf("%s: %s", fl.Node, short(fl.Text))
 				own := finding(p.Summary, FailureEvidence(fl))
 				p.For = append([]incident.Finding{own}, slices.DeleteFunc(p.For, func(o incident.Finding) bool { return o.Statement == own.Statement })...)
@@ -245,13 +242,6 @@ func fellSilent(s *Scene, p *Proposal) string {
 	return silent
 }
 
-// failedTransfers are signs of a transfer with another process, which may be gone.
-var failedTransfers = map[knowledge.ID]bool{knowledge.IDIBCompletion: true, knowledge.IDOFICompletion: true, knowledge.IDUCXTransport: true, knowledge.IDUCXCompletion: true}
-
-// ofItself are the mechanisms that end a process for reasons of its own.
-var ofItself = map[knowledge.Slug]bool{knowledge.Exception: true, knowledge.BadSample: true, knowledge.GPUOOM: true, knowledge.CUDAError: true, knowledge.GPUECC: true, knowledge.GPUOffBus: true, knowledge.GPUNVLink: true, knowledge.GPUFirmware: true, knowledge.NativeCrash: true, knowledge.HostOOM: true,
-	knowledge.StorageFull: true, knowledge.CheckpointIO: true, knowledge.DataloaderWorkerKilled: true}
-
 // diedThere are the mechanisms by which a process died at the other end of the transfers that failed, where those are all that there is: to
 // whoever sent to it a process that is gone looks like a link that is. Which process that is has to be known: one on a node that itself
 // reports no such transfer. A process that itself had lost somebody before proves nothing, nor one that was aborted, for libraries do so
@@ -263,7 +253,7 @@ func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []knowledge.Slug 
 	reporters := map[string]bool{}
 	var told resolve.Moment // when the first transfer is known to have failed
 	for _, fl := range p.Failures {
-		if !failedTransfers[fl.Sign] {
+		if fl.Sign.Blames() != knowledge.EitherEnd {
 			return nil
 		}
 		reporters[fl.Node] = true
@@ -280,13 +270,13 @@ func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []knowledge.Slug 
 	}
 	died := map[knowledge.Slug]bool{}
 	for _, fl := range s.Facts.Failures {
-		if fl.Role != knowledge.CauseRole || !ofItself[fl.Mechanism] {
+		if fl.Role != knowledge.CauseRole || !fl.Mechanism.Is(knowledge.EndsProcess) {
 			continue
 		}
 		off, gone := lost[fl.At.File]
 		there := fl.Node != "" && !reporters[fl.Node] && touches(ends, fl.Node) && !told.Before(fl.When())
 		ok, seen := died[fl.Mechanism]
-		died[fl.Mechanism] = (ok || !seen) && there && !aborted[fl.Sign] && fl.Sign != knowledge.IDStorageHungTask && !(gone && off < fl.At.Off)
+		died[fl.Mechanism] = (ok || !seen) && there && !fl.Sign.Says(knowledge.Aborts) && fl.Sign != knowledge.IDStorageHungTask && !(gone && off < fl.At.Off)
 	}
 	maps.DeleteFunc(died, func(_ knowledge.Slug, ok bool) bool { return !ok })
 	return keysOf(died)

@@ -61,7 +61,7 @@ func fromFailures(s *Scene, slug knowledge.Slug) *Proposal {
 // is proven not to have come: then it had gone on.
 func cameAllTheSame(s *Scene, fl *resolve.Failure) bool {
 	f, g := s.Facts, s.Graph
-	if fl.Kind != resolve.KindSign || g.Shape != waitfor.Straggle || !resolve.ReadsOrWrites(fl.Mechanism) {
+	if fl.Kind != resolve.KindSign || g.Shape != waitfor.Straggle || !fl.Mechanism.Is(knowledge.ReadsOrWrites) {
 		return false
 	}
 	if fl.Rank != resolve.NoRank {
@@ -293,16 +293,13 @@ func allOf(fls []*resolve.Failure, node string) bool {
 // the same program had brought it past what those failed of.
 func metNobody(f *resolve.Facts, failed map[int]bool, node string) bool {
 	return node != "" && slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
-		if fl.Rank == resolve.NoRank || failed[fl.Rank] || !waitedForClients[fl.Sign] {
+		if fl.Rank == resolve.NoRank || failed[fl.Rank] || !fl.Sign.Says(knowledge.AtRendezvous) {
 			return false
 		}
 		r := f.Rank(fl.Rank)
 		return r != nil && r.Node != "" && r.Node != node
 	})
 }
-
-// waitedForClients are the signs of a process that had come to the meeting point and waited in vain for the others.
-var waitedForClients = map[knowledge.ID]bool{knowledge.IDInitWaitingClients: true, knowledge.IDInitStoreBarrier: true}
 
 // ofOneNode says that all who failed are of one node, where somebody of another is seen and it is not the program that failed: a
 // program fails alike on any node, and who was ended before it did says nothing. What is installed on a node is another matter where who waited for

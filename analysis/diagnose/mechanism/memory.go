@@ -186,15 +186,12 @@ func namedSignal(term []*resolve.Failure) string {
 	return named
 }
 
-// byMonitor are what the launcher's own monitor prints before it ends processes that it takes for stuck.
-var byMonitor = map[knowledge.ID]bool{knowledge.IDSignalNVRXHeartbeat: true, knowledge.IDSignalNVRXSection: true, knowledge.IDSignalK8SLiveness: true}
-
 // monitors are the lines of monitors that stand before every other one of a signal, as far as stamps tell.
 func monitors(term []*resolve.Failure) []*resolve.Failure {
 	var own []*resolve.Failure
 	var first resolve.Moment
 	for _, fl := range term {
-		if !byMonitor[fl.Sign] {
+		if !fl.Sign.Says(knowledge.ByMonitor) {
 			continue
 		}
 		own = append(own, fl)
@@ -203,7 +200,7 @@ func monitors(term []*resolve.Failure) []*resolve.Failure {
 		}
 	}
 	for _, fl := range term {
-		if !byMonitor[fl.Sign] && moment(fl).Before(first) {
+		if !fl.Sign.Says(knowledge.ByMonitor) && moment(fl).Before(first) {
 			return nil // what was told to end is silent
 		}
 	}
@@ -227,7 +224,7 @@ func tookAll(f *resolve.Facts, own, kill []*resolve.Failure) bool {
 }
 
 func allMonitored(term []*resolve.Failure) bool {
-	return !slices.ContainsFunc(term, func(fl *resolve.Failure) bool { return !byMonitor[fl.Sign] })
+	return !slices.ContainsFunc(term, func(fl *resolve.Failure) bool { return !fl.Sign.Says(knowledge.ByMonitor) })
 }
 
 // monitored: the job's own monitor ended it because processes were not heard of. Whether one of them stood still, all of

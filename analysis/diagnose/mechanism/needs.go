@@ -91,12 +91,8 @@ func alive(s *Scene, set []knowledge.Slug) bool {
 	if !s.Facts.Alive() {
 		return false
 	}
-	return len(set) == 0 || slices.ContainsFunc(set, func(slug knowledge.Slug) bool { return hanging[slug] })
+	return len(set) == 0 || slices.ContainsFunc(set, func(slug knowledge.Slug) bool { return slug.Is(knowledge.Stands) })
 }
-
-// hanging are the mechanisms whose processes may still stand where they stood.
-var hanging = map[knowledge.Slug]bool{knowledge.Completed: true, knowledge.RankStalled: true, knowledge.CollectiveHang: true, knowledge.GPUHang: true, knowledge.LoneWaiter: true, knowledge.CollectiveMismatch: true, knowledge.WatchdogStuck: true,
-	knowledge.DataloaderStall: true, knowledge.RankBusy: true, knowledge.CheckpointIO: true, knowledge.StorageUnresponsive: true, knowledge.UnevenData: true}
 
 // rank orders needs: before the logs of ranks that nobody has seen, nothing else decides.
 func rank(n incident.Need) int {

@@ -117,15 +117,12 @@ func nonFinite(s *Scene) *Proposal {
 // it from anybody.
 func ownNumbers(p *Proposal) bool {
 	for _, fl := range p.Failures {
-		if !localNumbers[fl.Sign] && fl.Role == knowledge.CauseRole {
+		if fl.Sign.Blames() != knowledge.WritersRank && fl.Role == knowledge.CauseRole {
 			return false
 		}
 	}
 	return true
 }
-
-// localNumbers are the signatures that speak of one rank's own numbers.
-var localNumbers = map[knowledge.ID]bool{knowledge.IDNaNMegatronGrad: true, knowledge.IDNaNMegatronResult: true, knowledge.IDCUDANaNCheck: true, knowledge.IDCUDAAssert: true, knowledge.IDNaNAnomaly: true, knowledge.IDNaNProbabilities: true}
 
 // sound is the last line that shows sound numbers, or the first that does not.
 func sound(b resolve.Broken) *resolve.Point {

@@ -54,7 +54,7 @@ func hereOnly(f *resolve.Facts, p *Proposal) bool {
 	}
 	return failed > 2 && slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
 		other := fl.Node != "" && fl.Node != p.Nodes[0] || fl.Node == "" && fl.Rank != resolve.NoRank && !files[fl.At.File]
-		return other && fl.Kind != resolve.KindTask && fl.Role != knowledge.CauseRole && (fl.Mechanism == knowledge.PeerLost || fl.Mechanism == knowledge.InitUnreachable || lostStore[fl.Sign])
+		return other && fl.Kind != resolve.KindTask && fl.Role != knowledge.CauseRole && (fl.Mechanism == knowledge.PeerLost || fl.Mechanism == knowledge.InitUnreachable || fl.Sign.Says(knowledge.LostStore))
 	})
 }
 
@@ -103,15 +103,12 @@ func lostLater(f *resolve.Facts, fl *resolve.Failure) bool {
 	return f.Job.Talked && fl.Sign == knowledge.IDInitRendezvousConnection
 }
 
-// awaiting are the signs of a process that met the others' store, and waited there in vain for some that never came.
-var awaiting = []knowledge.ID{knowledge.IDInitWaitingClients, knowledge.IDInitStoreBarrier, knowledge.IDInitStoreWait}
-
 // failedElsewhere says that all that these failures tell is that some process never came, and that another one failed: it is
 // why, whatever it failed of, and nothing was out of reach.
 func failedElsewhere(f *resolve.Facts, fls []*resolve.Failure) bool {
 	var last resolve.Moment
 	for _, fl := range fls {
-		if !slices.Contains(awaiting, fl.Sign) {
+		if !fl.Sign.Says(knowledge.AwaitsPeers) {
 			return false
 		}
 		if fl.T.Valid && (!last.Valid || last.Before(fl.T)) {
@@ -133,7 +130,7 @@ func failedElsewhere(f *resolve.Facts, fls []*resolve.Failure) bool {
 // telling leaves out what says only that something failed, where other lines say what.
 func telling(fls []*resolve.Failure) []*resolve.Failure {
 	out := slices.DeleteFunc(slices.Clone(fls), func(fl *resolve.Failure) bool {
-		return fl.Sign == knowledge.IDPeerNCCLSystem || fl.Sign == knowledge.IDInitClientFailed
+		return fl.Sign.Says(knowledge.Vague)
 	})
 	if len(out) == 0 {
 		return fls
@@ -195,7 +192,7 @@ func (p *Proposal) shared(s *Scene) {
 func (p *Proposal) neverCame(s *Scene, fls []*resolve.Failure) {
 	files := map[string]bool{}
 	for _, fl := range fls {
-		if !slices.Contains(awaiting, fl.Sign) || fl.Node == "" {
+		if !fl.Sign.Says(knowledge.AwaitsPeers) || fl.Node == "" {
 			return
 		}
 		files[fl.At.File] = true
@@ -246,9 +243,6 @@ func barrierShort(s *Scene, b *worker.Barrier) *Proposal {
 	return p
 }
 
-// waitsForNode are signs of a pod that Kubernetes goes on trying to start.
-var waitsForNode = map[knowledge.ID]bool{knowledge.IDK8SUnschedulable: true, knowledge.IDK8SMount: true}
-
 // schedulerError: the step, its container or its directory could not be set up. A node is named by what its own slurmstepd
 // prints, or by srun where it could not be reached.
 func schedulerError(s *Scene) *Proposal {
@@ -260,7 +254,7 @@ func schedulerError(s *Scene) *Proposal {
 		}
 	}
 	for _, fl := range s.Facts.Failures {
-		neverBegan := waitsForNode[fl.Sign] && !s.Facts.Job.Training && len(s.Facts.Ranks) == 0
+		neverBegan := fl.Sign.Says(knowledge.AwaitsNode) && !s.Facts.Job.Training && len(s.Facts.Ranks) == 0
 		if fl.Mechanism == knowledge.SchedulerError && (fl.Role == knowledge.CauseRole || neverBegan) || fl.Sign == knowledge.IDSlurmExecve && chdir[fl.At.File] {
 			fls = append(fls, fl)
 		}

@@ -49,13 +49,13 @@ func peerLost(s *Scene) *Proposal {
 		p.Why = fmt.Sprintf("%s of a wait in vain, and none says for whom", plural(len(fls), "report", "reports"))
 	}
 	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool {
-		return !insideNCCL[fl.Sign] || strings.Contains(fl.Text, "remote process exited")
+		return !fl.Sign.Says(knowledge.InsideNCCL) || strings.Contains(fl.Text, "remote process exited")
 	}) {
 		p.Summary = "a call into NCCL failed, and its warning that says of what is not in these logs"
 		p.Why = fmt.Sprintf("%s of a call into NCCL that failed, and none says whether a peer had gone", plural(len(fls), "report", "reports"))
 	}
-	if slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return fl.Sign == knowledge.IDOFIUnresponsive }) {
-		p.Rivals = append([]knowledge.Slug{knowledge.LinkError}, p.Rivals...) // the card there, or the way to it, looks the same
+	for _, fl := range fls {
+		p.Rivals = slices.Concat(unnamed(p, fl.Sign.LooksLike()), p.Rivals)
 	}
 	hosts, who := lostHosts(s.Facts, knowledge.IDPeerMPIHost), "the launcher"
 	if len(hosts) == 0 {
@@ -70,14 +70,8 @@ func peerLost(s *Scene) *Proposal {
 	return p
 }
 
-// insideNCCL are the signs of a call into NCCL that failed of whatever reason.
-var insideNCCL = map[knowledge.ID]bool{knowledge.IDPeerNCCLUnhandled: true, knowledge.IDPeerNCCLJAX: true, knowledge.IDPeerNCCLCode: true, knowledge.IDPeerNCCLInternal: true}
-
-// waitedInVain are the signs of an accelerator on which a collective did not end: a peer is gone, or late, or waits as well.
-var waitedInVain = map[knowledge.ID]bool{knowledge.IDNPUWait: true, knowledge.IDNPUWaitBare: true, knowledge.IDNPUWaitWarned: true}
-
 func waitedOnly(fls []*resolve.Failure) bool {
-	return !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !waitedInVain[fl.Sign] })
+	return !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !fl.Sign.Says(knowledge.Unfinished) })
 }
 
 // lostHosts are those of which a launcher, or a process of MPI, says in lines of this sign that it heard no more.
@@ -125,15 +119,12 @@ func widowed(f *resolve.Facts) []*resolve.Failure {
 	}
 	var out []*resolve.Failure
 	for _, fl := range f.Failures {
-		if lostStore[fl.Sign] && fl.Rank > 0 {
+		if fl.Sign.Says(knowledge.LostStore) && fl.Rank > 0 {
 			out = append(out, fl)
 		}
 	}
 	return out
 }
-
-// lostStore are the signs of a store that closed its connections.
-var lostStore = map[knowledge.ID]bool{knowledge.IDPeerStoreSend: true, knowledge.IDPeerStoreRecv: true, knowledge.IDPeerStoreEOF: true, knowledge.IDPeerStoreDump: true}
 
 // nothing: the job ended well, or is well as far as the logs go.
 func nothing() []Mechanism {
@@ -222,7 +213,7 @@ func excerpt(f *resolve.Facts) bool {
 // leftMidway says that the store on rank 0's node went away while training was far from the end that it states, and that it took no step
 // since: rank 0 ended, and whether well nobody says.
 func leftMidway(f *resolve.Facts) bool {
-	if !slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool { return lostStore[fl.Sign] && !f.GoesOn(*fl.At) }) {
+	if !slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool { return fl.Sign.Says(knowledge.LostStore) && !f.GoesOn(*fl.At) }) {
 		return false
 	}
 	last := f.Progress[max(0, len(f.Progress)-1):]
@@ -316,18 +307,13 @@ func torn(f *resolve.Facts) bool {
 		}
 	}
 	for _, fl := range f.Failures {
-		said := fl.Kind == resolve.KindException || aborted[fl.Sign] || fl.Mechanism == knowledge.ExternalSignal || strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError)
+		said := fl.Kind == resolve.KindException || fl.Sign.Says(knowledge.Aborts) || fl.Mechanism == knowledge.ExternalSignal || strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError)
 		if said && fl.Role != knowledge.NoiseRole && fl.Role != knowledge.InfoRole && !f.GoesOn(*fl.At) {
 			return true
 		}
 	}
 	return false
 }
-
-// aborted are the signs of a process that a signal ended, whatever made it do so, of a job that was being ended, and of a session that broke
-// off and may have taken along what ran in it.
-var aborted = map[knowledge.ID]bool{knowledge.IDNativeAborted: true, knowledge.IDNativeAbortGlog: true, knowledge.IDNativeAbortPython: true, knowledge.IDNativeSignalBlock: true, knowledge.IDSlurmStepLate: true,
-	knowledge.IDSSHClosed: true, knowledge.IDSSHDisconnect: true, knowledge.IDSSHPacket: true}
 
 // lastWords says that a file ends, below its last step, in lines that look like errors and that nobody knows, or that no mechanism makes
 // anything of: what they mean for the job, which made no step any more, nobody can say.

@@ -1,0 +1,148 @@
+package knowledge
+
+// Trait is a fact that a line states beside the mechanism that it speaks for. The engine asks for facts, never for the ids of lines.
+type Trait uint32
+
+const (
+	// WaitedInVain: the writer gave up waiting, in a library that names neither the operation nor who is missing.
+	WaitedInVain Trait = 1 << iota
+	// Unfinished: a collective did not end on this accelerator; a peer is gone, or late, or waits as well.
+	Unfinished
+	// InsideNCCL: a call into NCCL failed, and the line does not say why.
+	InsideNCCL
+	// LostStore: the job's store closed its connections.
+	LostStore
+	// AwaitsPeers: the writer reached the store and waited there for processes that never came.
+	AwaitsPeers
+	// AtRendezvous: it waited where all processes meet first. Implies AwaitsPeers.
+	AtRendezvous
+	// WithoutGPU: the process was given no GPU.
+	WithoutGPU
+	// PortDown: a port went down. It may come up again before a transfer over it is given up.
+	PortDown
+	// Aborts: a signal ended the process for whatever reason, the job was being ended, or the session broke off with what ran in it.
+	Aborts
+	// ByMonitor: the launcher's monitor takes processes for stuck and is about to end them.
+	ByMonitor
+	// AwaitsNode: Kubernetes goes on trying to start the pod.
+	AwaitsNode
+	// Damaged: a file cannot be decoded; it may be an item of the data or a checkpoint.
+	Damaged
+	// DamagedText: the words occur wherever text is parsed, and speak of the data only where data were loaded. Implies Damaged.
+	DamagedText
+	// FileOperation: one operation on a file system failed; on a checkpoint it is the file or the mount.
+	FileOperation
+	// Vague: the line says only that something failed, and others say what.
+	Vague
+)
+
+// Blame is whom a line accuses.
+type Blame uint8
+
+const (
+	// Unstated: the entry does not say; the engine blames the writer of what is a cause.
+	Unstated Blame = iota
+	// WritersRank: the rank that writes the line, on its own account and not after the others.
+	WritersRank
+	// WritersNode: the node that writes the line; its hardware speaks of itself.
+	WritersNode
+	// EitherEnd: the writer or its peer; the line cannot tell which, and the peer may just be gone.
+	EitherEnd
+)
+
+// entry returns the signature of an id; that of an id that no line has states nothing.
+func entry(id ID) *Signature {
+	c := index()
+	if i, ok := c.byID[id]; ok {
+		return &c.all[i]
+	}
+	return &Signature{}
+}
+
+// Says tells whether the line states any of these facts.
+func (id ID) Says(t Trait) bool { return entry(id).Says&t != 0 }
+
+// Blames tells whom the line accuses.
+func (id ID) Blames() Blame { return entry(id).Blames }
+
+// LooksLike returns what else the line may mean. The caller must not change it.
+func (id ID) LooksLike() []Slug { return entry(id).LooksLike }
+
+// Nature is a fact about a mechanism.
+type Nature uint32
+
+const (
+	// ReadsOrWrites: a failure to read or write. Programs catch such failures and go on.
+	ReadsOrWrites Nature = 1 << iota
+	// OfItem: it is about one file, shard, sample or object.
+	OfItem
+	// Endurable: a program that catches it can go on: it leaves an item out, asks again later, or does without.
+	Endurable
+	// Stands: its processes may still be where they stopped.
+	Stands
+	// EndsProcess: it ends a process for reasons of its own.
+	EndsProcess
+	// Hardware: it is a sign from the node's own hardware.
+	Hardware
+	// MayBeStore: a store at fault may show as this.
+	MayBeStore
+	// Strain: it may go on for hours and harm nobody.
+	Strain
+	// Wide: every daemon of a store may show its consequences.
+	Wide
+)
+
+// Is tells whether a mechanism is of any of these natures.
+func (s Slug) Is(n Nature) bool {
+	m := mechanismIndex()[s]
+	return m != nil && m.Nature&n != 0
+}
+
+// Again says what it means when earlier runs met the same: the same host speaks for the machine where a machine can cause such a failure,
+// the same step for code or data, the same item twice for the item.
+type Again struct {
+	// Machine: the hardware or the state of a node can cause it.
+	Machine bool
+	// Step: a program that does the same fails so after the same step.
+	Step bool
+	// Item holds the origins of those rivals that the same item in another run speaks against.
+	Item []string
+}
+
+// passing are origins whose faults come and go: they do not pick the same item in two runs.
+var passing = []string{"storage", "network", "data-loading-stall", "unknown"}
+
+// Again returns what recurrence means for a mechanism.
+func (s Slug) Again() Again {
+	if m := mechanismIndex()[s]; m != nil {
+		return m.Again
+	}
+	return Again{}
+}
+
+// Trouble is a mechanism as the daemons of a store show it.
+type Trouble struct {
+	// Order sorts causes of one thing: the more a mechanism explains, the earlier.
+	Order int
+	// Led says what happened to a daemon (%s) as a consequence.
+	Led string
+	// LeadsTo are the mechanisms that follow from it. Times and daemons decide the rest.
+	LeadsTo []Slug
+}
+
+// NotFound is no mechanism: daemons say it of objects that are being moved.
+const NotFound Slug = "not-found"
+
+var notFound = Trouble{Order: 11, Led: "%s did not find objects that were being moved"}
+
+// Trouble returns how daemons show a mechanism; nothing of one that they do not.
+func (s Slug) Trouble() Trouble {
+	m := mechanismIndex()[s]
+	switch {
+	case s == NotFound:
+		return notFound
+	case m == nil || m.Trouble == nil:
+		return Trouble{}
+	}
+	return *m.Trouble
+}
