@@ -263,6 +263,7 @@ func judge(ctx context.Context, in Input, obs *worker.Observations, handed resol
 		}
 	}
 	r := diagnose.RunAfter(facts, earlier)
+	r.Trail = facts.Trail()
 	if !unsettled(r) {
 		return r, nil
 	}
@@ -273,6 +274,7 @@ func judge(ctx context.Context, in Input, obs *worker.Observations, handed resol
 	if r = diagnose.RunAfter(facts, earlier); r.Verdict.Status == incident.NoFailure {
 		r.Shapes = shapes
 	}
+	r.Trail = facts.Trail()
 	return r, nil
 }
 

@@ -13,9 +13,10 @@ type Change struct {
 	Case string `json:"case"` // BATCH/NAME
 	Path string `json:"path"` // verdict.candidates[1].mechanism; terminal[3] for a line of the text
 	// Was and Now are JSON; nil where the field was not there, or no longer is.
-	Was  json.RawMessage `json:"was,omitempty"`
-	Now  json.RawMessage `json:"now,omitempty"`
-	Rule string          `json:"rule,omitempty"`
+	Was json.RawMessage `json:"was,omitempty"`
+	Now json.RawMessage `json:"now,omitempty"`
+	// Rule tells which changes of what a line means are new, and which are gone.
+	Rule string `json:"rule,omitempty"`
 }
 
 // changes lists the fields in which two reports differ, in the order of their paths.
@@ -28,6 +29,9 @@ func (c *Comparison) changes(name string, was, now []byte) ([]Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the report of %s: %w", name, err)
 	}
+	rule := newRules(a, b)
+	delete(a, "trail")
+	delete(b, "trail")
 	var d differ
 	d.compare("", a, b)
 	var out []Change
@@ -35,12 +39,32 @@ func (c *Comparison) changes(name string, was, now []byte) ([]Change, error) {
 		if slices.ContainsFunc(c.Ignore, func(p string) bool { return below(ch.Path, p) }) {
 			continue
 		}
-		if ch.Case = name; c.Rule != nil {
-			ch.Rule = c.Rule(now, ch.Path)
-		}
+		ch.Case, ch.Rule = name, rule
 		out = append(out, ch)
 	}
 	return out, nil
+}
+
+// newRules tells which changes of meaning one report's trail has and the other's has not: they are what may have changed the fields. A case that was
+// frozen without a trail tells none.
+func newRules(was, now map[string]any) string {
+	before, ok := was["trail"].([]any)
+	after, _ := now["trail"].([]any)
+	if !ok {
+		return ""
+	}
+	var out []string
+	for _, s := range after {
+		if !slices.Contains(before, s) {
+			out = append(out, fmt.Sprint(s))
+		}
+	}
+	for _, s := range before {
+		if !slices.Contains(after, s) {
+			out = append(out, fmt.Sprint("no longer: ", s))
+		}
+	}
+	return strings.Join(out, "; ")
 }
 
 // below says whether a path is that of a field or of something in it.

@@ -133,8 +133,6 @@ type Comparison struct {
 	Sample bool
 	// Ignore names fields that do not count, by the beginning of their paths: "terminal", "coverage.lines".
 	Ignore []string
-	// Rule, if set, names the rule that made a field what it now is. Reports will say so once failures carry a trail.
-	Rule func(report []byte, path string) string
 }
 
 // sampled is how many cases of a batch a sample takes, about.

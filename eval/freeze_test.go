@@ -79,6 +79,7 @@ func TestEachChangedFieldIsListed(t *testing.T) {
 		switch in.ID {
 		case "a":
 			r.Verdict.Mechanism = "gpu-oom"
+			r.Trail = []string{"a.log:1: host-oom (cause) -> gpu-oom (cause): it says so"}
 			r.Verdict.Candidates = append([]incident.Candidate{{Mechanism: "gpu-oom", Origin: "gpu"}}, r.Verdict.Candidates...)
 		case "c":
 			return nil, errors.New("no more")
@@ -88,21 +89,16 @@ func TestEachChangedFieldIsListed(t *testing.T) {
 	c := Comparison{
 		Options: Options{Diagnose: engine},
 		Ignore:  []string{"terminal"},
-		Rule: func(report []byte, path string) string {
-			if !bytes.Contains(report, []byte("gpu-oom")) {
-				return ""
-			}
-			return "the rule of " + path
-		},
 	}
 	got, n := against(t, frozen, c)
 	if n != 3 {
 		t.Errorf("%d cases", n)
 	}
 	ofA := slices.DeleteFunc(slices.Clone(got), func(s string) bool { return !strings.HasPrefix(s, batch+"/a|") })
+	const rule = "a.log:1: host-oom (cause) -> gpu-oom (cause): it says so"
 	want := []string{
-		batch + `/a|verdict.candidates[0]||{"confidence":0.00,"mechanism":"gpu-oom","origin":"gpu"}|the rule of verdict.candidates[0]`,
-		batch + `/a|verdict.mechanism|"host-oom"|"gpu-oom"|the rule of verdict.mechanism`,
+		batch + `/a|verdict.candidates[0]||{"confidence":0.00,"mechanism":"gpu-oom","origin":"gpu"}|` + rule,
+		batch + `/a|verdict.mechanism|"host-oom"|"gpu-oom"|` + rule,
 	}
 	if !slices.Equal(ofA, want) {
 		t.Errorf("got  %q\nwant %q", ofA, want)

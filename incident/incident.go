@@ -85,6 +85,8 @@ type Report struct {
 	Verification    Verification     `json:"verification"`
 	Sources         []Source         `json:"sources"` // the files that the report cites
 	Warnings        []string         `json:"warnings"`
+	// Trail tells how the engine changed its mind about single lines, for those who develop it. It is no part of the contract.
+	Trail []string `json:"-"`
 }
 
 // Engine names the program and the rules that made the report.

@@ -30,7 +30,9 @@ func (c fieldCase) check(t *testing.T) {
 		writeCase(t, *casesDir, c.name, files)
 		return
 	}
-	v := Run(read(t, files, nil, 0)).Verdict
+	f := read(t, files, nil, 0)
+	v := Run(f).Verdict
+	trail := "\nthe trail:\n" + strings.Join(f.Trail(), "\n") // which rule decided what a line means
 	var got []string
 	for _, x := range v.Candidates {
 		got = append(got, x.Mechanism)
@@ -38,7 +40,7 @@ func (c fieldCase) check(t *testing.T) {
 	slices.Sort(got)
 	slices.Sort(c.want)
 	if !slices.Equal(got, c.want) {
-		t.Errorf("%s: said %v (%s: %s), expected %v", c.name, got, v.Status, v.Summary, c.want)
+		t.Errorf("%s: said %v (%s: %s), expected %v%s", c.name, got, v.Status, v.Summary, c.want, trail)
 	}
 	var roots []string
 	for _, r := range v.Root.Ranks {
@@ -48,7 +50,7 @@ func (c fieldCase) check(t *testing.T) {
 		roots = append(roots, "node "+n)
 	}
 	if root := strings.Join(roots, ", "); c.root != "" && root != strings.TrimPrefix(c.root, "-") {
-		t.Errorf("%s: accused %q, expected %q", c.name, root, c.root)
+		t.Errorf("%s: accused %q, expected %q%s", c.name, root, c.root, trail)
 	}
 }
 

@@ -119,37 +119,39 @@ func (f *Facts) recordFailure(s *accounting.Record) {
 	if s.Step == "" {
 		what = "job " + s.Job
 	}
-	fl := &Failure{Rank: NoRank, Kind: KindRecord, Role: knowledge.CauseRole, Direct: true, Count: 1}
+	fl := &Failure{Rank: NoRank, Kind: KindRecord, Count: 1}
+	m := Meaning{Role: knowledge.CauseRole, Direct: true}
 	switch {
 	case s.State == "OUT_OF_MEMORY" || sig == accounting.OutOfMemory && sure:
-		fl.Mechanism, fl.Sign = knowledge.HostOOM, knowledge.IDSlurmOOM
+		m.Mechanism, m.Sign = knowledge.HostOOM, knowledge.IDSlurmOOM
 		fl.Text = "SLURM counted an out-of-memory kill in " + what
 		if s.State == "OUT_OF_MEMORY" {
 			column = "State"
 		}
 	case sig == accounting.NoOutput && sure:
-		fl.Mechanism, fl.Sign = knowledge.SchedulerError, knowledge.IDSlurmOutput
+		m.Mechanism, m.Sign = knowledge.SchedulerError, knowledge.IDSlurmOutput
 		fl.Text = "SLURM could not open an output file of " + what
 	case s.Step == "batch" && s.Exit.Signal == sig && asked[sig]:
-		fl.Mechanism, fl.Direct = knowledge.ExternalSignal, false
+		m.Mechanism, m.Direct = knowledge.ExternalSignal, false
 		fl.Text = fmt.Sprintf("the batch script of job %s was ended by %s", s.Job, name)
 	case s.State == "BOOT_FAIL":
-		fl.Mechanism, column = knowledge.SchedulerError, "State"
+		m.Mechanism, column = knowledge.SchedulerError, "State"
 		fl.Text = "SLURM could not boot the nodes of " + what
 	case s.Step == "" && len(f.Accounting.Steps) > 0 || len(f.Obs.TaskExits) > 0 || f.endedFromOutside() || code.Zero() || !code.Known:
 		return // srun names the task itself; and what the scheduler ended says nothing by its codes
 	case crash && sure:
-		fl.Mechanism = knowledge.NativeCrash
+		m.Mechanism = knowledge.NativeCrash
 		fl.Text = fmt.Sprintf("a process of %s died of %s", what, name)
 	case s.Step == "batch":
 		return // the script ends as what it started did
 	default:
-		fl.Kind, fl.Role, fl.Direct = KindTask, knowledge.SymptomRole, false
+		fl.Kind, m.Role, m.Direct = KindTask, knowledge.SymptomRole, false
 		fl.Text = recordsSays + endWords(code)
 		if sig == signalTerm || f.batchSignalled() {
-			fl.Role = knowledge.ConsequenceRole
+			m.Role = knowledge.ConsequenceRole
 		}
 	}
+	fl.is(m)
 	c, ok := s.Cell(column)
 	known := slices.ContainsFunc(f.Failures, func(x *Failure) bool {
 		return x.Mechanism != "" && x.Mechanism == fl.Mechanism && x.Role == knowledge.CauseRole

@@ -62,57 +62,124 @@ var netErrors = map[string]bool{
 	"ConnectError": true, "AISRetryableError": true, "ObjectFileReaderStreamError": true, "gaierror": true,
 }
 
-// inContext is classify, held against what the process was about when it raised.
-func inContext(x *worker.Exception) (mech knowledge.Slug, role knowledge.Role, direct bool, sign knowledge.ID) {
-	mech, role, direct, sign = classify(x)
-	c := contextsOf(x)
-	if c.telemetry {
-		if mech.Is(knowledge.ReadsOrWrites) {
-			return knowledge.Exception, knowledge.CauseRole, false, ""
-		}
-		return mech, role, direct, sign
-	}
-	class := x.Type[strings.LastIndexAny(x.Type, ".:")+1:]
-	plain := sign == "" && (mech == knowledge.Exception || role == knowledge.ConsequenceRole || role == knowledge.SymptomRole)
-	switch {
-	case c.store && netErrors[class] && !c.checkpoint && (knowledge.AsksEngine(x.Message) || !c.loading && knowledge.AsksSomebody(x.Message)):
-		return "", knowledge.SymptomRole, false, "" // the server failed before, or stood still
-	case betweenProcesses(x, class) && (plain || sign == knowledge.IDStorageConnectionReset || sign == knowledge.IDCheckpointPickle):
-		return "", knowledge.ConsequenceRole, false, ""
-	case sign == knowledge.IDCheckpointPickle && received(x):
-		return knowledge.CollectiveMismatch, knowledge.CauseRole, false, knowledge.IDCollectiveUnpickle
-	case role == knowledge.SymptomRole && (mech == knowledge.PeerLost || mech == "") && onTheWayOut(x) && !holds(rootOf(x), sign):
-		return classify(rootOf(x))
-	case shortByStopIteration(x):
-		return knowledge.AISBatchObjectLoss, knowledge.CauseRole, false, ""
-	case sign == knowledge.IDConfigFileMissing && ofShard(x):
-		return knowledge.CheckpointIO, knowledge.CauseRole, direct, sign
-	case sign == knowledge.IDStorageFull && inSharedMemory(x):
-		return knowledge.ResourceLimit, knowledge.CauseRole, direct, sign
-	case sign.Says(knowledge.Damaged) && c.checkpoint && !c.loading:
-		return knowledge.CheckpointIO, knowledge.CauseRole, direct, sign
-	case sign.Says(knowledge.Damaged) && c.loading:
-		return knowledge.BadSample, knowledge.CauseRole, direct, sign
-	case sign.Says(knowledge.DamagedText) && c.frames > 0:
-		return knowledge.Exception, knowledge.CauseRole, true, sign
-	case sign.Says(knowledge.FileOperation) && c.checkpoint && !c.loading:
-		return knowledge.CheckpointIO, knowledge.CauseRole, direct, sign
-	case role == knowledge.SymptomRole && (mech == knowledge.StorageRetriesExhausted || sign == knowledge.IDStorageConnectionReset || sign == knowledge.IDStorageIncomplete) && (c.store || c.loading):
-		// Tried again it would be a retry; raised it ends the read.
-		return knowledge.StorageRetriesExhausted, knowledge.CauseRole, false, sign
-	case plain && c.checkpoint && !c.loading && (class == "OSError" || class == "IOError" || class == "EOFError" || class == "BadZipFile"):
-		return knowledge.CheckpointIO, knowledge.CauseRole, false, ""
-	case plain && class == "EOFError" && fileEnds[x.Message] && c.loading:
-		return knowledge.BadSample, knowledge.CauseRole, false, ""
-	case plain && c.loading && (damaged.MatchString(x.Message) || slices.ContainsFunc(x.Cause, func(e worker.Exception) bool { return damaged.MatchString(e.Message) })):
-		return knowledge.BadSample, knowledge.CauseRole, false, ""
-	case plain && class == "EOFError" && (fileEnds[x.Message] || x.Message == inputEnds):
-		return knowledge.Exception, knowledge.CauseRole, true, ""
-	case plain && netErrors[class] && c.store:
-		return knowledge.StorageRetriesExhausted, knowledge.CauseRole, false, ""
-	}
-	return mech, role, direct, sign
+// setting is an exception with what its words mean by themselves, and what its process was about.
+type setting struct {
+	Meaning
+	contexts
+	x     *worker.Exception
+	class string
+	plain bool // no line of knowledge says what it is
 }
+
+func settingOf(x *worker.Exception) *setting {
+	s := &setting{Meaning: classify(x), contexts: contextsOf(x), x: x, class: className(x.Type)}
+	s.plain = s.Sign == "" && (s.Mechanism == knowledge.Exception || s.Role == knowledge.ConsequenceRole || s.Role == knowledge.SymptomRole)
+	return s
+}
+
+// saves says that the process saved or loaded a checkpoint, and no data.
+func (s *setting) saves() bool { return s.checkpoint && !s.loading }
+
+// cause is the same sign as the cause by a mechanism.
+func (s *setting) cause(m knowledge.Slug) Meaning {
+	return Meaning{m, knowledge.CauseRole, s.Direct, s.Sign}
+}
+
+// contextRule says what an exception means in a context.
+type contextRule struct {
+	holds func(s *setting) bool
+	is    func(s *setting) Meaning
+	why   string
+}
+
+// always is a meaning that does not depend on the exception.
+func always(m Meaning) func(*setting) Meaning { return func(*setting) Meaning { return m } }
+
+// caused is the meaning of what a mechanism may have caused.
+func caused(m knowledge.Slug) func(*setting) Meaning {
+	return always(Meaning{Mechanism: m, Role: knowledge.CauseRole})
+}
+
+// by keeps the sign, under another mechanism.
+func by(m knowledge.Slug) func(*setting) Meaning {
+	return func(s *setting) Meaning { return s.cause(m) }
+}
+
+// contextRules are asked in order; the first that holds decides.
+var contextRules = []contextRule{
+	{(*setting).askedInVain, always(Meaning{Role: knowledge.SymptomRole}), "a server that it asked failed before, or stood still"},
+	{(*setting).brokenPipe, always(Meaning{Role: knowledge.ConsequenceRole}), "the process at the other end of its pipe was gone"},
+	{func(s *setting) bool { return s.Sign == knowledge.IDCheckpointPickle && received(s.x) },
+		always(Meaning{Mechanism: knowledge.CollectiveMismatch, Role: knowledge.CauseRole, Sign: knowledge.IDCollectiveUnpickle}), "it could not unpickle what another rank sent"},
+	{(*setting).leaving, func(s *setting) Meaning { return classify(rootOf(s.x)) }, "it was handling an error of its own when it met the others' absence"},
+	{func(s *setting) bool { return shortByStopIteration(s.x) }, caused(knowledge.AISBatchObjectLoss), "the loader of batches ran out of objects"},
+	{func(s *setting) bool { return s.Sign == knowledge.IDConfigFileMissing && ofShard(s.x) }, by(knowledge.CheckpointIO), "the file is a shard of a checkpoint whose table is there"},
+	{func(s *setting) bool { return s.Sign == knowledge.IDStorageFull && inSharedMemory(s.x) }, by(knowledge.ResourceLimit), "what is full is the shared memory"},
+	{func(s *setting) bool { return s.Sign.Says(knowledge.Damaged) && s.saves() }, by(knowledge.CheckpointIO), "the damaged file is of a checkpoint"},
+	{func(s *setting) bool { return s.Sign.Says(knowledge.Damaged) && s.loading }, by(knowledge.BadSample), "the damaged file is of the data"},
+	{func(s *setting) bool { return s.Sign.Says(knowledge.DamagedText) && s.frames > 0 },
+		func(s *setting) Meaning { return Meaning{knowledge.Exception, knowledge.CauseRole, true, s.Sign} }, "the program parsed some other text"},
+	{func(s *setting) bool { return s.Sign.Says(knowledge.FileOperation) && s.saves() }, by(knowledge.CheckpointIO), "the file is of a checkpoint"},
+	{(*setting).triedBefore, func(s *setting) Meaning {
+		return Meaning{Mechanism: knowledge.StorageRetriesExhausted, Role: knowledge.CauseRole, Sign: s.Sign}
+	}, "it was raised and not tried again: it ended the read"},
+	{func(s *setting) bool { return s.plain && s.saves() && fileErrors[s.class] }, caused(knowledge.CheckpointIO), "it was saving or loading a checkpoint"},
+	{func(s *setting) bool { return s.plain && s.class == "EOFError" && fileEnds[s.x.Message] && s.loading }, caused(knowledge.BadSample), "a file of the data ends early"},
+	{func(s *setting) bool { return s.plain && s.loading && undecodable(s.x) }, caused(knowledge.BadSample), "a decoder could not read an item of the data"},
+	{func(s *setting) bool {
+		return s.plain && s.class == "EOFError" && (fileEnds[s.x.Message] || s.x.Message == inputEnds)
+	}, always(unexplained), "a file or the input ended, and no other process has to do with it"},
+	{func(s *setting) bool { return s.plain && netErrors[s.class] && s.store }, caused(knowledge.StorageRetriesExhausted), "it was asking a store"},
+}
+
+// inContext is what the exception means where its process was about something, and why; no reason where that changes nothing.
+func (s *setting) inContext() (Meaning, string) {
+	if s.telemetry {
+		if s.Mechanism.Is(knowledge.ReadsOrWrites) {
+			return Meaning{Mechanism: knowledge.Exception, Role: knowledge.CauseRole}, "it was reporting to a service that watches the job"
+		}
+		return s.Meaning, ""
+	}
+	for _, r := range contextRules {
+		if r.holds(s) {
+			return r.is(s), r.why
+		}
+	}
+	return s.Meaning, ""
+}
+
+// askedInVain says that a server of the job or an engine did not answer.
+func (s *setting) askedInVain() bool {
+	if !s.store || !netErrors[s.class] || s.checkpoint {
+		return false
+	}
+	return knowledge.AsksEngine(s.x.Message) || !s.loading && knowledge.AsksSomebody(s.x.Message)
+}
+
+// brokenPipe says that a connection to another process of the machine broke, and nothing more is known of it.
+func (s *setting) brokenPipe() bool {
+	return betweenProcesses(s.x, s.class) && (s.plain || s.Sign == knowledge.IDStorageConnectionReset || s.Sign == knowledge.IDCheckpointPickle)
+}
+
+// leaving says that a process lost its peers while it was on its way out.
+func (s *setting) leaving() bool {
+	lost := s.Role == knowledge.SymptomRole && (s.Mechanism == knowledge.PeerLost || s.Mechanism == "")
+	return lost && onTheWayOut(s.x) && !holds(rootOf(s.x), s.Sign)
+}
+
+// triedBefore says that what clients of stores try again was raised instead.
+func (s *setting) triedBefore() bool {
+	again := s.Mechanism == knowledge.StorageRetriesExhausted || s.Sign == knowledge.IDStorageConnectionReset || s.Sign == knowledge.IDStorageIncomplete
+	return s.Role == knowledge.SymptomRole && again && (s.store || s.loading)
+}
+
+// undecodable says that the words of an exception, or of one beneath it, are a decoder's.
+func undecodable(x *worker.Exception) bool {
+	return damaged.MatchString(x.Message) || slices.ContainsFunc(x.Cause, func(e worker.Exception) bool { return damaged.MatchString(e.Message) })
+}
+
+// fileErrors are classes by which Python says that a file could not be read or written.
+var fileErrors = map[string]bool{"OSError": true, "IOError": true, "EOFError": true, "BadZipFile": true}
 
 // shardOfCheckpoint is a file of torch.distributed.checkpoint: its name stands in the checkpoint's own table, so that the rest of it is there.
 var shardOfCheckpoint = pattern.New(`/__\d+_\d+\.distcp\b`)
@@ -175,11 +242,11 @@ func onTheWayOut(x *worker.Exception) bool {
 	if root == x {
 		return false
 	}
-	_, role, _, sign := classify(root)
-	if role != knowledge.CauseRole {
+	m := classify(root)
+	if m.Role != knowledge.CauseRole {
 		return false
 	}
-	if sign != "" {
+	if m.Sign != "" {
 		return true
 	}
 	if len(root.Frames) == 0 || strings.Contains(root.Frames[len(root.Frames)-1].File, "torch/distributed/") {

@@ -59,7 +59,11 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 			fl.Node = fl.Proc.Node
 		}
 	}
-	fl.Mechanism, fl.Role, fl.Direct, fl.Sign = inContext(x)
+	s := settingOf(x)
+	fl.is(s.Meaning)
+	if now, why := s.inContext(); why != "" {
+		fl.amend(now, why, x.Pos)
+	}
 	if i := slices.IndexFunc(x.Told, func(t worker.Told) bool { return t.ID == fl.Sign }); i >= 0 && fl.Role != knowledge.ConsequenceRole {
 		fl.Told = &x.Told[i]
 	}
@@ -67,7 +71,9 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 		if fl.Mechanism != knowledge.Exception || !f.lastWords(x) {
 			return
 		}
-		fl.Direct = false
+		bare := fl.Meaning()
+		bare.Direct = false
+		fl.amend(bare, "it has no traceback", x.Pos)
 	}
 	f.signed(&fl, x.Message)
 	if o := toldBy(x, fl.Sign); o != nil && fl.Told == nil && fl.Role != knowledge.ConsequenceRole {
@@ -78,7 +84,8 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 	}
 	if x.Type == "" && fl.Sign == "" {
 		// The file ends, or another writer cuts in, before the line that says what was raised.
-		fl.Mechanism, fl.Role, fl.Text = "", knowledge.ConsequenceRole, "a traceback without its last line"
+		fl.amend(fl.Meaning().of("").as(knowledge.ConsequenceRole), "its last line is missing", x.Pos)
+		fl.Text = "a traceback without its last line"
 	}
 	if fl.Role == knowledge.NoiseRole || fl.Role == knowledge.InfoRole {
 		return
@@ -275,8 +282,11 @@ func defaultGroupRank(msg string) (int, bool) {
 	return r, err == nil && r >= 0 && r < 1<<24
 }
 
+// unexplained is an exception that says no more than that the program raised it.
+var unexplained = Meaning{Mechanism: knowledge.Exception, Role: knowledge.CauseRole, Direct: true}
+
 // classify gives an exception its mechanism. In a chain the first block is the root: it is asked first.
-func classify(x *worker.Exception) (mech knowledge.Slug, role knowledge.Role, direct bool, sign knowledge.ID) {
+func classify(x *worker.Exception) Meaning {
 	class := className(x.Type)
 	var first *knowledge.Signature
 	for _, id := range x.Signs {
@@ -288,7 +298,7 @@ func classify(x *worker.Exception) (mech knowledge.Slug, role knowledge.Role, di
 			if o, ok := earlier(x, s.ID); ok {
 				s = o
 			}
-			return s.Mechanism, s.Role, s.Direct, s.ID
+			return Meaning{s.Mechanism, s.Role, s.Direct, s.ID}
 		}
 		if s.Role == knowledge.InfoRole || s.Role == knowledge.NoiseRole && !toldOf(x, id) {
 			continue // what stands below a message may be another's line
@@ -299,28 +309,27 @@ func classify(x *worker.Exception) (mech knowledge.Slug, role knowledge.Role, di
 		}
 	}
 	if first != nil && first.ID == knowledge.IDTeardownCalledProcess && x.Who().Global >= 0 || notCompiled(rootOf(x)) { // a rank starts helpers, no launcher
-		return knowledge.Exception, knowledge.CauseRole, true, ""
+		return unexplained
 	}
 	if first != nil {
-		return first.Mechanism, first.Role, first.Direct, first.ID
+		return Meaning{first.Mechanism, first.Role, first.Direct, first.ID}
 	}
 	if root := rootOf(x); x.Who().Global < 0 && another.MatchString(root.Message) {
-		return "", knowledge.ConsequenceRole, false, ""
+		return Meaning{Role: knowledge.ConsequenceRole}
 	}
 	if r, ok := exceptionRoles[class]; ok {
 		root := rootOf(x)
 		if root != x {
 			return classify(root)
 		}
-		return "", r, false, ""
+		return Meaning{Role: r}
 	}
 	if root := rootOf(x); root != x {
-		m, r, d, s := classify(root)
-		if r != knowledge.NoiseRole {
-			return m, r, d, s
+		if m := classify(root); m.Role != knowledge.NoiseRole {
+			return m
 		}
 	}
-	return knowledge.Exception, knowledge.CauseRole, true, ""
+	return unexplained
 }
 
 // toldOf says that an exception's own line, or that of one it came from, holds a sign.

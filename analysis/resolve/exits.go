@@ -33,14 +33,14 @@ func (f *Facts) exits(obs *worker.Observations, orphans orphans) {
 			r.Exit = &Exit{Code: c.ExitCode, At: c.At, T: t, Root: c.Root, Host: node}
 		}
 		if recorded(c.Traceback) {
-			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Mechanism: knowledge.Exception, Role: knowledge.CauseRole, Direct: true,
+			fl := &Failure{Rank: c.Rank, Proc: r, Node: node,
 				Kind: KindRecord, At: &c.At, T: t, Count: 1, Text: recordedText(c.Traceback)}
-			fl.Mechanism, fl.Role, fl.Direct, fl.Sign = classify(&worker.Exception{Signs: knowledge.Match(nil, []byte(c.Traceback))})
+			fl.is(classify(&worker.Exception{Signs: knowledge.Match(nil, []byte(c.Traceback))}))
 			f.Failures = append(f.Failures, fl)
 		}
 		if crashSignal(c.ExitCode) && !orphans.ends[c.Pos] {
-			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Mechanism: knowledge.NativeCrash, Role: knowledge.CauseRole, Direct: true,
-				Kind: KindExit, At: &c.At, T: t, Count: 1, Text: diedOf + strconv.Itoa(-c.ExitCode)}
+			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Kind: KindExit, At: &c.At, T: t, Count: 1, Text: diedOf + strconv.Itoa(-c.ExitCode)}
+			fl.is(crashed)
 			f.Failures = append(f.Failures, fl)
 		}
 	}
@@ -60,7 +60,7 @@ func (f *Facts) exits(obs *worker.Observations, orphans orphans) {
 			fl.Rank, fl.Proc = NoRank, nil
 		}
 		if crashSignal(c.ExitCode) {
-			fl.Mechanism, fl.Role, fl.Direct = knowledge.NativeCrash, knowledge.CauseRole, true
+			fl.is(crashed)
 			fl.Text = diedOf + strconv.Itoa(-c.ExitCode)
 			f.Failures = append(f.Failures, &fl)
 		}
@@ -89,7 +89,7 @@ func (f *Facts) sharedMemory() {
 	several := false
 	for _, fl := range f.Failures {
 		if fl.Kind == KindExit && fl.Mechanism == knowledge.NativeCrash && fl.Text == bySignal7 {
-			fl.Role = knowledge.ConsequenceRole
+			fl.amend(fl.Meaning().as(knowledge.ConsequenceRole), "a process that loads data met the same bus error in the shared memory", loader[0].At.Pos)
 			several = several || died != nil && died.Rank != fl.Rank
 			if fl.Rank != NoRank {
 				died = fl
@@ -127,15 +127,15 @@ func crashSignal(code int) bool {
 // tasks reads srun's exit lines. After the step is being terminated they are consequences (SLURM 22.05 and 24.11,
 // measured: the same wording follows any cancellation).
 func (f *Facts) tasks(obs *worker.Observations) {
-	ending := map[string]int64{}
+	ending := map[string]worker.Pos{}
 	for i := range obs.Ends {
 		e := &obs.Ends[i]
 		switch e.Kind {
 		case worker.EndOOM, worker.EndLaunch:
 			continue
 		}
-		if o, ok := ending[e.File]; !ok || e.Off < o {
-			ending[e.File] = e.Off
+		if o, ok := ending[e.File]; !ok || e.Off < o.Off {
+			ending[e.File] = e.Pos
 		}
 	}
 	for i := range obs.TaskExits {
@@ -152,7 +152,7 @@ func (f *Facts) tasks(obs *worker.Observations) {
 			}
 		}
 		o, ends := ending[e.File]
-		before := !ends || e.Off < o
+		before := !ends || e.Off < o.Off
 		what := strings.TrimSuffix(e.What, " (core dumped)")
 		if before && fl.Proc != nil && fl.Proc.Exit == nil {
 			code := e.Code
@@ -164,32 +164,39 @@ func (f *Facts) tasks(obs *worker.Observations) {
 			}
 		}
 		fl.Text = srunSays + e.What
-		switch what {
-		case "Segmentation fault", "Bus error", "Illegal instruction", "Floating point exception":
-			fl.Mechanism, fl.Role, fl.Direct = knowledge.NativeCrash, knowledge.CauseRole, true
-		case "Out Of Memory":
-			fl.Mechanism, fl.Role, fl.Direct = knowledge.HostOOM, knowledge.CauseRole, true
-		case "Terminated":
-			fl.Role = knowledge.ConsequenceRole
-		case "Killed", "Aborted":
-			fl.Role = knowledge.ConsequenceRole
-			if before {
-				fl.Role = knowledge.SymptomRole
-			}
-		default:
-			fl.Role = knowledge.SymptomRole
-			if e.Code == 143 || !before && (e.Code == 137 || e.Code == 134) {
-				fl.Role = knowledge.ConsequenceRole
-			}
-			if crashSignal(e.Code) {
-				fl.Mechanism, fl.Role, fl.Direct = knowledge.NativeCrash, knowledge.CauseRole, true
-			}
-		}
-		if ends && e.Off > o && fl.Mechanism != knowledge.HostOOM {
-			fl.Role, fl.Mechanism, fl.Direct = knowledge.ConsequenceRole, "", false
+		fl.is(taskMeaning(what, e.Code, before))
+		if ends && e.Off > o.Off && fl.Mechanism != knowledge.HostOOM {
+			fl.amend(fl.Meaning().following(), "the step was already being ended", o)
 		}
 		f.Failures = append(f.Failures, fl)
 	}
+}
+
+// crashed is a process that died of its own native code.
+var crashed = Meaning{Mechanism: knowledge.NativeCrash, Role: knowledge.CauseRole, Direct: true}
+
+// taskMeaning is what srun's word for the end of a task means, before the step is being ended or after.
+func taskMeaning(what string, code int, before bool) Meaning {
+	switch what {
+	case "Segmentation fault", "Bus error", "Illegal instruction", "Floating point exception":
+		return crashed
+	case "Out Of Memory":
+		return Meaning{Mechanism: knowledge.HostOOM, Role: knowledge.CauseRole, Direct: true}
+	case "Terminated":
+		return Meaning{Role: knowledge.ConsequenceRole}
+	case "Killed", "Aborted":
+		if before {
+			return Meaning{Role: knowledge.SymptomRole}
+		}
+		return Meaning{Role: knowledge.ConsequenceRole}
+	}
+	switch {
+	case crashSignal(code):
+		return crashed
+	case code == 143, !before && (code == 137 || code == 134):
+		return Meaning{Role: knowledge.ConsequenceRole}
+	}
+	return Meaning{Role: knowledge.SymptomRole}
 }
 
 // taskSignals are the words that srun prints for signals a task died of (strsignal).

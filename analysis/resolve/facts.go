@@ -4,6 +4,9 @@
 package resolve
 
 import (
+	"fmt"
+	"slices"
+
 	"faultline/analysis/aislog"
 	"faultline/analysis/artifact/accounting"
 	"faultline/analysis/artifact/nccl"
@@ -286,7 +289,48 @@ type Failure struct {
 	Count     int          // how many alike observations it stands for
 	Kernel    *KernelEvent // where a kernel or a GPU tool tells of it
 	Unsettled bool         // steps stand below it, which may have been printed before it: see survived
+	Trail     []Change     // how its meaning changed after it was read: see amend
 	sameHash  *Failure     // see likes
+}
+
+// Change is one change of a failure's meaning after its line was read.
+type Change struct {
+	Was, Now Meaning
+	Why      string
+	At       worker.Pos // what made the change: the line above, the record, or the failure's own
+}
+
+// Meaning returns what the failure is taken for now.
+func (fl *Failure) Meaning() Meaning { return Meaning{fl.Mechanism, fl.Role, fl.Direct, fl.Sign} }
+
+// is gives a failure its meaning. Nothing else assigns these fields, and a failure that has a meaning already is amended.
+func (fl *Failure) is(m Meaning) {
+	fl.Mechanism, fl.Role, fl.Direct, fl.Sign = m.Mechanism, m.Role, m.Direct, m.Sign
+}
+
+// amend changes what a failure is taken for, and keeps why, and the place of what made the change.
+func (fl *Failure) amend(m Meaning, why string, at worker.Pos) {
+	was := fl.Meaning()
+	if was == m {
+		return
+	}
+	fl.Trail = append(slices.Clip(fl.Trail), Change{was, m, why, at}) // copies of a failure go their own ways
+	fl.is(m)
+}
+
+// Trail tells every change of what the failures are taken for, in the order of the failures: "where: was -> now: why".
+func (f *Facts) Trail() []string {
+	var out []string
+	for _, fl := range f.Failures {
+		for _, c := range fl.Trail {
+			line := fmt.Sprintf("%s:%d: %s -> %s: %s", fl.At.File, fl.At.Line, c.Was, c.Now, c.Why)
+			if c.At != fl.At.Pos {
+				line += fmt.Sprintf(" (%s:%d)", c.At.File, c.At.Line)
+			}
+			out = append(out, line)
+		}
+	}
+	return out
 }
 
 // End is a scheduler's ending.

@@ -47,8 +47,8 @@ func (f *Facts) failures(obs *worker.Observations) {
 		case worker.EndOOM:
 			fl := f.newFailure(&e.At, KindSign)
 			fl.Rank, fl.Proc = NoRank, nil // slurmstepd speaks of the node, in whichever task's file it writes
-			fl.Mechanism, fl.Role, fl.Direct, fl.Count = knowledge.HostOOM, knowledge.CauseRole, true, max(1, e.N)
-			fl.Sign, fl.Text = knowledge.IDSlurmOOM, "SLURM counted an out-of-memory kill in this step on this node"
+			fl.is(Meaning{knowledge.HostOOM, knowledge.CauseRole, true, knowledge.IDSlurmOOM})
+			fl.Count, fl.Text = max(1, e.N), "SLURM counted an out-of-memory kill in this step on this node"
 			if e.System != "" { // which ended the whole job; LSF writes that above what the job printed
 				fl.Kind, fl.Node, fl.Text = KindRecord, "", e.System+" ended the job because it used more memory than it had asked for"
 				if e.Host != "" {
@@ -152,7 +152,7 @@ func (f *Facts) trapped() {
 	}
 	for _, fl := range f.Failures {
 		if p, ok := first[fl.At.File]; ok && fl.Sign == knowledge.IDCUDALaunchFailure && less(p, fl.At.Pos) {
-			fl.Mechanism, fl.Role, fl.Direct, fl.Sign = "", knowledge.SymptomRole, false, knowledge.IDPeerDeepEPKernel
+			fl.amend(Meaning{Role: knowledge.SymptomRole, Sign: knowledge.IDPeerDeepEPKernel}, "a kernel of DeepEP had waited in vain and trapped", p)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (f *Facts) notNumbers() {
 	}
 	for _, fl := range f.Failures {
 		if p, ok := checked[fl.At.File]; ok && !other[fl.At.File] && fl.Sign == knowledge.IDCUDAAssert && fl.Role == knowledge.CauseRole && less(p, fl.At.Pos) {
-			fl.Mechanism = knowledge.NonFiniteLoss
+			fl.amend(fl.Meaning().of(knowledge.NonFiniteLoss), "PyTorch's check for NaN stopped a kernel, and no other assertion fired", p)
 		}
 	}
 }
@@ -186,7 +186,7 @@ func (f *Facts) stopped() {
 			first[s.File] = s.Pos
 		}
 	}
-	f.follow(knowledge.IDLoaderWorkerExited, first)
+	f.follow(knowledge.IDLoaderWorkerExited, first, "the launcher of the node was stopping its processes")
 }
 
 // refused takes steps that SLURM did not create for consequences where training had failed above in the same file: a script goes on to
@@ -213,15 +213,15 @@ func (f *Facts) refused() {
 		}
 	}
 	for _, sign := range next {
-		f.follow(sign, first)
+		f.follow(sign, first, "training had failed above: the script went on to its next step")
 	}
 }
 
 // follow takes the failures of a sign that stand below the place of their file for consequences of what stands there.
-func (f *Facts) follow(sign knowledge.ID, places map[string]worker.Pos) {
+func (f *Facts) follow(sign knowledge.ID, places map[string]worker.Pos, why string) {
 	for _, fl := range f.Failures {
 		if p, ok := places[fl.At.File]; ok && fl.Sign == sign && less(p, fl.At.Pos) {
-			fl.Mechanism, fl.Role, fl.Direct = "", knowledge.ConsequenceRole, false
+			fl.amend(fl.Meaning().following(), why, p)
 		}
 	}
 }
@@ -236,7 +236,7 @@ func (f *Facts) awaited() {
 	}
 	for _, fl := range f.Failures {
 		if waits(fl) {
-			fl.Mechanism, fl.Role, fl.Direct = "", knowledge.ConsequenceRole, false
+			fl.amend(fl.Meaning().following(), "it waited for a download of another process, and something else failed", fl.At.Pos)
 		}
 	}
 }
@@ -250,7 +250,7 @@ func (f *Facts) shellTold() {
 	}
 	for _, fl := range f.Failures {
 		if fl.Sign == knowledge.IDSignalShellTerminated {
-			fl.Mechanism = ""
+			fl.amend(fl.Meaning().of(""), "a launcher or the scheduler tells how the job ended", fl.At.Pos)
 		}
 	}
 }
@@ -467,7 +467,7 @@ func (f *Facts) sign(seen *printed, at *worker.At, id knowledge.ID, kind Failure
 	if strings.HasPrefix(string(id), "slurm-") || strings.HasPrefix(string(id), "host-oom-") {
 		fl.Rank, fl.Proc = NoRank, nil // they speak of the node, in whichever process's file they stand
 	}
-	fl.Mechanism, fl.Role, fl.Direct, fl.Sign = s.Mechanism, s.Role, s.Direct, s.ID
+	fl.is(Meaning{s.Mechanism, s.Role, s.Direct, s.ID})
 	fl.Text = text
 	if s.Own {
 		f.signed(&fl, text)

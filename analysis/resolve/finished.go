@@ -78,7 +78,7 @@ func (f *Facts) parted() {
 		}
 	}
 	for _, fl := range gone {
-		fl.Role = knowledge.InfoRole
+		fl.amend(fl.Meaning().as(knowledge.InfoRole), "it is told when the program had finished", at.Pos)
 	}
 }
 

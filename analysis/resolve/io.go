@@ -441,8 +441,8 @@ func (f *Facts) outcome(l *Ladder) {
 
 // ofStore says that an exception tells of a store that did not deliver.
 func ofStore(x *worker.Exception) bool {
-	mech, role, _, _ := inContext(x)
-	return role == knowledge.CauseRole && mech.Is(knowledge.ReadsOrWrites)
+	m, _ := settingOf(x).inContext()
+	return m.Role == knowledge.CauseRole && m.Mechanism.Is(knowledge.ReadsOrWrites)
 }
 
 // wentOn says that the process is shown to have gone on after a ladder: it waits in a collective itself, training made
@@ -467,7 +467,7 @@ func (f *Facts) ladderFailures() {
 		}
 		at := l.Last.At()
 		fl := f.newFailure(&at, KindLadder)
-		fl.Mechanism, fl.Role, fl.Direct = knowledge.StorageRetriesExhausted, knowledge.CauseRole, true
+		fl.is(Meaning{Mechanism: knowledge.StorageRetriesExhausted, Role: knowledge.CauseRole, Direct: true})
 		fl.Text = fmt.Sprintf("%s was retried %d of %d times and did not recover", l.Request(), l.Top, l.Limit)
 		f.Failures = append(f.Failures, &fl)
 	}
@@ -480,10 +480,10 @@ func (f *Facts) notFetched() {
 		if fl.Kind != KindException || fl.Sign != knowledge.IDConfigFileMissing || !strings.Contains(fl.Exc.Message, "://") {
 			continue
 		}
-		if slices.ContainsFunc(f.Ladders, func(l *Ladder) bool {
+		if i := slices.IndexFunc(f.Ladders, func(l *Ladder) bool {
 			return l.Outcome == Exhausted && !l.WentOn && l.Last.File == fl.At.File && l.Last.Off < fl.At.Off
-		}) {
-			fl.Mechanism, fl.Direct, fl.Sign = knowledge.StorageRetriesExhausted, false, ""
+		}); i >= 0 {
+			fl.amend(Meaning{Mechanism: knowledge.StorageRetriesExhausted, Role: fl.Role}, "all retries of the store had failed above: no answer came", f.Ladders[i].Last.At().Pos)
 		}
 	}
 }
@@ -499,7 +499,7 @@ func (f *Facts) itemsMissing() {
 			continue
 		}
 		if c := contextsOf(fl.Exc); c.loading && !c.checkpoint {
-			fl.Mechanism, fl.Sign = knowledge.BadSample, knowledge.IDLoaderFileMissing
+			fl.amend(Meaning{knowledge.BadSample, fl.Role, fl.Direct, knowledge.IDLoaderFileMissing}, "data were loaded after steps had been made: the path was right", fl.At.Pos)
 		}
 	}
 }

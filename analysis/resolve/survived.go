@@ -39,7 +39,7 @@ func (f *Facts) survived() {
 			fl.Unsettled = true // nobody caught it, and a script says that it finished whatever became of its program
 			continue
 		}
-		fl.Role = knowledge.InfoRole
+		fl.amend(fl.Meaning().as(knowledge.InfoRole), "the job went on after it, and nothing tells of a death", fl.At.Pos)
 		what := fmt.Sprintf("training went on for %d reported steps", steps)
 		if finished {
 			what = "the program says afterwards that it finished"
@@ -62,7 +62,7 @@ func (f *Facts) adopted() {
 		}
 		for _, fl := range f.Failures {
 			if fl.Mechanism == knowledge.HostOOM && fl.Role == knowledge.CauseRole && fl.At.Pos == e.Pos {
-				fl.Role = knowledge.InfoRole
+				fl.amend(fl.Meaning().as(knowledge.InfoRole), "what was killed was in the extern step, and the program had finished", done.Pos)
 			}
 		}
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: what was killed was in the extern step, and the program had said that it finished", e.File, e.Line))
@@ -85,7 +85,7 @@ func (f *Facts) recovered() {
 		if fl.Kind != KindSign && fl.Kind != KindNCCL && !caught(fl) || fl.Role != knowledge.SymptomRole || fl.Mechanism != knowledge.PeerLost || f.stepsAfter(*fl.At) < goesOn {
 			continue
 		}
-		fl.Role = knowledge.InfoRole
+		fl.amend(fl.Meaning().as(knowledge.InfoRole), "training went on, and the program says that it finished", fl.At.Pos)
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: training went on, and the program says that it finished", fl.At.File, fl.At.Line))
 	}
 }
@@ -266,7 +266,7 @@ func (f *Facts) pastStart() {
 		if line(fl) && (f.stepsAfter(*fl.At) >= goesOn || told && slices.ContainsFunc(f.Progress, func(p ProgressPoint) bool {
 			return p.File == fl.At.File && p.Off < fl.At.Off && p.Phase == worker.Training
 		})) {
-			fl.Role = knowledge.InfoRole
+			fl.amend(fl.Meaning().as(knowledge.InfoRole), "the job trained, and it did not end of this", fl.At.Pos)
 			f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: the job trained, and it did not end of this", fl.At.File, fl.At.Line))
 		}
 	}
@@ -313,7 +313,7 @@ func (f *Facts) passing(why func(*Failure) string) {
 		}
 		if reason := why(fl); reason != "" {
 			f.flap(fl)
-			fl.Role = knowledge.InfoRole
+			fl.amend(fl.Meaning().as(knowledge.InfoRole), reason, fl.At.Pos)
 			if said := fmt.Sprintf("%s:%d is not counted as a failure: %s", fl.At.File, fl.At.Line, reason); !slices.Contains(f.Warnings, said) {
 				f.Warnings = append(f.Warnings, said) // one line may carry two signs of the same
 			}

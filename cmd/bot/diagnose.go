@@ -71,6 +71,7 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 		fs.StringVar(&d.out, "out", "", "write the report to `FILE` instead of standard output\ne.g. --out report.html")
 		fs.StringVar(&d.png, "png", "", "also draw the map of nodes and ranks into `FILE`\ne.g. --png ranks.png")
 		fs.BoolVar(&d.verbose, "verbose", false, "show every quotation, event and group, and log what is read\ne.g. --verbose")
+		fs.BoolVar(&d.trail, "trail", false, "also print, on standard error, how what single lines mean was changed, and why\ne.g. --trail")
 		return func(ctx context.Context, e env, paths []string) (int, error) {
 			if err := d.jobGiven(fs, len(paths) == 0); err != nil {
 				return exitUsage, err
@@ -79,6 +80,9 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 		}
 	},
 }
+
+// maxTrail bounds a line of the trail: names of files may be long.
+const maxTrail = 1000
 
 // diagnosis is one run of the command.
 type diagnosis struct {
@@ -91,7 +95,7 @@ type diagnosis struct {
 	baseline                     string
 	worldSize                    int
 	denied                       []string // files that were named or found, and may not be read
-	verbose                      bool
+	verbose, trail               bool
 }
 
 // jobGiven checks the job before anything is looked for by it. Of the jobs in files that were named, the files say how they are called.
@@ -180,6 +184,11 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 	}
 	if err := d.show(e.out, cfg, r, filesOf(slices.Concat(set.Sources, in.History, in.Storage, in.Evidence, in.Baseline))); err != nil {
 		return exitUnreadable, err
+	}
+	if d.trail {
+		for _, line := range r.Trail {
+			fmt.Fprintln(e.err, printable(line, maxTrail))
+		}
 	}
 	if r.Verdict.Status == incident.Inconclusive {
 		return exitInconclusive, nil

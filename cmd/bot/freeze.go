@@ -76,21 +76,26 @@ const maxValue = 160
 func writeChange(w io.Writer, ch eval.Change) error {
 	rule := ""
 	if ch.Rule != "" {
-		rule = "  by " + shownValue(json.RawMessage(ch.Rule))
+		rule = "  by " + printable(ch.Rule, maxValue)
 	}
 	_, err := fmt.Fprintf(w, "%s  %s  was %s  now %s%s\n", ch.Case, ch.Path, shownValue(ch.Was), shownValue(ch.Now), rule)
 	return err
 }
 
-// shownValue is a value on one line. Logs are hostile: what a terminal might obey is escaped.
+// shownValue is a value on one line.
 func shownValue(v json.RawMessage) string {
 	if v == nil {
 		return "absent"
 	}
+	return printable(string(v), maxValue)
+}
+
+// printable is a text on one line, of so many characters at most. Logs are hostile: what a terminal might obey is escaped.
+func printable(s string, most int) string {
 	var b strings.Builder
 	n := 0
-	for _, r := range string(v) {
-		if n++; n > maxValue {
+	for _, r := range s {
+		if n++; n > most {
 			return b.String() + "…"
 		}
 		if strconv.IsPrint(r) {
