@@ -26,12 +26,8 @@ const (
 	ByMonitor
 	// AwaitsNode: Kubernetes goes on trying to start the pod.
 	AwaitsNode
-	// Damaged: a file cannot be decoded; it may be an item of the data or a checkpoint.
-	Damaged
-	// DamagedText: the words occur wherever text is parsed, and speak of the data only where data were loaded. Implies Damaged.
-	DamagedText
-	// FileOperation: one operation on a file system failed; on a checkpoint it is the file or the mount.
-	FileOperation
+	// OverPipe: a broken pipe to another process of the machine has the same words.
+	OverPipe
 	// Vague: the line says only that something failed, and others say what.
 	Vague
 )

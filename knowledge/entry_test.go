@@ -5,13 +5,16 @@ import "testing"
 // A fact that includes another is stated together with it, and what an entry or a mechanism names exists.
 func TestFactsOfEntriesFit(t *testing.T) {
 	for _, s := range Signatures() {
-		for _, both := range []Trait{AtRendezvous | AwaitsPeers, DamagedText | Damaged} {
-			if narrow := both &^ (AwaitsPeers | Damaged); s.Says&narrow != 0 && s.Says&both != both {
-				t.Errorf("%s states a fact, and not the one that includes it", s.ID)
-			}
+		if s.Says&AtRendezvous != 0 && s.Says&AwaitsPeers == 0 {
+			t.Errorf("%s waits where all meet, and for nobody", s.ID)
 		}
 		if s.Blames == WritersNode && !s.Direct {
 			t.Errorf("%s blames its node and proves nothing", s.ID)
+		}
+		for _, c := range s.Cases {
+			if problem := c.problem(); problem != "" {
+				t.Errorf("%s: a case %s", s.ID, problem)
+			}
 		}
 		for _, o := range s.LooksLike {
 			if _, ok := MechanismBySlug(o); !ok { // it may be its own mechanism, which a context replaces
@@ -27,6 +30,41 @@ func TestFactsOfEntriesFit(t *testing.T) {
 		}
 		if m.Trouble != nil && m.Trouble.Led == "" {
 			t.Errorf("%s: what it looks like as a consequence is not said", m.Slug)
+		}
+	}
+}
+
+// problem says what is wrong with a case.
+func (c Case) problem() string {
+	entered := func(id ID) bool { _, ok := Lookup(id); return id == "" || ok }
+	_, is := MechanismBySlug(c.Is)
+	switch {
+	case c.Why == "":
+		return "does not say why"
+	case c.Below == "" && c.In == 0 && c.Once == 0:
+		return "always holds"
+	case (c.Below != "" || c.Once != 0) && c.In != 0:
+		return "asks for a situation, which is known when the line is read, and for other lines, which are not"
+	case !entered(c.Below) || !entered(c.Unless):
+		return "waits for a line that no entry knows"
+	case c.Is != "" && c.Is != Nothing && !is:
+		return "names a mechanism that does not exist"
+	case c.Is == "" && c.As == "" && c.Proves == AsBefore && c.By == "":
+		return "changes nothing"
+	}
+	return ""
+}
+
+func TestCasesThatCannotWorkAreFound(t *testing.T) {
+	for want, c := range map[string]Case{
+		"does not say why":                      {Once: EndIsTold, Is: Nothing},
+		"always holds":                          {Is: Nothing, Why: "so"},
+		"waits for a line that no entry knows":  {Below: "no-such-line", Is: Nothing, Why: "so"},
+		"names a mechanism that does not exist": {Once: EndIsTold, Is: "no-such-mechanism", Why: "so"},
+		"changes nothing":                       {Once: EndIsTold, Why: "so"},
+	} {
+		if got := c.problem(); got != want {
+			t.Errorf("%+v: %q, expected %q", c, got, want)
 		}
 	}
 }

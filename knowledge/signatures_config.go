@@ -237,6 +237,7 @@ var configSignatures = []Signature{
 	},
 	{
 		ID: IDConfigFileMissing, Mechanism: ConfigError, Role: CauseRole, Tier: LoopCrash,
+		Cases:    []Case{{In: OfShard, Is: CheckpointIO, As: CauseRole, Why: "the file is a shard of a checkpoint whose table is there"}},
 		Literals: []string{"FileNotFoundError: "}, Pattern: `FileNotFoundError: (?:\[Errno 2\] No such file or directory: )?'?(?P<path>[^']{1,240})`,
 		Meaning: "A file or directory that the program needs does not exist.",
 		Do:      []Advice{{"Check that {path} exists on {node}, and not only where the job was prepared.", "ssh {node} 'ls -ld {path}'"}},
@@ -438,7 +439,7 @@ var limitSignatures = []Signature{
 	},
 	{
 		ID: IDLimitFileSize, Mechanism: ResourceLimit, Role: CauseRole, Tier: DataIO,
-		Says:     FileOperation,
+		Cases:    fileOperation,
 		Literals: []string{"[Errno 27] File too large"},
 		Meaning:  "A file would exceed a limit of the file system or of the process (ulimit -f).",
 		Do:       []Advice{{"Look at the largest file that the shell and the file system allow.", "ulimit -f; df -hT ."}},

@@ -33,6 +33,7 @@ var cudaSignatures = []Signature{
 	},
 	{
 		ID: IDCUDAAssert, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Cases:    []Case{{Below: IDCUDANaNCheck, Unless: IDCUDAAssertLine, Is: NonFiniteLoss, Why: "PyTorch's check for NaN stopped a kernel, and no other assertion fired"}},
 		Blames:   WritersRank,
 		Literals: []string{"device-side assert triggered"},
 		Meaning:  "A check inside a CUDA kernel failed earlier; the line with \"Assertion … failed\" says which.",
@@ -49,6 +50,7 @@ var cudaSignatures = []Signature{
 	},
 	{
 		ID: IDCUDALaunchFailure, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Cases:    []Case{{Below: IDPeerDeepEPKernel, Is: Nothing, As: SymptomRole, Proves: Never, By: IDPeerDeepEPKernel, Why: "a kernel of DeepEP had waited in vain and trapped"}},
 		Literals: []string{"unspecified launch failure"},
 		Meaning:  "A kernel died on the GPU without the driver knowing more.",
 		Source:   "CUDA error 719",

@@ -63,7 +63,8 @@ var checkpointSignatures = []Signature{
 	},
 	{
 		ID: IDCheckpointPickle, Mechanism: CheckpointIO, Role: CauseRole, Tier: DataIO,
-		Says:     Damaged,
+		Says:     OverPipe,
+		Cases:    append([]Case{{In: FromRank, Is: CollectiveMismatch, As: CauseRole, Proves: Never, By: IDCollectiveUnpickle, Why: "it could not unpickle what another rank sent"}}, damagedFile...),
 		Literals: []string{"UnpicklingError: "}, Pattern: `UnpicklingError: (?P<text>(?:invalid load key|pickle data was truncated|unpickling stack underflow).{0,80})`,
 		Meaning: "A pickled file, as a rule a checkpoint, is cut short or is something else.",
 		Owner:   OwnerConfig,
@@ -194,7 +195,7 @@ var sampleSignatures = []Signature{
 	},
 	{
 		ID: IDDataGzip, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
-		Says:     Damaged,
+		Cases:    damagedFile,
 		Literals: []string{"BadGzipFile: "}, Pattern: `BadGzipFile: (?P<text>.{1,120})`,
 		Meaning: "A compressed file of the data set is damaged.",
 		Do:      []Advice{{"Test the file by itself; if that fails, fetch or write it anew.", "gzip -t FILE"}},
@@ -203,7 +204,7 @@ var sampleSignatures = []Signature{
 	},
 	{
 		ID: IDDataLZMA, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
-		Says:     Damaged,
+		Cases:    damagedFile,
 		Literals: []string{"LZMAError: "}, Pattern: `LZMAError: (?P<text>.{1,120})`,
 		Meaning: "A compressed file of the data set is damaged.",
 		Do:      []Advice{{"Test the file by itself; if that fails, fetch or write it anew.", "xz -t FILE"}},
@@ -308,7 +309,7 @@ var sampleSignatures = []Signature{
 	},
 	{
 		ID: IDDataTar, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
-		Says:     Damaged,
+		Cases:    damagedFile,
 		Literals: []string{"tarfile.ReadError: "}, Pattern: `tarfile\.ReadError: (?P<text>.{1,120})`,
 		Meaning: "A shard ends too early or is damaged: the file, or the transfer.",
 		Do:      []Advice{{"List the shard from end to end; if that fails, fetch or write it anew.", "tar -tf FILE > /dev/null"}},
@@ -317,7 +318,7 @@ var sampleSignatures = []Signature{
 	},
 	{
 		ID: IDDataJSON, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
-		Says:     Damaged | DamagedText,
+		Cases:    damagedText,
 		Literals: []string{"JSONDecodeError: "}, Pattern: `JSONDecodeError: (?P<text>.{1,120})`,
 		Meaning: "A line or file that should be JSON is not.",
 		Do:      []Advice{adviceJSON},
@@ -326,7 +327,7 @@ var sampleSignatures = []Signature{
 	},
 	{
 		ID: IDDataUnicode, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
-		Says:     Damaged | DamagedText,
+		Cases:    damagedText,
 		Literals: []string{"UnicodeDecodeError: "}, Pattern: `UnicodeDecodeError: (?P<text>.{1,120})`,
 		Meaning: "Text data is not in the expected encoding, or not text at all.",
 		Do:      []Advice{{"Check the encoding of the text, and convert or drop what is not UTF-8.", "iconv -f utf-8 -t utf-8 FILE > /dev/null"}},

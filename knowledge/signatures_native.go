@@ -313,6 +313,7 @@ var loaderSignatures = []Signature{
 	},
 	{
 		ID: IDLoaderWorkerExited, Mechanism: DataloaderWorkerKilled, Role: CauseRole, Tier: DataIO, Direct: true,
+		Cases:    []Case{{Below: IDSignalElasticClosing, OneNode: true, Is: Nothing, As: ConsequenceRole, Proves: Never, Why: "the launcher of the node was stopping its processes"}},
 		Literals: []string{"DataLoader worker (pid", "exited unexpectedly"},
 		Pattern:  `DataLoader worker \(pid(?:\(s\))? (?P<pid>[\d, ]+)\) exited unexpectedly(?: with exit code (?P<code>\d+))?`,
 		Meaning:  "A process that loads data disappeared.",

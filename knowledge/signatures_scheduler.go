@@ -103,6 +103,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: IDSlurmStepCreate, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Cases:    afterTraining,
 		Literals: []string{"srun: error: Unable to "}, Not: append([]string{stepLate}, stepImpossible...), Pattern: `Unable to (?:create step for job|confirm allocation for job|contact slurm controller|allocate resources|connect to slurmctld)[^:]*:? ?(?P<text>.{0,160})`,
 		Meaning: "SLURM could not create the step; no process of it ran.",
 		Scope:   ScopeJob,
@@ -122,6 +123,7 @@ var schedulerSignatures = []Signature{
 	{
 		// Asked again it is refused again.
 		ID: IDSlurmStepImpossible, Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Cases:    afterTraining,
 		Literals: []string{"srun: error: Unable to ", ": "}, Pattern: `Unable to (?:create step for job|allocate resources)[^:]*: (?P<text>` + strings.Join(stepImpossible, "|") + `)`,
 		Meaning: "SLURM refused the step, and will again: srun asks for more than the job was given, or for what the cluster does not have.",
 		Scope:   ScopeJob,
@@ -617,6 +619,7 @@ var signalSignatures = []Signature{
 	{
 		// A script that stops its own helpers makes its shell say the same of them.
 		ID: IDSignalShellTerminated, Mechanism: ExternalSignal, Role: ConsequenceRole, Tier: ProcessKiller,
+		Cases:    []Case{{Once: EndIsTold, Is: Nothing, Why: "a launcher or the scheduler tells how the job ended"}},
 		Literals: []string{"Terminated"}, Pattern: `^(?:\s*\d+: |\d{4}-\d\d-\d\dT\S+ )?\s*Terminated\s*$|: line \d+: +(?P<pid>\d+) Terminated +.{0,400}\b(?:python[\d.]*|torchrun|accelerate|deepspeed|srun|mpirun|mpiexec)\b`,
 		Meaning: "The shell saw the program it ran end by SIGTERM: somebody asked it to.",
 		Source:  "GNU bash jobs.c",

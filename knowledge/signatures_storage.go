@@ -9,6 +9,7 @@ var warned = []string{" WARN", "[WARN", "Warning: "}
 var storageSignatures = []Signature{
 	{
 		ID: IDStorageFull, Mechanism: StorageFull, Role: CauseRole, Tier: DataIO, Direct: true,
+		Cases:    []Case{{In: InSharedMemory, Is: ResourceLimit, As: CauseRole, Why: "what is full is the shared memory"}},
 		Literals: []string{"No space left on device"}, Not: []string{"/dev/shm", "cgroup", "inotify"}, Pattern: `No space left on device(?:: '(?P<path>[^']{1,240})')?`,
 		Meaning: "The file system is full.",
 		Source:  "errno ENOSPC",
@@ -74,7 +75,7 @@ var storageSignatures = []Signature{
 	},
 	{
 		ID: IDStorageIOError, Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
-		Says:      FileOperation,
+		Cases:     fileOperation,
 		LooksLike: []Slug{StorageUnresponsive}, // on a checkpoint: one damaged file, or the mount
 		// UCX uses the same words for the network, so the line must come from a file operation.
 		Literals: []string{"Input/output error"}, Not: []string{"UCX"},
@@ -117,7 +118,7 @@ var storageSignatures = []Signature{
 	},
 	{
 		ID: IDStorageTimeoutPath, Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
-		Says:      FileOperation,
+		Cases:     fileOperation,
 		LooksLike: []Slug{StorageUnresponsive},
 		Literals:  []string{"] Connection timed out: '/"}, Pattern: `\[Errno 110\] Connection timed out: '(?P<path>/[^']{1,240})'`,
 		Meaning: "A network file system did not answer in time.",
@@ -161,7 +162,7 @@ var storageSignatures = []Signature{
 	},
 	{
 		ID: IDStorageReadOnly, Mechanism: ConfigError, Role: CauseRole, Tier: DataIO,
-		Says:     FileOperation,
+		Cases:    fileOperation,
 		Literals: []string{"Read-only file system"}, Not: warned, Pattern: ofFile(30, "Read-only file system"),
 		Meaning: "The path cannot be written: it is mounted so, or the kernel made it so after an error of the disk.",
 		Do:      []Advice{{"See whether {path} is mounted read-only by intent, or since a disk error.", "ssh {node} 'findmnt -T {path}; dmesg -T | grep -i remount'"}},
@@ -178,7 +179,7 @@ var storageSignatures = []Signature{
 	},
 	{
 		ID: IDStorageRemoteIO, Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
-		Says:      FileOperation,
+		Cases:     fileOperation,
 		LooksLike: []Slug{StorageUnresponsive},
 		Literals:  []string{"Remote I/O error"}, Pattern: ofFile(121, "Remote I/O error"),
 		Meaning: "The server of a network file system returned an error.",
@@ -282,6 +283,8 @@ var clientSignatures = []Signature{
 	},
 	{
 		ID: IDStorageConnectionReset, Role: SymptomRole, Tier: DataIO,
+		Says:     OverPipe,
+		Cases:    retried,
 		Literals: []string{"ConnectionResetError"}, Not: []string{"Retrying "},
 		Meaning: "A server closed a connection; alone and retried it is noise.",
 		Source:  "CPython, errno ECONNRESET",
@@ -289,6 +292,7 @@ var clientSignatures = []Signature{
 	},
 	{
 		ID: IDStorageIncomplete, Role: SymptomRole, Tier: DataIO,
+		Cases:    retried,
 		Literals: []string{"IncompleteRead("}, Pattern: `IncompleteRead\((?P<read>\d+) bytes read`,
 		Meaning: "A download ended before all bytes had come.",
 		Source:  "CPython http.client through urllib3",
@@ -551,7 +555,7 @@ var clientSignatures = []Signature{
 	},
 	{
 		ID: IDS3MountpointMissing, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
-		Says:     Damaged,
+		Cases:    damagedFile,
 		Literals: []string{"_mountpoint_s3_client.S3Exception: "}, Pattern: `S3Exception: (?P<text>(?:Service error: )?(?:The object was not found|The key does not exist).{0,80})`,
 		Meaning: "The store says that an object is not there; it may have been asked before the object could be seen.",
 		Do:      []Advice{{"Look whether the key exists: the manifest may be older than the bucket.", "aws s3 ls s3://BUCKET/KEY"}},

@@ -132,6 +132,8 @@ type Signature struct {
 	Blames Blame
 	// LooksLike: what else the line may mean, where nothing but the store, the kernel or a second run decides.
 	LooksLike []Slug
+	// Cases: what the line means where something else holds.
+	Cases []Case
 	// Owner is who acts where that differs from the mechanism's; "" where it does not.
 	Owner Owner
 	// Scope is how much the line's condition reaches; "" where the line leaves that open.

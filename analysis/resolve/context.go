@@ -80,11 +80,6 @@ func settingOf(x *worker.Exception) *setting {
 // saves says that the process saved or loaded a checkpoint, and no data.
 func (s *setting) saves() bool { return s.checkpoint && !s.loading }
 
-// cause is the same sign as the cause by a mechanism.
-func (s *setting) cause(m knowledge.Slug) Meaning {
-	return Meaning{m, knowledge.CauseRole, s.Direct, s.Sign}
-}
-
 // contextRule says what an exception means in a context.
 type contextRule struct {
 	holds func(s *setting) bool
@@ -100,26 +95,16 @@ func caused(m knowledge.Slug) func(*setting) Meaning {
 	return always(Meaning{Mechanism: m, Role: knowledge.CauseRole})
 }
 
-// by keeps the sign, under another mechanism.
-func by(m knowledge.Slug) func(*setting) Meaning {
-	return func(s *setting) Meaning { return s.cause(m) }
-}
-
-// contextRules are asked in order; the first that holds decides.
-var contextRules = []contextRule{
+// contextFirst are asked in order before the cases of the entry; the first that holds decides.
+var contextFirst = []contextRule{
 	{(*setting).askedInVain, always(Meaning{Role: knowledge.SymptomRole}), "a server that it asked failed before, or stood still"},
 	{(*setting).brokenPipe, always(Meaning{Role: knowledge.ConsequenceRole}), "the process at the other end of its pipe was gone"},
-	{func(s *setting) bool { return s.Sign == knowledge.IDCheckpointPickle && received(s.x) },
-		always(Meaning{Mechanism: knowledge.CollectiveMismatch, Role: knowledge.CauseRole, Sign: knowledge.IDCollectiveUnpickle}), "it could not unpickle what another rank sent"},
 	{(*setting).leaving, func(s *setting) Meaning { return classify(rootOf(s.x)) }, "it was handling an error of its own when it met the others' absence"},
 	{func(s *setting) bool { return shortByStopIteration(s.x) }, caused(knowledge.AISBatchObjectLoss), "the loader of batches ran out of objects"},
-	{func(s *setting) bool { return s.Sign == knowledge.IDConfigFileMissing && ofShard(s.x) }, by(knowledge.CheckpointIO), "the file is a shard of a checkpoint whose table is there"},
-	{func(s *setting) bool { return s.Sign == knowledge.IDStorageFull && inSharedMemory(s.x) }, by(knowledge.ResourceLimit), "what is full is the shared memory"},
-	{func(s *setting) bool { return s.Sign.Says(knowledge.Damaged) && s.saves() }, by(knowledge.CheckpointIO), "the damaged file is of a checkpoint"},
-	{func(s *setting) bool { return s.Sign.Says(knowledge.Damaged) && s.loading }, by(knowledge.BadSample), "the damaged file is of the data"},
-	{func(s *setting) bool { return s.Sign.Says(knowledge.DamagedText) && s.frames > 0 },
-		func(s *setting) Meaning { return Meaning{knowledge.Exception, knowledge.CauseRole, true, s.Sign} }, "the program parsed some other text"},
-	{func(s *setting) bool { return s.Sign.Says(knowledge.FileOperation) && s.saves() }, by(knowledge.CheckpointIO), "the file is of a checkpoint"},
+}
+
+// contextLast are asked where the entry has no case that holds.
+var contextLast = []contextRule{
 	{(*setting).triedBefore, func(s *setting) Meaning {
 		return Meaning{Mechanism: knowledge.StorageRetriesExhausted, Role: knowledge.CauseRole, Sign: s.Sign}
 	}, "it was raised and not tried again: it ended the read"},
@@ -140,12 +125,49 @@ func (s *setting) inContext() (Meaning, string) {
 		}
 		return s.Meaning, ""
 	}
-	for _, r := range contextRules {
-		if r.holds(s) {
-			return r.is(s), r.why
+	if r := s.first(contextFirst); r != nil {
+		return r.is(s), r.why
+	}
+	for _, c := range s.Sign.Cases() {
+		if c.In != 0 && s.about()&c.In != 0 {
+			return s.Meaning.in(&c), c.Why
 		}
 	}
+	if r := s.first(contextLast); r != nil {
+		return r.is(s), r.why
+	}
 	return s.Meaning, ""
+}
+
+// first returns the first rule that holds, nil where none does.
+func (s *setting) first(rules []contextRule) *contextRule {
+	for i := range rules {
+		if rules[i].holds(s) {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+// about is what the process was about, as cases ask for it.
+func (s *setting) about() (all knowledge.Situation) {
+	for _, p := range []struct {
+		is    knowledge.Situation
+		holds bool
+	}{
+		{knowledge.WithCheckpoint, s.saves()},
+		{knowledge.WithData, s.loading},
+		{knowledge.WithStore, s.store},
+		{knowledge.InTraceback, s.frames > 0},
+		{knowledge.FromRank, received(s.x)},
+		{knowledge.OfShard, ofShard(s.x)},
+		{knowledge.InSharedMemory, inSharedMemory(s.x)},
+	} {
+		if p.holds {
+			all |= p.is
+		}
+	}
+	return all
 }
 
 // askedInVain says that a server of the job or an engine did not answer.
@@ -158,7 +180,7 @@ func (s *setting) askedInVain() bool {
 
 // brokenPipe says that a connection to another process of the machine broke, and nothing more is known of it.
 func (s *setting) brokenPipe() bool {
-	return betweenProcesses(s.x, s.class) && (s.plain || s.Sign == knowledge.IDStorageConnectionReset || s.Sign == knowledge.IDCheckpointPickle)
+	return betweenProcesses(s.x, s.class) && (s.plain || s.Sign.Says(knowledge.OverPipe))
 }
 
 // leaving says that a process lost its peers while it was on its way out.
@@ -169,8 +191,7 @@ func (s *setting) leaving() bool {
 
 // triedBefore says that what clients of stores try again was raised instead.
 func (s *setting) triedBefore() bool {
-	again := s.Mechanism == knowledge.StorageRetriesExhausted || s.Sign == knowledge.IDStorageConnectionReset || s.Sign == knowledge.IDStorageIncomplete
-	return s.Role == knowledge.SymptomRole && again && (s.store || s.loading)
+	return s.Role == knowledge.SymptomRole && s.Mechanism == knowledge.StorageRetriesExhausted && (s.store || s.loading)
 }
 
 // undecodable says that the words of an exception, or of one beneath it, are a decoder's.

@@ -66,12 +66,8 @@ func (f *Facts) failures(obs *worker.Observations) {
 	f.itemsMissing()
 	f.tolerated(&seen.tolerance)
 	f.pastStart()
-	f.trapped()
-	f.notNumbers()
-	f.stopped()
-	f.refused()
+	f.reconsider()
 	f.awaited()
-	f.shellTold()
 	f.attribute()
 	f.collapse()
 	for _, fl := range f.Failures {
@@ -141,91 +137,6 @@ func (a *answers) after(s *worker.Sign) bool {
 	return i == len(offs) || offs[i] > last
 }
 
-// trapped takes launch failures for what they are where kernels of DeepEP had waited in vain: such a kernel prints that without a label and
-// then stops its process with a trap, which CUDA reports as a launch failure. Whoever reports it had waited.
-func (f *Facts) trapped() {
-	first := map[string]worker.Pos{}
-	for _, fl := range f.Failures {
-		if p, ok := first[fl.At.File]; fl.Sign == knowledge.IDPeerDeepEPKernel && (!ok || less(fl.At.Pos, p)) {
-			first[fl.At.File] = fl.At.Pos
-		}
-	}
-	for _, fl := range f.Failures {
-		if p, ok := first[fl.At.File]; ok && fl.Sign == knowledge.IDCUDALaunchFailure && less(p, fl.At.Pos) {
-			fl.amend(Meaning{Role: knowledge.SymptomRole, Sign: knowledge.IDPeerDeepEPKernel}, "a kernel of DeepEP had waited in vain and trapped", p)
-		}
-	}
-}
-
-// notNumbers takes assertions on the GPU for what they are where PyTorch's check for numbers, and no other, says above that it stopped a
-// kernel: the check writes to the process's own output without a label, and the process meets its end as any assertion's.
-func (f *Facts) notNumbers() {
-	checked, other := map[string]worker.Pos{}, map[string]bool{}
-	for _, fl := range f.Failures {
-		switch p, ok := checked[fl.At.File]; {
-		case fl.Sign == knowledge.IDCUDANaNCheck && (!ok || less(fl.At.Pos, p)):
-			checked[fl.At.File] = fl.At.Pos
-		case fl.Sign == knowledge.IDCUDAAssertLine:
-			other[fl.At.File] = true
-		}
-	}
-	for _, fl := range f.Failures {
-		if p, ok := checked[fl.At.File]; ok && !other[fl.At.File] && fl.Sign == knowledge.IDCUDAAssert && fl.Role == knowledge.CauseRole && less(p, fl.At.Pos) {
-			fl.amend(fl.Meaning().of(knowledge.NonFiniteLoss), "PyTorch's check for NaN stopped a kernel, and no other assertion fired", p)
-		}
-	}
-}
-
-// stopped takes what a rank says of the end of its loader's workers for a consequence where the launcher of its node had begun to stop its
-// processes: the workers get the signal, too, and the rank meets their end first.
-func (f *Facts) stopped() {
-	first := map[string]worker.Pos{}
-	for i := range f.Obs.Signs {
-		s := &f.Obs.Signs[i]
-		if p, ok := first[s.File]; s.ID == knowledge.IDSignalElasticClosing && !f.ident.multiHost[s.File] && (!ok || less(s.Pos, p)) {
-			first[s.File] = s.Pos
-		}
-	}
-	f.follow(knowledge.IDLoaderWorkerExited, first, "the launcher of the node was stopping its processes")
-}
-
-// refused takes steps that SLURM did not create for consequences where training had failed above in the same file: a script goes on to
-// its next step when one has ended, however it did. What fails before training, as a check of the nodes, may not be what ended the job.
-func (f *Facts) refused() {
-	next := []knowledge.ID{knowledge.IDSlurmStepCreate, knowledge.IDSlurmStepImpossible}
-	if !slices.ContainsFunc(f.Failures, func(fl *Failure) bool { return slices.Contains(next, fl.Sign) }) {
-		return
-	}
-	began := map[string]int64{}
-	for i := range f.Progress {
-		p := &f.Progress[i]
-		if off, ok := began[p.File]; !ok || p.Off < off {
-			began[p.File] = p.Off
-		}
-	}
-	first := map[string]worker.Pos{}
-	for _, fl := range f.Failures {
-		if off, trained := began[fl.At.File]; !trained || fl.At.Off < off {
-			continue
-		}
-		if p, ok := first[fl.At.File]; (fl.Role == knowledge.CauseRole || fl.Kind == KindTask) && !slices.Contains(next, fl.Sign) && (!ok || less(fl.At.Pos, p)) {
-			first[fl.At.File] = fl.At.Pos
-		}
-	}
-	for _, sign := range next {
-		f.follow(sign, first, "training had failed above: the script went on to its next step")
-	}
-}
-
-// follow takes the failures of a sign that stand below the place of their file for consequences of what stands there.
-func (f *Facts) follow(sign knowledge.ID, places map[string]worker.Pos, why string) {
-	for _, fl := range f.Failures {
-		if p, ok := places[fl.At.File]; ok && fl.Sign == sign && less(p, fl.At.Pos) {
-			fl.amend(fl.Meaning().following(), why, p)
-		}
-	}
-}
-
 // awaited takes waits in vain for a file that one process downloads for all of its node for consequences where anything else failed.
 func (f *Facts) awaited() {
 	waits := func(fl *Failure) bool {
@@ -237,20 +148,6 @@ func (f *Facts) awaited() {
 	for _, fl := range f.Failures {
 		if waits(fl) {
 			fl.amend(fl.Meaning().following(), "it waited for a download of another process, and something else failed", fl.At.Pos)
-		}
-	}
-}
-
-// shellTold leaves what a shell says of a program that SIGTERM ended to itself where a launcher or the scheduler tells how the job ended:
-// they end the rest so.
-func (f *Facts) shellTold() {
-	o := f.Obs
-	if len(f.Ends)+len(o.TaskExits)+len(o.ChildFailed)+len(o.ChildExits) == 0 {
-		return
-	}
-	for _, fl := range f.Failures {
-		if fl.Sign == knowledge.IDSignalShellTerminated {
-			fl.amend(fl.Meaning().of(""), "a launcher or the scheduler tells how the job ended", fl.At.Pos)
 		}
 	}
 }

@@ -35,3 +35,24 @@ func (m Meaning) String() string {
 	}
 	return s
 }
+
+// in is what a meaning becomes in a case of its entry.
+func (m Meaning) in(c *knowledge.Case) Meaning {
+	switch c.Is {
+	case "":
+	case knowledge.Nothing:
+		m.Mechanism = ""
+	default:
+		m.Mechanism = c.Is
+	}
+	if c.As != "" {
+		m.Role = c.As
+	}
+	if c.Proves != knowledge.AsBefore {
+		m.Direct = c.Proves == knowledge.Alone
+	}
+	if c.By != "" {
+		m.Sign = c.By
+	}
+	return m
+}

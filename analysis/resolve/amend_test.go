@@ -1,0 +1,102 @@
+package resolve
+
+import (
+	"testing"
+
+	"faultline/analysis/worker"
+	"faultline/knowledge"
+)
+
+// A line means something else below another one of its file, and only there.
+func TestCasesOfEntriesAreApplied(t *testing.T) {
+	const (
+		trap   = knowledge.IDPeerDeepEPKernel
+		launch = knowledge.IDCUDALaunchFailure
+		step   = knowledge.IDSlurmStepCreate
+	)
+	type line struct {
+		file string
+		id   knowledge.ID
+	}
+	read := func(id knowledge.ID) Meaning {
+		s, _ := knowledge.Lookup(id)
+		return Meaning{s.Mechanism, s.Role, s.Direct, s.ID}
+	}
+	trapped := Meaning{Role: knowledge.SymptomRole, Sign: trap}
+	notFinite := read(knowledge.IDCUDAAssert).of(knowledge.NonFiniteLoss)
+	exited := read(knowledge.IDLoaderWorkerExited)
+	for name, c := range map[string]struct {
+		lines   []line // one below the other
+		signs   []line // lines that are no failures, above them
+		trained bool   // the first line of a.log tells of a step
+		ended   bool   // the scheduler tells how the job ended
+		mixed   bool   // several nodes write a.log
+		want    Meaning
+	}{
+		"below":                      {lines: []line{{"a.log", trap}, {"a.log", launch}}, want: trapped},
+		"above":                      {lines: []line{{"a.log", launch}, {"a.log", trap}}, want: read(trap)},
+		"in another file":            {lines: []line{{"b.log", trap}, {"a.log", launch}}, want: read(launch)},
+		"the check alone":            {lines: []line{{"a.log", knowledge.IDCUDANaNCheck}, {"a.log", knowledge.IDCUDAAssert}}, want: notFinite},
+		"and another assertion":      {lines: []line{{"a.log", knowledge.IDCUDAAssertLine}, {"a.log", knowledge.IDCUDANaNCheck}, {"a.log", knowledge.IDCUDAAssert}}, want: read(knowledge.IDCUDAAssert)},
+		"the node is being stopped":  {signs: []line{{"a.log", knowledge.IDSignalElasticClosing}}, lines: []line{{"a.log", knowledge.IDLoaderWorkerExited}}, want: exited.following()},
+		"a node of the file is":      {signs: []line{{"a.log", knowledge.IDSignalElasticClosing}}, lines: []line{{"a.log", knowledge.IDLoaderWorkerExited}}, mixed: true, want: exited},
+		"the next step":              {trained: true, lines: []line{{"a.log", launch}, {"a.log", step}}, want: read(step).following()},
+		"a check before training":    {lines: []line{{"a.log", launch}, {"a.log", step}}, want: read(step)},
+		"only steps fail":            {trained: true, lines: []line{{"a.log", step}, {"a.log", step}}, want: read(step)},
+		"the end is told":            {ended: true, lines: []line{{"a.log", knowledge.IDSignalShellTerminated}}, want: read(knowledge.IDSignalShellTerminated).of("")},
+		"nobody tells how it ended":  {lines: []line{{"a.log", knowledge.IDSignalShellTerminated}}, want: read(knowledge.IDSignalShellTerminated)},
+		"what has no entry is as it": {lines: []line{{"a.log", ""}}, want: Meaning{}},
+	} {
+		f := &Facts{Obs: &worker.Observations{}, ident: &identity{multiHost: map[string]bool{"a.log": c.mixed}}}
+		off := int64(0)
+		next := func(file string) worker.At {
+			off++
+			return worker.At{Pos: worker.Pos{File: file, Off: off, Line: off}}
+		}
+		if c.trained {
+			f.Progress = []ProgressPoint{{Progress: &worker.Progress{At: next("a.log")}}}
+		}
+		if c.ended {
+			f.Ends = []*End{{}}
+		}
+		for _, l := range c.signs {
+			f.Obs.Signs = append(f.Obs.Signs, worker.Sign{At: next(l.file), ID: l.id})
+		}
+		for _, l := range c.lines {
+			at := next(l.file)
+			fl := &Failure{At: &at, Kind: KindSign}
+			fl.is(read(l.id))
+			f.Failures = append(f.Failures, fl)
+		}
+		f.reconsider()
+		last := f.Failures[len(f.Failures)-1]
+		if got := last.Meaning(); got != c.want {
+			t.Errorf("%s: it is %v, expected %v", name, got, c.want)
+		}
+		if changed := last.Meaning() != read(c.lines[len(c.lines)-1].id); changed != (len(last.Trail) == 1) {
+			t.Errorf("%s: the trail is %v", name, last.Trail)
+		}
+	}
+}
+
+// What an exception means depends on what its process was about; each such meaning says why.
+func TestCasesOfExceptions(t *testing.T) {
+	saving := []worker.Frame{{File: "/a/torch/serialization.py", Func: "save"}}
+	plain := []worker.Frame{{File: "/a/train.py", Func: "main"}}
+	for name, c := range map[string]struct {
+		x    worker.Exception
+		want Meaning
+	}{
+		"a file of a checkpoint": {worker.Exception{Type: "OSError", Frames: saving, Signs: []knowledge.ID{knowledge.IDStorageIOError}}, Meaning{knowledge.CheckpointIO, knowledge.CauseRole, true, knowledge.IDStorageIOError}},
+		"a file of the data":     {worker.Exception{Type: "tarfile.ReadError", LoaderWorker: 0, Signs: []knowledge.ID{knowledge.IDDataTar}}, Meaning{knowledge.BadSample, knowledge.CauseRole, false, knowledge.IDDataTar}},
+		"some other text":        {worker.Exception{Type: "json.JSONDecodeError", LoaderWorker: -1, Frames: plain, Signs: []knowledge.ID{knowledge.IDDataJSON}}, Meaning{knowledge.Exception, knowledge.CauseRole, true, knowledge.IDDataJSON}},
+		"raised, not retried":    {worker.Exception{Type: "IncompleteRead", LoaderWorker: 0, Signs: []knowledge.ID{knowledge.IDStorageIncomplete}}, Meaning{knowledge.StorageRetriesExhausted, knowledge.CauseRole, false, knowledge.IDStorageIncomplete}},
+	} {
+		if c.x.Type == "OSError" {
+			c.x.LoaderWorker = -1
+		}
+		if got, why := settingOf(&c.x).inContext(); got != c.want || why == "" {
+			t.Errorf("%s: it is %v because %q, expected %v", name, got, why, c.want)
+		}
+	}
+}
