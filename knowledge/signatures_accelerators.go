@@ -36,8 +36,9 @@ var acceleratorSignatures = []Signature{
 		Example:   "Megascale detects a hang that is likely caused by bad TPU chips on the following hosts. Please remove the hosts from the fleet and restart the workload.",
 	},
 	{
-		ID: IDMegascaleHost, Mechanism: GPUHang, Role: CauseRole, Tier: ProcessKiller, Own: true, // kept for the name of the host
+		ID: IDMegascaleHost, Mechanism: GPUHang, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"he host that have bad TPUs are: "}, Pattern: `bad TPUs are: (?P<hosts>[A-Za-z0-9][\w., -]{0,400})`,
+		Names:   []Name{{"hosts", AsHost, Culprit}},
 		Meaning: "The program stands still on this host: a chip there is bad, or waits for its input.",
 		Do:      []Advice{{"Take {hosts} out of the slice, and restart on others.", ""}},
 		Source:  "libtpu Megascale; MaxText docs/guides/megascale_hang_playbook.md",
@@ -46,6 +47,7 @@ var acceleratorSignatures = []Signature{
 	{
 		ID: "tpu-taken", Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"TPU is already in use by "}, Pattern: `in use by (?:another )?process(?: with pid (?P<pid>\d+))?`,
+		Names:   []Name{{"pid", AsPID, Mentioned}},
 		Meaning: "Another process on this host holds the TPU; only one can.",
 		Scope:   ScopeNode,
 		Do:      []Advice{{"End the process that holds the TPU of {node}, then start again.", "ssh {node} 'ps -o pid,etime,cmd -p {pid}'"}},
@@ -89,6 +91,7 @@ var acceleratorSignatures = []Signature{
 	{
 		ID: "hccl-notify", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"he wait execution of the Notify register times out"}, Pattern: `remote rank:? ?\[(?P<group_rank>\w+)\]`,
+		Names:   []Name{{"group_rank", AsGroupRank, Awaited}},
 		Meaning: "This NPU waited in vain for another rank inside a collective; that one was late, stuck or gone. The rank is numbered within the group.",
 		Do:      []Advice{{"Look at the rank that the line names, counted within its group: its log says why it came late.", "tail -n 1 *{job}*"}},
 		Source:  "CANN HCCL, error code EI0002; with a colon since CANN 8",
@@ -143,6 +146,7 @@ var acceleratorSignatures = []Signature{
 	{
 		ID: "hccl-listen", Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"] fail. Please check the port status"}, Pattern: `listen on ip\[(?P<address>[^\]]{1,64})\] and specific port\[(?P<port>\d+)\]`,
+		Names:   []Name{{"address", AsAddress, Writer}},
 		Meaning: "HCCL's port is taken on this host: an earlier run that still lives, or another job. HCCL_NPU_SOCKET_PORT_RANGE moves it.",
 		Scope:   ScopeNode,
 		Do:      []Advice{{"Let HCCL choose among more ports, or end the earlier run that holds them.", "export HCCL_NPU_SOCKET_PORT_RANGE=auto"}},
@@ -241,6 +245,7 @@ var acceleratorSignatures = []Signature{
 	{
 		ID: "npu-memory-mindspore", Mechanism: GPUOOM, Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"memory isn't enough and alloc failed"}, Pattern: `Device\(id:(?P<device>\d+)\) memory isn't enough and alloc failed(?:, kernel name: \S+, alloc size: (?P<tried>\d+B))?`,
+		Names:   []Name{{"device", AsDevice, Writer}},
 		Meaning: "The accelerator had no memory left for this allocation.",
 		Do:      []Advice{{"Lower the batch size, or raise max_device_memory in MindSpore's context where it is capped.", ""}},
 		Source:  "MindSpore mindspore/ccsrc/runtime/device",
@@ -249,6 +254,7 @@ var acceleratorSignatures = []Signature{
 	{
 		ID: "neuron-memory", Mechanism: GPUECC, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"uncorrectable memory error on Neuron Device"}, Pattern: `on Neuron Device:? (?P<device>\d+)`,
+		Names:   []Name{{"device", AsDevice, Writer}},
 		Meaning: "The memory of this accelerator had an error that it could not correct.",
 		Do:      []Advice{adviceNeuronDevice},
 		Source:  "AWS Neuron runtime, NRT_EXEC_HW_ERR_HBM_UE",
@@ -279,16 +285,18 @@ var acceleratorSignatures = []Signature{
 		Example: "RuntimeError: Bad StatusOr access: INTERNAL: RunNeuronCCImpl: error condition NEURONX_RT_EXEC failed: nrt_execute status=5",
 	},
 	{
-		ID: "gaudi-memory", Mechanism: GPUOOM, Role: CauseRole, Tier: LoopCrash, Direct: true, Own: true,
+		ID: "gaudi-memory", Mechanism: GPUOOM, Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"MODULE:PT_DEVMEM Allocation failed"}, Pattern: `(?:\[Rank:(?P<rank>\d{1,7})\] )?FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::(?P<tried>\d+)`,
+		Names:   []Name{{"rank", AsRank, Writer}},
 		Meaning: "The accelerator had no memory left for this allocation.",
 		Do:      []Advice{{"Lower the batch size, and see who else holds memory of the device.", "ssh {node} hl-smi"}},
 		Source:  "Intel Gaudi PyTorch bridge",
 		Example: "RuntimeError: [Rank:2] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::1073741824 (1024)MB",
 	},
 	{
-		ID: "gaudi-fatal", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Own: true,
+		ID: "gaudi-fatal", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"FATAL ERROR :: MODULE:PT_"}, Not: []string{"PT_DEVMEM Allocation failed"}, Pattern: `(?:\[Rank:(?P<rank>\d{1,7})\] )?FATAL ERROR :: MODULE:(?P<module>PT_\w+) (?P<text>.{1,120})`,
+		Names:   []Name{{"rank", AsRank, Writer}},
 		Meaning: "The accelerator's runtime reported an error and gave up.",
 		Do:      []Advice{{"Read Synapse's own log on {node}: it names the graph or device that failed.", "ssh {node} 'tail -50 ~/.habana_logs/*/synapse_log.txt; hl-smi'"}},
 		Source:  "Intel Gaudi PyTorch bridge",

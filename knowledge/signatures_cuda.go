@@ -279,6 +279,7 @@ var gpuHardwareSignatures = []Signature{
 	{
 		ID: "gpu-nvlink-p2p", Mechanism: GPUNVLink, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"P2P is disabled between NVLINK connected GPUs "}, Pattern: `connected GPUs (?P<gpu>\d+) and (?P<gpu2>\d+)`,
+		Names:   []Name{{"gpu", AsGPU, Mentioned}, {"gpu2", AsGPU, Mentioned}},
 		Meaning: "Two GPUs of one node are joined by NVLink, and the driver lets neither reach the other: NVLink or its fabric is at fault there, or a container or virtual machine that keeps them apart.",
 		Scope:   ScopeNode,
 		Do:      []Advice{{"Compare the links that the driver shows on {node} with what the container or virtual machine sees.", "ssh {node} 'nvidia-smi topo -m; nvidia-smi nvlink -s'"}},

@@ -59,6 +59,7 @@ var endedSignatures = []Signature{
 	{
 		ID: EndedWithError + "flux-doom", Role: ConsequenceRole,
 		Literals: []string{" exited and exit-timeout="}, Pattern: `rank (?P<task>\d{1,7}) on host (?P<host>[\w.-]{1,253}) exited and exit-timeout=`,
+		Names:   []Name{{"task", AsTask, FirstOut}, {"host", AsHost, FirstOut}},
 		Meaning: "Flux ended the job because one of its tasks had ended; that one's own lines say of what.",
 		Source:  "Flux src/shell/doom.c",
 		Example: "261.098s: flux-shell[0]: FATAL: doom: rank 102 on host n12 exited and exit-timeout=30s has expired",
@@ -193,6 +194,7 @@ var endedSignatures = []Signature{
 		// Whoever calls it may have met the failure of another rank.
 		ID: EndedWithError + "mpi-abort", Role: ConsequenceRole,
 		Literals: []string{"MPI_ABORT was invoked on rank "}, Pattern: `invoked on rank (?P<by>\d{1,7})\b`,
+		Names:   []Name{{"by", AsMPIRank, FirstOut}},
 		Meaning: "This rank ended all others; its own lines say why.",
 		Source:  "Open MPI ompi/mca/rte/base/help-mpi-api.txt",
 		Example: "MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD",
@@ -207,6 +209,7 @@ var endedSignatures = []Signature{
 	{
 		ID: EndedWithError + "mpirun-improper", Role: ConsequenceRole,
 		Literals: []string{"mpirun has exited due to process rank "}, Pattern: `due to process rank (?P<by>\d{1,7}) with PID`,
+		Names:   []Name{{"by", AsMPIRank, FirstOut}},
 		Meaning: "mpirun says that this process ended without leaving MPI; its own lines say why.",
 		Source:  "Open MPI orte/tools/orterun/help-orterun.txt",
 		Example: "mpirun has exited due to process rank 3 with PID 0 on",
@@ -221,6 +224,7 @@ var endedSignatures = []Signature{
 	{
 		ID: EndedWithError + "mpich-abort", Role: ConsequenceRole,
 		Literals: []string{"application called MPI_Abort("}, Pattern: `MPI_Abort\(\w+, (?P<code>-?\d+)\) - process (?P<by>\d{1,7})\b`,
+		Names:   []Name{{"by", AsMPIRank, FirstOut}},
 		Meaning: "This rank ended all others; its own lines say why.",
 		Source:  "MPICH and Intel MPI, src/mpi/init/abort.c",
 		Example: "application called MPI_Abort(MPI_COMM_WORLD, 1) - process 3",
@@ -242,6 +246,7 @@ var endedSignatures = []Signature{
 	{
 		ID: EndedWithError + "mindspore", Role: ConsequenceRole,
 		Literals: []string{"orker process ", " exit with exception"}, Pattern: `Worker process (?P<pid>\d+) exit with exception`,
+		Names:   []Name{{"pid", AsPID, FirstOut}},
 		Meaning: "MindSpore's launcher says that this process ended with an error.",
 		Source:  "MindSpore python/mindspore/parallel/cluster/process_entity/_api.py",
 		Example: "[ERROR] ME(162078:281473590168608,MainProcess):2025-03-10-09:40:12.440.000 [mindspore/parallel/cluster/process_entity/_api.py:268] Worker process 162163 exit with exception.",

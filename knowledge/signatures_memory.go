@@ -213,6 +213,7 @@ var memorySignatures = []Signature{
 		// Events tell of the whole node, whoever's process it was: only names that processes of training have count.
 		ID: "host-oom-kubelet", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"System OOM encountered, victim process: "}, Pattern: `victim process: (?P<process>(?:python|pt_|torchrun|ray::|deepspeed|accelerate)[^,]{0,64}), pid: (?P<pid>\d+)`,
+		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The node itself ran out of memory, and its kernel killed this process.",
 		Owner:   OwnerCluster, Scope: ScopeNode,
 		Do:      []Advice{{"Find the pods of {node} that run without a memory limit: the node ran out as a whole.", "kubectl describe node {node} | grep -A40 Non-terminated"}},
@@ -240,6 +241,7 @@ var memorySignatures = []Signature{
 		// The daemon kills whatever is largest: of another program than Python the line says nothing of the job.
 		ID: "host-oom-earlyoom", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"sending SIG", " MiB"}, Pattern: `sending SIG(?:TERM|KILL) to process (?P<pid>\d+) (?:uid \d+ )?"(?P<process>(?:python|pt_)[^"]{0,32})": (?:badness|oom_score) \d+, VmRSS (?P<rss>\d+ MiB)`,
+		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The daemon earlyoom killed this process because the node's memory was nearly used up.",
 		Do:      []Advice{{"Look up the threshold of earlyoom on {node}: it kills before the kernel would.", "ssh {node} 'journalctl -u earlyoom | tail -20'"}},
 		Source:  "earlyoom kill.c, 1.3 on",
@@ -262,6 +264,7 @@ var memorySignatures = []Signature{
 	{
 		ID: "host-oom-srun", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"srun: error: ", ": Out Of Memory"}, Pattern: `srun: error: (?P<host>\S+): tasks? (?P<tasks>[\d,\-\[\]]+): Out Of Memory`,
+		Names:   []Name{{"host", AsHost, Culprit}, {"tasks", AsTask, Culprit}},
 		Meaning: "SLURM ended this task because its node killed it for using too much host memory.",
 		Source:  "SLURM src/srun/task_state.c and launch, 17.11 to 26.05",
 		Example: "srun: error: nid006024: task 0: Out Of Memory",
@@ -277,6 +280,7 @@ var memorySignatures = []Signature{
 	{
 		ID: "host-oom-cgroup-kill", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Memory cgroup out of memory: Kill"}, Pattern: `Kill(?:ed)? process (?P<pid>\d+) \((?P<process>[^)]*)\)(?:.*?anon-rss:(?P<rss>\d+kB))?`,
+		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The job reached the memory limit of its cgroup and the kernel killed this process.",
 		Do:      []Advice{{"Raise the memory limit of the job: the node itself still had memory.", "sbatch --mem=0 …"}},
 		Source:  "Linux mm/oom_kill.c, 4.x to 6.x",
@@ -285,6 +289,7 @@ var memorySignatures = []Signature{
 	{
 		ID: "host-oom-node-kill", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Out of memory: Kill"}, Pattern: `Out of memory: Kill(?:ed)? process (?P<pid>\d+) \((?P<process>[^)]*)\)`,
+		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The whole node ran out of memory and the kernel killed this process.",
 		Do:      []Advice{{"Find what else ran on {node}: the whole node was out of memory, not only the job.", "ssh {node} 'ps -eo pid,user,rss,cmd --sort=-rss | head -20'"}},
 		Source:  "Linux mm/oom_kill.c, 2.6 to 6.x",
@@ -293,6 +298,7 @@ var memorySignatures = []Signature{
 	{
 		ID: "host-oom-constraint", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"oom-kill:constraint="}, Pattern: `constraint=(?P<constraint>\w+).*?task=(?P<process>[^,]*),pid=(?P<pid>\d+)`,
+		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The kernel's record of an out-of-memory kill; the path holds the job id.",
 		Source:  "Linux mm/oom_kill.c, 4.19 on",
 		Example: "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=step_0,mems_allowed=0-1,oom_memcg=/slurm/uid_1/job_123/step_0,task_memcg=/slurm,task=python3,pid=4242,uid=1",
@@ -300,22 +306,25 @@ var memorySignatures = []Signature{
 	{
 		ID: "host-oom-reaper", Mechanism: HostOOM, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"oom_reaper: reaped process "}, Pattern: `reaped process (?P<pid>\d+) \((?P<process>[^)]*)\)`,
+		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The kernel took back the memory of a process that it had killed for lack of memory.",
 		Source:  "Linux mm/oom_kill.c, 4.6 on",
 		Example: "oom_reaper: reaped process 4242 (python3), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB",
 	},
 	{
 		// The driver says it of an executor, once with its host.
-		ID: "host-oom-yarn", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the host
+		ID: "host-oom-yarn", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Container killed by YARN for exceeding "}, Pattern: `(?:Lost executor \S{1,40} on (?P<address>[A-Za-z0-9][\w.-]*): .{0,40})?Container killed by YARN for exceeding (?:physical |virtual )?memory limits`,
+		Names:   []Name{{"address", AsAddress, Culprit}},
 		Meaning: "YARN ended a worker that used more memory than its container was given.",
 		Do:      []Advice{{"Raise the executor's memory overhead: Python workers live outside the Java heap.", "spark-submit --conf spark.executor.memoryOverhead=16g …"}},
 		Source:  "Apache Spark resource-managers/yarn YarnAllocator.scala",
 		Example: "ERROR YarnScheduler: Lost executor 4 on node7: Container killed by YARN for exceeding physical memory limits. 61.2 GB of 60 GB physical memory used.",
 	},
 	{
-		ID: "host-oom-ray-node", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the node's address
+		ID: "host-oom-ray-node", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Memory on the node (", "exceeds the memory usage threshold"}, Pattern: `Memory on the node \((?:.*?\b)?IP: (?P<address>[\d.]+|[\da-fA-F:]+)[,)]`,
+		Names:   []Name{{"address", AsAddress, Culprit}},
 		Meaning: "Ray's memory monitor killed a worker because its node ran low on memory.",
 		Do:      []Advice{adviceRayMemory},
 		Source:  "Ray src/ray/common/memory_monitor and raylet/node_manager.cc, 2.2 on",
@@ -330,9 +339,10 @@ var memorySignatures = []Signature{
 		Example:  "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.",
 	},
 	{
-		ID: "host-oom-raylet", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true,
+		ID: "host-oom-raylet", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"killed due to memory pressure (OOM)"},
 		Pattern:  `[1-9]\d* Workers \(tasks / actors\) killed due to memory pressure \(OOM\)(?:.*?\bIP: (?P<address>[\d.]+|[\da-fA-F:]+)[,)])?`,
+		Names:    []Name{{"address", AsAddress, Culprit}},
 		Meaning:  "Ray's memory monitor killed processes because their node ran low on memory.",
 		Do:       []Advice{adviceRayMemory},
 		Source:   "Ray src/ray/raylet/node_manager.cc, 2.0 on",

@@ -13,6 +13,7 @@ var nativeSignatures = []Signature{
 	{
 		ID: "native-segv-srun", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"srun: error: ", ": Segmentation fault"}, Pattern: `srun: error: (?P<host>\S+): tasks? (?P<tasks>[\d,\-\[\]]+): Segmentation fault`,
+		Names:   []Name{{"host", AsHost, Culprit}, {"tasks", AsTask, Culprit}},
 		Meaning: "SLURM saw this task die of a segmentation fault.",
 		Do:      []Advice{adviceCrashStack},
 		Source:  "SLURM src/srun, all versions",
@@ -60,8 +61,9 @@ var nativeSignatures = []Signature{
 		Example: "Fatal Python error: Illegal instruction",
 	},
 	{
-		ID: "native-signal-openmpi", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the number of the process
+		ID: "native-signal-openmpi", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"] Signal: ", "("}, Pattern: `\[(?P<host>[^\]:]+):(?P<pid>\d+)\] Signal: (?P<signal>Segmentation fault|Bus error|Floating point exception|Illegal instruction) \(\d+\)`,
+		Names:   []Name{{"host", AsHost, Writer}, {"pid", AsPID, Writer}},
 		Meaning: "Open MPI's handler reports a crash of this process.",
 		Do:      []Advice{adviceHandlerStack},
 		Source:  "Open MPI opal/util/stacktrace.c",
@@ -77,16 +79,18 @@ var nativeSignatures = []Signature{
 		Example:  "[node7:4242] *** Process received signal ***",
 	},
 	{
-		ID: "native-signal-ucx", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the number of the process
+		ID: "native-signal-ucx", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Caught signal "}, Pattern: `\[(?P<host>[\w.-]+):(?P<pid>\d+):\d+(?::\d+)?\].*Caught signal (?P<signo>\d+) \((?P<signal>Segmentation fault|Bus error|Floating point exception|Illegal instruction)`,
+		Names:   []Name{{"host", AsHost, Writer}, {"pid", AsPID, Writer}},
 		Meaning: "UCX's handler reports a crash of this process.",
 		Do:      []Advice{adviceHandlerStack},
 		Source:  "UCX src/ucs/debug/debug.c",
 		Example: "[cgpu12:31921:0:31921] Caught signal 11 (Segmentation fault: address not mapped to object at address 0x2aab)",
 	},
 	{
-		ID: "native-signal-glog", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the number of the process
+		ID: "native-signal-glog", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"*** SIG", "received by PID "}, Pattern: `\*\*\* (?P<signal>SIGSEGV|SIGBUS|SIGILL|SIGFPE) \(@\s*(?P<address>0x[0-9a-f]+)\) received by PID (?P<pid>\d+)`,
+		Names:   []Name{{"pid", AsPID, Writer}},
 		Meaning: "glog's handler reports a crash of this process.",
 		Do:      []Advice{adviceHandlerStack},
 		Source:  "glog src/signalhandler.cc",
@@ -95,6 +99,7 @@ var nativeSignatures = []Signature{
 	{
 		ID: "native-signal-absl", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"*** SIG", " received "}, Pattern: `\*\*\* (?P<signal>SIGSEGV|SIGBUS|SIGILL|SIGFPE) (?:\(@\s*0x[0-9a-f]+\), see go/\S{1,40} )?received (?:at time=|by PID (?P<pid>\d+) \(TID \d+\) on cpu )\d+`,
+		Names:   []Name{{"pid", AsPID, Writer}},
 		Meaning: "The process died of a crash below Python, as its handler of signals (Abseil's) reports.",
 		Do:      []Advice{adviceHandlerStack},
 		Source:  "Abseil absl/debugging/failure_signal_handler.cc, as JAX, TensorFlow, Ray and libtpu have it",
@@ -111,6 +116,7 @@ var nativeSignatures = []Signature{
 	{
 		ID: "native-segv-elastic", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Signal ", "received by PID "}, Pattern: `Signal (?P<signo>11|7|4|8) \((?P<signal>SIGSEGV|SIGBUS|SIGILL|SIGFPE)\) received by PID (?P<pid>\d+)`,
+		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "torchrun saw its child die of a crash below Python.",
 		Do:      []Advice{adviceCrashStack},
 		Source:  "PyTorch torch/distributed/elastic/multiprocessing/errors, 1.9 on",
@@ -287,6 +293,7 @@ var nativeSignatures = []Signature{
 	{
 		ID: "native-shell-killed", Role: SymptomRole,
 		Literals: []string{" Killed   "}, Pattern: `line \d+: +(?P<pid>\d+) Killed +`,
+		Names:   []Name{{"pid", AsPID, FirstOut}},
 		Meaning: "Somebody sent SIGKILL to this process. The line does not say who: the kernel's memory killer, SLURM, a launcher, a person.",
 		Do:      []Advice{{"Find who sent SIGKILL: first the kernel's memory killer on {node}, then the scheduler.", "ssh {node} 'dmesg -T | grep -iE \"oom|killed process\" | tail'"}},
 		Source:  "GNU bash jobs.c",
@@ -300,6 +307,7 @@ var loaderSignatures = []Signature{
 		ID: "loader-worker-signal", Mechanism: DataloaderWorkerKilled, Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"DataLoader worker (pid", "is killed by signal: "}, Not: []string{"by signal: Terminated"},
 		Pattern: `DataLoader worker \(pid(?:\(s\))? (?P<pid>[\d, ]+)\) is killed by signal: (?P<signal>[A-Z][a-z ]+)`,
+		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "A process that loads data was killed: bus error means shared memory was full, \"Killed\" that memory ran out.",
 		Source:  "PyTorch torch/csrc/DataLoader.cpp",
 		Example: "RuntimeError: DataLoader worker (pid 30882) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory.",
@@ -316,6 +324,7 @@ var loaderSignatures = []Signature{
 		Cases:    []Case{{Below: IDSignalElasticClosing, OneNode: true, Is: Nothing, As: ConsequenceRole, Proves: Never, Why: "the launcher of the node was stopping its processes"}},
 		Literals: []string{"DataLoader worker (pid", "exited unexpectedly"},
 		Pattern:  `DataLoader worker \(pid(?:\(s\))? (?P<pid>[\d, ]+)\) exited unexpectedly(?: with exit code (?P<code>\d+))?`,
+		Names:    []Name{{"pid", AsPID, Culprit}},
 		Meaning:  "A process that loads data disappeared.",
 		Do:       []Advice{{"Run the loader in the main process once: its own exception then shows.", "python train.py --num_workers 0"}},
 		Source:   "PyTorch torch/utils/data/dataloader.py and torch/csrc/DataLoader.cpp",

@@ -5,6 +5,7 @@ var peerSignatures = []Signature{
 	{
 		ID: IDPeerNCCLClosed, Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"Connection closed by remote peer"}, Pattern: `by remote peer (?P<peer>[^<\s]+)(?:<\d+>)?`,
+		Names:   []Name{{"peer", AsAddress, Lost}},
 		Meaning: "The other side of a connection went away; look at that side first.",
 		Source:  "NCCL src/misc/socket.cc, 2.4 to 2.30",
 		Example: "ng30903:3063025:3066048 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer ng30903-ib.narval.calcul.quebec<51159>",
@@ -12,6 +13,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-nccl-call", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"Call to ", "failed : "}, Pattern: `Call to (?P<call>recv from|send to|recv|send|connect to|poll) ?(?P<peer>[\w.:-]+)?(?:<\d+>)? failed : (?P<error>Connection reset by peer|Broken pipe|Connection timed out|Connection refused|Software caused connection abort)`,
+		Names:   []Name{{"peer", AsAddress, Lost}},
 		Meaning: "A connection to a peer broke; look at the peer first.",
 		Source:  "NCCL src/misc/socket.cc, 2.4 to 2.30",
 		Example: "a100-st-p4d24xlarge-22:183006:183220 [1] misc/socket.cc:518 NCCL WARN Net : Call to recv from 10.200.84.247<58355> failed : Broken pipe",
@@ -33,6 +35,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-nccl-aborted", Role: ConsequenceRole,
 		Literals: []string{"NCCL communicator was aborted"}, Pattern: `was aborted on rank (?P<group_rank>\d+)`,
+		Names:   []Name{{"group_rank", AsGroupRank, Mentioned}},
 		Meaning: "The communicator was torn down after an earlier error.",
 		Source:  "PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp, 1.8 on",
 		Example: "RuntimeError: NCCL communicator was aborted on rank 3.  Original reason for failure was: …",
@@ -75,6 +78,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-gloo-closed", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"Connection closed by peer ["}, Pattern: `by peer \[(?P<peer>[^\]]+)\]`,
+		Names:   []Name{{"peer", AsAddress, Lost}},
 		Meaning: "The other side of a Gloo connection went away; look at that side first.",
 		Source:  "Gloo gloo/transport/tcp/pair.cc",
 		Example: "[../third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.7]:29555",
@@ -82,6 +86,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-gloo-read", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"Read error ["}, Pattern: `Read error \[(?P<peer>[^\]]+)\]`,
+		Names:   []Name{{"peer", AsAddress, Lost}},
 		Meaning: "A Gloo connection broke; look at the other side first.",
 		Source:  "Gloo gloo/transport/tcp/pair.cc",
 		Example: "[../gloo/transport/tcp/pair.cc:525] Read error [10.0.0.7]:29555: Connection reset by peer",
@@ -89,6 +94,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-gloo-write", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"gloo/transport/tcp/pair.cc", "writev"}, Pattern: `writev \[(?P<peer>[^\]]+)\]`,
+		Names:   []Name{{"peer", AsAddress, Lost}},
 		Meaning: "A Gloo connection broke; look at the other side first.",
 		Source:  "Gloo gloo/transport/tcp/pair.cc",
 		Example: "[../gloo/transport/tcp/pair.cc:446] writev [10.0.0.7]:29555: Broken pipe",
@@ -140,6 +146,7 @@ var peerSignatures = []Signature{
 		ID: IDPeerStoreSend, Role: ConsequenceRole,
 		Says:     LostStore,
 		Literals: []string{"sendBytes failed on SocketImpl("}, Pattern: `remote=\[(?P<peer>[^\]]+)\]`,
+		Names:   []Name{{"peer", AsAddress, Lost}},
 		Meaning: "The job's meeting point (the store on rank 0's node) went away.",
 		Source:  "PyTorch torch/csrc/distributed/c10d/TCPStore.cpp, 2.4 on",
 		Example: "sendBytes failed on SocketImpl(fd=3, addr=[localhost]:41234, remote=[node1]:29500): Broken pipe",
@@ -148,6 +155,7 @@ var peerSignatures = []Signature{
 		ID: IDPeerStoreRecv, Role: ConsequenceRole,
 		Says:     LostStore,
 		Literals: []string{"recvValue failed on SocketImpl("}, Pattern: `remote=\[(?P<peer>[^\]]+)\]`,
+		Names:   []Name{{"peer", AsAddress, Lost}},
 		Meaning: "The job's meeting point (the store on rank 0's node) went away.",
 		Source:  "PyTorch torch/csrc/distributed/c10d/TCPStore.cpp, 2.4 on",
 		Example: "recvValue failed on SocketImpl(fd=3, addr=[node2]:41234, remote=[node1]:29500): failed to recv, got 0 bytes",
@@ -186,6 +194,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-jax-heartbeat", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"heartbeat timeout"}, Pattern: `/job:\w+/(?:replica:\d+/)?task:(?P<task>\d+).*heartbeat timeout|heartbeat timeout.*/job:`,
+		Names:   []Name{{"task", AsProcessIndex, Lost}},
 		Meaning: "JAX's coordinator did not hear from a process any more; look at that process.",
 		Do:      []Advice{adviceHeartbeat},
 		Source:  "OpenXLA xla/tsl/distributed_runtime/coordination",
@@ -226,11 +235,12 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: "peer-jax-unhealthy", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
-		Literals: []string{"The following tasks are unhealthy"},
-		Meaning:  "JAX's coordinator did not hear from these processes any more; look at them.",
-		Do:       []Advice{adviceHeartbeat},
-		Source:   "OpenXLA xla/tsl/distributed_runtime/coordination/coordination_service.cc",
-		Example:  "jaxlib.xla_extension.XlaRuntimeError: UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats): /job:jax_worker/replica:0/task:2",
+		Literals: []string{"The following tasks are unhealthy"}, Pattern: `tasks are unhealthy(?:[^/]{0,80}/job:\w{1,64}/(?:replica:\d{1,7}/)?task:(?P<task>\d{1,7}))?`,
+		Names:   []Name{{"task", AsProcessIndex, Lost}},
+		Meaning: "JAX's coordinator did not hear from these processes any more; look at them.",
+		Do:      []Advice{adviceHeartbeat},
+		Source:  "OpenXLA xla/tsl/distributed_runtime/coordination/coordination_service.cc",
+		Example: "jaxlib.xla_extension.XlaRuntimeError: UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats): /job:jax_worker/replica:0/task:2",
 	},
 	{
 		ID: "peer-xla-unavailable", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
@@ -278,6 +288,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-ray-worker", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"worker died or was killed while executing a task"}, Pattern: `(?:Worker IP address: (?P<address>[\d.]+).*?)?(?:Worker PID: (?P<pid>\d+))?`,
+		Names:   []Name{{"address", AsAddress, Lost}, {"pid", AsPID, Lost}},
 		Meaning: "Ray lost a worker process; its own lines, or the kernel's, say why.",
 		Do:      []Advice{adviceRayWorker},
 		Source:  "Ray python/ray/_private/worker.py, 1.9 on",
@@ -294,8 +305,9 @@ var peerSignatures = []Signature{
 		Example: "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file.",
 	},
 	{
-		ID: IDRayNodeDead, Mechanism: NodeFailure, Role: SymptomRole, Tier: ProcessKiller, Own: true, // kept for the name of the node
+		ID: IDRayNodeDead, Mechanism: NodeFailure, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"has been marked dead because the detector has missed too many heartbeats"}, Pattern: `(?:address|ip): (?P<lost>[\w.:-]+)(?: and node name: \S+)? has been marked dead`,
+		Names:   []Name{{"lost", AsAddress, Lost}},
 		Meaning: "A node, or Ray's daemon on it, stopped answering Ray.",
 		Do:      []Advice{adviceRayNode},
 		Source:  "Ray src/ray/gcs/gcs_server/gcs_node_manager.cc, 1.x and 2.x",
@@ -326,8 +338,9 @@ var peerSignatures = []Signature{
 		Example: "ORTE has lost communication with a remote daemon.",
 	},
 	{
-		ID: IDPeerMPIHost, Role: SymptomRole, Tier: ProcessKiller, Own: true, // kept for the name of the host
+		ID: IDPeerMPIHost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"emote daemon", "] on node "}, Pattern: `emote daemon *: \[(?:\[\d+,\d+\]|[\w.-]+@\d+),\d+\] on node (?P<lost>\w[\w.-]{0,252})`,
+		Names:   []Name{{"lost", AsHost, Lost}},
 		Meaning: "The host whose helper mpirun heard no more of.",
 		Do:      []Advice{{"Find out why this host answers no more.", "clush -w {nodes} uptime"}},
 		Source:  "Open MPI orte/mca/errmgr/default_hnp help text, PRRTE",
@@ -341,15 +354,17 @@ var peerSignatures = []Signature{
 		Example:  "An MPI communication peer process has unexpectedly disconnected.  This",
 	},
 	{
-		ID: IDPeerMPIProcessHost, Role: SymptomRole, Own: true, // kept for the name of the host
+		ID: IDPeerMPIProcessHost, Role: SymptomRole,
 		Literals: []string{"Peer host: "}, Pattern: `^\s*Peer host: +(?P<lost>\w[\w.-]{0,252})\s*$`,
+		Names:   []Name{{"lost", AsHost, Lost}},
 		Meaning: "The host of the process that Open MPI heard no more of.",
 		Source:  "Open MPI opal/mca/btl/tcp/help-mpi-btl-tcp.txt",
 		Example: "  Peer host:  gpu-16",
 	},
 	{
-		ID: IDPeerMPIProcessPID, Role: SymptomRole, Own: true, // kept for the number of the process
+		ID: IDPeerMPIProcessPID, Role: SymptomRole,
 		Literals: []string{"Local PID: "}, Pattern: `^\s*Local PID: +(?P<pid>\d+)\s*$`,
+		Names:   []Name{{"pid", AsPID, Writer}},
 		Meaning: "The process whose peer Open MPI heard no more of: what befalls it follows from that.",
 		Source:  "Open MPI opal/mca/btl/tcp/help-mpi-btl-tcp.txt",
 		Example: "  Local PID:  7720",
@@ -468,6 +483,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-oneflow", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"error_code() == grpc::StatusCode::OK", "Machine "}, Pattern: `Machine (?P<lost>\d{1,7}) lost`,
+		Names:   []Name{{"lost", AsNodeIndex, Lost}},
 		Meaning: "This process heard no more of another one.",
 		Source:  "OneFlow oneflow/core/control/ctrl_client.cpp",
 		Example: "F20220301 16:13:39.021886 52842 ctrl_client.cpp:54] Check failed: rpc_client_.GetStubAt(i)->CallMethod<CtrlMethod::kLoadServer>( &client_ctx, request, &response).error_code() == grpc::StatusCode::OK (14 vs. 0) Machine 0 lost",

@@ -36,6 +36,7 @@ var schedulerSignatures = []Signature{
 	{
 		ID: "slurm-node-failed", Mechanism: NodeFailure, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"srun: error: Node failure on "}, Pattern: `Node failure on (?P<hosts>\S+)`,
+		Names:   []Name{{"hosts", AsHost, Culprit}},
 		Meaning: "These nodes died or stopped answering SLURM.",
 		Source:  "SLURM src/srun, all versions",
 		Example: "srun: error: Node failure on jean-zay-iam49",
@@ -66,6 +67,7 @@ var schedulerSignatures = []Signature{
 	{
 		ID: "slurm-memory-error", Mechanism: NodeFailure, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"UNCORRECTABLE MEMORY ERROR AT "}, Pattern: `ON (?P<host>\S+) UNCORRECTABLE`,
+		Names:   []Name{{"host", AsHost, Culprit}},
 		Meaning: "The node's main memory returned data it could not correct.",
 		Source:  "SLURM src/slurmd/slurmstepd/req.c, all versions",
 		Example: "slurmstepd: error: *** STEP 8.0 ON node01 UNCORRECTABLE MEMORY ERROR AT 2026-11-20T23:20:08 ***",
@@ -73,6 +75,7 @@ var schedulerSignatures = []Signature{
 	{
 		ID: "slurm-unkillable", Mechanism: NodeFailure, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"STEPD TERMINATED ON "}, Pattern: `STEPD TERMINATED ON (?P<host>\S+) AT \S+ DUE TO (?P<reason>JOB NOT \w+(?: WITH SIGNALS)?)`,
+		Names:   []Name{{"host", AsHost, Culprit}},
 		Meaning: "A process on this node could not even be killed: it hangs in the kernel, in a driver or a file system.",
 		Scope:   ScopeNode,
 		Do:      []Advice{{"See in which call of the kernel the process on {node} hangs.", "ssh {node} 'ps -eo pid,stat,wchan:32,cmd | grep \" D\"; dmesg -T | tail -30'"}},
@@ -96,6 +99,7 @@ var schedulerSignatures = []Signature{
 	{
 		ID: IDSlurmLaunchFailed, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"srun: error: ", "aunch"}, Pattern: `task (?P<task>\d+) launch failed: (?P<text>.{1,160})|Task launch for (?:StepId=)?\S+ failed on node (?P<host>[\w.-]+): (?P<text2>.{1,160})|Application launch failed: (?P<text3>.{1,160})|timeout waiting for task launch, started (?P<started>\d+) of (?P<tasks>\d+) tasks`,
+		Names:   []Name{{"host", AsHost, Culprit}, {"task", AsTask, Culprit}},
 		Meaning: "SLURM could not start the job's processes.",
 		Do:      []Advice{{"Resubmit without the node that is named. If it comes back, show the administrators the message with its time.", "scontrol show node {node}"}},
 		Source:  "SLURM src/srun and src/api/step_launch.c, 20.11 to 26.05",
@@ -134,6 +138,7 @@ var schedulerSignatures = []Signature{
 	{
 		ID: "slurm-nodes-not-ready", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"srun: error: Nodes ", " are still not ready"}, Pattern: `Nodes (?P<hosts>\S+) are still not ready`,
+		Names:   []Name{{"hosts", AsHost, Culprit}},
 		Meaning: "Nodes of the job were not ready to run it: they were still booting, or their prolog did not end.",
 		Scope:   ScopeNode,
 		Do:      []Advice{{"Wait until the nodes have booted, or resubmit without them.", "sinfo -R; scontrol show node {node}"}},
@@ -168,6 +173,7 @@ var schedulerSignatures = []Signature{
 	{
 		ID: IDSlurmProlog, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Prolog "}, Pattern: `(?:srun|salloc|sbatch|slurmstepd[\w-]*): (?:error: )?Prolog (?:failure|hung) on node (?P<node>[A-Za-z0-9][\w.-]*)`,
+		Names:   []Name{{"node", AsHost, Culprit}},
 		Meaning: "The site's own check before a job failed or hung on this node, so SLURM did not start the job there.",
 		Scope:   ScopeNode,
 		Do:      []Advice{{"See why the node was drained, and resubmit without it.", "sinfo -R; scontrol show node {node} | grep -i reason"}},
@@ -177,6 +183,7 @@ var schedulerSignatures = []Signature{
 	{
 		ID: "slurm-pmix-timeout", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"mpi/pmix", "collective timeout"}, Pattern: `pmixp_coll_\w+: (?P<node>\S+) \[\d+\]: .{0,80}collective timeout`,
+		Names:   []Name{{"node", AsHost, Mentioned}},
 		Meaning: "SLURM's daemons of this step did not hear of each other in time, before the program could start its own communication.",
 		Owner:   OwnerCluster,
 		Do:      []Advice{{"Find the node whose daemon came late: a slow file system or a blocked port holds it.", "clush -w {nodes} 'uptime; journalctl -u slurmd | tail -5'"}},
@@ -186,6 +193,7 @@ var schedulerSignatures = []Signature{
 	{
 		ID: "slurm-pmix-connect", Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"mpi/pmix"}, Pattern: `mpi/pmix(?:_v\d)?: (?:pmixp_\w+|_\w+): (?P<node>\S+) \[\d+\]: .{0,60}(?:Cannot establish (?:the|direct) connection|exceeded the retry limit|Cannot send message to |Can't find address for host)`,
+		Names:   []Name{{"node", AsHost, Mentioned}},
 		Meaning: "SLURM's daemon on this node could not reach that of another node of the step.",
 		Owner:   OwnerCluster,
 		Do:      []Advice{{"Check that slurmd's ports are open between the nodes of the job.", "clush -w {nodes} 'ss -ltn; journalctl -u slurmd | tail -5'"}},
@@ -312,6 +320,7 @@ var schedulerSignatures = []Signature{
 	{
 		ID: IDSlurmIO, Mechanism: NodeFailure, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"borting, "}, Pattern: `(?:io error and missing step|step missing and io error|can not test connection|io error with slurmstepd)[^\d]*on node (?P<index>\d+)|can not test connection to node (?P<index2>\d+)`,
+		Names:   []Name{{"index", AsNodeIndex, Lost}, {"index2", AsNodeIndex, Lost}},
 		Meaning: "srun lost a node of the step; the number is the node's place in the step, from 0.",
 		Do:      []Advice{{"Ask SLURM which node of the step it lost.", "sacct -j {job} -P -o JobID,State,FailedNode,NodeList; sinfo -R"}},
 		Source:  "SLURM src/api/step_io.c and step_launch.c, all versions",
@@ -326,9 +335,10 @@ var schedulerSignatures = []Signature{
 		Example:  "srun: First task exited 2s ago",
 	},
 	{
-		ID: IDContainerEnroot, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the reason
+		ID: IDContainerEnroot, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"error: pyxis: "}, Not: []string{"/hooks.d/", "[INFO]"},
 		Pattern: `pyxis:\s{2,}(?:\[ERROR\] |(?:/[\w./-]+/)?(?P<tool>enroot[\w-]*|nvidia-container-cli|mkdir|mount|unsquashfs|mksquashfs|tar|curl): |FATAL ERROR:|Write failed because )(?P<text>.{1,240})`,
+		Names:   []Name{{"text", AsReason, Writer}},
 		Meaning: "The container did not start on this node, so no training ever ran there.",
 		Scope:   ScopeNode,
 		Do:      []Advice{{"Check on {node} that the image and each mount which the line names are there.", "ssh {node} 'df -h /run /tmp; ls -ld MOUNT'"}},
@@ -354,8 +364,9 @@ var schedulerSignatures = []Signature{
 		Example: "docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].",
 	},
 	{
-		ID: IDContainerNvidia, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the reason
+		ID: IDContainerNvidia, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"nvidia-container-cli: "}, Pattern: `nvidia-container-cli: (?P<text>(?:initialization|ldcache|mount|device|detection|container) error: .{1,160})`,
+		Names:   []Name{{"text", AsReason, Writer}},
 		Meaning: "The node's GPUs or their driver's libraries could not be put into the container, so nothing ran there.",
 		Owner:   OwnerCluster, Scope: ScopeNode,
 		Do:      []Advice{{"Have the driver's libraries on {node} checked: the container toolkit did not find them.", "ssh {node} 'nvidia-container-cli info; nvidia-smi -L'"}},
@@ -381,6 +392,7 @@ var schedulerSignatures = []Signature{
 	{
 		ID: "slurm-receive", Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"error: slurm_receive_msg"}, Pattern: `slurm_receive_msgs?: \[\[?(?P<host>[\w.-]+)\]?:\d+\] failed: (?P<text>.{1,120})`,
+		Names:   []Name{{"host", AsHost, Lost}},
 		Meaning: "A SLURM daemon on this host did not answer another one.",
 		Do:      []Advice{{"See whether slurmd on that host answers.", "scontrol show node {node}; scontrol ping"}},
 		Source:  "SLURM src/common/slurm_protocol_api.c, 21.08 on",
@@ -412,8 +424,9 @@ var schedulerSignatures = []Signature{
 		Example: "Failed to pull image: ImagePullBackOff",
 	},
 	{
-		ID: IDContainerSingularity, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true, Own: true, // kept for the reason
+		ID: IDContainerSingularity, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"FATAL:   "}, Pattern: `FATAL:   (?P<text>(?:container creation failed|could not open image|while .{1,80}).{0,120})`,
+		Names:   []Name{{"text", AsReason, Writer}},
 		Meaning: "Singularity or Apptainer could not start the container.",
 		Owner:   OwnerConfig, Scope: ScopeNode,
 		Do:      []Advice{{"Check that the image and each bind mount exist on {node}.", "ssh {node} 'ls -ld IMAGE MOUNT'"}},
@@ -467,6 +480,7 @@ var signalSignatures = []Signature{
 		ID: IDSSHClosed, Role: ConsequenceRole,
 		Says:     Aborts,
 		Literals: []string{" closed by remote host."}, Pattern: `Connection to (?P<host>\S{1,253}) closed by remote host\.`,
+		Names:   []Name{{"host", AsHost, Lost}},
 		Meaning: "The connection that a session or a launcher had to this host broke off.",
 		Source:  "OpenSSH clientloop.c",
 		Example: "Connection to gpu-17 closed by remote host.",
@@ -483,6 +497,7 @@ var signalSignatures = []Signature{
 		ID: IDSSHPacket, Role: ConsequenceRole,
 		Says:     Aborts,
 		Literals: []string{"packet_write_wait: Connection to "}, Pattern: `Connection to (?P<host>\S{1,253}) port \d+: `,
+		Names:   []Name{{"host", AsHost, Lost}},
 		Meaning: "The connection that a session or a launcher had to this host broke off.",
 		Source:  "OpenSSH packet.c, up to 7.9",
 		Example: "packet_write_wait: Connection to 10.0.0.4 port 22: Broken pipe",
@@ -497,6 +512,7 @@ var signalSignatures = []Signature{
 	{
 		ID: IDSignalElasticException, Mechanism: ExternalSignal, Role: ConsequenceRole, Tier: ProcessKiller,
 		Literals: []string{"SignalException: Process "}, Pattern: `Process (?P<pid>\d+) got signal: (?:Signals\.)?(?P<signal>\w+)`,
+		Names:   []Name{{"pid", AsPID, Mentioned}},
 		Meaning: "The launcher was told to stop; the number is the launcher's process, not a rank's.",
 		Source:  "PyTorch torch/distributed/elastic/multiprocessing/api.py, 1.9 on",
 		Example: "torch.distributed.elastic.multiprocessing.api.SignalException: Process 1234 got signal: 15",
@@ -511,6 +527,7 @@ var signalSignatures = []Signature{
 	{
 		ID: IDSignalElasticClosing, Role: ConsequenceRole,
 		Literals: []string{"Sending process ", " closing signal "}, Pattern: `Sending process (?P<pid>\d+) closing signal (?P<signal>\w+)`,
+		Names:   []Name{{"pid", AsPID, Mentioned}},
 		Meaning: "The launcher stops its remaining processes.",
 		Source:  "PyTorch torch/distributed/elastic/multiprocessing/api.py, 1.9 on",
 		Example: "W0801 13:23:17.366000 32974 torch/distributed/elastic/multiprocessing/api.py:900] Sending process 33051 closing signal SIGTERM",
@@ -518,6 +535,7 @@ var signalSignatures = []Signature{
 	{
 		ID: "signal-elastic-kill", Role: ConsequenceRole,
 		Literals: []string{"Unable to shutdown process "}, Pattern: `shutdown process (?P<pid>\d+)`,
+		Names:   []Name{{"pid", AsPID, Mentioned}},
 		Meaning: "A process did not stop when asked, so the launcher killed it (it was stuck).",
 		Source:  "PyTorch torch/distributed/elastic/multiprocessing/api.py, 1.9 on",
 		Example: "Unable to shutdown process 4242 via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL",
@@ -553,6 +571,7 @@ var signalSignatures = []Signature{
 	{
 		ID: "signal-lightning-child", Role: SymptomRole,
 		Literals: []string{"Child process with PID ", " terminated with code "}, Pattern: `(?:\[rank: (?P<rank>\d+)\] )?Child process with PID (?P<pid>\d+) terminated with code (?P<code>-?\d+)`,
+		Names:   []Name{{"pid", AsPID, FirstOut}},
 		Meaning: "One process of this node died and its launcher stops the others.",
 		Do:      []Advice{{"Read the log of the rank that is named: it ended first, with this exit code.", "grep -nE 'Child process with PID' *{job}*"}},
 		Source:  "Lightning lightning/fabric/strategies/launchers/subprocess_script.py",
@@ -592,6 +611,7 @@ var signalSignatures = []Signature{
 		ID: IDSignalNVRXHeartbeat, Mechanism: ExternalSignal, Role: SymptomRole, Tier: ProcessKiller,
 		Says:     ByMonitor,
 		Literals: []string{"Did not get ", "heartbeat. Waited "}, Pattern: `RankMonitorServer(?P<pid>\d+)@(?P<host>[\w.-]+):(?P<rank>\d+|<none>)\]|Waited (?P<seconds>[\d.]+) seconds`,
+		Names:   []Name{{"host", AsHost, Lost}, {"rank", AsRank, Lost}},
 		Meaning: "The rank monitor of the launcher heard nothing from this rank and kills it: the rank was stuck, or slow to start.",
 		Do:      []Advice{{"Find what the rank did before its heartbeats stopped; raise the timeout where it was start-up.", "grep -n RankMonitorServer *{job}* | tail"}},
 		Source:  "NVRx fault_tolerance/rank_monitor_server.py",
@@ -621,6 +641,7 @@ var signalSignatures = []Signature{
 		ID: IDSignalShellTerminated, Mechanism: ExternalSignal, Role: ConsequenceRole, Tier: ProcessKiller,
 		Cases:    []Case{{Once: EndIsTold, Is: Nothing, Why: "a launcher or the scheduler tells how the job ended"}},
 		Literals: []string{"Terminated"}, Pattern: `^(?:\s*\d+: |\d{4}-\d\d-\d\dT\S+ )?\s*Terminated\s*$|: line \d+: +(?P<pid>\d+) Terminated +.{0,400}\b(?:python[\d.]*|torchrun|accelerate|deepspeed|srun|mpirun|mpiexec)\b`,
+		Names:   []Name{{"pid", AsPID, Mentioned}},
 		Meaning: "The shell saw the program it ran end by SIGTERM: somebody asked it to.",
 		Source:  "GNU bash jobs.c",
 		Example: "/var/spool/slurmd/job4242/slurm_script: line 31: 40123 Terminated              python train.py",

@@ -13,14 +13,16 @@ var startupSignatures = []Signature{
 	{
 		ID: "mpi-init", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"*** An error occurred in MPI_Init"}, Pattern: `\[(?P<node>[A-Za-z0-9][\w.-]*):(?P<pid>\d+)\] \*\*\* An error occurred in MPI_Init`,
+		Names:   []Name{{"pid", AsPID, Mentioned}},
 		Meaning: "MPI could not be started on this node; the lines below say in what, often the network card or another MPI than the launcher's.",
 		Do:      []Advice{{"Read the lines below it, and check that launcher and program use the same MPI.", "which mpirun; mpirun --version; ldd $(which python) | grep -i mpi"}},
 		Source:  "Open MPI ompi/errhandler",
 		Example: "[bdw-0165:11363] *** An error occurred in MPI_Init",
 	},
 	{
-		ID: "mpi-init-hydra", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller, Own: true,
+		ID: "mpi-init-hydra", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{": Fatal error in "}, Pattern: `\(rank (?P<rank>\d+) in comm \d+\): Fatal error in (?:internal_|PMPI_|MPI_)Init`,
+		Names:   []Name{{"rank", AsRank, Writer}},
 		Meaning: "MPI could not be started at this rank; the lines below say in what.",
 		Do:      []Advice{{"Read the lines below it, and check that launcher and program use the same MPI.", "which mpirun; mpirun --version; ldd $(which python) | grep -i mpi"}},
 		Source:  "MPICH and Intel MPI, src/mpi/errhan",
@@ -38,6 +40,7 @@ var startupSignatures = []Signature{
 		ID: "init-dns", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Name does not resolve"}, Pattern: `(?:'(?P<host>[^']+)': )?Name does not resolve`,
 		Not:     httpWords,
+		Names:   []Name{{"host", AsHost, Mentioned}},
 		Meaning: "A host name, mostly the master's, is unknown to the name service of this node.",
 		Do:      []Advice{{"Resolve {host} on {node}; where the name service lacks it, use its address.", "ssh {node} 'getent hosts {host}; cat /etc/resolv.conf'"}},
 		Source:  "musl getaddrinfo EAI_NONAME; busybox nslookup",
@@ -63,6 +66,7 @@ var startupSignatures = []Signature{
 	{
 		ID: "init-ssh", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"ssh: connect to host "}, Pattern: `connect to host (?P<peer>\S+) port \d+: (?P<error>.{1,80})`,
+		Names:   []Name{{"peer", AsAddress, Mentioned}},
 		Meaning: "The launcher could not reach a host of the job by ssh.",
 		Do:      []Advice{{"Check that {peer} is up and its ssh service listens on the port in the line.", "nc -zv {peer} 22"}},
 		Source:  "OpenSSH sshconnect.c",
@@ -114,6 +118,7 @@ var startupSignatures = []Signature{
 	{
 		ID: "init-client-timeout", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"The client socket has timed out after "}, Pattern: `timed out after (?P<wait>\w+) while trying to connect to [(\[]*(?P<peer>[^,()\[\]\s]+?)\]?(?:, |:)(?P<port>\d+)`,
+		Names:   []Name{{"peer", AsAddress, Mentioned}},
 		Meaning: "This process could not reach the job's meeting point (the store at MASTER_ADDR) in time.",
 		Do:      []Advice{{"Check that rank 0 has started, and that {peer} answers on its port.", "ssh {node} 'nc -zv {peer} {port}'"}},
 		Source:  "PyTorch torch/csrc/distributed/c10d/socket.cpp, 1.11 on",
@@ -131,6 +136,7 @@ var startupSignatures = []Signature{
 		Says:     Vague,
 		Literals: []string{"The client socket has failed to connect to "}, Not: []string{"errno: 97 "},
 		Pattern: `failed to connect to (?:any network address of \()?\[?(?P<peer>[^\],)]+)[\],][^(]*(?:\(errno: (?P<errno>\d+))?`,
+		Names:   []Name{{"peer", AsAddress, Mentioned}},
 		Meaning: "One try to reach the store failed; it is repeated, so alone it means little.",
 		Source:  "PyTorch torch/csrc/distributed/c10d/socket.cpp, 1.11 on",
 		Example: "[W socket.cpp:697] [c10d] The client socket has failed to connect to [node1]:29500 (errno: 111 - Connection refused).",
@@ -174,6 +180,7 @@ var startupSignatures = []Signature{
 	{
 		ID: "init-nccl-id", Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"ncclUniqueId from ", "got error: "}, Pattern: `\[(?P<group_rank>\d+)\] is setting up NCCL communicator`,
+		Names:   []Name{{"group_rank", AsGroupRank, Mentioned}},
 		Meaning: "The process could not fetch the NCCL address of its group's first rank; that rank may be gone.",
 		Do:      []Advice{{"Look at the first rank of this group: it had to publish the NCCL address.", "tail -n 1 *{job}*"}},
 		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 1.8 on",
@@ -219,6 +226,7 @@ var startupSignatures = []Signature{
 	{
 		ID: "init-rendezvous-dead-node", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"removed from the rendezvous ", "had no heartbeat"}, Pattern: `node\(s\) (?P<nodes>'[^']+'(?:, '[^']+')*) have been removed`,
+		Names:   []Name{{"nodes", AsAgent, Lost}},
 		Meaning: "The launcher on these nodes stopped answering.",
 		Do:      []Advice{{"Look at the node whose launcher stopped answering: its kernel log and its last lines.", "ssh {node} 'uptime; dmesg -T | tail -30'"}},
 		Source:  "PyTorch torch/distributed/elastic/rendezvous/dynamic_rendezvous.py, 1.9 on",
@@ -227,6 +235,7 @@ var startupSignatures = []Signature{
 	{
 		ID: "init-rendezvous-detected-dead", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"Detected dead node '"}, Pattern: `dead node '(?P<node>[^']+)'`,
+		Names:   []Name{{"node", AsAgent, Lost}},
 		Meaning: "The launcher on this node stopped answering.",
 		Do:      []Advice{{"Look at the node whose launcher stopped answering: its kernel log and its last lines.", "ssh {node} 'uptime; dmesg -T | tail -30'"}},
 		Source:  "PyTorch torch/distributed/elastic/rendezvous/dynamic_rendezvous.py, 2.3 on",
@@ -282,6 +291,7 @@ var startupSignatures = []Signature{
 	{
 		ID: "init-gloo-connect", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"Connect timeout ["}, Pattern: `Connect timeout \[(?P<peer>[^\]]+)\]`,
+		Names:   []Name{{"peer", AsAddress, Mentioned}},
 		Meaning: "Gloo could not reach this peer in time.",
 		Do:      []Advice{{"Check to which address each node resolves its own name: 127.0.1.1 is reached by no other.", "clush -w {nodes} 'hostname; hostname -i'"}},
 		Source:  "Gloo gloo/transport/tcp/pair.cc",
@@ -290,6 +300,7 @@ var startupSignatures = []Signature{
 	{
 		ID: "init-gloo-refused", Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"gloo/transport/tcp/", "onnection refused"}, Pattern: `\[(?P<peer>[\d.]+)\]`,
+		Names:   []Name{{"peer", AsAddress, Mentioned}},
 		Meaning: "The peer did not accept a Gloo connection.",
 		Do:      []Advice{advicePeerFirst},
 		Source:  "Gloo gloo/transport/tcp/pair.cc",
@@ -448,6 +459,7 @@ var versionSignatures = []Signature{
 	{
 		ID: "version-nccl", Mechanism: VersionMismatch, Role: CauseRole, Tier: ProcessKiller, Direct: true, Between: true,
 		Literals: []string{"Mismatched NCCL version detected"}, Pattern: `rank (?P<rank>\d+) version (?P<version>\d+) rank (?P<rank2>\d+) version (?P<version2>\d+)`,
+		Names:   []Name{{"rank", AsGroupRank, Mentioned}, {"rank2", AsGroupRank, Mentioned}},
 		Meaning: "Two ranks run different NCCL versions.",
 		Do:      []Advice{{"Run the same image on all nodes, and compare which NCCL each rank loads.", "grep -h 'NCCL version' *{job}* | sort | uniq -c"}},
 		Source:  "NCCL src/init.cc",

@@ -86,16 +86,18 @@ var storageSignatures = []Signature{
 		Example: "OSError: [Errno 5] Input/output error",
 	},
 	{
-		ID: IDStorageNFS, Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true, Own: true, // kept for the server
+		ID: IDStorageNFS, Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"nfs: server ", "not responding"}, Pattern: `nfs: server (?P<server>\S+) not responding`,
+		Names:   []Name{{"server", AsServer, Culprit}},
 		Meaning: "The NFS server does not answer this node.",
 		Do:      []Advice{{"Ask from all nodes whether {server} answers: one silent node is its link, all are the server.", "clush -w {nodes} 'timeout 10 showmount -e {server} | head -1'"}},
 		Source:  "Linux net/sunrpc",
 		Example: "nfs: server nas1 not responding, still trying",
 	},
 	{
-		ID: IDStorageNFSAgain, Role: InfoRole, Own: true, // kept for the server
+		ID: IDStorageNFSAgain, Role: InfoRole,
 		Literals: []string{"nfs: server ", " OK"}, Pattern: `nfs: server (?P<server>\S+) OK`,
+		Names:   []Name{{"server", AsServer, Mentioned}},
 		Meaning: "The NFS server answers this node again.",
 		Source:  "Linux net/sunrpc",
 		Example: "nfs: server nas1 OK",

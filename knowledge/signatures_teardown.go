@@ -13,6 +13,7 @@ var collectiveSignatures = []Signature{
 		// Transfers that fail make it as well: a completion that came with an error leaves the ranks apart.
 		ID: "collective-nccl-mismatch", Mechanism: CollectiveMismatch, Role: CauseRole, Tier: LoopCrash,
 		Literals: []string{"NCCL WARN Mismatched collective detected"}, Pattern: `at and around rank (?P<nccl_rank>\d{1,6})`,
+		Names:   []Name{{"nccl_rank", AsGroupRank, Mentioned}},
 		Meaning: "NCCL found that ranks are in different collectives, or in one with different sizes; the rank that it names is a place to look at, not the culprit.",
 		Source:  "NCCL src/init.cc, 2.4 to 2.7",
 		Example: "node1:1:2 [0] init.cc:1247 NCCL WARN Mismatched collective detected, please check your collective calls at and around rank 39. You can use NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL to see the collective logs",
@@ -65,8 +66,9 @@ var collectiveSignatures = []Signature{
 		Example: "RuntimeError: [enforce fail at /pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:446] op.preamble.length <= op.nbytes. 8388608 vs 4194304",
 	},
 	{
-		ID: IDRecorderWritten, Role: InfoRole, Own: true,
+		ID: IDRecorderWritten, Role: InfoRole,
 		Literals: []string{"Finished writing ", " debug info to "}, Pattern: `Finished writing (?:NCCLPG|Flight Recorder) debug info to (?P<path>/[^\s"']*_)(?P<rank>\d+)\s*$`,
+		Names:   []Name{{"rank", AsRank, Writer}, {"path", AsPath, Writer}},
 		Meaning: "This rank wrote the dump of its flight recorder to the path that stands there, on its own node.",
 		Source:  "PyTorch torch/csrc/distributed/c10d/NCCLUtils.cpp (DebugInfoWriter), 2.2 on",
 		Example: "[rank3]:[I508 03:10:19.845 FlightRecorder.cpp:42] Finished writing Flight Recorder debug info to /tmp/nccl_trace_rank_3",
@@ -96,6 +98,7 @@ var collectiveSignatures = []Signature{
 	{
 		ID: "barrier-monitored", Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{" failed to pass monitoredBarrier in "}, Pattern: `Ranks? (?P<group_ranks>[\d, ]+) failed to pass`,
+		Names:   []Name{{"group_ranks", AsGroupRank, Awaited}},
 		Meaning: "These ranks (numbers inside the group) did not come to a barrier.",
 		Do:      []Advice{{"Read the logs of the ranks that are named: their numbers count within the group.", "tail -n 1 *{job}*"}},
 		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupGloo.cpp, 1.8 on",
@@ -122,6 +125,7 @@ var teardownSignatures = []Signature{
 	{
 		ID: "teardown-exit-code", Role: ConsequenceRole,
 		Literals: []string{"failed (exitcode: "}, Pattern: `exitcode: (?P<code>-?\d+)\) local_rank: (?P<local>\d+) \(pid: (?P<pid>\d+)\)`,
+		Names:   []Name{{"pid", AsPID, FirstOut}},
 		Meaning: "The launcher saw a process of this node end; a negative number is the signal that ended it.",
 		Source:  "PyTorch torch/distributed/elastic/multiprocessing/api.py, 1.9 on",
 		Example: "failed (exitcode: -6) local_rank: 3 (pid: 4242) of binary: /usr/bin/python3",

@@ -118,8 +118,8 @@ type Signature struct {
 	Mechanism Slug // slug this line speaks for, or ""
 	Role      Role
 	Tier      Tier
-	// Own is true where the fields rank and node of Pattern are those of the process that writes the line.
-	Own bool
+	// Names are what captures of Pattern name, and what the line says of that.
+	Names []Name
 	// Between is true where the line tells that its writer and another do not agree, and not which of them is at fault.
 	Between bool
 	// Open is true where the line leaves open who has to act, and whether a change is needed, whatever is mostly so of its mechanism.

@@ -318,18 +318,18 @@ func (f *Facts) newFailure(at *worker.At, kind FailureKind) Failure {
 // signed gives a failure the rank and the node that its own words state, where its writer speaks of itself.
 func (f *Facts) signed(fl *Failure, text string) {
 	s, ok := knowledge.Lookup(fl.Sign)
-	if !ok || !s.Own || fl.Told != nil {
+	if !ok || !s.Keeps() || fl.Told != nil {
 		return
 	}
 	fields := knowledge.Fields(s.ID, []byte(text))
-	r, err := strconv.Atoi(cmp.Or(fields["rank"], fields["rank2"]))
+	r, err := strconv.Atoi(s.Named(fields, knowledge.Writer, knowledge.AsRank))
 	switch {
 	case err != nil || f.Job.WorldSize > 0 && r >= f.Job.WorldSize || fl.Rank != NoRank && fl.Rank != r:
 		return // it names none, or another than who wrote the line
 	case fl.Rank == NoRank:
 		fl.Rank, fl.Proc = r, f.rank(r, "its own error")
 	}
-	if host := ShortHost(fields["node"]); host != "" && fl.Proc != nil && fl.Proc.Node == "" {
+	if host := ShortHost(s.Named(fields, knowledge.Writer, knowledge.AsHost)); host != "" && fl.Proc != nil && fl.Proc.Node == "" {
 		fl.Proc.Node, fl.Proc.NodeBasis = host, "its own error"
 	}
 	if fl.Node == "" && fl.Proc != nil {
@@ -340,14 +340,14 @@ func (f *Facts) signed(fl *Failure, text string) {
 // onNode gives a failure the node whose memory a line says ran out: Ray tells it of any node, wherever it prints it. The
 // numbers of processes and tasks around the address are left out.
 func (f *Facts) onNode(fl *Failure, text string) bool {
-	if !strings.HasPrefix(string(fl.Sign), "host-oom-") {
+	s, ok := knowledge.Lookup(fl.Sign)
+	if !ok || !s.Keeps() {
 		return false
 	}
-	addr := knowledge.Fields(fl.Sign, []byte(text))["address"]
+	addr := s.Named(knowledge.Fields(s.ID, []byte(text)), knowledge.Culprit, knowledge.AsAddress)
 	if addr == "" {
 		return false
 	}
-	s, _ := knowledge.Lookup(fl.Sign)
 	fl.Rank, fl.Proc, fl.Node, fl.Text = NoRank, nil, addr, s.Meaning
 	if f.NCCL != nil {
 		fl.Node = cmp.Or(f.NCCL.hosts[addr], addr)
@@ -366,7 +366,7 @@ func (f *Facts) sign(seen *printed, at *worker.At, id knowledge.ID, kind Failure
 	}
 	fl.is(Meaning{s.Mechanism, s.Role, s.Direct, s.ID})
 	fl.Text = text
-	if s.Own {
+	if s.Keeps() {
 		f.signed(&fl, text)
 		f.onNode(&fl, text)
 	}

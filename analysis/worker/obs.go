@@ -262,7 +262,7 @@ type Told struct {
 type Sign struct {
 	At
 	ID   knowledge.ID
-	Text string // where the line says whose it is (knowledge.Signature.Own), or which host was lost
+	Text string // where the line names something (knowledge.Signature.Keeps)
 }
 
 // ChildFailed is one item of torchrun's failure block. Rank is global.

@@ -39,7 +39,7 @@ func readSigns(r *reader, rec *record) bool {
 			continue
 		}
 		g := Sign{At: rec.At, ID: id}
-		if s.Own || id == knowledge.IDPeerNCCLClosed {
+		if s.Keeps() {
 			g.Text = clip(rec.Text)
 		}
 		emit(r, &r.obs.Signs, g)
