@@ -234,6 +234,8 @@ type Root struct {
 	Item *string `json:"item"`
 	// Frontier holds the ranks among which the root must be where no rank is proven; never an accusation.
 	Frontier []int `json:"frontier"`
+	// Named is whom lines of other processes name as gone or awaited, where that proves nobody's fault; never an accusation.
+	Named string `json:"named,omitempty"`
 }
 
 // Need is what would decide an open question.
@@ -244,6 +246,8 @@ type Need struct {
 	Obtainable string `json:"obtainable"` // now, perishing, next-time
 	// Artefact is the slug of a known kind of evidence (package knowledge), "" where it is none.
 	Artefact string `json:"artefact,omitempty"`
+	// First is true where it is asked for before anything else: the log of a process that lines name as the first to fail.
+	First bool `json:"-"`
 }
 
 // Action is the decision.

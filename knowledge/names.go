@@ -35,7 +35,8 @@ type Whose int
 
 const (
 	Writer    Whose = iota + 1 // it is who writes the line
-	Lost                       // the writer heard no more of it
+	Unheard                    // whoever watches over it heard no more of it
+	Lost                       // a connection to it broke, as connections do in a row when one process ends
 	Awaited                    // the writer waits for it
 	FirstOut                   // a launcher says that it ended before the others
 	Culprit                    // the line says that it failed there, whoever writes it
@@ -43,7 +44,7 @@ const (
 )
 
 // Blames says that a line which names something so says that something else than its writer failed, or comes before it.
-func (w Whose) Blames() bool { return w == Lost || w == Awaited || w == FirstOut }
+func (w Whose) Blames() bool { return w == Unheard || w == Lost || w == Awaited || w == FirstOut }
 
 // Process says that a name of this kind can lead to a process or a node of the job.
 func (k NameKind) Process() bool { return k >= AsRank && k <= AsPID }

@@ -90,12 +90,13 @@ var acceleratorSignatures = []Signature{
 	},
 	{
 		ID: "hccl-notify", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
-		Literals: []string{"he wait execution of the Notify register times out"}, Pattern: `remote rank:? ?\[(?P<group_rank>\w+)\]`,
-		Names:   []Name{{"group_rank", AsGroupRank, Awaited}},
-		Meaning: "This NPU waited in vain for another rank inside a collective; that one was late, stuck or gone. The rank is numbered within the group.",
-		Do:      []Advice{{"Look at the rank that the line names, counted within its group: its log says why it came late.", "tail -n 1 *{job}*"}},
-		Source:  "CANN HCCL, error code EI0002; with a colon since CANN 8",
-		Example: "EI0002: The wait execution of the Notify register times out. Reason: The Notify register has not received the Notify record from remote rank [12].",
+		Literals: []string{"he wait execution of the Notify register times out"},
+		Pattern:  `remote rank:? ?\[(?P<group_rank>\w+)\](?:.{0,900}?group information: \[group:\[(?P<group>[\w.-]{1,128})\].{0,200}?rankSize\[(?P<size>\d{1,7})\])?`,
+		Names:    []Name{{"group_rank", AsGroupRank, Awaited}, {"group", AsGroup, Awaited}, {"size", AsGroupSize, Awaited}},
+		Meaning:  "This NPU waited in vain for another rank inside a collective; that one was late, stuck or gone. The rank is numbered within the group.",
+		Do:       []Advice{{"Look at the rank that the line names, counted within its group: its log says why it came late.", "tail -n 1 *{job}*"}},
+		Source:   "CANN HCCL, error code EI0002; with a colon since CANN 8",
+		Example:  "EI0002: The wait execution of the Notify register times out. Reason: The Notify register has not received the Notify record from remote rank [12].",
 	},
 	{
 		// What a collective that others never entered looks like from Python: the next wait for the device gives up.

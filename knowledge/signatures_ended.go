@@ -246,7 +246,7 @@ var endedSignatures = []Signature{
 	{
 		ID: EndedWithError + "mindspore", Role: ConsequenceRole,
 		Literals: []string{"orker process ", " exit with exception"}, Pattern: `Worker process (?P<pid>\d+) exit with exception`,
-		Names:   []Name{{"pid", AsPID, FirstOut}},
+		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "MindSpore's launcher says that this process ended with an error.",
 		Source:  "MindSpore python/mindspore/parallel/cluster/process_entity/_api.py",
 		Example: "[ERROR] ME(162078:281473590168608,MainProcess):2025-03-10-09:40:12.440.000 [mindspore/parallel/cluster/process_entity/_api.py:268] Worker process 162163 exit with exception.",

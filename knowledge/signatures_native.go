@@ -4,7 +4,7 @@ package knowledge
 var nativeSignatures = []Signature{
 	{
 		ID: "native-check", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller,
-		Literals: []string{"] Check failed: "}, Pattern: `(?P<source>[\w./-]+\.(?:cc|cpp|cu|cuh|h|hpp)):\d+\] Check failed: `, Not: []string{"ProcessGroupNCCL"},
+		Literals: []string{"] Check failed: "}, Pattern: `(?P<source>[\w./-]+\.(?:cc|cpp|cu|cuh|h|hpp)):\d+\] Check failed: `, Not: []string{"ProcessGroupNCCL", "grpc::StatusCode::OK (14"},
 		Meaning: "A check inside a C++ library failed, and it ended the process.",
 		Do:      []Advice{adviceCheckSource},
 		Source:  "glog and Abseil, CHECK",
@@ -293,7 +293,7 @@ var nativeSignatures = []Signature{
 	{
 		ID: "native-shell-killed", Role: SymptomRole,
 		Literals: []string{" Killed   "}, Pattern: `line \d+: +(?P<pid>\d+) Killed +`,
-		Names:   []Name{{"pid", AsPID, FirstOut}},
+		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "Somebody sent SIGKILL to this process. The line does not say who: the kernel's memory killer, SLURM, a launcher, a person.",
 		Do:      []Advice{{"Find who sent SIGKILL: first the kernel's memory killer on {node}, then the scheduler.", "ssh {node} 'dmesg -T | grep -iE \"oom|killed process\" | tail'"}},
 		Source:  "GNU bash jobs.c",

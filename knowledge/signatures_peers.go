@@ -194,7 +194,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-jax-heartbeat", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"heartbeat timeout"}, Pattern: `/job:\w+/(?:replica:\d+/)?task:(?P<task>\d+).*heartbeat timeout|heartbeat timeout.*/job:`,
-		Names:   []Name{{"task", AsProcessIndex, Lost}},
+		Names:   []Name{{"task", AsProcessIndex, Unheard}},
 		Meaning: "JAX's coordinator did not hear from a process any more; look at that process.",
 		Do:      []Advice{adviceHeartbeat},
 		Source:  "OpenXLA xla/tsl/distributed_runtime/coordination",
@@ -236,7 +236,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-jax-unhealthy", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"The following tasks are unhealthy"}, Pattern: `tasks are unhealthy(?:[^/]{0,80}/job:\w{1,64}/(?:replica:\d{1,7}/)?task:(?P<task>\d{1,7}))?`,
-		Names:   []Name{{"task", AsProcessIndex, Lost}},
+		Names:   []Name{{"task", AsProcessIndex, Unheard}},
 		Meaning: "JAX's coordinator did not hear from these processes any more; look at them.",
 		Do:      []Advice{adviceHeartbeat},
 		Source:  "OpenXLA xla/tsl/distributed_runtime/coordination/coordination_service.cc",
@@ -287,7 +287,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: "peer-ray-worker", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
-		Literals: []string{"worker died or was killed while executing a task"}, Pattern: `(?:Worker IP address: (?P<address>[\d.]+).*?)?(?:Worker PID: (?P<pid>\d+))?`,
+		Literals: []string{"worker died or was killed while executing a task"}, Pattern: `while executing a task(?:.{0,900}?Worker IP address: (?P<address>[\d.]{7,15}))?(?:.{0,200}?Worker PID: (?P<pid>\d{1,9}))?`,
 		Names:   []Name{{"address", AsAddress, Lost}, {"pid", AsPID, Lost}},
 		Meaning: "Ray lost a worker process; its own lines, or the kernel's, say why.",
 		Do:      []Advice{adviceRayWorker},
@@ -307,7 +307,7 @@ var peerSignatures = []Signature{
 	{
 		ID: IDRayNodeDead, Mechanism: NodeFailure, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"has been marked dead because the detector has missed too many heartbeats"}, Pattern: `(?:address|ip): (?P<lost>[\w.:-]+)(?: and node name: \S+)? has been marked dead`,
-		Names:   []Name{{"lost", AsAddress, Lost}},
+		Names:   []Name{{"lost", AsAddress, Unheard}},
 		Meaning: "A node, or Ray's daemon on it, stopped answering Ray.",
 		Do:      []Advice{adviceRayNode},
 		Source:  "Ray src/ray/gcs/gcs_server/gcs_node_manager.cc, 1.x and 2.x",

@@ -320,7 +320,7 @@ var schedulerSignatures = []Signature{
 	{
 		ID: IDSlurmIO, Mechanism: NodeFailure, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"borting, "}, Pattern: `(?:io error and missing step|step missing and io error|can not test connection|io error with slurmstepd)[^\d]*on node (?P<index>\d+)|can not test connection to node (?P<index2>\d+)`,
-		Names:   []Name{{"index", AsNodeIndex, Lost}, {"index2", AsNodeIndex, Lost}},
+		Names:   []Name{{"index", AsNodeIndex, Unheard}, {"index2", AsNodeIndex, Unheard}},
 		Meaning: "srun lost a node of the step; the number is the node's place in the step, from 0.",
 		Do:      []Advice{{"Ask SLURM which node of the step it lost.", "sacct -j {job} -P -o JobID,State,FailedNode,NodeList; sinfo -R"}},
 		Source:  "SLURM src/api/step_io.c and step_launch.c, all versions",
@@ -333,6 +333,15 @@ var schedulerSignatures = []Signature{
 		Do:       []Advice{{"Find the task that ended first: srun stopped the rest because of it.", "grep -nE 'srun: error: .* task' *{job}* | head -5"}},
 		Source:   "SLURM src/srun, all versions",
 		Example:  "srun: First task exited 2s ago",
+	},
+	{
+		// With --wait srun lists the states of all tasks before it ends those that still run.
+		ID: "slurm-task-left", Role: InfoRole,
+		Literals: []string{"srun: StepId=", ": exited"}, Pattern: `srun: StepId=\S{1,40} tasks? (?P<tasks>[\d,\[\]-]{1,200}): exited`,
+		Names:   []Name{{"tasks", AsTask, FirstOut}},
+		Meaning: "These tasks had ended when srun stopped the others.",
+		Source:  "srun --wait, as torc quotes it of SLURM 24",
+		Example: "srun: StepId=5981146.0 task 4: exited",
 	},
 	{
 		ID: IDContainerEnroot, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
@@ -611,7 +620,7 @@ var signalSignatures = []Signature{
 		ID: IDSignalNVRXHeartbeat, Mechanism: ExternalSignal, Role: SymptomRole, Tier: ProcessKiller,
 		Says:     ByMonitor,
 		Literals: []string{"Did not get ", "heartbeat. Waited "}, Pattern: `RankMonitorServer(?P<pid>\d+)@(?P<host>[\w.-]+):(?P<rank>\d+|<none>)\]|Waited (?P<seconds>[\d.]+) seconds`,
-		Names:   []Name{{"host", AsHost, Lost}, {"rank", AsRank, Lost}},
+		Names:   []Name{{"host", AsHost, Unheard}, {"rank", AsRank, Unheard}},
 		Meaning: "The rank monitor of the launcher heard nothing from this rank and kills it: the rank was stuck, or slow to start.",
 		Do:      []Advice{{"Find what the rank did before its heartbeats stopped; raise the timeout where it was start-up.", "grep -n RankMonitorServer *{job}* | tail"}},
 		Source:  "NVRx fault_tolerance/rank_monitor_server.py",

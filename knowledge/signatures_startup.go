@@ -226,7 +226,7 @@ var startupSignatures = []Signature{
 	{
 		ID: "init-rendezvous-dead-node", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"removed from the rendezvous ", "had no heartbeat"}, Pattern: `node\(s\) (?P<nodes>'[^']+'(?:, '[^']+')*) have been removed`,
-		Names:   []Name{{"nodes", AsAgent, Lost}},
+		Names:   []Name{{"nodes", AsAgent, Unheard}},
 		Meaning: "The launcher on these nodes stopped answering.",
 		Do:      []Advice{{"Look at the node whose launcher stopped answering: its kernel log and its last lines.", "ssh {node} 'uptime; dmesg -T | tail -30'"}},
 		Source:  "PyTorch torch/distributed/elastic/rendezvous/dynamic_rendezvous.py, 1.9 on",
@@ -235,7 +235,7 @@ var startupSignatures = []Signature{
 	{
 		ID: "init-rendezvous-detected-dead", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"Detected dead node '"}, Pattern: `dead node '(?P<node>[^']+)'`,
-		Names:   []Name{{"node", AsAgent, Lost}},
+		Names:   []Name{{"node", AsAgent, Unheard}},
 		Meaning: "The launcher on this node stopped answering.",
 		Do:      []Advice{{"Look at the node whose launcher stopped answering: its kernel log and its last lines.", "ssh {node} 'uptime; dmesg -T | tail -30'"}},
 		Source:  "PyTorch torch/distributed/elastic/rendezvous/dynamic_rendezvous.py, 2.3 on",

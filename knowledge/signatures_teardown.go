@@ -125,7 +125,7 @@ var teardownSignatures = []Signature{
 	{
 		ID: "teardown-exit-code", Role: ConsequenceRole,
 		Literals: []string{"failed (exitcode: "}, Pattern: `exitcode: (?P<code>-?\d+)\) local_rank: (?P<local>\d+) \(pid: (?P<pid>\d+)\)`,
-		Names:   []Name{{"pid", AsPID, FirstOut}},
+		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The launcher saw a process of this node end; a negative number is the signal that ended it.",
 		Source:  "PyTorch torch/distributed/elastic/multiprocessing/api.py, 1.9 on",
 		Example: "failed (exitcode: -6) local_rank: 3 (pid: 4242) of binary: /usr/bin/python3",

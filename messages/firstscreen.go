@@ -197,6 +197,8 @@ func unplaced(v incident.Verdict) string {
 		return capital(rankText(v.Root.Frontier)) + " comes into question; nothing proves that it is to blame."
 	case len(v.Root.Frontier) > 0:
 		return "Among " + rankText(v.Root.Frontier) + "; which of them, nothing proves."
+	case v.Root.Named != "":
+		return capital(flat(v.Root.Named)) + " is named by others; nothing proves that it is to blame."
 	case v.Scope == "all" && v.Status != incident.Inconclusive:
 		return "The whole job: no single rank or node broke it."
 	}

@@ -132,7 +132,7 @@ func TestFieldFlux(t *testing.T) {
 		{"it was cancelled", one(fieldSteps + "1200.215s: job.exception type=cancel severity=0 \nflux-job: task(s) Terminated\n"), []string{"cancelled"}, "-"},
 		{"a node ran out of memory", one(fieldSteps + oom + doom + "flux-job: task(s) Killed\n"), []string{"host-oom"}, "node n12"},
 		{"a node was lost", one(fieldSteps + "230.432s: job.exception type=node-failure severity=2 lost contact with job shell on n12 (shell rank 3)\n231.446s: job.exception type=exec severity=0 lost contact with job shell on broker n12 (rank 17)\n"), []string{"node-failure"}, "node n12"},
-		{"of the task that ended first no line says why", one(fieldSteps + doom + "flux-job: task(s) exited with exit code 1\n"), []string{"unknown"}, "-"},
+		{"of the task that ended first no line says why", one(fieldSteps + doom + "flux-job: task(s) exited with exit code 1\n"), []string{"unknown"}, "node n12"},
 		{"one that raised something", one(fieldSteps + raisedBy(2, "KeyError: 'labels'") + doom + "flux-job: task(s) exited with exit code 1\n"), []string{"exception"}, "rank 2"},
 		{"all tasks ended well", one(fieldSteps + "INFO: Training finished.\n"), []string{"completed"}, "-"},
 	} {

@@ -110,6 +110,7 @@ func (b *builder) verdict() {
 		for _, n := range mechanism.Needs(b.s, nil, nil) {
 			v.Needs = append(v.Needs, b.fillNeed(n, nil))
 		}
+		b.named()
 		if o := mechanism.Odd(b.s); o != nil {
 			v.Summary, v.Why = o.Summary, o.Why
 			v.Suspects = append(v.Suspects, o.Suspects...)
@@ -196,6 +197,7 @@ func (b *builder) verdict() {
 		v.Root.Ranks = append(v.Root.Ranks, top.Ranks...)
 		v.Root.Nodes = append(v.Root.Nodes, top.Nodes...)
 		v.Root.Frontier = append(v.Root.Frontier, top.Frontier...)
+		v.Root.Named = cmp.Or(top.Named, b.namedBeside(top))
 		if len(v.Root.Nodes) == 0 && len(top.Ranks) > 0 {
 			for _, id := range top.Ranks {
 				if r := b.s.Facts.Rank(id); r != nil && r.Node != "" {
@@ -238,6 +240,32 @@ func noRank(v *incident.Verdict) {
 	if len(v.Root.Nodes) > 0 {
 		v.Scope = "node"
 	}
+}
+
+// named puts whom a line names into a verdict that knows no cause: who left first is where to look, whatever it died of.
+func (b *builder) named() {
+	v := &b.r.Verdict
+	c := mechanism.Named(b.s, knowledge.FirstOut, knowledge.Unheard, knowledge.Lost, knowledge.Awaited)
+	if c == nil {
+		return
+	}
+	v.Summary, v.Why = c.Summary+"; why, no line says", c.Why
+	v.Root.Named = c.Named
+	if c.Stated { // the first task that srun reports need not be the first that failed
+		v.Root.Ranks, v.Root.Nodes = append(v.Root.Ranks, c.Ranks...), append(v.Root.Nodes, c.Nodes...)
+	}
+	v.Needs = append([]incident.Need{b.fillNeed(c.Need, nil)}, v.Needs...)
+}
+
+// namedBeside is whom a launcher or coordinator names where the verdict itself places nothing: it is where to look first.
+func (b *builder) namedBeside(top *mechanism.Proposal) string {
+	if len(top.Ranks)+len(top.Nodes)+len(top.Frontier) > 0 || top.Component != "" || top.Scope == "all" && top.Class != mechanism.Symptom {
+		return ""
+	}
+	if c := mechanism.Named(b.s, knowledge.Unheard); c != nil {
+		return c.Name
+	}
+	return ""
 }
 
 // wanting is the first of some proposals that wants this, else the first of all.

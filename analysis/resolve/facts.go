@@ -51,6 +51,7 @@ type Facts struct {
 	Anonymous  []*Rank         // processes whose global rank nothing proves; ID is NoRank
 	Groups     []*Group
 	Failures   []*Failure // in order of time where proven, else of position
+	Named      []*Naming  // whom lines name beside their writer, in the order of files and lines
 	Flaps      []*Failure // ports that went down and that training outlived, the first of each node; none of Failures
 	Ends       []*End     // what the scheduler did, in file order
 	Signals    []Told     // dump and heartbeat machinery that no rank state holds

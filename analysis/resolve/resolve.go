@@ -93,6 +93,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.coverage(in)
 	f.fabric()
 	f.strangers()
+	f.named()
 	f.stood(in.Handed.Stacks)
 	f.finish()
 	return f, nil

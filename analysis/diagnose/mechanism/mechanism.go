@@ -63,6 +63,7 @@ type Proposal struct {
 	Ranks     []int
 	Nodes     []string
 	Frontier  []int
+	Named     string // whom lines name, where that proves nobody's fault
 	Component string
 	Scope     string // rank, node, group, all, unknown
 	// Failures are the lines it rests on (Local, Ending), Groups the groups (Collective).

@@ -93,6 +93,10 @@ func killed(s *Scene) *Proposal {
 		p.Base = 0.92
 		p.Direct = false
 		p.Why = "the exit status says SIGKILL; nothing in these logs says who sent it"
+		if c := Named(s, knowledge.FirstOut); c != nil && len(p.Ranks) == 0 && len(p.Nodes) == 0 {
+			p.at(c)
+			p.Summary = c.Summary + ", killed by SIGKILL"
+		}
 		return p
 	case len(term) > 0 && allMonitored(term) && !brokeBefore(f, term):
 		return monitored(s, term)

@@ -96,7 +96,7 @@ func alive(s *Scene, set []knowledge.Slug) bool {
 
 // rank orders needs: before the logs of ranks that nobody has seen, nothing else decides.
 func rank(n incident.Need) int {
-	if n.What == needFiles.What || n.Artefact == knowledge.Bundle {
+	if n.First || n.What == needFiles.What || n.Artefact == knowledge.Bundle {
 		return 0
 	}
 	return urgency[n.Obtainable]

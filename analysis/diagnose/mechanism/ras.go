@@ -272,6 +272,7 @@ func rasLost(s *Scene) *Proposal {
 	p.Summary = fmt.Sprintf("%s does not answer: it died, was stopped, or is cut off", goneWords(gone))
 	p.Why = "NCCL's RAS counts it as dead, which it does after a minute without an answer; why, it does not say"
 	p.For = append(p.For, finding("NCCL's RAS counts as dead: "+goneWords(gone), ev...))
+	p.Needs = append(p.Needs, needPeer)
 	return p
 }
 

@@ -14,9 +14,11 @@ import (
 
 // symptoms: lines that say somebody else failed first.
 func symptoms() []Mechanism {
-	return []Mechanism{{Slug: knowledge.PeerLost, Class: Symptom, Propose: peerLost, Needs: []incident.Need{
-		{What: "the logs of the peer that went away", Why: "it failed first; these lines only notice it", Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"}}}}
+	return []Mechanism{{Slug: knowledge.PeerLost, Class: Symptom, Propose: peerLost}}
 }
+
+// needPeer is asked for where no line names the peer.
+var needPeer = incident.Need{What: "the logs of the peer that went away", Why: "it failed first; these lines only notice it", Command: logsOfJob, Obtainable: now}
 
 func peerLost(s *Scene) *Proposal {
 	var fls []*resolve.Failure
@@ -57,34 +59,19 @@ func peerLost(s *Scene) *Proposal {
 	for _, fl := range fls {
 		p.Rivals = slices.Concat(unnamed(p, fl.Sign.LooksLike()), p.Rivals)
 	}
-	hosts, who := lostHosts(s.Facts, knowledge.IDPeerMPIHost), "the launcher"
-	if len(hosts) == 0 {
-		hosts, who = lostHosts(s.Facts, knowledge.IDPeerMPIProcessHost), "a process"
+	unknown := "what ended it is not in these logs"
+	c := Named(s, knowledge.Unheard, knowledge.Lost)
+	if c == nil {
+		c, unknown = Named(s, knowledge.Awaited), "what held it is not in these logs"
 	}
-	if len(hosts) > 0 && len(hosts) <= 3 {
-		names := strings.Join(hosts, ", ")
-		p.Summary = fmt.Sprintf("%s lost %s; what ended it is not in these logs", who, names)
-		p.Needs = append(p.Needs, incident.Need{What: "what ended " + names + ": its own log, its kernel's, and in Kubernetes the state of its pod", Why: who + " only notices that it is gone",
-			Command: "kubectl describe pod " + hosts[0] + "; ssh " + hosts[0] + " 'dmesg -T | tail -50'", Obtainable: "perishing"})
+	if p.takes(c, unknown); c == nil {
+		p.Needs = append(p.Needs, needPeer)
 	}
 	return p
 }
 
 func waitedOnly(fls []*resolve.Failure) bool {
 	return !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !fl.Sign.Says(knowledge.Unfinished) })
-}
-
-// lostHosts are those of which a launcher, or a process of MPI, says in lines of this sign that it heard no more.
-func lostHosts(f *resolve.Facts, sign knowledge.ID) []string {
-	set := map[string]bool{}
-	for i := range f.Obs.Signs {
-		if v := &f.Obs.Signs[i]; v.ID == sign {
-			if n := knowledge.Fields(v.ID, []byte(v.Text))["lost"]; n != "" {
-				set[n] = true
-			}
-		}
-	}
-	return keysOf(set)
 }
 
 // storeLost: nothing but that the job's store, which rank 0 keeps, went away under ranks that were training, and rank 0 has no
@@ -99,7 +86,7 @@ func storeLost(s *Scene) *Proposal {
 	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.Unknown}, 0.88, false
 	p.Summary = "rank 0, which keeps the job's store, or its node went away; what ended it is not in these logs"
 	p.Why = "no rank here says that it finished, the store closed its connections, and there is no line of rank 0"
-	p.Needs = append(p.Needs, incident.Need{What: "the log of rank 0 and of its node", Why: "it ended first", Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"})
+	p.Needs = append(p.Needs, incident.Need{What: "the log of rank 0 and of its node", Why: "it ended first", Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"}, needPeer)
 	return p
 }
 

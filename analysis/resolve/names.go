@@ -1,0 +1,428 @@
+package resolve
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"faultline/analysis/hostlist"
+	"faultline/analysis/worker"
+	"faultline/knowledge"
+)
+
+// Naming is a line that says of a process or node other than its writer that it is gone, is waited for, or ended first.
+type Naming struct {
+	Whose knowledge.Whose
+	Sign  knowledge.ID // "" where srun says it of a task
+	Name  string       // in the words of the line: "task 4", "member 24 of group_name_1654", "10.0.0.7"
+	Ranks []int        // whom it names, as far as that is proven
+	Nodes []string
+	Why   string   // why it leads to no rank, or to nothing at all; "" where it leads to a rank
+	Files []string // the files of that rank, else of that node, that are here
+	By    int      // the writer, or NoRank
+	On    string   // and its node
+	At    *worker.At
+	Text  string // of the line
+}
+
+// mostNamings bounds what is kept: a large job that breaks down prints the same of each pair of its ranks.
+const mostNamings = 4096
+
+// named finds what lines name, and resolves it: for every entry here and nowhere else.
+func (f *Facts) named() {
+	seen := map[string]bool{}
+	add := func(at *worker.At, id knowledge.ID, text string) {
+		s, ok := knowledge.Lookup(id)
+		if !ok || len(f.Named) >= mostNamings || !slices.ContainsFunc(s.Names, func(n knowledge.Name) bool { return n.Whose.Blames() }) {
+			return
+		}
+		if n := f.naming(&s, at, text); n != nil {
+			if k := fmt.Sprint(n.Whose, "\x00", n.Sign, "\x00", n.Name, "\x00", n.By, "\x00", n.On, "\x00", at.File); !seen[k] {
+				seen[k] = true
+				f.Named = append(f.Named, n)
+			}
+		}
+	}
+	for i := range f.Obs.Signs {
+		add(&f.Obs.Signs[i].At, f.Obs.Signs[i].ID, f.Obs.Signs[i].Text)
+	}
+	for i := range f.Obs.NCCLWarns {
+		for _, id := range f.Obs.NCCLWarns[i].Signs {
+			add(&f.Obs.NCCLWarns[i].At, id, f.Obs.NCCLWarns[i].Text)
+		}
+	}
+	for i := range f.Obs.Exceptions {
+		x := &f.Obs.Exceptions[i]
+		for _, id := range x.Signs {
+			add(&x.At, id, x.Type+": "+x.Message)
+		}
+		for j := range x.Told {
+			add(&x.Told[j].At, x.Told[j].ID, x.Told[j].Text)
+		}
+	}
+	f.firstOut()
+	slices.SortStableFunc(f.Named, func(a, b *Naming) int { return comparePos(&a.At.Pos, &b.At.Pos) })
+}
+
+// firstOut are the tasks that srun reports first, where it says of all others that it ended them.
+func (f *Facts) firstOut() {
+	var first []*Failure
+	rest := false
+	for _, fl := range f.Failures {
+		switch {
+		case fl.Kind != KindTask || len(fl.Tasks) == 0:
+		case fl.Role == knowledge.ConsequenceRole:
+			rest = true
+		default:
+			first = append(first, fl)
+		}
+	}
+	if !rest || len(first) != 1 {
+		return
+	}
+	fl := first[0]
+	n := &Naming{Whose: knowledge.FirstOut, Name: taskWords(fl.Tasks), By: NoRank, At: fl.At, Text: fl.Text}
+	f.place(n, &whom{tasks: fl.Tasks, hosts: nonEmpty(fl.Node)})
+	f.Named = append(f.Named, n)
+}
+
+// whom is what one line says of whom it names, by kinds.
+type whom struct {
+	ranks, mpi, members, processes, tasks, indices, pids []int
+	group                                                string
+	size                                                 int
+	hosts                                                []string // nodes, or addresses that nothing ties to one
+}
+
+// naming reads one line; nil where it names nobody but its writer.
+func (f *Facts) naming(s *knowledge.Signature, at *worker.At, text string) *Naming {
+	fields := knowledge.Fields(s.ID, []byte(text))
+	w := &whom{}
+	n := &Naming{Sign: s.ID, By: NoRank, On: f.NodeOf(*at), At: at, Text: s.Meaning}
+	if r, ok := f.RankOf(*at); ok {
+		n.By = r
+	}
+	for _, name := range s.Names {
+		v := fields[name.Capture]
+		if v == "" || !name.Whose.Blames() {
+			continue
+		}
+		n.Whose = name.Whose
+		switch name.Kind {
+		case knowledge.AsRank:
+			w.ranks = numbersIn(v)
+		case knowledge.AsMPIRank:
+			w.mpi = numbersIn(v)
+		case knowledge.AsGroupRank:
+			w.members = numbersIn(v)
+		case knowledge.AsGroup:
+			w.group = v
+		case knowledge.AsGroupSize:
+			w.size, _ = strconv.Atoi(v)
+		case knowledge.AsProcessIndex:
+			w.processes = numbersIn(v)
+		case knowledge.AsTask:
+			w.tasks = numbersIn(v)
+		case knowledge.AsNodeIndex:
+			w.indices = numbersIn(v)
+		case knowledge.AsPID:
+			w.pids = numbersIn(v)
+		case knowledge.AsHost, knowledge.AsAddress, knowledge.AsAgent:
+			w.hosts = append(w.hosts, hostsIn(name.Kind, v)...)
+		}
+	}
+	if n.Name = w.words(); n.Name == "" {
+		return nil
+	}
+	f.place(n, w)
+	if len(n.Ranks) == 1 && n.Ranks[0] == n.By {
+		return nil
+	}
+	return n
+}
+
+// words say whom the line names as it does.
+func (w *whom) words() string {
+	switch {
+	case len(w.ranks) > 0:
+		return counted("rank", w.ranks)
+	case len(w.mpi) > 0:
+		return counted("MPI rank", w.mpi)
+	case len(w.members) > 0 && w.group != "":
+		return counted("member", w.members) + " of " + w.group
+	case len(w.members) > 0:
+		return counted("member", w.members) + " of a process group"
+	case len(w.processes) > 0:
+		return counted("process", w.processes)
+	case len(w.tasks) > 0:
+		return taskWords(w.tasks)
+	case len(w.hosts) > 0 && len(w.pids) > 0:
+		return fmt.Sprintf("process %d on %s", w.pids[0], strings.Join(w.hosts, ", "))
+	case len(w.hosts) > 0:
+		return strings.Join(w.hosts, ", ")
+	case len(w.pids) > 0:
+		return counted("process ID", w.pids)
+	case len(w.indices) > 0:
+		return counted("node number", w.indices)
+	}
+	return ""
+}
+
+// place resolves a name to ranks and nodes, or says why it cannot.
+func (f *Facts) place(n *Naming, w *whom) {
+	for _, h := range w.hosts {
+		if node, why := f.nodeNamed(h); node != "" {
+			n.Nodes = appendUnique(n.Nodes, node)
+		} else {
+			n.Why = why
+		}
+	}
+	switch {
+	case len(w.ranks) > 0:
+		f.ranked(n, w.ranks, "")
+	case len(w.mpi) > 0:
+		f.ranked(n, w.mpi, "no line ties ranks of MPI to ranks of the job")
+	case len(w.members) > 0:
+		f.member(n, w)
+	case len(w.processes) > 0:
+		f.ranked(n, w.processes, "no line ties processes of the coordinator to ranks of the job")
+	case len(w.tasks) > 0:
+		f.task(n, w.tasks)
+	case len(w.pids) > 0:
+		f.process(n, w.pids)
+	case len(w.indices) > 0:
+		n.Why = "no list of the job's nodes, in their order, is here"
+	case len(n.Nodes) > 0:
+		n.Why = "it names a node, and no rank of it"
+	}
+	for _, id := range n.Ranks {
+		if r := f.byRank[id]; r != nil {
+			n.Files = appendUnique(n.Files, r.Files...)
+			if r.Node != "" {
+				n.Nodes = appendUnique(n.Nodes, r.Node)
+			}
+		} else if node := f.ident.rankNode[id]; node != "" {
+			n.Nodes = appendUnique(n.Nodes, node)
+		}
+	}
+	if len(n.Ranks) == 0 {
+		for file, node := range f.ident.fileNode {
+			if slices.Contains(n.Nodes, node) {
+				n.Files = appendUnique(n.Files, file)
+			}
+		}
+	}
+	slices.Sort(n.Nodes)
+	slices.Sort(n.Files)
+}
+
+// ranked takes numbers for global ranks. Without a reason to doubt it any number of the world is one; with one, only where the job's
+// size, or a line of that rank, shows that its processes are counted so.
+func (f *Facts) ranked(n *Naming, numbers []int, doubt string) {
+	for _, id := range numbers {
+		switch {
+		case f.Job.WorldSize > 0 && id >= f.Job.WorldSize:
+			n.Ranks, n.Why = nil, fmt.Sprintf("the job has only %d ranks", f.Job.WorldSize)
+			return
+		case doubt != "" && f.byRank[id] == nil && f.Job.WorldSize == 0:
+			n.Ranks, n.Why = nil, doubt
+			return
+		}
+		n.Ranks = append(n.Ranks, id)
+	}
+}
+
+// member turns ranks of a process group into global ones, by the members that something lists.
+func (f *Facts) member(n *Naming, w *whom) {
+	if w.size > 0 && w.size == f.Job.WorldSize {
+		f.ranked(n, w.members, "")
+		return
+	}
+	i := slices.IndexFunc(f.Groups, func(g *Group) bool {
+		return w.group != "" && (g.GUID == w.group || g.Desc == w.group || g.Key == w.group)
+	})
+	if i < 0 || !f.Groups[i].Complete() {
+		n.Why = "its number is within the group, and no line lists the members of that"
+		return
+	}
+	for _, m := range w.members {
+		if m < len(f.Groups[i].Members) {
+			n.Ranks = append(n.Ranks, f.Groups[i].Members[m])
+		}
+	}
+}
+
+// task turns tasks of SLURM or Flux into ranks where one task is one rank, and into nodes where lines name those.
+func (f *Facts) task(n *Naming, tasks []int) {
+	for _, t := range tasks {
+		if node := f.ident.taskNode[t]; node != "" {
+			n.Nodes = appendUnique(n.Nodes, node)
+		}
+	}
+	if f.taskIsRank() {
+		f.ranked(n, tasks, "")
+		return
+	}
+	n.Why = "no table ties tasks to ranks"
+}
+
+// process finds the rank of a process by its number, on the node that stands beside it or on the writer's.
+func (f *Facts) process(n *Naming, pids []int) {
+	n.Why = "no line ties this process ID to a rank"
+	on := n.On
+	if len(n.Nodes) == 1 {
+		on = n.Nodes[0]
+	}
+	for _, pid := range pids {
+		id, ok := f.ident.pid[fileInt{"host:" + on, pid}]
+		if !ok || on == "" {
+			id, ok = f.ident.pid[fileInt{n.At.File, pid}]
+		}
+		for _, r := range f.Ranks {
+			if !ok && on != "" && r.Node == on && r.Pids[pid] {
+				id, ok = r.ID, true
+			}
+		}
+		if ok && id >= 0 {
+			n.Ranks, n.Why = append(n.Ranks, id), ""
+		}
+	}
+}
+
+// nodeNamed is the node that a host name or an address is of.
+func (f *Facts) nodeNamed(name string) (node, why string) {
+	if _, err := netip.ParseAddr(name); err == nil {
+		switch {
+		case f.NCCL.Known(name):
+			return f.NCCL.Host(name), ""
+		case f.knowsNode(name):
+			return name, ""
+		}
+		return "", "no line ties the address " + name + " to a node"
+	}
+	host := ShortHost(name)
+	if host == "" {
+		return "", name + " is no name of a node"
+	}
+	if i := strings.LastIndexByte(host, '-'); i > 0 && !f.knowsNode(host) && f.knowsNode(host[:i]) {
+		return host[:i], "" // the name of its network card: n12-ib
+	}
+	return host, ""
+}
+
+// knowsNode says that anything else is of this node.
+func (f *Facts) knowsNode(node string) bool {
+	if slices.ContainsFunc(f.Ranks, func(r *Rank) bool { return r.Node == node }) || slices.ContainsFunc(f.Anonymous, func(r *Rank) bool { return r.Node == node }) {
+		return true
+	}
+	for _, nodes := range []map[int]string{f.ident.taskNode, f.ident.rankNode} {
+		for _, n := range nodes {
+			if n == node {
+				return true
+			}
+		}
+	}
+	for _, n := range f.ident.fileNode {
+		if n == node {
+			return true
+		}
+	}
+	return false
+}
+
+// hostsIn are the hosts that a capture lists, without ports and without what torchrun adds to its launchers' names.
+func hostsIn(kind knowledge.NameKind, v string) []string {
+	var out []string
+	list := []string{v}
+	if kind != knowledge.AsAddress {
+		list = strings.FieldsFunc(v, func(r rune) bool { return r == '\'' || r == ' ' })
+		if all, err := hostlist.Expand(v); err == nil && len(all) > 0 && kind == knowledge.AsHost {
+			list = all
+		}
+	}
+	for _, h := range list {
+		h = strings.Trim(h, ", ")
+		if kind == knowledge.AsAgent { // <host>_<pid>_<number>
+			parts := strings.Split(h, "_")
+			if len(parts) < 3 {
+				continue
+			}
+			h = strings.Join(parts[:len(parts)-2], "_")
+		}
+		h, _, _ = strings.Cut(h, "<")
+		if a, err := netip.ParseAddrPort(h); err == nil {
+			h = a.Addr().String()
+		} else if i := strings.IndexByte(h, ':'); i > 0 && strings.Count(h, ":") == 1 {
+			h = h[:i]
+		}
+		h = strings.TrimPrefix(strings.Trim(h, "[]"), mapped)
+		if hostChars(h) && h != "localhost" && !strings.HasPrefix(h, "127.") && h != "::1" {
+			out = appendUnique(out, h)
+		}
+	}
+	return out
+}
+
+// hostChars says that nothing but what names and addresses of hosts are made of stands there.
+func hostChars(h string) bool {
+	return h != "" && len(h) <= 253 && !strings.ContainsFunc(h, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._:-%", r))
+	})
+}
+
+// mostNumbers bounds a list of ranks or tasks in a line.
+const mostNumbers = 1 << 16
+
+// numbersIn reads "4", "3, 7", "0-3,5", "[0-3]"; nil where anything else stands there.
+func numbersIn(v string) []int {
+	var out []int
+	for part := range strings.FieldsFuncSeq(strings.Trim(v, "[]"), func(r rune) bool { return r == ',' || r == ' ' }) {
+		lo, hi, isRange := strings.Cut(part, "-")
+		a, err := strconv.Atoi(lo)
+		b := a
+		if err == nil && isRange {
+			b, err = strconv.Atoi(hi)
+		}
+		if err != nil || a < 0 || b < a || b-a >= mostNumbers-len(out) {
+			return nil
+		}
+		for i := a; i <= b; i++ {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func taskWords(tasks []int) string { return counted("task", tasks) }
+
+// counted is "task 4", "tasks 4-7", "tasks 1, 3".
+func counted(noun string, list []int) string {
+	if len(list) == 1 {
+		return fmt.Sprintf("%s %d", noun, list[0])
+	}
+	sorted := slices.Sorted(slices.Values(list))
+	plural := cmp.Or(map[string]string{"process": "processes"}[noun], noun+"s")
+	if n := len(sorted); sorted[n-1]-sorted[0] == n-1 {
+		return fmt.Sprintf("%s %d-%d", plural, sorted[0], sorted[n-1])
+	}
+	return plural + " " + strings.Trim(strings.ReplaceAll(fmt.Sprint(sorted[:min(len(sorted), 8)]), " ", ", "), "[]")
+}
+
+func nonEmpty(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}
+
+func appendUnique(list []string, more ...string) []string {
+	for _, s := range more {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
