@@ -77,3 +77,32 @@ func TestWhomALineNamesReachesTheVerdict(t *testing.T) {
 		})
 	}
 }
+
+// A process that was lost and lost another one itself follows from that one; a task is a rank only where something proves it.
+func TestWhomLinesNameLeadsToTheFirst(t *testing.T) {
+	lost := func(writer, peer string) string {
+		return writer + ":301:340 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer " + peer + "<51159>\n"
+	}
+	const left = "srun: First task exited 60s ago\nsrun: StepId=4242.0 task 3: exited\nsrun: StepId=4242.0 tasks 0-2: running\nsrun: Terminating StepId=4242.0\n"
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		named string
+		ranks []int
+	}{
+		{"in a row", map[string]string{"error-4242-n1.out": lost("n1", "n2"), "error-4242-n2.out": lost("n2", "n3")}, "n3", nil},
+		{"each other", map[string]string{"error-4242-n1.out": lost("n1", "n2"), "error-4242-n2.out": lost("n2", "n1")}, "", nil},
+		{"a task", map[string]string{"slurm-4242.out": left}, "task 3", nil},
+		{"a task that is a rank", map[string]string{"slurm-4242.out": "0: [rank0]: a\n1: [rank1]: a\n2: [rank2]: a\n3: [rank3]: a\n" + left}, "", []int{3}},
+	} {
+		var files []simulate.File
+		for name, text := range c.files {
+			files = append(files, simulate.File{Name: name, Data: []byte(text)})
+		}
+		slices.SortFunc(files, func(a, b simulate.File) int { return strings.Compare(a.Name, b.Name) })
+		v := Run(read(t, files, nil, 0)).Verdict
+		if v.Root.Named != c.named || !slices.Equal(v.Root.Ranks, c.ranks) {
+			t.Errorf("%s: named %q, ranks %v, expected %q, %v (%s)", c.name, v.Root.Named, v.Root.Ranks, c.named, c.ranks, v.Summary)
+		}
+	}
+}
