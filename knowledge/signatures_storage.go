@@ -326,7 +326,6 @@ var clientSignatures = []Signature{
 		ID: "ais-status", Mechanism: StorageRetriesExhausted, Role: CauseRole, Tier: DataIO,
 		Literals: []string{"STATUS:"}, Not: []string{"Retrying ", "Falling back", "Failed to fetch"}, Pattern: `(?:Error|Conflict): STATUS:(?P<status>409|429|50[0-68-9]|5[1-9]\d), MESSAGE:(?P<text>.{1,160})`,
 		Meaning: "AIStore answered with an error after the client's last try.",
-		Scope:   ScopeStorage,
 		Do:      []Advice{adviceAISCluster},
 		Source:  "AIStore Python SDK, APIRequestError",
 		Example: "aistore.sdk.errors.AISError: STATUS:503, MESSAGE:cluster is starting up, REQ_URL:http://proxy/v1/objects/b/o",
