@@ -49,9 +49,8 @@ func folders(dir string) (batch, error) {
 		return captures(name, dir)
 	}
 	return batch{name, len(found), func(i int) (parcel, error) {
-		p := parcel{name: filepath.Base(found[i])}
-		p.files, err = contents(found[i], "")
-		return p, err
+		files, err := contents(found[i], "")
+		return parcel{name: filepath.Base(found[i]), files: files}, err
 	}}, nil
 }
 
