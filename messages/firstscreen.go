@@ -448,10 +448,7 @@ func layScreen(v *view, columns int) []screenLine {
 		limit = calmLines
 		head = []string{clip(v.Headline, columns)}
 	}
-	wrapped := make([][]string, len(v.Screen))
-	for i, p := range v.Screen {
-		wrapped[i] = wrap(p.Text, room)
-	}
+	wrapped := laid(v.Screen, room, limit-len(head))
 	total := len(head)
 	for i, n := range linesKept(v.Screen, wrapped, limit-len(head)) {
 		if n < len(wrapped[i]) {
@@ -459,24 +456,44 @@ func layScreen(v *view, columns int) []screenLine {
 		}
 		total += len(wrapped[i])
 	}
-	var lines []screenLine
+	var screen []screenLine
 	for _, h := range head {
-		lines = append(lines, screenLine{"", h})
+		screen = append(screen, screenLine{"", h})
 	}
 	for i, p := range v.Screen {
 		label := p.Label
 		for _, t := range wrapped[i] {
-			lines = append(lines, screenLine{label, t})
+			screen = append(screen, screenLine{label, t})
 			label = " "
 		}
 		// A command is there whole or not at all: the report has it in any case.
 		if c, ok := firstCommand(v); ok && p.Label == "Do now" {
 			if w := wrap(c, room); len(w) == 1 && total < limit {
-				lines = append(lines, screenLine{"Paste", w[0]})
+				screen = append(screen, screenLine{"Paste", w[0]})
 			}
 		}
 	}
-	return lines
+	return screen
+}
+
+// laid is each part in lines. Where that alone makes room for all that is said, the longest of them leave out where to see it.
+func laid(parts []part, room, limit int) [][]string {
+	whole, bare, lines := make([][]string, len(parts)), make([][]string, len(parts)), 0
+	for i, p := range parts {
+		whole[i] = wrap(p.Text, room)
+		lines += len(whole[i])
+	}
+	for i, p := range parts {
+		bare[i] = whole[i]
+		if w := wrap(strings.TrimSuffix(p.Text, p.Proof), room); lines > limit && len(w) < len(whole[i]) {
+			lines -= len(whole[i]) - len(w)
+			bare[i] = w
+		}
+	}
+	if lines > limit { // something is cut in any case
+		return whole
+	}
+	return bare
 }
 
 // linesKept says how many lines each part keeps, so that all have room together: the readiest gives up line after line, and none its last.
@@ -501,18 +518,18 @@ func linesKept(parts []part, wrapped [][]string, room int) []int {
 	return kept
 }
 
-// shortened is a part with n lines. Where to see it stays, whole, if half a line is left for what it is; else it goes, whole:
-// "See…" helps nobody.
+// shortened is a part with n lines. Where to see it goes, whole, if what it is has room without it; else it stays, whole, if half a line is
+// left for what it is: "See…" helps nobody.
 func shortened(p part, lines []string, n, room int) []string {
 	if p.Proof != "" && strings.Contains(strings.Join(lines, " "), strings.TrimSpace(p.Proof)) {
 		text := strings.TrimSuffix(p.Text, p.Proof)
+		if w := wrap(text, room); len(w) <= n {
+			return w
+		}
 		for _, begin := range beginnings(strings.TrimRight(text, "."), room/2, n*(room+1)) {
 			if w := wrap(strings.TrimRight(begin, " .,;:(…")+"…"+p.Proof, room); len(w) <= n {
 				return w
 			}
-		}
-		if w := wrap(text, room); len(w) <= n {
-			return w
 		}
 	}
 	return append(slices.Clone(lines[:n-1]), cut(lines[n-1], room))
