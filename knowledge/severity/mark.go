@@ -93,7 +93,7 @@ func lettered(line []byte, from, to int) bool {
 
 // priority reads syslog's "<3>" at the front and the journal's "PRIORITY=3".
 func priority(line []byte) mark {
-	i, n := 0, 0
+	var i, n int
 	switch {
 	case len(line) > 2 && line[0] == '<':
 		i = 1
@@ -134,11 +134,11 @@ func field(line []byte) mark {
 			for end < len(line) && wordByte(line[end]) {
 				end++
 			}
-			word := string(bytes.ToUpper(line[j:end]))
-			if l, ok := levels[word]; ok {
+			word := bytes.ToUpper(line[j:end])
+			if l, ok := levels[string(word)]; ok {
 				return mark{l, string(line[j:end]), j}
 			}
-			if l, ok := pino[word]; ok && bytes.IndexByte(line, '{') >= 0 {
+			if l, ok := pino[string(word)]; ok && bytes.IndexByte(line, '{') >= 0 {
 				return mark{l, string(line[j:end]), j}
 			}
 		}
