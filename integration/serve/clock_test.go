@@ -64,6 +64,7 @@ var untilWhen = regexp.MustCompile(`I wait until (\d\d:\d\d on \d+ \w+) \(UTC\)`
 // of the two each, and waits for one.
 func TestRemindersAndExpiryComeWhenTheyAreDue(t *testing.T) {
 	long(t)
+	t.Parallel()
 	for _, c := range []struct {
 		name                string
 		remind, expire      time.Duration

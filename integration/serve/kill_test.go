@@ -132,6 +132,9 @@ func TestABotThatIsKilledAgainAndAgainLosesNothing(t *testing.T) {
 	c := newCrowd(t)
 	defer c.all.Wait()
 	for _, kind := range []string{inSQLite, inPostgres} {
+		if brief() && kind == inPostgres { // whose kills in any state are sampled below
+			continue
+		}
 		want := undisturbed(t, missing, kind, server)
 		seeds := 6
 		if brief() {
