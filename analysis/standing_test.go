@@ -195,3 +195,29 @@ func TestGoodRunsTellWhatIsUsual(t *testing.T) {
 		}
 	}
 }
+
+// What is printed after the watchdogs reported may follow from it, and accuses nobody; what one rank printed before them may be why.
+func TestOfAHangOnlyWhatCameBeforeItIsAClue(t *testing.T) {
+	const strange = "mesh: FATAL neighbour 4 stopped answering, its line went dead\n"
+	for name, c := range map[string]struct {
+		before, after string
+		clues         int
+	}{
+		"after":  {"", strange, 0},
+		"before": {strange, "", 1},
+	} {
+		files := map[string]string{}
+		for r := range 6 { // of 8: who holds the others is not known
+			own := c
+			if r != 3 {
+				own.before, own.after = "", ""
+			}
+			files[fmt.Sprintf("logs/rank_%d.log", r)] = healthyLog(r, 300) + own.before + fmt.Sprintf("[rank%d]:[E1126 10:25:55.918754608 ProcessGroupNCCL.cpp:632] [Rank %d] Watchdog caught collective operation timeout: "+
+				"WorkNCCL(SeqNum=1307, OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=600000) ran for 600019 milliseconds before timing out.\n", r, r) + own.after
+		}
+		r := diagnosed(t, Input{Sources: written(t, files, ""), WorldSize: 8})
+		if len(r.Verdict.Candidates) < 2 || len(r.Standouts) != c.clues {
+			t.Errorf("%s: %s, %d candidates: %s%s", name, r.Verdict.Mechanism, len(r.Verdict.Candidates), r.Verdict.Summary, standoutsOf(r))
+		}
+	}
+}

@@ -22,14 +22,9 @@ func (b *builder) standouts() {
 	if v.Status == incident.NoFailure || !slices.Contains(mechanisms(v), unknown) {
 		return
 	}
-	for i := range b.s.Facts.Standing {
-		l := &b.s.Facts.Standing[i]
+	for _, l := range b.clues() {
 		if l.Score < least || len(b.r.Standouts) == mostStandouts {
 			break
-		}
-		// Where something is known of the run, or it may be well, a line of a healthy job is not to look like an accusation.
-		if (v.Mechanism != unknown || v.Ending != "") && !l.Tells() {
-			continue
 		}
 		b.r.Standouts = append(b.r.Standouts, standout(l))
 	}
@@ -40,6 +35,21 @@ func (b *builder) standouts() {
 		return
 	}
 	v.Summary, v.Why = "no known failure matches; most suspicious: "+b.r.Standouts[0].Statement, "the lines are ranked by how they stand out, not by what they mean"
+}
+
+// clues are the lines that stand out and may be shown. Where something is known of the run, or it may be well, a line of a healthy job, or one
+// that followed from what is known, is not to look like an accusation.
+func (b *builder) clues() []*novel.Line {
+	v := &b.r.Verdict
+	lines := mechanism.Leads(b.s.Facts)
+	if v.Mechanism == unknown && v.Ending == "" {
+		lines = nil
+		for i := range b.s.Facts.Standing {
+			lines = append(lines, &b.s.Facts.Standing[i])
+		}
+		return lines
+	}
+	return slices.DeleteFunc(lines, func(l *novel.Line) bool { return !l.Tells() })
 }
 
 func mechanisms(v *incident.Verdict) []string {

@@ -40,19 +40,67 @@ var partings = []string{"sigterm", "signal 15", "signal: 15", "signal=15", "term
 
 // comesOf says that a line was printed because of an ending: below any line that tells of it, later, or in words of a process that is ended.
 func comesOf(f *resolve.Facts, l *novel.Line, end *resolve.End) bool {
-	for _, e := range f.Ends {
-		if e.Line.File == l.File && e.Line.Off <= l.At.Off {
-			return true
-		}
-	}
-	p := line.Parse([]byte(l.Text))
-	at := StandingAt(l)
-	at.By, at.Stamp = &p.Who, p.Stamp
-	if t := f.At(at); t.Valid && end.T.Valid && !t.Before(end.T) {
+	if toldEnds(f).precede(f, l, end.T) {
 		return true
 	}
 	text := strings.ToLower(l.Text)
 	return slices.ContainsFunc(partings, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// troubles are the first lines of files, by offset, that tell of something.
+type troubles map[string]int64
+
+func (t troubles) note(p worker.Pos) {
+	if off, ok := t[p.File]; !ok || p.Off < off {
+		t[p.File] = p.Off
+	}
+}
+
+// precede says that such a line stands above a line that stands out, or that the line is of a later time than since.
+func (t troubles) precede(f *resolve.Facts, l *novel.Line, since resolve.Moment) bool {
+	if off, ok := t[l.File]; ok && off <= l.At.Off {
+		return true
+	}
+	p := line.Parse([]byte(l.Text))
+	at := StandingAt(l)
+	at.By, at.Stamp = &p.Who, p.Stamp
+	now := f.At(at)
+	return now.Valid && since.Valid && !now.Before(since)
+}
+
+func toldEnds(f *resolve.Facts) troubles {
+	t := troubles{}
+	for _, e := range f.Ends {
+		t.note(e.Line.Pos)
+	}
+	return t
+}
+
+// Leads keeps the lines that stand out and were printed before anything that is known to have failed or waited in vain: what is printed
+// after that may follow from it.
+func Leads(f *resolve.Facts) []*novel.Line {
+	t, since := toldEnds(f), resolve.Moment{}
+	note := func(at worker.At) {
+		t.note(at.Pos)
+		if m := f.At(at); m.Valid && (!since.Valid || m.T < since.T) {
+			since = m
+		}
+	}
+	for i := range f.Obs.Timeouts {
+		note(f.Obs.Timeouts[i].At)
+	}
+	for _, fl := range f.Failures {
+		if fl.Role != knowledge.InfoRole && fl.Role != knowledge.NoiseRole {
+			note(*fl.At)
+		}
+	}
+	var out []*novel.Line
+	for i := range f.Standing {
+		if l := &f.Standing[i]; !t.precede(f, l, since) {
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // StandingAt is where a line that stands out is.
