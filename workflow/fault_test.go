@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -105,6 +107,7 @@ func TestFilesThatDoNotFitAreLeftOutWhenTheDiskIsWell(t *testing.T) {
 
 func TestTheBotsCopiesOfFilesAreFetchedAgainWhenTheyAreLost(t *testing.T) {
 	s := found()
+	s.Engine.Open = func(string) (*os.File, error) { return nil, fs.ErrNotExist }
 	verdict, n := s.verdict, 0
 	s.verdict = func(in analysis.Input) (*incident.Report, error) {
 		if n++; n == 1 {

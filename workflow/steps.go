@@ -279,7 +279,7 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 		look = skim(inv)
 	}
 	report, jobs, err := f.diagnose(ctx, inv, look)
-	if errors.Is(err, analysis.ErrNothingToRead) && f.fetchedAgain(ctx, inv) {
+	if errors.Is(err, analysis.ErrNothingToRead) && f.copyLost(inv) && f.fetchedAgain(ctx, inv) {
 		report, jobs, err = f.diagnose(ctx, inv, look)
 	}
 	if ctx.Err() != nil {
@@ -319,7 +319,19 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 	return out, nil
 }
 
-// fetchedAgain brings the files of an investigation once more: the bot's copies may have been lost with its disk.
+// copyLost says that a file which was brought cannot be opened any more, as when the bot's disk was lost.
+func (f *Flow) copyLost(inv *Investigation) bool {
+	return f.Engine.Open != nil && slices.ContainsFunc(inv.Sources, func(s incident.Source) bool {
+		file, err := f.Engine.Open(s.Path)
+		if err != nil {
+			return true
+		}
+		_ = file.Close()
+		return false
+	})
+}
+
+// fetchedAgain brings the files of an investigation once more.
 func (f *Flow) fetchedAgain(ctx context.Context, inv *Investigation) bool {
 	got, err := f.collected(ctx, *inv, inv.Places)
 	if err != nil || len(got.Sources) == 0 {
