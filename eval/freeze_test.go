@@ -159,6 +159,18 @@ func TestCapturesAreCasesToo(t *testing.T) {
 	}
 }
 
+// What lies in a case's folder and is no part of the case, such as a report that somebody kept there, must not end the case.
+func TestAFreezeHoldsOnlyWhatTheEngineReads(t *testing.T) {
+	dir := cases(t, map[string]string{"a": "{}", "b": "{}"})
+	if err := os.WriteFile(filepath.Join(dir, "a", reportMember), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	frozen := freeze(t, Subjects{Dirs: []string{dir}}, 1, reads)
+	if got, n := against(t, frozen, Comparison{Options: Options{Diagnose: reads}}); n != 2 || len(got) > 0 {
+		t.Errorf("the same engine on %d of 2 cases: %q", n, got)
+	}
+}
+
 func TestWhatIsNoFreezeIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Against(t.Context(), dir, Comparison{Options: Options{Diagnose: reads}}, nil); err == nil {

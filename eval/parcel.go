@@ -49,7 +49,7 @@ func folders(dir string) (batch, error) {
 		return captures(name, dir)
 	}
 	return batch{name, len(found), func(i int) (parcel, error) {
-		files, err := contents(found[i], "")
+		files, err := caseFiles(found[i])
 		return parcel{name: filepath.Base(found[i]), files: files}, err
 	}}, nil
 }
@@ -91,6 +91,15 @@ func besideFolders(file string) bool {
 	return err == nil && slices.ContainsFunc(all, func(e fs.DirEntry) bool { return e.IsDir() })
 }
 
+// caseFiles reads what load reads of a case's folder. Anything else there might bear the name of the frozen report.
+func caseFiles(dir string) ([]member, error) {
+	all, err := contents(dir, "")
+	return slices.DeleteFunc(all, func(m member) bool {
+		top, _, _ := strings.Cut(m.name, "/")
+		return !slices.Contains([]string{answer, logsDir, evidenceDir, storageDir}, top)
+	}), err
+}
+
 // contents reads the regular files below root, or root itself where it is a file.
 func contents(root, prefix string) ([]member, error) {
 	list, err := sources(root, prefix)
@@ -127,7 +136,7 @@ func played(name string, specs []simulate.Spec) batch {
 			return p, err
 		}
 		p.name = inc.ID
-		p.files, err = contents(filepath.Join(dir, inc.ID), "")
+		p.files, err = caseFiles(filepath.Join(dir, inc.ID))
 		return p, err
 	}}
 }
