@@ -1,4 +1,5 @@
-// Command shape measures how the engine is built: what the redesign has to bring down. With -write it lowers the ceilings in docs/shape.md.
+// Command shape measures how the engine is built: what the redesign has to bring down. It shows each figure beside its ceiling in docs/shape.md
+// and fails where one is passed. With -write it lowers the ceilings.
 package main
 
 import (
@@ -8,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 )
 
 func main() {
@@ -24,17 +27,24 @@ func run(root string, write bool) error {
 	if err != nil {
 		return err
 	}
+	limits, err := ceilings(root)
+	if err != nil && !(write && errors.Is(err, fs.ErrNotExist)) {
+		return err
+	}
 	for _, m := range ms {
-		fmt.Printf("%8d  %s\n", m.now, m.name)
+		most := ""
+		if limit, ok := limits[m.name]; ok {
+			most = strconv.Itoa(limit)
+		}
+		fmt.Printf("%8d %8s  %s\n", m.now, most, m.name)
+	}
+	if passed := above(ms, limits); !write && len(passed) > 0 {
+		return errors.New(strings.Join(passed, "\n"))
 	}
 	if !write {
 		return nil
 	}
-	old, err := ceilings(root)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(root, page), table(ms, old), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(root, page), table(ms, limits), 0o644); err != nil {
 		return fmt.Errorf("writing the ceilings: %w", err)
 	}
 	return nil
