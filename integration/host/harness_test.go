@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -219,8 +218,6 @@ func (w *world) within(bound time.Duration, what string, condition func() bool) 
 	return time.Since(begun)
 }
 
-var jobInName = regexp.MustCompile(`^(?:error|slurm)-(\d{4,})`)
-
 // job writes the logs of a job that failed: an archive in the job's folder, so that the bot has to unpack it.
 func (w *world) job(seed uint64) string {
 	w.t.Helper()
@@ -231,17 +228,14 @@ func (w *world) job(seed uint64) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	t := tar.NewWriter(z)
-	id := ""
 	for _, f := range inc.Files {
-		if m := jobInName.FindStringSubmatch(f.Name); m != nil {
-			id = m[1]
-		}
 		w.must(t.WriteHeader(&tar.Header{Name: f.Name, Mode: 0o644, Size: int64(len(f.Data))}))
 		_, err := t.Write(f.Data)
 		w.must(err)
 	}
 	w.must(t.Close())
 	w.must(z.Close())
+	id := fmt.Sprint(inc.Played.Job)
 	dir := filepath.Join(w.roots, id)
 	w.must(os.Mkdir(dir, 0o755))
 	w.must(os.WriteFile(filepath.Join(dir, "logs.tar.gz"), b.Bytes(), 0o644))

@@ -272,11 +272,7 @@ func (w *world) job(spec simulate.Spec, hold func(name string) bool) (id string,
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for _, f := range inc.Files {
-		if m := jobInName.FindStringSubmatch(f.Name); m != nil {
-			id = m[1]
-		}
-	}
+	id = fmt.Sprint(inc.Played.Job)
 	dir := filepath.Join(w.roots, id)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		w.t.Fatal(err)
@@ -293,8 +289,6 @@ func (w *world) job(spec simulate.Spec, hold func(name string) bool) (id string,
 	}
 	return id, held
 }
-
-var jobInName = regexp.MustCompile(`^(?:error|slurm)-(\d{4,})`)
 
 // slash types a command as a user and returns what was answered at once.
 func (w *world) slash(user, channel, text string) slack.Ack {

@@ -2,9 +2,11 @@ package serve
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,10 +26,9 @@ func fails(t *testing.T, mechanism string) *simulate.Incident {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range inc.Files {
-			if jobInName.MatchString(f.Name) {
-				return inc
-			}
+		named := func(f simulate.File) bool { return strings.Contains(f.Name, fmt.Sprint(inc.Played.Job)) }
+		if slices.ContainsFunc(inc.Files, named) {
+			return inc
 		}
 	}
 	t.Fatalf("the grid holds no %s", mechanism)
@@ -81,12 +82,7 @@ func TestAStorageThatFailedIsFoundFromItsLogs(t *testing.T) {
 	store := newStorage(t)
 	store.daemons(inc)
 	w := start(t, reaches)
-	job := ""
-	for _, f := range inc.Files {
-		if m := jobInName.FindStringSubmatch(f.Name); m != nil {
-			job = m[1]
-		}
-	}
+	job := fmt.Sprint(inc.Played.Job)
 	dir := filepath.Join(w.roots, job)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,16 +35,13 @@ func (w *world) home(spec simulate.Spec) (job string, files []string) {
 		w.t.Fatal(err)
 	}
 	for _, f := range inc.Files {
-		if m := jobInName.FindStringSubmatch(f.Name); m != nil {
-			job = m[1]
-		}
 		name := filepath.Join(dir, f.Name)
 		if err := os.WriteFile(name, f.Data, 0o600); err != nil {
 			w.t.Fatal(err)
 		}
 		files = append(files, name)
 	}
-	return job, files
+	return fmt.Sprint(inc.Played.Job), files
 }
 
 // push runs bot push where SLURM's commands are not.
