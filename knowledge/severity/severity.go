@@ -4,7 +4,6 @@ package severity
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"unicode/utf8"
 )
@@ -89,7 +88,7 @@ func worst(line []byte) Sign {
 		return Sign{}
 	}
 	low := lower(line)
-	best := exitStatus(low)
+	best := exitStatus(low, line)
 	better := func(s Sign) {
 		if s.Level > best.Level || s.Level == best.Level && s.Level > Calm && s.At < best.At {
 			best = s
@@ -112,8 +111,9 @@ func lower(line []byte) []byte {
 	return low
 }
 
-// exitStatus reads "exit code 1", "exited with status: 139", "rc=143", "returned non-zero exit status 2". A status of 0 says nothing.
-func exitStatus(low []byte) Sign {
+// exitStatus reads "exit code 1", "exited with status: 139", "rc=143", "returned non-zero exit status 2". A status of 0 says nothing, nor does
+// an HTTP server's answer that is none of its errors.
+func exitStatus(low, line []byte) Sign {
 	for _, w := range exitWords {
 		for from := 0; ; {
 			i := bytes.Index(low[from:], w)
@@ -133,10 +133,11 @@ func exitStatus(low []byte) Sign {
 			for end < len(low) && end-j < 6 && low[end] >= '0' && low[end] <= '9' {
 				n, end = n*10+int(low[end]-'0'), end+1
 			}
-			if end == j || n == 0 || !bounded(low, i, end) {
+			answered := string(w) == "status code" && n >= 100 && n < 400
+			if end == j || n == 0 || answered || !bounded(low, i, end) {
 				continue
 			}
-			return Sign{Level: Failed, Why: fmt.Sprintf("exit status %d", n), At: i, Len: end - i}
+			return Sign{Level: Failed, Why: "says “" + string(line[i:end]) + "”", At: i, Len: end - i}
 		}
 	}
 	return Sign{}
@@ -238,7 +239,7 @@ func quantity(rest []byte) bool {
 	value := rest[i:]
 	for _, w := range nothings {
 		if bytes.HasPrefix(value, w) && bounded(value, 0, len(w)) {
-			return true
+			return !begins(w, value[len(w):])
 		}
 	}
 	n := 0
@@ -247,6 +248,19 @@ func quantity(rest []byte) bool {
 	}
 	// An error's number ("error: 13: Permission denied") is followed by what it means.
 	return n > 0 && (n == len(value) || value[n] != ':' && value[n] != '(')
+}
+
+// begins says that "no" or "on" is the first word of a message, not a value: "error: no lanes left". "Errors: no failures" has none.
+func begins(word, rest []byte) bool {
+	if w := string(word); w != "no" && w != "on" || len(rest) < 2 || rest[0] != ' ' {
+		return false
+	}
+	end := 1
+	for end < len(rest) && wordByte(rest[end]) {
+		end++
+	}
+	_, trouble := troubles[string(lower(rest[1:end]))]
+	return end > 1 && !trouble
 }
 
 // setting says that a word belongs to the name or the value of a setting, or to a path: "--exit-on-error", "on_error=raise", "/error/".
