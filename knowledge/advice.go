@@ -91,6 +91,11 @@ var unnamed = map[string]string{"job": "the job", "node": "the node", "nodes": "
 	"path": "the path", "item": "the item", "library": "the library", "module": "the package", "process": "the process", "container": "the container",
 	"interface": "the interface", "parameter": "the parameter"}
 
+// captures says that advice holds what its line captures.
+func (a Advice) captures() bool {
+	return slices.ContainsFunc(placeholder.FindAllString(a.Text+a.Command, -1), func(m string) bool { return !slices.Contains(Placeholders, m[1:len(m)-1]) })
+}
+
 // WithCaptures adds to values what a line captures. Rank, node and job stay those that are proven: a line may mean another numbering.
 func WithCaptures(values, captures map[string]string) map[string]string {
 	for name, v := range captures {

@@ -1,5 +1,7 @@
 package knowledge
 
+import "slices"
+
 // Name is what one capture of a signature's Pattern names, and what the line says of it.
 type Name struct {
 	Capture string
@@ -64,12 +66,13 @@ func (s *Signature) Named(fields map[string]string, whose Whose, kinds ...NameKi
 	return ""
 }
 
-// Keeps says that the words of a line are needed beyond its id: they name something that a reader of facts looks for.
+// Keeps says that the words of a line are needed beyond its id: they name something that a reader of facts looks for, or that the line's
+// own advice holds.
 func (s *Signature) Keeps() bool {
 	for _, n := range s.Names {
 		if n.Kind.Process() && n.Whose != Mentioned || n.Kind == AsServer || n.Kind == AsReason {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(s.Do, Advice.captures)
 }
