@@ -2,6 +2,7 @@ package novel
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -252,24 +253,18 @@ func code(l string) string {
 
 // foreign are what the paths and names of frames hold that belong to libraries and runtimes.
 var foreign = []string{"site-packages/", "dist-packages/", "/lib/python", "<frozen", "<string>", "/usr/lib", "/usr/include", "/usr/local/go/src", "node_modules/", "node:internal", "/rustc/",
-	"/libc", "/csrc/", "/aten/src", "/c10/", "/go/pkg/mod/", "/library/std/", "/library/core/", "/runtime/", "./lib/", "/opt/conda/lib"}
+	"/stdlib/", "/.julia/packages/", "/gems/", "/vendor/", "/.cargo/registry/", "/libc", "/csrc/", "/aten/src", "/c10/", "/go/pkg/mod/", "/library/std/", "/library/core/", "/runtime/", "./lib/", "/opt/conda/lib"}
 
 // foreignNames begin the names of functions of runtimes.
-var foreignNames = []string{"runtime.", "java.", "javax.", "sun.", "jdk.", "scala.", "kotlin.", "org.apache.", "std::", "core::", "System.", "Microsoft.", "__GI_", "c10::", "at::", "torch::", "raise", "abort",
-	"rust_begin_unwind", "panic", "main.main.func", "google::"}
+var foreignNames = []string{"runtime.", "java.", "javax.", "sun.", "jdk.", "scala.", "kotlin.", "org.apache.", "std::", "core::", "System.", "Microsoft.", "__GI_", "c10::", "at::", "torch::", "google::"}
+
+// enders are functions of runtimes that only carry out an end.
+var enders = []string{"raise", "abort", "panic", "rust_begin_unwind"}
 
 func users(f *Frame) bool {
-	for _, p := range foreign {
-		if strings.Contains(f.File, p) {
-			return false
-		}
-	}
-	for _, p := range foreignNames {
-		if strings.HasPrefix(f.Func, p) && f.Func != "main.main" {
-			return false
-		}
-	}
-	return true
+	inside := func(p string) bool { return strings.Contains(f.File, p) }
+	begins := func(p string) bool { return strings.HasPrefix(f.Func, p) }
+	return !slices.ContainsFunc(foreign, inside) && !slices.ContainsFunc(foreignNames, begins) && !slices.Contains(enders, f.Func)
 }
 
 // Says is the stop in a sentence: its message, else the code that raised it, and where that stands.
