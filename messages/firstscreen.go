@@ -72,7 +72,7 @@ func screen(v *view) []part {
 		add(couldBe, strings.Join(names, " · "))
 	}
 	for i, s := range r.Standouts {
-		add(fmt.Sprintf("Clue %d", i+1), clue(s))
+		add(fmt.Sprintf("Clue %d", i+1), clue(s, v.Headline))
 	}
 	add("Where", unplaced(r.Verdict))
 	add("How sure", sureText(r.Verdict))

@@ -167,3 +167,21 @@ func TestTheFirstScreenSaysWhatTheStoragesLogsComeTo(t *testing.T) {
 		}
 	}
 }
+
+// A clue does not say again what the headline says, nor reasons that weigh little.
+func TestACluesRowSaysEachThingOnce(t *testing.T) {
+	line := func(says string, n int64) incident.Standout {
+		return incident.Standout{Statement: says, N: 1, Score: 60, Evidence: []incident.Evidence{incident.Quote("a.log", n, 0, says, nil)},
+			Reasons: []incident.Reason{{Part: "severity", Points: 30, Text: "logged as E0312"}, {Part: "rarity", Points: 8, Text: "it is printed once"}}}
+	}
+	r := undecided()
+	r.Verdict.Mechanism, r.Verdict.Candidates = "unknown", r.Verdict.Candidates[:1]
+	r.Standouts = []incident.Standout{line("lane 3 is torn", 7), line("lane 4 is late", 9)}
+	screen := strings.Join(FirstScreen(r, 100), "\n")
+	if strings.Count(screen, "lane 3 is torn") != 1 || strings.Count(screen, "lane 4 is late") != 1 || strings.Contains(screen, "printed once") {
+		t.Error(screen)
+	}
+	if got := answer(r, 100, "Clue 1"); got != "a.log:7: logged as E0312" {
+		t.Errorf("%q", got)
+	}
+}

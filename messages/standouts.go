@@ -9,11 +9,14 @@ import (
 // mostOfHeading is how many columns of a line that stands out the heading shows.
 const mostOfHeading = 100
 
-// mostReasons is how many reasons of a line that stands out the first screen gives.
-const mostReasons = 3
+// The first screen gives the heaviest reasons why a line stands out, and none that weighs little beside them: that it is printed once.
+const (
+	mostReasons = 3
+	leastReason = 10 // points
+)
 
-// clue is a line that stands out: where it is, who wrote it, what it says, and why somebody should look at it.
-func clue(s incident.Standout) string {
+// clue is a line that stands out: where it is, who wrote it, what it says unless the headline does, and why somebody should look at it.
+func clue(s incident.Standout, headline string) string {
 	where, who := "", []string{}
 	for _, e := range s.Evidence {
 		if e.Kind == incident.KindQuote {
@@ -32,13 +35,16 @@ func clue(s incident.Standout) string {
 	}
 	var why []string
 	for _, p := range s.Reasons {
-		if p.Points > 0 && len(why) < mostReasons {
+		if p.Points >= leastReason && len(why) < mostReasons {
 			why = append(why, flat(p.Text))
 		}
 	}
-	t := where + ": " + clip(flat(s.Statement), mostOfHeading)
-	if len(why) > 0 {
-		t += " (" + strings.Join(why, "; ") + ")"
+	says, reasons := clip(flat(s.Statement), mostOfHeading), strings.Join(why, "; ")
+	switch {
+	case reasons != "" && strings.Contains(headline, says):
+		return where + ": " + reasons
+	case reasons != "":
+		reasons = " (" + reasons + ")"
 	}
-	return t
+	return where + ": " + says + reasons
 }
