@@ -138,6 +138,16 @@ func TestWhatNobodyForesawIsQuoted(t *testing.T) {
 	t.Logf("of %d cases %d are quoted, the rank of %d is named", len(strangeCases), quoted, placed)
 }
 
+// A stack is one clue, however many of its lines sound bad.
+func TestAStackIsOneClue(t *testing.T) {
+	const stack = "ERROR: LoadError: lane 3 has 7 rows\nStacktrace:\n  [1] claim(x::Int64)\n    @ Main ./mux.jl:88\n  [2] top-level scope\n    @ /src/train.jl:12\nin expression starting at /src/train.jl:9\nfeeder helper left with exit status 41\n"
+	r := diagnosed(t, Input{Sources: strangeJob(t, 3, stack)})
+	got := standoutsOf(r)
+	if strings.Contains(got, "Stacktrace") || !strings.Contains(got, "lane 3 has 7 rows") || !strings.Contains(got, "exit status 41") {
+		t.Error(got)
+	}
+}
+
 func standoutsOf(r *incident.Report) string {
 	var b strings.Builder
 	for _, s := range r.Standouts {

@@ -22,11 +22,14 @@ func (b *builder) standouts() {
 	if v.Status == incident.NoFailure || !slices.Contains(mechanisms(v), unknown) {
 		return
 	}
+	var shown []*novel.Line
 	for _, l := range b.clues() {
-		if l.Score < least || len(b.r.Standouts) == mostStandouts {
+		if l.Score < least || len(shown) == mostStandouts {
 			break
 		}
-		b.r.Standouts = append(b.r.Standouts, standout(l))
+		if !slices.ContainsFunc(shown, l.Within) {
+			b.r.Standouts, shown = append(b.r.Standouts, standout(l)), append(shown, l)
+		}
 	}
 	if s := b.s.Facts.Standing; len(b.r.Standouts) == 0 && len(s) > 0 && len(b.s.Facts.Tails) == 0 && v.Mechanism == unknown {
 		b.r.Standouts = append(b.r.Standouts, standout(&s[0])) // of evidence alone one line is better than none

@@ -235,7 +235,7 @@ func (k *Kind) write(b []byte) {
 // bare says that a line holds no letter of any language.
 func bare(text []byte) bool {
 	for _, c := range text {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80 {
+		if letter(c) || c >= 0x80 {
 			return !spoken(text)
 		}
 	}

@@ -86,6 +86,15 @@ func (l *Line) Tells() bool {
 	return l.Stands() || parting && !l.Background && !l.Known.Noise && !l.Known.Read
 }
 
+// Within says that a line belongs to the traceback, panic or stack that another one opens.
+func (l *Line) Within(o *Line) bool {
+	switch {
+	case o.Stop == nil, l.File != o.StopFile, o.File != o.StopFile, l.At.Off < o.At.Off:
+		return false
+	}
+	return l.At.Off <= max(o.Stop.At.Off, o.Stop.Frame.At.Off)
+}
+
 // candidate is a template with all its lines.
 type candidate struct {
 	Line
