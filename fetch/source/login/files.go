@@ -107,35 +107,32 @@ func (f *Files) Stat(ctx context.Context, name string) (source.File, error) {
 }
 
 // look describes a regular file, and says where it is.
-func (f *Files) look(ctx context.Context, l *link, t *tree.Tree, name string) (e tree.Entry, real string, err error) {
-	way, err := t.Resolve(ctx, name)
+func (f *Files) look(ctx context.Context, l *link, t *tree.Tree, name string) (e tree.Entry, way tree.Way, err error) {
+	if way, err = t.Resolve(ctx, name); err != nil {
+		return e, way, err
+	}
+	disk := remote{l.files}
+	if e, err = disk.Lstat(way.Real); err != nil {
+		return e, way, f.node.fault(name, err)
+	}
+	dir, err := disk.Lstat(path.Dir(way.Real))
 	if err != nil {
-		return e, "", err
+		return e, way, f.node.fault(name, err)
 	}
-	real = way.Real
-	info, err := l.files.Lstat(real)
-	if err != nil {
-		return e, "", f.node.fault(name, err)
+	refused := source.Kind("")
+	switch {
+	case e.Mode&fs.ModeSymlink != 0, !dir.Mode.IsDir(): // put there just now
+		refused = source.Changed
+	case !e.Mode.IsRegular():
+		refused = source.NotRegular
+	case !way.Vouched(e), planted(dir, e):
+		refused = source.Foreign
 	}
-	if info.Mode()&fs.ModeSymlink != 0 { // put there just now
-		return e, "", &source.Error{Kind: source.Changed, Name: name}
-	}
-	if !info.Mode().IsRegular() {
-		return e, "", &source.Error{Kind: source.NotRegular, Name: name}
-	}
-	e = entry(info)
-	if !way.Vouched(e) {
-		return e, "", &source.Error{Kind: source.Foreign, Name: name}
-	}
-	dir, err := l.files.Lstat(path.Dir(real))
-	if err != nil {
-		return e, "", f.node.fault(name, err)
-	}
-	if planted(entry(dir), e) {
-		return e, "", &source.Error{Kind: source.Foreign, Name: name}
+	if refused != "" {
+		return e, way, &source.Error{Kind: refused, Name: name}
 	}
 	e.File.Name = name
-	return e, real, nil
+	return e, way, nil
 }
 
 // Open implements source.Source.
@@ -149,17 +146,17 @@ func (f *Files) Open(ctx context.Context, name string, offset int64) (source.Fil
 	}
 	body, err := do(ctx, l, func() (*content, error) {
 		// A pipe would be opened by the server, which would then wait for its writer: look first.
-		seen, real, err := f.look(ctx, l, t, name)
+		seen, way, err := f.look(ctx, l, t, name)
 		if err != nil {
 			return nil, err
 		}
-		file, err := l.files.Open(real)
+		file, err := l.files.Open(way.Real)
 		if err != nil {
 			return nil, f.node.fault(name, err)
 		}
 		info, err := file.Stat()
 		if err == nil {
-			err = f.same(ctx, l, t, name, real, seen, entry(info))
+			err = f.same(ctx, l, t, name, way.Real, seen, entry(info))
 		}
 		if err == nil && (offset < 0 || offset > info.Size()) {
 			err = &source.Error{Kind: source.Changed, Name: name, More: fmt.Sprintf("it has %d bytes", info.Size())}
@@ -192,7 +189,8 @@ func (f *Files) same(ctx context.Context, l *link, t *tree.Tree, name, real stri
 	if err != nil {
 		return err
 	}
-	if again != real || !opened.Mode.IsRegular() || opened.Account != seen.Account || opened.File.Size < seen.File.Size {
+	fits := opened.Mode.IsRegular() && opened.Account == seen.Account && opened.File.Size >= seen.File.Size
+	if again.Real != real || !fits || !steady(ctx, remote{l.files}, again, opened.Account) {
 		return &source.Error{Kind: source.Changed, Name: name}
 	}
 	return nil

@@ -73,7 +73,7 @@ func (s *search) below(name string, way Way, rest []string) {
 		case len(rest) == 1:
 			s.take(child, way, e)
 		case e.Mode.IsDir():
-			s.below(child, Way{path.Join(way.Real, e.Name), way.links}, rest[1:])
+			s.below(child, way.in(e.Name), rest[1:])
 		case e.Mode&fs.ModeSymlink != 0:
 			s.below(child, Way{}, rest[1:])
 		}
@@ -91,7 +91,7 @@ func (s *search) all(name string, way Way, depth int) {
 			return
 		}
 		if e.Mode.IsDir() {
-			s.all(path.Join(name, e.Name), Way{path.Join(way.Real, e.Name), way.links}, depth+1)
+			s.all(path.Join(name, e.Name), way.in(e.Name), depth+1)
 		} else {
 			s.take(path.Join(name, e.Name), way, e)
 		}

@@ -77,6 +77,7 @@ func CheckPattern(pattern string) error {
 // Way is where a name leads.
 type Way struct {
 	Real string // has no links in it
+	root string // in which Real lies
 	// links are the accounts of the links on the way, without those that are trusted.
 	links []int64
 }
@@ -84,6 +85,22 @@ type Way struct {
 // Vouched says that whoever made the links on the way may name the file at its end.
 func (w Way) Vouched(e Entry) bool {
 	return !slices.ContainsFunc(w.links, func(l int64) bool { return l == Unknown || l != e.Account })
+}
+
+// in is the way to a name in a directory, where that name is no link.
+func (w Way) in(name string) Way {
+	w.Real = path.Join(w.Real, name)
+	return w
+}
+
+// Dirs are the directories that Real lies in, from the root on.
+func (w Way) Dirs() (dirs []string) {
+	for dir := w.Real; dir != w.root && dir != "/"; {
+		dir = path.Dir(dir)
+		dirs = append(dirs, dir)
+	}
+	slices.Reverse(dirs)
+	return dirs
 }
 
 // Resolve says where a name leads, if that is below a root.
@@ -97,7 +114,9 @@ func (t *Tree) Resolve(ctx context.Context, name string) (Way, error) {
 		if err != nil && (fresh || source.KindOf(err) != source.NotFound) {
 			return Way{}, err
 		}
-		if err == nil && slices.ContainsFunc(roots, func(r string) bool { return r != "" && Within(r, way.Real) }) {
+		in := slices.IndexFunc(roots, func(r string) bool { return r != "" && Within(r, way.Real) })
+		if err == nil && in >= 0 {
+			way.root = roots[in]
 			return way, nil
 		}
 		if fresh && rerr != nil && source.KindOf(rerr) != source.NotFound {

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const alice, mallory = 20001, 20002
@@ -148,6 +150,56 @@ func TestWhatIsExchangedMeanwhileIsNotReadOverSFTP(t *testing.T) {
 	t.Logf("%d read, %d refused", read, refused)
 	if read == 0 || refused == 0 {
 		t.Errorf("%d read, %d refused: nothing was exchanged", read, refused)
+	}
+}
+
+// A server resolves every path anew: the folder that was looked at is not the one that the next look comes through.
+func TestFoldersThatAreExchangedLeadToNothingOfOthersOverSFTP(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make files of several accounts")
+	}
+	n, base := serve(t).node(t), cluster(t)
+	deep, link := base+"/logs/mallory/deep", base+"/logs/mallory/link"
+	own(t, mallory, os.Mkdir(deep, 0o755), deep)
+	own(t, mallory, os.Chmod(deep, 0o777), deep)
+	own(t, mallory, os.WriteFile(deep+"/v.log", []byte("mine"), 0o644), deep+"/v.log")
+	own(t, alice, os.WriteFile(deep+"/hers.log", []byte("mine"), 0o644), deep+"/hers.log")
+	own(t, mallory, os.Symlink(base+"/home", link), link)
+	files, err := n.Files(base + "/logs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"v.log", "hers.log"} {
+		if b, err := bytesOf(files, deep+"/"+name); string(b) != "mine" {
+			t.Errorf("%s in a folder that all may write to: %q, %v", name, b, err)
+		}
+	}
+	stop := make(chan struct{})
+	var swapping sync.WaitGroup
+	swapping.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = unix.Renameat2(unix.AT_FDCWD, deep, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE)
+			}
+		}
+	})
+	refused := 0
+	for begun := time.Now(); time.Since(begun) < 2*time.Second; {
+		b, err := bytesOf(files, deep+"/v.log")
+		if err != nil {
+			refused++
+		} else if string(b) != "mine" {
+			t.Errorf("%q is read", b)
+			break
+		}
+	}
+	close(stop)
+	swapping.Wait()
+	if refused == 0 {
+		t.Error("nothing was exchanged")
 	}
 }
 
