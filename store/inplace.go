@@ -42,10 +42,7 @@ func (db *DB) adopt(ctx context.Context) error {
 	stray := db.inPlace()
 	db.gate.RUnlock()
 	if stray == nil {
-		if wal, err := os.Stat(db.path + "-wal"); err == nil {
-			db.opened.wal = wal
-		}
-		return nil
+		return db.keepLog(ctx)
 	}
 	now, err := os.Stat(db.path)
 	if err != nil {
@@ -57,7 +54,30 @@ func (db *DB) adopt(ctx context.Context) error {
 	if age := time.Since(now.ModTime()); age >= 0 && age < settled {
 		return stray
 	}
-	return db.changePools(ctx, func() error { return db.keepTheirs(db.closePools) })
+	return db.changePools(ctx, db.keepTheirs)
+}
+
+// keepLog sees to it that what is written lasts. Where somebody removed the log beside the file, SQLite goes on writing to one without
+// a name, which a crash would take along: then all of it is brought into the file, and a new log is begun.
+func (db *DB) keepLog(ctx context.Context) error {
+	if db.path == "" {
+		return nil
+	}
+	wal, err := os.Stat(db.path + "-wal")
+	switch was := db.opened.wal; {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil // nobody can tell
+	case was == nil, err == nil && os.SameFile(was, wal):
+		db.opened.wal = wal
+		return nil
+	}
+	return db.reopen(ctx, func(closing func() error) error {
+		var busy, pages, moved int
+		if err := db.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved); err != nil || busy != 0 {
+			return errors.Join(errors.New("the log beside "+db.path+" is gone, and not brought into it yet"), err)
+		}
+		return closing()
+	})
 }
 
 // whole says why a file is no store that this program can use. It leaves no trace beside the file.
@@ -91,7 +111,7 @@ func (db *DB) Rescue(ctx context.Context) error {
 	if err := os.RemoveAll(part); err != nil {
 		return fmt.Errorf("writing the store anew: %w", err)
 	}
-	err := db.changePools(ctx, func() error {
+	err := db.changePools(ctx, func(closing func() error) error {
 		f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // only the owner may read it
 		if err != nil {
 			return err
@@ -105,7 +125,7 @@ func (db *DB) Rescue(ctx context.Context) error {
 		if err := errors.Join(f.Sync(), os.Link(part, db.path), syncDir(filepath.Dir(db.path))); err != nil {
 			return err
 		}
-		return errors.Join(db.closePools(), os.Remove(part))
+		return errors.Join(closing(), os.Remove(part))
 	})
 	if err != nil {
 		return fmt.Errorf("writing the store anew: %w", err)
@@ -113,8 +133,21 @@ func (db *DB) Rescue(ctx context.Context) error {
 	return nil
 }
 
-// changePools lets change close the pools while nobody uses them, and opens them on the file that is there then.
-func (db *DB) changePools(ctx context.Context, change func() error) error {
+// changePools goes over to a file that may be another store, or of another time.
+func (db *DB) changePools(ctx context.Context, change func(closing func() error) error) error {
+	if err := db.reopen(ctx, change); err != nil {
+		return err
+	}
+	steps, err := migrations()
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.migrate(ctx, steps), db.takeOver(ctx))
+}
+
+// reopen lets change close the pools while nobody uses them, and opens them on the file that is there then. Pools that change leaves
+// open go on: they may hold what is nowhere else.
+func (db *DB) reopen(ctx context.Context, change func(closing func() error) error) error {
 	// Not Lock, which would make those wait who read while they read.
 	for !db.gate.TryLock() {
 		select {
@@ -123,22 +156,19 @@ func (db *DB) changePools(ctx context.Context, change func() error) error {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	err := change()
-	if _, serr := os.Stat(db.path); err == nil || serr == nil {
+	closed := false
+	err := change(func() error {
+		closed = true
+		return db.closePools()
+	})
+	if closed {
 		err = errors.Join(err, db.connect())
 	}
 	if err == nil {
 		err = db.lockAgain()
 	}
 	db.gate.Unlock()
-	if err != nil {
-		return err
-	}
-	steps, err := migrations()
-	if err != nil {
-		return err
-	}
-	return errors.Join(db.migrate(ctx, steps), db.takeOver(ctx))
+	return err
 }
 
 // closePools closes every connection, and leaves nothing of the old file beside the path: its log would be taken for that of

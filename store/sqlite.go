@@ -89,6 +89,7 @@ func (db *DB) connect() (err error) {
 		return errors.Join(err, db.write.Close())
 	}
 	db.read.SetMaxOpenConns(4)
+	db.opened = files{}
 	db.opened.main, err = os.Stat(db.path)
 	return err
 }
