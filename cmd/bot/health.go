@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"faultline/fetch/spool"
+	"faultline/store/blob"
 	"faultline/store/health"
 	"faultline/workflow"
 )
@@ -27,9 +28,9 @@ func hostChecks(s *stores, logs *brought) []health.Check {
 			},
 		},
 		health.Folder("data", s.Dir),
-	}
-	for _, name := range []string{"blobs", "spool", "uploads"} {
-		checks = append(checks, health.Folder(name, filepath.Join(s.Dir, name)))
+		health.Folder("blobs", filepath.Join(s.Dir, "blobs"), blob.Folders...),
+		health.Folder("spool", filepath.Join(s.Dir, scratchDir)),
+		health.Folder("uploads", filepath.Join(s.Dir, uploadsDir)),
 	}
 	if logs.Spool != nil {
 		checks = append(checks, health.Folder("taken", takenIn(s.Dir), spool.Folders...))

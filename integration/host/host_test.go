@@ -151,6 +151,21 @@ func sizeLimit(w *world) func() {
 	return func() { set(^uint64(0)) }
 }
 
+func noFileLeft(w *world) func() {
+	limit := func(lim, was *syscall.Rlimit) {
+		_, _, e := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(w.bot.Process.Pid), syscall.RLIMIT_NOFILE, uintptr(unsafe.Pointer(lim)), uintptr(unsafe.Pointer(was)), 0, 0)
+		if e != 0 {
+			w.t.Fatal(e)
+		}
+	}
+	var was syscall.Rlimit
+	limit(nil, &was)
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", w.bot.Process.Pid))
+	w.must(err)
+	limit(&syscall.Rlimit{Cur: uint64(len(open)), Max: was.Max}, nil)
+	return func() { limit(&was, nil) }
+}
+
 // locked is held by another process: this one.
 func locked(w *world) func() {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(w.data, "faultline.db")+"?_pragma=busy_timeout(5000)&_txlock=exclusive")
@@ -183,6 +198,7 @@ var troubles = []trouble{
 	{"blobs-read-only", tmpfs("blobs", "size=8m"), readOnly("blobs"), "blobs", "read-only", filesNot + "disk is read-only", false, false},
 	{"spool-not-permitted", asNobody, chmod("spool", 0o500), "spool", "permission denied", filesNot + "no permission", false, false},
 	{"blobs-not-permitted", asNobody, chmod("blobs", 0), "blobs", "permission denied", filesNot + "no permission", false, false},
+	{"blob-parts-not-permitted", asNobody, chmod("blobs/.part", 0o500), "blobs", "permission denied", filesNot + "no permission", false, false},
 	{"data-not-permitted", asNobody, chmod("", 0o500), "data", "permission denied", "", false, false},
 	{"spool-moved-away", nil, away("spool", nil), "spool", "no such file", filesNot + "folder is gone", false, false},
 	{"blobs-moved-away", nil, away("blobs", nil), "blobs", "no such file", filesNot + "folder is gone", false, false},
@@ -192,6 +208,7 @@ var troubles = []trouble{
 	{"spool-removed", nil, removed("spool"), "spool", "no such file", "", true, false},
 	{"blobs-removed", nil, removed("blobs"), "blobs", "no such file", "", true, false},
 	{"file-size-limit", nil, sizeLimit, "data", "ulimit", storeNot + "disk error", false, false},
+	{"no-file-left", nil, noFileLeft, "data", "too many open files", "", false, false},
 	{"store-locked", nil, locked, "store", "", storeNot, false, false},
 	{"store-moved-away", nil, away("faultline.db", nil), "store", "is gone", storeNot + "the database file is gone", false, false},
 	{"store-removed", nil, removed("faultline.db", "faultline.db-wal", "faultline.db-shm", "faultline.db.lock"), "store", "is gone", "", true, false},

@@ -55,7 +55,7 @@ func (s Store) Delete(ctx context.Context, key string) error {
 
 // List returns all keys, sorted.
 func (s Store) List(ctx context.Context) ([]string, error) {
-	names, err := s.Bucket.List(ctx, "blob/")
+	names, err := s.Bucket.List(ctx, contents+"/")
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +68,11 @@ func (s Store) List(ctx context.Context) ([]string, error) {
 	return keys, nil
 }
 
+// contents is the part of a bucket that a Store has.
+const contents = "blob"
+
 // spread keeps directories small.
-func spread(sum string) string { return "blob/" + sum[:2] + "/" + sum }
+func spread(sum string) string { return contents + "/" + sum[:2] + "/" + sum }
 
 func isSum(key string) bool {
 	b, err := hex.DecodeString(key)

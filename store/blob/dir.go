@@ -26,6 +26,9 @@ type Dir struct {
 // parts is where files are while they are written.
 const parts = ".part"
 
+// Folders are what a Dir with contents has in its directory.
+var Folders = []string{parts, contents}
+
 // partAge is when a file in parts belongs to a process that is gone.
 const partAge = 24 * time.Hour
 

@@ -25,15 +25,19 @@ const (
 	leastSize = 1 << 30
 )
 
-// Folder is the check of a folder that the bot writes to. Those within are made where they are missing.
+// Folder is the check of a folder that the bot writes to, and of those within, which are made where they are missing.
 func Folder(name, dir string, within ...string) Check {
 	return Check{
 		Name: name, Cannot: "store files",
 		Probe: func(context.Context) error {
 			err := probe(dir)
 			for _, sub := range within {
+				sub = filepath.Join(dir, sub)
 				if err == nil {
-					err = os.MkdirAll(filepath.Join(dir, sub), 0o700)
+					err = os.MkdirAll(sub, 0o700)
+				}
+				if err == nil {
+					err = write(filepath.Join(sub, probeFile))
 				}
 			}
 			return err

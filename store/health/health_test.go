@@ -129,6 +129,15 @@ func TestAFolderIsProbedByWritingToIt(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != "part" {
 		t.Errorf("left behind: %v %v", left, err)
 	}
+	if err := os.Remove(filepath.Join(dir, "part")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/proc/self", filepath.Join(dir, "part")); err != nil { // root may write anywhere else
+		t.Fatal(err)
+	}
+	if err := c.Probe(t.Context()); err == nil {
+		t.Error("a folder within that takes nothing passes")
+	}
 	if err := c.Mend(t.Context()); !errors.Is(err, ErrLeft) {
 		t.Errorf("a folder that is there is made anew: %v", err)
 	}
