@@ -309,7 +309,7 @@ func (u *unpacking) write(dst string, r io.Reader) (n int64, sum string, err err
 	}
 	h := sha256.New()
 	room := min(u.lim.entry, u.lim.spool-u.spooled)
-	n, err = io.Copy(io.MultiWriter(keeper{w}, h), io.LimitReader(r, room+1))
+	n, err = io.Copy(io.MultiWriter(workflow.Keeping(w), h), io.LimitReader(r, room+1))
 	if cerr := w.Close(); err == nil {
 		err = workflow.NotKept(cerr)
 	}
@@ -326,14 +326,6 @@ func (u *unpacking) write(dst string, r io.Reader) (n int64, sum string, err err
 		return n, hex.EncodeToString(h.Sum(nil)), errBomb
 	}
 	return n, hex.EncodeToString(h.Sum(nil)), err
-}
-
-// keeper marks what a disk of ours refuses, and keeps it apart from what is wrong with an archive.
-type keeper struct{ io.Writer }
-
-func (k keeper) Write(b []byte) (int, error) {
-	n, err := k.Writer.Write(b)
-	return n, workflow.NotKept(err)
 }
 
 // safe cleans an entry's path, and refuses one that is absolute, climbs, or holds what no log's name does.

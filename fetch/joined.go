@@ -207,7 +207,7 @@ func (p *parts) open(name string) error {
 	if err != nil {
 		return workflow.NotKept(err)
 	}
-	p.f, p.w = f, bufio.NewWriterSize(keeper{f}, 64<<10)
+	p.f, p.w = f, bufio.NewWriterSize(workflow.Keeping(f), 64<<10)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package workflow
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"slices"
 	"syscall"
@@ -28,6 +29,16 @@ func NotKept(err error) error {
 		return err
 	}
 	return &Fault{"store files", DiskReason(err), err}
+}
+
+// Keeping is a writer to a disk of the bot's own: what that refuses is marked, and so told from what is wrong with what is written.
+func Keeping(w io.Writer) io.Writer { return keeping{w} }
+
+type keeping struct{ io.Writer }
+
+func (k keeping) Write(b []byte) (int, error) {
+	n, err := k.Writer.Write(b)
+	return n, NotKept(err)
 }
 
 // diskReasons say in words what a system says in numbers.

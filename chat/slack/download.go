@@ -82,7 +82,7 @@ func writeFile(path string, r io.Reader, limit int64) error {
 	if limit >= 0 {
 		r = io.LimitReader(r, limit+1)
 	}
-	n, err := io.Copy(kept{tmp}, r)
+	n, err := io.Copy(workflow.Keeping(tmp), r)
 	if err == nil && limit >= 0 && n > limit {
 		err = fmt.Errorf("it has more than the %d bytes that are allowed", limit)
 	}
@@ -96,14 +96,6 @@ func writeFile(path string, r io.Reader, limit int64) error {
 		return fmt.Errorf("putting it in place: %w", workflow.NotKept(err))
 	}
 	return nil
-}
-
-// kept tells a disk of ours that refuses from a connection that ends.
-type kept struct{ io.Writer }
-
-func (k kept) Write(b []byte) (int, error) {
-	n, err := k.Writer.Write(b)
-	return n, workflow.NotKept(err)
 }
 
 func (c *Client) fileURL(ctx context.Context, id string) (string, error) {
