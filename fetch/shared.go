@@ -46,7 +46,7 @@ func (s *Shared) Door() *gate.Gate {
 			areas[0].Roots = []string{s.Spool}
 		}
 		for _, c := range s.Clusters {
-			areas = append(areas, gate.Area{Name: c.Name, Roots: c.Roots})
+			areas = append(areas, gate.Area{Roots: c.Roots})
 		}
 		if g, err := gate.New(areas...); err == nil {
 			s.made = g

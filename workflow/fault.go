@@ -90,11 +90,8 @@ func (f *Flow) ownFault(ctx context.Context, out outcome, err error) error {
 	if now := f.Trouble(ctx); now != nil {
 		return now
 	}
-	if err == nil { // files that do not fit beside each other: what there is counts
+	if err == nil || own == nil { // files that do not fit beside each other: what there is counts
 		return nil
 	}
-	if own != nil {
-		return own
-	}
-	return nil
+	return own
 }

@@ -96,7 +96,7 @@ func served(clusters []config.Cluster, dir string) (*gate.Gate, error) {
 	areas := []gate.Area{{Own: true, Roots: []string{filepath.Join(dir, scratchDir), filepath.Join(dir, uploadsDir), takenIn(dir)}}}
 	for _, c := range clusters {
 		if c.Logs.IsMounted() {
-			areas = append(areas, gate.Area{Name: c.Name, Roots: c.Logs.Roots})
+			areas = append(areas, gate.Area{Roots: c.Logs.Roots})
 		}
 	}
 	return gate.New(areas...)

@@ -70,8 +70,8 @@ func (g *ground) hard(from, name string) { g.must(os.Link(g.at(from), g.at(name)
 func (g *ground) gate() *gate.Gate {
 	d, err := gate.New(
 		gate.Area{Own: true, Roots: []string{g.at("data/spool"), g.at("data/uploads")}},
-		gate.Area{Name: "west", Roots: []string{g.at("logs"), g.at("scratch"), g.at("project"), g.at("rootlink"), g.at("unmounted")}},
-		gate.Area{Name: "east", Roots: []string{g.at("east")}},
+		gate.Area{Roots: []string{g.at("logs"), g.at("scratch"), g.at("project"), g.at("rootlink"), g.at("unmounted")}},
+		gate.Area{Roots: []string{g.at("east")}},
 	)
 	g.must(err)
 	return d

@@ -28,8 +28,6 @@ import (
 
 // Area is a set of roots between which links may lead.
 type Area struct {
-	// Name is the cluster's; "" for the bot's own.
-	Name string
 	// Roots are absolute. They need not exist yet; where a root is itself a link, whoever configured it meant where it leads.
 	Roots []string
 	// Own: nobody but the bot writes here, and there are no links.
@@ -198,14 +196,6 @@ func (g *Gate) List(name string) ([]fs.DirEntry, error) {
 	list, err := f.ReadDir(-1)
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return list, err
-}
-
-// Real is a root where it really lies, as the paths of its files begin.
-func (g *Gate) Real(root string) string {
-	if real, err := filepath.EvalSymlinks(root); err == nil {
-		return real
-	}
-	return filepath.Clean(root)
 }
 
 // pass resolves a name and judges where it leads. What it returns holds the file, whatever takes its name.
