@@ -17,7 +17,7 @@ var (
 	adviceHandlerStack  = Advice{"Read the stack below this line: the first frame after the signal handler names the library.", "grep -nE -A20 'Caught signal|process received signal|SIG[A-Z]+ ' *{job}* | head -40"}
 	adviceCrashStack    = Advice{"Let Python print its stack at the crash, and read the core dump.", "export PYTHONFAULTHANDLER=1; coredumpctl info {pid}"}
 	adviceBus           = Advice{"See whether /dev/shm is full on {node}, or whether a mapped file was cut or replaced.", "ssh {node} 'df -h /dev/shm /tmp; dmesg -T | tail -20'"}
-	adviceHeap          = Advice{"Run the step with the heap checked at every call: the stack then names the library that damages it.", "LD_PRELOAD=libc_malloc_debug.so MALLOC_CHECK_=3 PYTHONFAULTHANDLER=1 python train.py"}
+	adviceHeap          = Advice{"Run the step with the heap checked at every call: the stack then names the library that damages it.", "LD_PRELOAD=libc_malloc_debug.so.0 MALLOC_CHECK_=3 PYTHONFAULTHANDLER=1 python train.py"}
 	adviceInterface     = Advice{"List the interfaces of {node}, and name one that every node has.", "ssh {node} ip -br addr; export NCCL_SOCKET_IFNAME=IF GLOO_SOCKET_IFNAME=IF"}
 	advicePeerFirst     = Advice{"Look at the peer first: its process has ended, or never started, or a firewall blocks its ports.", "ssh {node} 'nc -zv PEER PORT'"}
 	adviceTopology      = Advice{"Let NCCL write how it sees {node}, and compare that with a node that works.", "export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH NCCL_TOPO_DUMP_FILE=$PWD/topo.xml"}
@@ -31,7 +31,7 @@ var (
 	adviceHeartbeat     = Advice{"Read the log of the task that is named: find when and why its heartbeats stopped.", "grep -nE 'heartbeat|unhealthy|task:[0-9]+' *{job}* | head"}
 	adviceGloo          = Advice{"Name for Gloo the interface by which all nodes reach each other.", "ip -br addr; export GLOO_SOCKET_IFNAME=IF"}
 	adviceDriverOld     = Advice{"Use an image with an older CUDA, or have the driver of {node} updated.", "ssh {node} nvidia-smi --query-gpu=driver_version --format=csv"}
-	adviceArch          = Advice{"Build the kernels for this GPU: compare its compute capability with the architectures of the build.", "nvidia-smi --query-gpu=compute_cap --format=csv; python -m torch.utils.collect_env"}
+	adviceArch          = Advice{"Build the kernels for this GPU: compare its compute capability with the architectures of the build.", "python -c 'import torch; print(torch.cuda.get_device_capability(), torch.cuda.get_arch_list())'"}
 	adviceCuDNN         = Advice{"Take the foreign cuDNN out of the library path, so that the program finds the one it was built with.", "echo $LD_LIBRARY_PATH; pip list | grep -i cudnn"}
 	adviceSizes         = Advice{"Choose parallel and batch sizes whose product fits the number of GPUs that the job has.", "scontrol show job {job} | grep -E 'NumNodes|NumTasks|TRES'"}
 	advicePort          = Advice{"Find what holds the port on the master's node, or take another port.", "ssh {node} ss -ltnp; export MASTER_PORT=29511"}
@@ -63,5 +63,5 @@ var (
 	adviceManifest      = Advice{"Check the recordings against their manifest, and correct the lengths it states.", "lhotse validate MANIFEST"}
 	adviceEndpoint      = Advice{"Test the endpoint from {node}, and look at the proxy settings there.", "ssh {node} 'env | grep -i proxy; curl -sSI -m 10 ENDPOINT_URL | head -1'"}
 	adviceAISCluster    = Advice{"See whether AIStore's targets and proxies are up, and how loaded they are.", "ais show cluster; ais show performance"}
-	adviceNaNSource     = Advice{"Find the first tensor that is not finite: anomaly detection names the operation that made it.", "python -c 'import torch; help(torch.autograd.set_detect_anomaly)'"}
+	adviceNaNSource     = Advice{"Find the operation that made the first NaN gradient: torch.autograd.set_detect_anomaly(True) names it.", ""}
 )

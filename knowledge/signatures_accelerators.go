@@ -350,7 +350,7 @@ var acceleratorSignatures = []Signature{
 		ID: "rocm-no-memory", Mechanism: GPUOOM, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"borting with error : HSA_STATUS_ERROR_OUT_OF_RESOURCES"}, Pattern: `Available Free mem : (?P<free>\d{1,3}) MB`,
 		Meaning: "ROCm needed memory on the GPU for a kernel and found none, and stopped its queue.",
-		Do:      []Advice{{"Lower the batch size: ROCm's kernels need scratch memory outside PyTorch's pool.", "export PYTORCH_HIP_ALLOC_CONF=expandable_segments:True"}},
+		Do:      []Advice{{"Lower the batch size: ROCm's kernels need scratch memory outside PyTorch's pool.", "ssh {node} rocm-smi --showmeminfo vram"}},
 		Source:  "ROCm clr rocclr/device/rocm/rocdevice.cpp",
 		Example: ":0:rocdevice.cpp :2724: Callback: Queue 0x150b4de00000 Aborting with error : HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate the necessary resources. This error may also occur when the core runtime library needs to spawn threads or create internal OS-specific events. Code: 0x1008 Available Free mem : 0 MB",
 	},

@@ -230,7 +230,7 @@ var nativeSignatures = []Signature{
 		ID: "native-stack-smash", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"*** stack smashing detected ***"},
 		Meaning:  "A library wrote over its own stack.",
-		Do:       []Advice{adviceHeap},
+		Do:       []Advice{adviceCrashStack},
 		Source:   "glibc debug/stack_chk_fail.c",
 		Example:  "*** stack smashing detected ***: terminated",
 	},

@@ -46,7 +46,7 @@ var networkSignatures = []Signature{
 		Literals: []string{"Transport retry count exceeded on "}, Pattern: `exceeded on (?P<hca>\w+):(?P<port>\d+)/`,
 		Names:   []Name{{"hca", AsDevice, Writer}},
 		Meaning: "A transfer over InfiniBand or RoCE was repeated until the card gave up: the way to the peer is broken, or the peer is gone.",
-		Do:      []Advice{{"Read state and counters of {hca} on both ends; a dead peer leaves the same words.", "clush -w {nodes} 'ibstat {hca}; perfquery -x | grep -E \"Symbol|Downed|RcvErr\"'"}},
+		Do:      []Advice{{"Read state and counters of {hca} on both ends; a dead peer leaves the same words.", "clush -w {nodes} 'ibstat {hca}; perfquery -C {hca} -x | grep -E \"Symbol|Downed|RcvErr\"'"}},
 		Source:  "UCX uct/ib/mlx5/ib_mlx5_log.c",
 		Example: "[node1:4242:0] ib_mlx5_log.c:171  UCX  ERROR Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 vend 0x81 hw_synd 0/0)",
 	},

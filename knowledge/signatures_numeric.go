@@ -133,7 +133,7 @@ var numericSignatures = []Signature{
 		ID: "nan-keras", Mechanism: NonFiniteLoss, Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"Invalid loss, terminating training"},
 		Meaning:  "The loss is not finite and the program stopped itself.",
-		Do:       []Advice{{"Let TensorFlow stop at the first value that is not finite.", "python -c 'import tensorflow as tf; tf.debugging.enable_check_numerics()'"}},
+		Do:       []Advice{{"Call tf.debugging.enable_check_numerics() first: TensorFlow then names the first value that is not finite.", ""}},
 		Source:   "Keras callbacks (TerminateOnNaN)",
 		Example:  "Batch 12: Invalid loss, terminating training",
 	},

@@ -90,7 +90,7 @@ var storageSignatures = []Signature{
 		Literals: []string{"nfs: server ", "not responding"}, Pattern: `nfs: server (?P<server>\S+) not responding`,
 		Names:   []Name{{"server", AsServer, Culprit}},
 		Meaning: "The NFS server does not answer this node.",
-		Do:      []Advice{{"Ask from all nodes whether {server} answers: one silent node is its link, all are the server.", "clush -w {nodes} 'timeout 10 showmount -e {server} | head -1'"}},
+		Do:      []Advice{{"Ask from all nodes whether {server} answers: one silent node is its link, all are the server.", "clush -w {nodes} 'nc -zv -w 10 {server} 2049'"}},
 		Source:  "Linux net/sunrpc",
 		Example: "nfs: server nas1 not responding, still trying",
 	},
