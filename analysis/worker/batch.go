@@ -38,7 +38,7 @@ var batchEnds = []struct {
 	// Source: Kubernetes pkg/util/node (NodeUnreachablePodMessage), in the status of a pod and in its events.
 	{"Kubernetes", " which was running pod ", pattern.New(`(Node (?P<node>[A-Za-z0-9][\w.-]{0,252}) which was running pod )\S{1,253} is unresponsive`), ReasonNodeFailure},
 	{"Kubernetes", "was active ", pattern.New(`((?:Job|Pod) was active (?:on the node )?longer than (?:the )?specified deadline)`), ReasonTimeLimit},
-	// Source: Kueue pkg/scheduler/ReasonPreemption; the event and the workload's condition have the same words.
+	// Source: Kueue pkg/scheduler/preemption; the event and the workload's condition have the same words.
 	{"Kueue", "Preempted to accommodate a ", pattern.New(`(Preempted to accommodate a (?:higher priority )?[Ww]orkload)`), ReasonPreemption},
 	// Sources: dstack JobTerminationReason; SageMaker's SDK prints the secondary status of a job and what it means.
 	{"dstack", "INTERRUPTED_BY_NO_CAPACITY", pattern.New(`[Rr]un failed with error code (?:JobErrorCode\.)?(INTERRUPTED_BY_NO_CAPACITY)`), ReasonPreemption},
