@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,6 +68,48 @@ func TestSlugsIDsAndKindsAreConstants(t *testing.T) {
 			}
 		}
 	}
+}
+
+// idsFile declares the ids that are named outside of their entries.
+const idsFile = "knowledge/ids.go"
+
+// An id that only its own entry names is a literal there: whoever reads the list sees where the engine knows a line by name.
+func TestIDsThatHaveAConstantAreNamedElsewhere(t *testing.T) {
+	fset, elsewhere := token.NewFileSet(), map[string]bool{}
+	visit := func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.KeyValueExpr:
+			key, isID := n.Key.(*ast.Ident)
+			_, own := n.Value.(*ast.Ident)
+			return !isID || key.Name != "ID" || !own // the entry itself
+		case *ast.Ident:
+			elsewhere[n.Name] = true
+		}
+		return true
+	}
+	err := filepath.WalkDir(".", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") || filepath.ToSlash(file) == idsFile {
+			return err
+		}
+		parsed, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
+		if err == nil {
+			ast.Inspect(parsed, visit)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := parser.ParseFile(fset, idsFile, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(ids, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && !elsewhere[spec.Names[0].Name] {
+			t.Errorf("%s: only its own entry names it", spec.Names[0].Name)
+		}
+		return true
+	})
 }
 
 // exported says where the compiler's export data of all packages lies that the engine uses, and of which files its own are made.

@@ -81,7 +81,7 @@ func TestNothingIsStatedByWhatHasNoEntry(t *testing.T) {
 			t.Errorf("%q is something", s)
 		}
 	}
-	if !IDPeerStoreEOF.Says(LostStore) || IDPeerStoreEOF.Says(PortDown) || IDUCXTransport.Blames() != EitherEnd || !BadSample.Is(OfItem) || !BadSample.Again().Step {
+	if !ID("peer-store-eof").Says(LostStore) || ID("peer-store-eof").Says(PortDown) || ID("ucx-transport").Blames() != EitherEnd || !BadSample.Is(OfItem) || !BadSample.Again().Step {
 		t.Error("what an entry states is not found by its id")
 	}
 }

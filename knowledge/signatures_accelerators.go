@@ -3,7 +3,7 @@ package knowledge
 // acceleratorSignatures: what the runtimes of TPUs, Ascend NPUs and Gaudi print in places where CUDA has words of its own.
 var acceleratorSignatures = []Signature{
 	{
-		ID: IDTPUHalted, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller,
+		ID: "tpu-halted", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"Core halted unexpectedly"},
 		Meaning:  "A core of the TPU stopped in the middle of a program: a failed check in it, or the device.",
 		Do:       []Advice{adviceTPU},
@@ -11,7 +11,7 @@ var acceleratorSignatures = []Signature{
 		Example:  "INTERNAL: Core halted unexpectedly: INTERNAL: Accelerator device halted prematurely, perhaps due to an on-device check-failure.",
 	},
 	{
-		ID: IDTPUHaltedDevice, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller,
+		ID: "tpu-halted-device", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"Accelerator device halted prematurely"}, Not: []string{"Core halted unexpectedly"},
 		Meaning: "A core of the TPU stopped in the middle of a program: a failed check in it, or the device.",
 		Do:      []Advice{adviceTPU},
@@ -19,7 +19,7 @@ var acceleratorSignatures = []Signature{
 		Example: "XlaRuntimeError: INTERNAL: Accelerator device halted prematurely, perhaps due to an on-device check-failure.",
 	},
 	{
-		ID: IDTPUFatal, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller,
+		ID: "tpu-fatal", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"all pending programs will fail, and results may be corrupted"},
 		Meaning:  "The TPU reported a fatal error to its driver: the device, or a program on it.",
 		Do:       []Advice{adviceTPU},
@@ -27,7 +27,7 @@ var acceleratorSignatures = []Signature{
 		Example:  "1x0x2_BC1: *** [Physical location: tpu1013:pe1:3] A Unknown error has occurred, all pending programs will fail, and results may be corrupted. An unknown error has occurred, contact your next level of support.",
 	},
 	{
-		ID: IDMegascaleChips, Mechanism: GPUHang, Role: CauseRole, Tier: ProcessKiller,
+		ID: "megascale-chips", Mechanism: GPUHang, Role: CauseRole, Tier: ProcessKiller,
 		LooksLike: []Slug{DataloaderStall}, // a host that waits for its input looks the same
 		Literals:  []string{"Megascale detects a hang that is likely caused by bad TPU chips"},
 		Meaning:   "Slices waited for one another too long, and the program stands still on few hosts: a chip there is bad, or waits for its input.",
@@ -100,7 +100,7 @@ var acceleratorSignatures = []Signature{
 	},
 	{
 		// What a collective that others never entered looks like from Python: the next wait for the device gives up.
-		ID: IDNPUWait, Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "npu-wait", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Says:     Unfinished,
 		Literals: []string{"NPU function error: "}, Pattern: `error code is (?P<code>107020|50704[68])\b`,
 		Meaning: "A wait for the NPU ran into its limit: a task on it, mostly a collective, did not end.",
@@ -109,7 +109,7 @@ var acceleratorSignatures = []Signature{
 		Example: "RuntimeError: npuSynchronizeDevice:torch_npu/csrc/core/npu/NPUStream.cpp:435 NPU function error: aclrtSynchronizeDevice, error code is 507046",
 	},
 	{
-		ID: IDNPUWaitBare, Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "npu-wait-bare", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Says:     Unfinished,
 		Literals: []string{"NPU error, error code is "}, Pattern: `error code is (?P<code>107020|50704[68])\b`,
 		Meaning: "A wait for the NPU ran into its limit: a task on it, mostly a collective, did not end.",
@@ -118,7 +118,7 @@ var acceleratorSignatures = []Signature{
 		Example: "RuntimeError: npuSynchronizeDevice:/usr1/pytorch/torch_npu/csrc/core/npu/NPUStream.cpp:370 NPU error, error code is 107020.",
 	},
 	{
-		ID: IDNPUWaitWarned, Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "npu-wait-warned", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Says:     Unfinished,
 		Literals: []string{"Stream synchronize timeout"}, Pattern: `(?P<call>rt\w+) execute failed, reason=\[(?:stream sync|task|event sync) timeout\]`,
 		Meaning: "A wait for the NPU ran into its limit: a task on it, mostly a collective, did not end.",
@@ -204,7 +204,7 @@ var acceleratorSignatures = []Signature{
 		Example:  "RuntimeError: The Inner error is reported as above. The process exits for this inner error, and the current working operator name is HcclAllreduce.",
 	},
 	{
-		ID: IDNPUAICore, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "npu-aicore", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"core exception"}, Pattern: `(?:ai ?core|vector core) exception`,
 		Meaning: "A kernel failed on the NPU.",
 		Do:      []Advice{adviceNPU},
@@ -212,7 +212,7 @@ var acceleratorSignatures = []Signature{
 		Example: "rtStreamSynchronize execution failed, reason=[aicore exception][vector core exception]",
 	},
 	{
-		ID: IDNPUCore, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "npu-core", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{" error exception, core id is "}, Pattern: `\bai\w+ error exception, core id is (?P<core>\d+)`,
 		Meaning: "A kernel failed on the NPU.",
 		Do:      []Advice{adviceNPU},
@@ -220,7 +220,7 @@ var acceleratorSignatures = []Signature{
 		Example: "EZ9999: The error from device(chipId:1, dieId:0), serial number is 3, there is an aivec error exception, core id is 4, error code = 0, dump info: pc start: 0x1240c3096f34",
 	},
 	{
-		ID: IDNPUCode, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "npu-code", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"error code is 5070"}, Pattern: `error code is (?P<code>507015|507018|507035)\b`, // an exception of the cores, of AICPU, of the vector cores
 		Meaning: "A kernel failed on the NPU.",
 		Do:      []Advice{adviceNPU},
@@ -339,7 +339,7 @@ var acceleratorSignatures = []Signature{
 	},
 	{
 		// What the agent does with memory that is not the program's.
-		ID: IDROCmAperture, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "rocm-aperture", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"borting with error : HSA_STATUS_ERROR"}, Pattern: `(?P<status>HSA_STATUS_ERROR_(?:OUT_OF_REGISTERS|OUT_OF_RESOURCES.*Available Free mem : \d{4,} MB|MEMORY_APERTURE_VIOLATION|ILLEGAL_INSTRUCTION|EXCEPTION|MEMORY_FAULT))`,
 		Meaning: "A kernel on the GPU did something it must not, and ROCm stopped its queue.",
 		Do:      []Advice{adviceROCm},

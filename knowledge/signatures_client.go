@@ -3,7 +3,7 @@ package knowledge
 // clientSignatures: clients of object stores and of plain HTTP.
 var clientSignatures = []Signature{
 	{
-		ID: IDAISObjectMissing, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		ID: "ais-object-missing", Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
 		LooksLike: []Slug{AISRebalance}, // an object in flight seems to be missing
 		Literals:  []string{"ErrObjNotFound: "}, Pattern: `ErrObjNotFound: (?:STATUS:(?P<status>\d+), )?(?P<text>.{1,160})`,
 		Meaning: "AIStore does not have an object that the manifest names; while it moves objects it may only seem so.",
@@ -86,7 +86,7 @@ var clientSignatures = []Signature{
 		Example: "Retrying <unknown>.get in 3.2 seconds as it raised ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer')).",
 	},
 	{
-		ID: IDStorageConnectionReset, Role: SymptomRole, Tier: DataIO,
+		ID: "storage-connection-reset", Role: SymptomRole, Tier: DataIO,
 		Says:     OverPipe,
 		Cases:    retried,
 		Literals: []string{"ConnectionResetError"}, Not: []string{"Retrying "},
@@ -95,7 +95,7 @@ var clientSignatures = []Signature{
 		Example: "ConnectionResetError: [Errno 104] Connection reset by peer",
 	},
 	{
-		ID: IDStorageIncomplete, Role: SymptomRole, Tier: DataIO,
+		ID: "storage-incomplete", Role: SymptomRole, Tier: DataIO,
 		Cases:    retried,
 		Literals: []string{"IncompleteRead("}, Pattern: `IncompleteRead\((?P<read>\d+) bytes read`,
 		Meaning: "A download ended before all bytes had come.",
@@ -244,7 +244,7 @@ var clientSignatures = []Signature{
 	},
 	{
 		// A hub out of reach and a cache that lacks the files: also what a job gets that was told not to ask the hub.
-		ID: IDHubUnreachable, Mechanism: StorageRetriesExhausted, Role: CauseRole, Tier: DataIO,
+		ID: "hub-unreachable", Mechanism: StorageRetriesExhausted, Role: CauseRole, Tier: DataIO,
 		LooksLike: []Slug{ConfigError}, // nodes without a way out, and nobody filled the cache
 		Literals:  []string{"We couldn't connect to '", "in the cached files"},
 		Pattern:   `We couldn't connect to '(?P<host>[^']{1,120})' to load (?:the files|this file|this model)`,
@@ -357,7 +357,7 @@ var clientSignatures = []Signature{
 		Example: "s3torchconnectorclient._mountpoint_s3_client.S3Exception: Client error: Request canceled",
 	},
 	{
-		ID: IDS3MountpointMissing, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		ID: "s3-mountpoint-missing", Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
 		Cases:    damagedFile,
 		Literals: []string{"_mountpoint_s3_client.S3Exception: "}, Pattern: `S3Exception: (?P<text>(?:Service error: )?(?:The object was not found|The key does not exist).{0,80})`,
 		Meaning: "The store says that an object is not there; it may have been asked before the object could be seen.",

@@ -228,7 +228,7 @@ var configSignatures = []Signature{
 		Example: "python: can't open file 'train.py': [Errno 2] No such file or directory",
 	},
 	{
-		ID: IDConfigDistCheckpoint, Mechanism: ConfigError, Role: CauseRole, Tier: LoopCrash, Direct: true,
+		ID: "config-dist-checkpoint", Mechanism: ConfigError, Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"CheckpointingException: "}, Pattern: `CheckpointingException: (?P<text>Global shape mismatch for loaded|Cannot find global shape metadata for|Unknown checkpoint (?:format|version|backend)|.{1,240} is not a distributed checkpoint).{0,160}`,
 		Meaning: "The checkpoint was saved by another model, or with another layout or format, than this job was configured for.",
 		Do:      []Advice{adviceSavedModel},
@@ -438,7 +438,7 @@ var limitSignatures = []Signature{
 		Example: "RuntimeError: unable to mmap 2048 bytes from file <filename not specified>: Cannot allocate memory (12)",
 	},
 	{
-		ID: IDLimitFileSize, Mechanism: ResourceLimit, Role: CauseRole, Tier: DataIO,
+		ID: "limit-file-size", Mechanism: ResourceLimit, Role: CauseRole, Tier: DataIO,
 		Cases:    fileOperation,
 		Literals: []string{"[Errno 27] File too large"},
 		Meaning:  "A file would exceed a limit of the file system or of the process (ulimit -f).",

@@ -49,7 +49,7 @@ var cudaSignatures = []Signature{
 		Example:  "RuntimeError: CUDA error: an illegal memory access was encountered",
 	},
 	{
-		ID: IDCUDALaunchFailure, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "cuda-launch-failure", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Cases:    []Case{{Below: IDPeerDeepEPKernel, Is: Nothing, As: SymptomRole, Proves: Never, By: IDPeerDeepEPKernel, Why: "a kernel of DeepEP had waited in vain and trapped"}},
 		Literals: []string{"unspecified launch failure"},
 		Meaning:  "A kernel died on the GPU without the driver knowing more.",
@@ -98,7 +98,7 @@ var cudaSignatures = []Signature{
 		Example: "RuntimeError: CUDA error: hardware stack error",
 	},
 	{
-		ID: IDCUDAUnknown, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Open: true,
+		ID: "cuda-unknown", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Open: true,
 		Says:     WithoutGPU,
 		Literals: []string{"unknown error"}, Not: []string{"Warning: CUDA initialization"}, Pattern: `(?:CUDA|HIP) (?:driver )?error: unknown error|CUDA unknown error - this may be due to|(?:C[Uu][Dd][Aa]|HIP) failure:? (?:\d+ )?'unknown error'`,
 		Meaning: "The driver lost the GPU's state without saying why; often the node or the GPU, seldom the code.",
@@ -107,7 +107,7 @@ var cudaSignatures = []Signature{
 		Example: "  what():  CUDA error: unknown error",
 	},
 	{
-		ID: IDCUDABusy, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Open: true,
+		ID: "cuda-busy", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Open: true,
 		// "all CUDA-capable devices are" up to CUDA 11, "CUDA-capable device(s) is/are" since.
 		Literals: []string{"CUDA-capable device", " busy or unavailable"},
 		Meaning:  "The GPU is in exclusive use by another process or in a bad state.",
@@ -116,7 +116,7 @@ var cudaSignatures = []Signature{
 		Example:  "RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable",
 	},
 	{
-		ID: IDCUDANoDevice, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Open: true,
+		ID: "cuda-no-device", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Open: true,
 		Says:     WithoutGPU,
 		Literals: []string{"no CUDA-capable device is detected"},
 		Meaning:  "This process sees no GPU: none was given to it, or the node lost it.",
@@ -125,7 +125,7 @@ var cudaSignatures = []Signature{
 		Example:  "RuntimeError: CUDA error: no CUDA-capable device is detected",
 	},
 	{
-		ID: IDCUDANoGPUs, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Open: true,
+		ID: "cuda-no-gpus", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Open: true,
 		Says:     WithoutGPU,
 		Literals: []string{" GPUs are available"}, Pattern: `No (?:CUDA|HIP) GPUs are available`,
 		Meaning: "This process sees no GPU: none was given to it, or the node lost it.",
@@ -134,7 +134,7 @@ var cudaSignatures = []Signature{
 		Example: "RuntimeError: No CUDA GPUs are available",
 	},
 	{
-		ID: IDCUDADriverInit, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Open: true,
+		ID: "cuda-driver-init", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Open: true,
 		Says:     WithoutGPU,
 		Literals: []string{"CUDA driver initialization failed"},
 		Meaning:  "The driver could not be started for this process: no GPU was given to it, the node lost it, or the driver does not fit.",
@@ -179,7 +179,7 @@ var cudaSignatures = []Signature{
 		Example: "RuntimeError: /TransformerEngine/transformer_engine/common/gemm/cublaslt_gemm.cu:414 in function cublas_gemm: cuBLAS Error: an internal operation failed",
 	},
 	{
-		ID: IDCUDAROCmFault, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "cuda-rocm-fault", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Memory access fault by GPU node-"}, Pattern: `GPU node-(?P<agent>\d+)`,
 		Meaning: "A kernel touched GPU memory it does not own (ROCm); \"node-N\" is a GPU agent, not a host.",
 		Do:      []Advice{adviceROCm},
@@ -268,7 +268,7 @@ var gpuHardwareSignatures = []Signature{
 		Example:  "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution",
 	},
 	{
-		ID: IDGPUFabric802, Mechanism: GPUNVLink, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "gpu-fabric-802", Mechanism: GPUNVLink, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"system not yet initialized"},
 		Meaning:  "The NVSwitch fabric of this node is not up: Fabric Manager is not running or its version does not fit the driver.",
 		Scope:    ScopeNode,

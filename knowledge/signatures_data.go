@@ -63,7 +63,7 @@ var checkpointSignatures = []Signature{
 		Example: "RuntimeError: unexpected EOF, expected 1024 more bytes. The file might be corrupted.",
 	},
 	{
-		ID: IDCheckpointPickle, Mechanism: CheckpointIO, Role: CauseRole, Tier: DataIO,
+		ID: "checkpoint-pickle", Mechanism: CheckpointIO, Role: CauseRole, Tier: DataIO,
 		Says:     OverPipe,
 		Cases:    append([]Case{{In: FromRank, Is: CollectiveMismatch, As: CauseRole, Proves: Never, By: IDCollectiveUnpickle, Why: "it could not unpickle what another rank sent"}}, damagedFile...),
 		Literals: []string{"UnpicklingError: "}, Pattern: `UnpicklingError: (?P<text>(?:invalid load key|pickle data was truncated|unpickling stack underflow).{0,80})`,
@@ -111,7 +111,7 @@ var sampleSignatures = []Signature{
 		Example:  "RuntimeError: Detected at least one rank that exhausted inputs. Throwing across all ranks.",
 	},
 	{
-		ID: IDDataPipe, Mechanism: StorageRetriesExhausted, Role: CauseRole, Tier: DataIO,
+		ID: "data-pipe", Mechanism: StorageRetriesExhausted, Role: CauseRole, Tier: DataIO,
 		LooksLike: []Slug{Exception}, // the command's own reason is not printed
 		Literals:  []string{" (read) {"}, Not: []string{"gnoring"}, Pattern: `Exception: .{1,600}: exit (?P<code>\d+) \(read\) \{`,
 		Meaning: "The command that a data loader reads its shards from failed.",
@@ -195,7 +195,7 @@ var sampleSignatures = []Signature{
 		Example:  "ValueError: No samples found in dataset; perhaps you have fewer shards than workers. Turn off using empty_check=False in the WebDataset constructor.",
 	},
 	{
-		ID: IDDataGzip, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		ID: "data-gzip", Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
 		Cases:    damagedFile,
 		Literals: []string{"BadGzipFile: "}, Pattern: `BadGzipFile: (?P<text>.{1,120})`,
 		Meaning: "A compressed file of the data set is damaged.",
@@ -204,7 +204,7 @@ var sampleSignatures = []Signature{
 		Example: "gzip.BadGzipFile: Not a gzipped file (b'<h')",
 	},
 	{
-		ID: IDDataLZMA, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		ID: "data-lzma", Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
 		Cases:    damagedFile,
 		Literals: []string{"LZMAError: "}, Pattern: `LZMAError: (?P<text>.{1,120})`,
 		Meaning: "A compressed file of the data set is damaged.",
@@ -309,7 +309,7 @@ var sampleSignatures = []Signature{
 		Example: "OSError: Unable to open file (truncated file: eof = 1024, sblock->base_addr = 0, stored_eof = 4096)",
 	},
 	{
-		ID: IDDataTar, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		ID: "data-tar", Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
 		Cases:    damagedFile,
 		Literals: []string{"tarfile.ReadError: "}, Pattern: `tarfile\.ReadError: (?P<text>.{1,120})`,
 		Meaning: "A shard ends too early or is damaged: the file, or the transfer.",
@@ -318,7 +318,7 @@ var sampleSignatures = []Signature{
 		Example: "tarfile.ReadError: unexpected end of data",
 	},
 	{
-		ID: IDDataJSON, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		ID: "data-json", Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
 		Cases:    damagedText,
 		Literals: []string{"JSONDecodeError: "}, Pattern: `JSONDecodeError: (?P<text>.{1,120})`,
 		Meaning: "A line or file that should be JSON is not.",
@@ -327,7 +327,7 @@ var sampleSignatures = []Signature{
 		Example: "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
 	},
 	{
-		ID: IDDataUnicode, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		ID: "data-unicode", Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
 		Cases:    damagedText,
 		Literals: []string{"UnicodeDecodeError: "}, Pattern: `UnicodeDecodeError: (?P<text>.{1,120})`,
 		Meaning: "Text data is not in the expected encoding, or not text at all.",

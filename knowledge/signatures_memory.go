@@ -193,7 +193,7 @@ var memorySignatures = []Signature{
 		Example: "RuntimeError: Resource exhausted: Attempting to reserve 3.95G at the bottom of memory. That was not possible.",
 	},
 	{
-		ID: IDHostOOMVertex, Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "host-oom-vertex", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"ran out-of-memory and exited with a non-zero status"}, Pattern: `replica (?P<replica>\S+(?: \d+)?) ran out-of-memory`,
 		Meaning: "The service says that this replica used up its host memory and was ended.",
 		Do:      []Advice{adviceMachine},
@@ -201,7 +201,7 @@ var memorySignatures = []Signature{
 		Example: "The replica workerpool0-0 ran out-of-memory and exited with a non-zero status of 137(SIGKILL).",
 	},
 	{
-		ID: IDHostOOMSageMaker, Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller,
+		ID: "host-oom-sagemaker", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"Please use an instance type with more memory"},
 		Meaning:  "The service says that the machine's memory was too small for the job.",
 		Scope:    ScopeJob,

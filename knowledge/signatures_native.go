@@ -37,7 +37,7 @@ var nativeSignatures = []Signature{
 		Example:  "Fatal Python error: Bus error",
 	},
 	{
-		ID: IDNativeAbortPython, Role: ConsequenceRole,
+		ID: "native-abort-python", Role: ConsequenceRole,
 		Says:     Aborts,
 		Literals: []string{"Fatal Python error: Aborted"},
 		Meaning:  "The process stopped itself; what made it do so was printed before.",
@@ -70,7 +70,7 @@ var nativeSignatures = []Signature{
 		Example: "[node7:4242] Signal: Segmentation fault (11)",
 	},
 	{
-		ID: IDNativeSignalBlock, Role: SymptomRole,
+		ID: "native-signal-block", Role: SymptomRole,
 		Says:     Aborts,
 		Literals: []string{"*** Process received signal ***"},
 		Meaning:  "Open MPI's handler caught a deadly signal; the next lines name it.",
@@ -106,7 +106,7 @@ var nativeSignatures = []Signature{
 		Example: "*** SIGSEGV received at time=1741087710 on cpu 77 ***",
 	},
 	{
-		ID: IDNativeAbortGlog, Role: ConsequenceRole,
+		ID: "native-abort-glog", Role: ConsequenceRole,
 		Says:     Aborts,
 		Literals: []string{"*** SIGABRT (@"},
 		Meaning:  "The process stopped itself; what made it do so was printed before.",
@@ -283,7 +283,7 @@ var nativeSignatures = []Signature{
 		Example: "thread '<unnamed>' panicked at src/lib.rs:10:5:",
 	},
 	{
-		ID: IDNativeAborted, Role: ConsequenceRole,
+		ID: "native-aborted", Role: ConsequenceRole,
 		Says:     Aborts,
 		Literals: []string{"Aborted"}, Pattern: `(?:: Aborted(?: \(core dumped\))?$|^\s*Aborted(?: \(core dumped\))?|\d+ Aborted  )`, Not: []string{"Fatal Python error", "unix time"},
 		Meaning: "The process stopped itself (SIGABRT); what made it do so was printed before.",
@@ -320,7 +320,7 @@ var loaderSignatures = []Signature{
 		Example:  "RuntimeError: DataLoader worker (pid 30882) is killed by signal: Terminated. ",
 	},
 	{
-		ID: IDLoaderWorkerExited, Mechanism: DataloaderWorkerKilled, Role: CauseRole, Tier: DataIO, Direct: true,
+		ID: "loader-worker-exited", Mechanism: DataloaderWorkerKilled, Role: CauseRole, Tier: DataIO, Direct: true,
 		Cases:    []Case{{Below: IDSignalElasticClosing, OneNode: true, Is: Nothing, As: ConsequenceRole, Proves: Never, Why: "the launcher of the node was stopping its processes"}},
 		Literals: []string{"DataLoader worker (pid", "exited unexpectedly"},
 		Pattern:  `DataLoader worker \(pid(?:\(s\))? (?P<pid>[\d, ]+)\) exited unexpectedly(?: with exit code (?P<code>\d+))?`,

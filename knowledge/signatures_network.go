@@ -22,7 +22,7 @@ var networkSignatures = []Signature{
 		Example: "mycl-g2:353236:353423 [6] transport/net_ib.cc:2244 NCCL WARN NET/IB: Got completion from peer 192.168.3.5<53908> with status=12 opcode=129 len=1048576 vendor err 129 (Recv) localGid ::ffff:192.168.6.3 remoteGids::ffff:192.168.6.5 hca mlx5_10",
 	},
 	{
-		ID: IDOFICompletion, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller,
+		ID: "ofi-completion", Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller,
 		Blames:   EitherEnd,
 		Literals: []string{"NET/OFI Request ", "completed with error"}, Not: []string{"nresponsive receiver"}, Pattern: `completed with error\. RC: (?P<status>\d+)`,
 		Meaning: "A transfer over libfabric (EFA, Slingshot) failed; which of the two ends broke it does not say.",
@@ -32,7 +32,7 @@ var networkSignatures = []Signature{
 	},
 	{
 		// libfabric's own words for it: most likely the process there is no more.
-		ID: IDOFIUnresponsive, Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "ofi-unresponsive", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		LooksLike: []Slug{LinkError}, // the card there, or the way to it, looks the same
 		Literals:  []string{"NET/OFI Request ", "nresponsive receiver"}, Pattern: `completed with error\. RC: (?P<status>\d+)`,
 		Meaning: "The other end of a transfer over EFA did not answer: its process has mostly ended; its card or the rules of the network may be at fault too.",
@@ -41,7 +41,7 @@ var networkSignatures = []Signature{
 		Example: "node1:1:1 [3] NCCL WARN NET/OFI Request 0x15 completed with error. RC: 103. Error: 4123 (Unresponsive receiver (reachable by EFA device but handshake failed)). Completed length: 0",
 	},
 	{
-		ID: IDUCXTransport, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller,
+		ID: "ucx-transport", Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller,
 		Blames:   EitherEnd,
 		Literals: []string{"Transport retry count exceeded on "}, Pattern: `exceeded on (?P<hca>\w+):(?P<port>\d+)/`,
 		Names:   []Name{{"hca", AsDevice, Writer}},
@@ -51,7 +51,7 @@ var networkSignatures = []Signature{
 		Example: "[node1:4242:0] ib_mlx5_log.c:171  UCX  ERROR Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 vend 0x81 hw_synd 0/0)",
 	},
 	{
-		ID: IDUCXCompletion, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller,
+		ID: "ucx-completion", Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller,
 		Blames:   EitherEnd,
 		Literals: []string{" (synd 0x", " hw_synd "}, Not: []string{"Transport retry count exceeded on ", "WR flushed"}, Pattern: `(?P<what>[A-Z][\w -]{1,60}) on (?P<hca>\w+):(?P<port>\d+)/(?:IB|RoCE) \(synd 0x`,
 		Names:   []Name{{"hca", AsDevice, Writer}},
@@ -61,7 +61,7 @@ var networkSignatures = []Signature{
 		Example: "[node1:4242:0:4242] ib_mlx5_log.c:179  Remote operation error on mlx5_0:1/IB (synd 0x14 vend 0x89 hw_synd 0/0)",
 	},
 	{
-		ID: IDIBPortError, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "ib-port-error", Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Says:     PortDown,
 		Blames:   WritersNode,
 		Literals: []string{"Got async event : port error"}, Pattern: `(?:(?P<hca>\w+):(?P<port>\d+) )?Got async event : port error`,
@@ -74,7 +74,7 @@ var networkSignatures = []Signature{
 	},
 	{
 		// Not fatal by itself: where transfers pass again in time nobody notices.
-		ID: IDIBPortErrorEvent, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "ib-port-error-event", Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Says:     PortDown,
 		Blames:   WritersNode,
 		Literals: []string{"Got non-fatal async event: port error"}, Pattern: `(?:(?P<hca>\w+):(?P<port>\d+) )?Got non-fatal async event: port error`,
@@ -86,7 +86,7 @@ var networkSignatures = []Signature{
 		Example: "node1:1:2 [0] transport/net_ib.cc:253 NCCL WARN NET/IB : mlx5_3:1 Got non-fatal async event: port error(10)",
 	},
 	{
-		ID: IDIBDeviceFatal, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "ib-device-fatal", Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Blames:   WritersNode,
 		Literals: []string{"Got async event : local catastrophic error"}, Pattern: `(?:(?P<hca>\w+):(?P<port>\d+) )?Got async event : local catastrophic error`,
 		Names:   []Name{{"hca", AsDevice, Writer}},
@@ -97,7 +97,7 @@ var networkSignatures = []Signature{
 		Example: "node1:1:2 [0] transport/net_ib.cc:93 NCCL WARN NET/IB : mlx5_2:1 Got async event : local catastrophic error",
 	},
 	{
-		ID: IDIBAsyncFatal, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "ib-async-fatal", Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Blames:   WritersNode,
 		Literals: []string{"async fatal event"}, Pattern: `(?:(?P<hca>\w+):(?P<port>\d+) )?async fatal event(?: on \w+ \([^)]*\))?: (?P<event>.{1,100})`,
 		Names:   []Name{{"hca", AsDevice, Writer}},
@@ -108,7 +108,7 @@ var networkSignatures = []Signature{
 		Example: "node1:1:2 [0] transport/net_ib.cc:99 NCCL WARN NET/IB : mlx5_3:1 async fatal event: local catastrophic error",
 	},
 	{
-		ID: IDIBCatastrophic, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "ib-catastrophic", Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Blames:   WritersNode,
 		Literals: []string{"local work queue catastrophic"},
 		Meaning:  "The network adapter of this node stopped working on a queue.",
@@ -154,7 +154,7 @@ var networkSignatures = []Signature{
 		Example: "node1:1:2 [0] misc/ibvwrap.cc:160 NCCL WARN Call to ibv_modify_qp failed with 110 Connection timed out, on dev mlx5_3:1, curr state INIT, next state RTR",
 	},
 	{
-		ID: IDIBLinkDown, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "ib-link-down", Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Says:     PortDown,
 		Literals: []string{"mlx5_core ", "Link down"}, Pattern: `mlx5_core (?P<pci>[0-9a-f:.]+)`,
 		Meaning: "The kernel saw the network link of this node go down.",
@@ -312,7 +312,7 @@ var networkSignatures = []Signature{
 		Example:  "node1:80:80 [0] nccl_net_ofi_create_plugin:262 NCCL WARN NET/OFI Unable to find a protocol that worked.  Failing initialization.",
 	},
 	{
-		ID: IDOFIAddressVector, Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller,
+		ID: "ofi-address-vector", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"NET/OFI Couldn't open "}, Pattern: `NET/OFI Couldn't open (?P<what>.{1,40}?)\. RC: (?P<status>-?\d+)`,
 		Meaning: "The libfabric plug-in could not set up this node's network card: its driver, its firmware, or the limits of the container.",
 		Do:      []Advice{{"See whether libfabric finds the card inside the job, and how much memory may be locked there.", "fi_info -p efa -t FI_EP_RDM; ulimit -l; ls /dev/infiniband"}},

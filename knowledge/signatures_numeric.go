@@ -3,7 +3,7 @@ package knowledge
 // numericSignatures: the numbers went wrong.
 var numericSignatures = []Signature{
 	{
-		ID: IDNaNMegatronGrad, Mechanism: NonFiniteLoss, Role: CauseRole, Tier: LoopCrash, Direct: true,
+		ID: "nan-megatron-grad", Mechanism: NonFiniteLoss, Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Blames:   WritersRank,
 		Literals: []string{"found NaN in local "}, Not: []string{"Unexpected result "},
 		Pattern: `(?:Rank (?P<rank>\d{1,7}): )?found NaN in local (?P<what>[\w ]+)(?:.*?, node: (?P<node>[\w.-]+))?`,
@@ -14,7 +14,7 @@ var numericSignatures = []Signature{
 		Example: "AssertionError: Rank 3: found NaN in local grad norm in backward pass before data-parallel communication collective. Device: 3, node: node-2",
 	},
 	{
-		ID: IDNaNMegatronResult, Mechanism: NonFiniteLoss, Role: CauseRole, Tier: LoopCrash, Direct: true,
+		ID: "nan-megatron-result", Mechanism: NonFiniteLoss, Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Blames:   WritersRank,
 		Literals: []string{"Unexpected result ", "(message='found "},
 		Pattern:  `(?:Rank (?P<rank>\d{1,7})(?:, node (?P<node>[\w.-]+), device \d+|: ).*?)?Unexpected result (?P<value>\S+)(?: on rank (?P<rank2>\d{1,7}))?`,
@@ -153,7 +153,7 @@ var numericSignatures = []Signature{
 		Example:  "FloatingPointError: gradients are Nan/Inf",
 	},
 	{
-		ID: IDNaNProbabilities, Mechanism: NonFiniteLoss, Role: CauseRole, Tier: LoopCrash, Direct: true,
+		ID: "nan-probabilities", Mechanism: NonFiniteLoss, Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Blames:   WritersRank,
 		Literals: []string{"probability tensor contains either `inf`, `nan` or element < 0"},
 		Meaning:  "The model's outputs are not finite any more, so that nothing can be sampled from them.",
@@ -171,7 +171,7 @@ var numericSignatures = []Signature{
 		Example: "ValueError: Expected parameter loc (Tensor of shape (4, 8)) of distribution Normal(loc: torch.Size([4, 8]), scale: torch.Size([4, 8])) to satisfy the constraint Real(), but found invalid values:",
 	},
 	{
-		ID: IDNaNAnomaly, Mechanism: NonFiniteLoss, Role: CauseRole, Tier: LoopCrash, Direct: true,
+		ID: "nan-anomaly", Mechanism: NonFiniteLoss, Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Blames:   WritersRank,
 		Literals: []string{"returned nan values in its "}, Pattern: `Function '(?P<function>\w+)' returned nan`,
 		Meaning: "PyTorch's anomaly detection found the operation that made the first NaN gradient.",

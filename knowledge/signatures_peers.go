@@ -109,7 +109,7 @@ var peerSignatures = []Signature{
 		Example: "RuntimeError: [../gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to complete",
 	},
 	{
-		ID: IDPeerDeepEPTimeout, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "peer-deepep-timeout", Role: SymptomRole, Tier: ProcessKiller,
 		Says:     WaitedInVain,
 		Literals: []string{"DeepEP error: timeout ("}, Pattern: `DeepEP error: timeout \((?P<where>[\w ]+)\)`,
 		Meaning: "A rank waited in vain for the tokens of others in DeepEP's exchange between experts; the waiter is not the one at fault.",
@@ -143,7 +143,7 @@ var peerSignatures = []Signature{
 		Example: "RuntimeError: [Rank 0][ProcessGroupUCC-0][READY]failed to wait work, UCC_ERR_TIMED_OUT",
 	},
 	{
-		ID: IDPeerStoreSend, Role: ConsequenceRole,
+		ID: "peer-store-send", Role: ConsequenceRole,
 		Says:     LostStore,
 		Literals: []string{"sendBytes failed on SocketImpl("}, Pattern: `remote=\[(?P<peer>[^\]]+)\]`,
 		Names:   []Name{{"peer", AsAddress, Lost}},
@@ -152,7 +152,7 @@ var peerSignatures = []Signature{
 		Example: "sendBytes failed on SocketImpl(fd=3, addr=[localhost]:41234, remote=[node1]:29500): Broken pipe",
 	},
 	{
-		ID: IDPeerStoreRecv, Role: ConsequenceRole,
+		ID: "peer-store-recv", Role: ConsequenceRole,
 		Says:     LostStore,
 		Literals: []string{"recvValue failed on SocketImpl("}, Pattern: `remote=\[(?P<peer>[^\]]+)\]`,
 		Names:   []Name{{"peer", AsAddress, Lost}},
@@ -161,7 +161,7 @@ var peerSignatures = []Signature{
 		Example: "recvValue failed on SocketImpl(fd=3, addr=[node2]:41234, remote=[node1]:29500): failed to recv, got 0 bytes",
 	},
 	{
-		ID: IDPeerStoreEOF, Role: ConsequenceRole,
+		ID: "peer-store-eof", Role: ConsequenceRole,
 		Says:     LostStore,
 		Literals: []string{"failed to recv, got 0 bytes"},
 		Meaning:  "The job's meeting point (the store on rank 0's node) closed the connection.",
@@ -169,7 +169,7 @@ var peerSignatures = []Signature{
 		Example:  "torch.distributed.DistNetworkError: failed to recv, got 0 bytes",
 	},
 	{
-		ID: IDPeerStoreDump, Role: ConsequenceRole,
+		ID: "peer-store-dump", Role: ConsequenceRole,
 		Says:     LostStore,
 		Literals: []string{`Failed to check the "should dump" flag on TCPStore`},
 		Meaning:  "The store is gone: rank 0 or its node ended first.",
@@ -209,7 +209,7 @@ var peerSignatures = []Signature{
 		Example: "jaxlib.xla_extension.XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Id: 0_async_write_complete.0.1. This usually happens because a task triggered the barrier too early or too slowly.",
 	},
 	{
-		ID: IDPeerXLAStuck, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "peer-xla-stuck", Role: SymptomRole, Tier: ProcessKiller,
 		Says:     WaitedInVain,
 		Literals: []string{"Termination timeout for `"}, Pattern: `Termination timeout for .(?P<where>[^\x60]{1,120})`,
 		Meaning: "Threads of this process, one a device, waited in vain for each other before a collective, and XLA ended the process.",
@@ -338,7 +338,7 @@ var peerSignatures = []Signature{
 		Example: "ORTE has lost communication with a remote daemon.",
 	},
 	{
-		ID: IDPeerMPIHost, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "peer-mpi-host", Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"emote daemon", "] on node "}, Pattern: `emote daemon *: \[(?:\[\d+,\d+\]|[\w.-]+@\d+),\d+\] on node (?P<lost>\w[\w.-]{0,252})`,
 		Names:   []Name{{"lost", AsHost, Lost}},
 		Meaning: "The host whose helper mpirun heard no more of.",
@@ -354,7 +354,7 @@ var peerSignatures = []Signature{
 		Example:  "An MPI communication peer process has unexpectedly disconnected.  This",
 	},
 	{
-		ID: IDPeerMPIProcessHost, Role: SymptomRole,
+		ID: "peer-mpi-process-host", Role: SymptomRole,
 		Literals: []string{"Peer host: "}, Pattern: `^\s*Peer host: +(?P<lost>\w[\w.-]{0,252})\s*$`,
 		Names:   []Name{{"lost", AsHost, Lost}},
 		Meaning: "The host of the process that Open MPI heard no more of.",
@@ -463,7 +463,7 @@ var peerSignatures = []Signature{
 		Example:  "RuntimeError: NCCL error in: /pytorch/torch/lib/c10d/ProcessGroupNCCL.cpp:272, unhandled cuda error",
 	},
 	{
-		ID: IDPeerNCCLUnhandled, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "peer-nccl-unhandled", Role: SymptomRole, Tier: ProcessKiller,
 		Says:     InsideNCCL,
 		Literals: []string{"NCCL error in: ", ", "}, Pattern: `NCCL error in: (?P<file>[^:]+):(?P<line>\d+), (?P<text>unhandled system error|internal error|invalid usage|invalid argument|remote process exited)`,
 		Meaning: "A call into NCCL failed; the next lines and the NCCL WARN line of the same process say why.",
@@ -497,7 +497,7 @@ var peerSignatures = []Signature{
 		Example:  "INTERNAL: external/xla/xla/service/gpu/nccl_utils.cc:275: NCCL operation ncclCommInitRank(&comm, nranks, id, rank) failed: unhandled cuda error",
 	},
 	{
-		ID: IDPeerNCCLJAX, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "peer-nccl-jax", Role: SymptomRole, Tier: ProcessKiller,
 		Says:     InsideNCCL,
 		Literals: []string{"NCCL operation nccl", " failed: "}, Pattern: `NCCL operation (?P<call>nccl\w+)\(.{0,200}failed: (?P<text>unhandled system error|internal error|remote process exited)`,
 		Meaning: "A call of NCCL failed; its own warning, where there is one, says why.",
@@ -514,7 +514,7 @@ var peerSignatures = []Signature{
 		Example:  "RuntimeError: NCCL Error 1: unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
 	},
 	{
-		ID: IDPeerNCCLCode, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "peer-nccl-code", Role: SymptomRole, Tier: ProcessKiller,
 		Says:     InsideNCCL,
 		Literals: []string{"NCCL Error "}, Pattern: `NCCL Error (?P<code>[2-9]): (?P<text>unhandled system error|internal error|invalid argument|invalid usage|remote process exited)`,
 		Meaning: "A call into NCCL failed; the NCCL WARN line of the same process says why.",
@@ -540,7 +540,7 @@ var peerSignatures = []Signature{
 		Example:  "ncclUnhandledCudaError: Call to CUDA function failed.",
 	},
 	{
-		ID: IDPeerNCCLInternal, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "peer-nccl-internal", Role: SymptomRole, Tier: ProcessKiller,
 		Says:     InsideNCCL,
 		Literals: []string{"ncclInternalError: "},
 		Meaning:  "A check inside NCCL failed; the NCCL WARN line of the same process says which.",

@@ -97,7 +97,7 @@ var schedulerSignatures = []Signature{
 		Example:  "srun: Job step aborted: Waiting up to 62 seconds for job step to finish.",
 	},
 	{
-		ID: IDSlurmLaunchFailed, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "slurm-launch-failed", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"srun: error: ", "aunch"}, Pattern: `task (?P<task>\d+) launch failed: (?P<text>.{1,160})|Task launch for (?:StepId=)?\S+ failed on node (?P<host>[\w.-]+): (?P<text2>.{1,160})|Application launch failed: (?P<text3>.{1,160})|timeout waiting for task launch, started (?P<started>\d+) of (?P<tasks>\d+) tasks`,
 		Names:   []Name{{"host", AsHost, Culprit}, {"task", AsTask, Culprit}},
 		Meaning: "SLURM could not start the job's processes.",
@@ -106,7 +106,7 @@ var schedulerSignatures = []Signature{
 		Example: "srun: error: task 0 launch failed: Slurmd could not connect IO",
 	},
 	{
-		ID: IDSlurmStepCreate, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "slurm-step-create", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Cases:    afterTraining,
 		Literals: []string{"srun: error: Unable to "}, Not: append([]string{stepLate}, stepImpossible...), Pattern: `Unable to (?:create step for job|confirm allocation for job|contact slurm controller|allocate resources|connect to slurmctld)[^:]*:? ?(?P<text>.{0,160})`,
 		Meaning: "SLURM could not create the step; no process of it ran.",
@@ -117,7 +117,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		// A script goes on to its next step when the job is over, or is being ended.
-		ID: IDSlurmStepLate, Role: ConsequenceRole,
+		ID: "slurm-step-late", Role: ConsequenceRole,
 		Says:     Aborts,
 		Literals: []string{"srun: error: Unable to ", stepLate},
 		Meaning:  "The job was over, or about to be ended, when its script asked for another step.",
@@ -126,7 +126,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		// Asked again it is refused again.
-		ID: IDSlurmStepImpossible, Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "slurm-step-impossible", Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Cases:    afterTraining,
 		Literals: []string{"srun: error: Unable to ", ": "}, Pattern: `Unable to (?:create step for job|allocate resources)[^:]*: (?P<text>` + strings.Join(stepImpossible, "|") + `)`,
 		Meaning: "SLURM refused the step, and will again: srun asks for more than the job was given, or for what the cluster does not have.",
@@ -146,7 +146,7 @@ var schedulerSignatures = []Signature{
 		Example: "srun: error: Nodes gpu[04-05] are still not ready",
 	},
 	{
-		ID: IDRayTrainPlacement, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller,
+		ID: "ray-train-placement", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"WorkerGroupStartupTimeoutError: "}, Pattern: `worker group startup timed out after (?P<seconds>[\d.]+) seconds waiting for (?P<workers>\d+) workers`,
 		Meaning: "Ray found no room for the job's workers in time: the cluster was full, or has no nodes such as the job asks for.",
 		Scope:   ScopeJob,
@@ -155,7 +155,7 @@ var schedulerSignatures = []Signature{
 		Example: "ray.train.v2._internal.exceptions.WorkerGroupStartupTimeoutError: The worker group startup timed out after 600.0 seconds waiting for 16 workers.",
 	},
 	{
-		ID: IDSageMakerCapacity, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "sagemaker-capacity", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"CapacityError: Unable to provision requested"},
 		Meaning:  "The service has no machines of this kind for the job now.",
 		Owner:    OwnerNobody, Scope: ScopeJob,
@@ -171,7 +171,7 @@ var schedulerSignatures = []Signature{
 		Example:  "\"statusReason\": \"Essential container in task exited\",",
 	},
 	{
-		ID: IDSlurmProlog, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "slurm-prolog", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"Prolog "}, Pattern: `(?:srun|salloc|sbatch|slurmstepd[\w-]*): (?:error: )?Prolog (?:failure|hung) on node (?P<node>[A-Za-z0-9][\w.-]*)`,
 		Names:   []Name{{"node", AsHost, Culprit}},
 		Meaning: "The site's own check before a job failed or hung on this node, so SLURM did not start the job there.",
@@ -257,7 +257,7 @@ var schedulerSignatures = []Signature{
 		Example: "srun: fatal: SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and SLURM_MEM_PER_NODE are mutually exclusive.",
 	},
 	{
-		ID: IDSlurmCredential, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "slurm-credential", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"ob credential"}, Pattern: `(?:Job credential expired|Invalid job credential|Job credential revoked)`,
 		Meaning: "A node refused SLURM's permission slip: clocks differ, or the node was slow.",
 		Do:      []Advice{{"Resubmit. If it comes back, have the clocks of the nodes and of SLURM's controller compared.", "clush -w {nodes} date +%s.%N"}},

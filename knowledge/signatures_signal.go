@@ -17,7 +17,7 @@ var signalSignatures = []Signature{
 		Example:  "srun: sending Ctrl-C to StepId=77.0",
 	},
 	{
-		ID: IDSSHClosed, Role: ConsequenceRole,
+		ID: "ssh-closed", Role: ConsequenceRole,
 		Says:     Aborts,
 		Literals: []string{" closed by remote host."}, Pattern: `Connection to (?P<host>\S{1,253}) closed by remote host\.`,
 		Names:   []Name{{"host", AsHost, Lost}},
@@ -26,7 +26,7 @@ var signalSignatures = []Signature{
 		Example: "Connection to gpu-17 closed by remote host.",
 	},
 	{
-		ID: IDSSHDisconnect, Role: ConsequenceRole,
+		ID: "ssh-disconnect", Role: ConsequenceRole,
 		Says:     Aborts,
 		Literals: []string{"client_loop: send disconnect: "},
 		Meaning:  "The connection that a session or a launcher had to a host broke off.",
@@ -34,7 +34,7 @@ var signalSignatures = []Signature{
 		Example:  "client_loop: send disconnect: Broken pipe",
 	},
 	{
-		ID: IDSSHPacket, Role: ConsequenceRole,
+		ID: "ssh-packet", Role: ConsequenceRole,
 		Says:     Aborts,
 		Literals: []string{"packet_write_wait: Connection to "}, Pattern: `Connection to (?P<host>\S{1,253}) port \d+: `,
 		Names:   []Name{{"host", AsHost, Lost}},
@@ -148,7 +148,7 @@ var signalSignatures = []Signature{
 		Example: "submitit WARNING (2024-01-01 00:00:00,000) - Caught signal SIGUSR2 on node7: this job is preempted.",
 	},
 	{
-		ID: IDSignalNVRXHeartbeat, Mechanism: ExternalSignal, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "signal-nvrx-heartbeat", Mechanism: ExternalSignal, Role: SymptomRole, Tier: ProcessKiller,
 		Says:     ByMonitor,
 		Literals: []string{"Did not get ", "heartbeat. Waited "}, Pattern: `RankMonitorServer(?P<pid>\d+)@(?P<host>[\w.-]+):(?P<rank>\d+|<none>)\]|Waited (?P<seconds>[\d.]+) seconds`,
 		Names:   []Name{{"host", AsHost, Unheard}, {"rank", AsRank, Unheard}},
@@ -158,7 +158,7 @@ var signalSignatures = []Signature{
 		Example: "[2025-06-03 17:48:01,123] [WARNING] [RankMonitorServer4242@node7:12] Did not get subsequent heartbeat. Waited 180.00 seconds.",
 	},
 	{
-		ID: IDSignalNVRXSection, Mechanism: ExternalSignal, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "signal-nvrx-section", Mechanism: ExternalSignal, Role: SymptomRole, Tier: ProcessKiller,
 		Says:     ByMonitor,
 		Literals: []string{"Section '", "' has been open for "}, Pattern: `Section '(?P<section>[^']+)' has been open for (?P<seconds>[\d.]+) seconds`,
 		Meaning: "The rank monitor of the launcher found this rank stuck in one section and kills it.",
@@ -167,7 +167,7 @@ var signalSignatures = []Signature{
 		Example: "[WARNING] [RankMonitorServer4242@node7:12] [Cycle 0] Section 'step' has been open for 610.12 seconds. Timeout is 600.00 seconds.",
 	},
 	{
-		ID: IDSignalK8SLiveness, Mechanism: ExternalSignal, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "signal-k8s-liveness", Mechanism: ExternalSignal, Role: SymptomRole, Tier: ProcessKiller,
 		Says:     ByMonitor,
 		Literals: []string{" failed liveness probe, will be restarted"}, Pattern: `Container (?P<container>\S+) failed liveness probe`,
 		Meaning: "Kubernetes ended this container because it did not answer its probe: it stood still, or was only busy.",

@@ -132,7 +132,7 @@ var startupSignatures = []Signature{
 		Example:  "[W socket.cpp:601] [c10d] The client socket cannot be initialized to connect to [node1]:29500 (errno: 97 - Address family not supported by protocol).",
 	},
 	{
-		ID: IDInitClientFailed, Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "init-client-failed", Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
 		Says:     Vague,
 		Literals: []string{"The client socket has failed to connect to "}, Not: []string{"errno: 97 "},
 		Pattern: `failed to connect to (?:any network address of \()?\[?(?P<peer>[^\],)]+)[\],][^(]*(?:\(errno: (?P<errno>\d+))?`,
@@ -142,7 +142,7 @@ var startupSignatures = []Signature{
 		Example: "[W socket.cpp:697] [c10d] The client socket has failed to connect to [node1]:29500 (errno: 111 - Connection refused).",
 	},
 	{
-		ID: IDInitWaitingClients, Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller,
+		ID: "init-waiting-clients", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller,
 		Says:     AwaitsPeers | AtRendezvous,
 		Literals: []string{" waiting for clients. "}, Pattern: `Timed out after (?P<seconds>\d+) seconds waiting for clients\. (?P<joined>\d+)/(?P<world>\d+) clients joined`,
 		Meaning: "Some processes of the job never reported at the meeting point.",
@@ -151,7 +151,7 @@ var startupSignatures = []Signature{
 		Example: "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 8/16 clients joined.",
 	},
 	{
-		ID: IDInitStoreBarrier, Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller,
+		ID: "init-store-barrier", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller,
 		Says:     AwaitsPeers | AtRendezvous,
 		Literals: []string{"Timed out initializing process group in store based barrier on rank"},
 		Pattern:  `on rank\D{0,3}\d{1,7}(?:, for key: \S{1,120} \(world_size=(?P<world>\d+), (?:worker_count|num_workers_joined)=(?P<joined>\d+))?`,
@@ -161,7 +161,7 @@ var startupSignatures = []Signature{
 		Example:  "RuntimeError: Timed out initializing process group in store based barrier on rank 3, for key: store_based_barrier_key:1 (world_size=16, num_workers_joined=15, timeout=0:30:00)",
 	},
 	{
-		ID: IDInitStoreWait, Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "init-store-wait", Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
 		Says:     AwaitsPeers,
 		Literals: []string{"wait timeout after ", ", keys: "}, Pattern: `wait timeout after (?P<ms>\d+)ms, keys: (?P<key>\S{1,120})`,
 		Meaning: "This process waited in vain for something another process had to put into the store.",

@@ -8,7 +8,7 @@ var warned = []string{" WARN", "[WARN", "Warning: "}
 // storageSignatures: mounted file systems, local and shared.
 var storageSignatures = []Signature{
 	{
-		ID: IDStorageFull, Mechanism: StorageFull, Role: CauseRole, Tier: DataIO, Direct: true,
+		ID: "storage-full", Mechanism: StorageFull, Role: CauseRole, Tier: DataIO, Direct: true,
 		Cases:    []Case{{In: InSharedMemory, Is: ResourceLimit, As: CauseRole, Why: "what is full is the shared memory"}},
 		Literals: []string{"No space left on device"}, Not: []string{"/dev/shm", "cgroup", "inotify"}, Pattern: `No space left on device(?:: '(?P<path>[^']{1,240})')?`,
 		Meaning: "The file system is full.",
@@ -49,7 +49,7 @@ var storageSignatures = []Signature{
 		Example:  "OSError: [Errno 116] Stale file handle",
 	},
 	{
-		ID: IDStorageNoLocks, Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
+		ID: "storage-no-locks", Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"No locks available"}, Not: warned, Pattern: ofFile(37, "No locks available"),
 		Meaning: "The shared file system gave no lock: its lock service does not answer, or the mount has none.",
 		Do:      []Advice{{"Keep lock files off that file system; meanwhile let one process fill the cache.", "export HF_DATASETS_CACHE=/tmp/$USER/hf; mount | grep -E 'nolock|noflock'"}},
@@ -74,7 +74,7 @@ var storageSignatures = []Signature{
 		Example:  "OSError: [Errno 108] Cannot send after transport endpoint shutdown: '/lustre/x'",
 	},
 	{
-		ID: IDStorageIOError, Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
+		ID: "storage-io-error", Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
 		Cases:     fileOperation,
 		LooksLike: []Slug{StorageUnresponsive}, // on a checkpoint: one damaged file, or the mount
 		// UCX uses the same words for the network, so the line must come from a file operation.
@@ -119,7 +119,7 @@ var storageSignatures = []Signature{
 		Example: "INFO: task python:4242 blocked for more than 120 seconds.",
 	},
 	{
-		ID: IDStorageTimeoutPath, Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
+		ID: "storage-timeout-path", Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
 		Cases:     fileOperation,
 		LooksLike: []Slug{StorageUnresponsive},
 		Literals:  []string{"] Connection timed out: '/"}, Pattern: `\[Errno 110\] Connection timed out: '(?P<path>/[^']{1,240})'`,
@@ -180,7 +180,7 @@ var storageSignatures = []Signature{
 		Example:  "OSError: [Errno 70] Communication error on send: '/mnt/beegfs/a.bin'",
 	},
 	{
-		ID: IDStorageRemoteIO, Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
+		ID: "storage-remote-io", Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
 		Cases:     fileOperation,
 		LooksLike: []Slug{StorageUnresponsive},
 		Literals:  []string{"Remote I/O error"}, Pattern: ofFile(121, "Remote I/O error"),

@@ -11,8 +11,8 @@ import (
 func TestCasesOfEntriesAreApplied(t *testing.T) {
 	const (
 		trap   = knowledge.IDPeerDeepEPKernel
-		launch = knowledge.IDCUDALaunchFailure
-		step   = knowledge.IDSlurmStepCreate
+		launch = "cuda-launch-failure"
+		step   = "slurm-step-create"
 	)
 	type line struct {
 		file string
@@ -24,7 +24,7 @@ func TestCasesOfEntriesAreApplied(t *testing.T) {
 	}
 	trapped := Meaning{Role: knowledge.SymptomRole, Sign: trap}
 	notFinite := read(knowledge.IDCUDAAssert).of(knowledge.NonFiniteLoss)
-	exited := read(knowledge.IDLoaderWorkerExited)
+	exited := read("loader-worker-exited")
 	for name, c := range map[string]struct {
 		lines   []line // one below the other
 		signs   []line // lines that are no failures, above them
@@ -38,8 +38,8 @@ func TestCasesOfEntriesAreApplied(t *testing.T) {
 		"in another file":            {lines: []line{{"b.log", trap}, {"a.log", launch}}, want: read(launch)},
 		"the check alone":            {lines: []line{{"a.log", knowledge.IDCUDANaNCheck}, {"a.log", knowledge.IDCUDAAssert}}, want: notFinite},
 		"and another assertion":      {lines: []line{{"a.log", knowledge.IDCUDAAssertLine}, {"a.log", knowledge.IDCUDANaNCheck}, {"a.log", knowledge.IDCUDAAssert}}, want: read(knowledge.IDCUDAAssert)},
-		"the node is being stopped":  {signs: []line{{"a.log", knowledge.IDSignalElasticClosing}}, lines: []line{{"a.log", knowledge.IDLoaderWorkerExited}}, want: exited.following()},
-		"a node of the file is":      {signs: []line{{"a.log", knowledge.IDSignalElasticClosing}}, lines: []line{{"a.log", knowledge.IDLoaderWorkerExited}}, mixed: true, want: exited},
+		"the node is being stopped":  {signs: []line{{"a.log", knowledge.IDSignalElasticClosing}}, lines: []line{{"a.log", "loader-worker-exited"}}, want: exited.following()},
+		"a node of the file is":      {signs: []line{{"a.log", knowledge.IDSignalElasticClosing}}, lines: []line{{"a.log", "loader-worker-exited"}}, mixed: true, want: exited},
 		"the next step":              {trained: true, lines: []line{{"a.log", launch}, {"a.log", step}}, want: read(step).following()},
 		"a check before training":    {lines: []line{{"a.log", launch}, {"a.log", step}}, want: read(step)},
 		"only steps fail":            {trained: true, lines: []line{{"a.log", step}, {"a.log", step}}, want: read(step)},
@@ -87,10 +87,10 @@ func TestCasesOfExceptions(t *testing.T) {
 		x    worker.Exception
 		want Meaning
 	}{
-		"a file of a checkpoint": {worker.Exception{Type: "OSError", Frames: saving, Signs: []knowledge.ID{knowledge.IDStorageIOError}}, Meaning{knowledge.CheckpointIO, knowledge.CauseRole, true, knowledge.IDStorageIOError}},
-		"a file of the data":     {worker.Exception{Type: "tarfile.ReadError", LoaderWorker: 0, Signs: []knowledge.ID{knowledge.IDDataTar}}, Meaning{knowledge.BadSample, knowledge.CauseRole, false, knowledge.IDDataTar}},
-		"some other text":        {worker.Exception{Type: "json.JSONDecodeError", LoaderWorker: -1, Frames: plain, Signs: []knowledge.ID{knowledge.IDDataJSON}}, Meaning{knowledge.Exception, knowledge.CauseRole, true, knowledge.IDDataJSON}},
-		"raised, not retried":    {worker.Exception{Type: "IncompleteRead", LoaderWorker: 0, Signs: []knowledge.ID{knowledge.IDStorageIncomplete}}, Meaning{knowledge.StorageRetriesExhausted, knowledge.CauseRole, false, knowledge.IDStorageIncomplete}},
+		"a file of a checkpoint": {worker.Exception{Type: "OSError", Frames: saving, Signs: []knowledge.ID{"storage-io-error"}}, Meaning{knowledge.CheckpointIO, knowledge.CauseRole, true, "storage-io-error"}},
+		"a file of the data":     {worker.Exception{Type: "tarfile.ReadError", LoaderWorker: 0, Signs: []knowledge.ID{"data-tar"}}, Meaning{knowledge.BadSample, knowledge.CauseRole, false, "data-tar"}},
+		"some other text":        {worker.Exception{Type: "json.JSONDecodeError", LoaderWorker: -1, Frames: plain, Signs: []knowledge.ID{"data-json"}}, Meaning{knowledge.Exception, knowledge.CauseRole, true, "data-json"}},
+		"raised, not retried":    {worker.Exception{Type: "IncompleteRead", LoaderWorker: 0, Signs: []knowledge.ID{"storage-incomplete"}}, Meaning{knowledge.StorageRetriesExhausted, knowledge.CauseRole, false, "storage-incomplete"}},
 	} {
 		if c.x.Type == "OSError" {
 			c.x.LoaderWorker = -1

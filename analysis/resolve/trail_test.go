@@ -85,7 +85,7 @@ func TestEveryChangeOfMeaningLeavesATrail(t *testing.T) {
 
 func TestTheTrailTellsWhatChangedAndWhy(t *testing.T) {
 	fl := &Failure{At: &worker.At{Pos: worker.Pos{File: "a.log", Line: 7}}}
-	read := Meaning{knowledge.CUDAError, knowledge.CauseRole, true, knowledge.IDCUDALaunchFailure}
+	read := Meaning{knowledge.CUDAError, knowledge.CauseRole, true, "cuda-launch-failure"}
 	fl.is(read)
 	fl.amend(read, "nothing", fl.At.Pos)
 	if len(fl.Trail) != 0 {
@@ -102,7 +102,7 @@ func TestTheTrailTellsWhatChangedAndWhy(t *testing.T) {
 	if got := f.Trail(); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if fl.Meaning() != (Meaning{Role: knowledge.ConsequenceRole, Sign: knowledge.IDCUDALaunchFailure}) {
+	if fl.Meaning() != (Meaning{Role: knowledge.ConsequenceRole, Sign: "cuda-launch-failure"}) {
 		t.Errorf("it means %v", fl.Meaning())
 	}
 }
