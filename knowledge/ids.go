@@ -24,7 +24,6 @@ const (
 	IDMegascaleHost            ID = "megascale-host"
 	IDNCCLConnectLast          ID = "nccl-connect-last"
 	IDNCCLMessageTruncated     ID = "nccl-message-truncated"
-	IDNCCLSocketType           ID = "nccl-socket-type"
 	IDPeerDeepEPKernel         ID = "peer-deepep-kernel"
 	IDPeerGlooTimeout          ID = "peer-gloo-timeout"
 	IDPeerMPIProcessPID        ID = "peer-mpi-process-pid"

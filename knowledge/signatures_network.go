@@ -261,7 +261,7 @@ var networkSignatures = []Signature{
 	},
 	{
 		// The types are of NCCL's own sockets: who set up one for plain sockets was called by one for InfiniBand, or the other way round.
-		ID: IDNCCLSocketType, Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller,
+		ID: "nccl-socket-type", Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller, Between: true,
 		Literals: []string{"socketFinalizeAccept", ": wrong type "}, Pattern: `wrong type (?P<got>\d+) != (?P<want>\d+)`,
 		Meaning: "Two ranks set up different networks for the same connection, as one over sockets and one over InfiniBand: cards, plugin or settings of NCCL differ between their nodes.",
 		Do:      []Advice{{"Compare NCCL's settings, plugin and cards of the two nodes: one of them chose sockets.", "export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV"}},

@@ -229,9 +229,6 @@ func configError(s *Scene) *Proposal {
 		if lacksGPU(s.Facts, p) {
 			return nil
 		}
-		if !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != knowledge.IDNCCLSocketType }) {
-			p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown" // which of the two ends is set up otherwise than the rest, neither knows
-		}
 		if s.Facts.Job.Training && !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != knowledge.IDStorageReadOnly }) {
 			p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.StorageUnresponsive}, 0.88, false
 			p.Why = "a path cannot be written, after steps had been made: it is mounted so, or the kernel made it so when its disk failed"
