@@ -32,7 +32,6 @@ var named = map[string]string{
 
 // standIns are values of these types that are no entry of knowledge, by the file that declares them.
 var standIns = map[string]string{
-	"not-found":  "analysis/correlate/signs.go",
 	"ais-daemon": "analysis/diagnose/mechanism/aistore.go",
 }
 
