@@ -28,6 +28,8 @@ const (
 	AwaitsNode
 	// OverPipe: a broken pipe to another process of the machine has the same words.
 	OverPipe
+	// ByDaemon: a daemon or the kernel speaks, in whichever process's file the line stands.
+	ByDaemon
 	// Vague: the line says only that something failed, and others say what.
 	Vague
 )

@@ -1,12 +1,18 @@
 package knowledge
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // A fact that includes another is stated together with it, and what an entry or a mechanism names exists.
 func TestFactsOfEntriesFit(t *testing.T) {
 	for _, s := range Signatures() {
 		if s.Says&AtRendezvous != 0 && s.Says&AwaitsPeers == 0 {
 			t.Errorf("%s waits where all meet, and for nobody", s.ID)
+		}
+		if named := strings.HasPrefix(string(s.ID), "slurm-") || strings.HasPrefix(string(s.ID), "host-oom-"); named && s.Says&ByDaemon == 0 {
+			t.Errorf("%s is named after who speaks, and does not say so", s.ID)
 		}
 		if s.Blames == WritersNode && !s.Direct {
 			t.Errorf("%s blames its node and proves nothing", s.ID)

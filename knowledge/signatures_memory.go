@@ -194,6 +194,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-oom-vertex", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"ran out-of-memory and exited with a non-zero status"}, Pattern: `replica (?P<replica>\S+(?: \d+)?) ran out-of-memory`,
 		Meaning: "The service says that this replica used up its host memory and was ended.",
 		Do:      []Advice{adviceMachine},
@@ -202,6 +203,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-oom-sagemaker", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller,
+		Says:     ByDaemon,
 		Literals: []string{"Please use an instance type with more memory"},
 		Meaning:  "The service says that the machine's memory was too small for the job.",
 		Scope:    ScopeJob,
@@ -212,6 +214,7 @@ var memorySignatures = []Signature{
 	{
 		// Events tell of the whole node, whoever's process it was: only names that processes of training have count.
 		ID: "host-oom-kubelet", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller,
+		Says:     ByDaemon,
 		Literals: []string{"System OOM encountered, victim process: "}, Pattern: `victim process: (?P<process>(?:python|pt_|torchrun|ray::|deepspeed|accelerate)[^,]{0,64}), pid: (?P<pid>\d+)`,
 		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The node itself ran out of memory, and its kernel killed this process.",
@@ -222,6 +225,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-oom-condor", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"has gone over ", "memory limit of "}, Pattern: `[Jj]ob has gone over (?:\w+ )?memory limit of (?P<limit>\d+ ?\w+)`,
 		Meaning: "HTCondor held the job because it used more memory than it had asked for.",
 		Do:      []Advice{{"Ask for more memory than the held job did, then release it.", "condor_qedit {job} RequestMemory 131072; condor_release {job}"}},
@@ -231,6 +235,7 @@ var memorySignatures = []Signature{
 	{
 		// A service of the node's own is no job's.
 		ID: "host-oom-systemd", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{" due to memory pressure for "}, Pattern: `Killed (?P<cgroup>/\S{1,240}(?:\.scope|/[^\s/.]{1,80})) due to memory pressure for \S+ being (?P<pressure>[\d.]+%)`,
 		Meaning: "systemd-oomd killed the processes of this session or service because memory was short.",
 		Do:      []Advice{{"Run the job outside the login session, or have the pressure limit of systemd-oomd raised.", "ssh {node} 'journalctl -u systemd-oomd | tail -20'"}},
@@ -240,6 +245,7 @@ var memorySignatures = []Signature{
 	{
 		// The daemon kills whatever is largest: of another program than Python the line says nothing of the job.
 		ID: "host-oom-earlyoom", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"sending SIG", " MiB"}, Pattern: `sending SIG(?:TERM|KILL) to process (?P<pid>\d+) (?:uid \d+ )?"(?P<process>(?:python|pt_)[^"]{0,32})": (?:badness|oom_score) \d+, VmRSS (?P<rss>\d+ MiB)`,
 		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The daemon earlyoom killed this process because the node's memory was nearly used up.",
@@ -249,6 +255,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-oom-slurm", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"oom_kill event"}, Pattern: `Detected (?P<n>\d+) oom_kill events? in (?:StepId=)?(?P<step>[\w.+]+?)\.? `,
 		Meaning: "The kernel killed processes of this job on this node because the job used more host memory than it may.",
 		Source:  "SLURM src/slurmd/slurmstepd, 23.02 to 26.05",
@@ -256,6 +263,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-oom-slurm-old", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"oom-kill event"}, Pattern: `Detected (?P<n>\d+) oom-kill event(?:\(s\)|s)? in (?:StepId=|step )?(?P<step>[\w.+]+?)\.? `,
 		Meaning: "The kernel killed processes of this job on this node because the job used more host memory than it may.",
 		Source:  "SLURM src/slurmd/slurmstepd, up to 22.05",
@@ -263,6 +271,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-oom-srun", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"srun: error: ", ": Out Of Memory"}, Pattern: `srun: error: (?P<host>\S+): tasks? (?P<tasks>[\d,\-\[\]]+): Out Of Memory`,
 		Names:   []Name{{"host", AsHost, Culprit}, {"tasks", AsTask, Culprit}},
 		Meaning: "SLURM ended this task because its node killed it for using too much host memory.",
@@ -271,6 +280,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-oom-killer", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{" invoked oom-killer: "}, Pattern: `(?P<process>[\w./-]+) invoked oom-killer`,
 		Meaning: "The kernel ran out of memory for a process and chose one to kill.",
 		Do:      []Advice{{"Read the kernel's table of processes below this line: it shows who held the memory.", "ssh {node} 'dmesg -T | grep -A60 \"invoked oom-killer\" | tail -80'"}},
@@ -279,6 +289,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-oom-cgroup-kill", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"Memory cgroup out of memory: Kill"}, Pattern: `Kill(?:ed)? process (?P<pid>\d+) \((?P<process>[^)]*)\)(?:.*?anon-rss:(?P<rss>\d+kB))?`,
 		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The job reached the memory limit of its cgroup and the kernel killed this process.",
@@ -288,6 +299,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-oom-node-kill", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"Out of memory: Kill"}, Pattern: `Out of memory: Kill(?:ed)? process (?P<pid>\d+) \((?P<process>[^)]*)\)`,
 		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The whole node ran out of memory and the kernel killed this process.",
@@ -297,6 +309,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-oom-constraint", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"oom-kill:constraint="}, Pattern: `constraint=(?P<constraint>\w+).*?task=(?P<process>[^,]*),pid=(?P<pid>\d+)`,
 		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The kernel's record of an out-of-memory kill; the path holds the job id.",
@@ -305,6 +318,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-oom-reaper", Mechanism: HostOOM, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     ByDaemon,
 		Literals: []string{"oom_reaper: reaped process "}, Pattern: `reaped process (?P<pid>\d+) \((?P<process>[^)]*)\)`,
 		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "The kernel took back the memory of a process that it had killed for lack of memory.",
@@ -314,6 +328,7 @@ var memorySignatures = []Signature{
 	{
 		// The driver says it of an executor, once with its host.
 		ID: "host-oom-yarn", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"Container killed by YARN for exceeding "}, Pattern: `(?:Lost executor \S{1,40} on (?P<address>[A-Za-z0-9][\w.-]*): .{0,40})?Container killed by YARN for exceeding (?:physical |virtual )?memory limits`,
 		Names:   []Name{{"address", AsAddress, Culprit}},
 		Meaning: "YARN ended a worker that used more memory than its container was given.",
@@ -323,6 +338,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-oom-ray-node", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"Memory on the node (", "exceeds the memory usage threshold"}, Pattern: `Memory on the node \((?:.*?\b)?IP: (?P<address>[\d.]+|[\da-fA-F:]+)[,)]`,
 		Names:   []Name{{"address", AsAddress, Culprit}},
 		Meaning: "Ray's memory monitor killed a worker because its node ran low on memory.",
@@ -332,6 +348,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-oom-ray", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"killed due to the node running low on memory"},
 		Meaning:  "Ray's memory monitor killed this worker before the kernel had to.",
 		Do:       []Advice{adviceRayMemory},
@@ -340,6 +357,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-oom-raylet", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"killed due to memory pressure (OOM)"},
 		Pattern:  `[1-9]\d* Workers \(tasks / actors\) killed due to memory pressure \(OOM\)(?:.*?\bIP: (?P<address>[\d.]+|[\da-fA-F:]+)[,)])?`,
 		Names:    []Name{{"address", AsAddress, Culprit}},

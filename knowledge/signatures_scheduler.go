@@ -14,6 +14,7 @@ var stepImpossible = []string{"More processors requested than permitted", "Reque
 var schedulerSignatures = []Signature{
 	{
 		ID: "slurm-time-limit", Mechanism: TimeLimit, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"CANCELLED AT ", "DUE TO TIME LIMIT"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+)(?: ON (?P<reporter>\S+))? CANCELLED AT (?P<time>\S+)`,
 		Meaning: "SLURM ended the job because its time was up; the host in the line is only the one that reports it.",
 		Source:  "SLURM src/slurmd/slurmstepd/req.c, 20.11 to 26.05",
@@ -21,6 +22,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-preempted", Mechanism: Preempted, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"CANCELLED AT ", "DUE TO PREEMPTION"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+)(?: ON (?P<reporter>\S+))? CANCELLED AT (?P<time>\S+)`,
 		Meaning: "SLURM took the nodes for a job of higher priority.",
 		Source:  "SLURM src/slurmd/slurmstepd/req.c, all versions",
@@ -28,6 +30,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-node-failure", Mechanism: NodeFailure, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"CANCELLED AT ", "DUE TO NODE FAILURE"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+)(?: ON (?P<reporter>\S+))? CANCELLED AT (?P<time>\S+)`,
 		Meaning: "SLURM lost a node of the job; it is not the host named in this line, which only reports it.",
 		Source:  "SLURM src/slurmd/slurmstepd/req.c, all versions",
@@ -35,6 +38,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-node-failed", Mechanism: NodeFailure, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"srun: error: Node failure on "}, Pattern: `Node failure on (?P<hosts>\S+)`,
 		Names:   []Name{{"hosts", AsHost, Culprit}},
 		Meaning: "These nodes died or stopped answering SLURM.",
@@ -43,6 +47,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-requeue", Mechanism: Cancelled, Role: CauseRole, Tier: ProcessKiller,
+		Says:     ByDaemon,
 		Literals: []string{"CANCELLED AT ", "DUE TO JOB REQUEUE"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+)(?: ON (?P<reporter>\S+))? CANCELLED AT (?P<time>\S+)`,
 		Meaning: "The job was put back into the queue; it starts again under the same number.",
 		Source:  "SLURM src/slurmd/slurmstepd/req.c, all versions",
@@ -50,6 +55,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-task-failure", Role: ConsequenceRole,
+		Says:     ByDaemon,
 		Literals: []string{"CANCELLED AT ", "DUE TO TASK FAILURE"},
 		Meaning:  "SLURM ended the step because one of its tasks had failed; the first task line says which.",
 		Source:   "SLURM src/slurmd/slurmstepd/req.c, 25.05 on",
@@ -58,6 +64,7 @@ var schedulerSignatures = []Signature{
 	{
 		// Up to 24.11 a person's scancel and the end after a failed task print the same words.
 		ID: "slurm-cancelled", Mechanism: Cancelled, Role: ConsequenceRole, Tier: ProcessKiller,
+		Says:     ByDaemon,
 		Literals: []string{" CANCELLED AT "}, Not: []string{"DUE TO "},
 		Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+)(?: ON (?P<reporter>\S+))? CANCELLED AT (?P<time>\S+)(?: DUE to SIGNAL (?P<signal>[\w ]+\w))? \*\*\*`,
 		Meaning: "The job or step was stopped: by a person, or by SLURM after a task had failed. The line does not say which.",
@@ -66,6 +73,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-memory-error", Mechanism: NodeFailure, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"UNCORRECTABLE MEMORY ERROR AT "}, Pattern: `ON (?P<host>\S+) UNCORRECTABLE`,
 		Names:   []Name{{"host", AsHost, Culprit}},
 		Meaning: "The node's main memory returned data it could not correct.",
@@ -74,6 +82,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-unkillable", Mechanism: NodeFailure, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     ByDaemon,
 		Literals: []string{"STEPD TERMINATED ON "}, Pattern: `STEPD TERMINATED ON (?P<host>\S+) AT \S+ DUE TO (?P<reason>JOB NOT \w+(?: WITH SIGNALS)?)`,
 		Names:   []Name{{"host", AsHost, Culprit}},
 		Meaning: "A process on this node could not even be killed: it hangs in the kernel, in a driver or a file system.",
@@ -84,6 +93,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-step-failed", Role: ConsequenceRole,
+		Says:     ByDaemon,
 		Literals: []string{"FAILED (non-zero exit code or other failure mode)"},
 		Meaning:  "The batch script ended while the step still ran.",
 		Source:   "SLURM src/slurmd/slurmstepd/req.c, all versions",
@@ -91,6 +101,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-aborted", Role: ConsequenceRole,
+		Says:     ByDaemon,
 		Literals: []string{"srun: Job step aborted: "},
 		Meaning:  "SLURM stops the rest of the step.",
 		Source:   "SLURM src/srun, all versions",
@@ -98,6 +109,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-launch-failed", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"srun: error: ", "aunch"}, Pattern: `task (?P<task>\d+) launch failed: (?P<text>.{1,160})|Task launch for (?:StepId=)?\S+ failed on node (?P<host>[\w.-]+): (?P<text2>.{1,160})|Application launch failed: (?P<text3>.{1,160})|timeout waiting for task launch, started (?P<started>\d+) of (?P<tasks>\d+) tasks`,
 		Names:   []Name{{"host", AsHost, Culprit}, {"task", AsTask, Culprit}},
 		Meaning: "SLURM could not start the job's processes.",
@@ -107,6 +119,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-step-create", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Cases:    afterTraining,
 		Literals: []string{"srun: error: Unable to "}, Not: append([]string{stepLate}, stepImpossible...), Pattern: `Unable to (?:create step for job|confirm allocation for job|contact slurm controller|allocate resources|connect to slurmctld)[^:]*:? ?(?P<text>.{0,160})`,
 		Meaning: "SLURM could not create the step; no process of it ran.",
@@ -118,7 +131,7 @@ var schedulerSignatures = []Signature{
 	{
 		// A script goes on to its next step when the job is over, or is being ended.
 		ID: "slurm-step-late", Role: ConsequenceRole,
-		Says:     Aborts,
+		Says:     Aborts | ByDaemon,
 		Literals: []string{"srun: error: Unable to ", stepLate},
 		Meaning:  "The job was over, or about to be ended, when its script asked for another step.",
 		Source:   "SLURM src/common/slurm_errno.c (ESLURM_ALREADY_DONE), all versions",
@@ -127,6 +140,7 @@ var schedulerSignatures = []Signature{
 	{
 		// Asked again it is refused again.
 		ID: "slurm-step-impossible", Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Cases:    afterTraining,
 		Literals: []string{"srun: error: Unable to ", ": "}, Pattern: `Unable to (?:create step for job|allocate resources)[^:]*: (?P<text>` + strings.Join(stepImpossible, "|") + `)`,
 		Meaning: "SLURM refused the step, and will again: srun asks for more than the job was given, or for what the cluster does not have.",
@@ -137,6 +151,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-nodes-not-ready", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"srun: error: Nodes ", " are still not ready"}, Pattern: `Nodes (?P<hosts>\S+) are still not ready`,
 		Names:   []Name{{"hosts", AsHost, Culprit}},
 		Meaning: "Nodes of the job were not ready to run it: they were still booting, or their prolog did not end.",
@@ -172,6 +187,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-prolog", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"Prolog "}, Pattern: `(?:srun|salloc|sbatch|slurmstepd[\w-]*): (?:error: )?Prolog (?:failure|hung) on node (?P<node>[A-Za-z0-9][\w.-]*)`,
 		Names:   []Name{{"node", AsHost, Culprit}},
 		Meaning: "The site's own check before a job failed or hung on this node, so SLURM did not start the job there.",
@@ -182,6 +198,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-pmix-timeout", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"mpi/pmix", "collective timeout"}, Pattern: `pmixp_coll_\w+: (?P<node>\S+) \[\d+\]: .{0,80}collective timeout`,
 		Names:   []Name{{"node", AsHost, Mentioned}},
 		Meaning: "SLURM's daemons of this step did not hear of each other in time, before the program could start its own communication.",
@@ -192,6 +209,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-pmix-connect", Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     ByDaemon,
 		Literals: []string{"mpi/pmix"}, Pattern: `mpi/pmix(?:_v\d)?: (?:pmixp_\w+|_\w+): (?P<node>\S+) \[\d+\]: .{0,60}(?:Cannot establish (?:the|direct) connection|exceeded the retry limit|Cannot send message to |Can't find address for host)`,
 		Names:   []Name{{"node", AsHost, Mentioned}},
 		Meaning: "SLURM's daemon on this node could not reach that of another node of the step.",
@@ -203,6 +221,7 @@ var schedulerSignatures = []Signature{
 	{
 		// srun, or the daemon of a node, then ends the step by itself: the line of an ending that follows tells of nobody's wish.
 		ID: "slurm-pmi2", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"mpi/pmi2: failed to send temp kvs"},
 		Meaning:  "SLURM's daemons of this step could not pass on to each other what the processes tell when they start, and ended the step.",
 		Owner:    OwnerCluster,
@@ -212,6 +231,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-ompi-pmi", Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"but OMPI was not built with SLURM"},
 		Meaning:  "This Open MPI does not know how to speak with SLURM, so its processes cannot be started by srun: start them by mpirun, or use an Open MPI with PMIx and srun --mpi=pmix.",
 		Scope:    ScopeJob,
@@ -221,6 +241,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-job-container", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{": error: container_"}, Pattern: `slurmstepd[\w.-]*: error: container_(?:p_join|g_join|p_create|g_create)\b(?P<text>.{0,160})`,
 		Meaning: "The private /tmp that SLURM gives to a job was not there on this node, so nothing ran there.",
 		Scope:   ScopeNode,
@@ -230,6 +251,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-boot", Mechanism: SchedulerError, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     ByDaemon,
 		Literals: []string{"Something is wrong with the boot of the nodes"},
 		Meaning:  "SLURM gave up on nodes that did not become ready.",
 		Scope:    ScopeNode,
@@ -249,6 +271,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-fatal", Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"srun: fatal: "}, Pattern: `srun: fatal: (?P<text>.{1,160})`,
 		Meaning: "srun started nothing: its options, or settings in its environment, cannot be used as they are.",
 		Scope:   ScopeJob,
@@ -258,6 +281,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-credential", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"ob credential"}, Pattern: `(?:Job credential expired|Invalid job credential|Job credential revoked)`,
 		Meaning: "A node refused SLURM's permission slip: clocks differ, or the node was slow.",
 		Do:      []Advice{{"Resubmit. If it comes back, have the clocks of the nodes and of SLURM's controller compared.", "clush -w {nodes} date +%s.%N"}},
@@ -266,6 +290,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-revoked", Mechanism: SchedulerError, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     ByDaemon,
 		Literals: []string{"ob allocation ", "has been revoked"}, Pattern: `ob allocation (?P<job>\d+) has been revoked`,
 		Meaning: "SLURM took back the job's nodes.",
 		Scope:   ScopeJob,
@@ -275,6 +300,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: IDSlurmOutput, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"Could not open std"}, Pattern: `Could not open (?P<stream>stdout|stderr|stdin) file (?P<path>[^:]+): (?P<error>.{1,80})`,
 		Meaning: "SLURM could not open the job's log file on this node, so nothing ran or nothing was kept.",
 		Owner:   OwnerConfig,
@@ -284,6 +310,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-stepd", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"exiting abnormally: "}, Pattern: `(?:job_manager|stepd_\w+): exiting abnormally: (?P<text>.{1,120})`,
 		Meaning: "SLURM could not set the job's processes up on this node; the lines above it say what failed.",
 		Scope:   ScopeNode,
@@ -293,6 +320,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-cgroup", Mechanism: SchedulerError, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     ByDaemon,
 		Literals: []string{"/sys/fs/cgroup/", "failed"}, Pattern: `slurmstepd[\w-]*: error: .{0,80}/sys/fs/cgroup/`,
 		Meaning: "SLURM could not put a process into its control group.",
 		Scope:   ScopeNode,
@@ -302,6 +330,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: IDSlurmExecve, Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     ByDaemon,
 		Literals: []string{"error: execve(): "}, Pattern: `execve\(\): (?P<path>[^:]+): (?P<error>.{1,80})`,
 		Meaning: "The program to start does not exist on this node or may not be run.",
 		Do:      []Advice{{"Check that {path} exists on {node} and may be executed there.", "ssh {node} 'ls -l {path}'"}},
@@ -310,6 +339,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: IDSlurmChdir, Role: SymptomRole,
+		Says:     ByDaemon,
 		Literals: []string{"couldn't chdir to `"}, Pattern: "chdir to `(?P<path>[^']+)'",
 		Meaning: "The job's directory is not there on this node; its files may be in /tmp.",
 		Owner:   OwnerConfig,
@@ -319,6 +349,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: IDSlurmIO, Mechanism: NodeFailure, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     ByDaemon,
 		Literals: []string{"borting, "}, Pattern: `(?:io error and missing step|step missing and io error|can not test connection|io error with slurmstepd)[^\d]*on node (?P<index>\d+)|can not test connection to node (?P<index2>\d+)`,
 		Names:   []Name{{"index", AsNodeIndex, Unheard}, {"index2", AsNodeIndex, Unheard}},
 		Meaning: "srun lost a node of the step; the number is the node's place in the step, from 0.",
@@ -328,6 +359,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: IDSlurmFirstExit, Role: SymptomRole,
+		Says:     ByDaemon,
 		Literals: []string{"srun: First task exited"},
 		Meaning:  "A task ended and srun stops the others after a while (--wait).",
 		Do:       []Advice{{"Find the task that ended first: srun stopped the rest because of it.", "grep -nE 'srun: error: .* task' *{job}* | head -5"}},
@@ -337,6 +369,7 @@ var schedulerSignatures = []Signature{
 	{
 		// With --wait srun lists the states of all tasks before it ends those that still run.
 		ID: "slurm-task-left", Role: InfoRole,
+		Says:     ByDaemon,
 		Literals: []string{"srun: StepId=", ": exited"}, Pattern: `srun: StepId=\S{1,40} tasks? (?P<tasks>[\d,\[\]-]{1,200}): exited`,
 		Names:   []Name{{"tasks", AsTask, FirstOut}},
 		Meaning: "These tasks had ended when srun stopped the others.",
@@ -400,6 +433,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-receive", Role: SymptomRole, Tier: ProcessKiller,
+		Says:     ByDaemon,
 		Literals: []string{"error: slurm_receive_msg"}, Pattern: `slurm_receive_msgs?: \[\[?(?P<host>[\w.-]+)\]?:\d+\] failed: (?P<text>.{1,120})`,
 		Names:   []Name{{"host", AsHost, Lost}},
 		Meaning: "A SLURM daemon on this host did not answer another one.",

@@ -184,7 +184,11 @@ func (o orphans) crashed(s *worker.Sign) bool {
 	if len(o.from) == 0 {
 		return false
 	}
-	return o.ends[s.Pos] || strings.HasPrefix(string(s.ID), "native-signal-") && o.left(knowledge.Fields(s.ID, []byte(s.Text))["pid"], s.Pos)
+	if o.ends[s.Pos] {
+		return true
+	}
+	e, ok := knowledge.Lookup(s.ID)
+	return ok && e.Mechanism == knowledge.NativeCrash && o.left(e.Named(knowledge.Fields(s.ID, []byte(s.Text)), knowledge.Writer, knowledge.AsPID), s.Pos)
 }
 
 func (o orphans) left(pid string, at worker.Pos) bool {
@@ -361,8 +365,8 @@ func (f *Facts) sign(seen *printed, at *worker.At, id knowledge.ID, kind Failure
 		return
 	}
 	fl := f.newFailure(at, kind)
-	if strings.HasPrefix(string(id), "slurm-") || strings.HasPrefix(string(id), "host-oom-") {
-		fl.Rank, fl.Proc = NoRank, nil // they speak of the node, in whichever process's file they stand
+	if id.Says(knowledge.ByDaemon) {
+		fl.Rank, fl.Proc = NoRank, nil
 	}
 	fl.is(Meaning{s.Mechanism, s.Role, s.Direct, s.ID})
 	fl.Text = text
