@@ -83,6 +83,11 @@ func TestWhomLinesNameLeadsToTheFirst(t *testing.T) {
 	lost := func(writer, peer string) string {
 		return writer + ":301:340 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer " + peer + "<51159>\n"
 	}
+	const (
+		world    = "[rank0]: world_size=4 rank=0 hostname=n1\n[rank1]: world_size=4 rank=1 hostname=n1\n"
+		met      = "INFO:torch.distributed.elastic.agent.server.api:[default] Rendezvous complete for workers. Result:\n  restart_count=0\n  master_addr=n1\n  master_port=29500\n  group_rank=0\n  group_world_size=2\n  local_ranks=[0, 1]\n  role_ranks=[0, 1]\n  global_ranks=[0, 1]\n  role_world_sizes=[4, 4]\n  global_world_sizes=[4, 4]\n"
+		improper = "mpirun has exited due to process rank 1 with PID 4242 on\n"
+	)
 	const left = "srun: First task exited 60s ago\nsrun: StepId=4242.0 task 3: exited\nsrun: StepId=4242.0 tasks 0-2: running\nsrun: Terminating StepId=4242.0\n"
 	for _, c := range []struct {
 		name  string
@@ -93,6 +98,8 @@ func TestWhomLinesNameLeadsToTheFirst(t *testing.T) {
 		{"in a row", map[string]string{"error-4242-n1.out": lost("n1", "n2"), "error-4242-n2.out": lost("n2", "n3")}, "n3", nil},
 		{"each other", map[string]string{"error-4242-n1.out": lost("n1", "n2"), "error-4242-n2.out": lost("n2", "n1")}, "", nil},
 		{"a task", map[string]string{"slurm-4242.out": left}, "task 3", nil},
+		{"a process of mpirun", map[string]string{"error-4242-n1.out": world + improper}, "", []int{1}},
+		{"a process of mpirun that launches others", map[string]string{"error-4242-n1.out": met + world + improper}, "MPI rank 1", nil},
 		{"a task that is a rank", map[string]string{"slurm-4242.out": "0: [rank0]: a\n1: [rank1]: a\n2: [rank2]: a\n3: [rank3]: a\n" + left}, "", []int{3}},
 	} {
 		var files []simulate.File

@@ -11,8 +11,7 @@ import (
 // its numbers count nodes.
 func mpiRanks(obs *worker.Observations) *worker.Observations {
 	mpi := slices.ContainsFunc(obs.ChildFailed, func(c worker.ChildFailed) bool { return c.MPI })
-	others := slices.ContainsFunc(obs.ChildFailed, func(c worker.ChildFailed) bool { return !c.MPI })
-	if !mpi || !others && len(obs.Rendezvous) == 0 && !slices.ContainsFunc(obs.ChildExits, func(c worker.ChildExit) bool { return c.Local >= 0 }) {
+	if !mpi || !launchersReport(obs) {
 		return obs
 	}
 	out := *obs
@@ -23,4 +22,10 @@ func mpiRanks(obs *worker.Observations) *worker.Observations {
 		}
 	}
 	return &out
+}
+
+// launchersReport says that launchers other than mpirun tell of processes of theirs: those of mpirun, if there is one, are these launchers.
+func launchersReport(obs *worker.Observations) bool {
+	return len(obs.Rendezvous) > 0 || slices.ContainsFunc(obs.ChildFailed, func(c worker.ChildFailed) bool { return !c.MPI }) ||
+		slices.ContainsFunc(obs.ChildExits, func(c worker.ChildExit) bool { return c.Local >= 0 })
 }

@@ -183,6 +183,8 @@ func (f *Facts) place(n *Naming, w *whom) {
 	switch {
 	case len(w.ranks) > 0:
 		f.ranked(n, w.ranks, "")
+	case len(w.mpi) > 0 && launchersReport(f.Obs):
+		n.Why = "mpirun started launchers, and counts these"
 	case len(w.mpi) > 0:
 		f.ranked(n, w.mpi, "no line ties ranks of MPI to ranks of the job")
 	case len(w.members) > 0:
