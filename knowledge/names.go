@@ -10,6 +10,7 @@ type Name struct {
 }
 
 // NameKind is how a name is to be read. Ranks of different kinds are different numbers: reading one as another blames the wrong machine.
+// Of several that number one process the first leads to it surest.
 type NameKind int
 
 const (

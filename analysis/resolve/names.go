@@ -85,16 +85,17 @@ func (f *Facts) firstOut() {
 	}
 	fl := first[0]
 	n := &Naming{Whose: knowledge.FirstOut, Name: taskWords(fl.Tasks), By: NoRank, At: fl.At, Text: fl.Text}
-	f.place(n, &whom{tasks: fl.Tasks, hosts: nonEmpty(fl.Node)})
+	f.place(n, &whom{kind: knowledge.AsTask, numbers: fl.Tasks, hosts: nonEmpty(fl.Node)})
 	f.Named = append(f.Named, n)
 }
 
-// whom is what one line says of whom it names, by kinds.
+// whom is what one line says of whom it names.
 type whom struct {
-	ranks, mpi, members, processes, tasks, indices, pids []int
-	group                                                string
-	size                                                 int
-	hosts                                                []string // nodes, or addresses that nothing ties to one
+	kind    knowledge.NameKind // of the numbers; the surest, where it has several
+	numbers []int
+	group   string // and size: of what ranks in a group are counted in
+	size    int
+	hosts   []string // nodes, or addresses that nothing ties to one
 }
 
 // naming reads one line; nil where it names nobody but its writer.
@@ -112,26 +113,16 @@ func (f *Facts) naming(s *knowledge.Signature, at *worker.At, text string) *Nami
 		}
 		n.Whose = name.Whose
 		switch name.Kind {
-		case knowledge.AsRank:
-			w.ranks = numbersIn(v)
-		case knowledge.AsMPIRank:
-			w.mpi = numbersIn(v)
-		case knowledge.AsGroupRank:
-			w.members = numbersIn(v)
 		case knowledge.AsGroup:
 			w.group = v
 		case knowledge.AsGroupSize:
 			w.size, _ = strconv.Atoi(v)
-		case knowledge.AsProcessIndex:
-			w.processes = numbersIn(v)
-		case knowledge.AsTask:
-			w.tasks = numbersIn(v)
-		case knowledge.AsNodeIndex:
-			w.indices = numbersIn(v)
-		case knowledge.AsPID:
-			w.pids = numbersIn(v)
 		case knowledge.AsHost, knowledge.AsAddress, knowledge.AsAgent:
 			w.hosts = append(w.hosts, hostsIn(name.Kind, v)...)
+		default:
+			if numbers := numbersIn(v); len(numbers) > 0 && (w.kind == 0 || name.Kind < w.kind) {
+				w.kind, w.numbers = name.Kind, numbers
+			}
 		}
 	}
 	if n.Name = w.words(); n.Name == "" {
@@ -144,31 +135,24 @@ func (f *Facts) naming(s *knowledge.Signature, at *worker.At, text string) *Nami
 	return n
 }
 
+// nouns are what numbers of a kind count.
+var nouns = map[knowledge.NameKind]string{knowledge.AsRank: "rank", knowledge.AsGroupRank: "member", knowledge.AsMPIRank: "MPI rank", knowledge.AsTask: "task",
+	knowledge.AsProcessIndex: "process", knowledge.AsNodeIndex: "node number", knowledge.AsPID: "process ID"}
+
 // words say whom the line names as it does.
 func (w *whom) words() string {
-	switch {
-	case len(w.ranks) > 0:
-		return counted("rank", w.ranks)
-	case len(w.mpi) > 0:
-		return counted("MPI rank", w.mpi)
-	case len(w.members) > 0 && w.group != "":
-		return counted("member", w.members) + " of " + w.group
-	case len(w.members) > 0:
-		return counted("member", w.members) + " of a process group"
-	case len(w.processes) > 0:
-		return counted("process", w.processes)
-	case len(w.tasks) > 0:
-		return taskWords(w.tasks)
-	case len(w.hosts) > 0 && len(w.pids) > 0:
-		return fmt.Sprintf("process %d on %s", w.pids[0], strings.Join(w.hosts, ", "))
-	case len(w.hosts) > 0:
-		return strings.Join(w.hosts, ", ")
-	case len(w.pids) > 0:
-		return counted("process ID", w.pids)
-	case len(w.indices) > 0:
-		return counted("node number", w.indices)
+	hosts := strings.Join(w.hosts, ", ")
+	switch w.kind {
+	case 0:
+		return hosts
+	case knowledge.AsGroupRank:
+		return counted(nouns[w.kind], w.numbers) + " of " + cmp.Or(w.group, "a process group")
+	case knowledge.AsPID:
+		if hosts != "" {
+			return fmt.Sprintf("process %d on %s", w.numbers[0], hosts)
+		}
 	}
-	return ""
+	return counted(nouns[w.kind], w.numbers)
 }
 
 // place resolves a name to ranks and nodes, or says why it cannot.
@@ -180,25 +164,29 @@ func (f *Facts) place(n *Naming, w *whom) {
 			n.Why = why
 		}
 	}
-	switch {
-	case len(w.ranks) > 0:
-		f.ranked(n, w.ranks, "")
-	case len(w.mpi) > 0 && launchersReport(f.Obs):
-		n.Why = "mpirun started launchers, and counts these"
-	case len(w.mpi) > 0:
-		f.ranked(n, w.mpi, "no line ties ranks of MPI to ranks of the job")
-	case len(w.members) > 0:
+	switch w.kind {
+	case knowledge.AsRank:
+		f.ranked(n, w.numbers, "")
+	case knowledge.AsMPIRank:
+		if launchersReport(f.Obs) {
+			n.Why = "mpirun started launchers, and counts these"
+			break
+		}
+		f.ranked(n, w.numbers, "no line ties ranks of MPI to ranks of the job")
+	case knowledge.AsGroupRank:
 		f.member(n, w)
-	case len(w.processes) > 0:
-		f.ranked(n, w.processes, "no line ties processes of the coordinator to ranks of the job")
-	case len(w.tasks) > 0:
-		f.task(n, w.tasks)
-	case len(w.pids) > 0:
-		f.process(n, w.pids)
-	case len(w.indices) > 0:
+	case knowledge.AsProcessIndex:
+		f.ranked(n, w.numbers, "no line ties processes of the coordinator to ranks of the job")
+	case knowledge.AsTask:
+		f.task(n, w.numbers)
+	case knowledge.AsPID:
+		f.process(n, w.numbers)
+	case knowledge.AsNodeIndex:
 		n.Why = "no list of the job's nodes, in their order, is here"
-	case len(n.Nodes) > 0:
-		n.Why = "it names a node, and no rank of it"
+	default:
+		if len(n.Nodes) > 0 {
+			n.Why = "it names a node, and no rank of it"
+		}
 	}
 	for _, id := range n.Ranks {
 		if r := f.byRank[id]; r != nil {
@@ -240,7 +228,7 @@ func (f *Facts) ranked(n *Naming, numbers []int, doubt string) {
 // member turns ranks of a process group into global ones, by the members that something lists.
 func (f *Facts) member(n *Naming, w *whom) {
 	if w.size > 0 && w.size == f.Job.WorldSize {
-		f.ranked(n, w.members, "")
+		f.ranked(n, w.numbers, "")
 		return
 	}
 	i := slices.IndexFunc(f.Groups, func(g *Group) bool {
@@ -250,7 +238,7 @@ func (f *Facts) member(n *Naming, w *whom) {
 		n.Why = "its number is within the group, and no line lists the members of that"
 		return
 	}
-	for _, m := range w.members {
+	for _, m := range w.numbers {
 		if m < len(f.Groups[i].Members) {
 			n.Ranks = append(n.Ranks, f.Groups[i].Members[m])
 		}
