@@ -6,6 +6,8 @@ type Trait uint32
 const (
 	// WaitedInVain: the writer gave up waiting, in a library that names neither the operation nor who is missing.
 	WaitedInVain Trait = 1 << iota
+	// OverGloo: the line is Gloo's, which works on the CPU. Where a peer of it timed out, a rank whose peers went away had waited as well.
+	OverGloo
 	// Unfinished: a collective did not end on this accelerator; a peer is gone, or late, or waits as well.
 	Unfinished
 	// InsideNCCL: a call into NCCL failed, and the line does not say why.

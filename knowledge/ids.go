@@ -25,7 +25,6 @@ const (
 	IDNCCLConnectLast          ID = "nccl-connect-last"
 	IDNCCLMessageTruncated     ID = "nccl-message-truncated"
 	IDPeerDeepEPKernel         ID = "peer-deepep-kernel"
-	IDPeerGlooTimeout          ID = "peer-gloo-timeout"
 	IDPeerMPIProcessPID        ID = "peer-mpi-process-pid"
 	IDPeerNCCLClosed           ID = "peer-nccl-closed" // names the host to which NCCL lost its connection
 	IDPeerNCCLSystem           ID = "peer-nccl-system" // what PyTorch makes of any call into the system that NCCL could not do

@@ -77,6 +77,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: "peer-gloo-closed", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     OverGloo,
 		Literals: []string{"Connection closed by peer ["}, Pattern: `by peer \[(?P<peer>[^\]]+)\]`,
 		Names:   []Name{{"peer", AsAddress, Lost}},
 		Meaning: "The other side of a Gloo connection went away; look at that side first.",
@@ -85,6 +86,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: "peer-gloo-read", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     OverGloo,
 		Literals: []string{"Read error ["}, Pattern: `Read error \[(?P<peer>[^\]]+)\]`,
 		Names:   []Name{{"peer", AsAddress, Lost}},
 		Meaning: "A Gloo connection broke; look at the other side first.",
@@ -93,6 +95,7 @@ var peerSignatures = []Signature{
 	},
 	{
 		ID: "peer-gloo-write", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     OverGloo,
 		Literals: []string{"gloo/transport/tcp/pair.cc", "writev"}, Pattern: `writev \[(?P<peer>[^\]]+)\]`,
 		Names:   []Name{{"peer", AsAddress, Lost}},
 		Meaning: "A Gloo connection broke; look at the other side first.",
@@ -100,8 +103,8 @@ var peerSignatures = []Signature{
 		Example: "[../gloo/transport/tcp/pair.cc:446] writev [10.0.0.7]:29555: Broken pipe",
 	},
 	{
-		ID: IDPeerGlooTimeout, Role: SymptomRole, Tier: ProcessKiller,
-		Says:     WaitedInVain,
+		ID: "peer-gloo-timeout", Role: SymptomRole, Tier: ProcessKiller,
+		Says:     WaitedInVain | OverGloo,
 		Literals: []string{"Timed out waiting ", " operation to complete"}, Pattern: `Timed out waiting (?P<ms>\d+)ms for (?P<op>\w+) operation`,
 		Meaning: "A rank waited in vain for another one in a Gloo collective; the waiter is not the one at fault.",
 		Do:      []Advice{adviceLateRank},

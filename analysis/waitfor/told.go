@@ -2,7 +2,6 @@ package waitfor
 
 import (
 	"maps"
-	"strings"
 
 	"faultline/analysis/resolve"
 	"faultline/knowledge"
@@ -11,16 +10,13 @@ import (
 // InVain says that a failure is a rank's word that it waited in vain.
 func InVain(fl *resolve.Failure) bool { return fl.Sign.Says(knowledge.WaitedInVain) }
 
-// glooSymptom begins the signatures of a rank whose Gloo peers went away, which in the same job means that it waited as well.
-const glooSymptom = "peer-gloo-"
-
 // gloo reads the waiting off the time-outs of Gloo, and of libraries like it, where no watchdog of NCCL reports: who timed out waited, and a rank that was
 // seen and reports nothing did not come, if it is one of few.
 func (g *Graph) gloo(f *resolve.Facts) bool {
 	waits := map[int]bool{}
 	timedOut := false
 	for _, fl := range f.Failures {
-		if !strings.HasPrefix(string(fl.Sign), glooSymptom) && !InVain(fl) {
+		if !fl.Sign.Says(knowledge.OverGloo | knowledge.WaitedInVain) {
 			if fl.Role == knowledge.CauseRole {
 				return false // something failed by itself; time-outs elsewhere follow from it
 			}
@@ -28,7 +24,7 @@ func (g *Graph) gloo(f *resolve.Facts) bool {
 		}
 		if InVain(fl) {
 			timedOut = true
-			g.OnGPU = g.OnGPU || fl.Sign != knowledge.IDPeerGlooTimeout
+			g.OnGPU = g.OnGPU || !fl.Sign.Says(knowledge.OverGloo)
 			if w := fl.When(); w.Valid && (!g.Report.Valid || w.T < g.Report.T) {
 				g.Report = w
 			}
