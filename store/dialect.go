@@ -27,6 +27,8 @@ type dialect struct {
 	broken func(err error) string
 	// again says that the transaction lost against another one and may be tried once more.
 	again func(err error) bool
+	// stale says that the connection was told at its beginning to refuse, and that another may not be. Nil where there is one connection.
+	stale func(err error) bool
 	// reason says in a few words why the database itself does not work; "" for other errors.
 	reason func(err error) string
 }
@@ -76,6 +78,10 @@ var postgresDialect = dialect{
 		var e *pgconn.PgError
 		return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01") // serialization_failure, deadlock_detected
 	},
+	stale: func(err error) bool {
+		var e *pgconn.PgError
+		return errors.As(err, &e) && e.Code == readOnlyTransaction
+	},
 	reason: func(err error) string {
 		var refused *pgconn.PgError
 		var away *pgconn.ConnectError
@@ -108,17 +114,17 @@ var sqliteReasons = map[int]string{
 
 // postgresReasons are by SQLSTATE, or by its class.
 var postgresReasons = map[string]string{
-	"25006": "PostgreSQL is read-only",
-	"53100": "the disk of PostgreSQL is full",
-	"53300": "PostgreSQL has no connection left",
-	"08":    "PostgreSQL cannot be reached",
-	"28":    "PostgreSQL refuses the login",
-	"3D":    "the database is gone",
-	"3F":    "the tables are gone",
-	"42":    "PostgreSQL refuses access to the tables",
-	"53":    "PostgreSQL is short of resources",
-	"57":    "PostgreSQL is stopping or starting",
-	"58":    "PostgreSQL has a disk error",
+	readOnlyTransaction: "PostgreSQL is read-only",
+	"53100":             "the disk of PostgreSQL is full",
+	"53300":             "PostgreSQL has no connection left",
+	"08":                "PostgreSQL cannot be reached",
+	"28":                "PostgreSQL refuses the login",
+	"3D":                "the database is gone",
+	"3F":                "the tables are gone",
+	"42":                "PostgreSQL refuses access to the tables",
+	"53":                "PostgreSQL is short of resources",
+	"57":                "PostgreSQL is stopping or starting",
+	"58":                "PostgreSQL has a disk error",
 }
 
 // rebind turns question marks into what the database calls its placeholders. No SQL of ours has one in a text.

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"sync"
@@ -147,5 +148,56 @@ func TestPostgresSaysWhoMakesItsBackups(t *testing.T) {
 	defer db.Close()
 	if err := db.Backup(context.Background(), "x"); err == nil || !strings.Contains(err.Error(), "pg_dump") {
 		t.Fatalf("got %v", err)
+	}
+}
+
+// A connection that began while writing was not allowed refuses for as long as it lives. Once writing is allowed again, nobody meets one.
+func TestConnectionsThatBeganReadOnlyAreNotUsedAgain(t *testing.T) {
+	ctx := t.Context()
+	dsn := storetest.StartPostgres(t).DSN(t)
+	db, err := store.OpenPostgres(ctx, dsn, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	admin, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	must := func(statement string) {
+		t.Helper()
+		if _, err := admin.ExecContext(ctx, "SET default_transaction_read_only = off; "+statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var role string
+	if err := admin.QueryRowContext(ctx, "SELECT current_user").Scan(&role); err != nil {
+		t.Fatal(err)
+	}
+	must("ALTER ROLE \"" + role + "\" SET default_transaction_read_only = on")
+	defer must("ALTER ROLE \"" + role + "\" RESET default_transaction_read_only")
+	must("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename = current_user")
+	var reading sync.WaitGroup
+	for range 12 { // reading works, so these connections go back to be used again
+		reading.Go(func() {
+			for range 20 {
+				_, _ = db.Note(ctx, "anything")
+			}
+		})
+	}
+	reading.Wait()
+	if err := db.Probe(ctx); err == nil {
+		t.Fatal("a database that may only be read is written to")
+	}
+	for range 4 {
+		reading.Go(func() { _, _ = db.Note(ctx, "anything") })
+	}
+	reading.Wait()
+	must("ALTER ROLE \"" + role + "\" RESET default_transaction_read_only")
+	for range 20 {
+		if _, err := db.Enqueue(ctx, workflow.Job{Key: "a job", Kind: workflow.JobRun, Investigation: "F-1"}); err != nil {
+			t.Fatalf("writing is allowed, and refused: %v", err)
+		}
 	}
 }

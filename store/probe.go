@@ -26,9 +26,7 @@ func (db *DB) Probe(ctx context.Context) error {
 		_, err = db.Note(ctx, probeNote)
 	}
 	if err != nil && db.path == "" {
-		// A connection may have been told at its beginning that it may only read. The next one asks anew.
-		db.write.SetMaxIdleConns(0)
-		db.write.SetMaxIdleConns(maxConns)
+		db.dropIdle()
 	}
 	return err
 }

@@ -96,7 +96,7 @@ const maxTries = 20
 func (db *DB) inTx(ctx context.Context, doing string, f func(c *conn) error) error {
 	var err error
 	for try := range maxTries {
-		if err = db.try(ctx, f); err == nil || !db.dialect.again(err) {
+		if err = db.try(ctx, f); err == nil || !db.worthAnother(err, try) {
 			break
 		}
 		select {
@@ -109,6 +109,15 @@ func (db *DB) inTx(ctx context.Context, doing string, f func(c *conn) error) err
 		return fmt.Errorf("%s: %w", doing, db.meaning(err))
 	}
 	return nil
+}
+
+// worthAnother tells whether a transaction that failed may succeed when it is begun again.
+func (db *DB) worthAnother(err error, try int) bool {
+	if stale := try == 0 && db.dialect.stale != nil && db.dialect.stale(err); stale {
+		db.dropIdle()
+		return true
+	}
+	return db.dialect.again(err)
 }
 
 func (db *DB) try(ctx context.Context, f func(c *conn) error) error {
