@@ -15,7 +15,8 @@ import (
 //     a wider one holds the truth;
 //   - of a real case with an established answer: the first mechanism is accepted.
 //
-// A verdict that names no mechanism states nothing, and is not counted.
+// A verdict that names no mechanism states nothing, and is not counted. A set that "unknown" belongs to excludes nothing: its verdict
+// states how likely the mechanisms are that it names, and is held against their share of the truth.
 //
 // A member of a set states its own number: the share of cases like this one in which it was it. Nothing in the bytes weighs
 // the members of a true set against each other, so each of k has a share of 1/k, and a mechanism outside it none.
@@ -77,13 +78,28 @@ func (b *Scoreboard) Calibration(simulated bool) []Bin {
 		if c.Simulated != simulated || c.Right == nil || c.Status == "" || c.silent() {
 			continue
 		}
-		share := 0.0
-		if *c.Right {
-			share = 1
-		}
-		sums.add(c.Confidence, share)
+		sums.add(c.Confidence, c.share())
 	}
 	return sums.list()
+}
+
+// share is how much of the truth lies in what the verdict states.
+func (c *Case) share() float64 {
+	named, open := 0.0, false
+	for _, m := range c.Members {
+		if m.Mechanism == unknownMechanism {
+			open = true
+		} else {
+			named += m.Share
+		}
+	}
+	switch {
+	case open:
+		return named
+	case *c.Right:
+		return 1
+	}
+	return 0
 }
 
 // silent says that the verdict names no mechanism.

@@ -320,12 +320,14 @@ func TestCalibrationBins(t *testing.T) {
 		{Status: "x", Confidence: 0.9, Right: yes},
 		{Status: "x", Simulated: true, Confidence: 0.5},
 		{Status: "x", Simulated: true, Mechanism: "unknown", Right: yes}, // names nothing
+		{Status: "x", Simulated: true, Mechanism: "completed", Confidence: 0.48, Right: yes, // one of two, and only one is named
+			Members: []Member{{"completed", 0.48, 0.5}, {"unknown", 0.48, 0.5}}},
 	}}
 	for what, c := range map[string]struct {
 		got  []Bin
 		want string
 	}{
-		"verdicts": {b.Calibration(true), `[{0.3 2 0.320 0.500 -0.180} {0.95 2 0.975 1.000 -0.025}]`},
+		"verdicts": {b.Calibration(true), `[{0.3 2 0.320 0.500 -0.180} {0.45 1 0.480 0.500 -0.020} {0.95 2 0.975 1.000 -0.025}]`},
 		"real":     {b.Calibration(false), `[{0.9 1 0.900 1.000 -0.100}]`},
 	} {
 		if got := shown(c.got); got != c.want {
