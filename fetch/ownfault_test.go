@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"faultline/workflow"
@@ -37,6 +38,38 @@ func TestAnArchiveThatOurDiskDoesNotTakeIsNotBlamed(t *testing.T) {
 	var own *workflow.Fault
 	if _, err := shared.Collect(t.Context(), []string{archive}); !errors.As(err, &own) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Logs that this process could not open because it has too many files open are neither unreadable nor somebody's to permit.
+func TestALimitOfOursIsNoFaultOfTheLogs(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "slurm-1.out")
+	if err := os.WriteFile(file, []byte("step 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var was syscall.Rlimit
+	if err := errors.Join(syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was), syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 64, Max: was.Max})); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was) }()
+	for _, path := range []string{dir, file} {
+		var open []*os.File
+		for {
+			f, err := os.Open(os.DevNull)
+			if err != nil {
+				break
+			}
+			open = append(open, f)
+		}
+		set, err := Local(t.Context(), []string{path}, LocalOptions{})
+		for _, f := range open {
+			_ = f.Close()
+		}
+		var own *workflow.Fault
+		if !errors.Is(err, ErrNothing) || !errors.As(set.Fault, &own) || own.Why != "too many open files on the bot's host" {
+			t.Errorf("%s: %v, fault %v", path, err, set.Fault)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"faultline/fetch/gate"
 	"faultline/incident"
+	"faultline/workflow"
 )
 
 type gatherer struct {
@@ -43,6 +44,19 @@ func newGatherer(ctx context.Context, opts LocalOptions) *gatherer {
 
 func (g *gatherer) problem(k Kind, name, text string) {
 	g.problems = append(g.problems, Problem{Kind: k, Name: name, Text: text})
+}
+
+const (
+	cannotBeRead = " cannot be read"
+	askOwner     = "ask its owner for read permission"
+)
+
+// unreadable reports what cannot be read. Where only a limit of this process stands in the way, that is no fault of the logs.
+func (g *gatherer) unreadable(name, what string, err error, advice string) {
+	if own := workflow.NotOpened(err); g.fault == nil && own != nil {
+		g.fault = own
+	}
+	g.problem(Unreadable, name, fmt.Sprintf("%s (%s): %s.", what, reason(err), advice))
 }
 
 func (g *gatherer) skip(why, name string) { g.skipped[why] = append(g.skipped[why], name) }
@@ -93,7 +107,7 @@ func (g *gatherer) root(given, abs string) {
 	case errors.Is(err, fs.ErrNotExist):
 		g.problem(Missing, given, fmt.Sprintf("%s does not exist: check the spelling, and that the file system is mounted on this machine.", name))
 	case err != nil:
-		g.problem(Unreadable, given, fmt.Sprintf("%s cannot be read (%s): ask its owner for read permission.", name, reason(err)))
+		g.unreadable(given, name+cannotBeRead, err, askOwner)
 	case p.Info.IsDir():
 		g.dir(given, p)
 	case !p.Info.Mode().IsRegular() && g.stream(given, abs):
@@ -128,7 +142,7 @@ func (g *gatherer) stream(given, abs string) bool {
 		p, err = g.gate.Look(dst)
 	}
 	if err != nil {
-		g.problem(Unreadable, given, fmt.Sprintf("%s cannot be read to its end (%s): save it to a file and name that.", shown(given), reason(err)))
+		g.unreadable(given, shown(given)+cannotBeRead+" to its end", err, "save it to a file and name that")
 		return true
 	}
 	g.file(given, dst, p)
@@ -142,7 +156,7 @@ func (g *gatherer) file(given, abs string, p gate.Place) {
 	case gate.WhyNot(err) != "":
 		g.problem(Refused, given, fmt.Sprintf("Left out %s: %s.", shown(given), gate.WhyNot(err)))
 	case err != nil:
-		g.problem(Unreadable, given, fmt.Sprintf("%s cannot be read (%s): ask its owner for read permission.", shown(given), reason(err)))
+		g.unreadable(given, shown(given)+cannotBeRead, err, askOwner)
 	case kind == isArchive && !otherKind(base), kind == isSeveral && g.opts.SpoolDir != "":
 		g.take(p, p.Info)
 		g.archive(given, base, p.Path, "", abs)
@@ -183,7 +197,7 @@ func (g *gatherer) dir(given string, place gate.Place) {
 		rel = slash(rel)
 		if err != nil {
 			denied = true
-			g.problem(Unreadable, rel, fmt.Sprintf("The directory %s cannot be read (%s): ask its owner for read permission.", inside(name, rel), reason(err)))
+			g.unreadable(rel, "The directory "+inside(name, rel)+cannotBeRead, err, askOwner)
 			return nil
 		}
 		if strings.HasPrefix(d.Name(), ".") {
@@ -205,7 +219,7 @@ func (g *gatherer) dir(given string, place gate.Place) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, full) && g.ctx.Err() == nil {
-		g.problem(Unreadable, given, fmt.Sprintf("%s cannot be read to its end (%s): try again, or copy it to a local disk.", name, reason(err)))
+		g.unreadable(given, name+cannotBeRead+" to its end", err, "try again, or copy it to a local disk")
 	}
 	if len(g.found) > before || len(g.problems) > problems || denied {
 		return
@@ -289,7 +303,7 @@ func (g *gatherer) entry(place gate.Place, p, rel string, d fs.DirEntry) {
 		g.skip(string(why), rel)
 		return
 	}
-	g.problem(Unreadable, rel, fmt.Sprintf("%s cannot be read (%s): ask its owner for read permission.", shown(rel), reason(err)))
+	g.unreadable(rel, shown(rel)+cannotBeRead, err, askOwner)
 }
 
 func foreign(name string) string {

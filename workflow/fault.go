@@ -31,6 +31,16 @@ func NotKept(err error) error {
 	return &Fault{"store files", DiskReason(err), err}
 }
 
+// NotOpened is the fault where a limit of the bot's process or host is all that kept it from opening something; nil for other errors.
+func NotOpened(err error) error {
+	for _, limit := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+		if errors.Is(err, limit) {
+			return &Fault{"open files", DiskReason(err), err}
+		}
+	}
+	return nil
+}
+
 // Keeping is a writer to a disk of the bot's own: what that refuses is marked, and so told from what is wrong with what is written.
 func Keeping(w io.Writer) io.Writer { return keeping{w} }
 
@@ -52,6 +62,7 @@ var diskReasons = []struct {
 	{syscall.EFBIG, "file-size limit reached"},
 	{syscall.EMFILE, "too many open files"},
 	{syscall.ENFILE, "too many open files"},
+	{syscall.ENOMEM, "out of memory"},
 	{syscall.EIO, "disk error"},
 	{syscall.ESTALE, "file system went away"},
 	{syscall.ENOTDIR, "a file is in the place of a folder"},
@@ -83,7 +94,7 @@ func (f *Flow) ownFault(ctx context.Context, out outcome, err error) error {
 	}
 	var own *Fault
 	switch {
-	case errors.As(err, &own), errors.As(out.fault, &own):
+	case errors.As(err, &own), errors.As(out.fault, &own), errors.As(NotOpened(err), &own):
 	case err == nil && !slices.Contains(blamed, out.event):
 		return nil
 	}
