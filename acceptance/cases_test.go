@@ -70,11 +70,8 @@ func share(n int) int {
 	if raced {
 		return max(n*6/100, 1)
 	}
-	switch {
-	case testing.Short():
+	if brief() {
 		return max(n*15/100, 1)
-	case brief():
-		return max(n*25/100, 1)
 	}
 	return n
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -14,10 +15,7 @@ import (
 
 // The databases do what the model does, whatever is asked of them in whatever order.
 func TestSQLiteDoesWhatMemoryDoes(t *testing.T) {
-	seeds, steps := 12, 300
-	if testing.Short() {
-		seeds = 5
-	}
+	seeds, steps := rounds(12), 300
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			agree(t, seed, steps, func(o store.Options) (*store.DB, error) {
@@ -29,15 +27,20 @@ func TestSQLiteDoesWhatMemoryDoes(t *testing.T) {
 
 func TestPostgresDoesWhatMemoryDoes(t *testing.T) {
 	server := storetest.StartPostgres(t)
-	seeds, steps := 10, 300
-	if testing.Short() {
-		seeds = 2
-	}
+	seeds, steps := rounds(10), 300
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			agree(t, 100+seed, steps, func(o store.Options) (*store.DB, error) { return store.OpenPostgres(t.Context(), server.DSN(t), o) })
 		})
 	}
+}
+
+// rounds is n with FAULTLINE_FULL=1, else a third of it.
+func rounds(n int) int {
+	if os.Getenv("FAULTLINE_FULL") != "" {
+		return n
+	}
+	return n / 3
 }
 
 func agree(t *testing.T, seed uint64, steps int, open func(store.Options) (*store.DB, error)) {
