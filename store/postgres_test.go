@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -199,5 +200,42 @@ func TestConnectionsThatBeganReadOnlyAreNotUsedAgain(t *testing.T) {
 		if _, err := db.Enqueue(ctx, workflow.Job{Key: "a job", Kind: workflow.JobRun, Investigation: "F-1"}); err != nil {
 			t.Fatalf("writing is allowed, and refused: %v", err)
 		}
+	}
+}
+
+// A dump is put back after more cases were opened, and the bot is started again: what the dump holds is there, and the numbers that were given
+// since never name another case.
+func TestADumpThatIsRestoredGivesNoNumberAgain(t *testing.T) {
+	server := storetest.StartPostgres(t)
+	dsn, file := server.DSN(t), filepath.Join(t.TempDir(), "last-case")
+	given := map[string]bool{}
+	opened := func(n int) {
+		t.Helper()
+		db, err := store.OpenPostgres(t.Context(), dsn, store.Options{Numbers: file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		for range n {
+			id, err := db.NewID(t.Context())
+			if err == nil {
+				err = db.Save(t.Context(), workflow.Change{Investigation: &workflow.Investigation{ID: id, Job: "4242"}})
+			}
+			if err != nil || given[id] {
+				t.Fatalf("%s; given before: %t; %v", id, given[id], err)
+			}
+			given[id] = true
+		}
+		if _, err := db.Load(t.Context(), "F-2"); err != nil {
+			t.Error(err)
+		}
+	}
+	opened(3)
+	restore := server.Backup(t, dsn)
+	opened(4)
+	restore()
+	opened(2)
+	if !given["F-9"] || len(given) != 9 {
+		t.Errorf("%v", given)
 	}
 }

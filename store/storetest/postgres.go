@@ -26,6 +26,7 @@ import (
 // Postgres is a server of its own for one test: on a socket in a directory that nobody else can enter, gone afterwards.
 type Postgres struct {
 	dir    string
+	tool   func(name string, args ...string) *exec.Cmd
 	schema atomic.Int64
 }
 
@@ -66,7 +67,7 @@ func StartPostgres(t testing.TB) *Postgres {
 	var log bytes.Buffer
 	server.Stdout, server.Stderr = &log, &log
 	ended := serve(t, server)
-	p := &Postgres{dir: dir}
+	p := &Postgres{dir: dir, tool: command}
 	db, err := sql.Open("pgx", p.dsn("public"))
 	if err != nil {
 		t.Fatal(err)
@@ -150,4 +151,28 @@ func (p *Postgres) DSN(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return p.dsn(schema)
+}
+
+// Backup keeps what a place holds as docs/operations.md says, with pg_dump. What it returns puts it back with pg_restore, in the place of
+// what is there by then.
+func (p *Postgres) Backup(t testing.TB, dsn string) (restore func()) {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := u.Query().Get("search_path")
+	run := func(name string, args ...string) {
+		t.Helper()
+		if out, err := p.tool(name, append([]string{"-h", p.dir, "-U", "postgres"}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, out)
+		}
+	}
+	file := filepath.Join(p.dir, schema+".dump")
+	run("pg_dump", "-Fc", "--no-owner", "-n", schema, "-f", file, "postgres")
+	return func() {
+		t.Helper()
+		run("psql", "-q", "-c", "DROP SCHEMA "+schema+" CASCADE", "postgres")
+		run("pg_restore", "--no-owner", "-d", "postgres", file)
+	}
 }
