@@ -24,5 +24,6 @@ func TestTheCorpusIsDiagnosed(t *testing.T) {
 		{metric: eval.Innocent, cases: 10},
 		{metric: eval.Forbidden, cases: 50},
 		{metric: eval.ControlBlamed, cases: 4},
+		{metric: eval.SelfContradiction, cases: 50},
 	})
 }

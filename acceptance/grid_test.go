@@ -113,6 +113,7 @@ func TestTheGridIsDiagnosed(t *testing.T) {
 		{metric: eval.Intermediate, cases: 30},
 		{metric: eval.Forbidden, cases: 400},
 		{metric: eval.ControlBlamed, cases: 80},
+		{metric: eval.SelfContradiction, cases: gridCases},
 	})
 }
 

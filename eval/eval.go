@@ -194,6 +194,8 @@ func (s *sheet) verified(ctx context.Context, in CaseInput) {
 	default:
 		s.add(Verified, true, "")
 	}
+	denied := Contradictions(s.r)
+	s.add(SelfContradiction, len(denied) == 0, strings.Join(denied, "; "))
 	// What speaks for or against a hypothesis may be an inference from facts quoted elsewhere; what the report states as
 	// having happened may not.
 	unproven := slices.DeleteFunc(verify.Unproven(s.r), func(path string) bool { return strings.HasPrefix(path, "hypotheses[") })

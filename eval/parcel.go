@@ -169,7 +169,7 @@ func (p *parcel) diagnosed(ctx context.Context, diagnose Diagnose) ([]byte, erro
 	if err := errors.Join(messages.JSON(&report, r), messages.Terminal(&text, r, messages.Style{Width: unwrapped})); err != nil {
 		return nil, fmt.Errorf("the report of %s: %w", p.name, err)
 	}
-	return json.Marshal(outcome{Report: report.Bytes(), Terminal: strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n"), Trail: append([]string{}, r.Trail...)})
+	return json.Marshal(outcome{Report: report.Bytes(), Terminal: strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n"), Trail: append([]string{}, r.Trail...), Denied: Contradictions(r)})
 }
 
 // unwrapped is a width at which a longer sentence moves no line break.
@@ -180,7 +180,9 @@ type outcome struct {
 	Error    string          `json:"error,omitempty"`
 	Report   json.RawMessage `json:"report,omitempty"`
 	Terminal []string        `json:"terminal,omitempty"`
-	Trail    []string        `json:"trail"` // null in what was frozen before there were trails: those are not compared
+	// Denied are the places where the report disagrees with itself.
+	Denied []string `json:"contradictions,omitempty"`
+	Trail  []string `json:"trail"` // null in what was frozen before there were trails: those are not compared
 }
 
 func (p *parcel) unpack(dir string) error {

@@ -14,33 +14,34 @@ type Metric string
 
 // The metrics, in the order of the scoreboard. What a metric applies to is part of its definition in the table below.
 const (
-	Ran              Metric = "ran"
-	InCandidates     Metric = "truth-in-candidates"
-	ExactSet         Metric = "exact-set"
-	FirstRight       Metric = "first-right"
-	AcceptTruth      Metric = "accept-ground-truth"
-	AcceptOther      Metric = "accept-other"
-	RootRank         Metric = "root-rank"
-	RootNode         Metric = "root-node"
-	Origin           Metric = "origin"
-	Decision         Metric = "decision"
-	Coverage         Metric = "coverage"
-	SyncPoint        Metric = "sync-point"
-	Verified         Metric = "verified"
-	Proven           Metric = "proven"
-	NoGround         Metric = "accused-without-ground"
-	Innocent         Metric = "accused-innocent"
-	Intermediate     Metric = "accused-intermediate"
-	Forbidden        Metric = "forbidden"
-	ControlBlamed    Metric = "control-blamed"
-	StorageJudged    Metric = "storage-judged"
-	StorageDaemon    Metric = "storage-daemon"
-	StorageSide      Metric = "storage-side"
-	StorageChain     Metric = "storage-chain"
-	StorageRevised   Metric = "storage-revised"
-	StorageBlamed    Metric = "storage-blamed"
-	StorageInnocent  Metric = "storage-innocent"
-	unknownMechanism        = "unknown"
+	Ran               Metric = "ran"
+	InCandidates      Metric = "truth-in-candidates"
+	ExactSet          Metric = "exact-set"
+	FirstRight        Metric = "first-right"
+	AcceptTruth       Metric = "accept-ground-truth"
+	AcceptOther       Metric = "accept-other"
+	RootRank          Metric = "root-rank"
+	RootNode          Metric = "root-node"
+	Origin            Metric = "origin"
+	Decision          Metric = "decision"
+	Coverage          Metric = "coverage"
+	SyncPoint         Metric = "sync-point"
+	Verified          Metric = "verified"
+	Proven            Metric = "proven"
+	SelfContradiction Metric = "self-contradiction"
+	NoGround          Metric = "accused-without-ground"
+	Innocent          Metric = "accused-innocent"
+	Intermediate      Metric = "accused-intermediate"
+	Forbidden         Metric = "forbidden"
+	ControlBlamed     Metric = "control-blamed"
+	StorageJudged     Metric = "storage-judged"
+	StorageDaemon     Metric = "storage-daemon"
+	StorageSide       Metric = "storage-side"
+	StorageChain      Metric = "storage-chain"
+	StorageRevised    Metric = "storage-revised"
+	StorageBlamed     Metric = "storage-blamed"
+	StorageInnocent   Metric = "storage-innocent"
+	unknownMechanism         = "unknown"
 )
 
 // metricInfo describes a metric. Of a fault, OK means that it was not committed, and the scoreboard counts offences.
@@ -65,6 +66,7 @@ var metrics = []metricInfo{
 	{SyncPoint, "synchronisation point and gap between ranks, where determined", false},
 	{Verified, "all evidence holds when re-read", false},
 	{Proven, "chain, timeline and revisions carry evidence", false},
+	{SelfContradiction, "a part of the report denies another", true},
 	{NoGround, "root named where the truth names none", true},
 	{Innocent, "rank or node named beside the true root", true},
 	{Intermediate, "intermediate rank accused", true},

@@ -71,7 +71,13 @@ func waitersFinding(s *Scene, g *resolve.Group, skip map[int]bool) incident.Find
 	if !ahead && s.Graph.Scattered(g) {
 		beside = " or another work of the group"
 	}
-	text := fmt.Sprintf("%s of %s waited in %s%s%s", plural(len(ranks), "rank", "ranks"), groupName(g), stuckIn(s, g), beside, waited)
+	who := plural(len(ranks), "rank", "ranks")
+	for r := range ranks {
+		if len(ranks) == 1 && r.ID != resolve.NoRank {
+			who = r.Describe()
+		}
+	}
+	text := fmt.Sprintf("%s of %s waited in %s%s%s", who, groupName(g), stuckIn(s, g), beside, waited)
 	for r := range ranks {
 		delete(further, r) // it waits in both
 	}

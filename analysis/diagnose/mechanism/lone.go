@@ -23,7 +23,7 @@ func loneWaiter(s *Scene) *Proposal {
 			if i == 3 {
 				break
 			}
-			p.For = append(p.For, stragglerFinding(s, id))
+			p.Led = append(p.Led, stragglerFinding(s, id)) // the others speak for it and are no cause
 		}
 		return p
 	case waitfor.Told:

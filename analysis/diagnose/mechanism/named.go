@@ -55,7 +55,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 		}
 		switch b.Kind {
 		case worker.BarrierMonitored:
-			why = "rank 0 of the monitored barrier names the ranks that did not pass"
+			why = "the monitored barrier of rank 0 names the ranks that did not pass"
 			var reached []incident.Evidence
 			if named, reached = notReached(f, b); len(reached) > 0 {
 				why += "; one of them says itself that it came"
@@ -117,7 +117,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 		ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
 	}
 	if len(absent) == 0 && unplaced == 0 && len(firsts) > 0 {
-		why = "rank 0 of the monitored barrier asks one after the other and names the first that does not answer; no other rank says that it came"
+		why = "the monitored barrier of rank 0 asks one after the other and names the first that does not answer; no other rank says that it came"
 		return &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Scope: "group", Rivals: rivals, At: at, Base: 0.85, Why: why, For: []incident.Finding{finding(why, ev...)},
 			Summary: fmt.Sprintf("%s, the first that was asked, did not come to a monitored barrier; whether anybody else did no line says", rankWords(firsts))}
 	}

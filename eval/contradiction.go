@@ -1,0 +1,113 @@
+package eval
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"faultline/incident"
+)
+
+// contradictions are the ways in which one part of a report can deny another. Each rule returns what it found, "" where the parts agree.
+var contradictions = []struct {
+	parts string
+	found func(r *incident.Report) string
+}{
+	{"scope and root", func(r *incident.Report) string {
+		if root := r.Verdict.Root; r.Verdict.Scope == "all" && len(root.Ranks)+len(root.Nodes) > 0 {
+			return fmt.Sprintf("the whole job, and %v %v", root.Ranks, root.Nodes)
+		}
+		return ""
+	}},
+	{"status and root", func(r *incident.Report) string {
+		if root := r.Verdict.Root; r.Verdict.Status == incident.NoFailure && len(root.Ranks)+len(root.Nodes) > 0 {
+			return fmt.Sprintf("nothing failed, and %v %v", root.Ranks, root.Nodes)
+		}
+		return ""
+	}},
+	{"status and candidates", func(r *incident.Report) string {
+		if r.Verdict.Status == incident.Confirmed && len(r.Verdict.Candidates) > 1 {
+			return "confirmed, and a set"
+		}
+		return ""
+	}},
+	{"advice and root", func(r *incident.Report) string {
+		for _, node := range r.Action.ExcludeNodes {
+			if !slices.Contains(r.Verdict.Root.Nodes, node) {
+				return "leaves out " + node + ", which is no root"
+			}
+		}
+		return ""
+	}},
+	{"map and root", func(r *incident.Report) string {
+		for _, rank := range r.Ranks {
+			root, guilty := slices.Contains(r.Verdict.Root.Ranks, rank.Rank), blamed[rank.Role]
+			switch {
+			case root && innocent[rank.Role] && decided(r):
+				return fmt.Sprintf("root rank %d is %s", rank.Rank, rank.Role)
+			case guilty && !root && decided(r) && len(r.Verdict.Root.Ranks) > 0:
+				return fmt.Sprintf("rank %d is %s and no root", rank.Rank, rank.Role)
+			case guilty && r.Verdict.Status == incident.NoFailure:
+				return fmt.Sprintf("nothing failed, and rank %d is %s", rank.Rank, rank.Role)
+			}
+		}
+		return ""
+	}},
+	{"map and coverage", func(r *incident.Report) string {
+		for _, node := range r.Coverage.NodesMissing {
+			if slices.Contains(r.Coverage.NodesSeen, node) {
+				return node + " is missing and seen"
+			}
+		}
+		for _, rank := range r.Ranks {
+			// Others may tell how a rank ended that has no line here. That it waits, or that nothing is wrong with it, only its own lines tell.
+			if slices.Contains(r.Coverage.RanksMissing, rank.Rank) && (rank.Role == "ok" || rank.Role == incident.Waiter) {
+				return fmt.Sprintf("rank %d is missing and %s", rank.Rank, rank.Role)
+			}
+		}
+		return ""
+	}},
+	{"chain and root", func(r *incident.Report) string {
+		if !decided(r) || len(r.Verdict.Root.Ranks) == 0 {
+			return ""
+		}
+		for _, link := range r.Chain {
+			m := leadingRank.FindStringSubmatch(link.Statement)
+			if m == nil || link.Role != incident.Cause && link.Role != incident.Trigger {
+				continue
+			}
+			if rank, err := strconv.Atoi(m[1]); err == nil && !slices.Contains(r.Verdict.Root.Ranks, rank) && !held(r, rank) {
+				return fmt.Sprintf("the cause speaks of rank %d, which is no root", rank)
+			}
+		}
+		return ""
+	}},
+}
+
+var (
+	leadingRank = regexp.MustCompile(`^[Rr]ank (\d+)\b`)
+	blamed      = map[string]bool{incident.Straggler: true, incident.FirstFailure: true}
+	innocent    = map[string]bool{"ok": true, incident.Victim: true, incident.Notified: true}
+)
+
+func decided(r *incident.Report) bool {
+	return r.Verdict.Status == incident.Confirmed || r.Verdict.Status == incident.Probable
+}
+
+// held tells whether a rank waits: what it waits in is the proof of who held it.
+func held(r *incident.Report, rank int) bool {
+	i := slices.IndexFunc(r.Ranks, func(s incident.RankState) bool { return s.Rank == rank })
+	return i >= 0 && r.Ranks[i].Role == incident.Waiter
+}
+
+// Contradictions are the places where a report disagrees with itself.
+func Contradictions(r *incident.Report) []string {
+	var out []string
+	for _, c := range contradictions {
+		if found := c.found(r); found != "" {
+			out = append(out, c.parts+": "+found)
+		}
+	}
+	return out
+}
