@@ -120,7 +120,7 @@ func TestScores(t *testing.T) {
 
 		{"healthy", healthy, said("no-failure", "none", "completed", 0.9), nil},
 		{"healthy, blamed", healthy, said("probable", "software", "exception", 0.6), []Metric{InCandidates, FirstRight, Origin, ControlBlamed}},
-		{"healthy, rank named", healthy, rooted(said("no-failure", "none", "completed", 0.9), []int{0}), []Metric{NoGround, ControlBlamed}},
+		{"healthy, rank named", healthy, rooted(said("no-failure", "none", "completed", 0.9), []int{0}), []Metric{NoGround, ControlBlamed, SelfContradiction}},
 		{"healthy, left open", healthy, said("inconclusive", "unknown", "unknown", 0.1), []Metric{InCandidates, FirstRight, Origin}},
 
 		{"real, right, short name of the node", oom, rooted(said("confirmed", "gpu", "gpu-oom", 0.9), []int{62}, "gpu187"), nil},
