@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,8 +54,23 @@ type caseFile struct {
 	DecidableFrom string            `json:"decidable_from"`
 
 	// Simulated cases.
-	Truth *simulate.Truth `json:"truth"`
+	Truth *simulate.Truth `json:"-"` // see UnmarshalJSON
 	Spec  *simulate.Spec  `json:"spec"`
+}
+
+// UnmarshalJSON reads case.json. The truth of a simulated case is a table; that of a real one may be a sentence for people.
+func (c *caseFile) UnmarshalJSON(b []byte) error {
+	type fields caseFile
+	if err := json.Unmarshal(b, (*fields)(c)); err != nil {
+		return err
+	}
+	var told struct {
+		Truth json.RawMessage `json:"truth"`
+	}
+	if err := json.Unmarshal(b, &told); err != nil || !bytes.HasPrefix(told.Truth, []byte("{")) {
+		return err
+	}
+	return json.Unmarshal(told.Truth, &c.Truth)
 }
 
 type forbidden struct {

@@ -244,3 +244,14 @@ func TestWhatIsCollectedBesideLogsIsEvidence(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// The truth of a real case is a sentence; one that cannot be read would be frozen as an error, and no change of it be seen.
+func TestTheTruthOfARealCaseIsASentence(t *testing.T) {
+	var c caseFile
+	if err := json.Unmarshal([]byte(`{"truth": "one rank was slow", "accept": ["slow-rank"]}`), &c); err != nil || c.simulated() || len(c.Accept) != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if err := json.Unmarshal([]byte(`{"truth": {"no_failure": true}}`), &c); err != nil || !c.control() {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
