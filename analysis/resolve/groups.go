@@ -277,10 +277,7 @@ func (g *grouper) pendings() {
 	}
 	for _, gr := range g.order {
 		for _, p := range gr.Pending {
-			switch p.Work.Op {
-			case "SEND", "RECV", "RECVANYSOURCE", "COALESCED":
-				gr.P2P = true
-			}
+			gr.P2P = gr.P2P || p.Work.Pairwise()
 		}
 	}
 }

@@ -283,7 +283,7 @@ func megatronGroups(kind string, j JobFacts) [][]int {
 // sizeFromNumel reads a group's size off an all-gather's or reduce-scatter's input and output.
 func (g *grouper) sizeFromNumel(gr *Group) {
 	for _, p := range gr.Pending {
-		n := ratio(&p.Work)
+		n := p.Work.Shares()
 		if n >= len(gr.Members) && n > 1 && (g.f.Job.WorldSize == 0 || n <= g.f.Job.WorldSize) {
 			gr.Size, gr.SizeBy = n, "input and output sizes of "+p.Work.Op
 			return
@@ -306,7 +306,7 @@ func (g *grouper) worldFromNumel() {
 			continue
 		}
 		for _, p := range gr.Pending {
-			n := ratio(&p.Work)
+			n := p.Work.Shares()
 			switch {
 			case n < 2 || p.Work.Op == "ALLGATHER": // whose list may hold tensors of different sizes
 			case world == 0:
@@ -324,20 +324,4 @@ func (g *grouper) worldFromNumel() {
 	if world > 0 && world <= MaxWorld {
 		f.Job.WorldSize, f.Job.WorldFrom, f.Job.WorldEvidence = world, "input and output sizes of a collective of the default group", at
 	}
-}
-
-// ratio is how many times the small tensor of an all-gather or reduce-scatter goes into the large one; 0 where that says nothing.
-func ratio(w *worker.Work) int {
-	in, out := w.NumelIn, w.NumelOut
-	switch w.Op {
-	case "_REDUCE_SCATTER_BASE":
-		in, out = out, in
-	case "_ALLGATHER_BASE", "ALLGATHER": // the latter counts the tensors of its list together
-	default:
-		return 0
-	}
-	if in <= 0 || out <= 0 || out%in != 0 {
-		return 0
-	}
-	return int(out / in)
 }

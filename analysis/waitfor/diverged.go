@@ -31,7 +31,7 @@ func (g *Graph) diverged(f *resolve.Facts, stuck []*view) bool {
 			case v.passed(r, open, p.Work.Op):
 				proven = append(proven, r)
 			case p.Work.Seq == v.seq && (otherOp ||
-				p.Work.NumelIn != v.size && p.Work.NumelIn > 0 && v.size > 0 && equalSizes[p.Work.Op] && !v.uneven()):
+				p.Work.NumelIn != v.size && p.Work.NumelIn > 0 && v.size > 0 && sized(&p.Work) && !v.uneven()):
 				odd = append(odd, r)
 			case behind >= lagBy && eKnown && e >= v.seq:
 				lagging, differ = append(lagging, r), differ || otherOp

@@ -172,6 +172,9 @@ func Build(f *resolve.Facts) *Graph {
 	return g
 }
 
+// sized tells whether the sizes of a work must agree over the ranks of its group.
+func sized(w *worker.Work) bool { return equalSizes[w.Op] || w.Shares() > 0 }
+
 // equalSizes are operations whose input size must agree over the ranks of a group.
 var equalSizes = map[string]bool{
 	"ALLREDUCE": true, "BROADCAST": true, "REDUCE": true, "ALLGATHER": true, "_ALLGATHER_BASE": true,

@@ -125,7 +125,40 @@ func work(b []byte) Work {
 // common one.
 var opTypes = map[string]bool{"BROADCAST": true, "ALLREDUCE": true, "REDUCE": true, "ALLGATHER": true, "_ALLGATHER_BASE": true, "GATHER": true,
 	"SCATTER": true, "ALLTOALL": true, "ALLTOALL_BASE": true, "SEND": true, "RECV": true, "BARRIER": true, "_REDUCE_SCATTER_BASE": true,
-	"COALESCED": true}
+	coalesced: true}
+
+// Shares returns how many times the small tensor of an all-gather or a reduce-scatter goes into the large one; 0 where the sizes do not say.
+// PyTorch calls every batch of calls COALESCED: one whose tensors differ so is no batch of sends.
+func (w *Work) Shares() int {
+	in, out := w.NumelIn, w.NumelOut
+	switch w.Op {
+	case "_REDUCE_SCATTER_BASE":
+		in, out = out, in
+	case "_ALLGATHER_BASE", "ALLGATHER": // the latter counts the tensors of its list together
+	case coalesced:
+		in, out = min(in, out), max(in, out)
+		if in == out {
+			return 0
+		}
+	default:
+		return 0
+	}
+	if in <= 0 || out <= 0 || out%in != 0 {
+		return 0
+	}
+	return int(out / in)
+}
+
+// Pairwise tells whether the work is between senders and receivers, each pair with a count of its own.
+func (w *Work) Pairwise() bool {
+	switch w.Op {
+	case "SEND", "RECV", "RECVANYSOURCE":
+		return true
+	}
+	return w.Op == coalesced && w.Shares() == 0
+}
+
+const coalesced = "COALESCED"
 
 // intUpTo reads the integer after key if one of ends follows it: where a line is cut (by a pane, a chat, a writer in
 // between) its last number may lack digits, and a number that lacks digits is another number.

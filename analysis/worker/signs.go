@@ -35,7 +35,7 @@ func readSigns(r *reader, rec *record) bool {
 	ids := r.signs(rec)
 	for _, id := range ids {
 		s, _ := knowledge.Lookup(id)
-		if s.Role == knowledge.NoiseRole || r.came(&s, rec.Text) || id == knowledge.IDSignalShellTerminated && beside.Match(rec.Msg) {
+		if s.Role == knowledge.NoiseRole || merelyInforms(rec, &s) || r.came(&s, rec.Text) || id == knowledge.IDSignalShellTerminated && beside.Match(rec.Msg) {
 			continue
 		}
 		g := Sign{At: rec.At, ID: id}
@@ -48,6 +48,12 @@ func readSigns(r *reader, rec *record) bool {
 		rec.storm.signed = len(ids) > 0
 	}
 	return len(ids) > 0
+}
+
+// merelyInforms tells whether a line that would prove a cause is of a level below warning: libraries report there what they tried and do
+// without.
+func merelyInforms(rec *record, s *knowledge.Signature) bool {
+	return s.Role == knowledge.CauseRole && (rec.Prefix.Severity == 'I' || rec.Prefix.Severity == 'V')
 }
 
 // bareFinal reports whether readBareFinal takes the record for a traceback's final line.

@@ -2,7 +2,9 @@ package mechanism
 
 import (
 	"fmt"
+	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"faultline/analysis/resolve"
@@ -84,7 +86,9 @@ func collectiveMismatch(s *Scene) *Proposal {
 		}
 		p.Base = 0.93
 		p.Summary = fmt.Sprintf("ranks of %s issued collectives that do not match", groupList(g.Groups))
-		if len(g.Root) > 0 {
+		if sizes := unequal(g); sizes != "" {
+			p.Summary = sizes
+		} else if len(g.Root) > 0 {
 			p.Summary = fmt.Sprintf("%s issued a collective that does not match the others'", where(f, g.Root))
 		}
 		p.Why = "members of one group are stuck at different operations, sizes or sequence numbers"
@@ -144,6 +148,34 @@ func collectiveMismatch(s *Scene) *Proposal {
 		return p
 	}
 	return nil
+}
+
+// unequal says what the ranks of one group did where they called the same and only the sizes differ; "" where more differs.
+func unequal(g *waitfor.Graph) string {
+	if len(g.Groups) != 1 || len(g.Root) > 0 {
+		return ""
+	}
+	var call *resolve.Pending
+	var sizes []int64
+	for _, p := range g.First(g.Groups[0]) {
+		if call != nil && (p.Work.Op != call.Work.Op || p.Work.Seq != call.Work.Seq) {
+			return ""
+		}
+		call, sizes = p, append(sizes, p.Work.NumelIn)
+	}
+	slices.Sort(sizes)
+	if sizes = slices.Compact(sizes); len(sizes) < 2 {
+		return ""
+	}
+	const most = 4
+	words := make([]string, 0, most)
+	for _, n := range sizes[:min(len(sizes), most)] {
+		words = append(words, strconv.FormatInt(n, 10))
+	}
+	if len(sizes) > most {
+		words = append(words, "more")
+	}
+	return fmt.Sprintf("ranks of %s called %s #%d with different sizes: %s elements", groupList(g.Groups), call.Work.Op, call.Work.Seq, strings.Join(words, ", "))
 }
 
 // allPending says that it is known of each member of the groups in which call it waits.
