@@ -41,7 +41,7 @@ func newMixer(t testing.TB, seed uint64) *mixer {
 	for _, w := range worker.Literals() {
 		m.words = append(m.words, []byte(w))
 	}
-	for _, s := range knowledge.Signatures() {
+	for _, s := range knowledge.Whole().Signatures() {
 		m.lines = append(m.lines, []byte(s.Example))
 		m.words = append(m.words, bytes.Fields([]byte(s.Example))...)
 	}

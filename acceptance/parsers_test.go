@@ -36,7 +36,7 @@ type parser struct {
 // bench is what parsers need besides their input.
 type bench struct {
 	t       testing.TB
-	scanner *scan.Scanner
+	scanner *worker.Scanner
 	dir     string
 }
 
@@ -108,9 +108,9 @@ func parseWorker(b *bench, in []byte) string {
 func parseSignatures(_ *bench, in []byte) string {
 	var ids []knowledge.ID
 	for _, text := range bytes.Split(in, []byte("\n")) {
-		ids = knowledge.Match(ids[:0], text)
+		ids = knowledge.Whole().Match(ids[:0], text)
 		for _, id := range ids {
-			knowledge.Fields(id, text)
+			knowledge.Whole().Fields(id, text)
 		}
 	}
 	return ""

@@ -24,6 +24,7 @@ import (
 	"faultline/analysis/verify"
 	"faultline/analysis/worker"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // RulesVersion names the set of signatures and mechanisms. It changes when a verdict may.
@@ -67,6 +68,8 @@ type Input struct {
 	Unhashed bool
 	// Version is the engine's version for the report.
 	Version string
+	// Known is what is known of the wordings of lines; nil is everything that package knowledge holds.
+	Known *knowledge.Catalogue
 	// Opener opens the files; nil opens whatever this process may read.
 	Opener scan.Opener
 
@@ -150,7 +153,7 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 // read maps every file to observations and merges them. The order of files and the number of workers do not matter:
 // merging is a set union.
 func read(ctx context.Context, in Input) (*worker.Observations, []string, error) {
-	sc, err := worker.NewScanner()
+	sc, err := worker.ScannerOf(in.Known)
 	if err != nil {
 		return nil, nil, fmt.Errorf("compile the literals to scan for: %w", err)
 	}
@@ -190,7 +193,9 @@ func read(ctx context.Context, in Input) (*worker.Observations, []string, error)
 		return nil, nil, err
 	}
 	sort.Strings(failed)
-	return all.Observations(), failed, nil
+	obs := all.Observations()
+	obs.Known = in.Known
+	return obs, failed, nil
 }
 
 // maxProgress bounds the progress lines that are kept of all files together: a long job on many nodes prints hundreds of
@@ -206,7 +211,7 @@ const (
 	largeCompressed = 1 << 20
 )
 
-func readFile(ctx context.Context, in Input, s incident.Source, sc *scan.Scanner, ahead bool) (*worker.Observations, error) {
+func readFile(ctx context.Context, in Input, s incident.Source, sc *worker.Scanner, ahead bool) (*worker.Observations, error) {
 	f, err := in.Opener.Open(s.Path)
 	if err != nil {
 		return &worker.Observations{Tails: []worker.Tail{{File: s.Name, ReadError: "cannot be opened"}}}, plain(err)
@@ -214,13 +219,13 @@ func readFile(ctx context.Context, in Input, s incident.Source, sc *scan.Scanner
 	defer f.Close()
 	size, isPlain := scan.PlainSize(f)
 	if ahead && (isPlain && size > largeFile || !isPlain && s.Bytes > largeCompressed) {
-		sc = sc.Ahead(1)
+		sc = sc.By(sc.Ahead(1))
 	}
 	if !isPlain {
-		sc = in.kept.keep(sc, s.Name, len(in.Sources))
+		sc = sc.By(in.kept.keep(sc.Scanner, s.Name, len(in.Sources)))
 	}
 	if skim := in.Skim; isPlain && skim > 0 {
-		sc = sc.Ends(skim/headOfSkim, skim-skim/headOfSkim, size)
+		sc = sc.By(sc.Ends(skim/headOfSkim, skim-skim/headOfSkim, size))
 	}
 	obs, err := worker.Read(ctx, s.Name, f, sc)
 	if err != nil {

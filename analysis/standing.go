@@ -223,7 +223,7 @@ func world(f *resolve.Facts) novel.World {
 			}
 			return !t.Before(newest), true
 		},
-		Known:   catalogued,
+		Known:   func(text string) novel.Known { return catalogued(f.Known, text) },
 		Writers: func(file string) int { return writers[file] },
 	}
 }
@@ -265,14 +265,11 @@ func kernelsOf(f *resolve.Facts) map[string]string {
 }
 
 // catalogued is what the tables of failures say of a line.
-func catalogued(text string) novel.Known {
-	ids := knowledge.Match(nil, []byte(text))
+func catalogued(known *knowledge.Catalogue, text string) novel.Known {
+	ids := known.Match(nil, []byte(text))
 	k := novel.Known{Noise: len(ids) > 0, Echo: len(ids) > 0}
 	for _, id := range ids {
-		s, ok := knowledge.Lookup(id)
-		if !ok {
-			continue
-		}
+		s := known.Entry(id)
 		if k.Meaning == "" {
 			k.Meaning = s.Meaning
 		}

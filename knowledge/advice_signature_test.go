@@ -9,7 +9,7 @@ import (
 
 // eachRoot calls f with every entry that can be a verdict's line.
 func eachRoot(f func(s *Signature)) {
-	all := Signatures()
+	all := Whole().Signatures()
 	for i := range all {
 		if all[i].Role == CauseRole || all[i].Role == SymptomRole {
 			f(&all[i])
@@ -43,7 +43,7 @@ func TestMostEntriesHaveAFirstActionOfTheirOwn(t *testing.T) {
 
 func TestOwnersAndScopesOfEntries(t *testing.T) {
 	scopes := []Scope{"", ScopeProcess, ScopeNode, ScopeFabric, ScopeStorage, ScopeJob}
-	for _, s := range Signatures() {
+	for _, s := range Whole().Signatures() {
 		if s.Owner != "" && !slices.Contains(Owners, s.Owner) {
 			t.Errorf("%s: owner %q", s.ID, s.Owner)
 		}

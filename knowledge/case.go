@@ -65,9 +65,6 @@ const (
 	EndIsTold
 )
 
-// Cases returns the cases of an entry. The caller must not change them.
-func (id ID) Cases() []Case { return entry(id).Cases }
-
 // Cases that several entries share.
 var (
 	// What cannot be decoded is an item of the data or a checkpoint.

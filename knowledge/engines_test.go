@@ -11,7 +11,7 @@ func TestGivingUpOnAStoreIsNotOnAnEngine(t *testing.T) {
 		"/generate": false, "/generate/": false, "/health": false, "/update_weights_from_disk": false, "/v1/chat/completions": false,
 		"/score": false, "/score/a.tar": true, "/pause_generation": false} {
 		line := "requests.exceptions.ConnectionError: HTTPConnectionPool(host='minio', port=9000): Max retries exceeded with url: " + url + " (Caused by NewConnectionError(''))"
-		if got := slices.Contains(Match(nil, []byte(line)), "storage-retries-exhausted"); got != want {
+		if got := slices.Contains(Whole().Match(nil, []byte(line)), "storage-retries-exhausted"); got != want {
 			t.Errorf("%s: %v, want %v", url, got, want)
 		}
 	}

@@ -50,24 +50,6 @@ const (
 	EitherEnd
 )
 
-// entry returns the signature of an id; that of an id that no line has states nothing.
-func entry(id ID) *Signature {
-	c := index()
-	if i, ok := c.byID[id]; ok {
-		return &c.all[i]
-	}
-	return &Signature{}
-}
-
-// Says tells whether the line states any of these facts.
-func (id ID) Says(t Trait) bool { return entry(id).Says&t != 0 }
-
-// Blames tells whom the line accuses.
-func (id ID) Blames() Blame { return entry(id).Blames }
-
-// LooksLike returns what else the line may mean. The caller must not change it.
-func (id ID) LooksLike() []Slug { return entry(id).LooksLike }
-
 // Nature is a fact about a mechanism.
 type Nature uint32
 

@@ -7,7 +7,7 @@ import (
 
 // A fact that includes another is stated together with it, and what an entry or a mechanism names exists.
 func TestFactsOfEntriesFit(t *testing.T) {
-	for _, s := range Signatures() {
+	for _, s := range Whole().Signatures() {
 		if s.Says&AtRendezvous != 0 && s.Says&AwaitsPeers == 0 {
 			t.Errorf("%s waits where all meet, and for nobody", s.ID)
 		}
@@ -42,7 +42,7 @@ func TestFactsOfEntriesFit(t *testing.T) {
 
 // problem says what is wrong with a case.
 func (c Case) problem() string {
-	entered := func(id ID) bool { _, ok := Lookup(id); return id == "" || ok }
+	entered := func(id ID) bool { _, ok := Whole().Lookup(id); return id == "" || ok }
 	_, is := MechanismBySlug(c.Is)
 	switch {
 	case c.Why == "":
@@ -78,7 +78,7 @@ func TestCasesThatCannotWorkAreFound(t *testing.T) {
 // Failures may carry the id of a reading, or of a record that no line has, and no mechanism: nothing is known of those.
 func TestNothingIsStatedByWhatHasNoEntry(t *testing.T) {
 	for _, id := range []ID{"", IDSlurmOOM, "read-watchdog-state"} {
-		if id.Says(^Trait(0)) || id.Blames() != Unstated || id.LooksLike() != nil {
+		if e := Whole().Entry(id); e.Says != 0 || e.Blames != Unstated || e.LooksLike != nil {
 			t.Errorf("%q states something", id)
 		}
 	}
@@ -87,7 +87,7 @@ func TestNothingIsStatedByWhatHasNoEntry(t *testing.T) {
 			t.Errorf("%q is something", s)
 		}
 	}
-	if !ID("peer-store-eof").Says(LostStore) || ID("peer-store-eof").Says(PortDown) || ID("ucx-transport").Blames() != EitherEnd || !BadSample.Is(OfItem) || !BadSample.Again().Step {
+	if store := Whole().Entry("peer-store-eof").Says; store&LostStore == 0 || store&PortDown != 0 || Whole().Entry("ucx-transport").Blames != EitherEnd || !BadSample.Is(OfItem) || !BadSample.Again().Step {
 		t.Error("what an entry states is not found by its id")
 	}
 }

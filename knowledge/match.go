@@ -38,18 +38,6 @@ var families = [][]Signature{
 	noiseSignatures,
 }
 
-// Signatures returns all signatures in table order. The caller must not change them.
-func Signatures() []Signature { return index().all }
-
-// Lookup finds a signature by its id.
-func Lookup(id ID) (Signature, bool) {
-	i, ok := index().byID[id]
-	if !ok {
-		return Signature{}, false
-	}
-	return index().all[i], true
-}
-
 const (
 	// maxMatchText bounds what is searched of one line. Error lines are short; what is longer is a dump of data.
 	maxMatchText = 64 << 10
@@ -91,16 +79,28 @@ const (
 
 // index compiles the tables at the first use: tests of packages that never match a line should not pay for it.
 var index = sync.OnceValue(func() *compiled {
-	c := &compiled{byID: map[ID]int{}}
-	for _, family := range families {
-		c.all = append(c.all, family...)
+	all := slices.Concat(families...)
+	patterns := make([]func() expression, len(all))
+	for i := range all {
+		patterns[i] = all[i].compile()
 	}
-	c.pattern = make([]func() expression, len(c.all))
+	return compile(all, patterns)
+})
+
+// compile returns what compiles the signature's pattern when it is first needed; nil where there is none.
+func (s *Signature) compile() func() expression {
+	if s.Pattern == "" {
+		return nil
+	}
+	pattern, literals := s.Pattern, s.Literals
+	return sync.OnceValue(func() expression { return expression{regexp.MustCompile(pattern), needs(pattern, literals)} })
+}
+
+// compile makes signatures, with their patterns, fit for matching.
+func compile(all []Signature, patterns []func() expression) *compiled {
+	c := &compiled{all: all, pattern: patterns, byID: map[ID]int{}}
 	for i, s := range c.all {
 		c.byID[s.ID] = i
-		if s.Pattern != "" {
-			c.pattern[i] = sync.OnceValue(func() expression { return expression{regexp.MustCompile(s.Pattern), needs(s.Pattern, s.Literals)} })
-		}
 		h := hash4([]byte(s.Literals[0]))
 		c.begins[h/64] |= 1 << (h % 64)
 		c.bucket[bucketOf(h)+1]++
@@ -118,7 +118,7 @@ var index = sync.OnceValue(func() *compiled {
 		next[b]++
 	}
 	return c
-})
+}
 
 func hash4(b []byte) uint32 {
 	return binary.LittleEndian.Uint32(b) * 2654435761 >> (32 - beginBits)
@@ -134,14 +134,6 @@ func eight(b []byte) uint64 {
 	var w [8]byte
 	copy(w[:], b)
 	return binary.LittleEndian.Uint64(w[:])
-}
-
-// Match appends to dst the ids of the signatures that text satisfies, in table order. Text is one message without ANSI
-// codes; what lies beyond 64 KiB is not looked at, nor where a signature's first literal stands for more than the
-// maxTries-th time.
-func Match(dst []ID, text []byte) []ID {
-	dst, _ = index().match(dst, bound(text))
-	return dst
 }
 
 // match also tells how many places it looked at closely: a line that repeats a literal must not cost a pattern each time.
@@ -196,9 +188,8 @@ type try struct {
 	found bool
 }
 
-// Fields returns what the signature's Pattern captures from text, without empty captures; nil if it captures nothing.
-func Fields(id ID, text []byte) map[string]string {
-	c := index()
+// fields returns what the pattern of a signature captures.
+func (c *compiled) fields(id ID, text []byte) map[string]string {
 	n, ok := c.byID[id]
 	if !ok || c.pattern[n] == nil {
 		return nil

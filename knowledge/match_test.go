@@ -20,7 +20,7 @@ var slugs = []Slug{
 
 func TestEverySignatureIsCompleteAndMatchesItsExample(t *testing.T) {
 	seen := map[ID]bool{}
-	for _, s := range Signatures() {
+	for _, s := range Whole().Signatures() {
 		t.Run(string(s.ID), func(t *testing.T) {
 			if seen[s.ID] {
 				t.Error("id occurs twice")
@@ -41,17 +41,17 @@ func TestEverySignatureIsCompleteAndMatchesItsExample(t *testing.T) {
 			if s.Direct && s.Role != CauseRole {
 				t.Error("only a cause can confirm a mechanism")
 			}
-			if !slices.Contains(Match(nil, []byte(s.Example)), s.ID) {
+			if !slices.Contains(Whole().Match(nil, []byte(s.Example)), s.ID) {
 				t.Errorf("does not match its own example %q", s.Example)
 			}
 			// A prefix and a suffix must not matter: lines are glued and labelled.
 			if s.ID != "native-aborted" {
 				glued := " 41%|███ 366/903]" + s.Example + " and more"
-				if !slices.Contains(Match(nil, []byte(glued)), s.ID) && !strings.Contains(s.Pattern, "^") {
+				if !slices.Contains(Whole().Match(nil, []byte(glued)), s.ID) && !strings.Contains(s.Pattern, "^") {
 					t.Errorf("does not match its example with text around it")
 				}
 			}
-			if got, ok := Lookup(s.ID); !ok || got.Meaning != s.Meaning {
+			if got, ok := Whole().Lookup(s.ID); !ok || got.Meaning != s.Meaning {
 				t.Error("cannot be looked up")
 			}
 		})
@@ -59,12 +59,12 @@ func TestEverySignatureIsCompleteAndMatchesItsExample(t *testing.T) {
 }
 
 func TestNoiseIsNothingButNoise(t *testing.T) {
-	for _, s := range Signatures() {
+	for _, s := range Whole().Signatures() {
 		if s.Role != NoiseRole && s.Role != InfoRole {
 			continue
 		}
-		for _, id := range Match(nil, []byte(s.Example)) {
-			if other, _ := Lookup(id); other.Role != NoiseRole && other.Role != InfoRole {
+		for _, id := range Whole().Match(nil, []byte(s.Example)) {
+			if other, _ := Whole().Lookup(id); other.Role != NoiseRole && other.Role != InfoRole {
 				t.Errorf("%s: its example also matches %s, a %s", s.ID, id, other.Role)
 			}
 		}
@@ -72,12 +72,12 @@ func TestNoiseIsNothingButNoise(t *testing.T) {
 }
 
 func TestConsequencesAreNotCauses(t *testing.T) {
-	for _, s := range Signatures() {
+	for _, s := range Whole().Signatures() {
 		if s.Role != ConsequenceRole {
 			continue
 		}
-		for _, id := range Match(nil, []byte(s.Example)) {
-			if other, _ := Lookup(id); other.Role == CauseRole {
+		for _, id := range Whole().Match(nil, []byte(s.Example)) {
+			if other, _ := Whole().Lookup(id); other.Role == CauseRole {
 				t.Errorf("%s: its example also matches the cause %s", s.ID, id)
 			}
 		}
@@ -85,12 +85,12 @@ func TestConsequencesAreNotCauses(t *testing.T) {
 }
 
 func TestACauseSpeaksForOneMechanism(t *testing.T) {
-	for _, s := range Signatures() {
+	for _, s := range Whole().Signatures() {
 		if s.Role != CauseRole || !s.Direct {
 			continue
 		}
-		for _, id := range Match(nil, []byte(s.Example)) {
-			if other, _ := Lookup(id); other.Role == CauseRole && other.Direct && other.Mechanism != s.Mechanism {
+		for _, id := range Whole().Match(nil, []byte(s.Example)) {
+			if other, _ := Whole().Lookup(id); other.Role == CauseRole && other.Direct && other.Mechanism != s.Mechanism {
 				t.Errorf("%s (%s): its example also confirms %s (%s)", s.ID, s.Mechanism, id, other.Mechanism)
 			}
 		}
@@ -144,7 +144,7 @@ func TestMatchByWording(t *testing.T) {
 		{"[I ProcessGroupNCCL.cpp:587] [Rank 0] NCCL watchdog thread started", ""},
 	} {
 		var ids []string
-		for _, id := range Match(nil, []byte(tc.line)) {
+		for _, id := range Whole().Match(nil, []byte(tc.line)) {
 			ids = append(ids, string(id))
 		}
 		if got := strings.Join(ids, " "); got != tc.want {
@@ -171,7 +171,7 @@ func TestFields(t *testing.T) {
 		{"noise-omp", "Setting OMP_NUM_THREADS environment variable for each process to be 1", nil},
 		{"no-such-id", "x", nil},
 	} {
-		got := Fields(ID(tc.id), []byte(tc.line))
+		got := Whole().Fields(ID(tc.id), []byte(tc.line))
 		if len(got) != len(tc.want) {
 			t.Errorf("%s: got %q, want %q", tc.id, got, tc.want)
 			continue
@@ -186,7 +186,7 @@ func TestFields(t *testing.T) {
 
 var patterns = sync.OnceValue(func() map[ID]*regexp.Regexp {
 	m := map[ID]*regexp.Regexp{}
-	for _, s := range Signatures() {
+	for _, s := range Whole().Signatures() {
 		if s.Pattern != "" {
 			m[s.ID] = regexp.MustCompile(s.Pattern)
 		}
@@ -197,7 +197,7 @@ var patterns = sync.OnceValue(func() map[ID]*regexp.Regexp {
 // naive is what Match must equal: every signature by itself.
 func naive(text []byte) []ID {
 	var ids []ID
-	for _, s := range Signatures() {
+	for _, s := range Whole().Signatures() {
 		ok, re := false, patterns()[s.ID]
 		for from, n := 0, 0; !ok && n < maxTries; n++ {
 			i := bytes.Index(text[from:], []byte(s.Literals[0]))
@@ -228,7 +228,7 @@ func naive(text []byte) []ID {
 }
 
 func FuzzMatch(f *testing.F) {
-	for _, s := range Signatures() {
+	for _, s := range Whole().Signatures() {
 		f.Add([]byte(s.Example))
 	}
 	f.Add([]byte("out of memory. Tried to allocate \x00 \xff"))
@@ -236,30 +236,30 @@ func FuzzMatch(f *testing.F) {
 		if len(text) > 4096 {
 			t.Skip()
 		}
-		got := Match(nil, text)
+		got := Whole().Match(nil, text)
 		if want := naive(text); !slices.Equal(got, want) {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 		for _, id := range got {
-			Fields(id, text)
+			Whole().Fields(id, text)
 		}
 	})
 }
 
 func TestMatchLooksAtABoundedPart(t *testing.T) {
 	text := append(bytes.Repeat([]byte("x"), maxMatchText), "KeyboardInterrupt"...)
-	if got := Match(nil, text); len(got) != 0 {
+	if got := Whole().Match(nil, text); len(got) != 0 {
 		t.Errorf("matched %q beyond the bound", got)
 	}
 }
 
 // A line that repeats what a signature begins with is looked at closely a bounded number of times.
 func TestARepeatedLiteralCostsNoMoreThanAFew(t *testing.T) {
-	for _, s := range Signatures() {
+	for _, s := range Whole().Signatures() {
 		for _, unit := range []string{s.Literals[0], s.Example, strings.Repeat(s.Literals[0], 2) + " "} {
 			text := bytes.Repeat([]byte(unit), 8<<10/len(unit)+1)
 			kinds := 0 // signatures whose first literal is there
-			for _, o := range Signatures() {
+			for _, o := range Whole().Signatures() {
 				if bytes.Contains(text, []byte(o.Literals[0])) {
 					kinds++
 				}
@@ -276,7 +276,7 @@ func BenchmarkMatchMiss(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	var dst []ID
 	for b.Loop() {
-		dst = Match(dst[:0], text)
+		dst = Whole().Match(dst[:0], text)
 	}
 }
 

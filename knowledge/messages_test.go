@@ -22,13 +22,13 @@ func TestMessagesAreCompleteAndTheEngineDoesNotMatchThem(t *testing.T) {
 			}
 			rest = after
 		}
-		if _, ok := Lookup(m.ID); ok {
+		if _, ok := Whole().Lookup(m.ID); ok {
 			t.Errorf("%s is a signature too", m.ID)
 		}
 		if _, ok := MechanismBySlug(m.Mechanism); m.Mechanism != "" && !ok {
 			t.Errorf("%s: unknown mechanism %s", m.ID, m.Mechanism)
 		}
-		if got := Match(nil, []byte(m.Example)); len(got) > 0 {
+		if got := Whole().Match(nil, []byte(m.Example)); len(got) > 0 {
 			t.Errorf("%s: its example is explained by %v already", m.ID, got)
 		}
 	}

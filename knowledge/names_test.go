@@ -33,7 +33,7 @@ var otherwise = map[string]string{
 
 func TestWhateverNamesAProcessSaysWhose(t *testing.T) {
 	met := map[string]bool{}
-	for _, s := range Signatures() {
+	for _, s := range Whole().Signatures() {
 		var captures []string
 		if s.Pattern != "" {
 			captures = regexp.MustCompile(s.Pattern).SubexpNames()

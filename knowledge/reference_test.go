@@ -20,8 +20,8 @@ func TestXidsAgreeWithTheirSignatures(t *testing.T) {
 		if _, ok := MechanismBySlug(x.Mechanism); x.Mechanism != "" && !ok {
 			t.Errorf("Xid %d: unknown mechanism %s", x.Number, x.Mechanism)
 		}
-		for _, id := range Match(nil, fmt.Appendf(nil, "NVRM: Xid (PCI:0000:01:00): %d, pid=1, x", x.Number)) {
-			s, _ := Lookup(id)
+		for _, id := range Whole().Match(nil, fmt.Appendf(nil, "NVRM: Xid (PCI:0000:01:00): %d, pid=1, x", x.Number)) {
+			s, _ := Whole().Lookup(id)
 			seen++
 			if s.Mechanism != x.Mechanism || s.Role != x.Role {
 				t.Errorf("Xid %d: %s %s here, %s %s in signature %s", x.Number, x.Mechanism, x.Role, s.Mechanism, s.Role, id)
@@ -33,7 +33,7 @@ func TestXidsAgreeWithTheirSignatures(t *testing.T) {
 	}
 	// And the other way: every number that a signature names is in the table.
 	for n := 1; n < 200; n++ {
-		if ids := Match(nil, fmt.Appendf(nil, "NVRM: Xid (PCI:0000:01:00): %d, x Fatal", n)); len(ids) > 0 {
+		if ids := Whole().Match(nil, fmt.Appendf(nil, "NVRM: Xid (PCI:0000:01:00): %d, x Fatal", n)); len(ids) > 0 {
 			if _, ok := XidByNumber(n); !ok {
 				t.Errorf("Xid %d has signature %v and no entry", n, ids)
 			}
@@ -52,8 +52,8 @@ func TestErrnosAgreeWithTheirSignatures(t *testing.T) {
 		if _, ok := MechanismBySlug(e.Mechanism); e.Mechanism != "" && !ok {
 			t.Errorf("errno %d: unknown mechanism %s", e.Number, e.Mechanism)
 		}
-		for _, id := range Match(nil, fmt.Appendf(nil, "OSError: [Errno %d] %s", e.Number, e.Text)) {
-			if s, _ := Lookup(id); e.Mechanism != "" && s.Mechanism != "" && s.Mechanism != e.Mechanism {
+		for _, id := range Whole().Match(nil, fmt.Appendf(nil, "OSError: [Errno %d] %s", e.Number, e.Text)) {
+			if s, _ := Whole().Lookup(id); e.Mechanism != "" && s.Mechanism != "" && s.Mechanism != e.Mechanism {
 				t.Errorf("errno %d: %s here, %s in signature %s", e.Number, e.Mechanism, s.Mechanism, id)
 			}
 		}
@@ -153,14 +153,14 @@ func TestReadingsAreCompleteAndHaveNoSignatureOfTheirOwn(t *testing.T) {
 			}
 			rest = rest[i+len(l):]
 		}
-		if _, ok := Lookup(s.ID); ok {
+		if _, ok := Whole().Lookup(s.ID); ok {
 			t.Errorf("%s is a signature too", s.ID)
 		}
 		if _, ok := MechanismBySlug(s.Mechanism); s.Mechanism != "" && !ok {
 			t.Errorf("%s: unknown mechanism %s", s.ID, s.Mechanism)
 		}
-		for _, id := range Match(nil, []byte(s.Example)) {
-			if other, _ := Lookup(id); other.Role == CauseRole && other.Mechanism != s.Mechanism {
+		for _, id := range Whole().Match(nil, []byte(s.Example)) {
+			if other, _ := Whole().Lookup(id); other.Role == CauseRole && other.Mechanism != s.Mechanism {
 				t.Errorf("%s: its example is explained by %s already", s.ID, id)
 			}
 		}

@@ -35,7 +35,7 @@ func TestNoAdviceForOtherSystemsNamesSLURM(t *testing.T) {
 		all = append(all, m.Structural...)
 		all = append(all, m.NextTime...)
 	}
-	for _, s := range Signatures() {
+	for _, s := range Whole().Signatures() {
 		if !strings.HasPrefix(string(s.ID), "slurm-") {
 			all = append(all, s.Do...)
 		}

@@ -64,7 +64,7 @@ func TestEveryMechanismChangesSomeVerdict(t *testing.T) {
 		{"storage logs", func() { try(beside(t, readsFromStore(deadAnswer), clusterOf(deadTarget))) }},
 		// What the simulator does not play, the examples of the signatures say.
 		{"example", func() {
-			for _, s := range knowledge.Signatures() {
+			for _, s := range knowledge.Whole().Signatures() {
 				if s.Role == knowledge.CauseRole && s.Mechanism != "" && shownBy[s.Mechanism] == "" {
 					try(read(t, spoken(5, 3, s.Example), nil, 8))
 				}
@@ -116,7 +116,7 @@ var elsewhere = map[knowledge.ID]bool{"slurm-memory-error": true}
 // of, before the first step; the rank that wrote it is the root, or nobody is. It never leaves a job that did not fail.
 func TestADirectLineGivesItsMechanism(t *testing.T) {
 	n := 0
-	for _, s := range knowledge.Signatures() {
+	for _, s := range knowledge.Whole().Signatures() {
 		if s.Role != knowledge.CauseRole || !s.Direct || s.Mechanism == "" || elsewhere[s.ID] {
 			continue
 		}
@@ -143,7 +143,7 @@ func TestADirectLineGivesItsMechanism(t *testing.T) {
 // What is noise or information in one line leaves a run that trains unaccused.
 func TestHarmlessLinesAccuseNobody(t *testing.T) {
 	n := 0
-	for _, s := range knowledge.Signatures() {
+	for _, s := range knowledge.Whole().Signatures() {
 		if s.Role != knowledge.NoiseRole && s.Role != knowledge.InfoRole || exceptionLine.MatchString(s.Example) {
 			continue
 		}

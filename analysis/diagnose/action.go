@@ -110,8 +110,7 @@ func (b *builder) open() bool {
 		fls = b.d.winners[0].Failures
 	}
 	return len(fls) > 0 && !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool {
-		s, ok := knowledge.Lookup(fl.Sign)
-		return !ok || !s.Open
+		return !fl.Entry().Open
 	})
 }
 

@@ -89,7 +89,7 @@ func now(r *incident.Report) incident.Recommendation {
 func TestTheActionOfEachEntryReachesTheReader(t *testing.T) {
 	const least = 300 // entries whose example alone, or raised by a rank, is a verdict
 	led := 0
-	for _, s := range knowledge.Signatures() {
+	for _, s := range knowledge.Whole().Signatures() {
 		if s.Role != knowledge.CauseRole || len(s.Do) == 0 {
 			continue
 		}

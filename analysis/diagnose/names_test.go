@@ -46,7 +46,7 @@ var naming = map[knowledge.ID]struct{ line, want string }{
 
 // For every entry whose line names another process or node the report says whom, where it is to be looked for, and what to fetch of it.
 func TestWhomALineNamesReachesTheVerdict(t *testing.T) {
-	for _, s := range knowledge.Signatures() {
+	for _, s := range knowledge.Whole().Signatures() {
 		if !slices.ContainsFunc(s.Names, func(n knowledge.Name) bool { return n.Whose.Blames() }) {
 			continue
 		}

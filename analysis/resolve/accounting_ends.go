@@ -119,7 +119,7 @@ func (f *Facts) recordFailure(s *accounting.Record) {
 	if s.Step == "" {
 		what = "job " + s.Job
 	}
-	fl := &Failure{Rank: NoRank, Kind: KindRecord, Count: 1}
+	fl := &Failure{known: f.Known, Rank: NoRank, Kind: KindRecord, Count: 1}
 	m := Meaning{Role: knowledge.CauseRole, Direct: true}
 	switch {
 	case s.State == "OUT_OF_MEMORY" || sig == accounting.OutOfMemory && sure:

@@ -16,7 +16,7 @@ func (f *Facts) reconsider() {
 	var all []decided
 	var p *places
 	for _, fl := range f.Failures {
-		cases := fl.Sign.Cases()
+		cases := fl.Entry().Cases
 		for i := range cases {
 			if cases[i].Below == "" && cases[i].Once == 0 {
 				continue
@@ -115,7 +115,7 @@ func (f *Facts) trainingFailed() map[string]worker.Pos {
 
 // nextStep says that what failed may be what a script did after training.
 func nextStep(fl *Failure) bool {
-	for _, c := range fl.Sign.Cases() {
+	for _, c := range fl.Entry().Cases {
 		if c.Once == knowledge.TrainingFailed {
 			return true
 		}

@@ -19,7 +19,7 @@ func TestCasesOfEntriesAreApplied(t *testing.T) {
 		id   knowledge.ID
 	}
 	read := func(id knowledge.ID) Meaning {
-		s, _ := knowledge.Lookup(id)
+		s, _ := knowledge.Whole().Lookup(id)
 		return Meaning{s.Mechanism, s.Role, s.Direct, s.ID}
 	}
 	trapped := Meaning{Role: knowledge.SymptomRole, Sign: trap}
@@ -95,7 +95,7 @@ func TestCasesOfExceptions(t *testing.T) {
 		if c.x.Type == "OSError" {
 			c.x.LoaderWorker = -1
 		}
-		if got, why := settingOf(&c.x).inContext(); got != c.want || why == "" {
+		if got, why := settingOf(knowledge.Whole(), &c.x).inContext(); got != c.want || why == "" {
 			t.Errorf("%s: it is %v because %q, expected %v", name, got, why, c.want)
 		}
 	}

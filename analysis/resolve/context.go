@@ -64,6 +64,7 @@ var netErrors = map[string]bool{
 
 // setting is an exception with what its words mean by themselves, and what its process was about.
 type setting struct {
+	known *knowledge.Catalogue
 	Meaning
 	contexts
 	x     *worker.Exception
@@ -71,8 +72,8 @@ type setting struct {
 	plain bool // no line of knowledge says what it is
 }
 
-func settingOf(x *worker.Exception) *setting {
-	s := &setting{Meaning: classify(x), contexts: contextsOf(x), x: x, class: className(x.Type)}
+func settingOf(known *knowledge.Catalogue, x *worker.Exception) *setting {
+	s := &setting{known: known, Meaning: classify(known, x), contexts: contextsOf(x), x: x, class: className(x.Type)}
 	s.plain = s.Sign == "" && (s.Mechanism == knowledge.Exception || s.Role == knowledge.ConsequenceRole || s.Role == knowledge.SymptomRole)
 	return s
 }
@@ -99,7 +100,7 @@ func caused(m knowledge.Slug) func(*setting) Meaning {
 var contextFirst = []contextRule{
 	{(*setting).askedInVain, always(Meaning{Role: knowledge.SymptomRole}), "a server that it asked failed before, or stood still"},
 	{(*setting).brokenPipe, always(Meaning{Role: knowledge.ConsequenceRole}), "the process at the other end of its pipe was gone"},
-	{(*setting).leaving, func(s *setting) Meaning { return classify(rootOf(s.x)) }, "it was handling an error of its own when it met the others' absence"},
+	{(*setting).leaving, func(s *setting) Meaning { return classify(s.known, rootOf(s.x)) }, "it was handling an error of its own when it met the others' absence"},
 	{func(s *setting) bool { return shortByStopIteration(s.x) }, caused(knowledge.AISBatchObjectLoss), "the loader of batches ran out of objects"},
 }
 
@@ -128,7 +129,7 @@ func (s *setting) inContext() (Meaning, string) {
 	if r := s.first(contextFirst); r != nil {
 		return r.is(s), r.why
 	}
-	for _, c := range s.Sign.Cases() {
+	for _, c := range s.known.Entry(s.Sign).Cases {
 		if c.In != 0 && s.about()&c.In != 0 {
 			return s.Meaning.in(&c), c.Why
 		}
@@ -180,13 +181,13 @@ func (s *setting) askedInVain() bool {
 
 // brokenPipe says that a connection to another process of the machine broke, and nothing more is known of it.
 func (s *setting) brokenPipe() bool {
-	return betweenProcesses(s.x, s.class) && (s.plain || s.Sign.Says(knowledge.OverPipe))
+	return betweenProcesses(s.x, s.class) && (s.plain || s.known.Entry(s.Sign).Says&knowledge.OverPipe != 0)
 }
 
 // leaving says that a process lost its peers while it was on its way out.
 func (s *setting) leaving() bool {
 	lost := s.Role == knowledge.SymptomRole && (s.Mechanism == knowledge.PeerLost || s.Mechanism == "")
-	return lost && onTheWayOut(s.x) && !holds(rootOf(s.x), s.Sign)
+	return lost && onTheWayOut(s.known, s.x) && !holds(s.known, rootOf(s.x), s.Sign)
 }
 
 // triedBefore says that what clients of stores try again was raised instead.
@@ -258,12 +259,12 @@ func inSharedMemory(x *worker.Exception) bool {
 
 // onTheWayOut says that a process that was already handling an exception of its own then met the others' absence: what it tells
 // first is the cause. What programs catch all the time, and what PyTorch's own functions raise first, is none.
-func onTheWayOut(x *worker.Exception) bool {
+func onTheWayOut(known *knowledge.Catalogue, x *worker.Exception) bool {
 	root := rootOf(x)
 	if root == x {
 		return false
 	}
-	m := classify(root)
+	m := classify(known, root)
 	if m.Role != knowledge.CauseRole {
 		return false
 	}

@@ -59,7 +59,7 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 			fl.Node = fl.Proc.Node
 		}
 	}
-	s := settingOf(x)
+	s := settingOf(f.Known, x)
 	fl.is(s.Meaning)
 	if now, why := s.inContext(); why != "" {
 		fl.amend(now, why, x.Pos)
@@ -76,7 +76,7 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 		fl.amend(bare, "it has no traceback", x.Pos)
 	}
 	f.signed(&fl, x.Message)
-	if o := toldBy(x, fl.Sign); o != nil && fl.Told == nil && fl.Role != knowledge.ConsequenceRole {
+	if o := toldBy(f.Known, x, fl.Sign); o != nil && fl.Told == nil && fl.Role != knowledge.ConsequenceRole {
 		fl.Told = &worker.Told{At: o.At, ID: fl.Sign, Text: saying(o)}
 	}
 	if fl.Told != nil && f.onNode(&fl, fl.Told.Text) {
@@ -171,8 +171,7 @@ func (f *Facts) endedOtherwise() bool {
 	o := f.Obs
 	cancelled := func(e worker.End) bool { return e.Kind != worker.EndCancelled || e.Reason == "" }
 	lost := func(s worker.Sign) bool {
-		sig, _ := knowledge.Lookup(s.ID)
-		return sig.Mechanism == knowledge.PeerLost
+		return f.Known.Entry(s.ID).Mechanism == knowledge.PeerLost
 	}
 	if len(o.ChildFailed)+len(o.ChildExits)+len(o.TaskExits) == 0 && !slices.ContainsFunc(o.Ends, cancelled) && !slices.ContainsFunc(o.Signs, lost) {
 		return false
@@ -206,7 +205,7 @@ var wordless = map[string]string{
 // toldBy is the block of a chain that says what its last one does not: what another process raised, which is printed inside the
 // message of the one that caught it; what an exception without words of its own was raised from; what holds the sign. nil where
 // the last one speaks for itself.
-func toldBy(x *worker.Exception, sign knowledge.ID) *worker.Exception {
+func toldBy(known *knowledge.Catalogue, x *worker.Exception, sign knowledge.ID) *worker.Exception {
 	var below *worker.Exception
 	for i := range x.Cause {
 		if c := &x.Cause[i]; c.Type != "" && c.File == x.File && c.Off > x.Off && (below == nil || c.Off > below.Off) {
@@ -223,7 +222,7 @@ func toldBy(x *worker.Exception, sign knowledge.ID) *worker.Exception {
 	if e != x && e.Type != "" {
 		return e
 	}
-	if i := slices.IndexFunc(x.Cause, func(c worker.Exception) bool { return holds(&c, sign) }); i >= 0 && !holds(x, sign) {
+	if i := slices.IndexFunc(x.Cause, func(c worker.Exception) bool { return holds(known, &c, sign) }); i >= 0 && !holds(known, x, sign) {
 		return &x.Cause[i]
 	}
 	return nil
@@ -235,8 +234,8 @@ func saysNothing(x *worker.Exception) bool {
 }
 
 // holds says that the line of an exception has this sign.
-func holds(x *worker.Exception, sign knowledge.ID) bool {
-	return sign != "" && slices.Contains(knowledge.Match(nil, []byte(saying(x))), sign)
+func holds(known *knowledge.Catalogue, x *worker.Exception, sign knowledge.ID) bool {
+	return sign != "" && slices.Contains(known.Match(nil, []byte(saying(x))), sign)
 }
 
 // saying is an exception as its last line tells it.
@@ -286,21 +285,21 @@ func defaultGroupRank(msg string) (int, bool) {
 var unexplained = Meaning{Mechanism: knowledge.Exception, Role: knowledge.CauseRole, Direct: true}
 
 // classify gives an exception its mechanism. In a chain the first block is the root: it is asked first.
-func classify(x *worker.Exception) Meaning {
+func classify(known *knowledge.Catalogue, x *worker.Exception) Meaning {
 	class := className(x.Type)
 	var first *knowledge.Signature
 	for _, id := range x.Signs {
-		s, ok := knowledge.Lookup(id)
+		s, ok := known.Lookup(id)
 		if !ok {
 			continue
 		}
 		if s.Role == knowledge.CauseRole && s.Mechanism != "" {
-			if o, ok := earlier(x, s.ID); ok {
+			if o, ok := earlier(known, x, s.ID); ok {
 				s = o
 			}
 			return Meaning{s.Mechanism, s.Role, s.Direct, s.ID}
 		}
-		if s.Role == knowledge.InfoRole || s.Role == knowledge.NoiseRole && !toldOf(x, id) {
+		if s.Role == knowledge.InfoRole || s.Role == knowledge.NoiseRole && !toldOf(known, x, id) {
 			continue // what stands below a message may be another's line
 		}
 		if first == nil || first.Role == knowledge.SymptomRole && first.Mechanism == "" && s.Role == knowledge.SymptomRole && s.Mechanism != "" {
@@ -320,12 +319,12 @@ func classify(x *worker.Exception) Meaning {
 	if r, ok := exceptionRoles[class]; ok {
 		root := rootOf(x)
 		if root != x {
-			return classify(root)
+			return classify(known, root)
 		}
 		return Meaning{Role: r}
 	}
 	if root := rootOf(x); root != x {
-		if m := classify(root); m.Role != knowledge.NoiseRole {
+		if m := classify(known, root); m.Role != knowledge.NoiseRole {
 			return m
 		}
 	}
@@ -333,8 +332,8 @@ func classify(x *worker.Exception) Meaning {
 }
 
 // toldOf says that an exception's own line, or that of one it came from, holds a sign.
-func toldOf(x *worker.Exception, sign knowledge.ID) bool {
-	return holds(x, sign) || slices.ContainsFunc(x.Cause, func(c worker.Exception) bool { return holds(&c, sign) })
+func toldOf(known *knowledge.Catalogue, x *worker.Exception, sign knowledge.ID) bool {
+	return holds(known, x, sign) || slices.ContainsFunc(x.Cause, func(c worker.Exception) bool { return holds(known, &c, sign) })
 }
 
 // className is the class of an exception without its module.
@@ -359,12 +358,12 @@ func notCompiled(x *worker.Exception) bool {
 
 // earlier is the cause that the direct cause of an exception names where the sign found first is the exception's own: a loader's
 // worker "exited unexpectedly" where what it sent could not be opened.
-func earlier(x *worker.Exception, sign knowledge.ID) (knowledge.Signature, bool) {
-	if !x.From || len(x.Cause) == 0 || len(x.Signs) < 2 || !holds(x, sign) {
+func earlier(known *knowledge.Catalogue, x *worker.Exception, sign knowledge.ID) (knowledge.Signature, bool) {
+	if !x.From || len(x.Cause) == 0 || len(x.Signs) < 2 || !holds(known, x, sign) {
 		return knowledge.Signature{}, false
 	}
 	for _, id := range x.Signs {
-		if s, ok := knowledge.Lookup(id); ok && id != sign && s.Role == knowledge.CauseRole && s.Mechanism != "" && !holds(x, id) && holds(&x.Cause[len(x.Cause)-1], id) {
+		if s, ok := known.Lookup(id); ok && id != sign && s.Role == knowledge.CauseRole && s.Mechanism != "" && !holds(known, x, id) && holds(known, &x.Cause[len(x.Cause)-1], id) {
 			return s, true
 		}
 	}

@@ -33,13 +33,13 @@ func (f *Facts) exits(obs *worker.Observations, orphans orphans) {
 			r.Exit = &Exit{Code: c.ExitCode, At: c.At, T: t, Root: c.Root, Host: node}
 		}
 		if recorded(c.Traceback) {
-			fl := &Failure{Rank: c.Rank, Proc: r, Node: node,
+			fl := &Failure{known: f.Known, Rank: c.Rank, Proc: r, Node: node,
 				Kind: KindRecord, At: &c.At, T: t, Count: 1, Text: recordedText(c.Traceback)}
-			fl.is(classify(&worker.Exception{Signs: knowledge.Match(nil, []byte(c.Traceback))}))
+			fl.is(classify(f.Known, &worker.Exception{Signs: f.Known.Match(nil, []byte(c.Traceback))}))
 			f.Failures = append(f.Failures, fl)
 		}
 		if crashSignal(c.ExitCode) && !orphans.ends[c.Pos] {
-			fl := &Failure{Rank: c.Rank, Proc: r, Node: node, Kind: KindExit, At: &c.At, T: t, Count: 1, Text: diedOf + strconv.Itoa(-c.ExitCode)}
+			fl := &Failure{known: f.Known, Rank: c.Rank, Proc: r, Node: node, Kind: KindExit, At: &c.At, T: t, Count: 1, Text: diedOf + strconv.Itoa(-c.ExitCode)}
 			fl.is(crashed)
 			f.Failures = append(f.Failures, fl)
 		}
@@ -140,7 +140,7 @@ func (f *Facts) tasks(obs *worker.Observations) {
 	}
 	for i := range obs.TaskExits {
 		e := &obs.TaskExits[i]
-		fl := &Failure{Rank: NoRank, At: &e.At, Kind: KindTask, T: f.At(e.At), NotBefore: f.NotBefore(e.At), Tasks: e.Tasks, Count: max(1, len(e.Tasks))}
+		fl := &Failure{known: f.Known, Rank: NoRank, At: &e.At, Kind: KindTask, T: f.At(e.At), NotBefore: f.NotBefore(e.At), Tasks: e.Tasks, Count: max(1, len(e.Tasks))}
 		if len(e.Hosts) == 1 {
 			fl.Node = ShortHost(e.Hosts[0])
 		}

@@ -95,6 +95,9 @@ type Facts struct {
 	// Memories are what files say of GPUs' memory, by rank.
 	Memories []MemoryFile
 
+	// Known is what is known of the wordings of lines.
+	Known *knowledge.Catalogue
+
 	// controllers is what the controller says of nodes.
 	controllers []*accounting.Node
 
@@ -292,6 +295,7 @@ type Failure struct {
 	Unsettled bool         // steps stand below it, which may have been printed before it: see survived
 	Trail     []Change     // how its meaning changed after it was read: see amend
 	sameHash  *Failure     // see likes
+	known     *knowledge.Catalogue
 }
 
 // Change is one change of a failure's meaning after its line was read.
@@ -303,6 +307,12 @@ type Change struct {
 
 // Meaning returns what the failure is taken for now.
 func (fl *Failure) Meaning() Meaning { return Meaning{fl.Mechanism, fl.Role, fl.Direct, fl.Sign} }
+
+// Entry returns the entry of the failure's line; where it has none, one that states nothing. The caller must not change it.
+func (fl *Failure) Entry() *knowledge.Signature { return fl.known.Entry(fl.Sign) }
+
+// Says tells whether the failure's line states any of these facts.
+func (fl *Failure) Says(t knowledge.Trait) bool { return fl.Entry().Says&t != 0 }
 
 // is gives a failure its meaning. Nothing else assigns these fields, and a failure that has a meaning already is amended.
 func (fl *Failure) is(m Meaning) {

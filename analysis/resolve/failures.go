@@ -19,7 +19,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 	orphans, answered := orphansOf(obs), answeredAgain(obs)
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
-		if s.ID == knowledge.IDStorageNFS && answered.after(s) {
+		if s.ID == knowledge.IDStorageNFS && answered.after(f.Known, s) {
 			continue // the server answered again
 		}
 		if f.triedAgain(&s.Pos) {
@@ -82,8 +82,8 @@ func (f *Facts) failures(obs *worker.Observations) {
 // nfsServer is a server of NFS, as a file names it.
 type nfsServer struct{ file, name string }
 
-func serverOf(s *worker.Sign) nfsServer {
-	return nfsServer{s.File, knowledge.Fields(s.ID, []byte(s.Text))["server"]}
+func serverOf(known *knowledge.Catalogue, s *worker.Sign) nfsServer {
+	return nfsServer{s.File, known.Fields(s.ID, []byte(s.Text))["server"]}
 }
 
 // answers are the last places where servers of NFS answered again, and where in those files processes had failed.
@@ -97,7 +97,7 @@ func answeredAgain(obs *worker.Observations) *answers {
 	a := &answers{last: map[nfsServer]int64{}, raised: map[string][]int64{}, hung: map[string]int64{}}
 	for i := range obs.Signs {
 		if s := &obs.Signs[i]; s.ID == knowledge.IDStorageNFSAgain {
-			k := serverOf(s)
+			k := serverOf(obs.Known, s)
 			a.last[k] = max(a.last[k], s.Off)
 			a.raised[s.File] = nil
 		}
@@ -124,8 +124,8 @@ func answeredAgain(obs *worker.Observations) *answers {
 }
 
 // after says that the server answered again before anything failed: behind the job's death it does so, too.
-func (a *answers) after(s *worker.Sign) bool {
-	last, ok := a.last[serverOf(s)]
+func (a *answers) after(known *knowledge.Catalogue, s *worker.Sign) bool {
+	last, ok := a.last[serverOf(known, s)]
 	if !ok || s.Off > last {
 		return false
 	}
@@ -155,18 +155,19 @@ func (f *Facts) awaited() {
 // orphans are the processes of which Open MPI says that a peer left them and that they may crash of it, by number, and where it first
 // says so; and where mpirun tells how they ended.
 type orphans struct {
-	from map[string]worker.Pos
-	ends map[worker.Pos]bool
+	known *knowledge.Catalogue
+	from  map[string]worker.Pos
+	ends  map[worker.Pos]bool
 }
 
 func orphansOf(obs *worker.Observations) orphans {
-	out := orphans{map[string]worker.Pos{}, map[worker.Pos]bool{}}
+	out := orphans{obs.Known, map[string]worker.Pos{}, map[worker.Pos]bool{}}
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
 		if s.ID != knowledge.IDPeerMPIProcessPID {
 			continue
 		}
-		pid := knowledge.Fields(s.ID, []byte(s.Text))["pid"]
+		pid := obs.Known.Fields(s.ID, []byte(s.Text))["pid"]
 		if p, ok := out.from[pid]; !ok || less(s.Pos, p) {
 			out.from[pid] = s.Pos
 		}
@@ -187,8 +188,8 @@ func (o orphans) crashed(s *worker.Sign) bool {
 	if o.ends[s.Pos] {
 		return true
 	}
-	e, ok := knowledge.Lookup(s.ID)
-	return ok && e.Mechanism == knowledge.NativeCrash && o.left(e.Named(knowledge.Fields(s.ID, []byte(s.Text)), knowledge.Writer, knowledge.AsPID), s.Pos)
+	e := o.known.Entry(s.ID)
+	return e.Mechanism == knowledge.NativeCrash && o.left(e.Named(o.known.Fields(s.ID, []byte(s.Text)), knowledge.Writer, knowledge.AsPID), s.Pos)
 }
 
 func (o orphans) left(pid string, at worker.Pos) bool {
@@ -308,7 +309,7 @@ func endsSo(fl *Failure, code int) bool {
 }
 
 func (f *Facts) newFailure(at *worker.At, kind FailureKind) Failure {
-	fl := Failure{Rank: NoRank, At: at, Kind: kind, Node: f.ident.nodeOf(*at), T: f.At(*at), NotBefore: f.NotBefore(*at), Count: 1}
+	fl := Failure{known: f.Known, Rank: NoRank, At: at, Kind: kind, Node: f.ident.nodeOf(*at), T: f.At(*at), NotBefore: f.NotBefore(*at), Count: 1}
 	if id, basis, ok := f.ident.rankOf(*at); ok {
 		r := f.rank(id, basis)
 		fl.Rank, fl.Proc = id, r
@@ -321,11 +322,11 @@ func (f *Facts) newFailure(at *worker.At, kind FailureKind) Failure {
 
 // signed gives a failure the rank and the node that its own words state, where its writer speaks of itself.
 func (f *Facts) signed(fl *Failure, text string) {
-	s, ok := knowledge.Lookup(fl.Sign)
-	if !ok || !s.Keeps() || fl.Told != nil {
+	s := fl.Entry()
+	if !s.Keeps() || fl.Told != nil {
 		return
 	}
-	fields := knowledge.Fields(s.ID, []byte(text))
+	fields := f.Known.Fields(s.ID, []byte(text))
 	r, err := strconv.Atoi(s.Named(fields, knowledge.Writer, knowledge.AsRank))
 	switch {
 	case err != nil || f.Job.WorldSize > 0 && r >= f.Job.WorldSize || fl.Rank != NoRank && fl.Rank != r:
@@ -344,11 +345,11 @@ func (f *Facts) signed(fl *Failure, text string) {
 // onNode gives a failure the node whose memory a line says ran out: Ray tells it of any node, wherever it prints it. The
 // numbers of processes and tasks around the address are left out.
 func (f *Facts) onNode(fl *Failure, text string) bool {
-	s, ok := knowledge.Lookup(fl.Sign)
-	if !ok || !s.Keeps() {
+	s := fl.Entry()
+	if !s.Keeps() {
 		return false
 	}
-	addr := s.Named(knowledge.Fields(s.ID, []byte(text)), knowledge.Culprit, knowledge.AsAddress)
+	addr := s.Named(f.Known.Fields(s.ID, []byte(text)), knowledge.Culprit, knowledge.AsAddress)
 	if addr == "" {
 		return false
 	}
@@ -360,12 +361,12 @@ func (f *Facts) onNode(fl *Failure, text string) bool {
 }
 
 func (f *Facts) sign(seen *printed, at *worker.At, id knowledge.ID, kind FailureKind, text string) {
-	s, ok := knowledge.Lookup(id)
+	s, ok := f.Known.Lookup(id)
 	if !ok || s.Role == knowledge.NoiseRole || s.Role == knowledge.InfoRole {
 		return
 	}
 	fl := f.newFailure(at, kind)
-	if id.Says(knowledge.ByDaemon) {
+	if s.Says&knowledge.ByDaemon != 0 {
 		fl.Rank, fl.Proc = NoRank, nil
 	}
 	fl.is(Meaning{s.Mechanism, s.Role, s.Direct, s.ID})

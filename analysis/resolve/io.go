@@ -269,7 +269,7 @@ func (f *Facts) ioOf(list []worker.KeptIO, raised map[ioKey][]int64) fileIO {
 func (f *Facts) raised(obs *worker.Observations) map[ioKey][]int64 {
 	offs := map[ioKey][]int64{}
 	for i := range obs.Exceptions {
-		if x := &obs.Exceptions[i]; ofStore(x) {
+		if x := &obs.Exceptions[i]; ofStore(obs.Known, x) {
 			k := ioKeyOf(f.rankOr(x.At), &x.At)
 			offs[k] = append(offs[k], x.Off)
 		}
@@ -440,8 +440,8 @@ func (f *Facts) outcome(l *Ladder) {
 }
 
 // ofStore says that an exception tells of a store that did not deliver.
-func ofStore(x *worker.Exception) bool {
-	m, _ := settingOf(x).inContext()
+func ofStore(known *knowledge.Catalogue, x *worker.Exception) bool {
+	m, _ := settingOf(known, x).inContext()
 	return m.Role == knowledge.CauseRole && m.Mechanism.Is(knowledge.ReadsOrWrites)
 }
 

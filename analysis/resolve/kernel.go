@@ -245,12 +245,12 @@ func (f *Facts) lostPeers() map[string]bool {
 	}
 	for i := range f.Obs.Signs {
 		if v := &f.Obs.Signs[i]; v.ID == knowledge.IDPeerNCCLClosed {
-			see(knowledge.Fields(v.ID, []byte(v.Text))["peer"])
+			see(f.Known.Fields(v.ID, []byte(v.Text))["peer"])
 		}
 	}
 	for i := range f.Obs.Exceptions {
 		if x := &f.Obs.Exceptions[i]; strings.Contains(x.Message, "by remote peer ") {
-			see(knowledge.Fields(knowledge.IDPeerNCCLClosed, []byte(x.Message))["peer"])
+			see(f.Known.Fields(knowledge.IDPeerNCCLClosed, []byte(x.Message))["peer"])
 		}
 	}
 	return out

@@ -249,7 +249,7 @@ func (g *gpus) cudaFailure(node string) bool {
 // lacks says that some process was given no GPU, on this node or none that is known.
 func (g *gpus) lacks(node string) bool {
 	return slices.ContainsFunc(g.f.Failures, func(fl *Failure) bool {
-		return fl.Sign.Says(knowledge.WithoutGPU) && (fl.Node == "" || fl.Node == node)
+		return fl.Says(knowledge.WithoutGPU) && (fl.Node == "" || fl.Node == node)
 	})
 }
 
@@ -395,7 +395,7 @@ func (g *gpus) onTheCulprits(node string) bool {
 func (f *Facts) kernelFailure(c *candidate) *Failure {
 	e := c.e
 	at := e.At
-	fl := &Failure{Rank: NoRank, Node: e.Node, Mechanism: c.mechanism, Role: knowledge.CauseRole, Direct: c.direct, Kind: KindKernel, At: &at, Text: c.text, Count: 1, Kernel: e}
+	fl := &Failure{known: f.Known, Rank: NoRank, Node: e.Node, Mechanism: c.mechanism, Role: knowledge.CauseRole, Direct: c.direct, Kind: KindKernel, At: &at, Text: c.text, Count: 1, Kernel: e}
 	if c.nameless {
 		fl.Node = ""
 		return fl

@@ -35,7 +35,7 @@ const mostNamings = 4096
 func (f *Facts) named() {
 	seen := map[string]bool{}
 	add := func(at *worker.At, id knowledge.ID, text string) {
-		s, ok := knowledge.Lookup(id)
+		s, ok := f.Known.Lookup(id)
 		if !ok || len(f.Named) >= mostNamings || !slices.ContainsFunc(s.Names, func(n knowledge.Name) bool { return n.Whose.Blames() }) {
 			return
 		}
@@ -100,7 +100,7 @@ type whom struct {
 
 // naming reads one line; nil where it names nobody but its writer.
 func (f *Facts) naming(s *knowledge.Signature, at *worker.At, text string) *Naming {
-	fields := knowledge.Fields(s.ID, []byte(text))
+	fields := f.Known.Fields(s.ID, []byte(text))
 	w := &whom{}
 	n := &Naming{Sign: s.ID, By: NoRank, On: f.NodeOf(*at), At: at, Text: s.Meaning}
 	if r, ok := f.RankOf(*at); ok {

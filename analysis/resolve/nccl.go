@@ -11,7 +11,6 @@ import (
 	"faultline/analysis/artifact/ras"
 	"faultline/analysis/line"
 	"faultline/analysis/worker"
-	"faultline/knowledge"
 )
 
 // NCCL is what NCCL's own lines say of a run, in files of their own or in the logs of the job.
@@ -113,7 +112,7 @@ func (f *Facts) nccl(obs *worker.Observations, in Input) *worker.Observations {
 			for i := range p.Faults {
 				fl := &p.Faults[i]
 				w := worker.NCCLWarn{At: ncclAt(l, p, fl.At, fl.Dev), Source: fl.Source, Text: fl.Text, Peer: fl.Peer}
-				w.Signs = knowledge.Match(nil, []byte(strings.TrimSpace(fl.Source+" NCCL WARN "+fl.Text)))
+				w.Signs = f.Known.Match(nil, []byte(strings.TrimSpace(fl.Source+" NCCL WARN "+fl.Text)))
 				out.NCCLWarns = append(slices.Clip(out.NCCLWarns), w)
 			}
 			for _, c := range p.Comms {

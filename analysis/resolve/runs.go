@@ -184,7 +184,7 @@ func wentWrong(obs *worker.Observations, index func(string, int64) int, runs int
 	}
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
-		if k, ok := knowledge.Lookup(s.ID); ok && k.Role == knowledge.CauseRole && k.Direct && index(s.File, s.Off) == runs-1 {
+		if k := obs.Known.Entry(s.ID); k.Role == knowledge.CauseRole && k.Direct && index(s.File, s.Off) == runs-1 {
 			note(s.Pos)
 		}
 	}

@@ -218,7 +218,7 @@ type survived struct {
 // tolerates notes a report that training went on after, and says so.
 func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
 	io := fl.Mechanism.Is(knowledge.ReadsOrWrites) && (fl.Kind == KindSign || fl.Kind == KindException || fl.Kind == KindLadder)
-	flap := fl.Sign.Says(knowledge.PortDown)
+	flap := fl.Says(knowledge.PortDown)
 	if fl.Role != knowledge.CauseRole || !io && !flap && fl.Kind != KindException && !atStart(fl) {
 		return false
 	}
@@ -273,7 +273,7 @@ func (f *Facts) pastStart() {
 }
 
 // PortDown says that a failure tells of a port that went down, and of no transfer over it.
-func PortDown(fl *Failure) bool { return fl.Sign.Says(knowledge.PortDown) && fl.Kernel == nil }
+func PortDown(fl *Failure) bool { return fl.Says(knowledge.PortDown) && fl.Kernel == nil }
 
 // flapOver is for how many seconds training goes on after a port had gone down that came up again: cards give a transfer up sooner.
 const flapOver = 300
@@ -335,7 +335,7 @@ func (f *Facts) portBack(fl *Failure) *worker.At {
 		w := &f.Obs.NCCLWarns[i]
 		switch {
 		case w.Pos == fl.At.Pos:
-			if v := knowledge.Fields(fl.Sign, []byte(w.Text)); v["hca"] != "" {
+			if v := f.Known.Fields(fl.Sign, []byte(w.Text)); v["hca"] != "" {
 				port, down = v["hca"]+":"+v["port"]+" Got ", &w.At
 			}
 		case port == "" || w.File != fl.At.File || !strings.Contains(w.Text, port) || !strings.Contains(w.Text, "async event"):

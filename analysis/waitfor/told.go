@@ -8,7 +8,7 @@ import (
 )
 
 // InVain says that a failure is a rank's word that it waited in vain.
-func InVain(fl *resolve.Failure) bool { return fl.Sign.Says(knowledge.WaitedInVain) }
+func InVain(fl *resolve.Failure) bool { return fl.Says(knowledge.WaitedInVain) }
 
 // gloo reads the waiting off the time-outs of Gloo, and of libraries like it, where no watchdog of NCCL reports: who timed out waited, and a rank that was
 // seen and reports nothing did not come, if it is one of few.
@@ -16,7 +16,7 @@ func (g *Graph) gloo(f *resolve.Facts) bool {
 	waits := map[int]bool{}
 	timedOut := false
 	for _, fl := range f.Failures {
-		if !fl.Sign.Says(knowledge.OverGloo | knowledge.WaitedInVain) {
+		if !fl.Says(knowledge.OverGloo | knowledge.WaitedInVain) {
 			if fl.Role == knowledge.CauseRole {
 				return false // something failed by itself; time-outs elsewhere follow from it
 			}
@@ -24,7 +24,7 @@ func (g *Graph) gloo(f *resolve.Facts) bool {
 		}
 		if InVain(fl) {
 			timedOut = true
-			g.OnGPU = g.OnGPU || !fl.Sign.Says(knowledge.OverGloo)
+			g.OnGPU = g.OnGPU || !fl.Says(knowledge.OverGloo)
 			if w := fl.When(); w.Valid && (!g.Report.Valid || w.T < g.Report.T) {
 				g.Report = w
 			}

@@ -25,7 +25,7 @@ func TestReadingAheadSaysTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := worker.Read(context.Background(), "x", bytes.NewReader(text.Bytes()), sc.Ahead(2))
+		got, err := worker.Read(context.Background(), "x", bytes.NewReader(text.Bytes()), sc.By(sc.Ahead(2)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,7 +58,7 @@ func (r *reader) learn(p *phys, rec *record) {
 	}
 	s.echoes[s.learnt%len(s.echoes)] = echo{
 		msg: slices.Clone(rec.Msg), head: headOf(rec.Prefix), ids: d.seldom(rec.ids), fill: slices.Contains(rec.ids, d.info), words: rec.said(), final: rec.finals,
-		knew: rec.finals != nil || due("NCCL warning"), signed: due("signature") && !bareFinal(rec), io: due("storage"), reset: due("connection reset"),
+		knew: rec.finals != nil || due("NCCL warning"), signed: due("signature") && !r.bareFinal(rec), io: due("storage"), reset: due("connection reset"),
 		alarms: alarming(rec, r.alarm),
 	}
 }

@@ -60,7 +60,7 @@ func FuzzSameButNumbersEnds(f *testing.F) {
 
 // What is made of a storm is the same whether or not its echoes are read.
 func TestEchoesSayWhatTheyWouldIfTheyWereRead(t *testing.T) {
-	sc, err := scan.New(Literals(), scan.Options{HeadLines: headLines})
+	sc, err := scannerWith(scan.Options{HeadLines: headLines})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 
 	"faultline/analysis/line"
 	"faultline/analysis/scan"
-	"faultline/knowledge"
 )
 
 // Errors that stand without the header of their traceback: its beginning is cut off, or a library printed them without.
@@ -15,7 +14,7 @@ import (
 // DataLoader's "Caught … in DataLoader worker process N.", under which the worker's own traceback follows. Python's own
 // types at the margin count where the file ends soon after, which is known later.
 func readBareFinal(r *reader, rec *record) bool {
-	if rec.Taken || !bareFinal(rec) {
+	if rec.Taken || !r.bareFinal(rec) {
 		return rec.Taken
 	}
 	typ, msg, _ := rec.finalLine()
@@ -272,7 +271,7 @@ func readHydra(r *reader, rec *record) bool {
 		}
 		msg := bytes.Trim(arg, `'"`)
 		e := Exception{At: rec.At, Type: clip(typ), Message: clip(msg), LoaderWorker: line.Unknown}
-		e.Signs = knowledge.Match(nil, []byte(e.Type+": "+e.Message))
+		e.Signs = r.table.known.Match(nil, []byte(e.Type+": "+e.Message))
 		emit(r, &r.obs.Exceptions, e)
 		return final
 	})

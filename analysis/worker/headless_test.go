@@ -15,7 +15,7 @@ import (
 )
 
 // readAll reads text; where all is set every frame is followed, whatever stands below it.
-func readAll(t *testing.T, sc *scan.Scanner, text []byte, all bool) *Observations {
+func readAll(t *testing.T, sc *Scanner, text []byte, all bool) *Observations {
 	t.Helper()
 	r := newReader("log", sc)
 	if _, err := sc.Scan(t.Context(), bytes.NewReader(text), func(l *scan.Line) (int, error) {

@@ -220,7 +220,7 @@ func TestCorpusSpeaksForItsMechanism(t *testing.T) {
 		t.Run(tc.id, func(t *testing.T) {
 			found := false
 			for _, id := range signs(readCase(t, tc.id)) {
-				s, ok := knowledge.Lookup(id)
+				s, ok := knowledge.Whole().Lookup(id)
 				if !ok {
 					t.Errorf("unknown signature %s", id)
 				}
@@ -237,7 +237,7 @@ func TestCorpusHealthyJobHasNoCause(t *testing.T) {
 	for _, id := range []string{"013", "019"} {
 		obs := readCase(t, id)
 		for _, sign := range signs(obs) {
-			if s, _ := knowledge.Lookup(sign); s.Role == knowledge.CauseRole || s.Role == knowledge.SymptomRole {
+			if s, _ := knowledge.Whole().Lookup(sign); s.Role == knowledge.CauseRole || s.Role == knowledge.SymptomRole {
 				t.Errorf("%s: %s", id, sign)
 			}
 		}

@@ -22,6 +22,9 @@ func merge(all []*Observations, spend bool) *Observations {
 	// Parts that are one file each come in the order of the result: then its lists need no sorting.
 	slices.SortStableFunc(all, func(a, b *Observations) int { return cmp.Compare(a.firstFile(), b.firstFile()) })
 	m := &Observations{}
+	if len(all) > 0 {
+		m.Known = all[0].Known // all were read with the same
+	}
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, list := range []func(){

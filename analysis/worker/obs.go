@@ -473,6 +473,9 @@ func (w *WriterSpan) At(file string, m Mark) At {
 
 // Observations is everything read from one file, or from several after Merge.
 type Observations struct {
+	// Known is what was known of the wordings of lines when they were made.
+	Known *knowledge.Catalogue
+
 	Tails        []Tail
 	Timeouts     []Timeout
 	States       []State

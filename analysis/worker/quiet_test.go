@@ -7,12 +7,10 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"faultline/analysis/scan"
 )
 
 // readQuietly reads text, the long way if plainly is set.
-func readQuietly(t testing.TB, sc *scan.Scanner, text []byte, plainly bool) (*Observations, int) {
+func readQuietly(t testing.TB, sc *Scanner, text []byte, plainly bool) (*Observations, int) {
 	t.Helper()
 	r := newReader("log", sc)
 	if plainly {

@@ -14,6 +14,7 @@ import (
 
 	"faultline/analysis/line"
 	"faultline/analysis/scan"
+	"faultline/knowledge"
 )
 
 // A handler reads one family of lines. A record that holds one of its literals is offered to it; several handlers may
@@ -28,7 +29,7 @@ type handler struct {
 
 // handlers is everything a worker log can say, family by family. Lines that only light ones are offered are the ones
 // that healthy jobs print by the million: each says what it says by itself, so they take a shorter way (see physical).
-func handlers() (list []handler, light []bool) {
+func handlers(known *knowledge.Catalogue) (list []handler, light []bool) {
 	list = slices.Concat(
 		ncclHandlers(),
 		desyncHandlers(),
@@ -44,11 +45,12 @@ func handlers() (list []handler, light []bool) {
 		checkpointHandlers(),
 		topologyHandlers(),
 		runHandlers(),
-		signHandlers(),
+		signHandlers(known),
 		storageHandlers(),
 		syncHandlers(),
 		rankTimeHandlers(),
 	)
+	list = slices.DeleteFunc(list, func(h handler) bool { return !known.Reads(h.name) })
 	light = make([]bool, len(list))
 	for _, h := range slices.Concat(jobHandlers(), progressHandlers(), numericHandlers(), ncclCallHandlers()) {
 		list, light = append(list, h), append(light, true)
@@ -162,6 +164,7 @@ func clip(b []byte) string {
 
 // dispatch is the table of literals: what the scanner looks for and who reads lines that hold it.
 type dispatch struct {
+	known    *knowledge.Catalogue
 	handlers []handler
 	literals []string
 	owners   [][]uint64      // by literal: the set of handlers that read it
@@ -188,9 +191,13 @@ func (d *dispatch) adjoin(a, b byte) bool {
 	return d.pairs[pair>>6]&(1<<(pair&63)) != 0
 }
 
-var table = sync.OnceValue(func() *dispatch {
-	list, light := handlers()
-	d := &dispatch{handlers: list}
+// whole is the table of everything that is known, built once.
+var whole = sync.OnceValue(func() *dispatch { return tableOf(nil) })
+
+// tableOf builds the table of what is known.
+func tableOf(known *knowledge.Catalogue) *dispatch {
+	list, light := handlers(known)
+	d := &dispatch{known: known, handlers: list}
 	owners, heavy := map[string][]uint64{}, map[string]bool{}
 	own := func(l string) []uint64 {
 		if owners[l] == nil {
@@ -258,7 +265,7 @@ var table = sync.OnceValue(func() *dispatch {
 		d.glues[id] = true
 	}
 	return d
-})
+}
 
 // wrappable reports whether a line with these literals may be one that cutShort knows.
 func (d *dispatch) wrappable(hits []uint16) bool {
@@ -284,23 +291,42 @@ func (d *dispatch) everyday(hits []uint16) bool {
 func (d *dispatch) linked(hits []uint16) bool { return slices.Contains(hits, d.link) }
 
 // Literals are the strings that the scanner has to look for, sorted.
-func Literals() []string { return slices.Clone(table().literals) }
+func Literals() []string { return slices.Clone(whole().literals) }
 
-// NewScanner returns a scanner for Read. It is immutable; one serves any number of goroutines.
-func NewScanner() (*scan.Scanner, error) { return sharedScanner() }
+// Scanner finds the lines that Read reads, by what is known of their wordings. It is immutable; one serves any number of goroutines.
+type Scanner struct {
+	*scan.Scanner
+	table *dispatch
+}
 
-// sharedScanner is built once: choosing the windows of the literals takes longer than reading a small job's logs.
-var sharedScanner = sync.OnceValues(func() (*scan.Scanner, error) {
-	sc, err := scan.New(Literals(), scan.Options{HeadLines: headLines, Frequent: frequent(), Slow: talk()})
+// By returns the same for another scanner of the same literals.
+func (s *Scanner) By(sc *scan.Scanner) *Scanner { return &Scanner{sc, s.table} }
+
+// NewScanner returns a scanner of everything that is known.
+func NewScanner() (*Scanner, error) { return wholeScanner() }
+
+// wholeScanner is built once: choosing the windows of the literals takes longer than reading a small job's logs.
+var wholeScanner = sync.OnceValues(func() (*Scanner, error) { return newScanner(whole()) })
+
+// ScannerOf returns a scanner of a catalogue.
+func ScannerOf(known *knowledge.Catalogue) (*Scanner, error) {
+	if known.Whole() {
+		return NewScanner()
+	}
+	return newScanner(tableOf(known))
+}
+
+func newScanner(d *dispatch) (*Scanner, error) {
+	sc, err := scan.New(d.literals, scan.Options{HeadLines: headLines, Frequent: frequent(), Slow: talk()})
 	if err != nil {
 		return nil, fmt.Errorf("building the scanner for worker logs: %w", err)
 	}
-	return sc, nil
-})
+	return &Scanner{sc, d}, nil
+}
 
 // Read reads one file. name is what the observations call it. A file that cannot be read to its end gives what was
 // read, with the reason in its Tail; only a cancelled context is an error.
-func Read(ctx context.Context, name string, src io.Reader, sc *scan.Scanner) (*Observations, error) {
+func Read(ctx context.Context, name string, src io.Reader, sc *Scanner) (*Observations, error) {
 	r := newReader(name, sc)
 	tail := tailReader{r: src}
 	stats, err := sc.Scan(ctx, &tail, r.visit)
@@ -328,9 +354,9 @@ func Read(ctx context.Context, name string, src io.Reader, sc *scan.Scanner) (*O
 	return r.obs, nil
 }
 
-func newReader(name string, sc *scan.Scanner) *reader {
+func newReader(name string, sc *Scanner) *reader {
 	return &reader{
-		obs: &Observations{}, file: name, table: table(), sc: sc, writers: map[line.Who]*writer{}, stride: 1, stepOff: -1, whole: wholeBars,
+		obs: &Observations{Known: sc.table.known}, file: name, table: sc.table, sc: sc, writers: map[line.Who]*writer{}, stride: 1, stepOff: -1, whole: wholeBars,
 	}
 }
 

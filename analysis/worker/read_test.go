@@ -15,6 +15,12 @@ import (
 	"faultline/analysis/scan"
 )
 
+// scannerWith is a scanner of everything that is known with other options.
+func scannerWith(o scan.Options) (*Scanner, error) {
+	sc, err := scan.New(Literals(), o)
+	return &Scanner{sc, whole()}, err
+}
+
 func TestLiteralsAreUsable(t *testing.T) {
 	for i, l := range Literals() {
 		if len(l) < 5 {
@@ -47,7 +53,7 @@ func TestObservationsDoNotDependOnHowTheFileIsRead(t *testing.T) {
 		"error with data":    func() io.Reader { return iotest.DataErrReader(strings.NewReader(mixed)) },
 	}
 	for _, chunk := range []int{0, 4 << 10, 5000, 64 << 10, 1 << 20} {
-		sc, err := scan.New(Literals(), scan.Options{HeadLines: headLines, ChunkSize: chunk})
+		sc, err := scannerWith(scan.Options{HeadLines: headLines, ChunkSize: chunk})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,11 +156,11 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("> " + strings.ReplaceAll(plainTrace, "\n", "\n> ")))
 	f.Add([]byte("    " + strings.ReplaceAll(marginless+marginless, "\n", "\n    ")))
 	f.Add([]byte("2026-06-03T02:10:00Z " + strings.ReplaceAll(inEnvelope, "\n", "\n2026-06-03T02:10:00Z ")))
-	small, err := scan.New(Literals(), scan.Options{HeadLines: 3, ChunkSize: 4 << 10})
+	small, err := scannerWith(scan.Options{HeadLines: 3, ChunkSize: 4 << 10})
 	if err != nil {
 		f.Fatal(err)
 	}
-	other, err := scan.New(Literals(), scan.Options{HeadLines: 3})
+	other, err := scannerWith(scan.Options{HeadLines: 3})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -16,7 +16,7 @@ type reader struct {
 	obs     *Observations // emit(r, &r.obs.Timeouts, Timeout{…})
 	file    string
 	table   *dispatch
-	sc      *scan.Scanner
+	sc      *Scanner
 	lineNo  int64 // of the physical line (the last one, if several were joined) being read
 	open    []openBlock
 	knew    bool  // the last record was understood

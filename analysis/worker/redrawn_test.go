@@ -14,7 +14,7 @@ import (
 )
 
 // pictures reads text as it stands in the middle of a long file, all of it or what is enough.
-func pictures(t testing.TB, sc *scan.Scanner, text string, whole int64) *Observations {
+func pictures(t testing.TB, sc *Scanner, text string, whole int64) *Observations {
 	t.Helper()
 	r := newReader("f", sc)
 	r.whole = whole
@@ -106,7 +106,7 @@ func drawings(plan []byte) string {
 }
 
 // Passing over pictures must change nothing but which steps of a course are known.
-func enough(t *testing.T, sc *scan.Scanner, text string) {
+func enough(t *testing.T, sc *Scanner, text string) {
 	t.Helper()
 	all, some := pictures(t, sc, text, 1<<62), pictures(t, sc, text, 0)
 	if len(all.Progress) >= maxSteps/2 {
@@ -182,7 +182,7 @@ func TestABlockAmidBarsLosesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := scan.New(Literals(), scan.Options{HeadLines: headLines})
+	all, err := scannerWith(scan.Options{HeadLines: headLines})
 	if err != nil {
 		t.Fatal(err)
 	}

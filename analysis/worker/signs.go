@@ -10,10 +10,10 @@ import (
 
 // signHandlers looks every line up in the tables of package knowledge: their first literals are its literals, or, where
 // every other line of a log holds that, their longest.
-func signHandlers() []handler {
+func signHandlers(known *knowledge.Catalogue) []handler {
 	var literals []string
 	everyday := frequent()
-	for _, s := range knowledge.Signatures() {
+	for _, s := range known.Signatures() {
 		l := s.Literals[0]
 		if everyday[l] {
 			l = slices.MaxFunc(s.Literals, func(a, b string) int { return len(a) - len(b) })
@@ -26,7 +26,7 @@ func signHandlers() []handler {
 // readSigns emits what a line says by itself. Final lines of tracebacks carry their signs in the Exception; noise is
 // understood, not kept.
 func readSigns(r *reader, rec *record) bool {
-	if rec.Taken || bareFinal(rec) {
+	if rec.Taken || r.bareFinal(rec) {
 		return false
 	}
 	if rec.excess {
@@ -34,8 +34,8 @@ func readSigns(r *reader, rec *record) bool {
 	}
 	ids := r.signs(rec)
 	for _, id := range ids {
-		s, _ := knowledge.Lookup(id)
-		if s.Role == knowledge.NoiseRole || merelyInforms(rec, &s) || r.came(&s, rec.Text) || id == knowledge.IDSignalShellTerminated && beside.Match(rec.Msg) {
+		s := r.table.known.Entry(id)
+		if s.Role == knowledge.NoiseRole || merelyInforms(rec, s) || r.came(s, rec.Text) || id == knowledge.IDSignalShellTerminated && beside.Match(rec.Msg) {
 			continue
 		}
 		g := Sign{At: rec.At, ID: id}
@@ -57,7 +57,7 @@ func merelyInforms(rec *record, s *knowledge.Signature) bool {
 }
 
 // bareFinal reports whether readBareFinal takes the record for a traceback's final line.
-func bareFinal(rec *record) bool {
+func (r *reader) bareFinal(rec *record) bool {
 	if own(rec) {
 		return false
 	}
@@ -65,7 +65,7 @@ func bareFinal(rec *record) bool {
 	return ok && exceptionName(typ) &&
 		(rec.Who.Global != line.Unknown || bytes.IndexByte(typ, '.') >= 0 || loaderWorker(msg) != line.Unknown ||
 			// What a signature says of such a line is read as it was: it is more than that something was raised.
-			rec.Prefix.Len == 0 && len(msg) > 0 && builtin[string(typ)] && len(knowledge.Match(nil, rec.Text)) == 0)
+			rec.Prefix.Len == 0 && len(msg) > 0 && builtin[string(typ)] && len(r.table.known.Match(nil, rec.Text)) == 0)
 }
 
 // builtin are exceptions of Python itself, and PyTorch's as they are printed without their module.

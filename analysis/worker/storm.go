@@ -138,15 +138,15 @@ type recognised struct {
 	ids  []knowledge.ID
 }
 
-// recognise is knowledge.Match, for texts of which many are the same.
+// recognise is Match of the catalogue, for texts of which many are the same.
 func (r *reader) recognise(dst []knowledge.ID, text []byte) []knowledge.ID {
 	n := len(text)
 	if n == 0 || n > maxHush {
-		return knowledge.Match(dst, text)
+		return r.table.known.Match(dst, text)
 	}
 	m := &r.hush.signs[(n*31+int(text[n/2])*7+int(text[n/4])*3+int(text[min(n-1, 6)]))%len(r.hush.signs)]
 	if !bytes.Equal(m.text, text) {
-		m.text, m.ids = append(m.text[:0], text...), knowledge.Match(m.ids[:0], text)
+		m.text, m.ids = append(m.text[:0], text...), r.table.known.Match(m.ids[:0], text)
 	}
 	return append(dst, m.ids...)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"faultline/analysis/line"
-	"faultline/knowledge"
 )
 
 // readTerminate reads "terminate called after throwing an instance of 'c10::DistBackendError'" and the "  what():  …"
@@ -32,7 +31,7 @@ func readTerminate(r *reader, rec *record) bool {
 	var matched []byte
 	lines, whats := 0, 0
 	done := func(r *reader) verdict {
-		e.Signs = knowledge.Match(nil, matched)
+		e.Signs = r.table.known.Match(nil, matched)
 		emit(r, &r.obs.Exceptions, e)
 		return ended
 	}
@@ -74,7 +73,7 @@ func readFatal(r *reader, rec *record) bool {
 	i := bytes.Index(rec.Text, []byte("Fatal Python error: "))
 	e := Exception{At: rec.At, Begin: rec.Pos, Type: "Fatal Python error", LoaderWorker: line.Unknown}
 	e.Message = clip(bytes.TrimSpace(rec.Text[i+len("Fatal Python error: "):]))
-	e.Signs = knowledge.Match(nil, rec.Text[i:])
+	e.Signs = r.table.known.Match(nil, rec.Text[i:])
 	who, current := rec.Who, false
 	var thread []Frame // of the last thread that has any
 	fresh := false

@@ -327,7 +327,7 @@ func (t *trace) body(r *reader, rec *record, b []byte) verdict {
 	}
 	// Torn: which frames led here cannot be known.
 	e.Frames, e.Begin, e.Torn = nil, Pos{}, true
-	e.Signs = knowledge.Match(nil, b)
+	e.Signs = r.table.known.Match(nil, b)
 	if !t.ignored {
 		emit(r, &r.obs.Exceptions, e)
 	}
@@ -377,7 +377,7 @@ func (t *trace) tail(r *reader, rec *record, b []byte, blank bool) verdict {
 		}
 		t.keep(b)
 		if s := t.storm; s != nil && !s.telling && s.n <= stormFull {
-			s.telling = alarming(rec, true) || s.n <= stormFull/4 && len(knowledge.Match(nil, rec.Text)) > 0
+			s.telling = alarming(rec, true) || s.n <= stormFull/4 && len(r.table.known.Match(nil, rec.Text)) > 0
 		}
 		return taken
 	}
@@ -417,7 +417,7 @@ func (t *trace) flush(r *reader) {
 			e.Cause = append([]Exception(nil), cause...)
 		}
 		e.Signs = r.recognise(nil, t.matched)
-		e.Told, e.Warned = t.told(e.Signs), t.warned
+		e.Told, e.Warned = t.told(r.table.known, e.Signs), t.warned
 		emit(r, &r.obs.Exceptions, e)
 	}
 	t.chain, t.matched, t.below, t.original = nil, nil, nil, -1
@@ -441,18 +441,18 @@ func survived(frames []Frame) bool {
 }
 
 // told finds the lines of a message that hold what its first line does not: NCCL's reason stands last, under "Last error:".
-func (t *trace) told(signs []knowledge.ID) []Told {
+func (t *trace) told(entries *knowledge.Catalogue, signs []knowledge.ID) []Told {
 	if len(t.below) == 0 || len(signs) == 0 {
 		return nil
 	}
-	known := knowledge.Match(nil, t.matched[:t.below[0].from])
+	known := entries.Match(nil, t.matched[:t.below[0].from])
 	for _, e := range t.chain[1:] {
-		known = knowledge.Match(known, []byte(e.Type+": "+e.Message))
+		known = entries.Match(known, []byte(e.Type+": "+e.Message))
 	}
 	var out []Told
 	for _, b := range t.below {
 		l, _, _ := bytes.Cut(t.matched[b.from:], []byte("\n"))
-		for _, id := range knowledge.Match(nil, l) {
+		for _, id := range entries.Match(nil, l) {
 			if !slices.Contains(known, id) && slices.Contains(signs, id) {
 				known = append(known, id)
 				out = append(out, Told{At: b.at, ID: id, Text: clip(bytes.TrimSpace(l))})

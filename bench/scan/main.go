@@ -39,7 +39,11 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	sc, err := worker.NewScanner()
+	shipped, err := worker.NewScanner()
+	if err != nil {
+		return err
+	}
+	sc := shipped.Scanner
 	if *every {
 		sc, err = scan.New(worker.Literals(), scan.Options{})
 	}

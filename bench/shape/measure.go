@@ -54,7 +54,7 @@ func measures(all []*source) ([]measure, error) {
 		return nil, err
 	}
 	own, total := 0, 0
-	for _, s := range knowledge.Signatures() {
+	for _, s := range knowledge.Whole().Signatures() {
 		total++
 		if len(s.Do) > 0 {
 			own++

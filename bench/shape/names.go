@@ -16,7 +16,7 @@ type names map[string]bool
 
 func known() names {
 	n := names{}
-	for _, s := range knowledge.Signatures() {
+	for _, s := range knowledge.Whole().Signatures() {
 		n.add(string(s.ID))
 	}
 	for _, s := range knowledge.Readings() {

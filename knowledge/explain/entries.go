@@ -127,8 +127,8 @@ func ofXid(x knowledge.Xid) Entry {
 
 // settles says whether the signature of an Xid's kernel line is direct.
 func settles(xid int) bool {
-	for _, id := range knowledge.Match(nil, fmt.Appendf(nil, "NVRM: Xid (PCI:0000:00:00): %d,", xid)) {
-		if s, _ := knowledge.Lookup(id); s.Direct {
+	for _, id := range knowledge.Whole().Match(nil, fmt.Appendf(nil, "NVRM: Xid (PCI:0000:00:00): %d,", xid)) {
+		if s, _ := knowledge.Whole().Lookup(id); s.Direct {
 			return true
 		}
 	}

@@ -230,7 +230,7 @@ var all = sync.OnceValue(func() []Entry {
 	for _, m := range knowledge.Mechanisms() {
 		out = append(out, ofMechanism(m))
 	}
-	for _, s := range slices.Concat(knowledge.Signatures(), knowledge.Readings()) {
+	for _, s := range slices.Concat(knowledge.Whole().Signatures(), knowledge.Readings()) {
 		out = append(out, ofLine(s, nil))
 	}
 	for _, m := range knowledge.Messages() {

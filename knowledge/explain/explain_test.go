@@ -105,7 +105,7 @@ func TestLinesOfLogs(t *testing.T) {
 
 // Whatever is known leads to itself: by its own example, and by the name under which the list shows it.
 func TestEverySignatureExplainsItself(t *testing.T) {
-	for _, s := range slices.Concat(knowledge.Signatures(), knowledge.Readings()) {
+	for _, s := range slices.Concat(knowledge.Whole().Signatures(), knowledge.Readings()) {
 		got := ids(Text(s.Example).Entries)
 		if i := slices.Index(got, string(s.ID)); i < 0 || i > 3 {
 			t.Errorf("%s: its example leads to %q", s.ID, got)
@@ -179,7 +179,7 @@ func TestTheTextIsBounded(t *testing.T) {
 		t.Errorf("%d bytes are repeated", len(long.Entries[0].Text))
 	}
 	var many strings.Builder
-	for _, s := range knowledge.Signatures() {
+	for _, s := range knowledge.Whole().Signatures() {
 		many.WriteString(s.Example + "\n")
 	}
 	if a := Text(many.String()); len(a.Entries) != maxEntries || a.More == 0 {
@@ -188,7 +188,7 @@ func TestTheTextIsBounded(t *testing.T) {
 }
 
 func FuzzText(f *testing.F) {
-	for _, s := range knowledge.Signatures()[:40] {
+	for _, s := range knowledge.Whole().Signatures()[:40] {
 		f.Add(s.Example)
 	}
 	for _, s := range []string{"-9", "0:53", "Xid 79", "what is \xff?", "export A=\x00", "Reason=None (x, State=TIMEOUT", strings.Repeat("[", 99), "exit code 99999999999999999999"} {

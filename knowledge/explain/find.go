@@ -36,7 +36,7 @@ func (f *finder) named(text string) {
 			f.add(ofMechanism(m), byName, 0, "")
 		}
 	}
-	if s, ok := knowledge.Lookup(knowledge.ID(lower)); ok {
+	if s, ok := knowledge.Whole().Lookup(knowledge.ID(lower)); ok {
 		f.add(ofLine(s, nil), byName, 0, "")
 	}
 	for _, s := range knowledge.Readings() {
@@ -133,9 +133,9 @@ const maxLine = 8 << 10
 // line finds what one line of a log says: signatures, readings, numbers, the type of an exception, variables.
 func (f *finder) line(n int, line string, traceback bool) {
 	explained := false
-	for _, id := range knowledge.Match(nil, []byte(line)) {
-		s, _ := knowledge.Lookup(id)
-		f.add(ofLine(s, knowledge.Fields(id, []byte(line))), byWording, n, line)
+	for _, id := range knowledge.Whole().Match(nil, []byte(line)) {
+		s, _ := knowledge.Whole().Lookup(id)
+		f.add(ofLine(s, knowledge.Whole().Fields(id, []byte(line))), byWording, n, line)
 		explained = true
 	}
 	for _, s := range knowledge.Readings() {

@@ -65,7 +65,7 @@ func sharing(p *Proposal) *Proposal {
 		return nil
 	}
 	for _, fl := range p.Failures {
-		if more := unnamed(p, fl.Sign.LooksLike()); len(more) > 0 {
+		if more := unnamed(p, fl.Entry().LooksLike); len(more) > 0 {
 			p.Rivals, p.Direct = append(p.Rivals, more...), false
 		}
 	}

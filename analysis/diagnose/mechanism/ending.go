@@ -126,7 +126,7 @@ func lostByRay(s *Scene) *Proposal {
 	set := map[string]bool{}
 	for i := range f.Obs.Signs {
 		if v := &f.Obs.Signs[i]; v.ID == dead[0].Sign {
-			if n := knowledge.Fields(v.ID, []byte(v.Text))["lost"]; n != "" {
+			if n := f.Known.Fields(v.ID, []byte(v.Text))["lost"]; n != "" {
 				set[strings.ToLower(n)] = true
 			}
 		}

@@ -29,20 +29,17 @@ func (p *Proposal) entries(slug knowledge.Slug) []knowledge.Signature {
 	first := map[place]int64{}
 	at := map[place]int{}
 	for _, fl := range p.roots() {
-		s, ok := knowledge.Lookup(fl.Sign)
-		if !ok {
-			continue
-		}
-		if cmp.Or(s.Mechanism, slug) != slug {
+		s := fl.Entry()
+		if s.ID == "" || cmp.Or(s.Mechanism, slug) != slug {
 			continue
 		}
 		by := place{fl.Rank, fl.At.File}
 		switch off, seen := first[by]; {
 		case !seen:
 			at[by] = len(out)
-			out = append(out, s)
+			out = append(out, *s)
 		case fl.At.Off < off:
-			out[at[by]] = s
+			out[at[by]] = *s
 		default:
 			continue
 		}
@@ -115,7 +112,7 @@ func writer(fl *resolve.Failure, blamed bool) string {
 // Captured is what the lines at a proposal's root capture, as far as their words were kept.
 func (p *Proposal) Captured(f *resolve.Facts) map[string]string {
 	for _, fl := range p.roots() {
-		if x := knowledge.Fields(fl.Sign, []byte(words(f, fl))); len(x) > 0 {
+		if x := f.Known.Fields(fl.Sign, []byte(words(f, fl))); len(x) > 0 {
 			return x
 		}
 	}

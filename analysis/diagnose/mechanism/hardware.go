@@ -95,7 +95,7 @@ func linkError(s *Scene) *Proposal {
 	p.Why = "the reports name a transfer that failed, not which end of it is at fault"
 	own := map[string]bool{} // nodes whose adapter reported an event of its own
 	for _, fl := range p.Failures {
-		if fl.Sign.Blames() == knowledge.WritersNode && fl.Node != "" {
+		if fl.Entry().Blames == knowledge.WritersNode && fl.Node != "" {
 			own[fl.Node] = true
 		}
 	}
@@ -130,7 +130,7 @@ func linkError(s *Scene) *Proposal {
 			p.Why = "its network adapter reported an event of its own, and no other node's did"
 		}
 		for _, fl := range p.Failures {
-			if fl.Sign.Blames() == knowledge.WritersNode && fl.Node == p.Nodes[0] { // what it says of itself comes before what others say of transfers
+			if fl.Entry().Blames == knowledge.WritersNode && fl.Node == p.Nodes[0] { // what it says of itself comes before what others say of transfers
 				p.Summary = fmt.Sprintf("%s: %s", fl.Node, short(fl.Text))
 				own := finding(p.Summary, FailureEvidence(fl))
 				p.For = append([]incident.Finding{own}, slices.DeleteFunc(p.For, func(o incident.Finding) bool { return o.Statement == own.Statement })...)
@@ -182,7 +182,7 @@ func localError(f *resolve.Facts, p *Proposal) string {
 		if !slices.Contains(w.Signs, knowledge.IDIBCompletion) {
 			continue
 		}
-		x := knowledge.Fields(knowledge.IDIBCompletion, []byte(w.Text))
+		x := f.Known.Fields(knowledge.IDIBCompletion, []byte(w.Text))
 		if status = cmp.Or(x["status"], x["status2"]); !localErrors[status] {
 			return ""
 		}
@@ -253,7 +253,7 @@ func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []knowledge.Slug 
 	reporters := map[string]bool{}
 	var told resolve.Moment // when the first transfer is known to have failed
 	for _, fl := range p.Failures {
-		if fl.Sign.Blames() != knowledge.EitherEnd {
+		if fl.Entry().Blames != knowledge.EitherEnd {
 			return nil
 		}
 		reporters[fl.Node] = true
@@ -276,7 +276,7 @@ func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []knowledge.Slug 
 		off, gone := lost[fl.At.File]
 		there := fl.Node != "" && !reporters[fl.Node] && touches(ends, fl.Node) && !told.Before(fl.When())
 		ok, seen := died[fl.Mechanism]
-		died[fl.Mechanism] = (ok || !seen) && there && !fl.Sign.Says(knowledge.Aborts) && fl.Sign != knowledge.IDStorageHungTask && !(gone && off < fl.At.Off)
+		died[fl.Mechanism] = (ok || !seen) && there && !fl.Says(knowledge.Aborts) && fl.Sign != knowledge.IDStorageHungTask && !(gone && off < fl.At.Off)
 	}
 	maps.DeleteFunc(died, func(_ knowledge.Slug, ok bool) bool { return !ok })
 	return keysOf(died)

@@ -66,7 +66,7 @@ func namedHosts(f *resolve.Facts, sign knowledge.ID) []string {
 	set := map[string]bool{}
 	for i := range f.Obs.Signs {
 		if v := &f.Obs.Signs[i]; v.ID == sign {
-			for h := range strings.SplitSeq(knowledge.Fields(v.ID, []byte(v.Text))["hosts"], ",") {
+			for h := range strings.SplitSeq(f.Known.Fields(v.ID, []byte(v.Text))["hosts"], ",") {
 				if h = resolve.ShortHost(strings.TrimSpace(h)); h != "" {
 					set[h] = true
 				}

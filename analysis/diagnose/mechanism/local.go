@@ -229,8 +229,7 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 
 // between says that a failure is told of its writer and another, of whom either may be at fault.
 func between(fl *resolve.Failure) bool {
-	sign, known := knowledge.Lookup(fl.Sign)
-	return known && sign.Between
+	return fl.Entry().Between
 }
 
 // endedElse is how the job ended if nothing of it failed.
@@ -293,7 +292,7 @@ func allOf(fls []*resolve.Failure, node string) bool {
 // the same program had brought it past what those failed of.
 func metNobody(f *resolve.Facts, failed map[int]bool, node string) bool {
 	return node != "" && slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
-		if fl.Rank == resolve.NoRank || failed[fl.Rank] || !fl.Sign.Says(knowledge.AtRendezvous) {
+		if fl.Rank == resolve.NoRank || failed[fl.Rank] || !fl.Says(knowledge.AtRendezvous) {
 			return false
 		}
 		r := f.Rank(fl.Rank)

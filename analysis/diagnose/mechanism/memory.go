@@ -195,7 +195,7 @@ func monitors(term []*resolve.Failure) []*resolve.Failure {
 	var own []*resolve.Failure
 	var first resolve.Moment
 	for _, fl := range term {
-		if !fl.Sign.Says(knowledge.ByMonitor) {
+		if !fl.Says(knowledge.ByMonitor) {
 			continue
 		}
 		own = append(own, fl)
@@ -204,7 +204,7 @@ func monitors(term []*resolve.Failure) []*resolve.Failure {
 		}
 	}
 	for _, fl := range term {
-		if !fl.Sign.Says(knowledge.ByMonitor) && moment(fl).Before(first) {
+		if !fl.Says(knowledge.ByMonitor) && moment(fl).Before(first) {
 			return nil // what was told to end is silent
 		}
 	}
@@ -228,7 +228,7 @@ func tookAll(f *resolve.Facts, own, kill []*resolve.Failure) bool {
 }
 
 func allMonitored(term []*resolve.Failure) bool {
-	return !slices.ContainsFunc(term, func(fl *resolve.Failure) bool { return !fl.Sign.Says(knowledge.ByMonitor) })
+	return !slices.ContainsFunc(term, func(fl *resolve.Failure) bool { return !fl.Says(knowledge.ByMonitor) })
 }
 
 // monitored: the job's own monitor ended it because processes were not heard of. Whether one of them stood still, all of

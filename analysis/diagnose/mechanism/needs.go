@@ -199,7 +199,7 @@ func dumpsAt(f *resolve.Facts) (path string, written bool) {
 		if s.ID != knowledge.IDRecorderWritten {
 			continue
 		}
-		if p := knowledge.Fields(s.ID, []byte(s.Text))["path"]; pastable.MatchString(p) && (path == "" || p < path) {
+		if p := f.Known.Fields(s.ID, []byte(s.Text))["path"]; pastable.MatchString(p) && (path == "" || p < path) {
 			path = p
 		}
 		written = true

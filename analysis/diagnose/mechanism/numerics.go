@@ -117,7 +117,7 @@ func nonFinite(s *Scene) *Proposal {
 // it from anybody.
 func ownNumbers(p *Proposal) bool {
 	for _, fl := range p.Failures {
-		if fl.Sign.Blames() != knowledge.WritersRank && fl.Role == knowledge.CauseRole {
+		if fl.Entry().Blames != knowledge.WritersRank && fl.Role == knowledge.CauseRole {
 			return false
 		}
 	}

@@ -54,7 +54,7 @@ func hereOnly(f *resolve.Facts, p *Proposal) bool {
 	}
 	return failed > 2 && slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
 		other := fl.Node != "" && fl.Node != p.Nodes[0] || fl.Node == "" && fl.Rank != resolve.NoRank && !files[fl.At.File]
-		return other && fl.Kind != resolve.KindTask && fl.Role != knowledge.CauseRole && (fl.Mechanism == knowledge.PeerLost || fl.Mechanism == knowledge.InitUnreachable || fl.Sign.Says(knowledge.LostStore))
+		return other && fl.Kind != resolve.KindTask && fl.Role != knowledge.CauseRole && (fl.Mechanism == knowledge.PeerLost || fl.Mechanism == knowledge.InitUnreachable || fl.Says(knowledge.LostStore))
 	})
 }
 
@@ -108,7 +108,7 @@ func lostLater(f *resolve.Facts, fl *resolve.Failure) bool {
 func failedElsewhere(f *resolve.Facts, fls []*resolve.Failure) bool {
 	var last resolve.Moment
 	for _, fl := range fls {
-		if !fl.Sign.Says(knowledge.AwaitsPeers) {
+		if !fl.Says(knowledge.AwaitsPeers) {
 			return false
 		}
 		if fl.T.Valid && (!last.Valid || last.Before(fl.T)) {
@@ -130,7 +130,7 @@ func failedElsewhere(f *resolve.Facts, fls []*resolve.Failure) bool {
 // telling leaves out what says only that something failed, where other lines say what.
 func telling(fls []*resolve.Failure) []*resolve.Failure {
 	out := slices.DeleteFunc(slices.Clone(fls), func(fl *resolve.Failure) bool {
-		return fl.Sign.Says(knowledge.Vague)
+		return fl.Says(knowledge.Vague)
 	})
 	if len(out) == 0 {
 		return fls
@@ -192,7 +192,7 @@ func (p *Proposal) shared(s *Scene) {
 func (p *Proposal) neverCame(s *Scene, fls []*resolve.Failure) {
 	files := map[string]bool{}
 	for _, fl := range fls {
-		if !fl.Sign.Says(knowledge.AwaitsPeers) || fl.Node == "" {
+		if !fl.Says(knowledge.AwaitsPeers) || fl.Node == "" {
 			return
 		}
 		files[fl.At.File] = true
@@ -215,12 +215,12 @@ func peerOf(s *Scene, fl *resolve.Failure) string {
 	}
 	switch {
 	case fl.Told != nil:
-		return knowledge.Fields(fl.Sign, []byte(fl.Told.Text))["peer"]
+		return s.Facts.Known.Fields(fl.Sign, []byte(fl.Told.Text))["peer"]
 	case fl.Exc != nil:
-		if at := knowledge.Fields(fl.Sign, []byte(fl.Exc.Message))["peer"]; at != "" {
+		if at := s.Facts.Known.Fields(fl.Sign, []byte(fl.Exc.Message))["peer"]; at != "" {
 			return at
 		}
-		return knowledge.Fields(knowledge.IDNCCLConnectLast, []byte(fl.Exc.Message))["peer"]
+		return s.Facts.Known.Fields(knowledge.IDNCCLConnectLast, []byte(fl.Exc.Message))["peer"]
 	}
 	return ""
 }
@@ -254,7 +254,7 @@ func schedulerError(s *Scene) *Proposal {
 		}
 	}
 	for _, fl := range s.Facts.Failures {
-		neverBegan := fl.Sign.Says(knowledge.AwaitsNode) && !s.Facts.Job.Training && len(s.Facts.Ranks) == 0
+		neverBegan := fl.Says(knowledge.AwaitsNode) && !s.Facts.Job.Training && len(s.Facts.Ranks) == 0
 		if fl.Mechanism == knowledge.SchedulerError && (fl.Role == knowledge.CauseRole || neverBegan) || fl.Sign == knowledge.IDSlurmExecve && chdir[fl.At.File] {
 			fls = append(fls, fl)
 		}
@@ -359,7 +359,7 @@ func containerReason(f *resolve.Facts) string {
 	}
 	reason := ""
 	for _, v := range first {
-		fields := knowledge.Fields(v.ID, []byte(v.Text))
+		fields := f.Known.Fields(v.ID, []byte(v.Text))
 		said := fields["text"]
 		if tool := fields["tool"]; tool != "" {
 			said = tool + ": " + said

@@ -51,13 +51,13 @@ func peerLost(s *Scene) *Proposal {
 		p.Why = fmt.Sprintf("%s of a wait in vain, and none says for whom", plural(len(fls), "report", "reports"))
 	}
 	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool {
-		return !fl.Sign.Says(knowledge.InsideNCCL) || strings.Contains(fl.Text, "remote process exited")
+		return !fl.Says(knowledge.InsideNCCL) || strings.Contains(fl.Text, "remote process exited")
 	}) {
 		p.Summary = "a call into NCCL failed, and its warning that says of what is not in these logs"
 		p.Why = fmt.Sprintf("%s of a call into NCCL that failed, and none says whether a peer had gone", plural(len(fls), "report", "reports"))
 	}
 	for _, fl := range fls {
-		p.Rivals = slices.Concat(unnamed(p, fl.Sign.LooksLike()), p.Rivals)
+		p.Rivals = slices.Concat(unnamed(p, fl.Entry().LooksLike), p.Rivals)
 	}
 	unknown := "what ended it is not in these logs"
 	c := Named(s, knowledge.Unheard, knowledge.Lost)
@@ -71,7 +71,7 @@ func peerLost(s *Scene) *Proposal {
 }
 
 func waitedOnly(fls []*resolve.Failure) bool {
-	return !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !fl.Sign.Says(knowledge.Unfinished) })
+	return !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !fl.Says(knowledge.Unfinished) })
 }
 
 // storeLost: nothing but that the job's store, which rank 0 keeps, went away under ranks that were training, and rank 0 has no
@@ -106,7 +106,7 @@ func widowed(f *resolve.Facts) []*resolve.Failure {
 	}
 	var out []*resolve.Failure
 	for _, fl := range f.Failures {
-		if fl.Sign.Says(knowledge.LostStore) && fl.Rank > 0 {
+		if fl.Says(knowledge.LostStore) && fl.Rank > 0 {
 			out = append(out, fl)
 		}
 	}
@@ -200,7 +200,7 @@ func excerpt(f *resolve.Facts) bool {
 // leftMidway says that the store on rank 0's node went away while training was far from the end that it states, and that it took no step
 // since: rank 0 ended, and whether well nobody says.
 func leftMidway(f *resolve.Facts) bool {
-	if !slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool { return fl.Sign.Says(knowledge.LostStore) && !f.GoesOn(*fl.At) }) {
+	if !slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool { return fl.Says(knowledge.LostStore) && !f.GoesOn(*fl.At) }) {
 		return false
 	}
 	last := f.Progress[max(0, len(f.Progress)-1):]
@@ -294,7 +294,7 @@ func torn(f *resolve.Facts) bool {
 		}
 	}
 	for _, fl := range f.Failures {
-		said := fl.Kind == resolve.KindException || fl.Sign.Says(knowledge.Aborts) || fl.Mechanism == knowledge.ExternalSignal || strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError)
+		said := fl.Kind == resolve.KindException || fl.Says(knowledge.Aborts) || fl.Mechanism == knowledge.ExternalSignal || strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError)
 		if said && fl.Role != knowledge.NoiseRole && fl.Role != knowledge.InfoRole && !f.GoesOn(*fl.At) {
 			return true
 		}
