@@ -272,7 +272,7 @@ ValueError: too many values
 }
 
 func TestKeptTextIsBounded(t *testing.T) {
-	r := newReader("f", nil)
+	r := newReader("f", &Scanner{table: whole()})
 	e := Exception{Message: strings.Repeat("x", maxText)}
 	for range maxKept/maxText + 10 {
 		emit(r, &r.obs.Exceptions, e)
