@@ -88,7 +88,7 @@ func needCorpus(t *testing.T) {
 
 // engine runs the engine as an operator would.
 func engine(ctx context.Context, in eval.CaseInput) (*incident.Report, error) {
-	input := analysis.Input{Sources: in.Sources, Storage: in.Storage, WorldSize: in.WorldSize, Workers: 1, Version: "test"}
+	input := analysis.Input{Known: in.Known, Sources: in.Sources, Storage: in.Storage, WorldSize: in.WorldSize, Workers: 1, Version: "test"}
 	if in.Nodes != "" {
 		nodes, err := hostlist.Expand(in.Nodes)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"faultline/incident"
+	"faultline/knowledge"
 	"faultline/simulate"
 )
 
@@ -27,6 +28,8 @@ type CaseInput struct {
 	// WorldSize and Nodes (a host list as typed) are what the operator states; 0 and "" where nobody does.
 	WorldSize int
 	Nodes     string
+	// Known is what is known of the wordings of lines; nil is everything.
+	Known *knowledge.Catalogue
 }
 
 // The folders of a case, and the file that states its answer.

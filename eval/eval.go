@@ -24,6 +24,8 @@ type Diagnose func(ctx context.Context, in CaseInput) (*incident.Report, error)
 // Options of a run.
 type Options struct {
 	Diagnose Diagnose
+	// Readers names those readers of the engine that have wordings of their own and would read a line; for Try.
+	Readers func(line string) []string
 	// Workers is how many cases run at a time; 0 means GOMAXPROCS. It never changes the scoreboard.
 	Workers int
 	// Progress, if set, is called after each case, from one goroutine at a time.
@@ -85,29 +87,38 @@ func Run(ctx context.Context, dirs []string, opts Options) (*Scoreboard, error) 
 	if err != nil {
 		return nil, err
 	}
+	cases := make([]Case, len(folders))
+	if err := each(ctx, len(folders), opts, func(i int) { cases[i] = one(ctx, folders[i], opts.Diagnose) }); err != nil {
+		return nil, fmt.Errorf("evaluating %d cases: %w", len(folders), err)
+	}
+	slices.SortStableFunc(cases, func(a, b Case) int { return cmp.Compare(a.ID, b.ID) })
+	return &Scoreboard{Cases: cases}, nil
+}
+
+// each calls do for 0 to n−1, several at a time, and counts.
+func each(ctx context.Context, n int, opts Options, do func(i int)) error {
 	workers := opts.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	cases := make([]Case, len(folders))
 	todo := make(chan int)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	done := 0
-	for range min(workers, len(folders)) {
+	for range min(workers, n) {
 		wg.Go(func() {
 			for i := range todo {
-				cases[i] = one(ctx, folders[i], opts.Diagnose)
+				do(i)
 				if opts.Progress != nil {
 					mu.Lock()
 					done++
-					opts.Progress(done, len(folders))
+					opts.Progress(done, n)
 					mu.Unlock()
 				}
 			}
 		})
 	}
-	for i := range folders {
+	for i := range n {
 		if ctx.Err() != nil {
 			break
 		}
@@ -115,11 +126,7 @@ func Run(ctx context.Context, dirs []string, opts Options) (*Scoreboard, error) 
 	}
 	close(todo)
 	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("evaluating %d cases: %w", len(folders), err)
-	}
-	slices.SortStableFunc(cases, func(a, b Case) int { return cmp.Compare(a.ID, b.ID) })
-	return &Scoreboard{Cases: cases}, nil
+	return ctx.Err()
 }
 
 // one runs one case.

@@ -49,3 +49,14 @@ func BenchmarkScannerOf(b *testing.B) {
 		}
 	}
 }
+
+func TestForeseenReadersExist(t *testing.T) {
+	for _, name := range foreseen {
+		if _, ok := whole().named[name]; !ok {
+			t.Errorf("no reader is called %q", name)
+		}
+	}
+	if got := Foreseen("slurmstepd: error: *** JOB 42 ON gn01 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***"); len(got) != 1 || got[0] != "slurmstepd end" {
+		t.Errorf("readers of an end: %q", got)
+	}
+}

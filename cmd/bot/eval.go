@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"faultline/analysis"
 	"faultline/analysis/hostlist"
+	"faultline/analysis/worker"
 	"faultline/eval"
 	"faultline/incident"
 	"faultline/simulate"
@@ -29,6 +31,8 @@ Examples:
   bot eval corpus/ --simulated 200 --format markdown > docs/scoreboard.md
   bot eval corpus/ captures/ --simulated 2000 --freeze ../frozen    keep every report, and the cases
   bot eval --against ../frozen --sample                             run them again: what changed?
+  bot eval --blind corpus/ --simulated 200     as if nobody had foreseen the lines that verdicts rest on
+  bot eval --drift                             with those lines reworded, over 200 simulated incidents
 
 --freeze also takes folders of raw captures, which have no case.json. It copies the logs of all cases: they are as private there as here.
 bench/freeze.sh freezes everything there is, the tables of the engine's tests among it.
@@ -50,6 +54,8 @@ Exit code: 0; 1 when a case cannot be read, or a field is not what was frozen; 2
 			v.ignore = append(v.ignore, field)
 			return nil
 		})
+		fs.BoolVar(&v.blind, "blind", false, "run each case once more without all that knows a line which its verdict cites, buried in noise\ne.g. --blind")
+		fs.BoolVar(&v.drift, "drift", false, "run each case once more with the lines reworded that its verdict rests on, buried in noise\ne.g. --drift")
 		return v.run
 	},
 }
@@ -63,11 +69,18 @@ type evaluation struct {
 	freeze, against string
 	sample          bool
 	ignore          []string
+	blind, drift    bool
 }
+
+// sampled is how many simulated incidents are tried where no case is named.
+const sampled = 200
 
 func (v *evaluation) run(ctx context.Context, e env, dirs []string) (int, error) {
 	if _, _, err := v.load(e.err); err != nil {
 		return exitUsage, err
+	}
+	if (v.blind || v.drift) && len(dirs) == 0 && v.simulated == 0 {
+		v.simulated = sampled
 	}
 	if err := v.valid(dirs); err != nil {
 		return exitUsage, err
@@ -85,6 +98,10 @@ func (v *evaluation) valid(dirs []string) error {
 	switch {
 	case v.against != "" && (v.freeze != "" || len(dirs) > 0 || v.simulated > 0):
 		return usage("--against runs the cases that were frozen, and no others")
+	case (v.blind || v.drift) && (v.against != "" || v.freeze != ""):
+		return usage("--blind and --drift keep a score of their own; they freeze nothing")
+	case (v.blind || v.drift) && v.format == "markdown":
+		return usage("--format markdown: --blind and --drift write text or json")
 	case v.against == "" && (v.sample || len(v.ignore) > 0):
 		return usage("--sample and --ignore say what --against compares")
 	case v.against != "" && v.format == "markdown":
@@ -120,6 +137,9 @@ func (v *evaluation) score(ctx context.Context, e env, dirs []string) (int, erro
 		}
 		dirs = append(dirs, dir)
 	}
+	if v.blind || v.drift {
+		return v.try(ctx, e, dirs)
+	}
 	count := newCounter(e.err)
 	board, err := eval.Run(ctx, dirs, eval.Options{Diagnose: diagnoseCase, Workers: v.workers, Progress: count.update})
 	count.clear()
@@ -140,9 +160,36 @@ func (v *evaluation) score(ctx context.Context, e env, dirs []string) (int, erro
 	return exitOK, nil
 }
 
+// try runs cases as if nobody had foreseen them.
+func (v *evaluation) try(ctx context.Context, e env, dirs []string) (int, error) {
+	for _, t := range []struct {
+		trial eval.Trial
+		asked bool
+	}{{eval.Blind, v.blind}, {eval.Drift, v.drift}} {
+		if !t.asked {
+			continue
+		}
+		count := newCounter(e.err)
+		tried, err := eval.Try(ctx, dirs, t.trial, eval.Options{Diagnose: diagnoseCase, Readers: worker.Foreseen, Workers: v.workers, Progress: count.update})
+		count.clear()
+		if err != nil {
+			return exitUnreadable, err
+		}
+		if v.format == "json" {
+			err = json.NewEncoder(e.out).Encode(tried)
+		} else {
+			err = eval.TriedText(e.out, t.trial, tried, v.failures)
+		}
+		if err != nil {
+			return exitUnreadable, fmt.Errorf("writing what was tried: %w", err)
+		}
+	}
+	return exitOK, nil
+}
+
 // diagnoseCase runs the engine as an operator would, on one worker: cases already run side by side.
 func diagnoseCase(ctx context.Context, in eval.CaseInput) (*incident.Report, error) {
-	input := analysis.Input{Sources: in.Sources, Storage: in.Storage, Evidence: in.Evidence, WorldSize: in.WorldSize, Workers: 1, Unhashed: true, Version: version}
+	input := analysis.Input{Sources: in.Sources, Storage: in.Storage, Evidence: in.Evidence, WorldSize: in.WorldSize, Known: in.Known, Workers: 1, Unhashed: true, Version: version}
 	if in.Nodes != "" {
 		nodes, err := hostlist.Expand(in.Nodes)
 		if err != nil {
