@@ -38,7 +38,8 @@ var synonyms = strings.NewReplacer(
 
 // The translations are those of glibc's catalogues.
 var (
-	french = strings.NewReplacer("No such file or directory", "Aucun fichier ou dossier de ce type", "Connection reset by peer", "Connexion ré-initialisée par le correspondant",
+	french = strings.NewReplacer( //nolint:misspell // French
+		"No such file or directory", "Aucun fichier ou dossier de ce type", "Connection reset by peer", "Connexion ré-initialisée par le correspondant",
 		"Connection refused", "Connexion refusée", "Connection timed out", "Connexion terminée par expiration du délai d'attente", "No space left on device", "Aucun espace disponible sur le périphérique",
 		"Cannot allocate memory", "Ne peut allouer de la mémoire", "Permission denied", "Permission non accordée", "Input/output error", "Erreur d'entrée/sortie", "Broken pipe", "Relais brisé (pipe)",
 		"Segmentation fault", "Erreur de segmentation", "Bus error", "Erreur du bus", "Killed", "Processus arrêté", "Aborted", "Abandon", "Disk quota exceeded", "Débordement du quota d'espace disque",
