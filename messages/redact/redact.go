@@ -6,7 +6,9 @@
 package redact
 
 import (
+	"cmp"
 	"encoding/base64"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -21,10 +23,15 @@ const maxPasses = 8
 
 // String returns s sanitised (valid UTF-8, no control characters but newline and tab) and with every recognised
 // secret masked. String(String(s)) equals String(s).
-func String(s string) string {
+func String(s string) string { return masker{known()}.text(s) }
+
+// masker finds secrets by the formats of issuers and by what needs no table.
+type masker struct{ issuers issuers }
+
+func (m masker) text(s string) string {
 	s = sanitize(s)
 	for range maxPasses {
-		t := mask(s)
+		t := render(s, m.find(view{text: s}, 0))
 		if t == s {
 			break
 		}
@@ -33,17 +40,152 @@ func String(s string) string {
 	return s
 }
 
-func mask(s string) string {
-	if len(s) < 6 { // shorter than any rule's shortest match
-		return s
+// maxDepth bounds how often a text is decoded in search of secrets: base64 of JSON with percent-encoding has three layers.
+const maxDepth = 3
+
+// find returns the places of a text that hold secrets, as it is and as it reads once decoded, and where it goes on in the next line.
+func (m masker) find(v view, depth int) []span {
+	if len(v.text) < 6 { // shorter than any rule's shortest match
+		return nil
 	}
-	lower := strings.ToLower(s)
-	for i := range rules {
-		if r := &rules[i]; containsAny(lower, r.hints) {
-			s = r.apply(s)
+	var found []span
+	add := func(from, to int) { found = append(found, span{from, to}) }
+	m.layers(v, depth, add)
+	if lines, joins := joined(v); len(joins) > 0 {
+		m.across(lines, joins, depth, add)
+	}
+	return found
+}
+
+// layers adds the secrets of a view, as it is and decoded, by their places in the original.
+func (m masker) layers(v view, depth int, add func(from, to int)) {
+	for range maxDepth {
+		m.in(v.text, depth, func(from, to int) {
+			if from, to = v.source(from, to); to > from {
+				add(from, to)
+			}
+		})
+		next, more := decoded(v)
+		if !more {
+			return
+		}
+		v = next
+	}
+}
+
+// in adds the secrets of one view.
+func (m masker) in(text string, depth int, add func(from, to int)) {
+	lower := strings.ToLower(text)
+	for _, list := range [][]rule{rules, shapes} {
+		for i := range list {
+			if r := &list[i]; containsAny(lower, r.hints) {
+				r.everywhere(text, add)
+			}
 		}
 	}
-	return s
+	m.issuers.find(text, add)
+	findNamed(text, add)
+	findDrawn(text, add)
+	if strings.Contains(text, "\n") {
+		findKeyLines(text, add)
+	}
+	m.encoded(text, depth, add)
+}
+
+// encoded adds words of base64 that hold a secret.
+func (m masker) encoded(text string, depth int, add func(from, to int)) {
+	if depth >= maxDepth-1 {
+		return
+	}
+	try := func(from, to int) bool {
+		inner, ok := base64Text(text[from:to])
+		if ok = ok && len(m.find(view{text: inner}, depth+1)) > 0; ok {
+			add(from, to)
+		}
+		return ok
+	}
+	for at := 0; at < len(text); at++ {
+		from := at
+		for at < len(text) && (alnum(text[at]) || strings.IndexByte("+/_-=", text[at]) >= 0) {
+			at++
+		}
+		if at-from < 16 || try(from, at) {
+			continue
+		}
+		if i := strings.LastIndexAny(strings.TrimRight(text[from:at], "="), "/="); i >= 0 && at-from-i > 16 { // the end of a path, the value of a setting
+			try(from+i+1, at)
+		}
+	}
+}
+
+// across adds the secrets that are broken over two lines: what goes on in the next line has to look drawn, or it is that line's own.
+func (m masker) across(lines view, joins []int, depth int, add func(from, to int)) {
+	text := lines.text
+	for i, join := range joins {
+		line := len(text)
+		if i+1 < len(joins) {
+			line = joins[i+1]
+		}
+		end := goesOn(text[:line], join)
+		if end == 0 || join == 0 || !longWordByte(text[join-1]) {
+			continue
+		}
+		from, to := max(0, join-2048), min(line, end+200)
+		if i > 1 {
+			from = max(from, joins[i-2])
+		}
+		m.layers(view{text: text[from:to]}, depth, func(f, t int) {
+			if f, t = from+f, from+t; f < join && t > join {
+				add(lines.source(f, max(t, end)))
+			}
+		})
+	}
+}
+
+// goesOn returns where a word that begins a line ends, if it looks like the rest of something drawn; 0 else.
+func goesOn(text string, at int) int {
+	end := at
+	for end < len(text) && longWordByte(text[end]) {
+		end++
+	}
+	rest := view{text: text[at:end]}
+	for range 2 {
+		rest, _ = decoded(rest)
+	}
+	n, letters, kinds := changes(rest.text)
+	if letters >= 4 && kinds[0]+kinds[1] > 0 && (drawn(rest.text) || n >= 3 || n >= 2 && letters < 16 || kinds[2] > 0 && letters >= 8 && isHex(rest.text)) {
+		return end
+	}
+	return 0
+}
+
+// longWordByte tells what a secret and its encodings are made of.
+func longWordByte(c byte) bool {
+	return alnum(c) || c >= utf8.RuneSelf || strings.IndexByte("+/_-=.~%\\", c) >= 0
+}
+
+// span is a part of a text.
+type span struct{ from, to int }
+
+// render puts the mask in the place of spans.
+func render(s string, spans []span) string {
+	if len(spans) == 0 {
+		return s
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(a.from-b.from, b.to-a.to) })
+	var b strings.Builder
+	last := 0
+	for i := 0; i < len(spans); {
+		from, to := spans[i].from, spans[i].to
+		for i++; i < len(spans) && spans[i].from <= to; i++ {
+			to = max(to, spans[i].to)
+		}
+		b.WriteString(s[last:from])
+		b.WriteString(maskLines(s[from:to]))
+		last = to
+	}
+	b.WriteString(s[last:])
+	return b.String()
 }
 
 func containsAny(s string, hints []string) bool {
@@ -61,30 +203,35 @@ type rule struct {
 	// hints are lower-case literals, one of which must occur before the expression is tried.
 	hints []string
 	re    *pattern.Regexp
+	lines bool // it may match more than one line
 	// secret is the number of the group to mask; 0 masks the whole match.
 	secret int
 	// keep, if set, looks at the groups of a match and says that it is ordinary text.
 	keep func(groups []string) bool
 }
 
-func (r *rule) apply(s string) string {
-	locs := r.re.FindAllStringSubmatchIndex(s, -1)
-	if locs == nil {
-		return s
+// everywhere looks for a rule in a text: line by line, unless what it looks for has several.
+func (r *rule) everywhere(text string, add func(from, to int)) {
+	if r.lines || !strings.Contains(text, "\n") {
+		r.find(text, add)
+		return
 	}
-	var b strings.Builder
-	last := 0
-	for _, loc := range locs {
-		from, to := loc[2*r.secret], loc[2*r.secret+1]
-		if from < 0 || from < last || (r.keep != nil && r.keep(groups(s, loc))) {
-			continue
+	for start := 0; start < len(text); {
+		end := lineEnd(text, start)
+		if line := text[start:end]; containsAny(strings.ToLower(line), r.hints) {
+			r.find(line, func(from, to int) { add(start+from, start+to) })
 		}
-		b.WriteString(s[last:from])
-		b.WriteString(maskLines(s[from:to]))
-		last = to
+		start = end + 1
 	}
-	b.WriteString(s[last:])
-	return b.String()
+}
+
+func (r *rule) find(s string, add func(from, to int)) {
+	for _, loc := range r.re.FindAllStringSubmatchIndex(s, -1) {
+		from, to := loc[2*r.secret], loc[2*r.secret+1]
+		if from >= 0 && (r.keep == nil || !r.keep(groups(s, loc))) {
+			add(from, to)
+		}
+	}
 }
 
 // maskLines keeps the number of lines, so that the lines around a masked key keep their numbers.
@@ -102,15 +249,12 @@ func groups(s string, loc []int) []string {
 	return g
 }
 
-// value of an assignment: masked already, quoted, or up to the next separator.
-const value = `(\[masked\]|"[^"\n]*"|'[^'\n]*'|\\"[^"\\\n]*\\"|[^\s"'\\,;&<>(){}\[\]|` + "`" + `]+)`
-
 // assign is what stands between a name and its value in shells, YAML, JSON, Python and escaped JSON.
 const assign = `(?:\\?["'])?\s{0,2}(?::=|=>|=|:)\s{0,2}`
 
 // rules are applied in order; each source names the issuer's documented form.
 var rules = []rule{
-	{name: "private key", hints: []string{"private key"},
+	{name: "private key", lines: true, hints: []string{"private key"},
 		re: pattern.New(`(?s)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z)`)},
 	// AWS IAM identifiers: a four-letter prefix and 16 of A–Z 2–7; the 40-character secret often stands right after it.
 	{name: "AWS key", hints: []string{"akia", "asia", "abia", "acca"},
@@ -134,11 +278,11 @@ var rules = []rule{
 	// JSON Web Tokens (RFC 7519); AIStore's AuthN tokens are JWTs. The header is base64url of `{"`.
 	{name: "JWT", hints: []string{"eyj"},
 		re: pattern.New(`\beyJ[A-Za-z0-9_-]{14,}(?:\.[A-Za-z0-9_=-]+){0,4}`)},
-	{name: "authorization header", hints: []string{"authorization"},
+	{name: "authorization header", lines: true, hints: []string{"authorization"},
 		re:     pattern.New(`(?i)\b(?:proxy-)?authorization` + assign + `(?:b?\\?["'])?(?:(?:bearer|basic|token|digest|negotiate|apikey)\s{1,3})?(\[masked\]|AWS4-HMAC-SHA256[^\n"']*|[^\s"'\\,;{}()\[\]]{4,})`),
-		secret: 1},
+		secret: 1, keep: func(g []string) bool { return strings.Trim(g[1], "abcdefghijklmnopqrstuvwxyz") == "" }},
 	{name: "bearer", hints: []string{"bearer"},
-		re:     pattern.New(`(?i)\bbearer[ :=]{1,3}([A-Za-z0-9._~+/=-]{12,})`),
+		re:     pattern.New(`(?i)\bbearer[ :=]{1,3}["']?([A-Za-z0-9._~+/=-]{12,})`),
 		secret: 1, keep: func(g []string) bool { return !strings.ContainsAny(g[1], "0123456789") }},
 	{name: "basic", hints: []string{"basic "},
 		re:     pattern.New(`\b[Bb]asic +([A-Za-z0-9+/]{8,}={0,2})`),
@@ -155,29 +299,6 @@ var rules = []rule{
 		secret: 1},
 	{name: "AWS signature", hints: []string{"signature="},
 		re: pattern.New(`\bSignature=([0-9a-f]{32,})`), secret: 1},
-	// A name that says so. The name's end decides: password, passwd, …_secret, api_key, secret_access_key, account_key.
-	{name: "named secret", hints: []string{"passw", "passphrase", "secret", "key", "_pat", "pwd"},
-		re:     pattern.New(`(?i)\b([a-z0-9_.-]{0,60}(?:passwo?r?d|passphrase|(?:^|[^a-z0-9])pwd|secret|secret[_-]?access[_-]?key|secret[_-]?key|(?:api|access|account|private|auth|signing|encryption|license|shared|storage|subscription|master)[_-]?key|_pat))` + assign + value),
-		secret: 2, keep: keepNamed},
-	{name: "named token", hints: []string{"token"},
-		re:     pattern.New(`(?i)\b([a-z0-9_.-]{0,60}token)` + assign + value),
-		secret: 2, keep: keepToken},
-	// "password 'x'": no sign between, but quotes that a value wears.
-	{name: "quoted password", hints: []string{"passw", "passphrase"},
-		re:     pattern.New(`(?i)\b(?:password|passwd|passphrase)\s{1,3}["']([^"'\n]{3,200})["']`),
-		secret: 1},
-	{name: "flag", hints: []string{"--"},
-		re:     pattern.New(`(?i)(--?(?:[a-z0-9]+[_-]){0,4}(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|secret[_-]?key))["',]{0,3}\s{1,3}` + value),
-		secret: 2, keep: func(g []string) bool {
-			return strings.HasPrefix(g[2], "-") || keepFlag(g)
-		}},
-}
-
-func keepFlag(g []string) bool {
-	if strings.HasSuffix(strings.ToLower(g[1]), "token") {
-		return keepToken(g)
-	}
-	return keepNamed(g)
 }
 
 func unquote(v string) string { return strings.Trim(v, `"'\`) }
@@ -189,34 +310,6 @@ func nothing(v string) bool {
 		return true
 	}
 	return strings.Trim(v, "*x.-") == "" || strings.HasPrefix(v, "$") || (strings.HasPrefix(v, "<") && strings.HasSuffix(v, ">"))
-}
-
-func keepNamed(g []string) bool {
-	v := unquote(g[2])
-	if nothing(v) {
-		return true
-	}
-	name := strings.ToLower(g[1])
-	if strings.HasSuffix(name, "key") && (digits(v) || len(v) < 6) {
-		return true
-	}
-	return strings.HasSuffix(name, "pwd") && strings.HasPrefix(v, "/") // PWD=/home/…: a folder
-}
-
-// modelTokens are the words before "token" that belong to tokenisers and language models.
-var modelTokens = pattern.New(`(?i)(?:pad|eos|bos|eot|eod|unk|sep|cls|mask|special|stop|start|end|begin|prefix|suffix|middle|image|img|audio|video|text|next|new|last|first|per|each|one|special_|loss|byte|sub|word|prompt|target|source|input|output|think|tool)[_-]?token$`)
-
-func keepToken(g []string) bool {
-	v := unquote(g[2])
-	if nothing(v) || digits(v) || len(v) < 8 || modelTokens.MatchString(g[1]) {
-		return true
-	}
-	if v == Mask {
-		return false
-	}
-	// Prose such as "unexpected token: identifier": a value of letters only counts where the name is a setting's.
-	letters := strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
-	return letters && len(v) < 20 && !strings.ContainsAny(g[1], "_-")
 }
 
 func digits(s string) bool { return strings.Trim(s, "0123456789.+-eE") == "" }

@@ -19,9 +19,9 @@ func secret(prefix, alphabet string, n int) string {
 }
 
 const (
-	alnum = "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0UvWxYz"
-	upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-	hex   = "0123456789abcdef"
+	mixedChars = "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0UvWxYz"
+	upperChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+	hexChars   = "0123456789abcdef"
 )
 
 func TestSecretsAreMasked(t *testing.T) {
@@ -39,33 +39,33 @@ func TestSecretsAreMasked(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
-	f("AWS key id", "key {} used", secret("AKIA", upper, 16))
-	f("AWS temporary key id", "boto: {}", secret("ASIA", upper, 16))
-	f("AWS secret", "aws_secret_access_key = {}", secret("", alnum, 40))
-	f("AWS secret in YAML", "AWS_SECRET_ACCESS_KEY: {}", secret("", alnum, 38)+"/+")
-	f("AWS pair", "creds {}", secret("AKIA", upper, 16)+" "+secret("", alnum, 40))
-	f("GitHub classic", "git clone with {} failed", secret("ghp_", alnum, 36))
-	f("GitHub fine-grained", "{}", secret("github_pat_", alnum, 60))
-	f("GitLab", "PRIVATE {}", secret("glpat-", alnum, 20))
+	f("AWS key id", "key {} used", secret("AKIA", upperChars, 16))
+	f("AWS temporary key id", "boto: {}", secret("ASIA", upperChars, 16))
+	f("AWS secret", "aws_secret_access_key = {}", secret("", mixedChars, 40))
+	f("AWS secret in YAML", "AWS_SECRET_ACCESS_KEY: {}", secret("", mixedChars, 38)+"/+")
+	f("AWS pair", "creds {}", secret("AKIA", upperChars, 16)+" "+secret("", mixedChars, 40))
+	f("GitHub classic", "git clone with {} failed", secret("ghp_", mixedChars, 36))
+	f("GitHub fine-grained", "{}", secret("github_pat_", mixedChars, 60))
+	f("GitLab", "PRIVATE {}", secret("glpat-", mixedChars, 20))
 	f("Slack bot", "slack {} ok", secret("xoxb-", "0123456789-", 40))
-	f("Slack app", "slack {} ok", secret("xapp-1-", alnum, 40))
-	f("Slack hook", "POST https://{}", "hooks.slack.com/services/T000000/B0000000/"+secret("", alnum, 24))
+	f("Slack app", "slack {} ok", secret("xapp-1-", mixedChars, 40))
+	f("Slack hook", "POST https://{}", "hooks.slack.com/services/T000000/B0000000/"+secret("", mixedChars, 24))
 	f("Hugging Face", "login({})", secret("hf_", "AbCdEfGhIjKlMnOp", 34))
-	f("OpenAI", "key {},", secret("sk-", alnum, 48))
-	f("OpenAI project", "key {},", secret("sk-proj-", alnum, 48))
-	f("Anthropic", "key {},", secret("sk-ant-api03-", alnum, 60))
-	f("Google", "?k {} &", secret("AIza", alnum, 35))
-	f("NVIDIA", "ngc {}", secret("nvapi-", alnum, 60))
-	f("NGC in context", "NGC_API_KEY={}", secret("", alnum, 84))
-	f("W&B in context", "WANDB_API_KEY={}", secret("", hex, 40))
-	f("W&B login", "+ wandb login {}", secret("", hex, 40))
-	f("W&B login relogin", "wandb login --relogin {}", secret("", hex, 40))
-	f("JWT", "got {} from authn", secret("eyJ", alnum, 20)+"."+secret("eyJ", alnum, 40)+"."+secret("", alnum, 43))
-	f("AIS token", "AIS_AUTHN_TOKEN={}", secret("eyJ", alnum, 20)+"."+secret("eyJ", alnum, 40)+"."+secret("", alnum, 43))
-	f("AIS opaque token", `AIS_AUTHN_TOKEN="{}"`[:16]+"{}", secret("", alnum, 22))
-	f("bearer header", "Authorization: Bearer {}", secret("", alnum, 30))
-	f("bearer header in Python", "{'Authorization': 'Bearer {}'}", secret("", alnum, 30))
-	f("bearer alone", "sent bearer {} to s3", secret("", alnum, 30))
+	f("OpenAI", "key {},", secret("sk-", mixedChars, 48))
+	f("OpenAI project", "key {},", secret("sk-proj-", mixedChars, 48))
+	f("Anthropic", "key {},", secret("sk-ant-api03-", mixedChars, 60))
+	f("Google", "?k {} &", secret("AIza", mixedChars, 35))
+	f("NVIDIA", "ngc {}", secret("nvapi-", mixedChars, 60))
+	f("NGC in context", "NGC_API_KEY={}", secret("", mixedChars, 84))
+	f("W&B in context", "WANDB_API_KEY={}", secret("", hexChars, 40))
+	f("W&B login", "+ wandb login {}", secret("", hexChars, 40))
+	f("W&B login relogin", "wandb login --relogin {}", secret("", hexChars, 40))
+	f("JWT", "got {} from authn", secret("eyJ", mixedChars, 20)+"."+secret("eyJ", mixedChars, 40)+"."+secret("", mixedChars, 43))
+	f("AIS token", "AIS_AUTHN_TOKEN={}", secret("eyJ", mixedChars, 20)+"."+secret("eyJ", mixedChars, 40)+"."+secret("", mixedChars, 43))
+	f("AIS opaque token", `AIS_AUTHN_TOKEN="{}"`[:16]+"{}", secret("", mixedChars, 22))
+	f("bearer header", "Authorization: Bearer {}", secret("", mixedChars, 30))
+	f("bearer header in Python", "{'Authorization': 'Bearer {}'}", secret("", mixedChars, 30))
+	f("bearer alone", "sent bearer {} to s3", secret("", mixedChars, 30))
 	f("basic header", "Authorization: Basic {}", "dXNlcjpodW50ZXIy")
 	f("basic alone", "curl -H Basic {}", "dXNlcjpodW50ZXIy")
 	f("raw authorization", "authorization: {}", "s3cr3tvalue")
@@ -85,7 +85,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	f("user info", "postgres://{}@db:5432/x", "joe:p@ss")
 	f("user info, user only", "https://{}@git.example.com/x", "oauth2token")
 	f("signed S3", "https://b.s3.amazonaws.com/k?X-Amz-Credential={}&X-Amz-Date=2026", "AK%2F20260101%2Fus-east-1")
-	f("signed S3 signature", "https://b.s3.amazonaws.com/k?a=b&X-Amz-Signature={}", secret("", hex, 64))
+	f("signed S3 signature", "https://b.s3.amazonaws.com/k?a=b&X-Amz-Signature={}", secret("", hexChars, 64))
 	f("signed Azure", "https://x.blob.core.windows.net/c?sv=1&sig={}&se=2", "abc%2Fdef%3D")
 	f("signed GCS", "https://storage.googleapis.com/b?Signature={}&Expires=1", "abc%2Fdef%3D")
 	f("escaped ampersand", `"u?sv=1\u0026sig={}\u0026x=1"`, "abc%2Fdef%3D")
@@ -102,7 +102,7 @@ func TestPEMKeepsTheNumberOfLines(t *testing.T) {
 }
 
 func TestColourCodesCannotSplitAToken(t *testing.T) {
-	tok := secret("ghp_", alnum, 36)
+	tok := secret("ghp_", mixedChars, 36)
 	if got := String("x " + tok[:10] + "\x1b[0m" + tok[10:]); got != "x "+Mask {
 		t.Errorf("got %q", got)
 	}
@@ -168,7 +168,7 @@ func TestHostileTextIsMadeHarmless(t *testing.T) {
 }
 
 func TestReportCoversEveryStringField(t *testing.T) {
-	canary := secret("ghp_", alnum, 36) + "\x00\u202e"
+	canary := secret("ghp_", mixedChars, 36) + "\x00\u202e"
 	r := new(incident.Report)
 	n := fill(reflect.ValueOf(r).Elem(), canary, 0)
 	if n < 60 {
@@ -259,7 +259,7 @@ func FuzzString(f *testing.F) {
 	for _, s := range []string{
 		"password=[masked]", "token=\"a b\"", "x://a@b@c", "\x1b\x1b[0m[0m", "\xff\xfe", "Authorization: Bearer abcdefgh1234",
 		"-----BEGIN PRIVATE KEY-----\nx", "?sig=a&sig=b", "--token --secret x", "secret: secret: secret: y", "password=password=password=x",
-		secret("AKIA", upper, 16), secret("eyJ", alnum, 50), "api_key='\\'", "'token': \"hf_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"",
+		secret("AKIA", upperChars, 16), secret("eyJ", mixedChars, 50), "api_key='\\'", "'token': \"hf_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"",
 	} {
 		f.Add(s)
 	}
