@@ -23,41 +23,95 @@ const (
 // errCut says that a log is longer than what a bundle holds of it.
 var errCut = errors.New("only the beginning is here: the file is longer than a bundle holds of it")
 
-// redactLog copies a log, redacted, line by line: line n of the copy is line n of the log. A carriage return inside a line, which
-// would begin a new line here, is written as ␍.
+// redactLog copies a log, redacted: line n of the copy is line n of the log. A carriage return inside a line, which would begin a new
+// line here, is written as ␍.
 func redactLog(w io.Writer, r io.Reader, limit int64) error {
-	out := bufio.NewWriter(w)
+	out := window{w: bufio.NewWriter(w)}
 	in := bufio.NewReaderSize(&io.LimitedReader{R: r, N: limit}, 64<<10)
-	var masker lineMasker
+	var keys keyMasker
 	var read int64
 	for {
 		line, n, err := readLine(in)
 		read += n
 		if n > 0 {
-			ends := strings.HasSuffix(line, "\n")
-			if _, err := out.WriteString(masker.next(strings.TrimSuffix(line, "\n"))); err != nil {
+			out.open = !strings.HasSuffix(line, "\n")
+			if err := out.add(keys.next(strings.TrimSuffix(line, "\n"))); err != nil {
 				return err
-			}
-			if ends {
-				if err := out.WriteByte('\n'); err != nil {
-					return err
-				}
 			}
 		}
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return errors.Join(err, out.Flush())
+			return errors.Join(err, out.close())
 		}
 	}
-	if err := out.Flush(); err != nil {
+	if err := out.close(); err != nil {
 		return err
 	}
 	if read >= limit {
 		return errCut
 	}
 	return nil
+}
+
+const (
+	// around is how many lines before and behind a line are read with it: a value may stand below its name, a secret on two lines.
+	around = 8
+	// windowLines and windowBytes bound what is redacted at a time.
+	windowLines = 128
+	windowBytes = 512 << 10
+)
+
+// window redacts lines together with those around them.
+type window struct {
+	w       *bufio.Writer
+	lines   []string
+	bytes   int
+	written int  // of the lines, those at the front that were written and stay for what follows them
+	open    bool // the last line has no end
+}
+
+func (w *window) add(line string) error {
+	w.lines = append(w.lines, line)
+	w.bytes += len(line)
+	if len(w.lines) < windowLines && w.bytes < windowBytes {
+		return nil
+	}
+	return w.write(max(w.written, len(w.lines)-around))
+}
+
+// write writes the lines up to one of them, and forgets all but those around it.
+func (w *window) write(upTo int) error {
+	clean := strings.Split(redact.String(strings.Join(w.lines, "\n")), "\n")
+	for i := w.written; i < upTo; i++ {
+		line := w.lines[i]
+		if len(clean) == len(w.lines) {
+			line = clean[i]
+		}
+		end := "\n"
+		if w.open && i == len(w.lines)-1 {
+			end = ""
+		}
+		if _, err := w.w.WriteString(oneLine(redact.String(line)) + end); err != nil {
+			return err
+		}
+	}
+	from := max(0, upTo-around)
+	w.lines = append(w.lines[:0], w.lines[from:]...)
+	w.written, w.bytes = upTo-from, 0
+	for _, line := range w.lines {
+		w.bytes += len(line)
+	}
+	return nil
+}
+
+// close writes what is left.
+func (w *window) close() error {
+	if err := w.write(len(w.lines)); err != nil {
+		return err
+	}
+	return w.w.Flush()
 }
 
 // readLine reads one line with its end; of a line that is too long, the beginning and a remark. n is what was read of the log.
@@ -99,19 +153,17 @@ func readLine(in *bufio.Reader) (line string, n int64, err error) {
 	}
 }
 
-// lineMasker masks the lines of one log. Secrets that stand on several lines need a memory: a private key, and a value on the
-// line after its name.
-type lineMasker struct {
-	key  int    // lines that still belong to a private key
-	name string // the last line, when it ends with a name whose value may follow
+// keyMasker masks private keys, which have more lines than a window.
+type keyMasker struct {
+	left int // lines that still belong to a key
 }
 
-func (m *lineMasker) next(line string) string {
+func (m *keyMasker) next(line string) string {
 	line = strings.ReplaceAll(strings.TrimSuffix(line, "\r"), "\r", "␍")
-	if m.key > 0 {
-		m.key--
+	if m.left > 0 {
+		m.left--
 		if i := strings.Index(line, "-----END "); i >= 0 {
-			m.key = 0
+			m.left = 0
 			rest := line[i+len("-----END "):]
 			if j := strings.Index(rest, "-----"); j >= 0 {
 				return redact.Mask + m.next(rest[j+len("-----"):])
@@ -119,24 +171,11 @@ func (m *lineMasker) next(line string) string {
 		}
 		return redact.Mask
 	}
-	name := m.name
-	m.name = ""
-	if t := strings.TrimRight(line, " \t"); strings.HasSuffix(t, ":") || strings.HasSuffix(t, "=") {
-		m.name = t[max(0, len(t)-256):]
-	}
 	if i := strings.LastIndex(line, "-----BEGIN "); i >= 0 && strings.Contains(line[i:], "PRIVATE KEY") && !strings.Contains(line[i:], "-----END ") {
-		m.key = maxKeyLines
+		m.left = maxKeyLines
+		return line[:i] + redact.Mask
 	}
-	clean := oneLine(redact.String(line))
-	if name == "" {
-		return clean
-	}
-	value := strings.TrimLeft(line, " \t")
-	_, masked, ok := strings.Cut(redact.String(name+"\n"+value), "\n")
-	if ok && strings.Count(masked, redact.Mask) > strings.Count(clean, redact.Mask) {
-		return line[:len(line)-len(value)] + oneLine(masked)
-	}
-	return clean
+	return line
 }
 
 func oneLine(s string) string { return strings.ReplaceAll(s, "\n", "␍") }
