@@ -94,6 +94,9 @@ type Limits struct {
 	Analyses int `yaml:"analyses"`
 	// UploadMB bounds one uploaded file.
 	UploadMB int `yaml:"upload_mb"`
+	// UnpackMB and UnpackFiles bound what the archives of one reading may unpack to.
+	UnpackMB    int `yaml:"unpack_mb"`
+	UnpackFiles int `yaml:"unpack_files"`
 	// JobMB and JobFiles bound what is brought of one job from other machines, SpoolMB what of all jobs is kept here.
 	JobMB    int `yaml:"job_mb"`
 	JobFiles int `yaml:"job_files"`
@@ -124,7 +127,7 @@ var defaultPatterns = []string{"{job}", "*{job}*"}
 func Default() Config {
 	return Config{
 		Output:    Output{Format: "terminal", Color: "auto"},
-		Limits:    Limits{Analyses: 2, UploadMB: 1024, JobMB: 16 << 10, JobFiles: 20_000, SpoolMB: 64 << 10},
+		Limits:    Limits{Analyses: 2, UploadMB: 1024, UnpackMB: 64 << 10, UnpackFiles: 20_000, JobMB: 16 << 10, JobFiles: 20_000, SpoolMB: 64 << 10},
 		Logging:   Logging{Level: "warn", Format: "text"},
 		Slack:     Slack{Mode: "socket", Sockets: 2, Command: "/diagnose", Recycle: Duration(15 * time.Minute)},
 		Questions: Questions{RemindAfter: Duration(30 * time.Minute), ExpireAfter: Duration(24 * time.Hour)},
@@ -145,6 +148,8 @@ func (c *Config) fill() {
 	orElse(&c.Logging.Format, def.Logging.Format)
 	orElse(&c.Limits.Analyses, def.Limits.Analyses)
 	orElse(&c.Limits.UploadMB, def.Limits.UploadMB)
+	orElse(&c.Limits.UnpackMB, def.Limits.UnpackMB)
+	orElse(&c.Limits.UnpackFiles, def.Limits.UnpackFiles)
 	orElse(&c.Limits.JobMB, def.Limits.JobMB)
 	orElse(&c.Limits.JobFiles, def.Limits.JobFiles)
 	orElse(&c.Limits.SpoolMB, def.Limits.SpoolMB)
@@ -213,6 +218,12 @@ func (c *Config) Validate() error {
 	}
 	if c.Limits.UploadMB < 1 {
 		bad("limits.upload_mb", "%d is not a positive number of megabytes", c.Limits.UploadMB)
+	}
+	if c.Limits.UnpackMB < 1 {
+		bad("limits.unpack_mb", "%d is not a positive number of megabytes", c.Limits.UnpackMB)
+	}
+	if c.Limits.UnpackFiles < 1 {
+		bad("limits.unpack_files", "%d is not a positive number of files", c.Limits.UnpackFiles)
 	}
 	if c.Limits.JobFiles < 1 {
 		bad("limits.job_files", "%d is not a positive number of files", c.Limits.JobFiles)

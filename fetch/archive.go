@@ -73,7 +73,7 @@ func (g *gatherer) unpackOne(given, base, abs, prefix, root string, nested bool)
 		g.fault = own
 		g.problem(TooMuch, given, fmt.Sprintf("%s: %s, so a part of it was left out.", name, own))
 	case errors.Is(err, errSpool):
-		g.problem(TooMuch, given, fmt.Sprintf("%s unpacks to more than %d bytes; the rest was left out: unpack it yourself and name the directory.", name, g.lim.spool))
+		g.problem(TooMuch, given, fmt.Sprintf("%s unpacks to more than %d bytes (limits.unpack_mb); the rest was left out: pack the logs of one job, or name the directory.", name, g.lim.spool))
 	case errors.Is(err, errBomb):
 		g.problem(Hostile, given, fmt.Sprintf("%s unpacks to over %d times its size and was not read further: unpack it yourself if you trust it.", name, g.lim.ratio))
 	case err != nil && g.ctx.Err() == nil:
@@ -232,7 +232,7 @@ func (u *unpacking) zip(f *os.File) error {
 }
 
 func (u *unpacking) full() error {
-	u.problem(TooMuch, u.name, fmt.Sprintf("%s holds more than %d entries; the rest was left out: pack the logs of one job.", u.name, u.lim.entries))
+	u.problem(TooMuch, u.name, fmt.Sprintf("%s holds more than %d entries (limits.unpack_files); the rest was left out: pack the logs of one job.", u.name, u.lim.entries))
 	return nil
 }
 

@@ -29,17 +29,25 @@ type LocalOptions struct {
 	Known  string
 	// Gate opens the files; nil is gate.Typed, for paths of a person's own machine.
 	Gate *gate.Gate
+	// Unpack bounds what one call may unpack; zero means the constants.
+	Unpack Bounds
 	// limits are for tests; zero means the constants.
 	limits limits
+}
+
+// Bounds are of what archives may unpack to, as configured: limits.unpack_files and limits.unpack_mb.
+type Bounds struct {
+	Files int
+	Bytes int64
 }
 
 // Limits of one Local call.
 const (
 	MaxFiles        = 200_000  // files taken from directories
-	MaxEntries      = 100_000  // entries looked at in one archive
+	MaxEntries      = 20_000   // entries looked at in one archive
 	MaxEntryBytes   = 16 << 30 // one unpacked entry
 	MaxSpoolBytes   = 64 << 30 // all unpacked entries
-	MaxArchiveRatio = 2000     // unpacked to packed, once an archive has given RatioFrom bytes
+	MaxArchiveRatio = 500      // deflate reaches 1,000 with nothing but repetition; logs reach 100. unpacked to packed, once an archive has given RatioFrom bytes
 	RatioFrom       = 1 << 30
 	maxNameLen      = 1024
 	maxSentences    = 100 // sentences about one kind of trouble in one archive

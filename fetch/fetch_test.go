@@ -359,6 +359,24 @@ func TestNoSpoolNoArchive(t *testing.T) {
 	}
 }
 
+func TestWhatAnArchiveMayUnpackToIsConfigured(t *testing.T) {
+	var items []item
+	for i := range 20 {
+		items = append(items, item{fmt.Sprintf("rank-%d.log", i), strings.Repeat("step\n", 1000), tar.TypeReg})
+	}
+	p := save(t, "x.tar", tarOf(t, items))
+	s, err := local(t, LocalOptions{Unpack: Bounds{Files: 7}}, p)
+	if err != nil || len(s.Sources) != 8 {
+		t.Errorf("%v %v", err, names(s))
+	}
+	warned(t, s, "more than 7 entries", "limits.unpack_files")
+	s, err = local(t, LocalOptions{Unpack: Bounds{Bytes: 12_000}}, p)
+	if err != nil || len(s.Sources) != 2 {
+		t.Errorf("%v %v", err, names(s))
+	}
+	warned(t, s, "unpacks to more than 12000 bytes", "limits.unpack_mb")
+}
+
 func FuzzArchive(f *testing.F) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)

@@ -28,6 +28,8 @@ type Shared struct {
 	// Beside and Known are those of LocalOptions.
 	Beside func(start []byte) bool
 	Known  string
+	// Unpack bounds what archives may unpack to.
+	Unpack Bounds
 	// Gate opens the files; nil is one to the roots of the clusters, each by itself, and to Spool.
 	Gate *gate.Gate
 
@@ -190,7 +192,7 @@ func (s *Shared) Collect(ctx context.Context, places []string) (workflow.Collect
 	if err != nil {
 		return workflow.Collection{}, fmt.Errorf("making room for archives: %w", workflow.NotKept(err))
 	}
-	set, err := Local(ctx, places, LocalOptions{SpoolDir: dir, Beside: s.Beside, Known: s.Known, Gate: s.Door()})
+	set, err := Local(ctx, places, LocalOptions{SpoolDir: dir, Beside: s.Beside, Known: s.Known, Gate: s.Door(), Unpack: s.Unpack})
 	_ = os.Remove(dir) // nothing was unpacked: it is empty and goes away
 	if err != nil && set != nil && set.Fault != nil {
 		err = set.Fault

@@ -35,6 +35,12 @@ func newGatherer(ctx context.Context, opts LocalOptions) *gatherer {
 	if lim == (limits{}) {
 		lim = limits{files: MaxFiles, entries: MaxEntries, entry: MaxEntryBytes, spool: MaxSpoolBytes, ratio: MaxArchiveRatio, ratioAt: RatioFrom}
 	}
+	if opts.Unpack.Files > 0 {
+		lim.entries = opts.Unpack.Files
+	}
+	if opts.Unpack.Bytes > 0 {
+		lim.spool, lim.entry = opts.Unpack.Bytes, min(lim.entry, opts.Unpack.Bytes)
+	}
 	g := &gatherer{ctx: ctx, opts: opts, gate: opts.Gate, owners: map[uint32]bool{}, lim: lim, skipped: map[string][]string{}}
 	if g.gate == nil {
 		g.gate = gate.Typed()

@@ -252,7 +252,9 @@ func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths [
 
 // named takes logs that were named, beside what the cluster says of their job where it is configured and knows it.
 func (d *diagnosis) named(ctx context.Context, e env, cfg config.Config, paths []string, dir string, in *analysis.Input) (workflow.Collection, error) {
-	set, err := fetch.Local(ctx, typed(paths), localOptions(dir))
+	opts := localOptions(dir)
+	opts.Unpack = unpack(cfg.Limits)
+	set, err := fetch.Local(ctx, typed(paths), opts)
 	if err != nil {
 		return workflow.Collection{}, err
 	}

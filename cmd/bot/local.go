@@ -30,6 +30,11 @@ func shared(clusters []config.Cluster, spool string) *fetch.Shared {
 	return s
 }
 
+// unpack is what archives may unpack to, as configured.
+func unpack(l config.Limits) fetch.Bounds {
+	return fetch.Bounds{Files: l.UnpackFiles, Bytes: int64(l.UnpackMB) << 20}
+}
+
 // localOptions take what the engine knows, logs and evidence beside them.
 func localOptions(spool string) fetch.LocalOptions {
 	return fetch.LocalOptions{SpoolDir: spool, Beside: analysis.Beside, Known: analysis.KnownEvidence()}

@@ -44,6 +44,7 @@ const takenDir = "taken"
 // machines, which is made where a cluster has such.
 func sources(ctx context.Context, cfg config.Config, dir, taken string, o spool.Options) (_ *brought, err error) {
 	b := &brought{shared: shared(cfg.Clusters, dir)}
+	b.shared.Unpack = unpack(cfg.Limits)
 	b.Fetcher = &jobs.Fetcher{Shared: b.shared, Now: time.Now, JobFiles: cfg.Limits.JobFiles, JobBytes: int64(cfg.Limits.JobMB) << 20}
 	o.Max = int64(cfg.Limits.SpoolMB) << 20
 	defer func() {
