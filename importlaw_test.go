@@ -65,6 +65,7 @@ var law = []rule{
 var onlyIn = map[string]string{
 	"github.com/slack-go/slack":     "chat/slack",
 	"github.com/looplab/fsm":        "workflow",
+	"mvdan.cc/sh/v3":                "fetch/slurm/script",
 	"github.com/goccy/go-yaml":      "config",
 	"golang.org/x/term":             "cmd",
 	"modernc.org/sqlite":            "store",

@@ -48,6 +48,10 @@ type Input struct {
 	// Nodes are the expected nodes, expanded; nil when nobody states them. WorldSize likewise, 0 = not stated.
 	Nodes     []string
 	WorldSize int
+	// Gaps are what whoever brought the files knows to be missing, or not looked at, in a few words each.
+	Gaps []string
+	// Covered are expected nodes whose output is in the files, whether or not a line names them.
+	Covered []string
 	// NodesFrom says who states the nodes, for the report: "sacct"; "" = the person who asks.
 	NodesFrom string
 	// History are files that tell of earlier runs (docs/history.md). Cluster and User say of this run what its logs may not:
@@ -258,7 +262,7 @@ const attempts = 3
 
 // judge resolves and diagnoses.
 func judge(ctx context.Context, in Input, obs *worker.Observations, handed resolve.Handed, files verify.Files, earlier diagnose.Earlier) (*incident.Report, error) {
-	facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Accounting: in.book, Daemons: in.daemons, Handed: handed, Spoken: in.spoken, Sources: in.Sources, Nodes: in.Nodes, NodesFrom: in.NodesFrom, WorldSize: in.WorldSize, JobID: in.JobID, JobName: in.JobName})
+	facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Accounting: in.book, Daemons: in.daemons, Handed: handed, Spoken: in.spoken, Sources: in.Sources, Nodes: in.Nodes, NodesFrom: in.NodesFrom, Covered: in.Covered, WorldSize: in.WorldSize, JobID: in.JobID, JobName: in.JobName})
 	if err != nil {
 		return nil, err
 	}
@@ -311,6 +315,7 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 			r.Warnings = append(r.Warnings, "not read completely: "+f)
 		}
 		r.Warnings = append(r.Warnings, in.notes...)
+		r.Coverage.Gaps = in.Gaps
 		if in.Skim > 0 {
 			firstLook(r, in.Skim)
 		}

@@ -144,6 +144,7 @@ type Coverage struct {
 	RanksMissing    []int     `json:"ranks_missing"`
 	ExpectedFrom    string    `json:"expected_from"` // what states the expected numbers; "" = unknown
 	FilesMissing    []string  `json:"files_missing"` // holes in a file-name series
+	Gaps            []string  `json:"gaps,omitempty"` // what else is missing, or may be, in a few words each
 	Truncated       []CutFile `json:"truncated"`
 	TimeFrom        *string   `json:"time_from"`
 	TimeTo          *string   `json:"time_to"`

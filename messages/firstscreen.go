@@ -359,6 +359,9 @@ func needsPart(status string, needs []incident.Need, more bool) (label, text str
 }
 
 // gapsText says what was not seen; where nothing is missing it says from what that is known.
+// gapsSaid bounds what the row says of what was not found or looked at; the warnings say all.
+const gapsSaid = 2
+
 func gapsText(r *incident.Report) string {
 	c := r.Coverage
 	whole := len(c.NodesMissing) == 0 && len(c.RanksMissing) == 0 && c.RanksExpected != nil && c.RanksSeen >= *c.RanksExpected
@@ -400,6 +403,9 @@ func gapsText(r *incident.Report) string {
 	}
 	if c.NodesExpected == nil && c.RanksExpected == nil {
 		gaps = append(gaps, "the job's number of ranks, which no line states (give --world-size N)")
+	}
+	for _, g := range c.Gaps[:min(len(c.Gaps), gapsSaid)] {
+		gaps = append(gaps, flat(g))
 	}
 	t := capital(strings.Join(gaps, "; "))
 	switch {

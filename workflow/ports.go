@@ -49,6 +49,10 @@ type Collection struct {
 	// Nodes are those that logs should come from, and NodesFrom who says so; nil where nobody does.
 	Nodes     []string
 	NodesFrom string
+	// Gaps are what is missing, or may be, beside whole nodes: a few words each.
+	Gaps []string
+	// Covered are those of Nodes whose output is in the files, whether or not a line names them.
+	Covered []string
 	// Users own what was opened (account names of the cluster); what people handed in is nobody's.
 	Users []string
 	// Facts are the names of those sources that hold what the cluster says: it is asked anew each time.
@@ -207,6 +211,8 @@ type Investigation struct {
 	// Expected are the nodes that the cluster says logs should come from, and ExpectedFrom how it was asked.
 	Expected     []string
 	ExpectedFrom string
+	// Gaps and Covered are those of the Collection.
+	Gaps, Covered []string
 	// JobID is the job inside the files that was chosen; "" when there is but one.
 	JobID string
 	// Report is the newest verdict. It is replaced, never changed.

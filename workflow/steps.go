@@ -219,7 +219,7 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 	if inv.Late.Quiet {
 		inv.Late.News, _ = newsOf(inv.Sources, got)
 	}
-	inv.Sources, inv.Warnings = got.Sources, got.Warnings
+	inv.Sources, inv.Warnings, inv.Gaps, inv.Covered = got.Sources, got.Warnings, got.Gaps, got.Covered
 	if len(got.Nodes) > 0 {
 		inv.Expected, inv.ExpectedFrom = got.Nodes, got.NodesFrom
 	}
@@ -337,7 +337,7 @@ func (f *Flow) fetchedAgain(ctx context.Context, inv *Investigation) bool {
 	if err != nil || len(got.Sources) == 0 {
 		return false
 	}
-	inv.Sources, inv.Warnings = got.Sources, got.Warnings
+	inv.Sources, inv.Warnings, inv.Gaps, inv.Covered = got.Sources, got.Warnings, got.Gaps, got.Covered
 	return true
 }
 
@@ -391,7 +391,7 @@ func fresh(a, b []incident.Revision) (rest []incident.Revision) {
 // and returns all of them, so that a report is there while the question is open.
 func (f *Flow) diagnose(ctx context.Context, inv *Investigation, look int64) (*incident.Report, []analysis.JobSummary, error) {
 	in := analysis.Input{
-		Sources: inv.Sources, Storage: inv.StorageSources, JobID: inv.JobID, Nodes: inv.Nodes, WorldSize: inv.WorldSize,
+		Sources: inv.Sources, Storage: inv.StorageSources, JobID: inv.JobID, Nodes: inv.Nodes, Gaps: inv.Gaps, Covered: inv.Covered, WorldSize: inv.WorldSize,
 		Workers: f.Workers, Version: f.Version, Progress: f.Progress, Skim: look,
 	}
 	if len(in.Nodes) == 0 { // a person's word counts more

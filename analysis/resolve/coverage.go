@@ -44,8 +44,11 @@ func (f *Facts) coverage(in Input) {
 		// A node is missing only where nodes are named at all: files that name no node cannot show which one lacks.
 		// A scheduler may call its nodes otherwise than they call themselves: where not one name is in both, none is missing.
 		if len(c.NodesSeen) > 0 && (!scheduler || slices.ContainsFunc(nodes, func(n string) bool { return seen[ShortHost(n)] })) {
+			covered := func(n string) bool {
+				return slices.ContainsFunc(in.Covered, func(c string) bool { return ShortHost(c) == ShortHost(n) })
+			}
 			for _, n := range nodes {
-				if !seen[ShortHost(n)] {
+				if !seen[ShortHost(n)] && !covered(n) {
 					c.NodesMissing = append(c.NodesMissing, n)
 				}
 			}

@@ -23,6 +23,7 @@ type Input struct {
 	Sources   []incident.Source
 	Nodes     []string // expected, expanded; nil = not stated
 	NodesFrom string   // who states them; "" = the person who asks
+	Covered   []string // nodes whose output is in the files, whether or not a line names them
 	WorldSize int      // expected; 0 = not stated
 	JobID     string
 	JobName   string // as the operator states it; "" = as the logs do

@@ -247,6 +247,7 @@ func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths [
 	if len(in.Nodes) == 0 {
 		in.Nodes, in.NodesFrom = got.Nodes, got.NodesFrom
 	}
+	in.Gaps, in.Covered = got.Gaps, got.Covered
 	return got, nil
 }
 

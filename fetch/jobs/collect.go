@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,6 +31,8 @@ type logs struct {
 	owners  []string
 	written time.Time
 	notes   []string
+	covered []string       // nodes whose output is in the files
+	gaps    []string       // what is missing, or may be, in a few words each
 	bundles []*push.Bundle // what was pushed; its logs are not among files
 	held    map[string]bool
 }
@@ -61,7 +64,7 @@ func (f *Fetcher) logs(ctx context.Context, c *Cluster, k known) (logs, error) {
 		}
 	}
 	perNode := false
-	var missing []string
+	var missing, gaps []string
 	for i, j := range k.jobs {
 		if k.runs[i] == nil {
 			continue
@@ -76,23 +79,25 @@ func (f *Fetcher) logs(ctx context.Context, c *Cluster, k known) (logs, error) {
 			return out, err
 		}
 		for _, p := range places {
-			l := slurm.Locator{Source: p.source, Roots: p.Roots, Templates: c.Templates, Team: c.Team, Keys: p.Keys, Now: f.Now}
+			l := slurm.Locator{Source: p.source, Roots: p.Roots, Templates: c.Templates, Team: c.Team, Keys: p.Keys, Now: f.Now, NoLog: fetch.NoLog, Told: script.Text == "" && len(out.bundles) > 0}
+			if p.Mounted {
+				l.Home = homeOf(j.User)
+			}
 			got, err := l.Locate(ctx, j, k.runs[i], script)
 			if err != nil {
 				return out, fmt.Errorf("looking for the logs of job %s: %w", j.ID, err)
 			}
 			add(p.Place, slices.DeleteFunc(got.Files, out.holds))
 			out.owners = append(out.owners, got.Owners...)
-			for _, n := range got.Notes {
-				if len(got.Files) > 0 || len(places) == 1 {
-					out.notes = append(out.notes, n)
-				} else {
-					missing = append(missing, n) // another place may have them
-				}
+			if len(got.Files) > 0 || len(places) == 1 {
+				out.notes, out.gaps = append(out.notes, got.Notes...), append(out.gaps, got.Gaps...)
+			} else { // another place may have them
+				missing, gaps = append(missing, got.Notes...), append(gaps, got.Gaps...)
 			}
-			if script == "" { // whoever pushed could read it, and knew what was missing
+			if script.Text == "" { // whoever pushed could read it, and knew what was missing
 				out.notes = out.stated()
 			}
+			out.covered = append(out.covered, got.Covered...)
 			perNode = perNode || slices.ContainsFunc(got.Sets, func(s slurm.Set) bool { return s.PerNode && len(s.Files) > 0 })
 		}
 	}
@@ -121,7 +126,7 @@ func (f *Fetcher) logs(ctx context.Context, c *Cluster, k known) (logs, error) {
 		}
 	}
 	if !out.some() {
-		out.notes = append(out.notes, missing...)
+		out.notes, out.gaps = append(out.notes, missing...), append(out.gaps, gaps...)
 	}
 	for p := range c.Places {
 		p := &c.Places[p]
@@ -143,6 +148,15 @@ func (f *Fetcher) logs(ctx context.Context, c *Cluster, k known) (logs, error) {
 		return cmp.Or(cmp.Compare(a.place.ID, b.place.ID), cmp.Compare(a.Name, b.Name))
 	})
 	return out, nil
+}
+
+// homeOf is where ~ leads for a user of this machine.
+func homeOf(name string) string {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return ""
+	}
+	return u.HomeDir
 }
 
 // named adds what is mounted here and named after the jobs.
@@ -372,6 +386,7 @@ func (f *Fetcher) job(ctx context.Context, out *collection, local *[]string, rem
 		}
 	}
 	out.Warnings = append(append(out.Warnings, k.notes...), got.notes...)
+	out.Gaps, out.Covered = append(out.Gaps, got.gaps...), append(out.Covered, got.covered...)
 	if nodes := k.expected(); len(nodes) > 0 {
 		out.Nodes, out.NodesFrom = nodes, j.Source
 	}

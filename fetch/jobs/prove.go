@@ -65,7 +65,7 @@ func (f *Fetcher) try(ctx context.Context, proof *workflow.Proof, c *Cluster, j 
 	for p := range c.Places {
 		p := &c.Places[p]
 		l := slurm.Locator{Source: p.Source, Roots: p.Roots, Team: []string{template}, Only: true, Keys: p.Keys, Now: f.Now}
-		got, err := l.Locate(ctx, j, r, "")
+		got, err := l.Locate(ctx, j, r, slurm.Script{})
 		if err != nil {
 			return fmt.Errorf("looking for the logs of job %s: %w", j.ID, err)
 		}

@@ -17,12 +17,12 @@ import (
 )
 
 // script answers commands: by the first key that the command line begins with, without `env …`.
-type script struct {
+type fakeCommand struct {
 	answers map[string]source.Output
 	ran     []string
 }
 
-func (s *script) Run(_ context.Context, argv ...string) (source.Output, error) {
+func (s *fakeCommand) Run(_ context.Context, argv ...string) (source.Output, error) {
 	line := strings.Join(argv[len(seconds):], " ")
 	s.ran = append(s.ran, line)
 	best := ""
@@ -56,7 +56,7 @@ var (
 func TestCommands(t *testing.T) {
 	ctx := context.Background()
 	t.Run("a version without paths in its accounting asks the controller too", func(t *testing.T) {
-		s := &script{answers: map[string]source.Output{
+		s := &fakeCommand{answers: map[string]source.Output{
 			"sacct -e": {Stdout: []byte(listed22)}, "sacct -D": {Stdout: []byte(failedJob)},
 			"scontrol show job 7": {Stdout: []byte("JobId=7 JobName=train\n   UserId=alice(1)\n   JobState=COMPLETING\n   StartTime=1010 EndTime=1100\n   Restarts=1\n   StdErr=/w/e\n   StdOut=/w/o\n")},
 		}}
@@ -73,7 +73,7 @@ func TestCommands(t *testing.T) {
 		}
 	})
 	t.Run("a column that was there at the probe and is not any more", func(t *testing.T) {
-		s := &refusing{script{answers: map[string]source.Output{
+		s := &refusing{fakeCommand{answers: map[string]source.Output{
 			"sacct -e": {Stdout: []byte(listed22 + " StdOut StdErr Restarts")}, "sacct -D": {Stdout: []byte(failedJob)}, "scontrol": invalidJob,
 		}}}
 		if jobs, err := (&Commands{Command: s}).Jobs(ctx, mustID(t, "7")); err != nil || len(jobs) != 1 {
@@ -82,7 +82,7 @@ func TestCommands(t *testing.T) {
 	})
 	t.Run("no accounting at all", func(t *testing.T) {
 		off := source.Output{Stderr: []byte("Slurm accounting storage is disabled\n"), Code: 1}
-		s := &script{answers: map[string]source.Output{
+		s := &fakeCommand{answers: map[string]source.Output{
 			"sacct -e": {Stdout: []byte(listed22)}, "sacct -D": off,
 			"scontrol show job": {Stdout: []byte("JobId=7 JobName=train\n   JobState=FAILED\n   StartTime=1010 EndTime=1100\n   NodeList=n1\n")},
 		}}
@@ -96,14 +96,14 @@ func TestCommands(t *testing.T) {
 		}
 	})
 	t.Run("empty with code 0 is unknown, or hidden", func(t *testing.T) {
-		s := &script{answers: map[string]source.Output{"sacct -e": {Stdout: []byte(listed22)}, "sacct -D": {}, "scontrol": invalidJob}}
+		s := &fakeCommand{answers: map[string]source.Output{"sacct -e": {Stdout: []byte(listed22)}, "sacct -D": {}, "scontrol": invalidJob}}
 		if _, err := (&Commands{Command: s}).Jobs(ctx, mustID(t, "7")); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "owner only") {
 			t.Error(err)
 		}
 	})
 	t.Run("an array, an element, a raw id", func(t *testing.T) {
 		rows := row("16_3", "19", "a", "COMPLETED", "0:0", "n1", "1", "2", "3", "x") + row("16_4", "16", "a", "FAILED", "3:0", "n1", "1", "2", "3", "x")
-		s := &script{answers: map[string]source.Output{"sacct -e": {Stdout: []byte(listed22)}, "sacct -D": {Stdout: []byte(rows)}, "scontrol": invalidJob}}
+		s := &fakeCommand{answers: map[string]source.Output{"sacct -e": {Stdout: []byte(listed22)}, "sacct -D": {Stdout: []byte(rows)}, "scontrol": invalidJob}}
 		for in, want := range map[string]string{"16": "16_3 16_4", "16_3": "16_3", "19": "16_3", "16_[3-4]": "16_3 16_4"} {
 			jobs, err := (&Commands{Command: s}).Jobs(ctx, mustID(t, in))
 			var got []string
@@ -116,7 +116,7 @@ func TestCommands(t *testing.T) {
 		}
 	})
 	t.Run("batch scripts", func(t *testing.T) {
-		s := &script{answers: map[string]source.Output{
+		s := &fakeCommand{answers: map[string]source.Output{
 			"scontrol write batch_script 7 -": {Code: 1, Stderr: []byte("Invalid job id")},
 			"sacct -B":                        {Stdout: []byte("Batch Script for 7\n-----\n#!/bin/bash\n#SBATCH -o x\n")},
 		}}
@@ -124,13 +124,13 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 		s.answers["sacct -B"] = source.Output{Stdout: []byte("Batch Script for 7\n-----\nNONE\n")}
-		if got, err := (&Commands{Command: s}).Script(ctx, mustID(t, "7")); !errors.Is(err, ErrUnknown) {
+		if got, err := (&Commands{Command: s}).Script(ctx, mustID(t, "7")); err == nil || !strings.Contains(err.Error(), "Invalid job id") {
 			t.Errorf("%q, %v", got, err)
 		}
 	})
 	t.Run("who else died", func(t *testing.T) {
 		line := func(id, end, nodes string) string { return strings.Join([]string{id, end, nodes}, separator) + "\n" }
-		s := &script{answers: map[string]source.Output{"sacct -a": {Stdout: []byte(line("7", "1100", "n1") + line("8", "1200", "n[2-3]") + line("9", "1300", "n9") + line("10", "9999", "n1"))}}}
+		s := &fakeCommand{answers: map[string]source.Output{"sacct -a": {Stdout: []byte(line("7", "1100", "n1") + line("8", "1200", "n[2-3]") + line("9", "1300", "n9") + line("10", "9999", "n1"))}}}
 		c := &Cluster{Backends: []Backend{&Commands{Command: s}}}
 		jobs := jobsOf(t, failedJob)
 		others, sharing, ok := c.Neighbours(ctx, &jobs[0], jobs[0].Newest())
@@ -144,13 +144,13 @@ func TestCommands(t *testing.T) {
 }
 
 // refusing refuses the column Restarts.
-type refusing struct{ script }
+type refusing struct{ fakeCommand }
 
 func (r *refusing) Run(ctx context.Context, argv ...string) (source.Output, error) {
 	if strings.Contains(strings.Join(argv, " "), "Restarts") {
 		return source.Output{Code: 1, Stderr: []byte(`sacct: error: Invalid field requested: "Restarts"`)}, nil
 	}
-	out, err := r.script.Run(ctx, argv...)
+	out, err := r.fakeCommand.Run(ctx, argv...)
 	if cols := argv[len(argv)-1]; strings.Contains(cols, "StdOut") {
 		out.Stdout = []byte(strings.ReplaceAll(string(out.Stdout), separator+"/w"+separator, separator+"/w"+separator+"/o"+separator+"/e"+separator))
 	}

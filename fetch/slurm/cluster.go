@@ -140,14 +140,19 @@ func nodesSource(b Backend) string {
 	return "scontrol"
 }
 
-// Script is the batch script, or "" where the cluster does not keep it.
-func (c *Cluster) Script(ctx context.Context, id ID) string {
+// Script is the batch script, or why nobody shows it.
+func (c *Cluster) Script(ctx context.Context, id ID) Script {
+	var why error
 	for _, b := range c.Backends {
-		if s, err := b.Script(ctx, id); err == nil && s != "" {
-			return s
+		s, err := b.Script(ctx, id)
+		if err == nil && s != "" {
+			return Script{Text: s}
+		}
+		if why == nil && err != nil && !errors.Is(err, ErrUnknown) {
+			why = err
 		}
 	}
-	return ""
+	return Script{Err: why}
 }
 
 // window is what counts as the same moment for jobs that died.

@@ -143,6 +143,7 @@ func complement(jobs, live []Job) {
 		if j.StdErr == "" && l.StdErr != l.StdOut {
 			j.StdErr = l.StdErr
 		}
+		fill(&j.Command, l.Command)
 		fill(&j.WorkDir, l.WorkDir)
 		fill(&j.User, l.User)
 		fill(&j.UID, l.UID)
@@ -311,6 +312,7 @@ func (c *Commands) Script(ctx context.Context, id ID) (string, error) {
 	if script := string(out.Stdout); out.Code == 0 && strings.HasPrefix(script, "#!") {
 		return script[:min(len(script), maxScript)], nil
 	}
+	refused := c.failed("scontrol", out)
 	out, err = c.run(ctx, "sacct", "-B", "-P", "-j", id.query())
 	if err != nil {
 		return "", err
@@ -318,7 +320,7 @@ func (c *Commands) Script(ctx context.Context, id ID) (string, error) {
 	if _, script, ok := strings.Cut(string(out.Stdout), "\n#!"); ok && out.Code == 0 {
 		return ("#!" + script)[:min(len(script)+2, maxScript)], nil
 	}
-	return "", fmt.Errorf("%w's batch script", ErrUnknown)
+	return "", refused
 }
 
 // died are the states that a window is searched for; cancellations are people's own.

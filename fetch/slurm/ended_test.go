@@ -29,7 +29,7 @@ func endedWords(list []workflow.Ended) []string {
 }
 
 func TestTheQueryForJobsThatEnded(t *testing.T) {
-	s := &script{answers: map[string]source.Output{"sacct -a": {Stdout: []byte(
+	s := &fakeCommand{answers: map[string]source.Output{"sacct -a": {Stdout: []byte(
 		over("9", "9", "ana", "a", "p", "TIMEOUT", "n1", "1000", "1010", "1500", "a|b\x1fc") +
 			over("7", "7", "ana", "a", "p", "FAILED", "n[1-2]", "1000", "1010", "1100", "train") +
 			over("7", "7", "ana", "a", "p", "NODE_FAIL", "n[1-2]", "1000", "1005", "1009", "before the window") +
@@ -94,8 +94,8 @@ func TestTheAccountingOverRESTNamesTheSameJobs(t *testing.T) {
 }
 
 func TestTheNextBackendIsAskedWhereOneFails(t *testing.T) {
-	broken := &script{answers: map[string]source.Output{"sacct": {Code: 1, Stderr: []byte("sacct: error: slurmdbd is down\n")}}}
-	works := &script{answers: map[string]source.Output{"sacct": {Stdout: []byte(over("7", "7", "ana", "a", "p", "FAILED", "n1", "1000", "1010", "1100", "train"))}}}
+	broken := &fakeCommand{answers: map[string]source.Output{"sacct": {Code: 1, Stderr: []byte("sacct: error: slurmdbd is down\n")}}}
+	works := &fakeCommand{answers: map[string]source.Output{"sacct": {Stdout: []byte(over("7", "7", "ana", "a", "p", "FAILED", "n1", "1000", "1010", "1100", "train"))}}}
 	c := &Cluster{Name: "west", Backends: []Backend{&Commands{Command: broken}, &Commands{Command: works}}}
 	got, err := c.Ended(context.Background(), unix(0), unix(2000))
 	if err != nil || len(got) != 1 || got[0].Cluster != "west" || got[0].Key() != "ended:west:7:1010" {

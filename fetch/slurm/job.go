@@ -29,6 +29,8 @@ type Job struct {
 	// StdOut and StdErr are of the batch script, patterns or expanded; StdErr is "" where it is StdOut.
 	StdOut, StdErr string
 	SubmitLine     string
+	// Command is the file that was submitted, as the controller remembers it; "" = not told.
+	Command string
 	// Runs are oldest first; requeues make several. A job that never started has one without a start.
 	Runs []Run
 	// Source says who told: sacct, slurmrestd, scontrol.
@@ -59,6 +61,7 @@ type Record struct {
 	Restarts                                 int // None = not told
 	FailedNode, Reason                       string
 	WorkDir, StdOut, StdErr, SubmitLine, Job string // Job is the name
+	Command                                  string
 	Steps                                    []Step
 }
 

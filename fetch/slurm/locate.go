@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"faultline/fetch/slurm/pattern"
+	"faultline/fetch/slurm/script"
 	"faultline/fetch/source"
 )
 
@@ -19,11 +20,14 @@ import (
 type Locator struct {
 	Source    source.Source
 	Roots     []string
-	Templates []string         // the configured ones: see Job.Fill
-	Team      []string         // those of whoever asks, which come before and take files of the job's user alone
-	Only      bool             // look for Team alone, and say of each what it found
-	Keys      bool             // names are keys of a bucket
-	Now       func() time.Time // nil = whether files grow is not looked at
+	Templates []string               // the configured ones: see Job.Fill
+	Team      []string               // those of whoever asks, which come before and take files of the job's user alone
+	Only      bool                   // look for Team alone, and say of each what it found
+	Keys      bool                   // names are keys of a bucket
+	Now       func() time.Time       // nil = whether files grow is not looked at
+	Home      string                 // of the job's user, "" = not known
+	Told      bool                   // whoever handed in files of the job could see its script
+	NoLog     func(name string) bool // files that are no logs by their names; nil = none
 }
 
 // Located is what was found of one run of a job.
@@ -34,6 +38,10 @@ type Located struct {
 	Owners []string
 	// Notes are sentences: what is missing, what could not be looked at, what was overwritten.
 	Notes []string
+	// Covered are nodes whose output is in the files, whatever its lines name.
+	Covered []string
+	// Gaps are what is missing, or may be, in a few words each.
+	Gaps []string
 }
 
 // Set is what one pattern found.
@@ -58,9 +66,12 @@ const (
 
 // Locate looks for the logs of a run, by what the job states and by the configured templates. Patterns that fit nothing are
 // said only where they state files per node.
-func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script string) (Located, error) {
+func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script Script) (Located, error) {
 	var out Located
-	list, own := j.stated(script)
+	if !l.Keys && !l.Only && !l.Told {
+		script = l.submitted(ctx, j, script, &out)
+	}
+	list, own := j.stated(script.Text, l.Home, func(name string) (string, error) { return l.script(ctx, j, name) })
 	if l.Keys || l.Only {
 		list = nil // what a job states are paths
 	}
@@ -77,8 +88,13 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script string) (Lo
 		if c.from != configuration {
 			files, matched = out.own(j, files, matched)
 		}
-		if len(files) == 0 && problem == nil && (!c.template.PerNode() || c.perhaps) && !l.Only {
-			continue
+		if len(files) == 0 && problem == nil && !l.Only {
+			if c.batch && r.batched() && c.from == "the job" && len(out.Files) == 0 {
+				out.gap("the batch log "+base(c.template.String()), fmt.Sprintf("The batch log %s is not there.", c.template))
+			}
+			if !c.perNode() || c.perhaps || r.never(c.srun) {
+				continue
+			}
 		}
 		// Of one run, files per node are judged; what another pattern found already is not judged again.
 		fresh := 0
@@ -90,12 +106,14 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script string) (Lo
 			}
 		}
 		if problem != nil {
-			out.Notes = append(out.Notes, faults(c, problem)...)
+			for _, n := range faults(c, problem) {
+				out.gap("files that I may not read", n)
+			}
 		}
 		if fresh == 0 && len(files) > 0 {
 			continue
 		}
-		set := Set{Template: c.template.String(), From: c.from, Batch: c.batch, PerNode: c.template.PerNode()}
+		set := Set{Template: c.template.String(), From: c.from, Batch: c.batch, PerNode: c.perNode()}
 		for _, m := range matched {
 			set.Files = append(set.Files, m.Name)
 		}
@@ -106,11 +124,25 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script string) (Lo
 				set.Result.Odd = fmt.Sprintf("not everything could be looked at for %s: I call no file missing", set.Template)
 			}
 			if !set.Result.Complete() && !silent(set.Result, len(files)) && (set.Result.Expected > 0 || set.Result.Odd != "") {
-				out.Notes = append(out.Notes, fmt.Sprintf("Logs called %s (%s says so): %s.", base(set.Template), set.From, set.Result))
+				note := fmt.Sprintf("Logs called %s (%s says so): %s.", base(set.Template), set.From, set.Result)
+				out.Notes = append(out.Notes, note)
+				if n := len(set.Result.Of(pattern.Missing)) + len(set.Result.Of(pattern.Unreadable)); n > 0 || set.Result.Odd != "" {
+					out.Gaps = append(out.Gaps, fmt.Sprintf("logs called %s: %s", base(set.Template), set.Result))
+				}
 			}
 		}
 		out.Sets = append(out.Sets, set)
 	}
+	if !l.Keys && !l.Only {
+		l.net(ctx, j, r, list, len(own.Unknown) > 0 || script.Text == "", seen, &out)
+		if script.Text == "" && script.Err != nil {
+			out.unseen(script.Err)
+		}
+		for _, u := range own.Unknown {
+			out.gap("what "+clip(u)+" may hold", capital(u)+".")
+		}
+	}
+	out.covers(r)
 	slices.SortFunc(out.Files, func(a, b source.File) int { return cmp.Compare(a.Name, b.Name) })
 	out.Notes = append(out.Notes, overwritten(j, r, own, list, out)...)
 	return out, nil
@@ -152,13 +184,17 @@ func (l *Locator) fits(ctx context.Context, c candidate, j *Job, r *Run) (files 
 	seen := map[string]bool{}
 	for _, v := range j.vars(r) {
 		glob := c.template.Glob(c.context, v)
-		found, gerr := l.Source.Glob(ctx, glob+"*") // compressed and rotated ones too; Match says which
+		ask := glob + "*" // compressed and rotated ones too; Match says which
+		if c.tree {
+			ask = glob + "/**"
+		}
+		found, gerr := l.Source.Glob(ctx, ask)
 		if gerr != nil {
 			err = gerr
 		}
 		m := c.template.Matcher(c.context, v)
 		for _, f := range found {
-			got, ok := m.Match(f.Name)
+			got, ok := l.matches(c, m, f.Name)
 			if !ok || seen[f.Name] || len(files) == mostFiles || !c.template.OfJob() && (!within(f, r) || c.template.Vague() && !j.names(f.Name)) {
 				continue
 			}
@@ -171,6 +207,22 @@ func (l *Locator) fits(ctx context.Context, c candidate, j *Job, r *Run) (files 
 		}
 	}
 	return files, matched, err
+}
+
+// matches reads a name; below a directory every log fits.
+func (l *Locator) matches(c candidate, m *pattern.Matcher, name string) (pattern.Vars, bool) {
+	if !c.tree {
+		return m.Match(name)
+	}
+	if l.NoLog != nil && l.NoLog(name) {
+		return pattern.Vars{}, false
+	}
+	for dir := path.Dir(name); dir != "/" && dir != "."; dir = path.Dir(dir) {
+		if v, ok := m.Match(dir); ok {
+			return v, true
+		}
+	}
+	return pattern.Vars{}, false
 }
 
 // within says that a file whose name tells no job was written to by this run last.
@@ -242,10 +294,21 @@ func complete(c candidate, r *Run, files []pattern.Seen) pattern.Result {
 		}
 	}
 	if len(steps) == 0 {
-		e.Nodes = r.Nodes()
+		e.Nodes, e.Tasks = r.Nodes(), r.last().NTasks
+		switch {
+		case c.tasks > 0:
+			e.Tasks = c.tasks
+		case c.nodes > 0:
+			e.Tasks = None
+		}
+		if c.nodes > 0 && c.nodes != len(e.Nodes) || c.tasks > 0 && c.tasks < len(e.Nodes) {
+			e.Nodes = nil // a part of them, and nobody says which
+		}
 		return pattern.Check(e, files)
 	}
-	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(b.NNodes, a.NNodes) })
+	slices.SortStableFunc(steps, func(a, b Step) int {
+		return cmp.Or(order(b.Name == strconv.Itoa(c.srun), a.Name == strconv.Itoa(c.srun)), cmp.Compare(b.NNodes, a.NNodes))
+	})
 	var first pattern.Result
 	for i, s := range steps {
 		e.Nodes, _ = s.nodes()
@@ -259,6 +322,75 @@ func complete(c candidate, r *Run, files []pattern.Seen) pattern.Result {
 		}
 	}
 	return first
+}
+
+// order puts true before false.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// never says that the accounting knows fewer steps than the script has before this one: it was not reached.
+func (r *Run) never(srun int) bool {
+	if r == nil || !r.Ended() || len(r.Steps) == 0 {
+		return r != nil && !r.Started()
+	}
+	n := 0
+	for _, s := range r.Steps {
+		if s.numbered() {
+			n++
+		}
+	}
+	return srun != None && n <= srun
+}
+
+// batched says that a batch script ran. Without an accounting nobody knows.
+func (r *Run) batched() bool {
+	return r != nil && slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Name == "batch" })
+}
+
+// covers notes whose output is there: of nodes with a file of their own, or of all where they share what was found.
+func (o *Located) covers(r *Run) {
+	if r == nil || len(o.Files) == 0 {
+		return
+	}
+	shared := true
+	for _, s := range o.Sets {
+		if !s.PerNode {
+			continue
+		}
+		shared = false
+		if s.Result.Odd != "" || s.Result.Unit == "tasks" && len(s.Result.Of(pattern.Missing)) > 0 {
+			continue
+		}
+		lost := map[string]bool{}
+		for _, g := range slices.Concat(s.Result.Of(pattern.Missing), s.Result.Of(pattern.Unreadable)) {
+			lost[g.Node] = true
+		}
+		for _, n := range r.Expected() {
+			if !lost[n] && !slices.Contains(o.Covered, n) {
+				o.Covered = append(o.Covered, n)
+			}
+		}
+	}
+	if shared && len(o.Gaps) == 0 {
+		o.Covered = r.Expected()
+	}
+}
+
+// gap notes what is missing, or may be.
+func (o *Located) gap(short, note string) {
+	if !slices.Contains(o.Notes, note) {
+		o.Notes = append(o.Notes, note)
+	}
+	if !slices.Contains(o.Gaps, short) {
+		o.Gaps = append(o.Gaps, short)
+	}
 }
 
 // faults are sentences about what could not be looked at.
@@ -277,7 +409,7 @@ func faults(c candidate, err error) []string {
 }
 
 // overwritten says whether a later run wrote over the logs of the run that is looked at.
-func overwritten(j *Job, r *Run, own Outputs, list []candidate, found Located) []string {
+func overwritten(j *Job, r *Run, own script.Reading, list []candidate, found Located) []string {
 	if r == nil || len(found.Files) == 0 || own.Append {
 		return nil
 	}

@@ -76,7 +76,7 @@ func (l lab) locate(t *testing.T, j *Job, script string, templates ...string) Lo
 		t.Fatal(err)
 	}
 	r, _ := j.Subject()
-	got, err := (&Locator{Source: files, Roots: []string{l.dir}, Templates: templates}).Locate(context.Background(), j, r, script)
+	got, err := (&Locator{Source: files, Roots: []string{l.dir}, Templates: templates}).Locate(context.Background(), j, r, Script{Text: script})
 	if err != nil {
 		t.Fatal(err)
 	}

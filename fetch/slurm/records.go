@@ -76,6 +76,7 @@ func oneJob(records []Record) (Job, bool) {
 		job.Account, job.Partition = cmp.Or(r.Account, job.Account), cmp.Or(r.Partition, job.Partition)
 		job.Name, job.WorkDir = cmp.Or(r.Job, job.Name), cmp.Or(r.WorkDir, job.WorkDir)
 		job.StdOut, job.StdErr, job.SubmitLine = cmp.Or(r.StdOut, job.StdOut), cmp.Or(r.StdErr, job.StdErr), cmp.Or(r.SubmitLine, job.SubmitLine)
+		job.Command = cmp.Or(r.Command, job.Command)
 	}
 	job.Runs = runs(records)
 	return job, true

@@ -67,7 +67,7 @@ func parseShowJob(out []byte, zone *time.Location) []Record {
 			ExitCode: kv["ExitCode"], Derived: kv["DerivedExitCode"], NNodes: whole(kv["NumNodes"]), NTasks: whole(kv["NumTasks"]), NodeList: none(kv["NodeList"]),
 			Submit: epoch(kv["SubmitTime"], zone), Start: epoch(kv["StartTime"], zone), End: epoch(kv["EndTime"], zone), Limit: none(kv["TimeLimit"]),
 			Restarts: whole(kv["Restarts"]), FailedNode: none(kv["FailedNode"]), Reason: none(kv["Reason"]), WorkDir: none(kv["WorkDir"]),
-			StdOut: none(kv["StdOut"]), StdErr: none(kv["StdErr"]), Job: kv["JobName"],
+			StdOut: none(kv["StdOut"]), StdErr: none(kv["StdErr"]), Job: kv["JobName"], Command: firstWord(none(kv["Command"])),
 		}
 		if array, task := kv["ArrayJobId"], kv["ArrayTaskId"]; array != "" && task != "" {
 			r.JobID = array + "_" + task
@@ -89,6 +89,12 @@ func parseShowJob(out []byte, zone *time.Location) []Record {
 		}
 	}
 	return records
+}
+
+// firstWord is the file of a command line.
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	return word
 }
 
 // maxNodesText bounds the evidence about nodes.

@@ -1,0 +1,419 @@
+package script
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// reader follows a script. It starts nothing and touches nothing: all that it reads comes through Facts.Open.
+type reader struct {
+	facts   Facts
+	reading *Reading
+	files   map[string]string // that the script itself writes, to run them
+	names   map[rune]string   // of what comes from outside
+	steps   int
+	sruns   int
+}
+
+// function is one of the script's own.
+type function struct{ body *syntax.Stmt }
+
+// program follows a whole script. Where its text is no shell, it goes on below the line that is not.
+func (in *reader) program(text string, s *state) {
+	for tries := 0; tries < 8 && text != ""; tries++ {
+		bad := uint(0)
+		for stmt, err := range syntax.NewParser(syntax.Variant(syntax.LangBash)).StmtsSeq(strings.NewReader(text)) {
+			if err != nil {
+				bad = lineOf(err)
+				break
+			}
+			in.stmt(s, stmt)
+		}
+		if bad == 0 {
+			return
+		}
+		if tries == 0 {
+			in.unknown("a line of the script is not bash, so what it does is not known")
+		}
+		lines := strings.SplitAfterN(text, "\n", int(bad)+1) //nolint:gosec // a line's number
+		if len(lines) <= int(bad) {                          //nolint:gosec // likewise
+			return
+		}
+		text = lines[bad]
+	}
+}
+
+func lineOf(err error) uint {
+	switch e := err.(type) { //nolint:errorlint // the parser returns these as they are
+	case syntax.ParseError:
+		return max(e.Pos.Line(), 1)
+	case syntax.LangError:
+		return max(e.Pos.Line(), 1)
+	}
+	return 1
+}
+
+func (in *reader) unknown(text string) {
+	if len(in.reading.Unknown) < mostUnknown && !slices.Contains(in.reading.Unknown, text) {
+		in.reading.Unknown = append(in.reading.Unknown, text)
+	}
+}
+
+func (in *reader) stmts(s *state, list []*syntax.Stmt) {
+	for _, stmt := range list {
+		in.stmt(s, stmt)
+	}
+}
+
+func (in *reader) stmt(s *state, stmt *syntax.Stmt) {
+	if in.steps++; in.steps > mostSteps || s.over || stmt == nil {
+		return
+	}
+	in.redirections(s, stmt)
+	switch x := stmt.Cmd.(type) {
+	case *syntax.CallExpr:
+		in.callExpr(s, x, stmt.Redirs)
+	case *syntax.BinaryCmd:
+		in.binary(s, x)
+	case *syntax.Block:
+		in.stmts(s, x.Stmts)
+	case *syntax.Subshell:
+		in.stmts(s.clone(), x.Stmts)
+	case *syntax.IfClause:
+		in.ifClause(s, x)
+	case *syntax.WhileClause:
+		in.stmts(s, x.Cond)
+		in.turns(s, x.Do)
+	case *syntax.ForClause:
+		in.forClause(s, x)
+	case *syntax.CaseClause:
+		in.caseClause(s, x)
+	case *syntax.FuncDecl:
+		if x.Name != nil {
+			s.funcs[x.Name.Value] = function{x.Body}
+		}
+	case *syntax.DeclClause:
+		in.declare(s, x)
+	case *syntax.TimeClause:
+		in.stmt(s, x.Stmt)
+	case *syntax.CoprocClause:
+		in.stmt(s.clone(), x.Stmt)
+	}
+}
+
+func (in *reader) binary(s *state, x *syntax.BinaryCmd) {
+	switch x.Op {
+	case syntax.AndStmt:
+		known, truth := in.condition(s, x.X)
+		in.stmt(s, x.X)
+		if known && !truth {
+			return
+		}
+		in.branch(s, func(b *state) { in.stmt(b, x.Y) }, isTest(x.X) && !known)
+	case syntax.OrStmt:
+		known, truth := in.condition(s, x.X)
+		in.stmt(s, x.X)
+		if !known || !truth {
+			in.branch(s, func(b *state) { in.stmt(b, x.Y) }, !known)
+		}
+	default: // a pipe
+		in.stmt(s.clone(), x.X)
+		in.stmt(s.clone(), x.Y)
+	}
+}
+
+// branch follows what may or may not be done.
+func (in *reader) branch(s *state, do func(*state), maybe bool) {
+	if !maybe {
+		do(s)
+		return
+	}
+	b := s.clone()
+	b.maybe = true
+	do(b)
+	kept := s.maybe
+	*s = *join(s, b)
+	s.maybe = kept
+}
+
+func (in *reader) ifClause(s *state, x *syntax.IfClause) {
+	in.stmts(s, x.Cond)
+	known, truth := false, false
+	if len(x.Cond) == 1 {
+		known, truth = in.condition(s, x.Cond[0])
+	}
+	switch {
+	case known && truth, len(x.Cond) == 0: // else
+		in.stmts(s, x.Then)
+		return
+	case known:
+		if x.Else != nil {
+			in.ifClause(s, x.Else)
+		}
+		return
+	}
+	yes, no, maybe := s.clone(), s.clone(), s.maybe
+	yes.maybe, no.maybe = true, true
+	in.stmts(yes, x.Then)
+	if x.Else != nil {
+		in.ifClause(no, x.Else)
+	}
+	*s = *join(yes, no)
+	s.maybe = maybe
+}
+
+func (in *reader) caseClause(s *state, x *syntax.CaseClause) {
+	subject := in.one(s, x.Word)
+	maybe := s.maybe
+	out := s.clone()
+	for _, item := range x.Items {
+		if len(subject) == 1 && !marked(subject[0]) {
+			hit := slices.ContainsFunc(item.Patterns, func(w *syntax.Word) bool { p := in.one(s, w)[0]; return p == subject[0] || p == "*" })
+			if hit {
+				in.stmts(s, item.Stmts)
+				return
+			}
+			if slices.ContainsFunc(item.Patterns, func(w *syntax.Word) bool { return strings.ContainsAny(in.one(s, w)[0], "*?[") }) {
+				subject = nil // decides differently than is looked at here
+			}
+			continue
+		}
+		b := s.clone()
+		b.maybe = true
+		in.stmts(b, item.Stmts)
+		out = join(out, b)
+	}
+	*s = *out
+	s.maybe = maybe
+}
+
+func (in *reader) forClause(s *state, x *syntax.ForClause) {
+	loop, ok := x.Loop.(*syntax.WordIter)
+	if !ok {
+		if c, ok := x.Loop.(*syntax.CStyleLoop); ok {
+			for w := range syntax.Preorder(c) {
+				if word, ok := w.(*syntax.Word); ok && syntax.ValidName(word.Lit()) {
+					s.set(word.Lit(), text(string(anything)))
+				}
+			}
+		}
+		in.turns(s, x.Do)
+		return
+	}
+	items := s.args
+	if loop.InPos.IsValid() {
+		items = in.words(s, loop.Items)[0]
+	}
+	if len(items) > mostTurns {
+		items = []string{string(anything)}
+	}
+	changes := changed(x.Do)
+	for _, item := range items {
+		s.set(loop.Name.Value, text(item))
+		if len(items) > 1 && len(changes) > 0 {
+			in.forget(s, changes)
+		}
+		in.stmts(s, x.Do)
+	}
+}
+
+// turns follows a loop of which nobody knows how often it goes round.
+func (in *reader) turns(s *state, body []*syntax.Stmt) {
+	in.forget(s, changed(body))
+	in.branch(s, func(b *state) { in.stmts(b, body) }, true)
+}
+
+func (in *reader) forget(s *state, names []string) {
+	for _, n := range names {
+		s.set(n, text(string(anything)))
+	}
+}
+
+// changed are variables that a loop counts or reads, and which differ each time.
+func changed(body []*syntax.Stmt) (names []string) {
+	for _, stmt := range body {
+		for n := range syntax.Preorder(stmt) {
+			switch x := n.(type) {
+			case *syntax.UnaryArithm:
+				if w, ok := x.X.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
+					names = append(names, w.Lit())
+				}
+			case *syntax.Assign:
+				if x.Name != nil && x.Value != nil && counts(x.Value, x.Name.Value) {
+					names = append(names, x.Name.Value)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// counts says that a value is computed from the variable's own.
+func counts(w *syntax.Word, name string) bool {
+	arithmetic := false
+	for n := range syntax.Preorder(w) {
+		switch x := n.(type) {
+		case *syntax.ArithmExp:
+			arithmetic = true
+		case *syntax.Lit:
+			if arithmetic && x.Value == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// declare is export, local, readonly, declare.
+func (in *reader) declare(s *state, x *syntax.DeclClause) {
+	exports := x.Variant.Value == "export"
+	for _, a := range x.Args {
+		if a.Naked && a.Name == nil {
+			exports = exports || strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "x")
+			continue
+		}
+		if a.Naked {
+			if v, ok := s.vars[a.Name.Value]; ok && exports {
+				v.exported = true
+				s.vars[a.Name.Value] = v
+			}
+			continue
+		}
+		in.assign(s, a, exports)
+	}
+}
+
+func (in *reader) assign(s *state, a *syntax.Assign, export bool) {
+	name := a.Name.Value
+	v := value{exported: export}
+	switch {
+	case a.Array != nil:
+		var list []*syntax.Word
+		for _, e := range a.Array.Elems {
+			if e.Value != nil {
+				list = append(list, e.Value)
+			}
+		}
+		v.alts = in.words(s, list)
+	case a.Index != nil:
+		v.alts = [][]string{{string(anything)}}
+		if old, ok := s.vars[name]; ok {
+			v.alts = old.alts
+		}
+	default:
+		v.alts = lists(in.one(s, a.Value))
+	}
+	if a.Append {
+		v.alts = appended(s.vars[name].alts, v.alts, a.Array != nil)
+	}
+	if len(v.alts) > mostValues {
+		v.alts = v.alts[:mostValues]
+	}
+	s.set(name, v)
+	in.variable(s, name, export || s.vars[name].exported)
+}
+
+func appended(old, more [][]string, array bool) (out [][]string) {
+	if len(old) == 0 {
+		return more
+	}
+	for _, o := range old {
+		for _, m := range more {
+			if array {
+				out = append(out, slices.Concat(o, m))
+				continue
+			}
+			have := append(slices.Clone(o), "")[:max(len(o), 1)]
+			have[0] += m[0]
+			out = append(out, have)
+		}
+	}
+	return out
+}
+
+// isTest says that a command only asks.
+func isTest(stmt *syntax.Stmt) bool {
+	switch x := stmt.Cmd.(type) {
+	case *syntax.TestClause, *syntax.ArithmCmd:
+		return true
+	case *syntax.CallExpr:
+		return len(x.Args) > 0 && slices.Contains([]string{"[", "test", "grep", "command", "which", "type"}, x.Args[0].Lit())
+	case *syntax.BinaryCmd:
+		return isTest(x.Y)
+	}
+	return false
+}
+
+// condition tells how a test turns out, where nothing in it is unknown.
+func (in *reader) condition(s *state, stmt *syntax.Stmt) (known, truth bool) {
+	var list []string
+	switch x := stmt.Cmd.(type) {
+	case *syntax.CallExpr:
+		if len(x.Args) < 3 || x.Args[0].Lit() != "[" && x.Args[0].Lit() != "test" {
+			return false, false
+		}
+		for _, w := range x.Args[1:] {
+			alts := in.one(s, w)
+			if len(alts) != 1 {
+				return false, false
+			}
+			list = append(list, alts[0])
+		}
+		if list[len(list)-1] == "]" {
+			list = list[:len(list)-1]
+		}
+	case *syntax.TestClause:
+		list = in.testWords(s, x.X)
+	default:
+		return false, false
+	}
+	known, truth = decide(list)
+	return known, truth != stmt.Negated
+}
+
+func (in *reader) testWords(s *state, x syntax.TestExpr) []string {
+	word := func(x syntax.TestExpr) (string, bool) {
+		w, ok := x.(*syntax.Word)
+		if !ok {
+			return "", false
+		}
+		alts := in.one(s, w)
+		return alts[0], len(alts) == 1
+	}
+	switch x := x.(type) {
+	case *syntax.UnaryTest:
+		if v, ok := word(x.X); ok {
+			return []string{x.Op.String(), v}
+		}
+	case *syntax.BinaryTest:
+		a, ok := word(x.X)
+		b, ok2 := word(x.Y)
+		if ok && ok2 && !strings.ContainsAny(b, "*?[") {
+			return []string{a, x.Op.String(), b}
+		}
+	}
+	return nil
+}
+
+// decide evaluates a test of two or three known words.
+func decide(list []string) (known, truth bool) {
+	switch {
+	case len(list) == 2 && (list[0] == "-z" || list[0] == "-n"):
+		v := list[1]
+		if open(v) {
+			return false, false
+		}
+		return true, (v == "") == (list[0] == "-z")
+	case len(list) != 3 || marked(list[0]) || marked(list[2]):
+		return false, false
+	}
+	switch list[1] {
+	case "=", "==", "-eq":
+		return true, list[0] == list[2]
+	case "!=", "-ne":
+		return true, list[0] != list[2]
+	}
+	return false, false
+}
