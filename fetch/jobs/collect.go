@@ -126,7 +126,7 @@ func (f *Fetcher) logs(ctx context.Context, c *Cluster, k known) (logs, error) {
 		}
 	}
 	if !out.some() {
-		out.notes, out.gaps = append(out.notes, missing...), append(out.gaps, gaps...)
+		out.notes, out.gaps = append(out.notes, missing...), append(append(out.gaps, "every log of the job"), gaps...)
 	}
 	for p := range c.Places {
 		p := &c.Places[p]
@@ -155,6 +155,9 @@ func homeOf(name string) string {
 	u, err := user.Lookup(name)
 	if err != nil {
 		return ""
+	}
+	if st, err := os.Stat(u.HomeDir); err != nil || !st.IsDir() {
+		return "" // of another machine
 	}
 	return u.HomeDir
 }

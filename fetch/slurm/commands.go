@@ -135,10 +135,13 @@ func complement(jobs, live []Job) {
 	for i := range jobs {
 		j := &jobs[i]
 		k := slices.IndexFunc(live, func(l Job) bool { return l.Raw == j.Raw })
-		if k < 0 || live[k].User != "" && j.User != "" && live[k].User != j.User {
+		if k < 0 || !j.stub() && live[k].User != "" && j.User != "" && live[k].User != j.User {
 			continue
 		}
 		l := live[k]
+		if j.stub() {
+			j.User, j.UID, j.Name = l.User, l.UID, l.Name
+		}
 		fill(&j.StdOut, l.StdOut)
 		if j.StdErr == "" && l.StdErr != l.StdOut {
 			j.StdErr = l.StdErr

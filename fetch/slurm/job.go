@@ -156,13 +156,24 @@ func (r *Run) Started() bool {
 	return !r.Start().IsZero() && slices.ContainsFunc(r.Records, func(rec Record) bool { return none(rec.NodeList) != "" })
 }
 
-// Nodes are the union over all records, in the order of the first that names them: a record that is written after the run
-// lost a node does not name that node any more. nil where no list can be read.
+// stub says that the accounting missed the job's start: slurmdbd then keeps the end alone, under the name "allocation" and as
+// root's, with the batch script's node for all.
+func (j *Job) stub() bool { return j.WorkDir == "" && j.Account == "" && j.Name == "allocation" }
+
+// Nodes are the union over all records and steps, in the order of the first that names them: a record that is written after the
+// run lost a node does not name that node any more. nil where no list can be read.
 func (r *Run) Nodes() []string {
 	var out []string
 	seen := map[string]bool{}
+	var lists []string
 	for _, rec := range r.Records {
-		names, err := hostlist.Expand(rec.NodeList)
+		lists = append(lists, rec.NodeList)
+	}
+	for _, s := range r.Steps {
+		lists = append(lists, s.NodeList)
+	}
+	for _, list := range lists {
+		names, err := hostlist.Expand(list)
 		if err != nil {
 			continue
 		}

@@ -71,6 +71,9 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script Script) (Lo
 	if !l.Keys && !l.Only && !l.Told {
 		script = l.submitted(ctx, j, script, &out)
 	}
+	if j.WorkDir == "" && j.StdOut == "" && !l.Keys && !l.Only {
+		out.gap("logs below the directory of the job, which nobody tells", fmt.Sprintf("SLURM tells neither the directory of job %s nor its batch log, so I looked for configured names only.", j.ID))
+	}
 	list, own := j.stated(script.Text, l.Home, func(name string) (string, error) { return l.script(ctx, j, name) })
 	if l.Keys || l.Only {
 		list = nil // what a job states are paths
@@ -180,8 +183,13 @@ func silent(r pattern.Result, files int) bool {
 func base(template string) string { return path.Base(template) }
 
 // fits finds the files of a pattern. The error is about what could not be looked at.
+//
+// Of a name of which a part is computed and that does not hold the job's number, files that do hold it count, and others only
+// where there are none.
 func (l *Locator) fits(ctx context.Context, c candidate, j *Job, r *Run) (files []source.File, matched []pattern.Seen, err error) {
 	seen := map[string]bool{}
+	var loose []source.File
+	var looseMatched []pattern.Seen
 	for _, v := range j.vars(r) {
 		glob := c.template.Glob(c.context, v)
 		ask := glob + "*" // compressed and rotated ones too; Match says which
@@ -195,16 +203,24 @@ func (l *Locator) fits(ctx context.Context, c candidate, j *Job, r *Run) (files 
 		m := c.template.Matcher(c.context, v)
 		for _, f := range found {
 			got, ok := l.matches(c, m, f.Name)
-			if !ok || seen[f.Name] || len(files) == mostFiles || !c.template.OfJob() && (!within(f, r) || c.template.Vague() && !j.names(f.Name)) {
+			if !ok || seen[f.Name] || len(files) == mostFiles || !c.template.OfJob() && !within(f, r) {
 				continue
 			}
 			seen[f.Name] = true
-			files = append(files, f)
-			matched = append(matched, pattern.Seen{Name: path.Base(f.Name), Vars: got, Size: f.Size, Written: f.Written, Growing: l.grows(f, r)})
+			m := pattern.Seen{Name: path.Base(f.Name), Vars: got, Size: f.Size, Written: f.Written, Growing: l.grows(f, r)}
+			switch {
+			case c.template.OfJob() || !c.template.Vague() || j.names(f.Name):
+				files, matched = append(files, f), append(matched, m)
+			case j.owns(f) && !j.others(path.Base(f.Name)):
+				loose, looseMatched = append(loose, f), append(looseMatched, m)
+			}
 		}
 		if !c.template.Has("Aa") {
 			break // the second set differs in these only
 		}
+	}
+	if len(files) == 0 {
+		return loose, looseMatched, err
 	}
 	return files, matched, err
 }

@@ -155,7 +155,7 @@ func (j *Job) others(name string) bool {
 			return true
 		}
 	}
-	return strings.Contains(name, "slurm-")
+	return strings.HasPrefix(path.Base(name), "slurm-")
 }
 
 // logLike says that a file is called as logs are.
