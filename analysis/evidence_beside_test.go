@@ -357,7 +357,7 @@ var besideCases = []besideCase{
 	{
 		name: "an address that one node has does not answer",
 		logs: map[string]string{"error-1-n1.out": bridged("n1", 0), "error-1-n2.out": strings.ReplaceAll(bridged("n2", 4), "Using eth0:172.17.0.2", "Using eth0:10.1.0.2")},
-		want: []string{"init-unreachable", "peer-lost"},
+		want: []string{"init-unreachable"}, // all eight of the communicator say so: none is gone
 	},
 	{
 		name:     "SLURM's records of another job, which the name of a file tells",
@@ -452,13 +452,13 @@ var besideCases = []besideCase{
 		name:     "a process finds one GPU less where one is gone",
 		logs:     map[string]string{"error-1-n2.out": greeted("n2", 4) + "[rank7]: Traceback (most recent call last):\n[rank7]:   File \"/w/t.py\", line 4, in <module>\n[rank7]:     main()\n[rank7]: RuntimeError: CUDA error: invalid device ordinal\n"},
 		evidence: map[string]string{"nvidia-smi-n2.txt": "Unable to determine the device handle for GPU0000:04:00.0: Unknown Error\n"},
-		want:     []string{"gpu-off-bus"}, root: "node n2",
+		want:     []string{"gpu-off-bus"}, root: "rank 7, node n2",
 	},
 	{
 		name:     "a process finds one GPU less where one does not start",
 		logs:     map[string]string{"error-1-n2.out": greeted("n2", 4) + "[rank7]: Traceback (most recent call last):\n[rank7]:   File \"/w/t.py\", line 4, in <module>\n[rank7]:     main()\n[rank7]: RuntimeError: CUDA error: invalid device ordinal\n"},
 		evidence: map[string]string{"dmesg-n2.txt": "[Wed Jun  4 10:00:12 2025] NVRM: GPU 0000:04:00.0: RmInitAdapter failed! (0x26:0x65:0x1)\n"},
-		want:     []string{"gpu-off-bus"}, root: "node n2",
+		want:     []string{"gpu-off-bus"}, root: "rank 7, node n2",
 	},
 	{
 		name:     "a GPU that does not start beside those of the job",

@@ -415,25 +415,24 @@ func (f *Facts) rasWorld(snapshots []*ras.Snapshot) {
 	}
 }
 
-// commsWorld takes the world size from NCCL's own lines, where nothing states it: a collective of the default group is under way, so its
-// communicator was made, and a process has no larger one. That holds for processes whose lines are here from the start: all of them
-// must have one of that size, who waits in the default group must be the same rank of it, and it must leave room for every rank that
-// appears.
+// commsWorld takes the world size from NCCL's own lines, where nothing states it: no process has a larger communicator than that of all
+// ranks. That holds for processes whose lines are here from the start, and where most members of it are here, as they made it. All of them
+// must have one of that size, and it must leave room for every rank that appears. Where two processes are the same rank of such a communicator there are several of that size, or the job was
+// started again: then who waits in the default group must be the same rank of it.
 func (f *Facts) commsWorld(obs *worker.Observations) {
 	if f.Job.WorldSize > 0 || f.NCCL == nil {
 		return
 	}
 	world := 0
 	var at worker.At
-	ranks := map[int]bool{} // of the largest communicators
+	ranks := map[int]*nccl.Proc{} // of the largest communicators
+	twice, begun := false, false
 	for _, l := range f.NCCL.Logs {
 		for _, p := range l.Procs {
-			if len(p.Addrs) == 0 && len(p.Networks) == 0 {
-				continue // its first lines are not here
-			}
+			first := len(p.Addrs) > 0 || len(p.Networks) > 0 // its first lines are here
 			var largest *nccl.Comm
 			for _, c := range p.Comms {
-				if largest == nil || c.NRanks > largest.NRanks {
+				if (largest == nil || c.NRanks > largest.NRanks) && (first || c.Ready.Known()) {
 					largest = c
 				}
 			}
@@ -445,13 +444,16 @@ func (f *Facts) commsWorld(obs *worker.Observations) {
 			case largest.NRanks != world:
 				return
 			}
-			ranks[largest.Rank] = true
+			begun = begun || first
+			other := ranks[largest.Rank]
+			twice = twice || other != nil && (other.Host != p.Host || other.Pid != p.Pid)
+			ranks[largest.Rank] = p
 		}
 	}
-	waits := slices.ContainsFunc(obs.States, func(s worker.State) bool {
-		return s.Group.Known && (s.Group.GUID == "0" || s.Group.Desc == "default_pg") && s.Enqueued > 0 && ranks[s.Who().Global]
+	proven := !twice && world > 0 && (begun || 2*len(ranks) > world) || slices.ContainsFunc(obs.States, func(s worker.State) bool {
+		return s.Group.Known && (s.Group.GUID == "0" || s.Group.Desc == "default_pg") && s.Enqueued > 0 && ranks[s.Who().Global] != nil
 	})
-	if !waits || world > MaxWorld {
+	if !proven || world > MaxWorld {
 		return
 	}
 	f.Job.WorldSize, f.Job.WorldFrom, f.Job.WorldEvidence = world, "the largest communicator of NCCL's own lines", &at
