@@ -142,8 +142,8 @@ type Coverage struct {
 	RanksSeen       int       `json:"ranks_seen"`
 	RanksStateKnown int       `json:"ranks_state_known"`
 	RanksMissing    []int     `json:"ranks_missing"`
-	ExpectedFrom    string    `json:"expected_from"` // what states the expected numbers; "" = unknown
-	FilesMissing    []string  `json:"files_missing"` // holes in a file-name series
+	ExpectedFrom    string    `json:"expected_from"`  // what states the expected numbers; "" = unknown
+	FilesMissing    []string  `json:"files_missing"`  // holes in a file-name series
 	Gaps            []string  `json:"gaps,omitempty"` // what else is missing, or may be, in a few words each
 	Truncated       []CutFile `json:"truncated"`
 	TimeFrom        *string   `json:"time_from"`
