@@ -377,6 +377,20 @@ func TestWhatAnArchiveMayUnpackToIsConfigured(t *testing.T) {
 	warned(t, s, "unpacks to more than 12000 bytes", "limits.unpack_mb")
 }
 
+// inMemory is a directory of a test that makes thousands of them: in memory, where the machine has such, which is ten times as fast.
+func inMemory(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "archive-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
 func FuzzArchive(f *testing.F) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -386,7 +400,7 @@ func FuzzArchive(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Add([]byte("PK\x03\x04"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		dir := t.TempDir()
+		dir := inMemory(t)
 		spool := filepath.Join(dir, "spool")
 		if err := os.Mkdir(spool, 0o755); err != nil {
 			t.Fatal(err)

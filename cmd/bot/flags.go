@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"faultline/config"
+	"faultline/messages/redact"
 )
 
 // common are the flags that several commands share.
@@ -61,10 +62,26 @@ func (c *common) load(stderr io.Writer) (config.Config, *slog.Logger, error) {
 	if err := cfg.Validate(); err != nil {
 		return cfg, nil, usage("%v", err)
 	}
-	opts := &slog.HandlerOptions{Level: cfg.Logging.SlogLevel()}
-	var handler slog.Handler = slog.NewTextHandler(stderr, opts)
-	if cfg.Logging.Format == "json" {
-		handler = slog.NewJSONHandler(stderr, opts)
+	return cfg, logger(stderr, cfg.Logging.SlogLevel(), cfg.Logging.Format), nil
+}
+
+// logger writes the program's own log, without secrets: errors quote what servers and files say.
+func logger(w io.Writer, level slog.Level, format string) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: maskAttr}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(w, opts))
 	}
-	return cfg, slog.New(handler), nil
+	return slog.New(slog.NewTextHandler(w, opts))
+}
+
+func maskAttr(_ []string, a slog.Attr) slog.Attr {
+	if k := a.Value.Kind(); k != slog.KindString && k != slog.KindAny {
+		return a
+	}
+	// The name goes with the value: it may be what says that it is a secret.
+	text := a.Value.String()
+	if _, masked, _ := strings.Cut(redact.String(a.Key+"=\n"+text), "\n"); a.Value.Kind() == slog.KindString || masked != text {
+		a.Value = slog.StringValue(masked)
+	}
+	return a
 }

@@ -37,7 +37,7 @@ func (d *demo) web(ctx context.Context, e env, inc *simulate.Incident) (code int
 	}
 	defer func() { err = errors.Join(err, look.Close()) }()
 
-	log := slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := logger(e.err, slog.LevelWarn, "text")
 	s, err := newService(ctx, webConfig(dir, url), log)
 	if err != nil {
 		return exitUnreadable, err
