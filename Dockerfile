@@ -2,27 +2,30 @@
 #
 #   docker build -t faultline .
 #   docker run --rm -v "$PWD/logs-4242:/logs:ro" faultline diagnose /logs
-#   docker run -v faultline:/data -v /var/log/slurm:/var/log/slurm:ro -v "$PWD/faultline.yaml:/faultline.yaml:ro" \
+#   docker run -v faultline:/var/lib/faultline -v /var/log/slurm:/var/log/slurm:ro -v "$PWD/faultline.yaml:/faultline.yaml:ro" \
 #     -e SLACK_APP_TOKEN -e SLACK_BOT_TOKEN faultline serve --config /faultline.yaml
 
-FROM golang:1.26.8-bookworm AS build
+# Pin it by digest where you build for others: docker build --build-arg GO=golang:1.26.8-bookworm@sha256:… (docker manifest inspect has it).
+ARG GO=golang:1.26.8-bookworm
+FROM ${GO} AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download && go mod verify
 COPY . .
 ARG VERSION=0.1.0
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/bot ./cmd/bot \
- && mkdir -m 1777 /out/tmp && mkdir -p /out/data && chown 65532:65532 /out/data
+ && mkdir -m 1777 /out/tmp && mkdir -p /out/lib/faultline && chown 65532:65532 /out/lib/faultline
 
 FROM scratch
 COPY --from=build /out/bot /bot
 # Slack and S3 are reached over TLS: the authorities of the image that built the binary.
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
-# Archives are unpacked below /tmp; what must survive is below /data: mount a volume there.
+# Archives are unpacked below /tmp; what must survive is below /var/lib/faultline, the folder of the
+# documents and of the example configuration: mount a volume there. A fresh one takes over its owner.
 COPY --from=build /out/tmp /tmp
-COPY --from=build --chown=65532:65532 /out/data /data
-ENV XDG_STATE_HOME=/data
-VOLUME /data
+COPY --from=build --chown=65532:65532 /out/lib /var/lib
+ENV XDG_STATE_HOME=/var/lib
+VOLUME /var/lib/faultline
 USER 65532:65532
 ENTRYPOINT ["/bot"]
 CMD ["help"]

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"faultline/chat/slack"
+	"faultline/config"
 	"faultline/fetch/spool"
 	"faultline/store/blob"
 	"faultline/workflow"
@@ -36,15 +37,9 @@ func (d *doctor) configuration(context.Context) {
 	if len(d.cfg.Clusters) == 0 {
 		d.warn("config", "there are no clusters, so the bot finds no logs by itself and people have to upload them: list clusters with logs.roots.")
 	}
-	if st, err := os.Stat(d.file); d.file != "" && err == nil && st.Mode().Perm()&0o077 != 0 && literalTokens(d.file) {
-		d.warn("config", "%s holds tokens and others on this machine may read it: chmod 600 %s, or read them from the environment.", d.file, d.file)
+	if told := config.Exposed(d.file); told != "" {
+		d.warn("config", "%s", told)
 	}
-}
-
-// literalTokens says whether the file itself holds a token.
-func literalTokens(file string) bool {
-	raw, err := os.ReadFile(file)
-	return err == nil && (bytes.Contains(raw, []byte("xoxb-")) || bytes.Contains(raw, []byte("xapp-")))
 }
 
 func count(n int, noun string) string {

@@ -38,6 +38,9 @@ Exit code: 0 after a stop; 1 when it cannot work; 2 wrong usage.`,
 			if err != nil {
 				return exitUsage, err
 			}
+			if told := config.Exposed(c.configFile); told != "" {
+				log.Warn(told)
+			}
 			if c.configFile == "" { // the tokens of the environment, as the example configuration takes them
 				cfg.Slack.AppToken = config.Secret(os.Getenv("SLACK_APP_TOKEN"))
 				cfg.Slack.BotToken = config.Secret(os.Getenv("SLACK_BOT_TOKEN"))
