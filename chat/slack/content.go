@@ -3,8 +3,11 @@ package slack
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
+	"strings"
 
 	"faultline/messages/blockkit"
 	"faultline/workflow"
@@ -44,12 +47,16 @@ type forms struct {
 	raw   []byte // the payload, with its links
 	notes []string
 	level int // of the form that was made last
+	// pointed are the blocks that Slack named when it refused the message as it was written.
+	pointed map[int]bool
 }
 
 // Levels of forms.
 const (
 	asWritten = iota
 	fitted
+	withoutRefused // what Slack pointed at, and tables, as preformatted lines
+	withoutBlocks  // every block with text as preformatted lines
 	plainText
 	noForm
 )
@@ -67,6 +74,8 @@ func (f *forms) next(m *Metrics) (content, bool) {
 		switch f.level {
 		case fitted:
 			m.PostDegraded.WithLabelValues("fit").Inc()
+		case withoutRefused, withoutBlocks:
+			m.PostDegraded.WithLabelValues("lines").Inc()
 		case plainText:
 			m.PostDegraded.WithLabelValues("plain").Inc()
 		}
@@ -122,7 +131,18 @@ func (f *forms) make(level int) (content, error) {
 			return content{}, err
 		}
 	}
-	if level == fitted {
+	if level >= withoutRefused {
+		shift := 0
+		if c.blocks != nil {
+			shift = len(notes) // remarks stand in front of the blocks that Slack counts; they are counted too
+		}
+		if c, err = c.simple(func(i int, b blockkit.Block) bool {
+			return i >= shift && (level == withoutBlocks || f.pointed[i] || blockkit.IsTable(b))
+		}); err != nil {
+			return content{}, err
+		}
+	}
+	if level >= fitted {
 		return c.fit()
 	}
 	return c, nil
@@ -144,6 +164,42 @@ func (c content) withNote(note string) (content, error) {
 	}
 	c.blocks, err = json.Marshal(append([]json.RawMessage{remark}, list...))
 	return c, err
+}
+
+// pointer is how Slack names a block that it refuses.
+var pointer = regexp.MustCompile(`/blocks/(\d+)`)
+
+// refused notes which blocks Slack named.
+func (f *forms) refused(err error) {
+	var api *APIError
+	if f.level != asWritten+1 || !errors.As(err, &api) {
+		return
+	}
+	for _, m := range pointer.FindAllStringSubmatch(strings.Join(api.Messages, " "), -1) {
+		if i, err := strconv.Atoi(m[1]); err == nil {
+			if f.pointed == nil {
+				f.pointed = map[int]bool{}
+			}
+			f.pointed[i] = true
+		}
+	}
+}
+
+// simple turns blocks into preformatted lines.
+func (c content) simple(at func(int, blockkit.Block) bool) (content, error) {
+	var m blockkit.Message
+	if err := json.Unmarshal(c.raw(), &m); err != nil {
+		return c, fmt.Errorf("reading the blocks of a post: %w", err)
+	}
+	m = blockkit.Simple(m, at)
+	if len(m.Blocks) == 0 {
+		return c, nil
+	}
+	var err error
+	if c.blocks, err = json.Marshal(m.Blocks); err != nil {
+		return c, fmt.Errorf("writing simple blocks: %w", err)
+	}
+	return c, nil
 }
 
 // fit makes it small enough.

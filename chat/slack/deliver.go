@@ -166,6 +166,7 @@ func (s *Sender) attempt(ctx context.Context, p workflow.Post, at place, f *form
 			return r, err
 		}
 		s.Log.Warn("Slack refused the form of a post; a simpler one is tried", "post", p.ID, "kind", p.Kind, "err", err)
+		f.refused(err)
 		refused = err
 	}
 }
@@ -270,6 +271,13 @@ var (
 	passing = set("service_unavailable request_timeout team_added_to_org external_channel_migrating http_408 http_502 http_503 temporarily_unavailable")
 )
 
+// absent are the codes of nowhere that Slack also gives for a while: the bot was just invited, or a channel is just being moved. A post
+// that opens a case would take the case with it, so it is tried again for some minutes.
+var absent = set("not_in_channel channel_not_found")
+
+// absentAttempts bounds that: with the pauses between attempts about two minutes.
+const absentAttempts = 6
+
 func set(words string) map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(words) {
@@ -302,7 +310,7 @@ func (s *Sender) after(ctx context.Context, p workflow.Post, r result, err error
 	case errors.As(err, &unclear):
 		ids, _ := s.sentFiles(p.ID)
 		s.resolve(ctx, p, ids, err)
-	case errors.As(err, &unsent), passing[c]:
+	case errors.As(err, &unsent), passing[c], absent[c] && p.Attempts < absentAttempts:
 		s.count(p, "retried")
 		s.putBack(ctx, p, backoff(p.Attempts), err.Error(), false)
 	case locked[c]:

@@ -538,7 +538,7 @@ func TestAMessageThatSlackWouldRefuseIsMadeSimplerRatherThanDropped(t *testing.T
 func TestAMessageThatSlackRefusesAllTheSameIsMadeSimpler(t *testing.T) {
 	for _, answer := range []string{"invalid_blocks", "msg_blocks_too_long", "msg_too_long", "something_nobody_has_seen"} {
 		g := newStage(t, sim.Options{ValidateMessage: func(raw json.RawMessage) []sim.Problem {
-			if bytes.Contains(raw, []byte(`"section"`)) {
+			if bytes.Contains(raw, []byte(`"blocks":[{`)) {
 				return []sim.Problem{{Pointer: "/blocks/0", Text: "refused", Code: answer}}
 			}
 			return nil
@@ -548,6 +548,45 @@ func TestAMessageThatSlackRefusesAllTheSameIsMadeSimpler(t *testing.T) {
 		if got := g.texts(sim.Training); len(got) != 1 || !strings.Contains(got[0], "text of a") || !strings.Contains(got[0], "refused the layout") {
 			t.Errorf("%s: posted %q", answer, got)
 		}
+	}
+}
+
+func TestABlockThatSlackRefusesBecomesLinesAndTheOthersStay(t *testing.T) {
+	g := newStage(t, sim.Options{ValidateMessage: func(raw json.RawMessage) []sim.Problem {
+		if bytes.Contains(raw, []byte(`"data_table"`)) {
+			return []sim.Problem{{Pointer: "/blocks/1/rows", Text: "refused"}}
+		}
+		return nil
+	}})
+	raw, err := json.Marshal(blockkit.Message{Text: "text", Blocks: blockkit.Blocks{
+		blockkit.Section{Text: blockkit.Plain("first")},
+		blockkit.DataTable{Caption: "Evidence", Rows: []blockkit.Row{{blockkit.RawText{Text: "file"}, blockkit.RawText{Text: "line"}}, {blockkit.RawText{Text: "rank-3.log"}, blockkit.RawText{Text: "4711"}}}},
+		blockkit.Section{Text: blockkit.Plain("last")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.add(workflow.Post{Key: "a", Payload: raw})
+	g.drain()
+	posted := g.slack.All(sim.Training)
+	if len(posted) != 1 {
+		t.Fatalf("%d messages", len(posted))
+	}
+	got := string(posted[0].Blocks)
+	for _, want := range []string{`"section"`, "first", "last", "rich_text_preformatted", "rank-3.log", "4711", "Evidence"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in %s", want, got)
+		}
+	}
+}
+
+func TestAChannelThatIsMissingForAWhileKeepsItsCase(t *testing.T) {
+	g := newStage(t, sim.Options{})
+	g.slack.AddFault(sim.Fault{Method: "chat.postMessage", Times: 2, Do: sim.Refuse, Error: "not_in_channel"})
+	g.add(workflow.Post{Key: workflow.KeyCase}, workflow.Post{Key: "verdict-1", Thread: workflow.KeyCase})
+	g.drain()
+	g.want(sim.Training, "text of "+workflow.KeyCase, "text of verdict-1")
+	if len(g.refused) != 0 {
+		t.Errorf("given up: %q", g.refused)
 	}
 }
 
