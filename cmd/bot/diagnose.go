@@ -224,6 +224,13 @@ func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths [
 	case len(paths) > 0:
 		return d.named(ctx, e, cfg, paths, dir, in)
 	}
+	if d.cluster != "" && !knows(cfg, d.cluster) {
+		var names []string
+		for _, c := range cfg.Clusters {
+			names = append(names, c.Name)
+		}
+		return workflow.Collection{}, usage("--cluster %s: no cluster of that name is configured; there is %s", d.cluster, strings.Join(names, ", "))
+	}
 	logs, err := sources(ctx, cfg, dir, takenIn(dir), spool.Options{})
 	if err != nil {
 		return workflow.Collection{}, err

@@ -19,7 +19,7 @@ var doctorCommand = command{
 	short:    "check everything that the bot needs, and say how to mend it",
 	long: `
 Checks the configuration, the tokens and what they may do, the connection to Slack, the store and its disk, the
-archive, the clocks and the logs of the clusters. It changes nothing but a probe object in the archive, which it
+archive, the clocks, the logs of the clusters and whether their SLURM answers. It changes nothing but a probe object in the archive, which it
 removes again, and a probe file in the data directory. Each line says OK, WARN (something that you may miss) or FAIL
 (the bot cannot work), and how to mend it. The bot may run.
 
@@ -96,7 +96,7 @@ type doctor struct {
 const checkTime = 30 * time.Second
 
 func (d *doctor) all(ctx context.Context, cluster, job string) {
-	checks := []func(context.Context){d.configuration, d.slack, d.socket, d.clock, d.dataDir, d.store, d.running, d.archive, d.clusters}
+	checks := []func(context.Context){d.configuration, d.slack, d.socket, d.clock, d.dataDir, d.store, d.running, d.archive, d.clusters, d.schedulers}
 	if job != "" {
 		checks = append(checks, func(ctx context.Context) { d.job(ctx, cluster, job) })
 	}

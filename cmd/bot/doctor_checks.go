@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -54,10 +55,17 @@ func (d *doctor) client() (*slack.Client, error) {
 	return slack.NewClient(slack.Config{BotToken: c.BotToken, AppToken: c.AppToken, APIURL: c.APIURL}, slack.NewMetrics(nil), slog.New(slog.DiscardHandler), d.now)
 }
 
+// unslacked says that the bot is not set up for Slack at all.
+func (d *doctor) unslacked() bool { return d.cfg.Slack.BotToken == "" && d.cfg.Slack.AppToken == "" }
+
 // slack checks the tokens and what they may do.
 func (d *doctor) slack(ctx context.Context) {
 	if d.cfg.Slack.Mode != "socket" && d.cfg.Slack.SigningSecret == "" {
 		d.fail("slack", "slack.mode is %s and there is no signing secret: it is on the page “Basic Information” of the app.", d.cfg.Slack.Mode)
+	}
+	if d.unslacked() {
+		d.warn("slack", "there are no tokens: bot diagnose works without them, bot serve does not (docs/operations.md).")
+		return
 	}
 	client, err := d.client()
 	if err != nil {
@@ -94,7 +102,9 @@ func (d *doctor) clock(ctx context.Context) {
 	if api == "" {
 		api = "https://slack.com/api/"
 	}
-	d.skew(ctx, "Slack", api)
+	if !d.unslacked() {
+		d.skew(ctx, "Slack", api)
+	}
 	switch a := d.cfg.Archive; {
 	case a.Bucket == "":
 	case a.Endpoint != "":
@@ -358,6 +368,39 @@ func (d *doctor) clusters(context.Context) {
 				d.fail("cluster", "%s: %s may not be read by this account: add it to the group that may.", c.Name, root)
 			default:
 				d.fail("cluster", "%s: %s: %v.", c.Name, root, err)
+			}
+		}
+	}
+}
+
+// schedulers asks each cluster's SLURM whether it answers, as the account that runs this.
+func (d *doctor) schedulers(ctx context.Context) {
+	if !slices.ContainsFunc(d.cfg.Clusters, func(c config.Cluster) bool { return c.Slurm.Asked() }) {
+		return
+	}
+	temp, remove, err := scratch()
+	if err != nil {
+		d.fail("slurm", "%v.", err)
+		return
+	}
+	defer remove()
+	logs, err := sources(ctx, d.cfg, temp, takenIn(temp), spool.Options{})
+	if err != nil {
+		d.fail("slurm", "%v.", err)
+		return
+	}
+	defer logs.Close()
+	for i := range logs.Clusters {
+		c := &logs.Clusters[i]
+		if c.Ask == nil {
+			continue
+		}
+		for _, b := range c.Ask.Backends {
+			switch err := b.Answers(ctx); {
+			case err != nil:
+				d.fail("slurm", "%s: %s. Check that this account can run the commands, and SLURM_CONF.", c.Name, strings.ReplaceAll(strings.TrimSuffix(timedOut(err), "."), "\n", "; "))
+			default:
+				d.ok("slurm", "%s: %s answer.", c.Name, b)
 			}
 		}
 	}

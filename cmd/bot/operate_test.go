@@ -176,6 +176,7 @@ func TestCommandsOfOperatorsSayWhatIsWrong(t *testing.T) {
 		{"data: {postgres: 'host=x'}\n", []string{"backup", "x"}, exitUsage, "pg_dump"},
 		{empty, []string{"doctor", "x"}, exitUsage, "no argument"},
 		{empty, []string{"doctor", "--cluster", "nope", "--job", "1"}, exitUsage, "--cluster nope"},
+		{empty + "clusters: [{name: west, logs: {roots: [/tmp]}}]\n", []string{"diagnose", "--cluster", "nope", "--job", "1"}, exitUsage, "no cluster of that name is configured; there is west"},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) { here(t, "", c.yaml, c.args...).want(t, c.code, c.want) })
 	}

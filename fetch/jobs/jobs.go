@@ -177,11 +177,16 @@ func (f *Fetcher) locate(ctx context.Context, c *Cluster, job string) (workflow.
 	}
 	if err != nil {
 		found, nerr := f.byName(ctx, c, job)
-		for _, b := range c.Ask.Backends {
-			found.Searched = append(found.Searched, b.String())
+		if errors.Is(err, slurm.ErrUnknown) { // else they were not searched
+			for _, b := range c.Ask.Backends {
+				found.Searched = append(found.Searched, b.String())
+			}
 		}
-		if !errors.Is(err, slurm.ErrUnknown) {
+		switch {
+		case !errors.Is(err, slurm.ErrUnknown):
 			found.Notes = append(found.Notes, known.notes...)
+		case len(found.Places) == 0:
+			found.Notes = append(found.Notes, fmt.Sprintf("The cluster %s knows no job %s: check the number, or its accounting keeps jobs for a shorter time.", c.Name, job))
 		}
 		return found, nerr
 	}

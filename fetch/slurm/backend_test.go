@@ -323,3 +323,5 @@ func TestAccountingThatHasNotSettledIsAskedForAgain(t *testing.T) {
 		t.Errorf("an old job was waited for: %v, %v", slept, err)
 	}
 }
+
+func (f *told) Answers(context.Context) error { return f.err }

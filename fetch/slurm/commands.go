@@ -21,6 +21,8 @@ type Backend interface {
 	Nodes(ctx context.Context, nodes []string) (string, error)
 	// Script is the batch script; ErrUnknown where the cluster does not keep it or shows it to others only.
 	Script(ctx context.Context, id ID) (string, error)
+	// Answers says whether the cluster can be asked at all; nil = it can.
+	Answers(ctx context.Context) error
 	// Deaths are the jobs that ended badly in a window.
 	Deaths(ctx context.Context, from, to time.Time) ([]Death, error)
 	String() string
@@ -87,6 +89,18 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
+// A cluster that works answers what is asked first within a moment; one that does not is not waited for. Where the accounting
+// did not answer, the controller is given less.
+const (
+	firstAnswer  = 5 * time.Second
+	secondAnswer = 4 * time.Second
+)
+
+// asked bounds a question, and says so in words where it was given up.
+func asked(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, fmt.Errorf("there was no answer within %s", d))
+}
+
 // Jobs implements Backend: accounting first, for it knows steps and runs and forgets nothing; the controller for what the
 // accounting of that version does not say, or where there is none.
 func (c *Commands) Jobs(ctx context.Context, id ID) ([]Job, error) {
@@ -98,7 +112,7 @@ func (c *Commands) Jobs(ctx context.Context, id ID) ([]Job, error) {
 	if len(jobs) > 0 && settledAndWhole(jobs) {
 		return only(jobs, id)
 	}
-	live, liveErr := c.showJob(ctx, id)
+	live, liveErr := c.live(ctx, id, err)
 	switch {
 	case len(jobs) == 0 && len(live) == 0:
 		if err != nil && !errors.Is(err, ErrUnknown) {
@@ -117,6 +131,16 @@ func (c *Commands) Jobs(ctx context.Context, id ID) ([]Job, error) {
 		complement(jobs, assemble(live, "scontrol", 0))
 	}
 	return only(jobs, id)
+}
+
+// live asks the controller, not for long where the accounting did not answer.
+func (c *Commands) live(ctx context.Context, id ID, failed error) ([]Record, error) {
+	if failed == nil || errors.Is(failed, ErrUnknown) {
+		return c.showJob(ctx, id)
+	}
+	quick, cancel := asked(ctx, secondAnswer)
+	defer cancel()
+	return c.showJob(quick, id)
 }
 
 // settledAndWhole says that the controller can add nothing.
@@ -234,7 +258,9 @@ func (c *Commands) fields(ctx context.Context) (map[string]bool, error) {
 	if c.listed != nil {
 		return c.listed, nil
 	}
-	out, err := c.run(ctx, "sacct", "-e")
+	quick, cancel := asked(ctx, firstAnswer)
+	defer cancel()
+	out, err := c.run(quick, "sacct", "-e")
 	if err != nil {
 		return nil, err
 	}
@@ -324,6 +350,24 @@ func (c *Commands) Script(ctx context.Context, id ID) (string, error) {
 		return ("#!" + script)[:min(len(script)+2, maxScript)], nil
 	}
 	return "", refused
+}
+
+// Answers implements Backend. Accounting may be switched off: then the controller alone has to answer.
+func (c *Commands) Answers(ctx context.Context) error {
+	_, err := c.fields(ctx)
+	quick, cancel := asked(ctx, secondAnswer)
+	defer cancel()
+	out, liveErr := c.run(quick, "scontrol", "ping")
+	switch {
+	case liveErr != nil:
+		return errors.Join(err, liveErr)
+	case out.Code != 0 || !strings.Contains(string(out.Stdout), " UP"):
+		return c.failed("scontrol ping", source.Output{Code: out.Code, Stderr: append(out.Stderr, out.Stdout...)})
+	}
+	if err != nil && strings.Contains(err.Error(), "accounting storage is disabled") {
+		return nil
+	}
+	return err
 }
 
 // died are the states that a window is searched for; cancellations are people's own.

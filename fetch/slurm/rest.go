@@ -357,6 +357,12 @@ func (r *REST) Script(ctx context.Context, id ID) (string, error) {
 	return "", fmt.Errorf("%w's batch script", ErrUnknown)
 }
 
+// Answers implements Backend.
+func (r *REST) Answers(ctx context.Context) error {
+	_, err := r.discover(ctx)
+	return err
+}
+
 // Deaths implements Backend.
 func (r *REST) Deaths(ctx context.Context, from, to time.Time) ([]Death, error) {
 	v, err := r.discover(ctx)

@@ -31,7 +31,7 @@ func (Local) Run(ctx context.Context, argv ...string) (source.Output, error) {
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return out, fmt.Errorf("%s did not answer: %w", program(argv), ctx.Err())
+		return out, fmt.Errorf("%s did not answer: %w", program(argv), context.Cause(ctx))
 	case errors.As(err, &exit):
 		out.Code = exit.ExitCode()
 	case err != nil:

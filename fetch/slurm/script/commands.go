@@ -353,6 +353,7 @@ func (in *reader) sourced(s *state, name string, args []string) {
 }
 
 func (in *reader) unread(name string, err error) {
+	in.unsure = true
 	text := in.plain(name)
 	if errors.Is(err, errNotRead) {
 		in.unknown("the script runs " + text + ", which cannot be read")
@@ -391,7 +392,8 @@ func (in *reader) srun(s *state, argv []string, redirs []*syntax.Redirect) {
 	step := s.child()
 	step.step, step.srun, step.nodes, step.tasks = true, n, o.nodes, o.tasks
 	step.mounts = append(slices.Clone(s.mounts), o.mounts...)
-	if s.maybe {
+	in.unsure = in.unsure || s.maybe
+	if in.unsure {
 		step.srun = -1
 	}
 	perhaps := step.clone()

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ type reader struct {
 	names   map[rune]string   // of what comes from outside
 	steps   int
 	sruns   int
+	unsure  bool // an srun may not have been reached, or not in order: those behind it have no number
 }
 
 // function is one of the script's own.
@@ -72,6 +74,9 @@ func (in *reader) stmt(s *state, stmt *syntax.Stmt) {
 		return
 	}
 	in.redirections(s, stmt)
+	if stmt.Background && callsSrun(stmt) {
+		in.unsure = true
+	}
 	switch x := stmt.Cmd.(type) {
 	case *syntax.CallExpr:
 		in.callExpr(s, x, stmt.Redirs)
@@ -101,6 +106,15 @@ func (in *reader) stmt(s *state, stmt *syntax.Stmt) {
 	case *syntax.CoprocClause:
 		in.stmt(s.clone(), x.Stmt)
 	}
+}
+
+func callsSrun(stmt *syntax.Stmt) bool {
+	for n := range syntax.Preorder(stmt) {
+		if l, ok := n.(*syntax.Lit); ok && path.Base(l.Value) == "srun" {
+			return true
+		}
+	}
+	return false
 }
 
 func (in *reader) binary(s *state, x *syntax.BinaryCmd) {

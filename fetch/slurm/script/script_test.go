@@ -111,6 +111,21 @@ func TestWhatComesFromOutside(t *testing.T) {
 	}
 }
 
+// The number of an srun is known only where all before it are certain to have run in order.
+func TestWhichSrunItIs(t *testing.T) {
+	for script, want := range map[string]int{
+		"srun -o a ./a\n": 0,
+		"IP=$(srun -N1 hostname -i)\nsrun -o a ./a\n":     1,
+		"srun ./b &\nsrun -o a ./a\n":                     -1,
+		"if [ -f x ]; then srun ./b; fi\nsrun -o a ./a\n": -1,
+		"bash gone.sh\nsrun -o a ./a\n":                   -1,
+	} {
+		if r := Read("#!/bin/bash\n"+script, facts(nil)); len(r.Outputs) != 1 || r.Outputs[0].Srun != want {
+			t.Errorf("%q: %+v, want %d", script, r.Outputs, want)
+		}
+	}
+}
+
 func TestHeader(t *testing.T) {
 	r := Read("#!/bin/bash\n#SBATCH -N 4 -o slurm-%j.out\n#SBATCH --error=err/%x_%j.err  # where errors go\n#SBATCH -D /data\n#SBATCH --open-mode=append\nset -e\n#SBATCH -o late\n", Facts{})
 	if r.Out != "slurm-%j.out" || r.Err != "err/%x_%j.err" || r.Dir != "/data" || !r.Append {
