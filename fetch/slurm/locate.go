@@ -142,7 +142,7 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script Script) (Lo
 			out.unseen(script.Err)
 		}
 		for _, u := range own.Unknown {
-			out.gap("what "+clip(u)+" may hold", capital(u)+".")
+			out.gap("perhaps more logs: "+u, capital(u)+".")
 		}
 	}
 	out.covers(r)

@@ -192,8 +192,8 @@ func (o *options) read(list []string, header bool) int {
 			if w == "--" {
 				return i + 1
 			}
-			if open(w) && !strings.Contains(w, "/") {
-				o.unknown = append(o.unknown, w) // options, or the program
+			if open(w) && !strings.Contains(w, "/") && o.out == "" && o.err == "" {
+				o.unknown = append(o.unknown, w) // options, or the program; who states a log states it once
 				continue
 			}
 			return i
