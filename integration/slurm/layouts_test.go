@@ -129,6 +129,45 @@ func TestLayouts(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d layouts", found, len(chosen))
+	t.Run("an ordinary account", func(t *testing.T) { c.stranger(t, bot, config, home) })
+}
+
+// stranger looks as an account to which SLURM shows no scripts of others: the script is said to be unseen, or the file that was
+// submitted is read instead.
+func (c *cluster) stranger(t *testing.T, bot, config, home string) {
+	t.Helper()
+	l := layout{name: "stranger", script: "chmod 700 job.sh; srun -o sub-%n.log $PWD/work.sh", sbatch: []string{"--output=sl-%j.out"}}
+	open := layout{name: "stranger-open", script: l.script[len("chmod 700 job.sh; "):], sbatch: l.sbatch}
+	hidden, shown := c.lays(t, l, home), c.lays(t, open, home)
+	c.ended(t, hidden)
+	c.ended(t, shown)
+	tools := filepath.Join(c.work, "tools")
+	folder(t, tools, c.user)
+	raw, err := os.ReadFile(bot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(tools, "bot"), string(raw), 0o755)
+	conf, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(tools, "bot.yaml"), string(conf), 0o644)
+	look := func(id string) string {
+		cmd := exec.Command(filepath.Join(tools, "bot"), "diagnose", "--config", filepath.Join(tools, "bot.yaml"), "--job", id)
+		cmd.Dir = tools
+		const somebody = 64321
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
+		cmd.Env = append(os.Environ(), "HOME="+tools, "TMPDIR=/tmp")
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	if said := strings.Join(strings.Fields(look(hidden.id)), " "); !strings.Contains(said, "I could not see it") || !strings.Contains(said, "because") || strings.Contains(said, "Missing Nothing") {
+		t.Error(look(hidden.id))
+	}
+	if said := strings.Join(strings.Fields(look(shown.id)), " "); strings.Contains(said, "I could not see it") || !strings.Contains(said, "as it is now") {
+		t.Error(look(shown.id))
+	}
 }
 
 // lays submits a layout as the ordinary user.
