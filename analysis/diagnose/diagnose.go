@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -151,11 +153,15 @@ func (b *builder) coverage() {
 	out.NodesExpected = c.NodesExpected
 	out.NodesSeen, out.NodesMissing = orEmpty(c.NodesSeen), orEmpty(c.NodesMissing)
 	out.RanksExpected = optional(c.RanksExpected)
-	out.RanksMissing = c.RanksMissing
+	out.RanksMissing, out.ExpectedFrom = c.RanksMissing, c.From
+	if b.s.Graph.Shape != waitfor.NoHang && len(c.RanksUnseen) > 0 {
+		out.RanksMissing = c.RanksUnseen
+		out.ExpectedFrom = cmp.Or(c.From, fmt.Sprintf("at least %d ranks: %s", f.Job.Least, f.Job.LeastFrom))
+	}
 	if out.RanksMissing == nil {
 		out.RanksMissing = []int{}
 	}
-	out.ExpectedFrom, out.FilesMissing = c.From, orEmpty(c.FilesMissing)
+	out.FilesMissing = orEmpty(c.FilesMissing)
 	out.Truncated = c.Cut
 	if out.Truncated == nil {
 		out.Truncated = []incident.CutFile{}

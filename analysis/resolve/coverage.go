@@ -64,7 +64,7 @@ func (f *Facts) coverage(in Input) {
 	if c.RanksExpected > 0 && c.From == "" {
 		c.From = f.Job.WorldFrom
 	}
-	for i := range c.RanksExpected {
+	for i := range f.Job.AtLeast() {
 		// A line about a rank (srun's, torchrun's) is not a line of it.
 		if own[i] {
 			continue
@@ -72,6 +72,10 @@ func (f *Facts) coverage(in Input) {
 		if r := f.byRank[i]; r == nil || (r.Lines == 0 && len(r.Pending) == 0 && r.Dump == nil && r.Notified == nil && r.Recorded == nil) {
 			c.RanksMissing = append(c.RanksMissing, i)
 		}
+	}
+	if c.RanksExpected == 0 {
+		// Of those that must exist one may have written lines without its number.
+		c.RanksUnseen, c.RanksMissing = c.RanksMissing, nil
 	}
 	c.ranksNamed = len(c.RanksMissing) < c.RanksExpected
 	if !c.ranksNamed {

@@ -115,6 +115,8 @@ type JobFacts struct {
 	WorldSize                       int
 	WorldFrom                       string     // what states the world size
 	WorldEvidence                   *worker.At // nil when the operator states it
+	Least                           int        // how many ranks there are at least, where WorldSize is not known; see least
+	LeastFrom                       string     // what proves it
 	PerNode                         int
 	TP, CP, EP, DP, PP              int
 	Versions                        []incident.NameOf
@@ -401,6 +403,7 @@ type Coverage struct {
 	NodesMissing  []string
 	RanksExpected int // 0 unknown
 	RanksMissing  []int
+	RanksUnseen   []int // those that must exist where no number is stated, and of which no line is known; see JobFacts.Least
 	From          string
 	FilesMissing  []string
 	Cut           []incident.CutFile

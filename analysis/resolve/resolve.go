@@ -90,6 +90,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.adopted()
 	f.recovered()
 	f.survived()
+	f.least()
 	f.coverage(in)
 	f.fabric()
 	f.strangers()

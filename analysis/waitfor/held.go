@@ -75,7 +75,10 @@ func (g *Graph) held(f *resolve.Facts, stuck []*view) bool {
 		}
 	}
 	g.Intermediates = keys(mid)
-	expected := world
+	expected := f.Job.AtLeast()
+	if world == 0 && g.Anonymous > 0 {
+		expected = 0 // which of them waited nobody knows
+	}
 	for id := range expected {
 		if !free[id] && !g.Waits(id) {
 			unseen[id] = true

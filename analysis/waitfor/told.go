@@ -49,7 +49,7 @@ func (g *Graph) gloo(f *resolve.Facts) bool {
 			g.Free = append(g.Free, r.ID)
 		}
 	}
-	for id := range f.Job.WorldSize {
+	for id := range f.Job.AtLeast() {
 		if !seen[id] && !waits[id] {
 			g.Frontier = append(g.Frontier, id)
 		}

@@ -288,6 +288,8 @@ func unseenWhy(s *Scene) string {
 	switch {
 	case g.Late:
 		return fmt.Sprintf("%s began to wait when the others of their groups had already given up: one of them may have held the rest", rankWords(g.Frontier))
+	case f.Job.WorldSize == 0 && len(f.Coverage.RanksUnseen) > 0 && len(g.Unseen)+len(g.Frontier) > 0:
+		return fmt.Sprintf("everyone whose state is known waited; there are at least %s (%s), and no line says that it is of %s", plural(f.Job.Least, "rank", "ranks"), f.Job.LeastFrom, rankWords(f.Coverage.RanksUnseen))
 	case f.Job.WorldSize == 0:
 		quiet := []int{}
 		for _, r := range f.Ranks {

@@ -1,0 +1,50 @@
+package resolve
+
+import (
+	"fmt"
+
+	"faultline/analysis/artifact/nccl"
+	"faultline/analysis/line"
+)
+
+// least finds how many ranks there are at least, where nothing states their number. What proves it:
+//
+//   - a rank that appears: those below it exist as well;
+//   - the size of a communicator, and of the group that a collective's tensors are for: the job is no smaller;
+//   - a place in a group: so many members are in front of it.
+func (f *Facts) least() {
+	j := &f.Job
+	if j.WorldSize > 0 {
+		return
+	}
+	raise := func(n int, from string) {
+		if n > j.Least && n <= MaxWorld {
+			j.Least, j.LeastFrom = n, from
+		}
+	}
+	for id := range f.byRank {
+		raise(id+1, fmt.Sprintf("rank %d appears", id))
+	}
+	if f.NCCL != nil {
+		for _, l := range f.NCCL.Logs {
+			for _, p := range l.Procs {
+				for _, c := range p.Comms {
+					if c.NRanks != nccl.Unknown {
+						raise(c.NRanks, "a communicator of NCCL's own lines")
+					}
+				}
+			}
+		}
+	}
+	for _, g := range f.Groups {
+		for _, p := range g.Pending {
+			raise(p.Work.Shares(), "input and output sizes of "+p.Work.Op)
+			if p.GroupRank != line.Unknown {
+				raise(p.GroupRank+1, "a rank's place in its group")
+			}
+		}
+	}
+}
+
+// AtLeast is how many ranks there are at the least: their number where it is known.
+func (j *JobFacts) AtLeast() int { return max(j.WorldSize, j.Least) }
