@@ -30,6 +30,9 @@ type Artefact struct {
 	Command, Alive, Next string
 }
 
+// UnseenRanks is what is needed where ranks sent no log.
+const UnseenRanks = "the logs of the ranks that were not seen"
+
 // Artefacts of the table, by slug.
 const (
 	FlightRecorder = "flight-recorder"

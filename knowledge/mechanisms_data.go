@@ -5,7 +5,7 @@ var dataMechanisms = []Mechanism{
 	{
 		Slug: DataloaderStall, Origin: "data-loading-stall", Owner: "data", Resubmit: "yes",
 		Nature: ReadsOrWrites | OfItem | Stands | MayBeStore, Again: Again{Machine: true, Step: true},
-		Title: "loading data held everyone",
+		Title: "data loading stalled every rank",
 		Meaning: "One rank waited for its next batch while the others were already waiting in a collective for it. " +
 			"Something in its logs points at loading: a retry, a slow read, or its stack.",
 		Now: []Advice{

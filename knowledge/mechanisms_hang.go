@@ -5,7 +5,7 @@ var hangMechanisms = []Mechanism{
 	{
 		Slug: RankStalled, Origin: "unknown", Owner: "unknown", Resubmit: "yes",
 		Nature: Stands | MayBeStore, Again: Again{Machine: true, Step: true},
-		Title: "one rank held the others",
+		Title: "one rank stalled",
 		Meaning: "One rank did not enter a collective in which the others of its process group were already waiting, until the watchdog ended the job. " +
 			"The logs prove which rank it was but not what kept it: loading data is the most frequent reason, then a checkpoint, the GIL, or another communication library.",
 		Now: []Advice{

@@ -53,7 +53,7 @@ var infrastructureMechanisms = []Mechanism{
 	},
 	{
 		Slug: ExternalSignal, Origin: "infrastructure", Owner: "unknown", Resubmit: "yes",
-		Title: "somebody sent a signal",
+		Title: "an outside signal ended it",
 		Meaning: "The processes were ended by SIGTERM or SIGKILL from outside, with no earlier error and no reason of the scheduler. " +
 			"A monitor, a launcher or a person may have sent it.",
 		Now: []Advice{

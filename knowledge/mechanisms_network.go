@@ -35,7 +35,7 @@ var networkMechanisms = []Mechanism{
 	},
 	{
 		Slug: InitUnreachable, Origin: "network", Owner: "job-config", Resubmit: "after-fix",
-		Title: "the ranks never found together",
+		Title: "the ranks never connected",
 		Meaning: "Before the first training step, processes could not reach the rendezvous or each other. " +
 			"Usual reasons are a wrong host name, port or network interface, a firewall, an MTU that differs, or a rank that never started.",
 		Now: []Advice{

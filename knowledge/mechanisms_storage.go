@@ -74,7 +74,7 @@ var storageMechanisms = []Mechanism{
 	{
 		Slug: AISSilentStall, Origin: "storage", Owner: "storage", Resubmit: "yes",
 		Trouble: &Trouble{Order: 5, Led: "%s received nothing", LeadsTo: []Slug{AISBatchObjectLoss}},
-		Title:   "an AIStore job stood still",
+		Title:   "an AIStore job stalled",
 		Meaning: "A batch job on an AIStore target was running, but its counters did not move and it logged no error. " +
 			"From outside the cluster looks healthy.",
 		Now: []Advice{

@@ -12,7 +12,7 @@ type Mechanism struct {
 	Slug   Slug
 	Origin string // storage, data-loading-stall, data, network, gpu, software, infrastructure, performance, unknown, none
 	Owner  Owner  // default answer to "who acts"
-	Title  string // five words for a heading: "one rank held the others"
+	Title  string // five words for a heading: "one rank stalled"
 	// Meaning explains it to a researcher who never met it, in two sentences, without jargon that the glossary lacks.
 	Meaning                   string
 	Now, Structural, NextTime []Advice

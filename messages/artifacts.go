@@ -1,11 +1,9 @@
 package messages
 
 import (
-	"slices"
 	"strings"
 
 	"faultline/incident"
-	"faultline/messages/blockkit"
 )
 
 // artifactView is one kind of evidence beside the logs, in words.
@@ -85,34 +83,6 @@ func (x excerpts) artifacts(all []artifactView) []htmlArtifact {
 	var out []htmlArtifact
 	for _, a := range all {
 		out = append(out, htmlArtifact{a.Title, a.From, a.Limits, x.links(a.Findings)})
-	}
-	return out
-}
-
-// Room of the evidence beside the logs in the thread.
-const (
-	artifactRoom  = 2500
-	artifactShown = 3 // findings of one kind
-)
-
-// artifactBlocks are the telling findings of each kind that somebody handed in, each with the line that shows it. What the logs hold by
-// the way is in the report's file: in the thread it would stand between the reader and the cause.
-func artifactBlocks(all []artifactView) blockkit.Blocks {
-	var out blockkit.Blocks
-	all = slices.DeleteFunc(slices.Clone(all), func(a artifactView) bool { return a.Inline })
-	room := artifactRoom
-	for i, a := range all {
-		part := []blockkit.RichElement{labelled(blockkit.Clip(a.Title, 200), blockkit.Clip(a.Limits, slackSentence))}
-		for _, l := range a.Findings[:min(len(a.Findings), artifactShown)] {
-			part = append(part, para(run("• "+blockkit.Clip(l.Statement, slackSentence))))
-			part = append(part, evidenceParts(l.Proofs[:min(len(l.Proofs), 1)])...)
-		}
-		size := partsSize(part)
-		if room < size {
-			return append(out, rich(para(run("… and "+count(len(all)-i, "more kind")+" of evidence in the report file.")))...)
-		}
-		room -= size
-		out = append(out, rich(part...)...)
 	}
 	return out
 }

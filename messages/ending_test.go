@@ -11,7 +11,7 @@ import (
 func TestTheHeadlineSaysWhetherTheEndWasSeen(t *testing.T) {
 	for ending, want := range map[string]string{
 		incident.EndSeen: "Nothing broke: the job completed", incident.EndUnseen: "No failure found; the end of the job is not in these files",
-		incident.EndRunning: "No failure found so far: the job still runs", incident.EndStalled: "No failure found, but the job looks as if it stood still",
+		incident.EndRunning: "No failure found so far: the job still runs", incident.EndStalled: "No failure found, but the job seems to have stalled",
 	} {
 		r := &incident.Report{Verdict: incident.Verdict{Status: incident.NoFailure, Mechanism: "completed", Ending: ending}}
 		got, tone := headline(r)

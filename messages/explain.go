@@ -153,7 +153,7 @@ func (s setting) priced() string {
 }
 
 func mechanicsOf(m knowledge.Mechanism) *mechanics {
-	out := &mechanics{Slug: string(m.Slug), Title: m.Title, Meaning: m.Meaning, Origin: m.Origin, Owner: ownerText(string(m.Owner)), Resubmit: resubmitText(m.Resubmit),
+	out := &mechanics{Slug: string(m.Slug), Title: m.Title, Meaning: m.Meaning, Origin: m.Origin, Owner: ownerText(string(m.Owner)), Resubmit: resubmitWord(m.Resubmit),
 		LookAlikes: []lookAlike{}, Now: todos(m.Now), Structural: todos(m.Structural), NextTime: todos(m.NextTime)}
 	for _, l := range knowledge.LookAlikes(m.Slug) {
 		out.LookAlikes = append(out.LookAlikes, lookAlike{string(l.Mechanism), l.Tell})
@@ -191,7 +191,7 @@ func (m *mechanics) whose() string {
 	if origin == "unknown" {
 		origin = "not known from this"
 	}
-	return fmt.Sprintf("Origin: %s. Who acts: %s. Resubmit: %s.", origin, m.Owner, m.Resubmit)
+	return fmt.Sprintf("Origin: %s. Owner: %s. Resubmit: %s.", origin, m.Owner, m.Resubmit)
 }
 
 // once leaves out what was told of the same mechanism above.

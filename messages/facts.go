@@ -2,6 +2,7 @@ package messages
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,26 +31,39 @@ func headline(r *incident.Report) (text, tone string) {
 	case v.Status == incident.Inconclusive && v.Mechanism == "unknown" && v.Ending != "":
 		return "Can't tell whether anything failed", "open"
 	case v.Status == incident.Inconclusive && len(v.Candidates) > 1:
-		text = fmt.Sprintf("Not decided between %d causes", len(v.Candidates))
-		tone = "open"
+		return undecidedHeadline(r), "open"
 	case besideOnly(r):
-		return "No log of the job was given, only evidence beside it", "open"
+		return "No job log was given, only other evidence", "open"
+	case unforeseen(r) && r.Standouts[0].Severity == "calm":
+		return "No known failure matches", "open"
 	case unforeseen(r):
 		return "No known failure matches; most suspicious: " + clip(flat(r.Standouts[0].Statement), mostOfHeading), "open"
 	case v.Status == incident.Inconclusive && (v.Mechanism == "" || v.Mechanism == "unknown"):
-		return "What broke it is not in these files", "open"
+		return "No known failure matches", "open"
 	case v.Status == incident.Inconclusive:
 		text, tone = capital(mechanismTitle(v.Mechanism)), "open"
 	default:
 		text, tone = capital(mechanismTitle(v.Mechanism)), "bad"
 	}
-	if rest, ok := strings.CutPrefix(text, "One rank held"); ok && len(v.Root.Ranks) > 1 {
-		text = count(len(v.Root.Ranks), "rank") + " held" + rest
+	if rest, ok := strings.CutPrefix(text, "One rank "); ok && len(v.Root.Ranks) > 1 {
+		text = count(len(v.Root.Ranks), "rank") + " " + rest
 	}
 	if w := where(v.Root); w != "" {
 		text += ": " + w
 	}
 	return text, tone
+}
+
+// undecidedHeadline leads with what would decide. Where nothing can be had any more, with the causes that are left, if they are two.
+func undecidedHeadline(r *incident.Report) string {
+	v := r.Verdict
+	if n, ok := nextNeed(r); ok && n.Artefact != knowledge.Bundle {
+		return "Can't tell yet: need " + needName(r, n)
+	}
+	if len(v.Candidates) == 2 && !slices.ContainsFunc(v.Candidates, func(c incident.Candidate) bool { return c.Mechanism == "unknown" }) {
+		return "Can't tell: " + mechanismTitle(v.Candidates[0].Mechanism) + ", or " + mechanismTitle(v.Candidates[1].Mechanism)
+	}
+	return fmt.Sprintf("Can't tell which of %d causes", len(v.Candidates))
 }
 
 // unforeseen says that no known failure matches, and that lines stand out all the same.
@@ -75,7 +89,7 @@ func noFailure(ending string) (text, tone string) {
 	case incident.EndUnseen:
 		return "No failure found; the end of the job is not in these files", "good"
 	case incident.EndStalled:
-		return "No failure found, but the job looks as if it stood still", "open"
+		return "No failure found, but the job seems to have stalled", "open"
 	}
 	return "Nothing broke: the job completed or is still healthy", "good"
 }
@@ -111,46 +125,48 @@ func componentText(c string) string {
 	return c
 }
 
-func statusWord(s string) string {
-	switch s {
+// confidenceWord is how sure a verdict is, in one of three words; the JSON keeps its values.
+func confidenceWord(status string) string {
+	switch status {
 	case incident.Confirmed:
-		return "Confirmed"
-	case incident.Probable:
-		return "Probable"
-	case incident.NoFailure:
-		return "No failure"
+		return "confirmed"
+	case incident.Probable, incident.NoFailure:
+		return "likely"
 	}
-	return "Not decided"
+	return "can't tell"
+}
+
+// owners are who acts, by the report's word.
+var owners = map[string]string{
+	"job-code": "owner of the training code", "job-config": "owner of the job's configuration", "data": "owner of the data",
+	"storage": "storage team", "cluster": "cluster team", "scheduler": "scheduler administrators", "nobody": "nobody has to act",
 }
 
 func ownerText(o string) string {
-	switch o {
-	case "job-code":
-		return "the owner of the training code"
-	case "job-config":
-		return "the owner of the job's configuration"
-	case "data":
-		return "the owner of the data"
-	case "storage":
-		return "the storage team"
-	case "cluster":
-		return "the cluster team"
-	case "scheduler":
-		return "the administrators of the scheduler"
-	case "nobody":
-		return "nobody has to"
+	if t, ok := owners[o]; ok {
+		return t
 	}
-	return "whoever runs the job"
+	return "you (job owner)"
 }
 
-func resubmitText(s string) string {
-	switch s {
-	case "yes", "no":
-		return s
-	case "after-fix":
-		return "only after the fix"
+// resubmitWords answer the question whether to resubmit.
+var resubmitWords = map[string]string{"yes": "yes", "no": "no", "after-fix": "after the fix"}
+
+func resubmitWord(s string) string {
+	if t, ok := resubmitWords[s]; ok {
+		return t
 	}
-	return "cannot be said yet"
+	return "not yet"
+}
+
+// resubmits are the decisions, by the report's word.
+var resubmits = map[string]string{"yes": "Safe to resubmit", "no": "Do not resubmit", "after-fix": "Resubmit only after the fix"}
+
+func resubmitText(s string) string {
+	if t, ok := resubmits[s]; ok {
+		return t
+	}
+	return "Hold off resubmitting"
 }
 
 func stepText(s *incident.Step) string {
@@ -187,24 +203,12 @@ func finishedText(r *incident.Report) string {
 
 func decision(r *incident.Report) []pair {
 	a := r.Action
-	ps := []pair{{"Resubmit", resubmitText(a.Resubmit)}}
+	ps := []pair{{"Resubmit", resubmitWord(a.Resubmit)}}
 	if t := finishedText(r); t != "" {
-		ps = append(ps, pair{"Training", t})
+		ps = append(ps, pair{labelTraining, t})
 	}
-	if len(a.ExcludeNodes) > 0 {
-		ps = append(ps, pair{"Leave out", nodeList(a.ExcludeNodes)})
-	} else if a.Resubmit == "yes" || a.Resubmit == "after-fix" {
-		none := "no node: nothing speaks against one"
-		nodes := r.Verdict.Root.Nodes
-		switch ofNode := r.Verdict.Scope == "node" && a.Owner != "job-code" && a.Owner != "data"; { // not of the program, wherever it runs
-		case len(nodes) > 0 && a.Owner == "cluster":
-			none = "not proven: test " + nodeList(nodes) + " before it takes part again"
-		case len(nodes) > 0 && ofNode:
-			none = "no node, as nothing is proven; test " + nodeList(nodes) + " if it is at the root again"
-		case a.Owner == "cluster":
-			none = "a node that is not proven: find it first"
-		}
-		ps = append(ps, pair{"Leave out", none})
+	if t := excludeText(r); t != "" {
+		ps = append(ps, pair{"Exclude", t})
 	}
 	if a.ResumeFrom != nil && (a.Finished == nil || a.Resubmit != "no") {
 		ps = append(ps, pair{"Resume from", stepText(a.ResumeFrom)})
@@ -214,7 +218,28 @@ func decision(r *incident.Report) []pair {
 	if t := lostText(a.Lost); t != "" {
 		ps = append(ps, pair{"Lost", t})
 	}
-	return append(ps, pair{"Who acts", ownerText(a.Owner)})
+	return append(ps, pair{labelOwner, ownerText(a.Owner)})
+}
+
+// excludeText is the nodes to leave out of the next run; of a run that may be resubmitted without leaving one out, why that is so.
+func excludeText(r *incident.Report) string {
+	a, nodes := r.Action, r.Verdict.Root.Nodes
+	if len(a.ExcludeNodes) > 0 {
+		return nodeList(a.ExcludeNodes)
+	}
+	if a.Resubmit != "yes" && a.Resubmit != "after-fix" {
+		return ""
+	}
+	ofNode := r.Verdict.Scope == "node" && a.Owner != "job-code" && a.Owner != "data" // not of the program, wherever it runs
+	switch {
+	case len(nodes) > 0 && a.Owner == "cluster":
+		return "not proven: test " + nodeList(nodes) + " before reuse"
+	case len(nodes) > 0 && ofNode:
+		return "no node: nothing is proven; test " + nodeList(nodes) + " if it fails again"
+	case a.Owner == "cluster":
+		return "one node, not identified yet: find it first"
+	}
+	return "no node: no evidence against one"
 }
 
 func facts(r *incident.Report) []pair {
@@ -289,11 +314,11 @@ func coverage(r *incident.Report) []pair {
 	ps := []pair{{"Read", fmt.Sprintf("%s, %s, %s", count(c.Files, "file"), count(int(c.Lines), "line"), bytesText(c.Bytes))}}
 	nodes := count(len(c.NodesSeen), "node") + " seen"
 	if len(c.NodesSeen) == 0 {
-		nodes = "no line tells which node wrote it"
+		nodes = "node names: lines do not show them"
 	}
 	switch {
 	case c.NodesExpected == nil:
-		nodes += "; how many to expect, nobody states"
+		nodes += "; expected number unknown"
 	default:
 		nodes = fmt.Sprintf("%d of %d seen", len(c.NodesExpected)-len(c.NodesMissing), len(c.NodesExpected))
 		if len(c.NodesMissing) > 0 {
@@ -301,7 +326,7 @@ func coverage(r *incident.Report) []pair {
 		}
 	}
 	ps = append(ps, pair{"Nodes", nodes})
-	ranks := count(c.RanksSeen, "rank") + " seen; how many to expect, nobody states"
+	ranks := count(c.RanksSeen, "rank") + " seen; expected number unknown"
 	if c.RanksExpected != nil {
 		ranks = fmt.Sprintf("%s of %s seen", grouped(int64(c.RanksSeen)), grouped(int64(*c.RanksExpected)))
 		if len(c.RanksMissing) > 0 {

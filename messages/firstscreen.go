@@ -2,6 +2,7 @@ package messages
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -13,11 +14,30 @@ import (
 const (
 	firstScreenLines = 12
 	firstScreenWidth = 100
-	labelWidth       = 10
+	labelWidth       = 15
 	calmLines        = 7 // of a job that did not fail
 )
 
-const couldBe = "Could be"
+// The labels of the first screen: nouns that a reader expects. Clues are numbered.
+const (
+	labelWhat       = "What happened"
+	labelCandidates = "Candidates"
+	labelClue       = "Clue"
+	labelWhere      = "Where"
+	labelConfidence = "Confidence"
+	labelTraining   = "Training"
+	labelEvidence   = "Evidence"
+	labelStuck      = "Stuck in"
+	labelBefore     = "Seen before"
+	labelReason     = "Likely reason"
+	labelStorage    = "Storage"
+	labelNext       = "Next step"
+	labelOwner      = "Owner"
+	labelConfirm    = "To confirm"
+	labelSave       = "Save now"
+	labelMissing    = "Missing"
+	labelCommand    = "Command"
+)
 
 // part is one answer of the first screen. Proof is the end of its text that says where to see it.
 type part struct{ Label, Text, Proof string }
@@ -49,50 +69,116 @@ func screen(v *view) []part {
 		}
 	}
 	if besideOnly(r) {
-		add("What", "How the job ended, its logs would tell.")
+		add(labelWhat, "The job's own logs would show how it ended.")
 	} else if !unforeseen(r) && saysMore(r.Verdict.Summary, v.Headline) {
-		add("What", sentence(r.Verdict.Summary)+proofText(r))
+		add(labelWhat, sentence(r.Verdict.Summary)+proofText(r))
 		ps[len(ps)-1].Proof = proofText(r)
 	}
 	if r.Verdict.Status == incident.NoFailure {
-		add("How sure", sureText(r.Verdict))
+		add(labelConfidence, sureText(r.Verdict))
 		do := "Nothing to do."
 		if r.Action.Text != "" {
 			do = sentence(r.Action.Text)
 		}
-		add("Do now", do)
-		add("Missing", gapsText(r))
+		add(labelNext, do)
+		add(labelMissing, gapsText(r))
 		return ps
 	}
+	if text := candidatesText(r.Verdict); !saidIn(v.Headline, r.Verdict) {
+		add(labelCandidates, text)
+	}
+	clues := r.Standouts
 	if len(r.Verdict.Candidates) > 1 {
-		var names []string
-		for _, c := range r.Verdict.Candidates {
-			names = append(names, fmt.Sprintf("%s (%.2f)", mechanismTitle(c.Mechanism), float64(c.Confidence)))
+		clues = clues[:min(len(clues), 1)]
+	}
+	for i, s := range clues {
+		add(fmt.Sprintf("%s %d", labelClue, i+1), clue(s, v.Headline))
+	}
+	add(labelWhere, unplaced(r.Verdict))
+	add(labelConfidence, sureText(r.Verdict))
+	add(labelTraining, capital(finishedText(r)))
+	add(labelEvidence, besideText(r))
+	add(labelStuck, waitsIn(r))
+	add(labelBefore, beforeText(r.History))
+	add(labelReason, likelyReason(r.Verdict))
+	add(labelStorage, storageRow(r))
+	add(labelNext, nextStep(r))
+	add(labelOwner, ownerRow(r))
+	add(confirms(r))
+	add(labelMissing, gapsText(r))
+	return fitWords(ps, screenWords-len(strings.Fields(v.Headline)))
+}
+
+// screenWords is how much of the first screen is read in ten seconds.
+const screenWords = 115
+
+// shorter are the parts that end after their first sentence where the screen is too long, the readiest first.
+var shorter = []string{labelClue + " 3", labelClue + " 2", labelReason, labelConfirm, labelStuck, labelEvidence, labelMissing, labelConfidence, labelStorage, labelBefore}
+
+// fitWords takes parts from the screen until it has at most so many words: first the ends of parts, then whole ones.
+func fitWords(ps []part, most int) []part {
+	size := func() (n int) {
+		for _, p := range ps {
+			n += len(strings.Fields(p.Label)) + len(strings.Fields(p.Text))
 		}
-		add(couldBe, strings.Join(names, " · "))
+		return n
 	}
-	for i, s := range r.Standouts {
-		add(fmt.Sprintf("Clue %d", i+1), clue(s, v.Headline))
-	}
-	add("Where", unplaced(r.Verdict))
-	add("How sure", sureText(r.Verdict))
-	add("Training", capital(finishedText(r)))
-	add("Beside", besideText(r))
-	add("Waits in", waitsIn(r))
-	add("Before", beforeText(r.History))
-	if len(r.Verdict.Candidates) < 2 && len(r.Verdict.Suspects) > 0 {
-		s := r.Verdict.Suspects[0]
-		t := "Perhaps, not proven: " + mechanismTitle(s.Mechanism)
-		if s.Why != "" {
-			t += " (" + strings.TrimRight(flat(s.Why), ".") + ")"
+	for _, label := range shorter {
+		if i := slices.IndexFunc(ps, func(p part) bool { return p.Label == label }); i >= 0 && size() > most {
+			if end := strings.Index(ps[i].Text, ". "); end > 0 {
+				ps[i].Text = ps[i].Text[:end+1]
+			}
 		}
-		add("Reason", sentence(t))
 	}
-	add("Storage", storageRow(r))
-	add("Do now", doNow(r))
-	add(decides(r))
-	add("Missing", gapsText(r))
+	for _, label := range shorter[:5] {
+		if size() > most {
+			ps = slices.DeleteFunc(ps, func(p part) bool { return p.Label == label })
+		}
+	}
 	return ps
+}
+
+// candidatesText names the causes that the evidence leaves standing, the likeliest first. Numbers stand beside them only where they differ:
+// equal shares say nothing.
+func candidatesText(v incident.Verdict) string {
+	if len(v.Candidates) < 2 {
+		return ""
+	}
+	level := true
+	for _, c := range v.Candidates {
+		level = level && c.Confidence == v.Candidates[0].Confidence
+	}
+	var names []string
+	for _, c := range v.Candidates {
+		name := mechanismTitle(c.Mechanism)
+		if !level {
+			name += fmt.Sprintf(" (%.2f)", float64(c.Confidence))
+		}
+		names = append(names, name)
+	}
+	return capital(strings.Join(names, " · ")) + "."
+}
+
+// saidIn tells whether the headline names the causes that are left.
+func saidIn(headline string, v incident.Verdict) bool {
+	for _, c := range v.Candidates {
+		if !strings.Contains(headline, mechanismTitle(c.Mechanism)) {
+			return false
+		}
+	}
+	return true
+}
+
+// likelyReason is the first suspect of a decided verdict.
+func likelyReason(v incident.Verdict) string {
+	if len(v.Candidates) > 1 || len(v.Suspects) == 0 {
+		return ""
+	}
+	t := "Unproven: " + mechanismTitle(v.Suspects[0].Mechanism)
+	if why := v.Suspects[0].Why; why != "" {
+		t += " (" + strings.TrimRight(flat(why), ".") + ")"
+	}
+	return sentence(t)
 }
 
 // besideText is the first thing that the evidence beside the logs says, where nothing at all is decided.
@@ -140,11 +226,11 @@ func storageRow(r *incident.Report) string {
 		}
 		return sentence(t)
 	case s.Judgement == "cleared":
-		return "Cleared, look elsewhere. " + sentence(strings.TrimSuffix(s.Why, ": look elsewhere"))
+		return "Cleared: look elsewhere. " + sentence(strings.TrimSuffix(s.Why, ": look elsewhere"))
 	case r.Verdict.Status == incident.Confirmed:
 		return "" // it would change nothing
 	}
-	return "Its part is open. " + sentence(s.Why)
+	return "Can't tell. " + sentence(s.Why)
 }
 
 // waitsIn names the synchronisation point at which the first stuck group waits, the likeliest only.
@@ -168,19 +254,17 @@ func waitsIn(r *incident.Report) string {
 	return ""
 }
 
-// sureText says how sure the verdict is, of what, and why.
+// sureText is the confidence in one of three words, the number behind it, and why.
 func sureText(v incident.Verdict) string {
-	conf := fmt.Sprintf("confidence %.2f", float64(v.Confidence))
-	t := statusWord(v.Status) + ", " + conf + "."
-	switch {
-	case v.Status == incident.NoFailure:
-		t = capital(conf) + "."
-	case v.Status == incident.Inconclusive && len(v.Candidates) > 1 && slices.ContainsFunc(v.Candidates, func(c incident.Candidate) bool { return c.Mechanism == "unknown" }):
-		t = fmt.Sprintf("Can't tell; %.2f that it is one of those named.", float64(v.Confidence))
-	case v.Status == incident.Inconclusive && len(v.Candidates) > 1:
-		t = fmt.Sprintf("Not decided; %.2f that it is one of these.", float64(v.Confidence))
-	case v.Status == incident.Inconclusive && v.Confidence == 0:
-		t = "Not decided."
+	t := fmt.Sprintf("%s (%.2f).", capital(confidenceWord(v.Status)), float64(v.Confidence))
+	switch named := len(v.Candidates) > 1; {
+	case v.Status != incident.Inconclusive:
+	case named && slices.ContainsFunc(v.Candidates, func(c incident.Candidate) bool { return c.Mechanism == "unknown" }):
+		t = fmt.Sprintf("Can't tell (%.2f that it is one of those named).", float64(v.Confidence))
+	case named:
+		t = fmt.Sprintf("Can't tell (%.2f that it is one of these).", float64(v.Confidence))
+	case v.Confidence == 0:
+		t = "Can't tell."
 	}
 	if v.Why != "" {
 		t += " " + sentence(v.Why)
@@ -191,16 +275,20 @@ func sureText(v incident.Verdict) string {
 // unplaced says why the headline names no rank and no node.
 func unplaced(v incident.Verdict) string {
 	switch {
+	case where(v.Root) != "" && len(v.Candidates) > 1:
+		return sentence(where(v.Root))
 	case where(v.Root) != "":
 		return ""
 	case len(v.Root.Frontier) == 1:
-		return capital(rankText(v.Root.Frontier)) + " comes into question; nothing proves that it is to blame."
+		return capital(rankText(v.Root.Frontier)) + " is possible, but not proven."
 	case len(v.Root.Frontier) > 0:
-		return "Among " + rankText(v.Root.Frontier) + "; which of them, nothing proves."
+		return "One of " + rankText(v.Root.Frontier) + "; can't tell which."
 	case v.Root.Named != "":
-		return capital(flat(v.Root.Named)) + " is named by others; nothing proves that it is to blame."
+		return capital(flat(v.Root.Named)) + ", as other processes report; not proven."
+	case len(v.Candidates) > 1:
+		return "" // the confidence says it
 	case v.Scope == "all" && v.Status != incident.Inconclusive:
-		return "The whole job: no single rank or node broke it."
+		return "The whole job, not one rank or node."
 	}
 	return "No rank or node is proven."
 }
@@ -211,37 +299,76 @@ func saysMore(summary, headline string) bool {
 	return s != "" && !strings.Contains(strings.ToLower(headline), s)
 }
 
-// doNow is the decision in one breath: resubmit or not, who acts, and the first thing to do.
-func doNow(r *incident.Report) string {
-	a := r.Action
-	t := "Resubmit: " + resubmitText(a.Resubmit)
-	switch {
-	case len(a.ExcludeNodes) > 0:
-		t += ", without " + nodeList(a.ExcludeNodes)
-	case (a.Resubmit == "yes" || a.Resubmit == "after-fix") && a.Owner != "cluster" && len(r.Verdict.Root.Nodes) > 0:
-		t += ", no node left out"
-	case a.Resubmit == "unknown" && r.Verdict.Status == incident.Inconclusive && len(r.Verdict.Candidates) > 1:
-		t += " (may fail again)"
-	}
-	if a.ResumeFrom != nil && a.Resubmit != "no" {
-		if a.Resubmit == "unknown" {
-			t += "; if you do,"
-		} else {
-			t += ","
+// nextStep is one thing that can be done now, and whether to resubmit.
+func nextStep(r *incident.Report) string {
+	step := firstStep(r)
+	decision := resubmitStep(r)
+	if r.Verdict.Status != incident.Inconclusive && strings.Contains(strings.ToLower(step), "resubmit") {
+		exact := len(r.Action.ExcludeNodes) > 0 || r.Action.ResumeFrom != nil
+		switch first, _, _ := strings.Cut(step, " "); {
+		case !exact || r.Action.Resubmit == "no":
+			return step // the step is the decision
+		case first == "Resubmit":
+			return decision // the decision is the step, with its names
 		}
-		t += " from " + stepText(a.ResumeFrom)
 	}
-	t += ". Who acts: " + ownerText(a.Owner) + "."
+	return strings.TrimSpace(step + " " + decision)
+}
+
+// firstStep is what to do first: what would decide, where the cause is open; the advice of the cause, where it is known.
+func firstStep(r *incident.Report) string {
 	need, open := nextNeed(r)
 	switch first := firstAdvice(r); {
 	case first != "":
-		t += " " + first
+		return first
 	case open:
-		t += " " + needText(need)
-	case a.Text != "" && len(r.Verdict.Candidates) < 2: // of a set, the decision has said as much
-		t += " " + sentence(a.Text)
+		return needText(r, need)
+	case r.Verdict.Status == incident.Inconclusive:
+		return nothingNow(r)
+	case r.Action.Text != "":
+		return sentence(r.Action.Text)
 	}
-	return t
+	return ""
+}
+
+// nothingNow says that nothing can be had any more, and what the next run should leave.
+func nothingNow(r *incident.Report) string {
+	for _, n := range r.Verdict.Needs {
+		if n.Obtainable == "next-time" {
+			return "Nothing to do now. For the next run, keep " + lowered(strings.TrimRight(flat(n.What), ".")) + "."
+		}
+	}
+	return "Nothing to do now."
+}
+
+// resubmitStep is the decision as a sentence: whether, without which nodes, from which step.
+func resubmitStep(r *incident.Report) string {
+	a := r.Action
+	t := resubmitText(a.Resubmit)
+	switch {
+	case len(a.ExcludeNodes) > 0:
+		t += " without " + nodeList(a.ExcludeNodes)
+	case (a.Resubmit == "yes" || a.Resubmit == "after-fix") && a.Owner != "cluster" && len(r.Verdict.Root.Nodes) > 0:
+		t += "; no node to exclude"
+	case a.Resubmit == "unknown" && r.Verdict.Status == incident.Inconclusive && len(r.Verdict.Candidates) > 1:
+		t += ": it may fail again"
+	}
+	switch {
+	case a.ResumeFrom == nil || a.Resubmit == "no":
+	case a.Resubmit == "unknown":
+		t += ". If you must, resume from " + stepText(a.ResumeFrom)
+	default:
+		t += ", from " + stepText(a.ResumeFrom)
+	}
+	return t + "."
+}
+
+// ownerRow says who acts.
+func ownerRow(r *incident.Report) string {
+	if _, known := owners[r.Action.Owner]; !known && r.Verdict.Status == incident.Inconclusive {
+		return "" // nobody else than who asks
+	}
+	return capital(ownerText(r.Action.Owner)) + "."
 }
 
 // proofText is where to see what broke with one's own eyes.
@@ -264,18 +391,47 @@ func nextNeed(r *incident.Report) (incident.Need, bool) {
 	return incident.Need{}, false
 }
 
-func needText(n incident.Need) string {
+// needText asks for what would decide, by name where the report knows it.
+func needText(r *incident.Report, n incident.Need) string {
 	if n.Artefact == knowledge.Bundle {
-		return "Do not cancel the job yet: first get " + lowered(flat(n.What)) + ". " + sentence(capital(flat(n.Why)))
+		return "Do not cancel the job yet: first get " + lowered(flat(n.What)) + "."
 	}
-	t := "First get " + lowered(strings.TrimRight(flat(n.What), "."))
+	t := "Get " + needName(r, n)
 	if c := flat(n.Command); strings.HasPrefix(c, "bot ") {
 		t += ": " + strings.TrimRight(c, " …")
 	}
 	if n.Obtainable == "perishing" {
-		t += ", before it is too late"
+		t += " soon"
 	}
 	return t + "."
+}
+
+// needName is what a need asks for: of logs that lack, the files or the ranks.
+func needName(r *incident.Report, n incident.Need) string {
+	c := r.Coverage
+	what := lowered(strings.TrimRight(flat(n.What), "."))
+	if what != knowledge.UnseenRanks {
+		return what
+	}
+	switch files := c.FilesMissing; {
+	case len(files) > 0 && len(c.RanksMissing) > 0:
+		return nodeList(baseNames(files)) + " (" + rankText(c.RanksMissing) + ")"
+	case len(files) > 0:
+		return nodeList(baseNames(files))
+	case len(c.RanksMissing) > 0:
+		return "the log of " + rankText(c.RanksMissing)
+	case len(c.NodesMissing) > 0:
+		return "the log of " + nodeList(c.NodesMissing)
+	}
+	return what
+}
+
+func baseNames(files []string) []string {
+	out := make([]string, len(files))
+	for i, f := range files {
+		out[i] = path.Base(flat(f))
+	}
+	return out
 }
 
 // firstAdvice is the first thing to do where the cause is decided. Where it is not, the next step is what would decide;
@@ -296,8 +452,8 @@ func firstAdvice(r *incident.Report) string {
 	return first
 }
 
-// decides is what would settle what is open, beside what the decision tells to get.
-func decides(r *incident.Report) (label, text string) {
+// confirms is what would settle what is open, beside what the next step tells to get.
+func confirms(r *incident.Report) (label, text string) {
 	next, open := nextNeed(r)
 	var left []incident.Need
 	for _, n := range r.Verdict.Needs {
@@ -305,15 +461,18 @@ func decides(r *incident.Report) (label, text string) {
 			left = append(left, n)
 		}
 	}
-	return needsPart(r.Verdict.Status, left, open)
+	if !open && r.Verdict.Status == incident.Inconclusive && len(left) > 0 {
+		left = left[1:] // the next step names it
+	}
+	return needsPart(r.Verdict.Status, left)
 }
 
 // needsPart names what would settle what is open, the obtainable first. Once the cause is confirmed nothing is open: then
-// only what will soon be gone is named. more is true where something was named before.
-func needsPart(status string, needs []incident.Need, more bool) (label, text string) {
-	label = "Decides"
+// only what will soon be gone is named.
+func needsPart(status string, needs []incident.Need) (label, text string) {
+	label = labelConfirm
 	if status == incident.Confirmed {
-		label = "Save now"
+		label = labelSave
 	}
 	var now, later []string
 	for _, n := range needs {
@@ -324,36 +483,23 @@ func needsPart(status string, needs []incident.Need, more bool) (label, text str
 				now = append(now, what)
 			}
 		case n.Obtainable == "perishing":
-			now = append(now, what+" (soon gone: fetch now)")
+			now = append(now, what+" (soon gone)")
 		case n.Obtainable == "next-time":
 			later = append(later, what)
 		default:
 			now = append(now, what)
 		}
 	}
-	const most = 3
+	const most = 2
 	if over := len(now) + len(later) - most; over > 0 {
 		later = later[:max(0, len(later)-over)]
 		now = now[:min(len(now), most)]
-		later = append(later, fmt.Sprintf("%d more", over))
 	}
 	if len(now) > 0 {
-		text = strings.Join(now, "; ")
-		if more {
-			text = "also " + lowered(text)
-		}
-		text = sentence(text)
+		text = sentence(strings.Join(now, ", "))
 	}
 	if len(later) > 0 {
-		then := strings.Join(later, "; ")
-		switch {
-		case text == "" && more:
-			text = "Next time: " + then + "."
-		case text == "":
-			text = "Nothing that can still be had. Next time: " + then + "."
-		default:
-			text += " Next time: " + then + "."
-		}
+		text = strings.TrimSpace(text + " Next run: " + strings.Join(later, ", ") + ".")
 	}
 	return label, text
 }
@@ -373,7 +519,7 @@ func gapsText(r *incident.Report) string {
 	case len(c.RanksMissing) > 0:
 		gaps = append(gaps, "no line of "+rankText(c.RanksMissing))
 	case c.RanksExpected != nil && c.RanksSeen == 0:
-		gaps = append(gaps, fmt.Sprintf("no line says which rank wrote it (%s expected)", count(*c.RanksExpected, "rank")))
+		gaps = append(gaps, fmt.Sprintf("rank numbers: lines do not show them (%s expected)", count(*c.RanksExpected, "rank")))
 	case c.RanksExpected != nil && c.RanksSeen < *c.RanksExpected:
 		gaps = append(gaps, fmt.Sprintf("no line of %s of %s", grouped(int64(*c.RanksExpected-c.RanksSeen)), count(*c.RanksExpected, "rank")))
 	}
@@ -402,7 +548,7 @@ func gapsText(r *incident.Report) string {
 		gaps = append(gaps, storageGap(r))
 	}
 	if c.NodesExpected == nil && c.RanksExpected == nil {
-		gaps = append(gaps, "the job's number of ranks, which no line states (give --world-size N)")
+		gaps = append(gaps, "the world size (--world-size N)")
 	}
 	for _, g := range c.Gaps[:min(len(c.Gaps), gapsSaid)] {
 		gaps = append(gaps, flat(g))
@@ -411,13 +557,8 @@ func gapsText(r *incident.Report) string {
 	switch {
 	case len(gaps) == 0 && whole:
 		t = "Nothing: " + seenText(c)
-		if c.ExpectedFrom != "" {
-			t += " (expected from " + flat(c.ExpectedFrom) + ")"
-		}
 	case len(gaps) == 0:
 		t = "Nothing"
-	case whole:
-		t += ". " + capital(seenText(c))
 	}
 	return t + "."
 }
@@ -473,9 +614,9 @@ func layScreen(v *view, columns int) []screenLine {
 			label = " "
 		}
 		// A command is there whole or not at all: the report has it in any case.
-		if c, ok := firstCommand(v); ok && p.Label == "Do now" {
+		if c, ok := firstCommand(v); ok && p.Label == labelNext {
 			if w := wrap(c, room); len(w) == 1 && total < limit {
-				screen = append(screen, screenLine{"Paste", w[0]})
+				screen = append(screen, screenLine{labelCommand, w[0]})
 			}
 		}
 	}
@@ -567,13 +708,13 @@ func spare(p part, lines int) int {
 	switch {
 	case n == 0:
 		return 0
-	case p.Label == couldBe:
+	case p.Label == labelCandidates:
 		return 1
-	case strings.HasPrefix(p.Label, "Clue"):
+	case strings.HasPrefix(p.Label, labelClue):
 		return n
-	case p.Label == "Do now" && n <= 2:
+	case p.Label == labelNext && n <= 2:
 		return 2
 	}
-	first := map[string]int{"Missing": 3, "Decides": 2, "Reason": 1, "What": -1, "Before": -1, "How sure": -2}
+	first := map[string]int{labelMissing: 3, labelConfirm: 2, labelReason: 1, labelWhat: -1, labelBefore: -1, labelConfidence: -2}
 	return 10*n + first[p.Label]
 }

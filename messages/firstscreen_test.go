@@ -27,9 +27,9 @@ func TestASetIsNeverCutShort(t *testing.T) {
 	r.Verdict.Summary = strings.Repeat("a long sentence about what happened ", 20)
 	r.Verdict.Why = r.Verdict.Summary
 	for _, columns := range []int{80, 100, 120} {
-		got := answer(r, columns, "Could be")
+		got := answer(r, columns, labelCandidates)
 		for _, c := range r.Verdict.Candidates {
-			if !strings.Contains(got, mechanismTitle(c.Mechanism)) {
+			if !strings.Contains(strings.ToLower(got), strings.ToLower(mechanismTitle(c.Mechanism))) {
 				t.Errorf("at %d: no %q in %q", columns, mechanismTitle(c.Mechanism), got)
 			}
 		}
@@ -51,7 +51,7 @@ func TestWhereToSeeItIsNotCutInHalf(t *testing.T) {
 		r := stall()
 		r.Verdict.Summary, r.Verdict.Why = c.summary, strings.Repeat("a long sentence about why ", 20)
 		r.KeyFiles = []incident.KeyFile{{File: c.file, Line: 20177}}
-		got := answer(r, c.columns, "What")
+		got := answer(r, c.columns, labelWhat)
 		if has := strings.HasSuffix(got, "20177."); has != c.named || !has && strings.Contains(got, "See") {
 			t.Errorf("%.20s at %d: %q", c.file, c.columns, got)
 		}
@@ -76,12 +76,12 @@ func TestALongTextIsCutInOnePass(t *testing.T) {
 func TestTheDecisionSaysTheFirstThingToDo(t *testing.T) {
 	r := stall()
 	r.Recommendations = []incident.Recommendation{{When: "next-time", Text: "collect more"}, {When: "now", Text: "look at its last line"}}
-	if got := answer(r, 100, "Do now"); !strings.HasSuffix(got, "Look at its last line.") {
+	if got := answer(r, 100, labelNext); !strings.HasPrefix(got, "Look at its last line. Safe to resubmit without node09, from step 12,000") {
 		t.Errorf("got %q", got)
 	}
 	r.Action.Owner, r.Action.Text, r.Action.ExcludeNodes = "cluster", "find out which node it was", nil
 	r.Verdict.Root = incident.Root{}
-	if got := answer(r, 100, "Do now"); !strings.HasSuffix(got, "Find out which node it was.") {
+	if got := answer(r, 100, labelNext); !strings.HasPrefix(got, "Find out which node it was.") {
 		t.Errorf("a machine that no line names: %q", got)
 	}
 }
@@ -89,14 +89,14 @@ func TestTheDecisionSaysTheFirstThingToDo(t *testing.T) {
 func TestWhatDecidesIsNamedByWhenItCanBeHad(t *testing.T) {
 	needs := []incident.Need{{What: "stacks", Obtainable: "next-time"}, {What: "the kernel log", Obtainable: "perishing"}, {What: "the world size", Obtainable: "now"}}
 	for _, c := range []struct{ status, label, text string }{
-		{incident.Probable, "Decides", "The kernel log (soon gone: fetch now); the world size. Next time: stacks."},
-		{incident.Confirmed, "Save now", "The kernel log."},
+		{incident.Probable, labelConfirm, "The kernel log (soon gone), the world size."},
+		{incident.Confirmed, labelSave, "The kernel log."},
 	} {
-		if label, text := needsPart(c.status, needs, false); label != c.label || text != c.text {
+		if label, text := needsPart(c.status, needs); label != c.label || text != c.text {
 			t.Errorf("%s: %s %q", c.status, label, text)
 		}
 	}
-	if _, text := needsPart("", needs[:1], false); text != "Nothing that can still be had. Next time: stacks." {
+	if _, text := needsPart("", needs[:1]); text != "Next run: stacks." {
 		t.Errorf("got %q", text)
 	}
 }
@@ -113,43 +113,43 @@ func TestTheFirstScreenAnswersWhatPeopleAskedOfIt(t *testing.T) {
 	r := stall()
 	r.Action.ExcludeNodes = nil
 	r.KeyFiles = []incident.KeyFile{{File: "node09.err", Line: 118, Why: "its last line"}}
-	if got := answer(r, 100, "What"); !strings.HasSuffix(got, " See node09.err:118.") {
+	if got := answer(r, 100, labelWhat); !strings.HasSuffix(got, " See node09.err:118.") {
 		t.Errorf("where to see it: %q", got)
 	}
-	if got := answer(r, 100, "Do now"); !strings.Contains(got, "Resubmit: yes, no node left out, from step 12,000") {
+	if got := answer(r, 100, labelNext); !strings.Contains(got, "Safe to resubmit; no node to exclude, from step 12,000") {
 		t.Errorf("whether a node is left out: %q", got)
 	}
 	r.Verdict.Root.Ranks = []int{77, 78}
-	if got := FirstScreen(r, 100)[0]; got != "2 ranks held the others: ranks 77,78 on node09" {
+	if got := FirstScreen(r, 100)[0]; got != "2 ranks stalled: ranks 77,78 on node09" {
 		t.Errorf("several of them: %q", got)
 	}
 	r.Verdict.Root.Nodes = nil
-	if got := answer(r, 100, "Do now"); strings.Contains(got, "left out") {
+	if got := answer(r, 100, labelNext); strings.Contains(got, "exclude") {
 		t.Errorf("no node is named, and yet: %q", got)
 	}
 
 	r = undecided()
 	r.Verdict.Needs = []incident.Need{{What: "py-spy stacks", Obtainable: "next-time"}, {What: "the world size", Command: "bot diagnose --world-size N …", Obtainable: "now"}, {What: "the kernel logs", Obtainable: "perishing"}}
-	if got := answer(r, 100, "Do now"); !strings.Contains(got, "(may fail again)") || !strings.HasSuffix(got, "First get the world size: bot diagnose --world-size N.") {
+	if got := answer(r, 100, labelNext); got != "Get the world size: bot diagnose --world-size N. Hold off resubmitting: it may fail again." {
 		t.Errorf("what to get first: %q", got)
 	}
-	if got := answer(r, 100, "Decides"); got != "Also the kernel logs (soon gone: fetch now). Next time: py-spy stacks." {
+	if _, got := confirms(r); got != "The kernel logs (soon gone). Next run: py-spy stacks." {
 		t.Errorf("the rest: %q", got)
 	}
 	r.Verdict.Needs = r.Verdict.Needs[2:]
-	if got := answer(r, 100, "Do now"); !strings.HasSuffix(got, "First get the kernel logs, before it is too late.") {
+	if got := answer(r, 100, labelNext); !strings.HasPrefix(got, "Get the kernel logs soon.") {
 		t.Errorf("what disappears: %q", got)
 	}
 	r.Verdict.Needs = []incident.Need{{What: "NCCL's log", Obtainable: "now"}}
-	if got := answer(r, 100, "Do now"); !strings.HasSuffix(got, "First get NCCL's log.") {
+	if got := answer(r, 100, labelNext); !strings.HasPrefix(got, "Get NCCL's log.") {
 		t.Errorf("a name: %q", got)
 	}
 }
 
 func TestTheFirstScreenSaysWhatTheStoragesLogsComeTo(t *testing.T) {
 	for _, c := range []struct{ judgement, status, why, want string }{
-		{"cleared", "probable", "nothing befell AIStore in the window: look elsewhere", "Storage   Cleared, look elsewhere. Nothing befell AIStore in the window."},
-		{"open", "probable", "the clocks are not related", "Storage   Its part is open. The clocks are not related."},
+		{"cleared", "probable", "nothing happened to AIStore in the window: look elsewhere", "Storage        Cleared: look elsewhere. Nothing happened to AIStore in the window."},
+		{"open", "probable", "the clocks are not related", "Storage        Can't tell. The clocks are not related."},
 		{"open", "confirmed", "the clocks are not related", ""},
 		{"implicated", "confirmed", "it came before", ""},
 		{"open", "probable", "", ""},
@@ -181,6 +181,14 @@ func TestACluesRowSaysEachThingOnce(t *testing.T) {
 	if strings.Count(screen, "lane 3 is torn") != 1 || strings.Count(screen, "lane 4 is late") != 1 || strings.Contains(screen, "printed once") {
 		t.Error(screen)
 	}
+	if got := FirstScreen(r, 100)[0]; !strings.Contains(got, "lane 3 is torn") {
+		t.Errorf("the headline: %q", got)
+	}
+	r.Standouts[0].Severity = "calm"
+	if got := FirstScreen(r, 100)[0]; got != "No known failure matches" {
+		t.Errorf("a calm line is called suspicious: %q", got)
+	}
+	r.Standouts[0].Severity = ""
 	if got := answer(r, 100, "Clue 1"); got != "a.log:7: logged as E0312" {
 		t.Errorf("%q", got)
 	}

@@ -66,6 +66,7 @@ type htmlPage struct {
 	CSS              template.CSS
 	JS               template.JS
 	Title, Engine    string
+	Brief            string
 	Status           string
 	Confidence       string
 	Screen           []part
@@ -142,12 +143,12 @@ func pageOf(v *view, x Extras) *htmlPage {
 	r := v.Report
 	p := &htmlPage{view: v, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), Screen: v.Screen, MapAlt: mapAlt(v)}
 	p.Policy = "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS) + "; base-uri 'none'; form-action 'none'"
-	p.Title = v.Headline
+	p.Title, p.Brief = v.Headline, brief(v, "")
 	if r.Job.ID != nil {
 		p.Title = "Job " + flat(*r.Job.ID) + ": " + p.Title
 	}
 	p.Engine = engineText(r)
-	p.Status = statusWord(r.Verdict.Status)
+	p.Status = capital(confidenceWord(r.Verdict.Status))
 	p.Confidence = fmt.Sprintf("%.2f", float64(r.Verdict.Confidence))
 	h := newExcerpts(x)
 	p.Chain = h.links(v.Chain)

@@ -108,6 +108,7 @@ func (m *md) proofs(indent string, ps []proof) {
 func (m *md) report(v *view) {
 	r := v.Report
 	m.f("# %s\n\n", esc(v.Headline))
+	m.f("> %s\n\n", esc(brief(v, "")))
 	for _, p := range v.Screen {
 		m.f("- **%s:** %s\n", esc(p.Label), esc(p.Text))
 	}

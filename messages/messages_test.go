@@ -241,13 +241,13 @@ func TestWhatIsCutEndsAfterAWord(t *testing.T) {
 
 func TestFirstScreenNamesRankNodeAndDecision(t *testing.T) {
 	text := strings.Join(FirstScreen(stall(), 0), "\n")
-	for _, want := range []string{"rank 77 on node09", "Resubmit: yes, without node09", "step 12,000", "confidence 0.86", "Storage logs", "128 of 128 ranks"} {
+	for _, want := range []string{"rank 77 on node09", "Safe to resubmit without node09", "step 12,000", "Likely (0.86)", "Storage logs"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 	text = strings.Join(FirstScreen(undecided(), 0), "\n")
-	for _, want := range []string{"between 3 causes", "0.50", "0.30", "0.20", "node3, node5", "24-31,40-47", "the logs of node3 and node5"} {
+	for _, want := range []string{"Can't tell yet: need the logs of node3 and node5", "0.50", "0.30", "0.20", "node3, node5", "24-31,40-47", "the logs of node3 and node5"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -97,8 +97,10 @@ type Case struct {
 	// Open are the questions that wait for somebody.
 	Open []string
 	// Final says that nothing goes on any more.
-	Final   bool
-	Buttons []Button
+	Final bool
+	// Disputed says that a person calls the verdict wrong. It stays visible, marked: the advice may still be the best there is.
+	Disputed bool
+	Buttons  []Button
 }
 
 // Ask is a question to people, attached to a report that is already there.

@@ -2,7 +2,9 @@ package messages
 
 import (
 	"fmt"
+	"strings"
 
+	"faultline/incident"
 	"faultline/messages/blockkit"
 )
 
@@ -11,14 +13,19 @@ var stepSigns = map[string]struct{ sign, word string }{
 	StepTodo: {"▫️", ""}, StepDoing: {"⏳", ""}, StepDone: {"✅", ""}, StepFailed: {"❌", "failed"}, StepSkipped: {"➖", "skipped"}, StepWaiting: {"✋", "waiting for you"},
 }
 
-// supersededShown is how many earlier verdicts the case file shows, the newest last.
-const supersededShown = 5
+// How much of each the case file shows: it is read in one look, and the thread has the rest.
+const (
+	supersededShown = 2  // earlier verdicts, the newest last
+	caseNotes       = 3  // the newest notes
+	caseSentence    = 90 // characters of a note, an earlier verdict or a question
+	caseStep        = 170
+)
 
 // CaseFile is the one message of a case that is edited in place: what was asked, how far it is, what is known, what waits.
 func CaseFile(c Case) blockkit.Message {
 	name := "Job " + line(c.Job)
 	if c.Job == "" {
-		name = "A job without an id"
+		name = "A job without an ID"
 	}
 	if c.Cluster != "" {
 		name += " on " + line(c.Cluster)
@@ -29,17 +36,25 @@ func CaseFile(c Case) blockkit.Message {
 		v := newView(c.Report)
 		head, parts := screenOf(v)
 		light = lightOf(v)
-		text += ": " + head
-		verdict = append(verdict, para(strong(head)))
-		verdict = append(verdict, partsOf(parts, couldBe, "Where", "How sure", "Do now", "Missing")...)
+		text = brief(v, name)
+		if c.Disputed {
+			verdict = append(verdict, para(strong("⚠️ Disputed: "), run(head)))
+		} else {
+			verdict = append(verdict, para(strong(head)))
+		}
+		verdict = append(verdict, caseParts(v.Report, parts)...)
 	}
 	es := []blockkit.RichElement{opening(c)}
 	es = append(es, progress(c)...)
 	blocks := append(blockkit.Blocks{heading(light + name)}, rich(es...)...)
 	blocks = append(blocks, rich(append(overturned(c.Superseded), verdict...)...)...)
-	blocks = append(blocks, rich(bullets(c.Notes)...)...)
-	if waits := bullets(c.Open); len(waits) > 0 {
-		blocks = append(blocks, rich(append([]blockkit.RichElement{para(strong("Waiting for an answer:"))}, waits...)...)...)
+	blocks = append(blocks, rich(bullets(oneLook(c.Notes[max(0, len(c.Notes)-caseNotes):]))...)...)
+	if len(c.Open) > 0 {
+		waits := line(c.Open[0])
+		if more := len(c.Open) - 1; more > 0 {
+			waits = fmt.Sprintf("%s, and %d more", blockkit.Clip(waits, caseSentence), more)
+		}
+		blocks = append(blocks, rich(labelled("Open", blockkit.Clip(waits, 2*caseSentence)))...)
 		text += fmt.Sprintf(" (%s open)", count(len(c.Open), "question"))
 	}
 	if c.Report == nil && c.Doing != "" {
@@ -52,6 +67,45 @@ func CaseFile(c Case) blockkit.Message {
 	return post(light+text, blocks, pressable(c.Buttons), small(id))
 }
 
+// caseParts are the first screen in one look: the causes that are left, the confidence without its reason, the next step.
+func caseParts(r *incident.Report, parts []part) []blockkit.RichElement {
+	short := func(p part) part { p.Text = cutAfter(p.Text, caseStep); return p }
+	var out []part
+	for _, p := range parts {
+		switch p.Label {
+		case labelCandidates:
+			out = append(out, short(p))
+		case labelConfidence:
+			p.Text, _, _ = strings.Cut(p.Text, ". ")
+			out = append(out, part{Label: p.Label, Text: sentence(p.Text)})
+		case labelNext:
+			p.Text = nextStep(r)
+			out = append(out, short(p))
+		}
+	}
+	return partsOf(out)
+}
+
+// cutAfter ends a text after the last whole sentence within most characters; a first sentence that is longer ends after a word.
+func cutAfter(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	if i := strings.LastIndex(text[:most], ". "); i > 0 {
+		return text[:i+1]
+	}
+	return cut(text, most)
+}
+
+// oneLook are sentences short enough for the case file.
+func oneLook(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		out[i] = blockkit.Clip(line(t), caseSentence)
+	}
+	return out
+}
+
 // opening says who asked and what goes on.
 func opening(c Case) blockkit.RichElement {
 	var is blockkit.Inlines
@@ -60,8 +114,8 @@ func opening(c Case) blockkit.RichElement {
 	}
 	switch {
 	case c.Final:
-		is = append(is, run("Settled: nothing goes on here any more."))
-	case c.Doing != "":
+		is = append(is, run("Closed."))
+	case c.Doing != "" && c.Report == nil:
 		is = append(is, run("Now: "+line(c.Doing)+"."))
 	}
 	return blockkit.RichSection{Elements: is}
@@ -79,10 +133,10 @@ func progress(c Case) []blockkit.RichElement {
 			look.sign, look.word = "▫️", line(s.State)
 		}
 		switch {
-		case c.Final && (s.State == StepDone || s.State == StepTodo):
+		case (c.Final || c.Report != nil) && (s.State == StepDone || s.State == StepTodo || s.State == StepSkipped):
 			continue
 		case c.Final && s.State == StepWaiting:
-			look.sign, look.word = "➖", "nobody answered"
+			look.sign, look.word = "➖", "no answer"
 		case c.Final && s.State == StepDoing:
 			look.sign, look.word = "➖", "not finished"
 		}
@@ -103,10 +157,10 @@ func overturned(heads []string) []blockkit.RichElement {
 	var es []blockkit.RichElement
 	if more := len(heads) - supersededShown; more > 0 {
 		heads = heads[more:]
-		es = append(es, para(run(count(more, "still earlier verdict")+" no longer holding")))
+		es = append(es, para(run(count(more, "still earlier verdict")+" withdrawn")))
 	}
 	for _, h := range heads {
-		es = append(es, para(struck(line(h)), run(" (no longer holds)")))
+		es = append(es, para(struck(blockkit.Clip(line(h), caseSentence)), run(" (withdrawn)")))
 	}
 	return es
 }

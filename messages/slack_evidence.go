@@ -2,6 +2,7 @@ package messages
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -9,51 +10,55 @@ import (
 	"faultline/messages/blockkit"
 )
 
-// Room of the two halves of the evidence, in characters, so that both stay in one message. A chain is seldom longer
-// than half of its room.
+// How much of the proof and of the timeline a thread shows. The report file has all of it.
 const (
-	chainRoom    = 5500
-	timelineRoom = 5000
-	timelineHead = 8 // the first events are shown, then the last ones that fit
-	timelineRows = 60
+	proofLinks        = 2
+	proofLinksOpen    = 1   // of a verdict that is not decided
+	proofSentence     = 140 // characters
+	timelineRows      = 7
+	timelineRowsOpen  = 3
+	timelineHead      = 2 // the first events are shown, then the last ones that fit
+	timelineEvent     = 90
+	timelineQuoteCell = 60
 )
 
-// Evidence shows how it came about: the cause chain with the exact lines, and the timeline as a table that can be sorted.
-// It is one message unless the chain is very long.
-func Evidence(r *incident.Report) []blockkit.Message {
-	v := newView(r)
-	m := blockkit.Message{Text: blockkit.Escape("How we know: " + v.Headline), Blocks: blockkit.Blocks{heading("How we know")}}
-	if len(v.Chain) == 0 && v.Report.Verdict.Status != incident.NoFailure {
-		m.Blocks = append(m.Blocks, rich(para(run("No chain of events is proven by these files.")))...)
+// proofBlocks are the first links of the chain, each with the line that shows it.
+func proofBlocks(v *view, said string) blockkit.Blocks {
+	most := proofLinks
+	if v.Tone == "open" {
+		most = proofLinksOpen
 	}
-	m.Blocks = append(m.Blocks, chainBlocks(v.Chain)...)
-	if table, ok := timelineTable(v); ok {
-		m.Blocks = append(m.Blocks, table)
-	} else {
-		m.Blocks = append(m.Blocks, rich(para(run("Nothing is known about when it happened.")))...)
+	var es []blockkit.RichElement
+	shown := map[string]bool{}
+	for _, l := range v.Chain {
+		i := slices.IndexFunc(l.Proofs, func(p proof) bool { return p.Quote })
+		if i < 0 || shown[l.Proofs[i].Where] {
+			continue // its line is there already
+		}
+		if len(shown) == most {
+			break
+		}
+		p := l.Proofs[i]
+		shown[p.Where] = true
+		if !strings.Contains(said, p.Where) {
+			es = append(es, labelled(capital(l.Role), clip(l.Statement, proofSentence)), para(mono(clip(p.Where, 200))))
+		}
+		es = append(es, box(withoutHead(p.Text), slackQuote))
 	}
-	m.Blocks = append(m.Blocks, artifactBlocks(v.Artifacts)...)
-	m.Blocks = append(m.Blocks, small(v.Verified, v.Storage)...)
-	out, _ := blockkit.Fit(m)
-	return out
+	return rich(es...)
 }
 
-// chainBlocks is a numbered list with the proofs under each link. Each link is a block: there is air between blocks.
-func chainBlocks(chain []linkView) blockkit.Blocks {
-	var out blockkit.Blocks
-	room := chainRoom
-	for i, l := range chain {
-		// Numbers as text: a list that goes on after a box needs an offset, which not every client knows.
-		part := []blockkit.RichElement{labelled(fmt.Sprintf("%d. %s", i+1, capital(l.Role)), blockkit.Clip(l.Statement, slackSentence))}
-		part = append(part, evidenceParts(l.Proofs)...)
-		size := partsSize(part)
-		if i == slackLinks || room < size {
-			return append(out, rich(para(run(fmt.Sprintf("… and %s in the report file.", count(len(chain)-i, "more step")))))...)
-		}
-		room -= size
-		out = append(out, rich(part...)...)
+// withoutHead leaves out the prefixes of a line that is too long to be shown: "[rank0]:[E121 16:08:24 ProcessGroupNCCL.cpp:632]". What the
+// line says comes after them, often at its end.
+func withoutHead(text string) string {
+	text = strings.TrimSpace(text)
+	if utf8.RuneCountInString(text) <= slackQuote || !strings.HasPrefix(text, "[") {
+		return text
 	}
-	return out
+	if i := strings.LastIndex(text[:min(len(text), slackQuote)], "] "); i > 0 {
+		return "… " + strings.TrimSpace(text[i+2:])
+	}
+	return text
 }
 
 // evidenceParts shows proofs: the place in code, the exact line in a box.
@@ -73,29 +78,14 @@ func evidenceParts(ps []proof) []blockkit.RichElement {
 	return es
 }
 
-// partsSize is how many characters a reader sees.
-func partsSize(es []blockkit.RichElement) int {
-	n := 0
-	add := func(is blockkit.Inlines) {
-		for _, i := range is {
-			if r, ok := i.(blockkit.Run); ok {
-				n += utf8.RuneCountInString(r.Text)
-			}
-		}
+// Timeline shows when it happened, as a table that goes with the picture of the ranks.
+func Timeline(r *incident.Report) blockkit.Message {
+	v := newView(r)
+	title, _ := RankMapCaption(r)
+	if table, ok := timelineTable(v); ok {
+		return post(title, blockkit.Blocks{table})
 	}
-	for _, e := range es {
-		switch e := e.(type) {
-		case blockkit.RichSection:
-			add(e.Elements)
-		case blockkit.Preformatted:
-			add(e.Elements)
-		case blockkit.RichList:
-			for _, s := range e.Elements {
-				add(s.Elements)
-			}
-		}
-	}
-	return n
+	return post(title, rich(para(run(title))))
 }
 
 // timelineTable is the timeline with the date in the caption where all events share it. Of a long one the first and the
@@ -106,13 +96,15 @@ func timelineTable(v *view) (blockkit.DataTable, bool) {
 	}
 	date := commonDate(v.Report.Timeline)
 	events := make([]blockkit.Row, len(v.Timeline))
-	sizes := make([]int, len(v.Timeline))
 	for i, e := range v.Timeline {
 		at := strings.TrimSpace(strings.TrimPrefix(e.Time, date+"T") + " " + e.Uncertain)
-		cells := []string{at, clip(e.Who, 60), blockkit.Clip(e.Event, 300), clip(firstQuote(e.Proofs), 120)}
-		events[i], sizes[i] = row(cells...), len([]rune(strings.Join(cells, "")))+4
+		events[i] = row(at, clip(e.Who, 60), clip(e.Event, timelineEvent), clip(firstQuote(e.Proofs), timelineQuoteCell))
 	}
-	shown, hidden := pickRows(events, sizes)
+	most := timelineRows
+	if v.Tone == "open" {
+		most = timelineRowsOpen
+	}
+	shown, hidden := pickRows(events, most)
 	caption := "Timeline"
 	if id := v.Report.Job.ID; id != nil {
 		caption += " of job " + clip(flat(*id), 60)
@@ -121,36 +113,21 @@ func timelineTable(v *view) (blockkit.DataTable, bool) {
 		caption += ", " + date
 	}
 	if hidden > 0 {
-		caption += fmt.Sprintf(": %s of %s events", grouped(int64(len(events)-hidden)), grouped(int64(len(events))))
+		caption += fmt.Sprintf(" (%s of %s events)", grouped(int64(len(events)-hidden)), grouped(int64(len(events))))
 	}
-	return blockkit.DataTable{Caption: caption, PageSize: 15, Rows: append([]blockkit.Row{row("Time", "Who", "What happened", "Where it says so")}, shown...)}, true
+	return blockkit.DataTable{Caption: caption, PageSize: 10, Rows: append([]blockkit.Row{row("Time", "Where", "Event", "Line")}, shown...)}, true
 }
 
-// pickRows keeps the first events and as many of the last ones as there is room for.
-func pickRows(events []blockkit.Row, sizes []int) (shown []blockkit.Row, hidden int) {
-	total := 0
-	for _, n := range sizes {
-		total += n
-	}
-	if total <= timelineRoom && len(events) <= timelineRows {
+// pickRows keeps the first events and the last ones, most together.
+func pickRows(events []blockkit.Row, most int) (shown []blockkit.Row, hidden int) {
+	if len(events) <= most {
 		return events, 0
 	}
-	room, from := timelineRoom, 0
-	for from < min(timelineHead, len(events)) && room-sizes[from] > timelineRoom/2 {
-		room -= sizes[from]
-		from++
-	}
-	to := len(events)
-	for to > from && len(events)-to+from < timelineRows && room-sizes[to-1] >= 0 {
-		room -= sizes[to-1]
-		to--
-	}
-	hidden = to - from
-	shown = append(shown, events[:from]...)
-	if hidden > 0 {
-		shown = append(shown, row("…", "", fmt.Sprintf("%s: see the report file", count(hidden, "more event")), ""))
-	}
-	return append(shown, events[to:]...), hidden
+	head := min(timelineHead, most-1)
+	hidden = len(events) - most
+	shown = append(shown, events[:head]...)
+	shown = append(shown, row("…", "", count(hidden, "more event")+" in the report", ""))
+	return append(shown, events[head+hidden:]...), hidden
 }
 
 // commonDate is the date that all stamped events share, else "".

@@ -23,16 +23,14 @@ func QuestionPost(q Ask) blockkit.Message {
 	var es []blockkit.RichElement
 	if q.Answered != "" {
 		es = append(es, para(strong(sentence(line(q.Answered)))))
+		return post(sign+asked+"\n"+line(q.Answered), blockkit.Blocks{heading(sign + asked)}, rich(es...))
 	}
-	if q.Perishing && q.Answered == "" {
-		es = append(es, para(strong("This will soon be gone: fetch it first.")))
+	if q.Perishing {
+		es = append(es, para(strong("Soon gone: fetch it first.")))
 	}
 	es = append(es, bullets(q.Items)...)
 	if q.Why != "" {
-		es = append(es, labelled("Why I ask", sentence(line(q.Why))))
-	}
-	if q.Answered != "" {
-		return post(sign+asked+"\n"+line(q.Answered), blockkit.Blocks{heading(sign + asked)}, rich(es...))
+		es = append(es, labelled("Why", sentence(line(q.Why))))
 	}
 	if q.How != "" {
 		es = append(es, labelled("How", sentence(line(q.How))))
@@ -51,7 +49,7 @@ func QuestionPost(q Ask) blockkit.Message {
 	}
 	until := ""
 	if q.Deadline != "" {
-		until = sentence("I wait until " + line(q.Deadline) + "; then I go on without it, and the report says so")
+		until = sentence("I wait until " + line(q.Deadline) + "; then I go on without it")
 	}
 	return post(sign+asked+"\n"+line(q.Why), blockkit.Blocks{heading(sign + asked)}, rich(es...), pressable(q.Buttons), small(until))
 }
@@ -60,7 +58,7 @@ func QuestionPost(q Ask) blockkit.Message {
 func Note(text string, buttons []Button) blockkit.Message {
 	text = blockkit.Clip(strings.TrimSpace(safe(text)), 3*slackSentence)
 	if text == "" {
-		text = "(nothing to say)"
+		text = "Nothing to say."
 	}
 	return post(text, rich(para(run(text))), pressable(buttons))
 }
@@ -70,10 +68,10 @@ type NextStep struct{ What, Command string }
 
 // RestPost says that nothing is left to ask for: what stays open, and what to do so that the next run decides it.
 func RestPost(open string, next []NextStep) blockkit.Message {
-	const head = "Nothing is left to ask for"
+	const head = "Nothing more to ask for"
 	es := []blockkit.RichElement{para(strong(line(open)))}
 	if len(next) > 0 {
-		es = append(es, para(run("So that the next run decides it:")))
+		es = append(es, para(run("To confirm in the next run:")))
 	}
 	for _, n := range next {
 		es = append(es, para(run("• "+sentence(capital(line(n.What))))))

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -30,7 +29,7 @@ func storageRevised() *incident.Report {
 		quoteOf("ais/t3.log", 812, "E 16:54:40.120394 fshc.go:201 t[t3]: mountpath /ais/nvme2 is disabled: read error: input/output error")}}}, r.Chain...)
 	r.Timeline = append([]incident.Event{{Time: ptr("2026-07-09T16:54:40"), Uncertainty: ptr(2.0), Node: "t3", Event: "mountpath disabled after a read error",
 		Evidence: []incident.Evidence{quoteOf("ais/t3.log", 812, "mountpath /ais/nvme2 is disabled")}}}, r.Timeline...)
-	r.Revisions = []incident.Revision{{Was: "One rank held the others: rank 20 on node2", Now: "A storage target is down: AIStore daemon t3",
+	r.Revisions = []incident.Revision{{Was: "One rank stalled: rank 20 on node2", Now: "A storage target is down: AIStore daemon t3",
 		Because: "the storage logs show that what rank 20 waited for never came", Evidence: []incident.Evidence{quoteOf("ais/t3.log", 812, "mountpath /ais/nvme2 is disabled: read error: input/output error")}}}
 	r.Recommendations = []incident.Recommendation{{When: "now", Text: "Ask the storage team to bring target t3 back", Command: "ais show cluster target t3"},
 		{When: "structural", Text: "Give the reader of the data a read timeout of 60 s"}}
@@ -82,8 +81,8 @@ func someCase(r *incident.Report) Case {
 }
 
 func someAsk() Ask {
-	return Ask{Kind: "missing", Text: "The log of node09 is missing. Can you hand it in?", Why: "The rank that held the others may be on it; with its log the verdict can become narrower, and I say what changes",
-		WhereToFind: "It lies beside the logs of the other nodes, in the directory that your sbatch script names with --output", Items: []string{"node09"},
+	return Ask{Kind: "missing", Text: "I need one more log: node09. Can you upload it?", Why: "It may pin down the rank; I'll post what changes",
+		WhereToFind: "Beside the logs I have", Items: []string{"node09"},
 		Commands: []string{"scp login:'/logs/*4242*node09*' more-logs-4242/"}, Buttons: []Button{{Action: "upload", Text: "Upload it", Style: "primary"}, {Action: "skip", Text: "Go on without it"}},
 		Deadline: "tomorrow, 16:20 UTC"}
 }
@@ -114,7 +113,7 @@ func payloads() map[string]any {
 		"view.first":  StartView("p", nil, nil, ""),
 		"view.setup":  SetupView("C1", []string{"west", "east"}, []string{"{user}/logs/error-%j-%n.err"}, "12345"),
 		"view.ais":    AISView("p", []string{"west-ais"}, []string{"3 reads were retried until they gave up"}, map[string]string{FieldToken: "the token was refused", "x": "try again"}),
-		"view.upload": UploadView("p", "The log of node09"), "view.dispute": DisputeView("p", nil), "view.close": CloseView("p", "One rank held the others", []string{"rank-stalled", "gpu-oom"}),
+		"view.upload": UploadView("p", "The log of node09"), "view.dispute": DisputeView("p", nil), "view.close": CloseView("p", "One rank stalled", []string{"rank-stalled", "gpu-oom"}),
 		"view.glossary": GlossaryView(stall()), "view.loading": LoadingView("Diagnose a job"),
 	} {
 		out[k] = v
@@ -124,10 +123,8 @@ func payloads() map[string]any {
 
 // thread is what one case posts.
 func thread(r *incident.Report) map[string]any {
-	out := map[string]any{"case": CaseFile(someCase(r)), "first": FirstVerdict(r, someButtons), "final": FinalVerdict(r, "U024ADA", len(r.Revisions) > 0, someButtons)}
-	for i, m := range Evidence(r) {
-		out[fmt.Sprintf("evidence%d", i+1)] = m
-	}
+	out := map[string]any{"case": CaseFile(someCase(r)), "first": FirstVerdict(r, someButtons), "timeline": Timeline(r),
+		"final": FinalVerdict(r, "U024ADA", len(r.Revisions) > 0, false, someButtons), "unasked": FinalVerdict(r, "", false, true, someButtons)}
 	return out
 }
 
@@ -178,27 +175,19 @@ func TestPostsMatchTheirGoldenFiles(t *testing.T) {
 	}
 }
 
-// An uncomplicated case is few posts: case file, first verdict, evidence, rank map, final verdict.
-func TestEvidenceIsOnePost(t *testing.T) {
-	for name, fixture := range slackFixtures {
-		if ms := Evidence(fixture()); len(ms) != 1 {
-			t.Errorf("%s: %d messages", name, len(ms))
-		}
-	}
-}
-
-func TestFirstVerdictIsTheFirstScreen(t *testing.T) {
+// The notification is the report in one line, and the first line of the Markdown.
+func TestTheNotificationIsTheReportInOneLine(t *testing.T) {
 	for name, fixture := range slackFixtures {
 		r := fixture()
-		m := FirstVerdict(r, nil)
-		if n := strings.Count(m.Text, "\n") + 1; n > firstScreenLines {
-			t.Errorf("%s: the notification has %d lines", name, n)
+		one := Brief(r)
+		if strings.Contains(one, "\n") || len(one) > 700 || !strings.Contains(one, confidenceWord(r.Verdict.Status)) {
+			t.Errorf("%s: %q", name, one)
 		}
-		screen := slices.DeleteFunc(FirstScreen(r, 0), func(l string) bool { return strings.HasPrefix(l, "Paste ") }) // in a box of its own
-		want := strings.Fields(strings.Join(screen, " "))
-		got := strings.Fields(strings.NewReplacer(": ", " ", "🔴 ", "", "🟡 ", "", "🟢 ", "").Replace(m.Text))
-		if len(got) != len(want) {
-			t.Errorf("%s: the notification says\n%s\nthe first screen\n%s", name, m.Text, strings.Join(FirstScreen(r, 0), "\n"))
+		if r.Verdict.Status != incident.NoFailure && !strings.Contains(one, "Next: ") {
+			t.Errorf("%s says no next step: %q", name, one)
+		}
+		if m := FirstVerdict(r, nil); !strings.HasSuffix(m.Text, blockkit.Escape(one)) {
+			t.Errorf("%s: the notification says %q", name, m.Text)
 		}
 	}
 }
@@ -220,7 +209,7 @@ var mention = regexp.MustCompile(`"type": ?"user"`)
 
 func TestTheRequesterIsMentionedOnce(t *testing.T) {
 	for _, changed := range []bool{true, false} {
-		raw := checkPayload(t, "final", FinalVerdict(stall(), "U024ADA", changed, nil))
+		raw := checkPayload(t, "final", FinalVerdict(stall(), "U024ADA", changed, false, nil))
 		if n := len(mention.FindAll(raw, -1)); n != 1 || strings.Count(string(raw), "U024ADA") != 1 {
 			t.Errorf("mentioned %d times:\n%s", n, raw)
 		}
@@ -229,7 +218,7 @@ func TestTheRequesterIsMentionedOnce(t *testing.T) {
 	if n := len(mention.FindAll(raw, -1)); n != 2 {
 		t.Errorf("mentioned %d times:\n%s", n, raw)
 	}
-	if raw := checkPayload(t, "final", FinalVerdict(stall(), "<!channel>", false, nil)); mention.Match(raw) || strings.Contains(string(raw), `"<!channel>"`) == false {
+	if raw := checkPayload(t, "final", FinalVerdict(stall(), "<!channel>", false, false, nil)); mention.Match(raw) || strings.Contains(string(raw), `"<!channel>"`) == false {
 		t.Errorf("somebody who is no user:\n%s", raw)
 	}
 }
@@ -246,7 +235,7 @@ func evilEverywhere() map[string]any {
 	out := thread(hostile())
 	for k, v := range map[string]any{
 		"case": CaseFile(c), "question": QuestionPost(q), "answered": QuestionPost(a), "note": Note(e, b), "first": FirstVerdict(hostile(), b),
-		"final": FinalVerdict(hostile(), e, true, b), "revision": RevisionPost([]incident.Revision{{Was: e, Now: e, Because: e, Evidence: []incident.Evidence{quoteOf(e, 3, e)}}}, []string{e}),
+		"final": FinalVerdict(hostile(), e, true, true, b), "revision": RevisionPost([]incident.Revision{{Was: e, Now: e, Because: e, Evidence: []incident.Evidence{quoteOf(e, 3, e)}}}, []string{e}),
 		"map":   blockkit.Message{Text: blockkit.Escape(title), Blocks: blockkit.Blocks{blockkit.Image{Title: blockkit.Plain(title), AltText: alt, SlackFile: &blockkit.SlackFile{ID: "F1"}}}},
 		"start": StartView("p", []string{e, "x"}, []RecentJob{{e, e, e, e, e}}, e), "setup": SetupView("p", []string{e, "x"}, []string{e, e}, e), "ais": AISView("p", []string{e}, []string{e}, map[string]string{FieldToken: e, e: e}),
 		"upload": UploadView("p", e), "dispute": DisputeView("p", []string{e}), "close": CloseView("p", e, []string{e}), "loading": LoadingView(e), "glossary": GlossaryView(hostile()),
@@ -287,7 +276,7 @@ func TestAnAnsweredQuestionHasNoButtons(t *testing.T) {
 func TestSupersededVerdictsAreStruckThrough(t *testing.T) {
 	c := someCase(storageRevised())
 	raw := checkPayload(t, "case", CaseFile(c))
-	if !regexp.MustCompile(`(?s)One rank held the others: rank 20 on node2",\s*"style": \{\s*"strike": true`).Match(raw) {
+	if !regexp.MustCompile(`(?s)One rank stalled: rank 20 on node2",\s*"style": \{\s*"strike": true`).Match(raw) {
 		t.Errorf("%s", raw)
 	}
 }
@@ -298,7 +287,7 @@ func TestASettledCaseWaitsForNobody(t *testing.T) {
 	m := CaseFile(c)
 	checkPayload(t, "case", m)
 	got := asText(m.Blocks)
-	want := "# ⏳ Job 1\nSettled: nothing goes on here any more.\n➖ b (nobody answered)\n➖ c (not finished)\n❌ e (failed): why\n"
+	want := "# ⏳ Job 1\nClosed.\n➖ b (no answer)\n➖ c (not finished)\n❌ e (failed): why\n"
 	if got != want {
 		t.Errorf("got\n%s", got)
 	}
@@ -328,7 +317,7 @@ func TestTimelineShowsBothEndsAndCountsTheRest(t *testing.T) {
 	}
 	raw, _ := json.Marshal(table)
 	rows := len(table.Rows) - 2 // header, and the row that counts
-	for _, want := range []string{"Event number 0\"", "Event number 9999\"", fmt.Sprintf("%s more events", grouped(int64(10000-rows))), fmt.Sprintf(", 2026-07-09: %d of 10,000 events", rows)} {
+	for _, want := range []string{"Event number 0\"", "Event number 9999\"", fmt.Sprintf("%s more events", grouped(int64(10000-rows))), fmt.Sprintf(", 2026-07-09 (%d of 10,000 events)", rows)} {
 		if !strings.Contains(string(raw), want) {
 			t.Errorf("no %q in\n%s", want, raw)
 		}
@@ -375,7 +364,7 @@ func TestFieldsOfModalsAreNamedAsPromised(t *testing.T) {
 
 func TestGlossaryExplainsThisCaseOnly(t *testing.T) {
 	raw := string(checkPayload(t, "glossary", GlossaryView(stall())))
-	for _, want := range []string{"checkpoint:", "One rank held the others"} {
+	for _, want := range []string{"checkpoint:", "One rank stalled"} {
 		if !strings.Contains(raw, want) {
 			t.Errorf("no %q in\n%s", want, raw)
 		}

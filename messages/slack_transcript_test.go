@@ -21,14 +21,12 @@ func TestThreadsReadWell(t *testing.T) {
 		}
 		show("case file", CaseFile(someCase(r)))
 		show("first verdict", FirstVerdict(r, someButtons))
-		for _, m := range Evidence(r) {
-			show("evidence", m)
-		}
+		show("timeline", Timeline(r))
 		fmt.Fprintf(&b, "──── picture\n%s\n(%s)\n\n", title, alt)
 		if len(r.Revisions) > 0 {
 			show("correction", RevisionPost(r.Revisions, []string{"U024ADA"}))
 		}
-		show("final verdict", FinalVerdict(r, "U024ADA", len(r.Revisions) > 0, someButtons))
+		show("final verdict", FinalVerdict(r, "U024ADA", len(r.Revisions) > 0, false, someButtons))
 		path := filepath.Join("testdata", "slack", name+".thread.txt")
 		if *update {
 			if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {

@@ -2,6 +2,7 @@ package messages
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"faultline/incident"
@@ -9,24 +10,20 @@ import (
 	"faultline/messages/blockkit"
 )
 
-// FirstVerdict is the first answer in the thread: the first screen of at most twelve lines, which is the notification
-// too, and under the decision the command that carries it out.
+// FirstVerdict is the first answer in the thread: the first screen, under the decision the command that carries it out, and the lines
+// that prove it. The notification is the report in one line.
 func FirstVerdict(r *incident.Report, buttons []Button) blockkit.Message {
 	v := newView(r)
 	head, parts := screenOf(v)
-	return post(lightOf(v)+screenText(head, parts), blockkit.Blocks{heading(lightOf(v) + head)}, decided(v, nil, parts, nil), pressable(buttons), small(v.Verified))
+	return post(lightOf(v)+brief(v, ""), blockkit.Blocks{heading(lightOf(v) + head)}, decided(v, parts), proofBlocks(v, screenText(head, parts)), pressable(buttons), small(v.Reread))
 }
 
-// decided lays the first screen out in two halves: what is known, and what to do. opening stands before the first half,
-// closing after the second.
-func decided(v *view, opening blockkit.RichElement, parts []part, closing blockkit.RichElement) blockkit.Blocks {
+// decided lays the first screen out in two halves: what is known, and what to do.
+func decided(v *view, parts []part) blockkit.Blocks {
 	var known, do []blockkit.RichElement
-	if opening != nil {
-		known = append(known, opening)
-	}
 	for _, p := range parts {
 		switch {
-		case p.Label == "Do now":
+		case p.Label == labelNext:
 			do = append(do, labelled(p.Label, p.Text))
 			if c, ok := firstCommand(v); ok {
 				do = append(do, commandBox(c))
@@ -36,7 +33,7 @@ func decided(v *view, opening blockkit.RichElement, parts []part, closing blockk
 			}
 		case len(do) > 0:
 			do = append(do, labelled(p.Label, p.Text))
-			if p.Label == decidesLabel(v) {
+			if p.Label == labelConfirm || p.Label == labelSave {
 				if c, ok := needCommand(v); ok {
 					do = append(do, commandBox(c))
 				}
@@ -45,19 +42,11 @@ func decided(v *view, opening blockkit.RichElement, parts []part, closing blockk
 			known = append(known, labelled(p.Label, p.Text))
 		}
 	}
-	if closing != nil {
-		do = append(do, closing)
-	}
 	out := rich(known...)
 	if len(do) > 0 {
 		out = append(append(out, blockkit.Divider{}), rich(do...)...)
 	}
 	return out
-}
-
-func decidesLabel(v *view) string {
-	label, _ := decides(v.Report)
-	return label
 }
 
 // firstCommand can be pasted to do what the decision says. Where the decision says nothing, there is none.
@@ -67,16 +56,22 @@ func firstCommand(v *view) (string, bool) {
 			return "", false // the question below has it: who reads this may not have the bot
 		}
 		c := strings.TrimSpace(n.Command)
-		return c, c != ""
+		return c, pastable(c)
 	}
 	first := firstAdvice(v.Report)
 	for _, a := range v.Advice {
-		if first != "" && a.Command != "" && a.Text == first {
+		if first != "" && a.Text == first && pastable(a.Command) {
 			return a.Command, true
 		}
 	}
 	return "", false
 }
+
+// blank is a placeholder that the reader would have to fill in: its name in capitals, or in angle brackets, or an ellipsis.
+var blank = regexp.MustCompile(`<[a-z ]+>|…|\b(JOB|JOBID|NODE|NODES|PID|RANK|HOST|PORT|USER|REPO|IF|GPU|N|[A-Z]+_URL)\b`)
+
+// pastable tells whether a command can be run as it is.
+func pastable(command string) bool { return command != "" && !blank.MatchString(command) }
 
 // needCommand fetches the first of what would decide, or will soon be gone, where the decision's command does not bring it too.
 func needCommand(v *view) (string, bool) {
@@ -89,29 +84,36 @@ func needCommand(v *view) (string, bool) {
 		if n.Obtainable == "next-time" || v.Report.Verdict.Status == incident.Confirmed && n.Obtainable != "perishing" {
 			continue
 		}
-		if c := strings.TrimSpace(n.Command); c != "" && c != above {
+		if c := strings.TrimSpace(n.Command); pastable(c) && c != above {
 			return c, true
 		}
 	}
 	return "", false
 }
 
-// FinalVerdict is the last answer, a new post: it mentions the requester once, says whether the verdict changed, what
-// re-reading proved, and that the files are attached.
-func FinalVerdict(r *incident.Report, requester string, changed bool, buttons []Button) blockkit.Message {
+// FinalVerdict is the last answer, with the report files: it mentions the requester once and says whether the verdict changed. The verdict
+// itself is above, unless whole is set: where nobody was told before.
+func FinalVerdict(r *incident.Report, requester string, changed, whole bool, buttons []Button) blockkit.Message {
 	v := newView(r)
 	head, parts := screenOf(v)
-	news := "the examination is finished. The first verdict holds."
-	if changed {
-		news = "the examination is finished, and the verdict changed: the correction above says why."
+	news := "done. The verdict stands."
+	switch {
+	case whole:
+		news = "done."
+	case changed:
+		news = "done. The verdict changed: see the correction above."
 	}
 	opening := blockkit.Inlines{run(capital(news))}
 	if requester != "" {
 		opening = blockkit.Inlines{person(requester), run(": " + news)}
 	}
-	attached := labelled("Attached", "the full report as a page for the browser (HTML), as text (Markdown) and for programs (JSON).")
-	return post(lightOf(v)+"Final: "+screenText(head, parts), blockkit.Blocks{heading(lightOf(v) + "Final: " + head)},
-		decided(v, blockkit.RichSection{Elements: opening}, parts, attached), pressable(buttons), small(v.Verified, v.Storage))
+	es := []blockkit.RichElement{blockkit.RichSection{Elements: opening}}
+	if !whole {
+		es = append(es, partsOf(parts, labelStorage)...)
+		return post(lightOf(v)+"Final: "+brief(v, ""), rich(es...), small("The report is attached."))
+	}
+	return post(lightOf(v)+"Final: "+brief(v, ""), blockkit.Blocks{heading(lightOf(v) + head)}, rich(es...), decided(v, parts),
+		pressable(buttons), small("The report is attached.", v.Reread))
 }
 
 // RankMapCaption names the picture of the rank map. alt states the finding, for those who cannot see it; it is at most
@@ -139,7 +141,7 @@ func RevisionPost(revs []incident.Revision, mention []string) blockkit.Message {
 			}
 			seen[id] = true
 		}
-		es = append(es, blockkit.RichSection{Elements: append(who, run("what you were told no longer holds."))})
+		es = append(es, blockkit.RichSection{Elements: append(who, run("the verdict changed."))})
 	}
 	head, text := "Corrected", "Corrected: the earlier verdict no longer holds."
 	more := len(revs) - slackLinks
@@ -148,8 +150,12 @@ func RevisionPost(revs []incident.Revision, mention []string) blockkit.Message {
 			head = "Corrected: " + blockkit.Clip(line(c.Now), 120)
 			text = "Corrected: " + line(c.Now) + "\nIt was: " + line(c.Was) + "\nBecause: " + line(c.Because)
 		}
-		es = append(es, para(strong("Was:"), run(" "), struck(line(c.Was))), labelled("Now", line(c.Now)), labelled("Because", line(becauseOf(c))))
-		es = append(es, evidenceParts(proofs(c.Evidence))...)
+		es = append(es, para(strong("Was:"), run(" "), struck(line(c.Was))))
+		if i > 0 {
+			es = append(es, labelled("Now", line(c.Now))) // of the first, the heading says it
+		}
+		es = append(es, labelled("Because", line(becauseOf(c))))
+		es = append(es, evidenceParts(proofs(c.Evidence[:min(len(c.Evidence), 1)]))...)
 	}
 	if more > 0 {
 		es = append(es, para(run("… and "+count(more, "more correction")+" in the report file.")))

@@ -78,13 +78,13 @@ func StartView(private string, clusters []string, jobs []RecentJob, problem stri
 		groups = append(groups, ask(FieldRecent, "Your jobs that failed", "", true, menu("Choose a job", recent)))
 	}
 	hint := "As squeue and sacct show it: 12345, 12345_7 for one task of an array, 12345+0 for one part of a heterogeneous job."
-	label := "Job id"
+	label := "Job ID"
 	if len(recent) > 0 {
-		label = "Or another job id"
+		label = "Or another job ID"
 	}
 	groups = append(groups, ask(FieldJob, label, hint, len(recent) > 0, blockkit.PlainTextInput{ActionID: FieldValue, Placeholder: blockkit.Plain("12345"), MaxLength: 200}))
 	if len(clusters) > 1 {
-		groups = append(groups, ask(FieldCluster, "Cluster", "Leave it empty where you do not know: I look in all of them.", true, menu("All clusters", choices(clusters))))
+		groups = append(groups, ask(FieldCluster, "Cluster", "Leave it empty to search all of them.", true, menu("All clusters", choices(clusters))))
 	}
 	return modal(ViewStart, private, "Diagnose a job", "Find out why", groups...)
 }
@@ -128,7 +128,7 @@ func recentText(j RecentJob) string {
 // reasons for asking; problem holds what was wrong with a field, by the field's name.
 func AISView(private string, clusters, why []string, problem map[string]string) blockkit.View {
 	groups := []blockkit.Blocks{
-		says("The storage logs say whether reading the training data failed or stood still. I only read them."),
+		says("The storage logs show whether reading the training data failed or stalled. I only read them."),
 		rich(bullets(why)...),
 	}
 	field := func(name, label, hint string, e blockkit.Element) {
@@ -145,7 +145,7 @@ func AISView(private string, clusters, why []string, problem map[string]string) 
 	checks := []blockkit.Option{
 		option("Check the certificate (normal)", TLSVerify),
 		option("Check it with the authority that I paste below", TLSAuthority),
-		option("Do not check it: anybody in between could read the token", TLSSkip),
+		option("Skip the check: others on the network could read the token", TLSSkip),
 	}
 	field(FieldTLS, "Certificate of the storage cluster", "", blockkit.RadioButtons{ActionID: FieldValue, Options: checks, InitialOption: &checks[0]})
 	field(FieldCA, "Certificate authority", "The text between BEGIN CERTIFICATE and END CERTIFICATE, with both lines. It is no secret.",
@@ -163,7 +163,7 @@ func UploadView(private, what string) blockkit.View {
 	if what == "" {
 		what = "Logs of the job"
 	}
-	return modal(ViewUpload, private, "Hand in files", "Send", says(sentence(line(what))),
+	return modal(ViewUpload, private, "Upload logs", "Send", says(sentence(line(what))),
 		ask(FieldFiles, "Up to ten files", "Text, or archives (tar, tar.gz, zip) of many files. File names may tell the node: keep them.", false,
 			blockkit.FileInput{ActionID: FieldValue, MaxFiles: 10}))
 }
@@ -192,8 +192,8 @@ const causeHint = "In your words. Do not paste secrets; what looks like one is m
 
 // DisputeView asks what is wrong with a verdict. mechanisms are slugs; none means all.
 func DisputeView(private string, mechanisms []string) blockkit.View {
-	return modal(ViewDispute, private, "Wrong diagnosis", "Say so",
-		says("The verdict stays visible, struck through, with your name and what you say. New evidence is worth more than an opinion: a file can be handed in at any time."),
+	return modal(ViewDispute, private, "Wrong diagnosis", "Submit",
+		says("The verdict and its advice stay visible, marked as disputed, with your reason. New evidence counts more than an opinion: you can upload a file at any time."),
 		ask(FieldCause, "What was it really?", "", false, causes(mechanisms)),
 		ask(FieldText, "How do you know?", causeHint, true, blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 3000}))
 }
@@ -201,7 +201,7 @@ func DisputeView(private string, mechanisms []string) blockkit.View {
 // CloseView asks how it ended: was the verdict (headline) right, what was the true cause, what mended it, and whether the
 // case may become a test case. mechanisms are slugs; none means all.
 func CloseView(private, headline string, mechanisms []string) blockkit.View {
-	verdicts := []blockkit.Option{option("Right", VerdictRight), option("Wrong", VerdictWrong), option("Nobody knows", VerdictUnknown)}
+	verdicts := []blockkit.Option{option("Right", VerdictRight), option("Wrong", VerdictWrong), option("Unknown", VerdictUnknown)}
 	text := "No verdict was reached."
 	if headline != "" {
 		text = "The verdict was: " + line(headline)
@@ -211,7 +211,7 @@ func CloseView(private, headline string, mechanisms []string) blockkit.View {
 		ask(FieldVerdict, "Was it right?", "", false, blockkit.RadioButtons{ActionID: FieldValue, Options: verdicts}),
 		ask(FieldCause, "If not: what was it really?", "", true, causes(mechanisms)),
 		ask(FieldText, "The true cause, in words", causeHint, true, blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 3000}),
-		ask(FieldFix, "What mended it?", "The next person with this failure is shown what helped.", true,
+		ask(FieldFix, "What fixed it?", "The next person with this failure is shown what helped.", true,
 			blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 3000}),
 		ask(FieldConsent, "May others learn from it?", "", true, blockkit.Checkboxes{ActionID: FieldValue, Options: []blockkit.Option{
 			option("This case may become a test case, with names and secrets masked", ConsentYes)}}))

@@ -12,7 +12,7 @@ import (
 // Bounds of what a post shows, so that it is read and not scrolled past. What is beyond them is counted and stands in
 // the report file.
 const (
-	slackQuote    = 400  // characters of a log line
+	slackQuote    = 200  // characters of a log line
 	slackSentence = 600  // characters of a text that a person or a log wrote
 	slackCommand  = 1200 // characters of a command to paste
 	slackProofs   = 3    // pieces of evidence under one link of the chain
@@ -174,7 +174,7 @@ func screenOf(v *view) (head string, parts []part) {
 	return strings.Join(laid[""], " "), parts
 }
 
-// screenText is the first screen as the text of a notification.
+// screenText is the first screen as plain text.
 func screenText(head string, parts []part) string {
 	lines := []string{head}
 	for _, p := range parts {

@@ -11,7 +11,7 @@ const mostOfHeading = 100
 
 // The first screen gives the heaviest reasons why a line stands out, and none that weighs little beside them: that it is printed once.
 const (
-	mostReasons = 3
+	mostReasons = 2
 	leastReason = 10 // points
 )
 

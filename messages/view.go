@@ -25,6 +25,7 @@ type view struct {
 	Guesses  []hypothesisView
 	Advice   []adviceView
 	Verified string
+	Reread   string // Verified in a few words
 	Storage  string
 	// Artifacts is the evidence beside the logs.
 	Artifacts []artifactView
@@ -48,6 +49,9 @@ type linkView struct {
 	Proofs          []proof
 }
 
+// seenRole is what a verdict that is not decided starts from: those who waited are no cause.
+const seenRole = "seen"
+
 type eventView struct {
 	Time, Uncertain, Who, Event string
 	Proofs                      []proof
@@ -70,7 +74,11 @@ func newView(r *incident.Report) *view {
 	v.Facts = facts(r)
 	v.Coverage = coverage(r)
 	for _, l := range r.Chain {
-		v.Chain = append(v.Chain, linkView{l.Role, sentence(l.Statement), proofs(l.Evidence)})
+		role := l.Role
+		if r.Verdict.Status == incident.Inconclusive && role == incident.Cause {
+			role = seenRole
+		}
+		v.Chain = append(v.Chain, linkView{role, sentence(l.Statement), proofs(l.Evidence)})
 	}
 	for _, e := range r.Timeline {
 		v.Timeline = append(v.Timeline, eventRow(e))
@@ -78,7 +86,7 @@ func newView(r *incident.Report) *view {
 	v.Groups = groupViews(r)
 	v.Guesses = guesses(r)
 	v.Advice = advice(r)
-	v.Verified = verified(r)
+	v.Verified, v.Reread = verified(r), reread(r.Verification)
 	v.Storage = storage(r.Storage)
 	v.Earlier = earlier(r.History)
 	v.Daemons = storageLogs(r.Storage)
@@ -318,6 +326,18 @@ func findings(fs []incident.Finding) []linkView {
 		out = append(out, linkView{Statement: sentence(f.Statement), Proofs: proofs(f.Evidence)})
 	}
 	return out
+}
+
+// reread is how many citations were checked against the raw files, and how many held.
+func reread(v incident.Verification) string {
+	var held, checked int
+	for _, x := range []incident.Ratio{v.Quotes, v.Counts, v.Absences, v.Sets, v.Derived, v.Records} {
+		held, checked = held+x.Held, checked+x.Checked
+	}
+	if checked == 0 {
+		return "No citations to re-read."
+	}
+	return fmt.Sprintf("%d of %s re-read.", held, count(checked, "citation"))
 }
 
 // verified says what re-reading proved, and no more than that.

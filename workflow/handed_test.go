@@ -70,7 +70,7 @@ func TestOneArtefactIsAskedForAtATime(t *testing.T) {
 	inv := Investigation{Report: report("gpu-hang", incident.Inconclusive, nil, "unknown", "a.out")}
 	inv.Report.Verdict.Needs = []incident.Need{{What: "only next time", Obtainable: "next-time"}, {What: "the dumps", Obtainable: "perishing"}, {What: "the records", Obtainable: "now"}}
 	qs := questions(inv, nil, s.hint(&inv), false)
-	if len(qs) != 1 || qs[0].Text != "Can you give me the dumps?" || !qs[0].Perishing {
+	if len(qs) != 1 || qs[0].Text != "Can you upload the dumps?" || !qs[0].Perishing {
 		t.Errorf("asked %+v", qs)
 	}
 	inv.Report.Coverage.NodesExpected, inv.Report.Coverage.NodesMissing = []string{"n0", "n1"}, []string{"n1"}

@@ -31,8 +31,7 @@ func askLogs(inv Investigation, found Found, hint CopyHint) Question {
 	q := Question{
 		Kind: AskLogs,
 		Text: "Where are the logs of job " + orUnknown(inv.Job) + "? Give a directory, files, or an archive (tar, zip).",
-		Why: "Each node writes its own log, and the rank that broke the job is often one that printed nothing. " +
-			"Start with what you have: I say which nodes are missing.",
+		Why:  "Each node writes its own log. Start with what you have; I'll say which nodes are missing.",
 	}
 	if len(found.Searched) > 0 {
 		took := ""
@@ -67,9 +66,8 @@ func askLogs(inv Investigation, found Found, hint CopyHint) Question {
 func askRunning(inv Investigation) Question {
 	return Question{
 		Kind: AskRunning,
-		Text: "Job " + orUnknown(inv.Job) + " seems to be running: somebody is still writing its logs. Shall I look now, or when it has ended?",
-		Why: "A report about a running job is a snapshot: ranks that have not failed yet look as if they never would. " +
-			"I look every minute and go on by myself when the logs are quiet.",
+		Text: "Job " + orUnknown(inv.Job) + " seems to be running: its logs still grow. Look now, or when it ends?",
+		Why:  "A report about a running job is a snapshot. I check every minute and start when the logs are quiet.",
 	}
 }
 
@@ -87,8 +85,8 @@ func questions(inv Investigation, jobs []analysis.JobSummary, hint CopyHint, sto
 	if len(jobs) > 1 {
 		q := Question{
 			Kind: AskJob,
-			Text: "These files hold several jobs. The report is about the one that ended last; which one did you mean?",
-			Why:  "Ranks of different jobs have the same numbers; comparing them with each other would accuse the wrong machine.",
+			Text: "These files hold several jobs. The report covers the one that ended last. Which one did you mean?",
+			Why:  "Jobs reuse rank numbers; mixing them would blame the wrong machine.",
 		}
 		for _, job := range jobs {
 			q.Items = append(q.Items, jobText(job))
@@ -112,12 +110,12 @@ func questions(inv Investigation, jobs []analysis.JobSummary, hint CopyHint, sto
 		if need.Obtainable == "next-time" {
 			continue // a recommendation
 		}
-		q := Question{Kind: AskEvidence, Artefact: need.Artefact, Text: "Can you give me " + need.What + "?", Why: need.Why, Perishing: need.Obtainable == "perishing"}
+		q := Question{Kind: AskEvidence, Artefact: need.Artefact, Text: "Can you upload " + need.What + "?", Why: need.Why, Perishing: need.Obtainable == "perishing"}
 		if !had(q) || storage && ofStorage(q.Text) {
 			continue
 		}
 		if need.Artefact == knowledge.Bundle {
-			q.Text = "Do not cancel job " + orUnknown(inv.Job) + " yet: can you collect what its processes" + onNodes(inv.Report.Coverage) + " show?"
+			q.Text = "Do not cancel job " + orUnknown(inv.Job) + " yet. Can you collect its stacks and state" + onNodes(inv.Report.Coverage) + " first?"
 		}
 		if need.Command != "" {
 			q.Commands = []string{need.Command}
@@ -152,8 +150,7 @@ func askMissing(inv Investigation, hint CopyHint) (Question, bool) {
 	cov := inv.Report.Coverage
 	q := Question{
 		Kind: AskMissing,
-		Why: "The report holds for what was read. The rank that held the others may be on a node whose log is not here: " +
-			"with it the verdict can become narrower, and I say what changes.",
+		Why:  "It may pin down the rank; I'll post what changes.",
 	}
 	var what []string
 	if n := len(cov.NodesMissing); n > 0 {
@@ -161,7 +158,7 @@ func askMissing(inv Investigation, hint CopyHint) (Question, bool) {
 		q.Items = append(q.Items, cov.NodesMissing...)
 	}
 	if n := len(cov.FilesMissing); n > 0 {
-		what = append(what, fmt.Sprintf("%d %s of the series", n, plural(n, "file", "files")))
+		what = append(what, fmt.Sprintf("%d %s", n, plural(n, "file", "files")))
 		q.Items = append(q.Items, cov.FilesMissing...)
 	}
 	if n := len(cov.RanksMissing); n > 0 {
@@ -170,7 +167,7 @@ func askMissing(inv Investigation, hint CopyHint) (Question, bool) {
 	if len(what) == 0 {
 		return Question{}, false
 	}
-	q.Text = "Missing: " + strings.Join(what, "; ") + ". Can you give me those logs?"
+	q.Text = "I need the missing logs: " + strings.Join(what, ", ") + ". Can you upload them?"
 	q.Commands = missingCommands(inv, cov, hint)
 	q.Items = q.Items[:min(len(q.Items), itemsInQuestion)]
 	return q, true

@@ -47,9 +47,9 @@ func conclusion(v incident.Verdict) string {
 			names = append(names, title(c.Mechanism))
 		}
 	}
-	status := v.Status
-	if status == incident.Inconclusive {
-		status = "not decided"
+	status := map[string]string{incident.Inconclusive: "can't tell", incident.Probable: "likely"}[v.Status]
+	if status == "" {
+		status = v.Status
 	}
 	return strings.Join(names, " or ") + " (" + status + ")"
 }

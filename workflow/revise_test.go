@@ -40,8 +40,8 @@ func TestEachOverturnedConclusionIsAnnouncedOnce(t *testing.T) {
 		change   func(*incident.Report)
 		was, now string
 	}{
-		{"mechanism", func(r *incident.Report) { r.Verdict.Mechanism = "gpu-ecc" }, "“one rank held the others” (probable)", "“GPU memory is damaged” (probable)"},
-		{"status", func(r *incident.Report) { r.Verdict.Status = incident.Confirmed }, "“one rank held the others” (probable)", "“one rank held the others” (confirmed)"},
+		{"mechanism", func(r *incident.Report) { r.Verdict.Mechanism = "gpu-ecc" }, "“one rank stalled” (likely)", "“GPU memory is damaged” (likely)"},
+		{"status", func(r *incident.Report) { r.Verdict.Status = incident.Confirmed }, "“one rank stalled” (likely)", "“one rank stalled” (confirmed)"},
 		{"root", func(r *incident.Report) { r.Verdict.Root.Ranks = []int{3, 4, 5} }, "root: rank 77", "root: ranks 3-5"},
 		{"accusation dropped", func(r *incident.Report) { r.Verdict.Root.Ranks = nil }, "root: rank 77", "no rank or node proven to be the root"},
 		{"action", func(r *incident.Report) { r.Action.ExcludeNodes = []string{"node09"} }, "resubmit: yes", "resubmit: yes, without node09"},
@@ -65,10 +65,10 @@ func TestWhatChangedTogetherIsOneRevisionWithOneReason(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("%d revisions: %+v", len(got), got)
 	}
-	if want := "“not explained by these logs” (not decided); no rank or node proven to be the root; resubmit: unknown"; got[0].Was != want {
+	if want := "“not explained by these logs” (can't tell); no rank or node proven to be the root; resubmit: unknown"; got[0].Was != want {
 		t.Errorf("was %q, want %q", got[0].Was, want)
 	}
-	if want := "“one rank held the others” (probable); root: rank 77; resubmit: yes"; got[0].Now != want {
+	if want := "“one rank stalled” (likely); root: rank 77; resubmit: yes"; got[0].Now != want {
 		t.Errorf("now %q, want %q", got[0].Now, want)
 	}
 }

@@ -172,16 +172,15 @@ var StorageCommands = [2]string{"ais log get cluster ais-logs -y", "tar -czf ais
 // askAccess asks for the logs of the storage cluster; problem is what was wrong with an earlier answer.
 func askAccess(inv *Investigation, problem string) Question {
 	q := Question{
-		Kind: AskAccess,
-		Text: "The job may have waited for its data. May I have the logs of the AIStore cluster?",
-		Why: "A rank that waits for data looks like a rank that hangs. The storage daemons' own logs tell whether they were slow, or only seemed so. " +
-			"They are overwritten after some hours to days.",
+		Kind:      AskAccess,
+		Text:      "The job may have waited for its data. Can I read the AIStore logs?",
+		Why:       "A slow read looks like a hang; the storage daemons' logs tell them apart. They are overwritten within days.",
 		Commands:  StorageCommands[:],
 		Items:     storageSigns(inv.Report),
 		Perishing: true,
 	}
 	if problem != "" {
-		q.Text = strings.TrimRight(problem, ".") + ". May I have it again, or shall I go on without?"
+		q.Text = strings.TrimRight(problem, ".") + ". Try again, or skip storage?"
 	}
 	return q
 }

@@ -145,10 +145,10 @@ func restOf(inv *Investigation) *Rest {
 
 // Text is all of it in words.
 func (r Rest) Text() string {
-	text := "Nothing is left to ask for. " + r.Open()
+	text := "Nothing more to ask for. " + r.Open()
 	for i, n := range r.Next {
 		if i == 0 {
-			text += " So that the next run decides it:"
+			text += " To confirm in the next run:"
 		} else {
 			text += ";"
 		}
@@ -160,7 +160,7 @@ func (r Rest) Text() string {
 // Open says what is not decided.
 func (r Rest) Open() string {
 	if len(r.Between) < 2 {
-		return "What ended the job stays open."
+		return "Can't tell what ended the job."
 	}
-	return "Not decided between " + strings.Join(r.Between[:len(r.Between)-1], ", ") + " and " + r.Between[len(r.Between)-1] + "."
+	return "Can't tell: " + strings.Join(r.Between[:len(r.Between)-1], ", ") + " or " + r.Between[len(r.Between)-1] + "."
 }

@@ -40,7 +40,7 @@ func hangs() []incident.Need {
 func (s *stage) asked(t *testing.T) (texts []string) {
 	t.Helper()
 	for _, q := range s.at(t, Reported).Open {
-		texts = append(texts, strings.TrimSuffix(strings.TrimPrefix(q.Text, "Can you give me "), "?"))
+		texts = append(texts, strings.TrimSuffix(strings.TrimPrefix(q.Text, "Can you upload "), "?"))
 	}
 	return texts
 }
@@ -64,7 +64,7 @@ func TestWhoDoesNotHaveOneArtefactIsAskedForTheNext(t *testing.T) {
 	if got := s.asked(t); len(got) != 0 {
 		t.Errorf("still asked: %q", got)
 	}
-	want := "say: Nothing is left to ask for. Not decided between “a GPU stopped finishing work” and “one rank held the others”. So that the next run decides it: " +
+	want := "say: Nothing more to ask for. Can't tell: “a GPU stopped finishing work” or “one rank stalled”. To confirm in the next run: " +
 		"the dumps (export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1); stacks (py-spy dump --pid PID)."
 	if got := s.seen[len(s.seen)-1]; got != want {
 		t.Errorf("said %s", got)
@@ -101,7 +101,7 @@ func TestLogsThatNobodyHasLeadToTheEvidence(t *testing.T) {
 		return r, err
 	}
 	s.open(t, "a")
-	if got := s.asked(t); len(got) != 1 || !strings.HasPrefix(got[0], "Missing:") {
+	if got := s.asked(t); len(got) != 1 || !strings.HasPrefix(got[0], "I need the missing logs") {
 		t.Fatalf("asked for %q", got)
 	}
 	s.decline(t)
@@ -119,7 +119,7 @@ func TestWhatIsDecidedLeavesNothingOpen(t *testing.T) {
 	}
 	s.open(t, "a")
 	s.decline(t)
-	if slices.ContainsFunc(s.seen, func(l string) bool { return strings.Contains(l, "left to ask for") }) {
+	if slices.ContainsFunc(s.seen, func(l string) bool { return strings.Contains(l, "more to ask for") }) {
 		t.Errorf("%q", s.seen)
 	}
 }

@@ -227,9 +227,9 @@ func (b *builder) timeline() {
 				last = p
 			}
 		}
-		add(first.Start, first.Rank.Node, first.Rank.ID, fmt.Sprintf("%s #%d: %s to wait (time of its time-out line less what it ran for)", first.Work.Op, first.Work.Seq, firstOf(len(n))),
+		add(first.Start, first.Rank.Node, first.Rank.ID, fmt.Sprintf("%s #%d: %s to wait (its timeout line minus its running time)", first.Work.Op, first.Work.Seq, firstOf(len(n))),
 			mechanism.PendingEvidence(first)...)
-		add(last.Report, last.Rank.Node, last.Rank.ID, fmt.Sprintf("first watchdog time-out of %s #%d", last.Work.Op, last.Work.Seq), mechanism.PendingEvidence(last)...)
+		add(last.Report, last.Rank.Node, last.Rank.ID, fmt.Sprintf("first watchdog timeout of %s #%d", last.Work.Op, last.Work.Seq), mechanism.PendingEvidence(last)...)
 	}
 	b.failureRows(add)
 	for _, id := range b.r.Verdict.Root.Ranks {
@@ -237,7 +237,7 @@ func (b *builder) timeline() {
 		if r == nil || r.Notified == nil {
 			continue
 		}
-		add(f.At(*r.Notified), r.Node, id, "is told of the time-out by another rank", mechanism.QuoteAt(*r.Notified, nil))
+		add(f.At(*r.Notified), r.Node, id, "notified of the timeout by another rank", mechanism.QuoteAt(*r.Notified, nil))
 	}
 	var firstExit *resolve.Rank
 	for _, r := range f.Ranks {

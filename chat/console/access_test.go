@@ -84,7 +84,7 @@ func TestAccessToTheStorageIsTypedLineByLine(t *testing.T) {
 	}}
 	var hidden []bool
 	out := talkTo(t, root, stores(store, &hidden), "/diagnose 4242", "access", "https://ais:1", secret, "", "https://ais:2", secret, "ca "+ca, "", "status")
-	inOrder(t, out, "VERDICT rank-stalled", "May I have the logs of the AIStore cluster?", "0.log:12: the job reads its data from ais://speech", "ais log get cluster",
+	inOrder(t, out, "VERDICT rank-stalled", "Can I read the AIStore logs?", "0.log:12: the job reads its data from ais://speech", "ais log get cluster",
 		"access NAME. Configured: west.", "Address of a proxy", "Token (it is not shown", "How is the cluster's certificate checked?",
 		"I cannot use that access: nothing listens at ais:1.", "Address of a proxy", "the token has expired.", "Token (it is not shown",
 		"is signed by nobody whom I know.", "How is the cluster's certificate", "the cluster is starting up.", "An empty line tries the same again",
@@ -139,7 +139,7 @@ func TestOtherWaysToTheStorage(t *testing.T) {
 				lines = append(lines, strings.ReplaceAll(l, "ROOT", root))
 			}
 			var hidden []bool
-			inOrder(t, talkTo(t, root, stores(store, &hidden), lines...), append([]string{"May I have the logs of the AIStore cluster?"}, c.want...)...)
+			inOrder(t, talkTo(t, root, stores(store, &hidden), lines...), append([]string{"Can I read the AIStore logs?"}, c.want...)...)
 			if len(store.got) != c.tries {
 				t.Errorf("%d tries", len(store.got))
 			}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestTheFirstWordIsSaidOnlyWhereAnAnswerFollows(t *testing.T) {
-	for text, want := range map[string]string{"12345": "Job 12345", "logs:/a": "these logs", "": "", "help": "", "12a45": "", "status F-1": ""} {
+	for text, want := range map[string]string{"12345": "job 12345", "logs:/a": "these logs", "": "", "help": "", "12a45": "", "status F-1": ""} {
 		got := Hello(command("C1", text))
 		if (got == "") != (want == "") || !strings.Contains(got, want) || plain(got) != got {
 			t.Errorf("%q: %q", text, got)

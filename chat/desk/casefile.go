@@ -62,9 +62,7 @@ func caseOf(inv *workflow.Investigation) messages.Case {
 		Doing: row.Doing, Steps: steps(inv), Report: inv.Report, Superseded: inv.Superseded,
 		Final: row.Kind == workflow.Settled, Buttons: caseButtons(inv),
 	}
-	if inv.State == workflow.Disputed {
-		c.Report = nil // it stays in the thread; what is disputed must not be acted on
-	}
+	c.Disputed = inv.State == workflow.Disputed
 	if e := inv.Ended; e != nil {
 		c.Notes = append(c.Notes, plain(say(noteWatched, e.State, e.End.UTC().Format(timeForm), ago(e.Took()))))
 	}
@@ -81,7 +79,7 @@ func caseOf(inv *workflow.Investigation) messages.Case {
 		c.Notes = append(c.Notes, plain(n))
 	}
 	if o := inv.Outcome; o != nil {
-		c.Notes = append(c.Notes, strings.Join(append([]string{"People say: the verdict is " + o.Verdict + "."}, plainAll(outcomeText(o))...), " "))
+		c.Notes = append(c.Notes, strings.Join(append([]string{"Rated by people: the verdict is " + o.Verdict + "."}, plainAll(outcomeText(o))...), " "))
 	}
 	for _, q := range inv.Open {
 		c.Open = append(c.Open, q.Text)
@@ -95,7 +93,7 @@ func storageNote(inv *workflow.Investigation) string {
 		return "The access to storage was lost in a restart."
 	}
 	if inv.Storage == "not given" {
-		return "Storage logs: nobody gave them, so the storage was not examined."
+		return "Storage logs were not provided; storage was not examined."
 	}
 	what, _, _ := strings.Cut(inv.Storage, " by ") // people are named in the thread
 	return "Storage logs: " + what + "."
@@ -218,7 +216,7 @@ func caseButtons(inv *workflow.Investigation) []messages.Button {
 	cancel.Style = "danger"
 	cancel.Confirm = &messages.Confirm{Title: "Stop this investigation?", Text: "What was found so far stays readable. Logs that are given later open it again.", Yes: "Stop it", No: "Keep going"}
 	again := button(actRerun, name(inv), "Run again")
-	again.Confirm = &messages.Confirm{Title: "Run it again?", Text: "This case is put aside and a new one begins with fresh eyes. Both stay readable.", Yes: "Run again", No: "Leave it"}
+	again.Confirm = &messages.Confirm{Title: "Run it again?", Text: "This case is closed and a new one starts. Both stay readable.", Yes: "Run again", No: "Leave it"}
 	var out []messages.Button
 	row, _ := workflow.About(inv.State)
 	switch {
@@ -236,7 +234,7 @@ func caseButtons(inv *workflow.Investigation) []messages.Button {
 		}
 	case inv.State == workflow.Disputed:
 		out = append(append(out, button(actClose, name(inv), "Close"), button(actUpload, name(inv), "Add logs")), storageOffer(inv)...)
-		out = append(out, button(actUphold, name(inv), "Take the dispute back"))
+		out = append(out, button(actUphold, name(inv), "Withdraw the dispute"))
 	case inv.State == workflow.Closed:
 		out = append(out, button(actDispute, name(inv), "This was wrong"), again)
 	default: // cancelled, expired, failed
@@ -303,11 +301,11 @@ func questionButtons(inv *workflow.Investigation, q workflow.Question) []message
 func whereToFind(q workflow.Question) string {
 	switch q.Kind {
 	case workflow.AskLogs:
-		return "Your job script names them: look for #SBATCH --output and --error. Without those lines SLURM writes slurm-JOBID.out into the folder from which the job was started."
+		return "In your job script: #SBATCH --output and --error. By default, slurm-JOBID.out in the folder where you ran sbatch."
 	case workflow.AskMissing:
-		return "They usually lie beside the ones that I have: one file a node or a rank, with the name or number of the node in it."
+		return "Beside the logs I have."
 	case workflow.AskAccess:
-		return "Whoever runs the storage cluster has a token for reading its logs. A configured access needs no token at all."
+		return "The storage team has a read token; a configured access needs none."
 	case workflow.AskJob:
 		return "squeue, sacct or the name of the log file shows the id of the job that you mean."
 	}

@@ -184,34 +184,26 @@ func (c *Composer) verdict(ctx context.Context, d *draft) error {
 	if d.n.Unasked || r.Verdict.Status == incident.NoFailure {
 		return nil
 	}
-	for i, m := range messages.Evidence(r) {
-		key := "evidence-" + no
-		if i > 0 {
-			key += "-" + strconv.Itoa(i+1)
-		}
-		d.thread(key, m)
-	}
-	file, title, err := c.rankMap(ctx, inv)
+	file, err := c.rankMap(ctx, inv)
 	if err != nil {
 		return err
 	}
-	d.send(workflow.PostFiles, "map-"+no, workflow.KeyCase, messages.Note(title, nil), file)
+	d.send(workflow.PostFiles, "map-"+no, workflow.KeyCase, messages.Timeline(r), file)
 	return nil
 }
 
 // rankMap is the picture of the newest report.
-func (c *Composer) rankMap(ctx context.Context, inv *workflow.Investigation) (file workflow.Attachment, title string, err error) {
+func (c *Composer) rankMap(ctx context.Context, inv *workflow.Investigation) (workflow.Attachment, error) {
 	var png bytes.Buffer
 	picture := messages.RankMapPNG
 	if c.picture != nil {
 		picture = c.picture
 	}
 	if err := picture(&png, inv.Report); err != nil {
-		return file, "", err
+		return workflow.Attachment{}, err
 	}
 	title, alt := messages.RankMapCaption(inv.Report)
-	file, err = c.attach(ctx, "rankmap-"+strconv.Itoa(inv.Verdicts)+".png", title, alt, png.Bytes())
-	return file, title, err
+	return c.attach(ctx, "rankmap-"+strconv.Itoa(inv.Verdicts)+".png", title, alt, png.Bytes())
 }
 
 // keyShared names the message in the channel where a private investigation was shared.
@@ -246,7 +238,7 @@ func (c *Composer) final(ctx context.Context, d *draft) error {
 	}
 	var files []workflow.Attachment
 	if d.n.Unasked && r.Verdict.Status != incident.NoFailure { // a picture is no message of its own
-		file, _, err := c.rankMap(ctx, inv)
+		file, err := c.rankMap(ctx, inv)
 		if err != nil {
 			return err
 		}
@@ -271,7 +263,7 @@ func (c *Composer) final(ctx context.Context, d *draft) error {
 	if inv.Refiled > 0 {
 		key += "-" + strconv.Itoa(inv.Refiled)
 	}
-	d.send(workflow.PostFiles, key, workflow.KeyCase, messages.FinalVerdict(r, inv.Home.Requester, inv.Verdicts > 1, verdictButtons(inv)), files...)
+	d.send(workflow.PostFiles, key, workflow.KeyCase, messages.FinalVerdict(r, inv.Home.Requester, inv.Verdicts > 1, d.n.Unasked, verdictButtons(inv)), files...)
 	d.about("final")
 	return nil
 }
@@ -318,16 +310,12 @@ func (c *Composer) event(ctx context.Context, d *draft) error {
 			d.note("expired", say(threadExpired, requester))
 		}
 	case workflow.Dispute:
-		if inv.Told != "" && !slices.Contains(inv.Superseded, inv.Told) {
-			inv.Superseded = append(inv.Superseded, inv.Told)
-		}
 		paragraphs := []string{say(threadDisputed, person(n.Actor))}
 		if to := people(append([]string{inv.Home.Requester}, inv.Acting...), n.Actor); to != "" {
 			paragraphs = append(paragraphs, say(threadActing, marks(to)))
 		}
 		d.note("disputed", append(paragraphs, outcomeText(inv.Outcome)...)...)
 	case workflow.Uphold:
-		inv.Superseded = slices.DeleteFunc(inv.Superseded, func(s string) bool { return s == inv.Told })
 		inv.Outcome = nil
 		d.note("upheld", say(threadUpheld, person(n.Actor)))
 	case workflow.Close:
@@ -437,7 +425,7 @@ func outcomeText(o *workflow.Outcome) []string {
 		out = append(out, fill("In their words: %s", o.Cause))
 	}
 	if o.Fix != "" {
-		out = append(out, fill("What mended it: %s", o.Fix))
+		out = append(out, fill("What fixed it: %s", o.Fix))
 	}
 	return out
 }

@@ -218,7 +218,7 @@ func TestAnOverturnedVerdictIsSaidAloud(t *testing.T) {
 		t.Errorf("%d %d %q %q", inv.Verdicts, inv.Final, inv.Superseded, inv.Told)
 	}
 	keys := s.keys("F-1")
-	for _, want := range []string{"message revision-2", "message verdict-2", "message evidence-2", "files map-2", "files final-2"} {
+	for _, want := range []string{"message revision-2", "message verdict-2", "files map-2", "files final-2"} {
 		if !slices.Contains(keys, want) {
 			t.Errorf("%s is not in %q", want, keys)
 		}
@@ -352,8 +352,8 @@ func TestAFirstLookAtLargeLogsIsOnePost(t *testing.T) {
 		first string
 		want  []string
 	}{
-		"it stands":   {"rank-stalled", []string{"message case", "message look", "message verdict-1", "message evidence-1", "files map-1", "files final-1"}},
-		"it does not": {"gpu-ecc", []string{"message case", "message look", "message revision-1", "message verdict-1", "message evidence-1", "files map-1", "files final-1"}},
+		"it stands":   {"rank-stalled", []string{"message case", "message look", "message verdict-1", "files map-1", "files final-1"}},
+		"it does not": {"gpu-ecc", []string{"message case", "message look", "message revision-1", "message verdict-1", "files map-1", "files final-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
@@ -370,7 +370,7 @@ func TestAFirstLookAtLargeLogsIsOnePost(t *testing.T) {
 			if got := s.keys("F-1"); !slices.Equal(got, c.want) {
 				t.Errorf("%q", got)
 			}
-			if n := len(inv.Superseded); n != len(c.want)-6 {
+			if n := len(inv.Superseded); n != len(c.want)-5 {
 				t.Errorf("superseded %q", inv.Superseded)
 			}
 		})

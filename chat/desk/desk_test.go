@@ -18,7 +18,7 @@ func TestAnUncomplicatedCaseIsFivePosts(t *testing.T) {
 	if inv.Cluster != "west" || inv.Home.Channel != "C1" || inv.Verdicts != 1 || inv.Final != 1 {
 		t.Errorf("%+v", inv)
 	}
-	want := []string{"message case", "message verdict-1", "message evidence-1", "files map-1", "files final-1"}
+	want := []string{"message case", "message verdict-1", "files map-1", "files final-1"}
 	if got := s.keys("F-1"); !slices.Equal(got, want) {
 		t.Errorf("posts %q", got)
 	}

@@ -31,7 +31,7 @@ func lookMessage(r *incident.Report) blockkit.Message {
 func questionMessage(inv *workflow.Investigation, q workflow.Question, settled string) blockkit.Message {
 	ask := messages.Ask{Kind: q.Kind, Text: q.Text, Why: q.Why, Commands: q.Commands, Items: q.Items, Perishing: q.Perishing}
 	if settled != "" {
-		ask.Answered = "Not open any more"
+		ask.Answered = "Closed"
 		return withParagraph(messages.QuestionPost(ask), settled)
 	}
 	if c, ok := collectionOf(q); ok {

@@ -129,7 +129,7 @@ func TestTheQueueIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := s.answerTo(in); !strings.Contains(got, "Job 3 is in line as F-3: 2 others are first") {
+	if got := s.answerTo(in); !strings.Contains(got, "Job 3 is queued as F-3: 2 others are first") {
 		t.Errorf("%q", got)
 	}
 }
@@ -154,7 +154,7 @@ func TestWindowsOpenAtOnceAndAreFilledThen(t *testing.T) {
 		{"private word alone", command("C1", "private"), messages.ViewStart, ""},
 		{"glossary", press("U3", actGlossary, "F-1 1"), messages.ViewGlossary, ""},
 		{"dispute", press("U3", actDispute, "F-1 1"), messages.ViewDispute, "F-1 1 dispute"},
-		{"close", press("U1", actClose, "F-1"), messages.ViewClose, "One rank held the others"},
+		{"close", press("U1", actClose, "F-1"), messages.ViewClose, "One rank stalled"},
 		{"upload", press("U3", actUpload, "F-1"), messages.ViewUpload, "F-1 0 upload"},
 	} {
 		before := len(s.surface.views)
@@ -267,7 +267,7 @@ func TestTrustedAreThePersonWhoAskedTheNamedAndTheirGroups(t *testing.T) {
 
 func TestAPolicyIsReplacedWhileItRuns(t *testing.T) {
 	s := newStage(t)
-	if got := s.does(command("C7", "12345")); !strings.Contains(got, "not connected") {
+	if got := s.does(command("C7", "12345")); !strings.Contains(got, "isn't connected") {
 		t.Errorf("%q", got)
 	}
 	p := *s.policy

@@ -404,7 +404,7 @@ func TestNamesCanBeMutedAndTheClusterPaused(t *testing.T) {
 		{"U3", "watch", "Muted: jobs with the name `train`"},
 		{"U3", "watch pause west", "You cannot"},
 		{"U2", "watch pause north", "not watched"},
-		{"U2", "watch frobnicate", "neither `status`"},
+		{"U2", "watch frobnicate", "none of `status`"},
 	} {
 		if got := s.does(by(c.user, command("C1", c.text))); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q", c.text, got)
@@ -519,7 +519,7 @@ func TestAPersonWhoAsksSeesWhatWasHeld(t *testing.T) {
 	if !strings.Contains(got, "already being investigated as F-1") {
 		t.Errorf("%q", got)
 	}
-	want(t, "after", s.in("C1"), "F-1 case", "F-1 verdict-1", "F-1 evidence-1")
+	want(t, "after", s.in("C1"), "F-1 case", "F-1 verdict-1")
 	s.posted()
 	if n, _, _ := s.store.Backlog(context.Background()); n != 0 {
 		t.Errorf("%d posts wait for ever", n)

@@ -70,6 +70,7 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 		fs.StringVar(&d.format, "format", "", "terminal, markdown, json or html (`FORMAT`; default: by the extension of --out, else terminal); history: one line to append to a history\ne.g. --format json")
 		fs.StringVar(&d.out, "out", "", "write the report to `FILE` instead of standard output\ne.g. --out report.html")
 		fs.StringVar(&d.png, "png", "", "also draw the map of nodes and ranks into `FILE`\ne.g. --png ranks.png")
+		fs.BoolVar(&d.brief, "brief", false, "print the report in one line to forward: problem, cause, impact, next step\ne.g. --brief")
 		fs.BoolVar(&d.verbose, "verbose", false, "show every quotation, event and group, and log what is read\ne.g. --verbose")
 		fs.BoolVar(&d.trail, "trail", false, "also print, on standard error, how what single lines mean was changed, and why\ne.g. --trail")
 		return func(ctx context.Context, e env, paths []string) (int, error) {
@@ -95,7 +96,7 @@ type diagnosis struct {
 	baseline                     string
 	worldSize                    int
 	denied                       []string // files that were named or found, and may not be read
-	verbose, trail               bool
+	verbose, trail, brief        bool
 }
 
 // jobGiven checks the job before anything is looked for by it. Of the jobs in files that were named, the files say how they are called.
@@ -338,6 +339,12 @@ func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, er
 		}
 		in.Nodes = nodes
 	}
+	if d.brief {
+		if d.format != "" {
+			return in, usage("--brief and --format exclude each other")
+		}
+		d.format = formatBrief
+	}
 	if d.format == "" {
 		byExtension := map[string]string{".json": "json", ".html": "html", ".htm": "html", ".md": "markdown", ".txt": "terminal"}
 		ext := strings.ToLower(filepath.Ext(d.out))
@@ -351,7 +358,7 @@ func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, er
 	if d.format == "" {
 		d.format = cfg.Output.Format
 	}
-	if formats := append(slices.Clone(config.Formats), formatHistory); !slices.Contains(formats, d.format) {
+	if formats := append(slices.Clone(config.Formats), formatHistory, formatBrief); !slices.Contains(formats, d.format) {
 		return in, usage("--format %s: choose one of %s", d.format, strings.Join(formats, ", "))
 	}
 	in.Unhashed = d.format != "json" // the others do not show them

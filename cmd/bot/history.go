@@ -17,6 +17,9 @@ import (
 // formatHistory is a report as one line of a history.
 const formatHistory = "history"
 
+// formatBrief is a report as one line to forward: --brief.
+const formatBrief = "brief"
+
 // writeHistory writes the line that later runs are compared with. Secrets are masked, as in any report.
 func writeHistory(w io.Writer, r *incident.Report, who history.Who) error {
 	rec, err := history.Of(redact.Report(r), who)

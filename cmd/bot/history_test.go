@@ -41,7 +41,7 @@ func TestDiagnosisIsComparedWithAHistory(t *testing.T) {
 	data, _ := simulate.History(inc, simulate.HistorySpec{Kind: "host", Name: "nightly"})
 	file := write(t, filepath.Join(t.TempDir(), "past.jsonl"), string(data)+line.out) // its own line is no earlier run
 	r := call(t, "", "diagnose", "--history", file, "--cluster", "west", dir)
-	r.want(t, 0, "Before", "of the 41 earlier jobs", "Drain ", "scontrol update NodeName=", "past.jsonl:")
+	r.want(t, 0, "Seen before", "of the 41 earlier jobs", "Drain ", "scontrol update NodeName=", "past.jsonl:")
 	call(t, "", "diagnose", "--format", "json", "--history", file, dir).want(t, 0, `"runs": 41`, `"weighs": true`)
 	html := filepath.Join(t.TempDir(), "r.html")
 	call(t, "", "diagnose", "--out", html, "--history", file, dir).want(t, 0)

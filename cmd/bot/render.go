@@ -33,6 +33,9 @@ func render(w io.Writer, format string, r *incident.Report, l look) error {
 		return messages.JSON(w, r)
 	case "html":
 		return messages.HTML(w, r, messages.Extras{Context: excerpts(r, l.files)})
+	case formatBrief:
+		_, err := fmt.Fprintln(w, messages.Brief(r))
+		return err
 	case formatHistory:
 		return writeHistory(w, r, l.who)
 	case "png":

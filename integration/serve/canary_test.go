@@ -276,7 +276,7 @@ func TestATokenIsNowhere(t *testing.T) {
 	final := w.message(slack.Alice, slack.Private, "report.json")
 	w.click(slack.Bob, final, "This is wrong")
 	w.submit(slack.Bob, w.window(slack.Bob, "really"), map[string]any{"cause": "other", "text": "the token " + goodToken + " was\ntoo old, " + ghp + " too"})
-	w.message(slack.Alice, slack.Private, "says that the verdict is wrong")
+	w.message(slack.Alice, slack.Private, "disputes this verdict")
 	w.quietNow(slack.Private)
 	w.nowhere("in the end", canaries, w.searched())
 	w.covers(job, w.searched())

@@ -87,7 +87,7 @@ func TestRemindersAndExpiryComeWhenTheyAreDue(t *testing.T) {
 				q.due("the reminder", []string{"this is still open"}, c.remind)
 			}
 			if c.givenUp {
-				q.due("the end of the question", []string{"Nobody answered in time", "Missing:"}, c.expire)
+				q.due("the end of the question", []string{"No answer in time", "missing logs"}, c.expire)
 			}
 			q.stop()
 			reminders := 0
@@ -120,7 +120,7 @@ func askLate(t *testing.T, remind, expire time.Duration) *timed {
 	job, _ := w.job(stall(), node1)
 	q := &timed{world: w, before: time.Now()}
 	w.slash(slack.Alice, slack.Training, job)
-	q.text = plainBlocks(w.message(slack.Alice, slack.Training, "Missing:", "Why I ask").Blocks)
+	q.text = plainBlocks(w.message(slack.Alice, slack.Training, "missing logs", "Why:").Blocks)
 	q.after = time.Now()
 	return q
 }
@@ -173,7 +173,7 @@ func (w *world) seen(words []string, wait time.Duration) time.Time {
 func (w *world) asked() []slack.Message {
 	var out []slack.Message
 	for _, m := range w.slack.All(slack.Training) {
-		if holds(m, []string{"Why I ask"}) {
+		if holds(m, []string{"Why:"}) {
 			out = append(out, m)
 		}
 	}

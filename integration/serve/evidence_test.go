@@ -37,7 +37,7 @@ func (w *world) logs(job string, files map[string][]byte) {
 func (w *world) hands(user string, question slack.Message, name string, data []byte) {
 	w.t.Helper()
 	w.click(user, question, "Upload files")
-	view := w.window(user, "Hand in files")
+	view := w.window(user, "Upload logs")
 	id, err := w.slack.Upload(user, name, data)
 	if err != nil {
 		w.t.Fatal(err)
@@ -68,7 +68,7 @@ func TestAnArtefactDecidesBetweenCauses(t *testing.T) {
 	w := start(t)
 	job, inc := hung(w, kernel.Timeout)
 	w.slash(slack.Alice, slack.Training, job)
-	question := w.message(slack.Alice, slack.Training, "Can you give me", "Upload files")
+	question := w.message(slack.Alice, slack.Training, "Can you upload", "Upload files")
 	w.message(slack.Alice, slack.Training, "report.json")
 	w.hands(slack.Bob, question, "minutes.txt", []byte("What we said on Monday: buy milk.\n"))
 	w.message(slack.Alice, slack.Training, "minutes.txt is no log of a job")

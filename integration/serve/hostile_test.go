@@ -97,7 +97,7 @@ func TestHostileTextOfPeopleIsInert(t *testing.T) {
 	w.slash(slack.Alice, slack.Training, job)
 	w.click(slack.Bob, w.message(slack.Alice, slack.Training, "report.json"), "This is wrong")
 	w.submit(slack.Bob, w.window(slack.Bob, "really"), map[string]any{"cause": "other", "text": strings.Join(short, "\n")})
-	w.message(slack.Alice, slack.Training, "says that the verdict is wrong", "rm -rf")
+	w.message(slack.Alice, slack.Training, "disputes this verdict", "rm -rf")
 	w.click(slack.Alice, w.message(slack.Alice, slack.Training, "Take the dispute back"), "Close")
 	w.submit(slack.Alice, w.window(slack.Alice, "fix"), map[string]any{"verdict": "wrong", "cause": "other", "fix": strings.Join(short, " ")})
 	w.message(slack.Alice, slack.Training, "Closed by", "rm -rf")

@@ -93,7 +93,7 @@ func TestAStorageThatFailedIsFoundFromItsLogs(t *testing.T) {
 		}
 	}
 	w.slash(slack.Alice, slack.Training, job)
-	question := w.message(slack.Alice, slack.Training, "May I have the logs of the AIStore cluster", "Why I ask")
+	question := w.message(slack.Alice, slack.Training, "Can I read the AIStore logs", "Why:")
 	w.click(slack.Alice, question, "Give access")
 	before := len(ephemerals(w, slack.Alice))
 	w.submit(slack.Alice, w.window(slack.Alice, "Token"), access(store.URL, "eyJhbGciOiJIUzI1NiJ9.eyJ3cm9uZyI6MX0.d3Jvbmctc2lnbmF0dXJl"))

@@ -247,7 +247,7 @@ func TestATypedTokenIsAskedForAgainAfterAKill(t *testing.T) {
 				job, _ := m.job(stall(), nil)
 				m.readsData(job)
 				m.diagnose(slack.Alice, slack.Training, job)
-				question := m.sees(slack.Training, "ais_access", "Why I ask")
+				question := m.sees(slack.Training, "ais_access", "Why:")
 				m.rests()
 				switch when {
 				case "while-fetching":

@@ -12,7 +12,7 @@ import (
 	"faultline/simulate/slack"
 )
 
-// stall is a job of 16 ranks on two nodes in which one rank held the others.
+// stall is a job of 16 ranks on two nodes in which one rank stalled.
 func stall() simulate.Spec {
 	return simulate.Spec{Seed: 3, Mechanism: "rank-stalled", Torch: "2.7", Layout: simulate.Layout{Kind: "ddp", DP: 16}, NodeCount: 2, PerNode: 8, FileMode: "node"}
 }
@@ -90,7 +90,7 @@ func TestAMissingNodeIsAskedForAndItsUploadRevisesTheVerdict(t *testing.T) {
 		t.Fatalf("held back %d files", len(held))
 	}
 	w.slash(slack.Alice, slack.Training, job)
-	question := w.message(slack.Alice, slack.Training, "Why I ask", "Upload files")
+	question := w.message(slack.Alice, slack.Training, "Why:", "Upload files")
 	w.message(slack.Alice, slack.Training, "report.json")
 	w.click(slack.Bob, question, "Upload files")
 	view := w.window(slack.Bob, "logs")
@@ -135,7 +135,7 @@ func TestALogThatIsStillWrittenIsAskedAbout(t *testing.T) {
 	})
 	job, _ := w.job(stall(), nil)
 	w.slash(slack.Alice, slack.Training, job)
-	question := w.message(slack.Alice, slack.Training, "Why I ask", "seems to be running")
+	question := w.message(slack.Alice, slack.Training, "Why:", "seems to be running")
 	w.click(slack.Alice, question, "Look now")
 	w.message(slack.Alice, slack.Training, "report.json")
 	w.quietNow(slack.Training)
@@ -178,7 +178,7 @@ func answer(w *world, user string, n int, what string) (m slack.Message) {
 	w.await(what, func() bool {
 		list := ephemerals(w, user)
 		for _, m = range list[min(n, len(list)):] {
-			if !strings.Contains(strings.ToLower(m.Text), "one moment") {
+			if !strings.HasPrefix(m.Text, "Looking up job ") && !strings.HasPrefix(m.Text, "Opening these logs") {
 				return true
 			}
 		}
@@ -299,9 +299,9 @@ func TestADisputeStrikesTheVerdictAndClosingAsksHowItWas(t *testing.T) {
 	job, _ := w.job(oom(), nil)
 	w.slash(slack.Alice, slack.Training, job)
 	w.message(slack.Alice, slack.Training, "report.json")
-	w.click(slack.Bob, w.message(slack.Alice, slack.Training, "report.json"), "This is wrong")
+	w.click(slack.Bob, w.message(slack.Alice, slack.Training, "This is wrong"), "This is wrong")
 	w.submit(slack.Bob, w.window(slack.Bob, "really"), map[string]any{"cause": "other", "text": "a broken cable"})
-	w.message(slack.Alice, slack.Training, "says that the verdict is wrong")
+	w.message(slack.Alice, slack.Training, "disputes this verdict")
 	w.click(slack.Alice, w.message(slack.Alice, slack.Training, "Case F-1"), "Close")
 	w.submit(slack.Alice, w.window(slack.Alice, "fix"), map[string]any{"verdict": "wrong", "cause": "other", "text": "a broken cable", "fix": "the cable was replaced"})
 	w.message(slack.Alice, slack.Training, "Closed by")

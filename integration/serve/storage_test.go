@@ -118,7 +118,7 @@ func (w *world) askedForStorage(user, channel string, hold func(string) bool) (j
 	job, held = w.job(stall(), hold)
 	w.readsData(job)
 	w.slash(user, channel, job)
-	return job, w.message(user, channel, "May I have the logs of the AIStore cluster", "Why I ask"), held
+	return job, w.message(user, channel, "Can I read the AIStore logs", "Why:"), held
 }
 
 // access fills the window for storage logs.
@@ -164,7 +164,7 @@ func TestStorageIsAskedForFetchedAndALateWorkerLogRevisesTheVerdict(t *testing.T
 	w.quietNow(slack.Training)
 
 	// The log of the other node comes late.
-	missing := w.message(slack.Alice, slack.Training, "Missing:", "Upload files")
+	missing := w.message(slack.Alice, slack.Training, "missing logs", "Upload files")
 	w.click(slack.Bob, missing, "Upload files")
 	w.uploadTo(slack.Bob, held)
 	w.message(slack.Alice, slack.Training, "Because")

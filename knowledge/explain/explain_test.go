@@ -22,7 +22,7 @@ func ids(es []Entry) []string {
 func TestWhatIsAskedForByNameComesFirst(t *testing.T) {
 	for _, tc := range []struct{ text, first, mechanism string }{
 		{"rank-stalled", "rank-stalled", "rank-stalled"},
-		{"one rank held the others", "rank-stalled", "rank-stalled"},
+		{"one rank stalled", "rank-stalled", "rank-stalled"},
 		{"gpu oom", "gpu-oom", "gpu-oom"},
 		{"exit code 137", "SIGKILL", ""},
 		{"exited with 1", "exit code 1", ""},

@@ -15,9 +15,9 @@ var (
 	needPySpy = artefact(knowledge.Stacks)
 	needFR    = artefact(knowledge.FlightRecorder)
 	needDmesg = artefact(knowledge.KernelLog)
-	needFiles = incident.Need{What: "the logs of the ranks that were not seen", Why: "the rank that held the others may be one of them",
+	needFiles = incident.Need{What: knowledge.UnseenRanks, Why: "the stalled rank may be one of them",
 		Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: now}
-	needWorld = incident.Need{What: "the world size", Why: "without it nobody can be found missing", Command: "bot diagnose --world-size N …", Obtainable: now}
+	needWorld = incident.Need{What: "the world size", Why: "without it a missing rank cannot be noticed", Command: "bot diagnose --world-size N …", Obtainable: now}
 )
 
 func hangs() []Mechanism {

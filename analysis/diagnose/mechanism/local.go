@@ -468,7 +468,7 @@ func earliest(fls []*resolve.Failure) []*resolve.Failure {
 func short(s string) string {
 	const limit, end = 200, 80
 	// How PyTorch ends an OutOfMemoryError, the same in each: c10/cuda/CUDACachingAllocator.cpp, 1.10 to 2.9.
-	manual := []string{"If reserved memory is >> allocated memory try", "If reserved but unallocated memory is large try", "See documentation for Memory Management"}
+	manual := []string{"Of the allocated memory", "Including non-PyTorch memory", "If reserved memory is >> allocated memory try", "If reserved but unallocated memory is large try", "See documentation for Memory Management"}
 	s, _, _ = strings.Cut(s, "\n")
 	for _, m := range manual {
 		s, _, _ = strings.Cut(s, m)

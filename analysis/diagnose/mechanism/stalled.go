@@ -43,7 +43,11 @@ func rankStalled(s *Scene) *Proposal {
 			p.Base = 0.9
 		}
 		held := len(g.Waiters) + g.Anonymous
-		p.Summary = fmt.Sprintf("%s kept %s waiting", where(f, g.Root), plural(held, "rank", "ranks"))
+		collective := "the collective"
+		if len(g.Groups) > 0 {
+			collective = stuckIn(s, g.Groups[0])
+		}
+		p.Summary = fmt.Sprintf("%s never joined %s; %s waited", where(f, g.Root), collective, plural(held, "rank", "ranks"))
 		verb := "has"
 		if len(g.Root) > 1 {
 			verb = "have"

@@ -1,0 +1,36 @@
+package messages
+
+import (
+	"fmt"
+	"strings"
+
+	"faultline/incident"
+)
+
+// briefSentence bounds each part of a summary, in characters.
+const briefSentence = 160
+
+// Brief is the report in one line that can be forwarded: problem, cause with its confidence, impact, next step.
+func Brief(r *incident.Report) string { return brief(newView(r), "") }
+
+// brief names the job as given, else as the report does.
+func brief(v *view, name string) string {
+	r := v.Report
+	if name == "" && r.Job.ID != nil {
+		name = "Job " + flat(*r.Job.ID)
+	}
+	if name != "" {
+		name += ": "
+	}
+	parts := []string{fmt.Sprintf("%s%s (%s).", name, v.Headline, confidenceWord(r.Verdict.Status))}
+	if s := r.Verdict.Summary; saysMore(s, v.Headline) && len(r.Verdict.Candidates) < 2 {
+		parts = append(parts, sentence(cutAfter(flat(s), briefSentence)))
+	}
+	if r.Verdict.Status == incident.NoFailure {
+		return strings.Join(parts, " ")
+	}
+	if lost := lostText(r.Action.Lost); lost != "" {
+		parts = append(parts, "Lost: "+lost+".")
+	}
+	return strings.Join(append(parts, "Next: "+cutAfter(nextStep(r), briefSentence)), " ")
+}
