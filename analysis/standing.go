@@ -279,8 +279,8 @@ func catalogued(known *knowledge.Catalogue, text string) novel.Known {
 	return k
 }
 
-// unsettled says that a report leaves room for what nobody foresaw: nothing explains the run, something may remain unexplained, or it is held to
-// be sound.
+// unsettled says that a report leaves room for what nobody foresaw: nothing explains the run, something may remain unexplained, it is held to be
+// sound, or nobody says who ended it.
 func unsettled(r *incident.Report) bool {
-	return r.Verdict.Status == incident.NoFailure || slices.ContainsFunc(r.Verdict.Candidates, func(c incident.Candidate) bool { return c.Mechanism == string(knowledge.Unknown) })
+	return knowledge.Slug(r.Verdict.Mechanism).Is(knowledge.BySomebody) || r.Verdict.Status == incident.NoFailure || slices.ContainsFunc(r.Verdict.Candidates, func(c incident.Candidate) bool { return c.Mechanism == string(knowledge.Unknown) })
 }

@@ -234,3 +234,24 @@ func TestOfAHangOnlyWhatCameBeforeItIsAClue(t *testing.T) {
 		}
 	}
 }
+
+// Who sent a signal is open where a line stands out that may say so; a job that only says which signal it got is asked to end from outside.
+func TestALineThatNobodyKnowsMaySayWhoSentASignal(t *testing.T) {
+	const got = "[2026-11-26 10:20:12,001] torch.distributed.elastic.agent.server.api: [WARNING] Received Signals.SIGTERM death signal, shutting down workers\n" +
+		"torch.distributed.elastic.multiprocessing.api.SignalException: Process 811 got signal: 15\n"
+	for above, open := range map[string]bool{
+		"": false,
+		"batchd: error: job 77 was revoked, its allotment is used up\n":         true,
+		"noded[41]: FATAL: chassis 3 went dark, evacuating what runs there\n":   true,
+		"supervisor: ERROR lane 3 made no progress for 1800 s, pulling plugs\n": true,
+	} {
+		r, err := Diagnose(t.Context(), Input{Sources: strangeJob(t, 0, above+got)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := &r.Verdict
+		if v.Mechanism != "external-signal" || len(r.Standouts) > 0 != open || v.Confidence >= 0.75 == open {
+			t.Errorf("%q: %s %.2f, clues %s", above, v.Mechanism, float64(v.Confidence), standoutsOf(r))
+		}
+	}
+}

@@ -213,6 +213,11 @@ func unforeseen(r *incident.Report, sources []incident.Source, readers func(line
 	var deaf, out []string
 	leave := func(text string) {
 		ids = knowledge.Whole().Match(ids, []byte(text))
+		for _, m := range knowledge.Whole().Messages() {
+			if m.In(text) {
+				ids = append(ids, m.ID)
+			}
+		}
 		if readers != nil {
 			deaf = append(deaf, readers(text)...)
 		}

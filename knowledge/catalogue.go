@@ -6,6 +6,7 @@ import "slices"
 type Catalogue struct {
 	entries *compiled
 	deaf    []string // readers whose wordings, which are written in code, are left out
+	without []ID
 }
 
 // Whole returns everything that this package knows.
@@ -31,12 +32,12 @@ func (k *Catalogue) Without(ids ...ID) *Catalogue {
 			all, patterns = append(all, s), append(patterns, was.pattern[i])
 		}
 	}
-	return &Catalogue{entries: compile(all, patterns), deaf: k.unread()}
+	return &Catalogue{entries: compile(all, patterns), deaf: k.unread(), without: slices.Concat(k.forgotten(), ids)}
 }
 
 // WithoutReaders returns the catalogue without the wordings of some readers that are written in code, by the readers' names.
 func (k *Catalogue) WithoutReaders(names ...string) *Catalogue {
-	return &Catalogue{entries: k.compiled(), deaf: slices.Concat(k.unread(), names)}
+	return &Catalogue{entries: k.compiled(), deaf: slices.Concat(k.unread(), names), without: k.forgotten()}
 }
 
 func (k *Catalogue) unread() []string {
@@ -44,6 +45,21 @@ func (k *Catalogue) unread() []string {
 		return nil
 	}
 	return k.deaf
+}
+
+func (k *Catalogue) forgotten() []ID {
+	if k == nil {
+		return nil
+	}
+	return k.without
+}
+
+// Messages returns what people should know of lines that the engine does not match. The caller must not change them.
+func (k *Catalogue) Messages() []Message {
+	if len(k.forgotten()) == 0 {
+		return messages
+	}
+	return slices.DeleteFunc(slices.Clone(messages), func(m Message) bool { return slices.Contains(k.without, m.ID) })
 }
 
 // Reads tells whether the wordings of this reader are known.

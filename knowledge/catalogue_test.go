@@ -34,6 +34,17 @@ func TestReadersAreLeftOutByName(t *testing.T) {
 	}
 }
 
+func TestAMessageIsLeftOutToo(t *testing.T) {
+	m := Whole().Messages()[0]
+	if !m.In(m.Example) || m.In("nothing of it") {
+		t.Errorf("%s does not stand in its example", m.ID)
+	}
+	less := Whole().Without(m.ID)
+	if slices.ContainsFunc(less.Messages(), func(o Message) bool { return o.ID == m.ID }) || len(less.Messages()) != len(Whole().Messages())-1 {
+		t.Error("a message that is left out is known")
+	}
+}
+
 func BenchmarkWithout(b *testing.B) {
 	Whole().Lookup("")
 	for b.Loop() {

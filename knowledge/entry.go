@@ -70,6 +70,8 @@ const (
 	MayBeStore
 	// Strain: it may go on for hours and harm nobody.
 	Strain
+	// BySomebody: something outside of the job ended it, and the lines that say so do not say what.
+	BySomebody
 	// Wide: every daemon of a store may show its consequences.
 	Wide
 )

@@ -52,7 +52,7 @@ var infrastructureMechanisms = []Mechanism{
 		NextTime:   nil,
 	},
 	{
-		Slug: ExternalSignal, Origin: "infrastructure", Owner: "unknown", Resubmit: "yes",
+		Slug: ExternalSignal, Origin: "infrastructure", Owner: "unknown", Resubmit: "yes", Nature: BySomebody,
 		Title: "an outside signal ended it",
 		Meaning: "The processes were ended by SIGTERM or SIGKILL from outside, with no earlier error and no reason of the scheduler. " +
 			"A monitor, a launcher or a person may have sent it.",

@@ -1,6 +1,9 @@
 package knowledge
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Message is what a library prints, for people who look it up. It takes no part in diagnosis: the engine reads such an
 // error as the exception that it is, and who is at fault follows from the ranks, not from the words. So a wording may
@@ -23,5 +26,14 @@ type Message struct {
 // messages are those of all tables; where two hold for a line, the earlier explains it first.
 var messages = slices.Concat(meshMessages, wrapperMessages, groupMessages, libraryMessages, siteMessages)
 
-// Messages returns what people should know of lines that the engine does not match. The caller must not change them.
-func Messages() []Message { return messages }
+// In says that a line holds the message's literals, in order.
+func (m *Message) In(line string) bool {
+	for _, l := range m.Literals {
+		i := strings.Index(line, l)
+		if i < 0 {
+			return false
+		}
+		line = line[i+len(l):]
+	}
+	return true
+}

@@ -65,7 +65,7 @@ func TestFieldTelemetryCaughtItself(t *testing.T) {
 		{"told", map[string]string{"a.log": fieldSteps, "b.log": head + frames}, []string{"completed"}, "-"},
 		{"in a thread of it", map[string]string{"a.log": fieldSteps, "b.log": thread + frames}, []string{"completed"}, "-"},
 		{"something else ended it", one(head + frames + raisedBy(3, "KeyError: 'labels'")), []string{"exception"}, "rank 3"},
-		{"it reached the program", one(program + frames), []string{"exception"}, "-"},
+		{"it reached the program", one(program + frames), []string{"exception", "unknown"}, "-"},
 	} {
 		c.check(t)
 	}

@@ -42,7 +42,7 @@ func TestFieldStores(t *testing.T) {
 		{"a pipe, as WebDataset told it first", one(fieldSteps + raisedBy(2, "Exception: (\"((' aws s3 cp s3://b/312.tar -',), {'shell': True, 'bufsize': 8192}): exit 1 (read) {}\", <webdataset.gopen.Pipe object at 0x7f>, 's3://b/312.tar')")), []string{"exception", "storage-retries-exhausted"}, "rank 2"},
 		{"OSS has no such object", one(fieldSteps + inLoader(2, "oss2.exceptions.NoSuchKey", "{'status': 404, 'Code': 'NoSuchKey'}")), []string{"exception"}, "rank 2"},
 		{"HDFS fails a read", one(fieldSteps + raisedBy(0, "OSError: HDFS file read failed, errno: 255 (Unknown error 255) Please check that you are connecting to the correct HDFS RPC port")), []string{"storage-unresponsive"}, "rank 0"},
-		{"HDFS has no such file", one(raisedBy(0, "OSError: HDFS Open file failed, errno: 2 (No such file or directory)")), []string{"exception"}, "rank 0"},
+		{"HDFS has no such file", one(raisedBy(0, "OSError: HDFS Open file failed, errno: 2 (No such file or directory)")), []string{"exception", "unknown"}, "rank 0"},
 		{"gcsfs gives up", one(fieldSteps + raisedBy(0, "gcsfs.retry.HttpError: Error 503: We encountered an internal error. Please try again., 503")), []string{"storage-retries-exhausted"}, ""},
 		{"gcsfs is refused", one(raisedBy(0, "gcsfs.retry.HttpError: Anonymous caller does not have storage.objects.get access, 401")), []string{"exception"}, ""},
 		{"a loader's process is gone for the thread that pins memory", one(fieldSteps + "Exception in thread Thread-8:\nTraceback (most recent call last):\n  File \"/usr/lib/python3.10/threading.py\", line 1016, in _bootstrap_inner\n    self.run()\n" +
@@ -72,7 +72,7 @@ func TestFieldItems(t *testing.T) {
 		{"another argument of TensorFlow's", one(fieldSteps + raisedBy(3, "tensorflow.python.framework.errors_impl.InvalidArgumentError: Incompatible shapes: [8,128] vs. [8,129]")), []string{"exception"}, "rank 3"},
 		{"DALI's image", one(fieldSteps + raisedBy(3, "RuntimeError: Critical error in pipeline:\nError in MIXED operator `nvidia.dali.fn.decoders.image`,\nencountered:\n\n[/opt/dali/dali/operators/imgcodec/image_decoder.h:1036] Failed to parse a.JPEG\nCurrent pipeline object is no longer valid.")), []string{"bad-sample"}, "rank 3"},
 		{"DALI's memory", one(fieldSteps + raisedBy(3, "RuntimeError: Critical error in pipeline:\nError when executing Mixed operator ImageDecoder encountered:\nCUDA allocation failed\nCurrent pipeline object is no longer valid.")), []string{"gpu-oom"}, "rank 3"},
-		{"another error of DALI's", one(fieldSteps + raisedBy(3, "RuntimeError: Critical error in pipeline:\nError in CPU operator `nvidia.dali.fn.reshape`,\nencountered:\n\nThe element count does not match\nCurrent pipeline object is no longer valid.")), []string{"exception"}, "rank 3"},
+		{"another error of DALI's", one(fieldSteps + raisedBy(3, "RuntimeError: Critical error in pipeline:\nError in CPU operator `nvidia.dali.fn.reshape`,\nencountered:\n\nThe element count does not match\nCurrent pipeline object is no longer valid.")), []string{"exception", "unknown"}, "rank 3"},
 		{"a size that is none", one(fieldSteps + raisedBy(3, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate more than 1EB memory.")), []string{"gpu-oom"}, "rank 3"},
 		{"LMDB", one(fieldSteps + inLoader(3, "lmdb.CorruptedError", "mdb_get: MDB_CORRUPTED: Located page was wrong type")), []string{"bad-sample"}, "rank 3"},
 		{"an index longer than its data", one(raisedBy(3, "ValueError: mmap length is greater than file size")), []string{"bad-sample"}, "rank 3"},
@@ -87,7 +87,7 @@ func TestFieldItems(t *testing.T) {
 		{"a line of JSON", one(raisedBy(0, "pyarrow.lib.ArrowInvalid: JSON parse error: Missing a comma or '}' after an object member. in row 1213")), []string{"bad-sample"}, ""},
 		{"an index beyond the end", one(fieldSteps + inLoader(3, "IndexError", "index 50257 is out of bounds for axis 0 with size 50257")), []string{"exception"}, "rank 3"},
 		{"semaphores", one("Traceback (most recent call last):\n  File \"/a/train.py\", line 9, in main\n    for batch in loader:\n  File \"/usr/lib/python3.10/multiprocessing/synchronize.py\", line 57, in __init__\n    sl = self._semlock = _multiprocessing.SemLock(\nOSError: [Errno 28] No space left on device\n"), []string{"resource-limit"}, ""},
-		{"a file that is locked is no limit of processes", one(fieldSteps + inLoader(3, "BlockingIOError", "[Errno 11] Unable to open file (unable to lock file, errno = 11, error message = 'Resource temporarily unavailable')")), []string{"exception"}, ""},
+		{"a file that is locked is no limit of processes", one(fieldSteps + inLoader(3, "BlockingIOError", "[Errno 11] Unable to open file (unable to lock file, errno = 11, error message = 'Resource temporarily unavailable')")), []string{"exception", "unknown"}, ""},
 	} {
 		c.check(t)
 	}
@@ -132,7 +132,7 @@ func TestFieldLoadersThatFollow(t *testing.T) {
 		{"below the launcher's signal", one(fieldSteps + raisedBy(2, "KeyError: 'labels'") + closing + raisedBy(0, ended)), []string{"exception"}, "rank 2"},
 		{"above it", one(fieldSteps + raisedBy(0, ended) + closing + raisedBy(1, ended)), []string{"dataloader-worker-killed"}, "rank 0"},
 		{"who downloads was refused", one(raisedBy(1, awaited) + raisedBy(0, "botocore.exceptions.NoCredentialsError: Unable to locate credentials") + raisedBy(2, awaited)), []string{"config-error"}, "rank 0"},
-		{"who downloads says nothing", one(raisedBy(1, awaited) + raisedBy(2, awaited)), []string{"exception"}, "-"},
+		{"who downloads says nothing", one(raisedBy(1, awaited) + raisedBy(2, awaited)), []string{"exception", "unknown"}, "-"},
 	} {
 		c.check(t)
 	}

@@ -225,7 +225,7 @@ Traceback (most recent call last):
   File "/opt/conda/lib/python3.10/site-packages/torch/utils/data/dataloader.py", line 1029, in _get_data
     raise RuntimeError('Pin memory thread exited unexpectedly')
 RuntimeError: Pin memory thread exited unexpectedly
-`), []string{"exception"}, "-"}.check(t)
+`), []string{"exception", "unknown"}, "-"}.check(t)
 }
 
 // An EOFError of a file that is empty, or of a terminal that is none, has its own cause; one of a pipe has it elsewhere. What

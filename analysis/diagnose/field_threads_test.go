@@ -38,8 +38,8 @@ func TestAnotherProgramEndedBadly(t *testing.T) {
 		{"torch_xla's", one(fieldSteps + raised("RuntimeError: Remote command exitted with code: 143")), []string{"unknown"}, "-"},
 		{"a home-made one", one(fieldSteps + raised("RuntimeError: Training failed with exit code: 137")), []string{"unknown"}, "-"},
 		{"after an error", one(fieldSteps + raisedBy(2, "ValueError: bad") + raised("RuntimeError: Process 2 exited with code 1")), []string{"exception"}, "rank 2"},
-		{"a sentence", one(fieldSteps + raised("RuntimeError: Expected process group 3 to be ready")), []string{"exception"}, "-"},
-		{"a rank's own", one(fieldSteps + raisedBy(3, "RuntimeError: ffmpeg process exited with code 1") + gone), []string{"exception"}, "rank 3"},
+		{"a sentence", one(fieldSteps + raised("RuntimeError: Expected process group 3 to be ready")), []string{"exception", "unknown"}, "-"},
+		{"a rank's own", one(fieldSteps + raisedBy(3, "RuntimeError: ffmpeg process exited with code 1") + gone), []string{"exception", "unknown"}, "rank 3"},
 		{"a rank's own command", one(fieldSteps + raisedBy(3, ffprobe) + gone), []string{"exception"}, "rank 3"},
 	} {
 		c.check(t)

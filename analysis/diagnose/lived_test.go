@@ -79,7 +79,7 @@ func TestFieldWords(t *testing.T) {
 	for _, c := range []fieldCase{
 		{"a hint that quotes the watchdog", one("Tip: if NCCL hangs with \"Watchdog caught collective operation timeout\", set NCCL_DEBUG=INFO.\n" + stepsFrom(1, 20) + "Training completed.\n"), []string{"completed"}, "-"},
 		{"Gloo got more than it expected", one(fieldSteps + raisedBy(0, "RuntimeError: [enforce fail at /pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:446] op.preamble.length <= op.nbytes. 8388608 vs 4194304")), []string{"collective-mismatch"}, ""},
-		{"a stranger knocked at Gloo's port", one(fieldSteps + raisedBy(0, "RuntimeError: [enforce fail at /pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:446] op.preamble.length <= op.nbytes. 8389772277102077774 vs 4")), []string{"exception"}, ""},
+		{"a stranger knocked at Gloo's port", one(fieldSteps + raisedBy(0, "RuntimeError: [enforce fail at /pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:446] op.preamble.length <= op.nbytes. 8389772277102077774 vs 4")), []string{"exception", "unknown"}, ""},
 		{"NeMo was told to stop", one(fieldSteps + "[NeMo I 2025-01-10 15:27:25 preemption:71] Preemption detected, saving checkpoint and exiting\n"), []string{"external-signal"}, "-"},
 		{"the launcher's monitor took a process for stuck", one(fieldSteps + "[2025-06-03 17:48:01,123] [WARNING] [RankMonitorServer4242@node7:12] [Cycle 0] Did not get subsequent heartbeat. Waited 180.00 seconds.\n"), []string{"external-signal", "rank-stalled", "unknown"}, "-"},
 		{"apex halved its loss scale away", one(fieldSteps + scales + "ZeroDivisionError: float division by zero\n"), []string{"non-finite-loss"}, ""},

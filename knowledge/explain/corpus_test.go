@@ -58,7 +58,7 @@ func TestTheTellingLinesOfTheCorpusAreExplained(t *testing.T) {
 
 // What was only ever looked up is found by its own example, before the type of the exception that carries it.
 func TestEveryMessageExplainsItself(t *testing.T) {
-	for _, m := range knowledge.Messages() {
+	for _, m := range knowledge.Whole().Messages() {
 		got := Text(m.Example).Entries
 		if len(got) == 0 || got[0].ID != string(m.ID) || got[0].Cause == "" || got[0].Check == "" {
 			t.Errorf("%s: its example leads to %q", m.ID, ids(got))

@@ -78,14 +78,17 @@ const (
 )
 
 // Text explains what somebody pasted. It must have been through the redactor: it is free of control sequences and secrets.
-func Text(text string) Answer {
+func Text(text string) Answer { return TextBy(knowledge.Whole(), text) }
+
+// TextBy is Text by another catalogue.
+func TextBy(known *knowledge.Catalogue, text string) Answer {
 	var a Answer
 	if len(text) > MaxText {
 		text, a.Cut = strings.ToValidUTF8(text[:MaxText], ""), true
 	}
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	a.Lines = len(lines)
-	var f finder
+	f := finder{known: known}
 	if len(lines) == 1 {
 		f.named(lines[0])
 	}
@@ -125,6 +128,7 @@ func Text(text string) Answer {
 
 // finder collects entries; each stands once, however many lines lead to it.
 type finder struct {
+	known *knowledge.Catalogue
 	found []hit
 	at    map[string]int // by kind and id: place in found
 }
@@ -233,7 +237,7 @@ var all = sync.OnceValue(func() []Entry {
 	for _, s := range slices.Concat(knowledge.Whole().Signatures(), knowledge.Readings()) {
 		out = append(out, ofLine(s, nil))
 	}
-	for _, m := range knowledge.Messages() {
+	for _, m := range knowledge.Whole().Messages() {
 		out = append(out, ofMessage(m))
 	}
 	for _, name := range knowledge.ExceptionTypes() {

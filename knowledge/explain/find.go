@@ -36,7 +36,7 @@ func (f *finder) named(text string) {
 			f.add(ofMechanism(m), byName, 0, "")
 		}
 	}
-	if s, ok := knowledge.Whole().Lookup(knowledge.ID(lower)); ok {
+	if s, ok := f.known.Lookup(knowledge.ID(lower)); ok {
 		f.add(ofLine(s, nil), byName, 0, "")
 	}
 	for _, s := range knowledge.Readings() {
@@ -44,7 +44,7 @@ func (f *finder) named(text string) {
 			f.add(ofLine(s, nil), byName, 0, "")
 		}
 	}
-	for _, m := range knowledge.Messages() {
+	for _, m := range f.known.Messages() {
 		if string(m.ID) == lower {
 			f.add(ofMessage(m), byName, 0, "")
 		}
@@ -133,19 +133,19 @@ const maxLine = 8 << 10
 // line finds what one line of a log says: signatures, readings, numbers, the type of an exception, variables.
 func (f *finder) line(n int, line string, traceback bool) {
 	explained := false
-	for _, id := range knowledge.Whole().Match(nil, []byte(line)) {
-		s, _ := knowledge.Whole().Lookup(id)
-		f.add(ofLine(s, knowledge.Whole().Fields(id, []byte(line))), byWording, n, line)
+	for _, id := range f.known.Match(nil, []byte(line)) {
+		s, _ := f.known.Lookup(id)
+		f.add(ofLine(s, f.known.Fields(id, []byte(line))), byWording, n, line)
 		explained = true
 	}
 	for _, s := range knowledge.Readings() {
-		if holds(s.Literals, line) {
+		if literals := (knowledge.Message{Literals: s.Literals}); literals.In(line) {
 			f.add(ofLine(s, nil), byWording, n, line)
 			explained = true
 		}
 	}
-	for _, m := range knowledge.Messages() {
-		if holds(m.Literals, line) {
+	for _, m := range f.known.Messages() {
+		if m.In(line) {
 			f.add(ofMessage(m), byWording, n, line)
 			explained = true
 		}
@@ -194,18 +194,6 @@ func (f *finder) line(n int, line string, traceback bool) {
 			f.add(ofVariable(v), byMention, n, line)
 		}
 	}
-}
-
-// holds says whether a line contains these literals, in order.
-func holds(literals []string, line string) bool {
-	for _, l := range literals {
-		i := strings.Index(line, l)
-		if i < 0 {
-			return false
-		}
-		line = line[i+len(l):]
-	}
-	return true
 }
 
 // minPart is the least that a text must have to be searched for inside the known lines.

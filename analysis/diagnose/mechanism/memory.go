@@ -122,6 +122,9 @@ func killed(s *Scene) *Proposal {
 			// What failed before may stand in what is not there.
 			p.Rivals, p.Base = []knowledge.Slug{knowledge.Unknown}, 0.85
 		}
+		if l := sender(f); l != nil {
+			p.besideIt(l, 0.88, p.Why+"; but a line stands out whose meaning is not known, and it may say who sent it and why")
+		}
 		switch leftOver(f, term) {
 		case "sure":
 			return nil

@@ -30,6 +30,32 @@ func ownMistake(fl *resolve.Failure) bool {
 	return fl.Exc != nil && len(fl.Exc.Frames) > 0 && fl.Sign == "" && mistakes[fl.Exc.Type]
 }
 
+// ownWords says that a program speaks for itself in an exception: its words are known to tell of the code, or it raised it in its own code, and
+// in a class that neither runtimes nor the operating system use for what they meet.
+func ownWords(f *resolve.Facts, fl *resolve.Failure) bool {
+	x := fl.Exc
+	if x == nil || fl.Sign != "" {
+		return true // what is told otherwise is judged elsewhere
+	}
+	if slices.ContainsFunc(f.Known.Messages(), func(m knowledge.Message) bool { return m.Mechanism == knowledge.Exception && m.In(fl.Text) }) {
+		return true
+	}
+	if len(x.Cause) > 0 {
+		x = &x.Cause[0] // what was raised first
+	}
+	class := x.Type[strings.LastIndexAny(x.Type, ".:")+1:]
+	return class != "" && !systems[class] && !strings.Contains(x.Type, "::") && (len(x.Frames) == 0 || !ofLibrary(x.Frames[len(x.Frames)-1].File))
+}
+
+// systems are the classes in which what lies below the program reports what it met: the C++ of PyTorch and others, and the operating system.
+var systems = map[string]bool{"RuntimeError": true, "OSError": true, "IOError": true, "MemoryError": true, "SystemError": true, "EnvironmentError": true,
+	"BlockingIOError": true, "PermissionError": true, "FileExistsError": true, "BrokenPipeError": true, "ConnectionError": true, "InterruptedError": true,
+	"OutOfMemoryError": true, "DistBackendError": true, "DistStoreError": true, "DistNetworkError": true, "AcceleratorError": true}
+
+func ofLibrary(file string) bool {
+	return slices.ContainsFunc([]string{"site-packages/", "dist-packages/", "/lib/python", "<frozen"}, func(p string) bool { return strings.Contains(file, p) })
+}
+
 // exception: the first Python traceback that is no consequence; else an exit status of 1 that nothing explains.
 func exception(s *Scene) *Proposal {
 	if p := raisedFirst(s); p != nil {
@@ -37,7 +63,10 @@ func exception(s *Scene) *Proposal {
 			return nil
 		}
 		reducerNames(s, p)
-		p.Own = slices.ContainsFunc(p.Failures, ownMistake)
+		if p.Own = slices.ContainsFunc(p.Failures, ownMistake); !p.Own && len(p.Rivals) == 0 && !slices.ContainsFunc(p.First, func(fl *resolve.Failure) bool { return ownWords(s.Facts, fl) }) {
+			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.9
+			p.Why = "nothing known explains its words; a library raised it, or the system refused something: the code may not be at fault"
+		}
 		return p
 	}
 	f := s.Facts

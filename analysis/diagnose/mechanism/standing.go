@@ -35,6 +35,21 @@ func unsoundBefore(f *resolve.Facts, end *resolve.End) *novel.Line {
 	return nil
 }
 
+// asked are words of processes that tell of the signal they got, in lower case.
+var asked = []string{"sigterm", "signal", "sigint", "sighup", "interrupt", "143"}
+
+// sender is a line that stands out where a job got a signal from outside, and may say from whom; nil where none does.
+func sender(f *resolve.Facts) *novel.Line {
+	for i := range f.Standing {
+		l := &f.Standing[i]
+		text := strings.ToLower(l.Text)
+		if l.Stands() && l.Known.Meaning == "" && !slices.ContainsFunc(asked, func(w string) bool { return strings.Contains(text, w) }) {
+			return l
+		}
+	}
+	return nil
+}
+
 // partings are words of processes that are asked to end, in lower case.
 var partings = []string{"sigterm", "signal 15", "signal: 15", "signal=15", "terminat", "sigint", "interrupt", "shutdown", "shutting down", "143", "cancel"}
 
@@ -130,7 +145,7 @@ func Explained(s *Scene) *Proposal {
 		if !l.Stands() || l.Known.Meaning != "" && len(f.Tails) > 0 {
 			continue // the readers of logs knew it, and made nothing of it
 		}
-		e, ok := told(l)
+		e, ok := told(f.Known, l)
 		if !ok {
 			continue
 		}
@@ -149,8 +164,8 @@ func Explained(s *Scene) *Proposal {
 }
 
 // told is the cause that the tables know of a line.
-func told(l *novel.Line) (explain.Entry, bool) {
-	for _, e := range explain.Text(l.Sign.InEnglish(l.Text)).Entries {
+func told(known *knowledge.Catalogue, l *novel.Line) (explain.Entry, bool) {
+	for _, e := range explain.TextBy(known, l.Sign.InEnglish(l.Text)).Entries {
 		if e.Role == knowledge.CauseRole && e.Mechanism != "" && (e.Kind == explain.Line || e.Kind == explain.Errno || e.Kind == explain.Xid) {
 			return e, true
 		}
