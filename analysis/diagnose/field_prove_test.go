@@ -46,3 +46,36 @@ func TestWhatIsOnlyTriedProvesNothing(t *testing.T) {
 		c.check(t)
 	}
 }
+
+const lostPeer = "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.1]:41234"
+
+// Numbers that one rank alone found wrong, and that another had found sound before it lost that one, are its own.
+func TestWhoseNumbersWereWrong(t *testing.T) {
+	const nan = "AssertionError: loss is nan at step 13"
+	for _, c := range []fieldCase{
+		{"one's, another lost it", one(fieldSteps + raisedBy(3, nan) + raisedBy(2, lostPeer)), []string{"non-finite-loss"}, "rank 3"},
+		{"one's, in other words", one(fieldSteps + raisedBy(3, "ValueError: Loss is NaN on this rank") + raisedBy(0, lostPeer)), []string{"non-finite-loss"}, "rank 3"},
+		{"rank 0 may check for all", one(fieldSteps + raisedBy(0, nan) + raisedBy(2, lostPeer)), []string{"non-finite-loss"}, "-"},
+		{"two's", one(fieldSteps + raisedBy(3, nan) + raisedBy(1, nan) + raisedBy(2, lostPeer)), []string{"non-finite-loss"}, "-"},
+		{"nobody else says anything", one(fieldSteps + raisedBy(3, nan)), []string{"non-finite-loss"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// A signal that only one node's launcher had, while the other's processes lost theirs, went to that node. Whose a file is the name of another
+// tells, whose own lines prove that it holds its node's.
+func TestASignalToOneNode(t *testing.T) {
+	const (
+		told   = "W1126 02:41:08.922000 15763 torch/distributed/elastic/agent/server/api.py:719] Received 15 death signal, shutting down workers\n"
+		failed = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n============================================================\ntrain.py FAILED\n------------------------------------------------------------\nFailures:\n  <NO_OTHER_FAILURES>\n------------------------------------------------------------\nRoot Cause (first observed failure):\n[0]:\n  time      : 2026-11-26_02:41:16\n  host      : gpu-7\n  rank      : 0 (local_rank: 0)\n  exitcode  : 1 (pid: 16055)\n  error_file: <N/A>\n  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html\n============================================================\n"
+	)
+	lost := "2026-11-26 02:41:00,000 step 4 loss 2.1\n" + raisedBy(0, lostPeer) + failed
+	for _, c := range []fieldCase{
+		{"by the names of files", map[string]string{"run-gpu-7.log": lost, "run-gpu-8.log": told}, []string{"external-signal"}, "node gpu-8"},
+		{"the names are of another kind", map[string]string{"run-gpu-7.log": lost, "launch-b.log": told}, []string{"external-signal"}, "-"},
+		{"both had it", map[string]string{"run-gpu-7.log": told + lost, "run-gpu-8.log": told}, []string{"external-signal"}, "-"},
+	} {
+		c.check(t)
+	}
+}

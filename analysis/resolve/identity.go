@@ -171,6 +171,7 @@ func (id *identity) fromNames(sources []incident.Source, nodes []string, world i
 		names = append(names, s.Name)
 	}
 	id.calledByHost(names, nodes)
+	id.calledAlike(names)
 	for name, n := range filename.Parse(names) {
 		if n.Host != "" && id.fileNode[name] == "" {
 			id.fileNode[name] = ShortHost(n.Host)

@@ -226,6 +226,66 @@ func (id *identity) calledByHost(names, nodes []string) {
 	}
 }
 
+// series is what a file's name has before and behind the node that its own lines name, and that node without its numbers.
+type series struct{ before, behind, shape string }
+
+// calledAlike ties files that are called as another is whose own lines prove that its name holds its node's: "train-gpu-1.log" tells
+// whose "train-gpu-2.log" is. The names of the nodes may differ in their numbers alone.
+func (id *identity) calledAlike(names []string) {
+	proven := map[series]bool{}
+	for name, host := range id.fileNode {
+		lower := strings.ToLower(name)
+		at := strings.LastIndex(lower, host)
+		if at < 0 || id.nodeBasis[name] == "file name" {
+			continue
+		}
+		s := series{lower[:at], lower[at+len(host):], unnumbered(host)}
+		if strings.Contains(s.shape, "#") && strings.Trim(s.shape, "#") != "" && bounded(s.before, s.behind) {
+			proven[s] = true
+		}
+	}
+	for _, name := range names {
+		if id.fileNode[name] != "" || id.multiHost[name] {
+			continue
+		}
+		lower, host := strings.ToLower(name), ""
+		for s := range proven {
+			if rest, ok := strings.CutPrefix(lower, s.before); ok {
+				if node, ok := strings.CutSuffix(rest, s.behind); ok && unnumbered(node) == s.shape {
+					if host != "" && host != node {
+						host = ""
+						break
+					}
+					host = node
+				}
+			}
+		}
+		if host != "" {
+			id.fileNode[name], id.nodeBasis[name] = host, "file name, as in the others of its series"
+		}
+	}
+}
+
+// bounded says that what stands between the two is a part of a name of its own.
+func bounded(before, behind string) bool {
+	const marks = "/._-"
+	return (before == "" || strings.ContainsRune(marks, rune(before[len(before)-1]))) && (behind == "" || strings.ContainsRune(marks, rune(behind[0])))
+}
+
+// unnumbered is a name with each number in it replaced by a mark.
+func unnumbered(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		switch digit := '0' <= name[i] && name[i] <= '9'; {
+		case !digit:
+			b.WriteByte(name[i])
+		case i == 0 || name[i-1] < '0' || name[i-1] > '9':
+			b.WriteByte('#')
+		}
+	}
+	return b.String()
+}
+
 func (id *identity) runsOn(task int, host string) {
 	if old, known := id.taskNode[task]; known && old != host {
 		host = ""

@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -118,6 +119,10 @@ func killed(s *Scene) *Proposal {
 			p.Why = fmt.Sprintf("%s SIGINT, and nothing failed before", plural(len(term), "line reports", "lines report"))
 			p.Now = []knowledge.Advice{{Text: "If nobody at its terminal did so, see what interrupted the script that started it.", Command: ""}}
 		}
+		if node := onlyOn(f, term); node != "" {
+			p.Nodes, p.Scope = []string{node}, "node"
+			p.Summary = fmt.Sprintf("%s: the processes on this node were asked to end by signal %s from outside; other nodes only lost them", node, cmp.Or(namedSignal(term), "15"))
+		}
 		if f.Coverage.Partial || !f.Job.Training {
 			// What failed before may stand in what is not there.
 			p.Rivals, p.Base = []knowledge.Slug{knowledge.Unknown}, 0.85
@@ -228,6 +233,20 @@ func tookAll(f *resolve.Facts, own, kill []*resolve.Failure) bool {
 		}
 	}
 	return true
+}
+
+// onlyOn is the one node on which a signal is reported while processes of another lost theirs: the signal went to a node, not to the job.
+func onlyOn(f *resolve.Facts, term []*resolve.Failure) string {
+	node := term[0].Node
+	if slices.ContainsFunc(term, func(fl *resolve.Failure) bool { return fl.Node != node }) {
+		return ""
+	}
+	if slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
+		return fl.Node != "" && fl.Node != node && fl.Mechanism == knowledge.PeerLost && fl.Role == knowledge.SymptomRole
+	}) {
+		return node
+	}
+	return ""
 }
 
 func allMonitored(term []*resolve.Failure) bool {

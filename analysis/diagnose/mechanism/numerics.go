@@ -75,7 +75,7 @@ func nonFinite(s *Scene) *Proposal {
 			said.Ranks, said.Nodes, said.Scope = nil, nil, "all"
 			said.For, said.Onset = append(gone.For, said.For...), gone.Onset
 		}
-		if !ownNumbers(said) {
+		if !ownNumbers(said) && !passedByOthers(f, said) {
 			said.Ranks, said.Nodes, said.Scope = nil, nil, "all"
 		}
 		return said
@@ -122,6 +122,21 @@ func ownNumbers(p *Proposal) bool {
 		}
 	}
 	return true
+}
+
+// passedByOthers says that one rank alone stopped because of its numbers, and another had gone on to where it lost that one: it had passed
+// the same check. Rank 0 may check for all.
+func passedByOthers(f *resolve.Facts, p *Proposal) bool {
+	id := resolve.NoRank
+	for _, fl := range p.Failures {
+		if fl.Rank <= 0 || id != resolve.NoRank && fl.Rank != id {
+			return false
+		}
+		id = fl.Rank
+	}
+	return slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
+		return fl.Rank != resolve.NoRank && fl.Rank != id && fl.Mechanism == knowledge.PeerLost && fl.Role == knowledge.SymptomRole
+	})
 }
 
 // sound is the last line that shows sound numbers, or the first that does not.
