@@ -251,6 +251,9 @@ func fingerprints(s *Scene) *Proposal {
 	if op, ok := sameOp(f.Mismatches); ok {
 		p.Summary = "ranks called " + op + " with tensors that do not match"
 	}
+	if what := apart(&f.Mismatches[0]); what != "" {
+		p.Summary = "ranks of one group called " + what
+	}
 	if len(odd) > 0 {
 		p.Summary = fmt.Sprintf("%s called another collective than the others", where(f, odd))
 		p.Scope = "rank"
@@ -258,6 +261,19 @@ func fingerprints(s *Scene) *Proposal {
 	p.Settled = len(odd) > 0 || len(ranks) == f.Job.WorldSize
 	p.For = sidesFindings(f)
 	return p
+}
+
+// apart says how the calls that PyTorch compared differ; "" where they differ in their tensors. The ranks are those inside the group.
+func apart(m *worker.Mismatch) string {
+	switch {
+	case m.RankB < 0 || m.OpA == "" || m.OpB == "":
+		return ""
+	case m.OpA != m.OpB:
+		return fmt.Sprintf("different collectives: %s on its rank %d, %s on its rank %d", m.OpA, m.RankA, m.OpB, m.RankB)
+	case m.SeqA != m.SeqB:
+		return fmt.Sprintf("%s under different sequence numbers: %d on its rank %d, %d on its rank %d", m.OpA, m.SeqA, m.RankA, m.SeqB, m.RankB)
+	}
+	return ""
 }
 
 // sameOp is the operation that both sides of all mismatches ran, where only their tensors differ.
