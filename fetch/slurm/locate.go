@@ -92,10 +92,15 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script Script) (Lo
 			files, matched = out.own(j, files, matched)
 		}
 		if len(files) == 0 && problem == nil && !l.Only {
-			if c.batch && r.batched() && c.from == "the job" && len(out.Files) == 0 {
+			if c.batch && j.batched(r) && c.from == "the job" && len(out.Files) == 0 {
 				out.gap("the batch log "+base(c.template.String()), fmt.Sprintf("The batch log %s is not there.", c.template))
 			}
 			if !c.perNode() || c.perhaps || r.never(c.srun) {
+				continue
+			}
+			if len(r.Steps) == 0 && c.srun != 0 {
+				name := base(c.template.String())
+				out.gap(name+", if its step ran", fmt.Sprintf("No file is called %s. Without an accounting nobody knows whether that step ran.", name))
 				continue
 			}
 		}
@@ -365,9 +370,12 @@ func (r *Run) never(srun int) bool {
 	return srun != None && n <= srun
 }
 
-// batched says that a batch script ran. Without an accounting nobody knows.
-func (r *Run) batched() bool {
-	return r != nil && slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Name == "batch" })
+// batched says that a batch script ran. Without an accounting the controller tells its output, which other jobs have not.
+func (j *Job) batched(r *Run) bool {
+	if r == nil || len(r.Steps) == 0 {
+		return r != nil && r.Started() && j.Source == "scontrol" && j.StdOut != ""
+	}
+	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Name == "batch" })
 }
 
 // covers notes whose output is there: of nodes with a file of their own, or of all where they share what was found.

@@ -106,6 +106,19 @@ func TestWhatIsExpected(t *testing.T) {
 	}
 }
 
+// Without an accounting the controller tells of the batch log, and nobody of steps.
+func TestWhatIsExpectedWithoutAnAccounting(t *testing.T) {
+	l := newLab(t)
+	l.put(t, 90*time.Second, "line\n", "a-0.log", "a-1.log", "a-3.log")
+	j := l.job(t, "7", "FAILED")
+	j.Source, j.StdOut, j.Runs[0].Steps = "scontrol", l.dir+"/slurm-7.out", nil
+	got := l.locateWith(t, j, Script{Text: "#!/bin/bash\nset -e\nsrun -o a-%n.log ./a\nsrun -o c-%n.log ./a\n"})
+	want := []string{"the batch log slurm-7.out", "logs called a-%n.log: 3 of 4 nodes, missing node03 (index 2)", "c-%n.log, if its step ran"}
+	if !slices.Equal(got.Gaps, want) {
+		t.Errorf("%q", got.Gaps)
+	}
+}
+
 // Where slurmdbd missed a job's start, it keeps a stub as root's: the controller's word counts.
 func TestAStubOfTheAccounting(t *testing.T) {
 	jobs := []Job{{ID: "1", Raw: 1, User: "root", Name: "allocation"}}

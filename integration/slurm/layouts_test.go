@@ -117,12 +117,18 @@ func TestLayouts(t *testing.T) {
 	for _, l := range chosen {
 		jobs[l.name] = c.lays(t, l, home)
 	}
+	none := filepath.Join(c.work, "no-accounting")
+	folder(t, none, c.user)
+	write(t, filepath.Join(none, "sacct"), "#!/bin/sh\necho 'Slurm accounting storage is disabled' >&2\nexit 1\n", 0o755)
 	found := 0
 	for _, l := range chosen {
 		ok := t.Run(l.name, func(t *testing.T) {
 			j := jobs[l.name]
 			c.ended(t, j)
-			c.judgeLayout(t, bot, config, l, j, home)
+			c.judgeLayout(t, bot, config, l, j, home, os.Getenv("PATH"))
+			t.Run("no accounting", func(t *testing.T) {
+				c.judgeLayout(t, bot, config, l, j, home, none+":"+os.Getenv("PATH"))
+			})
 		})
 		if ok {
 			found++
@@ -201,9 +207,15 @@ func (c *cluster) lays(t *testing.T, l layout, home string) job {
 }
 
 // judgeLayout compares what is there, what the bot found, and what its first screen says.
-func (c *cluster) judgeLayout(t *testing.T, bot, config string, l layout, j job, home string) {
+func (c *cluster) judgeLayout(t *testing.T, bot, config string, l layout, j job, home, path string) {
 	t.Helper()
-	out, _ := exec.Command(bot, "doctor", "--config", config, "--job", j.id).Output() // it fails for want of tokens
+	run := func(args ...string) []byte {
+		cmd := exec.Command(bot, append(args, "--config", config, "--job", j.id)...)
+		cmd.Env = append(os.Environ(), "PATH="+path)
+		out, _ := cmd.CombinedOutput() // what it says counts, not its code
+		return out
+	}
+	out := run("doctor")
 	var got []string
 	for line := range strings.Lines(string(out)) {
 		if _, rest, ok := strings.Cut(line, "readable: "); ok {
@@ -226,7 +238,7 @@ func (c *cluster) judgeLayout(t *testing.T, bot, config string, l layout, j job,
 	if len(l.sbatch) == 0 && !strings.HasPrefix(l.script, "#SBATCH -o") && l.name != "batch-removed" && !has("slurm-"+j.id+".out") {
 		t.Error("the batch log was not found")
 	}
-	screen, _ := exec.Command(bot, "diagnose", "--config", config, "--job", j.id).CombinedOutput()
+	screen := run("diagnose")
 	missing := ""
 	in := false
 	for line := range strings.Lines(string(screen)) {
