@@ -15,11 +15,15 @@ type logs map[string]string
 
 func (l logs) resolve(t testing.TB, world int, nodes ...string) *Facts {
 	t.Helper()
+	return l.resolveAs(t, Input{WorldSize: world, Nodes: nodes})
+}
+
+func (l logs) resolveAs(t testing.TB, in Input) *Facts {
+	t.Helper()
 	sc, err := worker.NewScanner()
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := Input{WorldSize: world, Nodes: nodes}
 	var parts []*worker.Observations
 	for name, text := range l {
 		obs, err := worker.Read(t.Context(), name, strings.NewReader(text), sc)
@@ -188,6 +192,16 @@ func TestHostsAreCalledByTheirShortName(t *testing.T) {
 		if got := ShortHost(in); got != want {
 			t.Errorf("ShortHost(%q) = %q, expected %q", in, got, want)
 		}
+	}
+}
+
+// A node whose output is known to be in the files is not missing because no line names it.
+func TestACoveredNodeIsNotMissing(t *testing.T) {
+	line := func(r string) string { return "[rank" + r + "]: 2026-03-01 10:00:00,000 hello\n" }
+	l := logs{"error-7-0.out": line("0"), "error-7-2.out": line("4")}
+	in := Input{Nodes: []string{"n1", "n2", "n3", "n4"}, Covered: []string{"n2.local"}}
+	if got := l.resolveAs(t, in).Coverage.NodesMissing; !slices.Equal(got, []string{"n4"}) {
+		t.Errorf("%q", got)
 	}
 }
 
