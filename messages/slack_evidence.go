@@ -18,7 +18,7 @@ const (
 	timelineRows      = 7
 	timelineRowsOpen  = 3
 	timelineHead      = 2 // the first events are shown, then the last ones that fit
-	timelineEvent     = 90
+	timelineEvent     = 70
 	timelineQuoteCell = 60
 )
 

@@ -25,7 +25,7 @@ func QuestionPost(q Ask) blockkit.Message {
 		es = append(es, para(strong(sentence(line(q.Answered)))))
 		return post(sign+asked+"\n"+line(q.Answered), blockkit.Blocks{heading(sign + asked)}, rich(es...))
 	}
-	if q.Perishing {
+	if q.Perishing && q.Why == "" {
 		es = append(es, para(strong("Soon gone: fetch it first.")))
 	}
 	es = append(es, bullets(q.Items)...)

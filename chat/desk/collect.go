@@ -12,7 +12,7 @@ import (
 )
 
 // collectHow says what to do with the script that is attached; its words are the names of the script and of what it leaves.
-const collectHow = "run the attached %s where srun is, in a shared folder; it only reads and takes six minutes at most. Then upload %s"
+const collectHow = "run the attached %s where srun is, in a shared folder: read-only, six minutes at most. Then upload %s"
 
 // collection is the command that gathers evidence of a job that hangs, as a file: whoever reads along may not have the program, and
 // no message holds a command of that length.
@@ -43,6 +43,6 @@ func (c *Composer) script(ctx context.Context, d *draft, q workflow.Question) er
 	if err != nil {
 		return err
 	}
-	d.send(workflow.PostFiles, "script-"+questionKey(q), workflow.KeyCase, messages.Note("To paste, or run: bash "+s.name, nil), file)
+	d.send(workflow.PostFiles, "script-"+questionKey(q), workflow.KeyCase, messages.Note("Run: bash "+s.name, nil), file)
 	return nil
 }

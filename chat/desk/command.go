@@ -58,6 +58,9 @@ func (a *act) typed(ctx context.Context) error {
 	if len(a.in.Files) > 0 {
 		return a.dropped(ctx)
 	}
+	if done, err := a.asked(ctx, o); done || err != nil {
+		return err
+	}
 	switch o.verb {
 	case "help":
 		return a.help(ctx)
@@ -107,6 +110,21 @@ func (a *act) typed(ctx context.Context) error {
 		return a.refuse(ctx, inv.ID, refusedCase, noJobKnown, o.job)
 	}
 	return a.command(ctx, o.verb, inv, o.rest)
+}
+
+// asked answers words in the thread of a case that are no command: a question about its report.
+func (a *act) asked(ctx context.Context, o order) (done bool, err error) {
+	if a.in.Thread == "" || o.bad == "" || len(o.places) > 0 {
+		return false, nil
+	}
+	inv, found, err := a.target(ctx, order{verb: "why"})
+	if err != nil || !found || inv.Report == nil || !a.sees(inv) {
+		return false, err
+	}
+	if text := messages.Reply(inv.Report, unlink(a.in.Text)); text != "" {
+		return true, a.answer(ctx, []string{fill("%s", text)})
+	}
+	return true, a.say(ctx, askWhat)
 }
 
 // command does what can be done with an investigation that the person may see.

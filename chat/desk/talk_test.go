@@ -352,3 +352,22 @@ func TestRemindersStopWhenMuted(t *testing.T) {
 		}
 	}
 }
+
+// Words in the thread of a case that are no command are a question about its report, and never read as a job.
+func TestAQuestionInAThreadIsAnsweredFromTheReport(t *testing.T) {
+	s := newStage(t)
+	s.says("12345")
+	s.at("F-1", workflow.Reported)
+	s.posted()
+	for text, want := range map[string]string{
+		"why not rank 7?":  "Rank 7",
+		"is node02 broken": "node02",
+		"thanks":           "You're welcome.",
+		"sing a song":      "I can't answer that from the report",
+	} {
+		got := s.does(mention("U3", text))
+		if !strings.Contains(got, want) || strings.Contains(got, "job ID") {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}

@@ -14,7 +14,8 @@ const (
 	severalClusters situation = "several-clusters" // job, clusters
 	unknownCluster  situation = "unknown-cluster"  // cluster, clusters of the channel
 	malformed       situation = "malformed"        // what was read
-	forbiddenPath   situation = "forbidden-path"   // path, roots
+	askWhat         situation = "ask-what"
+	forbiddenPath   situation = "forbidden-path" // path, roots
 	noRoots         situation = "no-roots"
 	whichOne        situation = "which-one"      // verb
 	noSuchCase      situation = "no-such-case"   // id
@@ -187,6 +188,7 @@ var texts = map[situation]string{
 	severalClusters: "Several clusters know job %s: %s. Which one do you mean?",
 	unknownCluster:  "I know no cluster %s here. This channel can ask about: %s.",
 	malformed:       "%s isn't a job ID. A job ID looks like 12345, 12345_7 (array task), 12345+0 (heterogeneous part) or west:12345 (cluster). `help` shows more.",
+	askWhat:         "I can't answer that from the report. Ask about a rank or node (`is node07 broken?`, `why not rank 3?`), who waited, when, why, or what next.",
 	forbiddenPath:   "I cannot read %s here: either it does not exist or it is not below a folder that this channel may use. Those are: %s.",
 	noRoots:         "I may not read files by their path in this channel: no folder is configured for it. You can upload the logs instead.",
 	whichOne:        "Which one? Write `%s F-12` or `%s 12345`. `list` shows what there is.",

@@ -18,7 +18,7 @@ const (
 
 var (
 	messageHead = regexp.MustCompile(`^\s*\[\d+(?:\.\d+)?\] (\w+)(.*)$`)
-	ownPost     = regexp.MustCompile(`^(# |\(table\)|.*: done\.|To paste,)`) // not an answer to what somebody gave or asked
+	ownPost     = regexp.MustCompile(`^(# |\(table\)|.*: done\.|Run: bash)`) // not an answer to what somebody gave or asked
 	aButtonRow  = regexp.MustCompile(`^\s*\[[^\]]+\]`)
 	aWord       = regexp.MustCompile(`[A-Za-z0-9]`)
 )

@@ -1,0 +1,146 @@
+package messages
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"faultline/incident"
+)
+
+// replyProofs is how many quoted lines an answer names.
+const replyProofs = 2
+
+var (
+	askedRank  = regexp.MustCompile(`(?i)\branks?\s*#?(\d{1,9})\b`)
+	askedWords = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9._-]*`)
+)
+
+// intents are the questions that are told by their words, in the order in which they are tried. Ranks and nodes go before them.
+var intents = []struct {
+	words  *regexp.Regexp
+	answer func(*view) string
+}{
+	{regexp.MustCompile(`(?i)\b(thanks|thank you|thx|cheers|danke|merci)\b`), func(*view) string { return "You're welcome." }},
+	{regexp.MustCompile(`(?i)\bwait(s|ed|ing)?\b`), waitedReply},
+	{regexp.MustCompile(`(?i)\b(next|do now|fix|resubmit|restart|rerun)\b`), func(v *view) string { return nextStep(v.Report) }},
+	{regexp.MustCompile(`(?i)\b(when|timeline)\b`), whenReply},
+	{regexp.MustCompile(`(?i)\b(missing|complete)\b`), func(v *view) string { return "Missing: " + gapsText(v.Report) }},
+	{regexp.MustCompile(`(?i)\b(sure|certain|confident|confidence)\b`), func(v *view) string { return sureText(v.Report.Verdict) }},
+	{regexp.MustCompile(`(?i)\b(why|cause|what happened|who)\b`), func(v *view) string { return brief(v, "") }},
+}
+
+// Reply answers a question about a report from the report alone. It is "" where the question is none that the report can answer.
+func Reply(r *incident.Report, question string) string {
+	v := newView(r)
+	if m := askedRank.FindStringSubmatch(question); m != nil {
+		rank, err := strconv.Atoi(m[1])
+		if err != nil {
+			return ""
+		}
+		return rankReply(v, rank)
+	}
+	for _, word := range askedWords.FindAllString(question, 40) {
+		if node := strings.Trim(word, ".-"); isNode(v.Report, node) {
+			return nodeReply(v, node)
+		}
+	}
+	for _, i := range intents {
+		if i.words.MatchString(question) {
+			return i.answer(v)
+		}
+	}
+	return ""
+}
+
+func isNode(r *incident.Report, name string) bool {
+	return slices.Contains(r.Coverage.NodesSeen, name) || slices.Contains(r.Coverage.NodesExpected, name) || slices.Contains(r.Verdict.Root.Nodes, name)
+}
+
+// rankReply says what a rank did, as far as the report quotes it, and whether the verdict blames it.
+func rankReply(v *view, rank int) string {
+	r := v.Report
+	i := slices.IndexFunc(r.Ranks, func(s incident.RankState) bool { return s.Rank == rank })
+	t := fmt.Sprintf("Rank %d", rank)
+	switch {
+	case slices.Contains(r.Verdict.Root.Ranks, rank):
+		t += " is the root of this verdict"
+	case slices.Contains(r.Verdict.Root.Frontier, rank):
+		t += " is one of those that may have failed first"
+	case i < 0:
+		return t + ": can't tell, the report has no line of it."
+	default:
+		t += " is not blamed"
+	}
+	if i >= 0 {
+		t += ": " + looks[gravity(r.Ranks[i].Role)].Words
+		if note := r.Ranks[i].Note; note != "" {
+			t += ", " + lowered(flat(note))
+		}
+		if node := r.Ranks[i].Node; node != "" {
+			t += " (" + flat(node) + ")"
+		}
+	}
+	return t + "." + linesOf(v, func(e incident.Event) bool { return e.Rank != nil && *e.Rank == rank })
+}
+
+// nodeReply says what the report has against a node.
+func nodeReply(v *view, node string) string {
+	r := v.Report
+	t := fmt.Sprintf("No evidence in these logs that %s is broken.", node)
+	switch {
+	case slices.Contains(r.Action.ExcludeNodes, node):
+		t = fmt.Sprintf("%s should be excluded: %s.", node, lowered(v.Headline))
+	case slices.Contains(r.Coverage.NodesMissing, node):
+		t = fmt.Sprintf("Can't tell: no log of %s was read.", node)
+	case slices.Contains(r.Verdict.Root.Nodes, node):
+		t = fmt.Sprintf("%s is where it failed (%s), but no evidence says that the machine is broken.", node, lowered(v.Headline))
+	}
+	return t + linesOf(v, func(e incident.Event) bool { return e.Node == node })
+}
+
+// waitedReply names the ranks that waited.
+func waitedReply(v *view) string {
+	var ranks []int
+	for _, s := range v.Report.Ranks {
+		if s.Role == incident.Waiter || s.Role == incident.LoneWaiter {
+			ranks = append(ranks, s.Rank)
+		}
+	}
+	if len(ranks) == 0 {
+		return "No rank is seen waiting in these logs."
+	}
+	return count(len(ranks), "rank") + " waited: " + rankText(ranks) + "."
+}
+
+// whenReply is the first event and the last.
+func whenReply(v *view) string {
+	if len(v.Timeline) == 0 {
+		return "Can't tell: no line states a time."
+	}
+	first, last := v.Timeline[0], v.Timeline[len(v.Timeline)-1]
+	return fmt.Sprintf("First: %s, %s Last: %s, %s", first.Time, sentence(first.Event), last.Time, sentence(last.Event))
+}
+
+// linesOf quotes the last lines that the timeline has of somebody, with their places.
+func linesOf(v *view, of func(incident.Event) bool) string {
+	var out []string
+	for i, e := range slices.Backward(v.Report.Timeline) {
+		if len(out) == replyProofs {
+			break
+		}
+		if of(e) {
+			t := v.Timeline[i].Time + ": " + clip(v.Timeline[i].Event, timelineEvent)
+			if where := firstQuote(v.Timeline[i].Proofs); where != "" {
+				t += " (" + where + ")"
+			}
+			out = append([]string{t}, out...)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return " Last lines in the report: " + strings.Join(out, " · ") + "."
+}

@@ -1,0 +1,40 @@
+package messages
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestQuestionsAreAnsweredFromTheReport(t *testing.T) {
+	r := stall()
+	for _, c := range []struct{ question, want string }{
+		{"why not rank 3?", "Rank 3 is not blamed"},
+		{"what did rank 77 print last?", "node09.err:20170"},
+		{"and Rank #77?", "Rank 77 is the root of this verdict"},
+		{"rank 4000?", "can't tell"},
+		{"is node09 broken?", "node09 should be excluded"},
+		{"is node03 ok?", "No evidence in these logs that node03 is broken."},
+		{"who else waited?", "127 ranks waited: ranks 0-76,78-127."},
+		{"thanks!", "You're welcome."},
+		{"what next?", "Safe to resubmit without node09"},
+		{"when did it start?", "First: 2026-07-09T16:40:02"},
+		{"how sure are you", "Likely (0.86)."},
+		{"why?", "One rank stalled: rank 77 on node09 (likely)."},
+		{"tell me a joke", ""},
+		{"rank 99999999999999999999", ""},
+	} {
+		got := Reply(r, c.question)
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%q: %q, want %q", c.question, got, c.want)
+		}
+	}
+}
+
+// A question and the report's own texts are hostile.
+func TestAnAnswerRepeatsNoSecretAndIsBounded(t *testing.T) {
+	for _, q := range []string{"is node09 <!channel> broken?", strings.Repeat("rank 77 ", 1000), "why\x00not"} {
+		if got := Reply(hostile(), q); strings.Contains(got, "hunter2") || strings.Contains(got, "\x00") || len(got) > 2000 {
+			t.Errorf("%.20q: %d bytes: %.300q", q, len(got), got)
+		}
+	}
+}
