@@ -12,14 +12,13 @@ import (
 //   - a rank that appears: those below it exist as well;
 //   - the size of a communicator, and of the group that a collective's tensors are for: the job is no smaller;
 //   - a place in a group: so many members are in front of it.
-func (f *Facts) least() {
-	j := &f.Job
-	if j.WorldSize > 0 {
-		return
+func (f *Facts) least() (ranks int, why string) {
+	if f.Job.WorldSize > 0 {
+		return 0, ""
 	}
 	raise := func(n int, from string) {
-		if n > j.Least && n <= MaxWorld {
-			j.Least, j.LeastFrom = n, from
+		if n > ranks && n <= MaxWorld {
+			ranks, why = n, from
 		}
 	}
 	for id := range f.byRank {
@@ -44,6 +43,7 @@ func (f *Facts) least() {
 			}
 		}
 	}
+	return ranks, why
 }
 
 // AtLeast is how many ranks there are at the least: their number where it is known.

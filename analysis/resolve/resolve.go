@@ -90,7 +90,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f.adopted()
 	f.recovered()
 	f.survived()
-	f.least()
+	f.Job.Least, f.Job.LeastFrom = f.least()
 	f.coverage(in)
 	f.fabric()
 	f.strangers()
