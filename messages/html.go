@@ -141,7 +141,7 @@ func hash(s string) string {
 
 func pageOf(v *view, x Extras) *htmlPage {
 	r := v.Report
-	p := &htmlPage{view: v, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), Screen: v.Screen, MapAlt: mapAlt(v)}
+	p := &htmlPage{view: v, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), Screen: v.Screen, MapAlt: mapAlt(v)} //nolint:gosec // style and script are constants of the program
 	p.Policy = "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS) + "; base-uri 'none'; form-action 'none'"
 	p.Title, p.Brief = v.Headline, brief(v, "")
 	if r.Job.ID != nil {

@@ -19,7 +19,7 @@ type Metrics struct {
 	Posts        *prometheus.CounterVec // by kind and outcome
 	Calls        *prometheus.CounterVec // Web API calls by method and outcome
 	RateLimited  *prometheus.CounterVec // seconds that Slack made us wait, by method
-	PostDegraded *prometheus.CounterVec // by how much was lost: "fit", "plain", "no files"
+	PostDegraded *prometheus.CounterVec // by how much was lost: "fit", "lines", "plain", "no files"
 }
 
 // NewMetrics makes and registers them. A nil registerer registers nowhere.

@@ -215,7 +215,7 @@ func (n *Node) dial(ctx context.Context) (_ *link, err error) {
 		_ = l.files.Wait()
 		l.close()
 	}()
-	go n.keep(l)
+	go n.keep(l) //nolint:gosec // it outlives the request on purpose: the connection serves the next ones
 	return l, nil
 }
 
