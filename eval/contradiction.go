@@ -61,8 +61,8 @@ var contradictions = []struct {
 			}
 		}
 		for _, rank := range r.Ranks {
-			// Others may tell how a rank ended that has no line here. That it waits, or that nothing is wrong with it, only its own lines tell.
-			if slices.Contains(r.Coverage.RanksMissing, rank.Rank) && (rank.Role == "ok" || rank.Role == incident.Waiter) {
+			// Others may tell how a rank ended, or that it waits, that has no line here. That nothing is wrong with it only its own lines tell.
+			if slices.Contains(r.Coverage.RanksMissing, rank.Rank) && rank.Role == "ok" {
 				return fmt.Sprintf("rank %d is missing and %s", rank.Rank, rank.Role)
 			}
 		}

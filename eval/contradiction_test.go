@@ -31,7 +31,7 @@ func TestAReportThatDeniesItselfIsFound(t *testing.T) {
 		},
 		"advice and root":  func(r *incident.Report) { r.Action.ExcludeNodes[0] = "n7" },
 		"map and root":     func(r *incident.Report) { r.Ranks[1].Role = incident.Victim },
-		"map and coverage": func(r *incident.Report) { r.Coverage.RanksMissing[0] = 0 },
+		"map and coverage": func(r *incident.Report) { r.Ranks[2].Role = "ok" },
 		"chain and root":   func(r *incident.Report) { r.Chain[0].Statement = "rank 4 on n1 had nothing in flight" },
 	} {
 		r := whole()

@@ -36,7 +36,7 @@ func TestHostileTextOfLogsIsInert(t *testing.T) {
 	long(t)
 	t.Parallel()
 	w := start(t)
-	const ranks = 3 // as many as the chain of causes quotes
+	const ranks = 1 // the thread quotes the line of the cause, and little else
 	jobs, channels := 0, []string{slack.Training, slack.Private}
 	ask := func(messages ...string) {
 		job := fmt.Sprint(81000 + jobs)
@@ -95,10 +95,10 @@ func TestHostileTextOfPeopleIsInert(t *testing.T) {
 	}
 	job, _ := w.job(oom(), nil)
 	w.slash(slack.Alice, slack.Training, job)
-	w.click(slack.Bob, w.message(slack.Alice, slack.Training, "report.json"), "This is wrong")
+	w.click(slack.Bob, w.message(slack.Alice, slack.Training, "citations re-read"), "This is wrong")
 	w.submit(slack.Bob, w.window(slack.Bob, "really"), map[string]any{"cause": "other", "text": strings.Join(short, "\n")})
 	w.message(slack.Alice, slack.Training, "disputes this verdict", "rm -rf")
-	w.click(slack.Alice, w.message(slack.Alice, slack.Training, "Take the dispute back"), "Close")
+	w.click(slack.Alice, w.message(slack.Alice, slack.Training, "Withdraw the dispute"), "Close")
 	w.submit(slack.Alice, w.window(slack.Alice, "fix"), map[string]any{"verdict": "wrong", "cause": "other", "fix": strings.Join(short, " ")})
 	w.message(slack.Alice, slack.Training, "Closed by", "rm -rf")
 	w.quietNow(slack.Training)

@@ -31,7 +31,7 @@ var missing = play{"missing", nil, func(m *mortal) {
 	m.fills(slack.Bob, question, "upload", "upload", m.uploads(slack.Bob, held))
 	m.sees(slack.Training, "Because")
 	m.rests()
-	final := m.newest(slack.Training, "report.json")
+	final := m.newest(slack.Training, "citations re-read")
 	m.fills(slack.Bob, final, "dispute", "dispute", map[string]any{"cause": "other", "text": "a broken cable"})
 	m.sees(slack.Training, "disputes this verdict")
 	m.rests()

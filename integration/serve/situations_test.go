@@ -350,7 +350,7 @@ func TestOverSignedHTTPItIsTheSameBot(t *testing.T) {
 	w.ready()
 	job, _ := w.job(oom(), nil)
 	w.slash(slack.Alice, slack.Training, job)
-	w.click(slack.Bob, w.message(slack.Alice, slack.Training, "report.json"), "What does this mean?")
+	w.click(slack.Bob, w.message(slack.Alice, slack.Training, "citations re-read"), "What does this mean?")
 	w.window(slack.Bob, "GPU")
 }
 
@@ -363,7 +363,7 @@ func TestTheConfigurationIsReadAgainWithoutARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.slash(slack.Alice, slack.Outside, job)
-	if m := answer(w, slack.Alice, 0, "a refusal"); !strings.Contains(m.Text, "not connected to any cluster") {
+	if m := answer(w, slack.Alice, 0, "a refusal"); !strings.Contains(m.Text, "isn't connected to a cluster") {
 		t.Fatalf("a channel that is not configured was told %q", m.Text)
 	}
 	w.configure(func(conf map[string]any) {
