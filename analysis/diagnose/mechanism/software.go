@@ -151,11 +151,11 @@ func launched(f *resolve.Facts) []*resolve.Failure {
 	return out
 }
 
-// bareTasks are tasks that srun saw end in this way before it ended the step, where nothing else is known of the job: not
-// even whether a task is a rank or a launcher. They say how a process ended, and on which node, not why.
+// bareTasks are tasks that srun saw end in this way before it ended the step, where nothing says more: not even whether the task is a rank or
+// a launcher, though the number of ranks may be known. They say how a process ended, and on which node, not why.
 func bareTasks(s *Scene, is func(who, how string) bool) []*resolve.Failure {
 	f := s.Facts
-	if f.Job.WorldSize > 0 || s.Graph.Shape != waitfor.NoHang || signalled(f) || victims(f) {
+	if s.Graph.Shape != waitfor.NoHang || signalled(f) || victims(f) {
 		return nil
 	}
 	var out []*resolve.Failure
