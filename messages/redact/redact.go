@@ -31,7 +31,7 @@ type masker struct{ issuers issuers }
 func (m masker) text(s string) string {
 	s = sanitize(s)
 	for range maxPasses {
-		t := render(s, m.find(view{text: s}, 0))
+		t := render(s, outside(m.find(view{text: s}, 0), public(s)))
 		if t == s {
 			break
 		}
