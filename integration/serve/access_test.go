@@ -89,9 +89,6 @@ func TestEveryRefusedAccessHasASentenceOfItsOwn(t *testing.T) {
 		{"another authority", map[string]any{"endpoint": secure.URL, "token": goodToken, "tls": "ca", "ca": authority(t)}, "signed by nobody whom I know"},
 		{"unchecked", map[string]any{"endpoint": secure.URL, "token": goodToken, "tls": "skip"}, "I may not leave the certificate unchecked"},
 	} {
-		if c.name == "another authority" {
-			continue // open: since the texts of the windows changed, this one gets no answer here
-		}
 		w.click(slack.Alice, question, "Give access")
 		before := len(ephemerals(w, slack.Alice))
 		w.submit(slack.Alice, w.window(slack.Alice, "Token"), c.fields)
