@@ -63,14 +63,13 @@ func (w *world) settles(what string, patience time.Duration, condition func() bo
 	}
 }
 
-var inLine = regexp.MustCompile(`is in line as F-\d+: (\d+) others? (?:is|are) first`)
+var inLine = regexp.MustCompile(`is queued as F-\d+: (\d+) others? (?:is|are) first`)
 
 // TestManyInvestigationsAtOnce does not run beside others: it measures how fast commands are acknowledged. Slack lets an app
 // upload no more than 100 files a minute, and a case has four: until the last file of 200 cases is posted takes eight minutes.
 // That all are posted is therefore seen with few cases, or with FAULTLINE_LOAD=full; with many, that all have reached
 // their final verdict and that every post of it waits for its turn.
 func TestManyInvestigationsAtOnce(t *testing.T) {
-	t.Skip("open: how many posts a short thread has is not settled yet")
 	cases, patience := 200, 4*time.Minute
 	full := os.Getenv("FAULTLINE_LOAD") == "full"
 	switch {
@@ -224,7 +223,7 @@ func TestLargeLogs(t *testing.T) {
 	begun := time.Now()
 	w.slash(slack.Alice, slack.Training, "logs:"+dir)
 	ctx := t.Context()
-	for _, mark := range []struct{ what, words string }{{"the first useful post", "What:"}, {"the final verdict", "report.json"}} {
+	for _, mark := range []struct{ what, words string }{{"the first useful post", "What happened:"}, {"the final verdict", "report.json"}} {
 		err := w.slack.Until(ctx, func() bool {
 			_, ok := w.slack.Find(slack.Training, func(m slack.Message) bool { return holds(m, []string{mark.words}) })
 			return ok
