@@ -107,7 +107,7 @@ func TestWhatCannotBeReadIsNotMissingWhereItWasPushed(t *testing.T) {
 	if err := os.Chmod(b.logs, 0); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = os.Chmod(b.logs, 0o700) }() //nolint:gosec // a directory
+	defer func() { _ = os.Chmod(b.logs, 0o700) }()
 	found, err := b.Locate(ctx, "west", "7")
 	if err != nil || len(found.Places) != 1 || strings.Contains(strings.Join(found.Notes, " "), "cannot be read") {
 		t.Fatalf("%+v %v", found, err)

@@ -39,8 +39,8 @@ func (in *reader) program(text string, s *state) {
 		if tries == 0 {
 			in.unknown("a line of the script is not bash, so what it does is not known")
 		}
-		lines := strings.SplitAfterN(text, "\n", int(bad)+1) //nolint:gosec // a line's number
-		if len(lines) <= int(bad) {                          //nolint:gosec // likewise
+		lines := strings.SplitAfterN(text, "\n", int(bad)+1)
+		if len(lines) <= int(bad) {
 			return
 		}
 		text = lines[bad]
