@@ -28,11 +28,19 @@ func public(s string) []span {
 		}
 		to := lineEnd(s, from+end)
 		block, _ := pem.Decode([]byte(s[from:to] + "\n"))
-		if block != nil && slices.Contains(publicTypes, block.Type) && len(block.Headers) == 0 && len(block.Bytes) > 0 && block.Bytes[0] == derSequence {
+		if handedOut(block) {
 			out = append(out, span{from, to})
 			at = to
 		}
 	}
+}
+
+// handedOut tells what holds a public thing, and nothing else.
+func handedOut(b *pem.Block) bool {
+	if b == nil || !slices.Contains(publicTypes, b.Type) {
+		return false
+	}
+	return len(b.Headers) == 0 && len(b.Bytes) > 0 && b.Bytes[0] == derSequence
 }
 
 // outside returns the spans that do not lie in one of some places.
