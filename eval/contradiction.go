@@ -68,6 +68,26 @@ var contradictions = []struct {
 		}
 		return ""
 	}},
+	{"summary and groups", func(r *incident.Report) string {
+		m := neverJoined.FindStringSubmatch(r.Verdict.Summary)
+		if m == nil {
+			return ""
+		}
+		waiting := 0
+		for _, g := range r.Groups {
+			if g.Stuck == nil {
+				continue
+			}
+			waiting++
+			if m[1] == fmt.Sprintf("%s #%d", g.Stuck.Op, g.Stuck.Seq) && within(g, r.Verdict.Root.Ranks) {
+				return ""
+			}
+		}
+		if waiting > 1 {
+			return "never joined " + m[1] + ", in whose group it is not"
+		}
+		return ""
+	}},
 	{"chain and root", func(r *incident.Report) string {
 		if !decided(r) || len(r.Verdict.Root.Ranks) == 0 {
 			return ""
@@ -87,9 +107,17 @@ var contradictions = []struct {
 
 var (
 	leadingRank = regexp.MustCompile(`^[Rr]ank (\d+)\b`)
+	neverJoined = regexp.MustCompile(`never joined (\S+ #\d+)`)
 	blamed      = map[string]bool{incident.Straggler: true, incident.FirstFailure: true}
 	innocent    = map[string]bool{"ok": true, incident.Victim: true, incident.Notified: true}
 )
+
+// within tells whether the ranks are members of a group.
+func within(g incident.Group, ranks []int) bool {
+	return !slices.ContainsFunc(ranks, func(rank int) bool {
+		return !slices.ContainsFunc(g.Ranks, func(m incident.GroupMember) bool { return m.Rank != nil && *m.Rank == rank })
+	})
+}
 
 func decided(r *incident.Report) bool {
 	return r.Verdict.Status == incident.Confirmed || r.Verdict.Status == incident.Probable

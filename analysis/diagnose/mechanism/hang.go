@@ -72,9 +72,11 @@ func waitersFinding(s *Scene, g *resolve.Group, skip map[int]bool) incident.Find
 		beside = " or another work of the group"
 	}
 	who := plural(len(ranks), "rank", "ranks")
-	for r := range ranks {
-		if len(ranks) == 1 && r.ID != resolve.NoRank {
-			who = r.Describe()
+	if len(ranks) == 1 {
+		for r := range ranks {
+			if r.ID != resolve.NoRank {
+				who = r.Describe()
+			}
 		}
 	}
 	text := fmt.Sprintf("%s of %s waited in %s%s%s", who, groupName(g), stuckIn(s, g), beside, waited)

@@ -43,11 +43,7 @@ func rankStalled(s *Scene) *Proposal {
 			p.Base = 0.9
 		}
 		held := len(g.Waiters) + g.Anonymous
-		collective := "the collective"
-		if len(g.Groups) > 0 {
-			collective = stuckIn(s, g.Groups[0])
-		}
-		p.Summary = fmt.Sprintf("%s never joined %s; %s waited", where(f, g.Root), collective, plural(held, "rank", "ranks"))
+		p.Summary = fmt.Sprintf("%s never joined %s; %s waited", where(f, g.Root), missed(s), plural(held, "rank", "ranks"))
 		verb := "has"
 		if len(g.Root) > 1 {
 			verb = "have"
@@ -201,6 +197,21 @@ func rankStalled(s *Scene) *Proposal {
 		return p
 	}
 	return nil
+}
+
+// missed is the collective that the root did not enter. Of several groups that wait, most may have waited for ranks that the root held in another:
+// then it is named only where the root is known to be in the group.
+func missed(s *Scene) string {
+	g := s.Graph
+	if len(g.Groups) == 1 {
+		return stuckIn(s, g.Groups[0])
+	}
+	for _, gr := range g.Groups {
+		if gr.Complete() && !slices.ContainsFunc(g.Root, func(id int) bool { return !slices.Contains(gr.Members, id) }) {
+			return stuckIn(s, gr)
+		}
+	}
+	return "its group's collective"
 }
 
 // stragglerFinding says how a rank is known not to have come.
