@@ -273,7 +273,7 @@ func TestATokenIsNowhere(t *testing.T) {
 	store.before(nil)
 	give(store.URL)
 	w.message(slack.Alice, slack.Private, "I read the logs of 3 storage daemons beside those of the job")
-	final := w.message(slack.Alice, slack.Private, "citations re-read")
+	final := w.verdict(slack.Alice, slack.Private)
 	w.click(slack.Bob, final, "This is wrong")
 	w.submit(slack.Bob, w.window(slack.Bob, "really"), map[string]any{"cause": "other", "text": "the token " + goodToken + " was\ntoo old, " + ghp + " too"})
 	w.message(slack.Alice, slack.Private, "disputes this verdict")

@@ -330,6 +330,19 @@ func (w *world) message(user, channel string, words ...string) slack.Message {
 	return got
 }
 
+// verdict is the message with the last verdict of the only case in a channel, once the case is reported.
+func (w *world) verdict(user, channel string) slack.Message {
+	w.t.Helper()
+	w.message(user, channel, "report.json")
+	got := w.message(user, channel, "citations re-read")
+	for _, m := range w.slack.All(channel) {
+		if !m.Deleted && holds(m, []string{"citations re-read"}) {
+			got = m
+		}
+	}
+	return got
+}
+
 // since is message for one that was posted after another in the same channel: words alone may fit an earlier one.
 func (w *world) since(after slack.Message, user string, words ...string) slack.Message {
 	w.t.Helper()

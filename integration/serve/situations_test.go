@@ -350,7 +350,7 @@ func TestOverSignedHTTPItIsTheSameBot(t *testing.T) {
 	w.ready()
 	job, _ := w.job(oom(), nil)
 	w.slash(slack.Alice, slack.Training, job)
-	w.click(slack.Bob, w.message(slack.Alice, slack.Training, "citations re-read"), "What does this mean?")
+	w.click(slack.Bob, w.verdict(slack.Alice, slack.Training), "What does this mean?")
 	w.window(slack.Bob, "GPU")
 }
 
