@@ -2,6 +2,7 @@ package messages
 
 import (
 	"fmt"
+	"regexp"
 	"path"
 	"slices"
 	"strings"
@@ -249,9 +250,20 @@ func waitsIn(r *incident.Report) string {
 		} else if more := len(g.Stuck.Sync.Points) - 1; more > 0 {
 			t += fmt.Sprintf(" (or %s)", count(more, "other point"))
 		}
+		if other(r.Verdict.Summary, g.Stuck) {
+			t = "also " + t // of one more group that waits
+		}
 		return capital(t) + "."
 	}
 	return ""
+}
+
+var collective = regexp.MustCompile(`\S+ #\d+\b`)
+
+// other tells whether a summary names a collective that is not this one.
+func other(summary string, s *incident.Stuck) bool {
+	named := collective.FindString(summary)
+	return named != "" && named != fmt.Sprintf("%s #%d", s.Op, s.Seq)
 }
 
 // sureText is the confidence in one of three words, the number behind it, and why.
