@@ -2,8 +2,8 @@ package messages
 
 import (
 	"fmt"
-	"regexp"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
