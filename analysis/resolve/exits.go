@@ -172,6 +172,19 @@ func (f *Facts) tasks(obs *worker.Observations) {
 	}
 }
 
+// TaskText is what srun says of a task's end, with the task and its node: "srun: task 5 on node03: Aborted".
+func (fl *Failure) TaskText() string {
+	who, how, ok := strings.Cut(fl.Text, ": ")
+	if !ok || len(fl.Tasks) == 0 {
+		return fl.Text
+	}
+	where := taskWords(fl.Tasks)
+	if fl.Node != "" {
+		where += " on " + fl.Node
+	}
+	return who + ": " + where + ": " + how
+}
+
 // crashed is a process that died of its own native code.
 var crashed = Meaning{Mechanism: knowledge.NativeCrash, Role: knowledge.CauseRole, Direct: true}
 

@@ -169,6 +169,7 @@ func bareTasks(s *Scene, is func(who, how string) bool) []*resolve.Failure {
 		who, how, _ := strings.Cut(fl.Text, ": ") // srun, or SLURM's records where its own lines are not at hand
 		if fl.Kind == resolve.KindTask && fl.Role == knowledge.SymptomRole && is(who, strings.TrimSuffix(how, " (core dumped)")) {
 			bare := *fl
+			bare.Text = fl.TaskText()
 			bare.Node = "" // the first task to end need not be the first that failed
 			out = append(out, &bare)
 		}
