@@ -57,13 +57,13 @@ for (const size of ['desktop', 'phone']) {
     await view('2-case-file');
 
     // The first screen of the case file decides: what broke, how sure, what to do now.
-    for (const word of ['How sure', 'Do now']) await casefile.getByText(word).first().waitFor(examined);
+    for (const word of ['Confidence', 'Next step']) await casefile.getByText(word).first().waitFor(examined);
     await casefile.getByRole('link', { name: 'View thread' }).click();
     const thread = page.locator('#thread-messages');
     const verdict = thread.locator('> li').filter({ has: page.getByRole('button', { name: 'What does this mean?' }) }).first();
     await verdict.waitFor(examined);
-    await thread.getByText(/Final: /).first().waitFor(examined);
-    for (const word of ['What:', 'How sure', 'Do now']) assert.ok((await verdict.innerText()).includes(word), `the verdict does not say ${word}`);
+    await thread.getByText(/The report is attached/).first().waitFor(examined);
+    for (const word of ['What happened:', 'Confidence', 'Next step']) assert.ok((await verdict.innerText()).includes(word), `the verdict does not say ${word}`);
     assert.ok(await thread.locator('table').count() > 0, 'there is no timeline');
     assert.ok(await thread.locator('img[alt*="ank"]').count() > 0, 'there is no rank map with words for who cannot see it');
     assert.ok(await thread.locator('a.file').filter({ hasText: 'report' }).count() >= 3, 'the reports are not attached');
@@ -117,7 +117,7 @@ async function askByForm(page, command) {
 
 /** hand answers the question for the log that was missing, and sees the verdict become narrower. */
 async function hand(page, thread, late, view) {
-  const question = thread.locator('> li').filter({ hasText: 'Why I ask' });
+  const question = thread.locator('> li').filter({ hasText: 'Why:' });
   await show(question);
   await view('5-question');
   await pressed(question, 'upload').click();
@@ -128,7 +128,7 @@ async function hand(page, thread, late, view) {
   await dialog.waitFor({ state: 'detached' });
   const revision = thread.locator('> li').filter({ hasText: 'Because:' });
   await revision.waitFor(examined);
-  for (const word of ['Was:', 'Now:']) assert.ok((await revision.innerText()).includes(word), `the revision does not say ${word}`);
+  for (const word of ['Was:', 'Corrected:']) assert.ok((await revision.innerText()).includes(word), `the revision does not say ${word}`);
   await pressed(question, 'upload').waitFor({ state: 'detached' }); // an answered question has no buttons
   await show(revision);
   await view('7-revision');
