@@ -52,9 +52,9 @@ func CaseFile(c Case) blockkit.Message {
 	if len(c.Open) > 0 {
 		waits := line(c.Open[0])
 		if more := len(c.Open) - 1; more > 0 {
-			waits = fmt.Sprintf("%s, and %d more", blockkit.Clip(waits, caseSentence), more)
+			waits = fmt.Sprintf("%s, and %d more", cutAfter(waits, caseSentence), more)
 		}
-		blocks = append(blocks, rich(labelled("Open", blockkit.Clip(waits, 2*caseSentence)))...)
+		blocks = append(blocks, rich(labelled("Open", cutAfter(waits, 2*caseSentence)))...)
 		text += fmt.Sprintf(" (%s open)", count(len(c.Open), "question"))
 	}
 	if c.Report == nil && c.Doing != "" {
@@ -101,7 +101,7 @@ func cutAfter(text string, most int) string {
 func oneLook(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, t := range texts {
-		out[i] = blockkit.Clip(line(t), caseSentence)
+		out[i] = cutAfter(line(t), caseSentence)
 	}
 	return out
 }
@@ -160,7 +160,7 @@ func overturned(heads []string) []blockkit.RichElement {
 		es = append(es, para(run(count(more, "still earlier verdict")+" withdrawn")))
 	}
 	for _, h := range heads {
-		es = append(es, para(struck(blockkit.Clip(line(h), caseSentence)), run(" (withdrawn)")))
+		es = append(es, para(struck(cutAfter(line(h), caseSentence)), run(" (withdrawn)")))
 	}
 	return es
 }

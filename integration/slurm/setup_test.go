@@ -57,7 +57,7 @@ func TestATeamSaysWhereItsLogsAre(t *testing.T) {
 	w.until("what holds", answer("{root}/kept/%x/error.%j.%n.log"))
 
 	types(second.id)
-	w.until("the report", func() bool { return w.heads("Job "+second.id+" on") == 1 && w.says(slack.Training, "Final") > 0 })
+	w.until("the report", func() bool { return w.heads("Job "+second.id+" on") == 1 && w.reported(slack.Training) })
 	if said := w.transcript(slack.Training); !strings.Contains(said, "native") {
 		t.Error(said)
 	}

@@ -171,6 +171,18 @@ func (w *watched) heads(text string) (n int) {
 	return n
 }
 
+// reported tells whether a report's files are in a channel: they come last, when an investigation is done.
+func (w *watched) reported(channel string) bool {
+	for _, m := range w.slack.All(channel) {
+		for _, f := range m.Files {
+			if f.Name == "report.json" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (w *watched) transcript(channel string) string {
 	var b strings.Builder
 	for _, m := range w.slack.All(channel) {
@@ -228,7 +240,7 @@ func TestJobsThatReallyFailAreFoundByTheWatch(t *testing.T) {
 		c.ended(t, j)
 	}
 	direct := w.slack.Direct(owner)
-	w.until("the thread of job "+crash.id, func() bool { return w.heads("Job "+crash.id+" on") == 1 && w.says(slack.Training, "Final") > 0 })
+	w.until("the thread of job "+crash.id, func() bool { return w.heads("Job "+crash.id+" on") == 1 && w.reported(slack.Training) })
 	w.until("the owner's word about "+code.id, func() bool { return w.says(direct, "This seems to concern your job alone") == 1 })
 	w.until("the owner's word about "+crash.id, func() bool { return w.says(direct, "Your job "+crash.id) > 0 })
 	if w.says(direct, "Your job "+crash.id) != 1 || w.heads("Job "+code.id+" on") != 0 || w.heads("Job "+fine.id+" on") != 0 || w.heads("Job "+before.id+" on") != 0 {

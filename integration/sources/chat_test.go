@@ -78,6 +78,18 @@ ops: {listen: '%s'}
 	_, err = look.Slash(slack.Alice, slack.Training, "/diagnose", "4242")
 	must(t, err)
 	until("a word of how far the logs are", func() bool { return shown("of 4 files, ") && shown(" left") })
-	until("the verdict", func() bool { return shown("Final: ") && shown("rank 2") })
+	until("the verdict", func() bool { return shown("rank 2") && reported(look.All(slack.Training)) })
 	until("what is over to be shown no more", func() bool { return !shown("of 4 files, ") })
+}
+
+// reported tells whether a report's files are among messages: they come last, when an investigation is done.
+func reported(all []slack.Message) bool {
+	for _, m := range all {
+		for _, f := range m.Files {
+			if f.Name == "report.json" {
+				return true
+			}
+		}
+	}
+	return false
 }
