@@ -215,6 +215,9 @@ func taskMeaning(what string, code int, before bool) Meaning {
 // taskSignals are the words that srun prints for signals a task died of (strsignal).
 var taskSignals = map[string]int{"Killed": 9, "Aborted": 6, "Terminated": 15, "Segmentation fault": 11, "Bus error": 7, "Illegal instruction": 4, "Floating point exception": 8}
 
+// TaskLaunches says that a SLURM task is the launcher of several ranks: it exits with 1 whatever ended them.
+func (f *Facts) TaskLaunches() bool { return f.ident.taskIsNode }
+
 // taskIsRank says that SLURM tasks are ranks: as many tasks as ranks, proven by labels or by the highest task.
 func (f *Facts) taskIsRank() bool {
 	if f.ident.taskIsOne {

@@ -20,7 +20,9 @@ type identity struct {
 	pid       map[fileInt]int // (file or host, pid) → global
 	task      map[int]int     // srun label → global
 	taskIsOne bool            // one task is one rank
-	taskNode  map[int]string
+	// taskIsNode says that one task is one node's launcher, which starts several ranks.
+	taskIsNode bool
+	taskNode   map[int]string
 	// launchers are files in which srun labels the lines of launchers, of one node each, that start several ranks.
 	launchers map[string]bool
 	// localLabels is true where torchrun labels lines by "[rankN]:" as PyTorch does, and by the local rank.

@@ -160,6 +160,7 @@ func (id *identity) hostsOfTasks(parsed map[string]filename.Name, world int) {
 			id.tie(t, host, "srun exit line")
 		}
 	case files >= 0 && most >= 0 && most <= files && distinct(id.taskNode):
+		id.taskIsNode = world > files+1
 		for name, n := range parsed {
 			if h := id.taskNode[n.NodeIndex]; n.NodeIndex >= 0 && h != "" && id.fileNode[name] == "" && !id.multiHost[name] {
 				id.fileNode[name], id.nodeBasis[name] = h, "srun exit line of the node's only task"

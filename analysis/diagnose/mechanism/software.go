@@ -108,9 +108,11 @@ func exception(s *Scene) *Proposal {
 	}
 	if len(exits) == 0 {
 		exits = bareTasks(s, func(who, how string) bool {
-			// sacct prints small numbers also for signals.
 			code := exitCode(how)
-			return code == 1 || knowledge.EndedItself(code) && who == "srun"
+			if code == 1 {
+				return !f.TaskLaunches()
+			}
+			return knowledge.EndedItself(code) && who == "srun" // sacct prints small numbers also for signals
 		})
 	}
 	if len(exits) == 0 {
