@@ -62,7 +62,10 @@ func cases(n int) int {
 	if raced {
 		return max(n*4/100, 1)
 	}
-	return share(n)
+	if brief() {
+		return max(n*8/100, 1)
+	}
+	return n
 }
 
 // share is cases for what is judged by shares, which mean nothing of few cases.

@@ -84,7 +84,7 @@ func randomReport(r *rand.Rand, big bool) *incident.Report {
 
 // Reports of any size become posts that Slack accepts, within the budget; what a post leaves out it counts.
 func TestRandomReportsArePosted(t *testing.T) {
-	reports := 330 // every hundredth is big
+	reports := 130 // every hundredth is big
 	switch {
 	case os.Getenv("FAULTLINE_FULL") != "":
 		reports = 1300
