@@ -27,9 +27,8 @@ type unpacking struct {
 	prefix   string // in front of entry names: "" or the archive's own name within its directory
 	abs      string
 	root     string
-	packed   int64
-	out      int64
-	entries  int
+	size     int64
+	used     *allowance
 	refused  int
 	taken    int
 	names    map[string]bool
@@ -37,6 +36,24 @@ type unpacking struct {
 	readFrom *counted
 	nested   bool
 	inner    []inner
+}
+
+// allowance is what an archive a person named has taken of what it may, those in it included: a bomb may be wrapped in another.
+type allowance struct {
+	name        string // for sentences
+	packed, out int64
+	entries     int
+}
+
+// claim lets an archive that is a bomb by its own account unpack to no more than a harmless one.
+func (a *allowance) claim(entries []*zip.File, lim limits) {
+	var all uint64
+	for _, e := range entries {
+		all += min(e.UncompressedSize64, 1<<62-all)
+	}
+	if all > uint64(lim.ratioAt) && all/uint64(lim.ratio) > uint64(a.packed) {
+		a.packed = 0
+	}
 }
 
 // inner is an archive within an archive.
@@ -49,20 +66,29 @@ var (
 
 // archive unpacks the logs of an archive into the spool. Entry names get prefix in front; root is what the user named.
 func (g *gatherer) archive(given, base, abs, prefix, root string) {
-	for _, in := range g.unpackOne(given, base, abs, prefix, root, g.opts.nested) {
-		g.unpackOne(in.name, path.Base(in.name), in.path, path.Join(prefix, in.name), root, false)
+	used := allowance{name: shown(given)}
+	for _, in := range g.unpackOne(given, base, abs, prefix, root, g.opts.nested, &used) {
+		if !used.over(g.lim) && used.entries <= g.lim.entries {
+			g.unpackOne(in.name, path.Base(in.name), in.path, path.Join(prefix, in.name), root, false, &used)
+		}
 		os.Remove(in.path) // what it holds is kept
 	}
 }
 
+// over says that the archive unpacks to more than the ratio allows.
+func (a *allowance) over(lim limits) bool {
+	return a.out > lim.ratioAt && a.out/lim.ratio > a.packed
+}
+
 // unpackOne unpacks one archive that is called base. With nested, it returns the archives in it.
-func (g *gatherer) unpackOne(given, base, abs, prefix, root string, nested bool) []inner {
+func (g *gatherer) unpackOne(given, base, abs, prefix, root string, nested bool, used *allowance) []inner {
 	name := shown(given)
 	if g.opts.SpoolDir == "" {
 		g.problem(Unreadable, given, fmt.Sprintf("%s is an archive and there is no directory to unpack it into: unpack it yourself and name the directory.", name))
 		return nil
 	}
-	u := &unpacking{gatherer: g, name: name, origin: "archive:" + slash(base), prefix: prefix, abs: abs, root: root, names: map[string]bool{}, nested: nested}
+	u := &unpacking{gatherer: g, name: name, origin: "archive:" + slash(base), prefix: prefix, abs: abs, root: root, names: map[string]bool{}, nested: nested, used: used}
+	before := used.entries
 	err := u.read()
 	if u.overrun != nil {
 		err = u.overrun
@@ -75,7 +101,7 @@ func (g *gatherer) unpackOne(given, base, abs, prefix, root string, nested bool)
 	case errors.Is(err, errSpool):
 		g.problem(TooMuch, given, fmt.Sprintf("%s unpacks to more than %d bytes (limits.unpack_mb); the rest was left out: pack the logs of one job, or name the directory.", name, g.lim.spool))
 	case errors.Is(err, errBomb):
-		g.problem(Hostile, given, fmt.Sprintf("%s unpacks to over %d times its size and was not read further: unpack it yourself if you trust it.", name, g.lim.ratio))
+		g.problem(Hostile, given, fmt.Sprintf("%s unpacks to over %d times its size and was not read further: unpack it yourself if you trust it.", used.name, g.lim.ratio))
 	case err != nil && g.ctx.Err() == nil:
 		g.problem(Unreadable, given, fmt.Sprintf("%s is damaged or cut (%s); what could be unpacked is used: fetch the archive again.", name, shown(reason(err))))
 	}
@@ -85,7 +111,7 @@ func (g *gatherer) unpackOne(given, base, abs, prefix, root string, nested bool)
 	if u.taken > 0 || err != nil {
 		return u.inner
 	}
-	if u.entries == 0 {
+	if used.entries == before {
 		g.problem(Empty, given, fmt.Sprintf("The archive %s is empty: pack the directory that the job wrote its logs to.", name))
 	} else {
 		g.problem(NoLogs, given, fmt.Sprintf("The archive %s holds no log that could be used: pack the directory that the job wrote its logs to.", name))
@@ -115,7 +141,10 @@ func (u *unpacking) read() error {
 	if err != nil {
 		return err
 	}
-	u.packed = st.Size()
+	u.size = st.Size()
+	if u.used.out+int64(u.used.entries) == 0 {
+		u.used.packed = u.size
+	}
 	start := make([]byte, 4)
 	n, err := f.ReadAt(start, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -150,7 +179,8 @@ func (m *meter) Read(b []byte) (int, error) {
 	}
 	n, err := m.r.Read(b)
 	m.n += int64(n)
-	if m.n > m.u.lim.ratioAt && m.n/m.u.lim.ratio > m.u.readFrom.n {
+	m.u.used.out += int64(n)
+	if m.u.used.over(m.u.lim) || m.n > m.u.lim.ratioAt && m.n/m.u.lim.ratio > m.u.readFrom.n {
 		m.u.overrun = errBomb
 		return 0, errBomb
 	}
@@ -172,26 +202,27 @@ func (u *unpacking) tar(t *tar.Reader) error {
 		case tar.TypeDir, tar.TypeXGlobalHeader:
 			continue
 		case tar.TypeSymlink, tar.TypeLink:
-			u.entries++
+			u.used.entries++
 			u.refuse(h.Name, "is a link, and links in archives are not followed: pack the file itself")
 		default:
-			u.entries++
+			u.used.entries++
 			u.refuse(h.Name, "is a device or another special file: pack only regular files")
 		}
 		if err != nil {
 			return err
 		}
-		if u.entries > u.lim.entries {
+		if u.used.entries > u.lim.entries {
 			return u.full()
 		}
 	}
 }
 
 func (u *unpacking) zip(f *os.File) error {
-	z, err := zip.NewReader(f, u.packed)
+	z, err := zip.NewReader(f, u.size)
 	if err != nil {
 		return err
 	}
+	u.used.claim(z.File, u.lim)
 	for _, e := range z.File {
 		if err := u.ctx.Err(); err != nil {
 			return err
@@ -200,14 +231,17 @@ func (u *unpacking) zip(f *os.File) error {
 		case mode.IsDir() || strings.HasSuffix(e.Name, "/"):
 			continue
 		case mode&os.ModeSymlink != 0:
-			u.entries++
+			u.used.entries++
 			u.refuse(e.Name, "is a link, and links in archives are not followed: pack the file itself")
 		case !mode.IsRegular():
-			u.entries++
+			u.used.entries++
 			u.refuse(e.Name, "is a device or another special file: pack only regular files")
 		case e.Flags&1 != 0:
-			u.entries++
+			u.used.entries++
 			u.refuse(e.Name, "is encrypted: pack it without a password")
+		case u.swells(e):
+			u.used.entries++
+			u.refuse(e.Name, fmt.Sprintf("unpacks to over %d times its size and was not read: unpack it yourself if you trust it", u.lim.ratio))
 		default:
 			r, err := e.Open()
 			if err != nil {
@@ -224,15 +258,21 @@ func (u *unpacking) zip(f *os.File) error {
 				u.refuse(e.Name, "is damaged ("+shown(reason(err))+"): fetch the archive again")
 			}
 		}
-		if u.entries > u.lim.entries {
+		if u.used.entries > u.lim.entries {
 			return u.full()
 		}
 	}
 	return nil
 }
 
+// swells says that an entry is a bomb by its own account. What it holds beyond that account is not unpacked.
+func (u *unpacking) swells(e *zip.File) bool {
+	size, packed := e.UncompressedSize64, e.CompressedSize64
+	return size > uint64(u.lim.ratioAt) && size/uint64(u.lim.ratio) > packed
+}
+
 func (u *unpacking) full() error {
-	u.problem(TooMuch, u.name, fmt.Sprintf("%s holds more than %d entries (limits.unpack_files); the rest was left out: pack the logs of one job.", u.name, u.lim.entries))
+	u.problem(TooMuch, u.name, fmt.Sprintf("%s holds more than %d entries (limits.unpack_files); the rest was left out: pack the logs of one job.", u.used.name, u.lim.entries))
 	return nil
 }
 
@@ -244,7 +284,7 @@ func (u *unpacking) refuse(entry, why string) {
 
 // entry writes one regular entry to the spool, unless it is no log.
 func (u *unpacking) entry(name string, r io.Reader) error {
-	u.entries++
+	u.used.entries++
 	clean, ok := safe(name)
 	switch {
 	case !ok:
@@ -321,9 +361,10 @@ func (u *unpacking) write(dst string, r io.Reader) (n int64, sum string, err err
 		return 0, "", err
 	}
 	u.spooled += n
-	u.out += n
-	if u.readFrom == nil && u.out > u.lim.ratioAt && u.out/u.lim.ratio > u.packed {
-		return n, hex.EncodeToString(h.Sum(nil)), errBomb
+	if u.readFrom == nil { // the meter counts what a stream gives
+		if u.used.out += n; u.used.over(u.lim) {
+			return n, hex.EncodeToString(h.Sum(nil)), errBomb
+		}
 	}
 	return n, hex.EncodeToString(h.Sum(nil)), err
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"faultline/fetch/gate"
 	"faultline/workflow"
 )
 
@@ -21,11 +20,11 @@ const (
 )
 
 // Daemons takes the logs of storage daemons under paths, as Local does: directories, files, the archives that "ais log get"
-// writes, and an archive of those. What is unpacked goes into dir, which is made anew. A nil gate is that of LocalOptions.
-func Daemons(ctx context.Context, paths []string, dir string, from *gate.Gate) (*Set, error) {
+// writes, and an archive of those. What is unpacked goes into dir, which is made anew.
+func Daemons(ctx context.Context, paths []string, dir string, opts LocalOptions) (*Set, error) {
 	// What daemons say of themselves when they are asked is kept beside their logs, and is no log.
 	paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return strings.HasSuffix(p, ".status.json") })
-	return beside(ctx, paths, dir, DaemonDir, LocalOptions{Gate: from})
+	return beside(ctx, paths, dir, DaemonDir, opts)
 }
 
 // Evidence takes what is under paths, as Daemons does, whatever the files are called: which of it is of use is told by its content.

@@ -64,7 +64,7 @@ func TestDaemonsTakesWhatPeopleHave(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			room := filepath.Join(t.TempDir(), "room")
-			set, err := Daemons(t.Context(), c.paths, room, nil)
+			set, err := Daemons(t.Context(), c.paths, room, LocalOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func TestDaemonsTakesWhatPeopleHave(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Daemons(t.Context(), []string{filepath.Join(dir, "none")}, filepath.Join(t.TempDir(), "room"), nil); err == nil {
+	if _, err := Daemons(t.Context(), []string{filepath.Join(dir, "none")}, filepath.Join(t.TempDir(), "room"), LocalOptions{}); err == nil {
 		t.Error("nothing was read")
 	}
 }

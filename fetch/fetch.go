@@ -44,11 +44,11 @@ type Bounds struct {
 // Limits of one Local call.
 const (
 	MaxFiles        = 200_000  // files taken from directories
-	MaxEntries      = 20_000   // entries looked at in one archive
+	MaxEntries      = 20_000   // entries looked at in one archive and those in it
 	MaxEntryBytes   = 16 << 30 // one unpacked entry
 	MaxSpoolBytes   = 64 << 30 // all unpacked entries
 	MaxArchiveRatio = 500      // deflate reaches 1,000 with nothing but repetition; logs reach 100. unpacked to packed, once an archive has given RatioFrom bytes
-	RatioFrom       = 1 << 30
+	RatioFrom       = 256 << 20
 	maxNameLen      = 1024
 	maxSentences    = 100 // sentences about one kind of trouble in one archive
 )

@@ -141,7 +141,7 @@ func (g *gatherer) stream(given, abs string) bool {
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err == nil {
-		_, _, err = (&unpacking{gatherer: g}).write(dst, r)
+		_, _, err = (&unpacking{gatherer: g, readFrom: &counted{}}).write(dst, r)
 	}
 	var p gate.Place
 	if err == nil {

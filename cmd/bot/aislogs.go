@@ -11,14 +11,13 @@ import (
 	"faultline/config"
 	"faultline/fetch"
 	"faultline/fetch/ais"
-	"faultline/fetch/gate"
 	"faultline/workflow"
 )
 
 // daemonLogs opens the storage logs of an investigation, below the directory in which what was pulled for it is, too.
-func daemonLogs(dir string, from *gate.Gate) func(context.Context, workflow.Investigation) (workflow.Collection, error) {
+func daemonLogs(dir string, opts fetch.LocalOptions) func(context.Context, workflow.Investigation) (workflow.Collection, error) {
 	return func(ctx context.Context, inv workflow.Investigation) (workflow.Collection, error) {
-		set, err := fetch.Daemons(ctx, inv.StorageLogs, filepath.Join(dir, inv.ID, fetch.DaemonDir), from)
+		set, err := fetch.Daemons(ctx, inv.StorageLogs, filepath.Join(dir, inv.ID, fetch.DaemonDir), opts)
 		if err != nil {
 			return workflow.Collection{}, err
 		}
@@ -28,20 +27,20 @@ func daemonLogs(dir string, from *gate.Gate) func(context.Context, workflow.Inve
 
 // ofStorage says that what lies under paths is mostly logs of storage daemons. What is packed is unpacked for that, in a folder
 // of its own below dir.
-func ofStorage(dir string, from *gate.Gate) func(context.Context, []string) bool {
+func ofStorage(dir string, opts fetch.LocalOptions) func(context.Context, []string) bool {
 	return func(ctx context.Context, paths []string) bool {
 		room, err := os.MkdirTemp(dir, "look-")
 		if err != nil {
 			return false // whoever reads them says why not
 		}
 		defer func() { _ = os.RemoveAll(room) }() // it holds copies
-		set, err := fetch.Daemons(ctx, paths, room, from)
+		set, err := fetch.Daemons(ctx, paths, room, opts)
 		if err != nil {
 			return false
 		}
 		n := 0
 		for _, s := range set.Sources {
-			if analysis.DaemonLog(from.Open, s) {
+			if analysis.DaemonLog(opts.Gate.Open, s) {
 				n++
 			}
 		}
@@ -50,7 +49,7 @@ func ofStorage(dir string, from *gate.Gate) func(context.Context, []string) bool
 }
 
 // storageLogs takes the logs of the storage that were named, or pulls them from its cluster, below an existing directory.
-func (d *diagnosis) storageLogs(ctx context.Context, e env, dir string) (workflow.Collection, error) {
+func (d *diagnosis) storageLogs(ctx context.Context, e env, cfg config.Config, dir string) (workflow.Collection, error) {
 	var from, warnings []string
 	if d.aisLogs != "" {
 		from = []string{d.aisLogs}
@@ -77,7 +76,7 @@ func (d *diagnosis) storageLogs(ctx context.Context, e env, dir string) (workflo
 	if len(from) == 0 {
 		return workflow.Collection{}, nil
 	}
-	set, err := fetch.Daemons(ctx, from, filepath.Join(dir, fetch.DaemonDir), nil)
+	set, err := fetch.Daemons(ctx, from, filepath.Join(dir, fetch.DaemonDir), fetch.LocalOptions{Unpack: unpack(cfg.Limits)})
 	if err != nil {
 		return workflow.Collection{}, fmt.Errorf("the storage's logs: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"faultline/chat"
 	"faultline/chat/console"
 	"faultline/config"
+	"faultline/fetch"
 	"faultline/fetch/ais"
 	"faultline/fetch/gate"
 	"faultline/fetch/spool"
@@ -124,7 +125,7 @@ func asksForStorage(talk *console.Console, e env, cfg config.Config, dir string)
 	for _, s := range cfg.Storage {
 		talk.Profiles = append(talk.Profiles, s.Name)
 	}
-	talk.Flow.AskStorage, talk.Flow.Storage, talk.Flow.Daemons = true, source, daemonLogs(dir, gate.Typed())
+	talk.Flow.AskStorage, talk.Flow.Storage, talk.Flow.Daemons = true, source, daemonLogs(dir, fetch.LocalOptions{Gate: gate.Typed(), Unpack: unpack(cfg.Limits)})
 	return source
 }
 

@@ -144,21 +144,21 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 		return exitUnreadable, err
 	}
 	in.Sources = set.Sources
-	storage, err := d.storageLogs(ctx, e, dir)
+	storage, err := d.storageLogs(ctx, e, cfg, dir)
 	if err != nil {
 		return exitUnreadable, err
 	}
 	in.Storage = storage.Sources
 	set.Warnings = append(set.Warnings, storage.Warnings...)
 	if len(d.evidence) > 0 {
-		handed, err := fetch.Evidence(ctx, d.evidence, filepath.Join(dir, fetch.EvidenceDir), localOptions(""))
+		handed, err := fetch.Evidence(ctx, d.evidence, filepath.Join(dir, fetch.EvidenceDir), localOptions(cfg, ""))
 		if err != nil {
 			return exitUnreadable, fmt.Errorf("the evidence: %w", err)
 		}
 		in.Evidence = handed.Sources
 		set.Warnings = append(set.Warnings, handed.Warnings...)
 	}
-	if in.Baseline, err = d.baselineRuns(ctx, dir, &set, &in); err != nil {
+	if in.Baseline, err = d.baselineRuns(ctx, cfg, dir, &set, &in); err != nil {
 		return exitUnreadable, err
 	}
 	if in.History, err = earlierRuns(d.history); err != nil {
@@ -198,11 +198,11 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 }
 
 // baselineRuns takes the file of the baseline, if it is one and no number.
-func (d *diagnosis) baselineRuns(ctx context.Context, dir string, set *workflow.Collection, in *analysis.Input) ([]incident.Source, error) {
+func (d *diagnosis) baselineRuns(ctx context.Context, cfg config.Config, dir string, set *workflow.Collection, in *analysis.Input) ([]incident.Source, error) {
 	if d.baseline == "" || in.Bandwidth > 0 {
 		return nil, nil
 	}
-	got, err := fetch.Baseline(ctx, []string{d.baseline}, filepath.Join(dir, fetch.BaselineDir), localOptions(""))
+	got, err := fetch.Baseline(ctx, []string{d.baseline}, filepath.Join(dir, fetch.BaselineDir), localOptions(cfg, ""))
 	if err != nil {
 		return nil, fmt.Errorf("the baseline: %w", err)
 	}
@@ -261,9 +261,7 @@ func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths [
 
 // named takes logs that were named, beside what the cluster says of their job where it is configured and knows it.
 func (d *diagnosis) named(ctx context.Context, e env, cfg config.Config, paths []string, dir string, in *analysis.Input) (workflow.Collection, error) {
-	opts := localOptions(dir)
-	opts.Unpack = unpack(cfg.Limits)
-	set, err := fetch.Local(ctx, typed(paths), opts)
+	set, err := fetch.Local(ctx, typed(paths), localOptions(cfg, dir))
 	if err != nil {
 		return workflow.Collection{}, err
 	}

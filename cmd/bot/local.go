@@ -35,9 +35,9 @@ func unpack(l config.Limits) fetch.Bounds {
 	return fetch.Bounds{Files: l.UnpackFiles, Bytes: int64(l.UnpackMB) << 20}
 }
 
-// localOptions take what the engine knows, logs and evidence beside them.
-func localOptions(spool string) fetch.LocalOptions {
-	return fetch.LocalOptions{SpoolDir: spool, Beside: analysis.Beside, Known: analysis.KnownEvidence()}
+// localOptions take what the engine knows, logs and evidence beside them, within the configured limits.
+func localOptions(cfg config.Config, spool string) fetch.LocalOptions {
+	return fetch.LocalOptions{SpoolDir: spool, Beside: analysis.Beside, Known: analysis.KnownEvidence(), Unpack: unpack(cfg.Limits)}
 }
 
 // typed are paths as the system opens them: "-" is what comes in on standard input.

@@ -121,14 +121,14 @@ func (c *reproduction) verdict(ctx context.Context, e env, paths []string) (*inc
 	}
 	defer remove()
 	if len(paths) > 0 {
-		set, err := fetch.Local(ctx, typed(paths), localOptions(dir))
+		set, err := fetch.Local(ctx, typed(paths), localOptions(cfg, dir))
 		if err != nil {
 			return nil, exitUnreadable, err
 		}
 		in.Sources = set.Sources
 	}
 	if len(c.evidence) > 0 {
-		handed, err := fetch.Evidence(ctx, c.evidence, filepath.Join(dir, fetch.EvidenceDir), localOptions(""))
+		handed, err := fetch.Evidence(ctx, c.evidence, filepath.Join(dir, fetch.EvidenceDir), localOptions(cfg, ""))
 		if err != nil {
 			return nil, exitUnreadable, fmt.Errorf("the evidence: %w", err)
 		}

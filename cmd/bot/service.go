@@ -100,16 +100,17 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	s.storage = ais.NewSource(cfg.Storage, cfg.StorageAccess, scratch)
 	s.policy.Store(policyOf(cfg))
 	composer := &desk.Composer{Blobs: s.stores.Blobs}
+	storageLogs := fetch.LocalOptions{Gate: s.stores.gate, Unpack: unpack(cfg.Limits)}
 	flow := &workflow.Flow{
 		Fetch: s.logs, Engine: engine(s.stores.gate), Compose: composer, Store: s.store, Now: time.Now, Hint: hints(cfg.Clusters), Workers: cfg.Limits.Workers, Version: version,
 		Permit: func(inv workflow.Investigation, found workflow.Found) bool { return s.policy.Load().Permit(inv, found) },
-		Team:   s.team, Deferred: true, FirstLook: true, AskStorage: true, Storage: s.storage, Daemons: daemonLogs(scratch, s.stores.gate),
+		Team:   s.team, Deferred: true, FirstLook: true, AskStorage: true, Storage: s.storage, Daemons: daemonLogs(scratch, storageLogs),
 		RemindAfter: cfg.Questions.RemindAfter.Std(), ExpireAfter: cfg.Questions.ExpireAfter.Std(), Quiet: quiet(cfg.Clusters),
 		Late: late(cfg.Clusters), Facts: s.logs.Facts, Trouble: s.look,
 	}
 	s.desk = &desk.Desk{
 		Store: s.store, Flow: flow, Composer: composer, Surface: s.client, Vault: s.vault, Policy: s.policy.Load, Storage: &accesses{s.storage},
-		OfStorage: ofStorage(scratch, s.stores.gate),
+		OfStorage: ofStorage(scratch, storageLogs),
 		Owners: func(ctx context.Context, path string) ([]string, error) {
 			return fetch.Owners(ctx, s.stores.gate, path), nil
 		},
