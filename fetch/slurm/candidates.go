@@ -98,7 +98,11 @@ func (j *Job) stated(text, home string, scripts func(name string) (string, error
 	if home == "" {
 		home = homeIn(dir, j.User)
 	}
-	s := script.Read(text, script.Facts{Vars: vars, Unset: unset, Args: line.Args, Dir: dir, Home: home, Open: scripts})
+	task := ""
+	if j.Array != None && j.Task != None {
+		task = strconv.Itoa(j.Task)
+	}
+	s := script.Read(text, script.Facts{Vars: vars, Unset: unset, Task: task, Args: line.Args, Dir: dir, Home: home, Open: scripts})
 	own = s
 	own.Append, own.Truncate = s.Append || line.Append, s.Truncate || line.Truncate
 	dir = firstOf(dir, s.Dir)

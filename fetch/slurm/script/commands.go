@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -25,21 +26,47 @@ func (in *reader) callExpr(s *state, x *syntax.CallExpr, redirs []*syntax.Redire
 			in.assign(s, a, true)
 		}
 	}
-	variants := in.words(before, x.Args) // NAME=value does not hold for the words of its own command
-	for _, argv := range variants {
-		if len(argv) == 0 {
-			continue
-		}
-		run := s
-		if len(variants) > 1 {
-			run = s.clone()
-			run.maybe = true
-		}
-		in.run(run, argv, redirs)
-		if len(variants) > 1 || s != before {
-			before.dir, before.over = run.dir, run.over
-		}
+	variants := slices.DeleteFunc(in.words(before, x.Args), func(argv []string) bool { return len(argv) == 0 }) // NAME=value does not hold for the words of its own command
+	if len(variants) == 1 {
+		in.run(s, variants[0], redirs)
+		before.dir, before.over = s.dir, s.over
+		return
 	}
+	in.variants(before, s, variants, redirs)
+}
+
+// variants follows a command of which one variant is run: what all of them write is as certain as the command, what only some
+// of them write may be. It is one srun, whichever it is.
+func (in *reader) variants(before, s *state, list [][]string, redirs []*syntax.Redirect) {
+	sruns, after := in.sruns, in.sruns
+	outer, times, certain := in.emitted, map[string]int{}, map[string]bool{}
+	for _, o := range in.reading.Outputs {
+		certain[o.key()] = !o.Maybe
+	}
+	for _, argv := range list {
+		run := s.clone()
+		in.sruns, in.emitted = sruns, map[string]bool{}
+		in.run(run, argv, redirs)
+		after = max(after, in.sruns)
+		for key := range in.emitted {
+			times[key]++
+		}
+		before.dir, before.over = run.dir, run.over
+	}
+	in.sruns, in.emitted = after, outer
+	for i := range in.reading.Outputs {
+		o := &in.reading.Outputs[i]
+		n := times[o.key()]
+		if n > 0 && outer != nil {
+			outer[o.key()] = true
+		}
+		o.Maybe = o.Maybe || n > 0 && n < len(list) && !certain[o.key()]
+	}
+}
+
+// key tells outputs apart.
+func (o Output) key() string {
+	return strconv.Itoa(int(o.Kind)) + strconv.FormatBool(o.Tree) + o.Pattern
 }
 
 // emit notes an output.
@@ -59,7 +86,10 @@ func (in *reader) emit(s *state, target string, kind Kind, tree bool, by string)
 	}
 	pattern, outside := in.toPattern(full, kind)
 	o := Output{Pattern: pattern, Kind: kind, Tree: tree, By: by, Maybe: s.maybe, Srun: s.srun, Nodes: s.nodes, Tasks: s.tasks, Outside: outside}
-	if i := slices.IndexFunc(in.reading.Outputs, func(have Output) bool { return have.Pattern == o.Pattern && have.Kind == o.Kind && have.Tree == o.Tree }); i >= 0 {
+	if in.emitted != nil {
+		in.emitted[o.key()] = true
+	}
+	if i := slices.IndexFunc(in.reading.Outputs, func(have Output) bool { return have.key() == o.key() }); i >= 0 {
 		have := &in.reading.Outputs[i]
 		have.Maybe = have.Maybe && o.Maybe
 		return
@@ -76,6 +106,9 @@ func (in *reader) redirections(s *state, stmt *syntax.Stmt) {
 	name := ""
 	if call, ok := stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
 		name = path.Base(in.one(s, call.Args[0])[0])
+		if wrappers[name] && slices.ContainsFunc(call.Args[1:], func(w *syntax.Word) bool { return slices.Contains([]string{"run", "exec"}, w.Lit()) }) {
+			name = "" // conda run
+		}
 	}
 	for _, r := range stmt.Redirs {
 		switch r.Op {
@@ -87,8 +120,8 @@ func (in *reader) redirections(s *state, stmt *syntax.Stmt) {
 			digits := strings.Trim(target, "0123456789-") == ""
 			switch {
 			case digits || target == "/dev/fd/63":
-			case name == "cat" && heredoc(stmt) != nil:
-				in.files[in.resolve(s, target)] = in.one(s, heredoc(stmt))[0]
+			case name == "cat" && heredoc(stmt.Redirs) != nil:
+				in.files[in.resolve(s, target)] = in.document(s, heredoc(stmt.Redirs))
 			case !quiet[name] || logName(target):
 				wr := s
 				if quiet[name] {
@@ -101,13 +134,27 @@ func (in *reader) redirections(s *state, stmt *syntax.Stmt) {
 	}
 }
 
-func heredoc(stmt *syntax.Stmt) *syntax.Word {
-	for _, r := range stmt.Redirs {
+func heredoc(redirs []*syntax.Redirect) *syntax.Redirect {
+	for _, r := range redirs {
 		if r.Hdoc != nil {
-			return r.Hdoc
+			return r
 		}
 	}
 	return nil
+}
+
+// document is the text of a here-document: as it is below a quoted word, else expanded as between double quotes.
+func (in *reader) document(s *state, r *syntax.Redirect) string {
+	if lit := r.Word.Lit(); lit != "" && !strings.Contains(lit, `\\`) {
+		return in.inQuotes(s, &syntax.DblQuoted{Parts: r.Hdoc.Parts})[0][0]
+	}
+	var b strings.Builder
+	for _, p := range r.Hdoc.Parts {
+		if l, ok := p.(*syntax.Lit); ok {
+			b.WriteString(l.Value)
+		}
+	}
+	return b.String()
 }
 
 func logName(target string) bool {
@@ -151,11 +198,9 @@ func (in *reader) run(s *state, argv []string, redirs []*syntax.Redirect) {
 			s.unset[n] = true
 		}
 	case "read", "mapfile", "readarray":
-		for _, n := range argv[1:] {
-			if syntax.ValidName(n) {
-				s.set(n, text(string(anything)))
-			}
-		}
+		in.reads(s, argv, redirs)
+	case "mv", "cp":
+		in.moved(s, argv[1:])
 	case "setenv":
 		if len(argv) == 3 {
 			v := text(argv[2])
@@ -168,7 +213,9 @@ func (in *reader) run(s *state, argv []string, redirs []*syntax.Redirect) {
 			in.sourced(s, argv[1], argv[2:])
 		}
 	case "eval":
-		in.nested(s, strings.Join(argv[1:], " "))
+		if text := strings.Join(argv[1:], " "); !in.hook(text) {
+			in.nested(s, text)
+		}
 	case "trap":
 		if len(argv) > 2 {
 			in.branch(s, func(b *state) { in.nested(b, argv[1]) }, true)
@@ -190,6 +237,51 @@ func (in *reader) run(s *state, argv []string, redirs []*syntax.Redirect) {
 	if name == "exec" && len(argv) > 1 {
 		s.over = true
 	}
+}
+
+// reads follows read and its like: a whole here-document with -d ”, else a line of which nothing is known.
+func (in *reader) reads(s *state, argv []string, redirs []*syntax.Redirect) {
+	whole := slices.ContainsFunc(argv, func(w string) bool { return w == "" }) && slices.Contains(argv, "-d")
+	for _, n := range argv[1:] {
+		switch doc := heredoc(redirs); {
+		case !syntax.ValidName(n):
+		case whole && doc != nil:
+			s.set(n, text(strings.TrimRight(in.document(s, doc), "\n")))
+		default:
+			s.set(n, text(string(anything)))
+		}
+	}
+}
+
+// moved follows mv and cp of logs.
+func (in *reader) moved(s *state, argv []string) {
+	words := slices.DeleteFunc(slices.Clone(argv), func(w string) bool { return strings.HasPrefix(w, "-") })
+	if len(words) < 2 {
+		return
+	}
+	maybe, to := s.clone(), words[len(words)-1]
+	maybe.maybe = true
+	for _, from := range words[:len(words)-1] {
+		switch {
+		case !logName(from):
+		case logName(to) && len(words) == 2:
+			in.emit(maybe, to, Written, false, "mv")
+		default:
+			in.emit(maybe, to+"/"+strings.ReplaceAll(path.Base(from), "*", string(anything)), Written, false, "mv")
+		}
+	}
+}
+
+// hook says that a text is what a program prints to set up the shell: eval "$(conda shell.bash hook)". Like a script that is
+// sourced, it is not missed.
+func (in *reader) hook(text string) bool {
+	r := []rune(text)
+	if len(r) != 1 || !isOutside(r[0]) {
+		return false
+	}
+	name, ok := strings.CutPrefix(in.names[r[0]], "$(")
+	program, _, _ := strings.Cut(strings.TrimSuffix(name, ")"), " ")
+	return ok && program != "…" && !strings.Contains(program, "/") && !quiet[program] && !strings.HasPrefix(program, "python") || strings.HasPrefix(program, "conda")
 }
 
 // process follows a program: what its options say of logs, and the command that it runs.
@@ -311,7 +403,7 @@ func (in *reader) standardInput(s *state, args []string, redirs []*syntax.Redire
 		c.args = args
 		batch := s.clone()
 		batch.step = false // the batch script's shell expands it
-		in.nested(c, in.one(batch, r.Hdoc)[0])
+		in.nested(c, in.document(batch, r))
 	}
 }
 

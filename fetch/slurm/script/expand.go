@@ -205,7 +205,11 @@ func (in *reader) parts(s *state, parts []syntax.WordPart, quoted bool) []piece 
 				return p
 			})
 		case *syntax.ParamExp:
-			every(in.param(s, x), put)
+			values := in.param(s, x)
+			if quoted && isStar(x) {
+				values = joined(values, separator(s))
+			}
+			every(values, put)
 		case *syntax.CmdSubst:
 			every(lists(in.output(s, x.Stmts)), put)
 		case *syntax.ArithmExp:
@@ -223,7 +227,7 @@ func (in *reader) parts(s *state, parts []syntax.WordPart, quoted bool) []piece 
 // inQuotes is what stands between double quotes: one field, or those of "${list[@]}".
 func (in *reader) inQuotes(s *state, q *syntax.DblQuoted) [][]string {
 	if len(q.Parts) == 1 {
-		if p, ok := q.Parts[0].(*syntax.ParamExp); ok && (p.Param != nil && p.Param.Value == "@" || isAt(p.Index)) {
+		if p, ok := q.Parts[0].(*syntax.ParamExp); ok && (p.Param != nil && p.Param.Value == "@" || isAt(p.Index)) && !isStar(p) {
 			return in.param(s, p)
 		}
 	}
@@ -253,6 +257,71 @@ func (in *reader) inQuotes(s *state, q *syntax.DblQuoted) [][]string {
 func isAt(x syntax.ArithmExpr) bool {
 	w, ok := x.(*syntax.Word)
 	return ok && (w.Lit() == "@" || w.Lit() == "*")
+}
+
+// isStar says that an expansion between quotes is one word: "$*", "${list[*]}".
+func isStar(p *syntax.ParamExp) bool {
+	w, ok := p.Index.(*syntax.Word)
+	return p.Param != nil && p.Param.Value == "*" || ok && w.Lit() == "*"
+}
+
+// separator is what "$*" puts between words.
+func separator(s *state) string {
+	if ifs, ok := s.vars["IFS"]; ok && len(ifs.alts) > 0 && len(ifs.alts[0]) > 0 {
+		return ifs.alts[0][0][:min(1, len(ifs.alts[0][0]))]
+	}
+	return " "
+}
+
+func joined(alts [][]string, by string) (out [][]string) {
+	for _, a := range alts {
+		out = append(out, []string{strings.Join(a, by)})
+	}
+	return out
+}
+
+// bounded keeps a few alternatives; of more it keeps what they have in common.
+func (in *reader) bounded(alts [][]string) [][]string {
+	if len(alts) <= mostValues {
+		return alts
+	}
+	first, last := "", ""
+	for i, a := range alts {
+		if len(a) != 1 {
+			return alts[:mostValues]
+		}
+		if i == 0 {
+			first, last = a[0], a[0]
+		}
+		first, last = commonStart(first, a[0]), reverse(commonStart(reverse(last), reverse(a[0])))
+	}
+	between := string(anything)
+	for _, a := range alts {
+		if len(first)+len(last) > len(a[0]) {
+			last = last[len(first)+len(last)-len(a[0]):]
+		}
+	}
+	for _, a := range alts {
+		if strings.Contains(a[0][len(first):len(a[0])-len(last)], "/") {
+			between = in.outside("one of " + strconv.Itoa(len(alts)) + " values in the script")
+		}
+	}
+	return [][]string{{first + between + last}}
+}
+
+func commonStart(a, b string) string {
+	ra, rb := []rune(a), []rune(b)
+	n := 0
+	for n < len(ra) && n < len(rb) && ra[n] == rb[n] {
+		n++
+	}
+	return string(ra[:n])
+}
+
+func reverse(s string) string {
+	r := []rune(s)
+	slices.Reverse(r)
+	return string(r)
 }
 
 // literal takes the backslashes away as bash does.
@@ -344,7 +413,7 @@ func (in *reader) lookup(s *state, name string) (alts [][]string, ok bool) {
 		return [][]string{{in.homeOf(s)}}, true
 	case s.unset[name]:
 		return nil, false
-	case computed.MatchString(name):
+	case computed.MatchString(name) && !strings.HasSuffix(name, "DIR"):
 		return [][]string{{string(anything)}}, true
 	}
 	return [][]string{{in.outside("$" + name)}}, true
@@ -371,7 +440,7 @@ func (in *reader) param(s *state, p *syntax.ParamExp) [][]string {
 	case p.Index == nil && p.Param.Value != "@" && p.Param.Value != "*":
 		alts = firsts(alts)
 	case p.Index != nil && !isAt(p.Index):
-		alts = elements(alts, in.arithmetic(s, p.Index))
+		alts = in.elements(alts, in.arithmetic(s, p.Index))
 	}
 	if p.Repl != nil {
 		return in.replaced(s, alts, p.Repl)
@@ -406,14 +475,14 @@ func firsts(alts [][]string) (out [][]string) {
 }
 
 // elements are those with an index, all of them where it is not known.
-func elements(alts [][]string, index string) (out [][]string) {
+func (in *reader) elements(alts [][]string, index string) (out [][]string) {
 	n, err := strconv.Atoi(index)
 	for _, a := range alts {
 		switch {
 		case err == nil && n < len(a) && n >= 0:
 			out = append(out, a[n:n+1])
 		case err != nil:
-			for _, e := range a[:min(len(a), mostValues)] {
+			for _, e := range a {
 				out = append(out, []string{e})
 			}
 		}
@@ -421,7 +490,7 @@ func elements(alts [][]string, index string) (out [][]string) {
 	if len(out) == 0 {
 		return [][]string{{string(anything)}}
 	}
-	return out
+	return in.bounded(out)
 }
 
 // expansion is ${a:-b} and its like.
@@ -555,6 +624,7 @@ func (in *reader) sum(s *state, x syntax.ArithmExpr) (int, bool) {
 			}
 			t = alts[0][0]
 		}
+		t = in.index(t)
 		n, err := strconv.Atoi(strings.TrimSpace(t))
 		return n, err == nil
 	case *syntax.ParenArithm:
@@ -580,7 +650,69 @@ func (in *reader) sum(s *state, x syntax.ArithmExpr) (int, bool) {
 			if b != 0 {
 				return a % b, true
 			}
+		case "<":
+			return truth(a < b), true
+		case "<=":
+			return truth(a <= b), true
+		case ">":
+			return truth(a > b), true
+		case ">=":
+			return truth(a >= b), true
+		case "==":
+			return truth(a == b), true
+		case "!=":
+			return truth(a != b), true
 		}
 	}
 	return 0, false
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// index is the job's number within its array where a text is nothing else, and the text itself otherwise.
+func (in *reader) index(t string) string {
+	if t == symbol('a') && in.facts.Task != "" {
+		return in.facts.Task
+	}
+	return t
+}
+
+// compute follows an expression that sets variables: ((n = 3)), let "n = 2 * m".
+func (in *reader) compute(s *state, x syntax.ArithmExpr) {
+	switch x := x.(type) {
+	case *syntax.Word:
+		t := in.one(s, x)[0]
+		if e, err := syntax.NewParser().Arithmetic(strings.NewReader(t)); err == nil && strings.Contains(t, "=") {
+			if _, again := e.(*syntax.Word); !again {
+				in.compute(s, e)
+			}
+		}
+	case *syntax.ParenArithm:
+		in.compute(s, x.X)
+	case *syntax.UnaryArithm:
+		if w, ok := x.X.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
+			s.set(w.Lit(), text(string(anything)))
+		}
+	case *syntax.BinaryArithm:
+		w, ok := x.X.(*syntax.Word)
+		switch {
+		case x.Op == syntax.Comma:
+			in.compute(s, x.X)
+			in.compute(s, x.Y)
+		case !ok || !strings.HasSuffix(x.Op.String(), "=") || !syntax.ValidName(w.Lit()) || isComparison(x.Op):
+		case x.Op == syntax.Assgn:
+			s.set(w.Lit(), text(in.arithmetic(s, x.Y)))
+		default: // +=
+			s.set(w.Lit(), text(string(anything)))
+		}
+	}
+}
+
+func isComparison(op syntax.BinAritOperator) bool {
+	return op == syntax.Eql || op == syntax.Neq || op == syntax.Leq || op == syntax.Geq
 }

@@ -50,6 +50,10 @@ func (in *reader) printed(s *state, stmt *syntax.Stmt) []string {
 			return in.filtered(x)
 		}
 	case *syntax.CallExpr:
+		if len(x.Args) == 0 {
+			in.callExpr(s, x, nil)
+			return []string{""}
+		}
 		var out []string
 		for _, argv := range in.words(s, x.Args) {
 			if len(argv) > 0 {

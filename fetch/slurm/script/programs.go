@@ -2,6 +2,8 @@ package script
 
 import (
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -36,18 +38,15 @@ func (in *reader) variable(s *state, name string, exported bool) {
 	}
 }
 
-// arguments that name a directory of logs, or a file; of torchrun, DeepSpeed, Open MPI, accelerate and of what is trained.
-var (
-	treeOptions = map[string]bool{
-		"log-dir": true, "log_dir": true, "logdir": true, "enable_each_rank_log": true, "output-filename": true, "output-directory": false, "redirect-dir": true,
-		"hydra.run.dir": true, "hydra.sweep.dir": true, "exp_manager.exp_dir": true, "exp_manager.explicit_log_dir": true, "trainer.default_root_dir": true, "default_root_dir": true,
-		"log-path": true, "log_path": true, "logging_dir": true, "logging-dir": true, "logs_dir": true, "exp_dir": true, "run_dir": true, "job.dump_folder": true, "dump_folder": true,
-		"output_dir": true, "output-dir": true, "results_dir": true, "save_dir": true, "outputdir": true, "out_dir": true,
-	}
-	fileOptions = map[string]bool{
-		"log-file": true, "log_file": true, "logfile": true, "log-filename": true, "log_filename": true, "hydra.job_logging.handlers.file.filename": true,
-	}
-)
+// treeOption matches the names of options that name a directory of logs: of torchrun, DeepSpeed, Open MPI, accelerate and of what is
+// trained, with _ for - and without what stands before a point ("paths.output_dir").
+var treeOption = regexp.MustCompile(`^(?:\w+_)?(?:logs?|logging|out|output|save|run|work|exp|experiment|results?|dump)_?(?:dir|directory|path|folder|root)$` +
+	`|^(?:default_root_dir|explicit_log_dir|output_filename|redirect_dir|logs)$`)
+
+// whole are options whose name matters before the point.
+var whole = set("hydra.run.dir hydra.sweep.dir")
+
+var fileOption = regexp.MustCompile(`^log_?file(?:name)?$|^hydra\.job_logging\.handlers\.file\.filename$`)
 
 // arguments reads a program's own options.
 func (in *reader) arguments(s *state, name string, argv []string) {
@@ -61,15 +60,31 @@ func (in *reader) arguments(s *state, name string, argv []string) {
 		if !has && i+1 < len(argv) && strings.HasPrefix(w, "-") && !strings.HasPrefix(argv[i+1], "-") {
 			value = argv[i+1]
 		}
-		if value == "" || value == "none" {
+		if value == "none" || in.vague(s, value) {
 			continue
 		}
 		by := in.plain(path.Base(name) + " " + strings.TrimSuffix(w, "="+value))
+		opt = strings.ReplaceAll(opt, "-", "_")
+		last := opt[strings.LastIndex(opt, ".")+1:]
+		slash := strings.Contains(value, "/")
 		switch {
-		case treeOptions[opt]:
-			in.emit(maybe, value, Written, true, by)
-		case fileOptions[opt]:
+		case fileOption.MatchString(opt) || fileOption.MatchString(last) || (last == "log" && slash || treeOption.MatchString(last)) && logName(value):
 			in.emit(maybe, value, Written, false, by)
+		case treeOption.MatchString(last) || whole[opt] || last == "log" && slash:
+			in.emit(maybe, value, Written, true, by)
 		}
 	}
+}
+
+// vague says that a value names no place of its own: nothing of it is known, or it is where the script is anyhow.
+func (in *reader) vague(s *state, value string) bool {
+	return strings.Trim(strings.Map(unmarked, value), "./") == "" || slices.Contains([]string{s.dir, s.home, "/tmp"}, in.resolve(s, value))
+}
+
+// unmarked drops what stands for something that is not known.
+func unmarked(r rune) rune {
+	if isMark(r) && r < symbolBase || r == anything {
+		return -1
+	}
+	return r
 }

@@ -55,7 +55,7 @@ func TestShapesOfPublicScripts(t *testing.T) {
 		{where: "a 2> and a 1> by number (repository not told)", script: "id=$SLURM_JOB_ID\nd=results/logs\nscontrol write batch_script ${id} ${d}/a.sh\nidx=0; export C=$idx; stdbuf -oL python -u r.py 2>${d}/slurm-${id}_$idx.err 1>${d}/slurm-${id}_$idx.out --outfile=x",
 			want: []string{">/w/results/logs/slurm-%j_0.err", ">/w/results/logs/slurm-%j_0.out"}},
 		{where: "the arguments behind the fifth, tee and nothing (repository not told)", script: "P=$1\nN=$2\nARGS=${ARGS:-\"\"}\nPY=${@:3}\nmkdir log\nnohup srun -p ${P} -n 2 ${ARGS} python -u $(dirname \"$0\")/t.py --work_dir e/$N ${PY} 2>&1 | tee e/$N.log > /dev/null &", args: []string{"p", "name"},
-			want: []string{">/w/e/name.log"}},
+			want: []string{"?>/w/e/name/**", ">/w/e/name.log"}},
 		{where: "a command line from a file (repository not told)", script: "srun $(head -n $SLURM_ARRAY_TASK_ID d.txt | tail -n 1)"},
 		{where: "a directory of the job (repository not told)", script: "#SBATCH --output=outputs/output_%j\ncd /scratch\nmkdir $SLURM_JOB_ID\ncd $SLURM_JOB_ID\niget -r /a/b\nsrun python -u b.py > t.log", out: "outputs/output_%j", want: []string{">/scratch/%j/t.log"}},
 		{where: "a log named after the rank of the batch script (repository not told)", script: "D=$3\nL=\"${D}/log_${SLURM_JOB_ID}_rank_${SLURM_PROCID}.log\"\nmkdir -p \"${D}\"\nsrun --output=\"$L\" torchrun t.py", args: []string{"a", "b", "/d"}, want: []string{"/d/log_%j_rank_0.log"}},

@@ -3,6 +3,7 @@ package script
 import (
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -16,7 +17,8 @@ type reader struct {
 	names   map[rune]string   // of what comes from outside
 	steps   int
 	sruns   int
-	unsure  bool // an srun may not have been reached, or not in order: those behind it have no number
+	emitted map[string]bool // keys of what a variant of a command writes, nil = none is followed
+	unsure  bool            // an srun may not have been reached, or not in order: those behind it have no number
 }
 
 // function is one of the script's own.
@@ -90,7 +92,7 @@ func (in *reader) stmt(s *state, stmt *syntax.Stmt) {
 		in.ifClause(s, x)
 	case *syntax.WhileClause:
 		in.stmts(s, x.Cond)
-		in.turns(s, x.Do)
+		in.turns(s, x.Do, true)
 	case *syntax.ForClause:
 		in.forClause(s, x)
 	case *syntax.CaseClause:
@@ -101,6 +103,12 @@ func (in *reader) stmt(s *state, stmt *syntax.Stmt) {
 		}
 	case *syntax.DeclClause:
 		in.declare(s, x)
+	case *syntax.ArithmCmd:
+		in.compute(s, x.X)
+	case *syntax.LetClause:
+		for _, e := range x.Exprs {
+			in.compute(s, e)
+		}
 	case *syntax.TimeClause:
 		in.stmt(s, x.Stmt)
 	case *syntax.CoprocClause:
@@ -148,7 +156,7 @@ func (in *reader) branch(s *state, do func(*state), maybe bool) {
 	b.maybe = true
 	do(b)
 	kept := s.maybe
-	*s = *join(s, b)
+	*s = *in.join(s, b)
 	s.maybe = kept
 }
 
@@ -174,7 +182,7 @@ func (in *reader) ifClause(s *state, x *syntax.IfClause) {
 	if x.Else != nil {
 		in.ifClause(no, x.Else)
 	}
-	*s = *join(yes, no)
+	*s = *in.join(yes, no)
 	s.maybe = maybe
 }
 
@@ -183,7 +191,8 @@ func (in *reader) caseClause(s *state, x *syntax.CaseClause) {
 	maybe := s.maybe
 	out := s.clone()
 	for _, item := range x.Items {
-		if len(subject) == 1 && !marked(subject[0]) {
+		if len(subject) == 1 && !marked(in.index(subject[0])) {
+			subject[0] = in.index(subject[0])
 			hit := slices.ContainsFunc(item.Patterns, func(w *syntax.Word) bool { p := in.one(s, w)[0]; return p == subject[0] || p == "*" })
 			if hit {
 				in.stmts(s, item.Stmts)
@@ -197,7 +206,7 @@ func (in *reader) caseClause(s *state, x *syntax.CaseClause) {
 		b := s.clone()
 		b.maybe = true
 		in.stmts(b, item.Stmts)
-		out = join(out, b)
+		out = in.join(out, b)
 	}
 	*s = *out
 	s.maybe = maybe
@@ -206,14 +215,18 @@ func (in *reader) caseClause(s *state, x *syntax.CaseClause) {
 func (in *reader) forClause(s *state, x *syntax.ForClause) {
 	loop, ok := x.Loop.(*syntax.WordIter)
 	if !ok {
+		entered := false
 		if c, ok := x.Loop.(*syntax.CStyleLoop); ok {
+			in.compute(s, c.Init)
+			n, known := in.sum(s, c.Cond)
+			entered = known && n != 0
 			for w := range syntax.Preorder(c) {
 				if word, ok := w.(*syntax.Word); ok && syntax.ValidName(word.Lit()) {
 					s.set(word.Lit(), text(string(anything)))
 				}
 			}
 		}
-		in.turns(s, x.Do)
+		in.turns(s, x.Do, !entered)
 		return
 	}
 	items := s.args
@@ -233,10 +246,10 @@ func (in *reader) forClause(s *state, x *syntax.ForClause) {
 	}
 }
 
-// turns follows a loop of which nobody knows how often it goes round.
-func (in *reader) turns(s *state, body []*syntax.Stmt) {
+// turns follows a loop of which nobody knows how often it goes round; maybe: it may not be entered.
+func (in *reader) turns(s *state, body []*syntax.Stmt, maybe bool) {
 	in.forget(s, changed(body))
-	in.branch(s, func(b *state) { in.stmts(b, body) }, true)
+	in.branch(s, func(b *state) { in.stmts(b, body) }, maybe)
 }
 
 func (in *reader) forget(s *state, names []string) {
@@ -322,9 +335,7 @@ func (in *reader) assign(s *state, a *syntax.Assign, export bool) {
 	if a.Append {
 		v.alts = appended(s.vars[name].alts, v.alts, a.Array != nil)
 	}
-	if len(v.alts) > mostValues {
-		v.alts = v.alts[:mostValues]
-	}
+	v.alts = in.bounded(v.alts)
 	s.set(name, v)
 	in.variable(s, name, export || s.vars[name].exported)
 }
@@ -362,6 +373,9 @@ func isTest(stmt *syntax.Stmt) bool {
 
 // condition tells how a test turns out, where nothing in it is unknown.
 func (in *reader) condition(s *state, stmt *syntax.Stmt) (known, truth bool) {
+	if in.assumed(s, stmt) {
+		return false, false
+	}
 	var list []string
 	switch x := stmt.Cmd.(type) {
 	case *syntax.CallExpr:
@@ -383,8 +397,24 @@ func (in *reader) condition(s *state, stmt *syntax.Stmt) (known, truth bool) {
 	default:
 		return false, false
 	}
+	for i := range list {
+		list[i] = in.index(list[i])
+	}
 	known, truth = decide(list)
 	return known, truth != stmt.Negated
+}
+
+// assumed says that a test asks for a variable from outside for which a default is written: a path takes the default, a test may
+// turn out either way.
+func (in *reader) assumed(s *state, stmt *syntax.Stmt) bool {
+	for n := range syntax.Preorder(stmt) {
+		if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil && p.Exp != nil {
+			if alts, ok := in.lookup(s, p.Param.Value); ok && !in.given(alts, ok) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (in *reader) testWords(s *state, x syntax.TestExpr) []string {
@@ -429,5 +459,12 @@ func decide(list []string) (known, truth bool) {
 	case "!=", "-ne":
 		return true, list[0] != list[2]
 	}
-	return false, false
+	a, err := strconv.Atoi(list[0])
+	b, err2 := strconv.Atoi(list[2])
+	if err != nil || err2 != nil {
+		return false, false
+	}
+	compare := map[string]bool{"-gt": a > b, "-ge": a >= b, "-lt": a < b, "-le": a <= b}
+	truth, known = compare[list[1]]
+	return known, truth
 }

@@ -15,6 +15,7 @@ type Facts struct {
 	Vars map[string]string
 	// Unset are variables that SLURM is known not to set for this job.
 	Unset []string
+	Task  string   // the job's index within an array, "" = in none
 	Args  []string // of the script
 	Dir   string   // where it starts, "" = not known
 	Home  string   // of its user, "" = not known

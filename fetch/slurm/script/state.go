@@ -3,6 +3,7 @@ package script
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Bounds of what is looked at: a script is somebody else's text.
@@ -22,6 +23,16 @@ const (
 type value struct {
 	alts     [][]string
 	exported bool
+}
+
+// orNone adds that there may be nothing, where the value is options: they are passed in one branch alone. Of a path that one branch
+// sets nobody expects that it may be empty.
+func (v value) orNone() value {
+	if len(v.alts) == 0 || len(v.alts) >= mostValues || !slices.ContainsFunc(v.alts, func(a []string) bool { return len(a) > 0 && strings.HasPrefix(a[0], "-") }) {
+		return v
+	}
+	v.alts = append(slices.Clone(v.alts), []string{""})
+	return v
 }
 
 func text(s string) value { return value{alts: [][]string{{s}}} }
@@ -86,7 +97,7 @@ func (s *state) set(name string, v value) {
 }
 
 // join makes the state after two branches of theirs; one that ended does not come out.
-func join(a, b *state) *state {
+func (in *reader) join(a, b *state) *state {
 	switch {
 	case a.over:
 		return b
@@ -97,16 +108,21 @@ func join(a, b *state) *state {
 	for k, v := range b.vars {
 		have, ok := out.vars[k]
 		if !ok {
-			out.vars[k] = v
+			out.vars[k] = v.orNone()
 			continue
 		}
 		alts := slices.Clone(have.alts)
 		for _, alt := range v.alts {
-			if len(alts) < mostValues && !slices.ContainsFunc(alts, func(o []string) bool { return slices.Equal(o, alt) }) {
+			if !slices.ContainsFunc(alts, func(o []string) bool { return slices.Equal(o, alt) }) {
 				alts = append(alts, alt)
 			}
 		}
-		out.vars[k] = value{alts: alts, exported: have.exported || v.exported}
+		out.vars[k] = value{alts: in.bounded(alts), exported: have.exported || v.exported}
+	}
+	for k, v := range a.vars {
+		if _, ok := b.vars[k]; !ok {
+			out.vars[k] = v.orNone()
+		}
 	}
 	for k := range out.unset {
 		if !b.unset[k] {
