@@ -19,8 +19,8 @@ var doctorCommand = command{
 	short:    "check everything that the bot needs, and say how to mend it",
 	long: `
 Checks the configuration, the tokens and what they may do, the connection to Slack, the store and its disk, the
-archive, the clocks, the logs of the clusters and whether their SLURM answers. It changes nothing but a probe object in the archive, which it
-removes again, and a probe file in the data directory. Each line says OK, WARN (something that you may miss) or FAIL
+archive, the clocks, the logs of the clusters, whether their SLURM answers and whether the configured AIStore clusters let
+the bot in. It changes nothing but a probe object in the archive, which it removes again, and a probe file in the data directory. Each line says OK, WARN (something that you may miss) or FAIL
 (the bot cannot work), and how to mend it. The bot may run.
 
 Examples:
@@ -96,7 +96,7 @@ type doctor struct {
 const checkTime = 30 * time.Second
 
 func (d *doctor) all(ctx context.Context, cluster, job string) {
-	checks := []func(context.Context){d.configuration, d.slack, d.socket, d.clock, d.dataDir, d.store, d.running, d.archive, d.clusters, d.schedulers}
+	checks := []func(context.Context){d.configuration, d.slack, d.socket, d.clock, d.dataDir, d.store, d.running, d.archive, d.clusters, d.schedulers, d.storage}
 	if job != "" {
 		checks = append(checks, func(ctx context.Context) { d.job(ctx, cluster, job) })
 	}

@@ -21,6 +21,7 @@ import (
 
 	"faultline/chat/slack"
 	"faultline/config"
+	"faultline/fetch/ais"
 	"faultline/fetch/spool"
 	"faultline/store/blob"
 	"faultline/workflow"
@@ -402,6 +403,28 @@ func (d *doctor) schedulers(ctx context.Context) {
 			default:
 				d.ok("slurm", "%s: %s answer.", c.Name, b)
 			}
+		}
+	}
+}
+
+// storage tries each configured access to an AIStore cluster, as the pull of its logs does.
+func (d *doctor) storage(ctx context.Context) {
+	client := ais.NewSource(d.cfg.Storage, d.cfg.StorageAccess, "")
+	defer client.Close()
+	for i, s := range d.cfg.Storage {
+		access, err := client.Named(s.Name)
+		if err == nil {
+			err = client.Check(ctx, access)
+		}
+		var refused *ais.Error
+		switch {
+		case err == nil:
+			d.ok("storage", "%s: a proxy answers and passes requests on to the daemons.", s.Name)
+		case errors.As(err, &refused) && refused.Field() != "":
+			key := map[string]string{"endpoint": "endpoint", "token": "token", "tls": "ca_file"}[refused.Field()]
+			d.fail("storage", "%s: %s. It is configured as storage[%d].%s.", s.Name, refused.Text, i, key)
+		default:
+			d.fail("storage", "%s: %s.", s.Name, strings.TrimSuffix(timedOut(err), "."))
 		}
 	}
 }

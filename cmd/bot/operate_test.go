@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -365,6 +366,55 @@ func TestTheDoctorNamesEachDisease(t *testing.T) {
 				code = 1
 			}
 			here(t, "", yaml, "doctor").want(t, code, c.want...)
+		})
+	}
+}
+
+// storageProxy answers as a proxy of AIStore does; refuse is the message of a 401 to requests with a token, "" = none.
+func storageProxy(t *testing.T, refuse string) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" && refuse != "" {
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprintf(w, `{"message": %q}`, refuse)
+			return
+		}
+		if r.URL.Path != "/v1/health" {
+			fmt.Fprint(w, `{"pmap": {"p1": {}}, "tmap": {"t1": {}}, "uuid": "u"}`)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// jwt is a token of which only the time counts.
+func jwt(expires time.Time) string {
+	claims := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"exp": %d}`, expires.Unix()))
+	return "e30." + claims + ".c2ln"
+}
+
+func TestTheDoctorTriesTheStorage(t *testing.T) {
+	year := 365 * 24 * time.Hour
+	for name, c := range map[string]struct {
+		endpoint, token, refuse string
+		want                    string
+	}{
+		"well":              {token: jwt(time.Now().Add(year)), want: "OK    storage   s: a proxy answers"},
+		"nothing listens":   {endpoint: "http://127.0.0.1:1", want: "FAIL  storage   s: nothing listens at 127.0.0.1:1"},
+		"junk":              {token: "aabbcc", refuse: "access denied", want: "the token is not whole: give the three parts"},
+		"expired, not said": {token: jwt(time.Now().Add(-year)), refuse: "access denied", want: "the token has expired: make a new one with `ais auth login`. It is configured as storage[0].token."},
+		"of another":        {token: jwt(time.Now().Add(year)), refuse: "signature is invalid", want: "does not accept the signature of the token"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.endpoint == "" {
+				c.endpoint = storageProxy(t, c.refuse)
+			}
+			yaml := fmt.Sprintf("data: {dir: %q}\nstorage: [{name: s, endpoint: %q, token: %q}]\n", t.TempDir(), c.endpoint, c.token)
+			code := 1
+			if strings.HasPrefix(c.want, "OK") {
+				code = 0
+			}
+			here(t, "", yaml, "doctor").want(t, code, c.want)
 		})
 	}
 }

@@ -4,12 +4,15 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 )
 
@@ -202,7 +205,7 @@ func status(code int, message, host string, token string) *Error {
 		case token == "":
 			return fault(NoToken, host)
 		}
-		return fault(RefusedToken, host)
+		return fault(blemish(token, time.Now()), host)
 	case code == http.StatusForbidden:
 		return fault(Forbidden, host)
 	case code == http.StatusTooManyRequests:
@@ -220,6 +223,25 @@ func status(code int, message, host string, token string) *Error {
 		return e
 	}
 	return fault(NotAIS, host)
+}
+
+// blemish is what a refused token itself shows: it is no JWT, or its time is over. Servers do not always say which.
+func blemish(token string, now time.Time) Kind {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return MalformedToken
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	var claims struct {
+		Expires float64 `json:"exp"`
+	}
+	switch {
+	case err != nil || json.Unmarshal(raw, &claims) != nil:
+		return MalformedToken
+	case claims.Expires > 0 && now.After(time.Unix(int64(claims.Expires), 0)):
+		return ExpiredToken
+	}
+	return RefusedToken
 }
 
 const (
