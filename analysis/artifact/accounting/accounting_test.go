@@ -22,6 +22,8 @@ func read(t testing.TB, text string) *Book {
 
 func TestAFileIsToldByItsFirstLine(t *testing.T) {
 	for text, want := range map[string]Format{
+		"NodeName=n1\n   State=IDLE\n   BootTime=5 SlurmdStartTime=None\n":       ShowNode,
+		"NodeName=n1\nrank 0 began\n":                                            None,
 		"JobID|JobIDRaw|State|ExitCode\n1|1|FAILED|1:0\n":                        Sacct,
 		"\n\njobid|STATE|\n1|FAILED|\n":                                          Sacct,
 		"\xef\xbb\xbfUser|JobID|JobName|State\n":                                 Sacct,

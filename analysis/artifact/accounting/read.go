@@ -39,6 +39,7 @@ const (
 var (
 	showJob  = pattern.New(`^JobId=\d+ +(?:ArrayJobId=|HetJobId=|JobName=)`)
 	showNode = pattern.New(`^NodeName=\S+ +(?:Arch=|CoresPerSocket=)`)
+	fewNode  = pattern.New(`^NodeName=\S+[ \t]*\r?\n[ \t]+State=\S`) // as slurmrestd's answer is written down
 	column   = pattern.New(`^[A-Za-z][A-Za-z0-9_]{1,30}$`)
 	jobID    = pattern.New(`^(\d{1,10}(?:_\d{1,10}|\+\d{1,6}|_\[[\d,%-]+\])?)(?:\.(\d{1,10}|batch|extern|interactive))?$`)
 )
@@ -49,7 +50,7 @@ func Recognise(head []byte) Format {
 	switch {
 	case showJob.Match(first):
 		return ShowJob
-	case showNode.Match(first):
+	case showNode.Match(first), fewNode.Match(bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")):
 		return ShowNode
 	case columns(string(first)) != nil:
 		return Sacct
