@@ -143,6 +143,7 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script Script) (Lo
 	}
 	if !l.Keys && !l.Only {
 		l.net(ctx, j, r, list, len(own.Unknown) > 0 || script.Text == "", seen, &out)
+		l.announced(ctx, j, r, seen, &out)
 		if script.Text == "" && script.Err != nil {
 			out.unseen(script.Err)
 		}

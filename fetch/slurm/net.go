@@ -117,12 +117,18 @@ func (l *Locator) net(ctx context.Context, j *Job, r *Run, list []candidate, unc
 			}
 		}
 	}
+	take := func(files []source.File) {
+		for _, f := range files {
+			seen[f.Name] = true
+		}
+		out.Files = append(out.Files, files...)
+	}
 	switch {
 	case len(numbered) > 0:
-		out.Files = append(out.Files, numbered...)
+		take(numbered)
 		out.Notes = append(out.Notes, fmt.Sprintf("I also took %s: the job's number is in the name.", few(numbered)))
 	case len(timed) > 0 && !slices.ContainsFunc(out.Sets, func(s Set) bool { return !s.Batch && len(s.Files) > 0 }):
-		out.Files = append(out.Files, timed...)
+		take(timed)
 		out.Notes = append(out.Notes, fmt.Sprintf("I also took %s: %s wrote it beside the batch log while the job ran.", few(timed), firstOf(j.User, "the job's user")))
 	}
 }
