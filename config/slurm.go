@@ -146,8 +146,8 @@ func CheckTemplate(t string) string {
 		return fmt.Sprintf("%q has neither %%j nor %%A nor {job} in it and would match the logs of every job", t)
 	case slices.Contains(strings.Split(t, "/"), ".."):
 		return fmt.Sprintf("%q must stay below the roots", t)
-	case strings.ContainsAny(t, "*?["):
-		return fmt.Sprintf("%q is a glob; that belongs to patterns", t)
+	case strings.ContainsAny(t, "?[\x1a") || strings.Contains(strings.TrimSuffix(t, "/**"), "**"):
+		return fmt.Sprintf("%q holds a sign that I do not know: * stands for a part of a name, /** at the end for all below a directory", t)
 	}
 	return ""
 }

@@ -172,9 +172,6 @@ func wrongTemplates(templates []string) string {
 		if len(t) > maxTemplate {
 			return fmt.Sprintf("a name is longer than %d characters", maxTemplate)
 		}
-		if strings.ContainsAny(t, "*?[") {
-			return fmt.Sprintf("%q holds one of the signs *, ? and [. Write what SLURM writes: %%j the job, %%n the node's number, %%N its name, %%t the task, %%x the job's name", t)
-		}
 		if wrong := config.CheckTemplate(t); wrong != "" {
 			return wrong
 		}

@@ -144,7 +144,10 @@ func TestWindowsOfSetupAreCheckedWhileTheyAreOpen(t *testing.T) {
 		"good":        {map[string]string{messages.FieldTemplates: errs, messages.FieldJob: "west:12345"}, ""},
 		"no job":      {map[string]string{messages.FieldTemplates: errs}, ""},
 		"nothing":     {nil, messages.FieldTemplates},
-		"a glob":      {map[string]string{messages.FieldTemplates: "/x/%j/*"}, messages.FieldTemplates},
+		"a glob":      {map[string]string{messages.FieldTemplates: "/x/%j/*.log"}, ""},
+		"all below":   {map[string]string{messages.FieldTemplates: "/x/%j/**"}, ""},
+		"all between": {map[string]string{messages.FieldTemplates: "/x/**/%j.log"}, messages.FieldTemplates},
+		"a set":       {map[string]string{messages.FieldTemplates: "/x/%j/[ab].log"}, messages.FieldTemplates},
 		"not a job":   {map[string]string{messages.FieldTemplates: errs, messages.FieldJob: "train"}, messages.FieldJob},
 		"every job's": {map[string]string{messages.FieldTemplates: "/x/train.log"}, messages.FieldTemplates},
 	} {

@@ -211,6 +211,8 @@ var hole = regexp.MustCompile(`\{(?:root|job|user|account|partition|name|workdir
 // configured are the patterns of templates below roots, and from who says them.
 func (j *Job) configured(templates, roots []string, from string) (list []candidate) {
 	for _, t := range templates {
+		t, tree := strings.CutSuffix(t, "/**")
+		t = strings.ReplaceAll(t, "*", pattern.Any)
 		for _, root := range roots {
 			text := j.Fill(t, root)
 			if text == "" {
@@ -219,8 +221,8 @@ func (j *Job) configured(templates, roots []string, from string) (list []candida
 			if root == "" || !path.IsAbs(root) { // keys of a bucket
 				text = strings.TrimPrefix(text, "/")
 			}
-			list = appendCandidate(list, text, candidate{from: from, context: pattern.Step, srun: None})
-			if p, err := pattern.Parse(text); err == nil && !p.PerNode() {
+			list = appendCandidate(list, text, candidate{from: from, context: pattern.Step, srun: None, tree: tree})
+			if p, err := pattern.Parse(text); err == nil && !p.PerNode() && !tree {
 				list = appendCandidate(list, text, candidate{from: from, context: pattern.Batch, srun: None})
 			}
 		}

@@ -132,3 +132,25 @@ func TestAStubOfTheAccounting(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 }
+
+// A template may leave parts of a name open, or take all logs below a directory; a job's name with such a sign in it is a name.
+func TestTemplatesWithOpenParts(t *testing.T) {
+	l := newLab(t)
+	l.put(t, 90*time.Second, "line\n", "a/run-7-0800.log", "a/run-8-0800.log", "b/7/x/rank0.out", "b/7/model.bin", "b/8/rank0.out", "c/t*n/7.log", "c/train/7.log")
+	j := l.job(t, "7", "FAILED")
+	j.Name = "t*n"
+	for template, want := range map[string]string{
+		"{root}/a/run-%j-*.log": "a/run-7-0800.log", "{root}/*/run-%j-*.log": "a/run-7-0800.log", "{root}/b/%j/**": "b/7/x/rank0.out", "{root}/c/{name}/%j.log": "c/t*n/7.log",
+	} {
+		files, err := mounted.New(l.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _ := j.Subject()
+		no := func(name string) bool { return strings.HasSuffix(name, ".bin") }
+		got, err := (&Locator{Source: files, Roots: []string{l.dir}, Team: []string{template}, Only: true, NoLog: no}).Locate(context.Background(), j, r, Script{})
+		if err != nil || l.names(got) != want {
+			t.Errorf("%s: %q, want %q; %v", template, l.names(got), want, err)
+		}
+	}
+}
