@@ -273,3 +273,18 @@ func FuzzJSON(f *testing.F) {
 		firstError(tr)
 	})
 }
+
+// A step's submit line holds line ends where a script is given in quotes: the rows are whole all the same.
+func TestARowMayHoldLineEnds(t *testing.T) {
+	cols := []string{"JobID", "JobIDRaw", "State", "SubmitLine", "JobName"}
+	text := "7|7|FAILED|sbatch job.sh|train\n7.0|7.0|FAILED|srun bash -c \n\necho a\n|bash\n7.1|7.1|COMPLETED|srun b|two\nlines\n"
+	records, err := parseSacct([]byte(text), cols, "|", nil)
+	if err != nil || len(records) != 1 || len(records[0].Steps) != 2 || records[0].Steps[0].Job != "bash" || records[0].Steps[1].State != "COMPLETED" {
+		t.Errorf("%+v %v", records, err)
+	}
+	for _, bad := range []string{"7|7|FAILED\n8|8|FAILED|sbatch|x\n", "7|7|FAILED\n", "7\n"} {
+		if records, err := parseSacct([]byte(bad), cols, "|", nil); err == nil {
+			t.Errorf("%q: %+v", bad, records)
+		}
+	}
+}

@@ -55,15 +55,12 @@ var errShape = errors.New("the answer has another form than was asked for")
 func parseSacct(out []byte, cols []string, sep string, zone *time.Location) ([]Record, error) {
 	var records []Record
 	at := map[string]int{} // raw id → its newest record
-	for line := range bytes.Lines(out) {
-		text := strings.ToValidUTF8(strings.TrimRight(string(line), "\r\n"), "?")
-		if text == "" {
-			continue
-		}
+	lines, err := rows(out, len(cols)-1, sep)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range lines {
 		cells := strings.SplitN(text, sep, len(cols))
-		if len(cells) != len(cols) {
-			return nil, fmt.Errorf("%w: sacct printed %d columns where %d were asked for: %q", errShape, len(cells), len(cols), clip(text))
-		}
 		row := map[string]string{}
 		for i, c := range cols {
 			row[c] = strings.TrimSpace(cells[i])
@@ -82,6 +79,36 @@ func parseSacct(out []byte, cols []string, sep string, zone *time.Location) ([]R
 		}
 	}
 	return records, nil
+}
+
+// rows are the lines of a table, each with so many separators: a submit line may hold line ends (srun bash -c '…').
+func rows(out []byte, separators int, sep string) (list []string, err error) {
+	cur := ""
+	for line := range bytes.Lines(out) {
+		text := strings.ToValidUTF8(strings.TrimRight(string(line), "\r\n"), "?")
+		switch {
+		case cur != "":
+			text = cur + " " + text
+		case text == "" || len(list) > 0 && !strings.Contains(text, sep): // a line end in the last column
+			continue
+		}
+		switch n := strings.Count(text, sep); {
+		case n < separators:
+			cur = text
+			continue
+		case n > separators && cur != "":
+			return nil, shape(cur, separators, sep)
+		}
+		list, cur = append(list, text), ""
+	}
+	if cur != "" {
+		return nil, shape(cur, separators, sep)
+	}
+	return list, nil
+}
+
+func shape(row string, separators int, sep string) error {
+	return fmt.Errorf("%w: sacct printed %d columns where %d were asked for: %q", errShape, strings.Count(row, sep)+1, separators+1, clip(row))
 }
 
 func record(row map[string]string, raw string, zone *time.Location) Record {

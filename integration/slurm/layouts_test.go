@@ -90,12 +90,15 @@ func layouts() []layout {
 		{name: "denied", script: "mkdir deep; srun -o deep/%n.log " + run + "\nsrun -N1 -n1 -o /root/x-%j.log " + run, want: numbered("deep/#.log", 4), gap: "may not read"},
 		{name: "append", script: "#SBATCH --open-mode=append\nsrun -o ap-%j-%n.log " + run, want: numbered("ap-%J-#.log", 4)},
 		{name: "wrapped", script: "time env A=1 timeout 60 srun -o w-%t.log " + run, want: numbered("w-#.log", 8)},
+		{name: "lines-in-quotes", script: "srun -o lq-%t.log bash -c '\n./work.sh\n\n'", want: numbered("lq-#.log", 8)},
+		{name: "said", script: "srun bash -c 'd=$PWD/runs/$SLURM_JOB_ID; mkdir -p $d; echo \"[hydra] Working directory : $d\"; ./work.sh > $d/rank$SLURM_PROCID.log' | cat", want: numbered("runs/%J/rank#.log", 8)},
+		{name: "moved", script: "srun " + run + " > m.log\nmkdir -p kept; mv m.log kept/", want: []string{"kept/m.log"}},
 		{name: "container-path", script: "srun -o o%t.log bash -c './work.sh' sh --log_dir=$PWD/app; mkdir -p app; echo x > app/a.log", want: numbered("o#.log", 8)},
 	}
 }
 
 // sample are those that each run of the test tries; FAULTLINE_LAYOUTS=all tries all of them, or names one.
-var sample = []string{"plain", "per-node", "args-variable", "cd", "redirect-task", "launched", "function", "command-line", "second-step-not-reached", "removed", "batch-removed", "options-file"}
+var sample = []string{"plain", "per-node", "args-variable", "cd", "redirect-task", "launched", "function", "command-line", "second-step-not-reached", "removed", "batch-removed", "options-file", "lines-in-quotes", "said"}
 
 // Every log of a job is found from nothing but its number, or the first screen says which is not, and why.
 func TestLayouts(t *testing.T) {
