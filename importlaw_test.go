@@ -35,6 +35,7 @@ type rule struct {
 var law = []rule{
 	{"pattern", nil, "expressions know nothing of what they look for"},
 	{"incident", nil, "the words of a report depend on nobody"},
+	{"knowledge/site", []string{"knowledge", "config/strict"}, "what a site knows is read as configuration is, and becomes entries"},
 	{"knowledge", []string{"incident", "knowledge", "pattern"}, "data with look-up knows nobody above it"},
 	{"simulate/slack", []string{"simulate", "messages/blockkit"}, "the Slack look-alike shares Slack's limits with the bot, and nothing else"},
 	{"simulate", []string{"simulate"}, "the truth to test against must not come from the readers that it tests"},

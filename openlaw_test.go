@@ -32,7 +32,7 @@ var openers = map[string][]string{
 var opens = map[string]string{
 	"fetch/gate/": "the gate",
 
-	"config/load.go":                  "the configuration, named by whoever starts the program",
+	"config/strict/strict.go":         "the configuration and what it names, named by whoever starts the program",
 	"fetch/ais/access.go":             "certificates that the configuration names",
 	"fetch/slurm/rest.go":             "tokens and certificates that the configuration names",
 	"fetch/source/mounted/mounted.go": "asks where links lead; it lists and opens by the gate",

@@ -260,8 +260,8 @@ func firstLook(r *incident.Report, skim int64) {
 // attempts bounds how often the engine re-derives its conclusions after the verifier rejected a quotation.
 const attempts = 3
 
-// judge resolves and diagnoses.
-func judge(ctx context.Context, in Input, obs *worker.Observations, handed resolve.Handed, files verify.Files, earlier diagnose.Earlier) (*incident.Report, error) {
+// opinion resolves and diagnoses by one catalogue.
+func opinion(ctx context.Context, in Input, obs *worker.Observations, handed resolve.Handed, files verify.Files, earlier diagnose.Earlier) (*incident.Report, error) {
 	facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Accounting: in.book, Daemons: in.daemons, Handed: handed, Spoken: in.spoken, Sources: in.Sources, Nodes: in.Nodes, NodesFrom: in.NodesFrom, Covered: in.Covered, WorldSize: in.WorldSize, JobID: in.JobID, JobName: in.JobName})
 	if err != nil {
 		return nil, err
@@ -310,12 +310,12 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 			}
 			diagnose.Revise(r, without, in.beside)
 		}
-		r.Engine = incident.Engine{Version: in.Version, RulesVersion: RulesVersion}
+		r.Engine = incident.Engine{Version: in.Version, RulesVersion: RulesVersion, Site: in.Known.Site().Files}
 		for _, f := range failed {
 			r.Warnings = append(r.Warnings, "not read completely: "+f)
 		}
 		r.Warnings = append(r.Warnings, in.notes...)
-		r.Coverage.Gaps = in.Gaps
+		r.Coverage.Gaps = slices.Concat(in.Gaps, r.Coverage.Gaps)
 		if in.Skim > 0 {
 			firstLook(r, in.Skim)
 		}

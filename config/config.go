@@ -6,14 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"faultline/config/strict"
 )
 
 // Config is the whole file.
 type Config struct {
-	Clusters   []Cluster         `yaml:"clusters"`
+	Clusters []Cluster `yaml:"clusters"`
+	// Knowledge are files of the site's own knowledge (docs/site-knowledge.md).
+	Knowledge  []string          `yaml:"knowledge"`
 	Output     Output            `yaml:"output"`
 	Limits     Limits            `yaml:"limits"`
 	Logging    Logging           `yaml:"logging"`
@@ -199,7 +204,12 @@ func (c *Config) Validate() error {
 	}
 	choice := func(path, value string, choices []string) {
 		if !slices.Contains(choices, value) {
-			bad(path, "%q is none of %s%s", value, strings.Join(choices, ", "), didYouMean(value, choices))
+			bad(path, "%q is none of %s%s", value, strings.Join(choices, ", "), strict.DidYouMean(value, choices))
+		}
+	}
+	for i, file := range c.Knowledge {
+		if !filepath.IsAbs(file) {
+			bad(fmt.Sprintf("knowledge[%d]", i), "%q is not an absolute path", file)
 		}
 	}
 	c.validateClusters(bad)

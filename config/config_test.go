@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"faultline/config/strict"
 )
 
 func noEnv(string) (string, bool) { return "", false }
@@ -144,9 +146,9 @@ func TestTheExampleIsValidAndHasEveryKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	where := lines(raw)
+	where := strict.Lines(raw)
 	text := strings.Split(string(raw), "\n")
-	for _, path := range paths(reflect.TypeFor[Config](), "") {
+	for _, path := range strict.Paths(reflect.TypeFor[Config](), "") {
 		line := where(path)
 		if line == 0 {
 			t.Errorf("%s is not in %s", path, file)

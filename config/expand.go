@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"faultline/config/strict"
 )
 
 // expand replaces, in every string of the value, ${NAME} and ${NAME:-default} by the environment, and then a whole value
@@ -76,7 +78,7 @@ func expandString(s string, lookup func(string) (string, bool)) (string, error) 
 	if !ok {
 		return out.String(), nil
 	}
-	raw, err := readSmall(file)
+	raw, err := strict.Read(file)
 	if err != nil {
 		return "", fmt.Errorf("reading the value from a file: %w", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"reflect"
 
 	"github.com/goccy/go-yaml"
+
+	"faultline/config/strict"
 )
 
 // Exposed returns a sentence where a configuration file holds secrets and others on the machine may read it; "" else. Values that are
@@ -16,7 +18,7 @@ func Exposed(file string) string {
 	if err != nil || st.Mode().Perm()&0o044 == 0 {
 		return ""
 	}
-	raw, err := readSmall(file)
+	raw, err := strict.Read(file)
 	if err != nil {
 		return ""
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"faultline/config/strict"
 )
 
 // Slurm says how a cluster is asked about its jobs. With neither commands nor a URL nobody is asked: logs are found by the job's
@@ -84,7 +86,7 @@ type complain = func(path, format string, args ...any)
 func (c Cluster) validateSlurm(at string, bad complain) {
 	s := c.Slurm
 	if !slices.Contains([]string{"", Local, OverSSH}, s.Commands) {
-		bad(at+".slurm.commands", "%q is neither local nor ssh%s", s.Commands, didYouMean(s.Commands, []string{Local, OverSSH}))
+		bad(at+".slurm.commands", "%q is neither local nor ssh%s", s.Commands, strict.DidYouMean(s.Commands, []string{Local, OverSSH}))
 	}
 	if s.Settle < 0 {
 		bad(at+".slurm.settle", "%s is negative", s.Settle)
@@ -155,7 +157,7 @@ func CheckTemplate(t string) string {
 func (c Cluster) validateLogs(at string, bad complain) {
 	l := c.Logs
 	if l.Source != "" && !slices.Contains(LogSources, l.Source) {
-		bad(at+".logs.source", "%q is none of %s%s", l.Source, strings.Join(LogSources, ", "), didYouMean(l.Source, LogSources))
+		bad(at+".logs.source", "%q is none of %s%s", l.Source, strings.Join(LogSources, ", "), strict.DidYouMean(l.Source, LogSources))
 	}
 	for j, root := range l.Roots {
 		key := fmt.Sprintf("%s.logs.roots[%d]", at, j)

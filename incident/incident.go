@@ -85,6 +85,7 @@ type Report struct {
 	Verification    Verification     `json:"verification"`
 	Sources         []Source         `json:"sources"` // the files that the report cites
 	Warnings        []string         `json:"warnings"`
+	Site            []SiteNote       `json:"site,omitempty"` // what the site's own knowledge had to do with it; absent where that was nothing
 	// Trail tells how the engine changed its mind about single lines, for those who develop it. It is no part of the contract.
 	Trail []string `json:"-"`
 }
@@ -93,7 +94,26 @@ type Report struct {
 type Engine struct {
 	Version      string `json:"version"`
 	RulesVersion string `json:"rules_version"`
+	Site         string `json:"site,omitempty"` // the files of the site's own knowledge, with a hash
 }
+
+// SiteNote is an entry of the site's own knowledge that lines of these files match.
+type SiteNote struct {
+	ID        string     `json:"id"`
+	At        string     `json:"at"`   // file:line that states it
+	Part      string     `json:"part"` // decides, outranked, noted, suppressed
+	N         int        `json:"n"`    // lines seen; of a storm that is a sample
+	Statement string     `json:"statement"`
+	Evidence  []Evidence `json:"evidence"`
+}
+
+// The part that an entry of a site takes in a report.
+const (
+	SiteDecides    = "decides"    // the verdict rests on it
+	SiteOutranked  = "outranked"  // it would decide, and what Faultline proves stands
+	SiteNoted      = "noted"      // its lines are there, and something else decides
+	SiteSuppressed = "suppressed" // its lines count as noise
+)
 
 // Job holds the facts of the job; null is unknown.
 type Job struct {

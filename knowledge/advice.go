@@ -96,10 +96,18 @@ func (a Advice) captures() bool {
 	return slices.ContainsFunc(placeholder.FindAllString(a.Text+a.Command, -1), func(m string) bool { return !slices.Contains(Placeholders, m[1:len(m)-1]) })
 }
 
+// Unfilled are the names in braces that an advice holds.
+func (a Advice) Unfilled() (names []string) {
+	for _, m := range placeholder.FindAllStringSubmatch(a.Text+a.Command, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
 // WithCaptures adds to values what a line captures. Rank, node and job stay those that are proven: a line may mean another numbering.
 func WithCaptures(values, captures map[string]string) map[string]string {
 	for name, v := range captures {
-		if _, known := unnamed[name]; known && (name == "pid" || !slices.Contains(Placeholders, name)) {
+		if name == "pid" || !slices.Contains(Placeholders, name) {
 			values[name] = v
 		}
 	}

@@ -7,6 +7,7 @@ type Catalogue struct {
 	entries *compiled
 	deaf    []string // readers whose wordings, which are written in code, are left out
 	without []ID
+	site    *site // what a site added; nil where none did
 }
 
 // Whole returns everything that this package knows.
@@ -32,12 +33,12 @@ func (k *Catalogue) Without(ids ...ID) *Catalogue {
 			all, patterns = append(all, s), append(patterns, was.pattern[i])
 		}
 	}
-	return &Catalogue{entries: compile(all, patterns), deaf: k.unread(), without: slices.Concat(k.forgotten(), ids)}
+	return &Catalogue{entries: compile(all, patterns), deaf: k.unread(), without: slices.Concat(k.forgotten(), ids), site: k.added()}
 }
 
 // WithoutReaders returns the catalogue without the wordings of some readers that are written in code, by the readers' names.
 func (k *Catalogue) WithoutReaders(names ...string) *Catalogue {
-	return &Catalogue{entries: k.compiled(), deaf: slices.Concat(k.unread(), names), without: k.forgotten()}
+	return &Catalogue{entries: k.compiled(), deaf: slices.Concat(k.unread(), names), without: k.forgotten(), site: k.added()}
 }
 
 func (k *Catalogue) unread() []string {
@@ -91,7 +92,11 @@ func (k *Catalogue) Entry(id ID) *Signature {
 // codes; what lies beyond 64 KiB is not looked at, nor where a signature's first literal stands for more than the
 // maxTries-th time.
 func (k *Catalogue) Match(dst []ID, text []byte) []ID {
+	from := len(dst)
 	dst, _ = k.compiled().match(dst, bound(text))
+	if s := k.added(); s != nil && s.mutes {
+		dst = k.muted(dst, from)
+	}
 	return dst
 }
 

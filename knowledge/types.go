@@ -145,6 +145,16 @@ type Signature struct {
 	Source  string // project, file, version the wording comes from
 	// Example is a real line; tests hold Literals and Pattern to it.
 	Example string
+	// Site is the place in a site's own file that states the entry; "" where this package does.
+	Site string
+	// Mutes: such lines say nothing at the site. Of what else is known of them it leaves direct causes, but for those named.
+	Mutes *Mute
+}
+
+// Mute is what a site's entry silences.
+type Mute struct {
+	// Causes are entries that prove something by themselves and are silenced all the same.
+	Causes []ID
 }
 
 // Term is one entry of the glossary.

@@ -37,6 +37,7 @@ func (b *builder) action() {
 		if b.open() {
 			a.Resubmit, a.Owner = unknown, unknown
 		}
+		a.Owner = cmp.Or(string(b.acts().Owner), a.Owner)
 	} else if len(v.Candidates) > 1 {
 		a.Owner = b.shared(func(m knowledge.Mechanism) string { return string(m.Owner) })
 		// That each of them may be got over without a change does not say which nodes to leave out; that each needs one says enough.
@@ -236,10 +237,11 @@ func (b *builder) advice() {
 		seen[knowledge.Resubmit().Text] = true
 	}
 	b.before(func(a knowledge.Advice) { add("now", []knowledge.Advice{a}) })
-	own := b.entry()
+	own, act := b.entry(), b.acts()
 	if w := b.d.winners; len(w) > 0 {
+		addAs(bySite(b.fillOwn, act.Site), "now", act.Do)
 		add("now", w[0].Now)
-		addAs(b.fillOwn, "now", own.Do)
+		addAs(bySite(b.fillOwn, own.Site), "now", own.Do)
 		for _, text := range w[0].Moot {
 			seen[text] = true
 		}
@@ -257,7 +259,7 @@ func (b *builder) advice() {
 		if len(ms) > 1 {
 			own.Owner = "" // it is not decided that the line is why
 		}
-		if cmp.Or(own.Owner, m.Owner) == m.Owner { // what another owner is to do helps this one little
+		if cmp.Or(act.Owner, own.Owner, m.Owner) == m.Owner { // what another owner is to do helps this one little
 			add("now", m.Now)
 		}
 	}

@@ -70,6 +70,7 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 	b.reads()
 	b.artifacts()
 	b.standouts()
+	b.site()
 	r.Warnings = append(r.Warnings, f.Warnings...)
 	r.Revisions = b.overturned(first)
 	if r.Warnings == nil {

@@ -24,7 +24,7 @@ func signHandlers(known *knowledge.Catalogue) []handler {
 }
 
 // readSigns emits what a line says by itself. Final lines of tracebacks carry their signs in the Exception; noise is
-// understood, not kept.
+// understood, not kept; but for what a site takes for noise, which is counted.
 func readSigns(r *reader, rec *record) bool {
 	if rec.Taken || r.bareFinal(rec) {
 		return false
@@ -35,11 +35,11 @@ func readSigns(r *reader, rec *record) bool {
 	ids := r.signs(rec)
 	for _, id := range ids {
 		s := r.table.known.Entry(id)
-		if s.Role == knowledge.NoiseRole || merelyInforms(rec, s) || r.came(s, rec.Text) || id == knowledge.IDSignalShellTerminated && beside.Match(rec.Msg) {
+		if s.Role == knowledge.NoiseRole && s.Mutes == nil || merelyInforms(rec, s) || r.came(s, rec.Text) || id == knowledge.IDSignalShellTerminated && beside.Match(rec.Msg) {
 			continue
 		}
 		g := Sign{At: rec.At, ID: id}
-		if s.Keeps() {
+		if s.Keeps() || s.Mutes != nil {
 			g.Text = clip(rec.Text)
 		}
 		emit(r, &r.obs.Signs, g)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"faultline/chat"
+	"faultline/knowledge"
 	"faultline/messages"
 	"faultline/messages/blockkit"
 	"faultline/workflow"
@@ -30,6 +31,8 @@ type Desk struct {
 	Policy func() *Policy
 	// Storage takes the access to storage that somebody gave; nil: fetching storage logs is not built in.
 	Storage Storage
+	// Known is what is known of the wordings of lines; nil: what package knowledge holds.
+	Known func() *knowledge.Catalogue
 	// OfStorage says that files are, or hold, logs of storage daemons and none of a job; nil: nobody can tell.
 	OfStorage func(ctx context.Context, paths []string) bool
 	// Owners tells who owns a file, in names of the cluster; nil: nobody can tell, and channels that restrict whose jobs

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"faultline/knowledge"
 	"faultline/knowledge/explain"
 	"faultline/messages"
 	"faultline/messages/redact"
@@ -18,7 +19,7 @@ func (a *act) explain(ctx context.Context, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return a.say(ctx, explainWhat, a.Command)
 	}
-	found := explain.Text(text)
+	found := explain.TextBy(a.known(), text)
 	if len(found.Entries) == 0 {
 		paragraphs := []string{say(explainNothing)}
 		if s := messages.Sounds(found); s != "" {
@@ -46,6 +47,14 @@ func (a *act) explain(ctx context.Context, text string) error {
 		paragraphs = append(paragraphs, brief(e))
 	}
 	return a.answer(ctx, append(paragraphs, say(explainFoot, a.Command)))
+}
+
+// known is what is known of wordings here.
+func (d *Desk) known() *knowledge.Catalogue {
+	if d.Known == nil {
+		return knowledge.Whole()
+	}
+	return d.Known()
 }
 
 func brief(e explain.Entry) string { return fill("%s  %s", code(e.ID), e.Meaning) }

@@ -63,7 +63,11 @@ Exit code: 0; 1 when something went wrong that is not yours to mend; 2 wrong usa
 			}
 			defer logs.Close()
 			logs.shared.Gate = gate.Typed()
-			talk := conversation(e, cfg, logs)
+			known, err := knownTo(cfg)
+			if err != nil {
+				return exitUsage, err
+			}
+			talk := conversation(e, cfg, logs, known)
 			store := asksForStorage(talk, e, cfg, dir)
 			defer store.Close()
 			if cfg.Output.Dir != "" {
@@ -82,9 +86,9 @@ Exit code: 0; 1 when something went wrong that is not yours to mend; 2 wrong usa
 const textWidth = 100
 
 // conversation wires a console to the engine, with everything kept in memory.
-func conversation(e env, cfg config.Config, logs workflow.Fetcher) *console.Console {
+func conversation(e env, cfg config.Config, logs workflow.Fetcher, known *siteKnowledge) *console.Console {
 	bar := newProgress(e.err, "reading")
-	engine := engine(gate.Typed())
+	engine := engine(gate.Typed(), known)
 	diagnose := engine.Diagnose
 	engine.Diagnose = func(ctx context.Context, in analysis.Input) (*incident.Report, error) {
 		defer bar.clear()

@@ -94,7 +94,7 @@ func (d *demo) run(ctx context.Context, e env, args []string) (int, error) {
 	cfg.Output.Color = d.color
 	// Where this bot looks by itself; the logs are elsewhere.
 	cfg.Clusters = []config.Cluster{{Logs: config.Logs{Roots: []string{filepath.Join(dir, "cluster")}, Patterns: []string{"{job}"}}}}
-	talk := conversation(e, cfg, shared(cfg.Clusters, dir))
+	talk := conversation(e, cfg, shared(cfg.Clusters, dir), new(siteKnowledge))
 	if d.interactive {
 		err = talk.Run(ctx, e.in)
 	} else {

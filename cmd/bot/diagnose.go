@@ -53,6 +53,7 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 		var d diagnosis
 		d.common.declare(fs)
 		d.common.declareLook(fs)
+		d.common.declareKnowledge(fs)
 		fs.StringVar(&d.job, "job", "", "diagnose the job with this `ID` where the files hold several\ne.g. --job 4242")
 		fs.StringVar(&d.nodes, "nodes", "", "the nodes that the job ran on, as SLURM writes them (`HOSTLIST`); the report then names the missing ones\ne.g. --nodes 'node[01-16]'")
 		fs.IntVar(&d.worldSize, "world-size", 0, "the number of ranks that the job had, `N`; the report then names the missing ones\ne.g. --world-size 128")
@@ -358,6 +359,13 @@ func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, er
 	}
 	if formats := append(slices.Clone(config.Formats), formatHistory, formatBrief); !slices.Contains(formats, d.format) {
 		return in, usage("--format %s: choose one of %s", d.format, strings.Join(formats, ", "))
+	}
+	known, err := knownTo(cfg)
+	if err != nil {
+		return in, err
+	}
+	if in.Known = known.catalogue(); d.baseline == "" {
+		in.Bandwidth = in.Known.Site().Bandwidth
 	}
 	in.Unhashed = d.format != "json" // the others do not show them
 	return in, nil

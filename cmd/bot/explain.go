@@ -45,6 +45,8 @@ Exit code: 0 something is known; 3 nothing is (the nearest entries are shown); 2
 		fs.StringVar(&x.format, "format", "terminal", "terminal, markdown or json (`FORMAT`)\ne.g. --format json")
 		fs.StringVar(&x.color, "color", "auto", "colour: auto (on a terminal only), always or never\ne.g. --color never")
 		fs.BoolVar(&x.all, "all", false, "show every entry in full, not only the best one\ne.g. --all")
+		fs.StringVar(&x.configFile, "config", "", "also use the site's own knowledge that the configuration in `FILE` names\ne.g. --config /etc/faultline.yaml")
+		x.declareKnowledge(fs)
 		fs.BoolVar(&x.list, "list", false, "list everything that is known\ne.g. --list")
 		return x.run
 	},
@@ -52,13 +54,26 @@ Exit code: 0 something is known; 3 nothing is (the nearest entries are shown); 2
 
 // explanation is one run of the command.
 type explanation struct {
-	file, format, color string
-	all, list           bool
+	common
+	file, format string
+	all, list    bool
+	known        siteKnowledge
 }
 
 var explainFormats = []string{"terminal", "markdown", "json"}
 
 func (x *explanation) run(_ context.Context, e env, args []string) (int, error) {
+	files := x.knowledge
+	if x.configFile != "" {
+		cfg, err := config.Load(x.configFile)
+		if err != nil {
+			return exitUsage, usage("%v", err)
+		}
+		files = slices.Concat(cfg.Knowledge, files)
+	}
+	if err := x.known.load(files); err != nil {
+		return exitUsage, usage("%v", err)
+	}
 	if !slices.Contains(explainFormats, x.format) {
 		return exitUsage, usage("--format %s: choose one of %s", x.format, strings.Join(explainFormats, ", "))
 	}
@@ -82,7 +97,7 @@ func (x *explanation) run(_ context.Context, e env, args []string) (int, error) 
 	if strings.TrimSpace(text) == "" {
 		return exitUsage, usage("paste what to explain: bot explain \"CUDA error: …\", or pipe it in; bot explain --list shows what is known")
 	}
-	a := explain.Text(text)
+	a := explain.TextBy(x.known.catalogue(), text)
 	a.Cut = a.Cut || cut // the redactor may have shortened it again
 	if err := x.show(e.out, a, style); err != nil {
 		return exitUnreadable, err
@@ -106,11 +121,11 @@ func (x *explanation) show(w io.Writer, a explain.Answer, style messages.Style) 
 func (x *explanation) showList(w io.Writer, style messages.Style) error {
 	switch x.format {
 	case "json":
-		return messages.ExplainListJSON(w, explain.List())
+		return messages.ExplainListJSON(w, explain.ListBy(x.known.catalogue()))
 	case "markdown":
-		return messages.ExplainListMarkdown(w, explain.List())
+		return messages.ExplainListMarkdown(w, explain.ListBy(x.known.catalogue()))
 	}
-	return messages.ExplainListTerminal(w, explain.List(), style)
+	return messages.ExplainListTerminal(w, explain.ListBy(x.known.catalogue()), style)
 }
 
 // text is what to explain: the arguments, a file, or standard input.

@@ -17,12 +17,20 @@ type common struct {
 	logLevel, logFormat string
 	color               string
 	workers             int
+	knowledge           []string
 }
 
 func (c *common) declare(fs *flag.FlagSet) {
 	fs.StringVar(&c.configFile, "config", "", "read the configuration from `FILE`; flags override it\ne.g. --config /etc/faultline.yaml")
 	fs.StringVar(&c.logLevel, "log-level", "", "log to standard error from this `LEVEL` on: debug, info, warn or error\ne.g. --log-level debug")
 	fs.StringVar(&c.logFormat, "log-format", "", "`FORMAT` of that log: text or json\ne.g. --log-format json")
+}
+
+func (c *common) declareKnowledge(fs *flag.FlagSet) {
+	fs.Func("knowledge", "also use what the site knows by itself, in `FILE`; may be repeated (docs/site-knowledge.md)\ne.g. --knowledge site.yaml", func(f string) error {
+		c.knowledge = append(c.knowledge, f)
+		return nil
+	})
 }
 
 func (c *common) declareLook(fs *flag.FlagSet) {
@@ -62,6 +70,7 @@ func (c *common) load(stderr io.Writer) (config.Config, *slog.Logger, error) {
 	if err := cfg.Validate(); err != nil {
 		return cfg, nil, usage("%v", err)
 	}
+	cfg.Knowledge = append(cfg.Knowledge, c.knowledge...)
 	return cfg, logger(stderr, cfg.Logging.SlogLevel(), cfg.Logging.Format), nil
 }
 

@@ -55,7 +55,7 @@ func TestWhatTakesTheNameOfALogLaterIsNotRead(t *testing.T) {
 	if len(got.Sources) != 1 || strings.Join(got.Users, " ") != strings.Join(fetch.Owners(t.Context(), door, log), " ") || len(got.Users) != 1 {
 		t.Fatalf("%+v", got)
 	}
-	e := engine(door)
+	e := engine(door, new(siteKnowledge))
 	report, err := e.Diagnose(t.Context(), analysis.Input{Sources: got.Sources})
 	must(err)
 

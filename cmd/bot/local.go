@@ -74,10 +74,11 @@ func hints(clusters []config.Cluster) func(string) workflow.CopyHint {
 }
 
 // engine is analysis and verification as the workflow wants them, which read through a gate.
-func engine(from *gate.Gate) workflow.Engine {
+func engine(from *gate.Gate, known *siteKnowledge) workflow.Engine {
 	return workflow.Engine{
 		Diagnose: func(ctx context.Context, in analysis.Input) (*incident.Report, error) {
 			in.Opener = from.Open
+			known.give(&in)
 			return analysis.Diagnose(ctx, in)
 		},
 		Look: func(ctx context.Context, s incident.Source) (string, bool, error) {

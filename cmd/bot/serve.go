@@ -20,7 +20,7 @@ var serveCommand = command{
 Answers /diagnose in Slack until it is stopped. It needs two tokens, by the configuration or the environment
 (SLACK_APP_TOKEN for Socket Mode, SLACK_BOT_TOKEN); slack-manifest.yaml makes the app, docs/operations.md is the way from
 there to the first answer. Everything it does is stored first: stopped at any moment, also with kill -9, it goes on where it was.
-SIGHUP reads channels, access, identities, watches and storage names again.
+SIGHUP reads channels, access, identities, watches, storage names and site knowledge again.
 
 Examples:
   SLACK_APP_TOKEN=xapp-… SLACK_BOT_TOKEN=xoxb-… bot serve --config /etc/faultline.yaml

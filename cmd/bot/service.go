@@ -62,6 +62,7 @@ type service struct {
 	vault    *chat.MemoryVault
 	health   *health.Monitor
 	policy   atomic.Pointer[desk.Policy]
+	known    siteKnowledge
 	cfg      config.Config
 }
 
@@ -99,10 +100,13 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	s.health = health.New(log, s.again, hostChecks(s.stores, s.logs)...)
 	s.storage = ais.NewSource(cfg.Storage, cfg.StorageAccess, scratch)
 	s.policy.Store(policyOf(cfg))
+	if err := s.known.load(cfg.Knowledge); err != nil {
+		return nil, err
+	}
 	composer := &desk.Composer{Blobs: s.stores.Blobs}
 	storageLogs := fetch.LocalOptions{Gate: s.stores.gate, Unpack: unpack(cfg.Limits)}
 	flow := &workflow.Flow{
-		Fetch: s.logs, Engine: engine(s.stores.gate), Compose: composer, Store: s.store, Now: time.Now, Hint: hints(cfg.Clusters), Workers: cfg.Limits.Workers, Version: version,
+		Fetch: s.logs, Engine: engine(s.stores.gate, &s.known), Compose: composer, Store: s.store, Now: time.Now, Hint: hints(cfg.Clusters), Workers: cfg.Limits.Workers, Version: version,
 		Permit: func(inv workflow.Investigation, found workflow.Found) bool { return s.policy.Load().Permit(inv, found) },
 		Team:   s.team, Deferred: true, FirstLook: true, AskStorage: true, Storage: s.storage, Daemons: daemonLogs(scratch, storageLogs),
 		RemindAfter: cfg.Questions.RemindAfter.Std(), ExpireAfter: cfg.Questions.ExpireAfter.Std(), Quiet: quiet(cfg.Clusters),
@@ -110,6 +114,7 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	}
 	s.desk = &desk.Desk{
 		Store: s.store, Flow: flow, Composer: composer, Surface: s.client, Vault: s.vault, Policy: s.policy.Load, Storage: &accesses{s.storage},
+		Known:     s.known.catalogue,
 		OfStorage: ofStorage(scratch, storageLogs),
 		Owners: func(ctx context.Context, path string) ([]string, error) {
 			return fetch.Owners(ctx, s.stores.gate, path), nil
@@ -386,7 +391,10 @@ func (s *service) refused(ctx context.Context, p workflow.Post, reason string) {
 func (s *service) reload(cfg config.Config) {
 	s.policy.Store(policyOf(cfg))
 	s.storage.Configure(cfg.Storage, cfg.StorageAccess)
-	s.log.Warn("channels, access, identities, watches and storage names were read again; all other keys need a restart")
+	if err := s.known.load(cfg.Knowledge); err != nil {
+		s.log.Error("the site knowledge was not read again: the old one holds", "error", err)
+	}
+	s.log.Warn("channels, access, identities, watches, storage names and site knowledge were read again; all other keys need a restart")
 }
 
 // waking is the store, with a nudge for whoever has something to do because of a change.

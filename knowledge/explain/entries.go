@@ -30,6 +30,9 @@ func ofMechanism(m knowledge.Mechanism) Entry {
 func ofLine(s knowledge.Signature, fields map[string]string) Entry {
 	e := Entry{Kind: Line, ID: string(s.ID), Title: strings.TrimSpace(s.Literals[0]), Meaning: s.Meaning, Role: s.Role, Direct: s.Direct, Mechanism: s.Mechanism, Source: s.Source,
 		Example: s.Example, Fields: fields, Owner: s.Owner}
+	if s.Site != "" {
+		e.Source = s.Where()
+	}
 	if len(s.Do) > 0 {
 		a := s.Do[0].Fill(knowledge.WithCaptures(map[string]string{}, fields))
 		e.Check = a.Text + "\n" + a.Command

@@ -133,6 +133,20 @@ type finder struct {
 	at    map[string]int // by kind and id: place in found
 }
 
+// atSite is an entry with who acts, and what to look at first, by the site's own word.
+func (f *finder) atSite(e Entry) Entry {
+	a, ok := f.known.Acts(knowledge.ID(e.ID), e.Mechanism)
+	if !ok {
+		return e
+	}
+	e.Owner = cmp.Or(a.Owner, e.Owner)
+	for _, do := range a.Do[:min(len(a.Do), 1)] {
+		filled := do.Fill(knowledge.WithCaptures(map[string]string{}, e.Fields))
+		e.Check = filled.Text + " (" + knowledge.SiteWord + ": " + a.Site + ")\n" + filled.Command
+	}
+	return e
+}
+
 type hit struct {
 	Entry
 	rank  int // how the entry was reached: exact first
@@ -160,6 +174,7 @@ func (f *finder) add(e Entry, rank, line int, text string) {
 	if f.at == nil {
 		f.at = map[string]int{}
 	}
+	e = f.atSite(e)
 	e.At, e.Count, e.Text = line, 1, clip(text)
 	f.at[key] = len(f.found)
 	f.found = append(f.found, hit{e, rank, len(f.found)})
@@ -228,6 +243,15 @@ func clip(s string) string {
 // List returns every entry there is, table by table: mechanisms, lines, exceptions, exits, Xids, errnos, the scheduler's words,
 // variables, terms. The caller must not change it.
 func List() []Entry { return all() }
+
+// ListBy is List by another catalogue: what a site added stands in front.
+func ListBy(known *knowledge.Catalogue) []Entry {
+	var own []Entry
+	for _, s := range known.Site().Entries {
+		own = append(own, ofLine(s, nil))
+	}
+	return slices.Concat(own, all())
+}
 
 var all = sync.OnceValue(func() []Entry {
 	var out []Entry

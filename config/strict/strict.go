@@ -1,0 +1,143 @@
+// Package strict reads YAML that people write: unknown keys and values of another type are refused with file and line, and with what was
+// probably meant.
+package strict
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// maxFile bounds a file.
+const maxFile = 1 << 20
+
+// Decode reads a file's bytes into what a pointer leads to; the file name is for errors. An empty file changes nothing.
+func Decode(file string, raw []byte, into any) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // of the library, on tags that do not fit: a running program that reads a file again must not end
+			err = fmt.Errorf("%s: this is no YAML that can be read: %v", file, p)
+		}
+	}()
+	err = yaml.NewDecoder(bytes.NewReader(raw), yaml.Strict()).Decode(into)
+	if err == nil || errors.Is(err, io.EOF) {
+		return nil
+	}
+	return explain(file, into, err)
+}
+
+// explain turns an error of the YAML reader into file:line and, for an unknown key, what was probably meant.
+func explain(file string, into any, err error) error {
+	var positioned yaml.Error
+	if !errors.As(err, &positioned) || positioned.GetToken() == nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	tok := positioned.GetToken()
+	at := fmt.Sprintf("%s:%d", file, tok.Position.Line)
+	if strings.HasPrefix(positioned.GetMessage(), "unknown field") {
+		return fmt.Errorf("%s: unknown key %q%s", at, tok.Value, DidYouMean(tok.Value, keyNames(reflect.TypeOf(into).Elem())))
+	}
+	return fmt.Errorf("%s: %s", at, positioned.GetMessage())
+}
+
+// Lines finds the line of a field by its dotted path; 0 if the file does not state it.
+func Lines(raw []byte) func(string) int {
+	tree, err := parser.ParseBytes(raw, 0)
+	return func(path string) int {
+		if err != nil {
+			return 0
+		}
+		p, perr := yaml.PathString("$." + path)
+		if perr != nil {
+			return 0
+		}
+		node, nerr := p.FilterFile(tree)
+		if nerr != nil || node == nil || node.GetToken() == nil {
+			return 0
+		}
+		return node.GetToken().Position.Line
+	}
+}
+
+// keyNames lists the keys of a struct and of the structs in it.
+func keyNames(t reflect.Type) []string {
+	var names []string
+	for _, path := range Paths(t, "") {
+		names = append(names, path[strings.LastIndexByte(path, '.')+1:])
+	}
+	return names
+}
+
+// Paths lists the dotted paths of all keys, sections included; of a list, those of its first item.
+func Paths(t reflect.Type, prefix string) []string {
+	var list []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		path := prefix + f.Tag.Get("yaml")
+		list = append(list, path)
+		switch {
+		case f.Type.Kind() == reflect.Struct:
+			list = append(list, Paths(f.Type, path+".")...)
+		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:
+			list = append(list, Paths(f.Type.Elem(), path+"[0].")...)
+		}
+	}
+	return list
+}
+
+// DidYouMean is a hint at the nearest known name, or "".
+func DidYouMean(got string, known []string) string {
+	best, distance := "", len(got)/2+1
+	for _, k := range known {
+		if d := editDistance(strings.ToLower(got), k); d < distance {
+			best, distance = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// editDistance is Levenshtein's.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+// Read reads a small file.
+func Read(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) > maxFile {
+		return nil, fmt.Errorf("%s is larger than %d bytes", file, maxFile)
+	}
+	return raw, nil
+}

@@ -1,0 +1,148 @@
+package site
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"faultline/knowledge"
+)
+
+// entry is a whole failure; each case of the tests below changes one line of it.
+const entry = `failures:
+- id: xfab-heartbeat
+  line: 'xfab: heartbeat lost on port {port}'
+  mechanism: link-error
+  meaning: The driver lost the heartbeat.
+  examples:
+  - text: 'xfab: heartbeat lost on port 3'
+`
+
+func TestFaultsAreNamedWithTheirLine(t *testing.T) {
+	const line, example = "line: 'xfab: heartbeat lost on port {port}'", "- text: 'xfab: heartbeat lost on port 3'"
+	for _, c := range []struct{ name, old, new, want string }{
+		{"unknown key", "mechanism:", "mechanisms:", `s.yaml:4: unknown key "mechanisms"; did you mean "mechanism"?`},
+		{"no YAML", "failures:", "failures: [", "s.yaml:"},
+		{"no id", "xfab-heartbeat", "XFAB", `s.yaml:2: failures[0].id: "XFAB" is no id`},
+		{"an id of Faultline", "xfab-heartbeat", "gpu-ecc-cuda", `Faultline has an entry "gpu-ecc-cuda"`},
+		{"unknown mechanism", "link-error", "link-eror", `s.yaml:4: failures[0].mechanism: there is no mechanism "link-eror"; did you mean "link-error"?`},
+		{"a cause of nothing", "  mechanism: link-error\n", "", "s.yaml:2: failures[0].mechanism: a cause needs one"},
+		{"unknown owner", "  meaning:", "  owner: clutser\n  meaning:", `s.yaml:5: failures[0].owner: "clutser" is none of`},
+		{"unknown role", "  meaning:", "  role: reason\n  meaning:", `"reason" is none of cause, symptom`},
+		{"a symptom that proves", "  meaning:", "  role: symptom\n  proves: alone\n  meaning:", "only a cause proves something"},
+		{"blame without proof", "  meaning:", "  blames: node\n  meaning:", "has to prove something"},
+		{"no meaning", "  meaning: The driver lost the heartbeat.\n", "", "failures[0].meaning: say in one sentence"},
+		{"a meaning of two lines", "The driver lost the heartbeat.", "\"a\\nb\"", "without control characters"},
+		{"a meaning without end", "The driver lost the heartbeat.", strings.Repeat("x", 500), "500 bytes are more than 400"},
+		{"no example", "  examples:\n  " + example + "\n", "", "failures[0].examples: give at least one line"},
+		{"an example of another line", example, "- text: 'xfab: heartbeat is back'", "s.yaml:7: failures[0].examples[0].text: the line above does not know this text"},
+		{"an example that should not match", example, example + "\n    expect: nothing", "knows this text, and should not"},
+		{"an example of a rank that is none", example, example + "\n    rank: 8", "8 is not between 0 and 7"},
+		{"no line", line, "line: ''", "write what the line holds"},
+		{"too little text", line, "line: 'port {port}'", "no text in it has 7 characters"},
+		{"an open brace", line, "line: 'xfab: heartbeat lost on port {port'", "{port is not closed"},
+		{"a brace of the text", line, "line: 'xfab: heartbeat {\"port\"}'", "a brace of the text is written {{"},
+		{"two side by side", line, "line: 'xfab: heartbeat lost on port {port}{unit}'", "stands right behind another"},
+		{"one name twice", line, "line: 'xfab: heartbeat lost on {port} and {port}'", "{port} stands twice"},
+		{"an advice with a hole", "  meaning:", "  do: [{text: 'Look at {prot}.'}]\n  meaning:", `{prot} is not filled in: there are {job}, {node}, {nodes}, {rank}, {pid}, {port}; did you mean "port"?`},
+		{"a name that the line has not", "  meaning:", "  names: [{capture: prot, is: host, whose: lost}]\n  meaning:", `the line has no {prot}; did you mean "port"?`},
+		{"a name of no kind", "  meaning:", "  names: [{capture: port, is: hots, whose: lost}]\n  meaning:", `"hots" is none of rank`},
+		{"an action for nothing", entry, "actions:\n- owner: cluster\n", "s.yaml:2: actions[0]: name either a mechanism or an entry"},
+		{"an action without content", entry, "actions:\n- mechanism: gpu-ecc\n", "state an owner, or what to do first"},
+		{"an action for no entry", entry, "actions:\n- entry: gpu-ecc-cuad\n  owner: cluster\n", `s.yaml:2: actions[0].entry: there is no entry "gpu-ecc-cuad"; did you mean "gpu-ecc-cuda"?`},
+		{"a suppression without reason", entry, "suppress:\n- id: n\n  line: 'noise of ours'\n  examples: [{text: noise of ours}]\n", "suppress[0].why: say in one sentence why"},
+		{"a suppression of no cause", entry, "suppress:\n- id: n\n  line: 'noise of ours'\n  why: It is.\n  causes: [gpu-ecc-cuad]\n  examples: [{text: noise of ours}]\n", "suppress[0].causes[0]: \"gpu-ecc-cuad\" is no entry"},
+		{"a negative bandwidth", entry, "baselines: {bus_bandwidth_gbs: -1}\n", "baselines.bus_bandwidth_gbs: -1 is not between"},
+	} {
+		text := strings.Replace(entry, c.old, c.new, 1)
+		if text == entry {
+			t.Errorf("%s changes nothing", c.name)
+		}
+		if _, err := Parse("s.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s:\ngot  %v\nwant %s", c.name, err, c.want)
+		}
+	}
+	if _, err := Parse("s.yaml", []byte(entry)); err != nil {
+		t.Errorf("the entry itself: %v", err)
+	}
+}
+
+func TestTooManyEntriesAreRefused(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("actions:\n")
+	for range maxEntries + 1 {
+		b.WriteString("- {mechanism: gpu-ecc, owner: cluster}\n")
+	}
+	if _, err := Parse("s.yaml", []byte(b.String())); err == nil || !strings.Contains(err.Error(), "501 entries are more than 500") {
+		t.Errorf("%v", err)
+	}
+	if _, err := Load(make([]string, maxFiles+1)); err == nil {
+		t.Error("any number of files is read")
+	}
+}
+
+// A line is text: what means something in an expression means itself.
+func TestALineIsText(t *testing.T) {
+	for _, c := range []struct{ line, text, captures string }{
+		{"lost (a|b)* of [x] ^$", "yy lost (a|b)* of [x] ^$", ""},
+		{"lost (a|b)* of [x] ^$", "lost a of x", "-"},
+		{"daemon {{up}} lost {peer}", "daemon {up}} lost gn02", "peer=gn02"},
+		{"{peer}: lost the heartbeat", "gn02: lost the heartbeat", "peer=gn02"},
+		{"lost the heartbeat {*} of {peer} at {port}.", "lost the heartbeat (twice) of gn02 at 7.", "peer=gn02 port=7"},
+		{"at {*} lost the heartbeat", "at noon lost the heartbeat", ""},
+		{"at {*} lost the heartbeat", "lost the heartbeat", "-"},
+	} {
+		r := reader{file: "s.yaml", where: func(string) int { return 1 }}
+		tpl := r.template("line", c.line)
+		if len(r.errs) > 0 {
+			t.Errorf("%q: %v", c.line, r.errs)
+			continue
+		}
+		k := knowledge.Only(knowledge.Signature{ID: "x", Literals: tpl.literals, Pattern: tpl.pattern(nil)})
+		got := "-"
+		if len(k.Match(nil, []byte(c.text))) > 0 {
+			got = ""
+			for _, name := range tpl.names() {
+				got += fmt.Sprintf(" %s=%s", name, k.Fields("x", []byte(c.text))[name])
+			}
+		}
+		if got = strings.TrimSpace(got); got != c.captures {
+			t.Errorf("%q in %q: %q, want %q", c.line, c.text, got, c.captures)
+		}
+	}
+}
+
+func TestActionsOfEntriesComeBeforeThoseOfMechanisms(t *testing.T) {
+	k, err := Parse("s.yaml", []byte("actions:\n- {mechanism: gpu-ecc, owner: cluster}\n- {entry: gpu-ecc-cuda, owner: scheduler}\n- {mechanism: gpu-ecc, owner: nobody}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := knowledge.Whole().With(k.Site)
+	for id, want := range map[knowledge.ID]knowledge.Owner{"gpu-ecc-cuda": knowledge.OwnerScheduler, "gpu-ecc-x": knowledge.OwnerCluster} {
+		if a, ok := known.Acts(id, knowledge.GPUECC); !ok || a.Owner != want {
+			t.Errorf("%s: %+v", id, a)
+		}
+	}
+	if _, ok := known.Acts("x", knowledge.GPUOOM); ok {
+		t.Error("an action for what nobody states")
+	}
+	if known.Base() != knowledge.Whole() {
+		t.Error("the base is not what was added to")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(entry)
+	f.Add("suppress:\n- id: n\n  line: 'noise {*} of ours'\n  why: It is.\n  examples: [{text: noise of ours}]\n")
+	f.Add("actions: [{mechanism: gpu-ecc, do: [{text: 'x {node}'}]}]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		k, err := Parse("s.yaml", []byte(text))
+		if err != nil {
+			return
+		}
+		known := knowledge.Whole().With(k.Site)
+		for _, e := range k.Examples {
+			known.Match(nil, []byte(e.Text))
+		}
+	})
+}
