@@ -5,8 +5,8 @@
 #   docker run -v faultline:/var/lib/faultline -v /var/log/slurm:/var/log/slurm:ro -v "$PWD/faultline.yaml:/faultline.yaml:ro" \
 #     -e SLACK_APP_TOKEN -e SLACK_BOT_TOKEN faultline serve --config /faultline.yaml
 
-# Pin it by digest where you build for others: docker build --build-arg GO=golang:1.26.8-bookworm@sha256:… (docker manifest inspect has it).
-ARG GO=golang:1.26.8-bookworm
+# A tag may be built anew, a digest is always the same image. For another release of Go: docker buildx imagetools inspect golang:X-bookworm.
+ARG GO=golang:1.26.8-bookworm@sha256:a688600ca24f8a4d3ca77f95b0dd40704a9fc787c826660eb7ba0b641b8b175d
 FROM ${GO} AS build
 WORKDIR /src
 COPY go.mod go.sum ./
