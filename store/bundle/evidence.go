@@ -84,16 +84,18 @@ func (w *window) add(line string) error {
 // write writes the lines up to one of them, and forgets all but those around it.
 func (w *window) write(upTo int) error {
 	clean := strings.Split(redact.String(strings.Join(w.lines, "\n")), "\n")
-	for i := w.written; i < upTo; i++ {
-		line := w.lines[i]
-		if len(clean) == len(w.lines) {
-			line = clean[i]
+	if len(clean) != len(w.lines) { // a mask took a line's end: no telling which line is which
+		clean = nil
+		for _, line := range w.lines {
+			clean = append(clean, redact.String(line))
 		}
+	}
+	for i := w.written; i < upTo; i++ {
 		end := "\n"
 		if w.open && i == len(w.lines)-1 {
 			end = ""
 		}
-		if _, err := w.w.WriteString(oneLine(redact.String(line)) + end); err != nil {
+		if _, err := w.w.WriteString(oneLine(clean[i]) + end); err != nil {
 			return err
 		}
 	}
