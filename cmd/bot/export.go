@@ -6,7 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
+	"syscall"
 
 	"faultline/store/bundle"
 	"faultline/workflow"
@@ -20,7 +23,8 @@ var exportCommand = command{
 Writes what is known about an incident (F-12, as its case file is called): who asked, answered, skipped, disputed and
 closed; what was fetched, concluded, revised and posted, and when. The zip holds that for programs (incident.json) and
 for people (incident.md), every report that was posted, and the log files that the report cites, with their checksums.
-Secrets in it are masked. The bot may run.
+Secrets in it are masked. With --raw the cited logs that belong to the account that runs the command go into the zip as they
+are, below raw/; those of other accounts stay masked. The bot may run.
 
 With --history it writes one line for each incident that has a report instead: the facts that "bot diagnose --history" compares
 a later run with (docs/history.md). What people called wrong is not built upon.
@@ -29,6 +33,7 @@ Examples:
   bot export --config /etc/faultline.yaml F-12
   bot export --format markdown F-12
   bot export --format json --out F-12.json F-12
+  bot export --raw F-12
   bot export --config /etc/faultline.yaml --history --out history.jsonl
 
 Exit code: 0; 1 when there is no such incident, or it cannot be read or written; 2 wrong usage.`,
@@ -37,6 +42,7 @@ Exit code: 0; 1 when there is no such incident, or it cannot be read or written;
 		c.declare(fs)
 		format := fs.String("format", "zip", "`FORMAT`: zip, markdown or json\ne.g. --format markdown")
 		out := fs.String("out", "", "write to `FILE` (default: INCIDENT.zip for the zip, else standard output; - is standard output)\ne.g. --out incident.zip")
+		raw := fs.Bool("raw", false, "put your own logs into the zip as they are, secrets too\ne.g. --raw")
 		past := fs.Bool("history", false, "write the history of all incidents instead of one incident\ne.g. --history --out history.jsonl")
 		cluster := fs.String("cluster", "", "with --history: of this cluster only, `NAME`\ne.g. --cluster west")
 		return func(ctx context.Context, e env, args []string) (int, error) {
@@ -50,6 +56,9 @@ Exit code: 0; 1 when there is no such incident, or it cannot be read or written;
 			if formats := []string{"zip", "markdown", "json"}; !slices.Contains(formats, *format) {
 				return exitUsage, usage("--format %s: choose one of zip, markdown, json", *format)
 			}
+			if *raw && *format != "zip" {
+				return exitUsage, usage("--raw goes with --format zip: the other formats hold no logs")
+			}
 			cfg, _, err := c.load(e.err)
 			if err != nil {
 				return exitUsage, err
@@ -58,13 +67,23 @@ Exit code: 0; 1 when there is no such incident, or it cannot be read or written;
 			if err != nil {
 				return exitUnreadable, err
 			}
-			err = export(ctx, e, s.source(), id, *format, *out)
+			src := s.source()
+			if *raw {
+				src.Raw = ownFile
+			}
+			err = export(ctx, e, src, id, *format, *out)
 			if err = errors.Join(err, done()); err != nil {
 				return exitUnreadable, err
 			}
 			return exitOK, nil
 		}
 	},
+}
+
+// ownFile says that a file belongs to the account that runs this program.
+func ownFile(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Getuid()
 }
 
 func export(ctx context.Context, e env, src bundle.Source, id, format, out string) error {

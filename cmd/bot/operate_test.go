@@ -153,6 +153,8 @@ func TestAnIncidentIsExportedWhileTheBotHasTheStore(t *testing.T) {
 			t.Errorf("no %s in %q", want, names)
 		}
 	}
+	here(t, "", yaml, "export", "--raw", "--out", file, "F-1").want(t, 0, "as it is stored: secrets in it are not masked")
+	here(t, "", yaml, "export", "--raw", "--format", "json", "F-1").want(t, 2, "--raw goes with --format zip")
 	here(t, "", yaml, "export", "--format", "markdown", "F-1").want(t, 0, "# Incident F-1: job 4242", "job 4242 requested")
 	here(t, "", yaml, "export", "--format", "json", "1").want(t, 0, `"schema": "faultline.incident/v1"`)
 	here(t, "", yaml, "export", "F-2").want(t, 1, "there is no incident F-2")

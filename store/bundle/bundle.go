@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -40,6 +41,8 @@ type Source struct {
 	OpenLog func(path string) (io.ReadCloser, error)
 	// Open opens a log as it is stored; nil is os.Open.
 	Open func(path string) (*os.File, error)
+	// Raw says that a log may go into a zip as it is stored, with its secrets; nil: none may.
+	Raw func(info fs.FileInfo) bool
 }
 
 // ErrForgotten says that the incident was forgotten: all that is left is that it was.

@@ -218,6 +218,33 @@ func TestAZipHoldsTheTrailTheReportsAndTheCitedLogs(t *testing.T) {
 	}
 }
 
+func TestOnlyWhoOwnsALogGetsItRaw(t *testing.T) {
+	for mine, want := range map[bool]string{true: "raw/slurm-4242.out", false: "evidence/slurm-4242.out"} {
+		src, store, _ := fixture(t)
+		src.Raw = func(fs.FileInfo) bool { return mine }
+		inv, err := store.Load(t.Context(), "F-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(inv.Sources[0].Path, []byte("token="+secret+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if _, err := Write(t.Context(), &b, src, "F-1"); err != nil {
+			t.Fatal(err)
+		}
+		files := unzip(t, b.Bytes())
+		if len(files) != 8 || files[want] == "" {
+			t.Errorf("own %t: %d files, and no %s", mine, len(files), want)
+		}
+		for name, text := range files {
+			if strings.Contains(text, secret) != (name == "raw/slurm-4242.out") {
+				t.Errorf("own %t: %s holds the secret, or should", mine, name)
+			}
+		}
+	}
+}
+
 func TestWhatIsOfAnEarlierVerdictSaysSo(t *testing.T) {
 	inv := workflow.Investigation{Verdicts: 2, Told: "b", Superseded: []string{"a"}}
 	for key, want := range map[string]bool{"final-1": true, "map-1": true, "final-2": false, "case": false, "files-1": false, "": false} {

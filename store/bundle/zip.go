@@ -211,6 +211,11 @@ func (p *packer) evidence(inc *Incident) error {
 	cited := slices.Clone(inv.Report.Sources)
 	slices.SortFunc(cited, func(a, b incident.Source) int { return strings.Compare(a.Name, b.Name) })
 	for _, s := range cited {
+		if done, err := p.raw(s, paths[s.Name]); err != nil {
+			return err
+		} else if done {
+			continue
+		}
 		name := s.Name
 		if ext := path.Ext(name); ext == ".gz" || ext == ".zst" {
 			name += ".txt" // here it is unpacked
@@ -224,6 +229,28 @@ func (p *packer) evidence(inc *Incident) error {
 		}
 	}
 	return nil
+}
+
+// raw adds a log as it is stored, where that was asked for and may be.
+func (p *packer) raw(s incident.Source, file string) (bool, error) {
+	if p.src.Raw == nil || file == "" {
+		return false, nil
+	}
+	f, err := p.src.open(file)
+	if err != nil {
+		return false, nil // log says what is missing, and why
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || !p.src.Raw(info) {
+		return false, nil // it goes in masked
+	}
+	return true, p.file(p.name("raw", s.Name), nil, func(w io.Writer) error {
+		n, err := io.Copy(w, io.LimitReader(f, p.limit))
+		if err := partly(n, err); err != nil {
+			return err
+		}
+		return &partialError{"as it is stored: secrets in it are not masked"}
+	})
 }
 
 func (p *packer) log(name string, s incident.Source, file string) error {
