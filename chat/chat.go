@@ -91,6 +91,8 @@ type Surface interface {
 	UpdateView(ctx context.Context, id string, v blockkit.View) error
 	// PublishHome sets a user's home tab.
 	PublishHome(ctx context.Context, user string, v blockkit.View) error
+	// Replace puts another message in the place of one that the outbox does not know.
+	Replace(ctx context.Context, channel, ts string, m blockkit.Message) error
 	// Direct returns the channel of the direct messages with a user.
 	Direct(ctx context.Context, user string) (channel string, err error)
 	// ChannelInfo tells what permissions depend on. Cached for some minutes.

@@ -97,6 +97,7 @@ func (a *act) click(ctx context.Context) error {
 	if !a.sees(inv) {
 		return a.refuse(ctx, inv.ID, refusedCase, noSuchCase, shown(id))
 	}
+	a.retire(ctx, inv)
 	if rule, ok := a.policy.rule(inv.Home); (!ok || rule.ReadOnly) && action != actGlossary && action != actStatus {
 		return a.refuse(ctx, inv.ID, refusedReadOnly, readOnly)
 	}
@@ -134,6 +135,27 @@ func (a *act) belongs(ctx context.Context, inv workflow.Investigation, t target)
 	return err == nil && slices.ContainsFunc(posts, func(p workflow.Post) bool {
 		return p.TS != "" && p.TS == a.in.Message && p.Channel == a.in.Channel
 	}), err
+}
+
+// retire turns a second case file into a pointer to the first. Where nobody could tell whether the first attempt to post it had arrived,
+// it was sent again and says so; a click on another message in the channel shows that both are there. The click counts all the same.
+func (a *act) retire(ctx context.Context, inv workflow.Investigation) {
+	inThread := a.in.Thread != "" && a.in.Thread != a.in.Message
+	if a.in.Message == "" || inThread || a.in.Channel != inv.Home.Channel {
+		return
+	}
+	known, err := a.Store.Posted(ctx, inv.ID, workflow.KeyCase)
+	if err != nil || !known.Marked || known.Channel != a.in.Channel {
+		return
+	}
+	posts, err := a.Store.Posts(ctx, inv.ID)
+	if err != nil || slices.ContainsFunc(posts, func(p workflow.Post) bool { return p.TS == a.in.Message }) {
+		return
+	}
+	if err := a.Surface.Replace(ctx, a.in.Channel, a.in.Message, message([]string{say(sentTwice, inv.ID, link(known.Link))})); err != nil {
+		// An answer that only one person sees has buttons too, and cannot be changed.
+		a.Log.Info("a message that looked like a second case file stays", "investigation", inv.ID, "error", told(err))
+	}
 }
 
 // stale answers a click on a question that is settled: by whom, where the ledger knows.

@@ -189,6 +189,7 @@ type surface struct {
 	files    map[string]string
 	late     bool
 	noFiles  bool
+	replaced []string
 }
 
 func (s *surface) OpenView(_ context.Context, trigger string, v blockkit.View) (string, error) {
@@ -206,6 +207,11 @@ func (s *surface) UpdateView(_ context.Context, _ string, v blockkit.View) error
 
 func (s *surface) PublishHome(_ context.Context, _ string, v blockkit.View) error {
 	s.homes = append(s.homes, v)
+	return nil
+}
+
+func (s *surface) Replace(_ context.Context, channel, ts string, m blockkit.Message) error {
+	s.replaced = append(s.replaced, channel+" "+ts+" "+m.Text)
 	return nil
 }
 

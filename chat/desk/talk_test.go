@@ -44,6 +44,48 @@ func (s *stage) posted() {
 	s.t.Fatal("there is always something to post")
 }
 
+// Where nobody could tell whether a case file had arrived it is posted again. A click on the first shows that both are there.
+func TestAClickOnASecondCaseFileSaysWhereTheCaseGoesOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		marked   bool
+		in       chat.Inbound
+		replaced int
+	}{
+		"the first of two":       {true, chat.Inbound{Channel: "C1", Message: "1.0"}, 1},
+		"the second":             {true, chat.Inbound{Channel: "C1", Message: "1.1"}, 0},
+		"sent once":              {false, chat.Inbound{Channel: "C1", Message: "1.0"}, 0},
+		"in the thread":          {true, chat.Inbound{Channel: "C1", Message: "1.5", Thread: "1.1"}, 0},
+		"in another channel":     {true, chat.Inbound{Channel: "C2", Message: "1.0"}, 0},
+		"another post of its":    {true, chat.Inbound{Channel: "C1", Message: "9.verdict-1"}, 0},
+		"head of its own thread": {true, chat.Inbound{Channel: "C1", Message: "1.0", Thread: "1.0"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.says("12345")
+			for _, p := range s.all() {
+				if c.marked && p.Key == workflow.KeyCase && p.Kind == workflow.PostMessage {
+					if err := s.store.Requeue(t.Context(), p.ID, 0, "unknown whether it arrived", true); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			s.posted()
+			c.in.Kind, c.in.Action, c.in.Value = chat.Click, actStatus, "F-1"
+			if said := s.does(c.in); said == "" {
+				t.Error("the click is not answered")
+			}
+			if len(s.surface.replaced) != c.replaced {
+				t.Errorf("replaced: %q", s.surface.replaced)
+			}
+			for _, r := range s.surface.replaced {
+				if !strings.HasPrefix(r, "C1 1.0 This message was sent twice. Case F-1 goes on") || !strings.Contains(r, "https://chat/1.1") {
+					t.Errorf("it says %q", r)
+				}
+			}
+		})
+	}
+}
+
 func mention(user, text string) chat.Inbound {
 	return chat.Inbound{Kind: chat.Mention, Channel: "C1", Thread: "1.1", User: user, Text: "<@UBOT> " + text}
 }

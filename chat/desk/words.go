@@ -59,6 +59,7 @@ const (
 	staleQuestion   situation = "stale-question"
 	oldVerdict      situation = "old-verdict"
 	unknownButton   situation = "unknown-button"
+	sentTwice       situation = "sent-twice" // case, link
 
 	helloJob           situation = "hello-job" // job
 	helloLogs          situation = "hello-logs"
@@ -232,6 +233,7 @@ var texts = map[situation]string{
 	staleClick:      "That was already answered by %s at %s. Nothing was changed.",
 	staleQuestion:   "That question is not open any more. Nothing was changed.",
 	oldVerdict:      "A newer verdict is in the thread. Please look at that one; if it is wrong too, dispute it there.",
+	sentTwice:       "This message was sent twice. Case %s goes on in the other one: %s.",
 	unknownButton:   "I don't know this button; it may come from an older version of me. `help` shows what I can do now.",
 	tooSlow:         "The window could not be opened in time (Slack allows three seconds). Press the button or type the command again.",
 	uploaded:        "Thanks: %d %s. Reading now; I'll post what changes.",

@@ -99,6 +99,19 @@ func (c *Client) PublishHome(ctx context.Context, user string, v blockkit.View) 
 	return nil
 }
 
+// Replace implements chat.Surface.
+func (c *Client) Replace(ctx context.Context, channel, ts string, m blockkit.Message) error {
+	raw, err := json.Marshal(m.Blocks)
+	if err != nil {
+		return fmt.Errorf("writing a message: %w", err)
+	}
+	args := url.Values{"channel": {channel}, "ts": {ts}, "text": {m.Text}, "blocks": {string(raw)}}
+	if err := c.call(ctx, "chat.update", args, nil); err != nil {
+		return fmt.Errorf("replacing a message: %w", err)
+	}
+	return nil
+}
+
 func viewJSON(v blockkit.View) (string, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
