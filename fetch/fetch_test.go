@@ -13,6 +13,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"faultline/fetch/gate"
 )
 
 func tree(t *testing.T, files map[string]string) string {
@@ -375,6 +377,28 @@ func TestWhatAnArchiveMayUnpackToIsConfigured(t *testing.T) {
 		t.Errorf("%v %v", err, names(s))
 	}
 	warned(t, s, "unpacks to more than 12000 bytes", "limits.unpack_mb")
+}
+
+// What people upload lies in the bot's own folder, and they are told its name only.
+func TestTheBotsOwnFoldersAreNotNamed(t *testing.T) {
+	own := t.TempDir()
+	broken := filepath.Join(own, "F-1", "logs.zip")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(broken), 0o755), os.WriteFile(broken, []byte("PK\x03\x04"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	g, err := gate.New(gate.Area{Own: true, Roots: []string{own}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := local(t, LocalOptions{Gate: g}, broken, filepath.Join(own, "F-1", "gone.log"))
+	if len(s.Unreadable) != 2 {
+		t.Errorf("%q", s.Warnings)
+	}
+	for _, w := range s.Warnings {
+		if strings.Contains(w, own) {
+			t.Errorf("%q names the folder", w)
+		}
+	}
 }
 
 // inMemory is a directory of a test that makes thousands of them: in memory, where the machine has such, which is ten times as fast.

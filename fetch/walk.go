@@ -105,8 +105,11 @@ func shown(name string) string {
 
 // root takes one path as the user gave it.
 func (g *gatherer) root(given, abs string) {
-	name := shown(given)
 	p, err := g.gate.Look(abs)
+	if g.gate.Own(abs) { // where the bot keeps what people upload is nothing to them
+		given = filepath.Base(given)
+	}
+	name := shown(given)
 	switch {
 	case gate.WhyNot(err) != "":
 		g.problem(Refused, given, fmt.Sprintf("Left out %s: %s.", name, gate.WhyNot(err)))

@@ -198,6 +198,11 @@ func (g *Gate) List(name string) ([]fs.DirEntry, error) {
 	return list, err
 }
 
+// Own says whether a name is below a directory of the bot's, whatever lies there.
+func (g *Gate) Own(name string) bool {
+	return slices.ContainsFunc(g.candidates(path.Clean(name)), func(a *area) bool { return a.Own })
+}
+
 // pass resolves a name and judges where it leads. What it returns holds the file, whatever takes its name.
 func (g *Gate) pass(name string) (*pin, Place, error) {
 	if !filepath.IsAbs(name) || strings.ContainsRune(name, 0) || slices.Contains(strings.Split(name, "/"), "..") {
