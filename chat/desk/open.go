@@ -197,6 +197,9 @@ func (a *act) isOpen(ctx context.Context, inv workflow.Investigation) error {
 				return a.refuse(ctx, other.ID, refusedCase, unknownHere, inv.Job)
 			}
 		}
+		if len(inv.Places) > 0 && !other.Held { // logs were named with the question
+			return a.apply(ctx, other, workflow.Input{Event: workflow.LogsGiven, Places: inv.Places}, logsOfOpen, len(inv.Places), plural(len(inv.Places), "place", "places"), other.ID, link(workflow.LinkPlaceholder))
+		}
 		row, _ := workflow.About(other.State)
 		change := workflow.Change{Done: a.lease}
 		if other.Held { // begun by itself, and shown to nobody: now somebody wants to see it

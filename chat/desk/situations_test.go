@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -301,5 +302,23 @@ func TestEveryRefusalIsAudited(t *testing.T) {
 	entries, _ = s.store.Ledger(context.Background(), "F-1")
 	if e := entries[len(entries)-1]; e.Kind != "refused" || e.Actor != "U3" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// Logs that are named with a job whose report is there are read, as if they had been named in its thread.
+func TestAPathAfterAReportIsUsed(t *testing.T) {
+	s := newStage(t)
+	s.says("12345")
+	s.at("F-1", workflow.Reported)
+	more := filepath.Join(s.logs, "more")
+	if err := os.MkdirAll(more, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.does(by("U3", command("C1", "west:12345 logs:"+more))); !strings.Contains(got, "Reading 1 more place for F-1") || !strings.Contains(got, workflow.LinkPlaceholder) {
+		t.Error(got)
+	}
+	inv, err := s.store.Load(context.Background(), "F-1")
+	if err != nil || !slices.ContainsFunc(inv.Places, func(p string) bool { return strings.HasSuffix(p, "/more") }) {
+		t.Errorf("%q %v", inv.Places, err)
 	}
 }

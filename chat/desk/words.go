@@ -78,6 +78,7 @@ const (
 	uploadTooLarge  situation = "upload-too-large" // name, MiB
 	uploadFailed    situation = "upload-failed"    // name
 	logsGiven       situation = "logs-given"       // number of places
+	logsOfOpen      situation = "logs-of-open"     // number of places, id, link
 	accessProfile   situation = "access-profile"   // profile
 	accessTyped     situation = "access-typed"
 	accessKept      situation = "access-kept"
@@ -243,6 +244,7 @@ var texts = map[situation]string{
 	uploadTooLarge:  "%s is larger than %d MiB. Compress it, or put it on a file system that I can read and name it with `logs:/path`.",
 	uploadFailed:    "I could not get %s from Slack. Please upload it once more.",
 	logsGiven:       "Thanks: reading %d more %s; I'll post what changes.",
+	logsOfOpen:      "Reading %d more %s for %s; I'll post what changes. It is here: %s",
 	accessProfile:   "Thanks: fetching the storage logs with the configured access %s.",
 	accessTyped:     "Thanks: fetching the storage logs. The token stays in memory and is wiped after use.",
 	accessKept:      "Noted, but fetching storage logs is not built into this version yet: I have wiped the token, and the report keeps saying that storage was not examined. You can still upload the daemons' logs, so that they stay with the case.",
