@@ -92,6 +92,7 @@ type diagnosis struct {
 	job, nodes, format, out, png string
 	history, cluster, user       string
 	jobName                      string
+	folder                       string // where all logs of a job that was looked up lie on this machine
 	aisLogs, aisEndpoint         string
 	evidence                     []string
 	baseline                     string
@@ -257,7 +258,23 @@ func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths [
 		in.Nodes, in.NodesFrom = got.Nodes, got.NodesFrom
 	}
 	in.Gaps, in.Covered = got.Gaps, got.Covered
+	d.folder = folderOf(got.Sources, dir)
 	return got, nil
+}
+
+// folderOf is where all logs of a job lie on this machine, "" where they lie in several folders or were brought from elsewhere.
+func folderOf(sources []incident.Source, brought string) (dir string) {
+	for _, s := range sources {
+		at := filepath.Dir(s.Path)
+		switch {
+		case s.Name == slurm.AccountingName || s.Name == slurm.NodesName:
+		case dir != "" && at != dir || strings.HasPrefix(at, brought):
+			return ""
+		default:
+			dir = at
+		}
+	}
+	return dir
 }
 
 // named takes logs that were named, beside what the cluster says of their job where it is configured and knows it.
@@ -419,6 +436,9 @@ func (d *diagnosis) show(stdout io.Writer, cfg config.Config, r *incident.Report
 		if err := writeFile(d.png, func(w io.Writer) error { return render(w, "png", r, look{}) }); err != nil {
 			return err
 		}
+	}
+	if d.folder != "" && d.format != "json" {
+		r = placed(r, d.folder)
 	}
 	l := look{verbose: d.verbose, files: files, who: history.Who{Cluster: d.cluster, User: d.user}}
 	if d.out != "" {

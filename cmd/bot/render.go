@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 
@@ -42,6 +43,22 @@ func render(w io.Writer, format string, r *incident.Report, l look) error {
 		return messages.RankMapPNG(w, r)
 	}
 	return fmt.Errorf("no format %q", format)
+}
+
+// placed fills the folder of the logs into the commands of a report that a person reads; the JSON holds no paths.
+func placed(r *incident.Report, folder string) *incident.Report {
+	quoted := strings.ReplaceAll(folder, "'", `'\''`) // the commands quote it
+	fill := strings.NewReplacer("<cluster>:<log dir>", quoted, "<log dir>", quoted)
+	shown := *r
+	shown.Verdict.Needs = slices.Clone(r.Verdict.Needs)
+	for i := range shown.Verdict.Needs {
+		shown.Verdict.Needs[i].Command = fill.Replace(shown.Verdict.Needs[i].Command)
+	}
+	shown.Recommendations = slices.Clone(r.Recommendations)
+	for i := range shown.Recommendations {
+		shown.Recommendations[i].Command = fill.Replace(shown.Recommendations[i].Command)
+	}
+	return &shown
 }
 
 // How much is shown around a quotation.

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Commands name the folder where it is known; the JSON, which holds no paths, and what lies in several folders keep the gap.
+func TestCommandsNameTheFolder(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"4242/slurm-4242.out", "77/slurm-77.out", "77/more/slurm-77.log"} {
+		write(t, filepath.Join(root, name), "[rank0] warming up\n[rank0] ready\n")
+	}
+	yaml := fmt.Sprintf("clusters: [{name: west, logs: {roots: [%q]}}]\n", root)
+	here(t, "", yaml, "diagnose", "--job", "4242").want(t, exitInconclusive, "scp '"+root+"/4242/*4242*' logs/")
+	if r := here(t, "", yaml, "diagnose", "--job", "4242", "--format", "json"); strings.Contains(r.out, root) || !strings.Contains(r.out, "log dir") {
+		t.Errorf("%s", r.out)
+	}
+	here(t, "", yaml, "diagnose", "--job", "77").want(t, exitInconclusive, "scp '<cluster>:<log dir>/*77*' logs/")
+}
