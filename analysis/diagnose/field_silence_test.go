@@ -104,6 +104,27 @@ func TestStepsThatAreReportedMoreSeldomLater(t *testing.T) {
 	}
 }
 
+// A limit of a minute leaves a hang no time to become a long silence: that it fills most of the run is what counts.
+func TestAShortLimitCutsAHang(t *testing.T) {
+	start := time.Date(2025, 6, 7, 9, 0, 0, 0, time.UTC)
+	job := func(worked, silent int) map[string]string {
+		b := "world_size=8\n"
+		for i := range worked {
+			b += fmt.Sprintf("%s INFO step %d/100000 loss %.3f\n", start.Add(time.Duration(i)*time.Second).Format(time.DateTime), i+1, 3/(1+float64(i)/20))
+		}
+		end := start.Add(time.Duration(worked+silent) * time.Second).Format("2006-01-02T15:04:05")
+		return one(b + "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT " + end + " DUE TO TIME LIMIT ***\n")
+	}
+	for _, c := range []fieldCase{
+		{"most of the run", job(20, 40), []string{"time-limit", "rank-stalled", "collective-hang", "gpu-hang"}, "-"},
+		{"as long as the work", job(40, 40), []string{"time-limit", "rank-stalled", "collective-hang", "gpu-hang"}, "-"},
+		{"a small part", job(300, 60), []string{"time-limit"}, "-"},
+		{"a few steps' time", job(40, 9), []string{"time-limit"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
 // One waits in a group of which nobody says who else is in it.
 func TestOneOfAGroupOfUnknownMembers(t *testing.T) {
 	job := func(guid, desc string) map[string]string {

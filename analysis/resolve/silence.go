@@ -21,6 +21,7 @@ type Silence struct {
 	Alive *worker.At
 	// Saving is a save that began behind the last step and was not seen to end.
 	Saving *worker.Checkpoint
+	Worked float64 // seconds from the first step line to the last
 	// Of a Hush, whose lines are of any kind, the least that counts, and how long lines may have stood in a buffer that was lost when
 	// the program was killed.
 	hush, buffered float64
@@ -33,6 +34,8 @@ const (
 	silentLeast = 240.0
 	silentSave  = 1800.0 // while a save is under way: nobody knows what it takes
 	knownGaps   = 5      // gaps that make a usual one
+	briefLeast  = 30.0   // of a run that was short itself
+	briefShare  = 2.0    // so many times as long it must have worked for that
 )
 
 // Silence finds whether the job had stopped making progress long before the scheduler ended it. That needs times on the
@@ -185,6 +188,10 @@ func (f *Facts) lastStep() (s Silence) {
 		if s.Last == nil || c.Points[n-1].T.T > s.Last.T.T {
 			s.Last = &c.Points[n-1]
 			s.Usual, s.Longest = c.rhythm()
+			s.Worked = 0
+			if first := c.Points[0].T; first.Valid {
+				s.Worked = s.Last.T.T - first.T
+			}
 		}
 	}
 	return s
@@ -215,6 +222,12 @@ func (s *Silence) Doubtful() bool {
 func (s *Silence) Short() (short, sure bool) {
 	const slack = 60 // clocks, and what an ending takes
 	return s.For > 2*s.Longest+slack, s.For > 2*max(s.Longest, s.buffered)+slack
+}
+
+// Brief says that a silence too short to count is out of proportion all the same: a run that was cut after a minute had stood still
+// for a large part of it.
+func (s *Silence) Brief() bool {
+	return s.Last != nil && s.End != nil && s.Usual > 0 && s.For >= s.leastOf(briefLeast) && s.For*briefShare >= s.Worked && s.For < s.least()
 }
 
 // InSave says that the silence would count if no save were under way, of which nobody knows what it takes.

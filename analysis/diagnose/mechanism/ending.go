@@ -252,6 +252,13 @@ func stoodStillPerhaps(s *Scene, p *Proposal, said string) {
 		return
 	}
 	what := "step"
+	if !counts && x.Brief() {
+		p.Direct, p.Base = false, 0.8
+		p.Why = fmt.Sprintf("%s; but the last step is %s older, and until then one came every %s", said, duration(x.For), Seconds(x.Usual))
+		p.Against = append(p.Against, finding(fmt.Sprintf("the last step%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
+		p.Rivals = append(p.Rivals, knowledge.RankStalled, knowledge.CollectiveHang, knowledge.GPUHang)
+		return
+	}
 	if !counts && x.Usual == 0 {
 		x, counts = s.Facts.Hush()
 		what = "line of any kind"
