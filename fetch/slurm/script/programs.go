@@ -15,10 +15,13 @@ var logVariables = map[string]string{
 	"TORCHELASTIC_ERROR_FILE":         "",
 }
 
+// logFolders are variables that name a directory of logs: that of OpenAI's logger, which many trainers have copied.
+var logFolders = set("OPENAI_LOGDIR")
+
 // variable notes what a variable says of files.
 func (in *reader) variable(s *state, name string, exported bool) {
 	behind, ok := logVariables[name]
-	if !ok || !exported {
+	if !ok && !logFolders[name] || !exported {
 		return
 	}
 	if !s.step {
@@ -33,7 +36,7 @@ func (in *reader) variable(s *state, name string, exported bool) {
 			}
 			maybe := s.clone()
 			maybe.maybe = true
-			in.emit(maybe, v+behind, Written, false, name)
+			in.emit(maybe, v+behind, Written, logFolders[name], name)
 		}
 	}
 }
