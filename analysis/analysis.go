@@ -271,6 +271,7 @@ func opinion(ctx context.Context, in Input, obs *worker.Observations, handed res
 			return nil, err
 		}
 	}
+	facts.LastWords = in.lastWords(ctx, facts)
 	r := diagnose.RunAfter(facts, earlier)
 	r.Trail = facts.Trail()
 	if !unsettled(r) {

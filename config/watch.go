@@ -58,7 +58,7 @@ func (c *Config) validateWatch(bad func(path, format string, args ...any)) {
 			bad(fmt.Sprintf("clusters[%d].name", i), "a cluster that is watched needs a name: people write it, and so does the address of its webhook")
 		}
 		if s := cl.HookSecret.Reveal(); s != "" && len(s) < 16 {
-			bad(fmt.Sprintf("clusters[%d].hook_secret", i), "is shorter than 16 characters, and whoever guesses it can make the bot ask the cluster; `openssl rand -hex 32` makes one")
+			bad(fmt.Sprintf("clusters[%d].hook_secret", i), "is shorter than 16 characters, and anybody who guesses it can make the bot ask the cluster; `openssl rand -hex 32` makes one")
 		}
 		if cl.HookSecret != "" && c.Ops.Listen == "" {
 			bad(fmt.Sprintf("clusters[%d].hook_secret", i), "needs ops.listen: the cluster has to reach the bot")
@@ -80,7 +80,7 @@ func (c *Config) validatePush(bad func(path, format string, args ...any)) {
 		at := fmt.Sprintf("clusters[%d].push", i)
 		for j, s := range cl.Push.Secrets {
 			if len(s.Reveal()) < 16 {
-				bad(fmt.Sprintf("%s.secrets[%d]", at, j), "is shorter than 16 characters, and whoever guesses it can hand in logs of any job; `openssl rand -hex 32` makes one")
+				bad(fmt.Sprintf("%s.secrets[%d]", at, j), "is shorter than 16 characters, and anybody who guesses it can send logs of any job; `openssl rand -hex 32` makes one")
 			}
 		}
 		if len(cl.Push.Secrets) == 0 {

@@ -10,9 +10,11 @@ import (
 // without a hardware sign from that node, and a command can be pasted as it stands.
 var (
 	adviceStacks = Advice{
-		"If the job still hangs, take the Python stack of the process that holds the others: it says what it is doing. The stack is gone once the job is.",
+		"If the job still hangs, take the Python stack of the process that holds the other ranks: it says what it is doing. The stack is gone once the job is.",
 		"srun --jobid={job} --overlap --nodes=1 --ntasks=1 -w {node} py-spy dump --pid {pid}"}
-	adviceRecorder = Advice{
+	adviceLastWords = Advice{"Start from rank {rank}'s last line before the wait, {last}.", ""}
+	adviceTraceback = Advice{"Start at {frame}; the traceback of rank {rank} ends at {line}.", ""}
+	adviceRecorder  = Advice{
 		"Switch the flight recorder on for the next run: after a timeout it tells, for every rank, which collective it was in and from which line of code.",
 		"export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_NCCL_DEBUG_INFO_TEMP_FILE=$PWD/nccl_trace_rank_"}
 	adviceGroupTimeout = Advice{
@@ -22,7 +24,7 @@ var (
 		"ssh {node} 'dmesg -T | grep -Ei \"xid|nvrm|nvlink|ecc|aer|mce|hung task|out of memory\"'"}
 	adviceExclude = Advice{
 		"Leave {node} out of the resubmission and test it before it is used again.",
-		"scontrol update JobId={job} ExcNodeList={nodes}   # or: sbatch --exclude={nodes} …"}
+		"sbatch --exclude={root} …"}
 	adviceGPUTest = Advice{
 		"Test the GPUs of {node} while no job runs on it.",
 		"ssh {node} 'dcgmi diag -r 3; nvidia-smi -q -d ECC,ROW_REMAPPER'"}
@@ -46,8 +48,26 @@ var (
 // Resubmit is the advice to go on from the last save.
 func Resubmit() Advice { return adviceResubmit }
 
-// Placeholders are the names that {name} in Advice may hold.
-var Placeholders = []string{"job", "node", "nodes", "rank", "pid"}
+// Placeholders are the names that {name} in Advice may hold: root is the nodes at fault, nodes those to look at, all of the job where none
+// is at fault. Last, frame and line are of the logs: what the rank wrote last before a wait, the innermost call of its own code, and where the
+// verdict's line stands. They stand in sentences alone.
+var Placeholders = []string{"job", "node", "nodes", "root", "rank", "pid", Last, Frame, Line}
+
+// The placeholders of what is in the logs.
+const (
+	Last  = "last"
+	Frame = "frame"
+	Line  = "line"
+)
+
+// Names tells whether the sentence of an advice holds a placeholder.
+func (a Advice) Names(name string) bool { return strings.Contains(a.Text, "{"+name+"}") }
+
+// ofRunningJob is in commands that look into a job's own processes or change the job: when it is over they do nothing.
+var ofRunningJob = regexp.MustCompile(`--overlap|\bpy-spy dump\b|\bscontrol update JobId=|\bscancel\b`)
+
+// NeedsJob tells whether an advice can be followed only while the job is there.
+func (a Advice) NeedsJob() bool { return ofRunningJob.MatchString(a.Command) }
 
 var (
 	placeholder = regexp.MustCompile(`\{([a-z]+)\}`)
@@ -86,7 +106,8 @@ func StaysSo(reason string) bool {
 }
 
 // unnamed is what a sentence says where the value is not known. What is no placeholder is a capture that entries' advice may hold.
-var unnamed = map[string]string{"job": "the job", "node": "the node", "nodes": "the nodes", "rank": "that rank", "pid": "the process",
+var unnamed = map[string]string{Frame: "the innermost frame of your own code", Line: "this line",
+	"job": "the job", "node": "the node", "nodes": "the nodes", "root": "the nodes", "rank": "that rank", "pid": "the process",
 	"host": "the host", "hosts": "those hosts", "peer": "the peer", "server": "the server", "port": "the port", "hca": "the card", "pci": "the GPU", "device": "the device",
 	"path": "the path", "item": "the item", "library": "the library", "module": "the package", "process": "the process", "container": "the container",
 	"interface": "the interface", "parameter": "the parameter"}
@@ -128,6 +149,11 @@ func (a Advice) Fill(values map[string]string) Advice {
 		})
 	}
 	text := a.Text
+	for _, name := range []string{Frame, Line} {
+		if v := values[name]; v != "" {
+			text = strings.ReplaceAll(text, "{"+name+"}", strings.NewReplacer("{", "(", "}", ")").Replace(v))
+		}
+	}
 	if v := values["rank"]; !safeValue.MatchString(v) {
 		text = strings.ReplaceAll(text, "rank {rank}", "{rank}")
 	}

@@ -3,7 +3,7 @@ package knowledge
 // Advice that several entries share: what to do first is the same for each of their lines.
 var (
 	adviceLibraryRoom   = Advice{"Lower the batch until some hundred MB stay free: this library takes its memory outside PyTorch's pool.", "ssh {node} nvidia-smi --query-gpu=index,memory.used,memory.total --format=csv"}
-	adviceAbsurd        = Advice{"Compare the size in this line with the memory of the node: an absurd size is a bug.", "ssh {node} free -g"}
+	adviceAbsurd        = Advice{"Compare the size in {line} with the memory of the node: an absurd size is a bug.", "ssh {node} free -g"}
 	adviceRayMemory     = Advice{"Give each task a memory request (memory=…), so that Ray puts fewer of them on one node.", "ray memory --stats-only; ray status"}
 	adviceEcho          = Advice{"Find the first CUDA error that this process printed: a later call only reports it again.", "grep -nE 'CUDA error|HIP error|Xid|Assertion.*failed' *{job}* | head"}
 	adviceLateRank      = Advice{"Find the rank that never came: compare the last line of every rank.", "tail -n 1 *{job}*"}
@@ -11,10 +11,10 @@ var (
 	adviceNeuronDevice  = Advice{"Replace the instance of {node}: the memory of this Neuron device is damaged.", "ssh {node} 'neuron-ls; dmesg -T | grep -i neuron | tail -20'"}
 	adviceAdapter       = Advice{"Leave {node} out, and have its network adapter and firmware looked at.", "ssh {node} 'ibstat; dmesg -T | grep -i mlx5 | tail -30'"}
 	advicePortDown      = Advice{"Check the cable, the optic and the switch port of this link on {node}.", "ssh {node} 'ibstat; rdma link show; dmesg -T | grep -i mlx5 | tail -20'"}
-	adviceMemlock       = Advice{"Lift the limit of locked memory: LimitMEMLOCK=infinity for the service that starts jobs, or --ulimit memlock=-1 for the container.", "srun --jobid={job} --overlap -w {node} bash -c 'ulimit -l'"}
-	adviceCheckSource   = Advice{"Search the library's issues for the source file and the condition in this line, then update it.", ""}
-	adviceFaultStack    = Advice{"Read the Python stack below “Fatal Python error”: its top frame names the call that crashed.", "grep -n -A20 'Fatal Python error' *{job}* | head -40"}
-	adviceHandlerStack  = Advice{"Read the stack below this line: the first frame after the signal handler names the library.", "grep -nE -A20 'Caught signal|process received signal|SIG[A-Z]+ ' *{job}* | head -40"}
+	adviceMemlock       = Advice{"Lift the limit of locked memory: LimitMEMLOCK=infinity for the service that starts jobs, or --ulimit memlock=-1 for the container.", "srun -w {node} bash -c 'ulimit -l'"}
+	adviceCheckSource   = Advice{"Search the library's issues for the source file and the condition in {line}, then update it.", ""}
+	adviceFaultStack    = Advice{"Start at {frame}, where the Python stack at {line} crashed.", ""}
+	adviceHandlerStack  = Advice{"Read the stack below {line}: the first frame after the signal handler names the library.", ""}
 	adviceCrashStack    = Advice{"Let Python print its stack at the crash, and read the core dump.", "export PYTHONFAULTHANDLER=1; coredumpctl info {pid}"}
 	adviceBus           = Advice{"See whether /dev/shm is full on {node}, or whether a mapped file was cut or replaced.", "ssh {node} 'df -h /dev/shm /tmp; dmesg -T | tail -20'"}
 	adviceHeap          = Advice{"Run the step with the heap checked at every call: the stack then names the library that damages it.", "LD_PRELOAD=libc_malloc_debug.so.0 MALLOC_CHECK_=3 PYTHONFAULTHANDLER=1 python train.py"}
@@ -24,7 +24,7 @@ var (
 	adviceWarnLine      = Advice{"Find the NCCL WARN line of the same process: it names the call that failed.", "grep -n 'NCCL WARN' *{job}* | head; export NCCL_DEBUG=WARN"}
 	adviceRayWorker     = Advice{"Read the dead worker's own files in Ray's session folder, and the kernel's log.", "ssh {node} 'ls -t /tmp/ray/session_latest/logs/worker-* | head -4; dmesg -T | grep -i oom'"}
 	adviceRayNode       = Advice{"Read what the lost node's kernel and its raylet say of that time.", "ssh {node} 'dmesg -T | tail -50; tail -50 /tmp/ray/session_latest/logs/raylet.out'"}
-	adviceFirstError    = Advice{"Read the first error that the child process printed above this line.", ""}
+	adviceFirstError    = Advice{"Read the first error that the child process printed above {line}.", ""}
 	adviceStoreHost     = Advice{"Look at the host of the store, as a rule rank 0's: its process ended or answers no more.", "grep -nE 'MASTER_ADDR|master_addr|rdzv' *{job}* | head"}
 	adviceResolve       = Advice{"Resolve the master's name on {node}; where the name service lacks it, use its address.", "ssh {node} 'getent hosts MASTER_ADDR; cat /etc/resolv.conf'"}
 	adviceNotJoined     = Advice{"Find the ranks that never joined: count the logs, and look for those without a first line.", "grep -c '' *{job}*"}

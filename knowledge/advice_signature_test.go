@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"faultline/knowledge/styletest"
 )
 
 // eachRoot calls f with every entry that can be a verdict's line.
@@ -67,9 +69,6 @@ var imperatives = strings.Fields(`Accept Add Ask Attach Bring Build Call Cut Cha
 	Enlarge End Fetch Fill Find Free Get Give Go Have Install Keep Leave Let Lift List Load Log Look Lower Make Measure Move Name Nothing Open Pin Point Print Probe Put Raise
 	Read Rebuild Reduce Remove Renew Replace Replay Resolve Restart Resubmit Resume Roll Run Save Search See Send Set Show Stage Start Switch Take Test Train Unset Until Update Use Wait`)
 
-// banned are constructions of which the style of the texts has none.
-var banned = regexp.MustCompile(`(?i)\b(nothing that can|which of them|of which|whoever|befall|befell|stands for|says that it|is told of|by whom|nobody states|no line tells|cannot be said|give or take|mended|hand in|deed|it is said|the others|somebody|anybody|nobody)\b`)
-
 // faultsOfAdvice is what is wrong with the wording of one thing to do.
 func faultsOfAdvice(a Advice, known []string) []string {
 	var out []string
@@ -85,7 +84,7 @@ func faultsOfAdvice(a Advice, known []string) []string {
 	if !strings.HasSuffix(a.Text, ".") || strings.Count(a.Text, ";") > 1 {
 		out = append(out, "no plain sentence: "+a.Text)
 	}
-	if word := banned.FindString(a.Text); word != "" {
+	for _, word := range styletest.Banned(a.Text) {
 		out = append(out, "banned: "+word)
 	}
 	for _, p := range placeholder.FindAllStringSubmatch(a.Text+" "+a.Command, -1) {

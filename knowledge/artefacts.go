@@ -63,7 +63,7 @@ var artefacts = []Artefact{
 		Command: "mkdir -p dumps; for h in $(scontrol show hostnames '{nodes}'); do scp \"$h:{dumps}\" dumps/; done",
 		Next:    "export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1"},
 	{Slug: Stacks, What: "Python stacks of the stalled rank (py-spy dump)", Why: "shows whether it was loading data, saving, waiting in another back end, or blocked in the kernel", Lasts: OfProcess,
-		Alive: collectCommand, Next: "py-spy dump --pid {pid}   # on {node}, while it hangs"},
+		Alive: collectCommand, Next: "pgrep -f train | xargs -n 1 py-spy dump --pid   # on the node that hangs"},
 	{Slug: KernelLog, What: "the kernel logs of the nodes", Why: "a hung GPU or a link that failed leaves Xid or mlx5 lines there", Lasts: OfNode,
 		Command: eachNode("dmesg -T", "dmesg"), Alive: collectCommand},
 	{Slug: NCCLRAS, What: "what NCCL's own RAS says of the communicators", Why: "it lists who is behind in which operation, and who does not answer", Lasts: OfProcess,
@@ -76,14 +76,13 @@ var artefacts = []Artefact{
 		Command: eachNode("ibstat; perfquery -x; ip -s link", "counters"), Alive: collectCommand},
 	{Slug: SlurmRecords, What: "SLURM's records of the job", Why: "they say whether a limit, a person or the kernel's killer ended it", Lasts: OfSite,
 		Command: "sacct -D -P -j {job} -o JobID,State,ExitCode,DerivedExitCode,NodeList,Start,End,Reason > sacct.txt"},
-	{Slug: PeerLogs, What: "the logs of the peer that went away", Why: "it failed first, and says why; the others only notice", Lasts: OfSite,
-		Command: "scp '<cluster>:<log dir>/*{job}*' logs/"},
+	{Slug: PeerLogs, What: "the logs of the peer that went away", Why: "it failed first, and says why; the others only notice", Lasts: OfSite},
 	{Slug: StorageLogs, What: "the storage logs of that time", Why: "they tell a slow or broken store from a slow decoder or network", Lasts: OfNode},
 	{Slug: Bundle, What: "stacks, dumps and counters of all nodes, while the job hangs", Why: "most of it is gone once the job is", Lasts: OfProcess,
 		Alive: collectCommand, Next: collectCommand},
 	{Slug: Replay, What: "a replay of the steps before it from the last sound checkpoint, on other nodes",
 		Why: "the same step again = data or code; another step or none = a machine that computes wrongly", Lasts: OfSite,
-		Command: "sbatch --exclude={nodes} … --load=CHECKPOINT --seed=SAME"},
+		Command: "sbatch --exclude={root} … --load=CHECKPOINT --seed=SAME"},
 }
 
 // decider says which artefacts tell two mechanisms apart that leave the same lines in the logs of workers, the surest first.

@@ -50,7 +50,7 @@ var errnos = []Errno{
 	{116, "ESTALE", "Stale file handle", "The network file system forgot a file that was open: removed, replaced, or the server restarted.", CauseRole, StorageUnresponsive, ""},
 	{121, "EREMOTEIO", "Remote I/O error", "The device or server at the other end returned an error.", SymptomRole, "", "Read the kernel log of the node at that time.\nssh NODE 'dmesg -T | tail -50'"},
 	{122, "EDQUOT", "Disk quota exceeded", "The user's or project's share of the file system is used up.", CauseRole, StorageFull, ""},
-	{125, "ECANCELED", "Operation canceled", "The operation was given up by whoever asked for it.", ConsequenceRole, "", "Look for what ended before."},
+	{125, "ECANCELED", "Operation canceled", "The caller gave the operation up.", ConsequenceRole, "", "Look for what ended before."},
 }
 
 // Errnos returns the table, by number.

@@ -6,7 +6,7 @@ var dataMechanisms = []Mechanism{
 		Slug: DataloaderStall, Origin: "data-loading-stall", Owner: "data", Resubmit: "yes",
 		Nature: ReadsOrWrites | OfItem | Stands | MayBeStore, Again: Again{Machine: true, Step: true},
 		Title: "data loading stalled every rank",
-		Meaning: "One rank waited for its next batch while the others were already waiting in a collective for it. " +
+		Meaning: "One rank waited for its next batch while the other ranks were already waiting in a collective for it. " +
 			"Something in its logs points at loading: a retry, a slow read, or its stack.",
 		Now: []Advice{
 			{"Find the item or shard that rank {rank} was reading; read it once by hand from {node} and take the time.", ""},
@@ -49,7 +49,7 @@ var dataMechanisms = []Mechanism{
 		Slug: UnevenData, Origin: "data", Owner: "job-code", Resubmit: "after-fix",
 		Nature: Stands | MayBeStore,
 		Title:  "ranks had different batch counts",
-		Meaning: "One rank had fewer batches than the others and finished early. " +
+		Meaning: "One rank had fewer batches than the other ranks and finished early. " +
 			"The others then waited in a collective for a rank that was already done.",
 		Now: []Advice{
 			{"Compare the last step of the ranks, and the length of their shards.", "grep -hoE '(step|iteration) [0-9]+' *{job}* | sort | uniq -c | sort -k3n | tail"},

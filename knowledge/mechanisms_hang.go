@@ -9,7 +9,7 @@ var hangMechanisms = []Mechanism{
 		Meaning: "One rank did not enter a collective in which the others of its process group were already waiting, until the watchdog ended the job. " +
 			"The logs prove which rank it was but not what kept it: loading data is the most frequent reason, then a checkpoint, the GIL, or another communication library.",
 		Now: []Advice{
-			{"Read what rank {rank} on {node} wrote last before the others began to wait: it is its last known activity.", ""},
+			adviceLastWords,
 			{"If the data come from an object store, get the storage logs of that time: a slow read leaves no line in the job's own logs.", ""},
 			{"Resubmit from the last completed checkpoint. Nothing here says that {node} is broken; if the next hang has the same node at its root, leave it out and test it.", ""},
 			adviceStacks,
@@ -22,7 +22,7 @@ var hangMechanisms = []Mechanism{
 		NextTime: []Advice{
 			adviceRecorder,
 			{"Let a monitor take stacks of all ranks as soon as the step counter stands still, before the watchdog ends the job.",
-				"srun --jobid={job} --overlap bash -c 'for p in $(pgrep -f train); do py-spy dump --pid $p; done'"},
+				"srun --jobid=$SLURM_JOB_ID --overlap bash -c 'for p in $(pgrep -f train); do py-spy dump --pid $p; done'"},
 		},
 	},
 	{
@@ -30,11 +30,11 @@ var hangMechanisms = []Mechanism{
 		Nature: Stands, Again: Again{Step: true},
 		Title: "one rank waits alone",
 		Meaning: "Exactly one rank waits in a collective; all others of its process group have nothing in flight or have ended. " +
-			"That rank went its own way: it called one collective more than the others, or called it later.",
+			"That rank went its own way: it called one collective more than the other ranks, or called it later.",
 		Now: []Advice{
 			{"Find the collective that only rank {rank} reaches: look for calls inside `if rank == 0`, inside exception handlers, at the end of an epoch, and in logging or evaluation.",
 				"grep -rnE 'if .*rank.* == 0|is_main_process|is_rank_zero' --include=*.py ."},
-			{"Compare the number of batches of rank {rank} with that of the others: one batch more is one collective more.", ""},
+			{"Compare the number of batches of rank {rank} with that of the other ranks: one batch more is one collective more.", ""},
 		},
 		Structural: []Advice{
 			{"Make conditional collectives unconditional, or let the condition be agreed by all ranks first (broadcast the decision).", ""},
@@ -49,8 +49,7 @@ var hangMechanisms = []Mechanism{
 		Meaning: "At the same sequence number the ranks of one process group entered different collectives, or the same with different sizes. " +
 			"They can never complete: the code took different paths on different ranks.",
 		Now: []Advice{
-			{"Compare the operation and size of each side in this report, and find where the code decides between them.", ""},
-			{"Look for branches that depend on local data: an empty batch, an unused parameter, a different sequence length, a rank that skips evaluation or saving.",
+			{"Find where the code decides between these calls: an empty batch, an unused parameter, another sequence length, a rank that skips evaluation or saving.",
 				"grep -rnE 'all_reduce|all_gather|broadcast|barrier|reduce_scatter' --include=*.py ."},
 		},
 		Structural: []Advice{

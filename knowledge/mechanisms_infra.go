@@ -47,7 +47,7 @@ var infrastructureMechanisms = []Mechanism{
 		Title: "the job was cancelled",
 		Meaning: "The job was cancelled before any error appeared. " +
 			"Who did it stands in SLURM's records, not in these logs.",
-		Now:        []Advice{{"See by whom it was cancelled, if that matters.", "sacct -j {job} -P -o JobID,State%40,End"}},
+		Now:        []Advice{{"See who cancelled it, if that matters.", "sacct -j {job} -P -o JobID,State%40,End"}},
 		Structural: nil,
 		NextTime:   nil,
 	},
@@ -58,7 +58,7 @@ var infrastructureMechanisms = []Mechanism{
 			"A monitor, a launcher or a person may have sent it.",
 		Now: []Advice{
 			adviceSacct,
-			{"Look for whoever may have sent it at that time: monitors of idle jobs, pod evictions, a closed login session, systemd.", "ssh {node} 'journalctl --since \"-6h\" | grep -Ei \"sigterm|sigkill|killed|evict|oom\"'"},
+			{"Look for what may have sent it at that time: monitors of idle jobs, pod evictions, a closed login session, systemd.", "ssh {node} 'journalctl --since \"-6h\" | grep -Ei \"sigterm|sigkill|killed|evict|oom\"'"},
 		},
 		Structural: []Advice{{"Let every tool that ends jobs write who it is and why, into the job's own log.", ""}},
 		NextTime:   []Advice{{"Record the senders of signals.", "auditctl -a always,exit -F arch=b64 -S kill -k who_killed"}},
@@ -122,7 +122,7 @@ var performanceMechanisms = []Mechanism{
 			"It is a straggler that still arrives, not a hang.",
 		Now: []Advice{
 			{"Compare clocks, temperature and slowdown reasons of all GPUs of the job.", "clush -w {nodes} 'nvidia-smi --query-gpu=index,clocks.sm,temperature.gpu,clocks_event_reasons.active --format=csv,noheader'"},
-			{"Leave {node} out of the resubmission and test it: times by rank accuse the rank, not yet the machine.", "sbatch --exclude={nodes} …"},
+			{"Leave {node} out of the resubmission and test it: times by rank accuse the rank, not yet the machine.", "sbatch --exclude={root} …"},
 			adviceFabricTest,
 		},
 		Structural: []Advice{{"Log the time of compute and of waiting for each rank: the rank that waits least is the slow one.", ""}},

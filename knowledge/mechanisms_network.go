@@ -11,7 +11,7 @@ var networkMechanisms = []Mechanism{
 		Now: []Advice{
 			{"Read the state and the error counters of both endpoints.", "clush -w {nodes} 'ibstat | grep -E \"State|Rate\"; perfquery -x | grep -E \"Symbol|LinkDowned|RcvErr|XmitDisc\"'"},
 			adviceFabricTest,
-			{"Resubmit without the two endpoints; give back the one that tests clean.", "sbatch --exclude={nodes} …"},
+			{"Resubmit without the two endpoints; give back the one that tests clean.", "sbatch --exclude={root} …"},
 		},
 		Structural: []Advice{
 			{"Alert on link flaps and rising symbol errors; replace the cable or optic before the port.", ""},
@@ -39,7 +39,7 @@ var networkMechanisms = []Mechanism{
 		Meaning: "Before the first training step, processes could not reach the rendezvous or each other. " +
 			"Usual reasons are a wrong host name, port or network interface, a firewall, an MTU that differs, or a rank that never started.",
 		Now: []Advice{
-			{"Check from {node} that the address of the rendezvous resolves and that its port answers.", "srun --jobid={job} --overlap -w {node} bash -c 'getent hosts $MASTER_ADDR; nc -zv $MASTER_ADDR $MASTER_PORT'"},
+			{"Check from {node} that the address of the rendezvous resolves and that its port answers.", "srun -w {node} bash -c 'getent hosts $MASTER_ADDR; nc -zv $MASTER_ADDR $MASTER_PORT'"},
 			{"Choose the interface explicitly if the hosts have several.", "ip -br addr; export NCCL_SOCKET_IFNAME=ib0 GLOO_SOCKET_IFNAME=ib0"},
 			{"Small messages pass and large ones do not: the MTU differs on the way.", "ping -M do -s 8972 -c 3 {node}; ping -M do -s 1472 -c 3 {node}"},
 		},

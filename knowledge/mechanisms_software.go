@@ -9,7 +9,7 @@ var softwareMechanisms = []Mechanism{
 		Meaning: "One rank raised an exception that nothing caught, and its process ended. " +
 			"What the other ranks and torchrun printed afterwards is the consequence.",
 		Now: []Advice{
-			{"Read the traceback of rank {rank} from its last line upwards; the first frame in your own code is the place to start.", ""},
+			adviceTraceback,
 			{"Reproduce on one node with the same configuration and the step at which it failed.", "torchrun --nproc-per-node=2 train.py"},
 		},
 		Structural: []Advice{
@@ -55,7 +55,7 @@ var softwareMechanisms = []Mechanism{
 			adviceKernelLog,
 			{"SIGBUS often means a full /dev/shm or a mapped file that vanished.", "ssh {node} 'df -h /dev/shm /tmp'"},
 		},
-		Structural: []Advice{{"Keep a record of which node was the root of crashes, with the number of jobs it took part in.", ""}},
+		Structural: []Advice{{"Record the node of each crash, and in how many jobs the node took part.", ""}},
 		NextTime:   []Advice{{"Let Python print its stack at a crash, and allow core dumps.", "export PYTHONFAULTHANDLER=1; ulimit -c unlimited"}},
 	},
 	{
@@ -81,7 +81,7 @@ var softwareMechanisms = []Mechanism{
 		Meaning: "A limit of the operating system was reached: open files, locked memory, processes, or shared memory. " +
 			"NCCL's messages about it look like a network fault, which it is not.",
 		Now: []Advice{
-			{"Compare the limits inside the job on {node} with what is needed.", "srun --jobid={job} --overlap -w {node} bash -c 'ulimit -a; df -h /dev/shm; cat /proc/sys/fs/file-max'"},
+			{"Compare the limits inside the job on {node} with what is needed.", "srun -w {node} bash -c 'ulimit -a; df -h /dev/shm; cat /proc/sys/fs/file-max'"},
 			{"For containers: run with unlimited locked memory and a large /dev/shm.", "docker run --ulimit memlock=-1 --ulimit nofile=1048576 --shm-size=64g …"},
 		},
 		Structural: []Advice{{"Set the limits where slurmd is started (LimitMEMLOCK, LimitNOFILE), so that every job inherits them.", ""}},

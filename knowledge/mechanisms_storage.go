@@ -191,7 +191,7 @@ var storageMechanisms = []Mechanism{
 		Slug: CheckpointIO, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
 		Nature: ReadsOrWrites | OfItem | Endurable | Stands | EndsProcess,
 		Title:  "trouble saving or loading a checkpoint",
-		Meaning: "Saving or loading a checkpoint failed, or took longer than the others were willing to wait. " +
+		Meaning: "Saving or loading a checkpoint failed, or took longer than the other ranks were willing to wait. " +
 			"A file cut short by an earlier crash is a frequent reason.",
 		Now: []Advice{
 			{"Compare the sizes of the files of this checkpoint with those of the one before; resume from the one before if they differ.", "ls -l CHECKPOINT_DIR"},

@@ -66,7 +66,7 @@ var acceleratorSignatures = []Signature{
 		ID: "neuron-load", Role: SymptomRole, Tier: LoopCrash,
 		Literals: []string{"Nrt::Load failed on NeuronCores"}, Pattern: `nrt_load status=1\b`,
 		Meaning: "A compiled program could not be loaded onto the Neuron cores; the runtime's own lines above say why.",
-		Do:      []Advice{{"Read the runtime's own lines above it: a lack of memory, an unfit compiler, or a taken core.", "ssh {node} neuron-ls"}},
+		Do:      []Advice{{"Read the runtime's own lines above {line}: a lack of memory, an unfit compiler, or a taken core.", "ssh {node} neuron-ls"}},
 		Source:  "torch-neuronx, with NRT_FAILURE of nrt_status.h",
 		Example: `RuntimeError: INTERNAL: Nrt::Load failed on NeuronCores 0-0(2): nrt_load status=1, error message="Non specific failure".`,
 	},

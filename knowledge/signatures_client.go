@@ -335,7 +335,7 @@ var clientSignatures = []Signature{
 		// What went wrong at each try stands in the list below it.
 		Literals: []string{"Failed to download ", ". Got errors:"}, Pattern: `Failed to download (?P<object>\S+) -> \S+\. Got errors:`,
 		Meaning: "A shard or the index of the data set could not be read after the last try.",
-		Do:      []Advice{{"Read the error behind this line, and fetch the shard once by hand from {node}.", "ssh {node} 'aws s3 cp s3://BUCKET/SHARD - | wc -c'"}},
+		Do:      []Advice{{"Read the error behind {line}, and fetch the shard once by hand from {node}.", "ssh {node} 'aws s3 cp s3://BUCKET/SHARD - | wc -c'"}},
 		Source:  "MosaicML Streaming streaming/base/stream.py",
 		Example: "RuntimeError: Failed to download s3://bucket/train/shard.00012.mds -> /tmp/train/shard.00012.mds. Got errors:",
 	},
@@ -421,7 +421,7 @@ var clientSignatures = []Signature{
 		ID: "hdfs-call", Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO,
 		Literals: []string{" failed, errno: "}, Pattern: `HDFS (?P<call>[\w ]{1,40}) failed, errno: (?:[03-9]|1[0-24-9]|[2-9]\d|\d{3,}) \((?P<text>[^)]{1,80})\)`,
 		Meaning: "HDFS did not do what it was asked; what its Java client says above tells why.",
-		Do:      []Advice{{"Read the Java exception above this line: it names the reason.", "hdfs dfsadmin -report | head -20"}},
+		Do:      []Advice{{"Read the Java exception above {line}: it names the reason.", "hdfs dfsadmin -report | head -20"}},
 		Source:  "Apache Arrow cpp/src/arrow/io/hdfs.cc",
 		Example: "OSError: HDFS file read failed, errno: 255 (Unknown error 255) Please check that you are connecting to the correct HDFS RPC port",
 	},

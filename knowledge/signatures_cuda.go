@@ -37,7 +37,7 @@ var cudaSignatures = []Signature{
 		Blames:   WritersRank,
 		Literals: []string{"device-side assert triggered"},
 		Meaning:  "A check inside a CUDA kernel failed earlier; the line with \"Assertion … failed\" says which.",
-		Do:       []Advice{{"Find the line “Assertion … failed” above it: it names the kernel and the check.", "grep -nE 'Assertion.*failed' *{job}* | head"}},
+		Do:       []Advice{{"Find the line “Assertion … failed” above {line}: it names the kernel and the check.", "grep -nE 'Assertion.*failed' *{job}* | head"}},
 		Source:   "CUDA error 710",
 		Example:  "RuntimeError: CUDA error: device-side assert triggered",
 	},

@@ -106,7 +106,7 @@ var sampleSignatures = []Signature{
 	{
 		ID: "data-uneven", Mechanism: UnevenData, Role: CauseRole, Tier: DataIO, Direct: true, Between: true, // all raise it
 		Literals: []string{"at least one rank that exhausted inputs"},
-		Meaning:  "One rank ran out of batches before the others, and all of them ended because of it.",
+		Meaning:  "One rank ran out of batches before the other ranks, and all of them ended because of it.",
 		Source:   "PyTorch torch/distributed/algorithms/join.py, torch/nn/parallel/distributed.py",
 		Example:  "RuntimeError: Detected at least one rank that exhausted inputs. Throwing across all ranks.",
 	},

@@ -9,7 +9,7 @@ var endedSignatures = []Signature{
 	{
 		ID: EndedWithError + "megascale", Role: ConsequenceRole,
 		Literals: []string{"Megascale detects a hang but cannot determine"},
-		Meaning:  "Slices waited for one another too long; by whom they were held Megascale cannot tell.",
+		Meaning:  "Slices waited for one another too long; Megascale cannot tell which slice held them.",
 		Source:   "libtpu Megascale; MaxText docs/guides/megascale_hang_playbook.md",
 		Example:  "Megascale detects a hang but cannot determine the root cause. Please inspect the full digest below.",
 	},
@@ -30,7 +30,7 @@ var endedSignatures = []Signature{
 	{
 		ID: EndedWithError + "skypilot", Role: ConsequenceRole,
 		Literals: []string{" failed with return code list: "}, Pattern: `Job (?P<job>\d+) failed with return code list: \[(?P<codes>[\d, -]+)\]`,
-		Meaning: "SkyPilot says which code the job ended with on each node; 137 stands for those that it ended itself.",
+		Meaning: "SkyPilot says which code the job ended with on each node; 137 marks those that it ended itself.",
 		Source:  "SkyPilot sky/backends/cloud_vm_ray_backend.py",
 		Example: "ERROR: Job 1 failed with return code list: [1, 137, 137]",
 	},

@@ -376,7 +376,7 @@ var loaderSignatures = []Signature{
 		ID: "loader-timeout", Mechanism: DataloaderStall, Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"DataLoader timed out after "}, Pattern: `timed out after (?P<seconds>\d+) seconds`,
 		Meaning: "No batch came from the data-loading processes within the configured time.",
-		Do:      []Advice{{"Find what the workers were reading for so long; raise the loader's timeout= only after that.", "py-spy dump --pid {pid} --subprocesses"}},
+		Do:      []Advice{{"Find what the workers were reading for so long; raise the loader's timeout= only after that.", ""}},
 		Source:  "PyTorch torch/utils/data/dataloader.py",
 		Example: "RuntimeError: DataLoader timed out after 300 seconds",
 	},

@@ -175,7 +175,7 @@ var numericSignatures = []Signature{
 		Blames:   WritersRank,
 		Literals: []string{"returned nan values in its "}, Pattern: `Function '(?P<function>\w+)' returned nan`,
 		Meaning: "PyTorch's anomaly detection found the operation that made the first NaN gradient.",
-		Do:      []Advice{{"Look at the forward call in the traceback above this line: it made the first NaN gradient.", ""}},
+		Do:      []Advice{{"Look at the forward call in the traceback above {line}: it made the first NaN gradient.", ""}},
 		Source:  "PyTorch torch/csrc/autograd/engine.cpp",
 		Example: "RuntimeError: Function 'LogSoftmaxBackward0' returned nan values in its 0th output.",
 	},

@@ -368,7 +368,7 @@ var peerSignatures = []Signature{
 		ID: IDPeerMPIProcessPID, Role: SymptomRole,
 		Literals: []string{"Local PID: "}, Pattern: `^\s*Local PID: +(?P<pid>\d+)\s*$`,
 		Names:   []Name{{"pid", AsPID, Writer}},
-		Meaning: "The process whose peer Open MPI heard no more of: what befalls it follows from that.",
+		Meaning: "The process whose peer Open MPI heard no more of: its own failure follows from that.",
 		Source:  "Open MPI opal/mca/btl/tcp/help-mpi-btl-tcp.txt",
 		Example: "  Local PID:  7720",
 	},
@@ -383,7 +383,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-k8s-137", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"command terminated with exit code 137"},
-		Meaning:  "The container in which a command of the job ran was killed; its pod's state says by whom.",
+		Meaning:  "The container in which a command of the job ran was killed; its pod's state says who killed it.",
 		Do:       []Advice{advicePods},
 		Source:   "kubectl exec, as the MPI operator's launcher calls it",
 		Example:  "command terminated with exit code 137",

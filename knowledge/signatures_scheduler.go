@@ -314,7 +314,7 @@ var schedulerSignatures = []Signature{
 		Literals: []string{"exiting abnormally: "}, Pattern: `(?:job_manager|stepd_\w+): exiting abnormally: (?P<text>.{1,120})`,
 		Meaning: "SLURM could not set the job's processes up on this node; the lines above it say what failed.",
 		Scope:   ScopeNode,
-		Do:      []Advice{{"Read the lines above it, then slurmd's own log on {node}.", "ssh {node} 'journalctl -u slurmd | tail -50'"}},
+		Do:      []Advice{{"Read the lines above {line}, then slurmd's own log on {node}.", "ssh {node} 'journalctl -u slurmd | tail -50'"}},
 		Source:  "SLURM slurmstepd/mgr.c",
 		Example: "slurmstepd: error: job_manager: exiting abnormally: Slurmd could not execve job",
 	},

@@ -21,7 +21,7 @@ var collectiveSignatures = []Signature{
 	{
 		ID: IDCollectiveUnpickle, Mechanism: CollectiveMismatch, Role: CauseRole, Tier: LoopCrash, Between: true,
 		Literals: []string{"Unable to unpickle data from other workers"},
-		Meaning:  "What this rank got from the others was not what they send in this call: the ranks are out of step, often since one of them skipped a batch (out of memory) or had fewer.",
+		Meaning:  "What this rank got from the other ranks was not what they send in this call: the ranks are out of step, often since one of them skipped a batch (out of memory) or had fewer.",
 		Do:       []Advice{{"Look for the rank that skipped a batch: out of memory, or fewer batches than its peers.", "grep -nE 'out of memory|Skip' *{job}* | head"}},
 		Source:   "fairseq fairseq/distributed/utils.py (all_gather_list), and programs that took it over",
 		Example:  "Exception: Unable to unpickle data from other workers. all_gather_list requires all workers to enter the function together",
@@ -53,7 +53,7 @@ var collectiveSignatures = []Signature{
 		ID: "collective-accelerate", Mechanism: CollectiveMismatch, Role: CauseRole, Tier: LoopCrash, Direct: true, Between: true,
 		Literals: []string{"Cannot apply desired operation due to shape mismatches"},
 		Meaning:  "Ranks called one collective with tensors of unlike shapes; the lines below list those of all ranks.",
-		Do:       []Advice{{"Compare the shapes in the lines below; accelerator.pad_across_processes makes them alike.", ""}},
+		Do:       []Advice{{"Compare the shapes in the lines below {line}; accelerator.pad_across_processes makes them alike.", ""}},
 		Source:   "Hugging Face Accelerate accelerate/utils/operations.py, verify_operation",
 		Example:  "accelerate.utils.operations.DistributedOperationException: Cannot apply desired operation due to shape mismatches. All shapes across devices must be valid.",
 	},

@@ -185,7 +185,7 @@ var syncPoints = []SyncPoint{
 		Uses:   []SyncUse{{Op: "ALLREDUCE", Min: 1, Max: 16, Groups: []string{"data"}}},
 		Frames: []SyncFrame{{"average_losses_across_data_parallel_group", "utils.py"}},
 		When:   "step",
-		Waits:  "every replica waits for the losses of the others",
+		Waits:  "every replica waits for the losses of all replicas",
 		Check:  "see which replica did not finish its forward pass",
 		Source: "Megatron-LM megatron/training/utils.py average_losses_across_data_parallel_group: one element for each loss"},
 	{ID: "megatron-overflow", Name: "Megatron's check for overflow, or its gradient norm, over the model-parallel group", Frameworks: []string{"megatron", "nemo"},

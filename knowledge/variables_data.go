@@ -120,5 +120,5 @@ var jobVariables = []Variable{
 	{"AIS_CRT", "AIStore clients", "none", "The client's own certificate; AIS_CRT_KEY is its key.", "", aisSDK, ""},
 	{"AIS_CRT_KEY", "AIStore clients", "none", "The key of the client's own certificate.", "", aisSDK, ""},
 	{"AIS_SERVER_CRT", "AIStore servers", "none", "The server's own certificate.", "Often set on clients by mistake: they read AIS_CLIENT_CA.", aisSDK, ""},
-	{"AIS_SKIP_VERIFY_CRT", "AIStore clients", "false", "Trusts any server without looking at its certificate.", "For a laboratory only: whoever stands between can read the token.", aisSDK, ""},
+	{"AIS_SKIP_VERIFY_CRT", "AIStore clients", "false", "Trusts any server without looking at its certificate.", "For a laboratory only: anybody on the path can read the token.", aisSDK, ""},
 }

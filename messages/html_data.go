@@ -107,7 +107,7 @@ func (p *htmlPage) GroupsWords() string {
 		there = len(p.Data.Groups)
 	}
 	if there == p.GroupsLeft {
-		return grouped(int64(there)) + " more, of which none is worse"
+		return grouped(int64(there)) + " more, none worse"
 	}
-	return strconv.Itoa(p.GroupsLeft) + " more, of which none is worse; all of them in the JSON report"
+	return strconv.Itoa(p.GroupsLeft) + " more, none worse; all of them in the JSON report"
 }

@@ -219,7 +219,7 @@ func mapAlt(v *view) string {
 	}
 	on := " on " + count(nodes, "node")
 	if unknown > 0 {
-		on += ", of " + grouped(int64(unknown)) + " of which the node is unknown"
+		on += ", the node of " + grouped(int64(unknown)) + " unknown"
 		if nodes == 0 {
 			on = ", nodes unknown"
 		}

@@ -18,7 +18,7 @@ const (
 	supersededShown = 2  // earlier verdicts, the newest last
 	caseNotes       = 3  // the newest notes
 	caseSentence    = 90 // characters of a note, an earlier verdict or a question
-	caseStep        = 170
+	caseStep        = 200
 )
 
 // CaseFile is the one message of a case that is edited in place: what was asked, how far it is, what is known, what waits.

@@ -104,7 +104,9 @@ func timelineTable(v *view) (blockkit.DataTable, bool) {
 	if v.Tone == "open" {
 		most = timelineRowsOpen
 	}
-	shown, hidden := pickRows(events, most)
+	earlier := causeRow(v.Report)
+	shown, hidden := pickRows(events[earlier:], most)
+	hidden += earlier
 	caption := "Timeline"
 	if id := v.Report.Job.ID; id != nil {
 		caption += " of job " + clip(flat(*id), 60)
@@ -116,6 +118,24 @@ func timelineTable(v *view) (blockkit.DataTable, bool) {
 		caption += fmt.Sprintf(" (%s of %s events)", grouped(int64(len(events)-hidden)), grouped(int64(len(events))))
 	}
 	return blockkit.DataTable{Caption: caption, PageSize: 10, Rows: append([]blockkit.Row{row("Time", "Where", "Event", "Line")}, shown...)}, true
+}
+
+// causeRow is the row of the timeline that shows the cause of a decided verdict: what came before it is no part of the story. 0 where none does.
+func causeRow(r *incident.Report) int {
+	if r.Verdict.Status == incident.Inconclusive || r.Verdict.Status == incident.NoFailure {
+		return 0
+	}
+	cause := slices.IndexFunc(r.Chain, func(l incident.Link) bool { return l.Role == incident.Cause || l.Role == incident.Trigger })
+	if cause < 0 {
+		return 0
+	}
+	quotes := map[string]bool{}
+	for _, p := range proofs(r.Chain[cause].Evidence) {
+		quotes[p.Where] = quotes[p.Where] || p.Quote
+	}
+	return max(0, slices.IndexFunc(r.Timeline, func(e incident.Event) bool {
+		return slices.ContainsFunc(proofs(e.Evidence), func(p proof) bool { return quotes[p.Where] })
+	}))
 }
 
 // pickRows keeps the first events and the last ones, most together.

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/width"
+
+	"faultline/knowledge"
 )
 
 // runeWidth is the number of terminal columns of a rune: Unicode's East Asian Width, combining marks count nothing.
@@ -263,19 +265,8 @@ func count(n int, noun string) string {
 	return s + "s"
 }
 
-// capital begins a sentence. A first word that is a name of its own (torch.cuda, py-spy, 3 ranks) stays as it is.
-func capital(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	for _, r := range strings.TrimRight(word, ",:;") {
-		if !unicode.IsLower(r) {
-			return s
-		}
-	}
-	for i, r := range s {
-		return string(unicode.ToUpper(r)) + s[i+utf8.RuneLen(r):]
-	}
-	return s
-}
+// capital begins a sentence. A first word that is a name of its own (torch.cuda, srun, 3 ranks) stays as it is.
+func capital(s string) string { return knowledge.Capital(s) }
 
 // lowered takes the capital off the first word, unless that is a name: more than its first letter is no small letter.
 func lowered(s string) string {

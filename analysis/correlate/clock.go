@@ -309,7 +309,7 @@ func (c *Clock) Words() string {
 	if c.Shift != 0 {
 		how = fmt.Sprintf("the daemons' clocks are %s the job's", offsetWords(-c.Shift))
 	}
-	return fmt.Sprintf("%s, give or take %.0f s (%s)", how, math.Ceil(c.Unc), c.Proof)
+	return fmt.Sprintf("%s, within %.0f s (%s)", how, math.Ceil(c.Unc), c.Proof)
 }
 
 func offsetWords(ahead float64) string {

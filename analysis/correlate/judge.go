@@ -152,16 +152,16 @@ func (x *inquiry) judge(a *Answer) {
 	}
 	switch {
 	case x.clock.Proof == Likely && a.Covered && open == "" && len(a.Episodes) > 0:
-		a.Why = "nothing that befell AIStore seems to have met the job, but how the clocks relate is only likely"
+		a.Why = "nothing that happened in AIStore seems to have met the job, but how the clocks relate is only likely"
 	case x.clock.Known() && a.Covered && open == "":
 		a.Judgement = Cleared
 		a.Why = "AIStore was healthy in the window: look elsewhere"
 		if len(a.Episodes) > 0 {
-			a.Why = "what befell AIStore was not what the job met: look elsewhere"
+			a.Why = "what happened in AIStore is not what the job met: look elsewhere"
 		}
 	case !x.clock.Known() && a.Covered && len(a.Episodes) == 0:
 		a.Judgement = Cleared
-		a.Why = "nothing befell AIStore in all that its logs cover, whatever the distance of the clocks: look elsewhere"
+		a.Why = "nothing happened in AIStore in all that its logs cover, whatever the distance of the clocks: look elsewhere"
 	case open != "" && !x.clock.Known():
 		a.Why = x.clock.Words()
 	case open != "":

@@ -215,14 +215,11 @@ func (b *builder) advice() {
 			if len(v.Candidates) > 1 && len(v.Root.Ranks)+len(v.Root.Nodes) == 0 && strings.ContainsAny(a.Text, "{}") {
 				continue // nobody is found yet: nobody is to be examined, left out or drained
 			}
-			if mechanism.AtHand(b.s, a.Prepares()) {
-				continue
-			}
 			taken, but := b.taken(a)
-			if taken {
+			if taken || !b.possible(a, when) {
 				continue
 			}
-			a = fill(a)
+			a = fill(b.fromLastWords(a))
 			a.Text += but
 			if seen[a.Text] {
 				continue

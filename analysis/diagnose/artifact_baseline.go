@@ -29,7 +29,7 @@ func baselineFindings(f *resolve.Facts) ([]incident.Finding, string) {
 		text := fmt.Sprintf("%s does not reach %s: on the bus %s", runName(&c.TestRun), baseName(c), sizesWords(c))
 		if slow == 1 {
 			if n := slowOf(compared); len(compared) > 1 {
-				text += fmt.Sprintf(". It is the worst of %d runs, %d of which are slow", len(compared), n)
+				text += fmt.Sprintf(". It is the worst of %d runs; %d are slow", len(compared), n)
 			}
 			if words := accuseWords(who, "slow"); words != "" {
 				text += ". " + capitalised(words)

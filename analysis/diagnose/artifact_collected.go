@@ -81,6 +81,6 @@ func silent(f *resolve.Facts, gave map[string]bool) (incident.Finding, bool) {
 	if len(names) == 0 {
 		return incident.Finding{}, false
 	}
-	return incident.Finding{Statement: fmt.Sprintf("%d of %d nodes gave nothing (%s): they did not answer, or could not write into the folder. Who held the others may be one of theirs",
+	return incident.Finding{Statement: fmt.Sprintf("%d of %d nodes gave nothing (%s): they did not answer, or could not write into the folder. The rank that held them may be one of theirs",
 		len(names), len(names)+len(gave), hostlist.Compress(names)), Evidence: ev}, true
 }

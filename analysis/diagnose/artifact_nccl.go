@@ -225,9 +225,9 @@ func communicators(f *resolve.Facts) incident.Finding {
 		return incident.Finding{}
 	}
 	j := w.Comms[0]
-	fd := incident.Finding{Statement: fmt.Sprintf("%d communicators; the widest has %d ranks, of which the lines of %d are here", len(w.Comms), j.Size, len(j.Members))}
+	fd := incident.Finding{Statement: fmt.Sprintf("%d communicators; the widest has %d ranks; the lines of %d are here", len(w.Comms), j.Size, len(j.Members))}
 	if len(w.Comms) == 1 {
-		fd.Statement = fmt.Sprintf("one communicator of %d ranks, of which the lines of %d are here", j.Size, len(j.Members))
+		fd.Statement = fmt.Sprintf("one communicator of %d ranks; the lines of %d are here", j.Size, len(j.Members))
 	}
 	if w.Apart > 0 {
 		fd.Statement += fmt.Sprintf("; of %d more views of communicators no line says which belong together", w.Apart)

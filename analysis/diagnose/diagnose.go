@@ -87,7 +87,8 @@ type builder struct {
 	// beside is what evidence beside the logs says.
 	beside []incident.Artifact
 	// rows counts the rows of groups that carry evidence.
-	rows int
+	rows  int
+	words *lastWords
 	// again are the recurrences that weigh, by kind.
 	again map[string]*incident.Recurrence
 }

@@ -94,7 +94,7 @@ func TestAllThatAreSeenFail(t *testing.T) {
 		scope, says string
 	}{
 		{"the whole job", 0, "all", "nobody broke it alone"},
-		{"one node of many", 16, "unknown", "of the others of this job nothing is here"},
+		{"one node of many", 16, "unknown", "no line of the job's other ranks is here"},
 	} {
 		v := Run(read(t, []simulate.File{{Name: "t.log", Data: fmt.Appendf(nil, block, c.first+1, c.first)}}, nil, 0)).Verdict
 		if v.Mechanism != "native-crash" || v.Scope != c.scope || !strings.Contains(v.Why, c.says) {

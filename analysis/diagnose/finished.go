@@ -18,7 +18,7 @@ func (b *builder) finished() {
 	if at == nil || !b.follows(*at) {
 		return
 	}
-	a.Finished = &incident.Finding{Statement: "the program says that its training was finished, before anything failed", Evidence: []incident.Evidence{mechanism.QuoteAt(*at, nil)}}
+	a.Finished = &incident.Finding{Statement: "the program reports the end of its training before anything failed", Evidence: []incident.Evidence{mechanism.QuoteAt(*at, nil)}}
 	last, stepped := b.lastStep()
 	if a.ResumeFrom != nil && stepped && a.ResumeFrom.Step >= last {
 		a.Resubmit, a.Lost = "no", incident.Lost{}

@@ -229,12 +229,12 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 			return incident.FirstFailure, "issued a collective that does not match"
 		}
 		if r.Recorded != nil && r.Recorded.Idle {
-			return incident.Straggler, "nothing in flight by its flight recorder; held the others"
+			return incident.Straggler, "nothing in flight by its flight recorder; held the other ranks"
 		}
 		if r.Dump != nil {
-			return incident.Straggler, fmt.Sprintf("nothing in flight (enqueued %d, completed %d); held the others", r.Dump.Enqueued, r.Dump.Completed)
+			return incident.Straggler, fmt.Sprintf("nothing in flight (enqueued %d, completed %d); held the other ranks", r.Dump.Enqueued, r.Dump.Completed)
 		}
-		return incident.Straggler, "reported nothing; held the others"
+		return incident.Straggler, "reported nothing; held the other ranks"
 	case root:
 		if len(r.Failures) > 0 {
 			return incident.FirstFailure, short(r.Failures[0].Text)

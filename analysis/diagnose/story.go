@@ -232,6 +232,7 @@ func (b *builder) timeline() {
 		add(last.Report, last.Rank.Node, last.Rank.ID, fmt.Sprintf("first watchdog timeout of %s #%d", last.Work.Op, last.Work.Seq), mechanism.PendingEvidence(last)...)
 	}
 	b.failureRows(add)
+	b.lastWordsRow(add)
 	for _, id := range b.r.Verdict.Root.Ranks {
 		r := f.Rank(id)
 		if r == nil || r.Notified == nil {
@@ -264,13 +265,14 @@ func (b *builder) timeline() {
 			add(e.T, "", resolve.NoRank, text, mechanism.QuoteAt(e.Line.At, nil))
 		}
 	}
+	causes := b.causeRow(&rows)
 	sort.SliceStable(rows, func(i, j int) bool {
 		if rows[i].t.T != rows[j].t.T {
 			return rows[i].t.T < rows[j].t.T
 		}
 		return rows[i].e.Event < rows[j].e.Event
 	})
-	b.r.Timeline = []incident.Event{}
+	b.r.Timeline = append([]incident.Event{}, causes...)
 	for i, x := range rows {
 		if i == timelineLimit {
 			b.r.Warnings = append(b.r.Warnings, fmt.Sprintf("the timeline leaves out %d later events", len(rows)-timelineLimit))

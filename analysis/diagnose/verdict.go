@@ -120,7 +120,7 @@ func (b *builder) verdict() {
 		}
 		v.Candidates = append(v.Candidates, incident.Candidate{Origin: unknown, Mechanism: unknown})
 		v.Needs = append(v.Needs, b.fillNeed(incident.Need{What: "the remaining logs of the job", Why: "the batch script's own file holds what SLURM says about each task",
-			Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"}, nil))
+			Obtainable: "now"}, nil))
 		return
 	}
 	top := w[0]
@@ -155,7 +155,7 @@ func (b *builder) verdict() {
 	if len(w) > 1 {
 		conf = unordered
 		v.Summary = "several failures that nothing puts in order: " + join(w)
-		v.Why = "none of them is proven to come before the others"
+		v.Why = "none is proven to come first"
 	}
 	switch {
 	case !b.s.Facts.Coverage.Partial:
@@ -300,7 +300,7 @@ func (b *builder) incomplete() {
 		what = several(c.FilesMissing, "file")
 	}
 	b.r.Verdict.Needs = appendNeed(b.r.Verdict.Needs, b.fillNeed(incident.Need{What: "the logs of " + what, Why: "they are expected and not here; the verdict may change",
-		Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"}, nil))
+		Obtainable: "now"}, nil))
 }
 
 // mostNamed is how many names stand in a sentence; the coverage has them all.

@@ -48,7 +48,7 @@ func (b *Book) Past(this This) *Past {
 		}
 	}
 	if this.Cluster == "" && len(clusters) > 1 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("%s holds runs of %d clusters, and on which of them this job ran is not stated: its nodes are not compared (give --cluster NAME)", b.Files[0], len(clusters)))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("%s holds runs of %d clusters, and nothing states on which one this job ran: its nodes are not compared (give --cluster NAME)", b.Files[0], len(clusters)))
 		return p
 	}
 	for _, r := range p.runs {

@@ -48,7 +48,7 @@ func accounts(book *accounting.Book, id string) (runs []acctRun, chosen int, war
 	jobs := book.Jobs()
 	if id == "" {
 		if len(jobs) > 1 {
-			return nil, 0, []string{fmt.Sprintf("the accounting lists %d jobs, and nothing says which of them this is: it was not used", len(jobs))}
+			return nil, 0, []string{fmt.Sprintf("the accounting lists %d jobs, and nothing says which one this is: it was not used", len(jobs))}
 		}
 		id = jobs[0]
 	}
@@ -177,7 +177,7 @@ func (f *Facts) account(runs []acctRun, chosen int) {
 	switch {
 	case len(runs) > f.Runs && chosen < len(runs)-f.Runs:
 		// The run that failed has no lines of its own here.
-		f.Warnings = append(f.Warnings, fmt.Sprintf("SLURM lists %d runs, of which run %d (counted from 0) is the newest that failed; the logs hold %s, the newest: what that run printed is not here, a requeue may have written over it",
+		f.Warnings = append(f.Warnings, fmt.Sprintf("SLURM lists %d runs; run %d (counted from 0) is the newest that failed; the logs hold %s, the newest: what that run printed is not here, a requeue may have written over it",
 			len(runs), chosen, words(f.Runs)))
 		i = chosen
 	case i < 0:

@@ -99,6 +99,9 @@ type Facts struct {
 	// Known is what is known of the wordings of lines.
 	Known *knowledge.Catalogue
 
+	// LastWords looks into the files again for what a rank wrote last before a moment; nil where they are not at hand.
+	LastWords LastWords
+
 	// controllers is what the controller says of nodes.
 	controllers []*accounting.Node
 
@@ -108,6 +111,9 @@ type Facts struct {
 	ident  *identity
 	pace   *pace
 }
+
+// LastWords is the last line of a rank, without what stands in front of it: before a moment and, in each file, before an offset if any is given.
+type LastWords func(r *Rank, before Moment, offsets map[string]int64) (at worker.At, text string, ok bool)
 
 // JobFacts are the job's own statements; empty or 0 is unknown.
 type JobFacts struct {

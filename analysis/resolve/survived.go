@@ -85,8 +85,8 @@ func (f *Facts) recovered() {
 		if fl.Kind != KindSign && fl.Kind != KindNCCL && !caught(fl) || fl.Role != knowledge.SymptomRole || fl.Mechanism != knowledge.PeerLost || f.stepsAfter(*fl.At) < goesOn {
 			continue
 		}
-		fl.amend(fl.Meaning().as(knowledge.InfoRole), "training went on, and the program says that it finished", fl.At.Pos)
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: training went on, and the program says that it finished", fl.At.File, fl.At.Line))
+		fl.amend(fl.Meaning().as(knowledge.InfoRole), "training went on, and the program says it finished", fl.At.Pos)
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: training went on, and the program says it finished", fl.At.File, fl.At.Line))
 	}
 }
 

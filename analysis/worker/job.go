@@ -141,7 +141,7 @@ var factRules = []factRule{
 	{literal: "Job completed successfully", key: "exit_ok", value: "job completed successfully", pattern: pattern.New(`submitit \w+ \([^)]{1,40}\) - Job completed successfully`)},
 	{literal: "ob finished (status: ", key: "exit_ok", value: "job finished", pattern: pattern.New(`[Jj]ob finished \(status: (?:\w+\.)?SUCCEEDED\)`)}, // SkyPilot
 	// What batch systems write into a job's output, or of it: LSF's report (mbatchd's mail), HTCondor's user log (condor_event.cpp).
-	{literal: "Successfully completed.", key: "exit_ok", value: "LSF says that it completed", pattern: pattern.New(`^Successfully completed\.\s*$`)},
+	{literal: "Successfully completed.", key: "exit_ok", value: "LSF says it completed", pattern: pattern.New(`^Successfully completed\.\s*$`)},
 	{literal: "Normal termination (return value 0)", key: "exit_ok", value: "HTCondor saw it end with 0", pattern: pattern.New(`^\s*\(1\) Normal termination \(return value 0\)`)},
 	{literal: "worker group successfully finished", key: "exit_ok", value: "worker group successfully finished"},
 }

@@ -240,7 +240,7 @@ func TestFacts(t *testing.T) {
 		{"[exiting program after 1190.0357275923093 minutes] datetime: 2021-08-08 01:00:51", "exit_ok=exiting program exit_ok=exiting program after"},
 		{"exiting program after receiving SIGTERM.", ""},
 		{"`Trainer.fit` stopped: `max_epochs=1` reached.", "exit_ok=Trainer.fit stopped"},
-		{"Successfully completed.", "exit_ok=LSF says that it completed"},
+		{"Successfully completed.", "exit_ok=LSF says it completed"},
 		{"epoch 3: Successfully completed. next", ""},
 		{"\t(1) Normal termination (return value 0)", "exit_ok=HTCondor saw it end with 0"},
 		{"\t(1) Normal termination (return value 1)", ""},

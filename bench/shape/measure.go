@@ -61,7 +61,7 @@ func measures(all []*source) ([]measure, error) {
 		}
 	}
 	out := []measure{
-		{name: "maps keyed by id or slug, `analysis`", now: in.maps, goal: "0", about: "map literals of which at least half of the keys are ids or slugs"},
+		{name: "maps keyed by id or slug, `analysis`", now: in.maps, goal: "0", about: "map literals with ids or slugs for at least half of their keys"},
 		{name: "maps keyed by id or slug, elsewhere", now: elsewhere.maps, goal: "0", about: "the same outside `analysis`, `knowledge` and `simulate` (which must not share the engine's tables)"},
 		{name: "lists of ids or slugs, `analysis`", now: in.lists, goal: "0", about: "literals of two and more strings that are all ids or slugs"},
 		{name: "comparisons with an id or slug, `analysis`", now: in.comparisons, goal: "0", about: "`==`, `!=`, each one in a `case`, and `HasPrefix` or `CutPrefix` with the beginning of one"},
@@ -77,7 +77,7 @@ func measures(all []*source) ([]measure, error) {
 	}
 	circle, back, worst := insidePackages(all, "analysis")
 	return append(out,
-		measure{name: "arrows between files on a circle, inside the packages of `analysis`", now: circle, about: "an arrow is a pair of files of which one uses a function, method, type, variable or constant of the other; on a circle where arrows lead back", grows: true},
+		measure{name: "arrows between files on a circle, inside the packages of `analysis`", now: circle, about: "an arrow is a pair of files where one uses a function, method, type, variable or constant of the other; on a circle where arrows lead back", grows: true},
 		measure{name: "arrows between files back up, inside the packages of `analysis`", now: back, about: "against the best order of files that a greedy search finds (Eades, Lin, Smyth)", grows: true},
 		measure{name: "largest share of arrows back up inside a package, per mille", now: worst, goal: "270", about: "of packages with at least 50 arrows", share: true}), nil
 }

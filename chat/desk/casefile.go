@@ -333,7 +333,7 @@ func sentence(s string) string {
 	if s == "" {
 		return ""
 	}
-	s = strings.ToUpper(s[:1]) + s[1:]
+	s = knowledge.Capital(s)
 	if strings.ContainsAny(s[len(s)-1:], ".!?:") {
 		return s
 	}

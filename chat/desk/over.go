@@ -104,7 +104,7 @@ func (w *Watcher) awaited(ctx context.Context, e workflow.Ended) error {
 		return err
 	}
 	for _, s := range rows {
-		err := d.Flow.Handle(ctx, s.ID, workflow.Input{Event: workflow.JobEnded, Text: "the accounting says that it ended " + e.State})
+		err := d.Flow.Handle(ctx, s.ID, workflow.Input{Event: workflow.JobEnded, Text: "the accounting has its end: " + e.State})
 		var not *workflow.NotAllowedError
 		if err != nil && !errors.As(err, &not) && !errors.Is(err, workflow.ErrUnknown) {
 			return again(err)

@@ -70,7 +70,7 @@ func trust(a *ais.Access) (said []string, err error) {
 		said = append(said, "AIS_SKIP_VERIFY_CRT is set, and a CA is stated: the storage's certificate was checked with the CA.")
 	case skip:
 		a.SkipVerify = true
-		said = append(said, "AIS_SKIP_VERIFY_CRT is set: the storage's certificate was not checked, and whoever answered got the token.")
+		said = append(said, "AIS_SKIP_VERIFY_CRT is set: the storage's certificate was not checked, and the server that answered got the token.")
 	}
 	return said, nil
 }

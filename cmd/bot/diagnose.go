@@ -67,7 +67,7 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 		fs.StringVar(&d.history, "history", "", "compare with the earlier runs in `FILE` (docs/history.md): what recurs, and what differs from the last good run\ne.g. --history history.jsonl")
 		fs.StringVar(&d.jobName, "job-name", "", "the job's `NAME` where its logs do not state it: earlier runs of the same name are the same job\ne.g. --job-name nightly-70b")
 		fs.StringVar(&d.cluster, "cluster", "", "the cluster that the job ran on, `NAME`, where the history or the configuration holds several\ne.g. --cluster west")
-		fs.StringVar(&d.user, "user", "", "a `KEY` that stands for who submitted the job, as the history has it; it is never shown\ne.g. --user u-7f3a")
+		fs.StringVar(&d.user, "user", "", "the `KEY` of the user who submitted the job, as the history has it; it is never shown\ne.g. --user u-7f3a")
 		fs.StringVar(&d.format, "format", "", "terminal, markdown, json or html (`FORMAT`; default: by the extension of --out, else terminal); history: one line to append to a history\ne.g. --format json")
 		fs.StringVar(&d.out, "out", "", "write the report to `FILE` instead of standard output\ne.g. --out report.html")
 		fs.StringVar(&d.png, "png", "", "also draw the map of nodes and ranks into `FILE`\ne.g. --png ranks.png")

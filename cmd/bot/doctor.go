@@ -16,18 +16,18 @@ import (
 var doctorCommand = command{
 	name:     "doctor",
 	synopsis: "[flags]",
-	short:    "check everything that the bot needs, and say how to mend it",
+	short:    "check everything that the bot needs, and say how to fix it",
 	long: `
 Checks the configuration, the tokens and what they may do, the connection to Slack, the store and its disk, the
 archive, the clocks, the logs of the clusters, whether their SLURM answers and whether the configured AIStore clusters let
 the bot in. It changes nothing but a probe object in the archive, which it removes again, and a probe file in the data directory. Each line says OK, WARN (something that you may miss) or FAIL
-(the bot cannot work), and how to mend it. The bot may run.
+(the bot cannot work), and how to fix it. The bot may run.
 
 Examples:
   bot doctor --config /etc/faultline.yaml
   bot doctor --config /etc/faultline.yaml --cluster west --job 4242
 
-With --job it says which logs of that job are found, and which of them cannot be read.
+With --job it says which logs of that job are found, and which ones cannot be read.
 
 Exit code: 0 when nothing fails; 1 when something does; 2 wrong usage.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {

@@ -317,7 +317,7 @@ func explained(err error, p *pusher) error {
 	}
 	switch {
 	case no.Status == 401 && strings.Contains(no.Text, "clock"):
-		return fmt.Errorf("the bot refuses: %w, on this machine %s. Whoever runs this machine has to set its clock (or the bot's)", err, time.Now().UTC().Format(time.RFC3339))
+		return fmt.Errorf("the bot refuses: %w, on this machine %s. Ask its administrator to set the clock (or the bot's)", err, time.Now().UTC().Format(time.RFC3339))
 	case no.Status == 401:
 		return fmt.Errorf("the bot refuses: %w. It was asked for the cluster %q; who runs the bot says what it calls it, and whether the secret was exchanged", err, p.cluster)
 	case no.Status == 422:

@@ -69,7 +69,7 @@ const (
 // the host or, for a daemon, more about it. Field is the part of the access that has to change: endpoint, token, tls or "".
 var words = map[Kind]struct{ field, text string }{
 	BadEndpoint: {"endpoint", "the address is not that of a proxy: it is http:// or https://, a host and a port, such as https://ais.example.org:51080"},
-	NotAllowed:  {"endpoint", "I may not talk to %s: whoever runs me has to list that host under storage_access.allow"},
+	NotAllowed:  {"endpoint", "I may not talk to %s: ask the bot's administrator to list that host under storage_access.allow"},
 	Refused:     {"endpoint", "nothing listens at %s (connection refused): check the port, and that the proxy runs"},
 	UnknownHost: {"endpoint", "the machine that I run on knows no host called %s: check the spelling"},
 	Timeout:     {"endpoint", "%s did not answer in time: check the address, and that my machine may connect to it"},
@@ -93,9 +93,9 @@ var words = map[Kind]struct{ field, text string }{
 	Authority:       {"tls", "the certificate of %s is signed by nobody whom I know: give the CA file of the cluster (AIS_CLIENT_CA)"},
 	CertificateName: {"endpoint", "the certificate of %s is for another name: give the address under the name that is in it"},
 	CertificateOld:  {"tls", "the certificate of %s is not valid today: it has expired, or a clock is wrong"},
-	ClientCert:      {"tls", "%s wants a certificate of mine that it trusts (mutual TLS): whoever runs me can state one (cert_file and key_file, or AIS_CRT and AIS_CRT_KEY); else upload the archives"},
+	ClientCert:      {"tls", "%s wants a certificate of mine that it trusts (mutual TLS): the bot's administrator can set one (cert_file and key_file, or AIS_CRT and AIS_CRT_KEY); else upload the archives"},
 	TLSFailed:       {"endpoint", "%s and I could not agree on an encrypted connection: check the port"},
-	SkipNotAllowed:  {"tls", "I may not leave the certificate unchecked: give the CA file of the cluster, or ask whoever runs me to set storage_access.allow_skip_verify"},
+	SkipNotAllowed:  {"tls", "I may not leave the certificate unchecked: give the CA file of the cluster, or ask the bot's administrator to set storage_access.allow_skip_verify"},
 	TLSChoice:       {"tls", "either the certificate is checked with a CA file or it is not checked: choose one"},
 	BadCA:           {"tls", "the CA file holds no certificate: it has to be PEM and begins with -----BEGIN CERTIFICATE-----"},
 	BadPair:         {"tls", "my certificate and its key are no pair: both have to be PEM, and the key that of the certificate"},

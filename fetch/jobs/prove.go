@@ -30,7 +30,7 @@ func (f *Fetcher) Prove(ctx context.Context, cluster, job string, templates []st
 	proof := workflow.Proof{Job: job}
 	c := f.cluster(cluster)
 	if c == nil || c.Ask == nil {
-		return proof, fmt.Errorf("the cluster %s cannot be asked about its jobs, so what %%j, %%u and %%n stand for is not known there: whoever configures me has to set slurm.commands or slurm.rest", cluster)
+		return proof, fmt.Errorf("the cluster %s cannot be asked about its jobs, so %%j, %%u and %%n have no value there: ask the bot's administrator to set slurm.commands or slurm.rest", cluster)
 	}
 	id, err := slurm.ParseID(job)
 	if err != nil {

@@ -262,7 +262,7 @@ func (h *Handler) fail(w http.ResponseWriter, err error) {
 		refuse(w, http.StatusUnprocessableEntity, "the file changed while it was sent")
 	case source.DiskFull, source.TooMuch:
 		h.Log.Error("there is no room for what is pushed", "error", err)
-		refuse(w, http.StatusInsufficientStorage, "the bot has no room for it: whoever runs it has to free some, or raise limits.spool_mb")
+		refuse(w, http.StatusInsufficientStorage, "the bot has no room for it: ask the bot's administrator to free some, or raise limits.spool_mb")
 	case "":
 		refuse(w, http.StatusBadRequest, "the call was cut short")
 	default:

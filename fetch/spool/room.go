@@ -156,7 +156,7 @@ func (s *Spool) hold(ctx context.Context, k string, n int64, name string) error 
 	defer s.mu.Unlock()
 	if s.total-s.parts[k]+n > s.o.Max {
 		return &source.Error{Kind: source.TooMuch, Name: name,
-			More: fmt.Sprintf("it has %d bytes; the spool may hold %d, of which %d are in use", n, s.o.Max, s.total-s.parts[k])}
+			More: fmt.Sprintf("it has %d bytes; the spool may hold %d, and %d are in use", n, s.o.Max, s.total-s.parts[k])}
 	}
 	s.total += n - s.parts[k]
 	s.parts[k] = n

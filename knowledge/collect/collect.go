@@ -44,7 +44,7 @@ func Command(id string) (string, error) {
 	// From outside of the job srun would take one of its nodes.
 	fmt.Fprintf(&b, "mkdir -p %s && { echo \"faultline nodes 1 job=%s\"; scontrol show hostnames \"$(squeue -h -j %s -o %%N | head -n 1)\" 2> /dev/null; } > %s/nodes.txt; n=$(squeue -h -j %s -o %%D | head -n 1) && timeout -k 10 360 srun --overlap --jobid=%s --nodes=\"$n\" --ntasks=\"$n\" --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --input=none --mem=0 timeout -k 5 %d bash -c 'out=$1 most=%d job=$SLURM_JOB_ID\n", name, id, id, name, id, id, wholeLimit, stacksLimit)
 	b.WriteString(strip(script))
-	fmt.Fprintf(&b, "' collect \"$PWD/%s\"; tar -czf %s.tar.gz %s && echo \"hand in $PWD/%s.tar.gz\"\n", name, name, name, name)
+	fmt.Fprintf(&b, "' collect \"$PWD/%s\"; tar -czf %s.tar.gz %s && echo \"upload $PWD/%s.tar.gz\"\n", name, name, name, name)
 	return b.String(), nil
 }
 

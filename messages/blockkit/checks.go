@@ -25,7 +25,7 @@ func (c *checker) length(at, s, name string, shown bool) {
 	case n > l.max:
 		c.problem(at, "must be less than %d characters", l.max+1)
 	case n > l.budget:
-		c.overBudget(at, "%d characters, of which %d are the budget", n, l.budget)
+		c.overBudget(at, "%d characters, and the budget is %d", n, l.budget)
 	}
 }
 
@@ -37,7 +37,7 @@ func (c *checker) items(at string, n int, name string) {
 	case n > l.max:
 		c.problem(at, "no more than %d items allowed", l.max)
 	case n > l.budget:
-		c.overBudget(at, "%d items, of which %d are the budget", n, l.budget)
+		c.overBudget(at, "%d items, and the budget is %d", n, l.budget)
 	}
 }
 

@@ -164,7 +164,7 @@ func (c *checker) checkMessage(o map[string]any) {
 	if l := bound("message.characters"); c.shown > l.max {
 		c.coded("msg_blocks_too_long", "/blocks", "%d characters in all blocks, more than %d", c.shown, l.max)
 	} else if c.shown > l.budget {
-		c.overBudget("/blocks", "%d characters in all blocks, of which %d are the budget", c.shown, l.budget)
+		c.overBudget("/blocks", "%d characters in all blocks, and the budget is %d", c.shown, l.budget)
 	}
 	if l := bound("message.table characters"); c.tables > l.max {
 		c.problem("/blocks", "%d characters in all cells of tables, more than %d", c.tables, l.max)

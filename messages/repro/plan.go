@@ -69,7 +69,7 @@ func plan(r *incident.Report, slug string, cpu bool) drawn {
 	d.Main, d.Odd = d.made(main, cpu), d.made(odd, cpu)
 	if d.Is(mismatch) && d.Main == d.Odd {
 		d.Odd = d.made(side{op: other(main.op), numel: main.numel, dtype: main.dtype}, cpu)
-		d.note("Gloo lacks one of the two calls: %s stands for it.", d.Odd.Func)
+		d.note("Gloo lacks one of the two calls, so the script calls %s instead.", d.Odd.Func)
 	}
 	return d
 }
@@ -85,7 +85,7 @@ func (d *drawn) calls(r *incident.Report, g *incident.Group) (main, odd side) {
 			main.numel = *g.Stuck.Size
 		}
 	case len(seen) == 0 || !d.Is(mismatch):
-		d.note("Which collective it was is not known, or none of its own: all_reduce stands for it.")
+		d.note("Which collective it was is not known, or none of its own, so the script calls all_reduce.")
 	}
 	if !d.Is(mismatch) {
 		for _, s := range seen {
@@ -110,7 +110,7 @@ func (d *drawn) calls(r *incident.Report, g *incident.Group) (main, odd side) {
 		return main, odd
 	}
 	odd = side{op: other(main.op), numel: main.numel, dtype: main.dtype}
-	d.note("What the other side called is not known: %s stands for it.", operations[odd.op].Func)
+	d.note("What the other side called is not known, so the script calls %s instead.", operations[odd.op].Func)
 	return main, odd
 }
 
@@ -182,14 +182,14 @@ func (d *drawn) layout(r *incident.Report, g *incident.Group) {
 	d.Culprit = d.World - 1
 	switch root := r.Verdict.Root.Ranks; {
 	case len(root) == 0:
-		d.note("No rank is proven: rank %d of the script stands for it.", d.Culprit)
+		d.note("No rank is proven: rank %d of the script takes its part.", d.Culprit)
 	case root[0] < d.World && root[0] >= 0 && world <= fewRanks || root[0] == 0:
 		d.Culprit = root[0]
 	default:
-		d.note("Rank %d of the script stands for rank %d of the job.", d.Culprit, root[0])
+		d.note("Rank %d of the script plays rank %d of the job.", d.Culprit, root[0])
 	}
 	if len(r.Verdict.Root.Ranks) > 1 {
-		d.note("It stands for %d ranks.", len(r.Verdict.Root.Ranks))
+		d.note("It plays %d ranks.", len(r.Verdict.Root.Ranks))
 	}
 }
 
@@ -277,14 +277,14 @@ func (d *drawn) plainer(main, odd *side) {
 		odd.dtype = stands
 	}
 	main.dtype = stands
-	d.note("Older versions of Gloo have no bfloat16: %s stands for it.", dtypes[stands])
+	d.note("Older versions of Gloo have no bfloat16, so the script calls %s instead.", dtypes[stands])
 }
 
 // made is a call as the script makes it with its back end.
 func (d *drawn) made(s side, cpu bool) call {
 	o := operations[s.op]
 	if cpu && o.gloo != "" {
-		d.note("Gloo has no %s in every version: %s stands for it.", o.Func, operations[o.gloo].Func)
+		d.note("Gloo has no %s in every version, so the script calls %s instead.", o.Func, operations[o.gloo].Func)
 		o = operations[o.gloo]
 	}
 	t := dtypes[s.dtype]

@@ -62,10 +62,10 @@ var faults = map[string]struct {
 	fault fault
 	does  string
 }{
-	"collective-mismatch": {mismatch, "One rank makes another call than the others of its group."},
-	"rank-stalled":        {stalled, "One rank sleeps while the others wait for it in a collective, until their timeout."},
-	"rank-busy":           {stalled, "One rank is busy for longer than the timeout while the others wait for it in a collective."},
-	"lone-waiter":         {extra, "One rank makes one call more than the others and waits alone."},
+	"collective-mismatch": {mismatch, "One rank makes another call than the rest of its group."},
+	"rank-stalled":        {stalled, "One rank sleeps while the other ranks wait for it in a collective, until their timeout."},
+	"rank-busy":           {stalled, "One rank is busy for longer than the timeout while the other ranks wait for it in a collective."},
+	"lone-waiter":         {extra, "One rank makes one call more than the other ranks and waits alone."},
 	"uneven-data":         {short, "One rank has one batch less: the others wait for it in the collective that it never makes."},
 	"collective-hang":     {loop, "Nothing is wrong in this program: it repeats the collective. If that hangs as well, the job's own code is not the reason."},
 	"gpu-hang":            {loop, "Nothing is wrong in this program: it repeats the collective. If that hangs as well, the job's own code is not the reason."},

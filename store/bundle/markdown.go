@@ -135,7 +135,7 @@ func (m *page) conclusion(inc *Incident) {
 	}
 	if o := inc.Outcome; o != nil {
 		m.f("%s says that the verdict is **%s**.", escape(person(o.By)), escape(o.Verdict))
-		for _, part := range []struct{ name, text string }{{"True mechanism", o.Mechanism}, {"Cause", o.Cause}, {"What mended it", o.Fix}} {
+		for _, part := range []struct{ name, text string }{{"True mechanism", o.Mechanism}, {"Cause", o.Cause}, {"What fixed it", o.Fix}} {
 			if part.text != "" {
 				m.f(" %s: %s.", part.name, escape(strings.TrimRight(part.text, ".")))
 			}
@@ -270,7 +270,7 @@ func (m *page) posted(inc *Incident) {
 			continue
 		}
 		if quoted++; quoted > maxPostsQuoted {
-			m.f("The words of the others are in incident.json.\n")
+			m.f("Other posts are in incident.json.\n")
 			break
 		}
 		m.f("**%d. %s %s**\n\n", p.ID, escape(string(p.Kind)), escape(p.Key))

@@ -56,7 +56,7 @@ var meanings = func() map[string]Meaning {
 	add(Meaning{Congestion, "ticks waited to send", "packets waited for credit; normal under load", "who receives slowly", -1, 32}, "portxmitwait", "xmtwait")
 
 	add(Meaning{Damage, "frames with a wrong checksum", "frames arrived damaged at this port", optics, 0, 0}, "rxcrcerrorsphy", "rxcrcerrors", "rxcrc")
-	add(Meaning{Damage, "frames received with errors", "frames arrived that could not be used", "the other end and the cable; the driver's counters say of which kind", 0, 0}, "rxerrors", "rxframeerrors", "rxframe", "rxlengtherrors", "rxlength")
+	add(Meaning{Damage, "frames received with errors", "frames arrived that could not be used", "the other end and the cable; the driver's counters tell the kind", 0, 0}, "rxerrors", "rxframeerrors", "rxframe", "rxlengtherrors", "rxlength")
 	add(Meaning{Flap, "changes of the carrier", "the link went up or down", optics, 0, 0}, "txtranns", "txtransns", "rxtransns", "carrierchanges")
 	add(Meaning{Flap, "frames lost with the carrier", "the link went away while frames were sent", optics, 0, 0}, "txcarrier", "txcarriererrors")
 	add(Meaning{Congestion, "frames dropped on arrival", "frames were dropped for want of room, or because nobody wanted them", "buffers and load of this host", -1, 0}, "rxdropped", "rxmissed", "rxmissederrors", "rxoverrun", "rxovererrors", "rxfifo", "rxfifoerrors", "rxdiscardsphy", "rxoutofbuffer", "outofbuffer")

@@ -226,7 +226,7 @@ func reason(slug knowledge.Slug, want worker.EndReason, summary string) func(*Sc
 		}
 		if p != nil && slug == knowledge.TimeLimit && !s.Facts.Job.Training && s.Facts.Job.ExitOK == nil && metNCCL(s.Facts) {
 			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
-			p.Why = "the reason is printed, but not one step: whether it trained in silence or stood still from the start no line tells"
+			p.Why = "the reason is printed, but not one step: it may have trained in silence or hung from the start"
 		}
 		if slug != knowledge.Preempted {
 			unkillable(s, p)

@@ -132,7 +132,7 @@ func lastAct(s *Scene, id int) *act {
 	if c := openSave(s, id); c != nil {
 		says := "it had begun a " + saveWord(c) + " and did not report its end"
 		if endedLate(s, c) {
-			says += " before the others gave up"
+			says += " before the other ranks gave up"
 		}
 		add(heldSaving, says, c.At)
 	}
@@ -369,7 +369,7 @@ func stalledFor(slug knowledge.Slug, kind string, needs ...incident.Need) func(*
 		held := len(g.Waiters) + g.Anonymous
 		p.Summary = fmt.Sprintf("%s kept %s waiting: %s", where(f, g.Root), plural(held, "rank", "ranks"), why.says)
 		p.Why = fmt.Sprintf("%s waited in a collective that %s had not entered, and right before that %s", plural(held, "rank", "ranks"), rankWords(g.Root), why.says)
-		p.For = append(p.For, finding(fmt.Sprintf("right before the others began to wait, %s", why.says), why.ev...))
+		p.For = append(p.For, finding(fmt.Sprintf("right before the other ranks began to wait, %s", why.says), why.ev...))
 		skip := map[int]bool{}
 		for i, id := range g.Root {
 			skip[id] = true

@@ -36,7 +36,7 @@ func gpuHang(s *Scene) *Proposal {
 	p.Why = "its first uncompleted collective is well behind its group's although it issued as many as the others"
 	if g.Unstarted {
 		p.Base = 0.9
-		p.Why = "everybody entered the same collective; the GPUs of the others began it and this one did not: an earlier kernel does not end there"
+		p.Why = "everybody entered the same collective; the GPUs of the other ranks began it and this one did not: an earlier kernel does not end there"
 		for _, gr := range g.Groups {
 			p.For = append(p.For, unstartedFinding(s, gr))
 		}
@@ -133,13 +133,13 @@ func collectiveHang(s *Scene) *Proposal {
 	if g.IsAhead {
 		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
 		p.Base = 0.9
-		p.Summary = fmt.Sprintf("every rank of %s waits, some of them further on than the others", groupList(g.Groups))
+		p.Summary = fmt.Sprintf("every rank of %s waits, some of them further on than the rest", groupList(g.Groups))
 		p.Why = "the others wait in an operation that its sender leaves early, so that being ahead alone proves no mismatch"
 	}
 	if !g.IsAhead && slices.ContainsFunc(g.Groups, g.Scattered) {
 		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
 		p.Base = 0.9
-		p.Summary = fmt.Sprintf("every rank of %s waits, some of them one work further on than the others", groupList(g.Groups))
+		p.Summary = fmt.Sprintf("every rank of %s waits, some of them one work further on than the rest", groupList(g.Groups))
 		p.Why = "no counter says why some have left a work in which others wait: the network, NCCL or a GPU hangs, or they called one more or less"
 	}
 	if !slices.Contains(p.Rivals, knowledge.CollectiveMismatch) && slices.ContainsFunc(g.Groups, unnamedCall) {

@@ -156,7 +156,7 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 		p.Why = "the same failure on most ranks: nobody broke it alone"
 		p.Base = 0.95
 		if n := f.Ranks[len(f.Ranks)-1].ID + 1; f.Job.WorldSize == 0 && float64(len(all)) < everyone*float64(n) {
-			p.Scope, p.Why = "unknown", "all ranks that are seen here fail alike; of the others of this job nothing is here"
+			p.Scope, p.Why = "unknown", "all ranks that are seen here fail alike; no line of the job's other ranks is here"
 		}
 	case len(ranks) == 0:
 		if len(nodes) == 1 && unknown > 0 {
@@ -187,7 +187,7 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 		if p.Ranks, p.Nodes, p.Summary = nil, nil, short(text); p.Scope != "all" {
 			p.Scope = "unknown"
 		}
-		p.Why = "the line says that ranks do not fit together, and not which of them is as it should be"
+		p.Why = "the line says that ranks do not fit together, but not which one is right"
 	}
 	blamed := p.blames(slug)
 	if !blamed {

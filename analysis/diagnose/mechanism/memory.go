@@ -283,7 +283,7 @@ func interrupted(s *Scene) *Proposal {
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
 	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.Unknown}, 0.88, false
 	p.Summary = "the program was interrupted (SIGINT)"
-	p.Why = "Python was interrupted as by Ctrl-C, and no line tells of anything else; a launcher that cleans up does the same"
+	p.Why = "Python was interrupted as by Ctrl-C, and nothing else is reported; a launcher that cleans up does the same"
 	return p
 }
 

@@ -255,7 +255,7 @@ func fingerprints(s *Scene) *Proposal {
 		p.Summary = "ranks of one group called " + what
 	}
 	if len(odd) > 0 {
-		p.Summary = fmt.Sprintf("%s called another collective than the others", where(f, odd))
+		p.Summary = fmt.Sprintf("%s called another collective than the other ranks", where(f, odd))
 		p.Scope = "rank"
 	}
 	p.Settled = len(odd) > 0 || len(ranks) == f.Job.WorldSize

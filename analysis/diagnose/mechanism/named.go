@@ -117,7 +117,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 		ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
 	}
 	if len(absent) == 0 && unplaced == 0 && len(firsts) > 0 {
-		why = "the monitored barrier of rank 0 asks one after the other and names the first that does not answer; no other rank says that it came"
+		why = "the monitored barrier of rank 0 asks one after the other and names the first that does not answer; no other rank says it came"
 		return &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Scope: "group", Rivals: rivals, At: at, Base: 0.85, Why: why, For: []incident.Finding{finding(why, ev...)},
 			Summary: fmt.Sprintf("%s, the first that was asked, did not come to a monitored barrier; whether anybody else did no line says", rankWords(firsts))}
 	}
@@ -135,7 +135,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 		Base: 0.9, Summary: fmt.Sprintf("%s did not come to a collective that the others waited in", where(f, absent)), Why: why}
 	if never {
 		p.Rivals, p.Base = []knowledge.Slug{knowledge.InitUnreachable}, 0.85
-		p.Why += "; of whether these were ever started no line tells"
+		p.Why += "; no line says whether these were ever started"
 	}
 	if len(ev) > 3 {
 		ev = ev[:3]

@@ -177,7 +177,7 @@ func recorders(f *resolve.Facts, a knowledge.Artefact, n incident.Need) (inciden
 	if len(lack) == 0 {
 		return n, false
 	}
-	n.What, n.Why = "the flight recorder's dumps of "+rankWords(lack), fmt.Sprintf("%d of %d are here; who held the others may be one of those that lack", have, f.Job.WorldSize)
+	n.What, n.Why = "the flight recorder's dumps of "+rankWords(lack), fmt.Sprintf("%d of %d are here; the rank that held them may be one of those that lack", have, f.Job.WorldSize)
 	n.Command, n.Obtainable = "ls -l /tmp/nccl_trace_rank_* ~/.cache/torch/*_trace_rank_*   # on their nodes", perishing
 	if written {
 		n.Command = strings.ReplaceAll(a.Command, "{dumps}", where+"*")

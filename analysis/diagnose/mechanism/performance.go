@@ -186,5 +186,5 @@ func afterStep(p *resolve.Point) string {
 	return ""
 }
 
-var needWatchdog = incident.Need{What: "a watchdog that ends a hung job and says who held it", Why: "without one a hang lasts until the time limit, and no line tells the ranks apart",
+var needWatchdog = incident.Need{What: "a watchdog that ends a hung job and says who held it", Why: "without one a hang lasts until the time limit, and no line names the rank",
 	Command: "export TORCH_NCCL_ASYNC_ERROR_HANDLING=1   # and init_process_group(timeout=…) well below the time limit", Obtainable: "next-time"}

@@ -138,9 +138,9 @@ func rasBehind(s *Scene) *Proposal {
 
 // StandsFinding says which ranks of a communicator that stands still are behind.
 func StandsFinding(f *resolve.Facts, x *Stands) incident.Finding {
-	text := fmt.Sprintf("two snapshots have %s at %s %d while the others launched up to %d", rasWords(f, x.Comm, x.Behind), opWords(x.Op), x.Least, x.Most)
+	text := fmt.Sprintf("two snapshots have %s at %s %d while the other ranks launched up to %d", rasWords(f, x.Comm, x.Behind), opWords(x.Op), x.Least, x.Most)
 	if x.Apart > 0 {
-		text = fmt.Sprintf("two snapshots %s apart have %s at %s %d while the others launched up to %d", duration(float64(x.Apart)), rasWords(f, x.Comm, x.Behind), opWords(x.Op), x.Least, x.Most)
+		text = fmt.Sprintf("two snapshots %s apart have %s at %s %d while the other ranks launched up to %d", duration(float64(x.Apart)), rasWords(f, x.Comm, x.Behind), opWords(x.Op), x.Least, x.Most)
 	}
 	var ev []incident.Evidence
 	for _, snap := range []*ras.Snapshot{x.First, x.Last} {

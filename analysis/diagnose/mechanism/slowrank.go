@@ -86,7 +86,7 @@ func slowRank(s *Scene) *Proposal {
 	if len(ranks) > 1 {
 		verb = "are"
 	}
-	p.Summary = fmt.Sprintf("%s %s slower than the others and slow%s the whole job", where(f, ranks), verb, map[bool]string{true: "s", false: ""}[len(ranks) == 1])
+	p.Summary = fmt.Sprintf("%s %s slower than the other ranks and slow%s the whole job", where(f, ranks), verb, map[bool]string{true: "s", false: ""}[len(ranks) == 1])
 	for i, c := range best {
 		if i < 3 {
 			p.At = f.At(c.at)

@@ -44,7 +44,7 @@ func ownWords(f *resolve.Facts, fl *resolve.Failure) bool {
 		x = &x.Cause[0] // what was raised first
 	}
 	class := x.Type[strings.LastIndexAny(x.Type, ".:")+1:]
-	return class != "" && !systems[class] && !strings.Contains(x.Type, "::") && (len(x.Frames) == 0 || !ofLibrary(x.Frames[len(x.Frames)-1].File))
+	return class != "" && !systems[class] && !strings.Contains(x.Type, "::") && (len(x.Frames) == 0 || !OfLibrary(x.Frames[len(x.Frames)-1].File))
 }
 
 // systems are the classes in which what lies below the program reports what it met: the C++ of PyTorch and others, and the operating system.
@@ -52,7 +52,8 @@ var systems = map[string]bool{"RuntimeError": true, "OSError": true, "IOError": 
 	"BlockingIOError": true, "PermissionError": true, "FileExistsError": true, "BrokenPipeError": true, "ConnectionError": true, "InterruptedError": true,
 	"OutOfMemoryError": true, "DistBackendError": true, "DistStoreError": true, "DistNetworkError": true, "AcceleratorError": true}
 
-func ofLibrary(file string) bool {
+// OfLibrary tells whether a file of code belongs to Python or to an installed package.
+func OfLibrary(file string) bool {
 	return slices.ContainsFunc([]string{"site-packages/", "dist-packages/", "/lib/python", "<frozen"}, func(p string) bool { return strings.Contains(file, p) })
 }
 

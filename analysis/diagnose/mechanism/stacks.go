@@ -252,7 +252,7 @@ func stoodAt(slug knowledge.Slug, needs ...incident.Need) func(*Scene) *Proposal
 			p.Why = "their stacks were taken more than once and did not change; none of them waited for another rank"
 		default:
 			p.Summary = fmt.Sprintf("%s kept %s waiting: its stack shows it %s, at %s", who, plural(held, "rank", "ranks"), d.place.Says(), at)
-			p.Why = "the stacks of the others wait in collectives or for their GPUs; where this one stood nobody waits for another rank"
+			p.Why = "the stacks of the other ranks wait in collectives or for their GPUs; where this one stood nobody waits for another rank"
 		}
 		if d.running {
 			p.Why = "the others wait for it; but the job made steps to the end of its logs, and one dump of a healthy run may look the same: a second one, a minute later, decides"

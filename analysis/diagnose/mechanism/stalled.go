@@ -139,7 +139,7 @@ func rankStalled(s *Scene) *Proposal {
 		} else if i := slices.Index(p.Rivals, knowledge.CollectiveHang); i >= 0 && gapless(s) {
 			// The same set; what there is no sign of does not stand first.
 			p.Mechanism, p.Rivals = knowledge.CollectiveHang, append(slices.Delete(p.Rivals, i, i+1), knowledge.RankStalled)
-			p.Why = fmt.Sprintf("all of ranks 0-%d waited; whether there are more nobody states", len(f.Ranks)-1)
+			p.Why = fmt.Sprintf("all of ranks 0-%d waited; there may be more", len(f.Ranks)-1)
 		}
 		return p
 	case waitfor.Told:
@@ -266,7 +266,7 @@ func recordedIdle(s *Scene, r *resolve.Rank) incident.Finding {
 		if len(ev) == 0 {
 			text += fmt.Sprintf(": in %s it had issued %d", groupName(g), c.Enqueued)
 			if !g.P2P {
-				text += fmt.Sprintf(" while the others waited in #%d", s.Graph.Stuck(g).Work.Seq)
+				text += fmt.Sprintf(" while the other ranks waited in #%d", s.Graph.Stuck(g).Work.Seq)
 			}
 		}
 		ev = append(ev, recordEvidence(c.Record))
@@ -304,7 +304,7 @@ func unseenWhy(s *Scene) string {
 	case g.Late:
 		return fmt.Sprintf("%s began to wait when the others of their groups had already given up: one of them may have held the rest", rankWords(g.Frontier))
 	case f.Job.WorldSize == 0 && len(f.Coverage.RanksUnseen) > 0 && len(g.Unseen)+len(g.Frontier) > 0:
-		return fmt.Sprintf("everyone whose state is known waited; there are at least %s (%s), and no line says that it is of %s", plural(f.Job.Least, "rank", "ranks"), f.Job.LeastFrom, rankWords(f.Coverage.RanksUnseen))
+		return fmt.Sprintf("everyone whose state is known waited; there are at least %s (%s), and no line is known to be of %s", plural(f.Job.Least, "rank", "ranks"), f.Job.LeastFrom, rankWords(f.Coverage.RanksUnseen))
 	case f.Job.WorldSize == 0:
 		quiet := []int{}
 		for _, r := range f.Ranks {
@@ -314,17 +314,17 @@ func unseenWhy(s *Scene) string {
 		}
 		switch n := len(quiet); {
 		case n > 0 && g.Anonymous == 1:
-			return "a process that waited does not say which rank it is; how many ranks there are nobody states"
+			return "a process that waited does not say which rank it is; the world size is not known"
 		case n > 0 && g.Anonymous > 1:
-			return fmt.Sprintf("%d processes that waited do not say which ranks they are; how many ranks there are nobody states", g.Anonymous)
+			return fmt.Sprintf("%d processes that waited do not say which ranks they are; the world size is not known", g.Anonymous)
 		case n == 1:
-			return fmt.Sprintf("%s did not say that it waited; how many ranks there are nobody states", rankWords(quiet))
+			return fmt.Sprintf("%s does not report waiting; the world size is not known", rankWords(quiet))
 		case n > 0 && n <= 8:
-			return fmt.Sprintf("%s did not say that they waited; how many ranks there are nobody states", rankWords(quiet))
+			return fmt.Sprintf("%s did not say that they waited; the world size is not known", rankWords(quiet))
 		case n > 0:
-			return fmt.Sprintf("%d ranks that are seen did not say that they waited; how many there are nobody states", n)
+			return fmt.Sprintf("%d ranks that are seen did not say that they waited; the world size is not known", n)
 		}
-		return "everyone seen waited; how many ranks there are nobody states"
+		return "everyone seen waited; the world size is not known"
 	case len(g.Frontier) > 0 && len(g.Groups) == 1 && g.Groups[0].P2P && g.Outside:
 		return fmt.Sprintf("one end of a send or receive waited; the other is one of %s, and no counter says which", rankWords(g.Frontier))
 	case len(g.Frontier) > 0:

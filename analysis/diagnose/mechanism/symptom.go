@@ -18,7 +18,7 @@ func symptoms() []Mechanism {
 }
 
 // needPeer is asked for where no line names the peer.
-var needPeer = incident.Need{What: "the logs of the peer that went away", Why: "it failed first; these lines only notice it", Command: logsOfJob, Obtainable: now}
+var needPeer = incident.Need{What: "the logs of the peer that went away", Why: "it failed first; these lines only notice it", Obtainable: now}
 
 func peerLost(s *Scene) *Proposal {
 	var fls []*resolve.Failure
@@ -85,8 +85,8 @@ func storeLost(s *Scene) *Proposal {
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
 	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.Unknown}, 0.88, false
 	p.Summary = "rank 0, which keeps the job's store, or its node went away; what ended it is not in these logs"
-	p.Why = "no rank here says that it finished, the store closed its connections, and there is no line of rank 0"
-	p.Needs = append(p.Needs, incident.Need{What: "the log of rank 0 and of its node", Why: "it ended first", Command: "scp '<cluster>:<log dir>/*{job}*' logs/", Obtainable: "now"}, needPeer)
+	p.Why = "no rank here says it finished, the store closed its connections, and there is no line of rank 0"
+	p.Needs = append(p.Needs, incident.Need{What: "the log of rank 0 and of its node", Why: "it ended first", Obtainable: "now"}, needPeer)
 	return p
 }
 
@@ -131,13 +131,13 @@ func completed(s *Scene) *Proposal {
 		p.For = append(p.For, finding("SLURM's records: COMPLETED", QuoteAt(at, &incident.Predicate{Literals: []string{"COMPLETED"}})))
 	case f.Job.ExitOK != nil:
 		p.Direct, p.Base, p.Ending = true, 0.95, incident.EndSeen
-		p.Summary, p.Why = "the job ended by itself, nothing failed", "the program says that it finished"
+		p.Summary, p.Why = "the job ended by itself, nothing failed", "the program says it finished"
 		p.For = append(p.For, finding("the program's own last word", QuoteAt(*f.Job.ExitOK, nil)))
 		if nodes, first := undead(f); first != nil {
 			p.outlived(nodes, first)
 		}
 		if l := unsound(f, severity.Crash); l != nil {
-			p.besideIt(l, 0.7, "the program says that it finished; but a process of it seems to have crashed")
+			p.besideIt(l, 0.7, "the program says it finished; but a process of it seems to have crashed")
 		}
 	case unsound(f, severity.Warning) != nil:
 		return nil // what it means nobody knows

@@ -156,7 +156,7 @@ func allLoading(f *resolve.Facts) *Proposal {
 	p := &Proposal{Mechanism: knowledge.DataloaderStall, Class: Degraded, Scope: "all", Base: 0.85, At: d.Onset.T, Explains: endedSlow, Needs: []incident.Need{needStore}}
 	p.Summary = "steps became slower because every rank that was profiled waits for its data"
 	p.Why = fmt.Sprintf("the profiled steps take as long as the slow ones in the log, and what they wait for data is the difference (traces of %s)", plural(len(ids), "rank", "ranks"))
-	p.For = []incident.Finding{finding(fmt.Sprintf("ProfilerStep#%d took %s, of which %s were spent waiting for data", last.Number, nanos(last.Dur), nanos(last.Loader)),
+	p.For = []incident.Finding{finding(fmt.Sprintf("ProfilerStep#%d took %s, with %s spent waiting for data", last.Number, nanos(last.Dur), nanos(last.Loader)),
 		append(callEvidence(last.File, last.At), callEvidence(last.File, last.LoaderAt)...)...), finding(slower(&d), timeQuote(d.BaseAt), timeQuote(d.Onset))}
 	return p
 }

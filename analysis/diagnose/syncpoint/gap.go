@@ -60,7 +60,7 @@ func Gap(s *mechanism.Scene, g *resolve.Group) *incident.SeqGap {
 	out.Statement = fmt.Sprintf("%s %s %s ahead of %s in %s", words(out.Ahead), is(len(out.Ahead)), count(out.Collectives, "collective"), words(out.Behind), groupName(g))
 	n, why, ok := perStep(s.Facts, g)
 	if !ok {
-		out.Statement += ": how many of them make a step there no lines prove, so that whether they are whole steps cannot be said"
+		out.Statement += ": no line proves how many of them make a step, so these may not be whole steps"
 		if why != "" {
 			out.Statement += " (" + why + ")"
 		}

@@ -244,7 +244,7 @@ func TestWithoutSamplesTheGapIsNotMeasuredInSteps(t *testing.T) {
 	r.obs.Samples = nil
 	s := r.scene(t)
 	g := Gap(s, only(t, s))
-	if g == nil || g.PerStep != nil || g.Steps != nil || !strings.Contains(g.Statement, "cannot be said") {
+	if g == nil || g.PerStep != nil || g.Steps != nil || !strings.Contains(g.Statement, "may not be whole steps") {
 		t.Errorf("%+v", g)
 	}
 	if _, known := Whole(g); known {

@@ -199,7 +199,7 @@ func growing(t *testing.T, p Place) {
 		t.Errorf("%+v, %q", after, got)
 	}
 	if after.Whole == (after.Mark == before.Mark) {
-		t.Errorf("the mark was %q and is %q; it stands for the content: %v", before.Mark, after.Mark, after.Whole)
+		t.Errorf("the mark was %q and is %q; it marks the content: %v", before.Mark, after.Mark, after.Whole)
 	}
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""rank-stalled, small. One rank sleeps while the others wait for it in a collective, until their timeout.
+"""rank-stalled, small. One rank sleeps while the other ranks wait for it in a collective, until their timeout.
 
-Written by "bot repro". Rank 3 of the script stands for rank 9 of the job.
+Written by "bot repro". Rank 3 of the script plays rank 9 of the job.
 
 Run:    torchrun --nproc-per-node=4 repro.py > repro.log 2>&1
 Then:   bot diagnose --world-size 4 repro.log

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rank-stalled, small. One rank sleeps while the others wait for it in a collective, until their timeout.
+"""rank-stalled, small. One rank sleeps while the other ranks wait for it in a collective, until their timeout.
 
 Written by "bot repro".
 

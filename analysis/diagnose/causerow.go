@@ -1,0 +1,62 @@
+package diagnose
+
+import (
+	"slices"
+
+	"faultline/analysis/diagnose/mechanism"
+	"faultline/analysis/resolve"
+	"faultline/incident"
+)
+
+// causeRow makes sure that the cause of a decided verdict has a row of its own in the timeline: it adds one where no row shows its lines. One
+// without a time is returned: it stands first.
+func (b *builder) causeRow(rows *[]row) []incident.Event {
+	v := &b.r.Verdict
+	i := slices.IndexFunc(b.r.Chain, func(l incident.Link) bool { return l.Role == incident.Cause || l.Role == incident.Trigger })
+	if v.Status == incident.NoFailure || v.Status == incident.Inconclusive || i < 0 {
+		return nil
+	}
+	cause := b.r.Chain[i]
+	shown := func(x row) bool { return b.isLastWords(x.e) || shareLine(x.e.Evidence, cause.Evidence) }
+	if len(cause.Evidence) == 0 || slices.ContainsFunc(*rows, shown) {
+		return nil
+	}
+	e := incident.Event{Event: cause.Statement, Evidence: cause.Evidence[:1]}
+	if len(v.Root.Ranks) == 1 {
+		e.Rank = ptr(v.Root.Ranks[0])
+	}
+	if len(v.Root.Nodes) == 1 {
+		e.Node = v.Root.Nodes[0]
+	}
+	when := b.whenCaused()
+	if !when.Valid {
+		return []incident.Event{e}
+	}
+	e.Time, e.Uncertainty = b.s.Facts.Format(when), resolve.Uncertainty(when)
+	*rows = append(*rows, row{when, e})
+	return nil
+}
+
+// whenCaused is when the verdict's cause happened: by its own line, or when the wait for a rank began.
+func (b *builder) whenCaused() resolve.Moment {
+	if fl := b.first(); fl != nil {
+		when, _ := untimed(fl)
+		return when
+	}
+	if len(b.d.winners) > 0 && b.d.winners[0].Class == mechanism.Collective {
+		return b.s.Graph.Start
+	}
+	return resolve.Moment{}
+}
+
+// isLastWords tells whether a row shows what the blamed rank wrote last.
+func (b *builder) isLastWords(e incident.Event) bool {
+	return b.words != nil && b.words.ok && len(e.Evidence) == 1 && e.Evidence[0].File == b.words.at.File && e.Evidence[0].Line == b.words.at.Line
+}
+
+// shareLine tells whether two lists of evidence rest on one line.
+func shareLine(some, others []incident.Evidence) bool {
+	return slices.ContainsFunc(some, func(x incident.Evidence) bool {
+		return x.File != "" && slices.ContainsFunc(others, func(y incident.Evidence) bool { return y.File == x.File && y.Line == x.Line }) || shareLine(x.Inputs, others)
+	}) || slices.ContainsFunc(others, func(y incident.Evidence) bool { return len(y.Inputs) > 0 && shareLine(some, y.Inputs) })
+}

@@ -1,0 +1,179 @@
+package diagnose
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"faultline/analysis/diagnose/mechanism"
+	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// What advice points to in the logs is shown: nobody has to look for what was read here.
+
+// possible tells whether what an advice says is to be done and can be: on what is known, and, if at once, of a job that is there.
+func (b *builder) possible(a knowledge.Advice, when string) bool {
+	switch {
+	case mechanism.AtHand(b.s, a.Prepares()):
+		return false
+	case strings.Contains(a.Command, "{root}") && len(b.r.Verdict.Root.Nodes) == 0:
+		return false
+	case when == "now" && a.NeedsJob() && !b.s.Facts.Alive():
+		return false
+	case a.Names(knowledge.Frame) && b.raised() == nil:
+		return false
+	case a.Names(knowledge.Last) && b.blamed() == nil:
+		return false
+	}
+	return true
+}
+
+// inLogs adds to values what advice may point to in the logs.
+func (b *builder) inLogs(values map[string]string) {
+	if fl := b.first(); fl != nil {
+		values[knowledge.Line] = place(fl.At)
+	}
+	if x := b.raised(); x != nil {
+		values[knowledge.Line] = place(&x.At)
+		if fr := ownFrame(x); fr != nil {
+			values[knowledge.Frame] = fmt.Sprintf("%s:%d in %s", path.Base(fr.File), fr.Line, fr.Func)
+		}
+	}
+}
+
+func place(at *worker.At) string { return fmt.Sprintf("%s:%d", at.File, at.Line) }
+
+// first is the line that the verdict rests on; nil where it rests on counters or silence.
+func (b *builder) first() *resolve.Failure {
+	if len(b.d.winners) == 0 || len(b.d.winners[0].Failures) == 0 || b.d.winners[0].Failures[0].At == nil {
+		return nil
+	}
+	return b.d.winners[0].Failures[0]
+}
+
+// raised is the exception that the verdict rests on.
+func (b *builder) raised() *worker.Exception {
+	if fl := b.first(); fl != nil {
+		return fl.Exc
+	}
+	return nil
+}
+
+// ownFrame is the innermost call of the job's own code, nil where the stack shows none.
+func ownFrame(x *worker.Exception) *worker.Frame {
+	frames := x.Frames
+	if len(frames) == 0 {
+		frames = x.Main
+	}
+	for i := len(frames) - 1; i >= 0; i-- {
+		if !mechanism.OfLibrary(frames[i].File) {
+			return &frames[i]
+		}
+	}
+	return nil
+}
+
+// blamed is the first rank at the root of a wait; nil where the files cannot be looked into again.
+func (b *builder) blamed() *resolve.Rank {
+	f := b.s.Facts
+	if ranks := b.r.Verdict.Root.Ranks; len(ranks) > 0 && f.LastWords != nil {
+		return f.Rank(ranks[0])
+	}
+	return nil
+}
+
+// lastWords is what a rank wrote last before the others began to wait.
+type lastWords struct {
+	at   worker.At
+	text string
+	ok   bool
+}
+
+func (b *builder) lastWords(r *resolve.Rank) lastWords {
+	if b.words == nil {
+		w := lastWords{}
+		w.at, w.text, w.ok = b.s.Facts.LastWords(r, b.s.Graph.Start, b.reports(r))
+		b.words = &w
+	}
+	return *b.words
+}
+
+// reports are where the files of a rank begin to tell of the time-out, where no time of the wait is known.
+func (b *builder) reports(r *resolve.Rank) map[string]int64 {
+	if b.s.Graph.Start.Valid {
+		return nil
+	}
+	first := map[string]int64{}
+	note := func(at worker.At) {
+		if off, seen := first[at.File]; slices.Contains(r.Files, at.File) && (!seen || at.Off < off) {
+			first[at.File] = at.Off
+		}
+	}
+	for _, g := range b.s.Graph.Groups {
+		for _, p := range g.Pending {
+			note(p.At)
+		}
+	}
+	for _, fl := range r.Failures {
+		if fl.At != nil {
+			note(*fl.At)
+		}
+	}
+	return first
+}
+
+// mostLastWords is how many characters of a last line are shown.
+const mostLastWords = 72
+
+// begin is the first words of a line, without the labels of a process group in front of it.
+func begin(text string) string {
+	for i := 0; i < 2; i++ {
+		if label, rest, ok := strings.Cut(text, "] "); ok && strings.HasPrefix(label, "[") && rest != "" {
+			text = strings.TrimLeft(rest, " ")
+		}
+	}
+	if len(text) <= mostLastWords {
+		return text
+	}
+	text = strings.ToValidUTF8(text[:mostLastWords], "")
+	if i := strings.LastIndexByte(text, ' '); i > mostLastWords/2 {
+		text = text[:i]
+	}
+	return strings.TrimRight(text, " .,:;") + "…"
+}
+
+// fromLastWords is the advice to start from what the blamed rank wrote last: with that line, or what to do without it.
+func (b *builder) fromLastWords(a knowledge.Advice) knowledge.Advice {
+	if !a.Names(knowledge.Last) {
+		return a
+	}
+	r := b.blamed()
+	switch w := b.lastWords(r); {
+	case w.ok:
+		said := place(&w.at) + ": “" + strings.NewReplacer("{", "(", "}", ")").Replace(begin(w.text)) + "”"
+		return knowledge.Advice{Text: strings.ReplaceAll(a.Text, "{"+knowledge.Last+"}", said)}
+	case len(r.Files) == 0:
+		return knowledge.Advice{Text: "Get the log of rank {rank}: none of its lines is here."}
+	}
+	return knowledge.Advice{Text: "Nothing to read: rank {rank} wrote no line before the wait (" + r.Files[0] + "). For the next run, switch on the flight recorder."}
+}
+
+// lastWordsRow puts the last line of the blamed rank into the timeline, where the advice rests on it.
+func (b *builder) lastWordsRow(add func(resolve.Moment, string, int, string, ...incident.Evidence)) {
+	m, ok := b.known(knowledge.Slug(b.r.Verdict.Mechanism))
+	r := b.blamed()
+	if !ok || r == nil || len(m.Now) == 0 || !m.Now[0].Names(knowledge.Last) {
+		return
+	}
+	if w := b.lastWords(r); w.ok {
+		when := b.s.Facts.At(w.at)
+		if !when.Valid {
+			when = b.s.Facts.NotBefore(w.at)
+		}
+		add(when, r.Node, r.ID, fmt.Sprintf("last line of rank %d before the wait", r.ID), mechanism.QuoteAt(w.at, nil))
+	}
+}

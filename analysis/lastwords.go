@@ -1,0 +1,111 @@
+package analysis
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+
+	"faultline/analysis/line"
+	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
+)
+
+// Bounds of the search for what a rank wrote last.
+const (
+	lastWordsRead = 256 << 20 // of one file
+	lastWordsLine = 4 << 10   // of one line
+)
+
+// lastWords finds the last line of a rank before a moment. Reading the logs kept only lines that matter; what a rank did before it stalled
+// may be any line.
+func (in *Input) lastWords(ctx context.Context, f *resolve.Facts) resolve.LastWords {
+	paths := map[string]string{}
+	for _, s := range in.Sources {
+		paths[s.Name] = s.Path
+	}
+	return func(r *resolve.Rank, before resolve.Moment, offsets map[string]int64) (at worker.At, text string, ok bool) {
+		for _, name := range r.Files {
+			src, err := in.Opener.Open(paths[name])
+			if err != nil {
+				continue // reading the logs said so
+			}
+			w := lastOf{ctx: ctx, facts: f, file: name, rank: r, before: before, end: lastWordsRead}
+			if end, ok := offsets[name]; ok {
+				w.end = end
+			}
+			w.read(io.LimitReader(src, min(w.end, lastWordsRead)))
+			src.Close()
+			if w.text != "" && (!ok || f.At(at).Before(f.At(w.at))) {
+				at, text, ok = w.at, w.text, true
+			}
+		}
+		return at, text, ok
+	}
+}
+
+// lastOf is the search in one file.
+type lastOf struct {
+	ctx    context.Context
+	facts  *resolve.Facts
+	file   string
+	rank   *resolve.Rank
+	before resolve.Moment
+	end    int64
+	at     worker.At
+	text   string
+}
+
+func (w *lastOf) read(src io.Reader) {
+	r := bufio.NewReaderSize(src, lastWordsLine)
+	var off, n int64
+	for begins := true; ; {
+		b, err := r.ReadSlice('\n')
+		if begins {
+			n++
+			if n%4096 == 0 && w.ctx.Err() != nil || !w.take(b, n, off) {
+				return
+			}
+		}
+		begins = err == nil
+		off += int64(len(b))
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+	}
+}
+
+// take looks at one line; false ends the search, because the wait has begun.
+func (w *lastOf) take(b []byte, n, off int64) bool {
+	b = bytes.TrimRight(b, "\r\n")
+	p := line.Parse(b)
+	at := worker.At{Pos: worker.Pos{File: w.file, Line: n, Off: off, Len: len(b)}, By: &p.Who, Stamp: p.Stamp}
+	if !w.wrote(at) {
+		return true
+	}
+	if t := w.facts.At(at); t.Valid && w.before.Valid && !t.Before(w.before) {
+		return false
+	}
+	text := line.StripANSI(nil, b[min(p.Len, len(b)):])
+	if len(text) > 1 && text[0] == ' ' && text[1] == ' ' {
+		return true // the code that a line above is about
+	}
+	if text = bytes.TrimSpace(text); bytes.ContainsFunc(text, letter) {
+		who := p.Who
+		at.By = &who
+		w.at, w.text = at, string(bytes.ToValidUTF8(text, []byte("�")))
+	}
+	return true
+}
+
+// wrote tells whether a line is the rank's: by its label or its file, or because it is the line by which the rank is known.
+func (w *lastOf) wrote(at worker.At) bool {
+	if rank, ok := w.facts.RankOf(at); ok {
+		return rank == w.rank.ID
+	}
+	known := func(k worker.At) bool { return k.File == at.File && k.Off == at.Off }
+	return known(w.rank.First) || known(w.rank.LastAt)
+}
+
+func letter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80 }

@@ -1,0 +1,54 @@
+package analysis
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// stalledAt is a job of four ranks of which rank 2 never came, with what it wrote before; header begins the watchdogs' lines.
+func stalledAt(header func(rank int) string, before string) string {
+	var b strings.Builder
+	for r := range 4 {
+		fmt.Fprintf(&b, "Initializing distributed: GLOBAL_RANK: %d, MEMBER: %d/4\n", r, r+1)
+	}
+	b.WriteString(before)
+	for _, r := range []int{0, 1, 3} {
+		fmt.Fprintf(&b, "[rank%[1]d]:%[2]s[Rank %[1]d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600042 milliseconds before timing out.\n", r, header(r))
+		fmt.Fprintf(&b, "[rank%[1]d]:%[2]s[PG ID 0 PG GUID 0(default_pg) Rank %[1]d] Exception (either an error or timeout) detected by watchdog at work: 9, last enqueued NCCL work: 9, last completed NCCL work: 8.\n", r, header(r))
+	}
+	fmt.Fprintf(&b, "[rank2]:%s[PG ID 0 PG GUID 0(default_pg) Rank 2] Received a dump signal due to a collective timeout from  rank 0 and we will try our best to dump the debug info. Last enqueued NCCL work: 8, last completed NCCL work: 8.\n", header(2))
+	return b.String()
+}
+
+// TestWhatTheStalledRankWroteLastIsShown: nobody is told to look for a line that was read here.
+func TestWhatTheStalledRankWroteLastIsShown(t *testing.T) {
+	stamped := func(int) string { return "[E513 13:25:57.714781662 ProcessGroupNCCL.cpp:616] " }
+	bare := func(int) string { return "[E ProcessGroupNCCL.cpp:616] " }
+	for name, c := range map[string]struct {
+		text, want string
+	}{
+		"before the wait began": {stalledAt(stamped, "[rank2]: 2026-05-13 13:14:00,100 asking the license server\n[rank0]: 2026-05-13 13:14:01,100 asking the license server\n[rank2]: 2026-05-13 13:20:00,100 still here\n"),
+			"Start from rank 2's last line before the wait, train.log:5: “asking the license server”."},
+		"without times, before the first time-out": {stalledAt(bare, "[rank2]: asking the license server\n[rank0]: asking the license server\n"),
+			"Start from rank 2's last line before the wait, train.log:5: “asking the license server”."},
+		"the code that a warning shows is no line": {stalledAt(bare, "[rank2]: loader.py:7: UserWarning: slow shard\n[rank2]:   warnings.warn(\n"),
+			"train.log:5: “loader.py:7: UserWarning: slow shard”"},
+		"only the line that introduces it": {stalledAt(bare, ""), "train.log:3: “Initializing distributed: GLOBAL_RANK: 2, MEMBER: 3/4”"},
+	} {
+		r := diagnosed(t, Input{Sources: written(t, map[string]string{"train.log": c.text}, "")})
+		if r.Verdict.Mechanism != "rank-stalled" || len(r.Recommendations) == 0 || !strings.Contains(r.Recommendations[0].Text, c.want) {
+			t.Errorf("%s: %s, %+v", name, r.Verdict.Mechanism, r.Recommendations)
+			continue
+		}
+		row := ""
+		for _, e := range r.Timeline {
+			if strings.HasPrefix(e.Event, "last line of rank 2") {
+				row = e.Evidence[0].Text
+			}
+		}
+		if name == "before the wait began" && !strings.Contains(row, "license server") {
+			t.Errorf("%s: the timeline has %q of it", name, row)
+		}
+	}
+}
