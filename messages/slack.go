@@ -85,6 +85,8 @@ type Case struct {
 	ID, Job, Cluster string
 	// Requester is a chat user id. It is shown as a person's name.
 	Requester string
+	// Owner is the user id of the person who looks after the case, "" while nobody does.
+	Owner string
 	// Doing says what goes on: "looking for the logs of the job".
 	Doing string
 	Steps []Step

@@ -112,6 +112,9 @@ func opening(c Case) blockkit.RichElement {
 	if c.Requester != "" {
 		is = append(is, run("Asked by "), person(c.Requester), run(". "))
 	}
+	if c.Owner != "" {
+		is = append(is, run("Owner: "), person(c.Owner), run(". "))
+	}
 	switch {
 	case c.Final:
 		is = append(is, run("Closed."))

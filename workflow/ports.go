@@ -253,6 +253,8 @@ type Investigation struct {
 	StoragePull  bool
 	// Acting are the people who were given something to do, and hear of it when the verdict falls.
 	Acting []string
+	// Owner is the person who said that they look after it, "" while nobody did.
+	Owner string
 	// Muted stops reminders.
 	Muted bool
 	// Late is what is remembered of looking for files that come late.

@@ -25,7 +25,8 @@ const (
 	actJob      = "choose_job"
 	actCluster  = "choose_cluster"
 	actGlossary = "glossary"
-	actMute     = "mute"
+	actMute     = "mute" // under case files of earlier versions
+	actOwn      = "own"
 	actCancel   = "cancel"
 	actRerun    = "rerun"
 	actRetry    = "retry"
@@ -58,7 +59,7 @@ func (a *act) button(action, value, text string) blockkit.Button {
 func caseOf(inv *workflow.Investigation) messages.Case {
 	row, _ := workflow.About(inv.State)
 	c := messages.Case{
-		ID: inv.ID, Job: inv.Job, Cluster: inv.Cluster, Requester: inv.Home.Requester,
+		ID: inv.ID, Job: inv.Job, Cluster: inv.Cluster, Requester: inv.Home.Requester, Owner: inv.Owner,
 		Doing: row.Doing, Steps: steps(inv), Report: inv.Report, Superseded: inv.Superseded,
 		Final: row.Kind == workflow.Settled, Buttons: caseButtons(inv),
 	}
@@ -72,7 +73,7 @@ func caseOf(inv *workflow.Investigation) messages.Case {
 	if inv.Storage != "" {
 		c.Notes = append(c.Notes, storageNote(inv))
 	}
-	if inv.Muted {
+	if inv.Muted && inv.Owner == "" {
 		c.Notes = append(c.Notes, "Reminders are off.")
 	}
 	for _, n := range inv.Notes {
@@ -242,10 +243,20 @@ func caseButtons(inv *workflow.Investigation) []messages.Button {
 		try.Style = "primary"
 		out = append(out, try, button(actUpload, name(inv), "Upload logs"))
 	}
-	if len(inv.Open) > 0 && !inv.Muted {
-		out = append(out, button(actMute, name(inv), "No more reminders"))
+	if wantsOwner(inv) {
+		out = append(out, button(actOwn, name(inv), "I've got it"))
 	}
 	return out
+}
+
+// wantsOwner tells whether a case waits for somebody to look after it: something failed, or is asked.
+func wantsOwner(inv *workflow.Investigation) bool {
+	row, _ := workflow.About(inv.State)
+	if inv.Owner != "" || row.Kind == workflow.Settled {
+		return false
+	}
+	failed := inv.Report != nil && inv.Report.Verdict.Status != incident.NoFailure && row.Kind != workflow.Working
+	return failed || len(inv.Open) > 0
 }
 
 // storageOffer is the button that offers to read storage logs, where something failed and they were not read. Who is asked for them

@@ -46,6 +46,9 @@ func deeds() map[string]deed {
 		actMute: {trusted: true, do: func(a *act, ctx context.Context, inv workflow.Investigation, _ target) error {
 			return a.mute(ctx, inv)
 		}},
+		actOwn: {do: func(a *act, ctx context.Context, inv workflow.Investigation, _ target) error {
+			return a.own(ctx, inv)
+		}},
 		actCancel: {trusted: true, do: func(a *act, ctx context.Context, inv workflow.Investigation, _ target) error {
 			return a.cancel(ctx, inv)
 		}},

@@ -28,6 +28,7 @@ var usages = []usage{
 	{"cancel F-12", "stop an investigation"},
 	{"rerun F-12", "begin anew; the old one stays readable"},
 	{"mute F-12", "no more reminders"},
+	{"own F-12", "say that you've got it: the case names you, and reminders stop"},
 	{"storage F-12", "give me the logs of the AIStore cluster: access to it, or files"},
 	{"setup", "say where your team's logs are, tried on a job at once; also `setup show`, `setup clear`"},
 	{"watch", "which clusters I watch by myself; an administrator can write `watch pause west` and `watch resume west`"},
@@ -141,6 +142,8 @@ func (a *act) command(ctx context.Context, verb string, inv workflow.Investigati
 	switch verb {
 	case "rerun":
 		return a.rerun(ctx, inv)
+	case "own":
+		return a.own(ctx, inv)
 	case "dispute":
 		if text == "" {
 			return a.answer(ctx, []string{say(pressInstead, "This is wrong")}, a.button(actDispute, name(&inv), "This is wrong"))
@@ -181,6 +184,17 @@ func (a *act) mute(ctx context.Context, inv workflow.Investigation) error {
 	return a.change(ctx, inv.ID, func(inv *workflow.Investigation) change {
 		inv.Muted = true
 		return change{entry: "reminders turned off", answer: say(muted, inv.ID)}
+	})
+}
+
+// own makes the person the owner of a case: the case file names them, and nobody is reminded any more.
+func (a *act) own(ctx context.Context, inv workflow.Investigation) error {
+	return a.change(ctx, inv.ID, func(inv *workflow.Investigation) change {
+		if inv.Owner != "" {
+			return change{none: true, answer: say(ownedBefore, inv.ID, person(inv.Owner))}
+		}
+		inv.Owner, inv.Muted = a.in.User, true
+		return change{entry: "looks after the case; reminders turned off", answer: say(owned, inv.ID)}
 	})
 }
 

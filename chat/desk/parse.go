@@ -21,7 +21,7 @@ type order struct {
 // verbs that take words behind them; the others are refused with words behind them that mean nothing to them.
 var verbs = map[string]string{
 	"diagnose": "diagnose", "help": "help", "?": "help", "status": "status", "list": "list", "cancel": "cancel", "stop": "cancel",
-	"rerun": "rerun", "re-run": "rerun", "again": "rerun", "mute": "mute", "ping": "ping", "why": "why", "why?": "why",
+	"rerun": "rerun", "re-run": "rerun", "again": "rerun", "mute": "mute", "own": "own", "ping": "ping", "why": "why", "why?": "why",
 	"close": "close", "dispute": "dispute", "wrong": "dispute", "logs": "logs", "explain": "explain",
 	"watch": "watch", "digest": "digest", "setup": "setup", "unmute": "unmute", "storage": "storage",
 }

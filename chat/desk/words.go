@@ -41,6 +41,8 @@ const (
 	rerunStarted    situation = "rerun"         // job, old, new
 	muted           situation = "muted"         // investigation
 	mutedBefore     situation = "muted-before"
+	owned           situation = "owned"         // investigation
+	ownedBefore     situation = "owned-before"  // investigation, person
 	shared          situation = "shared"        // channel
 	sharedBefore    situation = "shared-before" //
 	notPrivate      situation = "not-private"
@@ -217,6 +219,8 @@ var texts = map[situation]string{
 	rerunStarted:    "Running job %s again: %s is closed, and %s starts fresh. Both stay readable. %s",
 	muted:           "Reminders are off in %s. Questions stay open, and I continue when they are answered.",
 	mutedBefore:     "Reminders in %s are off already.",
+	owned:           "%s is yours: the case file names you as its owner, and reminders stop.",
+	ownedBefore:     "%s has an owner already: %s.",
 	shared:          "Shared: the verdict is now in %s, too.",
 	sharedBefore:    "It was shared already; a newer verdict replaces the old one there by itself.",
 	notPrivate:      "There is nothing to share: this investigation is public in its channel, or has no verdict yet.",
