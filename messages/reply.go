@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // replyProofs is how many quoted lines an answer names.
@@ -15,6 +16,10 @@ const replyProofs = 2
 
 var (
 	askedRank  = regexp.MustCompile(`(?i)\branks?\s*#?(\d{1,9})\b`)
+	askedLast  = regexp.MustCompile(`(?i)\b(last|print(s|ed)?|wrote|write|output|say|said|log(ged)?)\b`)
+	askedPlace = regexp.MustCompile(`([A-Za-z0-9._/-]*[A-Za-z0-9_])(?::| line )(\d{1,9})\b`)
+	askedTerm  = regexp.MustCompile(`(?i)\bwhat (?:does|do) (?:an? |the )?([\w .#-]{2,40}?) mean\b|\bwhat(?:'s| is| are) (?:an? |the )?([\w .#-]{2,40}?)\s*\??\s*$`)
+	askedHost  = regexp.MustCompile(`\b[A-Za-z]+[A-Za-z0-9]*(?:-[A-Za-z0-9]+)*-?\d+\b|\bnode-[a-z0-9-]+`) // a name of the form of a node's
 	askedWords = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9._-]*`)
 )
 
@@ -25,6 +30,10 @@ var intents = []struct {
 }{
 	{regexp.MustCompile(`(?i)\b(thanks|thank you|thx|cheers|danke|merci)\b`), func(*view) string { return "You're welcome." }},
 	{regexp.MustCompile(`(?i)\bwait(s|ed|ing)?\b`), waitedReply},
+	{regexp.MustCompile(`(?i)\b(checkpoints?|resume|saved?)\b`), resumeReply},
+	{regexp.MustCompile(`(?i)\b(owns?|owner|responsible)\b|\bwho (has|have|should|must|needs|can)\b`), ownerReply},
+	{regexp.MustCompile(`(?i)\b(lost|lose|cost|wasted?|gpu.?hours)\b`), lostReply},
+	{regexp.MustCompile(`(?i)\b(storage|ais|aistore|lustre|gpfs|nfs|s3|weka|file ?systems?)\b`), storageReply},
 	{regexp.MustCompile(`(?i)\b(next|do now|fix|resubmit|restart|rerun)\b`), func(v *view) string { return nextStep(v.Report) }},
 	{regexp.MustCompile(`(?i)\b(when|timeline)\b`), whenReply},
 	{regexp.MustCompile(`(?i)\b(missing|complete)\b`), func(v *view) string { return "Missing: " + gapsText(v.Report) }},
@@ -35,17 +44,28 @@ var intents = []struct {
 // Reply answers a question about a report from the report alone. It is "" where the question is none that the report can answer.
 func Reply(r *incident.Report, question string) string {
 	v := newView(r)
+	if m := askedPlace.FindStringSubmatch(question); m != nil {
+		return placeReply(v, m[1], m[2])
+	}
 	if m := askedRank.FindStringSubmatch(question); m != nil {
 		rank, err := strconv.Atoi(m[1])
 		if err != nil {
 			return ""
 		}
-		return rankReply(v, rank)
+		return rankReply(v, rank, askedLast.MatchString(question))
 	}
 	for _, word := range askedWords.FindAllString(question, 40) {
 		if node := strings.Trim(word, ".-"); isNode(v.Report, node) {
 			return nodeReply(v, node)
 		}
+	}
+	if m := askedTerm.FindStringSubmatch(question); m != nil {
+		if term, ok := knowledge.TermByName(m[1] + m[2]); ok {
+			return term.Name + ": " + sentence(term.Text)
+		}
+	}
+	if m := askedHost.FindString(question); m != "" {
+		return "Can't tell: no line of this report is about " + clip(flat(safe(m)), 60) + "."
 	}
 	for _, i := range intents {
 		if i.words.MatchString(question) {
@@ -60,7 +80,7 @@ func isNode(r *incident.Report, name string) bool {
 }
 
 // rankReply says what a rank did, as far as the report quotes it, and whether the verdict blames it.
-func rankReply(v *view, rank int) string {
+func rankReply(v *view, rank int, last bool) string {
 	r := v.Report
 	i := slices.IndexFunc(r.Ranks, func(s incident.RankState) bool { return s.Rank == rank })
 	t := fmt.Sprintf("Rank %d", rank)
@@ -83,7 +103,11 @@ func rankReply(v *view, rank int) string {
 			t += " (" + flat(node) + ")"
 		}
 	}
-	return t + "." + linesOf(v, func(e incident.Event) bool { return e.Rank != nil && *e.Rank == rank })
+	lines := linesOf(v, func(e incident.Event) bool { return e.Rank != nil && *e.Rank == rank })
+	if lines == "" && last {
+		lines = " Can't tell what it printed last: the report quotes no line of it."
+	}
+	return t + "." + lines
 }
 
 // nodeReply says what the report has against a node.
@@ -113,6 +137,74 @@ func waitedReply(v *view) string {
 		return "No rank is seen waiting in these logs."
 	}
 	return count(len(ranks), "rank") + " waited: " + rankText(ranks) + "."
+}
+
+// resumeReply is the save to resume from.
+func resumeReply(v *view) string {
+	if from := v.Report.Action.ResumeFrom; from != nil {
+		return "Resume from " + stepText(from) + ": its save was completed."
+	}
+	return "Can't tell: these files show no completed save."
+}
+
+// ownerReply says who acts, and what comes first.
+func ownerReply(v *view) string {
+	row := ownerRow(v.Report)
+	if row == "" {
+		return "Can't tell yet who has to act: " + lowered(v.Headline) + "."
+	}
+	return "Owner: " + lowered(row) + " " + firstStep(v.Report)
+}
+
+// lostReply is what the failure cost.
+func lostReply(v *view) string {
+	if lost := lostText(v.Report.Action.Lost); lost != "" {
+		return "Lost: " + lost + "."
+	}
+	return "Can't tell: these files show no completed save to count from."
+}
+
+// storageReply is what is known of the storage's part.
+func storageReply(v *view) string {
+	switch {
+	case v.Report.Verdict.Origin == "storage":
+		return "Yes, storage: " + lowered(v.Headline) + " (" + confidenceWord(v.Report.Verdict.Status) + ")."
+	case v.Storage != "":
+		return v.Storage
+	}
+	return "No line of these logs points to storage; its own logs were not read."
+}
+
+// placeReply shows what the report quotes of a file near a line.
+func placeReply(v *view, file, number string) string {
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return ""
+	}
+	best, dist := incident.Evidence{}, int64(-1)
+	var look func(evs []incident.Evidence)
+	look = func(evs []incident.Evidence) {
+		for _, e := range evs {
+			if d := max(e.Line-n, n-e.Line); e.Kind == incident.KindQuote && e.Text != "" && strings.HasSuffix("/"+e.File, "/"+file) && (dist < 0 || d < dist) {
+				best, dist = e, d
+			}
+			look(e.Inputs)
+		}
+	}
+	for _, l := range v.Report.Chain {
+		look(l.Evidence)
+	}
+	for _, e := range v.Report.Timeline {
+		look(e.Evidence)
+	}
+	switch p := proofOf(best); {
+	case dist < 0:
+		return "Can't tell: the report quotes no line of " + clip(flat(safe(file)), 80) + "."
+	case dist == 0:
+		return p.Where + ": " + clip(flat(p.Text), slackQuote)
+	default:
+		return "The report does not quote that line; the nearest one is " + p.Where + ": " + clip(flat(p.Text), slackQuote)
+	}
 }
 
 // whenReply is the first event and the last.

@@ -20,6 +20,11 @@ func TestQuestionsAreAnsweredFromTheReport(t *testing.T) {
 		{"when did it start?", "First: 2026-07-09T16:40:02"},
 		{"how sure are you", "Likely (0.86)."},
 		{"why?", "One rank stalled: rank 77 on node09 (likely)."},
+		{"who has to fix it?", "Owner: owner of the data."},
+		{"how much did we lose", "Lost: 311 steps"},
+		{"what does all-reduce mean?", "all-reduce: "},
+		{"show the lines around node09.err:20170", "node09.err:20170: "},
+		{"what about gpu-404?", "Can't tell: no line of this report is about gpu-404."},
 		{"tell me a joke", ""},
 		{"rank 99999999999999999999", ""},
 	} {
