@@ -120,7 +120,8 @@ func timelineTable(v *view) (blockkit.DataTable, bool) {
 	return blockkit.DataTable{Caption: caption, PageSize: 10, Rows: append([]blockkit.Row{row("Time", "Where", "Event", "Line")}, shown...)}, true
 }
 
-// causeRow is the row of the timeline that shows the cause of a decided verdict: what came before it is no part of the story. 0 where none does.
+// causeRow is the first row of the timeline that is the root cause's own: of a rank that the verdict names, or with a line that the cause rests
+// on. What came before it is no part of the story. 0 where there is none.
 func causeRow(r *incident.Report) int {
 	if r.Verdict.Status == incident.Inconclusive || r.Verdict.Status == incident.NoFailure {
 		return 0
@@ -134,7 +135,7 @@ func causeRow(r *incident.Report) int {
 		quotes[p.Where] = quotes[p.Where] || p.Quote
 	}
 	return max(0, slices.IndexFunc(r.Timeline, func(e incident.Event) bool {
-		return slices.ContainsFunc(proofs(e.Evidence), func(p proof) bool { return quotes[p.Where] })
+		return e.Rank != nil && slices.Contains(r.Verdict.Root.Ranks, *e.Rank) || slices.ContainsFunc(proofs(e.Evidence), func(p proof) bool { return quotes[p.Where] })
 	}))
 }
 

@@ -397,3 +397,16 @@ func TestACommandStandsOnceInAVerdict(t *testing.T) {
 		t.Errorf("%d times in\n%s", strings.Count(raw, "/logs/*7*"), raw)
 	}
 }
+
+// TestTheTableBeginsWithTheRootsOwnRow: what ranks did before it, and what is not theirs, is left to the report.
+func TestTheTableBeginsWithTheRootsOwnRow(t *testing.T) {
+	r := stall()
+	rank := r.Verdict.Root.Ranks[0]
+	other, at := rank+1, func(s string) *string { return &s }
+	r.Timeline = []incident.Event{{Time: at("2026-07-09T16:00:00"), Event: "checkpoint saved"}, {Time: at("2026-07-09T16:01:00"), Rank: &other, Event: "somebody else's row"},
+		{Time: at("2026-07-09T16:02:00"), Rank: &rank, Event: "the root's own row"}, {Time: at("2026-07-09T16:30:00"), Event: "the end"}}
+	text := asText(Timeline(r).Blocks)
+	if strings.Contains(text, "omebody else") || !strings.Contains(text, "(2 of 4 events)") || !strings.Contains(text, "The root's own row") {
+		t.Errorf("the table is\n%s", text)
+	}
+}

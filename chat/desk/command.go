@@ -36,7 +36,7 @@ var usages = []usage{
 	{"mute job-name train-7b", "jobs of this name are not watched for this channel; `unmute job-name train-7b` takes it back"},
 	{"dispute F-12", "say that a verdict is wrong"},
 	{"close F-12", "say what it was, and be done"},
-	{"explain exit code 137", "what an error line, a number, a variable or a term means; paste it behind"},
+	{"explain exit code 137", "what an error line, a number, a variable or a term means; paste it after the command"},
 	{"ping", "am I there, and how busy"},
 	{"help", "this"},
 }
@@ -292,13 +292,17 @@ func (a *act) ping(ctx context.Context) error {
 func (a *act) help(ctx context.Context) error {
 	paragraphs := []string{say(helpHead)}
 	for _, u := range usages {
-		write := a.Command
-		if u.write != "" {
-			write += " " + u.write
-		}
-		paragraphs = append(paragraphs, fill("%s  %s", code(write), u.does))
+		paragraphs = append(paragraphs, usageLine(a.Command, u))
 	}
 	return a.answer(ctx, append(paragraphs, say(helpFoot, a.Name)))
+}
+
+// usageLine is one line of the help.
+func usageLine(command string, u usage) string {
+	if u.write != "" {
+		command += " " + u.write
+	}
+	return fill("%s  %s", code(command), marks(marked(u.does)))
 }
 
 func (a *act) list(ctx context.Context) error {

@@ -14,6 +14,8 @@ const (
 	caseBudget      = 90
 	decidedBudget   = 400
 	undecidedBudget = 250
+	decidedPosts    = 4
+	undecidedPosts  = 5 // two questions
 )
 
 var (
@@ -51,9 +53,12 @@ func TestThreadsKeepTheirBudgets(t *testing.T) {
 				t.Errorf("%s: the case file has %d words, at most %d", name, th.file, caseBudget)
 			}
 			for i, v := range th.verdicts {
-				most := undecidedBudget
+				most, posts := undecidedBudget, undecidedPosts
 				if v.decided {
-					most = decidedBudget
+					most, posts = decidedBudget, decidedPosts
+				}
+				if v.posts > posts {
+					t.Errorf("%s: verdict %d has %d posts in its thread, at most %d", name, i+1, v.posts, posts)
 				}
 				t.Logf("%s: case file %d, verdict %d: %d words in %d posts", name, th.file, i+1, v.words, v.posts)
 				if v.words > most {
