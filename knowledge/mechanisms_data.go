@@ -18,6 +18,10 @@ var dataMechanisms = []Mechanism{
 			{"Spread large and slow shards over the ranks, and keep some batches in reserve (prefetch).", ""},
 		},
 		NextTime: []Advice{{"Log every batch that took longer than ten times the usual, with its items.", ""}, adviceRecorder},
+		LookAlikes: []LookAlike{
+			{RankStalled, "nothing in any log says what held the rank."},
+			{CheckpointIO, "there the stall begins at a checkpoint."},
+		},
 	},
 	{
 		Slug: DataloaderWorkerKilled, Origin: "data-loading-stall", Owner: "job-config", Resubmit: "after-fix",
@@ -31,6 +35,10 @@ var dataMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Keep samples small in the worker, close files, and restart workers each epoch if memory grows.", ""}},
 		NextTime:   []Advice{{"Run the loader alone for an epoch and watch its memory.", ""}},
+		LookAlikes: []LookAlike{
+			{HostOOM, "the kernel log names the killed process: dmesg -T | grep -i 'killed process'."},
+			{ResourceLimit, "“Bus error” in the worker's line: /dev/shm is full (df -h /dev/shm)."},
+		},
 	},
 	{
 		Slug: BadSample, Origin: "data", Owner: "data", Resubmit: "after-fix",
@@ -44,6 +52,9 @@ var dataMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Check every item once when the data set is made; at training time skip and count bad items, on all ranks alike.", ""}},
 		NextTime:   []Advice{{"Print the name of the item in every loader error.", ""}},
+		LookAlikes: []LookAlike{
+			{StorageRetriesExhausted, "the same item fails in two runs: the data; once only: perhaps the read."},
+		},
 	},
 	{
 		Slug: UnevenData, Origin: "data", Owner: "job-code", Resubmit: "after-fix",
@@ -60,5 +71,9 @@ var dataMechanisms = []Mechanism{
 			{"With DistributedDataParallel, join() lets early finishers take part in what is left.", ""},
 		},
 		NextTime: []Advice{{"Print the number of batches of every rank at the start of an epoch.", ""}},
+		LookAlikes: []LookAlike{
+			{LoneWaiter, "compare the step counters: in uneven data a rank ended its epoch early and in order."},
+		},
+		Collect: append([]string{"TORCH_DISTRIBUTED_DEBUG=DETAIL"}, recorder...),
 	},
 }

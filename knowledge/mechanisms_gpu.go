@@ -19,6 +19,10 @@ var gpuMechanisms = []Mechanism{
 			{"Balance what varies over ranks: sequence length, experts, the embedding and output layers of a pipeline.", ""},
 		},
 		NextTime: []Advice{{"Record a memory snapshot at the failure (torch.cuda.memory._record_memory_history) and log the peak of every rank.", ""}},
+		LookAlikes: []LookAlike{
+			{HostOOM, "exit −9 and “oom_kill” mean the host's memory; “CUDA out of memory” means the GPU's."},
+			{CUDAError, "only where no allocation is named."},
+		},
 	},
 	{
 		Slug: CUDAError, Origin: "gpu", Owner: "job-code", Resubmit: "after-fix",
@@ -33,6 +37,12 @@ var gpuMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Validate indices on the CPU before they reach an embedding or a gather.", ""}},
 		NextTime:   []Advice{{"Run a short job under the memory checker.", "compute-sanitizer --tool memcheck python train.py"}},
+		LookAlikes: []LookAlike{
+			{GPUECC, "the kernel log of the node has an Xid 48, 63, 64, 94 or 95 at that time."},
+			{BadSample, "a device-side assert is often an index of the data: a token or label out of range."},
+			{GPUOOM, "cuBLAS or cuDNN “ALLOC_FAILED” is memory, not a broken kernel."},
+		},
+		Collect: kernels,
 	},
 	{
 		Slug: GPUECC, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
@@ -47,6 +57,9 @@ var gpuMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Let node health checks refuse a node with pending remaps or uncorrectable errors.", ""}},
 		NextTime:   []Advice{adviceKernelLog},
+		LookAlikes: []LookAlike{
+			{CUDAError, "an illegal access without an Xid 48, 64, 94 or 95 is mostly the program."},
+		},
 	},
 	{
 		Slug: GPUOffBus, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
@@ -61,6 +74,10 @@ var gpuMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Watch power, temperature and bus errors; a GPU that falls off twice is replaced.", ""}},
 		NextTime:   []Advice{{"Save the driver's report before the reboot.", "ssh {node} nvidia-bug-report.sh"}},
+		LookAlikes: []LookAlike{
+			{GPUFirmware, "Xid 119 or 120 instead of 79: the GPU is there and does not answer."},
+			{NodeFailure, "all GPUs of the node are gone, and the node with them."},
+		},
 	},
 	{
 		Slug: GPUNVLink, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
@@ -75,6 +92,9 @@ var gpuMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Keep the fabric manager at the driver's version, and test bandwidth inside the node before long jobs.", ""}},
 		NextTime:   []Advice{{"Measure inside the node.", "srun -w {node} --gpus-per-node=8 all_reduce_perf -b 8M -e 4G -f 2 -g 8"}},
+		LookAlikes: []LookAlike{
+			{GPUECC, "errors of the neighbours can be the echo of one GPU whose memory failed: the earliest Xid counts."},
+		},
 	},
 	{
 		Slug: GPUFirmware, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
@@ -89,6 +109,9 @@ var gpuMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Compare the driver's version with the release notes for Xid 119 and 120.", "ssh {node} 'nvidia-smi --query-gpu=driver_version,vbios_version --format=csv'"}},
 		NextTime:   []Advice{{"Save the driver's report before the reset.", "ssh {node} nvidia-bug-report.sh"}},
+		LookAlikes: []LookAlike{
+			{GPUOffBus, "Xid 79: the GPU does not answer on the bus at all."},
+		},
 	},
 	{
 		Slug: SilentCorruption, Origin: "gpu", Owner: "cluster", Resubmit: "unknown",
@@ -102,5 +125,9 @@ var gpuMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Compare checksums of the parameters over data-parallel copies every few hundred steps.", ""}},
 		NextTime:   []Advice{{"Log the gradient norm of every rank before it is reduced.", ""}},
+		LookAlikes: []LookAlike{
+			{NonFiniteLoss, "a replay of the same step on other GPUs gives other numbers: hardware; the same: data or rate."},
+		},
+		Collect: []string{"TORCH_NCCL_NAN_CHECK=1"},
 	},
 }

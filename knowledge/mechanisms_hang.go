@@ -24,6 +24,12 @@ var hangMechanisms = []Mechanism{
 			{"Let a monitor take stacks of all ranks as soon as the step counter stands still, before the watchdog ends the job.",
 				"srun --jobid=$SLURM_JOB_ID --overlap bash -c 'for p in $(pgrep -f train); do py-spy dump --pid $p; done'"},
 		},
+		LookAlikes: []LookAlike{
+			{DataloaderStall, "something points at loading: its last lines, its retries, its stack, or the storage logs. “Outside NCCL” is not yet “loading data”."},
+			{CollectiveHang, "there all ranks of the group had entered the collective; here a minority has not."},
+			{RankBusy, "there the rank's last lines show work that was still going on."},
+		},
+		Collect: recorder,
 	},
 	{
 		Slug: LoneWaiter, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
@@ -41,6 +47,11 @@ var hangMechanisms = []Mechanism{
 			{"Use equal shards with drop_last, or DistributedDataParallel's join(), where ranks may have different numbers of batches.", ""},
 		},
 		NextTime: []Advice{adviceRecorder, {"Run a few hundred steps with consistency checks: PyTorch then names the ranks and operations that differ.", "export TORCH_DISTRIBUTED_DEBUG=DETAIL TORCH_CPP_LOG_LEVEL=INFO"}},
+		LookAlikes: []LookAlike{
+			{RankStalled, "the inversion: there one rank is missing and all others wait."},
+			{UnevenData, "the others ended their epoch in order, with fewer batches."},
+		},
+		Collect: append([]string{"TORCH_DISTRIBUTED_DEBUG=DETAIL"}, recorder...),
 	},
 	{
 		Slug: CollectiveMismatch, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
@@ -57,6 +68,11 @@ var hangMechanisms = []Mechanism{
 			{"Keep an integration test of a few steps on several processes with consistency checks on.", "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc-per-node=4 train.py"},
 		},
 		NextTime: []Advice{adviceRecorder},
+		LookAlikes: []LookAlike{
+			{LoneWaiter, "there exactly one rank waits and all others have nothing in flight."},
+			{CollectiveHang, "there all ranks are in the same operation with the same size."},
+		},
+		Collect: append([]string{"TORCH_DISTRIBUTED_DEBUG=DETAIL"}, recorder...),
 	},
 	{
 		Slug: CollectiveHang, Origin: "unknown", Owner: "unknown", Resubmit: "yes",
@@ -74,6 +90,12 @@ var hangMechanisms = []Mechanism{
 			{"Run a short node sweep (pairwise bandwidth, GPU diagnosis) before long jobs, and after each hang of this kind.", ""},
 		},
 		NextTime: []Advice{adviceRecorder, {"Record when kernels start, not only when they are queued.", "export TORCH_NCCL_ENABLE_TIMING=1"}, adviceNCCLWarn},
+		LookAlikes: []LookAlike{
+			{GPUHang, "one rank's completed counter lags behind its group's, or the flight recorder shows its kernel as never started. Counters alone cannot separate the two."},
+			{CollectiveMismatch, "compare operation and size at the same sequence number over all ranks: here they are equal."},
+			{RankStalled, "there one rank has not entered the collective."},
+		},
+		Collect: append([]string{"NCCL_DEBUG=WARN"}, recorder...),
 	},
 	{
 		Slug: WatchdogStuck, Origin: "software", Owner: "job-code", Resubmit: "yes",
@@ -91,6 +113,10 @@ var hangMechanisms = []Mechanism{
 			{"Only if the long call is known and harmless: give the heartbeat monitor more time.", "export TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC=1800"},
 		},
 		NextTime: []Advice{{"Let Python write the stacks of all threads before it is ended.", "export PYTHONFAULTHANDLER=1"}, adviceRecorder},
+		LookAlikes: []LookAlike{
+			{RankStalled, "there a collective timed out; here the watchdog thread itself did not move."},
+		},
+		Collect: append([]string{"TORCH_CPP_LOG_LEVEL=INFO"}, recorder...),
 	},
 	{
 		Slug: RankBusy, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
@@ -107,6 +133,11 @@ var hangMechanisms = []Mechanism{
 			{"Print progress during long work, so that waiting and hanging can be told apart.", ""},
 		},
 		NextTime: []Advice{adviceStacks},
+		LookAlikes: []LookAlike{
+			{RankStalled, "there the rank's last lines show no work that was going on."},
+			{CheckpointIO, "the work is the saving or loading of a checkpoint."},
+		},
+		Collect: recorder,
 	},
 	{
 		Slug: GPUHang, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
@@ -119,5 +150,10 @@ var hangMechanisms = []Mechanism{
 			{"Check GPU health before each long job and after each hang; count how often a node is at the root, with the number of jobs it took part in.", ""},
 		},
 		NextTime: []Advice{adviceRecorder, {"Record when kernels start, not only when they are queued.", "export TORCH_NCCL_ENABLE_TIMING=1"}},
+		LookAlikes: []LookAlike{
+			{CollectiveHang, "no rank lags: network, GPU or code, not decided."},
+			{GPUOffBus, "the kernel log has Xid 79."},
+		},
+		Collect: append([]string{"TORCH_NCCL_ENABLE_TIMING=1"}, recorder...),
 	},
 }

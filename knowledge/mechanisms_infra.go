@@ -18,6 +18,9 @@ var infrastructureMechanisms = []Mechanism{
 			adviceCheckpoint,
 		},
 		NextTime: []Advice{{"Send kernel logs to another machine: those of a dead node die with it.", ""}},
+		LookAlikes: []LookAlike{
+			{ExternalSignal, "a node that died leaves a file that simply stops, and SLURM says “Node failure on”; the host in the CANCELLED line is only the reporter."},
+		},
 	},
 	{
 		Slug: Preempted, Origin: "infrastructure", Owner: "nobody", Resubmit: "yes",
@@ -29,6 +32,10 @@ var infrastructureMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Save a checkpoint when the warning signal arrives, and let the job requeue itself.", "sbatch --requeue --open-mode=append --signal=B:USR1@300 …"}},
 		NextTime:   []Advice{{"Keep the logs of the earlier run when the job is requeued.", "sbatch --open-mode=append …"}},
+		LookAlikes: []LookAlike{
+			{ExternalSignal, "no reason from SLURM in the batch script's output."},
+			{Exception, "an error before the SIGTERM."},
+		},
 	},
 	{
 		Slug: TimeLimit, Origin: "infrastructure", Owner: "job-config", Resubmit: "yes",
@@ -41,6 +48,9 @@ var infrastructureMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Let SLURM warn the job some minutes before the end, and save a checkpoint then.", "sbatch --signal=B:USR1@600 …"}},
 		NextTime:   []Advice{{"Print the step and the time now and then: progress until the end proves that it did not hang.", ""}},
+		LookAlikes: []LookAlike{
+			{RankStalled, "was it training until the end? If the steps stood still long before, the limit only ended a hang."},
+		},
 	},
 	{
 		Slug: Cancelled, Origin: "infrastructure", Owner: "nobody", Resubmit: "no",
@@ -50,6 +60,10 @@ var infrastructureMechanisms = []Mechanism{
 		Now:        []Advice{{"See who cancelled it, if that matters.", "sacct -j {job} -P -o JobID,State%40,End"}},
 		Structural: nil,
 		NextTime:   nil,
+		LookAlikes: []LookAlike{
+			{Exception, "an error before the cancellation; up to SLURM 24.11 a scancel and the end after a failed task print the same words."},
+		},
+		Collect: []string{"PYTHONUNBUFFERED=1"},
 	},
 	{
 		Slug: ExternalSignal, Origin: "infrastructure", Owner: "unknown", Resubmit: "yes", Nature: BySomebody,
@@ -62,6 +76,12 @@ var infrastructureMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Let every tool that ends jobs write who it is and why, into the job's own log.", ""}},
 		NextTime:   []Advice{{"Record the senders of signals.", "auditctl -a always,exit -F arch=b64 -S kill -k who_killed"}},
+		LookAlikes: []LookAlike{
+			{HostOOM, "exit −9 with “oom_kill” or “Killed process” in SLURM's or the kernel's log."},
+			{Preempted, "SLURM says DUE TO PREEMPTION in the output of the batch script."},
+			{Exception, "an error before the signal: then the signal is only the launcher's cleaning up."},
+		},
+		Collect: []string{"PYTHONUNBUFFERED=1"},
 	},
 	{
 		Slug: ThermalPower, Origin: "infrastructure", Owner: "cluster", Resubmit: "yes",
@@ -75,6 +95,9 @@ var infrastructureMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Alert on slowdown reasons of the GPUs, by rack.", ""}},
 		NextTime:   []Advice{adviceKernelLog},
+		LookAlikes: []LookAlike{
+			{SlowRank, "slow, without a word of heat or power in sensors or kernel log."},
+		},
 	},
 	{
 		Slug: SchedulerError, Origin: "infrastructure", Owner: "scheduler", Resubmit: "yes",
@@ -87,6 +110,10 @@ var infrastructureMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Import large container images once, in front of the job, not at each start.", "enroot import docker://IMAGE"}},
 		NextTime:   []Advice{{"Keep the batch script's own output: only it holds srun's messages.", ""}},
+		LookAlikes: []LookAlike{
+			{ConfigError, "a process of the job ran and complained."},
+		},
+		Collect: []string{"SLURM_DEBUG=1"},
 	},
 	{
 		Slug: Completed, Origin: "none", Owner: "nobody", Resubmit: "no",
@@ -127,6 +154,10 @@ var performanceMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Log the time of compute and of waiting for each rank: the rank that waits least is the slow one.", ""}},
 		NextTime:   []Advice{{"Profile some steps on a slow and on a normal rank.", "nsys profile -t cuda,nvtx -y 300 -d 60 python train.py"}},
+		LookAlikes: []LookAlike{
+			{RankStalled, "there the rank never arrives; here it arrives late at every step."},
+			{ThroughputRegression, "all ranks are equally slow."},
+		},
 	},
 	{
 		Slug: ThroughputRegression, Origin: "performance", Owner: "unknown", Resubmit: "unknown",
@@ -139,6 +170,10 @@ var performanceMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Alert when the mean step time of the last hundred steps leaves its own baseline by more than 10 %.", ""}},
 		NextTime:   []Advice{{"Log step time and time spent waiting for data, for each rank.", ""}},
+		LookAlikes: []LookAlike{
+			{SlowRank, "one rank, node or GPU stands out."},
+		},
+		Collect: transport,
 	},
 	{
 		Slug: LossPlateau, Origin: "performance", Owner: "job-code", Resubmit: "unknown",
@@ -151,5 +186,8 @@ var performanceMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Evaluate on a fixed set often enough to see a plateau within hours.", ""}},
 		NextTime:   []Advice{{"Log learning rate and gradient norm at each step.", ""}},
+		LookAlikes: []LookAlike{
+			{NonFiniteLoss, "the loss is NaN or infinite, not merely flat."},
+		},
 	},
 }

@@ -18,6 +18,11 @@ var networkMechanisms = []Mechanism{
 			{"Give brief flaps time to recover.", "export NCCL_IB_TIMEOUT=22 NCCL_IB_RETRY_CNT=7"},
 		},
 		NextTime: []Advice{adviceNCCLWarn},
+		LookAlikes: []LookAlike{
+			{PeerLost, "a network card names a status (12, 13) or its link went down; a closed connection alone is only the echo of a dead peer."},
+			{ResourceLimit, "“Cannot allocate memory” in an ibv_… call is the limit of locked memory, not the network."},
+		},
+		Collect: transport,
 	},
 	{
 		Slug: PeerLost, Origin: "network", Owner: "unknown", Resubmit: "unknown",
@@ -32,6 +37,11 @@ var networkMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Keep one log file for each rank or node, on storage that survives the node.", ""}},
 		NextTime:   []Advice{adviceNCCLWarn},
+		LookAlikes: []LookAlike{
+			{LinkError, "there a network card reports the error itself."},
+			{Exception, "read the last lines of the peer that is named: it usually died first, of something else."},
+		},
+		Collect: append([]string{"NCCL_DEBUG=WARN", "TORCH_NCCL_PROPAGATE_ERROR=1"}, recorder...),
 	},
 	{
 		Slug: InitUnreachable, Origin: "network", Owner: "job-config", Resubmit: "after-fix",
@@ -45,5 +55,10 @@ var networkMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Start every job with a connection test over all nodes; it costs seconds and names the bad pair.", ""}},
 		NextTime:   []Advice{{"Let NCCL say which interface it takes.", "export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET"}},
+		LookAlikes: []LookAlike{
+			{PeerLost, "the failure comes before the first step, and the peer never was there."},
+			{ConfigError, "all ranks fail alike and at once: arguments, not the network."},
+		},
+		Collect: append([]string{"TORCH_CPP_LOG_LEVEL=INFO", "TORCH_DISTRIBUTED_DEBUG=INFO", "LOGLEVEL=INFO"}, transport...),
 	},
 }

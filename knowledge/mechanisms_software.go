@@ -17,6 +17,11 @@ var softwareMechanisms = []Mechanism{
 			adviceCheckpoint,
 		},
 		NextTime: []Advice{{"Give each rank its own log file, so that tracebacks of several ranks do not interleave.", "torchrun --log-dir logs --redirects 3 --tee 3 train.py"}},
+		LookAlikes: []LookAlike{
+			{ConfigError, "all ranks, at the start, alike."},
+			{PeerLost, "tracebacks of lost connections and of the launcher (ChildFailedError) are consequences: the first traceback in time that is none of these counts."},
+		},
+		Collect: []string{"TORCH_SHOW_CPP_STACKTRACES=1", "TORCHELASTIC_ERROR_FILE=PATH"},
 	},
 	{
 		Slug: VersionMismatch, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
@@ -30,6 +35,10 @@ var softwareMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Pin the image by digest and build extensions inside it; use the same image on all nodes.", ""}},
 		NextTime:   []Advice{{"Let NCCL print its version at start.", "export NCCL_DEBUG=VERSION"}},
+		LookAlikes: []LookAlike{
+			{Exception, "there the code ran already; a version shows at import."},
+		},
+		Collect: []string{"NCCL_DEBUG=VERSION"},
 	},
 	{
 		Slug: ConfigError, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
@@ -43,6 +52,11 @@ var softwareMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Validate the configuration before the allocation is asked for (a dry run on the login node).", ""}},
 		NextTime:   []Advice{{"Print the complete resolved configuration once, on rank 0.", ""}},
+		LookAlikes: []LookAlike{
+			{Exception, "one rank only, or late: the program, not its settings."},
+			{InitUnreachable, "the address is right and does not answer."},
+		},
+		Collect: []string{"NCCL_DEBUG=INFO", "TORCH_CPP_LOG_LEVEL=INFO"},
 	},
 	{
 		Slug: NativeCrash, Origin: "software", Owner: "job-code", Resubmit: "yes",
@@ -57,6 +71,12 @@ var softwareMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Record the node of each crash, and in how many jobs the node took part.", ""}},
 		NextTime:   []Advice{{"Let Python print its stack at a crash, and allow core dumps.", "export PYTHONFAULTHANDLER=1; ulimit -c unlimited"}},
+		LookAlikes: []LookAlike{
+			{HostOOM, "−9 is a kill, not a crash; −11, −6 and −7 are crashes, and −6 after a watchdog's line is the watchdog."},
+			{DataloaderWorkerKilled, "the pid that died is a child of the rank."},
+			{GPUECC, "the same host again, or an Xid in its kernel log: hardware."},
+		},
+		Collect: native,
 	},
 	{
 		Slug: HostOOM, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
@@ -73,6 +93,11 @@ var softwareMechanisms = []Mechanism{
 			{"Log the memory of each process every few minutes: a steady rise is a leak, a jump is a save or an evaluation.", ""},
 		},
 		NextTime: []Advice{{"Keep the kernel's account of the kill.", "ssh {node} 'dmesg -T | grep -i -A20 oom'"}},
+		LookAlikes: []LookAlike{
+			{ExternalSignal, "exit −9 alone proves nothing: it takes “oom_kill” from SLURM or “Killed process” from the kernel."},
+			{GPUOOM, "“CUDA out of memory” is the GPU's memory."},
+			{DataloaderWorkerKilled, "only a loader worker was killed, not the rank."},
+		},
 	},
 	{
 		Slug: ResourceLimit, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
@@ -86,6 +111,10 @@ var softwareMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Set the limits where slurmd is started (LimitMEMLOCK, LimitNOFILE), so that every job inherits them.", ""}},
 		NextTime:   []Advice{{"Print the limits at the start of each job.", "ulimit -a"}},
+		LookAlikes: []LookAlike{
+			{LinkError, "NCCL words a full /dev/shm or a limit of locked memory like a network fault: the errno text in the line decides."},
+			{StorageFull, "/dev/shm is memory, not disk."},
+		},
 	},
 	{
 		Slug: NonFiniteLoss, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
@@ -99,5 +128,10 @@ var softwareMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Clip gradients, skip steps with non-finite gradients, and stop after several in a row.", ""}},
 		NextTime:   []Advice{{"Let PyTorch check tensors before each collective: the first rank with a NaN then names itself.", "export TORCH_NCCL_NAN_CHECK=1"}},
+		LookAlikes: []LookAlike{
+			{BadSample, "the loss leaves its path at the same item in two runs."},
+			{SilentCorruption, "a replay on other GPUs does not reproduce it."},
+		},
+		Collect: []string{"TORCH_NCCL_NAN_CHECK=1"},
 	},
 }

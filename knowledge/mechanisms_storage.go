@@ -15,6 +15,10 @@ var storageMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Cap the batch size, and give targets the memory and disk bandwidth that the job's rate needs.", ""}},
 		NextTime:   []Advice{{"Keep the logs of all daemons.", "ais cluster download-logs"}},
+		LookAlikes: []LookAlike{
+			{AISStreamBroken, "a broken stream just before the lost objects: that is the earlier link."},
+			{Exception, "a short batch without a cause on a target inside the window: a client's bug."},
+		},
 	},
 	{
 		Slug: AISStreamBroken, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
@@ -28,6 +32,10 @@ var storageMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Watch retransmissions and memory on the storage nodes.", ""}},
 		NextTime:   []Advice{{"Keep the logs of all daemons.", "ais cluster download-logs"}},
+		LookAlikes: []LookAlike{
+			{AISDaemonRestart, "one end of the stream restarted: its log begins with “Started up at”."},
+			{AISNetwork, "timeouts between many nodes, without a crash."},
+		},
 	},
 	{
 		Slug: AISResourcePressure, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
@@ -42,6 +50,9 @@ var storageMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Set rate limits below what the targets can sustain, and alert before the critical mark.", ""}},
 		NextTime:   []Advice{{"Keep the statistics of the daemons over the run.", "ais cluster download-logs"}},
+		LookAlikes: []LookAlike{
+			{AISThrottled, "who slows down: the target itself (pressure) or the remote store (429, 503)."},
+		},
 	},
 	{
 		Slug: AISDaemonRestart, Origin: "storage", Owner: "storage", Resubmit: "yes",
@@ -56,6 +67,9 @@ var storageMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Let clients retry over more than one endpoint for longer than a restart takes.", ""}},
 		NextTime:   []Advice{{"Keep the log of the daemon from before the restart.", ""}},
+		LookAlikes: []LookAlike{
+			{AISRebalance, "“Rotated at” at the head of a log is only a rotation; an orderly stop before “Started up at” is maintenance."},
+		},
 	},
 	{
 		Slug: AISRebalance, Origin: "storage", Owner: "storage", Resubmit: "yes",
@@ -70,6 +84,9 @@ var storageMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Plan changes of the cluster outside of long jobs.", ""}},
 		NextTime:   []Advice{{"Keep the logs of all daemons.", "ais cluster download-logs"}},
+		LookAlikes: []LookAlike{
+			{AISDaemonRestart, "what made a node leave comes first; 404s during an eviction are no loss of data."},
+		},
 	},
 	{
 		Slug: AISSilentStall, Origin: "storage", Owner: "storage", Resubmit: "yes",
@@ -83,6 +100,9 @@ var storageMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Use a client timeout shorter than the timeout of the collective.", ""}},
 		NextTime:   []Advice{{"Take the stacks of the stuck daemon and report them upstream.", ""}},
+		LookAlikes: []LookAlike{
+			{AISNetwork, "there keep-alive or timeout lines; here a running job, counters that stand still, and no error line."},
+		},
 	},
 	{
 		Slug: AISDiskFault, Origin: "storage", Owner: "storage", Resubmit: "yes",
@@ -97,6 +117,9 @@ var storageMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Keep two copies or erasure coding for data that cannot be fetched again.", ""}},
 		NextTime:   []Advice{{"Alert on I/O errors before the disk is disabled.", ""}},
+		LookAlikes: []LookAlike{
+			{StorageFull, "out of space raises the same checks: read the errno."},
+		},
 	},
 	{
 		Slug: AISThrottled, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
@@ -111,6 +134,9 @@ var storageMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Warm the cache before the job, so that the remote store is not asked at training time.", ""}},
 		NextTime:   []Advice{{"Log replies of the store with their codes.", ""}},
+		LookAlikes: []LookAlike{
+			{AISResourcePressure, "the target's own pressure, not the remote store's answer."},
+		},
 	},
 	{
 		Slug: AISAuth, Origin: "storage", Owner: "job-config", Resubmit: "after-fix",
@@ -124,6 +150,9 @@ var storageMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Renew tokens from within the job.", ""}},
 		NextTime:   []Advice{{"Print the token's time of expiry (never the token) at start.", ""}},
+		LookAlikes: []LookAlike{
+			{AISNetwork, "401 and 403 at one instant on all ranks, not timeouts."},
+		},
 	},
 	{
 		Slug: AISNetwork, Origin: "storage", Owner: "cluster", Resubmit: "yes",
@@ -138,6 +167,9 @@ var storageMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Watch retransmissions and link errors between storage nodes.", ""}},
 		NextTime:   []Advice{{"Keep the logs of all daemons.", "ais cluster download-logs"}},
+		LookAlikes: []LookAlike{
+			{AISDaemonRestart, "“connection refused” means a process that is gone, a timeout one that is slow or unreachable."},
+		},
 	},
 	{
 		Slug: StorageRetriesExhausted, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
@@ -151,6 +183,10 @@ var storageMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Repair the store first; only then choose client timeouts and retries that outlast a short outage.", ""}},
 		NextTime:   []Advice{{"Log the endpoint and the duration of every retry.", ""}},
+		LookAlikes: []LookAlike{
+			{AISResourcePressure, "the storage logs show why the server did not answer."},
+			{Completed, "a ladder that stays at 1/n and recovers is noise: an idle connection was closed."},
+		},
 	},
 	{
 		Slug: StorageFull, Origin: "storage", Owner: "job-config", Resubmit: "after-fix",
@@ -173,6 +209,9 @@ var storageMechanisms = []Mechanism{
 			Structural: []Advice{{"Set the watermarks so that targets evict before they are full, and keep the last few checkpoints only.", "ais config cluster space"}},
 			NextTime:   []Advice{{"Watch the used capacity of every mount path, not of the whole cluster: one that is full rejects writes.", "ais storage mountpath"}},
 		},
+		LookAlikes: []LookAlike{
+			{ResourceLimit, "/dev/shm is full: that is memory."},
+		},
 	},
 	{
 		Slug: StorageUnresponsive, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
@@ -186,6 +225,9 @@ var storageMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Stage the data to local disks, so that training does not depend on a shared mount at every step.", ""}},
 		NextTime:   []Advice{adviceKernelLog},
+		LookAlikes: []LookAlike{
+			{NodeFailure, "one mount, seen from many nodes: the store; one node only: the node."},
+		},
 	},
 	{
 		Slug: CheckpointIO, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
@@ -199,5 +241,9 @@ var storageMechanisms = []Mechanism{
 		},
 		Structural: []Advice{{"Write to a temporary name and rename at the end, so that a half-written checkpoint is never taken for a whole one.", ""}},
 		NextTime:   []Advice{{"Log begin, end and size of every save.", ""}},
+		LookAlikes: []LookAlike{
+			{StorageFull, "“No space left on device” beside the save."},
+			{RankBusy, "the save succeeds and only takes longer than the timeout."},
+		},
 	},
 }

@@ -23,7 +23,12 @@ func Settings(collect []string) []Setting {
 }
 
 // CollectFor are the settings that collect more about a mechanism, best first; none where logs of this kind would not say more.
-func CollectFor(slug Slug) []string { return collects[slug] }
+func CollectFor(slug Slug) []string {
+	if m := mechanismIndex()[slug]; m != nil {
+		return m.Collect
+	}
+	return nil
+}
 
 // Settings that belong together.
 var (
@@ -32,28 +37,3 @@ var (
 	kernels   = []string{"CUDA_LAUNCH_BLOCKING=1", "TORCH_SHOW_CPP_STACKTRACES=1", "CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1"}
 	native    = []string{"PYTHONFAULTHANDLER=1", "TORCH_SHOW_CPP_STACKTRACES=1"}
 )
-
-var collects = map[Slug][]string{
-	CollectiveHang:       append([]string{"NCCL_DEBUG=WARN"}, recorder...),
-	CollectiveMismatch:   append([]string{"TORCH_DISTRIBUTED_DEBUG=DETAIL"}, recorder...),
-	LoneWaiter:           append([]string{"TORCH_DISTRIBUTED_DEBUG=DETAIL"}, recorder...),
-	RankStalled:          recorder,
-	RankBusy:             recorder,
-	UnevenData:           append([]string{"TORCH_DISTRIBUTED_DEBUG=DETAIL"}, recorder...),
-	WatchdogStuck:        append([]string{"TORCH_CPP_LOG_LEVEL=INFO"}, recorder...),
-	GPUHang:              append([]string{"TORCH_NCCL_ENABLE_TIMING=1"}, recorder...),
-	PeerLost:             append([]string{"NCCL_DEBUG=WARN", "TORCH_NCCL_PROPAGATE_ERROR=1"}, recorder...),
-	InitUnreachable:      append([]string{"TORCH_CPP_LOG_LEVEL=INFO", "TORCH_DISTRIBUTED_DEBUG=INFO", "LOGLEVEL=INFO"}, transport...),
-	LinkError:            transport,
-	ThroughputRegression: transport,
-	CUDAError:            kernels,
-	NonFiniteLoss:        {"TORCH_NCCL_NAN_CHECK=1"},
-	SilentCorruption:     {"TORCH_NCCL_NAN_CHECK=1"},
-	NativeCrash:          native,
-	Exception:            {"TORCH_SHOW_CPP_STACKTRACES=1", "TORCHELASTIC_ERROR_FILE=PATH"},
-	VersionMismatch:      {"NCCL_DEBUG=VERSION"},
-	ConfigError:          {"NCCL_DEBUG=INFO", "TORCH_CPP_LOG_LEVEL=INFO"},
-	SchedulerError:       {"SLURM_DEBUG=1"},
-	Cancelled:            {"PYTHONUNBUFFERED=1"},
-	ExternalSignal:       {"PYTHONUNBUFFERED=1"},
-}

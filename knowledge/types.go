@@ -21,6 +21,10 @@ type Mechanism struct {
 	Nature   Nature
 	// Again is what it means when earlier runs met the same.
 	Again Again
+	// LookAlikes are the mechanisms that a person may mistake it for, and how to tell.
+	LookAlikes []LookAlike
+	// Collect are settings that make the next run say more of it, best first; none where logs would not.
+	Collect []string
 	// Trouble is how the daemons of a store show it; nil where they do not.
 	Trouble *Trouble
 	// OfAIStore is what differs where a daemon of AIStore is what it befell; nil where nothing does.
