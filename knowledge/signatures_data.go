@@ -39,7 +39,7 @@ var checkpointSignatures = []Signature{
 	{
 		ID: "checkpoint-dcp", Mechanism: CheckpointIO, Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"CheckpointException ranks:"}, Pattern: `ranks:dict_keys\(\[(?P<ranks>[\d, ]+)\]\)`,
-		Names:   []Name{{"ranks", AsRank, Culprit}},
+		Names:   []Name{{"ranks", AsGroupRank, Culprit}},
 		Meaning: "Some ranks could not save or load their part of the checkpoint; the numbers are ranks of the checkpoint's group.",
 		Do:      []Advice{{"Check that the checkpoint has its .metadata; without it the save was never finished: resume from the one before.", "ls -a CHECKPOINT_DIR; grep -nE 'Traceback .*RANK' *{job}* | head"}},
 		Source:  "PyTorch torch/distributed/checkpoint/api.py",

@@ -80,7 +80,7 @@ var nativeSignatures = []Signature{
 	},
 	{
 		ID: "native-signal-ucx", Mechanism: NativeCrash, Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Literals: []string{"Caught signal "}, Pattern: `\[(?P<host>[\w.-]+):(?P<pid>\d+):\d+(?::\d+)?\].*Caught signal (?P<signo>\d+) \((?P<signal>Segmentation fault|Bus error|Floating point exception|Illegal instruction)`,
+		Literals: []string{"Caught signal "}, Pattern: `\[(?P<host>[\w.-]+):(?P<pid>\d+) *:\d+(?::\d+)?\].*Caught signal (?P<signo>\d+) \((?P<signal>Segmentation fault|Bus error|Floating point exception|Illegal instruction)`,
 		Names:   []Name{{"host", AsHost, Writer}, {"pid", AsPID, Writer}},
 		Meaning: "UCX's handler reports a crash of this process.",
 		Do:      []Advice{adviceHandlerStack},

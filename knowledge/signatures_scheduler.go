@@ -75,7 +75,7 @@ var schedulerSignatures = []Signature{
 		ID: "slurm-memory-error", Mechanism: NodeFailure, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Says:     ByDaemon,
 		Literals: []string{"UNCORRECTABLE MEMORY ERROR AT "}, Pattern: `ON (?P<host>\S+) UNCORRECTABLE`,
-		Names:   []Name{{"host", AsHost, Culprit}},
+		Names:   []Name{{"host", AsHost, Mentioned}}, // each host reports it
 		Meaning: "The node's main memory returned data it could not correct.",
 		Source:  "SLURM src/slurmd/slurmstepd/req.c, all versions",
 		Example: "slurmstepd: error: *** STEP 8.0 ON node01 UNCORRECTABLE MEMORY ERROR AT 2026-11-20T23:20:08 ***",
@@ -284,7 +284,7 @@ var schedulerSignatures = []Signature{
 		Says:     ByDaemon,
 		Literals: []string{"ob credential"}, Pattern: `(?:Job credential expired|Invalid job credential|Job credential revoked)`,
 		Meaning: "A node refused SLURM's permission slip: clocks differ, or the node was slow.",
-		Do:      []Advice{{"Resubmit. If it comes back, have the clocks of the nodes and of SLURM's controller compared.", "clush -w {nodes} date +%s.%N"}},
+		Do:      []Advice{{"Resubmit. If it comes back, have the clocks of the nodes and of SLURM's controller compared.", "date +%s.%N; clush -w {nodes} date +%s.%N"}},
 		Source:  "SLURM src/common/slurm_errno.c",
 		Example: "srun: error: Task launch for StepId=5.0 failed on node node03: Job credential expired",
 	},

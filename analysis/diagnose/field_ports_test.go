@@ -61,7 +61,7 @@ func TestATransferToAProcessThatDied(t *testing.T) {
 	for _, c := range []fieldCase{
 		{"of an exception", map[string]string{"n1.log": failed, "n2.log": two + steps + raisedBy(1, "ValueError: shapes (4,) and (5,)")}, []string{"exception"}, "rank 1, node n2"},
 		{"of its GPU", map[string]string{"n1.log": failed, "n2.log": two + steps + "NVRM: Xid (PCI:0000:97:00): 79, GPU has fallen off the bus.\n"}, []string{"gpu-off-bus"}, "node n2"},
-		{"of a crash", map[string]string{"n1.log": failed, "n2.log": two + steps + segv}, []string{"native-crash"}, "node n2"},
+		{"of a crash", map[string]string{"n1.log": failed, "n2.log": two + steps + segv}, []string{"native-crash"}, "rank 1, node n2"},
 		{"on the node that reports it", map[string]string{"n1.log": failed + raisedBy(2, "ValueError: shapes (4,) and (5,)"), "n2.log": two + steps}, []string{"exception", "link-error"}, "-"},
 		{"of a node that nobody is known to have sent to", map[string]string{"n1.log": "n1:11:9 [0] NCCL INFO Channel 00/0\n" + steps + completion("n1", 11, "10.9.0.7", 13), "n3.log": steps + raisedBy(3, "ValueError: shapes (4,) and (5,)")}, []string{"exception", "link-error"}, "-"},
 		{"of a crash, after it had lost the other", map[string]string{"n1.log": failed, "n2.log": two + steps + closed + segv}, []string{"link-error", "native-crash"}, "-"},

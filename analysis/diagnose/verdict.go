@@ -245,7 +245,7 @@ func noRank(v *incident.Verdict) {
 // named puts whom a line names into a verdict that knows no cause: who left first is where to look, whatever it died of.
 func (b *builder) named() {
 	v := &b.r.Verdict
-	c := mechanism.Named(b.s, knowledge.FirstOut, knowledge.Unheard, knowledge.Lost, knowledge.Awaited)
+	c := mechanism.Named(b.s, knowledge.FirstOut, knowledge.Unheard, knowledge.Lost, knowledge.Awaited, knowledge.Culprit)
 	if c == nil {
 		return
 	}
@@ -264,6 +264,11 @@ func (b *builder) namedBeside(top *mechanism.Proposal) string {
 	}
 	if c := mechanism.Named(b.s, knowledge.Unheard); c != nil {
 		return c.Name
+	}
+	for _, fl := range top.Failures {
+		if fl.Unplaced != "" {
+			return fl.Unplaced
+		}
 	}
 	return ""
 }

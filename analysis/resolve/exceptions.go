@@ -75,7 +75,9 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 		bare.Direct = false
 		fl.amend(bare, "it has no traceback", x.Pos)
 	}
-	f.signed(&fl, x.Message)
+	if fl.Told == nil {
+		f.own(&fl, x.Message)
+	}
 	if o := toldBy(f.Known, x, fl.Sign); o != nil && fl.Told == nil && fl.Role != knowledge.ConsequenceRole {
 		fl.Told = &worker.Told{At: o.At, ID: fl.Sign, Text: saying(o)}
 	}

@@ -302,6 +302,7 @@ type Failure struct {
 	Count     int          // how many alike observations it stands for
 	Kernel    *KernelEvent // where a kernel or a GPU tool tells of it
 	Unsettled bool         // steps stand below it, which may have been printed before it: see survived
+	Unplaced  string       // whom its words name, where that leads to no rank and no node: "process ID 4242"
 	Trail     []Change     // how its meaning changed after it was read: see amend
 	sameHash  *Failure     // see likes
 	known     *knowledge.Catalogue

@@ -320,28 +320,6 @@ func (f *Facts) newFailure(at *worker.At, kind FailureKind) Failure {
 	return fl
 }
 
-// signed gives a failure the rank and the node that its own words state, where its writer speaks of itself.
-func (f *Facts) signed(fl *Failure, text string) {
-	s := fl.Entry()
-	if !s.Keeps() || fl.Told != nil {
-		return
-	}
-	fields := f.Known.Fields(s.ID, []byte(text))
-	r, err := strconv.Atoi(s.Named(fields, knowledge.Writer, knowledge.AsRank))
-	switch {
-	case err != nil || f.Job.WorldSize > 0 && r >= f.Job.WorldSize || fl.Rank != NoRank && fl.Rank != r:
-		return // it names none, or another than who wrote the line
-	case fl.Rank == NoRank:
-		fl.Rank, fl.Proc = r, f.rank(r, "its own error")
-	}
-	if host := ShortHost(s.Named(fields, knowledge.Writer, knowledge.AsHost)); host != "" && fl.Proc != nil && fl.Proc.Node == "" {
-		fl.Proc.Node, fl.Proc.NodeBasis = host, "its own error"
-	}
-	if fl.Node == "" && fl.Proc != nil {
-		fl.Node = fl.Proc.Node
-	}
-}
-
 // onNode gives a failure the node whose memory a line says ran out: Ray tells it of any node, wherever it prints it. The
 // numbers of processes and tasks around the address are left out.
 func (f *Facts) onNode(fl *Failure, text string) bool {
@@ -372,7 +350,7 @@ func (f *Facts) sign(seen *printed, at *worker.At, id knowledge.ID, kind Failure
 	fl.is(Meaning{s.Mechanism, s.Role, s.Direct, s.ID})
 	fl.Text = text
 	if s.Keeps() {
-		f.signed(&fl, text)
+		f.own(&fl, text)
 		f.onNode(&fl, text)
 	}
 	if s.Meaning != "" {

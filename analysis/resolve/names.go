@@ -36,7 +36,7 @@ func (f *Facts) named() {
 	seen := map[string]bool{}
 	add := func(at *worker.At, id knowledge.ID, text string) {
 		s, ok := f.Known.Lookup(id)
-		if !ok || len(f.Named) >= mostNamings || !slices.ContainsFunc(s.Names, func(n knowledge.Name) bool { return n.Whose.Blames() }) {
+		if !ok || len(f.Named) >= mostNamings || !slices.ContainsFunc(s.Names, func(n knowledge.Name) bool { return tells(&s, n.Whose) }) {
 			return
 		}
 		if n := f.naming(&s, at, text); n != nil {
@@ -100,15 +100,33 @@ type whom struct {
 
 // naming reads one line; nil where it names nobody but its writer.
 func (f *Facts) naming(s *knowledge.Signature, at *worker.At, text string) *Naming {
-	fields := f.Known.Fields(s.ID, []byte(text))
-	w := &whom{}
 	n := &Naming{Sign: s.ID, By: NoRank, On: f.NodeOf(*at), At: at, Text: s.Meaning}
 	if r, ok := f.RankOf(*at); ok {
 		n.By = r
 	}
+	w := n.read(s, f.Known.Fields(s.ID, []byte(text)), func(o knowledge.Whose) bool { return tells(s, o) })
+	if n.Name = w.words(); n.Name == "" {
+		return nil
+	}
+	f.place(n, w)
+	if len(n.Ranks) == 1 && n.Ranks[0] == n.By {
+		return nil
+	}
+	return n
+}
+
+// tells says that a line which names somebody so tells of another's end: it blames somebody beside its writer, or it is no cause by itself
+// and says who failed.
+func tells(s *knowledge.Signature, o knowledge.Whose) bool {
+	return o.Blames() || o == knowledge.Culprit && s.Role != knowledge.CauseRole
+}
+
+// read takes from a line's captures what names somebody of whom the line says such a thing.
+func (n *Naming) read(s *knowledge.Signature, fields map[string]string, such func(knowledge.Whose) bool) *whom {
+	w := &whom{}
 	for _, name := range s.Names {
 		v := fields[name.Capture]
-		if v == "" || !name.Whose.Blames() {
+		if v == "" || !such(name.Whose) {
 			continue
 		}
 		n.Whose = name.Whose
@@ -125,14 +143,62 @@ func (f *Facts) naming(s *knowledge.Signature, at *worker.At, text string) *Nami
 			}
 		}
 	}
-	if n.Name = w.words(); n.Name == "" {
-		return nil
+	return w
+}
+
+// own gives a failure the rank and the node that its own words state: of whom they say that it failed, whoever writes them, else of
+// their writer, where nothing else tells that. Where a name leads to nobody the trail says why.
+func (f *Facts) own(fl *Failure, text string) {
+	s := fl.Entry()
+	if !s.Keeps() {
+		return
 	}
-	f.place(n, w)
-	if len(n.Ranks) == 1 && n.Ranks[0] == n.By {
-		return nil
+	fields, n := f.Known.Fields(s.ID, []byte(text)), &Naming{On: fl.Node, At: fl.At}
+	is := func(whose knowledge.Whose) func(knowledge.Whose) bool {
+		return func(o knowledge.Whose) bool { return o == whose }
 	}
-	return n
+	w := n.read(s, fields, is(knowledge.Culprit))
+	accused := w.words() != "" && s.Role != knowledge.ConsequenceRole // what launchers say of a process that ended is told of them, see exits
+	if !accused {
+		w = n.read(s, fields, is(knowledge.Writer))
+	}
+	words := w.words()
+	if words == "" {
+		return
+	}
+	if f.place(n, w) {
+		fl.belongs(f, n, accused)
+		return
+	}
+	if accused && len(w.numbers) <= 1 { // a list of members of some group leads nowhere
+		fl.Unplaced = words
+	}
+	m := fl.Meaning()
+	fl.Trail = append(fl.Trail, Change{m, m, words + " is not placed: " + n.Why, fl.At.Pos})
+}
+
+// belongs makes a failure that of one rank, or of one node. Who is accused takes the place of who writes.
+func (fl *Failure) belongs(f *Facts, n *Naming, accused bool) {
+	node := ""
+	if len(n.Nodes) == 1 {
+		node = n.Nodes[0]
+	}
+	switch {
+	case len(n.Ranks) == 1 && (accused || fl.Rank == NoRank || fl.Rank == n.Ranks[0]):
+		r := f.rank(n.Ranks[0], "its own error")
+		if r.Node == "" && node != "" {
+			r.Node, r.NodeBasis = node, "its own error"
+		}
+		if accused && fl.Rank != r.ID {
+			fl.Node = "" // of who writes
+		}
+		fl.Rank, fl.Proc, fl.Node = r.ID, r, cmp.Or(node, r.Node, fl.Node)
+	case len(n.Ranks) == 0 && node != "" && (accused || fl.Node == ""):
+		if fl.Proc != nil && fl.Proc.Node != node {
+			fl.Rank, fl.Proc = NoRank, nil // it writes of another node
+		}
+		fl.Node = node
+	}
 }
 
 // nouns are what numbers of a kind count.
@@ -155,8 +221,8 @@ func (w *whom) words() string {
 	return counted(nouns[w.kind], w.numbers)
 }
 
-// place resolves a name to ranks and nodes, or says why it cannot.
-func (f *Facts) place(n *Naming, w *whom) {
+// place resolves a name to ranks and nodes, or says why it cannot; false where it leads to neither.
+func (f *Facts) place(n *Naming, w *whom) bool {
 	for _, h := range w.hosts {
 		if node, why := f.nodeNamed(h); node != "" {
 			n.Nodes = appendUnique(n.Nodes, node)
@@ -207,6 +273,7 @@ func (f *Facts) place(n *Naming, w *whom) {
 	}
 	slices.Sort(n.Nodes)
 	slices.Sort(n.Files)
+	return len(n.Ranks)+len(n.Nodes) > 0
 }
 
 // ranked takes numbers for global ranks. Without a reason to doubt it any number of the world is one; with one, only where the job's

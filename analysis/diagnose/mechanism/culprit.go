@@ -107,6 +107,7 @@ var happened = map[knowledge.Whose]struct{ went, by, several, means string }{
 	knowledge.Unheard:  {" stopped answering", "heard no more of it", "nobody heard any more of ", "a process that ended and one that is cut off look the same from there"},
 	knowledge.Lost:     {" went away", "lost it", "connections were lost to ", "who lost it only notices that it is gone"},
 	knowledge.Awaited:  {" did not come", "waits for it", "processes wait for ", "who waits is not the one at fault"},
+	knowledge.Culprit:  {": a line says that something failed there", "", "lines say that something failed at ", "the line follows from what failed, and does not say what that was"},
 	knowledge.FirstOut: {" ended first", "", "the first to end were ", "a launcher reports it before all others"},
 }
 
@@ -169,6 +170,9 @@ func wrote(o, n *resolve.Naming) bool {
 // needOf asks for the log of whom a line names; where that is here, for what its node says.
 func needOf(n *resolve.Naming, name string, by []string) incident.Need {
 	why := "it ended first"
+	if n.Whose == knowledge.Culprit {
+		why = "a line says that something failed there"
+	}
 	if h := happened[n.Whose]; h.by != "" && len(by) > 0 {
 		why = saidOf(n, name, by)
 	}
