@@ -73,7 +73,25 @@ func fillQuotes(ctx context.Context, from scan.Opener, files verify.Files, kept 
 			byFile[e.File] = append(byFile[e.File], e)
 		}
 	})
-	return fillByFile(ctx, from, files, kept, byFile)
+	if err := fillByFile(ctx, from, files, kept, byFile); err != nil {
+		return err
+	}
+	for i := range r.Standouts {
+		if s := &r.Standouts[i]; s.Statement == "" && len(s.Evidence) > 0 { // it says no more than its line
+			s.Statement = excerpt(strings.TrimSpace(s.Evidence[0].Text))
+		}
+	}
+	return nil
+}
+
+// mostExcerpt is how many letters of a line a statement repeats.
+const mostExcerpt = 160
+
+func excerpt(text string) string {
+	if r := []rune(text); len(r) > mostExcerpt {
+		return string(r[:mostExcerpt]) + "…"
+	}
+	return text
 }
 
 func fillByFile(ctx context.Context, from scan.Opener, files verify.Files, kept *keeper, byFile map[string][]*incident.Evidence) error {

@@ -1,11 +1,14 @@
 package analysis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
@@ -126,6 +129,12 @@ func markRead(lines []novel.Line, obs *worker.Observations) {
 		}
 		return true
 	})
+	for i := range obs.NCCLWarns {
+		w := &obs.NCCLWarns[i]
+		if l := at[place{w.File, w.Line}]; l != nil && len(w.Signs) == 0 {
+			l.Known.Read, l.Known.Form = false, true
+		}
+	}
 	for i := range obs.Exceptions {
 		x := &obs.Exceptions[i]
 		for _, l := range files[x.File] {
@@ -198,6 +207,12 @@ func world(f *resolve.Facts) novel.World {
 	lineOf := func(file string, at novel.Place, who *line.Who) worker.At {
 		return worker.At{Pos: worker.Pos{File: file, Line: at.Line, Off: at.Off, Len: at.Len}, By: who}
 	}
+	when := func(file string, at novel.Place, text string) resolve.Moment {
+		p := line.Parse([]byte(text))
+		l := lineOf(file, at, &p.Who)
+		l.Stamp = p.Stamp
+		return f.At(l)
+	}
 	newest, writers, kernels := newestStep(f), writersOf(f), kernelsOf(f)
 	return novel.World{
 		Stepped: len(f.Progress) > 0,
@@ -214,17 +229,59 @@ func world(f *resolve.Facts) novel.World {
 			return rank, node
 		},
 		Behind: func(file string, at novel.Place, text string) (bool, bool) {
-			p := line.Parse([]byte(text))
-			l := lineOf(file, at, &p.Who)
-			l.Stamp = p.Stamp
-			t := f.At(l)
+			t := when(file, at, text)
 			if !t.Valid || !newest.Valid {
 				return false, false
 			}
 			return !t.Before(newest), true
 		},
+		When: func(file string, at novel.Place, text string) (float64, bool) {
+			t := when(file, at, text)
+			return t.T, t.Valid
+		},
+		Ranks:   ranksOf(f),
+		Names:   nodeNamer(f),
 		Known:   func(text string) novel.Known { return catalogued(f.Known, text) },
 		Writers: func(file string) int { return writers[file] },
+	}
+}
+
+// ranksOf are the ranks of the job: all, where its size is known, else those that are seen.
+func ranksOf(f *resolve.Facts) []int {
+	var ranks []int
+	if n := f.Job.WorldSize; n > 0 {
+		for i := range n {
+			ranks = append(ranks, i)
+		}
+		return ranks
+	}
+	for _, r := range f.Ranks {
+		ranks = append(ranks, r.ID)
+	}
+	return ranks
+}
+
+// nodeNamer finds the node of the job that a text names; "" where it names none, or several.
+func nodeNamer(f *resolve.Facts) func(text string) string {
+	nodes := map[string]bool{}
+	for _, n := range slices.Concat(f.Coverage.NodesSeen, f.Coverage.NodesExpected) {
+		nodes[resolve.ShortHost(n)] = true
+	}
+	return func(text string) string {
+		found := ""
+		for _, w := range strings.FieldsFunc(text, func(r rune) bool {
+			return r != '-' && r != '_' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}) {
+			n := resolve.ShortHost(strings.Trim(w, ".-_"))
+			if !nodes[n] || n == found {
+				continue
+			}
+			if found != "" {
+				return ""
+			}
+			found = n
+		}
+		return found
 	}
 }
 
@@ -264,23 +321,34 @@ func kernelsOf(f *resolve.Facts) map[string]string {
 	return kernels
 }
 
-// catalogued is what the tables of failures say of a line.
+// catalogued is what the tables of failures, and those for people, say of a line.
 func catalogued(known *knowledge.Catalogue, text string) novel.Known {
-	ids := known.Match(nil, []byte(text))
-	k := novel.Known{Noise: len(ids) > 0, Echo: len(ids) > 0}
-	for _, id := range ids {
+	var k novel.Known
+	var roles []knowledge.Role
+	for _, id := range known.Match(nil, []byte(text)) {
 		s := known.Entry(id)
-		if k.Meaning == "" {
-			k.Meaning = s.Meaning
-		}
-		k.Noise = k.Noise && (s.Role == knowledge.NoiseRole || s.Role == knowledge.InfoRole)
-		k.Echo = k.Echo && s.Role == knowledge.ConsequenceRole
+		k.Meaning, roles = cmp.Or(k.Meaning, s.Meaning), append(roles, s.Role)
 	}
+	if len(roles) == 0 {
+		messages := known.Messages()
+		for i := range messages {
+			if m := &messages[i]; m.Role != "" && m.In(text) {
+				roles = append(roles, m.Role)
+			}
+		}
+	}
+	all := func(of ...knowledge.Role) bool {
+		return len(roles) > 0 && !slices.ContainsFunc(roles, func(r knowledge.Role) bool { return !slices.Contains(of, r) })
+	}
+	k.Noise, k.Echo = all(knowledge.NoiseRole, knowledge.InfoRole), all(knowledge.ConsequenceRole)
 	return k
 }
 
-// unsettled says that a report leaves room for what nobody foresaw: nothing explains the run, something may remain unexplained, it is held to be
-// sound, or nobody says who ended it.
+// unsettled says that a report leaves room for what nobody foresaw: nothing explains the run, something may remain unexplained, nobody is named
+// who began it, it is held to be sound, or nobody says who ended it.
 func unsettled(r *incident.Report) bool {
-	return knowledge.Slug(r.Verdict.Mechanism).Is(knowledge.BySomebody) || r.Verdict.Status == incident.NoFailure || slices.ContainsFunc(r.Verdict.Candidates, func(c incident.Candidate) bool { return c.Mechanism == string(knowledge.Unknown) })
+	v := &r.Verdict
+	rootless := v.Status == incident.Inconclusive && len(v.Root.Ranks)+len(v.Root.Nodes) == 0
+	open := slices.ContainsFunc(v.Candidates, func(c incident.Candidate) bool { return c.Mechanism == string(knowledge.Unknown) })
+	return open || rootless || v.Status == incident.NoFailure || knowledge.Slug(v.Mechanism).Is(knowledge.BySomebody)
 }

@@ -101,6 +101,13 @@ var groupMessages = []Message{
 		Source:  "PyTorch torch/distributed/elastic/agent/server/api.py, 1.9 on", Example: "[default] Worker group FAILED. 3/3 attempts left; will restart worker group",
 	},
 	{
+		ID: "nccl-dump-prepared", Literals: []string{"ProcessGroupNCCL preparing to dump debug info"}, Role: InfoRole,
+		Meaning: "A rank writes its flight recorder to a file, because a timeout was seen here or on another rank.",
+		Cause:   "A collective timed out; the lines above say where.",
+		Check:   "Collect the dumps of all ranks.",
+		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 2.4 on", Example: "[PG ID 0 PG GUID 0(default_pg) Rank 6] ProcessGroupNCCL preparing to dump debug info. Include stack trace: 1, only active collectives: 0",
+	},
+	{
 		ID: "elastic-traceback-hint", Literals: []string{"To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"}, Role: InfoRole,
 		Meaning: "The launcher has no traceback of the process that failed, because the program does not record one for it.",
 		Cause:   "The main function has no @record of torch.distributed.elastic.multiprocessing.errors.",

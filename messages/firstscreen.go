@@ -88,12 +88,12 @@ func screen(v *view) []part {
 	if text := candidatesText(r.Verdict); !saidIn(v.Headline, r.Verdict) {
 		add(labelCandidates, text)
 	}
-	clues := r.Standouts
+	reasons := mostReasons
 	if len(r.Verdict.Candidates) > 1 {
-		clues = clues[:min(len(clues), 1)]
+		reasons = 1
 	}
-	for i, s := range clues {
-		add(fmt.Sprintf("%s %d", labelClue, i+1), clue(s, v.Headline))
+	for i, s := range r.Standouts {
+		add(fmt.Sprintf("%s %d", labelClue, i+1), clue(s, v.Headline, reasons))
 	}
 	add(labelWhere, unplaced(r.Verdict))
 	add(labelConfidence, sureText(r.Verdict))

@@ -15,8 +15,8 @@ const (
 	leastReason = 10 // points
 )
 
-// clue is a line that stands out: where it is, who wrote it, what it says unless the headline does, and why somebody should look at it.
-func clue(s incident.Standout, headline string) string {
+// clue is a line that stands out: where it is, who wrote it, what it says unless the headline does, and so many reasons why somebody should look at it.
+func clue(s incident.Standout, headline string, reasons int) string {
 	where, who := "", []string{}
 	for _, e := range s.Evidence {
 		if e.Kind == incident.KindQuote {
@@ -35,16 +35,16 @@ func clue(s incident.Standout, headline string) string {
 	}
 	var why []string
 	for _, p := range s.Reasons {
-		if p.Points >= leastReason && len(why) < mostReasons {
+		if p.Points >= leastReason && len(why) < reasons {
 			why = append(why, flat(p.Text))
 		}
 	}
-	says, reasons := clip(flat(s.Statement), mostOfHeading), strings.Join(why, "; ")
+	says, because := clip(flat(s.Statement), mostOfHeading), strings.Join(why, "; ")
 	switch {
-	case reasons != "" && strings.Contains(headline, says):
-		return where + ": " + reasons
-	case reasons != "":
-		reasons = " (" + reasons + ")"
+	case because != "" && strings.Contains(headline, says):
+		return where + ": " + because
+	case because != "":
+		because = " (" + because + ")"
 	}
-	return where + ": " + says + reasons
+	return where + ": " + says + because
 }

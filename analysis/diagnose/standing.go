@@ -8,6 +8,8 @@ import (
 	"faultline/analysis/novel"
 	"faultline/analysis/resolve"
 	"faultline/incident"
+	"faultline/knowledge"
+	"faultline/knowledge/severity"
 )
 
 // mostStandouts is how many lines that stand out are reported where no known failure matches.
@@ -16,19 +18,30 @@ const mostStandouts = 3
 // least is how many points a line needs to be worth a look.
 const least = 10
 
+// mostBeside is how many are reported beside a set of causes.
+const mostBeside = 2
+
 // standouts reports the lines that stand out where the run, or a part of what may have ended it, is not explained.
 func (b *builder) standouts() {
 	v := &b.r.Verdict
-	if v.Status == incident.NoFailure || !slices.Contains(mechanisms(v), unknown) {
+	if v.Status == incident.NoFailure || !slices.Contains(mechanisms(v), unknown) && !b.rootless() {
 		return
+	}
+	most := mostStandouts
+	if len(v.Candidates) > 1 {
+		most = mostBeside
 	}
 	var shown []*novel.Line
 	for _, l := range b.clues() {
-		if l.Score < least || len(shown) == mostStandouts {
+		if l.Score < least || len(shown) == most {
 			break
 		}
-		if !slices.ContainsFunc(shown, l.Within) {
-			b.r.Standouts, shown = append(b.r.Standouts, standout(l)), append(shown, l)
+		if slices.ContainsFunc(shown, l.Within) {
+			continue
+		}
+		b.r.Standouts, shown = append(b.r.Standouts, standout(l)), append(shown, l)
+		if last := b.parting(l); last != nil && len(shown) == 1 {
+			b.r.Standouts, most = append(b.r.Standouts, *last), most-1
 		}
 	}
 	if s := b.s.Facts.Standing; len(b.r.Standouts) == 0 && len(s) > 0 && len(b.s.Facts.Tails) == 0 && v.Mechanism == unknown {
@@ -40,19 +53,39 @@ func (b *builder) standouts() {
 	v.Summary, v.Why = "no known failure matches; most suspicious: "+b.r.Standouts[0].Statement, "the lines are ranked by how they stand out, not by what they mean"
 }
 
-// clues are the lines that stand out and may be shown. Where something is known of the run, or it may be well, a line of a healthy job, or one
-// that followed from what is known, is not to look like an accusation.
-func (b *builder) clues() []*novel.Line {
+// rootless says that a failure is proven, and that nobody is named who began it.
+func (b *builder) rootless() bool {
 	v := &b.r.Verdict
-	lines := mechanism.Leads(b.s.Facts)
-	if v.Mechanism == unknown && v.Ending == "" {
-		lines = nil
-		for i := range b.s.Facts.Standing {
-			lines = append(lines, &b.s.Facts.Standing[i])
+	return v.Status == incident.Inconclusive && len(v.Root.Ranks)+len(v.Root.Nodes) == 0 && b.failed()
+}
+
+// failed says that a failure is proven, whatever began it: the run is not well, and nobody ended it from outside.
+func (b *builder) failed() bool {
+	return len(b.d.winners) > 0 && b.r.Verdict.Ending == "" && !slices.ContainsFunc(b.d.winners, func(p *mechanism.Proposal) bool {
+		return p.Class == mechanism.Nothing || p.Class == mechanism.Degraded || p.Mechanism.Is(knowledge.BySomebody)
+	})
+}
+
+// clues are the lines that stand out and may be shown. Where a failure is proven, they are those that may have begun it, first those that
+// were printed before all that is known of it. Where the run may be well, a line of a healthy job, or one that followed from what is known,
+// is not to look like an accusation.
+func (b *builder) clues() []*novel.Line {
+	v, f := &b.r.Verdict, b.s.Facts
+	switch {
+	case v.Mechanism == unknown && v.Ending == "":
+		var lines []*novel.Line
+		for i := range f.Standing {
+			lines = append(lines, &f.Standing[i])
 		}
 		return lines
+	case b.failed():
+		unfit := func(l *novel.Line) bool { return !l.Suspect() }
+		if before := slices.DeleteFunc(mechanism.Leads(f), unfit); len(before) > 0 {
+			return before
+		}
+		return slices.DeleteFunc(mechanism.Apart(f), unfit)
 	}
-	return slices.DeleteFunc(lines, func(l *novel.Line) bool { return !l.Tells() })
+	return slices.DeleteFunc(mechanism.Leads(f), func(l *novel.Line) bool { return !l.Tells() })
 }
 
 func mechanisms(v *incident.Verdict) []string {
@@ -63,11 +96,29 @@ func mechanisms(v *incident.Verdict) []string {
 	return out
 }
 
+// parting is the last line of the first of few ranks that do not print what all others do. It states what its quotation says.
+func (b *builder) parting(l *novel.Line) *incident.Standout {
+	if len(l.Silent) == 0 {
+		return nil
+	}
+	r := b.s.Facts.Rank(l.Silent[0])
+	last, ok := mechanism.LastLine(r)
+	if !ok {
+		return nil
+	}
+	out := incident.Standout{Severity: severity.Calm.String(), Rank: ptr(r.ID), Node: r.Node, N: 1, Files: 1, Evidence: []incident.Evidence{last},
+		Reasons: []incident.Reason{{Part: "spatial", Points: 15, Text: "its last line; it does not print what all other ranks do"}}}
+	return &out
+}
+
 func standout(l *novel.Line) incident.Standout {
 	out := incident.Standout{Statement: excerpt(l), Severity: l.Level.String(), Node: l.Node, N: l.N, Files: l.Files, Score: l.Score, Reasons: []incident.Reason{},
 		Evidence: []incident.Evidence{mechanism.QuoteAt(mechanism.StandingAt(l), nil)}}
 	if l.Rank != resolve.NoRank {
 		out.Rank = ptr(l.Rank)
+	}
+	if out.Node == "" {
+		out.Node = l.Named
 	}
 	if s := l.Stop; s != nil {
 		out.Statement = short(s.Says())

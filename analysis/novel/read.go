@@ -163,12 +163,11 @@ func (r *reader) segment(b []byte, at int) {
 		return
 	}
 	k.N++
-	if r.after {
+	k.until = place.Off
+	if r.after || place.Off == r.opts.LastStep && k.Sign.Level >= severity.Failed { // a bar's last picture has it glued on
 		r.behind(k, b, place)
 	}
-	if len(k.Who) < fewEach && k.N <= fewEach {
-		k.write(b)
-	}
+	k.write(b)
 	if r.last[0] != k {
 		copy(r.last[1:], r.last[:])
 		copy(r.lasts[1:], r.lasts[:])
@@ -226,9 +225,21 @@ func (r *reader) behind(k *Kind, b []byte, at Place) {
 
 // write notes who wrote a line.
 func (k *Kind) write(b []byte) {
+	each, lines := fewEach, int64(fewEach)
+	if k.Sign.Level >= severity.Failed {
+		each, lines = manyEach, 4*manyEach
+	}
+	if k.N > lines {
+		k.Crowd = true
+		return
+	}
 	p := line.Parse(b)
-	if !slices.Contains(k.Who, p.Who) {
+	switch {
+	case slices.Contains(k.Who, p.Who):
+	case len(k.Who) < each:
 		k.Who = append(k.Who, p.Who)
+	default:
+		k.Crowd = true
 	}
 }
 

@@ -18,6 +18,7 @@ const (
 	mostBelow = 64 // lines, all of a few shapes, that may follow one of the last
 	nextLines = 2  // behind the last step
 	fewEach   = 4  // writers of a shape that are told apart
+	manyEach  = 64 // of one that sounds bad: who does not print it may matter
 	around    = 64 // KiB behind the last step that are read whatever the budget is
 )
 
@@ -47,10 +48,12 @@ type Kind struct {
 	After int64  // of them behind the file's last step
 	Sign  severity.Sign
 	Who   []line.Who // its writers, as far as they are told apart
+	Crowd bool       // more lines of it came than writers are told apart in
 	Last  int        // 1 for the file's last line, 2 for the one before, …; 0 none of the last
 	Next  int        // 1 for the first line behind the last step, …; 0 none of them
 	Stop  *Stop      // the traceback, panic or stack that it opens
 	first Place
+	until int64 // offset of the newest line
 }
 
 // File is what was read of one file.

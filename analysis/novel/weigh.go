@@ -22,6 +22,12 @@ type World struct {
 	// Good says whether good runs of the job printed lines of this template; HasGood that such runs are known at all.
 	Good    func(template uint64) bool
 	HasGood bool
+	// When is the time of a line, in seconds.
+	When func(file string, at Place, text string) (seconds float64, known bool)
+	// Names is the node of the job that a text names; "" where it names none, or several.
+	Names func(text string) string
+	// Ranks are the ranks that the job has, ascending.
+	Ranks []int
 	// Writers is how many ranks are known to write a file.
 	Writers func(file string) int
 	// Tables says that the files are what tools print of a state, not logs: then the place of a line in them means nothing.
@@ -36,11 +42,12 @@ type Known struct {
 	Noise   bool   // it is harmless
 	Echo    bool   // it mostly follows from another failure
 	Read    bool   // a reader of logs made something of it
+	Form    bool   // one knows its form, and not what it says
 }
 
 // Part is one reason why a line stands out or not.
 type Part struct {
-	Name   string // severity, position, rarity, spatial, cross-job, temporal, background, known, stack
+	Name   string // severity, order, position, rarity, spatial, cross-job, temporal, background, known, stack
 	Points int
 	Why    string
 }
@@ -62,11 +69,20 @@ type Line struct {
 	Stop     *Stop
 	StopFile string // that holds it: of a template that several files print it may be another than File
 	Known    Known
-	// Behind: it was printed after the last step, or there was none. Background: it was printed while the training went on afterwards.
+	// Behind: it was printed after the last step, or there was none. Background: it was printed while the training went on afterwards. Unsure:
+	// neither is known.
 	proven bool // that it was printed behind the last step
-	// Minority: few of those who could print it do.
-	Behind, Background, Minority bool
-	Last                         int
+	// Minority: few of those who could print it do. Earliest: nothing in the job sounds bad before it.
+	Behind, Background, Unsure, Minority, Earliest bool
+	// Named is a node that the line names; its writer is another, or nobody knows it.
+	Named string
+	// Silent are the few ranks that do not print what all others print.
+	Silent []int
+	// Answered: some of them sounded bad later, in words of their own.
+	Answered bool
+	// Spoken is how many ranks print it, where all who do are known.
+	Spoken int
+	Last   int
 }
 
 // Suspicious is from how many points on a line stands out by itself.
@@ -74,10 +90,27 @@ const Suspicious = 45
 
 // Stands says that a line stands out, and that nobody else made anything of it: in a run that has one nobody may say that nothing is wrong.
 func (l *Line) Stands() bool {
-	if l.Score < Suspicious || !l.Behind || l.Background || l.Known.Noise || l.Known.Read {
+	if l.Score-l.points("order") < Suspicious || !l.Behind || l.Background || l.Known.Noise || l.Known.Read || l.Known.Form {
 		return false
 	}
 	return l.Level >= severity.Failed || l.Level == severity.Warning && l.Last > 0 && l.Minority && l.proven
+}
+
+// points are what one part adds to the score.
+func (l *Line) points(part string) (n int) {
+	for _, p := range l.Parts {
+		if p.Name == part {
+			n += p.Points
+		}
+	}
+	return n
+}
+
+// Suspect says that a line may be where a failure began that is proven already: it sounds bad, nobody made anything of it, and nothing shows
+// that training went on after it.
+func (l *Line) Suspect() bool {
+	score := max(l.Score, l.Score-l.points("order"))
+	return score >= Suspicious && l.Level >= severity.Failed && (l.Behind || l.Unsure) && !l.Background && !l.Known.Noise && !l.Known.Read
 }
 
 // Tells says that a line is worth showing where the run may be well: it stands out, or it is what few said last, and after the last step.
@@ -108,6 +141,27 @@ type candidate struct {
 	counted bool
 	world   *World
 	peers   int // files that could have printed it
+	rank    map[int]bool
+	crowd   bool // some of its writers are not known
+	side    side
+	time    moment
+	follows bool // something in its file sounds bad before it
+	allOver bool // it is printed from the beginning of a file to its end
+}
+
+// side is where a line stands against the job's last step.
+type side int
+
+const (
+	before side = iota // training went on after it
+	unsure             // nothing tells
+	behind             // the last step was before it, or the job took none
+)
+
+// moment is a time that may not be known.
+type moment struct {
+	seconds float64
+	known   bool
 }
 
 // Weigh puts the lines of files in the order in which an expert would look at them, at most n of them.
@@ -128,7 +182,7 @@ func Weigh(files []*File, w World, n int) []Line {
 			t := Template(message(k.Text))
 			c := by[t]
 			if c == nil {
-				c = &candidate{Line: Line{File: f.Name, At: k.At, Text: k.Text, Template: Hash([]byte(t)), Level: k.Sign.Level, Rank: -1}, kind: k, file: f, few: true, world: &w}
+				c = &candidate{Line: Line{File: f.Name, At: k.At, Text: k.Text, Template: Hash([]byte(t)), Level: k.Sign.Level, Rank: -1}, kind: k, file: f, few: true, world: &w, rank: map[int]bool{}}
 				by[t] = c
 				all = append(all, c)
 			}
@@ -141,6 +195,11 @@ func Weigh(files []*File, w World, n int) []Line {
 	}
 	for _, c := range all {
 		c.peers = written
+		c.place()
+	}
+	order(all)
+	silences(all)
+	for _, c := range all {
 		c.weigh(crowded)
 	}
 	slices.SortStableFunc(all, func(a, b *candidate) int {
@@ -162,61 +221,121 @@ func message(text string) string {
 	return text
 }
 
-// merge adds the lines of one file. The line that is quoted is one behind the last step if there is any, else the first.
+// merge adds the lines of one file. The line that is quoted is one behind the last step if there is any, of several the earliest.
 func (c *candidate) merge(f *File, k *Kind) {
 	c.N += k.N
-	after, proven, before := c.behind(f, k)
-	c.before += before
-	if after && !c.Behind || after == c.Behind && better(k, c.kind) {
-		c.kind, c.file, c.File, c.At, c.Text = k, f, f.Name, k.At, k.Text
+	where, proven, earlier := c.sideOf(f, k)
+	c.before += earlier
+	when := c.when(f, k)
+	if c.kind == k || where > c.side || where == c.side && c.better(k, when) {
+		c.kind, c.file, c.File, c.At, c.Text, c.time = k, f, f.Name, k.At, k.Text, when
 	}
 	if k.Stop != nil && (c.Stop == nil || c.kind == k) {
 		c.Stop, c.StopFile = k.Stop, f.Name
 	}
+	c.side = max(c.side, where)
 	c.proven = c.proven || proven
-	c.Behind = c.Behind || after || !c.world.Stepped
+	c.Behind = c.side == behind || k.Last > 0 && where == unsure || c.Behind // nothing of a file came after its last lines
+	c.Unsure = c.side == unsure
 	c.Level = max(c.Level, k.Sign.Level)
 	c.few = c.few && k.N <= fewEach
-	c.writers(k)
+	c.writers(f, k)
 	if k.Last > 0 && (c.Last == 0 || k.Last < c.Last) {
 		c.Last = k.Last
 	}
 	c.late = c.late || f.Size > 0 && k.first.Off*10 >= f.Size*9
+	c.allOver = c.allOver || k.N >= allOver && k.until-k.first.Off > f.Size/2
 }
 
-// behind says whether lines of a file were printed behind the last step, whether that is proven, and how many were not.
-func (c *candidate) behind(f *File, k *Kind) (after, proven bool, before int64) {
-	if f.Stepped {
-		return k.After > 0, k.After > 0, k.N - k.After
-	}
-	if !c.world.Stepped || c.world.Behind == nil {
-		return false, false, 0
+// sideOf is where lines of a file stand against the last step, whether that is proven, and how many are known to be before it.
+func (c *candidate) sideOf(f *File, k *Kind) (where side, proven bool, earlier int64) {
+	switch {
+	case !c.world.Stepped:
+		return behind, false, 0
+	case f.Stepped && k.After > 0:
+		return behind, true, k.N - k.After
+	case f.Stepped:
+		return before, false, k.N
+	case c.world.Behind == nil:
+		return unsure, false, 0
 	}
 	is, known := c.world.Behind(f.Name, k.At, k.Text)
-	if !known {
-		return k.Last > 0, false, 0 // nothing of the file came after its last lines
+	switch {
+	case !known:
+		return unsure, false, 0
+	case is:
+		return behind, true, 0
 	}
-	if !is {
-		before = k.N
+	return before, false, k.N
+}
+
+func (c *candidate) when(f *File, k *Kind) (m moment) {
+	if c.world.When != nil && k.Sign.Level >= severity.Failed {
+		m.seconds, m.known = c.world.When(f.Name, k.At, k.Text)
 	}
-	return is, is, before
+	return m
 }
 
 // writers adds those who wrote lines of a shape.
-func (c *candidate) writers(k *Kind) {
-	for _, who := range k.Who {
+func (c *candidate) writers(f *File, k *Kind) {
+	c.crowd = c.crowd || k.Crowd
+	for i, who := range k.Who {
+		if c.world.Place != nil && k.Sign.Level >= severity.Failed {
+			if rank, _ := c.world.Place(f.Name, k.At, &k.Who[i]); rank >= 0 {
+				c.rank[rank] = true
+			} else {
+				c.crowd = true
+			}
+		}
 		if !slices.Contains(c.who, who) && len(c.who) < 4*fewEach {
 			c.who = append(c.who, who)
 		}
 	}
 }
 
-// better says that one shape tells more than another of the same template.
-func better(a, b *Kind) bool {
-	if a == b {
-		return false
+// better says that a shape tells more than the one that is quoted: it sounds worse, or it was printed earlier.
+func (c *candidate) better(k *Kind, when moment) bool {
+	switch was := c.kind; {
+	case k.Sign.Level != was.Sign.Level:
+		return k.Sign.Level > was.Sign.Level
+	case when.known && c.time.known && when.seconds != c.time.seconds:
+		return when.seconds < c.time.seconds
+	default:
+		return k.At.Off < was.At.Off
 	}
-	return cmp.Or(cmp.Compare(a.Sign.Level, b.Sign.Level), cmp.Compare(b.At.Off, a.At.Off)) > 0
+}
+
+// allOver is how many lines of a shape, over more than half of its file, show that nothing came of it when it was printed first.
+const allOver = 8
+
+// trouble says that a template sounds bad, and that nothing shows that training went on after it.
+func (c *candidate) trouble() bool {
+	return c.Level >= severity.Failed && c.side != before && !c.Background && !c.allOver && !c.Known.Noise
+}
+
+// together is within how many seconds of the first line that sounds bad others count as first, too: the clocks of nodes differ.
+const together = 2
+
+// order finds out what sounded bad first, in each file and in the whole job: what comes below may follow from it.
+func order(all []*candidate) {
+	first := map[string]int64{}
+	var earliest moment
+	for _, c := range all {
+		if !c.trouble() {
+			continue
+		}
+		if off, ok := first[c.File]; !ok || c.At.Off < off {
+			first[c.File] = c.At.Off
+		}
+		if c.time.known && (!earliest.known || c.time.seconds < earliest.seconds) {
+			earliest = c.time
+		}
+	}
+	for _, c := range all {
+		off, ok := first[c.File]
+		c.follows = c.Level > severity.Calm && ok && off < c.At.Off
+		c.Earliest = c.trouble() && c.time.known && c.time.seconds <= earliest.seconds+together
+	}
 }
 
 // rule is one row of the table by which lines are weighed.
@@ -236,26 +355,32 @@ var rules = []rule{
 	{"severity", 12, func(c *candidate) bool { return c.Level == severity.Warning }, sounds},
 	{"stack", 10, func(c *candidate) bool { return c.Stop != nil }, always("a traceback or stack belongs to it")},
 	{"background", -60, func(c *candidate) bool { return c.Background }, always("training went on after lines like it")},
+	{"background", -15, func(c *candidate) bool { return c.allOver && !c.world.Tables }, always("its file has lines like it from beginning to end")},
 	{"known", -40, func(c *candidate) bool { return c.Known.Noise }, always("it is known to be harmless")},
 	{"known", -10, func(c *candidate) bool { return c.Known.Echo }, always("lines like it mostly follow from another failure")},
 	{"position", 18, func(c *candidate) bool { return c.Last == 1 && !c.world.Tables }, always("it is the last line of its file")},
 	{"position", 14, func(c *candidate) bool { return c.Last > 0 && !c.world.Tables }, always("it is among the last lines of its file")},
 	{"position", 14, func(c *candidate) bool { return c.world.Stepped && c.Behind && c.kind.Next > 0 }, always("it comes right after the last step")},
 	{"position", 10, func(c *candidate) bool { return c.world.Stepped && c.Behind }, always("it comes after the last step")},
+	{"position", 6, func(c *candidate) bool { return c.Unsure && c.Level >= severity.Failed }, always("nothing shows that training went on after it")},
+	{"order", 20, func(c *candidate) bool { return c.Earliest }, always("nothing in the job sounds bad before it")},
+	{"order", -20, func(c *candidate) bool { return c.follows && !c.world.Tables }, always("something in its file sounds bad before it")},
 	{"spatial", 15, func(c *candidate) bool { return c.Minority }, only},
+	{"spatial", 22, func(c *candidate) bool { return len(c.Silent) > 0 }, allBut},
 	{"cross-job", -60, func(c *candidate) bool { return c.world.HasGood && c.world.Good != nil && c.world.Good(c.Template) }, always("good runs print it, too")},
 	{"cross-job", 10, func(c *candidate) bool { return c.world.HasGood && c.Level > severity.Calm }, always("no good run prints it")},
+	{"names", 8, func(c *candidate) bool { return c.Named != "" && c.Minority }, func(c *candidate) string { return "it names " + c.Named }},
 	{"rarity", 8, func(c *candidate) bool { return c.N == 1 && c.counted }, always("it is printed once")},
 	{"rarity", 4, func(c *candidate) bool { return c.N <= 3 && c.counted }, func(c *candidate) string { return fmt.Sprintf("it is printed %d times", c.N) }},
-	{"rarity", -8, func(c *candidate) bool { return c.N > 200 && c.N > 4*int64(c.peers) }, func(c *candidate) string { return fmt.Sprintf("it is printed %d times", c.N) }},
+	{"rarity", -8, func(c *candidate) bool { return c.N > 100 && c.N > 4*int64(c.peers) }, func(c *candidate) string { return fmt.Sprintf("it is printed %d times", c.N) }},
 	{"temporal", 4, func(c *candidate) bool { return c.late && !c.Background && !c.world.Tables }, always("it first appears near the end")},
 }
 
 func sounds(c *candidate) string { return c.kind.Sign.Why }
 
-// weigh fills in the score.
-func (c *candidate) weigh(crowded bool) {
-	c.Files, c.counted, c.Sign = c.files, !crowded, c.kind.Sign
+// place finds out all that the order of lines depends on.
+func (c *candidate) place() {
+	c.Files, c.Sign = c.files, c.kind.Sign
 	c.Background = c.before > 0 && c.world.Stepped
 	if c.world.Known != nil && c.Level > severity.Calm {
 		c.Known = c.world.Known(c.Text)
@@ -267,6 +392,17 @@ func (c *candidate) weigh(crowded bool) {
 		}
 		c.Rank, c.Node = c.world.Place(c.File, c.At, who)
 	}
+	if c.world.Names == nil || c.Level < severity.Failed {
+		return
+	}
+	if n := c.world.Names(message(c.Text)); n != "" && c.Rank < 0 && n != c.Node {
+		c.Named = n
+	}
+}
+
+// weigh fills in the score.
+func (c *candidate) weigh(crowded bool) {
+	c.counted = !crowded
 	c.Minority = minority(c)
 	done := map[string]bool{}
 	for _, r := range rules {
@@ -290,6 +426,62 @@ func minority(c *candidate) bool {
 	}
 	all := c.world.Writers(c.File)
 	return all > 1 && len(c.who) <= max(1, all/4)
+}
+
+// leastSpoken is how many ranks must print a line before it tells something that others do not.
+const leastSpoken = 3
+
+// silent are the few ranks that do not print what all others print; nil where nobody knows all who do.
+func (c *candidate) silent() (silent []int) {
+	if c.crowd || !c.trouble() || len(c.rank) < leastSpoken || len(c.rank) == len(c.world.Ranks) {
+		return nil
+	}
+	for _, r := range c.world.Ranks {
+		if !c.rank[r] {
+			silent = append(silent, r)
+		}
+	}
+	if len(silent) > max(1, len(c.world.Ranks)/8) {
+		return nil
+	}
+	c.Spoken = len(c.rank)
+	return silent
+}
+
+// silences finds lines that all ranks print but a few. A rank that sounded bad before, in words of its own, is none that was silent: the others
+// answer it.
+func silences(all []*candidate) {
+	for _, c := range all {
+		if c.Silent = c.silent(); len(c.Silent) == 0 {
+			continue
+		}
+		for _, o := range all {
+			if o == c || !o.trouble() || len(o.rank) > len(c.Silent) || !slices.ContainsFunc(c.Silent, func(r int) bool { return o.rank[r] }) {
+				continue
+			}
+			if !o.time.known || !c.time.known || o.time.seconds < c.time.seconds {
+				c.Silent = nil
+				break
+			}
+			c.Answered = true
+		}
+	}
+}
+
+func allBut(c *candidate) string {
+	var names []string
+	for _, r := range c.Silent[:min(len(c.Silent), fewEach)] {
+		names = append(names, fmt.Sprint(r))
+	}
+	more := ""
+	if n := len(c.Silent) - fewEach; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	what := "rank"
+	if len(c.Silent) > 1 {
+		what = "ranks"
+	}
+	return fmt.Sprintf("every rank prints it but %s %s%s", what, strings.Join(names, ", "), more)
 }
 
 func only(c *candidate) string {

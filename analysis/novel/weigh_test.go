@@ -50,6 +50,10 @@ func TestEveryRowOfTheTableCounts(t *testing.T) {
 	fresh := World{Stepped: true, HasGood: true, Good: func(uint64) bool { return false }}
 	noise := World{Stepped: true, Known: func(string) Known { return Known{Noise: true} }}
 	echo := World{Stepped: true, Known: func(string) Known { return Known{Echo: true} }}
+	late := World{Stepped: true, Behind: func(string, Place, string) (bool, bool) { return false, false }}
+	timed := World{Stepped: true, When: func(_ string, _ Place, text string) (float64, bool) { return float64(len(text)), true }}
+	told := World{Stepped: true, Ranks: []int{0, 1, 2, 3, 4, 5, 6, 7}, Place: func(file string, _ Place, _ *line.Who) (int, string) { return int(file[0] - '0'), "" }}
+	named := World{Stepped: true, Names: func(string) string { return "gn7" }}
 	covered := map[string]bool{}
 	for _, c := range []struct {
 		name, key string
@@ -64,7 +68,7 @@ func TestEveryRowOfTheTableCounts(t *testing.T) {
 		{"right after the last step", "mux", one(base + "mux failed\na\nb\nc\nd\ne\n" + strings.Repeat("x y\n", 9)), stepped, "severity 30 position 14 rarity 8 temporal 4"},
 		{"after the last step", "mux", one(base + "a a\nb b\nc c\nmux failed\nd d\ne e\nf f\ng g\n"), stepped, "severity 30 position 10 rarity 8 temporal 4"},
 		{"three of them", "mux", one(base + "mux failed\nmux failed\nmux failed\n"), stepped, "severity 30 position 18 rarity 4 temporal 4"},
-		{"very many", "mux", one(base + strings.Repeat("mux failed\n", 300)), stepped, "severity 30 position 18 rarity -8"},
+		{"very many", "mux", one(base + strings.Repeat("mux failed\n", 300)), stepped, "severity 30 position 18 background -15 rarity -8"},
 		{"one file of eight", "mux", several("mux failed\n", 1), stepped, "severity 30 position 18 spatial 15 rarity 8 temporal 4"},
 		{"all files", "mux", several("mux failed\n", 8), stepped, "severity 30 position 18 temporal 4"},
 		{"training went on", "mux", one(base + "mux failed\n" + base), stepped, "background -60 severity 30 rarity 8"},
@@ -72,6 +76,12 @@ func TestEveryRowOfTheTableCounts(t *testing.T) {
 		{"no good run prints it", "mux", one(base + "mux failed\n"), fresh, "severity 30 position 18 cross-job 10 rarity 8 temporal 4"},
 		{"known as noise", "mux", one(base + "mux failed\n"), noise, "known -40 severity 30 position 18 rarity 8 temporal 4"},
 		{"known as an echo", "mux", one(base + "mux failed\n"), echo, "severity 30 position 18 known -10 rarity 8 temporal 4"},
+		{"below another", "mux", one(base + "dup failed\nmux failed\n"), stepped, "severity 30 order -20 position 18 rarity 8 temporal 4"},
+		{"before all others", "mux", one(base + "mux failed\nmuch, much later all else failed\n"), timed, "severity 30 order 20 position 14 rarity 8 temporal 4"},
+		{"all but one", "mux", several("mux failed\n", 7), told, "severity 30 spatial 22 position 18 temporal 4"},
+		{"beside a file with steps", "mux", map[string]string{"a.log": base, "b.log": "mux failed\n" + strings.Repeat("x y\nz w\n", 40)}, late, "severity 30 spatial 15 rarity 8 position 6"},
+		{"all along", "mux", map[string]string{"a.log": strings.Repeat("mux failed\nx y\nz w\n", 40)}, World{}, "severity 30 background -15 position 14"},
+		{"naming a node", "mux", several("mux failed on gn7\n", 1), named, "severity 30 position 18 spatial 15 names 8 rarity 8 temporal 4"},
 		{"with a stack", "panic: mux", one(base + "panic: mux\n\ngoroutine 1 [running]:\nmain.f()\n\t/a/f.go:3 +0x1\n"), stepped, "severity 40 position 14 stack 10 rarity 8"},
 	} {
 		found := false

@@ -44,6 +44,9 @@ func markOf(line []byte) mark {
 		}
 		word := head[i:end]
 		if l, ok := levels[string(word)]; ok && stands(line, i, end) {
+			if own, ok := worse[string(word)]; ok && bytes.HasSuffix(line[:i], own.before) {
+				l = own.level
+			}
 			return mark{l, string(word), i}
 		}
 		if l, ok := letters[word[0]]; ok && lettered(line, i, end) {
@@ -157,6 +160,12 @@ var levels = map[string]marked{
 	"FATAL": fatal, "CRITICAL": fatal, "CRIT": fatal, "ALERT": fatal, "EMERG": fatal, "EMERGENCY": fatal, "PANIC": fatal, "DPANIC": fatal, "FTL": fatal,
 	"Fatal": fatal, "Critical": fatal, "fatal": fatal, "critical": fatal, "crit": fatal, "emerg": fatal, "alert": fatal, "WRN": warned, "INF": ordinary, "DBG": ordinary,
 }
+
+// worse are the levels of programs that have no word for what is worse: NCCL and RCCL log every error as WARN.
+var worse = map[string]struct {
+	before []byte
+	level  marked
+}{"WARN": {[]byte("CCL "), erred}}
 
 // letters are the levels that glog, absl, PyTorch's c10 and Android write as one letter.
 var letters = map[byte]marked{'I': ordinary, 'V': ordinary, 'D': ordinary, 'W': warned, 'E': erred, 'F': fatal, 'C': fatal}

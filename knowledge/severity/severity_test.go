@@ -11,7 +11,7 @@ func TestHowBadALineSounds(t *testing.T) {
 		"--exit-on-error ignore_errors=True on_error=raise": Calm, "error=None, exception: null": Calm, "exit code 0": Calm, "returned with rc=0": Calm,
 		"/var/log/error/x.log opened": Calm, "I1126 10:12:44.1 4242 x.cc:1] ready": Calm, "mean squared error 0.1": Calm,
 		"E1126 10:12:44.123456 4242 ring.cc:88] torn": Failed, "[E1126 10:12:44.123456 ring.cc:88] torn": Failed, "F1126 10:12:44.1 4242 ring.cc:88] torn": Crash,
-		"2026-11-26 10:12:44,001 - mux - ERROR - torn": Failed, "ERROR:root:torn": Failed, "CRITICAL mux torn": Crash, "WARNING: torn": Warning, "time=x level=ERROR msg=torn": Failed,
+		"2026-11-26 10:12:44,001 - mux - ERROR - torn": Failed, "ERROR:root:torn": Failed, "CRITICAL mux torn": Crash, "WARNING: torn": Warning, "Group Comms Ranks Status Errors": Warning, "gn1:7:9 [0] net.cc:4 NCCL WARN torn": Failed, "gn1:7:9 [0] net.cc:4 RCCL WARN torn": Failed, "gn1:7:9 [0] net WARN torn": Warning, "time=x level=ERROR msg=torn": Failed,
 		`{"level":"fatal","msg":"torn"}`: Crash, `{"level":50,"msg":"torn"}`: Failed, `{"level":30,"msg":"fine"}`: Calm, `{"severity": "WARNING", "message": "torn"}`: Warning,
 		"<2>feeder: torn": Crash, "<3>feeder: torn": Failed, "<6>feeder: fine": Calm, "PRIORITY=3": Failed, "[10:12][E][mux] torn": Failed,
 		"2026-11-26 10:12:44 INFO  mux - the read failed": Warning, "DEBUG: retrying": Calm,

@@ -30,7 +30,7 @@ var troubles = map[string]Level{
 	"fatal": Crash, "panic": Crash, "panicked": Crash, "panicking": Crash, "segfault": Crash, "segfaulted": Crash, "crashed": Crash, "crash": Crash, "coredump": Crash, "uncaught": Crash,
 	"aborted": Crash, "aborting": Crash, "oom-killed": Crash, "oomkilled": Crash, "killed": Crash, "lockup": Crash, "oops": Crash, "sigsegv": Crash, "sigabrt": Crash, "sigbus": Crash,
 	"sigill": Crash, "sigfpe": Crash, "sigkill": Crash, "oom-kill": Crash, "oom-killer": Crash, "deadlock": Crash, "deadlocked": Crash,
-	"error": Failed, "errors": Failed, "failed": Failed, "failure": Failed, "failures": Failed, "failing": Failed, "fails": Failed, "fail": Failed, "exception": Failed, "exceptions": Failed,
+	"error": Failed, "errors": Warning, "failed": Failed, "failure": Failed, "failures": Warning, "failing": Failed, "fails": Failed, "fail": Failed, "exception": Failed, "exceptions": Failed,
 	"traceback": Failed, "abort": Failed, "unable": Failed, "cannot": Failed, "couldn't": Failed, "refused": Failed, "denied": Failed, "timeout": Failed, "time-out": Failed,
 	"unreachable": Failed, "unresponsive": Failed, "corrupt": Failed, "corrupted": Failed, "corruption": Failed, "mismatch": Failed, "mismatched": Failed, "mismatches": Failed,
 	"broken": Failed, "uncorrectable": Failed, "illegal": Failed, "violation": Failed, "unrecoverable": Failed, "hung": Failed, "hang": Failed, "hangs": Failed, "stuck": Failed,

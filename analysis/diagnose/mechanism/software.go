@@ -309,7 +309,7 @@ func nativeCrash(s *Scene) *Proposal {
 		return p
 	}
 	f := s.Facts
-	if s.Graph.Shape != waitfor.NoHang {
+	if s.Graph.Shape != waitfor.NoHang || Unspoken(f) != nil {
 		return nil // watchdogs end their processes so
 	}
 	for _, fl := range f.Failures {

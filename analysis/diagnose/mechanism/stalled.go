@@ -148,6 +148,9 @@ func rankStalled(s *Scene) *Proposal {
 		}
 		p := collective(s, knowledge.RankStalled)
 		p.Rivals = []knowledge.Slug{knowledge.CollectiveHang, knowledge.GPUHang}
+		if l := Unspoken(f); l != nil && len(p.Frontier) == 0 {
+			p.Frontier = l.Silent
+		}
 		if !g.Busy {
 			p.Rivals = append(p.Rivals, knowledge.LoneWaiter, knowledge.CollectiveMismatch)
 		}
@@ -171,6 +174,9 @@ func rankStalled(s *Scene) *Proposal {
 		p.Needs = append(p.Needs, needFiles)
 		return p
 	case waitfor.NoHang:
+		if p := unspoken(s); p != nil {
+			return p
+		}
 		return silentEnd(s)
 	case waitfor.Pair:
 		if other, _ := otherBackend(s, g.Free); other {

@@ -94,7 +94,29 @@ func toldEnds(f *resolve.Facts) troubles {
 // Leads keeps the lines that stand out and were printed before anything that is known to have failed or waited in vain: what is printed
 // after that may follow from it.
 func Leads(f *resolve.Facts) []*novel.Line {
-	t, since := toldEnds(f), resolve.Moment{}
+	t, since := knownTroubles(f)
+	return t.before(f, since)
+}
+
+// Apart keeps the lines that stand out and do not stand below a line that is known to have failed or waited in vain: schedulers, launchers and
+// kernels often report late what happened first.
+func Apart(f *resolve.Facts) []*novel.Line {
+	t, _ := knownTroubles(f)
+	return t.before(f, resolve.Moment{})
+}
+
+func (t troubles) before(f *resolve.Facts, since resolve.Moment) (out []*novel.Line) {
+	for i := range f.Standing {
+		if l := &f.Standing[i]; !t.precede(f, l, since) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// knownTroubles are the first lines of files that are known to tell of a failure, an end or a wait in vain, and when the first of all was.
+func knownTroubles(f *resolve.Facts) (t troubles, since resolve.Moment) {
+	t = toldEnds(f)
 	note := func(at worker.At) {
 		t.note(at.Pos)
 		if m := f.At(at); m.Valid && (!since.Valid || m.T < since.T) {
@@ -109,13 +131,7 @@ func Leads(f *resolve.Facts) []*novel.Line {
 			note(*fl.At)
 		}
 	}
-	var out []*novel.Line
-	for i := range f.Standing {
-		if l := &f.Standing[i]; !t.precede(f, l, since) {
-			out = append(out, l)
-		}
-	}
-	return out
+	return t, since
 }
 
 // StandingAt is where a line that stands out is.
