@@ -31,7 +31,7 @@ func readBareFinal(r *reader, rec *record) bool {
 	}
 	e := Exception{At: rec.At, Type: clip(typ), Message: clip(msg), LoaderWorker: loaderWorker(msg), Bare: bare}
 	if lone {
-		e.Signs = r.recognise(nil, rec.Msg[:min(len(rec.Msg), maxMatched)])
+		e.Signs = r.signsOf(rec.Msg[:min(len(rec.Msg), maxMatched)])
 		emit(r, &r.obs.Exceptions, e)
 		return true
 	}

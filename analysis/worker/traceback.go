@@ -416,7 +416,7 @@ func (t *trace) flush(r *reader) {
 		if len(cause) > 0 {
 			e.Cause = append([]Exception(nil), cause...)
 		}
-		e.Signs = r.recognise(nil, t.matched)
+		e.Signs = r.signsOf(t.matched)
 		e.Told, e.Warned = t.told(r.table.known, e.Signs), t.warned
 		emit(r, &r.obs.Exceptions, e)
 	}

@@ -74,6 +74,12 @@ func of(line []byte) Sign {
 	return sign
 }
 
+// Translated is the C library's message that a text holds in another language, whatever else it says; its English is "" where there is none.
+func Translated(text []byte) Sign {
+	text = text[:min(len(text), most)]
+	return phrase(lower(text), text)
+}
+
 // InEnglish is a line with the C library's message that it holds in English; the line itself where it holds none in another language.
 func (s Sign) InEnglish(line string) string {
 	if s.English == "" || s.At+s.Len > len(line) {

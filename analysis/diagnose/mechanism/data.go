@@ -122,7 +122,14 @@ func retriesExhausted(s *Scene) *Proposal {
 	return p
 }
 
-func checkpointFailed(s *Scene) *Proposal { return sharing(fromFailures(s, knowledge.CheckpointIO)) }
+func checkpointFailed(s *Scene) *Proposal {
+	p := sharing(fromFailures(s, knowledge.CheckpointIO))
+	if p != nil && len(p.Rivals) == 0 && slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return refusedSomehow(s.Facts, fl) }) {
+		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, min(p.Base, 0.9)
+		p.Why = "it was saving or loading a checkpoint; why the operating system refused, no known words say"
+	}
+	return p
+}
 
 // fullPath is the path in an operating system's message, "…: '/scratch/ckpt/x.pt'".
 var fullPath = pattern.New(`(?:No space left on device|Disk quota exceeded)[^'"]{0,40}['"](/[^'"]{1,240})['"]`)
@@ -252,4 +259,20 @@ func badSample(s *Scene) *Proposal {
 	p.Rivals, p.Base = []knowledge.Slug{knowledge.ConfigError}, 0.88
 	p.Why = "a data-loading process found no such file, before the first step: one item is gone, or the path is wrong for all"
 	return p
+}
+
+// refused are the classes that report only what the operating system said.
+var refused = map[string]bool{"OSError": true, "IOError": true, "EnvironmentError": true}
+
+// refusedSomehow says that what was raised first is what the operating system refused, in words that nobody knows: a full disk, a lost mount and
+// a broken file look alike.
+func refusedSomehow(f *resolve.Facts, fl *resolve.Failure) bool {
+	x := fl.Exc
+	if x == nil {
+		return false
+	}
+	if len(x.Cause) > 0 {
+		x = &x.Cause[0]
+	}
+	return refused[x.Type[strings.LastIndexByte(x.Type, '.')+1:]] && len(f.Known.Match(nil, []byte(x.Type+": "+x.Message))) == 0 && len(x.Signs) == 0
 }
