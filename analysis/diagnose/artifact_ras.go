@@ -92,6 +92,25 @@ func sizeOf(c *ras.Comm) string {
 	return ""
 }
 
+// mostCounted is how many ranks of one count are named.
+const mostCounted = 2
+
+// countedRanks names the ranks of a count where they are few and listed, else says how many they are.
+func countedRanks(k *ras.Count) string {
+	if k.N > mostCounted || len(k.Ranks) != k.N {
+		return fmt.Sprintf("%d ranks", k.N)
+	}
+	var names []string
+	for _, r := range k.Ranks {
+		name := fmt.Sprintf("rank %d", r.Rank)
+		if r.Host != "" {
+			name += " on " + r.Host
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " and ")
+}
+
 // mismatchWords says how many ranks had launched how many operations, and that one answer proves no more.
 func mismatchWords(c *ras.Comm) string {
 	byOp := map[string][]string{}
@@ -100,7 +119,7 @@ func mismatchWords(c *ras.Comm) string {
 		if byOp[k.Op] == nil {
 			ops = append(ops, k.Op)
 		}
-		byOp[k.Op] = append(byOp[k.Op], fmt.Sprintf("%d ranks at %d", k.N, k.Value))
+		byOp[k.Op] = append(byOp[k.Op], fmt.Sprintf("%s at %d", countedRanks(&k), k.Value))
 	}
 	var words []string
 	for _, o := range ops {

@@ -17,8 +17,12 @@ func (f *Facts) failures(obs *worker.Observations) {
 		f.exception(seen, &obs.Exceptions[i])
 	}
 	orphans, answered := orphansOf(obs), answeredAgain(obs)
+	strangers := turnedAway(obs.NCCLWarns)
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
+		if strangers[s.Pos] {
+			continue
+		}
 		if s.ID == knowledge.IDStorageNFS && answered.after(f.Known, s) {
 			continue // the server answered again
 		}
@@ -32,6 +36,9 @@ func (f *Facts) failures(obs *worker.Observations) {
 	}
 	for i := range obs.NCCLWarns {
 		w := &obs.NCCLWarns[i]
+		if strangers[w.Pos] {
+			continue
+		}
 		for _, id := range w.Signs {
 			f.sign(seen, &w.At, id, KindNCCL, w.Text)
 		}

@@ -495,3 +495,24 @@ func (f *Facts) endsIn(fl *Failure) bool {
 	}
 	return false
 }
+
+// handshake is within how many lines of a lost connection NCCL tells that it had not accepted it.
+const handshake = 10
+
+// turnedAway are the connections that were never one of the job: NCCL lost them while it accepted them, in the thread that listens. Port scans
+// and health checks come and go so, and training goes on.
+func turnedAway(warns []worker.NCCLWarn) map[worker.Pos]bool {
+	away := map[worker.Pos]bool{}
+	for i := range warns {
+		for j := i + 1; warns[i].Peer != "" && j < len(warns); j++ {
+			w, o := &warns[i], &warns[j]
+			if o.File != w.File || o.Line > w.Line+handshake {
+				break
+			}
+			if o.Who().Host == w.Who().Host && o.Who().Pid == w.Who().Pid && strings.Contains(o.Text, "[Service thread] Accept failed") {
+				away[w.Pos] = true
+			}
+		}
+	}
+	return away
+}
