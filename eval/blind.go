@@ -107,7 +107,7 @@ func (t *Tried) run(ctx context.Context, dir string, opts Options) error {
 	if in.Sources, err = bury(in.Sources, filepath.Join(temp, "buried"), seedOf(c.ID)); err != nil {
 		return err
 	}
-	today, err := protected(ctx, in, opts.Diagnose)
+	today, err := protected(ctx, in, opts.engine())
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (t *Tried) run(ctx context.Context, dir string, opts Options) error {
 	if !t.Tried {
 		return nil
 	}
-	then, err := protected(ctx, again, opts.Diagnose)
+	then, err := protected(ctx, again, opts.engine())
 	if err != nil {
 		return err
 	}

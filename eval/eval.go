@@ -26,6 +26,8 @@ type Options struct {
 	Diagnose Diagnose
 	// Readers names those readers of the engine that have wordings of their own and would read a line; for Try.
 	Readers func(line string) []string
+	// Sized gives the engine a case's number of ranks, too. Without it, it gets what most people give: the logs.
+	Sized bool
 	// Workers is how many cases run at a time; 0 means GOMAXPROCS. It never changes the scoreboard.
 	Workers int
 	// Progress, if set, is called after each case, from one goroutine at a time.
@@ -88,7 +90,7 @@ func Run(ctx context.Context, dirs []string, opts Options) (*Scoreboard, error) 
 		return nil, err
 	}
 	cases := make([]Case, len(folders))
-	if err := each(ctx, len(folders), opts, func(i int) { cases[i] = one(ctx, folders[i], opts.Diagnose) }); err != nil {
+	if err := each(ctx, len(folders), opts, func(i int) { cases[i] = one(ctx, folders[i], opts.engine()) }); err != nil {
 		return nil, fmt.Errorf("evaluating %d cases: %w", len(folders), err)
 	}
 	slices.SortStableFunc(cases, func(a, b Case) int { return cmp.Compare(a.ID, b.ID) })
@@ -127,6 +129,17 @@ func each(ctx context.Context, n int, opts Options, do func(i int)) error {
 	close(todo)
 	wg.Wait()
 	return ctx.Err()
+}
+
+// engine is the engine, given what these options say.
+func (o Options) engine() Diagnose {
+	if o.Sized {
+		return o.Diagnose
+	}
+	return func(ctx context.Context, in CaseInput) (*incident.Report, error) {
+		in.WorldSize = 0
+		return o.Diagnose(ctx, in)
+	}
 }
 
 // one runs one case.

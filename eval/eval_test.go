@@ -172,7 +172,7 @@ func TestFalseEvidenceIsFound(t *testing.T) {
 func TestTheEngineGetsWhatAnOperatorWouldState(t *testing.T) {
 	dir := cases(t, map[string]string{"x": `{"id": "named", "flags": {"world_size": 128, "nodes": "node[01-16]"}, "truth": {"candidates": ["completed"]}}`})
 	var got CaseInput
-	_, err := Run(context.Background(), []string{filepath.Join(dir, "x")}, Options{Diagnose: func(_ context.Context, in CaseInput) (*incident.Report, error) {
+	_, err := Run(context.Background(), []string{filepath.Join(dir, "x")}, Options{Sized: true, Diagnose: func(_ context.Context, in CaseInput) (*incident.Report, error) {
 		got = in
 		return said("no-failure", "none", "completed", 1), nil
 	}})

@@ -54,7 +54,7 @@ Exit code: 0; 1 when a case cannot be read, or a field is not what was frozen; 2
 			v.ignore = append(v.ignore, field)
 			return nil
 		})
-		fs.BoolVar(&v.logsOnly, "logs-only", false, "give the engine what most people give: the logs, not the job's number of ranks\ne.g. --logs-only")
+		fs.BoolVar(&v.sized, "with-world-size", false, "give the engine the number of ranks of each case, too: most people give only the logs\ne.g. --with-world-size")
 		fs.BoolVar(&v.blind, "blind", false, "run each case once more without all that knows a line which its verdict cites, buried in noise\ne.g. --blind")
 		fs.BoolVar(&v.drift, "drift", false, "run each case once more with the lines reworded that its verdict rests on, buried in noise\ne.g. --drift")
 		return v.run
@@ -71,7 +71,7 @@ type evaluation struct {
 	sample          bool
 	ignore          []string
 	blind, drift    bool
-	logsOnly        bool
+	sized           bool
 }
 
 // sampled is how many simulated incidents are tried where no case is named.
@@ -98,8 +98,8 @@ func (v *evaluation) run(ctx context.Context, e env, dirs []string) (int, error)
 
 func (v *evaluation) valid(dirs []string) error {
 	switch {
-	case v.logsOnly && (v.blind || v.drift || v.freeze != "" || v.against != ""):
-		return usage("--logs-only is for the score alone")
+	case v.sized && (v.freeze != "" || v.against != ""):
+		return usage("--with-world-size is for scores: frozen cases are always given their number of ranks")
 	case v.against != "" && (v.freeze != "" || len(dirs) > 0 || v.simulated > 0):
 		return usage("--against runs the cases that were frozen, and no others")
 	case (v.blind || v.drift) && (v.against != "" || v.freeze != ""):
@@ -145,7 +145,7 @@ func (v *evaluation) score(ctx context.Context, e env, dirs []string) (int, erro
 		return v.try(ctx, e, dirs)
 	}
 	count := newCounter(e.err)
-	board, err := eval.Run(ctx, dirs, eval.Options{Diagnose: v.diagnose(), Workers: v.workers, Progress: count.update})
+	board, err := eval.Run(ctx, dirs, eval.Options{Diagnose: diagnoseCase, Sized: v.sized, Workers: v.workers, Progress: count.update})
 	count.clear()
 	if err != nil {
 		return exitUnreadable, err
@@ -174,7 +174,7 @@ func (v *evaluation) try(ctx context.Context, e env, dirs []string) (int, error)
 			continue
 		}
 		count := newCounter(e.err)
-		tried, err := eval.Try(ctx, dirs, t.trial, eval.Options{Diagnose: diagnoseCase, Readers: worker.Foreseen, Workers: v.workers, Progress: count.update})
+		tried, err := eval.Try(ctx, dirs, t.trial, eval.Options{Diagnose: diagnoseCase, Sized: v.sized, Readers: worker.Foreseen, Workers: v.workers, Progress: count.update})
 		count.clear()
 		if err != nil {
 			return exitUnreadable, err
@@ -189,17 +189,6 @@ func (v *evaluation) try(ctx context.Context, e env, dirs []string) (int, error)
 		}
 	}
 	return exitOK, nil
-}
-
-// diagnose is the engine as it is scored.
-func (v *evaluation) diagnose() func(context.Context, eval.CaseInput) (*incident.Report, error) {
-	if !v.logsOnly {
-		return diagnoseCase
-	}
-	return func(ctx context.Context, in eval.CaseInput) (*incident.Report, error) {
-		in.WorldSize = 0
-		return diagnoseCase(ctx, in)
-	}
 }
 
 // diagnoseCase runs the engine as an operator would, on one worker: cases already run side by side.
