@@ -46,6 +46,8 @@ type Event struct {
 	Text     string
 	// Cut is true where the daemon's line buffer was full: the end is missing and the next record is glued to it.
 	Cut bool
+	// Action is what somebody asked of the cluster, as its requests are called: "start-maintenance".
+	Action string
 	// What can be matched with a client's lines; "" where the record does not say.
 	Peer    string // another daemon
 	Object  string // ais://bucket/name
@@ -104,6 +106,15 @@ type Interval struct {
 	Hole bool
 	// Batches is how many batch jobs ran at its end.
 	Batches int
+	// Slow are the latencies at its end, in ns, that were a second or more on average: "get.redir.ns".
+	Slow []Growth
+}
+
+// Pause is a stretch in which a daemon wrote nothing at all, between two lines of one file. It is no outage by itself: a daemon
+// without work has little to say.
+type Pause struct {
+	Span
+	Before, After At
 }
 
 // Growth is one counter's.
@@ -233,7 +244,9 @@ type Daemon struct {
 	Groups    []Group
 	Intervals []Interval
 	Stalls    []Stall
-	Warnings  []string
+	// Pauses are the longest ones, by time.
+	Pauses   []Pause
+	Warnings []string
 }
 
 // Name is how reports call it.

@@ -32,6 +32,30 @@ func fine(name string) bool {
 	return cumulative(name) && !strings.HasSuffix(name, ".size") && !strings.HasSuffix(name, ".ns.total")
 }
 
+// slow are the latencies of a second or more.
+func slow(values []Growth) []Growth {
+	var out []Growth
+	for _, g := range values {
+		if g.N >= int64(time.Second) && strings.HasSuffix(g.Name, ".ns") && !cumulative(g.Name) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// slower joins latencies: the worst of each.
+func slower(a, b []Growth) []Growth {
+	out := slices.Clone(a)
+	for _, g := range b {
+		if i := slices.IndexFunc(out, func(o Growth) bool { return o.Name == g.Name }); i < 0 {
+			out = append(out, g)
+		} else {
+			out[i].N = max(out[i].N, g.N)
+		}
+	}
+	return out
+}
+
 // tick is a line of counters.
 type tick struct {
 	time   Time
@@ -280,6 +304,7 @@ func coarser(list []Interval, most int) []Interval {
 				n := list[i+1]
 				iv.To, iv.At, iv.By = n.To, n.At, add(iv.By, n.By)
 				iv.Reset, iv.Hole, iv.Batches = iv.Reset || n.Reset, iv.Hole || n.Hole, max(iv.Batches, n.Batches)
+				iv.Slow = slower(iv.Slow, n.Slow)
 			}
 			out = append(out, iv)
 		}

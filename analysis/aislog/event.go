@@ -87,6 +87,8 @@ func (r *reader) add(rec *record, msg []byte, has cues, text int, kind Kind, req
 	case Capacity, Alerts, MapChanged, ConfigChanged:
 	case Flags:
 		e.Note = string(msg)
+	case Administration:
+		key.peer, e.Request = r.ids.of([]byte(subject(msg))), req
 	default:
 		key.peer = r.peer(msg, has)
 		e.Request = req

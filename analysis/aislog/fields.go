@@ -30,6 +30,9 @@ func (e *Event) describe(raw, msg []byte) {
 		return
 	}
 	e.Object = object(msg)
+	if e.Kind == Administration {
+		e.Action = action(msg)
+	}
 	e.Job = between(msg, "x-get-batch[", "]")
 	if e.Job == "" {
 		e.Job = between(msg, "get-batch[", "]")
@@ -52,6 +55,38 @@ func (e *Event) describe(raw, msg []byte) {
 		e.Address = to
 	}
 	e.Address = strings.TrimSuffix(e.Address, ":")
+}
+
+// action is the request by which somebody changed the cluster: "aism[start-maintenance[uuid]]", "x-delete-listrange[uuid]",
+// "p[id]: start-maintenance([t[id]]) opts=".
+func action(msg []byte) string {
+	for _, before := range []string{"aism[", "x-"} {
+		if _, rest, ok := bytes.Cut(msg, []byte(before)); ok {
+			if n := bytes.IndexAny(rest, "[],"); n > 0 && n <= maxID {
+				return clip(rest[:n], maxID)
+			}
+		}
+	}
+	for _, verb := range []string{"start-maintenance", "decommission-node", "shutdown-node", "rm-unsafe"} {
+		if bytes.Contains(msg, []byte(verb)) {
+			return verb
+		}
+	}
+	if bytes.Contains(msg, []byte("removed mountpath")) {
+		return "detach-mp"
+	}
+	return ""
+}
+
+// subject is the daemon that an administrator's request is about: "aism[decommission[g4], name=id]", "start-maintenance([t[id]]) opts=".
+func subject(msg []byte) string {
+	if _, rest, ok := bytes.Cut(msg, []byte("aism[")); ok {
+		if _, name, ok := bytes.Cut(rest[:min(len(rest), 4*maxID)], []byte(", name=")); ok {
+			return bare(strings.TrimRight(token(name, ""), "]"))
+		}
+		return ""
+	}
+	return bare(between(msg, "([", "]"))
 }
 
 // peer is the other daemon that a record names: the end of a stream that is not the daemon itself, else the last daemon
@@ -77,25 +112,33 @@ func (r *reader) peer(msg []byte, has cues) string {
 			}
 		}
 	}
-	if has.any(cueChain) {
-		if i := bytes.Index(msg, []byte(" (called by ")); i >= 0 {
-			msg = msg[:i]
-		}
+	id := otherNamed(msg, self)
+	if id == nil {
+		return ""
 	}
-	if has.any(cueMap) {
-		if i := bytes.Index(msg, []byte("Smap v")); i > 0 && bytes.Contains(msg[:i], []byte("[")) {
-			msg = msg[:i] // it names the primary
-		}
+	return r.ids.of(id)
+}
+
+// peerOf is the daemon that a record of self names, for a record that is no stream's.
+func peerOf(msg []byte, self string) string { return string(otherNamed(msg, self)) }
+
+// otherNamed is the first daemon that a record names beside its writer, before the call chain at its end and the cluster map.
+func otherNamed(msg []byte, self string) []byte {
+	if i := bytes.Index(msg, []byte(" (called by ")); i >= 0 {
+		msg = msg[:i]
+	}
+	if i := bytes.Index(msg, []byte("Smap v")); i > 0 && bytes.Contains(msg[:i], []byte("[")) {
+		msg = msg[:i] // it names the primary
 	}
 	for rest := msg; ; {
 		i := bytes.IndexByte(rest, '[')
 		if i < 1 || i+1 >= len(rest) {
-			return ""
+			return nil
 		}
 		if c := rest[i-1]; (c == 't' || c == 'p') && (i == 1 || !word(rest[i-2])) {
 			if end := bytes.IndexByte(rest[i:], ']'); end > 1 && end <= maxID {
 				if id := rest[i+1 : i+end]; string(id) != self && ident(id) {
-					return r.ids.of(id)
+					return id
 				}
 			}
 		}
@@ -111,8 +154,6 @@ const (
 	cueStream cues = 1 << iota
 	cueReconnect
 	cueTarget
-	cueChain
-	cueMap
 	cueRequest
 )
 
@@ -124,7 +165,7 @@ var cueTexts = []struct {
 	cue  cues
 }{
 	{"shared-dm[", cueStream}, {"reconnect", cueReconnect}, {"?tid=", cueTarget}, {"&tid=", cueTarget},
-	{" (called by ", cueChain}, {"Smap v", cueMap}, {" /v1/", cueRequest},
+	{" /v1/", cueRequest},
 }
 
 func (r *reader) cues(msg []byte) cues {

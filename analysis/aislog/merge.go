@@ -162,6 +162,7 @@ func (d *Daemon) runs(parts []*part) {
 		}
 		d.Intervals = append(d.Intervals, p.intervals...)
 		d.Stalls = append(d.Stalls, p.stalls...)
+		d.Pauses = append(d.Pauses, p.pauses...)
 		if goesOn && p.begin == nil { // a file without counters: the next one goes on from the one before
 			p.end = last.end
 		}
@@ -182,7 +183,7 @@ func (d *Daemon) groups(stream, errors []*part) {
 			into = side
 		}
 		for _, p := range parts {
-			for _, g := range p.groups {
+			for _, g := range d.addressed(p) {
 				key := groupKey{g.text, g.Peer, g.shape}
 				t := into[key]
 				if t == nil {
@@ -228,6 +229,36 @@ func (d *Daemon) groups(stream, errors []*part) {
 		}
 		d.Groups = append(d.Groups, *g)
 	}
+}
+
+// addressed are the groups of a part with the daemon itself taken off their peers. An ERROR file does not say whose it is: the
+// first daemon that its records name is then often the writer.
+func (d *Daemon) addressed(p *part) []*Group {
+	if d.ID == "" || p.id != "" {
+		return p.groups
+	}
+	var out []*Group
+	by := map[groupKey]*Group{}
+	for _, g := range p.groups {
+		if g.Peer != d.ID || len(g.Events) < g.Count { // of too many records only some are known
+			out = append(out, g)
+			continue
+		}
+		for _, e := range g.Events {
+			e.Peer = peerOf([]byte(e.Text), d.ID)
+			k := groupKey{g.text, e.Peer, g.shape}
+			o := by[k]
+			if o == nil {
+				o = &Group{Kind: g.Kind, Peer: e.Peer, text: g.text, shape: g.shape}
+				by[k] = o
+				out = append(out, o)
+			}
+			o.Count++
+			o.Events = append(o.Events, e)
+			o.Minutes = sumMinutes(o.Minutes, []Minute{{e.Time.Wall.Unix() / 60 * 60, 1}})
+		}
+	}
+	return out
 }
 
 // key tells records of different files apart by what they say and when.
@@ -280,6 +311,9 @@ func (d *Daemon) sort() {
 	})
 	slices.SortStableFunc(d.Intervals, func(a, b Interval) int { return cmp.Or(a.From.Wall.Compare(b.From.Wall), a.To.Wall.Compare(b.To.Wall)) })
 	d.Intervals = coarser(d.Intervals, allIntervals)
+	slices.SortStableFunc(d.Pauses, func(a, b Pause) int {
+		return cmp.Or(a.From.Wall.Compare(b.From.Wall), strings.Compare(a.Before.File, b.Before.File), cmp.Compare(a.Before.Off, b.Before.Off))
+	})
 	slices.SortStableFunc(d.Holes, func(a, b Hole) int {
 		return cmp.Or(a.To.Wall.Compare(b.To.Wall), strings.Compare(string(a.Why), string(b.Why)))
 	})
@@ -299,6 +333,7 @@ func Without(all []Daemon, bad func(file string, off int64) bool) []Daemon {
 		}
 		d.Groups = slices.DeleteFunc(d.Groups, func(g Group) bool { return len(g.Events) == 0 })
 		d.Stalls = slices.DeleteFunc(slices.Clone(d.Stalls), func(s Stall) bool { return is(s.Begin) || is(s.End) })
+		d.Pauses = slices.DeleteFunc(slices.Clone(d.Pauses), func(p Pause) bool { return is(p.Before) || is(p.After) })
 		d.Runs = slices.DeleteFunc(slices.Clone(d.Runs), func(r Run) bool { return r.Started && is(r.StartAt) })
 		for i := range d.Runs {
 			if is(d.Runs[i].LastAt) {

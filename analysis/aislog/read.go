@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"time"
 
 	"faultline/analysis/scan"
 )
@@ -63,6 +64,7 @@ type part struct {
 	sums            []Growth
 	begin, end      *tick // the first and the last line of counters
 	stalls          []Stall
+	pauses          []Pause
 	clockOff        bool
 }
 
@@ -285,9 +287,39 @@ func (r *reader) span(rec *record) {
 		p.first = rec.time
 	}
 	if p.last.IsZero() || !rec.time.Wall.Before(p.last.Wall) {
+		p.paused(rec)
 		p.last, p.lastAt = rec.time, rec.at
 	}
 }
+
+const (
+	// shortest is how long a daemon writes nothing before that may mean something: keep-alives are sent every few seconds.
+	shortest  = 8 * time.Second
+	maxPauses = 128 // of one file
+)
+
+// paused keeps the pause before a record. Of too many the shortest gives way.
+func (p *part) paused(rec *record) {
+	if p.last.IsZero() || p.last.Proof != rec.time.Proof && p.last.Proof == NoDay || rec.time.Wall.Sub(p.last.Wall) < shortest {
+		return
+	}
+	n := Pause{Span: Span{p.last, rec.time}, Before: p.lastAt, After: rec.at}
+	if len(p.pauses) < maxPauses {
+		p.pauses = append(p.pauses, n)
+		return
+	}
+	least := 0
+	for i := range p.pauses {
+		if p.pauses[i].length() < p.pauses[least].length() {
+			least = i
+		}
+	}
+	if p.pauses[least].length() < n.length() {
+		p.pauses = append(slices.Delete(p.pauses, least, least+1), n)
+	}
+}
+
+func (s Span) length() time.Duration { return s.To.Wall.Sub(s.From.Wall) }
 
 // plumb reads what is no event by itself. It reports false where the record may be one all the same.
 func (r *reader) plumb(rec *record, msg []byte, micros int64) bool {
@@ -378,6 +410,10 @@ func (r *reader) finish() {
 		for i := range p.stalls {
 			c.mend(&p.stalls[i].From)
 			c.mend(&p.stalls[i].To)
+		}
+		for i := range p.pauses {
+			c.mend(&p.pauses[i].From)
+			c.mend(&p.pauses[i].To)
 		}
 		for _, t := range []*tick{p.begin, p.end} {
 			if t != nil {

@@ -16,6 +16,7 @@ const (
 	KeepAliveBack      Kind = "keepalive-back"   // it does again
 	Election           Kind = "election"         // of another primary
 	ConfigChanged      Kind = "config-changed"   // somebody changed the configuration
+	Administration     Kind = "administration"   // somebody changed what the cluster serves: its members, buckets, objects
 	RebalanceBegan     Kind = "rebalance-began"
 	RebalanceEnded     Kind = "rebalance-ended"
 	RebalanceTrouble   Kind = "rebalance-trouble"
@@ -107,6 +108,28 @@ var texts = []text{
 	{NotReady, []string{"cluster startup is taking unusually long time"}, nil, "3.20", "S"},
 	{NotReady, []string{"Timed-out while starting up"}, nil, "3.20", "S"},
 	{ClockDrift, []string{"Warning: clock drift "}, nil, "3.20", "S"},
+
+	// Administration. Every change of the cluster's metadata names the request it comes from: "aism[start-maintenance[uuid]]".
+	// It stands before the texts of the metadata that changed.
+	{Administration, []string{"aism[start-maintenance"}, nil, "3.20", "R"},
+	{Administration, []string{"aism[stop-maintenance"}, nil, "3.20", "S"},
+	{Administration, []string{"aism[decommission"}, nil, "3.20", "S"},
+	{Administration, []string{"aism[shutdown"}, nil, "3.20", "S"},
+	{Administration, []string{"aism[rm-unsafe"}, nil, "3.20", "S"},
+	{Administration, []string{"aism[destroy-bck"}, nil, "3.20", "S"},
+	{Administration, []string{"aism[evict-remote-bck"}, nil, "3.20", "S"},
+	{Administration, []string{"aism[move-bck"}, nil, "3.20", "S"},
+	{Administration, []string{"aism[new-primary"}, nil, "3.20", "S"},
+	{Administration, []string{"aism[primary-force"}, nil, "3.24", "S"},
+	{Administration, []string{": start-maintenance([", " opts={"}, nil, "5.0", "R"},
+	{Administration, []string{": decommission-node([", " opts={"}, nil, "5.0", "S"},
+	{Administration, []string{": shutdown-node([", " opts={"}, nil, "5.0", "S"},
+	{Administration, []string{": rm-unsafe([", " opts={"}, nil, "5.0", "S"},
+	{Administration, []string{"start-maintenance reb=false [", "_and_ not running global rebalance"}, nil, "5.0", "R"},
+	{Administration, []string{"decommission-node reb=false [", "_and_ not running global rebalance"}, nil, "5.0", "S"},
+	{Administration, []string{"x-delete-listrange["}, nil, "3.20", "R"},
+	{Administration, []string{"x-evict-listrange["}, nil, "3.20", "S"},
+	{Administration, []string{"removed mountpath mp["}, nil, "3.20", "S"},
 
 	// Membership.
 	{Removed, []string{"slow-kalive failure after ", " removing ", "] from Smap"}, nil, "3.20", "R"},

@@ -22,6 +22,7 @@ var daemonWords = map[aislog.Kind]struct{ what, level string }{
 	aislog.KeepAliveBack:      {"another daemon answers again", background},
 	aislog.Election:           {"a new primary is elected", alarm},
 	aislog.ConfigChanged:      {"somebody changed the configuration", notice},
+	aislog.Administration:     {"somebody changed the cluster", notice},
 	aislog.RebalanceBegan:     {"rebalancing began", notice},
 	aislog.RebalanceEnded:     {"rebalancing ended", notice},
 	aislog.RebalanceTrouble:   {"rebalancing met trouble", alarm},
