@@ -21,6 +21,24 @@ var storageMechanisms = []Mechanism{
 		},
 	},
 	{
+		Slug: AISAdministration, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
+		Nature:  Wide,
+		Trouble: &Trouble{Order: -1, Led: "somebody changed what %s serves", LeadsTo: []Slug{AISBatchObjectLoss, AISStreamBroken, AISRebalance, AISDaemonRestart, NotFound}},
+		Title:   "AIStore was changed during the job",
+		Meaning: "Somebody changed what AIStore serves while the job read from it: a target went into maintenance or left, or objects were deleted. " +
+			"The daemons did as they were told; the objects that the job wanted were no longer there.",
+		Now: []Advice{
+			{"Find out who made the change and whether it was meant; undo it if it was not.", "ais show cluster; ais show job --all"},
+			{"Check that the objects of the failed requests are back, then resubmit.", "ais object show BUCKET/OBJECT"},
+		},
+		Structural: []Advice{{"Announce maintenance and deletions to running jobs; let a target rebalance before it leaves.", ""}},
+		NextTime:   []Advice{{"Keep the logs of all daemons.", "ais cluster download-logs"}},
+		LookAlikes: []LookAlike{
+			{AISBatchObjectLoss, "there a target lost what it should hold; here somebody took it away, and the target only reports it missing."},
+			{AISRebalance, "there objects are on their way and come back; here nothing moves them."},
+		},
+	},
+	{
 		Slug: AISStreamBroken, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
 		Trouble: &Trouble{Order: 8, Led: "streams to %s broke", LeadsTo: []Slug{AISBatchObjectLoss}},
 		Title:   "streams between AIStore targets broke",
@@ -91,17 +109,18 @@ var storageMechanisms = []Mechanism{
 	{
 		Slug: AISSilentStall, Origin: "storage", Owner: "storage", Resubmit: "yes",
 		Trouble: &Trouble{Order: 5, Led: "%s received nothing", LeadsTo: []Slug{AISBatchObjectLoss}},
-		Title:   "an AIStore job stalled",
-		Meaning: "A batch job on an AIStore target was running, but its counters did not move and it logged no error. " +
-			"From outside the cluster looks healthy.",
+		Title:   "an AIStore daemon stalled",
+		Meaning: "An AIStore daemon, or a batch job on it, stood still and logged no error. " +
+			"It may have recovered since, so the cluster looks healthy from outside.",
 		Now: []Advice{
+			{"Find what held the daemon: a frozen process, a disk, memory or CPU limits on its node.", "ais show log TARGET_ID; dmesg -T | tail -50"},
 			{"Look at the running jobs of the targets twice, a minute apart; stop the one that stands still.", "ais show job --all; ais stop JOB_ID"},
 			adviceResubmit,
 		},
 		Structural: []Advice{{"Use a client timeout shorter than the timeout of the collective.", ""}},
 		NextTime:   []Advice{{"Take the stacks of the stuck daemon and report them upstream.", ""}},
 		LookAlikes: []LookAlike{
-			{AISNetwork, "there keep-alive or timeout lines; here a running job, counters that stand still, and no error line."},
+			{AISNetwork, "there the daemon's own log goes on; here it is silent for as long, or its counters stand still."},
 		},
 	},
 	{

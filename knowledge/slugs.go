@@ -5,6 +5,7 @@ type Slug string
 
 // All mechanisms.
 const (
+	AISAdministration       Slug = "ais-administration"
 	AISAuth                 Slug = "ais-auth"
 	AISBatchObjectLoss      Slug = "ais-batch-object-loss"
 	AISDaemonRestart        Slug = "ais-daemon-restart"

@@ -32,6 +32,8 @@ var storageControls = []storageControl{
 	{name: "ais-pressure-all-day", judgements: clearedOrOpen, beside: pressureAllDay},
 	{name: "ais-moving-recovered", judgements: clearedOrOpen, beside: movingRecovered},
 	{name: "ais-other-bucket", judgements: clearedOrOpen, beside: otherBucket},
+	{name: "ais-busy", judgements: clearedOrOpen, beside: busy},
+	{name: "ais-busy-read", judgements: clearedOrOpen, reads: true, beside: busyRead},
 	{name: "ais-own-pull", judgements: cleared, beside: ownPull},
 	{name: "ais-clocks-apart", judgements: leftOpen, reads: true, beside: clocksApart},
 	{name: "ais-unreachable", judgements: clearedOrOpen, reads: true, beside: unreachable},
@@ -111,6 +113,23 @@ func otherBucket(p *storageSide, t time.Duration) {
 	p.Bucket = "ais://archive"
 	p.FailDisk(p.target(), p.at(t-time.Duration(20+p.s.rng.IntN(40))*time.Second))
 	p.Bucket = own
+}
+
+// busy: processors of some targets have much to do when the job breaks for reasons of its own.
+func busy(p *storageSide, t time.Duration) {
+	for i, n := range p.Targets {
+		if n != p.newcomer && i < 2+p.spec().Variant%3 {
+			p.Busy(n, p.at(t-time.Duration(p.s.rng.IntN(90))*time.Second), 5*time.Minute)
+		}
+	}
+}
+
+// busyRead: the same, and a reader that waits for something else says so.
+func busyRead(p *storageSide, t time.Duration) {
+	busy(p, t)
+	for i := range 3 {
+		p.s.logger(p.s.root, t-sec(2)+time.Duration(i*21)*time.Second, "WARNING", lhotse, fmt.Sprintf("Timeout while fetching batch result at index %d: timed out. Falling back to direct AIStore API call.", 3+i), signed)
+	}
 }
 
 func ownPull(p *storageSide, t time.Duration) {

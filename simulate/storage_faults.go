@@ -19,6 +19,9 @@ var storageFaults = []storageFault{
 	{name: "ais-slow-down", slug: "ais-throttled", shapes: []string{"crash", "stall"}, sides: []string{"remote"}, happens: backendThrottles},
 	{name: "ais-token", slug: "ais-auth", shapes: []string{"all"}, sides: []string{"client", "proxy"}, happens: tokenExpires},
 	{name: "ais-cut-off", slug: "ais-network", shapes: []string{"crash", "stall"}, sides: []string{"network", "target"}, happens: cutOff},
+	{name: "ais-withdrawn", slug: "ais-administration", shapes: []string{"crash", "stall"}, sides: []string{"target"}, happens: withdrawn},
+	{name: "ais-deleted", slug: "ais-administration", shapes: []string{"crash", "stall"}, sides: []string{"target", "proxy"}, happens: deleted},
+	{name: "ais-frozen", slug: "ais-silent-stall", shapes: []string{"crash", "stall"}, sides: []string{"target"}, happens: frozen},
 	{name: "ais-full", slug: "storage-full", shapes: []string{"crash", "stall"}, sides: []string{"target"}, happens: outOfSpace},
 }
 
@@ -102,4 +105,20 @@ func outOfSpace(p *storageSide, at time.Time) storageSeen {
 	p.Bucket = "s3://speech"
 	b := p.target()
 	return storageSeen{answers: p.Full(b, at, 30*time.Minute), targets: one(b)}
+}
+
+func withdrawn(p *storageSide, at time.Time) storageSeen {
+	b := p.target()
+	return storageSeen{answers: p.Withdraw(b, at), targets: one(b)}
+}
+
+// deleted: no daemon is to blame for what somebody deleted.
+func deleted(p *storageSide, at time.Time) storageSeen {
+	return storageSeen{answers: p.DeleteListed(at)}
+}
+
+// frozen: a target stands still and goes on before anybody looks.
+func frozen(p *storageSide, at time.Time) storageSeen {
+	b := p.target()
+	return storageSeen{answers: p.Freeze(b, at.Add(-4*time.Second), time.Duration(60+p.s.rng.IntN(60))*time.Second), targets: one(b)}
 }

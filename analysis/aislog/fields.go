@@ -86,6 +86,9 @@ func subject(msg []byte) string {
 		}
 		return ""
 	}
+	if id := bare(between(msg, " reb=false [", "]")); id != "" {
+		return id
+	}
 	return bare(between(msg, "([", "]"))
 }
 

@@ -208,6 +208,9 @@ func (d *Daemon) groups(stream, errors []*part) {
 			have[t.Events[i].key()] = true
 		}
 		counted := t.Minutes
+		if t.First().Time.Proof != NoDay { // what has no date, as on stderr, is no other record
+			s.Minutes = slices.DeleteFunc(s.Minutes, func(m Minute) bool { return m.Unix < 0 })
+		}
 		t.Minutes = maxMinutes(counted, s.Minutes)
 		for i := range s.Events {
 			if e := &s.Events[i]; !have[e.key()] && gained(counted, t.Minutes, e.Time.Wall.Unix()/60*60) {

@@ -220,7 +220,7 @@ func (x *inquiry) tie() {
 			c.Against = append(c.Against, finding("refusals at both sides contradict the zones that they state", x.proofs(v.onset[:1])...))
 			return
 		}
-		c.Basis = append(c.Basis, finding("refusals of one kind begin at both sides", x.proofs(v.onset)...))
+		c.Basis = append(c.Basis, finding("failures of one kind begin at both sides", x.proofs(v.onset)...))
 	case zoned:
 		c.Proof, c.Shift, c.Unc = Likely, float64(zone.quarters)*quarter, zone.unc
 		if zone.sure || stopped && stop.quarters == zone.quarters {

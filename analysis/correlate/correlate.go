@@ -78,6 +78,7 @@ func Inquire(q Question) *Answer {
 	}
 	lines := clients(q.Facts)
 	lines = q.alone(lines)
+	q.since(lines)
 	var out *Answer
 	for _, members := range clusters(q.Facts.Daemons) {
 		x := &inquiry{Question: q, daemons: members, lines: lines}
@@ -114,6 +115,40 @@ func (q *Question) alone(lines []Client) []Client {
 	}
 	q.Hang = false
 	return out
+}
+
+// since moves the stall back to when the ranks in question first met what they failed of in the end: the first line about the
+// same request after which no step came.
+func (q *Question) since(lines []Client) {
+	if !q.Stall.Valid {
+		return
+	}
+	const again = 60.0 // how long a client waits at most before it tries again
+	wanted := map[Mark]bool{}
+	for i := len(lines) - 1; i >= 0; i-- {
+		c := &lines[i]
+		if !q.asks(c) || c.T.T < q.Stall.T-again || c.T.T > q.Stall.T+again {
+			continue
+		}
+		for _, m := range c.Marks {
+			if m.Kind <= Object {
+				wanted[m] = true
+			}
+		}
+	}
+	first := q.Stall
+	for i := range lines {
+		c := &lines[i]
+		if q.asks(c) && c.T.T < first.T && q.Stall.T-c.T.T <= lookBack && slices.ContainsFunc(c.Marks, func(m Mark) bool { return wanted[m] }) && q.Facts.StepsSince(c.T) == 0 {
+			first = c.T
+		}
+	}
+	q.Stall = first
+}
+
+// asks says that a line is one of a rank in question about a request that failed, with a time of its own.
+func (q *Question) asks(c *Client) bool {
+	return c.T.Valid && c.T.Unc <= 5 && !c.Over && (c.ours || c.Fault != "") && (len(q.Ranks) == 0 || slices.Contains(q.Ranks, c.Rank))
 }
 
 // better is the answer that says more: of several clusters the one that the job's trouble came from; it is cleared only

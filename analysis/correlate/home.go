@@ -1,10 +1,11 @@
 package correlate
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/cespare/xxhash/v2"
 
 	"faultline/analysis/aislog"
 )
@@ -87,18 +88,15 @@ func (x *inquiry) providers(bucket string) []string {
 
 // weightiest is the target to which the hash of a name gives the most weight.
 func weightiest(targets []string, uname string) string {
-	digest := xxh64(uname, hashSeed)
+	digest := xxh64(uname)
 	out, most := "", uint64(0)
 	for _, id := range targets {
-		if w := scramble(xxh64(id, hashSeed) ^ digest); w >= most {
+		if w := scramble(xxh64(id) ^ digest); w >= most {
 			out, most = id, w
 		}
 	}
 	return out
 }
-
-// hashSeed is AIStore's (cos.MLCG32).
-const hashSeed = 1103515245
 
 // scramble is one step of xoshiro256** seeded by splitmix64.
 func scramble(seed uint64) uint64 {
@@ -112,47 +110,9 @@ func scramble(seed uint64) uint64 {
 	return bits.RotateLeft64(z, 7) * 9
 }
 
-// Primes of xxHash.
-const (
-	prime1 uint64 = 11400714785074694791
-	prime2 uint64 = 14029467366897019727
-	prime3 uint64 = 1609587929392839161
-	prime4 uint64 = 9650029242287828579
-	prime5 uint64 = 2870177450012600261
-)
-
-// xxh64 is the 64-bit xxHash of a string.
-func xxh64(s string, seed uint64) uint64 {
-	b := []byte(s)
-	h := seed + prime5
-	if len(b) >= 32 {
-		v := [4]uint64{seed + prime1 + prime2, seed + prime2, seed, seed - prime1}
-		for ; len(b) >= 32; b = b[32:] {
-			for i := range v {
-				v[i] = mix(v[i], binary.LittleEndian.Uint64(b[8*i:]))
-			}
-		}
-		h = bits.RotateLeft64(v[0], 1) + bits.RotateLeft64(v[1], 7) + bits.RotateLeft64(v[2], 12) + bits.RotateLeft64(v[3], 18)
-		for _, w := range v {
-			h = (h^mix(0, w))*prime1 + prime4
-		}
-	}
-	h += uint64(len(s))
-	for ; len(b) >= 8; b = b[8:] {
-		h = bits.RotateLeft64(h^mix(0, binary.LittleEndian.Uint64(b)), 27)*prime1 + prime4
-	}
-	if len(b) >= 4 {
-		h = bits.RotateLeft64(h^uint64(binary.LittleEndian.Uint32(b))*prime1, 23)*prime2 + prime3
-		b = b[4:]
-	}
-	for _, c := range b {
-		h = bits.RotateLeft64(h^uint64(c)*prime5, 11) * prime1
-	}
-	h = (h ^ h>>33) * prime2
-	h = (h ^ h>>29) * prime3
-	return h ^ h>>32
-}
-
-func mix(acc, input uint64) uint64 {
-	return bits.RotateLeft64(acc+input*prime2, 31) * prime1
+// xxh64 is the hash that AIStore takes of names.
+func xxh64(s string) uint64 {
+	h := xxhash.NewWithSeed(1103515245) // cos.MLCG32
+	_, _ = h.WriteString(s)             // it never fails
+	return h.Sum64()
 }

@@ -2,10 +2,12 @@ package correlate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"faultline/analysis/aislog"
+	"faultline/incident"
 )
 
 // coverage says whether the logs of every daemon that is known cover the window.
@@ -150,6 +152,9 @@ func (x *inquiry) judge(a *Answer) {
 			break
 		}
 	}
+	if open == "" {
+		open = x.bothName(a)
+	}
 	switch {
 	case x.clock.Proof == Likely && a.Covered && open == "" && len(a.Episodes) > 0:
 		a.Why = "nothing that happened in AIStore seems to have met the job, but how the clocks relate is only likely"
@@ -171,6 +176,53 @@ func (x *inquiry) judge(a *Answer) {
 	default:
 		a.Why = x.clock.Words()
 	}
+}
+
+// bothName says that a failed request of the ranks in question is named by a warning or an error of a daemon, too, "" where none is:
+// what both sides name is never cleared, whatever it was.
+func (x *inquiry) bothName(a *Answer) string {
+	if !x.Possible {
+		return ""
+	}
+	ours := map[Mark]*Client{}
+	for i := range x.lines {
+		c := &x.lines[i]
+		if c.Over || len(x.Ranks) > 0 && !slices.Contains(x.Ranks, c.Rank) {
+			continue
+		}
+		for _, m := range c.Marks {
+			if m.Kind <= Breach && ours[m] == nil {
+				ours[m] = c
+			}
+		}
+	}
+	for d := range x.daemons {
+		for i := range x.daemons[d].Groups {
+			g := &x.daemons[d].Groups[i]
+			for k := range g.Events {
+				e := &g.Events[k]
+				if e.Severity == 'I' || e.Admin() {
+					continue
+				}
+				for _, m := range marksOf(e.Text) {
+					if c := ours[m]; c != nil && x.together(c, d, e) {
+						a.Goes = append([]incident.Evidence{recordQuote(e), clientQuote(c)}, a.Goes...)
+						return fmt.Sprintf("a failed request of %s and a record of %s name the same %s", x.who(), x.self(d), markWords[m.Kind])
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// together says that a client's line and a daemon's record may be about one moment.
+func (x *inquiry) together(c *Client, d int, e *aislog.Event) bool {
+	t, ok := x.wall(d, e.Time)
+	if !x.clock.Known() || !c.T.Valid || !ok {
+		return true
+	}
+	return math.Abs(t+x.clock.Shift-c.T.T) <= after+x.clock.Unc+c.T.Unc
 }
 
 // near says that a coincident episode lies so near to the stall, without anything that rules it out but the lack of a tie,

@@ -34,6 +34,9 @@ const (
 var reasons = []string{"token expired", "token required", "signature is invalid", "token is malformed", "insufficient permissions", "out of space",
 	"no space left on device", "resource pressure", "ErrTooManyRequests", "ErrRateLimitFrontend", "SlowDown", "not ready yet"}
 
+// broken are words for an answer that ended too early: the loader's and the daemon's of one moment.
+var broken = []string{"Batch stream truncated at index", "IncompleteRead", "failed to transmit GET response"}
+
 // marksOf finds what a line names that the other side may name, too.
 func marksOf(s string) []Mark {
 	m := marker{}
@@ -117,6 +120,12 @@ func marksOf(s string) []Mark {
 	for _, r := range reasons {
 		if strings.Contains(s, r) {
 			m.add(Reason, r)
+		}
+	}
+	for _, r := range broken {
+		if strings.Contains(s, r) {
+			m.add(Reason, "answer cut off")
+			break
 		}
 	}
 	return m.out

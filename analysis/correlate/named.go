@@ -59,14 +59,17 @@ func (x *inquiry) named() []*vote {
 	byTime := func(a, b seen) int { return cmp.Compare(a.t, b.t) }
 	for _, m := range keys {
 		a, b := ours[m], theirs[m]
-		slices.SortStableFunc(a, byTime)
+		slices.SortStableFunc(a, func(p, q seen) int { // those with a time of their own first
+			return cmp.Or(cmp.Compare(b2i(p.client.T.Unc > 5), b2i(q.client.T.Unc > 5)), byTime(p, q))
+		})
 		slices.SortStableFunc(b, byTime)
 		strong := m.Kind <= Breach
 		if !strong { // many say the same: only where it begins can be compared
 			a, b = a[:1], begins(b, func(s seen) float64 { return s.t })
 		}
 		best := map[int]pair{}
-		for _, p := range a[:min(len(a), perKey)] {
+		for _, p := range a[:min(len(a), perKey)] { // who tries again names it again: the first time counts
+			near := map[int]pair{}
 			for _, q := range b[:min(len(b), perKey)] {
 				delta := p.t - q.t
 				n := int(math.Round(delta / quarter))
@@ -78,8 +81,13 @@ func (x *inquiry) named() []*vote {
 				if abs(n) > maxQuarters || math.Abs(rest) > limit {
 					continue
 				}
-				if old, seen := best[n]; !seen || math.Abs(rest) < math.Abs(old.rest) {
-					best[n] = pair{client: p.client, daemon: q.daemon, event: q.event, rest: rest}
+				if old, seen := near[n]; !seen || math.Abs(rest) < math.Abs(old.rest) {
+					near[n] = pair{client: p.client, daemon: q.daemon, event: q.event, rest: rest}
+				}
+			}
+			for n, found := range near {
+				if _, seen := best[n]; !seen {
+					best[n] = found
 				}
 			}
 		}
@@ -97,11 +105,46 @@ func (x *inquiry) named() []*vote {
 		}
 	}
 	x.deaths(votes)
+	x.acted(votes)
 	var out []*vote
 	for _, v := range votes {
 		out = append(out, v)
 	}
 	return out
+}
+
+// acted compares when a client first missed what somebody had taken away with when that was done: a reader that asks all the time
+// misses it at once.
+func (x *inquiry) acted(votes map[int]*vote) {
+	for _, t := range x.troubles() {
+		i := slices.IndexFunc(t.points, func(p point) bool { return p.event != nil })
+		if !t.takesObjects() || i < 0 {
+			continue
+		}
+		var first *Client
+		for k := range x.lines {
+			c := &x.lines[k]
+			if !c.T.Valid || c.T.Unc > 5 || c.Over || first != nil && c.T.T >= first.T.T {
+				continue
+			}
+			if hit, known := x.reaches(t, c); hit && known {
+				first = c
+			}
+		}
+		if first == nil {
+			continue
+		}
+		delta := first.T.T - t.from
+		n := int(math.Round(delta / quarter))
+		if rest := delta - float64(n)*quarter; abs(n) <= maxQuarters && rest >= -2 && rest <= 2*tight {
+			v := votes[n]
+			if v == nil {
+				v = &vote{quarters: n}
+				votes[n] = v
+			}
+			v.onset = append(v.onset, pair{client: first, daemon: t.points[i].d, event: t.points[i].event, rest: rest})
+		}
+	}
 }
 
 // deaths compares when a client was refused by a daemon with when that daemon was not there, if that was once: nobody else

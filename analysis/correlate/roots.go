@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"faultline/analysis/aislog"
 	"faultline/knowledge"
 )
 
@@ -18,8 +19,17 @@ const (
 
 // causes says that b is what one would see because of a.
 func (x *inquiry) causes(a, b *trouble) bool {
+	if a.still != nil && a.about == b.about && b.mech == knowledge.AISResourcePressure && b.from >= a.from && b.from <= a.to+late {
+		return true // what had waited is served late
+	}
 	if a == b || !slices.Contains(a.mech.Trouble().LeadsTo, b.mech) {
 		return false
+	}
+	if a.mech == knowledge.AISAdministration && !x.explains(a, b) {
+		return false
+	}
+	if x.idle(a) && !slices.ContainsFunc(a.points, func(p point) bool { return p.event != nil && p.event.Kind == aislog.MemoryPressure }) {
+		return false // a busy processor breaks nothing by itself
 	}
 	slack := 3.0
 	if a.mech == knowledge.AISResourcePressure || a.mech == knowledge.AISSilentStall || a.mech == knowledge.StorageFull || a.mech == knowledge.AISNetwork {
@@ -50,6 +60,18 @@ func (x *inquiry) causes(a, b *trouble) bool {
 	return slices.ContainsFunc(b.points, func(p point) bool {
 		return p.event != nil && (p.event.Peer == a.about || slices.Contains(marksOf(p.event.Text), Mark{Node, a.about}))
 	})
+}
+
+// explains says that what somebody did leads to a trouble: batches of the same bucket come short, a daemon that was told to leave
+// leaves.
+func (x *inquiry) explains(a, b *trouble) bool {
+	switch a.deed().takes {
+	case ofBucket:
+		return a.bucket() == "" || b.bucket() == "" || a.bucket() == b.bucket()
+	case ofTarget, ofPath:
+		return b.mech != knowledge.AISDaemonRestart || b.about == a.about
+	}
+	return false
 }
 
 // roots are the troubles that follow from no other, each with what it led to.

@@ -15,6 +15,7 @@ type point struct {
 	n     int
 	event *aislog.Event // nil: one of many of that minute, which are counted only
 	d     int
+	slow  *aislog.Interval // instead of a record: a line of counters whose latencies are long
 }
 
 // trouble is one stretch of one kind of trouble of one daemon.
@@ -27,6 +28,10 @@ type trouble struct {
 	earlier []point
 	down    *outage
 	stall   *aislog.Stall
+	still   *standstill
+	// action is what somebody asked of the cluster; ordered is the request that a trouble of the cluster follows from.
+	action  string
+	ordered *trouble
 	own     bool // the daemon's own log shows it
 	led     []*trouble
 	cause   *trouble
@@ -126,8 +131,25 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowle
 	case aislog.NotFound:
 		return missing, self
 	case aislog.RequestError:
-		if !e.Admin() && strings.Contains(e.Text, "token expired") {
+		switch {
+		case e.Admin():
+		case strings.Contains(e.Text, "token expired"):
 			return knowledge.AISAuth, self
+		case slow && peer != "":
+			return knowledge.AISNetwork, peer
+		}
+	case aislog.Administration:
+		switch acts[e.Action].takes {
+		case ofNothing:
+			if acts[e.Action].says != "" {
+				return knowledge.AISAdministration, e.Peer
+			}
+		case ofBucket:
+			return knowledge.AISAdministration, ""
+		case ofPath:
+			return knowledge.AISAdministration, self
+		default:
+			return knowledge.AISAdministration, e.Peer
 		}
 	}
 	return "", ""
@@ -137,8 +159,10 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowle
 const missing = knowledge.NotFound
 
 type troubleKey struct {
-	mech  knowledge.Slug
-	about string
+	mech   knowledge.Slug
+	about  string
+	action string
+	bucket string
 }
 
 // troubles are all stretches of trouble in the daemons' logs.
@@ -149,9 +173,12 @@ func (x *inquiry) troubles() []*trouble {
 			x.points(d, &x.daemons[d].Groups[i], by)
 		}
 	}
+	for d := range x.daemons {
+		x.slowness(d, by)
+	}
 	outages := x.outages()
 	for _, o := range outages {
-		k := troubleKey{knowledge.AISDaemonRestart, x.self(o.d)}
+		k := troubleKey{mech: knowledge.AISDaemonRestart, about: x.self(o.d)}
 		if by[k] == nil {
 			by[k] = []point{}
 		}
@@ -161,7 +188,7 @@ func (x *inquiry) troubles() []*trouble {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(a, b troubleKey) int {
-		return cmp.Or(strings.Compare(string(a.mech), string(b.mech)), strings.Compare(a.about, b.about))
+		return cmp.Or(strings.Compare(string(a.mech), string(b.mech)), strings.Compare(a.about, b.about), strings.Compare(a.action, b.action), strings.Compare(a.bucket, b.bucket))
 	})
 	var out []*trouble
 	for _, k := range keys {
@@ -173,7 +200,7 @@ func (x *inquiry) troubles() []*trouble {
 			for j < len(pts) && pts[j].t-pts[j-1].t <= apart {
 				j++
 			}
-			list = append(list, &trouble{mech: k.mech, about: k.about, from: pts[i].t, to: pts[j-1].t, points: pts[i:j], earlier: pts[:i]})
+			list = append(list, &trouble{mech: k.mech, about: k.about, action: k.action, from: pts[i].t, to: pts[j-1].t, points: pts[i:j], earlier: pts[:i]})
 			i = j
 		}
 		if k.mech == knowledge.AISDaemonRestart {
@@ -187,6 +214,7 @@ func (x *inquiry) troubles() []*trouble {
 	for _, t := range out {
 		x.silent(t)
 	}
+	out = x.administered(x.stoodStill(out))
 	for d := range x.daemons {
 		for i := range x.daemons[d].Stalls {
 			s := &x.daemons[d].Stalls[i]
@@ -272,21 +300,27 @@ func (x *inquiry) points(d int, g *aislog.Group, by map[troubleKey][]point) {
 		e := &g.Events[i]
 		exact[e.Time.Wall.Unix()/60*60]++
 		mech, about := x.classify(d, g, e)
+		k := troubleKey{mech: mech, about: about}
+		if mech == knowledge.AISAdministration {
+			if k.action = e.Action; acts[k.action].takes == ofBucket {
+				k.bucket = bucketOf(e.Text)
+			}
+		}
 		if i == 0 {
-			first = troubleKey{mech, about}
+			first = k
 		}
 		t, ok := x.wall(d, e.Time)
 		if mech == "" || !ok {
 			continue
 		}
-		by[troubleKey{mech, about}] = append(by[troubleKey{mech, about}], point{t, 1, e, d})
+		by[k] = append(by[k], point{t: t, n: 1, event: e, d: d})
 	}
 	if first.mech == "" || g.First().Time.Proof == aislog.NoDay {
 		return
 	}
 	shift := x.seconds(g.First().Time.Wall) - float64(g.First().Time.Wall.UnixMicro())/1e6 + x.clock.rel[d].shift
 	for _, m := range g.Minutes {
-		if rest := m.Count - exact[m.Unix]; rest > 0 {
+		if rest := m.Count - exact[m.Unix]; rest > 0 && m.Unix > 0 {
 			by[first] = append(by[first], point{t: float64(m.Unix) + 30 + shift, n: rest, d: d})
 		}
 	}

@@ -65,7 +65,7 @@ func (x *inquiry) test(t *trouble) *Episode {
 	x.consequences(e)
 	how, lines := x.touch(t)
 	e.Strong = how == byName
-	if t.about == "" && e.Strong { // a daemon that could not answer
+	if t.about == "" && e.Strong && !t.takesObjects() { // a daemon that could not answer
 		e.ID = x.answered(t, lines)
 		e.Role = x.role(e.ID)
 	}
@@ -77,8 +77,10 @@ func (x *inquiry) test(t *trouble) *Episode {
 		e.Standing, e.Why = Undecided, "whether it came before is not known: "+x.clock.Words()
 	case !x.Stall.Valid:
 		e.Standing, e.Why = Undecided, "when the job's trouble began is not known"
-	case e.From.T > x.Stall.T+e.From.Unc+x.Stall.Unc:
+	case e.From.T-overdue[t.mech] > x.Stall.T+e.From.Unc+x.Stall.Unc:
 		e.Standing, e.Why = Coincident, fmt.Sprintf("it began %s after the job's trouble", span(e.From.T-x.Stall.T))
+	case x.idle(t):
+		e.Standing, e.Why = Coincident, "it shows load, not that work was delayed or rejected"
 	case x.past(t):
 		e.Standing, e.Why = Coincident, fmt.Sprintf("it was over %s before the job's trouble began", span(x.Stall.T-e.To.T))
 	case x.usual(t):
@@ -107,6 +109,9 @@ func (x *inquiry) who() string {
 
 // past says that a trouble had ended too long before the stall to be its cause.
 func (x *inquiry) past(t *trouble) bool {
+	if t.takesObjects() {
+		return false // until somebody gives them back
+	}
 	to := t.to
 	for _, l := range t.led {
 		if l.from <= to+follows {
@@ -120,9 +125,19 @@ func (x *inquiry) past(t *trouble) bool {
 	return x.Stall.T-(to+x.clock.Shift) > margin
 }
 
+// overdue is how long ago what a record tells of began at least: who asks in vain says so when its patience ends.
+var overdue = map[knowledge.Slug]float64{knowledge.AISNetwork: 8}
+
+// idle says that a trouble is load and nothing else: no batch was rejected or delayed, no request took long.
+func (x *inquiry) idle(t *trouble) bool {
+	return t.mech == knowledge.AISResourcePressure && !slices.ContainsFunc(t.points, func(p point) bool {
+		return p.slow != nil || p.event != nil && (p.event.Kind == aislog.BatchRejected || p.event.Kind == aislog.BatchThrottled)
+	})
+}
+
 // usual says that the stretch before the stall holds no more of it than what lies before that: it has been so for long.
 func (x *inquiry) usual(t *trouble) bool {
-	if t.stall != nil || t.down != nil {
+	if t.stall != nil || t.down != nil || t.still != nil || t.mech == knowledge.AISAdministration {
 		return false
 	}
 	stall := x.Stall.T - x.clock.Shift
@@ -172,6 +187,18 @@ func (x *inquiry) touch(t *trouble) (touched, []meeting) {
 				others = true
 			}
 		}
+		if t.takesObjects() {
+			if hit, known := x.reaches(t, c); hit {
+				out = append(out, meeting{c, common, known})
+				how = max(how, byKind)
+				if known {
+					how = byName
+				}
+			} else if known && missed(c) {
+				other = true
+			}
+			continue
+		}
 		firm := slices.ContainsFunc(common, func(m Mark) bool { return m.Kind <= Address }) || names || len(common) > 0 && t.mech == knowledge.AISAuth
 		switch {
 		case firm:
@@ -186,7 +213,7 @@ func (x *inquiry) touch(t *trouble) (touched, []meeting) {
 			out = append(out, meeting{c, common, false})
 		}
 	}
-	if how < byName && other && t.about != "" && !t.mech.Is(knowledge.Wide) {
+	if how < byName && other && (t.about != "" && !t.mech.Is(knowledge.Wide) || t.takesObjects()) {
 		return elsewhere, nil
 	}
 	return how, out
@@ -234,6 +261,9 @@ func (x *inquiry) timely(c *Client, t *trouble) bool {
 	end := math.Inf(1)
 	if e := x.Facts.Job.End; e.Valid {
 		end = max(e.T, x.Stall.T) + after
+	}
+	if t.takesObjects() {
+		to = math.Inf(1)
 	}
 	return c.T.T >= t.from+x.clock.Shift-x.clock.Unc-c.T.Unc-2 && c.T.T <= min(end, to+x.clock.Shift+follows+x.clock.Unc+c.T.Unc)
 }

@@ -56,8 +56,20 @@ func (x *inquiry) proof(t *trouble) []incident.Evidence {
 			out = append(out, atQuote(o.next.StartAt, &incident.Predicate{Literals: []string{"Started up at "}}))
 		}
 	}
+	if s := t.still; s != nil {
+		out = append(out, atQuote(s.pause.Before, nil))
+		if s.pause.After != s.pause.Before {
+			out = append(out, atQuote(s.pause.After, nil))
+		}
+		if s.late != nil {
+			out = append(out, atQuote(s.late.At, nil))
+		}
+	}
 	if s := t.stall; s != nil {
 		out = append(out, atQuote(s.Begin, nil), atQuote(s.End, nil))
+	}
+	if i := slices.IndexFunc(t.points, func(p point) bool { return p.slow != nil }); i >= 0 {
+		out = append(out, atQuote(t.points[i].slow.At, nil))
 	}
 	for _, e := range x.firsts(t, 3) {
 		q := recordQuote(e)
@@ -102,7 +114,9 @@ func (x *inquiry) touches(e *Episode, lines []meeting) {
 		}
 		text := "its request failed in the way that this makes requests fail"
 		ev := []incident.Evidence{clientQuote(m.c)}
-		if len(m.common) > 0 {
+		if e.t.takesObjects() && m.firm {
+			text = x.gone(e.t, m.c)
+		} else if len(m.common) > 0 {
 			k := m.common[0]
 			text = fmt.Sprintf("its failed request and the daemons' records name the same %s", markWords[k.Kind])
 			if r := marks[k]; r != nil {
@@ -166,6 +180,8 @@ func (x *inquiry) statement(t *trouble) string {
 		n += p.n
 	}
 	switch t.mech {
+	case knowledge.AISAdministration:
+		return x.administration(t)
 	case knowledge.AISDaemonRestart:
 		switch o := t.down; {
 		case o == nil:
@@ -184,7 +200,7 @@ func (x *inquiry) statement(t *trouble) string {
 	case knowledge.AISDiskFault:
 		return fmt.Sprintf("a disk or a mountpath of %s failed or was disabled", id)
 	case knowledge.AISResourcePressure:
-		return fmt.Sprintf("%s was short of resources and rejected or delayed batches (%s)", id, plural(n, "record", "records"))
+		return x.pressure(t, n)
 	case knowledge.AISThrottled:
 		return fmt.Sprintf("requests at %s were throttled (%s)", id, plural(n, "record", "records"))
 	case knowledge.AISAuth:
@@ -194,8 +210,14 @@ func (x *inquiry) statement(t *trouble) string {
 	case knowledge.AISStreamBroken:
 		return fmt.Sprintf("streams between %s and other daemons broke", id)
 	case knowledge.AISRebalance:
+		if t.ordered != nil {
+			return x.administration(t.ordered) + ", and the cluster moved its data"
+		}
 		return "the cluster changed its members and moved its data"
 	case knowledge.AISSilentStall:
+		if t.still != nil {
+			return x.stood(t)
+		}
 		return fmt.Sprintf("batches ran at %s, and for %s it received nothing from the other daemons, without an error", id, span(t.to-t.from))
 	}
 	return fmt.Sprintf("batches that %s put together were aborted or stayed incomplete (%s)", id, plural(n, "record", "records"))
@@ -206,4 +228,46 @@ func again(o *outage) string {
 		return " and did not come back"
 	}
 	return fmt.Sprintf(", and started anew %s later", span(o.to-o.from))
+}
+
+// stood says that a daemon stood still, and what shows it.
+func (x *inquiry) stood(t *trouble) string {
+	s := t.still
+	text := fmt.Sprintf("%s stood still: it wrote nothing for %s", t.about, span(s.to-s.from))
+	if s.pause.After == s.pause.Before {
+		text += " until its log was taken"
+	}
+	if c := x.cadence(s.d); c > 0 {
+		text += fmt.Sprintf(" (usually every %s)", span(c))
+	}
+	if n := len(t.points); n > 0 {
+		text += fmt.Sprintf(", and did not answer other daemons (%s)", plural(n, "record", "records"))
+	}
+	if s.late != nil {
+		name, sec := longest(s.late)
+		text += fmt.Sprintf("; then requests had waited %s (%s)", span(sec), name)
+	}
+	return text
+}
+
+// pressure says how a daemon was short of resources: what it rejected or delayed, how slow it was, or only that it was busy.
+func (x *inquiry) pressure(t *trouble, n int) string {
+	if x.idle(t) {
+		return fmt.Sprintf("%s was under load (%s)", t.about, plural(n, "record", "records"))
+	}
+	var worst *aislog.Interval
+	most := 0.0
+	for _, p := range t.points {
+		if p.slow == nil {
+			continue
+		}
+		if _, sec := longest(p.slow); sec > most {
+			worst, most = p.slow, sec
+		}
+	}
+	if worst == nil {
+		return fmt.Sprintf("%s was short of resources and rejected or delayed batches (%s)", t.about, plural(n, "record", "records"))
+	}
+	name, sec := longest(worst)
+	return fmt.Sprintf("%s was slow: its requests took up to %s on average (%s; %s)", t.about, span(sec), name, plural(n, "record", "records"))
 }

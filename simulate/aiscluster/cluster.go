@@ -153,6 +153,8 @@ type Node struct {
 	raised []raised
 	runs   []running
 	loads  []diskLoad
+	frozen []span // times in which it stands still
+	waits  []bump // latencies of the first line of counters after a moment
 }
 
 func (c *Cluster) newNode(target bool, i int) *Node {

@@ -155,9 +155,12 @@ func (n *Node) ticks(l *life, until time.Time) {
 	last := l.from
 	capacity := l.from
 	for at := l.from.Add(phase); at.Before(until); at = at.Add(every) {
+		if n.still(at) {
+			continue
+		}
 		now, flags := n.counted(l, at), n.flags(at)
 		if changed := !equal(now, before) || flags != wasFlags; changed && len(now) > 0 {
-			n.write(at, record{sev: 'I', text: n.pseudoJSON(now, before, flags, at.Sub(last))})
+			n.write(at, record{sev: 'I', text: n.pseudoJSON(now, before, flags, at, at.Sub(last))})
 			if n.target {
 				n.after(at, flags, &capacity)
 			}
@@ -229,8 +232,13 @@ func (n *Node) after(at time.Time, flags int64, capacity *time.Time) {
 }
 
 // pseudoJSON is a line of counters: sorted, zeros left out, keys without quotes. Averages and rates are of the last interval.
-func (n *Node) pseudoJSON(now, before map[string]int64, flags int64, d time.Duration) string {
+func (n *Node) pseudoJSON(now, before map[string]int64, flags int64, at time.Time, d time.Duration) string {
 	out := map[string]int64{"state.flags": flags}
+	for _, w := range n.waits {
+		if !w.at.After(at) && w.at.After(at.Add(-d)) {
+			out[w.name] = w.n
+		}
+	}
 	for k, v := range now {
 		if v == 0 {
 			continue

@@ -82,7 +82,7 @@ func (n *Node) files(taken time.Time) []File {
 		}
 		var records []record
 		for _, r := range n.said {
-			if l.holds(r.at) && !r.at.After(until) {
+			if l.holds(r.at) && !r.at.After(until) && !n.still(r.at) {
 				records = append(records, r)
 			}
 		}

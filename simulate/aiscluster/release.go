@@ -141,6 +141,11 @@ var positions = map[string]struct {
 	"token":         {"prxauth", [4]int{0, 420, 443, 421}},
 	"aws":           {"aws", [4]int{966, 975, 839, 903}},
 	"txn":           {"txn", [4]int{240, 250, 262, 269}},
+	"admin":         {"prxcycle", [4]int{151, 160, 167, 169}},
+	"admin-warn":    {"prxcycle", [4]int{0, 0, 0, 213}},
+	"moss-end":      {"moss", [4]int{0, 330, 372, 379}},
+	"listed":        {"evict", [4]int{0, 0, 129, 131}},
+	"xact-end":      {"base", [4]int{220, 228, 236, 236}},
 	"log-gc":        {"common", [4]int{763, 778, 778, 770}},
 	"prefetch":      {"prefetch", [4]int{210, 240, 262, 266}},
 }

@@ -2,6 +2,7 @@ package aiscluster
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -64,6 +65,11 @@ func (c *Cluster) objectPath(o string) string { return "/v1/objects/" + c.bucket
 
 func (c *Cluster) objectURL(n *Node, o string) string {
 	return "http://" + n.public() + c.objectPath(o) + "?provider=" + c.provider()
+}
+
+// redirectURL is where the proxy sent a client for an object: it states the moment, in nanoseconds to the base of 36.
+func (c *Cluster) redirectURL(n *Node, o string, at time.Time) string {
+	return fmt.Sprintf("%s&pid=%s&utm=%s", c.objectURL(n, o), c.Primary().ID, strconv.FormatInt(at.UnixNano(), 36))
 }
 
 func (c *Cluster) batchURL(n *Node) string {

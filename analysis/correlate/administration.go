@@ -1,0 +1,237 @@
+package correlate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"faultline/analysis/aislog"
+	"faultline/knowledge"
+)
+
+// act is something that somebody did to the cluster, by the name of the request.
+type act struct {
+	// takes: objects of this scope can no longer be read.
+	takes scope
+	// says tells what happened; %s is the daemon, or the bucket.
+	says string
+}
+
+// scope is what an act takes away.
+type scope uint8
+
+const (
+	ofNothing scope = iota
+	ofTarget        // what a target held
+	ofBucket        // objects of a bucket
+	ofPath          // what a mountpath of a target held
+)
+
+// acts are what administrators can do that jobs may feel. Source: AIStore api/apc/actmsg.go, 3.20 to 5.0.
+var acts = map[string]act{
+	"start-maintenance": {ofTarget, "%s was put into maintenance"},
+	"stop-maintenance":  {ofNothing, "%s was taken out of maintenance"},
+	"decommission-node": {ofTarget, "%s was decommissioned"},
+	"decommission":      {ofTarget, "%s was decommissioned"},
+	"shutdown-node":     {ofTarget, "%s was shut down on request"},
+	"shutdown":          {ofTarget, "%s was shut down on request"},
+	"rm-unsafe":         {ofTarget, "%s was removed from the cluster on request"},
+	"destroy-bck":       {ofBucket, "%s was destroyed"},
+	"evict-remote-bck":  {ofBucket, "%s was evicted"},
+	"move-bck":          {ofBucket, "%s was renamed"},
+	"delete-listrange":  {ofBucket, "objects of %s were deleted"},
+	"evict-listrange":   {ofBucket, "objects of %s were evicted"},
+	"new-primary":       {ofNothing, "the primary proxy was changed on request"},
+	"primary-force":     {ofNothing, "the primary proxy was changed on request"},
+	"detach-mp":         {ofPath, "a mountpath of %s was removed on request"},
+	"disable-mp":        {ofPath, "a mountpath of %s was disabled on request"},
+}
+
+// bucketOf is the bucket that a record of an act names: "x-delete-listrange[id]-ais://speech".
+func bucketOf(text string) string {
+	i := strings.Index(text, "://")
+	if i < 0 {
+		return ""
+	}
+	start := i
+	for start > 0 && text[start-1] != '-' && wordByte(text[start-1]) {
+		start--
+	}
+	end := i + len("://")
+	for end < len(text) && end-start < maxValue && (wordByte(text[end]) || text[end] == '.') {
+		end++
+	}
+	// The name of a bucket may hold dashes, and the time that follows it is set off by one: "ais://speech-03:09:16.679053".
+	name := text[start:end]
+	if end < len(text) && text[end] == ':' {
+		if k := strings.LastIndexByte(name, '-'); k > 0 {
+			name = name[:k]
+		}
+	}
+	return name
+}
+
+// deed is the act that a trouble is about.
+func (t *trouble) deed() act { return acts[t.action] }
+
+// takesObjects says that the act of a trouble takes objects away for as long as nobody gives them back.
+func (t *trouble) takesObjects() bool {
+	return t.mech == knowledge.AISAdministration && t.deed().takes != ofNothing
+}
+
+// bucket is the bucket that a trouble's records name, "" where none does.
+func (t *trouble) bucket() string {
+	for _, p := range t.points {
+		if p.event != nil {
+			if b := bucketOf(p.event.Text); b != "" {
+				return b
+			}
+		}
+	}
+	return ""
+}
+
+// reaches says that what an act took away is what a client's request wanted and did not get. known is false where the names do not
+// tell: then it is only possible.
+func (x *inquiry) reaches(t *trouble, c *Client) (hit, known bool) {
+	if !missed(c) {
+		return false, true
+	}
+	object := c.object()
+	switch t.deed().takes {
+	case ofBucket:
+		_, bucket, _ := strings.Cut(t.bucket(), "://")
+		name, _, _ := strings.Cut(object, "/")
+		if bucket == "" || name == "" {
+			return true, false
+		}
+		return bucket == name, true
+	case ofTarget, ofPath:
+		if home := x.home(object); home != "" {
+			return home == t.about, true
+		}
+		return true, false
+	}
+	return false, true
+}
+
+// object is the first one that a line names.
+func (c *Client) object() string {
+	for _, m := range c.Marks {
+		if m.Kind == Object {
+			return m.Value
+		}
+	}
+	return ""
+}
+
+// gone says what became of the object that a request wanted.
+func (x *inquiry) gone(t *trouble, c *Client) string {
+	object := c.object()
+	if t.deed().takes == ofBucket {
+		text := fmt.Sprintf("its request wanted an object of %s", t.bucket())
+		if home := x.home(object); home != "" && slices.Contains(c.Marks, Mark{Node, home}) {
+			text += fmt.Sprintf(", and %s, where it belongs, no longer has it", home)
+		}
+		return text
+	}
+	return fmt.Sprintf("the object that its request wanted belongs on %s", t.about)
+}
+
+// missed says that a client's line tells of something that was not there.
+func missed(c *Client) bool {
+	return c.Fault == "missing" || slices.ContainsFunc(missing404, func(w string) bool { return strings.Contains(c.Text, w) })
+}
+
+var missing404 = []string{"STATUS:404", "ErrObjNotFound", "ErrNotFound", "ErrBckNotFound", "does not exist", "returned empty content"}
+
+// administered joins what somebody did with what followed at once: a cluster that moves its data because a member was asked to leave
+// is one trouble. A mountpath that was disabled without an error of its disk was disabled by somebody.
+func (x *inquiry) administered(all []*trouble) []*trouble {
+	joined := map[*trouble]bool{}
+	for _, t := range all { // most records of a request do not name the daemon that it is about
+		if t.mech != knowledge.AISAdministration || t.about != "" || t.deed().takes == ofBucket {
+			continue
+		}
+		for _, o := range all {
+			if o.mech == t.mech && o.action == t.action && o.about != "" && math.Abs(o.from-t.from) <= late {
+				o.points = append(o.points, t.points...)
+				slices.SortStableFunc(o.points, func(a, b point) int { return cmp.Compare(a.t, b.t) })
+				o.from, o.to = min(o.from, t.from), max(o.to, t.to)
+				joined[t] = true
+				break
+			}
+		}
+	}
+	for _, t := range all {
+		if t.mech == knowledge.AISDiskFault && onlyDisabled(t) {
+			t.mech, t.action = knowledge.AISAdministration, "disable-mp"
+		}
+		if t.mech != knowledge.AISAdministration || joined[t] {
+			continue
+		}
+		for _, r := range all {
+			if r.mech == knowledge.AISRebalance && r.from >= t.from-5 && r.from <= t.from+late && (t.deed().takes == ofTarget || t.action == "stop-maintenance") {
+				r.points = append(slices.Clone(t.points), r.points...)
+				r.from, r.ordered = min(r.from, t.from), t
+				joined[t] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(t *trouble) bool { return joined[t] })
+}
+
+// onlyDisabled says that a mountpath went out of service and nothing was wrong with it.
+func onlyDisabled(t *trouble) bool {
+	return len(t.points) > 0 && !slices.ContainsFunc(t.points, func(p point) bool {
+		return p.event == nil || p.event.Kind != aislog.MountpathOff || !strings.Contains(p.event.Text, "disabled mountpath mp[") && !strings.Contains(p.event.Text, "] now disabled")
+	})
+}
+
+// administration says what somebody did.
+func (x *inquiry) administration(t *trouble) string {
+	what := t.about
+	if t.deed().takes == ofBucket {
+		if what = t.bucket(); what == "" {
+			what = "a bucket"
+		}
+	}
+	if what == "" {
+		what = "a daemon"
+	}
+	text := t.deed().says
+	if strings.Contains(text, "%s") {
+		text = fmt.Sprintf(text, what)
+	}
+	if n, ok := t.count(); ok {
+		text = strings.Replace(text, "objects of", plural(n, "object of", "objects of"), 1)
+		if n == 1 {
+			text = strings.Replace(text, " were ", " was ", 1)
+		}
+	}
+	if slices.ContainsFunc(t.points, func(p point) bool { return p.event != nil && strings.Contains(p.event.Text, "reb=false") }) {
+		text += " without a rebalance, so that its objects could not be read"
+	}
+	return text
+}
+
+// count is how many objects a list named: "ctl: list(60 names):[shard-00060.tar, ...]".
+func (t *trouble) count() (int, bool) {
+	for _, p := range t.points {
+		if p.event == nil {
+			continue
+		}
+		if _, rest, ok := strings.Cut(p.event.Text, "list("); ok {
+			n := 0
+			for _, c := range digitsOf(rest[:min(len(rest), 9)]) {
+				n = n*10 + int(c-'0')
+			}
+			if n > 0 {
+				return n, true
+			}
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,183 @@
+package correlate
+
+import (
+	"math"
+	"slices"
+
+	"faultline/analysis/aislog"
+	"faultline/knowledge"
+)
+
+// standstill is a time in which a daemon wrote nothing, while others asked in vain or requests waited: it stood still. That it went
+// on afterwards takes nothing back.
+type standstill struct {
+	d        int
+	from, to float64
+	pause    aislog.Pause
+	// late is the line of counters after it whose latencies show how long requests had waited; nil where none does.
+	late *aislog.Interval
+}
+
+const (
+	// beats is how many of its usual intervals a busy daemon must miss before its silence means something.
+	beats = 3
+	// waited is how much of a pause a request must have waited to be evidence of it.
+	waited = 0.3
+)
+
+// cadence is how often a daemon writes its counters while it is asked, in seconds; 0 unknown.
+func (x *inquiry) cadence(d int) float64 {
+	var all []float64
+	for i := range x.daemons[d].Intervals {
+		iv := &x.daemons[d].Intervals[i]
+		from, ok := x.wall(d, iv.From)
+		to, ok2 := x.wall(d, iv.To)
+		if ok && ok2 && !iv.Hole && iv.Base.File != "" && to > from && slices.ContainsFunc(requests, func(c string) bool { return iv.Of(c) > 0 }) {
+			all = append(all, to-from)
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[(len(all)-1)/2]
+}
+
+// standstills finds the pauses of a daemon that something else confirms: others that it did not answer, or requests that had waited.
+func (x *inquiry) standstills(d int, unanswered []point) []*standstill {
+	var out []*standstill
+	least := beats * x.cadence(d)
+	for _, p := range x.pauses(d) {
+		from, ok := x.wall(d, p.From)
+		to, ok2 := x.wall(d, p.To)
+		if !ok || !ok2 || to-from < least {
+			continue
+		}
+		s := &standstill{d: d, from: from, to: to, pause: p, late: x.waitedFor(d, from, to)}
+		if s.late != nil || slices.ContainsFunc(unanswered, s.holds) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// holds says that a record of others falls into a standstill. They give up some seconds after it began, and report at its end.
+func (s *standstill) holds(p point) bool {
+	const reported = 15.0
+	return p.d != s.d && p.t >= s.from && p.t <= s.to+reported
+}
+
+// pauses are a daemon's own, and the silence at the end of its log where others' logs go on.
+func (x *inquiry) pauses(d int) []aislog.Pause {
+	out := slices.Clone(x.daemons[d].Pauses)
+	runs := x.daemons[d].Runs
+	if len(runs) == 0 {
+		return out
+	}
+	last := &runs[len(runs)-1]
+	if last.Ended != aislog.Open || last.LastAt.File == "" {
+		return out
+	}
+	end := x.daemons[d].Covered
+	for i := range x.daemons {
+		if c := x.daemons[i].Covered; c.To.Wall.After(end.To.Wall) {
+			end = c
+		}
+	}
+	const unwritten = 75.0 // up to a minute of lines waits in memory
+	from, ok := x.wall(d, last.Last)
+	to, ok2 := x.wall(d, end.To)
+	if ok && ok2 && to-from > unwritten {
+		out = append(out, aislog.Pause{Span: aislog.Span{From: last.Last, To: end.To}, Before: last.LastAt, After: last.LastAt})
+	}
+	return out
+}
+
+// waitedFor is a line of counters right after a pause by which requests had waited for a good part of it.
+func (x *inquiry) waitedFor(d int, from, to float64) *aislog.Interval {
+	for i := range x.daemons[d].Intervals {
+		iv := &x.daemons[d].Intervals[i]
+		if t, ok := x.wall(d, iv.To); ok && t >= to-0.5 && t <= to+max(10, beats*x.cadence(d)) && slices.ContainsFunc(iv.Slow, func(g aislog.Growth) bool { return float64(g.N)/1e9 >= waited*(to-from) }) {
+			return iv
+		}
+	}
+	return nil
+}
+
+// stoodStill turns what others saw of a daemon that wrote nothing in the meantime into what it was. What they saw at other times
+// stays what it is.
+func (x *inquiry) stoodStill(all []*trouble) []*trouble {
+	for d := range x.daemons {
+		id := x.self(d)
+		var unanswered []point
+		for _, t := range all {
+			if t.mech == knowledge.AISNetwork && t.about == id {
+				unanswered = append(unanswered, t.points...)
+			}
+		}
+		for _, s := range x.standstills(d, unanswered) {
+			n := &trouble{mech: knowledge.AISSilentStall, about: id, from: s.from, to: s.to, still: s, own: true}
+			for _, t := range all {
+				if t.mech == knowledge.AISNetwork && t.about == id {
+					t.points, n.points = divide(t.points, n.points, s.holds)
+				}
+			}
+			all = append(all, n)
+		}
+	}
+	out := all[:0]
+	for _, t := range all {
+		if t.mech == knowledge.AISNetwork && len(t.points) == 0 {
+			continue
+		}
+		if t.mech == knowledge.AISNetwork {
+			t.from, t.to = t.points[0].t, t.points[len(t.points)-1].t
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// divide takes points that fit from one list to the other.
+func divide(from, to []point, fits func(point) bool) (rest, taken []point) {
+	for _, p := range from {
+		if fits(p) {
+			to = append(to, p)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	return rest, to
+}
+
+// longest is the longest latency in a line of counters, in seconds.
+func longest(iv *aislog.Interval) (name string, sec float64) {
+	for _, g := range iv.Slow {
+		if s := float64(g.N) / 1e9; s > sec || s == sec && g.Name < name {
+			name, sec = g.Name, s
+		}
+	}
+	return name, math.Round(sec)
+}
+
+// slowness adds the lines of counters by which a daemon's requests took long on average to its signs of pressure. A line with such
+// a latency tells of the time before it.
+func (x *inquiry) slowness(d int, by map[troubleKey][]point) {
+	k := troubleKey{mech: knowledge.AISResourcePressure, about: x.self(d)}
+	for i := range x.daemons[d].Intervals {
+		iv := &x.daemons[d].Intervals[i]
+		t, ok := x.wall(d, iv.To)
+		if !ok || !slices.ContainsFunc(iv.Slow, func(g aislog.Growth) bool { return served[g.Name] }) {
+			continue
+		}
+		if _, sec := longest(iv); iv.Base.File != "" {
+			if from, ok := x.wall(d, iv.From); ok {
+				t = max(from, t-sec)
+			}
+		}
+		by[k] = append(by[k], point{t: t, n: 1, d: d, slow: iv})
+	}
+}
+
+// served are latencies of requests that clients wait for.
+var served = map[string]bool{"get.ns": true, "get.redir.ns": true, "put.ns": true, "append.ns": true, "head.ns": true}
