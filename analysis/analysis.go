@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -48,6 +49,8 @@ type Input struct {
 	// Nodes are the expected nodes, expanded; nil when nobody states them. WorldSize likewise, 0 = not stated.
 	Nodes     []string
 	WorldSize int
+	// JobZone is that of the job's clocks where somebody states it; nil where nobody does.
+	JobZone *time.Location
 	// Gaps are what whoever brought the files knows to be missing, or not looked at, in a few words each.
 	Gaps []string
 	// Covered are expected nodes whose output is in the files, whether or not a line names them.
@@ -262,7 +265,7 @@ const attempts = 3
 
 // opinion resolves and diagnoses by one catalogue.
 func opinion(ctx context.Context, in Input, obs *worker.Observations, handed resolve.Handed, files verify.Files, earlier diagnose.Earlier) (*incident.Report, error) {
-	facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Accounting: in.book, Daemons: in.daemons, Handed: handed, Spoken: in.spoken, Sources: in.Sources, Nodes: in.Nodes, NodesFrom: in.NodesFrom, Covered: in.Covered, WorldSize: in.WorldSize, JobID: in.JobID, JobName: in.JobName})
+	facts, err := resolve.Resolve(ctx, resolve.Input{Obs: obs, Accounting: in.book, Daemons: in.daemons, Handed: handed, Spoken: in.spoken, Sources: in.Sources, Nodes: in.Nodes, NodesFrom: in.NodesFrom, Covered: in.Covered, WorldSize: in.WorldSize, JobZone: in.JobZone, JobID: in.JobID, JobName: in.JobName})
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,9 @@ type Cluster struct {
 	// LoginHost is the [user@]host that people copy logs from; it fills the scp commands of questions. "" means that
 	// the logs are on a file system mounted here, and the commands use cp.
 	LoginHost string `yaml:"login_host"`
+	// Zone is that of the clocks of its machines, such as America/Los_Angeles or +09:00; "" = not stated. It relates the times of jobs
+	// to those of their storage.
+	Zone string `yaml:"zone"`
 	// SSH is how the bot reaches the login node, for commands and for logs.
 	SSH   SSH   `yaml:"ssh"`
 	Slurm Slurm `yaml:"slurm"`
@@ -262,6 +265,9 @@ func (c *Config) validateClusters(bad func(path, format string, args ...any)) {
 			bad(at+".name", "%q: people type the name in front of a colon; use letters, digits, - and _", cl.Name)
 		}
 		names[cl.Name] = true
+		if _, err := ParseZone(cl.Zone); cl.Zone != "" && err != nil {
+			bad(at+".zone", "%q: %v", cl.Zone, err)
+		}
 		if strings.ContainsAny(cl.LoginHost, " \t'\"`$;&|<>\\\n") || strings.HasPrefix(cl.LoginHost, "-") {
 			bad(at+".login_host", "%q is not a [user@]host", cl.LoginHost)
 		}

@@ -55,6 +55,7 @@ type StorageDaemon struct {
 	Lives        []StorageLife    `json:"lives"`
 	Events       []StorageEvent   `json:"events"`
 	Counters     []StorageCounter `json:"counters"`
+	Compared     *StorageSpans    `json:"compared"` // null where the clocks are not related, or the trouble has no time
 	Stalls       []StorageStall   `json:"stalls"`
 	Warnings     []string         `json:"warnings"`
 }
@@ -113,6 +114,14 @@ type StorageCounter struct {
 	Name     string `json:"name"`
 	Grew     int64  `json:"grew"`      // in what is covered
 	InWindow *int64 `json:"in_window"` // in the intervals that touch the window
+	Since    *int64 `json:"since"`     // since the job's trouble began, within Compared.Since
+	Before   *int64 `json:"before"`    // within Compared.Before before it
+}
+
+// StorageSpans are for how many seconds a daemon's counters are covered since the job's trouble began, and before that.
+type StorageSpans struct {
+	Since  int64 `json:"since_s"`
+	Before int64 `json:"before_s"`
 }
 
 // StorageStall is a stretch in which batches ran and a daemon received nothing by stream.

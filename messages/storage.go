@@ -119,6 +119,34 @@ func orUnknown(t *string) string {
 	return spaced(*t)
 }
 
+// errorCounters are the counters of what failed or was held back that a table of the window shows.
+var errorCounters = []string{"err.get.n", "err.getbatch.n", "err.soft.getbatch.n", "err.http.write.n", "err.append.n", "err.put.n", "err.head.n", "err.lst.n", "err.kalive.n",
+	"getbatch.throttle.ns", "ratelim.retry.get.n", "del.n"}
+
+// errorsOf is a daemon's row of that table: what grew since the job's trouble began, by the minute, and how it had grown before.
+func errorsOf(d *incident.StorageDaemon) string {
+	if d.Compared == nil || d.Compared.Since < 1 {
+		return ""
+	}
+	rate := func(n, seconds int64) string {
+		if seconds < 1 {
+			return "not covered"
+		}
+		return fmt.Sprintf("%.1f a minute", float64(n)*60/float64(seconds))
+	}
+	var rows []string
+	for _, c := range d.Counters {
+		if c.Since == nil || c.Before == nil || *c.Since == 0 || !slices.Contains(errorCounters, c.Name) {
+			continue
+		}
+		rows = append(rows, fmt.Sprintf("%s +%d (%s; before: %s)", flat(c.Name), *c.Since, rate(*c.Since, d.Compared.Since), rate(*c.Before, d.Compared.Before)))
+	}
+	if len(rows) == 0 {
+		return "No error counter grew since the job's trouble began."
+	}
+	return strings.Join(rows, ", ") + "."
+}
+
 func daemonOf(d *incident.StorageDaemon, windowed bool) daemonView {
 	v := daemonView{Title: flat(d.Name)}
 	if d.ID == nil && len(d.Files) > 0 {
@@ -138,6 +166,9 @@ func daemonOf(d *incident.StorageDaemon, windowed bool) daemonView {
 	}
 	if len(gaps) > 0 {
 		v.Facts = append(v.Facts, pair{"Not covered", sentence(strings.Join(gaps, "; "))})
+	}
+	if text := errorsOf(d); text != "" {
+		v.Facts = append(v.Facts, pair{"Errors", text})
 	}
 	for _, l := range d.Lives {
 		from := "began before the first line, "

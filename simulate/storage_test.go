@@ -91,7 +91,9 @@ func TestBothSidesTellOfAFault(t *testing.T) {
 		for _, f := range daemonFiles(t, inc) {
 			daemons.Write(f.Data)
 		}
-		tied := false
+		// Of some answers no daemon keeps a line; what led to them stands there instead.
+		told := map[string]string{"ais-withdrawn": "aism[start-maintenance]", "ais-deleted": "x-delete-listrange[", "ais-frozen": "failed to fast-kalive"}[inc.Spec.Mechanism]
+		tied := told != "" && bytes.Contains(daemons.Bytes(), []byte(told))
 		for _, f := range inc.Files {
 			for _, m := range answered.FindAllSubmatch(plainBytes(t, f), -1) {
 				for _, l := range bytes.Split(daemons.Bytes(), []byte("\n")) {

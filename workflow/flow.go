@@ -56,6 +56,8 @@ type Flow struct {
 	Trouble func(ctx context.Context) error
 	// Hint fills the copy commands of questions about a cluster; may be nil.
 	Hint func(cluster string) CopyHint
+	// Zone is that of the clocks of a cluster's machines; nil, or a nil zone: nobody states it.
+	Zone func(cluster string) *time.Location
 	// Workers and Version are passed to the engine, Progress is told how far it has read.
 	Workers  int
 	Version  string

@@ -394,6 +394,9 @@ func (f *Flow) diagnose(ctx context.Context, inv *Investigation, look int64) (*i
 		Sources: inv.Sources, Storage: inv.StorageSources, JobID: inv.JobID, Nodes: inv.Nodes, Gaps: inv.Gaps, Covered: inv.Covered, WorldSize: inv.WorldSize,
 		Workers: f.Workers, Version: f.Version, Progress: f.Progress, Skim: look,
 	}
+	if f.Zone != nil {
+		in.JobZone = f.Zone(inv.Cluster)
+	}
 	if len(in.Nodes) == 0 { // a person's word counts more
 		in.Nodes, in.NodesFrom = inv.Expected, inv.ExpectedFrom
 	}

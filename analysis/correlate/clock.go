@@ -170,6 +170,9 @@ func (x *inquiry) tie() {
 		return cmp.Or(cmp.Compare(len(b.strong), len(a.strong)), cmp.Compare(len(b.deaths), len(a.deaths)), cmp.Compare(len(b.onset), len(a.onset)), cmp.Compare(abs(a.quarters), abs(b.quarters)), cmp.Compare(a.quarters, b.quarters))
 	})
 	zone, zoned := x.byZone()
+	if zone.assumed && len(votes) > 0 && votes[0].quarters != zone.quarters {
+		zoned = false
+	}
 	stop, stopped := x.byStop()
 	sent, redirected := x.byRedirect()
 	c.Proof = Unproven
@@ -223,7 +226,7 @@ func (x *inquiry) tie() {
 		c.Basis = append(c.Basis, finding("failures of one kind begin at both sides", x.proofs(v.onset)...))
 	case zoned:
 		c.Proof, c.Shift, c.Unc = Likely, float64(zone.quarters)*quarter, zone.unc
-		if zone.sure || stopped && stop.quarters == zone.quarters {
+		if zone.sure || stopped && stop.quarters == zone.quarters || redirected && sent.quarters == zone.quarters {
 			c.Proof = Proven
 		}
 	case redirected:

@@ -8,6 +8,7 @@ import (
 
 	"faultline/analysis/aislog"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // coverage says whether the logs of every daemon that is known cover the window.
@@ -86,7 +87,8 @@ func (x *inquiry) somewhere(from, to float64) (float64, bool) {
 		for i, d := range x.daemons {
 			first, ok := x.wall(i, d.Covered.From)
 			last, ok2 := x.wall(i, d.Covered.To)
-			fits = fits && ok && ok2 && first <= from-n+60 && last >= to-n-60
+			begun := first <= from-n+60 || len(d.Runs) > 0 && d.Runs[0].Started && first <= to-n
+			fits = fits && ok && ok2 && begun && last >= to-n-60
 		}
 		if fits {
 			return n, true
@@ -147,7 +149,7 @@ func (x *inquiry) judge(a *Answer) {
 	// ever, does not.
 	open := ""
 	for _, e := range a.Episodes {
-		if e.Standing == Undecided || e.Standing == Coincident && x.near(e) {
+		if e.Standing == Undecided && !x.absent(e) || e.Standing == Coincident && x.near(e) {
 			open = e.Statement
 			break
 		}
@@ -156,7 +158,7 @@ func (x *inquiry) judge(a *Answer) {
 		open = x.bothName(a)
 	}
 	switch {
-	case x.clock.Proof == Likely && a.Covered && open == "" && len(a.Episodes) > 0:
+	case x.clock.Proof == Likely && a.Covered && open == "" && !x.allAbsent(a):
 		a.Why = "nothing that happened in AIStore seems to have met the job, but how the clocks relate is only likely"
 	case x.clock.Known() && a.Covered && open == "":
 		a.Judgement = Cleared
@@ -164,9 +166,12 @@ func (x *inquiry) judge(a *Answer) {
 		if len(a.Episodes) > 0 {
 			a.Why = "what happened in AIStore is not what the job met: look elsewhere"
 		}
-	case !x.clock.Known() && a.Covered && len(a.Episodes) == 0:
+	case !x.clock.Known() && a.Covered && open == "":
 		a.Judgement = Cleared
 		a.Why = "nothing happened in AIStore in all that its logs cover, whatever the distance of the clocks: look elsewhere"
+		if len(a.Episodes) > 0 {
+			a.Why = "what happened in AIStore would show in the job's own lines, whatever the distance of the clocks, and does not: look elsewhere"
+		}
 	case open != "" && !x.clock.Known():
 		a.Why = x.clock.Words()
 	case open != "":
@@ -235,5 +240,21 @@ func (x *inquiry) near(e *Episode) bool {
 		return false
 	}
 	how, _ := x.touch(e.t)
-	return how != elsewhere
+	return how != elsewhere && !x.harmless(e, how)
+}
+
+// absent says that an episode is harmless whenever it was.
+func (x *inquiry) absent(e *Episode) bool {
+	how, _ := x.touch(e.t)
+	return x.harmless(e, how)
+}
+
+func (x *inquiry) allAbsent(a *Answer) bool {
+	return !slices.ContainsFunc(a.Episodes, func(e *Episode) bool { return !x.absent(e) })
+}
+
+// harmless says that an episode would show in the job's own lines if it had reached the job, and does not: load that delayed nothing,
+// objects that were taken away and that no request missed.
+func (x *inquiry) harmless(e *Episode, how touched) bool {
+	return how == untouched && (x.idle(e.t) || e.Mechanism == knowledge.AISAdministration)
 }

@@ -136,7 +136,7 @@ func (x *inquiry) acted(votes map[int]*vote) {
 		}
 		delta := first.T.T - t.from
 		n := int(math.Round(delta / quarter))
-		if rest := delta - float64(n)*quarter; abs(n) <= maxQuarters && rest >= -2 && rest <= 2*tight {
+		if rest := delta - float64(n)*quarter; abs(n) <= maxQuarters && rest >= -6 && rest <= 2*tight {
 			v := votes[n]
 			if v == nil {
 				v = &vote{quarters: n}

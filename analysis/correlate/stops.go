@@ -3,6 +3,7 @@ package correlate
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"faultline/analysis/aislog"
 	"faultline/analysis/line"
@@ -14,12 +15,16 @@ type sign struct {
 	quarters int
 	unc      float64
 	sure     bool
+	assumed  bool // the zone of one side is what it usually is; nobody states it
 	basis    incident.Finding
 }
 
 // byZone compares the zones that both sides state: daemons by their hourly marker, of whose abbreviations only that of UTC
 // means one zone, the job by stamps with an offset.
 func (x *inquiry) byZone() (sign, bool) {
+	if x.Facts.JobZone != nil {
+		return x.byStatement()
+	}
 	utc := false
 	var marks []incident.Evidence
 	for i, d := range x.daemons {
@@ -61,6 +66,35 @@ func (x *inquiry) byZone() (sign, bool) {
 		return sign{}, false
 	}
 	return sign{quarters: minutes / 15, unc: 30, basis: finding("both sides state their zone", marks...)}, true
+}
+
+// byStatement takes the zone of the job's clocks that somebody states. The daemons' is that of their markers; without any it is that
+// of containers, which nobody has to believe.
+func (x *inquiry) byStatement() (sign, bool) {
+	end := x.Facts.Job.End
+	if !end.Valid {
+		return sign{}, false
+	}
+	wall := time.Unix(int64(end.T), 0).UTC()
+	_, east := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, x.Facts.JobZone).Zone()
+	theirs, marked := 0, false
+	for _, d := range x.daemons {
+		minutes := zones[d.Zone]
+		switch {
+		case d.Zone == "":
+		case len(minutes) != 1 || marked && minutes[0] != theirs:
+			return sign{}, false
+		default:
+			theirs, marked = minutes[0], true
+		}
+	}
+	said := fmt.Sprintf("the job's clocks are stated to show %s", x.Facts.JobZone)
+	if marked {
+		said += ", and the daemons name their zone"
+	} else {
+		said += ", and the daemons are taken to show UTC"
+	}
+	return sign{quarters: (east/60 - theirs) / 15, unc: 10, sure: marked, assumed: !marked, basis: finding(said)}, (east/60-theirs)%15 == 0
 }
 
 // byStop compares when the daemons' requests stop with when the job stops asking: at the stall that everybody waits in, or

@@ -40,7 +40,45 @@ func (b *builder) daemons() {
 		w.shift(b.s.Storage)
 	}
 	for i := range all {
-		s.Daemons = append(s.Daemons, daemon(&all[i], w))
+		d := daemon(&all[i], w)
+		b.compare(&d, &all[i])
+		s.Daemons = append(s.Daemons, d)
+	}
+}
+
+// compare sets what a daemon's counters grew by since the job's trouble began beside what they grew by in the half hour before.
+func (b *builder) compare(d *incident.StorageDaemon, from *aislog.Daemon) {
+	a := b.s.Storage
+	if a == nil || !a.Clock.Known() || !a.Stall.Valid {
+		return
+	}
+	const half = 30 * time.Minute
+	begun := time.Unix(0, int64((a.Stall.T-a.Clock.Shift)*1e9)).UTC()
+	since, before := map[string]int64{}, map[string]int64{}
+	spans := incident.StorageSpans{}
+	for i := range from.Intervals {
+		iv := &from.Intervals[i]
+		took := int64(iv.To.Wall.Sub(iv.From.Wall).Seconds())
+		into := before
+		switch {
+		case iv.Base.File == "" || iv.To.Proof == aislog.NoDay || iv.To.Wall.Before(begun.Add(-half)) || iv.From.Wall.After(begun.Add(half)):
+			continue
+		case iv.To.Wall.After(begun):
+			into, spans.Since = since, spans.Since+took
+		default:
+			spans.Before += took
+		}
+		for _, g := range iv.By {
+			into[g.Name] += g.N
+		}
+	}
+	if spans.Since == 0 {
+		return
+	}
+	d.Compared = &spans
+	for i := range d.Counters {
+		c := &d.Counters[i]
+		c.Since, c.Before = ptr(since[c.Name]), ptr(before[c.Name])
 	}
 }
 

@@ -6,6 +6,7 @@ package resolve
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"faultline/analysis/aislog"
 	"faultline/analysis/artifact/accounting"
@@ -21,10 +22,11 @@ import (
 type Input struct {
 	Obs       *worker.Observations
 	Sources   []incident.Source
-	Nodes     []string // expected, expanded; nil = not stated
-	NodesFrom string   // who states them; "" = the person who asks
-	Covered   []string // nodes whose output is in the files, whether or not a line names them
-	WorldSize int      // expected; 0 = not stated
+	Nodes     []string       // expected, expanded; nil = not stated
+	NodesFrom string         // who states them; "" = the person who asks
+	Covered   []string       // nodes whose output is in the files, whether or not a line names them
+	WorldSize int            // expected; 0 = not stated
+	JobZone   *time.Location // of the job's clocks; nil = not stated
 	JobID     string
 	JobName   string // as the operator states it; "" = as the logs do
 	// Accounting is what SLURM's own records say, of any number of jobs; nil = not at hand.
@@ -43,6 +45,7 @@ const NoRank = -1
 // Facts is everything that is known about the run, as typed statements.
 type Facts struct {
 	Job        JobFacts
+	JobZone    *time.Location  // of the job's clocks, as somebody states it; nil where nobody does
 	Daemons    []aislog.Daemon // of the storage, by their own clocks
 	Handed     Handed          // the evidence beside the logs
 	Fabric     *Fabric         // of the network, from outside of the logs; nil where nothing is at hand

@@ -28,7 +28,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 		obs = filter(obs, func(string, int64) bool { return false })
 		notes = append(notes, fmt.Sprintf("the times of these logs are those of a run that began after run %d (counted from 0), which failed: nothing of them is used for it", chosen))
 	}
-	f := &Facts{Known: in.Obs.Known, Obs: obs, Daemons: in.Daemons, Handed: in.Handed, Run: run, Runs: runs, byRank: map[int]*Rank{}, Tails: obs.Tails,
+	f := &Facts{Known: in.Obs.Known, Obs: obs, JobZone: in.JobZone, Daemons: in.Daemons, Handed: in.Handed, Run: run, Runs: runs, byRank: map[int]*Rank{}, Tails: obs.Tails,
 		Mismatches: obs.Mismatches, Desyncs: obs.Desyncs, Barriers: obs.Barriers, Saves: obs.Checkpoints}
 	if in.Accounting != nil {
 		f.controllers = in.Accounting.Nodes

@@ -116,7 +116,7 @@ func conversation(e env, cfg config.Config, logs workflow.Fetcher, known *siteKn
 	}
 	talk.Flow = &workflow.Flow{
 		Fetch: logs, Engine: engine, Post: talk, Store: workflow.NewMemory(), Now: time.Now,
-		Hint: hints(cfg.Clusters), Workers: cfg.Limits.Workers, Version: version, Progress: bar.update,
+		Hint: hints(cfg.Clusters), Zone: zones(cfg.Clusters), Workers: cfg.Limits.Workers, Version: version, Progress: bar.update,
 	}
 	return talk
 }

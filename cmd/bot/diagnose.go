@@ -56,6 +56,7 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 		d.common.declareKnowledge(fs)
 		fs.StringVar(&d.job, "job", "", "diagnose the job with this `ID` where the files hold several\ne.g. --job 4242")
 		fs.StringVar(&d.nodes, "nodes", "", "the nodes that the job ran on, as SLURM writes them (`HOSTLIST`); the report then names the missing ones\ne.g. --nodes 'node[01-16]'")
+		fs.StringVar(&d.jobZone, "job-zone", "", "the `ZONE` of the clocks of the job's machines, where its logs do not say it; it relates them to the storage's logs\ne.g. --job-zone America/Los_Angeles")
 		fs.IntVar(&d.worldSize, "world-size", 0, "the number of ranks that the job had, `N`; the report then names the missing ones\ne.g. --world-size 128")
 		fs.StringVar(&d.aisLogs, "ais-logs", "", "also read the logs of AIStore's daemons in `PATH`: a directory, what \"ais log get cluster DIR\" wrote, or one archive\ne.g. --ais-logs ais-logs/")
 		fs.StringVar(&d.aisEndpoint, "ais-endpoint", "", "pull those logs from the cluster whose proxy is at `URL`; env: $AIS_ENDPOINT. Token and certificates are those of the ais command (docs/aistore.md): AIS_AUTHN_TOKEN or AIS_AUTHN_TOKEN_FILE, AIS_CLIENT_CA, …\ne.g. --ais-endpoint https://ais.example.org:51080")
@@ -97,6 +98,7 @@ type diagnosis struct {
 	evidence                     []string
 	baseline                     string
 	worldSize                    int
+	jobZone                      string
 	denied                       []string // files that were named or found, and may not be read
 	verbose, trail, brief        bool
 }
@@ -339,6 +341,15 @@ func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, er
 	}
 	if d.worldSize > resolve.MaxWorld {
 		return in, usage("--world-size %d: more than %d ranks are not believed", d.worldSize, resolve.MaxWorld)
+	}
+	if d.jobZone != "" {
+		zone, err := config.ParseZone(d.jobZone)
+		if err != nil {
+			return in, usage("--job-zone %s: %v", d.jobZone, err)
+		}
+		in.JobZone = zone
+	} else if zone := zones(cfg.Clusters)(d.cluster); zone != nil {
+		in.JobZone = zone
 	}
 	if v, ok := bandwidth(d.baseline); ok {
 		if in.Bandwidth = v; v <= 0 {

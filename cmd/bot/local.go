@@ -73,6 +73,19 @@ func hints(clusters []config.Cluster) func(string) workflow.CopyHint {
 	}
 }
 
+// zones are those of the clusters' machines, as the configuration states them; nil where it does not.
+func zones(clusters []config.Cluster) func(cluster string) *time.Location {
+	return func(cluster string) *time.Location {
+		for _, c := range clusters {
+			if c.Zone != "" && (c.Name == cluster || len(clusters) == 1) {
+				zone, _ := config.ParseZone(c.Zone) // it was read when the configuration was
+				return zone
+			}
+		}
+		return nil
+	}
+}
+
 // engine is analysis and verification as the workflow wants them, which read through a gate.
 func engine(from *gate.Gate, known *siteKnowledge) workflow.Engine {
 	return workflow.Engine{

@@ -4,6 +4,7 @@ package ais
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -42,6 +43,7 @@ type cluster struct {
 type node struct {
 	dir  string
 	args []string
+	zone string
 	cmd  *exec.Cmd
 	done chan struct{}
 }
@@ -54,6 +56,8 @@ type plan struct {
 	// disks are the sizes in MB of the targets' disks, each a file system of its own, which its target has for itself; a
 	// target without an entry has two folders of this machine's disk.
 	disks map[string]int64
+	// zone is what the daemons' clocks show; empty is UTC.
+	zone string
 }
 
 // start brings a cluster up, with a bucket in it, and registers its end.
@@ -68,7 +72,7 @@ func start(t *testing.T, p plan) *cluster {
 			id = targetID(i)
 			args = []string{"-role=target"}
 		}
-		n := &node{dir: filepath.Join(c.dir, id)}
+		n := &node{dir: filepath.Join(c.dir, id), zone: cmp.Or(p.zone, "UTC")}
 		n.args = append([]string{"-config=" + filepath.Join(n.dir, "ais.json"), "-local_config=" + filepath.Join(n.dir, "ais_local.json"), "-daemon_id=" + id}, args...)
 		c.nodes[id] = n
 		c.lay(t, n, i, p)
@@ -145,7 +149,7 @@ func (c *cluster) run(t *testing.T, id string) {
 	}
 	defer out.Close()
 	n.cmd = exec.Command(os.Getenv(envNode), n.args...)
-	n.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + n.dir, "TMPDIR=" + filepath.Join(n.dir, "tmp"), "TZ=UTC", "AIS_AUTHN_SECRET_KEY=" + secret}
+	n.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + n.dir, "TMPDIR=" + filepath.Join(n.dir, "tmp"), "TZ=" + n.zone, "AIS_AUTHN_SECRET_KEY=" + secret}
 	n.cmd.Stdout, n.cmd.Stderr = out, out
 	if err := n.cmd.Start(); err != nil {
 		t.Fatalf("%s: %v", id, err)
