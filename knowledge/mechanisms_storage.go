@@ -193,7 +193,7 @@ var storageMechanisms = []Mechanism{
 	{
 		Slug: StorageRetriesExhausted, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
 		Nature: ReadsOrWrites | OfItem | Endurable,
-		Title:  "the store never answered",
+		Title:  "reads from the store kept failing",
 		Meaning: "Reads from the store were retried until the last attempt and still failed. " +
 			"A retry that succeeds is harmless; this one did not.",
 		Now: []Advice{

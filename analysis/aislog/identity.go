@@ -29,7 +29,7 @@ func title(msg []byte) (role Role, id, version string) {
 var smap = pattern.New(`Smap v\d+\[([A-Za-z0-9_-]{3,40}), (?:.{0,100}?, t=(\d{1,4}), p=(\d{1,4})\])?`)
 
 // aboutMembers are kinds of records that state the cluster map.
-var aboutMembers = map[Kind]bool{Joined: true, MapChanged: true, Removed: true, Election: true, Administration: true}
+var aboutMembers = map[Kind]bool{Joined: true, MapChanged: true, Removed: true, Election: true, PrimaryDown: true, Administration: true}
 
 // members reads what a record says of the cluster map: its id and how many daemons it holds.
 func (r *reader) members(msg []byte) {

@@ -14,6 +14,7 @@ const (
 	Removed            Kind = "removed"          // a daemon was taken out of the cluster map: evicted
 	KeepAliveFailed    Kind = "keepalive-failed" // a daemon did not answer
 	KeepAliveBack      Kind = "keepalive-back"   // it does again
+	PrimaryDown        Kind = "primary-down"     // the primary proxy does not answer: another one is elected
 	Election           Kind = "election"         // of another primary
 	ConfigChanged      Kind = "config-changed"   // somebody changed the configuration
 	Administration     Kind = "administration"   // somebody changed what the cluster serves: its members, buckets, objects
@@ -141,7 +142,8 @@ var texts = []text{
 	{KeepAliveBack, []string{"OK after ", " attempts"}, nil, "3.20", "S"},
 	{Joined, []string{"joined ", "] -> Smap v"}, nil, "3.20", "R"},
 	{Joined, []string{"autoreg(\"self-join-"}, nil, "3.20", "R"},
-	{Election, []string{"is no longer online and must be reelected"}, nil, "3.20", "S"},
+	{PrimaryDown, []string{"is no longer online and must be reelected"}, nil, "3.20", "S"},
+	{PrimaryDown, []string{"is confirmed down: ["}, nil, "3.20", "S"},
 	{Election, []string{"moving to election state phase"}, nil, "3.20", "S"},
 	{Election, []string{"received vote result: new primary"}, nil, "3.20", "S"},
 	{Election, []string{": becoming primary"}, nil, "3.20", "S"},

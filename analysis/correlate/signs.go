@@ -77,10 +77,8 @@ func (x *inquiry) classify(d int, g *aislog.Group, e *aislog.Event) (mech knowle
 		}
 	case aislog.Failing:
 		return knowledge.AISDaemonRestart, self
-	case aislog.Election:
-		if strings.Contains(e.Text, "no longer online") || strings.Contains(e.Text, "confirmed down") {
-			return knowledge.AISDaemonRestart, peer
-		}
+	case aislog.PrimaryDown:
+		return knowledge.AISDaemonRestart, peer
 	case aislog.Removed, aislog.KeepAliveFailed:
 		if peer == "" {
 			return "", ""

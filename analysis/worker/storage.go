@@ -103,6 +103,8 @@ var ioRules = []ioRule{
 var Foreign = []string{
 	"NCCL", "nccl", "TCPStore", "c10d", "socket.cpp", "ProcessGroup", "gloo", "Gloo", "UCX", "endezvous", "torch/distributed/elastic",
 	"torch.distributed.elastic", "orker group", "wandb", "mlflow", "MLflow", "comet_ml", "COMET", "neptune", "clearml", "srun:", "slurmstepd:", "out of memory",
+	// What NCCL and PyTorch say of their sockets in the lines below their name.
+	"Call to recv", "Call to send", "Call to connect", "socketProgress", "socketPollConnect", "SocketImpl", "recvBytes", "sendBytes",
 }
 
 // faults tell what went wrong from words of the line, the particular ones first.

@@ -157,7 +157,7 @@ func TestAMountpathIsDisabled(t *testing.T) {
 	}
 	logs := ended()
 	c.writes(t, "disabled mountpath", targetID(2))
-	r := c.judged(t, logs, story{ranks: []int{0, 1, 2, 3}, nodes: []string{"gpu01", "gpu02"}, target: targetID(2), mechanisms: []string{"ais-disk-fault"}, judgements: []string{"implicated"}})
+	r := c.judged(t, logs, story{ranks: []int{0, 1, 2, 3}, nodes: []string{"gpu01", "gpu02"}, target: targetID(2), mechanisms: []string{"ais-administration"}, judgements: []string{"implicated"}})
 	if n := counted(daemon(t, r, targetID(2)), "mountpath-off"); n == 0 {
 		t.Error("the target does not say that its mountpath is off")
 	}
