@@ -34,6 +34,8 @@ type Storage struct {
 type StorageAccess struct {
 	// Allow are the hosts that a typed address may name; empty = nobody can type one.
 	Allow []HostPattern `yaml:"allow"`
+	// Ask: people are asked before a configured access is used; else the bot pulls by itself where a job's logs lead to its storage.
+	Ask bool `yaml:"ask"`
 	// AllowSkipVerify lets people choose not to check the certificate.
 	AllowSkipVerify bool `yaml:"allow_skip_verify"`
 }

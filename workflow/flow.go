@@ -34,6 +34,9 @@ type Flow struct {
 	// Storage brings storage logs; AskStorage asks for access to them when the report says that they are missing.
 	Storage    Storage
 	AskStorage bool
+	// OwnStorage is the configured access that an investigation's storage logs are pulled with before anybody is asked; "" or nil: there
+	// is none, or people are to be asked.
+	OwnStorage func(inv Investigation) string
 	// Daemons opens the StorageLogs of an investigation: archives are unpacked, and no name of a file is one of the job's. An
 	// error means that there is nothing to read, and its text is for people. nil: storage logs are kept and not read.
 	Daemons func(ctx context.Context, inv Investigation) (Collection, error)

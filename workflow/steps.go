@@ -307,9 +307,14 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 	qs := f.worthAsking(inv, jobs)
 	quiet := inv.Late.Quiet && len(revisions) == 0 // nobody is asked anything: what is open is brought up to date
 	if f.AskStorage && (!quiet || slices.ContainsFunc(before, func(q Question) bool { return q.Kind == AskAccess })) && smellsOfStorage(report) && slices.Contains([]string{"", "lost", "not given"}, inv.Storage) {
-		out.event = AskStorage
 		report.Storage.Status = "not-provided" // and if nobody gives it, not examined
-		qs = append([]Question{askAccess(inv, "")}, qs...)
+		if own := f.ownStorage(inv); own != "" {
+			out.event = AISOwn
+			inv.Storage, inv.StoragePull = "profile "+own, true
+		} else {
+			out.event = AskStorage
+			qs = append([]Question{askAccess(inv, "")}, qs...)
+		}
 	}
 	if quiet {
 		out.changed = inv.reword(qs)
@@ -317,6 +322,14 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 		out.asks = f.ask(inv, qs...)
 	}
 	return out, nil
+}
+
+// ownStorage is the configured access to try first. One that failed is not tried again: then people are asked.
+func (f *Flow) ownStorage(inv *Investigation) string {
+	if f.OwnStorage == nil || inv.Storage != "" {
+		return ""
+	}
+	return f.OwnStorage(*inv)
 }
 
 // copyLost says that a file which was brought cannot be opened any more, as when the bot's disk was lost.

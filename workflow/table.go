@@ -48,6 +48,7 @@ const (
 	Looked      Event = "looked"       // at the ends of large files; the whole reading follows
 	Triaged     Event = "triaged"
 	AskStorage  Event = "ask_storage"
+	AISOwn      Event = "ais_own" // a configured access needs nobody
 	AISGiven    Event = "ais_given"
 	AISFetched  Event = "ais_fetched"
 	AISFailed   Event = "ais_failed"
@@ -145,6 +146,7 @@ var Table = []Row{
 	{Looked, []State{Triaging}, Triaging},
 	{Triaged, []State{Triaging}, Verifying},
 	{AskStorage, []State{Triaging}, AwaitingAIS},
+	{AISOwn, []State{Triaging}, FetchingAIS},
 	{AISGiven, []State{AwaitingAIS, Reported, Disputed, Closed}, FetchingAIS},
 	{AISFetched, []State{FetchingAIS}, Correlating},
 	{AISFailed, []State{FetchingAIS, Correlating}, AwaitingAIS},

@@ -23,6 +23,8 @@ type Policy struct {
 	Identity map[string]string
 	// Watches are what is looked at without anybody asking; the first that takes a job counts.
 	Watches []Watch
+	// AskForStorage: people are asked before a configured access to storage is used.
+	AskForStorage bool
 }
 
 // Cluster is what the desk knows of a cluster.
@@ -111,6 +113,19 @@ func (p *Policy) roots(r Rule) []string {
 	}
 	slices.Sort(roots)
 	return slices.Compact(roots)
+}
+
+// OwnStorage is the only configured access to the storage of an investigation's cluster, where the configuration lets the bot use it
+// without asking; "" otherwise.
+func (p *Policy) OwnStorage(inv workflow.Investigation) string {
+	r, ok := p.rule(inv.Home)
+	if !ok || p.AskForStorage {
+		return ""
+	}
+	if own := p.profiles(r, inv.Cluster); len(own) == 1 && slices.Contains(r.Clusters, inv.Cluster) {
+		return own[0]
+	}
+	return ""
 }
 
 // profiles are the configured accesses to storage that people of the rule may choose, for a cluster or ("") for all.

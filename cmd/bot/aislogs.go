@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,6 +59,12 @@ func (d *diagnosis) storageLogs(ctx context.Context, e env, cfg config.Config, d
 	}
 	if d.aisEndpoint != "" {
 		access, said, err := storageAccess(d.aisEndpoint)
+		var missing *fs.PathError
+		if errors.As(err, &missing) { // the job's own logs are there all the same
+			failed := "The storage's logs were not pulled: " + err.Error() + "."
+			fmt.Fprintln(e.err, failed)
+			return workflow.Collection{Warnings: []string{failed}}, nil
+		}
 		if err != nil {
 			return workflow.Collection{}, err
 		}
@@ -90,4 +99,19 @@ func pullStorage(ctx context.Context, e env, access ais.Access, dir string) (ais
 	}
 	fmt.Fprintln(e.err, "pulling the logs of the storage's daemons")
 	return ais.NewClient(config.StorageAccess{}).Pull(ctx, access, dir)
+}
+
+// tellsOperator says in the log what only whoever runs the bot can mend: a configured access that its storage refuses.
+type tellsOperator struct {
+	workflow.Storage
+	log *slog.Logger
+}
+
+func (t tellsOperator) Fetch(ctx context.Context, inv workflow.Investigation) (workflow.StorageLogs, error) {
+	got, err := t.Storage.Fetch(ctx, inv)
+	var own *ais.Error
+	if errors.As(err, &own) && own.Operator() {
+		t.log.Error("a configured access to storage is refused", "kind", string(own.Kind), "err", own.Text)
+	}
+	return got, err //nolint:wrapcheck // it is for people, as it is
 }

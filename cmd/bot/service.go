@@ -107,8 +107,9 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	storageLogs := fetch.LocalOptions{Gate: s.stores.gate, Unpack: unpack(cfg.Limits)}
 	flow := &workflow.Flow{
 		Fetch: s.logs, Engine: engine(s.stores.gate, &s.known), Compose: composer, Store: s.store, Now: time.Now, Hint: hints(cfg.Clusters), Zone: zones(cfg.Clusters), Workers: cfg.Limits.Workers, Version: version,
-		Permit: func(inv workflow.Investigation, found workflow.Found) bool { return s.policy.Load().Permit(inv, found) },
-		Team:   s.team, Deferred: true, FirstLook: true, AskStorage: true, Storage: s.storage, Daemons: daemonLogs(scratch, storageLogs),
+		Permit:     func(inv workflow.Investigation, found workflow.Found) bool { return s.policy.Load().Permit(inv, found) },
+		OwnStorage: func(inv workflow.Investigation) string { return s.policy.Load().OwnStorage(inv) },
+		Team:       s.team, Deferred: true, FirstLook: true, AskStorage: true, Storage: tellsOperator{s.storage, log}, Daemons: daemonLogs(scratch, storageLogs),
 		RemindAfter: cfg.Questions.RemindAfter.Std(), ExpireAfter: cfg.Questions.ExpireAfter.Std(), Quiet: quiet(cfg.Clusters),
 		Late: late(cfg.Clusters), Facts: s.logs.Facts, Trouble: s.look,
 	}

@@ -64,7 +64,7 @@ func (c *Client) Check(ctx context.Context, a Access) error {
 	defer cancel()
 	s, fail := c.open(a)
 	if fail != nil {
-		return fail
+		return a.owned(fail)
 	}
 	defer s.http.CloseIdleConnections()
 	m, fail := s.clusterMap(short)
@@ -75,7 +75,7 @@ func (c *Client) Check(ctx context.Context, a Access) error {
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return ctx.Err()
 		}
-		return fail
+		return a.owned(fail)
 	}
 	return nil
 }

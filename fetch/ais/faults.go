@@ -1,6 +1,7 @@
 package ais
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -119,6 +120,8 @@ type Error struct {
 	Kind Kind
 	Text string // a clause without its final stop
 	own  error  // why the bot's own disk refused, where it did
+	// operator: the access is one of the bot's configuration.
+	operator bool
 }
 
 // Unwrap returns the fault of the bot's own disk.
@@ -132,6 +135,22 @@ func (e *Error) Field() string { return words[e.Kind].field }
 // useless says that the rest of the daemons would refuse too. Asking them would only fill their logs, which are the
 // evidence, with our own failures.
 func (e *Error) useless() bool { return e.Field() == "token" || e.Kind == NotAProxy }
+
+// Operator says that only whoever runs the bot can mend it: the access is one of its configuration.
+func (e *Error) Operator() bool { return e.operator }
+
+// owned says what is wrong with a configured access to people who cannot mend it.
+func (a Access) owned(e *Error) *Error {
+	if a.Cluster == "" || e.Field() != "token" && e.Field() != "tls" {
+		return e
+	}
+	what := map[Kind]string{NoToken: "is missing", ExpiredToken: "has expired", Forbidden: "may not read logs (it needs SHOW-CLUSTER)", MalformedToken: "is not whole"}[e.Kind]
+	text := fmt.Sprintf("the token that is configured for the storage %s %s: whoever runs the bot has to renew it", a.Cluster, cmp.Or(what, "is refused"))
+	if e.Field() == "tls" {
+		text = fmt.Sprintf("the certificates that are configured for the storage %s do not fit (%s): whoever runs the bot has to mend them", a.Cluster, e.Kind)
+	}
+	return &Error{Kind: e.Kind, Text: text, own: e.own, operator: true}
+}
 
 func fault(k Kind, about string) *Error {
 	text := words[k].text

@@ -51,7 +51,7 @@ type result struct {
 func (c *Client) Pull(ctx context.Context, a Access, dir string) (Pulled, error) {
 	s, fail := c.open(a)
 	if fail != nil {
-		return Pulled{}, fail
+		return Pulled{}, a.owned(fail)
 	}
 	defer s.http.CloseIdleConnections()
 	m, fail := func() (clusterMap, *Error) {
@@ -63,7 +63,7 @@ func (c *Client) Pull(ctx context.Context, a Access, dir string) (Pulled, error)
 		return Pulled{}, ctx.Err()
 	}
 	if fail != nil {
-		return Pulled{}, fail
+		return Pulled{}, a.owned(fail)
 	}
 	list, missing := m.daemons(c.lim.daemons)
 	p := &pull{session: s, lim: c.lim}

@@ -196,6 +196,7 @@ func TestAConfiguredStorageClusterNeedsNoToken(t *testing.T) {
 	store := newStorage(t)
 	w := start(t, func(_ *world, conf map[string]any, _ *slack.Options) {
 		conf["storage"] = []any{map[string]any{"name": "west-ais", "endpoint": store.URL, "token": goodToken}}
+		conf["storage_access"] = map[string]any{"ask": true}
 	})
 	_, question, _ := w.askedForStorage(slack.Alice, slack.Training, nil)
 	w.click(slack.Alice, question, "Give access")
@@ -207,6 +208,24 @@ func TestAConfiguredStorageClusterNeedsNoToken(t *testing.T) {
 	}
 	w.quietNow(slack.Training)
 	w.golden(slack.Training)
+}
+
+// Nobody is asked for what the bot has.
+func TestAConfiguredStorageIsPulledByItself(t *testing.T) {
+	long(t)
+	t.Parallel()
+	store := newStorage(t)
+	w := start(t, func(_ *world, conf map[string]any, _ *slack.Options) {
+		conf["storage"] = []any{map[string]any{"name": "west-ais", "endpoint": store.URL, "token": goodToken}}
+	})
+	job, _ := w.job(stall(), nil)
+	w.readsData(job)
+	w.slash(slack.Alice, slack.Training, job)
+	w.message(slack.Alice, slack.Training, "I read the logs of 3 storage daemons beside those of the job")
+	w.message(slack.Alice, slack.Training, "report.json")
+	if kept := w.keptStorage(); len(kept) != 3 {
+		t.Errorf("kept %q", kept)
+	}
 }
 
 // Beside a mention, too: by their content they are the storage's.
