@@ -112,6 +112,8 @@ type Trouble struct {
 	Led string
 	// LeadsTo are the mechanisms that follow from it. Times and daemons decide the rest.
 	LeadsTo []Slug
+	// Patience is for how many seconds who asks in vain says nothing: it began at least so long before its first record.
+	Patience float64
 }
 
 // NotFound is no mechanism: daemons say it of objects that are being moved.

@@ -108,7 +108,7 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISSilentStall, Origin: "storage", Owner: "storage", Resubmit: "yes",
-		Trouble: &Trouble{Order: 5, Led: "%s received nothing", LeadsTo: []Slug{AISBatchObjectLoss}},
+		Trouble: &Trouble{Order: 5, Led: "%s received nothing", LeadsTo: []Slug{AISBatchObjectLoss, AISResourcePressure}},
 		Title:   "an AIStore daemon stalled",
 		Meaning: "An AIStore daemon, or a batch job on it, stood still and logged no error. " +
 			"It may have recovered since, so the cluster looks healthy from outside.",
@@ -176,7 +176,7 @@ var storageMechanisms = []Mechanism{
 	{
 		Slug: AISNetwork, Origin: "storage", Owner: "cluster", Resubmit: "yes",
 		Nature:  Wide,
-		Trouble: &Trouble{Order: 4, Led: "%s did not answer others", LeadsTo: []Slug{AISStreamBroken, AISRebalance, AISBatchObjectLoss, AISDaemonRestart, NotFound}},
+		Trouble: &Trouble{Order: 4, Patience: 8, Led: "%s did not answer others", LeadsTo: []Slug{AISStreamBroken, AISRebalance, AISBatchObjectLoss, AISDaemonRestart, NotFound}},
 		Title:   "AIStore's nodes lost contact",
 		Meaning: "Nodes of AIStore missed each other's keep-alive messages without being overloaded or restarted. " +
 			"The network between them is the suspect.",

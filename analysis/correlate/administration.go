@@ -78,7 +78,7 @@ func (t *trouble) deed() act { return acts[t.action] }
 
 // takesObjects says that the act of a trouble takes objects away for as long as nobody gives them back.
 func (t *trouble) takesObjects() bool {
-	return t.mech == knowledge.AISAdministration && t.deed().takes != ofNothing
+	return t.deed().takes != ofNothing
 }
 
 // bucket is the bucket that a trouble's records name, "" where none does.
@@ -150,37 +150,36 @@ var missing404 = []string{"STATUS:404", "ErrObjNotFound", "ErrNotFound", "ErrBck
 // administered joins what somebody did with what followed at once: a cluster that moves its data because a member was asked to leave
 // is one trouble. A mountpath that was disabled without an error of its disk was disabled by somebody.
 func (x *inquiry) administered(all []*trouble) []*trouble {
-	joined := map[*trouble]bool{}
-	for _, t := range all { // most records of a request do not name the daemon that it is about
-		if t.mech != knowledge.AISAdministration || t.about != "" || t.deed().takes == ofBucket {
-			continue
-		}
-		for _, o := range all {
-			if o.mech == t.mech && o.action == t.action && o.about != "" && math.Abs(o.from-t.from) <= late {
-				o.points = append(o.points, t.points...)
-				slices.SortStableFunc(o.points, func(a, b point) int { return cmp.Compare(a.t, b.t) })
-				o.from, o.to = min(o.from, t.from), max(o.to, t.to)
-				joined[t] = true
-				break
-			}
-		}
-	}
 	for _, t := range all {
-		if t.mech == knowledge.AISDiskFault && onlyDisabled(t) {
+		if onlyDisabled(t) {
 			t.mech, t.action = knowledge.AISAdministration, "disable-mp"
 		}
-		if t.mech != knowledge.AISAdministration || joined[t] {
-			continue
-		}
-		for _, r := range all {
-			if r.mech == knowledge.AISRebalance && r.from >= t.from-5 && r.from <= t.from+late && (t.deed().takes == ofTarget || t.action == "stop-maintenance") {
-				r.points = append(slices.Clone(t.points), r.points...)
-				r.from, r.ordered = min(r.from, t.from), t
-				joined[t] = true
-			}
-		}
 	}
-	return slices.DeleteFunc(all, func(t *trouble) bool { return joined[t] })
+	return slices.DeleteFunc(all, func(t *trouble) bool {
+		return t.action != "" && slices.ContainsFunc(all, func(o *trouble) bool { return o.says(t) || o.follows(t) })
+	})
+}
+
+// says takes in the records of the same request that do not name the daemon it is about: most of them do not.
+func (t *trouble) says(o *trouble) bool {
+	if o.about != "" || t.about == "" || t.action != o.action || math.Abs(t.from-o.from) > late {
+		return false
+	}
+	t.points = append(t.points, o.points...)
+	slices.SortStableFunc(t.points, func(a, b point) int { return cmp.Compare(a.t, b.t) })
+	t.from, t.to = min(t.from, o.from), max(t.to, o.to)
+	return true
+}
+
+// follows takes in the request that made the cluster move its data.
+func (t *trouble) follows(o *trouble) bool {
+	moves := o.deed().takes == ofTarget || o.action == "stop-maintenance"
+	if t.mech != knowledge.AISRebalance || !moves || t.from < o.from-5 || t.from > o.from+late {
+		return false
+	}
+	t.points = append(slices.Clone(o.points), t.points...)
+	t.from, t.ordered = min(t.from, o.from), o
+	return true
 }
 
 // onlyDisabled says that a mountpath went out of service and nothing was wrong with it.

@@ -8,7 +8,6 @@ import (
 
 	"faultline/analysis/aislog"
 	"faultline/incident"
-	"faultline/knowledge"
 )
 
 // coverage says whether the logs of every daemon that is known cover the window.
@@ -166,7 +165,7 @@ func (x *inquiry) judge(a *Answer) {
 		if len(a.Episodes) > 0 {
 			a.Why = "what happened in AIStore is not what the job met: look elsewhere"
 		}
-	case !x.clock.Known() && a.Covered && open == "":
+	case !x.clock.Known() && a.Covered && open == "" && x.allAbsent(a):
 		a.Judgement = Cleared
 		a.Why = "nothing happened in AIStore in all that its logs cover, whatever the distance of the clocks: look elsewhere"
 		if len(a.Episodes) > 0 {
@@ -256,5 +255,5 @@ func (x *inquiry) allAbsent(a *Answer) bool {
 // harmless says that an episode would show in the job's own lines if it had reached the job, and does not: load that delayed nothing,
 // objects that were taken away and that no request missed.
 func (x *inquiry) harmless(e *Episode, how touched) bool {
-	return how == untouched && (x.idle(e.t) || e.Mechanism == knowledge.AISAdministration)
+	return how == untouched && (x.idle(e.t) || e.t.action != "")
 }

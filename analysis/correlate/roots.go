@@ -19,13 +19,10 @@ const (
 
 // causes says that b is what one would see because of a.
 func (x *inquiry) causes(a, b *trouble) bool {
-	if a.still != nil && a.about == b.about && b.mech == knowledge.AISResourcePressure && b.from >= a.from && b.from <= a.to+late {
-		return true // what had waited is served late
-	}
 	if a == b || !slices.Contains(a.mech.Trouble().LeadsTo, b.mech) {
 		return false
 	}
-	if a.mech == knowledge.AISAdministration && !x.explains(a, b) {
+	if a.action != "" && !x.explains(a, b) {
 		return false
 	}
 	if x.idle(a) && !slices.ContainsFunc(a.points, func(p point) bool { return p.event != nil && p.event.Kind == aislog.MemoryPressure }) {
@@ -69,7 +66,7 @@ func (x *inquiry) explains(a, b *trouble) bool {
 	case ofBucket:
 		return a.bucket() == "" || b.bucket() == "" || a.bucket() == b.bucket()
 	case ofTarget, ofPath:
-		return b.mech != knowledge.AISDaemonRestart || b.about == a.about
+		return b.down == nil || b.about == a.about
 	}
 	return false
 }

@@ -290,6 +290,18 @@ func (x *inquiry) tickBefore(d int, s *aislog.Stall, from float64) float64 {
 	return from
 }
 
+// keyOf is what tells troubles apart: the mechanism, whom it befell, and what somebody did to what.
+func keyOf(mech knowledge.Slug, about string, e *aislog.Event) troubleKey {
+	k := troubleKey{mech: mech, about: about}
+	if mech == "" || e.Action == "" {
+		return k
+	}
+	if k.action = e.Action; acts[k.action].takes == ofBucket {
+		k.bucket = bucketOf(e.Text)
+	}
+	return k
+}
+
 // points adds the records of a group to the kinds of trouble that they show.
 func (x *inquiry) points(d int, g *aislog.Group, by map[troubleKey][]point) {
 	exact := map[int64]int{} // by minute: records that are kept
@@ -298,12 +310,7 @@ func (x *inquiry) points(d int, g *aislog.Group, by map[troubleKey][]point) {
 		e := &g.Events[i]
 		exact[e.Time.Wall.Unix()/60*60]++
 		mech, about := x.classify(d, g, e)
-		k := troubleKey{mech: mech, about: about}
-		if mech == knowledge.AISAdministration {
-			if k.action = e.Action; acts[k.action].takes == ofBucket {
-				k.bucket = bucketOf(e.Text)
-			}
-		}
+		k := keyOf(mech, about, e)
 		if i == 0 {
 			first = k
 		}

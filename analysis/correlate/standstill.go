@@ -108,35 +108,31 @@ func (x *inquiry) waitedFor(d int, from, to float64) *aislog.Interval {
 // stays what it is.
 func (x *inquiry) stoodStill(all []*trouble) []*trouble {
 	for d := range x.daemons {
-		id := x.self(d)
-		var unanswered []point
+		var seen []*trouble
+		var points []point
 		for _, t := range all {
-			if t.mech == knowledge.AISNetwork && t.about == id {
-				unanswered = append(unanswered, t.points...)
+			if t.mech == knowledge.AISNetwork && t.about == x.self(d) {
+				seen, points = append(seen, t), append(points, t.points...)
 			}
 		}
-		for _, s := range x.standstills(d, unanswered) {
-			n := &trouble{mech: knowledge.AISSilentStall, about: id, from: s.from, to: s.to, still: s, own: true}
-			for _, t := range all {
-				if t.mech == knowledge.AISNetwork && t.about == id {
-					t.points, n.points = divide(t.points, n.points, s.holds)
-				}
+		for _, s := range x.standstills(d, points) {
+			n := &trouble{mech: knowledge.AISSilentStall, about: x.self(d), from: s.from, to: s.to, still: s, own: true}
+			for _, t := range seen {
+				t.points, n.points = divide(t.points, n.points, s.holds)
 			}
 			all = append(all, n)
 		}
-	}
-	out := all[:0]
-	for _, t := range all {
-		if t.mech == knowledge.AISNetwork && len(t.points) == 0 {
-			continue
+		for _, t := range seen {
+			if len(t.points) > 0 {
+				t.from, t.to = t.points[0].t, t.points[len(t.points)-1].t
+			}
 		}
-		if t.mech == knowledge.AISNetwork {
-			t.from, t.to = t.points[0].t, t.points[len(t.points)-1].t
-		}
-		out = append(out, t)
 	}
-	return out
+	return slices.DeleteFunc(all, func(t *trouble) bool { return len(t.points) == 0 && t.silentOnly() })
 }
+
+// silentOnly says that a trouble rests on its points alone.
+func (t *trouble) silentOnly() bool { return t.down == nil && t.stall == nil && t.still == nil }
 
 // divide takes points that fit from one list to the other.
 func divide(from, to []point, fits func(point) bool) (rest, taken []point) {

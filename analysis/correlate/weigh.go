@@ -77,7 +77,7 @@ func (x *inquiry) test(t *trouble) *Episode {
 		e.Standing, e.Why = Undecided, "whether it came before is not known: "+x.clock.Words()
 	case !x.Stall.Valid:
 		e.Standing, e.Why = Undecided, "when the job's trouble began is not known"
-	case e.From.T-overdue[t.mech] > x.Stall.T+e.From.Unc+x.Stall.Unc:
+	case e.From.T-t.mech.Trouble().Patience > x.Stall.T+e.From.Unc+x.Stall.Unc:
 		e.Standing, e.Why = Coincident, fmt.Sprintf("it began %s after the job's trouble", span(e.From.T-x.Stall.T))
 	case x.idle(t):
 		e.Standing, e.Why = Coincident, "it shows load, not that work was delayed or rejected"
@@ -125,9 +125,6 @@ func (x *inquiry) past(t *trouble) bool {
 	return x.Stall.T-(to+x.clock.Shift) > margin
 }
 
-// overdue is how long ago what a record tells of began at least: who asks in vain says so when its patience ends.
-var overdue = map[knowledge.Slug]float64{knowledge.AISNetwork: 8}
-
 // idle says that a trouble is load and nothing else: no batch was rejected or delayed, no request took long.
 func (x *inquiry) idle(t *trouble) bool {
 	return t.mech == knowledge.AISResourcePressure && !slices.ContainsFunc(t.points, func(p point) bool {
@@ -137,7 +134,7 @@ func (x *inquiry) idle(t *trouble) bool {
 
 // usual says that the stretch before the stall holds no more of it than what lies before that: it has been so for long.
 func (x *inquiry) usual(t *trouble) bool {
-	if t.stall != nil || t.down != nil || t.still != nil || t.mech == knowledge.AISAdministration {
+	if t.stall != nil || t.down != nil || t.still != nil || t.action != "" {
 		return false
 	}
 	stall := x.Stall.T - x.clock.Shift

@@ -179,9 +179,10 @@ func (x *inquiry) statement(t *trouble) string {
 	for _, p := range t.points {
 		n += p.n
 	}
-	switch t.mech {
-	case knowledge.AISAdministration:
+	if t.action != "" {
 		return x.administration(t)
+	}
+	switch t.mech {
 	case knowledge.AISDaemonRestart:
 		switch o := t.down; {
 		case o == nil:
