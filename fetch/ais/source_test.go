@@ -179,3 +179,14 @@ func TestTheTokenIsNeverPrinted(t *testing.T) {
 	}
 	noCanary(t, buf.String(), string(raw))
 }
+
+// People who cannot mend a configured access are not told how to make a token.
+func TestAConfiguredTokenThatExpiredIsTheOperatorsBusiness(t *testing.T) {
+	fake := serve(t, &cluster{smap: fails(401, "", saysExpired)})
+	s := NewSource([]config.Storage{{Name: "west", Endpoint: fake.URL, Token: canary}}, config.StorageAccess{}, t.TempDir())
+	_, err := s.Fetch(t.Context(), workflow.Investigation{ID: "F-1", Storage: profile + "west"})
+	var e *Error
+	if !errors.As(err, &e) || !e.Operator() || e.Kind != ExpiredToken || strings.Contains(e.Text, "ais auth login") || !strings.Contains(e.Text, "storage west has expired") {
+		t.Errorf("%v", err)
+	}
+}
