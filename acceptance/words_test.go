@@ -81,6 +81,10 @@ func heard(r *incident.Report) []string {
 			out = append(out, "banned in "+format+": "+b)
 		}
 	}
+	var b bytes.Buffer
+	if err := messages.Markdown(&b, r); err != nil || strings.Contains(b.String(), "<log dir>") {
+		out = append(out, "a command with a gap where the logs lie")
+	}
 	return slices.Concat(out, undoable(r), cutFacts(r), told(r))
 }
 
@@ -140,7 +144,6 @@ func postText(posts []blockkit.Message) string {
 var (
 	readHere    = regexp.MustCompile(`^(Read|Look at|Look for|Find|Compare) .*\b(traceback|wrote last|this line|in this report)\b`)
 	ofLiveJob   = regexp.MustCompile(`--overlap|\bpy-spy dump\b|\bscontrol update JobId=|\bscancel\b`)
-	angled      = regexp.MustCompile(`<[a-z][a-z ]*>`)
 	placeholder = regexp.MustCompile(`(?:^|[^$A-Z_])\b(JOB|NODE|NODES|RANK|ROOT)\b`)
 )
 
@@ -156,9 +159,6 @@ func undoable(r *incident.Report) (out []string) {
 			if known[m[1]] {
 				out = append(out, fmt.Sprintf("%s is known: %s", m[1], what))
 			}
-		}
-		if m := angled.FindString(c); m != "" {
-			out = append(out, fmt.Sprintf("%s to fill in: %s", m, what))
 		}
 	}
 	for _, a := range r.Recommendations {

@@ -57,6 +57,9 @@ func eachNode(command, file string) string {
 	return "for h in $(scontrol show hostnames '{nodes}'); do ssh \"$h\" '" + command + "' > \"" + file + "-$h.txt\"; done"
 }
 
+// LogsOfJob fetches what a job wrote, from a folder that is filled in where it is known; else nobody is shown it.
+const LogsOfJob = "scp '<cluster>:<log dir>/*{job}*' logs/"
+
 var artefacts = []Artefact{
 	{Slug: FlightRecorder, What: "the flight recorder's dumps of all ranks", Why: "they state every collective of every rank with its group's members", Lasts: OfNode,
 		Alive:   collectCommand,
@@ -76,7 +79,8 @@ var artefacts = []Artefact{
 		Command: eachNode("ibstat; perfquery -x; ip -s link", "counters"), Alive: collectCommand},
 	{Slug: SlurmRecords, What: "SLURM's records of the job", Why: "they say whether a limit, a person or the kernel's killer ended it", Lasts: OfSite,
 		Command: "sacct -D -P -j {job} -o JobID,State,ExitCode,DerivedExitCode,NodeList,Start,End,Reason > sacct.txt"},
-	{Slug: PeerLogs, What: "the logs of the peer that went away", Why: "it failed first, and says why; the others only notice", Lasts: OfSite},
+	{Slug: PeerLogs, What: "the logs of the peer that went away", Why: "it failed first, and says why; the others only notice", Lasts: OfSite,
+		Command: LogsOfJob},
 	{Slug: StorageLogs, What: "the storage logs of that time", Why: "they tell a slow or broken store from a slow decoder or network", Lasts: OfNode},
 	{Slug: Bundle, What: "stacks, dumps and counters of all nodes, while the job hangs", Why: "most of it is gone once the job is", Lasts: OfProcess,
 		Alive: collectCommand, Next: collectCommand},

@@ -68,6 +68,7 @@ type adviceView struct{ When, Text, Command string }
 func newView(r *incident.Report) *view {
 	v := &view{Report: redact.Report(r)}
 	r = v.Report
+	fillable(r)
 	v.Map = buildMap(r)
 	v.Headline, v.Tone = headline(r)
 	v.Decision = decision(r)
@@ -95,6 +96,15 @@ func newView(r *incident.Report) *view {
 	r.Warnings, r.Verification.Withdrawn = fewOf(r.Warnings), fewOf(r.Verification.Withdrawn)
 	v.Screen = screen(v)
 	return v
+}
+
+// fillable takes the commands away that hold a gap nobody can fill: where the logs lie.
+func fillable(r *incident.Report) {
+	for i, n := range r.Verdict.Needs {
+		if strings.Contains(n.Command, "<log dir>") {
+			r.Verdict.Needs[i].Command = ""
+		}
+	}
 }
 
 // mostWarnings bounds a list of sentences for people; the JSON report has them all.

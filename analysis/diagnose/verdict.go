@@ -120,7 +120,7 @@ func (b *builder) verdict() {
 		}
 		v.Candidates = append(v.Candidates, incident.Candidate{Origin: unknown, Mechanism: unknown})
 		v.Needs = append(v.Needs, b.fillNeed(incident.Need{What: "the remaining logs of the job", Why: "the batch script's own file holds what SLURM says about each task",
-			Obtainable: "now"}, nil))
+			Command: knowledge.LogsOfJob, Obtainable: "now"}, nil))
 		return
 	}
 	top := w[0]
@@ -305,7 +305,7 @@ func (b *builder) incomplete() {
 		what = several(c.FilesMissing, "file")
 	}
 	b.r.Verdict.Needs = appendNeed(b.r.Verdict.Needs, b.fillNeed(incident.Need{What: "the logs of " + what, Why: "they are expected and not here; the verdict may change",
-		Obtainable: "now"}, nil))
+		Command: knowledge.LogsOfJob, Obtainable: "now"}, nil))
 }
 
 // mostNamed is how many names stand in a sentence; the coverage has them all.

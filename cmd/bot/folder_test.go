@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Commands name the folder where it is known; the JSON, which holds no paths, and what lies in several folders keep the gap.
+// Commands name the folder where it is known; the JSON, which holds no paths, and what lies in several folders is shown without the command.
 func TestCommandsNameTheFolder(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"4242/slurm-4242.out", "77/slurm-77.out", "77/more/slurm-77.log"} {
@@ -18,5 +18,7 @@ func TestCommandsNameTheFolder(t *testing.T) {
 	if r := here(t, "", yaml, "diagnose", "--job", "4242", "--format", "json"); strings.Contains(r.out, root) || !strings.Contains(r.out, "log dir") {
 		t.Errorf("%s", r.out)
 	}
-	here(t, "", yaml, "diagnose", "--job", "77").want(t, exitInconclusive, "scp '<cluster>:<log dir>/*77*' logs/")
+	if r := here(t, "", yaml, "diagnose", "--job", "77"); r.code != exitInconclusive || strings.Contains(r.out, "<log dir>") {
+		t.Errorf("%d: %s", r.code, r.out)
+	}
 }

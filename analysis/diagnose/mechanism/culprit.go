@@ -72,7 +72,7 @@ func culprit(s *Scene, whose knowledge.Whose) *Culprit {
 		c.Summary = happened[whose].several + strings.Join(names, ", ")
 		c.Named = c.Name
 		c.Why = "lines name several, and none of these says why it ended"
-		c.Need = incident.Need{What: "the logs of " + strings.Join(names, ", "), Why: c.Why, Obtainable: now, First: true}
+		c.Need = incident.Need{What: "the logs of " + strings.Join(names, ", "), Why: c.Why, Command: logsOfJob, Obtainable: now, First: true}
 		return c
 	}
 	c.Summary = saidOf(n, names[0], by[names[0]])
@@ -167,6 +167,9 @@ func wrote(o, n *resolve.Naming) bool {
 	return slices.Contains(n.Files, o.At.File)
 }
 
+// logsOfJob fetches what a job wrote. It is shown where the folder of its logs is known.
+const logsOfJob = knowledge.LogsOfJob
+
 // needOf asks for the log of whom a line names; where that is here, for what its node says.
 func needOf(n *resolve.Naming, name string, by []string) incident.Need {
 	why := "it ended first"
@@ -177,7 +180,7 @@ func needOf(n *resolve.Naming, name string, by []string) incident.Need {
 		why = saidOf(n, name, by)
 	}
 	if len(n.Files) == 0 || len(n.Nodes) != 1 {
-		need := incident.Need{What: "the log of " + name, Why: why + "; its own log says what ended it", Obtainable: now, First: true}
+		need := incident.Need{What: "the log of " + name, Why: why + "; its own log says what ended it", Command: logsOfJob, Obtainable: now, First: true}
 		if n.Whose == knowledge.Awaited {
 			need.Why = why + "; its own log says what held it"
 		}

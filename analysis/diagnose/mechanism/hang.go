@@ -15,7 +15,7 @@ var (
 	needPySpy = artefact(knowledge.Stacks)
 	needFR    = artefact(knowledge.FlightRecorder)
 	needDmesg = artefact(knowledge.KernelLog)
-	needFiles = incident.Need{What: knowledge.UnseenRanks, Why: "the stalled rank may be one of them", Obtainable: now}
+	needFiles = incident.Need{What: knowledge.UnseenRanks, Why: "the stalled rank may be one of them", Command: logsOfJob, Obtainable: now}
 	needWorld = incident.Need{What: "the world size", Why: "without it a missing rank cannot be noticed", Command: "bot diagnose --world-size N …", Obtainable: now}
 )
 

@@ -162,7 +162,7 @@ func (p *Proposal) diedFirst(s *Scene, fls []*resolve.Failure) {
 		p.Rivals = append(p.Rivals, knowledge.Unknown)
 		p.Why = "a call into the system failed inside NCCL; which one, and whether a peer was gone, no line says"
 	}
-	p.Needs = append(p.Needs, incident.Need{What: what, Why: why, Obtainable: "now"})
+	p.Needs = append(p.Needs, incident.Need{What: what, Why: why, Command: logsOfJob, Obtainable: "now"})
 }
 
 // shared decides where the address that was not reached is one that several nodes state as their own, as the bridge of a container has
@@ -203,7 +203,7 @@ func (p *Proposal) neverCame(s *Scene, fls []*resolve.Failure) {
 	p.Rivals, p.Direct, p.Base = append(p.Rivals, knowledge.Unknown), false, 0.8
 	p.Why = "these processes met at the store and waited there for others; what kept those away, only their own logs tell, which are not here"
 	p.Needs = append(p.Needs, incident.Need{What: "the logs of the processes that did not come", Why: "one that died before, or never started, shows it there",
-		Obtainable: "now"})
+		Command: logsOfJob, Obtainable: "now"})
 }
 
 // peerOf is the address that a refused connection led to, or "".

@@ -18,7 +18,7 @@ func symptoms() []Mechanism {
 }
 
 // needPeer is asked for where no line names the peer.
-var needPeer = incident.Need{What: "the logs of the peer that went away", Why: "it failed first; these lines only notice it", Obtainable: now}
+var needPeer = incident.Need{What: "the logs of the peer that went away", Why: "it failed first; these lines only notice it", Command: logsOfJob, Obtainable: now}
 
 func peerLost(s *Scene) *Proposal {
 	var fls []*resolve.Failure
@@ -86,7 +86,7 @@ func storeLost(s *Scene) *Proposal {
 	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.Unknown}, 0.88, false
 	p.Summary = "rank 0, which keeps the job's store, or its node went away; what ended it is not in these logs"
 	p.Why = "no rank here says it finished, the store closed its connections, and there is no line of rank 0"
-	p.Needs = append(p.Needs, incident.Need{What: "the log of rank 0 and of its node", Why: "it ended first", Obtainable: "now"}, needPeer)
+	p.Needs = append(p.Needs, incident.Need{What: "the log of rank 0 and of its node", Why: "it ended first", Command: logsOfJob, Obtainable: "now"}, needPeer)
 	return p
 }
 
