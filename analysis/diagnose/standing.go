@@ -106,7 +106,7 @@ func (b *builder) parting(l *novel.Line) *incident.Standout {
 	if !ok {
 		return nil
 	}
-	out := incident.Standout{Severity: severity.Calm.String(), Rank: ptr(r.ID), Node: r.Node, N: 1, Files: 1, Evidence: []incident.Evidence{last},
+	out := incident.Standout{Severity: severity.Calm.String(), Score: 15, Rank: ptr(r.ID), Node: r.Node, N: 1, Files: 1, Evidence: []incident.Evidence{last},
 		Reasons: []incident.Reason{{Part: "spatial", Points: 15, Text: "its last line; it does not print what all other ranks do"}}}
 	return &out
 }
