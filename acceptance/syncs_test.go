@@ -23,7 +23,7 @@ func TestSynchronisationPointsAreNamed(t *testing.T) {
 		}
 	}
 	a := &audit{}
-	board, err := eval.Run(t.Context(), []string{dir}, eval.Options{Diagnose: a.engine})
+	board, err := eval.Run(t.Context(), []string{dir}, eval.Options{Diagnose: a.engine, Sized: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -145,9 +145,9 @@ func (a Access) owned(e *Error) *Error {
 		return e
 	}
 	what := map[Kind]string{NoToken: "is missing", ExpiredToken: "has expired", Forbidden: "may not read logs (it needs SHOW-CLUSTER)", MalformedToken: "is not whole"}[e.Kind]
-	text := fmt.Sprintf("the token that is configured for the storage %s %s: whoever runs the bot has to renew it", a.Cluster, cmp.Or(what, "is refused"))
+	text := fmt.Sprintf("the configured token for storage %s %s; the bot's operator must renew it", a.Cluster, cmp.Or(what, "is refused"))
 	if e.Field() == "tls" {
-		text = fmt.Sprintf("the certificates that are configured for the storage %s do not fit (%s): whoever runs the bot has to mend them", a.Cluster, e.Kind)
+		text = fmt.Sprintf("the configured certificates for storage %s do not fit (%s); the bot's operator must replace them", a.Cluster, e.Kind)
 	}
 	return &Error{Kind: e.Kind, Text: text, own: e.own, operator: true}
 }

@@ -44,7 +44,7 @@ func TestFaultsAreNamedWithTheirLine(t *testing.T) {
 		{"a brace of the text", line, "line: 'xfab: heartbeat {\"port\"}'", "a brace of the text is written {{"},
 		{"two side by side", line, "line: 'xfab: heartbeat lost on port {port}{unit}'", "stands right behind another"},
 		{"one name twice", line, "line: 'xfab: heartbeat lost on {port} and {port}'", "{port} stands twice"},
-		{"an advice with a hole", "  meaning:", "  do: [{text: 'Look at {prot}.'}]\n  meaning:", `{prot} is not filled in: there are {job}, {node}, {nodes}, {rank}, {pid}, {port}; did you mean "port"?`},
+		{"an advice with a hole", "  meaning:", "  do: [{text: 'Look at {prot}.'}]\n  meaning:", `{prot} is not filled in: there are {job}, {node}, {nodes}, {root}, {rank}, {pid}, {last}, {frame}, {line}, {port}; did you mean`},
 		{"a name that the line has not", "  meaning:", "  names: [{capture: prot, is: host, whose: lost}]\n  meaning:", `the line has no {prot}; did you mean "port"?`},
 		{"a name of no kind", "  meaning:", "  names: [{capture: port, is: hots, whose: lost}]\n  meaning:", `"hots" is none of rank`},
 		{"an action for nothing", entry, "actions:\n- owner: cluster\n", "s.yaml:2: actions[0]: name either a mechanism or an entry"},
