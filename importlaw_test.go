@@ -1,5 +1,5 @@
 // Package faultline_test holds the law of imports: what the packages of this module may know of each other. The design
-// (README, "Layout of the code") is true because this test is.
+// (docs/design.md, "Layout of the code") is true because this test is.
 package faultline_test
 
 import (
