@@ -151,6 +151,9 @@ func percent(n, of int) string {
 // shownFailing is how many failing simulated cases are listed where not all are asked for.
 const shownFailing = 20
 
+// listedFailing is how many of them the Markdown lists: a test looks there for each that fails in a sample.
+const listedFailing = 200
+
 // Text writes the scoreboard for a terminal; verbose lists all failing cases instead of the first.
 func (b *Scoreboard) Text(w io.Writer, verbose bool) error {
 	var s strings.Builder
@@ -259,7 +262,7 @@ func (b *Scoreboard) tablesMarkdown(s *strings.Builder, heading string) {
 func (b *Scoreboard) markdownFailing(s *strings.Builder, simulated bool) {
 	title, limit := "Real", len(b.Cases)
 	if simulated {
-		title, limit = "Simulated", shownFailing
+		title, limit = "Simulated", listedFailing
 	}
 	fmt.Fprintf(s, "\n### %s\n\n", title)
 	n := 0

@@ -50,11 +50,16 @@ func (x *inquiry) standstills(d int, unanswered []point) []*standstill {
 	for _, p := range x.pauses(d) {
 		from, ok := x.wall(d, p.From)
 		to, ok2 := x.wall(d, p.To)
-		if !ok || !ok2 || to-from < least {
+		if !ok || !ok2 {
 			continue
 		}
-		s := &standstill{d: d, from: from, to: to, pause: p, late: x.waitedFor(d, from, to)}
-		if s.late != nil || slices.ContainsFunc(unanswered, s.holds) {
+		s := &standstill{d: d, from: from, to: to, pause: p}
+		held, usual := slices.ContainsFunc(unanswered, s.holds), to-from < least
+		if usual && !held {
+			continue // a pause as any other
+		}
+		s.late = x.waitedFor(d, from, to)
+		if late := s.late != nil; late && held || !usual && (late || held) {
 			out = append(out, s)
 		}
 	}
