@@ -319,7 +319,13 @@ func (u *unpacking) entry(name string, r io.Reader) error {
 		u.skip("not a log by its name", path.Join(u.prefix, clean))
 		return err
 	}
-	if kind, serr := u.sniff(dst); serr != nil || kind != isText && kind != isBeside && (kind != isSeveral || u.nested) {
+	kind, serr := u.sniff(dst)
+	if own := workflow.NotOpened(serr); own != nil { // a limit of the bot says nothing about the file
+		os.Remove(dst)
+		u.spooled -= n
+		return own
+	}
+	if serr != nil || kind != isText && kind != isBeside && (kind != isSeveral || u.nested) {
 		if u.nested && (kind == isArchive || kind == isSeveral) && serr == nil && err == nil {
 			u.inner = append(u.inner, inner{clean, dst})
 			u.taken++

@@ -12,6 +12,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"faultline/workflow"
 )
 
 // content is what the first bytes of a file say.
@@ -77,6 +79,9 @@ func (g *gatherer) evidence(p string) bool {
 		return false
 	}
 	_, start, err := g.startOf(p)
+	if own := workflow.NotOpened(err); own != nil && g.fault == nil {
+		g.fault = own
+	}
 	return err == nil && g.opts.Beside(start)
 }
 
