@@ -18,7 +18,7 @@ const (
 	lastWordsLine = 4 << 10   // of one line
 )
 
-// lastWords finds the last line of a rank before a moment. Reading the logs kept only lines that matter; what a rank did before it stalled
+// lastWords finds the last line of a rank's program before a moment. Reading the logs kept only lines that matter; what a rank did before it stalled
 // may be any line.
 func (in *Input) lastWords(ctx context.Context, f *resolve.Facts) resolve.LastWords {
 	paths := map[string]string{}
@@ -87,6 +87,9 @@ func (w *lastOf) take(b []byte, n, off int64) bool {
 	if t := w.facts.At(at); t.Valid && w.before.Valid && !t.Before(w.before) {
 		return false
 	}
+	if ofRuntime(p) {
+		return true
+	}
 	text := line.StripANSI(nil, b[min(p.Len, len(b)):])
 	if len(text) > 1 && text[0] == ' ' && text[1] == ' ' {
 		return true // the code that a line above is about
@@ -97,6 +100,15 @@ func (w *lastOf) take(b []byte, n, off int64) bool {
 		w.at, w.text = at, string(bytes.ToValidUTF8(text, []byte("�")))
 	}
 	return true
+}
+
+// ofRuntime tells whether NCCL, UCX or PyTorch's C++ code wrote a line: below an error it does not show what the program was doing.
+func ofRuntime(p line.Prefix) bool {
+	switch p.Form {
+	case line.NCCLInfo, line.UCX, line.C10:
+		return p.Severity != 'E' && p.Severity != 'F'
+	}
+	return false
 }
 
 // wrote tells whether a line is the rank's: by its label or its file, or because it is the line by which the rank is known.

@@ -244,14 +244,14 @@ func waitsIn(r *incident.Report) string {
 		if g.Stuck.Size != nil && *g.Stuck.Size == 1 {
 			what = "one-element " + what
 		}
+		if other(r.Verdict.Summary, g.Stuck) {
+			what += " as well" // one more group waits
+		}
 		t := what + ", consistent with " + flat(g.Stuck.Sync.Points[0])
 		if g.Stuck.Sync.Basis == "stack" {
 			t = what + " of " + flat(g.Stuck.Sync.Points[0]) + ", by its stack"
 		} else if more := len(g.Stuck.Sync.Points) - 1; more > 0 {
 			t += fmt.Sprintf(" (or %s)", count(more, "other point"))
-		}
-		if other(r.Verdict.Summary, g.Stuck) {
-			t = "also " + t // of one more group that waits
 		}
 		return capital(t) + "."
 	}
@@ -357,22 +357,33 @@ func nothingNow(r *incident.Report) string {
 func resubmitStep(r *incident.Report) string {
 	a := r.Action
 	t := resubmitText(a.Resubmit)
-	switch {
-	case len(a.ExcludeNodes) > 0:
+	if len(a.ExcludeNodes) > 0 {
 		t += " without " + nodeList(a.ExcludeNodes)
-	case (a.Resubmit == "yes" || a.Resubmit == "after-fix") && a.Owner != "cluster" && len(r.Verdict.Root.Nodes) > 0:
-		t += "; no node to exclude"
-	case a.Resubmit == "unknown" && r.Verdict.Status == incident.Inconclusive && len(r.Verdict.Candidates) > 1:
+	}
+	open := a.Resubmit == "unknown"
+	if open && r.Verdict.Status == incident.Inconclusive && len(r.Verdict.Candidates) > 1 {
 		t += ": it may fail again"
 	}
-	switch {
-	case a.ResumeFrom == nil || a.Resubmit == "no":
-	case a.Resubmit == "unknown":
-		t += ". If you must, resume from " + stepText(a.ResumeFrom)
-	default:
-		t += ", from " + stepText(a.ResumeFrom)
+	if a.ResumeFrom != nil && a.Resubmit != "no" {
+		from := ", from "
+		switch {
+		case open:
+			from = ". If you must, resume from "
+		case a.Resubmit == "yes" && len(a.ExcludeNodes) == 0:
+			from = " from "
+		}
+		t += from + stepText(a.ResumeFrom)
+	}
+	if len(a.ExcludeNodes) == 0 && excludes(r) {
+		t += "; no node to exclude"
 	}
 	return t + "."
+}
+
+// excludes tells whether somebody would expect a node to be left out: one is at the root, and the job is to be submitted again.
+func excludes(r *incident.Report) bool {
+	again := r.Action.Resubmit == "yes" || r.Action.Resubmit == "after-fix"
+	return again && r.Action.Owner != "cluster" && len(r.Verdict.Root.Nodes) > 0
 }
 
 // ownerRow says who acts.

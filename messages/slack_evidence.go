@@ -120,8 +120,8 @@ func timelineTable(v *view) (blockkit.DataTable, bool) {
 	return blockkit.DataTable{Caption: caption, PageSize: 10, Rows: append([]blockkit.Row{row("Time", "Where", "Event", "Line")}, shown...)}, true
 }
 
-// causeRow is the first row of the timeline that is the root cause's own: of a rank that the verdict names, or with a line that the cause rests
-// on. What came before it is no part of the story. 0 where there is none.
+// causeRow is the first row of the timeline that belongs to the root cause: of a rank that the verdict names, with a line that the cause rests
+// on, or where the others began to wait for a rank that wrote nothing. What came before it is left out. 0 where there is none.
 func causeRow(r *incident.Report) int {
 	if r.Verdict.Status == incident.Inconclusive || r.Verdict.Status == incident.NoFailure {
 		return 0
@@ -135,8 +135,19 @@ func causeRow(r *incident.Report) int {
 		quotes[p.Where] = quotes[p.Where] || p.Quote
 	}
 	return max(0, slices.IndexFunc(r.Timeline, func(e incident.Event) bool {
-		return e.Rank != nil && slices.Contains(r.Verdict.Root.Ranks, *e.Rank) || slices.ContainsFunc(proofs(e.Evidence), func(p proof) bool { return quotes[p.Where] })
+		switch {
+		case e.Rank != nil && slices.Contains(r.Verdict.Root.Ranks, *e.Rank):
+			return true
+		case e.Time != nil && slices.ContainsFunc(r.Groups, func(g incident.Group) bool { return waitsSince(g, *e.Time) }):
+			return true
+		}
+		return slices.ContainsFunc(proofs(e.Evidence), func(p proof) bool { return quotes[p.Where] })
 	}))
+}
+
+// waitsSince tells whether a group has been stuck since this time.
+func waitsSince(g incident.Group, since string) bool {
+	return g.Stuck != nil && g.Stuck.StartedAt != nil && *g.Stuck.StartedAt == since
 }
 
 // pickRows keeps the first events and the last ones, most together.

@@ -26,8 +26,8 @@ func (b *builder) possible(a knowledge.Advice, when string) bool {
 		return false
 	case a.Names(knowledge.Frame) && b.raised() == nil:
 		return false
-	case a.Names(knowledge.Last) && b.blamed() == nil:
-		return false
+	case a.Names(knowledge.Last):
+		return b.canStart()
 	}
 	return true
 }
@@ -146,20 +146,23 @@ func begin(text string) string {
 	return strings.TrimRight(text, " .,:;") + "…"
 }
 
-// fromLastWords is the advice to start from what the blamed rank wrote last: with that line, or what to do without it.
+// canStart tells whether there is a last line to start from, or a log to get that may have one.
+func (b *builder) canStart() bool {
+	r := b.blamed()
+	return r != nil && (len(r.Files) == 0 || b.lastWords(r).ok)
+}
+
+// fromLastWords is the advice to start from what the blamed rank wrote last: with that line, or to get its log.
 func (b *builder) fromLastWords(a knowledge.Advice) knowledge.Advice {
 	if !a.Names(knowledge.Last) {
 		return a
 	}
-	r := b.blamed()
-	switch w := b.lastWords(r); {
-	case w.ok:
-		said := place(&w.at) + ": “" + strings.NewReplacer("{", "(", "}", ")").Replace(begin(w.text)) + "”"
-		return knowledge.Advice{Text: strings.ReplaceAll(a.Text, "{"+knowledge.Last+"}", said)}
-	case len(r.Files) == 0:
+	w := b.lastWords(b.blamed())
+	if !w.ok {
 		return knowledge.Advice{Text: "Get the log of rank {rank}: none of its lines is here."}
 	}
-	return knowledge.Advice{Text: "Nothing to read: rank {rank} wrote no line before the wait (" + r.Files[0] + "). For the next run, switch on the flight recorder."}
+	said := place(&w.at) + ": “" + begin(w.text) + "”"
+	return knowledge.Advice{Text: strings.ReplaceAll(a.Text, "{"+knowledge.Last+"}", strings.NewReplacer("{", "(", "}", ")").Replace(said))}
 }
 
 // lastWordsRow puts the last line of the blamed rank into the timeline, where the advice rests on it.
