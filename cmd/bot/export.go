@@ -11,6 +11,7 @@ import (
 	"slices"
 	"syscall"
 
+	"faultline/fetch/gate"
 	"faultline/store/bundle"
 	"faultline/workflow"
 )
@@ -69,7 +70,7 @@ Exit code: 0; 1 when there is no such incident, or it cannot be read or written;
 			}
 			src := s.source()
 			if *raw {
-				src.Raw = ownFile
+				src.Raw = ownLogs(s.gate)
 			}
 			err = export(ctx, e, src, id, *format, *out)
 			if err = errors.Join(err, done()); err != nil {
@@ -80,10 +81,13 @@ Exit code: 0; 1 when there is no such incident, or it cannot be read or written;
 	},
 }
 
-// ownFile says that a file belongs to the account that runs this program.
-func ownFile(info fs.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Getuid()
+// ownLogs says of a file whether it is a log of the account that runs this program. What the bot keeps below its own folders belongs to that
+// account, too, and is a copy of somebody's log.
+func ownLogs(g *gate.Gate) func(file string, info fs.FileInfo) bool {
+	return func(file string, info fs.FileInfo) bool {
+		st, ok := info.Sys().(*syscall.Stat_t)
+		return ok && int(st.Uid) == os.Getuid() && !g.Own(file)
+	}
 }
 
 func export(ctx context.Context, e env, src bundle.Source, id, format, out string) error {

@@ -153,7 +153,19 @@ func TestAnIncidentIsExportedWhileTheBotHasTheStore(t *testing.T) {
 			t.Errorf("no %s in %q", want, names)
 		}
 	}
-	here(t, "", yaml, "export", "--raw", "--out", file, "F-1").want(t, 0, "as it is stored: secrets in it are not masked")
+	if r := here(t, "", yaml, "export", "--raw", "--out", file, "F-1"); strings.Contains(r.out+r.err, "not masked") {
+		t.Errorf("a log that somebody uploaded leaves with its secrets: %s", r.out)
+	}
+	mine := write(t, filepath.Join(t.TempDir(), "mine.log"), "x\n")
+	for name, want := range map[string]bool{mine: true, filepath.Join(s.Dir, "uploads", "F-1", "slurm-4242.out"): false} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ownLogs(s.gate)(name, info); got != want {
+			t.Errorf("%s is taken as it is: %v", name, got)
+		}
+	}
 	here(t, "", yaml, "export", "--raw", "--format", "json", "F-1").want(t, 2, "--raw goes with --format zip")
 	here(t, "", yaml, "export", "--format", "markdown", "F-1").want(t, 0, "# Incident F-1: job 4242", "job 4242 requested")
 	here(t, "", yaml, "export", "--format", "json", "1").want(t, 0, `"schema": "faultline.incident/v1"`)

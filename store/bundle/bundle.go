@@ -42,7 +42,7 @@ type Source struct {
 	// Open opens a log as it is stored; nil is os.Open.
 	Open func(path string) (*os.File, error)
 	// Raw says that a log may go into a zip as it is stored, with its secrets; nil: none may.
-	Raw func(info fs.FileInfo) bool
+	Raw func(file string, info fs.FileInfo) bool
 }
 
 // ErrForgotten says that the incident was forgotten: all that is left is that it was.

@@ -221,7 +221,7 @@ func TestAZipHoldsTheTrailTheReportsAndTheCitedLogs(t *testing.T) {
 func TestOnlyWhoOwnsALogGetsItRaw(t *testing.T) {
 	for mine, want := range map[bool]string{true: "raw/slurm-4242.out", false: "evidence/slurm-4242.out"} {
 		src, store, _ := fixture(t)
-		src.Raw = func(fs.FileInfo) bool { return mine }
+		src.Raw = func(string, fs.FileInfo) bool { return mine }
 		inv, err := store.Load(t.Context(), "F-1")
 		if err != nil {
 			t.Fatal(err)

@@ -241,7 +241,8 @@ func (p *packer) raw(s incident.Source, file string) (bool, error) {
 		return false, nil // log says what is missing, and why
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || !p.src.Raw(info) {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || !p.src.Raw(file, info) {
 		return false, nil // it goes in masked
 	}
 	return true, p.file(p.name("raw", s.Name), nil, func(w io.Writer) error {
@@ -249,7 +250,11 @@ func (p *packer) raw(s incident.Source, file string) (bool, error) {
 		if err := partly(n, err); err != nil {
 			return err
 		}
-		return &partialError{"as it is stored: secrets in it are not masked"}
+		why := "as it is stored: secrets in it are not masked"
+		if info.Size() > p.limit {
+			why = fmt.Sprintf("cut after %d bytes; %s", p.limit, why)
+		}
+		return &partialError{why}
 	})
 }
 
