@@ -40,15 +40,25 @@ func (c *cluster) Run(_ context.Context, argv ...string) (source.Output, error) 
 	case strings.Contains(line, "sacct -e"):
 		return source.Output{Stdout: []byte("JobID")}, nil
 	case strings.Contains(line, "sacct -D"):
-		return source.Output{Stdout: []byte(strings.Join(c.rows, ""))}, nil
+		return table(argv, strings.Join(c.rows, "")), nil
 	case strings.Contains(line, "sacct -a"):
-		return source.Output{Stdout: []byte("99\x1f1795216400\x1fnode03\n98\x1f1795216410\x1fnode77\n")}, nil
+		return table(argv, "99\x1f1795216400\x1fnode03\n98\x1f1795216410\x1fnode77\n"), nil
 	case strings.Contains(line, "show node"):
 		return source.Output{Stdout: []byte("NodeName=node03\n   State=DOWN\n   Reason=Not responding\n\nNodeName=node77\n   State=IDLE\n")}, nil
 	case strings.Contains(line, "batch_script"):
 		return source.Output{Stdout: []byte(c.script)}, nil
 	}
 	return source.Output{Code: 1, Stderr: []byte("slurm_load_jobs error: Invalid job id specified")}, nil
+}
+
+// table sets what a command asked for between the columns.
+func table(argv []string, rows string) source.Output {
+	for _, arg := range argv {
+		if sep, ok := strings.CutPrefix(arg, "--delimiter="); ok {
+			rows = strings.ReplaceAll(rows, "\x1f", sep)
+		}
+	}
+	return source.Output{Stdout: []byte(rows)}
 }
 
 // row is a record and its step 0; begin is its hour.

@@ -68,7 +68,7 @@ func TestCommands(t *testing.T) {
 		if j.StdOut != "/w/o" || j.StdErr != "/w/e" || j.Newest().State() != completing || j.Newest().Restart != 1 || len(j.Newest().Steps) != 1 || j.Source != "sacct" {
 			t.Errorf("%+v", j)
 		}
-		if !strings.Contains(s.ran[1], "-D -P -n --delimiter=\x1f -j 7 -o JobID,") || !strings.HasSuffix(s.ran[1], ",JobName") || strings.Contains(s.ran[1], "StdOut") {
+		if !strings.Contains(s.ran[1], "-D -P -n --delimiter="+separator+" -j 7 -o JobID,") || !strings.HasSuffix(s.ran[1], ",JobName") || strings.Contains(s.ran[1], "StdOut") {
 			t.Errorf("ran %q", s.ran)
 		}
 	})

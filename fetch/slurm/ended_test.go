@@ -53,7 +53,7 @@ func TestTheQueryForJobsThatEnded(t *testing.T) {
 	if !slices.Equal(endedWords(got), want) {
 		t.Errorf("got\n%q\nwant\n%q", endedWords(got), want)
 	}
-	if len(s.ran) != 1 || !strings.HasPrefix(s.ran[0], "sacct -a -X -P -n -D --delimiter=\x1f -S uts1010 -E uts2000 --state=F,NF,TO,OOM,BF,DL -o JobID,") {
+	if len(s.ran) != 1 || !strings.HasPrefix(s.ran[0], "sacct -a -X -P -n -D --delimiter="+separator+" -S uts1010 -E uts2000 --state=F,NF,TO,OOM,BF,DL -o JobID,") {
 		t.Errorf("ran %q", s.ran)
 	}
 	for i, e := range got {

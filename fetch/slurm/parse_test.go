@@ -92,6 +92,23 @@ func TestANameWithTheSeparatorOfOthers(t *testing.T) {
 	}
 }
 
+// What people write into a submit line makes no row of its own, whatever they guess.
+func TestASubmitLineIsNoRow(t *testing.T) {
+	cols := columns(map[string]bool{"SubmitLine": true})
+	row := func(user, submit string) string {
+		cells := make([]string, len(cols))
+		for i, c := range cols {
+			cells[i] = map[string]string{"JobID": "7", "JobIDRaw": "7", "User": user, "SubmitLine": submit, "JobName": "n"}[c]
+		}
+		return strings.Join(cells, separator)
+	}
+	forged := strings.ReplaceAll(row("victim", "sbatch"), separator, "\x1f")
+	records, err := parseSacct([]byte(row("mallory", "sbatch x \x1f\n"+forged)+"\n"), cols, separator, nil)
+	if err != nil || len(records) != 1 || records[0].User != "mallory" {
+		t.Errorf("%+v, %v", records, err)
+	}
+}
+
 func TestStates(t *testing.T) {
 	if State("CANCELLED by 1001") != cancelled || CancelledBy("CANCELLED by 1001") != "1001" || State("CANCELLED+") != cancelled || CancelledBy("FAILED") != "" {
 		t.Error("states")

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"regexp"
@@ -23,8 +24,9 @@ var (
 	sometimes = []string{"UID", "Restarts", "FailedNode", "StdOut", "StdErr", "SubmitLine"}
 )
 
-// separator stands between columns: a character that no job's name holds.
-const separator = "\x1f"
+// separator stands between columns. Names and submit lines are whatever people wrote: nobody who submits a job can know it, and so none of
+// them holds it.
+var separator = "\x1f" + rand.Text()[:12] + "\x1f"
 
 // columns are what to ask for, given what `sacct -e` printed. JobName is last: whatever stands in it, the others are right.
 func columns(listed map[string]bool) []string {
@@ -83,26 +85,23 @@ func parseSacct(out []byte, cols []string, sep string, zone *time.Location) ([]R
 
 // rows are the lines of a table, each with so many separators: a submit line may hold line ends (srun bash -c '…').
 func rows(out []byte, separators int, sep string) (list []string, err error) {
-	cur := ""
+	var open []string // the lines of a row that is not complete
+	have := 0
 	for line := range bytes.Lines(out) {
 		text := strings.ToValidUTF8(strings.TrimRight(string(line), "\r\n"), "?")
-		switch {
-		case cur != "":
-			text = cur + " " + text
-		case text == "" || len(list) > 0 && !strings.Contains(text, sep): // a line end in the last column
+		n := strings.Count(text, sep)
+		if len(open) == 0 && (text == "" || len(list) > 0 && n == 0) { // a line end in the last column
 			continue
 		}
-		switch n := strings.Count(text, sep); {
-		case n < separators:
-			cur = text
-			continue
-		case n > separators && cur != "":
-			return nil, shape(cur, separators, sep)
+		if len(open) > 0 && have+n > separators {
+			return nil, shape(strings.Join(append(open, text), " "), separators, sep)
 		}
-		list, cur = append(list, text), ""
+		if open, have = append(open, text), have+n; have >= separators {
+			list, open, have = append(list, strings.Join(open, " ")), nil, 0
+		}
 	}
-	if cur != "" {
-		return nil, shape(cur, separators, sep)
+	if len(open) > 0 {
+		return nil, shape(strings.Join(open, " "), separators, sep)
 	}
 	return list, nil
 }
