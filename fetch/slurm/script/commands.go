@@ -281,7 +281,11 @@ func (in *reader) hook(text string) bool {
 	}
 	name, ok := strings.CutPrefix(in.names[r[0]], "$(")
 	program, _, _ := strings.Cut(strings.TrimSuffix(name, ")"), " ")
-	return ok && program != "…" && !strings.Contains(program, "/") && !quiet[program] && !strings.HasPrefix(program, "python") || strings.HasPrefix(program, "conda")
+	if !ok || program == "…" {
+		return false
+	}
+	writes := quiet[program] || strings.HasPrefix(program, "python") || strings.Contains(program, "/")
+	return !writes || path.Base(program) == "conda"
 }
 
 // process follows a program: what its options say of logs, and the command that it runs.

@@ -268,7 +268,10 @@ func isStar(p *syntax.ParamExp) bool {
 // separator is what "$*" puts between words.
 func separator(s *state) string {
 	if ifs, ok := s.vars["IFS"]; ok && len(ifs.alts) > 0 && len(ifs.alts[0]) > 0 {
-		return ifs.alts[0][0][:min(1, len(ifs.alts[0][0]))]
+		for _, r := range ifs.alts[0][0] {
+			return string(r)
+		}
+		return ""
 	}
 	return " "
 }
@@ -280,31 +283,37 @@ func joined(alts [][]string, by string) (out [][]string) {
 	return out
 }
 
+// longestPath is PATH_MAX of Linux.
+const longestPath = 4096
+
 // bounded keeps a few alternatives; of more it keeps what they have in common.
 func (in *reader) bounded(alts [][]string) [][]string {
 	if len(alts) <= mostValues {
 		return alts
 	}
-	first, last := "", ""
+	in.steps += len(alts) / 64 // a script may compare a long list in every statement
+	texts := make([]string, len(alts))
 	for i, a := range alts {
-		if len(a) != 1 {
+		switch {
+		case len(a) != 1:
 			return alts[:mostValues]
+		case len(a[0]) > longestPath:
+			return [][]string{{in.outside("a value of the script that is too long for a path")}}
 		}
-		if i == 0 {
-			first, last = a[0], a[0]
+		texts[i] = strings.ToValidUTF8(a[0], string(anything)) // runes are compared, and bytes are cut
+	}
+	first, last := texts[0], texts[0]
+	for _, t := range texts[1:] {
+		first, last = commonStart(first, t), reverse(commonStart(reverse(last), reverse(t)))
+	}
+	for _, t := range texts {
+		if over := len(first) + len(last) - len(t); over > 0 {
+			last = last[over:]
 		}
-		first, last = commonStart(first, a[0]), reverse(commonStart(reverse(last), reverse(a[0])))
 	}
 	between := string(anything)
-	for _, a := range alts {
-		if len(first)+len(last) > len(a[0]) {
-			last = last[len(first)+len(last)-len(a[0]):]
-		}
-	}
-	for _, a := range alts {
-		if strings.Contains(a[0][len(first):len(a[0])-len(last)], "/") {
-			between = in.outside("one of " + strconv.Itoa(len(alts)) + " values in the script")
-		}
+	if slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t[len(first):len(t)-len(last)], "/") }) {
+		between = in.outside("one of " + strconv.Itoa(len(alts)) + " values in the script")
 	}
 	return [][]string{{first + between + last}}
 }

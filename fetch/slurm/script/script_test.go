@@ -126,6 +126,20 @@ func TestWhichSrunItIs(t *testing.T) {
 	}
 }
 
+// A script is whatever its user wrote: letters of several bytes, bytes that are no letters, and values that are no paths.
+func TestHostileValuesAreBounded(t *testing.T) {
+	long := strings.Repeat("x", 2*longestPath)
+	for _, list := range []string{"IFS=é; set -- a b; J=\"$*\"; L=(\"$J\" \"$J\" \"$J\"1 \"$J\"2 \"$J\"3 \"$J\"4 \"$J\"5)",
+		"L=($'a\\xff' $'a\\xff1' $'a\\xff2' $'a\\xff3' $'a\\xff4' $'a\\xff5')", "J=" + long + "\nL=($J $J $J $J $J $J)"} {
+		r := Read("#!/bin/bash\n"+list+"\npython t.py > ${L[$RANDOM]}.log\n", Facts{Vars: map[string]string{}, Dir: "/w", Home: "/home/u"})
+		for _, o := range r.Outputs {
+			if len(o.Pattern) > longestPath {
+				t.Errorf("%.40q: a path of %d bytes", list, len(o.Pattern))
+			}
+		}
+	}
+}
+
 func TestHeader(t *testing.T) {
 	r := Read("#!/bin/bash\n#SBATCH -N 4 -o slurm-%j.out\n#SBATCH --error=err/%x_%j.err  # where errors go\n#SBATCH -D /data\n#SBATCH --open-mode=append\nset -e\n#SBATCH -o late\n", Facts{})
 	if r.Out != "slurm-%j.out" || r.Err != "err/%x_%j.err" || r.Dir != "/data" || !r.Append {
