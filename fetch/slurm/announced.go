@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"faultline/fetch/source"
 )
@@ -19,10 +20,11 @@ const (
 	mostAskedHead = 1 << 20 // bytes of the beginning of each: programs say at their start where they write
 	mostAskedLine = 4 << 10
 	mostAnnounced = 24
+	mostSearch    = time.Minute // for all of it: directories that people share are large
 )
 
 // announcing says that a line tells where something is written: "Logging to", "log_dir:", "Working directory  : ", "Saving logs to".
-// The path stands behind it.
+// The path follows.
 var announcing = regexp.MustCompile(`(?i)(?:\b|_)(?:logs?|logging|logged|logger|logdir|stdout|stderr|nccl_debug_file|hydra|(?:run|exp|experiment|work|working|output|dump|redirect)[ _-]?(?:dir|directory|folder|path))(?:\b|_)`)
 
 // printedPath is a path in a line, absolute or with a directory, in quotes or behind a sign.
@@ -41,6 +43,8 @@ func (l *Locator) announced(ctx context.Context, j *Job, r *Run, seen map[string
 	if j.User == "" || r == nil {
 		return
 	}
+	ctx, end := context.WithTimeout(ctx, mostSearch)
+	defer end()
 	taken := map[string][]source.File{}
 	var order []announcement
 	for _, a := range l.announcements(ctx, out.Files, j) {
@@ -51,8 +55,8 @@ func (l *Locator) announced(ctx context.Context, j *Job, r *Run, seen map[string
 		// Where older logs lie, other jobs may write too: there a name has to tell the job.
 		shared := slices.ContainsFunc(files, func(f source.File) bool { return f.Written.Before(r.Start()) })
 		for _, f := range files {
-			strange := l.NoLog != nil && l.NoLog(f.Name) || !j.owns(f) || !within(f, r) || !j.names(f.Name) && (shared || j.others(path.Base(f.Name)))
-			if seen[f.Name] || strange || len(taken[a.name]) == mostNet {
+			foreign := !j.names(f.Name) && (shared || j.others(path.Base(f.Name)))
+			if seen[f.Name] || !l.wrote(j, r, f) || foreign || len(taken[a.name]) == mostNet {
 				continue
 			}
 			seen[f.Name] = true
@@ -66,6 +70,11 @@ func (l *Locator) announced(ctx context.Context, j *Job, r *Run, seen map[string
 		out.Files = append(out.Files, taken[a.name]...)
 		out.Notes = append(out.Notes, fmt.Sprintf("I also took %s: line %d of %s names it.", few(taken[a.name]), a.line, path.Base(a.by)))
 	}
+}
+
+// wrote says that a file is a log that the job's user wrote while the job ran.
+func (l *Locator) wrote(j *Job, r *Run, f source.File) bool {
+	return (l.NoLog == nil || !l.NoLog(f.Name)) && j.owns(f) && within(f, r)
 }
 
 // kept says that a path is called as a log and is no temporary file of a node.

@@ -104,7 +104,7 @@ func (l *Locator) net(ctx context.Context, j *Job, r *Run, list []candidate, unc
 		for _, glob := range []string{"/*", "/*/*"} {
 			files, _ := l.Source.Glob(ctx, source.Escape(dir)+glob) // what cannot be looked at was said of the log itself
 			for _, f := range files {
-				if seen[f.Name] || found[f.Name] || len(numbered)+len(timed) == mostNet || l.NoLog != nil && l.NoLog(f.Name) || !j.owns(f) || !within(f, r) || !logLike(f.Name) {
+				if seen[f.Name] || found[f.Name] || len(numbered)+len(timed) == mostNet || !l.wrote(j, r, f) || !logLike(f.Name) {
 					continue
 				}
 				found[f.Name] = true
