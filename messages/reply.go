@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"faultline/incident"
 	"faultline/knowledge"
@@ -44,7 +45,7 @@ var intents = []struct {
 // Reply answers a question about a report from the report alone. It is "" where the question is none that the report can answer.
 func Reply(r *incident.Report, question string) string {
 	v := newView(r)
-	if m := askedPlace.FindStringSubmatch(question); m != nil {
+	if m := askedPlace.FindStringSubmatch(question); m != nil && isFile(m[1]) {
 		return placeReply(v, m[1], m[2])
 	}
 	if m := askedRank.FindStringSubmatch(question); m != nil {
@@ -64,19 +65,43 @@ func Reply(r *incident.Report, question string) string {
 			return term.Name + ": " + sentence(term.Text)
 		}
 	}
-	if m := askedHost.FindString(question); m != "" {
-		return "Can't tell: no line of this report is about " + clip(flat(safe(m)), 60) + "."
+	host := askedHost.FindString(question)
+	if host != "" && likeNode(v.Report, host) {
+		return noLineOf(host)
 	}
 	for _, i := range intents {
 		if i.words.MatchString(question) {
 			return i.answer(v)
 		}
 	}
+	if host != "" {
+		return noLineOf(host)
+	}
 	return ""
+}
+
+func noLineOf(host string) string {
+	return "Can't tell: no line of this report is about " + clip(flat(safe(host)), 60) + "."
 }
 
 func isNode(r *incident.Report, name string) bool {
 	return slices.Contains(r.Coverage.NodesSeen, name) || slices.Contains(r.Coverage.NodesExpected, name) || slices.Contains(r.Verdict.Root.Nodes, name)
+}
+
+// isFile tells a file's name from a time, a port or a word before "line 40".
+func isFile(name string) bool {
+	return strings.ContainsAny(name, "./") && !strings.HasPrefix(name, "//")
+}
+
+// likeNode tells whether a word is a name of the form that the job's nodes have: cn-a99 beside cn-a45.
+func likeNode(r *incident.Report, word string) bool {
+	same := func(node string) bool { return nameForm(node) == nameForm(word) }
+	return slices.ContainsFunc(slices.Concat(r.Coverage.NodesSeen, r.Coverage.NodesExpected, r.Verdict.Root.Nodes), same)
+}
+
+// nameForm is a name without its numbers.
+func nameForm(name string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(name), unicode.IsDigit), "#")
 }
 
 // rankReply says what a rank did, as far as the report quotes it, and whether the verdict blames it.

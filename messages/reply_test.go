@@ -25,6 +25,10 @@ func TestQuestionsAreAnsweredFromTheReport(t *testing.T) {
 		{"what does all-reduce mean?", "all-reduce: "},
 		{"show the lines around node09.err:20170", "node09.err:20170: "},
 		{"what about gpu-404?", "Can't tell: no line of this report is about gpu-404."},
+		{"why did it fail at 12:30?", "One rank stalled: rank 77"},
+		{"look at line 103", ""},
+		{"rank 3 line 40?", "Rank 3 is not blamed"},
+		{"should I resubmit with fp16?", "Safe to resubmit without node09"},
 		{"tell me a joke", ""},
 		{"rank 99999999999999999999", ""},
 	} {
