@@ -187,10 +187,10 @@ func (a *act) mute(ctx context.Context, inv workflow.Investigation) error {
 	})
 }
 
-// own makes the person the owner of a case: the case file names them, and nobody is reminded any more.
+// own makes the person the owner of a case, also where another was: the case file names them, and nobody is reminded any more.
 func (a *act) own(ctx context.Context, inv workflow.Investigation) error {
 	return a.change(ctx, inv.ID, func(inv *workflow.Investigation) change {
-		if inv.Owner != "" {
+		if inv.Owner == a.in.User {
 			return change{none: true, answer: say(ownedBefore, inv.ID, person(inv.Owner))}
 		}
 		inv.Owner, inv.Muted = a.in.User, true

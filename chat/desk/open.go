@@ -29,7 +29,7 @@ func (a *act) diagnose(ctx context.Context, o order) error {
 			return err
 		}
 		if found {
-			return a.giveLogs(ctx, inv, o.places)
+			return a.giveLogs(ctx, inv, o.places, logsGiven)
 		}
 	}
 	if o.verb == "logs" { // only under a case
@@ -197,8 +197,8 @@ func (a *act) isOpen(ctx context.Context, inv workflow.Investigation) error {
 				return a.refuse(ctx, other.ID, refusedCase, unknownHere, inv.Job)
 			}
 		}
-		if len(inv.Places) > 0 && !other.Held { // logs were named with the question
-			return a.apply(ctx, other, workflow.Input{Event: workflow.LogsGiven, Places: inv.Places}, logsOfOpen, len(inv.Places), plural(len(inv.Places), "place", "places"), other.ID, link(workflow.LinkPlaceholder))
+		if len(inv.Places) > 0 && !other.Held && a.sees(other) { // logs were named with the question
+			return a.giveLogs(ctx, other, inv.Places, logsOfOpen, other.ID, link(workflow.LinkPlaceholder))
 		}
 		row, _ := workflow.About(other.State)
 		change := workflow.Change{Done: a.lease}
@@ -271,8 +271,8 @@ func (a *act) rerun(ctx context.Context, old workflow.Investigation) error {
 	return a.open(ctx, inv, "")
 }
 
-// giveLogs adds files that people named to an investigation.
-func (a *act) giveLogs(ctx context.Context, inv workflow.Investigation, paths []string) error {
+// giveLogs adds files that people named to an investigation. The answer counts the files; more fills in the rest of it.
+func (a *act) giveLogs(ctx context.Context, inv workflow.Investigation, paths []string, answer situation, more ...any) error {
 	rule, ok := a.policy.rule(inv.Home)
 	if !ok || rule.ReadOnly {
 		return a.refuse(ctx, inv.ID, refusedReadOnly, readOnly)
@@ -281,7 +281,7 @@ func (a *act) giveLogs(ctx context.Context, inv workflow.Investigation, paths []
 	if !ok {
 		return err
 	}
-	return a.apply(ctx, inv, workflow.Input{Event: workflow.LogsGiven, Places: places}, logsGiven, len(places), plural(len(places), "place", "places"))
+	return a.apply(ctx, inv, workflow.Input{Event: workflow.LogsGiven, Places: places}, answer, append([]any{len(places), plural(len(places), "place", "places")}, more...)...)
 }
 
 // allowed checks that paths lie below the folders of a rule, links followed, and answers where one does not.
