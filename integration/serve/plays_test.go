@@ -2,6 +2,7 @@ package serve
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"faultline/simulate/slack"
@@ -147,19 +148,33 @@ func (s score) matches(t *testing.T, undisturbed score) {
 	}
 }
 
-// undisturbed is a play in which nobody dies.
-func undisturbed(t *testing.T, p play, kind string, server *storetest.Postgres) (s score) {
+// undisturbed is a play in which nobody dies. Several tests compare with it: it is played once for each store.
+func undisturbed(t *testing.T, p play, kind string, server *storetest.Postgres) score {
 	t.Helper()
-	t.Run(kind+"/"+p.name+"/undisturbed", func(t *testing.T) {
-		m := newMortal(t, kind, server, p.settings...)
-		s = m.play(p, func(int, string) moment { return never })
-		m.unharmed()
-		if len(s.thread) < 100 {
-			t.Errorf("nothing happened: %q", s.thread)
-		}
+	played, _ := undisturbedPlays.LoadOrStore(kind+"/"+p.name, &onePlay{})
+	one := played.(*onePlay)
+	one.once.Do(func() {
+		t.Run(kind+"/"+p.name+"/undisturbed", func(t *testing.T) {
+			m := newMortal(t, kind, server, p.settings...)
+			one.score = m.play(p, func(int, string) moment { return never })
+			m.unharmed()
+			if len(one.score.thread) < 100 {
+				t.Errorf("nothing happened: %q", one.score.thread)
+			}
+			one.held = !t.Failed()
+		})
 	})
-	if t.Failed() {
-		t.FailNow()
+	if !one.held {
+		t.Fatal("the undisturbed play failed")
 	}
-	return s
+	return one.score
+}
+
+// undisturbedPlays are the plays in which nobody dies, by store and name.
+var undisturbedPlays sync.Map // of *onePlay
+
+type onePlay struct {
+	once  sync.Once
+	score score
+	held  bool
 }
