@@ -37,7 +37,7 @@ var (
 func brief() bool { return testing.Short() || os.Getenv("FAULTLINE_FULL") == "" }
 
 // worldsAtOnce: the tests mostly wait, for a bot keeps to the pace that Slack allows.
-const worldsAtOnce = "12"
+const worldsAtOnce = "18"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
