@@ -106,7 +106,6 @@ func (in *Input) workers() int {
 // Diagnose reads all sources and reports. Files that cannot be read are named in the report's warnings and coverage;
 // only when none can be read, ErrNothingToRead is returned. Several jobs without a choice give a *MultipleJobsError.
 func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
-	asked := in
 	if err := separate(ctx, &in); err != nil {
 		return nil, err
 	}
@@ -121,7 +120,7 @@ func Diagnose(ctx context.Context, in Input) (*incident.Report, error) {
 	sources, id, err := selectJob(in.Sources, in.JobID, in.book)
 	var several *MultipleJobsError
 	if errors.As(err, &several) {
-		return nil, describe(ctx, several, asked)
+		return nil, describe(ctx, several, in)
 	}
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"faultline/analysis/verify"
@@ -54,6 +55,30 @@ func TestSeveralJobsAreListedNotMixed(t *testing.T) {
 	}
 	if _, err := Diagnose(t.Context(), Input{Sources: sources, JobID: "7"}); !errors.As(err, &several) {
 		t.Errorf("%v: a job that is not there must list those that are", err)
+	}
+}
+
+// A folder may hold the logs of thousands of jobs: the newest are described, and no file is read once for each of them.
+func TestOfManyJobsTheNewestAreDescribed(t *testing.T) {
+	files := map[string]string{}
+	for i := range 200 {
+		files[fmt.Sprintf("error-%d-0.out", 1000+i)] = "[rank0]: 2026-03-01 10:00:00,000 hello\n" + crash
+	}
+	var opened atomic.Int64
+	_, err := Diagnose(t.Context(), Input{Sources: write(t, files), Opener: func(path string) (*os.File, error) {
+		opened.Add(1)
+		return os.Open(path)
+	}})
+	var several *MultipleJobsError
+	if !errors.As(err, &several) || len(several.Jobs) != 200 {
+		t.Fatalf("%v, expected 200 jobs", err)
+	}
+	newest := several.Newest()
+	if newest[0].ID != "1176" || newest[0].End == "" || newest[len(newest)-1].End == "" {
+		t.Errorf("%+v to %+v, expected the newest with their ends", newest[0], newest[len(newest)-1])
+	}
+	if n := opened.Load(); n > 1000 {
+		t.Errorf("200 files were opened %d times", n)
 	}
 }
 

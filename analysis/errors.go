@@ -12,8 +12,8 @@ var ErrNothingToRead = errors.New("nothing readable")
 // JobSummary is what tells one job from another when the input holds several.
 type JobSummary struct {
 	ID    string
-	End   string   // last stamp of its lines, as in the report; "" if unknown
-	Nodes []string // nodes seen
+	End   string   // last stamp of its lines, as in the report; "" if unknown or not looked for
+	Nodes []string // nodes seen, where they were looked for
 	Files int
 }
 
@@ -24,10 +24,18 @@ type MultipleJobsError struct {
 	Asked string       // the job that was asked for and is not among them; "" if none was
 }
 
+// Newest are the jobs that are described: all, or the last of many by id.
+func (e *MultipleJobsError) Newest() []JobSummary {
+	return e.Jobs[max(0, len(e.Jobs)-mostDescribed):]
+}
+
 func (e *MultipleJobsError) Error() string {
-	ids := make([]string, len(e.Jobs))
-	for i, j := range e.Jobs {
-		ids[i] = j.ID
+	var ids []string
+	if len(e.Jobs) > mostDescribed {
+		ids = append(ids, "…")
+	}
+	for _, j := range e.Newest() {
+		ids = append(ids, j.ID)
 	}
 	return fmt.Sprintf("%d jobs in these files: %s", len(e.Jobs), strings.Join(ids, ", "))
 }

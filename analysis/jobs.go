@@ -32,11 +32,7 @@ func selectJob(sources []incident.Source, id string, book *accounting.Book) ([]i
 		return c
 	}
 	id = canonical(id)
-	names := make([]string, len(sources))
-	for i, s := range sources {
-		names[i] = s.Name
-	}
-	parsed := filename.Parse(names)
+	parsed := filename.Parse(namesOf(sources))
 	files := map[string]int{}
 	for _, s := range sources {
 		if n, ok := parsed[s.Name]; ok && n.Job != "" {
@@ -71,13 +67,27 @@ func selectJob(sources []incident.Source, id string, book *accounting.Book) ([]i
 	return out, id, nil
 }
 
-// describe adds to each of several jobs when its logs end and which nodes it ran on, as a person needs to choose.
+// mostDescribed bounds how many of several jobs are read to describe them: a folder may hold the logs of thousands.
+const mostDescribed = 24
+
+// describe adds to each of several jobs, the newest where they are many, when its logs end and which nodes it ran on, as a person
+// needs to choose. Of each job only the files are read that its id names, with SLURM's records of all.
 func describe(ctx context.Context, several *MultipleJobsError, in Input) error {
-	for i := range several.Jobs {
-		j := &several.Jobs[i]
-		one := in
-		one.JobID, one.Progress = j.ID, nil
-		r, err := Diagnose(ctx, one)
+	jobs := several.Newest()
+	of := make(map[string]int, len(jobs))
+	for i := range jobs {
+		of[jobs[i].ID] = i
+	}
+	files := make([][]incident.Source, len(jobs))
+	parsed := filename.Parse(namesOf(in.Sources))
+	for _, s := range in.Sources {
+		if i, ok := of[in.book.Canonical(parsed[s.Name].Job)]; ok && parsed[s.Name].Job != "" {
+			files[i] = append(files[i], s)
+		}
+	}
+	for i := range jobs {
+		r, err := Diagnose(ctx, Input{Sources: append(files[i], in.records...), JobID: jobs[i].ID, JobZone: in.JobZone,
+			Workers: in.Workers, Skim: in.Skim, Unhashed: true, Known: in.Known, Opener: in.Opener})
 		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -85,11 +95,19 @@ func describe(ctx context.Context, several *MultipleJobsError, in Input) error {
 			continue
 		}
 		if r.Job.EndTime != nil {
-			j.End = *r.Job.EndTime
+			jobs[i].End = *r.Job.EndTime
 		}
-		j.Nodes = r.Coverage.NodesSeen
+		jobs[i].Nodes = r.Coverage.NodesSeen
 	}
 	return several
+}
+
+func namesOf(sources []incident.Source) []string {
+	names := make([]string, len(sources))
+	for i, s := range sources {
+		names[i] = s.Name
+	}
+	return names
 }
 
 // hashCited names the content of every file that the report cites, so that a reader years later knows that it is the

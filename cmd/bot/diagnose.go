@@ -428,7 +428,11 @@ func failure(err error) (int, error) {
 	} else {
 		fmt.Fprintf(&b, "these files hold %d jobs; choose one with --job:\n", len(several.Jobs))
 	}
-	for _, job := range several.Jobs {
+	newest := several.Newest()
+	if n := len(several.Jobs) - len(newest); n > 0 {
+		fmt.Fprintf(&b, "  (%s with lower numbers not listed)\n", count(n, "job"))
+	}
+	for _, job := range newest {
 		end := "end unknown"
 		if job.End != "" {
 			end = "ended " + job.End
