@@ -1,0 +1,190 @@
+// Package isolate finds which node, link or switch makes a fault come back, or from which size on it comes, by tests that people
+// run: it proposes a round of tests, takes their outcomes, and narrows until one culprit is left.
+//
+// Outcomes may be wrong (a flaky fault passes, a busy network fails), so nothing is ever ruled out by one test: every hypothesis
+// keeps a probability, and each round is chosen to tell the most. The same ledger always gives the same next round.
+package isolate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind is what a culprit may be.
+type Kind string
+
+// The kinds of culprits. Any looks for all of them at once.
+const (
+	Any    Kind = "any"
+	Node   Kind = "node"
+	Link   Kind = "link"   // the path between two nodes
+	Switch Kind = "switch" // where the topology is known
+)
+
+// Outcome is how a test ended.
+type Outcome string
+
+// The outcomes of a test. A void test says nothing: it could not run.
+const (
+	Pending Outcome = ""
+	Pass    Outcome = "pass"
+	Fail    Outcome = "fail"
+	Void    Outcome = "void"
+)
+
+// Test is one run of the test command.
+type Test struct {
+	ID      string   `json:"id"` // round and letter, "3b"
+	Round   int      `json:"round"`
+	Nodes   []string `json:"nodes,omitempty"` // of a search for a culprit, in the order of the ledger
+	Size    int      `json:"size,omitempty"`  // of a search for a size
+	Outcome Outcome  `json:"outcome,omitempty"`
+}
+
+// Ledger is a whole search. It is what is kept between rounds.
+type Ledger struct {
+	Kind     Kind     `json:"kind,omitempty"`
+	Nodes    []string `json:"nodes,omitempty"`
+	Suspects []string `json:"suspects,omitempty"` // nodes that something speaks against already
+	Topology []Branch `json:"topology,omitempty"`
+	// Groups is how many tests may run side by side; 0 = 2.
+	Groups int `json:"groups,omitempty"`
+	// Sizes is set where a size is searched for and no culprit.
+	Sizes *Sizes `json:"sizes,omitempty"`
+	// Flaky is the share of outcomes that are wrong; 0 = 0.05.
+	Flaky float64 `json:"flaky,omitempty"`
+	Tests []Test  `json:"tests"`
+	// Command, Partition, Limit and GPUs are what the lines to run need.
+	Command   string `json:"command,omitempty"`
+	Partition string `json:"partition,omitempty"`
+	Limit     string `json:"limit,omitempty"`
+	GPUs      int    `json:"gpus,omitempty"` // of a node
+}
+
+// Bounds of a search, and what decides it.
+const (
+	usuallyFlaky = 0.05
+	mostGroups   = 8
+	mostNodes    = 4096 // links among more are too many to weigh
+	mostRounds   = 60
+	sure         = 0.9995 // of a culprit: an innocent node must not be excluded
+	sureNone     = 0.999  // that the fault does not come back, or needs the whole size
+)
+
+// Finding is how a search ended.
+type Finding struct {
+	Kind    Kind     // what was found; "" where nothing was
+	Names   []string // the node, both ends of the link, the switch
+	Odds    float64
+	Absent  bool     // the fault did not come back in any test
+	Whole   bool     // it comes back with all nodes and with no part of them
+	Open    []string // where the search gave up: the most likely, best first
+	Between [2]int   // of sizes: the largest that works and the smallest that fails
+}
+
+// Check says what is wrong with a ledger that a person wrote or began.
+func (l *Ledger) Check() error {
+	switch {
+	case l.Flaky < 0 || l.Flaky >= 0.4:
+		return fmt.Errorf("a share of wrong outcomes of %g: it must be below 0.4", l.Flaky)
+	case l.Groups < 0 || l.Groups > mostGroups || l.Groups == 1:
+		return fmt.Errorf("%d tests side by side: 2 to %d are possible", l.Groups, mostGroups)
+	case l.Sizes != nil:
+		return l.Sizes.check()
+	case len(l.Nodes) < 2:
+		return errors.New("a search needs at least two nodes")
+	case len(l.Nodes) > mostNodes:
+		return fmt.Errorf("%d nodes are too many: at most %d", len(l.Nodes), mostNodes)
+	case !slices.Contains([]Kind{Any, Node, Link, Switch}, l.Kind):
+		return fmt.Errorf("unknown kind of culprit %q: any, node, link or switch", l.Kind)
+	case l.Kind == Switch && len(l.Topology) == 0:
+		return errors.New("to look for a switch the topology must be known")
+	}
+	seen := map[string]bool{}
+	for _, n := range l.Nodes {
+		if seen[n] {
+			return fmt.Errorf("node %s is named twice", n)
+		}
+		seen[n] = true
+	}
+	return nil
+}
+
+// Record writes an outcome down. What was recorded may be corrected.
+func (l *Ledger) Record(id string, o Outcome) error {
+	if !slices.Contains([]Outcome{Pass, Fail, Void}, o) {
+		return fmt.Errorf("unknown outcome %q of test %s: pass, fail or void", o, id)
+	}
+	for i := range l.Tests {
+		if strings.EqualFold(l.Tests[i].ID, id) {
+			l.Tests[i].Outcome = o
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no test %q", id)
+}
+
+// Pending are the tests that were proposed and have no outcome.
+func (l *Ledger) Pending() (list []Test) {
+	for _, t := range l.Tests {
+		if t.Outcome == Pending {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// Next gives the tests to run, of this round where outcomes are missing, else of a new one, which is added to the ledger; or
+// what was found.
+func (l *Ledger) Next() ([]Test, *Finding, error) {
+	if err := l.Check(); err != nil {
+		return nil, nil, err
+	}
+	if wait := l.Pending(); len(wait) > 0 {
+		return wait, nil, nil
+	}
+	var next [][]string
+	var f *Finding
+	if l.Sizes != nil {
+		return l.nextSize()
+	}
+	s, err := l.replay()
+	if err != nil {
+		return nil, nil, err
+	}
+	if f = s.found(); f != nil {
+		return nil, f, nil
+	}
+	if s.round >= mostRounds {
+		return nil, &Finding{Open: s.likely(5)}, nil
+	}
+	next = s.split()
+	round := s.round + 1
+	var out []Test
+	for i, nodes := range next {
+		out = append(out, Test{ID: fmt.Sprintf("%d%c", round, 'a'+i), Round: round, Nodes: nodes})
+	}
+	l.Tests = append(l.Tests, out...)
+	return out, nil, nil
+}
+
+// Likely are the culprits that are most likely now, best first.
+func (l *Ledger) Likely(n int) ([]string, error) {
+	if l.Sizes != nil {
+		return nil, nil
+	}
+	s, err := l.replay()
+	if err != nil {
+		return nil, err
+	}
+	return s.likely(n), nil
+}
+
+func (l *Ledger) flaky() float64 {
+	if l.Flaky == 0 {
+		return usuallyFlaky
+	}
+	return l.Flaky
+}
