@@ -31,6 +31,9 @@ var prior = map[form]float64{absent: 0.1, whole: 0.05, ofNode: 0.5, ofLink: 0.2,
 // suspected is how much more likely a node is that something speaks against already.
 const suspected = 8
 
+// worthNaming is how likely a culprit must be to be named before it is found.
+const worthNaming = 0.1
+
 // search is the state of a search after the rounds that were run.
 type search struct {
 	nodes    []string
@@ -252,7 +255,7 @@ func (s *search) names(h hypothesis) []string {
 func (s *search) likely(n int) []string {
 	var order []int
 	for i, h := range s.hyps {
-		if s.odds[i] < 0.01 {
+		if s.odds[i] < worthNaming {
 			continue
 		}
 		if h.kind >= ofNode {
@@ -280,4 +283,15 @@ func (s *search) tells(d *division) float64 {
 		}
 	}
 	return bits
+}
+
+// left is about how many rounds are still needed.
+func (s *search) left() int {
+	bits := 0.0
+	for _, o := range s.odds {
+		if o > 0 {
+			bits -= o * math.Log2(o)
+		}
+	}
+	return int(math.Ceil(bits/math.Log2(float64(s.groups)))) + 1
 }

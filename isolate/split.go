@@ -7,8 +7,12 @@ import (
 	"strings"
 )
 
-// draws is how many divisions of a sort are compared for a round.
-const draws = 12
+const (
+	// draws is how many divisions of a sort are compared for a round.
+	draws = 12
+	// plainer is how much more another division must tell than a plain list of nodes, cn[001-032], which is easier to run.
+	plainer = 1.03
+)
 
 // split chooses the tests of the next round: all nodes at first, then the division that tells most.
 func (s *search) split() [][]string {
@@ -21,7 +25,7 @@ func (s *search) split() [][]string {
 	most := -1.0
 	for groups := 2; groups <= min(s.groups, len(s.nodes)); groups++ {
 		for range draws {
-			for _, of := range [][]int8{s.even(mass, groups), s.together(likely, groups), s.branchwise(mass, trunks, groups)} {
+			for _, of := range [][]int8{s.inOrder(mass, groups), s.even(mass, groups), s.together(likely, groups), s.branchwise(mass, trunks, groups)} {
 				if of == nil {
 					continue
 				}
@@ -30,7 +34,7 @@ func (s *search) split() [][]string {
 				if s.repeats(d) {
 					bits /= 2 // another set of nodes tells more about nodes that were flaky
 				}
-				if bits > most {
+				if best == nil || bits > most*plainer {
 					best, most = d, bits
 				}
 			}
@@ -65,6 +69,28 @@ func (s *search) mass() (mass, trunks []float64) {
 		}
 	}
 	return mass, trunks
+}
+
+// inOrder cuts the list of nodes where all parts are about as likely to hold the culprit.
+func (s *search) inOrder(mass []float64, groups int) []int8 {
+	sum := 0.0
+	for _, m := range mass {
+		sum += m
+	}
+	of := make([]int8, len(s.nodes))
+	g, so := 0, 0.0
+	for i, m := range mass {
+		left := len(s.nodes) - i // every group needs a node
+		if i > 0 && g < groups-1 && (so+m/2 > sum*float64(g+1)/float64(groups) || left < groups-g) {
+			g++
+		}
+		of[i] = int8(g)
+		so += m
+	}
+	if g < groups-1 {
+		return nil
+	}
+	return of
 }
 
 // even shares the nodes out so that all groups are about as likely to hold the culprit and about as large.

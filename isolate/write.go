@@ -1,0 +1,229 @@
+package isolate
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"faultline/analysis/hostlist"
+)
+
+// Size is what a command has where the size goes.
+const Size = "{size}"
+
+// run is the line that starts one test with SLURM.
+func (l *Ledger) run(t Test) string {
+	nodes, command := t.Nodes, l.Command
+	count := len(nodes)
+	if l.Sizes != nil {
+		command = strings.ReplaceAll(command, Size, strconv.Itoa(t.Size))
+		if l.Sizes.Of != GPUs {
+			return command
+		}
+		count = (t.Size + max(1, l.GPUs) - 1) / max(1, l.GPUs)
+	}
+	words := []string{"srun"}
+	add := func(flag, value string) {
+		if value != "" && value != "0" {
+			words = append(words, flag+"="+value)
+		}
+	}
+	add("--partition", l.Partition)
+	add("--time", l.Limit)
+	add("--nodes", strconv.Itoa(count))
+	if len(nodes) > 0 {
+		words = append(words, "--nodelist='"+hostlist.Compress(nodes)+"'")
+	}
+	perNode := max(1, l.GPUs)
+	if l.Sizes != nil && t.Size < perNode {
+		perNode = t.Size
+	}
+	add("--ntasks-per-node", strconv.Itoa(perNode))
+	if l.GPUs > 0 {
+		add("--gpus-per-node", strconv.Itoa(perNode))
+	}
+	return strings.Join(words, " ") + " " + command
+}
+
+// Write says which tests to run next, or what was found. name is what the ledger is called.
+func (l *Ledger) Write(w io.Writer, name string, tests []Test, f *Finding) error {
+	var b strings.Builder
+	switch {
+	case f != nil && l.Sizes != nil:
+		l.writeSize(&b, f)
+	case f != nil:
+		l.writeFound(&b, f)
+	default:
+		if err := l.writeRound(&b, name, tests); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (l *Ledger) writeRound(b *strings.Builder, name string, tests []Test) error {
+	fmt.Fprintf(b, "Round %d", tests[0].Round)
+	if l.Sizes == nil {
+		s, err := l.replay()
+		if err != nil {
+			return err
+		}
+		if left := s.left(); s.round > 0 {
+			fmt.Fprintf(b, ", about %d more", left)
+		}
+	}
+	switch {
+	case len(tests) > 1:
+		fmt.Fprintf(b, ": %d tests that can run side by side.\n\n", len(tests))
+	case l.Sizes != nil:
+		b.WriteString(".\n\n")
+	default:
+		b.WriteString(": all nodes. Does the test show the fault?\n\n")
+	}
+	for _, t := range tests {
+		fmt.Fprintf(b, "  %-4s %s\n", t.ID, l.run(t))
+	}
+	b.WriteString("\n")
+	l.meaning(b, tests)
+	if likely, err := l.Likely(3); err == nil && len(likely) > 0 {
+		fmt.Fprintf(b, "Most likely so far: %s.\n", strings.Join(likely, ", "))
+	}
+	var outcomes []string
+	for _, t := range tests {
+		outcomes = append(outcomes, t.ID+"=pass")
+	}
+	fmt.Fprintf(b, "Then: bot isolate --ledger %s %s   (or fail; void if it could not run; or the file of an nccl-tests run)\n", name, strings.Join(outcomes, " "))
+	return nil
+}
+
+// meaning says what each outcome would mean.
+func (l *Ledger) meaning(b *strings.Builder, tests []Test) {
+	switch {
+	case l.Sizes != nil && tests[0].Size == l.Sizes.Bad:
+		b.WriteString("fail: as expected. pass: this test may not show the fault; it is tried again.\n")
+	case l.Sizes != nil && tests[0].Size == l.Sizes.Good:
+		b.WriteString("pass: as expected. fail: the search begins too high.\n")
+	case l.Sizes != nil:
+		fmt.Fprintf(b, "pass: it breaks above %d. fail: it breaks at %d or below.\n", tests[0].Size, tests[0].Size)
+	case len(tests) == 1:
+		b.WriteString("fail: the search goes on in parts. pass: the fault did not show; it is tried again, or the test does not exercise it.\n")
+	default:
+		ids := make([]string, len(tests))
+		for i, t := range tests {
+			ids[i] = t.ID
+		}
+		fmt.Fprintf(b, "One of %s fails: the culprit is among its nodes.", strings.Join(ids, ", "))
+		if l.Kind == Node || l.Kind == Switch {
+			b.WriteString(" All pass: the fault did not show this time.")
+		} else {
+			b.WriteString(" All pass: it is a link between them, or the fault did not show this time.")
+		}
+		b.WriteString(" Several fail: a switch that they share, a second culprit, or a chance failure.\n")
+	}
+}
+
+func (l *Ledger) writeFound(b *strings.Builder, f *Finding) {
+	switch {
+	case f.Absent:
+		fmt.Fprintf(b, "The fault did not come back in %s. This test does not exercise it: take one that is closer to the job (its message sizes,\nits duration, the job itself), or look when it happens.\n", rounds(l.Tests))
+	case f.Whole:
+		fmt.Fprintf(b, "All %d nodes together fail, and no part of them does: no single node or link is at fault. Search for the size:\n\n  bot isolate --sizes gpus --good N --bad %d --gpus N --ledger sizes.json\n", len(l.Nodes), len(l.Nodes)*max(1, l.GPUs))
+	case f.Kind == "":
+		fmt.Fprintf(b, "Can't tell after %s. Most likely: %s. Nobody should be excluded for this.\n", rounds(l.Tests), strings.Join(f.Open, ", "))
+	default:
+		l.writeCulprit(b, f)
+	}
+}
+
+func (l *Ledger) writeCulprit(b *strings.Builder, f *Finding) {
+	fmt.Fprintf(b, "Found: %s (%s, %.2f %%).\n", Culprit(f.Kind, f.Names), rounds(l.Tests), 100*f.Odds)
+	if f.Kind == Switch {
+		fmt.Fprintf(b, "Report %s to the network's administrators, with this ledger. Leave its nodes out until it is mended.\n", Culprit(f.Kind, f.Names))
+		return
+	}
+	var rest []string
+	for _, n := range l.Nodes {
+		if n != f.Names[0] {
+			rest = append(rest, n)
+		}
+	}
+	if len(rest) < 2 {
+		return
+	}
+	check := l.run(Test{Nodes: rest})
+	if f.Kind == Link {
+		fmt.Fprintf(b, "Both nodes pass without each other. Report the link, and keep the two out of one job: leave out %s.\n", f.Names[0])
+	}
+	fmt.Fprintf(b, "Check once that the others are sound:\n\n  %s\n\nIf that passes: sbatch --exclude=%s …   If it fails, a second part is bad: search again without %s.\n", check, f.Names[0], f.Names[0])
+}
+
+func (l *Ledger) writeSize(b *strings.Builder, f *Finding) {
+	unit := map[string]string{GPUs: "GPUs", Batch: "a batch of", Layers: "layers"}[l.Sizes.Of]
+	size := func(n int) string {
+		if l.Sizes.Of == Batch {
+			return fmt.Sprintf("%s %d", unit, n)
+		}
+		return fmt.Sprintf("%d %s", n, unit)
+	}
+	works, fails := f.Between[0], f.Between[1]
+	switch {
+	case f.Absent:
+		fmt.Fprintf(b, "%s did not fail in %s: the fault does not come back with this test.\n", size(l.Sizes.Bad), rounds(l.Tests))
+	case len(f.Open) > 0:
+		fmt.Fprintf(b, "Can't tell after %s. Most likely it breaks at %s.\n", rounds(l.Tests), strings.Join(f.Open, ", "))
+	case works == 0:
+		fmt.Fprintf(b, "%s fails already: begin below it.\n", size(fails))
+	default:
+		fmt.Fprintf(b, "Breaks between %s and %s (%s, %.1f %%).\n", size(works), size(fails), rounds(l.Tests), 100*f.Odds)
+		if changes := Changes(l.Sizes.Of, works, fails, l.GPUs); len(changes) > 0 {
+			b.WriteString("What changes there:\n")
+			for _, c := range changes {
+				fmt.Fprintf(b, "  • %s\n", c)
+			}
+		}
+	}
+}
+
+// rounds counts what was run: "9 tests in 5 rounds".
+func rounds(tests []Test) string {
+	last := 0
+	for _, t := range tests {
+		last = max(last, t.Round)
+	}
+	word := func(n int, noun string) string {
+		if n != 1 {
+			noun += "s"
+		}
+		return fmt.Sprintf("%d %s", n, noun)
+	}
+	return word(len(tests), "test") + " in " + word(last, "round")
+}
+
+// Changes are what is different with more of something, for a person who looks for the reason. perNode is how many GPUs a node has,
+// 0 = unknown. Source: NCCL's documentation of its algorithms (ring and tree), PyTorch's of DistributedDataParallel and FSDP.
+func Changes(of string, works, fails, perNode int) []string {
+	switch of {
+	case Batch:
+		return []string{
+			"Memory for activations grows with the batch: compare the peak (torch.cuda.max_memory_allocated) at both sizes.",
+			"A larger batch may take another kernel, and indices beyond 2³¹ elements overflow in some.",
+		}
+	case Layers:
+		return []string{fmt.Sprintf("Layer %d is the first that breaks it: look at what is particular about it (width, a custom kernel, the loss behind it).", fails)}
+	}
+	var out []string
+	if perNode > 0 && works <= perNode && fails > perNode {
+		out = append(out, "One node becomes several: NVLink or PCIe gives way to the network, and NCCL chooses interfaces (NCCL_SOCKET_IFNAME, NCCL_IB_HCA).")
+	}
+	if perNode > 0 && (works+perNode-1)/perNode < 2 && fails > 2*perNode {
+		out = append(out, "More than two nodes: NCCL may choose a tree instead of a ring. NCCL_ALGO=Ring for one run tells whether that matters.")
+	}
+	out = append(out,
+		fmt.Sprintf("A ring all-reduce takes %d steps instead of %d; one slow link delays every one of them.", 2*(fails-1), 2*(works-1)),
+		fmt.Sprintf("With a fixed global batch each GPU gets %.0f %% of what it had; with a fixed batch per GPU the global batch grows %.2f-fold, and the learning rate no longer fits.", 100*float64(works)/float64(fails), float64(fails)/float64(works)),
+		fmt.Sprintf("Group sizes that divide %d may not divide %d: tensor × pipeline × expert parallel.", works, fails),
+		"More processes meet at start-up: open files (ulimit -n), the rendezvous time-out, and the file system that all import from.")
+	return out
+}
