@@ -64,7 +64,8 @@ var opens = map[string]string{
 	"analysis/verify/verify.go":       "the same: the verifier shares no code",
 	"cmd/":                            "commands of the person who runs them; the served part is wired with a gate, which its own test proves",
 
-	"eval/": "runs on a person's own machine", "simulate/": "runs on a person's own machine", "bench/": "runs on a person's own machine",
+	"preflight/": "runs on the nodes as the person whose job it is",
+	"eval/":      "runs on a person's own machine", "simulate/": "runs on a person's own machine", "bench/": "runs on a person's own machine",
 	"store/storetest/": "for tests", "fetch/source/sourcetest/": "for tests", "store/blob/s3test/": "for tests",
 	"integration/": "tests", "acceptance/": "tests",
 }

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"faultline/analysis/hostlist"
+	"faultline/preflight"
+)
+
+var checkCommand = command{
+	name:     "check",
+	synopsis: "[flags]",
+	short:    "check the nodes of a job before its training starts",
+	long: `
+Run it in the batch script before the training, once on each node. Every node looks at its GPUs, limits, memory, ports, names and
+directories. Then the nodes meet: who did not come, what differs from the other nodes (driver, variables, number of GPUs), whose clock
+is off, and who sends at less than half of the usual speed. The first node prints the result; all exit with the same code. It reads, and
+writes one file that it removes again into each directory of --write.
+
+Under SLURM it knows the nodes by itself. Elsewhere name them with --nodes and this one with --node. On one node nobody is waited for.
+
+Examples:
+  srun --ntasks-per-node=1 bot check --gpus 8 --write /scratch/ckpt --checkpoint 200 --read /data/train || exit 1
+  bot check --write /scratch/ckpt
+  bot check --nodes cn[01-04] --node cn02 --lead cn01:20001
+  bot check --format json
+
+Exit code: 0 nothing that stops a job was found (warnings are printed); 1 something was, or the nodes could not meet; 2 wrong usage.`,
+	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
+		var c checking
+		c.declare(fs)
+		return c.run
+	},
+}
+
+// checking is one run of the command.
+type checking struct {
+	options     preflight.Options
+	wants       preflight.Wants
+	nodes, lead string
+	format      string
+	checkpoint  float64
+	wait, send  time.Duration
+}
+
+func (c *checking) declare(fs *flag.FlagSet) {
+	several := func(list *[]string) func(string) error {
+		return func(s string) error {
+			*list = append(*list, s)
+			return nil
+		}
+	}
+	fs.Func("read", "a directory or file that the job reads, `PATH`; may be repeated\ne.g. --read /data/train", several(&c.options.Read))
+	fs.Func("write", "a directory that the job writes to, `PATH`; may be repeated\ne.g. --write /scratch/ckpt", several(&c.options.Write))
+	fs.Func("name", "a name that must resolve, `HOST`; may be repeated\ne.g. --name storage.example", several(&c.options.Names))
+	fs.Float64Var(&c.checkpoint, "checkpoint", 0, "the size of one checkpoint in `GB`\ne.g. --checkpoint 200")
+	fs.IntVar(&c.wants.GPUs, "gpus", 0, "GPUs that each node must have, `N`\ne.g. --gpus 8")
+	fs.IntVar(&c.wants.MTU, "mtu", 0, "the least MTU of a node's interfaces, `N`\ne.g. --mtu 9000")
+	fs.StringVar(&c.nodes, "nodes", "", "the nodes of the job (`LIST`); under SLURM they are known\ne.g. --nodes 'cn[01-04]'")
+	fs.StringVar(&c.options.Node, "node", "", "this node's `NAME` among them\ne.g. --node cn02")
+	fs.StringVar(&c.lead, "lead", "", "where the nodes meet, `HOST:PORT` of the first node\ne.g. --lead cn01:20001")
+	fs.DurationVar(&c.wait, "wait", 30*time.Second, "wait this long for nodes that do not come (`D`)\ne.g. --wait 2m")
+	fs.DurationVar(&c.send, "send", 2*time.Second, "let each node send to the next for this long, 0 = not at all (`D`)\ne.g. --send 5s")
+	fs.StringVar(&c.format, "format", "terminal", "terminal or json (`FORMAT`)\ne.g. --format json")
+}
+
+// passed is what --format json prints.
+type passed struct {
+	Pass     bool                `json:"pass"`
+	Findings []preflight.Finding `json:"findings"`
+	Nodes    []preflight.Facts   `json:"nodes"`
+}
+
+func (c *checking) run(ctx context.Context, e env, args []string) (int, error) {
+	if len(args) > 0 {
+		return exitUsage, usage("bot check takes no argument: %q", args[0])
+	}
+	if c.format != "terminal" && c.format != "json" {
+		return exitUsage, usage("--format %s: choose terminal or json", c.format)
+	}
+	if c.wait <= 0 || c.send < 0 || c.checkpoint < 0 {
+		return exitUsage, usage("--wait must be above 0, --send and --checkpoint not below it")
+	}
+	if local := os.Getenv("SLURM_LOCALID"); local != "" && local != "0" {
+		return exitOK, nil // the node's first task does it for all
+	}
+	nodes, err := c.expected()
+	if err != nil {
+		return exitUsage, usage("%v", err)
+	}
+	c.wants.Checkpoint = int64(c.checkpoint * 1e9)
+	c.options.Names = append(c.options.Names, nodes[:min(1, len(nodes))]...)
+	self := preflight.Gather(ctx, c.options)
+	judge := func(all []preflight.Facts) []preflight.Finding { return preflight.Judge(all, nodes, c.wants) }
+	if len(nodes) < 2 {
+		all := []preflight.Facts{self}
+		return c.show(e.out, all, judge(all))
+	}
+	m := preflight.Meeting{Addr: c.lead, Token: "faultline check " + os.Getenv("SLURM_JOB_ID"), Nodes: len(nodes), Wait: c.wait, Send: c.send}
+	if self.Node != nodes[0] {
+		end, err := m.Join(ctx, self)
+		if err != nil {
+			return exitUnreadable, fmt.Errorf("%s did not meet the others: %w", self.Node, err)
+		}
+		for _, f := range end.Findings {
+			fmt.Fprintln(e.err, line(f))
+		}
+		if end.Fails > 0 {
+			return exitUnreadable, fmt.Errorf("the check failed: see the output of %s", nodes[0])
+		}
+		return exitOK, nil
+	}
+	_, port, err := net.SplitHostPort(c.lead)
+	if err != nil {
+		return exitUsage, usage("--lead %s: %v", c.lead, err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", ":"+port)
+	if err != nil {
+		return exitUnreadable, fmt.Errorf("opening port %s for the others: %w", port, err)
+	}
+	all, findings, err := m.Lead(ctx, l, self, judge)
+	if err != nil {
+		return exitUnreadable, err
+	}
+	return c.show(e.out, all, findings)
+}
+
+// expected are the nodes of the job, the first of which leads. SLURM tells them, this node's name, and a job id for the port.
+func (c *checking) expected() ([]string, error) {
+	list := c.nodes
+	if list == "" {
+		list = os.Getenv("SLURM_JOB_NODELIST")
+	}
+	if c.options.Node == "" {
+		c.options.Node = os.Getenv("SLURMD_NODENAME")
+	}
+	nodes, err := hostlist.Expand(list)
+	if err != nil {
+		return nil, fmt.Errorf("--nodes: %w", err)
+	}
+	if len(nodes) < 2 {
+		return nodes, nil
+	}
+	if c.options.Node == "" {
+		if c.options.Node, err = os.Hostname(); err != nil {
+			return nil, fmt.Errorf("this node's name: %w", err)
+		}
+	}
+	if !slices.Contains(nodes, c.options.Node) {
+		return nil, fmt.Errorf("this node is %s, which is none of %s: say which it is with --node", c.options.Node, list)
+	}
+	if c.lead == "" {
+		id, err := strconv.Atoi(os.Getenv("SLURM_JOB_ID"))
+		if err != nil {
+			return nil, errors.New("say where the nodes meet: --lead " + nodes[0] + ":20001")
+		}
+		c.lead = net.JoinHostPort(nodes[0], strconv.Itoa(20000+id%10000))
+	}
+	return nodes, nil
+}
+
+// line is a finding on a line. Facts come from other machines: nothing of them is trusted to be printable.
+func line(f preflight.Finding) string {
+	node := f.Node
+	if node == "" {
+		node = "nodes"
+	}
+	s := fmt.Sprintf("%-4s  %s: %s: %s", strings.ToUpper(string(f.Level)), node, f.Check, f.Text)
+	if f.Fix != "" {
+		s += "  [" + f.Fix + "]"
+	}
+	return printable(s, 400)
+}
+
+func (c *checking) show(w io.Writer, all []preflight.Facts, findings []preflight.Finding) (int, error) {
+	fails := 0
+	for _, f := range findings {
+		if f.Level == preflight.Fail {
+			fails++
+		}
+	}
+	code := exitOK
+	if fails > 0 {
+		code = exitUnreadable
+	}
+	if c.format == "json" {
+		if findings == nil {
+			findings = []preflight.Finding{}
+		}
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", " ")
+		return code, enc.Encode(passed{fails == 0, findings, all})
+	}
+	for _, f := range findings {
+		fmt.Fprintln(w, line(f))
+	}
+	gpus := 0
+	for i := range all {
+		gpus += len(all[i].GPUs)
+	}
+	verdict := "ready"
+	if fails > 0 {
+		verdict = "not ready"
+	}
+	fmt.Fprintf(w, "%s: %s, %s; %s, %s\n", verdict, count(len(all), "node"), count(gpus, "GPU"), count(fails, "failure"), count(len(findings)-fails, "warning"))
+	return code, nil
+}

@@ -1,0 +1,246 @@
+package preflight
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Limits below which a node is likely to fail a training job.
+const (
+	leastFiles  = 4096    // a process group opens some hundred sockets, a loader a file for each worker and shard
+	leastShm    = 1 << 30 // workers of PyTorch's DataLoader hand batches over in it
+	leastFree   = 8 << 30
+	leastShare  = 0.5  // of a checkpoint's room: two must fit while one replaces the other
+	hotShare    = 0.05 // of a GPU's memory in use before the job starts
+	farClock    = 1.0  // seconds; logs of nodes are read side by side
+	slowShare   = 0.5  // of the median rate between nodes
+	slowWriting = 50 << 20
+)
+
+// Judge says what is wrong with the nodes of a job. expected are their names where somebody states them.
+func Judge(all []Facts, expected []string, w Wants) []Finding {
+	var out []Finding
+	add := func(node string, l Level, check, fix, format string, args ...any) {
+		out = append(out, Finding{Node: node, Level: l, Check: check, Text: fmt.Sprintf(format, args...), Fix: fix})
+	}
+	came := map[string]bool{}
+	for i := range all {
+		came[all[i].Node] = true
+		alone(&all[i], w, func(l Level, check, fix, format string, args ...any) {
+			add(all[i].Node, l, check, fix, format, args...)
+		})
+	}
+	for _, n := range expected {
+		if !came[n] {
+			add(n, Fail, "rendezvous", "scontrol show node "+n+"; try the job without it", "did not come to the rendezvous")
+		}
+	}
+	for _, c := range shared {
+		agree(all, c, add)
+	}
+	rates(all, add)
+	slices.SortStableFunc(out, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.Node, b.Node))
+	})
+	return out
+}
+
+type adder func(l Level, check, fix, format string, args ...any)
+
+// alone judges what a node says of itself.
+func alone(f *Facts, w Wants, add adder) {
+	for _, p := range f.Slow {
+		add(Fail, p, "", "did not answer within %s", ofProbe)
+	}
+	ofGPUs(f, w, add)
+	if f.OpenFiles > 0 && f.OpenFiles < leastFiles {
+		add(Warn, "open files", "ulimit -n 65536", "ulimit -n is %d", f.OpenFiles)
+	}
+	if active := slices.ContainsFunc(f.Ports, func(p Port) bool { return p.State == "ACTIVE" }); active && f.Locked > 0 && f.Locked < 1<<30 {
+		add(Fail, "locked memory", "ulimit -l unlimited (limits.conf, or PropagateResourceLimits of SLURM)", "ulimit -l is %s: RDMA cannot register memory", size(f.Locked))
+	}
+	if f.Shm > 0 && f.ShmFree < leastShm {
+		add(Warn, "/dev/shm", "docker run --shm-size, or remove old segments", "%s of %s free: DataLoader workers need it", size(f.ShmFree), size(f.Shm))
+	}
+	if f.Memory > 2*leastFree && f.Free < leastFree {
+		add(Warn, "memory", "look for processes of an earlier job: ps aux --sort=-rss | head", "%s of %s available", size(f.Free), size(f.Memory))
+	}
+	for _, p := range f.Ports {
+		if p.State != "ACTIVE" {
+			add(Warn, "port", "ibstat "+p.Device, "%s port %s is %s", p.Device, p.Port, p.State)
+		}
+	}
+	for _, d := range f.Dirs {
+		ofDir(d, w, add)
+	}
+	for _, n := range f.Names {
+		if n.Trouble != "" {
+			add(Fail, "name resolution", "getent hosts "+n.Name, "%s: %s", n.Name, n.Trouble)
+		}
+	}
+	if off := max(f.Offset, -f.Offset) - f.Unsure; off > farClock {
+		add(Warn, "clock", "chronyc tracking", "%.1f s off the first node's", -f.Offset)
+	}
+	if f.Broken != "" {
+		add(Fail, "network", "ping "+f.To+"; a firewall between the nodes?", "cannot send to %s: %s", f.To, f.Broken)
+	}
+	for _, i := range f.Interfaces {
+		if w.MTU > 0 && i.MTU < w.MTU && i.MTU > 0 && i.Name != "lo" {
+			add(Warn, "MTU", "ip link show "+i.Name, "%s has an MTU of %d, below %d", i.Name, i.MTU, w.MTU)
+		}
+	}
+}
+
+func ofGPUs(f *Facts, w Wants, add adder) {
+	if f.GPUTrouble != "" {
+		add(Fail, "GPU", "nvidia-smi; dmesg | grep -i xid", "%s", f.GPUTrouble)
+		return
+	}
+	if w.GPUs > 0 && len(f.GPUs) != w.GPUs {
+		add(Fail, "GPU", "nvidia-smi -L; dmesg | grep -i xid", "%d of %d GPUs", len(f.GPUs), w.GPUs)
+	}
+	for _, g := range f.GPUs {
+		if g.Memory > 0 && float64(g.Used) > hotShare*float64(g.Memory)+1024 {
+			add(Warn, "GPU memory", "nvidia-smi --query-compute-apps=pid,used_memory --format=csv", "GPU %d has %d of %d MiB in use before the job starts", g.Index, g.Used, g.Memory)
+		}
+		if g.Slowdown != "" {
+			add(Warn, "GPU clock", "nvidia-smi -q -d PERFORMANCE -i "+strconv.Itoa(g.Index), "GPU %d is slowed down: %s", g.Index, g.Slowdown)
+		}
+	}
+}
+
+func ofDir(d Dir, w Wants, add adder) {
+	use := "read"
+	if d.Write {
+		use = "write"
+	}
+	switch {
+	case d.Trouble != "":
+		add(Fail, "directory", "ls -ld "+d.Path, "cannot %s %s: %s", use, d.Path, d.Trouble)
+	case d.Write && w.Checkpoint > 0 && float64(d.Free) < float64(w.Checkpoint)*(1+leastShare):
+		add(Fail, "directory", "df -h "+d.Path, "%s free in %s: a checkpoint takes %s", size(d.Free), d.Path, size(w.Checkpoint))
+	case d.Write && d.Rate > 0 && d.Rate < slowWriting:
+		add(Warn, "directory", "", "%s takes %s/s only", d.Path, size(int64(d.Rate)))
+	}
+}
+
+// common is something in which all nodes should be alike.
+type common struct {
+	check string
+	level Level
+	of    func(*Facts) string // "" = not known
+}
+
+var shared = []common{
+	{"driver", Fail, func(f *Facts) string {
+		if len(f.GPUs) == 0 {
+			return ""
+		}
+		return f.GPUs[0].Driver
+	}},
+	{"GPU model", Fail, func(f *Facts) string {
+		if len(f.GPUs) == 0 {
+			return ""
+		}
+		return f.GPUs[0].Name
+	}},
+	{"number of GPUs", Fail, func(f *Facts) string {
+		if len(f.GPUs) == 0 {
+			return ""
+		}
+		return strconv.Itoa(len(f.GPUs))
+	}},
+	{"kernel", Warn, func(f *Facts) string { return f.Kernel }},
+	{"active ports", Warn, func(f *Facts) string {
+		n := 0
+		for _, p := range f.Ports {
+			if p.State == "ACTIVE" {
+				n++
+			}
+		}
+		if len(f.Ports) == 0 {
+			return ""
+		}
+		return strconv.Itoa(n)
+	}},
+	variable("MASTER_ADDR"), variable("MASTER_PORT"), variable("WORLD_SIZE"), variable("NNODES"),
+	variable("NCCL_SOCKET_IFNAME"), variable("NCCL_IB_HCA"), variable("NCCL_IB_DISABLE"), variable("NCCL_ALGO"), variable("NCCL_PROTO"), variable("NCCL_NET"),
+}
+
+func variable(name string) common {
+	return common{name, Fail, func(f *Facts) string { return f.Env[name] }}
+}
+
+// agree names the nodes that differ from most. Where no value has a majority nobody is named.
+func agree(all []Facts, c common, add func(node string, l Level, check, fix, format string, args ...any)) {
+	by := map[string][]string{}
+	for i := range all {
+		v := c.of(&all[i])
+		by[v] = append(by[v], all[i].Node)
+	}
+	if len(by) < 2 {
+		return
+	}
+	var values []string
+	for v := range by {
+		values = append(values, v)
+	}
+	slices.SortFunc(values, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(by[b]), len(by[a])), cmp.Compare(a, b))
+	})
+	if usual := by[values[0]]; 2*len(usual) > len(all) {
+		for _, v := range values[1:] {
+			for _, n := range by[v] {
+				add(n, c.level, c.check, "", "%s, and %s on %d other nodes", named(v), named(values[0]), len(usual))
+			}
+		}
+		return
+	}
+	var parts []string
+	for _, v := range values {
+		parts = append(parts, fmt.Sprintf("%s on %d", named(v), len(by[v])))
+	}
+	add("", c.level, c.check, "", "the nodes differ: %s", strings.Join(parts[:min(4, len(parts))], ", "))
+}
+
+func named(v string) string {
+	if v == "" {
+		return "not set"
+	}
+	return v
+}
+
+// rates names nodes that send far slower than the others.
+func rates(all []Facts, add func(node string, l Level, check, fix, format string, args ...any)) {
+	var list []float64
+	for i := range all {
+		if all[i].Rate > 0 {
+			list = append(list, all[i].Rate)
+		}
+	}
+	if len(list) < 3 {
+		return
+	}
+	slices.Sort(list)
+	median := list[len(list)/2]
+	for i := range all {
+		if f := &all[i]; f.Rate > 0 && f.Rate < slowShare*median {
+			add(f.Node, Fail, "network", "bot isolate --for link finds out which end it is", "sends %s/s to %s; most nodes reach %s/s", size(int64(f.Rate)), f.To, size(int64(median)))
+		}
+	}
+}
+
+func size(n int64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	v, i := float64(n), 0
+	for v >= 1024 && i < len(units)-1 {
+		v, i = v/1024, i+1
+	}
+	if i == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %s", v, units[i])
+}
