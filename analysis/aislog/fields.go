@@ -60,14 +60,12 @@ func (e *Event) describe(raw, msg []byte) {
 // action is the request by which somebody changed the cluster: "aism[start-maintenance[uuid]]", "x-delete-listrange[uuid]",
 // "p[id]: start-maintenance([t[id]]) opts=".
 func action(msg []byte) string {
-	for _, before := range []string{"aism[", "x-"} {
-		if _, rest, ok := bytes.Cut(msg, []byte(before)); ok {
-			if n := bytes.IndexAny(rest, "[],"); n > 0 && n <= maxID {
-				return clip(rest[:n], maxID)
-			}
+	if _, rest, ok := bytes.Cut(msg, []byte("aism[")); ok {
+		if n := bytes.IndexAny(rest, "[],"); n > 0 && n <= maxID {
+			return clip(rest[:n], maxID)
 		}
 	}
-	for _, verb := range []string{"start-maintenance", "decommission-node", "shutdown-node", "rm-unsafe"} {
+	for _, verb := range []string{"start-maintenance", "decommission-node", "shutdown-node", "rm-unsafe", "delete-listrange", "evict-listrange"} {
 		if bytes.Contains(msg, []byte(verb)) {
 			return verb
 		}

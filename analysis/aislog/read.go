@@ -2,6 +2,7 @@ package aislog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -294,29 +295,41 @@ func (r *reader) span(rec *record) {
 
 const (
 	// shortest is how long a daemon writes nothing before that may mean something: keep-alives are sent every few seconds.
-	shortest  = 8 * time.Second
-	maxPauses = 128 // of one file
+	shortest   = 8 * time.Second
+	maxPauses  = 256  // of an hour of one file: one of 14 s and more always has room
+	mostPauses = 8192 // of one file
 )
 
-// paused keeps the pause before a record. Of too many the shortest gives way.
+// paused keeps the pause before a record. Of too many in an hour the shortest gives way: a day without work does not hide the others.
 func (p *part) paused(rec *record) {
 	if p.last.IsZero() || p.last.Proof != rec.time.Proof && p.last.Proof == NoDay || rec.time.Wall.Sub(p.last.Wall) < shortest {
 		return
 	}
 	n := Pause{Span: Span{p.last, rec.time}, Before: p.lastAt, After: rec.at}
-	if len(p.pauses) < maxPauses {
-		p.pauses = append(p.pauses, n)
-		return
-	}
-	least := 0
-	for i := range p.pauses {
+	least, same := len(p.pauses)-1, 0
+	for i := len(p.pauses) - 1; i >= 0 && n.From.Wall.Sub(p.pauses[i].From.Wall) < time.Hour; i-- {
+		same++
 		if p.pauses[i].length() < p.pauses[least].length() {
 			least = i
 		}
 	}
+	if same < maxPauses {
+		if p.pauses = append(p.pauses, n); len(p.pauses) == 2*mostPauses {
+			p.pauses = longestPauses(p.pauses)
+		}
+		return
+	}
 	if p.pauses[least].length() < n.length() {
 		p.pauses = append(slices.Delete(p.pauses, least, least+1), n)
 	}
+}
+
+// longestPauses are the longest half, by time.
+func longestPauses(list []Pause) []Pause {
+	slices.SortStableFunc(list, func(a, b Pause) int { return cmp.Compare(b.length(), a.length()) })
+	list = list[:len(list)/2]
+	slices.SortStableFunc(list, func(a, b Pause) int { return a.From.Wall.Compare(b.From.Wall) })
+	return list
 }
 
 func (s Span) length() time.Duration { return s.To.Wall.Sub(s.From.Wall) }

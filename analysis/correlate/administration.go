@@ -155,9 +155,15 @@ func (x *inquiry) administered(all []*trouble) []*trouble {
 			t.mech, t.action = knowledge.AISAdministration, "disable-mp"
 		}
 	}
-	return slices.DeleteFunc(all, func(t *trouble) bool {
-		return t.action != "" && slices.ContainsFunc(all, func(o *trouble) bool { return o.says(t) || o.follows(t) })
-	})
+	taken := map[*trouble]bool{}
+	for _, t := range all {
+		taken[t] = t.action != "" && slices.ContainsFunc(all, func(o *trouble) bool { return !taken[o] && (o.says(t) || o.follows(t)) })
+	}
+	all = slices.DeleteFunc(all, func(t *trouble) bool { return taken[t] })
+	for _, t := range all {
+		t.back = givenBack(t, all)
+	}
+	return all
 }
 
 // says takes in the records of the same request that do not name the daemon it is about: most of them do not.
@@ -185,7 +191,7 @@ func (t *trouble) follows(o *trouble) bool {
 // onlyDisabled says that a mountpath went out of service and nothing was wrong with it.
 func onlyDisabled(t *trouble) bool {
 	return len(t.points) > 0 && !slices.ContainsFunc(t.points, func(p point) bool {
-		return p.event == nil || p.event.Kind != aislog.MountpathOff || !strings.Contains(p.event.Text, "disabled mountpath mp[") && !strings.Contains(p.event.Text, "] now disabled")
+		return p.event == nil || p.event.Kind != aislog.MountpathOff || !strings.Contains(p.event.Text, "disabled mountpath mp[")
 	})
 }
 
@@ -233,4 +239,15 @@ func (t *trouble) count() (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// givenBack is when a target was put back into service after an act, +Inf while it was not.
+func givenBack(t *trouble, all []*trouble) float64 {
+	back := math.Inf(1)
+	for _, o := range all {
+		if t.deed().takes == ofTarget && o.action == "stop-maintenance" && (o.about == t.about || o.about == "") && o.from > t.from {
+			back = min(back, o.from)
+		}
+	}
+	return back
 }

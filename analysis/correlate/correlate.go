@@ -201,6 +201,7 @@ type inquiry struct {
 	lines   []Client
 	clock   Clock
 	names   map[string]string // address → id of the daemon that listens there
+	slow    [][]slowLine      // by daemon
 }
 
 // wall is what a daemon's clock showed, in seconds, brought to the common clock of the cluster.

@@ -148,7 +148,7 @@ func (x *inquiry) judge(a *Answer) {
 	// ever, does not.
 	open := ""
 	for _, e := range a.Episodes {
-		if e.Standing == Undecided && !x.absent(e) || e.Standing == Coincident && x.near(e) {
+		if e.Standing == Undecided && !x.harmless(e) || e.Standing == Coincident && x.near(e) {
 			open = e.Statement
 			break
 		}
@@ -157,7 +157,7 @@ func (x *inquiry) judge(a *Answer) {
 		open = x.bothName(a)
 	}
 	switch {
-	case x.clock.Proof == Likely && a.Covered && open == "" && !x.allAbsent(a):
+	case x.clock.Proof == Likely && a.Covered && open == "" && !x.allHarmless(a):
 		a.Why = "nothing that happened in AIStore seems to have met the job, but how the clocks relate is only likely"
 	case x.clock.Known() && a.Covered && open == "":
 		a.Judgement = Cleared
@@ -165,7 +165,7 @@ func (x *inquiry) judge(a *Answer) {
 		if len(a.Episodes) > 0 {
 			a.Why = "what happened in AIStore is not what the job met: look elsewhere"
 		}
-	case !x.clock.Known() && a.Covered && open == "" && x.allAbsent(a):
+	case !x.clock.Known() && a.Covered && open == "" && x.allHarmless(a):
 		a.Judgement = Cleared
 		a.Why = "nothing happened in AIStore in all that its logs cover, whatever the distance of the clocks: look elsewhere"
 		if len(a.Episodes) > 0 {
@@ -232,28 +232,21 @@ func (x *inquiry) together(c *Client, d int, e *aislog.Event) bool {
 // near says that a coincident episode lies so near to the stall, without anything that rules it out but the lack of a tie,
 // that the store is not cleared.
 func (x *inquiry) near(e *Episode) bool {
-	if x.Possible && e.Strong {
+	if x.Possible && (e.Strong || e.touched == partly) {
 		return true // both sides name it: whatever the order seems to be, the store met the job
 	}
 	if !x.Possible || e.From.T > x.Stall.T+e.From.Unc+x.Stall.Unc || x.past(e.t) || x.usual(e.t) {
 		return false
 	}
-	how, _ := x.touch(e.t)
-	return how != elsewhere && !x.harmless(e, how)
+	return e.touched != elsewhere && !x.harmless(e)
 }
 
-// absent says that an episode is harmless whenever it was.
-func (x *inquiry) absent(e *Episode) bool {
-	how, _ := x.touch(e.t)
-	return x.harmless(e, how)
+func (x *inquiry) allHarmless(a *Answer) bool {
+	return !slices.ContainsFunc(a.Episodes, func(e *Episode) bool { return !x.harmless(e) })
 }
 
-func (x *inquiry) allAbsent(a *Answer) bool {
-	return !slices.ContainsFunc(a.Episodes, func(e *Episode) bool { return !x.absent(e) })
-}
-
-// harmless says that an episode would show in the job's own lines if it had reached the job, and does not: load that delayed nothing,
-// objects that were taken away and that no request missed.
-func (x *inquiry) harmless(e *Episode, how touched) bool {
-	return how == untouched && (x.idle(e.t) || e.t.action != "")
+// harmless says that an episode, whenever it was, would show in the job's own lines if it had reached the job, and does not: load
+// that delayed nothing, objects that were taken away and that no request missed.
+func (x *inquiry) harmless(e *Episode) bool {
+	return e.touched == untouched && (x.idle(e.t) || e.t.action != "")
 }

@@ -32,7 +32,8 @@ type trouble struct {
 	// action is what somebody asked of the cluster; ordered is the request that a trouble of the cluster follows from.
 	action  string
 	ordered *trouble
-	own     bool // the daemon's own log shows it
+	back    float64 // when it was undone
+	own     bool    // the daemon's own log shows it
 	led     []*trouble
 	cause   *trouble
 }
@@ -198,7 +199,7 @@ func (x *inquiry) troubles() []*trouble {
 			for j < len(pts) && pts[j].t-pts[j-1].t <= apart {
 				j++
 			}
-			list = append(list, &trouble{mech: k.mech, about: k.about, action: k.action, from: pts[i].t, to: pts[j-1].t, points: pts[i:j], earlier: pts[:i]})
+			list = append(list, &trouble{mech: k.mech, about: k.about, action: k.action, from: pts[i].t, to: pts[j-1].t, points: pts[i:j:j], earlier: pts[:i]})
 			i = j
 		}
 		if k.mech == knowledge.AISDaemonRestart {

@@ -1,7 +1,6 @@
 package correlate
 
 import (
-	"math"
 	"slices"
 
 	"faultline/analysis/aislog"
@@ -58,7 +57,7 @@ func (x *inquiry) standstills(d int, unanswered []point) []*standstill {
 		if usual && !held {
 			continue // a pause as any other
 		}
-		s.late = x.waitedFor(d, from, to)
+		s.late = x.waitedFor(d, from, to, least)
 		if late := s.late != nil; late && held || !usual && (late || held) {
 			out = append(out, s)
 		}
@@ -99,11 +98,13 @@ func (x *inquiry) pauses(d int) []aislog.Pause {
 }
 
 // waitedFor is a line of counters right after a pause by which requests had waited for a good part of it.
-func (x *inquiry) waitedFor(d int, from, to float64) *aislog.Interval {
-	for i := range x.daemons[d].Intervals {
-		iv := &x.daemons[d].Intervals[i]
-		if t, ok := x.wall(d, iv.To); ok && t >= to-0.5 && t <= to+max(10, beats*x.cadence(d)) && slices.ContainsFunc(iv.Slow, func(g aislog.Growth) bool { return float64(g.N)/1e9 >= waited*(to-from) }) {
-			return iv
+func (x *inquiry) waitedFor(d int, from, to, least float64) *aislog.Interval {
+	for _, l := range x.slowFrom(d, to-0.5) {
+		if l.t > to+max(10, least) {
+			break
+		}
+		if l.sec >= waited*(to-from) {
+			return l.iv
 		}
 	}
 	return nil
@@ -150,35 +151,3 @@ func divide(from, to []point, fits func(point) bool) (rest, taken []point) {
 	}
 	return rest, to
 }
-
-// longest is the longest latency in a line of counters, in seconds.
-func longest(iv *aislog.Interval) (name string, sec float64) {
-	for _, g := range iv.Slow {
-		if s := float64(g.N) / 1e9; s > sec || s == sec && g.Name < name {
-			name, sec = g.Name, s
-		}
-	}
-	return name, math.Round(sec)
-}
-
-// slowness adds the lines of counters by which a daemon's requests took long on average to its signs of pressure. A line with such
-// a latency tells of the time before it.
-func (x *inquiry) slowness(d int, by map[troubleKey][]point) {
-	k := troubleKey{mech: knowledge.AISResourcePressure, about: x.self(d)}
-	for i := range x.daemons[d].Intervals {
-		iv := &x.daemons[d].Intervals[i]
-		t, ok := x.wall(d, iv.To)
-		if !ok || !slices.ContainsFunc(iv.Slow, func(g aislog.Growth) bool { return served[g.Name] }) {
-			continue
-		}
-		if _, sec := longest(iv); iv.Base.File != "" {
-			if from, ok := x.wall(d, iv.From); ok {
-				t = max(from, t-sec)
-			}
-		}
-		by[k] = append(by[k], point{t: t, n: 1, d: d, slow: iv})
-	}
-}
-
-// served are latencies of requests that clients wait for.
-var served = map[string]bool{"get.ns": true, "get.redir.ns": true, "put.ns": true, "append.ns": true, "head.ns": true}

@@ -40,8 +40,9 @@ type Episode struct {
 	Touch []incident.Finding
 	Led   []incident.Finding
 
-	from float64
-	t    *trouble
+	from    float64
+	t       *trouble
+	touched touched
 }
 
 // touched is how a rank's own lines meet an episode.
@@ -50,6 +51,7 @@ type touched int
 const (
 	untouched touched = iota
 	elsewhere         // its lines name other daemons
+	partly            // some of its requests may have wanted what was taken away, others did not
 	byKind            // a failure of this kind at this time, nothing that both name
 	byName            // both sides name the same thing
 )
@@ -64,7 +66,7 @@ func (x *inquiry) test(t *trouble) *Episode {
 	e.Proof = x.proof(t)
 	x.consequences(e)
 	how, lines := x.touch(t)
-	e.Strong = how == byName
+	e.touched, e.Strong = how, how == byName
 	if t.about == "" && e.Strong && !t.takesObjects() { // a daemon that could not answer
 		e.ID = x.answered(t, lines)
 		e.Role = x.role(e.ID)
@@ -87,6 +89,8 @@ func (x *inquiry) test(t *trouble) *Episode {
 		e.Standing, e.Why = Coincident, "it does not stand out: the half hour before shows the same"
 	case how == elsewhere:
 		e.Standing, e.Why = Coincident, "the requests of "+x.who()+" went to other daemons"
+	case how == partly:
+		e.Standing, e.Why = Coincident, "only some of the failed requests of "+x.who()+" wanted what was taken away"
 	case how == untouched:
 		e.Standing, e.Why = Coincident, "nothing ties it to the requests of "+x.who()
 	default:
@@ -165,7 +169,7 @@ func (x *inquiry) touch(t *trouble) (touched, []meeting) {
 	marks := x.marks(t)
 	how := untouched
 	var out []meeting
-	other := false
+	other, hits, misses := false, 0, 0
 	for i := range x.lines {
 		c := &x.lines[i]
 		if len(x.Ranks) > 0 && !slices.Contains(x.Ranks, c.Rank) && c.Rank != resolve.NoRank || c.Over || !x.timely(c, t) {
@@ -184,15 +188,17 @@ func (x *inquiry) touch(t *trouble) (touched, []meeting) {
 				others = true
 			}
 		}
-		if t.takesObjects() {
+		if t.takesObjects() && missed(c) {
 			if hit, known := x.reaches(t, c); hit {
+				hits++
 				out = append(out, meeting{c, common, known})
 				how = max(how, byKind)
 				if known {
 					how = byName
 				}
-			} else if known && missed(c) {
+			} else if known {
 				other = true
+				misses++
 			}
 			continue
 		}
@@ -203,14 +209,17 @@ func (x *inquiry) touch(t *trouble) (touched, []meeting) {
 			out = append(out, meeting{c, common, true})
 		case others:
 			other = true
-		case (c.ours || len(common) > 0) && fits(t.mech, c):
+		case (c.ours || len(common) > 0) && x.fitsAny(t, c):
 			if how < byKind {
 				how = byKind
 			}
 			out = append(out, meeting{c, common, false})
 		}
 	}
-	if how < byName && other && (t.about != "" && !t.mech.Is(knowledge.Wide) || t.takesObjects()) {
+	switch {
+	case hits > 0 && (misses > hits || how < byName && other):
+		return partly, out
+	case misses > 0 && hits == 0, how < byName && other && (t.about != "" && !t.mech.Is(knowledge.Wide) || t.takesObjects()):
 		return elsewhere, nil
 	}
 	return how, out
@@ -260,7 +269,7 @@ func (x *inquiry) timely(c *Client, t *trouble) bool {
 		end = max(e.T, x.Stall.T) + after
 	}
 	if t.takesObjects() {
-		to = math.Inf(1)
+		to = t.back + 10 - follows
 	}
 	return c.T.T >= t.from+x.clock.Shift-x.clock.Unc-c.T.Unc-2 && c.T.T <= min(end, to+x.clock.Shift+follows+x.clock.Unc+c.T.Unc)
 }
@@ -285,6 +294,11 @@ func (x *inquiry) marks(t *trouble) map[Mark]*aislog.Event {
 		add(l)
 	}
 	return out
+}
+
+// fitsAny also asks what an act led to: who takes a target away breaks the batches that it serves.
+func (x *inquiry) fitsAny(t *trouble, c *Client) bool {
+	return fits(t.mech, c) || t.action != "" && slices.ContainsFunc(t.led, func(l *trouble) bool { return fits(l.mech, c) })
 }
 
 // fits says that a client's failure is of the kind that a mechanism makes.

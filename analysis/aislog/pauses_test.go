@@ -1,0 +1,57 @@
+package aislog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Hours in which a daemon has little to do do not hide the short pause in an hour in which it is busy.
+func TestIdleHoursDoNotHideAPause(t *testing.T) {
+	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	b := strings.Builder{}
+	fmt.Fprintf(&b, "Started up at %s, host vm, go1.26.8 for linux/amd64\n", at.Format("2006/01/02 15:04:05"))
+	tick := func(by time.Duration) {
+		at = at.Add(by)
+		fmt.Fprintf(&b, "I %s {get.n:1,state.flags:6}\n", at.Format("15:04:05.000000"))
+	}
+	for range 6 * 60 { // idle
+		tick(time.Minute)
+	}
+	for range 4 * 360 { // busy
+		tick(5 * time.Second)
+	}
+	held := at
+	tick(20 * time.Second)
+	tick(5 * time.Second)
+	for range 3 * 360 {
+		tick(10 * time.Second)
+	}
+	d := one(t, read(t, info("t-1", "1120-000000", 7), b.String()))
+	found := false
+	for _, p := range d.Pauses {
+		found = found || p.From.Wall.Equal(held)
+	}
+	if !found {
+		t.Errorf("the pause of 20 s at %s is not among %d", held.Format(time.TimeOnly), len(d.Pauses))
+	}
+}
+
+func TestPausesAreBounded(t *testing.T) {
+	p := &part{}
+	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	for i := range 5 * mostPauses {
+		p.last = Time{at, Marker}
+		at = at.Add(time.Hour + time.Duration(i%7)*time.Minute)
+		p.paused(&record{time: Time{at, Marker}})
+	}
+	if n := len(p.pauses); n < mostPauses || n > 2*mostPauses {
+		t.Errorf("%d pauses are held", n)
+	}
+	for i := 1; i < len(p.pauses); i++ {
+		if p.pauses[i].From.Wall.Before(p.pauses[i-1].From.Wall) {
+			t.Fatalf("pause %d begins before the one before it", i)
+		}
+	}
+}
