@@ -17,6 +17,8 @@ type act struct {
 	takes scope
 	// says tells what happened; %s is the daemon, or the bucket.
 	says string
+	// listed: it is for some objects of a bucket, which its records may list.
+	listed bool
 }
 
 // scope is what an act takes away.
@@ -31,22 +33,22 @@ const (
 
 // acts are what administrators can do that jobs may feel. Source: AIStore api/apc/actmsg.go, 3.20 to 5.0.
 var acts = map[string]act{
-	"start-maintenance": {ofTarget, "%s was put into maintenance"},
-	"stop-maintenance":  {ofNothing, "%s was taken out of maintenance"},
-	"decommission-node": {ofTarget, "%s was decommissioned"},
-	"decommission":      {ofTarget, "%s was decommissioned"},
-	"shutdown-node":     {ofTarget, "%s was shut down on request"},
-	"shutdown":          {ofTarget, "%s was shut down on request"},
-	"rm-unsafe":         {ofTarget, "%s was removed from the cluster on request"},
-	"destroy-bck":       {ofBucket, "%s was destroyed"},
-	"evict-remote-bck":  {ofBucket, "%s was evicted"},
-	"move-bck":          {ofBucket, "%s was renamed"},
-	"delete-listrange":  {ofBucket, "objects of %s were deleted"},
-	"evict-listrange":   {ofBucket, "objects of %s were evicted"},
-	"new-primary":       {ofNothing, "the primary proxy was changed on request"},
-	"primary-force":     {ofNothing, "the primary proxy was changed on request"},
-	"detach-mp":         {ofPath, "a mountpath of %s was removed on request"},
-	"disable-mp":        {ofPath, "a mountpath of %s was disabled on request"},
+	"start-maintenance": {takes: ofTarget, says: "%s was put into maintenance"},
+	"stop-maintenance":  {takes: ofNothing, says: "%s was taken out of maintenance"},
+	"decommission-node": {takes: ofTarget, says: "%s was decommissioned"},
+	"decommission":      {takes: ofTarget, says: "%s was decommissioned"},
+	"shutdown-node":     {takes: ofTarget, says: "%s was shut down on request"},
+	"shutdown":          {takes: ofTarget, says: "%s was shut down on request"},
+	"rm-unsafe":         {takes: ofTarget, says: "%s was removed from the cluster on request"},
+	"destroy-bck":       {takes: ofBucket, says: "%s was destroyed"},
+	"evict-remote-bck":  {takes: ofBucket, says: "%s was evicted"},
+	"move-bck":          {takes: ofBucket, says: "%s was renamed"},
+	"delete-listrange":  {takes: ofBucket, says: "objects of %s were deleted", listed: true},
+	"evict-listrange":   {takes: ofBucket, says: "objects of %s were evicted", listed: true},
+	"new-primary":       {takes: ofNothing, says: "the primary proxy was changed on request"},
+	"primary-force":     {takes: ofNothing, says: "the primary proxy was changed on request"},
+	"detach-mp":         {takes: ofPath, says: "a mountpath of %s was removed on request"},
+	"disable-mp":        {takes: ofPath, says: "a mountpath of %s was disabled on request"},
 }
 
 // bucketOf is the bucket that a record of an act names: "x-delete-listrange[id]-ais://speech".
@@ -93,28 +95,58 @@ func (t *trouble) bucket() string {
 	return ""
 }
 
-// reaches says that what an act took away is what a client's request wanted and did not get. known is false where the names do not
-// tell: then it is only possible.
-func (x *inquiry) reaches(t *trouble, c *Client) (hit, known bool) {
+// match is how what a failed request wanted stands to what an act took away.
+type match uint8
+
+const (
+	otherwise match = iota // it wanted something else, or failed of something else
+	unsaid                 // its line does not tell what it wanted, or where that lay
+	unlisted               // it wanted an object of the bucket, and the records do not name those that were taken
+	taken                  // it wanted what was taken away
+)
+
+// reaches says whether what an act took away is what a client's request wanted and did not get.
+func (x *inquiry) reaches(t *trouble, c *Client) match {
 	if !missed(c) {
-		return false, true
+		return otherwise
 	}
 	object := c.object()
 	switch t.deed().takes {
 	case ofBucket:
 		_, bucket, _ := strings.Cut(t.bucket(), "://")
-		name, _, _ := strings.Cut(object, "/")
-		if bucket == "" || name == "" {
-			return true, false
+		name, within, _ := strings.Cut(object, "/")
+		switch {
+		case bucket == "" || name == "":
+			return unsaid
+		case bucket != name:
+			return otherwise
+		case !t.deed().listed:
+			return taken
 		}
-		return bucket == name, true
+		switch yes, sure := t.lists(within); {
+		case yes:
+			return taken
+		case sure:
+			return otherwise
+		}
+		return unlisted
 	case ofTarget, ofPath:
-		if home := x.home(object); home != "" {
-			return home == t.about, true
+		switch home := x.home(object); home {
+		case "":
+			return unsaid
+		case t.about:
+			return taken
 		}
-		return true, false
 	}
-	return false, true
+	return otherwise
+}
+
+// namelessFor is for how long, in seconds, what failed because of something that lines do not name is taken to be its doing.
+const namelessFor = lookBack
+
+// old says that a request failed too long after an act for one to lead to the other where no name ties them.
+func (x *inquiry) old(t *trouble, c *Client) bool {
+	return x.clock.Known() && c.T.Valid && c.T.T-(t.to+x.clock.Shift) > namelessFor+x.clock.Unc+c.T.Unc
 }
 
 // object is the first one that a line names.
@@ -131,6 +163,9 @@ func (c *Client) object() string {
 func (x *inquiry) gone(t *trouble, c *Client) string {
 	object := c.object()
 	if t.deed().takes == ofBucket {
+		if t.deed().listed && x.reaches(t, c) == taken {
+			return "the object that its request wanted is one of those"
+		}
 		text := fmt.Sprintf("its request wanted an object of %s", t.bucket())
 		if home := x.home(object); home != "" && slices.Contains(c.Marks, Mark{Node, home}) {
 			text += fmt.Sprintf(", and %s, where it belongs, no longer has it", home)

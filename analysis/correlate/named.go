@@ -127,7 +127,7 @@ func (x *inquiry) acted(votes map[int]*vote) {
 			if !c.T.Valid || c.T.Unc > 5 || c.Over || first != nil && c.T.T >= first.T.T {
 				continue
 			}
-			if hit, known := x.reaches(t, c); hit && known {
+			if m := x.reaches(t, c); m == taken || m == unlisted {
 				first = c
 			}
 		}

@@ -33,9 +33,11 @@ type trouble struct {
 	action  string
 	ordered *trouble
 	back    float64 // when it was undone
-	own     bool    // the daemon's own log shows it
-	led     []*trouble
-	cause   *trouble
+	// requests are what it is made of, with the objects that each lists; see lists.
+	requests map[string]*listing
+	own      bool // the daemon's own log shows it
+	led      []*trouble
+	cause    *trouble
 }
 
 // outage is a time in which a daemon was not there.

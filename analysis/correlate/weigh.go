@@ -52,6 +52,7 @@ const (
 	untouched touched = iota
 	elsewhere         // its lines name other daemons
 	partly            // some of its requests may have wanted what was taken away, others did not
+	possibly          // it may have wanted what was taken away long before, which no line names
 	byKind            // a failure of this kind at this time, nothing that both name
 	byName            // both sides name the same thing
 )
@@ -91,6 +92,8 @@ func (x *inquiry) test(t *trouble) *Episode {
 		e.Standing, e.Why = Coincident, "the requests of "+x.who()+" went to other daemons"
 	case how == partly:
 		e.Standing, e.Why = Coincident, "only some of the failed requests of "+x.who()+" wanted what was taken away"
+	case how == possibly:
+		e.Standing, e.Why = Undecided, fmt.Sprintf("it happened %s before, and the records do not name the objects", span(x.Stall.T-e.To.T))
 	case how == untouched:
 		e.Standing, e.Why = Coincident, "nothing ties it to the requests of "+x.who()
 	default:
@@ -189,16 +192,18 @@ func (x *inquiry) touch(t *trouble) (touched, []meeting) {
 			}
 		}
 		if t.takesObjects() && missed(c) {
-			if hit, known := x.reaches(t, c); hit {
-				hits++
-				out = append(out, meeting{c, common, known})
-				how = max(how, byKind)
-				if known {
-					how = byName
-				}
-			} else if known {
+			switch m := x.reaches(t, c); {
+			case m == otherwise:
 				other = true
 				misses++
+			case m != taken && x.old(t, c):
+				hits++
+				out = append(out, meeting{c, common, false})
+				how = max(how, possibly)
+			default:
+				hits++
+				out = append(out, meeting{c, common, m != unsaid})
+				how = max(how, map[bool]touched{true: byName, false: byKind}[m != unsaid])
 			}
 			continue
 		}
