@@ -62,6 +62,8 @@ type tick struct {
 	at     At
 	values []Growth // by name, ascending; zeros are left out
 	whole  bool     // its end is there: what it lacks is zero
+	// batches is how many batch jobs ran then.
+	batches int
 }
 
 // value is that of one counter.

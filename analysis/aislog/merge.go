@@ -141,7 +141,8 @@ func (d *Daemon) runs(parts []*part) {
 			for _, g := range by {
 				sums[g.Name] += g.N
 			}
-			d.Intervals = append(d.Intervals, Interval{From: last.end.time, To: p.begin.time, At: p.begin.at, Base: last.end.at, By: fineOnly(by), Reset: reset, Hole: hole})
+			d.Intervals = append(d.Intervals, Interval{From: last.end.time, To: p.begin.time, At: p.begin.at, Base: last.end.at, By: fineOnly(by), Reset: reset, Hole: hole,
+				Batches: p.begin.batches, Slow: slow(p.begin.values)})
 		}
 		r := &d.Runs[len(d.Runs)-1]
 		for _, g := range p.sums {

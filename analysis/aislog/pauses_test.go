@@ -55,3 +55,20 @@ func TestPausesAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// What the first line of counters of a rotated log shows is not lost between the files.
+func TestSlownessAcrossFilesIsKept(t *testing.T) {
+	a := read(t, info("t-1", "1120-231339", 7), up+"I 23:13:40.000000 {get.n:1,state.flags:6}\nI 23:14:00.000000 {get.n:9,state.flags:6}\n")
+	b := read(t, info("t-1", "1120-231401", 7), "Rotated at 2026/11/20 23:14:01, host vm, go1.26.8 for linux/amd64\n"+
+		"I 23:14:09.000000 running(x-get-batch[gb1],get-batch[gb2])\nI 23:14:10.000000 {get.n:12,get.ns:4000000000,state.flags:6}\nI 23:14:10.100000 running(get-batch[gb1])\nI 23:14:20.000000 {get.n:15,state.flags:6}\n")
+	d := one(t, a, b)
+	for _, iv := range d.Intervals {
+		if iv.At.File == b.name && iv.Base.File == a.name {
+			if len(iv.Slow) != 1 || iv.Slow[0] != (Growth{"get.ns", 4e9}) || iv.Batches == 0 {
+				t.Errorf("between the files: slow %v, %d batches", iv.Slow, iv.Batches)
+			}
+			return
+		}
+	}
+	t.Errorf("no interval between the files: %+v", d.Intervals)
+}

@@ -53,6 +53,7 @@ func (r *reader) settle() {
 		return
 	}
 	r.pending = nil
+	t.batches = r.batches
 	if n := len(r.p.intervals); n > 0 && r.p.intervals[n-1].At == t.at {
 		r.p.intervals[n-1].Batches = r.batches
 	}

@@ -11,9 +11,9 @@ import (
 )
 
 // served are latencies of requests that clients wait for.
-var served = map[string]bool{"get.ns": true, "get.redir.ns": true, "put.ns": true, "append.ns": true, "head.ns": true}
+var served = map[string]bool{"get.ns": true, "get.redir.ns": true, "put.ns": true, "put.redir.ns": true, "append.ns": true, "head.ns": true}
 
-// slowLine is a line of counters by which requests took a second or more on average.
+// slowLine is a line of counters by which requests of clients took a second or more on average.
 type slowLine struct {
 	t   float64 // by the common clock
 	iv  *aislog.Interval
@@ -35,12 +35,10 @@ func (x *inquiry) readSlow(d int) []slowLine {
 	var out []slowLine
 	for i := range x.daemons[d].Intervals {
 		iv := &x.daemons[d].Intervals[i]
-		if len(iv.Slow) == 0 {
-			continue
-		}
-		if t, ok := x.wall(d, iv.To); ok {
-			_, sec := longest(iv)
-			out = append(out, slowLine{t, iv, sec})
+		if _, sec := longest(iv); sec > 0 {
+			if t, ok := x.wall(d, iv.To); ok {
+				out = append(out, slowLine{t, iv, sec})
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b slowLine) int { return cmp.Compare(a.t, b.t) })
@@ -53,9 +51,12 @@ func (x *inquiry) slowFrom(d int, t float64) []slowLine {
 	return all[sort.Search(len(all), func(i int) bool { return all[i].t >= t }):]
 }
 
-// longest is the longest latency in a line of counters, in seconds.
+// longest is the longest of those latencies in a line of counters, in seconds, 0 where there is none.
 func longest(iv *aislog.Interval) (name string, sec float64) {
 	for _, g := range iv.Slow {
+		if !served[g.Name] {
+			continue
+		}
 		if s := float64(g.N) / 1e9; s > sec || s == sec && g.Name < name {
 			name, sec = g.Name, s
 		}
@@ -68,9 +69,6 @@ func longest(iv *aislog.Interval) (name string, sec float64) {
 func (x *inquiry) slowness(d int, by map[troubleKey][]point) {
 	k := troubleKey{mech: knowledge.AISResourcePressure, about: x.self(d)}
 	for _, l := range x.slowLines(d) {
-		if !slices.ContainsFunc(l.iv.Slow, func(g aislog.Growth) bool { return served[g.Name] }) {
-			continue
-		}
 		t := l.t
 		if from, ok := x.wall(d, l.iv.From); ok && l.iv.Base.File != "" {
 			t = max(from, t-math.Round(l.sec))
