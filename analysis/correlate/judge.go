@@ -235,7 +235,7 @@ func (x *inquiry) near(e *Episode) bool {
 	if x.Possible && (e.Strong || e.touched == partly) {
 		return true // both sides name it: whatever the order seems to be, the store met the job
 	}
-	if !x.Possible || e.From.T > x.Stall.T+e.From.Unc+x.Stall.Unc || x.past(e.t) || x.usual(e.t) {
+	if !x.Possible || x.later(e) || x.past(e.t) || x.usual(e.t) {
 		return false
 	}
 	return e.touched != elsewhere && !x.harmless(e)

@@ -80,7 +80,7 @@ func (x *inquiry) test(t *trouble) *Episode {
 		e.Standing, e.Why = Undecided, "whether it came before is not known: "+x.clock.Words()
 	case !x.Stall.Valid:
 		e.Standing, e.Why = Undecided, "when the job's trouble began is not known"
-	case e.From.T-t.mech.Trouble().Patience > x.Stall.T+e.From.Unc+x.Stall.Unc:
+	case x.later(e):
 		e.Standing, e.Why = Coincident, fmt.Sprintf("it began %s after the job's trouble", span(e.From.T-x.Stall.T))
 	case x.idle(t):
 		e.Standing, e.Why = Coincident, "it shows load, not that work was delayed or rejected"
@@ -112,6 +112,11 @@ func (x *inquiry) who() string {
 		return fmt.Sprintf("rank %d", x.Ranks[0])
 	}
 	return fmt.Sprintf("the %d ranks in question", len(x.Ranks))
+}
+
+// later says that an episode began after the job's trouble. Those who ask in vain say nothing for a while.
+func (x *inquiry) later(e *Episode) bool {
+	return e.From.T-e.Mechanism.Trouble().Patience > x.Stall.T+e.From.Unc+x.Stall.Unc
 }
 
 // past says that a trouble had ended too long before the stall to be its cause.
@@ -361,7 +366,7 @@ func (x *inquiry) single(a *Answer) {
 			}
 		}
 		for _, e := range firm {
-			if e != first && x.later(first, e) {
+			if e != first && x.clearlyEarlier(first, e) {
 				e.Standing, e.Why = Coincident, "another trouble of the store that the same requests name came before"
 			}
 		}
@@ -378,8 +383,8 @@ func (x *inquiry) earlier(a, b *Episode) bool {
 	return a.from < b.from
 }
 
-// later says that b began clearly after a.
-func (x *inquiry) later(a, b *Episode) bool {
+// clearlyEarlier says that a began well before b, or that b is what others make of a.
+func (x *inquiry) clearlyEarlier(a, b *Episode) bool {
 	return b.from-a.from > 5 || b.Mechanism == knowledge.AISBatchObjectLoss && a.Mechanism != knowledge.AISBatchObjectLoss
 }
 

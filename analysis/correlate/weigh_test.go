@@ -6,6 +6,7 @@ import (
 
 	"faultline/analysis/aislog"
 	"faultline/analysis/resolve"
+	"faultline/knowledge"
 )
 
 // stall is when the job of these tests met its trouble, by its clock and by the daemons'.
@@ -32,7 +33,7 @@ func examined(lines ...Client) *inquiry {
 // act is something that was done to the cluster so many seconds before the stall, as a target tells.
 func (x *inquiry) act(action, about, text string, before float64) *trouble {
 	from := float64(at(stall).Unix()) - before
-	return &trouble{mech: "ais-administration", action: action, about: about, from: from, to: from, points: []point{{t: from, n: 1, event: &aislog.Event{Kind: aislog.Administration, Action: action, Text: text}}}}
+	return &trouble{mech: knowledge.AISAdministration, action: action, about: about, from: from, to: from, points: []point{{t: from, n: 1, event: &aislog.Event{Kind: aislog.Administration, Action: action, Text: text}}}}
 }
 
 // judged is what an inquiry makes of troubles.
@@ -89,5 +90,17 @@ func TestWhatMayHaveBeenMissedIsNotCleared(t *testing.T) {
 	x.lines = []Client{unnamed, unnamed, missed404(x.keptAt("t-1", 1)[0], 3)}
 	if a, _ := x.judged(x.act("start-maintenance", "t-3", "p[p-1]: start-maintenance([t[t-3]]) opts={}", 20)); a.Judgement != Open {
 		t.Errorf("%s (%s)", a.Judgement, a.Why)
+	}
+}
+
+// Who asks in vain says so some seconds later: a trouble whose first record comes just after the stall began before it.
+func TestATroubleThatIsToldLateIsNotCleared(t *testing.T) {
+	for after, judgement := range map[float64]string{5: Open, 30: Cleared} {
+		x := examined()
+		from := float64(at(stall).Unix()) + after
+		e := &aislog.Event{Kind: aislog.KeepAliveFailed, Peer: "t-3", Text: "p[p-1] failed to fast-kalive t[t-3] err: deadline exceeded"}
+		if a, _ := x.judged(&trouble{mech: knowledge.AISNetwork, about: "t-3", from: from, to: from, points: []point{{t: from, n: 1, event: e}}}); a.Judgement != judgement {
+			t.Errorf("%.0f s after the stall: %s (%s), not %s", after, a.Judgement, a.Why, judgement)
+		}
 	}
 }
