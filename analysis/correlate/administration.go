@@ -51,30 +51,6 @@ var acts = map[string]act{
 	"disable-mp":        {takes: ofPath, says: "a mountpath of %s was disabled on request"},
 }
 
-// bucketOf is the bucket that a record of an act names: "x-delete-listrange[id]-ais://speech".
-func bucketOf(text string) string {
-	i := strings.Index(text, "://")
-	if i < 0 {
-		return ""
-	}
-	start := i
-	for start > 0 && text[start-1] != '-' && wordByte(text[start-1]) {
-		start--
-	}
-	end := i + len("://")
-	for end < len(text) && end-start < maxValue && (wordByte(text[end]) || text[end] == '.') {
-		end++
-	}
-	// The name of a bucket may hold dashes, and the time that follows it is set off by one: "ais://speech-03:09:16.679053".
-	name := text[start:end]
-	if end < len(text) && text[end] == ':' {
-		if k := strings.LastIndexByte(name, '-'); k > 0 {
-			name = name[:k]
-		}
-	}
-	return name
-}
-
 // deed is the act that a trouble is about.
 func (t *trouble) deed() act { return acts[t.action] }
 
@@ -83,16 +59,16 @@ func (t *trouble) takesObjects() bool {
 	return t.deed().takes != ofNothing
 }
 
-// bucket is the bucket that a trouble's records name, "" where none does.
-func (t *trouble) bucket() string {
+// bucket is the one that a trouble's records name.
+func (t *trouble) bucket() bucket {
 	for _, p := range t.points {
 		if p.event != nil {
-			if b := bucketOf(p.event.Text); b != "" {
+			if b := bucketOf(p.event.Text); b.name != "" {
 				return b
 			}
 		}
 	}
-	return ""
+	return bucket{}
 }
 
 // match is how what a failed request wanted stands to what an act took away.
@@ -113,12 +89,12 @@ func (x *inquiry) reaches(t *trouble, c *Client) match {
 	object := c.object()
 	switch t.deed().takes {
 	case ofBucket:
-		_, bucket, _ := strings.Cut(t.bucket(), "://")
+		b := t.bucket()
 		name, within, _ := strings.Cut(object, "/")
 		switch {
-		case bucket == "" || name == "":
+		case b.name == "" || name == "":
 			return unsaid
-		case bucket != name:
+		case b.name != name:
 			return otherwise
 		case !t.deed().listed:
 			return taken
@@ -234,7 +210,7 @@ func onlyDisabled(t *trouble) bool {
 func (x *inquiry) administration(t *trouble) string {
 	what := t.about
 	if t.deed().takes == ofBucket {
-		if what = t.bucket(); what == "" {
+		if what = t.bucket().String(); what == "" {
 			what = "a bucket"
 		}
 	}

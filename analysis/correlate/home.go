@@ -17,15 +17,15 @@ import (
 // home is the target at which an object ("bucket/name") lies with all targets in service, "" where not all are known by name.
 func (x *inquiry) home(object string) string {
 	targets := x.targets()
-	bucket, name, ok := strings.Cut(object, "/")
+	in, name, ok := strings.Cut(object, "/")
 	if !ok || len(targets) == 0 {
 		return ""
 	}
 	out := ""
-	for _, provider := range x.providers(bucket) {
-		h := weightiest(targets, provider+"/@#/"+bucket+"/"+name)
+	for _, b := range x.buckets(in) {
+		h := weightiest(targets, b.uname(name))
 		if out != "" && out != h {
-			return "" // buckets of two providers have this name
+			return "" // two buckets have this name
 		}
 		out = h
 	}
@@ -67,21 +67,20 @@ func (x *inquiry) peers() map[string]bool {
 	return out
 }
 
-// providers are those by which the daemons' records name a bucket; AIStore's own where none does.
-func (x *inquiry) providers(bucket string) []string {
-	var out []string
+// buckets are those of a name, as the daemons' records write them; one of AIStore's own where none does.
+func (x *inquiry) buckets(name string) []bucket {
+	var out []bucket
 	for _, d := range x.daemons {
 		for i := range d.Groups {
 			for k := range d.Groups[i].Events {
-				scheme, rest, ok := strings.Cut(d.Groups[i].Events[k].Object, "://")
-				if b, _, _ := strings.Cut(rest, "/"); ok && b == bucket && !slices.Contains(out, scheme) {
-					out = append(out, scheme)
+				if b := bucketOf(d.Groups[i].Events[k].Object); b.name == name && !slices.Contains(out, b) {
+					out = append(out, b)
 				}
 			}
 		}
 	}
 	if len(out) == 0 {
-		out = []string{"ais"}
+		out = []bucket{{scheme: "ais", name: name}}
 	}
 	return out
 }

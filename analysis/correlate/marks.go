@@ -74,7 +74,7 @@ func marksOf(s string) []Mark {
 			return
 		}
 		if _, b, ok := strings.Cut(bucket, "://"); ok {
-			bucket = b
+			_, bucket = namespace(b)
 		}
 		if bucket = strings.TrimRight(until(bucket, " ,;\"')]"), ":."); bucket != "" && !strings.Contains(bucket, "/") {
 			m.add(Object, bucket+"/"+name)
@@ -193,9 +193,7 @@ func schemeAt(s string, end int) int {
 // objectName is "bucket/name" at the start of s, without what an archive holds and how a URL writes it.
 func objectName(s string) string {
 	name := strings.TrimRight(until(s, " ?,\"'()[]<>|;\t"), ":.")
-	if _, rest, ok := strings.Cut(name, "#"); ok && strings.HasPrefix(name, "@") {
-		name = rest // a bucket of another namespace or cluster
-	}
+	_, name = namespace(name) // a URL states it elsewhere
 	if strings.Contains(name, "%") {
 		if plain, err := url.PathUnescape(name); err == nil {
 			name = plain

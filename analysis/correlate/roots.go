@@ -64,7 +64,8 @@ func (x *inquiry) causes(a, b *trouble) bool {
 func (x *inquiry) explains(a, b *trouble) bool {
 	switch a.deed().takes {
 	case ofBucket:
-		return a.bucket() == "" || b.bucket() == "" || a.bucket() == b.bucket()
+		taken, short := a.bucket(), b.bucket()
+		return taken.name == "" || short.name == "" || taken == short
 	case ofTarget, ofPath:
 		return b.down == nil || b.about == a.about
 	}

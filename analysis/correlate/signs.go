@@ -300,7 +300,7 @@ func keyOf(mech knowledge.Slug, about string, e *aislog.Event) troubleKey {
 		return k
 	}
 	if k.action = e.Action; acts[k.action].takes == ofBucket {
-		k.bucket = bucketOf(e.Text)
+		k.bucket = bucketOf(e.Text).String()
 	}
 	return k
 }
