@@ -580,3 +580,20 @@ func TestARefusalBelongsToTheRequestThatFollows(t *testing.T) {
 		t.Errorf("%v, not %v", got, want)
 	}
 }
+
+// An ERROR file does not say whose it is, so that its writer is first taken for a peer: not even of a storm may a daemon complain of itself.
+func TestADaemonIsNoPeerOfItself(t *testing.T) {
+	const errors, whole = "n1/aistarget.short-host.ERROR.1120-231339.1", "n1/aistarget.short-host.INFO.1120-231339.1"
+	for _, n := range []int{3, 2*edge + 50} {
+		b := strings.Builder{}
+		b.WriteString(up)
+		for i := range n {
+			fmt.Fprintf(&b, "W 23:%02d:%02d.125090 kalive:266 t[a-1] => p[p-0] failure - retrying: [ context deadline exceeded ]\n", 14+i/60, i%60)
+		}
+		d := one(t, read(t, errors, b.String()), read(t, whole, up+"I 23:13:40.000000 daemon:240 Node t[a-1], Version 5.0.v1.5.0, build lab\nI 23:13:41.000000 {get.n:1,state.flags:6}\n"))
+		count, groups := d.of(KeepAliveFailed)
+		if len(groups) != 1 || groups[0].Peer != "p-0" || groups[0].First().Peer != "p-0" || groups[0].Last().Peer != "p-0" || count != n {
+			t.Errorf("%d records: %d in %d groups, peer %q, of the first %q", n, count, len(groups), groups[0].Peer, groups[0].First().Peer)
+		}
+	}
+}

@@ -244,10 +244,11 @@ func (d *Daemon) addressed(p *part) []*Group {
 	var out []*Group
 	by := map[groupKey]*Group{}
 	for _, g := range p.groups {
-		if g.Peer != d.ID || len(g.Events) < g.Count { // of too many records only some are known
+		if g.Peer != d.ID {
 			out = append(out, g)
 			continue
 		}
+		held := map[int64]int{} // by minute
 		for _, e := range g.Events {
 			e.Peer = peerOf([]byte(e.Text), d.ID)
 			k := groupKey{g.text, e.Peer, g.shape}
@@ -257,9 +258,17 @@ func (d *Daemon) addressed(p *part) []*Group {
 				by[k] = o
 				out = append(out, o)
 			}
-			o.Count++
+			minute := e.Time.Wall.Unix() / 60 * 60
+			held[minute]++
 			o.Events = append(o.Events, e)
-			o.Minutes = sumMinutes(o.Minutes, []Minute{{e.Time.Wall.Unix() / 60 * 60, 1}})
+			o.Minutes = sumMinutes(o.Minutes, []Minute{{minute, 1}})
+		}
+		// Of too many records only some are held; the rest count with the first.
+		first := by[groupKey{g.text, peerOf([]byte(g.First().Text), d.ID), g.shape}]
+		for _, m := range g.Minutes {
+			if rest := m.Count - held[m.Unix]; rest > 0 {
+				first.Minutes = sumMinutes(first.Minutes, []Minute{{m.Unix, rest}})
+			}
 		}
 	}
 	return out
