@@ -151,8 +151,11 @@ func (x *inquiry) gone(t *trouble, c *Client) string {
 	return fmt.Sprintf("the object that its request wanted belongs on %s", t.about)
 }
 
-// missed says that a client's line tells of something that was not there.
+// missed says that a client's line tells of something that the store did not have.
 func missed(c *Client) bool {
+	if !c.ours && c.object() == "" {
+		return false
+	}
 	return c.Fault == "missing" || slices.ContainsFunc(missing404, func(w string) bool { return strings.Contains(c.Text, w) })
 }
 

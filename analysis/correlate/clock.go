@@ -160,6 +160,17 @@ type vote struct {
 	strong   []pair // work items and objects, one pair each
 	deaths   []pair // refused by a daemon while it was not there
 	onset    []pair // the first refusal of a kind at both sides
+	acts     []pair // something was taken away, and first missed soon after
+}
+
+// hints counts the signs that chance could make. That several acts are followed by misses counts once: they were done together.
+func (v *vote) hints() int { return len(v.onset) + min(len(v.acts), 1) }
+
+func (v *vote) hinting() []pair {
+	if len(v.onset) > 0 {
+		return v.onset
+	}
+	return v.acts
 }
 
 // tie finds out how the cluster's clock relates to the job's.
@@ -167,7 +178,7 @@ func (x *inquiry) tie() {
 	c := &x.clock
 	votes := x.named()
 	slices.SortFunc(votes, func(a, b *vote) int {
-		return cmp.Or(cmp.Compare(len(b.strong), len(a.strong)), cmp.Compare(len(b.deaths), len(a.deaths)), cmp.Compare(len(b.onset), len(a.onset)), cmp.Compare(abs(a.quarters), abs(b.quarters)), cmp.Compare(a.quarters, b.quarters))
+		return cmp.Or(cmp.Compare(len(b.strong), len(a.strong)), cmp.Compare(len(b.deaths), len(a.deaths)), cmp.Compare(b.hints(), a.hints()), cmp.Compare(abs(a.quarters), abs(b.quarters)), cmp.Compare(a.quarters, b.quarters))
 	})
 	zone, zoned := x.byZone()
 	if zone.assumed && len(votes) > 0 && votes[0].quarters != zone.quarters {
@@ -207,23 +218,28 @@ func (x *inquiry) tie() {
 		}
 		c.Proof, c.Shift, c.Unc = Proven, float64(v.quarters)*quarter, 5+v.deaths[0].rest
 		c.Basis = append(c.Basis, finding(fmt.Sprintf("%s refused the job's connections when it was not there, which was once", x.self(v.deaths[0].daemon)), x.proofs(v.deaths)...))
-	case len(votes) > 0 && len(votes[0].onset) > 0:
+	case len(votes) > 0 && votes[0].hints() > 0:
 		v := votes[0]
-		if len(votes) > 1 && len(votes[1].onset) == len(v.onset) && !(zoned && zone.quarters == v.quarters || stopped && stop.quarters == v.quarters) {
-			c.Against = append(c.Against, finding("refusals at both sides fit two distances of their clocks equally well", x.proofs(votes[1].onset[:1])...))
+		pairs := v.hinting()
+		if len(votes) > 1 && votes[1].hints() == v.hints() && !(zoned && zone.quarters == v.quarters || stopped && stop.quarters == v.quarters) {
+			c.Against = append(c.Against, finding("refusals at both sides fit two distances of their clocks equally well", x.proofs(votes[1].hinting()[:1])...))
 			return
 		}
-		x.settle(v.quarters, v.onset)
+		x.settle(v.quarters, pairs)
 		c.Proof = Likely
-		if len(v.onset) > 1 || zoned && zone.quarters == v.quarters || stopped && stop.quarters == v.quarters {
+		if v.hints() > 1 || zoned && zone.quarters == v.quarters || stopped && stop.quarters == v.quarters {
 			c.Proof = Proven
 		}
 		if zoned && zone.quarters != v.quarters {
 			c.Proof = Unproven
-			c.Against = append(c.Against, finding("refusals at both sides contradict the zones that they state", x.proofs(v.onset[:1])...))
+			c.Against = append(c.Against, finding("refusals at both sides contradict the zones that they state", x.proofs(pairs[:1])...))
 			return
 		}
-		c.Basis = append(c.Basis, finding("failures of one kind begin at both sides", x.proofs(v.onset)...))
+		how := "failures of one kind begin at both sides"
+		if len(v.onset) == 0 {
+			how = "the job missed objects within seconds of when they were taken away"
+		}
+		c.Basis = append(c.Basis, finding(how, x.proofs(pairs)...))
 	case zoned:
 		c.Proof, c.Shift, c.Unc = Likely, float64(zone.quarters)*quarter, zone.unc
 		if zone.sure || stopped && stop.quarters == zone.quarters || redirected && sent.quarters == zone.quarters {

@@ -202,6 +202,7 @@ type inquiry struct {
 	clock   Clock
 	names   map[string]string // address → id of the daemon that listens there
 	slow    [][]slowLine      // by daemon
+	all     []*trouble        // of the daemons, by their common clock
 }
 
 // wall is what a daemon's clock showed, in seconds, brought to the common clock of the cluster.
@@ -249,6 +250,7 @@ func (x *inquiry) find(id string) int {
 func (x *inquiry) answer() *Answer {
 	x.listen()
 	x.relate()
+	x.all = x.troubles()
 	x.tie()
 	a := &Answer{Clock: x.clock}
 	for i := range x.daemons {

@@ -116,7 +116,7 @@ func (x *inquiry) named() []*vote {
 // acted compares when a client first missed what somebody had taken away with when that was done: a reader that asks all the time
 // misses it at once.
 func (x *inquiry) acted(votes map[int]*vote) {
-	for _, t := range x.troubles() {
+	for _, t := range x.all {
 		i := slices.IndexFunc(t.points, func(p point) bool { return p.event != nil })
 		if !t.takesObjects() || i < 0 {
 			continue
@@ -142,7 +142,7 @@ func (x *inquiry) acted(votes map[int]*vote) {
 				v = &vote{quarters: n}
 				votes[n] = v
 			}
-			v.onset = append(v.onset, pair{client: first, daemon: t.points[i].d, event: t.points[i].event, rest: rest})
+			v.acts = append(v.acts, pair{client: first, daemon: t.points[i].d, event: t.points[i].event, rest: rest})
 		}
 	}
 }

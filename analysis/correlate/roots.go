@@ -74,7 +74,7 @@ func (x *inquiry) explains(a, b *trouble) bool {
 
 // roots are the troubles that follow from no other, each with what it led to.
 func (x *inquiry) roots() []*trouble {
-	all := x.troubles()
+	all := x.all
 	slices.SortStableFunc(all, func(a, b *trouble) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), strings.Compare(string(a.mech), string(b.mech)), strings.Compare(a.about, b.about))
 	})

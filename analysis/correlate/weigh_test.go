@@ -104,3 +104,29 @@ func TestATroubleThatIsToldLateIsNotCleared(t *testing.T) {
 		}
 	}
 }
+
+// What is missing on another file system is not what was taken away from the store.
+func TestAMissingFileIsNoMissingObject(t *testing.T) {
+	local := missed404("", 0)
+	local.Text, local.Marks, local.ours, local.Fault = "FileNotFoundError: /scratch/index.json does not exist", nil, false, "missing"
+	x := examined(local)
+	if a, _ := x.judged(x.act("start-maintenance", "t-3", "p[p-1]: start-maintenance([t[t-3]]) opts={}", 20)); a.Judgement == Implicated {
+		t.Errorf("%s (%s)", a.Judgement, a.Why)
+	}
+}
+
+// A daemon whose log is not here says nothing, not even that it went on.
+func TestAnAbsentLogShowsNothing(t *testing.T) {
+	x := examined()
+	x.daemons[2].Runs = []aislog.Run{{Start: x.daemons[2].Covered.From, Last: x.daemons[2].Covered.To}}
+	from := float64(at(stall).Unix())
+	for about, says := range map[string]string{
+		"t-1": "t-1 did not answer other daemons in time",
+		"t-3": "t-3 did not answer other daemons in time, while its own log goes on",
+		"t-9": "t-9 did not answer other daemons in time; its own log is not here",
+	} {
+		if got := x.statement(&trouble{mech: knowledge.AISNetwork, about: about, from: from, to: from}); got != says {
+			t.Errorf("%q, not %q", got, says)
+		}
+	}
+}

@@ -207,7 +207,14 @@ func (x *inquiry) statement(t *trouble) string {
 	case knowledge.AISAuth:
 		return fmt.Sprintf("%s refused the job's token (%s)", id, plural(n, "record", "records"))
 	case knowledge.AISNetwork:
-		return fmt.Sprintf("%s did not answer the others in time while its own log shows no end of it", id)
+		text := id + " did not answer other daemons in time"
+		switch {
+		case x.find(id) < 0:
+			text += "; its own log is not here"
+		case x.present(id, t.from, t.to):
+			text += ", while its own log goes on"
+		}
+		return text
 	case knowledge.AISStreamBroken:
 		return fmt.Sprintf("streams between %s and other daemons broke", id)
 	case knowledge.AISRebalance:
