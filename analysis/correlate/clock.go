@@ -68,7 +68,7 @@ func (x *inquiry) relate() {
 				if !ok {
 					continue
 				}
-				for _, key := range shared(e) {
+				for _, key := range x.shared(e) {
 					if old, seen := firsts[i][key]; !seen || t < old {
 						firsts[i][key] = t
 					}
@@ -118,7 +118,7 @@ func (x *inquiry) relate() {
 }
 
 // shared are things in a record that other daemons' records of the same moment hold.
-func shared(e *aislog.Event) []string {
+func (x *inquiry) shared(e *aislog.Event) []string {
 	var out []string
 	switch e.Kind {
 	case aislog.MapChanged, aislog.Removed:
@@ -126,7 +126,7 @@ func shared(e *aislog.Event) []string {
 			out = append(out, "smap "+digitsOf(rest))
 		}
 	}
-	for _, m := range marksOf(e.Text) {
+	for _, m := range x.marksOf(e) {
 		if m.Kind == Work {
 			out = append(out, "work "+m.Value)
 		}

@@ -203,6 +203,8 @@ type inquiry struct {
 	names   map[string]string // address → id of the daemon that listens there
 	slow    [][]slowLine      // by daemon
 	all     []*trouble        // of the daemons, by their common clock
+	known   *members
+	marked  map[*aislog.Event][]Mark
 }
 
 // wall is what a daemon's clock showed, in seconds, brought to the common clock of the cluster.

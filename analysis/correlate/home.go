@@ -2,12 +2,9 @@ package correlate
 
 import (
 	"math/bits"
-	"slices"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
-
-	"faultline/analysis/aislog"
 )
 
 // The home of an object is the target that AIStore keeps it at: of all targets the one whose id, hashed with the object's name,
@@ -16,71 +13,22 @@ import (
 
 // home is the target at which an object ("bucket/name") lies with all targets in service, "" where not all are known by name.
 func (x *inquiry) home(object string) string {
-	targets := x.targets()
+	targets := x.members().targets
 	in, name, ok := strings.Cut(object, "/")
 	if !ok || len(targets) == 0 {
 		return ""
 	}
+	buckets := x.members().buckets[in]
+	if len(buckets) == 0 {
+		buckets = []bucket{{scheme: "ais", name: in}}
+	}
 	out := ""
-	for _, b := range x.buckets(in) {
+	for _, b := range buckets {
 		h := weightiest(targets, b.uname(name))
 		if out != "" && out != h {
 			return "" // two buckets have this name
 		}
 		out = h
-	}
-	return out
-}
-
-// targets are the names of all targets that the cluster map counts, nil where some are not known.
-func (x *inquiry) targets() []string {
-	var out []string
-	most := 0
-	for i, d := range x.daemons {
-		most = max(most, d.Targets)
-		if d.Role == aislog.Target && d.ID != "" && !slices.Contains(out, x.self(i)) {
-			out = append(out, x.self(i))
-		}
-	}
-	for id := range x.peers() {
-		if x.role(id) == string(aislog.Target) && !slices.Contains(out, id) {
-			out = append(out, id)
-		}
-	}
-	if len(out) != most {
-		return nil
-	}
-	slices.Sort(out)
-	return out
-}
-
-// peers are the ids of daemons that others name.
-func (x *inquiry) peers() map[string]bool {
-	out := map[string]bool{}
-	for _, d := range x.daemons {
-		for i := range d.Groups {
-			if p := d.Groups[i].Peer; p != "" {
-				out[p] = true
-			}
-		}
-	}
-	return out
-}
-
-// buckets are those of a name, as the daemons' records write them; one of AIStore's own where none does.
-func (x *inquiry) buckets(name string) []bucket {
-	var out []bucket
-	for _, d := range x.daemons {
-		for i := range d.Groups {
-			for k := range d.Groups[i].Events {
-				if b := bucketOf(d.Groups[i].Events[k].Object); b.name == name && !slices.Contains(out, b) {
-					out = append(out, b)
-				}
-			}
-		}
-	}
-	if len(out) == 0 {
-		out = []bucket{{scheme: "ais", name: name}}
 	}
 	return out
 }

@@ -208,7 +208,7 @@ func (x *inquiry) bothName(a *Answer) string {
 				if e.Severity == 'I' || e.Admin() {
 					continue
 				}
-				for _, m := range marksOf(e.Text) {
+				for _, m := range x.marksOf(e) {
 					if c := ours[m]; c != nil && x.together(c, d, e) {
 						a.Goes = append([]incident.Evidence{recordQuote(e), clientQuote(c)}, a.Goes...)
 						return fmt.Sprintf("a failed request of %s and a record of %s name the same %s", x.who(), x.self(d), markWords[m.Kind])

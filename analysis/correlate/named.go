@@ -27,7 +27,7 @@ func (x *inquiry) named() []*vote {
 				if !ok || e.Admin() {
 					continue
 				}
-				for _, m := range marksOf(e.Text) {
+				for _, m := range x.marksOf(e) {
 					if m.Kind != Node && (m.Kind != Address || strings.Contains(e.Text, "refused")) {
 						theirs[m] = append(theirs[m], seen{t: t, daemon: i, event: e})
 					}

@@ -55,7 +55,7 @@ func (x *inquiry) causes(a, b *trouble) bool {
 	}
 	// What the other says names this daemon.
 	return slices.ContainsFunc(b.points, func(p point) bool {
-		return p.event != nil && (p.event.Peer == a.about || slices.Contains(marksOf(p.event.Text), Mark{Node, a.about}))
+		return p.event != nil && (p.event.Peer == a.about || slices.Contains(x.marksOf(p.event), Mark{Node, a.about}))
 	})
 }
 

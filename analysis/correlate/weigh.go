@@ -243,7 +243,7 @@ func (x *inquiry) answered(t *trouble, lines []meeting) string {
 			if p.event == nil || x.role(x.self(p.d)) != string(aislog.Target) {
 				continue
 			}
-			marks := marksOf(p.event.Text)
+			marks := x.marksOf(p.event)
 			same := func(m Mark) bool { return m.Kind <= Breach && slices.Contains(marks, m) }
 			for _, l := range lines {
 				if id := x.self(p.d); l.firm && (out == "" || id < out) && slices.ContainsFunc(l.common, same) {
@@ -292,7 +292,7 @@ func (x *inquiry) marks(t *trouble) map[Mark]*aislog.Event {
 			if p.event == nil {
 				continue
 			}
-			for _, m := range marksOf(p.event.Text) {
+			for _, m := range x.marksOf(p.event) {
 				if m.Kind != Node && out[m] == nil && (m.Kind != Address || x.names[m.Value] == t.about) {
 					out[m] = p.event
 				}
@@ -392,23 +392,7 @@ func (x *inquiry) role(id string) string {
 	if d := x.find(id); d >= 0 {
 		return string(x.daemons[d].Role)
 	}
-	if id == "" {
-		return ""
-	}
-	for _, d := range x.daemons {
-		for i := range d.Groups {
-			for k := range d.Groups[i].Events {
-				t := d.Groups[i].Events[k].Text
-				switch {
-				case strings.Contains(t, "t["+id+"]"):
-					return string(aislog.Target)
-				case strings.Contains(t, "p["+id+"]"):
-					return string(aislog.Proxy)
-				}
-			}
-		}
-	}
-	return ""
+	return x.members().roles[id]
 }
 
 // sideOf is on which side of a request a mechanism lies.
