@@ -17,7 +17,7 @@ type Storage struct {
 	Why string `json:"why,omitempty"`
 	// Missing says what of the window the daemons' logs do not cover.
 	Missing []string `json:"missing,omitempty"`
-	// Episodes are what befell the daemons, and how each stands to the job's trouble.
+	// Episodes are the daemons' troubles, and how each stands to the job's trouble.
 	Episodes []StorageEpisode `json:"episodes,omitempty"`
 	// Daemons are those whose logs were read.
 	Daemons []StorageDaemon `json:"daemons,omitempty"`

@@ -23,9 +23,9 @@ var storageMechanisms = []Mechanism{
 	{
 		Slug: AISAdministration, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
 		Nature:  Wide,
-		Trouble: &Trouble{Order: -1, Led: "somebody changed what %s serves", LeadsTo: []Slug{AISBatchObjectLoss, AISStreamBroken, AISRebalance, AISDaemonRestart, NotFound}},
+		Trouble: &Trouble{Order: -1, Led: "%s was changed on request", LeadsTo: []Slug{AISBatchObjectLoss, AISStreamBroken, AISRebalance, AISDaemonRestart, NotFound}},
 		Title:   "AIStore was changed during the job",
-		Meaning: "Somebody changed what AIStore serves while the job read from it: a target went into maintenance or left, or objects were deleted. " +
+		Meaning: "AIStore was changed while the job read from it: a target went into maintenance or left, or objects were deleted. " +
 			"The daemons did as they were told; the objects that the job wanted were no longer there.",
 		Now: []Advice{
 			{"Find out who made the change and whether it was meant; undo it if it was not.", "ais show cluster; ais show job --all"},
@@ -34,7 +34,7 @@ var storageMechanisms = []Mechanism{
 		Structural: []Advice{{"Announce maintenance and deletions to running jobs; let a target rebalance before it leaves.", ""}},
 		NextTime:   []Advice{{"Keep the logs of all daemons.", "ais cluster download-logs"}},
 		LookAlikes: []LookAlike{
-			{AISBatchObjectLoss, "there a target lost what it should hold; here somebody took it away, and the target only reports it missing."},
+			{AISBatchObjectLoss, "there a target lost what it should hold; here it was taken away on request, and the target only reports it missing."},
 			{AISRebalance, "there objects are on their way and come back; here nothing moves them."},
 		},
 	},

@@ -14,7 +14,7 @@ const storageEvents = 6
 // storageView is what the logs of the storage daemons say, in words.
 type storageView struct {
 	Note    string
-	Links   []linkView // what befell them, and how it stands to the job's trouble
+	Links   []linkView // their troubles, and how each stands to the job's
 	More    string
 	Daemons []daemonView
 }

@@ -310,7 +310,7 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 		report.Storage.Status = "not-provided" // and if nobody gives it, not examined
 		if own := f.ownStorage(inv); own != "" {
 			out.event = AISOwn
-			inv.Storage, inv.StoragePull = "profile "+own, true
+			inv.Storage, inv.StoragePull = ByProfile(own), true
 		} else {
 			out.event = AskStorage
 			qs = append([]Question{askAccess(inv, "")}, qs...)

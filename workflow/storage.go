@@ -10,6 +10,17 @@ import (
 	"faultline/incident"
 )
 
+// byProfile begins what Investigation.Storage says of a configured access; its name follows.
+const byProfile = "profile "
+
+// ByProfile says in Investigation.Storage that a configured access was chosen.
+func ByProfile(name string) string { return byProfile + name }
+
+// StorageProfile is the configured access that was chosen, if one was.
+func (inv *Investigation) StorageProfile() (name string, ok bool) {
+	return strings.CutPrefix(inv.Storage, byProfile)
+}
+
 // storage brings the logs of the storage daemons: it pulls them, unless people uploaded some, and opens what is there. Whatever
 // goes wrong is said to the person who gave the access, and the question is asked again: skipping it is one of the answers.
 func (f *Flow) storage(ctx context.Context, inv *Investigation) (outcome, error) {

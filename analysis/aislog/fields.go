@@ -57,7 +57,7 @@ func (e *Event) describe(raw, msg []byte) {
 	e.Address = strings.TrimSuffix(e.Address, ":")
 }
 
-// action is the request by which somebody changed the cluster: "aism[start-maintenance[uuid]]", "x-delete-listrange[uuid]",
+// action is the request by which the cluster was changed: "aism[start-maintenance[uuid]]", "x-delete-listrange[uuid]",
 // "p[id]: start-maintenance([t[id]]) opts=".
 func action(msg []byte) string {
 	if _, rest, ok := bytes.Cut(msg, []byte("aism[")); ok {

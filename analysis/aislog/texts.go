@@ -16,8 +16,8 @@ const (
 	KeepAliveBack      Kind = "keepalive-back"   // it does again
 	PrimaryDown        Kind = "primary-down"     // the primary proxy does not answer: another one is elected
 	Election           Kind = "election"         // of another primary
-	ConfigChanged      Kind = "config-changed"   // somebody changed the configuration
-	Administration     Kind = "administration"   // somebody changed what the cluster serves: its members, buckets, objects
+	ConfigChanged      Kind = "config-changed"   // the configuration was changed
+	Administration     Kind = "administration"   // what the cluster serves was changed on request: its members, buckets, objects
 	RebalanceBegan     Kind = "rebalance-began"
 	RebalanceEnded     Kind = "rebalance-ended"
 	RebalanceTrouble   Kind = "rebalance-trouble"

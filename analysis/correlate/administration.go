@@ -11,7 +11,7 @@ import (
 	"faultline/knowledge"
 )
 
-// act is something that somebody did to the cluster, by the name of the request.
+// act is a change to the cluster that an operator asks for, by the name of the request.
 type act struct {
 	// takes: objects of this scope can no longer be read.
 	takes scope
@@ -51,12 +51,12 @@ var acts = map[string]act{
 	"disable-mp":        {takes: ofPath, says: "a mountpath of %s was disabled on request"},
 }
 
-// deed is the act that a trouble is about.
-func (t *trouble) deed() act { return acts[t.action] }
+// act is what a trouble is about, if it was asked for.
+func (t *trouble) act() act { return acts[t.action] }
 
-// takesObjects says that the act of a trouble takes objects away for as long as nobody gives them back.
+// takesObjects says that the act of a trouble takes objects away until they are given back.
 func (t *trouble) takesObjects() bool {
-	return t.deed().takes != ofNothing
+	return t.act().takes != ofNothing
 }
 
 // bucket is the one that a trouble's records name.
@@ -87,7 +87,7 @@ func (x *inquiry) reaches(t *trouble, c *Client) match {
 		return otherwise
 	}
 	object := c.object()
-	switch t.deed().takes {
+	switch t.act().takes {
 	case ofBucket:
 		b := t.bucket()
 		name, within, _ := strings.Cut(object, "/")
@@ -96,7 +96,7 @@ func (x *inquiry) reaches(t *trouble, c *Client) match {
 			return unsaid
 		case b.name != name:
 			return otherwise
-		case !t.deed().listed:
+		case !t.act().listed:
 			return taken
 		}
 		switch yes, sure := t.lists(within); {
@@ -138,8 +138,8 @@ func (c *Client) object() string {
 // gone says what became of the object that a request wanted.
 func (x *inquiry) gone(t *trouble, c *Client) string {
 	object := c.object()
-	if t.deed().takes == ofBucket {
-		if t.deed().listed && x.reaches(t, c) == taken {
+	if t.act().takes == ofBucket {
+		if t.act().listed && x.reaches(t, c) == taken {
 			return "the object that its request wanted is one of those"
 		}
 		text := fmt.Sprintf("its request wanted an object of %s", t.bucket())
@@ -156,13 +156,13 @@ func missed(c *Client) bool {
 	if !c.ours && c.object() == "" {
 		return false
 	}
-	return c.Fault == "missing" || slices.ContainsFunc(missing404, func(w string) bool { return strings.Contains(c.Text, w) })
+	return c.Fault == "missing" || slices.ContainsFunc(missingWords, func(w string) bool { return strings.Contains(c.Text, w) })
 }
 
-var missing404 = []string{"STATUS:404", "ErrObjNotFound", "ErrNotFound", "ErrBckNotFound", "does not exist", "returned empty content"}
+var missingWords = []string{"STATUS:404", "ErrObjNotFound", "ErrNotFound", "ErrBckNotFound", "does not exist", "returned empty content"}
 
-// administered joins what somebody did with what followed at once: a cluster that moves its data because a member was asked to leave
-// is one trouble. A mountpath that was disabled without an error of its disk was disabled by somebody.
+// administered joins an act with what followed at once: a cluster that moves its data because a member was asked to leave
+// is one trouble. A mountpath that was disabled without an error of its disk was disabled on request.
 func (x *inquiry) administered(all []*trouble) []*trouble {
 	for _, t := range all {
 		if onlyDisabled(t) {
@@ -193,7 +193,7 @@ func (t *trouble) says(o *trouble) bool {
 
 // follows takes in the request that made the cluster move its data.
 func (t *trouble) follows(o *trouble) bool {
-	moves := o.deed().takes == ofTarget || o.action == "stop-maintenance"
+	moves := o.act().takes == ofTarget || o.action == "stop-maintenance"
 	if t.mech != knowledge.AISRebalance || !moves || t.from < o.from-5 || t.from > o.from+late {
 		return false
 	}
@@ -209,10 +209,10 @@ func onlyDisabled(t *trouble) bool {
 	})
 }
 
-// administration says what somebody did.
+// administration says what was done.
 func (x *inquiry) administration(t *trouble) string {
 	what := t.about
-	if t.deed().takes == ofBucket {
+	if t.act().takes == ofBucket {
 		if what = t.bucket().String(); what == "" {
 			what = "a bucket"
 		}
@@ -220,7 +220,7 @@ func (x *inquiry) administration(t *trouble) string {
 	if what == "" {
 		what = "a daemon"
 	}
-	text := t.deed().says
+	text := t.act().says
 	if strings.Contains(text, "%s") {
 		text = fmt.Sprintf(text, what)
 	}
@@ -259,7 +259,7 @@ func (t *trouble) count() (int, bool) {
 func givenBack(t *trouble, all []*trouble) float64 {
 	back := math.Inf(1)
 	for _, o := range all {
-		if t.deed().takes == ofTarget && o.action == "stop-maintenance" && (o.about == t.about || o.about == "") && o.from > t.from {
+		if t.act().takes == ofTarget && o.action == "stop-maintenance" && (o.about == t.about || o.about == "") && o.from > t.from {
 			back = min(back, o.from)
 		}
 	}

@@ -1,5 +1,5 @@
 // Package correlate relates what the daemons of a storage cluster wrote to what a job's own logs show: how their clocks
-// relate, which of what befell the daemons came before the job's trouble, touched its requests and stood out, and what only
+// relate, which of the daemons' troubles came before the job's trouble, touched its requests and stood out, and which only
 // happened at about the same time. It judges; what the judgement means for the verdict is decided elsewhere.
 package correlate
 
@@ -46,7 +46,7 @@ type Answer struct {
 	// Covered is true where every known daemon's log covers the window; Missing says what does not.
 	Covered bool
 	Missing []string
-	// Episodes are what befell the daemons, causes first.
+	// Episodes are the daemons' troubles, causes first.
 	Episodes []*Episode
 	Daemons  []string // whose logs were read
 	// Goes are last lines of targets: their logs go on to there.

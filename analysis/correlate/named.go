@@ -113,7 +113,7 @@ func (x *inquiry) named() []*vote {
 	return out
 }
 
-// acted compares when a client first missed what somebody had taken away with when that was done: a reader that asks all the time
+// acted compares when a client first missed what was taken away with when that was done: a reader that asks all the time
 // misses it at once.
 func (x *inquiry) acted(votes map[int]*vote) {
 	for _, t := range x.all {

@@ -51,7 +51,7 @@ func (x *inquiry) causes(a, b *trouble) bool {
 		return true // a batch is put together from all targets
 	}
 	if b.mech == knowledge.AISDaemonRestart || b.mech == knowledge.AISNetwork {
-		return false // what befalls another daemon is no consequence of this one's trouble
+		return false // what happens to another daemon is no consequence of this one's trouble
 	}
 	// What the other says names this daemon.
 	return slices.ContainsFunc(b.points, func(p point) bool {
@@ -59,10 +59,10 @@ func (x *inquiry) causes(a, b *trouble) bool {
 	})
 }
 
-// explains says that what somebody did leads to a trouble: batches of the same bucket come short, a daemon that was told to leave
+// explains says that an act leads to a trouble: batches of the same bucket come short, a daemon that was told to leave
 // leaves.
 func (x *inquiry) explains(a, b *trouble) bool {
-	switch a.deed().takes {
+	switch a.act().takes {
 	case ofBucket:
 		taken, short := a.bucket(), b.bucket()
 		return taken.name == "" || short.name == "" || taken == short

@@ -21,7 +21,7 @@ type point struct {
 // trouble is one stretch of one kind of trouble of one daemon.
 type trouble struct {
 	mech     knowledge.Slug
-	about    string // id of the daemon it befell; "" the cluster
+	about    string // id of the daemon in trouble; "" the cluster
 	from, to float64
 	points   []point
 	// earlier are the records of the same trouble before this stretch.
@@ -29,7 +29,7 @@ type trouble struct {
 	down    *outage
 	stall   *aislog.Stall
 	still   *standstill
-	// action is what somebody asked of the cluster; ordered is the request that a trouble of the cluster follows from.
+	// action is what an operator asked of the cluster; ordered is the request that a trouble of the cluster follows from.
 	action  string
 	ordered *trouble
 	back    float64 // when it was undone
@@ -293,7 +293,7 @@ func (x *inquiry) tickBefore(d int, s *aislog.Stall, from float64) float64 {
 	return from
 }
 
-// keyOf is what tells troubles apart: the mechanism, whom it befell, and what somebody did to what.
+// keyOf is what tells troubles apart: the mechanism, the daemon, and what was done to what.
 func keyOf(mech knowledge.Slug, about string, e *aislog.Event) troubleKey {
 	k := troubleKey{mech: mech, about: about}
 	if mech == "" || e.Action == "" {

@@ -134,11 +134,11 @@ func (x *inquiry) stoodStill(all []*trouble) []*trouble {
 			}
 		}
 	}
-	return slices.DeleteFunc(all, func(t *trouble) bool { return len(t.points) == 0 && t.silentOnly() })
+	return slices.DeleteFunc(all, func(t *trouble) bool { return len(t.points) == 0 && t.pointsOnly() })
 }
 
-// silentOnly says that a trouble rests on its points alone.
-func (t *trouble) silentOnly() bool { return t.down == nil && t.stall == nil && t.still == nil }
+// pointsOnly says that a trouble rests on records alone.
+func (t *trouble) pointsOnly() bool { return t.down == nil && t.stall == nil && t.still == nil }
 
 // divide takes points that fit from one list to the other.
 func divide(from, to []point, fits func(point) bool) (rest, taken []point) {

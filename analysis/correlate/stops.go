@@ -68,7 +68,7 @@ func (x *inquiry) byZone() (sign, bool) {
 	return sign{quarters: minutes / 15, unc: 30, basis: finding("both sides state their zone", marks...)}, true
 }
 
-// byStatement takes the zone of the job's clocks that somebody states. The daemons' is that of their markers; without any it is that
+// byStatement takes the zone that is stated for the job's clocks. The daemons' is that of their markers; without any it is that
 // of containers, which nobody has to believe.
 func (x *inquiry) byStatement() (sign, bool) {
 	end := x.Facts.Job.End

@@ -24,7 +24,7 @@ var rankOf = map[string]int{Cause: 0, Undecided: 1, Coincident: 2}
 // Episode is one trouble of the daemons, tested.
 type Episode struct {
 	Mechanism knowledge.Slug
-	ID        string // of the daemon it befell; "" the cluster
+	ID        string // of the daemon in trouble; "" the cluster
 	Role      string
 	Side      string // target, proxy, client, network, backend
 	From, To  resolve.Moment
@@ -122,7 +122,7 @@ func (x *inquiry) later(e *Episode) bool {
 // past says that a trouble had ended too long before the stall to be its cause.
 func (x *inquiry) past(t *trouble) bool {
 	if t.takesObjects() {
-		return false // until somebody gives them back
+		return false // until they are given back
 	}
 	to := t.to
 	for _, l := range t.led {

@@ -208,7 +208,7 @@ func (c *Console) try(ctx context.Context, inv workflow.Investigation, f *form) 
 	if err == nil {
 		by := "provided by console"
 		if f.access.Profile != "" {
-			by = "profile " + f.access.Profile
+			by = workflow.ByProfile(f.access.Profile)
 		}
 		return c.fetch(ctx, by)
 	}

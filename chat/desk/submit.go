@@ -301,7 +301,7 @@ func (a *act) access(ctx context.Context, inv workflow.Investigation, t target) 
 	}
 	by, answer, args := "provided by "+a.in.User, accessTyped, []any(nil)
 	if profile != "" {
-		by, answer, args = "profile "+profile, accessProfile, []any{profile}
+		by, answer, args = workflow.ByProfile(profile), accessProfile, []any{profile}
 		access.Token = ""
 	}
 	if a.Storage == nil {

@@ -28,7 +28,7 @@ type Access struct {
 	Key         config.Secret
 	// SkipVerify believes any certificate. A typed access needs the permission of the configuration for it.
 	SkipVerify bool
-	// configured accesses were written by whoever runs the bot; the rules for typed ones do not hold.
+	// configured accesses were written by the operator; the rules for typed ones do not hold.
 	configured bool
 }
 

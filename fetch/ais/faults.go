@@ -136,7 +136,7 @@ func (e *Error) Field() string { return words[e.Kind].field }
 // evidence, with our own failures.
 func (e *Error) useless() bool { return e.Field() == "token" || e.Kind == NotAProxy }
 
-// Operator says that only whoever runs the bot can mend it: the access is one of its configuration.
+// Operator says that only the operator can mend it: the access is one of its configuration.
 func (e *Error) Operator() bool { return e.operator }
 
 // owned says what is wrong with a configured access to people who cannot mend it.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -130,9 +129,6 @@ func (s *Source) now() *Client {
 	return s.client
 }
 
-// profile is how an investigation says that a configured access was chosen; its name follows. That one needs no memory.
-const profile = "profile "
-
 func (s *Source) access(inv workflow.Investigation) (Access, error) {
 	s.mu.Lock()
 	if h := s.held[inv.ID]; h != nil {
@@ -142,7 +138,7 @@ func (s *Source) access(inv workflow.Investigation) (Access, error) {
 		return a, nil
 	}
 	s.mu.Unlock()
-	if name, ok := strings.CutPrefix(inv.Storage, profile); ok {
+	if name, ok := inv.StorageProfile(); ok { // that one needs no memory
 		return s.Named(name)
 	}
 	return Access{}, workflow.ErrAccessLost

@@ -184,7 +184,7 @@ func TestTheTokenIsNeverPrinted(t *testing.T) {
 func TestAConfiguredTokenThatExpiredIsTheOperatorsBusiness(t *testing.T) {
 	fake := serve(t, &cluster{smap: fails(401, "", saysExpired)})
 	s := NewSource([]config.Storage{{Name: "west", Endpoint: fake.URL, Token: canary}}, config.StorageAccess{}, t.TempDir())
-	_, err := s.Fetch(t.Context(), workflow.Investigation{ID: "F-1", Storage: profile + "west"})
+	_, err := s.Fetch(t.Context(), workflow.Investigation{ID: "F-1", Storage: workflow.ByProfile("west")})
 	var e *Error
 	if !errors.As(err, &e) || !e.Operator() || e.Kind != ExpiredToken || strings.Contains(e.Text, "ais auth login") || !strings.Contains(e.Text, "storage west has expired") {
 		t.Errorf("%v", err)

@@ -1,10 +1,11 @@
 package aiscluster
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // What people do to a cluster, and what the daemons write of it: texts of ais/prxcycle.go, ais/metasync.go, ais/tgtcp.go,
@@ -23,50 +24,11 @@ func (c *Cluster) home(object string) *Node {
 	return out
 }
 
-// Primes of xxHash.
-const (
-	prime1 uint64 = 11400714785074694791
-	prime2 uint64 = 14029467366897019727
-	prime3 uint64 = 1609587929392839161
-	prime4 uint64 = 9650029242287828579
-	prime5 uint64 = 2870177450012600261
-)
-
-// hashed is the 64-bit xxHash of a name, with AIStore's seed.
+// hashed is the hash that AIStore takes of names, with its seed.
 func hashed(s string) uint64 {
-	const seed uint64 = 1103515245
-	mix := func(acc, in uint64) uint64 { return bits.RotateLeft64(acc+in*prime2, 31) * prime1 }
-	b, h := []byte(s), seed+prime5
-	if len(b) >= 32 {
-		first, last := seed, seed
-		first += prime1 // they wrap
-		first += prime2
-		last -= prime1
-		v := [4]uint64{first, seed + prime2, seed, last}
-		for ; len(b) >= 32; b = b[32:] {
-			for i := range v {
-				v[i] = mix(v[i], binary.LittleEndian.Uint64(b[8*i:]))
-			}
-		}
-		h = bits.RotateLeft64(v[0], 1) + bits.RotateLeft64(v[1], 7) + bits.RotateLeft64(v[2], 12) + bits.RotateLeft64(v[3], 18)
-		for _, w := range v {
-			h = (h^mix(0, w))*prime1 + prime4
-		}
-	}
-	h += uint64(len(s))
-	for ; len(b) >= 8; b = b[8:] {
-		h = bits.RotateLeft64(h^mix(0, binary.LittleEndian.Uint64(b)), 27)*prime1 + prime4
-	}
-	if len(b) >= 4 {
-		h = bits.RotateLeft64(h^uint64(binary.LittleEndian.Uint32(b))*prime1, 23)*prime2 + prime3
-		b = b[4:]
-	}
-	for _, c := range b {
-		h = bits.RotateLeft64(h^uint64(c)*prime5, 11) * prime1
-	}
-	h = (h ^ h>>33) * prime2
-	h = (h ^ h>>29) * prime3
-	return h ^ h>>32
+	h := xxhash.NewWithSeed(1103515245)
+	_, _ = h.WriteString(s) // it never fails
+	return h.Sum64()
 }
 
 func xoshiro(seed uint64) uint64 {

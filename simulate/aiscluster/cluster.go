@@ -130,9 +130,13 @@ func (c *Cluster) bucket() string {
 	return name
 }
 
+// provider is what AIStore calls the provider of the bucket: "aws" for "s3://speech".
 func (c *Cluster) provider() string {
-	p, _, _ := strings.Cut(c.Bucket, "://")
-	return p
+	scheme, _, _ := strings.Cut(c.Bucket, "://")
+	if scheme == "s3" {
+		return "aws"
+	}
+	return scheme
 }
 
 // Node is one daemon.
