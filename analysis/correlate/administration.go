@@ -265,3 +265,49 @@ func givenBack(t *trouble, all []*trouble) float64 {
 	}
 	return back
 }
+
+// lists says whether the requests of a trouble are for an object, as far as their records tell.
+func (t *trouble) lists(object string) (yes, sure bool) {
+	if t.requests == nil {
+		t.requests = t.listings()
+	}
+	sure = true
+	for _, l := range t.requests {
+		if l == nil {
+			sure = false
+			continue
+		}
+		yes, certain := l.covers(object)
+		if yes {
+			return true, true
+		}
+		sure = sure && certain
+	}
+	return false, sure
+}
+
+// listings are what the requests of a trouble are for, by request: nil where that is not known. Each request writes a record that
+// lists it, and others that do not.
+func (t *trouble) listings() map[string]*listing {
+	out := map[string]*listing{}
+	for _, p := range t.points {
+		if p.event == nil { // more of them than are held
+			out[""] = nil
+			continue
+		}
+		id := requestOf(p.event)
+		if l, ok := listed(p.event.Text); ok && !p.event.Cut && p.event.Len <= len(p.event.Text) {
+			out[id] = &l
+		} else if out[id] == nil {
+			out[id] = nil
+		}
+	}
+	return out
+}
+
+// requestOf is the id of the request that a record belongs to: "x-delete-listrange[id]-ais://speech".
+func requestOf(e *aislog.Event) string {
+	_, rest, _ := strings.Cut(e.Text, e.Action+"[")
+	id, _, _ := strings.Cut(rest, "]")
+	return id
+}

@@ -60,18 +60,6 @@ func bucketOf(text string) bucket {
 	return b
 }
 
-// namespace takes the namespace off the front of a bucket's name: "@cluster#space/speech".
-func namespace(s string) (space, rest string) {
-	if s == "" || s[0] != '@' && s[0] != '#' {
-		return "", s
-	}
-	n := strings.IndexAny(s[:min(len(s), maxValue)], "/ ")
-	if n < 0 || s[n] == ' ' {
-		return "", s
-	}
-	return s[:n], s[n+1:]
-}
-
 // clockAt says that a text begins with "-03:09:".
 func clockAt(s string) bool {
 	const form = "-00:00:"

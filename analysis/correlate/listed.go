@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"faultline/analysis/aislog"
 )
 
 // listing is what a request says of the objects that it is for. Source: AIStore api/apc/multiobj.go (ListRange.Str) and
@@ -54,41 +52,42 @@ func listed(text string) (listing, bool) {
 
 // template reads a name with ranges: "a-{0001..0999..2}.tar", "a-@0999.tar".
 func template(s string) (listing, bool) {
-	var l listing
 	i := strings.IndexAny(s, "{@%")
 	if i < 0 || s[i] == '%' {
-		return l, false
+		return listing{}, false
 	}
 	open := s[i : i+1]
-	for l.prefix = s[:i]; s != ""; {
-		_, rest, _ := strings.Cut(s, open)
-		n := numbers{step: 1}
-		var ok bool
-		if open == "@" {
-			end := digitsOf(rest)
-			n.digits, rest = len(end), rest[len(end):]
-			n.to, ok = number(end)
-		} else {
-			inside, after, closed := strings.Cut(rest, "}")
-			parts := strings.Split(inside, "..")
-			if !closed || len(parts) != 2 && len(parts) != 3 {
-				return l, false
-			}
-			rest = after
-			ok = n.read(parts)
+	l := listing{prefix: s[:i]}
+	for s = s[i:]; s != ""; {
+		n, rest, ok := ranged(s, open)
+		if !ok {
+			return listing{}, false
 		}
-		if n.gap = rest; strings.Contains(rest, open) {
-			n.gap, _, _ = strings.Cut(rest, open)
-		}
-		if !ok || n.step < 1 || n.gap != "" && digitsOf(n.gap) != "" {
-			return l, false
-		}
-		l.ranges, s = append(l.ranges, n), rest[len(n.gap):]
+		l.ranges, s = append(l.ranges, n), rest
 	}
 	return l, true
 }
 
+// ranged reads the range that a text begins with, and the text up to the next one.
+func ranged(s, open string) (n numbers, rest string, ok bool) {
+	n.step = 1
+	if rest = s[len(open):]; open == "@" {
+		end := digitsOf(rest)
+		n.digits, rest = len(end), rest[len(end):]
+		n.to, ok = number(end)
+	} else {
+		inside, after, closed := strings.Cut(rest, "}")
+		rest, ok = after, closed && n.read(strings.Split(inside, ".."))
+	}
+	n.gap, _, _ = strings.Cut(rest, open)
+	return n, rest[len(n.gap):], ok && n.step > 0 && digitsOf(n.gap) == ""
+}
+
+// read takes first, last and step.
 func (n *numbers) read(parts []string) bool {
+	if len(parts) != 2 && len(parts) != 3 {
+		return false
+	}
 	ok := [3]bool{true, true, true}
 	n.from, ok[0] = number(parts[0])
 	n.to, ok[1] = number(parts[1])
@@ -122,50 +121,4 @@ func (l *listing) covers(object string) (yes, sure bool) {
 		}
 	}
 	return ok && (l.ranges == nil || rest == ""), true
-}
-
-// lists says whether the requests of a trouble are for an object, as far as their records tell.
-func (t *trouble) lists(object string) (yes, sure bool) {
-	if t.requests == nil {
-		t.requests = t.listings()
-	}
-	sure = true
-	for _, l := range t.requests {
-		if l == nil {
-			sure = false
-			continue
-		}
-		yes, certain := l.covers(object)
-		if yes {
-			return true, true
-		}
-		sure = sure && certain
-	}
-	return false, sure
-}
-
-// listings are what the requests of a trouble are for, by request: nil where that is not known. Each request writes a record that
-// lists it, and others that do not.
-func (t *trouble) listings() map[string]*listing {
-	out := map[string]*listing{}
-	for _, p := range t.points {
-		if p.event == nil { // more of them than are held
-			out[""] = nil
-			continue
-		}
-		id := requestOf(p.event)
-		if l, ok := listed(p.event.Text); ok && !p.event.Cut && p.event.Len <= len(p.event.Text) {
-			out[id] = &l
-		} else if out[id] == nil {
-			out[id] = nil
-		}
-	}
-	return out
-}
-
-// requestOf is the id of the request that a record belongs to: "x-delete-listrange[id]-ais://speech".
-func requestOf(e *aislog.Event) string {
-	_, rest, _ := strings.Cut(e.Text, e.Action+"[")
-	id, _, _ := strings.Cut(rest, "]")
-	return id
 }

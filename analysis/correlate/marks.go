@@ -206,6 +206,18 @@ func objectName(s string) string {
 	return name
 }
 
+// namespace takes the namespace off the front of a bucket's name: "@cluster#space/speech".
+func namespace(s string) (space, rest string) {
+	if s == "" || s[0] != '@' && s[0] != '#' {
+		return "", s
+	}
+	n := strings.IndexAny(s[:min(len(s), maxValue)], "/ ")
+	if n < 0 || s[n] == ' ' {
+		return "", s
+	}
+	return s[:n], s[n+1:]
+}
+
 // address is host:port, "" if it is none.
 func address(s string) string {
 	i := strings.LastIndexByte(s, ':')

@@ -16,48 +16,62 @@ type members struct {
 
 // members reads them once: they are asked for line by line.
 func (x *inquiry) members() *members {
-	if x.known != nil {
-		return x.known
-	}
-	m := &members{roles: map[string]string{}, buckets: map[string][]bucket{}}
-	x.known = m
-	peers := map[string]bool{}
-	for _, d := range x.daemons {
-		for i := range d.Groups {
-			g := &d.Groups[i]
-			if g.Peer != "" {
-				peers[g.Peer] = true
-			}
-			for k := range g.Events {
-				m.add(&g.Events[k])
+	if x.known == nil {
+		x.known = &members{roles: map[string]string{}, buckets: map[string][]bucket{}}
+		peers := map[string]bool{}
+		for _, d := range x.daemons {
+			for i := range d.Groups {
+				peers[d.Groups[i].Peer] = true
+				x.known.add(d.Groups[i].Events)
 			}
 		}
+		x.known.targets = x.allTargets(peers)
 	}
+	return x.known
+}
+
+// allTargets are those whose logs are here and those that others name, nil where a cluster map counts more.
+func (x *inquiry) allTargets(peers map[string]bool) []string {
+	var out []string
 	most := 0
 	for i, d := range x.daemons {
 		most = max(most, d.Targets)
 		if d.Role == aislog.Target && d.ID != "" {
-			m.targets = append(m.targets, x.self(i))
+			out = append(out, x.self(i))
 		}
 	}
 	for id := range peers {
 		if x.role(id) == string(aislog.Target) {
-			m.targets = append(m.targets, id)
+			out = append(out, id)
 		}
 	}
-	slices.Sort(m.targets)
-	if m.targets = slices.Compact(m.targets); len(m.targets) != most {
-		m.targets = nil
+	slices.Sort(out)
+	if out = slices.Compact(out); len(out) != most {
+		return nil
 	}
-	return m
+	return out
 }
 
-// add takes what a record names.
-func (m *members) add(e *aislog.Event) {
-	if b := bucketOf(e.Object); b.name != "" && !slices.Contains(m.buckets[b.name], b) {
-		m.buckets[b.name] = append(m.buckets[b.name], b)
+// role is what a daemon is, by its own log or by what others call it.
+func (x *inquiry) role(id string) string {
+	if d := x.find(id); d >= 0 {
+		return string(x.daemons[d].Role)
 	}
-	for rest := e.Text; ; {
+	return x.members().roles[id]
+}
+
+// add takes what records name.
+func (m *members) add(events []aislog.Event) {
+	for i := range events {
+		if b := bucketOf(events[i].Object); b.name != "" && !slices.Contains(m.buckets[b.name], b) {
+			m.buckets[b.name] = append(m.buckets[b.name], b)
+		}
+		m.addRoles(events[i].Text)
+	}
+}
+
+func (m *members) addRoles(rest string) {
+	for {
 		i := strings.IndexByte(rest, '[')
 		if i < 0 {
 			return

@@ -388,13 +388,6 @@ func (x *inquiry) clearlyEarlier(a, b *Episode) bool {
 	return b.from-a.from > 5 || b.Mechanism == knowledge.AISBatchObjectLoss && a.Mechanism != knowledge.AISBatchObjectLoss
 }
 
-func (x *inquiry) role(id string) string {
-	if d := x.find(id); d >= 0 {
-		return string(x.daemons[d].Role)
-	}
-	return x.members().roles[id]
-}
-
 // sideOf is on which side of a request a mechanism lies.
 func sideOf(t *trouble, role string) string {
 	switch t.mech {
