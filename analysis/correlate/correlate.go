@@ -5,6 +5,7 @@ package correlate
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -49,6 +50,8 @@ type Answer struct {
 	// Episodes are the daemons' troubles, causes first.
 	Episodes []*Episode
 	Daemons  []string // whose logs were read
+	// Compared are the counters of those whose clock is related to the job's.
+	Compared map[*aislog.Daemon]*Comparison
 	// Goes are last lines of targets: their logs go on to there.
 	Goes []incident.Evidence
 }
@@ -165,6 +168,7 @@ func better(a, b *Answer) *Answer {
 	}
 	a.Daemons = append(a.Daemons, b.Daemons...)
 	slices.Sort(a.Daemons)
+	maps.Copy(a.Compared, b.Compared)
 	return a
 }
 
@@ -254,7 +258,7 @@ func (x *inquiry) answer() *Answer {
 	x.relate()
 	x.all = x.troubles()
 	x.tie()
-	a := &Answer{Clock: x.clock}
+	a := &Answer{Clock: x.clock, Compared: x.compare()}
 	for i := range x.daemons {
 		a.Daemons = append(a.Daemons, x.self(i))
 	}

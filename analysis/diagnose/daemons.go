@@ -48,37 +48,17 @@ func (b *builder) daemons() {
 
 // compare sets what a daemon's counters grew by since the job's trouble began beside what they grew by in the half hour before.
 func (b *builder) compare(d *incident.StorageDaemon, from *aislog.Daemon) {
-	a := b.s.Storage
-	if a == nil || !a.Clock.Known() || !a.Stall.Valid {
+	if b.s.Storage == nil {
 		return
 	}
-	const half = 30 * time.Minute
-	begun := time.Unix(0, int64((a.Stall.T-a.Clock.Shift)*1e9)).UTC()
-	since, before := map[string]int64{}, map[string]int64{}
-	spans := incident.StorageSpans{}
-	for i := range from.Intervals {
-		iv := &from.Intervals[i]
-		took := int64(iv.To.Wall.Sub(iv.From.Wall).Seconds())
-		into := before
-		switch {
-		case iv.Base.File == "" || iv.To.Proof == aislog.NoDay || iv.To.Wall.Before(begun.Add(-half)) || iv.From.Wall.After(begun.Add(half)):
-			continue
-		case iv.To.Wall.After(begun):
-			into, spans.Since = since, spans.Since+took
-		default:
-			spans.Before += took
-		}
-		for _, g := range iv.By {
-			into[g.Name] += g.N
-		}
-	}
-	if spans.Since == 0 {
+	c := b.s.Storage.Compared[from]
+	if c == nil {
 		return
 	}
-	d.Compared = &spans
+	d.Compared = &incident.StorageSpans{Since: c.SecondsSince, Before: c.SecondsBefore}
 	for i := range d.Counters {
-		c := &d.Counters[i]
-		c.Since, c.Before = ptr(since[c.Name]), ptr(before[c.Name])
+		n := &d.Counters[i]
+		n.Since, n.Before = ptr(c.Since[n.Name]), ptr(c.Before[n.Name])
 	}
 }
 
