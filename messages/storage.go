@@ -119,32 +119,58 @@ func orUnknown(t *string) string {
 	return spaced(*t)
 }
 
-// errorCounters are the counters of what failed or was held back that a table of the window shows.
-var errorCounters = []string{"err.get.n", "err.getbatch.n", "err.soft.getbatch.n", "err.http.write.n", "err.append.n", "err.put.n", "err.head.n", "err.lst.n", "err.kalive.n",
-	"getbatch.throttle.ns", "ratelim.retry.get.n", "del.n"}
+// Counters that a table of the window shows: what failed, and what was held back on purpose.
+var (
+	errorCounters = []string{"err.get.n", "err.getbatch.n", "err.soft.getbatch.n", "err.http.write.n", "err.append.n", "err.put.n", "err.head.n", "err.lst.n", "err.kalive.n"}
+	heldCounters  = []string{"getbatch.throttle.ns", "ratelim.retry.get.n"}
+)
 
 // errorsOf is a daemon's row of that table: what grew since the job's trouble began, by the minute, and how it had grown before.
 func errorsOf(d *incident.StorageDaemon) string {
 	if d.Compared == nil || d.Compared.Since < 1 {
 		return ""
 	}
-	rate := func(n, seconds int64) string {
-		if seconds < 1 {
-			return "not covered"
-		}
-		return fmt.Sprintf("%.1f a minute", float64(n)*60/float64(seconds))
+	if text := grown(d, errorCounters); text != "" {
+		return text
+	}
+	return "No error counter grew since the job's trouble began."
+}
+
+// grown tells which of these counters of a daemon grew, "" if none did.
+func grown(d *incident.StorageDaemon, counters []string) string {
+	if d.Compared == nil || d.Compared.Since < 1 {
+		return ""
 	}
 	var rows []string
 	for _, c := range d.Counters {
-		if c.Since == nil || c.Before == nil || *c.Since == 0 || !slices.Contains(errorCounters, c.Name) {
+		if c.Since == nil || c.Before == nil || *c.Since == 0 || !slices.Contains(counters, c.Name) {
 			continue
 		}
-		rows = append(rows, fmt.Sprintf("%s +%d (%s; before: %s)", flat(c.Name), *c.Since, rate(*c.Since, d.Compared.Since), rate(*c.Before, d.Compared.Before)))
+		rows = append(rows, fmt.Sprintf("%s +%s (%s; before: %s)", flat(c.Name), amount(c.Name, float64(*c.Since)), rate(c.Name, *c.Since, d.Compared.Since), rate(c.Name, *c.Before, d.Compared.Before)))
 	}
 	if len(rows) == 0 {
-		return "No error counter grew since the job's trouble began."
+		return ""
 	}
 	return strings.Join(rows, ", ") + "."
+}
+
+// amount is a counter's growth in its unit: a number, or seconds.
+func amount(counter string, n float64) string {
+	if strings.HasSuffix(counter, ".ns") {
+		return fmt.Sprintf("%.1f s", n/1e9)
+	}
+	return fmt.Sprintf("%.0f", n)
+}
+
+func rate(counter string, n, seconds int64) string {
+	if seconds < 1 {
+		return "not covered"
+	}
+	perMinute := float64(n) * 60 / float64(seconds)
+	if strings.HasSuffix(counter, ".ns") {
+		return amount(counter, perMinute) + " a minute"
+	}
+	return fmt.Sprintf("%.1f a minute", perMinute)
 }
 
 func daemonOf(d *incident.StorageDaemon, windowed bool) daemonView {
@@ -169,6 +195,9 @@ func daemonOf(d *incident.StorageDaemon, windowed bool) daemonView {
 	}
 	if text := errorsOf(d); text != "" {
 		v.Facts = append(v.Facts, pair{"Errors", text})
+	}
+	if text := grown(d, heldCounters); text != "" {
+		v.Facts = append(v.Facts, pair{"Throttling", text})
 	}
 	for _, l := range d.Lives {
 		from := "began before the first line, "
