@@ -110,11 +110,12 @@ type Interval struct {
 	Slow []Growth
 }
 
-// Pause is a stretch in which a daemon wrote nothing at all, between two lines of one file. It is no outage by itself: a daemon
-// without work has little to say.
+// Pause is a stretch in which a daemon wrote no counters and nothing else of interest, between two lines of one file. It is no outage
+// by itself: a daemon without work has little to say.
 type Pause struct {
 	Span
 	Before, After At
+	Lines         int64 // other lines between them
 }
 
 // Growth is one counter's.

@@ -72,3 +72,23 @@ func TestSlownessAcrossFilesIsKept(t *testing.T) {
 	}
 	t.Errorf("no interval between the files: %+v", d.Intervals)
 }
+
+// Lines that the reader has no use for are lines all the same: a pause says whether there are any in it.
+func TestAPauseSaysWhetherLinesLieInIt(t *testing.T) {
+	for between, lines := range map[string]int64{"": 0, "I 23:14:20.000000 what nobody reads\nI 23:14:30.000000 what nobody reads\n": 2} {
+		text := up + strings.Repeat("I 23:13:50.000000 head\n", 60) + "I 23:14:00.000000 {get.n:1,state.flags:6}\n" + between + "I 23:15:00.000000 {get.n:9,state.flags:6}\n"
+		text += strings.Repeat("I 23:15:00.100000 tail of the file, read once more for its end\n", 2000)
+		d := one(t, read(t, info("t-1", "1120-231339", 7), text))
+		found := false
+		for _, p := range d.Pauses {
+			if p.length() == time.Minute {
+				if found = true; p.Lines != lines {
+					t.Errorf("%d lines lie in it, not %d", p.Lines, lines)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("no pause of a minute: %+v", d.Pauses)
+		}
+	}
+}

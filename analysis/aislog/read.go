@@ -305,7 +305,7 @@ func (p *part) paused(rec *record) {
 	if p.last.IsZero() || p.last.Proof != rec.time.Proof && p.last.Proof == NoDay || rec.time.Wall.Sub(p.last.Wall) < shortest {
 		return
 	}
-	n := Pause{Span: Span{p.last, rec.time}, Before: p.lastAt, After: rec.at}
+	n := Pause{Span: Span{p.last, rec.time}, Before: p.lastAt, After: rec.at, Lines: max(0, rec.at.Line-p.lastAt.Line-1)}
 	least, same := len(p.pauses)-1, 0
 	for i := len(p.pauses) - 1; i >= 0 && n.From.Wall.Sub(p.pauses[i].From.Wall) < time.Hour; i-- {
 		same++

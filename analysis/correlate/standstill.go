@@ -44,12 +44,16 @@ func (x *inquiry) cadence(d int) float64 {
 
 // standstills finds the pauses of a daemon that something else confirms: others that it did not answer, or requests that had waited.
 func (x *inquiry) standstills(d int, unanswered []point) []*standstill {
+	if slices.ContainsFunc(x.daemons[d].Holes, func(h aislog.Hole) bool { return h.Why == aislog.WarningsOnly }) {
+		return nil
+	}
 	var out []*standstill
-	least := beats * x.cadence(d)
+	cadence := x.cadence(d)
+	least := beats * cadence
 	for _, p := range x.pauses(d) {
 		from, ok := x.wall(d, p.From)
 		to, ok2 := x.wall(d, p.To)
-		if !ok || !ok2 {
+		if !ok || !ok2 || p.Lines > 0 && cadence == 0 {
 			continue
 		}
 		s := &standstill{d: d, from: from, to: to, pause: p}

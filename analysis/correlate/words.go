@@ -241,7 +241,11 @@ func again(o *outage) string {
 // stood says that a daemon stood still, and what shows it.
 func (x *inquiry) stood(t *trouble) string {
 	s := t.still
-	text := fmt.Sprintf("%s stood still: it wrote nothing for %s", t.about, span(s.to-s.from))
+	what := "nothing"
+	if s.pause.Lines > 0 {
+		what = "no counters"
+	}
+	text := fmt.Sprintf("%s stood still: it wrote %s for %s", t.about, what, span(s.to-s.from))
 	if s.pause.After == s.pause.Before {
 		text += " until its log was taken"
 	}
