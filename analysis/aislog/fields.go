@@ -65,7 +65,8 @@ func action(msg []byte) string {
 			return clip(rest[:n], maxID)
 		}
 	}
-	for _, verb := range []string{"start-maintenance", "decommission-node", "shutdown-node", "rm-unsafe", "delete-listrange", "evict-listrange"} {
+	for _, verb := range []string{"start-maintenance", "decommission-node", "shutdown-node", "rm-unsafe", "delete-listrange", "evict-listrange",
+		"destroy-bck", "evict-remote-bck", "move-bck"} {
 		if bytes.Contains(msg, []byte(verb)) {
 			return verb
 		}

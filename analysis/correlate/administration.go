@@ -86,10 +86,13 @@ func (x *inquiry) reaches(t *trouble, c *Client) match {
 	if !missed(c) {
 		return otherwise
 	}
-	object := c.object()
+	object, gone := c.object(), goneBucket(c.Text)
 	switch t.act().takes {
 	case ofBucket:
 		b := t.bucket()
+		if gone != "" {
+			return matchBucket(t, gone)
+		}
 		name, within, _ := strings.Cut(object, "/")
 		switch {
 		case b.name == "" || name == "":
@@ -97,7 +100,7 @@ func (x *inquiry) reaches(t *trouble, c *Client) match {
 		case b.name != name:
 			return otherwise
 		case !t.act().listed:
-			return taken
+			return unlisted // it is there again, and not all that it held
 		}
 		switch yes, sure := t.lists(within); {
 		case yes:
@@ -107,6 +110,9 @@ func (x *inquiry) reaches(t *trouble, c *Client) match {
 		}
 		return unlisted
 	case ofTarget, ofPath:
+		if gone != "" {
+			return otherwise
+		}
 		switch home := x.home(object); home {
 		case "":
 			return unsaid
@@ -115,6 +121,29 @@ func (x *inquiry) reaches(t *trouble, c *Client) match {
 		}
 	}
 	return otherwise
+}
+
+// matchBucket compares the bucket that is said not to exist with the one that an act took away.
+func matchBucket(t *trouble, gone string) match {
+	switch name := t.bucket().name; {
+	case t.act().listed:
+		return otherwise // it took objects, not the bucket
+	case name == "":
+		return unlisted
+	case name == gone:
+		return taken
+	}
+	return otherwise
+}
+
+// goneBucket is the bucket that a line says does not exist: `bucket "ais://speech" does not exist`.
+func goneBucket(text string) string {
+	_, rest, ok := strings.Cut(text, `bucket "`)
+	name, after, closed := strings.Cut(rest[:min(len(rest), maxValue)], `"`)
+	if !ok || !closed || !strings.HasPrefix(after, " does not exist") {
+		return ""
+	}
+	return bucketOf(name).name
 }
 
 // namelessFor is for how long, in seconds, what failed because of something that lines do not name is taken to be its doing.
@@ -139,7 +168,10 @@ func (c *Client) object() string {
 func (x *inquiry) gone(t *trouble, c *Client) string {
 	object := c.object()
 	if t.act().takes == ofBucket {
-		if t.act().listed && x.reaches(t, c) == taken {
+		switch {
+		case goneBucket(c.Text) != "":
+			return "its request wanted a bucket that no longer exists"
+		case t.act().listed && x.reaches(t, c) == taken:
 			return "the object that its request wanted is one of those"
 		}
 		text := fmt.Sprintf("its request wanted an object of %s", t.bucket())
@@ -180,9 +212,17 @@ func (x *inquiry) administered(all []*trouble) []*trouble {
 	return all
 }
 
-// says takes in the records of the same request that do not name the daemon it is about: most of them do not.
+// named is the daemon or the bucket that an act is about, "" where its records do not say.
+func (t *trouble) named() string {
+	if t.act().takes == ofBucket {
+		return t.bucket().String()
+	}
+	return t.about
+}
+
+// says takes in the records of the same request that do not name what it is about: most of them do not.
 func (t *trouble) says(o *trouble) bool {
-	if o.about != "" || t.about == "" || t.action != o.action || math.Abs(t.from-o.from) > late {
+	if o.named() != "" || t.named() == "" || t.action != o.action || math.Abs(t.from-o.from) > late {
 		return false
 	}
 	t.points = append(t.points, o.points...)

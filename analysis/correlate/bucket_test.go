@@ -54,3 +54,44 @@ func TestTheNameByWhichAnObjectIsPlaced(t *testing.T) {
 		}
 	}
 }
+
+// gone is a request for a bucket that is not there, as AIStore 5.0 answers it.
+func gone(name string, after float64) Client {
+	c := missed404("", after)
+	c.Text = `ErrObjNotFound: STATUS:404, MESSAGE:bucket "ais://` + name + `" does not exist, REQ_URL:http://127.0.0.1:20300/v1/ml/moss/` + name + `?provider=ais&coloc=1.`
+	c.Marks = marksOf(c.Text)
+	return c
+}
+
+// What is asked of a destroyed bucket fails, however long ago that was; what is asked of another one does not.
+func TestADestroyedBucket(t *testing.T) {
+	const unnamed, done = "msync Rx: new BMD v3[DwwNdL3Kz (no buckets)] ( have v2 aism[destroy-bck[rmmd-Y]] <-- p[p-1] )", "txn:269 txn-destroy-bck[rmmd-Y]-ais://lab done]"
+	for _, c := range []struct {
+		name      string
+		records   []string
+		asked     Client
+		before    float64
+		judgement string
+	}{
+		{"the bucket", []string{unnamed, done}, gone("lab", 0), 20, Implicated},
+		{"the bucket, hours before", []string{unnamed, done}, gone("lab", 0), 4 * 3600, Implicated},
+		{"another bucket", []string{unnamed, done}, gone("music", 0), 20, Cleared},
+		{"a bucket that no record names", []string{unnamed}, gone("lab", 0), 20, Implicated},
+		{"a bucket that no record names, hours before", []string{unnamed}, gone("lab", 0), 4 * 3600, Open},
+		{"an object of it, which is there again", []string{unnamed, done}, missed404("o/1", 0), 4 * 3600, Open},
+	} {
+		x := examined(c.asked)
+		var all []*trouble
+		for _, text := range c.records {
+			all = append(all, x.act("destroy-bck", "", text, c.before))
+		}
+		if a, _ := x.judged(x.administered(all)...); a.Judgement != c.judgement {
+			t.Errorf("%s: %s (%s), not %s", c.name, a.Judgement, a.Why, c.judgement)
+		}
+	}
+	// That a bucket is gone is not because objects were deleted, or a target was taken away.
+	x := examined(gone("lab", 0))
+	if a, _ := x.judged(x.deletion("prefix:", 20), x.act("start-maintenance", "t-3", "p[p-1]: start-maintenance([t[t-3]]) opts={}", 20)); a.Judgement == Implicated {
+		t.Errorf("%s", a.Why)
+	}
+}
