@@ -29,8 +29,8 @@ var (
 		"Test the GPUs of {node} while no job runs on it.",
 		"ssh {node} 'dcgmi diag -r 3; nvidia-smi -q -d ECC,ROW_REMAPPER'"}
 	adviceDrain = Advice{
-		"Drain {node}: a hardware error is on record there.",
-		"scontrol update NodeName={node} State=DRAIN Reason=\"GPU error, job {job}\""}
+		"Drain {root}: a hardware error is on record there.",
+		"scontrol update NodeName={root} State=DRAIN Reason=\"GPU error, job {job}\""}
 	adviceSacct = Advice{
 		"Ask SLURM how each step ended; the job's own state is not the cause.",
 		"sacct -D -P -j {job} -o JobID,State,ExitCode,DerivedExitCode,NodeList,Start,End,Reason"}
@@ -107,7 +107,7 @@ func StaysSo(reason string) bool {
 
 // unnamed is what a sentence says where the value is not known. What is no placeholder is a capture that entries' advice may hold.
 var unnamed = map[string]string{Frame: "the innermost frame of your own code", Line: "this line",
-	"job": "the job", "node": "the node", "nodes": "the nodes", "root": "the nodes", "rank": "that rank", "pid": "the process",
+	"job": "the job", "node": "the node", "nodes": "the nodes", "root": "the node", "rank": "that rank", "pid": "the process",
 	"host": "the host", "hosts": "those hosts", "peer": "the peer", "server": "the server", "port": "the port", "hca": "the card", "pci": "the GPU", "device": "the device",
 	"path": "the path", "item": "the item", "library": "the library", "module": "the package", "process": "the process", "container": "the container",
 	"interface": "the interface", "parameter": "the parameter"}
@@ -164,6 +164,11 @@ func (a Advice) Fill(values map[string]string) Advice {
 			}
 			return strings.ToUpper(name)
 		}),
-		Command: fill(a.Command, strings.ToUpper),
+		Command: fill(a.Command, func(name string) string {
+			if name == "root" { // no word that an administrator would look for
+				name = "node"
+			}
+			return strings.ToUpper(name)
+		}),
 	}
 }

@@ -8,8 +8,8 @@ var (
 	adviceEcho          = Advice{"Find the first CUDA error that this process printed: a later call only reports it again.", "grep -nE 'CUDA error|HIP error|Xid|Assertion.*failed' *{job}* | head"}
 	adviceLateRank      = Advice{"Find the rank that never came: compare the last line of every rank.", "tail -n 1 *{job}*"}
 	adviceCANN          = Advice{"Find the first EI, EJ or EZ code that this process printed: it names the reason.", "grep -nE 'E[EIJZ][0-9]{4}' *{job}* | head"}
-	adviceNeuronDevice  = Advice{"Replace the instance of {node}: the memory of this Neuron device is damaged.", "ssh {node} 'neuron-ls; dmesg -T | grep -i neuron | tail -20'"}
-	adviceAdapter       = Advice{"Leave {node} out, and have its network adapter and firmware looked at.", "ssh {node} 'ibstat; dmesg -T | grep -i mlx5 | tail -30'"}
+	adviceNeuronDevice  = Advice{"Replace the instance of {root}: the memory of this Neuron device is damaged.", "ssh {node} 'neuron-ls; dmesg -T | grep -i neuron | tail -20'"}
+	adviceAdapter       = Advice{"Leave {root} out, and have its network adapter and firmware looked at.", "ssh {node} 'ibstat; dmesg -T | grep -i mlx5 | tail -30'"}
 	advicePortDown      = Advice{"Check the cable, the optic and the switch port of this link on {node}.", "ssh {node} 'ibstat; rdma link show; dmesg -T | grep -i mlx5 | tail -20'"}
 	adviceMemlock       = Advice{"Lift the limit of locked memory: LimitMEMLOCK=infinity for the service that starts jobs, or --ulimit memlock=-1 for the container.", "srun -w {node} bash -c 'ulimit -l'"}
 	adviceCheckSource   = Advice{"Search the library's issues for the source file and the condition in {line}, then update it.", ""}
@@ -30,7 +30,7 @@ var (
 	adviceNotJoined     = Advice{"Find the ranks that never joined: count the logs, and look for those without a first line.", "grep -c '' *{job}*"}
 	adviceHeartbeat     = Advice{"Read the log of the task that is named: find when and why its heartbeats stopped.", "grep -nE 'heartbeat|unhealthy|task:[0-9]+' *{job}* | head"}
 	adviceGloo          = Advice{"Name for Gloo the interface by which all nodes reach each other.", "ip -br addr; export GLOO_SOCKET_IFNAME=IF"}
-	adviceDriverOld     = Advice{"Use an image with an older CUDA, or have the driver of {node} updated.", "ssh {node} nvidia-smi --query-gpu=driver_version --format=csv"}
+	adviceDriverOld     = Advice{"Use an image with an older CUDA, or have the driver of {root} updated.", "ssh {node} nvidia-smi --query-gpu=driver_version --format=csv"}
 	adviceArch          = Advice{"Build the kernels for this GPU: compare its compute capability with the architectures of the build.", "python -c 'import torch; print(torch.cuda.get_device_capability(), torch.cuda.get_arch_list())'"}
 	adviceCuDNN         = Advice{"Take the foreign cuDNN out of the library path, so that the program finds the one it was built with.", "echo $LD_LIBRARY_PATH; pip list | grep -i cudnn"}
 	adviceSizes         = Advice{"Choose parallel and batch sizes whose product fits the number of GPUs that the job has.", "scontrol show job {job} | grep -E 'NumNodes|NumTasks|TRES'"}
@@ -38,7 +38,7 @@ var (
 	adviceHydra         = Advice{"Print the composed configuration without running the job, and correct what it refuses.", "python train.py --cfg job --resolve"}
 	adviceSavedModel    = Advice{"Compare the model's settings and parallel layout with those that the checkpoint was saved with.", ""}
 	adviceShm           = Advice{"Enlarge /dev/shm of the container or node, or clear what an earlier run left in it.", "ssh {node} 'df -h /dev/shm; ls -la /dev/shm | head'"}
-	adviceThreads       = Advice{"Start fewer threads in each process, then have the process limit of {node} raised.", "export OMP_NUM_THREADS=4 OPENBLAS_NUM_THREADS=4; ulimit -u; cat /sys/fs/cgroup/pids.max"}
+	adviceThreads       = Advice{"Start fewer threads in each process, then have the process limit of {root} raised.", "export OMP_NUM_THREADS=4 OPENBLAS_NUM_THREADS=4; ulimit -u; cat /sys/fs/cgroup/pids.max"}
 	adviceMount         = Advice{"Ask from all nodes whether the mount answers: one silent node is its client, all are the server.", "clush -w {nodes} 'timeout 10 stat -f MOUNT || echo no answer'"}
 	adviceSlowDown      = Advice{"Ask the store for less at a time: fewer loader workers, larger shards, and retries that back off.", ""}
 	adviceCloud         = Advice{"Look at the provider's status for that time, then let the client retry for longer than the outage.", ""}

@@ -121,7 +121,7 @@ var gpuMechanisms = []Mechanism{
 			"Only a replay of the same steps on other machines can prove that a GPU computes wrongly.",
 		Now: []Advice{
 			{"Replay the steps around the jump from the same checkpoint with the same data, once on the same and once on other nodes, and compare bit by bit.", ""},
-			{"Leave the suspect nodes out until the replay has decided, and test them.", "srun -w {nodes} dcgmi diag -r 4"},
+			{"Leave {root} out until the replay has decided, and test the GPUs there.", "srun -w {root} dcgmi diag -r 4"},
 		},
 		Structural: []Advice{{"Compare checksums of the parameters over data-parallel copies every few hundred steps.", ""}},
 		NextTime:   []Advice{{"Log the gradient norm of every rank before it is reduced.", ""}},

@@ -231,7 +231,7 @@ var acceleratorSignatures = []Signature{
 		ID: "npu-memory", Mechanism: GPUECC, Role: CauseRole, Tier: ProcessKiller, Direct: true,
 		Literals: []string{"HBM MULTI BIT ECC ERROR"},
 		Meaning:  "The NPU's memory had an error that it could not correct.",
-		Do:       []Advice{{"Read the memory errors of the NPUs on {node}, and leave it out of the next run.", "ssh {node} 'for i in 0 1 2 3 4 5 6 7; do npu-smi info -t ecc -i $i; done'"}},
+		Do:       []Advice{{"Read the memory errors of the NPUs on {root}, and leave it out of the next run.", "ssh {node} 'for i in 0 1 2 3 4 5 6 7; do npu-smi info -t ecc -i $i; done'"}},
 		Source:   "torch_npu, NPUStream and NPUException",
 		Example:  "RuntimeError: HBM MULTI BIT ECC ERROR. time us= 1718000000.",
 	},

@@ -61,7 +61,7 @@ var storageSignatures = []Signature{
 		// A socket says it, too.
 		Literals: []string{"Transport endpoint is not connected"}, Not: []string{"std::system_error", "ocket"}, Pattern: `[^\s(]\W? Transport endpoint is not connected`,
 		Meaning: "A mounted file system lost its server or its client process.",
-		Do:      []Advice{{"Have the mount on {node} brought back: its client process has ended.", "ssh {node} 'findmnt; dmesg -T | tail -20'"}},
+		Do:      []Advice{{"Have the mount on {root} brought back: its client process has ended.", "ssh {node} 'findmnt; dmesg -T | tail -20'"}},
 		Source:  "errno ENOTCONN on FUSE and Lustre mounts",
 		Example: "OSError: [Errno 107] Transport endpoint is not connected: '/data'",
 	},
@@ -158,7 +158,7 @@ var storageSignatures = []Signature{
 		Literals: []string{"Structure needs cleaning"}, Pattern: ofFile(117, "Structure needs cleaning"),
 		Meaning: "The file system found itself damaged and gives no access any more.",
 		Owner:   OwnerCluster,
-		Do:      []Advice{{"Have the file system of {node} checked; a local cache can be built anew elsewhere.", "ssh {node} 'dmesg -T | grep -iE \"xfs|ext4|corrupt\" | tail'"}},
+		Do:      []Advice{{"Have the file system of {root} checked; a local cache can be built anew elsewhere.", "ssh {node} 'dmesg -T | grep -iE \"xfs|ext4|corrupt\" | tail'"}},
 		Source:  "errno EUCLEAN of XFS and ext4",
 		Example: "OSError: [Errno 117] Structure needs cleaning: '/local/cache/a.arrow'",
 	},

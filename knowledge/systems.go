@@ -87,7 +87,7 @@ type slurmPart struct {
 
 var (
 	hostsOf    = regexp.MustCompile(`\$\(scontrol show hostnames '([^']+)'\)`)
-	runsOn     = regexp.MustCompile(`^srun(?: -{1,2}[a-z-]+(?:=\S+)?(?: \{nodes?\})?)* `)
+	runsOn     = regexp.MustCompile(`^srun(?: -{1,2}[a-z-]+(?:=\S+)?(?: \{(?:nodes?|root)\})?)* `)
 	slurmParts = []slurmPart{
 		{regexp.MustCompile(`^sacct .*-N `), func(*system) string { return "" }}, // of all jobs on some nodes
 		{regexp.MustCompile(`^sacct `), func(s *system) string { return s.records }},

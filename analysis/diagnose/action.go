@@ -98,10 +98,11 @@ func (b *builder) unplaced(a *incident.Action) string {
 	if len(b.r.Verdict.Root.Nodes) > 0 {
 		return ""
 	}
-	for _, do := range b.entry().Do {
-		return lowered(strings.TrimSuffix(b.fillOwn(do).Text, "."))
+	e := b.entry()
+	if len(e.Do) == 0 {
+		return ""
 	}
-	return ""
+	return lowered(strings.TrimSuffix(b.fillOwn(e.Do[0], e.Site).Text, "."))
 }
 
 // open says that the lines which speak for the verdict leave open who has to act.
@@ -236,9 +237,9 @@ func (b *builder) advice() {
 	b.before(func(a knowledge.Advice) { add("now", []knowledge.Advice{a}) })
 	own, act := b.entry(), b.acts()
 	if w := b.d.winners; len(w) > 0 {
-		addAs(bySite(b.fillOwn, act.Site), "now", act.Do)
+		addAs(b.bySite(act.Site), "now", act.Do)
 		add("now", w[0].Now)
-		addAs(bySite(b.fillOwn, own.Site), "now", own.Do)
+		addAs(b.bySite(own.Site), "now", own.Do)
 		for _, text := range w[0].Moot {
 			seen[text] = true
 		}

@@ -38,33 +38,44 @@ func (b *builder) values(p *mechanism.Proposal) map[string]string {
 	return out
 }
 
-// fill puts what is known into a sentence and into the command that goes with it.
-func (b *builder) fill(text, command string, p *mechanism.Proposal) (string, string) {
-	a := b.filled(knowledge.Advice{Text: text, Command: command}, b.values(p))
-	return a.Text, a.Command
-}
-
-// filled is an advice in the words of the job's system. Where no node is at fault, all of the job are looked at.
-func (b *builder) filled(a knowledge.Advice, values map[string]string) knowledge.Advice {
-	a = a.In(b.s.Facts.Job.System)
-	if values["node"] == "" && knowledge.Pastable(values["nodes"]) && b.s.Facts.Job.System == "" {
-		a.Text = strings.ReplaceAll(a.Text, "{node}", "the nodes")
-		a.Command = strings.ReplaceAll(a.Command, "ssh {node} ", "clush -w {nodes} ")
-	}
+// fill puts what is known into a sentence and into the command that goes with it, in the words of the job's system.
+func (b *builder) fill(a knowledge.Advice, values map[string]string) knowledge.Advice {
 	if values["root"] == "" {
 		a.Command = strings.ReplaceAll(a.Command, " --exclude={root}", "")
 	}
-	return a.Fill(values)
+	return a.In(b.s.Facts.Job.System).Fill(values)
 }
 
-func (b *builder) fillAdvice(a knowledge.Advice) knowledge.Advice {
-	a.Text, a.Command = b.fill(a.Text, a.Command, nil)
+// everywhere is an advice to look at all nodes of the job, where none is at fault.
+func (b *builder) everywhere(a knowledge.Advice, values map[string]string) knowledge.Advice {
+	if b.s.Facts.Job.System == "" && values["node"] == "" && knowledge.Pastable(values["nodes"]) {
+		return a.OnEveryNode()
+	}
 	return a
 }
 
-// fillOwn is fill for advice of the line itself, which may hold what the line captures.
-func (b *builder) fillOwn(a knowledge.Advice) knowledge.Advice {
-	return b.filled(a, knowledge.WithCaptures(b.values(nil), b.d.winners[0].Captured(b.s.Facts)))
+// advise fills an advice. What would change a node names one only where that is proven to be at fault.
+func (b *builder) advise(a knowledge.Advice, values map[string]string) knowledge.Advice {
+	if values["root"] == "" && !a.Harmless() {
+		delete(values, "node")
+		delete(values, "nodes")
+	}
+	return b.fill(a, values)
+}
+
+func (b *builder) fillAdvice(a knowledge.Advice) knowledge.Advice {
+	values := b.values(nil)
+	return b.advise(b.everywhere(a, values), values)
+}
+
+// fillOwn is fillAdvice for what the line itself says to do, which may hold what the line captures. What a site says is for the node it
+// speaks of: it is never carried to others.
+func (b *builder) fillOwn(a knowledge.Advice, site string) knowledge.Advice {
+	values := knowledge.WithCaptures(b.values(nil), b.d.winners[0].Captured(b.s.Facts))
+	if site == "" {
+		a = b.everywhere(a, values)
+	}
+	return b.advise(a, values)
 }
 
 func (b *builder) fillNeed(n incident.Need, p *mechanism.Proposal) incident.Need {
@@ -77,8 +88,10 @@ func (b *builder) fillNeed(n incident.Need, p *mechanism.Proposal) incident.Need
 	if n.Artefact == knowledge.SlurmRecords && b.s.Facts.Job.System != "" {
 		n.Artefact = "" // those of other systems are for people to read
 	}
-	n.What, n.Command = b.fill(n.What, n.Command, p)
-	n.Why, _ = b.fill(n.Why, "", p)
+	values := b.values(p)
+	do := b.fill(b.everywhere(knowledge.Advice{Text: n.What, Command: n.Command}, values), values)
+	n.What, n.Command = do.Text, do.Command
+	n.Why = b.fill(knowledge.Advice{Text: n.Why}, values).Text
 	return n
 }
 

@@ -23,14 +23,12 @@ func (b *builder) acts() knowledge.Act {
 	return a
 }
 
-// bySite marks an advice as the site's own, where a place of the site's file states it.
-func bySite(fill func(knowledge.Advice) knowledge.Advice, at string) func(knowledge.Advice) knowledge.Advice {
-	if at == "" {
-		return fill
-	}
+// bySite fills advice of the line itself, and marks it as the site's own where a place of the site's file states it.
+func (b *builder) bySite(at string) func(knowledge.Advice) knowledge.Advice {
 	return func(a knowledge.Advice) knowledge.Advice {
-		a = fill(a)
-		a.Text += " " + cited(at)
+		if a = b.fillOwn(a, at); at != "" {
+			a.Text += " " + cited(at)
+		}
 		return a
 	}
 }

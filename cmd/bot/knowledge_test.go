@@ -51,9 +51,10 @@ func recipes(t *testing.T) map[string]string {
 }
 
 // diagnosedWith diagnoses a log with a site's file, and returns the report.
-func diagnosedWith(t *testing.T, siteFile, log string) incident.Report {
+func diagnosedWith(t *testing.T, siteFile, log string, flags ...string) incident.Report {
 	t.Helper()
-	out, code := typedCommand(t, "diagnose", "--format", "json", "--knowledge", fileWith(t, "site.yaml", siteFile), fileWith(t, "a.log", log))
+	args := slices.Concat([]string{"diagnose", "--format", "json", "--knowledge", fileWith(t, "site.yaml", siteFile)}, flags, []string{fileWith(t, "a.log", log)})
+	out, code := typedCommand(t, args...)
 	var r incident.Report
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("exit %d: %v: %s", code, err, out)
@@ -121,6 +122,17 @@ func TestTheSitesEntriesDecideWhereNothingElseIsProven(t *testing.T) {
 		}
 		if r.Engine.Site == "" {
 			t.Errorf("%s: the report does not name the site's file", c.name)
+		}
+	}
+}
+
+// A site's action is for the node it speaks of: where that is not known it is not carried to all nodes of the job, even if it only looks.
+func TestASitesActionIsNotCarriedToAllNodes(t *testing.T) {
+	for _, command := range []string{"ssh {node} 'sudo xfabctl reset'", "ssh {node} uptime"} {
+		site := "actions:\n- mechanism: gpu-ecc\n  do: [{text: 'Look at {node}.', command: \"" + command + "\"}]\n"
+		r := diagnosedWith(t, site, trained+eccError, "--nodes", "n[1-2]")
+		if want := strings.Replace(command, "{node}", "NODE", 1); len(r.Recommendations) == 0 || r.Recommendations[0].Command != want {
+			t.Errorf("%s: first %+v", command, r.Recommendations[:min(1, len(r.Recommendations))])
 		}
 	}
 }
