@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -26,10 +27,29 @@ func Decode(file string, raw []byte, into any) (err error) {
 		}
 	}()
 	err = yaml.NewDecoder(bytes.NewReader(raw), yaml.Strict()).Decode(into)
-	if err == nil || errors.Is(err, io.EOF) {
-		return nil
+	if err != nil && !errors.Is(err, io.EOF) {
+		return explain(file, into, err)
 	}
-	return explain(file, into, err)
+	return single(file, raw)
+}
+
+// single refuses a second document in a file: the reader of YAML takes the first and says nothing of those behind it.
+func single(file string, raw []byte) error {
+	tree, err := parser.ParseBytes(raw, 0)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	first := true
+	for _, doc := range tree.Docs {
+		switch {
+		case doc.Body == nil: // comments, or a line of dashes at the end
+		case first:
+			first = false
+		default:
+			return fmt.Errorf("%s:%d: a second document begins here; a file holds one", file, doc.Body.GetToken().Position.Line)
+		}
+	}
+	return nil
 }
 
 // explain turns an error of the YAML reader into file:line and, for an unknown key, what was probably meant.
@@ -41,7 +61,11 @@ func explain(file string, into any, err error) error {
 	tok := positioned.GetToken()
 	at := fmt.Sprintf("%s:%d", file, tok.Position.Line)
 	if strings.HasPrefix(positioned.GetMessage(), "unknown field") {
-		return fmt.Errorf("%s: unknown key %q%s", at, tok.Value, DidYouMean(tok.Value, keyNames(reflect.TypeOf(into).Elem())))
+		names := keyNames(reflect.TypeOf(into).Elem())
+		if slices.Contains(names, tok.Value) {
+			return fmt.Errorf("%s: the key %q does not belong here", at, tok.Value)
+		}
+		return fmt.Errorf("%s: unknown key %q%s", at, tok.Value, DidYouMean(tok.Value, names))
 	}
 	return fmt.Errorf("%s: %s", at, positioned.GetMessage())
 }
@@ -123,6 +147,14 @@ func editDistance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// ReadRegular is Read for what can be read again later: a pipe without a writer, or a device, would never end.
+func ReadRegular(file string) ([]byte, error) {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", file)
+	}
+	return Read(file)
 }
 
 // Read reads a small file.

@@ -53,7 +53,7 @@ func (r *reader) failure(path string, f *failure) {
 		ID: r.id(path+".id", f.ID), Site: r.at(path), Not: r.nots(path, f.Not),
 		Mechanism: r.mechanism(path+".mechanism", f.Mechanism), Role: one(r, path+".role", f.Role, roles),
 		Direct: one(r, path+".proves", f.Proves, proofs), Blames: one(r, path+".blames", f.Blames, blames), Scope: one(r, path+".scope", f.Scope, scopes),
-		Owner: r.owner(path+".owner", f.Owner), Meaning: r.text(path+".meaning", f.Meaning),
+		Owner: r.owner(path+".owner", f.Owner), Meaning: r.plain(path+".meaning", f.Meaning),
 	}
 	if s.Role == "" {
 		s.Role = knowledge.CauseRole
@@ -81,7 +81,7 @@ func (r *reader) failure(path string, f *failure) {
 
 func (r *reader) suppression(path string, f *suppression) {
 	s := knowledge.Signature{
-		ID: r.id(path+".id", f.ID), Site: r.at(path), Not: r.nots(path, f.Not), Role: knowledge.NoiseRole, Meaning: r.text(path+".why", f.Why), Mutes: &knowledge.Mute{},
+		ID: r.id(path+".id", f.ID), Site: r.at(path), Not: r.nots(path, f.Not), Role: knowledge.NoiseRole, Meaning: r.plain(path+".why", f.Why), Mutes: &knowledge.Mute{},
 	}
 	t := r.template(path+".line", f.Line)
 	s.Literals, s.Pattern = t.literals, t.pattern(nil)
@@ -229,6 +229,14 @@ func (r *reader) text(path, v string) string {
 		r.bad(path, "write it in one line, without control characters")
 	}
 	return v
+}
+
+// plain checks a sentence in which nothing is filled in.
+func (r *reader) plain(path, v string) string {
+	for _, name := range (knowledge.Advice{Text: v}).Unfilled() {
+		r.bad(path, "{%s} is not filled in here: do and its command can hold it", name)
+	}
+	return r.text(path, v)
 }
 
 func (r *reader) nots(path string, list []string) []string {

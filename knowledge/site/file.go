@@ -114,7 +114,7 @@ func Load(files []string) (Knowledge, error) {
 	}
 	r := reader{ids: map[string]string{}}
 	for _, name := range files {
-		raw, err := strict.Read(name)
+		raw, err := strict.ReadRegular(name)
 		if err != nil {
 			return all, fmt.Errorf("site knowledge: %w", err)
 		}
@@ -202,9 +202,10 @@ func (r *reader) read(name string, raw []byte) {
 	for i := range f.Suppress {
 		r.suppression(fmt.Sprintf("suppress[%d]", i), &f.Suppress[i])
 	}
-	if b := f.Baselines.Bandwidth; b < 0 || b > maxBandwidth {
+	switch b := f.Baselines.Bandwidth; {
+	case !(b >= 0 && b <= maxBandwidth): // NaN is on neither side of anything
 		r.bad("baselines.bus_bandwidth_gbs", "%g is not between 0 and %d GB/s", b, maxBandwidth)
-	} else if b > 0 {
+	case b > 0:
 		r.out.Bandwidth = b
 	}
 	if len(r.out.Entries)+len(r.out.Acts) > maxEntries*2 {

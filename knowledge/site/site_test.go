@@ -2,8 +2,11 @@ package site
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"faultline/knowledge"
 )
@@ -52,6 +55,12 @@ func TestFaultsAreNamedWithTheirLine(t *testing.T) {
 		{"an action for no entry", entry, "actions:\n- entry: gpu-ecc-cuad\n  owner: cluster\n", `s.yaml:2: actions[0].entry: there is no entry "gpu-ecc-cuad"; did you mean "gpu-ecc-cuda"?`},
 		{"a suppression without reason", entry, "suppress:\n- id: n\n  line: 'noise of ours'\n  examples: [{text: noise of ours}]\n", "suppress[0].why: say in one sentence why"},
 		{"a suppression of no cause", entry, "suppress:\n- id: n\n  line: 'noise of ours'\n  why: It is.\n  causes: [gpu-ecc-cuad]\n  examples: [{text: noise of ours}]\n", "suppress[0].causes[0]: \"gpu-ecc-cuad\" is no entry"},
+		{"a meaning with a hole", "lost the heartbeat.", "lost the heartbeat on {port}.", "s.yaml:5: failures[0].meaning: {port} is not filled in here"},
+		{"a reason with a hole", entry, "suppress:\n- id: n\n  line: 'noise of ours'\n  why: It is {x}.\n  examples: [{text: noise of ours}]\n", "s.yaml:4: suppress[0].why: {x} is not filled in here"},
+		{"another document behind it", "on port 3'\n", "on port 3'\n---\nfailures: []\n", "s.yaml:9: a second document begins here"},
+		{"a key in another's place", "failures:", "id: x\nfailures:", `s.yaml:1: the key "id" does not belong here`},
+		{"a bandwidth that is no number", entry, "baselines: {bus_bandwidth_gbs: .nan}\n", "baselines.bus_bandwidth_gbs: NaN is not between"},
+		{"a bandwidth without end", entry, "baselines: {bus_bandwidth_gbs: .inf}\n", "baselines.bus_bandwidth_gbs: +Inf is not between"},
 		{"a negative bandwidth", entry, "baselines: {bus_bandwidth_gbs: -1}\n", "baselines.bus_bandwidth_gbs: -1 is not between"},
 	} {
 		text := strings.Replace(entry, c.old, c.new, 1)
@@ -64,6 +73,38 @@ func TestFaultsAreNamedWithTheirLine(t *testing.T) {
 	}
 	if _, err := Parse("s.yaml", []byte(entry)); err != nil {
 		t.Errorf("the entry itself: %v", err)
+	}
+}
+
+// A file of dashes and comments around one document is one document.
+func TestOneDocumentMayHaveDashesAroundIt(t *testing.T) {
+	for _, text := range []string{"---\n" + entry, "# of ours\n---\n" + entry + "---\n", entry + "...\n", "", "# nothing yet\n"} {
+		if _, err := Parse("s.yaml", []byte(text)); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// A pipe that nobody writes to and a device without end are refused, not waited for.
+func TestOnlyRegularFilesAreRead(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{pipe, "/dev/zero", t.TempDir()} {
+		done := make(chan error, 1)
+		go func() {
+			_, err := Load([]string{file})
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if err == nil || !strings.Contains(err.Error(), file+" is no regular file") {
+				t.Errorf("%s: %v", file, err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s: waits", file)
+		}
 	}
 }
 
