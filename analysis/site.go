@@ -1,9 +1,11 @@
 package analysis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"faultline/analysis/diagnose"
 	"faultline/analysis/resolve"
@@ -21,18 +23,20 @@ func judge(ctx context.Context, in Input, obs *worker.Observations, handed resol
 		return r, err
 	}
 	plain := *obs
-	plain.Known, in.Known = in.Known.Base(), in.Known.Base()
+	in.Known = in.Known.WithoutSiteFailures()
+	plain.Known = in.Known
 	p, err := opinion(ctx, in, &plain, handed, files, earlier)
 	if err != nil {
 		return nil, err
 	}
-	if !proves(p) || agrees(p, r) {
+	if !proves(p) || agree(p, r) {
 		return r, nil
 	}
+	p.Site = nil // what it says of suppressions stands in the other report as well
 	for _, n := range r.Site {
 		if decides(n) {
 			n.Part = incident.SiteOutranked
-			p.Warnings = append(p.Warnings, fmt.Sprintf("%s (%s) would decide otherwise: %s; what is proven without it stands", knowledge.SiteWord, n.At, n.Statement))
+			p.Warnings = append(p.Warnings, fmt.Sprintf("%s (%s) would decide otherwise: %s; what is proven without it stands", knowledge.SiteWord, n.At, strings.TrimSuffix(n.Statement, ".")))
 		}
 		p.Site = append(p.Site, n)
 	}
@@ -51,20 +55,13 @@ func proves(r *incident.Report) bool {
 	return r.Verdict.Status == incident.Confirmed && r.Verdict.Mechanism != string(knowledge.Exception)
 }
 
-// agrees says that a report has the cause of another, and blames nobody whom the other does not blame.
-func agrees(p, r *incident.Report) bool {
-	if p.Verdict.Mechanism != r.Verdict.Mechanism {
-		return false
-	}
-	for _, rank := range p.Verdict.Root.Ranks {
-		if !slices.Contains(r.Verdict.Root.Ranks, rank) {
-			return false
-		}
-	}
-	for _, node := range p.Verdict.Root.Nodes {
-		if !slices.Contains(r.Verdict.Root.Nodes, node) {
-			return false
-		}
-	}
-	return true
+// agree says that two reports accuse the same of the same.
+func agree(a, b *incident.Report) bool {
+	x, y := &a.Verdict, &b.Verdict
+	return x.Status == y.Status && x.Mechanism == y.Mechanism && same(x.Root.Ranks, y.Root.Ranks) && same(x.Root.Nodes, y.Root.Nodes)
+}
+
+// same says that two lists hold the same, in any order.
+func same[T cmp.Ordered](a, b []T) bool {
+	return slices.Equal(slices.Compact(slices.Sorted(slices.Values(a))), slices.Compact(slices.Sorted(slices.Values(b))))
 }

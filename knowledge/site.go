@@ -64,6 +64,17 @@ func (k *Catalogue) Base() *Catalogue {
 	return k
 }
 
+// WithoutSiteFailures returns the catalogue without the failures that a site added. Its suppressions, and who acts there, stay.
+func (k *Catalogue) WithoutSiteFailures() *Catalogue {
+	var ids []ID
+	for _, e := range k.Site().Entries {
+		if e.Mutes == nil {
+			ids = append(ids, e.ID)
+		}
+	}
+	return k.Without(ids...)
+}
+
 // Acts returns who acts, and what to do first, by the site's own word: on an entry before on its mechanism.
 func (k *Catalogue) Acts(id ID, slug Slug) (a Act, ok bool) {
 	s := k.added()

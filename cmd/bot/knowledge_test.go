@@ -126,6 +126,46 @@ func TestTheSitesEntriesDecideWhereNothingElseIsProven(t *testing.T) {
 	}
 }
 
+// What is proven without the site's entries keeps whom it accuses, and the site's word on who acts; what the site suppresses stays told.
+func TestWhatIsProvenKeepsWhomItAccuses(t *testing.T) {
+	const (
+		same   = "failures:\n- id: memory-of-ours\n  line: 'xfab: heartbeat lost on port {port}'\n  mechanism: gpu-ecc\n  proves: alone\n  meaning: The memory is bad.\n  examples: [{text: 'xfab: heartbeat lost on port 3'}]\n"
+		whom   = "actions:\n- mechanism: gpu-ecc\n  owner: storage\n  do: [{text: Ring the GPU desk.}]\n"
+		hushed = "suppress:\n- id: hush\n  line: 'scratch probe failed'\n  why: It is noise here.\n  examples: [{text: scratch probe failed}]\n"
+	)
+	for _, c := range []struct{ name, log string }{
+		{"another rank, above", trained + beat + eccError},
+		{"another rank, below", trained + eccError + beat},
+	} {
+		r := diagnosedWith(t, same+whom+hushed, c.log+"ERROR scratch probe failed: /x\n")
+		if r.Verdict.Mechanism != "gpu-ecc" || !slices.Equal(r.Verdict.Root.Ranks, []int{5}) {
+			t.Errorf("%s: %s, ranks %v: %s", c.name, r.Verdict.Mechanism, r.Verdict.Root.Ranks, r.Verdict.Summary)
+		}
+		if r.Action.Owner != "storage" || len(r.Recommendations) == 0 || !strings.HasPrefix(r.Recommendations[0].Text, "Ring the GPU desk. (site knowledge: site.yaml:") {
+			t.Errorf("%s: %s acts: %+v", c.name, r.Action.Owner, r.Recommendations[:min(1, len(r.Recommendations))])
+		}
+		told := 0
+		for _, w := range r.Warnings {
+			if strings.Contains(w, "scratch") || strings.Contains(w, "It is noise here") {
+				told++
+			}
+			if strings.Contains(w, ".;") {
+				t.Errorf("%s: %s", c.name, w)
+			}
+		}
+		if told != 1 {
+			t.Errorf("%s: the suppression is told of %d times: %q", c.name, told, r.Warnings)
+		}
+		ids := map[string]int{}
+		for _, n := range r.Site {
+			ids[n.ID]++
+		}
+		if ids["hush"] != 1 {
+			t.Errorf("%s: the site's entries: %+v", c.name, r.Site)
+		}
+	}
+}
+
 // A site's action is for the node it speaks of: where that is not known it is not carried to all nodes of the job, even if it only looks.
 func TestASitesActionIsNotCarriedToAllNodes(t *testing.T) {
 	for _, command := range []string{"ssh {node} 'sudo xfabctl reset'", "ssh {node} uptime"} {
