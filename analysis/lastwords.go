@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 
 	"faultline/analysis/line"
 	"faultline/analysis/resolve"
@@ -29,14 +30,18 @@ func (in *Input) lastWords(ctx context.Context, f *resolve.Facts) resolve.LastWo
 		for _, name := range r.Files {
 			src, err := in.Opener.Open(paths[name])
 			if err != nil {
-				continue // reading the logs said so
+				return worker.At{}, "", false // reading the logs said so; its last line may stand there
 			}
-			w := lastOf{ctx: ctx, facts: f, file: name, rank: r, before: before, end: lastWordsRead}
-			if end, ok := offsets[name]; ok {
-				w.end = end
+			w := lastOf{ctx: ctx, facts: f, file: name, rank: r, before: before}
+			end, stated := offsets[name]
+			if !stated {
+				end = math.MaxInt64
 			}
-			w.read(io.LimitReader(src, min(w.end, lastWordsRead)))
+			whole := w.read(src, end, lastWordsRead)
 			src.Close()
+			if !whole {
+				return worker.At{}, "", false // what was found may be hours older than the last line
+			}
 			if w.text != "" && (!ok || f.At(at).Before(f.At(w.at))) {
 				at, text, ok = w.at, w.text, true
 			}
@@ -52,26 +57,33 @@ type lastOf struct {
 	file   string
 	rank   *resolve.Rank
 	before resolve.Moment
-	end    int64
 	at     worker.At
 	text   string
 }
 
-func (w *lastOf) read(src io.Reader) {
-	r := bufio.NewReaderSize(src, lastWordsLine)
+// read searches a file up to an offset, or to where the wait begins; false where that lies beyond the most that is read.
+func (w *lastOf) read(src io.Reader, end, most int64) (whole bool) {
+	r := bufio.NewReaderSize(io.LimitReader(src, min(end, most)), lastWordsLine)
 	var off, n int64
 	for begins := true; ; {
 		b, err := r.ReadSlice('\n')
 		if begins {
 			n++
-			if n%4096 == 0 && w.ctx.Err() != nil || !w.take(b, n, off) {
-				return
+			if n%4096 == 0 && w.ctx.Err() != nil {
+				return false
+			}
+			if !w.take(b, n, off) {
+				return true
 			}
 		}
 		begins = err == nil
 		off += int64(len(b))
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return
+		switch {
+		case err == nil || errors.Is(err, bufio.ErrBufferFull):
+		case !errors.Is(err, io.EOF):
+			return false
+		default:
+			return off < most || end <= most
 		}
 	}
 }

@@ -1,9 +1,16 @@
 package analysis
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"strings"
 	"testing"
+	"testing/iotest"
+
+	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
 )
 
 // stalledAt is a job of four ranks of which rank 2 never came, with what it wrote before; header begins the watchdogs' lines.
@@ -51,6 +58,33 @@ func TestWhatTheStalledRankWroteLastIsShown(t *testing.T) {
 		}
 		if name == "before the wait began" && !strings.Contains(row, "license server") {
 			t.Errorf("%s: the timeline has %q of it", name, row)
+		}
+	}
+}
+
+// TestASearchThatWasCutShortFindsNothing: the last line of the first part of a file is not the file's last line.
+func TestASearchThatWasCutShortFindsNothing(t *testing.T) {
+	const text = "one\ntwo\nthree\n"
+	facts, err := resolve.Resolve(t.Context(), resolve.Input{Obs: worker.Merge()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name      string
+		end, most int64
+		src       io.Reader
+		want      bool
+	}{
+		{"the whole file", math.MaxInt64, 100, strings.NewReader(text), true},
+		{"more than is read", math.MaxInt64, 8, strings.NewReader(text), false},
+		{"as far as the wait", 8, 100, strings.NewReader(text), true},
+		{"as far as the wait, and no further may be read", 8, 8, strings.NewReader(text), true},
+		{"the wait begins further on", 12, 8, strings.NewReader(text), false},
+		{"the disk fails", math.MaxInt64, 100, io.MultiReader(strings.NewReader(text), iotest.ErrReader(errors.New("input/output error"))), false},
+	} {
+		w := lastOf{ctx: t.Context(), facts: facts, file: "a.log", rank: &resolve.Rank{ID: 2}}
+		if got := w.read(c.src, c.end, c.most); got != c.want {
+			t.Errorf("%s: whole is %t", c.name, got)
 		}
 	}
 }
