@@ -71,7 +71,7 @@ func (s *Signature) Named(fields map[string]string, whose Whose, kinds ...NameKi
 // own advice holds.
 func (s *Signature) Keeps() bool {
 	for _, n := range s.Names {
-		if n.Kind.Process() && n.Whose != Mentioned || n.Kind == AsServer || n.Kind == AsReason {
+		if n.Kind.Process() && n.Whose != Mentioned || n.Kind == AsServer || n.Kind == AsReason || n.Whose.Blames() {
 			return true
 		}
 	}

@@ -56,6 +56,7 @@ func (b *builder) action() {
 		a.ExcludeNodes = append(a.ExcludeNodes, v.Root.Nodes...)
 	}
 	b.fromBefore(a)
+	a.ExcludeNodes = b.ours(a.ExcludeNodes)
 	if s, ok := b.soundSave(); ok {
 		a.ResumeFrom = &incident.Step{Step: s.Step, Path: s.Path, Evidence: []incident.Evidence{mechanism.QuoteAt(s.At, nil)}}
 		if last, ok := b.lastStep(); ok && last >= s.Step && v.Status != incident.NoFailure {
@@ -80,6 +81,11 @@ func (b *builder) action() {
 			a.Text = "do not cancel the job yet: first collect what its processes show; then " + a.Text
 		}
 	}
+}
+
+// ours are those of some nodes that may be the job's: no scheduler leaves out what it does not give.
+func (b *builder) ours(nodes []string) []string {
+	return slices.DeleteFunc(slices.Clone(nodes), b.s.Facts.Foreign)
 }
 
 // entry is the entry of the line at the verdict's root, where one failure or several alike are the root; else an empty one.

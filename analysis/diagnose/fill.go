@@ -19,7 +19,7 @@ func (b *builder) values(p *mechanism.Proposal) map[string]string {
 		nodes, ranks = p.Nodes, p.Ranks
 	}
 	if len(nodes) > 0 {
-		out["node"], out["nodes"], out["root"] = nodes[0], strings.Join(nodes, ","), strings.Join(nodes, ",")
+		out["node"], out["nodes"], out["root"] = nodes[0], strings.Join(nodes, ","), strings.Join(b.ours(nodes), ",")
 	} else if out["nodes"] = b.allNodes(); isOneName(out["nodes"]) {
 		out["node"] = out["nodes"]
 	}

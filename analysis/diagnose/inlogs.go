@@ -20,7 +20,7 @@ func (b *builder) possible(a knowledge.Advice, when string) bool {
 	switch {
 	case mechanism.AtHand(b.s, a.Prepares()):
 		return false
-	case strings.Contains(a.Command, "{root}") && len(b.r.Verdict.Root.Nodes) == 0:
+	case strings.Contains(a.Command, "{root}") && len(b.ours(b.r.Verdict.Root.Nodes)) == 0:
 		return false
 	case when == "now" && a.NeedsJob() && !b.s.Facts.Alive():
 		return false

@@ -123,6 +123,9 @@ func (b *builder) verdict() {
 			Command: knowledge.LogsOfJob, Obtainable: "now"}, nil))
 		return
 	}
+	for _, p := range w {
+		b.outside(p)
+	}
 	top := w[0]
 	b.contradicted(top)
 	v.Ending = top.Ending
@@ -271,6 +274,18 @@ func (b *builder) namedBeside(top *mechanism.Proposal) string {
 		}
 	}
 	return ""
+}
+
+// outside takes from a root the hosts that are none of the job's nodes: they are named as such, and not accused.
+func (b *builder) outside(p *mechanism.Proposal) {
+	ours := b.ours(p.Nodes)
+	if len(p.Ranks) > 0 || len(ours) == len(p.Nodes) {
+		return
+	}
+	if len(ours) == 0 {
+		p.Named = cmp.Or(p.Named, strings.Join(p.Nodes, ", ")+resolve.NotOfTheJob)
+	}
+	p.Nodes = ours
 }
 
 // wanting is the first of some proposals that wants this, else the first of all.

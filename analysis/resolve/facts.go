@@ -107,6 +107,9 @@ type Facts struct {
 
 	// controllers is what the controller says of nodes.
 	controllers []*accounting.Node
+	// nodes are those that are stated to be the job's, by short name; nodesTyped: by a person.
+	nodes      map[string]bool
+	nodesTyped bool
 
 	bygone Moment // when the last attempt began to wait: what watchdogs report before is of earlier ones
 	byRank map[int]*Rank

@@ -3,6 +3,7 @@ package resolve
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -20,6 +21,7 @@ type Naming struct {
 	Name  string       // in the words of the line: "task 4", "member 24 of group_name_1654", "10.0.0.7"
 	Ranks []int        // whom it names, as far as that is proven
 	Nodes []string
+	Thing bool     // it is a device, a server or a file: no process, and no node
 	Why   string   // why it leads to no rank, or to nothing at all; "" where it leads to a rank
 	Files []string // the files of that rank, else of that node, that are here
 	By    int      // the writer, or NoRank
@@ -96,6 +98,7 @@ type whom struct {
 	group   string // and size: of what ranks in a group are counted in
 	size    int
 	hosts   []string // nodes, or addresses that nothing ties to one
+	thing   string   // what is no process and no node, where nothing else is named: "GPU 3"
 }
 
 // naming reads one line; nil where it names nobody but its writer.
@@ -105,10 +108,12 @@ func (f *Facts) naming(s *knowledge.Signature, at *worker.At, text string) *Nami
 		n.By = r
 	}
 	w := n.read(s, f.Known.Fields(s.ID, []byte(text)), func(o knowledge.Whose) bool { return tells(s, o) })
-	if n.Name = w.words(); n.Name == "" {
+	if n.Name = cmp.Or(w.words(), w.thing); n.Name == "" {
 		return nil
 	}
-	f.place(n, w)
+	if f.place(n, w); w.words() == "" {
+		n.Thing, n.Why = true, w.thing+" writes no log of its own"
+	}
 	if len(n.Ranks) == 1 && n.Ranks[0] == n.By {
 		return nil
 	}
@@ -137,6 +142,9 @@ func (n *Naming) read(s *knowledge.Signature, fields map[string]string, such fun
 			w.size, _ = strconv.Atoi(v)
 		case knowledge.AsHost, knowledge.AsAddress, knowledge.AsAgent:
 			w.hosts = append(w.hosts, hostsIn(name.Kind, v)...)
+		case knowledge.AsServer, knowledge.AsGPU, knowledge.AsDevice, knowledge.AsPath:
+			w.thing = cmp.Or(w.thing, nouns[name.Kind]+" "+begin(v, mostThing))
+		case knowledge.AsReason:
 		default:
 			if numbers := numbersIn(v); len(numbers) > 0 && (w.kind == 0 || name.Kind < w.kind) {
 				w.kind, w.numbers = name.Kind, numbers
@@ -173,6 +181,9 @@ func (f *Facts) own(fl *Failure, text string) {
 	if accused && len(w.numbers) <= 1 { // a list of members of some group leads nowhere
 		fl.Unplaced = words
 	}
+	if ours := slices.DeleteFunc(slices.Clone(w.hosts), f.Foreign); accused && len(w.hosts) > 0 && len(ours) == 0 { // nor is it who writes of them
+		fl.Unplaced, fl.Rank, fl.Proc, fl.Node = words+NotOfTheJob, NoRank, nil, ""
+	}
 	m := fl.Meaning()
 	fl.Trail = append(fl.Trail, Change{m, m, words + " is not placed: " + n.Why, fl.At.Pos})
 }
@@ -203,7 +214,14 @@ func (fl *Failure) belongs(f *Facts, n *Naming, accused bool) {
 
 // nouns are what numbers of a kind count.
 var nouns = map[knowledge.NameKind]string{knowledge.AsRank: "rank", knowledge.AsGroupRank: "member", knowledge.AsMPIRank: "MPI rank", knowledge.AsTask: "task",
-	knowledge.AsProcessIndex: "process", knowledge.AsNodeIndex: "node number", knowledge.AsPID: "process ID"}
+	knowledge.AsProcessIndex: "process", knowledge.AsNodeIndex: "node number", knowledge.AsPID: "process ID",
+	knowledge.AsServer: "server", knowledge.AsGPU: "GPU", knowledge.AsDevice: "device", knowledge.AsPath: "file"}
+
+// mostThing bounds what a line calls a device or a file.
+const mostThing = 120
+
+// begin is the first bytes of a text, whole letters.
+func begin(text string, most int) string { return strings.ToValidUTF8(text[:min(len(text), most)], "") }
 
 // words say whom the line names as it does.
 func (w *whom) words() string {
@@ -367,7 +385,24 @@ func (f *Facts) nodeNamed(name string) (node, why string) {
 	if i := strings.LastIndexByte(host, '-'); i > 0 && !f.knowsNode(host) && f.knowsNode(host[:i]) {
 		return host[:i], "" // the name of its network card: n12-ib
 	}
+	if f.Foreign(host) && !f.knowsNode(host) {
+		return "", host + " is not one of the job's nodes"
+	}
 	return host, ""
+}
+
+// NotOfTheJob follows the name of a host that is at fault by what a line says, and no node of the job.
+const NotOfTheJob = " (not one of the job's nodes)"
+
+// Foreign tells whether a host is no node of the job: those are stated, and it is not among them. An address may be any of them, and where the
+// logs know nodes and call none as that statement does, the two have names of their own.
+func (f *Facts) Foreign(host string) bool {
+	_, notAddress := netip.ParseAddr(host)
+	if len(f.nodes) == 0 || f.nodes[ShortHost(host)] || notAddress == nil {
+		return false
+	}
+	known := f.ident.allNodes()
+	return f.nodesTyped && len(known) == 0 || slices.ContainsFunc(known, func(n string) bool { return f.nodes[n] })
 }
 
 // knowsNode says that anything else is of this node.
@@ -375,19 +410,12 @@ func (f *Facts) knowsNode(node string) bool {
 	if slices.ContainsFunc(f.Ranks, func(r *Rank) bool { return r.Node == node }) || slices.ContainsFunc(f.Anonymous, func(r *Rank) bool { return r.Node == node }) {
 		return true
 	}
-	for _, nodes := range []map[int]string{f.ident.taskNode, f.ident.rankNode} {
-		for _, n := range nodes {
-			if n == node {
-				return true
-			}
-		}
-	}
-	for _, n := range f.ident.fileNode {
-		if n == node {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.ident.allNodes(), node)
+}
+
+// allNodes are the nodes that lines and names of files tie to a rank, a task or a file.
+func (id *identity) allNodes() []string {
+	return slices.Concat(slices.Collect(maps.Values(id.taskNode)), slices.Collect(maps.Values(id.rankNode)), slices.Collect(maps.Values(id.fileNode)))
 }
 
 // hostsIn are the hosts that a capture lists, without ports and without what torchrun adds to its launchers' names.

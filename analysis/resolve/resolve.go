@@ -54,6 +54,10 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	if (len(nodes) == 0 || in.NodesFrom != "") && f.Accounting != nil && !f.Accounting.Het && len(f.Accounting.Nodes) > 0 {
 		nodes = f.Accounting.Nodes
 	}
+	f.nodes, f.nodesTyped = map[string]bool{}, len(in.Nodes) > 0 && in.NodesFrom == ""
+	for _, n := range nodes {
+		f.nodes[ShortHost(n)] = true
+	}
 	f.ident = newIdentity(obs, in.Sources, nodes, f.Job.WorldSize, f.Job.PerNode)
 	f.clock = &clock{collector: collectorAhead(obs.Tails)}
 	dates := datesOf(obs)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -162,6 +163,23 @@ func TestWhatIsProvenKeepsWhomItAccuses(t *testing.T) {
 		}
 		if ids["hush"] != 1 {
 			t.Errorf("%s: the site's entries: %+v", c.name, r.Site)
+		}
+	}
+}
+
+// A device, a server or a file that a line names is called what it is; it is no process, and has no log.
+func TestThingsThatALineNamesAreCalledWhatTheyAre(t *testing.T) {
+	const file = "failures:\n- id: lost-of-ours\n  line: 'xfab: unit {unit} is lost'\n  role: symptom\n  names: [{capture: unit, is: KIND, whose: lost}]\n  meaning: It is gone.\n  examples: [{text: 'xfab: unit 3 is lost'}]\n"
+	for _, c := range []struct{ kind, unit, want string }{
+		{"gpu", "3", "GPU 3"}, {"gpu", "0000:17:00.0", "GPU 0000:17:00.0"}, {"device", "mlx5_0", "device mlx5_0"}, {"device", "3", "device 3"}, {"server", "7", "server 7"}, {"path", "12", "file 12"},
+		{"reason", "3", ""}, {"task", "3", "task 3"},
+	} {
+		r := diagnosedWith(t, strings.Replace(file, "KIND", c.kind, 1), trained+"xfab: unit "+c.unit+" is lost\n")
+		if r.Verdict.Root.Named != c.want {
+			t.Errorf("%s %s: named %q: %s", c.kind, c.unit, r.Verdict.Root.Named, r.Verdict.Summary)
+		}
+		if thing := c.want != "" && c.kind != "task"; thing && strings.Contains(fmt.Sprint(r.Verdict), "the log of "+c.want) {
+			t.Errorf("%s %s: somebody is to get its log: %+v", c.kind, c.unit, r.Verdict.Needs)
 		}
 	}
 }

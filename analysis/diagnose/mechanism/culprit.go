@@ -89,6 +89,7 @@ func culprit(s *Scene, whose knowledge.Whose) *Culprit {
 		why = append(why, n.Why)
 	}
 	switch end := s.Facts.Job.ExitOK; {
+	case n.Thing:
 	case end != nil && slices.Contains(n.Files, end.File):
 		c.Ranks, c.Nodes, c.Named = nil, nil, ""
 		why = append(why, "its own log says that its program finished")
@@ -178,6 +179,9 @@ func needOf(n *resolve.Naming, name string, by []string) incident.Need {
 	}
 	if h := happened[n.Whose]; h.by != "" && len(by) > 0 {
 		why = saidOf(n, name, by)
+	}
+	if n.Thing {
+		return incident.Need{What: "the logs of what uses " + name, Why: why, Command: logsOfJob, Obtainable: now, First: true}
 	}
 	if len(n.Files) == 0 || len(n.Nodes) != 1 {
 		need := incident.Need{What: "the log of " + name, Why: why + "; its own log says what ended it", Command: logsOfJob, Obtainable: now, First: true}
