@@ -78,8 +78,6 @@ type Line struct {
 	Named string
 	// Silent are the few ranks that do not print what all others print.
 	Silent []int
-	// Answered: some of them sounded bad later, in words of their own.
-	Answered bool
 	// Spoken is how many ranks print it, where all who do are known.
 	Spoken int
 	Last   int
@@ -433,7 +431,8 @@ const leastSpoken = 3
 
 // silent are the few ranks that do not print what all others print; nil where nobody knows all who do.
 func (c *candidate) silent() (silent []int) {
-	if c.crowd || !c.trouble() || len(c.rank) < leastSpoken || len(c.rank) == len(c.world.Ranks) {
+	all, most := len(c.world.Ranks), c.world.fewRanks()
+	if c.crowd || !c.trouble() || len(c.rank) < leastSpoken || len(c.rank) == all || all-len(c.rank) > most {
 		return nil
 	}
 	for _, r := range c.world.Ranks {
@@ -441,31 +440,76 @@ func (c *candidate) silent() (silent []int) {
 			silent = append(silent, r)
 		}
 	}
-	if len(silent) > max(1, len(c.world.Ranks)/8) {
+	if len(silent) > most {
 		return nil
 	}
 	c.Spoken = len(c.rank)
 	return silent
 }
 
+// fewRanks is how many ranks are few among those of the job.
+func (w *World) fewRanks() int { return max(1, len(w.Ranks)/8) }
+
 // silences finds lines that all ranks print but a few. A rank that sounded bad before, in words of its own, is none that was silent: the others
 // answer it.
 func silences(all []*candidate) {
+	voices := ownWords(all)
 	for _, c := range all {
 		if c.Silent = c.silent(); len(c.Silent) == 0 {
 			continue
 		}
-		for _, o := range all {
-			if o == c || !o.trouble() || len(o.rank) > len(c.Silent) || !slices.ContainsFunc(c.Silent, func(r int) bool { return o.rank[r] }) {
-				continue
+		first, spoke := moment{}, false
+		for _, r := range c.Silent {
+			if t, ok := voices[r].first(len(c.Silent)); ok && (!spoke || t.before(first)) {
+				first, spoke = t, true
 			}
-			if !o.time.known || !c.time.known || o.time.seconds < c.time.seconds {
-				c.Silent = nil
-				break
-			}
-			c.Answered = true
+		}
+		if spoke && (!c.time.known || first.before(c.time)) {
+			c.Silent = nil
 		}
 	}
+}
+
+// before orders moments: what has no time may have come before everything that has one.
+func (m moment) before(o moment) bool { return o.known && (!m.known || m.seconds < o.seconds) }
+
+// voice is when a rank first sounded bad, by how many ranks sounded so: the fewest first, each no later than the one before it.
+type voice []struct {
+	ranks int
+	at    moment
+}
+
+// ownWords are the voices of ranks in words that only few of them use.
+func ownWords(all []*candidate) map[int]voice {
+	var own []*candidate
+	for _, c := range all {
+		if len(c.rank) > 0 && len(c.rank) <= c.world.fewRanks() && c.trouble() {
+			own = append(own, c)
+		}
+	}
+	slices.SortStableFunc(own, func(a, b *candidate) int { return cmp.Compare(len(a.rank), len(b.rank)) })
+	voices := map[int]voice{}
+	for _, c := range own {
+		for r := range c.rank {
+			if v := voices[r]; len(v) == 0 || c.time.before(v[len(v)-1].at) {
+				voices[r] = append(v, struct {
+					ranks int
+					at    moment
+				}{len(c.rank), c.time})
+			}
+		}
+	}
+	return voices
+}
+
+// first is when it was first heard in words of at most so many ranks.
+func (v voice) first(ranks int) (at moment, ok bool) {
+	for _, w := range slices.Backward(v) {
+		if w.ranks <= ranks {
+			return w.at, true
+		}
+	}
+	return at, false
 }
 
 func allBut(c *candidate) string {
