@@ -149,7 +149,7 @@ func CheckTemplate(t string) string {
 	case slices.Contains(strings.Split(t, "/"), ".."):
 		return fmt.Sprintf("%q must stay below the roots", t)
 	case strings.ContainsAny(t, "?[\x1a") || strings.Contains(strings.TrimSuffix(t, "/**"), "**"):
-		return fmt.Sprintf("%q holds a sign that I do not know: * matches a part of a name, /** at the end for all below a directory", t)
+		return fmt.Sprintf("%q has an unsupported wildcard: * matches a part of a name, /** at the end for all below a directory", t)
 	}
 	return ""
 }

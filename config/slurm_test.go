@@ -35,7 +35,7 @@ clusters:
 		"roots: [/home]|roots: [home]":                        `clusters[0].logs.roots[0]: "home" is not an absolute path`,
 		"{root}/{job}/x|x":                                    "clusters[0].logs.templates[1]: \"x\" has neither %j nor %A nor {job} in it",
 		"{root}/{job}/x|../{job}":                             "clusters[0].logs.templates[1]: \"../{job}\" must stay below the roots",
-		"{root}/{job}/x|?{job}":                               "clusters[0].logs.templates[1]: \"?{job}\" holds a sign that I do not know",
+		"{root}/{job}/x|?{job}":                               "clusters[0].logs.templates[1]: \"?{job}\" has an unsupported wildcard",
 		`"a/b"|"/a"`:                                          `clusters[1].logs.roots[1]: "/a" is no prefix of a bucket`,
 		"{bucket: logs}|{bucket: ''}":                         "clusters[1].logs.s3.bucket: \"\" is no name of a bucket",
 		"{bucket: logs}|{bucket: logs, access_key: x}":        "clusters[1].logs.s3.access_key: goes with secret_key",
