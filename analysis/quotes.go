@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"faultline/analysis/diagnose"
 	"faultline/analysis/scan"
 	"faultline/analysis/verify"
 	"faultline/analysis/worker"
@@ -78,20 +79,10 @@ func fillQuotes(ctx context.Context, from scan.Opener, files verify.Files, kept 
 	}
 	for i := range r.Standouts {
 		if s := &r.Standouts[i]; s.Statement == "" && len(s.Evidence) > 0 { // it says no more than its line
-			s.Statement = excerpt(strings.TrimSpace(s.Evidence[0].Text))
+			s.Statement = diagnose.Excerpt(strings.TrimSpace(s.Evidence[0].Text))
 		}
 	}
 	return nil
-}
-
-// mostExcerpt is how many letters of a line a statement repeats.
-const mostExcerpt = 160
-
-func excerpt(text string) string {
-	if r := []rune(text); len(r) > mostExcerpt {
-		return string(r[:mostExcerpt]) + "…"
-	}
-	return text
 }
 
 func fillByFile(ctx context.Context, from scan.Opener, files verify.Files, kept *keeper, byFile map[string][]*incident.Evidence) error {

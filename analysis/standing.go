@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
-	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
@@ -240,7 +238,7 @@ func world(f *resolve.Facts) novel.World {
 			return t.T, t.Valid
 		},
 		Ranks:   ranksOf(f),
-		Names:   nodeNamer(f),
+		Names:   f.NodeNamer(),
 		Known:   func(text string) novel.Known { return catalogued(f.Known, text) },
 		Writers: func(file string) int { return writers[file] },
 	}
@@ -259,30 +257,6 @@ func ranksOf(f *resolve.Facts) []int {
 		ranks = append(ranks, r.ID)
 	}
 	return ranks
-}
-
-// nodeNamer finds the node of the job that a text names; "" where it names none, or several.
-func nodeNamer(f *resolve.Facts) func(text string) string {
-	nodes := map[string]bool{}
-	for _, n := range slices.Concat(f.Coverage.NodesSeen, f.Coverage.NodesExpected) {
-		nodes[resolve.ShortHost(n)] = true
-	}
-	return func(text string) string {
-		found := ""
-		for _, w := range strings.FieldsFunc(text, func(r rune) bool {
-			return r != '-' && r != '_' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-		}) {
-			n := resolve.ShortHost(strings.Trim(w, ".-_"))
-			if !nodes[n] || n == found {
-				continue
-			}
-			if found != "" {
-				return ""
-			}
-			found = n
-		}
-		return found
-	}
 }
 
 func newestStep(f *resolve.Facts) (newest resolve.Moment) {

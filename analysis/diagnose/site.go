@@ -55,7 +55,7 @@ func (b *builder) site() {
 			note.Part = incident.SiteSuppressed
 			b.r.Warnings = append(b.r.Warnings, e.suppressed())
 			if e.failures > 0 {
-				b.r.Coverage.Gaps = append(b.r.Coverage.Gaps, fmt.Sprintf("%s of failures, suppressed by %s (%s)", lines(e.failures), knowledge.SiteWord, e.Site))
+				b.r.Coverage.Gaps = append(b.r.Coverage.Gaps, fmt.Sprintf("%s of failures, suppressed by %s (%s)", plural(e.failures, "line", "lines"), knowledge.SiteWord, e.Site))
 			}
 		case b.rests(e.ID):
 			note.Part = incident.SiteDecides
@@ -163,7 +163,7 @@ func (e *siteEntry) see(at *worker.At, text string, alone bool, base *knowledge.
 
 // suppressed says what a suppression did.
 func (e *siteEntry) suppressed() string {
-	text := fmt.Sprintf("%s suppressed as noise by %s (%s): %s", lines(e.n), knowledge.SiteWord, e.Site, strings.TrimSuffix(e.Meaning, "."))
+	text := fmt.Sprintf("%s suppressed as noise by %s (%s): %s", plural(e.n, "line", "lines"), knowledge.SiteWord, e.Site, strings.TrimSuffix(e.Meaning, "."))
 	if len(e.silenced) > 0 {
 		text += "; elsewhere they prove a cause: " + tallied(e.silenced)
 	}
@@ -171,13 +171,6 @@ func (e *siteEntry) suppressed() string {
 		text += "; these prove a cause and still count: " + tallied(e.kept)
 	}
 	return text
-}
-
-func lines(n int) string {
-	if n == 1 {
-		return "1 line"
-	}
-	return fmt.Sprintf("%d lines", n)
 }
 
 // tallied lists entries with how many lines each knows.

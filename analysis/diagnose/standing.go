@@ -112,7 +112,7 @@ func (b *builder) parting(l *novel.Line) *incident.Standout {
 }
 
 func standout(l *novel.Line) incident.Standout {
-	out := incident.Standout{Statement: excerpt(l), Severity: l.Level.String(), Node: l.Node, N: l.N, Files: l.Files, Score: l.Score, Reasons: []incident.Reason{},
+	out := incident.Standout{Statement: outstanding(l), Severity: l.Level.String(), Node: l.Node, N: l.N, Files: l.Files, Score: l.Score, Reasons: []incident.Reason{},
 		Evidence: []incident.Evidence{mechanism.QuoteAt(mechanism.StandingAt(l), nil)}}
 	if l.Rank != resolve.NoRank {
 		out.Rank = ptr(l.Rank)
@@ -121,7 +121,7 @@ func standout(l *novel.Line) incident.Standout {
 		out.Node = l.Named
 	}
 	if s := l.Stop; s != nil {
-		out.Statement = short(s.Says())
+		out.Statement = Excerpt(s.Says())
 		for _, p := range []novel.Place{s.At, s.Frame.At} {
 			if p.Line > 0 && (p.Off != l.At.Off || l.StopFile != l.File) {
 				out.Evidence = append(out.Evidence, mechanism.QuoteAt(mechanism.PlaceAt(l.StopFile, p), nil))
@@ -137,11 +137,11 @@ func standout(l *novel.Line) incident.Standout {
 // around is how much of a long line is shown before what makes it stand out.
 const around = 60
 
-// excerpt is the part of a line that makes it stand out.
-func excerpt(l *novel.Line) string {
+// outstanding is the part of a line that makes it stand out.
+func outstanding(l *novel.Line) string {
 	text := strings.TrimSpace(l.Text)
 	if from := l.Sign.At - around; from > 0 && len(text) > 2*around && from < len(text) {
 		text = "…" + strings.ToValidUTF8(text[from:], "")
 	}
-	return short(text)
+	return Excerpt(text)
 }

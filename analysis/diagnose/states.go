@@ -237,7 +237,7 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 		return incident.Straggler, "reported nothing; held the other ranks"
 	case root:
 		if len(r.Failures) > 0 {
-			return incident.FirstFailure, short(r.Failures[0].Text)
+			return incident.FirstFailure, Excerpt(r.Failures[0].Text)
 		}
 		return incident.FirstFailure, "failed first"
 	case len(r.Pending) > 0:
@@ -258,7 +258,7 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 	case r.Notified != nil || r.Dump != nil:
 		return incident.Notified, "told by another rank; nothing in flight in the default group"
 	case len(r.Failures) > 0:
-		return incident.Victim, short(r.Failures[0].Text)
+		return incident.Victim, Excerpt(r.Failures[0].Text)
 	case r.Exit != nil && r.Exit.Code != 0:
 		return incident.Victim, fmt.Sprintf("exit code %d", r.Exit.Code)
 	case r.Recorded != nil && r.Recorded.Idle:
@@ -272,10 +272,13 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 	return incident.Unobserved, "no line says what it was doing"
 }
 
-func short(s string) string {
-	r := []rune(s)
-	if len(r) > 160 {
-		return string(r[:160]) + "…"
+// mostExcerpt is how many letters of a line a statement repeats.
+const mostExcerpt = 160
+
+// Excerpt is as much of a line as a statement repeats.
+func Excerpt(text string) string {
+	if r := []rune(text); len(r) > mostExcerpt {
+		return string(r[:mostExcerpt]) + "…"
 	}
-	return s
+	return text
 }

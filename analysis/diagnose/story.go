@@ -328,7 +328,7 @@ func (b *builder) failureRows(add func(resolve.Moment, string, int, string, ...i
 		shown[k]++
 		rows++
 		told[fl.At.Pos] = true
-		text := short(fl.Text)
+		text := Excerpt(fl.Text)
 		if more := count[k] - limit; more > 0 && shown[k] == limit {
 			text += fmt.Sprintf(" (and %s like it)", plural(more, "line", "lines"))
 		}

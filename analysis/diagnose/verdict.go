@@ -88,7 +88,7 @@ func (b *builder) verdict() {
 			v.Summary = "every file is empty: nothing was written into them, or nothing was copied"
 		}
 		if fl := echoed(b.s.Facts); fl != nil {
-			v.Summary = short(fl.Text) + "; what came before it, no line says"
+			v.Summary = Excerpt(fl.Text) + "; what came before it, no line says"
 			if fl.Rank != resolve.NoRank {
 				v.Summary = fl.Proc.Describe() + ": " + v.Summary
 			}

@@ -3,6 +3,7 @@ package resolve
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"faultline/analysis/artifact/lines"
 )
@@ -59,6 +60,30 @@ func holdsWord(name, word string) bool {
 
 func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// NodeNamer finds the node of the job that a text names; "" where it names none, or several.
+func (f *Facts) NodeNamer() func(text string) string {
+	nodes := map[string]bool{}
+	for _, n := range f.jobNodes() {
+		nodes[n] = true
+	}
+	return func(text string) string {
+		found := ""
+		for _, w := range strings.FieldsFunc(text, func(r rune) bool {
+			return r != '-' && r != '_' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}) {
+			n := ShortHost(strings.Trim(w, ".-_"))
+			if !nodes[n] || n == found {
+				continue
+			}
+			if found != "" {
+				return ""
+			}
+			found = n
+		}
+		return found
+	}
 }
 
 // jobNodes are the nodes that the job is known to have run on.
