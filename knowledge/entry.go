@@ -34,6 +34,24 @@ const (
 	ByDaemon
 	// Vague: the line says only that something failed, and others say what.
 	Vague
+	// TooFewGPUs: the node shows fewer GPUs than there are processes on it.
+	TooFewGPUs
+	// ReportsEnd: a launcher, a shell or a service reports that a program ended with an error.
+	ReportsEnd
+	// HungTask: the kernel reports a process that sleeps in one of its calls.
+	HungTask
+	// DeviceAssert: a check in a kernel of the program failed.
+	DeviceAssert
+	// Shrugged: the program got a signal, and may take no notice of it.
+	Shrugged
+	// Bypassed: the program took no notice of the signal.
+	Bypassed
+	// OfRuntime: the runtime of a container says why it did not start one.
+	OfRuntime
+	// OfAnyChild: a shell says it of whatever it started, a helper beside the training as well.
+	OfAnyChild
+	// FileMissing: a file is said not to exist.
+	FileMissing
 )
 
 // Blame is whom a line accuses.
@@ -74,6 +92,22 @@ const (
 	BySomebody
 	// Wide: every daemon of a store may show its consequences.
 	Wide
+	// PeerGone: its lines tell that another process is gone.
+	PeerGone
+	// OfOthers: its lines tell of other processes that are gone or out of reach, and not of a fault of the writer's.
+	OfOthers
+	// RaisesCUDA: calls of CUDA fail of it in the processes that use the GPU.
+	RaisesCUDA
+	// OneGPU: it is about one GPU, and about whoever uses that. Implies RaisesCUDA.
+	OneGPU
+	// Killed: who is ended by it is killed.
+	Killed
+	// KilledChild: a process that another needs is killed.
+	KilledChild
+	// BySignal: a signal ends the process.
+	BySignal
+	// BeforeSteps: a process meets it before it takes a step.
+	BeforeSteps
 )
 
 // Is tells whether a mechanism is of any of these natures.

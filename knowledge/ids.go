@@ -6,13 +6,7 @@ type ID string
 // Entries that are named outside of themselves.
 const (
 	IDCollectiveUnpickle       ID = "collective-unpickle" // what another rank sent and this one could not read
-	IDConfigFileMissing        ID = "config-file-missing"
-	IDContainerEnroot          ID = "container-enroot"
-	IDContainerNvidia          ID = "container-nvidia"
-	IDContainerSingularity     ID = "container-singularity"
-	IDCUDAAssert               ID = "cuda-assert"
 	IDCUDAAssertLine           ID = "cuda-assert-line"
-	IDCUDAInvalidOrdinal       ID = "cuda-invalid-ordinal" // a node shows fewer GPUs than there are processes
 	IDCUDANaNCheck             ID = "cuda-nan-check"
 	IDGPUNVLSBind              ID = "gpu-nvls-bind"
 	IDGPUOOMDriver             ID = "gpu-oom-driver" // the driver's own refusal, outside PyTorch's allocator
@@ -35,9 +29,6 @@ const (
 	IDSignalElasticException   ID = "signal-elastic-exception"
 	IDSignalKeyboard           ID = "signal-keyboard"
 	IDSignalKeyboardCaught     ID = "signal-keyboard-caught"
-	IDSignalLightningBypass    ID = "signal-lightning-bypass"
-	IDSignalLightningTerm      ID = "signal-lightning-term"
-	IDSignalShellTerminated    ID = "signal-shell-terminated" // what a shell says of a program that SIGTERM ended
 	IDSignalSrunInterrupt      ID = "signal-srun-interrupt"
 	IDSlurmChdir               ID = "slurm-chdir"
 	IDSlurmExecve              ID = "slurm-execve"
@@ -45,7 +36,6 @@ const (
 	IDSlurmIO                  ID = "slurm-io"
 	IDSlurmOOM                 ID = "slurm-oom" // SLURM's records count such kills: no line has this id
 	IDSlurmOutput              ID = "slurm-output"
-	IDStorageHungTask          ID = "storage-hung-task"
 	IDStorageNFS               ID = "storage-nfs"
 	IDStorageNFSAgain          ID = "storage-nfs-again"
 	IDStorageReadOnly          ID = "storage-read-only"

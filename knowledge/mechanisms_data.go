@@ -25,7 +25,7 @@ var dataMechanisms = []Mechanism{
 	},
 	{
 		Slug: DataloaderWorkerKilled, Origin: "data-loading-stall", Owner: "job-config", Resubmit: "after-fix",
-		Nature: EndsProcess | MayBeStore,
+		Nature: EndsProcess | MayBeStore | KilledChild,
 		Title:  "a loader worker was killed",
 		Meaning: "A DataLoader worker, a child process that prepares batches, was killed by a signal. " +
 			"Too little memory or a full /dev/shm is the usual reason.",

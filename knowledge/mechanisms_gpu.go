@@ -26,7 +26,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: CUDAError, Origin: "gpu", Owner: "job-code", Resubmit: "after-fix",
-		Nature: EndsProcess, Again: Again{Machine: true, Step: true},
+		Nature: EndsProcess | RaisesCUDA | OneGPU, Again: Again{Machine: true, Step: true},
 		Title: "a CUDA error ended it",
 		Meaning: "The GPU reported an error of the program, such as an illegal memory access or a failed assertion. " +
 			"CUDA reports late: the line that raises it is often not the one that caused it.",
@@ -46,7 +46,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: GPUECC, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
-		Nature: EndsProcess | Hardware, Again: Again{Machine: true},
+		Nature: EndsProcess | Hardware | RaisesCUDA | OneGPU, Again: Again{Machine: true},
 		Title: "GPU memory is damaged",
 		Meaning: "A GPU reported a memory error that ECC could not correct. " +
 			"The data of that process are lost; the GPU needs a reset, and replacement if rows can no longer be remapped.",
@@ -63,7 +63,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: GPUOffBus, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
-		Nature: EndsProcess | Hardware, Again: Again{Machine: true},
+		Nature: EndsProcess | Hardware | RaisesCUDA | OneGPU, Again: Again{Machine: true},
 		Title: "a GPU vanished from the bus",
 		Meaning: "The GPU no longer answers on PCIe (Xid 79). " +
 			"Only a reset or a reboot brings it back, and it is likely to happen again.",
@@ -81,7 +81,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: GPUNVLink, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
-		Nature: EndsProcess | Hardware, Again: Again{Machine: true},
+		Nature: EndsProcess | Hardware | RaisesCUDA, Again: Again{Machine: true},
 		Title: "an NVLink failed",
 		Meaning: "The NVLink connection between GPUs of one node, or its switch, reported a fatal error. " +
 			"All jobs that use several GPUs of that node are affected.",
@@ -98,7 +98,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: GPUFirmware, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
-		Nature: EndsProcess | Hardware, Again: Again{Machine: true},
+		Nature: EndsProcess | Hardware | RaisesCUDA, Again: Again{Machine: true},
 		Title: "the GPU's firmware stopped answering",
 		Meaning: "The driver waited in vain for the GPU's own processor (Xid 119 or 120). " +
 			"A reset helps; newer drivers have fixed several causes.",

@@ -141,7 +141,7 @@ var hangMechanisms = []Mechanism{
 	},
 	{
 		Slug: GPUHang, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
-		Nature: Stands | Hardware, Again: Again{Machine: true},
+		Nature: Stands | Hardware | RaisesCUDA, Again: Again{Machine: true},
 		Title: "a GPU stopped finishing work",
 		Meaning: "One rank kept handing work to its GPU, but the GPU's completed counter stands well behind that of its process group. " +
 			"Its kernel never started or never ended, while the program itself went on.",

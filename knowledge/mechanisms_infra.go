@@ -66,7 +66,7 @@ var infrastructureMechanisms = []Mechanism{
 		Collect: []string{"PYTHONUNBUFFERED=1"},
 	},
 	{
-		Slug: ExternalSignal, Origin: "infrastructure", Owner: "unknown", Resubmit: "yes", Nature: BySomebody,
+		Slug: ExternalSignal, Origin: "infrastructure", Owner: "unknown", Resubmit: "yes", Nature: BySomebody | Killed | BySignal,
 		Title: "an outside signal ended it",
 		Meaning: "The processes were ended by SIGTERM or SIGKILL from outside, with no earlier error and no reason of the scheduler. " +
 			"A monitor, a launcher or a person may have sent it.",
@@ -101,7 +101,8 @@ var infrastructureMechanisms = []Mechanism{
 	},
 	{
 		Slug: SchedulerError, Origin: "infrastructure", Owner: "scheduler", Resubmit: "yes",
-		Title: "the job could not be launched",
+		Nature: BeforeSteps,
+		Title:  "the job could not be launched",
 		Meaning: "SLURM could not start the step: a credential, a container, or an output file was the obstacle. " +
 			"No training took place, and the job's code is not involved.",
 		Now: []Advice{

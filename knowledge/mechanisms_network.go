@@ -26,7 +26,7 @@ var networkMechanisms = []Mechanism{
 	},
 	{
 		Slug: PeerLost, Origin: "network", Owner: "unknown", Resubmit: "unknown",
-		Nature: MayBeStore,
+		Nature: MayBeStore | PeerGone | OfOthers,
 		Title:  "a peer closed its connection",
 		Meaning: "Ranks lost the connection to another process, which had most likely died before. " +
 			"This is a symptom: the cause is in the log of that peer, which is not here or says nothing.",
@@ -45,7 +45,8 @@ var networkMechanisms = []Mechanism{
 	},
 	{
 		Slug: InitUnreachable, Origin: "network", Owner: "job-config", Resubmit: "after-fix",
-		Title: "the ranks never connected",
+		Nature: OfOthers | BeforeSteps,
+		Title:  "the ranks never connected",
 		Meaning: "Before the first training step, processes could not reach the rendezvous or each other. " +
 			"Usual reasons are a wrong host name, port or network interface, a firewall, an MTU that differs, or a rank that never started.",
 		Now: []Advice{

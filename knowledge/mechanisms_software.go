@@ -25,7 +25,7 @@ var softwareMechanisms = []Mechanism{
 	},
 	{
 		Slug: VersionMismatch, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
-		Nature: Endurable,
+		Nature: Endurable | BeforeSteps,
 		Title:  "library versions do not fit",
 		Meaning: "A library or a symbol that the program needs is missing or has another version than it was built for. " +
 			"It fails at start-up, on all ranks that use the same image.",
@@ -42,7 +42,7 @@ var softwareMechanisms = []Mechanism{
 	},
 	{
 		Slug: ConfigError, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
-		Nature: Endurable,
+		Nature: Endurable | BeforeSteps,
 		Title:  "the configuration is wrong",
 		Meaning: "The program refused its configuration at start-up: an argument, a missing key or path, or sizes that do not divide the world size. " +
 			"All ranks fail alike and no training was lost.",
@@ -60,7 +60,7 @@ var softwareMechanisms = []Mechanism{
 	},
 	{
 		Slug: NativeCrash, Origin: "software", Owner: "job-code", Resubmit: "yes",
-		Nature: EndsProcess, Again: Again{Machine: true, Step: true},
+		Nature: EndsProcess | BySignal, Again: Again{Machine: true, Step: true},
 		Title: "a process crashed in native code",
 		Meaning: "A process died of a signal such as SIGSEGV, SIGBUS or SIGABRT, with no earlier cause in the logs. " +
 			"A bug in a library or extension is the usual reason; the same machine twice speaks for its hardware.",
@@ -80,7 +80,7 @@ var softwareMechanisms = []Mechanism{
 	},
 	{
 		Slug: HostOOM, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
-		Nature: EndsProcess,
+		Nature: EndsProcess | Killed,
 		Title:  "the node ran out of memory",
 		Meaning: "The kernel killed a process because the job's memory limit or the machine's memory was used up (cgroup OOM). " +
 			"This is the host's memory, not that of the GPU.",

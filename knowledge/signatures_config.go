@@ -236,7 +236,8 @@ var configSignatures = []Signature{
 		Example: "megatron.core.dist_checkpointing.core.CheckpointingException: Global shape mismatch for loaded ((4096, 68)) and expected ((4096, 72)) tensor for key module.x_embedder.proj.1.weight",
 	},
 	{
-		ID: IDConfigFileMissing, Mechanism: ConfigError, Role: CauseRole, Tier: LoopCrash,
+		ID: "config-file-missing", Mechanism: ConfigError, Role: CauseRole, Tier: LoopCrash,
+		Says:     FileMissing,
 		Cases:    []Case{{In: OfShard, Is: CheckpointIO, As: CauseRole, Why: "the file is a shard of a checkpoint whose table is there"}},
 		Literals: []string{"FileNotFoundError: "}, Pattern: `FileNotFoundError: (?:\[Errno 2\] No such file or directory: )?'?(?P<path>[^']{1,240})`,
 		Meaning: "A file or directory that the program needs does not exist.",

@@ -24,6 +24,7 @@ var cudaSignatures = []Signature{
 	},
 	{
 		ID: IDCUDAAssertLine, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     DeviceAssert,
 		Literals: []string{" block: [", " thread: [", "Assertion `"}, Not: []string{"!isnan("},
 		Pattern: `(?P<file>[^\s:]+):(?P<line>\d+): .*?Assertion .(?P<assertion>[^\x60]+). failed`,
 		Meaning: "A check inside a CUDA kernel failed; an index outside its table is the usual reason (a token id, a label).",
@@ -32,7 +33,8 @@ var cudaSignatures = []Signature{
 		Example: "../aten/src/ATen/native/cuda/Indexing.cu:1146: operator(): block: [0,0,0], thread: [32,0,0] Assertion `srcIndex < srcSelectDimSize` failed.",
 	},
 	{
-		ID: IDCUDAAssert, Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "cuda-assert", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     DeviceAssert,
 		Cases:    []Case{{Below: IDCUDANaNCheck, Unless: IDCUDAAssertLine, Is: NonFiniteLoss, Why: "PyTorch's check for NaN stopped a kernel, and no other assertion fired"}},
 		Blames:   WritersRank,
 		Literals: []string{"device-side assert triggered"},
@@ -143,8 +145,8 @@ var cudaSignatures = []Signature{
 		Example:  "RuntimeError: CUDA driver initialization failed, you might not have a CUDA gpu.",
 	},
 	{
-		ID: IDCUDAInvalidOrdinal, Mechanism: ConfigError, Role: CauseRole, Tier: LoopCrash, Direct: true,
-		Says:     WithoutGPU,
+		ID: "cuda-invalid-ordinal", Mechanism: ConfigError, Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Says:     WithoutGPU | TooFewGPUs,
 		Literals: []string{"invalid device ordinal"}, Pattern: `(?:error: |failure:? (?:\d+ )?')invalid device ordinal`,
 		Meaning: "More processes were started on the node than it shows GPUs, or the local rank is wrong.",
 		Do:      []Advice{{"Start as many processes on a node as it shows GPUs, and take the device from LOCAL_RANK.", "ssh {node} nvidia-smi -L; echo $CUDA_VISIBLE_DEVICES"}},

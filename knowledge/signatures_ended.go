@@ -8,6 +8,7 @@ const EndedWithError = "ended-"
 var endedSignatures = []Signature{
 	{
 		ID: EndedWithError + "megascale", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"Megascale detects a hang but cannot determine"},
 		Meaning:  "Slices waited for one another too long; Megascale cannot tell which slice held them.",
 		Source:   "libtpu Megascale; MaxText docs/guides/megascale_hang_playbook.md",
@@ -15,6 +16,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "vertex", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"exited with a non-zero status of "}, Not: []string{"ran out-of-memory"}, Pattern: `[Tt]he replica (?P<replica>\S+(?: \d+)?) exited with a non-zero status of (?P<code>\d+)`,
 		Meaning: "The service says that a process of this replica ended with an error.",
 		Source:  "Google Vertex AI, state of a custom job",
@@ -22,6 +24,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "sagemaker", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"ExecuteUserScriptError"},
 		Meaning:  "The service says that the training script ended with an error.",
 		Source:   "SageMaker training toolkit, errors.py",
@@ -29,6 +32,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "skypilot", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{" failed with return code list: "}, Pattern: `Job (?P<job>\d+) failed with return code list: \[(?P<codes>[\d, -]+)\]`,
 		Meaning: "SkyPilot says which code the job ended with on each node; 137 marks those that it ended itself.",
 		Source:  "SkyPilot sky/backends/cloud_vm_ray_backend.py",
@@ -36,6 +40,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "skypilot-status", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"ob finished (status: "}, Pattern: `ob finished \(status: (?:\w+\.)?(?P<status>FAILED\w*)\)`,
 		Meaning: "SkyPilot says that the job ended with an error.",
 		Source:  "SkyPilot sky/skylet/log_lib.py",
@@ -44,6 +49,7 @@ var endedSignatures = []Signature{
 	{
 		// 143, a SIGTERM, is how containers beside the job's end when it has finished.
 		ID: EndedWithError + "k8s-exit", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"Exit Code: "}, Pattern: `^\s*Exit Code:\s+(?P<code>[2-9]|[1-9]\d|1[0-35-9]\d|14[0-24-9]|[2-9]\d\d|1)\s*$`,
 		Meaning: "Kubernetes says that a container of the job ended with an error; codes above 128 stand for signals.",
 		Source:  "kubectl describe pod",
@@ -51,6 +57,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "flux", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"flux-job: task(s) "}, Pattern: `task\(s\) (?:exited with exit code (?P<code>[1-9]\d{0,2})|(?P<signal>Killed|Terminated|Aborted|Segmentation fault|Bus error))`,
 		Meaning: "Flux says that tasks of the job ended with an error, or by a signal.",
 		Source:  "Flux src/cmd/job",
@@ -58,6 +65,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "flux-doom", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{" exited and exit-timeout="}, Pattern: `rank (?P<task>\d{1,7}) on host (?P<host>[\w.-]{1,253}) exited and exit-timeout=`,
 		Names:   []Name{{"task", AsTask, FirstOut}, {"host", AsHost, FirstOut}},
 		Meaning: "Flux ended the job because one of its tasks had ended; that one's own lines say of what.",
@@ -66,6 +74,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "determined", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"failed with non-zero exit code"}, Pattern: `failed with non-zero exit code: (?:container failed with non-zero exit code: )?(?P<code>\d+)`,
 		Meaning: "Determined says that a container of the job ended with an error.",
 		Source:  "Determined master, pkg/ptrs and rm agent",
@@ -73,6 +82,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "dstack", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"un failed with error code "}, Pattern: `[Rr]un failed with error code (?:JobErrorCode\.)?(?P<code>[A-Z_]+)`,
 		Meaning: "dstack says that the run failed.",
 		Source:  "dstack CLI",
@@ -80,6 +90,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "time", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"Command exited with non-zero status "}, Pattern: `^Command exited with non-zero status (?P<code>\d+)`,
 		Meaning: "The command time says that the program it ran ended with an error.",
 		Source:  "GNU time src/time.c",
@@ -87,6 +98,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "time-signal", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"Command terminated by signal "}, Pattern: `^Command terminated by signal (?P<signal>\d+)`,
 		Meaning: "The command time says that a signal ended the program it ran.",
 		Source:  "GNU time src/time.c",
@@ -94,6 +106,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "conda", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"conda.cli.main_run:execute("}, Pattern: "conda\\.cli\\.main_run:execute\\(\\d+\\): `.{1,400}` failed",
 		Meaning: "The command conda run says that the program it ran ended with an error.",
 		Source:  "conda conda/cli/main_run.py",
@@ -101,6 +114,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "subprocess", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"returned non-zero exit status "}, Not: []string{"CalledProcessError"}, Pattern: `^.{0,80}Command '.{1,400}' returned non-zero exit status (?P<code>\d+)`,
 		Meaning: "A launcher says that the program it started ended with an error.",
 		Source:  "CPython subprocess, as launchers print it",
@@ -108,6 +122,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "kubectl", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"command terminated with exit code "}, Not: []string{"exit code 137"}, Pattern: `with exit code (?P<code>[1-9]\d{0,2})\b`,
 		Meaning: "The command that was run in a container ended with an error; its own lines say with which. 143 is a SIGTERM.",
 		Source:  "kubectl exec",
@@ -115,6 +130,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "pycharm", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"Process finished with exit code "}, Pattern: `finished with exit code (?P<code>-?[1-9]\d*)`,
 		Meaning: "The program ended with an error, or by a signal (128 and its number).",
 		Source:  "PyCharm, run window",
@@ -122,6 +138,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "make", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"make: *** ["}, Not: []string{"(ignored)"}, Pattern: `make: \*\*\* \[[^\]]{1,120}\] (?:Error (?P<code>[1-9]\d{0,2})|(?P<signal>Killed|Terminated|Aborted|Segmentation fault))`,
 		Meaning: "A command that make ran ended with an error; its own lines say with which.",
 		Source:  "GNU make job.c",
@@ -129,6 +146,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "azureml", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"' exited with status code "}, Pattern: `User process '[^']{1,80}' exited with status code (?P<code>\d+)`,
 		Meaning: "The service says that the program ended with an error.",
 		Source:  "Azure Machine Learning, common runtime",
@@ -136,6 +154,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "ray-job", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"Job entrypoint command failed with exit code "}, Pattern: `failed with exit code (?P<code>-?\d+)`,
 		Meaning: "Ray says that the program ended with an error.",
 		Source:  "Ray python/ray/dashboard/modules/job/job_supervisor.py",
@@ -143,6 +162,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "kubeflow", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{" failed because ", " replica(s) failed"}, Pattern: `(?P<kind>\w+Job) \S+ (?:is|has) failed because (?P<n>\d+) (?P<role>\w+) replica\(s\) failed`,
 		Meaning: "The operator says that pods of the job ended with an error.",
 		Source:  "Kubeflow training operator, pkg/controller.v1",
@@ -150,6 +170,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "jobset", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"jobset failed due to "}, Pattern: `jobset failed due to (?P<text>one or more job failures|reaching max number of restarts)`,
 		Meaning: "JobSet says that pods of the job ended with an error.",
 		Source:  "Kubernetes JobSet pkg/constants",
@@ -157,6 +178,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "k8s-job", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"Job has reached the specified backoff limit"},
 		Meaning:  "Kubernetes says that pods of the job ended with an error more often than they may.",
 		Source:   "Kubernetes pkg/controller/job",
@@ -164,6 +186,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "k8s-restart", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"Back-off restarting failed container"},
 		Meaning:  "Kubernetes starts a container again that ended with an error.",
 		Source:   "Kubernetes kubelet",
@@ -171,6 +194,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "sglang", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"Received sigquit from a child"},
 		Meaning:  "The inference engine ends itself because one of its processes failed; that one's lines say of what.",
 		Source:   "SGLang python/sglang/srt/entrypoints/engine.py, 0.4 on",
@@ -178,6 +202,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "k8s-taint", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"Marking for deletion Pod "},
 		Meaning:  "Kubernetes takes the pod from its node, which it hears no more of or which is being emptied.",
 		Source:   "Kubernetes pkg/controller/tainteviction",
@@ -185,6 +210,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "compose", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{" exited with code "}, Pattern: `^(?P<container>[\w.-]{1,80}) exited with code (?P<code>[1-9]\d{0,2})\s*$`,
 		Meaning: "Docker Compose says that a container ended with an error.",
 		Source:  "Docker Compose",
@@ -193,6 +219,7 @@ var endedSignatures = []Signature{
 	{
 		// Whoever calls it may have met the failure of another rank.
 		ID: EndedWithError + "mpi-abort", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"MPI_ABORT was invoked on rank "}, Pattern: `invoked on rank (?P<by>\d{1,7})\b`,
 		Names:   []Name{{"by", AsMPIRank, FirstOut}},
 		Meaning: "This rank ended all others; its own lines say why.",
@@ -201,6 +228,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "mpirun", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"Primary job  terminated normally, but "},
 		Meaning:  "mpirun says that a process ended with an error; the lines below say which.",
 		Source:   "Open MPI orte/tools/orterun/help-orterun.txt",
@@ -208,6 +236,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "mpirun-improper", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"mpirun has exited due to process rank "}, Pattern: `due to process rank (?P<by>\d{1,7}) with PID`,
 		Names:   []Name{{"by", AsMPIRank, FirstOut}},
 		Meaning: "mpirun says that this process ended without leaving MPI; its own lines say why.",
@@ -216,6 +245,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "hydra", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"Error executing job with overrides: "},
 		Meaning:  "The program ended with an exception; Hydra prints it below.",
 		Source:   "Hydra hydra/_internal/utils.py",
@@ -223,6 +253,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "mpich-abort", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"application called MPI_Abort("}, Pattern: `MPI_Abort\(\w+, (?P<code>-?\d+)\) - process (?P<by>\d{1,7})\b`,
 		Names:   []Name{{"by", AsMPIRank, FirstOut}},
 		Meaning: "This rank ended all others; its own lines say why.",
@@ -231,6 +262,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "mpiexec", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"},
 		Meaning:  "mpiexec says that a process ended badly; the lines below say which and how.",
 		Source:   "MPICH src/pm/hydra/mpiexec, Intel MPI",
@@ -238,6 +270,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "paddle", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"Container rank ", " status failed "}, Pattern: `Container rank (?P<container>\d{1,7}) status failed .* code (?P<code>-?\d+) `,
 		Meaning: "Paddle's launcher says that this process ended with an error.",
 		Source:  "PaddlePaddle python/paddle/distributed/launch/job/container.py",
@@ -245,6 +278,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "mindspore", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"orker process ", " exit with exception"}, Pattern: `Worker process (?P<pid>\d+) exit with exception`,
 		Names:   []Name{{"pid", AsPID, Culprit}},
 		Meaning: "MindSpore's launcher says that this process ended with an error.",
@@ -253,6 +287,7 @@ var endedSignatures = []Signature{
 	},
 	{
 		ID: EndedWithError + "condor", Role: ConsequenceRole,
+		Says:     ReportsEnd,
 		Literals: []string{"ormal termination ("}, Pattern: `\(\d\) (?:Abnormal termination \(signal (?P<signal>\d+)\)|Normal termination \(return value (?P<code>-?[1-9]\d*)\))`,
 		Meaning: "HTCondor says that the program ended with an error.",
 		Source:  "HTCondor src/condor_utils/condor_event.cpp",

@@ -377,7 +377,8 @@ var schedulerSignatures = []Signature{
 		Example: "srun: StepId=5981146.0 task 4: exited",
 	},
 	{
-		ID: IDContainerEnroot, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "container-enroot", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     OfRuntime,
 		Literals: []string{"error: pyxis: "}, Not: []string{"/hooks.d/", "[INFO]"},
 		Pattern: `pyxis:\s{2,}(?:\[ERROR\] |(?:/[\w./-]+/)?(?P<tool>enroot[\w-]*|nvidia-container-cli|mkdir|mount|unsquashfs|mksquashfs|tar|curl): |FATAL ERROR:|Write failed because )(?P<text>.{1,240})`,
 		Names:   []Name{{"text", AsReason, Writer}},
@@ -406,7 +407,8 @@ var schedulerSignatures = []Signature{
 		Example: "docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].",
 	},
 	{
-		ID: IDContainerNvidia, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "container-nvidia", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     OfRuntime,
 		Literals: []string{"nvidia-container-cli: "}, Pattern: `nvidia-container-cli: (?P<text>(?:initialization|ldcache|mount|device|detection|container) error: .{1,160})`,
 		Names:   []Name{{"text", AsReason, Writer}},
 		Meaning: "The node's GPUs or their driver's libraries could not be put into the container, so nothing ran there.",
@@ -467,7 +469,8 @@ var schedulerSignatures = []Signature{
 		Example: "Failed to pull image: ImagePullBackOff",
 	},
 	{
-		ID: IDContainerSingularity, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		ID: "container-singularity", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     OfRuntime,
 		Literals: []string{"FATAL:   "}, Pattern: `FATAL:   (?P<text>(?:container creation failed|could not open image|while .{1,80}).{0,120})`,
 		Names:   []Name{{"text", AsReason, Writer}},
 		Meaning: "Singularity or Apptainer could not start the container.",

@@ -81,7 +81,8 @@ var signalSignatures = []Signature{
 		Example: "Unable to shutdown process 4242 via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL",
 	},
 	{
-		ID: IDSignalLightningTerm, Mechanism: ExternalSignal, Role: ConsequenceRole, Tier: ProcessKiller,
+		ID: "signal-lightning-term", Mechanism: ExternalSignal, Role: ConsequenceRole, Tier: ProcessKiller,
+		Says:     Shrugged,
 		Literals: []string{"Received SIGTERM"}, Pattern: `(?:\[rank: (?P<rank>\d+)\] )?Received SIGTERM`,
 		Meaning: "The training process was told to stop.",
 		Source:  "Lightning lightning/pytorch/trainer/connectors/signal_connector.py; NeMo preemption callback",
@@ -95,7 +96,8 @@ var signalSignatures = []Signature{
 		Example:  "[NeMo I 2025-01-10 15:27:25 preemption:71] Preemption detected, saving checkpoint and exiting",
 	},
 	{
-		ID: IDSignalLightningBypass, Mechanism: ExternalSignal, Role: ConsequenceRole, Tier: ProcessKiller,
+		ID: "signal-lightning-bypass", Mechanism: ExternalSignal, Role: ConsequenceRole, Tier: ProcessKiller,
+		Says:     Shrugged | Bypassed,
 		Literals: []string{"ypassing "}, Pattern: `ypassing (?:SIGTERM|signal SIG\w+)`,
 		Meaning: "The training process was told to stop and left it to its launcher.",
 		Source:  "Lightning signal_connector.py; submitit job_environment.py",
@@ -178,7 +180,8 @@ var signalSignatures = []Signature{
 	},
 	{
 		// A script that stops its own helpers makes its shell say the same of them.
-		ID: IDSignalShellTerminated, Mechanism: ExternalSignal, Role: ConsequenceRole, Tier: ProcessKiller,
+		ID: "signal-shell-terminated", Mechanism: ExternalSignal, Role: ConsequenceRole, Tier: ProcessKiller,
+		Says:     OfAnyChild,
 		Cases:    []Case{{Once: EndIsTold, Is: Nothing, Why: "a launcher or the scheduler tells how the job ended"}},
 		Literals: []string{"Terminated"}, Pattern: `^(?:\s*\d+: |\d{4}-\d\d-\d\dT\S+ )?\s*Terminated\s*$|: line \d+: +(?P<pid>\d+) Terminated +.{0,400}\b(?:python[\d.]*|torchrun|accelerate|deepspeed|srun|mpirun|mpiexec)\b`,
 		Names:   []Name{{"pid", AsPID, Mentioned}},

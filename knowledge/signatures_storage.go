@@ -112,7 +112,8 @@ var storageSignatures = []Signature{
 		Example: "org.apache.hadoop.hdfs.BlockMissingException: Could not obtain block: BP-1-10.0.0.1-1:blk_107_1 file=/data/a.tar",
 	},
 	{
-		ID: IDStorageHungTask, Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO,
+		ID: "storage-hung-task", Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO,
+		Says:     HungTask,
 		Literals: []string{" blocked for more than "}, Pattern: `task (?P<task>[\w./:-]{1,64}):(?P<pid>\d+) blocked for more than (?P<seconds>\d+) seconds`,
 		Meaning: "A process slept in the kernel, waiting for storage that does not answer.",
 		Source:  "Linux kernel/hung_task.c",

@@ -83,11 +83,8 @@ func (b *builder) phase() string {
 func (b *builder) starting() bool {
 	const long = 3600.0 // seconds
 	f := b.s.Facts
-	if len(b.d.winners) > 0 {
-		switch b.d.winners[0].Mechanism {
-		case knowledge.InitUnreachable, knowledge.ConfigError, knowledge.VersionMismatch, knowledge.SchedulerError:
-			return true
-		}
+	if len(b.d.winners) > 0 && b.d.winners[0].Mechanism.Is(knowledge.BeforeSteps) {
+		return true
 	}
 	if len(f.Obs.Rendezvous)+len(f.Obs.CommInits)+len(f.Obs.Facts) == 0 {
 		return false

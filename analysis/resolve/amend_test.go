@@ -23,7 +23,7 @@ func TestCasesOfEntriesAreApplied(t *testing.T) {
 		return Meaning{s.Mechanism, s.Role, s.Direct, s.ID}
 	}
 	trapped := Meaning{Role: knowledge.SymptomRole, Sign: trap}
-	notFinite := read(knowledge.IDCUDAAssert).of(knowledge.NonFiniteLoss)
+	notFinite := read("cuda-assert").of(knowledge.NonFiniteLoss)
 	exited := read("loader-worker-exited")
 	for name, c := range map[string]struct {
 		lines   []line // one below the other
@@ -36,15 +36,15 @@ func TestCasesOfEntriesAreApplied(t *testing.T) {
 		"below":                      {lines: []line{{"a.log", trap}, {"a.log", launch}}, want: trapped},
 		"above":                      {lines: []line{{"a.log", launch}, {"a.log", trap}}, want: read(trap)},
 		"in another file":            {lines: []line{{"b.log", trap}, {"a.log", launch}}, want: read(launch)},
-		"the check alone":            {lines: []line{{"a.log", knowledge.IDCUDANaNCheck}, {"a.log", knowledge.IDCUDAAssert}}, want: notFinite},
-		"and another assertion":      {lines: []line{{"a.log", knowledge.IDCUDAAssertLine}, {"a.log", knowledge.IDCUDANaNCheck}, {"a.log", knowledge.IDCUDAAssert}}, want: read(knowledge.IDCUDAAssert)},
+		"the check alone":            {lines: []line{{"a.log", knowledge.IDCUDANaNCheck}, {"a.log", "cuda-assert"}}, want: notFinite},
+		"and another assertion":      {lines: []line{{"a.log", knowledge.IDCUDAAssertLine}, {"a.log", knowledge.IDCUDANaNCheck}, {"a.log", "cuda-assert"}}, want: read("cuda-assert")},
 		"the node is being stopped":  {signs: []line{{"a.log", knowledge.IDSignalElasticClosing}}, lines: []line{{"a.log", "loader-worker-exited"}}, want: exited.following()},
 		"a node of the file is":      {signs: []line{{"a.log", knowledge.IDSignalElasticClosing}}, lines: []line{{"a.log", "loader-worker-exited"}}, mixed: true, want: exited},
 		"the next step":              {trained: true, lines: []line{{"a.log", launch}, {"a.log", step}}, want: read(step).following()},
 		"a check before training":    {lines: []line{{"a.log", launch}, {"a.log", step}}, want: read(step)},
 		"only steps fail":            {trained: true, lines: []line{{"a.log", step}, {"a.log", step}}, want: read(step)},
-		"the end is told":            {ended: true, lines: []line{{"a.log", knowledge.IDSignalShellTerminated}}, want: read(knowledge.IDSignalShellTerminated).of("")},
-		"nobody tells how it ended":  {lines: []line{{"a.log", knowledge.IDSignalShellTerminated}}, want: read(knowledge.IDSignalShellTerminated)},
+		"the end is told":            {ended: true, lines: []line{{"a.log", "signal-shell-terminated"}}, want: read("signal-shell-terminated").of("")},
+		"nobody tells how it ended":  {lines: []line{{"a.log", "signal-shell-terminated"}}, want: read("signal-shell-terminated")},
 		"what has no entry is as it": {lines: []line{{"a.log", ""}}, want: Meaning{}},
 	} {
 		f := &Facts{Obs: &worker.Observations{}, ident: &identity{multiHost: map[string]bool{"a.log": c.mixed}}}

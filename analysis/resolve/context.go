@@ -186,7 +186,7 @@ func (s *setting) brokenPipe() bool {
 
 // leaving says that a process lost its peers while it was on its way out.
 func (s *setting) leaving() bool {
-	lost := s.Role == knowledge.SymptomRole && (s.Mechanism == knowledge.PeerLost || s.Mechanism == "")
+	lost := s.Role == knowledge.SymptomRole && (s.Mechanism.Is(knowledge.PeerGone) || s.Mechanism == "")
 	return lost && onTheWayOut(s.known, s.x) && !holds(s.known, rootOf(s.x), s.Sign)
 }
 

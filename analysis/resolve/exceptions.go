@@ -173,7 +173,7 @@ func (f *Facts) endedOtherwise() bool {
 	o := f.Obs
 	cancelled := func(e worker.End) bool { return e.Kind != worker.EndCancelled || e.Reason == "" }
 	lost := func(s worker.Sign) bool {
-		return f.Known.Entry(s.ID).Mechanism == knowledge.PeerLost
+		return f.Known.Entry(s.ID).Mechanism.Is(knowledge.PeerGone)
 	}
 	if len(o.ChildFailed)+len(o.ChildExits)+len(o.TaskExits) == 0 && !slices.ContainsFunc(o.Ends, cancelled) && !slices.ContainsFunc(o.Signs, lost) {
 		return false

@@ -330,6 +330,11 @@ func (fl *Failure) Entry() *knowledge.Signature { return fl.known.Entry(fl.Sign)
 // Says tells whether the failure's line states any of these facts.
 func (fl *Failure) Says(t knowledge.Trait) bool { return fl.Entry().Says&t != 0 }
 
+// LostPeer tells whether the failure's line says that another process is gone, and of nothing that is wrong with its writer.
+func (fl *Failure) LostPeer() bool {
+	return fl.Role == knowledge.SymptomRole && fl.Mechanism.Is(knowledge.PeerGone)
+}
+
 // is gives a failure its meaning. Nothing else assigns these fields, and a failure that has a meaning already is amended.
 func (fl *Failure) is(m Meaning) {
 	fl.Mechanism, fl.Role, fl.Direct, fl.Sign = m.Mechanism, m.Role, m.Direct, m.Sign

@@ -303,9 +303,9 @@ func byCode(codes map[string]map[int]int) map[string]map[int]ended {
 // endsSo says whether a process that had this failure ends with this exit code. Negative codes are signals.
 func endsSo(fl *Failure, code int) bool {
 	switch {
-	case fl.Mechanism == knowledge.HostOOM || fl.Mechanism == knowledge.ExternalSignal:
+	case fl.Mechanism.Is(knowledge.Killed):
 		return code == -9 || code == 137
-	case fl.Mechanism == knowledge.NativeCrash:
+	case fl.Mechanism.Is(knowledge.BySignal):
 		return crashSignal(code) || code == -6 || code == 134
 	case fl.Kind == KindException && fl.Exc != nil && strings.Contains(fl.Exc.Type, "::"):
 		return code == -6 || code == 134

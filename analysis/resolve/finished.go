@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"slices"
-	"strings"
 
 	"faultline/analysis/worker"
 	"faultline/knowledge"
@@ -69,9 +68,9 @@ func (f *Facts) parted() {
 	for _, fl := range f.Failures {
 		switch {
 		case fl.Role == knowledge.InfoRole || fl.Role == knowledge.NoiseRole:
-		case !f.soonAfter(fl, *at), strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError) && f.Follows(fl, *at):
+		case !f.soonAfter(fl, *at), fl.Says(knowledge.ReportsEnd) && f.Follows(fl, *at):
 			return
-		case (fl.Kind == KindSign || fl.Kind == KindNCCL) && (fl.Role == knowledge.ConsequenceRole || fl.Mechanism == knowledge.PeerLost && fl.Role == knowledge.SymptomRole) && f.saidBefore(fl, *at):
+		case (fl.Kind == KindSign || fl.Kind == KindNCCL) && (fl.Role == knowledge.ConsequenceRole || fl.LostPeer()) && f.saidBefore(fl, *at):
 			gone = append(gone, fl)
 		default:
 			return
@@ -164,12 +163,12 @@ func (f *Facts) saving() bool {
 
 // LetPass says that a process took no notice of a signal, and says below that it came to its end all the same.
 func (f *Facts) LetPass(fl *Failure) bool {
-	if fl.Sign != knowledge.IDSignalLightningTerm && fl.Sign != knowledge.IDSignalLightningBypass {
+	if !fl.Says(knowledge.Shrugged) {
 		return false
 	}
 	last := int64(-1)
 	for _, o := range f.Failures {
-		if o.Sign == knowledge.IDSignalLightningBypass && o.At.File == fl.At.File {
+		if o.Says(knowledge.Bypassed) && o.At.File == fl.At.File {
 			last = max(last, o.At.Off)
 		}
 	}

@@ -477,7 +477,7 @@ func (f *Facts) ladderFailures() {
 // that all failed: clients that ask a store whether a file is there know only that no answer came.
 func (f *Facts) notFetched() {
 	for _, fl := range f.Failures {
-		if fl.Kind != KindException || fl.Sign != knowledge.IDConfigFileMissing || !strings.Contains(fl.Exc.Message, "://") {
+		if fl.Kind != KindException || !fl.Says(knowledge.FileMissing) || !strings.Contains(fl.Exc.Message, "://") {
 			continue
 		}
 		if i := slices.IndexFunc(f.Ladders, func(l *Ladder) bool {
@@ -495,7 +495,7 @@ func (f *Facts) itemsMissing() {
 		return
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind != KindException || fl.Sign != knowledge.IDConfigFileMissing || fl.Mechanism != knowledge.ConfigError {
+		if fl.Kind != KindException || !fl.Says(knowledge.FileMissing) || fl.Mechanism != knowledge.ConfigError {
 			continue
 		}
 		if c := contextsOf(fl.Exc); c.loading && !c.checkpoint {

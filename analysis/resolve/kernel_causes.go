@@ -216,11 +216,8 @@ func (g *gpus) killedHere(e *KernelEvent) bool {
 		}
 	}
 	for _, fl := range f.Failures {
-		switch fl.Mechanism {
-		case knowledge.ExternalSignal, knowledge.HostOOM, knowledge.DataloaderWorkerKilled:
-			if fl.Node == "" || fl.Node == e.Node {
-				return true
-			}
+		if fl.Mechanism.Is(knowledge.Killed|knowledge.KilledChild) && (fl.Node == "" || fl.Node == e.Node) {
+			return true
 		}
 		if fl.Kind == KindTask && fl.Node == e.Node && strings.Contains(fl.Text, "Killed") {
 			return true
@@ -232,15 +229,9 @@ func (g *gpus) killedHere(e *KernelEvent) bool {
 // cudaFailure says that some process reports an error of CUDA, on this node or none that is known; on any for "".
 func (g *gpus) cudaFailure(node string) bool {
 	for _, fl := range g.f.Failures {
-		mechanism := fl.Mechanism
-		if fl.Sign == knowledge.IDCUDAInvalidOrdinal {
-			mechanism = knowledge.CUDAError // a GPU that is gone is not counted
-		}
-		switch mechanism {
-		case knowledge.CUDAError, knowledge.GPUECC, knowledge.GPUOffBus, knowledge.GPUNVLink, knowledge.GPUFirmware, knowledge.GPUHang:
-			if fl.Kind != KindKernel && (node == "" || fl.Node == "" || fl.Node == node) {
-				return true
-			}
+		here := node == "" || fl.Node == "" || fl.Node == node
+		if here && fl.Kind != KindKernel && (fl.Mechanism.Is(knowledge.RaisesCUDA) || fl.Says(knowledge.TooFewGPUs)) {
+			return true
 		}
 	}
 	return false
@@ -269,7 +260,7 @@ func (g *gpus) fits(c *candidate, t *trouble) bool {
 		return true
 	}
 	for _, fl := range f.Failures { // others lost it
-		if fl.Role == knowledge.SymptomRole || fl.Mechanism == knowledge.NativeCrash || fl.Mechanism == knowledge.ExternalSignal {
+		if fl.Role == knowledge.SymptomRole || fl.Mechanism.Is(knowledge.BySignal) {
 			return true
 		}
 	}
@@ -404,7 +395,7 @@ func (f *Facts) kernelFailure(c *candidate) *Failure {
 		fl.T = e.T
 	}
 	id, basis := e.Rank, e.RankBasis
-	if id == NoRank && (c.mechanism == knowledge.GPUOffBus || c.mechanism == knowledge.GPUECC) {
+	if id == NoRank && c.mechanism.Is(knowledge.OneGPU) && c.mechanism.Is(knowledge.Hardware) {
 		id, basis = f.onlyCUDA(e.Node), "the only process of the node whose GPU failed"
 	}
 	if id != NoRank {
@@ -422,7 +413,7 @@ func (f *Facts) onlyCUDA(node string) int {
 	only := NoRank
 	for _, fl := range f.Failures {
 		switch {
-		case fl.Kind == KindKernel || fl.Mechanism != knowledge.CUDAError && fl.Mechanism != knowledge.GPUECC && fl.Mechanism != knowledge.GPUOffBus:
+		case fl.Kind == KindKernel || !fl.Mechanism.Is(knowledge.OneGPU):
 		case fl.Rank == NoRank && (fl.Node == "" || fl.Node == node), fl.Rank != NoRank && fl.Node == "":
 			return NoRank // whoever that is
 		case fl.Node != node || fl.Rank == only:

@@ -82,7 +82,7 @@ func (f *Facts) recovered() {
 		}
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind != KindSign && fl.Kind != KindNCCL && !caught(fl) || fl.Role != knowledge.SymptomRole || fl.Mechanism != knowledge.PeerLost || f.stepsAfter(*fl.At) < goesOn {
+		if fl.Kind != KindSign && fl.Kind != KindNCCL && !caught(fl) || !fl.LostPeer() || f.stepsAfter(*fl.At) < goesOn {
 			continue
 		}
 		fl.amend(fl.Meaning().as(knowledge.InfoRole), "training went on, and the program says it finished", fl.At.Pos)
@@ -391,7 +391,7 @@ func (f *Facts) deaths(noticed bool) bool {
 		return true
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind == KindTask && fl.Role != knowledge.ConsequenceRole || noticed && fl.Mechanism == knowledge.PeerLost && fl.Role == knowledge.SymptomRole {
+		if fl.Kind == KindTask && fl.Role != knowledge.ConsequenceRole || noticed && fl.LostPeer() {
 			return true
 		}
 	}

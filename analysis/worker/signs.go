@@ -35,7 +35,7 @@ func readSigns(r *reader, rec *record) bool {
 	ids := r.signs(rec)
 	for _, id := range ids {
 		s := r.table.known.Entry(id)
-		if s.Role == knowledge.NoiseRole && s.Mutes == nil || merelyInforms(rec, s) || r.came(s, rec.Text) || id == knowledge.IDSignalShellTerminated && beside.Match(rec.Msg) {
+		if s.Role == knowledge.NoiseRole && s.Mutes == nil || merelyInforms(rec, s) || r.came(s, rec.Text) || s.Says&knowledge.OfAnyChild != 0 && beside.Match(rec.Msg) {
 			continue
 		}
 		g := Sign{At: rec.At, ID: id}

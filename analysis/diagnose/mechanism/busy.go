@@ -110,7 +110,7 @@ func notFetched(f *resolve.Facts) []*resolve.Failure {
 		switch {
 		case late && strings.Contains(fl.Text, "ncclUniqueId from [0]"):
 			out = append(out, fl)
-		case fl.Role == knowledge.ConsequenceRole, fl.Mechanism == knowledge.InitUnreachable, fl.Mechanism == knowledge.PeerLost:
+		case fl.Role == knowledge.ConsequenceRole, fl.Mechanism.Is(knowledge.OfOthers):
 		case fl.Kind == resolve.KindException, fl.Role == knowledge.CauseRole:
 			return nil // something failed, perhaps this very work
 		}

@@ -199,7 +199,7 @@ func storageUnresponsive(s *Scene) *Proposal {
 	}
 	roots := nodesOf(s.Facts, s.Graph.Root)
 	for _, fl := range p.Failures {
-		asleep := fl.Sign == knowledge.IDStorageHungTask || fl.Kernel != nil && fl.Kernel.Kind == kernel.HungTask
+		asleep := fl.Says(knowledge.HungTask) || fl.Kernel != nil && fl.Kernel.Kind == kernel.HungTask
 		if !asleep || fl.Node == "" || len(roots) == 0 || slices.Contains(roots, fl.Node) {
 			return p
 		}

@@ -263,7 +263,7 @@ func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []knowledge.Slug 
 	}
 	lost := map[string]int64{} // by file, where somebody first says that another is gone
 	for _, fl := range s.Facts.Failures {
-		told := fl.Role == knowledge.SymptomRole && (fl.Mechanism == knowledge.PeerLost || fl.Kind == resolve.KindException)
+		told := fl.LostPeer() || fl.Role == knowledge.SymptomRole && fl.Kind == resolve.KindException
 		if off, seen := lost[fl.At.File]; told && (!seen || fl.At.Off < off) {
 			lost[fl.At.File] = fl.At.Off
 		}
@@ -276,7 +276,7 @@ func diedThere(s *Scene, p *Proposal, ends map[[2]string]bool) []knowledge.Slug 
 		off, gone := lost[fl.At.File]
 		there := fl.Node != "" && !reporters[fl.Node] && touches(ends, fl.Node) && !told.Before(fl.When())
 		ok, seen := died[fl.Mechanism]
-		died[fl.Mechanism] = (ok || !seen) && there && !fl.Says(knowledge.Aborts) && fl.Sign != knowledge.IDStorageHungTask && !(gone && off < fl.At.Off)
+		died[fl.Mechanism] = (ok || !seen) && there && !fl.Says(knowledge.Aborts|knowledge.HungTask) && !(gone && off < fl.At.Off)
 	}
 	maps.DeleteFunc(died, func(_ knowledge.Slug, ok bool) bool { return !ok })
 	return keysOf(died)

@@ -77,10 +77,10 @@ func killed(s *Scene) *Proposal {
 		if bare {
 			break
 		}
-		if fl.Mechanism == knowledge.ExternalSignal && fl.Kind == resolve.KindRecord {
+		if fl.Mechanism.Is(knowledge.BySomebody) && fl.Kind == resolve.KindRecord {
 			return signalledBatch(s, fl)
 		}
-		if fl.Mechanism == knowledge.ExternalSignal && (fl.Sign != knowledge.IDSignalShellTerminated || !f.GoesOn(*fl.At)) && !f.LetPass(fl) { // of a helper, where steps follow
+		if fl.Mechanism.Is(knowledge.BySomebody) && (!fl.Says(knowledge.OfAnyChild) || !f.GoesOn(*fl.At)) && !f.LetPass(fl) { // of a helper, where steps follow
 			term = append(term, fl)
 		}
 	}
@@ -242,7 +242,7 @@ func onlyOn(f *resolve.Facts, term []*resolve.Failure) string {
 		return ""
 	}
 	if slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
-		return fl.Node != "" && fl.Node != node && fl.Mechanism == knowledge.PeerLost && fl.Role == knowledge.SymptomRole
+		return fl.Node != "" && fl.Node != node && fl.LostPeer()
 	}) {
 		return node
 	}
@@ -306,7 +306,7 @@ func brokeBefore(f *resolve.Facts, term []*resolve.Failure) bool {
 		}
 	}
 	for _, fl := range f.Failures {
-		if fl.Role == knowledge.SymptomRole && fl.Mechanism == knowledge.PeerLost && moment(fl).Before(first) {
+		if fl.LostPeer() && moment(fl).Before(first) {
 			return true
 		}
 	}
@@ -403,7 +403,7 @@ func cudaError(s *Scene) *Proposal {
 // tells why.
 func failedTest(f *resolve.Facts, p *Proposal) *worker.At {
 	if len(p.Nodes) != 1 || slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool {
-		return fl.Sign == knowledge.IDCUDAAssert || fl.Sign == knowledge.IDCUDAAssertLine
+		return fl.Says(knowledge.DeviceAssert)
 	}) {
 		return nil
 	}

@@ -135,7 +135,7 @@ func passedByOthers(f *resolve.Facts, p *Proposal) bool {
 		id = fl.Rank
 	}
 	return slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
-		return fl.Rank != resolve.NoRank && fl.Rank != id && fl.Mechanism == knowledge.PeerLost && fl.Role == knowledge.SymptomRole
+		return fl.Rank != resolve.NoRank && fl.Rank != id && fl.LostPeer()
 	})
 }
 

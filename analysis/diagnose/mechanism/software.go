@@ -203,7 +203,7 @@ func signal(name string) func(who, how string) bool {
 // signalled says that launchers report a signal from outside.
 func signalled(f *resolve.Facts) bool {
 	for _, fl := range f.Failures {
-		if fl.Mechanism == knowledge.ExternalSignal {
+		if fl.Mechanism.Is(knowledge.BySomebody) {
 			return true
 		}
 	}
@@ -287,7 +287,7 @@ func configError(s *Scene) *Proposal {
 // lacksGPU says that all that was wrong is that a node showed too few GPUs, of which one is known to be gone.
 func lacksGPU(f *resolve.Facts, p *Proposal) bool {
 	return !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool {
-		return fl.Sign != knowledge.IDCUDAInvalidOrdinal || fl.Node == "" || !slices.ContainsFunc(f.Failures, func(o *resolve.Failure) bool {
+		return !fl.Says(knowledge.TooFewGPUs) || fl.Node == "" || !slices.ContainsFunc(f.Failures, func(o *resolve.Failure) bool {
 			return o.Mechanism == knowledge.GPUOffBus && o.Role == knowledge.CauseRole && o.Node == fl.Node
 		})
 	})
@@ -372,7 +372,7 @@ func firstToEnd(f *resolve.Facts, r *resolve.Rank) bool {
 // victims says that some process reports a lost peer.
 func victims(f *resolve.Facts) bool {
 	for _, fl := range f.Failures {
-		if fl.Role == knowledge.SymptomRole && fl.Mechanism == knowledge.PeerLost {
+		if fl.LostPeer() {
 			return true
 		}
 	}

@@ -54,7 +54,7 @@ func hereOnly(f *resolve.Facts, p *Proposal) bool {
 	}
 	return failed > 2 && slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
 		other := fl.Node != "" && fl.Node != p.Nodes[0] || fl.Node == "" && fl.Rank != resolve.NoRank && !files[fl.At.File]
-		return other && fl.Kind != resolve.KindTask && fl.Role != knowledge.CauseRole && (fl.Mechanism == knowledge.PeerLost || fl.Mechanism == knowledge.InitUnreachable || fl.Says(knowledge.LostStore))
+		return other && fl.Kind != resolve.KindTask && fl.Role != knowledge.CauseRole && (fl.Mechanism.Is(knowledge.OfOthers) || fl.Says(knowledge.LostStore))
 	})
 }
 
@@ -119,7 +119,7 @@ func failedElsewhere(f *resolve.Facts, fls []*resolve.Failure) bool {
 		return a.Rank != resolve.NoRank && a.Rank == b.Rank || a.Rank == b.Rank && a.At.File == b.At.File
 	}
 	return slices.ContainsFunc(f.Failures, func(o *resolve.Failure) bool {
-		if o.Mechanism == "" || o.Mechanism == knowledge.InitUnreachable || o.Mechanism == knowledge.PeerLost || o.Role == knowledge.ConsequenceRole ||
+		if o.Mechanism == "" || o.Mechanism.Is(knowledge.OfOthers) || o.Role == knowledge.ConsequenceRole ||
 			o.Role != knowledge.CauseRole && o.Kind != resolve.KindException || last.Valid && last.Before(o.T) {
 			return false
 		}
@@ -350,11 +350,9 @@ func endedAlike(f *resolve.Facts, named map[string]bool) map[string]bool {
 func containerReason(f *resolve.Facts) string {
 	first := map[string]*worker.Sign{}
 	for i := range f.Obs.Signs {
-		switch v := &f.Obs.Signs[i]; v.ID {
-		case knowledge.IDContainerEnroot, knowledge.IDContainerSingularity, knowledge.IDContainerNvidia:
-			if old := first[v.File]; old == nil || v.Off < old.Off {
-				first[v.File] = v
-			}
+		v := &f.Obs.Signs[i]
+		if old := first[v.File]; f.Known.Entry(v.ID).Says&knowledge.OfRuntime != 0 && (old == nil || v.Off < old.Off) {
+			first[v.File] = v
 		}
 	}
 	reason := ""

@@ -28,7 +28,7 @@ func peerLost(s *Scene) *Proposal {
 		}
 		// Once it trained, a rank or launcher that reaches nobody any more lost somebody.
 		late := s.Facts.Job.Training && fl.Mechanism == knowledge.InitUnreachable || lostLater(s.Facts, fl)
-		if fl.Mechanism == knowledge.PeerLost || fl.Kind == resolve.KindException && (fl.Mechanism == "" || late) {
+		if fl.LostPeer() || fl.Kind == resolve.KindException && (fl.Mechanism == "" || late) {
 			fls = append(fls, fl)
 		}
 	}
@@ -216,7 +216,7 @@ func failedAfter(f *resolve.Facts) bool {
 		return false
 	}
 	return slices.ContainsFunc(f.Failures, func(fl *resolve.Failure) bool {
-		return strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError) && fl.Role != knowledge.InfoRole && fl.Role != knowledge.NoiseRole && f.Follows(fl, *f.Job.ExitOK)
+		return fl.Says(knowledge.ReportsEnd) && fl.Role != knowledge.InfoRole && fl.Role != knowledge.NoiseRole && f.Follows(fl, *f.Job.ExitOK)
 	})
 }
 
@@ -294,7 +294,7 @@ func torn(f *resolve.Facts) bool {
 		}
 	}
 	for _, fl := range f.Failures {
-		said := fl.Kind == resolve.KindException || fl.Says(knowledge.Aborts) || fl.Mechanism == knowledge.ExternalSignal || strings.HasPrefix(string(fl.Sign), knowledge.EndedWithError)
+		said := fl.Kind == resolve.KindException || fl.Says(knowledge.Aborts) || fl.Mechanism.Is(knowledge.BySomebody) || fl.Says(knowledge.ReportsEnd)
 		if said && fl.Role != knowledge.NoiseRole && fl.Role != knowledge.InfoRole && !f.GoesOn(*fl.At) {
 			return true
 		}
