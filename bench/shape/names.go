@@ -55,7 +55,12 @@ type uses struct {
 }
 
 func (n names) in(s *source) (u uses) {
-	value := func(e ast.Expr) string { return text(s, e) }
+	value := func(e ast.Expr) string {
+		if other(s.info.TypeOf(e)) {
+			return ""
+		}
+		return text(s, e)
+	}
 	for _, f := range s.files {
 		ast.Inspect(f, func(node ast.Node) bool {
 			switch node := node.(type) {
@@ -107,6 +112,13 @@ func (n names) literal(s *source, lit *ast.CompositeLit, u *uses) {
 			u.lists++
 		}
 	}
+}
+
+// other says that a type holds words of its own, neither ids nor slugs: the end of a job that a scheduler states is called "node-failure" as
+// a mechanism is.
+func other(t types.Type) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() != module+"knowledge"
 }
 
 // text is the value of a constant string, of whatever type, named or written out; "" for all else.
