@@ -13,7 +13,7 @@ import (
 	"faultline/workflow"
 )
 
-// The action ids of our buttons. The value begins with the id of an investigation, except that of actCluster.
+// The action ids of our buttons. The value begins with the id of an investigation, except those of actCluster and actOpen.
 const (
 	actAccess   = "ais_access"
 	actSkip     = "ais_skip"
@@ -24,6 +24,7 @@ const (
 	actWhenEnds = "when_ends"
 	actJob      = "choose_job"
 	actCluster  = "choose_cluster"
+	actOpen     = "open_anyway"
 	actGlossary = "glossary"
 	actMute     = "mute" // under case files of earlier versions
 	actOwn      = "own"

@@ -74,8 +74,8 @@ func (a *act) click(ctx context.Context) error {
 		return err
 	}
 	switch action {
-	case actCluster:
-		return a.clusterChosen(ctx)
+	case actCluster, actOpen:
+		return a.clusterChosen(ctx, action == actOpen)
 	case actSetup:
 		return a.saveDraft(ctx)
 	}
@@ -281,12 +281,13 @@ func (a *act) share(ctx context.Context, inv workflow.Investigation, _ target) e
 	})
 }
 
-// clusterChosen is the answer to "several clusters know this job".
-func (a *act) clusterChosen(ctx context.Context) error {
+// clusterChosen is the answer to "several clusters know this job", or to "no cluster knows it": then anyway, to upload its logs.
+func (a *act) clusterChosen(ctx context.Context, anyway bool) error {
 	o := parse(a.in.Value)
 	if o.verb != "diagnose" || o.bad != "" || o.cluster == "" {
 		return a.say(ctx, unknownButton)
 	}
+	o.anyway = anyway
 	return a.diagnose(ctx, o)
 }
 

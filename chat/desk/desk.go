@@ -40,6 +40,9 @@ type Desk struct {
 	Owners func(ctx context.Context, path string) ([]string, error)
 	// Recent lists failed jobs of a user (a name on the clusters), the newest first; nil: not known.
 	Recent func(ctx context.Context, user string, clusters []string) ([]messages.RecentJob, error)
+	// Unused says that a cluster has not given a number to any job, and which one it gives next; ok is false where that is not
+	// proven. nil: nobody can tell.
+	Unused func(ctx context.Context, cluster, job string) (next int, ok bool)
 	// Prover tries where a team says that its logs are; nil: teams cannot say so.
 	Prover workflow.Prover
 	// Health is one line about the bot itself, for the home tab; nil: none.

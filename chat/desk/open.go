@@ -55,6 +55,11 @@ func (a *act) diagnose(ctx context.Context, o order) error {
 	}
 	inv := workflow.Investigation{Cluster: o.cluster, Job: o.job, Places: places}
 	inv.Home.Private = o.private
+	if len(places) == 0 && !o.anyway {
+		if done, err := a.unused(ctx, inv); done || err != nil {
+			return err
+		}
+	}
 	if inv.Cluster != "" || len(places) > 0 || len(a.rule.Clusters) == 1 {
 		if inv.Cluster == "" {
 			inv.Cluster = a.clusterOf(places)
@@ -62,6 +67,44 @@ func (a *act) diagnose(ctx context.Context, o order) error {
 		return a.open(ctx, inv, "")
 	}
 	return a.chooseCluster(ctx, inv)
+}
+
+// unused answers, to the person alone, that no cluster has a job of this number. What is not proven goes the usual way: a case that
+// asks for logs.
+func (a *act) unused(ctx context.Context, inv workflow.Investigation) (done bool, err error) {
+	if a.Unused == nil || inv.Job == "" {
+		return false, nil
+	}
+	before, err := a.Store.Find(ctx, workflow.Query{Team: a.in.Team, Cluster: inv.Cluster, Job: inv.Job})
+	if err != nil || len(before) > 0 { // logs were given to it before
+		return false, err
+	}
+	clusters := a.rule.Clusters
+	if inv.Cluster != "" {
+		clusters = []string{inv.Cluster}
+	}
+	look, cancel := context.WithTimeout(ctx, locateWait)
+	defer cancel()
+	var next []string
+	for _, c := range clusters {
+		n, ok := a.Unused(look, c, inv.Job)
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		if !ok {
+			return false, nil
+		}
+		next = append(next, fmt.Sprintf("%d on %s", n, c))
+	}
+	paragraphs := []string{say(unusedJob, inv.Job, list(next)), say(unusedNext, a.Command+" "+inv.Job)}
+	if others := slices.DeleteFunc(slices.Clone(a.rule.Clusters), func(c string) bool { return slices.Contains(clusters, c) }); len(others) > 0 {
+		paragraphs = append(paragraphs, say(unusedElsewhere, a.Command, others[0]+":"+inv.Job))
+	}
+	value := clusters[0] + ":" + inv.Job
+	if inv.Home.Private {
+		value += " private"
+	}
+	return true, a.answer(ctx, paragraphs, a.button(actOpen, value, "Open a case and upload logs"))
 }
 
 // clusterOf is the cluster of the channel below whose folders the first place lies, else its default one.

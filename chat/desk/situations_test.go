@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,16 @@ func words(s situation) []string {
 	return regexp.MustCompile(`%(?:\[[0-9]\])?[sd]`).Split(strings.NewReplacer("&", "&amp;").Replace(texts[s]), -1)
 }
 
+// unusedBeyond are clusters that tell which number they give to the next job.
+func unusedBeyond(next int, clusters ...string) func(s *stage) {
+	return func(s *stage) {
+		s.desk.Unused = func(_ context.Context, cluster, job string) (int, bool) {
+			n, err := strconv.Atoi(job)
+			return next, err == nil && n >= next && slices.Contains(clusters, cluster)
+		}
+	}
+}
+
 // Every distinct thing that people run into is answered in words of its own, exactly once.
 func TestEverySituationIsAnswered(t *testing.T) {
 	reported := func(s *stage) { s.says("12345"); s.at("F-1", workflow.Reported) }
@@ -77,6 +88,17 @@ func TestEverySituationIsAnswered(t *testing.T) {
 		{"malformed with a job", nil, command("C1", "12345 quickly"), malformed, []string{"`quickly`"}, ""},
 		{"unknown job, one cluster", nil, command("C2", "777"), started, nil, workflow.AwaitingLogs},
 		{"unknown job, several clusters", nil, command("C1", "777"), started, []string{"I looked on west, east"}, workflow.AwaitingLogs},
+		{"a number that no cluster has used", unusedBeyond(4243, "west", "east"), command("C1", "999999"), unusedJob,
+			[]string{"4243 on west, 4243 on east", "`/diagnose 999999 logs:/path`", "upload them"}, ""},
+		{"a number that the named cluster has not used", unusedBeyond(4243, "west"), command("C1", "west:999999"), unusedJob, []string{"4243 on west", "`/diagnose east:999999`"}, ""},
+		{"a number that one cluster has not used, and another may have", unusedBeyond(4243, "west"), command("C1", "999999"), started, []string{"I looked on west, east"}, workflow.AwaitingLogs},
+		{"a number that was used, or may have been", unusedBeyond(4243, "west"), command("C2", "777"), started, nil, workflow.AwaitingLogs},
+		{"an unused number, with logs", unusedBeyond(4243, "west", "east"), command("C1", "999999 logs:/etc"), forbiddenPath, nil, ""},
+		{"an unused number, and a case all the same", unusedBeyond(4243, "west"), press("U1", actOpen, "west:999999"), started, nil, workflow.AwaitingLogs},
+		{"an unused number whose case is open already", func(s *stage) {
+			s.says("west:999999")
+			unusedBeyond(4243, "west")(s)
+		}, by("U3", command("C1", "west:999999")), alreadyOpen, []string{"F-1"}, workflow.AwaitingLogs},
 		{"cluster that does not exist", nil, command("C1", "south:12345"), unknownCluster, []string{"south", "west, east"}, ""},
 		{"cluster of other channels, in the same words", nil, command("C1", "north:12345"), unknownCluster, []string{"north", "west, east"}, ""},
 		{"several clusters know it", func(s *stage) { s.fetch.where["east/12345"] = []string{"/logs/east/12345"} }, command("C1", "12345"), severalClusters, []string{"west, east"}, ""},

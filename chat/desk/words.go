@@ -10,6 +10,9 @@ const (
 	startedPaths    situation = "started-paths"    // investigation
 	queued          situation = "queued"           // job, investigation, how many are ahead
 	searchedAll     situation = "searched-all"     // clusters, job
+	unusedJob       situation = "unused-job"       // job, next numbers
+	unusedNext      situation = "unused-next"      // command and job
+	unusedElsewhere situation = "unused-elsewhere" // command, cluster and job
 	alreadyOpen     situation = "already-open"     // job, investigation, person, what it does
 	severalClusters situation = "several-clusters" // job, clusters
 	unknownCluster  situation = "unknown-cluster"  // cluster, clusters of the channel
@@ -188,6 +191,9 @@ var texts = map[situation]string{
 	startedPaths:    "Investigating the logs that you named as %s. Follow along in the thread: %s",
 	queued:          "Job %s is queued as %s: %d %s first. You can close this window. %s",
 	searchedAll:     "No cluster of this channel knows job %[2]s: I looked on %[1]s. I'm still searching for its logs.",
+	unusedJob:       "There is no job %s yet: the next number is %s. Check the number; I opened no case.",
+	unusedNext:      "If you have its logs, write `%s logs:/path`, or open a case and upload them there.",
+	unusedElsewhere: "On another cluster? Name it: `%s %s`.",
 	alreadyOpen:     "Job %s is already being investigated as %s, requested by %s; I am %s. It is here: %s",
 	severalClusters: "Several clusters know job %s: %s. Which one do you mean?",
 	unknownCluster:  "I know no cluster %s here. This channel can ask about: %s.",

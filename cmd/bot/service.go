@@ -120,7 +120,7 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 		Owners: func(ctx context.Context, path string) ([]string, error) {
 			return fetch.Owners(ctx, s.stores.gate, path), nil
 		},
-		Prover: prover(s.logs), Recent: recent(s.logs.shared), Health: s.line, Spool: uploads,
+		Unused: s.logs.Unused, Prover: prover(s.logs), Recent: recent(s.logs.shared), Health: s.line, Spool: uploads,
 		Uploads: desk.Limits{Files: uploadFiles, Bytes: int64(cfg.Limits.UploadMB) << 20},
 		Command: cfg.Slack.Command, Name: "@faultline", Analyses: cfg.Limits.Analyses, Now: time.Now, Log: log, Hooks: hooks(s.registry),
 	}

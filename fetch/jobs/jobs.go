@@ -92,6 +92,21 @@ func (f *Fetcher) Facts(ctx context.Context, cluster, job string) (workflow.Foun
 	return found, nil
 }
 
+// Unused says that a cluster has not given a number to any job and that no file is called by it, and which number it gives next. ok is
+// false where that cannot be told.
+func (f *Fetcher) Unused(ctx context.Context, cluster, job string) (next int, ok bool) {
+	c := f.cluster(cluster)
+	id, err := slurm.ParseID(job)
+	if c == nil || c.Ask == nil || err != nil {
+		return 0, false
+	}
+	if next, ok = c.Ask.Unused(ctx, id); !ok {
+		return 0, false
+	}
+	found, err := f.byName(ctx, c, job)
+	return next, err == nil && len(found.Places) == 0
+}
+
 // place writes it: slurm:west/4242@1795216732, with when the job was submitted, for ids are given again.
 func place(cluster string, j *slurm.Job) string {
 	id := j.ID

@@ -45,6 +45,8 @@ func (c *cluster) Run(_ context.Context, argv ...string) (source.Output, error) 
 		return table(argv, "99\x1f1795216400\x1fnode03\n98\x1f1795216410\x1fnode77\n"), nil
 	case strings.Contains(line, "show node"):
 		return source.Output{Stdout: []byte("NodeName=node03\n   State=DOWN\n   Reason=Not responding\n\nNodeName=node77\n   State=IDLE\n")}, nil
+	case strings.Contains(line, "show config"):
+		return source.Output{Stdout: []byte("NEXT_JOB_ID             = 4243\n")}, nil
 	case strings.Contains(line, "batch_script"):
 		return source.Output{Stdout: []byte(c.script)}, nil
 	}
@@ -378,5 +380,29 @@ func TestWhatLiesBesideTheLogsIsTakenWhereTheConfigurationSays(t *testing.T) {
 				t.Errorf("stacks.pkl is not among %s", list)
 			}
 		})
+	}
+}
+
+func TestAnUnusedNumberHasNoFiles(t *testing.T) {
+	b := newBench(t)
+	if next, ok := b.Unused(ctx, "west", "999999"); !ok || next != 4243 {
+		t.Errorf("next %d, unused %v", next, ok)
+	}
+	for _, c := range [][2]string{{"west", "4242"}, {"east", "999999"}, {"west", "train-7b"}} {
+		if _, ok := b.Unused(ctx, c[0], c[1]); ok {
+			t.Errorf("%q is called unused", c)
+		}
+	}
+	b.put(t, "slurm-999999.out")
+	if _, ok := b.Unused(ctx, "west", "999999"); ok {
+		t.Error("there is a file of that job")
+	}
+	b.west.down = true
+	if _, ok := b.Unused(ctx, "west", "888888"); ok {
+		t.Error("nobody answered")
+	}
+	b.Clusters[0].Ask = nil
+	if _, ok := b.Unused(ctx, "west", "888888"); ok {
+		t.Error("nobody can be asked")
 	}
 }

@@ -80,6 +80,7 @@ type world struct {
 	ops   string // address of the bot's operators' server
 
 	settings map[string]any // what the configuration file says
+	programs string         // a folder of programs that the bot finds before others, "" for none
 
 	mu  sync.Mutex
 	bot *exec.Cmd
@@ -206,7 +207,7 @@ func (w *world) run() {
 func (w *world) launch() {
 	w.t.Helper()
 	cmd := exec.Command(binary, "serve", "--config", w.conf)
-	cmd.Env = []string{"HOME=" + w.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + w.dir, "GOTRACEBACK=crash"}
+	cmd.Env = []string{"HOME=" + w.dir, "PATH=" + w.programs + ":" + os.Getenv("PATH"), "TMPDIR=" + w.dir, "GOTRACEBACK=crash"}
 	cmd.Dir = w.dir
 	out := &locked{w}
 	cmd.Stdout, cmd.Stderr = out, out

@@ -209,6 +209,54 @@ func TestAnUnknownJobSaysWhereItWasLookedFor(t *testing.T) {
 	w.golden(slack.Training)
 }
 
+// A number that the cluster has given to no job is answered to the person alone. A case for uploads can be opened all the same.
+func TestANumberThatNoJobHasOpensNoCase(t *testing.T) {
+	t.Parallel()
+	w := start(t, slurmSays(`case "$*" in
+"show config") echo "NEXT_JOB_ID             = 4243" ;;
+*) echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1 ;;
+esac`, `case "$*" in -e) echo JobID ;; esac`))
+	w.slash(slack.Alice, slack.Training, "999999")
+	answer := w.message(slack.Alice, slack.Training, "There is no job 999999 yet", "logs:/path")
+	w.quietNow(slack.Training)
+	if posts := w.public(slack.Training); answer.VisibleTo != slack.Alice || len(posts) > 0 {
+		t.Errorf("visible to %q; public: %v", answer.VisibleTo, posts)
+	}
+	w.click(slack.Alice, answer, "Open a case and upload logs")
+	w.message(slack.Alice, slack.Training, "I looked for logs of job 999999", "Upload logs")
+	w.quietNow(slack.Training)
+	w.golden(slack.Training)
+}
+
+// Where the accounting is off nobody can say that a job is unknown.
+func TestAJobThatMayHaveBeenForgottenOpensACase(t *testing.T) {
+	t.Parallel()
+	w := start(t, slurmSays(`case "$*" in
+"show config") echo "NEXT_JOB_ID             = 4243" ;;
+*) echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1 ;;
+esac`, `echo "Slurm accounting storage is disabled" >&2; exit 1`))
+	w.slash(slack.Alice, slack.Training, "999999")
+	if m := w.message(slack.Alice, slack.Training, "I looked for logs of job 999999"); m.VisibleTo != "" {
+		t.Errorf("only %s sees it", m.VisibleTo)
+	}
+}
+
+// slurmSays puts programs in the place of scontrol and sacct.
+func slurmSays(scontrol, sacct string) setting {
+	return func(w *world, conf map[string]any, _ *slack.Options) {
+		w.programs = filepath.Join(w.dir, "programs")
+		if err := os.MkdirAll(w.programs, 0o755); err != nil {
+			w.t.Fatal(err)
+		}
+		for name, text := range map[string]string{"scontrol": scontrol, "sacct": sacct} {
+			if err := os.WriteFile(filepath.Join(w.programs, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		conf["clusters"].([]any)[0].(map[string]any)["slurm"] = map[string]any{"commands": "local"}
+	}
+}
+
 func TestASecondRequestForTheSameRunLinksToTheOpenOne(t *testing.T) {
 	long(t)
 	t.Parallel()

@@ -69,4 +69,10 @@ func TestATeamSaysWhereItsLogsAre(t *testing.T) {
 	w.until("it to be taken back", answer("Taken back for this channel"))
 	types("setup show")
 	w.until("that nothing holds", answer("This channel has set nothing"))
+
+	types("999999") // no job has come to that number
+	w.until("that it is unused", answer("There is no job 999999 yet: the next number is "))
+	if w.heads("Job 999999") != 0 {
+		t.Error(w.transcript(slack.Training))
+	}
 }
