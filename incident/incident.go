@@ -67,6 +67,7 @@ type Report struct {
 	Coverage        Coverage         `json:"coverage"`
 	Verdict         Verdict          `json:"verdict"`
 	Action          Action           `json:"action"`
+	Severity        *Severity        `json:"severity"` // null where what is lost is not known
 	Groups          []Group          `json:"groups"`
 	Chain           []Link           `json:"chain"`
 	Course          *Course          `json:"course,omitempty"` // absent where no course can be drawn
@@ -282,6 +283,27 @@ type Action struct {
 	Owner    string   `json:"owner"` // job-code, job-config, data, storage, cluster, scheduler, nobody, unknown
 	Text     string   `json:"text"`  // the decision in one sentence
 }
+
+// Severity is how much an incident loses, on one scale for jobs that are over and for jobs that still run.
+type Severity struct {
+	Level    string  `json:"level"`     // critical, warning, note
+	GPUHours float64 `json:"gpu_hours"` // what is lost
+	Per      string  `json:"per"`       // hour: in each hour that it goes on; run: by this run, and by another that fails alike
+	Why      string  `json:"why"`       // one sentence
+}
+
+// Levels of a severity.
+const (
+	SeverityCritical = "critical"
+	SeverityWarning  = "warning"
+	SeverityNote     = "note"
+)
+
+// What a severity counts by.
+const (
+	PerHour = "hour"
+	PerRun  = "run"
+)
 
 // Lost is what the failure cost; null is unknown.
 type Lost struct {

@@ -26,11 +26,13 @@ func brief(v *view, name string) string {
 	if s := r.Verdict.Summary; saysMore(s, v.Headline) && len(r.Verdict.Candidates) < 2 {
 		parts = append(parts, sentence(cutAfter(flat(s), briefSentence)))
 	}
+	if severity := severityText(r); severity != "" {
+		parts = append(parts, "Severity: "+lowered(severity))
+	} else if lost := lostText(r.Action.Lost); lost != "" && r.Verdict.Status != incident.NoFailure {
+		parts = append(parts, "Lost: "+lost+".")
+	}
 	if r.Verdict.Status == incident.NoFailure {
 		return strings.Join(parts, " ")
-	}
-	if lost := lostText(r.Action.Lost); lost != "" {
-		parts = append(parts, "Lost: "+lost+".")
 	}
 	return strings.Join(append(parts, "Next: "+cutAfter(nextStep(r), briefSentence)), " ")
 }

@@ -3,7 +3,6 @@ package messages
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"faultline/incident"
@@ -183,7 +182,7 @@ func lostText(l incident.Lost) string {
 		parts = append(parts, grouped(*l.Steps)+" steps")
 	}
 	if l.GPUHours != nil {
-		parts = append(parts, strconv.FormatFloat(*l.GPUHours, 'f', 1, 64)+" GPU hours")
+		parts = append(parts, gpuHours(*l.GPUHours))
 	}
 	return strings.Join(parts, ", ")
 }

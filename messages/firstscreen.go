@@ -26,6 +26,7 @@ const (
 	labelClue       = "Clue"
 	labelWhere      = "Where"
 	labelConfidence = "Confidence"
+	labelSeverity   = "Severity"
 	labelTraining   = "Training"
 	labelEvidence   = "Evidence"
 	labelStuck      = "Stuck in"
@@ -77,6 +78,7 @@ func screen(v *view) []part {
 	}
 	if r.Verdict.Status == incident.NoFailure {
 		add(labelConfidence, sureText(r.Verdict))
+		add(labelSeverity, severityText(r))
 		do := "Nothing to do."
 		if r.Action.Text != "" {
 			do = sentence(r.Action.Text)
@@ -97,6 +99,7 @@ func screen(v *view) []part {
 	}
 	add(labelWhere, unplaced(r.Verdict))
 	add(labelConfidence, sureText(r.Verdict))
+	add(labelSeverity, severityText(r))
 	add(labelTraining, capital(finishedText(r)))
 	add(labelEvidence, besideText(r))
 	add(labelStuck, waitsIn(r))
@@ -111,7 +114,7 @@ func screen(v *view) []part {
 }
 
 // screenWords is how much of the first screen is read in ten seconds.
-const screenWords = 115
+const screenWords = 119
 
 // shorter are the parts that end after their first sentence where the screen is too long, the readiest first.
 var shorter = []string{labelClue + " 3", labelClue + " 2", labelReason, labelConfirm, labelStuck, labelEvidence, labelMissing, labelConfidence, labelStorage, labelBefore}

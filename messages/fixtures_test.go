@@ -54,6 +54,7 @@ func stallOf(ranks, perNode, culprit int) *incident.Report {
 			{What: "A flight-recorder dump or py-spy stacks", Why: "They show where the rank stood", Obtainable: "next-time"}}}
 	r.Action = incident.Action{Resubmit: "yes", ExcludeNodes: []string{at}, ResumeFrom: &incident.Step{Step: 12000, Path: "/ckpt/step_12000"},
 		Lost: incident.Lost{Steps: ptr(int64(311)), GPUHours: ptr(42.66)}, Owner: "data", Text: "Resubmit from the last completed checkpoint and leave " + at + " out until it was tested"}
+	r.Severity = &incident.Severity{Level: incident.SeverityWarning, GPUHours: 42.66, Per: incident.PerRun, Why: fmt.Sprintf("the work of %d GPUs since the last save", ranks)}
 	wd := fmt.Sprintf("[rank%d]:[E709 17:05:38.123456789 ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4711, OpType=ALLREDUCE, NumelIn=1048576, NumelOut=1048576, Timeout(ms)=600000) ran for 600021 milliseconds before timing out.", 0)
 	count := incident.Evidence{Kind: incident.KindCount, N: int64(ranks - 1), Files: names, Predicate: &incident.Predicate{Literals: []string{"Watchdog caught collective operation timeout"}, Fields: []incident.Field{{Key: "SeqNum=", Value: "4711"}}}}
 	absence := incident.Evidence{Kind: incident.KindAbsence, Files: []string{file}, Bytes: 25_000_000, Predicate: &incident.Predicate{Literals: []string{"Traceback (most recent call last)"}}}
@@ -103,6 +104,7 @@ func gpuOOM() *incident.Report {
 	r.Verdict = incident.Verdict{Status: incident.Confirmed, Origin: "gpu", Mechanism: "gpu-oom", Confidence: 0.97, Phase: "training", Scope: "rank",
 		Summary: "Rank 3 on node0 asked for 2.50 GiB and 1.31 GiB were free", Why: "Its own log says so, 12 s before any other rank failed",
 		Candidates: []incident.Candidate{{Origin: "gpu", Mechanism: "gpu-oom", Confidence: 0.97}}, Root: incident.Root{Ranks: []int{3}, Nodes: []string{"node0"}, Component: ptr("gpu:00000000:3b:00.0")}}
+	r.Severity = nil
 	r.Action = incident.Action{Resubmit: "after-fix", Owner: "job-config", Text: "Lower the batch or the sequence length first"}
 	r.Chain = []incident.Link{{Statement: "Rank 3 ran out of GPU memory.", Role: incident.Cause, Evidence: []incident.Evidence{quoteOf("node0.err", 912, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB.")}}}
 	return r
@@ -128,6 +130,7 @@ func undecided() *incident.Report {
 		Candidates: []incident.Candidate{{Origin: "unknown", Mechanism: "collective-hang", Confidence: 0.5}, {Origin: "gpu", Mechanism: "gpu-hang", Confidence: 0.3}, {Origin: "unknown", Mechanism: "rank-stalled", Confidence: 0.2}},
 		Root:       incident.Root{Frontier: r.Coverage.RanksMissing},
 		Needs:      []incident.Need{{What: "The logs of node3 and node5", Why: "16 ranks are unseen", Command: "scp login:/logs/4242/error-4242-{3,5}.out logs/", Obtainable: "now"}, {What: "dmesg of node6", Why: "its log stops early", Command: "ssh node6 dmesg -T", Obtainable: "perishing"}}}
+	r.Severity = nil
 	r.Action = incident.Action{Resubmit: "unknown", Owner: "unknown"}
 	r.Revisions = nil
 	return r
@@ -140,6 +143,7 @@ func healthy() *incident.Report {
 	}
 	r.Verdict = incident.Verdict{Status: incident.NoFailure, Origin: "none", Mechanism: "completed", Confidence: 0.98, Phase: "shutdown", Scope: "unknown",
 		Summary: "All 16 ranks reached the end of training at step 12,311", Why: "Each rank's last line says so"}
+	r.Severity = nil
 	r.Action = incident.Action{Resubmit: "no", Owner: "nobody"}
 	r.Groups, r.Chain, r.Revisions, r.Recommendations, r.Hypotheses, r.Storage = nil, nil, nil, nil, nil, incident.Storage{Status: "not-needed", Judgement: "cleared"}
 	return r
@@ -163,6 +167,7 @@ func hostile() *incident.Report {
 	r.KeyFiles[0].File = evilText
 	r.Coverage.UnclassifiedTop[0].Text = evilText
 	r.Revisions[0].Because = evilText
+	r.Severity = &incident.Severity{Level: incident.SeverityCritical, GPUHours: 128, Per: incident.PerHour, Why: evilText}
 	r.Warnings = []string{evilText}
 	return r
 }

@@ -67,13 +67,13 @@ func CaseFile(c Case) blockkit.Message {
 	return post(light+text, blocks, pressable(c.Buttons), small(id))
 }
 
-// caseParts are the first screen in one look: the causes that are left, the confidence without its reason, the next step.
+// caseParts are the first screen in one look: the causes that are left, the confidence without its reason, the severity, the next step.
 func caseParts(r *incident.Report, parts []part) []blockkit.RichElement {
 	short := func(p part) part { p.Text = cutAfter(p.Text, caseStep); return p }
 	var out []part
 	for _, p := range parts {
 		switch p.Label {
-		case labelCandidates:
+		case labelCandidates, labelSeverity:
 			out = append(out, short(p))
 		case labelConfidence:
 			p.Text, _, _ = strings.Cut(p.Text, ". ")

@@ -28,7 +28,7 @@ func decided(v *view, parts []part) blockkit.Blocks {
 			if c, ok := firstCommand(v); ok {
 				do = append(do, commandBox(c))
 			}
-			if lost := lostText(v.Report.Action.Lost); lost != "" && v.Report.Verdict.Status != incident.NoFailure {
+			if lost := lostText(v.Report.Action.Lost); lost != "" && v.Report.Severity == nil && v.Report.Verdict.Status != incident.NoFailure {
 				do = append(do, labelled("Lost", lost+"."))
 			}
 		case len(do) > 0:

@@ -59,6 +59,7 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 	b.recall(e)
 	b.verdict()
 	b.action()
+	b.severity()
 	b.groups()
 	b.ranks()
 	b.syncs()

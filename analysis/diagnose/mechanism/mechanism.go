@@ -86,6 +86,7 @@ type Proposal struct {
 	// Remote are the mechanisms that, on a process of which Failures say nothing, look like this to those at the other end: what the
 	// reporters say is of a transfer with a process that did not answer.
 	Remote  []knowledge.Slug
+	Waste   float64 // share of the job's time that it costs while it goes on; 0 where that is not known
 	Base    float64 // how often such a proposal, unrivalled, is right
 	Summary string  // what broke and where, one sentence
 	Why     string  // how it is known, one sentence

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"faultline/analysis/artifact/gpustate"
+	"faultline/analysis/cost"
 	"faultline/analysis/line"
 	"faultline/analysis/resolve"
 	"faultline/incident"
@@ -53,7 +54,7 @@ func regression(s *Scene) *Proposal {
 	if !found {
 		return nil
 	}
-	p := &Proposal{Mechanism: knowledge.ThroughputRegression, Class: Degraded, Scope: "all", At: d.Onset.T, Base: 0.9}
+	p := &Proposal{Mechanism: knowledge.ThroughputRegression, Class: Degraded, Scope: "all", At: d.Onset.T, Base: 0.9, Waste: cost.Waste(d.Ratio())}
 	if d.Weak {
 		p.Base = 0.75
 	}

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"faultline/analysis/cost"
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 	"faultline/knowledge"
@@ -94,6 +95,7 @@ func slowRank(s *Scene) *Proposal {
 		}
 	}
 	if d, ok := slowdown(f); ok {
+		p.Waste = cost.Waste(d.Ratio())
 		p.Led = append(p.Led, finding(slower(&d), timeQuote(d.BaseAt), timeQuote(d.Onset)))
 	}
 	return p
