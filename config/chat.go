@@ -82,8 +82,16 @@ type Archive struct {
 
 // Ops is what operators look at.
 type Ops struct {
-	// Listen serves /healthz, /readyz, /metrics and, in HTTP mode, /slack/…; "" = nothing.
+	// Listen serves /healthz, /readyz, /metrics, pages of cases and, in HTTP mode, /slack/…; "" = nothing.
 	Listen string `yaml:"listen"`
+}
+
+// Web is the page of each case.
+type Web struct {
+	// URL is the address at which people reach what ops.listen serves below /case/; "" = no case has a page.
+	URL string `yaml:"url"`
+	// Expires: a page is refused so long after the last change of its case.
+	Expires Duration `yaml:"expires"`
 }
 
 // SlackModes are the values of slack.mode.
@@ -124,6 +132,7 @@ func (c *Config) validateChat(bad func(path, format string, args ...any), choice
 			bad("ops.listen", "%q is not host:port", c.Ops.Listen)
 		}
 	}
+	c.validateWeb(bad)
 	seen := map[string]bool{}
 	for i, ch := range c.Channels {
 		at := fmt.Sprintf("channels[%d]", i)
@@ -154,6 +163,23 @@ func (c *Config) validateChat(bad func(path, format string, args ...any), choice
 		if d.value.Std() < time.Second {
 			bad(d.path, "%s is too short", d.value)
 		}
+	}
+}
+
+func (c *Config) validateWeb(bad func(path, format string, args ...any)) {
+	if c.Web.URL == "" {
+		return
+	}
+	u, err := url.Parse(c.Web.URL)
+	plain := err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+	if !plain || u.Scheme != "https" && u.Scheme != "http" {
+		bad("web.url", "is not an address such as https://faultline.example.org, without user and query")
+	}
+	if c.Ops.Listen == "" {
+		bad("web.url", "needs ops.listen: that serves the pages")
+	}
+	if c.Web.Expires.Std() < time.Hour {
+		bad("web.expires", "%s is shorter than an hour", c.Web.Expires)
 	}
 }
 

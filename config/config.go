@@ -30,6 +30,7 @@ type Config struct {
 	Data       Data              `yaml:"data"`
 	Archive    Archive           `yaml:"archive"`
 	Ops        Ops               `yaml:"ops"`
+	Web        Web               `yaml:"web"`
 	// Storage are AIStore clusters with an access that the bot has by itself.
 	Storage       []Storage     `yaml:"storage"`
 	StorageAccess StorageAccess `yaml:"storage_access"`
@@ -140,6 +141,7 @@ func Default() Config {
 		Slack:     Slack{Mode: "socket", Sockets: 2, Command: "/diagnose", Recycle: Duration(15 * time.Minute)},
 		Questions: Questions{RemindAfter: Duration(30 * time.Minute), ExpireAfter: Duration(24 * time.Hour)},
 		Data:      Data{Keep: Duration(90 * 24 * time.Hour)},
+		Web:       Web{Expires: Duration(30 * 24 * time.Hour)},
 		Archive:   Archive{Region: "us-east-1"},
 	}
 }
@@ -169,6 +171,7 @@ func (c *Config) fill() {
 	orElse(&c.Questions.ExpireAfter, def.Questions.ExpireAfter)
 	orElse(&c.Data.Keep, def.Data.Keep)
 	orElse(&c.Archive.Region, def.Archive.Region)
+	orElse(&c.Web.Expires, def.Web.Expires)
 	for i := range c.Clusters {
 		if c.Clusters[i].Logs.Patterns == nil {
 			c.Clusters[i].Logs.Patterns = slices.Clone(defaultPatterns)

@@ -60,6 +60,11 @@ func HTML(w io.Writer, r *incident.Report, x Extras) error {
 	return nil
 }
 
+// HTMLPolicy is the content security policy of what HTML writes: nothing but its own style and script, by their hashes.
+func HTMLPolicy() string {
+	return "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS) + "; base-uri 'none'; form-action 'none'"
+}
+
 type htmlPage struct {
 	*view
 	Policy           string
@@ -142,7 +147,7 @@ func hash(s string) string {
 func pageOf(v *view, x Extras) *htmlPage {
 	r := v.Report
 	p := &htmlPage{view: v, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), Screen: v.Screen, MapAlt: mapAlt(v)} //nolint:gosec // style and script are constants of the program
-	p.Policy = "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS) + "; base-uri 'none'; form-action 'none'"
+	p.Policy = HTMLPolicy()
 	p.Title, p.Brief = v.Headline, brief(v, "")
 	if r.Job.ID != nil {
 		p.Title = "Job " + flat(*r.Job.ID) + ": " + p.Title

@@ -98,6 +98,8 @@ type Case struct {
 	Notes []string
 	// Open are the questions that wait for somebody.
 	Open []string
+	// Page is the address of the report's web page, "" where there is none.
+	Page string
 	// Final says that nothing goes on any more.
 	Final bool
 	// Disputed says that a person calls the verdict wrong. It stays visible, marked: the advice may still be the best there is.

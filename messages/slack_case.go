@@ -121,6 +121,9 @@ func opening(c Case) blockkit.RichElement {
 	case c.Doing != "" && c.Report == nil:
 		is = append(is, run("Now: "+line(c.Doing)+"."))
 	}
+	if c.Page != "" {
+		is = append(is, run(" "), blockkit.Link{URL: c.Page, Text: "Report page"})
+	}
 	return blockkit.RichSection{Elements: is}
 }
 

@@ -19,6 +19,8 @@ import (
 // that only grows. It is the Compose of a workflow.Flow.
 type Composer struct {
 	Blobs Blobs
+	// Page is the address of the web page of a case, "" where it has none; nil: no case has one.
+	Page func(inv *workflow.Investigation) string
 
 	picture func(w io.Writer, r *incident.Report) error // nil = the rank map; tests of other things save its time
 }
@@ -33,7 +35,7 @@ func (c *Composer) Compose(ctx context.Context, inv *workflow.Investigation, n w
 	if inv.Held {
 		return nil, nil
 	}
-	d := &draft{inv: inv, n: n, final: n.Event == workflow.Triaged || n.Event == workflow.Correlated}
+	d := &draft{inv: inv, n: n, page: c.Page, final: n.Event == workflow.Triaged || n.Event == workflow.Correlated}
 	if opened(n) {
 		d.send(workflow.PostMessage, workflow.KeyCase, "", blockkit.Message{}) // its words come last, when all is noted
 	}
@@ -62,7 +64,7 @@ func (c *Composer) Compose(ctx context.Context, inv *workflow.Investigation, n w
 func (c *Composer) Publish(ctx context.Context, inv *workflow.Investigation, unasked bool) ([]workflow.Post, error) {
 	inv.Held = false
 	n := workflow.Notice{Event: workflow.Start, Report: inv.Report, Look: inv.Looked, Asks: inv.Open, Unasked: unasked}
-	d := &draft{inv: inv, n: n, final: inv.State == workflow.Reported}
+	d := &draft{inv: inv, n: n, page: c.Page, final: inv.State == workflow.Reported}
 	d.send(workflow.PostMessage, workflow.KeyCase, "", blockkit.Message{})
 	if inv.Report != nil {
 		if err := c.verdict(ctx, d); err != nil {
@@ -98,6 +100,7 @@ func opened(n workflow.Notice) bool { return n.Event == workflow.Start && n.From
 type draft struct {
 	inv   *workflow.Investigation
 	n     workflow.Notice
+	page  func(inv *workflow.Investigation) string
 	final bool // the verdict comes once more, with its files, after the last reading or at once
 	posts []workflow.Post
 	err   error
@@ -131,6 +134,9 @@ func (d *draft) about(topic string) { d.posts[len(d.posts)-1].Topic = topic }
 // caseFile writes the case file: at the opening as a message, later as an edit of it.
 func (d *draft) caseFile() {
 	c := caseOf(d.inv)
+	if d.page != nil {
+		c.Page = d.page(d.inv)
+	}
 	if opened(d.n) {
 		c.Requester = "" // a name in a new message calls the person; in an edit of one it does not
 	}

@@ -58,6 +58,12 @@ type Who struct {
 	Groups []string // chat user group ids
 }
 
+// Bound says that the channel of an investigation may still ask about anything.
+func (p *Policy) Bound(inv workflow.Investigation) bool {
+	rule, ok := p.rule(inv.Home)
+	return ok && len(rule.Clusters) > 0
+}
+
 // rule returns what holds where an investigation belongs: for a private one, the channel it was asked for in.
 func (p *Policy) rule(h workflow.Home) (Rule, bool) {
 	channel, direct := h.Channel, h.Private

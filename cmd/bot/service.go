@@ -20,6 +20,7 @@ import (
 	"faultline/chat"
 	"faultline/chat/desk"
 	"faultline/chat/epilog"
+	"faultline/chat/page"
 	"faultline/chat/slack"
 	"faultline/config"
 	"faultline/fetch"
@@ -103,7 +104,7 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 	if err := s.known.load(cfg.Knowledge); err != nil {
 		return nil, err
 	}
-	composer := &desk.Composer{Blobs: s.stores.Blobs}
+	composer := &desk.Composer{Blobs: s.stores.Blobs, Page: pages(cfg.Web)}
 	storageLogs := fetch.LocalOptions{Gate: s.stores.gate, Unpack: unpack(cfg.Limits)}
 	flow := &workflow.Flow{
 		Fetch: s.logs, Engine: engine(s.stores.gate, &s.known), Compose: composer, Store: s.store, Now: time.Now, Hint: hints(cfg.Clusters), Zone: zones(cfg.Clusters), Workers: cfg.Limits.Workers, Version: version,
@@ -262,11 +263,25 @@ func (s *service) handler() http.Handler {
 	if s.logs.Pushed != nil {
 		mux.Handle(push.Path, s.pushes())
 	}
+	if s.cfg.Web.URL != "" {
+		mux.Handle(page.Path, &page.Handler{Load: s.store.Load, Bound: s.bound, Expires: s.cfg.Web.Expires.Std(), Now: time.Now, Log: s.log})
+	}
 	if s.cfg.Slack.Mode != "socket" {
 		mux.Handle("/slack/", s.inbox.Handler(s.cfg.Slack.SigningSecret))
 	}
 	return mux
 }
+
+// pages tells where the page of a case is; nil where no case has one.
+func pages(cfg config.Web) func(inv *workflow.Investigation) string {
+	if cfg.URL == "" {
+		return nil
+	}
+	return func(inv *workflow.Investigation) string { return page.Link(cfg.URL, inv) }
+}
+
+// bound says that the channel of a case is connected to a cluster now.
+func (s *service) bound(inv workflow.Investigation) bool { return s.policy.Load().Bound(inv) }
 
 // checks are what must be well for the bot to be ready. None waits.
 func (s *service) checks() map[string]func(context.Context) error {

@@ -2,8 +2,10 @@ package serve
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -420,4 +422,46 @@ func TestTheConfigurationIsReadAgainWithoutARestart(t *testing.T) {
 	w.hup()
 	w.slash(slack.Alice, slack.Outside, job)
 	w.message(slack.Alice, slack.Outside, "report.json")
+}
+
+// Where a web address is configured, the case file links to one page with the report; else there is none.
+func TestACaseHasOnePageWhereThatIsConfigured(t *testing.T) {
+	t.Parallel()
+	for _, on := range []bool{true, false} {
+		w := newWorld(t, func(w *world, conf map[string]any, _ *slack.Options) {
+			if on {
+				conf["web"] = map[string]any{"url": "http://" + w.ops}
+			}
+		})
+		w.run()
+		job, _ := w.job(stall(), nil)
+		w.slash(slack.Alice, slack.Training, job)
+		w.message(slack.Alice, slack.Training, "report.json")
+		w.quietNow(slack.Training)
+		said := ""
+		for _, m := range w.slack.All(slack.Training) {
+			said += m.Text + plainBlocks(m.Blocks)
+		}
+		link := regexp.MustCompile(`http://[^/]+(/case/F-1/[0-9a-f]{32})`).FindStringSubmatch(said)
+		if !on {
+			if code, _ := w.get("/case/F-1/"); link != nil || strings.Contains(said, "Report page") || code != http.StatusNotFound {
+				t.Errorf("off: link %q, code %d", link, code)
+			}
+			continue
+		}
+		if link == nil {
+			t.Fatalf("no link in\n%s", said)
+		}
+		if code, page := w.get(link[1]); code != http.StatusOK || !strings.Contains(page, "One rank stalled") {
+			t.Errorf("%d\n%.500s", code, page)
+		}
+		if code, page := w.get("/case/F-1/" + strings.Repeat("0", 32)); code != http.StatusNotFound || strings.Contains(page, "stalled") {
+			t.Errorf("a wrong key: %d", code)
+		}
+		w.configure(func(conf map[string]any) { conf["channels"] = []any{map[string]any{"id": slack.Private}} })
+		w.hup()
+		if code, _ := w.get(link[1]); code != http.StatusNotFound {
+			t.Errorf("the channel is not connected any more: %d", code)
+		}
+	}
 }
