@@ -80,7 +80,7 @@ type Archive struct {
 	Keep      Duration `yaml:"keep"` // 0 = for ever
 }
 
-// Ops is what operators look at.
+// Ops is what administrators look at.
 type Ops struct {
 	// Listen serves /healthz, /readyz, /metrics, pages of cases and, in HTTP mode, /slack/…; "" = nothing.
 	Listen string `yaml:"listen"`

@@ -37,7 +37,7 @@ var wrapperMessages = []Message{
 		ID: "ddp-different-model", Literals: []string{"DDP expects same model across all ranks"}, Role: CauseRole, Mechanism: Exception,
 		Meaning: "The ranks wrapped models with different numbers of parameters.",
 		Cause:   "A model that depends on the rank, the data or a file that one rank read differently; where the other rank is said to have 0 parameters, that exchange itself failed or a rank was not there.",
-		Check:   "Print the number of parameters on every rank; where a 0 stands in the line, look for an earlier NCCL error or time-out instead.",
+		Check:   "Print the number of parameters on every rank; where a 0 stands in the line, look for an earlier NCCL error or timeout instead.",
 		Collect: []string{"TORCH_DISTRIBUTED_DEBUG=DETAIL", "NCCL_DEBUG=WARN"},
 		Source:  ddpReducer + ", 1.9 on", Example: "RuntimeError: DDP expects same model across all ranks, but Rank 1 has 338 params, while rank 0 has inconsistent 337 params.",
 	},

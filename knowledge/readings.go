@@ -28,7 +28,7 @@ var readings = []Signature{
 	{
 		ID: "read-notified", Role: SymptomRole,
 		Literals: []string{"Observed flight recorder dump signal from another rank"},
-		Meaning:  "Another rank's watchdog fired and told this one; if this rank has no time-out line of its own, it may be the one that did not come, or it lies outside that process group.",
+		Meaning:  "Another rank's watchdog fired and told this one; if this rank has no timeout line of its own, it may be the one that did not come, or it lies outside that process group.",
 		Source:   "PyTorch ProcessGroupNCCL.cpp, 2.6 on",
 		Example:  "[PG ID 0 PG GUID 0(default_pg) Rank 40] Observed flight recorder dump signal from another rank via TCPStore.",
 	},

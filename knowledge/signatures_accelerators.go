@@ -105,7 +105,7 @@ var acceleratorSignatures = []Signature{
 		Literals: []string{"NPU function error: "}, Pattern: `error code is (?P<code>107020|50704[68])\b`,
 		Meaning: "A wait for the NPU ran into its limit: a task on it, mostly a collective, did not end.",
 		Do:      []Advice{adviceLateRank},
-		Source:  "torch_npu NPUStream.cpp; acl_rt.h (task, stream and FFTS+ time-outs)",
+		Source:  "torch_npu NPUStream.cpp; acl_rt.h (task, stream and FFTS+ timeouts)",
 		Example: "RuntimeError: npuSynchronizeDevice:torch_npu/csrc/core/npu/NPUStream.cpp:435 NPU function error: aclrtSynchronizeDevice, error code is 507046",
 	},
 	{
@@ -282,7 +282,7 @@ var acceleratorSignatures = []Signature{
 		Literals: []string{"nrt_execute status="}, Pattern: `nrt_execute status=(?:5|1100|1200)\b`,
 		Meaning: "What ran on the accelerator did not end in time: mostly a collective for which another rank did not come.",
 		Do:      []Advice{adviceLateRank},
-		Source:  "AWS Neuron runtime nrt_status.h (time-out, collectives), through torch-neuronx",
+		Source:  "AWS Neuron runtime nrt_status.h (timeout, collectives), through torch-neuronx",
 		Example: "RuntimeError: Bad StatusOr access: INTERNAL: RunNeuronCCImpl: error condition NEURONX_RT_EXEC failed: nrt_execute status=5",
 	},
 	{

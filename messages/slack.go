@@ -35,7 +35,7 @@ const (
 	FieldCause   = "cause"   // dispute, close: slug of the true mechanism, or OtherCause
 	FieldText    = "text"    // dispute, close: the cause in words
 	FieldVerdict = "verdict" // close: VerdictRight, VerdictWrong, VerdictUnknown
-	FieldFix     = "fix"     // close: what mended it
+	FieldFix     = "fix"     // close: what fixed it
 	FieldConsent = "consent" // close: ConsentYes where ticked
 )
 

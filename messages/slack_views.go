@@ -198,7 +198,7 @@ func DisputeView(private string, mechanisms []string) blockkit.View {
 		ask(FieldText, "How do you know?", causeHint, true, blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 3000}))
 }
 
-// CloseView asks how it ended: was the verdict (headline) right, what was the true cause, what mended it, and whether the
+// CloseView asks how it ended: was the verdict (headline) right, what was the true cause, what fixed it, and whether the
 // case may become a test case. mechanisms are slugs; none means all.
 func CloseView(private, headline string, mechanisms []string) blockkit.View {
 	verdicts := []blockkit.Option{option("Right", VerdictRight), option("Wrong", VerdictWrong), option("Unknown", VerdictUnknown)}

@@ -55,7 +55,7 @@ var daemonWords = map[aislog.Kind]struct{ what, level string }{
 	aislog.Recovered:          {"an entry was had from a neighbour instead", background},
 	aislog.StreamBroken:       {"a stream between daemons broke", alarm},
 	aislog.StreamDropped:      {"entries for a job that has ended were dropped", notice},
-	aislog.StreamReconnecting: {"tries to mend a stream", notice},
+	aislog.StreamReconnecting: {"tries to repair a stream", notice},
 	aislog.StreamGivenUp:      {"gave a stream up", alarm},
 	aislog.ClientGone:         {"a client left before it had its answer", notice},
 	aislog.RemoteThrottled:    {"the store behind throttles", alarm},

@@ -92,7 +92,7 @@ func (c *Console) Run(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// Line handles one typed line. An error means that the conversation cannot go on; whatever a person can mend is said.
+// Line handles one typed line. An error means that the conversation cannot go on; whatever a person can fix is said.
 func (c *Console) Line(ctx context.Context, text string) error {
 	if c.form != nil {
 		return c.settle(ctx, c.answer(ctx, text))
@@ -116,7 +116,7 @@ func (c *Console) Line(ctx context.Context, text string) error {
 	return nil
 }
 
-// settle turns what a person can mend into words.
+// settle turns what a person can fix into words.
 func (c *Console) settle(ctx context.Context, err error) error {
 	var refused *workflow.NotAllowedError
 	switch {

@@ -263,7 +263,7 @@ var texts = map[situation]string{
 	accessRefused:   "I cannot use that access: %s. Nothing was kept.",
 	storageOffered:  "The job's logs do not name its storage. I can read the AIStore logs as well: give me access, or run %s and %s and upload the file.",
 	noReport:        "There is no report yet; I am %s.",
-	buried:          "I tried several times and could not do that: %s. Nothing was changed. My operators see this too; try again later.",
+	buried:          "I tried several times and could not do that: %s. Nothing was changed. My administrators see this too; try again later.",
 	buriedRun:       "I tried several times and could not continue: %s",
 	ownFault:        "%s. Your logs are fine and you need to do nothing. I keep trying.",
 	pressInstead:    "Press *%s* and tell me what it was: two questions, one of them optional.",

@@ -264,7 +264,7 @@ var (
 		"restricted_action restricted_action_read_only_channel restricted_action_thread_only_channel restricted_action_non_threadable_channel " +
 		"restricted_action_thread_locked as_user_not_supported team_not_found not_allowed no_permission file_sharing_blocked " +
 		"slack_connect_file_upload_sharing_blocked slack_connect_canvas_sharing_blocked team_access_not_granted")
-	// locked: a person has to mend something; the post waits.
+	// locked: a person has to fix something; the post waits.
 	locked = set("invalid_auth not_authed account_inactive token_revoked token_expired missing_scope not_allowed_token_type ekm_access_denied " +
 		"access_denied org_login_required accesslimited")
 	// passing: Slack says no for now.
@@ -314,7 +314,7 @@ func (s *Sender) after(ctx context.Context, p workflow.Post, r result, err error
 		s.count(p, "retried")
 		s.putBack(ctx, p, backoff(p.Attempts), err.Error(), false)
 	case locked[c]:
-		s.Log.Error("Slack does not let the bot post, and nothing but a person can mend that; the post waits", "post", p.ID, "err", err)
+		s.Log.Error("Slack does not let the bot post, and nothing but a person can fix that; the post waits", "post", p.ID, "err", err)
 		s.count(p, "locked")
 		s.putBack(ctx, p, max(time.Minute, backoff(p.Attempts)), err.Error(), false)
 	default:

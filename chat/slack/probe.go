@@ -30,7 +30,7 @@ type Missing struct {
 	Optional bool
 }
 
-// FatalError says that the bot cannot work with these tokens, and how to mend it.
+// FatalError says that the bot cannot work with these tokens, and how to fix it.
 type FatalError struct{ Msg string }
 
 func (e *FatalError) Error() string { return e.Msg }

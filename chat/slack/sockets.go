@@ -221,7 +221,7 @@ func (s *Sockets) wait(ctx context.Context, k *socket, err error) {
 	report, fatal := k.err, k.fatal
 	s.mu.Unlock()
 	if fatal {
-		s.log.Error("Slack refuses the connection, which nothing but a person can mend: check the app-level token", "socket", k.n, "why", report)
+		s.log.Error("Slack refuses the connection, which nothing but a person can fix: check the app-level token", "socket", k.n, "why", report)
 	}
 	if pause <= 0 {
 		return

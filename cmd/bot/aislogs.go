@@ -101,7 +101,7 @@ func pullStorage(ctx context.Context, e env, access ais.Access, dir string) (ais
 	return ais.NewClient(config.StorageAccess{}).Pull(ctx, access, dir)
 }
 
-// tellsOperator says in the log what only the operator can mend: a configured access that its storage refuses.
+// tellsOperator says in the log what only the operator can fix: a configured access that its storage refuses.
 type tellsOperator struct {
 	workflow.Storage
 	log *slog.Logger

@@ -414,7 +414,7 @@ func (d *doctor) storage(ctx context.Context) {
 	for i, s := range d.cfg.Storage {
 		access, err := client.Named(s.Name)
 		if err == nil {
-			access.Cluster = "" // whoever reads this can mend what is configured, and is told how
+			access.Cluster = "" // whoever reads this can fix what is configured, and is told how
 			err = client.Check(ctx, access)
 		}
 		var refused *ais.Error

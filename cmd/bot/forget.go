@@ -140,9 +140,9 @@ func say(w io.Writer, f bundle.Forgotten) {
 // operator is who runs this command, for the trail.
 func operator() string {
 	if u, err := user.Current(); err == nil {
-		return "operator " + u.Username
+		return "administrator " + u.Username
 	}
-	return "operator"
+	return "administrator"
 }
 
 // removals is an outbox that holds nothing but the removal of one incident's messages.

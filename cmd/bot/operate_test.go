@@ -319,7 +319,7 @@ func TestTheDoctorFindsNothingWhereAllIsWell(t *testing.T) {
 	here(t, "", yaml, "doctor", "--job", "99").want(t, 1, "FAIL  job", "logs.patterns")
 }
 
-// What is wrong, and the words that say how to mend it.
+// What is wrong, and the words that say how to fix it.
 func TestTheDoctorNamesEachDisease(t *testing.T) {
 	ops := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)

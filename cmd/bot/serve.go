@@ -72,7 +72,7 @@ Exit code: 0 after a stop; 1 when it cannot work; 2 wrong usage.`,
 			err = s.run(ctx, func(addr string) {
 				fmt.Fprintf(e.out, "Faultline answers %s in Slack.", cfg.Slack.Command)
 				if addr != "" {
-					fmt.Fprintf(e.out, " Operators: http://%s/readyz", addr)
+					fmt.Fprintf(e.out, " Administrators: http://%s/readyz", addr)
 				}
 				fmt.Fprintln(e.out)
 			})

@@ -136,7 +136,7 @@ func (e *Error) Field() string { return words[e.Kind].field }
 // evidence, with our own failures.
 func (e *Error) useless() bool { return e.Field() == "token" || e.Kind == NotAProxy }
 
-// Operator says that only the operator can mend it: the access is one of its configuration.
+// Operator says that only the operator can fix it: the access is one of its configuration.
 func (e *Error) Operator() bool { return e.operator }
 
 // owned says what is wrong with a configured access to people who cannot mend it.
@@ -145,9 +145,9 @@ func (a Access) owned(e *Error) *Error {
 		return e
 	}
 	what := map[Kind]string{NoToken: "is missing", ExpiredToken: "has expired", Forbidden: "may not read logs (it needs SHOW-CLUSTER)", MalformedToken: "is not whole"}[e.Kind]
-	text := fmt.Sprintf("the configured token for storage %s %s; the bot's operator must renew it", a.Cluster, cmp.Or(what, "is refused"))
+	text := fmt.Sprintf("the configured token for storage %s %s; the bot's administrator must renew it", a.Cluster, cmp.Or(what, "is refused"))
 	if e.Field() == "tls" {
-		text = fmt.Sprintf("the configured certificates for storage %s do not fit (%s); the bot's operator must replace them", a.Cluster, e.Kind)
+		text = fmt.Sprintf("the configured certificates for storage %s do not fit (%s); the bot's administrator must replace them", a.Cluster, e.Kind)
 	}
 	return &Error{Kind: e.Kind, Text: text, own: e.own, operator: true}
 }

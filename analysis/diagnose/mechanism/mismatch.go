@@ -106,7 +106,7 @@ func collectiveMismatch(s *Scene) *Proposal {
 		p.Base = 0.85
 		p.Scope = "all"
 		p.Summary = "every rank timed out in a collective; whether in the same one nothing says"
-		p.Why = "all ranks waited; such time-outs name neither operation nor number"
+		p.Why = "all ranks waited; such timeouts name neither operation nor number"
 		p.For = append(p.For, glooFinding(s))
 		return p
 	case waitfor.Cycle:

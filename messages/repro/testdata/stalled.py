@@ -13,7 +13,7 @@ import sys
 import time
 
 # Before torch is imported, which reads them.
-os.environ.setdefault("TORCH_DISTRIBUTED_DEBUG", "DETAIL")  # names who is missing; OFF shows the bare time-out
+os.environ.setdefault("TORCH_DISTRIBUTED_DEBUG", "DETAIL")  # names who is missing; OFF shows the bare timeout
 
 import torch
 import torch.distributed as dist
