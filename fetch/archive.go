@@ -349,29 +349,35 @@ var errTooBig = errors.New("too big")
 
 // write copies an entry; after an error the bytes so far stay.
 func (u *unpacking) write(dst string, r io.Reader) (n int64, sum string, err error) {
+	n, sum, err = u.keep(dst, r)
+	if sum != "" && u.readFrom == nil { // the meter counts what a stream gives
+		if u.used.out += n; u.used.over(u.lim) {
+			return n, sum, errBomb
+		}
+	}
+	return n, sum, err
+}
+
+// keep writes a new file of the spool, within what one file and all of them together may take. Of one that takes more there is no sum.
+func (g *gatherer) keep(dst string, r io.Reader) (n int64, sum string, err error) {
 	w, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return 0, "", workflow.NotKept(err)
 	}
 	h := sha256.New()
-	room := min(u.lim.entry, u.lim.spool-u.spooled)
+	room := min(g.lim.entry, g.lim.spool-g.spooled)
 	n, err = io.Copy(io.MultiWriter(workflow.Keeping(w), h), io.LimitReader(r, room+1))
 	if cerr := w.Close(); err == nil {
 		err = workflow.NotKept(cerr)
 	}
 	if n > room {
 		err = errTooBig
-		if room < u.lim.entry {
+		if room < g.lim.entry {
 			err = errSpool
 		}
 		return 0, "", err
 	}
-	u.spooled += n
-	if u.readFrom == nil { // the meter counts what a stream gives
-		if u.used.out += n; u.used.over(u.lim) {
-			return n, hex.EncodeToString(h.Sum(nil)), errBomb
-		}
-	}
+	g.spooled += n
 	return n, hex.EncodeToString(h.Sum(nil)), err
 }
 

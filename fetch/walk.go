@@ -144,7 +144,7 @@ func (g *gatherer) stream(given, abs string) bool {
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err == nil {
-		_, _, err = (&unpacking{gatherer: g, readFrom: &counted{}}).write(dst, r)
+		_, _, err = g.keep(dst, r)
 	}
 	var p gate.Place
 	if err == nil {

@@ -207,10 +207,14 @@ func placeReply(v *view, file, number string) string {
 		return ""
 	}
 	best, dist := incident.Evidence{}, int64(-1)
+	quoted := func(e incident.Evidence) bool {
+		return e.Kind == incident.KindQuote && e.Text != "" && strings.HasSuffix("/"+e.File, "/"+file)
+	}
 	var look func(evs []incident.Evidence)
 	look = func(evs []incident.Evidence) {
 		for _, e := range evs {
-			if d := max(e.Line-n, n-e.Line); e.Kind == incident.KindQuote && e.Text != "" && strings.HasSuffix("/"+e.File, "/"+file) && (dist < 0 || d < dist) {
+			d := max(e.Line-n, n-e.Line)
+			if nearer := dist < 0 || d < dist; nearer && quoted(e) {
 				best, dist = e, d
 			}
 			look(e.Inputs)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"faultline/fetch/slurm/script"
 	"faultline/fetch/source"
 )
 
@@ -80,7 +81,7 @@ func (l *Locator) wrote(j *Job, r *Run, f source.File) bool {
 // kept says that a path is called as a log and is no temporary file of a node.
 func kept(name string) bool {
 	local := slices.ContainsFunc([]string{"/tmp/", "/var/", "/dev/", "/proc/", "/run/"}, func(dir string) bool { return strings.HasPrefix(name, dir) })
-	return !local && slices.Contains([]string{".log", ".out", ".err"}, path.Ext(name))
+	return !local && script.LogName(name)
 }
 
 // at are the logs at a path: the file itself, or those below a directory. The error is the file's.

@@ -101,6 +101,9 @@ func (in *reader) emit(s *state, target string, kind Kind, tree bool, by string)
 var quiet = set(`echo printf cat scontrol sed awk grep jq envsubst sort head tail wc cut tr curl wget sacct squeue sinfo nvidia-smi date hostname env printenv
 		ls find cp mv rm mkdir touch chmod git tar seq : true false module which type command getent ip ping lscpu free df pip conda sbatch md5sum base64 openssl flock gzip zstd`)
 
+// passing are those of them that run another program, whose output is one of its own.
+var passing = set("command env conda")
+
 // redirections notes where a statement's output goes.
 func (in *reader) redirections(s *state, stmt *syntax.Stmt) {
 	name := ""
@@ -122,7 +125,7 @@ func (in *reader) redirections(s *state, stmt *syntax.Stmt) {
 			case digits || target == "/dev/fd/63":
 			case name == "cat" && heredoc(stmt.Redirs) != nil:
 				in.files[in.resolve(s, target)] = in.document(s, heredoc(stmt.Redirs))
-			case !quiet[name] || logName(target):
+			case !quiet[name] || LogName(target):
 				wr := s
 				if quiet[name] {
 					wr = s.clone()
@@ -157,7 +160,8 @@ func (in *reader) document(s *state, r *syntax.Redirect) string {
 	return b.String()
 }
 
-func logName(target string) bool {
+// LogName says that a path is called as a log.
+func LogName(target string) bool {
 	return slices.Contains([]string{".log", ".out", ".err"}, path.Ext(target))
 }
 
@@ -263,8 +267,8 @@ func (in *reader) moved(s *state, argv []string) {
 	maybe.maybe = true
 	for _, from := range words[:len(words)-1] {
 		switch {
-		case !logName(from):
-		case logName(to) && len(words) == 2:
+		case !LogName(from):
+		case LogName(to) && len(words) == 2:
 			in.emit(maybe, to, Written, false, "mv")
 		default:
 			in.emit(maybe, to+"/"+strings.ReplaceAll(path.Base(from), "*", string(anything)), Written, false, "mv")
@@ -291,7 +295,7 @@ func (in *reader) hook(text string) bool {
 // process follows a program: what its options say of logs, and the command that it runs.
 func (in *reader) process(s *state, name string, argv []string, redirs []*syntax.Redirect) {
 	in.arguments(s, name, argv[1:])
-	if quiet[name] && name != "command" && name != "env" && name != "conda" {
+	if quiet[name] && !passing[name] {
 		return
 	}
 	if wrappers[name] {

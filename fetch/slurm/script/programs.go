@@ -67,16 +67,21 @@ func (in *reader) arguments(s *state, name string, argv []string) {
 			continue
 		}
 		by := in.plain(path.Base(name) + " " + strings.TrimSuffix(w, "="+value))
-		opt = strings.ReplaceAll(opt, "-", "_")
-		last := opt[strings.LastIndex(opt, ".")+1:]
-		slash := strings.Contains(value, "/")
-		switch {
-		case fileOption.MatchString(opt) || fileOption.MatchString(last) || (last == "log" && slash || treeOption.MatchString(last)) && logName(value):
-			in.emit(maybe, value, Written, false, by)
-		case treeOption.MatchString(last) || whole[opt] || last == "log" && slash:
-			in.emit(maybe, value, Written, true, by)
+		if file, tree := logOption(strings.ReplaceAll(opt, "-", "_"), value); file || tree {
+			in.emit(maybe, value, Written, tree, by)
 		}
 	}
+}
+
+// logOption says that an option names a file of logs, or a directory of them.
+func logOption(opt, value string) (file, tree bool) {
+	last := opt[strings.LastIndex(opt, ".")+1:]
+	if fileOption.MatchString(opt) || fileOption.MatchString(last) {
+		return true, false
+	}
+	place := treeOption.MatchString(last) || last == "log" && strings.Contains(value, "/")
+	file = place && LogName(value)
+	return file, !file && (place || whole[opt])
 }
 
 // vague says that a value names no place of its own: nothing of it is known, or it is where the script is anyhow.
