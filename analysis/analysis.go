@@ -22,6 +22,7 @@ import (
 	"faultline/analysis/diagnose"
 	"faultline/analysis/resolve"
 	"faultline/analysis/scan"
+	"faultline/analysis/triage"
 	"faultline/analysis/verify"
 	"faultline/analysis/worker"
 	"faultline/incident"
@@ -77,6 +78,8 @@ type Input struct {
 	Version string
 	// Known is what is known of the wordings of lines; nil is everything that package knowledge holds.
 	Known *knowledge.Catalogue
+	// Moment is when a job that still runs is looked at: the report then holds its triage. nil: the job has ended.
+	Moment *triage.Moment
 	// Opener opens the files; nil opens whatever this process may read.
 	Opener scan.Opener
 
@@ -274,12 +277,27 @@ func opinion(ctx context.Context, in Input, obs *worker.Observations, handed res
 		}
 	}
 	facts.LastWords = in.lastWords(ctx, facts)
+	r, err := weighed(ctx, in, facts, earlier)
+	if err != nil || in.Moment == nil {
+		return r, err
+	}
+	lines, err := said(ctx, in.Opener, files, in.kept, triage.Wanted(facts))
+	if err != nil {
+		return nil, err
+	}
+	r.Triage = triage.Look(facts, r, *in.Moment, lines)
+	return r, nil
+}
+
+// weighed is the verdict on facts, once more with the lines that stand out where no known failure explains them.
+func weighed(ctx context.Context, in Input, facts *resolve.Facts, earlier diagnose.Earlier) (*incident.Report, error) {
 	r := diagnose.RunAfter(facts, earlier)
 	r.Trail = facts.Trail()
 	if !unsettled(r) {
 		return r, nil
 	}
 	var shapes []string
+	var err error
 	if facts.Standing, shapes, err = in.standing(ctx, facts, earlier.Book); err != nil {
 		return nil, err
 	}
@@ -349,19 +367,19 @@ func conclude(ctx context.Context, in Input, obs *worker.Observations, failed []
 			continue
 		}
 		// What is left are counts, sets and absences that do not hold as written: they are withdrawn one by one; the
-		// quotations they summed up stand by themselves.
-		for _, f := range failures {
-			withdrawn = append(withdrawn, fmt.Sprintf("%s: %s", f.Path, f.Reason))
-		}
-		if len(failures) > 0 {
+		// quotations they summed up stand by themselves. In files that are being written others fail the next time.
+		for round := 0; len(failures) > 0; round++ {
+			if round == attempts {
+				return nil, fmt.Errorf("the report does not verify: %s: %s", failures[0].Path, failures[0].Reason)
+			}
+			for _, f := range failures {
+				withdrawn = append(withdrawn, fmt.Sprintf("%s: %s", f.Path, f.Reason))
+			}
 			links, gaps := backed(r)
 			prune(r, failures)
 			dropBare(r, links, gaps)
 			if res, failures, err = verifier.ReportAndHash(ctx, files, r, nil); err != nil {
 				return nil, fmt.Errorf("verify the pruned report: %w", err)
-			}
-			if len(failures) > 0 {
-				return nil, fmt.Errorf("the report does not verify: %s: %s", failures[0].Path, failures[0].Reason)
 			}
 		}
 		res.Withdrawn = append([]string{}, withdrawn...)

@@ -86,7 +86,8 @@ type Report struct {
 	Verification    Verification     `json:"verification"`
 	Sources         []Source         `json:"sources"` // the files that the report cites
 	Warnings        []string         `json:"warnings"`
-	Site            []SiteNote       `json:"site,omitempty"` // what the site's own knowledge had to do with it; absent where that was nothing
+	Site            []SiteNote       `json:"site,omitempty"`   // what the site's own knowledge had to do with it; absent where that was nothing
+	Triage          *Triage          `json:"triage,omitempty"` // of a job that still runs, at the moment that was asked about
 	// Trail tells how the engine changed its mind about single lines, for those who develop it. It is no part of the contract.
 	Trail []string `json:"-"`
 }

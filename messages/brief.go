@@ -22,6 +22,9 @@ func brief(v *view, name string) string {
 	if name != "" {
 		name += ": "
 	}
+	if t := r.Triage; t != nil {
+		return name + sentence(v.Headline) + " " + flat(t.Next.Text)
+	}
 	parts := []string{fmt.Sprintf("%s%s (%s).", name, v.Headline, confidenceWord(r.Verdict.Status))}
 	if s := r.Verdict.Summary; saysMore(s, v.Headline) && len(r.Verdict.Candidates) < 2 {
 		parts = append(parts, sentence(cutAfter(flat(s), briefSentence)))

@@ -22,6 +22,8 @@ func mechanismTitle(slug string) string {
 func headline(r *incident.Report) (text, tone string) {
 	v := r.Verdict
 	switch {
+	case r.Triage != nil:
+		return flat(r.Triage.Summary), triageTones[r.Triage.Severity]
 	case v.Status == incident.NoFailure:
 		if v.Mechanism == "" || v.Mechanism == "completed" {
 			return noFailure(v.Ending)

@@ -44,6 +44,9 @@ type part struct{ Label, Text, Proof string }
 
 func screen(v *view) []part {
 	r := v.Report
+	if r.Triage != nil {
+		return triageScreen(r.Triage)
+	}
 	var ps []part
 	add := func(label, text string) {
 		if text != "" {

@@ -65,7 +65,10 @@ func layScreen(v *view, columns int) []screenLine {
 		head = []string{head[0], clip(strings.Join(head[1:], " "), columns)}
 	}
 	limit := firstScreenLines
-	if v.Report.Verdict.Status == incident.NoFailure {
+	switch {
+	case v.Report.Triage != nil:
+		limit = triageLines
+	case v.Report.Verdict.Status == incident.NoFailure:
 		limit = calmLines
 		head = []string{clip(v.Headline, columns)}
 	}

@@ -92,6 +92,8 @@ var closed = map[string][]string{
 	"GroupMember.Role": {"straggler", "missing"}, "RankState.Role": {"ok", "waiter"}, "Link.Role": {"trigger", "end"},
 	"Storage.Status": {"partial", "examined"}, "StorageSign.Kind": {"trouble", "use"}, "Storage.Judgement": {"open", "cleared"}, "Hypothesis.Status": {"accepted", "rejected"},
 	"Storage.Clocks": {"proven", "likely", "unproven"}, "StorageEpisode.Side": {"target", "network"}, "StorageEpisode.Standing": {"cause", "coincident"},
+	"Triage.Clock": {"logs", "none"}, "Triage.State": {"running", "stalled"}, "Triage.Severity": {"critical", "none"},
+	"TriageSign.Name": {"running", "failure"}, "TriageSign.Level": {"warning", "none"},
 	"Recurrence.Kind": {"item", "host"}, "Difference.What": {"nodes-added", "argument"},
 	"Standout.Severity": {"calm", "crash"}, "Reason.Part": {"severity", "cross-job"},
 	"Recommendation.When": {"now", "structural"}, "Verdict.Mechanism": {"gpu-oom", ""}, "Candidate.Mechanism": {"gpu-oom"}, "Suspect.Mechanism": {"x"}, "Hypothesis.Mechanism": {"x-y"},

@@ -370,7 +370,7 @@ type Pauses struct {
 
 // Paused sums the gaps in which lines about saving or evaluating stand, beyond what the steps in them usually take.
 func (c *Course) Paused() (p Pauses, ok bool) {
-	usual, _ := c.rhythm()
+	usual, _ := c.Rhythm()
 	if usual == 0 {
 		return p, false
 	}

@@ -187,12 +187,21 @@ func (f *Facts) lastStep() (s Silence) {
 		}
 		if s.Last == nil || c.Points[n-1].T.T > s.Last.T.T {
 			s.Last = &c.Points[n-1]
-			s.Usual, s.Longest = c.rhythm()
+			s.Usual, s.Longest = c.Rhythm()
 			s.Worked = 0
 			if first := c.Points[0].T; first.Valid {
 				s.Worked = s.Last.T.T - first.T
 			}
 		}
+	}
+	return s
+}
+
+// Stepping is the newest step line of the run with a time, the rhythm of its course, and the save that began behind it. How long ago that
+// is, only somebody with a clock can say.
+func (f *Facts) Stepping() (s Silence) {
+	if s = f.lastStep(); s.Last != nil {
+		s.Saving = f.openSave(s.Last)
 	}
 	return s
 }
@@ -271,9 +280,9 @@ func (f *Facts) openSave(last *Point) (open *worker.Checkpoint) {
 	return open
 }
 
-// rhythm is the median and the longest time between two step lines, 0 where too few are known. Of many lines only some
+// Rhythm is the median and the longest time between two step lines, 0 where too few are known. Of many lines only some
 // are kept: what lies between them is shared out, and a pause shows in what is left over.
-func (c *Course) rhythm() (usual, longest float64) {
+func (c *Course) Rhythm() (usual, longest float64) {
 	var gaps []float64
 	for i := 1; i < len(c.Points); i++ {
 		if p := &c.Points[i]; p.Gap > 0 {

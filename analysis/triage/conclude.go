@@ -1,0 +1,160 @@
+package triage
+
+import (
+	"fmt"
+	"strings"
+
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// severities by rank.
+var severities = []string{incident.TriageNone, incident.TriageNote, incident.TriageWarning, incident.TriageCritical}
+
+func worse(a, b string) bool {
+	rank := func(s string) int {
+		for i, x := range severities {
+			if x == s {
+				return i
+			}
+		}
+		return 0
+	}
+	return rank(a) > rank(b)
+}
+
+// slow is the origin of mechanisms of jobs that go on.
+const slow = "performance"
+
+// running says that a mechanism is one of jobs that go on: they are slow, or learn nothing.
+func running(mechanism string) bool {
+	m, ok := knowledge.MechanismBySlug(knowledge.Slug(mechanism))
+	return ok && m.Origin == slow
+}
+
+// conclude says how bad it is, and which branch to take.
+func (l *look) conclude() {
+	t := l.t
+	t.Severity = incident.TriageNone
+	var first *incident.TriageSign
+	for i := range t.Signs {
+		if s := &t.Signs[i]; worse(s.Level, t.Severity) {
+			t.Severity, first = s.Level, s
+		}
+	}
+	l.waste()
+	l.summary(first)
+	l.next(first)
+}
+
+// waste is how much of the job's GPUs is lost an hour: all of them while it stands still, the part that is slower while it is slow.
+func (l *look) waste() {
+	n := float64(l.gpus())
+	switch {
+	case n == 0:
+	case l.stall.late || l.broken:
+		l.t.Wastes = rounded(n)
+	case l.slower > 1:
+		l.t.Wastes = rounded(n * (1 - 1/l.slower))
+	}
+}
+
+func (l *look) summary(first *incident.TriageSign) {
+	t := l.t
+	lost := ""
+	if t.Wastes != nil {
+		lost = fmt.Sprintf("; %s GPU-hours an hour are lost", short(*t.Wastes))
+	}
+	switch {
+	case t.State == incident.StateEnded:
+		t.Summary = "The job has ended"
+	case t.State == incident.StateFailing:
+		t.Summary = "A failure is in the logs already, and the job has not ended"
+	case t.State == incident.StateStalled:
+		t.Summary = "The job has stalled" + lost
+	case t.State == incident.StateLate:
+		t.Summary = "The next step is overdue: the job may have stalled" + lost
+	case first == nil && t.State == incident.StateStarting:
+		t.Summary = "The job is starting: no step yet"
+	case first == nil && t.State == incident.StatePausing:
+		t.Summary = "The job runs, and is in a pause that it makes"
+	case first == nil:
+		t.Summary = "The job runs, and nothing here asks for action"
+	default:
+		t.Summary = "The job runs, but look at its " + titles[first.Name] + lost
+	}
+}
+
+// titles are the signs as a sentence names them.
+var titles = map[string]string{
+	incident.SignLoss: "loss", incident.SignStepTime: "step time", incident.SignThroughput: "throughput", incident.SignMemory: "memory", incident.SignSave: "saves",
+	incident.SignLines: "silent ranks", incident.SignWaiting: "start", incident.SignFailure: "failure",
+}
+
+// next is the branch to take.
+func (l *look) next(first *incident.TriageSign) {
+	t := l.t
+	collect := "bot collect " + l.job()
+	switch {
+	case t.State == incident.StateEnded:
+		t.Next = incident.TriageNext{Text: "Diagnose its end with the same logs."}
+	case t.State == incident.StateFailing:
+		t.Next = incident.TriageNext{Text: "Collect evidence while its processes are there, then read the report.", Command: collect}
+		l.advised()
+	case l.stall.late || len(l.silent) > 0:
+		t.Next = incident.TriageNext{Text: "Collect stacks and dumps of all nodes before the job is ended" + l.where() + ". Do not cancel it before.", Command: collect}
+	case first == nil:
+		t.Next = incident.TriageNext{Text: "Nothing to do."}
+	case l.broken:
+		t.Next = incident.TriageNext{Text: "Every further step is wasted: keep the last checkpoint before that step, and stop the job."}
+	default:
+		t.Next = branches[first.Name]
+		t.Next.Command = strings.ReplaceAll(t.Next.Command, "{job}", l.job())
+	}
+}
+
+// branches are what to do where one sign is not as it should be.
+var branches = map[string]incident.TriageNext{
+	incident.SignLoss: {Text: "Compare learning rate, gradient norm and data around that step before more steps are spent."},
+	incident.SignStepTime: {Text: "Look for heat, power caps and other processes on the GPUs of all nodes while it is slow.",
+		Command: "srun --overlap --jobid {job} nvidia-smi --query-gpu=index,clocks.sm,temperature.gpu,power.draw,utilization.gpu,clocks_throttle_reasons.active --format=csv"},
+	incident.SignThroughput: {Text: "Look for heat, power caps and other processes on the GPUs of all nodes while it is slow.",
+		Command: "srun --overlap --jobid {job} nvidia-smi --query-gpu=index,clocks.sm,temperature.gpu,power.draw,utilization.gpu,clocks_throttle_reasons.active --format=csv"},
+	incident.SignMemory: {Text: "See whether memory still grows; a save now keeps the work if it runs out.",
+		Command: "srun --overlap --jobid {job} nvidia-smi --query-gpu=index,memory.used,memory.total --format=csv"},
+	incident.SignSave:    {Text: "See whether saves still end, and whether the checkpoint storage has room."},
+	incident.SignWaiting: {Text: "See what its processes do before the first step.", Command: "bot collect {job}"},
+	incident.SignLines:   {Text: "See what the silent processes do.", Command: "bot collect {job}"},
+}
+
+// advised takes the first advice of the report that can be followed while the job is there.
+func (l *look) advised() {
+	for _, r := range l.r.Recommendations {
+		if r.When == "now" && r.Text != "" && !strings.Contains(strings.ToLower(r.Text), "resubmit") {
+			l.t.Next = incident.TriageNext{Text: r.Text, Command: r.Command}
+			return
+		}
+	}
+}
+
+// where names the nodes to look at first.
+func (l *look) where() string {
+	var nodes []string
+	for _, s := range l.t.Signs {
+		if s.Name == incident.SignLines {
+			nodes = s.Nodes
+		}
+	}
+	if len(nodes) == 0 {
+		return ""
+	}
+	return ", " + few(nodes) + " first"
+}
+
+// job is the job's id as a command takes it.
+func (l *look) job() string {
+	if id := l.f.Job.ID; id != "" {
+		return id
+	}
+	return "JOBID"
+}

@@ -1,0 +1,183 @@
+// Package triage answers what one asks first of a job that still runs: is it alive, who went silent, does it learn, is it as fast as it
+// was, what would be lost now, and what to do. It decides by what the logs print, measured against the job's own beginning; what they do
+// not print is named and not guessed. The moment is an input: the package is pure.
+package triage
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"faultline/analysis/resolve"
+	"faultline/analysis/worker"
+	"faultline/incident"
+)
+
+// Wanted are the lines whose text Look needs: the step lines, for what they print besides step and loss.
+func Wanted(f *resolve.Facts) []worker.At {
+	var out []worker.At
+	for _, c := range f.Courses {
+		for i := range c.Points {
+			out = append(out, *c.Points[i].At)
+		}
+	}
+	return out
+}
+
+// Look says what the job looks like at a moment. r is the verdict on the same facts; said is the text of the lines that are Wanted.
+func Look(f *resolve.Facts, r *incident.Report, at Moment, said map[worker.Pos]string) *incident.Triage {
+	l := &look{f: f, r: r, clock: newClock(f, at), said: said, t: &incident.Triage{At: at.text(), State: incident.StateRunning}}
+	l.t.Clock = l.clock.basis
+	l.main = mainCourse(f)
+	l.ended()
+	l.age()
+	l.step()
+	l.loss()
+	l.stepTime()
+	l.throughput()
+	l.memory()
+	l.save()
+	l.voices()
+	l.failure()
+	l.waiting()
+	l.conclude()
+	return l.t
+}
+
+// look is one triage in the making.
+type look struct {
+	f     *resolve.Facts
+	r     *incident.Report
+	clock clock
+	said  map[worker.Pos]string
+	main  *resolve.Course // the one whose step counts; nil where no step is printed
+	t     *incident.Triage
+
+	pace   float64 // seconds a step takes now, 0 unknown
+	slower float64 // how many times longer that is than at first; 0 where it is not
+	broken bool    // the loss is no number any more
+	silent []voice // those that went silent while others print
+	stall  stall
+}
+
+// mainCourse is the course of training that tells most: of those that count steps the longest, the first of several.
+func mainCourse(f *resolve.Facts) *resolve.Course {
+	return cmp.Or(f.Longest(func(p *resolve.Point) bool { return p.Step >= 0 }), f.Longest(func(*resolve.Point) bool { return true }))
+}
+
+// sign adds an answer with the lines that prove it.
+func (l *look) sign(name, level, text string, at ...*worker.At) *incident.TriageSign {
+	s := incident.TriageSign{Name: name, Level: level, Text: text}
+	var seen []worker.Pos
+	for _, a := range at {
+		if a == nil || slices.Contains(seen, a.Pos) {
+			continue
+		}
+		seen = append(seen, a.Pos)
+		e := incident.Quote(a.File, a.Line, a.Off, "", nil)
+		e.Span = a.Len
+		s.Evidence = append(s.Evidence, e)
+	}
+	l.t.Signs = append(l.t.Signs, s)
+	return &l.t.Signs[len(l.t.Signs)-1]
+}
+
+// absent notes what these logs do not print.
+func (l *look) absent(name string) { l.t.Absent = append(l.t.Absent, name) }
+
+// gpus is how many GPUs the job holds, by its world size or else by the ranks that were seen; 0 unknown.
+func (l *look) gpus() int { return max(l.f.Job.WorldSize, len(l.f.Ranks), l.f.Job.Least) }
+
+// ended notes that the job does not run any more.
+func (l *look) ended() {
+	if l.r.Verdict.Ending == incident.EndSeen || l.f.Job.ExitOK != nil || len(l.f.Ends) > 0 {
+		l.t.State = incident.StateEnded
+	}
+}
+
+// failure takes over what the engine concludes where a failure is in the logs already: then the rest of the screen is second. Steps that
+// go on after it say that the job lived through it.
+func (l *look) failure() {
+	v := &l.r.Verdict
+	if v.Status != incident.Confirmed && v.Status != incident.Probable || running(v.Mechanism) {
+		return
+	}
+	s := incident.TriageSign{Name: incident.SignFailure, Level: incident.TriageCritical, Text: capital(v.Summary), Ranks: v.Root.Ranks, Nodes: v.Root.Nodes}
+	for _, link := range l.r.Chain {
+		for _, e := range link.Evidence {
+			if e.Kind == incident.KindQuote && len(s.Evidence) < 2 {
+				s.Evidence = append(s.Evidence, e)
+			}
+		}
+	}
+	switch {
+	case l.t.State == incident.StateEnded:
+	case l.broken && slices.ContainsFunc(s.Evidence, l.told): // the loss has said it
+		return
+	case len(s.Evidence) > 0 && !slices.ContainsFunc(s.Evidence, func(e incident.Evidence) bool { return !l.outlived(e) }):
+		s.Level, s.Text = incident.TriageNote, s.Text+"; steps went on after it"
+	default:
+		l.t.State = incident.StateFailing
+	}
+	l.t.Signs = slices.Insert(l.t.Signs, 0, s)
+}
+
+// told says that a sign rests on a line already.
+func (l *look) told(e incident.Evidence) bool {
+	return slices.ContainsFunc(l.t.Signs, func(s incident.TriageSign) bool {
+		return slices.ContainsFunc(s.Evidence, func(o incident.Evidence) bool { return o.File == e.File && o.Line == e.Line })
+	})
+}
+
+// outlived says that steps are reported after a line: below it, or clearly later than its file was last written.
+func (l *look) outlived(e incident.Evidence) bool {
+	const steps = 3
+	p := l.last()
+	if p == nil {
+		return false
+	}
+	if e.File == p.At.File {
+		n := len(l.main.Points)
+		return n >= steps && l.main.Points[n-steps].At.Off > e.Offset
+	}
+	stepped, ok := l.clock.ago(p.T, p.At)
+	written, known := l.clock.untouched(e.File)
+	return ok && known && written > stepped+steps*l.pace
+}
+
+// age says since when the job runs.
+func (l *look) age() {
+	var first *worker.At
+	var when resolve.Moment
+	for i := range l.f.Tails {
+		at := &l.f.Tails[i].First
+		if m := l.f.At(*at); m.Valid && (first == nil || m.T < when.T) {
+			first, when = at, m
+		}
+	}
+	s, ok := l.clock.since(when)
+	if first == nil || !ok {
+		l.absent("a time on the lines")
+		return
+	}
+	text := span(s)
+	if world := l.f.Job.WorldSize; world > 0 {
+		text += fmt.Sprintf(" on %s", count(world, "rank"))
+		if n := nodes(l.f); n > 0 {
+			text += fmt.Sprintf(" and %s", count(n, "node"))
+		}
+	}
+	l.valued(l.sign(incident.SignAge, incident.TriageNone, text, first), s, 0, "s")
+}
+
+func nodes(f *resolve.Facts) int {
+	return max(len(f.Coverage.NodesExpected), len(f.Coverage.NodesSeen))
+}
+
+// valued fills the numbers of a sign; a base of 0 is none.
+func (l *look) valued(s *incident.TriageSign, value, base float64, unit string) {
+	s.Value, s.Unit = rounded(value), unit
+	if base != 0 {
+		s.Base = rounded(base)
+	}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"time"
+
+	"faultline/analysis"
+	"faultline/analysis/triage"
+	"faultline/incident"
+	"faultline/messages"
+)
+
+var triageCommand = command{
+	name:     "triage",
+	synopsis: "[flags] [PATH...]",
+	short:    "look at a job that still runs: is it alive, does it learn, is it as fast as it was",
+	long: `
+Reads the logs of one job that still runs and answers on one screen: how far it is, who printed last and who went silent, whether the loss
+falls, step time and throughput against the job's own start, memory, the last save and what would be lost now, how bad it is and what to do.
+PATH and --job are those of "bot diagnose". Ages are measured by the clock, or by --now, against the times that lines print; where lines
+state no zone, by when the files were last written. What these logs do not print is named, not guessed.
+
+Examples:
+  bot triage logs-4242/
+  bot triage --config faultline.yaml --job 4242 --cluster west
+  bot triage --json logs-4242/
+  bot triage --now 2025-06-03T17:50:00 logs-4242/
+
+Exit code: 0 none or note; 3 warning or critical; 2 wrong usage, or several jobs without --job; 1 nothing readable.`,
+	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
+		var d diagnosis
+		var now string
+		var asJSON bool
+		d.common.declare(fs)
+		d.common.declareLook(fs)
+		d.common.declareKnowledge(fs)
+		fs.StringVar(&d.job, "job", "", "look at the job with this `ID` where the files hold several\ne.g. --job 4242")
+		fs.StringVar(&d.cluster, "cluster", "", "the cluster that the job runs on, `NAME`, where the configuration holds several\ne.g. --cluster west")
+		fs.StringVar(&d.nodes, "nodes", "", "the nodes that the job runs on, as SLURM writes them (`HOSTLIST`)\ne.g. --nodes 'node[01-16]'")
+		fs.StringVar(&d.jobZone, "job-zone", "", "the `ZONE` of the clocks of the job's machines, where its logs do not say it\ne.g. --job-zone America/Los_Angeles")
+		fs.IntVar(&d.worldSize, "world-size", 0, "the number of ranks of the job, `N`, where its logs do not say it\ne.g. --world-size 128")
+		fs.StringVar(&now, "now", "", "the `TIME` to look from instead of now; without a zone it is by the logs' own clock\ne.g. --now 2025-06-03T17:50:00")
+		fs.BoolVar(&asJSON, "json", false, "print JSON for programs\ne.g. --json")
+		return func(ctx context.Context, e env, paths []string) (int, error) {
+			if err := d.jobGiven(fs, len(paths) == 0); err != nil {
+				return exitUsage, err
+			}
+			at, err := momentOf(now)
+			if err != nil {
+				return exitUsage, err
+			}
+			return d.triage(ctx, e, paths, at, asJSON)
+		}
+	},
+}
+
+// wallTime is a time without a zone.
+const wallTime = "2006-01-02T15:04:05"
+
+// momentOf reads --now; "" is the clock.
+func momentOf(typed string) (triage.Moment, error) {
+	if typed == "" {
+		return triage.Moment{At: time.Now()}, nil
+	}
+	if t, err := time.Parse(time.RFC3339, typed); err == nil {
+		return triage.Moment{At: t}, nil
+	}
+	t, err := time.Parse(wallTime, typed)
+	if err != nil {
+		return triage.Moment{}, usage("--now %s: write it as 2025-06-03T17:50:00, by the logs' own clock, or with a zone: 2025-06-03T17:50:00Z", typed)
+	}
+	return triage.Moment{At: t, Logs: true}, nil
+}
+
+func (d *diagnosis) triage(ctx context.Context, e env, paths []string, at triage.Moment, asJSON bool) (int, error) {
+	cfg, log, err := d.load(e.err)
+	if err != nil {
+		return exitUsage, err
+	}
+	d.format = "terminal"
+	in, err := d.input(cfg, paths)
+	if err != nil {
+		return exitUsage, err
+	}
+	dir, remove, err := scratch()
+	if err != nil {
+		return exitUnreadable, err
+	}
+	defer remove()
+	set, err := d.bring(ctx, e, cfg, paths, dir, &in)
+	if err != nil {
+		return exitUnreadable, err
+	}
+	in.Sources = set.Sources
+	at.Written = written(set.Sources)
+	in.Moment = &at
+	if len(paths) == 0 { // what was brought is of this job, whatever it is called there
+		in.JobID = ""
+	}
+	r, err := d.diagnose(ctx, e, log, in)
+	var several *analysis.MultipleJobsError
+	if len(paths) == 0 && errors.As(err, &several) {
+		in.JobID = d.job
+		r, err = d.diagnose(ctx, e, log, in)
+	}
+	if err != nil {
+		return failure(err)
+	}
+	r.Warnings = append(r.Warnings, set.Warnings...)
+	if asJSON {
+		err = messages.TriageJSON(e.out, r)
+	} else {
+		_, width := terminal(e.out)
+		err = messages.Triage(e.out, r, messages.Style{Color: colored(cfg.Output.Color, e.out), Width: width})
+	}
+	if err != nil {
+		return exitUnreadable, err
+	}
+	if s := r.Triage.Severity; s == incident.TriageWarning || s == incident.TriageCritical {
+		return exitInconclusive, nil
+	}
+	return exitOK, nil
+}
+
+// inPlace is the origin of files that lie where the job writes them.
+const inPlace = "path"
+
+// written is when the job last wrote to its files. Copies tell when they were made, so they have no entry.
+func written(sources []incident.Source) map[string]time.Time {
+	out := map[string]time.Time{}
+	for _, s := range sources {
+		if st, err := os.Stat(s.Path); err == nil && s.Origin == inPlace {
+			out[s.Name] = st.ModTime()
+		}
+	}
+	return out
+}
