@@ -78,7 +78,8 @@ type Input struct {
 	Version string
 	// Known is what is known of the wordings of lines; nil is everything that package knowledge holds.
 	Known *knowledge.Catalogue
-	// Moment is when a job that still runs is looked at: the report then holds its triage. nil: the job has ended.
+	// Moment is when a job that still runs is looked at: the report then holds its triage, unless the logs hold the job's end. nil: it has
+	// ended.
 	Moment *triage.Moment
 	// Opener opens the files; nil opens whatever this process may read.
 	Opener scan.Opener
@@ -285,7 +286,9 @@ func opinion(ctx context.Context, in Input, obs *worker.Observations, handed res
 	if err != nil {
 		return nil, err
 	}
-	r.Triage = triage.Look(facts, r, *in.Moment, lines)
+	if t := triage.Look(facts, r, *in.Moment, in.Sources, lines); t.State != incident.StateEnded {
+		r.Triage = t
+	}
 	return r, nil
 }
 

@@ -32,7 +32,7 @@ const (
 	ClockLogs    = "logs"       // it was given by the logs' own clock
 	ClockZone    = "zone"       // the zone of the logs is known
 	ClockFiles   = "file-times" // by when the files were last written
-	ClockAssumed = "assumed"    // the logs are taken to be in the zone of the moment
+	ClockAssumed = "assumed"    // but for whole quarters of an hour, because the zone of the logs is not known: ages are the least
 	ClockNone    = "none"       // neither the logs nor the files have a time
 )
 

@@ -79,7 +79,11 @@ func caseParts(r *incident.Report, parts []part) []blockkit.RichElement {
 			p.Text, _, _ = strings.Cut(p.Text, ". ")
 			out = append(out, part{Label: p.Label, Text: sentence(p.Text)})
 		case labelNext:
-			p.Text = nextStep(r)
+			if r.Triage == nil {
+				p.Text = nextStep(r)
+			}
+			out = append(out, short(p))
+		case labelSeverity, triageLabels[incident.SignStep]:
 			out = append(out, short(p))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"reflect"
 	"strings"
@@ -34,7 +35,7 @@ var triageTones = map[string]string{incident.TriageCritical: "bad", incident.Tri
 // triageClocks say what the ages on the screen rest on.
 var triageClocks = map[string]string{
 	incident.ClockFiles:   "by when the files were last written: their lines state no zone",
-	incident.ClockAssumed: "if the logs are in the zone of the time that was given: their lines state none",
+	incident.ClockAssumed: "at least: the zone of the logs is not known",
 	incident.ClockNone:    "not known: neither lines nor files have a time",
 }
 
@@ -42,7 +43,7 @@ var triageClocks = map[string]string{
 func triageScreen(t *incident.Triage) []part {
 	severity := t.Severity
 	if t.Wastes != nil {
-		severity += fmt.Sprintf(": %s GPU-hours lost an hour", hours(*t.Wastes))
+		severity += fmt.Sprintf(", %s GPU-hours lost an hour", hours(*t.Wastes))
 	}
 	ps := []part{{Label: labelSeverity, Text: severity}}
 	for _, s := range t.Signs {
@@ -63,7 +64,7 @@ func triageScreen(t *incident.Triage) []part {
 }
 
 func hours(v float64) string {
-	if v < 10 {
+	if v < 10 && v != math.Trunc(v) {
 		return fmt.Sprintf("%.1f", v)
 	}
 	return grouped(int64(v + 0.5))
@@ -83,11 +84,9 @@ func triageProof(list []incident.Evidence) string {
 	return " (" + strings.Join(places, ", ") + ")"
 }
 
-// Triage writes the screen of a job that still runs: what it is, how bad it is, its signs with the lines that prove them, what to do.
+// Triage writes the screen of a job that still runs: what it is, how bad it is, its signs with the lines that prove them, what to do. Of a
+// job that has ended it is the first screen of its report.
 func Triage(w io.Writer, r *incident.Report, style Style) error {
-	if r.Triage == nil {
-		return fmt.Errorf("write the triage: the report holds none")
-	}
 	if style.Width == 0 {
 		style.Width = defaultWidth
 	}
@@ -99,12 +98,18 @@ func Triage(w io.Writer, r *incident.Report, style Style) error {
 		name = "Job " + flat(*id)
 	}
 	tone := map[string]string{"bad": red, "good": green, "open": yellow}[v.Tone]
+	command, known := firstCommand(v)
+	if t := v.Report.Triage; t != nil {
+		command, known = flat(t.Next.Command), t.Next.Command != ""
+	} else {
+		name += " has ended"
+	}
 	t.wrapped("", tone, name+": "+v.Headline)
 	for _, p := range v.Screen {
 		t.triageRow(p)
 	}
-	if c := v.Report.Triage.Next.Command; c != "" {
-		t.line(t.paint(bold, pad(labelCommand, triageColumn)) + flat(c))
+	if known {
+		t.line(t.paint(bold, pad(labelCommand, triageColumn)) + command)
 	}
 	if err := t.w.Flush(); err != nil {
 		return fmt.Errorf("write the triage: %w", err)
@@ -128,12 +133,9 @@ func (t *term) triageRow(p part) {
 // TriageSchema names the version of the JSON form.
 const TriageSchema = "faultline.triage/v1"
 
-// TriageJSON writes the triage for programs: the report's, with what it is of.
+// TriageJSON writes the triage for programs: the report's, with what it is of; null where the job has ended.
 func TriageJSON(w io.Writer, r *incident.Report) error {
 	out := redact.Report(r)
-	if out.Triage == nil {
-		return fmt.Errorf("write the triage as JSON: the report holds none")
-	}
 	fillLists(reflect.ValueOf(out).Elem())
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

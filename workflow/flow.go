@@ -115,7 +115,7 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 	}
 	entries := []Entry{}
 	answered := []string{}
-	if in.Event == JobEnded && inv.State != AwaitingEnd && !inv.Running {
+	if (in.Event == JobEnded || in.Event == LookNow) && inv.State != AwaitingEnd && !inv.Running {
 		return &NotAllowedError{State: inv.State, Event: in.Event}
 	}
 	if in.Actor != "" {

@@ -21,15 +21,13 @@ func (f *Flow) handed(ctx context.Context, before, now []incident.Source) []stri
 	}
 	had := map[incident.Source]bool{}
 	for _, s := range before {
-		s.Path = ""
-		had[s] = true
+		had[s.Content()] = true
 	}
 	var says, kinds []string
 	strange := false
 	of := map[string][]string{}
 	for _, s := range now {
-		key := s
-		if key.Path = ""; had[key] {
+		if had[s.Content()] {
 			continue
 		}
 		what, known, err := f.Engine.Look(ctx, s)

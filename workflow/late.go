@@ -60,7 +60,7 @@ func (f *Flow) plan(inv *Investigation) []Job {
 	if f.Late == nil || !f.Deferred {
 		return nil
 	}
-	if !slices.Contains(lateIn, inv.State) {
+	if !slices.Contains(lateIn, inv.State) || inv.Running { // the files of a job that runs grow all the time
 		inv.Late.Due = time.Time{}
 		return nil
 	}

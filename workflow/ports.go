@@ -263,6 +263,8 @@ type Investigation struct {
 	Noise Noise
 	// Running: the report is a snapshot of a job that still ran. It is looked at again when the job has ended.
 	Running bool
+	// Moment is when the files of a running job were brought: what the report says of it is said of then.
+	Moment time.Time
 	// Brought is how far the logs have come while they are being brought.
 	Brought Brought
 	// Ended is the run whose end started the investigation; nil where a person asked.

@@ -67,7 +67,7 @@ func askRunning(inv Investigation) Question {
 	return Question{
 		Kind: AskRunning,
 		Text: "Job " + orUnknown(inv.Job) + " seems to be running: its logs still grow. Look now, or when it ends?",
-		Why:  "A report about a running job is a snapshot. I check every minute and start when the logs are quiet.",
+		Why:  "Now you get how the job is doing: steps, loss, speed, who went silent. What broke it, if anything, shows when it ends. I check every minute and start when the logs are quiet.",
 	}
 }
 

@@ -3,6 +3,7 @@ package workflow
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"faultline/incident"
 )
@@ -17,12 +18,18 @@ type snapshot struct {
 	Investigation Investigation `json:"investigation"`
 	Paths         []string      `json:"paths,omitempty"`         // of Investigation.Sources, in their order
 	StoragePaths  []string      `json:"storage_paths,omitempty"` // of Investigation.StorageSources
+	Written       []time.Time   `json:"written,omitempty"`       // of Investigation.Sources, while the job runs
 }
 
 // Encode returns the investigation as bytes for a store.
 func (inv Investigation) Encode() ([]byte, error) {
-	s := snapshot{Format: snapshotVersion, Investigation: inv, Paths: pathsOf(inv.Sources), StoragePaths: pathsOf(inv.StorageSources)}
-	b, err := json.Marshal(s)
+	snap := snapshot{Format: snapshotVersion, Investigation: inv, Paths: pathsOf(inv.Sources), StoragePaths: pathsOf(inv.StorageSources)}
+	if inv.Running {
+		for _, s := range inv.Sources {
+			snap.Written = append(snap.Written, s.Written)
+		}
+	}
+	b, err := json.Marshal(snap)
 	if err != nil {
 		return nil, fmt.Errorf("writing investigation %s: %w", inv.ID, err)
 	}
@@ -49,6 +56,9 @@ func DecodeInvestigation(b []byte) (Investigation, error) {
 		for i, path := range part.paths {
 			part.sources[i].Path = path
 		}
+	}
+	for i := range s.Investigation.Sources[:min(len(s.Written), len(s.Investigation.Sources))] {
+		s.Investigation.Sources[i].Written = s.Written[i]
 	}
 	return s.Investigation, nil
 }

@@ -171,6 +171,9 @@ func (f *Flow) telling(ctx context.Context, inv *Investigation) func(Brought) {
 }
 
 func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error) {
+	if inv.Running {
+		inv.Moment = f.Now() // what is written while they are brought is later
+	}
 	got, err := f.collected(Bringing(ctx, f.telling(ctx, inv)), *inv, inv.Places)
 	inv.Brought = Brought{}
 	if ctx.Err() != nil {
@@ -205,7 +208,7 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 	if ctx.Err() != nil {
 		return outcome{}, ctx.Err()
 	}
-	if inv.Report != nil && sameSources(inv.Sources, got.Sources) {
+	if inv.Report != nil && sameSources(inv.Sources, got.Sources) && !inv.momentary() {
 		out := outcome{event: NothingNew}
 		switch {
 		case len(says) > 0:
@@ -291,7 +294,7 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 	if err != nil {
 		return outcome{}, fmt.Errorf("analysing %d files of job %s: %w", len(inv.Sources), orUnknown(inv.Job), err)
 	}
-	first, was := inv.Report == nil || inv.Looked, inv.Report
+	first, was := inv.Report == nil || inv.Looked || inv.momentary(), inv.Report
 	out := f.concluded(inv, report)
 	inv.Looked = look > 0
 	report, revisions := out.report, out.revisions
@@ -302,6 +305,9 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 	}
 	if unchanged && !inv.Late.Quiet {
 		out.says = append(added(was, report), "I looked again with what was given: the verdict stands.")
+	}
+	if inv.momentary() { // what would decide is asked when the job has ended
+		return out, nil
 	}
 	before := inv.Open
 	qs := f.worthAsking(inv, jobs)
@@ -369,6 +375,9 @@ func (f *Flow) concluded(inv *Investigation, report *incident.Report) outcome {
 	report.Warnings = slices.Concat(report.Warnings, inv.Warnings, inv.StorageMissing)
 	report = f.unmasked.mask(inv, report)
 	var entries []Entry
+	if inv.momentary() {
+		inv.Report, inv.Told = nil, ""
+	}
 	revisions := Revise(inv.Report, report, inv.Late.News...)
 	if inv.Report != nil {
 		// The engine tells anew in each pass what the job's own logs alone would have led to. What people were told is what counts;
@@ -405,7 +414,7 @@ func fresh(a, b []incident.Revision) (rest []incident.Revision) {
 func (f *Flow) diagnose(ctx context.Context, inv *Investigation, look int64) (*incident.Report, []analysis.JobSummary, error) {
 	in := analysis.Input{
 		Sources: inv.Sources, Storage: inv.StorageSources, JobID: inv.JobID, Nodes: inv.Nodes, Gaps: inv.Gaps, Covered: inv.Covered, WorldSize: inv.WorldSize,
-		Workers: f.Workers, Version: f.Version, Progress: f.Progress, Skim: look,
+		Workers: f.Workers, Version: f.Version, Progress: f.Progress, Skim: look, Moment: inv.moment(),
 	}
 	if f.Zone != nil {
 		in.JobZone = f.Zone(inv.Cluster)
@@ -438,7 +447,7 @@ func (f *Flow) verify(ctx context.Context, inv *Investigation) (outcome, error) 
 	failed := []string{why}
 	if report != nil {
 		var err error
-		if failed, err = f.Engine.Verify(ctx, inv.Everything(), report); err != nil {
+		if failed, err = f.Engine.Verify(ctx, inv.Everything(), onlyTriage(report)); err != nil {
 			return outcome{}, fmt.Errorf("re-reading the raw files: %w", err)
 		}
 	}
@@ -480,13 +489,9 @@ func (f *Flow) ask(inv *Investigation, qs ...Question) []Question {
 
 // sameSources compares what was read, not where it lies: an archive is unpacked into another folder each time.
 func sameSources(a, b []incident.Source) bool {
-	content := func(s incident.Source) incident.Source {
-		s.Path = ""
-		return s
-	}
 	have := map[incident.Source]bool{}
 	for _, s := range a {
-		have[content(s)] = true
+		have[s.Content()] = true
 	}
-	return len(a) == len(b) && !slices.ContainsFunc(b, func(s incident.Source) bool { return !have[content(s)] })
+	return len(a) == len(b) && !slices.ContainsFunc(b, func(s incident.Source) bool { return !have[s.Content()] })
 }

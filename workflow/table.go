@@ -101,7 +101,7 @@ var States = []StateRow{
 		"Without one single log there is nothing to say. Logs of some of the nodes are enough to begin: I say what is missing and go on when more arrive. " +
 			"The rank that broke the job is often the one that printed nothing, so the logs of all nodes matter, not only of the one with the loudest error."},
 	{AwaitingEnd, "0 obtain", Waiting, 7 * 24 * time.Hour, Expire, "waiting for the job to end",
-		"The logs are still being written. A report about a running job is a snapshot: a rank that has not failed yet looks like one that never will. I look every minute and go on when the logs are quiet; you can have the snapshot now."},
+		"The logs are still being written. A rank that has not failed yet looks like one that never will. I look every minute and go on when the logs are quiet; how the job is doing you can have now."},
 	{Triaging, "1 triage", Working, 2 * time.Hour, Fail, "finding out who failed first",
 		"In a distributed job one rank fails and all others complain. I compare, group by group, which collective each rank has entered and completed. " +
 			"The rank that reports a timeout is usually a waiter, not the culprit. What I find is re-read in the raw files before you see it."},
@@ -137,6 +137,7 @@ var Table = []Row{
 	{NotLocated, []State{LocatingJob}, AwaitingLogs},
 	{StillRuns, []State{LocatingJob}, AwaitingEnd},
 	{LookNow, []State{AwaitingEnd}, FetchingLogs},
+	{LookNow, []State{Reported}, FetchingLogs}, // once more, while it runs
 	{JobEnded, []State{AwaitingEnd}, FetchingLogs},
 	// A snapshot was wanted while the job ran: it is looked at again when it has ended.
 	{JobEnded, []State{AwaitingAIS, Reported, Disputed}, FetchingLogs},

@@ -1,7 +1,6 @@
 package triage
 
 import (
-	"fmt"
 	"strings"
 
 	"faultline/incident"
@@ -61,19 +60,15 @@ func (l *look) waste() {
 
 func (l *look) summary(first *incident.TriageSign) {
 	t := l.t
-	lost := ""
-	if t.Wastes != nil {
-		lost = fmt.Sprintf("; %s GPU-hours an hour are lost", short(*t.Wastes))
-	}
 	switch {
 	case t.State == incident.StateEnded:
 		t.Summary = "The job has ended"
 	case t.State == incident.StateFailing:
 		t.Summary = "A failure is in the logs already, and the job has not ended"
 	case t.State == incident.StateStalled:
-		t.Summary = "The job has stalled" + lost
+		t.Summary = "The job has stalled"
 	case t.State == incident.StateLate:
-		t.Summary = "The next step is overdue: the job may have stalled" + lost
+		t.Summary = "The next step is overdue: the job may have stalled"
 	case first == nil && t.State == incident.StateStarting:
 		t.Summary = "The job is starting: no step yet"
 	case first == nil && t.State == incident.StatePausing:
@@ -81,7 +76,7 @@ func (l *look) summary(first *incident.TriageSign) {
 	case first == nil:
 		t.Summary = "The job runs, and nothing here asks for action"
 	default:
-		t.Summary = "The job runs, but look at its " + titles[first.Name] + lost
+		t.Summary = "The job runs, but look at its " + titles[first.Name]
 	}
 }
 
@@ -96,8 +91,6 @@ func (l *look) next(first *incident.TriageSign) {
 	t := l.t
 	collect := "bot collect " + l.job()
 	switch {
-	case t.State == incident.StateEnded:
-		t.Next = incident.TriageNext{Text: "Diagnose its end with the same logs."}
 	case t.State == incident.StateFailing:
 		t.Next = incident.TriageNext{Text: "Collect evidence while its processes are there, then read the report.", Command: collect}
 		l.advised()

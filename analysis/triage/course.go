@@ -42,9 +42,9 @@ func (l *look) step() {
 	case p.Step == line.Unknown:
 		text = fmt.Sprintf("%s lines of progress, no step number", grouped(p.N))
 	case total > 0:
-		text = fmt.Sprintf("step %s of %s, %.0f %%", grouped(p.Step), grouped(total), math.Floor(100*float64(p.Step)/float64(total)))
+		text = fmt.Sprintf("%s of %s, %.0f %%", grouped(p.Step), grouped(total), math.Floor(100*float64(p.Step)/float64(total)))
 	default:
-		text = "step " + grouped(p.Step)
+		text = grouped(p.Step)
 		l.absent("the number of steps to come")
 	}
 	if timed {
@@ -71,6 +71,9 @@ func (l *look) paceOf() float64 {
 		if d := last.Step - p.Step; p.Step >= 0 && d > 0 && last.T.Valid && p.T.Valid && last.T.T > p.T.T && (i <= len(ps)/2+1 || len(ps)-i > 4*recent) {
 			return (last.T.T - p.T.T) / float64(d)
 		}
+	}
+	if !everyLine(l.main) {
+		return 0
 	}
 	return median(tail(secondsOf(l.main.Timed()), recent))
 }
@@ -157,7 +160,7 @@ func variance(v []float64, m float64) float64 {
 // stepTime says whether the job is as fast as it was at its own start.
 func (l *look) stepTime() {
 	c := l.f.Longest(func(p *resolve.Point) bool { return p.Seconds > 0 })
-	if c == nil {
+	if c == nil || !everyLine(c) {
 		if l.main != nil && !l.byClock() {
 			l.absent("step times")
 		}
@@ -197,6 +200,17 @@ func (l *look) stepTime() {
 	l.valued(l.sign(incident.SignStepTime, level, text, last.At, first.At), now, base, "s")
 }
 
+// everyLine says that most lines of a course tell the time of a step. Of those with times of whole seconds only pauses may do.
+func everyLine(c *resolve.Course) bool {
+	n := 0
+	for i := range c.Points {
+		if c.Points[i].Stretch == c.Points[len(c.Points)-1].Stretch {
+			n++
+		}
+	}
+	return 2*len(c.Timed()) >= n
+}
+
 // exact is how many seconds a window must span for stamps of whole seconds to tell a step's time from it.
 const exact = 20.0
 
@@ -229,9 +243,15 @@ func (l *look) byClock() bool {
 
 // windowed is the time of a step over the first points that span long enough, and how many these are; 0 where none do.
 func windowed(ps []resolve.Point) (seconds float64, n int) {
+	const pause = 5 // usual gaps: what no line announces
+	var gaps []float64
+	for i := range ps {
+		gaps = append(gaps, ps[i].Gap)
+	}
+	usual := median(gaps)
 	steps, time := int64(0), 0.0
 	for i := 1; i < len(ps); i++ {
-		if d := ps[i].Step - ps[i-1].Step; d > 0 && ps[i-1].Step >= 0 && ps[i].Gap > 0 && !ps[i].Paused {
+		if d := ps[i].Step - ps[i-1].Step; d > 0 && ps[i-1].Step >= 0 && ps[i].Gap > 0 && ps[i].Gap < pause*usual+1 && !ps[i].Paused {
 			steps, time = steps+d, time+ps[i].Gap
 		}
 		if i >= 2*recent-1 && time >= exact {
@@ -266,13 +286,13 @@ func (l *look) save() {
 	done, begun := l.saves()
 	switch {
 	case done == nil && begun != nil:
-		l.sign(incident.SignSave, incident.TriageNote, "begun, and none seen to end", &begun.At)
+		l.sign(incident.SignSave, incident.TriageNone, "begun; its end is not in these logs", &begun.At)
 		return
 	case done == nil:
 		l.absent("saves")
 		return
 	}
-	ago, timed := l.clock.since(l.written(done.At))
+	ago, timed := l.clock.ago(l.written(done.At), &done.At)
 	step := done.Step
 	if step < 0 {
 		step = l.above(done.At)

@@ -89,7 +89,7 @@ func course(files []simulate.File) (from, to float64) {
 
 func specs(mechanism string, n int) []simulate.Spec {
 	var out []simulate.Spec
-	for _, s := range simulate.Grid(20000, 7, 0) {
+	for _, s := range simulate.Grid(6000, 7, 0) {
 		if s.Mechanism == mechanism && s.Damage == "" && s.Ablate == "" && !s.ZoneMix && len(out) < n {
 			out = append(out, s)
 		}
@@ -102,7 +102,7 @@ func TestHealthyJobsDoNotAlarm(t *testing.T) {
 	now := time.Date(2027, 9, 27, 12, 0, 0, 0, time.UTC)
 	looks, alarms := 0, 0
 	for _, mechanism := range []string{"healthy", "retries-and-healthy", "uneven-course"} {
-		for _, spec := range specs(mechanism, 10) {
+		for _, spec := range specs(mechanism, 7) {
 			inc, err := simulate.Generate(spec)
 			if err != nil {
 				t.Fatal(err)
@@ -113,7 +113,10 @@ func TestHealthyJobsDoNotAlarm(t *testing.T) {
 			}
 			for _, part := range []float64{0.3, 0.5, 0.7} {
 				dir, written := running(t, inc.Files, from+part*(to-from), part, now)
-				got := look(t, dir, triage.Moment{At: now.Add(5 * time.Second), Written: written}, inc.WorldSize)
+				got := lookAt(t, dir, triage.Moment{At: now.Add(5 * time.Second)}, written, inc.WorldSize)
+				if got == nil {
+					continue // the part holds its end
+				}
 				looks++
 				if got.Severity == incident.TriageWarning || got.Severity == incident.TriageCritical {
 					alarms++
@@ -122,7 +125,7 @@ func TestHealthyJobsDoNotAlarm(t *testing.T) {
 			}
 		}
 	}
-	if looks < 60 {
+	if looks < 45 {
 		t.Fatalf("only %d looks", looks)
 	}
 	t.Logf("%d looks, %d alarms", looks, alarms)
@@ -133,7 +136,7 @@ func TestHangsAreSeenBeforeTheWatchdog(t *testing.T) {
 	now := time.Date(2027, 9, 27, 12, 0, 0, 0, time.UTC)
 	looks, seen := 0, 0
 	for _, mechanism := range []string{"rank-stalled", "multi-group-stall", "symmetric-hang", "lone-waiter", "multi-group-hang"} {
-		for _, spec := range specs(mechanism, 16) {
+		for _, spec := range specs(mechanism, 9) {
 			inc, err := simulate.Generate(spec)
 			if err != nil {
 				t.Fatal(err)
@@ -148,8 +151,8 @@ func TestHangsAreSeenBeforeTheWatchdog(t *testing.T) {
 			for name := range written {
 				written[name] = now.Add(-500 * time.Second)
 			}
-			got := look(t, dir, triage.Moment{At: now, Written: written}, inc.WorldSize)
-			if got.State == incident.StateStarting {
+			got := lookAt(t, dir, triage.Moment{At: now}, written, inc.WorldSize)
+			if got == nil || got.State == incident.StateStarting {
 				continue // it hung before the first step: that takes as long as it takes
 			}
 			looks++
@@ -161,7 +164,7 @@ func TestHangsAreSeenBeforeTheWatchdog(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d seen", seen, looks)
-	if looks < 30 || float64(seen) < 0.95*float64(looks) {
+	if looks < 25 || float64(seen) < 0.95*float64(looks) {
 		t.Errorf("%d of %d seen", seen, looks)
 	}
 }

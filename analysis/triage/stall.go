@@ -132,7 +132,9 @@ func (l *look) stepping() (p *resolve.Point, usual, longest float64) {
 			stride = float64(d)
 		}
 	}
-	usual = median(tail(secondsOf(l.main.Timed()), recent)) * stride
+	if everyLine(l.main) {
+		usual = median(tail(secondsOf(l.main.Timed()), recent)) * stride
+	}
 	return p, usual, usual
 }
 

@@ -24,9 +24,10 @@ func Wanted(f *resolve.Facts) []worker.At {
 	return out
 }
 
-// Look says what the job looks like at a moment. r is the verdict on the same facts; said is the text of the lines that are Wanted.
-func Look(f *resolve.Facts, r *incident.Report, at Moment, said map[worker.Pos]string) *incident.Triage {
-	l := &look{f: f, r: r, clock: newClock(f, at), said: said, t: &incident.Triage{At: at.text(), State: incident.StateRunning}}
+// Look says what the job looks like at a moment. r is the verdict on the same facts, sources are their files, and said is the text of the
+// lines that are Wanted.
+func Look(f *resolve.Facts, r *incident.Report, at Moment, sources []incident.Source, said map[worker.Pos]string) *incident.Triage {
+	l := &look{f: f, r: r, clock: newClock(f, at, sources), said: said, t: &incident.Triage{At: at.text(), State: incident.StateRunning}}
 	l.t.Clock = l.clock.basis
 	l.main = mainCourse(f)
 	l.ended()
@@ -90,10 +91,13 @@ func (l *look) gpus() int { return max(l.f.Job.WorldSize, len(l.f.Ranks), l.f.Jo
 
 // ended notes that the job does not run any more.
 func (l *look) ended() {
-	if l.r.Verdict.Ending == incident.EndSeen || l.f.Job.ExitOK != nil || len(l.f.Ends) > 0 {
+	if l.r.Verdict.Ending == incident.EndSeen || l.f.Job.ExitOK != nil || slices.ContainsFunc(l.f.Ends, final) {
 		l.t.State = incident.StateEnded
 	}
 }
+
+// final says that an end leaves no job: a process that the kernel kills for memory may.
+func final(e *resolve.End) bool { return e.Line.Kind != worker.EndOOM }
 
 // failure takes over what the engine concludes where a failure is in the logs already: then the rest of the screen is second. Steps that
 // go on after it say that the job lived through it.
@@ -156,8 +160,8 @@ func (l *look) age() {
 		}
 	}
 	s, ok := l.clock.since(when)
-	if first == nil || !ok {
-		l.absent("a time on the lines")
+	if first == nil || !ok || !l.clock.exact {
+		l.absent("since when it runs")
 		return
 	}
 	text := span(s)

@@ -81,6 +81,12 @@ func (j training) write(t *testing.T) (dir string, now time.Time) {
 // look makes the triage of a directory by the logs' own clock.
 func look(t *testing.T, dir string, at triage.Moment, world int) *incident.Triage {
 	t.Helper()
+	return lookAt(t, dir, at, nil, world)
+}
+
+// lookAt is a look where it is known when files were last written.
+func lookAt(t *testing.T, dir string, at triage.Moment, written map[string]time.Time, world int) *incident.Triage {
+	t.Helper()
 	var sources []incident.Source
 	err := filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -91,7 +97,7 @@ func look(t *testing.T, dir string, at triage.Moment, world int) *incident.Triag
 			return err
 		}
 		name, err := filepath.Rel(dir, p)
-		sources = append(sources, incident.Source{Name: name, Path: p, Bytes: st.Size(), Origin: "path"})
+		sources = append(sources, incident.Source{Name: name, Path: p, Written: written[name], Bytes: st.Size(), Origin: "path"})
 		return err
 	})
 	if err != nil {
@@ -133,7 +139,7 @@ func TestARunningJobAtOneMoment(t *testing.T) {
 		says            []string
 		command         string
 	}{
-		{"healthy", training{ranks: 4, step: 2, until: 700}, 3, incident.StateRunning, incident.TriageNone, incident.SignStep, incident.TriageNone, []string{"step 350, 3 s ago"}, ""},
+		{"healthy", training{ranks: 4, step: 2, until: 700}, 3, incident.StateRunning, incident.TriageNone, incident.SignStep, incident.TriageNone, []string{"350, 3 s ago"}, ""},
 		{"falling loss", training{ranks: 2, step: 2, until: 700}, 3, incident.StateRunning, incident.TriageNone, incident.SignLoss, incident.TriageNone, []string{"falling"}, ""},
 		{"no number", training{ranks: 2, step: 2, until: 700, loss: func(s int) string {
 			if s > 300 {
@@ -166,8 +172,9 @@ func TestARunningJobAtOneMoment(t *testing.T) {
 		{"all stopped before the watchdog", training{ranks: 4, step: 2, until: 700}, 370, incident.StateStalled, incident.TriageCritical, incident.SignWaiting, incident.TriageCritical, []string{"no step for 6 min", "ends it in about 4 min"}, "bot collect"},
 		{"late", training{ranks: 4, step: 2, until: 700}, 300, incident.StateLate, incident.TriageWarning, incident.SignWaiting, incident.TriageWarning, []string{"no step for 5 min", "ends it in about 5 min"}, "bot collect"},
 		{"an evaluation as long as those before", training{ranks: 4, step: 2, until: 300*2 + 2*400 + 1, extra: evals, pause: long}, 390, incident.StatePausing, incident.TriageNone, incident.SignWaiting, incident.TriageNone, []string{"evaluating"}, ""},
-		{"pauses that nothing announces", training{ranks: 4, step: 2, until: 300*2 + 2*400 + 1, pause: long}, 390, incident.StateRunning, incident.TriageNone, incident.SignStep, incident.TriageNone, []string{"step 300"}, ""},
-		{"the first save", training{ranks: 4, step: 2, until: 700, extra: map[int][]string{350: {"Saving the checkpoint (or staging if async is enabled)."}}}, 390, incident.StatePausing, incident.TriageNote, incident.SignWaiting, incident.TriageNone, []string{"saving"}, ""},
+		{"pauses that nothing announces", training{ranks: 4, step: 2, until: 300*2 + 2*400 + 1, pause: long}, 390, incident.StateRunning, incident.TriageNone, incident.SignStep, incident.TriageNone, []string{"300, 7 min ago"}, ""},
+		{"the step time beside such pauses", training{ranks: 4, step: 2, until: 300*2 + 2*400 + 1, pause: long}, 390, incident.StateRunning, incident.TriageNone, incident.SignStepTime, incident.TriageNone, []string{"stable: 2.00 s, 2.00 s at its own start"}, ""},
+		{"the first save", training{ranks: 4, step: 2, until: 700, extra: map[int][]string{350: {"Saving the checkpoint (or staging if async is enabled)."}}}, 390, incident.StatePausing, incident.TriageNone, incident.SignWaiting, incident.TriageNone, []string{"saving"}, ""},
 		{"a time-out of its own", training{ranks: 4, step: 2, until: 700, head: []string{"------------------------ arguments ------------------------", "  distributed_timeout_minutes ..................... 30", "-------------------- end of arguments ---------------------"}}, 300, incident.StateLate, incident.TriageWarning, incident.SignWaiting, incident.TriageWarning, []string{"ends it in about 25 min, by its time-out of 30 min"}, "bot collect"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -121,7 +121,7 @@ func steps(inv *workflow.Investigation) []messages.Step {
 	at := slices.IndexFunc(phases, func(s phase) bool { return slices.Contains(s.states, inv.State) })
 	if at < 0 { // it rests: how far did it come?
 		switch {
-		case inv.Report != nil && inv.Final > 0:
+		case inv.Report != nil && (inv.Final > 0 || inv.Report.Triage != nil):
 			at = len(phases)
 		case inv.Report != nil:
 			at = len(phases) - 1
@@ -263,7 +263,7 @@ func wantsOwner(inv *workflow.Investigation) bool {
 // storageOffer is the button that offers to read storage logs, where something failed and they were not read. Who is asked for them
 // has the buttons of the question.
 func storageOffer(inv *workflow.Investigation) []messages.Button {
-	if inv.Report == nil || inv.Report.Verdict.Status == incident.NoFailure || len(inv.StorageSources) > 0 {
+	if r := inv.Report; r == nil || r.Triage != nil || r.Verdict.Status == incident.NoFailure || len(inv.StorageSources) > 0 {
 		return nil
 	}
 	return []messages.Button{button(actStorage, name(inv), "Storage logs")}

@@ -155,6 +155,10 @@ func (d *draft) caseFile() {
 // verdict posts what was found, the first time and whenever it changes.
 func (c *Composer) verdict(ctx context.Context, d *draft) error {
 	inv, r := d.inv, d.n.Report
+	if r.Triage != nil {
+		d.triage(r)
+		return nil
+	}
 	if inv.Verdicts > 0 && len(d.n.Revisions) == 0 {
 		d.answered()
 		return nil
@@ -196,6 +200,20 @@ func (c *Composer) verdict(ctx context.Context, d *draft) error {
 	}
 	d.send(workflow.PostFiles, "map-"+no, workflow.KeyCase, messages.Timeline(r), file)
 	return nil
+}
+
+// triage posts what a job that still runs looks like now. It is no verdict: that follows when the job has ended.
+func (d *draft) triage(r *incident.Report) {
+	d.inv.Told = headline(r)
+	if d.n.Unasked || d.inv.Late.Quiet { // nobody wants to know it now
+		return
+	}
+	buttons := []messages.Button{button(actLookNow, name(d.inv), "Look again")}
+	if d.n.Look {
+		buttons = nil
+	}
+	d.thread(fmt.Sprintf("triage-%d", d.inv.Version+1), withParagraph(messages.TriagePost(r, buttons), say(threadRunning)))
+	d.about("triage")
 }
 
 // rankMap is the picture of the newest report.

@@ -47,6 +47,7 @@ var plays = map[string]func(s *stage){
 		s.vault["token"] = map[string]config.Secret{messages.FieldToken: "hunter2hunter2"}
 		s.does(in)
 	},
+	"a running job": runningJob,
 	"dispute and mute": func(s *stage) {
 		s.overturns()
 		s.says("12345")

@@ -174,6 +174,7 @@ const (
 	threadNoFailure  situation = "thread-no-failure"
 	threadNoEnd      situation = "thread-no-end"
 	threadLook       situation = "thread-look"
+	threadRunning    situation = "thread-running"
 	threadFiles      situation = "thread-files-superseded"
 	askedUntil       situation = "asked-until" // time
 	askedAnswered    situation = "asked-answered"
@@ -230,7 +231,7 @@ var texts = map[situation]string{
 	shared:          "Shared: the verdict is now in %s, too.",
 	sharedBefore:    "It was shared already; a newer verdict replaces the old one there by itself.",
 	notPrivate:      "There is nothing to share: this investigation is public in its channel, or has no verdict yet.",
-	looksNow:        "Looking now. The report is a snapshot: some ranks may not have failed yet.",
+	looksNow:        "Looking now. You get how the job is doing; the report follows when it ends.",
 	waitsForEnd:     "I'll start when its logs are quiet. *Look now* stays under the case file.",
 	jobChosen:       "I look again at job %s only.",
 	retried:         "I try again from the beginning.",
@@ -350,6 +351,7 @@ var texts = map[situation]string{
 	threadClosedAuto: "Closed automatically after a quiet week.",
 	threadNoFailure:  "I read these logs as I would read those of a failure, and nothing failed. If you saw it fail, press *Run again* or add the missing logs.",
 	threadNoEnd:      "No failure found, but the end of the job is not in these logs. If it hangs, don't cancel it yet: `bot collect` shows who holds it. If it failed, add the missing logs.",
+	threadRunning:    "The job still runs. When it ends, I look again and post the report here.",
 	threadLook:       "*First look*: the logs are large; so far I read the beginning and end of each. I'm reading the rest and will post what changes.",
 	threadFiles:      "The earlier files and archive are superseded by those that follow.",
 	askedUntil:       "I wait until %s. Later logs still count.",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"os"
 	"time"
 
 	"faultline/analysis"
@@ -28,6 +27,8 @@ Examples:
   bot triage --config faultline.yaml --job 4242 --cluster west
   bot triage --json logs-4242/
   bot triage --now 2025-06-03T17:50:00 logs-4242/
+
+Where the logs hold the job's end, its first screen is that of "bot diagnose".
 
 Exit code: 0 none or note; 3 warning or critical; 2 wrong usage, or several jobs without --job; 1 nothing readable.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
@@ -94,9 +95,7 @@ func (d *diagnosis) triage(ctx context.Context, e env, paths []string, at triage
 	if err != nil {
 		return exitUnreadable, err
 	}
-	in.Sources = set.Sources
-	at.Written = written(set.Sources)
-	in.Moment = &at
+	in.Sources, in.Moment = set.Sources, &at
 	if len(paths) == 0 { // what was brought is of this job, whatever it is called there
 		in.JobID = ""
 	}
@@ -119,22 +118,8 @@ func (d *diagnosis) triage(ctx context.Context, e env, paths []string, at triage
 	if err != nil {
 		return exitUnreadable, err
 	}
-	if s := r.Triage.Severity; s == incident.TriageWarning || s == incident.TriageCritical {
+	if t := r.Triage; t != nil && (t.Severity == incident.TriageWarning || t.Severity == incident.TriageCritical) {
 		return exitInconclusive, nil
 	}
 	return exitOK, nil
-}
-
-// inPlace is the origin of files that lie where the job writes them.
-const inPlace = "path"
-
-// written is when the job last wrote to its files. Copies tell when they were made, so they have no entry.
-func written(sources []incident.Source) map[string]time.Time {
-	out := map[string]time.Time{}
-	for _, s := range sources {
-		if st, err := os.Stat(s.Path); err == nil && s.Origin == inPlace {
-			out[s.Name] = st.ModTime()
-		}
-	}
-	return out
 }

@@ -233,7 +233,7 @@ func (t *take) one(ctx context.Context, w Want, buffer []byte) (incident.Source,
 	if name == "" {
 		name = path.Base(w.File.Name)
 	}
-	return incident.Source{Name: name, Path: t.blobFile(got.Sum), Node: w.Node, SHA256: got.Sum, Bytes: got.Size, Origin: t.from.Origin}, nil
+	return incident.Source{Name: name, Path: t.blobFile(got.Sum), Written: w.File.Written, Node: w.Node, SHA256: got.Sum, Bytes: got.Size, Origin: t.from.Origin}, nil
 }
 
 func (t *take) isFull() bool {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"os"
@@ -142,6 +143,31 @@ func TestALogThatIsStillWrittenIsAskedAbout(t *testing.T) {
 	w.message(slack.Alice, slack.Training, "report.json")
 	w.quietNow(slack.Training)
 	w.golden(slack.Training)
+}
+
+// The look at a job that runs says how it is doing, and is no report of a failure.
+func TestARunningJobIsLookedAt(t *testing.T) {
+	long(t)
+	t.Parallel()
+	w := start(t, func(w *world, conf map[string]any, _ *slack.Options) {
+		conf["clusters"].([]any)[0].(map[string]any)["logs"].(map[string]any)["quiet"] = "10m"
+	})
+	job, whole := w.job(healthy(), func(string) bool { return true })
+	for name, data := range whole {
+		lines := bytes.SplitAfter(data, []byte("\n"))
+		if err := os.WriteFile(filepath.Join(w.roots, job, name), bytes.Join(lines[:len(lines)*2/3], nil), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.slash(slack.Alice, slack.Training, job)
+	w.click(slack.Alice, w.message(slack.Alice, slack.Training, "seems to be running"), "Look now")
+	w.message(slack.Alice, slack.Training, "A look at a job that still runs", "When it ends, I look again")
+	w.quietNow(slack.Training)
+	for _, m := range w.slack.All(slack.Training) {
+		if text := strings.ToLower(m.Text); strings.Contains(text, "resubmit") || strings.Contains(text, "report.json") {
+			t.Errorf("a running job is reported on: %s", m.Text)
+		}
+	}
 }
 
 func TestWhatIsTypedIsAnswered(t *testing.T) {
