@@ -1,8 +1,10 @@
 package diagnose
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"faultline/analysis/diagnose/mechanism"
 	"faultline/analysis/novel"
@@ -111,27 +113,53 @@ func (b *builder) parting(l *novel.Line) *incident.Standout {
 	return &out
 }
 
+// standout reports a line. What it states of the line stands in the quotation as a condition, so that the verifier refutes a text that is not
+// that of the place.
 func standout(l *novel.Line) incident.Standout {
-	out := incident.Standout{Statement: outstanding(l), Severity: l.Level.String(), Node: l.Node, N: l.N, Files: l.Files, Score: l.Score, Reasons: []incident.Reason{},
-		Evidence: []incident.Evidence{mechanism.QuoteAt(mechanism.StandingAt(l), nil)}}
+	out := incident.Standout{Statement: outstanding(l), Severity: l.Level.String(), Node: l.Node, N: l.N, Files: l.Files, Score: l.Score, Reasons: []incident.Reason{}}
 	if l.Rank != resolve.NoRank {
 		out.Rank = ptr(l.Rank)
 	}
 	if out.Node == "" {
 		out.Node = l.Named
 	}
-	if s := l.Stop; s != nil {
+	quote := func(p novel.Place, says string) {
+		if p.Line > 0 {
+			out.Evidence = append(out.Evidence, mechanism.QuoteAt(mechanism.PlaceAt(l.File, p), holds(says)))
+		}
+	}
+	switch s := l.Stop; {
+	case s == nil:
+		quote(l.At, out.Statement)
+	default:
 		out.Statement = Excerpt(s.Says())
-		for _, p := range []novel.Place{s.At, s.Frame.At} {
-			if p.Line > 0 && (p.Off != l.At.Off || l.StopFile != l.File) {
-				out.Evidence = append(out.Evidence, mechanism.QuoteAt(mechanism.PlaceAt(l.StopFile, p), nil))
-			}
+		if s.At.Off != l.At.Off {
+			quote(l.At, "")
+		}
+		quote(s.At, cmp.Or(s.Message, s.Type))
+		if s.Frame.At.Off != l.At.Off && s.Frame.At.Off != s.At.Off {
+			quote(s.Frame.At, s.Frame.File)
 		}
 	}
 	for _, p := range l.Parts {
 		out.Reasons = append(out.Reasons, incident.Reason{Part: p.Name, Points: p.Points, Text: p.Why})
 	}
 	return out
+}
+
+// holds is the condition that a line holds a text: as much of it as is whole, for what is cut off or is no text is not written in the line as it
+// is shown. nil where nothing is left.
+func holds(text string) *incident.Predicate {
+	most := ""
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == '…' || r == utf8.RuneError || r == '\r' || r == 0x1b }) {
+		if len(part) > len(most) {
+			most = part
+		}
+	}
+	if most == "" {
+		return nil
+	}
+	return &incident.Predicate{Literals: []string{most}}
 }
 
 // around is how much of a long line is shown before what makes it stand out.

@@ -48,6 +48,7 @@ type reader struct {
 	next  int
 	last  [lastLines]*Kind
 	lasts [lastLines]Place
+	words [lastLines][]byte // their texts
 	plain []byte
 	open  *block
 	stops int
@@ -171,11 +172,14 @@ func (r *reader) segment(b []byte, at int) {
 	if r.last[0] != k {
 		copy(r.last[1:], r.last[:])
 		copy(r.lasts[1:], r.lasts[:])
+		oldest := r.words[lastLines-1]
+		copy(r.words[1:], r.words[:])
+		r.words[0] = oldest
 	}
-	r.last[0], r.lasts[0] = k, place
+	r.last[0], r.lasts[0], r.words[0] = k, place, append(r.words[0][:0], b...)
 	if r.open != nil {
 		r.feed(b, place)
-	} else if k.Sign.Level >= severity.Failed && k.N <= 2 && r.stops < mostStops && opens(k.Text) {
+	} else if k.Sign.Level >= severity.Failed && (k.N <= 2 || k.After == 1) && r.stops < mostStops && opens(k.Text) {
 		r.open = &block{opener: k}
 		r.feed(b, place)
 	}
@@ -187,8 +191,7 @@ func (r *reader) meet(h uint64, b []byte, at Place) *Kind {
 	text := r.plain
 	k := &Kind{Hash: h, At: at, first: at}
 	if !bare(text) {
-		k.Sign = severity.Of(text)
-		k.Text = strings.ToValidUTF8(string(text[:min(len(text), mostText)]), "�")
+		k.Sign, k.Text = severity.Of(text), kept(text)
 	}
 	if len(r.kinds) >= mostKinds {
 		r.file.Crowded = true
@@ -214,13 +217,26 @@ func (r *reader) behind(k *Kind, b []byte, at Place) {
 		return
 	}
 	if k.N > 1 {
-		r.plain = line.StripANSI(r.plain, b)
-		k.At, k.Text = at, strings.ToValidUTF8(string(r.plain[:min(len(r.plain), mostText)]), "�")
+		r.quote(k, b, at)
 	}
 	if r.next < nextLines {
 		r.next++
 		k.Next = r.next
 	}
+}
+
+// quote makes a line the one of its shape that is quoted: its place, its text and why it sounds bad are of one and the same line.
+func (r *reader) quote(k *Kind, b []byte, at Place) {
+	r.plain = line.StripANSI(r.plain, b)
+	k.At, k.Text, k.Stop = at, kept(r.plain), nil
+	if s := severity.Of(r.plain); s.Level == k.Sign.Level {
+		k.Sign = s
+	}
+}
+
+// kept is as much of a line as is kept of it.
+func kept(text []byte) string {
+	return strings.ToValidUTF8(string(text[:min(len(text), mostText)]), "�")
 }
 
 // write notes who wrote a line.
@@ -274,8 +290,12 @@ func (r *reader) feed(b []byte, at Place) {
 }
 
 func (r *reader) close() {
-	if s := r.open.parse(); s != nil {
-		r.open.opener.Stop = s
+	k := r.open.opener
+	if s := r.open.parse(); s != nil && k.Stop == nil && (k.After == 0 || s.From.Off >= k.At.Off) {
+		k.Stop = s
+		if s.From != k.At { // an earlier line of its shape opened none
+			k.At, k.Text = s.From, s.Opening
+		}
 		r.stops++
 	}
 	r.open = nil
@@ -295,9 +315,10 @@ func (r *reader) finish() *File {
 	for i, k := range r.last {
 		if k != nil && k.Last == 0 && r.line-r.lasts[i].Line <= mostBelow && (i == 0 || r.lasts[i].Off > r.opts.LastStep) {
 			k.Last = i + 1
-			if k.Sign.Level == severity.Calm {
-				k.At = r.lasts[i] // as a last word it is the last of its kind that counts
+			if k.Sign.Level == severity.Calm && k.At != r.lasts[i] {
+				r.quote(k, r.words[i], r.lasts[i]) // as a last word it is the last of its kind that counts
 			}
+			k.Ends = k.At == r.lasts[i]
 		}
 	}
 	r.file.Kinds = slices.DeleteFunc(r.file.Kinds, func(k *Kind) bool { return k.Text == "" })
@@ -323,6 +344,7 @@ func (r *reader) number() {
 		shift(&k.At)
 		shift(&k.first)
 		if k.Stop != nil {
+			shift(&k.Stop.From)
 			shift(&k.Stop.At)
 			shift(&k.Stop.Frame.At)
 		}

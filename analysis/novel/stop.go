@@ -98,7 +98,7 @@ func (b *block) parse() *Stop {
 	if end := b.extent(); end < len(b.lines) {
 		b.lines, b.at = b.lines[:end], b.at[:end]
 	}
-	s := &Stop{}
+	s := &Stop{From: b.at[0], Opening: b.lines[0]}
 	if !b.cause(s) {
 		return nil
 	}

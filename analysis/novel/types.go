@@ -51,6 +51,7 @@ type Kind struct {
 	Crowd bool       // more lines of it came than writers are told apart in
 	Last  int        // 1 for the file's last line, 2 for the one before, …; 0 none of the last
 	Next  int        // 1 for the first line behind the last step, …; 0 none of them
+	Ends  bool       // the line that is quoted is itself the one that Last counts
 	Stop  *Stop      // the traceback, panic or stack that it opens
 	first Place
 	until int64 // offset of the newest line
@@ -72,6 +73,8 @@ type File struct {
 // Stop is how a program of any language says that it cannot go on: an exception, a panic, an abort, with the innermost frame of its stack
 // that is the user's own code.
 type Stop struct {
+	From    Place  // its first line
+	Opening string // the text of that line
 	Type    string // "AssertionError", "panic", "java.io.IOException"
 	Message string // "" where the program gives none
 	Frame   Frame

@@ -67,7 +67,6 @@ type Line struct {
 	Rank     int           // −1 unknown
 	Node     string
 	Stop     *Stop
-	StopFile string // that holds it: of a template that several files print it may be another than File
 	Known    Known
 	// Behind: it was printed after the last step, or there was none. Background: it was printed while the training went on afterwards. Unsure:
 	// neither is known.
@@ -120,7 +119,7 @@ func (l *Line) Tells() bool {
 // Within says that a line belongs to the traceback, panic or stack that another one opens.
 func (l *Line) Within(o *Line) bool {
 	switch {
-	case o.Stop == nil, l.File != o.StopFile, o.File != o.StopFile, l.At.Off < o.At.Off:
+	case o.Stop == nil, l.File != o.File, l.At.Off < o.At.Off:
 		return false
 	}
 	return l.At.Off <= max(o.Stop.At.Off, o.Stop.Frame.At.Off)
@@ -226,10 +225,7 @@ func (c *candidate) merge(f *File, k *Kind) {
 	c.before += earlier
 	when := c.when(f, k)
 	if c.kind == k || where > c.side || where == c.side && c.better(k, when) {
-		c.kind, c.file, c.File, c.At, c.Text, c.time = k, f, f.Name, k.At, k.Text, when
-	}
-	if k.Stop != nil && (c.Stop == nil || c.kind == k) {
-		c.Stop, c.StopFile = k.Stop, f.Name
+		c.kind, c.file, c.File, c.At, c.Text, c.Stop, c.time = k, f, f.Name, k.At, k.Text, k.Stop, when
 	}
 	c.side = max(c.side, where)
 	c.proven = c.proven || proven
@@ -291,11 +287,13 @@ func (c *candidate) writers(f *File, k *Kind) {
 	}
 }
 
-// better says that a shape tells more than the one that is quoted: it sounds worse, or it was printed earlier.
+// better says that a shape tells more than the one that is quoted: it sounds worse, it opens a traceback, or it was printed earlier.
 func (c *candidate) better(k *Kind, when moment) bool {
 	switch was := c.kind; {
 	case k.Sign.Level != was.Sign.Level:
 		return k.Sign.Level > was.Sign.Level
+	case (k.Stop != nil) != (was.Stop != nil):
+		return k.Stop != nil
 	case when.known && c.time.known && when.seconds != c.time.seconds:
 		return when.seconds < c.time.seconds
 	default:
@@ -356,8 +354,8 @@ var rules = []rule{
 	{"background", -15, func(c *candidate) bool { return c.allOver && !c.world.Tables }, always("its file has lines like it from beginning to end")},
 	{"known", -40, func(c *candidate) bool { return c.Known.Noise }, always("it is known to be harmless")},
 	{"known", -10, func(c *candidate) bool { return c.Known.Echo }, always("lines like it mostly follow from another failure")},
-	{"position", 18, func(c *candidate) bool { return c.Last == 1 && !c.world.Tables }, always("it is the last line of its file")},
-	{"position", 14, func(c *candidate) bool { return c.Last > 0 && !c.world.Tables }, always("it is among the last lines of its file")},
+	{"position", 18, func(c *candidate) bool { return c.Last == 1 && !c.world.Tables }, func(c *candidate) string { return c.ends("the last line") }},
+	{"position", 14, func(c *candidate) bool { return c.Last > 0 && !c.world.Tables }, func(c *candidate) string { return c.ends("among the last lines") }},
 	{"position", 14, func(c *candidate) bool { return c.world.Stepped && c.Behind && c.kind.Next > 0 }, always("it comes right after the last step")},
 	{"position", 10, func(c *candidate) bool { return c.world.Stepped && c.Behind }, always("it comes after the last step")},
 	{"position", 6, func(c *candidate) bool { return c.Unsure && c.Level >= severity.Failed }, always("nothing shows that training went on after it")},
@@ -372,6 +370,14 @@ var rules = []rule{
 	{"rarity", 4, func(c *candidate) bool { return c.N <= 3 && c.counted }, func(c *candidate) string { return fmt.Sprintf("it is printed %d times", c.N) }},
 	{"rarity", -8, func(c *candidate) bool { return c.N > 100 && c.N > 4*int64(c.peers) }, func(c *candidate) string { return fmt.Sprintf("it is printed %d times", c.N) }},
 	{"temporal", 4, func(c *candidate) bool { return c.late && !c.Background && !c.world.Tables }, always("it first appears near the end")},
+}
+
+// ends says where a line stands at the end of its file: the one that is quoted, or another like it.
+func (c *candidate) ends(where string) string {
+	if c.kind.Ends && c.kind.Last == c.Last {
+		return "it is " + where + " of its file"
+	}
+	return "a line like it is " + where + " of its file"
 }
 
 func sounds(c *candidate) string { return c.kind.Sign.Why }

@@ -1,0 +1,48 @@
+package novel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// Place, text, stamp and traceback of a line that is shown are of one and the same line, however many are like it.
+func TestWhatIsShownIsOfOneLine(t *testing.T) {
+	words := []string{"12:00:%02d waiting for lease %d\n", "12:00:%02d lane %d failed\n", "step %d loss %d\n", "12:00:%02d kept %d rows\n",
+		"\x1b[31m12:00:%02d lane %d poisoned\x1b[0m\n", "Traceback (most recent call last):\n  File \"a.py\", line %d, in f\n    go(%d)\n", "KeyError: 'k%d of %d'\n"}
+	random := rand.New(rand.NewPCG(7, 7))
+	for range 400 {
+		texts := map[string]string{}
+		for f := range 1 + random.IntN(3) {
+			var b strings.Builder
+			for i := range random.IntN(40) {
+				fmt.Fprintf(&b, words[random.IntN(len(words))], i, random.IntN(1000))
+			}
+			texts[fmt.Sprintf("%d.log", f)] = b.String()
+		}
+		for _, l := range Weigh(read(t, texts), World{Stepped: random.IntN(2) == 0}, math.MaxInt) {
+			text := texts[l.File]
+			if got := plainLine(text[l.At.Off:]); got != l.Text {
+				t.Fatalf("%s:%d holds %q and is shown as %q, of\n%s", l.File, l.At.Line, got, l.Text, text)
+			}
+			if n := int64(strings.Count(text[:l.At.Off], "\n")) + 1; n != l.At.Line {
+				t.Fatalf("line %d is shown as %d", n, l.At.Line)
+			}
+			if s := l.Stop; s != nil && (s.From != l.At || !strings.HasPrefix(text[s.At.Off:], s.Text)) {
+				t.Fatalf("the traceback %q of line %d is shown at line %d, of\n%s", s.Says(), s.From.Line, l.At.Line, text)
+			}
+			for _, p := range l.Parts {
+				if p.Why == "it is the last line of its file" && l.At.Line != int64(strings.Count(text, "\n")) {
+					t.Fatalf("line %d is said to be the last of\n%s", l.At.Line, text)
+				}
+			}
+		}
+	}
+}
+
+func plainLine(text string) string {
+	l, _, _ := strings.Cut(text, "\n")
+	return strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(l)
+}
