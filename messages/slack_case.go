@@ -83,7 +83,7 @@ func caseParts(r *incident.Report, parts []part) []blockkit.RichElement {
 				p.Text = nextStep(r)
 			}
 			out = append(out, short(p))
-		case labelSeverity, triageLabels[incident.SignStep]:
+		case triageLabels[incident.SignStep]:
 			out = append(out, short(p))
 		}
 	}
