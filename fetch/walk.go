@@ -179,7 +179,7 @@ func (g *gatherer) file(given, abs string, p gate.Place) {
 		g.problem(Binary, given, text)
 	default:
 		g.take(p, p.Info)
-		g.found = append(g.found, found{Source: incident.Source{Name: slash(base), Path: p.Path, Written: p.Info.ModTime(), Bytes: p.Info.Size(), Origin: "path"}, root: abs, file: true})
+		g.found = append(g.found, found{Source: incident.Source{Name: slash(base), Path: p.Path, Written: p.Info.ModTime().UnixNano(), Bytes: p.Info.Size(), Origin: "path"}, root: abs, file: true})
 	}
 }
 
@@ -299,7 +299,7 @@ func (g *gatherer) entry(place gate.Place, p, rel string, d fs.DirEntry) {
 				g.archive(rel, d.Name(), p, rel, root)
 			case isText, isBeside:
 				g.take(place, st)
-				g.found = append(g.found, found{Source: incident.Source{Name: rel, Path: p, Written: st.ModTime(), Bytes: st.Size(), Origin: "path"}, root: root})
+				g.found = append(g.found, found{Source: incident.Source{Name: rel, Path: p, Written: st.ModTime().UnixNano(), Bytes: st.Size(), Origin: "path"}, root: root})
 			case isForeign:
 				g.problem(Binary, rel, foreign(rel))
 			default:

@@ -2,8 +2,6 @@
 // these words, none of them may change what they mean. The JSON form is the contract "faultline.report/v1".
 package incident
 
-import "time"
-
 // Schema names the version of the JSON report.
 const Schema = "faultline.report/v1"
 
@@ -20,10 +18,10 @@ type (
 type Source struct {
 	// Name is how the report calls the file: relative to what the user named, with forward slashes.
 	Name string `json:"name"`
-	// Path is where the bytes are, and Written when they were last written where they came from, zero where nobody can tell. Neither
-	// reaches a report.
-	Path    string    `json:"-"`
-	Written time.Time `json:"-"`
+	// Path is where the bytes are, and Written when they were last written where they came from, in nanoseconds since 1970; 0 where nobody
+	// can tell. Neither reaches a report.
+	Path    string `json:"-"`
+	Written int64  `json:"-"`
 	// Node is the node that the origin (not the content) proves, or "".
 	Node string `json:"node,omitempty"`
 	// SHA256 of the stored bytes, computed at fetch; for a bare directory only of cited files.
@@ -36,7 +34,7 @@ type Source struct {
 
 // Content is the source without where it lies and when it was written: sources of one content are equal.
 func (s Source) Content() Source {
-	s.Path, s.Written = "", time.Time{}
+	s.Path, s.Written = "", 0
 	return s
 }
 

@@ -3,7 +3,6 @@ package workflow
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"faultline/incident"
 )
@@ -18,7 +17,7 @@ type snapshot struct {
 	Investigation Investigation `json:"investigation"`
 	Paths         []string      `json:"paths,omitempty"`         // of Investigation.Sources, in their order
 	StoragePaths  []string      `json:"storage_paths,omitempty"` // of Investigation.StorageSources
-	Written       []time.Time   `json:"written,omitempty"`       // of Investigation.Sources, while the job runs
+	Written       []int64       `json:"written,omitempty"`       // of Investigation.Sources, while the job runs
 }
 
 // Encode returns the investigation as bytes for a store.

@@ -48,8 +48,8 @@ const (
 func newClock(f *resolve.Facts, at Moment, sources []incident.Source) clock {
 	c := clock{at: at.At, basis: incident.ClockNone, lines: map[string]int64{}, files: map[string]time.Time{}}
 	for _, s := range sources {
-		if !at.Logs && !s.Written.IsZero() && !s.Written.After(at.At.Add(skew*time.Second)) {
-			c.files[s.Name] = s.Written
+		if w := time.Unix(0, s.Written); !at.Logs && s.Written != 0 && !w.After(at.At.Add(skew*time.Second)) {
+			c.files[s.Name] = w
 		}
 	}
 	newest, byFiles := math.Inf(-1), math.Inf(-1)

@@ -97,7 +97,11 @@ func lookAt(t *testing.T, dir string, at triage.Moment, written map[string]time.
 			return err
 		}
 		name, err := filepath.Rel(dir, p)
-		sources = append(sources, incident.Source{Name: name, Path: p, Written: written[name], Bytes: st.Size(), Origin: "path"})
+		s := incident.Source{Name: name, Path: p, Bytes: st.Size(), Origin: "path"}
+		if w, ok := written[name]; ok {
+			s.Written = w.UnixNano()
+		}
+		sources = append(sources, s)
 		return err
 	})
 	if err != nil {

@@ -233,7 +233,15 @@ func (t *take) one(ctx context.Context, w Want, buffer []byte) (incident.Source,
 	if name == "" {
 		name = path.Base(w.File.Name)
 	}
-	return incident.Source{Name: name, Path: t.blobFile(got.Sum), Written: w.File.Written, Node: w.Node, SHA256: got.Sum, Bytes: got.Size, Origin: t.from.Origin}, nil
+	return incident.Source{Name: name, Path: t.blobFile(got.Sum), Written: nanoseconds(w.File.Written), Node: w.Node, SHA256: got.Sum, Bytes: got.Size, Origin: t.from.Origin}, nil
+}
+
+// nanoseconds are those since 1970; 0 where the place states no time.
+func nanoseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
 }
 
 func (t *take) isFull() bool {
