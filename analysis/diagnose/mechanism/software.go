@@ -271,7 +271,7 @@ func configError(s *Scene) *Proposal {
 	}
 	p := fromFailures(s, knowledge.Exception)
 	if p == nil || !configured(s, p) {
-		return nil
+		return joinedTwice(s)
 	}
 	p.Mechanism, p.Base = knowledge.ConfigError, 0.93
 	p.Why = "a key or path that the configuration names is not there, on all ranks, before the first step"

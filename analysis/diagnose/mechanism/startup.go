@@ -83,6 +83,7 @@ func initUnreachable(s *Scene) *Proposal {
 		p.diedFirst(s, fls)
 		p.neverCame(s, fls)
 		p.shared(s)
+		p.nameAbsent(f)
 		if failedElsewhere(f, telling(fls)) {
 			p.Class = Symptom
 		}
@@ -91,8 +92,18 @@ func initUnreachable(s *Scene) *Proposal {
 	for i := range f.Barriers {
 		b := &f.Barriers[i]
 		if b.Kind == worker.BarrierStore {
-			return barrierShort(s, b)
+			p := barrierShort(s, b, "the store-based barrier gave up")
+			p.nameAbsent(f)
+			return p
 		}
+	}
+	if b := stillWaiting(f); b != nil {
+		p := barrierShort(s, b, "the store-based barrier waits")
+		p.Summary = fmt.Sprintf("%d of %d processes had joined the group when the log ends; the barrier waited for the rest", b.Joined, b.World)
+		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.8
+		p.Why = "the store counts those who came; whether the rest came later, or what kept them away, these files do not show"
+		p.Needs = append(p.Needs, incident.Need{What: "the logs of the processes that did not come", Why: "one that died before, or never started, shows it there", Command: logsOfJob, Obtainable: "now"})
+		return p
 	}
 	return nil
 }
@@ -225,22 +236,30 @@ func peerOf(s *Scene, fl *resolve.Failure) string {
 	return ""
 }
 
-func barrierShort(s *Scene, b *worker.Barrier) *Proposal {
+func barrierShort(s *Scene, b *worker.Barrier, what string) *Proposal {
 	f := s.Facts
 	p := &Proposal{Mechanism: knowledge.InitUnreachable, Class: Local, Scope: "all", Direct: true, Base: 0.92, At: f.At(b.At),
 		Summary: "not all processes arrived when the process group was set up", Why: "the store counted those who came"}
-	p.For = append(p.For, finding("the store-based barrier gave up", QuoteAt(b.At, nil)))
+	p.For = append(p.For, finding(what, QuoteAt(b.At, nil)))
 	var missing []int
 	for i := range f.Job.WorldSize {
-		if r := f.Rank(i); r == nil || r.Lines == 0 {
+		if r := f.Rank(i); (r == nil || r.Lines == 0) && !waitsAt(f, b, i) {
 			missing = append(missing, i)
 		}
 	}
-	if len(missing) > 0 && len(missing) < f.Job.WorldSize {
+	switch n := len(missing); {
+	case n > 0 && b.Joined >= 0 && int64(n) == b.World-b.Joined:
+		p.Named = rankWords(missing)
+	case n > 0 && n < f.Job.WorldSize:
 		p.Frontier = missing
 	}
 	p.Failures = []*resolve.Failure{}
 	return p
+}
+
+// waitsAt says that a rank reports such a barrier of the whole job itself: it came.
+func waitsAt(f *resolve.Facts, b *worker.Barrier, rank int) bool {
+	return int(b.World) == f.Job.WorldSize && slices.ContainsFunc(f.Barriers, func(o worker.Barrier) bool { return o.Rank == rank && o.World == b.World })
 }
 
 // schedulerError: the step, its container or its directory could not be set up. A node is named by what its own slurmstepd
