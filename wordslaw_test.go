@@ -17,7 +17,7 @@ import (
 )
 
 // spoken are the folders whose string literals people read.
-var spoken = []string{"messages", "chat", "workflow", "knowledge", "cmd", "analysis", "fetch", "config", "store/bundle"}
+var spoken = []string{"messages", "chat", "workflow", "knowledge", "cmd", "analysis", "fetch", "config", "store/bundle", "preflight", "isolate"}
 
 // written are the files that people read as they are.
 var written = []string{"README.md", "CONTRIBUTING.md", "config.example.yaml", "docs/*.md", "docs/*/*.yaml", "docs/*/*.yml", "docs/*.yaml", "docs/*.yml"}

@@ -34,12 +34,12 @@ const (
 	watchdog    = 600.0  // seconds: PyTorch's own for NCCL
 )
 
-// timeouts are the arguments that set the time-out of collectives, and how many seconds one of their unit is.
+// timeouts are the arguments that set the timeout of collectives, and how many seconds one of their unit is.
 var timeouts = map[string]float64{
 	"distributed_timeout_minutes": 60, "ddp_timeout": 1, "train_timeout_seconds": 1, "nccl_timeout": 1, "dist_timeout": 1, "ddp_timeout_seconds": 1,
 }
 
-// watched is the time-out of the job's collectives: by its arguments, else PyTorch's own.
+// watched is the timeout of the job's collectives: by its arguments, else PyTorch's own.
 func watched(f *resolve.Facts) (seconds float64, at *worker.At) {
 	for i := range f.Job.Arguments {
 		a := &f.Job.Arguments[i]
@@ -107,9 +107,9 @@ func (l *look) overdue(p *resolve.Point, usual, longest float64, long bool) {
 // watchdog says when the job will be ended, and the evidence with it.
 func (l *look) watchdog() {
 	s := &l.t.Signs[len(l.t.Signs)-1]
-	whose := "if its collectives have PyTorch's default time-out of 10 min"
+	whose := "if its collectives have PyTorch's default timeout of 10 min"
 	if l.stall.watchAt != nil {
-		whose = "by its time-out of " + span(l.stall.watch)
+		whose = "by its timeout of " + span(l.stall.watch)
 		e := incident.Quote(l.stall.watchAt.File, l.stall.watchAt.Line, l.stall.watchAt.Off, "", nil)
 		e.Span = l.stall.watchAt.Len
 		s.Evidence = append(s.Evidence, e)

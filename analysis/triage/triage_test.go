@@ -179,7 +179,7 @@ func TestARunningJobAtOneMoment(t *testing.T) {
 		{"pauses that nothing announces", training{ranks: 4, step: 2, until: 300*2 + 2*400 + 1, pause: long}, 390, incident.StateRunning, incident.TriageNone, incident.SignStep, incident.TriageNone, []string{"300, 7 min ago"}, ""},
 		{"the step time beside such pauses", training{ranks: 4, step: 2, until: 300*2 + 2*400 + 1, pause: long}, 390, incident.StateRunning, incident.TriageNone, incident.SignStepTime, incident.TriageNone, []string{"stable: 2.00 s, 2.00 s at its own start"}, ""},
 		{"the first save", training{ranks: 4, step: 2, until: 700, extra: map[int][]string{350: {"Saving the checkpoint (or staging if async is enabled)."}}}, 390, incident.StatePausing, incident.TriageNone, incident.SignWaiting, incident.TriageNone, []string{"saving"}, ""},
-		{"a time-out of its own", training{ranks: 4, step: 2, until: 700, head: []string{"------------------------ arguments ------------------------", "  distributed_timeout_minutes ..................... 30", "-------------------- end of arguments ---------------------"}}, 300, incident.StateLate, incident.TriageWarning, incident.SignWaiting, incident.TriageWarning, []string{"ends it in about 25 min, by its time-out of 30 min"}, "bot collect"},
+		{"a timeout of its own", training{ranks: 4, step: 2, until: 700, head: []string{"------------------------ arguments ------------------------", "  distributed_timeout_minutes ..................... 30", "-------------------- end of arguments ---------------------"}}, 300, incident.StateLate, incident.TriageWarning, incident.SignWaiting, incident.TriageWarning, []string{"ends it in about 25 min, by its timeout of 30 min"}, "bot collect"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, now := c.job.write(t)
