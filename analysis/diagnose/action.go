@@ -149,10 +149,13 @@ func (b *builder) shared(of func(knowledge.Mechanism) string) string {
 	return all
 }
 
-// untied is the one node of whose kernel the cause is known, where nothing ties that to the job.
+// untied is the one node of whose kernel the cause is known, where nothing ties that to the job, or of which a line tells that is none of its nodes.
 func (b *builder) untied() string {
 	if len(b.d.winners) == 0 {
 		return ""
+	}
+	if len(b.outsiders) == 1 {
+		return b.outsiders[0]
 	}
 	node := ""
 	for _, fl := range b.d.winners[0].Failures {

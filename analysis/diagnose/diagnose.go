@@ -90,6 +90,8 @@ type builder struct {
 	// rows counts the rows of groups that carry evidence.
 	rows  int
 	words *lastWords
+	// outsiders are the hosts at the root that are none of the job's nodes.
+	outsiders []string
 	// again are the recurrences that weigh, by kind.
 	again map[string]*incident.Recurrence
 }

@@ -44,6 +44,9 @@ func TestAHostThatIsNoNodeOfTheJobIsNotAccused(t *testing.T) {
 		if c.accused {
 			continue
 		}
+		if want := "find out whether " + c.host + " was a node of the job"; c.line == failed && !strings.HasPrefix(r.Action.Text, want) {
+			t.Errorf("%s: %s", c.name, r.Action.Text)
+		}
 		if r.Verdict.Root.Named != c.host+" (not one of the job's nodes)" || len(r.Verdict.Root.Nodes) > 0 || r.Verdict.Status == "confirmed" {
 			t.Errorf("%s: %s, nodes %v, named %q", c.name, r.Verdict.Status, r.Verdict.Root.Nodes, r.Verdict.Root.Named)
 		}

@@ -283,6 +283,7 @@ func (b *builder) outside(p *mechanism.Proposal) {
 		return
 	}
 	if len(ours) == 0 {
+		b.outsiders = p.Nodes
 		p.Named = cmp.Or(p.Named, strings.Join(p.Nodes, ", ")+resolve.NotOfTheJob)
 	}
 	p.Nodes = ours
