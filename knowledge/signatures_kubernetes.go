@@ -5,6 +5,7 @@ package knowledge
 var kubernetesSignatures = []Signature{
 	{
 		ID: "k8s-oom-killed", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "Kubernetes",
 		Literals: []string{"OOMKilled"}, Pattern: `[Rr]eason"?:\s*"?OOMKilled\b`,
 		Meaning: "The kernel killed a process of this container because the container was over its memory limit.",
 		Do:      []Advice{advicePods},
@@ -13,6 +14,7 @@ var kubernetesSignatures = []Signature{
 	},
 	{
 		ID: "k8s-evicted-memory", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "Kubernetes",
 		Literals: []string{"he node was low on resource: memory"},
 		Meaning:  "The node ran short of memory, and the kubelet ended this pod.",
 		Do:       []Advice{advicePods},
@@ -21,6 +23,7 @@ var kubernetesSignatures = []Signature{
 	},
 	{
 		ID: "k8s-evicted-disk", Mechanism: StorageFull, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "Kubernetes",
 		Literals: []string{"he node was low on resource: "}, Pattern: `low on resource: (?P<resource>ephemeral-storage|inodes)`,
 		Meaning: "The node's own disk ran full, and the kubelet ended this pod.",
 		Do:      []Advice{advicePods},
@@ -29,6 +32,7 @@ var kubernetesSignatures = []Signature{
 	},
 	{
 		ID: "k8s-pressure-memory", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "Kubernetes",
 		Literals: []string{"he node had condition: "}, Pattern: `he node had condition: \[[^\]]{0,40}MemoryPressure`,
 		Meaning: "The node ran short of memory, and the kubelet ended this pod, or did not take it.",
 		Do:      []Advice{advicePods},
@@ -37,6 +41,7 @@ var kubernetesSignatures = []Signature{
 	},
 	{
 		ID: "k8s-pressure-disk", Mechanism: StorageFull, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "Kubernetes",
 		Literals: []string{"he node had condition: "}, Pattern: `he node had condition: \[[^\]]{0,40}DiskPressure`,
 		Meaning: "The node's own disk ran full, and the kubelet ended this pod, or did not take it.",
 		Do:      []Advice{advicePods},
@@ -45,6 +50,7 @@ var kubernetesSignatures = []Signature{
 	},
 	{
 		ID: "k8s-admission", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller,
+		System:   "Kubernetes",
 		Literals: []string{"requested number of devices unavailable for "}, Pattern: `unavailable for (?P<resource>[\w./-]+)\. Requested: (?P<requested>\d+), Available: (?P<available>\d+)`,
 		Meaning: "A pod came to a node that has no such device free: it is still held, or the node lost one.",
 		Scope:   ScopeNode,
@@ -55,6 +61,7 @@ var kubernetesSignatures = []Signature{
 	{
 		// Both are tried again for as long as it takes: they matter where the job never began.
 		ID: "k8s-unschedulable", Mechanism: SchedulerError, Role: SymptomRole, Tier: ProcessKiller,
+		System:   "Kubernetes",
 		Says:     AwaitsNode,
 		Literals: []string{" nodes are available: "}, Pattern: `0/(?P<nodes>\d+) nodes are available: (?P<text>.{1,160})`,
 		Meaning: "Kubernetes has no node for a pod of the job.",
@@ -65,6 +72,7 @@ var kubernetesSignatures = []Signature{
 	},
 	{
 		ID: "k8s-mount", Mechanism: SchedulerError, Role: SymptomRole, Tier: ProcessKiller,
+		System:   "Kubernetes",
 		Says:     AwaitsNode,
 		Literals: []string{"MountVolume."}, Pattern: `MountVolume\.\w+ failed for volume "(?P<volume>[^"]{1,120})"`,
 		Meaning: "A volume of the pod could not be mounted on its node, so nothing ran there.",
@@ -75,6 +83,7 @@ var kubernetesSignatures = []Signature{
 	},
 	{
 		ID: "k8s-evicted-local", Mechanism: StorageFull, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "Kubernetes",
 		Literals: []string{"phemeral local storage usage exceeds"},
 		Meaning:  "The pod wrote more to the node's own disk than it may, and the kubelet ended it.",
 		Do:       []Advice{advicePods},
@@ -83,6 +92,7 @@ var kubernetesSignatures = []Signature{
 	},
 	{
 		ID: "k8s-preempted", Mechanism: Preempted, Role: CauseRole, Tier: ProcessKiller,
+		System:   "Kubernetes",
 		Literals: []string{"Preempted "}, Pattern: `Preempted (?:in order to admit critical pod|by (?:a )?pod \S+ on node)`,
 		Meaning: "Kubernetes ended this pod to make room for a more important one.",
 		Source:  "Kubernetes scheduler framework/preemption; kubelet preemption",

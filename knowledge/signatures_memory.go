@@ -203,6 +203,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "host-oom-sagemaker", Mechanism: HostOOM, Role: CauseRole, Tier: ProcessKiller,
+		System:   "SageMaker",
 		Says:     ByDaemon,
 		Literals: []string{"Please use an instance type with more memory"},
 		Meaning:  "The service says that the machine's memory was too small for the job.",

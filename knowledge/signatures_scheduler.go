@@ -14,6 +14,7 @@ var stepImpossible = []string{"More processors requested than permitted", "Reque
 var schedulerSignatures = []Signature{
 	{
 		ID: "slurm-time-limit", Mechanism: TimeLimit, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"CANCELLED AT ", "DUE TO TIME LIMIT"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+)(?: ON (?P<reporter>\S+))? CANCELLED AT (?P<time>\S+)`,
 		Meaning: "SLURM ended the job because its time was up; the host in the line is only the one that reports it.",
@@ -22,6 +23,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-preempted", Mechanism: Preempted, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"CANCELLED AT ", "DUE TO PREEMPTION"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+)(?: ON (?P<reporter>\S+))? CANCELLED AT (?P<time>\S+)`,
 		Meaning: "SLURM took the nodes for a job of higher priority.",
@@ -30,6 +32,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-node-failure", Mechanism: NodeFailure, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"CANCELLED AT ", "DUE TO NODE FAILURE"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+)(?: ON (?P<reporter>\S+))? CANCELLED AT (?P<time>\S+)`,
 		Meaning: "SLURM lost a node of the job; it is not the host named in this line, which only reports it.",
@@ -38,6 +41,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-node-failed", Mechanism: NodeFailure, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"srun: error: Node failure on "}, Pattern: `Node failure on (?P<hosts>\S+)`,
 		Names:   []Name{{"hosts", AsHost, Culprit}},
@@ -47,6 +51,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-requeue", Mechanism: Cancelled, Role: CauseRole, Tier: ProcessKiller,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"CANCELLED AT ", "DUE TO JOB REQUEUE"}, Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+)(?: ON (?P<reporter>\S+))? CANCELLED AT (?P<time>\S+)`,
 		Meaning: "The job was put back into the queue; it starts again under the same number.",
@@ -55,6 +60,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-task-failure", Role: ConsequenceRole,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"CANCELLED AT ", "DUE TO TASK FAILURE"},
 		Meaning:  "SLURM ended the step because one of its tasks had failed; the first task line says which.",
@@ -64,6 +70,7 @@ var schedulerSignatures = []Signature{
 	{
 		// Up to 24.11 a person's scancel and the end after a failed task print the same words.
 		ID: "slurm-cancelled", Mechanism: Cancelled, Role: ConsequenceRole, Tier: ProcessKiller,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{" CANCELLED AT "}, Not: []string{"DUE TO "},
 		Pattern: `(?P<entity>JOB|STEP) (?P<id>[\d.+]+)(?: ON (?P<reporter>\S+))? CANCELLED AT (?P<time>\S+)(?: DUE to SIGNAL (?P<signal>[\w ]+\w))? \*\*\*`,
@@ -73,6 +80,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-memory-error", Mechanism: NodeFailure, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"UNCORRECTABLE MEMORY ERROR AT "}, Pattern: `ON (?P<host>\S+) UNCORRECTABLE`,
 		Names:   []Name{{"host", AsHost, Mentioned}}, // each host reports it
@@ -82,6 +90,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-unkillable", Mechanism: NodeFailure, Role: SymptomRole, Tier: ProcessKiller,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"STEPD TERMINATED ON "}, Pattern: `STEPD TERMINATED ON (?P<host>\S+) AT \S+ DUE TO (?P<reason>JOB NOT \w+(?: WITH SIGNALS)?)`,
 		Names:   []Name{{"host", AsHost, Culprit}},
@@ -93,6 +102,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-step-failed", Role: ConsequenceRole,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"FAILED (non-zero exit code or other failure mode)"},
 		Meaning:  "The batch script ended while the step still ran.",
@@ -101,6 +111,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-aborted", Role: ConsequenceRole,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"srun: Job step aborted: "},
 		Meaning:  "SLURM stops the rest of the step.",
@@ -109,6 +120,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-launch-failed", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"srun: error: ", "aunch"}, Pattern: `task (?P<task>\d+) launch failed: (?P<text>.{1,160})|Task launch for (?:StepId=)?\S+ failed on node (?P<host>[\w.-]+): (?P<text2>.{1,160})|Application launch failed: (?P<text3>.{1,160})|timeout waiting for task launch, started (?P<started>\d+) of (?P<tasks>\d+) tasks`,
 		Names:   []Name{{"host", AsHost, Mentioned}, {"task", AsTask, Mentioned}}, // where it failed; a refused credential may be the clock of any other node
@@ -119,6 +131,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-step-create", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Cases:    afterTraining,
 		Literals: []string{"srun: error: Unable to "}, Not: append([]string{stepLate}, stepImpossible...), Pattern: `Unable to (?:create step for job|confirm allocation for job|contact slurm controller|allocate resources|connect to slurmctld)[^:]*:? ?(?P<text>.{0,160})`,
@@ -131,6 +144,7 @@ var schedulerSignatures = []Signature{
 	{
 		// A script goes on to its next step when the job is over, or is being ended.
 		ID: "slurm-step-late", Role: ConsequenceRole,
+		System:   "SLURM",
 		Says:     Aborts | ByDaemon,
 		Literals: []string{"srun: error: Unable to ", stepLate},
 		Meaning:  "The job was over, or about to be ended, when its script asked for another step.",
@@ -140,6 +154,7 @@ var schedulerSignatures = []Signature{
 	{
 		// Asked again it is refused again.
 		ID: "slurm-step-impossible", Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Cases:    afterTraining,
 		Literals: []string{"srun: error: Unable to ", ": "}, Pattern: `Unable to (?:create step for job|allocate resources)[^:]*: (?P<text>` + strings.Join(stepImpossible, "|") + `)`,
@@ -151,6 +166,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-nodes-not-ready", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"srun: error: Nodes ", " are still not ready"}, Pattern: `Nodes (?P<hosts>\S+) are still not ready`,
 		Names:   []Name{{"hosts", AsHost, Culprit}},
@@ -171,6 +187,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "sagemaker-capacity", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SageMaker",
 		Literals: []string{"CapacityError: Unable to provision requested"},
 		Meaning:  "The service has no machines of this kind for the job now.",
 		Owner:    OwnerNobody, Scope: ScopeJob,
@@ -187,6 +204,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-prolog", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"Prolog "}, Pattern: `(?:srun|salloc|sbatch|slurmstepd[\w-]*): (?:error: )?Prolog (?:failure|hung) on node (?P<node>[A-Za-z0-9][\w.-]*)`,
 		Names:   []Name{{"node", AsHost, Culprit}},
@@ -198,6 +216,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-pmix-timeout", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"mpi/pmix", "collective timeout"}, Pattern: `pmixp_coll_\w+: (?P<node>\S+) \[\d+\]: .{0,80}collective timeout`,
 		Names:   []Name{{"node", AsHost, Mentioned}},
@@ -209,6 +228,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-pmix-connect", Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"mpi/pmix"}, Pattern: `mpi/pmix(?:_v\d)?: (?:pmixp_\w+|_\w+): (?P<node>\S+) \[\d+\]: .{0,60}(?:Cannot establish (?:the|direct) connection|exceeded the retry limit|Cannot send message to |Can't find address for host)`,
 		Names:   []Name{{"node", AsHost, Mentioned}},
@@ -221,6 +241,7 @@ var schedulerSignatures = []Signature{
 	{
 		// srun, or the daemon of a node, then ends the step by itself: the line of an ending that follows tells of nobody's wish.
 		ID: "slurm-pmi2", Mechanism: InitUnreachable, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"mpi/pmi2: failed to send temp kvs"},
 		Meaning:  "SLURM's daemons of this step could not pass on to each other what the processes tell when they start, and ended the step.",
@@ -231,6 +252,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-ompi-pmi", Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"but OMPI was not built with SLURM"},
 		Meaning:  "This Open MPI does not know how to speak with SLURM, so its processes cannot be started by srun: start them by mpirun, or use an Open MPI with PMIx and srun --mpi=pmix.",
@@ -241,6 +263,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-job-container", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{": error: container_"}, Pattern: `slurmstepd[\w.-]*: error: container_(?:p_join|g_join|p_create|g_create)\b(?P<text>.{0,160})`,
 		Meaning: "The private /tmp that SLURM gives to a job was not there on this node, so nothing ran there.",
@@ -251,6 +274,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-boot", Mechanism: SchedulerError, Role: SymptomRole, Tier: ProcessKiller,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"Something is wrong with the boot of the nodes"},
 		Meaning:  "SLURM gave up on nodes that did not become ready.",
@@ -271,6 +295,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-fatal", Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"srun: fatal: "}, Pattern: `srun: fatal: (?P<text>.{1,160})`,
 		Meaning: "srun started nothing: its options, or settings in its environment, cannot be used as they are.",
@@ -281,6 +306,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-credential", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"ob credential"}, Pattern: `(?:Job credential expired|Invalid job credential|Job credential revoked)`,
 		Meaning: "A node refused SLURM's permission slip: clocks differ, or the node was slow.",
@@ -290,6 +316,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-revoked", Mechanism: SchedulerError, Role: SymptomRole, Tier: ProcessKiller,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"ob allocation ", "has been revoked"}, Pattern: `ob allocation (?P<job>\d+) has been revoked`,
 		Meaning: "SLURM took back the job's nodes.",
@@ -300,6 +327,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: IDSlurmOutput, Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"Could not open std"}, Pattern: `Could not open (?P<stream>stdout|stderr|stdin) file (?P<path>[^:]+): (?P<error>.{1,80})`,
 		Meaning: "SLURM could not open the job's log file on this node, so nothing ran or nothing was kept.",
@@ -310,6 +338,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-stepd", Mechanism: SchedulerError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"exiting abnormally: "}, Pattern: `(?:job_manager|stepd_\w+): exiting abnormally: (?P<text>.{1,120})`,
 		Meaning: "SLURM could not set the job's processes up on this node; the lines above it say what failed.",
@@ -320,6 +349,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-cgroup", Mechanism: SchedulerError, Role: SymptomRole, Tier: ProcessKiller,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"/sys/fs/cgroup/", "failed"}, Pattern: `slurmstepd[\w-]*: error: .{0,80}/sys/fs/cgroup/`,
 		Meaning: "SLURM could not put a process into its control group.",
@@ -330,6 +360,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: IDSlurmExecve, Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"error: execve(): "}, Pattern: `execve\(\): (?P<path>[^:]+): (?P<error>.{1,80})`,
 		Meaning: "The program to start does not exist on this node or may not be run.",
@@ -339,6 +370,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: IDSlurmChdir, Role: SymptomRole,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"couldn't chdir to `"}, Pattern: "chdir to `(?P<path>[^']+)'",
 		Meaning: "The job's directory is not there on this node; its files may be in /tmp.",
@@ -349,6 +381,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: IDSlurmIO, Mechanism: NodeFailure, Role: SymptomRole, Tier: ProcessKiller,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"borting, "}, Pattern: `(?:io error and missing step|step missing and io error|can not test connection|io error with slurmstepd)[^\d]*on node (?P<index>\d+)|can not test connection to node (?P<index2>\d+)`,
 		Names:   []Name{{"index", AsNodeIndex, Unheard}, {"index2", AsNodeIndex, Unheard}},
@@ -359,6 +392,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: IDSlurmFirstExit, Role: SymptomRole,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"srun: First task exited"},
 		Meaning:  "A task ended and srun stops the others after a while (--wait).",
@@ -369,6 +403,7 @@ var schedulerSignatures = []Signature{
 	{
 		// With --wait srun lists the states of all tasks before it ends those that still run.
 		ID: "slurm-task-left", Role: InfoRole,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"srun: StepId=", ": exited"}, Pattern: `srun: StepId=\S{1,40} tasks? (?P<tasks>[\d,\[\]-]{1,200}): exited`,
 		Names:   []Name{{"tasks", AsTask, FirstOut}},
@@ -435,6 +470,7 @@ var schedulerSignatures = []Signature{
 	},
 	{
 		ID: "slurm-receive", Role: SymptomRole, Tier: ProcessKiller,
+		System:   "SLURM",
 		Says:     ByDaemon,
 		Literals: []string{"error: slurm_receive_msg"}, Pattern: `slurm_receive_msgs?: \[\[?(?P<host>[\w.-]+)\]?:\d+\] failed: (?P<text>.{1,120})`,
 		Names:   []Name{{"host", AsHost, Lost}},

@@ -80,3 +80,21 @@ func TestTheLowestSystemHoldsTheMachines(t *testing.T) {
 		}
 	}
 }
+
+// An entry of a batch system is named for it, and says so to the engine, which asks no entry for its name.
+func TestEntriesSayOfWhichSystemTheyAre(t *testing.T) {
+	for _, s := range Whole().Signatures() {
+		want := ""
+		switch {
+		case strings.HasPrefix(string(s.ID), "slurm-"):
+			want = "SLURM"
+		case strings.HasPrefix(string(s.ID), "k8s-"):
+			want = "Kubernetes"
+		case strings.Contains(string(s.ID), "sagemaker"):
+			want = "SageMaker"
+		}
+		if s.System != want && !strings.HasPrefix(string(s.ID), EndedWithError) {
+			t.Errorf("%s is of %q, want %q", s.ID, s.System, want)
+		}
+	}
+}

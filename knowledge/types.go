@@ -132,6 +132,8 @@ type Signature struct {
 	Direct bool
 	// Says: facts that the line states beside its mechanism.
 	Says Trait
+	// System: the batch system that says so; "" where it is none of those.
+	System string
 	// Blames: whom the line accuses.
 	Blames Blame
 	// LooksLike: what else the line may mean, where nothing but the store, the kernel or a second run decides.

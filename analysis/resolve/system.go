@@ -10,11 +10,6 @@ import (
 // slurmFacts are statements that a job makes only where SLURM started it.
 var slurmFacts = map[string]bool{"job_id": true, "node_list": true, "node_name": true, "cluster": true}
 
-// signSystems are signatures that speak for a batch system, by how their names begin.
-var signSystems = []struct{ begins, system string }{
-	{"k8s-", "Kubernetes"}, {"sagemaker-", "SageMaker"}, {"host-oom-sagemaker", "SageMaker"},
-}
-
 // system is the batch system that started the job, where its own lines tell that it was another than SLURM; "" where one of SLURM's lines is
 // among them, which runs on machines of others and starts what builds on it, or where nothing tells.
 func (f *Facts) system() string {
@@ -39,14 +34,12 @@ func (f *Facts) system() string {
 		}
 	}
 	for i := range f.Obs.Signs {
-		id := f.Obs.Signs[i].ID
-		if strings.HasPrefix(string(id), "slurm-") {
+		switch system := f.Known.Entry(f.Obs.Signs[i].ID).System; system {
+		case "":
+		case "SLURM":
 			return ""
-		}
-		for _, s := range signSystems {
-			if strings.HasPrefix(string(id), s.begins) {
-				seen[s.system] = true
-			}
+		default:
+			seen[system] = true
 		}
 	}
 	for i := range f.Obs.Tails {
