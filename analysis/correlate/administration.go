@@ -83,44 +83,46 @@ const (
 
 // reaches says whether what an act took away is what a client's request wanted and did not get.
 func (x *inquiry) reaches(t *trouble, c *Client) match {
-	if !missed(c) {
+	if !missed(c) || t.act().takes == ofNothing {
 		return otherwise
 	}
-	object, gone := c.object(), goneBucket(c.Text)
-	switch t.act().takes {
-	case ofBucket:
-		b := t.bucket()
-		if gone != "" {
-			return matchBucket(t, gone)
-		}
-		name, within, _ := strings.Cut(object, "/")
-		switch {
-		case b.name == "" || name == "":
-			return unsaid
-		case b.name != name:
-			return otherwise
-		case !t.act().listed:
-			return unlisted // it is there again, and not all that it held
-		}
-		switch yes, sure := t.lists(within); {
-		case yes:
-			return taken
-		case sure:
-			return otherwise
-		}
-		return unlisted
-	case ofTarget, ofPath:
-		if gone != "" {
-			return otherwise
-		}
-		switch home := x.home(object); home {
-		case "":
-			return unsaid
-		case t.about:
-			return taken
-		}
+	gone := goneBucket(c.Text)
+	switch ofBuckets := t.act().takes == ofBucket; {
+	case gone != "" && ofBuckets:
+		return matchBucket(t, gone)
+	case gone != "":
+		return otherwise
+	case ofBuckets:
+		return matchObject(t, c.object())
+	}
+	switch x.home(c.object()) {
+	case "":
+		return unsaid
+	case t.about:
+		return taken
 	}
 	return otherwise
+}
+
+// matchObject compares the object that a request did not find with what was taken from a bucket.
+func matchObject(t *trouble, object string) match {
+	b := t.bucket()
+	name, within, _ := strings.Cut(object, "/")
+	switch {
+	case b.name == "" || name == "":
+		return unsaid
+	case b.name != name:
+		return otherwise
+	case !t.act().listed:
+		return unlisted // it is there again, and not all that it held
+	}
+	switch yes, sure := t.lists(within); {
+	case yes:
+		return taken
+	case sure:
+		return otherwise
+	}
+	return unlisted
 }
 
 // matchBucket compares the bucket that is said not to exist with the one that an act took away.

@@ -13,6 +13,7 @@ import (
 	"faultline/analysis/aislog"
 	"faultline/analysis/resolve"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // Question is what the job's own logs ask of the daemons'.
@@ -62,6 +63,20 @@ func (a *Answer) Causes() []*Episode {
 	for _, e := range a.Episodes {
 		if e.Standing == Cause {
 			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Blamed are the daemons that the causes point at, by id. Of several that only fit by their kind none is: which of them it was is
+// not known. A token that ran out is no daemon's fault.
+func (a *Answer) Blamed() []string {
+	var out []string
+	causes := a.Causes()
+	for _, e := range causes {
+		known := e.Strong || len(causes) == 1
+		if known && e.ID != "" && e.Mechanism != knowledge.AISAuth && !slices.Contains(out, e.ID) {
+			out = append(out, e.ID)
 		}
 	}
 	return out

@@ -17,7 +17,7 @@ func (x *inquiry) outages() []*outage {
 			if r.Ended == aislog.Open || r.LastAt.File == "" {
 				continue
 			}
-			from, ok := x.wall(d, r.Last)
+			from, ok := x.left(d, r)
 			if !ok {
 				continue
 			}
@@ -35,6 +35,28 @@ func (x *inquiry) outages() []*outage {
 		}
 	}
 	return out
+}
+
+// left is when a daemon was gone. One that stops in order leaves the cluster first, and may write on for a while.
+func (x *inquiry) left(d int, r *aislog.Run) (float64, bool) {
+	const takes = 60.0
+	last, ok := x.wall(d, r.Last)
+	first := last
+	if r.Ended != aislog.Orderly {
+		return first, ok
+	}
+	for i := range x.daemons[d].Groups {
+		g := &x.daemons[d].Groups[i]
+		if g.Kind != aislog.Stopping {
+			continue
+		}
+		for k := range g.Events {
+			if t, ok := x.wall(d, g.Events[k].Time); ok && last-t <= takes {
+				first = min(first, t)
+			}
+		}
+	}
+	return first, ok
 }
 
 // present says that a daemon's own log goes on over a time without a break.

@@ -80,6 +80,7 @@ func (x *inquiry) roots() []*trouble {
 	})
 	const most = 400 // of all that is in the logs; more are of no use to anybody
 	all = all[:min(len(all), most)]
+	x.inRows(all)
 	for _, b := range all {
 		for _, a := range all {
 			if !x.causes(a, b) || x.causes(b, a) && b.from <= a.from {

@@ -2,6 +2,7 @@ package correlate
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -29,6 +30,8 @@ type trouble struct {
 	down    *outage
 	stall   *aislog.Stall
 	still   *standstill
+	// row are the restarts one after the other that this one belongs to, by time; nil where it is alone.
+	row []*trouble
 	// action is what an operator asked of the cluster; ordered is the request that a trouble of the cluster follows from.
 	action  string
 	ordered *trouble
@@ -47,6 +50,14 @@ type outage struct {
 	run      *aislog.Run
 	next     *aislog.Run
 	orderly  bool
+}
+
+// back is when a daemon was there again; for want of that, when it went.
+func (o *outage) back() float64 {
+	if math.IsInf(o.to, 1) {
+		return o.from
+	}
+	return o.to
 }
 
 // about says what a record shows, of which daemon; "" where it shows no trouble by itself: consequences, noise, life.

@@ -212,6 +212,11 @@ func (x *inquiry) touch(t *trouble) (touched, []meeting) {
 			}
 			continue
 		}
+		if x.away(t, c) {
+			how = byName
+			out = append(out, meeting{c, common, true})
+			continue
+		}
 		firm := slices.ContainsFunc(common, func(m Mark) bool { return m.Kind <= Address }) || names || len(common) > 0 && t.mech == knowledge.AISAuth
 		switch {
 		case firm:
@@ -233,6 +238,12 @@ func (x *inquiry) touch(t *trouble) (touched, []meeting) {
 		return elsewhere, nil
 	}
 	return how, out
+}
+
+// away says that a client's line misses an object of a target that was not there: others were asked for it meanwhile.
+func (x *inquiry) away(t *trouble, c *Client) bool {
+	const joins = 60.0 // until it is a member again, and has its objects
+	return t.down != nil && missed(c) && x.home(c.object()) == t.about && (!x.clock.Known() || !c.T.Valid || c.T.T <= t.down.to+x.clock.Shift+x.clock.Unc+c.T.Unc+joins)
 }
 
 // answered is a daemon whose record of a trouble of the cluster names the same thing as a client's line, the first by name.
@@ -366,14 +377,17 @@ func (x *inquiry) single(a *Answer) {
 			}
 		}
 		for _, e := range firm {
-			if e != first && x.clearlyEarlier(first, e) {
+			if !oneRow(first.t, e.t) && x.clearlyEarlier(first, e) {
 				e.Standing, e.Why = Coincident, "another trouble of the store that the same requests name came before"
 			}
 		}
-	case len(loose) > 1 || x.clock.Proof != Proven:
+	case x.clock.Proof != Proven || slices.ContainsFunc(loose, func(e *Episode) bool { return !oneRow(loose[0].t, e.t) }):
 		demote(loose, Undecided, "a failure of this kind came at this time, but nothing that both sides name ties them")
 	}
 }
+
+// oneRow says that two troubles are restarts of one row.
+func oneRow(a, b *trouble) bool { return a == b || slices.Contains(a.row, b) }
 
 // earlier says which of two causes is told first.
 func (x *inquiry) earlier(a, b *Episode) bool {

@@ -114,7 +114,7 @@ func (x *inquiry) touches(e *Episode, lines []meeting) {
 		}
 		text := "its request failed in the way that this makes requests fail"
 		ev := []incident.Evidence{clientQuote(m.c)}
-		if e.t.takesObjects() && m.firm {
+		if x.lost(e.t, m) {
 			text = x.gone(e.t, m.c)
 		} else if len(m.common) > 0 {
 			k := m.common[0]
@@ -131,6 +131,11 @@ func (x *inquiry) touches(e *Episode, lines []meeting) {
 		}
 		e.Touch = append(e.Touch, finding(who+": "+text, ev...))
 	}
+}
+
+// lost says that a client's line misses what a trouble is known to have taken away.
+func (x *inquiry) lost(t *trouble, m meeting) bool {
+	return m.firm && (t.takesObjects() || x.away(t, m.c))
 }
 
 var markWords = map[MarkKind]string{Work: "batch request", Object: "object", Breach: "break of a stream", Address: "address", Node: "daemon", Reason: "reason"}
@@ -184,18 +189,10 @@ func (x *inquiry) statement(t *trouble) string {
 	}
 	switch t.mech {
 	case knowledge.AISDaemonRestart:
-		switch o := t.down; {
-		case o == nil:
+		if t.down == nil {
 			return id + " took no connections any more; its own log of that time is not here, or does not say why"
-		case o.orderly:
-			return id + " was stopped in order" + again(o)
-		case o.run.Ended == aislog.Failed:
-			return id + " stopped because of an error" + again(o)
-		case o.run.Ended == aislog.Unclear:
-			return id + " ended; how is not known" + again(o)
-		default:
-			return id + " ended without a word, killed or crashed" + again(o)
 		}
+		return id + ended(t.down) + again(t.down) + alongside(t)
 	case knowledge.StorageFull:
 		return fmt.Sprintf("%s was out of space (%s)", id, plural(n, "record", "records"))
 	case knowledge.AISDiskFault:
@@ -231,11 +228,56 @@ func (x *inquiry) statement(t *trouble) string {
 	return fmt.Sprintf("batches that %s put together were aborted or stayed incomplete (%s)", id, plural(n, "record", "records"))
 }
 
+// ended says how a daemon's life came to its end.
+func ended(o *outage) string {
+	switch {
+	case o.orderly:
+		return " was stopped in order"
+	case o.run.Ended == aislog.Failed:
+		return " stopped because of an error"
+	case o.run.Ended == aislog.Unclear:
+		return " ended; how is not known"
+	}
+	return " ended without a word, killed or crashed"
+}
+
 func again(o *outage) string {
 	if math.IsInf(o.to, 1) {
 		return " and did not come back"
 	}
 	return fmt.Sprintf(", and started anew %s later", span(o.to-o.from))
+}
+
+// alongside tells the other restarts of a row.
+func alongside(t *trouble) string {
+	if t.row == nil {
+		return ""
+	}
+	var others []string
+	from, to, times := math.Inf(1), math.Inf(-1), 0
+	for _, o := range t.row {
+		from, to = min(from, o.down.from), max(to, o.down.back())
+		switch {
+		case o.about == t.about:
+			times++
+		case !slices.Contains(others, o.about):
+			others = append(others, o.about)
+		}
+	}
+	text := ""
+	if times > 1 {
+		text = fmt.Sprintf("; this happened %d times", times)
+	}
+	if n := len(others); n > 0 {
+		const most = 4
+		slices.Sort(others)
+		names := strings.Join(others[:min(n, most)], ", ")
+		if n > most {
+			names += fmt.Sprintf(" and %d more", n-most)
+		}
+		text += fmt.Sprintf("; %s restarted as well", names)
+	}
+	return text + ", all within " + span(to-from)
 }
 
 // stood says that a daemon stood still, and what shows it.

@@ -37,10 +37,8 @@ func (b *builder) correlated() {
 		if s.Side == nil {
 			s.Side = ptr(e.Side)
 		}
-		if e.ID != "" && e.Mechanism != knowledge.AISAuth && !slices.Contains(s.Targets, e.ID) {
-			s.Targets = append(s.Targets, e.ID)
-		}
 	}
+	s.Targets = append(s.Targets, a.Blamed()...)
 	slices.Sort(s.Targets)
 }
 

@@ -95,7 +95,7 @@ func daemonsCause(s *Scene) *Proposal {
 	}
 	e := causes[0]
 	p := &Proposal{Mechanism: e.Mechanism, Class: Environment, At: e.From, Base: 0.93, Scope: "unknown"}
-	if e.ID != "" && e.Mechanism != knowledge.AISAuth { // a token that ran out is no daemon's fault
+	if blamed := s.Storage.Blamed(); len(blamed) > 0 && blamed[0] == e.ID {
 		p.Component = "ais:" + e.ID
 	}
 	var before *Proposal
