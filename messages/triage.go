@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"path"
 	"reflect"
 	"strings"
@@ -41,9 +40,9 @@ var triageClocks = map[string]string{
 
 // triageScreen are the answers about a running job in the order in which one asks, then what to do.
 func triageScreen(t *incident.Triage) []part {
-	severity := t.Severity
+	severity := capital(flat(t.Severity))
 	if t.Wastes != nil {
-		severity += fmt.Sprintf(", %s GPU-hours lost an hour", hours(*t.Wastes))
+		severity += " (" + gpuHours(*t.Wastes) + " lost an hour)"
 	}
 	ps := []part{{Label: labelSeverity, Text: severity}}
 	for _, s := range t.Signs {
@@ -61,13 +60,6 @@ func triageScreen(t *incident.Triage) []part {
 		ps = append(ps, part{Label: labelTimes, Text: why})
 	}
 	return append(ps, part{Label: labelNext, Text: flat(t.Next.Text)})
-}
-
-func hours(v float64) string {
-	if v < 10 && v != math.Trunc(v) {
-		return fmt.Sprintf("%.1f", v)
-	}
-	return grouped(int64(v + 0.5))
 }
 
 // triageProof names the lines that a row rests on.

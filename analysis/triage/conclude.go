@@ -3,8 +3,8 @@ package triage
 import (
 	"strings"
 
+	"faultline/analysis/cost"
 	"faultline/incident"
-	"faultline/knowledge"
 )
 
 // severities by rank.
@@ -22,18 +22,10 @@ func worse(a, b string) bool {
 	return rank(a) > rank(b)
 }
 
-// slow is the origin of mechanisms of jobs that go on.
-const slow = "performance"
-
-// running says that a mechanism is one of jobs that go on: they are slow, or learn nothing.
-func running(mechanism string) bool {
-	m, ok := knowledge.MechanismBySlug(knowledge.Slug(mechanism))
-	return ok && m.Origin == slow
-}
-
 // conclude says how bad it is, and which branch to take.
 func (l *look) conclude() {
 	t := l.t
+	l.waste()
 	t.Severity = incident.TriageNone
 	var first *incident.TriageSign
 	for i := range t.Signs {
@@ -41,22 +33,36 @@ func (l *look) conclude() {
 			t.Severity, first = s.Level, s
 		}
 	}
-	l.waste()
 	l.summary(first)
 	l.next(first)
 }
 
 // waste is how much of the job's GPUs is lost an hour: all of them while it stands still, the part that is slower while it is slow.
 func (l *look) waste() {
-	n := float64(l.gpus())
+	share := 0.0
 	switch {
-	case n == 0:
 	case l.stall.late || l.broken:
-		l.t.Wastes = rounded(n)
+		share = 1
 	case l.slower > 1:
-		l.t.Wastes = rounded(n * (1 - 1/l.slower))
+		share = 1 - 1/l.slower
+	}
+	level, wastes, ok := cost.PerHour(l.gpus(), share)
+	if !ok {
+		return
+	}
+	if share == 1 && level == incident.TriageNote {
+		level = incident.TriageWarning // small, and standing still all the same
+	}
+	l.t.Wastes = rounded(wastes)
+	for i := range l.t.Signs {
+		if s := &l.t.Signs[i]; (costly[s.Name] || l.broken && s.Name == incident.SignLoss) && worse(s.Level, incident.TriageNote) {
+			s.Level = level
+		}
 	}
 }
+
+// costly are the signs whose level is what they waste, on the scale of all reports.
+var costly = map[string]bool{incident.SignWaiting: true, incident.SignStepTime: true, incident.SignThroughput: true}
 
 func (l *look) summary(first *incident.TriageSign) {
 	t := l.t

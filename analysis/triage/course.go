@@ -10,19 +10,8 @@ import (
 	"faultline/incident"
 )
 
-// recent is how many of the last step lines make "now", and as many of the first ones "at its start": medians of both are compared.
-const recent = 10
-
 // spare is how many lines a course must have besides both windows before its start is told from now.
 const spare = 2
-
-// last is the newest step line; nil where none is printed.
-func (l *look) last() *resolve.Point {
-	if l.main == nil {
-		return nil
-	}
-	return &l.main.Points[len(l.main.Points)-1]
-}
 
 // step says how far the job is, and when it will be done.
 func (l *look) step() {
@@ -85,8 +74,6 @@ func secondsOf(ps []*resolve.Point) []float64 {
 	}
 	return out
 }
-
-func tail[T any](v []T, n int) []T { return v[max(0, len(v)-n):] }
 
 // loss says whether the job learns.
 func (l *look) loss() {
@@ -261,9 +248,6 @@ func windowed(ps []resolve.Point) (seconds float64, n int) {
 	return 0, 0
 }
 
-// clearly is the ratio from which on a figure is not what it was. The method's limit is the same.
-const clearly = 1.1
-
 // settled leaves out the first lines of a course: the first steps compile, allocate and fill caches.
 func settled(ps []*resolve.Point) []*resolve.Point {
 	const warm = 2
@@ -332,10 +316,10 @@ func (l *look) saves() (done, begun *worker.Checkpoint) {
 	return done, begun
 }
 
-// hours are the GPU-hours of so many seconds, in brackets, where they are known and not nothing.
+// hours are the GPU hours of so many seconds, in brackets, where they are known and not nothing.
 func (l *look) hours(seconds float64) string {
 	if n := seconds / 3600 * float64(l.gpus()); n >= 0.1 {
-		return fmt.Sprintf(" (about %.1f GPU-hours)", n)
+		return fmt.Sprintf(" (about %.1f GPU hours)", n)
 	}
 	return ""
 }

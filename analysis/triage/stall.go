@@ -13,14 +13,6 @@ import (
 	"faultline/incident"
 )
 
-// stall is the time without a step.
-type stall struct {
-	late    bool    // the next step is overdue
-	since   float64 // seconds since the last step
-	watch   float64 // seconds after which the watchdog of a collective ends the job
-	watchAt *worker.At
-}
-
 // Limits of the time without a step, against the job's own rhythm.
 const (
 	lateGaps    = 10.0 // usual times between step lines

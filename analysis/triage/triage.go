@@ -45,49 +45,10 @@ func Look(f *resolve.Facts, r *incident.Report, at Moment, sources []incident.So
 	return l.t
 }
 
-// look is one triage in the making.
-type look struct {
-	f     *resolve.Facts
-	r     *incident.Report
-	clock clock
-	said  map[worker.Pos]string
-	main  *resolve.Course // the one whose step counts; nil where no step is printed
-	t     *incident.Triage
-
-	pace   float64 // seconds a step takes now, 0 unknown
-	slower float64 // how many times longer that is than at first; 0 where it is not
-	broken bool    // the loss is no number any more
-	silent []voice // those that went silent while others print
-	stall  stall
-}
-
 // mainCourse is the course of training that tells most: of those that count steps the longest, the first of several.
 func mainCourse(f *resolve.Facts) *resolve.Course {
 	return cmp.Or(f.Longest(func(p *resolve.Point) bool { return p.Step >= 0 }), f.Longest(func(*resolve.Point) bool { return true }))
 }
-
-// sign adds an answer with the lines that prove it.
-func (l *look) sign(name, level, text string, at ...*worker.At) *incident.TriageSign {
-	s := incident.TriageSign{Name: name, Level: level, Text: text}
-	var seen []worker.Pos
-	for _, a := range at {
-		if a == nil || slices.Contains(seen, a.Pos) {
-			continue
-		}
-		seen = append(seen, a.Pos)
-		e := incident.Quote(a.File, a.Line, a.Off, "", nil)
-		e.Span = a.Len
-		s.Evidence = append(s.Evidence, e)
-	}
-	l.t.Signs = append(l.t.Signs, s)
-	return &l.t.Signs[len(l.t.Signs)-1]
-}
-
-// absent notes what these logs do not print.
-func (l *look) absent(name string) { l.t.Absent = append(l.t.Absent, name) }
-
-// gpus is how many GPUs the job holds, by its world size or else by the ranks that were seen; 0 unknown.
-func (l *look) gpus() int { return max(l.f.Job.WorldSize, len(l.f.Ranks), l.f.Job.Least) }
 
 // ended notes that the job does not run any more.
 func (l *look) ended() {
@@ -176,12 +137,4 @@ func (l *look) age() {
 
 func nodes(f *resolve.Facts) int {
 	return max(len(f.Coverage.NodesExpected), len(f.Coverage.NodesSeen))
-}
-
-// valued fills the numbers of a sign; a base of 0 is none.
-func (l *look) valued(s *incident.TriageSign, value, base float64, unit string) {
-	s.Value, s.Unit = rounded(value), unit
-	if base != 0 {
-		s.Base = rounded(base)
-	}
 }

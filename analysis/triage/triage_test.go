@@ -19,6 +19,7 @@ var began = time.Date(2025, 6, 3, 14, 0, 0, 0, time.UTC)
 // training is a job in which every rank writes a log of its own, second by second.
 type training struct {
 	ranks   int
+	world   int     // 0: as many as there are logs
 	step    float64 // seconds
 	until   float64 // seconds after the first step
 	mute    map[int]float64
@@ -145,26 +146,26 @@ func TestARunningJobAtOneMoment(t *testing.T) {
 	}{
 		{"healthy", training{ranks: 4, step: 2, until: 700}, 3, incident.StateRunning, incident.TriageNone, incident.SignStep, incident.TriageNone, []string{"350, 3 s ago"}, ""},
 		{"falling loss", training{ranks: 2, step: 2, until: 700}, 3, incident.StateRunning, incident.TriageNone, incident.SignLoss, incident.TriageNone, []string{"falling"}, ""},
-		{"no number", training{ranks: 2, step: 2, until: 700, loss: func(s int) string {
+		{"no number", training{ranks: 2, world: 256, step: 2, until: 700, loss: func(s int) string {
 			if s > 300 {
 				return "nan"
 			}
 			return "2.0"
 		}}, 3, incident.StateRunning, incident.TriageCritical, incident.SignLoss, incident.TriageCritical, []string{"not a number since step 301", "last sound at step 300"}, ""},
 		{"rising loss", training{ranks: 2, step: 2, until: 700, loss: spiked}, 3, "", incident.TriageWarning, incident.SignLoss, incident.TriageWarning, []string{"rising"}, ""},
-		{"slower", training{ranks: 2, until: 900, seconds: func(s int) float64 {
+		{"slower", training{ranks: 2, world: 256, until: 900, seconds: func(s int) float64 {
 			if s > 200 {
 				return 3.021
 			}
 			return 2.013
 		}}, 3, incident.StateRunning, incident.TriageWarning, incident.SignStepTime, incident.TriageWarning, []string{"×1.5", "since step 20"}, "nvidia-smi"},
-		{"slower by its throughput", training{ranks: 2, until: 900, seconds: func(s int) float64 {
+		{"slower by its throughput", training{ranks: 2, world: 256, until: 900, seconds: func(s int) float64 {
 			if s > 200 {
 				return 3.021
 			}
 			return 2.013
 		}}, 3, incident.StateRunning, incident.TriageWarning, incident.SignThroughput, incident.TriageWarning, []string{"3,310 tokens/s, 4,968 at its own start", "down by 33 %"}, "nvidia-smi"},
-		{"slower, in whole seconds", training{ranks: 2, until: 900, seconds: func(s int) float64 {
+		{"slower, in whole seconds", training{ranks: 2, world: 256, until: 900, seconds: func(s int) float64 {
 			if s > 200 {
 				return 3
 			}
@@ -173,7 +174,14 @@ func TestARunningJobAtOneMoment(t *testing.T) {
 		{"memory nearly full", training{ranks: 2, step: 2, until: 700, memory: "70.1GiB(88.60%)"}, 3, incident.StateRunning, incident.TriageWarning, incident.SignMemory, incident.TriageWarning, []string{"88.6 %"}, "nvidia-smi"},
 		{"memory full", training{ranks: 2, step: 2, until: 700, memory: "78.1GiB(98.70%)"}, 3, incident.StateRunning, incident.TriageCritical, incident.SignMemory, incident.TriageCritical, []string{"98.7 %"}, "nvidia-smi"},
 		{"a rank went silent and the others print", training{ranks: 4, step: 2, until: 700, mute: map[int]float64{2: 400}}, 3, "", incident.TriageWarning, incident.SignLines, incident.TriageWarning, []string{"rank 2 silent for 5 min"}, "bot collect"},
-		{"all stopped before the watchdog", training{ranks: 4, step: 2, until: 700}, 370, incident.StateStalled, incident.TriageCritical, incident.SignWaiting, incident.TriageCritical, []string{"no step for 6 min", "ends it in about 4 min"}, "bot collect"},
+		{"all stopped before the watchdog", training{ranks: 4, world: 256, step: 2, until: 700}, 370, incident.StateStalled, incident.TriageCritical, incident.SignWaiting, incident.TriageCritical, []string{"no step for 6 min", "ends it in about 4 min"}, "bot collect"},
+		{"all of a small job stopped", training{ranks: 4, step: 2, until: 700}, 370, incident.StateStalled, incident.TriageWarning, incident.SignWaiting, incident.TriageWarning, []string{"no step for 6 min"}, "bot collect"},
+		{"a small job is slower", training{ranks: 2, until: 900, seconds: func(s int) float64 {
+			if s > 200 {
+				return 3.021
+			}
+			return 2.013
+		}}, 3, incident.StateRunning, incident.TriageNote, incident.SignStepTime, incident.TriageNote, []string{"×1.5"}, "nvidia-smi"},
 		{"late", training{ranks: 4, step: 2, until: 700}, 300, incident.StateLate, incident.TriageWarning, incident.SignWaiting, incident.TriageWarning, []string{"no step for 5 min", "ends it in about 5 min"}, "bot collect"},
 		{"an evaluation as long as those before", training{ranks: 4, step: 2, until: 300*2 + 2*400 + 1, extra: evals, pause: long}, 390, incident.StatePausing, incident.TriageNone, incident.SignWaiting, incident.TriageNone, []string{"evaluating"}, ""},
 		{"pauses that nothing announces", training{ranks: 4, step: 2, until: 300*2 + 2*400 + 1, pause: long}, 390, incident.StateRunning, incident.TriageNone, incident.SignStep, incident.TriageNone, []string{"300, 7 min ago"}, ""},
@@ -183,7 +191,7 @@ func TestARunningJobAtOneMoment(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, now := c.job.write(t)
-			got := look(t, dir, triage.Moment{At: now.Add(time.Duration(c.after * float64(time.Second))), Logs: true}, c.job.ranks)
+			got := look(t, dir, triage.Moment{At: now.Add(time.Duration(c.after * float64(time.Second))), Logs: true}, max(c.job.world, c.job.ranks))
 			s := signOf(got, c.sign)
 			if c.state != "" && got.State != c.state || got.Severity != c.severity || s.Level != c.level {
 				t.Errorf("%s %s %s %s, want %s %s %s", got.State, got.Severity, c.sign, s.Level, c.state, c.severity, c.level)

@@ -12,17 +12,6 @@ import (
 	"faultline/incident"
 )
 
-// voice is a process that prints all the time: of one that spoke at its start only, silence says nothing.
-type voice struct {
-	rank           int // NoRank where nothing proves it
-	name, node     string
-	usual, longest float64
-	last           *worker.At
-	step           int64
-	ago            float64
-	timed          bool
-}
-
 // Limits of a voice's silence: it must be out of all proportion to the pauses that this process is seen to make.
 const (
 	voiceGaps  = 10.0
