@@ -28,6 +28,7 @@ var (
 	adviceStoreHost     = Advice{"Look at the host of the store, as a rule rank 0's: its process ended or answers no more.", "grep -nE 'MASTER_ADDR|master_addr|rdzv' *{job}* | head"}
 	adviceResolve       = Advice{"Resolve the master's name on {node}; where the name service lacks it, use its address.", "ssh {node} 'getent hosts MASTER_ADDR; cat /etc/resolv.conf'"}
 	adviceNotJoined     = Advice{"Find the ranks that never joined: count the logs, and look for those without a first line.", "grep -c '' *{job}*"}
+	adviceNCCLCall      = Advice{"Compare the ranks and the world size that each process passes with the tasks that were started.", "srun bash -c 'hostname; env | grep -E \"^(SLURM_(PROCID|NTASKS)|RANK|LOCAL_RANK|WORLD_SIZE)=\"'"}
 	adviceHeartbeat     = Advice{"Read the log of the task that is named: find when and why its heartbeats stopped.", "grep -nE 'heartbeat|unhealthy|task:[0-9]+' *{job}* | head"}
 	adviceGloo          = Advice{"Name for Gloo the interface by which all nodes reach each other.", "ip -br addr; export GLOO_SOCKET_IFNAME=IF"}
 	adviceDriverOld     = Advice{"Use an image with an older CUDA, or have the driver of {root} updated.", "ssh {node} nvidia-smi --query-gpu=driver_version --format=csv"}

@@ -1,5 +1,8 @@
 package knowledge
 
+// rayEnds are the ways in which a process of Ray's ends without a word: Ray sees no more than that its connection closed.
+var rayEnds = []Slug{ExternalSignal, HostOOM, NativeCrash}
+
 // peerSignatures: somebody else is gone. Never the cause: the peer they name died, or gave up, first.
 var peerSignatures = []Signature{
 	{
@@ -291,21 +294,23 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-ray-worker", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"worker died or was killed while executing a task"}, Pattern: `while executing a task(?:.{0,900}?Worker IP address: (?P<address>[\d.]{7,15}))?(?:.{0,200}?Worker PID: (?P<pid>\d{1,9}))?`,
-		Names:   []Name{{"address", AsAddress, Lost}, {"pid", AsPID, Lost}},
-		Meaning: "Ray lost a worker process; its own lines, or the kernel's, say why.",
-		Do:      []Advice{adviceRayWorker},
-		Source:  "Ray python/ray/_private/worker.py, 1.9 on",
-		Example: "(raylet) A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the problem, check the logs for the dead worker.",
+		Names:     []Name{{"address", AsAddress, Lost}, {"pid", AsPID, Lost}},
+		LooksLike: rayEnds,
+		Meaning:   "Ray lost a worker process; its own lines, or the kernel's, say why.",
+		Do:        []Advice{adviceRayWorker},
+		Source:    "Ray python/ray/_private/worker.py, 1.9 on",
+		Example:   "(raylet) A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the problem, check the logs for the dead worker.",
 	},
 	{
 		// It may have been killed, have crashed, or have been stopped by Ray itself: the causes that the line lists are all that Ray can think of.
 		ID: "peer-ray-exit", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"Worker exit type: SYSTEM_ERROR"}, Not: []string{"worker died or was killed while executing a task"},
-		Pattern: `Worker exit type: SYSTEM_ERROR(?: Worker exit detail: (?P<text>.{1,160}))?`,
-		Meaning: "Ray lost a worker process; its own lines, or the kernel's, say why.",
-		Do:      []Advice{adviceRayWorker},
-		Source:  "Ray src/ray/gcs/gcs_server/gcs_actor_manager.cc (GenWorkerDiedCause), 2.x",
-		Example: "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file.",
+		Pattern:   `Worker exit type: SYSTEM_ERROR(?: Worker exit detail: (?P<text>.{1,160}))?`,
+		LooksLike: rayEnds,
+		Meaning:   "Ray lost a worker process; its own lines, or the kernel's, say why.",
+		Do:        []Advice{adviceRayWorker},
+		Source:    "Ray src/ray/gcs/gcs_server/gcs_actor_manager.cc (GenWorkerDiedCause), 2.x",
+		Example:   "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file.",
 	},
 	{
 		ID: IDRayNodeDead, Mechanism: NodeFailure, Role: SymptomRole, Tier: ProcessKiller,
@@ -319,10 +324,11 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-ray-node", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"because its node has died"}, Pattern: `The actor (?:died|is dead) because its node has died`, // "is dead" up to 2.9
-		Meaning: "The node on which a process of the job ran is gone for Ray: it failed, was taken away, or Ray's daemon on it died.",
-		Do:      []Advice{adviceRayNode},
-		Source:  "Ray src/ray/gcs/gcs_server/gcs_actor_manager.cc, 2.x",
-		Example: "The actor died because its node has died. Node Id: b157c93de9603b1458ae4bd22668b46a4f0ae249bf9467072ba6fd45",
+		LooksLike: []Slug{NodeFailure},
+		Meaning:   "The node on which a process of the job ran is gone for Ray: it failed, was taken away, or Ray's daemon on it died.",
+		Do:        []Advice{adviceRayNode},
+		Source:    "Ray src/ray/gcs/gcs_server/gcs_actor_manager.cc, 2.x",
+		Example:   "The actor died because its node has died. Node Id: b157c93de9603b1458ae4bd22668b46a4f0ae249bf9467072ba6fd45",
 	},
 	{
 		ID: "peer-ray-gcs", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
@@ -427,7 +433,8 @@ var peerSignatures = []Signature{
 		ID: "peer-ray-actor", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		// An error in a creation task is the job's own and stands in the message.
 		Literals: []string{"ray.exceptions."}, Not: []string{"error raised in its creation task"},
-		Pattern: `ray\.exceptions\.(?P<type>RayActorError|ActorDiedError|ActorUnavailableError|WorkerCrashedError|NodeDiedError|OwnerDiedError|ObjectLostError)\b`,
+		Pattern: `ray\.exceptions\.(?P<type>RayActorError|ActorDiedError|ActorUnavailableError|WorkerCrashedError|NodeDiedError|OwnerDiedError|ObjectLostError)\b(?:.{0,300}? pid: (?P<pid>\d{1,9}))?(?:.{0,300}? ip: (?P<address>[\w.:-]+))?`,
+		Names:   []Name{{"address", AsAddress, Lost}, {"pid", AsPID, Lost}},
 		Meaning: "A process or node that this one works with is gone; look at that one.",
 		Do:      []Advice{adviceRayWorker},
 		Source:  "Ray python/ray/exceptions.py",
@@ -468,7 +475,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-nccl-unhandled", Role: SymptomRole, Tier: ProcessKiller,
 		Says:     InsideNCCL,
-		Literals: []string{"NCCL error in: ", ", "}, Pattern: `NCCL error in: (?P<file>[^:]+):(?P<line>\d+), (?P<text>unhandled system error|internal error|invalid usage|invalid argument|remote process exited)`,
+		Literals: []string{"NCCL error in: ", ", "}, Pattern: `NCCL error in: (?P<file>[^:]+):(?P<line>\d+), (?P<text>unhandled system error|internal error|remote process exited)`,
 		Meaning: "A call into NCCL failed; the next lines and the NCCL WARN line of the same process say why.",
 		Do:      []Advice{adviceWarnLine},
 		Source:  "PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp (C10D_NCCL_CHECK), 1.5 on",
@@ -519,7 +526,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-nccl-code", Role: SymptomRole, Tier: ProcessKiller,
 		Says:     InsideNCCL,
-		Literals: []string{"NCCL Error "}, Pattern: `NCCL Error (?P<code>[2-9]): (?P<text>unhandled system error|internal error|invalid argument|invalid usage|remote process exited)`,
+		Literals: []string{"NCCL Error "}, Pattern: `NCCL Error (?P<code>[2-9]): (?P<text>unhandled system error|internal error|remote process exited)`,
 		Meaning: "A call into NCCL failed; the NCCL WARN line of the same process says why.",
 		Do:      []Advice{adviceWarnLine},
 		Source:  "PyTorch torch/csrc/cuda/nccl.cpp",
@@ -550,6 +557,23 @@ var peerSignatures = []Signature{
 		Do:       []Advice{adviceWarnLine},
 		Source:   "PyTorch torch/csrc/distributed/c10d/NCCLUtils",
 		Example:  "ncclInternalError: Internal check failed.",
+	},
+	{
+		// NCCL checks its arguments before it does anything: no other process has to do with it.
+		ID: "config-nccl-argument", Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"NCCL error in: ", ", invalid "}, Pattern: `NCCL error in: [^:]+:\d+, (?P<text>invalid (?:argument|usage))`,
+		Meaning: "NCCL refused what it was called with: a rank, world size, device or count that is not valid, or two ranks on one GPU.",
+		Do:      []Advice{adviceNCCLCall},
+		Source:  "NCCL src/misc/argcheck.cc; PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp, 1.5 on",
+		Example: "RuntimeError: NCCL error in: /opt/pytorch/torch/csrc/distributed/c10d/NCCLUtils.hpp:121, invalid argument, NCCL version 2.10.3",
+	},
+	{
+		ID: "config-nccl-call", Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller,
+		Literals: []string{"NCCL Error ", ": invalid "}, Pattern: `NCCL Error [4-5]: (?P<text>invalid (?:argument|usage))`,
+		Meaning: "NCCL refused what it was called with: a rank, world size, device or count that is not valid, or two ranks on one GPU.",
+		Do:      []Advice{adviceNCCLCall},
+		Source:  "PyTorch torch/csrc/cuda/nccl.cpp",
+		Example: "RuntimeError: NCCL Error 5: invalid usage (run with NCCL_DEBUG=WARN for details)",
 	},
 	{
 		ID: "peer-nccl-usage", Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller,

@@ -56,6 +56,16 @@ var startupSignatures = []Signature{
 		Example: "socket.gaierror: [Errno -2] Name or service not known",
 	},
 	{
+		// What the launcher then kills while it cleans up is no reason.
+		ID: "config-hydra-exec", Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Literals: []string{"execvp error on file "}, Pattern: `(?:\[proxy:\d+:\d+@(?P<node>[A-Za-z0-9][\w.-]*)\] .{0,200})?execvp error on file (?P<path>\S{1,200}) \((?P<error>[^)]{1,60})\)`,
+		Names:   []Name{{"node", AsHost, Culprit}},
+		Meaning: "The launcher could not start a program on this node: its path is not there, or it may not be run.",
+		Do:      []Advice{{"Check on {node} that the path in {line} exists: an environment variable in it may be unset.", "ssh {node} 'ls -l {path}'"}},
+		Source:  "MPICH and Intel MPI, Hydra, utils/launch/launch.c",
+		Example: "[proxy:0:1@c12] HYDU_create_process (utils/launch/launch.c:74): execvp error on file ./solver (No such file or directory)",
+	},
+	{
 		ID: "init-mpi-daemons", Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"unable to reliably start one or more daemons"},
 		Meaning:  "mpirun could not start its helper on a host of the job: no way there, no permission, or Open MPI is missing on it.",

@@ -55,6 +55,7 @@ var culprits = map[knowledge.ID]culprit{
 	"loader-worker-signal":  {"RuntimeError: DataLoader worker (pid 2831817) is killed by signal: Aborted. ", "2831817"},
 	"loader-worker-exited":  {"RuntimeError: DataLoader worker (pid(s) 6662, 6663) exited unexpectedly", "6662"},
 	"mpi-init-hydra":        {"Abort(1615247) on node 3 (rank 3 in comm 0): Fatal error in PMPI_Init_thread: Unknown error class, error stack:", "rank 3"},
+	"config-hydra-exec":     {"[proxy:0:1@n2] HYDU_create_process (utils/launch/launch.c:74): execvp error on file ./solver (No such file or directory)", "n2"},
 	"slurm-node-failed":     {"srun: error: Node failure on n2", "n2"},
 	"slurm-unkillable":      {"slurmstepd: error: *** JOB 9325965 STEPD TERMINATED ON n2 AT 2023-01-13T09:58:47 DUE TO JOB NOT ENDING WITH SIGNALS ***", "n2"},
 	"slurm-launch-failed":   {"srun: error: Task launch for StepId=4242.0 failed on node n2: Communication connection failure", "n2"},

@@ -14,10 +14,10 @@ func TestEndsThatOtherSystemsTellOf(t *testing.T) {
 		done   = "[after training is done] datetime: 2025-03-04 10:36:01\n"
 	)
 	for _, c := range []fieldCase{
-		{"Ray lost an actor", one(fieldSteps + actor), []string{"peer-lost", "unknown"}, "-"},
-		{"Ray lost a worker", one(fieldSteps + raylet), []string{"peer-lost", "unknown"}, "-"},
+		{"Ray lost an actor", one(fieldSteps + actor), []string{"external-signal", "host-oom", "native-crash", "peer-lost", "unknown"}, "-"},
+		{"Ray lost a worker", one(fieldSteps + raylet), []string{"external-signal", "host-oom", "native-crash", "peer-lost", "unknown"}, "-"},
 		{"an actor is lost because of what a rank raised", one(fieldSteps + raisedBy(3, "ValueError: bad") + actor), []string{"exception"}, "rank 3"},
-		{"an actor's node is lost", one(fieldSteps + "The actor is dead because its node has died. Node Id: 56b97436e67393f15565e024278867700c2bd0ec6ca9e0dac7261fd1\n"), []string{"peer-lost", "unknown"}, "-"},
+		{"an actor's node is lost", one(fieldSteps + "The actor is dead because its node has died. Node Id: 56b97436e67393f15565e024278867700c2bd0ec6ca9e0dac7261fd1\n"), []string{"node-failure", "peer-lost", "unknown"}, "-"},
 		{"Grid Engine's limit", one(fieldSteps + sge), []string{"time-limit"}, "-"},
 		{"Grid Engine's limit of memory", one(fieldSteps + memory), []string{"host-oom"}, "-"},
 		{"Grid Engine's mail about another job", one("SLURM_JOB_ID=4242\n" + fieldSteps + sge + memory), []string{"completed"}, "-"},

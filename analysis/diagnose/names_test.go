@@ -22,6 +22,7 @@ var naming = map[knowledge.ID]struct{ line, want string }{
 	"peer-store-recv":                            {"[W socket.cpp:464] [c10d] recvValue failed on SocketImpl(fd=3, addr=[n1]:41234, remote=[n2]:29500): failed to recv, got 0 bytes", "n2"},
 	"peer-jax-heartbeat":                         {"jaxlib.xla_extension.XlaRuntimeError: UNAVAILABLE: /job:jax_worker/replica:0/task:3 unexpectedly stopped: heartbeat timeout", "rank 3"},
 	"peer-jax-unhealthy":                         {"jaxlib.xla_extension.XlaRuntimeError: UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats): /job:jax_worker/replica:0/task:3", "rank 3"},
+	"peer-ray-actor":                             {"ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n\tpid: 4242\n\tip: 10.0.0.2", "10.0.0.2"},
 	"peer-ray-worker":                            {"(raylet) A worker died or was killed while executing a task by an unexpected system error. Worker IP address: 10.0.0.2 Worker port: 10042 Worker PID: 4242 Worker exit type: SYSTEM_ERROR", "10.0.0.2"},
 	"ray-node-dead":                              {"WARNING worker.py:2037 -- The node with node id: 9426f445 and address: 10.0.0.2 and node name: 10.0.0.2 has been marked dead because the detector has missed too many heartbeats from it.", "10.0.0.2"},
 	"peer-mpi-host":                              {"  Remote daemon: [[11377,0],1] on node n2", "n2"},

@@ -319,6 +319,9 @@ func (t *trace) body(r *reader, rec *record, b []byte) verdict {
 	e := t.cur
 	e.At, e.Type, e.Message = rec.At, clip(typ), clip(msg)
 	e.LoaderWorker = loaderWorker(msg)
+	if t.orphan {
+		r.longer = maxMessageLines // what was raised is known now, and its message may go on
+	}
 	if !t.torn {
 		t.chain = append(t.chain, e)
 		t.inside, t.after, t.open, t.between = false, 0, 0, false
@@ -359,7 +362,7 @@ func (t *trace) tail(r *reader, rec *record, b []byte, blank bool) verdict {
 		// After torn blocks only another header is of interest.
 		return pass
 	default:
-		more := t.announced()
+		more := t.announced() || t.states(b)
 		if _, _, ok := finalLine(b); ok && !more && !continuation(b) {
 			break
 		}
@@ -389,6 +392,16 @@ func (t *trace) tail(r *reader, rec *record, b []byte, blank bool) verdict {
 // raised:", "Error(s) in loading state_dict for GPT:".
 func (t *trace) announced() bool {
 	return t.after == 1 && strings.HasSuffix(t.chain[len(t.chain)-1].Message, ":")
+}
+
+// labels stand in front of what Ray states of a process that is gone, a line each below the exception (python/ray/exceptions.py, ActorDiedError).
+var labels = [][]byte{[]byte("pid: "), []byte("name: "), []byte("ip: ")}
+
+// states says that a line tells which process an exception of Ray's is about.
+func (t *trace) states(b []byte) bool {
+	rest := bytes.TrimLeft(b, " \t")
+	return len(rest) < len(b) && strings.HasPrefix(t.chain[len(t.chain)-1].Type, "ray.exceptions.") &&
+		slices.ContainsFunc(labels, func(l []byte) bool { return bytes.HasPrefix(rest, l) })
 }
 
 // keep remembers text for the signatures.

@@ -138,7 +138,9 @@ func (p *Proposal) nameAbsent(f *resolve.Facts) {
 	who := rankWords(ranks)
 	p.Named = who
 	p.Summary = who + " did not come to the start-up's barrier"
-	p.For = append(p.For, finding("the barrier names those that did not come", ev...))
+	if len(p.Failures) == 0 {
+		p.For = append(p.For, finding("the barrier names those that did not come", ev...))
+	}
 	p.Now = append(p.Now, knowledge.Advice{Text: "Look at " + who + ": whether each was started, and whether it reaches the coordinator.", Command: "squeue -j {job} --steps; grep -c '' *{job}*"})
 }
 

@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -129,7 +130,25 @@ func exception(s *Scene) *Proposal {
 	p.Direct = false
 	p.Base = 0.9
 	p.Why = "the exit status says that the program ended itself with an error; no traceback says with which"
+	besideExit(f, p)
 	return p
+}
+
+// besideExit puts beside an exit status of a process that nothing tells apart what error lines of such processes say: they may be its own.
+func besideExit(f *resolve.Facts, p *Proposal) {
+	if len(p.Ranks)+len(p.Frontier) > 0 {
+		return
+	}
+	for _, fl := range f.Failures {
+		if fl.Role != knowledge.SymptomRole || fl.Kind != resolve.KindException || fl.Rank != resolve.NoRank {
+			continue
+		}
+		p.Rivals = slices.Concat(unnamed(p, []knowledge.Slug{cmp.Or(fl.Mechanism, knowledge.PeerLost)}), p.Rivals)
+		p.Why = "the exit status says that the program ended itself with an error; an error line stands above it, and does not say whether another process had gone"
+		if len(p.Because) == 0 {
+			p.Because = append(p.Because, finding(fl.Text, QuoteAt(*fl.At, nil)))
+		}
+	}
 }
 
 // launched are processes whose end with an error only a launcher tells, which does not say what rank they were. One that a
