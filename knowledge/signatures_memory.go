@@ -186,7 +186,7 @@ var memorySignatures = []Signature{
 	},
 	{
 		ID: "gpu-oom-tpu", Mechanism: GPUOOM, Role: CauseRole, Tier: LoopCrash, Direct: true,
-		Literals: []string{": Attempting to "}, Pattern: `(?i:RESOURCE[_ ]EXHAUSTED): (?:Error loading program '[^']{1,120}': )?Attempting to (?:reserve|allocate) (?P<tried>[\d.]+[KMGT]?)`,
+		Literals: []string{": Attempting to "}, Pattern: `(?i:RESOURCE[_ ]EXHAUSTED): (?:Error [^:]{1,160}: )?Attempting to (?:reserve|allocate) (?P<tried>[\d.]+[KMGT]?)`,
 		Meaning: "The accelerator had no memory left for a program or its buffers.",
 		Do:      []Advice{{"Lower the batch for each core, or shard parameters and optimizer state over more cores.", ""}},
 		Source:  "TPU runtime, through TensorFlow, PyTorch/XLA and JAX",

@@ -35,6 +35,7 @@ func TestFieldEndsThatLaunchersTell(t *testing.T) {
 		{"an event of it", one(fieldSteps + "Normal  TaintManagerEviction  1m  taint-eviction-controller  Marking for deletion Pod default/llm-worker-2\n"), []string{"unknown"}, "-"},
 		{"a server that the trainer needs", one(raisedBy(0, "ConnectionError: The vLLM server can't be reached at http://0.0.0.0:8000 after 240.0 seconds. Make sure the server is running by running `trl vllm-serve`.")), []string{"init-unreachable"}, "-"},
 		{"a program that does not fit", one(fieldSteps + raisedBy(0, "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Error loading program 'jit_train_step': Attempting to reserve 12.31G at the bottom of memory. That was not possible.")), []string{"gpu-oom"}, ""},
+		{"a buffer that does not fit, without a header", one("RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 512.00M. That was not possible. There are 71.20M free.; (0x1x0_HBM0)\n"), []string{"gpu-oom"}, "-"},
 	} {
 		c.check(t)
 	}
