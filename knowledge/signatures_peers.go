@@ -475,7 +475,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-nccl-unhandled", Role: SymptomRole, Tier: ProcessKiller,
 		Says:     InsideNCCL,
-		Literals: []string{"NCCL error in: ", ", "}, Pattern: `NCCL error in: (?P<file>[^:]+):(?P<line>\d+), (?P<text>unhandled system error|internal error|remote process exited)`,
+		Literals: []string{"NCCL error in: ", ", "}, Pattern: `NCCL error in: (?P<file>[^:]+):(?P<line>\d+), (?P<text>unhandled system error|internal error|invalid usage|remote process exited)`,
 		Meaning: "A call into NCCL failed; the next lines and the NCCL WARN line of the same process say why.",
 		Do:      []Advice{adviceWarnLine},
 		Source:  "PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp (C10D_NCCL_CHECK), 1.5 on",
@@ -561,7 +561,8 @@ var peerSignatures = []Signature{
 	{
 		// NCCL checks its arguments before it does anything: no other process has to do with it.
 		ID: "config-nccl-argument", Mechanism: ConfigError, Role: CauseRole, Tier: ProcessKiller,
-		Literals: []string{"NCCL error in: ", ", invalid "}, Pattern: `NCCL error in: [^:]+:\d+, (?P<text>invalid (?:argument|usage))`,
+		// An invalid usage is explained below it, see peer-nccl-usage.
+		Literals: []string{"NCCL error in: ", ", invalid argument"}, Pattern: `NCCL error in: [^:]+:\d+, (?P<text>invalid argument)`,
 		Meaning: "NCCL refused what it was called with: a rank, world size, device or count that is not valid, or two ranks on one GPU.",
 		Do:      []Advice{adviceNCCLCall},
 		Source:  "NCCL src/misc/argcheck.cc; PyTorch torch/csrc/distributed/c10d/NCCLUtils.hpp, 1.5 on",

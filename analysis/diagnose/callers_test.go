@@ -26,6 +26,7 @@ func TestErrorLinesBesideAnExitStatus(t *testing.T) {
 		{"a helper that is not there, then the clean-up", hydra + killed, []string{"config-error"}, "could not start a program"},
 		{"a call failed, then exit statuses", "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n    g()\nRuntimeError: NCCL error in: /src/ProcessGroupNCCL.cpp:514, internal error, NCCL version 2.10.3\n" + exits,
 			[]string{"exception", "peer-lost", "unknown"}, ""},
+		{"the same, without its header", "RuntimeError: NCCL error in: /src/ProcessGroupNCCL.cpp:514, internal error, NCCL version 2.10.3\n" + exits, []string{"exception", "peer-lost", "unknown"}, ""},
 		{"exit statuses alone", exits, []string{"exception", "unknown"}, ""},
 		{"a worker of Ray's is gone", actor + "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file.\n",
 			[]string{"external-signal", "host-oom", "native-crash", "peer-lost", "unknown"}, "process 5151 on 10.9.8.7"},

@@ -140,7 +140,7 @@ func besideExit(f *resolve.Facts, p *Proposal) {
 		return
 	}
 	for _, fl := range f.Failures {
-		if fl.Role != knowledge.SymptomRole || fl.Kind != resolve.KindException || fl.Rank != resolve.NoRank {
+		if fl.Role != knowledge.SymptomRole || fl.Rank != resolve.NoRank || fl.Kind != resolve.KindException && fl.Kind != resolve.KindSign {
 			continue
 		}
 		p.Rivals = slices.Concat(unnamed(p, []knowledge.Slug{cmp.Or(fl.Mechanism, knowledge.PeerLost)}), p.Rivals)
