@@ -217,6 +217,9 @@ func (x *inquiry) touch(t *trouble) (touched, []meeting) {
 			out = append(out, meeting{c, common, true})
 			continue
 		}
+		if missed(c) && !t.loses() && !slices.ContainsFunc(common, func(m Mark) bool { return m.Kind < Address }) {
+			continue // who is slow or refuses still has what it is asked for
+		}
 		firm := slices.ContainsFunc(common, func(m Mark) bool { return m.Kind <= Address }) || names || len(common) > 0 && t.mech == knowledge.AISAuth
 		switch {
 		case firm:
@@ -238,6 +241,11 @@ func (x *inquiry) touch(t *trouble) (touched, []meeting) {
 		return elsewhere, nil
 	}
 	return how, out
+}
+
+// loses says that objects may be missing because of a trouble.
+func (t *trouble) loses() bool {
+	return t.mech == knowledge.AISBatchObjectLoss || slices.Contains(t.mech.Trouble().LeadsTo, missing)
 }
 
 // away says that a client's line misses an object of a target that was not there: others were asked for it meanwhile.

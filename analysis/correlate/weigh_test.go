@@ -130,3 +130,24 @@ func TestAnAbsentLogShowsNothing(t *testing.T) {
 		}
 	}
 }
+
+// A target that is slow or refuses still has its objects: that it says of one that it is not there is no tie to its load.
+func TestAMissingObjectIsNoTieToLoad(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		cause      bool
+	}{
+		{"missing", "ErrObjNotFound: STATUS:404, MESSAGE:t[t-2]: ais://lab/o/000005 does not exist, REQ_URL:http://h:1/v1/objects/lab/o/000005?provider=ais", false},
+		{"refused", "AISError: STATUS:429, MESSAGE:t[t-2]: GET ais://lab/o/000005: ErrTooManyRequests, REQ_URL:http://h:1/v1/objects/lab/o/000005?provider=ais", true},
+	} {
+		line := missed404("o/000005", 1)
+		line.Text, line.Marks = c.text, marksOf(c.text)
+		from := float64(at(stall).Unix()) - 5
+		load := &trouble{mech: knowledge.AISResourcePressure, about: "t-2", from: from, to: from + 20,
+			points: []point{{t: from, n: 4, event: &aislog.Event{Kind: aislog.BatchRejected, Text: "t[t-2]: memory pressure 'extreme', rejecting batches"}}}}
+		_, episodes := examined(line).judged(load)
+		if got := episodes[0].Standing == Cause; got != c.cause {
+			t.Errorf("%s: %s (%s)", c.name, episodes[0].Standing, episodes[0].Why)
+		}
+	}
+}
