@@ -180,58 +180,18 @@ func (x *inquiry) touch(t *trouble) (touched, []meeting) {
 	other, hits, misses := false, 0, 0
 	for i := range x.lines {
 		c := &x.lines[i]
-		if len(x.Ranks) > 0 && !slices.Contains(x.Ranks, c.Rank) && c.Rank != resolve.NoRank || c.Over || !x.timely(c, t) {
+		if !x.asked(c) || !x.timely(c, t) {
 			continue
 		}
-		var common []Mark
-		names, others := false, false
-		for _, m := range c.Marks {
-			if marks[m] != nil {
-				common = append(common, m)
-			}
-			switch id := x.names[m.Value]; {
-			case m.Kind == Node && m.Value == t.about, m.Kind == Address && id == t.about && id != "":
-				names = true
-			case m.Kind == Node, m.Kind == Address && id != "" && x.role(id) == string(aislog.Target):
-				others = true
-			}
-		}
-		if t.takesObjects() && missed(c) {
-			switch m := x.reaches(t, c); {
-			case m == otherwise:
-				other = true
-				misses++
-			case m != taken && x.old(t, c):
-				hits++
-				out = append(out, meeting{c, common, false})
-				how = max(how, possibly)
-			default:
-				hits++
-				out = append(out, meeting{c, common, m != unsaid})
-				how = max(how, map[bool]touched{true: byName, false: byKind}[m != unsaid])
-			}
-			continue
-		}
-		if x.away(t, c) {
-			how = byName
-			out = append(out, meeting{c, common, true})
-			continue
-		}
-		if missed(c) && !t.loses() && !slices.ContainsFunc(common, func(m Mark) bool { return m.Kind < Address }) {
-			continue // who is slow or refuses still has what it is asked for
-		}
-		firm := slices.ContainsFunc(common, func(m Mark) bool { return m.Kind <= Address }) || names || len(common) > 0 && t.mech == knowledge.AISAuth
+		as, m, apart := x.meet(t, c, marks)
+		how, other = max(how, as), other || apart
+		wanted := t.takesObjects() && missed(c)
 		switch {
-		case firm:
-			how = byName
-			out = append(out, meeting{c, common, true})
-		case others:
-			other = true
-		case (c.ours || len(common) > 0) && x.fitsAny(t, c):
-			if how < byKind {
-				how = byKind
-			}
-			out = append(out, meeting{c, common, false})
+		case m != nil:
+			out = append(out, *m)
+			hits += count(wanted)
+		default:
+			misses += count(wanted)
 		}
 	}
 	switch {
@@ -241,6 +201,70 @@ func (x *inquiry) touch(t *trouble) (touched, []meeting) {
 		return elsewhere, nil
 	}
 	return how, out
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// asked says that a line is of a rank in question, or of none, and was not got over.
+func (x *inquiry) asked(c *Client) bool {
+	return !c.Over && (len(x.Ranks) == 0 || slices.Contains(x.Ranks, c.Rank) || c.Rank == resolve.NoRank)
+}
+
+// meet is how one line meets a trouble; nil where it does not. other says that it was about something else.
+func (x *inquiry) meet(t *trouble, c *Client, marks map[Mark]*aislog.Event) (how touched, m *meeting, other bool) {
+	var common []Mark
+	for _, k := range c.Marks {
+		if marks[k] != nil {
+			common = append(common, k)
+		}
+	}
+	names, others := x.about(t, c)
+	switch {
+	case t.takesObjects() && missed(c):
+		return x.taken(t, c, common)
+	case x.away(t, c):
+		return byName, &meeting{c, common, true}, false
+	case missed(c) && !t.loses() && !slices.ContainsFunc(common, func(m Mark) bool { return m.Kind < Address }):
+		return untouched, nil, false // who is slow or refuses still has what it is asked for
+	case names, slices.ContainsFunc(common, func(m Mark) bool { return m.Kind <= Address }), len(common) > 0 && t.mech == knowledge.AISAuth:
+		return byName, &meeting{c, common, true}, false
+	case others:
+		return untouched, nil, true
+	case (c.ours || len(common) > 0) && x.fitsAny(t, c):
+		return byKind, &meeting{c, common, false}, false
+	}
+	return untouched, nil, false
+}
+
+// about says whether a line names the daemon of a trouble, and whether it names another target.
+func (x *inquiry) about(t *trouble, c *Client) (it, others bool) {
+	for _, m := range c.Marks {
+		switch id := x.names[m.Value]; {
+		case m.Kind == Node && m.Value == t.about, m.Kind == Address && id == t.about && id != "":
+			it = true
+		case m.Kind == Node, m.Kind == Address && id != "" && x.role(id) == string(aislog.Target):
+			others = true
+		}
+	}
+	return it, others
+}
+
+// taken is how a line that missed something meets what took objects away.
+func (x *inquiry) taken(t *trouble, c *Client, common []Mark) (touched, *meeting, bool) {
+	switch m := x.reaches(t, c); {
+	case m == otherwise:
+		return untouched, nil, true
+	case m != taken && x.old(t, c):
+		return possibly, &meeting{c, common, false}, false
+	case m == unsaid:
+		return byKind, &meeting{c, common, false}, false
+	}
+	return byName, &meeting{c, common, true}, false
 }
 
 // loses says that objects may be missing because of a trouble.
