@@ -85,15 +85,20 @@ func announcedTwice(f *resolve.Facts) *doubled {
 	if len(d.ranks) == 0 || echoed {
 		return nil
 	}
-	for r := range d.first.World {
-		if _, met := first[r]; !met && (f.Rank(r) == nil || f.Rank(r).Lines == 0) {
-			d.absent = append(d.absent, r)
-		}
-	}
-	if len(d.absent) == 0 {
+	if d.absent = neverSeen(f, first, d.first.World); len(d.absent) == 0 {
 		return nil
 	}
 	return &d
+}
+
+// neverSeen are the ranks of a world that nobody announces, and of which there is no line.
+func neverSeen(f *resolve.Facts, announced map[int]worker.Identity, world int) (absent []int) {
+	for r := range world {
+		if _, met := announced[r]; !met && (f.Rank(r) == nil || f.Rank(r).Lines == 0) {
+			absent = append(absent, r)
+		}
+	}
+	return absent
 }
 
 // atOnce says that two announcements of one rank are of processes that ran at the same time: on two nodes, or in one file in which nothing
