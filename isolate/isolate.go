@@ -69,7 +69,7 @@ const (
 	mostGroups   = 8
 	mostNodes    = 4096 // links among more are too many to weigh
 	mostRounds   = 60
-	sure         = 0.9995 // of a culprit: an innocent node must not be excluded
+	sure         = 0.9999 // of a culprit: an innocent node must not be excluded
 	sureNone     = 0.999  // that the fault does not come back, or needs the whole size
 )
 

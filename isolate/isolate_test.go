@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -76,8 +77,8 @@ func has(nodes []string, n string) bool { return slices.Contains(nodes, n) }
 // TestTheCulpritIsFoundInFewRounds plays searches on clusters of 64 to 1,024 nodes with five wrong outcomes in a hundred.
 func TestTheCulpritIsFoundInFewRounds(t *testing.T) {
 	runs := 12
-	if os.Getenv("FAULTLINE_FULL") != "" {
-		runs = 500
+	if n, err := strconv.Atoi(os.Getenv("FAULTLINE_RUNS")); err == nil {
+		runs = n // 500 take some twenty minutes
 	}
 	for _, looked := range []struct{ kind, fault Kind }{{Node, Node}, {Link, Link}, {Switch, Switch}, {Any, Node}, {Any, Link}, {Any, Switch}} {
 		kind := looked.fault
