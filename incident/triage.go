@@ -8,7 +8,7 @@ type Triage struct {
 	// Severity is critical, warning, note or none, and Summary says why in one sentence.
 	Severity string `json:"severity"`
 	Summary  string `json:"summary"`
-	// Wastes is how many GPU-hours an hour the job does not use as it did; null where that is not known.
+	// Wastes is how many GPU hours an hour the job does not use as it did; null where that is not known.
 	Wastes *float64 `json:"gpu_hours_an_hour"`
 	// Signs are the answers, in the order in which one asks. Absent are the names of those that these logs do not print.
 	Signs  []TriageSign `json:"signs"`

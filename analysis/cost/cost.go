@@ -1,4 +1,4 @@
-// Package cost says how severe an incident is, from the GPU-hours that it loses. It is one scale for jobs that are over and for jobs that
+// Package cost says how severe an incident is, from the GPU hours that it loses. It is one scale for jobs that are over and for jobs that
 // still run.
 package cost
 
@@ -8,14 +8,14 @@ import (
 	"faultline/incident"
 )
 
-// The scale, in GPU-hours that one more hour, or one more run, loses. A node of eight that stops is worth a look today; 256 GPUs of which a
+// The scale, in GPU hours that one more hour, or one more run, loses. A node of eight that stops is worth a look today; 256 GPUs of which a
 // third is wasted can wait until the morning, and 256 GPUs that stop cannot.
 const (
 	critical = 100.0
 	warning  = 8.0
 )
 
-// Level is the severity of so many GPU-hours: critical, warning or note.
+// Level is the severity of so many GPU hours: critical, warning or note.
 func Level(gpuHours float64) string {
 	switch {
 	case gpuHours >= critical:
@@ -27,7 +27,7 @@ func Level(gpuHours float64) string {
 }
 
 // PerHour is the severity of a job that goes on while a share of the time of its GPUs is wasted (1: it makes no progress), with the
-// GPU-hours that each hour loses. ok is false where either is not known.
+// GPU hours that each hour loses. ok is false where either is not known.
 func PerHour(gpus int, waste float64) (level string, gpuHours float64, ok bool) {
 	if gpus <= 0 || !(waste > 0 && waste <= 1) {
 		return "", 0, false
