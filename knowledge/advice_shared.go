@@ -52,8 +52,8 @@ var (
 	adviceCutShort      = Advice{"Resume from the checkpoint before this one: the file is damaged or was never finished.", "ls -lt CHECKPOINT_DIR"}
 	adviceShortWrite    = Advice{"See whether the file system is full or the quota used up: a write was cut short.", "df -h CHECKPOINT_DIR; quota -s"}
 	adviceContainer     = Advice{"Start the same image with the same mounts by hand, and read what the container's runtime says.", "srun -w {nodes} --container-image=IMAGE --container-mounts=MOUNTS true"}
-	adviceImage         = Advice{"Decode the image by itself; if that fails, write it anew or take it out.", "python -c 'import sys; from PIL import Image; Image.open(sys.argv[1]).load()' FILE"}
-	adviceProbe         = Advice{"Probe the file by itself; if that fails, encode it anew or take it out.", "ffprobe -v error -show_streams FILE"}
+	adviceImage         = Advice{"Decode the image by itself; if that fails, rewrite it or take it out.", "python -c 'import sys; from PIL import Image; Image.open(sys.argv[1]).load()' FILE"}
+	adviceProbe         = Advice{"Probe the file by itself; if that fails, re-encode it or take it out.", "ffprobe -v error -show_streams FILE"}
 	adviceJSON          = Advice{"Check every line of the file with a parser, and correct or drop the one that fails.", "jq -c . FILE > /dev/null"}
 	adviceMegatronRerun = Advice{"Run the step again under Megatron's rerun checks: they tell bad data from a faulty GPU.", "python pretrain_gpt.py --rerun-mode validate_results …"}
 	adviceGPUTwice      = Advice{"Test the GPU of rank {rank} on {node}: the same step gave two results.", "ssh {node} 'dcgmi diag -r 4'"}

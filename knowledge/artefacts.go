@@ -82,7 +82,7 @@ var artefacts = []Artefact{
 	{Slug: PeerLogs, What: "the logs of the peer that went away", Why: "it failed first, and says why; the others only notice", Lasts: OfSite,
 		Command: LogsOfJob},
 	{Slug: StorageLogs, What: "the storage logs of that time", Why: "they tell a slow or broken store from a slow decoder or network", Lasts: OfNode},
-	{Slug: Bundle, What: "stacks, dumps and counters of all nodes, while the job hangs", Why: "most of it is gone once the job is", Lasts: OfProcess,
+	{Slug: Bundle, What: "stacks, dumps and counters from all nodes, while the job hangs", Why: "most of it is gone once the job is", Lasts: OfProcess,
 		Alive: collectCommand, Next: collectCommand},
 	{Slug: Replay, What: "a replay of the steps before it from the last sound checkpoint, on other nodes",
 		Why: "the same step again = data or code; another step or none = a machine that computes wrongly", Lasts: OfSite,

@@ -59,7 +59,7 @@ var glossary = []Term{
 	{"sequence number", "The count of collectives in one process group. Ranks that are at different numbers have called different many."},
 	{"SIGABRT", "The signal of a process that ends itself because it found something wrong (exit code 134 or −6). The watchdog ends a rank this way."},
 	{"SIGBUS", "The signal after an access to memory that cannot be provided (135 or −7): often a full /dev/shm, or a mapped file that vanished."},
-	{"SIGKILL", "The signal that ends a process at once, without a word (exit code 137 or −9). The kernel sends it when memory runs out, but others can too."},
+	{"SIGKILL", "The signal that ends a process at once, with no message (exit code 137 or −9). The kernel sends it when memory runs out, but others can too."},
 	{"signal", "A message of the operating system to a process, usually that it must end. Exit codes tell which one it was."},
 	{"SIGSEGV", "The signal after an access to memory that does not belong to the process (139 or −11). The bug is in native code or, rarely, in the hardware."},
 	{"SIGTERM", "The request to end (exit code 143 or −15). Launchers and SLURM send it to the others after a first failure, so it is usually a consequence."},

@@ -21,7 +21,7 @@ var hangMechanisms = []Mechanism{
 		},
 		NextTime: []Advice{
 			adviceRecorder,
-			{"Let a monitor take stacks of all ranks as soon as the step counter stands still, before the watchdog ends the job.",
+			{"Let a monitor take stacks of all ranks as soon as the step counter stops moving, before the watchdog ends the job.",
 				"srun --jobid=$SLURM_JOB_ID --overlap bash -c 'for p in $(pgrep -f train); do py-spy dump --pid $p; done'"},
 		},
 		LookAlikes: []LookAlike{

@@ -49,7 +49,7 @@ var infrastructureMechanisms = []Mechanism{
 		Structural: []Advice{{"Let SLURM warn the job some minutes before the end, and save a checkpoint then.", "sbatch --signal=B:USR1@600 …"}},
 		NextTime:   []Advice{{"Print the step and the time now and then: progress until the end proves that it did not hang.", ""}},
 		LookAlikes: []LookAlike{
-			{RankStalled, "was it training until the end? If the steps stood still long before, the limit only ended a hang."},
+			{RankStalled, "was it training until the end? If the steps stalled long before, the limit only ended a hang."},
 		},
 	},
 	{
@@ -96,7 +96,7 @@ var infrastructureMechanisms = []Mechanism{
 		Structural: []Advice{{"Alert on slowdown reasons of the GPUs, by rack.", ""}},
 		NextTime:   []Advice{adviceKernelLog},
 		LookAlikes: []LookAlike{
-			{SlowRank, "slow, without a word of heat or power in sensors or kernel log."},
+			{SlowRank, "slow, with nothing about heat or power in sensors or kernel log."},
 		},
 	},
 	{

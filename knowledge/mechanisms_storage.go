@@ -77,7 +77,7 @@ var storageMechanisms = []Mechanism{
 		Nature:  Wide,
 		Trouble: &Trouble{Order: 3, Led: "%s went down", LeadsTo: []Slug{AISStreamBroken, AISNetwork, AISRebalance, AISBatchObjectLoss, NotFound}},
 		Title:   "an AIStore daemon restarted",
-		Meaning: "A daemon of AIStore started anew during the job without having been stopped in order. " +
+		Meaning: "An AIStore daemon restarted during the job without an orderly stop. " +
 			"Requests in flight at that moment were lost.",
 		Now: []Advice{
 			{"Find why it restarted: the kernel log of its node, or the pod's last state.", "kubectl describe pod POD; kubectl logs --previous POD"},
@@ -110,17 +110,17 @@ var storageMechanisms = []Mechanism{
 		Slug: AISSilentStall, Origin: "storage", Owner: "storage", Resubmit: "yes",
 		Trouble: &Trouble{Order: 5, Led: "%s received nothing", LeadsTo: []Slug{AISBatchObjectLoss, AISResourcePressure}},
 		Title:   "an AIStore daemon stalled",
-		Meaning: "An AIStore daemon, or a batch job on it, stood still and logged no error. " +
+		Meaning: "An AIStore daemon, or a batch job on it, stalled and logged no error. " +
 			"It may have recovered since, so the cluster looks healthy from outside.",
 		Now: []Advice{
 			{"Find what held the daemon: a frozen process, a disk, memory or CPU limits on its node.", "ais show log TARGET_ID; dmesg -T | tail -50"},
-			{"Look at the running jobs of the targets twice, a minute apart; stop the one that stands still.", "ais show job --all; ais stop JOB_ID"},
+			{"Look at the running jobs of the targets twice, a minute apart; stop the one that does not move.", "ais show job --all; ais stop JOB_ID"},
 			adviceResubmit,
 		},
 		Structural: []Advice{{"Use a client timeout shorter than the timeout of the collective.", ""}},
 		NextTime:   []Advice{{"Take the stacks of the stuck daemon and report them upstream.", ""}},
 		LookAlikes: []LookAlike{
-			{AISNetwork, "there the daemon's own log goes on; here it is silent for as long, or its counters stand still."},
+			{AISNetwork, "there the daemon's own log goes on; here it is silent for as long, or its counters do not move."},
 		},
 	},
 	{

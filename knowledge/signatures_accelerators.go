@@ -30,7 +30,7 @@ var acceleratorSignatures = []Signature{
 		ID: "megascale-chips", Mechanism: GPUHang, Role: CauseRole, Tier: ProcessKiller,
 		LooksLike: []Slug{DataloaderStall}, // a host that waits for its input looks the same
 		Literals:  []string{"Megascale detects a hang that is likely caused by bad TPU chips"},
-		Meaning:   "Slices waited for one another too long, and the program stands still on few hosts: a chip there is bad, or waits for its input.",
+		Meaning:   "Slices waited for one another too long, and the program hangs on few hosts: a chip there is bad, or waits for its input.",
 		Do:        []Advice{{"Take the hosts that the next lines name out of the slice, and restart on others.", "grep -nA3 'bad TPU' *{job}* | head -20"}},
 		Source:    "libtpu Megascale; MaxText docs/guides/megascale_hang_playbook.md",
 		Example:   "Megascale detects a hang that is likely caused by bad TPU chips on the following hosts. Please remove the hosts from the fleet and restart the workload.",
@@ -39,7 +39,7 @@ var acceleratorSignatures = []Signature{
 		ID: IDMegascaleHost, Mechanism: GPUHang, Role: CauseRole, Tier: ProcessKiller,
 		Literals: []string{"he host that have bad TPUs are: "}, Pattern: `bad TPUs are: (?P<hosts>[A-Za-z0-9][\w., -]{0,400})`,
 		Names:   []Name{{"hosts", AsHost, Culprit}},
-		Meaning: "The program stands still on this host: a chip there is bad, or waits for its input.",
+		Meaning: "The program hangs on this host: a chip there is bad, or waits for its input.",
 		Do:      []Advice{{"Take {hosts} out of the slice, and restart on others.", ""}},
 		Source:  "libtpu Megascale; MaxText docs/guides/megascale_hang_playbook.md",
 		Example: "The host that have bad TPUs are: gke-tpu-9f1c-w3",

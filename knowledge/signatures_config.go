@@ -264,7 +264,7 @@ var configSignatures = []Signature{
 	{
 		ID: "config-zero-world", Mechanism: ConfigError, Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"The checkpoint being loaded used a DP world size of "}, Pattern: `DP world size of (?P<saved>\d+) but the current world size is (?P<now>\d+)`,
-		Meaning: "The optimizer's state was saved by another number of data-parallel ranks than this job has, and DeepSpeed cannot divide it anew.",
+		Meaning: "The optimizer's state was saved by another number of data-parallel ranks than this job has, and DeepSpeed cannot repartition it.",
 		Scope:   ScopeJob,
 		Do:      []Advice{{"Resume with as many data-parallel ranks as saved, or convert the checkpoint to a universal one.", "python -m deepspeed.checkpoint.ds_to_universal --input_folder DIR --output_folder NEW"}},
 		Source:  "DeepSpeed deepspeed/runtime/engine.py (_load_zero_checkpoint)",

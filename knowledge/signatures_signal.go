@@ -172,7 +172,7 @@ var signalSignatures = []Signature{
 		ID: "signal-k8s-liveness", Mechanism: ExternalSignal, Role: SymptomRole, Tier: ProcessKiller,
 		Says:     ByMonitor,
 		Literals: []string{" failed liveness probe, will be restarted"}, Pattern: `Container (?P<container>\S+) failed liveness probe`,
-		Meaning: "Kubernetes ended this container because it did not answer its probe: it stood still, or was only busy.",
+		Meaning: "Kubernetes ended this container because it did not answer its probe: it stalled, or was only busy.",
 		Owner:   OwnerConfig,
 		Do:      []Advice{{"Give the liveness probe more time, or leave it out: training blocks what it asks.", "kubectl describe pod POD | grep -i liveness"}},
 		Source:  "Kubernetes pkg/kubelet/kuberuntime",

@@ -49,10 +49,20 @@ func headline(r *incident.Report) (text, tone string) {
 	if rest, ok := strings.CutPrefix(text, "One rank "); ok && len(v.Root.Ranks) > 1 {
 		text = count(len(v.Root.Ranks), "rank") + " " + rest
 	}
-	if w := where(v.Root); w != "" {
+	if w := broken(v.Root); w != "" {
 		text += ": " + w
 	}
 	return text, tone
+}
+
+// broken is where in the heading: of a storage at fault without the ranks that it failed.
+func broken(root incident.Root) string {
+	if root.Component != nil {
+		if name, ok := strings.CutPrefix(flat(*root.Component), "ais:"); ok {
+			return name
+		}
+	}
+	return where(root)
 }
 
 // undecidedHeadline leads with what would decide. Where nothing can be had any more, with the causes that are left, if they are two.
@@ -334,7 +344,7 @@ func coverage(r *incident.Report) []pair {
 			ranks += "; missing: " + shortRanges(c.RanksMissing)
 		}
 	}
-	ps = append(ps, pair{"Ranks", ranks}, pair{"States", "collective state known of " + count(c.RanksStateKnown, "rank")})
+	ps = append(ps, pair{"Ranks", ranks}, pair{"States", "collective state known for " + count(c.RanksStateKnown, "rank")})
 	if c.ExpectedFrom != "" {
 		ps = append(ps, pair{"Expected from", flat(c.ExpectedFrom)})
 	}

@@ -34,6 +34,7 @@ const (
 	labelNext       = "Next step"
 	labelOwner      = "Owner"
 	labelConfirm    = "To confirm"
+	labelAlso       = "Also useful"
 	labelSave       = "Save now"
 	labelMissing    = "Missing"
 	labelCommand    = "Command"
@@ -208,7 +209,7 @@ func waitsIn(r *incident.Report) string {
 		if g.Stuck.Sync.Basis == "stack" {
 			t = what + " of " + flat(g.Stuck.Sync.Points[0]) + ", by its stack"
 		} else if more := len(g.Stuck.Sync.Points) - 1; more > 0 {
-			t += fmt.Sprintf(" (or %s)", count(more, "other point"))
+			t += fmt.Sprintf(" (%s also possible)", count(more, "other place"))
 		}
 		return capital(t) + "."
 	}

@@ -50,7 +50,7 @@ func stallOf(ranks, perNode, culprit int) *incident.Report {
 		Candidates: []incident.Candidate{{Origin: "unknown", Mechanism: "rank-stalled", Confidence: 0.86}},
 		Suspects:   []incident.Suspect{{Mechanism: "dataloader-stall", Why: "its last line is a retry of a shard read, which recovered"}},
 		Root:       incident.Root{Ranks: []int{culprit}, Nodes: []string{at}},
-		Needs: []incident.Need{{What: "Storage logs of 16:45 to 17:06", Why: "They say whether a read of this rank stood still", Command: "ais cluster download-logs --dest ./ais-logs", Obtainable: "now"},
+		Needs: []incident.Need{{What: "Storage logs of 16:45 to 17:06", Why: "They say whether a read of this rank stalled", Command: "ais cluster download-logs --dest ./ais-logs", Obtainable: "now"},
 			{What: "A flight-recorder dump or py-spy stacks", Why: "They show where the rank stood", Obtainable: "next-time"}}}
 	r.Action = incident.Action{Resubmit: "yes", ExcludeNodes: []string{at}, ResumeFrom: &incident.Step{Step: 12000, Path: "/ckpt/step_12000"},
 		Lost: incident.Lost{Steps: ptr(int64(311)), GPUHours: ptr(42.66)}, Owner: "data", Text: "Resubmit from the last completed checkpoint and leave " + at + " out until it was tested"}

@@ -29,7 +29,7 @@ func FirstScreen(r *incident.Report, columns int) []string {
 const screenWords = 119
 
 // shorter are the parts that end after their first sentence where the screen is too long, the readiest first.
-var shorter = []string{labelClue + " 3", labelClue + " 2", labelReason, labelConfirm, labelStuck, labelEvidence, labelMissing, labelConfidence, labelStorage, labelBefore}
+var shorter = []string{labelClue + " 3", labelClue + " 2", labelReason, labelConfirm, labelAlso, labelStuck, labelEvidence, labelMissing, labelConfidence, labelStorage, labelBefore}
 
 // fitWords takes parts from the screen until it has at most so many words: first the ends of parts, then whole ones.
 func fitWords(ps []part, most int) []part {
@@ -192,6 +192,6 @@ func spare(p part, lines int) int {
 	case p.Label == labelNext && n <= 2:
 		return 2
 	}
-	first := map[string]int{labelMissing: 3, labelConfirm: 2, labelReason: 1, labelWhat: -1, labelBefore: -1, labelConfidence: -2}
+	first := map[string]int{labelMissing: 3, labelConfirm: 2, labelAlso: 2, labelReason: 1, labelWhat: -1, labelBefore: -1, labelConfidence: -2}
 	return 10*n + first[p.Label]
 }

@@ -183,9 +183,11 @@ func confirms(r *incident.Report) (label, text string) {
 // needsPart names what would settle what is open, the obtainable first. Once the cause is confirmed nothing is open: then
 // only what will soon be gone is named.
 func needsPart(status string, needs []incident.Need) (label, text string) {
-	label = labelConfirm
-	if status == incident.Confirmed {
+	switch label = labelConfirm; status {
+	case incident.Confirmed:
 		label = labelSave
+	case incident.Inconclusive: // the next step names what comes first
+		label = labelAlso
 	}
 	var now, later []string
 	for _, n := range needs {

@@ -3,6 +3,7 @@ package messages
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"faultline/incident"
@@ -33,7 +34,7 @@ func decided(v *view, parts []part) blockkit.Blocks {
 			}
 		case len(do) > 0:
 			do = append(do, labelled(p.Label, p.Text))
-			if p.Label == labelConfirm || p.Label == labelSave {
+			if slices.Contains([]string{labelConfirm, labelAlso, labelSave}, p.Label) {
 				if c, ok := needCommand(v); ok {
 					do = append(do, commandBox(c))
 				}

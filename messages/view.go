@@ -299,11 +299,11 @@ func whenText(when string) string {
 func obtainText(o string) string {
 	switch o {
 	case "now":
-		return "can be had now"
+		return "available now"
 	case "perishing":
 		return "will soon be gone: fetch now"
 	case "next-time":
-		return "only next time"
+		return "next run only"
 	}
 	return o
 }

@@ -68,7 +68,7 @@ func TestOfTheFirstFilesNothingIsSaid(t *testing.T) {
 func TestOneArtefactIsAskedForAtATime(t *testing.T) {
 	s := newStage()
 	inv := Investigation{Report: report("gpu-hang", incident.Inconclusive, nil, "unknown", "a.out")}
-	inv.Report.Verdict.Needs = []incident.Need{{What: "only next time", Obtainable: "next-time"}, {What: "the dumps", Obtainable: "perishing"}, {What: "the records", Obtainable: "now"}}
+	inv.Report.Verdict.Needs = []incident.Need{{What: "next run only", Obtainable: "next-time"}, {What: "the dumps", Obtainable: "perishing"}, {What: "the records", Obtainable: "now"}}
 	qs := questions(inv, nil, s.hint(&inv), false)
 	if len(qs) != 1 || qs[0].Text != "Can you upload the dumps?" || !qs[0].Perishing {
 		t.Errorf("asked %+v", qs)

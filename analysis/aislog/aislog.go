@@ -167,7 +167,7 @@ const (
 	Orderly Ending = "orderly" // it said that it stops
 	Failed  Ending = "failed"  // it said that it stops because of an error
 	Killed  Ending = "killed"  // it said nothing, and started anew later
-	Unclear Ending = "unclear" // it started anew later, and the end of what it said before is not at hand
+	Unclear Ending = "unclear" // it started anew later, and the end of what it said before is missing
 	Open    Ending = "open"    // the log just ends
 )
 

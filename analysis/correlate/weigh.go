@@ -16,7 +16,7 @@ import (
 const (
 	Cause      = "cause"      // before it, touching its requests, standing out
 	Coincident = "coincident" // fails one of these
-	Undecided  = "undecided"  // what would decide is not at hand
+	Undecided  = "undecided"  // what would decide is missing
 )
 
 var rankOf = map[string]int{Cause: 0, Undecided: 1, Coincident: 2}
@@ -98,7 +98,7 @@ func (x *inquiry) test(t *trouble) *Episode {
 		e.Standing, e.Why = Coincident, "nothing ties it to the requests of "+x.who()
 	default:
 		e.Standing = Cause
-		e.Why = "it came before, meets the requests of " + x.who() + ", and stands out against the half hour before"
+		e.Why = "it began before the job's trouble, affected requests from " + x.who() + ", and was unusual compared with the half hour before"
 	}
 	return e
 }

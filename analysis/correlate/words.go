@@ -238,14 +238,14 @@ func ended(o *outage) string {
 	case o.run.Ended == aislog.Unclear:
 		return " ended; how is not known"
 	}
-	return " ended without a word, killed or crashed"
+	return " stopped without a shutdown message (killed or crashed)"
 }
 
 func again(o *outage) string {
 	if math.IsInf(o.to, 1) {
 		return " and did not come back"
 	}
-	return fmt.Sprintf(", and started anew %s later", span(o.to-o.from))
+	return fmt.Sprintf(" and restarted %s later", span(o.to-o.from))
 }
 
 // alongside tells the other restarts of a row.
@@ -287,7 +287,7 @@ func (x *inquiry) stood(t *trouble) string {
 	if s.pause.Lines > 0 {
 		what = "no counters"
 	}
-	text := fmt.Sprintf("%s stood still: it wrote %s for %s", t.about, what, span(s.to-s.from))
+	text := fmt.Sprintf("%s stalled: it wrote %s for %s", t.about, what, span(s.to-s.from))
 	if s.pause.After == s.pause.Before {
 		text += " until its log was taken"
 	}

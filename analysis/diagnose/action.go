@@ -76,7 +76,7 @@ func (b *builder) action() {
 		case v.Ending == incident.EndStalled:
 			a.Text = "do not cancel the job yet: first run bot collect; nothing in these files says who holds it"
 		case v.Status == incident.NoFailure:
-			a.Text = "nothing has failed so far; if it stands still, do not cancel the job yet: first collect what its processes show"
+			a.Text = "nothing has failed so far; if it hangs, do not cancel the job yet: first collect what its processes show"
 		default:
 			a.Text = "do not cancel the job yet: first collect what its processes show; then " + a.Text
 		}
@@ -182,7 +182,7 @@ func (b *builder) sentence(a *incident.Action) string {
 	case v.Ending == incident.EndStalled:
 		return "if the job is still there, do not cancel it yet: first run bot collect; nothing in these files says who holds it"
 	case v.Ending == incident.EndUnseen:
-		return "nothing to do if it has ended well; if it stands still, run bot collect before it is cancelled"
+		return "nothing to do if it has ended well; if it hangs, run bot collect before it is cancelled"
 	case v.Status == incident.NoFailure:
 		return "nothing to do"
 	case first != "":

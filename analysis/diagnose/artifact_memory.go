@@ -50,7 +50,7 @@ func memoryArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 			if l.What == "ooms" {
 				e := incident.Quote(worst.File, l.N, l.At, "", nil)
 				e.Span = l.Len
-				a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%s: the allocator gave back all it held and asked anew %d times: the GPU was full more than once before it failed", mechanism.MemoryOf(worst), m.Retries), Evidence: []incident.Evidence{e}})
+				a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%s: the allocator gave back all it held and asked again %d times: the GPU was full more than once before it failed", mechanism.MemoryOf(worst), m.Retries), Evidence: []incident.Evidence{e}})
 			}
 		}
 	}

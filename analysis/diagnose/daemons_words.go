@@ -85,6 +85,6 @@ var endWords = map[aislog.Ending]string{
 	aislog.Orderly: "stopped as it was told to",
 	aislog.Failed:  "stopped because of an error",
 	aislog.Killed:  "its files hold no word of an end: killed or crashed, unless a file is missing",
-	aislog.Unclear: "how it ended is not known: the end of what it wrote is not at hand",
+	aislog.Unclear: "how it ended is not known: the end of what it wrote is missing",
 	aislog.Open:    "its log goes on to the end of what was handed in",
 }

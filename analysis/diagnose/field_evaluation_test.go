@@ -19,7 +19,7 @@ func TestFieldEvaluation(t *testing.T) {
 	for _, c := range []fieldCase{
 		{"it went on for as long as they waited", job("[rank0]: Evaluating:  96%|█████████▌| 4800/5000 [09:48<00:25,  8.1it/s]\n"), []string{"rank-busy"}, "rank 0"},
 		{"it had come to its end", job("[rank0]: Evaluating: 100%|██████████| 5000/5000 [09:58<00:00,  8.1it/s]\n"), []string{"rank-stalled"}, "rank 0"},
-		{"it stood still soon", job("[rank0]: Evaluating:   5%|▌         | 250/5000 [00:31<09:58,  8.1it/s]\n"), []string{"rank-stalled"}, "rank 0"},
+		{"it stalled soon", job("[rank0]: Evaluating:   5%|▌         | 250/5000 [00:31<09:58,  8.1it/s]\n"), []string{"rank-stalled"}, "rank 0"},
 		{"it had begun long before", job("[rank0]: Evaluating:  96%|█████████▌| 4800/5000 [49:48<02:25,  1.1s/it]\n"), []string{"rank-stalled"}, "rank 0"},
 	} {
 		c.check(t)

@@ -118,8 +118,8 @@ func TestAWatchdogThatStoodStillWhenOthersBeganToWait(t *testing.T) {
 	}
 	hang := []string{"rank-stalled", "collective-hang", "gpu-hang"}
 	for _, c := range []fieldCase{
-		{"it stood still before", one(waits.String() + stuckSince(7, "10:18:00")), []string{"watchdog-stuck"}, "rank 7"},
-		{"it stood still much later", one(waits.String() + stuckSince(7, "10:28:30")), hang, "-"},
+		{"it stalled before", one(waits.String() + stuckSince(7, "10:18:00")), []string{"watchdog-stuck"}, "rank 7"},
+		{"it stalled much later", one(waits.String() + stuckSince(7, "10:28:30")), hang, "-"},
 		{"one that waited itself", one(waits.String() + stuckSince(3, "10:18:00")), hang, "-"},
 	} {
 		c.check(t)

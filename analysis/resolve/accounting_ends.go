@@ -97,7 +97,7 @@ func (f *Facts) rebooted(nodes []*accounting.Node) {
 		switch boot, ok := n.Cell("BootTime"); {
 		case ok && inside(n.Boot):
 			what.At = CellAt(boot, n.Boot)
-			f.Ends = append(f.Ends, &End{Line: what, T: f.accounted(n.Boot), Says: boot.Value, Told: fmt.Sprintf("%s was started anew while the job ran", n.Name)})
+			f.Ends = append(f.Ends, &End{Line: what, T: f.accounted(n.Boot), Says: boot.Value, Told: fmt.Sprintf("%s was restarted while the job ran", n.Name)})
 		case lost && n.Down() && inside(n.Since) && strings.HasPrefix(n.Reason, "Not responding"):
 			reason, _ := n.Cell("Reason")
 			what.At = CellAt(reason, n.Since)

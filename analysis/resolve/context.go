@@ -98,7 +98,7 @@ func caused(m knowledge.Slug) func(*setting) Meaning {
 
 // contextFirst are asked in order before the cases of the entry; the first that holds decides.
 var contextFirst = []contextRule{
-	{(*setting).askedInVain, always(Meaning{Role: knowledge.SymptomRole}), "a server that it asked failed before, or stood still"},
+	{(*setting).askedInVain, always(Meaning{Role: knowledge.SymptomRole}), "a server that it asked failed before, or stalled"},
 	{(*setting).brokenPipe, always(Meaning{Role: knowledge.ConsequenceRole}), "the process at the other end of its pipe was gone"},
 	{(*setting).leaving, func(s *setting) Meaning { return classify(s.known, rootOf(s.x)) }, "it was handling an error of its own when it met the others' absence"},
 	{func(s *setting) bool { return shortByStopIteration(s.x) }, caused(knowledge.AISBatchObjectLoss), "the loader of batches ran out of objects"},

@@ -101,7 +101,7 @@ func (l *look) next(first *incident.TriageSign) {
 		t.Next = incident.TriageNext{Text: "Collect evidence while its processes are there, then read the report.", Command: collect}
 		l.advised()
 	case l.stall.late || len(l.silent) > 0:
-		t.Next = incident.TriageNext{Text: "Collect stacks and dumps of all nodes before the job is ended" + l.where() + ". Do not cancel it before.", Command: collect}
+		t.Next = incident.TriageNext{Text: "Collect stacks and dumps from all nodes before the job is ended" + l.where() + ". Do not cancel it before.", Command: collect}
 	case first == nil:
 		t.Next = incident.TriageNext{Text: "Nothing to do."}
 	case l.broken:

@@ -24,7 +24,7 @@ func runningJob(s *stage) {
 					{Name: incident.SignWaiting, Level: incident.TriageCritical, Text: "no step for 6 min; one came every 2 s, never later than after 3 s"},
 				},
 				Absent: []string{"memory", "saves"},
-				Next:   incident.TriageNext{Text: "Collect stacks and dumps of all nodes before the job is ended. Do not cancel it before.", Command: "bot collect 12345"},
+				Next:   incident.TriageNext{Text: "Collect stacks and dumps from all nodes before the job is ended. Do not cancel it before.", Command: "bot collect 12345"},
 			}
 		}
 		return r, nil

@@ -417,7 +417,7 @@ func TestTheDoctorTriesTheStorage(t *testing.T) {
 		"nothing listens":   {endpoint: "http://127.0.0.1:1", want: "FAIL  storage   s: nothing listens at 127.0.0.1:1"},
 		"junk":              {token: "aabbcc", refuse: "access denied", want: "the token is not whole: give the three parts"},
 		"expired, not said": {token: jwt(time.Now().Add(-year)), refuse: "access denied", want: "the token has expired: make a new one with `ais auth login`. It is configured as storage[0].token."},
-		"of another":        {token: jwt(time.Now().Add(year)), refuse: "signature is invalid", want: "does not accept the signature of the token"},
+		"of another":        {token: jwt(time.Now().Add(year)), refuse: "signature is invalid", want: "rejected the token's signature"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.endpoint == "" {

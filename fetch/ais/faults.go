@@ -85,7 +85,7 @@ var words = map[Kind]struct{ field, text string }{
 	NoToken:        {"token", "%s asks for a token and none was given: `ais auth login` makes one"},
 	MalformedToken: {"token", "the token is not whole: give the three parts with the dots between them, or the JSON that `ais auth login` wrote"},
 	ExpiredToken:   {"token", "the token has expired: make a new one with `ais auth login`"},
-	BadSignature:   {"token", "%s does not accept the signature of the token: it is of another cluster, or was changed when it was copied"},
+	BadSignature:   {"token", "%s rejected the token's signature: the token is for another cluster, or was changed when it was copied"},
 	RefusedToken:   {"token", "%s refuses the token (401): make a new one with `ais auth login`"},
 	Forbidden:      {"token", "%s accepts the token, and does not let it read logs (403): it needs the permission SHOW-CLUSTER on this cluster, no more"},
 

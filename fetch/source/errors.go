@@ -47,7 +47,7 @@ var words = map[Kind]struct {
 	NotRegular:  {"%[1]s on %[2]s is no regular file but a directory, device, socket or pipe", false},
 	BadName:     {"%[1]s is no name or pattern that can be looked for on %[2]s: it has to be an absolute path without NUL bytes, with its brackets closed", false},
 	Changed:     {"%[1]s on %[2]s was replaced or became shorter while it was read", false},
-	HostKey:     {"the host key of %[2]s is not the one in known_hosts: I do not connect. If the host was set up anew, ask the bot's administrator to replace the entry after comparing the fingerprint", false},
+	HostKey:     {"the host key of %[2]s is not the one in known_hosts: I do not connect. If the host was reinstalled, ask the bot's administrator to replace the entry after comparing the fingerprint", false},
 	UnknownHost: {"the host key of %[2]s is not in known_hosts: I do not connect. Ask the bot's administrator to add it after comparing the fingerprint", false},
 	Credentials: {"%[2]s refuses the key that I have: ask the bot's administrator to check the account and its key", false},
 	Expired:     {"the credentials for %[2]s have expired: ask the bot's administrator to renew them", false},

@@ -171,7 +171,7 @@ func TestARankStallsBesideAHealthyCluster(t *testing.T) {
 	_, ended := launch(t, c, time.Hour, func(j *job) { j.ranks[2].halts = 12 })
 	logs := ended()
 	for name, c2 := range map[string]struct{ token, says string }{
-		"another key": {signed(may(c.uuid, showCluster), time.Hour, "another"), "does not accept the signature"},
+		"another key": {signed(may(c.uuid, showCluster), time.Hour, "another"), "rejected the token's signature"},
 		"expired":     {mint(may(c.uuid, showCluster), -time.Minute), "has expired"},
 		"no rights":   {mint(may(c.uuid, objects), time.Hour), "SHOW-CLUSTER"},
 		"cut":         {mint(admin, time.Hour)[:30], "three parts"},
@@ -188,7 +188,7 @@ func TestARankStallsBesideAHealthyCluster(t *testing.T) {
 	c.writes(t, "token validation failed", proxyID)
 	r := c.judged(t, logs, story{ranks: []int{2}, nodes: []string{"gpu02"}, innocent: true, judgements: []string{"cleared", "open"}})
 	if !slices.Equal(r.Verdict.Root.Ranks, []int{2}) {
-		t.Errorf("rank 2 stood still, not %v", r.Verdict.Root.Ranks)
+		t.Errorf("rank 2 stalled, not %v", r.Verdict.Root.Ranks)
 	}
 	looks := 0
 	for _, d := range r.Storage.Daemons {

@@ -77,7 +77,7 @@ func TestEveryRefusedAccessHasASentenceOfItsOwn(t *testing.T) {
 		{"unwanted", access(serves(aisRefuses(http.StatusUnauthorized, "token required")), goodToken), "refuses the token (401)"},
 		{"malformed", access(serves(aisRefuses(http.StatusUnauthorized, bad+"token is malformed: token contains an invalid number of segments]")), goodToken), "the token is not whole"},
 		{"expired", access(serves(aisRefuses(http.StatusUnauthorized, bad+"token expired]")), goodToken), "the token has expired"},
-		{"another cluster's", access(serves(aisRefuses(http.StatusUnauthorized, bad+"token signature is invalid: signature is invalid]")), goodToken), "does not accept the signature"},
+		{"another cluster's", access(serves(aisRefuses(http.StatusUnauthorized, bad+"token signature is invalid: signature is invalid]")), goodToken), "rejected the token's signature"},
 		{"no permission", access(serves(aisRefuses(http.StatusForbidden, "user `bob` has insufficient permissions")), goodToken), "SHOW-CLUSTER"},
 		{"starting up", access(serves(aisRefuses(http.StatusServiceUnavailable, "not ready yet")), goodToken), "is starting up, or not ready (503)"},
 		{"something else", access(serves(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello") })), goodToken), "not as a proxy of AIStore does"},

@@ -145,7 +145,7 @@ func metBy(f *resolve.Facts, p *Proposal) string {
 	if len(p.Ranks) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("it met the requests of %s", where(f, p.Ranks))
+	return fmt.Sprintf("this affected requests from %s", where(f, p.Ranks))
 }
 
 // Relieved takes from a proposal what the daemons' logs rule out: they were healthy, so that what the workers saw has another

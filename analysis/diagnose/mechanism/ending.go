@@ -276,7 +276,7 @@ func stoodStillPerhaps(s *Scene, p *Proposal, said string) {
 		p.Rivals = append(p.Rivals, stalled...)
 		return
 	}
-	p.Why = fmt.Sprintf("%s; whether the job had stood still before is open: the last %s is %s older by the clocks, which may be those of two zones", said, what, duration(x.Printed))
+	p.Why = fmt.Sprintf("%s; whether the job had stalled before is open: the last %s is %s older by the clocks, which may be those of two zones", said, what, duration(x.Printed))
 	// In whatever zones they are, lines are missing; and a job that says nothing any more is what people cancel.
 	if short, sure := x.Short(); sure || short && p.Mechanism == knowledge.Cancelled {
 		p.Rivals = append(p.Rivals, stalled...)
@@ -386,7 +386,7 @@ func cancelled(s *Scene) *Proposal {
 		return nil
 	}
 	p := &Proposal{Mechanism: knowledge.Cancelled, Class: Ending, Bare: true, Direct: true, Base: 0.92, Scope: "all", At: hit.T,
-		Summary: "the job was cancelled", Why: hit.Line.By() + " ended it without a reason of its own, and nothing had failed before"}
+		Summary: "the job was cancelled", Why: hit.Line.By() + " ended it without giving a reason, and nothing had failed before"}
 	if strings.ToUpper(string(hit.Line.Reason)) == requeued {
 		p.Summary, p.Why = "the job was sent back to the queue", hit.Line.By()+" ended it to start it again, and nothing had failed before; who asked for that it does not say"
 		p.For = append(p.For, finding(hit.Line.By()+": due to job requeue", endEvidence(hit, requeued)))
@@ -403,21 +403,21 @@ func cancelled(s *Scene) *Proposal {
 	if at := strange(f, hit); at != nil {
 		// SLURM's programs end a step by themselves after errors of their own.
 		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
-		p.Why = hit.Line.By() + " ended it without a reason of its own, below an error of its own whose meaning is not known"
+		p.Why = hit.Line.By() + " ended it without giving a reason, below an error of its own whose meaning is not known"
 		p.Against = append(p.Against, finding("an error of SLURM's own stands above its end", QuoteAt(*at, nil)))
 	}
 	if lost(f, hit.T) {
 		// What failed, and why somebody cancelled, may stand in what is not here.
 		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
-		p.Why = hit.Line.By() + " ended it without a reason of its own, and nothing that is here had failed before; files are missing"
+		p.Why = hit.Line.By() + " ended it without giving a reason, and nothing that is here had failed before; files are missing"
 	}
 	if l := unsoundBefore(f, hit); l != nil {
-		p.besideIt(l, 0.88, hit.Line.By()+" ended it without a reason of its own; before that, a line stands out whose meaning is not known")
+		p.besideIt(l, 0.88, hit.Line.By()+" ended it without giving a reason; before that, a line stands out whose meaning is not known")
 	}
-	stoodStillPerhaps(s, p, hit.Line.By()+" ended it without a reason of its own")
+	stoodStillPerhaps(s, p, hit.Line.By()+" ended it without giving a reason")
 	if p.Direct && f.Unheard() {
 		p.Rivals, p.Direct, p.Base = append(p.Rivals, knowledge.Unknown), false, 0.88
-		p.Why = hit.Line.By() + " ended it without a reason of its own, and nothing had failed before; whether it still worked then is not known: of its lines that were looked at none from the hour before tells a time"
+		p.Why = hit.Line.By() + " ended it without giving a reason, and nothing had failed before; whether it still worked then is not known: of its lines that were looked at none from the hour before tells a time"
 	}
 	unkillable(s, p)
 	return p

@@ -129,7 +129,7 @@ func rasBehind(s *Scene) *Proposal {
 		p.Nodes, p.Scope = keysOf(nodes), scopeOf(f, p.Ranks)
 		who := rasWords(f, x.Comm, x.Behind)
 		p.Summary = who + " did not launch what the others of a communicator had launched"
-		p.Why = "two snapshots of NCCL's RAS have the same counts: the communicator stands still, with the same ranks behind"
+		p.Why = "two snapshots of NCCL's RAS have the same counts: the communicator is stalled, with the same ranks behind"
 		p.For = append(p.For, StandsFinding(f, &x))
 		return p
 	}

@@ -248,7 +248,7 @@ func stoodAt(slug knowledge.Slug, needs ...incident.Need) func(*Scene) *Proposal
 		held := max(len(d.waiting), len(s.Graph.Waiters)+s.Graph.Anonymous)
 		switch {
 		case d.all:
-			p.Summary = fmt.Sprintf("every process that was looked at stood still in the same place: %s was %s, at %s", who, d.place.Says(), at)
+			p.Summary = fmt.Sprintf("every process that was looked at stalled in the same place: %s was %s, at %s", who, d.place.Says(), at)
 			p.Why = "their stacks were taken more than once and did not change; none of them waited for another rank"
 		default:
 			p.Summary = fmt.Sprintf("%s kept %s waiting: its stack shows it %s, at %s", who, plural(held, "rank", "ranks"), d.place.Says(), at)
@@ -487,7 +487,7 @@ func stoodStill(s *Scene) *Proposal {
 	}
 	p := collective(s, knowledge.RankStalled)
 	p.Rivals, p.Base, p.Scope = []knowledge.Slug{knowledge.CollectiveHang, knowledge.GPUHang, knowledge.CollectiveMismatch}, 0.6, "all"
-	p.Summary = fmt.Sprintf("%s stood still between the dumps of their stacks; who holds whom they do not show", plural(len(all), "process", "processes"))
+	p.Summary = fmt.Sprintf("%s stalled between the dumps of their stacks; who holds whom they do not show", plural(len(all), "process", "processes"))
 	p.Why = "every dump of a process shows it at the same call; Python's frames do not show who waits for its GPU and who does work of its own"
 	p.For = append(p.For, StackFinding(all[0]))
 	seen := map[uint64]bool{all[0].Same: true}

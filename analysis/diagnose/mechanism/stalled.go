@@ -25,7 +25,7 @@ func rankStalled(s *Scene) *Proposal {
 		}
 	}
 	if stuckAlone(s) {
-		return nil // what its watchdog stood still in
+		return nil // what its watchdog stalled in
 	}
 	switch g.Shape {
 	case waitfor.Straggle:

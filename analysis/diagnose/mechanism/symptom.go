@@ -233,21 +233,21 @@ func open(f *resolve.Facts, p *Proposal) {
 	}
 	p.Ending = incident.EndStalled
 	p.Base = min(p.Base, 0.7)
-	p.Summary = fmt.Sprintf("nothing failed as far as these logs go, and no step is reported any more%s: it looks as if it stood still", afterStep(x.Last))
+	p.Summary = fmt.Sprintf("nothing failed as far as these logs go, and no step is reported any more%s: it looks as if it stalled", afterStep(x.Last))
 	p.Why = fmt.Sprintf("a step line came every %s, never later than after %s; then none for %s, while processes still wrote", Seconds(x.Usual), Seconds(x.Longest), duration(x.For))
 	p.For = []incident.Finding{finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)),
 		finding(fmt.Sprintf("a process still wrote %s later", duration(x.For)), QuoteAt(*x.Alive, nil))}
 	if x.Saving != nil {
 		p.For = append(p.For, finding("a save began behind the last step and was not seen to end", QuoteAt(x.Saving.At, nil)))
 	}
-	p.Now = []knowledge.Advice{{Text: "See whether the job is still there and takes steps again. If it stands still, collect before you cancel it: who holds it can be seen only while it does.", Command: "bot collect {job}"}}
+	p.Now = []knowledge.Advice{{Text: "See whether the job is still there and takes steps again. If it hangs, collect before you cancel it: who holds it can be seen only while it does.", Command: "bot collect {job}"}}
 	if !f.Alive() {
 		p.Needs = append(p.Needs, needCollect)
 	}
 }
 
 // needCollect is asked for where nothing says that the job is gone.
-var needCollect = incident.Need{What: "stacks, dumps and counters of all nodes, if the job is still there: do not cancel it before", Why: "they tell who holds it, and most of them are gone once the job is",
+var needCollect = incident.Need{What: "stacks, dumps and counters from all nodes, if the job is still there: do not cancel it before", Why: "they tell who holds it, and most of them are gone once the job is",
 	Command: "bot collect {job}", Obtainable: perishing}
 
 // ended says that something reports a process that ended with an error, or a job that was ended.
