@@ -171,21 +171,9 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 	for _, w := range set.Warnings {
 		log.Info("left out", "what", w)
 	}
-	if len(paths) == 0 { // what was brought is of this job, whatever it is called there
-		in.JobID = ""
-	}
-	r, err := d.diagnose(ctx, e, log, in)
-	var several *analysis.MultipleJobsError
-	if len(paths) == 0 && errors.As(err, &several) {
-		in.JobID = d.job
-		r, err = d.diagnose(ctx, e, log, in)
-	}
+	r, err := d.judged(ctx, e, log, in, len(paths) == 0, set.Warnings)
 	if err != nil {
 		return failure(err)
-	}
-	r.Warnings = append(r.Warnings, set.Warnings...)
-	for _, name := range d.denied { // the first screen counts them, the warnings say why
-		r.Coverage.Truncated = append(r.Coverage.Truncated, incident.CutFile{File: name, How: "unreadable"})
 	}
 	if err := d.show(e.out, cfg, r, filesOf(slices.Concat(set.Sources, in.History, in.Storage, in.Evidence, in.Baseline))); err != nil {
 		return exitUnreadable, err
@@ -410,6 +398,27 @@ func (d *diagnosis) diagnose(ctx context.Context, e env, log *slog.Logger, in an
 		return nil, err
 	}
 	log.Info("diagnosed", "status", r.Verdict.Status, "mechanism", r.Verdict.Mechanism, "lines", r.Coverage.Lines, "bytes", r.Coverage.Bytes)
+	return r, nil
+}
+
+// judged is the report of what was brought, with what could not be. byNumber: it was brought by the job's number alone.
+func (d *diagnosis) judged(ctx context.Context, e env, log *slog.Logger, in analysis.Input, byNumber bool, warnings []string) (*incident.Report, error) {
+	if byNumber { // what was brought is of this job, whatever it is called there
+		in.JobID = ""
+	}
+	r, err := d.diagnose(ctx, e, log, in)
+	var several *analysis.MultipleJobsError
+	if byNumber && errors.As(err, &several) {
+		in.JobID = d.job
+		r, err = d.diagnose(ctx, e, log, in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Warnings = append(r.Warnings, warnings...)
+	for _, name := range d.denied { // the first screen counts them, the warnings say why
+		r.Coverage.Truncated = append(r.Coverage.Truncated, incident.CutFile{File: name, How: "unreadable"})
+	}
 	return r, nil
 }
 

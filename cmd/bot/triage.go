@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"time"
 
-	"faultline/analysis"
 	"faultline/analysis/triage"
 	"faultline/incident"
 	"faultline/messages"
@@ -96,19 +94,10 @@ func (d *diagnosis) triage(ctx context.Context, e env, paths []string, at triage
 		return exitUnreadable, err
 	}
 	in.Sources, in.Moment = set.Sources, &at
-	if len(paths) == 0 { // what was brought is of this job, whatever it is called there
-		in.JobID = ""
-	}
-	r, err := d.diagnose(ctx, e, log, in)
-	var several *analysis.MultipleJobsError
-	if len(paths) == 0 && errors.As(err, &several) {
-		in.JobID = d.job
-		r, err = d.diagnose(ctx, e, log, in)
-	}
+	r, err := d.judged(ctx, e, log, in, len(paths) == 0, set.Warnings)
 	if err != nil {
 		return failure(err)
 	}
-	r.Warnings = append(r.Warnings, set.Warnings...)
 	if asJSON {
 		err = messages.TriageJSON(e.out, r)
 	} else {
