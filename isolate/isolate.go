@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"faultline/analysis/hostlist"
 )
 
 // Kind is what a culprit may be.
@@ -91,8 +93,14 @@ func (l *Ledger) Check() error {
 		return fmt.Errorf("a share of wrong outcomes of %g: it must be below 0.4", l.Flaky)
 	case l.Groups < 0 || l.Groups > mostGroups || l.Groups == 1:
 		return fmt.Errorf("%d tests side by side: 2 to %d are possible", l.Groups, mostGroups)
+	case len(l.Tests) > mostRounds*mostGroups:
+		return fmt.Errorf("a ledger of %d tests: at most %d", len(l.Tests), mostRounds*mostGroups)
+	case slices.ContainsFunc(l.Tests, func(t Test) bool { return t.Round < 1 || t.Round > mostRounds }):
+		return fmt.Errorf("a ledger with a round that is not between 1 and %d", mostRounds)
 	case l.Sizes != nil:
 		return l.Sizes.check()
+	case len(l.Topology) > mostNodes:
+		return fmt.Errorf("%d switches are too many: at most %d", len(l.Topology), mostNodes)
 	case len(l.Nodes) < 2:
 		return errors.New("a search needs at least two nodes")
 	case len(l.Nodes) > mostNodes:
@@ -102,8 +110,16 @@ func (l *Ledger) Check() error {
 	case l.Kind == Switch && len(l.Topology) == 0:
 		return errors.New("to look for a switch the topology must be known")
 	}
+	return l.checkNames()
+}
+
+// checkNames refuses what could not be pasted into a shell: the nodes may come from a log, by way of a report.
+func (l *Ledger) checkNames() error {
 	seen := map[string]bool{}
 	for _, n := range l.Nodes {
+		if one, err := hostlist.Expand(n); err != nil || len(one) != 1 || one[0] != n {
+			return fmt.Errorf("%q is no name of a node", n)
+		}
 		if seen[n] {
 			return fmt.Errorf("node %s is named twice", n)
 		}
@@ -145,8 +161,6 @@ func (l *Ledger) Next() ([]Test, *Finding, error) {
 	if wait := l.Pending(); len(wait) > 0 {
 		return wait, nil, nil
 	}
-	var next [][]string
-	var f *Finding
 	if l.Sizes != nil {
 		return l.nextSize()
 	}
@@ -154,16 +168,15 @@ func (l *Ledger) Next() ([]Test, *Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if f = s.found(); f != nil {
+	if f := s.found(); f != nil {
 		return nil, f, nil
 	}
 	if s.round >= mostRounds {
 		return nil, &Finding{Open: s.likely(5)}, nil
 	}
-	next = s.split()
 	round := s.round + 1
 	var out []Test
-	for i, nodes := range next {
+	for i, nodes := range s.split() {
 		out = append(out, Test{ID: fmt.Sprintf("%d%c", round, 'a'+i), Round: round, Nodes: nodes})
 	}
 	l.Tests = append(l.Tests, out...)

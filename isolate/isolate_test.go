@@ -210,6 +210,21 @@ func TestAVoidTestSaysNothing(t *testing.T) {
 	}
 }
 
+// Ledgers are files, and names of nodes may come from logs: what would hang, or could not be pasted into a shell, is refused.
+func TestAHostileLedgerIsRefused(t *testing.T) {
+	for name, l := range map[string]*Ledger{
+		"a name that ends the quotation": {Kind: Node, Nodes: []string{"cn1", "cn2'; reboot; '"}},
+		"a list for a name":              {Kind: Node, Nodes: []string{"cn1", "cn[2-3]"}},
+		"a round far ahead":              {Kind: Node, Nodes: names(4), Tests: []Test{{ID: "9a", Round: 1 << 40, Nodes: names(2), Outcome: Pass}}},
+		"a round before the first":       {Kind: Node, Nodes: names(4), Tests: []Test{{ID: "0a", Nodes: names(2), Outcome: Pass}}},
+		"a foreign node in a test":       {Kind: Node, Nodes: names(4), Tests: []Test{{ID: "1a", Round: 1, Nodes: []string{"x"}, Outcome: Pass}}},
+	} {
+		if _, _, err := l.Next(); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+}
+
 func TestTheSizeIsFound(t *testing.T) {
 	wrong, rounds := 0, 0
 	for run := range 200 {

@@ -3,6 +3,7 @@ package isolate
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -115,13 +116,11 @@ func (l *Ledger) nextSize() ([]Test, *Finding, error) {
 
 // median is the size whose test splits the odds best.
 func (l *Ledger) median(fails []int, odds []float64) int {
-	best, nearest := l.Sizes.Good, 1.0
 	below := odds[len(fails)] // it fails with the good size already
-	for _, size := range append([]int{l.Sizes.Good}, fails...) {
-		if i := slices.Index(fails, size); i >= 0 {
-			below += odds[i]
-		}
-		if off := max(below-0.5, 0.5-below); off < nearest {
+	best, nearest := l.Sizes.Good, math.Abs(below-0.5)
+	for i, size := range fails {
+		below += odds[i]
+		if off := math.Abs(below - 0.5); off < nearest {
 			best, nearest = size, off
 		}
 	}

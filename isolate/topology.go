@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"faultline/analysis/hostlist"
@@ -157,5 +156,5 @@ func Culprit(k Kind, names []string) string {
 	case Switch:
 		return "switch " + strings.Join(names, ", ")
 	}
-	return strings.Join(slices.Clone(names), ", ")
+	return strings.Join(names, ", ")
 }

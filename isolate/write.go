@@ -129,7 +129,8 @@ func (l *Ledger) writeFound(b *strings.Builder, f *Finding) {
 	case f.Absent:
 		fmt.Fprintf(b, "The fault did not come back in %s. This test does not exercise it: take one that is closer to the job (its message sizes,\nits duration, the job itself), or look when it happens.\n", rounds(l.Tests))
 	case f.Whole:
-		fmt.Fprintf(b, "All %d nodes together fail, and no part of them does: no single node or link is at fault. Search for the size:\n\n  bot isolate --sizes gpus --good N --bad %d --gpus N --ledger sizes.json\n", len(l.Nodes), len(l.Nodes)*max(1, l.GPUs))
+		fmt.Fprintf(b, "All %d nodes together fail, and no part of them does: no single node or link is at fault. Search for the size:\n\n  bot isolate --ledger sizes.json --sizes gpus --good %d --bad %d --gpus %d --test '%s'\n",
+			len(l.Nodes), max(1, l.GPUs), len(l.Nodes)*max(1, l.GPUs), max(1, l.GPUs), strings.ReplaceAll(l.Command, "'", `'\''`))
 	case f.Kind == "":
 		fmt.Fprintf(b, "Can't tell after %s. Most likely: %s. Nobody should be excluded for this.\n", rounds(l.Tests), strings.Join(f.Open, ", "))
 	default:
@@ -154,9 +155,9 @@ func (l *Ledger) writeCulprit(b *strings.Builder, f *Finding) {
 	}
 	check := l.run(Test{Nodes: rest})
 	if f.Kind == Link {
-		fmt.Fprintf(b, "Both nodes pass without each other. Report the link, and keep the two out of one job: leave out %s.\n", f.Names[0])
+		fmt.Fprintf(b, "Report the link, and keep these two nodes out of one job: leave out %s.\n", f.Names[0])
 	}
-	fmt.Fprintf(b, "Check once that the others are sound:\n\n  %s\n\nIf that passes: sbatch --exclude=%s …   If it fails, a second part is bad: search again without %s.\n", check, f.Names[0], f.Names[0])
+	fmt.Fprintf(b, "Run the test once more on all other nodes:\n\n  %s\n\nIf that passes: sbatch --exclude=%s …   If it fails, another part is bad, too: search again without %s.\n", check, f.Names[0], f.Names[0])
 }
 
 func (l *Ledger) writeSize(b *strings.Builder, f *Finding) {
