@@ -22,7 +22,7 @@ type Options struct {
 	Node  string   // this node's name among those of the job
 	Read  []string // directories to be read from
 	Write []string // directories to be written to
-	Names []string // names that must resolve, beside this node's
+	Names []string // names that must resolve
 	Trial int64    // bytes written to each directory of Write to see how fast it is, 0 = 64 MiB
 	// SMI is the program that lists GPUs, "" = nvidia-smi.
 	SMI string
@@ -46,7 +46,7 @@ func Gather(ctx context.Context, o Options) Facts {
 	f.Ports = ports("/sys/class/infiniband")
 	probes := map[string]func(context.Context) func(*Facts){
 		"nvidia-smi":      func(ctx context.Context) func(*Facts) { return gpus(ctx, o.SMI) },
-		"name resolution": func(ctx context.Context) func(*Facts) { return resolve(ctx, append([]string{f.Node}, o.Names...)) },
+		"name resolution": func(ctx context.Context) func(*Facts) { return resolve(ctx, o.Names) },
 	}
 	for _, d := range o.Read {
 		probes["reading "+d] = func(context.Context) func(*Facts) { return add(readDir(d)) }

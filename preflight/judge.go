@@ -35,7 +35,7 @@ func Judge(all []Facts, expected []string, w Wants) []Finding {
 	}
 	for _, n := range expected {
 		if !came[n] {
-			add(n, Fail, "rendezvous", "scontrol show node "+n+"; try the job without it", "did not come to the rendezvous")
+			add(n, Fail, "rendezvous", with("scontrol show node ", n), "did not come to the rendezvous")
 		}
 	}
 	for _, c := range shared {
@@ -46,6 +46,17 @@ func Judge(all []Facts, expected []string, w Wants) []Finding {
 		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.Node, b.Node))
 	})
 	return out
+}
+
+// with is a command about something that a node states, "" where that could not be pasted into a shell as it stands.
+func with(command, about string) string {
+	plain := func(r rune) bool {
+		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("._/:@%+-", r)
+	}
+	if about == "" || about[0] == '-' || strings.ContainsFunc(about, func(r rune) bool { return !plain(r) }) {
+		return ""
+	}
+	return command + about
 }
 
 type adder func(l Level, check, fix, format string, args ...any)
@@ -70,7 +81,7 @@ func alone(f *Facts, w Wants, add adder) {
 	}
 	for _, p := range f.Ports {
 		if p.State != "ACTIVE" {
-			add(Warn, "port", "ibstat "+p.Device, "%s port %s is %s", p.Device, p.Port, p.State)
+			add(Warn, "port", with("ibstat ", p.Device), "%s port %s is %s", p.Device, p.Port, p.State)
 		}
 	}
 	for _, d := range f.Dirs {
@@ -78,18 +89,18 @@ func alone(f *Facts, w Wants, add adder) {
 	}
 	for _, n := range f.Names {
 		if n.Trouble != "" {
-			add(Fail, "name resolution", "getent hosts "+n.Name, "%s: %s", n.Name, n.Trouble)
+			add(Fail, "name resolution", with("getent hosts ", n.Name), "%s: %s", n.Name, n.Trouble)
 		}
 	}
 	if off := max(f.Offset, -f.Offset) - f.Unsure; off > farClock {
 		add(Warn, "clock", "chronyc tracking", "%.1f s off the first node's", -f.Offset)
 	}
 	if f.Broken != "" {
-		add(Fail, "network", "ping "+f.To+"; a firewall between the nodes?", "cannot send to %s: %s", f.To, f.Broken)
+		add(Fail, "network", with("ping ", f.To), "cannot send to %s: %s", f.To, f.Broken)
 	}
 	for _, i := range f.Interfaces {
 		if w.MTU > 0 && i.MTU < w.MTU && i.MTU > 0 && i.Name != "lo" {
-			add(Warn, "MTU", "ip link show "+i.Name, "%s has an MTU of %d, below %d", i.Name, i.MTU, w.MTU)
+			add(Warn, "MTU", with("ip link show ", i.Name), "%s has an MTU of %d, below %d", i.Name, i.MTU, w.MTU)
 		}
 	}
 }
@@ -119,9 +130,9 @@ func ofDir(d Dir, w Wants, add adder) {
 	}
 	switch {
 	case d.Trouble != "":
-		add(Fail, "directory", "ls -ld "+d.Path, "cannot %s %s: %s", use, d.Path, d.Trouble)
+		add(Fail, "directory", with("ls -ld ", d.Path), "cannot %s %s: %s", use, d.Path, d.Trouble)
 	case d.Write && w.Checkpoint > 0 && float64(d.Free) < float64(w.Checkpoint)*(1+leastShare):
-		add(Fail, "directory", "df -h "+d.Path, "%s free in %s: a checkpoint takes %s", size(d.Free), d.Path, size(w.Checkpoint))
+		add(Fail, "directory", with("df -h ", d.Path), "%s free in %s: a checkpoint takes %s", size(d.Free), d.Path, size(w.Checkpoint))
 	case d.Write && d.Rate > 0 && d.Rate < slowWriting:
 		add(Warn, "directory", "", "%s takes %s/s only", d.Path, size(int64(d.Rate)))
 	}

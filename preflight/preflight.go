@@ -48,7 +48,7 @@ type GPU struct {
 	// Clock and MostClock are MHz of the processors now and at most, 0 = not told.
 	Clock     int `json:"clock,omitempty"`
 	MostClock int `json:"most_clock,omitempty"`
-	// Retired says that rows of memory wait for a reset, and Slowdown why the clocks are held down, "" = not.
+	// Slowdown is why the clocks are held down, "" = they are not.
 	Slowdown string `json:"slowdown,omitempty"`
 }
 

@@ -91,6 +91,22 @@ func TestWhatIsWrongIsFoundOnItsNode(t *testing.T) {
 	}
 }
 
+func TestNoCommandHoldsWhatCouldRunInAShell(t *testing.T) {
+	for _, hostile := range []string{"cn01; reboot", "$(reboot)", "-rf", "a b", "`x`", "cn01\nreboot"} {
+		got := Judge(cluster(func(f *Facts) {
+			f.To, f.Rate, f.Broken = hostile, 0, "refused"
+			f.Names = []Lookup{{Name: hostile, Trouble: "no such host"}}
+			f.Dirs = []Dir{{Path: hostile, Trouble: "refused"}}
+			f.Ports[0] = Port{Device: hostile, Port: "1", State: "DOWN"}
+		}), four, Wants{})
+		for _, f := range got {
+			if strings.Contains(f.Fix, hostile) {
+				t.Errorf("%s: %q", f.Check, f.Fix)
+			}
+		}
+	}
+}
+
 func TestWithoutAMajorityNobodyIsNamed(t *testing.T) {
 	all := cluster(nil)
 	all[0].Env["NCCL_ALGO"], all[1].Env["NCCL_ALGO"] = "Ring", "Ring"

@@ -100,7 +100,9 @@ func (c *checking) run(ctx context.Context, e env, args []string) (int, error) {
 		return exitUsage, usage("%v", err)
 	}
 	c.wants.Checkpoint = int64(c.checkpoint * 1e9)
-	c.options.Names = append(c.options.Names, nodes[:min(1, len(nodes))]...)
+	if len(nodes) > 1 { // they find each other by name
+		c.options.Names = append(c.options.Names, nodes[0], c.options.Node)
+	}
 	self := preflight.Gather(ctx, c.options)
 	judge := func(all []preflight.Facts) []preflight.Finding { return preflight.Judge(all, nodes, c.wants) }
 	if len(nodes) < 2 {
