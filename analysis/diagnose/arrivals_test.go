@@ -61,3 +61,35 @@ func TestWhoCameToTheStartUp(t *testing.T) {
 		})
 	}
 }
+
+// One rank on two nodes may be two runs: only lines of one time say that two processes had its number at once.
+func TestARankOnTwoNodesMayBeTwoRuns(t *testing.T) {
+	start := func(host, clock string) string {
+		var b strings.Builder
+		for r := range 3 {
+			fmt.Fprintf(&b, "%s%s:%d:%d [%d] NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>\n", clock, host, 100+r, 100+r, r)
+			fmt.Fprintf(&b, "%sInitializing distributed: GLOBAL_RANK: %d, MEMBER: %d/6\n", clock, r, r+1)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		name, one, two string
+		want           []string
+	}{
+		{"at one time", "2026-03-04 05:06:01,100 ", "2026-03-04 05:06:05,100 ", []string{"config-error"}},
+		{"hours apart", "2026-03-04 05:06:01,100 ", "2026-03-04 07:06:05,100 ", []string{"unknown"}},
+		{"no line says when", "", "", []string{"config-error", "unknown"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := Run(read(t, []simulate.File{{Name: "train-node01.log", Data: []byte(start("node01", c.one))}, {Name: "train-node02.log", Data: []byte(start("node02", c.two))}}, nil, 0)).Verdict
+			var got []string
+			for _, x := range v.Candidates {
+				got = append(got, x.Mechanism)
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("said %v (%s)", got, v.Summary)
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"faultline/analysis/resolve"
@@ -23,6 +24,10 @@ func joinedTwice(s *Scene) *Proposal {
 		p.At = f.At(d.first.At)
 		p.Summary = fmt.Sprintf("%s of %d started twice; no line is of %s", rankWords(d.ranks), d.first.World, rankWords(d.absent))
 		p.Why = "two processes announce the same rank; the launcher's numbers did not reach the program"
+		if d.untimed {
+			p.Why = "two processes announce the same rank, on two nodes; whether at one time or in two runs, no line says"
+			p.Rivals = []knowledge.Slug{knowledge.Unknown}
+		}
 		p.For = append(p.For, finding("two processes announce one rank", QuoteAt(d.first.At, nil), QuoteAt(d.again.At, nil)))
 		p.Now = []knowledge.Advice{{Text: "Start one task for each rank, and check that the program reads its rank and the number of nodes from the launcher.",
 			Command: "srun bash -c 'hostname; env | grep -E \"^(SLURM_(PROCID|NTASKS|NNODES)|RANK|LOCAL_RANK|WORLD_SIZE)=\"'"}}
@@ -59,6 +64,7 @@ func crowded(f *resolve.Facts) *worker.Barrier {
 // doubled are ranks that two processes of a run announce, and those of its world that nobody does.
 type doubled struct {
 	ranks, absent []int
+	untimed       bool // whether the first two announcements were made at one time, no line says
 	first, again  worker.Identity
 }
 
@@ -78,6 +84,7 @@ func announcedTwice(f *resolve.Facts) *doubled {
 		case atOnce(f, was, x):
 			if d.ranks = appendNew(d.ranks, x.Global); len(d.ranks) == 1 {
 				d.first, d.again = was, x
+				d.untimed = was.File != x.File && !(f.At(was.At).Valid && f.At(x.At).Valid)
 			}
 			echoed = echoed && was.File == x.File && max(was.Line, x.Line)-min(was.Line, x.Line) == 1 && *was.Who() == *x.Who()
 		}
@@ -101,11 +108,15 @@ func neverSeen(f *resolve.Facts, announced map[int]worker.Identity, world int) (
 	return absent
 }
 
+// startsWithin is how far apart, in seconds, the processes of one start announce themselves: images are pulled, modules imported.
+const startsWithin = 300
+
 // atOnce says that two announcements of one rank are of processes that ran at the same time: on two nodes, or in one file in which nothing
 // ended or began anew between them.
 func atOnce(f *resolve.Facts, a, b worker.Identity) bool {
 	if m, n := f.NodeOf(a.At), f.NodeOf(b.At); m != "" && n != "" && m != n {
-		return true
+		at, then := f.At(a.At), f.At(b.At)
+		return !at.Valid || !then.Valid || math.Abs(at.T-then.T) <= startsWithin // later it is another run, which may have other nodes
 	}
 	if a.File != b.File || a.World != b.World || a.Off == b.Off {
 		return false
