@@ -12,7 +12,7 @@ import (
 // A small sample, always the same, smaller where a run is brief: each case is run four times, and each time buried in noise.
 const (
 	unforeseenCases = 60
-	unforeseenBrief = 24
+	unforeseenBrief = 12
 )
 
 type trials struct {

@@ -3,11 +3,15 @@ package messages
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"faultline/incident"
 )
+
+// sampled says that a run plays a sample of what takes long; FAULTLINE_FULL=1 plays all of it, as CI does.
+func sampled() bool { return testing.Short() || os.Getenv("FAULTLINE_FULL") == "" }
 
 // allVictims is one rank out of memory and 16,383 that went down with it, each with a note of its own.
 func allVictims() *incident.Report {
@@ -62,7 +66,7 @@ var largeReports = map[string]func() *incident.Report{"one rank held all": big, 
 // What people read of 16,384 ranks is aggregated: it is as long as for a hundred.
 func TestReportsOfLargeJobsAreReadable(t *testing.T) {
 	for name, report := range largeReports {
-		if testing.Short() && name != "all are victims" {
+		if sampled() && name != "all are victims" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +113,7 @@ func TestReportsOfLargeJobsAreReadable(t *testing.T) {
 // The page's script finds every rank of a large job, and every group, in the data that the page holds for it.
 func TestThePageOfALargeJobHoldsWhatItsScriptDraws(t *testing.T) {
 	for name, report := range largeReports {
-		if testing.Short() && name != "thousands of groups" {
+		if sampled() && name != "thousands of groups" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

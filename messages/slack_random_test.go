@@ -3,7 +3,6 @@ package messages
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
@@ -84,12 +83,9 @@ func randomReport(r *rand.Rand, big bool) *incident.Report {
 
 // Reports of any size become posts that Slack accepts, within the budget; what a post leaves out it counts.
 func TestRandomReportsArePosted(t *testing.T) {
-	reports := 130 // every hundredth is big
-	switch {
-	case os.Getenv("FAULTLINE_FULL") != "":
-		reports = 1300
-	case testing.Short():
-		reports = 40
+	reports := 1300 // every hundredth is big
+	if sampled() {
+		reports = 60
 	}
 	posts := 0
 	for i := range reports {
