@@ -20,6 +20,7 @@ import (
 	"faultline/analysis/artifact/nccl"
 	"faultline/analysis/correlate"
 	"faultline/analysis/diagnose"
+	"faultline/analysis/figures"
 	"faultline/analysis/resolve"
 	"faultline/analysis/scan"
 	"faultline/analysis/triage"
@@ -279,8 +280,16 @@ func opinion(ctx context.Context, in Input, obs *worker.Observations, handed res
 	}
 	facts.LastWords = in.lastWords(ctx, facts)
 	r, err := weighed(ctx, in, facts, earlier)
-	if err != nil || in.Moment == nil {
-		return r, err
+	if err != nil {
+		return nil, err
+	}
+	steps, err := said(ctx, in.Opener, files, in.kept, figures.Wanted(facts))
+	if err != nil {
+		return nil, err
+	}
+	r.Figures = figures.Of(facts, steps)
+	if in.Moment == nil {
+		return r, nil
 	}
 	lines, err := said(ctx, in.Opener, files, in.kept, triage.Wanted(facts))
 	if err != nil {

@@ -79,6 +79,7 @@ type Report struct {
 	Groups          []Group          `json:"groups"`
 	Chain           []Link           `json:"chain"`
 	Course          *Course          `json:"course,omitempty"` // absent where no course can be drawn
+	Figures         []Figure         `json:"figures,omitempty"` // what the next run is compared by; absent where step lines tell nothing
 	Timeline        []Event          `json:"timeline"`
 	Standouts       []Standout       `json:"standouts,omitempty"` // lines that stand out, where no known failure matches
 	Shapes          []string         `json:"shapes,omitempty"`    // of lines that sound bad in a run that came to a good end: what such runs print, too

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,25 +55,116 @@ func (p *Past) LastGood(now Now) *incident.LastGood {
 	}
 	r := newest(good)[0]
 	out := &incident.LastGood{Run: r.ID, End: r.End, Evidence: []incident.Evidence{r.quote("completed", "name")}}
-	d := &differ{book: p.book, run: r, out: out}
-	if slices.Contains(p.near, r) {
-		d.nodes(p.Nodes)
+	was, is := r.Record, Record{Job: p.Job, Nodes: p.Nodes, WorldSize: p.This.WorldSize, Framework: p.This.Framework, Versions: values(now.Versions), Arguments: values(now.Arguments)}
+	if !slices.Contains(p.near, r) {
+		was.Nodes = nil
 	}
-	if r.WorldSize > 0 && p.This.WorldSize > 0 && r.WorldSize != p.This.WorldSize {
-		d.add(WorldSize, "", strconv.Itoa(r.WorldSize), strconv.Itoa(p.This.WorldSize), append([]incident.Evidence{r.quote("world_size")}, now.World...))
-	}
-	if r.Framework != "" && p.This.Framework != "" && !knowledge.SameFrameworks(r.Framework, p.This.Framework) {
-		d.add(Framework, "", r.Framework, p.This.Framework, []incident.Evidence{r.quote("framework")})
-	}
-	d.values(Version, "versions", r.Versions, now.Versions, p.Job)
-	d.values(Argument, "arguments", r.Arguments, now.Arguments, p.Job)
+	out.Differences = Differences(was, is)
 	if n := len(out.Differences); n > maxDifferences {
 		out.Differences, out.More = out.Differences[:maxDifferences], n-maxDifferences
 	}
-	if out.Differences == nil {
-		out.Differences = []incident.Difference{}
+	for i := range out.Differences {
+		d := &out.Differences[i]
+		d.Evidence = p.prove(r, now, *d)
 	}
 	return out
+}
+
+func values(list []Value) map[string]string {
+	out := make(map[string]string, len(list))
+	for _, v := range list {
+		out[v.Name] = v.Value
+	}
+	return out
+}
+
+// prove is the evidence of a difference: the line of the earlier run, and what this run states.
+func (p *Past) prove(r *Run, now Now, d incident.Difference) []incident.Evidence {
+	stated := func(list []Value) []incident.Evidence {
+		if i := slices.IndexFunc(list, func(v Value) bool { return v.Name == d.Name }); i >= 0 {
+			return list[i].Evidence
+		}
+		return nil
+	}
+	switch d.What {
+	case NodesAdded:
+		return p.holds(r, nil, strings.Split(d.Now, ","))
+	case NodesRemoved:
+		return p.holds(r, strings.Split(d.Was, ","), nil)
+	case WorldSize:
+		return append([]incident.Evidence{r.quote("world_size")}, now.World...)
+	case Framework:
+		return []incident.Evidence{r.quote("framework")}
+	case Version:
+		return append([]incident.Evidence{r.inner("versions", d.Name)}, stated(now.Versions)...)
+	}
+	if d.Was == "" {
+		return stated(now.Arguments)
+	}
+	return append([]incident.Evidence{r.inner("arguments", d.Name)}, stated(now.Arguments)...)
+}
+
+// Differences are what two runs of a job were set up with that is not the same, without evidence. What only one of them states counts only
+// among arguments, and there only where both state some: else it is not known.
+func Differences(was, now Record) []incident.Difference {
+	out := []incident.Difference{}
+	add := func(what, name, before, after string) {
+		out = append(out, incident.Difference{What: what, Name: name, Was: before, Now: after})
+	}
+	if len(was.Nodes) > 0 && len(now.Nodes) > 0 {
+		if added := missing(now.Nodes, was.Nodes); len(added) > 0 {
+			add(NodesAdded, "", "", strings.Join(added, ","))
+		}
+		if removed := missing(was.Nodes, now.Nodes); len(removed) > 0 {
+			add(NodesRemoved, "", strings.Join(removed, ","), "")
+		}
+	}
+	if was.WorldSize > 0 && now.WorldSize > 0 && was.WorldSize != now.WorldSize {
+		add(WorldSize, "", strconv.Itoa(was.WorldSize), strconv.Itoa(now.WorldSize))
+	}
+	if was.Framework != "" && now.Framework != "" && !knowledge.SameFrameworks(was.Framework, now.Framework) {
+		add(Framework, "", was.Framework, now.Framework)
+	}
+	for _, kind := range []struct {
+		what     string
+		was, now map[string]string
+	}{{Version, was.Versions, now.Versions}, {Argument, was.Arguments, now.Arguments}} {
+		if len(kind.was) == 0 || len(kind.now) == 0 {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(kind.now)) {
+			old, ok := kind.was[name]
+			switch value := kind.now[name]; {
+			case ephemeral[name] || strings.Contains(old, masked):
+			case ok && without(old, was.Job) != without(value, now.Job):
+				add(kind.what, name, old, value)
+			case !ok && kind.what == Argument:
+				add(kind.what, name, "", value)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(kind.was)) {
+			if _, stays := kind.now[name]; kind.what == Argument && !stays && !ephemeral[name] {
+				add(kind.what, name, kind.was[name], "")
+			}
+		}
+	}
+	return out
+}
+
+// missing are the names that are in one list and not in the other, sorted.
+func missing(in, from []string) []string {
+	there := make(map[string]bool, len(from))
+	for _, n := range from {
+		there[n] = true
+	}
+	var out []string
+	for _, n := range in {
+		if !there[n] {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Usual are the shapes of lines that sound bad and that runs of a name printed which completed; ok is false where none of them states any.
@@ -92,59 +184,20 @@ func (b *Book) Usual(name string) (shapes map[string]bool, ok bool) {
 	return shapes, ok
 }
 
-type differ struct {
-	book *Book
-	run  *Run
-	out  *incident.LastGood
-}
-
-func (d *differ) add(what, name, was, now string, ev []incident.Evidence) {
-	d.out.Differences = append(d.out.Differences, incident.Difference{What: what, Name: name, Was: was, Now: now, Evidence: ev})
-}
-
-func (d *differ) nodes(now []string) {
-	if len(d.run.Nodes) == 0 || len(now) == 0 {
-		return
-	}
-	here := make(map[string]bool, len(now))
-	for _, n := range now {
-		here[n] = true
-	}
-	var added, removed []string
-	for n := range here {
-		if !d.run.nodes[n] {
-			added = append(added, n)
-		}
-	}
-	for n := range d.run.nodes {
-		if !here[n] {
-			removed = append(removed, n)
-		}
-	}
-	slices.Sort(added)
-	slices.Sort(removed)
-	if len(added) > 0 {
-		d.add(NodesAdded, "", "", strings.Join(added, ","), d.holds(nil, added))
-	}
-	if len(removed) > 0 {
-		d.add(NodesRemoved, "", strings.Join(removed, ","), "", d.holds(removed, nil))
-	}
-}
-
 // proven bounds how many nodes a claim about the nodes of one run is held to.
 const proven = 8
 
 // holds is evidence that the run's line lists these nodes, and not those.
-func (d *differ) holds(these, not []string) []incident.Evidence {
-	is := []incident.Member{{Name: "id", Value: d.run.ID}}
+func (p *Past) holds(run *Run, these, not []string) []incident.Evidence {
+	is := []incident.Member{{Name: "id", Value: run.ID}}
 	for i, n := range these {
 		if i < proven {
 			is = append(is, incident.Member{Name: "nodes", Value: n})
 		}
 	}
-	e, ok := d.book.count([]*Run{d.run}, is...)
+	e, ok := p.book.count([]*Run{run}, is...)
 	if !ok {
-		return []incident.Evidence{d.run.quote("nodes")}
+		return []incident.Evidence{run.quote("nodes")}
 	}
 	for i, n := range not {
 		if i < proven {
@@ -152,36 +205,6 @@ func (d *differ) holds(these, not []string) []incident.Evidence {
 		}
 	}
 	return []incident.Evidence{e}
-}
-
-// values compares names with values. What only one side states counts as a difference only among arguments, and there only
-// where both sides state some: else it is not known.
-func (d *differ) values(what, member string, was map[string]string, now []Value, job string) {
-	if len(was) == 0 || len(now) == 0 {
-		return
-	}
-	seen := map[string]bool{}
-	for _, v := range now {
-		seen[v.Name] = true
-		old, ok := was[v.Name]
-		switch {
-		case ephemeral[v.Name] || strings.Contains(old, masked):
-		case ok && without(old, d.run.Job) != without(v.Value, job):
-			d.add(what, v.Name, old, v.Value, append([]incident.Evidence{d.run.inner(member, v.Name)}, v.Evidence...))
-		case !ok && what == Argument:
-			d.add(what, v.Name, "", v.Value, v.Evidence)
-		}
-	}
-	var gone []string
-	for name := range was {
-		if what == Argument && !seen[name] && !ephemeral[name] {
-			gone = append(gone, name)
-		}
-	}
-	slices.Sort(gone)
-	for _, name := range gone {
-		d.add(what, name, was[name], "", []incident.Evidence{d.run.inner(member, name)})
-	}
 }
 
 // masked stands in a line where a secret was (messages/redact): whether that is another now, nobody can tell.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"faultline/analysis/figures"
 	"faultline/analysis/line"
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
@@ -64,7 +65,7 @@ func (l *look) paceOf() float64 {
 	if !everyLine(l.main) {
 		return 0
 	}
-	return median(tail(secondsOf(l.main.Timed()), recent))
+	return figures.Median(tail(secondsOf(l.main.Timed()), recent))
 }
 
 func secondsOf(ps []*resolve.Point) []float64 {
@@ -158,7 +159,7 @@ func (l *look) stepTime() {
 		return
 	}
 	all := secondsOf(ps)
-	now := median(tail(all, recent))
+	now := figures.Median(tail(all, recent))
 	last, first := ps[len(ps)-1], ps[0]
 	s, slowed := c.Slowdown()
 	switch {
@@ -175,7 +176,7 @@ func (l *look) stepTime() {
 		l.valued(l.sign(incident.SignStepTime, incident.TriageNone, fmt.Sprintf("%s; too few lines to compare", stepSeconds(now)), last.At), now, 0, "s")
 		return
 	}
-	base := median(all[:recent])
+	base := figures.Median(all[:recent])
 	text := fmt.Sprintf("stable: %s, %s at its own start", stepSeconds(now), stepSeconds(base))
 	if now < base/clearly {
 		text = fmt.Sprintf("down: %s, %s at its own start", stepSeconds(now), stepSeconds(base))
@@ -235,7 +236,7 @@ func windowed(ps []resolve.Point) (seconds float64, n int) {
 	for i := range ps {
 		gaps = append(gaps, ps[i].Gap)
 	}
-	usual := median(gaps)
+	usual := figures.Median(gaps)
 	steps, time := int64(0), 0.0
 	for i := 1; i < len(ps); i++ {
 		if d := ps[i].Step - ps[i-1].Step; d > 0 && ps[i-1].Step >= 0 && ps[i].Gap > 0 && ps[i].Gap < pause*usual+1 && !ps[i].Paused {
@@ -370,5 +371,5 @@ func (l *look) between() float64 {
 	if len(gaps) < fewest {
 		return 0
 	}
-	return median(gaps)
+	return figures.Median(gaps)
 }

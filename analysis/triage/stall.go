@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"faultline/analysis/figures"
 	"faultline/analysis/line"
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
@@ -125,7 +126,7 @@ func (l *look) stepping() (p *resolve.Point, usual, longest float64) {
 		}
 	}
 	if everyLine(l.main) {
-		usual = median(tail(secondsOf(l.main.Timed()), recent)) * stride
+		usual = figures.Median(tail(secondsOf(l.main.Timed()), recent)) * stride
 	}
 	return p, usual, usual
 }

@@ -4,10 +4,10 @@
 package triage
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
+	"faultline/analysis/figures"
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 	"faultline/incident"
@@ -29,7 +29,7 @@ func Wanted(f *resolve.Facts) []worker.At {
 func Look(f *resolve.Facts, r *incident.Report, at Moment, sources []incident.Source, said map[worker.Pos]string) *incident.Triage {
 	l := &look{f: f, r: r, clock: newClock(f, at, sources), said: said, t: &incident.Triage{At: at.text(), State: incident.StateRunning}}
 	l.t.Clock = l.clock.basis
-	l.main = mainCourse(f)
+	l.main = figures.Main(f)
 	l.ended()
 	l.age()
 	l.step()
@@ -43,11 +43,6 @@ func Look(f *resolve.Facts, r *incident.Report, at Moment, sources []incident.So
 	l.waiting()
 	l.conclude()
 	return l.t
-}
-
-// mainCourse is the course of training that tells most: of those that count steps the longest, the first of several.
-func mainCourse(f *resolve.Facts) *resolve.Course {
-	return cmp.Or(f.Longest(func(p *resolve.Point) bool { return p.Step >= 0 }), f.Longest(func(*resolve.Point) bool { return true }))
 }
 
 // ended notes that the job does not run any more.

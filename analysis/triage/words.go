@@ -108,14 +108,6 @@ func few(parts []string) string {
 	return strings.Join(parts[:most], ", ") + fmt.Sprintf(", … (%d more)", len(parts)-most)
 }
 
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(v))
-	return s[(len(s)-1)/2]
-}
-
 func mean(v []float64) float64 {
 	sum := 0.0
 	for _, x := range v {
