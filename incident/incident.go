@@ -78,7 +78,7 @@ type Report struct {
 	Severity        *Severity        `json:"severity"` // null where what is lost is not known
 	Groups          []Group          `json:"groups"`
 	Chain           []Link           `json:"chain"`
-	Course          *Course          `json:"course,omitempty"` // absent where no course can be drawn
+	Course          *Course          `json:"course,omitempty"`  // absent where no course can be drawn
 	Figures         []Figure         `json:"figures,omitempty"` // what the next run is compared by; absent where step lines tell nothing
 	Timeline        []Event          `json:"timeline"`
 	Standouts       []Standout       `json:"standouts,omitempty"` // lines that stand out, where no known failure matches

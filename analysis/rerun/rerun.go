@@ -1,0 +1,276 @@
+// Package rerun compares the next run of a job with the run before it: is the trouble gone, and at what price? It decides by both reports:
+// their verdicts, the step that the first one did not pass, and the figures of their step lines.
+package rerun
+
+import (
+	"fmt"
+	"slices"
+
+	"faultline/analysis/history"
+	"faultline/incident"
+	"faultline/knowledge"
+)
+
+// pair are two runs that are compared.
+type pair struct {
+	before, after *incident.Report
+	changed       []incident.Difference
+	out           *incident.Rerun
+}
+
+// Compare says what became of the trouble of one run in the next.
+func Compare(before, after *incident.Report) *incident.Rerun {
+	p := &pair{before: before, after: after, out: &incident.Rerun{Before: named(before), After: named(after), Checks: []incident.Check{}}}
+	p.changed = history.Differences(record(before), record(after))
+	p.out.Differences = p.changed
+	problem := p.problem()
+	p.figures()
+	p.conclude(problem)
+	return p.out
+}
+
+func named(r *incident.Report) incident.RerunOf {
+	out := incident.RerunOf{Status: r.Verdict.Status, Mechanism: r.Verdict.Mechanism, Summary: r.Verdict.Summary, LastStep: r.Job.LastStep}
+	if r.Job.ID != nil {
+		out.Job = *r.Job.ID
+	}
+	return out
+}
+
+// record is what a run was set up with; of a run without a job's id, too.
+func record(r *incident.Report) history.Record {
+	with := *r
+	if with.Job.ID == nil {
+		none := "0"
+		with.Job.ID = &none
+	}
+	rec, err := history.Of(&with, history.Who{})
+	if err != nil { // an id that no history would take
+		return history.Record{}
+	}
+	if r.Job.ID == nil {
+		rec.Job = ""
+	}
+	return rec
+}
+
+// fate is what became of the trouble.
+type fate int
+
+const (
+	unknown fate = iota
+	none         // the run before had none
+	gone
+	again
+)
+
+// conclude makes one outcome of the trouble's fate and of what became worse.
+func (p *pair) conclude(f fate) {
+	var worse []string
+	for _, c := range p.out.Checks {
+		if c.Name != incident.CheckProblem && c.Level == incident.CheckWorse {
+			worse = append(worse, c.Text)
+		}
+	}
+	problem := p.out.Checks[0].Text
+	switch {
+	case f == again:
+		p.out.Outcome, p.out.Summary = incident.NotFixed, problem
+	case f == unknown:
+		p.out.Outcome, p.out.Summary = incident.OpenFix, problem
+	case len(worse) > 0:
+		p.out.Outcome, p.out.Summary = incident.Regression, problem+"; "+worse[0]
+	case becameSlow(p.after) && !becameSlow(p.before):
+		p.out.Outcome, p.out.Summary = incident.Regression, problem+"; the new run became slower while it ran"
+	case f == none:
+		p.out.Outcome, p.out.Summary = incident.Same, problem+"; "+p.unharmed()
+	default:
+		p.out.Outcome, p.out.Summary = incident.Fixed, problem+"; "+p.unharmed()
+	}
+}
+
+// unharmed says what was compared and is as it was.
+func (p *pair) unharmed() string {
+	var good []string
+	for _, c := range p.out.Checks {
+		if c.Name != incident.CheckProblem && c.Level == incident.CheckGood {
+			good = append(good, figureWords[c.Name])
+		}
+	}
+	switch len(good) {
+	case 0:
+		return "there are no figures to compare"
+	case 1:
+		return good[0] + " is no worse"
+	}
+	return fmt.Sprintf("%s and %s are no worse", joined(good[:len(good)-1]), good[len(good)-1])
+}
+
+// past is how many steps beyond the failing one a run must come before the failing step counts as passed.
+const past = 10
+
+// problem says what became of the trouble of the run before.
+func (p *pair) problem() fate {
+	f, text := p.fateOf()
+	level := map[fate]string{none: incident.CheckGood, gone: incident.CheckGood, again: incident.CheckWorse, unknown: incident.CheckOpen}[f]
+	p.out.Checks = append(p.out.Checks, incident.Check{Name: incident.CheckProblem, Level: level, Text: text})
+	return f
+}
+
+func (p *pair) fateOf() (fate, string) {
+	b, a := &p.before.Verdict, &p.after.Verdict
+	after := job("the next run", p.out.After)
+	switch {
+	case b.Status == incident.NoFailure && failed(a):
+		return again, fmt.Sprintf("%s failed (%s), and the run before did not", after, what(a))
+	case becameSlow(p.before):
+		return p.slowness(after)
+	case b.Status == incident.NoFailure:
+		return none, "neither run failed"
+	case a.Status != incident.NoFailure && shares(b, a):
+		return again, fmt.Sprintf("%s failed again: %s", after, what(a))
+	}
+	passed, text := p.passed(after)
+	switch {
+	case a.Ending == incident.EndStalled:
+		p.out.Needs = append(p.out.Needs, "what the ranks of the new run are waiting for: bot triage")
+		return unknown, after + " has stopped making steps: " + text
+	case passed && failed(a):
+		return gone, fmt.Sprintf("%s, and failed later of something else (%s)", text, what(a))
+	case passed:
+		return gone, text
+	case failed(a):
+		p.out.Needs = append(p.out.Needs, "the cause of the new failure: the fix can be judged by a run that comes past the failing step")
+		return unknown, fmt.Sprintf("%s failed of something else (%s) before it came to where the run before failed", after, what(a))
+	case a.Status == incident.Inconclusive:
+		p.out.Needs = append(p.out.Needs, "what decides the verdict of the new run")
+		return unknown, fmt.Sprintf("%s ended, too, and its cause is open: %s", after, text)
+	}
+	return unknown, text
+}
+
+// failed says that a run ended by a failure that is known.
+func failed(v *incident.Verdict) bool {
+	return (v.Status == incident.Confirmed || v.Status == incident.Probable) && !slow(v.Mechanism)
+}
+
+// slow says that a mechanism is one of runs that go on.
+func slow(mechanism string) bool {
+	m, ok := knowledge.MechanismBySlug(knowledge.Slug(mechanism))
+	return ok && m.Origin == "performance"
+}
+
+// shares says that both verdicts name, or leave standing, the same mechanism.
+func shares(b, a *incident.Verdict) bool {
+	left := mechanisms(a)
+	return slices.ContainsFunc(mechanisms(b), func(m string) bool { return slices.Contains(left, m) })
+}
+
+func mechanisms(v *incident.Verdict) []string {
+	if v.Status == incident.Confirmed || v.Status == incident.Probable {
+		return []string{v.Mechanism}
+	}
+	var out []string
+	for _, c := range v.Candidates {
+		out = append(out, c.Mechanism)
+	}
+	return out
+}
+
+// what says in a few words what a run failed of.
+func what(v *incident.Verdict) string {
+	if v.Status == incident.Inconclusive {
+		return "its cause is not decided"
+	}
+	if m, ok := knowledge.MechanismBySlug(knowledge.Slug(v.Mechanism)); ok && m.Title != "" {
+		return m.Title
+	}
+	return v.Mechanism
+}
+
+func job(else_ string, of incident.RerunOf) string {
+	if of.Job == "" {
+		return else_
+	}
+	return "job " + of.Job
+}
+
+// passed says whether the run came past the step at which the one before failed.
+func (p *pair) passed(after string) (bool, string) {
+	b, a := p.before.Job, p.after.Job
+	ended := p.after.Verdict.Status == incident.NoFailure && p.after.Verdict.Mechanism == "completed"
+	switch {
+	case b.LastStep == nil && a.StepsLogged > 0:
+		return true, fmt.Sprintf("%s trains; the run before failed before its first step", after)
+	case ended && (a.LastStep == nil || b.LastStep == nil || *a.LastStep >= *b.LastStep):
+		return true, after + " completed"
+	case b.LastStep == nil || a.LastStep == nil:
+		p.out.Needs = append(p.out.Needs, "logs of the new run with step lines")
+		return false, after + " prints no step yet"
+	case *a.LastStep >= *b.LastStep+past:
+		return true, fmt.Sprintf("%s passed step %d, the last of the run before, by %d steps", after, *b.LastStep, *a.LastStep-*b.LastStep)
+	}
+	p.out.Needs = append(p.out.Needs, fmt.Sprintf("logs of the new run beyond step %d", *b.LastStep+past))
+	return false, fmt.Sprintf("%s came to step %d, and the run before failed after step %d", after, *a.LastStep, *b.LastStep)
+}
+
+// becameSlow says that a run went on and became slower: its verdict says so, or the throughput that it prints fell.
+func becameSlow(r *incident.Report) bool {
+	if slow(r.Verdict.Mechanism) {
+		return true
+	}
+	t, ok := figure(r, incident.SignThroughput)
+	return ok && r.Verdict.Status == incident.NoFailure && t.N >= 2*enough && t.Last < t.First/clearly && t.First-t.Last > 3*t.Spread
+}
+
+// clearly is the ratio from which on a run has become slower. The method's limit is the same.
+const clearly = 1.1
+
+// pace is what a step costs: its time, or else what a unit of the work takes by the throughput.
+func pace(r *incident.Report) (f incident.Figure, ok bool) {
+	steps, okSteps := figure(r, incident.SignStepTime)
+	work, okWork := figure(r, incident.SignThroughput)
+	if okSteps && (slow(r.Verdict.Mechanism) || !okWork) {
+		return steps, true
+	}
+	return work, okWork
+}
+
+// slowness says whether a job that had become slow is as fast as it was.
+func (p *pair) slowness(after string) (fate, string) {
+	if failed(&p.after.Verdict) {
+		p.out.Needs = append(p.out.Needs, "a run that goes on: the new one failed")
+		return unknown, fmt.Sprintf("%s failed (%s): its speed is not judged", after, what(&p.after.Verdict))
+	}
+	was, okWas := pace(p.before)
+	is, okIs := figure(p.after, was.Name)
+	if !okWas || !okIs || is.N < enough || was.Unit != is.Unit {
+		p.out.Needs = append(p.out.Needs, fmt.Sprintf("at least %d steps of the new run that print what the run before printed", enough))
+		return unknown, after + " has too few steps to compare"
+	}
+	if why := p.incomparable(); why != "" {
+		p.out.Needs = append(p.out.Needs, "a run in the same layout with the same batch")
+		return unknown, "speeds are not compared: " + why
+	}
+	cost := func(v float64) float64 { // so that less is better
+		if was.Name == incident.SignThroughput {
+			return 1 / max(v, 1e-9)
+		}
+		return v
+	}
+	said := func(v float64) string { return short(v) + unit(was.Unit) }
+	first, last, now := cost(was.First), cost(was.Last), cost(is.Last)
+	word := figureWords[was.Name]
+	if first < last/(1+tolerance) { // there was a time before it became slow
+		text := fmt.Sprintf("%s of %s is %s; it was %s slowed down and %s before that", word, after, said(is.Last), said(was.Last), said(was.First))
+		if now <= first*(1+tolerance) {
+			return gone, text
+		}
+		return again, text
+	}
+	text := fmt.Sprintf("%s of %s is %s; it was %s", word, after, said(is.Last), said(was.Median))
+	if now < cost(was.Median)*(1-tolerance) && !becameSlow(p.after) {
+		return gone, text
+	}
+	return again, text
+}

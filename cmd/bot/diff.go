@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"os"
+	"strings"
+
+	"faultline/analysis/rerun"
+	"faultline/incident"
+	"faultline/messages"
+	"faultline/messages/redact"
+)
+
+var diffCommand = command{
+	name:     "diff",
+	synopsis: "[flags] BEFORE AFTER",
+	short:    "compare two runs of a job: is the failure fixed, is it slower, what changed",
+	long: `
+Compares a run with the next one: whether the failure came again or the run passed the step at which the first one ended; step time,
+throughput, memory and loss (at equal steps) against the first run; and what changed in nodes, versions and arguments. BEFORE and AFTER are
+each the logs of one run, as for "bot diagnose", or a report that was made of them (bot diagnose --format json).
+
+A change counts from 5 % on (memory 10 %) and only beyond the noise of the steps; at least ten steps are needed. Speeds are not compared
+where the number of ranks or the batch is another one.
+
+Examples:
+  bot diff logs-4242/ logs-4243/
+  bot diff report-4242.json logs-4243/
+  bot diff --json report-4242.json report-4243.json
+
+Exit code: 0 fixed, or no worse; 3 not fixed, a regression, or these logs do not tell; 2 wrong usage; 1 nothing readable.`,
+	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
+		var c common
+		var asJSON bool
+		c.declare(fs)
+		c.declareKnowledge(fs)
+		fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per processor. It never changes the report\ne.g. --workers 4")
+		fs.BoolVar(&asJSON, "json", false, "print JSON for programs\ne.g. --json")
+		return func(ctx context.Context, e env, paths []string) (int, error) {
+			if len(paths) != 2 {
+				return exitUsage, usage("name two runs, the earlier one first: bot diff logs-4242/ logs-4243/")
+			}
+			before, code, err := reportOf(ctx, e, c, paths[0])
+			if err != nil {
+				return code, err
+			}
+			after, code, err := reportOf(ctx, e, c, paths[1])
+			if err != nil {
+				return code, err
+			}
+			return compared(e, c, rerun.Compare(redact.Report(before), redact.Report(after)), asJSON)
+		}
+	},
+}
+
+// reportOf reads a report, or makes it from logs.
+func reportOf(ctx context.Context, e env, c common, path string) (*incident.Report, int, error) {
+	from := reproduction{common: c}
+	if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && strings.HasSuffix(path, ".json") {
+		if r, err := readReport(path); err == nil {
+			return r, exitOK, nil
+		}
+	}
+	return from.verdict(ctx, e, []string{path})
+}
+
+func compared(e env, c common, r *incident.Rerun, asJSON bool) (int, error) {
+	cfg, _, err := c.load(e.err)
+	if err != nil {
+		return exitUsage, err
+	}
+	if asJSON {
+		err = messages.RerunJSON(e.out, r)
+	} else {
+		_, width := terminal(e.out)
+		err = messages.Rerun(e.out, r, messages.Style{Color: colored(cfg.Output.Color, e.out), Width: width})
+	}
+	if err != nil {
+		return exitUnreadable, err
+	}
+	if r.Outcome == incident.Fixed || r.Outcome == incident.Same {
+		return exitOK, nil
+	}
+	return exitInconclusive, nil
+}
