@@ -44,6 +44,7 @@ var formats = []format{
 		_, err := w.Write(glossarySection.ReplaceAll(b.Bytes(), nil))
 		return err
 	}},
+	{"postmortem.md", func(w io.Writer, r *incident.Report) error { return Postmortem(w, r, Story{}) }},
 	{"first.txt", func(w io.Writer, r *incident.Report) error {
 		_, err := fmt.Fprintln(w, strings.Join(append(FirstScreen(r, 0), "", RankMapAlt(r)), "\n"))
 		return err

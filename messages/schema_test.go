@@ -94,7 +94,7 @@ var closed = map[string][]string{
 	"Storage.Clocks": {"proven", "likely", "unproven"}, "StorageEpisode.Side": {"target", "network"}, "StorageEpisode.Standing": {"cause", "coincident"},
 	"Triage.Clock": {"logs", "none"}, "Triage.State": {"running", "stalled"}, "Triage.Severity": {"critical", "none"},
 	"TriageSign.Name": {"running", "failure"}, "TriageSign.Level": {"warning", "none"},
-	"Recurrence.Kind": {"item", "host"}, "Difference.What": {"nodes-added", "argument"},
+	"Recurrence.Kind": {"item", "host"}, "Difference.What": {"nodes-added", "argument"}, "Figure.Name": {"step-time", "loss"},
 	"Standout.Severity": {"calm", "crash"}, "Reason.Part": {"severity", "cross-job"},
 	"Recommendation.When": {"now", "structural"}, "Verdict.Mechanism": {"gpu-oom", ""}, "Candidate.Mechanism": {"gpu-oom"}, "Suspect.Mechanism": {"x"}, "Hypothesis.Mechanism": {"x-y"},
 }

@@ -40,7 +40,7 @@ type command struct {
 }
 
 func commands() []command {
-	return []command{serveCommand, diagnoseCommand, triageCommand, pushCommand, consoleCommand, demoCommand, collectCommand, reproCommand, diffCommand, isolateCommand, checkCommand, explainCommand, knowledgeCommand, simulateCommand, evalCommand, exportCommand, forgetCommand, backupCommand, doctorCommand, versionCommand}
+	return []command{serveCommand, diagnoseCommand, triageCommand, pushCommand, consoleCommand, demoCommand, collectCommand, reproCommand, diffCommand, isolateCommand, checkCommand, explainCommand, knowledgeCommand, simulateCommand, evalCommand, postmortemCommand, exportCommand, forgetCommand, backupCommand, doctorCommand, versionCommand}
 }
 
 func main() {

@@ -184,12 +184,12 @@ func TestAZipHoldsTheTrailTheReportsAndTheCitedLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := unzip(t, b.Bytes())
-	for _, name := range []string{"attachments/final-1/report.json", "evidence/slurm-4242.out", "incident.json", "incident.md", "manifest.json", "report/report.html", "report/report.json", "report/report.md"} {
+	for _, name := range []string{"attachments/final-1/report.json", "evidence/slurm-4242.out", "incident.json", "incident.md", "manifest.json", "report/postmortem.html", "report/postmortem.md", "report/report.html", "report/report.json", "report/report.md"} {
 		if _, ok := files[name]; !ok {
 			t.Errorf("no %s among %d files", name, len(files))
 		}
 	}
-	if len(files) != 8 {
+	if len(files) != 10 {
 		t.Errorf("%d files: a log that no report cites does not belong there", len(files))
 	}
 	if files["evidence/slurm-4242.out"] != log0 {
@@ -234,7 +234,7 @@ func TestOnlyWhoOwnsALogGetsItRaw(t *testing.T) {
 			t.Fatal(err)
 		}
 		files := unzip(t, b.Bytes())
-		if len(files) != 8 || files[want] == "" {
+		if len(files) != 10 || files[want] == "" {
 			t.Errorf("own %t: %d files, and no %s", mine, len(files), want)
 		}
 		for name, text := range files {

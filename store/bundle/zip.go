@@ -337,6 +337,8 @@ func (p *packer) report(inc *Incident) error {
 		name  string
 		write func(io.Writer) error
 	}{
+		{"postmortem.html", func(w io.Writer) error { return inc.Postmortem(w, true) }},
+		{"postmortem.md", func(w io.Writer) error { return inc.Postmortem(w, false) }},
 		{"report.html", func(w io.Writer) error { return messages.HTML(w, r, messages.Extras{}) }},
 		{"report.json", func(w io.Writer) error { return messages.JSON(w, r) }},
 		{"report.md", func(w io.Writer) error { return messages.Markdown(w, r) }},
