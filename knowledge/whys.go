@@ -54,11 +54,11 @@ var whysOf = map[Slug][]string{
 var whysOfOrigin = map[string][]string{
 	"storage": {
 		"Why did the storage fail or slow down at that time?",
-		"Why could the job not live through it: retries, time-outs, a cache?",
+		"Why could the job not live through it: retries, timeouts, a cache?",
 	},
 	"data-loading-stall": {
 		"Why was the data not there in time: storage, decoding, or too few workers?",
-		"Why does one slow item hold every rank: prefetching, time-outs, skipping?",
+		"Why does one slow item hold every rank: prefetching, timeouts, skipping?",
 	},
 	"data": {
 		"Why is that item in the data set?",

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"faultline/incident"
+	"faultline/messages/blockkit"
 )
 
 // rerunWords are the outcomes of a comparison of two runs as people read them.
@@ -115,4 +116,22 @@ func RerunJSON(w io.Writer, r *incident.Rerun) error {
 		return fmt.Errorf("write the comparison as JSON: %w", err)
 	}
 	return nil
+}
+
+// RerunHeadline is the outcome in one sentence.
+func RerunHeadline(r *incident.Rerun) string {
+	return rerunWords[r.Outcome].word + ": " + sentence(flat(r.Summary))
+}
+
+// rerunLights are the outcomes as a thread shows them.
+var rerunLights = map[string]string{"good": "🟢 ", "bad": "🔴 ", "open": "🟡 "}
+
+// RerunPost says in the thread of an incident what became of it in the run with the fix.
+func RerunPost(r *incident.Rerun, id string) blockkit.Message {
+	head := rerunLights[rerunWords[r.Outcome].tone] + RerunHeadline(r)
+	var known []blockkit.RichElement
+	for _, p := range rerunRows(r) {
+		known = append(known, labelled(p.Label, p.Text))
+	}
+	return post(id+": "+head, blockkit.Blocks{heading(head)}, rich(known...), small("The run with the fix, compared with the run that failed.", ""))
 }

@@ -159,6 +159,7 @@ const (
 	JobPoll    = "poll"    // ask a cluster which jobs ended badly; Key holds cluster and slot
 	JobOver    = "over"    // a job that ended badly: an investigation that nobody asked for; Key is Ended.Key
 	JobLate    = "late"    // look whether files came or grew; Flow.LookAgain
+	JobFix     = "fix"     // compare the run with the fix with the one that failed; Flow.JudgeFix
 	JobTell    = "tell"    // decide who hears of an investigation that is Held
 )
 

@@ -79,6 +79,7 @@ type Input struct {
 	JobID     string   // Evidence: which of several jobs
 	Text      string   // Dispute, Cancel, Close: the reason; AISGiven, SkipStorage: Investigation.Storage
 	Outcome   *Outcome // Dispute, Close
+	Fix       *Fix     // FixClaimed
 	Question  int      // the question that this answers; 0 = whichever it fits
 	// Done is the job that brought the input; it is finished together with what the input changes.
 	Done *Lease
@@ -87,6 +88,7 @@ type Input struct {
 	Notes []Note
 
 	running bool // comes from Run, which goes on by itself
+	rerun   *incident.Rerun
 }
 
 // Open starts an investigation and runs it until somebody else has to act. Places may name logs at once. With posts and
@@ -151,6 +153,11 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 			inv.Outcome = in.Outcome
 			entries = append(entries, f.entry("feedback", in.Outcome.text()))
 		}
+	case FixClaimed:
+		inv.Fix = in.Fix
+		entries = append(entries, f.entry("answer", in.Fix.text()))
+	case FixOpen:
+		inv.Fix = in.Fix
 	case SkipStorage, AISGiven:
 		inv.Storage, inv.StoragePull = in.Text, in.Event == AISGiven && len(in.Places) == 0
 		inv.StorageGiven = append(inv.StorageGiven, in.Places...)
@@ -171,7 +178,7 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 	if len(entries) > 0 {
 		entries[len(entries)-1].Actor = in.Actor
 	}
-	n := Notice{Actor: in.Actor, Text: in.Text, Answered: inv.take(in.Question, answered)}
+	n := Notice{Actor: in.Actor, Text: in.Text, Answered: inv.take(in.Question, answered), Rerun: in.rerun}
 	if err := f.move(ctx, &inv, in.Event, n, in, entries...); err != nil {
 		return err
 	}
@@ -355,6 +362,7 @@ func (f *Flow) save(ctx context.Context, inv *Investigation, n Notice, in Input,
 		c.Jobs = []Job{{Key: fmt.Sprintf("tell/%s/%d", inv.ID, inv.Version+1), Kind: JobTell, Investigation: inv.ID}}
 	}
 	c.Jobs = append(c.Jobs, f.plan(inv)...)
+	c.Jobs = append(c.Jobs, f.fixToJudge(inv, n)...)
 	c.Investigation = inv
 	if err := f.Store.Save(ctx, c); err != nil {
 		return fmt.Errorf("investigation %s: storing %s: %w", inv.ID, n.Event, err)

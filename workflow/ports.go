@@ -170,6 +170,7 @@ type Notice struct {
 	Expired   []Question          // questions that are given up
 	Rest      *Rest               // nothing is left to ask for, and this stays open
 	Unasked   bool                // no person waits for it: few messages say it
+	Rerun     *incident.Rerun     // the run with the fix, compared with this one
 }
 
 // Store keeps investigations: a snapshot of each and an append-only ledger.
@@ -273,6 +274,19 @@ type Investigation struct {
 	// JobTell is left for whoever decides that.
 	Held    bool
 	Outcome *Outcome
+	// Fix is what people did about it, as far as they said; nil while nobody did.
+	Fix *Fix
+	// FixOf is the investigation whose fix this run is to prove, "" for any other.
+	FixOf string
+}
+
+// Fix is what people say fixed it.
+type Fix struct {
+	Text string // in their words; may be ""
+	By   string
+	Job  string // the run with the fix
+	Case string // the investigation of that run
+	Open string // why the run does not tell yet, as it was said; "" while nothing was compared
 }
 
 // Home is where an investigation is shown.

@@ -1,6 +1,11 @@
 package workflow
 
-import "time"
+import (
+	"time"
+
+	"faultline/messages"
+	"faultline/messages/redact"
+)
 
 // Part is a part of an investigation as its time is counted afterwards.
 type Part string
@@ -42,4 +47,22 @@ func Spent(ledger []Entry) map[Part]time.Duration {
 		last = e
 	}
 	return out
+}
+
+// StoryOf is the people's side of an incident, for its post-mortem.
+func StoryOf(inv Investigation, ledger []Entry) messages.Story {
+	s := messages.Story{ID: inv.ID}
+	spent := Spent(ledger)
+	for _, part := range Parts {
+		if d := spent[part]; d > 0 {
+			s.Phases = append(s.Phases, messages.Phase{Name: string(part), Took: d})
+		}
+	}
+	if o := inv.Outcome; o != nil {
+		s.Cause, s.Fix, s.By = redact.String(o.Cause), redact.String(o.Fix), o.By
+	}
+	if f := inv.Fix; f != nil && s.Fix == "" {
+		s.Fix, s.By = redact.String(f.Text), f.By
+	}
+	return s
 }

@@ -25,6 +25,8 @@ const (
 	Verifying    State = "verifying"
 	Reported     State = "reported"
 	Disputed     State = "disputed"
+	VerifyingFix State = "verifying_fix"
+	Resolved     State = "resolved"
 	Closed       State = "closed"
 	Cancelled    State = "cancelled"
 	Expired      State = "expired"
@@ -57,7 +59,11 @@ const (
 	Verified    Event = "verified"
 	Refuted     Event = "refuted" // the verdict did not survive the second reading
 	Dispute     Event = "dispute"
-	Uphold      Event = "uphold" // the dispute is withdrawn or answered
+	Uphold      Event = "uphold"      // the dispute is withdrawn or answered
+	FixClaimed  Event = "fix_claimed" // a person says what fixed it, and which run has the fix
+	FixHolds    Event = "fix_holds"
+	FixFails    Event = "fix_fails"
+	FixOpen     Event = "fix_open" // the run with the fix does not tell yet
 	Close       Event = "close"
 	Cancel      Event = "cancel"
 	Expire      Event = "expire" // the timer of a state
@@ -117,6 +123,9 @@ var States = []StateRow{
 		"The report stands. Questions under it are optional: an answer, or more logs, makes me look again, and I say what changed and why."},
 	{Disputed, "after", Waiting, 7 * 24 * time.Hour, Close, "disputed",
 		"Somebody says that the conclusion is wrong. The report stays visible with that note until new evidence decides."},
+	{VerifyingFix, "after", Waiting, 14 * 24 * time.Hour, Expire, "waiting for the run with the fix",
+		"A fix was named. I compare the next run with this one: does it get past the step where this one ended, and is it slower, larger or worse at learning?"},
+	{Resolved, "after", Settled, 0, "", "resolved, the fix is proven", "The next run passed where this one failed, and nothing became worse. New evidence opens the investigation again."},
 	{Closed, "after", Settled, 0, "", "closed", "Nothing is open. New evidence opens the investigation again."},
 	{Cancelled, "after", Settled, 0, "", "cancelled", "Somebody stopped the investigation. New evidence opens it again."},
 	{Expired, "after", Settled, 0, "", "expired", "No log arrived in time. Logs that arrive later open the investigation again."},
@@ -140,7 +149,7 @@ var Table = []Row{
 	{LookNow, []State{Reported}, FetchingLogs}, // once more, while it runs
 	{JobEnded, []State{AwaitingEnd}, FetchingLogs},
 	// A snapshot was wanted while the job ran: it is looked at again when it has ended.
-	{JobEnded, []State{AwaitingAIS, Reported, Disputed}, FetchingLogs},
+	{JobEnded, []State{AwaitingAIS, Reported, Disputed, VerifyingFix}, FetchingLogs},
 	{Fetched, []State{FetchingLogs}, Triaging},
 	{NothingRead, []State{FetchingLogs, Triaging}, AwaitingLogs},
 	{NothingNew, []State{FetchingLogs, Triaging}, Reported},
@@ -148,26 +157,31 @@ var Table = []Row{
 	{Triaged, []State{Triaging}, Verifying},
 	{AskStorage, []State{Triaging}, AwaitingAIS},
 	{AISOwn, []State{Triaging}, FetchingAIS},
-	{AISGiven, []State{AwaitingAIS, Reported, Disputed, Closed}, FetchingAIS},
+	{AISGiven, []State{AwaitingAIS, Reported, Disputed, VerifyingFix, Resolved, Closed}, FetchingAIS},
 	{AISFetched, []State{FetchingAIS}, Correlating},
 	{AISFailed, []State{FetchingAIS, Correlating}, AwaitingAIS},
 	{SkipStorage, []State{AwaitingAIS, FetchingAIS}, Verifying},
 	{Correlated, []State{Correlating}, Verifying},
 	{Verified, []State{Verifying}, Reported},
 	{Refuted, []State{Verifying}, Triaging},
-	{Dispute, []State{Reported, Closed}, Disputed},
+	{Dispute, []State{Reported, VerifyingFix, Resolved, Closed}, Disputed},
 	{Uphold, []State{Disputed}, Reported},
-	{Close, []State{Reported, Disputed}, Closed},
+	{FixClaimed, []State{Reported, Disputed, VerifyingFix, Closed, Resolved}, VerifyingFix},
+	{FixHolds, []State{VerifyingFix}, Resolved},
+	{FixFails, []State{VerifyingFix}, Reported},
+	{FixOpen, []State{VerifyingFix}, VerifyingFix},
+	{Close, []State{Reported, Disputed, VerifyingFix}, Closed},
 	// New evidence leads back, from wherever the investigation rests. While the storage question is open it does not
 	// have to wait for the answer.
-	{LogsGiven, []State{AwaitingLogs, AwaitingEnd, AwaitingAIS, Reported, Disputed, Closed, Cancelled, Expired, Failed}, FetchingLogs},
+	{LogsGiven, []State{AwaitingLogs, AwaitingEnd, AwaitingAIS, Reported, Disputed, VerifyingFix, Resolved, Closed, Cancelled, Expired, Failed}, FetchingLogs},
 	{Arrived, []State{AwaitingAIS, Reported, Disputed}, FetchingLogs},
 	{Arrived, []State{AwaitingLogs, Expired, Failed}, LocatingJob},
-	{Evidence, []State{AwaitingAIS, Reported, Disputed, Closed}, Triaging},
+	{Evidence, []State{AwaitingAIS, Reported, Disputed, VerifyingFix, Resolved, Closed}, Triaging},
 	{Retry, []State{Failed, Expired, Cancelled}, LocatingJob},
 	// Timers. An unanswered storage question does not hold the report back.
 	{Expire, []State{AwaitingLogs, AwaitingEnd}, Expired},
 	{Expire, []State{AwaitingAIS}, Verifying},
+	{Expire, []State{VerifyingFix}, Reported},
 	{Cancel, []State{Requested, LocatingJob, FetchingLogs, AwaitingLogs, AwaitingEnd, Triaging, AwaitingAIS, FetchingAIS, Correlating, Verifying}, Cancelled},
 	{Fail, []State{Requested, LocatingJob, FetchingLogs, Triaging, FetchingAIS, Correlating, Verifying}, Failed},
 }

@@ -228,7 +228,7 @@ func caseButtons(inv *workflow.Investigation) []messages.Button {
 		out = append(out, button(actLookNow, name(inv), "Look now"), cancel)
 	case inv.State == workflow.AwaitingLogs, inv.State == workflow.AwaitingAIS:
 		out = append(out, button(actUpload, name(inv), "Upload logs"), cancel)
-	case inv.State == workflow.Reported:
+	case inv.State == workflow.Reported, inv.State == workflow.VerifyingFix:
 		out = append(append(out, button(actClose, name(inv), "Close"), button(actUpload, name(inv), "Add logs")), storageOffer(inv)...)
 		out = append(out, again)
 		if inv.Home.Private && inv.Home.AskedIn != "" && inv.Home.Shared == "" {
@@ -237,7 +237,7 @@ func caseButtons(inv *workflow.Investigation) []messages.Button {
 	case inv.State == workflow.Disputed:
 		out = append(append(out, button(actClose, name(inv), "Close"), button(actUpload, name(inv), "Add logs")), storageOffer(inv)...)
 		out = append(out, button(actUphold, name(inv), "Withdraw the dispute"))
-	case inv.State == workflow.Closed:
+	case inv.State == workflow.Closed, inv.State == workflow.Resolved:
 		out = append(out, button(actDispute, name(inv), "This was wrong"), again)
 	default: // cancelled, expired, failed
 		try := button(actRetry, name(inv), "Try again")

@@ -34,6 +34,8 @@ var usages = []usage{
 	{"watch", "which clusters I watch by myself; an administrator can write `watch pause west` and `watch resume west`"},
 	{"digest", "what I did not post one by one, now instead of tomorrow"},
 	{"mute job-name train-7b", "jobs of this name are not watched for this channel; `unmute job-name train-7b` takes it back"},
+	{"fixed F-12 12399", "say that it is fixed, and which job has the fix; I compare the two runs: fixed, not fixed, or a regression"},
+	{"postmortem F-12", "one page for the team: impact, timeline, five whys, action items"},
 	{"dispute F-12", "say that a verdict is wrong"},
 	{"close F-12", "say what it was, and be done"},
 	{"explain exit code 137", "what an error line, a number, a variable or a term means; paste it after the command"},
@@ -110,7 +112,7 @@ func (a *act) typed(ctx context.Context) error {
 		}
 		return a.refuse(ctx, inv.ID, refusedCase, noJobKnown, o.job)
 	}
-	return a.command(ctx, o.verb, inv, o.rest)
+	return a.command(ctx, o, inv)
 }
 
 // asked answers words in the thread of a case that are no command: a question about its report.
@@ -129,7 +131,8 @@ func (a *act) asked(ctx context.Context, o order) (done bool, err error) {
 }
 
 // command does what can be done with an investigation that the person may see.
-func (a *act) command(ctx context.Context, verb string, inv workflow.Investigation, text string) error {
+func (a *act) command(ctx context.Context, o order, inv workflow.Investigation) error {
+	verb, text := o.verb, o.rest
 	switch verb {
 	case "status":
 		return a.answer(ctx, a.statusOf(inv))
@@ -144,6 +147,10 @@ func (a *act) command(ctx context.Context, verb string, inv workflow.Investigati
 		return a.rerun(ctx, inv)
 	case "own":
 		return a.own(ctx, inv)
+	case "fixed":
+		return a.fixed(ctx, inv, o)
+	case "postmortem":
+		return a.postmortem(ctx, inv)
 	case "dispute":
 		if text == "" {
 			return a.answer(ctx, []string{say(pressInstead, "This is wrong")}, a.button(actDispute, name(&inv), "This is wrong"))

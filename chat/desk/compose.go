@@ -339,6 +339,12 @@ func (c *Composer) event(ctx context.Context, d *draft) error {
 			paragraphs = append(paragraphs, say(threadActing, marks(to)))
 		}
 		d.note("disputed", append(paragraphs, outcomeText(inv.Outcome)...)...)
+	case workflow.FixClaimed:
+		d.note("fix-claimed", say(threadFixClaimed, person(n.Actor), inv.Fix.Job, inv.Fix.Case))
+	case workflow.FixHolds, workflow.FixFails, workflow.FixOpen:
+		d.thread(fmt.Sprintf("fix-%d", inv.Version+1), messages.RerunPost(n.Rerun, inv.ID))
+		d.about("fix")
+		inv.Notes = append(inv.Notes, fill("%s", messages.RerunHeadline(n.Rerun)))
 	case workflow.Uphold:
 		inv.Outcome = nil
 		d.note("upheld", say(threadUpheld, person(n.Actor)))

@@ -283,7 +283,7 @@ func (a *act) show(ctx context.Context, inv *workflow.Investigation, change *wor
 // rerun puts an investigation aside and begins anew.
 func (a *act) rerun(ctx context.Context, old workflow.Investigation) error {
 	event := workflow.Cancel
-	if old.State == workflow.Reported || old.State == workflow.Disputed {
+	if slices.Contains([]workflow.State{workflow.Reported, workflow.Disputed, workflow.VerifyingFix}, old.State) {
 		event = workflow.Close
 	}
 	if row, _ := workflow.About(old.State); row.Kind != workflow.Settled {

@@ -8,15 +8,17 @@ import (
 
 // order is what a person typed, understood.
 type order struct {
-	verb    string   // "diagnose", "start" (nothing was typed), "help", "status", …, "" (not understood)
-	id      string   // an investigation, "F-12"
-	job     string   // "12345", "12345_7", "12345+0"
-	cluster string   // "" where none was named
-	places  []string // of logs:
-	private bool
-	anyway  bool   // a case is wanted also of a job that no cluster has; a button says so, never a text
-	rest    string // free words: the reason of a dispute
-	bad     string // what was not understood
+	verb       string   // "diagnose", "start" (nothing was typed), "help", "status", …, "" (not understood)
+	id         string   // an investigation, "F-12"
+	job        string   // "12345", "12345_7", "12345+0"
+	cluster    string   // "" where none was named
+	places     []string // of logs:
+	private    bool
+	anyway     bool   // a case is wanted also of a job that no cluster has; a button says so, never a text
+	rest       string // free words: the reason of a dispute, what was done as a fix
+	run        string // the job that has a fix, with its cluster
+	runCluster string
+	bad        string // what was not understood
 }
 
 // verbs that take words behind them; the others are refused with words behind them that mean nothing to them.
@@ -24,7 +26,7 @@ var verbs = map[string]string{
 	"diagnose": "diagnose", "help": "help", "?": "help", "status": "status", "list": "list", "cancel": "cancel", "stop": "cancel",
 	"rerun": "rerun", "re-run": "rerun", "again": "rerun", "mute": "mute", "own": "own", "ping": "ping", "why": "why", "why?": "why",
 	"close": "close", "dispute": "dispute", "wrong": "dispute", "logs": "logs", "explain": "explain",
-	"watch": "watch", "digest": "digest", "setup": "setup", "unmute": "unmute", "storage": "storage",
+	"watch": "watch", "digest": "digest", "setup": "setup", "unmute": "unmute", "storage": "storage", "fixed": "fixed", "postmortem": "postmortem", "post-mortem": "postmortem",
 }
 
 // jobName announces that the name of a job follows, and not an investigation.
@@ -81,6 +83,17 @@ func parse(text string) order {
 			words = words[1:]
 		}
 		o.rest = strings.Trim(strings.Join(words, " "), "`")
+		return o
+	}
+	if o.verb == "fixed" {
+		if len(words) > 0 && o.identify(words[0]) {
+			words = words[1:]
+		}
+		if len(words) > 0 && o.name(words[0]) {
+			words = words[1:]
+			o.run, o.runCluster, o.job, o.cluster = o.job, o.cluster, "", ""
+		}
+		o.rest = strings.Trim(strings.Join(words, " "), "\"“”")
 		return o
 	}
 	if o.verb == "dispute" || o.verb == "close" {

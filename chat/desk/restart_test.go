@@ -48,6 +48,18 @@ var plays = map[string]func(s *stage){
 		s.does(in)
 	},
 	"a running job": runningJob,
+	"a fix that holds": func(s *stage) {
+		fixStage(s, ran(90))
+		s.says("12345")
+		s.says("fixed F-1 12399 halved the batch")
+		s.says("postmortem F-1")
+	},
+	"a fix that is none": func(s *stage) {
+		fixStage(s, failedAgain)
+		s.says("12345")
+		s.says("12399")
+		s.says("fixed F-1 12399")
+	},
 	"dispute and mute": func(s *stage) {
 		s.overturns()
 		s.says("12345")

@@ -145,6 +145,17 @@ func TestEverySituationIsAnswered(t *testing.T) {
 		{"dispute in words", reported, command("C1", "dispute F-1 it was the disk"), disputed, nil, workflow.Disputed},
 		{"dispute without words", reported, command("C1", "dispute F-1"), pressInstead, nil, workflow.Reported},
 		{"close", reported, command("C1", "close F-1"), pressInstead, nil, workflow.Reported},
+		{"fixed, by no run", reported, command("C1", "fixed F-1"), fixWhich, nil, workflow.Reported},
+		{"fixed, by the run that failed", reported, command("C1", "fixed F-1 12345"), fixItself, nil, workflow.Reported},
+		{"fixed", reported, command("C1", "fixed F-1 12399 halved the batch"), fixNoted, []string{"F-2"}, workflow.VerifyingFix},
+		{"fixed, said again", func(s *stage) { reported(s); s.says("fixed F-1 12399") }, command("C1", "fixed F-1 12399"), fixNoted, []string{"F-2"}, workflow.VerifyingFix},
+		{"fixed, by a job of another channel", func(s *stage) {
+			reported(s)
+			s.does(command("C2", "12399"))
+		}, command("C1", "fixed F-1 12399"), fixElsewhere, nil, workflow.Reported},
+		{"fixed, without a report", unknown, command("C1", "fixed F-1 12399"), postmortemNone, nil, workflow.AwaitingLogs},
+		{"a post-mortem", reported, command("C1", "postmortem F-1"), postmortemMade, nil, workflow.Reported},
+		{"a post-mortem of nothing", unknown, command("C1", "postmortem F-1"), postmortemNone, nil, workflow.AwaitingLogs},
 		{"a mention outside of a case", nil, chat.Inbound{Kind: chat.Mention, Channel: "C1", Thread: "1.2", Text: "<@UB> status"}, statusNone, nil, ""},
 		{"logs outside of a case", nil, chat.Inbound{Kind: chat.Mention, Channel: "C1", Thread: "1.2", Text: "<@UB> logs /x"}, notACase, nil, ""},
 		{"files beside a mention", func(s *stage) { unknown(s); s.posted() }, withFiles(mention("U3", "this is the dmesg"), chat.File{ID: "A", Name: "a.out", Bytes: 3}), uploaded, []string{"1 file"}, workflow.Reported},

@@ -56,6 +56,12 @@ const (
 	skipped         situation = "skipped"
 	left            situation = "left"
 	leftNext        situation = "left-next"
+	fixNoted        situation = "fix-noted"       // investigation, job, case
+	fixWhich        situation = "fix-which"       // command, investigation
+	fixItself       situation = "fix-itself"      // job
+	fixElsewhere    situation = "fix-elsewhere"   // job
+	postmortemMade  situation = "postmortem"      // investigation
+	postmortemNone  situation = "postmortem-none" // investigation
 	disputed        situation = "disputed"
 	disputeUpheld   situation = "upheld"
 	closedNow       situation = "closed"
@@ -163,8 +169,9 @@ const (
 	threadReminder   situation = "thread-reminder" // person, question
 	threadFailed     situation = "thread-failed"   // person, reason
 	threadCancelled  situation = "thread-cancelled"
-	threadExpired    situation = "thread-expired" // person
-	threadHolding    situation = "thread-holding" // messages an hour
+	threadExpired    situation = "thread-expired"     // person
+	threadHolding    situation = "thread-holding"     // messages an hour
+	threadFixClaimed situation = "thread-fix-claimed" // person, job, case
 	threadDisputed   situation = "thread-disputed"
 	threadActing     situation = "thread-acting" // people
 	noteClosed       situation = "note-closed"   // why
@@ -226,6 +233,12 @@ var texts = map[situation]string{
 	rerunStarted:    "Running job %s again: %s is closed, and %s starts fresh. Both stay readable. %s",
 	muted:           "Reminders are off in %s. Questions stay open, and I continue when they are answered.",
 	mutedBefore:     "Reminders in %s are off already.",
+	fixNoted:        "Noted. Once job %s (%s) has its report, I compare the two runs and post in the thread of %s whether the fix worked.",
+	fixWhich:        "Which run has the fix? Write `%s fixed %s 12345`, and what you changed.",
+	fixItself:       "Job %s is the run that failed. Name the run with the fix.",
+	fixElsewhere:    "Job %s is under investigation in another channel, so I can't compare it here.",
+	postmortemMade:  "The post-mortem of %s is in its thread, to read and to edit.",
+	postmortemNone:  "%s has no report yet. Try again when its verdict is there.",
 	owned:           "%s is yours: the case file names you as its owner, and reminders stop.",
 	ownedBefore:     "%s has an owner already: %s.",
 	shared:          "Shared: the verdict is now in %s, too.",
@@ -343,6 +356,7 @@ var texts = map[situation]string{
 	threadCancelled:  "Cancelled by %s. Nothing more is read. Logs that arrive later open the case again.",
 	threadHolding:    "That was my limit of %d updates an hour that nobody asked for. The case at the top of this thread stays up to date; the newest of what I hold back follows later.",
 	threadExpired:    "%s, no logs arrived in time, so I stopped. Send logs whenever you have them: I continue from here.",
+	threadFixClaimed: "%s named job %s as the run with the fix (%s). When its report is ready, I compare it with this one.",
 	threadDisputed:   "%s disputes this verdict. The advice above stays for reference; both opinions are listed here.",
 	threadActing:     "%s: you may have acted on it.",
 	noteClosed:       "Closed: %s.",

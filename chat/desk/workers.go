@@ -109,7 +109,7 @@ func (w *Workers) Run(ctx context.Context) error {
 		case i == w.Inbound+w.Analyses+2: // a cluster may take long to answer
 			kinds = []string{workflow.JobPoll}
 		case i == w.Inbound+w.Analyses+1:
-			kinds = []string{workflow.JobOver, workflow.JobTell}
+			kinds = []string{workflow.JobOver, workflow.JobTell, workflow.JobFix}
 		case i == w.Inbound+w.Analyses:
 			kinds = []string{workflow.JobTimers, workflow.JobWatch, workflow.JobArchive}
 		case i >= w.Inbound:
@@ -227,8 +227,12 @@ func (w *Workers) do(ctx context.Context, l *workflow.Lease) (err error) {
 		}
 	case workflow.JobPoll, workflow.JobOver, workflow.JobTell:
 		return w.watch(ctx, l)
-	case workflow.JobLate:
-		wait, err := w.Desk.Flow.LookAgain(ctx, l)
+	case workflow.JobLate, workflow.JobFix:
+		look := w.Desk.Flow.LookAgain
+		if l.Kind == workflow.JobFix {
+			look = w.Desk.Flow.JudgeFix
+		}
+		wait, err := look(ctx, l)
 		if err == nil && wait > 0 {
 			return errLater{wait}
 		}

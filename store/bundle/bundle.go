@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"faultline/incident"
+	"faultline/messages"
 	"faultline/workflow"
 )
 
@@ -67,7 +68,7 @@ type Incident struct {
 
 	snapshot workflow.Investigation
 	posts    []workflow.Post
-	spent    map[workflow.Part]time.Duration
+	story    messages.Story
 }
 
 // Investigation says what was asked, by whom, and where it stands.
@@ -203,7 +204,7 @@ func Read(ctx context.Context, src Source, id string) (*Incident, error) {
 		return nil, fmt.Errorf("reading what was posted about %s: %w", id, err)
 	}
 	inc := &Incident{Schema: Schema, Investigation: about(inv), Superseded: inv.Superseded, Fetched: fetched(inv),
-		StorageLogs: len(inv.StorageLogs), Warnings: inv.Warnings, snapshot: inv, posts: posts, spent: workflow.Spent(ledger)}
+		StorageLogs: len(inv.StorageLogs), Warnings: inv.Warnings, snapshot: inv, posts: posts, story: workflow.StoryOf(inv, ledger)}
 	if r := inv.Report; r != nil {
 		inc.Engine = &incident.Engine{Version: r.Engine.Version, RulesVersion: r.Engine.RulesVersion}
 		inc.Verdict = &Verdict{Status: r.Verdict.Status, Origin: r.Verdict.Origin, Mechanism: r.Verdict.Mechanism,
