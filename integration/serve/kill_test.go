@@ -100,6 +100,7 @@ func TestABotThatIsKilledInAnyStateGoesOnWhereItWas(t *testing.T) {
 			{running, "", "awaiting_end"},
 			{given, "fetching_ais correlating", "awaiting_ais"},
 			{stopped, "", "cancelled"},
+			{proven, "verifying_fix", "resolved"},
 		} {
 			if brief() && (at.p.name != given.name || kind == inPostgres) {
 				continue

@@ -216,7 +216,7 @@ func (m *mortal) sees(channel string, words ...string) slack.Message {
 func (m *mortal) rests() {
 	m.t.Helper()
 	const busy = `SELECT (SELECT count(*) FROM post WHERE state IN ('queued', 'sending')) +
-		(SELECT count(*) FROM job WHERE state IN ('queued', 'claimed') AND kind IN ('inbound', 'run'))`
+		(SELECT count(*) FROM job WHERE state IN ('queued', 'claimed') AND kind IN ('inbound', 'run', 'fix'))`
 	still := 0
 	m.eventually("the end of all work", func() bool {
 		if still++; m.ask(busy) != "0" || m.slack.Sockets() == 0 {
