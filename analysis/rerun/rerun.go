@@ -188,9 +188,9 @@ func what(v *incident.Verdict) string {
 	return v.Mechanism
 }
 
-func job(else_ string, of incident.RerunOf) string {
+func job(unnamed string, of incident.RerunOf) string {
 	if of.Job == "" {
-		return else_
+		return unnamed
 	}
 	return "job " + of.Job
 }

@@ -35,12 +35,6 @@ func ran(to int64) func(r *incident.Report) {
 
 func failedAgain(*incident.Report) {}
 
-// slower makes a run go on as ran does, at three times the step time.
-func slower(r *incident.Report) {
-	ran(90)(r)
-	r.Figures = []incident.Figure{{Name: incident.SignStepTime, Unit: "s", N: 50, Median: 6, First: 6, Last: 6}}
-}
-
 func TestTheRunWithTheFixDecides(t *testing.T) {
 	for name, c := range map[string]struct {
 		next  func(r *incident.Report)
