@@ -34,8 +34,8 @@ var questions = []question{
 	{"why not a rank", "why not rank 1?", func(r *incident.Report) []string { return partOf(r, 1) }},
 	{"last line", "what did rank %d print last?", func(r *incident.Report) []string { return lastOfRank(r, -1) }},
 	{"last line", "last output of rank 2", func(r *incident.Report) []string { return lastOfRank(r, 2) }},
-	{"who waited", "who else waited?", says(" waited: ", "No rank is seen waiting")},
-	{"who waited", "how many ranks were waiting", says(" waited: ", "No rank is seen waiting")},
+	{"who waited", "who else waited?", says(" waited: ", "These logs show no rank waiting")},
+	{"who waited", "how many ranks were waiting", says(" waited: ", "These logs show no rank waiting")},
 	{"thanks", "thanks a lot", says("You're welcome")},
 	{"next", "what next?", nextOf},
 	{"next", "what should I do now", nextOf},
@@ -45,7 +45,7 @@ var questions = []question{
 		if r.Action.ResumeFrom != nil {
 			return []string{fmt.Sprintf("step %d", r.Action.ResumeFrom.Step), "step " + grouped(r.Action.ResumeFrom.Step)}
 		}
-		return []string{"no completed save"}
+		return []string{"no completed checkpoint"}
 	}},
 	{"sure", "how sure are you?", says("Confirmed", "Likely", "Can't tell")},
 	{"when", "when did it start?", says("First: ", cannotTell)},
@@ -95,9 +95,9 @@ func partOf(r *incident.Report, rank int) []string {
 	name := fmt.Sprintf("Rank %d ", rank)
 	switch {
 	case slices.Contains(r.Verdict.Root.Ranks, rank):
-		return []string{name + "is the root of this verdict"}
+		return []string{name + "is where it failed first"}
 	case slices.Contains(r.Verdict.Root.Frontier, rank):
-		return []string{name + "is one of those that may have failed first"}
+		return []string{name + "is one of the ranks that may have failed first"}
 	case slices.ContainsFunc(r.Ranks, func(s incident.RankState) bool { return s.Rank == rank }):
 		return []string{name + "is not blamed"}
 	}

@@ -82,9 +82,9 @@ func TestABaselineOfNCCLTests(t *testing.T) {
 		want []string
 		none string
 	}{
-		{"a file", Input{Evidence: now, Baseline: good}, []string{"on node2, node3 does not reach the baseline: on the bus 19.2 GB/s instead of 48 at 64 MiB (40 %), 17.6 GB/s instead of 44 at 16 MiB (40 %), 16 GB/s instead of 40 at 4 MiB (40 %)",
+		{"a file", Input{Evidence: now, Baseline: good}, []string{"on node2, node3 does not reach the baseline: on the bus 19.2 GB/s instead of 48 at 64 MiB (40%), 17.6 GB/s instead of 44 at 16 MiB (40%), 16 GB/s instead of 40 at 4 MiB (40%)",
 			"It is the worst of 3 runs; 2 are slow. It is node3: it is in every slow run"}, "1 MiB"},
-		{"a number", Input{Evidence: now, Bandwidth: 48}, []string{"does not reach the stated 48 GB/s: on the bus 19.2 GB/s instead of 48 at 64 MiB (40 %)"}, ""},
+		{"a number", Input{Evidence: now, Bandwidth: 48}, []string{"does not reach the stated 48 GB/s: on the bus 19.2 GB/s instead of 48 at 64 MiB (40%)"}, ""},
 		{"reached", Input{Evidence: fine, Baseline: good}, []string{"reaches the baseline: on the bus 47.04 GB/s instead of 48"}, "does not reach"},
 	} {
 		got := spokenOf(testsReport(t, c.in))

@@ -130,7 +130,7 @@ func TestWhatSLURMKeepsIsEvidence(t *testing.T) {
 				t.Errorf("warnings %q lack %q", r.Warnings, c.warning)
 			}
 			if len(r.Verification.Withdrawn) > 0 || r.Verification.Quotes.Held != r.Verification.Quotes.Checked {
-				t.Errorf("%d of %d quotations hold, withdrawn: %q", r.Verification.Quotes.Held, r.Verification.Quotes.Checked, r.Verification.Withdrawn)
+				t.Errorf("%d of %d quotations confirmed, withdrawn: %q", r.Verification.Quotes.Held, r.Verification.Quotes.Checked, r.Verification.Withdrawn)
 			}
 			eachEvidence(r, func(e *incident.Evidence) {
 				if strings.Contains(e.Text, "hidden") {

@@ -265,7 +265,7 @@ func (s *search) likely(n int) []string {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.odds[b], s.odds[a]) })
 	var out []string
 	for _, i := range order[:min(n, len(order))] {
-		out = append(out, fmt.Sprintf("%s (%.0f %%)", Culprit(s.hyps[i].is(), s.names(s.hyps[i])), 100*s.odds[i]))
+		out = append(out, fmt.Sprintf("%s (%.0f%%)", Culprit(s.hyps[i].is(), s.names(s.hyps[i])), 100*s.odds[i]))
 	}
 	return out
 }

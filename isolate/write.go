@@ -139,7 +139,7 @@ func (l *Ledger) writeFound(b *strings.Builder, f *Finding) {
 }
 
 func (l *Ledger) writeCulprit(b *strings.Builder, f *Finding) {
-	fmt.Fprintf(b, "Found: %s (%s, %.2f %%).\n", Culprit(f.Kind, f.Names), rounds(l.Tests), 100*f.Odds)
+	fmt.Fprintf(b, "Found: %s (%s, %.2f%%).\n", Culprit(f.Kind, f.Names), rounds(l.Tests), 100*f.Odds)
 	if f.Kind == Switch {
 		fmt.Fprintf(b, "Report %s to the network's administrators, with this ledger. Leave its nodes out until it is fixed.\n", Culprit(f.Kind, f.Names))
 		return
@@ -177,7 +177,7 @@ func (l *Ledger) writeSize(b *strings.Builder, f *Finding) {
 	case works == 0:
 		fmt.Fprintf(b, "%s fails already: begin below it.\n", size(fails))
 	default:
-		fmt.Fprintf(b, "Breaks between %s and %s (%s, %.1f %%).\n", size(works), size(fails), rounds(l.Tests), 100*f.Odds)
+		fmt.Fprintf(b, "Breaks between %s and %s (%s, %.1f%%).\n", size(works), size(fails), rounds(l.Tests), 100*f.Odds)
 		if changes := Changes(l.Sizes.Of, works, fails, l.GPUs); len(changes) > 0 {
 			b.WriteString("What changes there:\n")
 			for _, c := range changes {
@@ -223,7 +223,7 @@ func Changes(of string, works, fails, perNode int) []string {
 	}
 	out = append(out,
 		fmt.Sprintf("A ring all-reduce takes %d steps instead of %d; one slow link delays every one of them.", 2*(fails-1), 2*(works-1)),
-		fmt.Sprintf("With a fixed global batch each GPU gets %.0f %% of what it had; with a fixed batch per GPU the global batch grows %.2f-fold, and the learning rate no longer fits.", 100*float64(works)/float64(fails), float64(fails)/float64(works)),
+		fmt.Sprintf("With a fixed global batch each GPU gets %.0f%% of what it had; with a fixed batch per GPU the global batch grows %.2f-fold, and the learning rate no longer fits.", 100*float64(works)/float64(fails), float64(fails)/float64(works)),
 		fmt.Sprintf("Group sizes that divide %d may not divide %d: tensor × pipeline × expert parallel.", works, fails),
 		"More processes meet at start-up: open files (ulimit -n), the rendezvous timeout, and the file system that all import from.")
 	return out

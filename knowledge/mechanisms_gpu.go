@@ -15,7 +15,7 @@ var gpuMechanisms = []Mechanism{
 			{"If only rank {rank} is short of memory, look for another process on its GPU.", "ssh {node} 'nvidia-smi --query-compute-apps=pid,used_memory,gpu_bus_id --format=csv'"},
 		},
 		Structural: []Advice{
-			{"Keep 5 to 10 % of the GPU's memory free, and test the largest batch first, not last.", ""},
+			{"Keep 5 to 10% of the GPU's memory free, and test the largest batch first, not last.", ""},
 			{"Balance what varies over ranks: sequence length, experts, the embedding and output layers of a pipeline.", ""},
 		},
 		NextTime: []Advice{{"Record a memory snapshot at the failure (torch.cuda.memory._record_memory_history) and log the peak of every rank.", ""}},

@@ -169,7 +169,7 @@ var performanceMechanisms = []Mechanism{
 			{"Find out when it began and what changed then: a checkpoint, an evaluation, a new node, a neighbour job.", "sacct -a -X -S now-1day -E now -N {nodes} -o JobID,Start,End,NodeList"},
 			adviceFabricTest,
 		},
-		Structural: []Advice{{"Alert when the mean step time of the last hundred steps leaves its own baseline by more than 10 %.", ""}},
+		Structural: []Advice{{"Alert when the mean step time of the last hundred steps leaves its own baseline by more than 10%.", ""}},
 		NextTime:   []Advice{{"Log step time and time spent waiting for data, for each rank.", ""}},
 		LookAlikes: []LookAlike{
 			{SlowRank, "one rank, node or GPU stands out."},

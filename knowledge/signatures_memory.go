@@ -180,7 +180,7 @@ var memorySignatures = []Signature{
 		ID: "gpu-oom-xla", Mechanism: GPUOOM, Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"RESOURCE_EXHAUSTED: Out of memory"}, Pattern: `Out of memory while trying to allocate (?P<tried>\d+ bytes)|Out of memory`,
 		Meaning: "XLA could not allocate a buffer on the accelerator.",
-		Do:      []Advice{{"Lower the batch; where the GPU is shared, stop XLA from taking 75 % of it at the start.", "export XLA_PYTHON_CLIENT_PREALLOCATE=false"}},
+		Do:      []Advice{{"Lower the batch; where the GPU is shared, stop XLA from taking 75% of it at the start.", "export XLA_PYTHON_CLIENT_PREALLOCATE=false"}},
 		Source:  "OpenXLA xla/tsl/framework/bfc_allocator.cc",
 		Example: "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 34359738368 bytes.",
 	},

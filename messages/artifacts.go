@@ -30,7 +30,7 @@ func artifactViews(all []incident.Artifact) []artifactView {
 		}
 		v.From = strings.Join(names, ", ")
 		if len(a.Findings) == 0 {
-			v.Findings = []linkView{{Statement: "Nothing in it is out of the ordinary, as far as it can be told without more of the job."}}
+			v.Findings = []linkView{{Statement: "Nothing unusual found in it, given what else was read from this job."}}
 		}
 		for _, f := range a.Findings {
 			v.Findings = append(v.Findings, linkView{Statement: sentence(capital(f.Statement)), Proofs: proofs(f.Evidence)})
@@ -47,7 +47,7 @@ func (t *term) artifacts(all []artifactView) {
 	if len(all) == 0 {
 		return
 	}
-	t.heading("Evidence beside the logs")
+	t.heading("Other evidence")
 	for _, a := range all {
 		t.line("  " + t.paint(bold, a.Title))
 		t.wrapped("  from ", dim, a.From)
@@ -63,7 +63,7 @@ func (m *md) artifacts(all []artifactView) {
 	if len(all) == 0 {
 		return
 	}
-	m.heading("Evidence beside the logs")
+	m.heading("Other evidence")
 	for _, a := range all {
 		m.f("\n**%s** (%s)\n\n", esc(a.Title), esc(a.From))
 		for _, l := range a.Findings {

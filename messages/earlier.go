@@ -27,30 +27,30 @@ func earlier(h *incident.History) earlierView {
 		}
 		return count(n, noun)
 	}
-	v := earlierView{Facts: []pair{{"Compared with", none(h.Runs, "earlier run", "no earlier run") + " in " + nodeList(h.Files)}}}
+	v := earlierView{Facts: []pair{{"Compared with", none(h.Runs, "earlier run", "no earlier runs") + " in " + nodeList(h.Files)}}}
 	if h.Runs > 0 {
-		v.Facts = append(v.Facts, pair{"Same name", none(h.SameName, "run", "none that is known to be the same job")},
+		v.Facts = append(v.Facts, pair{"Same name", none(h.SameName, "run", "none known to be the same job")},
 			pair{"Shared nodes", none(h.SharedNodes, "run", "none")})
 	}
 	for _, r := range h.Recurrences {
 		v.Again = append(v.Again, linkView{Role: r.Kind, Statement: sentence(r.Statement), Proofs: proofs(r.Evidence)})
 	}
 	if h.Runs > 0 && len(h.Recurrences) == 0 {
-		v.Facts = append(v.Facts, pair{"Recurs", "nothing of this failure was met before"})
+		v.Facts = append(v.Facts, pair{"Recurrence", "first time seen in these runs"})
 	}
 	g := h.LastGood
 	if g == nil {
 		return v
 	}
-	v.Good = "Last went well: " + flat(g.Run)
+	v.Good = "Last good run: " + flat(g.Run)
 	if g.End != "" {
 		v.Good += ", ended " + flat(g.End)
 	}
 	switch n := len(g.Differences) + g.More; n {
 	case 0:
-		v.Good += ". Nothing that is stated of both differs."
+		v.Good += ". No recorded difference."
 	default:
-		v.Good += ". What is not as it was then:"
+		v.Good += ". What has changed since:"
 	}
 	for _, d := range g.Differences {
 		v.Differences = append(v.Differences, linkView{Role: d.What, Statement: differenceText(d), Proofs: proofs(d.Evidence)})
@@ -77,9 +77,9 @@ func differenceText(d incident.Difference) string {
 	}
 	switch d.What {
 	case "nodes-added":
-		return "New are " + nodes(d.Now) + "."
+		return "Added " + nodes(d.Now) + "."
 	case "nodes-removed":
-		return "Gone are " + nodes(d.Was) + "."
+		return "Removed " + nodes(d.Was) + "."
 	case "world-size":
 		return "World size: " + value(d.Was) + ", now " + value(d.Now) + "."
 	case "framework":
@@ -170,5 +170,5 @@ func differencesText(h *incident.History) string {
 		}
 		names = append(names, strings.TrimRight(differenceText(d), "."))
 	}
-	return "Not as in " + flat(h.LastGood.Run) + ", which went well: " + strings.Join(names, "; ") + "."
+	return "Changed since " + flat(h.LastGood.Run) + ", the last good run: " + strings.Join(names, "; ") + "."
 }

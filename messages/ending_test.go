@@ -10,8 +10,8 @@ import (
 // Only what was seen to end is said to have completed, and nothing is called healthy whose end was not seen.
 func TestTheHeadlineSaysWhetherTheEndWasSeen(t *testing.T) {
 	for ending, want := range map[string]string{
-		incident.EndSeen: "Nothing broke: the job completed", incident.EndUnseen: "No failure found; the end of the job is not in these files",
-		incident.EndRunning: "No failure found so far: the job still runs", incident.EndStalled: "No failure found, but the job seems to have stalled",
+		incident.EndSeen: "Nothing broke: the job completed", incident.EndUnseen: "No failure found, but these files don't show how the job ended",
+		incident.EndRunning: "No failure found so far: the job is still running", incident.EndStalled: "No failure found, but the job appears to have stalled",
 	} {
 		r := &incident.Report{Verdict: incident.Verdict{Status: incident.NoFailure, Mechanism: "completed", Ending: ending}}
 		got, tone := headline(r)

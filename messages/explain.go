@@ -79,20 +79,20 @@ type todo struct {
 
 // roleTexts answers "is it the cause?".
 var roleTexts = map[knowledge.Role]string{
-	knowledge.CauseRole:       "It can be the cause, unless something earlier explains it.",
-	knowledge.SymptomRole:     "A symptom, not the cause: it names a state or another process. Follow that.",
-	knowledge.ConsequenceRole: "A consequence: something before it is the failure, and this its echo.",
-	knowledge.NoiseRole:       "Noise: harmless, healthy jobs have it too.",
-	knowledge.InfoRole:        "Information: it explains no failure by itself.",
+	knowledge.CauseRole:       "May be the cause, unless something earlier explains it.",
+	knowledge.SymptomRole:     "A symptom, not the cause: it points at a state or at another process. Follow that lead.",
+	knowledge.ConsequenceRole: "A consequence: something failed before it.",
+	knowledge.NoiseRole:       "Noise: harmless; healthy jobs print it too.",
+	knowledge.InfoRole:        "Informational: it doesn't explain a failure on its own.",
 }
 
 // directText is for a line that settles the matter by itself.
-const directText = "A cause: on the rank or node that wrote it, this alone settles it."
+const directText = "A cause: this line alone is proof for the rank or node that wrote it."
 
 // checks say what to look at where neither the entry nor a mechanism does.
 var checks = map[knowledge.Role]string{
-	knowledge.SymptomRole:     "The logs of all the other ranks and nodes: who is missing, and who ended first?\nbot diagnose LOGS",
-	knowledge.ConsequenceRole: "What stands before it in time, on all ranks.\nbot diagnose LOGS",
+	knowledge.SymptomRole:     "The logs of all the other ranks and nodes: which one is missing, and which ended first?\nbot diagnose LOGS",
+	knowledge.ConsequenceRole: "What was logged before it, on all ranks.\nbot diagnose LOGS",
 }
 
 func explainedOf(e explain.Entry) explained {
@@ -180,16 +180,16 @@ func explainedAll(es []explain.Entry) []explained {
 
 // What is said beside every answer.
 const (
-	unknownText = "Nothing known has this wording."
-	nearText    = "The nearest entries, which are no answer:"
-	limitText   = "This explains words, not your job: bot diagnose LOGS finds out which rank broke it, and proves it."
+	unknownText = "No match."
+	nearText    = "Closest entries (not a match):"
+	limitText   = "This explains a message, not your job. To find which rank failed first, with proof, run: bot diagnose LOGS"
 )
 
 // whose puts origin, owner and the default decision into one line.
 func (m *mechanics) whose() string {
 	origin := m.Origin
 	if origin == "unknown" {
-		origin = "not known from this"
+		origin = "unknown"
 	}
 	return fmt.Sprintf("Origin: %s. Owner: %s. Resubmit: %s.", origin, m.Owner, m.Resubmit)
 }
@@ -210,9 +210,9 @@ func (x explained) once(told map[string]bool) explained {
 	return x
 }
 
-func (x explained) cause() string  { return labelledText("Mostly: ", x.Cause) }
+func (x explained) cause() string  { return labelledText("Usually: ", x.Cause) }
 func (x explained) action() string { return labelledText("NVIDIA's advice: ", x.Action) }
-func (x explained) cost() string   { return labelledText("It costs: ", x.Cost) }
+func (x explained) cost() string   { return labelledText("Cost: ", x.Cost) }
 
 func labelledText(label, text string) string {
 	if text == "" {
@@ -270,7 +270,7 @@ func Explain(e explain.Entry) Explanation {
 		out.Do, out.Command = first[0].Text, first[0].Command
 	}
 	if len(x.Collect) > 0 {
-		out.Collect = "To see more next time: " + x.Collect[0].priced()
+		out.Collect = "To capture more next time: " + x.Collect[0].priced()
 	}
 	return out
 }
@@ -324,5 +324,5 @@ func Sounds(a explain.Answer) string {
 	if len(a.Entries) > 0 || word == "" {
 		return ""
 	}
-	return "It sounds like " + word + " (" + redact.String(a.Sounds.Why) + ")."
+	return "Closest match: " + word + " (" + redact.String(a.Sounds.Why) + ")."
 }

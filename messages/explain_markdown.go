@@ -33,7 +33,7 @@ func ExplainMarkdown(w io.Writer, a explain.Answer) error {
 		m.f("\n")
 	}
 	if a.Cut {
-		m.f("Only the first %s of the text were looked at.\n\n", esc(bytesText(explain.MaxText)))
+		m.f("Only the first %s of the text were read.\n\n", esc(bytesText(explain.MaxText)))
 	}
 	m.f("%s\n", esc(limitText))
 	if err := m.w.Flush(); err != nil {
@@ -51,12 +51,12 @@ func (m *md) entry(x explained) {
 	}
 	m.f("- **Ask for:** %s\n", code(x.ID))
 	row("Means", x.Meaning)
-	row("Is it", x.RoleText)
+	row("Cause?", x.RoleText)
 	if at := x.where(); at != "" {
 		m.f("- **Found in:** %s\n", esc(at))
 		m.fence("  ", x.Where.Text)
 	}
-	row("It says", x.says())
+	row("Details", x.says())
 	row("Default", x.Default)
 	row("Trap", x.Trap)
 	row("Cost", x.Cost)
@@ -68,7 +68,7 @@ func (m *md) entry(x explained) {
 		}
 		row("Whose", x.Mechanism.whose())
 		for _, l := range x.Mechanism.LookAlikes {
-			row("Unlike "+l.Mechanism, l.Tell)
+			row("Not to be confused with "+l.Mechanism, l.Tell)
 		}
 	}
 	m.todos("Check", x.checks())
@@ -78,7 +78,7 @@ func (m *md) entry(x explained) {
 		m.todos("Next time", x.Mechanism.NextTime)
 	}
 	for _, s := range x.Collect {
-		row("To see more", s.priced())
+		row("To capture more", s.priced())
 	}
 	row("Source", x.Source)
 	m.f("\n")

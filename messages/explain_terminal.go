@@ -46,7 +46,7 @@ func ExplainTerminal(w io.Writer, a explain.Answer, style Style) error {
 		}
 	}
 	if a.Cut {
-		t.wrapped("", yellow, fmt.Sprintf("Only the first %s of the text were looked at.", bytesText(explain.MaxText)))
+		t.wrapped("", yellow, fmt.Sprintf("Only the first %s of the text were read.", bytesText(explain.MaxText)))
 	}
 	if len(a.Entries) == 0 || a.Entries[0].Role != "" {
 		t.line("")
@@ -77,12 +77,12 @@ func (t *term) entry(x explained) {
 		}
 	}
 	row("Means", x.Meaning)
-	row("Is it", x.RoleText)
+	row("Cause?", x.RoleText)
 	row("Found in", x.where())
 	if at := x.where(); at != "" {
 		t.wrapped("          │ ", dim, x.Where.Text)
 	}
-	row("It says", x.says())
+	row("Details", x.says())
 	row("Default", x.Default)
 	row("Trap", x.Trap)
 	row("Cost", x.Cost)
@@ -156,8 +156,8 @@ func (t *term) brief(x explained) {
 
 // listTitles head the tables of the list.
 var listTitles = map[explain.Kind]string{
-	explain.Mechanism: "Mechanisms: the ways to fail", explain.Line: "Lines", explain.Exception: "Python exceptions", explain.Exit: "Exit codes and signals",
-	explain.Xid: "Xid: errors of NVIDIA's driver", explain.Errno: "Errno: errors of the operating system", explain.Scheduler: "SLURM: states and reasons",
+	explain.Mechanism: "Mechanisms: how jobs fail", explain.Line: "Lines", explain.Exception: "Python exceptions", explain.Exit: "Exit codes and signals",
+	explain.Xid: "Xid: NVIDIA driver errors", explain.Errno: "Errno: operating system errors", explain.Scheduler: "SLURM: states and reasons",
 	explain.Variable: "Environment variables", explain.Term: "Terms",
 }
 

@@ -34,7 +34,7 @@ func headline(r *incident.Report) (text, tone string) {
 	case v.Status == incident.Inconclusive && len(v.Candidates) > 1:
 		return undecidedHeadline(r), "open"
 	case besideOnly(r):
-		return "No job log was given, only other evidence", "open"
+		return "No job log to read, only other evidence", "open"
 	case unforeseen(r) && r.Standouts[0].Severity == "calm":
 		return "No known failure matches", "open"
 	case unforeseen(r):
@@ -96,11 +96,11 @@ func noFailure(ending string) (text, tone string) {
 	case incident.EndSeen:
 		return "Nothing broke: the job completed", "good"
 	case incident.EndRunning:
-		return "No failure found so far: the job still runs", "good"
+		return "No failure found so far: the job is still running", "good"
 	case incident.EndUnseen:
-		return "No failure found; the end of the job is not in these files", "good"
+		return "No failure found, but these files don't show how the job ended", "good"
 	case incident.EndStalled:
-		return "No failure found, but the job seems to have stalled", "open"
+		return "No failure found, but the job appears to have stalled", "open"
 	}
 	return "Nothing broke: the job completed or is still healthy", "good"
 }
@@ -149,8 +149,8 @@ func confidenceWord(status string) string {
 
 // owners are who acts, by the report's word.
 var owners = map[string]string{
-	"job-code": "owner of the training code", "job-config": "owner of the job's configuration", "data": "owner of the data",
-	"storage": "storage team", "cluster": "cluster team", "scheduler": "scheduler administrators", "nobody": "nobody has to act",
+	"job-code": "you (training code)", "job-config": "you (job configuration)", "data": "data owner",
+	"storage": "storage team", "cluster": "cluster team", "scheduler": "scheduler admins", "nobody": "no one; no action needed",
 }
 
 func ownerText(o string) string {
@@ -205,7 +205,7 @@ func finishedText(r *incident.Report) string {
 	if fin == nil || len(fin.Evidence) == 0 {
 		return ""
 	}
-	t := "had finished before the failure (" + fileLine(incident.KeyFile{File: fin.Evidence[0].File, Line: fin.Evidence[0].Line}) + ")"
+	t := "finished before the failure (" + fileLine(incident.KeyFile{File: fin.Evidence[0].File, Line: fin.Evidence[0].Line}) + ")"
 	if s := r.Action.ResumeFrom; s != nil && r.Action.Resubmit == "no" {
 		t += "; saved: " + stepText(s)
 	}
@@ -224,7 +224,7 @@ func decision(r *incident.Report) []pair {
 	if a.ResumeFrom != nil && (a.Finished == nil || a.Resubmit != "no") {
 		ps = append(ps, pair{"Resume from", stepText(a.ResumeFrom)})
 	} else if a.Resubmit != "no" && r.Verdict.Status != incident.NoFailure {
-		ps = append(ps, pair{"Resume from", "not known: no completed save seen in these files"})
+		ps = append(ps, pair{"Resume from", "unknown: no completed checkpoint seen in these files"})
 	}
 	if t := lostText(a.Lost); t != "" {
 		ps = append(ps, pair{"Lost", t})
@@ -244,13 +244,13 @@ func excludeText(r *incident.Report) string {
 	ofNode := r.Verdict.Scope == "node" && a.Owner != "job-code" && a.Owner != "data" // not of the program, wherever it runs
 	switch {
 	case len(nodes) > 0 && a.Owner == "cluster":
-		return "not proven: test " + nodeList(nodes) + " before reuse"
+		return "none proven; test " + nodeList(nodes) + " before reuse"
 	case len(nodes) > 0 && ofNode:
-		return "no node: nothing is proven; test " + nodeList(nodes) + " if it fails again"
+		return "none proven; test " + nodeList(nodes) + " if it fails again"
 	case a.Owner == "cluster":
-		return "one node, not identified yet: find it first"
+		return "one node, not identified yet"
 	}
-	return "no node: no evidence against one"
+	return "none: no evidence against any node"
 }
 
 func facts(r *incident.Report) []pair {
@@ -315,7 +315,7 @@ func phaseText(p string) string {
 	case "checkpoint":
 		return "saving or loading a checkpoint"
 	case "", "unknown":
-		return "not known"
+		return "unknown"
 	}
 	return p
 }
@@ -325,7 +325,7 @@ func coverage(r *incident.Report) []pair {
 	ps := []pair{{"Read", fmt.Sprintf("%s, %s, %s", count(c.Files, "file"), count(int(c.Lines), "line"), bytesText(c.Bytes))}}
 	nodes := count(len(c.NodesSeen), "node") + " seen"
 	if len(c.NodesSeen) == 0 {
-		nodes = "node names: lines do not show them"
+		nodes = "node names not shown in the logs"
 	}
 	switch {
 	case c.NodesExpected == nil:
@@ -375,7 +375,7 @@ func cutFiles(files []incident.CutFile) []pair {
 	var ps []pair
 	for i, how := range order {
 		if i == maxCutFiles {
-			ps = append(ps, pair{"Cut short", fmt.Sprintf("… and %d more", len(order)-i)})
+			ps = append(ps, pair{"Truncated", fmt.Sprintf("… and %d more", len(order)-i)})
 			break
 		}
 		names := alike[how]
@@ -383,7 +383,7 @@ func cutFiles(files []incident.CutFile) []pair {
 		if len(names) > 1 {
 			t += fmt.Sprintf(" and %d more", len(names)-1)
 		}
-		ps = append(ps, pair{"Cut short", t + ": " + how})
+		ps = append(ps, pair{"Truncated", t + ": " + how})
 	}
 	return ps
 }

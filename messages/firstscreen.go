@@ -179,20 +179,33 @@ func storageRow(r *incident.Report) string {
 		if s.Side == nil {
 			return ""
 		}
-		t := capital(flat(*s.Side)) + " side"
+		t := storageSide(*s.Side)
 		if len(s.Targets) > 0 {
 			t += ": " + nodeList(s.Targets)
 		}
-		return sentence(t)
+		return sentence(capital(t))
 	case s.Judgement == "cleared":
-		return "Cleared: look elsewhere. " + sentence(strings.TrimSuffix(s.Why, ": look elsewhere"))
+		return "Ruled out. " + sentence(strings.TrimSuffix(s.Why, ": look elsewhere"))
 	case r.Verdict.Status == incident.Confirmed:
 		return "" // it would change nothing
 	}
 	return "Can't tell. " + sentence(s.Why)
 }
 
-// waitsIn names the synchronisation point at which the first stuck group waits, the likeliest only.
+// storageSides say which part of the storage was at fault, by the report's word.
+var storageSides = map[string]string{
+	"client": "the job's own access", "network": "the network between storage nodes", "remote": "the remote store behind AIStore",
+	"proxy": "AIStore proxy", "target": "AIStore target",
+}
+
+func storageSide(side string) string {
+	if t, ok := storageSides[side]; ok {
+		return t
+	}
+	return flat(side)
+}
+
+// waitsIn names the synchronisation point at which the first stuck group waits. A guess among more than two places is none.
 func waitsIn(r *incident.Report) string {
 	for _, g := range r.Groups {
 		if g.Stuck == nil || g.Stuck.Sync == nil || len(g.Stuck.Sync.Points) == 0 {
@@ -203,15 +216,18 @@ func waitsIn(r *incident.Report) string {
 			what = "one-element " + what
 		}
 		if other(r.Verdict.Summary, g.Stuck) {
-			what += " as well" // one more group waits
+			what += " too" // one more group waits
 		}
-		t := what + ", consistent with " + flat(g.Stuck.Sync.Points[0])
-		if g.Stuck.Sync.Basis == "stack" {
-			t = what + " of " + flat(g.Stuck.Sync.Points[0]) + ", by its stack"
-		} else if more := len(g.Stuck.Sync.Points) - 1; more > 0 {
-			t += fmt.Sprintf(" (%s also possible)", count(more, "other place"))
+		at := g.Stuck.Sync.Points
+		switch {
+		case g.Stuck.Sync.Basis == "stack":
+			return capital(what) + " in " + flat(at[0]) + ", from its stack."
+		case len(at) == 1:
+			return capital(what) + ", probably " + flat(at[0]) + "."
+		case len(at) == 2:
+			return capital(what) + ", probably " + flat(at[0]) + " or " + flat(at[1]) + "."
 		}
-		return capital(t) + "."
+		return ""
 	}
 	return ""
 }
@@ -224,17 +240,16 @@ func other(summary string, s *incident.Stuck) bool {
 	return named != "" && named != fmt.Sprintf("%s #%d", s.Op, s.Seq)
 }
 
-// sureText is the confidence in one of three words, the number behind it, and why.
+// sureText is the confidence in one of three words, and why. The word rests on the kind of proof and the number on how often such
+// verdicts are right, so that side by side they seem to disagree: the number is shown only where it says how much is left open.
 func sureText(v incident.Verdict) string {
-	t := fmt.Sprintf("%s (%.2f).", capital(confidenceWord(v.Status)), float64(v.Confidence))
-	switch named := len(v.Candidates) > 1; {
-	case v.Status != incident.Inconclusive:
-	case named && slices.ContainsFunc(v.Candidates, func(c incident.Candidate) bool { return c.Mechanism == "unknown" }):
-		t = fmt.Sprintf("Can't tell (%.2f that it is one of those named).", float64(v.Confidence))
-	case named:
-		t = fmt.Sprintf("Can't tell (%.2f that it is one of these).", float64(v.Confidence))
-	case v.Confidence == 0:
-		t = "Can't tell."
+	t := capital(confidenceWord(v.Status)) + "."
+	if v.Status == incident.Inconclusive && len(v.Candidates) > 1 {
+		one := "one of these"
+		if slices.ContainsFunc(v.Candidates, func(c incident.Candidate) bool { return c.Mechanism == "unknown" }) {
+			one = "one of the named causes"
+		}
+		t = fmt.Sprintf("Can't tell (%.0f%% likely to be %s).", 100*float64(v.Confidence), one)
 	}
 	if v.Why != "" {
 		t += " " + sentence(v.Why)
@@ -250,11 +265,11 @@ func unplaced(v incident.Verdict) string {
 	case where(v.Root) != "":
 		return ""
 	case len(v.Root.Frontier) == 1:
-		return capital(rankText(v.Root.Frontier)) + " is possible, but not proven."
+		return capital(rankText(v.Root.Frontier)) + " is possible but not proven."
 	case len(v.Root.Frontier) > 0:
 		return "One of " + rankText(v.Root.Frontier) + "; can't tell which."
 	case v.Root.Named != "":
-		return capital(flat(v.Root.Named)) + ", as other processes report; not proven."
+		return capital(flat(v.Root.Named)) + ", according to other processes; not proven."
 	case len(v.Candidates) > 1:
 		return "" // the confidence says it
 	case v.Scope == "all" && v.Status != incident.Inconclusive:

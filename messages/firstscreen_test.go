@@ -76,7 +76,7 @@ func TestALongTextIsCutInOnePass(t *testing.T) {
 func TestTheDecisionSaysTheFirstThingToDo(t *testing.T) {
 	r := stall()
 	r.Recommendations = []incident.Recommendation{{When: "next-time", Text: "collect more"}, {When: "now", Text: "look at its last line"}}
-	if got := answer(r, 100, labelNext); !strings.HasPrefix(got, "Look at its last line. Safe to resubmit without node09, from step 12,000") {
+	if got := answer(r, 100, labelNext); !strings.HasPrefix(got, "Look at its last line. OK to resubmit without node09, from step 12,000") {
 		t.Errorf("got %q", got)
 	}
 	r.Action.Owner, r.Action.Text, r.Action.ExcludeNodes = "cluster", "find out which node it was", nil
@@ -89,7 +89,7 @@ func TestTheDecisionSaysTheFirstThingToDo(t *testing.T) {
 func TestWhatDecidesIsNamedByWhenItCanBeHad(t *testing.T) {
 	needs := []incident.Need{{What: "stacks", Obtainable: "next-time"}, {What: "the kernel log", Obtainable: "perishing"}, {What: "the world size", Obtainable: "now"}}
 	for _, c := range []struct{ status, label, text string }{
-		{incident.Probable, labelConfirm, "The kernel log (soon gone), the world size."},
+		{incident.Probable, labelConfirm, "The kernel log (get it soon), the world size."},
 		{incident.Confirmed, labelSave, "The kernel log."},
 	} {
 		if label, text := needsPart(c.status, needs); label != c.label || text != c.text {
@@ -116,7 +116,7 @@ func TestTheFirstScreenAnswersWhatPeopleAskedOfIt(t *testing.T) {
 	if got := answer(r, 100, labelWhat); !strings.HasSuffix(got, " See node09.err:118.") {
 		t.Errorf("where to see it: %q", got)
 	}
-	if got := answer(r, 100, labelNext); !strings.Contains(got, "Safe to resubmit from step 12,000 (/ckpt/step_12000); no node to exclude.") {
+	if got := answer(r, 100, labelNext); !strings.Contains(got, "OK to resubmit from step 12,000 (/ckpt/step_12000); no node to exclude. It may fail again.") {
 		t.Errorf("whether a node is left out: %q", got)
 	}
 	r.Verdict.Root.Ranks = []int{77, 78}
@@ -133,7 +133,7 @@ func TestTheFirstScreenAnswersWhatPeopleAskedOfIt(t *testing.T) {
 	if got := answer(r, 100, labelNext); got != "Get the world size: bot diagnose --world-size N. Hold off resubmitting: it may fail again." {
 		t.Errorf("what to get first: %q", got)
 	}
-	if _, got := confirms(r); got != "The kernel logs (soon gone). Next run: py-spy stacks." {
+	if _, got := confirms(r); got != "The kernel logs (get it soon). Next run: py-spy stacks." {
 		t.Errorf("the rest: %q", got)
 	}
 	r.Verdict.Needs = r.Verdict.Needs[2:]
@@ -148,7 +148,7 @@ func TestTheFirstScreenAnswersWhatPeopleAskedOfIt(t *testing.T) {
 
 func TestTheFirstScreenSaysWhatTheStoragesLogsComeTo(t *testing.T) {
 	for _, c := range []struct{ judgement, status, why, want string }{
-		{"cleared", "probable", "nothing happened to AIStore in the window: look elsewhere", "Storage        Cleared: look elsewhere. Nothing happened to AIStore in the window."},
+		{"cleared", "probable", "nothing happened to AIStore in the window: look elsewhere", "Storage        Ruled out. Nothing happened to AIStore in the window."},
 		{"open", "probable", "the clocks are not related", "Storage        Can't tell. The clocks are not related."},
 		{"open", "confirmed", "the clocks are not related", ""},
 		{"implicated", "confirmed", "it came before", ""},

@@ -60,7 +60,7 @@ func stallOf(ranks, perNode, culprit int) *incident.Report {
 	absence := incident.Evidence{Kind: incident.KindAbsence, Files: []string{file}, Bytes: 25_000_000, Predicate: &incident.Predicate{Literals: []string{"Traceback (most recent call last)"}}}
 	start := incident.Evidence{Kind: incident.KindDerived, Formula: "time-minus-ms", Result: "16:55:38", Inputs: []incident.Evidence{quoteOf("node00.err", 4711, wd)}}
 	r.Chain = []incident.Link{
-		{Statement: fmt.Sprintf("Rank %d on %s had nothing in flight: it did not enter the collective the others waited in.", culprit, at), Role: incident.Cause, Evidence: []incident.Evidence{
+		{Statement: fmt.Sprintf("Rank %d on %s had nothing in flight: it never entered the collective the other ranks were waiting in.", culprit, at), Role: incident.Cause, Evidence: []incident.Evidence{
 			quoteOf(file, 20177, fmt.Sprintf("[rank%d]:[E709 17:05:39.5 ProcessGroupNCCL.cpp:1484] [PG ID 0 PG GUID 0(default_pg) Rank %d] Timeout at NCCL work: 4711, last enqueued NCCL work: 4710, last completed NCCL work: 4710.", culprit, culprit)), absence}},
 		{Statement: fmt.Sprintf("%d ranks entered ALLREDUCE number 4711 at 16:55:38 and waited.", ranks-1), Role: incident.Consequence, Evidence: []incident.Evidence{count, start,
 			quoteOf("node01.err", 4600, wd), quoteOf("node02.err", 4610, wd)}},
@@ -70,7 +70,7 @@ func stallOf(ranks, perNode, culprit int) *incident.Report {
 	r.Timeline = []incident.Event{
 		{Time: ptr("2026-07-09T16:40:02"), Uncertainty: ptr(1.0), Event: "checkpoint of step 12,000 completed", Node: "node00", Rank: ptr(0), Evidence: []incident.Evidence{quoteOf("node00.err", 4200, "Saved checkpoint /ckpt/step_12000")}},
 		{Time: ptr("2026-07-09T16:54:51"), Uncertainty: ptr(1.0), Event: "last line before the silence: retrying 1/5, recovered", Node: at, Rank: &culprit, Evidence: []incident.Evidence{quoteOf(file, 20170, "Retrying 1/5")}},
-		{Time: ptr("2026-07-09T16:55:38"), Uncertainty: ptr(1.5), Event: "the others enter ALLREDUCE 4711", Evidence: []incident.Evidence{start}},
+		{Time: ptr("2026-07-09T16:55:38"), Uncertainty: ptr(1.5), Event: "the other ranks enter ALLREDUCE 4711", Evidence: []incident.Evidence{start}},
 		{Time: ptr("2026-07-09T17:05:38"), Uncertainty: ptr(1.0), Event: "first watchdog fires", Node: "node00", Rank: ptr(0), Evidence: []incident.Evidence{quoteOf("node00.err", 4711, wd)}},
 		{Event: "step cancelled", Node: "node00"},
 	}
@@ -81,13 +81,13 @@ func stallOf(ranks, perNode, culprit int) *incident.Report {
 		{Mechanism: "rank-stalled", Status: "accepted", For: []incident.Finding{{Statement: "one rank of all has nothing in flight", Evidence: []incident.Evidence{count}}}, WouldDecide: []string{"py-spy stacks of the rank"}},
 		{Mechanism: "collective-hang", Status: "rejected", Against: []incident.Finding{{Statement: "not every rank was in flight", Evidence: []incident.Evidence{quoteOf(file, 20177, "last enqueued NCCL work: 4710")}}}},
 	}
-	r.Revisions = []incident.Revision{{Was: "Inconclusive: node09 had sent no log", Now: "Rank 77 held the others", Because: "the log of node09 arrived", Evidence: []incident.Evidence{quoteOf(file, 20177, "last enqueued NCCL work: 4710")}}}
+	r.Revisions = []incident.Revision{{Was: "Inconclusive: no log from node09", Now: "One rank stalled: rank 77", Because: "the log of node09 arrived", Evidence: []incident.Evidence{quoteOf(file, 20177, "last enqueued NCCL work: 4710")}}}
 	r.Recommendations = []incident.Recommendation{
 		{When: "now", Text: "Resubmit without the node, from the last completed checkpoint", Command: "sbatch --exclude=" + at + " train.sbatch --resume /ckpt/step_12000"},
 		{When: "structural", Text: "Give the reader of the data a read timeout of 60 s"},
 		{When: "next-time", Text: "Switch the flight recorder on", Command: "export TORCH_NCCL_TRACE_BUFFER_SIZE=20000\nexport TORCH_NCCL_DUMP_ON_TIMEOUT=1"},
 	}
-	r.KeyFiles = []incident.KeyFile{{File: file, Line: 20177, Why: "the counters of the rank that held the others"}, {File: "node00.err", Line: 4711, Why: "the first watchdog"}}
+	r.KeyFiles = []incident.KeyFile{{File: file, Line: 20177, Why: "the counters of the stalled rank"}, {File: "node00.err", Line: 4711, Why: "the first watchdog"}}
 	r.Verification = incident.Verification{Quotes: incident.Ratio{Held: 41, Checked: 41}, Counts: incident.Ratio{Held: 7, Checked: 7}, Absences: incident.Ratio{Held: 1, Checked: 1}, Derived: incident.Ratio{Held: 1, Checked: 1}}
 	return r
 }

@@ -51,14 +51,14 @@ func groupOf(g incident.Group) groupView {
 	if g.Size != nil {
 		v.Title += ", " + count(*g.Size, "member")
 	}
-	v.Title += "; members known from: " + basisText(g.MembershipBasis)
+	v.Title += "; membership from " + basisText(g.MembershipBasis)
 	if s := g.Stuck; s != nil {
-		v.Stuck = "hangs in " + flat(s.Op) + " number " + strconv.FormatInt(s.Seq, 10)
+		v.Stuck = "hung in " + flat(s.Op) + " number " + strconv.FormatInt(s.Seq, 10)
 		if s.Size != nil {
 			v.Stuck += " of " + grouped(*s.Size) + " elements"
 		}
 		if s.StartedAt != nil {
-			v.Stuck += ", begun at " + flat(*s.StartedAt)
+			v.Stuck += ", started at " + flat(*s.StartedAt)
 		}
 		if y := s.Sync; y != nil {
 			v.Stuck += ". " + sentence(y.Statement)
@@ -66,7 +66,7 @@ func groupOf(g incident.Group) groupView {
 				v.Stuck += " " + sentence("there "+y.Waits)
 			}
 			if y.Check != "" {
-				v.Stuck += " To check: " + sentence(y.Check)
+				v.Stuck += " Check: " + sentence(y.Check)
 			}
 			v.Stuck = strings.TrimRight(v.Stuck, ".")
 		}
@@ -99,9 +99,9 @@ func basisText(b string) string {
 	case "topology":
 		return "the job's topology"
 	case "seen-only":
-		return "only those seen"
+		return "the ranks seen (may be incomplete)"
 	}
-	return "not known"
+	return "an unknown source"
 }
 
 // foldMembers folds members of equal role, and unless byRole of equal counters, into one row.

@@ -252,13 +252,13 @@ func (x excerpts) proofs(ps []proof) []htmlProof {
 
 // tiles draws the map; it returns how many nodes one cell stands for, 0 where each rank has its own.
 func (p *htmlPage) tiles(m rankMap) (block int) {
-	p.MapWhat = "One cell a rank, one strip a node."
+	p.MapWhat = "One cell per rank, one strip per node."
 	if m.Ranks > htmlMapRanks {
 		m = m.perNode(htmlMapCells, 32)
 		p.Fold, block = true, m.Block
-		p.MapWhat = "One cell a node; the worst state of its ranks shows. Press a cell for its ranks."
+		p.MapWhat = "One cell per node, colored by its worst rank. Click a cell to see its ranks."
 		if m.Block > 1 {
-			p.MapWhat = fmt.Sprintf("One cell for %d nodes; the worst state of their ranks shows.", m.Block)
+			p.MapWhat = fmt.Sprintf("One cell per %d nodes, colored by their worst rank.", m.Block)
 		}
 	}
 	for _, row := range m.Rows {

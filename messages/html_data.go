@@ -109,5 +109,5 @@ func (p *htmlPage) GroupsWords() string {
 	if there == p.GroupsLeft {
 		return grouped(int64(there)) + " more, none worse"
 	}
-	return strconv.Itoa(p.GroupsLeft) + " more, none worse; all of them in the JSON report"
+	return strconv.Itoa(p.GroupsLeft) + " more, none worse; the JSON report lists them all"
 }

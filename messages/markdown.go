@@ -128,7 +128,7 @@ func (m *md) report(v *view) {
 		}
 	}
 	if len(r.Verdict.Needs) > 0 {
-		m.heading("What would decide it")
+		m.heading("What would settle it")
 		for _, n := range r.Verdict.Needs {
 			m.f("- **%s** %s (%s)\n", esc(sentence(n.What)), esc(sentence(n.Why)), esc(obtainText(n.Obtainable)))
 			if n.Command != "" {
@@ -144,7 +144,7 @@ func (m *md) report(v *view) {
 		}
 	}
 	if len(v.Chain) > 0 {
-		m.heading("From trigger to end")
+		m.heading("Sequence of events")
 		for i, l := range v.Chain {
 			m.f("%d. *%s*: %s\n", i+1, esc(l.Role), esc(l.Statement))
 			m.proofs("   ", l.Proofs)
@@ -242,7 +242,7 @@ func (m *md) guesses(v *view) {
 			m.f("  - against: %s\n", esc(withSource(f)))
 		}
 		for _, d := range h.WouldDecide {
-			m.f("  - would decide: %s\n", esc(d))
+			m.f("  - would settle it: %s\n", esc(d))
 		}
 	}
 	for _, s := range v.Report.Verdict.Suspects {

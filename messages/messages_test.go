@@ -242,7 +242,7 @@ func TestWhatIsCutEndsAfterAWord(t *testing.T) {
 
 func TestFirstScreenNamesRankNodeAndDecision(t *testing.T) {
 	text := strings.Join(FirstScreen(stall(), 0), "\n")
-	for _, want := range []string{"rank 77 on node09", "Safe to resubmit without node09", "step 12,000", "Likely (0.86)", "Storage logs"} {
+	for _, want := range []string{"rank 77 on node09", "OK to resubmit without node09", "step 12,000", "Likely.", "Storage logs"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -319,7 +319,7 @@ func TestVerificationSaysWhatWasReRead(t *testing.T) {
 	r := &incident.Report{}
 	r.Verification.Quotes = incident.Ratio{Held: 41, Checked: 41}
 	r.Verification.Counts = incident.Ratio{Held: 7, Checked: 7}
-	if got, want := verified(r), "41 of 41 quotations and 7 of 7 counts re-read in the raw files and found as stated."; got != want {
+	if got, want := verified(r), "41 of 41 quotations and 7 of 7 counts re-read in the raw files and confirmed."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -395,7 +395,7 @@ func TestRankMapKeepsRanksWithoutNode(t *testing.T) {
 	if len(m.Rows) != 3 || m.Rows[0].Node != "a1" || m.Rows[1].Node != "node? 0-2,4-8" || !m.Rows[2].Unknown {
 		t.Errorf("got %+v", m.Rows)
 	}
-	if alt := RankMapAlt(r); !strings.Contains(alt, "10 ranks on 1 node, the node of 9 unknown") || !strings.Contains(alt, "10 no log at all") {
+	if alt := RankMapAlt(r); !strings.Contains(alt, "10 ranks on 1 node, node unknown for 9 unknown") || !strings.Contains(alt, "10 no log at all") {
 		t.Errorf("got %q", alt)
 	}
 }

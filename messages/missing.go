@@ -16,15 +16,15 @@ func gapsText(r *incident.Report) string {
 	whole := len(c.NodesMissing) == 0 && len(c.RanksMissing) == 0 && c.RanksExpected != nil && c.RanksSeen >= *c.RanksExpected
 	var gaps []string
 	if len(c.NodesMissing) > 0 {
-		gaps = append(gaps, fmt.Sprintf("no log of %s (%s)", nodeList(c.NodesMissing), count(len(c.NodesMissing), "node")))
+		gaps = append(gaps, fmt.Sprintf("no log from %s (%s)", nodeList(c.NodesMissing), count(len(c.NodesMissing), "node")))
 	}
 	switch {
 	case len(c.RanksMissing) > 0:
-		gaps = append(gaps, "no line of "+rankText(c.RanksMissing))
+		gaps = append(gaps, "no lines from "+rankText(c.RanksMissing))
 	case c.RanksExpected != nil && c.RanksSeen == 0:
-		gaps = append(gaps, fmt.Sprintf("rank numbers: lines do not show them (%s expected)", count(*c.RanksExpected, "rank")))
+		gaps = append(gaps, fmt.Sprintf("rank numbers (not shown in the logs; %s expected)", count(*c.RanksExpected, "rank")))
 	case c.RanksExpected != nil && c.RanksSeen < *c.RanksExpected:
-		gaps = append(gaps, fmt.Sprintf("no line of %s of %s", grouped(int64(*c.RanksExpected-c.RanksSeen)), count(*c.RanksExpected, "rank")))
+		gaps = append(gaps, fmt.Sprintf("no lines from %s of %s", grouped(int64(*c.RanksExpected-c.RanksSeen)), count(*c.RanksExpected, "rank")))
 	}
 	if len(c.FilesMissing) > 0 {
 		gaps = append(gaps, count(len(c.FilesMissing), "file")+" of a series")
@@ -45,7 +45,7 @@ func gapsText(r *incident.Report) string {
 		gaps = append(gaps, count(empty, "empty file"))
 	}
 	if n := len(c.Truncated) - empty - unread; n > 0 {
-		gaps = append(gaps, count(n, "file")+" cut short")
+		gaps = append(gaps, count(n, "file")+" truncated")
 	}
 	if r.Storage.Status == "not-provided" {
 		gaps = append(gaps, storageGap(r))
@@ -71,7 +71,7 @@ func storageGap(r *incident.Report) string {
 	if r.Verdict.Origin == "storage" || r.Job.DataSource != nil {
 		return "storage logs"
 	}
-	return "storage logs (if data come from a store)"
+	return "storage logs (if the job reads from a store)"
 }
 
 // seenText says that every rank was seen.

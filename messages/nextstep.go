@@ -55,6 +55,10 @@ func nothingNow(r *incident.Report) string {
 func resubmitStep(r *incident.Report) string {
 	a := r.Action
 	t := resubmitText(a.Resubmit)
+	unsure := a.Resubmit == "yes" && r.Verdict.Origin == "unknown" // nothing was fixed, and what to fix is not known
+	if unsure {
+		t = "OK to resubmit"
+	}
 	if len(a.ExcludeNodes) > 0 {
 		t += " without " + nodeList(a.ExcludeNodes)
 	}
@@ -74,6 +78,9 @@ func resubmitStep(r *incident.Report) string {
 	}
 	if len(a.ExcludeNodes) == 0 && excludes(r) {
 		t += "; no node to exclude"
+	}
+	if unsure {
+		t += ". It may fail again"
 	}
 	return t + "."
 }
@@ -107,7 +114,7 @@ func nextNeed(r *incident.Report) (incident.Need, bool) {
 // needText asks for what would decide, by name where the report knows it.
 func needText(r *incident.Report, n incident.Need) string {
 	if n.Artefact == knowledge.Bundle {
-		return "Do not cancel the job yet: first get " + lowered(flat(n.What)) + "."
+		return "Don't cancel the job yet. First get " + lowered(flat(n.What)) + "."
 	}
 	t := "Get " + needName(r, n)
 	if c := flat(n.Command); strings.HasPrefix(c, "bot ") {
@@ -132,9 +139,9 @@ func needName(r *incident.Report, n incident.Need) string {
 	case len(files) > 0:
 		return nodeList(baseNames(files))
 	case len(c.RanksMissing) > 0:
-		return "the log of " + rankText(c.RanksMissing)
+		return "the log for " + rankText(c.RanksMissing)
 	case len(c.NodesMissing) > 0:
-		return "the log of " + nodeList(c.NodesMissing)
+		return "the log for " + nodeList(c.NodesMissing)
 	}
 	return what
 }
@@ -198,7 +205,7 @@ func needsPart(status string, needs []incident.Need) (label, text string) {
 				now = append(now, what)
 			}
 		case n.Obtainable == "perishing":
-			now = append(now, what+" (soon gone)")
+			now = append(now, what+" (get it soon)")
 		case n.Obtainable == "next-time":
 			later = append(later, what)
 		default:

@@ -161,18 +161,18 @@ func subtitle(v *view, perNode bool, m rankMap) string {
 	}
 	t += ": " + count(v.Map.Ranks, "rank")
 	if v.Map.Ranks == 0 {
-		return t + ", none could be told from the files"
+		return t + ", no ranks identified in the files"
 	}
 	switch {
 	case perNode && m.Block > 1:
-		t += fmt.Sprintf(", one cell for %d nodes, the worst shows", m.Block)
+		t += fmt.Sprintf(", one cell per %d nodes (worst rank)", m.Block)
 	case perNode:
-		t += ", one cell a node, the worst shows"
+		t += ", one cell per node (worst rank)"
 	default:
-		t += ", one cell a rank, one strip a node"
+		t += ", one cell per rank, one strip per node"
 	}
 	if len(v.Report.Verdict.Root.Ranks) > 0 {
-		t += "; framed: where it began"
+		t += "; framed: where it started"
 	}
 	return t
 }

@@ -81,7 +81,7 @@ func Reply(r *incident.Report, question string) string {
 }
 
 func noLineOf(host string) string {
-	return "Can't tell: no line of this report is about " + clip(flat(safe(host)), 60) + "."
+	return "Can't tell: this report has nothing about " + clip(flat(safe(host)), 60) + "."
 }
 
 func isNode(r *incident.Report, name string) bool {
@@ -111,11 +111,11 @@ func rankReply(v *view, rank int, last bool) string {
 	t := fmt.Sprintf("Rank %d", rank)
 	switch {
 	case slices.Contains(r.Verdict.Root.Ranks, rank):
-		t += " is the root of this verdict"
+		t += " is where it failed first"
 	case slices.Contains(r.Verdict.Root.Frontier, rank):
-		t += " is one of those that may have failed first"
+		t += " is one of the ranks that may have failed first"
 	case i < 0:
-		return t + ": can't tell, the report has no line of it."
+		return t + ": can't tell, the report quotes no lines from it."
 	default:
 		t += " is not blamed"
 	}
@@ -130,7 +130,7 @@ func rankReply(v *view, rank int, last bool) string {
 	}
 	lines := linesOf(v, func(e incident.Event) bool { return e.Rank != nil && *e.Rank == rank })
 	if lines == "" && last {
-		lines = " Can't tell what it printed last: the report quotes no line of it."
+		lines = " Can't tell what it printed last: the report quotes no lines from it."
 	}
 	return t + "." + lines
 }
@@ -143,9 +143,9 @@ func nodeReply(v *view, node string) string {
 	case slices.Contains(r.Action.ExcludeNodes, node):
 		t = fmt.Sprintf("%s should be excluded: %s.", node, lowered(v.Headline))
 	case slices.Contains(r.Coverage.NodesMissing, node):
-		t = fmt.Sprintf("Can't tell: no log of %s was read.", node)
+		t = fmt.Sprintf("Can't tell: no log from %s was read.", node)
 	case slices.Contains(r.Verdict.Root.Nodes, node):
-		t = fmt.Sprintf("%s is where it failed (%s), but no evidence says that the machine is broken.", node, lowered(v.Headline))
+		t = fmt.Sprintf("It failed on %s (%s), but nothing shows that the machine itself is broken.", node, lowered(v.Headline))
 	}
 	return t + linesOf(v, func(e incident.Event) bool { return e.Node == node })
 }
@@ -159,7 +159,7 @@ func waitedReply(v *view) string {
 		}
 	}
 	if len(ranks) == 0 {
-		return "No rank is seen waiting in these logs."
+		return "These logs show no rank waiting."
 	}
 	return count(len(ranks), "rank") + " waited: " + rankText(ranks) + "."
 }
@@ -167,16 +167,16 @@ func waitedReply(v *view) string {
 // resumeReply is the save to resume from.
 func resumeReply(v *view) string {
 	if from := v.Report.Action.ResumeFrom; from != nil {
-		return "Resume from " + stepText(from) + ": its save was completed."
+		return "Resume from " + stepText(from) + ": that checkpoint was saved completely."
 	}
-	return "Can't tell: these files show no completed save."
+	return "Can't tell: these files show no completed checkpoint."
 }
 
 // ownerReply says who acts, and what comes first.
 func ownerReply(v *view) string {
 	row := ownerRow(v.Report)
 	if row == "" {
-		return "Can't tell yet who has to act: " + lowered(v.Headline) + "."
+		return "Can't tell yet who should act: " + lowered(v.Headline) + "."
 	}
 	return "Owner: " + lowered(row) + " " + firstStep(v.Report)
 }
@@ -186,7 +186,7 @@ func lostReply(v *view) string {
 	if lost := lostText(v.Report.Action.Lost); lost != "" {
 		return "Lost: " + lost + "."
 	}
-	return "Can't tell: these files show no completed save to count from."
+	return "Can't tell: these files show no completed checkpoint to count from."
 }
 
 // storageReply is what is known of the storage's part.
@@ -197,7 +197,7 @@ func storageReply(v *view) string {
 	case v.Storage != "":
 		return v.Storage
 	}
-	return "No line of these logs points to storage; its own logs were not read."
+	return "Nothing in these logs points to storage. The storage logs were not read."
 }
 
 // placeReply shows what the report quotes of a file near a line.
@@ -228,18 +228,18 @@ func placeReply(v *view, file, number string) string {
 	}
 	switch p := proofOf(best); {
 	case dist < 0:
-		return "Can't tell: the report quotes no line of " + clip(flat(safe(file)), 80) + "."
+		return "Can't tell: the report quotes no lines from " + clip(flat(safe(file)), 80) + "."
 	case dist == 0:
 		return p.Where + ": " + clip(flat(p.Text), slackQuote)
 	default:
-		return "The report does not quote that line; the nearest one is " + p.Where + ": " + clip(flat(p.Text), slackQuote)
+		return "The report doesn't quote that line. The nearest one it quotes is " + p.Where + ": " + clip(flat(p.Text), slackQuote)
 	}
 }
 
 // whenReply is the first event and the last.
 func whenReply(v *view) string {
 	if len(v.Timeline) == 0 {
-		return "Can't tell: no line states a time."
+		return "Can't tell: the logs have no timestamps."
 	}
 	first, last := v.Timeline[0], v.Timeline[len(v.Timeline)-1]
 	return fmt.Sprintf("First: %s, %s Last: %s, %s", first.Time, sentence(first.Event), last.Time, sentence(last.Event))

@@ -32,11 +32,11 @@ var looks = []look{
 	{incident.LoneWaiter, "L", "waits alone", color.RGBA{0xe6, 0x9f, 0x00, 0xff}, false, "1;30;43"},
 	{incident.Lagging, "G", "lags its group", color.RGBA{0xf0, 0xe4, 0x42, 0xff}, false, "1;33"},
 	{incident.Missing, "x", "no log at all", color.RGBA{0x30, 0x30, 0x38, 0xff}, true, "7"},
-	{incident.Unobserved, "?", "state not known", color.RGBA{0x9a, 0x9a, 0xa4, 0xff}, false, "90"},
-	{incident.Victim, "v", "failed in consequence", color.RGBA{0x00, 0x72, 0xb2, 0xff}, true, "34"},
+	{incident.Unobserved, "?", "state unknown", color.RGBA{0x9a, 0x9a, 0xa4, 0xff}, false, "90"},
+	{incident.Victim, "v", "failed as a result", color.RGBA{0x00, 0x72, 0xb2, 0xff}, true, "34"},
 	{incident.Waiter, "w", "waited", color.RGBA{0x8c, 0xc8, 0xee, 0xff}, false, "36"},
 	{incident.Notified, "n", "notified of the timeout", color.RGBA{0x00, 0x9e, 0x73, 0xff}, true, "32"},
-	{okRole, "·", "nothing wrong seen", color.RGBA{0xdc, 0xdf, 0xe4, 0xff}, false, "90"},
+	{okRole, "·", "looks healthy", color.RGBA{0xdc, 0xdf, 0xe4, 0xff}, false, "90"},
 }
 
 // gravity is the index in looks; what is not known there counts as not observed.
@@ -207,7 +207,7 @@ func RankMapAlt(r *incident.Report) string {
 
 func mapAlt(v *view) string {
 	if v.Map.Ranks == 0 {
-		return "Rank map: no rank could be told from the files. " + v.Headline + "."
+		return "Rank map: no ranks identified in the files. " + v.Headline + "."
 	}
 	nodes, unknown := 0, 0
 	for _, row := range v.Map.Rows {
@@ -219,10 +219,10 @@ func mapAlt(v *view) string {
 	}
 	on := " on " + count(nodes, "node")
 	if unknown > 0 {
-		on += ", the node of " + grouped(int64(unknown)) + " unknown"
+		on += ", node unknown for " + grouped(int64(unknown)) + " unknown"
 		if nodes == 0 {
 			on = ", nodes unknown"
 		}
 	}
-	return fmt.Sprintf("Rank map of %s%s. %s. Of the ranks, %s.", count(v.Map.Ranks, "rank"), on, v.Headline, countsText(v.Map.Counts))
+	return fmt.Sprintf("Rank map of %s%s. %s. Ranks: %s.", count(v.Map.Ranks, "rank"), on, v.Headline, countsText(v.Map.Counts))
 }

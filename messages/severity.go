@@ -15,9 +15,17 @@ func severityText(r *incident.Report) string {
 	}
 	why := cmp.Or(lostText(r.Action.Lost), gpuHours(s.GPUHours)) + " lost"
 	if s.Per == incident.PerHour {
-		why = gpuHours(s.GPUHours) + " lost an hour: " + flat(s.Why)
+		why = gpuHours(s.GPUHours) + " per hour: " + flat(s.Why)
 	}
-	return capital(flat(s.Level)) + " (" + why + ")."
+	return severityWord(s.Level) + " (" + why + ")."
 }
 
 func gpuHours(h float64) string { return strconv.FormatFloat(h, 'f', 1, 64) + " GPU hours" }
+
+// severityWord is a level for people: "note" reads like a remark.
+func severityWord(level string) string {
+	if level == "note" {
+		return "Minor"
+	}
+	return capital(flat(level))
+}

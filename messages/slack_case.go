@@ -167,7 +167,7 @@ func overturned(heads []string) []blockkit.RichElement {
 	var es []blockkit.RichElement
 	if more := len(heads) - supersededShown; more > 0 {
 		heads = heads[more:]
-		es = append(es, para(run(count(more, "still earlier verdict")+" withdrawn")))
+		es = append(es, para(run(count(more, "earlier verdict")+" withdrawn")))
 	}
 	for _, h := range heads {
 		es = append(es, para(struck(cutAfter(line(h), caseSentence)), run(" (withdrawn)")))

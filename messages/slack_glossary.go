@@ -12,7 +12,7 @@ import (
 func GlossaryView(r *incident.Report) blockkit.View {
 	const title = "What does this mean?"
 	if r == nil {
-		return modal(ViewGlossary, "", title, "", says("There is no verdict yet. I explain its words as soon as there is one."))
+		return modal(ViewGlossary, "", title, "", says("There's no verdict yet. Try again once there is one."))
 	}
 	v := newView(r)
 	var es []blockkit.RichElement
@@ -27,10 +27,10 @@ func GlossaryView(r *incident.Report) blockkit.View {
 	}
 	groups := []blockkit.Blocks{rich(es...)}
 	if len(words) > 0 {
-		groups = append(groups, blockkit.Blocks{heading("The words of this case")}, rich(words...))
+		groups = append(groups, blockkit.Blocks{heading("Terms used in this case")}, rich(words...))
 	}
 	if len(es)+len(words) == 0 {
-		groups = append(groups, says("This report uses no word that needs an explanation."))
+		groups = append(groups, says("This report uses no terms that need explaining."))
 	}
 	return modal(ViewGlossary, "", title, "", groups...)
 }

@@ -26,7 +26,7 @@ func QuestionPost(q Ask) blockkit.Message {
 		return post(sign+asked+"\n"+line(q.Answered), blockkit.Blocks{heading(sign + asked)}, rich(es...))
 	}
 	if q.Perishing && q.Why == "" {
-		es = append(es, para(strong("Soon gone: fetch it first.")))
+		es = append(es, para(strong("Get this first: it won't be kept for long.")))
 	}
 	es = append(es, bullets(q.Items)...)
 	if q.Why != "" {
@@ -49,7 +49,7 @@ func QuestionPost(q Ask) blockkit.Message {
 	}
 	until := ""
 	if q.Deadline != "" {
-		until = sentence("I wait until " + line(q.Deadline) + "; then I go on without it")
+		until = sentence("Waiting until " + line(q.Deadline) + ", then continuing without it")
 	}
 	return post(sign+asked+"\n"+line(q.Why), blockkit.Blocks{heading(sign + asked)}, rich(es...), pressable(q.Buttons), small(until))
 }
@@ -58,7 +58,7 @@ func QuestionPost(q Ask) blockkit.Message {
 func Note(text string, buttons []Button) blockkit.Message {
 	text = blockkit.Clip(strings.TrimSpace(safe(text)), 3*slackSentence)
 	if text == "" {
-		text = "Nothing to say."
+		text = "Nothing to add."
 	}
 	return post(text, rich(para(run(text))), pressable(buttons))
 }
@@ -68,10 +68,10 @@ type NextStep struct{ What, Command string }
 
 // RestPost says that nothing is left to ask for: what stays open, and what to do so that the next run decides it.
 func RestPost(open string, next []NextStep) blockkit.Message {
-	const head = "Nothing more to ask for"
+	const head = "Nothing more needed"
 	es := []blockkit.RichElement{para(strong(line(open)))}
 	if len(next) > 0 {
-		es = append(es, para(run("To confirm in the next run:")))
+		es = append(es, para(run("To confirm on the next run:")))
 	}
 	for _, n := range next {
 		es = append(es, para(run("• "+sentence(capital(line(n.What))))))

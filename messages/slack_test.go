@@ -45,7 +45,7 @@ func missingNode() *incident.Report {
 	}
 	r.Coverage.NodesMissing, r.Coverage.RanksSeen, r.Coverage.RanksStateKnown = []string{"node09"}, 120, 120
 	r.Verdict = incident.Verdict{Status: incident.Inconclusive, Origin: "unknown", Mechanism: "collective-hang", Confidence: 0.6, Phase: "training", Scope: "group",
-		Summary: "120 ranks wait in ALLREDUCE number 4711; the 8 ranks of node09 sent no log", Why: "The rank that held the others can only be among those that nobody saw, or all wait for each other",
+		Summary: "120 ranks wait in ALLREDUCE number 4711; no log from the 8 ranks on node09", Why: "The stalled rank must be one of the ranks not seen, or all ranks are waiting for each other",
 		Candidates: []incident.Candidate{{Origin: "unknown", Mechanism: "rank-stalled", Confidence: 0.6}, {Origin: "unknown", Mechanism: "collective-hang", Confidence: 0.3}},
 		Root:       incident.Root{Frontier: r.Coverage.RanksMissing},
 		Needs:      []incident.Need{{What: "The log of node09", Why: "8 ranks are unseen", Command: "scp login:'/logs/*4242*node09*' more-logs-4242/", Obtainable: "now"}}}
@@ -328,7 +328,7 @@ func TestTimelineShowsBothEndsAndCountsTheRest(t *testing.T) {
 func TestACommandIsShownWholeOrNotAtAll(t *testing.T) {
 	q := Ask{Text: "x", Commands: []string{"rm -rf /scratch/" + strings.Repeat("a", 2000), "ls"}}
 	raw := string(checkPayload(t, "question", QuestionPost(q)))
-	if strings.Contains(raw, "rm -rf") || !strings.Contains(raw, "stands in the report file") || !strings.Contains(raw, `"ls"`) {
+	if strings.Contains(raw, "rm -rf") || !strings.Contains(raw, "see the report file") || !strings.Contains(raw, `"ls"`) {
 		t.Errorf("%s", raw)
 	}
 }
@@ -379,7 +379,7 @@ func TestTheReasonOfARevisionIsNotSaidTwice(t *testing.T) {
 	quote := quoteOf("late.out", 8, "text of late.out")
 	for because, want := range map[string]string{
 		`rank 77 had nothing in flight: late.out:8 says "text of late.out"`: "rank 77 had nothing in flight",
-		`late.out:8 says "text of late.out"`:                                "these lines say so",
+		`late.out:8 says "text of late.out"`:                                "from these lines",
 		"other rules":                                                       "other rules",
 	} {
 		if got := becauseOf(incident.Revision{Because: because, Evidence: []incident.Evidence{quote}}); got != want {

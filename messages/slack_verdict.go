@@ -144,7 +144,7 @@ func RevisionPost(revs []incident.Revision, mention []string) blockkit.Message {
 		}
 		es = append(es, blockkit.RichSection{Elements: append(who, run("the verdict changed."))})
 	}
-	head, text := "Corrected", "Corrected: the earlier verdict no longer holds."
+	head, text := "Corrected", "Corrected: the earlier verdict was wrong."
 	more := len(revs) - slackLinks
 	for i, c := range revs[:min(len(revs), slackLinks)] {
 		if i == 0 && c.Now != "" {
@@ -171,7 +171,7 @@ func becauseOf(c incident.Revision) string {
 		switch before = strings.TrimRight(before, ": "); {
 		case e.Kind != incident.KindQuote || !ok:
 		case before == "":
-			return "these lines say so"
+			return "from these lines"
 		default:
 			return before
 		}

@@ -77,16 +77,16 @@ func StartView(private string, clusters []string, jobs []RecentJob, problem stri
 	if len(recent) > 0 {
 		groups = append(groups, ask(FieldRecent, "Your jobs that failed", "", true, menu("Choose a job", recent)))
 	}
-	hint := "As squeue and sacct show it: 12345, 12345_7 for one task of an array, 12345+0 for one part of a heterogeneous job."
+	hint := "As shown by squeue or sacct: 12345, 12345_7 for an array task, 12345+0 for a het job component."
 	label := "Job ID"
 	if len(recent) > 0 {
 		label = "Or another job ID"
 	}
 	groups = append(groups, ask(FieldJob, label, hint, len(recent) > 0, blockkit.PlainTextInput{ActionID: FieldValue, Placeholder: blockkit.Plain("12345"), MaxLength: 200}))
 	if len(clusters) > 1 {
-		groups = append(groups, ask(FieldCluster, "Cluster", "Leave it empty to search all of them.", true, menu("All clusters", choices(clusters))))
+		groups = append(groups, ask(FieldCluster, "Cluster", "Leave empty to search all clusters.", true, menu("All clusters", choices(clusters))))
 	}
-	return modal(ViewStart, private, "Diagnose a job", "Find out why", groups...)
+	return modal(ViewStart, private, "Diagnose a job", "Diagnose", groups...)
 }
 
 // SetupView asks what a team's logs are called, and for a job to try it on. templates and job are there already.
@@ -96,17 +96,17 @@ func SetupView(private string, clusters, templates []string, job string) blockki
 		names = append(names, line(t))
 	}
 	groups := []blockkit.Blocks{
-		says("Where do your team's jobs write their logs? I try it at once on a job that has ended, and keep it for this channel when it finds all of them."),
-		ask(FieldTemplates, "Names of the logs, one a line", "As in srun --error: %j job, %n number of the node, %N its name, %t task, %x name of the job, %u user. Also {user}, {account}, {workdir}. "+
-			"Below the folders that I may read, or with the whole path.", false,
+		says("Where do your team's jobs write their logs? I'll try the pattern on a finished job and save it for this channel if it finds all its logs."),
+		ask(FieldTemplates, "Log file patterns, one per line", "As in srun --error: %j job ID, %n node number, %N node name, %t task, %x job name, %u user. Also {user}, {account}, {workdir}. "+
+			"Relative to the folders I can read, or absolute.", false,
 			blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 2000, Placeholder: blockkit.Plain("{user}/logs/error-%j-%n.err"), InitialValue: blockkit.Clip(strings.Join(names, "\n"), 2000)}),
-		ask(FieldJob, "Try it on job", "One that has ended. Empty: the last one of this channel.", true,
+		ask(FieldJob, "Test it on job", "A finished job. Leave empty for this channel's most recent one.", true,
 			blockkit.PlainTextInput{ActionID: FieldValue, MaxLength: 200, Placeholder: blockkit.Plain("12345"), InitialValue: blockkit.Clip(line(job), 200)}),
 	}
 	if len(clusters) > 1 {
-		groups = append(groups, ask(FieldCluster, "Cluster", "", true, menu("The first: "+blockkit.Clip(line(clusters[0]), 40), choices(clusters))))
+		groups = append(groups, ask(FieldCluster, "Cluster", "", true, menu("For example: "+blockkit.Clip(line(clusters[0]), 40), choices(clusters))))
 	}
-	return modal(ViewSetup, private, "Where logs are", "Try it", groups...)
+	return modal(ViewSetup, private, "Log locations", "Test it", groups...)
 }
 
 // recentText is "FAILED 12345 llama-7b, 2 hours ago".
@@ -128,27 +128,27 @@ func recentText(j RecentJob) string {
 // reasons for asking; problem holds what was wrong with a field, by the field's name.
 func AISView(private string, clusters, why []string, problem map[string]string) blockkit.View {
 	groups := []blockkit.Blocks{
-		says("The storage logs show whether reading the training data failed or stalled. I only read them."),
+		says("The storage logs show whether reads of the training data failed or stalled. I only need read access."),
 		rich(bullets(why)...),
 	}
 	field := func(name, label, hint string, e blockkit.Element) {
 		groups = append(groups, trouble(problem[name]), ask(name, label, hint, true, e))
 	}
 	if len(clusters) > 0 {
-		field(FieldProfile, "A storage cluster that this bot knows", "The best way: nothing secret is typed.", menu("Choose a cluster", choices(clusters)))
-		groups = append(groups, blockkit.Blocks{blockkit.Divider{}}, says("Or, where it is not in the list:"))
+		field(FieldProfile, "A storage cluster this bot knows", "Recommended: you don't have to type a token.", menu("Choose a cluster", choices(clusters)))
+		groups = append(groups, blockkit.Blocks{blockkit.Divider{}}, says("Not in the list?"))
 	}
-	field(FieldEndpoint, "Address of the storage cluster", "The gateway (proxy) of AIStore, as in the variable AIS_ENDPOINT of your job.",
+	field(FieldEndpoint, "Storage cluster URL", "The AIStore gateway (proxy), as in your job's AIS_ENDPOINT.",
 		blockkit.URLTextInput{ActionID: FieldValue, Placeholder: blockkit.Plain("https://ais-gateway.example.org:51080")})
-	field(FieldToken, "Token", "What you type is visible on your screen and passes through Slack. I keep it in memory only, write it nowhere, and wipe it after use. "+
-		"Use a token that can only read and that expires soon. Empty where the cluster asks for none.", blockkit.PlainTextInput{ActionID: FieldValue, MaxLength: 3000})
+	field(FieldToken, "Token", "What you type shows on your screen and passes through Slack. I keep it only in memory and wipe it after use. "+
+		"Use a read-only, short-lived token. Leave empty if the cluster needs none.", blockkit.PlainTextInput{ActionID: FieldValue, MaxLength: 3000})
 	checks := []blockkit.Option{
-		option("Check the certificate (normal)", TLSVerify),
-		option("Check it with the authority that I paste below", TLSAuthority),
-		option("Skip the check: others on the network could read the token", TLSSkip),
+		option("Verify the certificate (default)", TLSVerify),
+		option("Verify it with the CA pasted below", TLSAuthority),
+		option("Don't verify: others on the network could read the token", TLSSkip),
 	}
-	field(FieldTLS, "Certificate of the storage cluster", "", blockkit.RadioButtons{ActionID: FieldValue, Options: checks, InitialOption: &checks[0]})
-	field(FieldCA, "Certificate authority", "The text between BEGIN CERTIFICATE and END CERTIFICATE, with both lines. It is no secret.",
+	field(FieldTLS, "TLS certificate", "", blockkit.RadioButtons{ActionID: FieldValue, Options: checks, InitialOption: &checks[0]})
+	field(FieldCA, "CA certificate", "Everything from BEGIN CERTIFICATE to END CERTIFICATE, including both lines. It's not a secret.",
 		blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 3000})
 	for _, name := range sortedFields(problem) {
 		if !slices.Contains([]string{FieldProfile, FieldEndpoint, FieldToken, FieldTLS, FieldCA}, name) {
@@ -161,10 +161,10 @@ func AISView(private string, clusters, why []string, problem map[string]string) 
 // UploadView takes files. what says which.
 func UploadView(private, what string) blockkit.View {
 	if what == "" {
-		what = "Logs of the job"
+		what = "Job logs"
 	}
 	return modal(ViewUpload, private, "Upload logs", "Send", says(sentence(line(what))),
-		ask(FieldFiles, "Up to ten files", "Text, or archives (tar, tar.gz, zip) of many files. File names may tell the node: keep them.", false,
+		ask(FieldFiles, "Up to ten files", "Text files or archives (tar, tar.gz, zip). Keep the file names: they may show which node wrote the log.", false,
 			blockkit.FileInput{ActionID: FieldValue, MaxFiles: 10}))
 }
 
@@ -185,16 +185,16 @@ func causes(slugs []string) blockkit.StaticSelect {
 			opts = append(opts, option(capital(mechanismTitle(line(s))), s))
 		}
 	}
-	return menu("Choose a cause", append(opts, option("Something else, or not known", OtherCause)))
+	return menu("Choose a cause", append(opts, option("Something else, or unknown", OtherCause)))
 }
 
-const causeHint = "In your words. Do not paste secrets; what looks like one is masked."
+const causeHint = "In your own words. Don't paste secrets; anything that looks like one is masked."
 
 // DisputeView asks what is wrong with a verdict. mechanisms are slugs; none means all.
 func DisputeView(private string, mechanisms []string) blockkit.View {
 	return modal(ViewDispute, private, "Wrong diagnosis", "Submit",
-		says("The verdict and its advice stay visible, marked as disputed, with your reason. New evidence counts more than an opinion: you can upload a file at any time."),
-		ask(FieldCause, "What was it really?", "", false, causes(mechanisms)),
+		says("The verdict and its advice stay visible, marked as disputed, with your reason. New evidence can change the verdict: upload a file at any time."),
+		ask(FieldCause, "What was the actual cause?", "", false, causes(mechanisms)),
 		ask(FieldText, "How do you know?", causeHint, true, blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 3000}))
 }
 
@@ -202,19 +202,19 @@ func DisputeView(private string, mechanisms []string) blockkit.View {
 // case may become a test case. mechanisms are slugs; none means all.
 func CloseView(private, headline string, mechanisms []string) blockkit.View {
 	verdicts := []blockkit.Option{option("Right", VerdictRight), option("Wrong", VerdictWrong), option("Unknown", VerdictUnknown)}
-	text := "No verdict was reached."
+	text := "There was no verdict."
 	if headline != "" {
 		text = "The verdict was: " + line(headline)
 	}
 	return modal(ViewClose, private, "Close the case", "Close",
 		says(text),
 		ask(FieldVerdict, "Was it right?", "", false, blockkit.RadioButtons{ActionID: FieldValue, Options: verdicts}),
-		ask(FieldCause, "If not: what was it really?", "", true, causes(mechanisms)),
-		ask(FieldText, "The true cause, in words", causeHint, true, blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 3000}),
-		ask(FieldFix, "What fixed it?", "The next person with this failure is shown what helped.", true,
+		ask(FieldCause, "If not, what was the actual cause?", "", true, causes(mechanisms)),
+		ask(FieldText, "Actual cause, in your words", causeHint, true, blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 3000}),
+		ask(FieldFix, "What fixed it?", "This is shown to the next person who hits this failure.", true,
 			blockkit.PlainTextInput{ActionID: FieldValue, Multiline: true, MaxLength: 3000}),
-		ask(FieldConsent, "May others learn from it?", "", true, blockkit.Checkboxes{ActionID: FieldValue, Options: []blockkit.Option{
-			option("This case may become a test case, with names and secrets masked", ConsentYes)}}))
+		ask(FieldConsent, "Share it as a test case?", "", true, blockkit.Checkboxes{ActionID: FieldValue, Options: []blockkit.Option{
+			option("This case may be used as a test case, with names and secrets masked", ConsentYes)}}))
 }
 
 // LoadingView is there at once, until the real one is ready.

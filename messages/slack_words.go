@@ -67,7 +67,7 @@ func box(s string, most int) blockkit.RichElement {
 // commandBox holds a command to paste. A long one is not shown: cut, it would do something else.
 func commandBox(c string) blockkit.RichElement {
 	if c = strings.TrimSpace(c); utf8.RuneCountInString(c) > slackCommand {
-		return para(run("(The command is long: it stands in the report file.)"))
+		return para(run("(The command is long; see the report file.)"))
 	}
 	return box(c, slackCommand)
 }

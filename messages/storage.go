@@ -34,26 +34,26 @@ func storageLogs(s incident.Storage) storageView {
 	for i := range s.Daemons {
 		files += len(s.Daemons[i].Files)
 	}
-	v := storageView{Note: fmt.Sprintf("%s and %s of them were read. Times are those of each daemon's own clock: ", count(len(s.Daemons), "storage daemon"), count(files, "log"))}
+	v := storageView{Note: fmt.Sprintf("Read %[2]s from %[1]s. Times are from each daemon's own clock: ", count(len(s.Daemons), "storage daemon"), count(files, "log"))}
 	related := s.Clock != nil && s.Clock.Shift != nil
 	if related {
 		v.Note += flat(s.Clock.Text) + "."
 	} else {
-		v.Note += "how they relate to the job's is not proven, so that nothing here is a cause yet."
+		v.Note += "how it relates to the job's clock is not proven, so nothing here counts as a cause yet."
 	}
 	v.episodes(s)
 	windowed := inWindow(s)
 	if s.Window != nil {
 		from, to, _ := strings.Cut(*s.Window, "/")
-		shown := "Shown is what they say between %s and %s, if the clocks agree."
+		shown := "Shown: events between %s and %s, if the clocks agree."
 		switch {
 		case related && windowed:
-			shown = "Shown is what they say between %s and %s by the job's clock."
+			shown = "Shown: events between %s and %s by the job's clock."
 		case related:
-			shown = "Nothing that they say between %s and %s by the job's clock is out of the ordinary; shown is what they say at other times."
+			shown = "Nothing unusual between %s and %s by the job's clock; events from other times are shown."
 		case !windowed:
 			// Clocks of nodes and of containers often are hours apart: what lies outside may be what happened.
-			shown = "Nothing that they say lies between %s and %s by their clocks, which may be in another zone: all of it is shown."
+			shown = "Nothing was logged between %s and %s by their clocks, which may be in another time zone, so all events are shown."
 		}
 		v.Note += fmt.Sprintf(" "+shown, spaced(from), spaced(to))
 	}
@@ -133,7 +133,7 @@ func errorsOf(d *incident.StorageDaemon) string {
 	if text := grown(d, errorCounters); text != "" {
 		return text
 	}
-	return "No error counter grew since the job's trouble began."
+	return "No error counter has grown since the job's trouble began."
 }
 
 // grown tells which of these counters of a daemon grew, "" if none did.
@@ -168,9 +168,9 @@ func rate(counter string, n, seconds int64) string {
 	}
 	perMinute := float64(n) * 60 / float64(seconds)
 	if strings.HasSuffix(counter, ".ns") {
-		return amount(counter, perMinute) + " a minute"
+		return amount(counter, perMinute) + "/min"
 	}
-	return fmt.Sprintf("%.1f a minute", perMinute)
+	return fmt.Sprintf("%.1f/min", perMinute)
 }
 
 func daemonOf(d *incident.StorageDaemon, windowed bool) daemonView {
@@ -200,7 +200,7 @@ func daemonOf(d *incident.StorageDaemon, windowed bool) daemonView {
 		v.Facts = append(v.Facts, pair{"Throttling", text})
 	}
 	for _, l := range d.Lives {
-		from := "began before the first line, "
+		from := "started before the first line, "
 		if l.StartSeen {
 			from = "started " + spaced(l.Start) + ", "
 		}
@@ -232,7 +232,7 @@ func daemonOf(d *incident.StorageDaemon, windowed bool) daemonView {
 		rest = append(rest, count(left, "more kind")+" of lines")
 	}
 	if outside > 0 {
-		rest = append(rest, count(outside, "kind")+" of lines outside of the window")
+		rest = append(rest, count(outside, "kind")+" of lines outside the window")
 	}
 	if len(rest) > 0 {
 		v.More = "The JSON report has " + strings.Join(rest, ", and ") + "."

@@ -121,7 +121,7 @@ func (t *term) report(v *view) {
 	t.heading("Job")
 	t.pairs(v.Facts)
 	if len(v.Chain) > 0 {
-		t.heading("From trigger to end")
+		t.heading("Sequence of events")
 		for i, l := range v.Chain {
 			t.wrapped(fmt.Sprintf("%3d  %s  ", i+1, pad(l.Role, 11)), "", l.Statement)
 			t.proofs(l.Proofs)
@@ -175,7 +175,7 @@ func (t *term) needs(needs []incident.Need) {
 	if len(needs) == 0 {
 		return
 	}
-	t.heading("What would decide it")
+	t.heading("What would settle it")
 	for _, n := range needs {
 		t.wrapped("  • ", "", sentence(n.What)+" "+sentence(n.Why)+" ("+obtainText(n.Obtainable)+")")
 		t.command(n.Command)
@@ -320,9 +320,9 @@ func (t *term) table(rows [][]string) {
 // unclassifiedText introduces the lines whose wording nobody has taught us.
 func unclassifiedText(n int) string {
 	if n == 1 {
-		return "1 line looks like an error and matches nothing we know"
+		return "1 line looks like an error but matches no known signature"
 	}
-	return count(n, "line") + " look like errors and match nothing we know"
+	return count(n, "line") + " look like errors but match no known signature"
 }
 
 func (t *term) unclassified(c incident.Coverage) {
@@ -360,7 +360,7 @@ func (t *term) guesses(v *view) {
 			t.wrapped("           − ", "", withSource(f))
 		}
 		for _, d := range h.WouldDecide {
-			t.wrapped("           ? ", "", "would decide: "+d)
+			t.wrapped("           ? ", "", "would settle it: "+d)
 		}
 	}
 	for _, s := range v.Report.Verdict.Suspects {
@@ -396,18 +396,18 @@ func (t *term) rankMap(m rankMap) {
 	if m.Ranks == 0 {
 		return
 	}
-	what := "Rank map, one character a rank"
+	what := "Rank map, one character per rank"
 	if len(m.Rows) > termMapNodes {
 		perRow := 64
 		if t.Width < 96 {
 			perRow = 32
 		}
 		m = m.perNode(2048, perRow)
-		what = "Rank map, one character a node"
+		what = "Rank map, one character per node"
 		if m.Block > 1 {
-			what = fmt.Sprintf("Rank map, one character for %d nodes", m.Block)
+			what = fmt.Sprintf("Rank map, one character per %d nodes", m.Block)
 		}
-		what += ", the worst shows"
+		what += ", worst rank shown"
 	}
 	t.heading(what)
 	label := 4

@@ -33,16 +33,16 @@ var triageTones = map[string]string{incident.TriageCritical: "bad", incident.Tri
 
 // triageClocks say what the ages on the screen rest on.
 var triageClocks = map[string]string{
-	incident.ClockFiles:   "by when the files were last written: their lines state no zone",
-	incident.ClockAssumed: "at least: the zone of the logs is not known",
-	incident.ClockNone:    "not known: neither lines nor files have a time",
+	incident.ClockFiles:   "from file modification times: the logs have no time zone",
+	incident.ClockAssumed: "at least: the logs' time zone is unknown",
+	incident.ClockNone:    "unknown: neither the lines nor the files have a time",
 }
 
 // triageScreen are the answers about a running job in the order in which one asks, then what to do.
 func triageScreen(t *incident.Triage) []part {
 	severity := capital(flat(t.Severity))
 	if t.Wastes != nil {
-		severity += " (" + gpuHours(*t.Wastes) + " lost an hour)"
+		severity += " (" + gpuHours(*t.Wastes) + " lost per hour)"
 	}
 	ps := []part{{Label: labelSeverity, Text: severity}}
 	for _, s := range t.Signs {
@@ -162,5 +162,5 @@ func TriagePost(r *incident.Report, buttons []Button) blockkit.Message {
 		do = append(do, commandBox(c))
 	}
 	return post(lightOf(v)+brief(v, ""), blockkit.Blocks{heading(lightOf(v) + v.Headline)}, rich(known...), blockkit.Blocks{blockkit.Divider{}}, rich(do...),
-		pressable(buttons), small("A look at a job that still runs, not a report of its end.", v.Reread))
+		pressable(buttons), small("A snapshot of a running job, not a final report.", v.Reread))
 }

@@ -118,7 +118,7 @@ func fewOf(list []string) []string {
 }
 
 func eventRow(e incident.Event) eventView {
-	row := eventView{Event: capital(flat(e.Event)), Proofs: proofs(e.Evidence), Time: "time not stated"}
+	row := eventView{Event: capital(flat(e.Event)), Proofs: proofs(e.Evidence), Time: "no time"}
 	if e.Time != nil {
 		row.Time = flat(*e.Time)
 	}
@@ -288,9 +288,9 @@ func whenText(when string) string {
 	case "now":
 		return "Now"
 	case "structural":
-		return "So that it does not come back"
+		return "To prevent it"
 	case "next-time":
-		return "Next time, collect"
+		return "Collect next time"
 	}
 	return when
 }
@@ -301,7 +301,7 @@ func obtainText(o string) string {
 	case "now":
 		return "available now"
 	case "perishing":
-		return "will soon be gone: fetch now"
+		return "won't be kept for long: get it now"
 	case "next-time":
 		return "next run only"
 	}
@@ -365,15 +365,15 @@ func verified(r *incident.Report) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "Nothing was re-read: this report makes no claim about a line."
+		return "Nothing to re-read: this report cites no lines."
 	}
 	s := strings.Join(parts, ", ")
 	if i := strings.LastIndex(s, ", "); i >= 0 {
 		s = s[:i] + " and" + s[i+1:]
 	}
-	s += " re-read in the raw files and found as stated."
+	s += " re-read in the raw files and confirmed."
 	if n := len(r.Verification.Withdrawn); n > 0 {
-		s += " " + capital(count(n, "claim")) + " did not hold and " + map[bool]string{true: "was", false: "were"}[n == 1] + " withdrawn."
+		s += " " + capital(count(n, "claim")) + " failed the re-check and " + map[bool]string{true: "was", false: "were"}[n == 1] + " withdrawn."
 	}
 	return s
 }
@@ -384,9 +384,9 @@ func storage(s incident.Storage) string {
 	case "", "not-needed":
 		return ""
 	case "not-provided":
-		t = "Storage not examined: none of its logs were read."
+		t = "Storage not examined: no storage logs were read."
 	case "partial":
-		t = "Storage examined in part."
+		t = "Storage only partly examined."
 	default:
 		t = "Storage examined."
 	}
@@ -396,13 +396,13 @@ func storage(s incident.Storage) string {
 	case "cleared":
 		t += " It is not part of the cause."
 	case "open":
-		t += " Whether it is part of the cause is open."
+		t += " Can't tell whether it is part of the cause."
 	}
 	if s.Why != "" {
 		t += " " + sentence(s.Why)
 	}
 	if s.Side != nil && *s.Side != "" {
-		t += " Side: " + flat(*s.Side) + "."
+		t += " At fault: " + storageSide(*s.Side) + "."
 	}
 	if len(s.Targets) > 0 {
 		t += " Targets: " + nodeList(s.Targets) + "."

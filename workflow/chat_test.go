@@ -306,7 +306,7 @@ func TestStorageIsAskedForAfterTheFirstReportAndEveryFailureGetsAnotherChance(t 
 	if items := s.at(t, AwaitingAIS).Open[0].Items; !slices.Equal(items, []string{"a.out:7: the job reads its data from ais://speech: tarred_audio_filepaths: ais://speech"}) {
 		t.Errorf("the lines that led to it: %q", items)
 	}
-	for _, problem := range []string{"the token has expired", "I was restarted"} {
+	for _, problem := range []string{"the token has expired", "I restarted"} {
 		s.handle(t, Input{Event: AISGiven, Text: "provided by U1"})
 		s.work(t)
 		inv := s.at(t, AwaitingAIS)
@@ -323,7 +323,7 @@ func TestStorageIsAskedForAfterTheFirstReportAndEveryFailureGetsAnotherChance(t 
 	if !slices.Equal(inv.StorageLogs, []string{"t1.tar.gz"}) || inv.Storage != "provided by U1" {
 		t.Errorf("%q %q", inv.StorageLogs, inv.Storage)
 	}
-	s.want(t, "say no logs of t4", "kept with this incident, and not read", "final")
+	s.want(t, "say no logs of t4", "kept with this incident but not read", "final")
 }
 
 // reads is a stage where storage logs are opened: what is called bad is none.
@@ -374,7 +374,7 @@ func TestStorageLogsAreReadBesideTheJobs(t *testing.T) {
 	if !slices.Contains(inv.Report.Warnings, "no logs of t4: it did not answer") {
 		t.Errorf("what is missing is no warning of the report: %q", inv.Report.Warnings)
 	}
-	s.want(t, "say no logs of t4", "I read the logs of 1 storage daemon beside those of the job: they neither accuse the storage nor clear it. The verdict stands", "final")
+	s.want(t, "say no logs of t4", "I read the logs from 1 storage daemon along with the job's: they neither implicate storage nor rule it out. The verdict stands", "final")
 	raw, err := inv.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -409,7 +409,7 @@ func TestStorageLogsThatChangeTheVerdictReviseItOnce(t *testing.T) {
 		}
 		because := engine
 		if because == "" {
-			because = "the logs of 1 storage daemon were read, and AIStore was healthy"
+			because = "read the logs from 1 storage daemon, and AIStore was healthy"
 		}
 		revisedOnce(t, s, because)
 	}
@@ -422,7 +422,7 @@ func revisedOnce(t *testing.T, s *stage, because string) {
 	s.handle(t, Input{Event: AISGiven, Text: "provided by U1"})
 	s.work(t)
 	inv := s.at(t, Reported)
-	if len(inv.Report.Revisions) != 1 || !strings.Contains(inv.Report.Revisions[0].Now, "the storage is cleared") || inv.Report.Revisions[0].Because != because {
+	if len(inv.Report.Revisions) != 1 || !strings.Contains(inv.Report.Revisions[0].Now, "storage is ruled out") || inv.Report.Revisions[0].Because != because {
 		t.Fatalf("%+v", inv.Report.Revisions)
 	}
 	s.want(t, "report rank-stalled, 1 revisions")
@@ -437,7 +437,7 @@ func TestUploadsThatAreNoLogsOfTheStorageAreAskedForAgain(t *testing.T) {
 	s, _ := readsStorage(&brings{})
 	s.open(t)
 	s.work(t)
-	for _, c := range [][2]string{{"photo", "no file in it is the log of an AIStore daemon"}, {"bad", "bad is a picture"}} {
+	for _, c := range [][2]string{{"photo", "none of the files is an AIStore daemon log"}, {"bad", "bad is a picture"}} {
 		s.handle(t, Input{Event: AISGiven, Places: []string{c[0]}, Text: "uploaded by U1"})
 		s.work(t)
 		inv := s.at(t, AwaitingAIS)

@@ -64,11 +64,11 @@ var diskReasons = []struct {
 	{syscall.ENFILE, "too many open files"},
 	{syscall.ENOMEM, "out of memory"},
 	{syscall.EIO, "disk error"},
-	{syscall.ESTALE, "file system went away"},
-	{syscall.ENOTDIR, "a file is in the place of a folder"},
+	{syscall.ESTALE, "file system is gone"},
+	{syscall.ENOTDIR, "a file exists where a folder should be"},
 	{fs.ErrPermission, "no permission to write"},
 	{fs.ErrNotExist, "folder is gone"},
-	{context.DeadlineExceeded, "disk does not answer"},
+	{context.DeadlineExceeded, "disk not responding"},
 }
 
 const onHost = " on the bot's host"

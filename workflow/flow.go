@@ -147,7 +147,7 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 			inv.JobID = in.JobID
 			answered = []string{AskJob}
 		}
-		entries = append(entries, f.entry("answer", "facts stated"))
+		entries = append(entries, f.entry("answer", "facts given"))
 	case Dispute, Close:
 		if in.Outcome != nil {
 			inv.Outcome = in.Outcome
@@ -449,7 +449,7 @@ func (f *Flow) show(ctx context.Context, inv Investigation, out outcome) error {
 		errs = append(errs, f.Post.Say(ctx, inv.ID, text))
 	}
 	if out.event == Fail {
-		errs = append(errs, f.Post.Say(ctx, inv.ID, "I could not finish: "+out.note))
+		errs = append(errs, f.Post.Say(ctx, inv.ID, "I couldn't finish: "+out.note))
 	}
 	if out.report != nil {
 		errs = append(errs, f.Post.Report(ctx, inv.ID, out.report))
@@ -462,7 +462,7 @@ func (f *Flow) show(ctx context.Context, inv Investigation, out outcome) error {
 
 func (o Outcome) text() string {
 	t := "the verdict is " + o.Verdict
-	for _, part := range []struct{ name, text string }{{"true mechanism", o.Mechanism}, {"cause", o.Cause}, {"fix", o.Fix}} {
+	for _, part := range []struct{ name, text string }{{"actual cause", o.Mechanism}, {"cause", o.Cause}, {"fix", o.Fix}} {
 		if part.text != "" {
 			t += "; " + part.name + ": " + part.text
 		}

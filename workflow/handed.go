@@ -34,7 +34,7 @@ func (f *Flow) handed(ctx context.Context, before, now []incident.Source) []stri
 		switch {
 		case err != nil: // whoever reads it says so
 		case !known && len(says) < handedSaid:
-			says, strange = append(says, fmt.Sprintf("the file %s is no log of a job, and no evidence of a kind that I know", s.Name)), true
+			says, strange = append(says, fmt.Sprintf("%s is neither a job log nor evidence I can read", s.Name)), true
 		case known && what != "log":
 			what, _, _ = strings.Cut(what, " (")
 			if len(of[what]) == 0 {
@@ -45,14 +45,14 @@ func (f *Flow) handed(ctx context.Context, before, now []incident.Source) []stri
 	}
 	for _, what := range kinds {
 		names := of[what]
-		text := "the file " + names[0] + " is read as evidence: " + what
+		text := "reading " + names[0] + " as evidence: " + what
 		if n := len(names); n > 1 {
-			text = fmt.Sprintf("%s and %d more %s are read as evidence: %s", names[0], n-1, plural(n-1, "file", "files"), what)
+			text = fmt.Sprintf("reading %s and %d more %s as evidence: %s", names[0], n-1, plural(n-1, "file", "files"), what)
 		}
 		says = append(says, text)
 	}
 	if strange {
-		says = append(says, "the kinds that I know: "+named(f.Engine.Known))
+		says = append(says, "I can read: "+named(f.Engine.Known))
 	}
 	return says
 }
@@ -84,7 +84,7 @@ func added(before, now *incident.Report) []string {
 		text := "from " + a.Files[i] + ": "
 		of := a.Files[i] + ", " // it need not be said twice
 		if len(a.Findings) == 0 {
-			text += "nothing in it is out of the ordinary"
+			text += "nothing unusual in it"
 		}
 		for i, finding := range a.Findings[:min(len(a.Findings), addedFindings)] {
 			if i > 0 {

@@ -34,8 +34,8 @@ func TestWhatIsHandedInAfterAReportIsNamed(t *testing.T) {
 		give string
 		say  string // "" nothing about the file
 	}{
-		{"dmesg", "say: the file dmesg.txt is read as evidence: kernel logs"},
-		{"notes", "say: the file notes.txt is no log of a job, and no evidence of a kind that I know"},
+		{"dmesg", "say: reading dmesg.txt as evidence: kernel logs"},
+		{"notes", "say: notes.txt is neither a job log nor evidence I can read"},
 		{"b", ""},
 	} {
 		s := looking()
@@ -47,7 +47,7 @@ func TestWhatIsHandedInAfterAReportIsNamed(t *testing.T) {
 		if tt.say != "" && !slices.Contains(s.seen, tt.say) {
 			t.Errorf("%s: seen %q", tt.give, s.seen)
 		}
-		if tt.give == "notes" && !slices.Contains(s.seen, "say: the kinds that I know: kernel logs, stacks") {
+		if tt.give == "notes" && !slices.Contains(s.seen, "say: I can read: kernel logs, stacks") {
 			t.Errorf("the kinds are not named: %q", s.seen)
 		}
 		if tt.say == "" && slices.ContainsFunc(s.seen, func(l string) bool { return strings.Contains(l, "b.out") }) {
@@ -60,7 +60,7 @@ func TestOfTheFirstFilesNothingIsSaid(t *testing.T) {
 	s := looking()
 	s.open(t, "a", "dmesg")
 	s.at(t, Reported)
-	if slices.ContainsFunc(s.seen, func(l string) bool { return strings.Contains(l, "read as evidence") }) {
+	if slices.ContainsFunc(s.seen, func(l string) bool { return strings.Contains(l, "as evidence") }) {
 		t.Errorf("seen %q", s.seen)
 	}
 }

@@ -262,7 +262,7 @@ func (f *Flow) arrived(inv *Investigation, in Input) Entry {
 	}
 	inv.Late.Quiet = inv.Report != nil && slices.Contains(lateIn, inv.State)
 	inv.Late.Seen, inv.Late.Moving = "", 0
-	return f.entry("fetched", "by themselves: "+in.Text)
+	return f.entry("fetched", "found automatically: "+in.Text)
 }
 
 // newsOf compares what was read with what is there. What the cluster says is no file of the job: it is asked anew each time. gone says

@@ -31,7 +31,7 @@ func askLogs(inv Investigation, found Found, hint CopyHint) Question {
 	q := Question{
 		Kind: AskLogs,
 		Text: "Where are the logs of job " + orUnknown(inv.Job) + "? Give a directory, files, or an archive (tar, zip).",
-		Why:  "Each node writes its own log. Start with what you have; I'll say which nodes are missing.",
+		Why:  "Each node writes its own log. Start with what you have; I'll tell you which nodes are missing.",
 	}
 	if len(found.Searched) > 0 {
 		took := ""
@@ -66,8 +66,8 @@ func askLogs(inv Investigation, found Found, hint CopyHint) Question {
 func askRunning(inv Investigation) Question {
 	return Question{
 		Kind: AskRunning,
-		Text: "Job " + orUnknown(inv.Job) + " seems to be running: its logs still grow. Look now, or when it ends?",
-		Why:  "Now you get how the job is doing: steps, loss, speed, who went silent. What broke it, if anything, shows when it ends. I check every minute and start when the logs are quiet.",
+		Text: "Job " + orUnknown(inv.Job) + " seems to be running: its logs are still growing. Look now, or when it ends?",
+		Why:  "Now, I can only tell how the job is doing: steps, loss, speed, silent ranks. A root cause has to wait until it ends. I check every minute and start when the logs go quiet.",
 	}
 }
 
@@ -85,7 +85,7 @@ func questions(inv Investigation, jobs []analysis.JobSummary, hint CopyHint, sto
 	if len(jobs) > 1 {
 		q := Question{
 			Kind: AskJob,
-			Text: "These files hold several jobs. The report covers the one that ended last. Which one did you mean?",
+			Text: "These files contain several jobs. The report covers the one that ended last. Which one did you mean?",
 			Why:  "Jobs reuse rank numbers; mixing them would blame the wrong machine.",
 		}
 		for _, job := range jobs {
@@ -115,7 +115,7 @@ func questions(inv Investigation, jobs []analysis.JobSummary, hint CopyHint, sto
 			continue
 		}
 		if need.Artefact == knowledge.Bundle {
-			q.Text = "Do not cancel job " + orUnknown(inv.Job) + " yet. Can you collect its stacks and state" + onNodes(inv.Report.Coverage) + " first?"
+			q.Text = "Don't cancel job " + orUnknown(inv.Job) + " yet. Can you collect its stacks and state" + onNodes(inv.Report.Coverage) + " first?"
 		}
 		if need.Command != "" {
 			q.Commands = []string{need.Command}

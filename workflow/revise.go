@@ -97,7 +97,7 @@ func rootText(r incident.Root) string {
 		}
 	}
 	if text == "" {
-		return "no rank or node proven to be the root"
+		return "root rank and node unknown"
 	}
 	return "root: " + text
 }
@@ -150,7 +150,7 @@ func reason(old, now *incident.Report, news []News) (string, []incident.Evidence
 		return strings.Join(lines, "; "), fresh
 	}
 	if n := len(now.Storage.Daemons); n > len(old.Storage.Daemons) {
-		because := fmt.Sprintf("the logs of %d storage %s were read", n, plural(n, "daemon", "daemons"))
+		because := fmt.Sprintf("read the logs from %d storage %s", n, plural(n, "daemon", "daemons"))
 		if now.Storage.Why != "" {
 			because += ", and " + now.Storage.Why
 		}
@@ -158,19 +158,19 @@ func reason(old, now *incident.Report, news []News) (string, []incident.Evidence
 	}
 	for _, w := range now.Verification.Withdrawn {
 		if !slices.Contains(old.Verification.Withdrawn, w) {
-			return "withdrawn, it did not survive re-reading: " + w, nil
+			return "withdrawn because it failed the re-check: " + w, nil
 		}
 	}
 	if old.Engine != now.Engine {
-		return fmt.Sprintf("other rules: %s instead of %s", version(now.Engine), version(old.Engine)), nil
+		return fmt.Sprintf("different rules: %s instead of %s", version(now.Engine), version(old.Engine)), nil
 	}
 	if came := without(old.Coverage.NodesMissing, now.Coverage.NodesMissing); len(came) > 0 {
 		return "the logs of " + strings.Join(came, ", ") + " are no longer missing", nil
 	}
 	if gone := without(now.Coverage.NodesMissing, old.Coverage.NodesMissing); len(gone) > 0 {
-		return "it is now known that the logs of " + strings.Join(gone, ", ") + " are missing", nil
+		return "now known to be missing: the logs of " + strings.Join(gone, ", ") + " ", nil
 	}
-	return fmt.Sprintf("%d files and %d ranks were read, before that %d files and %d ranks",
+	return fmt.Sprintf("read %d files and %d ranks; before, %d files and %d ranks",
 		now.Coverage.Files, now.Coverage.RanksSeen, old.Coverage.Files, old.Coverage.RanksSeen), nil
 }
 

@@ -43,7 +43,7 @@ func TestEachOverturnedConclusionIsAnnouncedOnce(t *testing.T) {
 		{"mechanism", func(r *incident.Report) { r.Verdict.Mechanism = "gpu-ecc" }, "“one rank stalled” (likely)", "“GPU memory is damaged” (likely)"},
 		{"status", func(r *incident.Report) { r.Verdict.Status = incident.Confirmed }, "“one rank stalled” (likely)", "“one rank stalled” (confirmed)"},
 		{"root", func(r *incident.Report) { r.Verdict.Root.Ranks = []int{3, 4, 5} }, "root: rank 77", "root: ranks 3-5"},
-		{"accusation dropped", func(r *incident.Report) { r.Verdict.Root.Ranks = nil }, "root: rank 77", "no rank or node proven to be the root"},
+		{"accusation dropped", func(r *incident.Report) { r.Verdict.Root.Ranks = nil }, "root: rank 77", "root rank and node unknown"},
 		{"action", func(r *incident.Report) { r.Action.ExcludeNodes = []string{"node09"} }, "resubmit: yes", "resubmit: yes, without node09"},
 	}
 	for _, c := range cases {
@@ -65,7 +65,7 @@ func TestWhatChangedTogetherIsOneRevisionWithOneReason(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("%d revisions: %+v", len(got), got)
 	}
-	if want := "“not explained by these logs” (can't tell); no rank or node proven to be the root; resubmit: unknown"; got[0].Was != want {
+	if want := "“not explained by these logs” (can't tell); root rank and node unknown; resubmit: unknown"; got[0].Was != want {
 		t.Errorf("was %q, want %q", got[0].Was, want)
 	}
 	if want := "“one rank stalled” (likely); root: rank 77; resubmit: yes"; got[0].Now != want {
@@ -94,7 +94,7 @@ func TestWithoutNewLinesTheReasonIsStillTrue(t *testing.T) {
 	}
 	rules := report("unknown", incident.Inconclusive, nil, "unknown", "a.out")
 	rules.Engine.RulesVersion = "2"
-	if got := Revise(old, rules); !strings.Contains(got[0].Because, "other rules") {
+	if got := Revise(old, rules); !strings.Contains(got[0].Because, "different rules") {
 		t.Errorf("got %q", got[0].Because)
 	}
 	missing := report("rank-stalled", incident.Probable, []int{77}, "yes", "a.out")

@@ -52,7 +52,7 @@ func (f *Flow) locate(ctx context.Context, inv *Investigation) (outcome, error) 
 	}
 	if len(found.Places)+len(found.Base) > 0 && f.Permit != nil && !f.Permit(*inv, found) {
 		// In the words of a job that nobody knows: who may not see it learns nothing about it.
-		refused := f.entry("refused", "the logs belong to "+strings.Join(found.Users, ", ")+", which is not allowed here")
+		refused := f.entry("refused", "the logs belong to "+strings.Join(found.Users, ", ")+", which isn't allowed here")
 		refused.Actor = inv.Home.Requester
 		out := f.unlocated(inv, Found{Searched: found.Searched, Took: found.Took})
 		out.entries = append(out.entries, refused)
@@ -86,7 +86,7 @@ func (f *Flow) named(ctx context.Context, inv *Investigation) outcome {
 		out.entries = append(out.entries, f.entry("error", "asking the cluster for job "+inv.Job+": "+err.Error()))
 	case len(found.Base) == 0: // it knows no such job, or is not asked
 	case f.Permit != nil && !f.Permit(*inv, found):
-		refused := f.entry("refused", "the job belongs to "+strings.Join(found.Users, ", ")+", which is not allowed here")
+		refused := f.entry("refused", "the job belongs to "+strings.Join(found.Users, ", ")+", which isn't allowed here")
 		refused.Actor = inv.Home.Requester
 		out.entries = append(out.entries, refused)
 	default:
@@ -190,15 +190,15 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 		inv.Late.Tried = tried(inv.Places, got, err)
 	}
 	if err != nil || len(got.Sources) == 0 {
-		why := "there is no readable log in what was given"
+		why := "no readable log was found"
 		if err != nil {
 			why = err.Error()
 		}
 		return f.nothing(inv, why), nil
 	}
 	if !f.shown(*inv, got) { // what was opened belongs to others than what was located
-		out := f.nothing(inv, "there is no readable log in what was given")
-		out.entries = append(out.entries, f.entry("refused", "files belong to "+strings.Join(got.Users, ", ")+", which is not allowed here"))
+		out := f.nothing(inv, "no readable log was found")
+		out.entries = append(out.entries, f.entry("refused", "files belong to "+strings.Join(got.Users, ", ")+", which isn't allowed here"))
 		return out, nil
 	}
 	var says []string
@@ -215,7 +215,7 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 			inv.Warnings = got.Warnings
 			out.says = slices.Concat(says, []string{"the report stays as it is"})
 		case !inv.Late.Quiet:
-			out.says = []string{"these are the files that I had already; nothing changes"}
+			out.says = []string{"I already had these files; nothing changes"}
 		}
 		return out, nil
 	}
@@ -304,7 +304,7 @@ func (f *Flow) triage(ctx context.Context, inv *Investigation) (outcome, error) 
 		return out, nil
 	}
 	if unchanged && !inv.Late.Quiet {
-		out.says = append(added(was, report), "I looked again with what was given: the verdict stands.")
+		out.says = append(added(was, report), "I checked again with the new files: the verdict stands.")
 	}
 	if inv.momentary() { // what would decide is asked when the job has ended
 		return out, nil
@@ -457,10 +457,10 @@ func (f *Flow) verify(ctx context.Context, inv *Investigation) (outcome, error) 
 	// The engine verified this report a moment ago, so the files changed underneath. Look again at what they are now,
 	// but not for ever: a job that still runs never stops writing.
 	if inv.Refuted++; inv.Refuted > maxRefuted {
-		return outcome{}, fmt.Errorf("the files keep changing while they are read (%s); copy them first, then give me the copy", failed[0])
+		return outcome{}, fmt.Errorf("the files keep changing while I read them (%s); copy them first, then give me the copy", failed[0])
 	}
 	out := outcome{event: Refuted, note: strings.Join(failed, "; ")}
-	out.says = []string{fmt.Sprintf("the files changed while I read them (%s); I start over", failed[0])}
+	out.says = []string{fmt.Sprintf("the files changed while I read them (%s); starting over", failed[0])}
 	return out, nil
 }
 

@@ -27,7 +27,7 @@ func (f *Flow) storage(ctx context.Context, inv *Investigation) (outcome, error)
 	out := outcome{event: AISFetched}
 	if inv.StoragePull {
 		if f.Storage == nil {
-			return outcome{event: SkipStorage, says: []string{"no source of storage logs is configured here; the storage was not examined"}}, nil
+			return outcome{event: SkipStorage, says: []string{"no source of storage logs is configured here; storage was not examined"}}, nil
 		}
 		got, err := f.Storage.Fetch(ctx, *inv)
 		if ctx.Err() != nil {
@@ -41,9 +41,9 @@ func (f *Flow) storage(ctx context.Context, inv *Investigation) (outcome, error)
 			why := err.Error()
 			if errors.Is(err, ErrAccessLost) {
 				inv.Storage = "lost"
-				why = "I was restarted, and a token is kept in memory only"
+				why = "I restarted, and tokens are kept only in memory"
 			}
-			return f.notFetched(inv, "I could not use that access: "+why, why), nil
+			return f.notFetched(inv, "that access didn't work: "+why, why), nil
 		}
 		inv.StoragePull = false
 		inv.StorageLogs = slices.Concat(got.Places, inv.StorageGiven)
@@ -69,11 +69,11 @@ func (f *Flow) storage(ctx context.Context, inv *Investigation) (outcome, error)
 		return outcome{}, fmt.Errorf("unpacking storage logs: %w", err)
 	}
 	if err != nil || len(got.Sources) == 0 {
-		why := "there is no log in it"
+		why := "it contains no log"
 		if err != nil {
 			why = err.Error()
 		}
-		return f.notFetched(inv, "I could not read what was given as storage logs: "+why, why), nil
+		return f.notFetched(inv, "I couldn't read the storage logs: "+why, why), nil
 	}
 	inv.StorageSources, out.fault = got.Sources, got.Fault
 	for _, w := range got.Warnings {
@@ -95,7 +95,7 @@ func (f *Flow) notFetched(inv *Investigation, said, why string) outcome {
 func (f *Flow) correlate(ctx context.Context, inv *Investigation) (outcome, error) {
 	if len(inv.StorageSources) == 0 {
 		n := len(inv.StorageLogs)
-		return outcome{event: Correlated, says: []string{fmt.Sprintf("%d %s of storage logs kept with this incident, and not read", n, plural(n, "file", "files"))}}, nil
+		return outcome{event: Correlated, says: []string{fmt.Sprintf("%d %s of storage logs kept with this incident but not read", n, plural(n, "file", "files"))}}, nil
 	}
 	report, jobs, err := f.diagnose(ctx, inv, 0)
 	if ctx.Err() != nil {
@@ -105,9 +105,9 @@ func (f *Flow) correlate(ctx context.Context, inv *Investigation) (outcome, erro
 		return outcome{}, fmt.Errorf("analysing %d files of job %s with %d of its storage: %w", len(inv.Sources), orUnknown(inv.Job), len(inv.StorageSources), err)
 	}
 	if len(report.Storage.Daemons) == 0 {
-		why := "no file in it is the log of an AIStore daemon: such a log begins with “Started up at” or “Rotated at”"
+		why := "none of the files is an AIStore daemon log; those begin with “Started up at” or “Rotated at”"
 		inv.StorageSources = nil
-		return f.notFetched(inv, "I could not read what was given as storage logs: "+why, why), nil
+		return f.notFetched(inv, "I couldn't read the storage logs: "+why, why), nil
 	}
 	out := f.concluded(inv, report)
 	out.event = Correlated
@@ -129,11 +129,11 @@ func ofStorage(what string) bool {
 // storageRead says what the logs of the storage came to.
 func storageRead(r *incident.Report, revised bool) string {
 	n := len(r.Storage.Daemons)
-	text := fmt.Sprintf("I read the logs of %d storage %s beside those of the job", n, plural(n, "daemon", "daemons"))
+	text := fmt.Sprintf("I read the logs from %d storage %s along with the job's", n, plural(n, "daemon", "daemons"))
 	if w := storageWords[r.Storage.Judgement]; w != "" {
 		text += ": " + w
 	} else {
-		text += ": they neither accuse the storage nor clear it"
+		text += ": they neither implicate storage nor rule it out"
 	}
 	if !revised {
 		text += ". The verdict stands."
@@ -143,8 +143,8 @@ func storageRead(r *incident.Report, revised bool) string {
 
 // storageWords say what is judged of the storage; "" while nothing is.
 var storageWords = map[string]string{
-	"implicated": "the storage had a part in it",
-	"cleared":    "the storage is cleared",
+	"implicated": "storage was part of the cause",
+	"cleared":    "storage is ruled out",
 }
 
 // storageText is the judgement on the storage, for revisions.
@@ -152,7 +152,7 @@ func storageText(r *incident.Report) string {
 	if w := storageWords[r.Storage.Judgement]; w != "" {
 		return w
 	}
-	return "nothing is decided about the storage"
+	return "storage's role unknown"
 }
 
 // smellsOfStorage says whether the logs of the worker lead to the storage, so that its logs are worth a question of their own: a
@@ -185,7 +185,7 @@ func askAccess(inv *Investigation, problem string) Question {
 	q := Question{
 		Kind:      AskAccess,
 		Text:      "The job may have waited for its data. Can I read the AIStore logs?",
-		Why:       "A slow read looks like a hang; the storage daemons' logs tell them apart. They are overwritten within days.",
+		Why:       "A slow read looks like a hang; the storage daemons' logs tell the two apart. Those logs are overwritten within days.",
 		Commands:  StorageCommands[:],
 		Items:     storageSigns(inv.Report),
 		Perishing: true,

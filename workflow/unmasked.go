@@ -109,7 +109,7 @@ func (f *Flow) toVerify(ctx context.Context, inv *Investigation) (r *incident.Re
 	}
 	r.Warnings = slices.Concat(r.Warnings, inv.Warnings, inv.StorageMissing)
 	if !same(r) {
-		return nil, "they give another report than before"
+		return nil, "they produce a different report"
 	}
 	return r, ""
 }

@@ -145,10 +145,10 @@ func restOf(inv *Investigation) *Rest {
 
 // Text is all of it in words.
 func (r Rest) Text() string {
-	text := "Nothing more to ask for. " + r.Open()
+	text := "Nothing more needed. " + r.Open()
 	for i, n := range r.Next {
 		if i == 0 {
-			text += " To confirm in the next run:"
+			text += " To confirm on the next run:"
 		} else {
 			text += ";"
 		}

@@ -53,7 +53,7 @@ func baselineFindings(f *resolve.Facts) ([]incident.Finding, string) {
 		if r.JSON {
 			e = member(r.File, "average_bus_bandwidth", "okay", "false")
 		}
-		out = append(out, incident.Finding{Statement: fmt.Sprintf("%s itself reports that its average of %s GB/s on the bus is below 90 %% of what NCCL_TESTS_MIN_BW asks for", runName(&r), decimal(r.Average)),
+		out = append(out, incident.Finding{Statement: fmt.Sprintf("%s itself reports that its average of %s GB/s on the bus is below 90%% of what NCCL_TESTS_MIN_BW asks for", runName(&r), decimal(r.Average)),
 			Evidence: []incident.Evidence{e}})
 	}
 	limit := ""
@@ -92,7 +92,7 @@ func sizesWords(c *resolve.Against) string {
 	var out []string
 	for i := len(c.Sizes) - 1; i >= 0 && len(out) < sizesShown; i-- {
 		s := &c.Sizes[i]
-		out = append(out, fmt.Sprintf("%s GB/s instead of %s at %s (%.0f %%)", decimal(s.Got.Bus), decimal(s.Want), sizeWords(s.Got.Row.Size), 100*s.Got.Bus/s.Want))
+		out = append(out, fmt.Sprintf("%s GB/s instead of %s at %s (%.0f%%)", decimal(s.Got.Bus), decimal(s.Want), sizeWords(s.Got.Row.Size), 100*s.Got.Bus/s.Want))
 	}
 	return strings.Join(out, ", ")
 }

@@ -14,7 +14,7 @@ import (
 // gpuArtifact says what tools report of GPUs.
 func gpuArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	a := incident.Artifact{Kind: "gpu-state", Title: "State of the GPUs",
-		Limits: "It is the state when the tool ran, which is not when the job failed. Counts of errors are since the driver was loaded, or of the card's life. A GPU at 100 % may do nothing but wait for others in NCCL."}
+		Limits: "It is the state when the tool ran, which is not when the job failed. Counts of errors are since the driver was loaded, or of the card's life. A GPU at 100% may do nothing but wait for others in NCCL."}
 	var first, second, third []incident.Finding
 	say := func(list *[]incident.Finding, s string, st *resolve.GPUState, p ...gpustate.Place) {
 		var ev []incident.Evidence
@@ -206,6 +206,6 @@ func oddUse(s *resolve.GPUState) (string, []gpustate.Place) {
 		return "", nil
 	}
 	g := &s.State.GPUs[idle[0]]
-	return fmt.Sprintf("%s is idle while the %d others are at 100 %%, as GPUs are that wait in NCCL: its process is where the others wait for it, which accuses no GPU", gpuName(s, idle[0]), len(busy)),
+	return fmt.Sprintf("%s is idle while the %d others are at 100%%, as GPUs are that wait in NCCL: its process is where the others wait for it, which accuses no GPU", gpuName(s, idle[0]), len(busy)),
 		[]gpustate.Place{g.Of(gpustate.Busy).Place, s.State.GPUs[busy[0]].Of(gpustate.Busy).Place}
 }

@@ -60,7 +60,7 @@ func flowFinding(file string, c *packets.Capture, f *packets.Flow) (incident.Fin
 		return []incident.Member{{Name: "seq", Value: strconv.FormatUint(uint64(s.Seq), 10)}, {Name: "data", Value: strconv.Itoa(s.Len)}}
 	}
 	if f.Again > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d segments with data were sent again or overtaken (%.2g %%)", f.Again, f.Data, 100*float64(f.Again)/float64(f.Data)))
+		parts = append(parts, fmt.Sprintf("%d of %d segments with data were sent again or overtaken (%.2g%%)", f.Again, f.Data, 100*float64(f.Again)/float64(f.Data)))
 		quote(f.Before, sequence(f.Before)...)
 		quote(f.FirstAgain, sequence(f.FirstAgain)...)
 	}

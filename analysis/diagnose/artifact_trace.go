@@ -227,6 +227,6 @@ func longestKind(t *resolve.Traced) (incident.Finding, bool) {
 	return incident.Finding{Statement: text, Evidence: mechanism.TraceQuotes(s.file, s.call.At.Name, s.call.At.Dur)}, true
 }
 
-func percent(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
+func percent(x float64) string { return fmt.Sprintf("%.0f%%", 100*x) }
 
 func abs(x float64) float64 { return max(x, -x) }

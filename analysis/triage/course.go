@@ -32,7 +32,7 @@ func (l *look) step() {
 	case p.Step == line.Unknown:
 		text = fmt.Sprintf("%s lines of progress, no step number", grouped(p.N))
 	case total > 0:
-		text = fmt.Sprintf("%s of %s, %.0f %%", grouped(p.Step), grouped(total), math.Floor(100*float64(p.Step)/float64(total)))
+		text = fmt.Sprintf("%s of %s, %.0f%%", grouped(p.Step), grouped(total), math.Floor(100*float64(p.Step)/float64(total)))
 	default:
 		text = grouped(p.Step)
 		l.absent("the number of steps to come")

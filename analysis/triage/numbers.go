@@ -35,7 +35,7 @@ func (l *look) compare(r []figures.Reading, unit string) {
 	base := figures.Median(values[:recent])
 	text, level := fmt.Sprintf("%s %s, %s at its own start", short(now), unit, short(base)), incident.TriageNone
 	if base > 0 && now < base/clearly {
-		level, text = incident.TriageWarning, text+fmt.Sprintf(": down by %.0f %%", 100*(1-now/base))
+		level, text = incident.TriageWarning, text+fmt.Sprintf(": down by %.0f%%", 100*(1-now/base))
 		if l.slower == 0 {
 			level, l.slower = incident.TriageNote, base/now
 		}

@@ -37,10 +37,10 @@ const sameAgain = "again"
 
 // prompts say what a field of the form is.
 var prompts = map[string]string{
-	messages.FieldEndpoint: "Address of a proxy of the AIStore cluster, such as https://ais.example.org:51080:",
-	messages.FieldToken:    "Token (it is not shown; an empty line where the cluster asks for none; stop leaves it):",
-	messages.FieldTLS:      "How is the cluster's certificate checked? An empty line: by the authorities of this machine. ca PATH: by those in a file. skip: not at all.",
-	sameAgain:              "An empty line tries the same again; stop leaves it.",
+	messages.FieldEndpoint: "URL of an AIStore proxy, such as https://ais.example.org:51080:",
+	messages.FieldToken:    "Token (input hidden; press Enter if the cluster needs none; stop to cancel):",
+	messages.FieldTLS:      "How should I verify the cluster's certificate? Press Enter for the system CAs, type ca PATH for a CA file, or skip to disable verification.",
+	sameAgain:              "Press Enter to retry; stop to cancel.",
 }
 
 // giveAccess begins to take an access: by a configured name, by the environment, or typed.
@@ -50,21 +50,21 @@ func (c *Console) giveAccess(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.Storage == nil {
-		c.say("I cannot pull storage logs here. Fetch them with the ais command and type: storage-logs PATH")
+		c.say("I can't fetch storage logs here. Fetch them with the ais command and type: storage-logs PATH")
 		return nil
 	}
 	if allowed := workflow.Allowed(inv.State); !slices.Contains(allowed, workflow.AISGiven) {
 		row, _ := workflow.About(inv.State)
-		c.say("That does not fit now: I am %s.", row.Doing)
+		c.say("That isn't possible right now: I'm %s.", row.Doing)
 		return nil
 	}
 	switch {
 	case len(args) > 1:
-		c.say("Type: access NAME, access env, access URL, or access alone; a token is asked for by itself and not shown.")
+		c.say("Type: access NAME, access env, access URL, or just access. I'll prompt for the token and hide it.")
 		return nil
 	case len(args) == 0:
 		if len(c.Profiles) > 0 {
-			c.say("Configured: %s; type access NAME and nothing secret is typed. Or:", strings.Join(c.Profiles, ", "))
+			c.say("Configured: %s; type access NAME to avoid typing a token. Or:", strings.Join(c.Profiles, ", "))
 		}
 		c.ask(&form{field: messages.FieldEndpoint})
 		return nil
@@ -78,19 +78,19 @@ func (c *Console) giveAccess(ctx context.Context, args []string) error {
 		if err != nil {
 			return c.refused(ctx, err)
 		}
-		return c.fetch(ctx, "by the environment")
+		return c.fetch(ctx, "from the environment")
 	case strings.Contains(args[0], "://"):
 		f := &form{field: messages.FieldEndpoint}
 		c.typed(f, args[0])
 		return nil
 	}
-	c.say("%q is neither a configured storage cluster nor an address. %s", printable(args[0]), c.configured())
+	c.say("%q is neither a configured storage cluster nor a URL. %s", printable(args[0]), c.configured())
 	return nil
 }
 
 func (c *Console) configured() string {
 	if len(c.Profiles) == 0 {
-		return "None is configured here: type access alone."
+		return "None is configured here: just type access."
 	}
 	return "Configured: " + strings.Join(c.Profiles, ", ") + "."
 }
@@ -117,7 +117,7 @@ func (c *Console) answer(ctx context.Context, text string) error {
 		fmt.Fprintln(c.Out) // the line that was typed is not there
 	}
 	if strings.EqualFold(strings.TrimSpace(text), "stop") {
-		c.say("Left as it is. Type access to try again.")
+		c.say("Cancelled. Type access to try again.")
 		return nil
 	}
 	if !c.typed(f, text) {
@@ -136,7 +136,7 @@ func (c *Console) typed(f *form, text string) bool {
 	switch f.field {
 	case messages.FieldEndpoint:
 		if text == "" {
-			c.say("Type the address, or stop.")
+			c.say("Type the URL, or stop.")
 			c.ask(f)
 			return false
 		}
@@ -182,13 +182,13 @@ func (c *Console) certificate(a *chat.Access, text string) bool {
 		}
 		pem, err := readBounded(words[0])
 		if err != nil {
-			c.say("I cannot read that file: %v", err)
+			c.say("I can't read that file: %v", err)
 			return false
 		}
 		a.TLS, a.CA = messages.TLSAuthority, pem
 		return true
 	}
-	c.say("Type nothing, ca PATH or skip.")
+	c.say("Press Enter, or type ca PATH or skip.")
 	return false
 }
 
@@ -222,7 +222,7 @@ func (c *Console) try(ctx context.Context, inv workflow.Investigation, f *form) 
 	var at interface{ Field() string }
 	if f.access.Profile == "" && errors.As(err, &at) && prompts[at.Field()] != "" {
 		f.field = at.Field()
-		c.say("Once more; or stop, and then storage-logs PATH if you have the logs, or skip:")
+		c.say("Try again. Or type stop, then storage-logs PATH if you have the logs, or skip:")
 	}
 	c.ask(f)
 	return nil
@@ -232,13 +232,13 @@ func (c *Console) refused(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	c.say("I cannot use that access: %s.", printable(strings.TrimRight(err.Error(), ".")))
+	c.say("That access doesn't work: %s.", printable(strings.TrimRight(err.Error(), ".")))
 	return nil
 }
 
 // fetch goes on with an access that was checked.
 func (c *Console) fetch(ctx context.Context, by string) error {
-	c.say("The cluster answers. I fetch the logs of its daemons; that takes a while.")
+	c.say("The cluster answered. Fetching its daemons' logs; this takes a while.")
 	return c.handle(ctx, workflow.Input{Event: workflow.AISGiven, Text: by})
 }
 
@@ -249,7 +249,7 @@ func (c *Console) storageLogs(ctx context.Context, args []string) error {
 		return nil
 	}
 	if len(places) == 0 {
-		c.say("Which path? Type: storage-logs PATH, with the directory that ais log get wrote, or its archives.")
+		c.say("Which path? Type: storage-logs PATH, with the directory written by ais log get, or its archives.")
 		return nil
 	}
 	return c.handle(ctx, workflow.Input{Event: workflow.AISGiven, Places: places, Text: "uploaded by console"})
@@ -266,7 +266,7 @@ func (c *Console) skip(ctx context.Context, _ []string) error {
 				return c.Flow.Decline(ctx, c.current, q.ID, "console")
 			}
 		}
-		c.say("Nothing is asked that could be skipped: the report stands as it is.")
+		c.say("There is no open question to skip. The report stands as it is.")
 		return nil
 	}
 	return c.handle(ctx, workflow.Input{Event: workflow.SkipStorage, Text: "skipped by console"})

@@ -85,10 +85,10 @@ func TestAccessToTheStorageIsTypedLineByLine(t *testing.T) {
 	var hidden []bool
 	out := talkTo(t, root, stores(store, &hidden), "/diagnose 4242", "access", "https://ais:1", secret, "", "https://ais:2", secret, "ca "+ca, "", "status")
 	inOrder(t, out, "VERDICT rank-stalled", "Can I read the AIStore logs?", "0.log:12: the job reads its data from ais://speech", "ais log get cluster",
-		"access NAME. Configured: west.", "Address of a proxy", "Token (it is not shown", "How is the cluster's certificate checked?",
-		"I cannot use that access: nothing listens at ais:1.", "Address of a proxy", "the token has expired.", "Token (it is not shown",
-		"is signed by nobody whom I know.", "How is the cluster's certificate", "the cluster is starting up.", "An empty line tries the same again",
-		"I fetch the logs of its daemons", "I read the logs of 1 storage daemon beside those of the job", "done, the report is posted")
+		"access NAME. Configured: west.", "URL of an", "Token (input hidden", "How should I verify the cluster's certificate?",
+		"That access doesn't work: nothing listens at ais:1.", "URL of an", "the token has expired.", "Token (input hidden",
+		"is signed by nobody whom I know.", "How should I verify the cluster's certificate", "the cluster is starting up.", "Press Enter to retry",
+		"Fetching its daemons", "I read the logs from 1 storage daemon along with the job's", "done, report posted")
 	if strings.Contains(out, "eyJ") {
 		t.Error("the token is shown")
 	}
@@ -116,20 +116,20 @@ func TestOtherWaysToTheStorage(t *testing.T) {
 		want  []string
 		tries int
 	}{
-		"a configured one":        {nil, []string{"access west"}, []string{"I read the logs of 1 storage daemon"}, 1},
-		"the environment":         {nil, []string{"access env"}, []string{"AIS_SKIP_VERIFY_CRT is set.", "I read the logs of 1 storage daemon"}, 0},
-		"no environment":          {[]error{errors.New("AIS_ENDPOINT is not set")}, []string{"access env", "skip"}, []string{"I cannot use that access: AIS_ENDPOINT is not set."}, 0},
+		"a configured one":        {nil, []string{"access west"}, []string{"I read the logs from 1 storage daemon"}, 1},
+		"the environment":         {nil, []string{"access env"}, []string{"AIS_SKIP_VERIFY_CRT is set.", "I read the logs from 1 storage daemon"}, 0},
+		"no environment":          {[]error{errors.New("AIS_ENDPOINT is not set")}, []string{"access env", "skip"}, []string{"That access doesn't work: AIS_ENDPOINT is not set."}, 0},
 		"an address, no token":    {nil, []string{"access http://ais:1", ""}, []string{"Token", "I read the logs"}, 1},
-		"no such":                 {nil, []string{"access east"}, []string{`"east" is neither a configured storage cluster nor an address`}, 0},
+		"no such":                 {nil, []string{"access east"}, []string{`"east" is neither a configured storage cluster nor a URL`}, 0},
 		"a token in the line":     {nil, []string{"access http://ais:1 eyJhbGciOi"}, []string{"Type: access NAME"}, 0},
-		"files":                   {nil, []string{"storage-logs ROOT/4242"}, []string{"I read the logs of 1 storage daemon"}, 0},
+		"files":                   {nil, []string{"storage-logs ROOT/4242"}, []string{"I read the logs from 1 storage daemon"}, 0},
 		"files that are not":      {nil, []string{"storage-logs /nowhere/at/all"}, []string{"/nowhere/at/all"}, 0},
-		"skipped":                 {nil, []string{"skip", "status"}, []string{"done, the report is posted"}, 0},
-		"skipped twice":           {nil, []string{"skip", "skip"}, []string{"Nothing is asked that could be skipped"}, 0},
-		"stopped":                 {nil, []string{"access", "stop", "status"}, []string{"Left as it is", "waiting for the storage logs"}, 0},
-		"a configured one, twice": {[]error{about{"", "the cluster is starting up"}}, []string{"access west", ""}, []string{"starting up", "An empty line", "I read the logs of 1"}, 2},
-		"stopped at the token":    {nil, []string{"access http://ais:1", "stop", "status"}, []string{"Left as it is", "waiting for the storage logs"}, 0},
-		"later":                   {nil, []string{"skip", "access west"}, []string{"I read the logs of 1 storage daemon"}, 1},
+		"skipped":                 {nil, []string{"skip", "status"}, []string{"done, report posted"}, 0},
+		"skipped twice":           {nil, []string{"skip", "skip"}, []string{"There is no open question to skip."}, 0},
+		"stopped":                 {nil, []string{"access", "stop", "status"}, []string{"Cancelled", "waiting for the storage logs"}, 0},
+		"a configured one, twice": {[]error{about{"", "the cluster is starting up"}}, []string{"access west", ""}, []string{"starting up", "Press Enter to retry", "I read the logs from 1"}, 2},
+		"stopped at the token":    {nil, []string{"access http://ais:1", "stop", "status"}, []string{"Cancelled", "waiting for the storage logs"}, 0},
+		"later":                   {nil, []string{"skip", "access west"}, []string{"I read the logs from 1 storage daemon"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := logs(t, "4242/0.log")

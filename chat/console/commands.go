@@ -22,23 +22,23 @@ func commands() []command {
 	return []command{
 		{[]string{"diagnose"}, "JOBID [PATH...]", "find out why a job failed; PATH names its logs if you have them", (*Console).diagnose},
 		{[]string{"logs"}, "PATH...", "give logs (a path alone does the same)", (*Console).give},
-		{[]string{"job"}, "ID", "choose among several jobs in the same files", (*Console).job},
-		{[]string{"nodes"}, "HOSTLIST", "say which nodes the job had: nodes node[01-16]", (*Console).nodes},
-		{[]string{"world-size"}, "N", "say how many ranks the job had", (*Console).worldSize},
-		{[]string{"access"}, "[NAME | env | URL]", "let me fetch the logs of the storage daemons; a token is asked for and not shown", (*Console).giveAccess},
-		{[]string{"storage-logs"}, "PATH...", "give logs of the storage daemons that you have fetched", (*Console).storageLogs},
-		{[]string{"skip"}, "", "you do not have what was asked for last: go on without", (*Console).skip},
-		{[]string{"why?", "why"}, "", "explain the present step and why I ask what I ask", (*Console).why},
+		{[]string{"job"}, "ID", "choose a job when the files hold several", (*Console).job},
+		{[]string{"nodes"}, "HOSTLIST", "list the job's nodes: nodes node[01-16]", (*Console).nodes},
+		{[]string{"world-size"}, "N", "set the number of ranks", (*Console).worldSize},
+		{[]string{"access"}, "[NAME | env | URL]", "let me fetch the storage daemons' logs; I'll prompt for a token", (*Console).giveAccess},
+		{[]string{"storage-logs"}, "PATH...", "give storage daemon logs that you fetched yourself", (*Console).storageLogs},
+		{[]string{"skip"}, "", "continue without what I asked for last", (*Console).skip},
+		{[]string{"why?", "why"}, "", "explain the current step and why I'm asking", (*Console).why},
 		{[]string{"report"}, "", "the whole report: evidence, timeline, rank map, groups, coverage", (*Console).report},
-		{[]string{"status"}, "", "where the investigation stands and what is open", (*Console).status},
-		{[]string{"history"}, "", "what happened so far: the ledger", (*Console).history},
+		{[]string{"status"}, "", "show progress and open questions", (*Console).status},
+		{[]string{"history"}, "", "show what happened so far (the ledger)", (*Console).history},
 		{[]string{"glossary"}, "TERM", "explain a term: glossary straggler", (*Console).glossary},
-		{[]string{"dispute"}, "TEXT", "say that the conclusion is wrong", event(workflow.Dispute)},
-		{[]string{"uphold"}, "", "take a dispute back", event(workflow.Uphold)},
-		{[]string{"retry"}, "", "start a failed investigation again", event(workflow.Retry)},
+		{[]string{"dispute"}, "TEXT", "dispute the verdict", event(workflow.Dispute)},
+		{[]string{"uphold"}, "", "withdraw a dispute", event(workflow.Uphold)},
+		{[]string{"retry"}, "", "restart a failed investigation", event(workflow.Retry)},
 		{[]string{"cancel"}, "", "stop the investigation", event(workflow.Cancel)},
 		{[]string{"close"}, "", "close the investigation", event(workflow.Close)},
-		{[]string{"help", "?"}, "", "this list", (*Console).help},
+		{[]string{"help", "?"}, "", "show this list", (*Console).help},
 		{[]string{"quit", "exit"}, "", "leave", func(*Console, context.Context, []string) error { return errQuit }},
 	}
 }
@@ -59,7 +59,7 @@ func find(word string) (command, bool) {
 
 func (c *Console) diagnose(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		c.say("Which job? Type /diagnose JOBID, for example /diagnose 4242. If you do not know the id: /diagnose - PATH")
+		c.say("Which job? Type /diagnose JOBID, for example /diagnose 4242. If you don't know the ID: /diagnose - PATH")
 		return nil
 	}
 	job := strings.Trim(args[0], "`#,;")
@@ -67,7 +67,7 @@ func (c *Console) diagnose(ctx context.Context, args []string) error {
 		job = ""
 	}
 	if strings.ContainsAny(job, "/\\*?[{ ") || strings.HasPrefix(job, ".") || strings.HasPrefix(job, "-") {
-		c.say("%q does not look like a job id. A job id is what squeue or sacct shows: 4242, 4242_7. For a directory alone: /diagnose - %s",
+		c.say("%q isn't a job ID. Use what squeue or sacct shows: 4242, 4242_7. To diagnose a directory: /diagnose - %s",
 			printable(job), printable(args[0]))
 		return nil
 	}
@@ -108,7 +108,7 @@ func (c *Console) nodes(ctx context.Context, args []string) error {
 	if nodes, err := c.Hosts(strings.Join(args, ",")); err == nil && len(nodes) > 0 {
 		return c.handle(ctx, workflow.Input{Event: workflow.Evidence, Nodes: nodes})
 	}
-	c.say("I cannot read that as a list of nodes. Write it as SLURM does: nodes node[01-16],node20")
+	c.say("I can't parse that node list. Use SLURM's format: nodes node[01-16],node20")
 	return nil
 }
 
@@ -131,7 +131,7 @@ func event(e workflow.Event) func(c *Console, ctx context.Context, args []string
 
 func (c *Console) handle(ctx context.Context, in workflow.Input) error {
 	if c.current == "" {
-		c.say("There is no investigation yet. Type /diagnose JOBID.")
+		c.say("No investigation yet. Type /diagnose JOBID.")
 		return nil
 	}
 	in.Actor = "console"
@@ -144,7 +144,7 @@ func (c *Console) why(ctx context.Context, _ []string) error {
 		return err
 	}
 	row, _ := workflow.About(inv.State)
-	c.say("I am %s.", row.Doing)
+	c.say("I'm %s.", row.Doing)
 	c.say("%s", row.Why)
 	for _, q := range inv.Open {
 		c.say("\nI asked: %s", printable(q.Text))
@@ -162,7 +162,7 @@ func (c *Console) report(ctx context.Context, _ []string) error {
 		return err
 	}
 	if inv.Report == nil {
-		c.say("There is no report yet: I am still without logs.")
+		c.say("No report yet: I have no logs.")
 		return nil
 	}
 	if err := c.Render(c.Out, inv.Report); err != nil {
@@ -214,25 +214,25 @@ func (c *Console) glossary(_ context.Context, args []string) error {
 		return nil
 	}
 	if term != "" {
-		c.say("I have no entry for %q.", printable(term))
+		c.say("No entry for %q.", printable(term))
 	}
 	c.say("Terms: %s", strings.Join(known, ", "))
 	return nil
 }
 
 func (c *Console) help(context.Context, []string) error {
-	c.say("What you can type:")
+	c.say("Commands:")
 	for _, cmd := range commands() {
 		c.say("  %-28s %s", strings.TrimSpace(cmd.names[0]+" "+cmd.args), cmd.help)
 	}
-	c.say("A report never waits for an answer: every question under it is optional.")
+	c.say("You never have to answer a question to get a report.")
 	return nil
 }
 
 // load returns the current investigation; without one it says so.
 func (c *Console) load(ctx context.Context) (workflow.Investigation, bool, error) {
 	if c.current == "" {
-		c.say("There is no investigation yet. Type /diagnose JOBID, or help.")
+		c.say("No investigation yet. Type /diagnose JOBID, or help.")
 		return workflow.Investigation{}, false, nil
 	}
 	inv, err := c.Flow.Store.Load(ctx, c.current)
@@ -244,7 +244,7 @@ func (c *Console) load(ctx context.Context) (workflow.Investigation, bool, error
 
 func orUnknown(job string) string {
 	if job == "" {
-		return "(id unknown)"
+		return "(unknown ID)"
 	}
 	return job
 }

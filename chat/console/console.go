@@ -112,7 +112,7 @@ func (c *Console) Line(ctx context.Context, text string) error {
 	if c.current != "" {
 		return c.settle(ctx, c.give(ctx, words))
 	}
-	c.say("I do not know %q. Type /diagnose JOBID to begin, or help.", printable(words[0]))
+	c.say("Unknown command %q. Type /diagnose JOBID to start, or help.", printable(words[0]))
 	return nil
 }
 
@@ -126,7 +126,7 @@ func (c *Console) settle(ctx context.Context, err error) error {
 		return ctx.Err()
 	case errors.As(err, &refused):
 		row, _ := workflow.About(refused.State)
-		c.say("That does not fit now: I am %s. Type status to see what is open.", row.Doing)
+		c.say("That isn't possible right now: I'm %s. Type status to see what is open.", row.Doing)
 		return nil
 	}
 	return err
@@ -146,19 +146,19 @@ func (c *Console) Report(ctx context.Context, id string, r *incident.Report) err
 	}
 	fmt.Fprintln(c.Out)
 	for _, rev := range r.Revisions {
-		c.say("I said:  %s\nNow:     %s\nBecause: %s\n", printable(rev.Was), printable(rev.Now), printable(rev.Because))
+		c.say("Was:     %s\nNow:     %s\nBecause: %s\n", printable(rev.Was), printable(rev.Now), printable(rev.Because))
 	}
-	c.say("%d of %d quotations were re-read in the files. Type report for the whole of it: chain, timeline, rank map, groups.",
+	c.say("%d of %d quotations re-read in the files. Type report for the full report: events, timeline, rank map, groups.",
 		r.Verification.Quotes.Held, r.Verification.Quotes.Checked)
 	if c.Keep == nil {
 		return nil
 	}
 	where, err := c.Keep(id, r)
 	if err != nil { // the report was shown: a full disk is worth a sentence, not the end
-		c.say("I could not keep the report for a browser: %v", err)
+		c.say("I couldn't save the HTML report: %v", err)
 		return nil
 	}
-	c.say("The same report for a browser: %s", where)
+	c.say("HTML report: %s", where)
 	return nil
 }
 
@@ -166,7 +166,7 @@ func (c *Console) Report(ctx context.Context, id string, r *incident.Report) err
 func (c *Console) Ask(_ context.Context, _ string, q workflow.Question) error {
 	mark := "?"
 	if q.Perishing {
-		mark = "? (soon gone: fetch now)"
+		mark = "? (won't be kept for long: get it now)"
 	}
 	c.say("%s %s", mark, printable(q.Text))
 	for _, item := range q.Items {
@@ -177,18 +177,18 @@ func (c *Console) Ask(_ context.Context, _ string, q workflow.Question) error {
 	}
 	switch q.Kind {
 	case workflow.AskLogs:
-		c.say("  Type the path here. (why? explains)")
+		c.say("  Type the path here. (Type why? for the reason.)")
 	case workflow.AskJob:
 		c.say("  Type: job ID")
 	case workflow.AskAccess:
 		if c.Storage != nil {
-			c.say("  Type: access (address, token and certificate are asked for one by one), access env (AIS_ENDPOINT, AIS_AUTHN_TOKEN, … are set here) or access NAME. %s", c.configured())
+			c.say("  Type: access (I'll ask for the URL, token and certificate), access env (AIS_ENDPOINT, AIS_AUTHN_TOKEN, … are set here) or access NAME. %s", c.configured())
 		}
-		c.say("  Or: storage-logs PATH, if you have fetched them; or skip. (why? explains)")
+		c.say("  Or: storage-logs PATH if you have fetched them; or skip. (Type why? for the reason.)")
 	case workflow.AskMissing:
-		c.say("  Type the path of the missing logs; skip if you do not have them. The report stands without them. (why? explains)")
+		c.say("  Type the path of the missing logs, or skip if you don't have them. The report stands either way. (Type why? for the reason.)")
 	case workflow.AskEvidence:
-		c.say("  Type its path when you have it; skip if you do not, and I say what else would decide. The report stands without it. (why? explains)")
+		c.say("  Type its path, or skip if you don't have it and I'll suggest what else would settle it. The report stands either way. (Type why? for the reason.)")
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func caseOf(inv *workflow.Investigation) messages.Case {
 		c.Notes = append(c.Notes, plain(n))
 	}
 	if o := inv.Outcome; o != nil {
-		c.Notes = append(c.Notes, strings.Join(append([]string{"Rated by people: the verdict is " + o.Verdict + "."}, plainAll(outcomeText(o))...), " "))
+		c.Notes = append(c.Notes, strings.Join(append([]string{"User rating: the verdict is " + o.Verdict + "."}, plainAll(outcomeText(o))...), " "))
 	}
 	for _, q := range inv.Open {
 		c.Open = append(c.Open, q.Text)
@@ -92,9 +92,9 @@ func caseOf(inv *workflow.Investigation) messages.Case {
 // storageNote says who gave access to storage logs; the access itself is nowhere.
 func storageNote(inv *workflow.Investigation) string {
 	if inv.Storage == "lost" {
-		return "The access to storage was lost in a restart."
+		return "I restarted and lost access to the storage."
 	}
-	if inv.Storage == "not given" {
+	if inv.Storage == "not provided" {
 		return "Storage logs were not provided; storage was not examined."
 	}
 	what, _, _ := strings.Cut(inv.Storage, " by ") // people are named in the thread
@@ -110,9 +110,9 @@ type phase struct {
 var phases = []phase{
 	{"Find the logs", []workflow.State{workflow.Requested, workflow.LocatingJob, workflow.AwaitingLogs, workflow.AwaitingEnd}},
 	{"Open the logs", []workflow.State{workflow.FetchingLogs}},
-	{"Find out who failed first", []workflow.State{workflow.Triaging}},
-	{"Look at the storage", []workflow.State{workflow.AwaitingAIS, workflow.FetchingAIS, workflow.Correlating}},
-	{"Read every quoted line again", []workflow.State{workflow.Verifying}},
+	{"Find what failed first", []workflow.State{workflow.Triaging}},
+	{"Check the storage", []workflow.State{workflow.AwaitingAIS, workflow.FetchingAIS, workflow.Correlating}},
+	{"Re-check every quoted line", []workflow.State{workflow.Verifying}},
 }
 
 // steps are the phases as far as they are known.
@@ -149,7 +149,7 @@ func steps(inv *workflow.Investigation) []messages.Step {
 		case row.Kind == workflow.Working, inv.State == workflow.AwaitingEnd && len(inv.Open) == 0: // the job, not a person
 			step.State = messages.StepDoing
 			if i == 2 && inv.Looked {
-				step.Note = "a first look is done, now all of every file"
+				step.Note = "first look done; now reading every file in full"
 			}
 			if i == 1 {
 				step.Note = broughtNote(inv.Brought)
@@ -185,7 +185,7 @@ func phaseNote(inv *workflow.Investigation, i int) string {
 		return count(len(inv.StorageLogs), "file")
 	case i == 4 && inv.Report != nil && inv.Final > 0:
 		q := inv.Report.Verification.Quotes
-		return fmt.Sprintf("%d of %d quotations hold", q.Held, q.Checked)
+		return fmt.Sprintf("%d of %d quotations confirmed", q.Held, q.Checked)
 	}
 	return ""
 }
@@ -216,9 +216,9 @@ func megabytes(n int64) string {
 func caseButtons(inv *workflow.Investigation) []messages.Button {
 	cancel := button(actCancel, name(inv), "Cancel")
 	cancel.Style = "danger"
-	cancel.Confirm = &messages.Confirm{Title: "Stop this investigation?", Text: "What was found so far stays readable. Logs that are given later open it again.", Yes: "Stop it", No: "Keep going"}
+	cancel.Confirm = &messages.Confirm{Title: "Stop this investigation?", Text: "Findings so far stay readable. Logs added later reopen it.", Yes: "Stop it", No: "Keep going"}
 	again := button(actRerun, name(inv), "Run again")
-	again.Confirm = &messages.Confirm{Title: "Run it again?", Text: "This case is closed and a new one starts. Both stay readable.", Yes: "Run again", No: "Leave it"}
+	again.Confirm = &messages.Confirm{Title: "Run it again?", Text: "This case is closed and a new one starts. Both stay readable.", Yes: "Run again", No: "Cancel"}
 	var out []messages.Button
 	row, _ := workflow.About(inv.State)
 	switch {
@@ -295,7 +295,7 @@ func questionButtons(inv *workflow.Investigation, q workflow.Question) []message
 		return []messages.Button{button(actLookNow, value, "Look now"), primary(button(actWhenEnds, value, "When it ends"))}
 	case workflow.AskAccess:
 		skip := button(actSkip, value, "Skip storage")
-		skip.Confirm = &messages.Confirm{Title: "Go on without storage logs?", Text: "The report then says that storage was not examined, and is less sure where data was late.", Yes: "Skip", No: "Not yet"}
+		skip.Confirm = &messages.Confirm{Title: "Continue without storage logs?", Text: "The report will say that storage wasn't examined, and be less certain about slow reads.", Yes: "Skip", No: "Cancel"}
 		return []messages.Button{primary(button(actAccess, value, "Give access")), button(actAISLogs, value, "Upload storage logs"), skip}
 	case workflow.AskJob:
 		var out []messages.Button
@@ -313,13 +313,13 @@ func questionButtons(inv *workflow.Investigation, q workflow.Question) []message
 func whereToFind(q workflow.Question) string {
 	switch q.Kind {
 	case workflow.AskLogs:
-		return "In your job script: #SBATCH --output and --error. By default, slurm-JOBID.out in the folder where you ran sbatch."
+		return "In your job script: #SBATCH --output and --error. The default is slurm-JOBID.out in the folder where you ran sbatch."
 	case workflow.AskMissing:
-		return "Beside the logs I have."
+		return "Next to the logs I already have."
 	case workflow.AskAccess:
-		return "The storage team has a read token; a configured access needs none."
+		return "Ask the storage team for a read-only token. A preconfigured cluster needs none."
 	case workflow.AskJob:
-		return "squeue, sacct or the name of the log file shows the id of the job that you mean."
+		return "squeue, sacct or the log file's name shows the job ID."
 	}
 	return ""
 }

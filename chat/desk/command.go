@@ -18,28 +18,28 @@ import (
 type usage struct{ write, does string }
 
 var usages = []usage{
-	{"12345", "find out why job 12345 failed; also 12345_7 (a task of an array), 12345+0 (a part of a heterogeneous job), west:12345 (on a named cluster)"},
-	{"12345 logs:/path", "the same, with logs that lie elsewhere"},
-	{"12345 private", "the answer comes to your direct messages; you can share it later"},
+	{"12345", "find out why job 12345 failed; also 12345_7 (array task), 12345+0 (het job component), west:12345 (a specific cluster)"},
+	{"12345 logs:/path", "the same, with logs from another path"},
+	{"12345 private", "get the answer in a direct message; you can share it later"},
 	{"", "with no arguments: pick one of your failed jobs"},
-	{"status [F-12 or 12345]", "where an investigation stands; without a name: this channel, and how often I was right"},
-	{"list", "the newest investigations of this channel"},
-	{"why F-12", "what I am doing and why I ask what I ask"},
+	{"status [F-12 or 12345]", "status of an investigation; without a name, of this channel, and how often I was right"},
+	{"list", "this channel's latest investigations"},
+	{"why F-12", "what I'm doing and why I'm asking"},
 	{"cancel F-12", "stop an investigation"},
 	{"rerun F-12", "start over; the old investigation stays readable"},
-	{"mute F-12", "no more reminders"},
-	{"own F-12", "say that you've got it: the case names you, and reminders stop"},
+	{"mute F-12", "turn off reminders"},
+	{"own F-12", "take ownership: the case shows your name and reminders stop"},
 	{"storage F-12", "provide the AIStore cluster's logs: grant access, or upload files"},
-	{"setup", "say where your team's logs are; I try it on a job right away; also `setup show`, `setup clear`"},
-	{"watch", "which clusters I watch by myself; an administrator can write `watch pause west` and `watch resume west`"},
-	{"digest", "what I did not post one by one, now instead of tomorrow"},
-	{"mute job-name train-7b", "jobs of this name are not watched for this channel; `unmute job-name train-7b` takes it back"},
-	{"fixed F-12 12399", "say that it is fixed, and which job has the fix; I compare the two runs: fixed, not fixed, or a regression"},
+	{"setup", "tell me where your team's logs are; I'll test it on a job right away. Also `setup show`, `setup clear`"},
+	{"watch", "which clusters I watch automatically; admins can use `watch pause west` and `watch resume west`"},
+	{"digest", "show now what would go into tomorrow's digest"},
+	{"mute job-name train-7b", "stop watching jobs with this name in this channel; undo with `unmute job-name train-7b`"},
+	{"dispute F-12", "dispute a verdict"},
+	{"close F-12", "close a case and record the cause"},
+	{"explain exit code 137", "what an error line, code, variable or term means; paste it after the command"},
+	{"ping", "check that I'm up, and how busy I am"},
+	{"fixed F-12 12399", "name the job that has the fix; I compare the two runs and say whether it worked"},
 	{"postmortem F-12", "one page for the team: impact, timeline, five whys, action items"},
-	{"dispute F-12", "say that a verdict is wrong"},
-	{"close F-12", "say what it was, and be done"},
-	{"explain exit code 137", "what an error line, a number, a variable or a term means; paste it after the command"},
-	{"ping", "am I there, and how busy"},
 	{"help", "this"},
 }
 
@@ -337,7 +337,7 @@ func (a *act) line(s workflow.Summary) string {
 		text += fill(" — %s", s.Headline)
 	}
 	if s.Outcome != "" {
-		text += fill(" (people said: %s)", s.Outcome)
+		text += fill(" (rated: %s)", s.Outcome)
 	}
 	return text
 }

@@ -437,7 +437,7 @@ func questionKey(q workflow.Question) string { return "question-" + strconv.Itoa
 // reason makes an error fit for people: its first line, without what programs add.
 func reason(text string) string {
 	if text = firstLine(text); text == "" {
-		return "no reason is known"
+		return "reason unknown"
 	}
 	return clip(text)
 }
@@ -449,7 +449,7 @@ func outcomeText(o *workflow.Outcome) []string {
 	}
 	var out []string
 	if o.Mechanism != "" {
-		out = append(out, fill("True cause: %s", mechanismTitle(o.Mechanism)))
+		out = append(out, fill("Actual cause: %s", mechanismTitle(o.Mechanism)))
 	}
 	if o.Cause != "" {
 		out = append(out, fill("In their words: %s", o.Cause))

@@ -224,7 +224,7 @@ func TestAnOverturnedVerdictIsSaidAloud(t *testing.T) {
 		}
 	}
 	for _, p := range s.all() {
-		if p.Key == "revision-2" && (!strings.Contains(string(p.Payload), `"U3"`) || !strings.Contains(string(p.Payload), "superseded")) {
+		if p.Key == "revision-2" && (!strings.Contains(string(p.Payload), `"U3"`) || !strings.Contains(string(p.Payload), "replace the earlier")) {
 			t.Errorf("revision: %s", p.Payload)
 		}
 	}

@@ -86,7 +86,7 @@ type Hooks struct {
 // errLater asks for another try soon; it is no failure.
 type errLater struct{ after time.Duration }
 
-func (e errLater) Error() string { return "not now; again in " + e.after.String() }
+func (e errLater) Error() string { return "not now; retrying in " + e.after.String() }
 
 // act is one thing that a person did, while it is handled.
 type act struct {

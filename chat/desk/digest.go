@@ -15,13 +15,13 @@ import (
 func whyText(why string) string {
 	switch why {
 	case whyLimit:
-		return "not looked at, because so much was posted in that hour"
+		return "skipped: too many posts in that hour"
 	case whyNoLogs:
 		return "no logs found"
 	case whyFailed:
-		return "could not be looked at to the end"
+		return "could not be fully examined"
 	case whyNoFailure:
-		return "nothing in its logs failed"
+		return "no failure in its logs"
 	}
 	return mechanismTitle(why)
 }

@@ -22,7 +22,7 @@ func TestAButtonOfALostCaseDoesNothingToAnother(t *testing.T) {
 			for _, rest := range []string{"", " 1"} {
 				in := press("U1", action, value+rest)
 				in.Message = "17.1"
-				if got := s.does(in); !strings.Contains(got, "I no longer have the case behind this button") {
+				if got := s.does(in); !strings.Contains(got, "The case behind this button") {
 					t.Errorf("%s %s%s: %q", action, what, rest, got)
 				}
 			}
@@ -31,7 +31,7 @@ func TestAButtonOfALostCaseDoesNothingToAnother(t *testing.T) {
 	for _, callback := range []string{messages.ViewUpload, messages.ViewDispute, messages.ViewAIS, messages.ViewClose} {
 		for what, value := range values {
 			in := submission("U1", callback, value+" 1 close", map[string]string{messages.FieldVerdict: messages.VerdictRight})
-			if got := s.does(in); !strings.Contains(got, "I no longer have the case behind this button") {
+			if got := s.does(in); !strings.Contains(got, "The case behind this button") {
 				t.Errorf("%s %s: %q", callback, what, got)
 			}
 		}
@@ -58,7 +58,7 @@ func TestAButtonWithoutAKeyWorksUnderItsOwnMessage(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	in.Key, in.Channel = "", "C2"
-	if got := s.does(in); !strings.Contains(got, "I no longer have the case") {
+	if got := s.does(in); !strings.Contains(got, "The case") {
 		t.Errorf("in another channel: %q", got)
 	}
 }

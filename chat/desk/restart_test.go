@@ -194,7 +194,7 @@ func TestAfterARestartATypedAccessIsAskedForAgain(t *testing.T) {
 	for _, p := range s.all() {
 		if strings.HasPrefix(p.Key, "lost-") {
 			n++
-			if text := textOf(t, p); !strings.Contains(text, "memory only") {
+			if text := textOf(t, p); !strings.Contains(text, "only in memory") {
 				t.Errorf("%q", text)
 			}
 		}
@@ -229,7 +229,7 @@ func TestWhatKeepsFailingIsGivenUpAndSaid(t *testing.T) {
 		s.desk.Policy = func() *Policy { panic("secret of a log") }
 		in := s.put(command("C1", "12345"))
 		s.settle()
-		if got := s.answerTo(in); !strings.Contains(got, "I tried several times") || strings.Contains(got, "secret") {
+		if got := s.answerTo(in); !strings.Contains(got, "That failed several times") || strings.Contains(got, "secret") {
 			t.Errorf("%q", got)
 		}
 	})

@@ -19,7 +19,7 @@ func runningJob(s *stage) {
 			r.Triage = &incident.Triage{
 				State: incident.StateStalled, Severity: incident.TriageCritical, Clock: incident.ClockFiles, Summary: "The job has stalled", Wastes: &wastes,
 				Signs: []incident.TriageSign{
-					{Name: incident.SignStep, Level: incident.TriageNone, Text: "1,240 of 5,000, 24 %, 6 min ago",
+					{Name: incident.SignStep, Level: incident.TriageNone, Text: "1,240 of 5,000, 24%, 6 min ago",
 						Evidence: []incident.Evidence{incident.Quote("12345.out", 41, 4000, "step: 1240  loss:  2.31", nil)}},
 					{Name: incident.SignWaiting, Level: incident.TriageCritical, Text: "no step for 6 min; one came every 2 s, never later than after 3 s"},
 				},

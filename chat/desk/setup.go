@@ -96,7 +96,7 @@ func (a *act) mayconfigure(ctx context.Context) (bool, error) {
 	}
 	ok, err := a.among(ctx, a.rule.Trusted, a.policy.Admins)
 	if err == nil && !ok {
-		err = a.refuse(ctx, "", refusedPerson, adminsOnly, "say where this channel's logs are")
+		err = a.refuse(ctx, "", refusedPerson, adminsOnly, "set this channel's log location")
 	}
 	return ok, err
 }
@@ -132,7 +132,7 @@ func (a *act) propose(ctx context.Context, cluster, job string, templates []stri
 	}
 	// It looks like a job that nobody knows, also where trying it failed: the reason would tell that it is there.
 	if (err == nil || len(proof.Users) > 0) && !a.policy.owned(a.rule, a.in.User, proof.Users) {
-		return a.refuse(ctx, "", refusedCase, setupFailed, job, cluster, fmt.Sprintf("the cluster knows no job %s: name one of yours that has ended", job))
+		return a.refuse(ctx, "", refusedCase, setupFailed, job, cluster, fmt.Sprintf("the cluster has no job %s; give one of your finished jobs", job))
 	}
 	if err != nil {
 		return a.say(ctx, setupFailed, job, cluster, err)
@@ -164,13 +164,13 @@ func (a *act) propose(ctx context.Context, cluster, job string, templates []stri
 func wrongTemplates(templates []string) string {
 	switch {
 	case len(templates) == 0:
-		return "no name of a log was given"
+		return "no log file pattern was given"
 	case len(templates) > maxTemplates:
-		return fmt.Sprintf("these are %d names, and I keep %d", len(templates), maxTemplates)
+		return fmt.Sprintf("that's %d patterns, more than the limit of %d", len(templates), maxTemplates)
 	}
 	for _, t := range templates {
 		if len(t) > maxTemplate {
-			return fmt.Sprintf("a name is longer than %d characters", maxTemplate)
+			return fmt.Sprintf("a pattern is longer than %d characters", maxTemplate)
 		}
 		if wrong := config.CheckTemplate(t); wrong != "" {
 			return wrong
@@ -227,7 +227,7 @@ func (a *act) keepTemplate(ctx context.Context, t teamTemplate, answer []string)
 	st.Clusters[t.Cluster] = t
 	delete(st.Drafts, a.in.User)
 	how := fmt.Sprintf("tried on job %s: %d files, complete: %t", t.Job, t.Files, t.Complete)
-	return a.storeLogs(ctx, n, st, fmt.Sprintf("logs of %s in %s are called %s (%s)", t.Cluster, a.in.Channel, strings.Join(t.Templates, " "), how), answer)
+	return a.storeLogs(ctx, n, st, fmt.Sprintf("logs of %s in %s match %s (%s)", t.Cluster, a.in.Channel, strings.Join(t.Templates, " "), how), answer)
 }
 
 // storeLogs writes what holds for the channel, with the answer and, where it is not empty, a line of the audit trail.

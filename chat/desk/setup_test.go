@@ -63,7 +63,7 @@ func TestTranscriptsOfSetup(t *testing.T) {
 			s.sets("setup " + errs)
 			s.sets("setup mars:12345 " + errs)
 			s.does(press("U2", actSetup, "another"))
-			s.desk.Prover.(*proofs).err = errors.New("the cluster knows no job 9: name one of yours that has ended")
+			s.desk.Prover.(*proofs).err = errors.New("the cluster has no job 9; give one of your finished jobs")
 			s.sets("setup 9 " + errs)
 			s.says("setup 12345 " + errs) // whom nobody trusts with it
 		},
@@ -130,7 +130,7 @@ func TestNobodyLearnsOfAJobBySetup(t *testing.T) {
 	for _, err := range []error{nil, errors.New("job 12345 never had nodes and wrote no logs")} {
 		p.err = err
 		got := s.does(command("C8", "setup 12345 "+errs))
-		if strings.Contains(got, "berta") || strings.Contains(got, "never had nodes") || !strings.Contains(got, "knows no job 12345") {
+		if strings.Contains(got, "berta") || strings.Contains(got, "never had nodes") || !strings.Contains(got, "has no job 12345") {
 			t.Errorf("%v: %s", err, got)
 		}
 	}

@@ -150,7 +150,7 @@ func (f *folders) Collect(ctx context.Context, places []string) (workflow.Collec
 		}
 	}
 	if len(c.Sources) == 0 {
-		return c, errors.New("there is no readable log in what was given")
+		return c, errors.New("no readable log was found")
 	}
 	return c, nil
 }

@@ -12,7 +12,7 @@ import (
 // statusOf says where an investigation stands.
 func (a *act) statusOf(inv workflow.Investigation) []string {
 	row, _ := workflow.About(inv.State)
-	out := []string{fill("%s, job %s: I am %s (for %s).", inv.ID, orUnknown(inv.Job), row.Doing, ago(a.Now().Sub(inv.Since)))}
+	out := []string{fill("%s, job %s: I'm %s (for %s).", inv.ID, orUnknown(inv.Job), row.Doing, ago(a.Now().Sub(inv.Since)))}
 	if n := len(inv.Sources); n > 0 {
 		out = append(out, fill("%s read.", count(n, "file")))
 	}
@@ -31,7 +31,7 @@ func (a *act) statusOf(inv workflow.Investigation) []string {
 // whyOf explains the present step and every open question.
 func whyOf(inv workflow.Investigation) []string {
 	row, _ := workflow.About(inv.State)
-	out := []string{fill("I am %s. %s", row.Doing, row.Why)}
+	out := []string{fill("I'm %s. %s", row.Doing, row.Why)}
 	for _, q := range inv.Open {
 		out = append(out, fill("I asked: %s Because: %s", q.Text, q.Why))
 		if where := whereToFind(q); where != "" {

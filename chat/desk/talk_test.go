@@ -78,7 +78,7 @@ func TestAClickOnASecondCaseFileSaysWhereTheCaseGoesOn(t *testing.T) {
 				t.Errorf("replaced: %q", s.surface.replaced)
 			}
 			for _, r := range s.surface.replaced {
-				if !strings.HasPrefix(r, "C1 1.0 This message was sent twice. Case F-1 goes on") || !strings.Contains(r, "https://chat/1.1") {
+				if !strings.HasPrefix(r, "C1 1.0 This message was sent twice. Case F-1 continues") || !strings.Contains(r, "https://chat/1.1") {
 					t.Errorf("it says %q", r)
 				}
 			}
@@ -104,12 +104,12 @@ func TestMentionsInTheThreadOfACase(t *testing.T) {
 	s.says("west:777")
 	s.posted()
 	for text, want := range map[string]string{
-		"status":           "F-1, job 777: I am waiting for logs",
-		"":                 "F-1, job 777: I am waiting for logs",
+		"status":           "F-1, job 777: I'm waiting for logs",
+		"":                 "F-1, job 777: I'm waiting for logs",
 		"why":              "Where to find it:",
 		"help":             "I find out why",
-		"logs:/etc/passwd": "I cannot read",
-		"cancel":           "You cannot cancel F-1",
+		"logs:/etc/passwd": "I can't read",
+		"cancel":           "You can't cancel F-1",
 		"close":            "Press *Close*",
 	} {
 		if got := s.does(mention("U3", text)); !strings.Contains(got, want) {
@@ -242,7 +242,7 @@ func TestTheHomeTab(t *testing.T) {
 		t.Error(problems)
 	}
 	s.does(chat.Inbound{Kind: chat.Home, User: "U9", External: true})
-	if b, _ := json.Marshal(s.surface.homes[1]); strings.Contains(string(b), "F-1") || !strings.Contains(string(b), "another organisation") {
+	if b, _ := json.Marshal(s.surface.homes[1]); strings.Contains(string(b), "F-1") || !strings.Contains(string(b), "only answer members of this workspace") {
 		t.Errorf("%s", b)
 	}
 }
@@ -268,7 +268,7 @@ func TestStatusCountsWhatPeopleSaid(t *testing.T) {
 	if outcomes["rank-stalled right"] != 2 || outcomes["rank-stalled wrong"] != 1 {
 		t.Errorf("%v", outcomes)
 	}
-	if got := s.says("list"); strings.Count(got, "people said") != 3 {
+	if got := s.says("list"); strings.Count(got, "rated: ") != 3 {
 		t.Errorf("%q", got)
 	}
 }

@@ -237,12 +237,12 @@ func TestCausesOfTheOwnerAloneAreNotPosted(t *testing.T) {
 		posts := s.in("C1")
 		want(t, "digest", posts, " ")
 		text := s.digests()[0]
-		for _, w := range []string{"2 jobs ended badly", "west:7 (F-1)", "west:8 (F-2)", "`train`", "`other`"} {
+		for _, w := range []string{"2 jobs failed", "west:7 (F-1)", "west:8 (F-2)", "`train`", "`other`"} {
 			if !strings.Contains(text, w) {
 				t.Errorf("%q does not hold %q", text, w)
 			}
 		}
-		if got := s.does(command("C1", "digest")); !strings.Contains(got, "nothing for the digest") {
+		if got := s.does(command("C1", "digest")); !strings.Contains(got, "Nothing for this channel") {
 			t.Errorf("the second time: %q", got)
 		}
 	}
@@ -363,7 +363,7 @@ func TestALimitAnHourAndTheRestInTheDigest(t *testing.T) {
 		t.Errorf("%d cases, and 3 are allowed in an hour", n)
 	}
 	s.does(command("C1", "digest"))
-	if text := s.digests()[0]; !strings.Contains(text, "5 jobs ended badly") || !strings.Contains(text, "so much was posted") {
+	if text := s.digests()[0]; !strings.Contains(text, "5 jobs failed") || !strings.Contains(text, "too many posts in that hour") {
 		t.Errorf("%q", text)
 	}
 	s.now = s.now.Add(time.Hour)
@@ -398,13 +398,13 @@ func TestAnArrayOfAThousandIsTwoMessages(t *testing.T) {
 func TestNamesCanBeMutedAndTheClusterPaused(t *testing.T) {
 	s := newWatchStage(t)
 	for _, c := range []struct{ user, text, want string }{
-		{"U3", "mute job-name train", "You cannot"},
+		{"U3", "mute job-name train", "You can't"},
 		{"U2", "mute job-name", "Which name?"},
-		{"U2", "mute job-name train", "not told here any more"},
-		{"U3", "watch", "Muted: jobs with the name `train`"},
-		{"U3", "watch pause west", "You cannot"},
-		{"U2", "watch pause north", "not watched"},
-		{"U2", "watch frobnicate", "none of `status`"},
+		{"U2", "mute job-name train", "be reported here any more"},
+		{"U3", "watch", "Muted: jobs named `train`"},
+		{"U3", "watch pause west", "You can't"},
+		{"U2", "watch pause north", "not being watched"},
+		{"U2", "watch frobnicate", "Use `status`"},
 	} {
 		if got := s.does(by(c.user, command("C1", c.text))); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q", c.text, got)
@@ -524,7 +524,7 @@ func TestAPersonWhoAsksSeesWhatWasHeld(t *testing.T) {
 	if n, _, _ := s.store.Backlog(context.Background()); n != 0 {
 		t.Errorf("%d posts wait for ever", n)
 	}
-	if got := s.does(command("C1", "digest")); !strings.Contains(got, "nothing") {
+	if got := s.does(command("C1", "digest")); !strings.Contains(got, "Nothing") {
 		t.Errorf("it is in the digest, too: %q", got)
 	}
 }

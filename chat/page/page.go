@@ -66,12 +66,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	inv, err := h.Load(r.Context(), id)
 	if err != nil && !errors.Is(err, workflow.ErrUnknown) {
 		h.Log.Error("a page of a case cannot be served", "error", err)
-		http.Error(w, "The case cannot be read now. Try again later.", http.StatusServiceUnavailable)
+		http.Error(w, "This case can't be read right now. Try again later.", http.StatusServiceUnavailable)
 		return
 	}
 	switch {
 	case err != nil, !public(&inv), subtle.ConstantTimeCompare([]byte(given), []byte(key(&inv))) != 1, !h.Bound(inv):
-		http.Error(w, "There is no such page. The link stands in the case file.", http.StatusNotFound)
+		http.Error(w, "No such page. Use the link in the case file.", http.StatusNotFound)
 		return
 	case h.Now().Sub(inv.Since) > h.Expires:
 		http.Error(w, "This page has expired. The case's thread has the report.", http.StatusGone)
@@ -80,7 +80,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var text bytes.Buffer
 	if err := messages.HTML(&text, inv.Report, messages.Extras{}); err != nil {
 		h.Log.Error("a page of a case cannot be made", "case", inv.ID, "error", err)
-		http.Error(w, "The page cannot be made.", http.StatusInternalServerError)
+		http.Error(w, "The page can't be created.", http.StatusInternalServerError)
 		return
 	}
 	head.Set("Content-Type", "text/html; charset=utf-8")

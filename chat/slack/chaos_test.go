@@ -64,7 +64,7 @@ func chaos(t *testing.T, seed uint64) {
 			if m.User != sim.BotUser || m.Deleted {
 				continue
 			}
-			key, marked := keyOf(m), strings.Contains(m.Text+string(m.Blocks), "re-sent")
+			key, marked := keyOf(m), strings.Contains(m.Text+string(m.Blocks), "Sent again")
 			if len(seen) > 0 && seen[len(seen)-1] == key {
 				if !marked {
 					t.Errorf("%s is there twice and does not say so", key)

@@ -18,7 +18,7 @@ const metadataType = "faultline_post"
 
 // Remarks that are added to messages.
 const (
-	repeated = "(re-sent: the first attempt may have arrived)"
+	repeated = "(Sent again: the first attempt may have gone through.)"
 	unlaid   = "(Slack refused the layout of this message, so it is shown as plain text.)"
 	attached = "(Slack refused the layout of this message, so it is shown as plain text. The full report is attached to this investigation.)"
 )

@@ -39,7 +39,7 @@ func FuzzForms(f *testing.F) {
 			if err := json.Unmarshal(c.metadata, &meta); err != nil || meta.Payload.Key != "F-1/k" {
 				t.Fatalf("the message is not named: %s", c.metadata)
 			}
-			if marked && (!strings.Contains(c.text, repeated) || (c.blocks != nil && !strings.Contains(string(c.blocks), "re-sent"))) {
+			if marked && (!strings.Contains(c.text, repeated) || (c.blocks != nil && !strings.Contains(string(c.blocks), "Sent again"))) {
 				t.Fatalf("a repetition does not say that it is one: %q %s", c.text, c.blocks)
 			}
 		}

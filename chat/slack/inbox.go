@@ -33,8 +33,8 @@ const tellTimeout = 10 * time.Second
 
 // Sentences for when the store does not take what a person did.
 const (
-	notStored      = "I could not write this down, so nothing was started%s. Please try again in a minute; if it happens again, tell the people who run this bot."
-	notStoredField = "I could not write this down%s. Please send it again in a minute."
+	notStored      = "I couldn't save this, so nothing was started%s. Please try again in a minute; if it happens again, tell the people who run this bot."
+	notStoredField = "I couldn't save this%s. Please send it again in a minute."
 )
 
 // Queue is where what people did is stored. workflow.Durable is one.
@@ -214,7 +214,7 @@ func (b *Inbox) thanks(a act) verdict {
 		if next := b.Next(a.in); next != nil {
 			raw, err := json.Marshal(next)
 			if problems := blockkit.ValidateView(raw); err != nil || len(problems) > 0 {
-				b.Log.Error("the modal that should follow is not valid; the old one is closed instead", "problems", fmt.Sprint(problems), "err", err)
+				b.Log.Error("the next modal is not valid; closing the old one instead", "problems", fmt.Sprint(problems), "err", err)
 				break
 			}
 			return verdict{ack: true, body: map[string]any{"response_action": "update", "view": json.RawMessage(raw)}}

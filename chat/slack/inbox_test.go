@@ -192,7 +192,7 @@ func TestWhatCannotBeStoredIsNotAcknowledgedAsDone(t *testing.T) {
 			if v := give(fromEvents, oneEvent); v.ack {
 				t.Error("an event was acknowledged; Slack would not deliver it again")
 			}
-			if v := give(fromCommand, oneCommand); !v.ack || !strings.Contains(body(v), "could not write this down") {
+			if v := give(fromCommand, oneCommand); !v.ack || !strings.Contains(body(v), "couldn't save this") {
 				t.Errorf("a command was answered %v %s", v.ack, body(v))
 			}
 			if v := give(fromInteractive, submission); !v.ack || !strings.Contains(body(v), `"response_action":"errors"`) {
@@ -204,7 +204,7 @@ func TestWhatCannotBeStoredIsNotAcknowledgedAsDone(t *testing.T) {
 			if v := give(fromInteractive, oneClick); !v.ack {
 				t.Error("a click was not acknowledged")
 			}
-			if got := <-told; !strings.Contains(got, "https://hooks.slack.com/actions/1") || !strings.Contains(got, "could not write this down") {
+			if got := <-told; !strings.Contains(got, "https://hooks.slack.com/actions/1") || !strings.Contains(got, "couldn't save this") {
 				t.Errorf("told %q", got)
 			}
 			if strings.Contains(f.logs.String(), "canary") {

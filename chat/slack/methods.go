@@ -45,15 +45,15 @@ var Scopes = []Method{
 	{Name: "conversations.info", Scopes: []string{"channels:read", "groups:read", "im:read"}, PerMinute: tier3, For: "knowing that a channel is shared with another company"},
 	{Name: "usergroups.users.list", Scopes: []string{"usergroups:read"}, PerMinute: tier2, For: "permissions by user group", Optional: true},
 	{Name: "conversations.history", Scopes: []string{"channels:history", "groups:history", "im:history"}, PerMinute: tier3,
-		For: "finding out after a broken connection whether a message arrived (without it, it is posted again with a remark)", Optional: true},
+		For: "checking whether a message arrived after a broken connection (without it, the message is posted again with a remark)", Optional: true},
 	{Name: "conversations.replies", Scopes: []string{"channels:history", "groups:history", "im:history"}, PerMinute: tier3,
-		For: "finding out after a broken connection whether an answer in a thread arrived (without it, it is posted again with a remark)", Optional: true},
+		For: "checking whether a thread reply arrived after a broken connection (without it, the reply is posted again with a remark)", Optional: true},
 }
 
 // EventScopes are the scopes without a method of their own: what makes Slack send something.
 var EventScopes = []Method{
 	{Name: "slash command", Scopes: []string{"commands"}, For: "/diagnose"},
-	{Name: "app_mention", Scopes: []string{"app_mentions:read"}, For: "answering when it is mentioned in a thread", Optional: true},
+	{Name: "app_mention", Scopes: []string{"app_mentions:read"}, For: "answering mentions in a thread", Optional: true},
 }
 
 func perMinute(method string) int {

@@ -67,7 +67,7 @@ func (c *Client) Probe(ctx context.Context, sockets bool) (Report, error) {
 	c.mu.Unlock()
 	r.Missing = missing(r.Granted)
 	if r.Bot == "" {
-		return r, &FatalError{"The bot token belongs to a person, not to a bot. Use the “Bot User OAuth Token” from the page “OAuth & Permissions” of the app; it begins with xoxb-."}
+		return r, &FatalError{"The bot token belongs to a person, not to a bot. Use the “Bot User OAuth Token” from the app's “OAuth & Permissions” page; it begins with xoxb-."}
 	}
 	if sockets {
 		if err := c.callAs(ctx, c.cfg.AppToken, "apps.connections.open", url.Values{}, nil); err != nil {
@@ -82,22 +82,22 @@ func (c *Client) checkTokens(sockets bool) error {
 	bot, app := c.cfg.BotToken.Reveal(), c.cfg.AppToken.Reveal()
 	switch {
 	case bot == "":
-		return &FatalError{"There is no bot token. It is on the page “OAuth & Permissions” of the app and begins with xoxb-."}
+		return &FatalError{"No bot token. Find it on the app's “OAuth & Permissions” page; it begins with xoxb-."}
 	case strings.HasPrefix(bot, "xapp-") && strings.HasPrefix(app, "xoxb-"):
 		return &FatalError{"The two tokens are swapped: the bot token begins with xoxb-, the app-level token with xapp-."}
 	case strings.HasPrefix(bot, "xapp-"):
-		return &FatalError{"The bot token is an app-level token (xapp-…). The bot token is on the page “OAuth & Permissions” of the app and begins with xoxb-."}
+		return &FatalError{"The bot token is an app-level token (xapp-…). The bot token is on the app's “OAuth & Permissions” page and begins with xoxb-."}
 	case strings.HasPrefix(bot, "xoxp-"):
-		return &FatalError{"The bot token is a person's token (xoxp-…). The bot token is on the page “OAuth & Permissions” of the app and begins with xoxb-."}
+		return &FatalError{"The bot token is a person's token (xoxp-…). The bot token is on the app's “OAuth & Permissions” page and begins with xoxb-."}
 	case bot != strings.TrimSpace(bot):
-		return &FatalError{"The bot token has spaces or line ends around it."}
+		return &FatalError{"The bot token has spaces or newlines around it."}
 	case !sockets:
 	case app == "":
-		return &FatalError{"There is no app-level token, which Socket Mode needs. It is on the page “Basic Information” of the app, below “App-Level Tokens”, and begins with xapp-."}
+		return &FatalError{"No app-level token, which Socket Mode needs. Find it on the app's “Basic Information” page, under “App-Level Tokens”; it begins with xapp-."}
 	case !strings.HasPrefix(app, "xapp-"):
-		return &FatalError{"The app-level token is of another kind: it begins with xapp- and is on the page “Basic Information” of the app, below “App-Level Tokens”."}
+		return &FatalError{"That is not an app-level token: those begin with xapp- and are on the app's “Basic Information” page, under “App-Level Tokens”."}
 	case app != strings.TrimSpace(app):
-		return &FatalError{"The app-level token has spaces or line ends around it."}
+		return &FatalError{"The app-level token has spaces or newlines around it."}
 	}
 	return nil
 }
@@ -107,24 +107,24 @@ func plainly(err error, which, prefix, key string) error {
 	var why string
 	switch code(err) {
 	case "invalid_auth", "not_authed":
-		why = "Slack does not know it. Copy it again, all of it; it begins with " + prefix + "."
+		why = "Slack doesn't recognize it. Copy all of it again; it begins with " + prefix + "."
 	case "token_revoked", "token_expired":
 		why = "it was revoked or has expired. Make a new one on the app's pages."
 	case "account_inactive":
-		why = "the app was removed from the workspace, or its bot user was switched off. Install the app again."
+		why = "the app was removed from the workspace, or its bot user was disabled. Reinstall the app."
 	case "not_allowed_token_type", "invalid_token_type":
-		why = "it is of the wrong kind; the right one begins with " + prefix + "."
+		why = "it is the wrong type of token; the right one begins with " + prefix + "."
 	case "missing_scope", "no_permission":
 		var e *APIError
 		need := ""
 		if errors.As(err, &e) && e.Needed != "" {
 			need = " " + e.Needed
 		}
-		why = "it lacks the scope" + need + ". Add it on the app's pages and install the app again."
+		why = "it lacks the scope" + need + ". Add it on the app's pages and reinstall the app."
 	case "org_login_required", "team_access_not_granted", "ekm_access_denied", "access_denied":
-		why = "an administrator of the workspace has to approve the app first (" + code(err) + ")."
+		why = "a workspace admin has to approve the app first (" + code(err) + ")."
 	case "http_404":
-		why = "the address of the Web API is wrong: nothing answers there."
+		why = "the Web API URL is wrong: nothing answers there."
 	default:
 		return fmt.Errorf("asking Slack about the %s (%s): %w", which, key, err)
 	}

@@ -304,7 +304,7 @@ func TestWhereTheBotMayNotLookARepetitionSaysThatItIsOne(t *testing.T) {
 	g.drain()
 	g.want(sim.Training, "text of case", repeated+"\ntext of case")
 	m := g.slack.All(sim.Training)
-	if !strings.Contains(string(m[len(m)-1].Blocks), "re-sent") {
+	if !strings.Contains(string(m[len(m)-1].Blocks), "Sent again") {
 		t.Errorf("the blocks do not say so: %s", m[len(m)-1].Blocks)
 	}
 }
@@ -457,7 +457,7 @@ func TestFilesThatFailOnTheWayAreSharedOnce(t *testing.T) {
 		if len(shared) != c.want {
 			t.Errorf("%+v: shared %d times", c.fault, len(shared))
 		}
-		if c.want == 2 && !strings.Contains(string(shared[1].Blocks), "re-sent") {
+		if c.want == 2 && !strings.Contains(string(shared[1].Blocks), "Sent again") {
 			t.Errorf("the repetition does not say so: %s", shared[1].Blocks)
 		}
 		if len(g.refused) > 0 {

@@ -237,15 +237,15 @@ func isFatal(err error) bool {
 func TestWrongTokensAreNamedInPlainWords(t *testing.T) {
 	g := newStage(t, sim.Options{})
 	for _, c := range []struct{ bot, app, want string }{
-		{"", "xapp-1", "no bot token"},
-		{"xoxb-1", "", "no app-level token"},
+		{"", "xapp-1", "No bot token"},
+		{"xoxb-1", "", "No app-level token"},
 		{"xapp-1", "xoxb-1", "swapped"},
 		{"xapp-1", "xapp-1", "is an app-level token"},
 		{"xoxp-1", "xapp-1", "person's token"},
-		{"xoxb-1", "xoxb-1", "of another kind"},
-		{"xoxb-1\n", "xapp-1", "spaces or line ends"},
-		{"xoxb-unknown", sim.AppToken, "bot token (slack.bot_token) cannot be used: Slack does not know it"},
-		{sim.BotToken, "xapp-unknown", "app-level token (slack.app_token) cannot be used: Slack does not know it"},
+		{"xoxb-1", "xoxb-1", "not an app-level token"},
+		{"xoxb-1\n", "xapp-1", "spaces or newlines"},
+		{"xoxb-unknown", sim.AppToken, "bot token (slack.bot_token) cannot be used: Slack doesn't recognize it"},
+		{sim.BotToken, "xapp-unknown", "app-level token (slack.app_token) cannot be used: Slack doesn't recognize it"},
 	} {
 		cl, err := NewClient(Config{BotToken: config.Secret(c.bot), AppToken: config.Secret(c.app), APIURL: g.slack.URL() + "/api/"}, NewMetrics(nil), g.Log, nil)
 		if err != nil {

@@ -157,12 +157,12 @@ func (s *Sockets) Health() Health {
 	}
 	switch {
 	case h.Open == 0:
-		h.Problems = append(h.Problems, "no connection to Slack is open: nobody can reach the bot")
+		h.Problems = append(h.Problems, "no connection to Slack is open, so nobody can reach the bot")
 	case long > 0: // a moment without one of them is how Slack works
 		h.Problems = append(h.Problems, fmt.Sprintf("only %d of %d connections to Slack are open", h.Open, len(s.list)))
 	}
 	if h.Connections > 0 && h.Connections < h.Open {
-		h.Problems = append(h.Problems, fmt.Sprintf("Slack counts %d connections, %d seem open from here: some are deaf", h.Connections, h.Open))
+		h.Problems = append(h.Problems, fmt.Sprintf("Slack counts %d connections but %d look open from here: some are dead", h.Connections, h.Open))
 	}
 	return h
 }

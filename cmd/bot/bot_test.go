@@ -339,7 +339,7 @@ var update = flag.Bool("update", false, "rewrite the picture in the README")
 func TestThePictureInTheREADMEIsTheDemos(t *testing.T) {
 	r := call(t, "", "demo")
 	_, picture, found := strings.Cut(r.out, "/late\n")
-	picture, _, ended := strings.Cut(picture, "quotations were re-read")
+	picture, _, ended := strings.Cut(picture, "quotations re-read")
 	if !found || !ended {
 		t.Fatalf("the demo shows no late file:\n%s", r.out)
 	}
@@ -382,7 +382,7 @@ func TestWhatIsNoJobIDIsSaidSoBeforeAnythingIsLookedFor(t *testing.T) {
 
 func TestTheDemoCanBeAnswered(t *testing.T) {
 	r := call(t, "status\nquit\n", "demo", "--interactive")
-	r.want(t, 0, "Type /diagnose", "There is no investigation yet")
+	r.want(t, 0, "Type /diagnose", "No investigation yet")
 }
 
 func TestTheConsoleIsTheSameConversation(t *testing.T) {

@@ -14,7 +14,7 @@ func TestExplainAnswers(t *testing.T) {
 		code        int
 		want        []string
 	}{
-		{"an error line", "", []string{"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."}, 0, []string{"[gpu-oom-allocator]", "this alone settles it", "gpu-oom:", "expandable_segments:True", "Source"}},
+		{"an error line", "", []string{"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."}, 0, []string{"[gpu-oom-allocator]", "this line alone is proof", "gpu-oom:", "expandable_segments:True", "Source"}},
 		{"several arguments", "", []string{"exit", "code", "137"}, 0, []string{"SIGKILL", "Alone it proves none of them"}},
 		{"a negative number is no flag", "", []string{"-9"}, 0, []string{"SIGKILL"}},
 		{"slurm's pair", "", []string{"0:53"}, 0, []string{"log folder"}},
@@ -31,7 +31,7 @@ func TestExplainAnswers(t *testing.T) {
 		{"a pipe", "srun: error: node03: task 5: Killed\nOSError: [Errno 28] No space left on device\n", nil, 0, []string{"[storage-full]", "line 2", "Also in it"}},
 		{"a dash", "stale\nOSError: [Errno 116] Stale file handle\n", []string{"-"}, 0, []string{"[storage-stale]"}},
 		{"everything in full", "CUDA out of memory. Tried to allocate 2.00 GiB\nOSError: [Errno 28] No space left on device\n", []string{"--all"}, 0, []string{"[gpu-oom-allocator]", "[storage-full]"}},
-		{"nothing known", "", []string{"stragler"}, exitInconclusive, []string{"Nothing known has this wording", "straggler"}},
+		{"nothing known", "", []string{"stragler"}, exitInconclusive, []string{"No match", "straggler"}},
 		{"nothing at all", "", nil, exitUsage, []string{"bot explain --list"}},
 		{"white space", " \n\t\n", []string{"-"}, exitUsage, []string{"bot explain --list"}},
 		{"a format that is none", "", []string{"--format", "pdf", "x"}, exitUsage, []string{"terminal, markdown, json"}},

@@ -37,8 +37,8 @@ func TestEvidenceIsGivenInTheConversation(t *testing.T) {
 	other := write(t, filepath.Join(dir, "model.weights"), "\x00\x01\x02\x03\x04\x05\x06"+strings.Repeat("\x01\x02\x03", 200))
 	r := call(t, fmt.Sprintf("/diagnose - %s\nlogs %s\nlogs %s\nlogs %s\nquit\n", filepath.Join(dir, "logs"), notes, other, filepath.Join(dir, "more")), "console")
 	r.want(t, 0,
-		"notes.txt is no log of a job, and no evidence of a kind that I know",
+		"notes.txt is neither a job log nor evidence I can read",
 		"model.weights is a binary file: no log",
-		"fr_rank_0.json and 3 more files are read as evidence: dumps of PyTorch's flight recorder",
+		"reading fr_rank_0.json and 3 more files as evidence: dumps of PyTorch's flight recorder",
 		"The GPU of rank 3 stopped finishing work")
 }

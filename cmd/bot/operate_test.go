@@ -332,7 +332,7 @@ func TestTheDoctorNamesEachDisease(t *testing.T) {
 	}{
 		"unknown token": {func(_ *simslack.Server, yaml string) string {
 			return strings.Replace(yaml, simslack.BotToken, "xoxb-wrong", 1)
-		}, []string{"FAIL  slack", "Copy it again"}},
+		}, []string{"FAIL  slack", "Copy all of it again"}},
 		"missing scope": {func(sim *simslack.Server, yaml string) string {
 			sim.SetScopes(simslack.BotToken, "commands", "chat:write")
 			return yaml

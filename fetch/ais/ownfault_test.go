@@ -16,7 +16,7 @@ func TestADiskThatDoesNotTakeStorageLogsIsTheBotsOwnFault(t *testing.T) {
 	}
 	_, err := (&Source{spool: file}).dir("F-1")
 	var own *workflow.Fault
-	if !errors.As(err, &own) || own.Why != "a file is in the place of a folder on the bot's host" {
+	if !errors.As(err, &own) || own.Why != "a file exists where a folder should be on the bot's host" {
 		t.Errorf("%v", err)
 	}
 }

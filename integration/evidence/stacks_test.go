@@ -134,6 +134,6 @@ func TestRealStacks(t *testing.T) {
 		t.Errorf("not everything is read: %+v, warnings %v", r.Artifacts, r.Warnings)
 	}
 	if q := r.Verification.Quotes; q.Held != q.Checked || q.Checked == 0 {
-		t.Errorf("%d of %d quotations hold", q.Held, q.Checked)
+		t.Errorf("%d of %d quotations confirmed", q.Held, q.Checked)
 	}
 }

@@ -251,7 +251,7 @@ func (w *world) ask(job string) (taken bool, sorry string) {
 	defer cancel()
 	ack, err := d.Wait(ctx)
 	w.must(err)
-	if text := string(ack.Payload); strings.Contains(text, "could not write this down") {
+	if text := string(ack.Payload); strings.Contains(text, "couldn't save this") {
 		return false, text
 	}
 	return ack.OK, ""

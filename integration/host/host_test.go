@@ -202,8 +202,8 @@ var troubles = []trouble{
 	{"data-not-permitted", asNobody, chmod("", 0o500), "data", "permission denied", "", false, false},
 	{"spool-moved-away", nil, away("spool", nil), "spool", "no such file", filesNot + "folder is gone", false, false},
 	{"blobs-moved-away", nil, away("blobs", nil), "blobs", "no such file", filesNot + "folder is gone", false, false},
-	{"spool-is-a-file", nil, away("spool", aFile), "spool", "is a file", filesNot + "a file is in the place of a folder", false, false},
-	{"blobs-is-a-file", nil, away("blobs", aFile), "blobs", "is a file", filesNot + "a file is in the place of a folder", false, false},
+	{"spool-is-a-file", nil, away("spool", aFile), "spool", "is a file", filesNot + "a file exists where a folder should be", false, false},
+	{"blobs-is-a-file", nil, away("blobs", aFile), "blobs", "is a file", filesNot + "a file exists where a folder should be", false, false},
 	{"data-moved-away", nil, away("", nil), "store", "is gone", storeNot + "the database file is gone", false, false},
 	{"spool-removed", nil, removed("spool"), "spool", "no such file", "", true, false},
 	{"blobs-removed", nil, removed("blobs"), "blobs", "no such file", "", true, false},
@@ -294,7 +294,7 @@ func (x trouble) play(t *testing.T) {
 		return taken
 	})
 	w.within(patience, "the report", func() bool { return w.says("report.json") })
-	for _, never := range []string{"Where are the logs", "Where are they?", "no readable log", "I tried several times", "I could not finish"} {
+	for _, never := range []string{"Where are the logs", "Where are they?", "no readable log", "I tried several times", "I couldn't finish"} {
 		if w.says(never) {
 			t.Errorf("people read %q:\n%s", never, w.slack.Transcript(slack.Training))
 		}

@@ -46,7 +46,7 @@ func TestRealStacks(t *testing.T) {
 					t.Fatal("the stacks of four ranks are not read")
 				}
 				if q := r.Verification.Quotes; q.Held != q.Checked || q.Checked == 0 {
-					t.Errorf("%d of %d quotations hold", q.Held, q.Checked)
+					t.Errorf("%d of %d quotations confirmed", q.Held, q.Checked)
 				}
 				if first := r.Artifacts[0].Findings[0].Statement; !bytes.Contains([]byte(first), []byte(l.place)) {
 					t.Errorf("it says first: %s", first)

@@ -103,5 +103,5 @@ func TestEveryRefusedAccessHasASentenceOfItsOwn(t *testing.T) {
 	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}))
 	w.click(slack.Alice, question, "Give access")
 	w.submit(slack.Alice, w.window(slack.Alice, "Token"), map[string]any{"endpoint": secure.URL, "token": goodToken, "tls": "ca", "ca": ca})
-	w.message(slack.Alice, slack.Training, "I read the logs of 3 storage daemons beside those of the job")
+	w.message(slack.Alice, slack.Training, "I read the logs from 3 storage daemons along with the job's")
 }

@@ -254,7 +254,7 @@ func TestATokenIsNowhere(t *testing.T) {
 	w.kill()
 	w.nowhere("after kill -9", canaries, w.searched())
 	w.run()
-	question = w.since(question, slack.Alice, "I was restarted, and a token is kept in memory only", "Give access")
+	question = w.since(question, slack.Alice, "I restarted, and tokens are kept only in memory", "Give access")
 	w.nowhere("after the restart", canaries, w.searched())
 
 	// A crash while it is used: the dump of all goroutines is in what the bot wrote.
@@ -268,11 +268,11 @@ func TestATokenIsNowhere(t *testing.T) {
 	}
 	w.nowhere("after a crash", canaries, w.searched())
 	w.run()
-	question = w.since(question, slack.Alice, "I was restarted, and a token is kept in memory only", "Give access")
+	question = w.since(question, slack.Alice, "I restarted, and tokens are kept only in memory", "Give access")
 
 	store.before(nil)
 	give(store.URL)
-	w.message(slack.Alice, slack.Private, "I read the logs of 3 storage daemons beside those of the job")
+	w.message(slack.Alice, slack.Private, "I read the logs from 3 storage daemons along with the job's")
 	final := w.verdict(slack.Alice, slack.Private)
 	w.click(slack.Bob, final, "This is wrong")
 	w.submit(slack.Bob, w.window(slack.Bob, "really"), map[string]any{"cause": "other", "text": "the token " + goodToken + " was\ntoo old, " + ghp + " too"})

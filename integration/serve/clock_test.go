@@ -58,7 +58,7 @@ func TestAnotherZoneAndAnotherClockChangeNoWord(t *testing.T) {
 	}
 }
 
-var untilWhen = regexp.MustCompile(`I wait until (\d\d:\d\d on \d+ \w+) \(UTC\)`)
+var untilWhen = regexp.MustCompile(`Waiting until (\d\d:\d\d on \d+ \w+) \(UTC\)`)
 
 // The timers tick with the minutes of the machine's clock. All of it takes up to three of them: the sample asks two bots for one
 // of the two each, and waits for one.

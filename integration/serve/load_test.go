@@ -101,7 +101,7 @@ func TestManyInvestigationsAtOnce(t *testing.T) {
 		all.Go(func() {
 			for tries := 0; d != nil; d, tries = say(), tries+1 {
 				acks[i], _ = d.Wait(t.Context())
-				if !brief() || tries == 20 || acks[i].OK && !bytes.Contains(acks[i].Payload, []byte("could not write this down")) {
+				if !brief() || tries == 20 || acks[i].OK && !bytes.Contains(acks[i].Payload, []byte("couldn't save this")) {
 					return
 				}
 				time.Sleep(time.Second) // a busy machine; the bot said so, and a person tries again

@@ -161,7 +161,7 @@ func TestARunningJobIsLookedAt(t *testing.T) {
 	}
 	w.slash(slack.Alice, slack.Training, job)
 	w.click(slack.Alice, w.message(slack.Alice, slack.Training, "seems to be running"), "Look now")
-	w.message(slack.Alice, slack.Training, "A look at a job that still runs", "When it ends, I look again")
+	w.message(slack.Alice, slack.Training, "A snapshot of a running job", "When it ends, I'll look again")
 	w.quietNow(slack.Training)
 	for _, m := range w.slack.All(slack.Training) {
 		if text := strings.ToLower(m.Text); strings.Contains(text, "resubmit") || strings.Contains(text, "report.json") {

@@ -156,7 +156,7 @@ func TestStorageIsAskedForFetchedAndALateWorkerLogRevisesTheVerdict(t *testing.T
 	// The second chance.
 	w.click(slack.Alice, question, "Give access")
 	w.submit(slack.Alice, w.window(slack.Alice, "Token"), access(store.URL, goodToken))
-	w.message(slack.Alice, slack.Training, "I read the logs of 3 storage daemons beside those of the job")
+	w.message(slack.Alice, slack.Training, "I read the logs from 3 storage daemons along with the job's")
 	w.message(slack.Alice, slack.Training, "report.json")
 	if kept := w.keptStorage(); len(kept) != 3 {
 		t.Errorf("kept %q", kept)
@@ -201,7 +201,7 @@ func TestAConfiguredStorageClusterNeedsNoToken(t *testing.T) {
 	_, question, _ := w.askedForStorage(slack.Alice, slack.Training, nil)
 	w.click(slack.Alice, question, "Give access")
 	w.submit(slack.Alice, w.window(slack.Alice, "west-ais"), map[string]any{"profile": "west-ais"})
-	w.message(slack.Alice, slack.Training, "I read the logs of 3 storage daemons beside those of the job")
+	w.message(slack.Alice, slack.Training, "I read the logs from 3 storage daemons along with the job's")
 	w.message(slack.Alice, slack.Training, "report.json")
 	if kept := w.keptStorage(); len(kept) != 3 {
 		t.Errorf("kept %q", kept)
@@ -221,7 +221,7 @@ func TestAConfiguredStorageIsPulledByItself(t *testing.T) {
 	job, _ := w.job(stall(), nil)
 	w.readsData(job)
 	w.slash(slack.Alice, slack.Training, job)
-	w.message(slack.Alice, slack.Training, "I read the logs of 3 storage daemons beside those of the job")
+	w.message(slack.Alice, slack.Training, "I read the logs from 3 storage daemons along with the job's")
 	w.message(slack.Alice, slack.Training, "report.json")
 	if kept := w.keptStorage(); len(kept) != 3 {
 		t.Errorf("kept %q", kept)
@@ -235,7 +235,7 @@ func TestStorageLogsCanBeUploaded(t *testing.T) {
 	w := start(t)
 	_, question, _ := w.askedForStorage(slack.Alice, slack.Training, nil)
 	w.drops(slack.Alice, question, "here they are", "archive.tar.gz", packed(map[string]string{"ais-logs/aistarget-ais-target-1.tar.gz": string(daemonLogs("ais-target-1"))}))
-	w.message(slack.Alice, slack.Training, "I read the logs of 1 storage daemon beside those of the job")
+	w.message(slack.Alice, slack.Training, "I read the logs from 1 storage daemon along with the job's")
 	w.message(slack.Alice, slack.Training, "report.json")
 	w.quietNow(slack.Training)
 	w.golden(slack.Training)
@@ -264,7 +264,7 @@ func TestBucketsOfOthersAreNowhere(t *testing.T) {
 	_, question, _ := w.askedForStorage(slack.Alice, slack.Training, nil)
 	w.click(slack.Alice, question, "Give access")
 	w.submit(slack.Alice, w.window(slack.Alice, "Token"), access(store.URL, goodToken))
-	w.message(slack.Alice, slack.Training, "I read the logs of 3 storage daemons beside those of the job")
+	w.message(slack.Alice, slack.Training, "I read the logs from 3 storage daemons along with the job's")
 	w.message(slack.Alice, slack.Training, "report.json")
 	w.quietNow(slack.Training)
 	var places []place

@@ -7,7 +7,7 @@ import (
 )
 
 // resent is the remark on a message that is shown a second time.
-const resent = "(re-sent: the first attempt may have arrived)"
+const resent = "(Sent again: the first attempt may have gone through.)"
 
 // said is one message in public as people see it.
 type said struct {

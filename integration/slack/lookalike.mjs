@@ -19,7 +19,7 @@ async function launch(path, order) {
 
 /** start makes a look-alike of its own for one test. With slowly, its clock moves only by advance(). */
 export async function start(options = {}, { slowly = false } = {}) {
-  // Slack's 3 s, stretched where they pass by themselves: what is tested is not how busy the machine is.
+  // Slack's 3 s, stretched where they pass found automatically: what is tested is not how busy the machine is.
   const patient = slowly ? {} : { patience: 20e9 };
   return new Lookalike(await launch('/start', { options: { ...patient, ...options }, slowly }));
 }

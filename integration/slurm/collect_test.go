@@ -99,7 +99,7 @@ func TestAJobThatHangsIsCollectedFrom(t *testing.T) {
 		t.Errorf("the bundle holds what is not known: %q", r.Warnings)
 	}
 	if r.Verification.Quotes.Held != r.Verification.Quotes.Checked {
-		t.Errorf("%d of %d quotations hold", r.Verification.Quotes.Held, r.Verification.Quotes.Checked)
+		t.Errorf("%d of %d quotations confirmed", r.Verification.Quotes.Held, r.Verification.Quotes.Checked)
 	}
 	if said := text("diagnose", "--job", j.id, "--evidence", bundle, "--verbose", j.dir); !strings.Contains(said, "What could not be collected") || !strings.Contains(said, "on all 4 nodes") {
 		t.Errorf("what could not be collected is not said:\n%s", said)

@@ -66,12 +66,12 @@ func TestATeamSaysWhereItsLogsAre(t *testing.T) {
 	}
 
 	types("setup clear " + clusterName)
-	w.until("it to be taken back", answer("Taken back for this channel"))
+	w.until("it to be taken back", answer("Removed for this channel"))
 	types("setup show")
-	w.until("that nothing holds", answer("This channel has set nothing"))
+	w.until("that nothing holds", answer("Nothing is set for this channel."))
 
 	types("999999") // no job has come to that number
-	w.until("that it is unused", answer("There is no job 999999 yet: the next number is "))
+	w.until("that it is unused", answer("There is no job 999999 yet (the next ID is "))
 	if w.heads("Job 999999") != 0 {
 		t.Error(w.transcript(slack.Training))
 	}

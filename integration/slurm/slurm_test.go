@@ -109,7 +109,7 @@ func judge(t *testing.T, sc scenario, r report, dir string) {
 		t.Errorf("expected %v from %q, missing %v", cov.NodesExpected, cov.ExpectedFrom, cov.NodesMissing)
 	}
 	if r.Verification.Quotes.Held != r.Verification.Quotes.Checked || len(r.Verification.Withdrawn) > 0 {
-		t.Errorf("%d of %d quotations hold, withdrawn: %q", r.Verification.Quotes.Held, r.Verification.Quotes.Checked, r.Verification.Withdrawn)
+		t.Errorf("%d of %d quotations confirmed, withdrawn: %q", r.Verification.Quotes.Held, r.Verification.Quotes.Checked, r.Verification.Withdrawn)
 	}
 	if t.Failed() {
 		show(t, dir)

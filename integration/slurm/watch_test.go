@@ -241,7 +241,7 @@ func TestJobsThatReallyFailAreFoundByTheWatch(t *testing.T) {
 	}
 	direct := w.slack.Direct(owner)
 	w.until("the thread of job "+crash.id, func() bool { return w.heads("Job "+crash.id+" on") == 1 && w.reported(slack.Training) })
-	w.until("the owner's word about "+code.id, func() bool { return w.says(direct, "This seems to concern your job alone") == 1 })
+	w.until("the owner's word about "+code.id, func() bool { return w.says(direct, "This seems to affect only your job") == 1 })
 	w.until("the owner's word about "+crash.id, func() bool { return w.says(direct, "Your job "+crash.id) > 0 })
 	if w.says(direct, "Your job "+crash.id) != 1 || w.heads("Job "+code.id+" on") != 0 || w.heads("Job "+fine.id+" on") != 0 || w.heads("Job "+before.id+" on") != 0 {
 		t.Errorf("direct:\n%s", w.transcript(direct))
@@ -250,7 +250,7 @@ func TestJobsThatReallyFailAreFoundByTheWatch(t *testing.T) {
 	// Elements of an array are one case: they are on nodes of the first one, too.
 	array := c.submit(t, "many", []string{"-N1", "-p", "doomed", "--array=1,3,5", "--ntasks-per-node=2", "--output=slurm-%A_%a.out", "--export=ALL,GUILTY=1"}, []string{"--kill-on-bad-exit=1", "--", "signal", "SEGV"})
 	c.ended(t, array)
-	w.until("the repeats of job "+array.id, func() bool { return w.heads("Job "+array.id+"_") == 1 && w.says(slack.Training, "It came again") >= 1 })
+	w.until("the repeats of job "+array.id, func() bool { return w.heads("Job "+array.id+"_") == 1 && w.says(slack.Training, "It happened again") >= 1 })
 	w.until("both repeats", func() bool { return w.says(slack.Training, "2 jobs ended badly after") == 1 })
 
 	// Between two questions the bot is away.

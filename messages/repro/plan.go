@@ -85,7 +85,7 @@ func (d *drawn) calls(r *incident.Report, g *incident.Group) (main, odd side) {
 			main.numel = *g.Stuck.Size
 		}
 	case len(seen) == 0 || !d.Is(mismatch):
-		d.note("Which collective it was is not known, or none of its own, so the script calls all_reduce.")
+		d.note("The collective is unknown or has no PyTorch call of its own, so the script calls all_reduce.")
 	}
 	if !d.Is(mismatch) {
 		for _, s := range seen {
@@ -97,7 +97,7 @@ func (d *drawn) calls(r *incident.Report, g *incident.Group) (main, odd side) {
 	}
 	if a, b, ok := apart(seen, r.Verdict.Root.Ranks); ok {
 		if len(r.Verdict.Root.Ranks) == 0 {
-			d.note("Both calls are from the report; which of the two is the wrong one is not proven.")
+			d.note("Both calls are from the report; it doesn't prove which one is wrong.")
 		}
 		return a, b
 	}
@@ -110,7 +110,7 @@ func (d *drawn) calls(r *incident.Report, g *incident.Group) (main, odd side) {
 		return main, odd
 	}
 	odd = side{op: other(main.op), numel: main.numel, dtype: main.dtype}
-	d.note("What the other side called is not known, so the script calls %s instead.", operations[odd.op].Func)
+	d.note("The other side's call is unknown, so the script calls %s instead.", operations[odd.op].Func)
 	return main, odd
 }
 
@@ -182,14 +182,14 @@ func (d *drawn) layout(r *incident.Report, g *incident.Group) {
 	d.Culprit = d.World - 1
 	switch root := r.Verdict.Root.Ranks; {
 	case len(root) == 0:
-		d.note("No rank is proven: rank %d of the script takes its part.", d.Culprit)
+		d.note("No rank is proven, so rank %d of the script stands in for it.", d.Culprit)
 	case root[0] < d.World && root[0] >= 0 && world <= fewRanks || root[0] == 0:
 		d.Culprit = root[0]
 	default:
 		d.note("Rank %d of the script plays rank %d of the job.", d.Culprit, root[0])
 	}
 	if len(r.Verdict.Root.Ranks) > 1 {
-		d.note("It plays %d ranks.", len(r.Verdict.Root.Ranks))
+		d.note("The script runs %d ranks.", len(r.Verdict.Root.Ranks))
 	}
 }
 
@@ -216,7 +216,7 @@ func (d *drawn) end(op string) {
 	} else {
 		d.Culprit = ranks[waits]
 	}
-	d.note("Of a send and its receive rank %d takes the end at which the fault shows.", d.Culprit)
+	d.note("Rank %d plays the end of the send/receive pair where the fault showed up.", d.Culprit)
 }
 
 // worldOf is how many ranks the job had, as far as that can be told; 0 = unknown.
@@ -277,14 +277,14 @@ func (d *drawn) plainer(main, odd *side) {
 		odd.dtype = stands
 	}
 	main.dtype = stands
-	d.note("Older versions of Gloo have no bfloat16, so the script calls %s instead.", dtypes[stands])
+	d.note("Older versions of Gloo don't support bfloat16, so the script uses %s instead.", dtypes[stands])
 }
 
 // made is a call as the script makes it with its back end.
 func (d *drawn) made(s side, cpu bool) call {
 	o := operations[s.op]
 	if cpu && o.gloo != "" {
-		d.note("Gloo has no %s in every version, so the script calls %s instead.", o.Func, operations[o.gloo].Func)
+		d.note("Not every version of Gloo has %s, so the script calls %s instead.", o.Func, operations[o.gloo].Func)
 		o = operations[o.gloo]
 	}
 	t := dtypes[s.dtype]

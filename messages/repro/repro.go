@@ -62,17 +62,17 @@ var faults = map[string]struct {
 	fault fault
 	does  string
 }{
-	"collective-mismatch": {mismatch, "One rank makes another call than the rest of its group."},
+	"collective-mismatch": {mismatch, "One rank makes a different call from the rest of its group."},
 	"rank-stalled":        {stalled, "One rank sleeps while the other ranks wait for it in a collective, until their timeout."},
 	"rank-busy":           {stalled, "One rank is busy for longer than the timeout while the other ranks wait for it in a collective."},
-	"lone-waiter":         {extra, "One rank makes one call more than the other ranks and waits alone."},
-	"uneven-data":         {short, "One rank has one batch less: the others wait for it in the collective that it never makes."},
-	"collective-hang":     {loop, "Nothing is wrong in this program: it repeats the collective. If that hangs as well, the job's own code is not the reason."},
-	"gpu-hang":            {loop, "Nothing is wrong in this program: it repeats the collective. If that hangs as well, the job's own code is not the reason."},
+	"lone-waiter":         {extra, "One rank makes one extra call and waits alone."},
+	"uneven-data":         {short, "One rank has one batch fewer: the other ranks wait for it in a collective it never joins."},
+	"collective-hang":     {loop, "This program has no bug: it only repeats the collective. If it hangs too, the job's code isn't the cause."},
+	"gpu-hang":            {loop, "This program has no bug: it only repeats the collective. If it hangs too, the job's code isn't the cause."},
 }
 
 // orderDoes is what a mismatch is where groups wait for each other.
-const orderDoes = "One rank enters two groups in the other order: each group waits for a rank that waits in the other."
+const orderDoes = "One rank enters two groups in the opposite order, so each group waits for a rank stuck in the other."
 
 //go:embed script.py.tmpl
 var text string
@@ -114,11 +114,11 @@ func choose(r *incident.Report, wanted string) (string, error) {
 			}
 		}
 	}
-	e := &UnsuitableError{Suspected: fmt.Sprintf("Nothing that a script of collectives could show is suspected here (%s)", plain(suspected[0]))}
+	e := &UnsuitableError{Suspected: fmt.Sprintf("A script of collectives can't reproduce this failure (%s)", plain(suspected[0]))}
 	if v.Status == incident.NoFailure {
 		e.Suspected = "Nothing failed here"
 	}
-	e.Instead = "bot diagnose says what to do."
+	e.Instead = "Run bot diagnose for what to do next."
 	for _, rec := range r.Recommendations {
 		if rec.When == "now" && rec.Text != "" {
 			e.Instead = "Instead: " + rec.Text

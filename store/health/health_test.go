@@ -79,7 +79,7 @@ func TestALookThatHangsIsTroubleAndKeepsNobodyWaiting(t *testing.T) {
 			t.Errorf("noticed after %s", took)
 		}
 		begun = time.Now()
-		if err := m.Look(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer") || time.Since(begun) > patience {
+		if err := m.Look(t.Context()); err == nil || !strings.Contains(err.Error(), "not responding") || time.Since(begun) > patience {
 			t.Errorf("%v after %s", err, time.Since(begun))
 		}
 		if n := looks.Load(); n != 2 {
@@ -147,7 +147,7 @@ func TestAFolderIsProbedByWritingToIt(t *testing.T) {
 	if err := os.WriteFile(dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Probe(t.Context()); workflow.DiskReason(err) != "a file is in the place of a folder on the bot's host" {
+	if err := c.Probe(t.Context()); workflow.DiskReason(err) != "a file exists where a folder should be on the bot's host" {
 		t.Errorf("a file: %v", err)
 	}
 	if r, err := c.Room(); err != nil || r.Bytes == 0 {

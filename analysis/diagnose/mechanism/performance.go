@@ -143,7 +143,7 @@ func plateau(s *Scene) *Proposal {
 	}
 	p := &Proposal{Mechanism: knowledge.LossPlateau, Class: Degraded, Scope: "all", At: best.From.T, Base: 0.85}
 	p.Summary = fmt.Sprintf("the loss has not moved since%s: mean %.4g, and %.4g in the window before", orHere(best.From), best.Is, best.Was)
-	p.Why = fmt.Sprintf("over the last %d reported losses the mean improved by %.2f %% against the %d before; under 0.1 %% counts as standing still", best.N, 100*best.Improvement(), best.N)
+	p.Why = fmt.Sprintf("over the last %d reported losses the mean improved by %.2f%% against the %d before; under 0.1%% counts as standing still", best.N, 100*best.Improvement(), best.N)
 	if !best.Improved {
 		p.Summary = fmt.Sprintf("the loss never moved: mean %.4g, and %.4g in the window before", best.Is, best.Was)
 	}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""collective-hang, small. Nothing is wrong in this program: it repeats the collective. If that hangs as well, the job's own code is not the reason.
+"""collective-hang, small. This program has no bug: it only repeats the collective. If it hangs too, the job's code isn't the cause.
 
 Written by "bot repro".
 

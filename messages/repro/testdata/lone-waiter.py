@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""lone-waiter, small. One rank makes one call more than the other ranks and waits alone.
+"""lone-waiter, small. One rank makes one extra call and waits alone.
 
 Written by "bot repro".
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""collective-mismatch, small. One rank makes another call than the rest of its group.
+"""collective-mismatch, small. One rank makes a different call from the rest of its group.
 
-Written by "bot repro". Both calls are from the report; which of the two is the wrong one is not proven. No rank is proven: rank 1 of the script takes its part.
+Written by "bot repro". Both calls are from the report; it doesn't prove which one is wrong. No rank is proven, so rank 1 of the script stands in for it.
 
 Run:    torchrun --nproc-per-node=2 repro.py > repro.log 2>&1
 Then:   bot diagnose --world-size 2 repro.log

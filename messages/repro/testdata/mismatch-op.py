@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""collective-mismatch, small. One rank makes another call than the rest of its group.
+"""collective-mismatch, small. One rank makes a different call from the rest of its group.
 
-Written by "bot repro". Rank 3 of the script plays rank 5 of the job. Older versions of Gloo have no bfloat16, so the script calls float16 instead.
+Written by "bot repro". Rank 3 of the script plays rank 5 of the job. Older versions of Gloo don't support bfloat16, so the script uses float16 instead.
 
 Run:    torchrun --nproc-per-node=4 repro.py > repro.log 2>&1
 Then:   bot diagnose --world-size 4 repro.log

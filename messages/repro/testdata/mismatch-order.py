@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""collective-mismatch, small. One rank enters two groups in the other order: each group waits for a rank that waits in the other.
+"""collective-mismatch, small. One rank enters two groups in the opposite order, so each group waits for a rank stuck in the other.
 
-Written by "bot repro". No rank is proven: rank 3 of the script takes its part.
+Written by "bot repro". No rank is proven, so rank 3 of the script stands in for it.
 
 Run:    torchrun --nproc-per-node=4 repro.py > repro.log 2>&1
 Then:   bot diagnose --world-size 4 repro.log

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""collective-mismatch, small. One rank makes another call than the rest of its group.
+"""collective-mismatch, small. One rank makes a different call from the rest of its group.
 
 Written by "bot repro".
 

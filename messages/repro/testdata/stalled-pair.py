@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """rank-stalled, small. One rank sleeps while the other ranks wait for it in a collective, until their timeout.
 
-Written by "bot repro". Rank 3 of the script plays rank 3 of the job. Of a send and its receive rank 1 takes the end at which the fault shows.
+Written by "bot repro". Rank 3 of the script plays rank 3 of the job. Rank 1 plays the end of the send/receive pair where the fault showed up.
 
 Run:    torchrun --nproc-per-node=4 repro.py > repro.log 2>&1
 Then:   bot diagnose --world-size 4 repro.log

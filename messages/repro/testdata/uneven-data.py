@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""uneven-data, small. One rank has one batch less: the others wait for it in the collective that it never makes.
+"""uneven-data, small. One rank has one batch fewer: the other ranks wait for it in a collective it never joins.
 
 Written by "bot repro".
 
