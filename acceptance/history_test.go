@@ -228,7 +228,7 @@ func TestTheSameItemAgainIsTheData(t *testing.T) {
 		if r.Verdict.Status != want || r.Verdict.Mechanism != "bad-sample" {
 			t.Errorf("%s: %s %s, not %s", kind, r.Verdict.Status, r.Verdict.Mechanism, want)
 		}
-		if kind == "item" && !strings.Contains(r.Recommendations[0].Text, "Take "+shard+" out of the data") {
+		if kind == "item" && !strings.Contains(r.Recommendations[0].Text, "Take "+shard+" from the data") {
 			t.Errorf("%s: %+v", kind, r.Recommendations[0])
 		}
 	}

@@ -82,10 +82,10 @@ func TestABaselineOfNCCLTests(t *testing.T) {
 		want []string
 		none string
 	}{
-		{"a file", Input{Evidence: now, Baseline: good}, []string{"on node2, node3 does not reach the baseline: on the bus 19.2 GB/s instead of 48 at 64 MiB (40%), 17.6 GB/s instead of 44 at 16 MiB (40%), 16 GB/s instead of 40 at 4 MiB (40%)",
-			"It is the worst of 3 runs; 2 are slow. It is node3: it is in every slow run"}, "1 MiB"},
-		{"a number", Input{Evidence: now, Bandwidth: 48}, []string{"does not reach the stated 48 GB/s: on the bus 19.2 GB/s instead of 48 at 64 MiB (40%)"}, ""},
-		{"reached", Input{Evidence: fine, Baseline: good}, []string{"reaches the baseline: on the bus 47.04 GB/s instead of 48"}, "does not reach"},
+		{"a file", Input{Evidence: now, Baseline: good}, []string{"on node2, node3 falls short of the baseline: bus bandwidth 19.2 GB/s instead of 48 at 64 MiB (40%), 17.6 GB/s instead of 44 at 16 MiB (40%), 16 GB/s instead of 40 at 4 MiB (40%)",
+			"It is the worst of 3 runs; 2 are slow. Suspect node3: it is in every slow run"}, "1 MiB"},
+		{"a number", Input{Evidence: now, Bandwidth: 48}, []string{"falls short of the given 48 GB/s: bus bandwidth 19.2 GB/s instead of 48 at 64 MiB (40%)"}, ""},
+		{"reached", Input{Evidence: fine, Baseline: good}, []string{"meets the baseline: bus bandwidth 47.04 GB/s instead of 48"}, "falls short"},
 	} {
 		got := spokenOf(testsReport(t, c.in))
 		for _, w := range c.want {
@@ -104,7 +104,7 @@ func TestABaselineThatDoesNotFit(t *testing.T) {
 	other := strings.ReplaceAll(testTable("node1", "node2", 1), "all_reduce", "all_gather")
 	in := Input{Evidence: writeEvidence(t, map[string]string{"evidence/a.txt": testTable("node1", "node2", 0.5)}), Baseline: writeEvidence(t, map[string]string{"baseline/o.txt": other})}
 	got := spokenOf(testsReport(t, in))
-	if strings.Contains(got, "does not reach") || !strings.Contains(got, "The baseline has no run of the same collective over as many hosts and ranks for all_reduce over 2 ranks") {
+	if strings.Contains(got, "falls short") || !strings.Contains(got, "The baseline has no run of the same collective on as many hosts and ranks for all_reduce over 2 ranks") {
 		t.Error(got)
 	}
 	in.Baseline = writeEvidence(t, map[string]string{"baseline/notes.txt": "we had 48 GB/s\n"})
@@ -138,7 +138,7 @@ func TestReportsInJSON(t *testing.T) {
 		in.Sources = append(in.Sources, incident.Source{Name: name, Path: p, Bytes: int64(len(text))})
 	}
 	a := testsReport(t, in)
-	if got := spokenOf(a); !strings.Contains(got, "The same 2 hosts reached 122.6 GB/s on 2026-11-20 10:00:00, and no longer on 2026-11-21 10:00:00") {
+	if got := spokenOf(a); !strings.Contains(got, "The same 2 hosts reached 122.6 GB/s on 2026-11-20 10:00:00, but no longer on 2026-11-21 10:00:00") {
 		t.Error(got)
 	}
 	if e := a.Findings[0].Evidence[0]; e.Kind != incident.KindRecord || e.File != "tuesday.json" || e.Place != "results[4].out_of_place" {

@@ -242,7 +242,7 @@ var besideCases = []besideCase{
 		want:     []string{"rank-stalled"}, root: "rank 3, node n1", suspect: "storage-unresponsive",
 	},
 	{
-		name: "the link of the other end went down",
+		name: "the link on the other end went down",
 		logs: map[string]string{"error-1-n1.out": greeted("n1", 0) + besideSteps + "n1:41002:41920 [2] transport/net_ib.cc:1908 NCCL WARN NET/IB : Got completion from peer 10.1.0.5<41231> with status=12 opcode=0 len=0 vendor err 129 (Send) localGid fe80::1 remoteGids fe80::2 hca mlx5_2\n",
 			"error-1-n2.out": greeted("n2", 4) + waits(4, 5, 6, 7)},
 		evidence: map[string]string{"n2.journal": "Jun 04 10:00:41 n2 kernel: mlx5_core 0000:5d:00.0 ibp93s0: Link down\nJun 04 10:00:58 n2 kernel: mlx5_core 0000:5d:00.0 ibp93s0: Link up\n"},
@@ -597,7 +597,7 @@ func TestTheNodeOfAKernelThatNothingTiesToTheJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Verdict.Root.Nodes) > 0 || !strings.Contains(r.Action.Text, "whether gn-12 was a node of the job") {
+	if len(r.Verdict.Root.Nodes) > 0 || !strings.Contains(r.Action.Text, "whether gn-12 was one of the job's nodes") {
 		t.Errorf("root %v: %s", r.Verdict.Root.Nodes, r.Action.Text)
 	}
 }

@@ -52,7 +52,7 @@ func TestWhatTheStalledRankWroteLastIsShown(t *testing.T) {
 		}
 		row := ""
 		for _, e := range r.Timeline {
-			if strings.HasPrefix(e.Event, "last line of rank 2") {
+			if strings.HasPrefix(e.Event, "rank 2's last line") {
 				row = e.Evidence[0].Text
 			}
 		}

@@ -62,7 +62,7 @@ func TestWhatSLURMKeepsIsEvidence(t *testing.T) {
 			nodes: "NodeName=node01 Arch=x86_64 CoresPerSocket=1\n   State=IDLE ThreadsPerCore=1\n   BootTime=1795260000 SlurmdStartTime=1795263060\n"},
 		{name: "a healthy run reaches its time limit", files: logs(""),
 			records: rec("4242", "TIMEOUT", "0:15", "143:0", nodes, 0, 20, "") + rec("4242.0", "FAILED", "15:0", "", nodes, 0, 20, ""), want: "time-limit", status: incident.Confirmed},
-		{name: "the state of a job is not its cause: it had stalled long before its time limit", files: logs(""),
+		{name: "the job state is not its cause: it had stalled long before its time limit", files: logs(""),
 			records: rec("4242", "TIMEOUT", "0:15", "143:0", nodes, 0, 59, "") + rec("4242.0", "FAILED", "15:0", "", nodes, 0, 59, ""), want: "rank-stalled"},
 		{name: "a failure before the time limit stays the cause", files: logs(traceback),
 			records: rec("4242", "TIMEOUT", "0:15", "143:0", nodes, 0, 59, ""), want: "exception", root: []string{"node02"}},

@@ -19,13 +19,13 @@ func TestLinesThatLeadToTheStorage(t *testing.T) {
 	}{
 		"nothing": {"loss 3.1\n", nil, nil},
 		"Lhotse reads one by one": {"WARNING AIStore batch.get() failed: timed out. Falling back to sequential GET requests.\n",
-			[]string{"trouble train.log:3 Lhotse says that a batch, or an item of one, did not come", "use train.log:3 the job uses Lhotse"}, nil},
+			[]string{"trouble train.log:3 Lhotse reported that a batch, or an item in one, did not arrive", "use train.log:3 the job uses Lhotse"}, nil},
 		"a configuration": {"    use_lhotse: true\n    shards: ais://speech-train/audio_{0..9}.tar\n    save: ais://ckpts/run-7/checkpoint\n",
-			[]string{"use train.log:3 the job loads its data by Lhotse", "use train.log:4 the job reads its data from ais://speech-train"}, []string{"ais://ckpts", "ais://speech-train"}},
+			[]string{"use train.log:3 the job loads its data with Lhotse", "use train.log:4 the job reads its data from ais://speech-train"}, []string{"ais://ckpts", "ais://speech-train"}},
 		"a configuration that says no": {"    use_lhotse: false\n    use_lhotse=False\n", nil, nil},
 		"the environment":              {"AIS_ENDPOINT=http://ais:51080\n", []string{"use train.log:3 the job uses AIS_ENDPOINT"}, nil},
 		"a retry that was given up": {"2026-01-21 15:38:14,100 - loader - WARNING - reading shard 7 failed: timed out, retrying 1/2\n2026-01-21 15:38:15,100 - loader - WARNING - reading shard 7 failed: timed out, retrying 2/2\n",
-			[]string{"trouble train.log:3 a client of a store gave a read up after its last retry"}, nil},
+			[]string{"trouble train.log:3 a storage client gave up on a read after its last retry"}, nil},
 		"a worker of a job that reads elsewhere": {"KeyError: Caught KeyError in DataLoader worker process 3.\n", nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,39 +10,39 @@ import (
 // without a hardware sign from that node, and a command can be pasted as it stands.
 var (
 	adviceStacks = Advice{
-		"If the job still hangs, take the Python stack of the process that holds the other ranks: it says what it is doing. The stack is gone once the job is.",
+		"If the job is still hanging, take a Python stack of the process blocking the other ranks, before the job ends.",
 		"srun --jobid={job} --overlap --nodes=1 --ntasks=1 -w {node} py-spy dump --pid {pid}"}
 	adviceLastWords = Advice{"Start from rank {rank}'s last line before the wait, {last}.", ""}
 	adviceTraceback = Advice{"Start at {frame}; the traceback of rank {rank} ends at {line}.", ""}
 	adviceRecorder  = Advice{
-		"Switch the flight recorder on for the next run: after a timeout it tells, for every rank, which collective it was in and from which line of code.",
+		"Enable the flight recorder for the next run: after a timeout it shows which collective each rank was in and the line of code that called it.",
 		"export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_NCCL_DEBUG_INFO_TEMP_FILE=$PWD/nccl_trace_rank_"}
 	adviceGroupTimeout = Advice{
-		"If the long work is legitimate, raise the timeout of that one process group, init_process_group(timeout=…) or new_group(timeout=…). There is no NCCL variable for it.", ""}
+		"If the long work is legitimate, raise the timeout for that process group only: init_process_group(timeout=…) or new_group(timeout=…). There is no NCCL variable for it.", ""}
 	adviceKernelLog = Advice{
-		"Read the kernel log of {node} around the failure: hardware errors are written there and nowhere else.",
+		"Read the kernel log on {node} around the time of the failure: hardware errors are logged only there.",
 		"ssh {node} 'dmesg -T | grep -Ei \"xid|nvrm|nvlink|ecc|aer|mce|hung task|out of memory\"'"}
 	adviceExclude = Advice{
-		"Leave {node} out of the resubmission and test it before it is used again.",
+		"Exclude {node} when you resubmit, and test it before reuse.",
 		"sbatch --exclude={root} …"}
 	adviceGPUTest = Advice{
-		"Test the GPUs of {node} while no job runs on it.",
+		"Test the GPUs on {node} while no job is running there.",
 		"ssh {node} 'dcgmi diag -r 3; nvidia-smi -q -d ECC,ROW_REMAPPER'"}
 	adviceDrain = Advice{
-		"Drain {root}: a hardware error is on record there.",
+		"Drain {root}: it has a recorded hardware error.",
 		"scontrol update NodeName={root} State=DRAIN Reason=\"GPU error, job {job}\""}
 	adviceSacct = Advice{
-		"Ask SLURM how each step ended; the job's own state is not the cause.",
+		"Ask SLURM how each step ended; the job's own state doesn't show the cause.",
 		"sacct -D -P -j {job} -o JobID,State,ExitCode,DerivedExitCode,NodeList,Start,End,Reason"}
 	adviceAllLogs = Advice{
-		"Collect the files of every node and that of the batch script: the missing one may be the one that matters.",
+		"Collect the logs from every node and from the batch script: the missing one may be the one that matters.",
 		"ls -l *{job}*"}
 	adviceFabricTest = Advice{
-		"Measure the fabric between the nodes of the job, then halve the set to find the slow or silent one. Compare the bus bandwidth, not the algorithm bandwidth.",
+		"Test the fabric between the job's nodes, then bisect to find the slow or silent one. Compare bus bandwidth, not algorithm bandwidth.",
 		"srun -w {nodes} --ntasks-per-node=8 --gpus-per-node=8 all_reduce_perf -b 8M -e 4G -f 2 -g 1"}
-	adviceResubmit   = Advice{"Resubmit from the last checkpoint whose save was completed.", ""}
-	adviceNCCLWarn   = Advice{"Let NCCL write its warnings, one file for each process (%h host, %p process), so that they do not mix with the job's output.", "export NCCL_DEBUG=WARN NCCL_DEBUG_FILE=$PWD/nccl.%h.%p.log"}
-	adviceCheckpoint = Advice{"Save checkpoints often enough that the loss of one interval does not hurt, and keep the last three.", ""}
+	adviceResubmit   = Advice{"Resubmit from the last completed checkpoint.", ""}
+	adviceNCCLWarn   = Advice{"Have NCCL write its warnings to one file per process (%h host, %p process), so they don't mix with the job's output.", "export NCCL_DEBUG=WARN NCCL_DEBUG_FILE=$PWD/nccl.%h.%p.log"}
+	adviceCheckpoint = Advice{"Save checkpoints often enough that losing one interval doesn't hurt, and keep the last three.", ""}
 )
 
 // Resubmit is the advice to go on from the last save.
@@ -88,12 +88,12 @@ func pastableAs(name, value string) bool {
 }
 
 var (
-	advicePods    = Advice{"See what Kubernetes says of the job's pods and of their nodes.", "kubectl get events --sort-by=.lastTimestamp | tail -40; kubectl describe pod POD"}
-	adviceNPU     = Advice{"Run the failing step again with blocking launches: the traceback then points at the operator that failed.", "ASCEND_LAUNCH_BLOCKING=1 torchrun --nproc-per-node=8 train.py"}
-	adviceROCm    = Advice{"Run the failing step again with one kernel after the other: the traceback then points at the one that failed.", "AMD_SERIALIZE_KERNEL=3 torchrun --nproc-per-node=8 train.py"}
-	adviceTPU     = Advice{"Run it again on other hosts: what comes back there is the program's fault, what does not is this TPU's.", ""}
-	adviceSeesGPU = Advice{"See whether {node} shows its GPUs, and whether the job asked for them.", "ssh {node} nvidia-smi -L; echo $CUDA_VISIBLE_DEVICES; scontrol show job {job} | grep -i tres"}
-	adviceMachine = Advice{"Take a machine with more memory, or fewer loader workers and a smaller prefetch.", ""}
+	advicePods    = Advice{"Check what Kubernetes reports about the job's pods and their nodes.", "kubectl get events --sort-by=.lastTimestamp | tail -40; kubectl describe pod POD"}
+	adviceNPU     = Advice{"Rerun the failing step with blocking launches, so the traceback points at the operator that failed.", "ASCEND_LAUNCH_BLOCKING=1 torchrun --nproc-per-node=8 train.py"}
+	adviceROCm    = Advice{"Rerun the failing step with serialized kernels, so the traceback points at the one that failed.", "AMD_SERIALIZE_KERNEL=3 torchrun --nproc-per-node=8 train.py"}
+	adviceTPU     = Advice{"Rerun it on other hosts: if it fails there too, suspect the program; if not, suspect this TPU.", ""}
+	adviceSeesGPU = Advice{"Check whether {node} lists its GPUs, and whether the job requested them.", "ssh {node} nvidia-smi -L; echo $CUDA_VISIBLE_DEVICES; scontrol show job {job} | grep -i tres"}
+	adviceMachine = Advice{"Use a machine with more memory, or fewer loader workers and less prefetch.", ""}
 )
 
 // lasting are the words of errors of a container's start that come again however often it is tried.

@@ -31,7 +31,7 @@ type Artefact struct {
 }
 
 // UnseenRanks is what is needed where ranks sent no log.
-const UnseenRanks = "the logs of the ranks that were not seen"
+const UnseenRanks = "the logs of the ranks not seen"
 
 // Artefacts of the table, by slug.
 const (
@@ -61,31 +61,31 @@ func eachNode(command, file string) string {
 const LogsOfJob = "scp '<cluster>:<log dir>/*{job}*' logs/"
 
 var artefacts = []Artefact{
-	{Slug: FlightRecorder, What: "the flight recorder's dumps of all ranks", Why: "they state every collective of every rank with its group's members", Lasts: OfNode,
+	{Slug: FlightRecorder, What: "flight-recorder dumps from all ranks", Why: "they list every collective on every rank, with its group's members", Lasts: OfNode,
 		Alive:   collectCommand,
 		Command: "mkdir -p dumps; for h in $(scontrol show hostnames '{nodes}'); do scp \"$h:{dumps}\" dumps/; done",
 		Next:    "export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1"},
-	{Slug: Stacks, What: "Python stacks of the stalled rank (py-spy dump)", Why: "shows whether it was loading data, saving, waiting in another back end, or blocked in the kernel", Lasts: OfProcess,
+	{Slug: Stacks, What: "Python stacks from the stalled rank (py-spy dump)", Why: "shows whether it was loading data, saving, waiting in another backend, or blocked in the kernel", Lasts: OfProcess,
 		Alive: collectCommand, Next: "pgrep -f train | xargs -n 1 py-spy dump --pid   # on the node that hangs"},
-	{Slug: KernelLog, What: "the kernel logs of the nodes", Why: "a hung GPU or a link that failed leaves Xid or mlx5 lines there", Lasts: OfNode,
+	{Slug: KernelLog, What: "the nodes' kernel logs", Why: "a hung GPU or failed link leaves Xid or mlx5 lines there", Lasts: OfNode,
 		Command: eachNode("dmesg -T", "dmesg"), Alive: collectCommand},
-	{Slug: NCCLRAS, What: "what NCCL's own RAS says of the communicators", Why: "it lists who is behind in which operation, and who does not answer", Lasts: OfProcess,
+	{Slug: NCCLRAS, What: "NCCL RAS output for the communicators", Why: "it shows which ranks are behind, in which operation, and which don't respond", Lasts: OfProcess,
 		Alive: collectCommand, Next: "ncclras -v > ras.txt   # on any node, while it hangs; NCCL 2.24 or newer"},
-	{Slug: NCCLLog, What: "NCCL's own log of all ranks", Why: "it says which GPU belongs to which communicator, and how far each rank came", Lasts: OfNext,
+	{Slug: NCCLLog, What: "NCCL logs from all ranks", Why: "they show which GPU belongs to which communicator, and how far each rank got", Lasts: OfNext,
 		Next: "export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,NET NCCL_DEBUG_FILE=$PWD/nccl.%h.%p.log"},
-	{Slug: GPUState, What: "the state of the GPUs of the nodes (nvidia-smi -q)", Why: "it shows who occupies their memory, errors they have counted, and links that are down", Lasts: OfNode,
+	{Slug: GPUState, What: "GPU state on the nodes (nvidia-smi -q)", Why: "it shows what is using their memory, their error counts, and any links that are down", Lasts: OfNode,
 		Command: eachNode("nvidia-smi -q", "nvidia-smi"), Alive: collectCommand},
-	{Slug: FabricCounters, What: "the error counters of the nodes' network ports", Why: "errors that grow on one port tell a broken link from a peer that died", Lasts: OfNode,
+	{Slug: FabricCounters, What: "error counters from the nodes' network ports", Why: "rising errors on one port distinguish a broken link from a dead peer", Lasts: OfNode,
 		Command: eachNode("ibstat; perfquery -x; ip -s link", "counters"), Alive: collectCommand},
-	{Slug: SlurmRecords, What: "SLURM's records of the job", Why: "they say whether a limit, a person or the kernel's killer ended it", Lasts: OfSite,
+	{Slug: SlurmRecords, What: "SLURM's accounting records for the job", Why: "they show whether a limit, a person or the OOM killer ended it", Lasts: OfSite,
 		Command: "sacct -D -P -j {job} -o JobID,State,ExitCode,DerivedExitCode,NodeList,Start,End,Reason > sacct.txt"},
-	{Slug: PeerLogs, What: "the logs of the peer that went away", Why: "it failed first, and says why; the others only notice", Lasts: OfSite,
+	{Slug: PeerLogs, What: "logs from the peer that disappeared", Why: "it failed first and should say why; the other processes only noticed", Lasts: OfSite,
 		Command: LogsOfJob},
-	{Slug: StorageLogs, What: "the storage logs of that time", Why: "they tell a slow or broken store from a slow decoder or network", Lasts: OfNode},
-	{Slug: Bundle, What: "stacks, dumps and counters from all nodes, while the job hangs", Why: "most of it is gone once the job is", Lasts: OfProcess,
+	{Slug: StorageLogs, What: "storage logs from that time", Why: "they distinguish a slow or broken store from a slow decoder or network", Lasts: OfNode},
+	{Slug: Bundle, What: "stacks, dumps and counters from all nodes, while the job hangs", Why: "most of it is lost once the job ends", Lasts: OfProcess,
 		Alive: collectCommand, Next: collectCommand},
-	{Slug: Replay, What: "a replay of the steps before it from the last sound checkpoint, on other nodes",
-		Why: "the same step again = data or code; another step or none = a machine that computes wrongly", Lasts: OfSite,
+	{Slug: Replay, What: "a replay of the preceding steps from the last good checkpoint, on other nodes",
+		Why: "failing at the same step means data or code; at another step, or not at all, a machine that computes wrongly", Lasts: OfSite,
 		Command: "sbatch --exclude={root} … --load=CHECKPOINT --seed=SAME"},
 }
 

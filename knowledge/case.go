@@ -69,15 +69,15 @@ const (
 var (
 	// What cannot be decoded is an item of the data or a checkpoint.
 	damagedFile = []Case{
-		{In: WithCheckpoint, Is: CheckpointIO, As: CauseRole, Why: "the damaged file is of a checkpoint"},
-		{In: WithData, Is: BadSample, As: CauseRole, Why: "the damaged file is of the data"},
+		{In: WithCheckpoint, Is: CheckpointIO, As: CauseRole, Why: "the damaged file belongs to a checkpoint"},
+		{In: WithData, Is: BadSample, As: CauseRole, Why: "the damaged file is training data"},
 	}
 	// The words occur wherever text is parsed, and speak of the data only where data were loaded.
-	damagedText = append(damagedFile[:2:2], Case{In: InTraceback, Is: Exception, As: CauseRole, Proves: Alone, Why: "the program parsed some other text"})
+	damagedText = append(damagedFile[:2:2], Case{In: InTraceback, Is: Exception, As: CauseRole, Proves: Alone, Why: "the program was parsing something else"})
 	// One operation on a file system failed: on a checkpoint it is the file or the mount.
-	fileOperation = []Case{{In: WithCheckpoint, Is: CheckpointIO, As: CauseRole, Why: "the file is of a checkpoint"}}
+	fileOperation = []Case{{In: WithCheckpoint, Is: CheckpointIO, As: CauseRole, Why: "the file belongs to a checkpoint"}}
 	// Clients of stores try these again.
-	retried = []Case{{In: WithStore | WithData, Is: StorageRetriesExhausted, As: CauseRole, Proves: Never, Why: "it was raised and not tried again: it ended the read"}}
+	retried = []Case{{In: WithStore | WithData, Is: StorageRetriesExhausted, As: CauseRole, Proves: Never, Why: "it was raised and not retried, so the read failed"}}
 	// What fails before training, as a check of the nodes, may not be what ended the job.
-	afterTraining = []Case{{Once: TrainingFailed, Is: Nothing, As: ConsequenceRole, Proves: Never, Why: "training had failed above: the script went on to its next step"}}
+	afterTraining = []Case{{Once: TrainingFailed, Is: Nothing, As: ConsequenceRole, Proves: Never, Why: "training had already failed above; the script went on to its next step"}}
 )

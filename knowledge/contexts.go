@@ -7,7 +7,7 @@ const (
 	LoadingData       = "loading data"
 	SavingCheckpoint  = "saving a checkpoint"
 	LoadingCheckpoint = "loading a checkpoint"
-	AskingStore       = "asking a store"
+	AskingStore       = "accessing a store"
 )
 
 // codeContext ties code to a context by a part of its file's path and, where given, of its function's name.

@@ -6,21 +6,21 @@ var dataMechanisms = []Mechanism{
 		Slug: DataloaderStall, Origin: "data-loading-stall", Owner: "data", Resubmit: "yes",
 		Nature: ReadsOrWrites | OfItem | Stands | MayBeStore, Again: Again{Machine: true, Step: true},
 		Title: "data loading stalled every rank",
-		Meaning: "One rank waited for its next batch while the other ranks were already waiting in a collective for it. " +
-			"Something in its logs points at loading: a retry, a slow read, or its stack.",
+		Meaning: "One rank was waiting for its next batch while the other ranks were waiting for it in a collective. " +
+			"Its logs point to data loading: a retry, a slow read, or its stack.",
 		Now: []Advice{
-			{"Find the item or shard that rank {rank} was reading; read it once by hand from {node} and take the time.", ""},
-			{"Get the storage logs of that time: they tell a slow store from a slow decoder.", ""},
+			{"Find the item or shard rank {rank} was reading; read it by hand from {node} and time it.", ""},
+			{"Get the storage logs from that time: they distinguish a slow store from a slow decoder.", ""},
 			adviceStacks,
 		},
 		Structural: []Advice{
-			{"Give each read a timeout (the DataLoader's timeout=, the client's read timeout) and skip the item after it, on all ranks alike.", ""},
-			{"Spread large and slow shards over the ranks, and keep some batches in reserve (prefetch).", ""},
+			{"Give each read a timeout (the DataLoader's timeout=, the client's read timeout) and skip the item when it expires, consistently on all ranks.", ""},
+			{"Spread large and slow shards across the ranks, and prefetch a few batches.", ""},
 		},
-		NextTime: []Advice{{"Log every batch that took longer than ten times the usual, with its items.", ""}, adviceRecorder},
+		NextTime: []Advice{{"Log every batch that takes more than ten times as long as usual, with its items.", ""}, adviceRecorder},
 		LookAlikes: []LookAlike{
-			{RankStalled, "nothing in any log says what held the rank."},
-			{CheckpointIO, "there the stall begins at a checkpoint."},
+			{RankStalled, "no log shows what blocked the rank."},
+			{CheckpointIO, "the stall begins at a checkpoint."},
 		},
 	},
 	{
@@ -30,13 +30,13 @@ var dataMechanisms = []Mechanism{
 		Meaning: "A DataLoader worker, a child process that prepares batches, was killed by a signal. " +
 			"Too little memory or a full /dev/shm is the usual reason.",
 		Now: []Advice{
-			{"Look at shared memory and at the kernel's kills on {node}.", "ssh {node} 'df -h /dev/shm; dmesg -T | grep -iE \"oom|killed process\"'"},
+			{"Check shared memory and OOM kills on {node}.", "ssh {node} 'df -h /dev/shm; dmesg -T | grep -iE \"oom|killed process\"'"},
 			{"Use fewer workers or a smaller prefetch factor, or give the container more shared memory.", "docker run --shm-size=64g …"},
 		},
 		Structural: []Advice{{"Keep samples small in the worker, close files, and restart workers each epoch if memory grows.", ""}},
-		NextTime:   []Advice{{"Run the loader alone for an epoch and watch its memory.", ""}},
+		NextTime:   []Advice{{"Run the loader alone for one epoch and watch its memory.", ""}},
 		LookAlikes: []LookAlike{
-			{HostOOM, "the kernel log names the killed process: dmesg -T | grep -i 'killed process'."},
+			{HostOOM, "the kernel log shows the killed process: dmesg -T | grep -i 'killed process'."},
 			{ResourceLimit, "“Bus error” in the worker's line: /dev/shm is full (df -h /dev/shm)."},
 		},
 	},
@@ -44,16 +44,16 @@ var dataMechanisms = []Mechanism{
 		Slug: BadSample, Origin: "data", Owner: "data", Resubmit: "after-fix",
 		Nature: ReadsOrWrites | OfItem | Endurable | EndsProcess | MayBeStore, Again: Again{Step: true, Item: passing},
 		Title: "one item could not be read",
-		Meaning: "An item of the data set could not be decoded or has a wrong shape. " +
-			"The same item in two runs means the data are bad; once may be a faulty read.",
+		Meaning: "A dataset item could not be decoded or has the wrong shape. " +
+			"The same item failing in two runs means bad data; a single failure may be a faulty read.",
 		Now: []Advice{
-			{"Read the named item once by hand, from another node.", ""},
-			{"Take it out of the manifest (quarantine), then resubmit from the last completed checkpoint.", ""},
+			{"Read that item by hand from another node.", ""},
+			{"Quarantine it in the manifest, then resubmit from the last completed checkpoint.", ""},
 		},
-		Structural: []Advice{{"Check every item once when the data set is made; at training time skip and count bad items, on all ranks alike.", ""}},
-		NextTime:   []Advice{{"Print the name of the item in every loader error.", ""}},
+		Structural: []Advice{{"Validate every item when the dataset is built; at training time, skip and count bad items consistently on all ranks.", ""}},
+		NextTime:   []Advice{{"Print the item's name in every loader error.", ""}},
 		LookAlikes: []LookAlike{
-			{StorageRetriesExhausted, "the same item fails in two runs: the data; once only: perhaps the read."},
+			{StorageRetriesExhausted, "the same item fails in two runs: bad data; only once: possibly a bad read."},
 		},
 	},
 	{
@@ -61,18 +61,18 @@ var dataMechanisms = []Mechanism{
 		Nature: Stands | MayBeStore,
 		Title:  "ranks had different batch counts",
 		Meaning: "One rank had fewer batches than the other ranks and finished early. " +
-			"The others then waited in a collective for a rank that was already done.",
+			"The other ranks then waited in a collective for a rank that was already done.",
 		Now: []Advice{
-			{"Compare the last step of the ranks, and the length of their shards.", "grep -hoE '(step|iteration) [0-9]+' *{job}* | sort | uniq -c | sort -k3n | tail"},
+			{"Compare the ranks' last steps and shard lengths.", "grep -hoE '(step|iteration) [0-9]+' *{job}* | sort | uniq -c | sort -k3n | tail"},
 			{"Use drop_last, or pad the shards to equal length.", ""},
 		},
 		Structural: []Advice{
-			{"Let all ranks agree on the number of steps (the minimum, by an all-reduce) before the epoch.", ""},
-			{"With DistributedDataParallel, join() lets early finishers take part in what is left.", ""},
+			{"Have all ranks agree on the number of steps (an all-reduce of the minimum) before each epoch.", ""},
+			{"With DistributedDataParallel, join() lets ranks that finish early take part in the remaining steps.", ""},
 		},
-		NextTime: []Advice{{"Print the number of batches of every rank at the start of an epoch.", ""}},
+		NextTime: []Advice{{"Print every rank's batch count at the start of an epoch.", ""}},
 		LookAlikes: []LookAlike{
-			{LoneWaiter, "compare the step counters: in uneven data a rank ended its epoch early and in order."},
+			{LoneWaiter, "compare the step counters: with uneven data, a rank finished its epoch normally but early."},
 		},
 		Collect: append([]string{"TORCH_DISTRIBUTED_DEBUG=DETAIL"}, recorder...),
 	},

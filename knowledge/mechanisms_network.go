@@ -6,12 +6,12 @@ var networkMechanisms = []Mechanism{
 		Slug: LinkError, Origin: "network", Owner: "cluster", Resubmit: "yes",
 		Again: Again{Machine: true},
 		Title: "a network link failed",
-		Meaning: "The network card reported that data could not be delivered, or that its link went down. " +
-			"Two endpoints are involved; the one that recurs over several failures is the likely culprit.",
+		Meaning: "The network card reported that data couldn't be delivered, or that its link went down. " +
+			"Two endpoints are involved; the one that recurs across failures is the likely culprit.",
 		Now: []Advice{
-			{"Read the state and the error counters of both endpoints.", "clush -w {nodes} 'ibstat | grep -E \"State|Rate\"; perfquery -x | grep -E \"Symbol|LinkDowned|RcvErr|XmitDisc\"'"},
+			{"Read the state and error counters on both endpoints.", "clush -w {nodes} 'ibstat | grep -E \"State|Rate\"; perfquery -x | grep -E \"Symbol|LinkDowned|RcvErr|XmitDisc\"'"},
 			adviceFabricTest,
-			{"Resubmit without the two endpoints; give back the one that tests clean.", "sbatch --exclude={root} …"},
+			{"Resubmit without the two endpoints; return the one that tests clean.", "sbatch --exclude={root} …"},
 		},
 		Structural: []Advice{
 			{"Alert on link flaps and rising symbol errors; replace the cable or optic before the port.", ""},
@@ -19,8 +19,8 @@ var networkMechanisms = []Mechanism{
 		},
 		NextTime: []Advice{adviceNCCLWarn},
 		LookAlikes: []LookAlike{
-			{PeerLost, "a network card names a status (12, 13) or its link went down; a closed connection alone is only the echo of a dead peer."},
-			{ResourceLimit, "“Cannot allocate memory” in an ibv_… call is the limit of locked memory, not the network."},
+			{PeerLost, "a network card reports a status (12, 13) or its link went down; a closed connection alone only shows that a peer died."},
+			{ResourceLimit, "“Cannot allocate memory” from an ibv_… call is the locked-memory limit, not the network."},
 		},
 		Collect: transport,
 	},
@@ -28,18 +28,18 @@ var networkMechanisms = []Mechanism{
 		Slug: PeerLost, Origin: "network", Owner: "unknown", Resubmit: "unknown",
 		Nature: MayBeStore | PeerGone | OfOthers,
 		Title:  "a peer closed its connection",
-		Meaning: "Ranks lost the connection to another process, which had most likely died before. " +
-			"This is a symptom: the cause is in the log of that peer, which is not here or says nothing.",
+		Meaning: "Ranks lost the connection to another process, which had most likely already died. " +
+			"This is a symptom: the cause should be in that peer's log, which is missing or doesn't show it.",
 		Now: []Advice{
-			{"Follow the peer: the address or rank in these lines names it; read its last lines and the kernel log of its node.", ""},
+			{"Find the peer from the address or rank in these lines; read its last lines and its node's kernel log.", ""},
 			adviceAllLogs,
 			adviceSacct,
 		},
-		Structural: []Advice{{"Keep one log file for each rank or node, on storage that survives the node.", ""}},
+		Structural: []Advice{{"Keep one log file per rank or node, on storage that survives the node.", ""}},
 		NextTime:   []Advice{adviceNCCLWarn},
 		LookAlikes: []LookAlike{
-			{LinkError, "there a network card reports the error itself."},
-			{Exception, "read the last lines of the peer that is named: it usually died first, of something else."},
+			{LinkError, "a network card reports the error itself."},
+			{Exception, "read the peer's last lines: it usually died first, for another reason."},
 		},
 		Collect: append([]string{"NCCL_DEBUG=WARN", "TORCH_NCCL_PROPAGATE_ERROR=1"}, recorder...),
 	},
@@ -47,18 +47,18 @@ var networkMechanisms = []Mechanism{
 		Slug: InitUnreachable, Origin: "network", Owner: "job-config", Resubmit: "after-fix",
 		Nature: OfOthers | BeforeSteps,
 		Title:  "the ranks never connected",
-		Meaning: "Before the first training step, processes could not reach the rendezvous or each other. " +
-			"Usual reasons are a wrong host name, port or network interface, a firewall, an MTU that differs, or a rank that never started.",
+		Meaning: "Before the first training step, processes couldn't reach the rendezvous or each other. " +
+			"The usual reasons are a wrong host name, port or network interface, a firewall, an MTU mismatch, or a rank that never started.",
 		Now: []Advice{
-			{"Check from {node} that the address of the rendezvous resolves and that its port answers.", "srun -w {node} bash -c 'getent hosts $MASTER_ADDR; nc -zv $MASTER_ADDR $MASTER_PORT'"},
-			{"Choose the interface explicitly if the hosts have several.", "ip -br addr; export NCCL_SOCKET_IFNAME=ib0 GLOO_SOCKET_IFNAME=ib0"},
-			{"Small messages pass and large ones do not: the MTU differs on the way.", "ping -M do -s 8972 -c 3 {node}; ping -M do -s 1472 -c 3 {node}"},
+			{"Check from {node} that the rendezvous address resolves and its port responds.", "srun -w {node} bash -c 'getent hosts $MASTER_ADDR; nc -zv $MASTER_ADDR $MASTER_PORT'"},
+			{"Set the interface explicitly if the hosts have several.", "ip -br addr; export NCCL_SOCKET_IFNAME=ib0 GLOO_SOCKET_IFNAME=ib0"},
+			{"If small messages pass and large ones don't, the MTU differs along the path.", "ping -M do -s 8972 -c 3 {node}; ping -M do -s 1472 -c 3 {node}"},
 		},
-		Structural: []Advice{{"Start every job with a connection test over all nodes; it costs seconds and names the bad pair.", ""}},
-		NextTime:   []Advice{{"Let NCCL say which interface it takes.", "export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET"}},
+		Structural: []Advice{{"Start every job with a connection test across all nodes; it takes seconds and finds the bad pair.", ""}},
+		NextTime:   []Advice{{"Have NCCL log which interface it uses.", "export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET"}},
 		LookAlikes: []LookAlike{
-			{PeerLost, "the failure comes before the first step, and the peer never was there."},
-			{ConfigError, "all ranks fail alike and at once: arguments, not the network."},
+			{PeerLost, "the failure comes before the first step, and the peer was never there."},
+			{ConfigError, "all ranks fail the same way at once: arguments, not the network."},
 		},
 		Collect: append([]string{"TORCH_CPP_LOG_LEVEL=INFO", "TORCH_DISTRIBUTED_DEBUG=INFO", "LOGLEVEL=INFO"}, transport...),
 	},

@@ -10,7 +10,7 @@ func TestAdviceIsGivenInTheWordsOfTheSystem(t *testing.T) {
 		system, text, command, wantText, want string
 	}{
 		{"", adviceSacct.Text, adviceSacct.Command, adviceSacct.Text, adviceSacct.Command},
-		{"LSF", adviceSacct.Text, adviceSacct.Command, "Ask LSF how each step ended; the job's own state is not the cause.", "bhist -l {job}"},
+		{"LSF", adviceSacct.Text, adviceSacct.Command, "Ask LSF how each step ended; the job's own state doesn't show the cause.", "bhist -l {job}"},
 		{"Kubernetes", "x", "scontrol show node {node}; journalctl -k -b -1   # on {node}", "x", "kubectl describe node {node}; journalctl -k -b -1   # on {node}"},
 		{"Kubernetes", "x", adviceStacks.Command, "x", "kubectl exec POD -- py-spy dump --pid {pid}"},
 		{"PBS", "x", "srun --jobid={job} --overlap -w {node} bash -c 'ulimit -a; df -h /dev/shm'", "x", `ssh {node} "bash -c 'ulimit -a; df -h /dev/shm'"`},

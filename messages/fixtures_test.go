@@ -85,7 +85,7 @@ func stallOf(ranks, perNode, culprit int) *incident.Report {
 	r.Recommendations = []incident.Recommendation{
 		{When: "now", Text: "Resubmit without the node, from the last completed checkpoint", Command: "sbatch --exclude=" + at + " train.sbatch --resume /ckpt/step_12000"},
 		{When: "structural", Text: "Give the reader of the data a read timeout of 60 s"},
-		{When: "next-time", Text: "Switch the flight recorder on", Command: "export TORCH_NCCL_TRACE_BUFFER_SIZE=20000\nexport TORCH_NCCL_DUMP_ON_TIMEOUT=1"},
+		{When: "next-time", Text: "Enable the flight recorder", Command: "export TORCH_NCCL_TRACE_BUFFER_SIZE=20000\nexport TORCH_NCCL_DUMP_ON_TIMEOUT=1"},
 	}
 	r.KeyFiles = []incident.KeyFile{{File: file, Line: 20177, Why: "the counters of the stalled rank"}, {File: "node00.err", Line: 4711, Why: "the first watchdog"}}
 	r.Verification = incident.Verification{Quotes: incident.Ratio{Held: 41, Checked: 41}, Counts: incident.Ratio{Held: 7, Checked: 7}, Absences: incident.Ratio{Held: 1, Checked: 1}, Derived: incident.Ratio{Held: 1, Checked: 1}}

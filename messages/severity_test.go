@@ -10,14 +10,14 @@ import (
 // The severity is one word with its reason, in every format; where it is not known nobody says one.
 func TestTheSeverityIsOneWordWithItsReason(t *testing.T) {
 	slow := stall()
-	slow.Severity = &incident.Severity{Level: incident.SeverityWarning, GPUHours: 95.5, Per: incident.PerHour, Why: "256 GPUs waste 37% of their time"}
+	slow.Severity = &incident.Severity{Level: incident.SeverityWarning, GPUHours: 95.5, Per: incident.PerHour, Why: "256 GPUs are wasting 37% of their time"}
 	for _, c := range []struct {
 		name string
 		r    *incident.Report
 		want string
 	}{
 		{"a job that is over", stall(), "Warning (311 steps, 42.7 GPU hours lost)."},
-		{"a job that goes on", slow, "Warning (95.5 GPU hours per hour: 256 GPUs waste 37% of their time)."},
+		{"a job that goes on", slow, "Warning (95.5 GPU hours per hour: 256 GPUs are wasting 37% of their time)."},
 	} {
 		texts := map[string]string{
 			"the first screen": strings.Join(FirstScreen(c.r, 120), "\n"), "the case file": asText(CaseFile(someCase(c.r)).Blocks),

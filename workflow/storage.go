@@ -43,7 +43,7 @@ func (f *Flow) storage(ctx context.Context, inv *Investigation) (outcome, error)
 				inv.Storage = "lost"
 				why = "I restarted, and tokens are kept only in memory"
 			}
-			return f.notFetched(inv, "that access didn't work: "+why, why), nil
+			return f.notFetched(inv, "I couldn't use that access: "+why, why), nil
 		}
 		inv.StoragePull = false
 		inv.StorageLogs = slices.Concat(got.Places, inv.StorageGiven)

@@ -74,11 +74,11 @@ func (b *builder) action() {
 		switch {
 		case n.Artefact != knowledge.Bundle || n.Obtainable == "next-time":
 		case v.Ending == incident.EndStalled:
-			a.Text = "do not cancel the job yet: first run bot collect; nothing in these files says who holds it"
+			a.Text = "don't cancel the job yet: run bot collect first; these files don't show which rank is blocking it"
 		case v.Status == incident.NoFailure:
-			a.Text = "nothing has failed so far; if it hangs, do not cancel the job yet: first collect what its processes show"
+			a.Text = "nothing has failed so far; if it hangs, collect stacks and state from its processes before cancelling it"
 		default:
-			a.Text = "do not cancel the job yet: first collect what its processes show; then " + a.Text
+			a.Text = "don't cancel the job yet: first collect stacks and state from its processes; then " + a.Text
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (b *builder) sentence(a *incident.Action) string {
 	v := &b.r.Verdict
 	from := ""
 	if a.ResumeFrom != nil {
-		from = fmt.Sprintf(" from the checkpoint of step %d", a.ResumeFrom.Step)
+		from = fmt.Sprintf(" from the step %d checkpoint", a.ResumeFrom.Step)
 	}
 	without := ""
 	if len(a.ExcludeNodes) > 0 {
@@ -180,28 +180,28 @@ func (b *builder) sentence(a *incident.Action) string {
 	first := b.unplaced(a)
 	switch {
 	case v.Ending == incident.EndStalled:
-		return "if the job is still there, do not cancel it yet: first run bot collect; nothing in these files says who holds it"
+		return "if the job is still there, don't cancel it yet: run bot collect first; these files don't show which rank is blocking it"
 	case v.Ending == incident.EndUnseen:
-		return "nothing to do if it has ended well; if it hangs, run bot collect before it is cancelled"
+		return "nothing to do if it finished normally; if it hangs, run bot collect before cancelling it"
 	case v.Status == incident.NoFailure:
 		return "nothing to do"
 	case first != "":
 		return first
 	case a.Resubmit == "yes" && a.Owner == "cluster" && len(v.Root.Nodes) == 0:
 		if node := b.untied(); node != "" {
-			return "find out whether " + node + " was a node of the job, then resubmit without it" + from
+			return "find out whether " + node + " was one of the job's nodes, then resubmit without it" + from
 		}
 		return "find out which node it was, then resubmit without it" + from
 	case a.Resubmit == "yes":
 		return "resubmit" + without + from
 	case a.Resubmit == "after-fix" && len(v.Candidates) > 1:
-		return "find out which of these it was and fix it first, then resubmit" + from
+		return "find out which one it was and fix it, then resubmit" + from
 	case a.Resubmit == "after-fix":
 		return "fix it first, then resubmit" + from
 	case a.Resubmit == "no":
 		return "do not resubmit yet"
 	case v.Origin == "performance":
-		return "nothing has failed: find out why before anything is resubmitted" + from
+		return "nothing has failed: find out why it stopped before resubmitting" + from
 	case v.Mechanism == unknown:
 		return "get the missing evidence before deciding"
 	}
@@ -240,7 +240,7 @@ func (b *builder) advice() {
 	}
 	add := func(when string, list []knowledge.Advice) { addAs(b.fillAdvice, when, list) }
 	if b.r.Action.Finished != nil && b.r.Action.Resubmit == "no" {
-		add("now", []knowledge.Advice{{Text: "Nothing has to run again: the training had finished and its last step is saved. See what kept its processes from ending."}})
+		add("now", []knowledge.Advice{{Text: "No rerun needed: training had finished and its last step is saved. Check what kept its processes from exiting."}})
 		seen[knowledge.Resubmit().Text] = true
 	}
 	b.before(func(a knowledge.Advice) { add("now", []knowledge.Advice{a}) })

@@ -11,7 +11,7 @@ import (
 // analysedArtifact says what torchfrtrace printed.
 func analysedArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	a := incident.Artifact{Kind: "flight-recorder-analysis", Title: "PyTorch's analysis of flight recorders",
-		Limits: "For each group it tells of the first collective that does not match, and all before did. Whom it calls the culprit differs from the first rank that it looked at, which may be the one that is wrong. The dumps themselves say more: hand them in."}
+		Limits: "For each group it reports the first collective that doesn't match; all earlier ones did. Its culprits are the ranks that differ from the first one it checked, which may itself be wrong. The dumps show more: upload them."}
 	for i := range f.Analysed {
 		r := &f.Analysed[i]
 		if !slices.Contains(a.Files, r.File) {

@@ -26,7 +26,7 @@ func baselineFindings(f *resolve.Facts) ([]incident.Finding, string) {
 		if slow++; slow > 3 {
 			continue
 		}
-		text := fmt.Sprintf("%s does not reach %s: on the bus %s", runName(&c.TestRun), baseName(c), sizesWords(c))
+		text := fmt.Sprintf("%s falls short of %s: bus bandwidth %s", runName(&c.TestRun), baseName(c), sizesWords(c))
 		if slow == 1 {
 			if n := slowOf(compared); len(compared) > 1 {
 				text += fmt.Sprintf(". It is the worst of %d runs; %d are slow", len(compared), n)
@@ -39,9 +39,9 @@ func baselineFindings(f *resolve.Facts) ([]incident.Finding, string) {
 	}
 	if slow == 0 && len(compared) > 0 {
 		c := &compared[0]
-		text := fmt.Sprintf("%s reaches %s: on the bus %s", runName(&c.TestRun), baseName(c), sizesWords(c))
+		text := fmt.Sprintf("%s meets %s: bus bandwidth %s", runName(&c.TestRun), baseName(c), sizesWords(c))
 		if len(compared) > 1 {
-			text = fmt.Sprintf("all %d runs reach %s; the lowest, %s, has on the bus %s", len(compared), baseName(c), runName(&c.TestRun), sizesWords(c))
+			text = fmt.Sprintf("all %d runs meet %s; the lowest, %s, has a bus bandwidth of %s", len(compared), baseName(c), runName(&c.TestRun), sizesWords(c))
 		}
 		out = append(out, incident.Finding{Statement: text, Evidence: againstEvidence(c)})
 	}
@@ -53,12 +53,12 @@ func baselineFindings(f *resolve.Facts) ([]incident.Finding, string) {
 		if r.JSON {
 			e = member(r.File, "average_bus_bandwidth", "okay", "false")
 		}
-		out = append(out, incident.Finding{Statement: fmt.Sprintf("%s itself reports that its average of %s GB/s on the bus is below 90%% of what NCCL_TESTS_MIN_BW asks for", runName(&r), decimal(r.Average)),
+		out = append(out, incident.Finding{Statement: fmt.Sprintf("%s itself reports that its average bus bandwidth of %s GB/s is below 90%% of NCCL_TESTS_MIN_BW", runName(&r), decimal(r.Average)),
 			Evidence: []incident.Evidence{e}})
 	}
 	limit := ""
 	if len(without) > 0 {
-		limit = fmt.Sprintf(" The baseline has no run of the same collective over as many hosts and ranks for %s", runName(&without[0]))
+		limit = fmt.Sprintf(" The baseline has no run of the same collective on as many hosts and ranks for %s", runName(&without[0]))
 		if len(without) > 1 {
 			limit += fmt.Sprintf(" and %s", plural(len(without)-1, "other run", "other runs"))
 		}
@@ -79,7 +79,7 @@ func slowOf(all []resolve.Against) int {
 
 func baseName(c *resolve.Against) string {
 	if c.Base.Run == nil {
-		return "the stated " + decimal(c.Sizes[0].Want) + " GB/s"
+		return "the given " + decimal(c.Sizes[0].Want) + " GB/s"
 	}
 	if c.Base.Began != "" {
 		return "the baseline of " + c.Base.Began

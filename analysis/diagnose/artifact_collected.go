@@ -14,7 +14,7 @@ import (
 
 // collectedArtifact says what a bundle of bot collect lacks: the same on all nodes is one sentence.
 func collectedArtifact(f *resolve.Facts) (incident.Artifact, bool) {
-	a := incident.Artifact{Kind: "collected", Title: "What could not be collected", Limits: "What a node does not have proves nothing about the job."}
+	a := incident.Artifact{Kind: "collected", Title: "What could not be collected", Limits: "A tool or file missing on a node says nothing about the job."}
 	type lack struct {
 		text  string
 		nodes []string
@@ -81,6 +81,6 @@ func silent(f *resolve.Facts, gave map[string]bool) (incident.Finding, bool) {
 	if len(names) == 0 {
 		return incident.Finding{}, false
 	}
-	return incident.Finding{Statement: fmt.Sprintf("%d of %d nodes gave nothing (%s): they did not answer, or could not write into the folder. The rank that held them may be one of theirs",
+	return incident.Finding{Statement: fmt.Sprintf("%d of %d nodes returned nothing (%s): they did not respond, or could not write to the folder. The stalled rank may be on one of them",
 		len(names), len(names)+len(gave), hostlist.Compress(names)), Evidence: ev}, true
 }

@@ -15,7 +15,7 @@ import (
 
 // ddpArtifact says what DDP logs of itself: settings in which ranks differ, settings that cost, and averages side by side.
 func ddpArtifact(f *resolve.Facts) (incident.Artifact, bool) {
-	a := incident.Artifact{Kind: "ddp", Title: "What DistributedDataParallel logs of itself"}
+	a := incident.Artifact{Kind: "ddp", Title: "DistributedDataParallel's own log"}
 	if len(f.Obs.DDPSetups)+len(f.Obs.DDPPaces) == 0 {
 		return a, false
 	}
@@ -30,7 +30,7 @@ func ddpArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	setups := setupsOf(f)
 	a.Findings = append(a.Findings, unlikeSettings(setups)...)
 	if len(f.Obs.DDPPaces) > 0 {
-		a.Limits = "The averages hold every step since the start, the slow first ones as well, and a forward pass that waits for others (SyncBatchNorm, buffers that rank 0 sends) is long through no fault of its own: they show where time goes, not why."
+		a.Limits = "The averages include every step since the start, even the slow first ones, and a forward pass that waits for other ranks (SyncBatchNorm, buffer broadcasts) looks slow through no fault of its own: they show where time goes, not why."
 		if x, ok := paceFinding(f); ok {
 			a.Findings = append(a.Findings, x)
 		}
@@ -94,13 +94,13 @@ var alikeSettings = []struct{ name, means string }{
 	{"num_parameter_tensors", "the ranks hold different models"},
 	{"total_parameter_size_bytes", "the ranks hold different models"},
 	{"dtypes", "the ranks hold parameters of different types"},
-	{"world_size", "they are not in one group"},
-	{"backend_name", "they are not in one group"},
+	{"world_size", "they are not in the same group"},
+	{"backend_name", "they are not in the same group"},
 	{"find_unused_parameters", "the ranks run with different settings"},
 	{"static_graph", "the ranks run with different settings"},
 	{"broadcast_buffers", "the ranks run with different settings"},
-	{"bucket_cap_bytes", "the ranks cut their gradients into different collectives"},
-	{"bucket_sizes", "the ranks cut their gradients into different collectives"},
+	{"bucket_cap_bytes", "the ranks split their gradients into different collectives"},
+	{"bucket_sizes", "the ranks split their gradients into different collectives"},
 	{"gradient_as_bucket_view", "the ranks run with different settings"},
 	{"has_sync_bn", "the ranks hold different models"},
 }
@@ -231,10 +231,10 @@ func paceFinding(f *resolve.Facts) (incident.Finding, bool) {
 		return cmp.Or(cmp.Compare(b.forward, a.forward), cmp.Compare(a.who.rank, b.who.rank))
 	})
 	most, next, least := list[0], list[1], list[len(list)-1]
-	head := fmt.Sprintf("by DDP's own averages before iteration %d the forward pass of %s takes ", best.iteration, orModule(best.module))
+	head := fmt.Sprintf("by DDP's own averages before iteration %d, the forward pass of %s takes ", best.iteration, orModule(best.module))
 	ev := []incident.Evidence{paceEvidence(most), paceEvidence(next), paceEvidence(least)}
 	if most.forward >= paceLeast && most.forward >= paceFar*next.forward && next.forward <= paceNear*least.forward {
-		return incident.Finding{Statement: fmt.Sprintf("%s%.1f ms on rank %d and %.1f to %.1f ms on the %d others (×%.1f of the next)", head, most.forward, most.who.rank,
+		return incident.Finding{Statement: fmt.Sprintf("%s%.1f ms on rank %d and %.1f to %.1f ms on the other %d (×%.1f the next slowest)", head, most.forward, most.who.rank,
 			least.forward, next.forward, len(list)-1, most.forward/max(next.forward, 1e-6)), Evidence: ev}, true
 	}
 	return incident.Finding{Statement: fmt.Sprintf("%s%.1f to %.1f ms on %d ranks; no rank stands out", head, least.forward, most.forward, len(list)), Evidence: []incident.Evidence{ev[0], ev[2]}}, true

@@ -13,12 +13,12 @@ import (
 	"faultline/incident"
 )
 
-const fabricLimits = "A link has two ends: errors are counted where they arrive, and the sender, the cable or the port itself may cause them. " +
-	"Counters run since boot or since somebody cleared them: a single snapshot says nothing of the time of this job. ip, ping and tcpdump do not see the traffic of RDMA."
+const fabricLimits = "A link has two ends: errors are counted where they arrive, but the sender, the cable or the port itself may cause them. " +
+	"Counters run since boot or since they were last cleared: a single snapshot says nothing about the time of this job. ip, ping and tcpdump don't see RDMA traffic."
 
 // fabricArtifact says what ports, links and counters show.
 func fabricArtifact(f *resolve.Facts) (incident.Artifact, bool) {
-	a := incident.Artifact{Kind: "fabric", Title: "State and counters of the network", Limits: fabricLimits}
+	a := incident.Artifact{Kind: "fabric", Title: "Network state and counters", Limits: fabricLimits}
 	if f.Fabric == nil {
 		return a, false
 	}
@@ -40,16 +40,16 @@ func fabricArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	a.Findings = w.out
 	var also []string
 	if n := f.Fabric.Loose; n > 0 {
-		also = append(also, "part of it names no host, neither in the output nor in the name of its file, and is tied to no node")
+		also = append(also, "part of it shows no host, neither in the output nor in the file name, so it can't be matched to a node")
 	}
 	if s := f.Fabric.Strange; len(s) > 0 && len(s) <= 64 {
-		also = append(also, fmt.Sprintf("hosts that are no nodes of this job as far as its logs say: %s", several(s, "host")))
+		also = append(also, fmt.Sprintf("hosts that are not nodes of this job, according to its logs: %s", several(s, "host")))
 	}
 	if len(f.Fabric.Order) > 0 {
-		also = append(also, fmt.Sprintf("which snapshot came first is not proven in %s: put the output of date above each", several(f.Fabric.Order, "file")))
+		also = append(also, fmt.Sprintf("can't tell which snapshot came first in %s: put the output of date above each", several(f.Fabric.Order, "file")))
 	}
 	if f.Fabric.Reset > 0 {
-		also = append(also, fmt.Sprintf("%d counters went back between two snapshots: they were cleared in between, or the order is another", f.Fabric.Reset))
+		also = append(also, fmt.Sprintf("%d counters went down between two snapshots: they were cleared in between, or the snapshots are in a different order", f.Fabric.Reset))
 	}
 	for i := range also {
 		a.Limits += " " + strings.ToUpper(also[i][:1]) + also[i][1:] + "."
@@ -120,7 +120,7 @@ func (w *fabricWords) growth() {
 		for _, o := range t.list {
 			names = appendNew(names, resolve.PortName(o.Node, &o.Last.Where))
 		}
-		text := fmt.Sprintf("%s: %s; %s. Look at %s", several(names, "port"), mechanism.GrowthWords(g), g.Meaning.Means, g.Meaning.Look)
+		text := fmt.Sprintf("%s: %s; %s. Check %s", several(names, "port"), mechanism.GrowthWords(g), g.Meaning.Means, g.Meaning.Look)
 		w.say(text, mechanism.GrowthEvidence(g)...)
 	}
 }
@@ -155,7 +155,7 @@ func (w *fabricWords) downs() {
 		}
 	}
 	if len(names) > 0 {
-		w.say(fmt.Sprintf("not up: %s. A port that nobody cabled and a standby are so as well: that the job needed them is not shown here", several(names, "port")), ev...)
+		w.say(fmt.Sprintf("not up: %s. That is normal for uncabled and standby ports; nothing here shows that the job needed them", several(names, "port")), ev...)
 	}
 }
 
@@ -167,7 +167,7 @@ func (w *fabricWords) narrow() {
 			continue
 		}
 		n++
-		w.say(fmt.Sprintf("the link between port %d of %s and %s runs with %d lanes of %s Gb/s: the fabric itself says “%s”; a lane or a cable is bad at one of its ends", l.A.Port, nameOr(l.A.Name),
+		w.say(fmt.Sprintf("the link between port %d of %s and %s runs with %d lanes at %s Gb/s: the fabric itself says “%s”; a lane or cable is bad at one end", l.A.Port, nameOr(l.A.Name),
 			nameOr(l.B.Name), l.Width, decimal(l.Lane), l.Comment), mechanism.QuotePlace(l.File, l.Place, &incident.Predicate{Literals: []string{l.Comment}}))
 	}
 	type like struct {
@@ -280,7 +280,7 @@ func (w *fabricWords) sizes() {
 		if other == nil {
 			continue
 		}
-		w.say(fmt.Sprintf("packets on %s may be %s bytes long on %s and %s on %s: small messages pass between them, large ones may not", other.Device, decimal(other.MTU.Value), several(names, "host"),
+		w.say(fmt.Sprintf("the MTU on %s is %s bytes on %s and %s on %s: small messages pass between them, large ones may not", other.Device, decimal(other.MTU.Value), several(names, "host"),
 			decimal(most), plural(count, "other host", "other hosts")), quoteNumber(other.File, other.MTU), quoteNumber(like.File, like.MTU))
 	}
 }
@@ -309,19 +309,19 @@ func (w *fabricWords) packets() {
 		switch {
 		case p.TooLong && p.MTU > 0:
 			n++
-			who := "something on the way takes"
+			who := "something along the path accepts"
 			if p.Local {
-				who = "the interface of the sender itself takes"
+				who = "the sender's own interface accepts"
 			}
-			w.say(fmt.Sprintf("packets of %d bytes%s to %s are too long: %s %d", p.Whole, from, p.Target, who, p.MTU), head,
+			w.say(fmt.Sprintf("packets of %d bytes%s to %s are too big: %s %d", p.Whole, from, p.Target, who, p.MTU), head,
 				mechanism.QuotePlace(p.File, p.Refusal, &incident.Predicate{Literals: []string{fmt.Sprint(p.MTU)}}))
 		case p.Ended && p.Sent > 0 && p.Received == 0 && passed && ok.Whole < p.Whole:
 			n++
-			w.say(fmt.Sprintf("packets of %d bytes%s to %s vanish, of %d bytes they pass: somewhere on the way the size of packets is smaller, and nobody says so", p.Whole, from, p.Target, ok.Whole), head,
+			w.say(fmt.Sprintf("packets of %d bytes%s to %s are silently dropped, but %d bytes get through: the MTU is smaller somewhere along the path", p.Whole, from, p.Target, ok.Whole), head,
 				mechanism.QuotePlace(p.File, p.Result, nil), mechanism.QuotePlace(ok.File, ok.Result, nil))
 		case p.Ended && p.Sent > 0 && p.Received == 0:
 			n++
-			w.say(fmt.Sprintf("%s does not answer to packets of %d bytes%s", p.Target, p.Whole, from), head, mechanism.QuotePlace(p.File, p.Result, nil))
+			w.say(fmt.Sprintf("%s does not respond to packets of %d bytes%s", p.Target, p.Whole, from), head, mechanism.QuotePlace(p.File, p.Result, nil))
 		case p.Ended && p.Received < p.Sent:
 			n++
 			w.say(fmt.Sprintf("%d of %d packets%s to %s were lost", p.Sent-p.Received, p.Sent, from, p.Target), mechanism.QuotePlace(p.File, p.Result, nil))
@@ -356,7 +356,7 @@ func (w *fabricWords) totals() {
 	if more := len(worst) - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	w.say("errors counted since boot or since they were last cleared, with no second snapshot: "+text+". That they belong to this job is not proven; take a second one and compare", ev...)
+	w.say("errors counted since boot or since last cleared, with no second snapshot: "+text+". They may predate this job; take a second snapshot and compare", ev...)
 }
 
 // stuck says which counters stand at their largest value.
@@ -379,7 +379,7 @@ func (w *fabricWords) stuck() {
 		}
 	}
 	if len(ev) > 0 {
-		w.say(fmt.Sprintf("%s stopped at the largest value that fits: how much more there was is lost, and it can grow no further (clear it with perfquery -R, or read perfquery -x)", strings.Join(names, ", ")), ev...)
+		w.say(fmt.Sprintf("%s hit its maximum value and can't count any further (clear it with perfquery -R, or read perfquery -x)", strings.Join(names, ", ")), ev...)
 	}
 }
 
@@ -406,7 +406,7 @@ func (w *fabricWords) clean() {
 		return
 	}
 	g := &w.x.Still[best]
-	w.say(fmt.Sprintf("no counter of errors of %s grew beyond what is normal between the two snapshots", plural(len(ports), "port", "ports")), mechanism.GrowthEvidence(g)...)
+	w.say(fmt.Sprintf("no error counter on %s grew more than normal between the two snapshots", plural(len(ports), "port", "ports")), mechanism.GrowthEvidence(g)...)
 }
 
 // up says that all ports are, where nothing else is to be said.
@@ -424,5 +424,5 @@ func (w *fabricWords) up() {
 			ev = append(ev, mechanism.QuotePlace(p.File, p.State.Place, &incident.Predicate{Literals: []string{p.State.Word}}))
 		}
 	}
-	w.say(fmt.Sprintf("%s of %s are up, as far as they are here", plural(len(ports), "port", "ports"), plural(len(hosts), "host", "hosts")), ev...)
+	w.say(fmt.Sprintf("%s of %s are up, as far as shown here", plural(len(ports), "port", "ports"), plural(len(hosts), "host", "hosts")), ev...)
 }

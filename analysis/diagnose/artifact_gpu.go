@@ -13,8 +13,8 @@ import (
 
 // gpuArtifact says what tools report of GPUs.
 func gpuArtifact(f *resolve.Facts) (incident.Artifact, bool) {
-	a := incident.Artifact{Kind: "gpu-state", Title: "State of the GPUs",
-		Limits: "It is the state when the tool ran, which is not when the job failed. Counts of errors are since the driver was loaded, or of the card's life. A GPU at 100% may do nothing but wait for others in NCCL."}
+	a := incident.Artifact{Kind: "gpu-state", Title: "GPU state",
+		Limits: "This is the state when the tool ran, not when the job failed. Error counts are since the driver was loaded, or over the card's lifetime. A GPU at 100% may only be waiting in NCCL."}
 	var first, second, third []incident.Finding
 	say := func(list *[]incident.Finding, s string, st *resolve.GPUState, p ...gpustate.Place) {
 		var ev []incident.Evidence
@@ -54,40 +54,40 @@ func gpuArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 			g := &s.State.GPUs[i]
 			name := fmt.Sprintf("%s, %s: ", node, gpuName(s, i))
 			if v := g.Of(gpustate.Unread); v != nil {
-				say(&first, name+"the driver cannot read it", s, v.Place)
+				say(&first, name+"the driver can't read it", s, v.Place)
 			}
 			for _, k := range []struct {
 				key  gpustate.Key
 				text string
-			}{{gpustate.Failure, "a row of its memory could not be remapped: it is due for replacement"}, {gpustate.Pending, "rows or pages of its memory are set aside, or another repair is due, and waits for a reset"},
-				{gpustate.Threshold, "the limit of errors of its SRAM is exceeded"}} {
+			}{{gpustate.Failure, "a row of its memory could not be remapped: it is due for replacement"}, {gpustate.Pending, "a row remap, page retirement or other repair is pending a reset"},
+				{gpustate.Threshold, "its SRAM error threshold is exceeded"}} {
 				if v := g.Of(k.key); v != nil && v.N > 0 {
 					say(&first, name+k.text, s, v.Place)
 				}
 			}
 			if v := g.Of(gpustate.Recovery); v != nil && v.N > 0 {
-				say(&first, name+"its driver asks for more than a new process before it is used again (GPU Recovery Action)", s, v.Place)
+				say(&first, name+"its driver requires more than a process restart before reuse (GPU Recovery Action)", s, v.Place)
 			}
 			if v := g.Of(gpustate.Relinked); v != nil && v.N > 0 {
-				say(&second, name+fmt.Sprintf("its NVLinks had to be trained again %d times since the driver was loaded", v.N), s, v.Place)
+				say(&second, name+fmt.Sprintf("its NVLinks were retrained %d times since the driver was loaded", v.N), s, v.Place)
 			} else if v := g.Of(gpustate.NVLink); v != nil && v.N > 0 {
-				say(&third, name+fmt.Sprintf("%d errors of NVLink that were repaired by sending again", v.N), s, v.Place)
+				say(&third, name+fmt.Sprintf("%d NVLink errors corrected by replay", v.N), s, v.Place)
 			}
 			if text, p := pcieWords(g); text != "" {
 				say(&second, name+text, s, p...)
 			}
 			if v := g.Of(gpustate.NVLinkOff); v != nil && fewerOff(s, i) {
-				say(&second, name+fmt.Sprintf("%d NVLinks are inactive, and none of most other GPUs beside it", v.N), s, v.Place)
+				say(&second, name+fmt.Sprintf("%d NVLinks are inactive, but none on most neighboring GPUs", v.N), s, v.Place)
 			}
 			if v := g.Of(gpustate.Volatile); v != nil && v.N > 0 {
-				say(&first, name+fmt.Sprintf("%d uncorrected memory errors since its driver was loaded", v.N), s, v.Place)
+				say(&first, name+fmt.Sprintf("%d uncorrected memory errors since the driver was loaded", v.N), s, v.Place)
 			} else if v := g.Of(gpustate.Aggregate); v != nil && v.N > 0 {
-				say(&third, name+fmt.Sprintf("%d uncorrected memory errors in its life, none since its driver was loaded", v.N), s, v.Place)
+				say(&third, name+fmt.Sprintf("%d uncorrected memory errors in its lifetime, none since the driver was loaded", v.N), s, v.Place)
 			}
 			for _, k := range []struct {
 				key  gpustate.Key
 				text string
-			}{{gpustate.SlowHeat, "slowed down for heat"}, {gpustate.SlowPower, "slowed down by the power brake"}, {gpustate.SlowHW, "slowed down by its hardware"}} {
+			}{{gpustate.SlowHeat, "thermal slowdown"}, {gpustate.SlowPower, "power-brake slowdown"}, {gpustate.SlowHW, "hardware slowdown"}} {
 				if v := g.Of(k.key); v != nil && v.N > 0 {
 					say(&second, name+k.text, s, v.Place)
 					break
@@ -95,7 +95,7 @@ func gpuArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 			}
 		}
 		if n := len(s.State.GPUs); usual > 0 && n > 0 && n < usual && files > 1 {
-			say(&first, fmt.Sprintf("%s: %d GPUs, where the others have %d", node, n, usual), s, s.State.GPUs[0].Place)
+			say(&first, fmt.Sprintf("%s: %d GPUs, while the other nodes have %d", node, n, usual), s, s.State.GPUs[0].Place)
 		}
 		if odd, places := oddUse(s); odd != "" {
 			say(&second, node+": "+odd, s, places...)
@@ -105,7 +105,7 @@ func gpuArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	if len(a.Findings) == 0 {
 		s := f.GPUStates[0]
 		if len(s.State.GPUs) > 0 {
-			say(&a.Findings, fmt.Sprintf("%s: no error, no slow-down, and no repair that is pending, of %d GPUs, as far as this output shows", orFile(s), len(s.State.GPUs)), s, s.State.GPUs[0].Place)
+			say(&a.Findings, fmt.Sprintf("%s: no errors, slowdowns or pending repairs on %d GPUs, as far as this output shows", orFile(s), len(s.State.GPUs)), s, s.State.GPUs[0].Place)
 		}
 	}
 	return a, true
@@ -115,12 +115,12 @@ func gpuArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 func pcieWords(g *gpustate.GPU) (string, []gpustate.Place) {
 	now, most := g.Of(gpustate.Width), g.Of(gpustate.WidthMax)
 	if now != nil && most != nil && now.N > 0 && now.N < most.N {
-		return fmt.Sprintf("its PCIe link runs on %d of %d lanes: what goes to and from the host and the network is slower", now.N, most.N), []gpustate.Place{now.Place, most.Place}
+		return fmt.Sprintf("its PCIe link runs on %d of %d lanes: traffic to the host and network is slower", now.N, most.N), []gpustate.Place{now.Place, most.Place}
 	}
 	now, most = g.Of(gpustate.Gen), g.Of(gpustate.GenMax)
 	busy := g.Of(gpustate.Busy)
 	if now != nil && most != nil && busy != nil && busy.N >= 50 && now.N > 0 && now.N < most.N {
-		return fmt.Sprintf("its PCIe link runs at generation %d of %d while it is busy", now.N, most.N), []gpustate.Place{now.Place, most.Place}
+		return fmt.Sprintf("its PCIe link runs at Gen %d of %d under load", now.N, most.N), []gpustate.Place{now.Place, most.Place}
 	}
 	return "", nil
 }
@@ -169,17 +169,17 @@ func troubleWords(t *gpustate.Trouble) string {
 	}
 	switch t.Kind {
 	case "handle", "lost":
-		return "nvidia-smi cannot reach GPU " + t.PCI
+		return "nvidia-smi can't reach GPU " + t.PCI
 	case "none":
-		return "nvidia-smi finds no GPU (which is also what a node without any says)"
+		return "nvidia-smi finds no GPU (as it would on a node without GPUs)"
 	case "driver":
-		return "NVIDIA's driver does not answer (which is also what a node without GPUs, or a container without the driver, says)"
+		return "the NVIDIA driver does not respond (as on a node without GPUs, or in a container without the driver)"
 	case "test":
 		verb := "failed"
 		if t.Warning {
 			verb = "warns"
 		}
-		return fmt.Sprintf("the test %s of DCGM %s%s", t.What, verb, of)
+		return fmt.Sprintf("DCGM test %s %s%s", t.What, verb, of)
 	}
 	verb := "a failure"
 	if t.Warning {
@@ -206,6 +206,6 @@ func oddUse(s *resolve.GPUState) (string, []gpustate.Place) {
 		return "", nil
 	}
 	g := &s.State.GPUs[idle[0]]
-	return fmt.Sprintf("%s is idle while the %d others are at 100%%, as GPUs are that wait in NCCL: its process is where the others wait for it, which accuses no GPU", gpuName(s, idle[0]), len(busy)),
+	return fmt.Sprintf("%s is idle while the other %d are at 100%%, as GPUs waiting in NCCL are: they are waiting for its process, which doesn't implicate the GPU", gpuName(s, idle[0]), len(busy)),
 		[]gpustate.Place{g.Of(gpustate.Busy).Place, s.State.GPUs[busy[0]].Of(gpustate.Busy).Place}
 }

@@ -16,7 +16,7 @@ import (
 // kernelArtifact says what kernel logs report, and of each report whether it was taken for the cause, and why not.
 func kernelArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	a := incident.Artifact{Kind: "kernel", Title: "Kernel logs",
-		Limits: "A kernel's clock shows the local time of its node, and containers often another one. An Xid says which GPU and what its driver saw; whether the program or the hardware was first it does not always say. What is older than the ring buffer is gone."}
+		Limits: "Kernel logs use the node's local time; containers often use another. An Xid shows which GPU and what the driver saw, but not always whether the program or the hardware was at fault. Anything older than the ring buffer is gone."}
 	for _, k := range f.Handed.Kernel {
 		a.Files = append(a.Files, k.File)
 	}
@@ -37,9 +37,9 @@ func kernelArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 		s += timing(e)
 		switch {
 		case e.Cause != "":
-			s += "; this is taken for the cause"
+			s += "; taken as the cause"
 		case e.Unused != "":
-			s += "; not taken for the cause: " + e.Unused
+			s += "; not taken as the cause: " + e.Unused
 		}
 		if extra := advice(e); extra != "" {
 			s += ". " + extra
@@ -142,7 +142,7 @@ func whatKernel(e *resolve.KernelEvent) string {
 		if x, ok := knowledge.SXidByNumber(e.Number); ok {
 			s += ", " + x.Name
 		} else {
-			s += ", which neither the guide nor the driver's list explains (see the Fabric Manager's guide of the driver in use)"
+			s += ", which neither the guide nor the driver's list explains (see the Fabric Manager guide for the installed driver)"
 		}
 		if e.NonFatal {
 			s += " (not fatal)"
@@ -154,20 +154,20 @@ func whatKernel(e *resolve.KernelEvent) string {
 		}
 		return "a GPU has fallen off the bus" + onGPU
 	case kernel.AER:
-		s := "errors of PCIe, " + strings.ToLower(e.Name) + ", at " + e.PCI
+		s := "PCIe errors, " + strings.ToLower(e.Name) + ", at " + e.PCI
 		if e.NonFatal {
-			s += " (repaired; many of them at one port say that its link is bad)"
+			s += " (corrected; many at one port suggest a bad link)"
 		}
 		return s
 	case kernel.AMDGPU:
 		return "amdgpu: " + e.Name + onGPU
 	case kernel.OOM:
-		s := fmt.Sprintf("the kernel killed process %d (%s) for memory", e.Pid, e.Name)
+		s := fmt.Sprintf("the kernel OOM-killed process %d (%s)", e.Pid, e.Name)
 		switch {
 		case e.Job != "":
 			s += ", of job " + e.Job
 		case e.Global:
-			s += " of the whole node"
+			s += " on the whole node"
 		}
 		return s
 	case kernel.HungTask:
@@ -180,11 +180,11 @@ func whatKernel(e *resolve.KernelEvent) string {
 		return "a processor was stuck (" + cmp.Or(e.Name, "unknown process") + ")"
 	case kernel.Machine:
 		if e.NonFatal {
-			return "the machine corrected an error of its own"
+			return "the machine corrected a hardware error"
 		}
-		return "the machine reports an error that it could not correct"
+		return "the machine reported an uncorrectable hardware error"
 	case kernel.Link:
-		return "the link of " + e.Name + " went down"
+		return "the link on " + e.Name + " went down"
 	case kernel.Storage:
 		return e.Name + " did not respond"
 	}
@@ -195,7 +195,7 @@ func whatKernel(e *resolve.KernelEvent) string {
 func timing(e *resolve.KernelEvent) string {
 	switch {
 	case !e.T.Valid || e.When == resolve.Undated:
-		return ", at a time that nothing ties to the failure's"
+		return ", at a time that can't be matched to the failure"
 	case e.Lead >= 2:
 		return ", " + mechanism.Duration(e.Lead) + " before the trouble"
 	case e.Lead <= -2:
@@ -214,11 +214,11 @@ func advice(e *resolve.KernelEvent) string {
 	case !ok:
 		return ""
 	case x.Fault == knowledge.FaultProgram:
-		return "It accuses no hardware: mostly the program"
+		return "It doesn't implicate hardware: usually a program bug"
 	case x.Fault == knowledge.FaultEcho:
-		return "It follows from something else"
+		return "It is a consequence of something else"
 	case x.Harm == knowledge.HarmNothing && x.Fault == knowledge.FaultNobody:
-		return "It ends nothing"
+		return "It doesn't end a process"
 	case x.Action != "" && e.Cause != "":
 		return "NVIDIA's catalogue says: " + x.Action
 	}

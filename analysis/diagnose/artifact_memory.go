@@ -13,8 +13,8 @@ import (
 
 // memoryArtifact says how full GPUs are, how fragmented, and whether one of them holds more than the others.
 func memoryArtifact(f *resolve.Facts) (incident.Artifact, bool) {
-	a := incident.Artifact{Kind: "gpu-memory", Title: "Memory of the GPUs by PyTorch's allocator",
-		Limits: "They show the moment at which they were made, and only what PyTorch's allocator holds: not NCCL's buffers, the driver's, nor other processes'."}
+	a := incident.Artifact{Kind: "gpu-memory", Title: "GPU memory, from PyTorch's allocator",
+		Limits: "Each shows the moment it was taken, and only what PyTorch's allocator holds: not NCCL's or the driver's buffers, nor other processes."}
 	if len(f.Memories) == 0 {
 		return a, false
 	}
@@ -26,9 +26,9 @@ func memoryArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	slices.SortStableFunc(list, func(x, y resolve.MemoryFile) int { return -cmp.Compare(x.Memory.Free(), y.Memory.Free()) })
 	worst := list[0]
 	m := worst.Memory
-	text := fmt.Sprintf("%s: %s reserved, %s of it in use, %s (%s) reserved and not used", mechanism.MemoryOf(worst), mechanism.Bytes(m.Reserved), mechanism.Bytes(m.Allocated), mechanism.Bytes(m.Free()), percent(float64(m.Free())/float64(max(m.Reserved, 1))))
+	text := fmt.Sprintf("%s: %s reserved, %s of it in use, %s (%s) reserved but unused", mechanism.MemoryOf(worst), mechanism.Bytes(m.Reserved), mechanism.Bytes(m.Allocated), mechanism.Bytes(m.Free()), percent(float64(m.Free())/float64(max(m.Reserved, 1))))
 	if m.Inactive > 0 {
-		text += fmt.Sprintf("; %s of that lie in pieces beside used ones, which cannot be given back", mechanism.Bytes(m.Inactive))
+		text += fmt.Sprintf("; %s of that is in fragments next to used blocks and can't be released", mechanism.Bytes(m.Inactive))
 	}
 	if float64(m.Inactive) >= much*float64(m.Reserved) {
 		text += ": it is fragmented (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True)"
@@ -37,11 +37,11 @@ func memoryArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 		a.Findings = append(a.Findings, incident.Finding{Statement: text, Evidence: ev})
 	}
 	if m.LargestIn > 0 && m.Worst.Place != "" {
-		a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%s: the segment with most unused bytes holds %s, %s of it in use; the largest unused block of all is %s", mechanism.MemoryOf(worst), mechanism.Bytes(m.Worst.Total), mechanism.Bytes(m.Worst.Allocated), mechanism.Bytes(m.LargestIn)),
+		a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%s: the segment with the most unused memory holds %s, %s of it in use; the largest unused block anywhere is %s", mechanism.MemoryOf(worst), mechanism.Bytes(m.Worst.Total), mechanism.Bytes(m.Worst.Allocated), mechanism.Bytes(m.LargestIn)),
 			Evidence: mechanism.MemoryEvidence(worst)})
 	}
 	if m.Block.Place != "" && m.Block.Size >= m.Allocated/4 && m.Block.Size >= 1<<30 {
-		a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%s: one block of %s is %s of all that is in use. Where the job uses FSDP, look whether it is a module that is not wrapped on its own, so that its parameters are gathered in one piece (a hint only)",
+		a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%s: a single %s block is %s of all memory in use. If the job uses FSDP, check for a module that isn't wrapped on its own, so its parameters are gathered in one piece (only a hint)",
 			mechanism.MemoryOf(worst), mechanism.Bytes(m.Block.Size), percent(float64(m.Block.Size)/float64(m.Allocated))),
 			Evidence: []incident.Evidence{member(worst.File, m.Block.Place, "size", strconv.FormatInt(m.Block.Size, 10))}})
 	}
@@ -50,7 +50,7 @@ func memoryArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 			if l.What == "ooms" {
 				e := incident.Quote(worst.File, l.N, l.At, "", nil)
 				e.Span = l.Len
-				a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%s: the allocator gave back all it held and asked again %d times: the GPU was full more than once before it failed", mechanism.MemoryOf(worst), m.Retries), Evidence: []incident.Evidence{e}})
+				a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%s: the allocator released all cached memory and retried %d times: the GPU was full more than once before it failed", mechanism.MemoryOf(worst), m.Retries), Evidence: []incident.Evidence{e}})
 			}
 		}
 	}
@@ -84,6 +84,6 @@ func unlike(all []resolve.MemoryFile) (incident.Finding, bool) {
 		return incident.Finding{}, false
 	}
 	ev := append(mechanism.MemoryEvidence(most), mechanism.MemoryEvidence(next)...)
-	return incident.Finding{Statement: fmt.Sprintf("%s uses %s, the other %d no more than %s: it holds something that the others do not, or share out (a module that FSDP does not wrap, tensors that were gathered, tensors of other ranks loaded onto its GPU)",
+	return incident.Finding{Statement: fmt.Sprintf("%s uses %s, the other %d no more than %s: it holds something they don't, or that they shard (a module FSDP doesn't wrap, gathered tensors, other ranks' tensors loaded onto its GPU)",
 		mechanism.MemoryOf(most), mechanism.Bytes(most.Memory.Allocated), len(list)-1, mechanism.Bytes(next.Memory.Allocated)), Evidence: ev}, len(ev) > 0
 }

@@ -16,8 +16,8 @@ import (
 // ncclArtifact says what NCCL's own lines tell: how far the ranks of each communicator came, what failed between which ends, and what
 // runs over which network.
 func ncclArtifact(f *resolve.Facts) (incident.Artifact, bool) {
-	a := incident.Artifact{Kind: "nccl-log", Title: "NCCL's own log lines",
-		Limits: "A call is logged when the program makes it, not when a GPU has done it. A log may end early without its rank being behind: only a later line of NCCL in the same file proves that it is. opCount differs between ranks of a healthy job and is not compared alone; the calls are counted."}
+	a := incident.Artifact{Kind: "nccl-log", Title: "NCCL logs",
+		Limits: "A call is logged when the program makes it, not when the GPU completes it. A log that ends early doesn't mean its rank is behind: only a later NCCL line in the same file proves that. opCount differs between ranks even in a healthy job, so calls are counted instead."}
 	n := f.NCCL
 	if n == nil {
 		return a, false
@@ -64,7 +64,7 @@ func standings(f *resolve.Facts) []incident.Finding {
 	if widest != nil {
 		l := mechanism.LevelFinding(f, widest)
 		if level > 1 {
-			l.Statement += fmt.Sprintf("; so did those of %d further communicators on theirs", level-1)
+			l.Statement += fmt.Sprintf("; so did the ranks of %d other communicators", level-1)
 		}
 		out = append(out, l)
 	}
@@ -124,7 +124,7 @@ func faults(f *resolve.Facts) []incident.Finding {
 			text += fmt.Sprintf(", %d times", g.n)
 		}
 		if g.to != "" && !g.first.InvolvesOnlyLocalSide {
-			text += "; which of the two ends is at fault the line does not say"
+			text += "; the line doesn't say which end is at fault"
 		}
 		out = append(out, incident.Finding{Statement: text, Evidence: []incident.Evidence{mechanism.QuoteAt(resolve.NCCLAt(g.member, g.first.At), &incident.Predicate{Literals: []string{"NCCL WARN"}})}})
 	}
@@ -132,10 +132,10 @@ func faults(f *resolve.Facts) []incident.Finding {
 }
 
 var faultWords = map[string]string{
-	nccl.IBCompletion: "a failed transfer over InfiniBand or RoCE", nccl.IBAsync: "an event of its own network adapter", nccl.IBSetup: "a connection over InfiniBand or RoCE that could not be set up",
-	nccl.PeerClosed: "a connection that the other end closed", nccl.Refused: "a connection that was not accepted", nccl.Unreachable: "a connection that found no way",
-	nccl.Bootstrap: "ranks that do not fit together at the start", nccl.Truncated: "a transfer on whose size both ends disagree", nccl.CUDAFailure: "a call of CUDA that failed",
-	nccl.SharedMemory: "/dev/shm that gave no memory",
+	nccl.IBCompletion: "a failed InfiniBand or RoCE transfer", nccl.IBAsync: "an event on its own network adapter", nccl.IBSetup: "an InfiniBand or RoCE connection that could not be set up",
+	nccl.PeerClosed: "a connection that the other end closed", nccl.Refused: "a connection that was not accepted", nccl.Unreachable: "a connection with no route",
+	nccl.Bootstrap: "ranks that don't match at start-up", nccl.Truncated: "a transfer whose size the two ends disagree on", nccl.CUDAFailure: "a failed CUDA call",
+	nccl.SharedMemory: "/dev/shm out of memory",
 }
 
 // faultOrder puts what is a cause more often before what is an echo.
@@ -148,7 +148,7 @@ func torn(f *resolve.Facts) []incident.Finding {
 		if l.Torn > 0 {
 			e := incident.Quote(l.File, l.TornAt.Line, l.TornAt.Off, "", nil)
 			e.Span = l.TornAt.Len
-			return []incident.Finding{{Statement: fmt.Sprintf("lines of NCCL are in pieces in %s: what its processes called cannot be counted (set NCCL_DEBUG_FILE to give each a file of its own)", l.File), Evidence: []incident.Evidence{e}}}
+			return []incident.Finding{{Statement: fmt.Sprintf("NCCL lines are interleaved in %s, so its processes' calls can't be counted (set NCCL_DEBUG_FILE to give each process its own file)", l.File), Evidence: []incident.Evidence{e}}}
 		}
 	}
 	return nil
@@ -225,12 +225,12 @@ func communicators(f *resolve.Facts) incident.Finding {
 		return incident.Finding{}
 	}
 	j := w.Comms[0]
-	fd := incident.Finding{Statement: fmt.Sprintf("%d communicators; the widest has %d ranks; the lines of %d are here", len(w.Comms), j.Size, len(j.Members))}
+	fd := incident.Finding{Statement: fmt.Sprintf("%d communicators; the largest has %d ranks; lines from %d of them are here", len(w.Comms), j.Size, len(j.Members))}
 	if len(w.Comms) == 1 {
-		fd.Statement = fmt.Sprintf("one communicator of %d ranks; the lines of %d are here", j.Size, len(j.Members))
+		fd.Statement = fmt.Sprintf("one communicator with %d ranks; lines from %d of them are here", j.Size, len(j.Members))
 	}
 	if w.Apart > 0 {
-		fd.Statement += fmt.Sprintf("; of %d more views of communicators no line says which belong together", w.Apart)
+		fd.Statement += fmt.Sprintf("; %d more partial views of communicators can't be matched up", w.Apart)
 	}
 	for i, m := range j.Members {
 		at := cmp.Or(m.Comm.Ready, m.Comm.Began)

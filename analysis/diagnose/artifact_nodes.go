@@ -12,8 +12,8 @@ import (
 
 // nodesArtifact says why SLURM, or who looks after it, holds nodes back.
 func nodesArtifact(f *resolve.Facts) (incident.Artifact, bool) {
-	a := incident.Artifact{Kind: "slurm-nodes", Title: "What SLURM says of nodes",
-		Limits: "A reason is what a health check or a person wrote, at the time that stands behind it: often after the job, and for what the job had shown."}
+	a := incident.Artifact{Kind: "slurm-nodes", Title: "SLURM node state",
+		Limits: "A reason is what a health check or a person wrote, at the time shown: often after the job, because of what the job did."}
 	for _, n := range f.Held() {
 		c, ok := n.Cell("Reason")
 		if !ok {

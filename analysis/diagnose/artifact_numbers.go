@@ -19,11 +19,11 @@ func numbersArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 		return a, false
 	}
 	a.Files = m.Files
-	limits := []string{"They say when numbers went wrong and on which rank it was seen first, not why: data, code and a machine that computes wrongly look alike."}
+	limits := []string{"They show when the numbers went wrong and on which rank first, but not why: bad data, a code bug and faulty hardware look alike."}
 	if m.Origin != nil {
 		a.Findings = append(a.Findings, mechanism.OriginFinding(f, m.Origin))
 	} else if p, ok := firstBad(m); ok {
-		a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("the first value that is no number: %s %s at step %d", p.Name, p.Text, p.Step), Evidence: []incident.Evidence{mechanism.PointEvidence(p)}})
+		a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("the first non-finite value: %s %s at step %d", p.Name, p.Text, p.Step), Evidence: []incident.Evidence{mechanism.PointEvidence(p)}})
 	}
 	for i := range m.Splits {
 		s := &m.Splits[i]
@@ -31,17 +31,17 @@ func numbersArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 		x.Statement += mechanism.SplitWhere(m, s)
 		a.Findings = append(a.Findings, x)
 		if s.What == numbers.Checksum && !f.Replicas(s) {
-			limits = append(limits, "No column states which ranks hold the same parameters (replica_group), and the job does not say that it is data-parallel alone: checksums of shards differ by right.")
+			limits = append(limits, "No column shows which ranks hold the same parameters (replica_group), and the job may not be purely data-parallel: checksums of shards are supposed to differ.")
 		}
 	}
 	if p, q, ok := ends(m); ok {
 		a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%s: %s at step %d, %s at step %d", p.Name, p.Text, p.Step, q.Text, q.Step), Evidence: []incident.Evidence{mechanism.PointEvidence(p), mechanism.PointEvidence(q)}})
 	}
 	if m.Ranks == 0 {
-		limits = append(limits, "No line and no file's name states a rank: ranks are not compared.")
+		limits = append(limits, "No line or file name shows a rank, so ranks are not compared.")
 	}
 	if s := anyWithin(m); s && !m.Placed {
-		limits = append(limits, "The groups are those that the job's sizes make in Megatron's order of ranks; columns tp_rank, dp_rank, … would state them.")
+		limits = append(limits, "Groups are derived from the job's parallel sizes in Megatron's rank order; columns such as tp_rank and dp_rank would state them.")
 	}
 	a.Limits = strings.Join(limits, " ")
 	return a, true

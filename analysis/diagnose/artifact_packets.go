@@ -14,7 +14,7 @@ import (
 // packetsArtifact says what captures show of connections over TCP.
 func packetsArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	a := incident.Artifact{Kind: "packets", Title: "Captured packets",
-		Limits: "A capture shows what passed one host: a segment seen twice was lost behind it, or overtaken before it. Which end or which part of the way loses packets takes a capture at both. Traffic of RDMA does not pass by it."}
+		Limits: "A capture shows what passed through one host: a segment seen twice was lost after it, or reordered before it. Finding where packets are lost takes a capture at both ends. RDMA traffic doesn't show up."}
 	for _, c := range f.Handed.Captures {
 		a.Files = append(a.Files, c.File)
 	}
@@ -35,7 +35,7 @@ func packetsArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 			a.Limits += " " + c.File + " ends in the middle of a packet."
 		}
 		if c.Capture.More > 0 {
-			a.Limits += fmt.Sprintf(" %s holds more connections than are looked at.", c.File)
+			a.Limits += fmt.Sprintf(" %s has more connections than are analyzed.", c.File)
 		}
 	}
 	return a, true
@@ -60,16 +60,16 @@ func flowFinding(file string, c *packets.Capture, f *packets.Flow) (incident.Fin
 		return []incident.Member{{Name: "seq", Value: strconv.FormatUint(uint64(s.Seq), 10)}, {Name: "data", Value: strconv.Itoa(s.Len)}}
 	}
 	if f.Again > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d segments with data were sent again or overtaken (%.2g%%)", f.Again, f.Data, 100*float64(f.Again)/float64(f.Data)))
+		parts = append(parts, fmt.Sprintf("%d of %d data segments were retransmitted or reordered (%.2g%%)", f.Again, f.Data, 100*float64(f.Again)/float64(f.Data)))
 		quote(f.Before, sequence(f.Before)...)
 		quote(f.FirstAgain, sequence(f.FirstAgain)...)
 	}
 	if f.Zero > 0 {
-		parts = append(parts, fmt.Sprintf("its window closed %d times: %s took no more data for a while, as its program does not read", f.Zero, f.Src))
+		parts = append(parts, fmt.Sprintf("its window closed %d times: %s stopped accepting data for a while because its program wasn't reading", f.Zero, f.Src))
 		quote(f.FirstZero, incident.Member{Name: "window", Value: "0"})
 	}
 	if f.Resets > 0 {
-		parts = append(parts, fmt.Sprintf("%s reset the connection %d times: it was ended, or nobody listens there", f.Src, f.Resets))
+		parts = append(parts, fmt.Sprintf("%s reset the connection %d times: it was closed, or nothing was listening there", f.Src, f.Resets))
 		quote(f.FirstReset, incident.Member{Name: "rst", Value: "true"})
 	}
 	if len(ev) == 0 {

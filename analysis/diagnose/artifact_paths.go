@@ -43,8 +43,8 @@ func (p pathTest) evidence() incident.Evidence {
 
 // pathsArtifact says what iperf3 and perftest measured.
 func pathsArtifact(f *resolve.Facts) (incident.Artifact, bool) {
-	a := incident.Artifact{Kind: "path-tests", Title: "Tests of paths (iperf3, perftest)",
-		Limits: "Each measures one path between two hosts at the time of the test: a slow one may be either end, or what lies between. iperf3 is TCP, which a single stream rarely fills; RDMA takes another way."}
+	a := incident.Artifact{Kind: "path-tests", Title: "Network path tests (iperf3, perftest)",
+		Limits: "Each measures one path between two hosts at the time of the test: if it is slow, either end or anything in between may be at fault. iperf3 uses TCP, and one stream rarely fills a link; RDMA takes a different path."}
 	var tests []pathTest
 	for i := range f.Handed.Paths {
 		p := &f.Handed.Paths[i]
@@ -78,7 +78,7 @@ func pathsArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 		}
 		ev := []incident.Evidence{t.evidence()}
 		if t.Retransmits > 0 {
-			text += fmt.Sprintf(", %d segments sent again", t.Retransmits)
+			text += fmt.Sprintf(", %d segments retransmitted", t.Retransmits)
 			if t.JSON {
 				ev = append(ev, incident.Evidence{Kind: incident.KindRecord, File: t.file, Place: "end.sum_sent", Predicate: &incident.Predicate{Members: []incident.Member{{Name: "retransmits", Value: t.RetransValue}}}})
 			} else {
@@ -123,7 +123,7 @@ func slowPaths(tests []pathTest) []incident.Finding {
 			continue
 		}
 		worst := slow[len(slow)-1]
-		text := fmt.Sprintf("%s measured %s Gb/s, the best test of its kind %s Gb/s", worst.name(), decimal(worst.Gbits), decimal(best.Gbits))
+		text := fmt.Sprintf("%s measured %s Gb/s; the best comparable test measured %s Gb/s", worst.name(), decimal(worst.Gbits), decimal(best.Gbits))
 		if len(slow) > 1 {
 			text += fmt.Sprintf("; %d of %d are slow", len(slow), len(list))
 		}

@@ -13,8 +13,8 @@ import (
 
 // rasArtifact says what the answers of NCCL's RAS tell.
 func rasArtifact(f *resolve.Facts) (incident.Artifact, bool) {
-	a := incident.Artifact{Kind: "nccl-ras", Title: "Answers of NCCL's RAS",
-		Limits: "RAS counts what ranks have launched, not what has ended: “OK” does not mean that the job works. A mismatch in one answer is found in every busy job; the same counts in a second one, a minute later, show that it stands still. The ranks that it lists are those that are few, which may be those ahead."}
+	a := incident.Artifact{Kind: "nccl-ras", Title: "NCCL RAS output",
+		Limits: "RAS counts what ranks have launched, not what has finished: “OK” doesn't mean the job works. One snapshot of any busy job shows mismatches; the same counts a minute later show that it is stuck. The ranks it lists are the minority, which may be the ones ahead."}
 	for _, s := range f.Handed.RAS {
 		if !slices.Contains(a.Files, s.File) {
 			a.Files = append(a.Files, s.File)
@@ -56,9 +56,9 @@ func snapshot(s *ras.Snapshot, still []mechanism.Stands) []incident.Finding {
 		p := s.Missing[0]
 		text := fmt.Sprintf("process %d on %s gave no data", p.Pid, p.Host)
 		if n := len(s.Missing); n > 1 {
-			text = fmt.Sprintf("%d processes gave no data, process %d on %s among them", n, p.Pid, p.Host)
+			text = fmt.Sprintf("%d processes gave no data, including process %d on %s", n, p.Pid, p.Host)
 		}
-		out = append(out, incident.Finding{Statement: text + ": it was slow to answer, stopped, or gone", Evidence: []incident.Evidence{mechanism.RASQuote(s, p.At)}})
+		out = append(out, incident.Finding{Statement: text + ": it was slow, stopped, or gone", Evidence: []incident.Evidence{mechanism.RASQuote(s, p.At)}})
 	}
 	for i := range s.Comms {
 		c := &s.Comms[i]
@@ -68,7 +68,7 @@ func snapshot(s *ras.Snapshot, still []mechanism.Stands) []incident.Finding {
 				ids = append(ids, r.Rank)
 			}
 			slices.Sort(ids)
-			out = append(out, incident.Finding{Statement: fmt.Sprintf("a communicator%s lacks data of its %s %s", sizeOf(c), map[bool]string{true: "rank", false: "ranks"}[len(ids) == 1], mechanism.Ranges(slices.Compact(ids))),
+			out = append(out, incident.Finding{Statement: fmt.Sprintf("a communicator%s is missing data for its %s %s", sizeOf(c), map[bool]string{true: "rank", false: "ranks"}[len(ids) == 1], mechanism.Ranges(slices.Compact(ids))),
 				Evidence: []incident.Evidence{mechanism.RASQuote(s, c.Missing[0].At)}})
 		}
 		if len(c.Failed) > 0 {
@@ -80,7 +80,7 @@ func snapshot(s *ras.Snapshot, still []mechanism.Stands) []incident.Finding {
 		}
 	}
 	if s.OK() && len(s.Rows) > 0 {
-		out = append(out, incident.Finding{Statement: fmt.Sprintf("all %d ranks of the widest communicator had launched the same operations", s.Rows[0].Size), Evidence: []incident.Evidence{mechanism.RASQuote(s, s.Rows[0].At)}})
+		out = append(out, incident.Finding{Statement: fmt.Sprintf("all %d ranks in the largest communicator had launched the same operations", s.Rows[0].Size), Evidence: []incident.Evidence{mechanism.RASQuote(s, s.Rows[0].At)}})
 	}
 	return out
 }
@@ -132,5 +132,5 @@ func mismatchWords(c *ras.Comm) string {
 		}
 		words = append(words, name+": "+strings.Join(byOp[o], ", "))
 	}
-	return fmt.Sprintf("ranks of a communicator%s had launched different numbers (%s); one answer does not show that any of them stays behind", sizeOf(c), strings.Join(words, "; "))
+	return fmt.Sprintf("ranks in a communicator%s had launched different numbers (%s); one snapshot doesn't show that any of them is stuck", sizeOf(c), strings.Join(words, "; "))
 }

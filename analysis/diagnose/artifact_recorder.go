@@ -12,8 +12,8 @@ import (
 
 // recorderArtifact says whose dumps of the flight recorder there are, and what the last of them wait in.
 func recorderArtifact(f *resolve.Facts) (incident.Artifact, bool) {
-	a := incident.Artifact{Kind: "flight-recorder", Title: "Dumps of PyTorch's flight recorder",
-		Limits: "They say which collectives each rank has begun and completed. They do not say why a rank did not come, nor on which node it was."}
+	a := incident.Artifact{Kind: "flight-recorder", Title: "PyTorch flight-recorder dumps",
+		Limits: "They show which collectives each rank started and completed, but not why a rank didn't arrive or which node it was on."}
 	ranks := map[int]bool{}
 	for _, d := range f.Handed.Dumps {
 		a.Files = append(a.Files, d.File)
@@ -23,7 +23,7 @@ func recorderArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 		return a, false
 	}
 	slices.Sort(a.Files)
-	have := fmt.Sprintf("dumps of %d ranks are here", len(ranks))
+	have := fmt.Sprintf("dumps from %d ranks", len(ranks))
 	if n := f.Job.WorldSize; n > 0 {
 		var missing []int
 		for r := range n {
@@ -31,9 +31,9 @@ func recorderArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 				missing = append(missing, r)
 			}
 		}
-		have = fmt.Sprintf("dumps of all %d ranks are here", n)
+		have = fmt.Sprintf("dumps from all %d ranks", n)
 		if len(missing) > 0 {
-			have = fmt.Sprintf("dumps of %d of %d ranks are here; those of ranks %s are not", len(ranks), n, mechanism.Ranges(missing))
+			have = fmt.Sprintf("dumps from %d of %d ranks; missing: ranks %s", len(ranks), n, mechanism.Ranges(missing))
 		}
 	}
 	if e, ok := whose(f, ranks, a.Files); ok {

@@ -22,8 +22,8 @@ type standing struct {
 
 // stacksArtifact says where the ranks stood, the odd ones out first.
 func stacksArtifact(f *resolve.Facts) (incident.Artifact, bool) {
-	a := incident.Artifact{Kind: "stacks", Title: "Stacks of processes",
-		Limits: "They show one instant. A rank that waits for its GPU or in a collective may wait for any other; one dump cannot tell slow from stuck: take a second one a minute later."}
+	a := incident.Artifact{Kind: "stacks", Title: "Process stacks",
+		Limits: "They show one moment. A rank waiting for its GPU or in a collective may be waiting for any other rank. One dump can't tell slow from stuck: take a second one a minute later."}
 	if len(f.Stood)+len(f.Listed) == 0 {
 		return a, false
 	}
@@ -195,9 +195,9 @@ func sleepers(f *resolve.Facts) (incident.Finding, bool) {
 	if first.Node != "" {
 		where = " on " + first.Node
 	}
-	text := fmt.Sprintf("process %d%s was in uninterruptible sleep (%s), %d of the same command were not", first.PID, where, first.Stat, awake[first.Command])
+	text := fmt.Sprintf("process %d%s was in uninterruptible sleep (%s); %d processes of the same command were not", first.PID, where, first.Stat, awake[first.Command])
 	if n := len(asleep); n > 1 {
-		text = fmt.Sprintf("%d processes were in uninterruptible sleep, the first of them process %d%s", n, first.PID, where)
+		text = fmt.Sprintf("%d processes were in uninterruptible sleep, the first being process %d%s", n, first.PID, where)
 	}
 	return incident.Finding{Statement: text, Evidence: []incident.Evidence{mechanism.QuoteAt(resolve.Spot(first.File, first.At), &incident.Predicate{Literals: []string{strconv.Itoa(first.PID)}})}}, true
 }

@@ -15,8 +15,8 @@ import (
 
 // testsArtifact says what the runs of nccl-tests show: wrong values, who is slow, and whether the numbers belong together.
 func testsArtifact(f *resolve.Facts) (incident.Artifact, bool) {
-	a := incident.Artifact{Kind: "nccl-tests", Title: "Runs of nccl-tests",
-		Limits: "They measure the fabric and the GPUs at the time of the test, not at that of the job. Bus bandwidth is what compares: it is algorithm bandwidth times the factor of the collective over its ranks."}
+	a := incident.Artifact{Kind: "nccl-tests", Title: "nccl-tests runs",
+		Limits: "They measure the fabric and GPUs at the time of the test, not of the job. Compare bus bandwidth: it is algorithm bandwidth times a factor for the collective and number of ranks."}
 	runs := f.TestRuns()
 	if len(runs) == 0 {
 		return a, false
@@ -40,7 +40,7 @@ func testsArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	for i := range compared {
 		if c := &compared[i]; len(c.Slow) == 0 && len(a.Findings) < maxFindings {
 			low := c.Good[len(c.Good)-1]
-			a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%d runs of %s over %d ranks agree: between %s and %s GB/s on the bus at %s", len(c.Good), c.Collective, c.Ranks,
+			a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%d runs of %s on %d ranks agree: bus bandwidth between %s and %s GB/s at %s", len(c.Good), c.Collective, c.Ranks,
 				decimal(low.Bus), decimal(c.Best.Bus), sizeWords(c.Size)), Evidence: []incident.Evidence{rowEvidence(&low), rowEvidence(&c.Best)}})
 		}
 	}
@@ -54,7 +54,7 @@ func testsArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 			continue
 		}
 		m := resolve.Measured{TestRun: *r, Row: row, Bus: bus}
-		a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%s reached %s GB/s on the bus at %s", runName(r), decimal(bus), sizeWords(row.Size)), Evidence: []incident.Evidence{rowEvidence(&m)}})
+		a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%s reached a bus bandwidth of %s GB/s at %s", runName(r), decimal(bus), sizeWords(row.Size)), Evidence: []incident.Evidence{rowEvidence(&m)}})
 	}
 	return a, true
 }
@@ -153,14 +153,14 @@ func wrongValues(runs []resolve.TestRun) []incident.Finding {
 	}
 	text := "wrong values: " + runName(first)
 	if elements > 0 {
-		text += fmt.Sprintf(" returned %d elements that are wrong", elements)
+		text += fmt.Sprintf(" returned %d wrong elements", elements)
 	} else {
-		text += " returned values beyond what rounding explains"
+		text += " returned values off by more than rounding error"
 	}
 	if len(bad) > 1 {
 		text += fmt.Sprintf(" (and %s)", plural(len(bad)-1, "other run", "other runs"))
 	}
-	text += ": data is corrupted on the way or in a GPU's memory, which training does not notice. " + accuseWords(resolve.Accuse(bad, good), "wrong")
+	text += ": data is corrupted in transit or in GPU memory, which training doesn't detect. " + accuseWords(resolve.Accuse(bad, good), "wrong")
 	return []incident.Finding{{Statement: strings.TrimSpace(text), Evidence: ev}}
 }
 
@@ -172,18 +172,18 @@ func accuseWords(c resolve.Culprit, what string) string {
 	switch c.Kind {
 	case "node":
 		if len(c.Hosts) == 1 {
-			return fmt.Sprintf("it is %s: it is in every %s run, and every other host of these is in a good one", c.Hosts[0], what)
+			return fmt.Sprintf("suspect %s: it is in every %s run, and every other host is in a good one", c.Hosts[0], what)
 		}
 	case "path":
 		if len(c.Hosts) == 1 {
-			return fmt.Sprintf("it comes and goes: %s was good in another run", c.Hosts[0])
+			return fmt.Sprintf("intermittent: %s was good in another run", c.Hosts[0])
 		}
-		return fmt.Sprintf("each of %s is good with others: it is what lies between them, or it comes and goes", several(c.Hosts, "host"))
+		return fmt.Sprintf("each of %s is good with other partners: suspect the path between them, or an intermittent fault", several(c.Hosts, "host"))
 	case "set":
 		if len(c.Hosts) == 1 {
-			return fmt.Sprintf("it is %s or its path to the others; a run with another partner decides", c.Hosts[0])
+			return fmt.Sprintf("suspect %s or its path to the other hosts; a run with another partner would settle it", c.Hosts[0])
 		}
-		return fmt.Sprintf("one or more of %s, or a path between them: these runs do not tell which; pairs with a host that is known good do", several(c.Hosts, "host"))
+		return fmt.Sprintf("suspect one or more of %s, or a path between them: these runs can't tell which; pair each with a known-good host", several(c.Hosts, "host"))
 	}
 	return ""
 }
@@ -202,7 +202,7 @@ func slowFinding(c *resolve.Comparison) incident.Finding {
 	if before := sameHosts(c); before != "" {
 		who = before
 	}
-	return incident.Finding{Statement: fmt.Sprintf("%s over %d ranks at %s is slow on %s; the best run of the same kind has %s GB/s on the bus. %s", c.Collective, c.Ranks, sizeWords(c.Size), several(names, "run"),
+	return incident.Finding{Statement: fmt.Sprintf("%s on %d ranks at %s is slow on %s; the best comparable run has a bus bandwidth of %s GB/s. %s", c.Collective, c.Ranks, sizeWords(c.Size), several(names, "run"),
 		decimal(c.Best.Bus), who), Evidence: ev}
 }
 
@@ -219,11 +219,11 @@ func sameHosts(c *resolve.Comparison) string {
 		}
 		switch {
 		case g.Began != "" && g.Began < slow.Began:
-			return fmt.Sprintf("The same %s reached %s GB/s on %s, and no longer on %s", hostsWord(g.Hosts), decimal(g.Bus), g.Began, slow.Began)
+			return fmt.Sprintf("The same %s reached %s GB/s on %s, but no longer on %s", hostsWord(g.Hosts), decimal(g.Bus), g.Began, slow.Began)
 		case slow.Began != "" && slow.Began < g.Began:
-			return fmt.Sprintf("The same %s reached %s GB/s again on %s: it has passed, or it comes and goes", hostsWord(g.Hosts), decimal(g.Bus), g.Began)
+			return fmt.Sprintf("The same %s reached %s GB/s again on %s: it has cleared up, or it is intermittent", hostsWord(g.Hosts), decimal(g.Bus), g.Began)
 		}
-		return fmt.Sprintf("The same %s reached %s GB/s in another run: it comes and goes, or has changed between them", hostsWord(g.Hosts), decimal(g.Bus))
+		return fmt.Sprintf("The same %s reached %s GB/s in another run: it is intermittent, or something changed in between", hostsWord(g.Hosts), decimal(g.Bus))
 	}
 	return ""
 }
@@ -253,12 +253,12 @@ func unended(runs []resolve.TestRun) []incident.Finding {
 		switch {
 		case len(r.Errors) > 0:
 			e := r.Errors[0]
-			out = append(out, incident.Finding{Statement: fmt.Sprintf("%s failed; %s reports it", runName(r), e.Host), Evidence: []incident.Evidence{mechanism.QuotePlace(r.File, e.Place, &incident.Predicate{Literals: []string{"Test "}})}})
+			out = append(out, incident.Finding{Statement: fmt.Sprintf("%s failed, as reported by %s", runName(r), e.Host), Evidence: []incident.Evidence{mechanism.QuotePlace(r.File, e.Place, &incident.Predicate{Literals: []string{"Test "}})}})
 		case !r.HasAverage && len(r.Rows) > 0:
 			last := &r.Rows[len(r.Rows)-1]
-			out = append(out, incident.Finding{Statement: fmt.Sprintf("%s has no result: its last line is that of %s; it hung, was ended or its output is cut", runName(r), sizeWords(last.Size)), Evidence: []incident.Evidence{rowQuote(r.File, last)}})
+			out = append(out, incident.Finding{Statement: fmt.Sprintf("%s has no result: its last line is for %s; it hung, was killed, or its output is truncated", runName(r), sizeWords(last.Size)), Evidence: []incident.Evidence{rowQuote(r.File, last)}})
 		case !r.HasAverage && !r.JSON:
-			out = append(out, incident.Finding{Statement: fmt.Sprintf("%s has no result, not of one size; it hung, was ended or its output is cut", runName(r)), Evidence: []incident.Evidence{mechanism.QuotePlace(r.File, r.Start, nil)}})
+			out = append(out, incident.Finding{Statement: fmt.Sprintf("%s has no result for any size; it hung, was killed, or its output is truncated", runName(r)), Evidence: []incident.Evidence{mechanism.QuotePlace(r.File, r.Start, nil)}})
 		}
 	}
 	return out
@@ -273,13 +273,13 @@ func oddFindings(runs []resolve.TestRun) []incident.Finding {
 			continue
 		}
 		f, ok := nccltests.Factor(r.Collective, r.Ranks())
-		text := fmt.Sprintf("the numbers of %s do not belong together at %s: ", runName(r), sizeWords(odd[0].Size))
+		text := fmt.Sprintf("the numbers from %s are inconsistent at %s: ", runName(r), sizeWords(odd[0].Size))
 		if ok {
 			text += fmt.Sprintf("bus bandwidth is not %s times algorithm bandwidth, or that is not size over time; ", decimal(f))
 		} else {
 			text += "algorithm bandwidth is not size over time; "
 		}
-		return []incident.Finding{{Statement: text + "the table is of several runs, or was edited, and is not compared with others", Evidence: []incident.Evidence{rowQuote(r.File, &odd[0])}}}
+		return []incident.Finding{{Statement: text + "the table mixes several runs or was edited, so it is not compared with others", Evidence: []incident.Evidence{rowQuote(r.File, &odd[0])}}}
 	}
 	return nil
 }

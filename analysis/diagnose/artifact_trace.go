@@ -14,7 +14,7 @@ import (
 
 // traceArtifact says what the profiler's traces show of ranks and steps.
 func traceArtifact(f *resolve.Facts) (incident.Artifact, bool) {
-	a := incident.Artifact{Kind: "profiler-trace", Title: "Traces of PyTorch's profiler"}
+	a := incident.Artifact{Kind: "profiler-trace", Title: "PyTorch profiler traces"}
 	t := f.Traced
 	if t == nil {
 		return a, false
@@ -24,22 +24,22 @@ func traceArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	}
 	a.Files = append(a.Files, t.Unjoined...)
 	slices.Sort(a.Files)
-	limits := []string{"Only how long things took is compared: clocks of ranks may differ. A trace shows the steps that were recorded, not the end of the job."}
+	limits := []string{"Only durations are compared, because ranks' clocks may differ. A trace shows the recorded steps, not the end of the job."}
 	c := t.Compared
 	for i := range c.Held {
 		h := &c.Held[i]
 		list := mechanism.HeldFindings(f, h)
 		if i == 0 {
-			list[0].Statement += fmt.Sprintf("; in %d of %d steps rank %d works ×%.2f of what its peers do%s", h.N, len(c.Steps), h.Rank, h.Ratio, causeWords[h.Cause])
+			list[0].Statement += fmt.Sprintf("; in %d of %d steps rank %d works ×%.2f as long as its peers%s", h.N, len(c.Steps), h.Rank, h.Ratio, causeWords[h.Cause])
 		}
 		a.Findings = append(a.Findings, list[:min(len(list), 2-min(i, 1))]...)
 		switch {
 		case h.Uneven:
-			limits = append(limits, fmt.Sprintf("The ranks exchange work (all-to-all): rank %d may have been given more of it, as with a popular expert, and be as fast as the others.", h.Rank))
+			limits = append(limits, fmt.Sprintf("The ranks exchange work (all-to-all): rank %d may just have been given more, for example by a popular expert, and be as fast as its peers.", h.Rank))
 		case h.Partial:
-			limits = append(limits, fmt.Sprintf("Not all ranks were traced, and rank %d waits, too: one that was not traced may be slower still.", h.Rank))
+			limits = append(limits, fmt.Sprintf("Not all ranks were traced, and rank %d waits too: an untraced rank may be even slower.", h.Rank))
 		case h.Cause == trace.More:
-			limits = append(limits, fmt.Sprintf("Rank %d runs other kernels or operations than its peers: it has more to do, which says nothing of its speed.", h.Rank))
+			limits = append(limits, fmt.Sprintf("Rank %d runs different kernels or operations from its peers: it has more work, which says nothing about its speed.", h.Rank))
 		}
 	}
 	a.Findings = append(a.Findings, shareFindings(t)...)
@@ -50,20 +50,20 @@ func traceArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 		a.Findings = append(a.Findings, x)
 	}
 	if c.Turns {
-		limits = append(limits, "In most steps some rank is waited for, and it is not the same one: no single rank is slow.")
+		limits = append(limits, "In most steps the ranks wait for one rank, but not always the same one: no single rank is slow.")
 	}
 	if c.Not != "" {
-		limits = append(limits, "Ranks were not set side by side: "+c.Not+".")
+		limits = append(limits, "Ranks were not compared: "+c.Not+".")
 	}
 	if n := f.Job.WorldSize; n > len(c.Ranks) && len(c.Ranks) > 0 {
-		limits = append(limits, fmt.Sprintf("There are traces of %d of %d ranks.", len(c.Ranks), n))
+		limits = append(limits, fmt.Sprintf("Traces cover %d of %d ranks.", len(c.Ranks), n))
 	}
 	if len(t.Unjoined) > 0 {
-		limits = append(limits, fmt.Sprintf("Which rank wrote %s nothing says (no distributedInfo, no rank in the name).", strings.Join(t.Unjoined[:min(len(t.Unjoined), 3)], ", ")))
+		limits = append(limits, fmt.Sprintf("Can't tell which rank wrote %s (no distributedInfo, no rank in the name).", strings.Join(t.Unjoined[:min(len(t.Unjoined), 3)], ", ")))
 	}
 	for _, id := range t.IDs() {
 		if x := t.Ranks[id]; x.Cut != "" || x.More > 0 {
-			limits = append(limits, fmt.Sprintf("The trace of rank %d is not complete: %s.", id, cmp.Or(x.Cut, fmt.Sprintf("%d events were beyond what is kept", x.More))))
+			limits = append(limits, fmt.Sprintf("Rank %d's trace is incomplete: %s.", id, cmp.Or(x.Cut, fmt.Sprintf("%d events exceeded the limit", x.More))))
 			break
 		}
 	}
@@ -72,8 +72,8 @@ func traceArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 }
 
 // causeWords say what a rank is slower by.
-var causeWords = map[string]string{trace.Loading: ": it waits for its data", trace.Slower: ": its GPU runs as many kernels as theirs, for longer", trace.More: ": it runs other kernels, or operations, than they do",
-	trace.Host: ": its GPU lies idle, nothing is launched"}
+var causeWords = map[string]string{trace.Loading: ": it is waiting for data", trace.Slower: ": its GPU runs as many kernels as theirs, but for longer", trace.More: ": it runs different kernels or operations",
+	trace.Host: ": its GPU is idle with nothing launched"}
 
 // share is what part of its steps a rank spent on something.
 type share struct {
@@ -147,11 +147,11 @@ func shareFindings(t *resolve.Traced) []incident.Finding {
 func shareFinding(s *share, of int) incident.Finding {
 	text := fmt.Sprintf("rank %d: collectives in flight for %s of its steps", s.rank, percent(s.exposed))
 	if s.gpu {
-		text = fmt.Sprintf("rank %d: its GPU computed for %s of its steps, waited in collectives beside nothing else for %s (%s of them overlapped) and lay idle for %s", s.rank,
+		text = fmt.Sprintf("rank %d: its GPU computed for %s of its step time, waited in collectives alone for %s (%s of them overlapped) and was idle for %s", s.rank,
 			percent(s.compute), percent(s.exposed), percent(s.overlap), percent(s.idle))
 	}
 	if of > 1 {
-		text += fmt.Sprintf(" (the middle of %d ranks by what it waited)", of)
+		text += fmt.Sprintf(" (the median of %d ranks by wait time)", of)
 	}
 	return incident.Finding{Statement: text, Evidence: mechanism.TraceQuotes(s.step.File, s.step.At.Name, s.step.At.Dur)}
 }
@@ -169,9 +169,9 @@ func loaderFinding(t *resolve.Traced) (incident.Finding, bool) {
 	if most.waits < much || !most.step.LoaderAt.Known() {
 		return incident.Finding{}, false
 	}
-	text := fmt.Sprintf("rank %d waits for its data (enumerate(DataLoader)) for %s of its steps", most.rank, percent(most.waits))
+	text := fmt.Sprintf("rank %d waits for data (enumerate(DataLoader)) for %s of its step time", most.rank, percent(most.waits))
 	if len(list) > 1 {
-		text += fmt.Sprintf("; of %d ranks none does more, and rank %d least: %s", len(list), least.rank, percent(least.waits))
+		text += fmt.Sprintf("; the most of %d ranks; rank %d the least: %s", len(list), least.rank, percent(least.waits))
 	}
 	return incident.Finding{Statement: text, Evidence: mechanism.TraceQuotes(most.step.File, most.step.LoaderAt.Name, most.step.LoaderAt.Dur)}, true
 }
@@ -220,7 +220,7 @@ func longestKind(t *resolve.Traced) (incident.Finding, bool) {
 		return incident.Finding{}, false
 	}
 	s := sums[best]
-	text := fmt.Sprintf("of the time in collectives %s is %s (%d of them); the longest that is kept, on rank %d, took %.1f ms", percent(float64(s.total)/float64(whole)), best, s.n, s.rank, float64(s.call.Dur)/1e6)
+	text := fmt.Sprintf("of the time in collectives, %s is %s (%d of them); the longest recorded one, on rank %d, took %.1f ms", percent(float64(s.total)/float64(whole)), best, s.n, s.rank, float64(s.call.Dur)/1e6)
 	if sharded {
 		text += "; the model is sharded (FSDP): all-gathers bring its parameters, reduce-scatters its gradients"
 	}

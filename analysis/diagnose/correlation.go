@@ -87,9 +87,9 @@ func (b *builder) overturned(first decision) []incident.Revision {
 			ev = append(ev, x.Evidence[:min(len(x.Evidence), 2)]...)
 		}
 		if was == now {
-			was, now = "the store may be part of the cause: "+was, "the store is cleared; what is left: "+now
+			was, now = "storage may be part of the cause: "+was, "storage is ruled out; still possible: "+now
 		} else {
-			was, now = was+", from the job's own logs", now+", and the store is cleared"
+			was, now = was+", from the job's own logs", now+", and storage is ruled out"
 		}
 		ev = append(ev, a.Goes[:min(len(a.Goes), 1)]...)
 		return []incident.Revision{{Was: was, Now: now, Because: a.Why, Evidence: ev}}

@@ -92,7 +92,7 @@ func (b *builder) told() (c *resolve.Course, marks []incident.CourseMark) {
 	for _, x := range f.Courses {
 		if br, ok := x.Broken(); ok && br.N > 1 && (c == nil || c == x) {
 			c = x
-			mark(br.First, "loss or gradient are no number")
+			mark(br.First, "loss or gradient is not a number")
 		}
 	}
 	for _, x := range f.Courses {
@@ -128,6 +128,6 @@ func (b *builder) paused(c *resolve.Course) (incident.CourseMark, bool) {
 		return incident.CourseMark{}, false
 	}
 	return incident.CourseMark{Line: p.Longest.At.Line, Evidence: []incident.Evidence{mechanism.QuoteAt(*p.Longest.At, nil)},
-		Text: fmt.Sprintf("%s for saves or evaluations take %.0f%% of the time between step lines; the longest, before this line, takes %s",
+		Text: fmt.Sprintf("%s for saves or evaluations take up %.0f%% of the time between step lines; the longest, before this line, took %s",
 			plural(p.N, "pause", "pauses"), 100*p.Share, mechanism.Seconds(p.Most))}, true
 }

@@ -213,7 +213,7 @@ func daemonEvent(g *aislog.Group, w *window) incident.StorageEvent {
 
 func orWell(s string) string {
 	if s == "" {
-		return "all well"
+		return "healthy"
 	}
 	return s
 }
@@ -289,9 +289,9 @@ func growths(d *aislog.Daemon, w *window) []incident.StorageCounter {
 // insteadOf is what went on while a daemon received nothing by stream.
 func insteadOf(s *aislog.Stall) string {
 	if s.Recovered == 0 {
-		return fmt.Sprintf("they waited for entries of others for %s, all added up", s.Waited.Round(time.Second))
+		return fmt.Sprintf("they waited for other daemons' entries for %s in total", s.Waited.Round(time.Second))
 	}
-	return fmt.Sprintf("%d entries were asked for from neighbours instead", s.Recovered)
+	return fmt.Sprintf("%d entries were requested from neighbors instead", s.Recovered)
 }
 
 func stalled(s *aislog.Stall, w *window) incident.StorageStall {
@@ -302,7 +302,7 @@ func stalled(s *aislog.Stall, w *window) incident.StorageStall {
 		return &incident.Predicate{Fields: []incident.Field{{Key: "stream.in.n:", Value: strconv.FormatInt(v, 10)}}}
 	}
 	out := incident.StorageStall{From: mustTell(s.From), To: mustTell(s.To),
-		Text:     "batches ran and it received nothing by stream from other daemons, while " + insteadOf(s),
+		Text:     "batches were running and it received no stream data from other daemons, while " + insteadOf(s),
 		Evidence: []incident.Evidence{quoteOf(s.Begin, field(s.Received)), quoteOf(s.End, field(s.Received))}}
 	if w != nil && s.From.Proof != aislog.NoDay {
 		out.InWindow = ptr(w.touches(s.From.Wall, s.To.Wall))

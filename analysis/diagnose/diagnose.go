@@ -253,9 +253,9 @@ func (b *builder) hypotheses() {
 		}
 		if by := b.d.by[p]; by != nil {
 			h.Status = "rejected"
-			why := "it follows from what is kept: "
+			why := "it is a consequence of "
 			if p.Class == mechanism.Degraded && by.Class != mechanism.Degraded {
-				why = "it ended nothing; what did is kept: "
+				why = "it didn't end the job; this did: "
 			}
 			h.Against = append(h.Against, incident.Finding{Statement: why + by.Summary, Evidence: []incident.Evidence{}})
 		} else if len(b.d.winners) > 1 || len(p.Rivals) > 0 {

@@ -121,7 +121,7 @@ func (b *builder) recurrences(past *history.Past, h *incident.History, p *mechan
 	if rec := b.again[incident.SameStep]; rec != nil {
 		x := find("the same step again", rec)
 		if rule.Machine && past.Elsewhere(rec, nodes) {
-			x.Statement += ", each time with its root on another node: that speaks against the machine"
+			x.Statement += ", each time on a different node, so it is unlikely to be the machine"
 		}
 		p.Past = append(p.Past, x)
 	}
@@ -140,7 +140,7 @@ func (b *builder) itemAgain(p *mechanism.Proposal, rule knowledge.Again) {
 		return
 	}
 	if !p.Direct {
-		p.Why = "a read that fails by chance does not pick the same item in two runs"
+		p.Why = "a random read failure would not hit the same item in two runs"
 	}
 	p.Direct, p.Base = true, max(p.Base, 0.95)
 }
@@ -188,17 +188,17 @@ func (b *builder) fromBefore(a *incident.Action) {
 func (b *builder) before(add func(knowledge.Advice)) {
 	if rec := b.again[incident.SameHost]; rec != nil && b.bears(rec.Kind) {
 		if rec.Times > 1 {
-			add(knowledge.Advice{Text: fmt.Sprintf("Drain %s and have it tested: it was the root in %d of %d earlier runs, and now again.", rec.What, rec.Times, rec.Of),
+			add(knowledge.Advice{Text: fmt.Sprintf("Drain and test %s: it was the root in %d of %d earlier runs, and again now.", rec.What, rec.Times, rec.Of),
 				Command: fmt.Sprintf("scontrol update NodeName=%s State=DRAIN Reason=\"root in %d of %d runs, job {job}\"", quoteArg(rec.What), rec.Times, rec.Of)})
 		} else {
-			add(knowledge.Advice{Text: fmt.Sprintf("Leave %s out of the resubmission and test it before it is used again: it was the root once before.", rec.What)})
+			add(knowledge.Advice{Text: fmt.Sprintf("Exclude %s when you resubmit, and test it before reuse: it was the root once before.", rec.What)})
 		}
 	}
 	if rec := b.again[incident.SameStep]; rec != nil && b.bears(rec.Kind) {
-		add(knowledge.Advice{Text: fmt.Sprintf("Look for what the program does after step %s: it ended there %s before.", rec.What, times(rec.Times))})
+		add(knowledge.Advice{Text: fmt.Sprintf("Check what the program does after step %s: it has ended there %s before.", rec.What, times(rec.Times))})
 	}
 	if rec := b.again[incident.SameItem]; rec != nil && b.bears(rec.Kind) {
-		add(knowledge.Advice{Text: fmt.Sprintf("Take %s out of the data: it failed %s before.", rec.What, times(rec.Times))})
+		add(knowledge.Advice{Text: fmt.Sprintf("Remove %s from the data: it has failed %s before.", rec.What, times(rec.Times))})
 	}
 }
 

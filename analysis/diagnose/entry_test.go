@@ -60,7 +60,7 @@ func TestTheMechanismSaysWhatToDoWhereLinesDiffer(t *testing.T) {
 		first string
 	}{
 		{"alike", files(raisedBy(0, hydra), raisedBy(1, hydra)), "Print the composed configuration"},
-		{"they differ", files(raisedBy(0, hydra), raisedBy(1, script)), "Correct what the message names"},
+		{"they differ", files(raisedBy(0, hydra), raisedBy(1, script)), "Fix what the message points to"},
 	} {
 		r := Run(read(t, c.files, nil, 0))
 		if r.Verdict.Mechanism != "config-error" || r.Action.Owner != "job-config" || !strings.HasPrefix(now(r).Text, c.first) {
@@ -69,7 +69,7 @@ func TestTheMechanismSaysWhatToDoWhereLinesDiffer(t *testing.T) {
 	}
 	saving := "[rank2]: Traceback (most recent call last):\n[rank2]:   File \"/a/train.py\", line 3, in main\n[rank2]:     save()\n" +
 		"[rank2]:   File \"/v/lib/python3.11/site-packages/torch/serialization.py\", line 943, in save\n[rank2]:     _save(obj)\n[rank2]: OSError: [Errno 5] Input/output error\n"
-	if r := Run(read(t, files(fieldSteps+saving), nil, 0)); r.Verdict.Mechanism != "checkpoint-io" || !strings.HasPrefix(now(r).Text, "Compare the sizes") {
+	if r := Run(read(t, files(fieldSteps+saving), nil, 0)); r.Verdict.Mechanism != "checkpoint-io" || !strings.HasPrefix(now(r).Text, "Compare") {
 		t.Errorf("in a save: %s, %q", r.Verdict.Mechanism, now(r).Text)
 	}
 }

@@ -295,7 +295,7 @@ func TestFieldOtherPrograms(t *testing.T) {
 		{"Horovod's wrapper", one(fieldSteps + raisedBy(0, "horovod.common.exceptions.HorovodInternalError: ncclAllReduce failed: unhandled system error")), []string{"peer-lost", "unknown"}, "-"},
 		{"Orbax", one(raisedBy(0, "ValueError: Error opening \"zarr\" driver: Error reading local file \"/ckpt/10/params/.zarray\": NOT_FOUND")), []string{"checkpoint-io"}, ""},
 		{"Ray's memory monitor", one("(raylet, ip=10.0.0.9) node_manager.cc:3040: 1 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons at node (ID: abc, IP: 10.0.0.9) over the last time period.\n"), []string{"host-oom"}, ""},
-		{"a client of a store, seen by its class alone", one(fieldSteps + raisedBy(3, "requests.exceptions.ReadTimeout: (ReadTimeoutError(\"HTTPSConnectionPool(host='store', port=443): Read timed out. (read timeout=10)\"), '(Request ID: abc)')")), []string{"storage-retries-exhausted"}, "rank 3"},
+		{"a storage client, seen by its class alone", one(fieldSteps + raisedBy(3, "requests.exceptions.ReadTimeout: (ReadTimeoutError(\"HTTPSConnectionPool(host='store', port=443): Read timed out. (read timeout=10)\"), '(Request ID: abc)')")), []string{"storage-retries-exhausted"}, "rank 3"},
 	} {
 		c.check(t)
 	}

@@ -13,7 +13,7 @@ func TestWhatDoesHarmIsForProvenNodes(t *testing.T) {
 		firmware = "NVRM: Xid (PCI:0000:17:00): 119, Timeout after 6s of waiting for RPC response from GPU0 GSP! Expected function 76 (GSP_RM_CONTROL) (0x20803032 0x588).\n"
 		ecc      = "RuntimeError: CUDA error: uncorrectable ECC error encountered\n"
 	)
-	acts := []string{"Drain the nodes", "Leave the nodes", "Have the nodes rebooted", "Drain n", "Have n"}
+	acts := []string{"Drain the nodes", "Exclude the nodes", "Have the nodes rebooted", "Drain n", "Have n"}
 	harm := []string{"--gpu-reset", "dcgmi diag", "State=DRAIN", "nvidia-bug-report"}
 	for _, c := range []struct {
 		name, file, text, mechanism string

@@ -18,14 +18,14 @@ func (b *builder) finished() {
 	if at == nil || !b.follows(*at) {
 		return
 	}
-	a.Finished = &incident.Finding{Statement: "the program reports the end of its training before anything failed", Evidence: []incident.Evidence{mechanism.QuoteAt(*at, nil)}}
+	a.Finished = &incident.Finding{Statement: "the program reported that training finished before anything failed", Evidence: []incident.Evidence{mechanism.QuoteAt(*at, nil)}}
 	last, stepped := b.lastStep()
 	if a.ResumeFrom != nil && stepped && a.ResumeFrom.Step >= last {
 		a.Resubmit, a.Lost = "no", incident.Lost{}
-		a.Text = "the training had finished and its last step is saved: nothing has to run again for it"
+		a.Text = "training had finished and its last step is saved: no rerun needed"
 		return
 	}
-	a.Text = "the training had finished: see whether its result is saved before anything runs again; if it is not, " + a.Text
+	a.Text = "training had finished: check whether its result is saved before rerunning; if not, " + a.Text
 }
 
 // follows says that what the verdict rests on came after a line, all of it.

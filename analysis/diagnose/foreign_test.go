@@ -44,7 +44,7 @@ func TestAHostThatIsNoNodeOfTheJobIsNotAccused(t *testing.T) {
 		if c.accused {
 			continue
 		}
-		if want := "find out whether " + c.host + " was a node of the job"; c.line == failed && !strings.HasPrefix(r.Action.Text, want) {
+		if want := "find out whether " + c.host + " was one of the job"; c.line == failed && !strings.HasPrefix(r.Action.Text, want) {
 			t.Errorf("%s: %s", c.name, r.Action.Text)
 		}
 		if r.Verdict.Root.Named != c.host+" (not one of the job's nodes)" || len(r.Verdict.Root.Nodes) > 0 || r.Verdict.Status == "confirmed" {

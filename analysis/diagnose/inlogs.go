@@ -159,7 +159,7 @@ func (b *builder) fromLastWords(a knowledge.Advice) knowledge.Advice {
 	}
 	w := b.lastWords(b.blamed())
 	if !w.ok {
-		return knowledge.Advice{Text: "Get the log of rank {rank}: none of its lines is here."}
+		return knowledge.Advice{Text: "Get rank {rank}'s log: none of its lines are here."}
 	}
 	said := place(&w.at) + ": “" + begin(w.text) + "”"
 	return knowledge.Advice{Text: strings.ReplaceAll(a.Text, "{"+knowledge.Last+"}", strings.NewReplacer("{", "(", "}", ")").Replace(said))}
@@ -177,6 +177,6 @@ func (b *builder) lastWordsRow(add func(resolve.Moment, string, int, string, ...
 		if !when.Valid {
 			when = b.s.Facts.NotBefore(w.at)
 		}
-		add(when, r.Node, r.ID, fmt.Sprintf("last line of rank %d before the wait", r.ID), mechanism.QuoteAt(w.at, nil))
+		add(when, r.Node, r.ID, fmt.Sprintf("rank %d's last line before the wait", r.ID), mechanism.QuoteAt(w.at, nil))
 	}
 }

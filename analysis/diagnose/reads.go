@@ -118,9 +118,9 @@ func (b *builder) noise() {
 		return
 	}
 	h := incident.Hypothesis{Mechanism: mechRetries, Status: "rejected", For: []incident.Finding{}, Against: []incident.Finding{},
-		WouldDecide: []string{"the store's own logs of that time"}}
+		WouldDecide: []string{"the store's own logs from that time"}}
 	if f.Resets.Total > 0 {
-		h.For = append(h.For, incident.Finding{Statement: fmt.Sprintf("%s in %s", plural(f.Resets.Total, "line names a connection that was reset", "lines name connections that were reset"),
+		h.For = append(h.For, incident.Finding{Statement: fmt.Sprintf("%s in %s", plural(f.Resets.Total, "line mentions a connection reset", "lines mention connection resets"),
 			plural(len(f.Resets.PerFile), "file", "files")), Evidence: b.resetEvidence()})
 	}
 	against := func(pick func(*resolve.Ladder) bool, say func(k int) string) {
@@ -138,20 +138,20 @@ func (b *builder) noise() {
 		}
 	}
 	against(func(l *resolve.Ladder) bool { return l.Idle }, func(k int) string {
-		return fmt.Sprintf("%s as noise, the reset of an idle connection: one retry, the first, which recovered, after 30 s or more without any, while no other clients had one", plural(k, "ladder counts", "ladders count"))
+		return fmt.Sprintf("%s as noise (an idle connection was reset): the first retry recovered, after at least 30 s without any, and no other client had one", plural(k, "retry counts", "retries count"))
 	})
 	against(func(l *resolve.Ladder) bool { return l.Outcome == resolve.Recovered && !l.Idle }, func(k int) string {
-		return plural(k, "other ladder recovered: the job went on after it", "other ladders recovered: the job went on after them")
+		return plural(k, "other retry recovered and the job continued", "other retries recovered and the job continued")
 	})
 	against(func(l *resolve.Ladder) bool { return l.Outcome == resolve.Exhausted && l.WentOn }, func(k int) string {
-		return plural(k, "ladder was given up, and the job went on without what it asked for", "ladders were given up, and the job went on without what they asked for")
+		return plural(k, "retry gave up, and the job continued without the data", "retries gave up, and the job continued without the data")
 	})
 	if n.Open > 0 || total == 0 {
 		h.Status = "open"
 	}
 	if n.Open > 0 {
 		against(func(l *resolve.Ladder) bool { return l.Outcome == resolve.Open }, func(k int) string {
-			return plural(k, "ladder had not reached its last try where the logs end", "ladders had not reached their last try where the logs end")
+			return plural(k, "retry was still in progress when the logs end", "retries were still in progress when the logs end")
 		})
 	}
 	b.r.Hypotheses = append(b.r.Hypotheses, h)

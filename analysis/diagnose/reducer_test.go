@@ -173,7 +173,7 @@ func TestDDPsOwnLoggingIsCompared(t *testing.T) {
 		name, text string
 		says, not  string
 	}{
-		{"one rank is slow", log(0, "8", "20", "7000000") + log(1, "8", "20", "7500000") + log(2, "8", "20", "59000000") + log(3, "8", "20", "7100000"), "takes 59.0 ms on rank 2 and 7.0 to 7.5 ms on the 3 others", ""},
+		{"one rank is slow", log(0, "8", "20", "7000000") + log(1, "8", "20", "7500000") + log(2, "8", "20", "59000000") + log(3, "8", "20", "7100000"), "takes 59.0 ms on rank 2 and 7.0 to 7.5 ms on the other 3", ""},
 		{"two are", log(0, "8", "20", "7000000") + log(1, "8", "20", "55000000") + log(2, "8", "20", "59000000") + log(3, "8", "20", "7100000"), "no rank stands out", ""},
 		{"a rank is missing", log(0, "8", "20", "7000000") + log(1, "8", "20", "7500000") + log(2, "8", "20", "59000000"), "was wrapped with", "forward pass of"},
 		{"the first steps", log(0, "8", "2", "7000000") + log(1, "8", "2", "7500000") + log(2, "8", "2", "59000000") + log(3, "8", "2", "7100000"), "was wrapped with", "forward pass of"},

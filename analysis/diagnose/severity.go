@@ -18,11 +18,11 @@ func (b *builder) severity() {
 	}
 	switch {
 	case v.Ending == incident.EndStalled:
-		hourly(1, fmt.Sprintf("%d GPUs make no progress", gpus))
+		hourly(1, fmt.Sprintf("%d GPUs are making no progress", gpus))
 	case v.Status == incident.NoFailure:
 	case len(b.d.winners) > 0 && b.d.winners[0].Waste > 0:
 		waste := b.d.winners[0].Waste
-		hourly(waste, fmt.Sprintf("%d GPUs waste %.0f%% of their time", gpus, 100*waste))
+		hourly(waste, fmt.Sprintf("%d GPUs are wasting %.0f%% of their time", gpus, 100*waste))
 	case b.r.Action.Lost.GPUHours != nil:
 		h := *b.r.Action.Lost.GPUHours
 		b.r.Severity = &incident.Severity{Level: cost.Level(h), GPUHours: h, Per: incident.PerRun, Why: fmt.Sprintf("the work of %d GPUs since the last save", gpus)}

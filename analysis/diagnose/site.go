@@ -59,7 +59,7 @@ func (b *builder) site() {
 			}
 		case b.rests(e.ID):
 			note.Part = incident.SiteDecides
-			b.r.Verdict.Why = "the line is known from " + knowledge.SiteWord + " (" + e.Site + "); " + b.r.Verdict.Why
+			b.r.Verdict.Why = "the line is defined in " + knowledge.SiteWord + " (" + e.Site + "); " + b.r.Verdict.Why
 		}
 		b.r.Site = append(b.r.Site, note)
 	}
@@ -165,7 +165,7 @@ func (e *siteEntry) see(at *worker.At, text string, alone bool, base *knowledge.
 func (e *siteEntry) suppressed() string {
 	text := fmt.Sprintf("%s suppressed as noise by %s (%s): %s", plural(e.n, "line", "lines"), knowledge.SiteWord, e.Site, strings.TrimSuffix(e.Meaning, "."))
 	if len(e.silenced) > 0 {
-		text += "; elsewhere they prove a cause: " + tallied(e.silenced)
+		text += "; normally they prove a cause: " + tallied(e.silenced)
 	}
 	if len(e.kept) > 0 {
 		text += "; these prove a cause and still count: " + tallied(e.kept)

@@ -47,22 +47,22 @@ func (b *builder) smell() {
 
 // clients are storage clients by the form of their lines.
 var clients = map[string]string{
-	"lhotse": "Lhotse", "dataloader": "a worker of the DataLoader", "ais": "the AIStore SDK", "ais-resume": "the AIStore SDK", "hadoop": "Hadoop's client",
-	"google": "Google's client", "gcsfs": "gcsfs", "botocore": "botocore",
+	"lhotse": "Lhotse", "dataloader": "a DataLoader worker", "ais": "the AIStore SDK", "ais-resume": "the AIStore SDK", "hadoop": "the Hadoop client",
+	"google": "the Google client", "gcsfs": "gcsfs", "botocore": "botocore",
 }
 
 func clientOf(form string) string {
 	if c := clients[form]; c != "" {
 		return c
 	}
-	return "a client of a store"
+	return "a storage client"
 }
 
 // troubles are what clients say, by what storageTroubles calls it.
 var troubles = map[string]string{
-	"loader":                    " says that a batch, or an item of one, did not come",
-	retried + resolve.Exhausted: " gave %s up after its last retry",
-	retried + resolve.Open:      " was still retrying %s where the logs end",
+	"loader":                    " reported that a batch, or an item in one, did not arrive",
+	retried + resolve.Exhausted: " gave up on %s after its last retry",
+	retried + resolve.Open:      " was still retrying %s when the logs end",
 	retried + resolve.Recovered: " retried %s, and it recovered",
 }
 
@@ -149,7 +149,7 @@ func (b *builder) storageUses() []incident.StorageSign {
 	for i := range f.Obs.Facts {
 		switch x := &f.Obs.Facts[i]; {
 		case x.Key == "data_source" && x.Value == "lhotse":
-			note("the job loads its data by Lhotse", x.At)
+			note("the job loads its data with Lhotse", x.At)
 		case x.Key == "data_source" && strings.HasPrefix(x.Value, "ais://"):
 			note("the job reads its data from "+x.Value, x.At)
 		case x.Key == "storage_client":

@@ -52,7 +52,7 @@ func (b *builder) standouts() {
 	if len(b.r.Standouts) == 0 || v.Mechanism != unknown || v.Ending != "" {
 		return
 	}
-	v.Summary, v.Why = "no known failure matches; most suspicious: "+b.r.Standouts[0].Statement, "the lines are ranked by how they stand out, not by what they mean"
+	v.Summary, v.Why = "no known failure matches; most suspicious: "+b.r.Standouts[0].Statement, "lines are ranked by how unusual they are, not by what they mean"
 }
 
 // rootless says that a failure is proven, and that nobody is named who began it.
@@ -109,7 +109,7 @@ func (b *builder) parting(l *novel.Line) *incident.Standout {
 		return nil
 	}
 	out := incident.Standout{Severity: severity.Calm.String(), Score: 15, Rank: ptr(r.ID), Node: r.Node, N: 1, Files: 1, Evidence: []incident.Evidence{last},
-		Reasons: []incident.Reason{{Part: "spatial", Points: 15, Text: "its last line; it does not print what all other ranks do"}}}
+		Reasons: []incident.Reason{{Part: "spatial", Points: 15, Text: "its last line; it lacks a line that all other ranks print"}}}
 	return &out
 }
 

@@ -39,7 +39,7 @@ func (b *builder) group(g *resolve.Group) incident.Group {
 	f := b.s.Facts
 	out := incident.Group{Key: g.Key, GUID: g.GUID, Desc: g.Desc, Size: optional(g.Size), MembershipBasis: g.Basis, Ranks: []incident.GroupMember{}}
 	if g.Unnamed {
-		out.Desc = "not named by this PyTorch version"
+		out.Desc = "not shown by this PyTorch version"
 	}
 	if len(g.Pending) > 0 {
 		w := b.s.Graph.Stuck(g).Work
@@ -210,7 +210,7 @@ func (b *builder) ranks() {
 	}
 	for id := range f.Job.WorldSize {
 		if !seen[id] {
-			b.r.Ranks = append(b.r.Ranks, incident.RankState{Rank: id, Role: incident.Missing, Note: "no line of this rank in any file"})
+			b.r.Ranks = append(b.r.Ranks, incident.RankState{Rank: id, Role: incident.Missing, Note: "no lines from this rank in any file"})
 		}
 	}
 	sort.SliceStable(b.r.Ranks, func(i, j int) bool { return b.r.Ranks[i].Rank < b.r.Ranks[j].Rank })
@@ -222,19 +222,19 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 	case root && b.collective():
 		switch g.Shape {
 		case waitfor.Lag:
-			return incident.Lagging, "behind its group while it keeps issuing work"
+			return incident.Lagging, "behind its group but still issuing work"
 		case waitfor.Lone:
 			return incident.LoneWaiter, "waited alone"
 		case waitfor.Diverged:
-			return incident.FirstFailure, "issued a collective that does not match"
+			return incident.FirstFailure, "issued a mismatched collective"
 		}
 		if r.Recorded != nil && r.Recorded.Idle {
-			return incident.Straggler, "nothing in flight by its flight recorder; held the other ranks"
+			return incident.Straggler, "nothing in flight according to its flight recorder; blocked the other ranks"
 		}
 		if r.Dump != nil {
-			return incident.Straggler, fmt.Sprintf("nothing in flight (enqueued %d, completed %d); held the other ranks", r.Dump.Enqueued, r.Dump.Completed)
+			return incident.Straggler, fmt.Sprintf("nothing in flight (enqueued %d, completed %d); blocked the other ranks", r.Dump.Enqueued, r.Dump.Completed)
 		}
-		return incident.Straggler, "reported nothing; held the other ranks"
+		return incident.Straggler, "reported nothing; blocked the other ranks"
 	case root:
 		if len(r.Failures) > 0 {
 			return incident.FirstFailure, Excerpt(r.Failures[0].Text)
@@ -252,24 +252,24 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 		}
 		return incident.Waiter, note
 	case g.Waits(r.ID):
-		return incident.Waiter, "its own watchdog fired; the line that says where is not here"
+		return incident.Waiter, "its own watchdog fired; the line showing where is missing"
 	case b.s.Facts.Coverage.CutRanks[r.ID]:
 		return incident.Unobserved, "its file ends before the incident"
 	case r.Notified != nil || r.Dump != nil:
-		return incident.Notified, "told by another rank; nothing in flight in the default group"
+		return incident.Notified, "notified by another rank; nothing in flight in the default group"
 	case len(r.Failures) > 0:
 		return incident.Victim, Excerpt(r.Failures[0].Text)
 	case r.Exit != nil && r.Exit.Code != 0:
 		return incident.Victim, fmt.Sprintf("exit code %d", r.Exit.Code)
 	case r.Recorded != nil && r.Recorded.Idle:
-		return incident.Unobserved, "nothing in flight by its flight recorder"
+		return incident.Unobserved, "nothing in flight according to its flight recorder"
 	case r.Lines == 0:
-		return incident.Missing, "no line of this rank in any file"
+		return incident.Missing, "no lines from this rank in any file"
 	}
 	if len(b.d.winners) > 0 && b.d.winners[0].Class == mechanism.Nothing {
 		return "ok", ""
 	}
-	return incident.Unobserved, "no line says what it was doing"
+	return incident.Unobserved, "no line shows what it was doing"
 }
 
 // mostExcerpt is how many letters of a line a statement repeats.

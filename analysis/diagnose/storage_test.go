@@ -187,7 +187,7 @@ func TestWhatBefellTheStoreIsTold(t *testing.T) {
 			lines: map[string][]string{"t-01": allDay()}, judgement: "open"},
 		{name: "a restart after the job had failed", answer: "STATUS:500, MESSAGE:what is this" + request,
 			lines: map[string][]string{"t-03": {"!23:16:18"}, "t-02": {"E 23:15:32.300000 ErrBusy: object ais://lab/o/000258 is currently busy, please try again: GET /v1/objects/lab/o/000258 (t[t-02]: htrun.go:1636])"}}, judgement: "open"},
-		{name: "a token that ran out", answer: "STATUS:401, MESSAGE:invalid token from header \"Authorization\": invalid token [err: token expired]" + request,
+		{name: "the usual reason is a token that expired", answer: "STATUS:401, MESSAGE:invalid token from header \"Authorization\": invalid token [err: token expired]" + request,
 			lines:     map[string][]string{"p-00": {`E 23:15:32.400000 invalid token from header "Authorization": invalid token [err: token expired]: GET /v1/objects/lab/o/000258 (p[p-00]: htrun.go:1640 <- prxauth.go:367 <- proxy.go:2591])`}},
 			mechanism: string(knowledge.AISAuth), side: "client", judgement: "implicated"},
 		{name: "a person who looks at the cluster without a token", answer: "STATUS:500, MESSAGE:what is this" + request,

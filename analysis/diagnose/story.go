@@ -106,7 +106,7 @@ func (b *builder) chain() {
 	if n, first, ev := b.exits(); n > 0 {
 		text := "the launcher reported " + plural(n, "failed process", "failed processes")
 		if first {
-			text = "torchrun reported " + plural(n, "failed process", "failed processes") + "; what it calls the root cause is only the first one its own agent saw"
+			text = "torchrun reported " + plural(n, "failed process", "failed processes") + "; what it calls the root cause is only the first failure its own agent saw"
 		}
 		add(incident.End, text, ev)
 	}
@@ -197,10 +197,10 @@ func (b *builder) timeline() {
 		rows = append(rows, row{t, e})
 	}
 	if c := f.Job.ResumedFrom; c != nil {
-		add(f.At(c.At), "", resolve.NoRank, fmt.Sprintf("resumed from the checkpoint of step %d", c.Step), mechanism.QuoteAt(c.At, nil))
+		add(f.At(c.At), "", resolve.NoRank, fmt.Sprintf("resumed from the step %d checkpoint", c.Step), mechanism.QuoteAt(c.At, nil))
 	}
 	if s, ok := b.lastSave(); ok {
-		add(f.At(s.At), "", resolve.NoRank, fmt.Sprintf("checkpoint of step %d saved", s.Step), mechanism.QuoteAt(s.At, nil))
+		add(f.At(s.At), "", resolve.NoRank, fmt.Sprintf("step %d checkpoint saved", s.Step), mechanism.QuoteAt(s.At, nil))
 	}
 	if p := b.lastProgress(); p != nil {
 		text := "last progress line"
@@ -227,9 +227,9 @@ func (b *builder) timeline() {
 				last = p
 			}
 		}
-		add(first.Start, first.Rank.Node, first.Rank.ID, fmt.Sprintf("%s #%d: %s to wait (its timeout line minus its running time)", first.Work.Op, first.Work.Seq, firstOf(len(n))),
+		add(first.Start, first.Rank.Node, first.Rank.ID, fmt.Sprintf("%s #%d: %s waiting (time of the timeout line minus elapsed time)", first.Work.Op, first.Work.Seq, firstOf(len(n))),
 			mechanism.PendingEvidence(first)...)
-		add(last.Report, last.Rank.Node, last.Rank.ID, fmt.Sprintf("first watchdog timeout of %s #%d", last.Work.Op, last.Work.Seq), mechanism.PendingEvidence(last)...)
+		add(last.Report, last.Rank.Node, last.Rank.ID, fmt.Sprintf("first watchdog timeout on %s #%d", last.Work.Op, last.Work.Seq), mechanism.PendingEvidence(last)...)
 	}
 	b.failureRows(add)
 	b.lastWordsRow(add)
@@ -246,13 +246,13 @@ func (b *builder) timeline() {
 			continue
 		}
 		if isIn(b.r.Verdict.Root.Ranks, r.ID) {
-			add(r.Exit.T, r.Node, r.ID, fmt.Sprintf("process ends with exit code %d", r.Exit.Code), mechanism.QuoteAt(r.Exit.At, nil))
+			add(r.Exit.T, r.Node, r.ID, fmt.Sprintf("process exits with code %d", r.Exit.Code), mechanism.QuoteAt(r.Exit.At, nil))
 		} else if firstExit == nil || r.Exit.T.T < firstExit.Exit.T.T {
 			firstExit = r
 		}
 	}
 	if r := firstExit; r != nil {
-		add(r.Exit.T, r.Node, r.ID, fmt.Sprintf("first other process ends, with exit code %d", r.Exit.Code), mechanism.QuoteAt(r.Exit.At, nil))
+		add(r.Exit.T, r.Node, r.ID, fmt.Sprintf("first other process exits, with code %d", r.Exit.Code), mechanism.QuoteAt(r.Exit.At, nil))
 	}
 	said := map[string]bool{} // the job's and the step's line say the same
 	for _, e := range f.Ends {
@@ -275,7 +275,7 @@ func (b *builder) timeline() {
 	b.r.Timeline = append([]incident.Event{}, causes...)
 	for i, x := range rows {
 		if i == timelineLimit {
-			b.r.Warnings = append(b.r.Warnings, fmt.Sprintf("the timeline leaves out %d later events", len(rows)-timelineLimit))
+			b.r.Warnings = append(b.r.Warnings, fmt.Sprintf("the timeline omits %d later events", len(rows)-timelineLimit))
 			break
 		}
 		b.r.Timeline = append(b.r.Timeline, x.e)
@@ -285,9 +285,9 @@ func (b *builder) timeline() {
 // firstOf names the first of those who wait.
 func firstOf(n int) string {
 	if n == 1 {
-		return "a rank begins"
+		return "a rank starts"
 	}
-	return fmt.Sprintf("the first of %d ranks begins", n)
+	return fmt.Sprintf("the first of %d ranks starts", n)
 }
 
 // rowsPerSign bounds how often the same kind of line has a row of its own.

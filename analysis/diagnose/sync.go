@@ -44,7 +44,7 @@ func (b *builder) syncs() {
 			top.Led = append(top.Led, incident.Finding{Statement: gap.Statement, Evidence: gap.Evidence})
 		}
 		if whole, known := syncpoint.Whole(gap); whole && known && b.s.Graph.IsAhead {
-			f := incident.Finding{Statement: "ranks that are whole steps apart have made the same calls in each step", Evidence: gap.Evidence}
+			f := incident.Finding{Statement: "ranks that are whole steps apart made the same calls in each step", Evidence: gap.Evidence}
 			top.AgainstRival = map[knowledge.Slug][]incident.Finding{knowledge.CollectiveMismatch: {f}}
 		}
 	}

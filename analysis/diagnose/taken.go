@@ -27,7 +27,7 @@ func (b *builder) taken(a knowledge.Advice) (taken bool, but string) {
 			return true, ""
 		}
 		slices.Sort(here)
-		return false, " The stacks that were given are those of " + ofRanks(here) + "."
+		return false, " The stacks provided are from " + ofRanks(here) + "."
 	case knowledge.KernelLog:
 		var here []string
 		for _, e := range b.s.Facts.Kernel {

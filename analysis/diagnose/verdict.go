@@ -83,29 +83,29 @@ func (b *builder) verdict() {
 	if len(w) == 0 {
 		v.Status, v.Mechanism, v.Origin = incident.Inconclusive, unknown, unknown
 		v.Summary = "nothing in these logs explains how the job ended"
-		v.Why = "no failure, no hang and no normal end was found"
+		v.Why = "no failure, hang or normal end was found"
 		if allEmpty(b.s.Facts) {
-			v.Summary = "every file is empty: nothing was written into them, or nothing was copied"
+			v.Summary = "every file is empty: nothing was written to them, or nothing was copied"
 		}
 		if fl := echoed(b.s.Facts); fl != nil {
-			v.Summary = Excerpt(fl.Text) + "; what came before it, no line says"
+			v.Summary = Excerpt(fl.Text) + "; no line shows what came before it"
 			if fl.Rank != resolve.NoRank {
 				v.Summary = fl.Proc.Describe() + ": " + v.Summary
 			}
-			v.Why = "an exception of this kind mostly follows from another failure, and none is seen"
+			v.Why = "this kind of exception usually follows another failure, but none is seen"
 			if r := firstEnded(b.s.Facts); r != nil {
-				v.Summary = fmt.Sprintf("%s: its launcher saw it end first (%s); why, no line says", r.Describe(), cmp.Or(knowledge.ExitCode(r.Exit.Code).Name, fmt.Sprintf("exit code %d", r.Exit.Code)))
+				v.Summary = fmt.Sprintf("%s: its launcher saw it exit first (%s); no line shows why", r.Describe(), cmp.Or(knowledge.ExitCode(r.Exit.Code).Name, fmt.Sprintf("exit code %d", r.Exit.Code)))
 			}
 		}
 		if how := taskEnd(b.s.Facts); how != "" {
-			v.Why = "SLURM saw " + how + ", and no line says why"
+			v.Why = "SLURM saw " + how + ", and no line shows why"
 		}
 		if state, _, ok := b.s.Facts.Accounting.State(); ok {
-			v.Why += "; SLURM's records say only " + strings.ToLower(strings.ReplaceAll(state, "_", " "))
+			v.Why += "; SLURM's records only say " + strings.ToLower(strings.ReplaceAll(state, "_", " "))
 		}
 		if b.s.Facts.Alive() {
-			v.Summary = "the job still runs, and no line says that anything failed"
-			v.Why = "SLURM's records have it running; a hang leaves no line before a watchdog or the time limit ends it"
+			v.Summary = "the job is still running, and no line reports a failure"
+			v.Why = "SLURM's records show it running; a hang leaves no trace until a watchdog or the time limit ends it"
 		}
 		for _, n := range mechanism.Needs(b.s, nil, nil) {
 			v.Needs = append(v.Needs, b.fillNeed(n, nil))
@@ -119,7 +119,7 @@ func (b *builder) verdict() {
 			}
 		}
 		v.Candidates = append(v.Candidates, incident.Candidate{Origin: unknown, Mechanism: unknown})
-		v.Needs = append(v.Needs, b.fillNeed(incident.Need{What: "the remaining logs of the job", Why: "the batch script's own file holds what SLURM says about each task",
+		v.Needs = append(v.Needs, b.fillNeed(incident.Need{What: "the job's remaining logs", Why: "the batch script's own log has what SLURM says about each task",
 			Command: knowledge.LogsOfJob, Obtainable: "now"}, nil))
 		return
 	}
@@ -157,8 +157,8 @@ func (b *builder) verdict() {
 	conf := stated(top.Base)
 	if len(w) > 1 {
 		conf = unordered
-		v.Summary = "several failures that nothing puts in order: " + join(w)
-		v.Why = "none is proven to come first"
+		v.Summary = "several failures in unknown order: " + join(w)
+		v.Why = "none is proven to have come first"
 	}
 	switch {
 	case !b.s.Facts.Coverage.Partial:
@@ -252,7 +252,7 @@ func (b *builder) named() {
 	if c == nil {
 		return
 	}
-	v.Summary, v.Why = c.Summary+"; why, no line says", c.Why
+	v.Summary, v.Why = c.Summary+"; no line shows why", c.Why
 	v.Root.Named = c.Named
 	if c.Stated { // the first task that srun reports need not be the first that failed
 		v.Root.Ranks, v.Root.Nodes = append(v.Root.Ranks, c.Ranks...), append(v.Root.Nodes, c.Nodes...)
@@ -305,9 +305,9 @@ func (b *builder) contradicted(top *mechanism.Proposal) {
 		return
 	}
 	top.Rivals = appendNew(top.Rivals, knowledge.Completed)
-	top.Against = append(top.Against, incident.Finding{Statement: "SLURM's records have the job and all its steps completed, with exit codes of 0: either it went on after this, or its script hides how it ended",
+	top.Against = append(top.Against, incident.Finding{Statement: "SLURM's records show the job and all its steps completed with exit code 0: either it continued after this, or its script hides the failure",
 		Evidence: []incident.Evidence{mechanism.QuoteAt(at, &incident.Predicate{Literals: []string{"COMPLETED"}})}})
-	b.r.Warnings = append(b.r.Warnings, "the logs show a failure, SLURM's records have the job completed")
+	b.r.Warnings = append(b.r.Warnings, "the logs show a failure, but SLURM's records show the job completed")
 }
 
 // incomplete adds what to fetch where something expected is missing.
@@ -320,7 +320,7 @@ func (b *builder) incomplete() {
 	if what == "" {
 		what = several(c.FilesMissing, "file")
 	}
-	b.r.Verdict.Needs = appendNeed(b.r.Verdict.Needs, b.fillNeed(incident.Need{What: "the logs of " + what, Why: "they are expected and not here; the verdict may change",
+	b.r.Verdict.Needs = appendNeed(b.r.Verdict.Needs, b.fillNeed(incident.Need{What: "the logs of " + what, Why: "they are expected but missing; the verdict may change",
 		Command: knowledge.LogsOfJob, Obtainable: "now"}, nil))
 }
 

@@ -64,7 +64,7 @@ func (l *look) memory() {
 		l.absent("memory")
 		return
 	}
-	level, text := incident.TriageNone, fmt.Sprintf("%s %% of the GPU", short(worst.Value))
+	level, text := incident.TriageNone, fmt.Sprintf("%s%% of the GPU", short(worst.Value))
 	switch {
 	case worst.Value >= memoryFull:
 		level, text = incident.TriageCritical, text+": the next larger batch may not fit"

@@ -164,15 +164,15 @@ func TestARunningJobAtOneMoment(t *testing.T) {
 				return 3.021
 			}
 			return 2.013
-		}}, 3, incident.StateRunning, incident.TriageWarning, incident.SignThroughput, incident.TriageWarning, []string{"3,310 tokens/s, 4,968 at its own start", "down by 33 %"}, "nvidia-smi"},
+		}}, 3, incident.StateRunning, incident.TriageWarning, incident.SignThroughput, incident.TriageWarning, []string{"3,310 tokens/s, 4,968 at its own start", "down by 33%"}, "nvidia-smi"},
 		{"slower, in whole seconds", training{ranks: 2, world: 256, until: 900, seconds: func(s int) float64 {
 			if s > 200 {
 				return 3
 			}
 			return 2
 		}}, 3, incident.StateRunning, incident.TriageWarning, incident.SignStepTime, incident.TriageWarning, []string{"3.00 s, 2.00 s at its own start, by the times of the lines"}, "nvidia-smi"},
-		{"memory nearly full", training{ranks: 2, step: 2, until: 700, memory: "70.1GiB(88.60%)"}, 3, incident.StateRunning, incident.TriageWarning, incident.SignMemory, incident.TriageWarning, []string{"88.6 %"}, "nvidia-smi"},
-		{"memory full", training{ranks: 2, step: 2, until: 700, memory: "78.1GiB(98.70%)"}, 3, incident.StateRunning, incident.TriageCritical, incident.SignMemory, incident.TriageCritical, []string{"98.7 %"}, "nvidia-smi"},
+		{"memory nearly full", training{ranks: 2, step: 2, until: 700, memory: "70.1GiB(88.60%)"}, 3, incident.StateRunning, incident.TriageWarning, incident.SignMemory, incident.TriageWarning, []string{"88.6%"}, "nvidia-smi"},
+		{"memory full", training{ranks: 2, step: 2, until: 700, memory: "78.1GiB(98.70%)"}, 3, incident.StateRunning, incident.TriageCritical, incident.SignMemory, incident.TriageCritical, []string{"98.7%"}, "nvidia-smi"},
 		{"a rank went silent and the others print", training{ranks: 4, step: 2, until: 700, mute: map[int]float64{2: 400}}, 3, "", incident.TriageWarning, incident.SignLines, incident.TriageWarning, []string{"rank 2 silent for 5 min"}, "bot collect"},
 		{"all stopped before the watchdog", training{ranks: 4, world: 256, step: 2, until: 700}, 370, incident.StateStalled, incident.TriageCritical, incident.SignWaiting, incident.TriageCritical, []string{"no step for 6 min", "ends it in about 4 min"}, "bot collect"},
 		{"all of a small job stopped", training{ranks: 4, step: 2, until: 700}, 370, incident.StateStalled, incident.TriageWarning, incident.SignWaiting, incident.TriageWarning, []string{"no step for 6 min"}, "bot collect"},

@@ -57,7 +57,7 @@ func TestTranscripts(t *testing.T) {
 			s.engine.diagnose = func(analysis.Input) (*incident.Report, error) {
 				r := report("gpu-hang", incident.Inconclusive)
 				r.Coverage.NodesSeen = []string{"node01", "node02"}
-				r.Verdict.Needs = []incident.Need{{What: "stacks", Why: "most of it is gone once the job is; waiting for it costs 0.3 GPU hours a minute", Command: "bot collect 12345", Obtainable: "perishing", Artefact: "collected"}}
+				r.Verdict.Needs = []incident.Need{{What: "stacks", Why: "most of it is lost once the job ends; waiting for it costs 0.3 GPU hours a minute", Command: "bot collect 12345", Obtainable: "perishing", Artefact: "collected"}}
 				return r, nil
 			}
 			s.says("12345")
@@ -149,9 +149,9 @@ func (s *stage) hangs() {
 		r := report("gpu-hang", incident.Inconclusive)
 		r.Verdict.Candidates = []incident.Candidate{{Origin: "hardware", Mechanism: "gpu-hang", Confidence: 0.5}, {Origin: "software", Mechanism: "rank-stalled", Confidence: 0.5}}
 		r.Verdict.Needs = []incident.Need{
-			{What: "the kernel logs of the nodes", Why: "a hung GPU leaves Xid lines there", Command: "ssh node02 dmesg -T > dmesg-node02.txt", Obtainable: "perishing", Artefact: "kernel"},
-			{What: "the logs of the peer that went away", Why: "it failed first", Obtainable: "now", Artefact: "peer-logs"},
-			{What: "the flight recorder's dumps of all ranks", Why: "they state every collective", Command: "export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1", Obtainable: "next-time", Artefact: "flight-recorder"},
+			{What: "the nodes' kernel logs", Why: "a hung GPU leaves Xid lines there", Command: "ssh node02 dmesg -T > dmesg-node02.txt", Obtainable: "perishing", Artefact: "kernel"},
+			{What: "logs from the peer that disappeared", Why: "it failed first", Obtainable: "now", Artefact: "peer-logs"},
+			{What: "flight-recorder dumps from all ranks", Why: "they list every collective", Command: "export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1", Obtainable: "next-time", Artefact: "flight-recorder"},
 		}
 		return r, nil
 	}

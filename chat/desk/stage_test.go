@@ -178,7 +178,7 @@ func report(mechanism, status string) *incident.Report {
 }
 
 // lateData is what leads to the storage.
-var lateData = []incident.StorageSign{{Kind: incident.SignTrouble, Statement: "Lhotse says that a batch, or an item of one, did not come",
+var lateData = []incident.StorageSign{{Kind: incident.SignTrouble, Statement: "Lhotse reported that a batch, or an item in one, did not arrive",
 	Evidence: []incident.Evidence{incident.Quote("12345.out", 41, 4000, "AIStore batch.get() failed: timed out. Falling back to sequential GET requests.", nil)}}}
 
 type surface struct {

@@ -382,10 +382,10 @@ func say(s situation, args ...any) string { return fill(marked(texts[s]), args..
 
 // Reasons of refusals, for the audit trail.
 const (
-	refusedExternal = "a person of another organisation"
+	refusedExternal = "a person of another organization"
 	refusedDirect   = "direct messages are off"
 	refusedChannel  = "the channel is connected to no cluster"
-	refusedShared   = "people of another organisation are in the channel"
+	refusedShared   = "people of another organization are in the channel"
 	refusedReadOnly = "the channel is read-only"
 	refusedCluster  = "the cluster is not for this channel"
 	refusedPath     = "a path outside the folders of the channel"

@@ -15,7 +15,7 @@ func TestExplainAnswers(t *testing.T) {
 		want        []string
 	}{
 		{"an error line", "", []string{"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."}, 0, []string{"[gpu-oom-allocator]", "this line alone is proof", "gpu-oom:", "expandable_segments:True", "Source"}},
-		{"several arguments", "", []string{"exit", "code", "137"}, 0, []string{"SIGKILL", "Alone it proves none of them"}},
+		{"several arguments", "", []string{"exit", "code", "137"}, 0, []string{"SIGKILL", "The code alone doesn't tell which"}},
 		{"a negative number is no flag", "", []string{"-9"}, 0, []string{"SIGKILL"}},
 		{"slurm's pair", "", []string{"0:53"}, 0, []string{"log folder"}},
 		{"an Xid", "", []string{"Xid", "79"}, 0, []string{"gpu-off-bus", "cluster team", "scontrol update NodeName=NODE State=DRAIN"}},

@@ -15,7 +15,7 @@ func TestTheTrailIsPrintedBesideTheReport(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a\x1b[2J.log"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const trail = "storage-unresponsive (cause) by storage-io-error -> checkpoint-io (cause) by storage-io-error: the file is of a checkpoint"
+	const trail = "storage-unresponsive (cause) by storage-io-error -> checkpoint-io (cause) by storage-io-error: the file belongs to a checkpoint"
 	r := call(t, "", "diagnose", "--trail", dir)
 	if !strings.Contains(r.err, trail) || strings.Contains(r.err, "\x1b[2J") || strings.Contains(r.out, trail) {
 		t.Errorf("standard error has %q, and standard output must not have the trail", r.err)

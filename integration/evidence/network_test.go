@@ -269,7 +269,7 @@ func TestInterfaces(t *testing.T) {
 	p.must(p.b, "ip", "link", "set", "eth0", "mtu", "9000")
 	r := bot(t, map[string]string{"link-node1.txt": p.run(p.a, "ip", "-s", "-s", "link"), "link-node2.txt": p.run(p.b, "ip", "-s", "-s", "link"),
 		"eth-node1.txt": p.run(p.a, "ethtool", "eth0")})
-	expect(t, r, "fabric", "packets on eth0", "9000", "1500")
+	expect(t, r, "fabric", "the MTU on eth0", "9000", "1500")
 
 	stamped := func() string {
 		return time.Now().UTC().Format("Mon Jan _2 15:04:05 UTC 2006") + "\n" + p.run(p.a, "ip", "-s", "-s", "link", "show", "dev", "eth0")

@@ -275,7 +275,7 @@ func TestATokenIsNowhere(t *testing.T) {
 	w.message(slack.Alice, slack.Private, "I read the logs from 3 storage daemons along with the job's")
 	final := w.verdict(slack.Alice, slack.Private)
 	w.click(slack.Bob, final, "This is wrong")
-	w.submit(slack.Bob, w.window(slack.Bob, "really"), map[string]any{"cause": "other", "text": "the token " + goodToken + " was\ntoo old, " + ghp + " too"})
+	w.submit(slack.Bob, w.window(slack.Bob, "actual"), map[string]any{"cause": "other", "text": "the token " + goodToken + " was\ntoo old, " + ghp + " too"})
 	w.message(slack.Alice, slack.Private, "disputes this verdict")
 	w.quietNow(slack.Private)
 	w.nowhere("in the end", canaries, w.searched())

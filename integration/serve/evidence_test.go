@@ -71,7 +71,7 @@ func TestAnArtefactDecidesBetweenCauses(t *testing.T) {
 	question := w.message(slack.Alice, slack.Training, "Can you upload", "Upload files")
 	w.message(slack.Alice, slack.Training, "report.json")
 	w.hands(slack.Bob, question, "minutes.txt", []byte("What we said on Monday: buy milk.\n"))
-	w.message(slack.Alice, slack.Training, "minutes.txt is no log of a job")
+	w.message(slack.Alice, slack.Training, "minutes.txt is neither a job log")
 	w.quietNow(slack.Training)
 	w.hands(slack.Bob, question, "disk.txt", []byte(nvidiaSMI))
 	w.message(slack.Alice, slack.Training, "disk.txt is read as evidence")

@@ -96,7 +96,7 @@ func TestHostileTextOfPeopleIsInert(t *testing.T) {
 	job, _ := w.job(oom(), nil)
 	w.slash(slack.Alice, slack.Training, job)
 	w.click(slack.Bob, w.verdict(slack.Alice, slack.Training), "This is wrong")
-	w.submit(slack.Bob, w.window(slack.Bob, "really"), map[string]any{"cause": "other", "text": strings.Join(short, "\n")})
+	w.submit(slack.Bob, w.window(slack.Bob, "actual"), map[string]any{"cause": "other", "text": strings.Join(short, "\n")})
 	w.message(slack.Alice, slack.Training, "disputes this verdict", "rm -rf")
 	w.click(slack.Alice, w.message(slack.Alice, slack.Training, "Withdraw the dispute"), "Close")
 	w.submit(slack.Alice, w.window(slack.Alice, "fix"), map[string]any{"verdict": "wrong", "cause": "other", "fix": strings.Join(short, " ")})

@@ -263,7 +263,7 @@ func TestATypedTokenIsAskedForAgainAfterAKill(t *testing.T) {
 				if when != "never" {
 					m.eventually("the reason", func() bool {
 						for _, msg := range m.slack.All(slack.Training) {
-							if holds(msg, []string{"restarted", "in memory only"}) {
+							if holds(msg, []string{"restarted", "only in memory"}) {
 								return true
 							}
 						}

@@ -322,7 +322,7 @@ func TestWhereTheBotMayNotSpeakItSaysWhy(t *testing.T) {
 	for _, c := range []struct{ user, channel, want string }{
 		{slack.Alice, slack.Outside, "/invite"},
 		{slack.Alice, slack.Secret, "/invite"},
-		{slack.Mallory, slack.Shared, "organisation"},
+		{slack.Mallory, slack.Shared, "organization"},
 		{slack.Alice, w.slack.Direct(slack.Alice), "irect"},
 	} {
 		before := len(ephemerals(w, c.user))
@@ -376,7 +376,7 @@ func TestADisputeStrikesTheVerdictAndClosingAsksHowItWas(t *testing.T) {
 	w.slash(slack.Alice, slack.Training, job)
 	w.message(slack.Alice, slack.Training, "report.json")
 	w.click(slack.Bob, w.message(slack.Alice, slack.Training, "This is wrong"), "This is wrong")
-	w.submit(slack.Bob, w.window(slack.Bob, "really"), map[string]any{"cause": "other", "text": "a broken cable"})
+	w.submit(slack.Bob, w.window(slack.Bob, "actual"), map[string]any{"cause": "other", "text": "a broken cable"})
 	w.message(slack.Alice, slack.Training, "disputes this verdict")
 	w.click(slack.Alice, w.message(slack.Alice, slack.Training, "Case F-1"), "Close")
 	w.submit(slack.Alice, w.window(slack.Alice, "fix"), map[string]any{"verdict": "wrong", "cause": "other", "text": "a broken cable", "fix": "the cable was replaced"})

@@ -36,7 +36,7 @@ func Leaves(id string) string { return folder(id) + ".tar.gz" }
 // Command is one command to paste where SLURM's commands are, in a folder that the nodes see, too. It leaves faultline-JOB.tar.gz there.
 func Command(id string) (string, error) {
 	if !job.MatchString(id) {
-		return "", fmt.Errorf("%q is no id of a job: it is what squeue shows, such as 4242 or 4242_7", id)
+		return "", fmt.Errorf("%q isn't a job ID: use the one squeue shows, such as 4242 or 4242_7", id)
 	}
 	// A step belongs to a job by the number that SLURM counts by, which of an element of an array only SLURM knows.
 	var b strings.Builder

@@ -60,10 +60,10 @@ var echoes = []string{"ChildFailedError", "DistBackendError", "DistNetworkError"
 func ofException(typ string) Entry {
 	name := typ[strings.LastIndexByte(typ, '.')+1:]
 	e := Entry{Kind: Exception, ID: name, Title: name, Meaning: knowledge.ExceptionMeaning(name), Role: knowledge.CauseRole, Mechanism: knowledge.Exception, Source: exceptionSource,
-		Check: "The last lines of its traceback: they name the file and line, and above them what the program was doing. Of several ranks, the earliest traceback counts."}
+		Check: "The last lines of its traceback show the file and line; the lines above show what the program was doing. If several ranks have one, the earliest counts."}
 	if slices.Contains(echoes, name) {
 		e.Role, e.Mechanism = knowledge.ConsequenceRole, ""
-		e.Check = "What stands before it in time, on all ranks: the first error that is not itself a lost connection or the launcher's summary."
+		e.Check = "Earlier lines on all ranks: find the first error that isn't a lost connection or the launcher's summary."
 	}
 	return e
 }
@@ -92,12 +92,12 @@ func ofSlurmExit(code, signal int) Entry { return ofExit(knowledge.SlurmExit(cod
 // exitDetails says what an ending may speak for, and what to look at first. An ending alone decides nothing, so only
 // SLURM's own marks have a mechanism.
 func exitDetails(x knowledge.Exit) (mechanism knowledge.Slug, check string) {
-	const earlier = "What was printed before it, on all ranks: the first error in time is the failure, this is its end."
+	const earlier = "Earlier lines on all ranks: the first error is the failure; this only ends it."
 	switch {
 	case x.Name == "0:53":
-		return knowledge.SchedulerError, "The folder of --output and --error: it must exist and be writable on every node."
+		return knowledge.SchedulerError, "The folders in --output and --error: they must exist and be writable on every node."
 	case x.Name == "0:125" || x.Code == 125:
-		return knowledge.HostOOM, "Ask SLURM for the memory that was used and promised.\nsacct -D -P -j JOB -o JobID,State,ExitCode,MaxRSS,ReqMem,NodeList"
+		return knowledge.HostOOM, "Ask SLURM how much memory was used and requested.\nsacct -D -P -j JOB -o JobID,State,ExitCode,MaxRSS,ReqMem,NodeList"
 	}
 	switch x.Signal {
 	case 0:
@@ -105,21 +105,21 @@ func exitDetails(x knowledge.Exit) (mechanism knowledge.Slug, check string) {
 		case 0:
 			return "", ""
 		case 1:
-			return "", "The last traceback above it; under torchrun, the block of the process that is named."
+			return "", "The last traceback above it; under torchrun, the block for the failed process."
 		case 2:
 			return "", "The usage message above it."
 		case 120:
-			return "", "Is the folder that its output goes to full, or gone?\ndf -h PATH"
+			return "", "Is its output folder full or gone?\ndf -h PATH"
 		case 126, 127:
-			return "", "Look for the path of the line above it, on the node that failed.\nls -l PATH; ldd PATH"
+			return "", "Look for the path in the line above it, on the failed node.\nls -l PATH; ldd PATH"
 		}
-		return "", "The program's documentation, and what it printed last."
+		return "", "The program's documentation, and its last output."
 	case 7:
-		return "", "Is shared memory full on the node, or the file system of a mapped file gone?\nssh NODE df -h /dev/shm"
+		return "", "Is shared memory full on the node, or is the file system with a mapped file gone?\nssh NODE df -h /dev/shm"
 	case 9:
-		return "", "Was it memory? Then the kernel says “Killed process” and SLURM OUT_OF_MEMORY or 0:125. If neither: SLURM itself, a launcher, or a person.\nssh NODE \"dmesg -T | grep -iE 'killed process|oom'\"; sacct -D -P -j JOB -o JobID,State,ExitCode,DerivedExitCode"
+		return "", "Was it out of memory? Then the kernel logs “Killed process” and SLURM shows OUT_OF_MEMORY or 0:125. If neither, it was SLURM itself, a launcher, or a person.\nssh NODE \"dmesg -T | grep -iE 'killed process|oom'\"; sacct -D -P -j JOB -o JobID,State,ExitCode,DerivedExitCode"
 	case 4, 8, 11:
-		return "", "Does the same node repeat it? PYTHONFAULTHANDLER=1 prints the stack next time.\nssh NODE coredumpctl info"
+		return "", "Does it recur on the same node? Set PYTHONFAULTHANDLER=1 to print the stack next time.\nssh NODE coredumpctl info"
 	}
 	return "", earlier
 }
@@ -143,9 +143,9 @@ func ofErrno(n knowledge.Errno) Entry {
 }
 
 func ofWord(w knowledge.SlurmWord, asked string) Entry {
-	what := "state of a job"
+	what := "job state"
 	if w.Reason {
-		what = "reason of a job"
+		what = "job reason"
 	}
 	return Entry{Kind: Scheduler, ID: asked, Title: asked + " (SLURM, " + what + ")", Meaning: w.Meaning, Role: w.Role, Mechanism: w.Mechanism, Check: w.Check, Source: w.Source()}
 }
@@ -153,7 +153,7 @@ func ofWord(w knowledge.SlurmWord, asked string) Entry {
 func ofVariable(v knowledge.Variable) Entry {
 	of := "read by " + v.Of
 	if v.Of == "nobody" {
-		of = "nobody reads it"
+		of = "no longer read"
 	}
 	return Entry{Kind: Variable, ID: v.Name, Title: v.Name + " (" + of + ")", Meaning: v.Meaning, Default: v.Default, Trap: v.Trap, Cost: v.Cost, Source: v.Source}
 }

@@ -185,7 +185,7 @@ func (f *finder) line(n int, line string, traceback bool) {
 			f.add(ofException(m[1]), byException, n, line)
 		} else if traceback {
 			e := ofException(m[1])
-			e.Meaning = "An exception that the program or one of its libraries defines; its text says what it means."
+			e.Meaning = "An exception defined by the program or one of its libraries; see its message."
 			f.add(e, byException, n, line)
 		}
 	}

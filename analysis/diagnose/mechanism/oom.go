@@ -12,7 +12,7 @@ import (
 )
 
 // unfragment is the advice of the mechanism's table against fragmentation: it is moot where the numbers show that it is something else.
-var unfragment = knowledge.Advice{Text: "Where much memory is reserved but not allocated, it is fragmented: let PyTorch grow its segments.",
+var unfragment = knowledge.Advice{Text: "If much memory is reserved but not allocated, it is fragmented: enable expandable segments.",
 	Command: "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"}
 
 // outOfMemory adds to an out-of-memory error what its own numbers, and what the allocators' summaries and snapshots, say of why.

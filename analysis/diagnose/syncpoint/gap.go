@@ -60,7 +60,7 @@ func Gap(s *mechanism.Scene, g *resolve.Group) *incident.SeqGap {
 	out.Statement = fmt.Sprintf("%s %s %s ahead of %s in %s", words(out.Ahead), is(len(out.Ahead)), count(out.Collectives, "collective"), words(out.Behind), groupName(g))
 	n, why, ok := perStep(s.Facts, g)
 	if !ok {
-		out.Statement += ": no line proves how many of them make a step, so these may not be whole steps"
+		out.Statement += ": the number per step is unknown, so these may not be whole steps"
 		if why != "" {
 			out.Statement += " (" + why + ")"
 		}
@@ -74,10 +74,10 @@ func Gap(s *mechanism.Scene, g *resolve.Group) *incident.SeqGap {
 		k := out.Collectives / n.value
 		out.Steps = &k
 		out.Evidence = append(out.Evidence, derived("quotient", k, gap, n.evidence[0]))
-		out.Statement += fmt.Sprintf(": exactly %s of %d, so the calls within a step agree and the number of steps done does not", count(k, "step"), n.value)
+		out.Statement += fmt.Sprintf(": exactly %s of %d, so the calls within a step match but the number of steps done doesn't", count(k, "step"), n.value)
 		return out
 	}
-	out.Statement += fmt.Sprintf(": no whole number of steps of %d, so they stand at different points of a step", n.value)
+	out.Statement += fmt.Sprintf(": not a whole number of steps of %d, so they are at different points within a step", n.value)
 	if s.Graph.Shape == waitfor.Diverged {
 		out.Statement += ", as after a collective that only some of them called"
 	}

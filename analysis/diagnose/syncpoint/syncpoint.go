@@ -39,7 +39,7 @@ func At(s *mechanism.Scene, g *resolve.Group) *incident.SyncPoint {
 		p = consistent(s.Facts, g, stuck)
 	}
 	if p != nil && len(s.Graph.Waiters)+s.Graph.Anonymous == 1 {
-		p.Statement = "it waits" + strings.TrimPrefix(p.Statement, "they wait")
+		p.Statement = "it is waiting" + strings.TrimPrefix(p.Statement, "they are waiting")
 	}
 	return p
 }
@@ -59,11 +59,11 @@ func consistent(f *resolve.Facts, g *resolve.Group, stuck *resolve.Pending) *inc
 		text += " or " + out.Points[1]
 	}
 	if more := len(points) - named; more == 1 {
-		text += "; 1 more use looks alike"
+		text += "; 1 more use looks the same"
 	} else if more > 0 {
-		text += fmt.Sprintf("; %d more uses look alike", more)
+		text += fmt.Sprintf("; %d more uses look the same", more)
 	}
-	out.Statement = fmt.Sprintf("they wait in %s, consistent with %s", describe(g, stuck.Work), text)
+	out.Statement = fmt.Sprintf("they are waiting in %s, consistent with %s", describe(g, stuck.Work), text)
 	return out
 }
 
@@ -166,11 +166,11 @@ func called(f *resolve.Facts, g *resolve.Group, stuck *resolve.Pending) *inciden
 			continue
 		}
 		ev := []incident.Evidence{workEvidence(of), mechanism.QuoteAt(st.At, &incident.Predicate{Literals: []string{"Stack trace of the failed collective"}})}
-		what := fmt.Sprintf("they wait in %s", describe(g, of.Work))
+		what := fmt.Sprintf("they are waiting in %s", describe(g, of.Work))
 		for _, fr := range st.Frames {
 			if p, ok := knowledge.SyncPointAt(fr.Func, fr.File); ok && !general(p, st.Frames) {
 				return &incident.SyncPoint{Basis: byStack, Points: []string{p.Name}, Waits: p.Waits, Check: p.Check, Evidence: ev,
-					Statement: fmt.Sprintf("%s: %s, by its stack", what, p.Name)}
+					Statement: fmt.Sprintf("%s: %s, from its stack", what, p.Name)}
 			}
 		}
 		if fr, ok := userFrame(st.Frames); ok {
@@ -243,7 +243,7 @@ func standing(f *resolve.Facts, g *resolve.Group, stuck *resolve.Pending) *incid
 				}
 				return &incident.SyncPoint{Basis: byStack, Points: []string{at.Name}, Waits: at.Waits, Check: at.Check,
 					Evidence: []incident.Evidence{workEvidence(p), mechanism.FailureEvidence(fl)},
-					Statement: fmt.Sprintf("they wait in %s: %s, where the stack of %s stands (%s, line %d)", describe(g, p.Work), at.Name,
+					Statement: fmt.Sprintf("they are waiting in %s: %s, where the stack of %s is (%s, line %d)", describe(g, p.Work), at.Name,
 						p.Rank.Describe(), fr.Func, fr.Line)}
 			}
 		}
@@ -280,7 +280,7 @@ func Gloo(s *mechanism.Scene) (incident.Finding, bool) {
 			if fl.Proc != nil {
 				who = fl.Proc.Describe()
 			}
-			return incident.Finding{Statement: fmt.Sprintf("%s waited in %s, where its traceback stands (%s, line %d)", who, at.Name, fr.Func, fr.Line),
+			return incident.Finding{Statement: fmt.Sprintf("%s waited in %s, where its traceback ends (%s, line %d)", who, at.Name, fr.Func, fr.Line),
 				Evidence: []incident.Evidence{mechanism.FailureEvidence(fl)}}, true
 		}
 	}

@@ -107,7 +107,7 @@ func TestWhereTheyWait(t *testing.T) {
 				r.waits(i, 40, "BROADCAST", 1)
 			}
 			r.idle(3, 39)
-		}, basis: "consistent", first: "PreemptionCallback", says: []string{"they wait in a one-element BROADCAST of the default group", "consistent with", "look alike"}, never: "by its stack"},
+		}, basis: "consistent", first: "PreemptionCallback", says: []string{"they are waiting in a one-element BROADCAST of the default group", "consistent with", "look the same"}, never: "from its stack"},
 		{name: "a stack names the call", play: func(r *run) {
 			r.says("framework", "nemo")
 			for i := range 3 {
@@ -115,7 +115,7 @@ func TestWhereTheyWait(t *testing.T) {
 				r.stack(i, c10d, preempt, user)
 			}
 			r.idle(3, 39)
-		}, basis: "stack", first: "PreemptionCallback", says: []string{"by its stack"}, never: "consistent"},
+		}, basis: "stack", first: "PreemptionCallback", says: []string{"from its stack"}, never: "consistent"},
 		{name: "the more particular frame counts", play: func(r *run) {
 			r.waits(0, 40, "BROADCAST", 1)
 			r.waits(1, 40, "BROADCAST", 1)
@@ -140,7 +140,7 @@ func TestWhereTheyWait(t *testing.T) {
 			for _, i := range []int{0, 1, 3} {
 				r.idle(i, 39)
 			}
-		}, basis: "consistent", first: "a barrier", says: []string{"it waits in a one-element ALLREDUCE"}},
+		}, basis: "consistent", first: "a barrier", says: []string{"it is waiting in a one-element ALLREDUCE"}},
 		{name: "what happens at the start is over once it trains", play: func(r *run) {
 			r.step(0, 5)
 			for i := range 3 {
