@@ -216,7 +216,7 @@ func told(r *incident.Report) (out []string) {
 // over tells whether a job has ended, as far as its report says.
 func over(r *incident.Report) bool {
 	running := r.Verdict.Ending == incident.EndRunning || r.Verdict.Ending == incident.EndStalled || r.Verdict.Ending == incident.EndUnseen
-	return !running && !strings.Contains(r.Action.Text, "do not cancel")
+	return !running && !strings.Contains(r.Action.Text, "don't cancel")
 }
 
 // cutFacts says whether the first screen cuts what happened.

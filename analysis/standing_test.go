@@ -54,7 +54,7 @@ var strangeCases = []struct {
 	{"the last line says nothing bad", 2, "lane 3 handed back to the pool\n", "lane 3 handed back", ""},
 	{"reworded watchdog", 3, "supervisor: lane 3 made no progress for 1800 s, pulling the plug\n", "made no progress", ""},
 	{"reworded out of memory", 4, "allocator: the card has no room for another 2.00 GiB, request turned down: memory exhausted\n", "memory exhausted", ""},
-	{"reworded lost peer", 5, "mesh: neighbour 4 stopped answering, its line went dead\n", "neighbour 4", ""},
+	{"reworded lost peer", 5, "mesh: neighbour 4 stopped responding, its line went dead\n", "neighbour 4", ""},
 	{"a file system's own words", 6, "vfs: mount /scratch is gone: transport endpoint torn, giving up\n", "giving up", ""},
 	{"a daemon's warning, then silence", 7, "WARNING: chassis 3 reports thermal trip on riser B\n", "thermal trip", ""},
 	{"a kernel line", 1, "[2612362.231458] mlx9_core 0000:3b:00.0: device's health compromised - reached miss count\n", "health compromised", ""},
@@ -211,7 +211,7 @@ func TestGoodRunsTellWhatIsUsual(t *testing.T) {
 
 // What is printed after the watchdogs reported may follow from it, and accuses nobody; what one rank printed before them may be why.
 func TestOfAHangOnlyWhatCameBeforeItIsAClue(t *testing.T) {
-	const strange = "mesh: FATAL neighbour 4 stopped answering, its line went dead\n"
+	const strange = "mesh: FATAL neighbour 4 stopped responding, its line went dead\n"
 	for name, c := range map[string]struct {
 		before, after string
 		clues         int

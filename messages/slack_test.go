@@ -19,7 +19,7 @@ import (
 func storageRevised() *incident.Report {
 	r := stallOf(64, 8, 20)
 	r.Verdict = incident.Verdict{Status: incident.Confirmed, Origin: "storage", Mechanism: "ais-disk-fault", Confidence: 0.94, Phase: "training", Scope: "all",
-		Summary:    "Target t3 of the storage cluster stopped answering at 16:54:40; 41 ranks on 6 nodes waited for shards that lie on it",
+		Summary:    "Target t3 of the storage cluster stopped responding at 16:54:40; 41 ranks on 6 nodes waited for shards that lie on it",
 		Why:        "The storage logs name the target, and every exhausted retry of the job names one of its objects",
 		Candidates: []incident.Candidate{{Origin: "storage", Mechanism: "ais-disk-fault", Confidence: 0.94}},
 		Root:       incident.Root{Component: ptr("ais:t3")}}

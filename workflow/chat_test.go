@@ -251,7 +251,7 @@ func readsFrom(source string) incident.StorageSign {
 
 // What leads to a question for the logs of the storage, and what does not.
 func TestWhatSmellsOfStorage(t *testing.T) {
-	trouble := incident.StorageSign{Kind: incident.SignTrouble, Statement: "Lhotse says that a batch did not come"}
+	trouble := incident.StorageSign{Kind: incident.SignTrouble, Statement: "Lhotse says that a batch did not arrive"}
 	use := readsFrom("ais://speech")
 	for name, c := range map[string]struct {
 		mechanism, origin, status string

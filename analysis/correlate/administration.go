@@ -37,18 +37,18 @@ var acts = map[string]act{
 	"stop-maintenance":  {takes: ofNothing, says: "%s was taken out of maintenance"},
 	"decommission-node": {takes: ofTarget, says: "%s was decommissioned"},
 	"decommission":      {takes: ofTarget, says: "%s was decommissioned"},
-	"shutdown-node":     {takes: ofTarget, says: "%s was shut down on request"},
-	"shutdown":          {takes: ofTarget, says: "%s was shut down on request"},
-	"rm-unsafe":         {takes: ofTarget, says: "%s was removed from the cluster on request"},
+	"shutdown-node":     {takes: ofTarget, says: "%s was shut down by an administrator"},
+	"shutdown":          {takes: ofTarget, says: "%s was shut down by an administrator"},
+	"rm-unsafe":         {takes: ofTarget, says: "%s was removed from the cluster by an administrator"},
 	"destroy-bck":       {takes: ofBucket, says: "%s was destroyed"},
 	"evict-remote-bck":  {takes: ofBucket, says: "%s was evicted"},
 	"move-bck":          {takes: ofBucket, says: "%s was renamed"},
 	"delete-listrange":  {takes: ofBucket, says: "objects of %s were deleted", listed: true},
 	"evict-listrange":   {takes: ofBucket, says: "objects of %s were evicted", listed: true},
-	"new-primary":       {takes: ofNothing, says: "the primary proxy was changed on request"},
-	"primary-force":     {takes: ofNothing, says: "the primary proxy was changed on request"},
-	"detach-mp":         {takes: ofPath, says: "a mountpath of %s was removed on request"},
-	"disable-mp":        {takes: ofPath, says: "a mountpath of %s was disabled on request"},
+	"new-primary":       {takes: ofNothing, says: "the primary proxy was changed by an administrator"},
+	"primary-force":     {takes: ofNothing, says: "the primary proxy was changed by an administrator"},
+	"detach-mp":         {takes: ofPath, says: "a mountpath on %s was removed by an administrator"},
+	"disable-mp":        {takes: ofPath, says: "a mountpath on %s was disabled by an administrator"},
 }
 
 // act is what a trouble is about, if it was asked for.
@@ -172,17 +172,17 @@ func (x *inquiry) gone(t *trouble, c *Client) string {
 	if t.act().takes == ofBucket {
 		switch {
 		case goneBucket(c.Text) != "":
-			return "its request wanted a bucket that no longer exists"
+			return "it requested a bucket that no longer exists"
 		case t.act().listed && x.reaches(t, c) == taken:
-			return "the object that its request wanted is one of those"
+			return "the object it requested is one of those"
 		}
-		text := fmt.Sprintf("its request wanted an object of %s", t.bucket())
+		text := fmt.Sprintf("it requested an object in %s", t.bucket())
 		if home := x.home(object); home != "" && slices.Contains(c.Marks, Mark{Node, home}) {
-			text += fmt.Sprintf(", and %s, where it belongs, no longer has it", home)
+			text += fmt.Sprintf(", which is no longer on %s, where it belongs", home)
 		}
 		return text
 	}
-	return fmt.Sprintf("the object that its request wanted belongs on %s", t.about)
+	return fmt.Sprintf("the object it requested belongs on %s", t.about)
 }
 
 // missed says that a client's line tells of something that the store did not have.
@@ -273,7 +273,7 @@ func (x *inquiry) administration(t *trouble) string {
 		}
 	}
 	if slices.ContainsFunc(t.points, func(p point) bool { return p.event != nil && strings.Contains(p.event.Text, "reb=false") }) {
-		text += " without a rebalance, so that its objects could not be read"
+		text += " without a rebalance, so its objects could not be read"
 	}
 	return text
 }

@@ -198,10 +198,10 @@ func (x *inquiry) tie() {
 		}
 		switch {
 		case rival:
-			c.Against = append(c.Against, finding("what both sides name fits two distances of their clocks equally well", x.proofs(votes[1].strong[:1])...))
+			c.Against = append(c.Against, finding("the events both sides mention fit two clock offsets equally well", x.proofs(votes[1].strong[:1])...))
 			return
 		case zoned && zone.quarters != v.quarters && len(v.strong) < 3:
-			c.Against = append(c.Against, finding("what both sides name contradicts the zones that they state", x.proofs(v.strong[:1])...))
+			c.Against = append(c.Against, finding("the events both sides mention contradict their stated time zones", x.proofs(v.strong[:1])...))
 			return
 		}
 		x.settle(v.quarters, v.strong)
@@ -209,20 +209,20 @@ func (x *inquiry) tie() {
 		if len(v.strong) > 1 || v.strong[0].isWork() || math.Abs(v.strong[0].rest) <= tight || zoned || stopped && stop.quarters == v.quarters {
 			c.Proof = Proven
 		}
-		c.Basis = append(c.Basis, finding(fmt.Sprintf("%s by both sides", plural(len(v.strong), "request is named", "requests are named")), x.proofs(v.strong)...))
+		c.Basis = append(c.Basis, finding(fmt.Sprintf("%s by both sides", plural(len(v.strong), "request is mentioned", "requests are mentioned")), x.proofs(v.strong)...))
 	case len(votes) > 0 && len(votes[0].deaths) > 0 && (len(votes) == 1 || len(votes[1].deaths) == 0):
 		v := votes[0]
 		if zoned && zone.quarters != v.quarters {
-			c.Against = append(c.Against, finding("when connections were refused contradicts the zones that both sides state", x.proofs(v.deaths[:1])...))
+			c.Against = append(c.Against, finding("the times of refused connections contradict both sides' stated time zones", x.proofs(v.deaths[:1])...))
 			return
 		}
 		c.Proof, c.Shift, c.Unc = Proven, float64(v.quarters)*quarter, 5+v.deaths[0].rest
-		c.Basis = append(c.Basis, finding(fmt.Sprintf("%s refused the job's connections when it was not there, which was once", x.self(v.deaths[0].daemon)), x.proofs(v.deaths)...))
+		c.Basis = append(c.Basis, finding(fmt.Sprintf("%s refused the job's connections while it was down, which happened once", x.self(v.deaths[0].daemon)), x.proofs(v.deaths)...))
 	case len(votes) > 0 && votes[0].hints() > 0:
 		v := votes[0]
 		pairs := v.hinting()
 		if len(votes) > 1 && votes[1].hints() == v.hints() && !(zoned && zone.quarters == v.quarters || stopped && stop.quarters == v.quarters) {
-			c.Against = append(c.Against, finding("refusals at both sides fit two distances of their clocks equally well", x.proofs(votes[1].hinting()[:1])...))
+			c.Against = append(c.Against, finding("refused connections on both sides fit two clock offsets equally well", x.proofs(votes[1].hinting()[:1])...))
 			return
 		}
 		x.settle(v.quarters, pairs)
@@ -232,12 +232,12 @@ func (x *inquiry) tie() {
 		}
 		if zoned && zone.quarters != v.quarters {
 			c.Proof = Unproven
-			c.Against = append(c.Against, finding("refusals at both sides contradict the zones that they state", x.proofs(pairs[:1])...))
+			c.Against = append(c.Against, finding("refused connections on both sides contradict their stated time zones", x.proofs(pairs[:1])...))
 			return
 		}
-		how := "failures of one kind begin at both sides"
+		how := "the same kind of failure starts on both sides"
 		if len(v.onset) == 0 {
-			how = "the job missed objects within seconds of when they were taken away"
+			how = "the job reported missing objects within seconds of their removal"
 		}
 		c.Basis = append(c.Basis, finding(how, x.proofs(pairs)...))
 	case zoned:
@@ -324,7 +324,7 @@ func (c *Clock) Words() string {
 	if !c.Known() {
 		return "how the daemons' clocks relate to the job's is not proven"
 	}
-	how := "the daemons' clocks show what the job's shows"
+	how := "the daemons' clocks match the job's"
 	if c.Shift != 0 {
 		how = fmt.Sprintf("the daemons' clocks are %s the job's", offsetWords(-c.Shift))
 	}

@@ -42,19 +42,19 @@ func (x *inquiry) coverage(a *Answer) {
 	}
 	slices.Sort(absent)
 	if len(absent) > 0 {
-		a.Missing = append(a.Missing, "no log of "+strings.Join(absent[:min(len(absent), 6)], ", "))
+		a.Missing = append(a.Missing, "no log from "+strings.Join(absent[:min(len(absent), 6)], ", "))
 	}
 	if n := targets - haveTargets; n > 0 && len(absent) == 0 {
-		a.Missing = append(a.Missing, fmt.Sprintf("the cluster map counts %d targets, the logs of %d are here", targets, haveTargets))
+		a.Missing = append(a.Missing, fmt.Sprintf("the cluster map lists %d targets, but only %d have logs here", targets, haveTargets))
 	}
 	if n := proxies - haveProxies; n > 0 && len(absent) == 0 {
-		a.Missing = append(a.Missing, fmt.Sprintf("the cluster map counts %d proxies, the logs of %d are here", proxies, haveProxies))
+		a.Missing = append(a.Missing, fmt.Sprintf("the cluster map lists %d proxies, but only %d have logs here", proxies, haveProxies))
 	}
 	if targets == 0 && len(absent) == 0 && haveTargets == 0 {
-		a.Missing = append(a.Missing, "no log of a target")
+		a.Missing = append(a.Missing, "no log from any target")
 	}
 	if !x.Stall.Valid {
-		a.Missing = append(a.Missing, "the window: when the job's trouble began is not known")
+		a.Missing = append(a.Missing, "the window: the start of the job's trouble is unknown")
 		a.Covered = false
 		return
 	}
@@ -62,7 +62,7 @@ func (x *inquiry) coverage(a *Answer) {
 	if !x.clock.Known() {
 		n, ok := x.somewhere(from, to)
 		if !ok {
-			a.Missing = append(a.Missing, "no part of the daemons' logs is as long as the window, whatever the distance of the clocks")
+			a.Missing = append(a.Missing, "no part of the daemons' logs is as long as the window, whatever the clock offset")
 			return
 		}
 		from, to = from-n, to-n
@@ -104,13 +104,13 @@ func (x *inquiry) uncovered(i int, from, to float64) string {
 	last, ok2 := x.wall(i, d.Covered.To)
 	switch {
 	case !ok || !ok2:
-		return "the day of its lines is not known"
+		return "the date of its lines is unknown"
 	case last < to-60:
-		return "its log ends before the job's trouble"
+		return "its log ends before the job's trouble began"
 	case first > to:
-		return "its log begins after the job's trouble"
+		return "its log starts after the job's trouble began"
 	case first > from+60 && (len(d.Runs) == 0 || !d.Runs[0].Started):
-		return "its log begins within the half hour before the job's trouble"
+		return "its log starts within the 30 min before the job's trouble"
 	}
 	for _, h := range d.Holes {
 		if h.Why == aislog.BeforeFirst || h.Why == aislog.NotFlushed || h.Why == aislog.LostTail {
@@ -125,7 +125,7 @@ func (x *inquiry) uncovered(i int, from, to float64) string {
 			if h.Why == aislog.WarningsOnly {
 				return "only its warnings are here"
 			}
-			return "a part of its log is missing"
+			return "part of its log is missing"
 		}
 	}
 	return ""
@@ -158,25 +158,25 @@ func (x *inquiry) judge(a *Answer) {
 	}
 	switch {
 	case x.clock.Proof == Likely && a.Covered && open == "" && !x.allHarmless(a):
-		a.Why = "nothing that happened in AIStore seems to have met the job, but how the clocks relate is only likely"
+		a.Why = "nothing in AIStore seems to have affected the job, but the clock offset is only likely"
 	case x.clock.Known() && a.Covered && open == "":
 		a.Judgement = Cleared
 		a.Why = "AIStore was healthy in the window: look elsewhere"
 		if len(a.Episodes) > 0 {
-			a.Why = "what happened in AIStore is not what the job met: look elsewhere"
+			a.Why = "what happened in AIStore is not what affected the job: look elsewhere"
 		}
 	case !x.clock.Known() && a.Covered && open == "" && x.allHarmless(a):
 		a.Judgement = Cleared
-		a.Why = "nothing happened in AIStore in all that its logs cover, whatever the distance of the clocks: look elsewhere"
+		a.Why = "nothing happened in AIStore in the period its logs cover, whatever the clock offset: look elsewhere"
 		if len(a.Episodes) > 0 {
-			a.Why = "what happened in AIStore would show in the job's own lines, whatever the distance of the clocks, and does not: look elsewhere"
+			a.Why = "what happened in AIStore would show in the job's own lines, whatever the clock offset, but doesn't: look elsewhere"
 		}
 	case open != "" && !x.clock.Known():
 		a.Why = x.clock.Words()
 	case open != "":
-		a.Why = open + "; whether the job met it is not shown"
+		a.Why = open + "; nothing shows whether it affected the job"
 	case !a.Covered:
-		a.Why = "the logs do not cover the window: " + strings.Join(a.Missing[:1], "")
+		a.Why = "the logs don't cover the window: " + strings.Join(a.Missing[:1], "")
 	default:
 		a.Why = x.clock.Words()
 	}
@@ -211,7 +211,7 @@ func (x *inquiry) bothName(a *Answer) string {
 				for _, m := range x.marksOf(e) {
 					if c := ours[m]; c != nil && x.together(c, d, e) {
 						a.Goes = append([]incident.Evidence{recordQuote(e), clientQuote(c)}, a.Goes...)
-						return fmt.Sprintf("a failed request of %s and a record of %s name the same %s", x.who(), x.self(d), markWords[m.Kind])
+						return fmt.Sprintf("a failed request from %s and a record from %s have the same %s", x.who(), x.self(d), markWords[m.Kind])
 					}
 				}
 			}

@@ -119,7 +119,7 @@ func (x *inquiry) byRedirect() (sign, bool) {
 	if asked == 0 || len(fits) != 1 {
 		return sign{}, false
 	}
-	return sign{quarters: job - fits[0], unc: 5, basis: finding("an address that AIStore sent the job to states when it did; the logs of the daemons named there cover that moment at one distance of the clocks only",
+	return sign{quarters: job - fits[0], unc: 5, basis: finding("a redirect address that AIStore gave the job contains its time; those daemons' logs cover that moment at only one clock offset",
 		clientQuote(rs[0].client))}, true
 }
 

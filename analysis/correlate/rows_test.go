@@ -63,7 +63,7 @@ func TestARowOfRestartsIsTold(t *testing.T) {
 	x.Facts.Job.End = x.Stall
 	all := []*trouble{restarted(x, 0, 60), restarted(x, 1, 40), restarted(x, 2, 20), restarted(x, 0, -30)}
 	x.inRows(all)
-	const says = "t-1 was stopped in order and restarted 10 s later; t-2, t-3 restarted as well, all within 50 s"
+	const says = "t-1 was shut down cleanly and restarted 10 s later; t-2, t-3 also restarted, all within 50 s"
 	if got := x.statement(all[0]); got != says {
 		t.Errorf("%q, not %q", got, says)
 	}

@@ -59,13 +59,13 @@ func (x *inquiry) byZone() (sign, bool) {
 	}
 	if !known { // their clock is UTC's; the job's may be told by the time in an address that they sent it to
 		if by, proof, ok := x.stated(); ok {
-			return sign{quarters: by / 15, unc: 5, sure: true, basis: finding("the daemons state that their zone is UTC, and an address that they sent the job to states the same moment by UTC", proof)}, true
+			return sign{quarters: by / 15, unc: 5, sure: true, basis: finding("the daemons state that their time zone is UTC, and a redirect address they gave the job shows the same moment in UTC", proof)}, true
 		}
 	}
 	if !known || minutes%15 != 0 {
 		return sign{}, false
 	}
-	return sign{quarters: minutes / 15, unc: 30, basis: finding("both sides state their zone", marks...)}, true
+	return sign{quarters: minutes / 15, unc: 30, basis: finding("both sides state their time zone", marks...)}, true
 }
 
 // byStatement takes the zone that is stated for the job's clocks. The daemons' is that of their markers; without any it is that
@@ -88,11 +88,11 @@ func (x *inquiry) byStatement() (sign, bool) {
 			theirs, marked = minutes[0], true
 		}
 	}
-	said := fmt.Sprintf("the job's clocks are stated to show %s", x.Facts.JobZone)
+	said := fmt.Sprintf("the job's clocks are configured as %s", x.Facts.JobZone)
 	if marked {
-		said += ", and the daemons name their zone"
+		said += ", and the daemons state their time zone"
 	} else {
-		said += ", and the daemons are taken to show UTC"
+		said += ", and the daemons are assumed to use UTC"
 	}
 	return sign{quarters: (east/60 - theirs) / 15, unc: 10, sure: marked, assumed: !marked, basis: finding(said)}, (east/60-theirs)%15 == 0
 }

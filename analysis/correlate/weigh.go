@@ -75,30 +75,30 @@ func (x *inquiry) test(t *trouble) *Episode {
 	x.touches(e, lines)
 	switch {
 	case !x.Possible:
-		e.Standing, e.Why = Coincident, "what ended the job is shown by other evidence, to which the store does not lead"
+		e.Standing, e.Why = Coincident, "other evidence shows what ended the job, and storage doesn't explain it"
 	case !x.clock.Known():
-		e.Standing, e.Why = Undecided, "whether it came before is not known: "+x.clock.Words()
+		e.Standing, e.Why = Undecided, "can't tell whether it came first: "+x.clock.Words()
 	case !x.Stall.Valid:
-		e.Standing, e.Why = Undecided, "when the job's trouble began is not known"
+		e.Standing, e.Why = Undecided, "the start of the job's trouble is unknown"
 	case x.later(e):
 		e.Standing, e.Why = Coincident, fmt.Sprintf("it began %s after the job's trouble", span(e.From.T-x.Stall.T))
 	case x.idle(t):
-		e.Standing, e.Why = Coincident, "it shows load, not that work was delayed or rejected"
+		e.Standing, e.Why = Coincident, "it shows load, but not that work was delayed or rejected"
 	case x.past(t):
 		e.Standing, e.Why = Coincident, fmt.Sprintf("it was over %s before the job's trouble began", span(x.Stall.T-e.To.T))
 	case x.usual(t):
-		e.Standing, e.Why = Coincident, "it does not stand out: the half hour before shows the same"
+		e.Standing, e.Why = Coincident, "it is not unusual: the 30 min before show the same"
 	case how == elsewhere:
-		e.Standing, e.Why = Coincident, "the requests of "+x.who()+" went to other daemons"
+		e.Standing, e.Why = Coincident, "the requests from "+x.who()+" went to other daemons"
 	case how == partly:
-		e.Standing, e.Why = Coincident, "only some of the failed requests of "+x.who()+" wanted what was taken away"
+		e.Standing, e.Why = Coincident, "only some of the failed requests from "+x.who()+" were for what was removed"
 	case how == possibly:
-		e.Standing, e.Why = Undecided, fmt.Sprintf("it happened %s before, and the records do not name the objects", span(x.Stall.T-e.To.T))
+		e.Standing, e.Why = Undecided, fmt.Sprintf("it happened %s before, and the records don't show which objects", span(x.Stall.T-e.To.T))
 	case how == untouched:
-		e.Standing, e.Why = Coincident, "nothing ties it to the requests of "+x.who()
+		e.Standing, e.Why = Coincident, "nothing links it to requests from "+x.who()
 	default:
 		e.Standing = Cause
-		e.Why = "it began before the job's trouble, affected requests from " + x.who() + ", and was unusual compared with the half hour before"
+		e.Why = "it began before the job's trouble, affected requests from " + x.who() + ", and was unusual compared with the 30 min before"
 	}
 	return e
 }
@@ -401,7 +401,7 @@ func (x *inquiry) single(a *Answer) {
 	}
 	switch {
 	case len(firm) > 0:
-		demote(loose, Coincident, "the requests that failed name another cause")
+		demote(loose, Coincident, "the failed requests point to another cause")
 		first := firm[0]
 		for _, e := range firm[1:] {
 			if x.earlier(e, first) {
@@ -410,11 +410,11 @@ func (x *inquiry) single(a *Answer) {
 		}
 		for _, e := range firm {
 			if !oneRow(first.t, e.t) && x.clearlyEarlier(first, e) {
-				e.Standing, e.Why = Coincident, "another trouble of the store that the same requests name came before"
+				e.Standing, e.Why = Coincident, "another storage problem that the same requests point to came first"
 			}
 		}
 	case x.clock.Proof != Proven || slices.ContainsFunc(loose, func(e *Episode) bool { return !oneRow(loose[0].t, e.t) }):
-		demote(loose, Undecided, "a failure of this kind came at this time, but nothing that both sides name ties them")
+		demote(loose, Undecided, "a failure of this kind happened at this time, but nothing on both sides links them")
 	}
 }
 

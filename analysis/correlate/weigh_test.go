@@ -82,7 +82,7 @@ func TestWhatSomeRequestsMissedIsNotCleared(t *testing.T) {
 	}
 }
 
-// Requests whose object no line names may have wanted what was taken away, whatever another one wanted.
+// Requests whose object no line names may have were for what was removed, whatever another one wanted.
 func TestWhatMayHaveBeenMissedIsNotCleared(t *testing.T) {
 	x := examined()
 	unnamed := missed404("", 0)
@@ -121,9 +121,9 @@ func TestAnAbsentLogShowsNothing(t *testing.T) {
 	x.daemons[2].Runs = []aislog.Run{{Start: x.daemons[2].Covered.From, Last: x.daemons[2].Covered.To}}
 	from := float64(at(stall).Unix())
 	for about, says := range map[string]string{
-		"t-1": "t-1 did not answer other daemons in time",
-		"t-3": "t-3 did not answer other daemons in time, while its own log goes on",
-		"t-9": "t-9 did not answer other daemons in time; its own log is not here",
+		"t-1": "t-1 did not respond to other daemons in time",
+		"t-3": "t-3 did not respond to other daemons in time, while its own log continues",
+		"t-9": "t-9 did not respond to other daemons in time; its own log is missing",
 	} {
 		if got := x.statement(&trouble{mech: knowledge.AISNetwork, about: about, from: from, to: from}); got != says {
 			t.Errorf("%q, not %q", got, says)

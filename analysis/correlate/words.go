@@ -112,18 +112,18 @@ func (x *inquiry) touches(e *Episode, lines []meeting) {
 		if i == 2 {
 			break
 		}
-		text := "its request failed in the way that this makes requests fail"
+		text := "its request failed the way this would make requests fail"
 		ev := []incident.Evidence{clientQuote(m.c)}
 		if x.lost(e.t, m) {
 			text = x.gone(e.t, m.c)
 		} else if len(m.common) > 0 {
 			k := m.common[0]
-			text = fmt.Sprintf("its failed request and the daemons' records name the same %s", markWords[k.Kind])
+			text = fmt.Sprintf("its failed request and the daemons' records have the same %s", markWords[k.Kind])
 			if r := marks[k]; r != nil {
 				ev = append(ev, recordQuote(r))
 			}
 		} else if m.firm {
-			text = "its failed request names " + e.ID
+			text = "its failed request mentions " + e.ID
 		}
 		who := "the job"
 		if m.c.Rank >= 0 {
@@ -190,13 +190,13 @@ func (x *inquiry) statement(t *trouble) string {
 	switch t.mech {
 	case knowledge.AISDaemonRestart:
 		if t.down == nil {
-			return id + " took no connections any more; its own log of that time is not here, or does not say why"
+			return id + " stopped accepting connections; its own log from that time is missing or doesn't show why"
 		}
 		return id + ended(t.down) + again(t.down) + alongside(t)
 	case knowledge.StorageFull:
 		return fmt.Sprintf("%s was out of space (%s)", id, plural(n, "record", "records"))
 	case knowledge.AISDiskFault:
-		return fmt.Sprintf("a disk or a mountpath of %s failed or was disabled", id)
+		return fmt.Sprintf("a disk or mountpath on %s failed or was disabled", id)
 	case knowledge.AISResourcePressure:
 		return x.pressure(t, n)
 	case knowledge.AISThrottled:
@@ -204,39 +204,39 @@ func (x *inquiry) statement(t *trouble) string {
 	case knowledge.AISAuth:
 		return fmt.Sprintf("%s refused the job's token (%s)", id, plural(n, "record", "records"))
 	case knowledge.AISNetwork:
-		text := id + " did not answer other daemons in time"
+		text := id + " did not respond to other daemons in time"
 		switch {
 		case x.find(id) < 0:
-			text += "; its own log is not here"
+			text += "; its own log is missing"
 		case x.present(id, t.from, t.to):
-			text += ", while its own log goes on"
+			text += ", while its own log continues"
 		}
 		return text
 	case knowledge.AISStreamBroken:
 		return fmt.Sprintf("streams between %s and other daemons broke", id)
 	case knowledge.AISRebalance:
 		if t.ordered != nil {
-			return x.administration(t.ordered) + ", and the cluster moved its data"
+			return x.administration(t.ordered) + ", and the cluster rebalanced its data"
 		}
-		return "the cluster changed its members and moved its data"
+		return "cluster membership changed and data was rebalanced"
 	case knowledge.AISSilentStall:
 		if t.still != nil {
 			return x.stood(t)
 		}
-		return fmt.Sprintf("batches ran at %s, and for %s it received nothing from the other daemons, without an error", id, span(t.to-t.from))
+		return fmt.Sprintf("batches were running on %s, and for %s it received nothing from the other daemons, without an error", id, span(t.to-t.from))
 	}
-	return fmt.Sprintf("batches that %s put together were aborted or stayed incomplete (%s)", id, plural(n, "record", "records"))
+	return fmt.Sprintf("batches assembled by %s were aborted or left incomplete (%s)", id, plural(n, "record", "records"))
 }
 
 // ended says how a daemon's life came to its end.
 func ended(o *outage) string {
 	switch {
 	case o.orderly:
-		return " was stopped in order"
+		return " was shut down cleanly"
 	case o.run.Ended == aislog.Failed:
 		return " stopped because of an error"
 	case o.run.Ended == aislog.Unclear:
-		return " ended; how is not known"
+		return " ended, unknown how"
 	}
 	return " stopped without a shutdown message (killed or crashed)"
 }
@@ -275,7 +275,7 @@ func alongside(t *trouble) string {
 		if n > most {
 			names += fmt.Sprintf(" and %d more", n-most)
 		}
-		text += fmt.Sprintf("; %s restarted as well", names)
+		text += fmt.Sprintf("; %s also restarted", names)
 	}
 	return text + ", all within " + span(to-from)
 }
@@ -295,11 +295,11 @@ func (x *inquiry) stood(t *trouble) string {
 		text += fmt.Sprintf(" (usually every %s)", span(c))
 	}
 	if n := len(t.points); n > 0 {
-		text += fmt.Sprintf(", and did not answer other daemons (%s)", plural(n, "record", "records"))
+		text += fmt.Sprintf(", and did not respond to other daemons (%s)", plural(n, "record", "records"))
 	}
 	if s.late != nil {
 		name, sec := longest(s.late)
-		text += fmt.Sprintf("; then requests had waited %s (%s)", span(sec), name)
+		text += fmt.Sprintf("; requests had then waited %s (%s)", span(sec), name)
 	}
 	return text
 }
@@ -320,7 +320,7 @@ func (x *inquiry) pressure(t *trouble, n int) string {
 		}
 	}
 	if worst == nil {
-		return fmt.Sprintf("%s was short of resources and rejected or delayed batches (%s)", t.about, plural(n, "record", "records"))
+		return fmt.Sprintf("%s was low on resources and rejected or delayed batches (%s)", t.about, plural(n, "record", "records"))
 	}
 	name, sec := longest(worst)
 	return fmt.Sprintf("%s was slow: its requests took up to %s on average (%s; %s)", t.about, span(sec), name, plural(n, "record", "records"))

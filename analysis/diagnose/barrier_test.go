@@ -40,7 +40,7 @@ func TestAMonitoredBarrierAccusesWhoDidNotComeOnly(t *testing.T) {
 func TestAMonitoredBarrierCountsEachOnce(t *testing.T) {
 	const names = "[E ProcessGroupGloo.cpp:138] [Rank 0]: %A failed to pass monitoredBarrier in 2000000 ms\n"
 	v := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(say(names, "", "Rank 4") + say(names, "", "Ranks 4, 5, 6, 7"))}}, nil, 0)).Verdict
-	if !strings.HasPrefix(v.Summary, "4 members of a group did not come") {
+	if !strings.HasPrefix(v.Summary, "4 members of a group never joined") {
 		t.Error(v.Summary)
 	}
 }

@@ -20,8 +20,8 @@ func TestAJobWhoseEndIsNotSeenIsNotCalledHealthy(t *testing.T) {
 	}{
 		{"progress to the last line", "", incident.EndUnseen, "nothing failed as far as these logs go"},
 		{"a process still writes a little later", "2025-06-03 17:44:11,123 INFO data: 3 shards left\n", incident.EndUnseen, "nothing failed as far as these logs go"},
-		{"a process still writes long after", "2025-06-03 18:20:11,123 INFO data: 3 shards left\n", incident.EndStalled, "no step is reported any more after step 20"},
-		{"its own last word", "2025-06-03 17:43:30,123 INFO train: Training finished\n", incident.EndSeen, "the job ended by itself"},
+		{"a process still writes long after", "2025-06-03 18:20:11,123 INFO data: 3 shards left\n", incident.EndStalled, "steps have stopped after step 20"},
+		{"its own last word", "2025-06-03 17:43:30,123 INFO train: Training finished\n", incident.EndSeen, "the job finished on its own;"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(steps + c.more)}}, nil, 1))

@@ -151,8 +151,8 @@ func TestFieldRaisedOnEveryRank(t *testing.T) {
 // Of a rank that is seen and does not say that it waited nobody says that it did, where the number of ranks is not known.
 func TestFieldWhoDidNotWaitIsSaid(t *testing.T) {
 	for text, said := range map[string]string{
-		waitedAt(9, 0, 1, 2) + "[rank3]: Training finished, exiting.\n": "rank 3 does not report waiting; the world size is not known",
-		waitedAt(9, 0, 1, 2): "everyone seen waited; the world size is not known",
+		waitedAt(9, 0, 1, 2) + "[rank3]: Training finished, exiting.\n": "rank 3 does not report waiting; the world size is unknown",
+		waitedAt(9, 0, 1, 2): "every rank seen was waiting; the world size is unknown",
 	} {
 		if r := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(text)}}, nil, 0)); !strings.Contains(r.Verdict.Why, said) {
 			t.Errorf("%q is not said, but %q", said, r.Verdict.Why)

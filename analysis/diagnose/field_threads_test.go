@@ -80,7 +80,7 @@ func TestACallIntoNCCLFailed(t *testing.T) {
 	} {
 		c.check(t)
 	}
-	if v := Run(read(t, []simulate.File{{Name: "t.log", Data: []byte(failed("internal error"))}}, nil, 0)).Verdict; strings.Contains(v.Summary, "a peer went away") {
+	if v := Run(read(t, []simulate.File{{Name: "t.log", Data: []byte(failed("internal error"))}}, nil, 0)).Verdict; strings.Contains(v.Summary, "a peer disappeared") {
 		t.Errorf("an error inside NCCL: %s", v.Summary)
 	}
 }
@@ -93,8 +93,8 @@ func TestAllThatAreSeenFail(t *testing.T) {
 		first       int
 		scope, says string
 	}{
-		{"the whole job", 0, "all", "nobody broke it alone"},
-		{"one node of many", 16, "unknown", "no line of the job's other ranks is here"},
+		{"the whole job", 0, "all", "no single rank caused it"},
+		{"one node of many", 16, "unknown", "no lines from the other ranks"},
 	} {
 		v := Run(read(t, []simulate.File{{Name: "t.log", Data: fmt.Appendf(nil, block, c.first+1, c.first)}}, nil, 0)).Verdict
 		if v.Mechanism != "native-crash" || v.Scope != c.scope || !strings.Contains(v.Why, c.says) {

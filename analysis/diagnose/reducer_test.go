@@ -44,14 +44,14 @@ func TestParametersWithoutAGradientAreNamed(t *testing.T) {
 		summary, says string
 	}{
 		{"the same everywhere", every(func(r int) string { return ungraded(r, names) }), nil,
-			"parameters aux.bias, aux.weight got no gradient in the step before", "the same on all 4 ranks"},
+			"parameters aux.bias, aux.weight got no gradient in the previous step", "the same on all 4 ranks"},
 		{"one rank took another path, and another one waits for it in backward", inRank(2, ungraded(2, names)) + inRank(0, waitedInBackward), []int{2},
-			"rank 2: parameters aux.bias, aux.weight", "rank 0 waited in its backward pass meanwhile"},
+			"rank 2: parameters aux.bias, aux.weight", "meanwhile rank 0 was waiting in its backward pass"},
 		{"one rank says so, of the others nothing is known", inRank(2, ungraded(2, names)), []int{2},
-			"rank 2: parameters aux.bias, aux.weight", "is not known"},
+			"rank 2: parameters aux.bias, aux.weight", "can't tell whether"},
 		{"different ones", every(func(r int) string {
 			return ungraded(r, fmt.Sprintf("Parameters which did not receive grad for rank %%R: expert%d.weight", r/3))
-		}), nil, "other ones on different ranks (rank 3: parameter expert1.weight)", "the lists differ between the ranks"},
+		}), nil, "different ones on different ranks (rank 3: parameter expert1.weight)", "the lists differ between ranks"},
 		{"by number alone", every(func(r int) string {
 			return ungraded(r, "Parameter indices which did not receive grad for rank %R: 4 5\n In addition, you can set the environment variable TORCH_DISTRIBUTED_DEBUG")
 		}), nil, "parameters 4, 5 got no gradient", "the same on all 4 ranks"},
@@ -88,7 +88,7 @@ func TestAllParametersMeanThatBackwardDidNotRun(t *testing.T) {
 	for _, l := range r.Chain {
 		said += l.Statement + "\n"
 	}
-	if !strings.Contains(said, "all 2 parameters of the module") {
+	if !strings.Contains(said, "all 2 parameters in the module") {
 		t.Error(said)
 	}
 }
@@ -142,7 +142,7 @@ func TestOldMismatchesSayOneSideEach(t *testing.T) {
 	}{
 		{"fingerprints", inRank(0, old(0, "20, 10")) + inRank(1, old(1, "20, 10")) + inRank(2, old(2, "20, 5")) + inRank(3, old(3, "20, 10")),
 			[]string{"ranks 0-1,3 ran ALLREDUCE on [20, 10] Float cuda, called in log_mean (train.py:82)", "rank 2 ran ALLREDUCE on [20, 5] Float cuda"}, []int{2}},
-		{"shapes that nobody prints whole", inRank(0, shapes(0)) + inRank(1, shapes(1)), []string{"ranks 0-1 found others with other tensors"}, nil},
+		{"shapes that nobody prints whole", inRank(0, shapes(0)) + inRank(1, shapes(1)), []string{"ranks 0-1 found other ranks with different tensors"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(c.text)}}, nil, 4))

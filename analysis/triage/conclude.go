@@ -70,7 +70,7 @@ func (l *look) summary(first *incident.TriageSign) {
 	case t.State == incident.StateEnded:
 		t.Summary = "The job has ended"
 	case t.State == incident.StateFailing:
-		t.Summary = "A failure is in the logs already, and the job has not ended"
+		t.Summary = "The logs already show a failure, but the job has not ended"
 	case t.State == incident.StateStalled:
 		t.Summary = "The job has stalled"
 	case t.State == incident.StateLate:
@@ -78,11 +78,11 @@ func (l *look) summary(first *incident.TriageSign) {
 	case first == nil && t.State == incident.StateStarting:
 		t.Summary = "The job is starting: no step yet"
 	case first == nil && t.State == incident.StatePausing:
-		t.Summary = "The job runs, and is in a pause that it makes"
+		t.Summary = "The job is running and in a regular pause"
 	case first == nil:
-		t.Summary = "The job runs, and nothing here asks for action"
+		t.Summary = "The job is running; nothing needs attention"
 	default:
-		t.Summary = "The job runs, but look at its " + titles[first.Name]
+		t.Summary = "The job is running, but check its " + titles[first.Name]
 	}
 }
 
@@ -98,10 +98,10 @@ func (l *look) next(first *incident.TriageSign) {
 	collect := "bot collect " + l.job()
 	switch {
 	case t.State == incident.StateFailing:
-		t.Next = incident.TriageNext{Text: "Collect evidence while its processes are there, then read the report.", Command: collect}
+		t.Next = incident.TriageNext{Text: "Collect evidence while its processes are still there, then read the report.", Command: collect}
 		l.advised()
 	case l.stall.late || len(l.silent) > 0:
-		t.Next = incident.TriageNext{Text: "Collect stacks and dumps from all nodes before the job is ended" + l.where() + ". Do not cancel it before.", Command: collect}
+		t.Next = incident.TriageNext{Text: "Collect stacks and dumps from all nodes before ending the job" + l.where() + ". Don't cancel it before that.", Command: collect}
 	case first == nil:
 		t.Next = incident.TriageNext{Text: "Nothing to do."}
 	case l.broken:
@@ -114,16 +114,16 @@ func (l *look) next(first *incident.TriageSign) {
 
 // branches are what to do where one sign is not as it should be.
 var branches = map[string]incident.TriageNext{
-	incident.SignLoss: {Text: "Compare learning rate, gradient norm and data around that step before more steps are spent."},
-	incident.SignStepTime: {Text: "Look for heat, power caps and other processes on the GPUs of all nodes while it is slow.",
+	incident.SignLoss: {Text: "Check the learning rate, gradient norm and data around that step before training further."},
+	incident.SignStepTime: {Text: "Check for heat, power caps and other processes on all nodes' GPUs while it is slow.",
 		Command: "srun --overlap --jobid {job} nvidia-smi --query-gpu=index,clocks.sm,temperature.gpu,power.draw,utilization.gpu,clocks_throttle_reasons.active --format=csv"},
-	incident.SignThroughput: {Text: "Look for heat, power caps and other processes on the GPUs of all nodes while it is slow.",
+	incident.SignThroughput: {Text: "Check for heat, power caps and other processes on all nodes' GPUs while it is slow.",
 		Command: "srun --overlap --jobid {job} nvidia-smi --query-gpu=index,clocks.sm,temperature.gpu,power.draw,utilization.gpu,clocks_throttle_reasons.active --format=csv"},
-	incident.SignMemory: {Text: "See whether memory still grows; a save now keeps the work if it runs out.",
+	incident.SignMemory: {Text: "Check whether memory is still growing; save a checkpoint now in case it runs out.",
 		Command: "srun --overlap --jobid {job} nvidia-smi --query-gpu=index,memory.used,memory.total --format=csv"},
-	incident.SignSave:    {Text: "See whether saves still end, and whether the checkpoint storage has room."},
-	incident.SignWaiting: {Text: "See what its processes do before the first step.", Command: "bot collect {job}"},
-	incident.SignLines:   {Text: "See what the silent processes do.", Command: "bot collect {job}"},
+	incident.SignSave:    {Text: "Check whether saves still finish, and whether the checkpoint storage has room."},
+	incident.SignWaiting: {Text: "Check what its processes are doing before the first step.", Command: "bot collect {job}"},
+	incident.SignLines:   {Text: "Check what the silent processes are doing.", Command: "bot collect {job}"},
 }
 
 // advised takes the first advice of the report that can be followed while the job is there.

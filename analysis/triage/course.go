@@ -30,7 +30,7 @@ func (l *look) step() {
 	total := l.main.Total
 	switch {
 	case p.Step == line.Unknown:
-		text = fmt.Sprintf("%s lines of progress, no step number", grouped(p.N))
+		text = fmt.Sprintf("%s progress lines, no step number", grouped(p.N))
 	case total > 0:
 		text = fmt.Sprintf("%s of %s, %.0f%%", grouped(p.Step), grouped(total), math.Floor(100*float64(p.Step)/float64(total)))
 	default:
@@ -85,9 +85,9 @@ func (l *look) loss() {
 	}
 	b, broken := c.Broken()
 	if l.broken = broken; broken {
-		text := "not a number since " + at(b.First)
+		text := "NaN or infinite since " + at(b.First)
 		if b.Good != nil {
-			text += "; last sound at " + at(b.Good)
+			text += "; last good at " + at(b.Good)
 		}
 		l.sign(incident.SignLoss, incident.TriageCritical, text, b.First.At)
 		return
@@ -120,7 +120,7 @@ func (l *look) trend(ps []*resolve.Point) {
 		}
 	}
 	if len(values) < leastLosses {
-		l.valued(l.sign(incident.SignLoss, incident.TriageNone, fmt.Sprintf("%s; too few values to see a trend", last.Loss.Printed), last.At), last.Loss.Value, 0, "loss")
+		l.valued(l.sign(incident.SignLoss, incident.TriageNone, fmt.Sprintf("%s; too few values for a trend", last.Loss.Printed), last.At), last.Loss.Value, 0, "loss")
 		return
 	}
 	w := len(values) / 3
@@ -130,11 +130,11 @@ func (l *look) trend(ps []*resolve.Point) {
 	word, level := "falling", incident.TriageNone
 	switch {
 	case is >= was-noise && is <= was+noise:
-		word = "no trend beyond its noise"
+		word = "no trend beyond noise"
 	case is > was:
 		word, level = "rising", incident.TriageWarning
 	}
-	l.valued(l.sign(incident.SignLoss, level, fmt.Sprintf("%s: %s now, %s at first", word, short(is), short(was)), last.At, ps[0].At), is, was, "loss")
+	l.valued(l.sign(incident.SignLoss, level, fmt.Sprintf("%s: %s now, %s at the start", word, short(is), short(was)), last.At, ps[0].At), is, was, "loss")
 }
 
 func variance(v []float64, m float64) float64 {
@@ -169,7 +169,7 @@ func (l *look) stepTime() {
 		if s.Weak {
 			level = incident.TriageNote
 		}
-		text := fmt.Sprintf("up: %s, %s at its own start; ×%.2f since %s", stepSeconds(s.Now), stepSeconds(s.Base), s.Ratio(), at(s.Onset))
+		text := fmt.Sprintf("up: %s, %s at the start; ×%.2f since %s", stepSeconds(s.Now), stepSeconds(s.Base), s.Ratio(), at(s.Onset))
 		l.valued(l.sign(incident.SignStepTime, level, text, s.NowAt.At, s.Onset.At, s.BaseAt.At), s.Now, s.Base, "s")
 		return
 	case len(ps) < 2*recent+spare:
@@ -177,13 +177,13 @@ func (l *look) stepTime() {
 		return
 	}
 	base := figures.Median(all[:recent])
-	text := fmt.Sprintf("stable: %s, %s at its own start", stepSeconds(now), stepSeconds(base))
+	text := fmt.Sprintf("stable: %s, %s at the start", stepSeconds(now), stepSeconds(base))
 	if now < base/clearly {
-		text = fmt.Sprintf("down: %s, %s at its own start", stepSeconds(now), stepSeconds(base))
+		text = fmt.Sprintf("down: %s, %s at the start", stepSeconds(now), stepSeconds(base))
 	}
 	level := incident.TriageNone
 	if now > base*clearly {
-		text, level = fmt.Sprintf("up in the last %d lines: %s, %s at its own start; not yet for long", recent, stepSeconds(now), stepSeconds(base)), incident.TriageNote
+		text, level = fmt.Sprintf("up in the last %d lines: %s, %s at the start; not for long yet", recent, stepSeconds(now), stepSeconds(base)), incident.TriageNote
 	}
 	l.valued(l.sign(incident.SignStepTime, level, text, last.At, first.At), now, base, "s")
 }
@@ -224,7 +224,7 @@ func (l *look) byClock() bool {
 	case now < base/clearly:
 		word = "down"
 	}
-	l.valued(l.sign(incident.SignStepTime, level, fmt.Sprintf("%s: %s, %s at its own start, by the times of the lines", word, stepSeconds(now), stepSeconds(base)),
+	l.valued(l.sign(incident.SignStepTime, level, fmt.Sprintf("%s: %s, %s at the start, from line timestamps", word, stepSeconds(now), stepSeconds(base)),
 		ps[len(ps)-1].At, ps[0].At), now, base, "s")
 	return true
 }
@@ -271,7 +271,7 @@ func (l *look) save() {
 	done, begun := l.saves()
 	switch {
 	case done == nil && begun != nil:
-		l.sign(incident.SignSave, incident.TriageNone, "begun; its end is not in these logs", &begun.At)
+		l.sign(incident.SignSave, incident.TriageNone, "started; its end is not in these logs", &begun.At)
 		return
 	case done == nil:
 		l.absent("saves")
@@ -294,7 +294,7 @@ func (l *look) save() {
 	}
 	const slack = 300.0 // seconds: saves take their time
 	if usual := l.between(); timed && usual > 0 && ago > 2*usual+slack {
-		level, text = incident.TriageWarning, join(text, "one was due every "+span(usual))
+		level, text = incident.TriageWarning, join(text, "one expected every "+span(usual))
 	}
 	l.valued(l.sign(incident.SignSave, level, text, &done.At), ago, 0, "s")
 }

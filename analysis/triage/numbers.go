@@ -33,7 +33,7 @@ func (l *look) compare(r []figures.Reading, unit string) {
 		return
 	}
 	base := figures.Median(values[:recent])
-	text, level := fmt.Sprintf("%s %s, %s at its own start", short(now), unit, short(base)), incident.TriageNone
+	text, level := fmt.Sprintf("%s %s, %s at the start", short(now), unit, short(base)), incident.TriageNone
 	if base > 0 && now < base/clearly {
 		level, text = incident.TriageWarning, text+fmt.Sprintf(": down by %.0f%%", 100*(1-now/base))
 		if l.slower == 0 {
@@ -67,7 +67,7 @@ func (l *look) memory() {
 	level, text := incident.TriageNone, fmt.Sprintf("%s%% of the GPU", short(worst.Value))
 	switch {
 	case worst.Value >= memoryFull:
-		level, text = incident.TriageCritical, text+": the next larger batch may not fit"
+		level, text = incident.TriageCritical, text+": a slightly larger batch may not fit"
 	case worst.Value >= memoryWarn:
 		level, text = incident.TriageWarning, text+": little headroom"
 	}

@@ -92,7 +92,7 @@ func (l *look) overdue(p *resolve.Point, usual, longest float64, long bool) {
 	if long {
 		l.t.State, level = incident.StateStalled, incident.TriageCritical
 	}
-	text := fmt.Sprintf("no step for %s; one came every %s, never later than after %s", span(l.stall.since), span(math.Ceil(usual)), span(math.Ceil(longest)))
+	text := fmt.Sprintf("no step for %s; until then there was one every %s, at most %s apart", span(l.stall.since), span(math.Ceil(usual)), span(math.Ceil(longest)))
 	l.valued(l.sign(incident.SignWaiting, level, text, p.At), l.stall.since, usual, "s")
 	l.watchdog()
 }
@@ -100,7 +100,7 @@ func (l *look) overdue(p *resolve.Point, usual, longest float64, long bool) {
 // watchdog says when the job will be ended, and the evidence with it.
 func (l *look) watchdog() {
 	s := &l.t.Signs[len(l.t.Signs)-1]
-	whose := "if its collectives have PyTorch's default timeout of 10 min"
+	whose := "if its collectives use PyTorch's default timeout of 10 min"
 	if l.stall.watchAt != nil {
 		whose = "by its timeout of " + span(l.stall.watch)
 		e := incident.Quote(l.stall.watchAt.File, l.stall.watchAt.Line, l.stall.watchAt.Off, "", nil)
@@ -108,7 +108,7 @@ func (l *look) watchdog() {
 		s.Evidence = append(s.Evidence, e)
 	}
 	if left := l.stall.watch - l.stall.since; left > 0 {
-		s.Text += fmt.Sprintf(". The watchdog ends it in about %s, %s", span(left), whose)
+		s.Text += fmt.Sprintf(". The watchdog will end it in about %s, %s", span(left), whose)
 	}
 }
 
@@ -138,7 +138,7 @@ type pause struct {
 }
 
 // doings are what processes do that takes long, as the screen calls it.
-var doings = map[string]string{worker.DoingEval: "evaluating", worker.DoingWork: "at work on something else than steps"}
+var doings = map[string]string{worker.DoingEval: "evaluating", worker.DoingWork: "busy with something other than steps"}
 
 // pause finds what began behind the last step.
 func (l *look) pause(last *resolve.Point) (newest pause) {

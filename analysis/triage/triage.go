@@ -75,7 +75,7 @@ func (l *look) failure() {
 	case l.broken && slices.ContainsFunc(s.Evidence, l.told): // the loss has said it
 		return
 	case len(s.Evidence) > 0 && !slices.ContainsFunc(s.Evidence, func(e incident.Evidence) bool { return !l.outlived(e) }):
-		s.Level, s.Text = incident.TriageNote, s.Text+"; steps went on after it"
+		s.Level, s.Text = incident.TriageNote, s.Text+"; steps continued after it"
 	default:
 		l.t.State = incident.StateFailing
 	}
@@ -117,7 +117,7 @@ func (l *look) age() {
 	}
 	s, ok := l.clock.since(when)
 	if first == nil || !ok || !l.clock.exact {
-		l.absent("since when it runs")
+		l.absent("start time")
 		return
 	}
 	text := span(s)

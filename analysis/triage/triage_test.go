@@ -151,7 +151,7 @@ func TestARunningJobAtOneMoment(t *testing.T) {
 				return "nan"
 			}
 			return "2.0"
-		}}, 3, incident.StateRunning, incident.TriageCritical, incident.SignLoss, incident.TriageCritical, []string{"not a number since step 301", "last sound at step 300"}, ""},
+		}}, 3, incident.StateRunning, incident.TriageCritical, incident.SignLoss, incident.TriageCritical, []string{"NaN or infinite since step 301", "last good at step 300"}, ""},
 		{"rising loss", training{ranks: 2, step: 2, until: 700, loss: spiked}, 3, "", incident.TriageWarning, incident.SignLoss, incident.TriageWarning, []string{"rising"}, ""},
 		{"slower", training{ranks: 2, world: 256, until: 900, seconds: func(s int) float64 {
 			if s > 200 {
@@ -164,17 +164,17 @@ func TestARunningJobAtOneMoment(t *testing.T) {
 				return 3.021
 			}
 			return 2.013
-		}}, 3, incident.StateRunning, incident.TriageWarning, incident.SignThroughput, incident.TriageWarning, []string{"3,310 tokens/s, 4,968 at its own start", "down by 33%"}, "nvidia-smi"},
+		}}, 3, incident.StateRunning, incident.TriageWarning, incident.SignThroughput, incident.TriageWarning, []string{"3,310 tokens/s, 4,968 at the start", "down by 33%"}, "nvidia-smi"},
 		{"slower, in whole seconds", training{ranks: 2, world: 256, until: 900, seconds: func(s int) float64 {
 			if s > 200 {
 				return 3
 			}
 			return 2
-		}}, 3, incident.StateRunning, incident.TriageWarning, incident.SignStepTime, incident.TriageWarning, []string{"3.00 s, 2.00 s at its own start, by the times of the lines"}, "nvidia-smi"},
+		}}, 3, incident.StateRunning, incident.TriageWarning, incident.SignStepTime, incident.TriageWarning, []string{"3.00 s, 2.00 s at the start, from line timestamps"}, "nvidia-smi"},
 		{"memory nearly full", training{ranks: 2, step: 2, until: 700, memory: "70.1GiB(88.60%)"}, 3, incident.StateRunning, incident.TriageWarning, incident.SignMemory, incident.TriageWarning, []string{"88.6%"}, "nvidia-smi"},
 		{"memory full", training{ranks: 2, step: 2, until: 700, memory: "78.1GiB(98.70%)"}, 3, incident.StateRunning, incident.TriageCritical, incident.SignMemory, incident.TriageCritical, []string{"98.7%"}, "nvidia-smi"},
 		{"a rank went silent and the others print", training{ranks: 4, step: 2, until: 700, mute: map[int]float64{2: 400}}, 3, "", incident.TriageWarning, incident.SignLines, incident.TriageWarning, []string{"rank 2 silent for 5 min"}, "bot collect"},
-		{"all stopped before the watchdog", training{ranks: 4, world: 256, step: 2, until: 700}, 370, incident.StateStalled, incident.TriageCritical, incident.SignWaiting, incident.TriageCritical, []string{"no step for 6 min", "ends it in about 4 min"}, "bot collect"},
+		{"all stopped before the watchdog", training{ranks: 4, world: 256, step: 2, until: 700}, 370, incident.StateStalled, incident.TriageCritical, incident.SignWaiting, incident.TriageCritical, []string{"no step for 6 min", "will end it in about 4 min"}, "bot collect"},
 		{"all of a small job stopped", training{ranks: 4, step: 2, until: 700}, 370, incident.StateStalled, incident.TriageWarning, incident.SignWaiting, incident.TriageWarning, []string{"no step for 6 min"}, "bot collect"},
 		{"a small job is slower", training{ranks: 2, until: 900, seconds: func(s int) float64 {
 			if s > 200 {
@@ -182,12 +182,12 @@ func TestARunningJobAtOneMoment(t *testing.T) {
 			}
 			return 2.013
 		}}, 3, incident.StateRunning, incident.TriageNote, incident.SignStepTime, incident.TriageNote, []string{"×1.5"}, "nvidia-smi"},
-		{"late", training{ranks: 4, step: 2, until: 700}, 300, incident.StateLate, incident.TriageWarning, incident.SignWaiting, incident.TriageWarning, []string{"no step for 5 min", "ends it in about 5 min"}, "bot collect"},
+		{"late", training{ranks: 4, step: 2, until: 700}, 300, incident.StateLate, incident.TriageWarning, incident.SignWaiting, incident.TriageWarning, []string{"no step for 5 min", "will end it in about 5 min"}, "bot collect"},
 		{"an evaluation as long as those before", training{ranks: 4, step: 2, until: 300*2 + 2*400 + 1, extra: evals, pause: long}, 390, incident.StatePausing, incident.TriageNone, incident.SignWaiting, incident.TriageNone, []string{"evaluating"}, ""},
 		{"pauses that nothing announces", training{ranks: 4, step: 2, until: 300*2 + 2*400 + 1, pause: long}, 390, incident.StateRunning, incident.TriageNone, incident.SignStep, incident.TriageNone, []string{"300, 7 min ago"}, ""},
-		{"the step time beside such pauses", training{ranks: 4, step: 2, until: 300*2 + 2*400 + 1, pause: long}, 390, incident.StateRunning, incident.TriageNone, incident.SignStepTime, incident.TriageNone, []string{"stable: 2.00 s, 2.00 s at its own start"}, ""},
+		{"the step time beside such pauses", training{ranks: 4, step: 2, until: 300*2 + 2*400 + 1, pause: long}, 390, incident.StateRunning, incident.TriageNone, incident.SignStepTime, incident.TriageNone, []string{"stable: 2.00 s, 2.00 s at the start"}, ""},
 		{"the first save", training{ranks: 4, step: 2, until: 700, extra: map[int][]string{350: {"Saving the checkpoint (or staging if async is enabled)."}}}, 390, incident.StatePausing, incident.TriageNone, incident.SignWaiting, incident.TriageNone, []string{"saving"}, ""},
-		{"a timeout of its own", training{ranks: 4, step: 2, until: 700, head: []string{"------------------------ arguments ------------------------", "  distributed_timeout_minutes ..................... 30", "-------------------- end of arguments ---------------------"}}, 300, incident.StateLate, incident.TriageWarning, incident.SignWaiting, incident.TriageWarning, []string{"ends it in about 25 min, by its timeout of 30 min"}, "bot collect"},
+		{"a timeout of its own", training{ranks: 4, step: 2, until: 700, head: []string{"------------------------ arguments ------------------------", "  distributed_timeout_minutes ..................... 30", "-------------------- end of arguments ---------------------"}}, 300, incident.StateLate, incident.TriageWarning, incident.SignWaiting, incident.TriageWarning, []string{"will end it in about 25 min, by its timeout of 30 min"}, "bot collect"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, now := c.job.write(t)

@@ -114,9 +114,9 @@ func (l *look) voices() {
 		text = fmt.Sprintf("%s ago; oldest %s", ages(newest.ago, oldest.ago), oldest.called())
 	}
 	if quiet := l.gpus() - len(all); quiet > 0 {
-		text += fmt.Sprintf("; %s prints nothing while it trains", count(quiet, "other rank"))
+		text += fmt.Sprintf("; %s prints nothing during training", count(quiet, "other rank"))
 		if quiet > 1 {
-			text = strings.Replace(text, "prints nothing while it trains", "print nothing while they train", 1)
+			text = strings.Replace(text, "prints nothing during training", "print nothing during training", 1)
 		}
 	}
 	l.valued(l.sign(incident.SignLines, incident.TriageNone, text, oldest.last, newest.last), oldest.ago, 0, "s")
@@ -188,7 +188,7 @@ func (l *look) files() {
 		oldest, any = max(oldest, ago), true
 	}
 	if !any {
-		l.absent("a time on the lines")
+		l.absent("line timestamps")
 		return
 	}
 	text := span(newest) + " ago"

@@ -57,7 +57,7 @@ func TestTranscripts(t *testing.T) {
 			s.engine.diagnose = func(analysis.Input) (*incident.Report, error) {
 				r := report("gpu-hang", incident.Inconclusive)
 				r.Coverage.NodesSeen = []string{"node01", "node02"}
-				r.Verdict.Needs = []incident.Need{{What: "stacks", Why: "most of it is lost once the job ends; waiting for it costs 0.3 GPU hours a minute", Command: "bot collect 12345", Obtainable: "perishing", Artefact: "collected"}}
+				r.Verdict.Needs = []incident.Need{{What: "stacks", Why: "most of it is lost once the job ends; waiting for it costs 0.3 GPU hours per minute", Command: "bot collect 12345", Obtainable: "perishing", Artefact: "collected"}}
 				return r, nil
 			}
 			s.says("12345")

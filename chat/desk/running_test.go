@@ -21,10 +21,10 @@ func runningJob(s *stage) {
 				Signs: []incident.TriageSign{
 					{Name: incident.SignStep, Level: incident.TriageNone, Text: "1,240 of 5,000, 24%, 6 min ago",
 						Evidence: []incident.Evidence{incident.Quote("12345.out", 41, 4000, "step: 1240  loss:  2.31", nil)}},
-					{Name: incident.SignWaiting, Level: incident.TriageCritical, Text: "no step for 6 min; one came every 2 s, never later than after 3 s"},
+					{Name: incident.SignWaiting, Level: incident.TriageCritical, Text: "no step for 6 min; until then there was one every 2 s, at most 3 s apart"},
 				},
 				Absent: []string{"memory", "saves"},
-				Next:   incident.TriageNext{Text: "Collect stacks and dumps from all nodes before the job is ended. Do not cancel it before.", Command: "bot collect 12345"},
+				Next:   incident.TriageNext{Text: "Collect stacks and dumps from all nodes before ending the job. Don't cancel it before that.", Command: "bot collect 12345"},
 			}
 		}
 		return r, nil

@@ -140,7 +140,7 @@ func TestALiveJobAtFourMoments(t *testing.T) {
 
 			got, second = look(liveHang + 390)
 			expect(t, got, incident.StateStalled, incident.TriageWarning, "bot collect") // of four GPUs
-			if s := sign(t, got, incident.SignWaiting); *s.Value < float64(second-liveHang) || !strings.Contains(s.Text, "The watchdog ends it in about") {
+			if s := sign(t, got, incident.SignWaiting); *s.Value < float64(second-liveHang) || !strings.Contains(s.Text, "The watchdog will end it in about") {
 				t.Errorf("waiting: %s", s.Text)
 			}
 		})

@@ -32,7 +32,7 @@ var debugs = []debugged{
 	{name: "parameters that no rank uses", mode: "unused", env: []string{detail}, mechanism: "exception", says: []string{"parameters aux.bias, aux.weight got no gradient"}},
 	{name: "parameters that no rank uses, by number", mode: "unused", only: "tasks", mechanism: "exception", says: []string{"parameters 6, 7 got no gradient"}},
 	{name: "a branch that one rank takes", mode: "branch", env: []string{detail, verbose}, mechanism: "exception", root: []int{guilty},
-		says: []string{"parameters aux.bias, aux.weight got no gradient", "in its backward pass meanwhile", "taken different paths through the model"}, shows: "was wrapped with world_size 4"},
+		says: []string{"parameters aux.bias, aux.weight got no gradient", "in its backward pass", "taken different paths through the model"}, shows: "was wrapped with world_size 4"},
 	{name: "a layer that is run twice", mode: "twice", env: []string{detail}, mechanism: "exception", says: []string{"got a second gradient"}},
 	{name: "a graph that is not static", mode: "static", only: "tasks", env: []string{detail}, mechanism: "exception", says: []string{"parameters aux.bias, aux.weight got no gradient"}},
 	{name: "a conditional collective", mode: "conditional", env: []string{detail}, mechanism: "collective-mismatch", root: []int{guilty},

@@ -157,7 +157,7 @@ func (s *Scene) Relieved(p *Proposal) {
 	against := incident.Finding{Statement: s.Storage.Why, Evidence: []incident.Evidence{}}
 	if p.Mechanism == knowledge.AISBatchObjectLoss && slices.Contains(p.Rivals, knowledge.Exception) {
 		p.Mechanism = knowledge.Exception
-		p.Why = "the loader got fewer objects than it asked for, and no daemon lost any: the client did, or never asked"
+		p.Why = "the loader got fewer objects than it requested, but no daemon lost any: the client lost them or never requested them"
 	}
 	kept := p.Rivals[:0:0]
 	for _, r := range p.Rivals {

@@ -77,7 +77,7 @@ func analysedMissing(s *Scene) *Proposal {
 	if len(led) == 0 {
 		return nil
 	}
-	p.Why = "PyTorch's own analysis of the flight recorders names who had not joined what the others had"
+	p.Why = "PyTorch's own flight-recorder analysis lists the ranks that had not joined"
 	if !decided {
 		p.Rivals, p.Frontier, p.Base = []knowledge.Slug{knowledge.CollectiveMismatch}, led, 0.85
 		if len(others) <= 1 {
@@ -87,11 +87,11 @@ func analysedMissing(s *Scene) *Proposal {
 		if len(others) == 0 {
 			p.Summary = fmt.Sprintf("%s had not joined a collective that another had joined", rankWords(led))
 		}
-		p.Why += "; they are no minority, so that either side may be wrong"
+		p.Why += "; they are not a minority, so either side may be wrong"
 		return p
 	}
 	p.Ranks, p.Nodes, p.Scope = led, nodesOf(f, led), scopeOf(f, led)
-	p.Summary = fmt.Sprintf("%s did not join a collective that the others had joined", where(f, led))
+	p.Summary = fmt.Sprintf("%s did not join a collective that the other ranks had joined", where(f, led))
 	p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.DataloaderStall), Why: "most ranks that stall outside NCCL are loading data; nothing here proves it"}}
 	if x := silentServer(f, p.Nodes); x != nil {
 		p.Suspects = append([]incident.Suspect{*x}, p.Suspects...)
@@ -115,8 +115,8 @@ func analysedDiffer(s *Scene) *Proposal {
 	if len(p.For) == 0 {
 		return nil
 	}
-	p.Summary = "ranks joined a collective with calls that do not match"
-	p.Why = "PyTorch's own analysis of the flight recorders compared what they called; whom it names differs from the first rank that it looked at, and may be the one that is right"
+	p.Summary = "ranks joined a collective with mismatched calls"
+	p.Why = "PyTorch's own flight-recorder analysis compared their calls; the ranks it lists differ from the first one it checked, which may itself be wrong"
 	return p
 }
 
@@ -141,14 +141,14 @@ func AnalysedFinding(r *resolve.Analysed) incident.Finding {
 			text += fmt.Sprintf(", which %s had", plural(n, "rank", "ranks"))
 		}
 	case frtrace.Mismatch:
-		text = "calls do not match in " + what
+		text = "mismatched calls in " + what
 		if len(r.Culprits) > 0 {
 			text = fmt.Sprintf("%s called something else as %s", rankWords(r.Culprits), what)
 		}
 	case frtrace.State:
-		text = fmt.Sprintf("%s had come further or less far in %s than the first rank that was looked at", rankWords(r.Culprits), what)
+		text = fmt.Sprintf("%s was ahead of or behind the first rank checked in %s", rankWords(r.Culprits), what)
 	case frtrace.Open:
-		text = fmt.Sprintf("the dumps of %s were missing, so that the analysis could not decide", rankWords(r.Missing))
+		text = fmt.Sprintf("dumps from %s were missing, so the analysis was inconclusive", rankWords(r.Missing))
 	}
 	if r.Frame != "" && !strings.ContainsAny(r.Frame, "\"`") {
 		text += "; called from " + r.Frame

@@ -22,28 +22,28 @@ func joinedTwice(s *Scene) *Proposal {
 	d, crowd := announcedTwice(f), crowded(f)
 	if d != nil {
 		p.At = f.At(d.first.At)
-		p.Summary = fmt.Sprintf("%s of %d started twice; no line is of %s", rankWords(d.ranks), d.first.World, rankWords(d.absent))
-		p.Why = "two processes announce the same rank; the launcher's numbers did not reach the program"
+		p.Summary = fmt.Sprintf("%s of %d started twice; there are no lines from %s", rankWords(d.ranks), d.first.World, rankWords(d.absent))
+		p.Why = "two processes claim the same rank; the program did not get the launcher's rank numbers"
 		if d.untimed {
-			p.Why = "two processes announce the same rank, on two nodes; whether at one time or in two runs, no line says"
+			p.Why = "two processes on two nodes claim the same rank; can't tell whether at the same time or in two runs"
 			p.Rivals = []knowledge.Slug{knowledge.Unknown}
 		}
-		p.For = append(p.For, finding("two processes announce one rank", QuoteAt(d.first.At, nil), QuoteAt(d.again.At, nil)))
-		p.Now = []knowledge.Advice{{Text: "Start one task for each rank, and check that the program reads its rank and the number of nodes from the launcher.",
+		p.For = append(p.For, finding("two processes claim one rank", QuoteAt(d.first.At, nil), QuoteAt(d.again.At, nil)))
+		p.Now = []knowledge.Advice{{Text: "Start one task per rank, and check that the program takes its rank and number of nodes from the launcher.",
 			Command: "srun bash -c 'hostname; env | grep -E \"^(SLURM_(PROCID|NTASKS|NNODES)|RANK|LOCAL_RANK|WORLD_SIZE)=\"'"}}
 	}
 	if crowd != nil {
 		if d == nil {
 			p.At = f.At(crowd.At)
 			p.Summary = fmt.Sprintf("%d processes joined a group of %d: ranks joined twice", crowd.Joined, crowd.World)
-			p.Why = "the store counts more processes than the group has; whether they are of two jobs, of one rank twice or of a restart, it does not say"
+			p.Why = "the store counted more processes than the group has; it doesn't show whether from two jobs, a duplicate rank or a restart"
 			p.Rivals = []knowledge.Slug{knowledge.Unknown} // what made a launcher start them again, where it did
 			p.Needs = []incident.Need{{What: "the launcher's log, and the launch scripts of jobs on the same nodes", Why: "shows whether it restarted the ranks, or another job used the same address and port",
 				Command: "grep -rhoiE 'MASTER_(ADDR|PORT)[=:]\\S+|restarting worker group' *{job}* | sort | uniq -c", Obtainable: "now"}}
-			p.Now = []knowledge.Advice{{Text: "Give each job a port of its own, and start each rank once: more processes joined than the group has ranks.",
+			p.Now = []knowledge.Advice{{Text: "Give each job its own port, and start each rank only once: more processes joined than the group has ranks.",
 				Command: "squeue -u $USER -h -o '%i %j %N'; ss -ltnp | grep $MASTER_PORT"}}
 		}
-		p.For = append(p.For, finding(fmt.Sprintf("%d processes joined at a store that expected %d", crowd.Joined, crowd.World), QuoteAt(crowd.At, nil)))
+		p.For = append(p.For, finding(fmt.Sprintf("%d processes joined a store that expected %d", crowd.Joined, crowd.World), QuoteAt(crowd.At, nil)))
 	}
 	if len(p.For) == 0 {
 		return nil
@@ -153,11 +153,11 @@ func (p *Proposal) nameAbsent(f *resolve.Facts) {
 	}
 	who := rankWords(ranks)
 	p.Named = who
-	p.Summary = who + " did not come to the start-up's barrier"
+	p.Summary = who + " did not reach the start-up barrier"
 	if len(p.Failures) == 0 {
-		p.For = append(p.For, finding("the barrier names those that did not come", ev...))
+		p.For = append(p.For, finding("the barrier lists the ones that did not arrive", ev...))
 	}
-	p.Now = append(p.Now, knowledge.Advice{Text: "Look at " + who + ": whether each was started, and whether it reaches the coordinator.", Command: "squeue -j {job} --steps; grep -c '' *{job}*"})
+	p.Now = append(p.Now, knowledge.Advice{Text: "Check " + who + ": was it started, and can it reach the coordinator?", Command: "squeue -j {job} --steps; grep -c '' *{job}*"})
 }
 
 // atTheEnd are how many lines may follow one that is among the last of its file.

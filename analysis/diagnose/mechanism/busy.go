@@ -146,7 +146,7 @@ func stillWorking(s *Scene) *Proposal {
 		known, held = true, len(fls)
 		p.Class, p.Explains = Local, []knowledge.Slug{knowledge.InitUnreachable, knowledge.PeerLost}
 		p.At = f.At(d.At)
-		led = append(led, finding(fmt.Sprintf("%s waited in vain for what rank 0 gives to the others at their first collective", plural(held, "process", "processes")), FailureEvidence(fls[0])))
+		led = append(led, finding(fmt.Sprintf("%s timed out waiting for what rank 0 publishes before the first collective", plural(held, "process", "processes")), FailureEvidence(fls[0])))
 	default:
 		return nil
 	}
@@ -156,11 +156,11 @@ func stillWorking(s *Scene) *Proposal {
 		who = fmt.Sprintf("rank %d", id)
 		p.Ranks, p.Nodes, p.Scope = []int{id}, nodesOf(f, []int{id}), "rank"
 	}
-	p.Summary = fmt.Sprintf("%s was still at work, and %s gave up waiting for it: %s", who, plural(held, "process", "processes"), workName(d))
-	p.Why = "the job had not made a step, and work of one process that the others wait for was under way when they gave up"
-	text := "this work had begun, and no line reports its end"
+	p.Summary = fmt.Sprintf("%s was still working when %s gave up waiting for it: %s", who, plural(held, "process", "processes"), workName(d))
+	p.Why = "no step had been made, and one process that the others wait for was still working when they gave up"
+	text := "this work had started, and no line reports that it finished"
 	if d.Ran > 0 {
-		text = fmt.Sprintf("this work had gone on for %s and was not at its end", duration(float64(d.Ran)))
+		text = fmt.Sprintf("this work had been running for %s and was not finished", duration(float64(d.Ran)))
 	}
 	p.For = append(p.For, finding(text, QuoteAt(d.At, nil)))
 	p.Led = led

@@ -71,8 +71,8 @@ func culprit(s *Scene, whose knowledge.Whose) *Culprit {
 	if len(names) > 1 {
 		c.Summary = happened[whose].several + strings.Join(names, ", ")
 		c.Named = c.Name
-		c.Why = "lines name several, and none of these says why it ended"
-		c.Need = incident.Need{What: "the logs of " + strings.Join(names, ", "), Why: c.Why, Command: logsOfJob, Obtainable: now, First: true}
+		c.Why = "log lines point to several, and none of them shows why it ended"
+		c.Need = incident.Need{What: "the logs from " + strings.Join(names, ", "), Why: c.Why, Command: logsOfJob, Obtainable: now, First: true}
 		return c
 	}
 	c.Summary = saidOf(n, names[0], by[names[0]])
@@ -94,9 +94,9 @@ func culprit(s *Scene, whose knowledge.Whose) *Culprit {
 		c.Ranks, c.Nodes, c.Named = nil, nil, ""
 		why = append(why, "its own log says that its program finished")
 	case len(n.Files) > 0:
-		why = append(why, "its own log is here ("+strings.Join(n.Files[:min(len(n.Files), mostLost)], ", ")+") and does not say why")
+		why = append(why, "its own log is here ("+strings.Join(n.Files[:min(len(n.Files), mostLost)], ", ")+") but doesn't show why")
 	default:
-		why = append(why, "its own log is not here, as far as names of files and lines tell")
+		why = append(why, "its own log seems to be missing, judging by file names and lines")
 	}
 	c.Why = strings.Join(why, "; ")
 	c.Need = needOf(n, names[0], by[names[0]])
@@ -105,11 +105,11 @@ func culprit(s *Scene, whose knowledge.Whose) *Culprit {
 
 // happened is how each word about another process reads.
 var happened = map[knowledge.Whose]struct{ went, by, several, means string }{
-	knowledge.Unheard:  {" stopped answering", "heard no more of it", "nobody heard any more of ", "a process that ended and one that is cut off look the same from there"},
-	knowledge.Lost:     {" went away", "lost it", "connections were lost to ", "who lost it only notices that it is gone"},
-	knowledge.Awaited:  {" did not come", "waits for it", "processes wait for ", "who waits is not the one at fault"},
-	knowledge.Culprit:  {": a line says that something failed there", "", "lines say that something failed at ", "the line follows from what failed, and does not say what that was"},
-	knowledge.FirstOut: {" ended first", "", "the first to end were ", "a launcher reports it before all others"},
+	knowledge.Unheard:  {" stopped responding", "stopped hearing from it", "no process could reach ", "from there, a dead process and one that is cut off look the same"},
+	knowledge.Lost:     {" disappeared", "lost it", "connections were lost to ", "the processes that lost it only notice that it is gone"},
+	knowledge.Awaited:  {" did not arrive", "is waiting for it", "processes are waiting for ", "the waiting process is not at fault"},
+	knowledge.Culprit:  {": a line says that something failed there", "", "lines say that something failed at ", "the line is a consequence of the failure and doesn't show what failed"},
+	knowledge.FirstOut: {" exited first", "", "the first to exit were ", "the launcher reports it before all others"},
 }
 
 // saidOf is what happened to whom, and who says so.
@@ -173,7 +173,7 @@ const logsOfJob = knowledge.LogsOfJob
 
 // needOf asks for the log of whom a line names; where that is here, for what its node says.
 func needOf(n *resolve.Naming, name string, by []string) incident.Need {
-	why := "it ended first"
+	why := "it exited first"
 	if n.Whose == knowledge.Culprit {
 		why = "a line says that something failed there"
 	}
@@ -181,20 +181,20 @@ func needOf(n *resolve.Naming, name string, by []string) incident.Need {
 		why = saidOf(n, name, by)
 	}
 	if n.Thing {
-		return incident.Need{What: "the logs of what uses " + name, Why: why, Command: logsOfJob, Obtainable: now, First: true}
+		return incident.Need{What: "the logs of whatever uses " + name, Why: why, Command: logsOfJob, Obtainable: now, First: true}
 	}
 	if len(n.Files) == 0 || len(n.Nodes) != 1 {
-		need := incident.Need{What: "the log of " + name, Why: why + "; its own log says what ended it", Command: logsOfJob, Obtainable: now, First: true}
+		need := incident.Need{What: "the log from " + name, Why: why + "; it should show what ended it", Command: logsOfJob, Obtainable: now, First: true}
 		if n.Whose == knowledge.Awaited {
-			need.Why = why + "; its own log says what held it"
+			need.Why = why + "; it should show what blocked it"
 		}
 		return need
 	}
-	what := "the kernel log of " + n.Nodes[0]
+	what := "the kernel log from " + n.Nodes[0]
 	if name != n.Nodes[0] {
 		what += ", for " + name
 	}
-	return incident.Need{What: what, Why: why + ", and its own log does not say why",
+	return incident.Need{What: what, Why: why + ", and its own log doesn't show why",
 		Command: "ssh " + n.Nodes[0] + " 'dmesg -T | tail -50'", Obtainable: perishing, First: true}
 }
 

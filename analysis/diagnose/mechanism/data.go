@@ -15,11 +15,11 @@ import (
 // What would tell more about a store or a file system than the workers can.
 var (
 	// needAIS is what tells a store that dropped objects from a client that lost them.
-	needAIS = incident.Need{What: "the logs of all AIStore daemons over the failure and the half hour before",
-		Why: "only a target's own lines tell pressure, a broken stream, a restart or a rebalance from a fault of the client", Command: "ais log get cluster ./ais-logs", Obtainable: "perishing"}
-	needStore = incident.Need{What: "the storage logs of that time", Why: "they tell a slow or broken store from a slow decoder or network",
+	needAIS = incident.Need{What: "logs from all AIStore daemons for the failure and the 30 min before it",
+		Why: "only a target's own lines distinguish pressure, a broken stream, a restart or a rebalance from a client fault", Command: "ais log get cluster ./ais-logs", Obtainable: "perishing"}
+	needStore = incident.Need{What: "storage logs from that time", Why: "they distinguish a slow or broken store from a slow decoder or network",
 		Command: "ais log get cluster ./ais-logs   # AIStore; another store has its own logs", Obtainable: perishing, Artefact: knowledge.StorageLogs}
-	needKernelMount = incident.Need{What: "the kernel log of {node}", Why: "a mount that hangs or fails leaves lines of nfs, lustre, mmfs or hung tasks there",
+	needKernelMount = incident.Need{What: "the kernel log from {node}", Why: "a hung or failed mount leaves nfs, lustre, mmfs or hung-task lines there",
 		Command: kernelLogOf, Artefact: knowledge.KernelLog}
 )
 
@@ -85,7 +85,7 @@ func shortBatch(s *Scene) *Proposal {
 		return nil
 	}
 	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.Exception}, 0.9, false
-	p.Why = "the loader got fewer objects than it asked for; whether the store dropped them or the client did only the daemons' logs tell"
+	p.Why = "the loader got fewer objects than it requested; only the daemons' logs show whether the store or the client dropped them"
 	return p
 }
 
@@ -100,7 +100,7 @@ func tokenRefused(s *Scene) *Proposal {
 		return p
 	}
 	if len(p.Ranks) > 0 {
-		p.Why = "the token is the job's: who asks next is refused first, and broke nothing"
+		p.Why = "the token belongs to the job: the rank that is refused first did nothing wrong"
 	}
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
 	return p
@@ -126,7 +126,7 @@ func checkpointFailed(s *Scene) *Proposal {
 	p := sharing(fromFailures(s, knowledge.CheckpointIO))
 	if p != nil && len(p.Rivals) == 0 && slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return refusedSomehow(s.Facts, fl) }) {
 		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, min(p.Base, 0.9)
-		p.Why = "it was saving or loading a checkpoint; why the operating system refused, no known words say"
+		p.Why = "it was saving or loading a checkpoint; the reason the operating system gave is not a known message"
 	}
 	return p
 }
@@ -144,12 +144,12 @@ var (
 func mountOf(path string) (mount, kind string) {
 	for _, p := range localPlaces {
 		if strings.HasPrefix(path, p) {
-			return strings.TrimSuffix(p, "/"), "its node's own disk"
+			return strings.TrimSuffix(p, "/"), "its node's local disk"
 		}
 	}
 	for _, p := range sharedPlaces {
 		if strings.HasPrefix(path, p) {
-			kind = "a file system that the nodes share"
+			kind = "a shared file system"
 		}
 	}
 	mount = path
@@ -183,7 +183,7 @@ func storageFull(s *Scene) *Proposal {
 		mount, kind := mountOf(m[1])
 		p.Component = "mount:" + mount
 		if kind != "" {
-			p.Why += "; by its path it is on " + kind
+			p.Why += "; judging by its path, it is on " + kind
 		}
 		break
 	}
@@ -229,7 +229,7 @@ func ranOut(s *Scene) *Proposal {
 	}
 	p := propose(s, knowledge.UnevenData, Local, fls)
 	p.Direct, p.Base = false, 0.9
-	p.Why = "the iterator over its data ended there while the other ranks went on"
+	p.Why = "its data iterator ended there while the other ranks continued"
 	return p
 }
 
@@ -257,7 +257,7 @@ func badSample(s *Scene) *Proposal {
 		}
 	}
 	p.Rivals, p.Base = []knowledge.Slug{knowledge.ConfigError}, 0.88
-	p.Why = "a data-loading process found no such file, before the first step: one item is gone, or the path is wrong for all"
+	p.Why = "a data-loading process could not find a file before the first step: one item is missing, or the path is wrong for all"
 	return p
 }
 

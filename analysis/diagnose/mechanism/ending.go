@@ -17,11 +17,11 @@ func endings() []Mechanism {
 	return []Mechanism{
 		{Slug: knowledge.NodeFailure, Class: Environment, Propose: nodeFailure, Explains: []knowledge.Slug{knowledge.CUDAError, knowledge.LinkError, knowledge.NativeCrash, knowledge.Exception,
 			knowledge.RankStalled, knowledge.CollectiveHang, knowledge.GPUHang, knowledge.LoneWaiter, knowledge.Cancelled, knowledge.ExternalSignal, knowledge.InitUnreachable, knowledge.StorageUnresponsive},
-			Needs: []incident.Need{{What: "the node's health record", Why: "says whether it crashed, was rebooted or lost the network",
+			Needs: []incident.Need{{What: "the node's health record", Why: "shows whether it crashed, was rebooted or lost its network",
 				Command: "scontrol show node {node}; journalctl -k -b -1   # on {node}", Obtainable: "perishing"}}},
 		{Slug: knowledge.Preempted, Class: Ending, Propose: reason(knowledge.Preempted, worker.ReasonPreemption, "the scheduler preempted the job")},
 		{Slug: knowledge.TimeLimit, Class: Ending, Propose: reason(knowledge.TimeLimit, worker.ReasonTimeLimit, "the job reached its time limit")},
-		{Slug: knowledge.Cancelled, Class: Ending, Propose: cancelled, Needs: []incident.Need{{What: "who cancelled the job", Why: "the logs do not say",
+		{Slug: knowledge.Cancelled, Class: Ending, Propose: cancelled, Needs: []incident.Need{{What: "who cancelled the job", Why: "the logs don't show it",
 			Command: "sacct -j {job} -o JobID,User,State%40,ExitCode", Obtainable: "now"}}},
 	}
 }
@@ -55,7 +55,7 @@ func nodeFailure(s *Scene) *Proposal {
 		}
 		if memory {
 			if len(p.For) < 3 {
-				p.For = append(p.For, finding("SLURM was told of an uncorrectable memory error under the job; the host in this line only reports it", endEvidence(e, "UNCORRECTABLE MEMORY ERROR")))
+				p.For = append(p.For, finding("SLURM was notified of an uncorrectable memory error during the job; the host in this line only reports it", endEvidence(e, "UNCORRECTABLE MEMORY ERROR")))
 			}
 		} else if named {
 			nodes, names = append(nodes, e.Line.Hosts...), e.Line.By()
@@ -86,17 +86,17 @@ func nodeFailure(s *Scene) *Proposal {
 		}
 	}
 	p.Nodes = keysOf(set)
-	p.Summary = "a node failed under the job"
-	p.Why = "SLURM says that a node failed; which one it does not name"
+	p.Summary = "a node failed during the job"
+	p.Why = "SLURM reports a node failure but not which node"
 	if len(p.Nodes) > 0 {
-		p.Summary = "node " + strings.Join(p.Nodes, ", ") + " failed under the job"
-		p.Why = names + " names the node that stopped answering"
+		p.Summary = "node " + strings.Join(p.Nodes, ", ") + " failed during the job"
+		p.Why = names + " identifies the node that stopped responding"
 		switch names {
 		case "SLURM":
 		case "Kubernetes":
-			p.Now = []knowledge.Advice{{Text: "See since when Kubernetes has not heard of {node}, and resubmit without it.", Command: "kubectl describe node {node} | grep -A12 Conditions"}}
+			p.Now = []knowledge.Advice{{Text: "Check since when Kubernetes has lost contact with {node}, and resubmit without it.", Command: "kubectl describe node {node} | grep -A12 Conditions"}}
 		default:
-			p.Now = []knowledge.Advice{{Text: "See what ended {node}, by its kernel's log, and resubmit without it.", Command: "ssh {node} 'uptime; dmesg -T | tail -50'"}}
+			p.Now = []knowledge.Advice{{Text: "Check the kernel log on {node} for what took it down, and resubmit without it.", Command: "ssh {node} 'uptime; dmesg -T | tail -50'"}}
 		}
 	} else {
 		p.Base = 0.92
@@ -133,13 +133,13 @@ func lostByRay(s *Scene) *Proposal {
 	}
 	for _, fl := range dead {
 		if len(p.For) < 3 {
-			p.For = append(p.For, finding("Ray heard no more of a node", FailureEvidence(fl)))
+			p.For = append(p.For, finding("Ray lost contact with a node", FailureEvidence(fl)))
 		}
 	}
 	p.Nodes = keysOf(set)
-	p.Summary = strings.TrimSpace("node "+strings.Join(p.Nodes, ", ")) + " stopped answering Ray under the job"
-	p.Now = []knowledge.Advice{{Text: "Read what {node} says of that time: its kernel, and Ray's own daemon.", Command: "ssh {node} 'dmesg -T | tail -50; tail -50 /tmp/ray/session_latest/logs/raylet.err'"}}
-	p.Why = "Ray names the node it heard no more of; whether the node failed or only Ray's daemon on it, its own logs tell"
+	p.Summary = strings.TrimSpace("node "+strings.Join(p.Nodes, ", ")) + " stopped responding to Ray during the job"
+	p.Now = []knowledge.Advice{{Text: "Read the kernel and raylet logs on {node} for that time.", Command: "ssh {node} 'dmesg -T | tail -50; tail -50 /tmp/ray/session_latest/logs/raylet.err'"}}
+	p.Why = "Ray reports the node it lost contact with; the node's own logs show whether it failed or only its raylet did"
 	return p
 }
 
@@ -166,15 +166,15 @@ func lostBySrun(s *Scene) *Proposal {
 		return nil
 	}
 	p := &Proposal{Mechanism: knowledge.NodeFailure, Class: Environment, Rivals: []knowledge.Slug{knowledge.Unknown}, Base: 0.8, Scope: "node", At: moment(lost[0]), Failures: lost,
-		Summary: "srun lost its daemon on a node of the step: the node, its network, or that daemon failed",
-		Why:     "srun gives the node's place in the step, from 0, and no name; nothing had failed before"}
-	p.For = append(p.For, finding("srun heard no more of a node", FailureEvidence(lost[0])))
+		Summary: "srun lost its daemon on one of the step's nodes: the node, its network, or the daemon failed",
+		Why:     "srun gives the node's index in the step (from 0) but no name; nothing had failed before"}
+	p.For = append(p.For, finding("srun lost contact with a node", FailureEvidence(lost[0])))
 	return p
 }
 
 func lostStep(e *resolve.End) string {
 	if e.Says != "" {
-		return "SLURM's records have the job ended by the failure of a node"
+		return "SLURM's records show that the job ended because of a node failure"
 	}
 	return "SLURM ended the step because a node failed; the host in this line only reports it"
 }
@@ -199,7 +199,7 @@ func reason(slug knowledge.Slug, want worker.EndReason, summary string) func(*Sc
 			if p == nil {
 				system, by = e.Line.System, e.Line.By()
 				p = &Proposal{Mechanism: slug, Class: Ending, Direct: true, Base: 0.96, Scope: "all", At: e.T, Summary: summary,
-					Why: e.Line.By() + " prints the reason, and nothing had failed before"}
+					Why: e.Line.By() + " gives the reason, and nothing had failed before"}
 			}
 			text := e.Line.By() + ": due to " + strings.ToLower(string(want))
 			if e.Says != "" {
@@ -211,22 +211,22 @@ func reason(slug knowledge.Slug, want worker.EndReason, summary string) func(*Sc
 		}
 		if p != nil && slug == knowledge.Preempted && lookalike[system] != "" {
 			p.Rivals, p.Direct, p.Base = []knowledge.Slug{lookalike[system]}, false, 0.88
-			p.Why = system + " prints the reason, and gives the same one where it lost a machine otherwise"
+			p.Why = system + " gives the reason, but it gives the same one when it loses a machine for other reasons"
 		}
 		if p != nil && slug == knowledge.TimeLimit && len(s.Facts.Tails) == 0 {
 			// A job that hung runs into its time limit as well.
-			p.Rivals, p.Direct, p.Base, p.Why = []knowledge.Slug{knowledge.Unknown}, false, 0.88, "SLURM's records say so; not one file of the job is here that could say what it did until then"
+			p.Rivals, p.Direct, p.Base, p.Why = []knowledge.Slug{knowledge.Unknown}, false, 0.88, "SLURM's records say so; no log from the job is here to show what it was doing"
 		}
 		if p != nil && slug == knowledge.TimeLimit {
-			stoodStillPerhaps(s, p, by+" prints the reason")
+			stoodStillPerhaps(s, p, by+" gives the reason")
 			if p.Direct && s.Facts.Unheard() {
 				p.Direct, p.Base = false, 0.93
-				p.Why = by + " prints the reason; until when the job worked is not known: of its lines that were looked at none from the hour before tells a time"
+				p.Why = by + " gives the reason; can't tell how long the job was working: no line seen from the hour before has a time"
 			}
 		}
 		if p != nil && slug == knowledge.TimeLimit && !s.Facts.Job.Training && s.Facts.Job.ExitOK == nil && metNCCL(s.Facts) {
 			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
-			p.Why = "the reason is printed, but not one step: it may have trained in silence or hung from the start"
+			p.Why = "the reason is given, but no step was logged: it may have trained silently or hung from the start"
 		}
 		if slug != knowledge.Preempted {
 			unkillable(s, p)
@@ -247,14 +247,14 @@ func stoodStillPerhaps(s *Scene, p *Proposal, said string) {
 	if !counts && x.InSave() && p.Mechanism == knowledge.TimeLimit {
 		p.Direct, p.Base = false, 0.8
 		p.Rivals = append(p.Rivals, knowledge.CheckpointIO)
-		p.Why = fmt.Sprintf("%s; a save that had begun behind the last step, %s before, was not seen to end", said, duration(x.For))
-		p.For = append(p.For, finding("a save began behind the last step and was not seen to end", QuoteAt(x.Saving.At, nil)))
+		p.Why = fmt.Sprintf("%s; a save that started after the last step, %s before, did not finish in these logs", said, duration(x.For))
+		p.For = append(p.For, finding("a save started after the last step and did not finish in these logs", QuoteAt(x.Saving.At, nil)))
 		return
 	}
 	what := "step"
 	if !counts && x.Brief() {
 		p.Direct, p.Base = false, 0.8
-		p.Why = fmt.Sprintf("%s; but the last step is %s older, and until then one came every %s", said, duration(x.For), Seconds(x.Usual))
+		p.Why = fmt.Sprintf("%s; but the last step was %s earlier, and until then there was one every %s", said, duration(x.For), Seconds(x.Usual))
 		p.Against = append(p.Against, finding(fmt.Sprintf("the last step%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
 		p.Rivals = append(p.Rivals, knowledge.RankStalled, knowledge.CollectiveHang, knowledge.GPUHang)
 		return
@@ -272,17 +272,17 @@ func stoodStillPerhaps(s *Scene, p *Proposal, said string) {
 	p.Against = append(p.Against, finding(fmt.Sprintf("the last %s%s; the next was due %s later", what, atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
 	stalled := []knowledge.Slug{knowledge.RankStalled, knowledge.CollectiveHang, knowledge.GPUHang}
 	if counts {
-		p.Why = fmt.Sprintf("%s; but the last %s is at least %s older, and until then one came every %s, never later than after %s in the end of the file", said, what, duration(x.For), Seconds(x.Usual), Seconds(x.Longest))
+		p.Why = fmt.Sprintf("%s; but the last %s was at least %s earlier, and until then there was one every %s, never more than %s apart near the end of the file", said, what, duration(x.For), Seconds(x.Usual), Seconds(x.Longest))
 		p.Rivals = append(p.Rivals, stalled...)
 		return
 	}
-	p.Why = fmt.Sprintf("%s; whether the job had stalled before is open: the last %s is %s older by the clocks, which may be those of two zones", said, what, duration(x.Printed))
+	p.Why = fmt.Sprintf("%s; can't tell whether the job had already stalled: the last %s is %s earlier, but the clocks may be in different time zones", said, what, duration(x.Printed))
 	// In whatever zones they are, lines are missing; and a job that says nothing any more is what people cancel.
 	if short, sure := x.Short(); sure || short && p.Mechanism == knowledge.Cancelled {
 		p.Rivals = append(p.Rivals, stalled...)
 		return
 	}
-	p.Suspects = append(p.Suspects, incident.Suspect{Mechanism: string(knowledge.RankStalled), Why: fmt.Sprintf("if both clocks are in one zone, the job was silent for %s before the end", duration(x.Printed))})
+	p.Suspects = append(p.Suspects, incident.Suspect{Mechanism: string(knowledge.RankStalled), Why: fmt.Sprintf("if both clocks are in the same time zone, the job was silent for %s before the end", duration(x.Printed))})
 }
 
 // undead are the nodes on which SLURM could not end processes even by SIGKILL, and where it first says so. Such a process sleeps in
@@ -328,8 +328,8 @@ func unkillable(s *Scene, p *Proposal) {
 	p.Nodes, p.Scope = nodes, "node"
 	p.outlived(nodes, first)
 	p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
-	p.Why = "the ending states itself; but a process that cannot be killed had mostly hung before, and no line says in what"
-	p.Suspects = append(p.Suspects, incident.Suspect{Mechanism: string(knowledge.StorageUnresponsive), Why: "a process that cannot be killed mostly waits for a file system that does not answer, else for a driver"})
+	p.Why = "the ending is stated; but a process that can't be killed has usually already hung, and no line shows where"
+	p.Suspects = append(p.Suspects, incident.Suspect{Mechanism: string(knowledge.StorageUnresponsive), Why: "a process that can't be killed is usually waiting for an unresponsive file system, or else for a driver"})
 }
 
 // outlived adds to a proposal that processes on these nodes could not be killed, and what to do about it.
@@ -338,11 +338,11 @@ func (p *Proposal) outlived(nodes []string, first *resolve.End) {
 	if names == "" {
 		names = "a node"
 	}
-	p.Summary += ", and processes on " + names + " could not even be killed"
-	p.For = append(p.For, finding("SLURM gave up on processes that outlived SIGKILL: they sleep in the kernel, in a file system or a driver",
+	p.Summary += ", and processes on " + names + " could not be killed"
+	p.For = append(p.For, finding("SLURM gave up on processes that survived SIGKILL: they are stuck in the kernel, in a file system or driver",
 		endEvidence(first, "STEPD TERMINATED ON")))
-	p.Needs = append(p.Needs, incident.Need{What: "the kernel log of " + names, Why: "hung tasks, a lost mount or a GPU that does not answer leave lines there", Command: kernelLogOf, Artefact: knowledge.KernelLog})
-	advice := knowledge.Advice{Text: "Have " + names + " looked at before the next job goes there: SLURM drains a node whose processes it cannot end.", Command: "sinfo -R"}
+	p.Needs = append(p.Needs, incident.Need{What: "the kernel log from " + names, Why: "hung tasks, a lost mount or an unresponsive GPU leave lines there", Command: kernelLogOf, Artefact: knowledge.KernelLog})
+	advice := knowledge.Advice{Text: "Have " + names + " checked before the next job runs there: SLURM drains a node whose processes it can't kill.", Command: "sinfo -R"}
 	if len(nodes) > 0 {
 		advice.Command += " -n " + strings.Join(nodes, ",")
 	}
@@ -388,7 +388,7 @@ func cancelled(s *Scene) *Proposal {
 	p := &Proposal{Mechanism: knowledge.Cancelled, Class: Ending, Bare: true, Direct: true, Base: 0.92, Scope: "all", At: hit.T,
 		Summary: "the job was cancelled", Why: hit.Line.By() + " ended it without giving a reason, and nothing had failed before"}
 	if strings.ToUpper(string(hit.Line.Reason)) == requeued {
-		p.Summary, p.Why = "the job was sent back to the queue", hit.Line.By()+" ended it to start it again, and nothing had failed before; who asked for that it does not say"
+		p.Summary, p.Why = "the job was requeued", hit.Line.By()+" ended it to requeue it, and nothing had failed before; it doesn't say who requested that"
 		p.For = append(p.For, finding(hit.Line.By()+": due to job requeue", endEvidence(hit, requeued)))
 		return p
 	}
@@ -396,28 +396,28 @@ func cancelled(s *Scene) *Proposal {
 	p.For = append(p.For, finding(fmt.Sprintf("%s: %s cancelled", hit.Line.By(), what), endEvidence(hit, "CANCELLED")))
 	for _, e := range f.Ends {
 		if e != hit && e.Says != "" && e.Line.Kind == worker.EndCancelled && e.Line.Reason == "" {
-			p.For = append(p.For, finding("SLURM's records have it cancelled by a user", endEvidence(e)))
+			p.For = append(p.For, finding("SLURM's records show that a user cancelled it", endEvidence(e)))
 			break
 		}
 	}
 	if at := strange(f, hit); at != nil {
 		// SLURM's programs end a step by themselves after errors of their own.
 		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
-		p.Why = hit.Line.By() + " ended it without giving a reason, below an error of its own whose meaning is not known"
-		p.Against = append(p.Against, finding("an error of SLURM's own stands above its end", QuoteAt(*at, nil)))
+		p.Why = hit.Line.By() + " ended it without giving a reason, after an unrecognized error of its own"
+		p.Against = append(p.Against, finding("SLURM logged an error of its own before ending it", QuoteAt(*at, nil)))
 	}
 	if lost(f, hit.T) {
 		// What failed, and why somebody cancelled, may stand in what is not here.
 		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
-		p.Why = hit.Line.By() + " ended it without giving a reason, and nothing that is here had failed before; files are missing"
+		p.Why = hit.Line.By() + " ended it without giving a reason, and no failure is logged before that; files are missing"
 	}
 	if l := unsoundBefore(f, hit); l != nil {
-		p.besideIt(l, 0.88, hit.Line.By()+" ended it without giving a reason; before that, a line stands out whose meaning is not known")
+		p.besideIt(l, 0.88, hit.Line.By()+" ended it without giving a reason; an unrecognized line stands out before that")
 	}
 	stoodStillPerhaps(s, p, hit.Line.By()+" ended it without giving a reason")
 	if p.Direct && f.Unheard() {
 		p.Rivals, p.Direct, p.Base = append(p.Rivals, knowledge.Unknown), false, 0.88
-		p.Why = hit.Line.By() + " ended it without giving a reason, and nothing had failed before; whether it still worked then is not known: of its lines that were looked at none from the hour before tells a time"
+		p.Why = hit.Line.By() + " ended it without giving a reason, and nothing had failed before; can't tell whether it was still working: no line seen from the hour before has a time"
 	}
 	unkillable(s, p)
 	return p

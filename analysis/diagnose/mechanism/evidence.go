@@ -266,7 +266,7 @@ func groupName(g *resolve.Group) string {
 	case g.Desc != "":
 		return fmt.Sprintf("group %s (%s)", g.Key, g.Desc)
 	case g.Unnamed:
-		return "a group without a name"
+		return "an unnamed group"
 	}
 	return "group " + g.Key
 }

@@ -63,7 +63,7 @@ func deadLink(s *Scene) *Proposal {
 	p.Nodes, p.Frontier, p.Scope, p.Component = []string{x.Node}, nil, "node", component(x)
 	p.Base = 0.88
 	p.Summary = faultSummary(x)
-	p.Why = "every rank waited in the same work, which the network, NCCL or a GPU may hold; " + faultWords(x)
+	p.Why = "every rank was waiting in the same operation, which the network, NCCL or a GPU may be blocking; " + faultWords(x)
 	for i := range faults {
 		p.For = append(p.For, FaultFinding(faults[i]))
 	}
@@ -85,16 +85,16 @@ func component(x *resolve.Fault) string {
 
 func faultSummary(x *resolve.Fault) string {
 	if x.Kind == "down" {
-		return fmt.Sprintf("the link of %s is down", x.Name())
+		return fmt.Sprintf("the link on %s is down", x.Name())
 	}
-	return fmt.Sprintf("the link of %s loses data", x.Name())
+	return fmt.Sprintf("the link on %s is losing data", x.Name())
 }
 
 func faultWords(x *resolve.Fault) string {
 	if x.Kind == "down" {
-		return fmt.Sprintf("one port of this job is down where all its like are up: %s", x.Name())
+		return fmt.Sprintf("one of the job's ports is down while all similar ones are up: %s", x.Name())
 	}
-	return fmt.Sprintf("the errors of one link of this job grow: %s", x.Name())
+	return fmt.Sprintf("errors are rising on one of the job's links: %s", x.Name())
 }
 
 // FaultFinding says what is wrong with a port, and of its other end what is known.
@@ -132,9 +132,9 @@ func FaultFinding(x *resolve.Fault) incident.Finding {
 	}
 	text := fmt.Sprintf("%s: %s", x.Name(), strings.Join(parts, "; "))
 	if x.Other != "" {
-		text += fmt.Sprintf("; the other end is %s, and the cable and that port may be at fault as well", x.Other)
+		text += fmt.Sprintf("; the other end is %s, and the cable or that port may be at fault too", x.Other)
 	} else {
-		text += "; the cable and the port at its other end may be at fault as well"
+		text += "; the cable or the port at the other end may be at fault too"
 	}
 	return finding(text, ev...)
 }

@@ -16,7 +16,7 @@ var (
 	needFR    = artefact(knowledge.FlightRecorder)
 	needDmesg = artefact(knowledge.KernelLog)
 	needFiles = incident.Need{What: knowledge.UnseenRanks, Why: "the stalled rank may be one of them", Command: logsOfJob, Obtainable: now}
-	needWorld = incident.Need{What: "the world size", Why: "without it a missing rank cannot be noticed", Command: "bot diagnose --world-size N …", Obtainable: now}
+	needWorld = incident.Need{What: "the world size", Why: "without it, a missing rank can't be detected", Command: "bot diagnose --world-size N …", Obtainable: now}
 )
 
 func hangs() []Mechanism {
@@ -68,7 +68,7 @@ func waitersFinding(s *Scene, g *resolve.Group, skip map[int]bool) incident.Find
 	}
 	beside := ""
 	if !ahead && s.Graph.Scattered(g) {
-		beside = " or another work of the group"
+		beside = " or another operation in the group"
 	}
 	who := plural(len(ranks), "rank", "ranks")
 	if len(ranks) == 1 {
@@ -83,7 +83,7 @@ func waitersFinding(s *Scene, g *resolve.Group, skip map[int]bool) incident.Find
 		delete(further, r) // it waits in both
 	}
 	if len(further) > 0 {
-		text += fmt.Sprintf("; %s further on, which the sender of a broadcast can", plural(len(further), "rank waited", "ranks waited"))
+		text += fmt.Sprintf("; %s further on, as the sender of a broadcast can be", plural(len(further), "rank waited", "ranks waited"))
 	}
 	return finding(text, ev...)
 }

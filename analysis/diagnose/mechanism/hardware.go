@@ -92,7 +92,7 @@ func linkError(s *Scene) *Proposal {
 		return p.ofDrivers(s).told(k, alone(s)) // the driver of the port says that it was its own link
 	}
 	p.Ranks, p.Nodes, p.Scope, p.Direct = nil, nil, "unknown", false
-	p.Why = "the reports name a transfer that failed, not which end of it is at fault"
+	p.Why = "the reports show that a transfer failed, but not which end is at fault"
 	own := map[string]bool{} // nodes whose adapter reported an event of its own
 	for _, fl := range p.Failures {
 		if fl.Entry().Blames == knowledge.WritersNode && fl.Node != "" {
@@ -125,7 +125,7 @@ func linkError(s *Scene) *Proposal {
 	switch {
 	case len(own) == 1 && touches(ends, keysOf(own)[0]):
 		p.Nodes, p.Scope = keysOf(own), "node"
-		p.Why = "its network adapter reported an event of its own, and every transfer that failed had it at one end"
+		p.Why = "its network adapter reported an event of its own, and every failed transfer had it at one end"
 		if len(ends) == 0 {
 			p.Why = "its network adapter reported an event of its own, and no other node's did"
 		}
@@ -143,11 +143,11 @@ func linkError(s *Scene) *Proposal {
 		p.Why = fmt.Sprintf("%d hosts report failed transfers with the same peer", most)
 	case len(flapped(s, p, ends)) == 1:
 		p.Nodes, p.Scope, p.Base = flapped(s, p, ends), "node", 0.8
-		p.Why = "a network port of it had gone down before in this job, and every transfer that failed had it at one end"
+		p.Why = "one of its network ports had gone down earlier in this job, and every failed transfer had it at one end"
 	case len(ends) == 1:
 		for pair := range ends {
 			p.Summary = fmt.Sprintf("transfers between %s and %s failed", pair[0], pair[1])
-			p.Why = fmt.Sprintf("the reports name the pair %s and %s; which of the two ends is at fault, or what lies between them, they do not say", pair[0], pair[1])
+			p.Why = fmt.Sprintf("the reports point to the pair %s and %s, but not to which end, or what between them, is at fault", pair[0], pair[1])
 		}
 	}
 	if !f.Job.Training && !f.Job.Talked {
@@ -155,12 +155,12 @@ func linkError(s *Scene) *Proposal {
 		p.Rivals, p.Base = []knowledge.Slug{knowledge.InitUnreachable}, 0.9
 	} else if n := fellSilent(s, p); n != "" && (len(p.Nodes) == 0 || p.Nodes[0] == n) {
 		p.Rivals, p.Base = []knowledge.Slug{knowledge.NodeFailure}, 0.9
-		p.Why = fmt.Sprintf("the reports name a transfer that failed; %s reports nothing and had fallen silent before, as a node does that is gone: then no link failed", n)
+		p.Why = fmt.Sprintf("the reports show a failed transfer, but %s had already gone silent, as a dead node would: then no link failed", n)
 	}
 	if n := localError(f, p); n != "" {
 		p.Rivals, p.Base = appendOnce(p.Rivals, knowledge.ConfigError), 0.85
-		p.Summary = fmt.Sprintf("the network card could not use the memory that a transfer was to go from or to (status %s)", n)
-		p.Why = "such an error arises before anything is sent: as with GPUDirect RDMA that the driver, a container or the PCIe settings of the node do not allow; else in the card"
+		p.Summary = fmt.Sprintf("the network card could not access the memory for a transfer (status %s)", n)
+		p.Why = "this error occurs before anything is sent: for example when the driver, container or PCIe settings don't allow GPUDirect RDMA; otherwise the card is at fault"
 	}
 	p.Remote = diedThere(s, p, ends)
 	decidedByPorts(s, p, hosts[best])

@@ -67,12 +67,12 @@ func heldBy(s *Scene) *heldFor {
 	}
 	if out == nil {
 		if c := openSave(s, resolve.NoRank); c != nil {
-			out = &heldFor{kind: heldSaving, says: "a " + saveWord(c) + " had begun and was not reported to have ended", ev: []incident.Evidence{QuoteAt(c.At, nil)}}
+			out = &heldFor{kind: heldSaving, says: "a " + saveWord(c) + " had started and was not reported as finished", ev: []incident.Evidence{QuoteAt(c.At, nil)}}
 		}
 	}
 	if out == nil {
 		if d := openWork(s); d != nil {
-			out = &heldFor{kind: heldWorking, says: "long work that nobody else had to do was under way", ev: []incident.Evidence{QuoteAt(d.At, nil)}}
+			out = &heldFor{kind: heldWorking, says: "it was doing long work that no other rank had to do", ev: []incident.Evidence{QuoteAt(d.At, nil)}}
 		}
 	}
 	if out != nil && out.kind == heldAtEnd && othersEnded(s, out.ranks) {
@@ -100,11 +100,11 @@ func lastAct(s *Scene, id int) *act {
 		}
 	}
 	if l := retriesBeside(s, id); l != nil {
-		add(heldAsking(l), "a process on its node was retrying "+l.Request()+", and none of any other node", l.Last.At())
+		add(heldAsking(l), "a process on its node was retrying "+l.Request()+", and none on any other node", l.Last.At())
 	}
 	for i := range f.Loaders {
 		if v := &f.Loaders[i]; v.Rank == id {
-			says := "its loader did not get what it asked for"
+			says := "its loader did not get the data it requested"
 			if v.IO().Fallback {
 				says = "its loader had fallen back to reading one object at a time"
 			}
@@ -120,24 +120,24 @@ func lastAct(s *Scene, id int) *act {
 		case worker.DoingLoad:
 			add(heldLoading, "its last line is about reading data", d.At)
 		case worker.DoingWork:
-			add(heldWorking, "its last line is about long work of its own", d.At)
+			add(heldWorking, "its last line is about a long task of its own", d.At)
 		case worker.DoingEval:
 			if sameWait(s, d) {
-				add(heldWorking, fmt.Sprintf("it was evaluating: its bar had been drawn for %s and was not at its end", duration(float64(d.Ran))), d.At)
+				add(heldWorking, fmt.Sprintf("it was evaluating: its progress bar had been running for %s and was not finished", duration(float64(d.Ran))), d.At)
 			}
 		case worker.DoingEnd:
-			add(heldAtEnd, "its last line says that its data were at their end", d.At)
+			add(heldAtEnd, "its last line says that it had reached the end of its data", d.At)
 		}
 	}
 	if c := openSave(s, id); c != nil {
-		says := "it had begun a " + saveWord(c) + " and did not report its end"
+		says := "it had started a " + saveWord(c) + " and did not report that it finished"
 		if endedLate(s, c) {
 			says += " before the other ranks gave up"
 		}
 		add(heldSaving, says, c.At)
 	}
 	if p := barDone(f, id); p != nil {
-		add(heldAtEnd, "its progress stood at the last step while others were on the way", p.At)
+		add(heldAtEnd, "its progress was at the last step while other ranks were still going", p.At)
 	}
 	if len(acts) == 0 {
 		return nil
@@ -368,8 +368,8 @@ func stalledFor(slug knowledge.Slug, kind string, needs ...incident.Need) func(*
 		p.Needs = needs
 		held := len(g.Waiters) + g.Anonymous
 		p.Summary = fmt.Sprintf("%s kept %s waiting: %s", where(f, g.Root), plural(held, "rank", "ranks"), why.says)
-		p.Why = fmt.Sprintf("%s waited in a collective that %s had not entered, and right before that %s", plural(held, "rank", "ranks"), rankWords(g.Root), why.says)
-		p.For = append(p.For, finding(fmt.Sprintf("right before the other ranks began to wait, %s", why.says), why.ev...))
+		p.Why = fmt.Sprintf("%s waited in a collective that %s had not entered; right before that, %s", plural(held, "rank", "ranks"), rankWords(g.Root), why.says)
+		p.For = append(p.For, finding(fmt.Sprintf("right before the other ranks started waiting, %s", why.says), why.ev...))
 		skip := map[int]bool{}
 		for i, id := range g.Root {
 			skip[id] = true

@@ -33,17 +33,17 @@ func gpuHang(s *Scene) *Proposal {
 	if len(g.Root) == 0 {
 		p.Summary = "a GPU stopped finishing work while its process kept issuing it"
 	}
-	p.Why = "its first uncompleted collective is well behind its group's although it issued as many as the others"
+	p.Why = "its first uncompleted collective is well behind its group's, although it issued as many as the other ranks"
 	if g.Unstarted {
 		p.Base = 0.9
-		p.Why = "everybody entered the same collective; the GPUs of the other ranks began it and this one did not: an earlier kernel does not end there"
+		p.Why = "every rank entered the same collective; the other GPUs started it but this one didn't: an earlier kernel there has not finished"
 		for _, gr := range g.Groups {
 			p.For = append(p.For, unstartedFinding(s, gr))
 		}
 		return p
 	}
 	if recorded := passedFindings(s); len(recorded) > 0 {
-		p.Why = "by the flight recorders others have completed collectives that need it, and it has not"
+		p.Why = "according to the flight recorders, other ranks completed collectives that need it, and it did not"
 		p.For = recorded
 		return p
 	}
@@ -88,7 +88,7 @@ func unstartedFinding(s *Scene, gr *resolve.Group) incident.Finding {
 			ranks, not = append(ranks, p.Rank.ID), append(not, recordEvidence(p.Record))
 		}
 	}
-	return finding(fmt.Sprintf("%s of %s was scheduled and not begun on the GPU of %s, and begun on the others", stuckIn(s, gr), groupName(gr), rankWords(ranks)), append(not[:min(len(not), 3)], begun...)...)
+	return finding(fmt.Sprintf("%s in %s was scheduled but not started on %s's GPU, and started on the others", stuckIn(s, gr), groupName(gr), rankWords(ranks)), append(not[:min(len(not), 3)], begun...)...)
 }
 
 // passedFindings says by the dumps what each root has not completed and another member of the same group has.
@@ -109,7 +109,7 @@ func passedFindings(s *Scene) []incident.Finding {
 			if most < own.Work.Seq {
 				continue
 			}
-			out = append(out, finding(fmt.Sprintf("%s has not completed %s #%d of %s, which needs it and which rank %d has: that one completed up to #%d",
+			out = append(out, finding(fmt.Sprintf("%s has not completed %s #%d in %s, which needs it; rank %d completed it and got to #%d",
 				own.Rank.Describe(), own.Work.Op, own.Work.Seq, groupName(gr), peer, most), recordEvidence(own.Record), recordEvidence(gr.Counters[peer].Record)))
 			if n++; n == 2 {
 				break
@@ -128,30 +128,30 @@ func collectiveHang(s *Scene) *Proposal {
 	p := collective(s, knowledge.CollectiveHang)
 	p.Rivals = []knowledge.Slug{knowledge.GPUHang}
 	p.Base = 0.94
-	p.Summary = fmt.Sprintf("every rank of %s entered %s and none came out", groupList(g.Groups), stuckIn(s, g.Groups[0]))
-	p.Why = "all members are in flight in the same work, none lags: the network, NCCL or one GPU hangs, and counters cannot say which"
+	p.Summary = fmt.Sprintf("every rank in %s entered %s and none completed it", groupList(g.Groups), stuckIn(s, g.Groups[0]))
+	p.Why = "all members are in the same operation and none lags: the network, NCCL or one GPU is hung, and the counters can't tell which"
 	if g.IsAhead {
 		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
 		p.Base = 0.9
-		p.Summary = fmt.Sprintf("every rank of %s waits, some of them further on than the rest", groupList(g.Groups))
-		p.Why = "the others wait in an operation that its sender leaves early, so that being ahead alone proves no mismatch"
+		p.Summary = fmt.Sprintf("every rank in %s is waiting, some further on than the rest", groupList(g.Groups))
+		p.Why = "the rest are waiting in an operation that its sender leaves early, so being ahead doesn't prove a mismatch"
 	}
 	if !g.IsAhead && slices.ContainsFunc(g.Groups, g.Scattered) {
 		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
 		p.Base = 0.9
-		p.Summary = fmt.Sprintf("every rank of %s waits, some of them one work further on than the rest", groupList(g.Groups))
-		p.Why = "no counter says why some have left a work in which others wait: the network, NCCL or a GPU hangs, or they called one more or less"
+		p.Summary = fmt.Sprintf("every rank in %s is waiting, some one operation ahead of the rest", groupList(g.Groups))
+		p.Why = "the counters don't show why some left an operation that others are still in: the network, NCCL or a GPU is hung, or they called one more or fewer"
 	}
 	if !slices.Contains(p.Rivals, knowledge.CollectiveMismatch) && slices.ContainsFunc(g.Groups, unnamedCall) {
 		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
 		p.Base = 0.9
-		p.Why = "all members are in flight; of some no line says in which operation, or in which number of it"
+		p.Why = "all members are in flight; for some, no line shows the operation or its number"
 	}
 	if g.Shape == waitfor.Unseen {
 		p.Frontier = nil // nobody stayed away: it is not one of those who were not seen
 	}
 	if level {
-		p.Why = "by NCCL's own logs every rank has called the same operations, so nobody stayed away: the network, NCCL or one GPU hangs, and counters cannot say which"
+		p.Why = "according to NCCL's own logs, every rank called the same operations, so none was missing: the network, NCCL or one GPU is hung, and the counters can't tell which"
 		p.For = append(p.For, levelFinding(s))
 	}
 	for i, gr := range g.Groups {
@@ -164,7 +164,7 @@ func collectiveHang(s *Scene) *Proposal {
 		p.Suspects = append(p.Suspects, *x)
 	}
 	if len(g.Downstream) > 0 {
-		p.Led = append(p.Led, finding(fmt.Sprintf("%s hang because their members wait there", plural(len(g.Downstream), "other group", "other groups")), pendingIn(g.Downstream)...))
+		p.Led = append(p.Led, finding(fmt.Sprintf("%s hang because their members are waiting there", plural(len(g.Downstream), "other group", "other groups")), pendingIn(g.Downstream)...))
 	}
 	return p
 }

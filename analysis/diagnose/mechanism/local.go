@@ -127,16 +127,16 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 	case len(ranks) == 0 && unnamed > 2 && ofHardware(slug) && len(nodes) == 1 && allOf(fls, keysOf(nodes)[0]):
 		p.Nodes, p.Scope = keysOf(nodes), "node"
 		p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
-		p.Why = fmt.Sprintf("%s of this node say the same, and nobody of another", plural(unnamed, "process", "processes"))
+		p.Why = fmt.Sprintf("%s on this node say the same, and none on any other node", plural(unnamed, "process", "processes"))
 	case slug == knowledge.VersionMismatch && len(ranks) == 0 && unnamed > 2 && len(nodes) == 1 && allOf(fls, keysOf(nodes)[0]) && metNobody(f, all, keysOf(nodes)[0]):
 		waited = true
 		p.Nodes, p.Scope = keysOf(nodes), "node"
 		p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
-		p.Why = fmt.Sprintf("%s of this node say the same, and a rank of another had come further: it waited for them", plural(unnamed, "process", "processes"))
+		p.Why = fmt.Sprintf("%s on this node say the same; a rank on another node had got further and was waiting for them", plural(unnamed, "process", "processes"))
 	case len(ranks) == 0 && unnamed > 2 && float64(unnamed) >= everyone*float64(world) && (f.Job.WorldSize > 0 || inMostFiles(f, fls)):
 		p.Scope = "all"
 		p.Summary = fmt.Sprintf("%s: %s", plural(unnamed, "process", "processes"), short(text))
-		p.Why = "as many processes as there are ranks say the same: nobody broke it alone"
+		p.Why = "as many processes as there are ranks say the same: no single rank caused it"
 	case len(all) > 1 && ofHardware(slug) && sameNode(f, fls) != "" && !slices.ContainsFunc(f.Ranks, func(r *resolve.Rank) bool { return r.Lines > 0 && r.Node == "" }):
 		// Which of the GPUs of a node is at fault its processes need not know; that it is this node's they do.
 		p.Nodes, p.Scope = []string{sameNode(f, fls)}, "node"
@@ -144,19 +144,19 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 			p.Ranks = sortedInts(ranks)
 		}
 		p.Summary = fmt.Sprintf("%s: %s", where(f, sortedInts(all)), short(text))
-		p.Why = fmt.Sprintf("%s of this node say the same, and nobody of another", plural(len(all), "rank", "ranks"))
+		p.Why = fmt.Sprintf("%s on this node say the same, and none on any other node", plural(len(all), "rank", "ranks"))
 	case ofOneNode(f, slug, all):
 		p.Ranks = sortedInts(all)
 		p.Nodes, p.Scope = nodesOf(f, p.Ranks), "node"
 		p.Summary = fmt.Sprintf("%s: %s", where(f, p.Ranks), short(text))
-		p.Why = "all that is seen of one node says the same, and nobody of another"
+		p.Why = "all lines from one node say the same, and none from any other"
 	case len(ranks) > 1 && float64(len(ranks)) >= everyone*float64(world) || len(all) > 2 && float64(len(all)) >= everyone*float64(world):
 		p.Scope = "all"
 		p.Summary = fmt.Sprintf("%s: %s", plural(len(all), "rank", "ranks"), short(text))
-		p.Why = "the same failure on most ranks: nobody broke it alone"
+		p.Why = "the same failure on most ranks: no single rank caused it"
 		p.Base = 0.95
 		if n := f.Ranks[len(f.Ranks)-1].ID + 1; f.Job.WorldSize == 0 && float64(len(all)) < everyone*float64(n) {
-			p.Scope, p.Why = "unknown", "all ranks that are seen here fail alike; no line of the job's other ranks is here"
+			p.Scope, p.Why = "unknown", "all ranks seen here fail the same way; there are no lines from the other ranks"
 		}
 	case len(ranks) == 0:
 		if len(nodes) == 1 && unknown > 0 {
@@ -166,7 +166,7 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 		} else {
 			p.Summary = short(text)
 		}
-		p.Why = "a line says so; which rank wrote it is not stated"
+		p.Why = "a line says so; it doesn't show which rank wrote it"
 	default:
 		if unknown == 0 || len(ranks) <= 2 {
 			p.Ranks = sortedInts(ranks)
@@ -181,13 +181,13 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 		p.Why = "no earlier failure explains it"
 	}
 	if unknown > 0 && len(ranks) == 0 && len(fls) > 1 && p.Scope != "all" && !waited {
-		p.Why = fmt.Sprintf("%s say so; which ranks wrote them is not stated", plural(len(fls), "line", "lines"))
+		p.Why = fmt.Sprintf("%s say so; they don't show which ranks wrote them", plural(len(fls), "line", "lines"))
 	}
 	if !slices.ContainsFunc(first, func(fl *resolve.Failure) bool { return !between(fl) }) {
 		if p.Ranks, p.Nodes, p.Summary = nil, nil, short(text); p.Scope != "all" {
 			p.Scope = "unknown"
 		}
-		p.Why = "the line says that ranks do not fit together, but not which one is right"
+		p.Why = "the line says that ranks don't match, but not which one is right"
 	}
 	blamed := p.blames(slug)
 	if !blamed {
@@ -216,12 +216,12 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 	}
 	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !fl.Unsettled }) {
 		p.Rivals, p.Direct, p.Base = []knowledge.Slug{endedElse(s.Facts)}, false, 0.88
-		p.Why = "steps stand below it, and nothing says whether they were printed after it or had stood in a buffer: it may have been caught"
+		p.Why = "step lines follow it, and may have been printed after it or flushed from a buffer: the error may have been caught"
 		switch {
 		case fls[0].Exc != nil && fls[0].Exc.Warned:
-			p.Why = "the program logged it as a warning, and nothing below it says whether it went on"
+			p.Why = "the program logged it as a warning, and nothing after it shows whether it continued"
 		case s.Facts.Job.ExitOK != nil:
-			p.Why = "a line below it says that the training finished, which a script may say whatever became of its program"
+			p.Why = "a later line says that training finished, but a script may print that even if its program failed"
 		}
 	}
 	return p
@@ -506,5 +506,5 @@ func sortedInts(m map[int]bool) []int {
 	return out
 }
 
-var needDmesgNode = incident.Need{What: "the kernel log of {node}", Why: "shows whether the hardware said something at that moment",
+var needDmesgNode = incident.Need{What: "the kernel log from {node}", Why: "shows whether the hardware reported anything at that moment",
 	Command: kernelLogOf, Artefact: knowledge.KernelLog}

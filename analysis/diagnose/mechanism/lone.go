@@ -14,7 +14,7 @@ func loneWaiter(s *Scene) *Proposal {
 		p := collective(s, knowledge.LoneWaiter)
 		p.Ranks, p.Nodes, p.Scope = g.Root, nodesOf(f, g.Root), "rank"
 		p.Base = 0.93
-		p.Summary = fmt.Sprintf("%s waited alone in a collective that nobody else was to enter", where(f, g.Root))
+		p.Summary = fmt.Sprintf("%s waited alone in a collective that no other rank was going to enter", where(f, g.Root))
 		p.Why = fmt.Sprintf("%s had nothing in flight in the same group; only %s did", plural(len(g.Free), "rank", "ranks"), rankWords(g.Root))
 		for _, gr := range g.Groups {
 			p.For = append(p.For, waitersFinding(s, gr, nil))
@@ -33,8 +33,8 @@ func loneWaiter(s *Scene) *Proposal {
 		p := collective(s, knowledge.LoneWaiter)
 		p.Rivals = []knowledge.Slug{knowledge.CollectiveMismatch}
 		p.Base = 0.8
-		p.Summary = "some rank timed out in a collective; every rank that is seen had nothing in flight"
-		p.Why = fmt.Sprintf("%s were told by %s; the one who told them left no line of its own here", plural(len(g.Free), "rank", "ranks"), rankWords(g.Waiters))
+		p.Summary = "some rank timed out in a collective; every rank seen had nothing in flight"
+		p.Why = fmt.Sprintf("%s were notified by %s, which left no lines of its own here", plural(len(g.Free), "rank", "ranks"), rankWords(g.Waiters))
 		for i, id := range g.Free {
 			if i == 3 {
 				break

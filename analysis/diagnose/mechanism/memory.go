@@ -20,7 +20,7 @@ func memory() []Mechanism {
 		byEnd(onKernel(local(knowledge.HostOOM, knowledge.DataloaderWorkerKilled, knowledge.NativeCrash, knowledge.Exception, knowledge.ExternalSignal))),
 		{Slug: knowledge.GPUOOM, Class: Local, ByEnd: true, Propose: gpuOOM, Explains: []knowledge.Slug{knowledge.Exception, knowledge.NativeCrash, knowledge.CUDAError}},
 		{Slug: knowledge.ExternalSignal, Class: Local, Propose: killed, Needs: []incident.Need{
-			{What: "the kernel log of {node}", Why: "a process that the kernel killed for memory leaves a line there", Command: kernelLogOf, Artefact: knowledge.KernelLog},
+			{What: "the kernel log from {node}", Why: "an OOM kill leaves a line there", Command: kernelLogOf, Artefact: knowledge.KernelLog},
 			{What: "who sent the signal", Why: "a monitor, a launcher or a person may have", Artefact: knowledge.SlurmRecords}}},
 	}
 }
@@ -93,7 +93,7 @@ func killed(s *Scene) *Proposal {
 		p.Rivals = []knowledge.Slug{knowledge.HostOOM}
 		p.Base = 0.92
 		p.Direct = false
-		p.Why = "the exit status says SIGKILL; nothing in these logs says who sent it"
+		p.Why = "the exit status shows SIGKILL; nothing in these logs shows who sent it"
 		if c := Named(s, knowledge.FirstOut); c != nil && len(p.Ranks) == 0 && len(p.Nodes) == 0 {
 			p.at(c)
 			p.Summary = c.Summary + ", killed by SIGKILL"
@@ -107,35 +107,35 @@ func killed(s *Scene) *Proposal {
 		p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
 		p.Base = 0.9
 		p.Direct = false
-		p.Summary = "the job was asked to end by a signal from outside"
+		p.Summary = "the job was asked to stop by a signal from outside"
 		p.Why = fmt.Sprintf("%s SIGTERM, and nothing failed before", plural(len(term), "line reports", "lines report"))
 		switch namedSignal(term) {
 		case "1":
 			p.Summary = "the job was told that its terminal or login session had ended (SIGHUP)"
 			p.Why = fmt.Sprintf("%s SIGHUP, and nothing failed before", plural(len(term), "line reports", "lines report"))
-			p.Now = []knowledge.Advice{{Text: "Start it so that it outlives the session it is started from.", Command: "tmux new -s train   # or: setsid nohup torchrun … > train.log 2>&1 &"}}
+			p.Now = []knowledge.Advice{{Text: "Start it so that it outlives your login session.", Command: "tmux new -s train   # or: setsid nohup torchrun … > train.log 2>&1 &"}}
 		case "2":
-			p.Summary = "the job was interrupted (SIGINT): somebody pressed Ctrl-C, or what started it was interrupted"
+			p.Summary = "the job was interrupted (SIGINT): someone pressed Ctrl-C, or the script that started it was interrupted"
 			p.Why = fmt.Sprintf("%s SIGINT, and nothing failed before", plural(len(term), "line reports", "lines report"))
-			p.Now = []knowledge.Advice{{Text: "If nobody at its terminal did so, see what interrupted the script that started it.", Command: ""}}
+			p.Now = []knowledge.Advice{{Text: "If no one pressed Ctrl-C, check what interrupted the script that started it.", Command: ""}}
 		}
 		if node := onlyOn(f, term); node != "" {
 			p.Nodes, p.Scope = []string{node}, "node"
-			p.Summary = fmt.Sprintf("%s: the processes on this node were asked to end by signal %s from outside; other nodes only lost them", node, cmp.Or(namedSignal(term), "15"))
+			p.Summary = fmt.Sprintf("%s: the processes on this node were stopped by signal %s from outside; other nodes only lost them", node, cmp.Or(namedSignal(term), "15"))
 		}
 		if f.Coverage.Partial || !f.Job.Training {
 			// What failed before may stand in what is not there.
 			p.Rivals, p.Base = []knowledge.Slug{knowledge.Unknown}, 0.85
 		}
 		if l := sender(f); l != nil {
-			p.besideIt(l, 0.88, p.Why+"; but a line stands out whose meaning is not known, and it may say who sent it and why")
+			p.besideIt(l, 0.88, p.Why+"; but an unrecognized line stands out, and it may show who sent it and why")
 		}
 		switch leftOver(f, term) {
 		case "sure":
 			return nil
 		case "perhaps":
 			p.Rivals, p.Base = []knowledge.Slug{knowledge.Completed}, 0.8
-			p.Why = "the program had said that its training was over: then somebody only ended what was left of it, or what it did last was cut short"
+			p.Why = "the program had reported that training finished: the signal only ended what was left of it, or cut its last work short"
 		}
 		return p
 	}
@@ -259,8 +259,8 @@ func monitored(s *Scene, term []*resolve.Failure) *Proposal {
 	p := propose(s, knowledge.ExternalSignal, Symptom, term)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
 	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.RankStalled, knowledge.Unknown}, 0.9, false
-	p.Summary = "the launcher's monitor heard nothing from processes for too long and ended them"
-	p.Why = fmt.Sprintf("%s so, and nothing failed before; what held the processes, or whether they only needed longer, no line says", plural(len(term), "line says", "lines say"))
+	p.Summary = "the launcher's monitor heard nothing from processes for too long and killed them"
+	p.Why = fmt.Sprintf("%s so, and nothing failed before; no line shows whether they were stuck or just slow", plural(len(term), "line says", "lines say"))
 	p.Needs = []incident.Need{needPySpy, needFR}
 	return p
 }
@@ -283,7 +283,7 @@ func interrupted(s *Scene) *Proposal {
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
 	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.Unknown}, 0.88, false
 	p.Summary = "the program was interrupted (SIGINT)"
-	p.Why = "Python was interrupted as by Ctrl-C, and nothing else is reported; a launcher that cleans up does the same"
+	p.Why = "Python was interrupted as if by Ctrl-C, and nothing else is reported; a launcher cleaning up does the same"
 	return p
 }
 
@@ -292,7 +292,7 @@ func signalledBatch(s *Scene, fl *resolve.Failure) *Proposal {
 	p := propose(s, knowledge.ExternalSignal, Local, []*resolve.Failure{fl})
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
 	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.TimeLimit}, 0.85, false
-	p.Why = "SLURM sends such a signal ahead of the time limit where the job asks for it (sbatch --signal), and anybody else may; the script does not expect it"
+	p.Why = "SLURM sends this signal before the time limit if the job asks for it (sbatch --signal), but others can send it too; the script doesn't handle it"
 	return p
 }
 
@@ -384,8 +384,8 @@ func cudaError(s *Scene) *Proposal {
 	if p := fromFailures(s, knowledge.CUDAError); p != nil {
 		if at := failedTest(s.Facts, p); at != nil {
 			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.GPUECC}, false, 0.85
-			p.Why = "a kernel failed on the GPU; and a test of DCGM failed on that node, by which its hardware may be the reason"
-			p.For = append(p.For, finding("a test of DCGM failed there", QuoteAt(*at, nil)))
+			p.Why = "a kernel failed on the GPU; a DCGM test also failed on that node, so its hardware may be the reason"
+			p.For = append(p.For, finding("a DCGM test failed there", QuoteAt(*at, nil)))
 		}
 		return p
 	}
@@ -395,7 +395,7 @@ func cudaError(s *Scene) *Proposal {
 	p := fromFailures(s, knowledge.GPUOOM)
 	p.Mechanism, p.Rivals = knowledge.CUDAError, []knowledge.Slug{knowledge.GPUOOM}
 	p.Direct, p.Base = false, 0.85
-	p.Why = "the driver refused memory before the job had allocated its model: the GPU is occupied, or not healthy"
+	p.Why = "the driver refused memory before the job had allocated its model: the GPU is in use, or unhealthy"
 	return p
 }
 
@@ -434,9 +434,9 @@ func cudaSymptom(s *Scene) *Proposal {
 	}
 	p := propose(s, knowledge.CUDAError, Local, fls)
 	p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.85
-	p.Why = "a library reports that a CUDA call failed; which error it was is not in these logs"
+	p.Why = "a library reports a failed CUDA call; these logs don't show which error it was"
 	if text := cudaText(fls); text != "" {
-		p.Why = fmt.Sprintf("a library reports that a CUDA call failed (“%s”); what led to it is not in these logs", text)
+		p.Why = fmt.Sprintf("a library reports a failed CUDA call (“%s”); these logs don't show what led to it", text)
 	}
 	return p
 }

@@ -85,11 +85,11 @@ func collectiveMismatch(s *Scene) *Proposal {
 			p.Scope = "group"
 		}
 		p.Base = 0.93
-		p.Summary = fmt.Sprintf("ranks of %s issued collectives that do not match", groupList(g.Groups))
+		p.Summary = fmt.Sprintf("ranks in %s issued mismatched collectives", groupList(g.Groups))
 		if sizes := unequal(g); sizes != "" {
 			p.Summary = sizes
 		} else if len(g.Root) > 0 {
-			p.Summary = fmt.Sprintf("%s issued a collective that does not match the others'", where(f, g.Root))
+			p.Summary = fmt.Sprintf("%s issued a collective that doesn't match the other ranks'", where(f, g.Root))
 		}
 		p.Why = "members of one group are stuck at different operations, sizes or sequence numbers"
 		p.Settled = len(g.Root) > 0 && allPending(g.Groups)
@@ -105,8 +105,8 @@ func collectiveMismatch(s *Scene) *Proposal {
 		}
 		p.Base = 0.85
 		p.Scope = "all"
-		p.Summary = "every rank timed out in a collective; whether in the same one nothing says"
-		p.Why = "all ranks waited; such timeouts name neither operation nor number"
+		p.Summary = "every rank timed out in a collective; can't tell whether in the same one"
+		p.Why = "all ranks were waiting; these timeouts show neither operation nor number"
 		p.For = append(p.For, glooFinding(s))
 		return p
 	case waitfor.Cycle:
@@ -114,8 +114,8 @@ func collectiveMismatch(s *Scene) *Proposal {
 		// That a member has not entered is read off its silence in that group: a lost line would look the same.
 		p.Rivals = []knowledge.Slug{knowledge.CollectiveHang, knowledge.GPUHang}
 		p.Base = 0.8
-		p.Summary = "process groups wait for each other in a circle: their collectives are issued in different orders"
-		p.Why = "no rank is free: each group is held by members that wait in another"
+		p.Summary = "process groups are deadlocked: their collectives were issued in different orders"
+		p.Why = "no rank is free: each group is blocked by members waiting in another"
 		for i, gr := range g.Groups {
 			if i == 4 {
 				break
@@ -139,8 +139,8 @@ func collectiveMismatch(s *Scene) *Proposal {
 			p.Ranks, p.Nodes, p.Scope = away, nodesOf(f, away), scopeOf(f, away)
 		}
 		p.Base = 0.93
-		p.Summary = fmt.Sprintf("%s went into a Gloo collective while others went into an NCCL one", where(f, away))
-		p.Why = "one side has nothing in flight in NCCL and its traceback stands in Gloo"
+		p.Summary = fmt.Sprintf("%s entered a Gloo collective while other ranks entered an NCCL one", where(f, away))
+		p.Why = "one side has nothing in flight in NCCL and its traceback ends in Gloo"
 		p.For = append(p.For, finding(fmt.Sprintf("%s failed inside Gloo", rankWords(away)), ev...))
 		for _, gr := range g.Groups {
 			p.Led = append(p.Led, waitersFinding(s, gr, nil))
@@ -175,7 +175,7 @@ func unequal(g *waitfor.Graph) string {
 	if len(sizes) > most {
 		words = append(words, "more")
 	}
-	return fmt.Sprintf("ranks of %s called %s #%d with different sizes: %s elements", groupList(g.Groups), call.Work.Op, call.Work.Seq, strings.Join(words, ", "))
+	return fmt.Sprintf("ranks in %s called %s #%d with different sizes: %s elements", groupList(g.Groups), call.Work.Op, call.Work.Seq, strings.Join(words, ", "))
 }
 
 // allPending says that it is known of each member of the groups in which call it waits.
@@ -252,10 +252,10 @@ func fingerprints(s *Scene) *Proposal {
 		p.Summary = "ranks called " + op + " with tensors that do not match"
 	}
 	if what := apart(&f.Mismatches[0]); what != "" {
-		p.Summary = "ranks of one group called " + what
+		p.Summary = "ranks in one group called " + what
 	}
 	if len(odd) > 0 {
-		p.Summary = fmt.Sprintf("%s called another collective than the other ranks", where(f, odd))
+		p.Summary = fmt.Sprintf("%s called a different collective from the other ranks", where(f, odd))
 		p.Scope = "rank"
 	}
 	p.Settled = len(odd) > 0 || len(ranks) == f.Job.WorldSize

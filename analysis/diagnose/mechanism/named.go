@@ -34,7 +34,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 			continue
 		}
 		ev = append(ev, QuoteAt(d.At, nil))
-		at, why = f.At(d.At), "PyTorch's own desync report names the ranks that never joined"
+		at, why = f.At(d.At), "PyTorch's own desync report lists the ranks that never joined"
 		if !(d.Group.Known && (d.Group.GUID == "0" || d.Group.Desc == "default_pg") || !d.Group.Known && larger || whole(d.Reporter, d.At)) {
 			for _, r := range d.Lagging { // each member that waited reports the same ones
 				if !slices.Contains(members, r) {
@@ -55,10 +55,10 @@ func namedByPyTorch(s *Scene) *Proposal {
 		}
 		switch b.Kind {
 		case worker.BarrierMonitored:
-			why = "the monitored barrier of rank 0 names the ranks that did not pass"
+			why = "rank 0's monitored barrier lists the ranks that did not pass"
 			var reached []incident.Evidence
 			if named, reached = notReached(f, b); len(reached) > 0 {
-				why += "; one of them says itself that it came"
+				why += "; one of them itself says that it arrived"
 				ev = append(ev, reached[0])
 			}
 			most := f.Job.WorldSize > 2 && 2*len(named) >= f.Job.WorldSize
@@ -83,10 +83,10 @@ func namedByPyTorch(s *Scene) *Proposal {
 			if end := f.Job.ExitOK; end != nil && end.File == b.File && end.Off < b.Off {
 				continue // the program had ended, and this is the barrier of its shutdown
 			}
-			why = "JAX's coordination service names the tasks that did not come to the barrier"
+			why = "JAX's coordination service lists the tasks that did not reach the barrier"
 			if missing := int(b.World - b.Joined); b.Joined >= 0 && b.World > 2 && (missing > len(named) || 2*missing >= int(b.World)) {
 				// It names only some of them, or all but a few: then those few may be the ones that went astray.
-				why = "JAX's coordination service counts the tasks that did not come to the barrier, and names some"
+				why = "JAX's coordination service counts the tasks that did not reach the barrier, and lists some"
 				unplaced += missing
 				if 2*missing >= int(b.World) {
 					rivals = []knowledge.Slug{knowledge.LoneWaiter}
@@ -101,7 +101,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 			if overtaken(f, i) {
 				continue
 			}
-			why = "Horovod's stall inspector names the ranks that others waited for"
+			why = "Horovod's stall inspector lists the ranks that others were waiting for"
 			if n := len(b.Absent); n > 1 && 2*n >= f.Job.WorldSize {
 				unplaced += n
 				rivals = []knowledge.Slug{knowledge.CollectiveMismatch} // each may wait for the other's tensors
@@ -117,25 +117,25 @@ func namedByPyTorch(s *Scene) *Proposal {
 		ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
 	}
 	if len(absent) == 0 && unplaced == 0 && len(firsts) > 0 {
-		why = "the monitored barrier of rank 0 asks one after the other and names the first that does not answer; no other rank says it came"
+		why = "rank 0's monitored barrier checks ranks one by one and reports the first that doesn't respond; no other rank says it arrived"
 		return &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Scope: "group", Rivals: rivals, At: at, Base: 0.85, Why: why, For: []incident.Finding{finding(why, ev...)},
-			Summary: fmt.Sprintf("%s, the first that was asked, did not come to a monitored barrier; whether anybody else did no line says", rankWords(firsts))}
+			Summary: fmt.Sprintf("%s, the first one checked, did not reach a monitored barrier; no line shows whether any other rank did", rankWords(firsts))}
 	}
 	if len(absent) == 0 && unplaced > 0 {
 		if len(ev) > 3 {
 			ev = ev[:3]
 		}
 		return &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Scope: "group", Rivals: rivals, At: at, Base: 0.85, Why: why, For: []incident.Finding{finding(why, ev...)},
-			Summary: fmt.Sprintf("%s did not come to a collective that others waited in; which ranks of the job they are is not proven", plural(unplaced, "member of a group", "members of a group"))}
+			Summary: fmt.Sprintf("%s never joined a collective that others waited in; their global ranks are unknown", plural(unplaced, "member of a group", "members of a group"))}
 	}
 	if len(absent) == 0 {
 		return nil
 	}
 	p := &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Ranks: absent, Nodes: nodesOf(f, absent), Scope: scopeOf(f, absent), At: at,
-		Base: 0.9, Summary: fmt.Sprintf("%s did not come to a collective that the others waited in", where(f, absent)), Why: why}
+		Base: 0.9, Summary: fmt.Sprintf("%s never joined a collective that the other ranks waited in", where(f, absent)), Why: why}
 	if never {
 		p.Rivals, p.Base = []knowledge.Slug{knowledge.InitUnreachable}, 0.85
-		p.Why += "; no line says whether these were ever started"
+		p.Why += "; no line shows whether they ever started"
 	}
 	if len(ev) > 3 {
 		ev = ev[:3]

@@ -42,7 +42,7 @@ func openedBy(s *Scene, slug knowledge.Slug) *Proposal {
 	}
 	if x, ok := s.Facts.Silence(); ok && len(p.Led) == 0 {
 		p.At = x.Last.T
-		p.Led = append(p.Led, finding(fmt.Sprintf("no step was reported for %s before SLURM ended the job", duration(x.For)), QuoteAt(*x.Last.At, nil), QuoteAt(x.End.Line.At, nil)))
+		p.Led = append(p.Led, finding(fmt.Sprintf("no step was logged for %s before SLURM ended the job", duration(x.For)), QuoteAt(*x.Last.At, nil), QuoteAt(x.End.Line.At, nil)))
 	}
 	return p
 }
@@ -93,8 +93,8 @@ func ncclBehind(s *Scene) *Proposal {
 		p.Scope = "node"
 	}
 	who := memberWords(f, holders)
-	p.Summary = who + " did not call what all others of a communicator had called"
-	p.Why = "by NCCL's own logs the others called one collective more, or several, and what is behind logged on without calling it"
+	p.Summary = who + " did not make a call that all other ranks in a communicator had made"
+	p.Why = "according to NCCL's own logs, the other ranks made at least one more call, and the rank behind kept logging without making it"
 	for i := range standings {
 		if st := &standings[i]; len(st.Behind) > 0 && len(p.For) < 3 {
 			p.For = append(p.For, BehindFinding(f, st))
@@ -162,7 +162,7 @@ func LevelFinding(f *resolve.Facts, st *nccl.Standing) incident.Finding {
 	for _, m := range st.Ahead[:min(2, len(st.Ahead))] {
 		ev = append(ev, ncclCall(m, m.Comm.Last()), ncclCalls(m))
 	}
-	return finding(fmt.Sprintf("all %d ranks of a communicator called %s on it; the last is %s", st.Comm.Size, plural(int(st.Top), "collective", "collectives"), ncclCallWords(st.Ahead[0].Comm.Last())), someOf(ev)...)
+	return finding(fmt.Sprintf("all %d ranks in a communicator called %s on it; the last is %s", st.Comm.Size, plural(int(st.Top), "collective", "collectives"), ncclCallWords(st.Ahead[0].Comm.Last())), someOf(ev)...)
 }
 
 // BehindFinding says who of a communicator is behind, and whether that is proven.
@@ -187,9 +187,9 @@ func BehindFinding(f *resolve.Facts, st *nccl.Standing) incident.Finding {
 		plural(len(st.Ahead), "other", "others"), st.Top, ncclCallWords(ahead.Comm.Last()))
 	switch {
 	case len(st.Open) > 0:
-		text += "; whether it is behind or its log ends early is open: nothing after its last call proves that the log is whole"
+		text += "; it is behind or its log ends early: nothing after its last call proves that the log is complete"
 	default:
-		text += "; the log goes on after its last call"
+		text += "; its log continues after its last call"
 	}
 	return finding(text, someOf(ev)...)
 }
@@ -201,7 +201,7 @@ func ncclDiffer(s *Scene) *Proposal {
 		return nil
 	}
 	p := openedBy(s, knowledge.CollectiveMismatch)
-	p.Base, p.Why = 0.93, "NCCL printed both calls; they have the same number on one communicator"
+	p.Base, p.Why = 0.93, "NCCL logged both calls; they have the same number on one communicator"
 	var odd []nccl.Member
 	for i := range f.NCCL.Divergences {
 		d := &f.NCCL.Divergences[i]
@@ -214,7 +214,7 @@ func ncclDiffer(s *Scene) *Proposal {
 			}
 		}
 	}
-	p.Summary, p.Scope = "ranks of a communicator called collectives that do not match", "group"
+	p.Summary, p.Scope = "ranks in a communicator called mismatched collectives", "group"
 	named := len(odd) > 0
 	for _, m := range odd {
 		id, ok := f.NCCL.Rank(m.Proc)
@@ -226,7 +226,7 @@ func ncclDiffer(s *Scene) *Proposal {
 		return p
 	}
 	p.Nodes, p.Scope, p.Settled = nodesOf(f, p.Ranks), scopeOf(f, p.Ranks), true
-	p.Summary = fmt.Sprintf("%s called a collective that does not match the others'", where(f, p.Ranks))
+	p.Summary = fmt.Sprintf("%s called a collective that doesn't match the other ranks'", where(f, p.Ranks))
 	return p
 }
 
@@ -242,7 +242,7 @@ func DivergenceFinding(f *resolve.Facts, d *nccl.Divergence) incident.Finding {
 		ev = append(ev, ncclCall(m, m.Comm.Call(d.N)))
 		words = append(words, fmt.Sprintf("%s called %s", memberWords(f, side.Members), ncclCallWords(m.Comm.Call(d.N))))
 	}
-	return finding(fmt.Sprintf("call %d of a communicator of %d ranks differs: %s", d.N, d.Comm.Size, strings.Join(words, "; ")), ev...)
+	return finding(fmt.Sprintf("call %d on a communicator of %d ranks differs: %s", d.N, d.Comm.Size, strings.Join(words, "; ")), ev...)
 }
 
 // ncclCallWords says what was called: "AllReduce of 1048576 elements (opCount 1f)".

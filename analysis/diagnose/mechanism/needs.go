@@ -60,7 +60,7 @@ func Needs(s *Scene, set []knowledge.Slug, wants []incident.Need) []incident.Nee
 	if alive(s, set) {
 		bundle := artefact(knowledge.Bundle)
 		if n := s.Facts.Job.WorldSize; n > 0 {
-			bundle.Why += fmt.Sprintf("; waiting for it costs %.1f GPU hours a minute", float64(n)/60)
+			bundle.Why += fmt.Sprintf("; waiting for it costs %.1f GPU hours per minute", float64(n)/60)
 		}
 		add(bundle)
 	}
@@ -177,7 +177,7 @@ func recorders(f *resolve.Facts, a knowledge.Artefact, n incident.Need) (inciden
 	if len(lack) == 0 {
 		return n, false
 	}
-	n.What, n.Why = "the flight recorder's dumps of "+rankWords(lack), fmt.Sprintf("%d of %d are here; the rank that held them may be one of those that lack", have, f.Job.WorldSize)
+	n.What, n.Why = "flight-recorder dumps from "+rankWords(lack), fmt.Sprintf("%d of %d are here; the stalled rank may be one of those missing", have, f.Job.WorldSize)
 	n.Command, n.Obtainable = "ls -l /tmp/nccl_trace_rank_* ~/.cache/torch/*_trace_rank_*   # on their nodes", perishing
 	if written {
 		n.Command = strings.ReplaceAll(a.Command, "{dumps}", where+"*")

@@ -18,8 +18,8 @@ import (
 // Needs that tell data, learning rate and hardware apart once numbers went wrong.
 var (
 	needReplay  = artefact(knowledge.Replay)
-	needAnomaly = incident.Need{What: "the operation that makes the first NaN", Why: "PyTorch's anomaly mode names it",
-		Command: "python -c 'import torch; help(torch.autograd.set_detect_anomaly)'   # switch it on for a few steps from the last sound checkpoint", Obtainable: "next-time"}
+	needAnomaly = incident.Need{What: "the operation that makes the first NaN", Why: "PyTorch's anomaly mode reports it",
+		Command: "python -c 'import torch; help(torch.autograd.set_detect_anomaly)'   # turn it on for a few steps from the last good checkpoint", Obtainable: "next-time"}
 )
 
 // numerics: what the printed losses, norms and scales say.
@@ -28,7 +28,7 @@ func numerics() []Mechanism {
 		{Slug: knowledge.NonFiniteLoss, Class: Local, Propose: nonFiniteAt, Needs: []incident.Need{needReplay, needAnomaly},
 			Explains: []knowledge.Slug{knowledge.Exception, knowledge.TimeLimit, knowledge.Cancelled, knowledge.Preempted, knowledge.ThroughputRegression, knowledge.LossPlateau}},
 		{Slug: knowledge.SilentCorruption, Class: Local, Propose: first(computedAgain, replicaDiffers), Explains: []knowledge.Slug{knowledge.NonFiniteLoss, knowledge.Exception},
-			Needs: []incident.Need{{What: "a test of the GPU that gave the odd result", Why: "the same step gave two results; a test tells a GPU from a program that is not deterministic",
+			Needs: []incident.Need{{What: "a test of the GPU that gave the odd result", Why: "the same step gave two results; a test distinguishes a bad GPU from a non-deterministic program",
 				Command: "srun -w {nodes} dcgmi diag -r 4", Obtainable: "now"}}},
 	}
 }
@@ -40,10 +40,10 @@ func computedAgain(s *Scene) *Proposal {
 	if p == nil {
 		return nil
 	}
-	p.Why = "the step was computed again, and the result was another one"
+	p.Why = "the step was recomputed with a different result"
 	if slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign == knowledge.IDRerunPersistent }) {
 		p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
-		p.Why = "the same step gave another result on another GPU; which one was wrong, the log of the run before names"
+		p.Why = "the same step gave a different result on another GPU; the previous run's log shows which one was wrong"
 		return p
 	}
 	p.Rivals, p.Base = []knowledge.Slug{knowledge.NonFiniteLoss}, 0.9
@@ -86,26 +86,26 @@ func nonFinite(s *Scene) *Proposal {
 		return nil
 	}
 	p := &Proposal{Mechanism: knowledge.NonFiniteLoss, Class: Degraded, Scope: "all", Direct: true, Base: 0.94, At: b.First.T, Onset: sound(b),
-		Why:       fmt.Sprintf("the last %s say so, none after them says otherwise", plural(int(b.N), "step line", "step lines")),
-		Plausible: fmt.Sprintf("the numbers went wrong before (%s:%d); nothing ties what ended the job to it", b.First.At.File, b.First.At.Line)}
+		Why:       fmt.Sprintf("the last %s say so, and no later line contradicts them", plural(int(b.N), "step line", "step lines")),
+		Plausible: fmt.Sprintf("the numbers had already gone bad (%s:%d); nothing links that to how the job ended", b.First.At.File, b.First.At.Line)}
 	what := "the loss"
 	if b.Losses == 0 {
 		what = "the gradient"
 	}
-	p.Summary = what + " became no number" + atStep(b.First)
+	p.Summary = what + " became NaN or infinite" + atStep(b.First)
 	p.For = append(p.For, brokenFinding(b))
 	if id, found := firstBroken(f); found {
 		p.Ranks, p.Nodes, p.Scope = []int{id}, nodesOf(f, []int{id}), "rank"
-		p.Summary = fmt.Sprintf("%s of %s became no number%s, before any other's", what, where(f, p.Ranks), atStep(b.First))
+		p.Summary = fmt.Sprintf("%s on %s became NaN or infinite%s, before any other rank's", what, where(f, p.Ranks), atStep(b.First))
 	}
 	if len(linked) > 0 && len(others) == 0 || len(linked) > 0 && s.Graph.Shape == waitfor.NoHang {
 		p.Class = Local
 		p.Failures = []*resolve.Failure{{Rank: resolve.NoRank, Mechanism: p.Mechanism, Role: knowledge.CauseRole, Direct: true, Kind: resolve.KindCourse, At: b.First.At, T: b.First.T, Count: 1}}
-		p.Why = "the numbers were wrong first, and the error speaks of them"
+		p.Why = "the numbers went bad first, and the error refers to them"
 		for i, fl := range linked {
 			p.Explains = append(p.Explains, fl.Mechanism)
 			if i < 2 {
-				p.Led = append(p.Led, finding("the program stops because of it: "+short(fl.Text), FailureEvidence(fl)))
+				p.Led = append(p.Led, finding("the program stopped because of it: "+short(fl.Text), FailureEvidence(fl)))
 			}
 		}
 	}
@@ -213,10 +213,10 @@ func brokenFinding(b resolve.Broken) incident.Finding {
 		p = &incident.Predicate{Literals: []string{t}}
 	}
 	ev := []incident.Evidence{QuoteAt(*b.First.At, p)}
-	text := fmt.Sprintf("from here on no step has a number%s", atStep(b.First))
+	text := fmt.Sprintf("no step has a finite value from here on%s", atStep(b.First))
 	if b.Good != nil {
 		ev = append([]incident.Evidence{QuoteAt(*b.Good.At, nil)}, ev...)
-		text = fmt.Sprintf("the last sound step line%s, and the first one without a number%s", atStep(b.Good), atStep(b.First))
+		text = fmt.Sprintf("the last good step line%s, and the first non-finite one%s", atStep(b.Good), atStep(b.First))
 	}
 	return finding(text, ev...)
 }
@@ -279,10 +279,10 @@ func scaleGone(s *Scene) *Proposal {
 		}
 		p := &Proposal{Mechanism: knowledge.NonFiniteLoss, Class: Degraded, Scope: "all", Direct: true, Base: 0.9, At: f.At(top.At),
 			Summary: fmt.Sprintf("the loss scale fell from %g to its minimum of %g: gradients overflow at any scale", top.Value, end.Value),
-			Why:     "each fall is a step whose gradients were not finite, and none of them was followed by a rise",
+			Why:     "each drop is a step with non-finite gradients, and the scale never rose again",
 			For: []incident.Finding{finding(fmt.Sprintf("the loss scale fell from %g to %g", top.Value, end.Value),
 				QuoteAt(top.At, nil), QuoteAt(end.At, nil))}}
-		p.Plausible = "gradients had overflowed until the loss scale was at its minimum; nothing ties what ended the job to it"
+		p.Plausible = "gradients overflowed until the loss scale hit its minimum; nothing links that to how the job ended"
 		p.Onset = &resolve.Point{At: &top.At, Step: top.Step, T: p.At}
 		linked, others := aboutNumbers(f)
 		if linked = append(linked, dividedBy(end, others)...); len(linked) > 0 {
@@ -353,12 +353,12 @@ func Odd(s *Scene) *Oddity {
 		if !ok {
 			continue
 		}
-		o := &Oddity{Summary: fmt.Sprintf("the loss left its baseline after%s and had not come back when the log ends (%s, then %s)", orHere(from), from.Loss.Printed, last.Loss.Printed),
-			Why: "no line says why; data, learning rate and a machine that computes wrongly look alike here"}
+		o := &Oddity{Summary: fmt.Sprintf("the loss left its baseline after%s and had not recovered by the end of the log (%s, then %s)", orHere(from), from.Loss.Printed, last.Loss.Printed),
+			Why: "no line shows why; bad data, the learning rate and faulty hardware look alike here"}
 		o.Findings = append(o.Findings, finding(fmt.Sprintf("the loss before: %s%s", from.Loss.Printed, atStep(from)), QuoteAt(*from.At, nil)),
 			finding(fmt.Sprintf("the loss at the end: %s%s", last.Loss.Printed, atStep(last)), QuoteAt(*last.At, nil)))
-		o.Suspects = []incident.Suspect{{Mechanism: string(knowledge.SilentCorruption), Why: "a jump of the loss without a change of code or data; only a replay tells"},
-			{Mechanism: string(knowledge.NonFiniteLoss), Why: "the data of these steps or the learning rate may have made gradients explode"}}
+		o.Suspects = []incident.Suspect{{Mechanism: string(knowledge.SilentCorruption), Why: "a loss jump with no change to code or data; only a replay can tell"},
+			{Mechanism: string(knowledge.NonFiniteLoss), Why: "the data in these steps or the learning rate may have made gradients explode"}}
 		o.Needs = []incident.Need{needReplay}
 		return o
 	}

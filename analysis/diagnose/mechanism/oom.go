@@ -38,7 +38,7 @@ func outOfMemory(s *Scene, p *Proposal) {
 	say := func(format string, args ...any) {
 		text := whoOOM(o) + fmt.Sprintf(format, args...)
 		if alike > 1 {
-			text += fmt.Sprintf(" (%d of %d ranks say so of theirs)", alike, len(ooms))
+			text += fmt.Sprintf(" (%d of %d ranks report the same)", alike, len(ooms))
 		}
 		p.Because = append(p.Because, finding(text, ev...))
 	}
@@ -56,24 +56,24 @@ func outOfMemory(s *Scene, p *Proposal) {
 		say("other processes are on GPU %d: %s of its %s; without them %s would have fitted", o.GPU, strings.Join(names, ", "), Bytes(o.Total), Bytes(o.Tried))
 		if len(own) > 0 {
 			say("of these, %s of this job: ranks share a GPU", rankWords(sortedInts(own))+map[bool]string{true: " is", false: " are"}[len(own) == 1])
-			p.Now = append(p.Now, knowledge.Advice{Text: "Give each process a GPU of its own before it touches any: torch.cuda.set_device(int(os.environ['LOCAL_RANK'])), map_location in torch.load."})
+			p.Now = append(p.Now, knowledge.Advice{Text: "Give each process its own GPU before it touches any: torch.cuda.set_device(int(os.environ['LOCAL_RANK'])), map_location in torch.load."})
 			p.Moot = append(p.Moot, table.Text)
 			break
 		}
-		p.Now = append(p.Now, knowledge.Advice{Text: "Find the other process on the GPU of rank {rank}, and end it if it is left over from an earlier job, before anything is changed in this one.",
+		p.Now = append(p.Now, knowledge.Advice{Text: "Find the other process on rank {rank}'s GPU, and kill it if it is left over from an earlier job, before changing anything in this one.",
 			Command: "ssh {node} 'nvidia-smi --query-compute-apps=pid,name,used_memory,gpu_bus_id --format=csv'"})
 		p.Moot = append(p.Moot, table.Text)
 	case resolve.OOMFragmented:
-		say("PyTorch held %s that were not in use, and %s were asked for: they lie in pieces between used blocks, the memory is fragmented", Bytes(o.Slack), Bytes(o.Tried))
+		say("PyTorch held %s unused when %s was requested: the memory is fragmented", Bytes(o.Slack), Bytes(o.Tried))
 		p.Now = append(p.Now, table)
 	case resolve.OOMCapped:
-		say("%s of GPU %d were free, more than the %s asked for: the process is capped at %s (set_per_process_memory_fraction)", Bytes(o.Free), o.GPU, Bytes(o.Tried), Bytes(o.Allowed))
+		say("%s on GPU %d was free, more than the %s requested: the process is capped at %s (set_per_process_memory_fraction)", Bytes(o.Free), o.GPU, Bytes(o.Tried), Bytes(o.Allowed))
 		p.Moot = append(p.Moot, table.Text)
 	case resolve.OOMTooLarge:
-		say("one request of %s is larger than the whole GPU (%s): no other setting of the allocator helps", Bytes(o.Tried), Bytes(o.Total))
+		say("a single request of %s is larger than the whole GPU (%s): no allocator setting will help", Bytes(o.Tried), Bytes(o.Total))
 		p.Moot = append(p.Moot, table.Text)
 	case resolve.OOMFull:
-		say("the program itself used %s of %s, and only %s that PyTorch held were not in use: neither fragmentation nor another process explains it", Bytes(o.Allocated), Bytes(o.Total), Bytes(o.Slack))
+		say("the program itself used %s of %s, and PyTorch held only %s unused: neither fragmentation nor another process explains it", Bytes(o.Allocated), Bytes(o.Total), Bytes(o.Slack))
 		p.Moot = append(p.Moot, table.Text)
 	}
 	spread(p, ooms)
@@ -122,9 +122,9 @@ func spread(p *Proposal, ooms []resolve.OOM) {
 	least, most := list[0], list[len(list)-1]
 	text := fmt.Sprintf("%d ranks ran out of memory with %s (rank %d) to %s (rank %d) in use: ", len(list), Bytes(least.Allocated), least.Failure.Rank, Bytes(most.Allocated), most.Failure.Rank)
 	if float64(most.Allocated) <= 1.1*float64(least.Allocated) {
-		text += "they are alike, which is the configuration and no imbalance"
+		text += "they are alike, so it is the configuration, not an imbalance"
 	} else {
-		text += "work or parameters are not divided evenly"
+		text += "work or parameters are not evenly divided"
 	}
 	p.Because = append(p.Because, finding(text, FailureEvidence(least.Failure), FailureEvidence(most.Failure)))
 }
@@ -144,7 +144,7 @@ func fragmented(s *Scene, p *Proposal, tried int64) {
 		if len(ev) == 0 {
 			continue
 		}
-		p.Because = append(p.Because, finding(fmt.Sprintf("%s: the allocator held %s in pieces beside used ones when that was made", MemoryOf(m), Bytes(m.Memory.Inactive)), ev...))
+		p.Because = append(p.Because, finding(fmt.Sprintf("%s: the allocator held %s in fragments next to used blocks when that was taken", MemoryOf(m), Bytes(m.Memory.Inactive)), ev...))
 		p.Now = append(p.Now, unfragment)
 		return
 	}
@@ -160,7 +160,7 @@ func grown(s *Scene, p *Proposal) {
 		if g, ok := Grown(m); ok {
 			p.Because = append(p.Because, g)
 			p.Moot = append(p.Moot, unfragment.Text)
-			p.Now = append(p.Now, knowledge.Advice{Text: "Look for what keeps tensors from step to step: losses that are added up without .item(), lists of outputs, graphs that are kept; the snapshots of two steps show which."})
+			p.Now = append(p.Now, knowledge.Advice{Text: "Look for tensors kept from step to step: losses summed without .item(), lists of outputs, retained graphs; memory snapshots from two steps show which."})
 			return
 		}
 	}
@@ -187,5 +187,5 @@ func Grown(m resolve.MemoryFile) (incident.Finding, bool) {
 		e.Span = l.At.Len
 		ev = append(ev, e)
 	}
-	return finding(fmt.Sprintf("%s: what is in use rose in each of %d summaries, from %s to %s: it is kept from step to step, a leak or something that grows by design", MemoryOf(m), len(list), Bytes(first.Allocated), Bytes(last.Allocated)), ev...), true
+	return finding(fmt.Sprintf("%s: memory in use rose in each of %d summaries, from %s to %s: a leak, or something that grows by design", MemoryOf(m), len(list), Bytes(first.Allocated), Bytes(last.Allocated)), ev...), true
 }

@@ -27,13 +27,13 @@ func performance() []Mechanism {
 
 // Needs that localise a slow run.
 var (
-	needClocks = incident.Need{What: "clocks, temperatures and slowdown reasons of all GPUs of the job", Why: "one GPU that throttles slows every step of a synchronous job",
+	needClocks = incident.Need{What: "clocks, temperatures and slowdown reasons for all the job's GPUs", Why: "one GPU that throttles slows every step of a synchronous job",
 		Command: "clush -w {nodes} 'nvidia-smi --query-gpu=index,clocks.sm,temperature.gpu,clocks_event_reasons.active --format=csv,noheader'", Obtainable: "perishing"}
-	needPerRank = incident.Need{What: "the time of compute per rank", Why: "tells one slow rank from a slow network or slow data",
+	needPerRank = incident.Need{What: "compute time per rank", Why: "distinguishes one slow rank from a slow network or slow data",
 		Command: "--timing-log-level 2 --timing-log-option all   # Megatron; --log-straggler; or NVIDIA's straggler detection", Obtainable: "next-time"}
-	needNeighbours = incident.Need{What: "what else ran on these nodes and on the storage when it began", Why: "neighbours, checkpoints and network faults slow a job without a line in its logs",
+	needNeighbours = incident.Need{What: "what else was running on these nodes and the storage when it began", Why: "other jobs, checkpoints and network faults slow a job without leaving a line in its logs",
 		Command: "sacct -a -X -N {nodes} -S START -E END -o JobID,Start,End,NodeList", Obtainable: "now"}
-	needSchedule = incident.Need{What: "learning rate and gradient norm of the flat part", Why: "a schedule that ran out, vanished gradients and repeated data look alike in the loss",
+	needSchedule = incident.Need{What: "learning rate and gradient norm during the flat part", Why: "an exhausted schedule, vanished gradients and repeated data look alike in the loss",
 		Command: "grep -E 'learning rate|lr|grad' LOG | tail", Obtainable: "now"}
 )
 
@@ -59,14 +59,14 @@ func regression(s *Scene) *Proposal {
 		p.Base = 0.75
 	}
 	p.Summary = slower(&d)
-	p.Why = fmt.Sprintf("the time of a step left its own baseline and stayed so to the end of the log (%s before, %s since)",
+	p.Why = fmt.Sprintf("step time left its own baseline and stayed there to the end of the log (%s before, %s since)",
 		plural(d.Before, "line", "lines"), plural(d.After, "line", "lines"))
 	base, now := timeQuote(d.BaseAt), timeQuote(d.NowAt)
 	p.For = append(p.For, finding(fmt.Sprintf("%s (a step line from before, the first slow one, and one since)", slower(&d)), base, timeQuote(d.Onset), now))
 	if d.BaseAt.Printed && now.Predicate != nil {
 		p.For[0].Evidence = append(p.For[0].Evidence, incident.Evidence{Kind: incident.KindDerived, Formula: "ratio", Inputs: []incident.Evidence{base, now}})
 	}
-	p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.SlowRank), Why: "one slow GPU slows every rank of a synchronous job; no line gives times by rank"}}
+	p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.SlowRank), Why: "one slow GPU slows every rank in a synchronous job; no line gives times by rank"}}
 	if why := hotGPU(f); why != "" {
 		p.Suspects = append([]incident.Suspect{{Mechanism: string(knowledge.ThermalPower), Why: why}}, p.Suspects...)
 	}
@@ -80,7 +80,7 @@ func hotGPU(f *resolve.Facts) string {
 			g := &s.State.GPUs[i]
 			for _, k := range []gpustate.Key{gpustate.SlowHeat, gpustate.SlowPower, gpustate.SlowHW} {
 				if v := g.Of(k); v != nil && v.N > 0 {
-					return fmt.Sprintf("a tool found the GPU at %s in this state: %s (%s:%d); since when it does not say", cmp.Or(g.PCI, fmt.Sprintf("index %d", g.Index)), k, s.File, v.Line)
+					return fmt.Sprintf("a tool found the GPU at %s in this state: %s (%s:%d); it doesn't show since when", cmp.Or(g.PCI, fmt.Sprintf("index %d", g.Index)), k, s.File, v.Line)
 				}
 			}
 		}
@@ -94,7 +94,7 @@ func slower(d *resolve.Slowdown) string {
 	if d.Prior != nil && d.Prior.Step != line.Unknown && d.Onset.Step != line.Unknown {
 		from = fmt.Sprintf("between step %d and step %d", d.Prior.Step, d.Onset.Step)
 	}
-	return fmt.Sprintf("steps became slower %s: %s, before %s (×%.2f)", from, Seconds(d.Now), Seconds(d.Base), d.Ratio())
+	return fmt.Sprintf("steps became slower %s: %s, up from %s (×%.2f)", from, Seconds(d.Now), Seconds(d.Base), d.Ratio())
 }
 
 // timeKeys are the words in front of a step's time, by form. The value behind is filled in when the line is quoted.
@@ -143,7 +143,7 @@ func plateau(s *Scene) *Proposal {
 	}
 	p := &Proposal{Mechanism: knowledge.LossPlateau, Class: Degraded, Scope: "all", At: best.From.T, Base: 0.85}
 	p.Summary = fmt.Sprintf("the loss has not moved since%s: mean %.4g, and %.4g in the window before", orHere(best.From), best.Is, best.Was)
-	p.Why = fmt.Sprintf("over the last %d reported losses the mean improved by %.2f%% against the %d before; under 0.1%% counts as standing still", best.N, 100*best.Improvement(), best.N)
+	p.Why = fmt.Sprintf("over the last %d reported losses the mean improved by %.2f%% against the %d before; under 0.1%% counts as flat", best.N, 100*best.Improvement(), best.N)
 	if !best.Improved {
 		p.Summary = fmt.Sprintf("the loss never moved: mean %.4g, and %.4g in the window before", best.Is, best.Was)
 	}
@@ -164,17 +164,17 @@ func silentEnd(s *Scene) *Proposal {
 		return nil
 	}
 	p := &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Rivals: []knowledge.Slug{knowledge.CollectiveHang, knowledge.GPUHang}, Scope: "all", At: x.Last.T, Base: 0.85,
-		Summary: fmt.Sprintf("no step was reported for at least %s before SLURM ended the job: it had stopped making progress%s", duration(x.For), afterStep(x.Last)),
-		Why:     fmt.Sprintf("until then a step line came every %s, never later than after %s; no rank's collective state is in the logs, so who held the job is open", Seconds(x.Usual), Seconds(x.Longest))}
+		Summary: fmt.Sprintf("no step was logged for at least %s before SLURM ended the job: it had stopped making progress%s", duration(x.For), afterStep(x.Last)),
+		Why:     fmt.Sprintf("until then there was a step line every %s, at most %s apart; no rank's collective state is in the logs, so can't tell which rank blocked the job", Seconds(x.Usual), Seconds(x.Longest))}
 	p.For = append(p.For, finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
 	p.Led = append(p.Led, finding(fmt.Sprintf("SLURM ended the job, %s or more after the last step", duration(x.For)), QuoteAt(x.End.Line.At, nil)))
 	if x.Saving != nil {
 		p.Rivals = append([]knowledge.Slug{knowledge.CheckpointIO}, p.Rivals...)
-		p.Summary += ", in a save that was not seen to end"
-		p.For = append(p.For, finding("a save began behind it and was not seen to end", QuoteAt(x.Saving.At, nil)))
+		p.Summary += ", in a save that did not finish in these logs"
+		p.For = append(p.For, finding("a save started after it and did not finish in these logs", QuoteAt(x.Saving.At, nil)))
 	}
 	if x.Alive != nil {
-		p.For = append(p.For, finding("processes still wrote later: the log was alive, the training was not", QuoteAt(*x.Alive, nil)))
+		p.For = append(p.For, finding("processes kept logging later: the log was alive, the training was not", QuoteAt(*x.Alive, nil)))
 	}
 	p.Needs = []incident.Need{needWatchdog}
 	return p
@@ -187,5 +187,5 @@ func afterStep(p *resolve.Point) string {
 	return ""
 }
 
-var needWatchdog = incident.Need{What: "a watchdog that ends a hung job and says who held it", Why: "without one a hang lasts until the time limit, and no line names the rank",
+var needWatchdog = incident.Need{What: "a watchdog that ends a hung job and reports which rank blocked it", Why: "without one, a hang lasts until the time limit and no line shows which rank",
 	Command: "export TORCH_NCCL_ASYNC_ERROR_HANDLING=1   # and init_process_group(timeout=…) well below the time limit", Obtainable: "next-time"}

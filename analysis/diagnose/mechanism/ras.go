@@ -128,8 +128,8 @@ func rasBehind(s *Scene) *Proposal {
 		}
 		p.Nodes, p.Scope = keysOf(nodes), scopeOf(f, p.Ranks)
 		who := rasWords(f, x.Comm, x.Behind)
-		p.Summary = who + " did not launch what the others of a communicator had launched"
-		p.Why = "two snapshots of NCCL's RAS have the same counts: the communicator is stalled, with the same ranks behind"
+		p.Summary = who + " did not launch what the other ranks in a communicator had launched"
+		p.Why = "two NCCL RAS snapshots have the same counts: the communicator is stalled, with the same ranks behind"
 		p.For = append(p.For, StandsFinding(f, &x))
 		return p
 	}
@@ -179,8 +179,8 @@ func rasGone(s *Scene) *Proposal {
 	p := openedBy(s, knowledge.RankStalled)
 	p.Rivals, p.Base = []knowledge.Slug{knowledge.PeerLost}, 0.85
 	p.Ranks, p.Nodes, p.Scope = ids, nodesOf(f, ids), scopeOf(f, ids)
-	p.Summary = fmt.Sprintf("%s does not answer NCCL's RAS while others wait: it is gone, stopped or cut off", where(f, ids))
-	p.Why = "RAS could not reach it for a minute; whether it died or was stopped, these files do not say"
+	p.Summary = fmt.Sprintf("%s does not respond to NCCL RAS while other ranks wait: it is gone, stopped or cut off", where(f, ids))
+	p.Why = "RAS could not reach it for a minute; these files don't show whether it died or was stopped"
 	p.For = append(p.For, finding(fmt.Sprintf("RAS counts %s as dead", rankWords(ids)), ev...))
 	return p
 }
@@ -269,9 +269,9 @@ func rasLost(s *Scene) *Proposal {
 	if len(p.Nodes) > 1 {
 		p.Nodes, p.Ranks = nil, nil // as many as that are cut off together, and nobody knows from which side
 	}
-	p.Summary = fmt.Sprintf("%s does not answer: it died, was stopped, or is cut off", goneWords(gone))
-	p.Why = "NCCL's RAS counts it as dead, which it does after a minute without an answer; why, it does not say"
-	p.For = append(p.For, finding("NCCL's RAS counts as dead: "+goneWords(gone), ev...))
+	p.Summary = fmt.Sprintf("%s does not respond: it died, was stopped, or is cut off", goneWords(gone))
+	p.Why = "NCCL RAS counts it as dead after a minute without a response; it doesn't say why"
+	p.For = append(p.For, finding("NCCL RAS counts as dead: "+goneWords(gone), ev...))
 	p.Needs = append(p.Needs, needPeer)
 	return p
 }

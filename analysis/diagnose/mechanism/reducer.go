@@ -47,13 +47,13 @@ func reducerNames(s *Scene, p *Proposal) {
 		}
 		said = x
 	}
-	kind, what, one := worker.NoGrad, "got no gradient in the step before, and DDP waits for them", "got no gradient in the step before, and DDP waits for it"
+	kind, what, one := worker.NoGrad, "got no gradient in the previous step, and DDP is waiting for them", "got no gradient in the previous step, and DDP is waiting for it"
 	static := strings.Contains(p.Failures[0].Exc.Message, litStatic)
 	switch said {
 	case litReadyTwice:
 		kind, what, one = worker.ReadyTwice, "got a second gradient in one step", "got a second gradient in one step"
 	case litChanged:
-		what, one = "take part in some steps only, and static_graph=True promised that every step is alike", "takes part in some steps only, and static_graph=True promised that every step is alike"
+		what, one = "take part in only some steps, but static_graph=True promises that every step is the same", "takes part in only some steps, but static_graph=True promises that every step is the same"
 	}
 	sets := parameterSets(s.Facts, kind)
 	p.Now = reducerAdvice(said, static)
@@ -75,30 +75,30 @@ func reducerNames(s *Scene, p *Proposal) {
 	}
 	p.Summary = fmt.Sprintf("%s%s %s", who, sets[0].parameters(3), verb)
 	if len(sets) > 1 {
-		p.Summary = fmt.Sprintf("%sparameters %s, other ones on different ranks (%s: %s)", who, what, sets[0].who(), sets[0].parameters(3))
+		p.Summary = fmt.Sprintf("%sparameters %s, different ones on different ranks (%s: %s)", who, what, sets[0].who(), sets[0].parameters(3))
 	}
 	p.For = append(parameterFindings(s, kind, sets), p.For[:min(len(p.For), 1)]...)
 	if !sets[0].named {
 		p.Needs = append(p.Needs, needNames)
 	}
 	if n, ok := allParameters(s.Facts, sets[0]); ok && kind == worker.NoGrad {
-		p.For = append(p.For, finding(fmt.Sprintf("these are all %s of the module: the backward pass of that step did not run to its end at all, as after an exception that the loop caught, or a step that it skipped",
+		p.For = append(p.For, finding(fmt.Sprintf("these are all %s in the module: that step's backward pass never finished, as after an exception the loop caught, or a skipped step",
 			plural(int(n.value), "parameter", "parameters")), QuoteAt(n.at, &incident.Predicate{Fields: []incident.Field{{Key: "num_parameter_tensors: ", Value: strconv.FormatInt(n.value, 10)}}})))
 	}
 }
 
-var needNames = incident.Need{What: "the names of these parameters", Why: "PyTorch prints them only in its debug mode; by number they are in the order of the parameters that require a gradient",
+var needNames = incident.Need{What: "the names of these parameters", Why: "PyTorch only prints them in debug mode; the numbers follow the order of parameters that require a gradient",
 	Command: "TORCH_DISTRIBUTED_DEBUG=INFO", Obtainable: "next-time"}
 
 // reducerAdvice is what to do about each message.
 func reducerAdvice(said string, static bool) []knowledge.Advice {
 	switch {
 	case said == litReadyTwice:
-		return []knowledge.Advice{{Text: "Look for what runs these layers twice in one backward pass: activation checkpointing (use_reentrant=False), a layer that is used twice, or a loss that is taken backward twice; static_graph=True helps where every step is alike."}}
+		return []knowledge.Advice{{Text: "Look for what runs these layers twice in one backward pass: activation checkpointing (use_reentrant=False), a layer used twice, or backward called twice; static_graph=True helps if every step is the same."}}
 	case said == litChanged, static:
-		return []knowledge.Advice{{Text: "Leave static_graph=True out, or let the same parameters take part in every step: a warm-up, a layer that is unfrozen later or a branch that depends on the data breaks its promise."}}
+		return []knowledge.Advice{{Text: "Remove static_graph=True, or make the same parameters take part in every step: a warm-up, a layer unfrozen later or a data-dependent branch breaks that promise."}}
 	}
-	return []knowledge.Advice{{Text: "Find the branch of forward that leaves these parameters out. Use them in the loss, take them out of the module (requires_grad=False), or pass find_unused_parameters=True, which costs a walk over the graph in every step."}}
+	return []knowledge.Advice{{Text: "Find the branch in forward that skips these parameters. Use them in the loss, freeze them (requires_grad=False), or pass find_unused_parameters=True, which costs a graph traversal every step."}}
 }
 
 // parameterSet are ranks that name the same parameters.
@@ -118,7 +118,7 @@ func (p *parameterSet) who() string {
 	case len(p.inside) > 0 && p.inside[0] >= 0:
 		return rankWords(p.inside) + " of the module's group"
 	}
-	return "a rank that is not named"
+	return "an unidentified rank"
 }
 
 // parameters lists up to n of them.
@@ -184,15 +184,15 @@ func parameterFindings(s *Scene, kind string, sets []parameterSet) []incident.Fi
 	}
 	switch said := ranksOf(sets); {
 	case len(sets) > 1 && stated(sets):
-		more("; the lists differ between the ranks, so that what a step uses depends on the rank or on its batch", reductionEvidence(&sets[len(sets)-1])...)
+		more("; the lists differ between ranks, so what a step uses depends on the rank or its batch", reductionEvidence(&sets[len(sets)-1])...)
 	case len(sets) > 1:
 	case s.Facts.Job.WorldSize > 1 && len(said) == s.Facts.Job.WorldSize:
-		more(fmt.Sprintf(", the same on all %d ranks: a part of the model that the step used nowhere, not a branch that some ranks took", len(said)))
+		more(fmt.Sprintf(", the same on all %d ranks: part of the model was unused everywhere, so it isn't a branch that only some ranks took", len(said)))
 	default:
 		if id, at, ok := inBackward(s, said); ok {
-			more(fmt.Sprintf("; rank %d waited in its backward pass meanwhile, for gradients of others: the ranks seem to have taken different paths through the model, by a branch that depends on the rank or on its batch", id), at)
+			more(fmt.Sprintf("; meanwhile rank %d was waiting in its backward pass for other ranks' gradients: the ranks seem to have taken different paths through the model, depending on the rank or its batch", id), at)
 		} else if len(said) > 0 && s.Facts.Job.WorldSize > len(said) {
-			more("; the other ranks print no such list: a launcher may have ended them first, and whether they took the same path through the model is not known")
+			more("; the other ranks print no such list (the launcher may have ended them first), so can't tell whether they took the same path through the model")
 		}
 	}
 	return out

@@ -108,9 +108,9 @@ func sidesFindings(f *resolve.Facts) (out []incident.Finding) {
 		}
 		verb := "ran"
 		if p.a.tensor == "" {
-			verb = "found others with other tensors, or in another collective, when it was to run"
+			verb = "found other ranks with different tensors, or in a different collective, when it ran"
 			if len(p.ranksA) > 1 {
-				verb = "found others with other tensors, or in another collective, when they were to run"
+				verb = "found other ranks with different tensors, or in a different collective, when they ran"
 			}
 		}
 		out = append(out, finding(fmt.Sprintf("%s %s %s%s (ranks inside the group)", rankWords(p.ranksA), verb, p.a, where(p.ranksA)), ev...))

@@ -61,9 +61,9 @@ func slowRank(s *Scene) *Proposal {
 			continue
 		}
 		best = steady
-		why = fmt.Sprintf("%s are out of line by %s in the last report", rankWords(ids(steady)), what)
+		why = fmt.Sprintf("%s are outliers by %s in the last report", rankWords(ids(steady)), what)
 		if len(steady) == 1 {
-			why = fmt.Sprintf("%s is out of line by %s in the last report", rankWords(ids(steady)), what)
+			why = fmt.Sprintf("%s is an outlier by %s in the last report", rankWords(ids(steady)), what)
 		}
 		if len(list) > 1 {
 			why += fmt.Sprintf(" and in most of the %d", len(list))
@@ -209,7 +209,7 @@ func (r *verdictOn) compare(f *resolve.Facts, list []*worker.RankTime) {
 		}
 		switch {
 		case x.Named:
-			c.factor, c.value = straggling, "its monitor calls it a straggler, by "+x.What
+			c.factor, c.value = straggling, "its monitor reports it as a straggler, by "+x.What
 		case x.Unit == "seconds" && len(list) >= 3 && middle > 0:
 			c.factor = x.Value / middle
 			c.value = fmt.Sprintf("%s %s, the median of %d ranks is %s", x.What, Seconds(x.Value), len(list), Seconds(middle))

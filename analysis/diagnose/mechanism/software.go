@@ -67,7 +67,7 @@ func exception(s *Scene) *Proposal {
 		reducerNames(s, p)
 		if p.Own = slices.ContainsFunc(p.Failures, ownMistake); !p.Own && len(p.Rivals) == 0 && !slices.ContainsFunc(p.First, func(fl *resolve.Failure) bool { return ownWords(s.Facts, fl) }) {
 			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.9
-			p.Why = "nothing known explains its words; a library raised it, or the system refused something: the code may not be at fault"
+			p.Why = "no known failure matches its message; a library raised it or the system refused something, so the code may not be at fault"
 		}
 		return p
 	}
@@ -122,14 +122,14 @@ func exception(s *Scene) *Proposal {
 	}
 	p := propose(s, knowledge.Exception, Local, exits)
 	p.Rivals = []knowledge.Slug{knowledge.Unknown}
-	p.Needs = []incident.Need{{What: "the traceback of the process", Why: "the exit status alone does not say what was raised",
+	p.Needs = []incident.Need{{What: "the process's traceback", Why: "the exit status alone doesn't show what was raised",
 		Command: "torchrun --log-dir logs --redirects 3 …", Obtainable: "next-time"}}
 	if len(p.Ranks) > 1 {
 		p.Frontier, p.Ranks, p.Nodes = p.Ranks, nil, nil // exit codes alone do not choose among several
 	}
 	p.Direct = false
 	p.Base = 0.9
-	p.Why = "the exit status says that the program ended itself with an error; no traceback says with which"
+	p.Why = "the exit status shows that the program exited with an error; no traceback shows which one"
 	besideExit(f, p)
 	return p
 }
@@ -144,7 +144,7 @@ func besideExit(f *resolve.Facts, p *Proposal) {
 			continue
 		}
 		p.Rivals = slices.Concat(unnamed(p, []knowledge.Slug{cmp.Or(fl.Mechanism, knowledge.PeerLost)}), p.Rivals)
-		p.Why = "the exit status says that the program ended itself with an error; an error line stands above it, and does not say whether another process had gone"
+		p.Why = "the exit status shows that the program exited with an error; an error line precedes it, but doesn't show whether another process had already died"
 		if len(p.Because) == 0 {
 			p.Because = append(p.Because, finding(fl.Text, QuoteAt(*fl.At, nil)))
 		}
@@ -283,7 +283,7 @@ func configError(s *Scene) *Proposal {
 		}
 		if s.Facts.Job.Training && !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != knowledge.IDStorageReadOnly }) {
 			p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.StorageUnresponsive}, 0.88, false
-			p.Why = "a path cannot be written, after steps had been made: it is mounted so, or the kernel made it so when its disk failed"
+			p.Why = "a path became unwritable after training had started: it is mounted read-only, or the kernel remounted it after a disk failure"
 			p.Needs = append(p.Needs, needDmesg)
 		}
 		return jobWide(s, p)
@@ -293,11 +293,11 @@ func configError(s *Scene) *Proposal {
 		return joinedTwice(s)
 	}
 	p.Mechanism, p.Base = knowledge.ConfigError, 0.93
-	p.Why = "a key or path that the configuration names is not there, on all ranks, before the first step"
+	p.Why = "a key or path in the configuration is missing, on all ranks, before the first step"
 	if p.Scope != "all" {
 		// Whether the others met it as well is not stated.
 		p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.Exception}, 0.88, false
-		p.Why = "a key or path is not there, before the first step: the configuration names it, or the code looks in the wrong place"
+		p.Why = "a key or path is missing before the first step: the configuration is wrong, or the code looks in the wrong place"
 	}
 	p.Ranks, p.Nodes = nil, nil
 	return p
@@ -354,7 +354,7 @@ func nativeCrash(s *Scene) *Proposal {
 		if bare := bareTasks(s, signal("Aborted")); len(bare) > 0 {
 			p := propose(s, knowledge.NativeCrash, Local, bare)
 			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.85
-			p.Why = "SLURM saw a task abort; no line of the task says why"
+			p.Why = "SLURM saw a task abort; no line from the task shows why"
 			return p
 		}
 	}
@@ -366,7 +366,7 @@ func nativeCrash(s *Scene) *Proposal {
 	}
 	p := propose(s, knowledge.NativeCrash, Local, aborts)
 	p.Direct, p.Base = false, 0.9
-	p.Why = "the exit status says SIGABRT, and nothing before it says why"
+	p.Why = "the exit status shows SIGABRT, and nothing before it shows why"
 	if r := aborts[0].Proc; r.Lines == 0 || f.Coverage.CutRanks[r.ID] || f.Coverage.Partial {
 		p.Rivals, p.Base = []knowledge.Slug{knowledge.Unknown}, 0.88 // PyTorch may have ended it, in lines that are not here
 	}

@@ -248,17 +248,17 @@ func stoodAt(slug knowledge.Slug, needs ...incident.Need) func(*Scene) *Proposal
 		held := max(len(d.waiting), len(s.Graph.Waiters)+s.Graph.Anonymous)
 		switch {
 		case d.all:
-			p.Summary = fmt.Sprintf("every process that was looked at stalled in the same place: %s was %s, at %s", who, d.place.Says(), at)
-			p.Why = "their stacks were taken more than once and did not change; none of them waited for another rank"
+			p.Summary = fmt.Sprintf("every process examined stalled in the same place: %s was %s, at %s", who, d.place.Says(), at)
+			p.Why = "their stacks were taken more than once and did not change; none was waiting for another rank"
 		default:
 			p.Summary = fmt.Sprintf("%s kept %s waiting: its stack shows it %s, at %s", who, plural(held, "rank", "ranks"), d.place.Says(), at)
-			p.Why = "the stacks of the other ranks wait in collectives or for their GPUs; where this one stood nobody waits for another rank"
+			p.Why = "the other ranks' stacks are waiting in collectives or for their GPUs; this one was not waiting for another rank"
 		}
 		if d.running {
-			p.Why = "the others wait for it; but the job made steps to the end of its logs, and one dump of a healthy run may look the same: a second one, a minute later, decides"
+			p.Why = "the other ranks are waiting for it; but the job made steps to the end of its logs, and one dump of a healthy run can look the same: take a second one a minute later"
 		}
 		if d.logs {
-			p.Why = fmt.Sprintf("the counters prove that %s had not entered what the others waited in; its stack says what it was about", rankWords(d.ranks))
+			p.Why = fmt.Sprintf("the counters prove that %s had not entered the collective the other ranks were in; its stack shows what it was doing", rankWords(d.ranks))
 		}
 		for i, c := range d.culprits {
 			if i == 3 {
@@ -460,11 +460,11 @@ func allInside(s *Scene) *Proposal {
 	p := collective(s, knowledge.CollectiveHang)
 	p.Frontier, p.Rivals, p.Base = nil, []knowledge.Slug{knowledge.GPUHang}, 0.92
 	p.Scope = "all"
-	p.Summary = fmt.Sprintf("the stacks of all %d ranks wait in collectives or for their GPUs: nobody stayed away", len(waits))
-	p.Why = "no rank was at anything of its own; the network, NCCL or one GPU hangs, and stacks cannot say which"
+	p.Summary = fmt.Sprintf("the stacks of all %d ranks are waiting in collectives or for their GPUs: no rank is missing", len(waits))
+	p.Why = "no rank was doing anything else; the network, NCCL or one GPU is hung, and stacks can't tell which"
 	if !alike {
 		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
-		p.Why = "no rank was at anything of its own; they wait in different operations, which groups of one job may do and calls that do not match do as well"
+		p.Why = "no rank was doing anything else; they are waiting in different operations, which is normal for separate groups but also happens with mismatched calls"
 	}
 	p.For = append(p.For, waitingFinding(waits))
 	for i, gr := range s.Graph.Groups {
@@ -487,8 +487,8 @@ func stoodStill(s *Scene) *Proposal {
 	}
 	p := collective(s, knowledge.RankStalled)
 	p.Rivals, p.Base, p.Scope = []knowledge.Slug{knowledge.CollectiveHang, knowledge.GPUHang, knowledge.CollectiveMismatch}, 0.6, "all"
-	p.Summary = fmt.Sprintf("%s stalled between the dumps of their stacks; who holds whom they do not show", plural(len(all), "process", "processes"))
-	p.Why = "every dump of a process shows it at the same call; Python's frames do not show who waits for its GPU and who does work of its own"
+	p.Summary = fmt.Sprintf("%s made no progress between stack dumps; they don't show which one is blocking the rest", plural(len(all), "process", "processes"))
+	p.Why = "every dump of a process shows the same call; Python frames don't show which ones are waiting for a GPU and which are working"
 	p.For = append(p.For, StackFinding(all[0]))
 	seen := map[uint64]bool{all[0].Same: true}
 	for _, t := range all {

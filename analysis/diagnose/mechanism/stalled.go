@@ -59,7 +59,7 @@ func rankStalled(s *Scene) *Proposal {
 		if g.Late {
 			held -= len(g.Root)
 			p.Summary = fmt.Sprintf("%s kept %s waiting", where(f, g.Root), plural(held, "rank", "ranks"))
-			p.Why = fmt.Sprintf("%s entered the collective when others had already given it up", rankWords(g.Root))
+			p.Why = fmt.Sprintf("%s entered the collective after other ranks had already given up", rankWords(g.Root))
 		}
 		for i, gr := range g.Groups {
 			if i == 3 {
@@ -71,7 +71,7 @@ func rankStalled(s *Scene) *Proposal {
 			p.Led = append(p.Led, glooFinding(s))
 		}
 		if len(g.Intermediates) > 0 {
-			p.Led = append(p.Led, finding(fmt.Sprintf("%s held others too, but only while waiting themselves", rankWords(g.Intermediates)), pendingOf(s, g.Intermediates[0])...))
+			p.Led = append(p.Led, finding(fmt.Sprintf("%s also kept ranks waiting, but only because they were waiting themselves", rankWords(g.Intermediates)), pendingOf(s, g.Intermediates[0])...))
 		}
 		p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.DataloaderStall), Why: "most ranks that stall outside NCCL are loading data; nothing in these logs proves it"},
 			{Mechanism: string(knowledge.CheckpointIO), Why: "the next usual reason; nothing in these logs proves it"}}
@@ -110,7 +110,7 @@ func rankStalled(s *Scene) *Proposal {
 			p.Rivals = append(p.Rivals, knowledge.Unknown) // the lost rank may have failed in any way
 		}
 		p.Base = 0.9
-		p.Summary = fmt.Sprintf("a collective hung in %s; who held it is not proven", groupList(g.Groups))
+		p.Summary = fmt.Sprintf("a collective hung in %s; can't tell which rank blocked it", groupList(g.Groups))
 		p.Why = unseenWhy(s)
 		for i, gr := range g.Groups {
 			if i == 3 {
@@ -133,8 +133,8 @@ func rankStalled(s *Scene) *Proposal {
 		if c := openSave(s, resolve.NoRank); c != nil && slices.Contains(p.Rivals, knowledge.CollectiveHang) {
 			// A stall that begins with a save is mostly the save's.
 			p.Mechanism, p.Rivals = knowledge.CheckpointIO, append([]knowledge.Slug{knowledge.RankStalled}, p.Rivals...)
-			p.Why = fmt.Sprintf("a %s had begun right before and was not reported to have ended; %s", saveWord(c), p.Why)
-			p.For = append([]incident.Finding{finding(fmt.Sprintf("a %s began right before and was not reported to have ended", saveWord(c)), QuoteAt(c.At, nil))}, p.For...)
+			p.Why = fmt.Sprintf("a %s had started right before and was not reported as finished; %s", saveWord(c), p.Why)
+			p.For = append([]incident.Finding{finding(fmt.Sprintf("a %s started right before and was not reported as finished", saveWord(c)), QuoteAt(c.At, nil))}, p.For...)
 			p.Needs = append(p.Needs, needPySpy)
 		} else if i := slices.Index(p.Rivals, knowledge.CollectiveHang); i >= 0 && gapless(s) {
 			// The same set; what there is no sign of does not stand first.
@@ -155,18 +155,18 @@ func rankStalled(s *Scene) *Proposal {
 			p.Rivals = append(p.Rivals, knowledge.LoneWaiter, knowledge.CollectiveMismatch)
 		}
 		p.Base = 0.8
-		p.Summary = "some rank timed out in a collective and told others; neither its own lines nor all ranks are here"
+		p.Summary = "some rank timed out in a collective and notified the others; its own lines are missing, and so are some ranks"
 		if !g.Partial {
-			p.Summary = "some rank timed out in a collective and told others; its own lines are not here"
+			p.Summary = "some rank timed out in a collective and notified the others; its own lines are missing"
 		}
-		p.Why = fmt.Sprintf("the ranks that are seen were told by %s, which waited itself; who held it is not shown", rankWords(g.Waiters))
+		p.Why = fmt.Sprintf("the ranks seen were notified by %s, which was waiting itself; no line shows which rank blocked it", rankWords(g.Waiters))
 		n := 0
 		for _, r := range f.Ranks {
 			if r.Dump == nil || r.FromLocal || n == 3 {
 				continue
 			}
 			n++
-			p.For = append(p.For, finding(fmt.Sprintf("%s was told of the timeout: last enqueued %d, last completed %d", r.Describe(), r.Dump.Enqueued, r.Dump.Completed), DumpEvidence(r.Dump, r.ID)))
+			p.For = append(p.For, finding(fmt.Sprintf("%s was notified of the timeout: last enqueued %d, last completed %d", r.Describe(), r.Dump.Enqueued, r.Dump.Completed), DumpEvidence(r.Dump, r.ID)))
 		}
 		if f.Job.WorldSize == 0 {
 			p.Needs = append(p.Needs, needWorld)
@@ -185,7 +185,7 @@ func rankStalled(s *Scene) *Proposal {
 		p := collective(s, knowledge.RankStalled)
 		p.Rivals = []knowledge.Slug{knowledge.LoneWaiter}
 		p.Base = 0.85
-		p.Summary = "one rank waited for another; counters cannot say which of the two is wrong"
+		p.Summary = "one rank waited for another; the counters can't tell which of the two is wrong"
 		p.Why = "one rank had entered a collective, one had not"
 		for _, gr := range g.Groups {
 			p.For = append(p.For, waitersFinding(s, gr, nil))
@@ -196,7 +196,7 @@ func rankStalled(s *Scene) *Proposal {
 		p.Rivals = []knowledge.Slug{knowledge.CollectiveMismatch}
 		p.Base = 0.85
 		p.Summary = fmt.Sprintf("%s waited while %s had nothing in flight", plural(len(g.Waiters)+g.Anonymous, "rank", "ranks"), rankWords(g.Frontier))
-		p.Why = "as many ranks or more were outside the collective as inside: counters cannot say which side is wrong"
+		p.Why = "at least as many ranks were outside the collective as inside: the counters can't tell which side is wrong"
 		for _, gr := range g.Groups {
 			p.For = append(p.For, waitersFinding(s, gr, nil))
 		}
@@ -229,14 +229,14 @@ func stragglerFinding(s *Scene, id int) incident.Finding {
 	}
 	var ev []incident.Evidence
 	if s.Graph.Late {
-		return finding(fmt.Sprintf("%s began to wait in it when others had already given it up", r.Describe()), pendingOf(s, id)...)
+		return finding(fmt.Sprintf("%s started waiting in it after other ranks had already given up", r.Describe()), pendingOf(s, id)...)
 	}
 	if r.Recorded != nil && r.Recorded.Idle {
 		return recordedIdle(s, r)
 	}
 	if r.Dump != nil {
 		ev = append(ev, DumpEvidence(r.Dump, id))
-		text := fmt.Sprintf("%s had nothing in flight: last enqueued %d, last completed %d, and was told of the timeout by another rank", r.Describe(), r.Dump.Enqueued, r.Dump.Completed)
+		text := fmt.Sprintf("%s had nothing in flight (last enqueued %d, last completed %d) and was notified of the timeout by another rank", r.Describe(), r.Dump.Enqueued, r.Dump.Completed)
 		if a, ok := AbsenceEvidence(f, r); ok {
 			ev = append(ev, a)
 		}
@@ -257,12 +257,12 @@ func stragglerFinding(s *Scene, id int) incident.Finding {
 	if len(ev) == 0 && r.Exit != nil {
 		ev = append(ev, QuoteAt(r.Exit.At, nil))
 	}
-	return finding(fmt.Sprintf("%s reported no timeout although everyone it worked with did", r.Describe()), ev...)
+	return finding(fmt.Sprintf("%s reported no timeout although every rank it worked with did", r.Describe()), ev...)
 }
 
 // recordedIdle says by a rank's dump that it had nothing in flight where others waited for it.
 func recordedIdle(s *Scene, r *resolve.Rank) incident.Finding {
-	text := fmt.Sprintf("%s had nothing in flight in any group by its flight recorder", r.Describe())
+	text := fmt.Sprintf("%s had nothing in flight in any group, according to its flight recorder", r.Describe())
 	var ev []incident.Evidence
 	for _, g := range s.Graph.Groups {
 		c := g.Counters[r.ID]
@@ -301,16 +301,16 @@ func neverWorked(gs []*resolve.Group) *incident.Suspect {
 			}
 		}
 	}
-	return &incident.Suspect{Mechanism: string(knowledge.InitUnreachable), Why: "no collective of these ranks has ever completed: the network between them may not carry NCCL's traffic (interface, firewall, MTU, direct access between GPUs)"}
+	return &incident.Suspect{Mechanism: string(knowledge.InitUnreachable), Why: "these ranks have never completed a collective: the network between them may not carry NCCL traffic (interface, firewall, MTU, GPU peer access)"}
 }
 
 func unseenWhy(s *Scene) string {
 	g, f := s.Graph, s.Facts
 	switch {
 	case g.Late:
-		return fmt.Sprintf("%s began to wait when the others of their groups had already given up: one of them may have held the rest", rankWords(g.Frontier))
+		return fmt.Sprintf("%s started waiting after the rest of their groups had already given up: one of them may have blocked the rest", rankWords(g.Frontier))
 	case f.Job.WorldSize == 0 && len(f.Coverage.RanksUnseen) > 0 && len(g.Unseen)+len(g.Frontier) > 0:
-		return fmt.Sprintf("everyone whose state is known waited; there are at least %s (%s), and no line is known to be of %s", plural(f.Job.Least, "rank", "ranks"), f.Job.LeastFrom, rankWords(f.Coverage.RanksUnseen))
+		return fmt.Sprintf("every rank with known state was waiting; there are at least %s (%s), and no line is known to be from %s", plural(f.Job.Least, "rank", "ranks"), f.Job.LeastFrom, rankWords(f.Coverage.RanksUnseen))
 	case f.Job.WorldSize == 0:
 		quiet := []int{}
 		for _, r := range f.Ranks {
@@ -320,23 +320,23 @@ func unseenWhy(s *Scene) string {
 		}
 		switch n := len(quiet); {
 		case n > 0 && g.Anonymous == 1:
-			return "a process that waited does not say which rank it is; the world size is not known"
+			return "a waiting process doesn't show its rank; the world size is unknown"
 		case n > 0 && g.Anonymous > 1:
-			return fmt.Sprintf("%d processes that waited do not say which ranks they are; the world size is not known", g.Anonymous)
+			return fmt.Sprintf("%d waiting processes don't show their ranks; the world size is unknown", g.Anonymous)
 		case n == 1:
-			return fmt.Sprintf("%s does not report waiting; the world size is not known", rankWords(quiet))
+			return fmt.Sprintf("%s does not report waiting; the world size is unknown", rankWords(quiet))
 		case n > 0 && n <= 8:
-			return fmt.Sprintf("%s did not say that they waited; the world size is not known", rankWords(quiet))
+			return fmt.Sprintf("%s did not report waiting; the world size is unknown", rankWords(quiet))
 		case n > 0:
-			return fmt.Sprintf("%d ranks that are seen did not say that they waited; the world size is not known", n)
+			return fmt.Sprintf("%d of the ranks seen did not report waiting; the world size is unknown", n)
 		}
-		return "everyone seen waited; the world size is not known"
+		return "every rank seen was waiting; the world size is unknown"
 	case len(g.Frontier) > 0 && len(g.Groups) == 1 && g.Groups[0].P2P && g.Outside:
-		return fmt.Sprintf("one end of a send or receive waited; the other is one of %s, and no counter says which", rankWords(g.Frontier))
+		return fmt.Sprintf("one end of a send or receive was waiting; the other is one of %s, and no counter shows which", rankWords(g.Frontier))
 	case len(g.Frontier) > 0:
-		return fmt.Sprintf("everyone whose state is known waited; the state of %s is not known", rankWords(g.Frontier))
+		return fmt.Sprintf("every rank with known state was waiting; the state of %s is unknown", rankWords(g.Frontier))
 	}
-	return "everyone seen waited; who belongs to the stuck groups is not stated"
+	return "every rank seen was waiting; the members of the stuck groups are unknown"
 }
 
 // silentServer is the suspicion that a rank was held by a file server: the kernel of its node missed answers of one while the others
@@ -344,7 +344,7 @@ func unseenWhy(s *Scene) string {
 func silentServer(f *resolve.Facts, nodes []string) *incident.Suspect {
 	for _, e := range f.Kernel {
 		if e.Kind == kernel.Storage && e.When == resolve.Near && slices.Contains(nodes, e.Node) {
-			return &incident.Suspect{Mechanism: string(knowledge.StorageUnresponsive), Why: fmt.Sprintf("the kernel of %s had no answer from %s at that time; whether this rank waited for it no line says", e.Node, e.Name)}
+			return &incident.Suspect{Mechanism: string(knowledge.StorageUnresponsive), Why: fmt.Sprintf("the kernel on %s got no response from %s at that time; no line shows whether this rank was waiting for it", e.Node, e.Name)}
 		}
 	}
 	return nil

@@ -145,7 +145,7 @@ func PlaceAt(file string, p novel.Place) worker.At {
 // besideIt makes of a proposal that the run is well, or was ended from outside, one that leaves open what a line that nobody knows means.
 func (p *Proposal) besideIt(l *novel.Line, base float64, why string) {
 	p.Rivals, p.Direct, p.Base, p.Why = append(p.Rivals, knowledge.Unknown), false, min(p.Base, base), why
-	p.Against = append(p.Against, incident.Finding{Statement: "a line that no known failure matches stands out", Evidence: []incident.Evidence{QuoteAt(StandingAt(l), nil)}})
+	p.Against = append(p.Against, incident.Finding{Statement: "a line stands out that matches no known failure", Evidence: []incident.Evidence{QuoteAt(StandingAt(l), nil)}})
 }
 
 // looked is how many of the lines that stand out are looked up.
@@ -166,7 +166,7 @@ func Explained(s *Scene) *Proposal {
 			continue
 		}
 		p := &Proposal{Mechanism: e.Mechanism, Class: Local, Rivals: []knowledge.Slug{knowledge.Unknown}, Base: 0.8, Scope: "unknown", At: f.At(StandingAt(l)), Summary: e.Meaning,
-			Why: "a line that stands out reads like it; the readers of logs don't know its form"}
+			Why: "a line that stands out suggests it, but its format is unknown"}
 		if l.Rank != resolve.NoRank {
 			p.Ranks, p.Scope = []int{l.Rank}, "rank"
 		}

@@ -19,7 +19,7 @@ func startup() []Mechanism {
 			Propose: versionMismatch},
 		{Slug: knowledge.ConfigError, Class: Local, Propose: configError, Explains: []knowledge.Slug{knowledge.InitUnreachable}},
 		{Slug: knowledge.InitUnreachable, Class: Local, Propose: initUnreachable, Needs: []incident.Need{
-			{What: "whether the master's host and port answer from {nodes}", Why: "tells a wrong name or firewall from a process that was not there", Command: "nc -vz $MASTER_ADDR $MASTER_PORT   # on {nodes}", Obtainable: "now"}}},
+			{What: "whether the master's host and port answer from {nodes}", Why: "distinguishes a wrong name or firewall from a process that was not there", Command: "nc -vz $MASTER_ADDR $MASTER_PORT   # on {nodes}", Obtainable: "now"}}},
 		{Slug: knowledge.SchedulerError, Class: Local, Propose: schedulerError, Explains: []knowledge.Slug{knowledge.InitUnreachable, knowledge.Exception, knowledge.ConfigError, knowledge.Cancelled}},
 	}
 }
@@ -78,7 +78,7 @@ func initUnreachable(s *Scene) *Proposal {
 		p.Scope, p.Failures = "all", fls
 		if ofOne { // and that nobody of another node says so is no word for the whole job
 			p.Scope = "unknown"
-			p.Why += "; whether it is this node that cannot reach or the other end that cannot be reached, they do not say"
+			p.Why += "; they don't show whether this node or the other end is at fault"
 		}
 		p.diedFirst(s, fls)
 		p.neverCame(s, fls)
@@ -98,11 +98,11 @@ func initUnreachable(s *Scene) *Proposal {
 		}
 	}
 	if b := stillWaiting(f); b != nil {
-		p := barrierShort(s, b, "the store-based barrier waits")
+		p := barrierShort(s, b, "the store-based barrier is waiting")
 		p.Summary = fmt.Sprintf("%d of %d processes had joined the group when the log ends; the barrier waited for the rest", b.Joined, b.World)
 		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.8
-		p.Why = "the store counts those who came; whether the rest came later, or what kept them away, these files do not show"
-		p.Needs = append(p.Needs, incident.Need{What: "the logs of the processes that did not come", Why: "one that died before, or never started, shows it there", Command: logsOfJob, Obtainable: "now"})
+		p.Why = "the store counts the ranks that joined; these files don't show whether the rest joined later, or what stopped them"
+		p.Needs = append(p.Needs, incident.Need{What: "logs from the processes that never joined", Why: "they show whether a process died earlier or never started", Command: logsOfJob, Obtainable: "now"})
 		return p
 	}
 	return nil
@@ -162,16 +162,16 @@ func (p *Proposal) diedFirst(s *Scene, fls []*resolve.Failure) {
 			peers[at] = true
 		}
 	}
-	what, why := "the logs of the peers that did not answer", "a process that died before them shows it there"
+	what, why := "logs from the peers that did not respond", "they show whether a process died earlier"
 	if names := keysOf(peers); len(names) > 0 && len(names) <= 3 {
-		what = "the log of the process at " + strings.Join(names, ", ")
-		why = "if it died before, it shows there; if not, the way to it is closed"
+		what = "the log from the process at " + strings.Join(names, ", ")
+		why = "shows whether it died earlier; if not, the path to it is blocked"
 	}
 	p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.PeerLost}, false, 0.8
-	p.Why = "the peer did not accept a connection; whether it had died before, only its own log tells, which is not known to be here"
+	p.Why = "the peer did not accept a connection; only its own log, which seems to be missing, shows whether it had already died"
 	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return fl.Sign != knowledge.IDPeerNCCLSystem }) {
 		p.Rivals = append(p.Rivals, knowledge.Unknown)
-		p.Why = "a call into the system failed inside NCCL; which one, and whether a peer was gone, no line says"
+		p.Why = "a system call failed inside NCCL; no line shows which one, or whether a peer was gone"
 	}
 	p.Needs = append(p.Needs, incident.Need{What: what, Why: why, Command: logsOfJob, Obtainable: "now"})
 }
@@ -189,10 +189,10 @@ func (p *Proposal) shared(s *Scene) {
 			continue
 		}
 		p.Rivals, p.Echo, p.Direct, p.Base, p.Needs = nil, false, true, 0.92, nil
-		p.Summary = fmt.Sprintf("nodes look for each other at %s, which several of them have: a connection to it does not leave the node", addr)
-		p.Why = "NCCL's own lines of different nodes state the same address, as the bridge of a container has it everywhere"
-		p.For = append([]incident.Finding{finding("different nodes state "+addr+" as their own address", QuoteAt(at[0], nil), QuoteAt(at[1], nil))}, p.For...)
-		p.Now = []knowledge.Advice{{Text: "Tell NCCL, and Gloo, the interface by which the nodes reach each other: that of the bridge is not it.", Command: "export NCCL_SOCKET_IFNAME=IF GLOO_SOCKET_IFNAME=IF"}}
+		p.Summary = fmt.Sprintf("nodes try to reach each other at %s, which several of them have: connections to it never leave the node", addr)
+		p.Why = "NCCL logs the same address on different nodes, as a container bridge would have everywhere"
+		p.For = append([]incident.Finding{finding("different nodes report "+addr+" as their own address", QuoteAt(at[0], nil), QuoteAt(at[1], nil))}, p.For...)
+		p.Now = []knowledge.Advice{{Text: "Set NCCL's and Gloo's interface to one that connects the nodes, not the container bridge.", Command: "export NCCL_SOCKET_IFNAME=IF GLOO_SOCKET_IFNAME=IF"}}
 		return
 	}
 }
@@ -212,8 +212,8 @@ func (p *Proposal) neverCame(s *Scene, fls []*resolve.Failure) {
 		return
 	}
 	p.Rivals, p.Direct, p.Base = append(p.Rivals, knowledge.Unknown), false, 0.8
-	p.Why = "these processes met at the store and waited there for others; what kept those away, only their own logs tell, which are not here"
-	p.Needs = append(p.Needs, incident.Need{What: "the logs of the processes that did not come", Why: "one that died before, or never started, shows it there",
+	p.Why = "these processes joined the store and waited for the rest, whose logs are missing"
+	p.Needs = append(p.Needs, incident.Need{What: "logs from the processes that never joined", Why: "they show whether a process died earlier or never started",
 		Command: logsOfJob, Obtainable: "now"})
 }
 
@@ -239,7 +239,7 @@ func peerOf(s *Scene, fl *resolve.Failure) string {
 func barrierShort(s *Scene, b *worker.Barrier, what string) *Proposal {
 	f := s.Facts
 	p := &Proposal{Mechanism: knowledge.InitUnreachable, Class: Local, Scope: "all", Direct: true, Base: 0.92, At: f.At(b.At),
-		Summary: "not all processes arrived when the process group was set up", Why: "the store counted those who came"}
+		Summary: "not all processes joined when the process group was set up", Why: "the store counted the processes that joined"}
 	p.For = append(p.For, finding(what, QuoteAt(b.At, nil)))
 	var missing []int
 	for i := range f.Job.WorldSize {

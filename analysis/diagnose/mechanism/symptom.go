@@ -18,7 +18,7 @@ func symptoms() []Mechanism {
 }
 
 // needPeer is asked for where no line names the peer.
-var needPeer = incident.Need{What: "the logs of the peer that went away", Why: "it failed first; these lines only notice it", Command: logsOfJob, Obtainable: now}
+var needPeer = incident.Need{What: "logs from the peer that disappeared", Why: "it failed first; these lines only report losing it", Command: logsOfJob, Obtainable: now}
 
 func peerLost(s *Scene) *Proposal {
 	var fls []*resolve.Failure
@@ -43,26 +43,26 @@ func peerLost(s *Scene) *Proposal {
 	p.Rivals = []knowledge.Slug{knowledge.Unknown}
 	p.Base = 0.88
 	p.Direct = false
-	p.Summary = "a peer went away; what ended it is not in these logs"
-	p.Why = fmt.Sprintf("%s of lost connections, and none says why", plural(len(fls), "report", "reports"))
+	p.Summary = "a peer disappeared; these logs don't show what ended it"
+	p.Why = fmt.Sprintf("%s of lost connections, and none shows why", plural(len(fls), "report", "reports"))
 	if waitedOnly(fls) {
 		p.Rivals = []knowledge.Slug{knowledge.CollectiveHang, knowledge.Unknown}
-		p.Summary = "waits for other ranks ran into their limit; who held them is not in these logs"
-		p.Why = fmt.Sprintf("%s of a wait in vain, and none says for whom", plural(len(fls), "report", "reports"))
+		p.Summary = "waits for other ranks timed out; these logs don't show which rank blocked them"
+		p.Why = fmt.Sprintf("%s of a wait that timed out, and none shows for which rank", plural(len(fls), "report", "reports"))
 	}
 	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool {
 		return !fl.Says(knowledge.InsideNCCL) || strings.Contains(fl.Text, "remote process exited")
 	}) {
-		p.Summary = "a call into NCCL failed, and its warning that says of what is not in these logs"
-		p.Why = fmt.Sprintf("%s of a call into NCCL that failed, and none says whether a peer had gone", plural(len(fls), "report", "reports"))
+		p.Summary = "an NCCL call failed, and its warning with the reason is not in these logs"
+		p.Why = fmt.Sprintf("%s of a failed NCCL call, and none shows whether a peer had died", plural(len(fls), "report", "reports"))
 	}
 	for _, fl := range fls {
 		p.Rivals = slices.Concat(unnamed(p, fl.Entry().LooksLike), p.Rivals)
 	}
-	unknown := "what ended it is not in these logs"
+	unknown := "these logs don't show what ended it"
 	c := Named(s, knowledge.Unheard, knowledge.Lost)
 	if c == nil {
-		c, unknown = Named(s, knowledge.Awaited), "what held it is not in these logs"
+		c, unknown = Named(s, knowledge.Awaited), "these logs don't show what blocked it"
 	}
 	if p.takes(c, unknown); c == nil {
 		p.Needs = append(p.Needs, needPeer)
@@ -84,9 +84,9 @@ func storeLost(s *Scene) *Proposal {
 	p := propose(s, knowledge.PeerLost, Symptom, fls)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
 	p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.Unknown}, 0.88, false
-	p.Summary = "rank 0, which keeps the job's store, or its node went away; what ended it is not in these logs"
-	p.Why = "no rank here says it finished, the store closed its connections, and there is no line of rank 0"
-	p.Needs = append(p.Needs, incident.Need{What: "the log of rank 0 and of its node", Why: "it ended first", Command: logsOfJob, Obtainable: "now"}, needPeer)
+	p.Summary = "rank 0, which hosts the job's store, or its node disappeared; these logs don't show what ended it"
+	p.Why = "no rank here reports finishing, the store closed its connections, and there are no lines from rank 0"
+	p.Needs = append(p.Needs, incident.Need{What: "the logs from rank 0 and its node", Why: "it ended first", Command: logsOfJob, Obtainable: "now"}, needPeer)
 	return p
 }
 
@@ -127,17 +127,17 @@ func completed(s *Scene) *Proposal {
 	switch at, ok := f.Accounting.Ended(); {
 	case ok:
 		p.Direct, p.Base, p.Ending = true, 0.97, incident.EndSeen
-		p.Summary, p.Why = "the job ended by itself, nothing failed", "SLURM's records have the job and all its steps completed"
+		p.Summary, p.Why = "the job finished on its own; nothing failed", "SLURM's records show the job and all its steps completed"
 		p.For = append(p.For, finding("SLURM's records: COMPLETED", QuoteAt(at, &incident.Predicate{Literals: []string{"COMPLETED"}})))
 	case f.Job.ExitOK != nil:
 		p.Direct, p.Base, p.Ending = true, 0.95, incident.EndSeen
-		p.Summary, p.Why = "the job ended by itself, nothing failed", "the program says it finished"
-		p.For = append(p.For, finding("the program's own last word", QuoteAt(*f.Job.ExitOK, nil)))
+		p.Summary, p.Why = "the job finished on its own; nothing failed", "the program says it finished"
+		p.For = append(p.For, finding("the program's own final message", QuoteAt(*f.Job.ExitOK, nil)))
 		if nodes, first := undead(f); first != nil {
 			p.outlived(nodes, first)
 		}
 		if l := unsound(f, severity.Crash); l != nil {
-			p.besideIt(l, 0.7, "the program says it finished; but a process of it seems to have crashed")
+			p.besideIt(l, 0.7, "the program says it finished, but one of its processes seems to have crashed")
 		}
 	case unsound(f, severity.Warning) != nil:
 		return nil // what it means nobody knows
@@ -177,7 +177,7 @@ func stopsMidway(f *resolve.Facts, p *Proposal) {
 	}
 	p.Rivals = append(p.Rivals, knowledge.Unknown)
 	p.Summary = fmt.Sprintf("the logs stop at step %d of %d; nothing in them failed until then", step, total)
-	p.Why = "no good end is seen: the job may go on, hang or have been killed"
+	p.Why = "no normal end is logged: the job may still be running, be hung or have been killed"
 }
 
 // excerpt says that all logs with steps begin with one: somebody copied a stretch of them, and their end is not where the job's output ended.
@@ -233,21 +233,21 @@ func open(f *resolve.Facts, p *Proposal) {
 	}
 	p.Ending = incident.EndStalled
 	p.Base = min(p.Base, 0.7)
-	p.Summary = fmt.Sprintf("nothing failed as far as these logs go, and no step is reported any more%s: it looks as if it stalled", afterStep(x.Last))
-	p.Why = fmt.Sprintf("a step line came every %s, never later than after %s; then none for %s, while processes still wrote", Seconds(x.Usual), Seconds(x.Longest), duration(x.For))
+	p.Summary = fmt.Sprintf("nothing failed as far as these logs go, but steps have stopped%s: it looks stalled", afterStep(x.Last))
+	p.Why = fmt.Sprintf("there was a step line every %s, at most %s apart; then none for %s, while processes kept logging", Seconds(x.Usual), Seconds(x.Longest), duration(x.For))
 	p.For = []incident.Finding{finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)),
-		finding(fmt.Sprintf("a process still wrote %s later", duration(x.For)), QuoteAt(*x.Alive, nil))}
+		finding(fmt.Sprintf("a process still logged %s later", duration(x.For)), QuoteAt(*x.Alive, nil))}
 	if x.Saving != nil {
-		p.For = append(p.For, finding("a save began behind the last step and was not seen to end", QuoteAt(x.Saving.At, nil)))
+		p.For = append(p.For, finding("a save started after the last step and did not finish in these logs", QuoteAt(x.Saving.At, nil)))
 	}
-	p.Now = []knowledge.Advice{{Text: "See whether the job is still there and takes steps again. If it hangs, collect before you cancel it: who holds it can be seen only while it does.", Command: "bot collect {job}"}}
+	p.Now = []knowledge.Advice{{Text: "Check whether the job is still running and making steps again. If it hangs, collect before you cancel it: you can only see which rank is blocking it while it hangs.", Command: "bot collect {job}"}}
 	if !f.Alive() {
 		p.Needs = append(p.Needs, needCollect)
 	}
 }
 
 // needCollect is asked for where nothing says that the job is gone.
-var needCollect = incident.Need{What: "stacks, dumps and counters from all nodes, if the job is still there: do not cancel it before", Why: "they tell who holds it, and most of them are gone once the job is",
+var needCollect = incident.Need{What: "stacks, dumps and counters from all nodes, if the job is still there: don't cancel it before", Why: "they show which rank is blocking it, and most are lost once the job ends",
 	Command: "bot collect {job}", Obtainable: perishing}
 
 // ended says that something reports a process that ended with an error, or a job that was ended.

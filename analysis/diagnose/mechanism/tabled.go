@@ -22,12 +22,12 @@ func nonFiniteAt(s *Scene) *Proposal {
 			return nil // it stayed that rank's own
 		}
 		p = &Proposal{Mechanism: knowledge.NonFiniteLoss, Class: Degraded, Direct: true, Base: 0.9,
-			Why:       "the tables by rank show who had it first: the others' numbers of that step are sound",
-			Plausible: fmt.Sprintf("the numbers went wrong before (%s:%d); nothing ties what ended the job to it", o.First.File, o.First.At.Line)}
+			Why:       "the per-rank tables show where it appeared first: the other ranks' values at that step are fine",
+			Plausible: fmt.Sprintf("the numbers had already gone bad (%s:%d); nothing links that to how the job ended", o.First.File, o.First.At.Line)}
 	}
 	p.Ranks = []int{o.First.Rank}
 	p.Nodes, p.Scope = nodesOf(f, p.Ranks), "rank"
-	p.Summary = fmt.Sprintf("the %s of %s became no number at step %d, before any other's", o.What, where(f, p.Ranks), o.First.Step)
+	p.Summary = fmt.Sprintf("the %s on %s became NaN or infinite at step %d, before any other rank's", o.What, where(f, p.Ranks), o.First.Step)
 	p.For = append([]incident.Finding{OriginFinding(f, o)}, p.For...)
 	return p
 }
@@ -35,7 +35,7 @@ func nonFiniteAt(s *Scene) *Proposal {
 // OriginFinding says whose numbers were none first.
 func OriginFinding(f *resolve.Facts, o *numbers.Origin) incident.Finding {
 	ev := []incident.Evidence{PointEvidence(o.First), PointEvidence(o.Beside[0])}
-	text := fmt.Sprintf("at step %d the %s of rank %d is %s, those of the other %d ranks in the tables are numbers (rank %d: %s)", o.First.Step, o.What, o.First.Rank, o.First.Text,
+	text := fmt.Sprintf("at step %d the %s on rank %d is %s, while the other %d ranks in the tables are finite (rank %d: %s)", o.First.Step, o.What, o.First.Rank, o.First.Text,
 		len(o.Beside), o.Beside[0].Rank, o.Beside[0].Text)
 	if len(o.Later) > 0 {
 		text += fmt.Sprintf("; %s followed, rank %d at step %d", plural(len(o.Later), "rank", "ranks"), o.Later[0].Rank, o.Later[0].Step)
@@ -105,10 +105,10 @@ func replicaDiffers(s *Scene) *Proposal {
 	}
 	id := best.Odd[0].Rank
 	p := &Proposal{Mechanism: knowledge.SilentCorruption, Class: Degraded, Ranks: []int{id}, Nodes: nodesOf(f, []int{id}), Scope: "rank", Base: 0.85,
-		Summary: fmt.Sprintf("the parameters of %s are no longer those of its replicas from step %d on", where(f, []int{id}), best.Odd[0].Step),
+		Summary: fmt.Sprintf("the parameters on %s differ from its replicas from step %d on", where(f, []int{id}), best.Odd[0].Step),
 		Why:     fmt.Sprintf("replicas apply the same update to the same parameters; those of the other %d ranks still agree", best.Ranks-1),
 		For:     []incident.Finding{SplitFinding(best)}, Explains: append([]knowledge.Slug{knowledge.NonFiniteLoss}, endedSlow...)}
-	p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.NonFiniteLoss), Why: "a step that this rank alone skipped, for an overflow of its own, looks alike"}}
+	p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.NonFiniteLoss), Why: "it would look the same if only this rank skipped a step because of an overflow"}}
 	return p
 }
 
@@ -121,10 +121,10 @@ func SplitFinding(s *numbers.Split) incident.Finding {
 	}
 	everyone := "all ranks"
 	if s.Axis != numbers.Unplaced {
-		everyone = fmt.Sprintf("all ranks of a %s-parallel group (%s)", numbers.AxisNames[s.Axis], rankWords(s.Members))
+		everyone = fmt.Sprintf("all ranks in a %s-parallel group (%s)", numbers.AxisNames[s.Axis], rankWords(s.Members))
 	}
 	if s.Rest.File == "" {
-		return finding(fmt.Sprintf("the %s was the same on %s up to step %d; at step %d no value is that of most of the %d ranks", name, everyone, s.Equal.Step, first.Step, s.Ranks), PointEvidence(s.Equal), PointEvidence(first))
+		return finding(fmt.Sprintf("the %s was the same on %s up to step %d; at step %d no value is shared by most of the %d ranks", name, everyone, s.Equal.Step, first.Step, s.Ranks), PointEvidence(s.Equal), PointEvidence(first))
 	}
 	return finding(fmt.Sprintf("the %s was the same on %s up to step %d; at step %d it is %s on %s and %s on the other %d", name, everyone, s.Equal.Step, first.Step, first.Text, rankWords(oddRanks(s)),
 		s.Rest.Text, s.Ranks-len(s.Odd)), PointEvidence(s.Equal), PointEvidence(first), PointEvidence(s.Rest))

@@ -23,9 +23,9 @@ func tracedSlow(s *Scene) *Proposal {
 	p := heldInTrace(s.Facts, knowledge.SlowRank, list)
 	switch list[0].Cause {
 	case trace.Slower:
-		p.Why += "; its GPU ran as many kernels as theirs, for longer"
+		p.Why += "; its GPU ran as many kernels as theirs, but for longer"
 	case trace.Host:
-		p.Why += "; meanwhile its GPU lay idle: its process launched too little"
+		p.Why += "; meanwhile its GPU was idle: its process launched too little work"
 	}
 	return p
 }
@@ -35,7 +35,7 @@ func tracedLoading(s *Scene) *Proposal {
 	f := s.Facts
 	if list := holders(f, func(cause string) bool { return cause == trace.Loading }); len(list) > 0 {
 		p := heldInTrace(f, knowledge.DataloaderStall, list)
-		p.Why += "; it is its data that it waits for"
+		p.Why += "; it is waiting for data"
 		p.Explains, p.Needs = endedSlow, []incident.Need{needStore}
 		for _, h := range list[:min(len(list), 2)] {
 			p.For = append(p.For, loadFinding(f, &h))
@@ -96,7 +96,7 @@ func heldInTrace(f *resolve.Facts, slug knowledge.Slug, list []trace.Held) *Prop
 	if h.N < len(c.Steps) {
 		p.Summary = strings.Replace(p.Summary, "in every step", "in most steps", 1)
 	}
-	p.Why = fmt.Sprintf("the profiler's traces of %d ranks: in %d of %d steps its own work takes ×%.2f of its peers' (median), and the collectives in which they wait are short on it", len(c.Ranks), h.N, len(c.Steps), h.Ratio)
+	p.Why = fmt.Sprintf("profiler traces from %d ranks: in %d of %d steps its own work takes ×%.2f as long as its peers' (median), and the collectives they wait in are short on it", len(c.Ranks), h.N, len(c.Steps), h.Ratio)
 	for i := range list[:min(len(list), 3)] {
 		p.For = append(p.For, HeldFindings(f, &list[i])...)
 	}
@@ -154,8 +154,8 @@ func allLoading(f *resolve.Facts) *Proposal {
 		return nil
 	}
 	p := &Proposal{Mechanism: knowledge.DataloaderStall, Class: Degraded, Scope: "all", Base: 0.85, At: d.Onset.T, Explains: endedSlow, Needs: []incident.Need{needStore}}
-	p.Summary = "steps became slower because every rank that was profiled waits for its data"
-	p.Why = fmt.Sprintf("the profiled steps take as long as the slow ones in the log, and what they wait for data is the difference (traces of %s)", plural(len(ids), "rank", "ranks"))
+	p.Summary = "steps became slower because every profiled rank is waiting for data"
+	p.Why = fmt.Sprintf("the profiled steps take as long as the slow ones in the log, and the data wait accounts for the difference (traces from %s)", plural(len(ids), "rank", "ranks"))
 	p.For = []incident.Finding{finding(fmt.Sprintf("ProfilerStep#%d took %s, with %s spent waiting for data", last.Number, nanos(last.Dur), nanos(last.Loader)),
 		append(callEvidence(last.File, last.At), callEvidence(last.File, last.LoaderAt)...)...), finding(slower(&d), timeQuote(d.BaseAt), timeQuote(d.Onset))}
 	return p

@@ -52,6 +52,6 @@ func raisedFirst(s *Scene) *Proposal {
 	p := propose(s, knowledge.Exception, Local, waited)
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
 	p.Rivals, p.Base, p.Direct, p.Echo = []knowledge.Slug{knowledge.PeerLost, knowledge.Unknown}, 0.9, false, true
-	p.Why = "it says that something did not answer, not what: another process of the job may have been gone, or a server of the program's own"
+	p.Why = "it shows that something did not respond, but not what: another process in the job may have died, or the program's own server"
 	return p
 }

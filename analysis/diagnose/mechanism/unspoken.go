@@ -39,8 +39,8 @@ func unspoken(s *Scene) *Proposal {
 	}
 	p := &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Rivals: []knowledge.Slug{knowledge.Unknown}, Frontier: l.Silent, At: f.At(StandingAt(l)), Scope: "unknown", Base: 0.8,
 		Needs:   []incident.Need{needPySpy},
-		Summary: fmt.Sprintf("%s report that they waited; %s does not", plural(l.Spoken, "rank", "ranks"), where(f, l.Silent)),
-		Why:     "no known failure matches; the rank that did not report waiting is usually the one they waited for"}
+		Summary: fmt.Sprintf("%s report waiting; %s does not", plural(l.Spoken, "rank", "ranks"), where(f, l.Silent)),
+		Why:     "no known failure matches; the rank that did not report waiting is usually the one they were waiting for"}
 	p.For = append(p.For, finding(fmt.Sprintf("%s print this line", plural(l.Spoken, "rank", "ranks")), QuoteAt(StandingAt(l), nil)))
 	for _, id := range l.Silent {
 		r := f.Rank(id)

@@ -44,12 +44,12 @@ func ncclVersions(s *Scene) *Proposal {
 	}
 	p := propose(s, knowledge.VersionMismatch, Local, fls)
 	p.Ranks, p.Nodes, p.Scope, p.Direct = nil, nil, "all", false
-	p.Summary = fmt.Sprintf("processes of this job use different versions of NCCL: %s", strings.Join(versions, " and "))
-	p.Why = "NCCL received another number of bytes than it had to before the first step, and its own lines state several versions"
+	p.Summary = fmt.Sprintf("the job's processes use different NCCL versions: %s", strings.Join(versions, " and "))
+	p.Why = "NCCL received the wrong number of bytes before the first step, and its own lines show several versions"
 	var ev []incident.Evidence
 	for _, a := range at[:2] {
 		ev = append(ev, QuoteAt(a, nil))
 	}
-	p.For = append(p.For, finding("NCCL states "+strings.Join(versions, " and "), ev...))
+	p.For = append(p.For, finding("NCCL reports "+strings.Join(versions, " and "), ev...))
 	return p
 }

@@ -63,7 +63,7 @@ func watchdogStuck(s *Scene) *Proposal {
 		held := plural(len(g.Waiters)+g.Anonymous, "rank", "ranks")
 		p.Groups, p.Direct, p.Base = g.Groups, false, 0.9
 		p.Summary = fmt.Sprintf("the watchdog thread of %s got stuck, and %s waited for it", where(f, stuck), held)
-		p.Why = fmt.Sprintf("the heartbeat monitor says so, and %s began to wait when that thread stalled already", held)
+		p.Why = fmt.Sprintf("the heartbeat monitor says so, and %s started waiting after that thread had stalled", held)
 		for i, gr := range g.Groups {
 			if i < 3 {
 				p.Led = append(p.Led, waitersFinding(s, gr, nil))
