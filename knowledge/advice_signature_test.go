@@ -65,9 +65,9 @@ func TestOwnersAndScopesOfEntries(t *testing.T) {
 }
 
 // Advice is imperative: it begins with one of these.
-var imperatives = strings.Fields(`Accept Add Ask Attach Bring Build Call Cut Change Check Choose Clear Clip Compare Compile Copy Correct Count Decode Delete Do Download Drop
-	Enlarge End Exclude Fetch Fill Find Free Get Give Go Have Install Keep Leave Let Lift List Load Log Look Lower Make Measure Move Name Nothing Open Pin Point Print Probe Put Raise
-	Read Rebuild Reduce Remove Renew Replace Replay Rerun Resolve Restart Resubmit Resume Roll Run Save Search See Send Set Show Stage Start Switch Take Test Train Unset Until Update Use Wait`)
+var imperatives = strings.Fields(`Accept Add Ask Attach Bring Build Call Cut Change Check Choose Clear Clip Compare Compile Copy Correct Count Create Decode Delete Disable Do Download Drop
+	Enlarge End Exclude Fetch Fill Find Fix Free Get Give Go Have Install Keep Leave Let Lift List Load Log Look Lower Make Measure Move Name Nothing Open Pin Point Print Probe Put Raise
+	Read Rebuild Reduce Remove Renew Replace Replay Request Rerun Resolve Restart Resubmit Resume Roll Run Save Search See Send Set Show Split Stage Start Switch Take Test Train Unset Until Update Use Wait`)
 
 // faultsOfAdvice is what is wrong with the wording of one thing to do.
 func faultsOfAdvice(a Advice, known []string) []string {

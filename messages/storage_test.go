@@ -21,7 +21,7 @@ func withDaemons() *incident.Report {
 			NotCovered: []incident.StorageGap{{To: ptr("2026-11-20T22:00:00.000000"), Why: "before-first-file", Text: "what was before was removed"}},
 			Lives:      []incident.StorageLife{{Start: "2026-11-20T22:00:00.000000", StartSeen: true, Last: "2026-11-20T23:31:00.000000", Ended: "killed", Text: "ended without a word"}},
 			Events: []incident.StorageEvent{
-				event("removed", "removed another daemon from", "alarm", "2026-11-20T23:16:00.275888", 1, ptr(1)),
+				event("removed", "removed another daemon from the cluster map", "alarm", "2026-11-20T23:16:00.275888", 1, ptr(1)),
 				event("keepalive-failed", "another daemon did not respond", "alarm", "2026-11-20T23:15:45.000000", 2, ptr(2)),
 				event("keepalive-failed", "another daemon did not respond", "alarm", "2026-11-20T23:15:46.000000", 1200, ptr(1200)),
 				event("out-of-space", "out of space", "alarm", "2026-11-20T20:00:00.000000", 1, ptr(0)),
@@ -55,7 +55,7 @@ func TestTheDaemonsOfTheStorageAreTold(t *testing.T) {
 		text = strings.Join(strings.Fields(text), " ")
 		for _, want := range []string{
 			"is not proven", "between 2026-11-20 22:30:00 and 2026-11-20 23:35:00, if the clocks agree", "proxy p", "Before 2026-11-20 22:00:00: what was before was removed",
-			"23:16:00: took another daemon out (t-3).", "23:15:45 to 23:15:46: another daemon did not respond (t-3), 1,202 times.",
+			"23:16:00: removed another daemon from the cluster map (t-3).", "23:15:45 to 23:15:46: another daemon did not respond (t-3), 1,202 times.",
 			"ended without a word.", "23:16:44 to 23:26:49: it received nothing.", "1 kind of lines outside the window",
 		} {
 			if !strings.Contains(text, want) {
@@ -82,7 +82,7 @@ func TestClocksThatAreHoursApartHideNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(b.String()), " ")
-	for _, want := range []string{"which may be in another time zone, so all events are shown", "removed another daemon from", "out of space"} {
+	for _, want := range []string{"which may be in another time zone, so all events are shown", "removed another daemon", "out of space"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, b.String())
 		}

@@ -21,8 +21,8 @@ func TestErrorLinesBesideAnExitStatus(t *testing.T) {
 		want       []string // candidates, sorted
 		says       string   // in the summary or whom it names
 	}{
-		{"NCCL refuses an argument", "RuntimeError: NCCL error in: /src/ProcessGroupNCCL.cpp:514, invalid argument, NCCL version 2.10.3\n" + exits, []string{"config-error"}, "NCCL refused"},
-		{"NCCL refuses its use, in the older form", "RuntimeError: NCCL Error 5: invalid usage (run with NCCL_DEBUG=WARN for details)\n" + exits, []string{"config-error"}, "NCCL refused"},
+		{"NCCL refuses an argument", "RuntimeError: NCCL error in: /src/ProcessGroupNCCL.cpp:514, invalid argument, NCCL version 2.10.3\n" + exits, []string{"config-error"}, "NCCL rejected"},
+		{"NCCL refuses its use, in the older form", "RuntimeError: NCCL Error 5: invalid usage (run with NCCL_DEBUG=WARN for details)\n" + exits, []string{"config-error"}, "NCCL rejected"},
 		{"a helper that is not there, then the clean-up", hydra + killed, []string{"config-error"}, "could not start a program"},
 		{"a call failed, then exit statuses", "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n    g()\nRuntimeError: NCCL error in: /src/ProcessGroupNCCL.cpp:514, internal error, NCCL version 2.10.3\n" + exits,
 			[]string{"exception", "peer-lost", "unknown"}, ""},

@@ -24,7 +24,7 @@ func TestTheLineSaysWhoActsAndWhatToDo(t *testing.T) {
 		ranks                  []int
 	}{
 		{"a throttled store is nobody's in particular", raisedBy(5, throttled), "storage-retries-exhausted", "job-config", "Download once on one rank", "hf auth whoami", "fix it first", nil},
-		{"a fabric that is down is the node's", raisedBy(2, fabric), "gpu-nvlink", "cluster", "See whether Fabric Manager", "ssh NODE 'systemctl status nvidia-fabricmanager", "see whether Fabric Manager", nil},
+		{"a fabric that is down is the node's", raisedBy(2, fabric), "gpu-nvlink", "cluster", "Check that Fabric Manager", "ssh NODE 'systemctl status nvidia-fabricmanager", "check that Fabric Manager", nil},
 		{"what a line captures is filled in", fieldSteps + inLoader(3, "requests.exceptions.ConnectionError", strings.TrimPrefix(gaveUp, "requests.exceptions.ConnectionError: ")),
 			"storage-retries-exhausted", "storage", "Test ais from the node", "ssh NODE 'nc -zv ais 51080", "fix it first", []int{3}},
 		{"a host that nobody blames is filled in as well", "gpu-12: ssh: connect to host gpu-12 port 22: Connection refused\n", "init-unreachable", "job-config", "Check that gpu-12 is up", "nc -zv gpu-12 22", "fix it first", nil},

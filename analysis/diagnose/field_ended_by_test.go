@@ -79,7 +79,7 @@ func TestRefusedOrHungUp(t *testing.T) {
 	for _, c := range []struct {
 		name, text, want, says string
 	}{
-		{"more than was given", "srun: error: Unable to create step for job 77: More processors requested than permitted\n", "config-error", "refused the step"},
+		{"more than was given", "srun: error: Unable to create step for job 77: More processors requested than permitted\n", "config-error", "rejected the step"},
 		{"not now", "srun: error: Unable to create step for job 77: Requested nodes are busy\n", "scheduler-error", "could not create the step"},
 		{"hung up", fieldSteps + fmt.Sprintf(hup, 1), "external-signal", "SIGHUP"},
 		{"told to end", fieldSteps + fmt.Sprintf(hup, 15), "external-signal", "a signal from outside"},

@@ -74,7 +74,7 @@ func TestAnArtefactDecidesBetweenCauses(t *testing.T) {
 	w.message(slack.Alice, slack.Training, "minutes.txt is neither a job log")
 	w.quietNow(slack.Training)
 	w.hands(slack.Bob, question, "disk.txt", []byte(nvidiaSMI))
-	w.message(slack.Alice, slack.Training, "disk.txt is read as evidence")
+	w.message(slack.Alice, slack.Training, "disk.txt as evidence")
 	w.quietNow(slack.Training)
 	for name, data := range inc.Evidence {
 		if strings.HasPrefix(name, inc.Truth.Nodes[0]) {

@@ -184,9 +184,9 @@ func TestTablesHoldTogether(t *testing.T) {
 
 func TestNothingToShowIsSaid(t *testing.T) {
 	r := report("gpu-oom", 8, []int{1})
-	r.Recommendations = []incident.Recommendation{{When: "structural", Text: "Later."}, {When: "now", Text: "Lower the micro-batch."}}
+	r.Recommendations = []incident.Recommendation{{When: "structural", Text: "Later."}, {When: "now", Text: "Reduce the micro-batch size."}}
 	var u *UnsuitableError
-	if _, err := Make(r, Options{}); !errors.As(err, &u) || !strings.Contains(err.Error(), "gpu-oom") || !strings.HasSuffix(err.Error(), "Instead: Lower the micro-batch.") {
+	if _, err := Make(r, Options{}); !errors.As(err, &u) || !strings.Contains(err.Error(), "gpu-oom") || !strings.HasSuffix(err.Error(), "Instead: Reduce the micro-batch size.") {
 		t.Errorf("it says %v", err)
 	}
 	r = report("rank-stalled", 8, nil)
