@@ -11,7 +11,8 @@ import (
 // Place, text, stamp and traceback of a line that is shown are of one and the same line, however many are like it.
 func TestWhatIsShownIsOfOneLine(t *testing.T) {
 	words := []string{"12:00:%02d waiting for lease %d\n", "12:00:%02d lane %d failed\n", "step %d loss %d\n", "12:00:%02d kept %d rows\n",
-		"\x1b[31m12:00:%02d lane %d poisoned\x1b[0m\n", "Traceback (most recent call last):\n  File \"a.py\", line %d, in f\n    go(%d)\n", "KeyError: 'k%d of %d'\n"}
+		"\x1b[31m12:00:%02d lane %d poisoned\x1b[0m\n", "Traceback (most recent call last):\n  File \"a.py\", line %d, in f\n    go(%d)\n", "KeyError: 'k%d of %d'\n",
+		"n1:7:8 [0] mux.cc:%d NCCL WARN lane %d is torn\n", "n1:7:8 [%d] NCCL INFO mux.cc:%d -> 3\n"}
 	random := rand.New(rand.NewPCG(7, 7))
 	for range 400 {
 		texts := map[string]string{}
@@ -34,6 +35,9 @@ func TestWhatIsShownIsOfOneLine(t *testing.T) {
 				t.Fatalf("the traceback %q of line %d is shown at line %d, of\n%s", s.Says(), s.From.Line, l.At.Line, text)
 			}
 			for _, p := range l.Parts {
+				if _, below, _ := strings.Cut(text[l.At.Off+1:], "n1:7:8"); p.Name == "outcome" && p.Points > 0 && !strings.Contains(plainLine(below), "->") {
+					t.Fatalf("the call of line %d is said to have failed, of\n%s", l.At.Line, text)
+				}
 				if p.Why == "it is the last line of its file" && l.At.Line != int64(strings.Count(text, "\n")) {
 					t.Fatalf("line %d is said to be the last of\n%s", l.At.Line, text)
 				}

@@ -18,7 +18,7 @@ import (
 
 // Read reads one file.
 func Read(ctx context.Context, name string, src io.Reader, o Options) (*File, error) {
-	r := &reader{opts: o, kinds: map[uint64]*Kind{}, file: &File{Name: name, Stepped: o.LastStep >= 0, LastStep: o.LastStep, Size: o.Size}}
+	r := &reader{opts: o, kinds: map[uint64]*Kind{}, warned: threads{}, file: &File{Name: name, Stepped: o.LastStep >= 0, LastStep: o.LastStep, Size: o.Size}}
 	for i, z := range r.plan() {
 		if i > 0 && z.from > r.off {
 			if err := o.Skip(z.from - r.off); err != nil {
@@ -52,6 +52,8 @@ type reader struct {
 	plain []byte
 	open  *block
 	stops int
+	// warned are NCCL's threads.
+	warned threads
 }
 
 // zone is a stretch of the content that is looked at.
@@ -169,6 +171,12 @@ func (r *reader) segment(b []byte, at int) {
 		r.behind(k, b, place)
 	}
 	k.write(b)
+	if w, ok := r.warned.hear(k, b, place); ok {
+		if w.at != w.kind.At {
+			r.quote(w.kind, []byte(w.text), w.at)
+		}
+		w.kind.outcome = returned
+	}
 	if r.last[0] != k {
 		copy(r.last[1:], r.last[:])
 		copy(r.lasts[1:], r.lasts[:])
@@ -192,6 +200,7 @@ func (r *reader) meet(h uint64, b []byte, at Place) *Kind {
 	k := &Kind{Hash: h, At: at, first: at}
 	if !bare(text) {
 		k.Sign, k.Text = severity.Of(text), kept(text)
+		k.saying = sayingOf(k.Text)
 	}
 	if len(r.kinds) >= mostKinds {
 		r.file.Crowded = true
@@ -228,7 +237,7 @@ func (r *reader) behind(k *Kind, b []byte, at Place) {
 // quote makes a line the one of its shape that is quoted: its place, its text and why it sounds bad are of one and the same line.
 func (r *reader) quote(k *Kind, b []byte, at Place) {
 	r.plain = line.StripANSI(r.plain, b)
-	k.At, k.Text, k.Stop = at, kept(r.plain), nil
+	k.At, k.Text, k.Stop, k.outcome = at, kept(r.plain), nil, unheard
 	if s := severity.Of(r.plain); s.Level == k.Sign.Level {
 		k.Sign = s
 	}

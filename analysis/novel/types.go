@@ -55,6 +55,8 @@ type Kind struct {
 	Stop  *Stop      // the traceback, panic or stack that it opens
 	first Place
 	until int64 // offset of the newest line
+	saying
+	outcome
 }
 
 // File is what was read of one file.
@@ -91,3 +93,22 @@ type Frame struct {
 	Source string // the line of code, where the stack has it
 	At     Place
 }
+
+// outcome is what became of the call that a line warns of.
+type outcome int
+
+const (
+	unheard  outcome = iota // nothing tells
+	endured                 // its thread went on with something else
+	returned                // it failed, and its error was handed on
+)
+
+// saying is what a line of NCCL is, by the shape of it.
+type saying int
+
+const (
+	other  saying = iota
+	warns         // "host:pid:tid [dev] file.cc:line NCCL WARN …"
+	hands         // "host:pid:tid [dev] NCCL INFO file.cc:line -> N"
+	speaks        // any other line of a thread of NCCL
+)

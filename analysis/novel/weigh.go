@@ -144,6 +144,7 @@ type candidate struct {
 	time    moment
 	follows bool // something in its file sounds bad before it
 	allOver bool // it is printed from the beginning of a file to its end
+	outcome
 }
 
 // side is where a line stands against the job's last step.
@@ -227,6 +228,7 @@ func (c *candidate) merge(f *File, k *Kind) {
 	if c.kind == k || where > c.side || where == c.side && c.better(k, when) {
 		c.kind, c.file, c.File, c.At, c.Text, c.Stop, c.time = k, f, f.Name, k.At, k.Text, k.Stop, when
 	}
+	c.outcome = c.kind.outcome
 	c.side = max(c.side, where)
 	c.proven = c.proven || proven
 	c.Behind = c.side == behind || k.Last > 0 && where == unsure || c.Behind // nothing of a file came after its last lines
@@ -287,13 +289,16 @@ func (c *candidate) writers(f *File, k *Kind) {
 	}
 }
 
-// better says that a shape tells more than the one that is quoted: it sounds worse, it opens a traceback, or it was printed earlier.
+// better says that a shape tells more than the one that is quoted: it sounds worse, it opens a traceback, its call failed, or it was printed
+// earlier.
 func (c *candidate) better(k *Kind, when moment) bool {
 	switch was := c.kind; {
 	case k.Sign.Level != was.Sign.Level:
 		return k.Sign.Level > was.Sign.Level
 	case (k.Stop != nil) != (was.Stop != nil):
 		return k.Stop != nil
+	case (k.outcome == returned) != (was.outcome == returned):
+		return k.outcome == returned
 	case when.known && c.time.known && when.seconds != c.time.seconds:
 		return when.seconds < c.time.seconds
 	default:
@@ -306,7 +311,7 @@ const allOver = 8
 
 // trouble says that a template sounds bad, and that nothing shows that training went on after it.
 func (c *candidate) trouble() bool {
-	return c.Level >= severity.Failed && c.side != before && !c.Background && !c.allOver && !c.Known.Noise
+	return c.Level >= severity.Failed && c.side != before && !c.Background && !c.allOver && !c.Known.Noise && c.outcome != endured
 }
 
 // together is within how many seconds of the first line that sounds bad others count as first, too: the clocks of nodes differ.
@@ -314,21 +319,31 @@ const together = 2
 
 // order finds out what sounded bad first, in each file and in the whole job: what comes below may follow from it.
 func order(all []*candidate) {
-	first := map[string]int64{}
+	first, failed := map[string]int64{}, map[string]int64{} // of what sounds bad, and of calls that failed
+	note := func(m map[string]int64, c *candidate) {
+		if off, ok := m[c.File]; !ok || c.At.Off < off {
+			m[c.File] = c.At.Off
+		}
+	}
 	var earliest moment
 	for _, c := range all {
 		if !c.trouble() {
 			continue
 		}
-		if off, ok := first[c.File]; !ok || c.At.Off < off {
-			first[c.File] = c.At.Off
+		note(first, c)
+		if c.outcome == returned {
+			note(failed, c)
 		}
 		if c.time.known && (!earliest.known || c.time.seconds < earliest.seconds) {
 			earliest = c.time
 		}
 	}
 	for _, c := range all {
-		off, ok := first[c.File]
+		above := first
+		if c.outcome == returned { // what only sounds bad did not make it fail
+			above = failed
+		}
+		off, ok := above[c.File]
 		c.follows = c.Level > severity.Calm && ok && off < c.At.Off
 		c.Earliest = c.trouble() && c.time.known && c.time.seconds <= earliest.seconds+together
 	}
@@ -350,6 +365,8 @@ var rules = []rule{
 	{"severity", 30, func(c *candidate) bool { return c.Level == severity.Failed }, sounds},
 	{"severity", 12, func(c *candidate) bool { return c.Level == severity.Warning }, sounds},
 	{"stack", 10, func(c *candidate) bool { return c.Stop != nil }, always("a traceback or stack belongs to it")},
+	{"outcome", 15, func(c *candidate) bool { return c.outcome == returned }, always("the call failed: its error was handed on below")},
+	{"outcome", -15, func(c *candidate) bool { return c.outcome == endured }, always("its thread went on with something else")},
 	{"background", -60, func(c *candidate) bool { return c.Background }, always("training went on after lines like it")},
 	{"background", -15, func(c *candidate) bool { return c.allOver && !c.world.Tables }, always("its file has lines like it from beginning to end")},
 	{"known", -40, func(c *candidate) bool { return c.Known.Noise }, always("it is known to be harmless")},

@@ -82,6 +82,8 @@ func TestEveryRowOfTheTableCounts(t *testing.T) {
 		{"beside a file with steps", "mux", map[string]string{"a.log": base, "b.log": "mux failed\n" + strings.Repeat("x y\nz w\n", 40)}, late, "severity 30 spatial 15 rarity 8 position 6"},
 		{"all along", "mux", map[string]string{"a.log": strings.Repeat("mux failed\nx y\nz w\n", 40)}, World{}, "severity 30 background -15 position 14"},
 		{"naming a node", "mux", several("mux failed on gn7\n", 1), named, "severity 30 position 18 spatial 15 names 8 rarity 8 temporal 4"},
+		{"a call that failed", "n1:7:9 [0] mux.cc", one(base + "n1:7:8 [0] plug.cc:2 NCCL WARN no plug\nn1:7:9 [0] mux.cc:8 NCCL WARN lane 3 is torn\nn1:7:8 [0] NCCL INFO other\nn1:7:9 [0] NCCL INFO mux.cc:9 -> 3\n"), stepped, "severity 30 outcome 15 position 14 rarity 8"},
+		{"a call that one does without", "n1:7:9 [0] mux.cc", one(base + "n1:7:9 [0] mux.cc:8 NCCL WARN lane 3 is torn\nn1:7:9 [0] NCCL INFO mux.cc:9 -> 0\n"), stepped, "severity 30 outcome -15 position 14 rarity 8"},
 		{"with a stack", "panic: mux", one(base + "panic: mux\n\ngoroutine 1 [running]:\nmain.f()\n\t/a/f.go:3 +0x1\n"), stepped, "severity 40 position 14 stack 10 rarity 8"},
 	} {
 		found := false
