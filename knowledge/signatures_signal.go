@@ -81,11 +81,12 @@ var signalSignatures = []Signature{
 		Example: "Unable to shutdown process 4242 via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL",
 	},
 	{
-		ID: "signal-lightning-term", Mechanism: ExternalSignal, Role: ConsequenceRole, Tier: ProcessKiller,
+		// Whatever program says that it was told to stop: a trainer, a launcher, a daemon that holds the processes of a node.
+		ID: "signal-told", Mechanism: ExternalSignal, Role: ConsequenceRole, Tier: ProcessKiller,
 		Says:     Shrugged,
-		Literals: []string{"Received SIGTERM"}, Pattern: `(?:\[rank: (?P<rank>\d+)\] )?Received SIGTERM`,
-		Meaning: "The training process was told to stop.",
-		Source:  "Lightning lightning/pytorch/trainer/connectors/signal_connector.py; NeMo preemption callback",
+		Literals: []string{"SIGTERM"}, Pattern: `(?:\[rank: (?P<rank>\d+)\] )?(?i:\b(?:received|caught|got|handling)(?: an?| the)?(?: termination)?(?: signal)?:?) (?:Signals\.)?SIGTERM\b`,
+		Meaning: "The process was told to stop.",
+		Source:  "Lightning lightning/pytorch/trainer/connectors/signal_connector.py; NeMo preemption callback; Ray src/ray/raylet/main.cc",
 		Example: "[rank: 3] Received SIGTERM: 15",
 	},
 	{

@@ -114,6 +114,24 @@ func TestTheNodeThatKubernetesLost(t *testing.T) {
 	}
 }
 
+// A daemon that holds a node's processes, or a trainer, says that it was told to end: nobody knows by whom, and no kernel log tells.
+func TestADaemonWasToldToEnd(t *testing.T) {
+	const raylet = "[2025-03-04 10:36:01,117 I 412 412] main.cc:483: received SIGTERM. Existing local drain request = None\n" +
+		"[2025-03-04 10:36:01,118 I 412 412] main.cc:284: Raylet graceful shutdown triggered, reason = EXPECTED_TERMINATION, reason message = received SIGTERM\n" +
+		"[2025-03-04 10:36:01,125 I 412 418] agent_manager.cc:80: Agent process with name dashboard_agent/7 exited, exit code 0.\n"
+	for _, c := range []fieldCase{
+		{"a raylet", one(raylet), []string{"external-signal", "unknown"}, "-"},
+		{"a launcher of one's own", one(fieldSteps + "supervisor: caught signal SIGTERM, stopping 8 workers\n"), []string{"external-signal"}, "-"},
+		{"a raylet behind the end", map[string]string{"train.log": fieldSteps + "[after training is done] datetime: 2025-03-04 10:36:00\n", "raylet.err": raylet}, []string{"completed"}, "-"},
+		{"what it will do", one(fieldSteps + "on SIGTERM: saves and ends; handlers for SIGTERM, SIGINT are installed\n"), []string{"completed"}, "-"},
+	} {
+		c.check(t)
+		if v := Run(read(t, []simulate.File{{Name: "a.log", Data: []byte(raylet)}}, nil, 0)).Verdict; len(v.Needs) == 0 || strings.Contains(v.Needs[0].What, "kernel") {
+			t.Errorf("needs %v", v.Needs)
+		}
+	}
+}
+
 // What a shell says of a program that SIGTERM ended is no good end; of a helper that a script stops itself it says nothing of the job.
 func TestTheShellSaysTerminated(t *testing.T) {
 	const script = "/var/spool/slurmd/job00042/slurm_script: line 31: 40123 Terminated              %s\n"

@@ -19,10 +19,15 @@ func memory() []Mechanism {
 	return []Mechanism{
 		byEnd(onKernel(local(knowledge.HostOOM, knowledge.DataloaderWorkerKilled, knowledge.NativeCrash, knowledge.Exception, knowledge.ExternalSignal))),
 		{Slug: knowledge.GPUOOM, Class: Local, ByEnd: true, Propose: gpuOOM, Explains: []knowledge.Slug{knowledge.Exception, knowledge.NativeCrash, knowledge.CUDAError}},
-		{Slug: knowledge.ExternalSignal, Class: Local, Propose: killed, Needs: []incident.Need{
-			{What: "the kernel log from {node}", Why: "an OOM kill leaves a line there", Command: kernelLogOf, Artefact: knowledge.KernelLog},
-			{What: "who sent the signal", Why: "a monitor, a launcher or a person may have", Artefact: knowledge.SlurmRecords}}},
+		{Slug: knowledge.ExternalSignal, Class: Local, Propose: killed},
 	}
+}
+
+// whoKilled asks who sent a SIGKILL: the kernel does, too. No kernel sends SIGTERM.
+func whoKilled() []incident.Need {
+	return []incident.Need{
+		{What: "the kernel log from {node}", Why: "an OOM kill leaves a line there", Command: kernelLogOf, Artefact: knowledge.KernelLog},
+		{What: "who sent the signal", Why: "a monitor, a launcher or a person may have", Artefact: knowledge.SlurmRecords}}
 }
 
 // killed: a process ended by SIGKILL, or asked to end by SIGTERM from outside, with no reason on record. SIGKILL alone
@@ -80,7 +85,7 @@ func killed(s *Scene) *Proposal {
 		if fl.Mechanism.Is(knowledge.BySomebody) && fl.Kind == resolve.KindRecord {
 			return signalledBatch(s, fl)
 		}
-		if fl.Mechanism.Is(knowledge.BySomebody) && (!fl.Says(knowledge.OfAnyChild) || !f.GoesOn(*fl.At)) && !f.LetPass(fl) { // of a helper, where steps follow
+		if fl.Mechanism.Is(knowledge.BySomebody) && !helpers(f, fl) && !f.LetPass(fl) {
 			term = append(term, fl)
 		}
 	}
@@ -90,7 +95,7 @@ func killed(s *Scene) *Proposal {
 	switch {
 	case len(kill) > 0:
 		p := propose(s, knowledge.ExternalSignal, Local, kill)
-		p.Rivals = []knowledge.Slug{knowledge.HostOOM}
+		p.Rivals, p.Needs = []knowledge.Slug{knowledge.HostOOM}, whoKilled()
 		p.Base = 0.92
 		p.Direct = false
 		p.Why = "the exit status shows SIGKILL; nothing in these logs shows who sent it"
@@ -103,7 +108,7 @@ func killed(s *Scene) *Proposal {
 		return monitored(s, term)
 	case len(term) > 0 && !brokeBefore(f, term):
 		p := propose(s, knowledge.ExternalSignal, Symptom, term)
-		p.Class = Symptom
+		p.Class, p.Needs = Symptom, []incident.Need{artefact(knowledge.SlurmRecords)}
 		p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
 		p.Base = 0.9
 		p.Direct = false
@@ -140,6 +145,19 @@ func killed(s *Scene) *Proposal {
 		return p
 	}
 	return interrupted(s)
+}
+
+// helpers says that a signal went to a helper: a shell's child while steps follow, or a daemon beside the training that is stopped once that has
+// said its end.
+func helpers(f *resolve.Facts, fl *resolve.Failure) bool {
+	if fl.Says(knowledge.OfAnyChild) {
+		return f.GoesOn(*fl.At)
+	}
+	over := f.Finished()
+	if over == nil || !fl.Says(knowledge.Shrugged) || fl.Rank != resolve.NoRank || fl.When().Before(f.At(*over)) {
+		return false
+	}
+	return !slices.ContainsFunc(f.Progress, func(p resolve.ProgressPoint) bool { return p.File == fl.At.File })
 }
 
 // leftOver says whether signals came when the program had said that its training was over: surely so where a while had passed and nothing
