@@ -61,6 +61,7 @@ var strangeCases = []struct {
 	{"Lua", 2, "lua: mux.lua:88: attempt to index a nil value (local 'lane')\nstack traceback:\n\tmux.lua:88: in function 'claim'\n", "attempt to index a nil value", ""},
 	{"R", 3, "Error in claim(lane) : lane 3 has no owner\nExecution halted\n", "lane 3 has no owner", ""},
 	{"MPI abort of another library", 4, "PSM9: endpoint 7 unreachable, aborting job\n", "endpoint 7 unreachable", ""},
+	{"the end of a very long line", 2, "feeder: " + strings.Repeat("lane 3 and its slots were handed on, ", 14) + "and then the lease broker failed to answer\n", "lease broker failed", "lease broker failed"},
 	{"native signal block", 5, "*** Process received signal ***\nSignal: Bus error (7)\nSignal code: Non-existent physical address (2)\nFailing at address: 0x7f12\n[ 0] /lib64/libpthread.so.0(+0x12cf0)[0x7f]\n", "Process received signal", ""},
 }
 

@@ -26,7 +26,7 @@ var otherwise = map[string]string{
 	"storage-retries-exhausted/host": "a server of storage",
 	"storage-resolve/host":           "a server of storage",
 	"storage-read-timeout/host":      "a server of storage",
-	"signal-told/rank":     "the label of the line",
+	"signal-told/rank":               "the label of the line",
 	"signal-lightning-child/rank":    "the label of the line",
 	"signal-nvrx-heartbeat/pid":      "the monitor's process",
 }

@@ -38,7 +38,7 @@ func headline(r *incident.Report) (text, tone string) {
 	case unforeseen(r) && r.Standouts[0].Severity == "calm":
 		return "No known failure matches", "open"
 	case unforeseen(r):
-		return "No known failure matches; most suspicious: " + clip(flat(r.Standouts[0].Statement), mostOfHeading), "open"
+		return "No known failure matches; most suspicious: " + excerpt(flat(r.Standouts[0].Statement), mostOfHeading), "open"
 	case v.Status == incident.Inconclusive && (v.Mechanism == "" || v.Mechanism == "unknown"):
 		return "No known failure matches", "open"
 	case v.Status == incident.Inconclusive:

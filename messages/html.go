@@ -182,7 +182,7 @@ func pageOf(v *view, x Extras) *htmlPage {
 	}
 	p.UnclassifiedText = unclassifiedText(r.Coverage.Unclassified)
 	for _, u := range r.Coverage.UnclassifiedTop {
-		t := htmlTally{N: grouped(int64(u.Count)), Text: clip(flat(u.Text), htmlQuote)}
+		t := htmlTally{N: grouped(int64(u.Count)), Text: excerpt(flat(u.Text), htmlQuote)}
 		if u.First != nil {
 			t.Where = proofOf(*u.First).Where
 		}
@@ -236,7 +236,7 @@ func (x excerpts) links(ls []linkView) []htmlLink {
 func (x excerpts) proofs(ps []proof) []htmlProof {
 	var out []htmlProof
 	for _, p := range ps {
-		p.Text = clip(p.Text, htmlQuote)
+		p.Text = excerpt(p.Text, htmlQuote)
 		h := htmlProof{proof: p}
 		if e, ok := x[p.Where]; ok && p.Quote {
 			at, _ := strconv.ParseInt(p.Where[strings.LastIndexByte(p.Where, ':')+1:], 10, 64)

@@ -101,7 +101,7 @@ func (m *md) proofs(indent string, ps []proof) {
 			continue
 		}
 		m.f("%s- %s\n", indent, code(p.Where))
-		m.fence(indent+"  ", clip(p.Text, htmlQuote))
+		m.fence(indent+"  ", excerpt(p.Text, htmlQuote))
 	}
 }
 
@@ -165,7 +165,7 @@ func (m *md) report(v *view) {
 		m.f("\n%s.\n\n", unclassifiedText(r.Coverage.Unclassified))
 		for _, u := range r.Coverage.UnclassifiedTop {
 			m.f("- %s ×\n", grouped(int64(u.Count)))
-			m.fence("  ", clip(u.Text, htmlQuote))
+			m.fence("  ", excerpt(u.Text, htmlQuote))
 		}
 	}
 	m.artifacts(v.Artifacts)

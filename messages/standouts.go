@@ -39,7 +39,7 @@ func clue(s incident.Standout, headline string, reasons int) string {
 			why = append(why, flat(p.Text))
 		}
 	}
-	says, because := clip(flat(s.Statement), mostOfHeading), strings.Join(why, "; ")
+	says, because := excerpt(flat(s.Statement), mostOfHeading), strings.Join(why, "; ")
 	switch {
 	case because != "" && strings.Contains(headline, says):
 		return where + ": " + because

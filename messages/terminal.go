@@ -202,7 +202,11 @@ func (t *term) proofs(ps []proof) {
 			continue
 		}
 		t.line("       " + t.paint(cyanText, clip(p.Where, t.Width-7)))
-		lines := wrap(p.Text, t.Width-9)
+		text := p.Text
+		if !t.Verbose {
+			text = excerpt(text, termQuoteLines*(t.Width-9)*7/8) // lines end with whole words
+		}
+		lines := wrap(text, t.Width-9)
 		for n, l := range lines {
 			if n == termQuoteLines-1 && len(lines) > termQuoteLines && !t.Verbose {
 				t.line(t.paint(dim, "       │ "+cut(l, t.Width-9)))
@@ -342,7 +346,7 @@ func (t *term) unclassified(c incident.Coverage) {
 		if u.First != nil {
 			where = "  [" + proofOf(*u.First).Where + "]"
 		}
-		t.line(fmt.Sprintf("  %6s × ", grouped(int64(u.Count))) + t.paint(dim, clip(flat(u.Text), max(20, t.Width-11-textWidth(where)))+clip(where, t.Width-31)))
+		t.line(fmt.Sprintf("  %6s × ", grouped(int64(u.Count))) + t.paint(dim, excerpt(flat(u.Text), max(20, t.Width-11-textWidth(where)))+clip(where, t.Width-31)))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/width"
 
 	"faultline/knowledge"
+	"faultline/knowledge/severity"
 )
 
 // runeWidth is the number of terminal columns of a rune: Unicode's East Asian Width, combining marks count nothing.
@@ -49,6 +50,9 @@ func clip(s string, columns int) string {
 	}
 	return s
 }
+
+// excerpt shortens a line of a log to at most columns, and keeps what makes it sound bad.
+func excerpt(s string, columns int) string { return clip(severity.Excerpt(s, columns), columns) }
 
 // flat makes one line of a text: any white space becomes one space.
 func flat(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -7,6 +7,7 @@ import (
 
 	"faultline/incident"
 	"faultline/knowledge"
+	"faultline/knowledge/severity"
 )
 
 // Revise compares two reports on one incident, older first, and announces what the newer one overturns: the verdict,
@@ -263,16 +264,8 @@ func ranks(list []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// clip bounds a quotation to what fits into a sentence, after a whole word where there is one.
+// clip bounds a quotation to what fits into a sentence.
 func clip(text string) string {
 	const limit = 200
-	runes := []rune(strings.ToValidUTF8(text, "\uFFFD"))
-	if len(runes) <= limit {
-		return string(runes)
-	}
-	short := string(runes[:limit])
-	if i := strings.LastIndexByte(short, ' '); i > len(short)/2 {
-		short = short[:i]
-	}
-	return short + "…"
+	return severity.Excerpt(strings.ToValidUTF8(text, "\uFFFD"), limit)
 }

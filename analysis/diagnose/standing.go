@@ -152,7 +152,7 @@ func standout(l *novel.Line) incident.Standout {
 func holds(text string) *incident.Predicate {
 	most := ""
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == '…' || r == utf8.RuneError || r == '\r' || r == 0x1b }) {
-		if len(part) > len(most) {
+		if part = strings.TrimSpace(part); len(part) > len(most) {
 			most = part
 		}
 	}
@@ -162,14 +162,14 @@ func holds(text string) *incident.Predicate {
 	return &incident.Predicate{Literals: []string{most}}
 }
 
-// around is how much of a long line is shown before what makes it stand out.
-const around = 60
+// mostWhole is how many bytes a line may have that is shown with what loggers and launchers print before it.
+const mostWhole = 100
 
 // outstanding is the part of a line that makes it stand out.
 func outstanding(l *novel.Line) string {
 	text := strings.TrimSpace(l.Text)
-	if from := l.Sign.At - around; from > 0 && len(text) > 2*around && from < len(text) {
-		text = "…" + strings.ToValidUTF8(text[from:], "")
+	if len(text) > mostWhole {
+		text = novel.Message(text)
 	}
 	return Excerpt(text)
 }

@@ -9,6 +9,7 @@ import (
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
 	"faultline/incident"
+	"faultline/knowledge/severity"
 )
 
 // fullRows is up to how many members a group's rows carry their evidence each, and rowBudget how many rows of the whole
@@ -273,12 +274,7 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 }
 
 // mostExcerpt is how many letters of a line a statement repeats.
-const mostExcerpt = 160
+const mostExcerpt = 161
 
 // Excerpt is as much of a line as a statement repeats.
-func Excerpt(text string) string {
-	if r := []rune(text); len(r) > mostExcerpt {
-		return string(r[:mostExcerpt]) + "…"
-	}
-	return text
-}
+func Excerpt(text string) string { return severity.Excerpt(text, mostExcerpt) }

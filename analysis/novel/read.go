@@ -199,7 +199,7 @@ func (r *reader) meet(h uint64, b []byte, at Place) *Kind {
 	text := r.plain
 	k := &Kind{Hash: h, At: at, first: at}
 	if !bare(text) {
-		k.Sign, k.Text = severity.Of(text), kept(text)
+		k.Sign, k.Text = signed(text)
 		k.saying = sayingOf(k.Text)
 	}
 	if len(r.kinds) >= mostKinds {
@@ -237,15 +237,20 @@ func (r *reader) behind(k *Kind, b []byte, at Place) {
 // quote makes a line the one of its shape that is quoted: its place, its text and why it sounds bad are of one and the same line.
 func (r *reader) quote(k *Kind, b []byte, at Place) {
 	r.plain = line.StripANSI(r.plain, b)
-	k.At, k.Text, k.Stop, k.outcome = at, kept(r.plain), nil, unheard
-	if s := severity.Of(r.plain); s.Level == k.Sign.Level {
+	k.At, k.Stop, k.outcome = at, nil, unheard
+	s, text := signed(r.plain)
+	if k.Text = text; s.Level == k.Sign.Level {
 		k.Sign = s
 	}
 }
 
-// kept is as much of a line as is kept of it.
-func kept(text []byte) string {
-	return strings.ToValidUTF8(string(text[:min(len(text), mostText)]), "�")
+// signed is what makes a line sound bad, and as much of the line as is kept of it: that is part of it.
+func signed(line []byte) (severity.Sign, string) {
+	text := strings.ToValidUTF8(string(line), "�")
+	if len(text) > mostText {
+		text = severity.Excerpt(text, mostText)
+	}
+	return severity.Of([]byte(text)), text
 }
 
 // write notes who wrote a line.

@@ -177,7 +177,7 @@ func Weigh(files []*File, w World, n int) []Line {
 		}
 		inFile := map[*candidate]bool{}
 		for _, k := range f.Kinds {
-			t := Template(message(k.Text))
+			t := Template(Message(k.Text))
 			c := by[t]
 			if c == nil {
 				c = &candidate{Line: Line{File: f.Name, At: k.At, Text: k.Text, Template: Hash([]byte(t)), Level: k.Sign.Level, Rank: -1}, kind: k, file: f, few: true, world: &w, rank: map[int]bool{}}
@@ -210,8 +210,8 @@ func Weigh(files []*File, w World, n int) []Line {
 	return out
 }
 
-// message is a line without what loggers and launchers print before it: the same message of several ranks is one.
-func message(text string) string {
+// Message is a line without what loggers and launchers print before it: the same message of several ranks is one.
+func Message(text string) string {
 	p := line.Parse([]byte(text))
 	if m := strings.TrimSpace(text[min(p.Len, len(text)):]); m != "" {
 		return m
@@ -416,7 +416,7 @@ func (c *candidate) place() {
 	if c.world.Names == nil || c.Level < severity.Failed {
 		return
 	}
-	if n := c.world.Names(message(c.Text)); n != "" && c.Rank < 0 && n != c.Node {
+	if n := c.world.Names(Message(c.Text)); n != "" && c.Rank < 0 && n != c.Node {
 		c.Named = n
 	}
 }
