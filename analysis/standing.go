@@ -208,7 +208,7 @@ func world(f *resolve.Facts) novel.World {
 	when := func(file string, at novel.Place, text string) resolve.Moment {
 		p := line.Parse([]byte(text))
 		l := lineOf(file, at, &p.Who)
-		l.Stamp = p.Stamp
+		l.Stamp = cmp.Or(p.Stamp, at.Stamp)
 		return f.At(l)
 	}
 	newest, writers, kernels := newestStep(f), writersOf(f), kernelsOf(f)

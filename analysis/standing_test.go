@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -137,6 +138,49 @@ func TestWhatNobodyForesawIsQuoted(t *testing.T) {
 		}
 	}
 	t.Logf("of %d cases %d are quoted, the rank of %d is named", len(strangeCases), quoted, placed)
+}
+
+// Container runtimes, journals and log services put each line into a record: what stands out is what the program wrote.
+func TestWhatStandsInARecordIsReadAsItWasWritten(t *testing.T) {
+	inJSON := func(format string) func(string) string {
+		return func(text string) string {
+			var b strings.Builder
+			for line := range strings.Lines(text) {
+				quoted, err := json.Marshal(line)
+				if err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprintf(&b, format+"\n", quoted)
+			}
+			return b.String()
+		}
+	}
+	for name, wrap := range map[string]func(string) string{
+		"Docker":          inJSON(`{"log":%s,"stream":"stderr","time":"2026-11-26T10:12:44.123456789Z"}`),
+		"the journal":     inJSON(`{"__CURSOR":"s=1","_HOSTNAME":"gn3","MESSAGE":%s,"PRIORITY":"6"}`),
+		"Google's export": inJSON(`{"insertId":"a","textPayload":%s,"timestamp":"2026-11-26T10:12:44.1Z"}`),
+		"a benchmark's":   inJSON(`{"event":"line","data":%s,"pipe":"stderr"}`),
+		"containerd, CRI-O": func(text string) string {
+			return "2026-11-26T10:12:44.1Z stderr F " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n2026-11-26T10:12:44.1Z stderr F ") + "\n"
+		},
+		"a structured logger": func(text string) string {
+			quoted, _ := json.Marshal(text)
+			return fmt.Sprintf("{\"level\":\"error\",\"message\":\"step ended\",\"exc_info\":%s}\n", quoted)
+		},
+	} {
+		for _, c := range []struct{ lines, says string }{
+			{"feeder: lane \"3\" has no owner, giving up: <lease> failed\n", "feeder: lane \"3\" has no owner, giving up: <lease> failed"},
+			{"panic: assignment to entry in nil map\n\ngoroutine 41 [running]:\nmain.(*feeder).claim(0xc0001)\n\t/src/feeder/claim.go:88 +0x1d\n", "assignment to entry in nil map at claim.go:88"},
+		} {
+			r := diagnosed(t, Input{Sources: written(t, map[string]string{"0.log": "step 1 loss 2.5\nstep 2 loss 2.4\n" + wrap(c.lines)}, "")})
+			shown := slices.ContainsFunc(r.Standouts, func(s incident.Standout) bool {
+				return strings.Contains(s.Statement, c.says) && len(s.Evidence) > 0 && s.Evidence[0].Line == 3
+			})
+			if !shown {
+				t.Errorf("%s: %q is not said: %s", name, c.says, standoutsOf(r))
+			}
+		}
+	}
 }
 
 // A stack is one clue, however many of its lines sound bad.

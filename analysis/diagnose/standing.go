@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"faultline/analysis/diagnose/mechanism"
 	"faultline/analysis/novel"
@@ -125,7 +124,7 @@ func standout(l *novel.Line) incident.Standout {
 	}
 	quote := func(p novel.Place, says string) {
 		if p.Line > 0 {
-			out.Evidence = append(out.Evidence, mechanism.QuoteAt(mechanism.PlaceAt(l.File, p), holds(says)))
+			out.Evidence = append(out.Evidence, mechanism.QuoteAt(mechanism.PlaceAt(l.File, p), holds(says, l.Boxed)))
 		}
 	}
 	switch s := l.Stop; {
@@ -149,9 +148,14 @@ func standout(l *novel.Line) incident.Standout {
 
 // holds is the condition that a line holds a text: as much of it as is whole, for what is cut off or is no text is not written in the line as it
 // is shown. nil where nothing is left.
-func holds(text string) *incident.Predicate {
+// In a record quotation marks and white space are written otherwise, too.
+func holds(text string, boxed bool) *incident.Predicate {
+	apart := "…\uFFFD\r\x1b"
+	if boxed {
+		apart += "\"\\\t<>&"
+	}
 	most := ""
-	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == '…' || r == utf8.RuneError || r == '\r' || r == 0x1b }) {
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(apart, r) }) {
 		if part = strings.TrimSpace(part); len(part) > len(most) {
 			most = part
 		}

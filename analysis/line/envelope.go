@@ -2,6 +2,7 @@ package line
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -56,13 +57,17 @@ const (
 )
 
 // logged are the members of structured records that hold what was logged. Sources: Docker json-file, python-json-logger,
-// structlog, Google Cloud Logging, AWS CloudWatch, journald, Elastic Common Schema, torch.distributed.elastic. Loki's "line" is
+// structlog, Google Cloud Logging, AWS CloudWatch, Azure Monitor, Splunk, LogDNA, OpenTelemetry, journald, Elastic Common Schema,
+// torch.distributed.elastic. Loki's "line" is
 // one where no other stands beside it: there it is a place in a program.
 var logged = map[string]bool{
 	"log": true, "message": true, "msg": true, "textPayload": true, "@message": true, "MESSAGE": true, "event": true,
 	"exc_info": true, "exc_text": true, "exception": true, "error": true, "stack": true, "stack_trace": true, "stacktrace": true,
-	"error.stack_trace": true, "traceback": true, "py_callstack": true,
+	"error.stack_trace": true, "traceback": true, "py_callstack": true, "_raw": true, "_line": true, "LogEntry": true, "stringValue": true,
 }
+
+// streams are the values by which a record says that it holds what a program wrote, whatever its members are called.
+var streams = map[string]bool{"stdout": true, "stderr": true}
 
 // clocks are the members that hold a time.
 var clocks = map[string]bool{
@@ -156,7 +161,8 @@ func (u *Unwrapper) object(b []byte, room int) (Envelope, bool) {
 	var e Envelope
 	var list []member
 	var loki member
-	docker, steps, foreign := false, false, false
+	var captured []member // what ends as a line does
+	docker, steps, foreign, streamed := false, false, false, false
 	depth, members := 1, 0
 	key := []byte(nil)
 	for i := 1; i < len(b) && depth > 0 && members < maxMembers; {
@@ -173,8 +179,11 @@ func (u *Unwrapper) object(b []byte, room int) (Envelope, bool) {
 				}
 				continue
 			}
+			streamed = streamed || depth == 1 && streams[string(text)]
 			switch {
 			case key == nil || depth > maxDepth:
+			case bytes.HasSuffix(text, []byte(`\n`)) && !logged[string(key)]:
+				captured = append(captured, member{i + 1, end})
 			case depth == 1 && string(key) == "line":
 				loki = member{i + 1, end}
 			case depth == 1 && otherText[string(key)]:
@@ -206,6 +215,10 @@ func (u *Unwrapper) object(b []byte, room int) (Envelope, bool) {
 		default:
 			i++
 		}
+	}
+	if streamed && !steps && len(captured) > 0 { // a word beside it says what kind of record it is
+		list = append(slices.DeleteFunc(list, func(m member) bool { return bytes.IndexByte(b[m.from:m.to], ' ') < 0 }), captured...)
+		slices.SortFunc(list, func(a, b member) int { return a.from - b.from })
 	}
 	if len(list) == 0 && !foreign && loki.to > loki.from {
 		list = append(list, loki)

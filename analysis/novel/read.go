@@ -35,23 +35,25 @@ func Read(ctx context.Context, name string, src io.Reader, o Options) (*File, er
 }
 
 type reader struct {
-	opts  Options
-	tail  int64 // from where on lines are counted from the tail's first one; 0 where all are counted from the first
-	buf   []byte
-	file  *File
-	kinds map[uint64]*Kind
-	bad   int // kinds beyond mostKinds
-	off   int64
-	line  int64
-	long  bool // within a line of which the beginning was read
-	after bool
-	next  int
-	last  [lastLines]*Kind
-	lasts [lastLines]Place
-	words [lastLines][]byte // their texts
-	plain []byte
-	open  *block
-	stops int
+	opts      Options
+	tail      int64 // from where on lines are counted from the tail's first one; 0 where all are counted from the first
+	buf       []byte
+	file      *File
+	kinds     map[uint64]*Kind
+	bad       int // kinds beyond mostKinds
+	off       int64
+	line      int64
+	long      bool // within a line of which the beginning was read
+	after     bool
+	next      int
+	last      [lastLines]*Kind
+	lasts     [lastLines]Place
+	words     [lastLines][]byte // their texts
+	plain     []byte
+	envelopes line.Unwrapper
+	record    []byte // while a record is read, what it states of the line at hand; nil outside of records
+	open      *block
+	stops     int
 	// warned are NCCL's threads.
 	warned threads
 }
@@ -150,7 +152,24 @@ func (r *reader) segment(b []byte, at int) {
 		r.file.Binary = true
 	}
 	b = b[:min(len(b), mostLine)]
-	place := Place{r.line + 1, r.off + int64(at), full}
+	place := Place{Line: r.line + 1, Off: r.off + int64(at), Len: full}
+	e, boxed := r.envelopes.Unwrap(b)
+	if !boxed {
+		r.logged(b, place)
+		return
+	}
+	place.Stamp = e.Stamp
+	r.record = b // it may say how bad its first line is
+	for rest, more := e.Text, true; more; r.record = r.record[:0] {
+		var one []byte
+		one, rest, more = bytes.Cut(rest, []byte{'\n'})
+		r.logged(one, place)
+	}
+	r.record = nil
+}
+
+// logged reads a line as its program wrote it.
+func (r *reader) logged(b []byte, place Place) {
 	h := Hash(b)
 	k := r.kinds[h]
 	if k == nil {
@@ -200,6 +219,10 @@ func (r *reader) meet(h uint64, b []byte, at Place) *Kind {
 	k := &Kind{Hash: h, At: at, first: at}
 	if !bare(text) {
 		k.Sign, k.Text = signed(text)
+		k.Boxed = r.record != nil
+		if len(r.record) > 0 {
+			k.Sign = stated(r.record, k.Text)
+		}
 		k.saying = sayingOf(k.Text)
 	}
 	if len(r.kinds) >= mostKinds {
@@ -251,6 +274,16 @@ func signed(line []byte) (severity.Sign, string) {
 		text = severity.Excerpt(text, mostText)
 	}
 	return severity.Of([]byte(text)), text
+}
+
+// stated is what makes a line sound bad by the record that it stands in; its place is that in the line.
+func stated(record []byte, text string) severity.Sign {
+	s := severity.Of(record)
+	word := string(record[s.At : s.At+s.Len])
+	if s.At = strings.Index(text, word); s.At < 0 {
+		s.At, s.Len, s.English = 0, 0, ""
+	}
+	return s
 }
 
 // write notes who wrote a line.

@@ -37,6 +37,7 @@ type Options struct {
 type Place struct {
 	Line, Off int64
 	Len       int
+	Stamp     line.Stamp // of the record that the line stands in
 }
 
 // Kind is one shape of lines in one file.
@@ -52,6 +53,7 @@ type Kind struct {
 	Last  int        // 1 for the file's last line, 2 for the one before, …; 0 none of the last
 	Next  int        // 1 for the first line behind the last step, …; 0 none of them
 	Ends  bool       // the line that is quoted is itself the one that Last counts
+	Boxed bool       // it stands in a record of a container's runtime or a structured logger
 	Stop  *Stop      // the traceback, panic or stack that it opens
 	first Place
 	until int64 // offset of the newest line

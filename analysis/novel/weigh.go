@@ -67,6 +67,7 @@ type Line struct {
 	Rank     int           // −1 unknown
 	Node     string
 	Stop     *Stop
+	Boxed    bool // it stands in a record, in which some letters are written otherwise
 	Known    Known
 	// Behind: it was printed after the last step, or there was none. Background: it was printed while the training went on afterwards. Unsure:
 	// neither is known.
@@ -228,7 +229,7 @@ func (c *candidate) merge(f *File, k *Kind) {
 	if c.kind == k || where > c.side || where == c.side && c.better(k, when) {
 		c.kind, c.file, c.File, c.At, c.Text, c.Stop, c.time = k, f, f.Name, k.At, k.Text, k.Stop, when
 	}
-	c.outcome = c.kind.outcome
+	c.outcome, c.Boxed = c.kind.outcome, c.kind.Boxed
 	c.side = max(c.side, where)
 	c.proven = c.proven || proven
 	c.Behind = c.side == behind || k.Last > 0 && where == unsure || c.Behind // nothing of a file came after its last lines

@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -78,7 +79,7 @@ func (t troubles) precede(f *resolve.Facts, l *novel.Line, since resolve.Moment)
 	}
 	p := line.Parse([]byte(l.Text))
 	at := StandingAt(l)
-	at.By, at.Stamp = &p.Who, p.Stamp
+	at.By, at.Stamp = &p.Who, cmp.Or(p.Stamp, l.At.Stamp)
 	now := f.At(at)
 	return now.Valid && since.Valid && !now.Before(since)
 }
