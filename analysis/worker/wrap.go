@@ -9,7 +9,7 @@ import (
 
 // Text that went through a terminal, a chat or an issue form may be wrapped at a fixed column, in the middle of tokens:
 // "ran f" and on the next line "or 1800010 milliseconds". Such a file is known by its head: no line is wider than the
-// column, several are exactly as wide, and tokens continue on the line after them. Then lines of that width are joined
+// column, several are exactly as wide, and tokens continue on the line after them or blanks fill lines up to it. Then lines of that width are joined
 // with what follows. Lines that merely are equally long (eight ranks that say the same) do not look so: they begin
 // alike, and what follows them is a message of its own.
 
@@ -30,19 +30,29 @@ func wrapWidth(head []phys) int {
 	if width < minWrap || width > maxWrap {
 		return 0
 	}
-	full, torn := 0, 0
+	full, torn, filled, between := 0, 0, 0, 0
 	var begins [][]byte
 	for i := range head {
-		if lineWidth(head[i].raw) != width || padded(head[i].raw) {
+		if lineWidth(head[i].raw) != width {
+			continue
+		}
+		if padded(head[i].raw) {
+			filled++
 			continue
 		}
 		full++
+		if bytes.HasSuffix(bytes.TrimSuffix(head[i].raw, []byte("\r")), []byte(" ")) {
+			between++
+		}
 		if b := beginning(head[i].raw); !containsBytes(begins, b) {
 			begins = append(begins, b)
 		}
 		if i+1 < len(head) && tearsToken(head[i].raw, head[i+1].raw) {
 			torn++
 		}
+	}
+	if filled > 0 { // that shows where the column is: one torn token is enough, and lines may be wrapped between words
+		torn, full = torn*(1+filled), full-between
 	}
 	if torn < 3 || torn*3 < full || len(begins) < 2 {
 		return 0

@@ -157,3 +157,22 @@ func TestAWarningAboveAWrappedTracebackIsSeen(t *testing.T) {
 		t.Errorf("read at %d widths", read)
 	}
 }
+
+// Text that was copied out of a terminal has its short lines filled up with blanks: they show the column though few tokens are torn.
+func TestAFileCopiedOutOfATerminal(t *testing.T) {
+	const oom = "(raylet) [2025-12-07 09:57:19,206 E 3934 3934] (raylet) node_manager.cc:3277: 3 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons at node (ID: 8289f87b78d161ae21bf723c, IP: 10.24.0.226) over the last time period."
+	const width = 150
+	text := ""
+	for _, l := range []string{oom, "(raylet)", "To see more, use the log of this node, which lies in the folder of the session on it, beside those of its workers and of its agents, on the local disk it has"} {
+		for line := range strings.Lines(wrapAt(l, width)) {
+			text += fmt.Sprintf("%-*s\n", width, strings.TrimSuffix(line, "\n"))
+		}
+	}
+	got := observe(t, text)
+	if len(got.Signs) != 1 || !strings.Contains(got.Signs[0].Text, "IP: 10.24.0.226") {
+		t.Errorf("%+v", got.Signs)
+	}
+	if got = observe(t, strings.ReplaceAll(text, "  ", " .")); len(got.Signs) == 1 && strings.Contains(got.Signs[0].Text, "IP: 10.24.0.226") {
+		t.Error("joined without evidence")
+	}
+}
