@@ -262,6 +262,23 @@ var configSignatures = []Signature{
 		Example: "RuntimeError: Error(s) in loading state_dict for GPTModel:",
 	},
 	{
+		// The lines below its header, where a log is cut off above them.
+		ID: "config-state-dict-shape", Mechanism: ConfigError, Role: CauseRole, Tier: LoopCrash,
+		Literals: []string{"the shape in current model is "}, Pattern: `size mismatch for \S{1,200}: copying a param with shape .{1,60} from checkpoint, the shape in current model is `,
+		Meaning: "The checkpoint does not fit the model that was configured.",
+		Do:      []Advice{adviceSavedModel},
+		Source:  "PyTorch torch/nn/modules/module.py",
+		Example: "	size mismatch for lane.weight: copying a param with shape torch.Size([8, 8]) from checkpoint, the shape in current model is torch.Size([16, 16]).",
+	},
+	{
+		ID: "config-state-dict-keys", Mechanism: ConfigError, Role: CauseRole, Tier: LoopCrash,
+		Literals: []string{" key(s) in state_dict: "}, Pattern: `(?:Missing|Unexpected) key\(s\) in state_dict: "`,
+		Meaning: "The checkpoint does not fit the model that was configured.",
+		Do:      []Advice{adviceSavedModel},
+		Source:  "PyTorch torch/nn/modules/module.py",
+		Example: "	Missing key(s) in state_dict: \"lane.weight\", \"lane.bias\". ",
+	},
+	{
 		ID: "config-zero-world", Mechanism: ConfigError, Role: CauseRole, Tier: LoopCrash, Direct: true,
 		Literals: []string{"The checkpoint being loaded used a DP world size of "}, Pattern: `DP world size of (?P<saved>\d+) but the current world size is (?P<now>\d+)`,
 		Meaning: "The optimizer state was saved with a different number of data-parallel ranks, and DeepSpeed can't repartition it.",
