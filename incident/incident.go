@@ -267,6 +267,7 @@ type Root struct {
 	// Frontier holds the ranks among which the root must be where no rank is proven; never an accusation.
 	Frontier []int `json:"frontier"`
 	// Named is whom lines of other processes name as gone or awaited, where that proves nobody's fault; never an accusation.
+	// One that ends in OfItsGroup is the writer itself.
 	Named string `json:"named,omitempty"`
 }
 
@@ -504,3 +505,6 @@ type Ratio struct {
 
 // Confidence is 0…1, written with two decimals.
 type Confidence float64
+
+// OfItsGroup follows a rank that its own line numbers within a process group: which rank of the job it is, nothing says.
+const OfItsGroup = " of its process group"

@@ -269,6 +269,9 @@ func unplaced(v incident.Verdict) string {
 	case len(v.Root.Frontier) > 0:
 		return "One of " + rankText(v.Root.Frontier) + "; can't tell which."
 	case v.Root.Named != "":
+		if strings.HasSuffix(v.Root.Named, incident.OfItsGroup) {
+			return capital(flat(v.Root.Named)) + "; its global rank is not stated."
+		}
 		return capital(flat(v.Root.Named)) + ", according to other processes; not proven."
 	case len(v.Candidates) > 1:
 		return "" // the confidence says it

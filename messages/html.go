@@ -236,7 +236,7 @@ func (x excerpts) links(ls []linkView) []htmlLink {
 func (x excerpts) proofs(ps []proof) []htmlProof {
 	var out []htmlProof
 	for _, p := range ps {
-		p.Text = excerpt(p.Text, htmlQuote)
+		p.Text = clip(p.Text, htmlQuote)
 		h := htmlProof{proof: p}
 		if e, ok := x[p.Where]; ok && p.Quote {
 			at, _ := strconv.ParseInt(p.Where[strings.LastIndexByte(p.Where, ':')+1:], 10, 64)

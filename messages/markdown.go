@@ -101,7 +101,7 @@ func (m *md) proofs(indent string, ps []proof) {
 			continue
 		}
 		m.f("%s- %s\n", indent, code(p.Where))
-		m.fence(indent+"  ", excerpt(p.Text, htmlQuote))
+		m.fence(indent+"  ", clip(p.Text, htmlQuote))
 	}
 }
 

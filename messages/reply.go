@@ -230,9 +230,9 @@ func placeReply(v *view, file, number string) string {
 	case dist < 0:
 		return "Can't tell: the report quotes no lines from " + clip(flat(safe(file)), 80) + "."
 	case dist == 0:
-		return p.Where + ": " + excerpt(flat(p.Text), slackQuote)
+		return p.Where + ": " + clip(flat(p.Text), slackQuote)
 	default:
-		return "The report doesn't quote that line. The nearest one it quotes is " + p.Where + ": " + excerpt(flat(p.Text), slackQuote)
+		return "The report doesn't quote that line. The nearest one it quotes is " + p.Where + ": " + clip(flat(p.Text), slackQuote)
 	}
 }
 

@@ -43,7 +43,7 @@ func proofBlocks(v *view, said string) blockkit.Blocks {
 		if !strings.Contains(said, p.Where) {
 			es = append(es, labelled(capital(l.Role), clip(l.Statement, proofSentence)), para(mono(clip(p.Where, 200))))
 		}
-		es = append(es, box(excerpt(withoutHead(p.Text), slackQuote), slackQuote))
+		es = append(es, box(withoutHead(p.Text), slackQuote))
 	}
 	return rich(es...)
 }
@@ -70,7 +70,7 @@ func evidenceParts(ps []proof) []blockkit.RichElement {
 		}
 		where := blockkit.Clip(p.Where, 200)
 		if p.Quote {
-			es = append(es, para(mono(where)), box(excerpt(p.Text, slackQuote), slackQuote))
+			es = append(es, para(mono(where)), box(p.Text, slackQuote))
 			continue
 		}
 		es = append(es, para(run(capital(where)+": "+blockkit.Clip(p.Text, slackSentence))))

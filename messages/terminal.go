@@ -202,11 +202,7 @@ func (t *term) proofs(ps []proof) {
 			continue
 		}
 		t.line("       " + t.paint(cyanText, clip(p.Where, t.Width-7)))
-		text := p.Text
-		if !t.Verbose {
-			text = excerpt(text, termQuoteLines*(t.Width-9)*7/8) // lines end with whole words
-		}
-		lines := wrap(text, t.Width-9)
+		lines := wrap(p.Text, t.Width-9)
 		for n, l := range lines {
 			if n == termQuoteLines-1 && len(lines) > termQuoteLines && !t.Verbose {
 				t.line(t.paint(dim, "       │ "+cut(l, t.Width-9)))

@@ -51,6 +51,9 @@ func (b *builder) action() {
 	if v.Ending == incident.EndStalled {
 		a.Resubmit, a.Owner = unknown, unknown
 	}
+	if a.Resubmit == "yes" && b.mayRecur() {
+		a.Resubmit = unknown
+	}
 	// A node is left out only for a sign from that very node.
 	if len(v.Candidates) == 1 && knowledge.Slug(v.Mechanism).Is(knowledge.Hardware) {
 		a.ExcludeNodes = append(a.ExcludeNodes, v.Root.Nodes...)
@@ -81,6 +84,21 @@ func (b *builder) action() {
 			a.Text = "don't cancel the job yet: first collect stacks and state from its processes; then " + a.Text
 		}
 	}
+}
+
+// mayRecur says that nothing shows the job working before its own software stopped it, for a reason that is not known: it may stop there again.
+func (b *builder) mayRecur() bool {
+	m, _ := b.known(knowledge.Slug(b.r.Verdict.Mechanism))
+	return (m.Origin == unknown || m.Origin == "software") && !b.worked()
+}
+
+// worked says that steps were seen, or so many collectives as only steps call.
+func (b *builder) worked() bool {
+	const many = 100
+	f := b.s.Facts
+	return len(f.Progress) > 0 || f.Job.ExitOK != nil ||
+		slices.ContainsFunc(f.Obs.Timeouts, func(t worker.Timeout) bool { return t.Work.Seq >= many }) ||
+		slices.ContainsFunc(f.Obs.States, func(s worker.State) bool { return s.Completed >= many })
 }
 
 // ours are those of some nodes that may be the job's: no scheduler leaves out what it does not give.

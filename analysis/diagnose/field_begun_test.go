@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"faultline/simulate"
 )
 
 // Work that is begun while all others wait is that of the only rank that does not.
@@ -25,5 +27,28 @@ func TestWorkBegunWhileTheOthersWait(t *testing.T) {
 		{"while rank 2 does not wait, either", map[string]string{"a.log": index("05:29:00") + waits(1, 3)}, []string{"rank-stalled", "collective-hang", "gpu-hang"}, "-"},
 	} {
 		c.check(t)
+	}
+}
+
+// Before a step is seen nobody knows that the job can work at all: what stopped it for an unknown reason may stop it again.
+func TestNothingShowsThatItWouldGoOn(t *testing.T) {
+	const stall = "[1,0]<stderr>:[2025-03-04 10:12:02.1: W horovod/common/stall_inspector.cc:107] One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks and are waiting for remainder of ranks for more than 60 seconds.\nMissing ranks:\n1: [broadcast.weights_0]\n"
+	const segv = "[2025-03-04 10:12:02,999] [ERROR] [launch.py:324:sigkill_handler] ['python', '-u', 'train.py', '--local_rank=1'] exits with return code = -11\n"
+	const ecc = "[E ProcessGroupNCCL.cpp:916] [Rank 1] NCCL watchdog thread terminated with exception: CUDA error: uncorrectable ECC error encountered\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"a rank that stalled", stall, "unknown"},
+		{"a crash", segv, "unknown"},
+		{"a crash after steps", fieldSteps + segv, "yes"},
+		{"a damaged GPU", ecc, "yes"},
+	} {
+		r := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(c.text)}}, nil, 0))
+		if r.Action.Resubmit != c.want {
+			t.Errorf("%s: %s: resubmit %s, not %s", c.name, r.Verdict.Mechanism, r.Action.Resubmit, c.want)
+		}
+	}
+	for want, text := range map[string]string{"rank 1 of its process group": ecc, "": ecc + strings.ReplaceAll(ecc, "Rank 1", "Rank 2")} {
+		if r := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(text)}}, nil, 0)); r.Verdict.Root.Named != want || len(r.Coverage.RanksMissing) > 0 {
+			t.Errorf("named %q, not %q; missing %v", r.Verdict.Root.Named, want, r.Coverage.RanksMissing)
+		}
 	}
 }

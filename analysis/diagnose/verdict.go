@@ -268,12 +268,19 @@ func (b *builder) namedBeside(top *mechanism.Proposal) string {
 	if c := mechanism.Named(b.s, knowledge.Unheard); c != nil {
 		return c.Name
 	}
+	named := ""
 	for _, fl := range top.Failures {
-		if fl.Unplaced != "" {
+		switch {
+		case fl.Unplaced == "":
+		case !strings.HasSuffix(fl.Unplaced, incident.OfItsGroup):
 			return fl.Unplaced
+		case named != "" && named != fl.Unplaced:
+			return "" // several: none is the one
+		default:
+			named = fl.Unplaced
 		}
 	}
-	return ""
+	return named
 }
 
 // outside takes from a root the hosts that are none of the job's nodes: they are named as such, and not accused.

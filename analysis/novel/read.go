@@ -154,7 +154,7 @@ func (r *reader) segment(b []byte, at int) {
 	b = b[:min(len(b), mostLine)]
 	place := Place{Line: r.line + 1, Off: r.off + int64(at), Len: full}
 	e, boxed := r.envelopes.Unwrap(b)
-	if !boxed {
+	if !boxed || full > mostQuoted { // of a longer record it is not known whether what is said of it can be quoted
 		r.logged(b, place)
 		return
 	}
@@ -269,11 +269,17 @@ func (r *reader) quote(k *Kind, b []byte, at Place) {
 
 // signed is what makes a line sound bad, and as much of the line as is kept of it: that is part of it.
 func signed(line []byte) (severity.Sign, string) {
-	text := strings.ToValidUTF8(string(line), "�")
+	text := strings.ToValidUTF8(string(line[:min(len(line), mostQuoted)]), "�")
 	if len(text) > mostText {
 		text = severity.Excerpt(text, mostText)
 	}
-	return severity.Of([]byte(text)), text
+	sign := severity.Of([]byte(text))
+	if len(line) > mostQuoted {
+		if s := severity.Of(line); s.Level > sign.Level {
+			sign.Level, sign.Why = s.Level, s.Why
+		}
+	}
+	return sign, text
 }
 
 // stated is what makes a line sound bad by the record that it stands in; its place is that in the line.

@@ -7,19 +7,20 @@ import (
 
 // Bounds of one file.
 const (
-	chunk     = 256 << 10
-	mostKinds = 8 << 10 // shapes that are kept; beyond, only what sounds bad is
-	mostBad   = 1 << 10 // of those beyond
-	mostText  = 400     // bytes of a line that are kept
-	mostLine  = 4 << 10 // bytes of a line that are looked at
-	mostStops = 32
-	stopLines = 80 // lines of a traceback, panic or stack
-	lastLines = 3
-	mostBelow = 64 // lines, all of a few shapes, that may follow one of the last
-	nextLines = 2  // behind the last step
-	fewEach   = 4  // writers of a shape that are told apart
-	manyEach  = 64 // of one that sounds bad: who does not print it may matter
-	around    = 64 // KiB behind the last step that are read whatever the budget is
+	chunk      = 256 << 10
+	mostKinds  = 8 << 10 // shapes that are kept; beyond, only what sounds bad is
+	mostBad    = 1 << 10 // of those beyond
+	mostText   = 400     // bytes of a line that are kept
+	mostQuoted = 1200    // bytes of a line that a quotation holds
+	mostLine   = 4 << 10 // bytes of a line that are looked at
+	mostStops  = 32
+	stopLines  = 80 // lines of a traceback, panic or stack
+	lastLines  = 3
+	mostBelow  = 64 // lines, all of a few shapes, that may follow one of the last
+	nextLines  = 2  // behind the last step
+	fewEach    = 4  // writers of a shape that are told apart
+	manyEach   = 64 // of one that sounds bad: who does not print it may matter
+	around     = 64 // KiB behind the last step that are read whatever the budget is
 )
 
 // Options say what is known of a file before it is read.

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"hash/maphash"
 	"slices"
+	"strings"
 
+	"faultline/incident"
 	"faultline/knowledge"
 )
 
@@ -22,12 +24,20 @@ func (f *Facts) reported(p *printed, fl *Failure) {
 	}
 	old := p.find(fl)
 	if old != nil && !less(fl.At.Pos, old.At.Pos) {
-		old.Count += fl.Count
+		old.again(fl)
 		return
 	}
 	kept := *fl // most are not
 	p.put(&kept)
 	f.Failures = append(f.Failures, &kept)
+}
+
+// again counts one that is like it. Where several members of a group say the same, it is nobody's own.
+func (fl *Failure) again(o *Failure) {
+	fl.Count += o.Count
+	if fl.Unplaced != o.Unplaced && strings.HasSuffix(fl.Unplaced, incident.OfItsGroup) {
+		fl.Unplaced = ""
+	}
 }
 
 // likeness is what failures have in common that one process repeats.
@@ -90,7 +100,7 @@ func (f *Facts) collapse() {
 	slices.SortStableFunc(f.Failures, func(a, b *Failure) int { return comparePos(&a.At.Pos, &b.At.Pos) })
 	for _, fl := range f.Failures {
 		if old := seen.find(fl); old != nil {
-			old.Count += fl.Count
+			old.again(fl)
 			continue
 		}
 		seen.put(fl)

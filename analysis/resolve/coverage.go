@@ -75,7 +75,10 @@ func (f *Facts) coverage(in Input) {
 	}
 	if c.RanksExpected == 0 {
 		// Of those that must exist one may have written lines without its number.
-		c.RanksUnseen, c.RanksMissing = c.RanksMissing, nil
+		if len(c.RanksMissing) < f.Job.AtLeast() { // else no line names its rank: that says nothing about who is missing
+			c.RanksUnseen = c.RanksMissing
+		}
+		c.RanksMissing = nil
 	}
 	c.ranksNamed = len(c.RanksMissing) < c.RanksExpected
 	if !c.ranksNamed {

@@ -2,11 +2,14 @@ package resolve
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"faultline/analysis/line"
 	"faultline/analysis/worker"
+	"faultline/incident"
 	"faultline/knowledge"
 )
 
@@ -359,6 +362,9 @@ func (f *Facts) sign(seen *printed, at *worker.At, id knowledge.ID, kind Failure
 	if s.Keeps() {
 		f.own(&fl, text)
 		f.onNode(&fl, text)
+	}
+	if n := worker.MemberRank(text); n != line.Unknown && fl.Rank == NoRank && fl.Unplaced == "" {
+		fl.Unplaced = fmt.Sprint("rank ", n, incident.OfItsGroup)
 	}
 	if s.Meaning != "" {
 		fl.Text = s.Meaning

@@ -104,6 +104,12 @@ func intList(b []byte) []int {
 
 var noGroup = GroupRef{ID: line.Unknown, Rank: line.Unknown}
 
+// MemberRank is the rank within a process group that a text states of its writer last; line.Unknown where it states none.
+func MemberRank(text string) int {
+	g, _, _ := lastGroup([]byte(text))
+	return g.Rank
+}
+
 // lastGroup finds the last group prefix in b and where it begins and ends (-1 if none). Forms (ProcessGroupNCCL::logPrefix):
 //
 //	[Rank 3]                                     ≤ 2.2; names no group

@@ -39,7 +39,7 @@ func readSigns(r *reader, rec *record) bool {
 			continue
 		}
 		g := Sign{At: rec.At, ID: id}
-		if s.Keeps() || s.Mutes != nil {
+		if s.Keeps() || s.Mutes != nil || rec.Who.Global == line.Unknown && bytes.Contains(rec.Text, []byte("[Rank ")) {
 			g.Text = clip(rec.Text)
 		}
 		emit(r, &r.obs.Signs, g)
