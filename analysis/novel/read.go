@@ -11,6 +11,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"faultline/analysis/line"
 	"faultline/knowledge/severity"
@@ -54,6 +55,7 @@ type reader struct {
 	record    []byte // while a record is read, what it states of the line at hand; nil outside of records
 	open      *block
 	stops     int
+	framed    bool // the line above is a frame of a Python traceback
 	// warned are NCCL's threads.
 	warned threads
 }
@@ -184,6 +186,7 @@ func (r *reader) logged(b []byte, place Place) {
 		r.feed(b, place)
 		return
 	}
+	r.framed = k.frame
 	k.N++
 	k.until = place.Off
 	if r.after || place.Off == r.opts.LastStep && k.Sign.Level >= severity.Failed { // a bar's last picture has it glued on
@@ -224,6 +227,8 @@ func (r *reader) meet(h uint64, b []byte, at Place) *Kind {
 			k.Sign = stated(r.record, k.Text)
 		}
 		k.saying = sayingOf(k.Text)
+		k.frame = isFrame(text)
+		k.mute = k.Sign.Level == severity.Calm && (r.framed || !tells(k.Text))
 	}
 	if len(r.kinds) >= mostKinds {
 		r.file.Crowded = true
@@ -310,6 +315,36 @@ func (k *Kind) write(b []byte) {
 	default:
 		k.Crowd = true
 	}
+}
+
+// leastWords is how many words a line needs to tell somebody something.
+const leastWords = 2
+
+// tells says that a line has words, not only a brace, a rule or one value.
+func tells(text string) bool {
+	words := 0
+	for _, field := range strings.Fields(text) {
+		letters := 0
+		for _, r := range field {
+			switch {
+			case unicode.Is(unicode.Han, r):
+				letters += 2 // a word has few of them, and nothing between it and the next
+				words++
+			case unicode.IsLetter(r):
+				letters++
+			}
+		}
+		if letters > 1 {
+			words++
+		}
+	}
+	return words >= leastWords
+}
+
+// isFrame says that a line is a frame of a Python traceback: the next one is a line of code.
+func isFrame(b []byte) bool {
+	i := bytes.Index(b, []byte(`File "`))
+	return i >= 0 && bytes.Contains(b[i:], []byte(`", line `))
 }
 
 // bare says that a line holds no letter of any language.

@@ -60,6 +60,8 @@ type Kind struct {
 	until int64 // offset of the newest line
 	saying
 	outcome
+	frame bool // a frame of a Python traceback
+	mute  bool // it tells nobody anything by itself
 }
 
 // File is what was read of one file.

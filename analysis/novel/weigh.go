@@ -113,7 +113,7 @@ func (l *Line) Suspect() bool {
 
 // Tells says that a line is worth showing where the run may be well: it stands out, or it is what few said last, and after the last step.
 func (l *Line) Tells() bool {
-	parting := l.Last > 0 && l.Minority && l.proven
+	parting := l.Last > 0 && l.Minority && l.proven && l.points("words") == 0
 	return l.Stands() || parting && !l.Background && !l.Known.Noise && !l.Known.Read
 }
 
@@ -372,6 +372,7 @@ var rules = []rule{
 	{"background", -15, func(c *candidate) bool { return c.allOver && !c.world.Tables }, always("its file has lines like it from beginning to end")},
 	{"known", -40, func(c *candidate) bool { return c.Known.Noise }, always("it is known to be harmless")},
 	{"known", -10, func(c *candidate) bool { return c.Known.Echo }, always("lines like it mostly follow from another failure")},
+	{"words", -20, func(c *candidate) bool { return c.kind.mute }, always("it says nothing by itself")},
 	{"position", 18, func(c *candidate) bool { return c.Last == 1 && !c.world.Tables }, func(c *candidate) string { return c.ends("the last line") }},
 	{"position", 14, func(c *candidate) bool { return c.Last > 0 && !c.world.Tables }, func(c *candidate) string { return c.ends("among the last lines") }},
 	{"position", 14, func(c *candidate) bool { return c.world.Stepped && c.Behind && c.kind.Next > 0 }, always("it comes right after the last step")},

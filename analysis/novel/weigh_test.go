@@ -64,6 +64,8 @@ func TestEveryRowOfTheTableCounts(t *testing.T) {
 		{"a crash as the last word", "mux", one(base + "mux: panicked\n"), stepped, "severity 40 position 18 rarity 8 temporal 4"},
 		{"an error as the last word", "mux", one(base + "mux failed\n"), stepped, "severity 30 position 18 rarity 8 temporal 4"},
 		{"a warning as the last word", "mux", one(base + "mux lost\n"), stepped, "position 18 severity 12 rarity 8 temporal 4"},
+		{"a last word that tells nothing", "mux=", one(base + "mux=None\n"), World{}, "words -20 position 18 rarity 8 temporal 4"},
+		{"a last line of code", "    go(mux)", one(base + "  File \"a.py\", line 3, in f\n    go(mux)\n"), World{}, "words -20 position 18 rarity 8 temporal 4"},
 		{"among the last", "mux", one(base + "mux failed\nbye\n"), stepped, "severity 30 position 14 rarity 8 temporal 4"},
 		{"right after the last step", "mux", one(base + "mux failed\na\nb\nc\nd\ne\n" + strings.Repeat("x y\n", 9)), stepped, "severity 30 position 14 rarity 8 temporal 4"},
 		{"after the last step", "mux", one(base + "a a\nb b\nc c\nmux failed\nd d\ne e\nf f\ng g\n"), stepped, "severity 30 position 10 rarity 8 temporal 4"},
