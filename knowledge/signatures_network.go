@@ -17,7 +17,7 @@ var networkSignatures = []Signature{
 		Literals: []string{"Got completion from peer "}, Not: []string{"with error 5,", "status=5 ", "IBV_WC_WR_FLUSH_ERR"},
 		Pattern: `from peer (?P<peer>[^<\s]+)<\d+> with (?:error (?P<status>\d+)|status=(?:(?P<name>IBV_\w+)\()?(?P<status2>\d+))(?:.*?vendor[ _]err[ =](?P<vendor>\d+))?(?:.*?hca (?P<hca>\w+))?`,
 		Names:   []Name{{"peer", AsAddress, Mentioned}, {"hca", AsDevice, Writer}},
-		Meaning: "A transfer over InfiniBand or RoCE failed; status 12 means the other side did not respond: link, switch, or a dead peer.",
+		Meaning: "A transfer over InfiniBand or RoCE failed. Status 12: the other side did not respond (link, switch, or a dead peer); any other: one end refused it.",
 		Source:  "NCCL src/transport/net_ib.cc, 2.4 to 2.30 (three wordings)",
 		Example: "mycl-g2:353236:353423 [6] transport/net_ib.cc:2244 NCCL WARN NET/IB: Got completion from peer 192.168.3.5<53908> with status=12 opcode=129 len=1048576 vendor err 129 (Recv) localGid ::ffff:192.168.6.3 remoteGids::ffff:192.168.6.5 hca mlx5_10",
 	},

@@ -52,3 +52,33 @@ func TestNothingShowsThatItWouldGoOn(t *testing.T) {
 		}
 	}
 }
+
+// A loss scale that falls in every step, far below where runs settle, is no good sign; one that is found from above is none at all.
+func TestALossScaleThatFallsToTheEnd(t *testing.T) {
+	falls := func(from, to int) string {
+		var b strings.Builder
+		for i, v := 0, from; v > to; i, v = i+1, v/2 {
+			fmt.Fprintf(&b, "step %d loss 2.0\n[2025-03-04 10:12:%02d,018] [INFO] [loss_scaler.py:181:update_scale] [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: %d, reducing to %d\n", 300+i, i, v, v/2)
+		}
+		return b.String()
+	}
+	for _, c := range []fieldCase{
+		{"to the end", one(falls(64, 2)), []string{"non-finite-loss", "unknown"}, "-"},
+		{"and it settled", one(falls(64, 2) + manySteps(300)), []string{"completed"}, "-"},
+		{"from above", one(falls(1<<30, 1<<24)), []string{"completed"}, "-"},
+		{"three times", one(falls(32, 4)), []string{"completed"}, "-"},
+	} {
+		c.check(t)
+	}
+}
+
+// The copy of the batch script that slurmd keeps is not the job's.
+func TestTheCopyOfTheBatchScriptIsGone(t *testing.T) {
+	const gone = "slurmstepd: error: execve(): %s: No such file or directory\n"
+	for _, c := range []fieldCase{
+		{"slurmd's copy", one(fmt.Sprintf(gone, "/var/spool/slurmd/job00042/slurm_script")), []string{"scheduler-error"}, "-"},
+		{"a program", one(fmt.Sprintf(gone, "/home/u/train")), []string{"config-error"}, "-"},
+	} {
+		c.check(t)
+	}
+}

@@ -88,8 +88,23 @@ func (s Sign) InEnglish(line string) string {
 	return line[:s.At] + s.English + line[s.At+s.Len:]
 }
 
-// worst is the worst of what the words of a line say; of several as bad the first.
+// guesses begin what a message says of causes that it does not know, in lower case.
+var guesses = [][]byte{[]byte("can be caused by"), []byte("may be caused by"), []byte("could be caused by"), []byte("likely caused by"), []byte("possible cause"), []byte("potential root cause")}
+
+// worst is the worst of what the words of a line say, before those that only guess at causes; of several as bad the first.
 func worst(line []byte) Sign {
+	low := lower(line)
+	for _, g := range guesses {
+		if i := bytes.Index(low, g); i > 0 {
+			if s := worstOf(line[:i]); s.Level > Calm {
+				return s
+			}
+		}
+	}
+	return worstOf(line)
+}
+
+func worstOf(line []byte) Sign {
 	if len(line) == 0 {
 		return Sign{}
 	}

@@ -76,3 +76,15 @@ func BenchmarkOf(b *testing.B) {
 		Of(line)
 	}
 }
+
+// What a message says of causes that it only guesses is not what happened.
+func TestGuessesComeLast(t *testing.T) {
+	for line, want := range map[string]string{
+		"lane 3 timed out. This can be caused by a deadlock or a crash of its owner": "timed out",
+		"lane 3 lies there. This can be caused by a deadlock of its owner":           "deadlock",
+	} {
+		if s := Of([]byte(line)); line[s.At:s.At+s.Len] != want {
+			t.Errorf("%q: %q, not %q", line, line[s.At:s.At+s.Len], want)
+		}
+	}
+}

@@ -274,7 +274,13 @@ func scaleGone(s *Scene) *Proposal {
 		for i := len(list) - 2; i >= 0 && list[i].Value > list[i+1].Value; i-- {
 			top = list[i]
 		}
-		if end.Value > 1 || top.Value < fallen || overtook(f, end) {
+		if overtook(f, end) {
+			continue
+		}
+		if end.Value > 1 || top.Value < fallen {
+			if p := scaleFalls(f, list); p != nil {
+				return p
+			}
 			continue
 		}
 		p := &Proposal{Mechanism: knowledge.NonFiniteLoss, Class: Degraded, Scope: "all", Direct: true, Base: 0.9, At: f.At(top.At),
@@ -295,6 +301,30 @@ func scaleGone(s *Scene) *Proposal {
 		return p
 	}
 	return nil
+}
+
+// A scale is found from above at the start, and a scaler halves it now and then. These falls in a row, to where no run settles, are neither.
+const (
+	fallsInARow = 4
+	settled     = 16
+)
+
+// scaleFalls: up to the end of the log every step overflowed, and the loss scale is far below where runs settle. It may yet stop there.
+func scaleFalls(f *resolve.Facts, list []*worker.Numeric) *Proposal {
+	first := len(list) - 1
+	for first > 0 && list[first-1].Value > list[first].Value && list[first-1].Kind == worker.NumericOverflow {
+		first--
+	}
+	top, end := list[first], list[len(list)-1]
+	if len(list)-1-first < fallsInARow || end.Value >= settled || end.Kind != worker.NumericOverflow {
+		return nil
+	}
+	return &Proposal{Mechanism: knowledge.NonFiniteLoss, Class: Degraded, Scope: "all", Base: 0.85, Rivals: []knowledge.Slug{knowledge.Unknown}, At: f.At(top.At),
+		Summary: fmt.Sprintf("gradients overflowed in %d skipped steps in a row; the loss scale fell to %g", len(list)-first, end.Value),
+		Why:     "no step in between was taken; how the run went on is not in these logs",
+		For: []incident.Finding{finding(fmt.Sprintf("the loss scale fell to %g, then to %g", top.Value, end.Value),
+			QuoteAt(top.At, nil), QuoteAt(end.At, nil))},
+		Onset: &resolve.Point{At: &top.At, Step: top.Step, T: f.At(top.At)}, Plausible: "gradients overflowed in every step before; nothing ties what ended the job to it"}
 }
 
 // vanished is a loss scale whose inverse means nothing any more: apex halves without a floor, until it divides by 0.
