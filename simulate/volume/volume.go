@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -22,7 +23,7 @@ const (
 	Storm = "storm"
 )
 
-// Kinds lists them.
+// Kinds lists them; a family (Families) is a kind, too.
 func Kinds() []string { return []string{Mixed, Steps, Storm} }
 
 // Options say what is written. The same options always give the same bytes.
@@ -43,11 +44,14 @@ func Name(file int) string { return fmt.Sprintf("error-4242-%d.out", file) }
 // The last line is cut.
 func Write(w io.Writer, o Options, file int) error {
 	p := &printer{
-		Options: o, w: bufio.NewWriterSize(w, 1<<20), rng: rand.New(rand.NewPCG(o.Seed, uint64(file))),
+		Options: o, deck: deck(o.Kind), w: bufio.NewWriterSize(w, 1<<20), rng: rand.New(rand.NewPCG(o.Seed, uint64(file))),
 		node: file, at: time.Date(2025, 9, 12, 3, 12, 44, 0, time.UTC), steps: make([]int, o.PerFile),
 	}
 	if p.Trouble == 0 {
 		p.Trouble = map[string]float64{Mixed: 0.005, Storm: 0.5}[o.Kind]
+	}
+	if p.deck == nil && !slices.Contains(Kinds(), o.Kind) {
+		return fmt.Errorf("no kind of log is called %q", o.Kind)
 	}
 	p.head()
 	for p.n < o.FileSize && p.err == nil {
@@ -62,6 +66,7 @@ func Write(w io.Writer, o Options, file int) error {
 
 type printer struct {
 	Options
+	deck  [][]part // of a family; nil: of no family
 	w     *bufio.Writer
 	rng   *rand.Rand
 	node  int
@@ -99,6 +104,10 @@ func (p *printer) head() {
 func (p *printer) line() {
 	p.at = p.at.Add(time.Duration(p.rng.IntN(400)) * time.Millisecond)
 	l := p.rng.IntN(p.PerFile)
+	if p.deck != nil {
+		p.say(p.deck[p.rng.IntN(len(p.deck))], l)
+		return
+	}
 	if p.rng.Float64() < p.Trouble {
 		p.trouble(l)
 		return
@@ -229,7 +238,9 @@ func (p *printer) trouble(l int) {
 func (p *printer) end() {
 	const seq = 48211
 	straggler := p.Files * p.PerFile / 2
-	p.at = time.Date(2025, 9, 12, 9, 40, 2, 0, time.UTC)
+	if end := time.Date(2025, 9, 12, 9, 40, 2, 0, time.UTC); p.at.Before(end) {
+		p.at = end
+	}
 	stamp := p.at.Format("102 15:04:05.")
 	c10 := func(l int, src, format string, args ...any) {
 		p.printf("[rank%d]:[E%s%09d %s] %s\n", p.global(l), stamp, p.rng.IntN(1e9), src, fmt.Sprintf(format, args...))
