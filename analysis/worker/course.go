@@ -100,6 +100,7 @@ func progress(rec *record, c *course, s *step) Progress {
 
 // step takes a line of a course.
 func (r *reader) step(rec *record, form string, s *step) {
+	r.does |= stepped
 	c := rec.writer.course(form, s.Phase)
 	before := c.n
 	c.n += 1 + r.undrawn

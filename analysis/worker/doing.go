@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"math/bits"
 	"slices"
 	"strconv"
 
@@ -106,28 +107,31 @@ func readDoing(r *reader, rec *record) bool {
 	if len(rec.Text) > maxDoingText || rec.Taken || bytes.HasPrefix(bytes.TrimLeft(rec.Msg, " "), []byte("File ")) || isForeign(text) {
 		return false
 	}
-	for i := range doingRules {
-		d := &doingRules[i]
-		if !containsAny(text, d.literals) {
-			continue
-		}
+	for due := dueRules(r.table.doings, rec.ids); due != 0; due &= due - 1 {
+		d := &doingRules[bits.TrailingZeros64(due)]
 		what := bytes.TrimSpace(rec.Msg[:min(len(rec.Msg), maxLastText)])
 		if d.pattern != nil && !d.pattern.Match(text) {
 			continue
 		}
 		v := Doing{At: rec.At, Kind: d.kind, What: string(what)}
 		v.bar(text)
+		if v.Ran > 0 { // each picture of a bar is compared with the one before
+			r.does |= news
+		}
 		// A bar is redrawn many times: what counts is the last, unless another process began the like while it went on.
 		if n := len(r.obs.Doings); n > 0 && r.obs.Doings[n-1].Kind == d.kind && *r.obs.Doings[n-1].Who() == rec.Who {
 			if last := &r.obs.Doings[n-1]; !last.underWay() || !barShare.Match(text) || v.Ran >= last.Ran/2 {
 				*last = v
 			}
+			r.does |= did
 			return false
 		}
 		if d.kind == DoingEval { // every rank may tell of every batch: of those without a bar only the last is kept, of a bar each writer's last
 			r.obs.Doings = withoutLast(r.obs.Doings, &v)
 		}
+		before := r.does
 		emit(r, &r.obs.Doings, v)
+		r.does = before | did
 		return false
 	}
 	return false

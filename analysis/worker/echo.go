@@ -70,7 +70,7 @@ func headOf(p *line.Prefix) line.Prefix {
 
 // echoed counts a line that is like one before it but for its numbers; it reports false where that is not certain.
 func (r *reader) echoed(l *scan.Line) bool {
-	if r.echoes == 0 || l.Last || l.Passed || l.Long || l.Final || len(l.Hits) == 0 || r.width > 0 || r.margin != nil || r.held != nil || r.part != nil || r.section > 0 {
+	if r.echoes == 0 || l.Last || l.Passed || l.Long || l.Final || len(l.Hits) == 0 || !r.alone() || r.section > 0 {
 		return false
 	}
 	kind := r.table.kind(l.Hits)
@@ -92,6 +92,9 @@ func (r *reader) echoed(l *scan.Line) bool {
 		l.Fill()
 	}
 	s := f.storm
+	if e.knew || e.io || e.reset || e.alarms || e.final != nil || e.signed && s.signed {
+		r.does |= news
+	}
 	if !s.over(s.n+1) || e.final != nil && !e.final.over(e.final.n+1) || !r.strange(&f.pre.Who, l.No) {
 		return false
 	}
@@ -324,3 +327,39 @@ func idEnd(b []byte, i int) int {
 }
 
 func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' }
+
+// strange reports whether no open block takes anything of a writer in the line with this number.
+func (r *reader) strange(who *line.Who, no int64) bool {
+	for i := range r.open {
+		b := &r.open[i]
+		if b.last < no {
+			continue
+		}
+		w := *who
+		if b.who.Host == "" {
+			w.Host = "" // see trace.message
+		}
+		if !b.trace || w == b.who {
+			return false
+		}
+	}
+	return true
+}
+
+// expire closes the blocks that asked for lines above this one only.
+func (r *reader) expire() {
+	if len(r.open) == 0 {
+		return
+	}
+	blocks := r.open
+	r.open = nil // closing one may open another
+	kept := blocks[:0]
+	for _, b := range blocks {
+		if r.lineNo > b.last {
+			b.f(r, nil)
+		} else {
+			kept = append(kept, b)
+		}
+	}
+	r.open = append(kept, r.open...)
+}

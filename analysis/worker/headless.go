@@ -17,6 +17,7 @@ func readBareFinal(r *reader, rec *record) bool {
 	if rec.Taken || !r.bareFinal(rec) {
 		return rec.Taken
 	}
+	r.does |= news
 	typ, msg, _ := rec.finalLine()
 	bare := rec.Who.Global == line.Unknown && bytes.IndexByte(typ, '.') < 0 && loaderWorker(msg) == line.Unknown
 	s, excess := r.finalStorm(rec, typ, msg)
@@ -77,6 +78,7 @@ func (r *reader) lone(rec *record) bool {
 // readOrphan reads a traceback whose beginning is not in the file: a log is cut, or somebody copied its end. Frames that lead
 // to no final line are none: programs print their stack for other reasons.
 func readOrphan(r *reader, rec *record) bool {
+	r.does |= news
 	if rec.Taken || rec.excess {
 		return rec.Taken
 	}
@@ -98,7 +100,7 @@ const frameLiteral = "  File \""
 // read what follows each costs more than all the rest. The lines below are looked at as readOrphan's block would read them;
 // where that is not certain the line is none.
 func (r *reader) stray(l *scan.Line) bool {
-	if len(l.Hits) != 1 || l.Hits[0] != r.table.frame || l.Below == nil || r.width > 0 || r.margin != nil || r.held != nil || r.part != nil {
+	if len(l.Hits) != 1 || l.Hits[0] != r.table.frame || l.Below == nil || !r.alone() {
 		return false
 	}
 	for i := range r.open {

@@ -25,6 +25,7 @@ func readNCCLWarn(r *reader, rec *record) bool {
 		return false
 	}
 	if rec.excess {
+		r.does |= news
 		return true
 	}
 	text := bytes.TrimSpace(rec.Text[i+len("NCCL WARN"):])

@@ -143,6 +143,7 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 	}
 	switch {
 	case f.head:
+		r.does |= news
 		r.headed = headed{p.Step, p.Total, r.lineNo}
 		if f.begins {
 			if p.Step--; p.Step <= 0 {

@@ -106,6 +106,7 @@ type follower func(r *reader, rec *record) verdict
 // follow asks for up to n more lines (n ≤ maxFollow) and gives those records to f that the writer of rec may have
 // written: every field that both prefixes state is equal, where a missing rank prefix is no contradiction.
 func (r *reader) follow(rec *record, n int, f follower) {
+	r.does |= news
 	if len(r.open) >= maxOpen {
 		f(r, nil)
 		return
@@ -123,6 +124,7 @@ func (r *reader) trace(rec *record, n int, f follower) {
 
 // emit appends an observation, bounded per file and kind, and in the bytes of the long texts that observations keep.
 func emit[T any](r *reader, list *[]T, v T) {
+	r.does |= news
 	if len(*list) >= maxPerKind || r.kept > maxKept {
 		r.dropped++
 		return
@@ -176,9 +178,9 @@ type dispatch struct {
 	info     uint16          // ncclInfo
 	frequent []bool          // by literal: it is one of frequent
 	nccl     []bool          // by literal: lines of NCCL hold it
-	quiet    []quiet         // by literal: what its line may be without saying anything
 	glues    []bool          // by literal: a line with it may be several records, though it holds no bracket
-	rules    []uint64        // by literal: the rules of ioRules that it is one of
+	rules    []uint64        // by literal: the rules of ioRules that it is one of,
+	doings   []uint64        // and those of doingRules
 	resets   []uint8         // by literal: its place in ResetWords + 1, 0 if it is none of them
 	named    map[string]int  // the place of a handler
 	thrifty  []uint64        // the set of those of thrifty
@@ -251,7 +253,8 @@ func tableOf(known *knowledge.Catalogue) *dispatch {
 			d.thrifty[i/64] |= 1 << (i % 64)
 		}
 	}
-	d.rules, d.quiet = ruleSets(d.literals), d.quieted()
+	d.rules = ruleSets(d.literals, ioRules, func(r *ioRule) []string { return r.literals })
+	d.doings = ruleSets(d.literals, doingRules, func(r *doingRule) []string { return r.literals })
 	d.glues = make([]bool, len(d.literals))
 	for _, w := range line.MarkWords() {
 		// Of the literals that the word holds, the longest is the rarest.
@@ -296,11 +299,12 @@ func Literals() []string { return slices.Clone(whole().literals) }
 // Scanner finds the lines that Read reads, by what is known of their wordings. It is immutable; one serves any number of goroutines.
 type Scanner struct {
 	*scan.Scanner
-	table *dispatch
+	table    *dispatch
+	thorough bool // every line is read, whatever is known of its like
 }
 
 // By returns the same for another scanner of the same literals.
-func (s *Scanner) By(sc *scan.Scanner) *Scanner { return &Scanner{sc, s.table} }
+func (s *Scanner) By(sc *scan.Scanner) *Scanner { return &Scanner{sc, s.table, s.thorough} }
 
 // NewScanner returns a scanner of everything that is known.
 func NewScanner() (*Scanner, error) { return wholeScanner() }
@@ -321,7 +325,7 @@ func newScanner(d *dispatch) (*Scanner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("building the scanner for worker logs: %w", err)
 	}
-	return &Scanner{sc, d}, nil
+	return &Scanner{Scanner: sc, table: d}, nil
 }
 
 // Read reads one file. name is what the observations call it. A file that cannot be read to its end gives what was
@@ -462,6 +466,9 @@ func (r *reader) piecewise(rec *record, p *phys, at int) []uint16 {
 
 // alarmWords are what a line that looks like an error holds.
 var alarmWords = []string{"rror:", "ERROR", "Exception", "FATAL", "CRITICAL", "Fatal ", "fatal error", "Traceback", "panic: "}
+
+// nativeLiteral finds what ProcessGroupNCCL prints.
+const nativeLiteral = "NCCL.cpp:"
 
 // alarmLiterals make the scanner deliver lines that look like errors, so that wording nobody knows yet becomes visible.
 var alarmLiterals = []string{

@@ -18,7 +18,7 @@ import (
 // scannerWith is a scanner of everything that is known with other options.
 func scannerWith(o scan.Options) (*Scanner, error) {
 	sc, err := scan.New(Literals(), o)
-	return &Scanner{sc, whole()}, err
+	return &Scanner{Scanner: sc, table: whole()}, err
 }
 
 func TestLiteralsAreUsable(t *testing.T) {

@@ -72,13 +72,15 @@ type reader struct {
 	mended    unwrappedLine
 	part      *part
 
-	line      *scan.Line // at hand; nil while the head is read,
-	headAbove []byte     // when this stands above the line at hand
-	below     []byte     // what follows the line at hand, which ends at belowFrom; nil where it is not known
-	belowFrom int64
-	hush      hush
-	envelopes line.Unwrapper // of lines
-	passing   line.Unwrapper // of lines that are only counted
+	line       *scan.Line // at hand; nil while the head is read,
+	headAbove  []byte     // when this stands above the line at hand
+	below      []byte     // what follows the line at hand, which ends at belowFrom; nil where it is not known
+	belowFrom  int64
+	recognised [64]recognised
+	routines   routines
+	does       effect         // what reading the line at hand did so far
+	envelopes  line.Unwrapper // of lines
+	passing    line.Unwrapper // of lines that are only counted
 
 	// Scratch space, to spare the allocator the many records.
 	plain   []byte // text without ANSI codes
@@ -94,6 +96,15 @@ type reader struct {
 	names   line.Names
 	parts   [][2]int
 }
+
+// effect is what reading a line did, besides entering its writer and its time into the accounts.
+type effect uint8
+
+const (
+	stepped effect = 1 << iota // it was a step of a course
+	did                        // it told what its writer is about
+	news                       // anything else
+)
 
 // header remembers a message that is nothing but a prefix: c10 reports that begin with \n stand under one.
 type header struct {
@@ -178,19 +189,38 @@ const maxJoined = 3
 // visit takes one physical line from the scanner. The head of the file is kept until it tells whether the file is
 // wrapped.
 func (r *reader) visit(l *scan.Line) (more int, err error) {
+	held, kind, own := r.routine(l)
+	if held {
+		r.spoken(l)
+		return r.wanted(0), nil
+	}
+	r.resume(false)
+	r.does = 0
+	more = r.look(l)
+	if kind != nil {
+		kind.learn(own, r.effect())
+	}
+	return more, nil
+}
+
+// alone reports whether the next line is read by itself: nothing above it waits for more, and no column cuts it.
+func (r *reader) alone() bool {
+	return r.width == 0 && r.margin == nil && r.held == nil && r.part == nil
+}
+
+// look reads a line, unless the head of the file is still being kept.
+func (r *reader) look(l *scan.Line) (more int) {
 	r.line, r.ending = l, l.Last
 	r.below, r.belowFrom = l.Below, l.TextOff+int64(len(l.Text))
 	if r.decided && r.echoed(l) {
-		return r.wanted(0), nil
+		return r.wanted(0)
 	}
 	l.Fill()
 	if r.decided && r.stray(l) {
-		return scan.Unwanted, nil
+		r.does |= news
+		return scan.Unwanted
 	}
 	r.spoken(l)
-	if r.decided && r.passes(l) {
-		return r.wanted(0), nil
-	}
 	p := phys{before: l.Before, passed: l.Passed, no: l.No, off: l.TextOff, raw: l.Text, cut: l.Final || l.Long, window: l.Long, hits: l.Hits, marks: l.Marks}
 	if l.No == 1 {
 		p.trim(unprinted)
@@ -200,11 +230,11 @@ func (r *reader) visit(l *scan.Line) (more int, err error) {
 		r.head = append(r.head, p)
 		r.headBytes += len(p.raw)
 		if l.No < headLines && r.headBytes < maxHead && !l.Long {
-			return 1, nil
+			return 1
 		}
-		return r.decide(), nil
+		return r.decide()
 	}
-	return r.take(&p, l.Long), nil
+	return r.take(&p, l.Long)
 }
 
 // decide reads the head.
@@ -482,6 +512,9 @@ func (r *reader) record(p *phys, at int, raw []byte, known bool) {
 	rec.Repeated = repeated(text)
 	r.attribute(rec, r.writerOf(&rec.Who))
 	r.follows(rec)
+	if rec.Taken || p.records > 0 {
+		r.does |= news
+	}
 	r.knew = r.dispatch(rec, p, at) || rec.Taken
 	if !r.knew && alarming(rec, r.alarm) {
 		r.unclassify(rec)
@@ -491,6 +524,9 @@ func (r *reader) record(p *phys, at int, raw []byte, known bool) {
 	}
 	p.records++
 	r.heading(rec)
+	if r.header.alone {
+		r.does |= news
+	}
 	if rec.excess {
 		r.learn(p, rec)
 	}
@@ -594,6 +630,7 @@ func compatible(a, b line.Who) bool {
 
 // finish closes what is open at the end of the file.
 func (r *reader) finish() {
+	r.resume(false)
 	r.line, r.headAbove = nil, nil // the scanner has the line's room back
 	if !r.decided {
 		r.decide()
@@ -610,6 +647,7 @@ func (r *reader) finish() {
 }
 
 func (r *reader) unclassify(rec *record) {
+	r.does |= news
 	r.unclassified++
 	if len(r.obs.Unclassified) < maxUnclassified {
 		r.obs.Unclassified = append(r.obs.Unclassified, Unclassified{At: rec.At, Text: clip(rec.Text)})

@@ -30,6 +30,9 @@ func readSigns(r *reader, rec *record) bool {
 		return false
 	}
 	if rec.excess {
+		if rec.storm.signed {
+			r.does |= news
+		}
 		return rec.storm.signed
 	}
 	ids := r.signs(rec)

@@ -215,11 +215,7 @@ func readIO(r *reader, rec *record) bool {
 		return false
 	}
 	text := rec.Text[:min(len(rec.Text), maxIOText)]
-	var due uint64
-	for _, id := range rec.ids {
-		due |= r.table.rules[id]
-	}
-	for ; due != 0; due &= due - 1 {
+	for due := dueRules(r.table.rules, rec.ids); due != 0; due &= due - 1 {
 		n := bits.TrailingZeros64(due)
 		rule := &ioRules[n]
 		if len(text) < len(rec.Text) && !containsAny(text, rule.literals) {
@@ -237,16 +233,24 @@ func readIO(r *reader, rec *record) bool {
 	return false
 }
 
-// ruleSets gives each literal the set of the rules that it is one of.
-func ruleSets(literals []string) []uint64 {
-	sets := make([]uint64, len(literals))
-	for i := range ioRules {
-		for _, l := range ioRules[i].literals {
-			id, _ := slices.BinarySearch(literals, l)
+// ruleSets gives each of all literals the set of the rules that ask for it.
+func ruleSets[T any](all []string, rules []T, asks func(*T) []string) []uint64 {
+	sets := make([]uint64, len(all))
+	for i := range rules {
+		for _, l := range asks(&rules[i]) {
+			id, _ := slices.BinarySearch(all, l)
 			sets[id] |= 1 << i
 		}
 	}
 	return sets
+}
+
+// dueRules is the set of the rules that the literals of a record ask for.
+func dueRules(sets []uint64, ids []uint16) (due uint64) {
+	for _, id := range ids {
+		due |= sets[id]
+	}
+	return due
 }
 
 // tell fills in what the rule reads in a text that holds one of its literals, and these of ioWords.
@@ -278,6 +282,7 @@ func readReset(r *reader, rec *record) bool {
 	if n == len(ResetWords) {
 		return false
 	}
+	r.does |= news
 	a := again(&rec.writer.resets, n)
 	if a.at >= 0 {
 		if last := &r.obs.Resets[a.at]; r.standsFor(a, rec, &last.At, last.More) {
@@ -292,6 +297,7 @@ func readReset(r *reader, rec *record) bool {
 
 // keepIO keeps what rule n read.
 func (r *reader) keepIO(rec *record, n int, v *IO) {
+	r.does |= news
 	if r.ios == nil {
 		r.ios = ioLists.Get().(*[]KeptIO)
 	}

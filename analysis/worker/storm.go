@@ -132,6 +132,9 @@ func (r *reader) signs(rec *record) []knowledge.ID {
 	return r.matches
 }
 
+// maxRecognised bounds a text that is remembered with the signatures that it matches.
+const maxRecognised = 512
+
 // recognised is a text and the signatures that it matches.
 type recognised struct {
 	text []byte
@@ -141,10 +144,10 @@ type recognised struct {
 // recognise is Match of the catalogue, for texts of which many are the same.
 func (r *reader) recognise(dst []knowledge.ID, text []byte) []knowledge.ID {
 	n := len(text)
-	if n == 0 || n > maxHush {
+	if n == 0 || n > maxRecognised {
 		return r.table.known.Match(dst, text)
 	}
-	m := &r.hush.signs[(n*31+int(text[n/2])*7+int(text[n/4])*3+int(text[min(n-1, 6)]))%len(r.hush.signs)]
+	m := &r.recognised[(n*31+int(text[n/2])*7+int(text[n/4])*3+int(text[min(n-1, 6)]))%len(r.recognised)]
 	if !bytes.Equal(m.text, text) {
 		m.text, m.ids = append(m.text[:0], text...), r.table.known.Match(m.ids[:0], text)
 	}

@@ -64,6 +64,7 @@ func readIgnored(r *reader, rec *record) bool {
 	if r.ignoredWho != rec.Who || r.lineNo-r.ignoredAt > ignoredFar+int64(r.ignoredN) {
 		r.ignoredWho, r.ignoredN = rec.Who, 0
 	}
+	r.does |= news
 	r.ignoredAt = r.lineNo
 	r.ignoredN++
 	return true
