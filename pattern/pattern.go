@@ -11,9 +11,10 @@ import (
 
 // Regexp is a regular expression that need not have been compiled yet. It is safe for concurrent use.
 type Regexp struct {
-	expr string
-	once sync.Once
-	re   *regexp.Regexp
+	expr  string
+	once  sync.Once
+	re    *regexp.Regexp
+	needs []need
 }
 
 // eager makes tests see what does not compile wherever a pattern stands.
@@ -29,16 +30,37 @@ func New(expr string) *Regexp {
 }
 
 func (r *Regexp) compiled() *regexp.Regexp {
-	r.once.Do(func() { r.re = regexp.MustCompile(r.expr) })
+	r.once.Do(func() { r.re, r.needs = regexp.MustCompile(r.expr), needsOf(r.expr) })
 	return r.re
+}
+
+// possible reports whether a text may match.
+func (r *Regexp) possible(b []byte) bool {
+	for i := range r.needs {
+		if !r.needs[i].met(b) {
+			return false
+		}
+	}
+	return true
 }
 
 // The methods are those of package regexp.
 
-func (r *Regexp) Match(b []byte) bool                  { return r.compiled().Match(b) }
+func (r *Regexp) Match(b []byte) bool {
+	re := r.compiled()
+	return r.possible(b) && re.Match(b)
+}
+
+func (r *Regexp) FindSubmatch(b []byte) [][]byte {
+	re := r.compiled()
+	if !r.possible(b) {
+		return nil
+	}
+	return re.FindSubmatch(b)
+}
+
 func (r *Regexp) MatchString(s string) bool            { return r.compiled().MatchString(s) }
 func (r *Regexp) Find(b []byte) []byte                 { return r.compiled().Find(b) }
-func (r *Regexp) FindSubmatch(b []byte) [][]byte       { return r.compiled().FindSubmatch(b) }
 func (r *Regexp) FindStringSubmatch(s string) []string { return r.compiled().FindStringSubmatch(s) }
 func (r *Regexp) SubexpIndex(name string) int          { return r.compiled().SubexpIndex(name) }
 func (r *Regexp) SubexpNames() []string                { return r.compiled().SubexpNames() }

@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"regexp"
 	"sync"
 	"testing"
 )
@@ -30,4 +31,43 @@ func TestInTestsAPatternThatDoesNotCompilePanicsAtOnce(t *testing.T) {
 		}
 	}()
 	New("a(b")
+}
+
+// What an expression needs stands in every text that it matches.
+func TestATextWithoutTheWordsDoesNotMatch(t *testing.T) {
+	for _, c := range []struct {
+		expr string
+		text string
+		sets int
+		can  bool
+	}{
+		{`(?i)\bwaiting (?:for|on) (?:the )?(?:batch|data\b|samples?\b|prefetch)`, "Waiting for BATCH 3", 2, true},
+		{`(?i)\bwaiting (?:for|on) (?:the )?(?:batch|data\b|samples?\b|prefetch)`, "waiting for the lock", 2, false},
+		{`step (?P<n>\d+).*?loss=`, "step 3: loss=1", 2, true},
+		{`step (?P<n>\d+).*?loss=`, "step 3: lost=1", 2, false},
+		{`(?:abc)*|x`, "x", 0, true},
+		{`(?:abc)?d`, "d", 0, true},
+		{`(?i)mask`, "ma\u017f\u212a", 1, true},
+	} {
+		r := New(c.expr)
+		r.compiled()
+		if len(r.needs) != c.sets || r.possible([]byte(c.text)) != c.can {
+			t.Errorf("%s: %d sets, %q possible: %v; not %d and %v", c.expr, len(r.needs), c.text, !c.can, c.sets, c.can)
+		}
+	}
+}
+
+func FuzzMatch(f *testing.F) {
+	f.Add(`(?i)\b(?:fetching|reading) (?:the )?(?:batch|shards?|tar)\b`, "reading shards")
+	f.Add(`(?:a|bcd)+e{2}(?:fgh)?`, "bcdee")
+	f.Fuzz(func(t *testing.T, expr, text string) {
+		re, err := regexp.Compile(expr)
+		if err != nil {
+			t.Skip()
+		}
+		r := &Regexp{expr: expr}
+		if r.Match([]byte(text)) != re.MatchString(text) {
+			t.Errorf("%q and %q", expr, text)
+		}
+	})
 }

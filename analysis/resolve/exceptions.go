@@ -51,7 +51,7 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 	}
 	x = f.unabridged(x)
 	fl := f.newFailure(&x.At, KindException)
-	fl.Exc = x
+	fl.Exc, fl.Count = x, 1+x.More
 	fl.Text = saying(x)
 	if r, ok := defaultGroupRank(x.Message); ok && fl.Rank == NoRank {
 		fl.Rank, fl.Proc = r, f.rank(r, "its rank in the default group")

@@ -252,7 +252,7 @@ func (p *pass) block(b []byte, final bool) error {
 			p.found = p.filter.collect(p.found[:0], b, start, end)
 		}
 		passed := !searched && !p.long && p.rare != p.filter && p.thin.at(p.off+int64(start)) && len(p.found) > 0 && p.allCommon()
-		p.thin.saw(p.off+int64(start), p.found, p.common, p.slow)
+		p.thin.saw(p.off+int64(start), end-start, p.found, p.common, p.slow)
 		p.line.Before, p.line.Passed = nil, passed
 		if searched && p.over {
 			p.line.Before = p.before(b, start)

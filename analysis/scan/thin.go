@@ -15,7 +15,8 @@ const (
 	cellSize = 64 << 10
 	headSize = 2 * cellSize // always searched for everything
 	tailSize = cellSize     // likewise
-	minDense = 48           // frequent lines that make a cell full of them
+	minDense = 48           // frequent lines that make a cell full of them,
+	halfFull = cellSize / 2 // or so many bytes of them
 	enough   = 32           // of them are looked at in a cell between two that are passed over
 	maxGap   = 32           // cells passed over in one go
 	few      = 16           // other frequent lines: as long as there were fewer,
@@ -38,7 +39,8 @@ type thinner struct {
 	until int64 // where the present cell, or the present row of cells that are passed over, ends
 	pass  bool  // they are passed over
 	gap   int64 // how many cells were last passed over
-	dense int   // frequent lines seen in this cell
+	dense int   // frequent lines seen in this cell,
+	bytes int   // and how long they are together
 	slow  int   // lines of nothing but slow literals seen so far
 	quick int   // other frequent lines seen so far
 	tail  int64 // where the last bytes begin; unknown: beyond everything
@@ -55,14 +57,14 @@ func (t *thinner) at(off int64) bool {
 		switch {
 		case t.pass:
 			t.pass, t.until = false, t.until+cellSize
-		case t.dense < minDense:
+		case t.dense < minDense && t.bytes < halfFull:
 			t.gap, t.until = 0, t.until+cellSize
 		case t.until < headSize:
 			t.until += cellSize
 		default:
 			t.skip()
 		}
-		t.dense = 0
+		t.dense, t.bytes = 0, 0
 	}
 	return t.pass && off < t.tail
 }
@@ -73,8 +75,8 @@ func (t *thinner) skip() {
 	t.pass, t.until = true, t.until+t.gap*cellSize
 }
 
-// saw counts a line.
-func (t *thinner) saw(off int64, found []match, common, slow []bool) {
+// saw counts a line of n bytes.
+func (t *thinner) saw(off int64, n int, found []match, common, slow []bool) {
 	if t.pass || len(found) == 0 {
 		return
 	}
@@ -94,7 +96,8 @@ func (t *thinner) saw(off int64, found []match, common, slow []bool) {
 	} else if t.slow++; t.quick < few && t.slow <= patience {
 		return
 	}
-	if t.dense++; t.dense >= enough && t.gap > 0 {
+	t.bytes += n
+	if t.dense++; (t.dense >= enough || t.bytes >= halfFull) && t.gap > 0 {
 		t.skip() // with what is left of this cell
 	}
 }

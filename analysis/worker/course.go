@@ -3,6 +3,7 @@ package worker
 import (
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"faultline/analysis/line"
@@ -31,6 +32,11 @@ func frequent() map[string]bool {
 // talk are those of them that do not say how far a job is.
 func talk() map[string]bool {
 	set := map[string]bool{ncclInfo: true, callMark: true, nemoTag: true}
+	for i := range factRules { // a framework's name is no news when it was said once
+		if f := &factRules[i]; f.key == "framework" && f.pattern == nil && strings.HasPrefix(f.literal, "[") {
+			set[f.literal] = true
+		}
+	}
 	for _, l := range evaluations {
 		set[l] = true
 	}

@@ -77,6 +77,9 @@ var (
 
 // bar reads how far and how long tqdm's bar has come.
 func (d *Doing) bar(text []byte) {
+	if bytes.IndexByte(text, '%') < 0 && bytes.IndexByte(text, '[') < 0 {
+		return
+	}
 	if m := barShare.FindSubmatch(text); m != nil {
 		d.Done = string(m[1]) == "100"
 	}

@@ -249,6 +249,8 @@ type Exception struct {
 	Warned bool
 	// Torn is true where lines of several writers alternate without prefix, so that frames are not attributable.
 	Torn bool
+	// More is how many right before it, of the same writer and like it, this one stands for.
+	More int
 }
 
 // Told is a line of an exception's message below its first one, and the signature that it matches.

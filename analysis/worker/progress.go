@@ -58,8 +58,7 @@ var progressForms = []progressForm{
 		pattern: pattern.New(`(?:Epoch (?P<epoch>\d+)/\d+ )?(?:Step \d+/\d+ )?Train step (?P<step>\d+)/(?P<total>\d+) done`)},
 	// verl's console logger (verl/utils/logger/aggregate_logger.py). The loss of a policy gradient says nothing about how
 	// a run goes; that of fine-tuning does. Validation prints its own line under the same number.
-	{form: "verl", literals: []string{" - actor/", " - critic/", " - global_seqlen/", " - train/loss:"},
-		pattern: pattern.New(`(?:^|\s)step:(?P<step>\d+) - (?:.*?\btrain/loss:(?P<loss>` + number + `))?`)},
+	{form: "verl", literals: []string{" - actor/", " - critic/", " - global_seqlen/", " - train/loss:"}, read: readVerl},
 	// NeMo RL (nemo_rl/algorithms) prints a step's number when it begins it: the one before is done then.
 	{form: "nemo-rl", head: true, begins: true, literals: []string{"====== Step "}, pattern: pattern.New(`={20,} Step (?P<step>\d+)/(?P<total>\d+) ={20,}`)},
 	{form: "nemo-rl", below: true, literals: []string{"• Loss: "}, pattern: pattern.New(`^\s*• Loss: (?P<loss>` + number + `)\s*$`)},

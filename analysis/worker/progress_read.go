@@ -167,6 +167,37 @@ func readDeepSpeedStep(p *step, text, _ []byte) bool {
 	return true
 }
 
+// readVerl reads "step:12 - global_seqlen/min:9 - actor/pg_loss:0.1 - train/loss:2.3" (verl/utils/logger/aggregate_logger.py), a
+// line of some thousand bytes.
+func readVerl(p *step, text, _ []byte) bool {
+	const key, loss = "step:", "train/loss:"
+	for rest := text; ; {
+		i := bytes.Index(rest, []byte(key))
+		if i < 0 {
+			return false
+		}
+		at := len(text) - len(rest) + i
+		rest = rest[i+len(key):]
+		v, more := counter(rest)
+		more, ok := bytes.CutPrefix(more, []byte(" - "))
+		if !ok || at > 0 && !space(text[at-1]) {
+			continue
+		}
+		p.Step = v
+		for {
+			if i = bytes.Index(more, []byte(loss)); i < 0 {
+				return true
+			}
+			whole := i == 0 || !isWord(more[i-1])
+			more = more[i+len(loss):]
+			if v := printed(more); whole && v != nil {
+				p.Loss = v
+				return true
+			}
+		}
+	}
+}
+
 // readDeepSpeedTimer reads "epoch=0/micro_step=100/global_step=100, RunningAvgSamplesPerSec=12.1" (DeepSpeed
 // utils/timer.py).
 func readDeepSpeedTimer(p *step, text, _ []byte) bool {

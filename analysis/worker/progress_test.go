@@ -520,3 +520,19 @@ func TestWhichNumbersAreErrors(t *testing.T) {
 		}
 	}
 }
+
+// A line of verl is read by hand as its pattern would.
+func TestVerlStepsAreReadAsThePatternReadsThem(t *testing.T) {
+	re := regexp.MustCompile(`(?:^|\s)step:(\d+) - (?:.*?\btrain/loss:(` + number + `))?`)
+	for _, text := range []string{
+		"step:12 - global_seqlen/min:3 - train/loss:2.25 - x:1", "(pid=3) step:7 - actor/loss:1.5", "substep:7 - step:8 - critic/x:1 - pretrain/loss:3 - train/loss:nan",
+		"step:9 - train/loss:x - train/loss:4e-3", "step:9- actor/x:1", "a step: - actor/", "step:5 - train/loss:", "step:123456789012345678901 - train/loss:1",
+	} {
+		p := step{Step: line.Unknown}
+		ok := readVerl(&p, []byte(text), nil)
+		m := re.FindStringSubmatch(text)
+		if ok != (m != nil) || ok && (p.Step != exact(m[1]) || string(p.Loss) != m[2]) {
+			t.Errorf("%s: %v, step %d, loss %q, not %q", text, ok, p.Step, p.Loss, m)
+		}
+	}
+}

@@ -50,15 +50,16 @@ type reader struct {
 	launched     map[launcher]int64
 	detector     int64 // where the straggler detector's last report begins
 
-	stride  int64       // of the courses
-	steps   *[]Progress // of stepLists; nil while there is none
-	headed  headed      // the step that was read last whose numbers follow
-	stepOff int64       // the record that was last read as a step
-	stepLen int
-	past    pastStep
-	draws   redraws
-	whole   int64 // up to where all pictures of a bar are read
-	undrawn int64 // pictures of the bar at hand that were passed over right before this one
+	stride   int64       // of the courses
+	steps    *[]Progress // of stepLists; nil while there is none
+	headed   headed      // the step that was read last whose numbers follow
+	stepOff  int64       // the record that was last read as a step
+	stepLen  int
+	past     pastStep
+	draws    redraws
+	whole    int64 // up to where all pictures of a bar are read
+	pictures int   // of bars that may be passed over, seen behind that
+	undrawn  int64 // pictures of the bar at hand that were passed over right before this one
 
 	head      []phys // the first lines, until decided
 	headBytes int

@@ -11,10 +11,12 @@ import (
 // A bar is drawn over itself with \r, in some logs for hours within one physical line. Of pictures in a row that differ
 // in nothing but their numbers and how far the bar is filled, the first, the last and one in drawEvery are read; the others
 // count (Progress.N). One that says anything else, a loss that is no number included, differs in more. In the first
-// wholeBars bytes of a file and in its last ones all are read.
+// wholeBars bytes of a file and in its last ones all are read; where a file has many of them, fewer.
 const (
-	drawEvery = 8
-	wholeBars = 64 << 10
+	drawEvery  = 8
+	drawSeldom = 64
+	manyDrawn  = 1 << 12
+	wholeBars  = 64 << 10
 )
 
 // picture is a segment of a line, with the literals that stand in it.
@@ -61,7 +63,11 @@ func (r *reader) redrawn(p *phys, text []byte) {
 		for _, m := range marks {
 			d.last.marks = append(d.last.marks, m.Lit)
 		}
-		if d.run%drawEvery == 0 {
+		every := drawEvery
+		if r.pictures++; r.pictures > manyDrawn {
+			every = drawSeldom
+		}
+		if d.run%every == 0 {
 			r.drawn(p)
 		}
 	})

@@ -15,8 +15,9 @@ import (
 
 const (
 	routineFrom   = 128 << 10 // bytes at the top of a file of which every line is read
-	routineAfter  = 32        // lines of an outline in a row that are no news
-	routineOwn    = 4         // of which so many of the same writer
+	routineAfter  = 16        // lines of an outline in a row that are no news
+	routineOwn    = 2         // of which so many of the same writer
+	routineSteps  = 256       // or so many, where they are steps: a course has to have them
 	routineShare  = 16        // of the lines held back one in so many is read,
 	routineSeldom = 128       // later one in so many
 	routineLong   = 1 << 12   // lines held back make it later
@@ -89,7 +90,7 @@ func (r *reader) routine(l *scan.Line) (held bool, p *patterned, own *routine) {
 		p.whose, p.asked = r.whose(l.Text, &q.outline), true
 	}
 	own = q.own(p, l.Text)
-	if own == nil || own.n < routineOwn || own.does&stepped != 0 && r.table.thinned(l.Hits) {
+	if own == nil || own.n < routineOwn || own.does&stepped != 0 && (own.n < routineSteps || r.table.thinned(l.Hits)) {
 		return false, p, own
 	}
 	r.hold(own, l)

@@ -33,11 +33,67 @@ func again(list *[]standIn, kind int) *standIn {
 	return &(*list)[len(*list)-1]
 }
 
-// standsFor reports whether the record may take the place of the last line of its kind that was kept, which itself stands
-// for so many more.
-func (r *reader) standsFor(a *standIn, rec *record, last *At, more int) bool {
-	return a.n > stormFull && !r.ending && more+1 < stormRare && a.ends == r.runEnds() && *last.Who() == rec.Who &&
-		last.Repeated == rec.Repeated && minute(last.Stamp) == minute(rec.Stamp)
+// standsFor reports whether what stands at a place may take the place of the last of its kind that was kept, which itself
+// stands for so many more.
+func (r *reader) standsFor(a *standIn, at, last *At, more int) bool {
+	return a.n > stormFull && !r.ending && more+1 < stormRare && a.ends == r.runEnds() && *last.Who() == *at.Who() &&
+		last.Repeated == at.Repeated && minute(last.Stamp) == minute(at.Stamp)
+}
+
+// maxRaised bounds the kinds of tracebacks of one writer of which an account is kept.
+const maxRaised = 1 << 10
+
+// raise keeps an exception with its signs, or lets it stand for the one before it that was raised in the same place in the
+// same words. Beyond stormFull of those, one in stormStride is read for its signs.
+func (r *reader) raise(t *trace, e *Exception) {
+	a := r.writerOf(&t.who).raisedAgain(t.kind(e))
+	var last *Exception
+	if a.at >= 0 {
+		last = &r.obs.Exceptions[a.at]
+	}
+	switch {
+	case last == nil, len(last.Told) > 0, a.n <= stormFull, a.n%stormStride == 0, r.ending:
+		e.Signs = r.signsOf(t.matched)
+		e.Told = t.told(r.table.known, e.Signs)
+	case r.standsFor(a, &e.At, &last.At, last.More):
+		e.Signs, e.More = last.Signs, last.More+1
+		r.kept += e.size() - last.size()
+		*last = *e
+		return
+	default:
+		e.Signs = last.Signs
+	}
+	keepStandIn(r, a, &r.obs.Exceptions, *e)
+}
+
+// raisedAgain counts a traceback and finds the account of its kind.
+func (w *writer) raisedAgain(kind uint64) *standIn {
+	a := w.raised[kind]
+	if a == nil {
+		a = &standIn{at: -1}
+		if len(w.raised) < maxRaised {
+			if w.raised == nil {
+				w.raised = map[uint64]*standIn{}
+			}
+			w.raised[kind] = a
+		}
+	}
+	a.n++
+	return a
+}
+
+// kind is what a traceback has in common with others of the same failure: the words, and the functions that led to it.
+func (t *trace) kind(e *Exception) uint64 {
+	var words outline
+	words.read(t.matched[:min(len(t.matched), mostOutline)], nil)
+	h := words.hash
+	for i := range e.Frames {
+		h = fnv(fnv(h, []byte(e.Frames[i].File)), []byte(e.Frames[i].Func))
+	}
+	if e.Warned {
+		h++
+	}
+	return h
 }
 
 // keepStandIn keeps a line as the last of its kind, if there is room for it.

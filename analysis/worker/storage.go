@@ -285,7 +285,7 @@ func readReset(r *reader, rec *record) bool {
 	r.does |= news
 	a := again(&rec.writer.resets, n)
 	if a.at >= 0 {
-		if last := &r.obs.Resets[a.at]; r.standsFor(a, rec, &last.At, last.More) {
+		if last := &r.obs.Resets[a.at]; r.standsFor(a, &rec.At, &last.At, last.More) {
 			last.At = rec.At
 			last.More++
 			return false
@@ -311,7 +311,7 @@ func (r *reader) keepIO(rec *record, n int, v *IO) {
 	a := again(&w.loads, n)
 	if a.at >= 0 && w.lastIO == a.at+1 {
 		last := &(*r.ios)[a.at]
-		if at := last.At(); r.standsFor(a, rec, &at, last.More()) {
+		if at := last.At(); r.standsFor(a, &rec.At, &at, last.More()) {
 			kept.more = last.more + 1
 			*last = kept
 			return

@@ -119,3 +119,36 @@ func TestWhatAnExceptionSaysStaysItsOwnInAStorm(t *testing.T) {
 		t.Errorf("%d exceptions are kept", n)
 	}
 }
+
+// A traceback that a writer prints over and over is kept once in a while: the last of each minute is there, and none is lost
+// from the count.
+func TestTracebacksOfAStormStandForEachOther(t *testing.T) {
+	const n = 4000
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "[rank3]: Traceback (most recent call last):\n[rank3]:   File \"/opt/data.py\", line 12, in read\n"+
+			"[rank3]:     raise OSError(5, name)\n[rank3]: OSError: [Errno 5] Input/output error: '/data/%d.tar'\n", i)
+		if i == n/2 {
+			b.WriteString("[rank3]: Traceback (most recent call last):\n[rank3]:   File \"/opt/other.py\", line 7, in write\n[rank3]: ValueError: bad shape\n")
+		}
+	}
+	obs := observe(t, calm(&b))
+	count, last, other := 0, 0, 0
+	for _, e := range obs.Exceptions {
+		if e.Type == "ValueError" {
+			other++
+			continue
+		}
+		count += 1 + e.More
+		fmt.Sscanf(e.Message, "[Errno 5] Input/output error: '/data/%d.tar'", &last)
+		if len(e.Signs) == 0 || len(e.Frames) != 1 {
+			t.Fatalf("an exception with the signs %v and %d frames: %s", e.Signs, len(e.Frames), e.Message)
+		}
+	}
+	if count != n || last != n-1 || other != 1 {
+		t.Errorf("%d exceptions, the last one of %d, and %d others; not %d, %d and 1", count, last, other, n, n-1)
+	}
+	if kept := len(obs.Exceptions); kept > stormFull+n/stormStride+3 {
+		t.Errorf("%d exceptions are kept of %d", kept, n)
+	}
+}

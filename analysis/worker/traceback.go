@@ -282,6 +282,7 @@ func (t *trace) header(r *reader, rec *record, b []byte) verdict {
 		t.flush(r)
 		t.begin(rec)
 		t.ignored, t.warned = ignored, r.warns(rec)
+		t.budget, r.longer = maxTraceLines, maxTraceLines
 	}
 	t.after = 0
 	return taken
@@ -430,9 +431,8 @@ func (t *trace) flush(r *reader) {
 		if len(cause) > 0 {
 			e.Cause = append([]Exception(nil), cause...)
 		}
-		e.Signs = r.signsOf(t.matched)
-		e.Told, e.Warned = t.told(r.table.known, e.Signs), t.warned
-		emit(r, &r.obs.Exceptions, e)
+		e.Warned = t.warned
+		r.raise(t, &e)
 	}
 	t.chain, t.matched, t.below, t.original = nil, nil, nil, -1
 	t.inside, t.torn, t.open, t.after, t.direct = false, false, 0, 0, false

@@ -17,7 +17,8 @@ type writer struct {
 	facts   [][2]string // keys and values of what it said about the job
 	resets  []standIn
 	loads   []standIn
-	lastIO  int // in the list of IOs + 1
+	raised  map[uint64]*standIn // its tracebacks by kind
+	lastIO  int                 // in the list of IOs + 1
 	who     *line.Who
 	many    bool // lines of different writers are its
 }

@@ -1,7 +1,10 @@
 package volume
 
 import (
+	"bufio"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +29,38 @@ func Families() []string {
 		names = append(names, f.name)
 	}
 	return names
+}
+
+// Templates is how many kinds of lines a family has.
+func Templates(name string) int {
+	for _, f := range families {
+		if f.name == name {
+			return len(f.lines)
+		}
+	}
+	return 0
+}
+
+// Repeat writes n lines of one kind of a family.
+func Repeat(w io.Writer, name string, kind, n int) error {
+	i := slices.IndexFunc(families, func(f family) bool { return f.name == name })
+	if i < 0 {
+		return fmt.Errorf("no family is called %q", name)
+	}
+	const ranks = 8
+	p := &printer{
+		Options: Options{PerFile: ranks, Files: 1}, w: bufio.NewWriter(w), rng: rand.New(rand.NewPCG(1, uint64(kind))),
+		at: time.Date(2025, 9, 12, 3, 12, 44, 0, time.UTC), steps: make([]int, ranks),
+	}
+	parts := parse(families[i].lines[kind].text)
+	for k := range n {
+		p.at = p.at.Add(100 * time.Millisecond)
+		p.say(parts, k%ranks)
+	}
+	if p.err != nil {
+		return p.err
+	}
+	return p.w.Flush()
 }
 
 // Sources: the frameworks' own loggers, as named in the readers of package worker; the application's lines are invented.
@@ -92,8 +127,8 @@ var families = []family{
 		{10, "{nano} stdout F {{\"event\": \"heartbeat\", \"pod\": \"train-worker-{local}\", \"step\": {same}, \"uptime_s\": {n}}}\n"},
 	}},
 	{"nccl", []template{
-		{60, "{host}:{pid}:{pid} [{local}] NCCL INFO AllReduce: opCount {hex4} sendbuff 0x{hex12} recvbuff 0x{hex12} count {big} datatype 9 op 0 root 0 comm 0x{hex12} [nranks=64] stream 0x{hex12}\n"},
-		{20, "{host}:{pid}:{pid} [{local}] NCCL INFO AllGather: opCount {hex4} sendbuff 0x{hex12} recvbuff 0x{hex12} count {big} datatype 9 op 0 root 0 comm 0x{hex12} [nranks=8] stream 0x{hex12}\n"},
+		{60, "{host}:{pid}:{pid} [{local}] NCCL INFO AllReduce: opCount {hex4} sendbuff 0x{hex12} recvbuff 0x{hex12} count {big} datatype 9 op 0 root 0 comm 0x55d0c1a{local} [nranks=64] stream 0x55d0d2b{local}\n"},
+		{20, "{host}:{pid}:{pid} [{local}] NCCL INFO AllGather: opCount {hex4} sendbuff 0x{hex12} recvbuff 0x{hex12} count {big} datatype 9 op 0 root 0 comm 0x55d0e3c{local} [nranks=8] stream 0x55d0d2b{local}\n"},
 		{20, "{host}:{pid}:{pid} [{local}] NCCL INFO {big} Bytes -> Algo {local} proto {local} time {f6}\n"},
 	}},
 	{"fairseq", []template{
@@ -144,8 +179,8 @@ var families = []family{
 		{20, "[rank{rank}]:[W{c10} TCPStore.cpp:106] [c10d] sendBytes failed on SocketImpl(fd={n}, addr=[{host}]:{n}, remote=[{host}]:29500): Broken pipe\n"},
 	}},
 	{"storm-tracebacks", []template{
-		{30, "[rank{rank}]: Traceback (most recent call last):\n[rank{rank}]:   File \"/workspace/data/{word}.py\", line {n}, in __getitem__\n[rank{rank}]:     return self.decode(self.read(index))\n[rank{rank}]:   File \"/workspace/data/reader.py\", line {n}, in read\n[rank{rank}]:     raise OSError(errno.EIO, os.strerror(errno.EIO), path)\n[rank{rank}]: OSError: [Errno 5] Input/output error: '/lustre/train/{word}/shard-{shard}.tar'\n"},
-		{20, "{iso},{ms} ERROR data.{word}: failed to decode sample {big}: invalid header\nTraceback (most recent call last):\n  File \"/workspace/data/audio.py\", line {n}, in decode\n    return sf.read(buf)\nsoundfile.LibsndfileError: Error opening <_io.BytesIO object at 0x{hex12}>: Format not recognised.\n"},
+		{30, "[rank{rank}]: Traceback (most recent call last):\n[rank{rank}]:   File \"/workspace/data/set.py\", line 88, in __getitem__\n[rank{rank}]:     return self.decode(self.read(index))\n[rank{rank}]:   File \"/workspace/data/reader.py\", line 212, in read\n[rank{rank}]:     raise OSError(errno.EIO, os.strerror(errno.EIO), path)\n[rank{rank}]: OSError: [Errno 5] Input/output error: '/lustre/train/{word}/shard-{shard}.tar'\n"},
+		{20, "{iso},{ms} ERROR data.{word}: failed to decode sample {big}: invalid header\nTraceback (most recent call last):\n  File \"/workspace/data/audio.py\", line 41, in decode\n    return sf.read(buf)\nsoundfile.LibsndfileError: Error opening <_io.BytesIO object at 0x{hex12}>: Format not recognised.\n"},
 		{50, "{iso},{ms} INFO trainer: step {step} loss {f4}\n"},
 	}},
 }
