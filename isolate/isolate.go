@@ -118,10 +118,10 @@ func (l *Ledger) checkNames() error {
 	seen := map[string]bool{}
 	for _, n := range l.Nodes {
 		if one, err := hostlist.Expand(n); err != nil || len(one) != 1 || one[0] != n {
-			return fmt.Errorf("%q is no name of a node", n)
+			return fmt.Errorf("%q is not a node name", n)
 		}
 		if seen[n] {
-			return fmt.Errorf("node %s is named twice", n)
+			return fmt.Errorf("node %s is listed twice", n)
 		}
 		seen[n] = true
 	}

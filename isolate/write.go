@@ -80,7 +80,7 @@ func (l *Ledger) writeRound(b *strings.Builder, name string, tests []Test) error
 	case l.Sizes != nil:
 		b.WriteString(".\n\n")
 	default:
-		b.WriteString(": all nodes. Does the test show the fault?\n\n")
+		b.WriteString(": all nodes. Does the test reproduce the fault?\n\n")
 	}
 	for _, t := range tests {
 		fmt.Fprintf(b, "  %-4s %s\n", t.ID, l.run(t))
@@ -102,13 +102,13 @@ func (l *Ledger) writeRound(b *strings.Builder, name string, tests []Test) error
 func (l *Ledger) meaning(b *strings.Builder, tests []Test) {
 	switch {
 	case l.Sizes != nil && tests[0].Size == l.Sizes.Bad:
-		b.WriteString("fail: as expected. pass: this test may not show the fault; it is tried again.\n")
+		b.WriteString("fail: as expected. pass: this test may not reproduce the fault; run it again.\n")
 	case l.Sizes != nil && tests[0].Size == l.Sizes.Good:
-		b.WriteString("pass: as expected. fail: the search begins too high.\n")
+		b.WriteString("pass: as expected. fail: the search starts too high.\n")
 	case l.Sizes != nil:
 		fmt.Fprintf(b, "pass: it breaks above %d. fail: it breaks at %d or below.\n", tests[0].Size, tests[0].Size)
 	case len(tests) == 1:
-		b.WriteString("fail: the search goes on in parts. pass: the fault did not show; it is tried again, or the test does not exercise it.\n")
+		b.WriteString("fail: the search continues in halves. pass: the fault did not show; run it again, or the test doesn't exercise it.\n")
 	default:
 		ids := make([]string, len(tests))
 		for i, t := range tests {
@@ -120,19 +120,19 @@ func (l *Ledger) meaning(b *strings.Builder, tests []Test) {
 		} else {
 			b.WriteString(" All pass: it is a link between them, or the fault did not show this time.")
 		}
-		b.WriteString(" Several fail: a switch that they share, a second culprit, or a chance failure.\n")
+		b.WriteString(" Several fail: a shared switch, a second culprit, or a chance failure.\n")
 	}
 }
 
 func (l *Ledger) writeFound(b *strings.Builder, f *Finding) {
 	switch {
 	case f.Absent:
-		fmt.Fprintf(b, "The fault did not come back in %s. This test does not exercise it: take one that is closer to the job (its message sizes,\nits duration, the job itself), or look when it happens.\n", rounds(l.Tests))
+		fmt.Fprintf(b, "The fault did not recur in %s. This test doesn't exercise it: use one that is closer to the job (its message sizes,\nduration, or the job itself), or check when it happens.\n", rounds(l.Tests))
 	case f.Whole:
-		fmt.Fprintf(b, "All %d nodes together fail, and no part of them does: no single node or link is at fault. Search for the size:\n\n  bot isolate --ledger sizes.json --sizes gpus --good %d --bad %d --gpus %d --test '%s'\n",
+		fmt.Fprintf(b, "All %d nodes together fail, but no subset does: no single node or link is at fault. Search by size instead:\n\n  bot isolate --ledger sizes.json --sizes gpus --good %d --bad %d --gpus %d --test '%s'\n",
 			len(l.Nodes), max(1, l.GPUs), len(l.Nodes)*max(1, l.GPUs), max(1, l.GPUs), strings.ReplaceAll(l.Command, "'", `'\''`))
 	case f.Kind == "":
-		fmt.Fprintf(b, "Can't tell after %s. Most likely: %s. Nobody should be excluded for this.\n", rounds(l.Tests), strings.Join(f.Open, ", "))
+		fmt.Fprintf(b, "Can't tell after %s. Most likely: %s. Don't exclude a node based on this.\n", rounds(l.Tests), strings.Join(f.Open, ", "))
 	default:
 		l.writeCulprit(b, f)
 	}
@@ -141,7 +141,7 @@ func (l *Ledger) writeFound(b *strings.Builder, f *Finding) {
 func (l *Ledger) writeCulprit(b *strings.Builder, f *Finding) {
 	fmt.Fprintf(b, "Found: %s (%s, %.2f%%).\n", Culprit(f.Kind, f.Names), rounds(l.Tests), 100*f.Odds)
 	if f.Kind == Switch {
-		fmt.Fprintf(b, "Report %s to the network's administrators, with this ledger. Leave its nodes out until it is fixed.\n", Culprit(f.Kind, f.Names))
+		fmt.Fprintf(b, "Report %s to the network admins, with this ledger. Exclude its nodes until it is fixed.\n", Culprit(f.Kind, f.Names))
 		return
 	}
 	var rest []string
@@ -155,9 +155,9 @@ func (l *Ledger) writeCulprit(b *strings.Builder, f *Finding) {
 	}
 	check := l.run(Test{Nodes: rest})
 	if f.Kind == Link {
-		fmt.Fprintf(b, "Report the link, and keep these two nodes out of one job: leave out %s.\n", f.Names[0])
+		fmt.Fprintf(b, "Report the link, and don't use these two nodes in the same job: exclude %s.\n", f.Names[0])
 	}
-	fmt.Fprintf(b, "Run the test once more on all other nodes:\n\n  %s\n\nIf that passes: sbatch --exclude=%s …   If it fails, another part is bad, too: search again without %s.\n", check, f.Names[0], f.Names[0])
+	fmt.Fprintf(b, "Run the test once more on all other nodes:\n\n  %s\n\nIf that passes: sbatch --exclude=%s …   If it fails, something else is bad too: search again without %s.\n", check, f.Names[0], f.Names[0])
 }
 
 func (l *Ledger) writeSize(b *strings.Builder, f *Finding) {
@@ -171,15 +171,15 @@ func (l *Ledger) writeSize(b *strings.Builder, f *Finding) {
 	works, fails := f.Between[0], f.Between[1]
 	switch {
 	case f.Absent:
-		fmt.Fprintf(b, "%s did not fail in %s: the fault does not come back with this test.\n", size(l.Sizes.Bad), rounds(l.Tests))
+		fmt.Fprintf(b, "%s did not fail in %s: this test doesn't reproduce the fault.\n", size(l.Sizes.Bad), rounds(l.Tests))
 	case len(f.Open) > 0:
 		fmt.Fprintf(b, "Can't tell after %s. Most likely it breaks at %s.\n", rounds(l.Tests), strings.Join(f.Open, ", "))
 	case works == 0:
-		fmt.Fprintf(b, "%s fails already: begin below it.\n", size(fails))
+		fmt.Fprintf(b, "%s already fails: start below it.\n", size(fails))
 	default:
 		fmt.Fprintf(b, "Breaks between %s and %s (%s, %.1f%%).\n", size(works), size(fails), rounds(l.Tests), 100*f.Odds)
 		if changes := Changes(l.Sizes.Of, works, fails, l.GPUs); len(changes) > 0 {
-			b.WriteString("What changes there:\n")
+			b.WriteString("What changes at that size:\n")
 			for _, c := range changes {
 				fmt.Fprintf(b, "  • %s\n", c)
 			}
@@ -209,22 +209,22 @@ func Changes(of string, works, fails, perNode int) []string {
 	case Batch:
 		return []string{
 			"Memory for activations grows with the batch: compare the peak (torch.cuda.max_memory_allocated) at both sizes.",
-			"A larger batch may take another kernel, and indices beyond 2³¹ elements overflow in some.",
+			"A larger batch may use a different kernel, and some overflow beyond 2³¹ elements.",
 		}
 	case Layers:
-		return []string{fmt.Sprintf("Layer %d is the first that breaks it: look at what is particular about it (width, a custom kernel, the loss behind it).", fails)}
+		return []string{fmt.Sprintf("Layer %d is the first that breaks it: check what is special about it (width, a custom kernel, the loss after it).", fails)}
 	}
 	var out []string
 	if perNode > 0 && works <= perNode && fails > perNode {
-		out = append(out, "One node becomes several: NVLink or PCIe gives way to the network, and NCCL chooses interfaces (NCCL_SOCKET_IFNAME, NCCL_IB_HCA).")
+		out = append(out, "More than one node: traffic moves from NVLink or PCIe to the network, and NCCL chooses interfaces (NCCL_SOCKET_IFNAME, NCCL_IB_HCA).")
 	}
 	if perNode > 0 && (works+perNode-1)/perNode < 2 && fails > 2*perNode {
-		out = append(out, "More than two nodes: NCCL may choose a tree instead of a ring. NCCL_ALGO=Ring for one run tells whether that matters.")
+		out = append(out, "More than two nodes: NCCL may choose a tree instead of a ring. Try NCCL_ALGO=Ring for one run to see if that matters.")
 	}
 	out = append(out,
 		fmt.Sprintf("A ring all-reduce takes %d steps instead of %d; one slow link delays every one of them.", 2*(fails-1), 2*(works-1)),
-		fmt.Sprintf("With a fixed global batch each GPU gets %.0f%% of what it had; with a fixed batch per GPU the global batch grows %.2f-fold, and the learning rate no longer fits.", 100*float64(works)/float64(fails), float64(fails)/float64(works)),
+		fmt.Sprintf("With a fixed global batch, each GPU gets %.0f%% of its earlier share; with a fixed per-GPU batch, the global batch grows %.2f-fold and the learning rate no longer fits.", 100*float64(works)/float64(fails), float64(fails)/float64(works)),
 		fmt.Sprintf("Group sizes that divide %d may not divide %d: tensor × pipeline × expert parallel.", works, fails),
-		"More processes meet at start-up: open files (ulimit -n), the rendezvous timeout, and the file system that all import from.")
+		"More processes start together: check open files (ulimit -n), the rendezvous timeout, and the file system they import from.")
 	return out
 }

@@ -53,9 +53,9 @@ func groupOf(g incident.Group) groupView {
 	}
 	v.Title += "; membership from " + basisText(g.MembershipBasis)
 	if s := g.Stuck; s != nil {
-		v.Stuck = "hung in " + flat(s.Op) + " number " + strconv.FormatInt(s.Seq, 10)
+		v.Stuck = "hung in " + flat(s.Op) + " #" + strconv.FormatInt(s.Seq, 10)
 		if s.Size != nil {
-			v.Stuck += " of " + grouped(*s.Size) + " elements"
+			v.Stuck += " (" + count(int(*s.Size), "element") + ")"
 		}
 		if s.StartedAt != nil {
 			v.Stuck += ", started at " + flat(*s.StartedAt)

@@ -134,6 +134,8 @@ func needName(r *incident.Report, n incident.Need) string {
 		return what
 	}
 	switch files := c.FilesMissing; {
+	case len(files) > 0 && strings.HasPrefix(files[0], "the log for ") && len(c.RanksMissing) > 0: // no name is known
+		return "the log for " + rankText(c.RanksMissing)
 	case len(files) > 0 && len(c.RanksMissing) > 0:
 		return nodeList(baseNames(files)) + " (" + rankText(c.RanksMissing) + ")"
 	case len(files) > 0:

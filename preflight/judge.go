@@ -35,7 +35,7 @@ func Judge(all []Facts, expected []string, w Wants) []Finding {
 	}
 	for _, n := range expected {
 		if !came[n] {
-			add(n, Fail, "rendezvous", with("scontrol show node ", n), "did not come to the rendezvous")
+			add(n, Fail, "rendezvous", with("scontrol show node ", n), "did not reach the rendezvous")
 		}
 	}
 	for _, c := range shared {
@@ -64,14 +64,14 @@ type adder func(l Level, check, fix, format string, args ...any)
 // alone judges what a node says of itself.
 func alone(f *Facts, w Wants, add adder) {
 	for _, p := range f.Slow {
-		add(Fail, p, "", "did not answer within %s", ofProbe)
+		add(Fail, p, "", "did not respond within %s", ofProbe)
 	}
 	ofGPUs(f, w, add)
 	if f.OpenFiles > 0 && f.OpenFiles < leastFiles {
 		add(Warn, "open files", "ulimit -n 65536", "ulimit -n is %d", f.OpenFiles)
 	}
 	if active := slices.ContainsFunc(f.Ports, func(p Port) bool { return p.State == "ACTIVE" }); active && f.Locked > 0 && f.Locked < 1<<30 {
-		add(Fail, "locked memory", "ulimit -l unlimited (limits.conf, or PropagateResourceLimits of SLURM)", "ulimit -l is %s: RDMA cannot register memory", size(f.Locked))
+		add(Fail, "locked memory", "ulimit -l unlimited (limits.conf, or PropagateResourceLimits of SLURM)", "ulimit -l is %s: RDMA can't register memory", size(f.Locked))
 	}
 	if f.Shm > 0 && f.ShmFree < leastShm {
 		add(Warn, "/dev/shm", "docker run --shm-size, or remove old segments", "%s of %s free: DataLoader workers need it", size(f.ShmFree), size(f.Shm))
@@ -118,7 +118,7 @@ func ofGPUs(f *Facts, w Wants, add adder) {
 			add(Warn, "GPU memory", "nvidia-smi --query-compute-apps=pid,used_memory --format=csv", "GPU %d has %d of %d MiB in use before the job starts", g.Index, g.Used, g.Memory)
 		}
 		if g.Slowdown != "" {
-			add(Warn, "GPU clock", "nvidia-smi -q -d PERFORMANCE -i "+strconv.Itoa(g.Index), "GPU %d is slowed down: %s", g.Index, g.Slowdown)
+			add(Warn, "GPU clock", "nvidia-smi -q -d PERFORMANCE -i "+strconv.Itoa(g.Index), "GPU %d is throttled: %s", g.Index, g.Slowdown)
 		}
 	}
 }
@@ -132,9 +132,9 @@ func ofDir(d Dir, w Wants, add adder) {
 	case d.Trouble != "":
 		add(Fail, "directory", with("ls -ld ", d.Path), "cannot %s %s: %s", use, d.Path, d.Trouble)
 	case d.Write && w.Checkpoint > 0 && float64(d.Free) < float64(w.Checkpoint)*(1+leastShare):
-		add(Fail, "directory", with("df -h ", d.Path), "%s free in %s: a checkpoint takes %s", size(d.Free), d.Path, size(w.Checkpoint))
+		add(Fail, "directory", with("df -h ", d.Path), "%s free in %s: a checkpoint needs %s", size(d.Free), d.Path, size(w.Checkpoint))
 	case d.Write && d.Rate > 0 && d.Rate < slowWriting:
-		add(Warn, "directory", "", "%s takes %s/s only", d.Path, size(int64(d.Rate)))
+		add(Warn, "directory", "", "%s only writes %s/s", d.Path, size(int64(d.Rate)))
 	}
 }
 
@@ -239,7 +239,7 @@ func rates(all []Facts, add func(node string, l Level, check, fix, format string
 	median := list[len(list)/2]
 	for i := range all {
 		if f := &all[i]; f.Rate > 0 && f.Rate < slowShare*median {
-			add(f.Node, Fail, "network", "bot isolate --for link finds out which end it is", "sends %s/s to %s; most nodes reach %s/s", size(int64(f.Rate)), f.To, size(int64(median)))
+			add(f.Node, Fail, "network", "find which end with bot isolate --for link", "sends %s/s to %s; most nodes reach %s/s", size(int64(f.Rate)), f.To, size(int64(median)))
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (m *Meeting) Lead(ctx context.Context, l net.Listener, self Facts, judge fu
 			}
 			d, err := guests[i-1].assign(t, m.Send)
 			if f.Rate, f.Broken = d.Rate, clip(d.Broken); err != nil {
-				f.Broken = "it no longer answers"
+				f.Broken = "it no longer responds"
 			}
 		})
 	}
@@ -340,7 +340,7 @@ func (m *Meeting) send(ctx context.Context, t task) (rate float64, broken string
 	took := time.Since(began).Seconds()
 	n, wrong := strconv.ParseInt(strings.TrimSpace(string(answer)), 10, 64)
 	if err != nil || wrong != nil {
-		return 0, "it took the connection and does not answer"
+		return 0, "it accepted the connection but does not respond"
 	}
 	return float64(n) / took, ""
 }

@@ -58,15 +58,15 @@ func TestWhatIsWrongIsFoundOnItsNode(t *testing.T) {
 		{"no answer of the driver", func(f *Facts) { f.GPUs, f.GPUTrouble = nil, "nvidia-smi: No devices were found" }, Fail, "No devices were found"},
 		{"another driver", func(f *Facts) { f.GPUs[0].Driver = "535.1" }, Fail, "535.1, and 550.90.07 on 3 other nodes"},
 		{"memory of an earlier job", func(f *Facts) { f.GPUs[3].Used = 70000 }, Warn, "GPU 3 has 70000 of 81559 MiB in use"},
-		{"heat", func(f *Facts) { f.GPUs[1].Slowdown = "heat" }, Warn, "GPU 1 is slowed down: heat"},
+		{"heat", func(f *Facts) { f.GPUs[1].Slowdown = "heat" }, Warn, "GPU 1 is throttled: heat"},
 		{"a port that is down", func(f *Facts) { f.Ports[0].State = "DOWN" }, Warn, "mlx5_0 port 1 is DOWN"},
 		{"locked memory", func(f *Facts) { f.Locked = 64 << 10 }, Fail, "ulimit -l is 64.0 KiB"},
 		{"open files", func(f *Facts) { f.OpenFiles = 1024 }, Warn, "ulimit -n is 1024"},
 		{"shared memory", func(f *Facts) { f.Shm, f.ShmFree = 64<<20, 64<<20 }, Warn, "64.0 MiB of 64.0 MiB free"},
 		{"host memory", func(f *Facts) { f.Free = 1 << 30 }, Warn, "1.0 GiB of 1.0 TiB available"},
-		{"a full disk", func(f *Facts) { f.Dirs[0].Free = 1 << 30 }, Fail, "1.0 GiB free in /ckpt: a checkpoint takes 1.0 TiB"},
+		{"a full disk", func(f *Facts) { f.Dirs[0].Free = 1 << 30 }, Fail, "1.0 GiB free in /ckpt: a checkpoint needs 1.0 TiB"},
 		{"a directory that refuses", func(f *Facts) { f.Dirs[0].Trouble = "permission denied" }, Fail, "cannot write /ckpt: permission denied"},
-		{"a slow directory", func(f *Facts) { f.Dirs[0].Rate = 5 << 20 }, Warn, "/ckpt takes 5.0 MiB/s only"},
+		{"a slow directory", func(f *Facts) { f.Dirs[0].Rate = 5 << 20 }, Warn, "/ckpt only writes 5.0 MiB/s"},
 		{"a name", func(f *Facts) { f.Names = []Lookup{{Name: "cn01", Trouble: "no such host"}} }, Fail, "cn01: no such host"},
 		{"a variable", func(f *Facts) { f.Env["MASTER_ADDR"] = "cn09" }, Fail, "cn09, and cn01 on 3 other nodes"},
 		{"a variable that is missing", func(f *Facts) { delete(f.Env, "WORLD_SIZE") }, Fail, "not set, and 32 on 3 other nodes"},
@@ -74,7 +74,7 @@ func TestWhatIsWrongIsFoundOnItsNode(t *testing.T) {
 		{"a slow network", func(f *Facts) { f.Rate = 2e9 }, Fail, "sends 1.9 GiB/s to next; most nodes reach 18.6 GiB/s"},
 		{"no network", func(f *Facts) { f.Rate, f.Broken = 0, "connection refused" }, Fail, "cannot send to next: connection refused"},
 		{"a small MTU", func(f *Facts) { f.Interfaces[0].MTU = 1500 }, Warn, "ib0 has an MTU of 1500, below 4092"},
-		{"a probe that hangs", func(f *Facts) { f.Slow = []string{"writing /ckpt"} }, Fail, "did not answer within 20s"},
+		{"a probe that hangs", func(f *Facts) { f.Slow = []string{"writing /ckpt"} }, Fail, "did not respond within 20s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := Judge(cluster(c.change), four, Wants{GPUs: 8, Checkpoint: 1 << 40, MTU: 4092})

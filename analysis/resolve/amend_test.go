@@ -89,7 +89,7 @@ func TestCasesOfExceptions(t *testing.T) {
 	}{
 		"a file of a checkpoint": {worker.Exception{Type: "OSError", Frames: saving, Signs: []knowledge.ID{"storage-io-error"}}, Meaning{knowledge.CheckpointIO, knowledge.CauseRole, true, "storage-io-error"}},
 		"a file of the data":     {worker.Exception{Type: "tarfile.ReadError", LoaderWorker: 0, Signs: []knowledge.ID{"data-tar"}}, Meaning{knowledge.BadSample, knowledge.CauseRole, false, "data-tar"}},
-		"parsing something else":        {worker.Exception{Type: "json.JSONDecodeError", LoaderWorker: -1, Frames: plain, Signs: []knowledge.ID{"data-json"}}, Meaning{knowledge.Exception, knowledge.CauseRole, true, "data-json"}},
+		"parsing something else": {worker.Exception{Type: "json.JSONDecodeError", LoaderWorker: -1, Frames: plain, Signs: []knowledge.ID{"data-json"}}, Meaning{knowledge.Exception, knowledge.CauseRole, true, "data-json"}},
 		"raised, not retried":    {worker.Exception{Type: "IncompleteRead", LoaderWorker: 0, Signs: []knowledge.ID{"storage-incomplete"}}, Meaning{knowledge.StorageRetriesExhausted, knowledge.CauseRole, false, "storage-incomplete"}},
 	} {
 		if c.x.Type == "OSError" {

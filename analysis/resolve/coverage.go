@@ -93,7 +93,7 @@ func (f *Facts) coverage(in Input) {
 	if len(c.FilesMissing) == 0 && 2*len(own) > c.RanksExpected {
 		// Most ranks have a file of their own; the series does not show its end, but the world size does.
 		for _, id := range c.RanksMissing {
-			c.FilesMissing = append(c.FilesMissing, fmt.Sprintf("the file of rank %d", id))
+			c.FilesMissing = append(c.FilesMissing, fmt.Sprintf("the log for rank %d", id))
 		}
 	}
 	f.cut()

@@ -91,7 +91,7 @@ func TestClosedIncidentsLiveInARealS3ServerAndLeaveIt(t *testing.T) {
 	}
 	stem := inv.Since.UTC().Format("2006/01/02") + "/F-1__4242_v"
 	keep(stem+"1.json", stem+"1.zip")
-	here(t, "", yaml, "doctor").want(t, 0, "OK    archive", "OK    clock     agrees with the archive's", "WARN  slack     there are no tokens")
+	here(t, "", yaml, "doctor").want(t, 0, "OK    archive", "OK    clock     agrees with the archive's", "WARN  slack     no tokens")
 	keep(stem+"1.json", stem+"1.zip")
 
 	// A day later it leaves the store and stays in the archive; after a month it leaves that too.

@@ -9,9 +9,9 @@ import (
 var backupCommand = command{
 	name:     "backup",
 	synopsis: "[flags] FILE",
-	short:    "copy the store to a file while the bot works",
+	short:    "back up the store to a file while the bot is running",
 	long: `
-Copies the SQLite database, as it is at one moment, to a new file that only its owner may read. The bot may run. Files
+Takes a consistent copy of the SQLite database into a new file readable only by its owner. The bot can keep running. Files
 beside the database (attachments, uploads, unpacked archives) never change once they are written: copy their folders
 after the database, with any tool. A PostgreSQL database is backed up with pg_dump.
 

@@ -122,13 +122,13 @@ func TestWrongUsageIsAnsweredWithWhatToDo(t *testing.T) {
 		want string
 	}{
 		{nil, "Commands:"},
-		{[]string{"diagnoze"}, `no command "diagnoze"`},
-		{[]string{"diagnose"}, "name the directory"},
+		{[]string{"diagnoze"}, `unknown command "diagnoze"`},
+		{[]string{"diagnose"}, "give the directory"},
 		{[]string{"diagnose", "--nope", logs}, "bot diagnose --help"},
 		{[]string{"diagnose", "--format", "pdf", logs}, "choose one of terminal, markdown, json, html"},
-		{[]string{"diagnose", "--job", "4242"}, "or with --config a configuration"},
+		{[]string{"diagnose", "--job", "4242"}, "or a configuration that lists"},
 		{[]string{"diagnose", "--out", "r.pdf", logs}, ".html, .md, .json or .txt"},
-		{[]string{"diagnose", "--out", "r.PNG", logs}, "--png r.PNG draws the rank map"},
+		{[]string{"diagnose", "--out", "r.PNG", logs}, "--png r.PNG for the rank map"},
 		{[]string{"simulate", "--mechanism", "rank-stalled", "--ranks", "1", "--out", "x"}, "--ranks 1: at least 2"},
 		{[]string{"simulate", "--mechanism", "rank-stalled", "--ranks", "32768", "--out", "x"}, "bot simulate: a job has 2 to 16384 ranks, not 32768"},
 		{[]string{"diagnose", "--color", "blue", logs}, "choose one of auto, always, never"},
@@ -324,7 +324,7 @@ func TestLoggingIsStructuredAndApart(t *testing.T) {
 func TestTheDemoRunsTheWholeInvestigation(t *testing.T) {
 	html := filepath.Join(t.TempDir(), "report.html")
 	r := call(t, "", "demo", "--html", html)
-	r.want(t, 0, "> /diagnose ", "I looked for logs of job", "Because:", "> report", "What was examined", "What really happened")
+	r.want(t, 0, "> /diagnose ", "I looked for logs of job", "Because:", "> report", "What was examined", "What actually happened")
 	if raw, err := os.ReadFile(html); err != nil || !bytes.Contains(raw, []byte("</html>")) {
 		t.Errorf("HTML: %d bytes, %v", len(raw), err)
 	}
@@ -377,7 +377,7 @@ func TestWhatIsNoJobIDIsSaidSoBeforeAnythingIsLookedFor(t *testing.T) {
 			}
 		}
 	}
-	call(t, "", "diagnose", "--config", cfg, "--job", "123_[1-4]").want(t, exitUnreadable, "no logs of job 123_[1-4]", "bot doctor --job '123_[1-4]'")
+	call(t, "", "diagnose", "--config", cfg, "--job", "123_[1-4]").want(t, exitUnreadable, "no logs for job 123_[1-4]", "bot doctor --job '123_[1-4]'")
 }
 
 func TestTheDemoCanBeAnswered(t *testing.T) {

@@ -21,14 +21,14 @@ import (
 var checkCommand = command{
 	name:     "check",
 	synopsis: "[flags]",
-	short:    "check the nodes of a job before its training starts",
+	short:    "check a job's nodes before training starts",
 	long: `
-Run it in the batch script before the training, once on each node. Every node looks at its GPUs, limits, memory, ports, names and
-directories. Then the nodes meet: who did not come, what differs from the other nodes (driver, variables, number of GPUs), whose clock
-is off, and who sends at less than half of the usual speed. The first node prints the result; all exit with the same code. It reads, and
-writes one file that it removes again into each directory of --write.
+Run it in the batch script before the training, once on each node. Each node checks its GPUs, limits, memory, ports, name resolution and
+directories. The nodes then compare notes: which are missing, what differs (driver, variables, number of GPUs), whose clock
+is off, and which sends at less than half the usual speed. The first node prints the result; all exit with the same code. It only reads, except
+for one temporary file in each --write directory.
 
-Under SLURM it knows the nodes by itself. Elsewhere name them with --nodes and this one with --node. On one node nobody is waited for.
+Under SLURM it finds the nodes itself. Elsewhere, list them with --nodes and this one with --node. On a single node it waits for no one.
 
 Examples:
   srun --ntasks-per-node=1 bot check --gpus 8 --write /scratch/ckpt --checkpoint 200 --read /data/train || exit 1
@@ -36,7 +36,7 @@ Examples:
   bot check --nodes cn[01-04] --node cn02 --lead cn01:20001
   bot check --format json
 
-Exit code: 0 nothing that stops a job was found (warnings are printed); 1 something was, or the nodes could not meet; 2 wrong usage.`,
+Exit code: 0 no blocking problem found (warnings are printed); 1 a blocking problem, or the nodes could not connect; 2 wrong usage.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var c checking
 		c.declare(fs)
@@ -61,17 +61,17 @@ func (c *checking) declare(fs *flag.FlagSet) {
 			return nil
 		}
 	}
-	fs.Func("read", "a directory or file that the job reads, `PATH`; may be repeated\ne.g. --read /data/train", several(&c.options.Read))
-	fs.Func("write", "a directory that the job writes to, `PATH`; may be repeated\ne.g. --write /scratch/ckpt", several(&c.options.Write))
+	fs.Func("read", "a directory or file the job reads, `PATH`; may be repeated\ne.g. --read /data/train", several(&c.options.Read))
+	fs.Func("write", "a directory the job writes to, `PATH`; may be repeated\ne.g. --write /scratch/ckpt", several(&c.options.Write))
 	fs.Func("name", "a name that must resolve, `HOST`; may be repeated\ne.g. --name storage.example", several(&c.options.Names))
-	fs.Float64Var(&c.checkpoint, "checkpoint", 0, "the size of one checkpoint in `GB`\ne.g. --checkpoint 200")
-	fs.IntVar(&c.wants.GPUs, "gpus", 0, "GPUs that each node must have, `N`\ne.g. --gpus 8")
-	fs.IntVar(&c.wants.MTU, "mtu", 0, "the least MTU of a node's interfaces, `N`\ne.g. --mtu 9000")
-	fs.StringVar(&c.nodes, "nodes", "", "the nodes of the job (`LIST`); under SLURM they are known\ne.g. --nodes 'cn[01-04]'")
-	fs.StringVar(&c.options.Node, "node", "", "this node's `NAME` among them\ne.g. --node cn02")
-	fs.StringVar(&c.lead, "lead", "", "where the nodes meet, `HOST:PORT` of the first node\ne.g. --lead cn01:20001")
-	fs.DurationVar(&c.wait, "wait", 30*time.Second, "wait this long for nodes that do not come (`D`)\ne.g. --wait 2m")
-	fs.DurationVar(&c.send, "send", 2*time.Second, "let each node send to the next for this long, 0 = not at all (`D`)\ne.g. --send 5s")
+	fs.Float64Var(&c.checkpoint, "checkpoint", 0, "size of one checkpoint in `GB`\ne.g. --checkpoint 200")
+	fs.IntVar(&c.wants.GPUs, "gpus", 0, "GPUs each node must have, `N`\ne.g. --gpus 8")
+	fs.IntVar(&c.wants.MTU, "mtu", 0, "minimum MTU for each node's interfaces, `N`\ne.g. --mtu 9000")
+	fs.StringVar(&c.nodes, "nodes", "", "the job's nodes (`LIST`); not needed under SLURM\ne.g. --nodes 'cn[01-04]'")
+	fs.StringVar(&c.options.Node, "node", "", "this node's `NAME` in that list\ne.g. --node cn02")
+	fs.StringVar(&c.lead, "lead", "", "rendezvous address: `HOST:PORT` on the first node\ne.g. --lead cn01:20001")
+	fs.DurationVar(&c.wait, "wait", 30*time.Second, "how long to wait for missing nodes (`D`)\ne.g. --wait 2m")
+	fs.DurationVar(&c.send, "send", 2*time.Second, "how long each node sends to the next, 0 = skip (`D`)\ne.g. --send 5s")
 	fs.StringVar(&c.format, "format", "terminal", "terminal or json (`FORMAT`)\ne.g. --format json")
 }
 
@@ -90,7 +90,7 @@ func (c *checking) run(ctx context.Context, e env, args []string) (int, error) {
 		return exitUsage, usage("--format %s: choose terminal or json", c.format)
 	}
 	if c.wait <= 0 || c.send < 0 || c.checkpoint < 0 {
-		return exitUsage, usage("--wait must be above 0, --send and --checkpoint not below it")
+		return exitUsage, usage("--wait must be positive; --send and --checkpoint must not be negative")
 	}
 	if local := os.Getenv("SLURM_LOCALID"); local != "" && local != "0" {
 		return exitOK, nil // the node's first task does it for all
@@ -113,7 +113,7 @@ func (c *checking) run(ctx context.Context, e env, args []string) (int, error) {
 	if self.Node != nodes[0] {
 		end, err := m.Join(ctx, self)
 		if err != nil {
-			return exitUnreadable, fmt.Errorf("%s did not meet the others: %w", self.Node, err)
+			return exitUnreadable, fmt.Errorf("%s could not connect to the other nodes: %w", self.Node, err)
 		}
 		for _, f := range end.Findings {
 			fmt.Fprintln(e.err, line(f))
@@ -160,7 +160,7 @@ func (c *checking) expected() ([]string, error) {
 		}
 	}
 	if !slices.Contains(nodes, c.options.Node) {
-		return nil, fmt.Errorf("this node is %s, which is none of %s: say which it is with --node", c.options.Node, list)
+		return nil, fmt.Errorf("this node is %s, which is not in %s: set its name with --node", c.options.Node, list)
 	}
 	if c.lead == "" {
 		id, err := strconv.Atoi(os.Getenv("SLURM_JOB_ID"))

@@ -25,7 +25,7 @@ func TestCheckNamesWhatStopsAJob(t *testing.T) {
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	r := call(t, "", "check", "--node", "localhost", "--read", filepath.Join(dir, "none"), "--write", dir, "--checkpoint", "100000000")
-	r.want(t, exitUnreadable, "not ready", "GPU: nvidia-smi: Unable to determine the device handle", "cannot read "+dir+"/none: no such file or directory", "a checkpoint takes 90949.5 TiB")
+	r.want(t, exitUnreadable, "not ready", "GPU: nvidia-smi: Unable to determine the device handle", "cannot read "+dir+"/none: no such file or directory", "a checkpoint needs 90949.5 TiB")
 	var p passed
 	r = call(t, "", "check", "--node", "localhost", "--read", filepath.Join(dir, "none"), "--format", "json")
 	if err := json.Unmarshal([]byte(r.out), &p); err != nil || p.Pass || len(p.Findings) != 2 || len(p.Nodes) != 1 {
@@ -39,7 +39,7 @@ func TestNodesOfACheckMeet(t *testing.T) {
 	ended := make(chan result)
 	go func() { ended <- call(t, "", append(common, "--node", "127.0.0.1")...) }()
 	r := call(t, "", append(common, "--node", "localhost")...)
-	r.want(t, exitUnreadable, "127.0.0.2: rendezvous: did not come to the rendezvous", "not ready: 2 nodes")
+	r.want(t, exitUnreadable, "127.0.0.2: rendezvous: did not reach the rendezvous", "not ready: 2 nodes")
 	other := <-ended
 	other.want(t, exitUnreadable, "see the output of localhost")
 }

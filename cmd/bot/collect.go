@@ -13,12 +13,12 @@ import (
 var collectCommand = command{
 	name:     "collect",
 	synopsis: "JOBID",
-	short:    "print the command that gathers evidence of a job that hangs right now",
+	short:    "print a command that collects evidence from a hanging job",
 	long: `
-Prints one command. Paste it where srun is, in a folder that the nodes of the job see as well. On every node it takes, beside the
-running job (srun --overlap): stacks of all training processes (py-spy) with their ranks, what the kernel says of them, dumps of
-flight recorders, NCCL's own RAS, nvidia-smi -q, the kernel's log, and counters of the network. It reads only, needs no root and at most
-six minutes; what cannot be had is listed in the bundle. Do not cancel the job before it is done.
+Prints one command. Run it on a host with srun, in a folder shared with the job's nodes. On every node, alongside the
+running job (srun --overlap), it collects: stacks of all training processes (py-spy) with their ranks and kernel state,
+flight-recorder dumps, NCCL RAS output, nvidia-smi -q, the kernel log, and network counters. It is read-only, needs no root and takes at most
+six minutes; the bundle lists anything it could not collect. Don't cancel the job until it is done.
 
 Examples:
   bot collect 4242

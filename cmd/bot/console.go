@@ -31,8 +31,8 @@ var consoleCommand = command{
 	synopsis: "[flags]",
 	short:    "a guided investigation in this terminal",
 	long: `
-The same conversation as in a chat: type /diagnose JOBID, answer questions or leave them, and read the report. Type
-why? at any time to have the present step explained, help for the list of commands.
+The same conversation as in Slack: type /diagnose JOBID, answer questions or skip them, and read the report. Type
+why? at any time to see why, or help for a list of commands.
 
 Examples:
   bot console
@@ -46,7 +46,7 @@ Exit code: 0; 1 when something failed that you cannot fix; 2 wrong usage.`,
 		c.declareLook(fs)
 		return func(ctx context.Context, e env, args []string) (int, error) {
 			if len(args) > 0 {
-				return exitUsage, usage("no argument is needed; to diagnose files at once use bot diagnose %s", args[0])
+				return exitUsage, usage("takes no arguments; to diagnose files directly, use bot diagnose %s", args[0])
 			}
 			cfg, _, err := c.load(e.err)
 			if err != nil {

@@ -18,11 +18,11 @@ import (
 var demoCommand = command{
 	name:     "demo",
 	synopsis: "[flags]",
-	short:    "simulate an incident and investigate it, here, now",
+	short:    "simulate an incident and investigate it, right here",
 	long: `
-Writes the logs of a job that failed (a simulation, with known truth) into a temporary directory and runs the whole
-guided investigation on it: the request, the question for logs, the first verdict while a node is missing, the late
-file, the revision, the report. Nothing is needed and nothing is left behind.
+Writes the logs of a simulated failed job, with a known cause, to a temporary directory and runs the whole
+guided investigation on it: the request, the question about logs, a first verdict with one node missing, the late
+file, the revision, the report. It needs no setup and leaves nothing behind.
 
 Examples:
   bot demo
@@ -33,13 +33,13 @@ Examples:
 Exit code: 0; 1 when the temporary directory cannot be written; 2 wrong usage.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var d demo
-		fs.StringVar(&d.mechanism, "mechanism", "", "what goes wrong: a `NAME` of bot simulate --list (default: the one this program was made for)\ne.g. --mechanism rank-stalled")
-		fs.StringVar(&d.html, "html", "", "keep the last report as HTML in `FILE`\ne.g. --html report.html")
+		fs.StringVar(&d.mechanism, "mechanism", "", "what goes wrong: a `NAME` from bot simulate --list (default: one rank stalls)\ne.g. --mechanism rank-stalled")
+		fs.StringVar(&d.html, "html", "", "save the final report as HTML in `FILE`\ne.g. --html report.html")
 		fs.BoolVar(&d.interactive, "interactive", false, "answer the questions yourself\ne.g. --interactive")
-		fs.BoolVar(&d.keep, "keep", false, "keep the simulated logs and say where\ne.g. --keep")
-		fs.BoolVar(&d.inBrowser, "web", false, "play it in a browser: a Slack look-alike, the bot, and a channel to type /diagnose in\ne.g. --web")
-		fs.StringVar(&d.listen, "listen", "127.0.0.1:0", "`ADDRESS` of this machine for --web; port 0 takes a free one\ne.g. --listen 127.0.0.1:8080")
-		fs.StringVar(&d.color, "color", "auto", "colour: auto (on a terminal only), always or never\ne.g. --color always")
+		fs.BoolVar(&d.keep, "keep", false, "keep the simulated logs and print where they are\ne.g. --keep")
+		fs.BoolVar(&d.inBrowser, "web", false, "run it in a browser: a Slack look-alike with the bot and a channel to type /diagnose in\ne.g. --web")
+		fs.StringVar(&d.listen, "listen", "127.0.0.1:0", "listen `ADDRESS` for --web; port 0 picks a free port\ne.g. --listen 127.0.0.1:8080")
+		fs.StringVar(&d.color, "color", "auto", "color: auto (only on a terminal), always or never\ne.g. --color always")
 		return d.run
 	},
 }
@@ -64,7 +64,7 @@ func (d *demo) run(ctx context.Context, e env, args []string) (int, error) {
 	spec := simulate.Demo()
 	if d.mechanism != "" {
 		if !slices.Contains(simulate.Mechanisms(0), d.mechanism) {
-			return exitUsage, usage("--mechanism %s is not known; bot simulate --list names them", d.mechanism)
+			return exitUsage, usage("unknown --mechanism %s; bot simulate --list shows them all", d.mechanism)
 		}
 		var err error
 		if spec, err = exampleOf(d.mechanism); err != nil {
@@ -107,12 +107,12 @@ func (d *demo) run(ctx context.Context, e env, args []string) (int, error) {
 		if err := keepHTML(ctx, talk.Flow.Store, "1", d.html); err != nil {
 			return exitUnreadable, err
 		}
-		fmt.Fprintf(e.out, "The report for a browser: %s\n", d.html)
+		fmt.Fprintf(e.out, "HTML report: %s\n", d.html)
 	}
 	if d.keep {
 		fmt.Fprintf(e.out, "The simulated logs: %s\n", dir)
 	}
-	fmt.Fprintf(e.out, "\nWhat really happened in this simulation: %s\n", inc.Title)
+	fmt.Fprintf(e.out, "\nWhat actually happened in this simulation: %s\n", inc.Title)
 	return exitOK, nil
 }
 
@@ -183,12 +183,12 @@ func (d *demo) introduce(e env, inc *simulate.Incident, s script) {
 	for _, f := range inc.Files {
 		size += len(f.Data)
 	}
-	fmt.Fprintf(e.out, "A job on %d ranks has failed. Its logs (simulated): %d files, %.1f MB.\n\n",
+	fmt.Fprintf(e.out, "A job on %d ranks failed. Its logs (simulated): %d files, %.1f MB.\n\n",
 		inc.Spec.NodeCount*inc.Spec.PerNode, len(inc.Files), float64(size)/1e6)
 	if d.interactive {
-		fmt.Fprintf(e.out, "Type /diagnose %s. When you are asked for logs, they are in %s", s.job, s.first)
+		fmt.Fprintf(e.out, "Type /diagnose %s. When asked for logs, give %s", s.job, s.first)
 		if s.late != "" {
-			fmt.Fprintf(e.out, "; one node's log comes late, in %s", s.late)
+			fmt.Fprintf(e.out, "; one node's log arrives later, in %s", s.late)
 		}
 		fmt.Fprint(e.out, ".\n\n")
 	}

@@ -29,11 +29,11 @@ import (
 var diagnoseCommand = command{
 	name:     "diagnose",
 	synopsis: "[flags] [PATH...]",
-	short:    "diagnose the logs of a failed job and report",
+	short:    "diagnose a failed job from its logs",
 	long: `
-Reads the logs of one job and reports what broke, where, how we know, and what to do now. PATH is a directory, a log file
-(also .gz or .zst), an archive (tar, tar.gz, tar.zst, zip), or - for standard input. What cannot be read is named; the rest is still analysed.
-Without a PATH the logs of --job are brought from where the configuration says that its cluster keeps them (docs/slurm.md).
+Reads one job's logs and reports what broke, where, the proof, and what to do now. PATH is a directory, a log file
+(also .gz or .zst), an archive (tar, tar.gz, tar.zst, zip), or - for standard input. Unreadable files are listed; the rest is still analyzed.
+Without a PATH, the logs for --job are fetched from the location configured for its cluster (docs/slurm.md).
 
 Examples:
   bot diagnose logs-4242/
@@ -54,27 +54,27 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wro
 		d.common.declare(fs)
 		d.common.declareLook(fs)
 		d.common.declareKnowledge(fs)
-		fs.StringVar(&d.job, "job", "", "diagnose the job with this `ID` where the files hold several\ne.g. --job 4242")
-		fs.StringVar(&d.nodes, "nodes", "", "the nodes that the job ran on, as SLURM writes them (`HOSTLIST`); the report then names the missing ones\ne.g. --nodes 'node[01-16]'")
-		fs.StringVar(&d.jobZone, "job-zone", "", "the `ZONE` of the clocks of the job's machines, where its logs do not say it; it relates them to the storage's logs\ne.g. --job-zone America/Los_Angeles")
-		fs.IntVar(&d.worldSize, "world-size", 0, "the number of ranks that the job had, `N`; the report then names the missing ones\ne.g. --world-size 128")
-		fs.StringVar(&d.aisLogs, "ais-logs", "", "also read the logs of AIStore's daemons in `PATH`: a directory, what \"ais log get cluster DIR\" wrote, or one archive\ne.g. --ais-logs ais-logs/")
-		fs.StringVar(&d.aisEndpoint, "ais-endpoint", "", "pull those logs from the cluster whose proxy is at `URL`; env: $AIS_ENDPOINT. Token and certificates are those of the ais command (docs/aistore.md): AIS_AUTHN_TOKEN or AIS_AUTHN_TOKEN_FILE, AIS_CLIENT_CA, …\ne.g. --ais-endpoint https://ais.example.org:51080")
-		fs.Func("evidence", "also use what was collected beside the logs, in `PATH`: a directory, file or archive; may be repeated. Dumps of PyTorch's flight recorder, stacks, NCCL's logs, kernel logs, traces and more (docs/evidence.md), known by their content\ne.g. --evidence /tmp/nccl_trace/", func(p string) error {
+		fs.StringVar(&d.job, "job", "", "diagnose the job with this `ID` if the files hold several\ne.g. --job 4242")
+		fs.StringVar(&d.nodes, "nodes", "", "the job's nodes in SLURM format (`HOSTLIST`), so the report can list missing ones\ne.g. --nodes 'node[01-16]'")
+		fs.StringVar(&d.jobZone, "job-zone", "", "time `ZONE` of the job's machines, if its logs don't show it; used to align them with storage logs\ne.g. --job-zone America/Los_Angeles")
+		fs.IntVar(&d.worldSize, "world-size", 0, "the job's number of ranks, `N`, so the report can list missing ones\ne.g. --world-size 128")
+		fs.StringVar(&d.aisLogs, "ais-logs", "", "also read AIStore daemon logs in `PATH`: a directory, the output of \"ais log get cluster DIR\", or an archive\ne.g. --ais-logs ais-logs/")
+		fs.StringVar(&d.aisEndpoint, "ais-endpoint", "", "fetch those logs from the cluster whose proxy is at `URL`; env: $AIS_ENDPOINT. Uses the ais command's token and certificates (docs/aistore.md): AIS_AUTHN_TOKEN or AIS_AUTHN_TOKEN_FILE, AIS_CLIENT_CA, …\ne.g. --ais-endpoint https://ais.example.org:51080")
+		fs.Func("evidence", "also use other evidence in `PATH`: a directory, file or archive; may be repeated. Flight-recorder dumps, stacks, NCCL logs, kernel logs, traces and more (docs/evidence.md), recognized by content\ne.g. --evidence /tmp/nccl_trace/", func(p string) error {
 			d.evidence = append(d.evidence, p)
 			return nil
 		})
-		fs.StringVar(&d.baseline, "baseline", "", "compare runs of nccl-tests with an earlier good one in `FILE` (its text, or the JSON of -J), or with a number of GB/s on the bus\ne.g. --baseline all_reduce-good.txt, --baseline 380")
-		fs.StringVar(&d.history, "history", "", "compare with the earlier runs in `FILE` (docs/history.md): what recurs, and what differs from the last good run\ne.g. --history history.jsonl")
-		fs.StringVar(&d.jobName, "job-name", "", "the job's `NAME` where its logs do not state it: earlier runs of the same name are the same job\ne.g. --job-name nightly-70b")
-		fs.StringVar(&d.cluster, "cluster", "", "the cluster that the job ran on, `NAME`, where the history or the configuration holds several\ne.g. --cluster west")
-		fs.StringVar(&d.user, "user", "", "the `KEY` of the user who submitted the job, as the history has it; it is never shown\ne.g. --user u-7f3a")
+		fs.StringVar(&d.baseline, "baseline", "", "compare nccl-tests runs with an earlier good one in `FILE` (text, or JSON from -J), or with a bus bandwidth in GB/s\ne.g. --baseline all_reduce-good.txt, --baseline 380")
+		fs.StringVar(&d.history, "history", "", "compare with earlier runs in `FILE` (docs/history.md): what recurs, and what changed since the last good run\ne.g. --history history.jsonl")
+		fs.StringVar(&d.jobName, "job-name", "", "the job's `NAME`, if its logs don't show it: earlier runs with the same name count as the same job\ne.g. --job-name nightly-70b")
+		fs.StringVar(&d.cluster, "cluster", "", "the job's cluster, `NAME`, if the history or configuration has several\ne.g. --cluster west")
+		fs.StringVar(&d.user, "user", "", "`KEY` of the user who submitted the job, as in the history; never shown\ne.g. --user u-7f3a")
 		fs.StringVar(&d.format, "format", "", "terminal, markdown, json or html (`FORMAT`; default: by the extension of --out, else terminal); history: one line to append to a history\ne.g. --format json")
 		fs.StringVar(&d.out, "out", "", "write the report to `FILE` instead of standard output\ne.g. --out report.html")
-		fs.StringVar(&d.png, "png", "", "also draw the map of nodes and ranks into `FILE`\ne.g. --png ranks.png")
-		fs.BoolVar(&d.brief, "brief", false, "print the report in one line to forward: problem, cause, impact, next step\ne.g. --brief")
-		fs.BoolVar(&d.verbose, "verbose", false, "show every quotation, event and group, and log what is read\ne.g. --verbose")
-		fs.BoolVar(&d.trail, "trail", false, "also print, on standard error, how what single lines mean was changed, and why\ne.g. --trail")
+		fs.StringVar(&d.png, "png", "", "also draw the rank map to `FILE`\ne.g. --png ranks.png")
+		fs.BoolVar(&d.brief, "brief", false, "print a one-line summary to forward: problem, cause, impact, next step\ne.g. --brief")
+		fs.BoolVar(&d.verbose, "verbose", false, "show every quotation, event and group, and log each file read\ne.g. --verbose")
+		fs.BoolVar(&d.trail, "trail", false, "also print to standard error how the meaning of individual lines was revised, and why\ne.g. --trail")
 		return func(ctx context.Context, e env, paths []string) (int, error) {
 			if err := d.jobGiven(fs, len(paths) == 0); err != nil {
 				return exitUsage, err
@@ -222,7 +222,7 @@ func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths [
 		for _, c := range cfg.Clusters {
 			names = append(names, c.Name)
 		}
-		return workflow.Collection{}, usage("--cluster %s: no cluster of that name is configured; there is %s", d.cluster, strings.Join(names, ", "))
+		return workflow.Collection{}, usage("--cluster %s: no such cluster is configured; choose from %s", d.cluster, strings.Join(names, ", "))
 	}
 	logs, err := sources(ctx, cfg, dir, takenIn(dir), spool.Options{})
 	if err != nil {
@@ -238,7 +238,7 @@ func (d *diagnosis) bring(ctx context.Context, e env, cfg config.Config, paths [
 	}
 	places := slices.Concat(found.Places, found.Base)
 	if len(places) == 0 {
-		return workflow.Collection{}, fmt.Errorf("no logs of job %s were found in %s: name their directory, or bot doctor --job '%s' says more", d.job, strings.Join(found.Searched, ", "), d.job)
+		return workflow.Collection{}, fmt.Errorf("no logs for job %s found in %s: give their directory, or run bot doctor --job '%s' for details", d.job, strings.Join(found.Searched, ", "), d.job)
 	}
 	got, err := logs.Collect(ctx, places)
 	if err != nil {
@@ -292,7 +292,7 @@ func (d *diagnosis) named(ctx context.Context, e env, cfg config.Config, paths [
 		fmt.Fprintln(e.err, n)
 	}
 	if err != nil { // the logs are there all the same
-		got.Warnings = append(got.Warnings, "The cluster was not asked about job "+d.job+": "+err.Error()+".")
+		got.Warnings = append(got.Warnings, "The cluster was not queried about job "+d.job+": "+err.Error()+".")
 		return got, nil
 	}
 	if len(found.Base) == 0 {
@@ -319,16 +319,16 @@ func (d *diagnosis) named(ctx context.Context, e env, cfg config.Config, paths [
 func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, error) {
 	in := analysis.Input{JobID: d.job, Cluster: d.cluster, User: d.user, JobName: d.jobName, WorldSize: d.worldSize, Workers: cfg.Limits.Workers, Version: version}
 	if len(paths) == 0 && len(d.evidence) == 0 && d.job != "" && len(cfg.Clusters) == 0 {
-		return in, usage("where are the logs of job %s? Name them (bot diagnose --job %[1]s LOGS), or with --config a configuration that lists the cluster", d.job)
+		return in, usage("where are the logs for job %s? Give their path (bot diagnose --job %[1]s LOGS), or a configuration that lists the cluster (--config)", d.job)
 	}
 	if len(paths) == 0 && len(d.evidence) == 0 && d.job == "" {
-		return in, usage("name the directory, files or archive that hold the logs: bot diagnose logs-4242/")
+		return in, usage("give the directory, files or archive with the logs: bot diagnose logs-4242/")
 	}
 	if d.worldSize < 0 {
-		return in, usage("--world-size %d: the number of ranks is at least 1", d.worldSize)
+		return in, usage("--world-size %d: must be at least 1", d.worldSize)
 	}
 	if d.worldSize > resolve.MaxWorld {
-		return in, usage("--world-size %d: more than %d ranks are not believed", d.worldSize, resolve.MaxWorld)
+		return in, usage("--world-size %d: the limit is %d ranks", d.worldSize, resolve.MaxWorld)
 	}
 	if d.jobZone != "" {
 		zone, err := config.ParseZone(d.jobZone)
@@ -341,7 +341,7 @@ func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, er
 	}
 	if v, ok := bandwidth(d.baseline); ok {
 		if in.Bandwidth = v; v <= 0 {
-			return in, usage("--baseline %s: a bandwidth is more than 0 GB/s", d.baseline)
+			return in, usage("--baseline %s: the bandwidth must be above 0 GB/s", d.baseline)
 		}
 	}
 	if d.aisLogs != "" && d.aisEndpoint != "" {
@@ -356,7 +356,7 @@ func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, er
 	}
 	if d.brief {
 		if d.format != "" {
-			return in, usage("--brief and --format exclude each other")
+			return in, usage("--brief and --format can't be combined")
 		}
 		d.format = formatBrief
 	}
@@ -365,7 +365,7 @@ func (d *diagnosis) input(cfg config.Config, paths []string) (analysis.Input, er
 		ext := strings.ToLower(filepath.Ext(d.out))
 		switch d.format = byExtension[ext]; ext {
 		case ".png":
-			return in, usage("--out %s: a report is no picture; --png %[1]s draws the rank map", d.out)
+			return in, usage("--out %s: a report can't be an image; use --png %[1]s for the rank map", d.out)
 		case ".pdf", ".svg", ".docx":
 			return in, usage("--out %s: reports are written as .html, .md, .json or .txt", d.out)
 		}
@@ -433,9 +433,9 @@ func failure(err error) (int, error) {
 	}
 	var b strings.Builder
 	if several.Asked != "" {
-		fmt.Fprintf(&b, "job %s is not among these files; they hold:\n", several.Asked)
+		fmt.Fprintf(&b, "job %s is not in these files; they contain:\n", several.Asked)
 	} else {
-		fmt.Fprintf(&b, "these files hold %d jobs; choose one with --job:\n", len(several.Jobs))
+		fmt.Fprintf(&b, "these files contain %d jobs; choose one with --job:\n", len(several.Jobs))
 	}
 	newest := several.Newest()
 	if n := len(several.Jobs) - len(newest); n > 0 {

@@ -16,28 +16,28 @@ import (
 var doctorCommand = command{
 	name:     "doctor",
 	synopsis: "[flags]",
-	short:    "check everything that the bot needs, and say how to fix it",
+	short:    "check everything the bot needs, and how to fix it",
 	long: `
-Checks the configuration, the tokens and what they may do, the connection to Slack, the store and its disk, the
-archive, the clocks, the logs of the clusters, whether their SLURM answers and whether the configured AIStore clusters let
-the bot in. It changes nothing but a probe object in the archive, which it removes again, and a probe file in the data directory. Each line says OK, WARN (something that you may miss) or FAIL
-(the bot cannot work), and how to fix it. The bot may run.
+Checks the configuration, the tokens and their scopes, the connection to Slack, the store and its disk, the
+archive, the clocks, the clusters' logs, whether their SLURM responds and whether the configured AIStore clusters grant
+access. It changes nothing except for a probe object in the archive and a probe file in the data directory, which it removes. Each line says OK, WARN (a feature won't work) or FAIL
+(the bot can't run), and how to fix it. The bot can keep running.
 
 Examples:
   bot doctor --config /etc/faultline.yaml
   bot doctor --config /etc/faultline.yaml --cluster west --job 4242
 
-With --job it says which logs of that job are found, and which ones cannot be read.
+With --job it shows which of that job's logs are found, and which can't be read.
 
 Exit code: 0 when nothing fails; 1 when something does; 2 wrong usage.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var c common
 		c.declare(fs)
-		cluster := fs.String("cluster", "", "with --job: look in the cluster `NAME` only\ne.g. --cluster west")
-		job := fs.String("job", "", "look for the logs of the job `ID`\ne.g. --job 4242")
+		cluster := fs.String("cluster", "", "with --job: only look in cluster `NAME`\ne.g. --cluster west")
+		job := fs.String("job", "", "look for the logs of job `ID`\ne.g. --job 4242")
 		return func(ctx context.Context, e env, args []string) (int, error) {
 			if len(args) > 0 {
-				return exitUsage, usage("no argument is needed: %s", args[0])
+				return exitUsage, usage("takes no arguments: %s", args[0])
 			}
 			if given(fs, "job") {
 				id, err := jobID(*job)

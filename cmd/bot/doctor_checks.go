@@ -29,15 +29,15 @@ import (
 
 func (d *doctor) configuration(context.Context) {
 	if d.file == "" {
-		d.warn("config", "no configuration file: the defaults hold. config.example.yaml explains every key; name yours with --config.")
+		d.warn("config", "no configuration file: using defaults. config.example.yaml explains every key; pass yours with --config.")
 	} else {
 		d.ok("config", "%s is valid: %s, %s.", d.file, count(len(d.cfg.Clusters), "cluster"), count(len(d.cfg.Channels), "channel"))
 	}
 	if len(d.cfg.Channels) == 0 && !d.cfg.Access.AnyChannel && !d.cfg.Access.Direct {
-		d.warn("config", "nobody may ask anything: list channels, or set access.any_channel or access.direct.")
+		d.warn("config", "no one can use the bot: list channels, or set access.any_channel or access.direct.")
 	}
 	if len(d.cfg.Clusters) == 0 {
-		d.warn("config", "there are no clusters, so the bot finds no logs by itself and people have to upload them: list clusters with logs.roots.")
+		d.warn("config", "no clusters are configured, so the bot can't find logs and people have to upload them: list clusters with logs.roots.")
 	}
 	if told := config.Exposed(d.file); told != "" {
 		d.warn("config", "%s", told)
@@ -62,10 +62,10 @@ func (d *doctor) unslacked() bool { return d.cfg.Slack.BotToken == "" && d.cfg.S
 // slack checks the tokens and what they may do.
 func (d *doctor) slack(ctx context.Context) {
 	if d.cfg.Slack.Mode != "socket" && d.cfg.Slack.SigningSecret == "" {
-		d.fail("slack", "slack.mode is %s and there is no signing secret: it is on the page “Basic Information” of the app.", d.cfg.Slack.Mode)
+		d.fail("slack", "slack.mode is %s but there is no signing secret: find it on the app's “Basic Information” page.", d.cfg.Slack.Mode)
 	}
 	if d.unslacked() {
-		d.warn("slack", "there are no tokens: bot diagnose works without them, bot serve does not (docs/operations.md).")
+		d.warn("slack", "no tokens: bot diagnose works without them, bot serve does not (docs/operations.md).")
 		return
 	}
 	client, err := d.client()
@@ -79,21 +79,21 @@ func (d *doctor) slack(ctx context.Context) {
 	case errors.As(err, &fatal):
 		d.fail("slack", "%s", fatal.Msg)
 	case err != nil:
-		d.fail("slack", "Slack cannot be asked: %s. The bot needs HTTPS to slack.com and, for Socket Mode, to wss-primary.slack.com; behind a proxy set HTTPS_PROXY.", timedOut(err))
+		d.fail("slack", "Slack can't be reached: %s. The bot needs HTTPS to slack.com and, for Socket Mode, to wss-primary.slack.com; behind a proxy set HTTPS_PROXY.", timedOut(err))
 	}
 	if report.Bot == "" {
 		return
 	}
-	d.ok("slack", "the bot token is of %s in %s.", report.Bot, report.TeamName)
+	d.ok("slack", "the bot token belongs to %s in %s.", report.Bot, report.TeamName)
 	for _, m := range report.Missing {
 		if m.Optional {
-			d.warn("scopes", "%s is missing, so this does not work: %s. Add it under “OAuth & Permissions” and install the app again, or do without.", m.Scope, m.Feature)
+			d.warn("scopes", "%s is missing, so this does not work: %s. Add it under “OAuth & Permissions” and reinstall the app, or do without.", m.Scope, m.Feature)
 		} else {
-			d.fail("scopes", "%s is missing, which is needed for %s. Add it under “OAuth & Permissions” and install the app again; slack-manifest.yaml has all of them.", m.Scope, m.Feature)
+			d.fail("scopes", "%s is missing, which is needed for %s. Add it under “OAuth & Permissions” and reinstall the app; slack-manifest.yaml has all of them.", m.Scope, m.Feature)
 		}
 	}
 	if len(report.Missing) == 0 && len(report.Granted) > 0 {
-		d.ok("scopes", "all that the bot uses are granted.")
+		d.ok("scopes", "all scopes the bot uses are granted.")
 	}
 }
 
@@ -124,26 +124,26 @@ const (
 func (d *doctor) skew(ctx context.Context, whose, address string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodHead, address, nil)
 	if err != nil {
-		d.fail("clock", "%s: %q is no address.", whose, address)
+		d.fail("clock", "%s: %q is not an address.", whose, address)
 		return
 	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
-		d.warn("clock", "cannot be compared with %s's: %s.", whose, timedOut(err))
+		d.warn("clock", "can't be compared with %s's: %s.", whose, timedOut(err))
 		return
 	}
 	resp.Body.Close()
 	theirs, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
-		d.warn("clock", "cannot be compared with %s's: the answer has no time.", whose)
+		d.warn("clock", "can't be compared with %s's: the response has no time.", whose)
 		return
 	}
 	switch off := d.now().Sub(theirs).Abs().Truncate(time.Second); {
 	case off > skewRefused:
-		d.fail("clock", "this machine's is %s off %s's, and requests that are five minutes old are refused: switch NTP on (timedatectl set-ntp true).", off, whose)
+		d.fail("clock", "this machine's is %s off %s's, and requests more than five minutes old are refused: enable NTP (timedatectl set-ntp true).", off, whose)
 	case off > skewNoted:
-		d.warn("clock", "this machine's is %s off %s's: switch NTP on (timedatectl set-ntp true).", off, whose)
+		d.warn("clock", "this machine's is %s off %s's: enable NTP (timedatectl set-ntp true).", off, whose)
 	default:
 		d.ok("clock", "agrees with %s's.", whose)
 	}
@@ -159,24 +159,24 @@ func (d *doctor) dataDir(context.Context) {
 	st, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		d.warn("data", "%s does not exist; the first start makes it, if this account may: mkdir -m 700 %s.", dir, dir)
+		d.warn("data", "%s does not exist; the first start creates it if this account has permission: mkdir -m 700 %s.", dir, dir)
 		return
 	case err != nil:
 		d.fail("data", "%v.", err)
 		return
 	case !st.IsDir():
-		d.fail("data", "%s is no directory: set data.dir to one.", dir)
+		d.fail("data", "%s is not a directory: set data.dir to one.", dir)
 		return
 	}
 	probe, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {
-		d.fail("data", "%s cannot be written to by this account: chown it to the account of the bot.", dir)
+		d.fail("data", "this account can't write to %s: chown it to the bot's account.", dir)
 		return
 	}
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())
 	if st.Mode().Perm()&0o077 != 0 {
-		d.warn("data", "others on this machine may look into %s, which holds logs and posts: chmod 700 %s.", dir, dir)
+		d.warn("data", "other users on this machine can read %s, which holds logs and posts: chmod 700 %s.", dir, dir)
 	}
 	d.disk(dir)
 }
@@ -189,17 +189,17 @@ const (
 func (d *doctor) disk(dir string) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {
-		d.warn("disk", "the room left for %s is not known: %v.", dir, err)
+		d.warn("disk", "the free space for %s is unknown: %v.", dir, err)
 		return
 	}
 	free := int64(fs.Bavail) * int64(fs.Bsize) //nolint:unconvert // the types differ between systems
 	switch gb := float64(free) / (1 << 30); {
 	case free < diskFull:
-		d.fail("disk", "%.1f GiB are free for %s: make room, or shorten data.keep.", gb, dir)
+		d.fail("disk", "%.1f GiB free for %s: free up space, or shorten data.keep.", gb, dir)
 	case free < diskLow:
-		d.warn("disk", "%.1f GiB are free for %s; uploads and unpacked archives need more than that at times.", gb, dir)
+		d.warn("disk", "%.1f GiB free for %s; uploads and unpacked archives may need more.", gb, dir)
 	default:
-		d.ok("disk", "%.0f GiB are free for %s.", gb, dir)
+		d.ok("disk", "%.0f GiB free for %s.", gb, dir)
 	}
 }
 
@@ -212,7 +212,7 @@ func (d *doctor) store(ctx context.Context) {
 		}
 		file := databaseFile(dir)
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			d.ok("store", "there is none yet; the first start makes %s.", file)
+			d.ok("store", "none yet; the first start creates %s.", file)
 			return
 		}
 		db, err := readSQLite(file)
@@ -221,7 +221,7 @@ func (d *doctor) store(ctx context.Context) {
 			_ = db.Close()
 		}
 		if err != nil {
-			d.fail("store", "%s is damaged or cannot be read: %s. Stop the bot and restore the newest backup (docs/operations.md, Restore).", file, timedOut(err))
+			d.fail("store", "%s is damaged or unreadable: %s. Stop the bot and restore the newest backup (docs/operations.md, Restore).", file, timedOut(err))
 			return
 		}
 	}
@@ -241,10 +241,10 @@ func (d *doctor) store(ctx context.Context) {
 		d.fail("store", "%s.", timedOut(err))
 		return
 	}
-	d.ok("store", "it is whole and this program can use it: %s, %d of them open.", count(len(all), "incident"), len(open))
+	d.ok("store", "intact and readable by this version: %s, %d of them open.", count(len(all), "incident"), len(open))
 	n, oldest, err := s.Backlog(ctx)
 	if err == nil && n > 0 && d.now().Sub(oldest) > 10*time.Minute {
-		d.warn("store", "%s wait to be sent, the oldest for %s: is the bot running, and does Slack take them (bot's log)?", count(n, "post"), d.now().Sub(oldest).Truncate(time.Minute))
+		d.warn("store", "%s waiting to be sent, the oldest for %s: is the bot running, and does Slack accept them (see the bot's log)?", count(n, "post"), d.now().Sub(oldest).Truncate(time.Minute))
 	}
 }
 
@@ -273,7 +273,7 @@ func (d *doctor) running(ctx context.Context) {
 		host = "127.0.0.1"
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		d.warn("ops", "%s can be reached from other machines, and the metrics name clusters and mechanisms: let a firewall or a proxy guard it.", d.cfg.Ops.Listen)
+		d.warn("ops", "%s is reachable from other machines, and the metrics show clusters and mechanisms: protect it with a firewall or proxy.", d.cfg.Ops.Listen)
 	}
 	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/readyz"}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -282,7 +282,7 @@ func (d *doctor) running(ctx context.Context) {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		d.ok("ops", "no bot answers at %s; none is running here.", d.cfg.Ops.Listen)
+		d.ok("ops", "no bot is responding at %s; none is running here.", d.cfg.Ops.Listen)
 		return
 	}
 	defer resp.Body.Close()
@@ -297,7 +297,7 @@ func (d *doctor) running(ctx context.Context) {
 // archive puts, reads and removes a probe object.
 func (d *doctor) archive(ctx context.Context) {
 	if d.cfg.Archive.Bucket == "" {
-		d.ok("archive", "none is configured: closed incidents are in the store only, for %s.", d.cfg.Data.Keep)
+		d.ok("archive", "none configured: closed incidents are kept only in the store, for %s.", d.cfg.Data.Keep)
 		return
 	}
 	bucket, err := openArchive(ctx, d.cfg)
@@ -306,10 +306,10 @@ func (d *doctor) archive(ctx context.Context) {
 		return
 	}
 	if err := probe(ctx, bucket); err != nil {
-		d.fail("archive", "%s. Look at archive.endpoint, region, bucket and the key pair, which must be allowed to put, get, list and delete.", timedOut(err))
+		d.fail("archive", "%s. Check archive.endpoint, region, bucket and the key pair, which needs put, get, list and delete permission.", timedOut(err))
 		return
 	}
-	d.ok("archive", "an object was put into %s, read, listed and removed again.", d.cfg.Archive.Bucket)
+	d.ok("archive", "wrote, read, listed and removed a probe object in %s.", d.cfg.Archive.Bucket)
 }
 
 func probe(ctx context.Context, bucket blob.Bucket) (err error) {
@@ -346,7 +346,7 @@ func probe(ctx context.Context, bucket blob.Bucket) (err error) {
 func (d *doctor) clusters(context.Context) {
 	for _, c := range d.cfg.Clusters {
 		if !c.Logs.IsMounted() {
-			d.ok("cluster", "%s: its logs are brought over %s; --job ID tries it.", c.Name, c.Logs.Source)
+			d.ok("cluster", "%s: its logs are fetched over %s; try it with --job ID.", c.Name, c.Logs.Source)
 			continue
 		}
 		if len(c.Logs.Roots) == 0 {
@@ -366,7 +366,7 @@ func (d *doctor) clusters(context.Context) {
 			case errors.Is(err, fs.ErrNotExist):
 				d.fail("cluster", "%s: %s does not exist: is the file system mounted, and the path right?", c.Name, root)
 			case errors.Is(err, fs.ErrPermission):
-				d.fail("cluster", "%s: %s may not be read by this account: add it to the group that may.", c.Name, root)
+				d.fail("cluster", "%s: this account can't read %s: add it to the group that can.", c.Name, root)
 			default:
 				d.fail("cluster", "%s: %s: %v.", c.Name, root, err)
 			}
@@ -401,7 +401,7 @@ func (d *doctor) schedulers(ctx context.Context) {
 			case err != nil:
 				d.fail("slurm", "%s: %s. Check that this account can run the commands, and SLURM_CONF.", c.Name, strings.ReplaceAll(strings.TrimSuffix(timedOut(err), "."), "\n", "; "))
 			default:
-				d.ok("slurm", "%s: %s answer.", c.Name, b)
+				d.ok("slurm", "%s: %s respond.", c.Name, b)
 			}
 		}
 	}
@@ -420,7 +420,7 @@ func (d *doctor) storage(ctx context.Context) {
 		var refused *ais.Error
 		switch {
 		case err == nil:
-			d.ok("storage", "%s: a proxy answers and passes requests on to the daemons.", s.Name)
+			d.ok("storage", "%s: a proxy responds and forwards requests to the daemons.", s.Name)
 		case errors.As(err, &refused) && refused.Field() != "":
 			key := map[string]string{"endpoint": "endpoint", "token": "token", "tls": "ca_file"}[refused.Field()]
 			d.fail("storage", "%s: %s. It is configured as storage[%d].%s.", s.Name, refused.Text, i, key)
@@ -456,7 +456,7 @@ func (d *doctor) job(ctx context.Context, cluster, job string) {
 		d.ok("job", "%s", n)
 	}
 	if len(found.Places) == 0 {
-		d.fail("job", "nothing below %s is named after job %s: logs.patterns says how logs are named there.", strings.Join(found.Searched, ", "), job)
+		d.fail("job", "nothing under %s matches job %s: set logs.patterns to how logs are named there.", strings.Join(found.Searched, ", "), job)
 		return
 	}
 	set, err := logs.Collect(ctx, found.Places)
@@ -472,7 +472,7 @@ func (d *doctor) job(ctx context.Context, cluster, job string) {
 			}
 		}
 		if more := len(set.Sources) - shownFiles; more > 0 {
-			d.ok("job", "and %d more that are readable.", more)
+			d.ok("job", "and %d more readable files.", more)
 		}
 		for _, w := range set.Warnings {
 			d.warn("job", "%s", w)
@@ -481,19 +481,19 @@ func (d *doctor) job(ctx context.Context, cluster, job string) {
 		d.newest(found.Written)
 	}
 	if err != nil {
-		d.fail("job", "none of it can be read: %s.", timedOut(err))
+		d.fail("job", "none of it is readable: %s.", timedOut(err))
 	}
 }
 
 func (d *doctor) newest(written time.Time) {
 	if !written.IsZero() {
-		d.ok("job", "somebody wrote last on %s.", written.UTC().Format("2006-01-02 15:04:05 UTC"))
+		d.ok("job", "last written on %s.", written.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
 }
 
 func orNobody(users []string) string {
 	if len(users) == 0 {
-		return "nobody known"
+		return "an unknown user"
 	}
 	return strings.Join(users, ", ")
 }

@@ -24,11 +24,11 @@ func (d *doctor) socket(ctx context.Context) {
 	n, err := d.hello(ctx, token)
 	switch {
 	case err != nil:
-		d.fail("socket", "%s. Is Socket Mode switched on in the app, and may this machine open WebSockets to *.slack.com (port 443)?", timedOut(err))
+		d.fail("socket", "%s. Is Socket Mode enabled in the app, and can this machine open WebSockets to *.slack.com (port 443)?", timedOut(err))
 	case n > d.cfg.Slack.Sockets+1:
-		d.warn("socket", "it opens; Slack counts %d connections of this app, more than slack.sockets (%d) and this one: does another bot use the same app?", n, d.cfg.Slack.Sockets)
+		d.warn("socket", "connected; Slack counts %d connections for this app, more than slack.sockets (%d) plus this one: is another bot using the same app?", n, d.cfg.Slack.Sockets)
 	default:
-		d.ok("socket", "it opens; Slack counts %s of this app, this one included.", count(n, "connection"))
+		d.ok("socket", "connected; Slack counts %s for this app, including this one.", count(n, "connection"))
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 var evalCommand = command{
 	name:     "eval",
 	synopsis: "[flags] DIR...",
-	short:    "run cases whose answer is known and keep the score",
+	short:    "run cases with known answers and score the results",
 	long: `
 Diagnoses every case below DIR (a folder with case.json and logs/, and ais-logs/ where the logs
 of the storage's daemons are there) and prints the scoreboard: root rank and node, origin,
@@ -41,11 +41,11 @@ Exit code: 0; 1 when a case cannot be read, or a field is not what was frozen; 2
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var v evaluation
 		v.common.declare(fs)
-		fs.IntVar(&v.workers, "workers", 0, "run `N` cases at a time; 0 means one per processor. It never changes the score\ne.g. --workers 4")
+		fs.IntVar(&v.workers, "workers", 0, "run `N` cases at a time; 0 means one per CPU. Doesn't affect the score\ne.g. --workers 4")
 		fs.StringVar(&v.format, "format", "text", "text, markdown or json (`FORMAT`)\ne.g. --format markdown")
 		fs.BoolVar(&v.failures, "failures", false, "list every case that failed, not only the first\ne.g. --failures")
 		fs.IntVar(&v.simulated, "simulated", 0, "also run `N` simulated incidents, in a temporary directory\ne.g. --simulated 1000")
-		fs.Uint64Var(&v.seed, "seed", 1, "the number that those are drawn from, `N`\ne.g. --seed 7")
+		fs.Uint64Var(&v.seed, "seed", 1, "random seed for those, `N`\ne.g. --seed 7")
 		fs.IntVar(&v.line, "line", 0, "simulate only 1 = hangs, 2 = process killers, 3 = data and storage, 4 = numerics and performance or 5 = synchronisation points, 6 = storage with the logs of its daemons; 0 = all that are told by the job's logs (`LINE`)\ne.g. --line 1")
 		fs.StringVar(&v.freeze, "freeze", "", "write the cases and their whole reports to `DIR`, one file for each folder of cases\ne.g. --freeze ../frozen")
 		fs.StringVar(&v.against, "against", "", "run the cases that were frozen in `DIR`, or in one file of it, and list every field of a report that changed\ne.g. --against ../frozen")

@@ -19,14 +19,14 @@ import (
 var explainCommand = command{
 	name:     "explain",
 	synopsis: "[flags] TEXT... | -",
-	short:    "explain an error line, an exit code, a variable or a term",
+	short:    "explain an error line, exit code, variable or term",
 	long: `
-Looks up what you paste in the tables of what Faultline knows: what it means, whether it is a cause, a symptom, a
-consequence or noise, whose problem it is, what to check first, and where that is known from. TEXT is an error line, some
-lines or a whole traceback; "-" (or nothing, with a pipe) reads standard input. It may also be the name of a mechanism or a
-signature, an exit code or signal, an Xid, an errno, an environment variable, a state or reason of SLURM, or a term.
+Looks up what you paste in Faultline's knowledge base: what it means, whether it is a cause, a symptom, a
+consequence or noise, who should act, what to check first, and the source. TEXT is an error line, several
+lines or a whole traceback; "-" (or nothing, with a pipe) reads standard input. It can also be the name of a mechanism or a
+signature, an exit code or signal, an Xid, an errno, an environment variable, a SLURM state or reason, or a term.
 
-It explains words; "bot diagnose LOGS" finds out which rank broke a job, and proves it.
+It explains messages. To find which rank broke a job, with proof, use "bot diagnose LOGS".
 
 Examples:
   bot explain "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
@@ -38,16 +38,16 @@ Examples:
   bot explain rank-stalled
   bot explain --list
 
-Exit code: 0 something is known; 3 nothing is (the nearest entries are shown); 2 wrong usage; 1 the text cannot be read.`,
+Exit code: 0 match found; 3 no match (the closest entries are shown); 2 wrong usage; 1 the text can't be read.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var x explanation
 		fs.StringVar(&x.file, "file", "", "explain the text in `FILE`\ne.g. --file traceback.txt")
 		fs.StringVar(&x.format, "format", "terminal", "terminal, markdown or json (`FORMAT`)\ne.g. --format json")
-		fs.StringVar(&x.color, "color", "auto", "colour: auto (on a terminal only), always or never\ne.g. --color never")
+		fs.StringVar(&x.color, "color", "auto", "color: auto (only on a terminal), always or never\ne.g. --color never")
 		fs.BoolVar(&x.all, "all", false, "show every entry in full, not only the best one\ne.g. --all")
-		fs.StringVar(&x.configFile, "config", "", "also use the site's own knowledge that the configuration in `FILE` names\ne.g. --config /etc/faultline.yaml")
+		fs.StringVar(&x.configFile, "config", "", "also use the site knowledge listed in the configuration `FILE`\ne.g. --config /etc/faultline.yaml")
 		x.declareKnowledge(fs)
-		fs.BoolVar(&x.list, "list", false, "list everything that is known\ne.g. --list")
+		fs.BoolVar(&x.list, "list", false, "list all entries\ne.g. --list")
 		return x.run
 	},
 }
@@ -84,7 +84,7 @@ func (x *explanation) run(_ context.Context, e env, args []string) (int, error) 
 	style := messages.Style{Color: colored(x.color, e.out), Width: width, Verbose: x.all}
 	if x.list {
 		if len(args) > 0 || x.file != "" {
-			return exitUsage, usage("--list shows everything: leave the text out")
+			return exitUsage, usage("--list shows everything: omit the text")
 		}
 		return exitOK, x.showList(e.out, style)
 	}
@@ -95,7 +95,7 @@ func (x *explanation) run(_ context.Context, e env, args []string) (int, error) 
 	cut := len(text) > explain.MaxText
 	text = redact.String(text)
 	if strings.TrimSpace(text) == "" {
-		return exitUsage, usage("paste what to explain: bot explain \"CUDA error: …\", or pipe it in; bot explain --list shows what is known")
+		return exitUsage, usage("paste what to explain: bot explain \"CUDA error: …\", or pipe it in; bot explain --list shows all entries")
 	}
 	a := explain.TextBy(x.known.catalogue(), text)
 	a.Cut = a.Cut || cut // the redactor may have shortened it again

@@ -35,7 +35,7 @@ func TestExplainAnswers(t *testing.T) {
 		{"nothing at all", "", nil, exitUsage, []string{"bot explain --list"}},
 		{"white space", " \n\t\n", []string{"-"}, exitUsage, []string{"bot explain --list"}},
 		{"a format that is none", "", []string{"--format", "pdf", "x"}, exitUsage, []string{"terminal, markdown, json"}},
-		{"a list with a text", "", []string{"--list", "x"}, exitUsage, []string{"leave the text out"}},
+		{"a list with a text", "", []string{"--list", "x"}, exitUsage, []string{"omit the text"}},
 		{"a flag that is none", "", []string{"--nope", "x"}, exitUsage, []string{"bot explain --help"}},
 		{"a file that is none", "", []string{"--file", "/does/not/exist"}, exitUnreadable, []string{"/does/not/exist"}},
 		{"a file and a text", "", []string{"--file", "x", "y"}, exitUsage, []string{"one of them"}},

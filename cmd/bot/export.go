@@ -19,16 +19,16 @@ import (
 var exportCommand = command{
 	name:     "export",
 	synopsis: "[flags] INCIDENT | --history",
-	short:    "write an incident with its audit trail and evidence, or the history of all, to a file",
+	short:    "export an incident with its audit trail and evidence, or the history of all incidents",
 	long: `
-Writes what is known about an incident (F-12, as its case file is called): who asked, answered, skipped, disputed and
+Exports everything about an incident (F-12, as in its case file): who asked, answered, skipped, disputed and
 closed; what was fetched, concluded, revised and posted, and when. The zip holds that for programs (incident.json) and
 for people (incident.md), every report that was posted, and the log files that the report cites, with their checksums.
-Secrets in it are masked. With --raw the cited logs that belong to the account that runs the command go into the zip as they
-are, below raw/; those of other accounts stay masked. The bot may run.
+Secrets are masked. With --raw, cited logs owned by the account running the command go into the zip as they
+are, under raw/; other accounts' logs stay masked. The bot can keep running.
 
-With --history it writes one line for each incident that has a report instead: the facts that "bot diagnose --history" compares
-a later run with (docs/history.md). What people called wrong is not built upon.
+With --history it instead writes one line per incident that has a report: the facts that "bot diagnose --history" compares
+a later run with (docs/history.md). Verdicts that people rejected are left out.
 
 Examples:
   bot export --config /etc/faultline.yaml F-12
@@ -43,7 +43,7 @@ Exit code: 0; 1 when there is no such incident, or it cannot be read or written;
 		c.declare(fs)
 		format := fs.String("format", "zip", "`FORMAT`: zip, markdown or json\ne.g. --format markdown")
 		out := fs.String("out", "", "write to `FILE` (default: INCIDENT.zip for the zip, else standard output; - is standard output)\ne.g. --out incident.zip")
-		raw := fs.Bool("raw", false, "put your own logs into the zip as they are, secrets too\ne.g. --raw")
+		raw := fs.Bool("raw", false, "put your own logs in the zip unmasked, including secrets\ne.g. --raw")
 		past := fs.Bool("history", false, "write the history of all incidents instead of one incident\ne.g. --history --out history.jsonl")
 		cluster := fs.String("cluster", "", "with --history: of this cluster only, `NAME`\ne.g. --cluster west")
 		return func(ctx context.Context, e env, args []string) (int, error) {
@@ -93,7 +93,7 @@ func ownLogs(g *gate.Gate) func(file string, info fs.FileInfo) bool {
 func export(ctx context.Context, e env, src bundle.Source, id, format, out string) error {
 	inc, err := bundle.Read(ctx, src, id)
 	if errors.Is(err, workflow.ErrUnknown) {
-		return fmt.Errorf("there is no incident %s in this store", id)
+		return fmt.Errorf("no incident %s in this store", id)
 	}
 	if err != nil {
 		return err

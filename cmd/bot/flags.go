@@ -22,20 +22,20 @@ type common struct {
 
 func (c *common) declare(fs *flag.FlagSet) {
 	fs.StringVar(&c.configFile, "config", "", "read the configuration from `FILE`; flags override it\ne.g. --config /etc/faultline.yaml")
-	fs.StringVar(&c.logLevel, "log-level", "", "log to standard error from this `LEVEL` on: debug, info, warn or error\ne.g. --log-level debug")
+	fs.StringVar(&c.logLevel, "log-level", "", "log to standard error at this `LEVEL` and above: debug, info, warn or error\ne.g. --log-level debug")
 	fs.StringVar(&c.logFormat, "log-format", "", "`FORMAT` of that log: text or json\ne.g. --log-format json")
 }
 
 func (c *common) declareKnowledge(fs *flag.FlagSet) {
-	fs.Func("knowledge", "also use what the site knows by itself, in `FILE`; may be repeated (docs/site-knowledge.md)\ne.g. --knowledge site.yaml", func(f string) error {
+	fs.Func("knowledge", "also use site knowledge in `FILE`; may be repeated (docs/site-knowledge.md)\ne.g. --knowledge site.yaml", func(f string) error {
 		c.knowledge = append(c.knowledge, f)
 		return nil
 	})
 }
 
 func (c *common) declareLook(fs *flag.FlagSet) {
-	fs.StringVar(&c.color, "color", "", "colour: auto (on a terminal only), always or never\ne.g. --color always")
-	fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per processor. It never changes the report\ne.g. --workers 4")
+	fs.StringVar(&c.color, "color", "", "color: auto (only on a terminal), always or never\ne.g. --color always")
+	fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per CPU. Doesn't affect the report\ne.g. --workers 4")
 }
 
 // load merges the configuration file and the flags, and makes the logger.

@@ -21,23 +21,23 @@ import (
 var forgetCommand = command{
 	name:     "forget",
 	synopsis: "[flags] INCIDENT",
-	short:    "remove an incident: what was posted, kept and archived",
+	short:    "delete an incident: its posts, stored data and archive",
 	long: `
-Removes everything about an incident (F-12): its messages in Slack, its rows in the store, attachments, uploads,
-unpacked archives, the archive, and a test case that was made of it. What stays is that it was forgotten, when and by
-whom. Logs that the bot only read stay where they are. It says exactly what was removed and what could not be. With
-SQLite, stop the bot first: one process has the store.
+Deletes everything about an incident (F-12): its Slack messages, rows in the store, attachments, uploads,
+unpacked archives, the archive, and any test case made from it. It only keeps a record that it was deleted, when and by
+whom. Logs the bot only read are left alone. It reports exactly what was removed and what couldn't be. With
+SQLite, stop the bot first: only one process can use the store.
 
 Examples:
   bot forget --config /etc/faultline.yaml F-12
   bot forget --yes F-12
 
-Exit code: 0 when all of it is gone, or goes at the next start of the bot; 1 when something stays that should go; 2
+Exit code: 0 when all of it is gone, or will be at the bot's next start; 1 when something could not be removed; 2
 wrong usage.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var c common
 		c.declare(fs)
-		yes := fs.Bool("yes", false, "do not ask\ne.g. --yes")
+		yes := fs.Bool("yes", false, "don't ask for confirmation\ne.g. --yes")
 		return func(ctx context.Context, e env, args []string) (int, error) {
 			id, err := incidentID(args)
 			if err != nil {
@@ -85,20 +85,20 @@ func forget(ctx context.Context, e env, cfg config.Config, log *slog.Logger, s *
 			fmt.Fprintln(e.out, err)
 			return exitOK, nil
 		}
-		return exitUnreadable, fmt.Errorf("there is no incident %s in this store", id)
+		return exitUnreadable, fmt.Errorf("no incident %s in this store", id)
 	}
 	if err != nil {
 		return exitUnreadable, err
 	}
 	if !yes {
-		fmt.Fprintf(e.out, "Incident %s (job %s, asked by %s on %s) will be removed, also from Slack. Type %s to go on: ",
+		fmt.Fprintf(e.out, "Incident %s (job %s, asked by %s on %s) will be deleted, including from Slack. Type %s to continue: ",
 			id, inv.Job, inv.Home.Requester, inv.Asked.UTC().Format(time.DateOnly), id)
 		answer, err := bufio.NewReader(io.LimitReader(e.in, 100)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return exitUnreadable, err
 		}
 		if !strings.EqualFold(strings.TrimSpace(answer), id) {
-			return exitUsage, usage("nothing was removed; --yes does not ask")
+			return exitUsage, usage("nothing was removed; use --yes to skip the prompt")
 		}
 	}
 	actor := operator()

@@ -63,9 +63,9 @@ func newHostCollector(of *health.Monitor) *hostCollector {
 	}
 	return &hostCollector{
 		of:     of,
-		up:     desc("host_up", "Whether a thing that the bot needs of its host worked when it was last tried."),
-		bytes:  desc("host_free_bytes", "Bytes that the bot may still write where a check looks."),
-		inodes: desc("host_free_inodes", "Files that the bot may still make where a check looks."),
+		up:     desc("host_up", "Whether a host resource the bot needs worked at the last check."),
+		bytes:  desc("host_free_bytes", "Bytes the bot can still write at the checked location."),
+		inodes: desc("host_free_inodes", "Files the bot can still create at the checked location."),
 	}
 }
 

@@ -22,15 +22,15 @@ import (
 var isolateCommand = command{
 	name:     "isolate",
 	synopsis: "--ledger FILE [flags] [TEST=OUTCOME...]",
-	short:    "narrow a fault down to a node, a link, a switch or a size, test by test",
+	short:    "narrow a fault down to a node, link, switch or size, test by test",
 	long: `
-Proposes a round of tests, says what each outcome would mean, takes the outcomes and narrows, until one culprit is left: about
-log₂ of the number of nodes in rounds. You run the tests; this command runs nothing and reads no cluster. Outcomes may be wrong
-now and then (a flaky fault passes), so no test alone excludes anything, and no test is proposed twice without need. The ledger
-is a file: give it again with the outcomes. An outcome may be corrected.
+Proposes a round of tests, explains what each outcome would mean, and narrows down from your results to one culprit, in about
+log₂ of the number of nodes rounds. You run the tests; this command runs nothing and contacts no cluster. Outcomes may be wrong
+now and then (a flaky fault passes), so no single test rules anything out. The ledger
+is a file: pass it again with the outcomes. You can correct an outcome.
 
-A test shows the fault: it fails, hangs, or stays below a bandwidth. Without --test it is all_reduce_perf of nccl-tests, whose
-output may be given as the outcome (1a=run-1a.txt; with --floor for its bandwidth).
+A test reproduces the fault: it fails, hangs, or falls below a bandwidth. Without --test it is all_reduce_perf from nccl-tests, whose
+output can be given as the outcome (1a=run-1a.txt; set the minimum bandwidth with --floor).
 
 Examples:
   bot isolate --ledger f.json --nodes 'cn[001-064]' --gpus 8 --partition gpu --time 10 --floor 180
@@ -40,7 +40,7 @@ Examples:
   bot isolate --ledger s.json --sizes gpus --good 8 --bad 512 --gpus 8 --test './train.sh'
   bot isolate --ledger b.json --sizes batch --good 16 --bad 64 --test 'srun -N1 ./train.sh --batch {size}'
 
-Exit code: 0 a culprit or a size was found; 3 tests are to be run, or the search ended without one; 2 wrong usage; 1 a file cannot
+Exit code: 0 found a culprit or size; 3 more tests to run, or the search ended without one; 2 wrong usage; 1 a file can't
 be read or written.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var x isolation
@@ -58,23 +58,23 @@ type isolation struct {
 }
 
 func (x *isolation) declare(fs *flag.FlagSet) {
-	fs.StringVar(&x.ledger, "ledger", "", "keep the search in `FILE`; it is begun where the file does not exist\ne.g. --ledger isolate-4242.json")
+	fs.StringVar(&x.ledger, "ledger", "", "keep the search state in `FILE`; starts a new search if it does not exist\ne.g. --ledger isolate-4242.json")
 	fs.StringVar(&x.nodes, "nodes", "", "search among these nodes (`LIST`)\ne.g. --nodes 'cn[001-064]'")
-	fs.StringVar(&x.report, "report", "", "take the nodes, and whom to suspect, from the report in `FILE` (bot diagnose --format json)\ne.g. --report report.json")
-	fs.StringVar(&x.suspects, "suspects", "", "nodes (`LIST`) that something speaks against already\ne.g. --suspects cn017")
+	fs.StringVar(&x.report, "report", "", "take the nodes and suspects from the report in `FILE` (bot diagnose --format json)\ne.g. --report report.json")
+	fs.StringVar(&x.suspects, "suspects", "", "nodes (`LIST`) already under suspicion\ne.g. --suspects cn017")
 	fs.StringVar(&x.kind, "for", "any", "what to look for: any, node, link or switch (`KIND`)\ne.g. --for link")
 	fs.StringVar(&x.topology, "topology", "", "SLURM's topology.conf (`FILE`), to find a switch\ne.g. --topology /etc/slurm/topology.conf")
 	fs.StringVar(&x.partition, "partition", "", "run in this partition (`NAME`)\ne.g. --partition gpu")
-	fs.StringVar(&x.limit, "time", "10", "limit of one test, as srun takes it (`TIME`)\ne.g. --time 10")
-	fs.StringVar(&x.test, "test", "", "the `COMMAND` that shows the fault; {size} is where a size goes\ne.g. --test './train.sh --steps 20'")
-	fs.IntVar(&x.gpus, "gpus", 0, "GPUs of a node (`N`)\ne.g. --gpus 8")
+	fs.StringVar(&x.limit, "time", "10", "time limit per test, as for srun (`TIME`)\ne.g. --time 10")
+	fs.StringVar(&x.test, "test", "", "the `COMMAND` that reproduces the fault; {size} is replaced by a size\ne.g. --test './train.sh --steps 20'")
+	fs.IntVar(&x.gpus, "gpus", 0, "GPUs per node (`N`)\ne.g. --gpus 8")
 	fs.IntVar(&x.groups, "side-by-side", 2, "run up to `N` tests of a round at once\ne.g. --side-by-side 4")
-	fs.StringVar(&x.sizes, "sizes", "", "search for a size and no culprit: gpus, batch or layers (`OF`)\ne.g. --sizes gpus")
+	fs.StringVar(&x.sizes, "sizes", "", "search for a size instead of a culprit: gpus, batch or layers (`OF`)\ne.g. --sizes gpus")
 	fs.IntVar(&x.good, "good", 0, "the size that works (`N`)\ne.g. --good 8")
 	fs.IntVar(&x.bad, "bad", 0, "the size that fails (`N`)\ne.g. --bad 512")
-	fs.IntVar(&x.step, "step", 0, "try multiples of `N` only; 0 = of GPUs those of whole nodes, else 1\ne.g. --step 8")
-	fs.Float64Var(&x.flaky, "flaky", 0.05, "the share of outcomes that are wrong (`P`)\ne.g. --flaky 0.2")
-	fs.Float64Var(&x.floor, "floor", 0, "an nccl-tests run below this bus bandwidth has failed (`GB/s`)\ne.g. --floor 180")
+	fs.IntVar(&x.step, "step", 0, "only try multiples of `N`; 0 = whole nodes for GPUs, otherwise 1\ne.g. --step 8")
+	fs.Float64Var(&x.flaky, "flaky", 0.05, "fraction of outcomes that are wrong (`P`)\ne.g. --flaky 0.2")
+	fs.Float64Var(&x.floor, "floor", 0, "an nccl-tests run below this bus bandwidth counts as failed (`GB/s`)\ne.g. --floor 180")
 }
 
 // maxLedger bounds a ledger that is read.
@@ -88,7 +88,7 @@ type search struct {
 
 func (x *isolation) run(ctx context.Context, e env, args []string) (int, error) {
 	if x.ledger == "" {
-		return exitUsage, usage("name the file of the search: bot isolate --ledger isolate-4242.json --nodes 'cn[001-064]'")
+		return exitUsage, usage("give the ledger file: bot isolate --ledger isolate-4242.json --nodes 'cn[001-064]'")
 	}
 	l, err := x.load()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +102,7 @@ func (x *isolation) run(ctx context.Context, e env, args []string) (int, error) 
 	} else if err != nil {
 		return exitUnreadable, err
 	} else if x.nodes != "" || x.sizes != "" || x.report != "" {
-		return exitUsage, usage("%s holds a search already: go on without --nodes, --sizes and --report, or name another file", x.ledger)
+		return exitUsage, usage("%s already holds a search: continue without --nodes, --sizes and --report, or use another file", x.ledger)
 	}
 	if x.floor > 0 {
 		l.Floor = x.floor
@@ -143,7 +143,7 @@ func (x *isolation) load() (*search, error) {
 	d := json.NewDecoder(io.LimitReader(file, maxLedger))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {
-		return nil, fmt.Errorf("%s is no ledger of bot isolate: %w", x.ledger, err)
+		return nil, fmt.Errorf("%s is not a bot isolate ledger: %w", x.ledger, err)
 	}
 	return &l, nil
 }
@@ -217,7 +217,7 @@ func suspects(r *incident.Report) []string { return slices.Clone(r.Verdict.Root.
 func (l *search) take(ctx context.Context, arg string) error {
 	id, value, ok := strings.Cut(arg, "=")
 	if !ok {
-		return fmt.Errorf("%q is no outcome: write 1a=fail, 1a=pass, or 1a=FILE of an nccl-tests run", arg)
+		return fmt.Errorf("%q is not an outcome: write 1a=fail, 1a=pass, or 1a=FILE with nccl-tests output", arg)
 	}
 	o := isolate.Outcome(strings.ToLower(value))
 	switch o {
@@ -226,7 +226,7 @@ func (l *search) take(ctx context.Context, arg string) error {
 	}
 	data, err := os.ReadFile(value)
 	if err != nil {
-		return fmt.Errorf("%s: neither pass, fail nor void, and no file: %w", arg, err)
+		return fmt.Errorf("%s: not pass, fail or void, and not a file: %w", arg, err)
 	}
 	if o, err = l.judge(ctx, data); err != nil {
 		return fmt.Errorf("%s: %w", value, err)
@@ -249,7 +249,7 @@ func (l *search) judge(ctx context.Context, data []byte) (isolate.Outcome, error
 	case r.Failed || r.Below || len(r.Errors) > 0 || !measured || !r.HasAverage:
 		return isolate.Fail, nil
 	case l.Floor == 0:
-		return "", fmt.Errorf("the test ran to its end with %.1f GB/s: say pass or fail, or give the least that counts as good with --floor", bus)
+		return "", fmt.Errorf("the test completed at %.1f GB/s: say pass or fail, or set the minimum with --floor", bus)
 	case bus < l.Floor:
 		return isolate.Fail, nil
 	}

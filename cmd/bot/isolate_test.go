@@ -103,7 +103,7 @@ func TestIsolateFindsASize(t *testing.T) {
 			break
 		}
 	}
-	r.want(t, exitOK, "Breaks between 16 GPUs and 24 GPUs", "What changes there")
+	r.want(t, exitOK, "Breaks between 16 GPUs and 24 GPUs", "What changes at that size")
 }
 
 func TestIsolateRefusesWhatItCannotDo(t *testing.T) {
@@ -114,16 +114,16 @@ func TestIsolateRefusesWhatItCannotDo(t *testing.T) {
 		code int
 		want string
 	}{
-		{nil, exitUsage, "name the file of the search"},
+		{nil, exitUsage, "give the ledger file"},
 		{[]string{"--ledger", ledger}, exitUsage, "name the nodes"},
 		{[]string{"--ledger", ledger, "1a=fail"}, exitUsage, "does not exist yet"},
 		{[]string{"--ledger", ledger, "--nodes", "cn1"}, exitUsage, "at least two nodes"},
-		{[]string{"--ledger", ledger, "--nodes", "cn[1-2],cn1"}, exitUsage, "named twice"},
+		{[]string{"--ledger", ledger, "--nodes", "cn[1-2],cn1"}, exitUsage, "listed twice"},
 		{[]string{"--ledger", ledger, "--nodes", "cn[1-"}, exitUsage, "--nodes"},
 		{[]string{"--ledger", ledger, "--nodes", "cn[1-8]", "--for", "gpu"}, exitUsage, "any, node, link or switch"},
 		{[]string{"--ledger", ledger, "--nodes", "cn[1-8]", "--for", "switch"}, exitUsage, "topology"},
 		{[]string{"--ledger", ledger, "--nodes", "cn[1-8]", "--side-by-side", "1"}, exitUsage, "side by side"},
-		{[]string{"--ledger", ledger, "--sizes", "gpus", "--good", "8", "--bad", "8", "--test", "x"}, exitUsage, "must be the larger one"},
+		{[]string{"--ledger", ledger, "--sizes", "gpus", "--good", "8", "--bad", "8", "--test", "x"}, exitUsage, "must be larger"},
 		{[]string{"--ledger", ledger, "--sizes", "batch", "--good", "8", "--bad", "16", "--test", "x"}, exitUsage, "{size}"},
 	} {
 		call(t, "", append([]string{"isolate"}, c.args...)...).want(t, c.code, c.want)
@@ -134,11 +134,11 @@ func TestIsolateRefusesWhatItCannotDo(t *testing.T) {
 	if err := os.WriteFile(ledger, []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	call(t, "", "isolate", "--ledger", ledger).want(t, exitUnreadable, "no ledger")
+	call(t, "", "isolate", "--ledger", ledger).want(t, exitUnreadable, "not a bot isolate ledger")
 	good := filepath.Join(dir, "g.json")
 	call(t, "", "isolate", "--ledger", good, "--nodes", "cn[1-8]").want(t, exitInconclusive, "Round 1")
-	call(t, "", "isolate", "--ledger", good, "--nodes", "cn[1-8]").want(t, exitUsage, "holds a search already")
+	call(t, "", "isolate", "--ledger", good, "--nodes", "cn[1-8]").want(t, exitUsage, "already holds a search")
 	call(t, "", "isolate", "--ledger", good, "9z=fail").want(t, exitUsage, `there is no test "9z"`)
-	call(t, "", "isolate", "--ledger", good, "1a=maybe").want(t, exitUsage, "neither pass, fail nor void")
-	call(t, "", "isolate", "--ledger", good, "fail").want(t, exitUsage, "is no outcome")
+	call(t, "", "isolate", "--ledger", good, "1a=maybe").want(t, exitUsage, "not pass, fail or void")
+	call(t, "", "isolate", "--ledger", good, "fail").want(t, exitUsage, "is not an outcome")
 }

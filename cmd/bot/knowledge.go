@@ -50,17 +50,17 @@ func (k *siteKnowledge) give(in *analysis.Input) {
 var knowledgeCommand = command{
 	name:     "knowledge",
 	synopsis: "check FILE [LOGS...]",
-	short:    "try out a site's own knowledge",
+	short:    "test a site's own knowledge file",
 	long: `
-Reads what a site knows beside Faultline: its own failures, who acts there, what is noise there (docs/site-knowledge.md). Each
-example is a line of a small job that the engine diagnoses. LOGS, a directory or files of one job, are diagnosed with the
-site's knowledge and without it.
+Reads a site's own knowledge: its own failures, owners and noise (docs/site-knowledge.md). Each
+example is diagnosed as a line in a small job. LOGS, a directory or files from one job, are diagnosed with and without the
+site's knowledge.
 
 Examples:
   bot knowledge check site.yaml
   bot knowledge check site.yaml logs-4242/
 
-Exit code: 0 all is as expected; 1 an example comes to something else, or the logs cannot be read; 2 the file is wrong.`,
+Exit code: 0 all as expected; 1 an example gives a different result, or the logs can't be read; 2 the file is invalid.`,
 	setup: func(*flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		return func(ctx context.Context, e env, args []string) (int, error) {
 			if len(args) < 2 || args[0] != "check" {

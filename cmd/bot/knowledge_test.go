@@ -207,7 +207,7 @@ func TestSuppressionsHideNothingSilently(t *testing.T) {
 	}{
 		{"noise", file("scratch probe failed", ""), trained + "ERROR scratch probe failed: /x\n", "completed", "1 line suppressed as noise by site knowledge (site.yaml:2): It is noise here", ""},
 		{"a proven cause", file("uncorrectable ECC error", ""), trained + eccError, "gpu-ecc", "these prove a cause and still count: gpu-ecc-cuda (1)", ""},
-		{"a proven cause that is named", file("uncorrectable ECC error", "  causes: [gpu-ecc-cuda]\n"), trained + eccError, "completed", "elsewhere they prove a cause: gpu-ecc-cuda (1)", "1 line of failures, suppressed by site knowledge (site.yaml:2)"},
+		{"a proven cause that is named", file("uncorrectable ECC error", "  causes: [gpu-ecc-cuda]\n"), trained + eccError, "completed", "normally they prove a cause: gpu-ecc-cuda (1)", "1 line of failures, suppressed by site knowledge (site.yaml:2)"},
 		{"an exception", file("LicenseError: no seat left", ""), trained + licence, "completed", "1 line suppressed", "1 line of failures, suppressed by site knowledge (site.yaml:2)"},
 	} {
 		r := diagnosedWith(t, c.file, c.log)

@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			return start(ctx, cmd, e, rest)
 		}
 	}
-	fmt.Fprintf(stderr, "bot: there is no command %q\n\n", name)
+	fmt.Fprintf(stderr, "bot: unknown command %q\n\n", name)
 	overview(stderr)
 	return exitUsage
 }
@@ -151,11 +151,11 @@ func (e *usageError) Error() string { return e.msg }
 func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
 func overview(w io.Writer) {
-	fmt.Fprint(w, "bot finds out why a distributed-training job failed: which rank, why, how we know, what to do.\n\nCommands:\n")
+	fmt.Fprint(w, "bot finds out why a distributed training job failed: which rank, why, the proof, and what to do.\n\nCommands:\n")
 	for _, cmd := range commands() {
 		fmt.Fprintf(w, "  %-10s %s\n", cmd.name, cmd.short)
 	}
-	fmt.Fprint(w, "\n\"bot COMMAND --help\" explains a command. To see it work, run \"bot demo\".\n")
+	fmt.Fprint(w, "\nRun \"bot COMMAND --help\" for details. To see it in action, run \"bot demo\".\n")
 }
 
 func (cmd command) help(w io.Writer, fs *flag.FlagSet) {

@@ -13,15 +13,15 @@ import (
 // hooks counts what the desk does.
 func hooks(reg prometheus.Registerer) desk.Hooks {
 	handled := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "faultline_act_seconds", Help: "Time from taking up what a person did until its answer is stored.",
+		Name: "faultline_act_seconds", Help: "Time from receiving a user action until its response is stored.",
 		Buckets: []float64{.01, .05, .1, .5, 1, 5, 30},
 	}, []string{"kind", "verb"})
-	refused := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "faultline_refusals_total", Help: "Acts that were not permitted, by reason."}, []string{"reason"})
+	refused := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "faultline_refusals_total", Help: "User actions denied, by reason."}, []string{"reason"})
 	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "faultline_outcomes_total", Help: "What people said of verdicts when they closed a case, by the verdict's mechanism.",
+		Name: "faultline_outcomes_total", Help: "User ratings of verdicts on closing a case, by mechanism.",
 	}, []string{"mechanism", "verdict"})
-	failures := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "faultline_job_failures_total", Help: "Attempts of jobs that failed and are tried again."}, []string{"kind"})
-	buried := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "faultline_jobs_buried_total", Help: "Jobs that failed too often and were given up."}, []string{"kind"})
+	failures := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "faultline_job_failures_total", Help: "Failed job attempts that are retried."}, []string{"kind"})
+	buried := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "faultline_jobs_buried_total", Help: "Jobs given up after too many failures."}, []string{"kind"})
 	reg.MustRegister(handled, refused, outcomes, failures, buried)
 	return desk.Hooks{
 		Handled: func(kind, verb string, took time.Duration) {
@@ -51,11 +51,11 @@ func newCollector(store workflow.Durable) *collector {
 	return &collector{
 		busy:    make(chan struct{}, 1),
 		store:   store,
-		backlog: desc("outbox_posts", "Posts that are not sent yet."),
-		oldest:  desc("outbox_oldest_seconds", "Age of the oldest post that is not sent yet."),
-		waiting: desc("jobs_waiting", "Jobs that are not done yet.", "kind"),
-		open:    desc("investigations_open", "Investigations that are not settled, by state.", "state"),
-		up:      desc("store_up", "Whether the store answered just now."),
+		backlog: desc("outbox_posts", "Posts not yet sent."),
+		oldest:  desc("outbox_oldest_seconds", "Age of the oldest unsent post."),
+		waiting: desc("jobs_waiting", "Jobs not yet done.", "kind"),
+		open:    desc("investigations_open", "Open investigations, by state.", "state"),
+		up:      desc("store_up", "Whether the store is responding."),
 	}
 }
 

@@ -169,7 +169,7 @@ func TestAnIncidentIsExportedWhileTheBotHasTheStore(t *testing.T) {
 	here(t, "", yaml, "export", "--raw", "--format", "json", "F-1").want(t, 2, "--raw goes with --format zip")
 	here(t, "", yaml, "export", "--format", "markdown", "F-1").want(t, 0, "# Incident F-1: job 4242", "job 4242 requested")
 	here(t, "", yaml, "export", "--format", "json", "1").want(t, 0, `"schema": "faultline.incident/v1"`)
-	here(t, "", yaml, "export", "F-2").want(t, 1, "there is no incident F-2")
+	here(t, "", yaml, "export", "F-2").want(t, 1, "no incident F-2")
 }
 
 func TestCommandsOfOperatorsSayWhatIsWrong(t *testing.T) {
@@ -180,18 +180,18 @@ func TestCommandsOfOperatorsSayWhatIsWrong(t *testing.T) {
 		code int
 		want string
 	}{
-		{empty, []string{"export"}, exitUsage, "name one incident"},
-		{empty, []string{"export", "x12"}, exitUsage, "they are called F-1"},
+		{empty, []string{"export"}, exitUsage, "give one incident"},
+		{empty, []string{"export", "x12"}, exitUsage, "use F-1"},
 		{empty, []string{"export", "--format", "pdf", "F-1"}, exitUsage, "zip, markdown, json"},
 		{empty, []string{"export", "F-1"}, exitUnreadable, "there is no store in"},
-		{empty, []string{"forget"}, exitUsage, "name one incident"},
+		{empty, []string{"forget"}, exitUsage, "give one incident"},
 		{empty, []string{"forget", "--yes", "F-1"}, exitUnreadable, "there is no store in"},
 		{empty, []string{"backup"}, exitUsage, "name one file"},
 		{empty, []string{"backup", filepath.Join(t.TempDir(), "x")}, exitUnreadable, "there is no store in"},
 		{"data: {postgres: 'host=x'}\n", []string{"backup", "x"}, exitUsage, "pg_dump"},
 		{empty, []string{"doctor", "x"}, exitUsage, "no argument"},
 		{empty, []string{"doctor", "--cluster", "nope", "--job", "1"}, exitUsage, "--cluster nope"},
-		{empty + "clusters: [{name: west, logs: {roots: [/tmp]}}]\n", []string{"diagnose", "--cluster", "nope", "--job", "1"}, exitUsage, "no cluster of that name is configured; there is west"},
+		{empty + "clusters: [{name: west, logs: {roots: [/tmp]}}]\n", []string{"diagnose", "--cluster", "nope", "--job", "1"}, exitUsage, "no such cluster is configured; choose from west"},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) { here(t, "", c.yaml, c.args...).want(t, c.code, c.want) })
 	}
@@ -311,8 +311,8 @@ func TestTheDoctorFindsNothingWhereAllIsWell(t *testing.T) {
 	failedJob(t, filepath.Join(root, "4242"), "4242")
 	yaml += fmt.Sprintf("clusters: [{name: west, logs: {roots: [%q]}}]\n", root)
 	r := here(t, "", yaml, "doctor", "--job", "4242")
-	r.want(t, 0, "OK    slack", "OK    scopes", "OK    socket", "OK    clock", "OK    disk", "OK    store     it is whole", "1 incident, 0 of them open",
-		"OK    archive   none", "OK    cluster   west", "readable: slurm-4242.out", "no bot answers")
+	r.want(t, 0, "OK    slack", "OK    scopes", "OK    socket", "OK    clock", "OK    disk", "OK    store     intact", "1 incident, 0 of them open",
+		"OK    archive   none", "OK    cluster   west", "readable: slurm-4242.out", "no bot is responding")
 	if strings.Contains(r.out, "FAIL") || strings.Contains(r.out, simslack.BotToken) {
 		t.Errorf("%s", r.out)
 	}
@@ -346,7 +346,7 @@ func TestTheDoctorNamesEachDisease(t *testing.T) {
 		}, []string{"signing secret"}},
 		"Slack away": {func(sim *simslack.Server, yaml string) string {
 			return strings.ReplaceAll(yaml, sim.URL(), "http://127.0.0.1:1") // a port that the kernel gives nobody
-		}, []string{"FAIL  slack     Slack cannot be asked", "HTTPS_PROXY", "WARN  clock"}},
+		}, []string{"FAIL  slack     Slack can't be reached", "HTTPS_PROXY", "WARN  clock"}},
 		"no root": {func(_ *simslack.Server, yaml string) string {
 			return yaml + "clusters: [{name: west, logs: {roots: [/does/not/exist]}}]\n"
 		}, []string{"FAIL  cluster", "mounted"}},
@@ -413,7 +413,7 @@ func TestTheDoctorTriesTheStorage(t *testing.T) {
 		endpoint, token, refuse string
 		want                    string
 	}{
-		"well":              {token: jwt(time.Now().Add(year)), want: "OK    storage   s: a proxy answers"},
+		"well":              {token: jwt(time.Now().Add(year)), want: "OK    storage   s: a proxy responds"},
 		"nothing listens":   {endpoint: "http://127.0.0.1:1", want: "FAIL  storage   s: nothing listens at 127.0.0.1:1"},
 		"junk":              {token: "aabbcc", refuse: "access denied", want: "the token is not whole: give the three parts"},
 		"expired, not said": {token: jwt(time.Now().Add(-year)), refuse: "access denied", want: "the token has expired: make a new one with `ais auth login`. It is configured as storage[0].token."},

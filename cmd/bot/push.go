@@ -25,15 +25,15 @@ import (
 var pushCommand = command{
 	name:     "push",
 	synopsis: "[flags] [JOB [FILE|DIRECTORY|'PATTERN'...]]",
-	short:    "send the logs of your job to the bot, which need not be able to read them",
+	short:    "send your job's logs to a bot that can't read them itself",
 	long: `
-Sends the logs of a job, with your own rights, to a bot that runs elsewhere; /diagnose JOB in Slack then finds them there.
-Run it on a login node, or as part of the batch script, where JOB is the job itself. Without files it asks SLURM where the job
-wrote its logs, sends the batch script's own file and those of every srun, with what the accounting says, and tells which
-nodes have none. With files it sends those. What is there already is not sent again; a transfer that broke off is
-taken up. Nothing is changed on the cluster.
+Sends a job's logs, with your own permissions, to a bot running elsewhere; /diagnose JOB in Slack then finds them.
+Run it on a login node, or in the batch script, where JOB defaults to the job itself. Without files it asks SLURM where the job
+wrote its logs, sends the batch script's log and those from every srun, with the accounting record, and reports which
+nodes have none. With files it sends those. Files already sent are skipped; an interrupted transfer is
+resumed. Nothing is changed on the cluster.
 
-Who runs the bot tells you its address, what it calls the cluster, and a secret, which belongs into a file that only you
+Ask the bot's administrator for its address, its name for the cluster, and a secret, which belongs in a file only you
 can read:
   mkdir -p ~/.config/faultline; (umask 077; cat > ~/.config/faultline/push)      (paste the secret, then Ctrl-D)
   export FAULTLINE_PUSH_TO=https://bot.example.org FAULTLINE_CLUSTER=west         (in ~/.bashrc)
@@ -50,18 +50,18 @@ Only when something failed:
   trap '[ $? -eq 0 ] || bot push --quiet-failure' EXIT
 It does not run when SLURM kills the script (time limit, lost node): then push from a login node.
 
-Exit code: 0 the bot has all that was found (it says where nodes are missing); 1 it has not, and why is said; 2 wrong usage.
-With --quiet-failure always 0.`,
+Exit code: 0 the bot has every log found (missing nodes are listed); 1 it doesn't, with the reason; 2 wrong usage.
+Always 0 with --quiet-failure.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		p := pusher{}
 		fs.StringVar(&p.to, "to", os.Getenv("FAULTLINE_PUSH_TO"), "`ADDRESS` of the bot (default: $FAULTLINE_PUSH_TO)\ne.g. --to https://bot.example.org")
-		fs.StringVar(&p.cluster, "cluster", "", "what the bot calls the cluster, `NAME` (default: $FAULTLINE_CLUSTER, else $SLURM_CLUSTER_NAME)\ne.g. --cluster west")
+		fs.StringVar(&p.cluster, "cluster", "", "the bot's name for the cluster, `NAME` (default: $FAULTLINE_CLUSTER, else $SLURM_CLUSTER_NAME)\ne.g. --cluster west")
 		fs.StringVar(&p.tokenFile, "token-file", "", "read the secret from `FILE` (default: $FAULTLINE_PUSH_TOKEN_FILE, else $FAULTLINE_PUSH_TOKEN itself, else ~/.config/faultline/push)\ne.g. --token-file ~/.config/faultline/push")
-		fs.StringVar(&p.caFile, "ca-file", "", "PEM `FILE` of the authority that signed the bot's certificate, where this machine does not know it\ne.g. --ca-file /etc/ssl/site.pem")
-		fs.DurationVar(&p.timeout, "timeout", 10*time.Minute, "give up after this `TIME`, so that no node waits; what was sent by then counts the next time\ne.g. --timeout 2m")
-		fs.BoolVar(&p.dry, "dry-run", false, "say what would be sent, and send nothing\ne.g. --dry-run")
-		fs.BoolVar(&p.quiet, "quiet-failure", false, "exit with 0 whatever happens, with one line that says what; for batch scripts\ne.g. --quiet-failure")
-		fs.StringVar(&p.makeToken, "make-token", "", "for who runs the bot: print the secret of one `USER`, made from the cluster's in --token-file; it is good for jobs of that user only\ne.g. --make-token alice")
+		fs.StringVar(&p.caFile, "ca-file", "", "PEM `FILE` with the CA that signed the bot's certificate, if this machine doesn't trust it\ne.g. --ca-file /etc/ssl/site.pem")
+		fs.DurationVar(&p.timeout, "timeout", 10*time.Minute, "give up after this `TIME`, so no node is held up; anything already sent counts next time\ne.g. --timeout 2m")
+		fs.BoolVar(&p.dry, "dry-run", false, "show what would be sent, without sending\ne.g. --dry-run")
+		fs.BoolVar(&p.quiet, "quiet-failure", false, "always exit with 0, printing one line on failure; for batch scripts\ne.g. --quiet-failure")
+		fs.StringVar(&p.makeToken, "make-token", "", "for the bot's administrator: print a secret for one `USER`, derived from the cluster's in --token-file; valid only for that user's jobs\ne.g. --make-token alice")
 		return func(ctx context.Context, e env, args []string) (int, error) {
 			code, err := p.run(ctx, e, args)
 			if p.quiet && (err != nil || code != exitOK) {
@@ -105,7 +105,7 @@ func (p *pusher) run(ctx context.Context, e env, args []string) (int, error) {
 	if err != nil {
 		return exitUsage, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.timeout, fmt.Errorf("not done after %s (--timeout); the same command goes on where it is now", p.timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, p.timeout, fmt.Errorf("not done after %s (--timeout); run the same command to continue", p.timeout))
 	defer cancel()
 	dir, remove, err := scratch()
 	if err != nil {
@@ -132,7 +132,7 @@ func (p *pusher) run(ctx context.Context, e env, args []string) (int, error) {
 	if err != nil {
 		return exitUnreadable, explained(err, p)
 	}
-	fmt.Fprintf(e.out, "The bot has %s of job %s (%d KB) and keeps them for %s. In Slack: /diagnose %s\n",
+	fmt.Fprintf(e.out, "The bot has %s from job %s (%d KB) and keeps them for %s. In Slack: /diagnose %s\n",
 		count(answer.Files, "file"), o.Job, (answer.Bytes+1023)>>10, config.Duration(answer.Keep), o.Job)
 	if len(left) > 0 {
 		return exitUnreadable, fmt.Errorf("%s could not be sent", count(len(left), "file"))
@@ -190,11 +190,11 @@ func (p *pusher) token() (push.Token, error) {
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return push.Token{}, usage("the secret cannot be read: %v. Who runs the bot has it; --token-file says where it is", err)
+		return push.Token{}, usage("can't read the secret: %v. Get it from the bot's administrator; --token-file says where it is", err)
 	}
 	t := push.ParseToken(string(text))
 	if t.Key == "" {
-		return t, usage("%s is empty: put the secret there that who runs the bot has given you", name)
+		return t, usage("%s is empty: put the secret from the bot's administrator there", name)
 	}
 	return t, nil
 }
@@ -234,9 +234,9 @@ func (p *pusher) gather(ctx context.Context, e env, dir string, id slurm.ID, pat
 	logs := g.Logs
 	switch {
 	case err != nil && len(paths) == 0:
-		return o, nil, fmt.Errorf("where the logs of job %s are is not known: %w. Name them: bot push %s FILE", id, err, id)
+		return o, nil, fmt.Errorf("the location of job %s's logs is unknown: %w. List them: bot push %s FILE", id, err, id)
 	case err != nil:
-		fmt.Fprintf(e.err, "SLURM says nothing of job %s (%v); the files go without it.\n", id, err)
+		fmt.Fprintf(e.err, "SLURM has no record of job %s (%v); sending the files without one.\n", id, err)
 	default:
 		o.Job, o.Restart, o.Submit, o.Nodes, o.NodesFrom = g.ID, g.Restart, g.Submit, g.Nodes, g.NodesFrom
 	}
@@ -253,7 +253,7 @@ func (p *pusher) gather(ctx context.Context, e env, dir string, id slurm.ID, pat
 		fmt.Fprintln(e.err, n)
 	}
 	if len(logs) == 0 {
-		return o, nil, fmt.Errorf("no log of job %s was found: name them: bot push %s FILE", id, id)
+		return o, nil, fmt.Errorf("no logs found for job %s. List them: bot push %s FILE", id, id)
 	}
 	o.Notes = notes
 	return o, append(local(logs, dir, false), local(g.Facts, dir, true)...), nil
@@ -319,7 +319,7 @@ func explained(err error, p *pusher) error {
 	case no.Status == 401 && strings.Contains(no.Text, "clock"):
 		return fmt.Errorf("the bot refuses: %w, on this machine %s. Ask its administrator to set the clock (or the bot's)", err, time.Now().UTC().Format(time.RFC3339))
 	case no.Status == 401:
-		return fmt.Errorf("the bot refuses: %w. It was asked for the cluster %q; who runs the bot says what it calls it, and whether the secret was exchanged", err, p.cluster)
+		return fmt.Errorf("the bot refuses: %w. The cluster name was %q; ask the bot's administrator for the right name, and whether the secret has changed", err, p.cluster)
 	case no.Status == 422:
 		return fmt.Errorf("%w: something is still writing over it. Push again when the job has ended", err)
 	}

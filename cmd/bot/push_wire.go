@@ -25,11 +25,11 @@ func (p *pusher) client(_ env) (*push.Client, error) {
 	u, err := url.Parse(p.to)
 	switch {
 	case p.to == "":
-		return nil, usage("where is the bot? --to https://bot.example.org, or FAULTLINE_PUSH_TO; who runs the bot knows")
+		return nil, usage("where is the bot? Set --to https://bot.example.org or FAULTLINE_PUSH_TO; ask the bot's administrator")
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "":
 		return nil, usage("--to %s: write it as https://bot.example.org", p.to)
 	case p.cluster == "":
-		return nil, usage("what does the bot call this cluster? --cluster west, or FAULTLINE_CLUSTER; who runs the bot knows")
+		return nil, usage("what does the bot call this cluster? Set --cluster west or FAULTLINE_CLUSTER; ask the bot's administrator")
 	}
 	token, err := p.token()
 	if err != nil {

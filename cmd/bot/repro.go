@@ -19,12 +19,12 @@ import (
 var reproCommand = command{
 	name:     "repro",
 	synopsis: "[flags] [PATH...]",
-	short:    "write a small script that shows the suspected fault",
+	short:    "write a small script that reproduces the suspected fault",
 	long: `
-Writes a program for torchrun that shows the kind of fault that the verdict suspects: the same collective with the same type
-in the same layout of groups, on few ranks with tiny tensors. It takes a verdict of collective-mismatch, rank-stalled,
-rank-busy, lone-waiter or uneven-data; for collective-hang and gpu-hang the program does nothing wrong and repeats the
-collective, to test the machines. PATH are the logs, as for "bot diagnose"; or take a report that was made (--report).
+Writes a torchrun program that reproduces the kind of fault the verdict suspects: the same collective and data type
+in the same group layout, on a few ranks with tiny tensors. It works for collective-mismatch, rank-stalled,
+rank-busy, lone-waiter and uneven-data; for collective-hang and gpu-hang the program has no bug and only repeats the
+collective, to test the machines. PATH is the logs, as for "bot diagnose"; or use an existing report (--report).
 
 Examples:
   bot repro logs-4242/ --out repro.py
@@ -32,21 +32,21 @@ Examples:
   bot repro --report report.json --mechanism collective-mismatch
   torchrun --nproc-per-node=4 repro.py > repro.log 2>&1; bot diagnose --world-size 4 repro.log
 
-Exit code: 0 a script was written; 3 nothing that such a script could show is suspected (what to do instead is said);
+Exit code: 0 a script was written; 3 a script can't reproduce this failure (it says what to do instead);
 2 wrong usage, or several jobs without --job; 1 nothing readable.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var c reproduction
 		c.declare(fs)
-		fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per processor. It never changes the report\ne.g. --workers 4")
-		fs.StringVar(&c.report, "report", "", "take the report in `FILE` (bot diagnose --format json) instead of logs\ne.g. --report report.json")
-		fs.StringVar(&c.job, "job", "", "the job with this `ID` where the files hold several\ne.g. --job 4242")
-		fs.IntVar(&c.worldSize, "world-size", 0, "the number of ranks that the job had, `N`\ne.g. --world-size 128")
-		fs.Func("evidence", "also use what was collected beside the logs, in `PATH`, as bot diagnose does; may be repeated\ne.g. --evidence /tmp/nccl_trace/", func(p string) error {
+		fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per CPU. Doesn't affect the report\ne.g. --workers 4")
+		fs.StringVar(&c.report, "report", "", "use the report in `FILE` (bot diagnose --format json) instead of logs\ne.g. --report report.json")
+		fs.StringVar(&c.job, "job", "", "the job with this `ID` if the files hold several\ne.g. --job 4242")
+		fs.IntVar(&c.worldSize, "world-size", 0, "the job's number of ranks, `N`\ne.g. --world-size 128")
+		fs.Func("evidence", "also use other evidence in `PATH`, as bot diagnose does; may be repeated\ne.g. --evidence /tmp/nccl_trace/", func(p string) error {
 			c.evidence = append(c.evidence, p)
 			return nil
 		})
-		fs.StringVar(&c.mechanism, "mechanism", "", "of several candidates take `NAME`; otherwise the first that a script can show\ne.g. --mechanism collective-mismatch")
-		fs.BoolVar(&c.cpu, "cpu", false, "write for Gloo, which needs no GPU, instead of NCCL\ne.g. --cpu")
+		fs.StringVar(&c.mechanism, "mechanism", "", "which candidate to use, `NAME`; default: the first one a script can reproduce\ne.g. --mechanism collective-mismatch")
+		fs.BoolVar(&c.cpu, "cpu", false, "use Gloo, which needs no GPU, instead of NCCL\ne.g. --cpu")
 		fs.StringVar(&c.out, "out", "", "write the script to `FILE` instead of standard output\ne.g. --out repro.py")
 		return c.do
 	},
@@ -70,7 +70,7 @@ func (c *reproduction) do(ctx context.Context, e env, paths []string) (int, erro
 		return code, err
 	}
 	if c.mechanism != "" && !candidate(r, c.mechanism) {
-		return exitUsage, usage("--mechanism %s: it is none of the candidates, which are %s", c.mechanism, strings.Join(candidates(r), ", "))
+		return exitUsage, usage("--mechanism %s is not a candidate; choose from %s", c.mechanism, strings.Join(candidates(r), ", "))
 	}
 	s, err := repro.Make(r, repro.Options{CPU: c.cpu, Mechanism: c.mechanism})
 	var unsuitable *repro.UnsuitableError
@@ -151,7 +151,7 @@ func readReport(name string) (*incident.Report, error) {
 	defer f.Close()
 	var r incident.Report
 	if err := json.NewDecoder(io.LimitReader(f, maxReport)).Decode(&r); err != nil || r.Schema != incident.Schema {
-		return nil, fmt.Errorf("%s is no report: bot diagnose --format json --out %s writes one", name, name)
+		return nil, fmt.Errorf("%s is not a report: bot diagnose --format json --out %s writes one", name, name)
 	}
 	return &r, nil
 }
@@ -174,10 +174,10 @@ func (c *reproduction) explain(w io.Writer, r *incident.Report, s *repro.Script)
 		fmt.Fprintln(w, n)
 	}
 	if all := candidates(r); len(all) > 1 {
-		fmt.Fprintf(w, "It could be %s: --mechanism chooses.\n", strings.Join(all, ", "))
+		fmt.Fprintf(w, "It could also be %s: choose with --mechanism.\n", strings.Join(all, ", "))
 	}
 	fmt.Fprintf(w, "Run: torchrun --nproc-per-node=%d %s\n", s.Processes, c.out)
 	if len(s.Nodes) > 0 {
-		fmt.Fprintf(w, "Suspected nodes: %s. How to run it there stands at its top.\n", strings.Join(s.Nodes, ","))
+		fmt.Fprintf(w, "Suspected nodes: %s. See the top of the script for how to run it there.\n", strings.Join(s.Nodes, ","))
 	}
 }

@@ -55,12 +55,12 @@ func TestReproSaysWhenThereIsNothingToShow(t *testing.T) {
 	if r.out != "" {
 		t.Errorf("a script all the same:\n%s", r.out)
 	}
-	call(t, "", "repro", "--mechanism", "rank-stalled", logs).want(t, exitUsage, "none of the candidates")
+	call(t, "", "repro", "--mechanism", "rank-stalled", logs).want(t, exitUsage, "not a candidate; choose")
 	call(t, "", "repro").want(t, exitUsage, "bot repro logs-4242/")
 	call(t, "", "repro", "--report", filepath.Join(logs, "nothing.json")).want(t, exitUnreadable, "nothing.json")
 	none := filepath.Join(t.TempDir(), "r.json")
 	if err := os.WriteFile(none, []byte("{}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	call(t, "", "repro", "--report", none).want(t, exitUnreadable, "is no report")
+	call(t, "", "repro", "--report", none).want(t, exitUnreadable, "is not a report")
 }

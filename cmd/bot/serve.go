@@ -15,24 +15,24 @@ import (
 var serveCommand = command{
 	name:     "serve",
 	synopsis: "[flags]",
-	short:    "the Slack bot",
+	short:    "run the Slack bot",
 	long: `
-Answers /diagnose in Slack until it is stopped. It needs two tokens, by the configuration or the environment
-(SLACK_APP_TOKEN for Socket Mode, SLACK_BOT_TOKEN); slack-manifest.yaml makes the app, docs/operations.md is the way from
-there to the first answer. Everything it does is stored first: stopped at any moment, also with kill -9, it goes on where it was.
-SIGHUP reads channels, access, identities, watches, storage names and site knowledge again.
+Answers /diagnose in Slack until stopped. It needs two tokens, from the configuration or the environment
+(SLACK_APP_TOKEN for Socket Mode, SLACK_BOT_TOKEN). Create the app from slack-manifest.yaml; docs/operations.md leads from
+there to the first answer. Everything is stored first: if stopped at any moment, even with kill -9, it resumes where it was.
+SIGHUP reloads channels, access, identities, watches, storage names and site knowledge.
 
 Examples:
   SLACK_APP_TOKEN=xapp-… SLACK_BOT_TOKEN=xoxb-… bot serve --config /etc/faultline.yaml
   bot demo --web          a bot, a Slack look-alike and a failed job in your browser, without any token
 
-Exit code: 0 after a stop; 1 when it cannot work; 2 wrong usage.`,
+Exit code: 0 after a normal stop; 1 when it can't run; 2 wrong usage.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var c common
 		c.declare(fs)
 		return func(ctx context.Context, e env, args []string) (int, error) {
 			if len(args) > 0 {
-				return exitUsage, usage("no argument is needed: %s", args[0])
+				return exitUsage, usage("takes no arguments: %s", args[0])
 			}
 			cfg, log, err := c.load(e.err)
 			if err != nil {

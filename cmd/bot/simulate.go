@@ -16,10 +16,10 @@ import (
 var simulateCommand = command{
 	name:     "simulate",
 	synopsis: "[flags]",
-	short:    "write incidents whose truth is known",
+	short:    "generate test incidents with a known cause",
 	long: `
-Writes the logs of incidents that never happened, in the line formats of real systems, with the truth beside them
-(case.json). The same flags always write the same bytes. Without --mechanism the incidents vary over everything:
+Writes logs for simulated incidents, in the formats of real systems, with the true cause alongside
+(case.json). The same flags always produce the same bytes. Without --mechanism, everything varies:
 mechanism, PyTorch generation, layout, size, clocks, noise and damage.
 
 Examples:
@@ -33,14 +33,14 @@ Exit code: 0; 1 when files cannot be written; 2 wrong usage.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var s simulation
 		fs.BoolVar(&s.list, "list", false, "list the mechanisms\ne.g. --list")
-		fs.StringVar(&s.mechanism, "mechanism", "", "what goes wrong: a `NAME` of --list\ne.g. --mechanism rank-stalled")
-		fs.IntVar(&s.ranks, "ranks", 0, "number of ranks, `N`; 0 means what the mechanism's example has\ne.g. --ranks 128")
-		fs.IntVar(&s.perNode, "per-node", 8, "ranks on one node, `N`\ne.g. --per-node 4")
-		fs.Uint64Var(&s.seed, "seed", 1, "the number that everything random is drawn from, `N`\ne.g. --seed 7")
-		fs.StringVar(&s.torch, "torch", "", "PyTorch `VERSION` whose lines are written\ne.g. --torch 2.7")
+		fs.StringVar(&s.mechanism, "mechanism", "", "what goes wrong: a `NAME` from --list\ne.g. --mechanism rank-stalled")
+		fs.IntVar(&s.ranks, "ranks", 0, "number of ranks, `N`; 0 means the mechanism's default\ne.g. --ranks 128")
+		fs.IntVar(&s.perNode, "per-node", 8, "ranks per node, `N`\ne.g. --per-node 4")
+		fs.Uint64Var(&s.seed, "seed", 1, "random seed, `N`\ne.g. --seed 7")
+		fs.StringVar(&s.torch, "torch", "", "PyTorch `VERSION` to imitate\ne.g. --torch 2.7")
 		fs.StringVar(&s.layout, "layout", "", "how ranks are arranged: ddp, fsdp, hsdp:SHARDS or megatron:tpN,cpN,epN,ppN (`LAYOUT`)\ne.g. --layout megatron:tp4,pp2")
 		fs.IntVar(&s.count, "count", 1, "how many incidents, `N`\ne.g. --count 100")
-		fs.StringVar(&s.history, "history", "", "also write earlier runs of a `KIND` of --list, as history.jsonl beside the logs\ne.g. --history host")
+		fs.StringVar(&s.history, "history", "", "also write earlier runs of a `KIND` from --list, as history.jsonl next to the logs\ne.g. --history host")
 		fs.StringVar(&s.out, "out", "", "`DIR` to write into; each incident gets a folder with logs/ and case.json, and ais-logs/ where the storage's are there\ne.g. --out incidents/")
 		return s.run
 	},
@@ -56,7 +56,7 @@ type simulation struct {
 
 func (s *simulation) run(ctx context.Context, e env, args []string) (int, error) {
 	if len(args) > 0 {
-		return exitUsage, usage("unexpected argument %q; where to write is given by --out", args[0])
+		return exitUsage, usage("unexpected argument %q; use --out for the output directory", args[0])
 	}
 	if s.list {
 		for i, title := range simulate.Lines() {
@@ -75,7 +75,7 @@ func (s *simulation) run(ctx context.Context, e env, args []string) (int, error)
 		return exitUsage, usage("--history %s is not known; bot simulate --list names them", s.history)
 	}
 	if s.out == "" {
-		return exitUsage, usage("say where to write: --out incidents/")
+		return exitUsage, usage("give an output directory: --out incidents/")
 	}
 	specs, err := s.specs()
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *simulation) specs() ([]simulate.Spec, error) {
 		return simulate.Grid(s.count, s.seed, 0), nil
 	}
 	if !slices.Contains(simulate.Mechanisms(0), s.mechanism) {
-		return nil, usage("--mechanism %s is not known; bot simulate --list names them", s.mechanism)
+		return nil, usage("unknown --mechanism %s; bot simulate --list shows them all", s.mechanism)
 	}
 	var specs []simulate.Spec
 	for i := range s.count {

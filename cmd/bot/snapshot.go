@@ -89,11 +89,11 @@ func readSQLite(file string) (*sql.DB, error) {
 // incidentID reads what people write for an incident: F-12, f-12 or 12.
 func incidentID(args []string) (string, error) {
 	if len(args) != 1 {
-		return "", usage("name one incident, as its case file does: F-12")
+		return "", usage("give one incident, as shown in its case file: F-12")
 	}
 	number := strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(args[0])), "F-")
 	if number == "" || strings.Trim(number, "0123456789") != "" {
-		return "", usage("%q is no incident: they are called F-1, F-2, … (its case file names it)", args[0])
+		return "", usage("%q is not an incident: use F-1, F-2, … (shown in the case file)", args[0])
 	}
 	return "F-" + number, nil
 }

@@ -13,12 +13,12 @@ import (
 var triageCommand = command{
 	name:     "triage",
 	synopsis: "[flags] [PATH...]",
-	short:    "look at a job that still runs: is it alive, does it learn, is it as fast as it was",
+	short:    "check a running job: is it alive, is it learning, is it still fast",
 	long: `
-Reads the logs of one job that still runs and answers on one screen: how far it is, who printed last and who went silent, whether the loss
-falls, step time and throughput against the job's own start, memory, the last save and what would be lost now, how bad it is and what to do.
-PATH and --job are those of "bot diagnose". Ages are measured by the clock, or by --now, against the times that lines print; where lines
-state no zone, by when the files were last written. What these logs do not print is named, not guessed.
+Reads a running job's logs and shows on one screen: how far it is, which ranks printed last or went silent, whether the loss
+is falling, step time and throughput against the job's own start, memory, the last save and what would be lost now, how bad it is and what to do.
+PATH and --job work as in "bot diagnose". Ages are measured from now, or from --now, to the times in the lines; if lines
+have no time zone, from when the files were last written. What the logs don't show is listed, not guessed.
 
 Examples:
   bot triage logs-4242/
@@ -26,7 +26,7 @@ Examples:
   bot triage --json logs-4242/
   bot triage --now 2025-06-03T17:50:00 logs-4242/
 
-Where the logs hold the job's end, its first screen is that of "bot diagnose".
+If the logs include the job's end, the first screen is that of "bot diagnose".
 
 Exit code: 0 none or note; 3 warning or critical; 2 wrong usage, or several jobs without --job; 1 nothing readable.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
@@ -36,13 +36,13 @@ Exit code: 0 none or note; 3 warning or critical; 2 wrong usage, or several jobs
 		d.common.declare(fs)
 		d.common.declareLook(fs)
 		d.common.declareKnowledge(fs)
-		fs.StringVar(&d.job, "job", "", "look at the job with this `ID` where the files hold several\ne.g. --job 4242")
-		fs.StringVar(&d.cluster, "cluster", "", "the cluster that the job runs on, `NAME`, where the configuration holds several\ne.g. --cluster west")
-		fs.StringVar(&d.nodes, "nodes", "", "the nodes that the job runs on, as SLURM writes them (`HOSTLIST`)\ne.g. --nodes 'node[01-16]'")
-		fs.StringVar(&d.jobZone, "job-zone", "", "the `ZONE` of the clocks of the job's machines, where its logs do not say it\ne.g. --job-zone America/Los_Angeles")
-		fs.IntVar(&d.worldSize, "world-size", 0, "the number of ranks of the job, `N`, where its logs do not say it\ne.g. --world-size 128")
-		fs.StringVar(&now, "now", "", "the `TIME` to look from instead of now; without a zone it is by the logs' own clock\ne.g. --now 2025-06-03T17:50:00")
-		fs.BoolVar(&asJSON, "json", false, "print JSON for programs\ne.g. --json")
+		fs.StringVar(&d.job, "job", "", "look at the job with this `ID` if the files hold several\ne.g. --job 4242")
+		fs.StringVar(&d.cluster, "cluster", "", "the job's cluster, `NAME`, if the configuration has several\ne.g. --cluster west")
+		fs.StringVar(&d.nodes, "nodes", "", "the job's nodes in SLURM format (`HOSTLIST`)\ne.g. --nodes 'node[01-16]'")
+		fs.StringVar(&d.jobZone, "job-zone", "", "time `ZONE` of the job's machines, if its logs don't show it\ne.g. --job-zone America/Los_Angeles")
+		fs.IntVar(&d.worldSize, "world-size", 0, "the job's number of ranks, `N`, if its logs don't show it\ne.g. --world-size 128")
+		fs.StringVar(&now, "now", "", "use this `TIME` instead of now; without a zone, by the logs' own clock\ne.g. --now 2025-06-03T17:50:00")
+		fs.BoolVar(&asJSON, "json", false, "print JSON\ne.g. --json")
 		return func(ctx context.Context, e env, paths []string) (int, error) {
 			if err := d.jobGiven(fs, len(paths) == 0); err != nil {
 				return exitUsage, err

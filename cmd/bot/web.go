@@ -17,7 +17,7 @@ import (
 // web plays the conversation in a browser: a Slack look-alike, a bot and the logs of a failed job, all on this machine.
 func (d *demo) web(ctx context.Context, e env, inc *simulate.Incident) (code int, err error) {
 	if host, _, err := net.SplitHostPort(d.listen); err != nil || net.ParseIP(host) == nil || !net.ParseIP(host).IsLoopback() {
-		return exitUsage, usage("--listen %s: write 127.0.0.1:PORT; nobody else should reach a bot without a password", d.listen)
+		return exitUsage, usage("--listen %s: use 127.0.0.1:PORT; a bot without a password should not be reachable by others", d.listen)
 	}
 	dir, remove, err := scratch()
 	if err != nil {
@@ -44,13 +44,13 @@ func (d *demo) web(ctx context.Context, e env, inc *simulate.Incident) (code int
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	err = s.run(ctx, func(string) {
-		fmt.Fprintf(e.out, "A failed job of %d ranks, a bot and a Slack look-alike are running on this machine. Open\n\n  %s%s\n\n",
+		fmt.Fprintf(e.out, "A bot and a Slack look-alike with a failed job on %d ranks are running on this machine. Open\n\n  %s%s\n\n",
 			inc.Spec.NodeCount*inc.Spec.PerNode, url, look.ViewPath("", ""))
 		fmt.Fprintf(e.out, "and type  /diagnose %s\n\n", play.job)
 		if play.late != "" {
-			fmt.Fprintf(e.out, "One node's log is missing at first. When you are asked for it, upload the file in\n\n  %s\n\n", play.late)
+			fmt.Fprintf(e.out, "One node's log is missing at first. When asked for it, upload the file in\n\n  %s\n\n", play.late)
 		}
-		fmt.Fprint(e.out, "Ctrl-C ends it.\n")
+		fmt.Fprint(e.out, "Press Ctrl-C to stop.\n")
 	})
 	if err != nil {
 		return exitUnreadable, err

@@ -209,7 +209,11 @@ func mismatchFinding(f *resolve.Facts, g *resolve.Group) incident.Finding {
 		}
 		seen[k] = true
 		name := p.Rank.Describe()
-		words = append(words, fmt.Sprintf("%s in %s #%d (%d elements)%s", name, p.Work.Op, p.Work.Seq, p.Work.NumelIn, stackCall(f, p)))
+		size := ""
+		if p.Work.NumelIn >= 0 { // −1 is a line without a size
+			size = fmt.Sprintf(" (%d elements)", p.Work.NumelIn)
+		}
+		words = append(words, fmt.Sprintf("%s in %s #%d%s%s", name, p.Work.Op, p.Work.Seq, size, stackCall(f, p)))
 		ev = append(ev, PendingEvidence(p)...)
 	}
 	return finding(strings.Join(words, "; "), ev...)
