@@ -289,7 +289,7 @@ func quoted(screen string, r *incident.Report, sources []incident.Source, key []
 		if all := texts(k.File); int(k.Line) <= len(all) {
 			text = all[k.Line-1]
 		}
-		words := letters(plain(text))
+		words := letters(spoken(plain(text)))
 		n := min(leastLetters, len(words)*6/10)
 		for i := 0; n > 4 && i+n <= len(words); i++ {
 			if strings.Contains(shown, words[i:i+n]) {
@@ -298,6 +298,17 @@ func quoted(screen string, r *incident.Report, sources []incident.Source, key []
 		}
 	}
 	return false
+}
+
+// header is within how many bytes of a line what loggers print before its message ends.
+const header = 160
+
+// spoken is a line without the brackets that PyTorch, NCCL and launchers print before it: they are the same on lines that say something else.
+func spoken(line string) string {
+	if i := strings.LastIndex(line[:min(len(line), header)], "] "); i >= 0 && strings.HasPrefix(strings.TrimLeft(line, "0123456789: "), "[") {
+		return line[i+2:]
+	}
+	return line
 }
 
 // letters is a text without all that is no letter.

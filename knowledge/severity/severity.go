@@ -91,17 +91,19 @@ func (s Sign) InEnglish(line string) string {
 // guesses begin what a message says of causes that it does not know, in lower case.
 var guesses = [][]byte{[]byte("can be caused by"), []byte("may be caused by"), []byte("could be caused by"), []byte("likely caused by"), []byte("possible cause"), []byte("potential root cause")}
 
-// worst is the worst of what the words of a line say, before those that only guess at causes; of several as bad the first.
+// worst is the worst of what the words of a line say; of several as bad the first. Where a message guesses at causes, words that stand before tell why
+// it sounds bad.
 func worst(line []byte) Sign {
-	low := lower(line)
+	all, low := worstOf(line), lower(line)
 	for _, g := range guesses {
-		if i := bytes.Index(low, g); i > 0 {
+		if i := bytes.Index(low, g); i > 0 && i < all.At {
 			if s := worstOf(line[:i]); s.Level > Calm {
+				s.Level = all.Level
 				return s
 			}
 		}
 	}
-	return worstOf(line)
+	return all
 }
 
 func worstOf(line []byte) Sign {
