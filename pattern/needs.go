@@ -3,6 +3,7 @@ package pattern
 import (
 	"regexp/syntax"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -20,6 +21,7 @@ type need struct {
 const (
 	mostNeeds    = 3 // sets of one expression
 	mostWords    = 8 // of one set
+	mostJoined   = 4 // of words that are made of others side by side
 	shortestWord = 3
 )
 
@@ -29,11 +31,8 @@ func needsOf(expr string) []need {
 	if err != nil {
 		return nil
 	}
-	var sets [][]string
-	collect(re.Simplify(), &sets)
-	slices.SortStableFunc(sets, func(a, b []string) int { return shortest(b) - shortest(a) })
 	var needs []need
-	for _, words := range sets[:min(len(sets), mostNeeds)] {
+	for _, words := range required(re.Simplify()) {
 		n := need{words: words}
 		for _, w := range words {
 			n.first[w[0]], n.first[unicode.ToUpper(rune(w[0]))] = true, true
@@ -43,56 +42,116 @@ func needsOf(expr string) []need {
 	return needs
 }
 
-// collect adds the sets of which each match of re holds a word.
-func collect(re *syntax.Regexp, sets *[][]string) {
-	switch re.Op {
-	case syntax.OpCapture, syntax.OpPlus:
-		collect(re.Sub[0], sets)
-	case syntax.OpConcat:
-		for _, sub := range re.Sub {
-			collect(sub, sets)
-		}
-	case syntax.OpLiteral, syntax.OpAlternate:
-		if words := required(re); len(words) > 0 && shortest(words) >= shortestWord {
-			*sets = append(*sets, words)
-		}
-	}
-}
-
-// required are words of which each match of re holds one, the set with the longest; nil where none can be told.
-func required(re *syntax.Regexp) []string {
+// required are sets of words of each of which any match of re holds one, the longest words first.
+func required(re *syntax.Regexp) (sets [][]string) {
 	switch re.Op {
 	case syntax.OpLiteral:
-		word := make([]byte, 0, len(re.Rune))
+		sets = selective(whole(re))
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(re.Sub[0])
+	case syntax.OpConcat:
+		run := []string{""} // what stands side by side is one word: expressions come with what alternatives have in common in front
+		for _, sub := range re.Sub {
+			if longer := joined(run, whole(sub)); longer != nil {
+				run = longer
+				continue
+			}
+			sets = append(append(sets, selective(run)...), required(sub)...)
+			run = []string{""}
+		}
+		sets = append(sets, selective(run)...)
+	case syntax.OpAlternate:
+		if sets = selective(whole(re)); sets != nil {
+			break
+		}
+		sets = [][]string{nil}
+		for _, sub := range re.Sub {
+			sets = either(sets, required(sub))
+		}
+	}
+	slices.SortStableFunc(sets, func(a, b []string) int { return shortest(b) - shortest(a) })
+	return sets[:min(len(sets), mostNeeds)]
+}
+
+// either are sets of which a text holds a word that holds one of each set of a or one of each set of b.
+func either(a, b [][]string) (sets [][]string) {
+	for _, x := range a {
+		for _, y := range b {
+			if len(x)+len(y) <= mostWords {
+				sets = append(sets, slices.Concat(x, y))
+			}
+		}
+	}
+	return sets[:min(len(sets), mostNeeds*mostNeeds)]
+}
+
+// whole are all texts that re matches, in lower case; nil where they are many, or not ASCII.
+func whole(re *syntax.Regexp) (texts []string) {
+	switch re.Op {
+	case syntax.OpEmptyMatch, syntax.OpWordBoundary, syntax.OpNoWordBoundary, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText:
+		return []string{""}
+	case syntax.OpLiteral:
+		var word []byte
 		for _, c := range re.Rune {
 			if c >= utf8.RuneSelf {
 				return nil
 			}
-			word = append(word, byte(unicode.ToLower(c)))
+			word = append(word, lower(byte(c)))
 		}
 		return []string{string(word)}
-	case syntax.OpCapture, syntax.OpPlus:
-		return required(re.Sub[0])
-	case syntax.OpConcat:
-		var best []string
-		for _, sub := range re.Sub {
-			if words := required(sub); shortest(words) > shortest(best) {
-				best = words
-			}
+	case syntax.OpCapture:
+		return whole(re.Sub[0])
+	case syntax.OpQuest:
+		if texts = whole(re.Sub[0]); texts == nil || len(texts) == mostWords {
+			return nil
 		}
-		return best
-	case syntax.OpAlternate:
-		var all []string
+		return append(texts, "")
+	case syntax.OpConcat:
+		texts = []string{""}
 		for _, sub := range re.Sub {
-			words := required(sub)
-			if len(words) == 0 || len(all)+len(words) > mostWords {
+			if texts = joined(texts, whole(sub)); texts == nil {
 				return nil
 			}
-			all = append(all, words...)
 		}
-		return all
+		return texts
+	case syntax.OpAlternate:
+		for _, sub := range re.Sub {
+			more := whole(sub)
+			if more == nil || len(texts)+len(more) > mostWords {
+				return nil
+			}
+			texts = append(texts, more...)
+		}
+		return texts
 	}
 	return nil
+}
+
+// joined are the texts of a with those of b behind them; nil where they are too many.
+func joined(a, b []string) (texts []string) {
+	if len(b) == 0 || len(a)*len(b) > mostJoined && len(a) > 1 && len(b) > 1 {
+		return nil
+	}
+	for _, x := range a {
+		for _, y := range b {
+			texts = append(texts, x+y)
+		}
+	}
+	return texts
+}
+
+// selective is a set of words of which few texts hold one, as a list of sets: each is long enough, or has marks in it that
+// prose has not.
+func selective(words []string) [][]string {
+	for _, w := range words {
+		if len(w) < shortestWord && !strings.ContainsAny(w, "%|{}<>#@*") {
+			return nil
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	return [][]string{words}
 }
 
 func shortest(words []string) int {

@@ -245,3 +245,31 @@ func TestUntilItIsFilledALineLacksFrequentLiteralsOnly(t *testing.T) {
 		t.Error("no line lacks any")
 	}
 }
+
+// Lines may be too long for many of them to stand in a cell: what counts then is how much of it they are.
+func TestLongFrequentLinesArePassedOverToo(t *testing.T) {
+	literals := []string{"often", "seldom"}
+	all, err := New(literals, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	thin, err := New(literals, Options{Frequent: map[string]bool{"often": true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	for i := range 600 {
+		fmt.Fprintf(&text, "line %d says often %s\n", i, bytes.Repeat([]byte{'x'}, 3000))
+		if i == 400 {
+			text.WriteString("and this seldom\n")
+		}
+	}
+	thinned(t, all, thin, text.Bytes())
+	n := 0
+	if _, err := thin.Scan(t.Context(), bytes.NewReader(text.Bytes()), func(*Line) (int, error) { n++; return 0, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if n > 300 {
+		t.Errorf("%d of 601 lines are delivered", n)
+	}
+}

@@ -52,8 +52,7 @@ var progressForms = []progressForm{
 	{form: "hf-dict", literals: []string{"'loss': "}, read: readHFDict},
 	{form: "hf-dict", literals: []string{"{'eval_loss': "}, extra: evaluating,
 		pattern: pattern.New(`\{'eval_loss': '?(?P<loss>` + number + `)'?,.*?'epoch': '?(?P<epoch>\d+)`)},
-	{form: "maxtext", literals: []string{"completed step: "},
-		pattern: pattern.New(`completed step: (?P<step>\d+), seconds: (?P<seconds>` + number + `)(?:.*?\bloss: (?P<loss>` + number + `))?`)},
+	{form: "maxtext", literals: []string{maxtextStep}, read: readMaxText},
 	{form: "areal", literals: []string{"Train step "},
 		pattern: pattern.New(`(?:Epoch (?P<epoch>\d+)/\d+ )?(?:Step \d+/\d+ )?Train step (?P<step>\d+)/(?P<total>\d+) done`)},
 	// verl's console logger (verl/utils/logger/aggregate_logger.py). The loss of a policy gradient says nothing about how

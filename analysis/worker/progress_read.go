@@ -167,6 +167,42 @@ func readDeepSpeedStep(p *step, text, _ []byte) bool {
 	return true
 }
 
+const maxtextStep = "completed step: "
+
+// readMaxText reads "completed step: 10, seconds: 0.73, TFLOP/s/device: 412.0, total_weights: 8192, loss: 10.8" (MaxText's
+// metric_logger.py).
+func readMaxText(p *step, text, _ []byte) bool {
+	for rest := after(text, maxtextStep); rest != nil; rest = after(rest, maxtextStep) {
+		v, more := counter(rest)
+		more, ok := bytes.CutPrefix(more, []byte(", seconds: "))
+		seconds := printed(more)
+		if !ok || seconds == nil {
+			continue
+		}
+		p.Step, p.StepSeconds = v, positive(seconds)
+		p.Loss = numberBehind(more[len(seconds):], "loss: ")
+		return true
+	}
+	return false
+}
+
+// numberBehind is the first number that stands behind a word which is not the end of another; nil if there is none.
+func numberBehind(b []byte, word string) []byte {
+	for at := 0; ; {
+		i := bytes.Index(b[at:], []byte(word))
+		if i < 0 {
+			return nil
+		}
+		at += i
+		whole := at == 0 || !isWord(b[at-1])
+		if at += len(word); whole {
+			if v := printed(b[at:]); v != nil {
+				return v
+			}
+		}
+	}
+}
+
 // readVerl reads "step:12 - global_seqlen/min:9 - actor/pg_loss:0.1 - train/loss:2.3" (verl/utils/logger/aggregate_logger.py), a
 // line of some thousand bytes.
 func readVerl(p *step, text, _ []byte) bool {
@@ -183,18 +219,8 @@ func readVerl(p *step, text, _ []byte) bool {
 		if !ok || at > 0 && !space(text[at-1]) {
 			continue
 		}
-		p.Step = v
-		for {
-			if i = bytes.Index(more, []byte(loss)); i < 0 {
-				return true
-			}
-			whole := i == 0 || !isWord(more[i-1])
-			more = more[i+len(loss):]
-			if v := printed(more); whole && v != nil {
-				p.Loss = v
-				return true
-			}
-		}
+		p.Step, p.Loss = v, numberBehind(more, loss)
+		return true
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"faultline/analysis/line"
+	"faultline/pattern"
 )
 
 func TestProgressOfEveryFramework(t *testing.T) {
@@ -521,18 +522,22 @@ func TestWhichNumbersAreErrors(t *testing.T) {
 	}
 }
 
-// A line of verl is read by hand as its pattern would.
-func TestVerlStepsAreReadAsThePatternReadsThem(t *testing.T) {
-	re := regexp.MustCompile(`(?:^|\s)step:(\d+) - (?:.*?\btrain/loss:(` + number + `))?`)
-	for _, text := range []string{
-		"step:12 - global_seqlen/min:3 - train/loss:2.25 - x:1", "(pid=3) step:7 - actor/loss:1.5", "substep:7 - step:8 - critic/x:1 - pretrain/loss:3 - train/loss:nan",
-		"step:9 - train/loss:x - train/loss:4e-3", "step:9- actor/x:1", "a step: - actor/", "step:5 - train/loss:", "step:123456789012345678901 - train/loss:1",
-	} {
-		p := step{Step: line.Unknown}
-		ok := readVerl(&p, []byte(text), nil)
-		m := re.FindStringSubmatch(text)
-		if ok != (m != nil) || ok && (p.Step != exact(m[1]) || string(p.Loss) != m[2]) {
-			t.Errorf("%s: %v, step %d, loss %q, not %q", text, ok, p.Step, p.Loss, m)
+// What is read by hand is read as its pattern would.
+func TestStepsThatAreReadByHandAreReadAsAPatternReadsThem(t *testing.T) {
+	check := func(re string, read func(*step, []byte, []byte) bool, texts ...string) {
+		for _, text := range texts {
+			var want, got step
+			want.Step, got.Step = line.Unknown, line.Unknown
+			ok, matches := read(&got, []byte(text), nil), want.match(pattern.New(re), []byte(text))
+			if ok != matches || got.Step != want.Step || string(got.Loss) != string(want.Loss) || got.StepSeconds != want.StepSeconds {
+				t.Errorf("%s: %v %+v, not %v %+v", text, ok, got, matches, want)
+			}
 		}
 	}
+	check(`(?:^|\s)step:(?P<step>\d+) - (?:.*?\btrain/loss:(?P<loss>`+number+`))?`, readVerl,
+		"step:12 - global_seqlen/min:3 - train/loss:2.25 - x:1", "(pid=3) step:7 - actor/loss:1.5", "substep:7 - step:8 - critic/x:1 - pretrain/loss:3 - train/loss:nan",
+		"step:9 - train/loss:x - train/loss:4e-3", "step:9- actor/x:1", "a step: - actor/", "step:5 - train/loss:", "step:123456789012345678901 - train/loss:1")
+	check(`completed step: (?P<step>\d+), seconds: (?P<seconds>`+number+`)(?:.*?\bloss: (?P<loss>`+number+`))?`, readMaxText,
+		"completed step: 10, seconds: 0.73, TFLOP/s/device: 412, total_weights: 8192, loss: 10.8", "completed step: 3, seconds: 1", "completed step: , seconds: 2",
+		"completed step: 4, seconds: x completed step: 5, seconds: 2.5, train_loss: 1, loss: nan", "completed step: 6, seconds: 1e-3, loss: , loss: 2", "a step")
 }
