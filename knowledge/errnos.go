@@ -26,7 +26,7 @@ var errnos = []Errno{
 	{11, "EAGAIN", "Resource temporarily unavailable", "A process or thread limit was reached, or a non-blocking call would have had to wait.", SymptomRole, ResourceLimit, ""},
 	{12, "ENOMEM", "Cannot allocate memory", "Out of host memory, or over the limit for memory locked for the network card.", SymptomRole, "", "Which call failed? For ibv_reg_mr, check the locked-memory limit (ulimit -l); otherwise, host memory and the job's cgroup.\nulimit -l; free -g"},
 	{13, "EACCES", "Permission denied", "The job's user has no permission for this file.", SymptomRole, "", "Compare the owner and mode of the path with the job's user.\nls -ld PATH; id"},
-	{17, "EEXIST", "File exists", "The file or folder already exists: often several ranks create it at once.", SymptomRole, "", "Let one rank create it and make the other ranks wait."},
+	{17, "EEXIST", "File exists", "The file or folder already exists: often several ranks create it at once.", SymptomRole, "", "Let one rank create it and have the rest wait."},
 	{20, "ENOTDIR", "Not a directory", "Part of the path is a file.", SymptomRole, "", "Check the path in the line."},
 	{22, "EINVAL", "Invalid argument", "A call was given an invalid value.", SymptomRole, "", "Check which call failed; the error alone says little."},
 	{23, "ENFILE", "Too many open files in system", "The node, not the process, has run out of file handles.", CauseRole, ResourceLimit, ""},

@@ -52,7 +52,7 @@ var cudaSignatures = []Signature{
 	},
 	{
 		ID: "cuda-launch-failure", Mechanism: CUDAError, Role: CauseRole, Tier: ProcessKiller, Direct: true,
-		Cases:    []Case{{Below: IDPeerDeepEPKernel, Is: Nothing, As: SymptomRole, Proves: Never, By: IDPeerDeepEPKernel, Why: "a kernel of DeepEP had waited in vain and trapped"}},
+		Cases:    []Case{{Below: IDPeerDeepEPKernel, Is: Nothing, As: SymptomRole, Proves: Never, By: IDPeerDeepEPKernel, Why: "a DeepEP kernel had timed out and trapped"}},
 		Literals: []string{"unspecified launch failure"},
 		Meaning:  "A kernel failed on the GPU; the driver gives no further details.",
 		Source:   "CUDA error 719",

@@ -15,7 +15,7 @@ const (
 
 var (
 	banned = regexp.MustCompile(`(?i)\b(nothing that can|which of them|of which|whoever|befall|befell|stands for|says that it|is told of|by whom|nobody states|no line tells|` +
-		`cannot be said|give or take|mend|mends|mended|mending|hand in|deed|it is said|time-outs?)\b`)
+		`cannot be said|give or take|in vain|heard no more|mend|mends|mended|mending|hand in|deed|it is said|time-outs?)\b`)
 	// theOthers is the noun, not "the others' logs" of files or the determiner.
 	theOthers = regexp.MustCompile(`(?i)\b(held|hold|holds|waited for|wait for|waits for|before|until|while|than|of|from) the others\b`)
 	sentences = regexp.MustCompile(`[.!?:](?:\s+|$)`)

@@ -126,7 +126,7 @@ func lastAct(s *Scene, id int) *act {
 				add(heldWorking, fmt.Sprintf("it was evaluating: its progress bar had been running for %s and was not finished", duration(float64(d.Ran))), d.At)
 			}
 		case worker.DoingEnd:
-			add(heldAtEnd, "its last line says it had reached the end of its data", d.At)
+			add(heldAtEnd, "its last line reports that it had reached the end of its data", d.At)
 		}
 	}
 	if c := openSave(s, id); c != nil {

@@ -58,7 +58,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 			why = "rank 0's monitored barrier lists the ranks that did not pass"
 			var reached []incident.Evidence
 			if named, reached = notReached(f, b); len(reached) > 0 {
-				why += "; one of them reports that it arrived"
+				why += "; one of them itself reports arriving"
 				ev = append(ev, reached[0])
 			}
 			most := f.Job.WorldSize > 2 && 2*len(named) >= f.Job.WorldSize
