@@ -219,7 +219,7 @@ func mapAlt(v *view) string {
 	}
 	on := " on " + count(nodes, "node")
 	if unknown > 0 {
-		on += ", node unknown for " + grouped(int64(unknown)) + " unknown"
+		on += ", node unknown for " + count(unknown, "rank")
 		if nodes == 0 {
 			on = ", nodes unknown"
 		}
