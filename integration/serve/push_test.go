@@ -116,7 +116,7 @@ func TestAPushThatFailsSaysWhyAndNeverFailsAJob(t *testing.T) {
 	}{
 		{"an old secret that is still good", "an-older-secret-of-the-cluster", []string{job, files[0]}, 0, "/diagnose " + job},
 		{"a wrong secret", "another-secret-of-somebody", []string{job, files[0]}, 1, "the secret is wrong"},
-		{"another cluster", pushSecret, []string{"--cluster", "east", job, files[0]}, 1, `the cluster "east"`},
+		{"another cluster", pushSecret, []string{"--cluster", "east", job, files[0]}, 1, `cluster name was "east"`},
 		{"too much", pushSecret, []string{job, large}, 1, "limits.job_mb"},
 		{"a bot that is away", pushSecret, []string{"--to", "http://127.0.0.1:1", "--timeout", "20s", job, files[0]}, 1, "cannot be reached"},
 		{"in a batch script", pushSecret, []string{"--to", "http://127.0.0.1:1", "--timeout", "20s", "--quiet-failure", job, files[0]}, 0, "does not fail the job"},
