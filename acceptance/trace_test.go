@@ -102,3 +102,23 @@ func judgeTraces(t *testing.T, inc *trace.Incident) *incident.Report {
 	}
 	return r
 }
+
+// Where all ranks are alike and wait in collectives for much of each step, that is the conclusion; where they do not, nothing is concluded.
+func TestTracesConcludeThatCommunicationIsExposed(t *testing.T) {
+	said := map[bool]map[string]int{true: {}, false: {}}
+	for _, spec := range traceSpecs() {
+		if spec.Kind != trace.Network && spec.Kind != trace.Healthy || spec.Format == trace.CPU || spec.Format == trace.Array || len(spec.Lost) > 0 {
+			continue
+		}
+		inc, err := trace.Play(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := judgeTraces(t, inc)
+		said[spec.Kind == trace.Network][r.Verdict.Mechanism]++
+		t.Logf("%s %s %d×%d×%d: %s %s", spec.Kind, spec.Format, spec.TP, spec.PP, spec.DP, r.Verdict.Mechanism, r.Verdict.Summary)
+	}
+	if said[true]["slow-communication"] == 0 || said[false]["slow-communication"] > 0 {
+		t.Errorf("of slow networks it says %v, of healthy jobs %v", said[true], said[false])
+	}
+}

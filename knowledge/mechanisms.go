@@ -15,6 +15,7 @@ var mechanismTables = [][]Mechanism{
 	storageMechanisms,
 	infrastructureMechanisms,
 	performanceMechanisms,
+	slowMechanisms,
 }
 
 var mechanismIndex = sync.OnceValue(func() map[Slug]*Mechanism {

@@ -69,6 +69,10 @@ unknown unknown
 // beyond are mechanisms that experience added to the contract.
 const beyond = `
 storage ais-administration
+performance slow-communication
+performance slow-compute
+performance slow-host
+performance slow-checkpoint
 `
 
 func TestEveryMechanismOfTheTaxonomyIsKnown(t *testing.T) {

@@ -45,6 +45,7 @@ var onlyRead = map[string]*pattern.Regexp{
 	"ss":                   pattern.New(`^-[ltnp]+$`), // -K kills
 	"sysctl":               pattern.New(`^[\w.]+$`),
 	"systemctl":            pattern.New(`^status `),
+	"vmstat":               pattern.New(`^\d \d$`),
 	"xpu-smi":              pattern.New(`^ps$`),
 }
 
@@ -52,7 +53,7 @@ var nothing = pattern.New(`^$`)
 
 // asks is how commands begin that name a node and leave it as it is: questions to the scheduler, and what runs only once the scheduler
 // has given it the node.
-var asks = pattern.New(`^(?:ping|srun|sacct|sinfo|scontrol show|kubectl (?:describe|get)) `)
+var asks = pattern.New(`^(?:ping|bot isolate|srun|sacct|sinfo|scontrol show|kubectl (?:describe|get)) `)
 
 // Harmless tells whether a command may name a node that is not proven to be at fault: it looks, and changes nothing.
 func (a Advice) Harmless() bool {

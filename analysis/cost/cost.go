@@ -44,4 +44,7 @@ func Waste(ratio float64) float64 {
 	return 1 - 1/ratio
 }
 
+// GPUHours is what so many seconds of a job of so many GPUs are.
+func GPUHours(seconds float64, gpus int) float64 { return rounded(seconds * float64(gpus) / 3600) }
+
 func rounded(x float64) float64 { return math.Round(x*10) / 10 }

@@ -13,6 +13,7 @@ import (
 	"faultline/incident"
 	"faultline/knowledge"
 	"faultline/simulate"
+	"faultline/simulate/slow"
 )
 
 // opinion is what a verdict says, without its words.
@@ -26,7 +27,7 @@ func opinion(r *incident.Report) string {
 }
 
 // A mechanism that changes no verdict is dead weight: without each of them, some incident must be judged otherwise. The
-// incidents come from three places; the first that shows a mechanism to matter is enough.
+// incidents come from several places; the first that shows a mechanism to matter is enough.
 func TestEveryMechanismChangesSomeVerdict(t *testing.T) {
 	all := mechanism.All()
 	shownBy := map[knowledge.Slug]string{}
@@ -59,6 +60,15 @@ func TestEveryMechanismChangesSomeVerdict(t *testing.T) {
 			}
 			for _, dir := range cases {
 				try(read(t, logs(t, dir), nil, 0))
+			}
+		}},
+		{"slow job", func() {
+			for _, kind := range slow.Slow() {
+				c, err := slow.Play(slow.Spec{Seed: 5, Kind: kind, Timers: slow.MinMax, Evidence: slow.Nothing, Nodes: 2, PerNode: 4})
+				if err != nil {
+					t.Fatal(err)
+				}
+				try(read(t, c.Logs, nil, c.WorldSize))
 			}
 		}},
 		{"storage logs", func() { try(beside(t, readsFromStore(deadAnswer), clusterOf(deadTarget))) }},

@@ -55,7 +55,11 @@ func (b *builder) action() {
 		a.Resubmit = unknown
 	}
 	// A node is left out only for a sign from that very node.
-	if len(v.Candidates) == 1 && knowledge.Slug(v.Mechanism).Is(knowledge.Hardware) {
+	proven := len(b.d.winners) == 1 && b.d.winners[0].Machine
+	if proven && a.Resubmit == unknown {
+		a.Resubmit = "yes"
+	}
+	if len(v.Candidates) == 1 && (proven || knowledge.Slug(v.Mechanism).Is(knowledge.Hardware)) {
 		a.ExcludeNodes = append(a.ExcludeNodes, v.Root.Nodes...)
 	}
 	b.fromBefore(a)
@@ -218,6 +222,8 @@ func (b *builder) sentence(a *incident.Action) string {
 		return "fix it first, then resubmit" + from
 	case a.Resubmit == "no":
 		return "do not resubmit yet"
+	case v.Origin == "performance" && len(b.d.winners) == 1 && len(b.d.winners[0].Now) > 0:
+		return lowered(strings.TrimSuffix(b.d.winners[0].Now[0].Text, "."))
 	case v.Origin == "performance":
 		return "nothing has failed: find out why it stopped before resubmitting" + from
 	case v.Mechanism == unknown:

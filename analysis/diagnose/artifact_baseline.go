@@ -51,7 +51,7 @@ func baselineFindings(f *resolve.Facts) ([]incident.Finding, string) {
 		}
 		e := mechanism.QuotePlace(r.File, r.AverageAt, &incident.Predicate{Literals: []string{"FAILED"}})
 		if r.JSON {
-			e = member(r.File, "average_bus_bandwidth", "okay", "false")
+			e = mechanism.MemberEvidence(r.File, "average_bus_bandwidth", "okay", "false")
 		}
 		out = append(out, incident.Finding{Statement: fmt.Sprintf("%s itself reports that its average bus bandwidth of %s GB/s is below 90%% of NCCL_TESTS_MIN_BW", runName(&r), decimal(r.Average)),
 			Evidence: []incident.Evidence{e}})
@@ -101,8 +101,8 @@ func againstEvidence(c *resolve.Against) []incident.Evidence {
 	var out []incident.Evidence
 	for i := len(c.Sizes) - 1; i >= 0 && i >= len(c.Sizes)-sizesShown; i-- {
 		s := &c.Sizes[i]
-		if out = append(out, rowEvidence(&s.Got)); s.Base.Run != nil {
-			out = append(out, rowEvidence(&s.Base))
+		if out = append(out, mechanism.MeasuredEvidence(&s.Got)); s.Base.Run != nil {
+			out = append(out, mechanism.MeasuredEvidence(&s.Base))
 		}
 	}
 	return out

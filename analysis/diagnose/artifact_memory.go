@@ -43,7 +43,7 @@ func memoryArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 	if m.Block.Place != "" && m.Block.Size >= m.Allocated/4 && m.Block.Size >= 1<<30 {
 		a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%s: a single %s block is %s of all memory in use. If the job uses FSDP, check for a module that isn't wrapped on its own, so its parameters are gathered in one piece (only a hint)",
 			mechanism.MemoryOf(worst), mechanism.Bytes(m.Block.Size), percent(float64(m.Block.Size)/float64(m.Allocated))),
-			Evidence: []incident.Evidence{member(worst.File, m.Block.Place, "size", strconv.FormatInt(m.Block.Size, 10))}})
+			Evidence: []incident.Evidence{mechanism.MemberEvidence(worst.File, m.Block.Place, "size", strconv.FormatInt(m.Block.Size, 10))}})
 	}
 	if m.Retries > 0 {
 		for _, l := range m.Lines {

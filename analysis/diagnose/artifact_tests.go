@@ -41,7 +41,7 @@ func testsArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 		if c := &compared[i]; len(c.Slow) == 0 && len(a.Findings) < maxFindings {
 			low := c.Good[len(c.Good)-1]
 			a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%d runs of %s on %d ranks agree: bus bandwidth between %s and %s GB/s at %s", len(c.Good), c.Collective, c.Ranks,
-				decimal(low.Bus), decimal(c.Best.Bus), sizeWords(c.Size)), Evidence: []incident.Evidence{rowEvidence(&low), rowEvidence(&c.Best)}})
+				decimal(low.Bus), decimal(c.Best.Bus), sizeWords(c.Size)), Evidence: []incident.Evidence{mechanism.MeasuredEvidence(&low), mechanism.MeasuredEvidence(&c.Best)}})
 		}
 	}
 	for i := range runs {
@@ -54,7 +54,7 @@ func testsArtifact(f *resolve.Facts) (incident.Artifact, bool) {
 			continue
 		}
 		m := resolve.Measured{TestRun: *r, Row: row, Bus: bus}
-		a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%s reached a bus bandwidth of %s GB/s at %s", runName(r), decimal(bus), sizeWords(row.Size)), Evidence: []incident.Evidence{rowEvidence(&m)}})
+		a.Findings = append(a.Findings, incident.Finding{Statement: fmt.Sprintf("%s reached a bus bandwidth of %s GB/s at %s", runName(r), decimal(bus), sizeWords(row.Size)), Evidence: []incident.Evidence{mechanism.MeasuredEvidence(&m)}})
 	}
 	return a, true
 }
@@ -79,40 +79,21 @@ func sizeWords(n int64) string {
 	return strconv.FormatInt(n, 10) + " " + units[i]
 }
 
-func rowEvidence(m *resolve.Measured) incident.Evidence {
-	return rowQuote(m.File, &m.Row)
-}
-
-func rowQuote(file string, row *nccltests.Row) incident.Evidence {
-	if row.Record == "" {
-		return mechanism.QuotePlace(file, row.Place, &incident.Predicate{Literals: []string{strconv.FormatInt(row.Size, 10)}})
-	}
-	place, half := ".out_of_place", &row.Out
-	if !half.There || row.In.There && row.In.Bus > half.Bus {
-		place, half = ".in_place", &row.In
-	}
-	return member(file, row.Record+place, "bus_bw", half.Value)
-}
-
 // wrongQuote is the place that says how many elements were wrong.
 func wrongQuote(file string, row *nccltests.Row) incident.Evidence {
 	switch {
 	case row.Record == "":
-		return rowQuote(file, row)
+		return mechanism.RowEvidence(file, row)
 	case row.Out.Wrong > 0:
-		return member(file, row.Record+".out_of_place", "nwrong", row.Out.WrongValue)
+		return mechanism.MemberEvidence(file, row.Record+".out_of_place", "nwrong", row.Out.WrongValue)
 	}
-	return member(file, row.Record+".in_place", "nwrong", row.In.WrongValue)
-}
-
-func member(file, place, name, value string) incident.Evidence {
-	return incident.Evidence{Kind: incident.KindRecord, File: file, Place: place, Predicate: &incident.Predicate{Members: []incident.Member{{Name: name, Value: value}}}}
+	return mechanism.MemberEvidence(file, row.Record+".in_place", "nwrong", row.In.WrongValue)
 }
 
 // boundsQuote is where a test says that it failed.
 func boundsQuote(r *resolve.TestRun) incident.Evidence {
 	if r.JSON {
-		return member(r.File, "out_of_bounds", "okay", "false")
+		return mechanism.MemberEvidence(r.File, "out_of_bounds", "okay", "false")
 	}
 	return mechanism.QuotePlace(r.File, r.OutOfBoundsAt, &incident.Predicate{Literals: []string{"FAILED"}})
 }
@@ -195,10 +176,10 @@ func slowFinding(c *resolve.Comparison) incident.Finding {
 	for i := range c.Slow {
 		names = append(names, fmt.Sprintf("%s (%s GB/s)", strings.Join(c.Slow[i].Hosts[:min(len(c.Slow[i].Hosts), 4)], " with "), decimal(c.Slow[i].Bus)))
 		if i < 3 {
-			ev = append(ev, rowEvidence(&c.Slow[i]))
+			ev = append(ev, mechanism.MeasuredEvidence(&c.Slow[i]))
 		}
 	}
-	ev = append(ev, rowEvidence(&c.Best))
+	ev = append(ev, mechanism.MeasuredEvidence(&c.Best))
 	if before := sameHosts(c); before != "" {
 		who = before
 	}
@@ -256,7 +237,7 @@ func unended(runs []resolve.TestRun) []incident.Finding {
 			out = append(out, incident.Finding{Statement: fmt.Sprintf("%s failed, as reported by %s", runName(r), e.Host), Evidence: []incident.Evidence{mechanism.QuotePlace(r.File, e.Place, &incident.Predicate{Literals: []string{"Test "}})}})
 		case !r.HasAverage && len(r.Rows) > 0:
 			last := &r.Rows[len(r.Rows)-1]
-			out = append(out, incident.Finding{Statement: fmt.Sprintf("%s has no result: its last line is for %s; it hung, was killed, or its output is truncated", runName(r), sizeWords(last.Size)), Evidence: []incident.Evidence{rowQuote(r.File, last)}})
+			out = append(out, incident.Finding{Statement: fmt.Sprintf("%s has no result: its last line is for %s; it hung, was killed, or its output is truncated", runName(r), sizeWords(last.Size)), Evidence: []incident.Evidence{mechanism.RowEvidence(r.File, last)}})
 		case !r.HasAverage && !r.JSON:
 			out = append(out, incident.Finding{Statement: fmt.Sprintf("%s has no result for any size; it hung, was killed, or its output is truncated", runName(r)), Evidence: []incident.Evidence{mechanism.QuotePlace(r.File, r.Start, nil)}})
 		}
@@ -279,7 +260,7 @@ func oddFindings(runs []resolve.TestRun) []incident.Finding {
 		} else {
 			text += "algorithm bandwidth is not size over time; "
 		}
-		return []incident.Finding{{Statement: text + "the table mixes several runs or was edited, so it is not compared with others", Evidence: []incident.Evidence{rowQuote(r.File, &odd[0])}}}
+		return []incident.Finding{{Statement: text + "the table mixes several runs or was edited, so it is not compared with others", Evidence: []incident.Evidence{mechanism.RowEvidence(r.File, &odd[0])}}}
 	}
 	return nil
 }

@@ -21,8 +21,12 @@ func (b *builder) severity() {
 		hourly(1, fmt.Sprintf("%d GPUs are making no progress", gpus))
 	case v.Status == incident.NoFailure:
 	case len(b.d.winners) > 0 && b.d.winners[0].Waste > 0:
-		waste := b.d.winners[0].Waste
-		hourly(waste, fmt.Sprintf("%d GPUs are wasting %.0f%% of their time", gpus, 100*waste))
+		p := b.d.winners[0]
+		why := fmt.Sprintf("%d GPUs are wasting %.0f%% of their time", gpus, 100*p.Waste)
+		if p.Lost > 0 && p.Since != "" {
+			why += fmt.Sprintf(", %.1f GPU hours since %s", p.Lost, p.Since)
+		}
+		hourly(p.Waste, why)
 	case b.r.Action.Lost.GPUHours != nil:
 		h := *b.r.Action.Lost.GPUHours
 		b.r.Severity = &incident.Severity{Level: cost.Level(h), GPUHours: h, Per: incident.PerRun, Why: fmt.Sprintf("the work of %d GPUs since the last save", gpus)}

@@ -31,8 +31,11 @@ func (f *Facts) calibrateAccounting() {
 	}
 	for _, j := range f.Accounting.Jobs {
 		start, ok := f.clock.civil(j.Start)
-		end, ok2 := f.clock.civil(j.End)
-		if !ok || !ok2 {
+		end, ended := f.clock.civil(j.End)
+		if !ended {
+			end = math.Inf(1) // it runs
+		}
+		if !ok {
 			continue
 		}
 		for _, shift := range hours {

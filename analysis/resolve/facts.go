@@ -107,6 +107,7 @@ type Facts struct {
 
 	// controllers is what the controller says of nodes.
 	controllers []*accounting.Node
+	book        *accounting.Book // of all jobs; nil = not at hand
 	// nodes are those that are stated to be the job's, by short name; nodesTyped: by a person.
 	nodes      map[string]bool
 	nodesTyped bool

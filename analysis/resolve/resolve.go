@@ -31,7 +31,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	f := &Facts{Known: in.Obs.Known, Obs: obs, JobZone: in.JobZone, Daemons: in.Daemons, Handed: in.Handed, Run: run, Runs: runs, byRank: map[int]*Rank{}, Tails: obs.Tails,
 		Mismatches: obs.Mismatches, Desyncs: obs.Desyncs, Barriers: obs.Barriers, Saves: obs.Checkpoints}
 	if in.Accounting != nil {
-		f.controllers = in.Accounting.Nodes
+		f.controllers, f.book = in.Accounting.Nodes, in.Accounting
 		notes = append(notes, in.Accounting.Warnings...)
 	}
 	f.Warnings = append(f.Warnings, notes...)

@@ -3,6 +3,8 @@ package resolve
 import (
 	"math"
 	"slices"
+
+	"faultline/analysis/line"
 )
 
 // Slowdown is where the time of a step left its own baseline for good.
@@ -14,12 +16,51 @@ type Slowdown struct {
 	BaseAt, Onset, NowAt *Point
 	// Prior is the line before the onset, where lines between the two were not looked at: it may have begun at any of them.
 	Prior *Point
+	// Last is the last line that was not slow, Recent the first of those that the new time is taken from.
+	Last, Recent *Point
+	// Gradual is true where a step took longer and longer from the onset on; Now is how it ended.
+	Gradual bool
 	// Weak is true where it is real by its own statistics, but small or seen in few lines.
 	Weak bool
 }
 
 // Ratio is how many times longer a step takes.
 func (s *Slowdown) Ratio() float64 { return s.Now / s.Base }
+
+// Began is when the first slow step began, as far as lines have times. A line that sums up several steps is slow by the share of
+// them that are.
+func (s *Slowdown) Began() Moment {
+	m, last := s.Onset.T, s.Last.T
+	gap := m.T - last.T
+	if !m.Valid || !last.Valid || gap <= 0 {
+		return m
+	}
+	share := 1.0
+	if rise := s.Now - s.Base; !s.Gradual && rise > 0 {
+		share = min(max((s.Onset.Seconds-s.Base)/rise, 0), 1)
+	}
+	m.T -= share * gap
+	m.Unc = max(m.Unc, min(s.Now, gap))
+	if s.Onset.Lines > 1 || s.Gradual {
+		m.Unc = max(m.Unc, gap)
+	}
+	return m
+}
+
+// Extra is how much longer than at the baseline the steps since the onset took, in seconds, as far as lines number their steps.
+func (s *Slowdown) Extra() float64 {
+	sum, before := 0.0, s.Last
+	for _, p := range s.Course.Timed() {
+		if p.At.Off < s.Onset.At.Off {
+			continue
+		}
+		if p.Step > before.Step && before.Step != line.Unknown {
+			sum += (p.Seconds - s.Base) * float64(p.Step-before.Step)
+		}
+		before = p
+	}
+	return max(sum, 0)
+}
 
 // Limits of a slowdown. The ratio of 1.1 is the method's; less than that counts only far outside the noise.
 const (
@@ -36,22 +77,19 @@ const (
 // Slowdown finds the one change of the step time that splits the course best. Slowdowns that are over by the end, and
 // those of a few lines among many, are none: they are pauses. Only ratios count, so the unit of time does not matter.
 func (c *Course) Slowdown() (s Slowdown, ok bool) {
-	c.slowed.Do(func() { c.slowdown, c.slows = c.findSlowdown() })
+	c.slowed.Do(func() {
+		if c.slowdown, c.slows = c.findGradual(); !c.slows {
+			c.slowdown, c.slows = c.findSlowdown()
+		}
+	})
 	return c.slowdown, c.slows
 }
 
 func (c *Course) findSlowdown() (s Slowdown, ok bool) {
-	ps := c.Timed()
-	if len(ps) > 8 {
-		ps = ps[1:] // the first step compiles, allocates and fills caches
-	}
+	ps, x := c.paced()
 	n := len(ps)
 	if n < leastPoints {
 		return s, false
-	}
-	x := make([]float64, n)
-	for i, p := range ps {
-		x[i] = math.Log(p.Seconds)
 	}
 	least := [2]int{3, 2}
 	y := x
@@ -76,6 +114,7 @@ func (c *Course) findSlowdown() (s Slowdown, ok bool) {
 	rise := now - base
 	s = Slowdown{Course: c, Base: math.Exp(base), Now: math.Exp(now), Before: len(before), After: len(after),
 		BaseAt: closest(ps[:k], math.Exp(base)), Onset: ps[k], NowAt: closest(ps[k:], math.Exp(now))}
+	s.Last, s.Recent = ps[k-1], ps[k]
 	if ps[k].Lines > 1 {
 		s.Prior = ps[k-1]
 	}
@@ -94,6 +133,96 @@ func (c *Course) findSlowdown() (s Slowdown, ok bool) {
 		return s, rise >= sureSigmas*sigma
 	}
 	return s, rise >= slowSigmas*sigma
+}
+
+// paced are the timed points without the first, which compiles, allocates and fills caches, and the logarithms of their times.
+func (c *Course) paced() ([]*Point, []float64) {
+	ps := c.Timed()
+	if len(ps) > 8 {
+		ps = ps[1:]
+	}
+	x := make([]float64, len(ps))
+	for i, p := range ps {
+		x[i] = math.Log(p.Seconds)
+	}
+	return ps, x
+}
+
+// Limits of a slowdown that creeps.
+const (
+	gradualPoints = 2 * fewPoints
+	gradualFit    = 0.6 // of what a sudden change leaves unexplained is left by a slope
+	gradualSigmas = 8.0
+	gradualShare  = 6 // one of so many points, at least, is on each side of the onset
+)
+
+// findGradual finds a step time that rises steadily from somewhere to the end. It must fit much better than any sudden change, and rise far
+// beyond its own noise: averages that follow a pause rise for a while as well.
+func (c *Course) findGradual() (s Slowdown, ok bool) {
+	ps, x := c.paced()
+	n := len(x)
+	if n < gradualPoints {
+		return s, false
+	}
+	y := smooth(x)
+	k := split(y, [2]int{n / gradualShare, n / gradualShare})
+	if k == 0 {
+		return s, false
+	}
+	sudden := squares(y[:k]) + squares(y[k:])
+	from, best := 0, math.Inf(1)
+	for at := n / gradualShare; at <= n-2*(n/gradualShare); at++ {
+		if v := hinge(y, at); v < best {
+			from, best = at, v
+		}
+	}
+	if from == 0 || best > gradualFit*sudden {
+		return s, false
+	}
+	base, late := median(y[:from]), n-max(fewPoints/4, (n-from)/6)
+	now := median(y[late:])
+	middle, noise := median(y[from:late]), math.Sqrt(best/float64(n))
+	if now-base < math.Log(slowRatio) || now-base < gradualSigmas*max(noise, noiseFloor) || now <= middle || middle <= base {
+		return s, false
+	}
+	return Slowdown{Course: c, Base: math.Exp(base), Now: math.Exp(now), Before: from, After: n - from, BaseAt: closest(ps[:from], math.Exp(base)),
+		Onset: ps[from], NowAt: closest(ps[late:], math.Exp(now)), Last: ps[from-1], Recent: ps[late], Gradual: true}, true
+}
+
+// hinge is what is left unexplained by a line that is level up to a point and rises from there to the end.
+func hinge(y []float64, at int) float64 {
+	level := median(y[:at])
+	var over, square float64
+	for i, v := range y[at:] {
+		t := float64(i + 1)
+		over, square = over+t*(v-level), square+t*t
+	}
+	slope := over / square
+	if slope <= 0 {
+		return math.Inf(1)
+	}
+	left := 0.0
+	for _, v := range y[:at] {
+		left += (v - level) * (v - level)
+	}
+	for i, v := range y[at:] {
+		d := v - level - slope*float64(i+1)
+		left += d * d
+	}
+	return left
+}
+
+// squares is the sum of the squared distances from the mean.
+func squares(y []float64) float64 {
+	sum := 0.0
+	for _, v := range y {
+		sum += v
+	}
+	mean, out := sum/float64(len(y)), 0.0
+	for _, v := range y {
+		out += (v - mean) * (v - mean)
+	}
+	return out
 }
 
 // split is the index that separates x best into a lower first and a higher second part (largest variance between the

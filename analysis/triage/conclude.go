@@ -5,6 +5,7 @@ import (
 
 	"faultline/analysis/cost"
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // severities by rank.
@@ -83,7 +84,19 @@ func (l *look) summary(first *incident.TriageSign) {
 		t.Summary = "The job is running; nothing needs attention"
 	default:
 		t.Summary = "The job is running, but check its " + titles[first.Name]
+		if m, ok := knowledge.MechanismBySlug(knowledge.Slug(l.r.Verdict.Mechanism)); ok && l.localised(first) {
+			t.Summary += ": " + m.Title
+		}
 	}
+}
+
+// localised says that the report knows what the steps became slower by: then its first advice is closer than to look everywhere.
+func (l *look) localised(first *incident.TriageSign) bool {
+	v, a := &l.r.Verdict, &l.r.Action
+	if first == nil || !costly[first.Name] || v.Origin != "performance" || len(v.Candidates) != 1 {
+		return false
+	}
+	return len(a.ExcludeNodes) > 0 || len(l.r.Recommendations) > 0 && strings.EqualFold(strings.TrimSuffix(l.r.Recommendations[0].Text, "."), a.Text)
 }
 
 // titles are the signs as a sentence names them.
@@ -104,6 +117,8 @@ func (l *look) next(first *incident.TriageSign) {
 		t.Next = incident.TriageNext{Text: "Collect stacks and dumps from all nodes before ending the job" + l.where() + ". Don't cancel it before that.", Command: collect}
 	case first == nil:
 		t.Next = incident.TriageNext{Text: "Nothing to do."}
+	case l.localised(first):
+		l.advised()
 	case l.broken:
 		t.Next = incident.TriageNext{Text: "Every further step is wasted: keep the last checkpoint before that step, and stop the job."}
 	default:

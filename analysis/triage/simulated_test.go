@@ -15,6 +15,7 @@ import (
 	"faultline/analysis/triage"
 	"faultline/incident"
 	"faultline/simulate"
+	"faultline/simulate/slow"
 )
 
 // clockTime is how all of the simulator's emitters print the time of day.
@@ -190,4 +191,18 @@ func told(t *incident.Triage) string {
 	}
 	fmt.Fprintf(&b, "  absent %v", t.Absent)
 	return b.String()
+}
+
+// What a running job became slower by is its next step, where its logs tell.
+func TestTheNextStepOfASlowJobIsThatOfItsCause(t *testing.T) {
+	c, err := slow.Play(slow.PostMortem(slow.Nothing))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 3, 9, 3, 43, 30, 0, time.UTC)
+	dir, _ := running(t, c.Logs, math.Inf(1), 1, now)
+	got := look(t, dir, triage.Moment{At: now, Logs: true}, c.WorldSize)
+	if !strings.Contains(got.Summary, "communication became slower") || !strings.Contains(got.Next.Text, "in pairs with nccl-tests") || !strings.Contains(got.Next.Command, "node-[00-31]") {
+		t.Errorf("%s: %+v", got.Summary, got.Next)
+	}
 }

@@ -58,6 +58,7 @@ func merge(all []*Observations, spend bool) *Observations {
 		},
 		func() { m.Numerics = union(all, spend, func(o *Observations) *[]Numeric { return &o.Numerics }) },
 		func() { m.RankTimes = union(all, spend, func(o *Observations) *[]RankTime { return &o.RankTimes }) },
+		func() { m.Phases = union(all, spend, func(o *Observations) *[]PhaseReport { return &o.Phases }) },
 		func() { m.IOs = unionOfIOs(all, spend) },
 		func() { m.Resets = union(all, spend, func(o *Observations) *[]Reset { return &o.Resets }) },
 		func() { m.Doings = union(all, spend, func(o *Observations) *[]Doing { return &o.Doings }) },

@@ -504,6 +504,7 @@ type Observations struct {
 	Checkpoints  []Checkpoint
 	Numerics     []Numeric
 	RankTimes    []RankTime
+	Phases       []PhaseReport
 	IOs          IOs
 	Resets       []Reset
 	Doings       []Doing

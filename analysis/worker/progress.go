@@ -29,6 +29,9 @@ type progressForm struct {
 	head, begins, below bool
 }
 
+// formGeneric is the form of all loops that no framework has written.
+const formGeneric = "generic"
+
 // belowHead is how many lines below the step its loss may stand.
 const belowHead = 256
 
@@ -154,7 +157,11 @@ func (f *progressForm) take(r *reader, rec *record) bool {
 		p.Step, p.Total = r.headed.step, r.headed.total
 	}
 	r.stepOff, r.stepLen = rec.Off, rec.Len
+	kept := len(r.obs.Progress)
 	r.step(rec, f.form, p)
+	if f.form == formGeneric && p.Phase == Training && len(r.obs.Progress) > kept { // of a long course the lines that are kept will do
+		r.meters(rec, text)
+	}
 	return true
 }
 

@@ -44,19 +44,23 @@ func readRankTimers(r *reader, rec *record) bool {
 		return false
 	}
 	head, name := rec.Off, ""
+	rep := PhaseReport{At: rec.At, Across: true}
 	r.follow(rec, maxFollow, func(r *reader, rec *record) verdict {
 		if rec == nil {
+			r.keepPhases(rep)
 			return ended
 		}
 		t := bytes.TrimSpace(rec.Text)
 		if rank, v, ok := rankValue(t); ok && name != "" {
 			emit(r, &r.obs.RankTimes, RankTime{At: rec.At, Rank: rank, What: name, Unit: "seconds", Value: v / 1000, Report: head})
+			rep.rank(r, rec, name, v/1000)
 			return taken
 		}
 		if n, ok := bytes.CutSuffix(bytes.TrimSpace(rec.Msg), []byte(":")); ok && len(n) > 0 && len(n) < 64 && !bytes.ContainsAny(n, " :|") {
 			name = string(n)
 			return taken
 		}
+		r.keepPhases(rep)
 		return ended
 	})
 	return true

@@ -49,6 +49,7 @@ func handlers(known *knowledge.Catalogue) (list []handler, light []bool) {
 		storageHandlers(),
 		syncHandlers(),
 		rankTimeHandlers(),
+		phaseHandlers(),
 	)
 	list = slices.DeleteFunc(list, func(h handler) bool { return !known.Reads(h.name) })
 	light = make([]bool, len(list))

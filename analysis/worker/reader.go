@@ -48,6 +48,7 @@ type reader struct {
 	ignoredAt    int64           // in which line
 	ignoredN     int             // of how many that were not read yet
 	launched     map[launcher]int64
+	phases       phases
 	detector     int64 // where the straggler detector's last report begins
 
 	stride   int64       // of the courses

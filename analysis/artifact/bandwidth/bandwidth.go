@@ -26,6 +26,7 @@ type Test struct {
 	Tool          string // iperf3, ib_write_bw, ib_send_bw, ib_read_bw
 	Host          string // of the shell that it ran in, "" unknown
 	Local, Remote string // addresses, "" unknown
+	To            string // the other end as it was asked for, iperf3 only: a name or an address
 	Device        string // of the adapter, perftest only
 	Both          bool   // both directions at once: the number is their sum
 	Streams       int
@@ -133,6 +134,9 @@ type report struct {
 			Remote string `json:"remote_host"`
 		} `json:"connected"`
 		Version string `json:"version"`
+		To      struct {
+			Host string `json:"host"`
+		} `json:"connecting_to"`
 	} `json:"start"`
 	End struct {
 		Sent     *sum `json:"sum_sent"`
@@ -165,7 +169,7 @@ func readJSON(in io.Reader) ([]Test, error) {
 	if !strings.HasPrefix(r.Start.Version, "iperf 3") {
 		return nil, errors.New("JSON, and not of iperf3")
 	}
-	t := Test{Tool: "iperf3", JSON: true, Streams: len(r.Start.Connected), Retransmits: -1, Error: bounded(r.Error), Place: lines.Place{Line: 1}}
+	t := Test{Tool: "iperf3", JSON: true, Streams: len(r.Start.Connected), Retransmits: -1, To: bounded(r.Start.To.Host), Error: bounded(r.Error), Place: lines.Place{Line: 1}}
 	if len(r.Start.Connected) > 0 {
 		t.Local, t.Remote = bounded(r.Start.Connected[0].Local), bounded(r.Start.Connected[0].Remote)
 	}
@@ -226,7 +230,8 @@ func (r *reader) line(l lines.Line, text, host string) bool {
 		return true
 	}
 	if m := connecting.FindStringSubmatch(text); m != nil {
-		r.open("iperf3", host, l.Place).Remote = m[1]
+		t := r.open("iperf3", host, l.Place)
+		t.Remote, t.To = m[1], m[1]
 		return true
 	}
 	if r.t == nil {

@@ -47,6 +47,7 @@ const (
 	Power     Key = "power in watts"
 	Limit     Key = "power limit in watts"
 	Heat      Key = "temperature in degrees"
+	Clock     Key = "clock of the SMs in MHz"
 	Used      Key = "memory used in MiB"
 	NVLinkOff Key = "NVLinks that are inactive"
 	Relinked  Key = "NVLinks that had to be trained again"

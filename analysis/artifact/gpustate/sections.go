@@ -114,12 +114,12 @@ var csvKeys = map[string]Key{
 	"clocks_throttle_reasons.hw_slowdown": SlowHW, "clocks_event_reasons.hw_slowdown": SlowHW, "clocks_throttle_reasons.hw_thermal_slowdown": SlowHeat, "clocks_event_reasons.hw_thermal_slowdown": SlowHeat,
 	"clocks_throttle_reasons.hw_power_brake_slowdown": SlowPower, "clocks_event_reasons.hw_power_brake_slowdown": SlowPower, "clocks_throttle_reasons.sw_thermal_slowdown": SlowSoft, "clocks_event_reasons.sw_thermal_slowdown": SlowSoft,
 	"pcie.link.width.current": Width, "pcie.link.width.max": WidthMax, "pcie.link.gen.current": Gen, "pcie.link.gen.gpucurrent": Gen, "pcie.link.gen.max": GenMax, "gpu_recovery_action": Recovery,
-	"utilization.gpu": Busy, "power.draw": Power, "power.draw.instant": Power, "power.limit": Limit, "temperature.gpu": Heat, "memory.used": Used,
+	"utilization.gpu": Busy, "power.draw": Power, "power.draw.instant": Power, "power.limit": Limit, "temperature.gpu": Heat, "memory.used": Used, "clocks.sm": Clock, "clocks.current.sm": Clock,
 }
 
 // csvNames are columns that a header of --query-gpu may have beside them.
 var csvNames = map[string]bool{"index": true, "name": true, "gpu_name": true, "uuid": true, "gpu_uuid": true, "pci.bus_id": true, "gpu_bus_id": true, "timestamp": true, "count": true, "driver_version": true, "serial": true,
-	"memory.total": true, "memory.free": true, "utilization.memory": true, "fan.speed": true, "pstate": true, "clocks.sm": true, "clocks.mem": true, "clocks.gr": true, "pcie.link.gen.gpumax": true, "pcie.link.gen.hostmax": true,
+	"memory.total": true, "memory.free": true, "utilization.memory": true, "fan.speed": true, "pstate": true, "clocks.mem": true, "clocks.gr": true, "pcie.link.gen.gpumax": true, "pcie.link.gen.hostmax": true,
 	"temperature.memory": true, "ecc.mode.current": true, "mig.mode.current": true, "ecc.errors.corrected.volatile.total": true, "ecc.errors.corrected.aggregate.total": true, "remapped_rows.correctable": true,
 	"pid": true, "process_name": true, "used_gpu_memory": true, "compute_mode": true, "persistence_mode": true, "clocks_throttle_reasons.active": true, "clocks_event_reasons.active": true}
 
@@ -238,7 +238,7 @@ func (r *reader) sampled(g *GPU) *GPU {
 // again adds a later row: of what comes and goes it has the last word, of everything else the worst counts.
 func (g *GPU) again(later *GPU) {
 	for _, v := range later.Values {
-		if old := g.Of(v.Key); old != nil && (v.Key == Busy || v.Key == Power || v.Key == Used) {
+		if old := g.Of(v.Key); old != nil && (v.Key == Busy || v.Key == Power || v.Key == Used || v.Key == Clock) {
 			*old = v
 			continue
 		}

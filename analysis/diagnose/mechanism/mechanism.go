@@ -85,8 +85,12 @@ type Proposal struct {
 	Own bool
 	// Remote are the mechanisms that, on a process of which Failures say nothing, look like this to those at the other end: what the
 	// reporters say is of a transfer with a process that did not answer.
-	Remote  []knowledge.Slug
-	Waste   float64 // share of the job's time that it costs while it goes on; 0 where that is not known
+	Remote []knowledge.Slug
+	Waste  float64 // share of the job's time that it costs while it goes on; 0 where that is not known
+	Lost   float64 // GPU hours that it has cost since it began; 0 where that is not known
+	Since  string  // when it began, as a clock shows it; "" unknown
+	// Machine is true where the node is proven to be at fault, and not only whoever ran on it: it is to be left out.
+	Machine bool
 	Base    float64 // how often such a proposal, unrivalled, is right
 	Summary string  // what broke and where, one sentence
 	Why     string  // how it is known, one sentence

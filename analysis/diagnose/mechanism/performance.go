@@ -7,8 +7,6 @@ import (
 	"strconv"
 
 	"faultline/analysis/artifact/gpustate"
-	"faultline/analysis/cost"
-	"faultline/analysis/line"
 	"faultline/analysis/resolve"
 	"faultline/incident"
 	"faultline/knowledge"
@@ -19,7 +17,11 @@ import (
 func performance() []Mechanism {
 	ended := []knowledge.Slug{knowledge.TimeLimit, knowledge.Cancelled}
 	return []Mechanism{
-		{Slug: knowledge.SlowRank, Class: Degraded, Propose: first(slowRank, tracedSlow), Explains: append([]knowledge.Slug{knowledge.ThroughputRegression}, ended...), Needs: []incident.Need{needClocks}},
+		{Slug: knowledge.SlowRank, Class: Degraded, Propose: first(slowRank, tracedSlow, unplacedSlowRank), Explains: append([]knowledge.Slug{knowledge.ThroughputRegression}, ended...), Needs: []incident.Need{needClocks}},
+		{Slug: knowledge.SlowCommunication, Class: Degraded, Propose: slowCommunication},
+		{Slug: knowledge.SlowCompute, Class: Degraded, Propose: slowCompute, Needs: []incident.Need{needClocks}},
+		{Slug: knowledge.SlowHost, Class: Degraded, Propose: slowHost, Needs: []incident.Need{needNeighbours}},
+		{Slug: knowledge.SlowCheckpoint, Class: Degraded, Propose: slowCheckpoint, Needs: []incident.Need{needStore}},
 		{Slug: knowledge.ThroughputRegression, Class: Degraded, Propose: regression, Explains: ended, Needs: []incident.Need{needClocks, needPerRank, needNeighbours}},
 		{Slug: knowledge.LossPlateau, Class: Degraded, Propose: plateau, Explains: ended, Needs: []incident.Need{needSchedule}},
 	}
@@ -33,6 +35,10 @@ var (
 		Command: "--timing-log-level 2 --timing-log-option all   # Megatron; --log-straggler; or NVIDIA's straggler detection", Obtainable: "next-time"}
 	needNeighbours = incident.Need{What: "what else was running on these nodes and the storage when it began", Why: "other jobs, checkpoints and network faults slow a job without leaving a line in its logs",
 		Command: "sacct -a -X -N {nodes} -S START -E END -o JobID,Start,End,NodeList", Obtainable: "now"}
+	needPairs = incident.Need{What: "nccl-tests over pairs of the nodes", Why: "the node that is slow with every partner is the one",
+		Command: "bot isolate --ledger isolate-{job}.json --nodes '{nodes}' --floor GBPS", Obtainable: now}
+	needPorts = incident.Need{What: "the counters of all ports, read twice", Why: "errors that grow on one port name the link",
+		Command: "clush -w {nodes} perfquery -x", Obtainable: perishing, Artefact: knowledge.FabricCounters}
 	needSchedule = incident.Need{What: "learning rate and gradient norm during the flat part", Why: "an exhausted schedule, vanished gradients and repeated data look alike in the loss",
 		Command: "grep -E 'learning rate|lr|grad' LOG | tail", Obtainable: "now"}
 )
@@ -40,33 +46,23 @@ var (
 // regression: the time of a step left its own baseline.
 func regression(s *Scene) *Proposal {
 	f := s.Facts
-	var d resolve.Slowdown
-	found := false
-	for _, c := range f.Courses {
-		x, ok := c.Slowdown()
-		if ok && x.Weak && (f.Job.ExitOK != nil || len(f.Ends) > 0) {
-			continue // a whole log of a job that ended otherwise: a little slower is no verdict
-		}
-		if ok && (!found || d.Weak && !x.Weak || d.Weak == x.Weak && x.Before+x.After > d.Before+d.After) {
-			d, found = x, true
-		}
-	}
-	if !found {
+	d, ok := slowed(f)
+	if !ok {
 		return nil
 	}
-	p := &Proposal{Mechanism: knowledge.ThroughputRegression, Class: Degraded, Scope: "all", At: d.Onset.T, Base: 0.9, Waste: cost.Waste(d.Ratio())}
+	p := d.proposal(f, knowledge.ThroughputRegression, 0.9)
+	p.Explains = nil
 	if d.Weak {
 		p.Base = 0.75
 	}
-	p.Summary = slower(&d)
-	p.Why = fmt.Sprintf("step time left its own baseline and stayed there to the end of the log (%s before, %s since)",
-		plural(d.Before, "line", "lines"), plural(d.After, "line", "lines"))
-	base, now := timeQuote(d.BaseAt), timeQuote(d.NowAt)
-	p.For = append(p.For, finding(fmt.Sprintf("%s (a step line from before, the first slow one, and one since)", slower(&d)), base, timeQuote(d.Onset), now))
-	if d.BaseAt.Printed && now.Predicate != nil {
-		p.For[0].Evidence = append(p.For[0].Evidence, incident.Evidence{Kind: incident.KindDerived, Formula: "ratio", Inputs: []incident.Evidence{base, now}})
+	p.Why += fmt.Sprintf(" (%s before, %s since)", plural(d.Before, "line", "lines"), plural(d.After, "line", "lines"))
+	p.For, p.Led = append(p.Led, p.For...), nil
+	if d.phases {
+		p.Why += "; the phases that are timed do not explain it"
 	}
-	p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.SlowRank), Why: "one slow GPU slows every rank in a synchronous job; no line gives times by rank"}}
+	if !d.phases || !d.Across {
+		p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.SlowRank), Why: "one slow GPU slows every rank in a synchronous job; no line gives times by rank"}}
+	}
 	if why := hotGPU(f); why != "" {
 		p.Suspects = append([]incident.Suspect{{Mechanism: string(knowledge.ThermalPower), Why: why}}, p.Suspects...)
 	}
@@ -86,15 +82,6 @@ func hotGPU(f *resolve.Facts) string {
 		}
 	}
 	return ""
-}
-
-// slower says what became of the time of a step, and where.
-func slower(d *resolve.Slowdown) string {
-	from := fmt.Sprintf("from%s on", orHere(d.Onset))
-	if d.Prior != nil && d.Prior.Step != line.Unknown && d.Onset.Step != line.Unknown {
-		from = fmt.Sprintf("between step %d and step %d", d.Prior.Step, d.Onset.Step)
-	}
-	return fmt.Sprintf("steps became slower %s: %s, up from %s (×%.2f)", from, Seconds(d.Now), Seconds(d.Base), d.Ratio())
 }
 
 // timeKeys are the words in front of a step's time, by form. The value behind is filled in when the line is quoted.

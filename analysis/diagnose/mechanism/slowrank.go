@@ -6,7 +6,6 @@ import (
 	"sort"
 	"strings"
 
-	"faultline/analysis/cost"
 	"faultline/analysis/resolve"
 	"faultline/analysis/worker"
 	"faultline/knowledge"
@@ -95,8 +94,9 @@ func slowRank(s *Scene) *Proposal {
 		}
 	}
 	if d, ok := slowdown(f); ok {
-		p.Waste = cost.Waste(d.Ratio())
-		p.Led = append(p.Led, finding(slower(&d), timeQuote(d.BaseAt), timeQuote(d.Onset)))
+		s := slowing{Slowdown: d}
+		s.costs(f, p)
+		p.Led = append(p.Led, finding(slower(f, &d), timeQuote(d.BaseAt), timeQuote(d.Onset)))
 	}
 	return p
 }

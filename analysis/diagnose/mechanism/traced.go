@@ -157,7 +157,7 @@ func allLoading(f *resolve.Facts) *Proposal {
 	p.Summary = "steps became slower because every profiled rank is waiting for data"
 	p.Why = fmt.Sprintf("the profiled steps take as long as the slow ones in the log, and the data wait accounts for the difference (traces from %s)", plural(len(ids), "rank", "ranks"))
 	p.For = []incident.Finding{finding(fmt.Sprintf("ProfilerStep#%d took %s, with %s spent waiting for data", last.Number, nanos(last.Dur), nanos(last.Loader)),
-		append(callEvidence(last.File, last.At), callEvidence(last.File, last.LoaderAt)...)...), finding(slower(&d), timeQuote(d.BaseAt), timeQuote(d.Onset))}
+		append(callEvidence(last.File, last.At), callEvidence(last.File, last.LoaderAt)...)...), finding(slower(f, &d), timeQuote(d.BaseAt), timeQuote(d.Onset))}
 	return p
 }
 

@@ -1,0 +1,31 @@
+package mechanism
+
+import (
+	"fmt"
+
+	"faultline/analysis/cost"
+	"faultline/analysis/line"
+	"faultline/knowledge"
+)
+
+// slowCheckpoint: each save blocks the steps for longer than earlier ones did.
+func slowCheckpoint(sc *Scene) *Proposal {
+	f := sc.Facts
+	b, ok := f.Blocked()
+	if !ok {
+		return nil
+	}
+	p := &Proposal{Mechanism: knowledge.SlowCheckpoint, Class: Degraded, Scope: "all", At: b.Began.T, Base: 0.88, Explains: endedSlow, Waste: min(b.Share, 1)}
+	p.Lost, p.Since = cost.GPUHours(b.Extra, f.Job.WorldSize), clockOf(f, b.Began.T)
+	from := ""
+	if b.Began.Step != line.Unknown {
+		from = fmt.Sprintf(" since step %d", b.Began.Step)
+	}
+	if p.Since != "" {
+		from += fmt.Sprintf(" (%s)", p.Since)
+	}
+	p.Summary = fmt.Sprintf("each save blocks the steps for %s%s, before for %s: %.0f%% of the time", Seconds(b.Now), from, Seconds(b.Was), 100*b.Share)
+	p.Why = fmt.Sprintf("all %s since take much longer than the longest of the %d before; the steps between them do not", plural(b.After, "save", "saves"), b.Before)
+	p.For = append(p.For, finding(fmt.Sprintf("a save took %s before, and %s since", Seconds(b.Was), Seconds(b.Now)), QuoteAt(b.WasAt, nil), QuoteAt(b.Onset, nil), QuoteAt(b.NowAt, nil)))
+	return p
+}

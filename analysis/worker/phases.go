@@ -1,0 +1,238 @@
+package worker
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// PhaseReport is one report of how long the phases of a step took.
+type PhaseReport struct {
+	At
+	// Across says that the values are the extremes over all ranks; else they are the writer's own.
+	Across bool
+	N      int64 // its number among the reports of its file that begin with the same phase, of which only some are kept
+	Times  []PhaseTime
+}
+
+// PhaseTime is one phase. Min is 0 where only the longest is printed.
+type PhaseTime struct {
+	Name     string
+	Min, Max float64 // seconds
+	// Place is the line that states it, where that is not the report's own.
+	Place Pos
+}
+
+// mostPhases bounds a report.
+const mostPhases = 48
+
+func phaseHandlers() []handler {
+	return []handler{
+		{"phases across ranks", []string{" time across ranks (ms):"}, readPhasesAcross},
+		{"phases of one rank", []string{"time (ms) | "}, readPhases},
+	}
+}
+
+// readPhasesAcross reads Megatron's timers with the extremes of all ranks (megatron/core/timers.py, --timing-log-option minmax or max):
+//
+//	(min, max) time across ranks (ms):
+//	    forward-backward ...............................: (6512.33, 6530.11)
+//	max time across ranks (ms):
+//	    forward-backward ...............................: 6530.11
+func readPhasesAcross(r *reader, rec *record) bool {
+	if !bytes.HasSuffix(bytes.TrimSpace(rec.Text), []byte(" time across ranks (ms):")) {
+		return false
+	}
+	rep := PhaseReport{At: rec.At, Across: true}
+	r.follow(rec, mostPhases, func(r *reader, rec *record) verdict {
+		if rec != nil {
+			if t, ok := phaseLine(bytes.TrimSpace(rec.Msg)); ok && len(rep.Times) < mostPhases {
+				t.Name, t.Place = r.phaseName(t.Name), rec.Pos
+				rep.Times = append(rep.Times, t)
+				return taken
+			}
+		}
+		r.keepPhases(rep)
+		return ended
+	})
+	return true
+}
+
+// phaseLine reads "forward-compute .....: (10.00, 20.00)" and "forward-compute .....: 20.00".
+func phaseLine(b []byte) (t PhaseTime, ok bool) {
+	name, rest, found := bytes.Cut(b, []byte(": "))
+	name = bytes.TrimRight(name, " .")
+	if !found || len(name) == 0 || len(name) > 64 || bytes.ContainsAny(name, " |()") {
+		return t, false
+	}
+	t.Name = string(name)
+	if pair, two := bytes.CutPrefix(rest, []byte("(")); two {
+		low, high, comma := bytes.Cut(bytes.TrimSuffix(pair, []byte(")")), []byte(", "))
+		lo, okLow := millis(low)
+		hi, okHigh := millis(high)
+		t.Min, t.Max = lo, hi
+		return t, comma && okLow && okHigh && lo <= hi
+	}
+	t.Max, ok = millis(rest)
+	return t, ok
+}
+
+// millis reads a printed time in milliseconds, and nothing behind it.
+func millis(b []byte) (seconds float64, ok bool) {
+	v := printed(b)
+	if v == nil || len(v) != len(bytes.TrimSpace(b)) || nonFinite(v) || v[0] == '-' {
+		return 0, false
+	}
+	return finite(v) / 1000, true
+}
+
+// readPhases reads DeepSpeed's wall_clock_breakdown (deepspeed/utils/timer.py), and timers of Megatron's fork of it:
+//
+//	[2024-05-01 10:00:00,123] [INFO] [logging.py:96:log_dist] [Rank 0] time (ms) | fwd: 12.41 | bwd: 37.92 | bwd_inner: 30.11 | bwd_allreduce: 7.80 | step: 4.10
+func readPhases(r *reader, rec *record) bool {
+	list := after(rec.Text, "time (ms) | ")
+	rep := PhaseReport{At: rec.At}
+	for _, item := range bytes.Split(list[:min(len(list), 4<<10)], []byte(" | ")) {
+		name, value, ok := bytes.Cut(item, []byte(": "))
+		v, isTime := millis(value)
+		if !ok || !isTime || len(name) == 0 || len(name) > 64 || len(rep.Times) == mostPhases {
+			continue
+		}
+		rep.Times = append(rep.Times, PhaseTime{Name: r.phaseName(string(bytes.TrimSpace(name))), Max: v})
+	}
+	r.keepPhases(rep)
+	return len(rep.Times) > 0
+}
+
+// metered are the words that hand-written loops print in front of the time of a phase, with the phase's usual name.
+var metered = map[string]string{
+	"data": "data_time", "dataloader": "data_time", "data_load": "data_time", "data_wait": "data_time",
+	"fwd": "fwd", "forward": "fwd", "bwd": "bwd", "backward": "bwd", "compute": "compute",
+	"comm": "allreduce", "communication": "allreduce", "allreduce": "allreduce", "all_reduce": "allreduce", "all-reduce": "allreduce", "grad_sync": "allreduce",
+	"opt": "optimizer", "optim": "optimizer", "optimizer": "optimizer",
+}
+
+// meters reads the times of phases that a step line states: "time: 0.51  data_time: 0.02", "Data  0.301 ( 0.280)", "fwd 310ms | bwd 620ms | allreduce 420.5 ms".
+// A number counts with a fraction or with a unit: a whole one is a count.
+func (r *reader) meters(rec *record, text []byte) {
+	rep := PhaseReport{At: rec.At}
+	for i := 0; i < len(text); {
+		if !isWord(text[i]) {
+			i++
+			continue
+		}
+		end := i
+		for end < len(text) && (isWord(text[end]) || text[end] == '-') {
+			end++
+		}
+		word := text[i:end]
+		i = end
+		if len(word) > 20 || len(rep.Times) == mostPhases {
+			continue
+		}
+		name, ok := metered[phaseWord(word)]
+		if !ok {
+			continue
+		}
+		if seconds, ok := phaseValue(bytes.TrimPrefix(text[end:], []byte(" time")), bytes.HasSuffix(word, []byte("_ms"))); ok {
+			rep.Times = append(rep.Times, PhaseTime{Name: name, Max: seconds})
+		}
+	}
+	r.keepPhases(rep)
+}
+
+// phaseWord is a word in lower case, without what says that it is a time.
+func phaseWord(word []byte) string {
+	s := strings.ToLower(string(word))
+	for _, end := range []string{"_ms", "_s", "_sec", "_time"} {
+		s = strings.TrimSuffix(s, end)
+	}
+	return s
+}
+
+// phaseValue reads a time behind the word of a phase.
+func phaseValue(b []byte, inMillis bool) (seconds float64, ok bool) {
+	t := bytes.TrimLeft(b, " :=\t")
+	v := printed(t)
+	if len(v) == 0 || len(b)-len(t) > 8 || len(t) == len(b) || nonFinite(v) || v[0] == '-' {
+		return 0, false
+	}
+	unit := bytes.TrimPrefix(t[len(v):], []byte(" "))
+	millis := inMillis || bytes.HasPrefix(unit, []byte("ms"))
+	stated := millis || len(unit) > 0 && unit[0] == 's' && (len(unit) == 1 || !isWord(unit[1]))
+	if !stated && bytes.IndexByte(v, '.') < 0 {
+		return 0, false
+	}
+	if seconds = finite(v); millis {
+		seconds /= 1000
+	}
+	return seconds, true
+}
+
+// phases are the reports of one file so far.
+type phases struct {
+	names  map[string]string // one copy of each
+	counts map[string]int64  // of reports, by their first phase
+	stride int64             // one of so many is kept
+}
+
+// mostReports bounds the reports that are kept of one file: a course is seen by some of its lines as well.
+const mostReports = 1 << 11
+
+// rank adds one rank's value of a phase to the extremes. The slowest rank's line is the one to quote.
+func (p *PhaseReport) rank(r *reader, rec *record, name string, seconds float64) {
+	k := len(p.Times) - 1
+	if k < 0 || p.Times[k].Name != name {
+		if len(p.Times) == mostPhases {
+			return
+		}
+		p.Times = append(p.Times, PhaseTime{Name: r.phaseName(name), Min: seconds, Max: seconds, Place: rec.Pos})
+		return
+	}
+	t := &p.Times[k]
+	t.Min = min(t.Min, seconds)
+	if seconds > t.Max {
+		t.Max, t.Place = seconds, rec.Pos
+	}
+}
+
+func (r *reader) keepPhases(rep PhaseReport) {
+	if len(rep.Times) == 0 {
+		return
+	}
+	p := &r.phases
+	if p.counts == nil {
+		p.counts, p.stride = map[string]int64{}, 1
+	}
+	kind := rep.Times[0].Name
+	rep.N = p.counts[kind]
+	if len(p.counts) < mostReports {
+		p.counts[kind]++
+	}
+	if rep.N%p.stride != 0 {
+		return
+	}
+	emit(r, &r.obs.Phases, rep)
+	for len(r.obs.Phases) >= mostReports {
+		p.stride *= 2
+		left := slices.DeleteFunc(r.obs.Phases, func(x PhaseReport) bool { return x.N%p.stride != 0 })
+		if len(left) == len(r.obs.Phases) {
+			left = left[:mostReports/2]
+		}
+		r.obs.Phases = left
+	}
+}
+
+func (r *reader) phaseName(name string) string {
+	p := &r.phases
+	if p.names == nil {
+		p.names = map[string]string{}
+	}
+	if kept, ok := p.names[name]; ok {
+		return kept
+	}
+	if len(p.names) < mostReports {
+		p.names[name] = name
+	}
+	return name
+}
