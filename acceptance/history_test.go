@@ -111,7 +111,7 @@ func TestAHistoryWeighsOnlyWhereChanceIsNoExplanation(t *testing.T) {
 					}
 				case "host":
 					if !slices.Equal(r.Action.ExcludeNodes, []string{host}) || r.Action.Owner != "cluster" || r.Action.Resubmit != "yes" ||
-						!strings.Contains(r.Recommendations[0].Text, "Drain "+host) || !strings.Contains(r.Recommendations[0].Text, " of 41 earlier runs") {
+						!strings.Contains(r.Recommendations[0].Text, "Drain and test "+host) || !strings.Contains(r.Recommendations[0].Text, " of 41 earlier runs") {
 						t.Errorf("%s: %+v %+v %s", name, r.Action, r.Recommendations[0], r.Verdict.Summary)
 					}
 				case "step":
@@ -228,7 +228,7 @@ func TestTheSameItemAgainIsTheData(t *testing.T) {
 		if r.Verdict.Status != want || r.Verdict.Mechanism != "bad-sample" {
 			t.Errorf("%s: %s %s, not %s", kind, r.Verdict.Status, r.Verdict.Mechanism, want)
 		}
-		if kind == "item" && !strings.Contains(r.Recommendations[0].Text, "Take "+shard+" from the data") {
+		if kind == "item" && !strings.Contains(r.Recommendations[0].Text, "Remove "+shard+" from the data") {
 			t.Errorf("%s: %+v", kind, r.Recommendations[0])
 		}
 	}

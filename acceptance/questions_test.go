@@ -27,8 +27,8 @@ func says(texts ...string) func(*incident.Report) []string {
 
 // questions are of 17 kinds, as somebody writes them who has only the thread; %d is the root's rank or 0, %s its node or the first.
 var questions = []question{
-	{"broken node", "is %s broken?", says("No evidence in these logs that", "should be excluded", "is where it failed")},
-	{"broken node", "can I still use %s", says("No evidence in these logs that", "should be excluded", "is where it failed")},
+	{"broken node", "is %s broken?", says("No evidence in these logs that", "should be excluded", "It failed on")},
+	{"broken node", "can I still use %s", says("No evidence in these logs that", "should be excluded", "It failed on")},
 	{"another node", "what about node-nobody-has?", says(cannotTell)},
 	{"why a rank", "why do you blame rank %d?", func(r *incident.Report) []string { return partOf(r, -1) }},
 	{"why not a rank", "why not rank 1?", func(r *incident.Report) []string { return partOf(r, 1) }},

@@ -246,7 +246,7 @@ type Standout struct {
 
 // Reason is one part of a standout's score.
 type Reason struct {
-	Part   string `json:"part"` // severity, stack, position, rarity, spatial, cross-job, temporal, background, known
+	Part   string `json:"part"` // severity, stack, position, rarity, spatial, cross-job, temporal, background, known, words
 	Points int    `json:"points"`
 	Text   string `json:"text"`
 }

@@ -82,7 +82,7 @@ var artefacts = []Artefact{
 	{Slug: PeerLogs, What: "logs from the peer that disappeared", Why: "it failed first and should say why; the other processes only noticed", Lasts: OfSite,
 		Command: LogsOfJob},
 	{Slug: StorageLogs, What: "storage logs from that time", Why: "they distinguish a slow or broken store from a slow decoder or network", Lasts: OfNode},
-	{Slug: Bundle, What: "stacks, dumps and counters from all nodes, while the job hangs", Why: "most of it is lost once the job ends", Lasts: OfProcess,
+	{Slug: Bundle, What: "stacks, dumps and counters from all nodes, while it hangs", Why: "most of it is lost once the job ends", Lasts: OfProcess,
 		Alive: collectCommand, Next: collectCommand},
 	{Slug: Replay, What: "a replay of the preceding steps from the last good checkpoint, on other nodes",
 		Why: "failing at the same step means data or code; at another step, or not at all, a machine that computes wrongly", Lasts: OfSite,

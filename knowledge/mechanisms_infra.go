@@ -107,7 +107,7 @@ var infrastructureMechanisms = []Mechanism{
 			"No training took place, and the job's code is not involved.",
 		Now: []Advice{
 			{"Check that the output folder exists and is writable from every node, then resubmit.", "scontrol show job {job} | grep -E 'StdOut|StdErr|WorkDir'"},
-			{"If it happens again, send the admins the message and its time.", "sacct -D -P -j {job} -o JobID,State,ExitCode,Reason,NodeList"},
+			{"If it happens again, send the admins the error message and its timestamp.", "sacct -D -P -j {job} -o JobID,State,ExitCode,Reason,NodeList"},
 		},
 		Structural: []Advice{{"Import large container images once before the job, not at each start.", "enroot import docker://IMAGE"}},
 		NextTime:   []Advice{{"Keep the batch script's own output: only it holds srun's messages.", ""}},

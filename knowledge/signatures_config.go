@@ -415,7 +415,7 @@ var limitSignatures = []Signature{
 		ID: "limit-ancdata", Mechanism: ResourceLimit, Role: CauseRole, Tier: DataIO, Direct: true,
 		Literals: []string{"received 0 items of ancdata"},
 		Meaning:  "The process can't open more files, so workers could not hand over their tensors (ulimit -n).",
-		Do:       []Advice{{"Raise the open-file limit, or share tensors by files: set_sharing_strategy('file_system').", "ulimit -n $(ulimit -Hn); ulimit -n"}},
+		Do:       []Advice{{"Raise the open-file limit, or share tensors through the file system: set_sharing_strategy('file_system').", "ulimit -n $(ulimit -Hn); ulimit -n"}},
 		Source:   "CPython multiprocessing/reduction.py",
 		Example:  "RuntimeError: received 0 items of ancdata",
 	},

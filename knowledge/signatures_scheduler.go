@@ -125,7 +125,7 @@ var schedulerSignatures = []Signature{
 		Literals: []string{"srun: error: ", "aunch"}, Pattern: `task (?P<task>\d+) launch failed: (?P<text>.{1,160})|Task launch for (?:StepId=)?\S+ failed on node (?P<host>[\w.-]+): (?P<text2>.{1,160})|Application launch failed: (?P<text3>.{1,160})|timeout waiting for task launch, started (?P<started>\d+) of (?P<tasks>\d+) tasks`,
 		Names:   []Name{{"host", AsHost, Mentioned}, {"task", AsTask, Mentioned}}, // where it failed; a refused credential may be the clock of any other node
 		Meaning: "SLURM could not start the job's processes.",
-		Do:      []Advice{{"Resubmit without that node. If it happens again, send the admins the message and its time.", "scontrol show node {node}"}},
+		Do:      []Advice{{"Resubmit without that node. If it happens again, send the admins the error message and its timestamp.", "scontrol show node {node}"}},
 		Source:  "SLURM src/srun and src/api/step_launch.c, 20.11 to 26.05",
 		Example: "srun: error: task 0 launch failed: Slurmd could not connect IO",
 	},

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"fmt"
 	"strings"
 
 	"faultline/incident"
@@ -25,7 +24,11 @@ func brief(v *view, name string) string {
 	if t := r.Triage; t != nil {
 		return name + sentence(v.Headline) + " " + flat(t.Next.Text)
 	}
-	parts := []string{fmt.Sprintf("%s%s (%s).", name, v.Headline, confidenceWord(r.Verdict.Status))}
+	sure := " (" + confidenceWord(r.Verdict.Status) + ")"
+	if strings.HasPrefix(v.Headline, "Can't tell") { // said once
+		sure = ""
+	}
+	parts := []string{name + v.Headline + sure + "."}
 	if s := r.Verdict.Summary; saysMore(s, v.Headline) && len(r.Verdict.Candidates) < 2 {
 		parts = append(parts, sentence(cutAfter(flat(s), briefSentence)))
 	}

@@ -53,7 +53,7 @@ func shares(files, ranks map[string]int) string {
 		text += " (" + list + ")"
 	}
 	if len(ranks) > 0 {
-		text += "; by rank " + top(ranks, func(s string) string { return s })
+		text += "; per rank: " + top(ranks, func(s string) string { return "rank " + s })
 	}
 	return text
 }

@@ -177,7 +177,7 @@ func resubmitText(s string) string {
 	if t, ok := resubmits[s]; ok {
 		return t
 	}
-	return "Hold off resubmitting"
+	return "Hold off on resubmitting"
 }
 
 func stepText(s *incident.Step) string {

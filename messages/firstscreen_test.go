@@ -130,7 +130,7 @@ func TestTheFirstScreenAnswersWhatPeopleAskedOfIt(t *testing.T) {
 
 	r = undecided()
 	r.Verdict.Needs = []incident.Need{{What: "py-spy stacks", Obtainable: "next-time"}, {What: "the world size", Command: "bot diagnose --world-size N …", Obtainable: "now"}, {What: "the kernel logs", Obtainable: "perishing"}}
-	if got := answer(r, 100, labelNext); got != "Get the world size: bot diagnose --world-size N. Hold off resubmitting: it may fail again." {
+	if got := answer(r, 100, labelNext); got != "Get the world size: bot diagnose --world-size N. Hold off on resubmitting: it may fail again." {
 		t.Errorf("what to get first: %q", got)
 	}
 	if _, got := confirms(r); got != "The kernel logs (get it soon). Next run: py-spy stacks." {

@@ -63,10 +63,10 @@ func groupOf(g incident.Group) groupView {
 		if y := s.Sync; y != nil {
 			v.Stuck += ". " + sentence(y.Statement)
 			if y.Waits != "" {
-				v.Stuck += " " + sentence("there "+y.Waits)
+				v.Stuck += " " + sentence(y.Waits)
 			}
 			if y.Check != "" {
-				v.Stuck += " Check: " + sentence(y.Check)
+				v.Stuck += " " + sentence(y.Check)
 			}
 			v.Stuck = strings.TrimRight(v.Stuck, ".")
 		}

@@ -25,6 +25,9 @@ func nextStep(r *incident.Report) string {
 			return decision // the decision is the step, with its names
 		}
 	}
+	if need, open := nextNeed(r); open && need.Artefact == knowledge.Bundle {
+		return step // the job is still there: nobody asks whether to run it again
+	}
 	return strings.TrimSpace(step + " " + decision)
 }
 
@@ -117,7 +120,7 @@ func nextNeed(r *incident.Report) (incident.Need, bool) {
 // needText asks for what would decide, by name where the report knows it.
 func needText(r *incident.Report, n incident.Need) string {
 	if n.Artefact == knowledge.Bundle {
-		return "Don't cancel the job yet. First get " + lowered(flat(n.What)) + "."
+		return "Don't cancel the job yet: first collect " + lowered(flat(n.What)) + "."
 	}
 	t := "Get " + needName(r, n)
 	if c := flat(n.Command); strings.HasPrefix(c, "bot ") {

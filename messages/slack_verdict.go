@@ -111,10 +111,10 @@ func FinalVerdict(r *incident.Report, requester string, changed, whole bool, but
 	es := []blockkit.RichElement{blockkit.RichSection{Elements: opening}}
 	if !whole {
 		es = append(es, partsOf(parts, labelStorage)...)
-		return post(lightOf(v)+"Final: "+brief(v, ""), rich(es...), small("The report is attached."))
+		return post(lightOf(v)+"Final: "+brief(v, ""), rich(es...), small("Report attached."))
 	}
 	return post(lightOf(v)+"Final: "+brief(v, ""), blockkit.Blocks{heading(lightOf(v) + head)}, rich(es...), decided(v, parts),
-		pressable(buttons), small("The report is attached.", v.Reread))
+		pressable(buttons), small("Report attached.", v.Reread))
 }
 
 // RankMapCaption names the picture of the rank map. alt states the finding, for those who cannot see it; it is at most

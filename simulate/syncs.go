@@ -210,7 +210,7 @@ func playBuffers(s *scene) error {
 	s.frame = pick(s.rng, &lightning, &hfTrainer)
 	s.askedWorld = s.askedWorld || !s.frame.statesWorld
 	step := s.syncStep(3+s.rng.IntN(4), s.scalar("ALLREDUCE"))
-	return s.playSync(step, 0, "broadcast of buffers")
+	return s.playSync(step, 0, "buffer broadcast")
 }
 
 // playStackNamed: the flight recorder is on, and PyTorch prints the stack of the failed collective.

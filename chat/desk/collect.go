@@ -12,7 +12,7 @@ import (
 )
 
 // collectHow says what to do with the script that is attached; its words are the names of the script and of what it leaves.
-const collectHow = "run the attached %s on a host with srun, in a shared folder. It only reads and takes at most six minutes. Then upload %s"
+const collectHow = "run the attached %s where srun works, in a shared folder (read-only, at most six minutes), then upload %s"
 
 // collection is the command that gathers evidence of a job that hangs, as a file: whoever reads along may not have the program, and
 // no message holds a command of that length.
@@ -39,7 +39,7 @@ func (c *Composer) script(ctx context.Context, d *draft, q workflow.Question) er
 	if !ok {
 		return nil
 	}
-	file, err := c.attach(ctx, s.name, "The command that collects from all nodes (read-only)", "", []byte(s.text))
+	file, err := c.attach(ctx, s.name, "Collects from all nodes (read-only)", "", []byte(s.text))
 	if err != nil {
 		return err
 	}

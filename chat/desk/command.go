@@ -332,7 +332,7 @@ func (a *act) list(ctx context.Context) error {
 // line is one investigation in a list.
 func (a *act) line(s workflow.Summary) string {
 	row, _ := workflow.About(s.State)
-	text := fill("%s  job %s, asked for by %s %s ago: %s", code(s.ID), orUnknown(s.Job), person(s.Requester), ago(a.Now().Sub(s.Asked)), row.Doing)
+	text := fill("%s  job %s, requested by %s %s ago: %s", code(s.ID), orUnknown(s.Job), person(s.Requester), ago(a.Now().Sub(s.Asked)), row.Doing)
 	if s.Headline != "" {
 		text += fill(" — %s", s.Headline)
 	}

@@ -226,12 +226,12 @@ var texts = map[situation]string{
 	pong:            "I'm up. I got your message %s after you sent it. Open investigations: %d. Queued: %d.",
 	explainWhat:     "Paste what to explain after the command: an error line, exit code, variable or term, as in `%s explain exit code 137`.",
 	explainNothing:  "No match. The closest entries:",
-	explainFoot:     "This explains words. To find the rank that broke a job, run `%s 12345`.",
+	explainFoot:     "This command explains terms. To find the rank that broke a job, run `%s 12345`.",
 	nothingHere:     "No investigations in this channel yet. Start one with `%s 12345`.",
-	cancelled:       "Stopped %s. Logs that arrive later, or *Run again*, reopen it.",
+	cancelled:       "Stopped %s. To reopen it, add logs or press *Run again*.",
 	cannotCancel:    "%s can't be cancelled: I'm %s. Use *Close* if you are done with it.",
 	rerunStarted:    "Running job %s again: %s is closed, and %s starts fresh. Both stay readable. %s",
-	muted:           "Reminders are off in %s. Questions stay open, and I continue when they are answered.",
+	muted:           "Reminders are off in %s. Questions stay open; I'll continue once they're answered.",
 	mutedBefore:     "Reminders in %s are already off.",
 	owned:           "%s is yours: the case file shows you as its owner, and reminders have stopped.",
 	ownedBefore:     "%s already has an owner: %s.",
@@ -246,7 +246,7 @@ var texts = map[situation]string{
 	fixWhich:        "Which run has the fix? Write `%s fixed %s 12345`, and what you changed.",
 	fixItself:       "Job %s is the run that failed. Name the run with the fix.",
 	fixElsewhere:    "Job %s is under investigation in another channel, so I can't compare it here.",
-	postmortemMade:  "The post-mortem of %s is in its thread, to read and to edit.",
+	postmortemMade:  "The post-mortem for %s is in its thread, where you can read and edit it.",
 	postmortemNone:  "%s has no report yet. Try again when its verdict is there.",
 	skipped:         "Continuing without the storage logs. The report will say that storage was not examined.",
 	left:            "Noted. The report stands without it and lists it as missing.",
@@ -385,7 +385,7 @@ const (
 	refusedExternal = "a person of another organization"
 	refusedDirect   = "direct messages are off"
 	refusedChannel  = "the channel is connected to no cluster"
-	refusedShared   = "people of another organization are in the channel"
+	refusedShared   = "people from another organization are in the channel"
 	refusedReadOnly = "the channel is read-only"
 	refusedCluster  = "the cluster is not for this channel"
 	refusedPath     = "a path outside the folders of the channel"

@@ -18,7 +18,7 @@ after the database, with any tool. A PostgreSQL database is backed up with pg_du
 Examples:
   bot backup --config /etc/faultline.yaml /backup/faultline-$(date +%F).db
 
-Exit code: 0; 1 when the store cannot be copied; 2 wrong usage.`,
+Exit code: 0 on success; 1 when the store cannot be copied; 2 usage error.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var c common
 		c.declare(fs)

@@ -28,7 +28,7 @@ directories. The nodes then compare notes: which are missing, what differs (driv
 is off, and which sends at less than half the usual speed. The first node prints the result; all exit with the same code. It only reads, except
 for one temporary file in each --write directory.
 
-Under SLURM it finds the nodes itself. Elsewhere, list them with --nodes and this one with --node. On a single node it waits for no one.
+Under SLURM it detects the nodes. Otherwise, list all nodes with --nodes and name this one with --node. On a single node there is nothing to wait for.
 
 Examples:
   srun --ntasks-per-node=1 bot check --gpus 8 --write /scratch/ckpt --checkpoint 200 --read /data/train || exit 1
@@ -36,7 +36,7 @@ Examples:
   bot check --nodes cn[01-04] --node cn02 --lead cn01:20001
   bot check --format json
 
-Exit code: 0 no blocking problem found (warnings are printed); 1 a blocking problem, or the nodes could not connect; 2 wrong usage.`,
+Exit code: 0 no blocking problem found (warnings are printed); 1 a blocking problem, or the nodes could not connect; 2 usage error.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var c checking
 		c.declare(fs)

@@ -24,7 +24,7 @@ Examples:
   bot collect 4242
   bot diagnose --evidence faultline-4242.tar.gz logs-4242/
 
-Exit code: 0; 2 wrong usage.`,
+Exit code: 0 on success; 2 usage error.`,
 	setup: func(*flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		return func(_ context.Context, e env, args []string) (int, error) {
 			if len(args) != 1 {

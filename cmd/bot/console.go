@@ -39,7 +39,7 @@ Examples:
   bot console --config faultline.yaml
   printf '/diagnose 4242\nlogs-4242/\n' | bot console
 
-Exit code: 0; 1 when something failed that you cannot fix; 2 wrong usage.`,
+Exit code: 0 on success; 1 when something failed that you cannot fix; 2 usage error.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var c common
 		c.declare(fs)

@@ -30,7 +30,7 @@ Examples:
   bot demo --interactive
   bot demo --web          the same in a browser, as in Slack
 
-Exit code: 0; 1 when the temporary directory cannot be written; 2 wrong usage.`,
+Exit code: 0 on success; 1 when the temporary directory cannot be written; 2 usage error.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var d demo
 		fs.StringVar(&d.mechanism, "mechanism", "", "what goes wrong: a `NAME` from bot simulate --list (default: one rank stalls)\ne.g. --mechanism rank-stalled")

@@ -47,7 +47,7 @@ Examples:
   bot diagnose --format history logs-4242/ >> history.jsonl
   bot diagnose --history history.jsonl logs-4243/
 
-Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 wrong usage, or several jobs without --job;
+Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 usage error, or several jobs without --job;
 1 nothing readable.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var d diagnosis

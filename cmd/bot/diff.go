@@ -29,7 +29,7 @@ Examples:
   bot diff report-4242.json logs-4243/
   bot diff --json report-4242.json report-4243.json
 
-Exit code: 0 fixed, or no worse; 3 not fixed, a regression, or these logs do not tell; 2 wrong usage; 1 nothing readable.`,
+Exit code: 0 fixed, or no worse; 3 not fixed, a regression, or not decided; 2 usage error; 1 nothing readable.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var c common
 		var asJSON bool

@@ -29,7 +29,7 @@ Examples:
 
 With --job it shows which of that job's logs are found, and which can't be read.
 
-Exit code: 0 when nothing fails; 1 when something does; 2 wrong usage.`,
+Exit code: 0 when nothing fails; 1 when something does; 2 usage error.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var c common
 		c.declare(fs)

@@ -38,7 +38,7 @@ Examples:
   bot explain rank-stalled
   bot explain --list
 
-Exit code: 0 match found; 3 no match (the closest entries are shown); 2 wrong usage; 1 the text can't be read.`,
+Exit code: 0 match found; 3 no match (the closest entries are shown); 2 usage error; 1 the text can't be read.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var x explanation
 		fs.StringVar(&x.file, "file", "", "explain the text in `FILE`\ne.g. --file traceback.txt")

@@ -37,7 +37,7 @@ Examples:
   bot export --raw F-12
   bot export --config /etc/faultline.yaml --history --out history.jsonl
 
-Exit code: 0; 1 when there is no such incident, or it cannot be read or written; 2 wrong usage.`,
+Exit code: 0 on success; 1 when there is no such incident, or it cannot be read or written; 2 usage error.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var c common
 		c.declare(fs)

@@ -40,7 +40,7 @@ Examples:
   bot isolate --ledger s.json --sizes gpus --good 8 --bad 512 --gpus 8 --test './train.sh'
   bot isolate --ledger b.json --sizes batch --good 16 --bad 64 --test 'srun -N1 ./train.sh --batch {size}'
 
-Exit code: 0 found a culprit or size; 3 more tests to run, or the search ended without one; 2 wrong usage; 1 a file can't
+Exit code: 0 found the culprit or the failing size; 3 more tests to run, or the search ended without one; 2 usage error; 1 a file can't
 be read or written.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var x isolation

@@ -31,7 +31,7 @@ Examples:
   bot postmortem report-4242.json
   bot postmortem logs-4242/ > postmortem-4242.md
 
-Exit code: 0; 1 when there is no such incident, or nothing can be read or written; 2 wrong usage.`,
+Exit code: 0 on success; 1 when there is no such incident, or nothing can be read or written; 2 usage error.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var c common
 		c.declare(fs)

@@ -33,8 +33,8 @@ wrote its logs, sends the batch script's log and those from every srun, with the
 nodes have none. With files it sends those. Files already sent are skipped; an interrupted transfer is
 resumed. Nothing is changed on the cluster.
 
-Ask the bot's administrator for its address, its name for the cluster, and a secret, which belongs in a file only you
-can read:
+Ask the bot's administrator for its URL, the name it uses for your cluster, and a secret. Save the secret in a file only
+you can read:
   mkdir -p ~/.config/faultline; (umask 077; cat > ~/.config/faultline/push)      (paste the secret, then Ctrl-D)
   export FAULTLINE_PUSH_TO=https://bot.example.org FAULTLINE_CLUSTER=west         (in ~/.bashrc)
 
@@ -50,7 +50,7 @@ Only when something failed:
   trap '[ $? -eq 0 ] || bot push --quiet-failure' EXIT
 It does not run when SLURM kills the script (time limit, lost node): then push from a login node.
 
-Exit code: 0 the bot has every log found (missing nodes are listed); 1 it doesn't, with the reason; 2 wrong usage.
+Exit code: 0 every log that was found reached the bot (missing nodes are listed); 1 some did not (the reason is printed); 2 usage error.
 Always 0 with --quiet-failure.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		p := pusher{}

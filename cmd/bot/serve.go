@@ -26,7 +26,7 @@ Examples:
   SLACK_APP_TOKEN=xapp-… SLACK_BOT_TOKEN=xoxb-… bot serve --config /etc/faultline.yaml
   bot demo --web          a bot, a Slack look-alike and a failed job in your browser, without any token
 
-Exit code: 0 after a normal stop; 1 when it can't run; 2 wrong usage.`,
+Exit code: 0 after a normal stop; 1 when it can't run; 2 usage error.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var c common
 		c.declare(fs)

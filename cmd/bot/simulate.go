@@ -29,7 +29,7 @@ Examples:
   bot simulate --mechanism native-crash --history host --out incidents/
                      then: bot diagnose --history incidents/*/history.jsonl incidents/*/logs
 
-Exit code: 0; 1 when files cannot be written; 2 wrong usage.`,
+Exit code: 0 on success; 1 when files cannot be written; 2 usage error.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var s simulation
 		fs.BoolVar(&s.list, "list", false, "list the mechanisms\ne.g. --list")

@@ -26,9 +26,9 @@ Examples:
   bot triage --json logs-4242/
   bot triage --now 2025-06-03T17:50:00 logs-4242/
 
-If the logs include the job's end, the first screen is that of "bot diagnose".
+If the logs cover the end of the job, the first screen is the same as that of "bot diagnose".
 
-Exit code: 0 none or note; 3 warning or critical; 2 wrong usage, or several jobs without --job; 1 nothing readable.`,
+Exit code: 0 none or note; 3 warning or critical; 2 usage error, or several jobs without --job; 1 nothing readable.`,
 	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
 		var d diagnosis
 		var now string

@@ -128,8 +128,8 @@ func collectiveHang(s *Scene) *Proposal {
 	p := collective(s, knowledge.CollectiveHang)
 	p.Rivals = []knowledge.Slug{knowledge.GPUHang}
 	p.Base = 0.94
-	p.Summary = fmt.Sprintf("every rank in %s entered %s and none completed it", groupList(g.Groups), stuckIn(s, g.Groups[0]))
-	p.Why = "all members are in the same operation and none lags: the network, NCCL or one GPU is hung, and the counters can't tell which"
+	p.Summary = fmt.Sprintf("every rank in %s entered %s; none completed it", groupList(g.Groups), stuckIn(s, g.Groups[0]))
+	p.Why = "all members are in the same operation and none lags: the network, NCCL or one GPU is hung; counters can't tell which"
 	if g.IsAhead {
 		p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
 		p.Base = 0.9
@@ -151,7 +151,7 @@ func collectiveHang(s *Scene) *Proposal {
 		p.Frontier = nil // nobody stayed away: it is not one of those who were not seen
 	}
 	if level {
-		p.Why = "according to NCCL's own logs, every rank called the same operations, so none was missing: the network, NCCL or one GPU is hung, and the counters can't tell which"
+		p.Why = "according to NCCL's own logs, every rank called the same operations, so none was missing: the network, NCCL or one GPU is hung; counters can't tell which"
 		p.For = append(p.For, levelFinding(s))
 	}
 	for i, gr := range g.Groups {

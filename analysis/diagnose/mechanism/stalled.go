@@ -257,7 +257,7 @@ func stragglerFinding(s *Scene, id int) incident.Finding {
 	if len(ev) == 0 && r.Exit != nil {
 		ev = append(ev, QuoteAt(r.Exit.At, nil))
 	}
-	return finding(fmt.Sprintf("%s reported no timeout although every rank it worked with did", r.Describe()), ev...)
+	return finding(fmt.Sprintf("%s never reported a timeout, although every other rank in its groups did", r.Describe()), ev...)
 }
 
 // recordedIdle says by a rank's dump that it had nothing in flight where others waited for it.

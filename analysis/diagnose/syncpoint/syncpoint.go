@@ -61,9 +61,9 @@ func consistent(f *resolve.Facts, g *resolve.Group, stuck *resolve.Pending) *inc
 	if more := len(points) - named; more == 1 {
 		text += "; 1 more use looks the same"
 	} else if more > 0 {
-		text += fmt.Sprintf("; %d more uses look the same", more)
+		text += fmt.Sprintf("; %d other uses would look the same", more)
 	}
-	out.Statement = fmt.Sprintf("they are waiting in %s, consistent with %s", describe(g, stuck.Work), text)
+	out.Statement = fmt.Sprintf("the ranks are waiting in %s, which is consistent with %s", describe(g, stuck.Work), text)
 	return out
 }
 
@@ -166,7 +166,7 @@ func called(f *resolve.Facts, g *resolve.Group, stuck *resolve.Pending) *inciden
 			continue
 		}
 		ev := []incident.Evidence{workEvidence(of), mechanism.QuoteAt(st.At, &incident.Predicate{Literals: []string{"Stack trace of the failed collective"}})}
-		what := fmt.Sprintf("they are waiting in %s", describe(g, of.Work))
+		what := fmt.Sprintf("the ranks are waiting in %s", describe(g, of.Work))
 		for _, fr := range st.Frames {
 			if p, ok := knowledge.SyncPointAt(fr.Func, fr.File); ok && !general(p, st.Frames) {
 				return &incident.SyncPoint{Basis: byStack, Points: []string{p.Name}, Waits: p.Waits, Check: p.Check, Evidence: ev,
@@ -243,7 +243,7 @@ func standing(f *resolve.Facts, g *resolve.Group, stuck *resolve.Pending) *incid
 				}
 				return &incident.SyncPoint{Basis: byStack, Points: []string{at.Name}, Waits: at.Waits, Check: at.Check,
 					Evidence: []incident.Evidence{workEvidence(p), mechanism.FailureEvidence(fl)},
-					Statement: fmt.Sprintf("they are waiting in %s: %s, where the stack of %s is (%s, line %d)", describe(g, p.Work), at.Name,
+					Statement: fmt.Sprintf("the ranks are waiting in %s: %s, where the stack of %s is (%s, line %d)", describe(g, p.Work), at.Name,
 						p.Rank.Describe(), fr.Func, fr.Line)}
 			}
 		}
