@@ -68,8 +68,8 @@ var questions = []question{
 	{"storage", "is lustre to blame?", says("torage")},
 	{"term", "what does all-reduce mean?", says("all-reduce", "All-reduce")},
 	{"term", "what is a watchdog", says("watchdog", "Watchdog")},
-	{"what happened", "what happened?", says("confirmed", "likely", "can't tell")},
-	{"what happened", "why did it fail", says("confirmed", "likely", "can't tell")},
+	{"what happened", "what happened?", says("confirmed", "likely", "Can't tell")},
+	{"what happened", "why did it fail", says("confirmed", "likely", "Can't tell")},
 	{"lines", "show the lines around %f", func(r *incident.Report) []string {
 		if len(r.KeyFiles) == 0 {
 			return []string{cannotTell}

@@ -39,7 +39,7 @@ func At(s *mechanism.Scene, g *resolve.Group) *incident.SyncPoint {
 		p = consistent(s.Facts, g, stuck)
 	}
 	if p != nil && len(s.Graph.Waiters)+s.Graph.Anonymous == 1 {
-		p.Statement = "it is waiting" + strings.TrimPrefix(p.Statement, "they are waiting")
+		p.Statement = "it is waiting" + strings.TrimPrefix(p.Statement, "the ranks are waiting")
 	}
 	return p
 }
