@@ -77,6 +77,6 @@ func TestTcpdump(t *testing.T) {
 		if !strings.Contains(string(text), "Flags [P.]") {
 			t.Skipf("SKIPPED: nothing was sent: %s", said.String())
 		}
-		expect(t, r, "packets", "to "+far+":5201", "sent again")
+		expect(t, r, "packets", "to "+far+":5201", "retransmitted")
 	}
 }

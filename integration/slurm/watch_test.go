@@ -250,7 +250,9 @@ func TestJobsThatReallyFailAreFoundByTheWatch(t *testing.T) {
 	// Elements of an array are one case: they are on nodes of the first one, too.
 	array := c.submit(t, "many", []string{"-N1", "-p", "doomed", "--array=1,3,5", "--ntasks-per-node=2", "--output=slurm-%A_%a.out", "--export=ALL,GUILTY=1"}, []string{"--kill-on-bad-exit=1", "--", "signal", "SEGV"})
 	c.ended(t, array)
-	w.until("the repeats of job "+array.id, func() bool { return w.heads("Job "+array.id+"_") == 1 && w.says(slack.Training, "It happened again") >= 1 })
+	w.until("the repeats of job "+array.id, func() bool {
+		return w.heads("Job "+array.id+"_") == 1 && w.says(slack.Training, "It happened again") >= 1
+	})
 	w.until("both repeats", func() bool { return w.says(slack.Training, "2 jobs failed after") == 1 })
 
 	// Between two questions the bot is away.
