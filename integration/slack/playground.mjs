@@ -62,7 +62,7 @@ for (const size of ['desktop', 'phone']) {
     const thread = page.locator('#thread-messages');
     const verdict = thread.locator('> li').filter({ has: page.getByRole('button', { name: 'What does this mean?' }) }).first();
     await verdict.waitFor(examined);
-    await thread.getByText(/The report is attached/).first().waitFor(examined);
+    await thread.getByText(/Report attached/).first().waitFor(examined);
     for (const word of ['What happened:', 'Confidence', 'Next step']) assert.ok((await verdict.innerText()).includes(word), `the verdict does not say ${word}`);
     assert.ok(await thread.locator('table').count() > 0, 'there is no timeline');
     assert.ok(await thread.locator('img[alt*="ank"]').count() > 0, 'there is no rank map with words for who cannot see it');
