@@ -21,6 +21,9 @@ func (a *act) fixed(ctx context.Context, old workflow.Investigation, o order) er
 	case o.run == old.Job:
 		return a.say(ctx, fixItself, o.run)
 	}
+	if ok, err := a.knows(ctx, &o.runCluster); !ok {
+		return err
+	}
 	if o.runCluster == "" {
 		o.runCluster = old.Cluster
 	}

@@ -38,16 +38,8 @@ func (a *act) diagnose(ctx context.Context, o order) error {
 	if ok, err := a.start(ctx, o.private); !ok {
 		return err
 	}
-	for _, c := range a.rule.Clusters {
-		if strings.EqualFold(c, o.cluster) {
-			o.cluster = c
-		}
-	}
-	if o.cluster != "" && !slices.Contains(a.rule.Clusters, o.cluster) {
-		if _, exists := a.policy.Clusters[o.cluster]; exists { // the answer does not tell
-			return a.refuse(ctx, "", refusedCluster, unknownCluster, o.cluster, list(a.rule.Clusters))
-		}
-		return a.say(ctx, unknownCluster, o.cluster, list(a.rule.Clusters))
+	if ok, err := a.knows(ctx, &o.cluster); !ok {
+		return err
 	}
 	places, ok, err := a.allowed(ctx, a.rule, o.places)
 	if !ok {
@@ -67,6 +59,22 @@ func (a *act) diagnose(ctx context.Context, o order) error {
 		return a.open(ctx, inv, "")
 	}
 	return a.chooseCluster(ctx, inv)
+}
+
+// knows writes a cluster as the channel's rule does, and answers where the rule has none of that name; "" is none that was named.
+func (a *act) knows(ctx context.Context, cluster *string) (ok bool, err error) {
+	for _, c := range a.rule.Clusters {
+		if strings.EqualFold(c, *cluster) {
+			*cluster = c
+		}
+	}
+	if *cluster == "" || slices.Contains(a.rule.Clusters, *cluster) {
+		return true, nil
+	}
+	if _, exists := a.policy.Clusters[*cluster]; exists { // the answer does not tell
+		return false, a.refuse(ctx, "", refusedCluster, unknownCluster, *cluster, list(a.rule.Clusters))
+	}
+	return false, a.say(ctx, unknownCluster, *cluster, list(a.rule.Clusters))
 }
 
 // unused answers, to the person alone, that no cluster has a job of this number. What is not proven goes the usual way: a case that

@@ -146,6 +146,7 @@ func TestEverySituationIsAnswered(t *testing.T) {
 		{"dispute without words", reported, command("C1", "dispute F-1"), pressInstead, nil, workflow.Reported},
 		{"close", reported, command("C1", "close F-1"), pressInstead, nil, workflow.Reported},
 		{"fixed, by no run", reported, command("C1", "fixed F-1"), fixWhich, nil, workflow.Reported},
+		{"fixed, by a job of a cluster of other channels", reported, command("C1", "fixed F-1 north:12399"), unknownCluster, []string{"north", "west, east"}, workflow.Reported},
 		{"fixed, by the run that failed", reported, command("C1", "fixed F-1 12345"), fixItself, nil, workflow.Reported},
 		{"fixed", reported, command("C1", "fixed F-1 12399 halved the batch"), fixNoted, []string{"F-2"}, workflow.VerifyingFix},
 		{"fixed, said again", func(s *stage) { reported(s); s.says("fixed F-1 12399") }, command("C1", "fixed F-1 12399"), fixNoted, []string{"F-2"}, workflow.VerifyingFix},
