@@ -36,5 +36,14 @@ func MechanismBySlug(slug Slug) (Mechanism, bool) {
 	return Mechanism{}, false
 }
 
+// Performance is the origin of the mechanisms of jobs that go on: they are slow, or learn nothing.
+const Performance = "performance"
+
+// GoesOn says that a mechanism does not end a job.
+func GoesOn(slug Slug) bool {
+	m, ok := MechanismBySlug(slug)
+	return ok && m.Origin == Performance
+}
+
 // Mechanisms returns all mechanisms in table order.
 func Mechanisms() []Mechanism { return slices.Concat(mechanismTables...) }

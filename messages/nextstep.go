@@ -13,7 +13,7 @@ import (
 func nextStep(r *incident.Report) string {
 	step := firstStep(r)
 	decision := resubmitStep(r)
-	if r.Verdict.Origin == "performance" && r.Action.Resubmit == "unknown" && r.Action.ResumeFrom == nil && step != "" {
+	if r.Verdict.Origin == knowledge.Performance && r.Action.Resubmit == "unknown" && r.Action.ResumeFrom == nil && step != "" {
 		return step // it did not fail: that nothing is known to resume from is no news
 	}
 	if r.Verdict.Status != incident.Inconclusive && strings.Contains(strings.ToLower(step), "resubmit") {

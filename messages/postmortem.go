@@ -201,7 +201,7 @@ func (p *postmortem) whys(v *view) {
 		p.Whys = append(p.Whys, whyLevel{N: len(p.Whys) + 1, Question: question, Answer: answer, Proof: proof, Open: answer == toBeAnswered})
 	}
 	question := "Why did the job end?"
-	if r.Verdict.Ending == incident.EndRunning || r.Verdict.Origin == "performance" {
+	if r.Verdict.Ending == incident.EndRunning || r.Verdict.Origin == knowledge.Performance {
 		question = "What was seen?"
 	}
 	for _, role := range []string{incident.Consequence, incident.Cause, incident.Trigger} {

@@ -222,9 +222,9 @@ func (b *builder) sentence(a *incident.Action) string {
 		return "fix it first, then resubmit" + from
 	case a.Resubmit == "no":
 		return "do not resubmit yet"
-	case v.Origin == "performance" && len(b.d.winners) == 1 && len(b.d.winners[0].Now) > 0:
+	case v.Origin == knowledge.Performance && len(b.d.winners) == 1 && len(b.d.winners[0].Now) > 0:
 		return lowered(strings.TrimSuffix(b.d.winners[0].Now[0].Text, "."))
-	case v.Origin == "performance":
+	case v.Origin == knowledge.Performance:
 		return "nothing has failed: find out why it stopped before resubmitting" + from
 	case v.Mechanism == unknown:
 		return "get the missing evidence before deciding"

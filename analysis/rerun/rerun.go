@@ -125,29 +125,42 @@ func (p *pair) fateOf() (fate, string) {
 		return again, fmt.Sprintf("%s failed (%s), and the run before did not", after, what(a))
 	case becameSlow(p.before):
 		return p.slowness(after)
+	case b.Status == incident.NoFailure && a.Status == incident.Inconclusive:
+		p.out.Needs = append(p.out.Needs, decides)
+		return unknown, fmt.Sprintf("the run before did not fail, and %s ended: %s", after, what(a))
 	case b.Status == incident.NoFailure:
 		return none, "neither run failed"
-	case a.Status != incident.NoFailure && shares(b, a):
-		return again, fmt.Sprintf("%s failed again: %s", after, what(a))
 	}
-	passed, text := p.passed(after)
+	passed, text, further := p.passed(after)
+	alike, decided := a.Status != incident.NoFailure && shares(b, a), b.Status != incident.Inconclusive && a.Status != incident.Inconclusive
 	switch {
+	case alike && passed && !decided: // two sets may meet in what neither run had
+		p.out.Needs = append(p.out.Needs, decides)
+		return unknown, fmt.Sprintf("%s, and then failed; it may be the same: %s", text, what(a))
+	case alike:
+		return again, fmt.Sprintf("%s failed again: %s", after, what(a))
 	case a.Ending == incident.EndStalled:
 		p.out.Needs = append(p.out.Needs, "what the ranks of the new run are waiting for: bot triage")
 		return unknown, after + " has stopped making steps: " + text
 	case passed && failed(a):
 		return gone, fmt.Sprintf("%s, and failed later of something else (%s)", text, what(a))
+	case passed && a.Status == incident.Inconclusive:
+		return gone, fmt.Sprintf("%s, and ended later: %s", text, what(a))
 	case passed:
 		return gone, text
 	case failed(a):
 		p.out.Needs = append(p.out.Needs, "the cause of the new failure: the fix can be judged by a run that comes past the failing step")
 		return unknown, fmt.Sprintf("%s failed of something else (%s) before it came to where the run before failed", after, what(a))
 	case a.Status == incident.Inconclusive:
-		p.out.Needs = append(p.out.Needs, "what decides the verdict of the new run")
+		p.out.Needs = append(p.out.Needs, decides)
 		return unknown, fmt.Sprintf("%s ended, too, and its cause is open: %s", after, text)
 	}
+	p.out.Needs = append(p.out.Needs, further)
 	return unknown, text
 }
+
+// decides is needed where the verdict of the new run is open.
+const decides = "what decides the verdict of the new run"
 
 // failed says that a run ended by a failure that is known.
 func failed(v *incident.Verdict) bool {
@@ -156,8 +169,7 @@ func failed(v *incident.Verdict) bool {
 
 // slow says that a mechanism is one of runs that go on.
 func slow(mechanism string) bool {
-	m, ok := knowledge.MechanismBySlug(knowledge.Slug(mechanism))
-	return ok && m.Origin == "performance"
+	return knowledge.GoesOn(knowledge.Slug(mechanism))
 }
 
 // shares says that both verdicts name, or leave standing, the same mechanism.
@@ -195,23 +207,22 @@ func job(unnamed string, of incident.RerunOf) string {
 	return "job " + of.Job
 }
 
-// passed says whether the run came past the step at which the one before failed.
-func (p *pair) passed(after string) (bool, string) {
+// passed says whether the run came past the step at which the one before failed; further is what would show it.
+func (p *pair) passed(after string) (ok bool, text, further string) {
 	b, a := p.before.Job, p.after.Job
 	ended := p.after.Verdict.Status == incident.NoFailure && p.after.Verdict.Mechanism == "completed"
 	switch {
 	case b.LastStep == nil && a.StepsLogged > 0:
-		return true, fmt.Sprintf("%s trains; the run before failed before its first step", after)
+		return true, fmt.Sprintf("%s trains; the run before failed before its first step", after), ""
 	case ended && (a.LastStep == nil || b.LastStep == nil || *a.LastStep >= *b.LastStep):
-		return true, after + " completed"
+		return true, after + " completed", ""
 	case b.LastStep == nil || a.LastStep == nil:
-		p.out.Needs = append(p.out.Needs, "logs of the new run with step lines")
-		return false, after + " prints no step yet"
+		return false, after + " prints no step yet", "logs of the new run with step lines"
 	case *a.LastStep >= *b.LastStep+past:
-		return true, fmt.Sprintf("%s passed step %d, the last of the run before, by %d steps", after, *b.LastStep, *a.LastStep-*b.LastStep)
+		return true, fmt.Sprintf("%s passed step %d, the last of the run before, by %d steps", after, *b.LastStep, *a.LastStep-*b.LastStep), ""
 	}
-	p.out.Needs = append(p.out.Needs, fmt.Sprintf("logs of the new run beyond step %d", *b.LastStep+past))
-	return false, fmt.Sprintf("%s came to step %d, and the run before failed after step %d", after, *a.LastStep, *b.LastStep)
+	return false, fmt.Sprintf("%s came to step %d, and the run before failed after step %d", after, *a.LastStep, *b.LastStep),
+		fmt.Sprintf("logs of the new run beyond step %d", *b.LastStep+past)
 }
 
 // becameSlow says that a run went on and became slower: its verdict says so, or the throughput that it prints fell.

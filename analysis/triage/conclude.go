@@ -93,7 +93,7 @@ func (l *look) summary(first *incident.TriageSign) {
 // localised says that the report knows what the steps became slower by: then its first advice is closer than to look everywhere.
 func (l *look) localised(first *incident.TriageSign) bool {
 	v, a := &l.r.Verdict, &l.r.Action
-	if first == nil || !costly[first.Name] || v.Origin != "performance" || len(v.Candidates) != 1 {
+	if first == nil || !costly[first.Name] || v.Origin != knowledge.Performance || len(v.Candidates) != 1 {
 		return false
 	}
 	return len(a.ExcludeNodes) > 0 || len(l.r.Recommendations) > 0 && strings.EqualFold(strings.TrimSuffix(l.r.Recommendations[0].Text, "."), a.Text)

@@ -91,11 +91,7 @@ const clearly = 1.1
 
 func tail[T any](v []T, n int) []T { return v[max(0, len(v)-n):] }
 
-// slow is the origin of mechanisms of jobs that go on.
-const slow = "performance"
-
 // running says that a mechanism is one of jobs that go on: they are slow, or learn nothing.
 func running(mechanism string) bool {
-	m, ok := knowledge.MechanismBySlug(knowledge.Slug(mechanism))
-	return ok && m.Origin == slow
+	return knowledge.GoesOn(knowledge.Slug(mechanism))
 }
