@@ -148,7 +148,7 @@ func (p *pair) fateOf() (fate, string) {
 		return gone, fmt.Sprintf("%s, and ended later: %s", text, what(a))
 	case passed:
 		return gone, text
-	case failed(a):
+	case failed(a) && p.before.Job.LastStep != nil:
 		p.out.Needs = append(p.out.Needs, "the cause of the new failure: the fix can be judged by a run that comes past the failing step")
 		return unknown, fmt.Sprintf("%s failed of something else (%s) before it came to where the run before failed", after, what(a))
 	case a.Status == incident.Inconclusive:
@@ -212,11 +212,13 @@ func (p *pair) passed(after string) (ok bool, text, further string) {
 	b, a := p.before.Job, p.after.Job
 	ended := p.after.Verdict.Status == incident.NoFailure && p.after.Verdict.Mechanism == "completed"
 	switch {
-	case b.LastStep == nil && a.StepsLogged > 0:
+	case b.LastStep == nil && a.StepsLogged > 0 && starting(&p.before.Verdict):
 		return true, fmt.Sprintf("%s trains; the run before failed before its first step", after), ""
 	case ended && (a.LastStep == nil || b.LastStep == nil || *a.LastStep >= *b.LastStep):
 		return true, after + " completed", ""
-	case b.LastStep == nil || a.LastStep == nil:
+	case b.LastStep == nil:
+		return false, "the logs of the run before print no step, so it is not known where it failed", "logs of the run before with step lines"
+	case a.LastStep == nil:
 		return false, after + " prints no step yet", "logs of the new run with step lines"
 	case *a.LastStep >= *b.LastStep+past:
 		return true, fmt.Sprintf("%s passed step %d, the last of the run before, by %d steps", after, *b.LastStep, *a.LastStep-*b.LastStep), ""
@@ -246,6 +248,9 @@ func pace(r *incident.Report) (f incident.Figure, ok bool) {
 	}
 	return work, okWork
 }
+
+// starting says that a failure is known to lie before the first step.
+func starting(v *incident.Verdict) bool { return v.Phase == "init" || v.Phase == "first-step" }
 
 // slowness says whether a job that had become slow is as fast as it was.
 func (p *pair) slowness(after string) (fate, string) {

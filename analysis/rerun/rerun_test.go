@@ -62,6 +62,8 @@ func open(candidates ...string) func(*incident.Report) {
 
 func noStep(r *incident.Report) { r.Job.LastStep, r.Job.StepsLogged = nil, 0 }
 
+func atStart(r *incident.Report) { r.Verdict.Phase = "init" }
+
 func running(r *incident.Report) {
 	r.Verdict = incident.Verdict{Status: incident.NoFailure, Ending: incident.EndRunning}
 }
@@ -79,10 +81,11 @@ func TestWhatBecameOfATrouble(t *testing.T) {
 		"it passes, and ends of something undecided": {run(40, failedOf("gpu-oom")), run(400, open("killed", "host-oom")), incident.Fixed, "its cause is not decided"},
 		"it passes, and may have failed alike":       {run(40, open("killed", "gpu-oom")), run(400, open("killed", "host-oom")), incident.OpenFix, "may be the same"},
 		"a good run, and one that ended undecided":   {run(40), run(20, open("killed", "host-oom")), incident.OpenFix, "did not fail"},
+		"nothing is known of the run before":         {run(0, open(), noStep), run(300, running), incident.OpenFix, "not known where it failed"},
 		"it has not come so far":                     {run(40, failedOf("gpu-oom")), run(45, running), incident.OpenFix, "came to step 45"},
 		"it fails otherwise before":                  {run(40, failedOf("gpu-oom")), run(12, failedOf("exception")), incident.OpenFix, "something else"},
 		"it fails otherwise after":                   {run(40, failedOf("gpu-oom")), run(400, failedOf("exception")), incident.Fixed, "failed later of something else"},
-		"a start-up that works":                      {run(0, failedOf("init-unreachable"), noStep), run(3, running), incident.Fixed, "trains"},
+		"a start-up that works":                      {run(0, failedOf("init-unreachable"), noStep, atStart), run(3, running), incident.Fixed, "trains"},
 		"fixed and slower":                           {run(40, failedOf("gpu-oom")), run(90, figured(slower)), incident.Regression, "+15 %"},
 		"fixed and larger":                           {run(40, failedOf("exception")), run(90, figured(incident.Figure{Name: incident.SignMemory, Unit: "%", N: 40, Median: 69, Spread: 0.1})), incident.Regression, "memory 69"},
 		"another batch is no regression":             {run(40, failedOf("gpu-oom"), arguments(incident.NameOf{Name: "micro_batch_size", Value: "8"})), run(90, figured(slower), arguments(incident.NameOf{Name: "micro_batch_size", Value: "4"})), incident.Fixed, "completed"},
