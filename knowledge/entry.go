@@ -1,7 +1,7 @@
 package knowledge
 
 // Trait is a fact that a line states beside the mechanism that it speaks for. The engine asks for facts, never for the ids of lines.
-type Trait uint32
+type Trait uint64
 
 const (
 	// WaitedInVain: the writer gave up waiting, in a library that names neither the operation nor who is missing.
@@ -69,7 +69,7 @@ const (
 )
 
 // Nature is a fact about a mechanism.
-type Nature uint32
+type Nature uint64
 
 const (
 	// ReadsOrWrites: a failure to read or write. Programs catch such failures and go on.
@@ -108,6 +108,20 @@ const (
 	BySignal
 	// BeforeSteps: a process meets it before it takes a step.
 	BeforeSteps
+	// AIStoreOnly: only a cluster of AIStore can have it.
+	AIStoreOnly
+	// LoadAlone: its records may be of load alone, which delays and rejects nothing.
+	LoadAlone
+	// Outage: a daemon of a store is not there for a time.
+	Outage
+	// OwnDoing: why a daemon of a store has it lies with that daemon, or reached every daemon.
+	OwnDoing
+	// ToldByPeers: daemons of a store say it of another one that does not answer; who is cut off says it of everybody.
+	ToldByPeers
+	// TwoEnds: two daemons of a store tell of it, who sends and who receives.
+	TwoEnds
+	// OnRequest: what an administrator asks of a store may start it, and is then its first record.
+	OnRequest
 )
 
 // Is tells whether a mechanism is of any of these natures.
@@ -136,33 +150,4 @@ func (s Slug) Again() Again {
 		return m.Again
 	}
 	return Again{}
-}
-
-// Trouble is a mechanism as the daemons of a store show it.
-type Trouble struct {
-	// Order sorts causes of one thing: the more a mechanism explains, the earlier.
-	Order int
-	// Led says what happened to a daemon (%s) as a consequence.
-	Led string
-	// LeadsTo are the mechanisms that follow from it. Times and daemons decide the rest.
-	LeadsTo []Slug
-	// Patience is for how many seconds who asks in vain says nothing: it began at least so long before its first record.
-	Patience float64
-}
-
-// NotFound is no mechanism: daemons say it of objects that are being moved.
-const NotFound Slug = "not-found"
-
-var notFound = Trouble{Order: 11, Led: "%s did not find objects that were being moved"}
-
-// Trouble returns how daemons show a mechanism; nothing of one that they do not.
-func (s Slug) Trouble() Trouble {
-	m := mechanismIndex()[s]
-	switch {
-	case s == NotFound:
-		return notFound
-	case m == nil || m.Trouble == nil:
-		return Trouble{}
-	}
-	return *m.Trouble
 }

@@ -34,8 +34,45 @@ func TestFactsOfEntriesFit(t *testing.T) {
 				t.Errorf("%s leads to %q", m.Slug, o)
 			}
 		}
-		if m.Trouble != nil && m.Trouble.Led == "" {
-			t.Errorf("%s: what it looks like as a consequence is not said", m.Slug)
+		if problem := m.troubled(); problem != "" {
+			t.Errorf("%s: %s", m.Slug, problem)
+		}
+	}
+}
+
+// troubled says what is wrong with how a store's daemons show a mechanism: correlating knows none by name.
+func (m Mechanism) troubled() string {
+	const ofDaemons = AIStoreOnly | LoadAlone | Outage | OwnDoing | ToldByPeers | TwoEnds | OnRequest
+	t := m.Trouble
+	switch {
+	case t == nil && m.Nature&ofDaemons != 0:
+		return "is of daemons, who do not show it"
+	case t == nil:
+		return ""
+	case t.Told == "" || t.Led == "":
+		return "what happened is not said, by itself and as a consequence"
+	case strings.Contains(t.Told+t.Led, "%"):
+		return "has a verb for Sprintf"
+	case len(t.Faults)+len(t.Words) == 0 && m.Slug != AISAdministration: // which meets requests by what it took away
+		return "what the requests look like that it makes fail is not said"
+	}
+	return ""
+}
+
+func TestTroublesThatSayTooLittleAreFound(t *testing.T) {
+	full := Trouble{Told: "{daemon} was slow", Led: "{daemon} was slow", Words: []string{"slow"}}
+	for want, change := range map[string]func(*Mechanism){
+		"":                                  func(*Mechanism) {},
+		"is of daemons, who do not show it": func(m *Mechanism) { m.Trouble, m.Nature = nil, Outage },
+		"what happened is not said, by itself and as a consequence":  func(m *Mechanism) { m.Trouble.Led = "" },
+		"has a verb for Sprintf":                                     func(m *Mechanism) { m.Trouble.Told = "%s was slow" },
+		"what the requests look like that it makes fail is not said": func(m *Mechanism) { m.Trouble.Words = nil },
+	} {
+		trouble := full
+		m := Mechanism{Trouble: &trouble}
+		change(&m)
+		if got := m.troubled(); got != want {
+			t.Errorf("%q, expected %q", got, want)
 		}
 	}
 }

@@ -4,9 +4,14 @@ package knowledge
 var storageMechanisms = []Mechanism{
 	{
 		Slug: AISBatchObjectLoss, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
-		Nature:  ReadsOrWrites | OfItem,
-		Trouble: &Trouble{Order: 9, Led: "batches assembled by %s were aborted or left incomplete"},
-		Title:   "AIStore returned incomplete batches",
+		Nature: ReadsOrWrites | OfItem | AIStoreOnly,
+		Trouble: &Trouble{
+			Order:  9,
+			Told:   "batches assembled by {daemon} were aborted or left incomplete ({records})",
+			Led:    "batches assembled by {daemon} were aborted or left incomplete",
+			Faults: []string{"broken"}, Words: []string{"StopIteration", "AISBatchLoaderError", "truncated", "prematurely", "returned empty content", "unexpected EOF", "missing entry"},
+		},
+		Title: "AIStore returned incomplete batches",
 		Meaning: "An AIStore target dropped objects from a batch request, so the loader got fewer items than it asked for. " +
 			"The target's log shows why: usually resource pressure or a broken stream to another target.",
 		Now: []Advice{
@@ -22,9 +27,13 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISAdministration, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
-		Nature:  Wide,
-		Trouble: &Trouble{Order: -1, Led: "%s was changed by an administrator", LeadsTo: []Slug{AISBatchObjectLoss, AISStreamBroken, AISRebalance, AISDaemonRestart, NotFound}},
-		Title:   "AIStore was changed during the job",
+		Nature: Wide | AIStoreOnly,
+		Trouble: &Trouble{
+			Order: -1,
+			Told:  "{daemon} was changed by an administrator",
+			Led:   "{daemon} was changed by an administrator", LeadsTo: []Slug{AISBatchObjectLoss, AISStreamBroken, AISRebalance, AISDaemonRestart, NotFound},
+		},
+		Title: "AIStore was changed during the job",
 		Meaning: "AIStore was changed while the job read from it: a target went into maintenance or left, or objects were deleted. " +
 			"The daemons did as requested, but the objects the job wanted were no longer there.",
 		Now: []Advice{
@@ -40,8 +49,15 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISStreamBroken, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
-		Trouble: &Trouble{Order: 8, Led: "streams to %s broke", LeadsTo: []Slug{AISBatchObjectLoss}},
-		Title:   "streams between AIStore targets broke",
+		Nature: AIStoreOnly | TwoEnds,
+		Trouble: &Trouble{
+			Order: 8,
+			Told:  "streams between {daemon} and other daemons broke",
+			Led:   "streams to {daemon} broke", LeadsTo: []Slug{AISBatchObjectLoss},
+			Spreads: 60,
+			Faults:  []string{"broken"}, Words: []string{"StopIteration", "AISBatchLoaderError", "truncated", "prematurely", "returned empty content", "unexpected EOF", "missing entry"},
+		},
+		Title: "streams between AIStore targets broke",
 		Meaning: "The data stream between two AIStore targets failed with a broken pipe. " +
 			"Requests that needed both of them failed or were cut short.",
 		Now: []Advice{
@@ -57,9 +73,15 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISResourcePressure, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
-		Nature:  Strain,
-		Trouble: &Trouble{Order: 2, Led: "%s was under pressure", LeadsTo: []Slug{AISStreamBroken, AISNetwork, AISBatchObjectLoss, AISDaemonRestart, AISRebalance}},
-		Title:   "AIStore was overloaded",
+		Nature: Strain | AIStoreOnly | LoadAlone,
+		Trouble: &Trouble{
+			Order: 2,
+			Told:  "{daemon} was under load ({records})",
+			Led:   "{daemon} was under pressure", LeadsTo: []Slug{AISStreamBroken, AISNetwork, AISBatchObjectLoss, AISDaemonRestart, AISRebalance},
+			Delay:  60,
+			Faults: []string{"throttled", "timeout"}, Words: []string{"resource pressure", "STATUS:429", "ErrTooManyRequests"},
+		},
+		Title: "AIStore was overloaded",
 		Meaning: "An AIStore target reported critical CPU load, disk or memory usage before the first client error. " +
 			"In that state it slows down or rejects requests.",
 		Now: []Advice{
@@ -74,9 +96,14 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISDaemonRestart, Origin: "storage", Owner: "storage", Resubmit: "yes",
-		Nature:  Wide,
-		Trouble: &Trouble{Order: 3, Led: "%s went down", LeadsTo: []Slug{AISStreamBroken, AISNetwork, AISRebalance, AISBatchObjectLoss, NotFound}},
-		Title:   "an AIStore daemon restarted",
+		Nature: Wide | AIStoreOnly | Outage | OwnDoing,
+		Trouble: &Trouble{
+			Order: 3,
+			Told:  "{daemon} stopped accepting connections; its own log from that time is missing or doesn't show why",
+			Led:   "{daemon} went down", LeadsTo: []Slug{AISStreamBroken, AISNetwork, AISRebalance, AISBatchObjectLoss, NotFound},
+			Faults: []string{"refused", "reset", "broken"}, Words: []string{"onnection refused", "unexpected EOF", "roken pipe", "reset by peer"},
+		},
+		Title: "an AIStore daemon restarted",
 		Meaning: "An AIStore daemon restarted during the job without a clean shutdown. " +
 			"Requests in flight at that moment were lost.",
 		Now: []Advice{
@@ -91,9 +118,14 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISRebalance, Origin: "storage", Owner: "storage", Resubmit: "yes",
-		Nature:  Wide,
-		Trouble: &Trouble{Order: 7, Led: "the cluster rebalanced its data", LeadsTo: []Slug{AISBatchObjectLoss, NotFound}},
-		Title:   "AIStore was rebalancing",
+		Nature: Wide | AIStoreOnly | OnRequest,
+		Trouble: &Trouble{
+			Order: 7,
+			Told:  "cluster membership changed and data was rebalanced",
+			Led:   "the cluster rebalanced its data", LeadsTo: []Slug{AISBatchObjectLoss, NotFound},
+			Faults: []string{"missing"}, Words: []string{"ErrNotFound", "ErrObjNotFound", "does not exist", "STATUS:404"},
+		},
+		Title: "AIStore was rebalancing",
 		Meaning: "The AIStore cluster's membership changed and objects were being moved during the job. " +
 			"Until the rebalance ends, reads are slow and objects may be reported as not found.",
 		Now: []Advice{
@@ -108,8 +140,15 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISSilentStall, Origin: "storage", Owner: "storage", Resubmit: "yes",
-		Trouble: &Trouble{Order: 5, Led: "%s received nothing", LeadsTo: []Slug{AISBatchObjectLoss, AISResourcePressure}},
-		Title:   "an AIStore daemon stalled",
+		Nature: AIStoreOnly,
+		Trouble: &Trouble{
+			Order: 5,
+			Told:  "batches were running on {daemon}, and for {time} it received nothing from the other daemons, without an error",
+			Led:   "{daemon} received nothing", LeadsTo: []Slug{AISBatchObjectLoss, AISResourcePressure},
+			Delay:  60,
+			Faults: []string{"timeout"}, Words: []string{"imed out", "imeout"},
+		},
+		Title: "an AIStore daemon stalled",
 		Meaning: "An AIStore daemon, or a batch job on it, stalled and logged no error. " +
 			"It may have recovered since, so the cluster may look healthy from outside.",
 		Now: []Advice{
@@ -125,9 +164,14 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISDiskFault, Origin: "storage", Owner: "storage", Resubmit: "yes",
-		Nature:  Strain,
-		Trouble: &Trouble{Order: 1, Led: "%s had a disk problem", LeadsTo: []Slug{StorageFull, AISBatchObjectLoss, AISStreamBroken, AISRebalance, AISDaemonRestart, AISResourcePressure, NotFound}},
-		Title:   "an AIStore disk failed",
+		Nature: Strain | AIStoreOnly,
+		Trouble: &Trouble{
+			Order: 1,
+			Told:  "a disk or mountpath on {daemon} failed or was disabled",
+			Led:   "{daemon} had a disk problem", LeadsTo: []Slug{StorageFull, AISBatchObjectLoss, AISStreamBroken, AISRebalance, AISDaemonRestart, AISResourcePressure, NotFound},
+			Faults: []string{"server"}, Words: []string{"STATUS:500", "input/output error"},
+		},
+		Title: "an AIStore disk failed",
 		Meaning: "A disk on an AIStore target reported errors or was taken out of service. " +
 			"Objects on it are unavailable unless they have copies.",
 		Now: []Advice{
@@ -142,9 +186,14 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISThrottled, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
-		Nature:  Strain,
-		Trouble: &Trouble{Order: 6, Led: "%s was throttled", LeadsTo: []Slug{AISBatchObjectLoss}},
-		Title:   "the store throttled requests",
+		Nature: Strain | AIStoreOnly,
+		Trouble: &Trouble{
+			Order: 6,
+			Told:  "requests at {daemon} were throttled ({records})",
+			Led:   "{daemon} was throttled", LeadsTo: []Slug{AISBatchObjectLoss},
+			Faults: []string{"throttled"}, Words: []string{"STATUS:429", "STATUS:503", "SlowDown", "ErrTooManyRequests"},
+		},
+		Title: "the store throttled requests",
 		Meaning: "AIStore, or the remote store behind it, rejected requests because there were too many. " +
 			"The counters show which one.",
 		Now: []Advice{
@@ -159,9 +208,15 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISAuth, Origin: "storage", Owner: "job-config", Resubmit: "after-fix",
-		Nature:  ReadsOrWrites,
-		Trouble: &Trouble{Order: 10, Led: "%s refused requests"},
-		Title:   "access to AIStore was refused",
+		Nature: ReadsOrWrites | AIStoreOnly,
+		Trouble: &Trouble{
+			Order: 10,
+			Told:  "{daemon} refused the job's token ({records})",
+			Led:   "{daemon} refused requests",
+			Side:  ClientSide,
+			Words: []string{"STATUS:401", "STATUS:403", "token"},
+		},
+		Title: "access to AIStore was refused",
 		Meaning: "AIStore refused the job's token, on all ranks at the same time. " +
 			"The usual reason is a token that expired during the job.",
 		Now: []Advice{
@@ -175,9 +230,15 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: AISNetwork, Origin: "storage", Owner: "cluster", Resubmit: "yes",
-		Nature:  Wide,
-		Trouble: &Trouble{Order: 4, Patience: 8, Led: "%s did not respond to other nodes", LeadsTo: []Slug{AISStreamBroken, AISRebalance, AISBatchObjectLoss, AISDaemonRestart, NotFound}},
-		Title:   "AIStore's nodes lost contact",
+		Nature: Wide | AIStoreOnly | OwnDoing | ToldByPeers,
+		Trouble: &Trouble{
+			Order: 4, Patience: 8,
+			Told: "{daemon} did not respond to other daemons in time",
+			Led:  "{daemon} did not respond to other nodes", LeadsTo: []Slug{AISStreamBroken, AISRebalance, AISBatchObjectLoss, AISDaemonRestart, NotFound},
+			Delay: 60, Side: NetworkSide,
+			Faults: []string{"timeout"}, Words: []string{"imed out", "imeout"},
+		},
+		Title: "AIStore's nodes lost contact",
 		Meaning: "AIStore nodes missed each other's keepalives without being overloaded or restarted. " +
 			"Suspect the network between them.",
 		Now: []Advice{
@@ -209,9 +270,15 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: StorageFull, Origin: "storage", Owner: "job-config", Resubmit: "after-fix",
-		Nature:  ReadsOrWrites | Endurable | EndsProcess | Strain,
-		Trouble: &Trouble{Order: 0, Led: "%s was out of space", LeadsTo: []Slug{AISDiskFault, AISResourcePressure, AISBatchObjectLoss, AISStreamBroken, AISDaemonRestart, AISRebalance, NotFound}},
-		Title:   "no space left",
+		Nature: ReadsOrWrites | Endurable | EndsProcess | Strain,
+		Trouble: &Trouble{
+			Order: 0,
+			Told:  "{daemon} was out of space ({records})",
+			Led:   "{daemon} was out of space", LeadsTo: []Slug{AISDiskFault, AISResourcePressure, AISBatchObjectLoss, AISStreamBroken, AISDaemonRestart, AISRebalance, NotFound},
+			Delay: 60,
+			Words: []string{"ErrCapExceeded", "out of space", "no space left"},
+		},
+		Title: "no space left",
 		Meaning: "A write failed because the disk was full or the quota was used up. " +
 			"It may be the shared file system or a small local /tmp.",
 		Now: []Advice{

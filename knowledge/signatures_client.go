@@ -125,6 +125,16 @@ var clientSignatures = []Signature{
 		Example: "aistore.sdk.errors.AISError: STATUS:507, MESSAGE:out of space: used 97% of total capacity on at least one of the mountpaths, REQ_URL:http://proxy/v1/objects/b/o",
 	},
 	{
+		ID: "ais-status-throttled", Mechanism: StorageRetriesExhausted, Role: CauseRole, Tier: DataIO,
+		LooksLike: []Slug{AISThrottled},
+		Literals:  []string{"STATUS:"}, Not: []string{"Retrying ", "Falling back", "Failed to fetch"},
+		Pattern: `(?:Error|Conflict): STATUS:(?:429, |(?:409|50[0-68-9]|5[1-9]\d), MESSAGE:.{0,160}(?:SlowDown|Too Many Requests))`,
+		Meaning: "AIStore, or the store behind it, rejected a request because there were too many.",
+		Do:      []Advice{adviceAISCluster},
+		Source:  "AIStore Python SDK, APIRequestError",
+		Example: "aistore.sdk.errors.AISError: STATUS:429, MESSAGE:Too Many Requests, REQ_URL:http://proxy/v1/objects/b/o",
+	},
+	{
 		ID: "ais-status", Mechanism: StorageRetriesExhausted, Role: CauseRole, Tier: DataIO,
 		Literals: []string{"STATUS:"}, Not: []string{"Retrying ", "Falling back", "Failed to fetch"}, Pattern: `(?:Error|Conflict): STATUS:(?P<status>409|429|50[0-68-9]|5[1-9]\d), MESSAGE:(?P<text>.{1,160})`,
 		Meaning: "AIStore returned an error after the client's last retry.",

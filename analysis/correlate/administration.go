@@ -15,7 +15,7 @@ import (
 type act struct {
 	// takes: objects of this scope can no longer be read.
 	takes scope
-	// says tells what happened; %s is the daemon, or the bucket.
+	// says tells what happened; {daemon} is the daemon, or the bucket.
 	says string
 	// listed: it is for some objects of a bucket, which its records may list.
 	listed bool
@@ -33,22 +33,22 @@ const (
 
 // acts are what administrators can do that jobs may feel. Source: AIStore api/apc/actmsg.go, 3.20 to 5.0.
 var acts = map[string]act{
-	"start-maintenance": {takes: ofTarget, says: "%s was put into maintenance"},
-	"stop-maintenance":  {takes: ofNothing, says: "%s was taken out of maintenance"},
-	"decommission-node": {takes: ofTarget, says: "%s was decommissioned"},
-	"decommission":      {takes: ofTarget, says: "%s was decommissioned"},
-	"shutdown-node":     {takes: ofTarget, says: "%s was shut down by an administrator"},
-	"shutdown":          {takes: ofTarget, says: "%s was shut down by an administrator"},
-	"rm-unsafe":         {takes: ofTarget, says: "%s was removed from the cluster by an administrator"},
-	"destroy-bck":       {takes: ofBucket, says: "%s was destroyed"},
-	"evict-remote-bck":  {takes: ofBucket, says: "%s was evicted"},
-	"move-bck":          {takes: ofBucket, says: "%s was renamed"},
-	"delete-listrange":  {takes: ofBucket, says: "objects of %s were deleted", listed: true},
-	"evict-listrange":   {takes: ofBucket, says: "objects of %s were evicted", listed: true},
+	"start-maintenance": {takes: ofTarget, says: "{daemon} was put into maintenance"},
+	"stop-maintenance":  {takes: ofNothing, says: "{daemon} was taken out of maintenance"},
+	"decommission-node": {takes: ofTarget, says: "{daemon} was decommissioned"},
+	"decommission":      {takes: ofTarget, says: "{daemon} was decommissioned"},
+	"shutdown-node":     {takes: ofTarget, says: "{daemon} was shut down by an administrator"},
+	"shutdown":          {takes: ofTarget, says: "{daemon} was shut down by an administrator"},
+	"rm-unsafe":         {takes: ofTarget, says: "{daemon} was removed from the cluster by an administrator"},
+	"destroy-bck":       {takes: ofBucket, says: "{daemon} was destroyed"},
+	"evict-remote-bck":  {takes: ofBucket, says: "{daemon} was evicted"},
+	"move-bck":          {takes: ofBucket, says: "{daemon} was renamed"},
+	"delete-listrange":  {takes: ofBucket, says: "objects of {daemon} were deleted", listed: true},
+	"evict-listrange":   {takes: ofBucket, says: "objects of {daemon} were evicted", listed: true},
 	"new-primary":       {takes: ofNothing, says: "the primary proxy was changed by an administrator"},
 	"primary-force":     {takes: ofNothing, says: "the primary proxy was changed by an administrator"},
-	"detach-mp":         {takes: ofPath, says: "a mountpath on %s was removed by an administrator"},
-	"disable-mp":        {takes: ofPath, says: "a mountpath on %s was disabled by an administrator"},
+	"detach-mp":         {takes: ofPath, says: "a mountpath on {daemon} was removed by an administrator"},
+	"disable-mp":        {takes: ofPath, says: "a mountpath on {daemon} was disabled by an administrator"},
 }
 
 // act is what a trouble is about, if it was asked for.
@@ -236,7 +236,7 @@ func (t *trouble) says(o *trouble) bool {
 // follows takes in the request that made the cluster move its data.
 func (t *trouble) follows(o *trouble) bool {
 	moves := o.act().takes == ofTarget || o.action == "stop-maintenance"
-	if t.mech != knowledge.AISRebalance || !moves || t.from < o.from-5 || t.from > o.from+late {
+	if !t.mech.Is(knowledge.OnRequest) || !moves || t.from < o.from-5 || t.from > o.from+late {
 		return false
 	}
 	t.points = append(slices.Clone(o.points), t.points...)
@@ -262,10 +262,7 @@ func (x *inquiry) administration(t *trouble) string {
 	if what == "" {
 		what = "a daemon"
 	}
-	text := t.act().says
-	if strings.Contains(text, "%s") {
-		text = fmt.Sprintf(text, what)
-	}
+	text := worded(t.act().says, what)
 	if n, ok := t.count(); ok {
 		text = strings.Replace(text, "objects of", plural(n, "object of", "objects of"), 1)
 		if n == 1 {

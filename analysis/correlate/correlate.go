@@ -75,7 +75,7 @@ func (a *Answer) Blamed() []string {
 	causes := a.Causes()
 	for _, e := range causes {
 		known := e.Strong || len(causes) == 1
-		if known && e.ID != "" && e.Mechanism != knowledge.AISAuth && !slices.Contains(out, e.ID) {
+		if known && e.ID != "" && e.Side != string(knowledge.ClientSide) && !slices.Contains(out, e.ID) {
 			out = append(out, e.ID)
 		}
 	}

@@ -28,17 +28,15 @@ func (x *inquiry) causes(a, b *trouble) bool {
 	if x.idle(a) && !slices.ContainsFunc(a.points, func(p point) bool { return p.event != nil && p.event.Kind == aislog.MemoryPressure }) {
 		return false // a busy processor breaks nothing by itself
 	}
-	slack := 3.0
-	if a.mech == knowledge.AISResourcePressure || a.mech == knowledge.AISSilentStall || a.mech == knowledge.StorageFull || a.mech == knowledge.AISNetwork {
-		slack = late
-	}
-	if a.down != nil && a.down.orderly && b.mech == knowledge.AISDaemonRestart {
+	if a.down != nil && a.down.orderly && b.mech.Is(knowledge.Outage) {
 		return false
 	}
 	if b.down != nil && a.about != b.about {
 		return false // why a daemon ended lies on its own machine, however loaded others were
 	}
-	if a.from > b.from+slack || b.from > a.to+follows {
+	leads := a.mech.Trouble()
+	const slack = 3.0
+	if a.from > b.from+max(slack, leads.Delay) || b.from > a.to+follows {
 		return false
 	}
 	if a.mech.Is(knowledge.Strain) && b.from-a.from > lookBack {
@@ -47,10 +45,10 @@ func (x *inquiry) causes(a, b *trouble) bool {
 	if a.about == b.about || a.mech.Is(knowledge.Wide) {
 		return true
 	}
-	if a.mech == knowledge.AISStreamBroken && b.from-a.from <= late {
+	if leads.Spreads > 0 && b.from-a.from <= leads.Spreads {
 		return true // a batch is put together from all targets
 	}
-	if b.mech == knowledge.AISDaemonRestart || b.mech == knowledge.AISNetwork {
+	if b.mech.Is(knowledge.OwnDoing) {
 		return false // what happens to another daemon is no consequence of this one's trouble
 	}
 	// What the other says names this daemon.
@@ -92,22 +90,9 @@ func (x *inquiry) roots() []*trouble {
 		}
 	}
 	// Who is cut off complains of everybody.
-	for _, b := range all {
-		for _, a := range all {
-			if a.mech == knowledge.AISNetwork && b.mech == knowledge.AISNetwork && a.about != b.about && a.cause == nil && b.cause == nil && a.from <= b.to+apart && b.from <= a.to+apart &&
-				x.toldBy(b) == a.about && x.toldBy(a) != b.about {
-				b.cause = a
-			}
-		}
-	}
+	oneOf(all, knowledge.ToldByPeers, func(a, b *trouble) bool { return x.toldBy(b) == a.about && x.toldBy(a) != b.about })
 	// Streams have two ends. Who closed it is named by the sender; the receiver's complaint is its echo.
-	for _, b := range all {
-		for _, a := range all {
-			if a.mech == knowledge.AISStreamBroken && b.mech == knowledge.AISStreamBroken && a.about != b.about && a.cause == nil && b.cause == nil && a.from <= b.to+apart && b.from <= a.to+apart && sends(a) && !sends(b) {
-				b.cause = a
-			}
-		}
-	}
+	oneOf(all, knowledge.TwoEnds, func(a, b *trouble) bool { return sends(a) && !sends(b) })
 	var out []*trouble
 	for _, t := range all {
 		r := t
@@ -127,6 +112,21 @@ func (x *inquiry) roots() []*trouble {
 		}
 	}
 	return out
+}
+
+// oneOf makes one trouble of two that several daemons tell of at one time: a is the cause of b where it echoes it.
+func oneOf(all []*trouble, nature knowledge.Nature, echoes func(a, b *trouble) bool) {
+	for _, b := range all {
+		if !b.mech.Is(nature) {
+			continue
+		}
+		for _, a := range all {
+			open := a.mech == b.mech && a.about != b.about && a.cause == nil && b.cause == nil
+			if open && a.from <= b.to+apart && b.from <= a.to+apart && echoes(a, b) {
+				b.cause = a
+			}
+		}
+	}
 }
 
 // toldBy is the only daemon whose log shows a trouble, "" if several do.

@@ -215,7 +215,7 @@ func (x *inquiry) troubles() []*trouble {
 			list = append(list, &trouble{mech: k.mech, about: k.about, action: k.action, from: pts[i].t, to: pts[j-1].t, points: pts[i:j:j], earlier: pts[:i]})
 			i = j
 		}
-		if k.mech == knowledge.AISDaemonRestart {
+		if k.mech.Is(knowledge.Outage) {
 			list = x.withOutages(list, outages, k.about)
 		}
 		for _, t := range list {
@@ -244,7 +244,7 @@ func (x *inquiry) troubles() []*trouble {
 // and its counter of what it receives stood still where it had grown before.
 func (x *inquiry) silent(t *trouble) {
 	d := x.find(t.about)
-	if t.mech != knowledge.AISBatchObjectLoss || d < 0 || !slices.ContainsFunc(t.points, func(p point) bool { return p.event != nil && p.event.Kind == aislog.BatchTimedOut && p.d == d }) {
+	if !t.mech.Is(knowledge.OfItem) || d < 0 || !slices.ContainsFunc(t.points, func(p point) bool { return p.event != nil && p.event.Kind == aislog.BatchTimedOut && p.d == d }) {
 		return
 	}
 	var last, first, end *aislog.Interval // the last one in which it received, and those in which it did not

@@ -121,7 +121,7 @@ func (x *inquiry) stoodStill(all []*trouble) []*trouble {
 		var seen []*trouble
 		var points []point
 		for _, t := range all {
-			if t.mech == knowledge.AISNetwork && t.about == x.self(d) {
+			if t.mech.Is(knowledge.ToldByPeers) && t.about == x.self(d) {
 				seen, points = append(seen, t), append(points, t.points...)
 			}
 		}

@@ -131,7 +131,7 @@ func (x *inquiry) past(t *trouble) bool {
 		}
 	}
 	margin := apart
-	if t.mech == knowledge.AISDaemonRestart && t.down != nil && t.down.orderly {
+	if t.down != nil && t.down.orderly {
 		margin = apart / 2
 	}
 	return x.Stall.T-(to+x.clock.Shift) > margin
@@ -139,7 +139,7 @@ func (x *inquiry) past(t *trouble) bool {
 
 // idle says that a trouble is load and nothing else: no batch was rejected or delayed, no request took long.
 func (x *inquiry) idle(t *trouble) bool {
-	return t.mech == knowledge.AISResourcePressure && !slices.ContainsFunc(t.points, func(p point) bool {
+	return t.mech.Is(knowledge.LoadAlone) && !slices.ContainsFunc(t.points, func(p point) bool {
 		return p.slow != nil || p.event != nil && (p.event.Kind == aislog.BatchRejected || p.event.Kind == aislog.BatchThrottled)
 	})
 }
@@ -231,7 +231,7 @@ func (x *inquiry) meet(t *trouble, c *Client, marks map[Mark]*aislog.Event) (how
 		return byName, &meeting{c, common, true}, false
 	case missed(c) && !t.loses() && !slices.ContainsFunc(common, func(m Mark) bool { return m.Kind < Address }):
 		return untouched, nil, false // who is slow or refuses still has what it is asked for
-	case names, slices.ContainsFunc(common, func(m Mark) bool { return m.Kind <= Address }), len(common) > 0 && t.mech == knowledge.AISAuth:
+	case names, slices.ContainsFunc(common, func(m Mark) bool { return m.Kind <= Address }), len(common) > 0 && t.mech.Trouble().Side == knowledge.ClientSide:
 		return byName, &meeting{c, common, true}, false
 	case others:
 		return untouched, nil, true
@@ -269,7 +269,7 @@ func (x *inquiry) taken(t *trouble, c *Client, common []Mark) (touched, *meeting
 
 // loses says that objects may be missing because of a trouble.
 func (t *trouble) loses() bool {
-	return t.mech == knowledge.AISBatchObjectLoss || slices.Contains(t.mech.Trouble().LeadsTo, missing)
+	return t.mech.Is(knowledge.OfItem) || slices.Contains(t.mech.Trouble().LeadsTo, missing)
 }
 
 // away says that a client's line misses an object of a target that was not there: others were asked for it meanwhile.
@@ -356,30 +356,8 @@ func (x *inquiry) fitsAny(t *trouble, c *Client) bool {
 
 // fits says that a client's failure is of the kind that a mechanism makes.
 func fits(mech knowledge.Slug, c *Client) bool {
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(c.Text, w) })
-	}
-	switch mech {
-	case knowledge.AISDaemonRestart:
-		return c.Fault == "refused" || c.Fault == "reset" || c.Fault == "broken" || has("onnection refused", "unexpected EOF", "roken pipe", "reset by peer")
-	case knowledge.AISNetwork, knowledge.AISSilentStall:
-		return c.Fault == "timeout" || has("imed out", "imeout")
-	case knowledge.AISResourcePressure:
-		return c.Fault == "throttled" || c.Fault == "timeout" || has("resource pressure", "STATUS:429", "ErrTooManyRequests")
-	case knowledge.AISThrottled:
-		return c.Fault == "throttled" || has("STATUS:429", "STATUS:503", "SlowDown", "ErrTooManyRequests")
-	case knowledge.StorageFull:
-		return has("ErrCapExceeded", "out of space", "no space left")
-	case knowledge.AISDiskFault:
-		return c.Fault == "server" || has("STATUS:500", "input/output error")
-	case knowledge.AISRebalance:
-		return c.Fault == "missing" || has("ErrNotFound", "ErrObjNotFound", "does not exist", "STATUS:404")
-	case knowledge.AISAuth:
-		return has("STATUS:401", "STATUS:403", "token")
-	case knowledge.AISBatchObjectLoss, knowledge.AISStreamBroken:
-		return has("StopIteration", "AISBatchLoaderError", "truncated", "prematurely", "returned empty content", "unexpected EOF", "missing entry") || c.Fault == "broken"
-	}
-	return false
+	t := mech.Trouble()
+	return slices.Contains(t.Faults, c.Fault) || slices.ContainsFunc(t.Words, func(w string) bool { return strings.Contains(c.Text, w) })
 }
 
 // single decides between causes: what only fits by its kind is no cause beside what both sides name, nor beside another one.
@@ -423,30 +401,26 @@ func oneRow(a, b *trouble) bool { return a == b || slices.Contains(a.row, b) }
 
 // earlier says which of two causes is told first.
 func (x *inquiry) earlier(a, b *Episode) bool {
-	if (a.Mechanism == knowledge.AISBatchObjectLoss) != (b.Mechanism == knowledge.AISBatchObjectLoss) {
-		return b.Mechanism == knowledge.AISBatchObjectLoss
+	if items := b.Mechanism.Is(knowledge.OfItem); a.Mechanism.Is(knowledge.OfItem) != items {
+		return items
 	}
 	return a.from < b.from
 }
 
 // clearlyEarlier says that a began well before b, or that b is what others make of a.
 func (x *inquiry) clearlyEarlier(a, b *Episode) bool {
-	return b.from-a.from > 5 || b.Mechanism == knowledge.AISBatchObjectLoss && a.Mechanism != knowledge.AISBatchObjectLoss
+	return b.from-a.from > 5 || b.Mechanism.Is(knowledge.OfItem) && !a.Mechanism.Is(knowledge.OfItem)
 }
 
-// sideOf is on which side of a request a mechanism lies.
+// sideOf is on which side of a request a trouble lies.
 func sideOf(t *trouble, role string) string {
-	switch t.mech {
-	case knowledge.AISAuth:
-		return "client"
-	case knowledge.AISNetwork:
-		return "network"
-	case knowledge.AISThrottled:
-		if slices.ContainsFunc(t.points, func(p point) bool { return p.event != nil && p.event.Kind == aislog.RemoteThrottled }) {
-			return "remote"
-		}
-	}
-	if role == string(aislog.Proxy) {
+	side := t.mech.Trouble().Side
+	switch {
+	case side != "":
+		return string(side)
+	case slices.ContainsFunc(t.points, func(p point) bool { return p.event != nil && p.event.Kind == aislog.RemoteThrottled }):
+		return "remote"
+	case role == string(aislog.Proxy):
 		return "proxy"
 	}
 	return "target"

@@ -167,14 +167,12 @@ func (x *inquiry) consequences(e *Episode) {
 	}
 }
 
-func worded(text, id string) string {
-	if strings.Contains(text, "%s") {
-		if id == "" {
-			id = "the cluster"
-		}
-		return fmt.Sprintf(text, id)
+// worded fills in what a text leaves open; more are further names and values.
+func worded(text, daemon string, more ...string) string {
+	if daemon == "" {
+		daemon = "the cluster"
 	}
-	return text
+	return strings.NewReplacer(append([]string{"{daemon}", daemon}, more...)...).Replace(text)
 }
 
 // statement says what happened.
@@ -187,45 +185,25 @@ func (x *inquiry) statement(t *trouble) string {
 	if t.action != "" {
 		return x.administration(t)
 	}
-	switch t.mech {
-	case knowledge.AISDaemonRestart:
-		if t.down == nil {
-			return id + " stopped accepting connections; its own log from that time is missing or doesn't show why"
-		}
+	switch {
+	case t.down != nil:
 		return id + ended(t.down) + again(t.down) + alongside(t)
-	case knowledge.StorageFull:
-		return fmt.Sprintf("%s was out of space (%s)", id, plural(n, "record", "records"))
-	case knowledge.AISDiskFault:
-		return fmt.Sprintf("a disk or mountpath on %s failed or was disabled", id)
-	case knowledge.AISResourcePressure:
+	case t.still != nil:
+		return x.stood(t)
+	case t.ordered != nil:
+		return x.administration(t.ordered) + ", and the cluster rebalanced its data"
+	case t.mech.Is(knowledge.LoadAlone) && !x.idle(t):
 		return x.pressure(t, n)
-	case knowledge.AISThrottled:
-		return fmt.Sprintf("requests at %s were throttled (%s)", id, plural(n, "record", "records"))
-	case knowledge.AISAuth:
-		return fmt.Sprintf("%s refused the job's token (%s)", id, plural(n, "record", "records"))
-	case knowledge.AISNetwork:
-		text := id + " did not respond to other daemons in time"
-		switch {
-		case x.find(id) < 0:
-			text += "; its own log is missing"
-		case x.present(id, t.from, t.to):
-			text += ", while its own log continues"
-		}
-		return text
-	case knowledge.AISStreamBroken:
-		return fmt.Sprintf("streams between %s and other daemons broke", id)
-	case knowledge.AISRebalance:
-		if t.ordered != nil {
-			return x.administration(t.ordered) + ", and the cluster rebalanced its data"
-		}
-		return "cluster membership changed and data was rebalanced"
-	case knowledge.AISSilentStall:
-		if t.still != nil {
-			return x.stood(t)
-		}
-		return fmt.Sprintf("batches were running on %s, and for %s it received nothing from the other daemons, without an error", id, span(t.to-t.from))
 	}
-	return fmt.Sprintf("batches assembled by %s were aborted or left incomplete (%s)", id, plural(n, "record", "records"))
+	text := worded(t.mech.Trouble().Told, id, "{records}", plural(n, "record", "records"), "{time}", span(t.to-t.from))
+	switch {
+	case !t.mech.Is(knowledge.ToldByPeers):
+	case x.find(id) < 0:
+		text += "; its own log is missing"
+	case x.present(id, t.from, t.to):
+		text += ", while its own log continues"
+	}
+	return text
 }
 
 // ended says how a daemon's life came to its end.
@@ -304,11 +282,8 @@ func (x *inquiry) stood(t *trouble) string {
 	return text
 }
 
-// pressure says how a daemon was short of resources: what it rejected or delayed, how slow it was, or only that it was busy.
+// pressure says how a daemon was short of resources: what it rejected or delayed, or how slow it was.
 func (x *inquiry) pressure(t *trouble, n int) string {
-	if x.idle(t) {
-		return fmt.Sprintf("%s was under load (%s)", t.about, plural(n, "record", "records"))
-	}
 	var worst *aislog.Interval
 	most := 0.0
 	for _, p := range t.points {

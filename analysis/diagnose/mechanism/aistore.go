@@ -3,7 +3,6 @@ package mechanism
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"faultline/analysis/correlate"
 	"faultline/analysis/resolve"
@@ -30,7 +29,7 @@ func (s *Scene) Ask(first []*Proposal) {
 func question(s *Scene, first []*Proposal) correlate.Question {
 	q := correlate.Question{Facts: s.Facts, Possible: len(first) == 0}
 	for _, p := range first {
-		q.Possible = q.Possible || p.Mechanism.Is(knowledge.MayBeStore) || strings.HasPrefix(string(p.Mechanism), "ais-") || isStorage(p.Mechanism)
+		q.Possible = q.Possible || p.Mechanism.Is(knowledge.MayBeStore) || isStorage(p.Mechanism)
 	}
 	if len(first) == 0 {
 		q.Stall = s.Facts.Job.End
@@ -103,7 +102,7 @@ func daemonsCause(s *Scene) *Proposal {
 		before = s.First[0]
 		p.Ranks, p.Nodes, p.Scope, p.Frontier = before.Ranks, before.Nodes, before.Scope, before.Frontier
 		p.Groups = before.Groups
-		if e.Mechanism == knowledge.AISAuth && slices.ContainsFunc(e.Proof, func(x incident.Evidence) bool { return ofTheJob.MatchString(x.Text) }) {
+		if e.Side == string(knowledge.ClientSide) && slices.ContainsFunc(e.Proof, func(x incident.Evidence) bool { return ofTheJob.MatchString(x.Text) }) {
 			p.Ranks, p.Nodes, p.Scope = nil, nil, "all" // the token is the job's, whoever was refused first
 		}
 	}
@@ -155,20 +154,20 @@ func (s *Scene) Relieved(p *Proposal) {
 		return
 	}
 	against := incident.Finding{Statement: s.Storage.Why, Evidence: []incident.Evidence{}}
-	if p.Mechanism == knowledge.AISBatchObjectLoss && slices.Contains(p.Rivals, knowledge.Exception) {
+	if p.Mechanism.Is(knowledge.AIStoreOnly) && p.Mechanism.Is(knowledge.OfItem) && slices.Contains(p.Rivals, knowledge.Exception) {
 		p.Mechanism = knowledge.Exception
 		p.Why = "the loader got fewer objects than it requested, but no daemon lost any: the client lost them or never requested them"
 	}
 	kept := p.Rivals[:0:0]
 	for _, r := range p.Rivals {
-		if r != p.Mechanism && !strings.HasPrefix(string(r), "ais-") {
+		if r != p.Mechanism && !r.Is(knowledge.AIStoreOnly) {
 			kept = append(kept, r)
 		}
 	}
 	p.Rivals = kept
 	suspects := p.Suspects[:0:0]
 	for _, x := range p.Suspects {
-		if !strings.HasPrefix(x.Mechanism, "ais-") {
+		if !knowledge.Slug(x.Mechanism).Is(knowledge.AIStoreOnly) {
 			suspects = append(suspects, x)
 		}
 	}

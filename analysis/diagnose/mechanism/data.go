@@ -33,7 +33,7 @@ func data() []Mechanism {
 		{Slug: knowledge.DataloaderStall, Class: Collective, Propose: first(failed(knowledge.DataloaderStall), stoodAt(knowledge.DataloaderStall, needStore), stalledFor(knowledge.DataloaderStall, heldLoading, needStore, needPySpy), tracedLoading, slowData), Explains: []knowledge.Slug{knowledge.Exception}},
 		{Slug: knowledge.StorageFull, Class: Local, Propose: storageFull, Explains: []knowledge.Slug{knowledge.Exception, knowledge.CheckpointIO, knowledge.StorageUnresponsive}},
 		{Slug: knowledge.StorageUnresponsive, Class: Local, Propose: first(storageUnresponsive, stoodAt(knowledge.StorageUnresponsive)), Explains: []knowledge.Slug{knowledge.Exception, knowledge.CheckpointIO, knowledge.BadSample, knowledge.StorageRetriesExhausted}, Needs: []incident.Need{needKernelMount}},
-		{Slug: knowledge.StorageRetriesExhausted, Class: Local, Propose: retriesExhausted, Explains: []knowledge.Slug{knowledge.Exception, knowledge.BadSample, knowledge.AISBatchObjectLoss}, Needs: []incident.Need{needStore}},
+		{Slug: knowledge.StorageRetriesExhausted, Class: Local, Propose: shared(knowledge.StorageRetriesExhausted), Explains: []knowledge.Slug{knowledge.Exception, knowledge.BadSample, knowledge.AISBatchObjectLoss}, Needs: []incident.Need{needStore}},
 		{Slug: knowledge.CheckpointIO, Class: Local, Propose: first(checkpointFailed, stoodAt(knowledge.CheckpointIO, needKernelMount), stalledFor(knowledge.CheckpointIO, heldSaving, needKernelMount, needPySpy)), Explains: []knowledge.Slug{knowledge.Exception}},
 		{Slug: knowledge.RankBusy, Class: Collective, Propose: first(stoodAt(knowledge.RankBusy), stalledFor(knowledge.RankBusy, heldWorking, needPySpy), stillWorking)},
 		{Slug: knowledge.UnevenData, Class: Local, Propose: first(failed(knowledge.UnevenData), ranOut, stalledFor(knowledge.UnevenData, heldAtEnd)), Explains: []knowledge.Slug{knowledge.Exception}},
@@ -72,6 +72,11 @@ func sharing(p *Proposal) *Proposal {
 	return p
 }
 
+// shared proposes a mechanism of which single lines speak, with what else those may mean.
+func shared(slug knowledge.Slug) func(*Scene) *Proposal {
+	return func(s *Scene) *Proposal { return sharing(fromFailures(s, slug)) }
+}
+
 // unnamed returns those mechanisms that a proposal does not name yet.
 func unnamed(p *Proposal, all []knowledge.Slug) []knowledge.Slug {
 	return slices.DeleteFunc(slices.Clone(all), func(o knowledge.Slug) bool { return o == p.Mechanism || slices.Contains(p.Rivals, o) })
@@ -103,22 +108,6 @@ func tokenRefused(s *Scene) *Proposal {
 		p.Why = "the token belongs to the job: the rank that is refused first did nothing wrong"
 	}
 	p.Ranks, p.Nodes, p.Scope = nil, nil, "all"
-	return p
-}
-
-// throttled are answers by which a store says that it is asked too much.
-var throttled = pattern.New(`STATUS:429|SlowDown|Too Many Requests`)
-
-func retriesExhausted(s *Scene) *Proposal {
-	p := sharing(fromFailures(s, knowledge.StorageRetriesExhausted))
-	if p == nil {
-		return nil
-	}
-	for _, fl := range p.Failures {
-		if strings.HasPrefix(string(fl.Sign), "ais-") && throttled.MatchString(fl.Text) && !slices.Contains(p.Rivals, knowledge.AISThrottled) {
-			p.Rivals, p.Direct = append(p.Rivals, knowledge.AISThrottled), false
-		}
-	}
 	return p
 }
 
