@@ -71,6 +71,8 @@ var onlyIn = map[string]string{
 	"mvdan.cc/sh/v3":                "fetch/slurm/script",
 	"github.com/goccy/go-yaml":      "config",
 	"golang.org/x/term":             "cmd",
+	"github.com/spf13/cobra":        "cmd",
+	"github.com/spf13/pflag":        "cmd",
 	"modernc.org/sqlite":            "store",
 	"github.com/jackc/pgx":          "store",
 	"github.com/aws/aws-sdk-go-v2":  "store fetch",

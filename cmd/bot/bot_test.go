@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"faultline/simulate"
 )
 
@@ -97,21 +99,20 @@ slurmstepd: error: *** STEP `+job+`.0 ON node07 CANCELLED AT 2026-03-01T10:00:00
 }
 
 func TestEveryFlagIsDocumentedWithAnExample(t *testing.T) {
-	for _, cmd := range commands() {
-		fs := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
-		cmd.setup(fs)
-		help := call(t, "", cmd.name, "--help")
-		help.want(t, 0, "Usage: bot "+cmd.name)
-		fs.VisitAll(func(f *flag.Flag) {
+	for _, cmd := range newRootCommand(env{}).Commands() {
+		name := cmd.Name()
+		help := call(t, "", name, "--help")
+		help.want(t, 0, "Usage: bot "+name)
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			if !strings.Contains(f.Usage, "e.g. --"+f.Name) {
-				t.Errorf("bot %s --%s has no example", cmd.name, f.Name)
+				t.Errorf("bot %s --%s has no example", name, f.Name)
 			}
 			if !strings.Contains(help.out, "\n  --"+f.Name) {
-				t.Errorf("bot %s --help does not list --%s", cmd.name, f.Name)
+				t.Errorf("bot %s --help does not list --%s", name, f.Name)
 			}
 		})
-		call(t, "", "help", cmd.name).want(t, 0, "Usage: bot "+cmd.name)
-		call(t, "", "help").want(t, 0, cmd.name, cmd.short)
+		call(t, "", "help", name).want(t, 0, "Usage: bot "+name)
+		call(t, "", "help").want(t, 0, name, cmd.Short)
 	}
 }
 
@@ -121,8 +122,18 @@ func TestWrongUsageIsAnsweredWithWhatToDo(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "Commands:"},
-		{[]string{"diagnoze"}, `unknown command "diagnoze"`},
+		{nil, "bot COMMAND --help"},
+		{[]string{"diagnoze"}, `unknown command "diagnoze"; did you mean "diagnose"?`},
+		{[]string{"help", "diag"}, `unknown command "diag"; did you mean "diagnose"?`},
+		{[]string{logs}, "bot diagnose " + logs},
+		{[]string{"diagnose", "--verb", logs}, "unknown flag --verb; did you mean --verbose?\nRun \"bot diagnose --help\" for the flags."},
+		{[]string{"diagnose", "-format", "json", logs}, "unknown flag -format; did you mean --format?"},
+		{[]string{"diagnose", logs, "--world-size"}, "--world-size needs a value, e.g. --world-size 128"},
+		{[]string{"diagnose", "--world-size", "many", logs}, `--world-size "many": not a whole number, e.g. --world-size 128`},
+		{[]string{"check", "--wait", "3"}, `--wait "3": not a duration, e.g. --wait 2m`},
+		{[]string{"eval", "--seed", "-1"}, `--seed "-1": not a whole number from 0 on, e.g. --seed 7`},
+		{[]string{"completion", "tcsh"}, "bash, zsh or fish"},
+		{[]string{"man", filepath.Join(logs, "nowhere")}, "there is no directory"},
 		{[]string{"diagnose"}, "give the directory"},
 		{[]string{"diagnose", "--nope", logs}, "bot diagnose --help"},
 		{[]string{"diagnose", "--format", "pdf", logs}, "choose one of terminal, markdown, json, html"},
@@ -149,7 +160,57 @@ func TestWrongUsageIsAnsweredWithWhatToDo(t *testing.T) {
 		{[]string{"eval", "--against", "x", "--format", "markdown"}, "text or json"},
 		{[]string{"demo", "--mechanism", "nope"}, "--list"},
 	} {
-		t.Run(strings.Join(c.args, " "), func(t *testing.T) { call(t, "", c.args...).want(t, exitUsage, c.want) })
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			r := call(t, "", c.args...)
+			r.want(t, exitUsage, c.want)
+			for _, foreign := range []string{"strconv", "shorthand", "pflag", "invalid argument", "flag needs"} {
+				if strings.Contains(r.err, foreign) {
+					t.Errorf("%q is the library's word:\n%s", foreign, r.err)
+				}
+			}
+		})
+	}
+}
+
+func TestTheShellCompletesCommandsFlagsAndValues(t *testing.T) {
+	for _, shell := range shells {
+		call(t, "", "completion", shell).want(t, exitOK, "__complete")
+	}
+	for want, args := range map[string][]string{
+		"diagnose\t":     {"dia"},
+		"--world-size\t": {"diagnose", "--wor"},
+		"markdown\n":     {"diagnose", "--format", "m"},
+		"never\n":        {"explain", "--color", "n"},
+		"gpu-oom\n":      {"simulate", "--mechanism", "gpu-"},
+		"zsh\n":          {"completion", ""},
+		"postmortem\n":   {"help", "post"},
+	} {
+		if r := call(t, "", append([]string{"__complete"}, args...)...); !strings.Contains(r.out, want) {
+			t.Errorf("%q: no %q in\n%s", args, want, r.out)
+		}
+	}
+}
+
+func TestEachCommandHasAManualPage(t *testing.T) {
+	dir := t.TempDir()
+	call(t, "", "man", dir).want(t, exitOK)
+	for _, cmd := range newRootCommand(env{}).Commands() {
+		raw, err := os.ReadFile(filepath.Join(dir, "bot-"+cmd.Name()+".1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := string(raw)
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if !strings.Contains(page, `.TP`+"\n"+`\fB`+troff("--"+f.Name)) {
+				t.Errorf("bot-%s.1 lacks --%s", cmd.Name(), f.Name)
+			}
+		})
+		if strings.Count(page, "\n.nf\n") != strings.Count(page, "\n.fi\n") {
+			t.Errorf("bot-%s.1 leaves an example open", cmd.Name())
+		}
+	}
+	if got := troff(`.a \b -c`); got != `\&.a \eb \-c` {
+		t.Errorf("%s", got)
 	}
 }
 

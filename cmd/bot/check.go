@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -14,15 +13,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"faultline/analysis/hostlist"
 	"faultline/preflight"
 )
 
-var checkCommand = command{
-	name:     "check",
-	synopsis: "[flags]",
-	short:    "check a job's nodes before training starts",
-	long: `
+func newCheckCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check [flags]",
+		Short: "check a job's nodes before training starts",
+		Long: `
 Run it in the batch script before the training, once on each node. Each node checks its GPUs, limits, memory, ports, name resolution and
 directories. The nodes then compare notes: which are missing, what differs (driver, variables, number of GPUs), whose clock
 is off, and which sends at less than half the usual speed. The first node prints the result; all exit with the same code. It only reads, except
@@ -37,11 +39,13 @@ Examples:
   bot check --format json
 
 Exit code: 0 no blocking problem found (warnings are printed); 1 a blocking problem, or the nodes could not connect; 2 usage error.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var c checking
-		c.declare(fs)
-		return c.run
-	},
+	}
+	fs := cmd.Flags()
+	var c checking
+	c.declare(fs)
+	complete(cmd, "format", []string{"terminal", "json"})
+	cmd.RunE = e.does(c.run)
+	return cmd
 }
 
 // checking is one run of the command.
@@ -54,16 +58,10 @@ type checking struct {
 	wait, send  time.Duration
 }
 
-func (c *checking) declare(fs *flag.FlagSet) {
-	several := func(list *[]string) func(string) error {
-		return func(s string) error {
-			*list = append(*list, s)
-			return nil
-		}
-	}
-	fs.Func("read", "a directory or file the job reads, `PATH`; may be repeated\ne.g. --read /data/train", several(&c.options.Read))
-	fs.Func("write", "a directory the job writes to, `PATH`; may be repeated\ne.g. --write /scratch/ckpt", several(&c.options.Write))
-	fs.Func("name", "a name that must resolve, `HOST`; may be repeated\ne.g. --name storage.example", several(&c.options.Names))
+func (c *checking) declare(fs *pflag.FlagSet) {
+	fs.StringArrayVar(&c.options.Read, "read", nil, "a directory or file the job reads, `PATH`; may be repeated\ne.g. --read /data/train")
+	fs.StringArrayVar(&c.options.Write, "write", nil, "a directory the job writes to, `PATH`; may be repeated\ne.g. --write /scratch/ckpt")
+	fs.StringArrayVar(&c.options.Names, "name", nil, "a name that must resolve, `HOST`; may be repeated\ne.g. --name storage.example")
 	fs.Float64Var(&c.checkpoint, "checkpoint", 0, "size of one checkpoint in `GB`\ne.g. --checkpoint 200")
 	fs.IntVar(&c.wants.GPUs, "gpus", 0, "GPUs each node must have, `N`\ne.g. --gpus 8")
 	fs.IntVar(&c.wants.MTU, "mtu", 0, "minimum MTU for each node's interfaces, `N`\ne.g. --mtu 9000")

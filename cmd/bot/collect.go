@@ -2,19 +2,20 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"faultline/fetch/slurm"
 	"faultline/knowledge/collect"
 )
 
-var collectCommand = command{
-	name:     "collect",
-	synopsis: "JOBID",
-	short:    "print a command that collects evidence from a hanging job",
-	long: `
+func newCollectCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "collect JOBID",
+		Short: "print a command that collects evidence from a hanging job",
+		Long: `
 Prints one command. Run it on a host with srun, in a folder shared with the job's nodes. On every node, alongside the
 running job (srun --overlap), it collects: stacks of all training processes (py-spy) with their ranks and kernel state,
 flight-recorder dumps, NCCL RAS output, nvidia-smi -q, the kernel log, and network counters. It is read-only, needs no root and takes at most
@@ -25,21 +26,21 @@ Examples:
   bot diagnose --evidence faultline-4242.tar.gz logs-4242/
 
 Exit code: 0 on success; 2 usage error.`,
-	setup: func(*flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		return func(_ context.Context, e env, args []string) (int, error) {
-			if len(args) != 1 {
-				return exitUsage, usage("name one job: bot collect 4242")
-			}
-			id, err := slurm.ParseID(strings.TrimSpace(args[0]))
-			if err != nil {
-				return exitUsage, usage("%v", err)
-			}
-			text, err := collect.Command(id.String())
-			if err != nil {
-				return exitUsage, usage("%v", err)
-			}
-			_, err = fmt.Fprint(e.out, text)
-			return exitOK, err
+	}
+	cmd.RunE = e.does(func(_ context.Context, e env, args []string) (int, error) {
+		if len(args) != 1 {
+			return exitUsage, usage("name one job: bot collect 4242")
 		}
-	},
+		id, err := slurm.ParseID(strings.TrimSpace(args[0]))
+		if err != nil {
+			return exitUsage, usage("%v", err)
+		}
+		text, err := collect.Command(id.String())
+		if err != nil {
+			return exitUsage, usage("%v", err)
+		}
+		_, err = fmt.Fprint(e.out, text)
+		return exitOK, err
+	})
+	return cmd
 }

@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"faultline/analysis"
 	"faultline/analysis/hostlist"
@@ -26,11 +27,11 @@ import (
 	"faultline/workflow"
 )
 
-var consoleCommand = command{
-	name:     "console",
-	synopsis: "[flags]",
-	short:    "a guided investigation in this terminal",
-	long: `
+func newConsoleCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "console [flags]",
+		Short: "a guided investigation in this terminal",
+		Long: `
 The same conversation as in Slack: type /diagnose JOBID, answer questions or skip them, and read the report. Type
 why? at any time to see why, or help for a list of commands.
 
@@ -40,46 +41,47 @@ Examples:
   printf '/diagnose 4242\nlogs-4242/\n' | bot console
 
 Exit code: 0 on success; 1 when something failed that you cannot fix; 2 usage error.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var c common
-		c.declare(fs)
-		c.declareLook(fs)
-		return func(ctx context.Context, e env, args []string) (int, error) {
-			if len(args) > 0 {
-				return exitUsage, usage("takes no arguments; to diagnose files directly, use bot diagnose %s", args[0])
-			}
-			cfg, _, err := c.load(e.err)
-			if err != nil {
-				return exitUsage, err
-			}
-			dir, remove, err := scratch()
-			if err != nil {
-				return exitUnreadable, err
-			}
-			defer remove()
-			logs, err := sources(ctx, cfg, dir, takenIn(dir), spool.Options{})
-			if err != nil {
-				return exitUsage, err
-			}
-			defer logs.Close()
-			logs.shared.Gate = gate.Typed()
-			known, err := knownTo(cfg)
-			if err != nil {
-				return exitUsage, err
-			}
-			talk := conversation(e, cfg, logs, known)
-			store := asksForStorage(talk, e, cfg, dir)
-			defer store.Close()
-			if cfg.Output.Dir != "" {
-				talk.Keep = keeper(talk, cfg.Output.Dir)
-			}
-			fmt.Fprint(e.out, "Faultline finds out why a training job failed. Type /diagnose JOBID, or help.\n")
-			if err := talk.Run(ctx, e.in); err != nil && ctx.Err() == nil {
-				return exitUnreadable, err
-			}
-			return exitOK, nil
+	}
+	fs := cmd.Flags()
+	var c common
+	c.declare(fs)
+	c.declareLook(fs)
+	cmd.RunE = e.does(func(ctx context.Context, e env, args []string) (int, error) {
+		if len(args) > 0 {
+			return exitUsage, usage("takes no arguments; to diagnose files directly, use bot diagnose %s", args[0])
 		}
-	},
+		cfg, _, err := c.load(e.err)
+		if err != nil {
+			return exitUsage, err
+		}
+		dir, remove, err := scratch()
+		if err != nil {
+			return exitUnreadable, err
+		}
+		defer remove()
+		logs, err := sources(ctx, cfg, dir, takenIn(dir), spool.Options{})
+		if err != nil {
+			return exitUsage, err
+		}
+		defer logs.Close()
+		logs.shared.Gate = gate.Typed()
+		known, err := knownTo(cfg)
+		if err != nil {
+			return exitUsage, err
+		}
+		talk := conversation(e, cfg, logs, known)
+		store := asksForStorage(talk, e, cfg, dir)
+		defer store.Close()
+		if cfg.Output.Dir != "" {
+			talk.Keep = keeper(talk, cfg.Output.Dir)
+		}
+		fmt.Fprint(e.out, "Faultline finds out why a training job failed. Type /diagnose JOBID, or help.\n")
+		if err := talk.Run(ctx, e.in); err != nil && ctx.Err() == nil {
+			return exitUnreadable, err
+		}
+		return exitOK, nil
+	})
+	return cmd
 }
 
 // textWidth is the widest paragraph that is still read with ease, in columns.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,16 +9,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"faultline/chat/console"
 	"faultline/config"
 	"faultline/simulate"
 )
 
-var demoCommand = command{
-	name:     "demo",
-	synopsis: "[flags]",
-	short:    "simulate an incident and investigate it, right here",
-	long: `
+func newDemoCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "demo [flags]",
+		Short: "simulate an incident and investigate it, right here",
+		Long: `
 Writes the logs of a simulated failed job, with a known cause, to a temporary directory and runs the whole
 guided investigation on it: the request, the question about logs, a first verdict with one node missing, the late
 file, the revision, the report. It needs no setup and leaves nothing behind.
@@ -31,17 +32,18 @@ Examples:
   bot demo --web          the same in a browser, as in Slack
 
 Exit code: 0 on success; 1 when the temporary directory cannot be written; 2 usage error.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var d demo
-		fs.StringVar(&d.mechanism, "mechanism", "", "what goes wrong: a `NAME` from bot simulate --list (default: one rank stalls)\ne.g. --mechanism rank-stalled")
-		fs.StringVar(&d.html, "html", "", "save the final report as HTML in `FILE`\ne.g. --html report.html")
-		fs.BoolVar(&d.interactive, "interactive", false, "answer the questions yourself\ne.g. --interactive")
-		fs.BoolVar(&d.keep, "keep", false, "keep the simulated logs and print where they are\ne.g. --keep")
-		fs.BoolVar(&d.inBrowser, "web", false, "run it in a browser: a Slack look-alike with the bot and a channel to type /diagnose in\ne.g. --web")
-		fs.StringVar(&d.listen, "listen", "127.0.0.1:0", "listen `ADDRESS` for --web; port 0 picks a free port\ne.g. --listen 127.0.0.1:8080")
-		fs.StringVar(&d.color, "color", "auto", "color: auto (only on a terminal), always or never\ne.g. --color always")
-		return d.run
-	},
+	}
+	fs := cmd.Flags()
+	var d demo
+	fs.StringVar(&d.mechanism, "mechanism", "", "what goes wrong: a `NAME` from bot simulate --list (default: one rank stalls)\ne.g. --mechanism rank-stalled")
+	fs.StringVar(&d.html, "html", "", "save the final report as HTML in `FILE`\ne.g. --html report.html")
+	fs.BoolVar(&d.interactive, "interactive", false, "answer the questions yourself\ne.g. --interactive")
+	fs.BoolVar(&d.keep, "keep", false, "keep the simulated logs and print where they are\ne.g. --keep")
+	fs.BoolVar(&d.inBrowser, "web", false, "run it in a browser: a Slack look-alike with the bot and a channel to type /diagnose in\ne.g. --web")
+	fs.StringVar(&d.listen, "listen", "127.0.0.1:0", "listen `ADDRESS` for --web; port 0 picks a free port\ne.g. --listen 127.0.0.1:8080")
+	fs.StringVar(&d.color, "color", "auto", "color: auto (only on a terminal), always or never\ne.g. --color always")
+	cmd.RunE = e.does(d.run)
+	return cmd
 }
 
 type demo struct {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,6 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"faultline/analysis"
 	"faultline/analysis/history"
@@ -26,11 +28,11 @@ import (
 	"faultline/workflow"
 )
 
-var diagnoseCommand = command{
-	name:     "diagnose",
-	synopsis: "[flags] [PATH...]",
-	short:    "diagnose a failed job from its logs",
-	long: `
+func newDiagnoseCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "diagnose [flags] [PATH...]",
+		Short: "diagnose a failed job from its logs",
+		Long: `
 Reads one job's logs and reports what broke, where, the proof, and what to do now. PATH is a directory, a log file
 (also .gz or .zst), an archive (tar, tar.gz, tar.zst, zip), or - for standard input. Unreadable files are listed; the rest is still analyzed.
 Without a PATH, the logs for --job are fetched from the location configured for its cluster (docs/slurm.md).
@@ -49,39 +51,38 @@ Examples:
 
 Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 usage error, or several jobs without --job;
 1 nothing readable.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var d diagnosis
-		d.common.declare(fs)
-		d.common.declareLook(fs)
-		d.common.declareKnowledge(fs)
-		fs.StringVar(&d.job, "job", "", "diagnose the job with this `ID` if the files hold several\ne.g. --job 4242")
-		fs.StringVar(&d.nodes, "nodes", "", "the job's nodes in SLURM format (`HOSTLIST`), so the report can list missing ones\ne.g. --nodes 'node[01-16]'")
-		fs.StringVar(&d.jobZone, "job-zone", "", "time `ZONE` of the job's machines, if its logs don't show it; used to align them with storage logs\ne.g. --job-zone America/Los_Angeles")
-		fs.IntVar(&d.worldSize, "world-size", 0, "the job's number of ranks, `N`, so the report can list missing ones\ne.g. --world-size 128")
-		fs.StringVar(&d.aisLogs, "ais-logs", "", "also read AIStore daemon logs in `PATH`: a directory, the output of \"ais log get cluster DIR\", or an archive\ne.g. --ais-logs ais-logs/")
-		fs.StringVar(&d.aisEndpoint, "ais-endpoint", "", "fetch those logs from the cluster whose proxy is at `URL`; env: $AIS_ENDPOINT. Uses the ais command's token and certificates (docs/aistore.md): AIS_AUTHN_TOKEN or AIS_AUTHN_TOKEN_FILE, AIS_CLIENT_CA, …\ne.g. --ais-endpoint https://ais.example.org:51080")
-		fs.Func("evidence", "also use other evidence in `PATH`: a directory, file or archive; may be repeated. Flight-recorder dumps, stacks, NCCL logs, kernel logs, traces and more (docs/evidence.md), recognized by content\ne.g. --evidence /tmp/nccl_trace/", func(p string) error {
-			d.evidence = append(d.evidence, p)
-			return nil
-		})
-		fs.StringVar(&d.baseline, "baseline", "", "compare nccl-tests runs with an earlier good one in `FILE` (text, or JSON from -J), or with a bus bandwidth in GB/s\ne.g. --baseline all_reduce-good.txt, --baseline 380")
-		fs.StringVar(&d.history, "history", "", "compare with earlier runs in `FILE` (docs/history.md): what recurs, and what changed since the last good run\ne.g. --history history.jsonl")
-		fs.StringVar(&d.jobName, "job-name", "", "the job's `NAME`, if its logs don't show it: earlier runs with the same name count as the same job\ne.g. --job-name nightly-70b")
-		fs.StringVar(&d.cluster, "cluster", "", "the job's cluster, `NAME`, if the history or configuration has several\ne.g. --cluster west")
-		fs.StringVar(&d.user, "user", "", "`KEY` of the user who submitted the job, as in the history; never shown\ne.g. --user u-7f3a")
-		fs.StringVar(&d.format, "format", "", "terminal, markdown, json or html (`FORMAT`; default: by the extension of --out, else terminal); history: one line to append to a history\ne.g. --format json")
-		fs.StringVar(&d.out, "out", "", "write the report to `FILE` instead of standard output\ne.g. --out report.html")
-		fs.StringVar(&d.png, "png", "", "also draw the rank map to `FILE`\ne.g. --png ranks.png")
-		fs.BoolVar(&d.brief, "brief", false, "print a one-line summary to forward: problem, cause, impact, next step\ne.g. --brief")
-		fs.BoolVar(&d.verbose, "verbose", false, "show every quotation, event and group, and log each file read\ne.g. --verbose")
-		fs.BoolVar(&d.trail, "trail", false, "also print to standard error how the meaning of individual lines was revised, and why\ne.g. --trail")
-		return func(ctx context.Context, e env, paths []string) (int, error) {
-			if err := d.jobGiven(fs, len(paths) == 0); err != nil {
-				return exitUsage, err
-			}
-			return d.run(ctx, e, paths)
+	}
+	fs := cmd.Flags()
+	var d diagnosis
+	d.common.declare(fs)
+	d.common.declareLook(fs)
+	d.common.declareKnowledge(fs)
+	fs.StringVar(&d.job, "job", "", "diagnose the job with this `ID` if the files hold several\ne.g. --job 4242")
+	fs.StringVar(&d.nodes, "nodes", "", "the job's nodes in SLURM format (`HOSTLIST`), so the report can list missing ones\ne.g. --nodes 'node[01-16]'")
+	fs.StringVar(&d.jobZone, "job-zone", "", "time `ZONE` of the job's machines, if its logs don't show it; used to align them with storage logs\ne.g. --job-zone America/Los_Angeles")
+	fs.IntVar(&d.worldSize, "world-size", 0, "the job's number of ranks, `N`, so the report can list missing ones\ne.g. --world-size 128")
+	fs.StringVar(&d.aisLogs, "ais-logs", "", "also read AIStore daemon logs in `PATH`: a directory, the output of \"ais log get cluster DIR\", or an archive\ne.g. --ais-logs ais-logs/")
+	fs.StringVar(&d.aisEndpoint, "ais-endpoint", "", "fetch those logs from the cluster whose proxy is at `URL`; env: $AIS_ENDPOINT. Uses the ais command's token and certificates (docs/aistore.md): AIS_AUTHN_TOKEN or AIS_AUTHN_TOKEN_FILE, AIS_CLIENT_CA, …\ne.g. --ais-endpoint https://ais.example.org:51080")
+	fs.StringArrayVar(&d.evidence, "evidence", nil, "also use other evidence in `PATH`: a directory, file or archive; may be repeated. Flight-recorder dumps, stacks, NCCL logs, kernel logs, traces and more (docs/evidence.md), recognized by content\ne.g. --evidence /tmp/nccl_trace/")
+	fs.StringVar(&d.baseline, "baseline", "", "compare nccl-tests runs with an earlier good one in `FILE` (text, or JSON from -J), or with a bus bandwidth in GB/s\ne.g. --baseline all_reduce-good.txt, --baseline 380")
+	fs.StringVar(&d.history, "history", "", "compare with earlier runs in `FILE` (docs/history.md): what recurs, and what changed since the last good run\ne.g. --history history.jsonl")
+	fs.StringVar(&d.jobName, "job-name", "", "the job's `NAME`, if its logs don't show it: earlier runs with the same name count as the same job\ne.g. --job-name nightly-70b")
+	fs.StringVar(&d.cluster, "cluster", "", "the job's cluster, `NAME`, if the history or configuration has several\ne.g. --cluster west")
+	fs.StringVar(&d.user, "user", "", "`KEY` of the user who submitted the job, as in the history; never shown\ne.g. --user u-7f3a")
+	fs.StringVar(&d.format, "format", "", "terminal, markdown, json or html (`FORMAT`; default: by the extension of --out, else terminal); history: one line to append to a history\ne.g. --format json")
+	fs.StringVar(&d.out, "out", "", "write the report to `FILE` instead of standard output\ne.g. --out report.html")
+	fs.StringVar(&d.png, "png", "", "also draw the rank map to `FILE`\ne.g. --png ranks.png")
+	fs.BoolVar(&d.brief, "brief", false, "print a one-line summary to forward: problem, cause, impact, next step\ne.g. --brief")
+	fs.BoolVar(&d.verbose, "verbose", false, "show every quotation, event and group, and log each file read\ne.g. --verbose")
+	fs.BoolVar(&d.trail, "trail", false, "also print to standard error how the meaning of individual lines was revised, and why\ne.g. --trail")
+	complete(cmd, "format", append(slices.Clone(config.Formats), formatHistory))
+	cmd.RunE = e.does(func(ctx context.Context, e env, paths []string) (int, error) {
+		if err := d.jobGiven(fs, len(paths) == 0); err != nil {
+			return exitUsage, err
 		}
-	},
+		return d.run(ctx, e, paths)
+	})
+	return cmd
 }
 
 // maxTrail bounds a line of the trail: names of files may be long.
@@ -104,17 +105,11 @@ type diagnosis struct {
 }
 
 // jobGiven checks the job before anything is looked for by it. Of the jobs in files that were named, the files say how they are called.
-func (d *diagnosis) jobGiven(fs *flag.FlagSet, looked bool) (err error) {
-	if given(fs, "job") && (looked || d.job == "") {
+func (d *diagnosis) jobGiven(fs *pflag.FlagSet, looked bool) (err error) {
+	if fs.Changed("job") && (looked || d.job == "") {
 		d.job, err = jobID(d.job)
 	}
 	return err
-}
-
-// given says whether a flag was written, be it with nothing behind it.
-func given(fs *flag.FlagSet, name string) (is bool) {
-	fs.Visit(func(f *flag.Flag) { is = is || f.Name == name })
-	return is
 }
 
 // jobID is the id of a job as a cluster is asked for it.

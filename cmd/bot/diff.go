@@ -2,9 +2,10 @@ package main
 
 import (
 	"context"
-	"flag"
 	"os"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"faultline/analysis/rerun"
 	"faultline/incident"
@@ -12,11 +13,11 @@ import (
 	"faultline/messages/redact"
 )
 
-var diffCommand = command{
-	name:     "diff",
-	synopsis: "[flags] BEFORE AFTER",
-	short:    "compare two runs of a job: is the failure fixed, is it slower, what changed",
-	long: `
+func newDiffCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "diff [flags] BEFORE AFTER",
+		Short: "compare two runs of a job: is the failure fixed, is it slower, what changed",
+		Long: `
 Compares a run with the next one: whether the failure came again or the run passed the step at which the first one ended; step time,
 throughput, memory and loss (at equal steps) against the first run; and what changed in nodes, versions and arguments. BEFORE and AFTER are
 each the logs of one run, as for "bot diagnose", or a report that was made of them (bot diagnose --format json).
@@ -30,28 +31,29 @@ Examples:
   bot diff --json report-4242.json report-4243.json
 
 Exit code: 0 fixed, or no worse; 3 not fixed, a regression, or not decided; 2 usage error; 1 nothing readable.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var c common
-		var asJSON bool
-		c.declare(fs)
-		c.declareKnowledge(fs)
-		fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per processor. It never changes the report\ne.g. --workers 4")
-		fs.BoolVar(&asJSON, "json", false, "print JSON for programs\ne.g. --json")
-		return func(ctx context.Context, e env, paths []string) (int, error) {
-			if len(paths) != 2 {
-				return exitUsage, usage("name two runs, the earlier one first: bot diff logs-4242/ logs-4243/")
-			}
-			before, code, err := reportOf(ctx, e, c, paths[0])
-			if err != nil {
-				return code, err
-			}
-			after, code, err := reportOf(ctx, e, c, paths[1])
-			if err != nil {
-				return code, err
-			}
-			return compared(e, c, rerun.Compare(redact.Report(before), redact.Report(after)), asJSON)
+	}
+	fs := cmd.Flags()
+	var c common
+	var asJSON bool
+	c.declare(fs)
+	c.declareKnowledge(fs)
+	fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per processor. It never changes the report\ne.g. --workers 4")
+	fs.BoolVar(&asJSON, "json", false, "print JSON for programs\ne.g. --json")
+	cmd.RunE = e.does(func(ctx context.Context, e env, paths []string) (int, error) {
+		if len(paths) != 2 {
+			return exitUsage, usage("name two runs, the earlier one first: bot diff logs-4242/ logs-4243/")
 		}
-	},
+		before, code, err := reportOf(ctx, e, c, paths[0])
+		if err != nil {
+			return code, err
+		}
+		after, code, err := reportOf(ctx, e, c, paths[1])
+		if err != nil {
+			return code, err
+		}
+		return compared(e, c, rerun.Compare(redact.Report(before), redact.Report(after)), asJSON)
+	})
+	return cmd
 }
 
 // reportOf reads a report, or makes it from logs.

@@ -3,21 +3,22 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"faultline/config"
 )
 
-var doctorCommand = command{
-	name:     "doctor",
-	synopsis: "[flags]",
-	short:    "check everything the bot needs, and how to fix it",
-	long: `
+func newDoctorCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "doctor [flags]",
+		Short: "check everything the bot needs, and how to fix it",
+		Long: `
 Checks the configuration, the tokens and their scopes, the connection to Slack, the store and its disk, the
 archive, the clocks, the clusters' logs, whether their SLURM responds and whether the configured AIStore clusters grant
 access. It changes nothing except for a probe object in the archive and a probe file in the data directory, which it removes. Each line says OK, WARN (a feature won't work) or FAIL
@@ -30,38 +31,39 @@ Examples:
 With --job it shows which of that job's logs are found, and which can't be read.
 
 Exit code: 0 when nothing fails; 1 when something does; 2 usage error.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var c common
-		c.declare(fs)
-		cluster := fs.String("cluster", "", "with --job: only look in cluster `NAME`\ne.g. --cluster west")
-		job := fs.String("job", "", "look for the logs of job `ID`\ne.g. --job 4242")
-		return func(ctx context.Context, e env, args []string) (int, error) {
-			if len(args) > 0 {
-				return exitUsage, usage("takes no arguments: %s", args[0])
-			}
-			if given(fs, "job") {
-				id, err := jobID(*job)
-				if err != nil {
-					return exitUsage, err
-				}
-				*job = id
-			}
-			cfg, _, err := c.load(e.err)
+	}
+	fs := cmd.Flags()
+	var c common
+	c.declare(fs)
+	cluster := fs.String("cluster", "", "with --job: only look in cluster `NAME`\ne.g. --cluster west")
+	job := fs.String("job", "", "look for the logs of job `ID`\ne.g. --job 4242")
+	cmd.RunE = e.does(func(ctx context.Context, e env, args []string) (int, error) {
+		if len(args) > 0 {
+			return exitUsage, usage("takes no arguments: %s", args[0])
+		}
+		if fs.Changed("job") {
+			id, err := jobID(*job)
 			if err != nil {
 				return exitUsage, err
 			}
-			c.environment(&cfg)
-			if *cluster != "" && (*job == "" || !knows(cfg, *cluster)) {
-				return exitUsage, usage("--cluster %s: it needs --job, and must be the name of a configured cluster", *cluster)
-			}
-			d := &doctor{cfg: cfg, file: c.configFile, out: e.out, now: time.Now}
-			d.all(ctx, *cluster, *job)
-			if d.failed {
-				return exitUnreadable, nil
-			}
-			return exitOK, nil
+			*job = id
 		}
-	},
+		cfg, _, err := c.load(e.err)
+		if err != nil {
+			return exitUsage, err
+		}
+		c.environment(&cfg)
+		if *cluster != "" && (*job == "" || !knows(cfg, *cluster)) {
+			return exitUsage, usage("--cluster %s: it needs --job, and must be the name of a configured cluster", *cluster)
+		}
+		d := &doctor{cfg: cfg, file: c.configFile, out: e.out, now: time.Now}
+		d.all(ctx, *cluster, *job)
+		if d.failed {
+			return exitUnreadable, nil
+		}
+		return exitOK, nil
+	})
+	return cmd
 }
 
 // environment takes the tokens of the environment where there is no configuration file, as the example configuration does.

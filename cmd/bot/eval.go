@@ -3,10 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/spf13/cobra"
 
 	"faultline/analysis"
 	"faultline/analysis/hostlist"
@@ -16,11 +17,11 @@ import (
 	"faultline/simulate"
 )
 
-var evalCommand = command{
-	name:     "eval",
-	synopsis: "[flags] DIR...",
-	short:    "run cases with known answers and score the results",
-	long: `
+func newEvalCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "eval [flags] DIR...",
+		Short: "run cases with known answers and score the results",
+		Long: `
 Diagnoses every case below DIR (a folder with case.json and logs/, and ais-logs/ where the logs
 of the storage's daemons are there) and prints the scoreboard: root rank and node, origin,
 mechanism, size of the answer, coverage, forbidden conclusions, and confidence against outcome.
@@ -38,27 +39,26 @@ Examples:
 bench/freeze.sh freezes everything there is, the tables of the engine's tests among it.
 
 Exit code: 0 on success; 1 when a case cannot be read, or a field is not what was frozen; 2 usage error.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var v evaluation
-		v.common.declare(fs)
-		fs.IntVar(&v.workers, "workers", 0, "run `N` cases at a time; 0 means one per CPU. Doesn't affect the score\ne.g. --workers 4")
-		fs.StringVar(&v.format, "format", "text", "text, markdown or json (`FORMAT`)\ne.g. --format markdown")
-		fs.BoolVar(&v.failures, "failures", false, "list every case that failed, not only the first\ne.g. --failures")
-		fs.IntVar(&v.simulated, "simulated", 0, "also run `N` simulated incidents, in a temporary directory\ne.g. --simulated 1000")
-		fs.Uint64Var(&v.seed, "seed", 1, "random seed for those, `N`\ne.g. --seed 7")
-		fs.IntVar(&v.line, "line", 0, "simulate only 1 = hangs, 2 = process killers, 3 = data and storage, 4 = numerics and performance or 5 = synchronisation points, 6 = storage with the logs of its daemons; 0 = all that are told by the job's logs (`LINE`)\ne.g. --line 1")
-		fs.StringVar(&v.freeze, "freeze", "", "write the cases and their whole reports to `DIR`, one file for each folder of cases\ne.g. --freeze ../frozen")
-		fs.StringVar(&v.against, "against", "", "run the cases that were frozen in `DIR`, or in one file of it, and list every field of a report that changed\ne.g. --against ../frozen")
-		fs.BoolVar(&v.sample, "sample", false, "with --against: of many cases of one kind only about 200, always the same\ne.g. --sample")
-		fs.Func("ignore", "with --against: this `FIELD` and what is in it may change; may be repeated\ne.g. --ignore terminal", func(field string) error {
-			v.ignore = append(v.ignore, field)
-			return nil
-		})
-		fs.BoolVar(&v.sized, "with-world-size", false, "give the engine the number of ranks of each case, too: most people give only the logs\ne.g. --with-world-size")
-		fs.BoolVar(&v.blind, "blind", false, "run each case once more without all that knows a line which its verdict cites, buried in noise\ne.g. --blind")
-		fs.BoolVar(&v.drift, "drift", false, "run each case once more with the lines reworded that its verdict rests on, buried in noise\ne.g. --drift")
-		return v.run
-	},
+	}
+	fs := cmd.Flags()
+	var v evaluation
+	v.common.declare(fs)
+	fs.IntVar(&v.workers, "workers", 0, "run `N` cases at a time; 0 means one per CPU. Doesn't affect the score\ne.g. --workers 4")
+	fs.StringVar(&v.format, "format", "text", "text, markdown or json (`FORMAT`)\ne.g. --format markdown")
+	fs.BoolVar(&v.failures, "failures", false, "list every case that failed, not only the first\ne.g. --failures")
+	fs.IntVar(&v.simulated, "simulated", 0, "also run `N` simulated incidents, in a temporary directory\ne.g. --simulated 1000")
+	fs.Uint64Var(&v.seed, "seed", 1, "random seed for those, `N`\ne.g. --seed 7")
+	fs.IntVar(&v.line, "line", 0, "simulate only 1 = hangs, 2 = process killers, 3 = data and storage, 4 = numerics and performance or 5 = synchronisation points, 6 = storage with the logs of its daemons; 0 = all that are told by the job's logs (`LINE`)\ne.g. --line 1")
+	fs.StringVar(&v.freeze, "freeze", "", "write the cases and their whole reports to `DIR`, one file for each folder of cases\ne.g. --freeze ../frozen")
+	fs.StringVar(&v.against, "against", "", "run the cases that were frozen in `DIR`, or in one file of it, and list every field of a report that changed\ne.g. --against ../frozen")
+	fs.BoolVar(&v.sample, "sample", false, "with --against: of many cases of one kind only about 200, always the same\ne.g. --sample")
+	fs.StringArrayVar(&v.ignore, "ignore", nil, "with --against: this `FIELD` and what is in it may change; may be repeated\ne.g. --ignore terminal")
+	fs.BoolVar(&v.sized, "with-world-size", false, "give the engine the number of ranks of each case, too: most people give only the logs\ne.g. --with-world-size")
+	fs.BoolVar(&v.blind, "blind", false, "run each case once more without all that knows a line which its verdict cites, buried in noise\ne.g. --blind")
+	fs.BoolVar(&v.drift, "drift", false, "run each case once more with the lines reworded that its verdict rests on, buried in noise\ne.g. --drift")
+	complete(cmd, "format", []string{"text", "markdown", "json"})
+	cmd.RunE = e.does(v.run)
+	return cmd
 }
 
 type evaluation struct {

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"faultline/config"
 	"faultline/knowledge/explain"
@@ -16,11 +18,11 @@ import (
 	"faultline/messages/redact"
 )
 
-var explainCommand = command{
-	name:     "explain",
-	synopsis: "[flags] TEXT... | -",
-	short:    "explain an error line, exit code, variable or term",
-	long: `
+func newExplainCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "explain [flags] TEXT... | -",
+		Short: "explain an error line, exit code, variable or term",
+		Long: `
 Looks up what you paste in Faultline's knowledge base: what it means, whether it is a cause, a symptom, a
 consequence or noise, who should act, what to check first, and the source. TEXT is an error line, several
 lines or a whole traceback; "-" (or nothing, with a pipe) reads standard input. It can also be the name of a mechanism or a
@@ -39,17 +41,19 @@ Examples:
   bot explain --list
 
 Exit code: 0 match found; 3 no match (the closest entries are shown); 2 usage error; 1 the text can't be read.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var x explanation
-		fs.StringVar(&x.file, "file", "", "explain the text in `FILE`\ne.g. --file traceback.txt")
-		fs.StringVar(&x.format, "format", "terminal", "terminal, markdown or json (`FORMAT`)\ne.g. --format json")
-		fs.StringVar(&x.color, "color", "auto", "color: auto (only on a terminal), always or never\ne.g. --color never")
-		fs.BoolVar(&x.all, "all", false, "show every entry in full, not only the best one\ne.g. --all")
-		fs.StringVar(&x.configFile, "config", "", "also use the site knowledge listed in the configuration `FILE`\ne.g. --config /etc/faultline.yaml")
-		x.declareKnowledge(fs)
-		fs.BoolVar(&x.list, "list", false, "list all entries\ne.g. --list")
-		return x.run
-	},
+	}
+	fs := cmd.Flags()
+	var x explanation
+	fs.StringVar(&x.file, "file", "", "explain the text in `FILE`\ne.g. --file traceback.txt")
+	fs.StringVar(&x.format, "format", "terminal", "terminal, markdown or json (`FORMAT`)\ne.g. --format json")
+	fs.StringVar(&x.color, "color", "auto", "color: auto (only on a terminal), always or never\ne.g. --color never")
+	fs.BoolVar(&x.all, "all", false, "show every entry in full, not only the best one\ne.g. --all")
+	fs.StringVar(&x.configFile, "config", "", "also use the site knowledge listed in the configuration `FILE`\ne.g. --config /etc/faultline.yaml")
+	x.declareKnowledge(fs)
+	fs.BoolVar(&x.list, "list", false, "list all entries\ne.g. --list")
+	complete(cmd, "format", explainFormats)
+	cmd.RunE = e.does(x.run)
+	return cmd
 }
 
 // explanation is one run of the command.
@@ -156,4 +160,18 @@ func limited(r io.Reader) (string, error) {
 		return "", fmt.Errorf("reading the text: %w", err)
 	}
 	return string(raw), nil
+}
+
+// shieldNumbers lets "bot explain exit code -9" be text: to cobra, -9 is a flag. Nothing that the command takes behind a flag is a number.
+func shieldNumbers(args []string) []string {
+	if len(args) == 0 || args[0] != "explain" {
+		return args
+	}
+	args = slices.Clone(args)
+	for i, a := range args {
+		if n, err := strconv.Atoi(a); err == nil && n < 0 {
+			args[i] = " " + a
+		}
+	}
+	return args
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,16 +10,18 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"faultline/fetch/gate"
 	"faultline/store/bundle"
 	"faultline/workflow"
 )
 
-var exportCommand = command{
-	name:     "export",
-	synopsis: "[flags] INCIDENT | --history",
-	short:    "export an incident with its audit trail and evidence, or the history of all incidents",
-	long: `
+func newExportCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "export [flags] INCIDENT | --history",
+		Short: "export an incident with its audit trail and evidence, or the history of all incidents",
+		Long: `
 Exports everything about an incident (F-12, as in its case file): who asked, answered, skipped, disputed and
 closed; what was fetched, concluded, revised and posted, and when. The zip holds that for programs (incident.json) and
 for people (incident.md), every report that was posted, and the log files that the report cites, with their checksums.
@@ -38,47 +39,49 @@ Examples:
   bot export --config /etc/faultline.yaml --history --out history.jsonl
 
 Exit code: 0 on success; 1 when there is no such incident, or it cannot be read or written; 2 usage error.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var c common
-		c.declare(fs)
-		format := fs.String("format", "zip", "`FORMAT`: zip, markdown or json\ne.g. --format markdown")
-		out := fs.String("out", "", "write to `FILE` (default: INCIDENT.zip for the zip, else standard output; - is standard output)\ne.g. --out incident.zip")
-		raw := fs.Bool("raw", false, "put your own logs in the zip unmasked, including secrets\ne.g. --raw")
-		past := fs.Bool("history", false, "write the history of all incidents instead of one incident\ne.g. --history --out history.jsonl")
-		cluster := fs.String("cluster", "", "with --history: of this cluster only, `NAME`\ne.g. --cluster west")
-		return func(ctx context.Context, e env, args []string) (int, error) {
-			if *past {
-				return exportHistory(ctx, e, &c, args, *cluster, *out)
-			}
-			id, err := incidentID(args)
-			if err != nil {
-				return exitUsage, err
-			}
-			if formats := []string{"zip", "markdown", "json"}; !slices.Contains(formats, *format) {
-				return exitUsage, usage("--format %s: choose one of zip, markdown, json", *format)
-			}
-			if *raw && *format != "zip" {
-				return exitUsage, usage("--raw goes with --format zip: the other formats hold no logs")
-			}
-			cfg, _, err := c.load(e.err)
-			if err != nil {
-				return exitUsage, err
-			}
-			s, done, err := openToRead(ctx, cfg)
-			if err != nil {
-				return exitUnreadable, err
-			}
-			src := s.source()
-			if *raw {
-				src.Raw = ownLogs(s.gate)
-			}
-			err = export(ctx, e, src, id, *format, *out)
-			if err = errors.Join(err, done()); err != nil {
-				return exitUnreadable, err
-			}
-			return exitOK, nil
+	}
+	fs := cmd.Flags()
+	var c common
+	c.declare(fs)
+	format := fs.String("format", "zip", "`FORMAT`: zip, markdown or json\ne.g. --format markdown")
+	out := fs.String("out", "", "write to `FILE` (default: INCIDENT.zip for the zip, else standard output; - is standard output)\ne.g. --out incident.zip")
+	raw := fs.Bool("raw", false, "put your own logs in the zip unmasked, including secrets\ne.g. --raw")
+	past := fs.Bool("history", false, "write the history of all incidents instead of one incident\ne.g. --history --out history.jsonl")
+	cluster := fs.String("cluster", "", "with --history: of this cluster only, `NAME`\ne.g. --cluster west")
+	complete(cmd, "format", []string{"zip", "markdown", "json"})
+	cmd.RunE = e.does(func(ctx context.Context, e env, args []string) (int, error) {
+		if *past {
+			return exportHistory(ctx, e, &c, args, *cluster, *out)
 		}
-	},
+		id, err := incidentID(args)
+		if err != nil {
+			return exitUsage, err
+		}
+		if formats := []string{"zip", "markdown", "json"}; !slices.Contains(formats, *format) {
+			return exitUsage, usage("--format %s: choose one of zip, markdown, json", *format)
+		}
+		if *raw && *format != "zip" {
+			return exitUsage, usage("--raw goes with --format zip: the other formats hold no logs")
+		}
+		cfg, _, err := c.load(e.err)
+		if err != nil {
+			return exitUsage, err
+		}
+		s, done, err := openToRead(ctx, cfg)
+		if err != nil {
+			return exitUnreadable, err
+		}
+		src := s.source()
+		if *raw {
+			src.Raw = ownLogs(s.gate)
+		}
+		err = export(ctx, e, src, id, *format, *out)
+		if err = errors.Join(err, done()); err != nil {
+			return exitUnreadable, err
+		}
+		return exitOK, nil
+	})
+	return cmd
 }
 
 // ownLogs says of a file whether it is a log of the account that runs this program. What the bot keeps below its own folders belongs to that

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"flag"
 	"io"
 	"log/slog"
 	"slices"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"faultline/config"
 	"faultline/messages/redact"
@@ -20,20 +21,17 @@ type common struct {
 	knowledge           []string
 }
 
-func (c *common) declare(fs *flag.FlagSet) {
+func (c *common) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&c.configFile, "config", "", "read the configuration from `FILE`; flags override it\ne.g. --config /etc/faultline.yaml")
 	fs.StringVar(&c.logLevel, "log-level", "", "log to standard error at this `LEVEL` and above: debug, info, warn or error\ne.g. --log-level debug")
 	fs.StringVar(&c.logFormat, "log-format", "", "`FORMAT` of that log: text or json\ne.g. --log-format json")
 }
 
-func (c *common) declareKnowledge(fs *flag.FlagSet) {
-	fs.Func("knowledge", "also use site knowledge in `FILE`; may be repeated (docs/site-knowledge.md)\ne.g. --knowledge site.yaml", func(f string) error {
-		c.knowledge = append(c.knowledge, f)
-		return nil
-	})
+func (c *common) declareKnowledge(fs *pflag.FlagSet) {
+	fs.StringArrayVar(&c.knowledge, "knowledge", nil, "also use site knowledge in `FILE`; may be repeated (docs/site-knowledge.md)\ne.g. --knowledge site.yaml")
 }
 
-func (c *common) declareLook(fs *flag.FlagSet) {
+func (c *common) declareLook(fs *pflag.FlagSet) {
 	fs.StringVar(&c.color, "color", "", "color: auto (only on a terminal), always or never\ne.g. --color always")
 	fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per CPU. Doesn't affect the report\ne.g. --workers 4")
 }

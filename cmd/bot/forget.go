@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,17 +11,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"faultline/chat/slack"
 	"faultline/config"
 	"faultline/store/bundle"
 	"faultline/workflow"
 )
 
-var forgetCommand = command{
-	name:     "forget",
-	synopsis: "[flags] INCIDENT",
-	short:    "delete an incident: its posts, stored data and archive",
-	long: `
+func newForgetCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "forget [flags] INCIDENT",
+		Short: "delete an incident: its posts, stored data and archive",
+		Long: `
 Deletes everything about an incident (F-12): its Slack messages, rows in the store, attachments, uploads,
 unpacked archives, the archive, and any test case made from it. It only keeps a record that it was deleted, when and by
 whom. Logs the bot only read are left alone. It reports exactly what was removed and what couldn't be. With
@@ -33,34 +34,35 @@ Examples:
   bot forget --yes F-12
 
 Exit code: 0 when all of it is gone, or will be at the bot's next start; 1 when something could not be removed; 2 usage error.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var c common
-		c.declare(fs)
-		yes := fs.Bool("yes", false, "don't ask for confirmation\ne.g. --yes")
-		return func(ctx context.Context, e env, args []string) (int, error) {
-			id, err := incidentID(args)
-			if err != nil {
-				return exitUsage, err
-			}
-			cfg, log, err := c.load(e.err)
-			if err != nil {
-				return exitUsage, err
-			}
-			c.environment(&cfg)
-			if _, err := existing(cfg); err != nil {
-				return exitUnreadable, err
-			}
-			s, err := openStores(ctx, cfg)
-			if err != nil {
-				return exitUnreadable, fmt.Errorf("%w\nTo forget an incident, stop the bot, run this again, and start it", err)
-			}
-			code, err := forget(ctx, e, cfg, log, s, id, *yes)
-			if err = errors.Join(err, s.Close()); err != nil && code == exitOK {
-				code = exitUnreadable
-			}
-			return code, err
+	}
+	fs := cmd.Flags()
+	var c common
+	c.declare(fs)
+	yes := fs.Bool("yes", false, "don't ask for confirmation\ne.g. --yes")
+	cmd.RunE = e.does(func(ctx context.Context, e env, args []string) (int, error) {
+		id, err := incidentID(args)
+		if err != nil {
+			return exitUsage, err
 		}
-	},
+		cfg, log, err := c.load(e.err)
+		if err != nil {
+			return exitUsage, err
+		}
+		c.environment(&cfg)
+		if _, err := existing(cfg); err != nil {
+			return exitUnreadable, err
+		}
+		s, err := openStores(ctx, cfg)
+		if err != nil {
+			return exitUnreadable, fmt.Errorf("%w\nTo forget an incident, stop the bot, run this again, and start it", err)
+		}
+		code, err := forget(ctx, e, cfg, log, s, id, *yes)
+		if err = errors.Join(err, s.Close()); err != nil && code == exitOK {
+			code = exitUnreadable
+		}
+		return code, err
+	})
+	return cmd
 }
 
 // existing refuses to make a new store where only an existing one makes sense.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,17 +12,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"faultline/analysis/artifact/nccltests"
 	"faultline/analysis/hostlist"
 	"faultline/incident"
 	"faultline/isolate"
 )
 
-var isolateCommand = command{
-	name:     "isolate",
-	synopsis: "--ledger FILE [flags] [TEST=OUTCOME...]",
-	short:    "narrow a fault down to a node, link, switch or size, test by test",
-	long: `
+func newIsolateCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "isolate --ledger FILE [flags] [TEST=OUTCOME...]",
+		Short: "narrow a fault down to a node, link, switch or size, test by test",
+		Long: `
 Proposes a round of tests, explains what each outcome would mean, and narrows down from your results to one culprit, in about
 log₂ of the number of nodes rounds. You run the tests; this command runs nothing and contacts no cluster. Outcomes may be wrong
 now and then (a flaky fault passes), so no single test rules anything out. The ledger
@@ -42,11 +44,12 @@ Examples:
 
 Exit code: 0 found the culprit or the failing size; 3 more tests to run, or the search ended without one; 2 usage error; 1 a file can't
 be read or written.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var x isolation
-		x.declare(fs)
-		return x.run
-	},
+	}
+	fs := cmd.Flags()
+	var x isolation
+	x.declare(fs)
+	cmd.RunE = e.does(x.run)
+	return cmd
 }
 
 // isolation is one run of the command.
@@ -57,7 +60,7 @@ type isolation struct {
 	flaky, floor                                    float64
 }
 
-func (x *isolation) declare(fs *flag.FlagSet) {
+func (x *isolation) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&x.ledger, "ledger", "", "keep the search state in `FILE`; starts a new search if it does not exist\ne.g. --ledger isolate-4242.json")
 	fs.StringVar(&x.nodes, "nodes", "", "search among these nodes (`LIST`)\ne.g. --nodes 'cn[001-064]'")
 	fs.StringVar(&x.report, "report", "", "take the nodes and suspects from the report in `FILE` (bot diagnose --format json)\ne.g. --report report.json")

@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+
+	"github.com/spf13/cobra"
 
 	"faultline/analysis"
 	"faultline/config"
@@ -47,11 +48,11 @@ func (k *siteKnowledge) give(in *analysis.Input) {
 	}
 }
 
-var knowledgeCommand = command{
-	name:     "knowledge",
-	synopsis: "check FILE [LOGS...]",
-	short:    "test a site's own knowledge file",
-	long: `
+func newKnowledgeCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "knowledge check FILE [LOGS...]",
+		Short: "test a site's own knowledge file",
+		Long: `
 Reads a site's own knowledge: its own failures, owners and noise (docs/site-knowledge.md). Each
 example is diagnosed as a line in a small job. LOGS, a directory or files from one job, are diagnosed with and without the
 site's knowledge.
@@ -61,14 +62,14 @@ Examples:
   bot knowledge check site.yaml logs-4242/
 
 Exit code: 0 all as expected; 1 an example gives a different result, or the logs can't be read; 2 the file is invalid.`,
-	setup: func(*flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		return func(ctx context.Context, e env, args []string) (int, error) {
-			if len(args) < 2 || args[0] != "check" {
-				return exitUsage, usage("bot knowledge check FILE [LOGS...]")
-			}
-			return checkKnowledge(ctx, e, args[1], args[2:])
+	}
+	cmd.RunE = e.does(func(ctx context.Context, e env, args []string) (int, error) {
+		if len(args) < 2 || args[0] != "check" {
+			return exitUsage, usage("bot knowledge check FILE [LOGS...]")
 		}
-	},
+		return checkKnowledge(ctx, e, args[1], args[2:])
+	})
+	return cmd
 }
 
 func checkKnowledge(ctx context.Context, e env, file string, logs []string) (int, error) {

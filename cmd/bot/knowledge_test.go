@@ -18,7 +18,7 @@ import (
 func typedCommand(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	var out, errs strings.Builder
-	code := run(context.Background(), args, strings.NewReader(""), &out, &errs)
+	code := run(context.Background(), args, env{strings.NewReader(""), &out, &errs})
 	return out.String() + errs.String(), code
 }
 

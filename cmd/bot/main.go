@@ -4,15 +4,15 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
 	"syscall"
 	_ "time/tzdata" // an image without a file of zones shall know them all the same
+
+	"github.com/spf13/cobra"
 )
 
 // Exit codes, as the help of each command says.
@@ -21,6 +21,7 @@ const (
 	exitUnreadable   = 1 // nothing readable, or an internal error
 	exitUsage        = 2 // wrong flags, or a choice that only the person can make
 	exitInconclusive = 3
+	exitStopped      = 128 // and the number of the signal: 130 for Ctrl-C
 )
 
 // env is what a command may touch of the world.
@@ -29,118 +30,78 @@ type env struct {
 	out, err io.Writer
 }
 
-// command is one sub-command; each lives in a file of its own and is listed in commands.
-type command struct {
-	name     string
-	synopsis string // what follows the name
-	short    string // one line for the list
-	long     string // explanation, examples and exit codes
-	// setup declares the flags and returns the command's work, which runs after they were parsed.
-	setup func(fs *flag.FlagSet) func(ctx context.Context, e env, args []string) (int, error)
-}
+// stopped is why the context ended: a signal came.
+type stopped struct{ syscall.Signal }
 
-func commands() []command {
-	return []command{serveCommand, diagnoseCommand, triageCommand, pushCommand, consoleCommand, demoCommand, collectCommand, reproCommand, diffCommand, isolateCommand, checkCommand, explainCommand, knowledgeCommand, simulateCommand, evalCommand, postmortemCommand, exportCommand, forgetCommand, backupCommand, doctorCommand, versionCommand}
-}
+func (s stopped) Error() string { return "stopped" }
 
 func main() {
 	// A reader that goes away (bot diagnose … | head) must not keep the temporary directory from being removed.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		got, _ := (<-signals).(syscall.Signal)
+		signal.Stop(signals) // the second one ends the program on the spot
+		cancel(stopped{got})
+	}()
+	os.Exit(run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr}))
 }
 
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	e := env{in: stdin, out: stdout, err: stderr}
-	if len(args) == 0 {
-		overview(stderr)
-		return exitUsage
-	}
-	name, rest := args[0], args[1:]
-	switch name {
-	case "help", "-h", "-help", "--help":
-		if len(rest) == 0 {
-			overview(stdout)
-			return exitOK
-		}
-		name, rest = rest[0], []string{"--help"}
-	case "-version", "--version":
-		name = "version"
-	}
-	for _, cmd := range commands() {
-		if cmd.name == name {
-			return start(ctx, cmd, e, rest)
-		}
-	}
-	fmt.Fprintf(stderr, "bot: unknown command %q\n\n", name)
-	overview(stderr)
-	return exitUsage
-}
-
-// start parses the flags of a command and runs it.
-func start(ctx context.Context, cmd command, e env, args []string) int {
-	fs := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	do := cmd.setup(fs)
-	positional, err := parse(fs, args)
-	if errors.Is(err, flag.ErrHelp) {
-		cmd.help(e.out, fs)
+// run runs one command and says how it ended.
+func run(ctx context.Context, args []string, e env) int {
+	root := newRootCommand(e)
+	root.SetArgs(shieldNumbers(args))
+	cmd, err := root.ExecuteContextC(ctx)
+	ended := &outcome{code: exitUsage, err: err} // what is no outcome is a mistake on the command line
+	switch errors.As(err, &ended); {
+	case err == nil, errors.Is(err, syscall.EPIPE):
 		return exitOK
+	case ctx.Err() != nil:
+		return reportStop(ctx, cmd, e)
+	case ended.err == nil:
+		return ended.code
 	}
-	if err != nil {
-		fmt.Fprintf(e.err, "bot %s: %v\nRun \"bot %s --help\" for the flags.\n", cmd.name, err, cmd.name)
+	fmt.Fprintf(e.err, "%s: %s\n", cmd.CommandPath(), strings.TrimSpace(ended.err.Error()))
+	var usage *usageError
+	switch {
+	case errors.As(ended.err, &usage):
 		return exitUsage
+	case ended.code == exitOK:
+		return exitUnreadable
 	}
-	code, err := do(ctx, e, positional)
-	if errors.Is(err, syscall.EPIPE) {
-		return exitOK
-	}
-	if err != nil {
-		fmt.Fprintf(e.err, "bot %s: %s\n", cmd.name, strings.TrimSpace(err.Error()))
-		var usage *usageError
-		switch {
-		case errors.As(err, &usage):
-			return exitUsage
-		case code == exitOK:
-			return exitUnreadable
-		}
-	}
-	return code
+	return ended.code
 }
 
-// parse reads flags wherever they stand, so that `bot diagnose DIR --format json` works. What follows "--" is never a flag.
-func parse(fs *flag.FlagSet, args []string) ([]string, error) {
-	var tail []string
-	for i, a := range args {
-		if a == "--" {
-			args, tail = args[:i], args[i+1:]
-			break
-		}
+// reportStop says that a signal ended the command, as the shell expects it.
+func reportStop(ctx context.Context, cmd *cobra.Command, e env) int {
+	fmt.Fprintf(e.err, "%s: stopped; nothing was written\n", cmd.CommandPath())
+	var by stopped
+	if errors.As(context.Cause(ctx), &by) {
+		return exitStopped + int(by.Signal)
 	}
-	var positional []string
-	for {
-		if err := fs.Parse(args); err != nil {
-			// "bot explain -9": a negative number is no flag.
-			if taken := len(args) - fs.NArg(); taken > 0 && err.Error() == "flag provided but not defined: "+args[taken-1] && negative(args[taken-1]) {
-				positional = append(positional, args[taken-1])
-				args = fs.Args()
-				continue
-			}
-			return nil, err
-		}
-		if fs.NArg() == 0 {
-			return append(positional, tail...), nil
-		}
-		positional = append(positional, fs.Arg(0))
-		args = fs.Args()[1:]
-	}
+	return exitUnreadable
 }
 
-func negative(arg string) bool {
-	n, err := strconv.Atoi(arg)
-	return err == nil && n < 0
+// outcome is how a command ended, where that is not with success: its exit code, and what went wrong.
+type outcome struct {
+	code int
+	err  error
+}
+
+func (o *outcome) Error() string { return fmt.Sprintf("exit code %d: %v", o.code, o.err) }
+
+func (o *outcome) Unwrap() error { return o.err }
+
+// does makes a command's work what cobra runs.
+func (e env) does(work func(context.Context, env, []string) (int, error)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if code, err := work(cmd.Context(), e, args); code != exitOK || err != nil {
+			return &outcome{code, err}
+		}
+		return nil
+	}
 }
 
 // usageError is a mistake in how a command was called.
@@ -149,34 +110,3 @@ type usageError struct{ msg string }
 func (e *usageError) Error() string { return e.msg }
 
 func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
-
-func overview(w io.Writer) {
-	fmt.Fprint(w, "bot finds out why a distributed training job failed: which rank, why, the proof, and what to do.\n\nCommands:\n")
-	for _, cmd := range commands() {
-		fmt.Fprintf(w, "  %-10s %s\n", cmd.name, cmd.short)
-	}
-	fmt.Fprint(w, "\nRun \"bot COMMAND --help\" for details. To see it in action, run \"bot demo\".\n")
-}
-
-func (cmd command) help(w io.Writer, fs *flag.FlagSet) {
-	fmt.Fprintf(w, "Usage: bot %s %s\n\n%s\n", cmd.name, cmd.synopsis, strings.TrimSpace(cmd.long))
-	first := true
-	fs.VisitAll(func(f *flag.Flag) {
-		if first {
-			fmt.Fprint(w, "\nFlags:\n")
-			first = false
-		}
-		kind, text := flag.UnquoteUsage(f)
-		line := "  --" + f.Name
-		if kind != "" {
-			line += " " + kind
-		}
-		fmt.Fprintln(w, line)
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" {
-			text += " (default " + f.DefValue + ")"
-		}
-		for _, l := range strings.Split(text, "\n") {
-			fmt.Fprintln(w, "        "+l)
-		}
-	})
-}

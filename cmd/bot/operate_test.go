@@ -33,7 +33,7 @@ func here(t *testing.T, stdin, yaml string, args ...string) result {
 	file := write(t, filepath.Join(t.TempDir(), "faultline.yaml"), yaml)
 	args = append([]string{args[0], "--config", file}, args[1:]...)
 	var out, errs bytes.Buffer
-	code := run(t.Context(), args, strings.NewReader(stdin), &out, &errs)
+	code := run(t.Context(), args, env{strings.NewReader(stdin), &out, &errs})
 	return result{code, out.String(), errs.String()}
 }
 

@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"faultline/messages"
 	"faultline/messages/redact"
@@ -15,11 +16,11 @@ import (
 	"faultline/workflow"
 )
 
-var postmortemCommand = command{
-	name:     "postmortem",
-	synopsis: "[flags] INCIDENT | REPORT | PATH",
-	short:    "write one page about an incident: impact, timeline, five whys, action items",
-	long: `
+func newPostmortemCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "postmortem [flags] INCIDENT | REPORT | PATH",
+		Short: "write one page about an incident: impact, timeline, five whys, action items",
+		Long: `
 Writes the page that a team keeps of an incident: summary, impact and cost, timeline, five whys, root cause, what went well and what did not,
 action items with owner and due date, evidence. What the logs tell is filled in; what only people can answer stands there as a question.
 INCIDENT is one of the bot's own (F-12), with the time that each part of the investigation took; otherwise name a report
@@ -32,31 +33,32 @@ Examples:
   bot postmortem logs-4242/ > postmortem-4242.md
 
 Exit code: 0 on success; 1 when there is no such incident, or nothing can be read or written; 2 usage error.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var c common
-		c.declare(fs)
-		c.declareKnowledge(fs)
-		fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per processor. It never changes the report\ne.g. --workers 4")
-		out := fs.String("out", "", "write to `FILE` instead of standard output; HTML where its name ends in .html, else Markdown\ne.g. --out F-12.html")
-		return func(ctx context.Context, e env, args []string) (int, error) {
-			if len(args) == 0 {
-				return exitUsage, usage("name an incident, a report or logs: bot postmortem F-12")
-			}
-			write, code, err := postmortem(ctx, e, c, args, strings.HasSuffix(*out, ".html"))
-			if err != nil {
-				return code, err
-			}
-			if *out == "" || *out == "-" {
-				err = write(e.out)
-			} else if err = writeFile(*out, write); err == nil {
-				fmt.Fprintln(e.out, *out)
-			}
-			if err != nil {
-				return exitUnreadable, err
-			}
-			return exitOK, nil
+	}
+	fs := cmd.Flags()
+	var c common
+	c.declare(fs)
+	c.declareKnowledge(fs)
+	fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per processor. It never changes the report\ne.g. --workers 4")
+	out := fs.String("out", "", "write to `FILE` instead of standard output; HTML where its name ends in .html, else Markdown\ne.g. --out F-12.html")
+	cmd.RunE = e.does(func(ctx context.Context, e env, args []string) (int, error) {
+		if len(args) == 0 {
+			return exitUsage, usage("name an incident, a report or logs: bot postmortem F-12")
 		}
-	},
+		write, code, err := postmortem(ctx, e, c, args, strings.HasSuffix(*out, ".html"))
+		if err != nil {
+			return code, err
+		}
+		if *out == "" || *out == "-" {
+			err = write(e.out)
+		} else if err = writeFile(*out, write); err == nil {
+			fmt.Fprintln(e.out, *out)
+		}
+		if err != nil {
+			return exitUnreadable, err
+		}
+		return exitOK, nil
+	})
+	return cmd
 }
 
 // postmortem finds what the page is about.

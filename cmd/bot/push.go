@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/user"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"faultline/config"
 	"faultline/fetch"
@@ -22,11 +23,11 @@ import (
 	"faultline/incident"
 )
 
-var pushCommand = command{
-	name:     "push",
-	synopsis: "[flags] [JOB [FILE|DIRECTORY|'PATTERN'...]]",
-	short:    "send your job's logs to a bot that can't read them itself",
-	long: `
+func newPushCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "push [flags] [JOB [FILE|DIRECTORY|'PATTERN'...]]",
+		Short: "send your job's logs to a bot that can't read them itself",
+		Long: `
 Sends a job's logs, with your own permissions, to a bot running elsewhere; /diagnose JOB in Slack then finds them.
 Run it on a login node, or in the batch script, where JOB defaults to the job itself. Without files it asks SLURM where the job
 wrote its logs, sends the batch script's log and those from every srun, with the accounting record, and reports which
@@ -52,27 +53,28 @@ It does not run when SLURM kills the script (time limit, lost node): then push f
 
 Exit code: 0 every log that was found reached the bot (missing nodes are listed); 1 some did not (the reason is printed); 2 usage error.
 Always 0 with --quiet-failure.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		p := pusher{}
-		fs.StringVar(&p.to, "to", os.Getenv("FAULTLINE_PUSH_TO"), "`ADDRESS` of the bot (default: $FAULTLINE_PUSH_TO)\ne.g. --to https://bot.example.org")
-		fs.StringVar(&p.cluster, "cluster", "", "the bot's name for the cluster, `NAME` (default: $FAULTLINE_CLUSTER, else $SLURM_CLUSTER_NAME)\ne.g. --cluster west")
-		fs.StringVar(&p.tokenFile, "token-file", "", "read the secret from `FILE` (default: $FAULTLINE_PUSH_TOKEN_FILE, else $FAULTLINE_PUSH_TOKEN itself, else ~/.config/faultline/push)\ne.g. --token-file ~/.config/faultline/push")
-		fs.StringVar(&p.caFile, "ca-file", "", "PEM `FILE` with the CA that signed the bot's certificate, if this machine doesn't trust it\ne.g. --ca-file /etc/ssl/site.pem")
-		fs.DurationVar(&p.timeout, "timeout", 10*time.Minute, "give up after this `TIME`, so no node is held up; anything already sent counts next time\ne.g. --timeout 2m")
-		fs.BoolVar(&p.dry, "dry-run", false, "show what would be sent, without sending\ne.g. --dry-run")
-		fs.BoolVar(&p.quiet, "quiet-failure", false, "always exit with 0, printing one line on failure; for batch scripts\ne.g. --quiet-failure")
-		fs.StringVar(&p.makeToken, "make-token", "", "for the bot's administrator: print a secret for one `USER`, derived from the cluster's in --token-file; valid only for that user's jobs\ne.g. --make-token alice")
-		return func(ctx context.Context, e env, args []string) (int, error) {
-			code, err := p.run(ctx, e, args)
-			if p.quiet && (err != nil || code != exitOK) {
-				if err != nil {
-					fmt.Fprintf(e.err, "bot push: %s (this does not fail the job)\n", strings.Join(strings.Fields(err.Error()), " "))
-				}
-				return exitOK, nil
+	}
+	fs := cmd.Flags()
+	p := pusher{}
+	fs.StringVar(&p.to, "to", os.Getenv("FAULTLINE_PUSH_TO"), "`ADDRESS` of the bot (default: $FAULTLINE_PUSH_TO)\ne.g. --to https://bot.example.org")
+	fs.StringVar(&p.cluster, "cluster", "", "the bot's name for the cluster, `NAME` (default: $FAULTLINE_CLUSTER, else $SLURM_CLUSTER_NAME)\ne.g. --cluster west")
+	fs.StringVar(&p.tokenFile, "token-file", "", "read the secret from `FILE` (default: $FAULTLINE_PUSH_TOKEN_FILE, else $FAULTLINE_PUSH_TOKEN itself, else ~/.config/faultline/push)\ne.g. --token-file ~/.config/faultline/push")
+	fs.StringVar(&p.caFile, "ca-file", "", "PEM `FILE` with the CA that signed the bot's certificate, if this machine doesn't trust it\ne.g. --ca-file /etc/ssl/site.pem")
+	fs.DurationVar(&p.timeout, "timeout", 10*time.Minute, "give up after this `TIME`, so no node is held up; anything already sent counts next time\ne.g. --timeout 2m")
+	fs.BoolVar(&p.dry, "dry-run", false, "show what would be sent, without sending\ne.g. --dry-run")
+	fs.BoolVar(&p.quiet, "quiet-failure", false, "always exit with 0, printing one line on failure; for batch scripts\ne.g. --quiet-failure")
+	fs.StringVar(&p.makeToken, "make-token", "", "for the bot's administrator: print a secret for one `USER`, derived from the cluster's in --token-file; valid only for that user's jobs\ne.g. --make-token alice")
+	cmd.RunE = e.does(func(ctx context.Context, e env, args []string) (int, error) {
+		code, err := p.run(ctx, e, args)
+		if p.quiet && (err != nil || code != exitOK) {
+			if err != nil {
+				fmt.Fprintf(e.err, "bot push: %s (this does not fail the job)\n", strings.Join(strings.Fields(err.Error()), " "))
 			}
-			return code, err
+			return exitOK, nil
 		}
-	},
+		return code, err
+	})
+	return cmd
 }
 
 const (

@@ -4,23 +4,24 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"faultline/fetch"
 	"faultline/incident"
 	"faultline/messages/repro"
 )
 
-var reproCommand = command{
-	name:     "repro",
-	synopsis: "[flags] [PATH...]",
-	short:    "write a small script that reproduces the suspected fault",
-	long: `
+func newReproCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "repro [flags] [PATH...]",
+		Short: "write a small script that reproduces the suspected fault",
+		Long: `
 Writes a torchrun program that reproduces the kind of fault the verdict suspects: the same collective and data type
 in the same group layout, on a few ranks with tiny tensors. It works for collective-mismatch, rank-stalled,
 rank-busy, lone-waiter and uneven-data; for collective-hang and gpu-hang the program has no bug and only repeats the
@@ -34,22 +35,20 @@ Examples:
 
 Exit code: 0 a script was written; 3 a script can't reproduce this failure (it says what to do instead);
 2 usage error, or several jobs without --job; 1 nothing readable.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var c reproduction
-		c.declare(fs)
-		fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per CPU. Doesn't affect the report\ne.g. --workers 4")
-		fs.StringVar(&c.report, "report", "", "use the report in `FILE` (bot diagnose --format json) instead of logs\ne.g. --report report.json")
-		fs.StringVar(&c.job, "job", "", "the job with this `ID` if the files hold several\ne.g. --job 4242")
-		fs.IntVar(&c.worldSize, "world-size", 0, "the job's number of ranks, `N`\ne.g. --world-size 128")
-		fs.Func("evidence", "also use other evidence in `PATH`, as bot diagnose does; may be repeated\ne.g. --evidence /tmp/nccl_trace/", func(p string) error {
-			c.evidence = append(c.evidence, p)
-			return nil
-		})
-		fs.StringVar(&c.mechanism, "mechanism", "", "which candidate to use, `NAME`; default: the first one a script can reproduce\ne.g. --mechanism collective-mismatch")
-		fs.BoolVar(&c.cpu, "cpu", false, "use Gloo, which needs no GPU, instead of NCCL\ne.g. --cpu")
-		fs.StringVar(&c.out, "out", "", "write the script to `FILE` instead of standard output\ne.g. --out repro.py")
-		return c.do
-	},
+	}
+	fs := cmd.Flags()
+	var c reproduction
+	c.declare(fs)
+	fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per CPU. Doesn't affect the report\ne.g. --workers 4")
+	fs.StringVar(&c.report, "report", "", "use the report in `FILE` (bot diagnose --format json) instead of logs\ne.g. --report report.json")
+	fs.StringVar(&c.job, "job", "", "the job with this `ID` if the files hold several\ne.g. --job 4242")
+	fs.IntVar(&c.worldSize, "world-size", 0, "the job's number of ranks, `N`\ne.g. --world-size 128")
+	fs.StringArrayVar(&c.evidence, "evidence", nil, "also use other evidence in `PATH`, as bot diagnose does; may be repeated\ne.g. --evidence /tmp/nccl_trace/")
+	fs.StringVar(&c.mechanism, "mechanism", "", "which candidate to use, `NAME`; default: the first one a script can reproduce\ne.g. --mechanism collective-mismatch")
+	fs.BoolVar(&c.cpu, "cpu", false, "use Gloo, which needs no GPU, instead of NCCL\ne.g. --cpu")
+	fs.StringVar(&c.out, "out", "", "write the script to `FILE` instead of standard output\ne.g. --out repro.py")
+	cmd.RunE = e.does(c.do)
+	return cmd
 }
 
 // maxReport bounds a report that is read.

@@ -3,20 +3,21 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"faultline/config"
 )
 
-var serveCommand = command{
-	name:     "serve",
-	synopsis: "[flags]",
-	short:    "run the Slack bot",
-	long: `
+func newServeCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve [flags]",
+		Short: "run the Slack bot",
+		Long: `
 Answers /diagnose in Slack until stopped. It needs two tokens, from the configuration or the environment
 (SLACK_APP_TOKEN for Socket Mode, SLACK_BOT_TOKEN). Create the app from slack-manifest.yaml; docs/operations.md leads from
 there to the first answer. Everything is stored first: if stopped at any moment, even with kill -9, it resumes where it was.
@@ -27,61 +28,62 @@ Examples:
   bot demo --web          a bot, a Slack look-alike and a failed job in your browser, without any token
 
 Exit code: 0 after a normal stop; 1 when it can't run; 2 usage error.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var c common
-		c.declare(fs)
-		return func(ctx context.Context, e env, args []string) (int, error) {
-			if len(args) > 0 {
-				return exitUsage, usage("takes no arguments: %s", args[0])
-			}
-			cfg, log, err := c.load(e.err)
-			if err != nil {
-				return exitUsage, err
-			}
-			if told := config.Exposed(c.configFile); told != "" {
-				log.Warn(told)
-			}
-			if c.configFile == "" { // the tokens of the environment, as the example configuration takes them
-				cfg.Slack.AppToken = config.Secret(os.Getenv("SLACK_APP_TOKEN"))
-				cfg.Slack.BotToken = config.Secret(os.Getenv("SLACK_BOT_TOKEN"))
-				cfg.Slack.SigningSecret = config.Secret(os.Getenv("SLACK_SIGNING_SECRET"))
-			}
-			if err := tokens(cfg); err != nil {
-				return exitUsage, err
-			}
-			if err := noCore(); err != nil {
-				log.Warn("a crash may leave a typed token in a core file", "error", err)
-			}
-			s, err := newService(ctx, cfg, log)
-			if err != nil {
-				return exitUnreadable, err
-			}
-			again := make(chan os.Signal, 1)
-			signal.Notify(again, syscall.SIGHUP)
-			defer signal.Stop(again)
-			go func() {
-				for range again {
-					next, _, err := c.load(e.err)
-					if err != nil {
-						log.Error("the configuration was not read again: the old one holds", "error", err)
-						continue
-					}
-					s.reload(next)
-				}
-			}()
-			err = s.run(ctx, func(addr string) {
-				fmt.Fprintf(e.out, "Faultline answers %s in Slack.", cfg.Slack.Command)
-				if addr != "" {
-					fmt.Fprintf(e.out, " Administrators: http://%s/readyz", addr)
-				}
-				fmt.Fprintln(e.out)
-			})
-			if err = errors.Join(err, s.close()); err != nil {
-				return exitUnreadable, err
-			}
-			return exitOK, nil
+	}
+	fs := cmd.Flags()
+	var c common
+	c.declare(fs)
+	cmd.RunE = e.does(func(ctx context.Context, e env, args []string) (int, error) {
+		if len(args) > 0 {
+			return exitUsage, usage("takes no arguments: %s", args[0])
 		}
-	},
+		cfg, log, err := c.load(e.err)
+		if err != nil {
+			return exitUsage, err
+		}
+		if told := config.Exposed(c.configFile); told != "" {
+			log.Warn(told)
+		}
+		if c.configFile == "" { // the tokens of the environment, as the example configuration takes them
+			cfg.Slack.AppToken = config.Secret(os.Getenv("SLACK_APP_TOKEN"))
+			cfg.Slack.BotToken = config.Secret(os.Getenv("SLACK_BOT_TOKEN"))
+			cfg.Slack.SigningSecret = config.Secret(os.Getenv("SLACK_SIGNING_SECRET"))
+		}
+		if err := tokens(cfg); err != nil {
+			return exitUsage, err
+		}
+		if err := noCore(); err != nil {
+			log.Warn("a crash may leave a typed token in a core file", "error", err)
+		}
+		s, err := newService(ctx, cfg, log)
+		if err != nil {
+			return exitUnreadable, err
+		}
+		again := make(chan os.Signal, 1)
+		signal.Notify(again, syscall.SIGHUP)
+		defer signal.Stop(again)
+		go func() {
+			for range again {
+				next, _, err := c.load(e.err)
+				if err != nil {
+					log.Error("the configuration was not read again: the old one holds", "error", err)
+					continue
+				}
+				s.reload(next)
+			}
+		}()
+		err = s.run(ctx, func(addr string) {
+			fmt.Fprintf(e.out, "Faultline answers %s in Slack.", cfg.Slack.Command)
+			if addr != "" {
+				fmt.Fprintf(e.out, " Administrators: http://%s/readyz", addr)
+			}
+			fmt.Fprintln(e.out)
+		})
+		if err = errors.Join(err, s.close()); err != nil {
+			return exitUnreadable, err
+		}
+		return exitOK, nil
+	})
+	return cmd
 }
 
 // tokens says which are missing, and where they come from.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -10,14 +9,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"faultline/simulate"
 )
 
-var simulateCommand = command{
-	name:     "simulate",
-	synopsis: "[flags]",
-	short:    "generate test incidents with a known cause",
-	long: `
+func newSimulateCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "simulate [flags]",
+		Short: "generate test incidents with a known cause",
+		Long: `
 Writes logs for simulated incidents, in the formats of real systems, with the true cause alongside
 (case.json). The same flags always produce the same bytes. Without --mechanism, everything varies:
 mechanism, PyTorch generation, layout, size, clocks, noise and damage.
@@ -30,20 +31,21 @@ Examples:
                      then: bot diagnose --history incidents/*/history.jsonl incidents/*/logs
 
 Exit code: 0 on success; 1 when files cannot be written; 2 usage error.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var s simulation
-		fs.BoolVar(&s.list, "list", false, "list the mechanisms\ne.g. --list")
-		fs.StringVar(&s.mechanism, "mechanism", "", "what goes wrong: a `NAME` from --list\ne.g. --mechanism rank-stalled")
-		fs.IntVar(&s.ranks, "ranks", 0, "number of ranks, `N`; 0 means the mechanism's default\ne.g. --ranks 128")
-		fs.IntVar(&s.perNode, "per-node", 8, "ranks per node, `N`\ne.g. --per-node 4")
-		fs.Uint64Var(&s.seed, "seed", 1, "random seed, `N`\ne.g. --seed 7")
-		fs.StringVar(&s.torch, "torch", "", "PyTorch `VERSION` to imitate\ne.g. --torch 2.7")
-		fs.StringVar(&s.layout, "layout", "", "how ranks are arranged: ddp, fsdp, hsdp:SHARDS or megatron:tpN,cpN,epN,ppN (`LAYOUT`)\ne.g. --layout megatron:tp4,pp2")
-		fs.IntVar(&s.count, "count", 1, "how many incidents, `N`\ne.g. --count 100")
-		fs.StringVar(&s.history, "history", "", "also write earlier runs of a `KIND` from --list, as history.jsonl next to the logs\ne.g. --history host")
-		fs.StringVar(&s.out, "out", "", "`DIR` to write into; each incident gets a folder with logs/ and case.json, and ais-logs/ where the storage's are there\ne.g. --out incidents/")
-		return s.run
-	},
+	}
+	fs := cmd.Flags()
+	var s simulation
+	fs.BoolVar(&s.list, "list", false, "list the mechanisms\ne.g. --list")
+	fs.StringVar(&s.mechanism, "mechanism", "", "what goes wrong: a `NAME` from --list\ne.g. --mechanism rank-stalled")
+	fs.IntVar(&s.ranks, "ranks", 0, "number of ranks, `N`; 0 means the mechanism's default\ne.g. --ranks 128")
+	fs.IntVar(&s.perNode, "per-node", 8, "ranks per node, `N`\ne.g. --per-node 4")
+	fs.Uint64Var(&s.seed, "seed", 1, "random seed, `N`\ne.g. --seed 7")
+	fs.StringVar(&s.torch, "torch", "", "PyTorch `VERSION` to imitate\ne.g. --torch 2.7")
+	fs.StringVar(&s.layout, "layout", "", "how ranks are arranged: ddp, fsdp, hsdp:SHARDS or megatron:tpN,cpN,epN,ppN (`LAYOUT`)\ne.g. --layout megatron:tp4,pp2")
+	fs.IntVar(&s.count, "count", 1, "how many incidents, `N`\ne.g. --count 100")
+	fs.StringVar(&s.history, "history", "", "also write earlier runs of a `KIND` from --list, as history.jsonl next to the logs\ne.g. --history host")
+	fs.StringVar(&s.out, "out", "", "`DIR` to write into; each incident gets a folder with logs/ and case.json, and ais-logs/ where the storage's are there\ne.g. --out incidents/")
+	cmd.RunE = e.does(s.run)
+	return cmd
 }
 
 type simulation struct {

@@ -2,19 +2,20 @@ package main
 
 import (
 	"context"
-	"flag"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"faultline/analysis/triage"
 	"faultline/incident"
 	"faultline/messages"
 )
 
-var triageCommand = command{
-	name:     "triage",
-	synopsis: "[flags] [PATH...]",
-	short:    "check a running job: is it alive, is it learning, is it still fast",
-	long: `
+func newTriageCommand(e env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "triage [flags] [PATH...]",
+		Short: "check a running job: is it alive, is it learning, is it still fast",
+		Long: `
 Reads a running job's logs and shows on one screen: how far it is, which ranks printed last or went silent, whether the loss
 is falling, step time and throughput against the job's own start, memory, the last save and what would be lost now, how bad it is and what to do.
 PATH and --job work as in "bot diagnose". Ages are measured from now, or from --now, to the times in the lines; if lines
@@ -29,31 +30,32 @@ Examples:
 If the logs cover the end of the job, the first screen is the same as that of "bot diagnose".
 
 Exit code: 0 none or note; 3 warning or critical; 2 usage error, or several jobs without --job; 1 nothing readable.`,
-	setup: func(fs *flag.FlagSet) func(context.Context, env, []string) (int, error) {
-		var d diagnosis
-		var now string
-		var asJSON bool
-		d.common.declare(fs)
-		d.common.declareLook(fs)
-		d.common.declareKnowledge(fs)
-		fs.StringVar(&d.job, "job", "", "look at the job with this `ID` if the files hold several\ne.g. --job 4242")
-		fs.StringVar(&d.cluster, "cluster", "", "the job's cluster, `NAME`, if the configuration has several\ne.g. --cluster west")
-		fs.StringVar(&d.nodes, "nodes", "", "the job's nodes in SLURM format (`HOSTLIST`)\ne.g. --nodes 'node[01-16]'")
-		fs.StringVar(&d.jobZone, "job-zone", "", "time `ZONE` of the job's machines, if its logs don't show it\ne.g. --job-zone America/Los_Angeles")
-		fs.IntVar(&d.worldSize, "world-size", 0, "the job's number of ranks, `N`, if its logs don't show it\ne.g. --world-size 128")
-		fs.StringVar(&now, "now", "", "use this `TIME` instead of now; without a zone, by the logs' own clock\ne.g. --now 2025-06-03T17:50:00")
-		fs.BoolVar(&asJSON, "json", false, "print JSON\ne.g. --json")
-		return func(ctx context.Context, e env, paths []string) (int, error) {
-			if err := d.jobGiven(fs, len(paths) == 0); err != nil {
-				return exitUsage, err
-			}
-			at, err := momentOf(now)
-			if err != nil {
-				return exitUsage, err
-			}
-			return d.triage(ctx, e, paths, at, asJSON)
+	}
+	fs := cmd.Flags()
+	var d diagnosis
+	var now string
+	var asJSON bool
+	d.common.declare(fs)
+	d.common.declareLook(fs)
+	d.common.declareKnowledge(fs)
+	fs.StringVar(&d.job, "job", "", "look at the job with this `ID` if the files hold several\ne.g. --job 4242")
+	fs.StringVar(&d.cluster, "cluster", "", "the job's cluster, `NAME`, if the configuration has several\ne.g. --cluster west")
+	fs.StringVar(&d.nodes, "nodes", "", "the job's nodes in SLURM format (`HOSTLIST`)\ne.g. --nodes 'node[01-16]'")
+	fs.StringVar(&d.jobZone, "job-zone", "", "time `ZONE` of the job's machines, if its logs don't show it\ne.g. --job-zone America/Los_Angeles")
+	fs.IntVar(&d.worldSize, "world-size", 0, "the job's number of ranks, `N`, if its logs don't show it\ne.g. --world-size 128")
+	fs.StringVar(&now, "now", "", "use this `TIME` instead of now; without a zone, by the logs' own clock\ne.g. --now 2025-06-03T17:50:00")
+	fs.BoolVar(&asJSON, "json", false, "print JSON\ne.g. --json")
+	cmd.RunE = e.does(func(ctx context.Context, e env, paths []string) (int, error) {
+		if err := d.jobGiven(fs, len(paths) == 0); err != nil {
+			return exitUsage, err
 		}
-	},
+		at, err := momentOf(now)
+		if err != nil {
+			return exitUsage, err
+		}
+		return d.triage(ctx, e, paths, at, asJSON)
+	})
+	return cmd
 }
 
 // wallTime is a time without a zone.

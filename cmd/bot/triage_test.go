@@ -196,7 +196,7 @@ func live(t *testing.T, dir, form string) (now func() int) {
 func triageOf(t *testing.T, dir string, at time.Time) *incident.Triage {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := run(t.Context(), []string{"triage", "--json", "--world-size", fmt.Sprint(liveRanks), "--now", at.Format(wallTime), dir}, nil, &out, &errs)
+	code := run(t.Context(), []string{"triage", "--json", "--world-size", fmt.Sprint(liveRanks), "--now", at.Format(wallTime), dir}, env{nil, &out, &errs})
 	var got struct {
 		Schema string
 		Triage *incident.Triage

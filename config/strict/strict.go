@@ -117,16 +117,29 @@ func Paths(t reflect.Type, prefix string) []string {
 
 // DidYouMean is a hint at the nearest known name, or "".
 func DidYouMean(got string, known []string) string {
+	if near := Nearest(got, known); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
+}
+
+// minPrefix is how many letters of a longer name are enough to mean it.
+const minPrefix = 3
+
+// Nearest is the known name that somebody who wrote another one most likely meant, or "".
+func Nearest(got string, known []string) string {
+	got = strings.ToLower(got)
 	best, distance := "", len(got)/2+1
 	for _, k := range known {
-		if d := editDistance(strings.ToLower(got), k); d < distance {
+		d := editDistance(got, k)
+		if len(got) >= minPrefix && strings.HasPrefix(k, got) {
+			d = 1
+		}
+		if d < distance {
 			best, distance = k, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
+	return best
 }
 
 // editDistance is Levenshtein's.
