@@ -52,6 +52,46 @@ const (
 	OfAnyChild
 	// FileMissing: a file is said not to exist.
 	FileMissing
+	// NoAnswer: a server does not answer, and will say so when it does again.
+	NoAnswer
+	// Answers: a server answers again.
+	Answers
+	// Orphaned: a peer left the writer, which may crash of it.
+	Orphaned
+	// OfChild: a program that the writer started ended with an error. Launchers start ranks, and ranks start helpers.
+	OfChild
+	// SharedMemory: a process met a bus error in memory that it shares with its rank.
+	SharedMemory
+	// AtStart: the writer met it as it began. One that trained got past it, or did without.
+	AtStart
+	// ByDriver: the driver refuses, and not who allocates for the program.
+	ByDriver
+	// NodeUnheard: a service of the job heard no more of a node, or of its own daemon there.
+	NodeUnheard
+	// EndsStep: the launcher is about to end the step on its own account; nobody asked it to.
+	EndsStep
+	// StatesVerbs: the captures status and status2 are states of a transfer, as the verbs of InfiniBand number them.
+	StatesVerbs
+	// Interrupted: who sits at the terminal, or a launcher, sent an interrupt.
+	Interrupted
+	// PassesOn: it was passed on to every process.
+	PassesOn
+	// WroteRecorder: the writer left the dump of its flight recorder at the path that the line names.
+	WroteRecorder
+	// JobOver: the writer came, or came back, after the job had ended elsewhere.
+	JobOver
+	// TurnedReadOnly: a path cannot be written, because it is mounted so or the kernel made it so since.
+	TurnedReadOnly
+	// LostRendezvous: a launcher lost the store of its rendezvous, or never had it.
+	LostRendezvous
+	// NoDirectory: the job's directory is not on the node, and the program is started in another.
+	NoDirectory
+	// NoProgram: the program is not on the node, or cannot be run there.
+	NoProgram
+	// UnlikeSizes: a process received another number of bytes than it had to, from a peer of the same library.
+	UnlikeSizes
+	// OfWatchdog: the writer's watchdog speaks of itself, or of what it watches.
+	OfWatchdog
 )
 
 // Blame is whom a line accuses.
@@ -66,6 +106,8 @@ const (
 	WritersNode
 	// EitherEnd: the writer or its peer; the line cannot tell which, and the peer may just be gone.
 	EitherEnd
+	// EarlierRun: who was in the writer's place before; the line does not say who that was.
+	EarlierRun
 )
 
 // Nature is a fact about a mechanism.
@@ -108,6 +150,36 @@ const (
 	BySignal
 	// BeforeSteps: a process meets it before it takes a step.
 	BeforeSteps
+	// TriedAgain: clients of stores try again, and tell of each try.
+	TriedAgain
+	// LeftOut: loaders log such an item with its traceback, and take the next.
+	LeftOut
+	// ByKernel: the kernel ends a process for it, and launchers see how that ended.
+	ByKernel
+	// FromCUDA: calls of CUDA report it, whatever it came of.
+	FromCUDA
+	// RefusedMemory: a GPU had no more memory to give.
+	RefusedMemory
+	// AsItBegins: a process refuses it as it begins, and goes no further.
+	AsItBegins
+	// Installed: it is about what is installed on a node, which is alike on all nodes or should be.
+	Installed
+	// DeviceGone: a device is no longer there.
+	DeviceGone
+	// Checked: an assertion of the program may be how it shows.
+	Checked
+	// Entered: every rank may have entered the operation, which does not end.
+	Entered
+	// Astray: a rank makes another call than its group.
+	Astray
+	// AwaitsData: most ranks that it befalls were loading data.
+	AwaitsData
+	// OfPace: the run was slower than it had been.
+	OfPace
+	// OutOfReach: the processes of a job did not find each other.
+	OutOfReach
+	// NotLaunched: the job, its container or its directory could not be set up.
+	NotLaunched
 	// AIStoreOnly: only a cluster of AIStore can have it.
 	AIStoreOnly
 	// LoadAlone: its records may be of load alone, which delays and rejects nothing.
@@ -128,6 +200,29 @@ const (
 func (s Slug) Is(n Nature) bool {
 	m := mechanismIndex()[s]
 	return m != nil && m.Nature&n != 0
+}
+
+// Survived is what a mechanism is called where training went on after it; "" is no more than an exception.
+func (s Slug) Survived() string {
+	m := mechanismIndex()[s]
+	switch {
+	case m == nil:
+		return ""
+	case m.Survived == "" && m.Nature&ReadsOrWrites != 0:
+		return "failing to read or write"
+	}
+	return m.Survived
+}
+
+// HavingNature lists the mechanisms of a nature, in the order of the taxonomy.
+func HavingNature(n Nature) []Slug {
+	var out []Slug
+	for _, m := range Mechanisms() {
+		if m.Nature&n != 0 {
+			out = append(out, m.Slug)
+		}
+	}
+	return out
 }
 
 // Again says what it means when earlier runs met the same: the same host speaks for the machine where a machine can cause such a failure,

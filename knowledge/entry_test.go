@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -13,6 +14,12 @@ func TestFactsOfEntriesFit(t *testing.T) {
 		}
 		if named := strings.HasPrefix(string(s.ID), "slurm-") || strings.HasPrefix(string(s.ID), "host-oom-"); named && s.Says&ByDaemon == 0 {
 			t.Errorf("%s is named after who speaks, and does not say so", s.ID)
+		}
+		if strings.HasPrefix(string(s.ID), "slurm-") != (s.System == "SLURM") {
+			t.Errorf("%s: its name and its system, %q, differ", s.ID, s.System)
+		}
+		if problem := s.unsaid(); problem != "" {
+			t.Errorf("%s %s", s.ID, problem)
 		}
 		if s.Blames == WritersNode && !s.Direct {
 			t.Errorf("%s blames its node and proves nothing", s.ID)
@@ -36,6 +43,44 @@ func TestFactsOfEntriesFit(t *testing.T) {
 		}
 		if problem := m.troubled(); problem != "" {
 			t.Errorf("%s: %s", m.Slug, problem)
+		}
+	}
+}
+
+// unsaid says what an entry lacks that the engine asks it for because of what it says.
+func (s *Signature) unsaid() string {
+	names := func(whose Whose, kinds ...NameKind) bool {
+		return slices.ContainsFunc(s.Names, func(n Name) bool { return (whose == 0 || n.Whose == whose) && slices.Contains(kinds, n.Kind) })
+	}
+	switch says := func(t Trait) bool { return s.Says&t != 0 }; {
+	case says(NoAnswer|Answers) && !names(0, AsServer):
+		return "tells of a server and names none"
+	case says(Orphaned) && !names(Writer, AsPID):
+		return "tells of a process and does not number it"
+	case says(WroteRecorder) && !names(Writer, AsPath):
+		return "tells of a dump, and not where it is"
+	case says(NodeUnheard) && !names(Unheard, AsAddress, AsHost, AsNodeIndex):
+		return "tells of a node and names none"
+	case says(StatesVerbs) && !strings.Contains(s.Pattern, "(?P<status>"):
+		return "has no capture for the state of the transfer"
+	case says(WaitedInVain) && !says(OverGloo) && s.Exchange == "":
+		return "does not say in what it waited"
+	}
+	return ""
+}
+
+func TestEntriesThatLackWhatTheySayAreFound(t *testing.T) {
+	for want, s := range map[string]Signature{
+		"":                                 {Says: NoAnswer, Names: []Name{{"server", AsServer, Culprit}}},
+		"tells of a server and names none": {Says: Answers},
+		"tells of a process and does not number it":    {Says: Orphaned, Names: []Name{{"pid", AsPID, Mentioned}}},
+		"tells of a dump, and not where it is":         {Says: WroteRecorder},
+		"tells of a node and names none":               {Says: NodeUnheard},
+		"has no capture for the state of the transfer": {Says: StatesVerbs, Pattern: `x`},
+		"does not say in what it waited":               {Says: WaitedInVain},
+	} {
+		if got := s.unsaid(); got != want {
+			t.Errorf("%q, expected %q", got, want)
 		}
 	}
 }

@@ -42,7 +42,7 @@ var dataMechanisms = []Mechanism{
 	},
 	{
 		Slug: BadSample, Origin: "data", Owner: "data", Resubmit: "after-fix",
-		Nature: ReadsOrWrites | OfItem | Endurable | EndsProcess | MayBeStore, Again: Again{Step: true, Item: passing},
+		Nature: ReadsOrWrites | OfItem | Endurable | EndsProcess | MayBeStore | LeftOut, Again: Again{Step: true, Item: passing},
 		Title: "one item could not be read",
 		Meaning: "A dataset item could not be decoded or has the wrong shape. " +
 			"The same item failing in two runs means bad data; a single failure may be a faulty read.",
@@ -59,6 +59,7 @@ var dataMechanisms = []Mechanism{
 	{
 		Slug: UnevenData, Origin: "data", Owner: "job-code", Resubmit: "after-fix",
 		Nature: Stands | MayBeStore,
+		Play:   Play{MissingCall, "One rank has one batch fewer: the other ranks wait for it in a collective it never joins."},
 		Title:  "ranks had different batch counts",
 		Meaning: "One rank had fewer batches than the other ranks and finished early. " +
 			"The other ranks then waited in a collective for a rank that was already done.",

@@ -5,7 +5,7 @@ package knowledge
 var gpuMechanisms = []Mechanism{
 	{
 		Slug: GPUOOM, Origin: "gpu", Owner: "job-config", Resubmit: "after-fix",
-		Nature: Endurable | EndsProcess, Again: Again{Step: true},
+		Nature: Endurable | EndsProcess | RefusedMemory, Again: Again{Step: true},
 		Title: "a GPU ran out of memory",
 		Meaning: "A process asked for more GPU memory than was free. " +
 			"On all ranks, suspect the configuration; on one rank, an imbalance, a leak, or another process on the same GPU.",
@@ -26,7 +26,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: CUDAError, Origin: "gpu", Owner: "job-code", Resubmit: "after-fix",
-		Nature: EndsProcess | RaisesCUDA | OneGPU, Again: Again{Machine: true, Step: true},
+		Nature: EndsProcess | RaisesCUDA | OneGPU | FromCUDA | Checked, Again: Again{Machine: true, Step: true},
 		Title: "a CUDA error ended it",
 		Meaning: "The GPU reported a program error, such as an illegal memory access or a failed assertion. " +
 			"CUDA reports errors late: the line that raises it is often not the one that caused it.",
@@ -63,7 +63,7 @@ var gpuMechanisms = []Mechanism{
 	},
 	{
 		Slug: GPUOffBus, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
-		Nature: EndsProcess | Hardware | RaisesCUDA | OneGPU, Again: Again{Machine: true},
+		Nature: EndsProcess | Hardware | RaisesCUDA | OneGPU | DeviceGone, Again: Again{Machine: true},
 		Title: "a GPU fell off the bus",
 		Meaning: "The GPU no longer responds on PCIe (Xid 79). " +
 			"Only a reset or reboot brings it back, and it is likely to happen again.",
@@ -82,7 +82,8 @@ var gpuMechanisms = []Mechanism{
 	{
 		Slug: GPUNVLink, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
 		Nature: EndsProcess | Hardware | RaisesCUDA, Again: Again{Machine: true},
-		Title: "an NVLink failed",
+		Survived: "what a process does not get past when it begins",
+		Title:    "an NVLink failed",
 		Meaning: "An NVLink between GPUs on one node, or its switch, reported a fatal error. " +
 			"Every job using several GPUs on that node is affected.",
 		Now: []Advice{

@@ -4,7 +4,8 @@ package knowledge
 var hangMechanisms = []Mechanism{
 	{
 		Slug: RankStalled, Origin: "unknown", Owner: "unknown", Resubmit: "yes",
-		Nature: Stands | MayBeStore, Again: Again{Machine: true, Step: true},
+		Nature: Stands | MayBeStore | AwaitsData, Again: Again{Machine: true, Step: true},
+		Play:  Play{LateRank, "One rank sleeps while the other ranks wait for it in a collective, until their timeout."},
 		Title: "one rank stalled",
 		Meaning: "One rank never entered a collective in which the rest of its process group was waiting, until the watchdog ended the job. " +
 			"The logs prove which rank it was but not what blocked it: most often it is data loading, then a checkpoint, the GIL, or another communication library.",
@@ -33,7 +34,8 @@ var hangMechanisms = []Mechanism{
 	},
 	{
 		Slug: LoneWaiter, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
-		Nature: Stands, Again: Again{Step: true},
+		Nature: Stands | Astray, Again: Again{Step: true},
+		Play:  Play{ExtraCall, "One rank makes one extra call and waits alone."},
 		Title: "one rank waits alone",
 		Meaning: "Exactly one rank is waiting in a collective; all others in its process group have nothing in flight or have exited. " +
 			"That rank diverged: it called one more collective than the other ranks, or called it later.",
@@ -55,7 +57,8 @@ var hangMechanisms = []Mechanism{
 	},
 	{
 		Slug: CollectiveMismatch, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
-		Nature: Stands, Again: Again{Step: true},
+		Nature: Stands | Astray, Again: Again{Step: true},
+		Play:  Play{UnlikeCall, "One rank makes a different call from the rest of its group."},
 		Title: "ranks called different collectives",
 		Meaning: "At the same sequence number, ranks in one process group entered different collectives, or the same one with different sizes. " +
 			"These can never complete: the code took different paths on different ranks.",
@@ -76,7 +79,8 @@ var hangMechanisms = []Mechanism{
 	},
 	{
 		Slug: CollectiveHang, Origin: "unknown", Owner: "unknown", Resubmit: "yes",
-		Nature: Stands | MayBeStore,
+		Nature: Stands | MayBeStore | Entered,
+		Play:   onlyRepeats,
 		Title:  "all ranks entered, none finished",
 		Meaning: "Every rank in the process group entered the same collective with the same size, and none completed it. " +
 			"The counters can't tell whether the network, a GPU or the code was at fault.",
@@ -121,6 +125,7 @@ var hangMechanisms = []Mechanism{
 	{
 		Slug: RankBusy, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
 		Nature: Stands,
+		Play:   Play{LateRank, "One rank is busy for longer than the timeout while the other ranks wait for it in a collective."},
 		Title:  "one rank was still working",
 		Meaning: "One rank was busy with legitimate work that took longer than the process group's timeout: building an index, downloading, compiling, or consolidating a checkpoint. " +
 			"It would have arrived, but the other ranks gave up.",
@@ -141,7 +146,8 @@ var hangMechanisms = []Mechanism{
 	},
 	{
 		Slug: GPUHang, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
-		Nature: Stands | Hardware | RaisesCUDA, Again: Again{Machine: true},
+		Nature: Stands | Hardware | RaisesCUDA | Entered, Again: Again{Machine: true},
+		Play:  onlyRepeats,
 		Title: "a GPU stopped finishing work",
 		Meaning: "One rank kept issuing work to its GPU, but its completed counter is well behind the rest of its process group. " +
 			"A kernel never started or never finished, while the program itself kept going.",

@@ -101,7 +101,7 @@ var infrastructureMechanisms = []Mechanism{
 	},
 	{
 		Slug: SchedulerError, Origin: "infrastructure", Owner: "scheduler", Resubmit: "yes",
-		Nature: BeforeSteps,
+		Nature: BeforeSteps | NotLaunched,
 		Title:  "the job could not be launched",
 		Meaning: "SLURM couldn't start the step because of a credential, container, or output file problem. " +
 			"No training took place, and the job's code is not involved.",
@@ -162,7 +162,8 @@ var performanceMechanisms = []Mechanism{
 	},
 	{
 		Slug: ThroughputRegression, Origin: "performance", Owner: "unknown", Resubmit: "unknown",
-		Title: "the job became slower",
+		Nature: OfPace,
+		Title:  "the job became slower",
 		Meaning: "Steps take longer than earlier in the same run, while the loss still improves. " +
 			"The usual reasons are the network, heat, data, checkpoints, and other jobs on shared machines.",
 		Now: []Advice{

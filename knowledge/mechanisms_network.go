@@ -4,8 +4,9 @@ package knowledge
 var networkMechanisms = []Mechanism{
 	{
 		Slug: LinkError, Origin: "network", Owner: "cluster", Resubmit: "yes",
-		Again: Again{Machine: true},
-		Title: "a network link failed",
+		Again:    Again{Machine: true},
+		Survived: "a port that went down",
+		Title:    "a network link failed",
 		Meaning: "The network card reported that data couldn't be delivered, or that its link went down. " +
 			"Two endpoints are involved; the one that recurs across failures is the likely culprit.",
 		Now: []Advice{
@@ -45,7 +46,7 @@ var networkMechanisms = []Mechanism{
 	},
 	{
 		Slug: InitUnreachable, Origin: "network", Owner: "job-config", Resubmit: "after-fix",
-		Nature: OfOthers | BeforeSteps,
+		Nature: OfOthers | BeforeSteps | OutOfReach,
 		Title:  "the ranks never connected",
 		Meaning: "Before the first training step, processes couldn't reach the rendezvous or each other. " +
 			"The usual reasons are a wrong host name, port or network interface, a firewall, an MTU mismatch, or a rank that never started.",

@@ -4,7 +4,7 @@ package knowledge
 var softwareMechanisms = []Mechanism{
 	{
 		Slug: Exception, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
-		Nature: EndsProcess | MayBeStore, Again: Again{Step: true},
+		Nature: EndsProcess | MayBeStore | Checked, Again: Again{Step: true},
 		Title: "a Python exception ended it",
 		Meaning: "One rank raised an uncaught exception, and its process exited. " +
 			"What the other ranks and torchrun printed afterwards is a consequence.",
@@ -25,7 +25,7 @@ var softwareMechanisms = []Mechanism{
 	},
 	{
 		Slug: VersionMismatch, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
-		Nature: Endurable | BeforeSteps,
+		Nature: Endurable | BeforeSteps | Installed,
 		Title:  "library versions do not fit",
 		Meaning: "A library or symbol the program needs is missing, or is a different version from the one it was built for. " +
 			"It fails at start-up, on all ranks that use the same image.",
@@ -42,8 +42,9 @@ var softwareMechanisms = []Mechanism{
 	},
 	{
 		Slug: ConfigError, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
-		Nature: Endurable | BeforeSteps,
-		Title:  "the configuration is wrong",
+		Nature:   Endurable | BeforeSteps | AsItBegins,
+		Survived: "what a process does not get past when it begins",
+		Title:    "the configuration is wrong",
 		Meaning: "The program rejected its configuration at start-up: an argument, a missing key or path, or sizes that don't divide the world size. " +
 			"All ranks fail the same way, and no training is lost.",
 		Now: []Advice{
@@ -80,7 +81,7 @@ var softwareMechanisms = []Mechanism{
 	},
 	{
 		Slug: HostOOM, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
-		Nature: EndsProcess | Killed,
+		Nature: EndsProcess | Killed | ByKernel,
 		Title:  "the node ran out of memory",
 		Meaning: "The kernel killed a process because the job hit its memory limit (cgroup OOM) or the machine ran out of memory. " +
 			"This is host memory, not GPU memory.",
@@ -118,8 +119,9 @@ var softwareMechanisms = []Mechanism{
 	},
 	{
 		Slug: NonFiniteLoss, Origin: "software", Owner: "job-code", Resubmit: "after-fix",
-		Again: Again{Step: true},
-		Title: "the loss became NaN or infinite",
+		Again:  Again{Step: true},
+		Nature: Checked,
+		Title:  "the loss became NaN or infinite",
 		Meaning: "The loss or a gradient became NaN or infinite, or the loss scale fell to its minimum. " +
 			"It can be caused by the learning rate, a bad sample, or a GPU that silently computes wrongly.",
 		Now: []Advice{

@@ -253,7 +253,7 @@ var storageMechanisms = []Mechanism{
 	},
 	{
 		Slug: StorageRetriesExhausted, Origin: "storage", Owner: "storage", Resubmit: "after-fix",
-		Nature: ReadsOrWrites | OfItem | Endurable,
+		Nature: ReadsOrWrites | OfItem | Endurable | TriedAgain,
 		Title:  "reads from the store kept failing",
 		Meaning: "Reads from the store were retried until the last attempt and still failed. " +
 			"A retry that succeeds is harmless; this one did not.",

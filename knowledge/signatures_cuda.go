@@ -290,7 +290,8 @@ var gpuHardwareSignatures = []Signature{
 	},
 	{
 		// NCCL's next line blames the Fabric Manager or the switches, and its call fails.
-		ID: IDGPUNVLSBind, Mechanism: GPUNVLink, Role: CauseRole, Tier: ProcessKiller,
+		ID: "gpu-nvls-bind", Mechanism: GPUNVLink, Role: CauseRole, Tier: ProcessKiller,
+		Says:     AtStart,
 		Literals: []string{"Failed to bind NVLink SHARP (NVLS) Multicast memory"}, Not: []string{"'out of memory'"},
 		Meaning: "This node's NVSwitches gave NCCL no multicast memory: Fabric Manager or the switches are in a bad state, usually after a restart without resetting the GPUs. NCCL_NVLS_ENABLE=0 avoids them.",
 		Scope:   ScopeNode,

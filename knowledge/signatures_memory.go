@@ -65,7 +65,8 @@ var memorySignatures = []Signature{
 	},
 	{
 		// The driver says it for a full GPU, a leftover process, or a broken GPU, so the line alone confirms nothing.
-		ID: IDGPUOOMDriver, Mechanism: GPUOOM, Role: CauseRole, Tier: LoopCrash,
+		ID: "gpu-oom-driver", Mechanism: GPUOOM, Role: CauseRole, Tier: LoopCrash,
+		Says:     ByDriver,
 		Literals: []string{" error: out of memory"}, Pattern: `(?:CUDA|HIP|hip|cuda) (?:driver )?error: out of memory`,
 		Meaning: "The CUDA driver itself refused memory: the GPU is full, has leftover processes, or is faulty.",
 		Do:      []Advice{adviceOrphanGPU},

@@ -355,7 +355,8 @@ var loaderSignatures = []Signature{
 		Example:  "OMP: Error #13: Assertion failure at z_Linux_util.cpp(2361).",
 	},
 	{
-		ID: IDLoaderWorkerBus, Mechanism: DataloaderWorkerKilled, Role: CauseRole, Tier: DataIO, Direct: true,
+		ID: "loader-worker-bus", Mechanism: DataloaderWorkerKilled, Role: CauseRole, Tier: DataIO, Direct: true,
+		Says:     SharedMemory,
 		Literals: []string{"Unexpected bus error encountered in worker"},
 		Meaning:  "A DataLoader worker got a bus error: usually shared memory (/dev/shm) or the container's memory ran out.",
 		Do:       []Advice{{"Give the container more shared memory, or use fewer loader workers.", "docker run --shm-size=64g …"}},
@@ -383,6 +384,7 @@ var loaderSignatures = []Signature{
 	{
 		// Which it is the words do not tell: an item that is gone, or a root directory that is wrong for all of them.
 		ID: IDLoaderFileMissing, Mechanism: BadSample, Role: CauseRole, Tier: DataIO,
+		Says:     FileMissing,
 		Literals: []string{"Caught FileNotFoundError in DataLoader worker process "},
 		Meaning:  "A DataLoader worker could not find a file listed in the dataset.",
 		Do:       []Advice{{"Check whether the file exists on {node}, or the file list is out of date.", ""}},

@@ -12,8 +12,9 @@ var networkSignatures = []Signature{
 		Example: "node-2:1:2 [0] transport/net_ib.cc:1 NCCL WARN NET/IB : Got completion from peer 10.2.0.5<33092> with status=5 opcode=0 len=0 vendor err 249 (Recv)",
 	},
 	{
-		ID: IDIBCompletion, Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller,
+		ID: "ib-completion", Mechanism: LinkError, Role: CauseRole, Tier: ProcessKiller,
 		Blames:   EitherEnd,
+		Says:     StatesVerbs,
 		Literals: []string{"Got completion from peer "}, Not: []string{"with error 5,", "status=5 ", "IBV_WC_WR_FLUSH_ERR"},
 		Pattern: `from peer (?P<peer>[^<\s]+)<\d+> with (?:error (?P<status>\d+)|status=(?:(?P<name>IBV_\w+)\()?(?P<status2>\d+))(?:.*?vendor[ _]err[ =](?P<vendor>\d+))?(?:.*?hca (?P<hca>\w+))?`,
 		Names:   []Name{{"peer", AsAddress, Mentioned}, {"hca", AsDevice, Writer}},
@@ -320,7 +321,8 @@ var networkSignatures = []Signature{
 		Example: "node1:8716:9558 [7] create_nccl_ofi_component:459 NCCL WARN NET/OFI Couldn't open AV. RC: -22, ERROR: Invalid argument",
 	},
 	{
-		ID: IDNCCLMessageTruncated, Mechanism: CollectiveMismatch, Role: CauseRole, Tier: ProcessKiller,
+		ID: "nccl-message-truncated", Mechanism: CollectiveMismatch, Role: CauseRole, Tier: ProcessKiller,
+		Says:     UnlikeSizes,
 		Literals: []string{"essage truncated : receiv"}, Pattern: `essage truncated : receiv(?:ing|ed) (?P<got>\d+) bytes instead of (?P<want>\d+)`,
 		Meaning: "Two ranks disagree about the size of a transfer: different collectives, sizes or NCCL settings.",
 		Do:      []Advice{{"Compare NCCL's version and settings across ranks first, then the sizes they pass.", "grep -h 'NCCL version' *{job}* | sort | uniq -c"}},

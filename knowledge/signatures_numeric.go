@@ -35,7 +35,8 @@ var numericSignatures = []Signature{
 	},
 	{
 		// The line names the GPU that computed it again, not the one that was wrong.
-		ID: IDRerunPersistent, Mechanism: SilentCorruption, Role: CauseRole, Tier: LoopCrash, Direct: true,
+		ID: "rerun-persistent", Mechanism: SilentCorruption, Role: CauseRole, Tier: LoopCrash, Direct: true,
+		Blames:   EarlierRun,
 		Literals: []string{"Possible persistent error!"}, Pattern: `Rank (?P<rank>\d{1,7}), node (?P<node>[\w.-]+), device \d+(?:, iteration #|: )`,
 		Names:   []Name{{"rank", AsRank, Mentioned}, {"node", AsHost, Mentioned}},
 		Meaning: "Megatron reran a step on another GPU and did not get the earlier, reproducible result: the previous run's GPU computes wrongly.",

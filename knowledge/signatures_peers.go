@@ -6,7 +6,7 @@ var rayEnds = []Slug{ExternalSignal, HostOOM, NativeCrash}
 // peerSignatures: somebody else is gone. Never the cause: the peer they name died, or gave up, first.
 var peerSignatures = []Signature{
 	{
-		ID: IDPeerNCCLClosed, Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "peer-nccl-closed", Mechanism: PeerLost, Role: SymptomRole, Tier: ProcessKiller,
 		Literals: []string{"Connection closed by remote peer"}, Pattern: `by remote peer (?P<peer>[^<\s]+)(?:<\d+>)?`,
 		Names:   []Name{{"peer", AsAddress, Lost}},
 		Meaning: "The other side of a connection disappeared; check that side first.",
@@ -117,6 +117,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-deepep-timeout", Role: SymptomRole, Tier: ProcessKiller,
 		Says:     WaitedInVain,
+		Exchange: "an exchange of DeepEP",
 		Literals: []string{"DeepEP error: timeout ("}, Pattern: `DeepEP error: timeout \((?P<where>[\w ]+)\)`,
 		Meaning: "A rank timed out waiting for other ranks' tokens in DeepEP's expert exchange; the waiter is not at fault.",
 		Do:      []Advice{adviceLateRank},
@@ -126,6 +127,7 @@ var peerSignatures = []Signature{
 	{
 		ID: IDPeerDeepEPKernel, Role: SymptomRole, Tier: ProcessKiller,
 		Says:     WaitedInVain,
+		Exchange: "an exchange of DeepEP",
 		Literals: []string{"DeepEP ", "timeout"}, Pattern: `DeepEP (?:timeout check failed: rank = \d+|(?:\w+ )*(?:dispatch|combine)\b[^,:]{0,80} timeout\b)`,
 		Meaning: "A DeepEP kernel timed out waiting for another GPU and stopped its process; the waiter is not at fault.",
 		Do:      []Advice{adviceLateRank},
@@ -217,6 +219,7 @@ var peerSignatures = []Signature{
 	{
 		ID: "peer-xla-stuck", Role: SymptomRole, Tier: ProcessKiller,
 		Says:     WaitedInVain,
+		Exchange: "a rendezvous of XLA",
 		Literals: []string{"Termination timeout for `"}, Pattern: `Termination timeout for .(?P<where>[^\x60]{1,120})`,
 		Meaning: "This process's threads (one per device) timed out waiting for each other before a collective, and XLA aborted the process.",
 		Do:      []Advice{{"Take stacks from this process while it hangs: one device's thread did not arrive.", "srun --jobid={job} --overlap -n1 -w {node} py-spy dump --native --pid {pid}"}},
@@ -313,7 +316,8 @@ var peerSignatures = []Signature{
 		Example:   "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file.",
 	},
 	{
-		ID: IDRayNodeDead, Mechanism: NodeFailure, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "ray-node-dead", Mechanism: NodeFailure, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     NodeUnheard,
 		Literals: []string{"has been marked dead because the detector has missed too many heartbeats"}, Pattern: `(?:address|ip): (?P<lost>[\w.:-]+)(?: and node name: \S+)? has been marked dead`,
 		Names:   []Name{{"lost", AsAddress, Unheard}},
 		Meaning: "A node, or the raylet on it, stopped responding to Ray.",
@@ -371,7 +375,8 @@ var peerSignatures = []Signature{
 		Example: "  Peer host:  gpu-16",
 	},
 	{
-		ID: IDPeerMPIProcessPID, Role: SymptomRole,
+		ID: "peer-mpi-process-pid", Role: SymptomRole,
+		Says:     Orphaned,
 		Literals: []string{"Local PID: "}, Pattern: `^\s*Local PID: +(?P<pid>\d+)\s*$`,
 		Names:   []Name{{"pid", AsPID, Writer}},
 		Meaning: "The process whose peer Open MPI lost contact with: its own failure is a consequence.",
@@ -533,7 +538,7 @@ var peerSignatures = []Signature{
 		Example: "RuntimeError: NCCL Error 2: unhandled system error (run with NCCL_DEBUG=INFO for details)",
 	},
 	{
-		ID: IDPeerNCCLSystem, Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "peer-nccl-system", Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
 		Says:     Vague,
 		Literals: []string{"ncclSystemError: "},
 		Meaning:  "A system call inside NCCL failed; the same process's NCCL WARN line shows which.",

@@ -212,7 +212,8 @@ var startupSignatures = []Signature{
 		Example:  "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError",
 	},
 	{
-		ID: IDInitRendezvousConnection, Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
+		ID: "init-rendezvous-connection", Mechanism: InitUnreachable, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     LostRendezvous,
 		Literals: []string{"RendezvousConnectionError"},
 		Meaning:  "The launcher lost (or never had) the rendezvous store; at the end of a job that means its host exited first.",
 		Do:       []Advice{adviceStoreHost},
@@ -220,7 +221,8 @@ var startupSignatures = []Signature{
 		Example:  "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed. See inner exception for details.",
 	},
 	{
-		ID: IDInitRendezvousClosed, Role: ConsequenceRole,
+		ID: "init-rendezvous-closed", Role: ConsequenceRole,
+		Says:     JobOver,
 		Literals: []string{"RendezvousClosedError"},
 		Meaning:  "The rendezvous was closed because the job had already ended elsewhere.",
 		Source:   "PyTorch torch/distributed/elastic/rendezvous/api.py, 1.9 on",

@@ -86,7 +86,8 @@ var storageSignatures = []Signature{
 		Example: "OSError: [Errno 5] Input/output error",
 	},
 	{
-		ID: IDStorageNFS, Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
+		ID: "storage-nfs", Mechanism: StorageUnresponsive, Role: CauseRole, Tier: DataIO, Direct: true,
+		Says:     NoAnswer,
 		Literals: []string{"nfs: server ", "not responding"}, Pattern: `nfs: server (?P<server>\S+) not responding`,
 		Names:   []Name{{"server", AsServer, Culprit}},
 		Meaning: "The NFS server is not responding to this node.",
@@ -95,7 +96,8 @@ var storageSignatures = []Signature{
 		Example: "nfs: server nas1 not responding, still trying",
 	},
 	{
-		ID: IDStorageNFSAgain, Role: InfoRole,
+		ID: "storage-nfs-again", Role: InfoRole,
+		Says:     Answers,
 		Literals: []string{"nfs: server ", " OK"}, Pattern: `nfs: server (?P<server>\S+) OK`,
 		Names:   []Name{{"server", AsServer, Mentioned}},
 		Meaning: "The NFS server is responding to this node again.",
@@ -164,8 +166,9 @@ var storageSignatures = []Signature{
 		Example: "OSError: [Errno 117] Structure needs cleaning: '/local/cache/a.arrow'",
 	},
 	{
-		ID: IDStorageReadOnly, Mechanism: ConfigError, Role: CauseRole, Tier: DataIO,
+		ID: "storage-read-only", Mechanism: ConfigError, Role: CauseRole, Tier: DataIO,
 		Cases:    fileOperation,
+		Says:     TurnedReadOnly,
 		Literals: []string{"Read-only file system"}, Not: warned, Pattern: ofFile(30, "Read-only file system"),
 		Meaning: "The path is read-only: mounted that way, or remounted by the kernel after a disk error.",
 		Do:      []Advice{{"Check whether {path} is mounted read-only on purpose, or because of a disk error.", "ssh {node} 'findmnt -T {path}; dmesg -T | grep -i remount'"}},

@@ -66,7 +66,8 @@ var collectiveSignatures = []Signature{
 		Example: "RuntimeError: [enforce fail at /pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:446] op.preamble.length <= op.nbytes. 8388608 vs 4194304",
 	},
 	{
-		ID: IDRecorderWritten, Role: InfoRole,
+		ID: "recorder-written", Role: InfoRole,
+		Says:     WroteRecorder,
 		Literals: []string{"Finished writing ", " debug info to "}, Pattern: `Finished writing (?:NCCLPG|Flight Recorder) debug info to (?P<path>/[^\s"']*_)(?P<rank>\d+)\s*$`,
 		Names:   []Name{{"rank", AsRank, Writer}, {"path", AsPath, Writer}},
 		Meaning: "This rank wrote its flight-recorder dump to the path shown, on its own node.",
@@ -75,6 +76,7 @@ var collectiveSignatures = []Signature{
 	},
 	{
 		ID: "watchdog-stuck", Mechanism: WatchdogStuck, Role: CauseRole, Tier: ProcessKiller, Direct: true,
+		Says:     OfWatchdog,
 		Literals: []string{"watchdog got stuck for "}, Pattern: `got stuck for (?P<seconds>\d+) ?seconds`,
 		Meaning: "PyTorch's watchdog thread itself was stuck, blocked by a CUDA call or the GIL.",
 		Source:  "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 2.2 on",
@@ -82,6 +84,7 @@ var collectiveSignatures = []Signature{
 	},
 	{
 		ID: "watchdog-gil", Mechanism: WatchdogStuck, Role: SymptomRole, Tier: ProcessKiller,
+		Says:     OfWatchdog,
 		Literals: []string{"Could not acquire GIL within"},
 		Meaning:  "The GIL was held on this rank when it should have exited: something in Python is hanging.",
 		Source:   "PyTorch torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 2.3 on",
@@ -89,6 +92,7 @@ var collectiveSignatures = []Signature{
 	},
 	{
 		ID: "watchdog-timeout", Role: SymptomRole, Tier: ProcessKiller,
+		Says:     OfWatchdog,
 		Literals: []string{"Watchdog caught collective operation timeout"}, Pattern: `\[Rank \d+\] Watchdog caught|timeout: WorkNCCL\(`,
 		Meaning: "This rank waited too long in a collective; it is a waiter until proven otherwise.",
 		Do:      []Advice{adviceLateRank},
@@ -138,7 +142,8 @@ var teardownSignatures = []Signature{
 		Example: "[2025-06-03 17:48:01,123] [ERROR] [launch.py:321:sigkill_handler] ['/usr/bin/python3', 'train.py'] exits with return code = -6",
 	},
 	{
-		ID: IDTeardownCalledProcess, Role: ConsequenceRole,
+		ID: "teardown-called-process", Role: ConsequenceRole,
+		Says:     OfChild,
 		Literals: []string{"CalledProcessError: Command "}, Pattern: `returned non-zero exit status (?P<code>\d+)|died with <?(?P<signal>Signals\.\w+|SIG\w+)`,
 		Meaning: "A launcher reports that the program it started failed; the program's own lines show why.",
 		Source:  "CPython subprocess; torch.distributed.launch up to 1.8, accelerate",

@@ -25,6 +25,10 @@ type Mechanism struct {
 	LookAlikes []LookAlike
 	// Collect are settings that make the next run say more of it, best first; none where logs would not.
 	Collect []string
+	// Survived is what it is called where training went on after it; "" is an exception, or failing to read or write.
+	Survived string
+	// Play is how a small program shows it.
+	Play Play
 	// Trouble is how the daemons of a store show it; nil where they do not.
 	Trouble *Trouble
 	// OfAIStore is what differs where a daemon of AIStore is what it befell; nil where nothing does.
@@ -132,6 +136,8 @@ type Signature struct {
 	Direct bool
 	// Says: facts that the line states beside its mechanism.
 	Says Trait
+	// Exchange is in what the writer waited in vain for others; "" in a collective of Gloo.
+	Exchange string
 	// System: the batch system that says so; "" where it is none of those.
 	System string
 	// Blames: whom the line accuses.

@@ -275,6 +275,14 @@ func (x *inquiry) administration(t *trouble) string {
 	return text
 }
 
+// worded fills in what a text leaves open; more are further names and values.
+func worded(text, daemon string, more ...string) string {
+	if daemon == "" {
+		daemon = "the cluster"
+	}
+	return strings.NewReplacer(append([]string{"{daemon}", daemon}, more...)...).Replace(text)
+}
+
 // count is how many objects a list named: "ctl: list(60 names):[shard-00060.tar, ...]".
 func (t *trouble) count() (int, bool) {
 	for _, p := range t.points {

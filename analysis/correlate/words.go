@@ -167,14 +167,6 @@ func (x *inquiry) consequences(e *Episode) {
 	}
 }
 
-// worded fills in what a text leaves open; more are further names and values.
-func worded(text, daemon string, more ...string) string {
-	if daemon == "" {
-		daemon = "the cluster"
-	}
-	return strings.NewReplacer(append([]string{"{daemon}", daemon}, more...)...).Replace(text)
-}
-
 // statement says what happened.
 func (x *inquiry) statement(t *trouble) string {
 	id := t.about

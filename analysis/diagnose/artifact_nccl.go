@@ -73,7 +73,10 @@ func standings(f *resolve.Facts) []incident.Finding {
 
 // faults tells warnings by kind and pair of ends.
 func faults(f *resolve.Facts) []incident.Finding {
-	type key struct{ kind, from, to string }
+	type key struct {
+		kind     nccl.FaultKind
+		from, to string
+	}
 	type group struct {
 		key
 		n      int
@@ -131,7 +134,7 @@ func faults(f *resolve.Facts) []incident.Finding {
 	return out
 }
 
-var faultWords = map[string]string{
+var faultWords = map[nccl.FaultKind]string{
 	nccl.IBCompletion: "a failed InfiniBand or RoCE transfer", nccl.IBAsync: "an event on its own network adapter", nccl.IBSetup: "an InfiniBand or RoCE connection that could not be set up",
 	nccl.PeerClosed: "a connection that the other end closed", nccl.Refused: "a connection that was not accepted", nccl.Unreachable: "a connection with no route",
 	nccl.Bootstrap: "ranks that don't match at start-up", nccl.Truncated: "a transfer whose size the two ends disagree on", nccl.CUDAFailure: "a failed CUDA call",
@@ -139,8 +142,8 @@ var faultWords = map[string]string{
 }
 
 // faultOrder puts what is a cause more often before what is an echo.
-func faultOrder(kind string) int {
-	return slices.Index([]string{nccl.IBAsync, nccl.IBCompletion, nccl.IBSetup, nccl.Truncated, nccl.SharedMemory, nccl.CUDAFailure, nccl.Bootstrap, nccl.Unreachable, nccl.Refused, nccl.PeerClosed}, kind)
+func faultOrder(kind nccl.FaultKind) int {
+	return slices.Index([]nccl.FaultKind{nccl.IBAsync, nccl.IBCompletion, nccl.IBSetup, nccl.Truncated, nccl.SharedMemory, nccl.CUDAFailure, nccl.Bootstrap, nccl.Unreachable, nccl.Refused, nccl.PeerClosed}, kind)
 }
 
 func torn(f *resolve.Facts) []incident.Finding {

@@ -100,7 +100,7 @@ func (b *builder) overturned(first decision) []incident.Revision {
 // suspected says that what the job's own logs led to left room for the store.
 func (b *builder) suspected(first decision) bool {
 	for _, p := range first.winners {
-		if o := origin(p.Mechanism); o == "storage" || o == "data-loading-stall" || p.Mechanism == knowledge.RankStalled {
+		if o := origin(p.Mechanism); o == "storage" || o == "data-loading-stall" || p.Mechanism.Is(knowledge.AwaitsData) {
 			return true
 		}
 	}

@@ -96,7 +96,7 @@ func (b *builder) told() (c *resolve.Course, marks []incident.CourseMark) {
 		}
 	}
 	for _, x := range f.Courses {
-		if d, ok := x.Slowdown(); ok && (!d.Weak || b.r.Verdict.Mechanism == string(knowledge.ThroughputRegression)) && (c == nil || c == x) {
+		if d, ok := x.Slowdown(); ok && (!d.Weak || knowledge.Slug(b.r.Verdict.Mechanism).Is(knowledge.OfPace)) && (c == nil || c == x) {
 			c = x
 			mark(d.Onset, fmt.Sprintf("step time %s → %s (×%.2f)", mechanism.Seconds(d.Base), mechanism.Seconds(d.Now), d.Ratio()), d.BaseAt)
 		}

@@ -94,7 +94,7 @@ func (b *builder) storage() incident.Storage {
 	for _, c := range v.Candidates {
 		o := origin(knowledge.Slug(c.Mechanism))
 		store = store && o == "storage"
-		if o == "storage" || o == "data-loading-stall" || c.Mechanism == string(knowledge.RankStalled) {
+		if o == "storage" || o == "data-loading-stall" || knowledge.Slug(c.Mechanism).Is(knowledge.AwaitsData) {
 			out.Status = "not-provided"
 		}
 	}
@@ -108,7 +108,7 @@ func (b *builder) storage() incident.Storage {
 func (b *builder) noise() {
 	f := b.s.Facts
 	for i := range b.r.Hypotheses {
-		if b.r.Hypotheses[i].Mechanism == mechRetries {
+		if knowledge.Slug(b.r.Hypotheses[i].Mechanism).Is(knowledge.TriedAgain) {
 			return
 		}
 	}

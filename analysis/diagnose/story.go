@@ -314,7 +314,7 @@ func (b *builder) failureRows(add func(resolve.Moment, string, int, string, ...i
 	rows := 0
 	told := map[worker.Pos]bool{} // one line may carry two signs; the first tells it
 	for _, fl := range f.Failures {
-		if fl.Kind == resolve.KindExit || fl.Kind == resolve.KindTask || strings.HasPrefix(string(fl.Sign), "watchdog") || strings.HasPrefix(string(fl.Sign), "slurm-") || rows == 40 || told[fl.At.Pos] {
+		if fl.Kind == resolve.KindExit || fl.Kind == resolve.KindTask || fl.Says(knowledge.OfWatchdog) || fl.Entry().System == "SLURM" || rows == 40 || told[fl.At.Pos] {
 			continue
 		}
 		k := of(fl)

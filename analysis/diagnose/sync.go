@@ -45,7 +45,7 @@ func (b *builder) syncs() {
 		}
 		if whole, known := syncpoint.Whole(gap); whole && known && b.s.Graph.IsAhead {
 			f := incident.Finding{Statement: "ranks that are whole steps apart made the same calls in each step", Evidence: gap.Evidence}
-			top.AgainstRival = map[knowledge.Slug][]incident.Finding{knowledge.CollectiveMismatch: {f}}
+			top.Deny(knowledge.CollectiveMismatch, f)
 		}
 	}
 	if f, ok := syncpoint.Gloo(b.s); ok && top != nil {

@@ -192,7 +192,7 @@ func (s *setting) leaving() bool {
 
 // triedBefore says that what clients of stores try again was raised instead.
 func (s *setting) triedBefore() bool {
-	return s.Role == knowledge.SymptomRole && s.Mechanism == knowledge.StorageRetriesExhausted && (s.store || s.loading)
+	return s.Role == knowledge.SymptomRole && s.Mechanism.Is(knowledge.TriedAgain) && (s.store || s.loading)
 }
 
 // undecodable says that the words of an exception, or of one beneath it, are a decoder's.

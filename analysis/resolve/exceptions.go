@@ -142,7 +142,7 @@ func (f *Facts) wentOnAfterWarning(fl *Failure) bool {
 	hung := slices.ContainsFunc(f.Groups, func(g *Group) bool { return len(g.Pending) > 0 })
 	if !hung {
 		above, below := f.StepsAround(*fl.At)
-		passable := fl.Mechanism == knowledge.Exception || fl.Mechanism == knowledge.BadSample || fl.Mechanism.Is(knowledge.ReadsOrWrites)
+		passable := fl.Mechanism == knowledge.Exception || fl.Mechanism.Is(knowledge.LeftOut|knowledge.ReadsOrWrites)
 		believed := above+below == 0 && len(f.Progress) > 0 && passable && !f.endedOtherwise()
 		fl.Unsettled = believed && f.closes(fl.Exc) && !slices.ContainsFunc(f.Obs.Exceptions, raised)
 		return below >= goesOn || believed && !fl.Unsettled
@@ -309,7 +309,7 @@ func classify(known *knowledge.Catalogue, x *worker.Exception) Meaning {
 			first = &c
 		}
 	}
-	if first != nil && first.ID == knowledge.IDTeardownCalledProcess && x.Who().Global >= 0 || notCompiled(rootOf(x)) { // a rank starts helpers, no launcher
+	if first != nil && first.Says&knowledge.OfChild != 0 && x.Who().Global >= 0 || notCompiled(rootOf(x)) { // a rank starts helpers, no launcher
 		return unexplained
 	}
 	if first != nil {

@@ -78,7 +78,7 @@ const (
 func (f *Facts) sharedMemory() {
 	var loader []*Failure
 	for _, fl := range f.Failures {
-		if fl.Sign == knowledge.IDLoaderWorkerBus {
+		if fl.Says(knowledge.SharedMemory) {
 			loader = append(loader, fl)
 		}
 	}
@@ -88,7 +88,7 @@ func (f *Facts) sharedMemory() {
 	var died *Failure // who died so, if it was one rank: its launcher may tell it twice
 	several := false
 	for _, fl := range f.Failures {
-		if fl.Kind == KindExit && fl.Mechanism == knowledge.NativeCrash && fl.Text == bySignal7 {
+		if fl.Kind == KindExit && fl.Mechanism.Is(knowledge.BySignal) && fl.Text == bySignal7 {
 			fl.amend(fl.Meaning().as(knowledge.ConsequenceRole), "a process that loads data met the same bus error in the shared memory", loader[0].At.Pos)
 			several = several || died != nil && died.Rank != fl.Rank
 			if fl.Rank != NoRank {
@@ -165,7 +165,7 @@ func (f *Facts) tasks(obs *worker.Observations) {
 		}
 		fl.Text = srunSays + e.What
 		fl.is(taskMeaning(what, e.Code, before))
-		if ends && e.Off > o.Off && fl.Mechanism != knowledge.HostOOM {
+		if ends && e.Off > o.Off && !fl.Mechanism.Is(knowledge.ByKernel) {
 			fl.amend(fl.Meaning().following(), "the step was already being ended", o)
 		}
 		f.Failures = append(f.Failures, fl)

@@ -26,7 +26,7 @@ func (f *Facts) failures(obs *worker.Observations) {
 		if strangers[s.Pos] {
 			continue
 		}
-		if s.ID == knowledge.IDStorageNFS && answered.after(f.Known, s) {
+		if answered.after(f.Known, s) {
 			continue // the server answered again
 		}
 		if f.triedAgain(&s.Pos) {
@@ -89,25 +89,28 @@ func (f *Facts) failures(obs *worker.Observations) {
 	}
 }
 
-// nfsServer is a server of NFS, as a file names it.
-type nfsServer struct{ file, name string }
+// fileServer is a server of a file system, as a file names it.
+type fileServer struct{ file, name string }
 
-func serverOf(known *knowledge.Catalogue, s *worker.Sign) nfsServer {
-	return nfsServer{s.File, known.Fields(s.ID, []byte(s.Text))["server"]}
+// serverOf is the server that a line names, whatever it says of it.
+func serverOf(known *knowledge.Catalogue, e *knowledge.Signature, s *worker.Sign) fileServer {
+	fields := known.Fields(s.ID, []byte(s.Text))
+	return fileServer{s.File, cmp.Or(e.Named(fields, knowledge.Culprit, knowledge.AsServer), e.Named(fields, knowledge.Mentioned, knowledge.AsServer))}
 }
 
 // answers are the last places where servers of NFS answered again, and where in those files processes had failed.
 type answers struct {
-	last   map[nfsServer]int64
+	last   map[fileServer]int64
 	raised map[string][]int64 // exceptions, in order
 	hung   map[string]int64   // the first report of a watchdog
 }
 
 func answeredAgain(obs *worker.Observations) *answers {
-	a := &answers{last: map[nfsServer]int64{}, raised: map[string][]int64{}, hung: map[string]int64{}}
+	a := &answers{last: map[fileServer]int64{}, raised: map[string][]int64{}, hung: map[string]int64{}}
 	for i := range obs.Signs {
-		if s := &obs.Signs[i]; s.ID == knowledge.IDStorageNFSAgain {
-			k := serverOf(obs.Known, s)
+		s := &obs.Signs[i]
+		if e := obs.Known.Entry(s.ID); e.Says&knowledge.Answers != 0 {
+			k := serverOf(obs.Known, e, s)
 			a.last[k] = max(a.last[k], s.Off)
 			a.raised[s.File] = nil
 		}
@@ -135,7 +138,11 @@ func answeredAgain(obs *worker.Observations) *answers {
 
 // after says that the server answered again before anything failed: behind the job's death it does so, too.
 func (a *answers) after(known *knowledge.Catalogue, s *worker.Sign) bool {
-	last, ok := a.last[serverOf(known, s)]
+	e := known.Entry(s.ID)
+	if len(a.last) == 0 || e.Says&knowledge.NoAnswer == 0 {
+		return false
+	}
+	last, ok := a.last[serverOf(known, e, s)]
 	if !ok || s.Off > last {
 		return false
 	}
@@ -174,10 +181,11 @@ func orphansOf(obs *worker.Observations) orphans {
 	out := orphans{obs.Known, map[string]worker.Pos{}, map[worker.Pos]bool{}}
 	for i := range obs.Signs {
 		s := &obs.Signs[i]
-		if s.ID != knowledge.IDPeerMPIProcessPID {
+		e := obs.Known.Entry(s.ID)
+		if e.Says&knowledge.Orphaned == 0 {
 			continue
 		}
-		pid := obs.Known.Fields(s.ID, []byte(s.Text))["pid"]
+		pid := e.Named(obs.Known.Fields(s.ID, []byte(s.Text)), knowledge.Writer, knowledge.AsPID)
 		if p, ok := out.from[pid]; !ok || less(s.Pos, p) {
 			out.from[pid] = s.Pos
 		}
@@ -199,7 +207,7 @@ func (o orphans) crashed(s *worker.Sign) bool {
 		return true
 	}
 	e := o.known.Entry(s.ID)
-	return e.Mechanism == knowledge.NativeCrash && o.left(e.Named(o.known.Fields(s.ID, []byte(s.Text)), knowledge.Writer, knowledge.AsPID), s.Pos)
+	return e.Mechanism.Is(knowledge.BySignal) && o.left(e.Named(o.known.Fields(s.ID, []byte(s.Text)), knowledge.Writer, knowledge.AsPID), s.Pos)
 }
 
 func (o orphans) left(pid string, at worker.Pos) bool {
@@ -252,14 +260,14 @@ func (f *Facts) attribute() {
 		if fl.Kind == KindException && times[raised{fl.At.File, fl.Text}] > 2 {
 			continue
 		}
-		if fl.Rank != NoRank || fl.Role != knowledge.CauseRole || fl.Kind == KindTask && fl.Mechanism != knowledge.HostOOM || f.ident.multiHost[fl.At.File] {
+		if fl.Rank != NoRank || fl.Role != knowledge.CauseRole || fl.Kind == KindTask && !fl.Mechanism.Is(knowledge.ByKernel) || f.ident.multiHost[fl.At.File] {
 			continue
 		}
 		if name := fl.At.Who().RayName; name != "" && !started[fileName{fl.At.File, name}] {
 			continue // an engine or an actor beside the launcher's processes: which of those ended after it, ended of something else
 		}
 		set := byFile[fl.At.File]
-		if (len(set) == 0 || fl.Mechanism == knowledge.HostOOM) && fl.Node != "" {
+		if (len(set) == 0 || fl.Mechanism.Is(knowledge.ByKernel)) && fl.Node != "" {
 			set = byHost[fl.Node]
 		}
 		only, n := NoRank, 0
@@ -268,7 +276,7 @@ func (f *Facts) attribute() {
 				only, n = ranks.one, n+ranks.n
 			}
 		}
-		if ranks := set[1]; n == 0 && fl.Mechanism == knowledge.HostOOM {
+		if ranks := set[1]; n == 0 && fl.Mechanism.Is(knowledge.ByKernel) {
 			// The kernel may have taken a loader's process: then its rank ends with an exception.
 			only, n = ranks.one, ranks.n
 		}

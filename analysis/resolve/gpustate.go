@@ -169,7 +169,7 @@ func (g *gpus) unreachable(t *trouble) []*candidate {
 // cudaOf says that a rank itself reports an error of CUDA.
 func (g *gpus) cudaOf(rank int) bool {
 	return slices.ContainsFunc(g.f.Failures, func(fl *Failure) bool {
-		return fl.Rank == rank && fl.Mechanism == knowledge.CUDAError && fl.Kind != KindKernel
+		return fl.Rank == rank && fl.Mechanism.Is(knowledge.FromCUDA) && fl.Kind != KindKernel
 	})
 }
 

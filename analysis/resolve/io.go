@@ -495,7 +495,7 @@ func (f *Facts) itemsMissing() {
 		return
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind != KindException || !fl.Says(knowledge.FileMissing) || fl.Mechanism != knowledge.ConfigError {
+		if fl.Kind != KindException || !fl.Says(knowledge.FileMissing) || !fl.Mechanism.Is(knowledge.AsItBegins) {
 			continue
 		}
 		if c := contextsOf(fl.Exc); c.loading && !c.checkpoint {

@@ -232,6 +232,15 @@ func (f *Facts) knownNodes(in Input) map[string]bool {
 	return out
 }
 
+// lost is the host to which a line says that a connection broke; "" where it names none.
+func (f *Facts) lost(id knowledge.ID, text string) string {
+	e := f.Known.Entry(id)
+	if !slices.ContainsFunc(e.Names, func(n knowledge.Name) bool { return n.Whose == knowledge.Lost && n.Kind == knowledge.AsAddress }) {
+		return ""
+	}
+	return e.Named(f.Known.Fields(id, []byte(text)), knowledge.Lost, knowledge.AsAddress)
+}
+
 // lostPeers are the hosts to which processes of this job lost their connections, by name.
 func (f *Facts) lostPeers() map[string]bool {
 	out := map[string]bool{}
@@ -244,13 +253,12 @@ func (f *Facts) lostPeers() map[string]bool {
 		see(f.Obs.NCCLWarns[i].Peer)
 	}
 	for i := range f.Obs.Signs {
-		if v := &f.Obs.Signs[i]; v.ID == knowledge.IDPeerNCCLClosed {
-			see(f.Known.Fields(v.ID, []byte(v.Text))["peer"])
-		}
+		see(f.lost(f.Obs.Signs[i].ID, f.Obs.Signs[i].Text))
 	}
 	for i := range f.Obs.Exceptions {
-		if x := &f.Obs.Exceptions[i]; strings.Contains(x.Message, "by remote peer ") {
-			see(f.Known.Fields(knowledge.IDPeerNCCLClosed, []byte(x.Message))["peer"])
+		x := &f.Obs.Exceptions[i]
+		for _, id := range x.Signs {
+			see(f.lost(id, x.Message))
 		}
 	}
 	return out

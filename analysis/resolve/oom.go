@@ -163,7 +163,7 @@ func (f *Facts) OOMs() []OOM {
 	var out []OOM
 	seen := map[int]bool{}
 	for _, fl := range f.Failures {
-		if fl.Mechanism != knowledge.GPUOOM || fl.Role != knowledge.CauseRole || fl.Rank != NoRank && seen[fl.Rank] {
+		if !fl.Mechanism.Is(knowledge.RefusedMemory) || fl.Role != knowledge.CauseRole || fl.Rank != NoRank && seen[fl.Rank] {
 			continue
 		}
 		text := fl.Text

@@ -61,7 +61,7 @@ func (f *Facts) adopted() {
 			continue
 		}
 		for _, fl := range f.Failures {
-			if fl.Mechanism == knowledge.HostOOM && fl.Role == knowledge.CauseRole && fl.At.Pos == e.Pos {
+			if fl.Mechanism.Is(knowledge.ByKernel) && fl.Role == knowledge.CauseRole && fl.At.Pos == e.Pos {
 				fl.amend(fl.Meaning().as(knowledge.InfoRole), "what was killed was in the extern step, and the program had finished", done.Pos)
 			}
 		}
@@ -103,15 +103,7 @@ func (f *Facts) tolerated(t *tolerance) {
 	f.Failures = kept
 	for _, m := range t.order {
 		g := t.left[m]
-		what := "an exception"
-		switch {
-		case m.Is(knowledge.ReadsOrWrites):
-			what = "failing to read or write"
-		case m == knowledge.LinkError:
-			what = "a port that went down"
-		case m == knowledge.ConfigError || m == knowledge.GPUNVLink: // see atStart
-			what = "what a process does not get past when it begins"
-		}
+		what := cmp.Or(m.Survived(), "an exception")
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of %s (%s), the first at %s:%d, not counted as a failure: %d or more further steps are reported after each",
 			reports(g.n), what, m, g.first.File, g.first.Line, g.steps))
 	}
@@ -249,7 +241,7 @@ func (f *Facts) tolerates(t *tolerance, fl *Failure) bool {
 // atStart says that a failure is one of those that a process begins with and does not get past: above the steps of one that trained it
 // is another's, or was done without.
 func atStart(fl *Failure) bool {
-	return fl.Exc == nil && (fl.Mechanism == knowledge.ConfigError || fl.Sign == knowledge.IDGPUNVLSBind)
+	return fl.Exc == nil && (fl.Mechanism.Is(knowledge.AsItBegins) || fl.Says(knowledge.AtStart))
 }
 
 // pastStart leaves out lines, without a traceback, about versions that do not fit, which a process meets when it begins, where they stand
@@ -257,7 +249,7 @@ func atStart(fl *Failure) bool {
 // script calls when all is over. That srun tells of a task that ended with an error, and then ends the step, tells nothing else.
 func (f *Facts) pastStart() {
 	line := func(fl *Failure) bool {
-		return fl.Role == knowledge.CauseRole && fl.Mechanism == knowledge.VersionMismatch && (fl.Kind == KindSign || fl.Kind == KindException && fl.Exc.Bare)
+		return fl.Role == knowledge.CauseRole && fl.Mechanism.Is(knowledge.Installed) && (fl.Kind == KindSign || fl.Kind == KindException && fl.Exc.Bare)
 	}
 	erred := slices.ContainsFunc(f.Obs.TaskExits, func(e worker.TaskExit) bool { return e.Code > 0 && e.Code < 128 })
 	told := f.Job.ExitOK != nil || len(f.Ends) > 0 && !erred || slices.ContainsFunc(f.Groups, func(g *Group) bool { return len(g.Pending) > 0 }) ||
@@ -431,7 +423,7 @@ func (f *Facts) after(fl *Failure, progress []*ProgressPoint) (steps int, finish
 
 // skippable says that a program may have gone on without what it could not read: loaders log an item with its traceback, and take the next.
 func skippable(fl *Failure) bool {
-	return fl.Mechanism == knowledge.BadSample || fl.Mechanism.Is(knowledge.ReadsOrWrites) && fl.At.Who().Global < 0
+	return fl.Mechanism.Is(knowledge.LeftOut) || fl.Mechanism.Is(knowledge.ReadsOrWrites) && fl.At.Who().Global < 0
 }
 
 // uncaught says that nobody caught an exception: its frames go down to the module that was run.

@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"path"
-	"strings"
 
 	"faultline/knowledge"
 )
@@ -43,9 +42,15 @@ func (f *Facts) system() string {
 		}
 	}
 	for i := range f.Obs.Tails {
-		if strings.HasPrefix(path.Base(f.Obs.Tails[i].File), "slurm-") {
+		if slurmNamed(f.Obs.Tails[i].File) {
 			return ""
 		}
 	}
 	return knowledge.TheSystem(seen)
+}
+
+// slurmNamed says that a file has the name that SLURM gives where a script asks for no other: "slurm-%j.out".
+func slurmNamed(file string) bool {
+	ok, err := path.Match("slurm-*", path.Base(file))
+	return ok && err == nil
 }

@@ -15,14 +15,15 @@ import (
 
 func main() {
 	write := flag.Bool("write", false, "write docs/shape.md: ceilings fall to what is measured, and never rise")
+	where := flag.Bool("where", false, "print where what is to go altogether is left")
 	flag.Parse()
-	if err := run(".", *write); err != nil {
+	if err := run(".", *write, *where); err != nil {
 		fmt.Fprintln(os.Stderr, "shape:", err)
 		os.Exit(1)
 	}
 }
 
-func run(root string, write bool) error {
+func run(root string, write, where bool) error {
 	ms, err := measured(root)
 	if err != nil {
 		return err
@@ -37,6 +38,9 @@ func run(root string, write bool) error {
 			most = strconv.Itoa(limit)
 		}
 		fmt.Printf("%8d %8s  %s\n", m.now, most, m.name)
+		if where && len(m.at) > 0 {
+			fmt.Println("                   " + strings.Join(m.at, "\n                   "))
+		}
 	}
 	if passed := above(ms, limits); !write && len(passed) > 0 {
 		return errors.New(strings.Join(passed, "\n"))

@@ -16,6 +16,7 @@ import (
 type measure struct {
 	name  string
 	now   int
+	at    places // where, of what is to go altogether
 	goal  string
 	about string
 	// grows is true of a figure that rises with every honest addition: its ceiling leaves room for some of them. The others fall only, and
@@ -61,10 +62,10 @@ func measures(all []*source) ([]measure, error) {
 		}
 	}
 	out := []measure{
-		{name: "maps keyed by id or slug, `analysis`", now: in.maps, goal: "0", about: "map literals with ids or slugs for at least half of their keys"},
-		{name: "maps keyed by id or slug, elsewhere", now: elsewhere.maps, goal: "0", about: "the same outside `analysis`, `knowledge` and `simulate` (which must not share the engine's tables)"},
-		{name: "lists of ids or slugs, `analysis`", now: in.lists, goal: "0", about: "literals of two and more strings that are all ids or slugs"},
-		{name: "comparisons with an id or slug, `analysis`", now: in.comparisons, goal: "0", about: "`==`, `!=`, each one in a `case`, and `HasPrefix` or `CutPrefix` with the beginning of one"},
+		{name: "maps keyed by id or slug, `analysis`", now: len(in.maps), at: in.maps, goal: "0", about: "map literals with ids or slugs for at least half of their keys"},
+		{name: "maps keyed by id or slug, elsewhere", now: len(elsewhere.maps), at: elsewhere.maps, goal: "0", about: "the same outside `analysis`, `knowledge` and `simulate` (which must not share the engine's tables)"},
+		{name: "lists of ids or slugs, `analysis`", now: len(in.lists), at: in.lists, goal: "0", about: "literals of two and more strings that are all ids or slugs"},
+		{name: "comparisons with an id or slug, `analysis`", now: len(in.comparisons), at: in.comparisons, goal: "0", about: "`==`, `!=`, each one in a `case`, and `HasPrefix` or `CutPrefix` with the beginning of one"},
 		{name: "signatures without advice of their own", now: total - own, goal: "400 fewer", about: "of all signatures, whatever their role, those whose field `Do` is empty"},
 		{name: "logical operators per 1,000 code lines, `analysis`", now: perMille(f.operators, f.lines), goal: "45", about: "and, or", share: true},
 		{name: "logical operators, `analysis`", now: f.operators, about: "and, or", grows: true},
@@ -99,9 +100,9 @@ func insidePackages(all []*source, folder string) (circle, back, worst int) {
 }
 
 func (u *uses) add(v uses) {
-	u.maps += v.maps
-	u.lists += v.lists
-	u.comparisons += v.comparisons
+	u.maps = append(u.maps, v.maps...)
+	u.lists = append(u.lists, v.lists...)
+	u.comparisons = append(u.comparisons, v.comparisons...)
 }
 
 func perMille(n, of int) int {

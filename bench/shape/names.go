@@ -49,10 +49,15 @@ func (n names) prefix(p string) bool {
 
 // uses counts where a package names ids and slugs.
 type uses struct {
-	maps        int // map literals in which at least half of the keys are names
-	lists       int // literals of two and more strings that are all names
-	comparisons int // ==, !=, each name of a case, and strings.HasPrefix with the beginning of names
+	maps        places // map literals in which at least half of the keys are names
+	lists       places // literals of two and more strings that are all names
+	comparisons places // ==, !=, each name of a case, and strings.HasPrefix with the beginning of names
 }
+
+// places are where something is counted, as file:line:column.
+type places []string
+
+func (p *places) add(s *source, n ast.Node) { *p = append(*p, s.fset.Position(n.Pos()).String()) }
 
 func (n names) in(s *source) (u uses) {
 	value := func(e ast.Expr) string {
@@ -68,17 +73,17 @@ func (n names) in(s *source) (u uses) {
 				n.literal(s, node, &u)
 			case *ast.BinaryExpr:
 				if (node.Op == token.EQL || node.Op == token.NEQ) && (n[value(node.X)] || n[value(node.Y)]) {
-					u.comparisons++
+					u.comparisons.add(s, node)
 				}
 			case *ast.CaseClause:
 				for _, e := range node.List {
 					if n[value(e)] {
-						u.comparisons++
+						u.comparisons.add(s, e)
 					}
 				}
 			case *ast.CallExpr:
 				if sel, ok := node.Fun.(*ast.SelectorExpr); ok && len(node.Args) == 2 && (sel.Sel.Name == "HasPrefix" || sel.Sel.Name == "CutPrefix") && n.prefix(value(node.Args[1])) {
-					u.comparisons++
+					u.comparisons.add(s, node)
 				}
 			}
 			return true
@@ -100,7 +105,7 @@ func (n names) literal(s *source, lit *ast.CompositeLit, u *uses) {
 			}
 		}
 		if 2*hits >= len(lit.Elts) {
-			u.maps++
+			u.maps.add(s, lit)
 		}
 	case *types.Slice, *types.Array:
 		for _, e := range lit.Elts {
@@ -109,7 +114,7 @@ func (n names) literal(s *source, lit *ast.CompositeLit, u *uses) {
 			}
 		}
 		if hits == len(lit.Elts) && hits > 1 {
-			u.lists++
+			u.lists.add(s, lit)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // Sizes of what is left of the job.
@@ -26,7 +27,7 @@ type call struct {
 type drawn struct {
 	Mechanism, Does string
 	Backend         string
-	Fault           fault
+	Fault           knowledge.Slip
 	World           int
 	Groups          [][]int // of the small job; none = all ranks
 	GroupSize       int     // of a loop; 0 = all ranks
@@ -36,11 +37,11 @@ type drawn struct {
 	Notes           []string
 }
 
-func (d drawn) Is(f fault) bool { return d.Fault == f }
+func (d drawn) Is(f knowledge.Slip) bool { return d.Fault == f }
 
 // Calls are the operations of which the script needs the functions.
 func (d drawn) Calls() []call {
-	if (d.Is(mismatch) || d.Is(order)) && d.Odd.Func != d.Main.Func {
+	if (d.Is(knowledge.UnlikeCall) || d.Is(order)) && d.Odd.Func != d.Main.Func {
 		return []call{d.Main, d.Odd}
 	}
 	return []call{d.Main}
@@ -54,7 +55,8 @@ func (d *drawn) note(format string, args ...any) {
 
 // plan makes the small job of the report.
 func plan(r *incident.Report, slug string, cpu bool) drawn {
-	d := drawn{Mechanism: slug, Does: faults[slug].does, Fault: faults[slug].fault, Backend: NCCL}
+	play, _ := playOf(slug)
+	d := drawn{Mechanism: slug, Does: play.Does, Fault: play.Slip, Backend: NCCL}
 	if cpu {
 		d.Backend = Gloo
 	}
@@ -67,7 +69,7 @@ func plan(r *incident.Report, slug string, cpu bool) drawn {
 		d.plainer(&main, &odd)
 	}
 	d.Main, d.Odd = d.made(main, cpu), d.made(odd, cpu)
-	if d.Is(mismatch) && d.Main == d.Odd {
+	if d.Is(knowledge.UnlikeCall) && d.Main == d.Odd {
 		d.Odd = d.made(side{op: other(main.op), numel: main.numel, dtype: main.dtype}, cpu)
 		d.note("Gloo lacks one of the two calls, so the script calls %s instead.", d.Odd.Func)
 	}
@@ -84,10 +86,10 @@ func (d *drawn) calls(r *incident.Report, g *incident.Group) (main, odd side) {
 		if g.Stuck.Size != nil {
 			main.numel = *g.Stuck.Size
 		}
-	case len(seen) == 0 || !d.Is(mismatch):
+	case len(seen) == 0 || !d.Is(knowledge.UnlikeCall):
 		d.note("The collective is unknown or has no PyTorch call of its own, so the script calls all_reduce.")
 	}
-	if !d.Is(mismatch) {
+	if !d.Is(knowledge.UnlikeCall) {
 		for _, s := range seen {
 			if s.op == main.op && s.dtype != "" {
 				main.dtype = s.dtype
@@ -162,7 +164,7 @@ func (d *drawn) layout(r *incident.Report, g *incident.Group) {
 	world := worldOf(r)
 	size, strided := groupOf(g, world)
 	d.Strided = strided
-	if d.Is(loop) {
+	if d.Is(knowledge.NoSlip) {
 		d.World, d.GroupSize = loopRanks, size
 		if p := r.Job.RanksPerNode; p != nil && *p > 0 && *p <= 64 {
 			d.World = *p
@@ -195,7 +197,7 @@ func (d *drawn) layout(r *incident.Report, g *incident.Group) {
 
 // end puts the culprit at the end of a pair at which it shows: who sends little does not wait for whom it sends to.
 func (d *drawn) end(op string) {
-	if operations[op].Body != exchange || d.Is(loop) {
+	if operations[op].Body != exchange || d.Is(knowledge.NoSlip) {
 		return
 	}
 	ranks := []int{0, 1, 2, 3}[:d.World]
@@ -205,7 +207,7 @@ func (d *drawn) end(op string) {
 		}
 	}
 	at, waits := slices.Index(ranks, d.Culprit), 0
-	if d.Is(extra) {
+	if d.Is(knowledge.ExtraCall) {
 		waits = 1
 	}
 	if at%2 == waits && (at^1) < len(ranks) {
@@ -250,7 +252,7 @@ func groupOf(g *incident.Group, world int) (size int, strided bool) {
 // scale makes tensors small, and keeps them different where they differed.
 func (d *drawn) scale(a, b *side) {
 	most := int64(tiny)
-	if d.Is(loop) {
+	if d.Is(knowledge.NoSlip) {
 		most = loopTiny
 	}
 	x, y := a.numel, b.numel

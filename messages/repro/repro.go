@@ -11,6 +11,7 @@ import (
 	"text/template"
 
 	"faultline/incident"
+	"faultline/knowledge"
 )
 
 // Backends.
@@ -45,30 +46,13 @@ type UnsuitableError struct{ Suspected, Instead string }
 
 func (e *UnsuitableError) Error() string { return e.Suspected + ". " + e.Instead }
 
-// fault is what a script does wrong.
-type fault string
+// order is a variant of a mismatch that a report shows: one rank enters two groups in the other order.
+const order knowledge.Slip = "order"
 
-const (
-	mismatch fault = "mismatch" // one rank makes another call
-	order    fault = "order"    // one rank enters two groups in the other order
-	stalled  fault = "stalled"  // one rank does not come in time
-	extra    fault = "extra"    // one rank makes one call more
-	short    fault = "short"    // one rank makes one call less
-	loop     fault = "loop"     // nothing wrong in the program: the machine is tested
-)
-
-// faults say which mechanisms a script can show, and what it is in the words of its head.
-var faults = map[string]struct {
-	fault fault
-	does  string
-}{
-	"collective-mismatch": {mismatch, "One rank makes a different call from the rest of its group."},
-	"rank-stalled":        {stalled, "One rank sleeps while the other ranks wait for it in a collective, until their timeout."},
-	"rank-busy":           {stalled, "One rank is busy for longer than the timeout while the other ranks wait for it in a collective."},
-	"lone-waiter":         {extra, "One rank makes one extra call and waits alone."},
-	"uneven-data":         {short, "One rank has one batch fewer: the other ranks wait for it in a collective it never joins."},
-	"collective-hang":     {loop, "This program has no bug: it only repeats the collective. If it hangs too, the job's code isn't the cause."},
-	"gpu-hang":            {loop, "This program has no bug: it only repeats the collective. If it hangs too, the job's code isn't the cause."},
+// playOf is what a script does to show a mechanism; false where none can.
+func playOf(slug string) (knowledge.Play, bool) {
+	m, ok := knowledge.MechanismBySlug(knowledge.Slug(slug))
+	return m.Play, ok && m.Play.Slip != ""
 }
 
 // orderDoes is what a mismatch is where groups wait for each other.
@@ -90,7 +74,7 @@ func Make(r *incident.Report, o Options) (*Script, error) {
 	if err := script.Execute(&b, p); err != nil {
 		return nil, fmt.Errorf("write the script: %w", err)
 	}
-	s := &Script{Text: b.Bytes(), Mechanism: slug, Processes: p.World, Loop: p.Is(loop), Notes: p.Notes}
+	s := &Script{Text: b.Bytes(), Mechanism: slug, Processes: p.World, Loop: p.Is(knowledge.NoSlip), Notes: p.Notes}
 	if s.Loop {
 		s.Nodes = nodes(r)
 	}
@@ -109,7 +93,7 @@ func choose(r *incident.Report, wanted string) (string, error) {
 	}
 	if v.Status != incident.NoFailure {
 		for _, slug := range suspected {
-			if _, ok := faults[slug]; ok {
+			if _, ok := playOf(slug); ok {
 				return slug, nil
 			}
 		}

@@ -30,7 +30,7 @@ func Peer(text []byte) string {
 
 // faultKinds: the first whose texts a warning holds is its kind. Wordings: the reference of formats, §4.3.
 var faultKinds = []struct {
-	kind  string
+	kind  FaultKind
 	texts []string
 	local bool
 }{

@@ -153,26 +153,29 @@ const (
 	maxText   = 512
 )
 
-// Kinds of faults.
+// FaultKind is what a warning of NCCL tells of.
+type FaultKind string
+
 const (
-	IBCompletion  = "ib-completion" // a transfer over InfiniBand or RoCE failed
-	IBAsync       = "ib-async"      // an event of a port or a queue of the local adapter
-	IBSetup       = "ib-setup"      // a queue pair could not be set up
-	PeerClosed    = "peer-closed"   // a connection was closed by the other end
-	Refused       = "refused"       // a connection was not accepted
-	Unreachable   = "unreachable"   // no way to the other end, or it did not answer
-	Bootstrap     = "bootstrap"     // ranks that do not fit together
-	Truncated     = "truncated"     // two ranks disagree on the size of a transfer
-	CUDAFailure   = "cuda"          // a call of CUDA failed
-	SharedMemory  = "shm"           // /dev/shm
-	OtherWarning  = "warning"
-	flushedStatus = 5 // the queue pair was in error before: an echo
+	IBCompletion FaultKind = "ib-completion" // a transfer over InfiniBand or RoCE failed
+	IBAsync      FaultKind = "ib-async"      // an event of a port or a queue of the local adapter
+	IBSetup      FaultKind = "ib-setup"      // a queue pair could not be set up
+	PeerClosed   FaultKind = "peer-closed"   // a connection was closed by the other end
+	Refused      FaultKind = "refused"       // a connection was not accepted
+	Unreachable  FaultKind = "unreachable"   // no way to the other end, or it did not answer
+	Bootstrap    FaultKind = "bootstrap"     // ranks that do not fit together
+	Truncated    FaultKind = "truncated"     // two ranks disagree on the size of a transfer
+	CUDAFailure  FaultKind = "cuda"          // a call of CUDA failed
+	SharedMemory FaultKind = "shm"           // /dev/shm
+	OtherWarning FaultKind = "warning"
 )
+
+const flushedStatus = 5 // the queue pair was in error before: an echo
 
 // Fault is a warning of NCCL.
 type Fault struct {
 	At     At
-	Kind   string
+	Kind   FaultKind
 	Source string // transport/net_ib.cc
 	Dev    int    // CUDA ordinal
 	Peer   string // the address or host that it names as the other end, without port

@@ -144,7 +144,7 @@ func stillWorking(s *Scene) *Proposal {
 			return nil
 		}
 		known, held = true, len(fls)
-		p.Class, p.Explains = Local, []knowledge.Slug{knowledge.InitUnreachable, knowledge.PeerLost}
+		p.Class, p.Explains = Local, knowledge.HavingNature(knowledge.OfOthers)
 		p.At = f.At(d.At)
 		led = append(led, finding(fmt.Sprintf("%s timed out waiting for what rank 0 publishes before the first collective", plural(held, "process", "processes")), FailureEvidence(fls[0])))
 	default:

@@ -241,7 +241,7 @@ func badSample(s *Scene) *Proposal {
 		return p
 	}
 	for _, fl := range p.Failures {
-		if fl.Sign != knowledge.IDLoaderFileMissing {
+		if !fl.Says(knowledge.FileMissing) {
 			return p
 		}
 	}

@@ -19,8 +19,8 @@ func endings() []Mechanism {
 			knowledge.RankStalled, knowledge.CollectiveHang, knowledge.GPUHang, knowledge.LoneWaiter, knowledge.Cancelled, knowledge.ExternalSignal, knowledge.InitUnreachable, knowledge.StorageUnresponsive},
 			Needs: []incident.Need{{What: "the node's health record", Why: "shows whether it crashed, was rebooted or lost its network",
 				Command: "scontrol show node {node}; journalctl -k -b -1   # on {node}", Obtainable: "perishing"}}},
-		{Slug: knowledge.Preempted, Class: Ending, Propose: reason(knowledge.Preempted, worker.ReasonPreemption, "the scheduler preempted the job")},
-		{Slug: knowledge.TimeLimit, Class: Ending, Propose: reason(knowledge.TimeLimit, worker.ReasonTimeLimit, "the job reached its time limit")},
+		{Slug: knowledge.Preempted, Class: Ending, Propose: reason(knowledge.Preempted, worker.ReasonPreemption, "the scheduler preempted the job", machineLost)},
+		{Slug: knowledge.TimeLimit, Class: Ending, Propose: reason(knowledge.TimeLimit, worker.ReasonTimeLimit, "the job reached its time limit", hungUntilThen, unkillable)},
 		{Slug: knowledge.Cancelled, Class: Ending, Propose: cancelled, Needs: []incident.Need{{What: "who cancelled the job", Why: "the logs don't show it",
 			Command: "sacct -j {job} -o JobID,User,State%40,ExitCode", Obtainable: "now"}}},
 	}
@@ -110,7 +110,7 @@ func lostByRay(s *Scene) *Proposal {
 	var dead []*resolve.Failure
 	for _, fl := range f.Failures {
 		switch {
-		case fl.Sign == knowledge.IDRayNodeDead:
+		case fl.Says(knowledge.NodeUnheard) && fl.Entry().System == "":
 			if f.GoesOn(*fl.At) {
 				return nil
 			}
@@ -156,7 +156,7 @@ func lostBySrun(s *Scene) *Proposal {
 	for _, fl := range f.Failures {
 		off, seen := ended[fl.At.File]
 		switch {
-		case fl.Sign == knowledge.IDSlurmIO && (!seen || fl.At.Off < off) && !f.GoesOn(*fl.At):
+		case fl.Says(knowledge.NodeUnheard) && fl.Entry().System != "" && (!seen || fl.At.Off < off) && !f.GoesOn(*fl.At):
 			lost = append(lost, fl)
 		case fl.Role == knowledge.CauseRole:
 			return nil
@@ -187,17 +187,15 @@ func goesOnAfter(f *resolve.Facts, e *resolve.End) bool {
 // lookalike is what a batch system calls a preemption, too.
 var lookalike = map[string]knowledge.Slug{"dstack": knowledge.NodeFailure, "AWS Batch": knowledge.NodeFailure, "the kubelet": knowledge.NodeFailure, "the taint manager": knowledge.NodeFailure}
 
-// reason makes the proposer of an ending whose reason SLURM prints.
-func reason(slug knowledge.Slug, want worker.EndReason, summary string) func(*Scene) *Proposal {
+// reason makes the proposer of an ending whose reason SLURM prints, and of which there may be doubts.
+func reason(slug knowledge.Slug, want worker.EndReason, summary string, doubts ...func(*Scene, *Proposal)) func(*Scene) *Proposal {
 	return func(s *Scene) *Proposal {
 		var p *Proposal
-		system, by := "", ""
 		for _, e := range s.Facts.Ends {
 			if !e.Line.Due(want) || p != nil && e.Says == "" {
 				continue
 			}
 			if p == nil {
-				system, by = e.Line.System, e.Line.By()
 				p = &Proposal{Mechanism: slug, Class: Ending, Direct: true, Base: 0.96, Scope: "all", At: e.T, Summary: summary,
 					Why: e.Line.By() + " gives the reason, and nothing had failed before"}
 			}
@@ -209,30 +207,66 @@ func reason(slug knowledge.Slug, want worker.EndReason, summary string) func(*Sc
 				break
 			}
 		}
-		if p != nil && slug == knowledge.Preempted && lookalike[system] != "" {
-			p.Rivals, p.Direct, p.Base = []knowledge.Slug{lookalike[system]}, false, 0.88
-			p.Why = system + " gives the reason, but it gives the same one when it loses a machine for other reasons"
-		}
-		if p != nil && slug == knowledge.TimeLimit && len(s.Facts.Tails) == 0 {
-			// A job that hung runs into its time limit as well.
-			p.Rivals, p.Direct, p.Base, p.Why = []knowledge.Slug{knowledge.Unknown}, false, 0.88, "SLURM's records say so; no log from the job is here to show what it was doing"
-		}
-		if p != nil && slug == knowledge.TimeLimit {
-			stoodStillPerhaps(s, p, by+" gives the reason")
-			if p.Direct && s.Facts.Unheard() {
-				p.Direct, p.Base = false, 0.93
-				p.Why = by + " gives the reason; can't tell how long the job was working: no line seen from the hour before has a time"
+		for _, doubt := range doubts {
+			if p != nil {
+				doubt(s, p)
 			}
-		}
-		if p != nil && slug == knowledge.TimeLimit && !s.Facts.Job.Training && s.Facts.Job.ExitOK == nil && metNCCL(s.Facts) {
-			p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
-			p.Why = "the reason is given, but no step was logged: it may have trained silently or hung from the start"
-		}
-		if slug != knowledge.Preempted {
-			unkillable(s, p)
 		}
 		return p
 	}
+}
+
+// endedBy is the first ending with a reason: who gives it is in doubt.
+func endedBy(f *resolve.Facts, want worker.EndReason) *resolve.End {
+	for _, e := range f.Ends {
+		if e.Line.Due(want) {
+			return e
+		}
+	}
+	return nil
+}
+
+// machineLost: some systems call it a preemption, too, when they lose a machine.
+func machineLost(s *Scene, p *Proposal) {
+	system := endedBy(s.Facts, worker.ReasonPreemption).Line.System
+	if lookalike[system] == "" {
+		return
+	}
+	p.Rivals, p.Direct, p.Base = []knowledge.Slug{lookalike[system]}, false, 0.88
+	p.Why = system + " gives the reason, but it gives the same one when it loses a machine for other reasons"
+}
+
+// hungUntilThen: a job that hung runs into its time limit as well.
+func hungUntilThen(s *Scene, p *Proposal) {
+	f := s.Facts
+	said := endedBy(f, worker.ReasonTimeLimit).Line.By() + " gives the reason"
+	if len(f.Tails) == 0 {
+		p.Rivals, p.Direct, p.Base, p.Why = []knowledge.Slug{knowledge.Unknown}, false, 0.88, "SLURM's records say so; no log from the job is here to show what it was doing"
+	}
+	if !saving(s, p, said) {
+		stoodStillPerhaps(s, p, said)
+	}
+	if p.Direct && f.Unheard() {
+		p.Direct, p.Base = false, 0.93
+		p.Why = said + "; can't tell how long the job was working: no line seen from the hour before has a time"
+	}
+	if !f.Job.Training && f.Job.ExitOK == nil && metNCCL(f) {
+		p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.Unknown}, false, 0.88
+		p.Why = "the reason is given, but no step was logged: it may have trained silently or hung from the start"
+	}
+}
+
+// saving says of an ending that a save was under way, which may never have come to its end.
+func saving(s *Scene, p *Proposal, said string) bool {
+	x, counts := s.Facts.Silence()
+	if counts || !x.InSave() {
+		return false
+	}
+	p.Direct, p.Base = false, 0.8
+	p.Rivals = append(p.Rivals, knowledge.CheckpointIO)
+	p.Why = fmt.Sprintf("%s; a save that started after the last step, %s before, did not finish in these logs", said, duration(x.For))
+	p.For = append(p.For, finding("a save started after the last step and did not finish in these logs", QuoteAt(x.Saving.At, nil)))
+	return true
 }
 
 // metNCCL says that the job came so far as to set up NCCL.
@@ -244,19 +278,13 @@ func metNCCL(f *resolve.Facts) bool {
 // zones, or of the job's lines nobody knows which are steps. said is what is known of the ending itself.
 func stoodStillPerhaps(s *Scene, p *Proposal, said string) {
 	x, counts := s.Facts.Silence()
-	if !counts && x.InSave() && p.Mechanism == knowledge.TimeLimit {
-		p.Direct, p.Base = false, 0.8
-		p.Rivals = append(p.Rivals, knowledge.CheckpointIO)
-		p.Why = fmt.Sprintf("%s; a save that started after the last step, %s before, did not finish in these logs", said, duration(x.For))
-		p.For = append(p.For, finding("a save started after the last step and did not finish in these logs", QuoteAt(x.Saving.At, nil)))
-		return
-	}
 	what := "step"
+	stalled := slices.Concat([]knowledge.Slug{knowledge.RankStalled}, knowledge.HavingNature(knowledge.Entered))
 	if !counts && x.Brief() {
 		p.Direct, p.Base = false, 0.8
 		p.Why = fmt.Sprintf("%s; but the last step was %s earlier, and until then there was one every %s", said, duration(x.For), Seconds(x.Usual))
 		p.Against = append(p.Against, finding(fmt.Sprintf("the last step%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
-		p.Rivals = append(p.Rivals, knowledge.RankStalled, knowledge.CollectiveHang, knowledge.GPUHang)
+		p.Rivals = append(p.Rivals, stalled...)
 		return
 	}
 	if !counts && x.Usual == 0 {
@@ -270,7 +298,6 @@ func stoodStillPerhaps(s *Scene, p *Proposal, said string) {
 	}
 	p.Direct, p.Base = false, 0.8
 	p.Against = append(p.Against, finding(fmt.Sprintf("the last %s%s; the next was due %s later", what, atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
-	stalled := []knowledge.Slug{knowledge.RankStalled, knowledge.CollectiveHang, knowledge.GPUHang}
 	if counts {
 		p.Why = fmt.Sprintf("%s; but the last %s was at least %s earlier, and until then there was one every %s, never more than %s apart near the end of the file", said, what, duration(x.For), Seconds(x.Usual), Seconds(x.Longest))
 		p.Rivals = append(p.Rivals, stalled...)
@@ -361,7 +388,7 @@ func cancelled(s *Scene) *Proposal {
 		return nil // SLURM's records know of nobody who did: the same line follows kill-on-bad-exit
 	}
 	for _, fl := range f.Failures {
-		if fl.Kind == resolve.KindTask && fl.Role != "consequence" || fl.Sign == knowledge.IDSlurmFirstExit {
+		if fl.Kind == resolve.KindTask && fl.Role != "consequence" || fl.Says(knowledge.EndsStep) {
 			return nil // srun ends a step by itself when a task has failed, or has left long before the others
 		}
 	}

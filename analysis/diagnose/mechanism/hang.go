@@ -1,7 +1,9 @@
 package mechanism
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"faultline/analysis/resolve"
@@ -33,6 +35,15 @@ func hangs() []Mechanism {
 func collective(s *Scene, slug knowledge.Slug) *Proposal {
 	g := s.Graph
 	return &Proposal{Mechanism: slug, Class: Collective, Groups: g.Groups, At: g.Start, Scope: "group", Frontier: g.Frontier}
+}
+
+// entered are the mechanisms of an operation that does not end; Gloo works on the CPU, where no GPU can be at fault.
+func entered(onGPU bool) []knowledge.Slug {
+	all := knowledge.HavingNature(knowledge.Entered)
+	if onGPU {
+		return all
+	}
+	return slices.DeleteFunc(all, func(s knowledge.Slug) bool { return s.Is(knowledge.Hardware) })
 }
 
 // waitersFinding says who waited in what, with at most three ranks quoted and the whole set as one claim.
@@ -137,12 +148,8 @@ func glooFinding(s *Scene) incident.Finding {
 	n, where := 0, "a Gloo collective"
 	for _, fl := range s.Facts.Failures {
 		if waitfor.InVain(fl) {
-			switch n++; {
-			case strings.HasPrefix(string(fl.Sign), "peer-deepep-"):
-				where = "an exchange of DeepEP"
-			case strings.HasPrefix(string(fl.Sign), "peer-xla-"):
-				where = "a rendezvous of XLA"
-			}
+			n++
+			where = cmp.Or(fl.Entry().Exchange, where)
 			if len(ev) < 3 {
 				ev = append(ev, FailureEvidence(fl))
 			}

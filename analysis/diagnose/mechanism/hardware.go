@@ -112,7 +112,7 @@ func linkError(s *Scene) *Proposal {
 			hosts[peer] = map[string]bool{}
 		}
 		hosts[peer][reporter] = true
-		if slices.Contains(w.Signs, knowledge.IDIBCompletion) && f.NCCL.Known(w.Peer) && peer != reporter {
+		if slices.ContainsFunc(w.Signs, func(id knowledge.ID) bool { return f.Known.Entry(id).Blames == knowledge.EitherEnd }) && f.NCCL.Known(w.Peer) && peer != reporter {
 			ends[[2]string{min(peer, reporter), max(peer, reporter)}] = true
 		}
 	}
@@ -173,16 +173,17 @@ var localErrors = map[string]bool{"1": true, "2": true, "4": true, "6": true, "8
 
 // localError is the state of the transfers that failed, where all failed so and that is one of them; "" otherwise.
 func localError(f *resolve.Facts, p *Proposal) string {
-	if slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != knowledge.IDIBCompletion }) {
+	if slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return !fl.Says(knowledge.StatesVerbs) }) {
 		return ""
 	}
 	status := ""
 	for i := range f.Obs.NCCLWarns {
 		w := &f.Obs.NCCLWarns[i]
-		if !slices.Contains(w.Signs, knowledge.IDIBCompletion) {
+		n := slices.IndexFunc(w.Signs, func(id knowledge.ID) bool { return f.Known.Entry(id).Says&knowledge.StatesVerbs != 0 })
+		if n < 0 {
 			continue
 		}
-		x := f.Known.Fields(knowledge.IDIBCompletion, []byte(w.Text))
+		x := f.Known.Fields(w.Signs[n], []byte(w.Text))
 		if status = cmp.Or(x["status"], x["status2"]); !localErrors[status] {
 			return ""
 		}

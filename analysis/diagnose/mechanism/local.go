@@ -128,7 +128,7 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 		p.Nodes, p.Scope = keysOf(nodes), "node"
 		p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
 		p.Why = fmt.Sprintf("%s on this node say the same, and none on any other node", plural(unnamed, "process", "processes"))
-	case slug == knowledge.VersionMismatch && len(ranks) == 0 && unnamed > 2 && len(nodes) == 1 && allOf(fls, keysOf(nodes)[0]) && metNobody(f, all, keysOf(nodes)[0]):
+	case slug.Is(knowledge.Installed) && len(ranks) == 0 && unnamed > 2 && len(nodes) == 1 && allOf(fls, keysOf(nodes)[0]) && metNobody(f, all, keysOf(nodes)[0]):
 		waited = true
 		p.Nodes, p.Scope = keysOf(nodes), "node"
 		p.Summary = fmt.Sprintf("%s: %s", p.Nodes[0], short(text))
@@ -326,7 +326,7 @@ func ofOneNode(f *resolve.Facts, slug knowledge.Slug, failed map[int]bool) bool 
 			others = true
 		}
 	}
-	return others && (m.Origin != "software" || slug == knowledge.VersionMismatch && metNobody(f, failed, node))
+	return others && (m.Origin != "software" || slug.Is(knowledge.Installed) && metNobody(f, failed, node))
 }
 
 // moment is when a failure happened as far as its own lines tell, else when its process ended.

@@ -124,6 +124,14 @@ type Proposal struct {
 	Plausible string
 }
 
+// Deny states what speaks against one rival.
+func (p *Proposal) Deny(rival knowledge.Slug, f incident.Finding) {
+	if p.AgainstRival == nil {
+		p.AgainstRival = map[knowledge.Slug][]incident.Finding{}
+	}
+	p.AgainstRival[rival] = []incident.Finding{f}
+}
+
 // All lists every mechanism, in the order in which ties are broken.
 func All() []Mechanism {
 	var all []Mechanism

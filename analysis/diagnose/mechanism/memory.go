@@ -202,11 +202,10 @@ func leftOver(f *resolve.Facts, term []*resolve.Failure) string {
 func namedSignal(term []*resolve.Failure) string {
 	named := ""
 	for _, fl := range term {
-		if fl.Sign == knowledge.IDSignalSrunInterrupt {
+		if fl.Says(knowledge.PassesOn) {
 			return "2"
 		}
-		if fl.Kind == resolve.KindException && fl.Exc != nil && fl.Sign == knowledge.IDSignalElasticException {
-			_, n, _ := strings.Cut(fl.Text, "got signal: ")
+		if _, n, ok := strings.Cut(fl.Text, "got signal: "); ok && fl.Kind == resolve.KindException && fl.Exc != nil {
 			if named != "" && n != named {
 				return ""
 			}
@@ -290,7 +289,7 @@ func interrupted(s *Scene) *Proposal {
 		switch {
 		case fl.Role == knowledge.CauseRole || fl.Role == knowledge.SymptomRole:
 			return nil
-		case (fl.Sign == knowledge.IDSignalKeyboard && fl.Kind == resolve.KindException || fl.Sign == knowledge.IDSignalKeyboardCaught) && !s.Facts.GoesOn(*fl.At):
+		case fl.Says(knowledge.Interrupted) && !s.Facts.GoesOn(*fl.At):
 			fls = append(fls, fl)
 		}
 	}
@@ -386,13 +385,12 @@ func refusedAtStart(s *Scene) bool {
 	}
 	found := false
 	for _, fl := range s.Facts.Failures {
-		if fl.Mechanism != knowledge.GPUOOM || fl.Role != knowledge.CauseRole {
-			continue
+		if fl.Mechanism.Is(knowledge.RefusedMemory) && fl.Role == knowledge.CauseRole {
+			if !fl.Says(knowledge.ByDriver) {
+				return false
+			}
+			found = true
 		}
-		if fl.Sign != knowledge.IDGPUOOMDriver {
-			return false
-		}
-		found = true
 	}
 	return found
 }
@@ -443,7 +441,7 @@ func cudaSymptom(s *Scene) *Proposal {
 	}
 	var fls []*resolve.Failure
 	for _, fl := range s.Facts.Failures {
-		if fl.Mechanism == knowledge.CUDAError && fl.Role == knowledge.SymptomRole {
+		if fl.Mechanism.Is(knowledge.FromCUDA) && fl.Role == knowledge.SymptomRole {
 			fls = append(fls, fl)
 		}
 	}

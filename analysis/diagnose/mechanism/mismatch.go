@@ -99,10 +99,7 @@ func collectiveMismatch(s *Scene) *Proposal {
 		return p
 	case waitfor.AllWait:
 		p := collective(s, knowledge.CollectiveMismatch)
-		p.Rivals = []knowledge.Slug{knowledge.CollectiveHang, knowledge.UnevenData}
-		if s.Graph.OnGPU {
-			p.Rivals = append(p.Rivals, knowledge.GPUHang)
-		}
+		p.Rivals = append(entered(s.Graph.OnGPU), knowledge.UnevenData)
 		p.Base = 0.85
 		p.Scope = "all"
 		p.Summary = "every rank timed out in a collective; can't tell whether in the same one"
@@ -112,7 +109,7 @@ func collectiveMismatch(s *Scene) *Proposal {
 	case waitfor.Cycle:
 		p := collective(s, knowledge.CollectiveMismatch)
 		// That a member has not entered is read off its silence in that group: a lost line would look the same.
-		p.Rivals = []knowledge.Slug{knowledge.CollectiveHang, knowledge.GPUHang}
+		p.Rivals = knowledge.HavingNature(knowledge.Entered)
 		p.Base = 0.8
 		p.Summary = "process groups are deadlocked: their collectives were issued in different orders"
 		p.Why = "no rank is free: each group is blocked by members waiting in another"

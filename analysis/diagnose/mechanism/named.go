@@ -66,7 +66,7 @@ func namedByPyTorch(s *Scene) *Proposal {
 				rivals = []knowledge.Slug{knowledge.LoneWaiter} // the one that came may be the one that went astray
 			}
 			if firstAsked(f, named) {
-				rivals, firsts = []knowledge.Slug{knowledge.LoneWaiter, knowledge.CollectiveMismatch}, appendNew(firsts, named[0])
+				rivals, firsts = knowledge.HavingNature(knowledge.Astray), appendNew(firsts, named[0])
 				ev, at = append(ev, QuoteAt(b.At, nil)), f.At(b.At)
 				continue
 			}

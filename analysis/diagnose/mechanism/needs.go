@@ -196,10 +196,11 @@ var pastable = pattern.New(`^/[A-Za-z0-9_./\-]+$`)
 func dumpsAt(f *resolve.Facts) (path string, written bool) {
 	for i := range f.Obs.Signs {
 		s := &f.Obs.Signs[i]
-		if s.ID != knowledge.IDRecorderWritten {
+		e := f.Known.Entry(s.ID)
+		if e.Says&knowledge.WroteRecorder == 0 {
 			continue
 		}
-		if p := f.Known.Fields(s.ID, []byte(s.Text))["path"]; pastable.MatchString(p) && (path == "" || p < path) {
+		if p := e.Named(f.Known.Fields(s.ID, []byte(s.Text)), knowledge.Writer, knowledge.AsPath); pastable.MatchString(p) && (path == "" || p < path) {
 			path = p
 		}
 		written = true

@@ -41,7 +41,7 @@ func computedAgain(s *Scene) *Proposal {
 		return nil
 	}
 	p.Why = "the step was recomputed with a different result"
-	if slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign == knowledge.IDRerunPersistent }) {
+	if slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Entry().Blames == knowledge.EarlierRun }) {
 		p.Ranks, p.Nodes, p.Scope = nil, nil, "unknown"
 		p.Why = "the same step gave a different result on another GPU; the previous run's log shows which one was wrong"
 		return p
@@ -238,7 +238,7 @@ func aboutNumbers(f *resolve.Facts) (linked, others []*resolve.Failure) {
 			assert = fl.Exc.Type == "AssertionError"
 		}
 		switch {
-		case (fl.Mechanism == knowledge.Exception || fl.Mechanism == knowledge.CUDAError || fl.Mechanism == knowledge.NonFiniteLoss) && (assert || numberWords.MatchString(text)):
+		case fl.Mechanism.Is(knowledge.Checked) && (assert || numberWords.MatchString(text)):
 			linked = append(linked, fl)
 		default:
 			others = append(others, fl)

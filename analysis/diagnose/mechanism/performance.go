@@ -150,7 +150,7 @@ func silentEnd(s *Scene) *Proposal {
 	if !ok {
 		return nil
 	}
-	p := &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Rivals: []knowledge.Slug{knowledge.CollectiveHang, knowledge.GPUHang}, Scope: "all", At: x.Last.T, Base: 0.85,
+	p := &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Rivals: knowledge.HavingNature(knowledge.Entered), Scope: "all", At: x.Last.T, Base: 0.85,
 		Summary: fmt.Sprintf("no step was logged for at least %s before SLURM ended the job: it had stopped making progress%s", duration(x.For), afterStep(x.Last)),
 		Why:     fmt.Sprintf("until then there was a step line every %s, at most %s apart; no rank's collective state is in the logs, so can't tell which rank blocked the job", Seconds(x.Usual), Seconds(x.Longest))}
 	p.For = append(p.For, finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))

@@ -185,7 +185,7 @@ func bareTasks(s *Scene, is func(who, how string) bool) []*resolve.Failure {
 		if fl.Role == knowledge.CauseRole && fl.Mechanism != "" {
 			return nil
 		}
-		if fl.Sign == knowledge.IDInitRendezvousClosed {
+		if fl.Says(knowledge.JobOver) {
 			return nil // a launcher that came, or came back, after the job had ended elsewhere
 		}
 		who, how, _ := strings.Cut(fl.Text, ": ") // srun, or SLURM's records where its own lines are not at hand
@@ -281,7 +281,7 @@ func configError(s *Scene) *Proposal {
 		if lacksGPU(s.Facts, p) {
 			return nil
 		}
-		if s.Facts.Job.Training && !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return fl.Sign != knowledge.IDStorageReadOnly }) {
+		if s.Facts.Job.Training && !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool { return !fl.Says(knowledge.TurnedReadOnly) }) {
 			p.Rivals, p.Base, p.Direct = []knowledge.Slug{knowledge.StorageUnresponsive}, 0.88, false
 			p.Why = "a path became unwritable after training had started: it is mounted read-only, or the kernel remounted it after a disk failure"
 			p.Needs = append(p.Needs, needDmesg)
@@ -307,7 +307,7 @@ func configError(s *Scene) *Proposal {
 func lacksGPU(f *resolve.Facts, p *Proposal) bool {
 	return !slices.ContainsFunc(p.Failures, func(fl *resolve.Failure) bool {
 		return !fl.Says(knowledge.TooFewGPUs) || fl.Node == "" || !slices.ContainsFunc(f.Failures, func(o *resolve.Failure) bool {
-			return o.Mechanism == knowledge.GPUOffBus && o.Role == knowledge.CauseRole && o.Node == fl.Node
+			return o.Mechanism.Is(knowledge.DeviceGone) && o.Role == knowledge.CauseRole && o.Node == fl.Node
 		})
 	})
 }

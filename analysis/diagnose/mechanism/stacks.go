@@ -192,7 +192,7 @@ func explained(f *resolve.Facts, waited bool) bool {
 		}
 	}
 	for _, fl := range f.Failures {
-		if fl.Role == knowledge.CauseRole && !(waited && fl.Mechanism == knowledge.WatchdogStuck) {
+		if fl.Role == knowledge.CauseRole && !(waited && fl.Says(knowledge.OfWatchdog)) {
 			return true
 		}
 	}
@@ -486,7 +486,7 @@ func stoodStill(s *Scene) *Proposal {
 		return nil
 	}
 	p := collective(s, knowledge.RankStalled)
-	p.Rivals, p.Base, p.Scope = []knowledge.Slug{knowledge.CollectiveHang, knowledge.GPUHang, knowledge.CollectiveMismatch}, 0.6, "all"
+	p.Rivals, p.Base, p.Scope = append(knowledge.HavingNature(knowledge.Entered), knowledge.CollectiveMismatch), 0.6, "all"
 	p.Summary = fmt.Sprintf("%s made no progress between stack dumps; they don't show which one is blocking the rest", plural(len(all), "process", "processes"))
 	p.Why = "every dump of a process shows the same call; Python frames don't show which ones are waiting for a GPU and which are working"
 	p.For = append(p.For, StackFinding(all[0]))

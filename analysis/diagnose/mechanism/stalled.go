@@ -90,15 +90,14 @@ func rankStalled(s *Scene) *Proposal {
 			return nil // work that one process does for all was under way
 		}
 		p := collective(s, knowledge.RankStalled)
-		p.Rivals = []knowledge.Slug{knowledge.CollectiveHang, knowledge.GPUHang}
+		p.Rivals = entered(g.OnGPU || !g.Gloo)
 		switch {
 		case g.Gloo && !g.OnGPU:
-			p.Rivals = p.Rivals[:1] // Gloo works on the CPU
 		case g.OnGPU: // what kernels print names nobody, so that many look like one
 		case len(g.Waiters)+g.Anonymous == 1 && g.Outside:
-			p.Rivals = []knowledge.Slug{knowledge.LoneWaiter, knowledge.CollectiveMismatch}
+			p.Rivals = knowledge.HavingNature(knowledge.Astray)
 		case len(g.Waiters)+g.Anonymous == 1:
-			p.Rivals = append(p.Rivals, knowledge.LoneWaiter, knowledge.CollectiveMismatch)
+			p.Rivals = append(p.Rivals, knowledge.HavingNature(knowledge.Astray)...)
 		}
 		if (g.IsAhead || g.Left || slices.ContainsFunc(g.Groups, g.Scattered) || slices.ContainsFunc(g.Groups, atOdds)) && len(g.Waiters)+g.Anonymous > 1 {
 			p.Rivals = append(p.Rivals, knowledge.CollectiveMismatch)
@@ -147,12 +146,12 @@ func rankStalled(s *Scene) *Proposal {
 			return nil // everybody else is seen, and idle
 		}
 		p := collective(s, knowledge.RankStalled)
-		p.Rivals = []knowledge.Slug{knowledge.CollectiveHang, knowledge.GPUHang}
+		p.Rivals = knowledge.HavingNature(knowledge.Entered)
 		if l := Unspoken(f); l != nil && len(p.Frontier) == 0 {
 			p.Frontier = l.Silent
 		}
 		if !g.Busy {
-			p.Rivals = append(p.Rivals, knowledge.LoneWaiter, knowledge.CollectiveMismatch)
+			p.Rivals = append(p.Rivals, knowledge.HavingNature(knowledge.Astray)...)
 		}
 		p.Base = 0.8
 		p.Summary = "some rank timed out in a collective and notified the others; its own lines are missing, and so are some ranks"

@@ -66,7 +66,7 @@ func initUnreachable(s *Scene) *Proposal {
 	}
 	var fls []*resolve.Failure
 	for _, fl := range f.Failures {
-		if fl.Mechanism == knowledge.InitUnreachable && fl.Role != knowledge.ConsequenceRole && !lostLater(f, fl) {
+		if fl.Mechanism.Is(knowledge.OutOfReach) && fl.Role != knowledge.ConsequenceRole && !lostLater(f, fl) {
 			fls = append(fls, fl)
 		}
 	}
@@ -111,7 +111,7 @@ func initUnreachable(s *Scene) *Proposal {
 // lostLater says that a launcher lost its rendezvous when its processes had long talked to each other: they had met there. A group of their
 // own may still be set up so late.
 func lostLater(f *resolve.Facts, fl *resolve.Failure) bool {
-	return f.Job.Talked && fl.Sign == knowledge.IDInitRendezvousConnection
+	return f.Job.Talked && fl.Says(knowledge.LostRendezvous)
 }
 
 // failedElsewhere says that all that these failures tell is that some process never came, and that another one failed: it is
@@ -169,7 +169,7 @@ func (p *Proposal) diedFirst(s *Scene, fls []*resolve.Failure) {
 	}
 	p.Rivals, p.Direct, p.Base = []knowledge.Slug{knowledge.PeerLost}, false, 0.8
 	p.Why = "the peer did not accept a connection; only its own log, which seems to be missing, shows whether it had already died"
-	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return fl.Sign != knowledge.IDPeerNCCLSystem }) {
+	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !fl.Says(knowledge.Vague) }) {
 		p.Rivals = append(p.Rivals, knowledge.Unknown)
 		p.Why = "a system call failed inside NCCL; no line shows which one, or whether a peer was gone"
 	}
@@ -268,13 +268,13 @@ func schedulerError(s *Scene) *Proposal {
 	var fls []*resolve.Failure
 	chdir := map[string]bool{} // files in which SLURM could not enter the job's directory
 	for _, fl := range s.Facts.Failures {
-		if fl.Sign == knowledge.IDSlurmChdir {
+		if fl.Says(knowledge.NoDirectory) {
 			chdir[fl.At.File] = true
 		}
 	}
 	for _, fl := range s.Facts.Failures {
 		neverBegan := fl.Says(knowledge.AwaitsNode) && !s.Facts.Job.Training && len(s.Facts.Ranks) == 0
-		if fl.Mechanism == knowledge.SchedulerError && (fl.Role == knowledge.CauseRole || neverBegan) || fl.Sign == knowledge.IDSlurmExecve && chdir[fl.At.File] {
+		if fl.Mechanism.Is(knowledge.NotLaunched) && (fl.Role == knowledge.CauseRole || neverBegan) || fl.Says(knowledge.NoProgram) && chdir[fl.At.File] {
 			fls = append(fls, fl)
 		}
 	}

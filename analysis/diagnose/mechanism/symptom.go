@@ -27,7 +27,7 @@ func peerLost(s *Scene) *Proposal {
 			continue
 		}
 		// Once it trained, a rank or launcher that reaches nobody any more lost somebody.
-		late := s.Facts.Job.Training && fl.Mechanism == knowledge.InitUnreachable || lostLater(s.Facts, fl)
+		late := s.Facts.Job.Training && fl.Mechanism.Is(knowledge.BeforeSteps) || lostLater(s.Facts, fl)
 		if fl.LostPeer() || fl.Kind == resolve.KindException && (fl.Mechanism == "" || late) {
 			fls = append(fls, fl)
 		}

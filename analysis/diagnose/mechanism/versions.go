@@ -25,7 +25,7 @@ func ncclVersions(s *Scene) *Proposal {
 	f := s.Facts
 	var fls []*resolve.Failure
 	for _, fl := range f.Failures {
-		if fl.Sign == knowledge.IDNCCLMessageTruncated {
+		if fl.Says(knowledge.UnlikeSizes) {
 			fls = append(fls, fl)
 		}
 	}
