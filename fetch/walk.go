@@ -141,6 +141,7 @@ func (g *gatherer) stream(given, abs string) bool {
 	dst := filepath.Join(dir, name)
 	if err == nil {
 		defer r.Close()
+		defer context.AfterFunc(g.ctx, func() { r.Close() })() // whoever writes may pause for ever
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err == nil {

@@ -7,8 +7,8 @@ import (
 	"faultline/incident"
 )
 
-// FirstScreen returns at most 12 lines of plain text, none wider than columns (0 means 100, below 60 it is laid out for
-// 60): what broke, where, how sure and why, what to do now, and what is missing.
+// FirstScreen returns at most 12 lines of plain text, more where columns are fewer than 100; none is wider than columns (0 means 100, below
+// 60 it is laid out for 60): what broke, where, how sure and why, what to do now, and what is missing.
 func FirstScreen(r *incident.Report, columns int) []string {
 	if columns == 0 {
 		columns = firstScreenWidth
@@ -57,7 +57,7 @@ func fitWords(ps []part, most int) []part {
 // screenLine is one laid-out line: the headline has no label, the second and later lines of a part a blank one.
 type screenLine struct{ label, text string }
 
-// layScreen wraps the first screen to the width and takes lines from the longest parts until 12 are left.
+// layScreen wraps the first screen to the width and takes lines from the longest parts until few enough are left.
 func layScreen(v *view, columns int) []screenLine {
 	room := columns - labelWidth
 	head := wrap(v.Headline, columns)
@@ -72,6 +72,7 @@ func layScreen(v *view, columns int) []screenLine {
 		limit = calmLines
 		head = []string{clip(v.Headline, columns)}
 	}
+	limit = linesAt(columns, limit)
 	wrapped := laid(v.Screen, room, limit-len(head))
 	total := len(head)
 	for i, n := range linesKept(v.Screen, wrapped, limit-len(head)) {
@@ -100,6 +101,15 @@ func layScreen(v *view, columns int) []screenLine {
 	return screen
 }
 
+// linesAt are as many lines as hold what so many lines hold at full width: a narrow screen cuts no more than a wide one.
+func linesAt(columns, lines int) int {
+	const full = firstScreenWidth - labelWidth
+	if room := columns - labelWidth; room < full {
+		lines = (lines*full + room - 1) / room
+	}
+	return lines
+}
+
 // laid is each part in lines. Where that alone makes room for all that is said, the longest of them leave out where to see it.
 func laid(parts []part, room, limit int) [][]string {
 	whole, bare, lines := make([][]string, len(parts)), make([][]string, len(parts)), 0
@@ -124,7 +134,7 @@ func laid(parts []part, room, limit int) [][]string {
 func linesKept(parts []part, wrapped [][]string, room int) []int {
 	kept, total := make([]int, len(parts)), 0
 	for i := range parts {
-		kept[i] = min(len(wrapped[i]), firstScreenLines+1) // no part keeps more, be it of 10,000 lines
+		kept[i] = min(len(wrapped[i]), max(room, firstScreenLines)+1) // no part keeps more, be it of 10,000 lines
 		total += kept[i]
 	}
 	for ; total > room; total-- {

@@ -218,13 +218,27 @@ func TestFirstScreenIsShort(t *testing.T) {
 		}
 		for columns, width := range map[int]int{0: firstScreenWidth, 40: minWidth, 80: 80, 120: 120} {
 			lines := FirstScreen(r, columns)
-			if len(lines) > limit || len(lines) == 0 {
+			most := map[int]int{minWidth: 2 * limit, 80: (4*limit + 2) / 3}[width] // as much text, on shorter lines
+			if len(lines) > max(limit, most) || len(lines) == 0 {
 				t.Errorf("%s at %d: %d lines", name, columns, len(lines))
 			}
 			for _, l := range lines {
 				if textWidth(l) > width {
 					t.Errorf("%s at %d: %d columns: %q", name, columns, textWidth(l), l)
 				}
+			}
+		}
+	}
+}
+
+func TestANarrowScreenCutsNoMoreThanAWideOne(t *testing.T) {
+	for name, fixture := range fixtures {
+		cuts := func(columns int) int {
+			return strings.Count(strings.Join(FirstScreen(fixture(), columns), "\n"), "…")
+		}
+		for _, columns := range []int{minWidth, 80} {
+			if cuts(columns) > cuts(firstScreenWidth) {
+				t.Errorf("%s at %d:\n%s", name, columns, strings.Join(FirstScreen(fixture(), columns), "\n"))
 			}
 		}
 	}

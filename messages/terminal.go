@@ -14,6 +14,8 @@ type Style struct {
 	Color   bool // SGR colours; only where the output is a terminal
 	Width   int  // columns; 0 means 100. Below 60 it is laid out for 60
 	Verbose bool // every quotation, event and group instead of the first few
+	// FirstOnly ends the report after its first screen.
+	FirstOnly bool
 }
 
 // How much the terminal shows unless Verbose; the JSON always has everything.
@@ -103,6 +105,9 @@ func (t *term) report(v *view) {
 			continue
 		}
 		t.line(t.paint(bold, pad(strings.TrimSpace(l.label), labelWidth)) + l.text)
+	}
+	if t.FirstOnly {
+		return
 	}
 	t.heading("Decision")
 	t.pairs(v.Decision)

@@ -67,7 +67,7 @@ func TestTheEnvironmentOfTheAISCommandOpensACluster(t *testing.T) {
 				t.Setenv(v, c.set[v])
 			}
 			t.Setenv("AIS_ENDPOINT", proxy.URL)
-			r := call(t, "", "diagnose", "--ais-endpoint", "env", logs)
+			r := call(t, "", "diagnose", "--full", "--ais-endpoint", "env", logs)
 			r.want(t, c.code, c.says...)
 			if c.not != "" && strings.Contains(r.out+r.err, c.not) {
 				t.Errorf("%q is said: %s%s", c.not, r.err, r.out)

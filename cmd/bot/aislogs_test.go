@@ -75,8 +75,8 @@ func TestTheStoragesLogsStandBesideTheJobs(t *testing.T) {
 	}) {
 		t.Errorf("that an archive is cut is said: %q", with.Warnings)
 	}
-	call(t, "", "diagnose", "--ais-logs", ais, logs).want(t, 0, "Storage daemons", "is not proven", "target ais-prod-target-12")
-	call(t, "", "diagnose", "--ais-logs", filepath.Join(dir, "nowhere"), logs).want(t, exitUnreadable, "the storage's logs", "does not exist")
+	call(t, "", "diagnose", "--full", "--ais-logs", ais, logs).want(t, 0, "Storage daemons", "is not proven", "target ais-prod-target-12")
+	call(t, "", "diagnose", "--full", "--ais-logs", filepath.Join(dir, "nowhere"), logs).want(t, exitUnreadable, "the storage's logs", "does not exist")
 }
 
 // A proxy that wants a token and passes on to two targets, of which one is gone.
@@ -103,10 +103,10 @@ func TestTheStoragesLogsArePulled(t *testing.T) {
 	t.Setenv("AIS_AUTHN_TOKEN", "")
 	t.Setenv("AIS_CLIENT_CA", "")
 	t.Setenv("AIS_AUTHN_TOKEN_FILE", "")
-	call(t, "", "diagnose", "--ais-endpoint", proxy.URL, logs).want(t, exitOK, "asks for a token", "bad value in batch") // the job's own logs are there all the same
+	call(t, "", "diagnose", "--full", "--ais-endpoint", proxy.URL, logs).want(t, exitOK, "asks for a token", "bad value in batch") // the job's own logs are there all the same
 	t.Setenv("AIS_AUTHN_TOKEN_FILE", write(t, filepath.Join(t.TempDir(), "auth.token"), `{"token":"`+token+`"}`))
 	t.Setenv("AIS_ENDPOINT", proxy.URL)
-	r := call(t, "", "diagnose", "--ais-endpoint", "env", "--format", "json", logs)
+	r := call(t, "", "diagnose", "--full", "--ais-endpoint", "env", "--format", "json", logs)
 	var report incident.Report
 	if err := json.Unmarshal([]byte(r.out), &report); err != nil {
 		t.Fatal(err, r.err)
@@ -120,8 +120,8 @@ func TestTheStoragesLogsArePulled(t *testing.T) {
 	if strings.Contains(r.out+r.err, token) {
 		t.Error("the token is shown")
 	}
-	call(t, "", "diagnose", "--ais-endpoint", "env", "--ais-logs", logs, logs).want(t, exitUsage, "choose one")
-	call(t, "", "diagnose", "--ais-endpoint", "ftp://x", logs).want(t, exitOK, "not that of a proxy")
+	call(t, "", "diagnose", "--full", "--ais-endpoint", "env", "--ais-logs", logs, logs).want(t, exitUsage, "choose one")
+	call(t, "", "diagnose", "--full", "--ais-endpoint", "ftp://x", logs).want(t, exitOK, "not that of a proxy")
 	t.Setenv("AIS_ENDPOINT", "")
-	call(t, "", "diagnose", "--ais-endpoint", "env", logs).want(t, exitUsage, "AIS_ENDPOINT is not set")
+	call(t, "", "diagnose", "--full", "--ais-endpoint", "env", logs).want(t, exitUsage, "AIS_ENDPOINT is not set")
 }

@@ -76,7 +76,7 @@ Exit code: 0 on success; 1 when something failed that you cannot fix; 2 usage er
 			talk.Keep = keeper(talk, cfg.Output.Dir)
 		}
 		fmt.Fprint(e.out, "Faultline finds out why a training job failed. Type /diagnose JOBID, or help.\n")
-		if err := talk.Run(ctx, e.in); err != nil && ctx.Err() == nil {
+		if err := talk.Run(ctx, e.in); err != nil {
 			return exitUnreadable, err
 		}
 		return exitOK, nil
@@ -97,12 +97,8 @@ func conversation(e env, cfg config.Config, logs workflow.Fetcher, known *siteKn
 		return diagnose(ctx, in)
 	}
 	typed, _ := terminal(e.in)
-	l := look{color: colored(cfg.Output.Color, e.out)}
-	_, l.width = terminal(e.out)
-	width := l.width
-	if width == 0 || width > textWidth {
-		width = textWidth
-	}
+	l := look{color: colored(cfg.Output.Color, e.out), width: columns(e.out)}
+	width := min(l.width, textWidth)
 	talk := &console.Console{
 		Out: e.out,
 		Brief: func(w io.Writer, r *incident.Report) error {

@@ -102,10 +102,10 @@ func (d *demo) run(ctx context.Context, e env, args []string) (int, error) {
 	} else {
 		err = d.recite(ctx, e, talk, play.lines)
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil {
 		return exitUnreadable, err
 	}
-	if d.html != "" && ctx.Err() == nil {
+	if d.html != "" {
 		if err := keepHTML(ctx, talk.Flow.Store, "1", d.html); err != nil {
 			return exitUnreadable, err
 		}

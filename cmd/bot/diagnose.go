@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"faultline/analysis"
-	"faultline/analysis/history"
 	"faultline/analysis/hostlist"
 	"faultline/analysis/resolve"
 	"faultline/config"
@@ -33,12 +29,14 @@ func newDiagnoseCommand(e env) *cobra.Command {
 		Use:   "diagnose [flags] [PATH...]",
 		Short: "diagnose a failed job from its logs",
 		Long: `
-Reads one job's logs and reports what broke, where, the proof, and what to do now. PATH is a directory, a log file
-(also .gz or .zst), an archive (tar, tar.gz, tar.zst, zip), or - for standard input. Unreadable files are listed; the rest is still analyzed.
+Reads one job's logs and reports what broke, where, the proof, and what to do now. Prints the first screen of the report; --full prints
+all of it. PATH is a directory, a log file (also .gz or .zst), an archive (tar, tar.gz, tar.zst, zip), or - for standard input.
+Unreadable files are listed; the rest is still analyzed.
 Without a PATH, the logs for --job are fetched from the location configured for its cluster (docs/slurm.md).
 
 Examples:
   bot diagnose logs-4242/
+  bot diagnose --full logs-4242/
   bot diagnose --world-size 128 --nodes 'node[01-16]' logs-4242/
   bot diagnose --format html --out report.html logs-4242.tar.gz
   bot diagnose --job 4242 /shared/logs --format json
@@ -70,10 +68,11 @@ Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 usa
 	fs.StringVar(&d.cluster, "cluster", "", "the job's cluster, `NAME`, if the history or configuration has several\ne.g. --cluster west")
 	fs.StringVar(&d.user, "user", "", "`KEY` of the user who submitted the job, as in the history; never shown\ne.g. --user u-7f3a")
 	fs.StringVar(&d.format, "format", "", "terminal, markdown, json or html (`FORMAT`; default: by the extension of --out, else terminal); history: one line to append to a history\ne.g. --format json")
-	fs.StringVar(&d.out, "out", "", "write the report to `FILE` instead of standard output\ne.g. --out report.html")
+	fs.StringVar(&d.out, "out", "", "write the report to `FILE` and print only its first screen\ne.g. --out report.html")
 	fs.StringVar(&d.png, "png", "", "also draw the rank map to `FILE`\ne.g. --png ranks.png")
 	fs.BoolVar(&d.brief, "brief", false, "print a one-line summary to forward: problem, cause, impact, next step\ne.g. --brief")
-	fs.BoolVar(&d.verbose, "verbose", false, "show every quotation, event and group, and log each file read\ne.g. --verbose")
+	fs.BoolVar(&d.full, "full", false, "print the whole report, not just the first screen; on a terminal through $PAGER\ne.g. --full")
+	fs.BoolVar(&d.verbose, "verbose", false, "like --full, with every quotation, event and group, and log each file read\ne.g. --verbose")
 	fs.BoolVar(&d.trail, "trail", false, "also print to standard error how the meaning of individual lines was revised, and why\ne.g. --trail")
 	complete(cmd, "format", append(slices.Clone(config.Formats), formatHistory))
 	cmd.RunE = e.does(func(ctx context.Context, e env, paths []string) (int, error) {
@@ -101,7 +100,7 @@ type diagnosis struct {
 	worldSize                    int
 	jobZone                      string
 	denied                       []string // files that were named or found, and may not be read
-	verbose, trail, brief        bool
+	verbose, trail, brief, full  bool
 }
 
 // jobGiven checks the job before anything is looked for by it. Of the jobs in files that were named, the files say how they are called.
@@ -170,7 +169,7 @@ func (d *diagnosis) run(ctx context.Context, e env, paths []string) (int, error)
 	if err != nil {
 		return failure(err)
 	}
-	if err := d.show(e.out, cfg, r, filesOf(slices.Concat(set.Sources, in.History, in.Storage, in.Evidence, in.Baseline))); err != nil {
+	if err := d.show(e, cfg, r, filesOf(slices.Concat(set.Sources, in.History, in.Storage, in.Evidence, in.Baseline))); err != nil {
 		return exitUnreadable, err
 	}
 	if d.trail {
@@ -420,9 +419,6 @@ func (d *diagnosis) judged(ctx context.Context, e env, log *slog.Logger, in anal
 // failure turns an error of the engine into what a person can do, and the exit code.
 func failure(err error) (int, error) {
 	var several *analysis.MultipleJobsError
-	if errors.Is(err, context.Canceled) {
-		return exitUnreadable, errors.New("interrupted; nothing was written")
-	}
 	if !errors.As(err, &several) {
 		return exitUnreadable, err
 	}
@@ -448,50 +444,4 @@ func failure(err error) (int, error) {
 		fmt.Fprintf(&b, "  --job %-12s %s, %s\n", job.ID, end, nodes)
 	}
 	return exitUsage, errors.New(b.String())
-}
-
-func (d *diagnosis) show(stdout io.Writer, cfg config.Config, r *incident.Report, files map[string]string) error {
-	if d.png != "" {
-		if err := writeFile(d.png, func(w io.Writer) error { return render(w, "png", r, look{}) }); err != nil {
-			return err
-		}
-	}
-	if d.folder != "" && d.format != "json" {
-		r = placed(r, d.folder)
-	}
-	l := look{verbose: d.verbose, files: files, who: history.Who{Cluster: d.cluster, User: d.user}}
-	if d.out != "" {
-		l.color = cfg.Output.Color == "always"
-		return writeFile(d.out, func(w io.Writer) error { return render(w, d.format, r, l) })
-	}
-	l.color = colored(cfg.Output.Color, stdout)
-	_, l.width = terminal(stdout)
-	return render(stdout, d.format, r, l)
-}
-
-// writeFile writes through a temporary neighbour, so that a failure leaves no half report behind.
-func writeFile(name string, write func(io.Writer) error) error {
-	if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() { // /dev/stdout, a pipe: nothing to replace
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
-		if err != nil {
-			return fmt.Errorf("writing the report: %w", err)
-		}
-		return errors.Join(write(f), f.Close())
-	}
-	dir := filepath.Dir(name)
-	f, err := os.CreateTemp(dir, ".faultline-*")
-	if errors.Is(err, fs.ErrNotExist) { // the neighbour's invented name would only puzzle
-		return fmt.Errorf("writing %s: there is no directory %s: make it, or name another", name, dir)
-	}
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
-	}
-	defer os.Remove(f.Name())
-	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
-	}
-	if err := os.Rename(f.Name(), name); err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
-	}
-	return nil
 }

@@ -75,8 +75,7 @@ func compared(e env, c common, r *incident.Rerun, asJSON bool) (int, error) {
 	if asJSON {
 		err = messages.RerunJSON(e.out, r)
 	} else {
-		_, width := terminal(e.out)
-		err = messages.Rerun(e.out, r, messages.Style{Color: colored(cfg.Output.Color, e.out), Width: width})
+		err = messages.Rerun(e.out, r, messages.Style{Color: colored(cfg.Output.Color, e.out), Width: columns(e.out)})
 	}
 	if err != nil {
 		return exitUnreadable, err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"syscall"
 	"unsafe"
 )
@@ -11,7 +10,7 @@ func echo(stream any) func(hidden bool) {
 	if tty, _ := terminal(stream); !tty {
 		return nil
 	}
-	fd := stream.(*os.File).Fd()
+	fd := stream.(interface{ Fd() uintptr }).Fd()
 	control := func(request uintptr, state *syscall.Termios) bool {
 		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, fd, request, uintptr(unsafe.Pointer(state)))
 		return errno == 0

@@ -84,8 +84,7 @@ func (x *explanation) run(_ context.Context, e env, args []string) (int, error) 
 	if !slices.Contains(config.Colors, x.color) {
 		return exitUsage, usage("--color %s: choose one of %s", x.color, strings.Join(config.Colors, ", "))
 	}
-	_, width := terminal(e.out)
-	style := messages.Style{Color: colored(x.color, e.out), Width: width, Verbose: x.all}
+	style := messages.Style{Color: colored(x.color, e.out), Width: columns(e.out), Verbose: x.all}
 	if x.list {
 		if len(args) > 0 || x.file != "" {
 			return exitUsage, usage("--list shows everything: omit the text")

@@ -14,11 +14,11 @@ func TestCommandsNameTheFolder(t *testing.T) {
 		write(t, filepath.Join(root, name), "[rank0] warming up\n[rank0] ready\n")
 	}
 	yaml := fmt.Sprintf("clusters: [{name: west, logs: {roots: [%q]}}]\n", root)
-	here(t, "", yaml, "diagnose", "--job", "4242").want(t, exitInconclusive, "scp '"+root+"/4242/*4242*' logs/")
+	here(t, "", yaml, "diagnose", "--full", "--job", "4242").want(t, exitInconclusive, "scp '"+root+"/4242/*4242*' logs/")
 	if r := here(t, "", yaml, "diagnose", "--job", "4242", "--format", "json"); strings.Contains(r.out, root) || !strings.Contains(r.out, "log dir") {
 		t.Errorf("%s", r.out)
 	}
-	if r := here(t, "", yaml, "diagnose", "--job", "77"); r.code != exitInconclusive || strings.Contains(r.out, "<log dir>") {
+	if r := here(t, "", yaml, "diagnose", "--full", "--job", "77"); r.code != exitInconclusive || strings.Contains(r.out, "<log dir>") {
 		t.Errorf("%d: %s", r.code, r.out)
 	}
 }

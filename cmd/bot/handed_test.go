@@ -36,6 +36,7 @@ func TestEvidenceIsGivenInTheConversation(t *testing.T) {
 	notes := write(t, filepath.Join(dir, "notes.txt"), "we have seen this before\n")
 	other := write(t, filepath.Join(dir, "model.weights"), "\x00\x01\x02\x03\x04\x05\x06"+strings.Repeat("\x01\x02\x03", 200))
 	r := call(t, fmt.Sprintf("/diagnose - %s\nlogs %s\nlogs %s\nlogs %s\nquit\n", filepath.Join(dir, "logs"), notes, other, filepath.Join(dir, "more")), "console")
+	r.out = strings.Join(strings.Fields(r.out), " ")
 	r.want(t, 0,
 		"notes.txt is neither a job log nor evidence I can read",
 		"model.weights is a binary file: no log",

@@ -40,7 +40,7 @@ func TestDiagnosisIsComparedWithAHistory(t *testing.T) {
 	}
 	data, _ := simulate.History(inc, simulate.HistorySpec{Kind: "host", Name: "nightly"})
 	file := write(t, filepath.Join(t.TempDir(), "past.jsonl"), string(data)+line.out) // its own line is no earlier runs
-	r := call(t, "", "diagnose", "--history", file, "--cluster", "west", dir)
+	r := call(t, "", "diagnose", "--full", "--history", file, "--cluster", "west", dir)
 	r.want(t, 0, "Seen before", "of the 41 earlier jobs", "Drain ", "scontrol update NodeName=", "past.jsonl:")
 	call(t, "", "diagnose", "--format", "json", "--history", file, dir).want(t, 0, `"runs": 41`, `"weighs": true`)
 	html := filepath.Join(t.TempDir(), "r.html")
@@ -52,7 +52,7 @@ func TestDiagnosisIsComparedWithAHistory(t *testing.T) {
 		call(t, "", "diagnose", "--history", broken, dir).want(t, exitUsage, "there is no such file", "--format history")
 	}
 	// What is no history changes nothing but for the warning.
-	call(t, "", "diagnose", "--history", write(t, filepath.Join(t.TempDir(), "x"), "\x00\xffrubbish\n"), dir).want(t, 0, "x:1: not used", "no earlier runs in x")
+	call(t, "", "diagnose", "--full", "--history", write(t, filepath.Join(t.TempDir(), "x"), "\x00\xffrubbish\n"), dir).want(t, 0, "x:1: not used", "no earlier runs in x")
 }
 
 func TestALineOfHistoryNeedsAJob(t *testing.T) {

@@ -46,7 +46,32 @@ func main() {
 		signal.Stop(signals) // the second one ends the program on the spot
 		cancel(stopped{got})
 	}()
-	os.Exit(run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr}))
+	os.Exit(run(ctx, os.Args[1:], env{&input{os.Stdin, ctx}, os.Stdout, os.Stderr}))
+}
+
+// input is standard input, for which nobody waits any longer once the command is stopped.
+type input struct {
+	*os.File
+	ctx context.Context
+}
+
+func (i *input) Read(p []byte) (int, error) {
+	type taken struct {
+		data []byte
+		err  error
+	}
+	came := make(chan taken, 1)
+	go func() {
+		data := make([]byte, len(p))
+		n, err := i.File.Read(data)
+		came <- taken{data[:n], err}
+	}()
+	select {
+	case t := <-came:
+		return copy(p, t.data), t.err
+	case <-i.ctx.Done():
+		return 0, i.ctx.Err()
+	}
 }
 
 // run runs one command and says how it ended.
@@ -76,7 +101,7 @@ func run(ctx context.Context, args []string, e env) int {
 
 // reportStop says that a signal ended the command, as the shell expects it.
 func reportStop(ctx context.Context, cmd *cobra.Command, e env) int {
-	fmt.Fprintf(e.err, "%s: stopped; nothing was written\n", cmd.CommandPath())
+	fmt.Fprintf(e.err, "%s: stopped\n", cmd.CommandPath())
 	var by stopped
 	if errors.As(context.Cause(ctx), &by) {
 		return exitStopped + int(by.Signal)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 
 // terminal says whether the stream is a terminal and how wide it is.
 func terminal(stream any) (bool, int) {
-	f, ok := stream.(*os.File)
+	f, ok := stream.(interface{ Fd() uintptr })
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return false, 0
 	}
@@ -23,6 +24,20 @@ func terminal(stream any) (bool, int) {
 		width = 80
 	}
 	return true, width
+}
+
+// plainWidth is that of a terminal of old, for readers that nobody knows the width of.
+const plainWidth = 80
+
+// columns are how wide a text may be: as the terminal is, else as $COLUMNS says.
+func columns(out io.Writer) int {
+	if tty, width := terminal(out); tty {
+		return width
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	return plainWidth
 }
 
 // colored decides about colour; NO_COLOR is the convention of no-color.org.
@@ -40,17 +55,18 @@ type progress struct {
 	out   io.Writer
 	width int
 	begun time.Time
-	drawn time.Time
+	due   time.Time // the next drawing
+	drawn bool
 	bar   messages.ProgressBar
 }
 
 // redraw is how often the bar changes; more often only flickers.
 const redraw = 100 * time.Millisecond
 
-// newProgress returns nil, which draws nothing, where out is no terminal.
+// newProgress returns nil, which draws nothing, where out is no terminal that can draw over what it shows.
 func newProgress(out io.Writer, label string) *progress {
 	tty, width := terminal(out)
-	if !tty {
+	if !tty || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
 	return &progress{out: out, width: width, bar: messages.ProgressBar{Label: label}}
@@ -65,12 +81,12 @@ func (p *progress) update(done, total int64) {
 	defer p.mu.Unlock()
 	now := time.Now()
 	if p.begun.IsZero() { // the first bytes: a conversation may have waited for a person before
-		p.begun = now
+		p.begun, p.due = now, now.Add(redraw)
 	}
-	if now.Sub(p.drawn) < redraw {
+	if now.Before(p.due) {
 		return
 	}
-	p.drawn = now
+	p.due, p.drawn = now.Add(redraw), true
 	fmt.Fprint(p.out, "\r\x1b[K"+p.bar.Line(done, total, now.Sub(p.begun), p.width-1))
 }
 
@@ -81,8 +97,8 @@ func (p *progress) clear() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.drawn.IsZero() {
+	if p.drawn {
 		fmt.Fprint(p.out, "\r\x1b[K")
 	}
-	p.drawn, p.begun = time.Time{}, time.Time{}
+	p.drawn, p.begun = false, time.Time{}
 }

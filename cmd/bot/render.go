@@ -18,6 +18,7 @@ type look struct {
 	color   bool
 	width   int // 0 = the default of the format
 	verbose bool
+	first   bool // the first screen alone
 	// files are where the sources lie, for the lines around a quotation in HTML.
 	files map[string]string
 	// who is what a line of history says of a run that its logs do not.
@@ -27,7 +28,7 @@ type look struct {
 func render(w io.Writer, format string, r *incident.Report, l look) error {
 	switch format {
 	case "terminal":
-		return messages.Terminal(w, r, messages.Style{Color: l.color, Width: l.width, Verbose: l.verbose})
+		return messages.Terminal(w, r, messages.Style{Color: l.color, Width: l.width, Verbose: l.verbose, FirstOnly: l.first})
 	case "markdown":
 		return messages.Markdown(w, r)
 	case "json":

@@ -103,8 +103,7 @@ func (d *diagnosis) triage(ctx context.Context, e env, paths []string, at triage
 	if asJSON {
 		err = messages.TriageJSON(e.out, r)
 	} else {
-		_, width := terminal(e.out)
-		err = messages.Triage(e.out, r, messages.Style{Color: colored(cfg.Output.Color, e.out), Width: width})
+		err = messages.Triage(e.out, r, messages.Style{Color: colored(cfg.Output.Color, e.out), Width: columns(e.out)})
 	}
 	if err != nil {
 		return exitUnreadable, err

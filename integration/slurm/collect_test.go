@@ -36,7 +36,7 @@ func TestAJobThatHangsIsCollectedFrom(t *testing.T) {
 		}
 		return strings.Join(strings.Fields(string(out)), " ")
 	}
-	said := text("diagnose", "--job", j.id, j.dir)
+	said := text("diagnose", "--full", "--job", j.id, j.dir)
 	for _, want := range []string{"before cancelling", "bot collect " + j.id} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the report of a job that hangs does not say %q:\n%s\n%s", want, said, c.accounting(t, j))

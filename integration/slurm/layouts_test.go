@@ -163,7 +163,7 @@ func (c *cluster) stranger(t *testing.T, bot, config, home string) {
 	}
 	write(t, filepath.Join(tools, "bot.yaml"), string(conf), 0o644)
 	look := func(id string) string {
-		cmd := exec.Command(filepath.Join(tools, "bot"), "diagnose", "--config", filepath.Join(tools, "bot.yaml"), "--job", id)
+		cmd := exec.Command(filepath.Join(tools, "bot"), "diagnose", "--full", "--config", filepath.Join(tools, "bot.yaml"), "--job", id)
 		cmd.Dir = tools
 		const somebody = 64321
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
