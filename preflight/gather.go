@@ -23,7 +23,9 @@ type Options struct {
 	Read  []string // directories to be read from
 	Write []string // directories to be written to
 	Names []string // names that must resolve
-	Trial int64    // bytes written to each directory of Write to see how fast it is, 0 = 64 MiB
+	// Libraries are shared libraries that must load with all that they need.
+	Libraries []string
+	Trial     int64 // bytes written to each directory of Write to see how fast it is, 0 = 64 MiB
 	// SMI is the program that lists GPUs, "" = nvidia-smi.
 	SMI string
 }
@@ -45,8 +47,10 @@ func Gather(ctx context.Context, o Options) Facts {
 	interfaces(&f)
 	f.Ports = ports("/sys/class/infiniband")
 	probes := map[string]func(context.Context) func(*Facts){
-		"nvidia-smi":      func(ctx context.Context) func(*Facts) { return gpus(ctx, o.SMI) },
-		"name resolution": func(ctx context.Context) func(*Facts) { return resolve(ctx, o.Names) },
+		"nvidia-smi":       func(ctx context.Context) func(*Facts) { return gpus(ctx, o.SMI) },
+		"name resolution":  func(ctx context.Context) func(*Facts) { return resolve(ctx, o.Names) },
+		"shared libraries": func(ctx context.Context) func(*Facts) { return libraries(ctx, o.Libraries) },
+		"rendezvous port":  vacant,
 	}
 	for _, d := range o.Read {
 		probes["reading "+d] = func(context.Context) func(*Facts) { return add(readDir(d)) }
@@ -195,6 +199,42 @@ func resolve(ctx context.Context, names []string) func(*Facts) {
 		list = append(list, l)
 	}
 	return func(f *Facts) { f.Names = list }
+}
+
+// rendezvous is where the job itself will meet, "" where nothing states it.
+func (f *Facts) rendezvous() string {
+	host, port := f.Env["MASTER_ADDR"], f.Env["MASTER_PORT"]
+	if host == "" || port == "" {
+		return ""
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// mine says whether a name is this machine's.
+func mine(ctx context.Context, host string) bool {
+	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
+	if err != nil {
+		return false
+	}
+	own, _ := net.InterfaceAddrs()
+	return slices.ContainsFunc(own, func(a net.Addr) bool {
+		ip, _, err := net.ParseCIDR(a.String())
+		return err == nil && slices.Contains(addrs, ip.String())
+	})
+}
+
+// vacant says whether the job can open its rendezvous port, on the node where it will.
+func vacant(ctx context.Context) func(*Facts) {
+	host, port := os.Getenv("MASTER_ADDR"), os.Getenv("MASTER_PORT")
+	if host == "" || port == "" || !mine(ctx, host) {
+		return func(*Facts) {}
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("", port))
+	if err != nil {
+		return func(f *Facts) { f.Taken = network(err) }
+	}
+	_ = l.Close()
+	return func(*Facts) {}
 }
 
 func readDir(path string) Dir {

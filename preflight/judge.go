@@ -3,6 +3,7 @@ package preflight
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,10 @@ func Judge(all []Facts, expected []string, w Wants) []Finding {
 	came := map[string]bool{}
 	for i := range all {
 		came[all[i].Node] = true
+		if all[i].Lost {
+			add(all[i].Node, Fail, "network", with("ping -M do -s 1400 ", all[i].Node), "connected, but its first long message did not arrive: the path may lose large packets (MTU)")
+			continue
+		}
 		alone(&all[i], w, func(l Level, check, fix, format string, args ...any) {
 			add(all[i].Node, l, check, fix, format, args...)
 		})
@@ -38,10 +43,11 @@ func Judge(all []Facts, expected []string, w Wants) []Finding {
 			add(n, Fail, "rendezvous", with("scontrol show node ", n), "did not reach the rendezvous")
 		}
 	}
-	for _, c := range shared {
+	all = slices.DeleteFunc(slices.Clone(all), func(f Facts) bool { return f.Lost })
+	for _, c := range slices.Concat(shared, versions(all)) {
 		agree(all, c, add)
 	}
-	rates(all, add)
+	paths(all, add)
 	slices.SortStableFunc(out, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.Node, b.Node))
 	})
@@ -91,12 +97,27 @@ func alone(f *Facts, w Wants, add adder) {
 		if n.Trouble != "" {
 			add(Fail, "name resolution", with("getent hosts ", n.Name), "%s: %s", n.Name, n.Trouble)
 		}
+		if n.Name == f.Node && onlyLoopback(n.Addrs) && f.Over != "" && f.Over != "lo" {
+			add(Warn, "name resolution", "export GLOO_SOCKET_IFNAME="+f.Over+", or fix /etc/hosts", "resolves its own name to %s: Gloo may tell the other nodes to connect there", n.Addrs[0])
+		}
+	}
+	for _, l := range f.Libraries {
+		level := Fail
+		if l.Implied {
+			level = Warn
+		}
+		if l.Trouble != "" {
+			add(level, "library", with("ldconfig -p | grep ", l.Name), "%s: %s", l.Name, l.Trouble)
+		}
+	}
+	if f.Taken != "" {
+		add(Fail, "rendezvous port", with("ss -ltnp sport = :", f.Env["MASTER_PORT"]), "cannot open MASTER_PORT %s: %s", f.Env["MASTER_PORT"], f.Taken)
+	}
+	if f.Unreached != "" {
+		add(Fail, "rendezvous port", with("curl -v telnet://", f.rendezvous()), "cannot reach %s: %s", f.rendezvous(), f.Unreached)
 	}
 	if off := max(f.Offset, -f.Offset) - f.Unsure; off > farClock {
 		add(Warn, "clock", "chronyc tracking", "%.1f s off the first node's", -f.Offset)
-	}
-	if f.Broken != "" {
-		add(Fail, "network", with("ping ", f.To), "cannot send to %s: %s", f.To, f.Broken)
 	}
 	for _, i := range f.Interfaces {
 		if w.MTU > 0 && i.MTU < w.MTU && i.MTU > 0 && i.Name != "lo" {
@@ -142,7 +163,8 @@ func ofDir(d Dir, w Wants, add adder) {
 type common struct {
 	check string
 	level Level
-	of    func(*Facts) string // "" = not known
+	of    func(*Facts) string
+	unset bool // "" is a value; else it is not known
 }
 
 var shared = []common{
@@ -151,20 +173,27 @@ var shared = []common{
 			return ""
 		}
 		return f.GPUs[0].Driver
-	}},
+	}, false},
 	{"GPU model", Fail, func(f *Facts) string {
 		if len(f.GPUs) == 0 {
 			return ""
 		}
 		return f.GPUs[0].Name
-	}},
+	}, false},
 	{"number of GPUs", Fail, func(f *Facts) string {
-		if len(f.GPUs) == 0 {
+		if f.GPUTrouble != "" {
 			return ""
 		}
 		return strconv.Itoa(len(f.GPUs))
-	}},
-	{"kernel", Warn, func(f *Facts) string { return f.Kernel }},
+	}, false},
+	{"kernel", Warn, func(f *Facts) string { return f.Kernel }, false},
+	{"libc", Warn, func(f *Facts) string { return f.Libc }, false},
+	{"MTU", Warn, func(f *Facts) string {
+		if f.MTU == 0 {
+			return ""
+		}
+		return strconv.Itoa(f.MTU)
+	}, false},
 	{"active ports", Warn, func(f *Facts) string {
 		n := 0
 		for _, p := range f.Ports {
@@ -176,21 +205,50 @@ var shared = []common{
 			return ""
 		}
 		return strconv.Itoa(n)
-	}},
+	}, false},
 	variable("MASTER_ADDR"), variable("MASTER_PORT"), variable("WORLD_SIZE"), variable("NNODES"),
 	variable("NCCL_SOCKET_IFNAME"), variable("NCCL_IB_HCA"), variable("NCCL_IB_DISABLE"), variable("NCCL_ALGO"), variable("NCCL_PROTO"), variable("NCCL_NET"),
 }
 
+// versions are the libraries whose version is told.
+func versions(all []Facts) (list []common) {
+	var names []string
+	for i := range all {
+		for _, l := range all[i].Libraries {
+			names = append(names, l.Name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		list = append(list, common{name, Fail, func(f *Facts) string {
+			for _, l := range f.Libraries {
+				if l.Name == name && l.Trouble == "" {
+					return l.Version
+				}
+			}
+			return ""
+		}, false})
+	}
+	return list
+}
+
+func onlyLoopback(addrs []string) bool {
+	return len(addrs) > 0 && !slices.ContainsFunc(addrs, func(a string) bool { return !net.ParseIP(a).IsLoopback() })
+}
+
 func variable(name string) common {
-	return common{name, Fail, func(f *Facts) string { return f.Env[name] }}
+	return common{name, Fail, func(f *Facts) string { return f.Env[name] }, true}
 }
 
 // agree names the nodes that differ from most. Where no value has a majority nobody is named.
 func agree(all []Facts, c common, add func(node string, l Level, check, fix, format string, args ...any)) {
 	by := map[string][]string{}
+	known := 0
 	for i := range all {
-		v := c.of(&all[i])
-		by[v] = append(by[v], all[i].Node)
+		if v := c.of(&all[i]); v != "" || c.unset {
+			by[v] = append(by[v], all[i].Node)
+			known++
+		}
 	}
 	if len(by) < 2 {
 		return
@@ -202,7 +260,7 @@ func agree(all []Facts, c common, add func(node string, l Level, check, fix, for
 	slices.SortFunc(values, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(by[b]), len(by[a])), cmp.Compare(a, b))
 	})
-	if usual := by[values[0]]; 2*len(usual) > len(all) {
+	if usual := by[values[0]]; 2*len(usual) > known {
 		for _, v := range values[1:] {
 			for _, n := range by[v] {
 				add(n, c.level, c.check, "", "%s, and %s on %d other nodes", named(v), named(values[0]), len(usual))
@@ -224,8 +282,9 @@ func named(v string) string {
 	return v
 }
 
-// rates names nodes that send far slower than the others.
-func rates(all []Facts, add func(node string, l Level, check, fix, format string, args ...any)) {
+// slowest are the nodes that send far slower than most, and the rate of most. A node is held to the least that is sure of the others,
+// and the most that is possible of itself.
+func slowest(all []Facts) (slow []int, median float64) {
 	var list []float64
 	for i := range all {
 		if all[i].Rate > 0 {
@@ -233,14 +292,64 @@ func rates(all []Facts, add func(node string, l Level, check, fix, format string
 		}
 	}
 	if len(list) < 3 {
-		return
+		return nil, 0
 	}
 	slices.Sort(list)
-	median := list[len(list)/2]
+	median = list[len(list)/2]
 	for i := range all {
-		if f := &all[i]; f.Rate > 0 && f.Rate < slowShare*median {
-			add(f.Node, Fail, "network", "find which end with bot isolate --for link", "sends %s/s to %s; most nodes reach %s/s", size(int64(f.Rate)), f.To, size(int64(median)))
+		if f := &all[i]; f.Rate > 0 && max(f.Rate, f.Best) < slowShare*median {
+			slow = append(slow, i)
 		}
+	}
+	return slow, median
+}
+
+// paths names nodes whose data arrives slowly or not at all. Nodes send in a ring: where two paths in a row are bad, the node between
+// them is.
+func paths(all []Facts, add func(node string, l Level, check, fix, format string, args ...any)) {
+	slow, median := slowest(all)
+	at := map[string]int{}
+	bad := map[int]string{}
+	for i := range all {
+		at[all[i].Node] = i
+		if all[i].Broken != "" {
+			bad[i] = "cannot send to %s: " + all[i].Broken
+		}
+	}
+	for _, i := range slow {
+		bad[i] = fmt.Sprintf("sends %s/s to %%s; most nodes reach %s/s", size(int64(all[i].Rate)), size(int64(median)))
+	}
+	before := map[int]int{} // of a node, the bad path to it
+	for i := range bad {
+		if to, ok := at[all[i].To]; ok {
+			before[to] = i
+		}
+	}
+	between := func(i int) (from int, ok bool) {
+		from, ok = before[i]
+		_, further := before[from]
+		_, next := bad[at[all[i].To]]
+		return from, ok && bad[i] != "" && !further && !next && len(all) > 2
+	}
+	for i := range all {
+		f := &all[i]
+		text := strings.Replace(bad[i], "%s", f.To, 1)
+		if text == "" {
+			continue
+		}
+		if to, ok := at[f.To]; ok {
+			if _, ok := between(to); ok {
+				continue // said of the node between
+			}
+		}
+		fix := with("ping -M do -s 1400 ", f.To)
+		if f.Broken == "" {
+			fix = "find which end with bot isolate --for link"
+		}
+		if from, ok := between(i); ok {
+			text += ", and " + all[from].Node + " " + strings.Replace(bad[from], "%s", "it", 1)
+		}
+		add(f.Node, Fail, "network", fix, "%s", text)
 	}
 }
 

@@ -2,7 +2,23 @@
 
 package preflight
 
-import "golang.org/x/sys/unix"
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// segments bounds how many bytes a connection sends in one packet; to be set before it connects.
+func segments(most int) func(network, address string, c syscall.RawConn) error {
+	return func(_, _ string, c syscall.RawConn) error {
+		var failed error
+		err := c.Control(func(fd uintptr) { failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, most) })
+		if err != nil {
+			return err
+		}
+		return failed
+	}
+}
 
 // limits reads what the kernel lets this process do.
 func limits(f *Facts) {

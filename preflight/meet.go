@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -28,17 +31,25 @@ type (
 	hello struct {
 		Time int64 `json:"time"` // of the lead, nanoseconds since 1970
 	}
+	// join is short, so that it arrives where long messages are lost; the facts follow.
 	join struct {
 		Token string `json:"token"`
-		Facts Facts  `json:"facts"`
+		Node  string `json:"node"`
 	}
-	task struct {
-		To   string `json:"to"` // "" = send nothing
-		Addr string `json:"addr"`
+	// order is what the lead wants of a node, until it tells the end.
+	order struct {
+		To    string `json:"to,omitempty"` // "" = send nothing
+		Addr  string `json:"addr,omitempty"`
+		Reach bool   `json:"reach,omitempty"` // the rendezvous port is open: try it
+		End   *End   `json:"end,omitempty"`
 	}
 	done struct {
-		Rate   float64 `json:"rate"`
-		Broken string  `json:"broken"`
+		Rate      float64 `json:"rate,omitempty"`
+		Best      float64 `json:"best,omitempty"`
+		Broken    string  `json:"broken,omitempty"`
+		Over      string  `json:"over,omitempty"`
+		MTU       int     `json:"mtu,omitempty"`
+		Unreached string  `json:"unreached,omitempty"`
 	}
 	// End is what a node hears in the end.
 	End struct {
@@ -54,58 +65,133 @@ type guest struct {
 	facts Facts
 }
 
-// patience bounds one message of a node that came.
-const patience = 30 * time.Second
+// patience bounds one message of a node that came; arriving is for its facts, which go out as soon as it has connected.
+const (
+	patience = 30 * time.Second
+	arriving = 10 * time.Second
+)
 
-// Lead holds the meeting on l and returns the facts of all who came, its own first. end is then called for each guest.
+// Lead holds the meeting on l and returns the facts of all who came, its own first, and what judge says of them; the guests are told.
 func (m *Meeting) Lead(ctx context.Context, l net.Listener, self Facts, judge func([]Facts) []Finding) ([]Facts, []Finding, error) {
 	data, err := m.listen(&self)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer data.Close()
-	guests := m.gather(ctx, l)
+	port := hold(ctx, &self)
+	defer port.Close()
+	came := m.gather(ctx, l)
 	defer func() {
-		for _, g := range guests {
+		for _, g := range came {
 			_ = g.conn.Close()
 		}
 	}()
-	all := make([]*Facts, 0, len(guests)+1)
-	all = append(all, &self)
-	for _, g := range guests {
-		all = append(all, &g.facts)
-	}
-	host, _, _ := net.SplitHostPort(m.Addr)
-	var sending sync.WaitGroup
-	for i, f := range all {
-		next := all[(i+1)%len(all)]
-		t := task{}
-		if m.Send > 0 && len(all) > 1 && next.Listen != "" {
-			t.To, t.Addr = next.Node, next.Listen
-			if i+1 == len(all) {
-				t.Addr = net.JoinHostPort(host, portOf(next.Listen))
-			}
+	slices.SortFunc(came, func(a, b *guest) int { return strings.Compare(a.facts.Node, b.facts.Node) })
+	out := []Facts{self}
+	var guests []*guest // all whose facts arrived
+	for _, g := range came {
+		if !g.facts.Lost {
+			guests, out = append(guests, g), append(out, g.facts)
 		}
-		f.To = t.To
-		sending.Go(func() {
-			if i == 0 {
-				f.Rate, f.Broken = m.send(ctx, t)
-				return
-			}
-			d, err := guests[i-1].assign(t, m.Send)
-			if f.Rate, f.Broken = d.Rate, clip(d.Broken); err != nil {
-				f.Broken = "it no longer responds"
-			}
-		})
 	}
-	sending.Wait()
-	out := make([]Facts, len(all))
-	for i, f := range all {
-		out[i] = *f
+	round := m.orders(out, port.open)
+	m.carry(ctx, guests, out, round)
+	// A node that looks slow while all send at once is measured again beside the other slow ones only.
+	if slow, _ := slowest(out); len(slow) > 0 {
+		again := map[int]order{}
+		for _, i := range slow {
+			again[i] = order{To: round[i].To, Addr: round[i].Addr}
+		}
+		m.carry(ctx, guests, out, again)
+	}
+	for _, g := range came {
+		if g.facts.Lost {
+			out = append(out, g.facts)
+		}
 	}
 	findings := judge(out)
-	m.tell(guests, findings)
+	m.tell(came, findings)
 	return out, findings, nil
+}
+
+// orders lets each node send to the next, and try the rendezvous port where it is open.
+func (m *Meeting) orders(all []Facts, reach bool) map[int]order {
+	host, _, _ := net.SplitHostPort(m.Addr)
+	list := map[int]order{}
+	for i := range all {
+		next := &all[(i+1)%len(all)]
+		o := order{Reach: reach && i > 0}
+		if m.Send > 0 && len(all) > 1 && next.Listen != "" {
+			o.To, o.Addr = next.Node, next.Listen
+			if i+1 == len(all) {
+				o.Addr = net.JoinHostPort(host, portOf(next.Listen))
+			}
+		}
+		list[i] = o
+	}
+	return list
+}
+
+// carry has orders done side by side, and notes what came of them. The first of all is the lead itself, the others are the guests.
+func (m *Meeting) carry(ctx context.Context, guests []*guest, all []Facts, orders map[int]order) {
+	var working sync.WaitGroup
+	for i, o := range orders {
+		working.Go(func() {
+			var d done
+			if i == 0 {
+				d = m.send(ctx, o)
+			} else if err := guests[i-1].do(o, m.Send, &d); err != nil {
+				d = done{Broken: "it no longer responds"}
+			}
+			all[i].note(o, d)
+		})
+	}
+	working.Wait()
+}
+
+// note keeps the better of two measurements.
+func (f *Facts) note(o order, d done) {
+	if o.Reach {
+		f.Unreached = clip(d.Unreached)
+	}
+	if f.To = o.To; d.Broken != "" {
+		f.Rate, f.Broken = 0, clip(d.Broken)
+		return
+	}
+	f.Rate, f.Best, f.Over, f.MTU = max(f.Rate, d.Rate), max(f.Best, d.Best), clip(d.Over), d.MTU
+}
+
+// held is the rendezvous port, open so that the others can try it.
+type held struct {
+	net.Listener
+	open bool
+}
+
+func (h held) Close() {
+	if h.open {
+		_ = h.Listener.Close()
+	}
+}
+
+// hold opens the rendezvous port where it is this node's and free.
+func hold(ctx context.Context, self *Facts) held {
+	if self.rendezvous() == "" || self.Taken != "" || !mine(ctx, self.Env["MASTER_ADDR"]) {
+		return held{}
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("", self.Env["MASTER_PORT"]))
+	if err != nil {
+		return held{}
+	}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	return held{l, true}
 }
 
 func portOf(addr string) string {
@@ -173,10 +259,15 @@ func (m *Meeting) greet(conn net.Conn) (*guest, error) {
 	if err := g.in.Decode(&j); err != nil {
 		return nil, err
 	}
-	if j.Token != m.Token || j.Facts.Node == "" {
+	if j.Token != m.Token || j.Node == "" {
 		return nil, errors.New("a node of another job")
 	}
-	g.facts = j.Facts
+	_ = conn.SetDeadline(time.Now().Add(arriving))
+	lost := g.in.Decode(&g.facts) != nil
+	if lost {
+		g.facts = Facts{}
+	}
+	g.facts.Node, g.facts.Lost = clip(j.Node), lost
 	host, _, _ := net.SplitHostPort(conn.RemoteAddr().String())
 	if port := portOf(g.facts.Listen); port != "" {
 		g.facts.Listen = net.JoinHostPort(host, port)
@@ -184,13 +275,12 @@ func (m *Meeting) greet(conn net.Conn) (*guest, error) {
 	return g, nil
 }
 
-func (g *guest) assign(t task, send time.Duration) (d done, err error) {
+func (g *guest) do(o order, send time.Duration, d *done) error {
 	_ = g.conn.SetDeadline(time.Now().Add(patience + send))
-	if err := json.NewEncoder(g.conn).Encode(t); err != nil {
-		return d, err
+	if err := json.NewEncoder(g.conn).Encode(o); err != nil {
+		return err
 	}
-	err = g.in.Decode(&d)
-	return d, err
+	return g.in.Decode(d)
 }
 
 // tell lets every guest know how it ended.
@@ -211,7 +301,7 @@ func (m *Meeting) tell(guests []*guest, findings []Finding) {
 		}
 		telling.Go(func() {
 			_ = g.conn.SetDeadline(time.Now().Add(patience))
-			_ = json.NewEncoder(g.conn).Encode(e)
+			_ = json.NewEncoder(g.conn).Encode(order{End: &e})
 		})
 	}
 	telling.Wait()
@@ -229,7 +319,7 @@ func (m *Meeting) Join(ctx context.Context, self Facts) (*End, error) {
 		return nil, fmt.Errorf("the lead at %s: %w", m.Addr, err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(m.Wait + m.Send + 2*patience))
+	_ = conn.SetDeadline(time.Now().Add(m.Wait + m.Send + patience))
 	in := json.NewDecoder(io.LimitReader(conn, 64<<20))
 	before := time.Now()
 	var h hello
@@ -240,23 +330,38 @@ func (m *Meeting) Join(ctx context.Context, self Facts) (*End, error) {
 	self.Offset = time.Unix(0, h.Time).Sub(before.Add(after.Sub(before) / 2)).Seconds()
 	self.Unsure = after.Sub(before).Seconds() / 2
 	out := json.NewEncoder(conn)
-	if err := out.Encode(join{m.Token, self}); err != nil {
+	if err := errors.Join(out.Encode(join{m.Token, self.Node}), out.Encode(self)); err != nil {
 		return nil, fmt.Errorf("telling the lead: %w", err)
 	}
-	var t task
-	if err := in.Decode(&t); err != nil {
-		return nil, fmt.Errorf("the lead at %s let go: %w", m.Addr, err)
+	for {
+		var o order
+		if err := in.Decode(&o); err != nil {
+			return nil, fmt.Errorf("the lead at %s let go: %w", m.Addr, err)
+		}
+		if o.End != nil {
+			return o.End, nil
+		}
+		d := m.send(ctx, o)
+		if o.Reach {
+			d.Unreached = reach(ctx, self.rendezvous())
+		}
+		if err := out.Encode(d); err != nil {
+			return nil, fmt.Errorf("telling the lead: %w", err)
+		}
 	}
-	var d done
-	d.Rate, d.Broken = m.send(ctx, t)
-	if err := out.Encode(d); err != nil {
-		return nil, fmt.Errorf("telling the lead: %w", err)
+}
+
+// reach says why an address cannot be reached.
+func reach(ctx context.Context, addr string) string {
+	if addr == "" {
+		return ""
 	}
-	var e End
-	if err := in.Decode(&e); err != nil {
-		return nil, fmt.Errorf("the lead at %s let go: %w", m.Addr, err)
+	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return network(err)
 	}
-	return &e, nil
+	_ = conn.Close()
+	return ""
 }
 
 // dial tries until the lead is there: nodes start at different times.
@@ -312,37 +417,91 @@ func (m *Meeting) receive(conn net.Conn) {
 	fmt.Fprintf(conn, "%d\n", n)
 }
 
-// send gives bytes a second to the node of the task, or why it could not.
-func (m *Meeting) send(ctx context.Context, t task) (rate float64, broken string) {
-	if t.To == "" {
-		return 0, ""
+// Bounds of a stream of data.
+const (
+	block        = 64 << 10
+	ahead        = 1 << 20 // bytes that may be under way when the sending ends
+	stalled      = 5 * time.Second
+	draining     = 10 * time.Second
+	smallSegment = 500
+)
+
+// send streams to the node of the order. Where nothing comes through it tries small packets, to tell a path that loses large ones.
+func (m *Meeting) send(ctx context.Context, o order) done {
+	if o.To == "" {
+		return done{}
 	}
-	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", t.Addr)
+	d, err := m.stream(ctx, o.Addr, m.Send, nil)
+	if err == nil {
+		return d
+	}
+	d.Broken = network(err)
+	if d.Over == "" || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return d
+	}
+	d.Broken = "it accepted the connection, and then nothing came through"
+	if _, err := m.stream(ctx, o.Addr, 0, segments(smallSegment)); err == nil {
+		d.Broken = fmt.Sprintf("packets of %d bytes get through, and those of %s with an MTU of %d do not: the path has a smaller MTU", smallSegment, d.Over, d.MTU)
+	}
+	return d
+}
+
+// stream sends one block or more for a time, and waits until they have arrived.
+func (m *Meeting) stream(ctx context.Context, addr string, during time.Duration, control func(network, address string, c syscall.RawConn) error) (d done, err error) {
+	conn, err := (&net.Dialer{Timeout: 5 * time.Second, Control: control}).DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return 0, network(err)
+		return d, err
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(m.Send + patience/2))
+	d.Over, d.MTU = over(conn.LocalAddr())
+	tcp, _ := conn.(*net.TCPConn)
+	_ = tcp.SetWriteBuffer(ahead)
 	began := time.Now()
 	if _, err := io.WriteString(conn, m.Token); err != nil {
-		return 0, network(err)
+		return d, err
 	}
-	block := make([]byte, 1<<20)
-	for time.Since(began) < m.Send {
-		if _, err := conn.Write(block); err != nil {
-			return 0, network(err)
+	data := make([]byte, block)
+	for first := true; first || time.Since(began) < during; first = false {
+		_ = conn.SetWriteDeadline(time.Now().Add(stalled))
+		if _, err := conn.Write(data); err != nil {
+			return d, err
 		}
 	}
-	if c, ok := conn.(*net.TCPConn); ok {
-		_ = c.CloseWrite()
-	}
+	_ = tcp.CloseWrite()
+	_ = conn.SetReadDeadline(time.Now().Add(draining))
 	answer, err := io.ReadAll(io.LimitReader(conn, 32))
-	took := time.Since(began).Seconds()
-	n, wrong := strconv.ParseInt(strings.TrimSpace(string(answer)), 10, 64)
-	if err != nil || wrong != nil {
-		return 0, "it accepted the connection but does not respond"
+	if err != nil {
+		return d, err
 	}
-	return float64(n) / took, ""
+	n, err := strconv.ParseInt(strings.TrimSpace(string(answer)), 10, 64)
+	if err != nil {
+		return d, errors.New("it accepted the connection but does not respond")
+	}
+	took := time.Since(began)
+	d.Rate = float64(n) / took.Seconds()
+	d.Best = d.Rate
+	if held, ok := limited(tcp); ok {
+		d.Best = float64(n) / min(took, max(held, time.Microsecond)).Seconds()
+	}
+	return d, nil
+}
+
+// over is the interface that has an address.
+func over(local net.Addr) (name string, mtu int) {
+	tcp, ok := local.(*net.TCPAddr)
+	if !ok {
+		return "", 0
+	}
+	list, _ := net.Interfaces()
+	for _, i := range list {
+		addrs, _ := i.Addrs()
+		for _, a := range addrs {
+			if n, ok := a.(*net.IPNet); ok && n.IP.Equal(tcp.IP) {
+				return i.Name, i.MTU
+			}
+		}
+	}
+	return "", 0
 }
 
 // network is an error without addresses.

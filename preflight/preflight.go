@@ -25,15 +25,28 @@ type Facts struct {
 	Ports      []Port            `json:"ports,omitempty"`
 	Dirs       []Dir             `json:"dirs,omitempty"`
 	Names      []Lookup          `json:"names,omitempty"`
+	Libraries  []Library         `json:"libraries,omitempty"`
+	Libc       string            `json:"libc,omitempty"` // "glibc 2.36"
 	// Slow are probes that did not end in time.
 	Slow []string `json:"slow,omitempty"`
 	// Offset is how far the lead's clock is ahead of this node's, in seconds, ± Unsure; measured when the nodes meet.
 	Offset float64 `json:"offset,omitempty"`
 	Unsure float64 `json:"unsure,omitempty"`
-	// To is the node that this one sent to, at Rate bytes a second; Broken is why it could not.
+	// To is the node that this one sent to, at Rate bytes a second; Best is what the network would have carried, had both ends always
+	// been ready. Broken is why it could not send.
 	To     string  `json:"to,omitempty"`
 	Rate   float64 `json:"rate,omitempty"`
+	Best   float64 `json:"best,omitempty"`
 	Broken string  `json:"broken,omitempty"`
+	// Over is the interface that it sent over, MTU that interface's.
+	Over string `json:"over,omitempty"`
+	MTU  int    `json:"mtu,omitempty"`
+	// Taken is why the job could not open its rendezvous port on this node, which is the one of MASTER_ADDR; Unreached is why
+	// this node could not reach that port while it was open.
+	Taken     string `json:"taken,omitempty"`
+	Unreached string `json:"unreached,omitempty"`
+	// Lost is true where the node connected and its facts never arrived.
+	Lost bool `json:"lost,omitempty"`
 	// Listen is where this node takes data of another.
 	Listen string `json:"listen,omitempty"`
 }
@@ -80,6 +93,16 @@ type Lookup struct {
 	Name    string   `json:"name"`
 	Addrs   []string `json:"addrs,omitempty"`
 	Trouble string   `json:"trouble,omitempty"`
+}
+
+// Library is a shared library that the job loads.
+type Library struct {
+	Name    string `json:"name"`
+	Path    string `json:"path,omitempty"`
+	Version string `json:"version,omitempty"`
+	Trouble string `json:"trouble,omitempty"`
+	// Implied is true where nobody asked for it: the job may run in a container that has its own.
+	Implied bool `json:"implied,omitempty"`
 }
 
 // Variables are those that nodes must agree on, or that are shown where something is wrong.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -272,6 +273,165 @@ func TestAProbeThatHangsIsLeftBehind(t *testing.T) {
 func TestGPUsAreRead(t *testing.T) {
 	got := readGPUs([]byte("0, NVIDIA H100 80GB HBM3, 550.90.07, 81559, 4, 1980, 1980, Not Active, Not Active\n1, NVIDIA H100 80GB HBM3, 550.90.07, 81559, 4, 345, 1980, Active, Not Active\nNo devices were found\n"))
 	if len(got) != 2 || got[1].Slowdown == "" || got[0].Slowdown != "" || got[1].Memory != 81559 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// In a ring each path has two ends. Two bad paths in a row have one in common.
+func TestTheNodeBetweenTwoBadPathsIsNamed(t *testing.T) {
+	ring := func(rates ...float64) []Facts {
+		all := cluster(nil)
+		for i := range all {
+			all[i].To, all[i].Rate = all[(i+1)%len(all)].Node, rates[i]
+			if rates[i] == 0 {
+				all[i].Broken = "connection refused"
+			}
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name  string
+		rates []float64
+		want  []string
+	}{
+		{"one path", []float64{9e9, 9e9, 1e9, 9e9}, []string{"cn03: sends 953.7 MiB/s to cn04"}},
+		{"both of cn03", []float64{9e9, 1e9, 2e9, 9e9}, []string{"cn03: sends 1.9 GiB/s to cn04; most nodes reach 8.4 GiB/s, and cn02 sends 953.7 MiB/s to it"}},
+		{"nothing from and to cn01", []float64{0, 9e9, 9e9, 0}, []string{"cn01: cannot send to cn02: connection refused, and cn04 cannot send to it"}},
+		{"three in a row", []float64{0, 0, 0, 9e9}, []string{"cn01: cannot", "cn02: cannot", "cn03: cannot"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Judge(ring(c.rates...), four, Wants{})
+			if len(got) != len(c.want) {
+				t.Fatalf("%+v", got)
+			}
+			for i, f := range got {
+				if !strings.HasPrefix(f.Node+": "+f.Text, c.want[i]) {
+					t.Errorf("%s: %s, want %s", f.Node, f.Text, c.want[i])
+				}
+			}
+		})
+	}
+}
+
+// Facts that never arrive are a sign of their own: the short greeting did.
+func TestANodeWhoseFactsAreLostIsNamed(t *testing.T) {
+	all := cluster(nil)
+	all[3] = Facts{Node: "cn04", Lost: true}
+	got := Judge(all, four, Wants{GPUs: 8})
+	if len(got) != 1 || got[0].Node != "cn04" || !strings.Contains(got[0].Text, "large packets") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A node that is slow once, as beside a backup, is measured again.
+func TestASlowNodeIsMeasuredTwice(t *testing.T) {
+	f := Facts{Node: "cn01"}
+	f.note(order{To: "cn02"}, done{Rate: 1})
+	f.note(order{To: "cn02"}, done{Rate: 9})
+	if f.Rate != 9 {
+		t.Errorf("%+v", f)
+	}
+	all := cluster(nil)
+	all[2].Rate = 1
+	if slow, _ := slowest(all); len(slow) != 1 || slow[0] != 2 {
+		t.Errorf("%v", slow)
+	}
+	all[2].Best = all[0].Rate // its program was not given the processor; the network was not slow
+	if slow, _ := slowest(all); len(slow) > 0 {
+		t.Errorf("%v", slow)
+	}
+}
+
+func TestALimitOfTheNetworkIsNotOneOfTheReader(t *testing.T) {
+	m := Meeting{Addr: "127.0.0.1:0", Token: "job 7"}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() { // a reader that is hardly ever given the processor
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		n, buf := 0, make([]byte, 256<<10)
+		for {
+			k, err := conn.Read(buf)
+			if n += k; err != nil {
+				break
+			}
+			time.Sleep(30 * time.Millisecond)
+		}
+		fmt.Fprintf(conn, "%d\n", n)
+	}()
+	d, err := m.stream(t.Context(), l.Addr().String(), 300*time.Millisecond, nil)
+	if err != nil || d.Rate == 0 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if runtime.GOOS == "linux" && d.Best < 2*d.Rate {
+		t.Errorf("the reader was slow, and the network is blamed: %.0f of %.0f", d.Best, d.Rate)
+	}
+}
+
+func TestLibrariesAreFoundAsTheLoaderDoes(t *testing.T) {
+	l := newLoader(t.Context())
+	if got := l.library("libc.so.6"); len(l.cached) > 0 && (got.Trouble != "" || got.Path == "") {
+		t.Errorf("%+v", got)
+	}
+	if got := l.library("libno-such-thing.so.1"); got.Trouble != "not found" {
+		t.Errorf("%+v", got)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "libcut.so.1"), []byte("\x7fELF"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l.path = []string{dir}
+	if got := l.library("libcut.so.1"); got.Trouble == "" || got.Trouble == "not found" {
+		t.Errorf("%+v", got)
+	}
+	l.readCache([]byte("\tlibz.so.1 (libc6,x86-64) => /lib/x86_64-linux-gnu/libz.so.1\n3 libs found\n"))
+	if got := l.cached["libz.so.1"]; !slices.Contains(got, "/lib/x86_64-linux-gnu/libz.so.1") {
+		t.Errorf("%v", got)
+	}
+	all := cluster(func(f *Facts) { f.Libraries = []Library{{Name: "libnccl.so.2", Version: "2.20.5"}} })
+	for _, i := range []int{0, 1, 3} {
+		all[i].Libraries = []Library{{Name: "libnccl.so.2", Version: "2.21.5"}}
+	}
+	if got := Judge(all, four, Wants{}); len(got) != 1 || got[0].Node != "cn03" || !strings.Contains(got[0].Text, "2.20.5, and 2.21.5 on 3 other nodes") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTheRendezvousPortMustBeFree(t *testing.T) {
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	t.Setenv("MASTER_ADDR", "localhost")
+	t.Setenv("MASTER_PORT", portOf(l.Addr().String()))
+	f := Gather(t.Context(), Options{Node: "cn01", SMI: "no-such-program"})
+	if f.Taken == "" {
+		t.Error("the port is in use, and it is not said")
+	}
+	_ = l.Close()
+	if f = Gather(t.Context(), Options{Node: "cn01", SMI: "no-such-program"}); f.Taken != "" {
+		t.Errorf("%s", f.Taken)
+	}
+	all, _, _ := rehearse(t, Meeting{Token: "job 7", Nodes: 2, Wait: 20 * time.Second}, four[:2], func(f *Facts) {
+		f.Env["MASTER_ADDR"], f.Env["MASTER_PORT"] = "localhost", "1" // another port than the lead's
+	})
+	if all[1].Unreached != "" {
+		t.Errorf("the lead holds no port, and it was tried: %s", all[1].Unreached)
+	}
+}
+
+func TestANodeMustNotThinkItsNameIsLoopback(t *testing.T) {
+	got := Judge(cluster(func(f *Facts) {
+		f.Over, f.Names = "ib0", []Lookup{{Name: "cn03", Addrs: []string{"127.0.1.1"}}, {Name: "localhost", Addrs: []string{"127.0.0.1"}}}
+	}), four, Wants{})
+	if len(got) != 1 || got[0].Node != "cn03" || got[0].Level != Warn || !strings.Contains(got[0].Text, "127.0.1.1") {
 		t.Errorf("%+v", got)
 	}
 }
