@@ -22,23 +22,31 @@ import (
 
 func newCheckCommand(e env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "check [flags]",
+		Use:   "check [flags] [--wrap -- COMMAND...]",
 		Short: "check a job's nodes before training starts",
 		Long: `
 Run it in the batch script before the training, once on each node. Each node checks its GPUs, limits, memory, ports, name resolution and
-directories. The nodes then compare notes: which are missing, what differs (driver, variables, number of GPUs), whose clock
-is off, and which sends at less than half the usual speed. The first node prints the result; all exit with the same code. It only reads, except
+directories, the libraries you name, and whether MASTER_PORT is free. The nodes then compare notes: which are missing, what differs
+(driver, libc, library versions, MTU, variables, number of GPUs), whose clock is off, who can't reach MASTER_PORT, where large packets
+are lost, and which sends at less than half the usual speed, twice. The first node prints the result; all exit with the same code. It only reads, except
 for one temporary file in each --write directory.
 
 Under SLURM it detects the nodes. Otherwise, list all nodes with --nodes and name this one with --node. On a single node there is nothing to wait for.
+
+With --wrap it then becomes the training: every task waits for its node's check, and starts the command after -- only if it passed. The
+log is on disk, with job, node, task, time and command, before anything starts, so a crash at startup leaves one. Output still
+goes to SLURM too. Signals reach the command once, its exit code is kept (128 + N for signal N, 127 if not found), and bot push runs
+at the end if FAULTLINE_PUSH_TO is set.
 
 Examples:
   srun --ntasks-per-node=1 bot check --gpus 8 --write /scratch/ckpt --checkpoint 200 --read /data/train || exit 1
   bot check --write /scratch/ckpt
   bot check --nodes cn[01-04] --node cn02 --lead cn01:20001
   bot check --format json
+  srun --ntasks-per-node=8 bot check --gpus 8 --wrap -- python train.py --config big.yaml
 
-Exit code: 0 no blocking problem found (warnings are printed); 1 a blocking problem, or the nodes could not connect; 2 usage error.`,
+Exit code: 0 no blocking problem found (warnings are printed); 1 a blocking problem, or the nodes could not connect; 2 usage error. With --wrap, once the
+command has started: its own.`,
 	}
 	fs := cmd.Flags()
 	var c checking
@@ -56,12 +64,15 @@ type checking struct {
 	format      string
 	checkpoint  float64
 	wait, send  time.Duration
+	starts      bool
+	wrapped     wrapping
 }
 
 func (c *checking) declare(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&c.options.Read, "read", nil, "a directory or file the job reads, `PATH`; may be repeated\ne.g. --read /data/train")
 	fs.StringArrayVar(&c.options.Write, "write", nil, "a directory the job writes to, `PATH`; may be repeated\ne.g. --write /scratch/ckpt")
 	fs.StringArrayVar(&c.options.Names, "name", nil, "a name that must resolve, `HOST`; may be repeated\ne.g. --name storage.example")
+	fs.StringArrayVar(&c.options.Libraries, "library", nil, "a shared library that must load, with everything it needs, `NAME`; may be repeated\ne.g. --library libnccl.so.2")
 	fs.Float64Var(&c.checkpoint, "checkpoint", 0, "size of one checkpoint in `GB`\ne.g. --checkpoint 200")
 	fs.IntVar(&c.wants.GPUs, "gpus", 0, "GPUs each node must have, `N`\ne.g. --gpus 8")
 	fs.IntVar(&c.wants.MTU, "mtu", 0, "minimum MTU for each node's interfaces, `N`\ne.g. --mtu 9000")
@@ -70,6 +81,9 @@ func (c *checking) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&c.lead, "lead", "", "rendezvous address: `HOST:PORT` on the first node\ne.g. --lead cn01:20001")
 	fs.DurationVar(&c.wait, "wait", 30*time.Second, "how long to wait for missing nodes (`D`)\ne.g. --wait 2m")
 	fs.DurationVar(&c.send, "send", 2*time.Second, "how long each node sends to the next, 0 = skip (`D`)\ne.g. --send 5s")
+	fs.BoolVar(&c.starts, "wrap", false, "start the command after -- when the check passes\ne.g. --wrap -- python train.py")
+	fs.StringVar(&c.wrapped.log, "log", "train-%j-%t.log", "with --wrap: also write the output to `FILE`, which is on disk before the command starts; SLURM's %j %t %N %n %A %a %s are replaced\ne.g. --log logs/error-%j-%n-%t.out")
+	fs.StringVar(&c.wrapped.push, "push", pushFailed, "with --wrap and $FAULTLINE_PUSH_TO: send the logs to the bot afterwards (`WHEN`): failed, always or never\ne.g. --push always")
 	fs.StringVar(&c.format, "format", "terminal", "terminal or json (`FORMAT`)\ne.g. --format json")
 }
 
@@ -81,8 +95,8 @@ type passed struct {
 }
 
 func (c *checking) run(ctx context.Context, e env, args []string) (int, error) {
-	if len(args) > 0 {
-		return exitUsage, usage("bot check takes no argument: %q", args[0])
+	if len(args) > 0 && !c.starts {
+		return exitUsage, usage("bot check takes no argument: %q; to start a command, bot check --wrap -- COMMAND", args[0])
 	}
 	if c.format != "terminal" && c.format != "json" {
 		return exitUsage, usage("--format %s: choose terminal or json", c.format)
@@ -90,6 +104,14 @@ func (c *checking) run(ctx context.Context, e env, args []string) (int, error) {
 	if c.wait <= 0 || c.send < 0 || c.checkpoint < 0 {
 		return exitUsage, usage("--wait must be positive; --send and --checkpoint must not be negative")
 	}
+	if c.starts {
+		return c.wrap(ctx, e, args)
+	}
+	return c.check(ctx, e)
+}
+
+// check looks at this node and meets the others.
+func (c *checking) check(ctx context.Context, e env) (int, error) {
 	if local := os.Getenv("SLURM_LOCALID"); local != "" && local != "0" {
 		return exitOK, nil // the node's first task does it for all
 	}
@@ -98,8 +120,11 @@ func (c *checking) run(ctx context.Context, e env, args []string) (int, error) {
 		return exitUsage, usage("%v", err)
 	}
 	c.wants.Checkpoint = int64(c.checkpoint * 1e9)
-	if len(nodes) > 1 { // they find each other by name
-		c.options.Names = append(c.options.Names, nodes[0], c.options.Node)
+	if i := slices.Index(nodes, c.options.Node); len(nodes) > 1 { // they find each other by name: each name is looked up by two nodes
+		c.options.Names = append(c.options.Names, nodes[0], c.options.Node, nodes[(i+1)%len(nodes)])
+	}
+	if addr := os.Getenv("MASTER_ADDR"); addr != "" {
+		c.options.Names = append(c.options.Names, addr)
 	}
 	self := preflight.Gather(ctx, c.options)
 	judge := func(all []preflight.Facts) []preflight.Finding { return preflight.Judge(all, nodes, c.wants) }
@@ -110,7 +135,12 @@ func (c *checking) run(ctx context.Context, e env, args []string) (int, error) {
 	m := preflight.Meeting{Addr: c.lead, Token: "faultline check " + os.Getenv("SLURM_JOB_ID"), Nodes: len(nodes), Wait: c.wait, Send: c.send}
 	if self.Node != nodes[0] {
 		end, err := m.Join(ctx, self)
-		if err != nil {
+		if err != nil { // nobody else can say what is wrong here
+			for _, f := range judge([]preflight.Facts{self}) {
+				if f.Node == self.Node {
+					fmt.Fprintln(e.err, line(f))
+				}
+			}
 			return exitUnreadable, fmt.Errorf("%s could not connect to the other nodes: %w", self.Node, err)
 		}
 		for _, f := range end.Findings {

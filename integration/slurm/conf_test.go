@@ -122,7 +122,7 @@ func (c *cluster) lay(t *testing.T) {
 	write(t, c.path("etc/slurm.conf"), fmt.Sprintf(slurmConf, c.dir, clusterName, c.port(portControl), c.port(portDBD),
 		c.port(portNodes), nodes, c.port(portNodes)+nodes-1, sharedSet, contested, doomedSet, hetSet), 0o644)
 	write(t, c.path("etc/slurmdbd.conf"), fmt.Sprintf(slurmdbdConf, c.dir, c.port(portDBD), c.port(portDB)), 0o600)
-	for _, name := range []string{"train.sh", "batch.sh"} {
+	for _, name := range []string{"train.sh", "batch.sh", "onnode.sh"} {
 		b, err := os.ReadFile(filepath.Join("programs", name))
 		if err != nil {
 			t.Fatal(err)
