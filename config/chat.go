@@ -110,22 +110,22 @@ func (c *Config) validateChat(bad func(path, format string, args ...any), choice
 		{"slack.bot_token", "xoxb-", "a bot token", c.Slack.BotToken},
 	} {
 		if v := tok.value.Reveal(); v != "" && !strings.HasPrefix(v, tok.prefix) {
-			bad(tok.path, "is not %s: those begin with %s", tok.what, tok.prefix)
+			bad(tok.path, "is not %s, which starts with %s", tok.what, tok.prefix)
 		}
 	}
 	if c.Slack.Sockets < 1 || c.Slack.Sockets > maxSockets {
-		bad("slack.sockets", "%d is not between 1 and %d, which is what Slack allows", c.Slack.Sockets, maxSockets)
+		bad("slack.sockets", "%d is not between 1 and %d, the range Slack allows", c.Slack.Sockets, maxSockets)
 	}
 	if !strings.HasPrefix(c.Slack.Command, "/") || len(c.Slack.Command) < 2 || strings.ContainsAny(c.Slack.Command, " \t") {
 		bad("slack.command", "%q is not a slash command such as /diagnose", c.Slack.Command)
 	}
 	if c.Slack.APIURL != "" {
 		if u, err := url.Parse(c.Slack.APIURL); err != nil || u.Host == "" || !strings.HasSuffix(u.Path, "/") {
-			bad("slack.api_url", "%q is not an address that ends with a slash, such as http://127.0.0.1:8080/api/", c.Slack.APIURL)
+			bad("slack.api_url", "%q is not a URL ending with a slash, such as http://127.0.0.1:8080/api/", c.Slack.APIURL)
 		}
 	}
 	if c.Slack.Mode != "socket" && c.Ops.Listen == "" {
-		bad("slack.mode", "%s needs ops.listen: Slack has to reach the bot", c.Slack.Mode)
+		bad("slack.mode", "%s needs ops.listen so that Slack can reach the bot", c.Slack.Mode)
 	}
 	if c.Ops.Listen != "" {
 		if _, _, err := net.SplitHostPort(c.Ops.Listen); err != nil {
@@ -138,7 +138,7 @@ func (c *Config) validateChat(bad func(path, format string, args ...any), choice
 		at := fmt.Sprintf("channels[%d]", i)
 		switch {
 		case !slackID(ch.ID, "CGD"):
-			bad(at+".id", "%q is no channel id; they begin with C (in Slack: channel name, then About)", ch.ID)
+			bad(at+".id", "%q is not a channel ID. Channel IDs start with C (in Slack: channel name, then About)", ch.ID)
 		case seen[ch.ID]:
 			bad(at+".id", "%q is listed twice", ch.ID)
 		}
@@ -153,7 +153,7 @@ func (c *Config) validateChat(bad func(path, format string, args ...any), choice
 	people(bad, "access.admins", c.Access.Admins)
 	for user := range c.Identities {
 		if !slackID(user, "UW") {
-			bad("identities", "%q is no Slack user id; they begin with U", user)
+			bad("identities", "%q is not a Slack user ID. User IDs start with U", user)
 		}
 	}
 	for _, d := range []struct {
@@ -173,10 +173,10 @@ func (c *Config) validateWeb(bad func(path, format string, args ...any)) {
 	u, err := url.Parse(c.Web.URL)
 	plain := err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 	if !plain || u.Scheme != "https" && u.Scheme != "http" {
-		bad("web.url", "is not an address such as https://faultline.example.org, without user and query")
+		bad("web.url", "is not a URL such as https://faultline.example.org, without user and query")
 	}
 	if c.Ops.Listen == "" {
-		bad("web.url", "needs ops.listen: that serves the pages")
+		bad("web.url", "needs ops.listen, which serves the pages")
 	}
 	if c.Web.Expires.Std() < time.Hour {
 		bad("web.expires", "%s is shorter than an hour", c.Web.Expires)
@@ -186,29 +186,29 @@ func (c *Config) validateWeb(bad func(path, format string, args ...any)) {
 func people(bad func(path, format string, args ...any), path string, ids []string) {
 	for i, id := range ids {
 		if !slackID(id, "UWS") {
-			bad(fmt.Sprintf("%s[%d]", path, i), "%q is neither a user id (U…) nor a user group id (S…)", id)
+			bad(fmt.Sprintf("%s[%d]", path, i), "%q is neither a user ID (U…) nor a user group ID (S…)", id)
 		}
 	}
 }
 
 func (c *Config) validateStores(bad func(path, format string, args ...any)) {
 	if c.Data.Dir != "" && !filepath.IsAbs(c.Data.Dir) {
-		bad("data.dir", "%q is not an absolute path; the bot may be started from anywhere", c.Data.Dir)
+		bad("data.dir", "%q is not an absolute path, and the bot may be started from any directory", c.Data.Dir)
 	}
 	const day = 24 * time.Hour
 	if c.Data.Keep.Std() < day {
-		bad("data.keep", "%s is shorter than a day, for which Slack may repeat itself", c.Data.Keep)
+		bad("data.keep", "%s is shorter than a day, and Slack may resend an event for that long", c.Data.Keep)
 	}
 	if k := c.Archive.Keep.Std(); k != 0 && k < day {
-		bad("archive.keep", "%s is shorter than a day; 0 keeps for ever", c.Archive.Keep)
+		bad("archive.keep", "%s is shorter than a day; 0 keeps it forever", c.Archive.Keep)
 	}
 	if c.Archive.Endpoint != "" {
 		if u, err := url.Parse(c.Archive.Endpoint); err != nil || u.Host == "" {
-			bad("archive.endpoint", "%q is not an address such as https://s3.example.org", c.Archive.Endpoint)
+			bad("archive.endpoint", "%q is not a URL such as https://s3.example.org", c.Archive.Endpoint)
 		}
 	}
 	if (c.Archive.AccessKey == "") != (c.Archive.SecretKey == "") {
-		bad("archive.access_key", "access_key and secret_key belong together")
+		bad("archive.access_key", "set both access_key and secret_key, or neither")
 	}
 }
 

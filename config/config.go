@@ -210,7 +210,7 @@ func (c *Config) Validate() error {
 	}
 	choice := func(path, value string, choices []string) {
 		if !slices.Contains(choices, value) {
-			bad(path, "%q is none of %s%s", value, strings.Join(choices, ", "), strict.DidYouMean(value, choices))
+			bad(path, "%q is not one of %s%s", value, strings.Join(choices, ", "), strict.DidYouMean(value, choices))
 		}
 	}
 	for i, file := range c.Knowledge {
@@ -248,7 +248,7 @@ func (c *Config) Validate() error {
 		bad("limits.job_mb", "%d is not a positive number of megabytes", c.Limits.JobMB)
 	}
 	if c.Limits.SpoolMB < c.Limits.JobMB {
-		bad("limits.spool_mb", "%d is less than one job may bring (limits.job_mb, %d)", c.Limits.SpoolMB, c.Limits.JobMB)
+		bad("limits.spool_mb", "%d is less than the limit for one job (limits.job_mb, %d)", c.Limits.SpoolMB, c.Limits.JobMB)
 	}
 	choice("logging.level", c.Logging.Level, LogLevels)
 	choice("logging.format", c.Logging.Format, LogFormats)
@@ -261,11 +261,11 @@ func (c *Config) validateClusters(bad func(path, format string, args ...any)) {
 		at := fmt.Sprintf("clusters[%d]", i)
 		switch {
 		case cl.Name == "" && len(c.Clusters) > 1:
-			bad(at+".name", "with several clusters each needs a name: people type it, as in /diagnose west:4242")
+			bad(at+".name", "with several clusters, each needs a name that people can type, as in /diagnose west:4242")
 		case names[cl.Name]:
 			bad(at+".name", "%q is the name of two clusters", cl.Name)
 		case strings.ContainsAny(cl.Name, ": \t/`<>&*"):
-			bad(at+".name", "%q: people type the name in front of a colon; use letters, digits, - and _", cl.Name)
+			bad(at+".name", "%q: people type the name before a colon, so use only letters, digits, - and _", cl.Name)
 		}
 		names[cl.Name] = true
 		if _, err := ParseZone(cl.Zone); cl.Zone != "" && err != nil {

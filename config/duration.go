@@ -36,7 +36,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	}
 	t, err := time.ParseDuration(s)
 	if err != nil {
-		return fmt.Errorf("%q is not a time such as 90s, 30m, 24h or 90d", s)
+		return fmt.Errorf("%q is not a duration such as 90s, 30m, 24h or 90d", s)
 	}
 	*d = Duration(t)
 	return nil

@@ -80,7 +80,7 @@ func expandString(s string, lookup func(string) (string, bool)) (string, error) 
 	}
 	raw, err := strict.Read(file)
 	if err != nil {
-		return "", fmt.Errorf("reading the value from a file: %w", err)
+		return "", fmt.Errorf("reading the value from the file: %w", err)
 	}
 	return strings.TrimRight(string(raw), "\r\n"), nil
 }

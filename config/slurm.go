@@ -94,15 +94,15 @@ func (c Cluster) validateSlurm(at string, bad complain) {
 	if s.Rest.URL != "" {
 		u, err := url.Parse(s.Rest.URL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-			bad(at+".slurm.rest.url", "is not an address such as https://slurm.example.org:6820")
+			bad(at+".slurm.rest.url", "is not a URL such as https://slurm.example.org:6820")
 		}
 		if s.Rest.TokenFile == "" {
-			bad(at+".slurm.rest.token_file", "is empty: slurmrestd answers nobody without a token")
+			bad(at+".slurm.rest.token_file", "is empty: slurmrestd requires a token")
 		}
 	}
 	for key, file := range map[string]string{".slurm.rest.token_file": s.Rest.TokenFile, ".slurm.rest.ca_file": s.Rest.CAFile} {
 		if file != "" && !filepath.IsAbs(file) {
-			bad(at+key, "%q is not an absolute path; the bot may be started from anywhere", file)
+			bad(at+key, "%q is not an absolute path, and the bot may be started from any directory", file)
 		}
 	}
 	if s.Commands == OverSSH || c.Logs.Source == OverSSH {
@@ -116,14 +116,14 @@ func (s SSH) validate(at string, bad complain) {
 			bad(at+".address", "%q is neither host nor host:port", address)
 		}
 		if user == "" {
-			bad(at+".user", "is empty: name the account that the bot is there")
+			bad(at+".user", "is empty: give the bot's account on that host")
 		}
 		if key == "" && agent == "" {
-			bad(at+".key_file", "is empty, and so is agent: the bot needs one of both to log in")
+			bad(at+".key_file", "is empty, and so is agent: the bot needs one of the two to log in")
 		}
 		for name, file := range map[string]string{".key_file": key, ".agent": agent} {
 			if file != "" && !filepath.IsAbs(file) {
-				bad(at+name, "%q is not an absolute path; the bot may be started from anywhere", file)
+				bad(at+name, "%q is not an absolute path, and the bot may be started from any directory", file)
 			}
 		}
 	}
@@ -132,11 +132,11 @@ func (s SSH) validate(at string, bad complain) {
 		who(fmt.Sprintf("%s.jump[%d]", at, i), h.Address, h.User, h.KeyFile, h.Agent)
 	}
 	if len(s.KnownHosts) == 0 {
-		bad(at+".known_hosts", "is empty: the bot connects to no host whose key it does not know")
+		bad(at+".known_hosts", "is empty: the bot connects only to hosts whose keys it knows")
 	}
 	for i, f := range s.KnownHosts {
 		if !filepath.IsAbs(f) {
-			bad(fmt.Sprintf("%s.known_hosts[%d]", at, i), "%q is not an absolute path; the bot may be started from anywhere", f)
+			bad(fmt.Sprintf("%s.known_hosts[%d]", at, i), "%q is not an absolute path, and the bot may be started from any directory", f)
 		}
 	}
 }
@@ -145,11 +145,11 @@ func (s SSH) validate(at string, bad complain) {
 func CheckTemplate(t string) string {
 	switch {
 	case !strings.Contains(t, "%j") && !strings.Contains(t, "%J") && !strings.Contains(t, "%A") && !strings.Contains(t, "{job}"):
-		return fmt.Sprintf("%q has neither %%j nor %%A nor {job} in it and would match the logs of every job", t)
+		return fmt.Sprintf("%q contains none of %%j, %%A and {job}, so it would match every job's logs", t)
 	case slices.Contains(strings.Split(t, "/"), ".."):
-		return fmt.Sprintf("%q must stay below the roots", t)
+		return fmt.Sprintf("%q must stay under the roots", t)
 	case strings.ContainsAny(t, "?[\x1a") || strings.Contains(strings.TrimSuffix(t, "/**"), "**"):
-		return fmt.Sprintf("%q has an unsupported wildcard: * matches a part of a name, /** at the end for all below a directory", t)
+		return fmt.Sprintf("%q has an unsupported wildcard: * matches part of a name, and a final /** matches everything under a directory", t)
 	}
 	return ""
 }
@@ -157,30 +157,30 @@ func CheckTemplate(t string) string {
 func (c Cluster) validateLogs(at string, bad complain) {
 	l := c.Logs
 	if l.Source != "" && !slices.Contains(LogSources, l.Source) {
-		bad(at+".logs.source", "%q is none of %s%s", l.Source, strings.Join(LogSources, ", "), strict.DidYouMean(l.Source, LogSources))
+		bad(at+".logs.source", "%q is not one of %s%s", l.Source, strings.Join(LogSources, ", "), strict.DidYouMean(l.Source, LogSources))
 	}
 	for j, root := range l.Roots {
 		key := fmt.Sprintf("%s.logs.roots[%d]", at, j)
 		switch {
 		case l.Source == InBucket:
 			if root != "" && path.Clean("/"+root) != "/"+root {
-				bad(key, "%q is no prefix of a bucket: it has no slash at either end", root)
+				bad(key, "%q is not a bucket prefix: it must not start or end with a slash", root)
 			}
 		case !filepath.IsAbs(root):
-			bad(key, "%q is not an absolute path; the bot may be started from anywhere", root)
+			bad(key, "%q is not an absolute path, and the bot may be started from any directory", root)
 		}
 	}
 	if c.Slurm.Asked() && len(l.Roots) == 0 {
-		bad(at+".logs.roots", "is empty: the bot reads only below these, wherever a job says that its logs are")
+		bad(at+".logs.roots", "is empty: the bot reads only under these paths, wherever a job says its logs are")
 	}
 	globs := func(key, p string) {
 		switch _, err := filepath.Match(p, ""); {
 		case err != nil:
 			bad(key, "%q is not a glob: %v", p, err)
 		case !strings.Contains(p, "{job}"):
-			bad(key, "%q has no {job} in it and would match the logs of every job", p)
+			bad(key, "%q contains no {job}, so it would match every job's logs", p)
 		case filepath.IsAbs(p) || slices.Contains(strings.Split(p, "/"), ".."):
-			bad(key, "%q must stay below the roots", p)
+			bad(key, "%q must stay under the roots", p)
 		}
 	}
 	for j, p := range l.Patterns {
@@ -194,7 +194,7 @@ func (c Cluster) validateLogs(at string, bad complain) {
 		if wrong := CheckTemplate(t); wrong != "" {
 			bad(key, "%s", wrong)
 		} else if !c.Slurm.Asked() {
-			bad(key, "needs slurm.commands or slurm.rest: what %%j, %%u and %%n stand for is asked there")
+			bad(key, "needs slurm.commands or slurm.rest to look up %%j, %%u and %%n")
 		}
 	}
 	if l.Quiet < 0 {
@@ -211,15 +211,15 @@ func (c Cluster) validateLogs(at string, bad complain) {
 	}
 	b := l.S3
 	if l.Source == InBucket && (b.Name == "" || strings.ContainsAny(b.Name, "/ \t\n")) {
-		bad(at+".logs.s3.bucket", "%q is no name of a bucket", b.Name)
+		bad(at+".logs.s3.bucket", "%q is not a bucket name", b.Name)
 	}
 	if b.Endpoint != "" {
 		u, err := url.Parse(b.Endpoint)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
-			bad(at+".logs.s3.endpoint", "is not an address such as https://s3.example.org")
+			bad(at+".logs.s3.endpoint", "is not a URL such as https://s3.example.org")
 		}
 	}
 	if (b.AccessKey == "") != (b.SecretKey == "") {
-		bad(at+".logs.s3.access_key", "goes with secret_key: give both, or none and let them be found as the AWS tools do")
+		bad(at+".logs.s3.access_key", "goes with secret_key: set both, or neither to use the AWS tools' default credentials")
 	}
 }

@@ -91,7 +91,7 @@ func (c *Config) validateStorage(bad func(path, format string, args ...any)) {
 		at := fmt.Sprintf("storage[%d]", i)
 		switch {
 		case s.Name == "" || strings.ContainsAny(s.Name, " \t`<>&*\n"):
-			bad(at+".name", "%q: people choose the storage by its name; use letters, digits, - and _", s.Name)
+			bad(at+".name", "%q: people choose the storage by name, so use only letters, digits, - and _", s.Name)
 		case names[s.Name]:
 			bad(at+".name", "%q is the name of two storage clusters", s.Name)
 		}
@@ -100,18 +100,18 @@ func (c *Config) validateStorage(bad func(path, format string, args ...any)) {
 		u, err := url.Parse(s.Endpoint)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
 			u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
-			bad(at+".endpoint", "is not the address of a proxy, such as https://ais.example.org:51080, with nothing behind the port")
+			bad(at+".endpoint", "is not a proxy URL such as https://ais.example.org:51080, with nothing after the port")
 		}
 		for _, f := range []struct{ key, name string }{{"ca_file", s.CAFile}, {"cert_file", s.CertFile}, {"key_file", s.KeyFile}} {
 			if f.name != "" && !filepath.IsAbs(f.name) {
-				bad(at+"."+f.key, "%q is not an absolute path; the bot may be started from anywhere", f.name)
+				bad(at+"."+f.key, "%q is not an absolute path, and the bot may be started from any directory", f.name)
 			}
 		}
 		if (s.CertFile == "") != (s.KeyFile == "") {
-			bad(at+".cert_file", "and key_file belong together")
+			bad(at+".cert_file", "and key_file must be set together")
 		}
 		if s.CAFile != "" && s.SkipVerify {
-			bad(at+".skip_verify", "contradicts ca_file: either the certificate is checked or it is not")
+			bad(at+".skip_verify", "contradicts ca_file: the certificate is either verified or not")
 		}
 		for j, name := range s.Clusters {
 			if !slices.ContainsFunc(c.Clusters, func(cl Cluster) bool { return cl.Name == name }) {
@@ -121,7 +121,7 @@ func (c *Config) validateStorage(bad func(path, format string, args ...any)) {
 	}
 	for i, p := range c.StorageAccess.Allow {
 		if !p.valid() {
-			bad(fmt.Sprintf("storage_access.allow[%d]", i), "%q is neither host, host:port nor *.domain; an address without http:// is meant", p)
+			bad(fmt.Sprintf("storage_access.allow[%d]", i), "%q is not host, host:port or *.domain; leave out http://", p)
 		}
 	}
 }

@@ -55,19 +55,19 @@ func (w *Watch) fill() {
 func (c *Config) validateWatch(bad func(path, format string, args ...any)) {
 	for i, cl := range c.Clusters {
 		if cl.Name == "" && (len(cl.Watch) > 0 || cl.HookSecret != "") {
-			bad(fmt.Sprintf("clusters[%d].name", i), "a cluster that is watched needs a name: people write it, and so does the address of its webhook")
+			bad(fmt.Sprintf("clusters[%d].name", i), "a watched cluster needs a name, for people to type and for its webhook URL")
 		}
 		if s := cl.HookSecret.Reveal(); s != "" && len(s) < 16 {
-			bad(fmt.Sprintf("clusters[%d].hook_secret", i), "is shorter than 16 characters, and anybody who guesses it can make the bot ask the cluster; `openssl rand -hex 32` makes one")
+			bad(fmt.Sprintf("clusters[%d].hook_secret", i), "is shorter than 16 characters, and anyone who guesses it can make the bot query the cluster; `openssl rand -hex 32` generates one")
 		}
 		if cl.HookSecret != "" && c.Ops.Listen == "" {
-			bad(fmt.Sprintf("clusters[%d].hook_secret", i), "needs ops.listen: the cluster has to reach the bot")
+			bad(fmt.Sprintf("clusters[%d].hook_secret", i), "needs ops.listen so that the cluster can reach the bot")
 		}
 		if cl.HookSecret != "" && len(cl.Watch) == 0 {
-			bad(fmt.Sprintf("clusters[%d].hook_secret", i), "nobody would hear of what the cluster tells: add a watch")
+			bad(fmt.Sprintf("clusters[%d].hook_secret", i), "nothing would be posted about this cluster's jobs: add a watch")
 		}
 		if len(cl.Watch) > 0 && !cl.Slurm.Asked() {
-			bad(fmt.Sprintf("clusters[%d].watch", i), "needs slurm.commands or slurm.rest: which jobs have ended is asked there")
+			bad(fmt.Sprintf("clusters[%d].watch", i), "needs slurm.commands or slurm.rest to find out which jobs have ended")
 		}
 		for j, w := range cl.Watch {
 			c.validateOneWatch(bad, fmt.Sprintf("clusters[%d].watch[%d]", i, j), cl.Name, w)
@@ -80,17 +80,17 @@ func (c *Config) validatePush(bad func(path, format string, args ...any)) {
 		at := fmt.Sprintf("clusters[%d].push", i)
 		for j, s := range cl.Push.Secrets {
 			if len(s.Reveal()) < 16 {
-				bad(fmt.Sprintf("%s.secrets[%d]", at, j), "is shorter than 16 characters, and anybody who guesses it can send logs of any job; `openssl rand -hex 32` makes one")
+				bad(fmt.Sprintf("%s.secrets[%d]", at, j), "is shorter than 16 characters, and anyone who guesses it can send logs for any job; `openssl rand -hex 32` generates one")
 			}
 		}
 		if len(cl.Push.Secrets) == 0 {
 			continue
 		}
 		if cl.Name == "" {
-			bad(fmt.Sprintf("clusters[%d].name", i), "a cluster that logs are pushed for needs a name: it is in the address")
+			bad(fmt.Sprintf("clusters[%d].name", i), "a cluster whose logs are pushed needs a name, for its push URL")
 		}
 		if c.Ops.Listen == "" {
-			bad(at+".secrets", "needs ops.listen: those who push have to reach the bot")
+			bad(at+".secrets", "needs ops.listen so that log senders can reach the bot")
 		}
 		if cl.Push.Keep < Duration(time.Hour) {
 			bad(at+".keep", "%s is less than an hour", cl.Push.Keep)
@@ -102,13 +102,13 @@ func (c *Config) validateOneWatch(bad func(path, format string, args ...any), at
 	k := slices.IndexFunc(c.Channels, func(ch Channel) bool { return ch.ID == w.Channel })
 	switch {
 	case !slackID(w.Channel, "CG"):
-		bad(at+".channel", "%q is no channel id; they begin with C (in Slack: channel name, then About)", w.Channel)
+		bad(at+".channel", "%q is not a channel ID. Channel IDs start with C (in Slack: channel name, then About)", w.Channel)
 	case k < 0 && !c.Access.AnyChannel:
-		bad(at+".channel", "%q is not among the channels, so nothing may be shown there", w.Channel)
+		bad(at+".channel", "%q is not one of the configured channels, so the bot may not post there", w.Channel)
 	case k >= 0 && len(c.Channels[k].Clusters) > 0 && !slices.Contains(c.Channels[k].Clusters, cluster):
 		bad(at+".channel", "%q may not see the cluster %q: add it to the channel's clusters", w.Channel, cluster)
 	case k >= 0 && c.Channels[k].Own && len(c.Channels[k].Users) == 0:
-		bad(at+".channel", "%q shows people their own jobs only, and a watch is nobody's: list the channel's users", w.Channel)
+		bad(at+".channel", "%q shows people only their own jobs, and a watch belongs to no one: list the channel's users", w.Channel)
 	}
 	if e := w.Every.Std(); e < minEvery || e > maxEvery || e%time.Minute != 0 {
 		bad(at+".every", "%s is not a whole number of minutes between %s and %s", w.Every, Duration(minEvery), Duration(maxEvery))

@@ -15,7 +15,7 @@ func ParseZone(s string) (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(s)
 	if err != nil || s == "" || s == "Local" {
-		return nil, errors.New("no zone has this name; write it as America/Los_Angeles, UTC or +09:00")
+		return nil, errors.New("unknown time zone; write it as America/Los_Angeles, UTC or +09:00")
 	}
 	return zone, nil
 }

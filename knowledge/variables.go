@@ -39,5 +39,5 @@ const (
 	torchDocs  = "PyTorch documentation, environment variables"
 	slurmMan   = "SLURM, man srun and sbatch"
 	aisSDK     = "AIStore Python SDK and Go client, 5.0"
-	oldRenamed = "The old name (up to 2.1) of what is now TORCH_NCCL_…; newer versions still read it, and warn. It was never a variable of NCCL."
+	oldRenamed = "The old name (up to 2.1) of TORCH_NCCL_…; newer versions still read it, with a warning. It was never an NCCL variable."
 )

@@ -21,71 +21,71 @@ var whysOf = map[Slug][]string{
 		"Why was the memory budget (parameters, gradients, optimizer, activations) not calculated before the run?",
 	},
 	HostOOM: {
-		"Why did the processes of this node need more memory than it has: workers, caches, or something that leaks?",
-		"Why did nobody see the host's memory grow?",
+		"Why did the processes on this node need more memory than it has: workers, caches, or a leak?",
+		"Why did nobody notice host memory growing?",
 	},
 	NonFiniteLoss: {
-		"Why did the numbers leave their range: learning rate, loss scale, a layer, or the data of that step?",
-		"Why did the run go on, or end, without clipping or skipping that step?",
+		"Why did values become invalid: the learning rate, the loss scale, a layer, or that step's data?",
+		"Why didn't the run clip gradients or skip that step?",
 	},
 	RankStalled: {
 		"Why did that rank stop: its data, its code, its GPU, or its node?",
-		"Why was nothing watching for a rank that falls silent?",
+		"Why was nothing monitoring for a rank that goes silent?",
 	},
 	CollectiveMismatch: {
-		"Why did the ranks take different paths through the program?",
-		"Why did no small run take that path before?",
+		"Why did the ranks take different code paths?",
+		"Why did no smaller run exercise that path before?",
 	},
 	UnevenData: {
 		"Why did the ranks get different numbers of batches?",
-		"Why does the loop not end on all ranks together?",
+		"Why doesn't the loop end on all ranks at the same step?",
 	},
 	TimeLimit: {
-		"Why did the job need longer than it was given?",
-		"Why did it not save and resubmit itself before the limit?",
+		"Why did the job need more time than it had requested?",
+		"Why didn't it save a checkpoint and resubmit itself before the limit?",
 	},
 	InitUnreachable: {
-		"Why could the ranks not meet: a node, a name, a port, or a launcher that started too few?",
-		"Why was the meeting not tried before the job took its nodes (bot check)?",
+		"Why couldn't the ranks connect: a node, a host name, a port, or a launcher that started too few processes?",
+		"Why wasn't the rendezvous tested before the job took its nodes (bot check)?",
 	},
 }
 
 // whysOfOrigin are by what broke.
 var whysOfOrigin = map[string][]string{
 	"storage": {
-		"Why did the storage fail or slow down at that time?",
-		"Why could the job not live through it: retries, timeouts, a cache?",
+		"Why did storage fail or slow down at that time?",
+		"Why couldn't the job ride it out: retries, timeouts, a cache?",
 	},
 	"data-loading-stall": {
-		"Why was the data not there in time: storage, decoding, or too few workers?",
-		"Why does one slow item hold every rank: prefetching, timeouts, skipping?",
+		"Why was the data late: storage, decoding, or too few workers?",
+		"Why does one slow item stall every rank: prefetching, timeouts, skipping?",
 	},
 	"data": {
-		"Why is that item in the data set?",
-		"Why was it not found when the data set was made?",
+		"How did that item get into the data set?",
+		"Why wasn't it caught when the data set was built?",
 	},
 	"network": {
 		"Why did the link or the peer go away?",
-		"Why was the link not taken out of service when its errors began?",
+		"Why wasn't the link taken out of service when its errors started?",
 	},
 	"gpu": {
-		"Why did the GPU fail now: its age, its errors before, its load?",
-		"Why was the node still in the partition: were its errors watched?",
+		"Why did the GPU fail now: age, earlier errors, load?",
+		"Why was the node still in the partition: were its errors monitored?",
 	},
 	"software": {
-		"Why does the program do this: what changed since it last worked?",
-		"Why did no test, and no short run, show it before?",
+		"Why does the program do this, and what changed since it last worked?",
+		"Why did no test or short run catch it?",
 	},
 	"infrastructure": {
-		"Why did the cluster end the job?",
-		"Why did the job lose more than the time since its last save?",
+		"Why did the cluster kill the job?",
+		"Why did the job lose more than the time since its last checkpoint?",
 	},
 	"performance": {
-		"Why did that part become slower at that time: hardware, neighbours, data, or the job's own phase?",
-		"Why did nobody notice when it began: is step time or throughput watched?",
+		"Why did that part slow down at that time: hardware, other jobs, data, or a phase of the job itself?",
+		"Why did nobody notice when it started: is step time or throughput monitored?",
 	},
 	"unknown": {
-		"Why do the logs not tell: what must be switched on so that the next failure does?",
-		"Why was no evidence collected while the job was still there?",
+		"Why don't the logs show the cause, and what must be turned on so that they do next time?",
+		"Why was no evidence collected while the job was still running?",
 	},
 }

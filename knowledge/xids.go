@@ -42,20 +42,20 @@ const (
 
 // xidActions say in plain words what the catalogue's own words for what to do mean.
 var xidActions = map[string]string{
-	"CHECK_MECHANICALS":    "look at the board, its seat, cables and power",
-	"CHECK_UVM":            "look at what the driver for unified memory (nvidia-uvm) says",
-	"CONTACT_SUPPORT":      "ask the maker's support",
+	"CHECK_MECHANICALS":    "check the board's seating, cables and power",
+	"CHECK_UVM":            "read what the unified-memory driver (nvidia-uvm) logged",
+	"CONTACT_SUPPORT":      "contact the vendor's support",
 	"IGNORE":               "nothing needs to be done",
-	"RESET_GPU":            "reset the GPU before anything else runs there",
-	"RESTART_APP":          "start the program again",
+	"RESET_GPU":            "reset the GPU before anything else runs on it",
+	"RESTART_APP":          "restart the program",
 	"RESTART_BM":           "restart the node",
 	"RESTART_VM":           "restart the virtual machine",
-	"UPDATE_SWFW":          "bring driver or firmware up to date",
-	"WORKFLOW_NVLINK5_ERR": "follow NVIDIA's own steps for errors of NVLink 5",
-	"WORKFLOW_NVLINK_ERR":  "follow NVIDIA's own steps for errors of NVLink",
-	"WORKFLOW_XID_45":      "follow NVIDIA's own steps for this number: look for what came before it",
-	"WORKFLOW_XID_48":      "follow NVIDIA's own steps for this number: look for 63, 64, 94 or 95 beside it",
-	"XID_154":              "the line itself names what to do",
+	"UPDATE_SWFW":          "update the driver or firmware",
+	"WORKFLOW_NVLINK5_ERR": "follow NVIDIA's steps for NVLink 5 errors",
+	"WORKFLOW_NVLINK_ERR":  "follow NVIDIA's steps for NVLink errors",
+	"WORKFLOW_XID_45":      "follow NVIDIA's steps for this Xid: look for what came before it",
+	"WORKFLOW_XID_48":      "follow NVIDIA's steps for this Xid: look for Xid 63, 64, 94 or 95 at the same time",
+	"XID_154":              "do what the line itself says",
 }
 
 // Advises is what the catalogue tells to do at once, in its own word and in plain ones; "" where it tells nothing.

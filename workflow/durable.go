@@ -95,7 +95,7 @@ type Outbox interface {
 // Errors of a Durable.
 var (
 	// ErrLost says that a lease or a post belongs to somebody else by now: stop, write nothing.
-	ErrLost = errors.New("somebody else has taken over")
+	ErrLost = errors.New("someone else has taken over")
 	// ErrOpen says that another investigation of the same job is open in the same team (see Investigation.OpenKey).
 	ErrOpen = errors.New("an investigation of this job is already open")
 	// ErrDoubled says that the investigation already has a message with this key; see Post.Key.

@@ -13,7 +13,7 @@ import (
 )
 
 func (f *Fix) text() string {
-	text := "fixed, and job " + f.Job + " is to prove it"
+	text := "fixed, and job " + f.Job + " should prove it"
 	if f.Text != "" {
 		text += ": " + f.Text
 	}

@@ -259,7 +259,7 @@ func (f *Flow) Run(ctx context.Context, id string) error {
 		}
 		// What people see comes after what is stored: a post may be repeated after a crash, never be ahead of the truth.
 		if err := f.show(ctx, inv, out); err != nil {
-			return fmt.Errorf("investigation %s: showing the outcome of %s: %w", id, out.event, err)
+			return fmt.Errorf("investigation %s: showing the result of %s: %w", id, out.event, err)
 		}
 	}
 }
@@ -278,7 +278,7 @@ func (f *Flow) Tick(ctx context.Context, id string) (bool, error) {
 		after = f.ExpireAfter
 	}
 	if ok && after != 0 && now.Sub(inv.Since) >= after {
-		return true, f.Handle(ctx, id, Input{Event: row.OnTimeout, Text: "nobody answered within " + plainDuration(after.Minutes())})
+		return true, f.Handle(ctx, id, Input{Event: row.OnTimeout, Text: "no answer within " + plainDuration(after.Minutes())})
 	}
 	n := Notice{Event: Tick, From: inv.State}
 	var open []Question
@@ -347,7 +347,7 @@ func (f *Flow) save(ctx context.Context, inv *Investigation, n Notice, in Input,
 	c := Change{Entries: entries, Done: in.Done, Notes: in.Notes}
 	posts, err := f.worded(ctx, inv, n)
 	if err != nil {
-		return fmt.Errorf("investigation %s: putting %s into words: %w", inv.ID, n.Event, err)
+		return fmt.Errorf("investigation %s: writing the text for %s: %w", inv.ID, n.Event, err)
 	}
 	c.Posts = slices.Concat(posts, in.Posts)
 	row, _ := About(inv.State)

@@ -12,7 +12,7 @@ import (
 // Errors of a Store.
 var (
 	ErrUnknown  = errors.New("no such investigation")
-	ErrConflict = errors.New("the investigation was changed by somebody else in the meantime")
+	ErrConflict = errors.New("the investigation was changed by someone else in the meantime")
 )
 
 // Memory is a Durable that lives as long as the process: for runs without a chat, and the model that the databases

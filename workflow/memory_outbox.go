@@ -257,6 +257,6 @@ func (m *Memory) Backlog(context.Context) (int, time.Time, error) {
 }
 
 // noMessage is why an edit or a removal is given up.
-const noMessage = "there is no message that it could change"
+const noMessage = "there is no message to change"
 
 var _ Durable = (*Memory)(nil)

@@ -133,7 +133,7 @@ func (inv Investigation) Everything() []incident.Source {
 }
 
 // ErrAccessLost says that a token is gone: it is kept in memory only.
-var ErrAccessLost = errors.New("the access to the storage cluster is not in memory any more")
+var ErrAccessLost = errors.New("access to the storage cluster is no longer in memory")
 
 // Poster shows things to the people of one conversation.
 type Poster interface {

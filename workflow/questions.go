@@ -67,7 +67,7 @@ func askRunning(inv Investigation) Question {
 	return Question{
 		Kind: AskRunning,
 		Text: "Job " + orUnknown(inv.Job) + " seems to be running: its logs are still growing. Look now, or when it ends?",
-		Why:  "Now, I can only tell how the job is doing: steps, loss, speed, silent ranks. A root cause has to wait until it ends. I check every minute and start when the logs go quiet.",
+		Why:  "For now, I can only tell how the job is doing: steps, loss, speed, silent ranks. Finding a root cause has to wait until it ends. I check every minute and start when the logs go quiet.",
 	}
 }
 

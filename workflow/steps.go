@@ -126,7 +126,7 @@ func (f *Flow) HasEnded(ctx context.Context, id string) (bool, error) {
 	}
 	found, err := f.located(ctx, inv)
 	if err != nil {
-		return false, fmt.Errorf("looking whether job %s has ended: %w", orUnknown(inv.Job), err)
+		return false, fmt.Errorf("checking whether job %s has ended: %w", orUnknown(inv.Job), err)
 	}
 	quiet := f.quiet(&inv)
 	if found.Running || f.Now().Sub(found.Written) < quiet {
@@ -184,20 +184,20 @@ func (f *Flow) collect(ctx context.Context, inv *Investigation) (outcome, error)
 	}
 	var own *Fault
 	if f.Deferred && errors.As(err, &own) {
-		return outcome{}, fmt.Errorf("bringing the logs of job %s: %w", orUnknown(inv.Job), err)
+		return outcome{}, fmt.Errorf("fetching the logs of job %s: %w", orUnknown(inv.Job), err)
 	}
 	if inv.Report == nil {
 		inv.Late.Tried = tried(inv.Places, got, err)
 	}
 	if err != nil || len(got.Sources) == 0 {
-		why := "no readable log was found"
+		why := "no readable log found"
 		if err != nil {
 			why = err.Error()
 		}
 		return f.nothing(inv, why), nil
 	}
 	if !f.shown(*inv, got) { // what was opened belongs to others than what was located
-		out := f.nothing(inv, "no readable log was found")
+		out := f.nothing(inv, "no readable log found")
 		out.entries = append(out.entries, f.entry("refused", "files belong to "+strings.Join(got.Users, ", ")+", which isn't allowed here"))
 		return out, nil
 	}

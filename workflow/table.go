@@ -105,7 +105,7 @@ var States = []StateRow{
 		"I open every file, including archives, and record where it came from. The report lists files I can't read; I analyze the rest."},
 	{AwaitingLogs, "0 obtain", Waiting, 24 * time.Hour, Expire, "waiting for logs",
 		"I need at least one log. Logs from some of the nodes are enough to start: I'll tell you what's missing and continue when more arrive. " +
-			"The rank that broke the job is often the one that printed nothing, so the logs of all nodes matter, not only of the one with the loudest error."},
+			"The rank that broke the job is often the one that printed nothing, so logs from all nodes matter, not just the one with the loudest error."},
 	{AwaitingEnd, "0 obtain", Waiting, 7 * 24 * time.Hour, Expire, "waiting for the job to end",
 		"The logs are still being written, so it's too early to name a cause. I check every minute and continue when the logs go quiet. You can see how the job is doing now."},
 	{Triaging, "1 triage", Working, 2 * time.Hour, Fail, "finding what failed first",
@@ -124,7 +124,7 @@ var States = []StateRow{
 	{Disputed, "after", Waiting, 7 * 24 * time.Hour, Close, "disputed",
 		"Someone disputes the verdict. The report stays visible with that note until new evidence settles it."},
 	{VerifyingFix, "after", Waiting, 14 * 24 * time.Hour, Expire, "waiting for the run with the fix",
-		"Someone named the run with the fix. I compare it with this one: does it get past the step where this one ended, and is it slower, larger or worse at learning?"},
+		"Someone named the run with the fix. I compare it with this one: does it get past the step where this one ended, and is it slower, larger, or learning worse?"},
 	{Resolved, "after", Settled, 0, "", "resolved, fix proven", "The next run got past the failure and nothing got worse. New evidence reopens the investigation."},
 	{Closed, "after", Settled, 0, "", "closed", "Nothing is open. New evidence reopens the investigation."},
 	{Cancelled, "after", Settled, 0, "", "cancelled", "Someone stopped the investigation. New evidence reopens it."},

@@ -105,7 +105,7 @@ func (f *Flow) toVerify(ctx context.Context, inv *Investigation) (r *incident.Re
 	again := inv.clone()
 	r, _, err := f.diagnose(ctx, &again, 0)
 	if err != nil {
-		return nil, fmt.Sprintf("reading them once more failed: %v", err)
+		return nil, fmt.Sprintf("reading them again failed: %v", err)
 	}
 	r.Warnings = slices.Concat(r.Warnings, inv.Warnings, inv.StorageMissing)
 	if !same(r) {

@@ -25,7 +25,7 @@ func TestExplainAnswers(t *testing.T) {
 		{"slurm's words", "", []string{"slurmstepd: error: Exceeded job memory limit"}, 0, []string{"[slurm-memory-limit]", "host-oom"}},
 		{"an errno", "", []string{"errno", "116"}, 0, []string{"ESTALE", "storage-unresponsive"}},
 		{"a term", "", []string{"straggler"}, 0, []string{"The rank that others wait for"}},
-		{"a variable that is none", "", []string{"NCCL_TIMEOUT"}, 0, []string{"Not a variable of NCCL", "init_process_group(timeout="}},
+		{"a variable that is none", "", []string{"NCCL_TIMEOUT"}, 0, []string{"Not an NCCL variable", "init_process_group(timeout="}},
 		{"a mechanism", "", []string{"rank-stalled"}, 0, []string{"One rank stalled", "Unlike", "py-spy dump"}},
 		{"a reason of the scheduler", "", []string{"ReqNodeNotAvail"}, 0, []string{"sinfo -R"}},
 		{"a pipe", "srun: error: node03: task 5: Killed\nOSError: [Errno 28] No space left on device\n", nil, 0, []string{"[storage-full]", "line 2", "Also in it"}},

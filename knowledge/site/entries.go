@@ -42,7 +42,7 @@ func one[T any](r *reader, path, word string, choices []choice[T]) (is T) {
 		}
 		words = append(words, c.word)
 	}
-	r.bad(path, "%q is none of %s%s", word, strings.Join(words, ", "), strict.DidYouMean(word, words))
+	r.bad(path, "%q is not one of %s%s", word, strings.Join(words, ", "), strict.DidYouMean(word, words))
 	return is
 }
 
@@ -66,15 +66,15 @@ func (r *reader) failure(path string, f *failure) {
 	}
 	s.Do = r.advice(path, f.Do, t)
 	if s.Meaning == "" {
-		r.bad(path+".meaning", "say in one sentence what the line means")
+		r.bad(path+".meaning", "explain in one sentence what the line means")
 	}
 	switch {
 	case s.Role == knowledge.CauseRole && f.Mechanism == "":
-		r.bad(path+".mechanism", "a cause needs one: bot explain --list shows them")
+		r.bad(path+".mechanism", "a cause needs a mechanism; `bot explain --list` shows them")
 	case s.Role != knowledge.CauseRole && s.Direct:
-		r.bad(path+".proves", "only a cause proves something")
+		r.bad(path+".proves", "only a cause can prove anything")
 	case s.Blames == knowledge.WritersNode && !s.Direct:
-		r.bad(path+".blames", "a line that blames its node has to prove something: proves: alone")
+		r.bad(path+".blames", "a line that blames its node must be a proof: proves: alone")
 	}
 	r.add(path, s, f.Examples)
 }
@@ -86,12 +86,12 @@ func (r *reader) suppression(path string, f *suppression) {
 	t := r.template(path+".line", f.Line)
 	s.Literals, s.Pattern = t.literals, t.pattern(nil)
 	if s.Meaning == "" {
-		r.bad(path+".why", "say in one sentence why such lines are noise here")
+		r.bad(path+".why", "explain in one sentence why these lines are noise here")
 	}
 	for i, c := range f.Causes {
 		at := fmt.Sprintf("%s.causes[%d]", path, i)
 		if o, ok := knowledge.Whole().Lookup(knowledge.ID(c)); !ok || !o.Proven() {
-			r.bad(at, "%q is no entry of Faultline that proves a cause%s", c, strict.DidYouMean(c, r.allIDs()))
+			r.bad(at, "%q is not a Faultline entry that proves a cause%s", c, strict.DidYouMean(c, r.allIDs()))
 			continue
 		}
 		s.Mutes.Causes = append(s.Mutes.Causes, knowledge.ID(c))
@@ -104,9 +104,9 @@ func (r *reader) action(path string, a *action) {
 	act.Do = r.advice(path, a.Do, nil)
 	switch {
 	case (a.Mechanism == "") == (a.Entry == ""):
-		r.bad(path, "name either a mechanism or an entry")
+		r.bad(path, "give either a mechanism or an entry")
 	case a.Owner == "" && len(a.Do) == 0:
-		r.bad(path, "state an owner, or what to do first")
+		r.bad(path, "give an owner, or what to do first")
 	}
 	file, where := r.file, r.where
 	r.late = append(r.late, func() {
@@ -120,7 +120,7 @@ func (r *reader) action(path string, a *action) {
 // add takes an entry, and holds it to its examples.
 func (r *reader) add(path string, s knowledge.Signature, examples []example) {
 	if len(examples) == 0 {
-		r.bad(path+".examples", "give at least one line as it stands in a log: it is the entry's test")
+		r.bad(path+".examples", "give at least one line exactly as logged; it serves as the entry's test")
 	}
 	if len(examples) > maxExamples {
 		r.bad(path+".examples", "%d examples are more than %d", len(examples), maxExamples)
@@ -155,9 +155,9 @@ func (r *reader) add(path string, s knowledge.Signature, examples []example) {
 		if alone != nil {
 			switch matches := knows(alone, text); {
 			case matches && out.Expect == Nothing:
-				r.bad(at+".text", "the line above knows this text, and should not")
+				r.bad(at+".text", "the line above matches this text but shouldn't")
 			case !matches && out.Expect != Nothing:
-				r.bad(at+".text", "the line above does not know this text")
+				r.bad(at+".text", "the line above doesn't match this text")
 			}
 		}
 		if s.Example == "" && out.Expect != Nothing {
@@ -183,14 +183,14 @@ func knows(k *knowledge.Catalogue, text string) bool {
 
 func (r *reader) id(path, v string) knowledge.ID {
 	if !id.MatchString(v) || len(v) > 64 {
-		r.bad(path, "%q is no id: small letters, digits and hyphens, at most 64", v)
+		r.bad(path, "%q is not a valid id: use at most 64 lowercase letters, digits and hyphens", v)
 		return ""
 	}
 	if _, taken := knowledge.Whole().Lookup(knowledge.ID(v)); taken {
-		r.bad(path, "Faultline has an entry %q: choose another id, or state an action for it", v)
+		r.bad(path, "Faultline already has an entry %q: choose another id, or add an action for it", v)
 	}
 	if at, taken := r.ids[v]; taken {
-		r.bad(path, "%s states %q, too", at, v)
+		r.bad(path, "%s also defines %q", at, v)
 	}
 	r.ids[v] = r.at(path)
 	return knowledge.ID(v)
@@ -226,7 +226,7 @@ func (r *reader) text(path, v string) string {
 	case len(v) > maxText:
 		r.bad(path, "%d bytes are more than %d", len(v), maxText)
 	case strings.ContainsFunc(v, unicode.IsControl):
-		r.bad(path, "write it in one line, without control characters")
+		r.bad(path, "write it on one line, without control characters")
 	}
 	return v
 }
@@ -234,7 +234,7 @@ func (r *reader) text(path, v string) string {
 // plain checks a sentence in which nothing is filled in.
 func (r *reader) plain(path, v string) string {
 	for _, name := range (knowledge.Advice{Text: v}).Unfilled() {
-		r.bad(path, "{%s} is not filled in here: do and its command can hold it", name)
+		r.bad(path, "{%s} isn't filled in here; only do and its command may contain it", name)
 	}
 	return r.text(path, v)
 }
@@ -242,7 +242,7 @@ func (r *reader) plain(path, v string) string {
 func (r *reader) nots(path string, list []string) []string {
 	for i, not := range list {
 		if r.text(fmt.Sprintf("%s.not[%d]", path, i), not); strings.TrimSpace(not) == "" {
-			r.bad(fmt.Sprintf("%s.not[%d]", path, i), "is empty: no line would match")
+			r.bad(fmt.Sprintf("%s.not[%d]", path, i), "is empty, so no line would match")
 		}
 	}
 	return list
@@ -251,7 +251,7 @@ func (r *reader) nots(path string, list []string) []string {
 // advice checks what to do first. t is the line whose captures it may hold; nil where there is none.
 func (r *reader) advice(path string, list []advice, t *template) (out []knowledge.Advice) {
 	if len(list) > maxDo {
-		r.bad(path+".do", "%d steps are more than %d: say what to do first", len(list), maxDo)
+		r.bad(path+".do", "%d steps are more than %d: list only the first things to do", len(list), maxDo)
 	}
 	for i, a := range list {
 		at := fmt.Sprintf("%s.do[%d]", path, i)
@@ -265,7 +265,7 @@ func (r *reader) advice(path string, list []advice, t *template) (out []knowledg
 				fills = slices.Concat(fills, t.names())
 			}
 			if !slices.Contains(fills, name) {
-				r.bad(at, "{%s} is not filled in: there are {%s}%s", name, strings.Join(fills, "}, {"), strict.DidYouMean(name, fills))
+				r.bad(at, "{%s} is unknown; you can use {%s}%s", name, strings.Join(fills, "}, {"), strict.DidYouMean(name, fills))
 			}
 		}
 		out = append(out, d)
@@ -280,7 +280,7 @@ func (r *reader) names(path string, list []name, t *template) (out []knowledge.N
 			r.bad(at+".capture", "the line has no {%s}%s", n.Capture, strict.DidYouMean(n.Capture, t.names()))
 		}
 		if n.Is == "" || n.Whose == "" {
-			r.bad(at, "say what it is (is: host) and what the line says of it (whose: lost)")
+			r.bad(at, "say what it is (is: host) and what the line says about it (whose: lost)")
 		}
 		out = append(out, knowledge.Name{Capture: n.Capture, Kind: one(r, at+".is", n.Is, kinds), Whose: one(r, at+".whose", n.Whose, whose)})
 	}

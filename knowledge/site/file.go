@@ -110,7 +110,7 @@ const (
 func Load(files []string) (Knowledge, error) {
 	var all Knowledge
 	if len(files) > maxFiles {
-		return all, fmt.Errorf("%d files of site knowledge are more than %d", len(files), maxFiles)
+		return all, fmt.Errorf("%d site knowledge files are more than %d", len(files), maxFiles)
 	}
 	r := reader{ids: map[string]string{}}
 	for _, name := range files {
@@ -209,7 +209,7 @@ func (r *reader) read(name string, raw []byte) {
 		r.out.Bandwidth = b
 	}
 	if len(r.out.Entries)+len(r.out.Acts) > maxEntries*2 {
-		r.errs = append(r.errs, fmt.Errorf("%s: all files together state more than %d entries", name, maxEntries*2))
+		r.errs = append(r.errs, fmt.Errorf("%s: all files together have more than %d entries", name, maxEntries*2))
 	}
 }
 

@@ -33,7 +33,7 @@ func (r *reader) template(path, v string) *template {
 	t := &template{}
 	switch {
 	case v == "":
-		r.bad(path, "write what the line holds, with {name} for what varies and {*} for anything")
+		r.bad(path, "write the line's text, with {name} for parts that vary and {*} for anything")
 		return t
 	case len(v) > maxLine || !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl):
 		r.bad(path, "write one line of at most %d bytes, without control characters", maxLine)
@@ -53,16 +53,16 @@ func (r *reader) template(path, v string) *template {
 		name, behind, closed := strings.Cut(after, "}")
 		switch {
 		case !closed:
-			r.bad(path, "{%s is not closed; a brace of the text is written {{", name)
+			r.bad(path, "{%s is not closed; write a literal brace as {{", name)
 			return t
 		case name != "*" && !captureName.MatchString(name):
-			r.bad(path, "{%s} is no name: small letters, at most 20; a brace of the text is written {{", name)
+			r.bad(path, "{%s} is not a valid name: use at most 20 lowercase letters; write a literal brace as {{", name)
 			return t
 		case name != "*" && slices.Contains(t.names(), name):
-			r.bad(path, "{%s} stands twice", name)
+			r.bad(path, "{%s} appears twice", name)
 			return t
 		case len(t.parts) > 0 && t.parts[len(t.parts)-1].varies:
-			r.bad(path, "{%s} stands right behind another: nothing says where it begins", name)
+			r.bad(path, "{%s} directly follows another placeholder, so where it begins is ambiguous", name)
 			return t
 		}
 		t.parts = append(t.parts, part{name: name, varies: true})
@@ -77,7 +77,7 @@ func (r *reader) template(path, v string) *template {
 		}
 	}
 	if len(t.literals) == 0 {
-		r.bad(path, "no text in it has %d characters: the scanner needs something to look for", minLiteral)
+		r.bad(path, "needs at least %d characters of literal text in a row, for the scanner to search for", minLiteral)
 	}
 	return t
 }
