@@ -81,6 +81,7 @@ type Report struct {
 	Course          *Course          `json:"course,omitempty"`  // absent where no course can be drawn
 	Figures         []Figure         `json:"figures,omitempty"` // what the next run is compared by; absent where step lines tell nothing
 	Timeline        []Event          `json:"timeline"`
+	Lanes           *Lanes           `json:"lanes,omitempty"`     // absent where no event has a time
 	Standouts       []Standout       `json:"standouts,omitempty"` // lines that stand out, where no known failure matches
 	Shapes          []string         `json:"shapes,omitempty"`    // of lines that sound bad in a run that came to a good end: what such runs print, too
 	Counts          Counts           `json:"counts"`
@@ -398,6 +399,7 @@ type Link struct {
 // Event is a fact with a time. Time is RFC 3339, without zone while the zone is unproven and without the year while
 // the year is unproven ("07-09T17:05:38"); null where no line states one.
 type Event struct {
+	Kind        string     `json:"kind"` // see below
 	Time        *string    `json:"time"`
 	Uncertainty *float64   `json:"uncertainty_s"`
 	Node        string     `json:"node"`
@@ -405,6 +407,19 @@ type Event struct {
 	Event       string     `json:"event"`
 	Evidence    []Evidence `json:"evidence"`
 }
+
+// What an event is.
+const (
+	EventSave    = "save"    // a checkpoint was written, or resumed from
+	EventStep    = "step"    // training went on
+	EventLast    = "last"    // the last line before silence
+	EventWait    = "wait"    // ranks begin to wait for each other
+	EventTimeout = "timeout" // a wait was given up
+	EventError   = "error"
+	EventTold    = "told" // a rank was told of the timeout of another
+	EventExit    = "exit" // a process ended
+	EventEnd     = "end"  // the scheduler ended the job
+)
 
 // Counts are the tallies of noisy things.
 type Counts struct {

@@ -13,6 +13,8 @@ import (
 // that the report speaks of.
 type courseView struct {
 	File   string
+	Begin  string // the first step that is drawn, "" unknown
+	End    string
 	Curves []curve
 	Marks  []linkView
 	W, H   int // of each picture
@@ -21,6 +23,7 @@ type courseView struct {
 // curve is one number over the lines.
 type curve struct {
 	Name, From, To string
+	Low, High      string // the ends of its axis
 	Spark          string
 	Points         string // of an SVG polyline, in a box of courseWidth × courseHeight
 	Marks          []int  // x of the places
@@ -39,7 +42,7 @@ func course(c *incident.Course) courseView {
 	if c == nil || len(c.Points) < 2 {
 		return courseView{}
 	}
-	v := courseView{File: flat(c.File), W: courseWidth, H: courseHeight}
+	v := courseView{File: flat(c.File), W: courseWidth, H: courseHeight, Begin: stepName(c.Points[0].Step), End: stepName(c.Points[len(c.Points)-1].Step)}
 	loss := drawn("loss", c, func(p *incident.CoursePoint) *float64 { return p.Loss }, fourDigits)
 	took := drawn("step time", c, func(p *incident.CoursePoint) *float64 { return p.StepSeconds }, stepTime)
 	for _, k := range []curve{loss, took} {
@@ -51,6 +54,13 @@ func course(c *incident.Course) courseView {
 		v.Marks = append(v.Marks, linkView{Statement: sentence(m.Text), Proofs: proofs(m.Evidence)})
 	}
 	return v
+}
+
+func stepName(step *int64) string {
+	if step == nil {
+		return ""
+	}
+	return "step " + grouped(*step)
 }
 
 // drawn is the curve of one number, without a picture where fewer than two points have it. Both axes are linear, the
@@ -79,6 +89,7 @@ func drawn(name string, c *incident.Course, of func(*incident.CoursePoint) *floa
 	if least := flatness * math.Abs(hi); hi-lo < least { // noise is not to look like a landscape
 		lo, hi = (lo+hi-least)/2, (lo+hi+least)/2
 	}
+	k.Low, k.High = word(lo), word(hi)
 	n := len(c.Points)
 	var points strings.Builder
 	cells := make([][]float64, min(n, sparkColumns))

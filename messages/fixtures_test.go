@@ -68,12 +68,19 @@ func stallOf(ranks, perNode, culprit int) *incident.Report {
 			quoteOf("node00.err", 4800, "slurmstepd: error: *** STEP 4242.0 ON node00 CANCELLED AT 2026-07-09T17:06:02 ***")}},
 	}
 	r.Timeline = []incident.Event{
-		{Time: ptr("2026-07-09T16:40:02"), Uncertainty: ptr(1.0), Event: "checkpoint of step 12,000 completed", Node: "node00", Rank: ptr(0), Evidence: []incident.Evidence{quoteOf("node00.err", 4200, "Saved checkpoint /ckpt/step_12000")}},
-		{Time: ptr("2026-07-09T16:54:51"), Uncertainty: ptr(1.0), Event: "last line before the silence: retrying 1/5, recovered", Node: at, Rank: &culprit, Evidence: []incident.Evidence{quoteOf(file, 20170, "Retrying 1/5")}},
-		{Time: ptr("2026-07-09T16:55:38"), Uncertainty: ptr(1.5), Event: "the other ranks enter ALLREDUCE 4711", Evidence: []incident.Evidence{start}},
-		{Time: ptr("2026-07-09T17:05:38"), Uncertainty: ptr(1.0), Event: "first watchdog fires", Node: "node00", Rank: ptr(0), Evidence: []incident.Evidence{quoteOf("node00.err", 4711, wd)}},
-		{Event: "step cancelled", Node: "node00"},
+		{Kind: incident.EventSave, Time: ptr("2026-07-09T16:40:02"), Uncertainty: ptr(1.0), Event: "checkpoint of step 12,000 completed", Node: "node00", Rank: ptr(0), Evidence: []incident.Evidence{quoteOf("node00.err", 4200, "Saved checkpoint /ckpt/step_12000")}},
+		{Kind: incident.EventLast, Time: ptr("2026-07-09T16:54:51"), Uncertainty: ptr(1.0), Event: "last line before the silence: retrying 1/5, recovered", Node: at, Rank: &culprit, Evidence: []incident.Evidence{quoteOf(file, 20170, "Retrying 1/5")}},
+		{Kind: incident.EventWait, Time: ptr("2026-07-09T16:55:38"), Uncertainty: ptr(1.5), Event: "the other ranks enter ALLREDUCE 4711", Evidence: []incident.Evidence{start}},
+		{Kind: incident.EventTimeout, Time: ptr("2026-07-09T17:05:38"), Uncertainty: ptr(1.0), Event: "first watchdog fires", Node: "node00", Rank: ptr(0), Evidence: []incident.Evidence{quoteOf("node00.err", 4711, wd)}},
+		{Kind: incident.EventEnd, Event: "step cancelled", Node: "node00"},
 	}
+	r.Lanes = &incident.Lanes{From: ptr("2026-07-09T16:00:00"), Seconds: 3938, Focus: 2400, Lanes: []incident.Lane{
+		{Kind: "rank", Name: fmt.Sprintf("rank %d · %s", culprit, at), Root: true, Marks: []incident.LaneMark{{Kind: incident.EventLast, At: 3291, Uncertainty: 1, Event: 1, Text: "last line before the silence: retrying 1/5, recovered"}},
+			Spans: []incident.LaneSpan{{Doing: incident.LaneRuns, To: 3338, Uncertainty: 1.5, Text: "running"}, {Doing: incident.LaneStalls, From: 3338, To: 3938, Uncertainty: 1, Text: "the others wait for it"}}},
+		{Kind: "nodes", Name: "other nodes", Marks: []incident.LaneMark{{Kind: incident.EventTimeout, At: 3938, Uncertainty: 1, Event: 3, Text: "first watchdog fires"}},
+			Spans: []incident.LaneSpan{{Doing: incident.LaneRuns, To: 3338, Uncertainty: 1.5, Text: "running"}, {Doing: incident.LaneWaits, From: 3338, To: 3938, Uncertainty: 1, Text: "they wait in ALLREDUCE #4711"}}},
+		{Kind: "training", Name: "training", Spans: []incident.LaneSpan{}, Marks: []incident.LaneMark{{Kind: incident.EventSave, At: 2402, Uncertainty: 1, Event: 0, Text: "checkpoint of step 12,000 completed"}}},
+	}}
 	r.Counts.ConnectionResets = incident.Tallies{Total: 4, PerFile: map[string]int{file: 4}, PerRank: map[string]int{fmt.Sprint(culprit): 4}}
 	r.Counts.Retries.Recovered = 4
 	r.Storage = incident.Storage{Status: "not-provided", Judgement: "open"}

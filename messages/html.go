@@ -35,6 +35,7 @@ const (
 	htmlEvents   = 1000
 	htmlGroups   = 24 // beyond them the script shows them
 	htmlProofs   = 12
+	htmlShown    = 2    // proofs of a link that stand in the page before it unfolds
 	htmlQuote    = 2000 // runes of one quoted line
 	htmlContext  = 40   // lines of one excerpt
 )
@@ -74,7 +75,7 @@ type htmlPage struct {
 	Brief            string
 	Status           string
 	Confidence       string
-	Screen           []part
+	Screen, More     []part // of the first screen: what is seen at once, and what unfolds
 	Chain            []htmlLink
 	CourseMarks      []htmlLink
 	Earlier          htmlEarlier
@@ -87,6 +88,7 @@ type htmlPage struct {
 	Tiles            []htmlTile
 	MapAlt, MapWhat  string
 	Fold             bool
+	MapSize          string    // the class of its cells: the more, the smaller
 	Data             *htmlData // for the script
 	Legend           []htmlLegend
 	Needs            []htmlNeed
@@ -111,6 +113,7 @@ type (
 	htmlLink struct {
 		Role, Statement string
 		Proofs          []htmlProof
+		Folded          []htmlProof // the rest of them
 		More            int
 	}
 	htmlEvent struct {
@@ -146,8 +149,9 @@ func hash(s string) string {
 
 func pageOf(v *view, x Extras) *htmlPage {
 	r := v.Report
-	p := &htmlPage{view: v, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), Screen: v.Screen, MapAlt: mapAlt(v)} //nolint:gosec // style and script are constants of the program
+	p := &htmlPage{view: v, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), MapAlt: mapAlt(v)} //nolint:gosec // style and script are constants of the program
 	p.Policy = HTMLPolicy()
+	p.Screen, p.More = atOnce(v.Screen)
 	p.Title, p.Brief = v.Headline, brief(v, "")
 	if r.Job.ID != nil {
 		p.Title = "Job " + flat(*r.Job.ID) + ": " + p.Title
@@ -198,6 +202,22 @@ func pageOf(v *view, x Extras) *htmlPage {
 	return p
 }
 
+// firstLabels are the labels of what is seen before anything unfolds: what broke, or may have, and what to do.
+var firstLabels = []string{labelWhat, labelCandidates, labelClue, labelStorage, labelNext, labelSave}
+
+// atOnce parts the first screen into what is seen at once and what unfolds. A live job's screen is read whole.
+func atOnce(screen []part) (first, more []part) {
+	for _, p := range screen {
+		known := slices.ContainsFunc(firstLabels, func(l string) bool { return strings.HasPrefix(p.Label, l) })
+		if known {
+			first = append(first, p)
+		} else {
+			more = append(more, p)
+		}
+	}
+	return first, more
+}
+
 // excerpts finds the lines around a quotation.
 type excerpts map[string]Excerpt
 
@@ -228,6 +248,9 @@ func (x excerpts) links(ls []linkView) []htmlLink {
 			ps = ps[:htmlProofs]
 		}
 		h.Proofs = x.proofs(ps)
+		if len(h.Proofs) > htmlShown+1 {
+			h.Proofs, h.Folded = h.Proofs[:htmlShown], h.Proofs[htmlShown:]
+		}
 		out = append(out, h)
 	}
 	return out
@@ -254,13 +277,18 @@ func (x excerpts) proofs(ps []proof) []htmlProof {
 func (p *htmlPage) tiles(m rankMap) (block int) {
 	p.MapWhat = "One cell per rank, one strip per node."
 	if m.Ranks > htmlMapRanks {
-		m = m.perNode(htmlMapCells, 32)
+		m = m.perNode(htmlMapCells, 64)
 		p.Fold, block = true, m.Block
 		p.MapWhat = "One cell per node, colored by its worst rank. Click a cell to see its ranks."
 		if m.Block > 1 {
 			p.MapWhat = fmt.Sprintf("One cell per %d nodes, colored by their worst rank.", m.Block)
 		}
 	}
+	cells := 0
+	for _, row := range m.Rows {
+		cells += len(row.Cells)
+	}
+	p.MapSize = mapSize(cells)
 	for _, row := range m.Rows {
 		t := htmlTile{Name: row.Node}
 		for _, c := range row.Cells {
@@ -278,6 +306,19 @@ func (p *htmlPage) tiles(m rankMap) (block int) {
 		}
 	}
 	return block
+}
+
+// mapSize is the class of a map's cells, so that the map of any job is seen without scrolling.
+func mapSize(cells int) string {
+	switch {
+	case cells > 1024:
+		return "tiny"
+	case cells > 256:
+		return "small"
+	case cells > 64:
+		return "many"
+	}
+	return ""
 }
 
 // termsIn are the glossary's entries for words that the report uses, in alphabetical order.

@@ -25,6 +25,10 @@ for (const table of document.querySelectorAll("table.sortable")) {
 // Touch has no hover: a tap, or the pointer, writes the state of a cell below the map.
 const state = document.getElementById("state");
 const map = document.querySelector(".map");
+if (map) { // what broke is in sight, however large the map
+  const root = map.querySelector(".root");
+  if (root && root.offsetTop - map.offsetTop > map.clientHeight - 20) map.scrollTop = root.offsetTop - map.offsetTop - map.clientHeight / 2;
+}
 if (state && map) {
   const show = e => { if (e.target.title) state.textContent = e.target.title; };
   map.addEventListener("click", show);
@@ -103,3 +107,80 @@ if (data && more && data.groups.length) {
     });
   });
 }
+
+// The timeline begins where the incident does; buttons, keys and a drag show other parts of the run. Without this script it
+// stands as it is.
+const lanes = document.querySelector(".lanes");
+if (lanes) {
+  const whole = Number(lanes.dataset.whole), focus = Number(lanes.dataset.focus), moment = document.getElementById("moment");
+  const shapes = Array.from(lanes.querySelectorAll("rect, use, .unsure")), axis = lanes.querySelector(".axis");
+  let from = focus, to = whole;
+  const percent = at => ((at - from) / (to - from) * 100).toFixed(3) + "%";
+  // Ticks stand at round times of the day, or at round seconds where no time is known.
+  const since = Number(lanes.dataset.since), days = 86400;
+  const steps = [.1, .2, .5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200];
+  const clock = (at, step) => {
+    if (since < 0) return "+" + at.toFixed(step < 1 ? 1 : 0) + " s";
+    const s = ((since + at) % days + days) % days, two = n => String(Math.floor(n)).padStart(2, "0");
+    const minutes = two(s / 3600) + ":" + two(s % 3600 / 60);
+    return step >= 60 ? minutes : minutes + ":" + (step < 1 ? (s % 60).toFixed(1).padStart(4, "0") : two(Math.round(s % 60 * 10) / 10));
+  };
+  const ticks = () => {
+    const box = axis.lastElementChild, span = to - from, phase = Math.max(since, 0);
+    const step = steps.find(s => span / s <= 6) || days * Math.ceil(span / days / 6);
+    box.textContent = "";
+    for (let at = Math.ceil((from + phase) / step) * step - phase; at <= to; at += step) {
+      if (at < from + .03 * span || at > to - .03 * span) continue; // a label at the edge would be cut
+      const text = document.createElementNS(box.namespaceURI, "text");
+      text.setAttribute("x", percent(at));
+      text.setAttribute("y", "13");
+      text.textContent = clock(at, step);
+      box.appendChild(text);
+    }
+  };
+  const draw = () => {
+    for (const s of shapes) {
+      const d = s.dataset;
+      if (d.to !== undefined) {
+        const a = Math.max(Number(d.from), from), b = Math.min(Number(d.to), to);
+        s.setAttribute("x", percent(a));
+        s.setAttribute("width", b > a ? ((b - a) / (to - from) * 100).toFixed(3) + "%" : "0");
+      } else if (d.unc !== undefined) {
+        s.setAttribute("x1", percent(Number(d.at) - Number(d.unc)));
+        s.setAttribute("x2", percent(Number(d.at) + Number(d.unc)));
+      } else s.setAttribute("x", percent(Number(d.at)));
+    }
+    ticks();
+  };
+  const show = (a, b) => {
+    const wide = Math.min(Math.max(b - a, Math.min(1, whole)), whole);
+    from = Math.min(Math.max(a, 0), whole - wide);
+    to = from + wide;
+    draw();
+  };
+  const zoom = by => { const mid = (from + to) / 2, half = (to - from) * by / 2; show(mid - half, mid + half); };
+  const keys = {"+": () => zoom(.5), "-": () => zoom(2), "ArrowLeft": () => show(from - (to - from) / 4, to - (to - from) / 4),
+    "ArrowRight": () => show(from + (to - from) / 4, to + (to - from) / 4), "0": () => show(focus, whole)};
+  const bar = make("div", undefined, "zoom");
+  const buttons = [["Zoom in", "+"], ["Zoom out", "-"], ["Earlier", "ArrowLeft"], ["Later", "ArrowRight"], ["Reset", "0"]];
+  for (const [text, key] of buttons) {
+    const b = make("button", text);
+    b.type = "button";
+    b.addEventListener("click", keys[key]);
+    bar.appendChild(b);
+  }
+  bar.appendChild(moment);
+  lanes.after(bar);
+  lanes.addEventListener("keydown", e => { if (keys[e.key]) { keys[e.key](); e.preventDefault(); } });
+  const tell = e => { const t = e.target.querySelector && e.target.querySelector("title"); if (t) moment.textContent = t.textContent; };
+  for (const kind of ["click", "mouseover", "focusin"]) lanes.addEventListener(kind, tell);
+  let held = null;
+  lanes.addEventListener("pointerdown", e => { held = {x: e.clientX, from, to, wide: axis.lastElementChild.getBoundingClientRect().width}; });
+  addEventListener("pointerup", () => { held = null; });
+  lanes.addEventListener("pointermove", e => {
+    if (!held || Math.abs(e.clientX - held.x) < 4) return;
+    const by = (e.clientX - held.x) / held.wide * (held.to - held.from);
+    show(held.from - by, held.to - by);
+  });
+}
+addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details")) d.open = true; });

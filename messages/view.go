@@ -32,6 +32,7 @@ type view struct {
 	Earlier   earlierView
 	Daemons   storageView
 	Course    courseView
+	Lanes     laneView
 	Map       rankMap
 }
 
@@ -93,6 +94,7 @@ func newView(r *incident.Report) *view {
 	v.Daemons = storageLogs(r.Storage)
 	v.Artifacts = artifactViews(r.Artifacts)
 	v.Course = course(r.Course)
+	v.Lanes = laneViewOf(r.Lanes)
 	r.Warnings, r.Verification.Withdrawn = fewOf(r.Warnings), fewOf(r.Verification.Withdrawn)
 	v.Screen = screen(v)
 	return v

@@ -21,7 +21,7 @@ func (b *builder) causeRow(rows *[]row) []incident.Event {
 	if len(cause.Evidence) == 0 || slices.ContainsFunc(*rows, shown) {
 		return nil
 	}
-	e := incident.Event{Event: cause.Statement, Evidence: cause.Evidence[:1]}
+	e := incident.Event{Kind: incident.EventError, Event: cause.Statement, Evidence: cause.Evidence[:1]}
 	if len(v.Root.Ranks) == 1 {
 		e.Rank = ptr(v.Root.Ranks[0])
 	}
@@ -37,16 +37,20 @@ func (b *builder) causeRow(rows *[]row) []incident.Event {
 	return nil
 }
 
-// whenCaused is when the verdict's cause happened: by its own line, or when the wait for a rank began.
+// whenCaused is when the verdict's cause happened: by its own line, by when the wait for a rank began, or by what proposed it.
 func (b *builder) whenCaused() resolve.Moment {
 	if fl := b.first(); fl != nil {
 		when, _ := untimed(fl)
 		return when
 	}
-	if len(b.d.winners) > 0 && b.d.winners[0].Class == mechanism.Collective {
+	if len(b.d.winners) == 0 {
+		return resolve.Moment{}
+	}
+	top := b.d.winners[0]
+	if top.Class == mechanism.Collective {
 		return b.s.Graph.Start
 	}
-	return resolve.Moment{}
+	return top.At
 }
 
 // isLastWords tells whether a row shows what the blamed rank wrote last.

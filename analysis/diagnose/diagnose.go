@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"faultline/analysis/diagnose/lanes"
 	"faultline/analysis/diagnose/mechanism"
 	"faultline/analysis/history"
 	"faultline/analysis/resolve"
@@ -66,6 +67,7 @@ func judge(f *resolve.Facts, all []mechanism.Mechanism, e Earlier) *incident.Rep
 	b.chain()
 	b.course()
 	b.timeline()
+	r.Lanes = lanes.Of(s, r, b.when, whatKernel)
 	b.hypotheses()
 	b.advice()
 	b.reads()
@@ -90,6 +92,8 @@ type builder struct {
 	// rows counts the rows of groups that carry evidence.
 	rows  int
 	words *lastWords
+	// when are the moments of the timeline's rows, not valid where no line states one.
+	when []resolve.Moment
 	// outsiders are the hosts at the root that are none of the job's nodes.
 	outsiders []string
 	// again are the recurrences that weigh, by kind.

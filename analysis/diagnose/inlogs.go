@@ -166,7 +166,7 @@ func (b *builder) fromLastWords(a knowledge.Advice) knowledge.Advice {
 }
 
 // lastWordsRow puts the last line of the blamed rank into the timeline, where the advice rests on it.
-func (b *builder) lastWordsRow(add func(resolve.Moment, string, int, string, ...incident.Evidence)) {
+func (b *builder) lastWordsRow(add func(string, resolve.Moment, string, int, string, ...incident.Evidence)) {
 	m, ok := b.known(knowledge.Slug(b.r.Verdict.Mechanism))
 	r := b.blamed()
 	if !ok || r == nil || len(m.Now) == 0 || !m.Now[0].Names(knowledge.Last) {
@@ -177,6 +177,6 @@ func (b *builder) lastWordsRow(add func(resolve.Moment, string, int, string, ...
 		if !when.Valid {
 			when = b.s.Facts.NotBefore(w.at)
 		}
-		add(when, r.Node, r.ID, fmt.Sprintf("rank %d's last line before the wait", r.ID), mechanism.QuoteAt(w.at, nil))
+		add(incident.EventLast, when, r.Node, r.ID, fmt.Sprintf("rank %d's last line before the wait", r.ID), mechanism.QuoteAt(w.at, nil))
 	}
 }

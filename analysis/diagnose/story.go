@@ -183,31 +183,31 @@ type row struct {
 func (b *builder) timeline() {
 	f, g := b.s.Facts, b.s.Graph
 	var rows []row
-	add := func(t resolve.Moment, node string, rank int, text string, ev ...incident.Evidence) {
+	add := func(kind string, t resolve.Moment, node string, rank int, text string, ev ...incident.Evidence) {
 		if !t.Valid {
 			return
 		}
 		if ev == nil {
 			ev = []incident.Evidence{}
 		}
-		e := incident.Event{Time: f.Format(t), Uncertainty: resolve.Uncertainty(t), Node: node, Event: text, Evidence: ev}
+		e := incident.Event{Kind: kind, Time: f.Format(t), Uncertainty: resolve.Uncertainty(t), Node: node, Event: text, Evidence: ev}
 		if rank != resolve.NoRank {
 			e.Rank = ptr(rank)
 		}
 		rows = append(rows, row{t, e})
 	}
 	if c := f.Job.ResumedFrom; c != nil {
-		add(f.At(c.At), "", resolve.NoRank, fmt.Sprintf("resumed from the step %d checkpoint", c.Step), mechanism.QuoteAt(c.At, nil))
+		add(incident.EventSave, f.At(c.At), "", resolve.NoRank, fmt.Sprintf("resumed from the step %d checkpoint", c.Step), mechanism.QuoteAt(c.At, nil))
 	}
 	if s, ok := b.lastSave(); ok {
-		add(f.At(s.At), "", resolve.NoRank, fmt.Sprintf("step %d checkpoint saved", s.Step), mechanism.QuoteAt(s.At, nil))
+		add(incident.EventSave, f.At(s.At), "", resolve.NoRank, fmt.Sprintf("step %d checkpoint saved", s.Step), mechanism.QuoteAt(s.At, nil))
 	}
 	if p := b.lastProgress(); p != nil {
 		text := "last progress line"
 		if p.Step >= 0 {
 			text = fmt.Sprintf("last progress: step %d", p.Step)
 		}
-		add(p.T, f.NodeOf(p.At), p.Rank, text, mechanism.QuoteAt(p.At, nil))
+		add(incident.EventStep, p.T, f.NodeOf(p.At), p.Rank, text, mechanism.QuoteAt(p.At, nil))
 	}
 	for i, gr := range g.Groups {
 		if i == 6 {
@@ -227,9 +227,9 @@ func (b *builder) timeline() {
 				last = p
 			}
 		}
-		add(first.Start, first.Rank.Node, first.Rank.ID, fmt.Sprintf("%s #%d: %s waiting (time of the timeout line minus elapsed time)", first.Work.Op, first.Work.Seq, firstOf(len(n))),
+		add(incident.EventWait, first.Start, first.Rank.Node, first.Rank.ID, fmt.Sprintf("%s #%d: %s waiting (time of the timeout line minus elapsed time)", first.Work.Op, first.Work.Seq, firstOf(len(n))),
 			mechanism.PendingEvidence(first)...)
-		add(last.Report, last.Rank.Node, last.Rank.ID, fmt.Sprintf("first watchdog timeout on %s #%d", last.Work.Op, last.Work.Seq), mechanism.PendingEvidence(last)...)
+		add(incident.EventTimeout, last.Report, last.Rank.Node, last.Rank.ID, fmt.Sprintf("first watchdog timeout on %s #%d", last.Work.Op, last.Work.Seq), mechanism.PendingEvidence(last)...)
 	}
 	b.failureRows(add)
 	b.lastWordsRow(add)
@@ -238,7 +238,7 @@ func (b *builder) timeline() {
 		if r == nil || r.Notified == nil {
 			continue
 		}
-		add(f.At(*r.Notified), r.Node, id, "notified of the timeout by another rank", mechanism.QuoteAt(*r.Notified, nil))
+		add(incident.EventTold, f.At(*r.Notified), r.Node, id, "notified of the timeout by another rank", mechanism.QuoteAt(*r.Notified, nil))
 	}
 	var firstExit *resolve.Rank
 	for _, r := range f.Ranks {
@@ -246,13 +246,13 @@ func (b *builder) timeline() {
 			continue
 		}
 		if isIn(b.r.Verdict.Root.Ranks, r.ID) {
-			add(r.Exit.T, r.Node, r.ID, fmt.Sprintf("process exits with code %d", r.Exit.Code), mechanism.QuoteAt(r.Exit.At, nil))
+			add(incident.EventExit, r.Exit.T, r.Node, r.ID, fmt.Sprintf("process exits with code %d", r.Exit.Code), mechanism.QuoteAt(r.Exit.At, nil))
 		} else if firstExit == nil || r.Exit.T.T < firstExit.Exit.T.T {
 			firstExit = r
 		}
 	}
 	if r := firstExit; r != nil {
-		add(r.Exit.T, r.Node, r.ID, fmt.Sprintf("first other process exits, with code %d", r.Exit.Code), mechanism.QuoteAt(r.Exit.At, nil))
+		add(incident.EventExit, r.Exit.T, r.Node, r.ID, fmt.Sprintf("first other process exits, with code %d", r.Exit.Code), mechanism.QuoteAt(r.Exit.At, nil))
 	}
 	said := map[string]bool{} // the job's and the step's line say the same
 	for _, e := range f.Ends {
@@ -262,7 +262,7 @@ func (b *builder) timeline() {
 		}
 		if !said[text] && len(said) < 4 {
 			said[text] = true
-			add(e.T, "", resolve.NoRank, text, mechanism.QuoteAt(e.Line.At, nil))
+			add(incident.EventEnd, e.T, "", resolve.NoRank, text, mechanism.QuoteAt(e.Line.At, nil))
 		}
 	}
 	causes := b.causeRow(&rows)
@@ -273,12 +273,13 @@ func (b *builder) timeline() {
 		return rows[i].e.Event < rows[j].e.Event
 	})
 	b.r.Timeline = append([]incident.Event{}, causes...)
+	b.when = make([]resolve.Moment, len(causes))
 	for i, x := range rows {
 		if i == timelineLimit {
 			b.r.Warnings = append(b.r.Warnings, fmt.Sprintf("the timeline omits %d later events", len(rows)-timelineLimit))
 			break
 		}
-		b.r.Timeline = append(b.r.Timeline, x.e)
+		b.r.Timeline, b.when = append(b.r.Timeline, x.e), append(b.when, x.t)
 	}
 }
 
@@ -294,7 +295,7 @@ func firstOf(n int) string {
 const rowsPerSign = 3
 
 // failureRows adds what went wrong in single processes: causes one by one, what is said by many as its first line.
-func (b *builder) failureRows(add func(resolve.Moment, string, int, string, ...incident.Evidence)) {
+func (b *builder) failureRows(add func(string, resolve.Moment, string, int, string, ...incident.Evidence)) {
 	f := b.s.Facts
 	type kind struct {
 		sign knowledge.ID
@@ -333,7 +334,7 @@ func (b *builder) failureRows(add func(resolve.Moment, string, int, string, ...i
 			text += fmt.Sprintf(" (and %s like it)", plural(more, "line", "lines"))
 		}
 		when, note := untimed(fl)
-		add(when, fl.Node, fl.Rank, text+note, mechanism.FailureEvidence(fl))
+		add(incident.EventError, when, fl.Node, fl.Rank, text+note, mechanism.FailureEvidence(fl))
 	}
 }
 
