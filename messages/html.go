@@ -92,6 +92,8 @@ type htmlPage struct {
 	Data             *htmlData // for the script
 	Legend           []htmlLegend
 	Needs            []htmlNeed
+	Now              []adviceView
+	Later            []htmlAdvice // what prevents it, and what to collect
 	Revisions        []htmlRevision
 	UnclassifiedText string
 	Unclassified     []htmlTally
@@ -127,7 +129,11 @@ type (
 	}
 	htmlCell   struct{ Class, Letter, Text string }
 	htmlLegend struct{ Class, Letter, Words, N string }
-	htmlNeed   struct{ What, Why, Command, When string }
+	htmlAdvice struct {
+		When string
+		List []adviceView
+	}
+	htmlNeed struct{ What, Why, Command, When string }
 
 	htmlRevision struct {
 		Was, Now, Because string
@@ -140,6 +146,15 @@ type (
 		WouldDecide         []string
 	}
 )
+
+// FoldedWords says what unfolds: where the first line stands, and how many there are.
+func (l htmlLink) FoldedWords() string {
+	where := l.Folded[0].Where
+	if n := len(l.Folded) + l.More - 1; n > 0 {
+		where += fmt.Sprintf(" and %d more", n)
+	}
+	return where
+}
 
 // hash is the source expression of the content security policy for an inline block.
 func hash(s string) string {
@@ -178,6 +193,7 @@ func pageOf(v *view, x Extras) *htmlPage {
 	}
 	block := p.tiles(v.Map)
 	p.Data = detail(v.Map, block, v.Groups[len(p.Groups):])
+	p.Now, p.Later = byWhen(v.Advice)
 	for _, n := range r.Verdict.Needs {
 		p.Needs = append(p.Needs, htmlNeed{sentence(n.What), sentence(n.Why), strings.TrimSpace(n.Command), obtainText(n.Obtainable)})
 	}
@@ -200,6 +216,21 @@ func pageOf(v *view, x Extras) *htmlPage {
 	}
 	p.Terms = termsIn(v)
 	return p
+}
+
+// byWhen parts advice into what to do now and the rest.
+func byWhen(list []adviceView) (now []adviceView, later []htmlAdvice) {
+	for _, a := range list {
+		switch n := len(later); {
+		case a.When == whenText("now"):
+			now = append(now, a)
+		case n > 0 && later[n-1].When == a.When:
+			later[n-1].List = append(later[n-1].List, a)
+		default:
+			later = append(later, htmlAdvice{a.When, []adviceView{a}})
+		}
+	}
+	return now, later
 }
 
 // firstLabels are the labels of what is seen before anything unfolds: what broke, or may have, and what to do.
@@ -248,8 +279,12 @@ func (x excerpts) links(ls []linkView) []htmlLink {
 			ps = ps[:htmlProofs]
 		}
 		h.Proofs = x.proofs(ps)
-		if len(h.Proofs) > htmlShown+1 {
-			h.Proofs, h.Folded = h.Proofs[:htmlShown], h.Proofs[htmlShown:]
+		shown := 0 // the page shows what proves the cause; what follows from it unfolds
+		if l.Role == incident.Cause || l.Role == incident.Trigger || l.Role == seenRole {
+			shown = htmlShown
+		}
+		if len(h.Proofs) > shown {
+			h.Proofs, h.Folded = h.Proofs[:shown], h.Proofs[shown:]
 		}
 		out = append(out, h)
 	}

@@ -22,6 +22,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+// A phone shows the verdict, the pictures and what to do; the proof unfolds.
+if (matchMedia("(max-width: 760px)").matches) for (const d of document.querySelectorAll("#chain > details, #course > details")) d.open = false;
 // Touch has no hover: a tap, or the pointer, writes the state of a cell below the map.
 const state = document.getElementById("state");
 const map = document.querySelector(".map");

@@ -50,9 +50,21 @@ func TestPage(t *testing.T) {
 // A newcomer with nothing but this binary and a browser sees a whole investigation.
 func TestPlayground(t *testing.T) {
 	installed(t)
+	node(t, []string{"BOT=" + built(t)}, "--test", "--test-reporter=spec", "playground.mjs")
+}
+
+// A reader opens the HTML report on a desktop and on a phone.
+func TestReport(t *testing.T) {
+	installed(t)
+	node(t, []string{"BOT=" + built(t)}, "--test", "--test-reporter=spec", "report.mjs")
+}
+
+// built is the bot's binary.
+func built(t *testing.T) string {
+	t.Helper()
 	bot := filepath.Join(t.TempDir(), "bot")
 	if out, err := exec.Command("go", "build", "-o", bot, "../../cmd/bot").CombinedOutput(); err != nil {
 		t.Fatalf("building the binary: %v\n%s", err, out)
 	}
-	node(t, []string{"BOT=" + bot}, "--test", "--test-reporter=spec", "playground.mjs")
+	return bot
 }
