@@ -147,6 +147,21 @@ type (
 	}
 )
 
+// unfolding keeps what proves the cause in sight; what follows from it unfolds.
+func unfolding(chain []htmlLink) []htmlLink {
+	for i := range chain {
+		l := &chain[i]
+		shown := 0
+		if l.Role == incident.Cause || l.Role == incident.Trigger || l.Role == seenRole {
+			shown = htmlShown
+		}
+		if len(l.Proofs) > shown {
+			l.Proofs, l.Folded = l.Proofs[:shown], l.Proofs[shown:]
+		}
+	}
+	return chain
+}
+
 // FoldedWords says what unfolds: where the first line stands, and how many there are.
 func (l htmlLink) FoldedWords() string {
 	where := l.Folded[0].Where
@@ -175,7 +190,7 @@ func pageOf(v *view, x Extras) *htmlPage {
 	p.Status = capital(confidenceWord(r.Verdict.Status))
 	p.Confidence = fmt.Sprintf("%.2f", float64(r.Verdict.Confidence))
 	h := newExcerpts(x)
-	p.Chain = h.links(v.Chain)
+	p.Chain = unfolding(h.links(v.Chain))
 	p.CourseMarks = h.links(v.Course.Marks)
 	p.Earlier = h.earlier(v.Earlier)
 	p.StorageLogs = h.storageLogs(v.Daemons)
@@ -279,13 +294,6 @@ func (x excerpts) links(ls []linkView) []htmlLink {
 			ps = ps[:htmlProofs]
 		}
 		h.Proofs = x.proofs(ps)
-		shown := 0 // the page shows what proves the cause; what follows from it unfolds
-		if l.Role == incident.Cause || l.Role == incident.Trigger || l.Role == seenRole {
-			shown = htmlShown
-		}
-		if len(h.Proofs) > shown {
-			h.Proofs, h.Folded = h.Proofs[:shown], h.Proofs[shown:]
-		}
 		out = append(out, h)
 	}
 	return out

@@ -146,67 +146,84 @@ func (x *extent) known() bool { return x.to >= x.from }
 
 func nothing() extent { return extent{from: math.Inf(1), to: math.Inf(-1)} }
 
+// life is what the lines of some ranks tell of their time.
+type life struct {
+	alive, held extent
+	waiting     int    // ranks that wait in a collective
+	what        string // the collective
+	ended       bool   // an exit is known
+}
+
+func (d *drawing) lived(ranks []*resolve.Rank) life {
+	l := life{alive: nothing(), held: nothing()}
+	for _, r := range ranks {
+		l.alive.include(d.scene.Facts.At(r.First))
+		l.alive.include(r.Last)
+		if r.Exit != nil {
+			l.ended = true
+			l.alive.include(r.Exit.T)
+		}
+		l.waits(r)
+	}
+	return l
+}
+
+func (l *life) waits(r *resolve.Rank) {
+	waits := false
+	for _, p := range r.Pending {
+		l.held.include(p.Start)
+		l.held.include(p.Report)
+		if p.Start.Valid && !waits {
+			waits, l.what = true, fmt.Sprintf("%s #%d", p.Work.Op, p.Work.Seq)
+		}
+	}
+	if waits {
+		l.waiting++
+	}
+}
+
 // spans say when some ranks ran, waited or held the others up, and what was left after that.
 func (d *drawing) spans(ranks []*resolve.Rank) []incident.LaneSpan {
-	f, g := d.scene.Facts, d.scene.Graph
-	alive, held := nothing(), nothing()
-	waiting, what, ended := 0, "", false
-	for _, r := range ranks {
-		alive.include(f.At(r.First))
-		alive.include(r.Last)
-		if r.Exit != nil {
-			ended = true
-			alive.include(r.Exit.T)
-		}
-		waits := false
-		for _, p := range r.Pending {
-			held.include(p.Start)
-			held.include(p.Report)
-			if p.Start.Valid && !waits {
-				waits, what = true, fmt.Sprintf("%s #%d", p.Work.Op, p.Work.Seq)
-			}
-		}
-		if waits {
-			waiting++
-		}
-	}
+	l, g := d.lived(ranks), d.scene.Graph
 	text, doing := "", incident.LaneWaits
 	switch {
-	case waiting > 0:
-		text = count(waiting, "rank waits", "ranks wait") + " in " + what
+	case l.waiting > 0:
+		text = count(l.waiting, "rank waits", "ranks wait") + " in " + l.what
 	case d.awaited(ranks) && g.Start.Valid && g.Report.Valid:
-		held.include(g.Start)
-		held.include(g.Report)
+		l.held.include(g.Start)
+		l.held.include(g.Report)
 		text, doing = "the others wait for it", incident.LaneStalls
 	}
-	if held.known() {
-		alive.include(resolve.Moment{T: held.from, Valid: true})
+	if l.held.known() {
+		l.alive.include(resolve.Moment{T: l.held.from, Valid: true})
 	}
-	if !alive.known() {
+	if !l.alive.known() {
 		return nil
 	}
 	// What runs before the first line of its own began with the job: of most ranks few lines are printed.
-	if start := f.Job.Start; start.Valid {
-		alive.from = min(alive.from, start.T)
+	if start := d.scene.Facts.Job.Start; start.Valid {
+		l.alive.from = min(l.alive.from, start.T)
 	}
 	var out []incident.LaneSpan
-	span := func(doing string, from, to, unc float64, text string) {
-		from, to = d.at(resolve.Moment{T: from}), d.at(resolve.Moment{T: to})
-		if to > from {
-			out = append(out, incident.LaneSpan{Doing: doing, From: tenth(from), To: tenth(to), Uncertainty: tenth(unc), Text: text})
-		}
+	if l.held.known() {
+		out = d.span(out, incident.LaneRuns, l.alive.from, l.held.from, l.held.unc, "running")
+		out = d.span(out, doing, l.held.from, l.held.to, l.held.unc, text)
+		return d.span(out, incident.LaneDown, l.held.to, l.alive.to, l.alive.unc, "goes down after the timeout")
 	}
-	if !held.known() {
-		span(incident.LaneRuns, alive.from, alive.to, alive.unc, "running: its lines go on until here")
-		if !ended && d.to-alive.to > quiet*(d.to-d.from) {
-			span(incident.LaneQuiet, alive.to, d.to, alive.unc, "no line of it with a time, and no end")
-		}
-		return out
+	out = d.span(out, incident.LaneRuns, l.alive.from, l.alive.to, l.alive.unc, "running: its lines go on until here")
+	if !l.ended && d.to-l.alive.to > quiet*(d.to-d.from) {
+		out = d.span(out, incident.LaneQuiet, l.alive.to, d.to, l.alive.unc, "no line of it with a time, and no end")
 	}
-	span(incident.LaneRuns, alive.from, held.from, held.unc, "running")
-	span(doing, held.from, held.to, held.unc, text)
-	span(incident.LaneDown, held.to, alive.to, alive.unc, "goes down after the timeout")
 	return out
+}
+
+// span appends what takes some time.
+func (d *drawing) span(list []incident.LaneSpan, doing string, from, to, unc float64, text string) []incident.LaneSpan {
+	a, b := d.at(resolve.Moment{T: from}), d.at(resolve.Moment{T: to})
+	if b <= a {
+		return list
+	}
+	return append(list, incident.LaneSpan{Doing: doing, From: tenth(a), To: tenth(b), Uncertainty: tenth(unc), Text: text})
 }
 
 // awaited says that it is one rank which the verdict names and which the others waited for.
@@ -235,13 +252,29 @@ func (d *drawing) training() {
 
 func ofTraining(kind string) bool { return kind == incident.EventSave || kind == incident.EventStep }
 
+// few gives each name a lane of a kind, the first few of them: the number of the lane, or −1.
+func (d *drawing) few(kind string) func(name string) int {
+	lane := map[string]int{}
+	return func(name string) int {
+		at, ok := lane[name]
+		switch {
+		case ok:
+			return at
+		case len(lane) == ownLanes:
+			return -1
+		}
+		lane[name] = d.add(incident.Lane{Kind: kind, Name: name})
+		return lane[name]
+	}
+}
+
 // storage shows the troubles of the storage daemons, by the job's clock; those that explain the job's trouble first.
 func (d *drawing) storage() {
 	a := d.scene.Storage
 	if a == nil {
 		return
 	}
-	lane := map[string]int{}
+	named := d.few("storage")
 	for _, e := range a.Episodes {
 		if !e.From.Valid || e.From.T > d.to || e.To.Valid && e.To.T < d.from {
 			continue
@@ -250,13 +283,9 @@ func (d *drawing) storage() {
 		if e.ID != "" {
 			name = cmp.Or(e.Role, "storage") + " " + e.ID
 		}
-		at, ok := lane[name]
-		if !ok {
-			if len(lane) == ownLanes {
-				continue
-			}
-			at = d.add(incident.Lane{Kind: "storage", Name: name})
-			lane[name] = at
+		at := named(name)
+		if at < 0 {
+			continue
 		}
 		for _, proof := range e.Proof {
 			d.byFile[proof.File] = at
@@ -274,7 +303,7 @@ func (d *drawing) storage() {
 
 // kernel shows what kernels report of the job's nodes.
 func (d *drawing) kernel() {
-	lane := map[string]int{}
+	named := d.few("kernel")
 	for _, e := range d.scene.Facts.Kernel {
 		if !e.T.Valid || e.Alien || e.T.T < d.from || e.T.T > d.to {
 			continue
@@ -283,13 +312,9 @@ func (d *drawing) kernel() {
 		if e.Node != "" {
 			name += " · " + e.Node
 		}
-		at, ok := lane[name]
-		if !ok {
-			if len(lane) == ownLanes {
-				continue
-			}
-			at = d.add(incident.Lane{Kind: "kernel", Name: name})
-			lane[name] = at
+		at := named(name)
+		if at < 0 {
+			continue
 		}
 		l := &d.lanes[at]
 		l.Root = l.Root || e.Cause != "" && string(e.Cause) == d.report.Verdict.Mechanism
