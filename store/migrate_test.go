@@ -40,7 +40,7 @@ func databases(t *testing.T) map[string]func(t *testing.T) database {
 			}
 		},
 		"PostgreSQL": func(t *testing.T) database {
-			dsn := storetest.StartPostgres(t).DSN(t)
+			dsn := storetest.SharedPostgres(t).DSN(t)
 			return database{
 				func() *DB {
 					db, err := connectPostgres(dsn, Options{})

@@ -15,6 +15,7 @@ import (
 
 // The databases do what the model does, whatever is asked of them in whatever order.
 func TestSQLiteDoesWhatMemoryDoes(t *testing.T) {
+	t.Parallel()
 	seeds, steps := rounds(12), 300
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -26,7 +27,8 @@ func TestSQLiteDoesWhatMemoryDoes(t *testing.T) {
 }
 
 func TestPostgresDoesWhatMemoryDoes(t *testing.T) {
-	server := storetest.StartPostgres(t)
+	t.Parallel()
+	server := storetest.SharedPostgres(t)
 	seeds, steps := rounds(10), 300
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

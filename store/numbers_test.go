@@ -15,7 +15,7 @@ import (
 func numbered(t *testing.T, kind, file string) func() *DB {
 	dir, dsn := t.TempDir(), ""
 	if kind == "PostgreSQL" {
-		dsn = storetest.StartPostgres(t).DSN(t)
+		dsn = storetest.SharedPostgres(t).DSN(t)
 	}
 	o := Options{Numbers: file, Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}
 	return func() *DB {

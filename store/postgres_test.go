@@ -16,7 +16,8 @@ import (
 )
 
 func TestPostgresIsADurable(t *testing.T) {
-	server := storetest.StartPostgres(t)
+	t.Parallel()
+	server := storetest.SharedPostgres(t)
 	storetest.Run(t, func(t *testing.T) storetest.Open {
 		dsn := server.DSN(t)
 		return func(t *testing.T, now func() time.Time) workflow.Durable {
@@ -31,8 +32,9 @@ func TestPostgresIsADurable(t *testing.T) {
 
 // Two bots on two hosts share one database, and its clock: what each believes about the time does not matter.
 func TestTwoBotsOnOneDatabaseNeverDoOneJobTwice(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
-	dsn := storetest.StartPostgres(t).DSN(t)
+	dsn := storetest.SharedPostgres(t).DSN(t)
 	var bots [2]*store.DB
 	var opening sync.WaitGroup
 	for i := range bots {
@@ -103,8 +105,9 @@ func TestTwoBotsOnOneDatabaseNeverDoOneJobTwice(t *testing.T) {
 }
 
 func TestTheTimeIsTheDatabases(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
-	dsn := storetest.StartPostgres(t).DSN(t)
+	dsn := storetest.SharedPostgres(t).DSN(t)
 	db, err := store.OpenPostgres(ctx, dsn, store.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +145,8 @@ func TestAnAddressWithAPasswordIsNotRepeated(t *testing.T) {
 }
 
 func TestPostgresSaysWhoMakesItsBackups(t *testing.T) {
-	db, err := store.OpenPostgres(context.Background(), storetest.StartPostgres(t).DSN(t), store.Options{})
+	t.Parallel()
+	db, err := store.OpenPostgres(context.Background(), storetest.SharedPostgres(t).DSN(t), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,6 +158,7 @@ func TestPostgresSaysWhoMakesItsBackups(t *testing.T) {
 
 // A connection that began while writing was not allowed refuses for as long as it lives. Once writing is allowed again, nobody meets one.
 func TestConnectionsThatBeganReadOnlyAreNotUsedAgain(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	dsn := storetest.StartPostgres(t).DSN(t)
 	db, err := store.OpenPostgres(ctx, dsn, store.Options{})
@@ -206,7 +211,8 @@ func TestConnectionsThatBeganReadOnlyAreNotUsedAgain(t *testing.T) {
 // A dump is put back after more cases were opened, and the bot is started again: what the dump holds is there, and the numbers that were given
 // since never name another case.
 func TestADumpThatIsRestoredGivesNoNumberAgain(t *testing.T) {
-	server := storetest.StartPostgres(t)
+	t.Parallel()
+	server := storetest.SharedPostgres(t)
 	dsn, file := server.DSN(t), filepath.Join(t.TempDir(), "last-case")
 	given := map[string]bool{}
 	opened := func(n int) {

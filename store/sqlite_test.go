@@ -18,6 +18,7 @@ import (
 )
 
 func TestSQLiteIsADurable(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Open {
 		path := filepath.Join(t.TempDir(), "bot.db")
 		return func(t *testing.T, now func() time.Time) workflow.Durable {
@@ -197,7 +198,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	storetest.StopShared()
+	os.Exit(code)
 }
 
 // writeForEver saves one change after the other and prints the number of each once it is stored.
@@ -222,6 +225,7 @@ func writeForEver(path string) error {
 }
 
 func TestNothingThatWasAcknowledgedIsLostByKill9(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "bot.db")
 	acknowledged := 0
 	for range 5 {

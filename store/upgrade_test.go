@@ -40,6 +40,7 @@ func unzipped(t *testing.T, packed []byte) []byte {
 }
 
 func TestTheDatabaseOfThePreviousReleaseGoesOn(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "bot.db")
 	if err := os.WriteFile(path, unzipped(t, schema3), 0o600); err != nil {
 		t.Fatal(err)
@@ -48,7 +49,8 @@ func TestTheDatabaseOfThePreviousReleaseGoesOn(t *testing.T) {
 }
 
 func TestThePostgresDatabaseOfThePreviousReleaseGoesOn(t *testing.T) {
-	dsn := storetest.StartPostgres(t).DSN(t)
+	t.Parallel()
+	dsn := storetest.SharedPostgres(t).DSN(t)
 	db, err := sql.Open("pgx", dsn)
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"faultline/integration/loopback"
 	"faultline/simulate"
 	"faultline/simulate/slack"
+	"faultline/store/storetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden transcripts")
@@ -58,6 +59,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
+	storetest.StopShared()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }

@@ -46,7 +46,7 @@ func (c *crowd) run(name string, f func(t *testing.T)) {
 
 func TestABotThatIsKilledAtAnyCallGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
-	server := storetest.StartPostgres(t)
+	server := storetest.SharedPostgres(t)
 	c := newCrowd(t)
 	defer c.all.Wait()
 	for _, part := range []struct {
@@ -86,7 +86,7 @@ func TestABotThatIsKilledAtAnyCallGoesOnWhereItWas(t *testing.T) {
 // In each state: where a step of the bot leaves it, everything is done but the writing down; elsewhere, as soon as it is reached.
 func TestABotThatIsKilledInAnyStateGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
-	server := storetest.StartPostgres(t)
+	server := storetest.SharedPostgres(t)
 	c := newCrowd(t)
 	defer c.all.Wait()
 	for _, kind := range []string{inSQLite, inPostgres} {
@@ -129,7 +129,7 @@ func TestABotThatIsKilledInAnyStateGoesOnWhereItWas(t *testing.T) {
 func TestABotThatIsKilledAgainAndAgainLosesNothing(t *testing.T) {
 	long(t)
 	t.Parallel()
-	server := storetest.StartPostgres(t)
+	server := storetest.SharedPostgres(t)
 	c := newCrowd(t)
 	defer c.all.Wait()
 	for _, kind := range []string{inSQLite, inPostgres} {
@@ -166,7 +166,7 @@ func TestABotThatIsKilledAgainAndAgainLosesNothing(t *testing.T) {
 // At any time: in the middle of reading, of thinking, of waiting.
 func TestABotThatIsKilledAtAnyTimeGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
-	server := storetest.StartPostgres(t)
+	server := storetest.SharedPostgres(t)
 	c := newCrowd(t)
 	defer c.all.Wait()
 	for _, kind := range []string{inSQLite, inPostgres} {
@@ -207,7 +207,7 @@ func TestABotThatIsKilledAtAnyTimeGoesOnWhereItWas(t *testing.T) {
 func TestWhatWasAcknowledgedIsDone(t *testing.T) {
 	long(t)
 	t.Parallel()
-	server := storetest.StartPostgres(t)
+	server := storetest.SharedPostgres(t)
 	c := newCrowd(t)
 	defer c.all.Wait()
 	for i, kind := range []string{inSQLite, inPostgres} {
@@ -233,7 +233,7 @@ func TestWhatWasAcknowledgedIsDone(t *testing.T) {
 // A token is in memory only. It is gone with the bot, people are asked for it again and told why, and the report is the same.
 func TestATypedTokenIsAskedForAgainAfterAKill(t *testing.T) {
 	t.Parallel()
-	server := storetest.StartPostgres(t)
+	server := storetest.SharedPostgres(t)
 	c := newCrowd(t)
 	defer c.all.Wait()
 	for _, kind := range []string{inSQLite, inPostgres} {
@@ -302,7 +302,7 @@ func TestATypedTokenIsAskedForAgainAfterAKill(t *testing.T) {
 // A graceful stop is over within seconds, whatever is under way, and gives back what was claimed.
 func TestAGracefulStopIsQuickAndGivesLeasesBack(t *testing.T) {
 	t.Parallel()
-	server := storetest.StartPostgres(t)
+	server := storetest.SharedPostgres(t)
 	c := newCrowd(t)
 	defer c.all.Wait()
 	for _, kind := range []string{inSQLite, inPostgres} {

@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -23,16 +24,55 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 )
 
-// Postgres is a server of its own for one test: on a socket in a directory that nobody else can enter, gone afterwards.
+// Postgres is a server on a socket in a directory that nobody else can enter.
 type Postgres struct {
 	dir    string
 	tool   func(name string, args ...string) *exec.Cmd
 	schema atomic.Int64
+	ended  chan struct{}
+	signal func(os.Signal) error
 }
 
-// StartPostgres starts the newest server that Debian's package postgresql brought. Where it is missing the test is
-// skipped, unless the environment says CI=true: there it fails.
+// StartPostgres starts a server of its own for one test: the newest that Debian's package postgresql brought. Where it is missing the
+// test is skipped, unless the environment says CI=true: there it fails.
 func StartPostgres(t testing.TB) *Postgres {
+	t.Helper()
+	bin := installed(t)
+	p, err := start(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.stop)
+	return p
+}
+
+// shared is the server of all tests of a program that need places only. Starting one takes more than a second of processor time.
+var shared struct {
+	once   sync.Once
+	server *Postgres
+	err    error
+}
+
+// SharedPostgres is StartPostgres for tests that change nothing beyond their own places. TestMain calls StopShared.
+func SharedPostgres(t testing.TB) *Postgres {
+	t.Helper()
+	bin := installed(t)
+	shared.once.Do(func() { shared.server, shared.err = start(bin) })
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.server
+}
+
+// StopShared stops what SharedPostgres started.
+func StopShared() {
+	if shared.server != nil {
+		shared.server.stop()
+	}
+}
+
+// installed is the folder of the newest release.
+func installed(t testing.TB) string {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) == 0 {
@@ -43,16 +83,29 @@ func StartPostgres(t testing.TB) *Postgres {
 		t.Skip(why)
 	}
 	slices.SortFunc(found, func(a, b string) int { return release(a) - release(b) })
-	bin := filepath.Dir(found[len(found)-1])
+	return filepath.Dir(found[len(found)-1])
+}
 
+func start(bin string) (*Postgres, error) {
 	dir, err := os.MkdirTemp("", "pg") // not t.TempDir: the name of a socket has at most 107 bytes
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	p, err := startIn(dir, bin)
+	if err != nil {
+		_ = os.RemoveAll(dir)
+	}
+	return p, err
+}
+
+func startIn(dir, bin string) (*Postgres, error) {
 	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT} // it must not outlive a test that is killed
 	if os.Getuid() == 0 {
-		attr.Credential = servant(t, dir)
+		who, err := servant(dir)
+		if err != nil {
+			return nil, err
+		}
+		attr.Credential = who
 	}
 	command := func(name string, args ...string) *exec.Cmd {
 		cmd := exec.Command(filepath.Join(bin, name), args...)
@@ -61,71 +114,81 @@ func StartPostgres(t testing.TB) *Postgres {
 	}
 	data := filepath.Join(dir, "data")
 	if out, err := command("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync").CombinedOutput(); err != nil {
-		t.Fatalf("initdb: %v\n%s", err, out)
+		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	server := command("postgres", "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=200")
+	server := command("postgres", "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=400")
 	var log bytes.Buffer
 	server.Stdout, server.Stderr = &log, &log
-	ended := serve(t, server)
-	p := &Postgres{dir: dir, tool: command}
+	p := &Postgres{dir: dir, tool: command, ended: make(chan struct{})}
+	if err := p.serve(server); err != nil {
+		return nil, fmt.Errorf("starting PostgreSQL: %w", err)
+	}
+	if err := p.answers(&log); err != nil {
+		p.stop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// answers waits until the server takes connections.
+func (p *Postgres) answers(log fmt.Stringer) error {
 	db, err := sql.Open("pgx", p.dsn("public"))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer db.Close()
 	for deadline := time.Now().Add(time.Minute); ; {
 		if err = db.PingContext(context.Background()); err == nil {
-			return p
+			return nil
 		}
 		select {
-		case <-ended:
-			t.Fatalf("PostgreSQL does not start:\n%s", log.String())
+		case <-p.ended:
+			return fmt.Errorf("PostgreSQL does not start:\n%s", log)
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("PostgreSQL does not answer: %v", err)
+			return fmt.Errorf("PostgreSQL does not answer: %w", err)
 		}
 	}
 }
 
-// serve starts the server and stops it when the test ends. The thread that starts a process must live as long: its end
-// is what Pdeathsig reports.
-func serve(t testing.TB, server *exec.Cmd) (ended chan struct{}) {
-	t.Helper()
+// serve starts the server. The thread that starts a process must live as long: its end is what Pdeathsig reports.
+func (p *Postgres) serve(server *exec.Cmd) error {
 	started := make(chan error)
-	ended = make(chan struct{})
 	go func() {
 		runtime.LockOSThread()
 		err := server.Start()
+		if err == nil {
+			p.signal = server.Process.Signal
+		}
 		started <- err
 		if err == nil {
 			_ = server.Wait()
 		}
-		close(ended)
+		close(p.ended)
 	}()
-	if err := <-started; err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = server.Process.Signal(syscall.SIGINT) // a fast stop
-		<-ended
-	})
-	return ended
+	return <-started
+}
+
+// stop is a fast one.
+func (p *Postgres) stop() {
+	_ = p.signal(syscall.SIGINT)
+	<-p.ended
+	_ = os.RemoveAll(p.dir)
 }
 
 // servant gives the directory to the user postgres, because initdb refuses root.
-func servant(t testing.TB, dir string) *syscall.Credential {
-	t.Helper()
+func servant(dir string) (*syscall.Credential, error) {
 	u, err := user.Lookup("postgres")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	uid, _ := strconv.Atoi(u.Uid)
 	gid, _ := strconv.Atoi(u.Gid)
 	if err := os.Chown(dir, uid, gid); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
 // release is the number in /usr/lib/postgresql/15/bin/initdb.
