@@ -12,6 +12,7 @@ const (
 	Joined             Kind = "joined"           // a daemon (re)joined the cluster
 	MapChanged         Kind = "map-changed"      // another version of the cluster map
 	Removed            Kind = "removed"          // a daemon was taken out of the cluster map: evicted
+	Left               Kind = "left"             // a daemon left the cluster by itself: it was stopped, or lost its last mountpath
 	KeepAliveFailed    Kind = "keepalive-failed" // a daemon did not answer
 	KeepAliveBack      Kind = "keepalive-back"   // it does again
 	PrimaryDown        Kind = "primary-down"     // the primary proxy does not answer: another one is elected
@@ -137,6 +138,7 @@ var texts = []text{
 
 	// Membership.
 	{Removed, []string{"slow-kalive failure after ", " removing ", "] from Smap"}, nil, "3.20", "R"},
+	{Left, []string{"mcast-unreg: actm[self-initiated-removal], [t["}, nil, "5.0", "R"},
 	{KeepAliveFailed, []string{"failed to fast-kalive "}, nil, "3.20", "R"},
 	{KeepAliveFailed, []string{"failed to slow-kalive "}, nil, "3.20", "R"},
 	{KeepAliveFailed, []string{"] failure - retrying: ["}, nil, "3.20", "S"},

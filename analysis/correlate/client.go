@@ -99,6 +99,14 @@ func spots(f *resolve.Facts) []spot {
 // aisWords tell that a line speaks of AIStore.
 var aisWords = []string{"/v1/ml/moss", "/v1/objects/", "ais://", "aistore", "AIStore", "AISError", "AISBatchLoader", "AISObjectLoader", "ErrCapExceeded", "ErrTooManyRequests", "ErrNotFound", "ErrObjNotFound", "ErrGETConflict"}
 
+// failures are words of a request that did not get what it asked for; its kind stands in Fault where it is known.
+var failures = []string{"STATUS:4", "STATUS:5", "truncated", "Error", "failed", "Failed"}
+
+// failed says that a line tells of a request that did not get what it asked for.
+func (c *Client) failed() bool {
+	return c.Fault != "" || slices.ContainsFunc(failures, func(w string) bool { return strings.Contains(c.Text, w) })
+}
+
 // clients are the lines of a job about its store.
 func clients(f *resolve.Facts) []Client {
 	over := map[worker.Pos]bool{}

@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -153,8 +154,8 @@ func (x *inquiry) judge(a *Answer) {
 			break
 		}
 	}
-	if open == "" {
-		open = x.bothName(a)
+	if open == "" && x.Possible {
+		open = cmp.Or(x.bothName(a), x.lastWord(a))
 	}
 	switch {
 	case x.clock.Proof == Likely && a.Covered && open == "" && !x.allHarmless(a):
@@ -185,9 +186,6 @@ func (x *inquiry) judge(a *Answer) {
 // bothName says that a failed request of the ranks in question is named by a warning or an error of a daemon, too, "" where none is:
 // what both sides name is never cleared, whatever it was.
 func (x *inquiry) bothName(a *Answer) string {
-	if !x.Possible {
-		return ""
-	}
 	ours := map[Mark]*Client{}
 	for i := range x.lines {
 		c := &x.lines[i]

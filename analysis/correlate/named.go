@@ -152,10 +152,9 @@ func (x *inquiry) acted(votes map[int]*vote) {
 func (x *inquiry) deaths(votes map[int]*vote) {
 	outages := x.outages()
 	for i, o := range outages {
-		id := x.self(o.d)
 		once := !math.IsInf(o.to, 1)
 		for k, other := range outages {
-			once = once && (k == i || other.d != o.d)
+			once = once && (k == i || other.id != o.id)
 		}
 		if !once || o.to-o.from > quarter/2 {
 			continue
@@ -163,7 +162,7 @@ func (x *inquiry) deaths(votes map[int]*vote) {
 		var first *Client
 		for k := range x.lines {
 			c := &x.lines[k]
-			if c.T.Valid && c.T.Unc <= 5 && refusedBy(c, id, x.names) && (first == nil || c.T.T < first.T.T) {
+			if c.T.Valid && c.T.Unc <= 5 && refusedBy(c, o.id, x.names) && (first == nil || c.T.T < first.T.T) {
 				first = c
 			}
 		}
@@ -179,7 +178,7 @@ func (x *inquiry) deaths(votes map[int]*vote) {
 				v = &vote{quarters: n}
 				votes[n] = v
 			}
-			v.deaths = append(v.deaths, pair{client: first, daemon: o.d, outage: o, rest: max(rest, 0)})
+			v.deaths = append(v.deaths, pair{client: first, daemon: x.find(o.id), outage: o, rest: max(rest, 0)})
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package correlate
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"faultline/analysis/aislog"
 	"faultline/knowledge"
@@ -21,7 +23,7 @@ func (x *inquiry) outages() []*outage {
 			if !ok {
 				continue
 			}
-			o := &outage{d: d, from: from, to: math.Inf(1), run: r, orderly: r.Ended == aislog.Orderly}
+			o := &outage{id: x.self(d), from: from, to: math.Inf(1), run: r, orderly: r.Ended == aislog.Orderly}
 			if i+1 < len(runs) {
 				if !runs[i+1].Started {
 					continue
@@ -32,6 +34,43 @@ func (x *inquiry) outages() []*outage {
 				}
 			}
 			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// absences are the times in which daemons were not members of the cluster, as others tell, where their own logs tell of no
+// outage: a log is lost with its container, and a daemon that is down hands out none.
+func (x *inquiry) absences(own []*outage) []*outage {
+	gone, back := map[string][]point{}, map[string][]float64{}
+	for d := range x.daemons {
+		for i := range x.daemons[d].Groups {
+			g := &x.daemons[d].Groups[i]
+			for k := range g.Events {
+				e := &g.Events[k]
+				t, ok := x.wall(d, e.Time)
+				switch {
+				case !ok || e.Peer == "":
+				case e.Kind == aislog.Left || e.Kind == aislog.Removed:
+					gone[e.Peer] = append(gone[e.Peer], point{t: t, n: 1, event: e, d: d})
+				case e.Kind == aislog.Joined:
+					back[e.Peer] = append(back[e.Peer], t)
+				}
+			}
+		}
+	}
+	var out []*outage
+	for _, id := range slices.Sorted(maps.Keys(gone)) {
+		slices.Sort(back[id])
+		for _, p := range gone[id] {
+			o := &outage{id: id, from: p.t, to: math.Inf(1), told: []point{p}, orderly: p.event.Kind == aislog.Left}
+			if later := slices.IndexFunc(back[id], func(t float64) bool { return t > o.from }); later >= 0 {
+				o.to = back[id][later]
+			}
+			known := slices.ContainsFunc(own, func(own *outage) bool { return own.id == id && own.from <= o.to+60 && own.to >= o.from-60 })
+			if !known && !x.present(id, o.from-30, o.from+30) {
+				out = append(out, o)
+			}
 		}
 	}
 	return out
@@ -83,11 +122,11 @@ func (x *inquiry) withOutages(seen []*trouble, outages []*outage, about string) 
 	used := map[*outage]bool{}
 	for _, t := range seen {
 		for _, o := range outages {
-			if x.self(o.d) != about || used[o] || t.from > o.to+60 || t.to < o.from-5 {
+			if o.id != about || used[o] || t.from > o.to+60 || t.to < o.from-5 {
 				continue
 			}
 			used[o] = true
-			t.down, t.own = o, true
+			t.down, t.own = o, o.run != nil
 			// It was gone at some time after its last line, and before others saw it.
 			t.from = min(o.from, t.from)
 			if !math.IsInf(o.to, 1) {
@@ -101,14 +140,14 @@ func (x *inquiry) withOutages(seen []*trouble, outages []*outage, about string) 
 		out = append(out, t)
 	}
 	for _, o := range outages {
-		if x.self(o.d) != about || used[o] {
+		if o.id != about || used[o] {
 			continue
 		}
 		to := o.to
 		if math.IsInf(to, 1) {
 			to = o.from
 		}
-		out = append(out, &trouble{mech: knowledge.AISDaemonRestart, about: about, from: o.from, to: to, down: o, own: true})
+		out = append(out, &trouble{mech: knowledge.AISDaemonRestart, about: about, from: o.from, to: to, points: o.told, down: o, own: o.run != nil})
 	}
 	return out
 }

@@ -13,7 +13,7 @@ import (
 // restarted is a target that was stopped so many seconds before the stall, for ten seconds.
 func restarted(x *inquiry, d int, before float64) *trouble {
 	from := float64(at(stall).Unix()) - before
-	o := &outage{d: d, from: from, to: from + 10, run: &aislog.Run{}, next: &aislog.Run{}, orderly: true}
+	o := &outage{id: x.self(d), from: from, to: from + 10, run: &aislog.Run{}, next: &aislog.Run{}, orderly: true}
 	return &trouble{mech: knowledge.AISDaemonRestart, about: x.self(d), from: from, to: o.to, down: o, own: true, back: math.Inf(1)}
 }
 

@@ -43,12 +43,13 @@ type trouble struct {
 	cause    *trouble
 }
 
-// outage is a time in which a daemon was not there.
+// outage is a time in which a daemon was not there: by its own log or, where that is missing, by the records of others.
 type outage struct {
-	d        int
-	from, to float64 // to: when it started anew; +Inf where it did not
-	run      *aislog.Run
+	id       string
+	from, to float64     // to: when it started anew; +Inf where it did not
+	run      *aislog.Run // the life that ended; nil where only others tell
 	next     *aislog.Run
+	told     []point // the records of others
 	orderly  bool
 }
 
@@ -189,8 +190,9 @@ func (x *inquiry) troubles() []*trouble {
 		x.slowness(d, by)
 	}
 	outages := x.outages()
+	outages = append(outages, x.absences(outages)...)
 	for _, o := range outages {
-		k := troubleKey{mech: knowledge.AISDaemonRestart, about: x.self(o.d)}
+		k := troubleKey{mech: knowledge.AISDaemonRestart, about: o.id}
 		if by[k] == nil {
 			by[k] = []point{}
 		}

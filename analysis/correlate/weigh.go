@@ -86,6 +86,8 @@ func (x *inquiry) test(t *trouble) *Episode {
 		e.Standing, e.Why = Coincident, "it shows load, but not that work was delayed or rejected"
 	case x.past(t):
 		e.Standing, e.Why = Coincident, fmt.Sprintf("it was over %s before the job's trouble began", span(x.Stall.T-e.To.T))
+	case x.survived(t):
+		e.Standing, e.Why = Coincident, fmt.Sprintf("the job ran %d more steps after it was over", x.stepsAfter(t))
 	case x.usual(t):
 		e.Standing, e.Why = Coincident, "it is not unusual: the 30 min before show the same"
 	case how == elsewhere:
@@ -124,18 +126,34 @@ func (x *inquiry) past(t *trouble) bool {
 	if t.takesObjects() {
 		return false // until they are given back
 	}
+	margin := apart
+	if t.down != nil && t.down.orderly {
+		margin = apart / 2
+	}
+	return x.Stall.T-(t.over()+x.clock.Shift) > margin
+}
+
+// over is when a trouble and what it led to had ended.
+func (t *trouble) over() float64 {
 	to := t.to
 	for _, l := range t.led {
 		if l.from <= to+follows {
 			to = max(to, l.to)
 		}
 	}
-	margin := apart
-	if t.down != nil && t.down.orderly {
-		margin = apart / 2
-	}
-	return x.Stall.T-(to+x.clock.Shift) > margin
+	return to
 }
+
+// readAhead is more steps than loaders have read ahead of: a job that reports so many has read since.
+const readAhead = 64
+
+// survived says that the job went on for long after a trouble. What is still away may be missed at any step.
+func (x *inquiry) survived(t *trouble) bool {
+	away := t.down != nil && math.IsInf(t.down.to, 1)
+	return !away && !t.takesObjects() && x.stepsAfter(t) >= readAhead
+}
+
+func (x *inquiry) stepsAfter(t *trouble) int { return x.Facts.StepsSince(x.job(t.over(), 0.5)) }
 
 // idle says that a trouble is load and nothing else: no batch was rejected or delayed, no request took long.
 func (x *inquiry) idle(t *trouble) bool {
@@ -215,6 +233,26 @@ func (x *inquiry) asked(c *Client) bool {
 	return !c.Over && (len(x.Ranks) == 0 || slices.Contains(x.Ranks, c.Rank) || c.Rank == resolve.NoRank)
 }
 
+// lastWord says that the last thing the ranks in question tell is a failed request of the store, "" where steps followed or nothing
+// failed: daemons that write nothing of it may have been too slow, or out of reach. That an object is not there is an answer.
+func (x *inquiry) lastWord(a *Answer) string {
+	var last *Client
+	for i := range x.lines {
+		c := &x.lines[i]
+		if fails := c.ours && c.failed() && x.asked(c); !fails || !c.T.Valid || x.Facts.StepsSince(c.T) > 0 {
+			continue
+		}
+		if last = c; missed(c) {
+			return ""
+		}
+	}
+	if last == nil {
+		return ""
+	}
+	a.Goes = append([]incident.Evidence{clientQuote(last)}, a.Goes...)
+	return fmt.Sprintf("a request from %s failed and no step followed, while the daemons' logs don't mention it", x.who())
+}
+
 // meet is how one line meets a trouble; nil where it does not. other says that it was about something else.
 func (x *inquiry) meet(t *trouble, c *Client, marks map[Mark]*aislog.Event) (how touched, m *meeting, other bool) {
 	var common []Mark
@@ -229,6 +267,8 @@ func (x *inquiry) meet(t *trouble, c *Client, marks map[Mark]*aislog.Event) (how
 		return x.taken(t, c, common)
 	case x.away(t, c):
 		return byName, &meeting{c, common, true}, false
+	case x.misplaced(t, c):
+		return untouched, nil, true
 	case missed(c) && !t.loses() && !slices.ContainsFunc(common, func(m Mark) bool { return m.Kind < Address }):
 		return untouched, nil, false // who is slow or refuses still has what it is asked for
 	case names, slices.ContainsFunc(common, func(m Mark) bool { return m.Kind <= Address }), len(common) > 0 && t.mech.Trouble().Side == knowledge.ClientSide:
@@ -276,6 +316,16 @@ func (t *trouble) loses() bool {
 func (x *inquiry) away(t *trouble, c *Client) bool {
 	const joins = 60.0 // until it is a member again, and has its objects
 	return t.down != nil && missed(c) && x.home(c.object()) == t.about && (!x.clock.Known() || !c.T.Valid || c.T.T <= t.down.to+x.clock.Shift+x.clock.Unc+c.T.Unc+joins)
+}
+
+// misplaced says that a client's line misses an object that does not belong at the target in trouble: who is asked in place of
+// another does not have it, and reports that.
+func (x *inquiry) misplaced(t *trouble, c *Client) bool {
+	if !missed(c) || x.role(t.about) != string(aislog.Target) {
+		return false
+	}
+	home := x.home(c.object())
+	return home != "" && home != t.about
 }
 
 // answered is a daemon whose record of a trouble of the cluster names the same thing as a client's line, the first by name.

@@ -46,7 +46,7 @@ func atQuote(at aislog.At, p *incident.Predicate) incident.Evidence {
 // proof are the records that show a trouble: its first ones, the daemon's own before others'.
 func (x *inquiry) proof(t *trouble) []incident.Evidence {
 	var out []incident.Evidence
-	if o := t.down; o != nil {
+	if o := t.down; o != nil && o.run != nil {
 		end := o.run.LastAt
 		if o.run.EndAt.File != "" {
 			end = o.run.EndAt
@@ -179,7 +179,11 @@ func (x *inquiry) statement(t *trouble) string {
 	}
 	switch {
 	case t.down != nil:
-		return id + ended(t.down) + again(t.down) + alongside(t)
+		text := id + ended(t.down) + again(t.down) + alongside(t)
+		if t.down.run == nil {
+			text += "; its own log is missing"
+		}
+		return text
 	case t.still != nil:
 		return x.stood(t)
 	case t.ordered != nil:
@@ -201,6 +205,10 @@ func (x *inquiry) statement(t *trouble) string {
 // ended says how a daemon's life came to its end.
 func ended(o *outage) string {
 	switch {
+	case o.run == nil && o.orderly:
+		return " left the cluster"
+	case o.run == nil:
+		return " stopped responding, was removed from the cluster"
 	case o.orderly:
 		return " was shut down cleanly"
 	case o.run.Ended == aislog.Failed:
@@ -214,6 +222,9 @@ func ended(o *outage) string {
 func again(o *outage) string {
 	if math.IsInf(o.to, 1) {
 		return " and did not come back"
+	}
+	if o.run == nil {
+		return fmt.Sprintf(" and rejoined %s later", span(o.to-o.from))
 	}
 	return fmt.Sprintf(" and restarted %s later", span(o.to-o.from))
 }

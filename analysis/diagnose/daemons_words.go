@@ -18,6 +18,7 @@ var daemonWords = map[aislog.Kind]struct{ what, level string }{
 	aislog.Joined:             {"another daemon joined the cluster", notice},
 	aislog.MapChanged:         {"different cluster map version", background},
 	aislog.Removed:            {"removed another daemon from the cluster map", alarm},
+	aislog.Left:               {"another daemon left the cluster by itself", alarm},
 	aislog.KeepAliveFailed:    {"another daemon did not respond", alarm},
 	aislog.KeepAliveBack:      {"another daemon responds again", background},
 	aislog.PrimaryDown:        {"the primary proxy no longer responds", alarm},

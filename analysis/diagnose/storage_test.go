@@ -133,9 +133,14 @@ func TestATargetThatDiedBeforeTheRankGaveUpIsTheCause(t *testing.T) {
 }
 
 func TestAHealthyStoreIsCleared(t *testing.T) {
-	r := run(beside(t, readsFromStore("STATUS:500, MESSAGE:what is this, REQ_URL:http://10.0.0.0:51081/v1/ml/moss/lab"), clusterOf(nil)), mechanism.All())
+	r := run(beside(t, readsFromStore("STATUS:404, MESSAGE:t[t-02]: ais://lab/o/000258 does not exist"+request), clusterOf(nil)), mechanism.All())
 	if s := &r.Storage; s.Judgement != "cleared" || len(r.Revisions) != 1 || strings.HasPrefix(r.Verdict.Mechanism, "ais-") {
 		t.Errorf("%s (%s) %s, %d revisions", s.Judgement, s.Why, r.Verdict.Mechanism, len(r.Revisions))
+	}
+	// What the store did not do, although it was there, is not explained by daemons that write nothing of it.
+	r = run(beside(t, readsFromStore("STATUS:500, MESSAGE:what is this, REQ_URL:http://10.0.0.0:51081/v1/ml/moss/lab"), clusterOf(nil)), mechanism.All())
+	if s := &r.Storage; s.Judgement != "open" || len(s.Targets) > 0 {
+		t.Errorf("%s (%s) %s, %v", s.Judgement, s.Why, r.Verdict.Mechanism, s.Targets)
 	}
 }
 
@@ -147,6 +152,22 @@ func TestAnotherTargetsLoadIsNoCauseOfADeath(t *testing.T) {
 	r := run(beside(t, readsFromStore(deadAnswer), clusterOf(lines)), mechanism.All())
 	if v, s := &r.Verdict, &r.Storage; v.Mechanism != string(knowledge.AISDaemonRestart) || s.Judgement != "implicated" || !slices.Equal(s.Targets, []string{"t-03"}) {
 		t.Errorf("%s, %s (%s) %v", v.Mechanism, s.Judgement, s.Why, s.Targets)
+	}
+}
+
+// A job that goes on for long after a target was back did not fail of that.
+func TestWhatAJobSurvivedIsNoCause(t *testing.T) {
+	for steps, want := range map[int]string{200: correlate.Coincident, 20: correlate.Cause} {
+		job := readsFromStore(deadAnswer)
+		before, after, _ := bytes.Cut(job[0].Data, []byte("[rank5]: 2026-11-20 23:15:35"))
+		for s := range steps {
+			before = fmt.Appendf(before, "[rank0]: 2026-11-20 23:%02d:%02d,000 - train - INFO - step %d/50000 loss 2.0000\n", 17+s/60, s%60, 47+s)
+		}
+		job[0].Data = append(fmt.Appendf(before, "[rank5]: 2026-11-20 23:%02d:30", 17+steps/60), after...)
+		r := run(beside(t, job, clusterOf(deadTarget)), mechanism.All())
+		if s := &r.Storage; len(s.Episodes) != 1 || s.Episodes[0].Standing != want || (want == correlate.Cause) != (len(s.Targets) == 1) {
+			t.Errorf("after %d steps: %s (%s), %v, %+v", steps, s.Judgement, s.Why, s.Targets, s.Episodes)
+		}
 	}
 }
 
@@ -190,7 +211,7 @@ func TestWhatBefellTheStoreIsTold(t *testing.T) {
 		{name: "the usual reason is a token that expired", answer: "STATUS:401, MESSAGE:invalid token from header \"Authorization\": invalid token [err: token expired]" + request,
 			lines:     map[string][]string{"p-00": {`E 23:15:32.400000 invalid token from header "Authorization": invalid token [err: token expired]: GET /v1/objects/lab/o/000258 (p[p-00]: htrun.go:1640 <- prxauth.go:367 <- proxy.go:2591])`}},
 			mechanism: string(knowledge.AISAuth), side: "client", judgement: "implicated"},
-		{name: "a person who looks at the cluster without a token", answer: "STATUS:500, MESSAGE:what is this" + request,
+		{name: "a person who looks at the cluster without a token", answer: "STATUS:404, MESSAGE:t[t-02]: ais://lab/o/000258 does not exist" + request,
 			lines: map[string][]string{"p-00": {`E 23:15:30.400000 token required: GET /v1/daemon (p[p-00]: htrun.go:1640 <- prxauth.go:367 <- proxy.go:2591])`}}, judgement: "cleared"},
 		{name: "an object that another target's trouble does not touch", answer: `STATUS:404, MESSAGE:t[t-02]: ais://lab/o/000258 does not exist` + request,
 			lines: map[string][]string{"t-01": {`E 23:15:30.301588 ErrTooManyRequests: wid="ais-pro-AbCdE" rejected due to resource pressure (load=critical): GET /v1/ml/moss/lab (t[t-01]: htrun.go:1636 <- ml.go:460])`},

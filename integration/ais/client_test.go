@@ -172,10 +172,19 @@ func asPython(err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &brokenError{"requests.exceptions.ConnectionError", pool + "Max retries exceeded with url: " + at.RequestURI() +
 			" (Caused by NewConnectionError('<urllib3.connection.HTTPConnection object at 0x7f1c2a9d4f10>: Failed to establish a new connection: [Errno 111] Connection refused'))"}
+	case u.Timeout() && dials(err):
+		return &brokenError{"requests.exceptions.ConnectTimeout", pool + "Max retries exceeded with url: " + at.RequestURI() +
+			" (Caused by ConnectTimeoutError(<urllib3.connection.HTTPConnection object at 0x7f1c2a9d4f10>, 'Connection to " + at.Hostname() + " timed out. (connect timeout=3)'))"}
 	case u.Timeout():
 		return &brokenError{"requests.exceptions.ReadTimeout", pool + "Read timed out. (read timeout=20)"}
 	case errors.Is(err, syscall.ECONNRESET):
 		return &brokenError{"requests.exceptions.ConnectionError", "('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))"}
 	}
 	return &brokenError{"requests.exceptions.ConnectionError", "('Connection aborted.', RemoteDisconnected('Remote end closed connection without response'))"}
+}
+
+// dials says that a request failed before there was a connection.
+func dials(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }

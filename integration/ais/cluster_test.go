@@ -23,11 +23,15 @@ import (
 const (
 	proxyID = "ais-proxy-0"
 	targets = 3
-	bucket  = "speech"
-	secret  = "a-secret-of-this-test-alone"
+	// secondProxy is the number of the proxy beside the first, where a plan has two: those of the targets lie between.
+	secondProxy = targets + 1
+	bucket      = "speech"
+	secret      = "a-secret-of-this-test-alone"
 )
 
 func targetID(i int) string { return fmt.Sprintf("ais-target-%d", i) }
+
+func proxyName(i int) string { return fmt.Sprintf("ais-proxy-%d", i) }
 
 // cluster is a proxy and three targets of one test alone, with AuthN on.
 type cluster struct {
@@ -56,8 +60,12 @@ type plan struct {
 	// disks are the sizes in MB of the targets' disks, each a file system of its own, which its target has for itself; a
 	// target without an entry has two folders of this machine's disk.
 	disks map[string]int64
+	// logs are the sizes in MB of the file systems that targets have for their logs alone.
+	logs map[string]int64
 	// zone is what the daemons' clocks show; empty is UTC.
 	zone string
+	// proxies is how many there are; none is one.
+	proxies int
 }
 
 // start brings a cluster up, with a bucket in it, and registers its end.
@@ -66,9 +74,9 @@ func start(t *testing.T, p plan) *cluster {
 	c := &cluster{dir: t.TempDir(), base: 20000 + 100*int(clusters.Add(1)), nodes: map[string]*node{}}
 	t.Cleanup(c.stop)
 	begun := time.Now()
-	for i := range targets + 1 {
-		id, args := proxyID, []string{"-role=proxy", fmt.Sprintf("-ntargets=%d", targets)}
-		if i > 0 {
+	for i := range targets + max(1, p.proxies) {
+		id, args := proxyName(i), []string{"-role=proxy", fmt.Sprintf("-ntargets=%d", targets)}
+		if 0 < i && i < secondProxy {
 			id = targetID(i)
 			args = []string{"-role=target"}
 		}
@@ -88,7 +96,9 @@ func start(t *testing.T, p plan) *cluster {
 // port of a daemon: 0 public, 1 control, 2 data.
 func (c *cluster) port(i, kind int) int { return c.base + 10*kind + i }
 
-func (c *cluster) endpoint() string { return fmt.Sprintf("http://127.0.0.1:%d", c.port(0, 0)) }
+func (c *cluster) endpoint() string { return c.endpointOf(0) }
+
+func (c *cluster) endpointOf(i int) string { return fmt.Sprintf("http://127.0.0.1:%d", c.port(i, 0)) }
 
 // lay writes the configuration of a daemon. What is not said is AIStore's default, but for the times, which are short, and
 // for what makes a daemon take a slow machine for a fault: a neighbour has seconds to answer, batches are refused only when
@@ -99,9 +109,12 @@ func (c *cluster) lay(t *testing.T, n *node, i int, p plan) {
 	for _, d := range []string{"", "conf", "log", "tmp"} {
 		folder(t, filepath.Join(n.dir, d))
 	}
+	if size := p.logs[targetID(i)]; size > 0 {
+		memory(t, filepath.Join(n.dir, "log"), fmt.Sprintf("size=%dm", size))
+	}
 	for mp := range 2 {
 		size := p.disks[targetID(i)]
-		if i == 0 || mp > 0 && size > 0 {
+		if i == 0 || i >= secondProxy || mp > 0 && size > 0 {
 			break
 		}
 		path := c.mountpath(targetID(i), mp+1)
@@ -194,6 +207,11 @@ func (c *cluster) ready() bool {
 
 // ask sends one request as the administrator. PUTs of objects go to the target that the proxy names.
 func (c *cluster) ask(method, path, node, body string) ([]byte, error) {
+	return c.askFor(30*time.Second, method, path, node, body)
+}
+
+// askFor does so for a time.
+func (c *cluster) askFor(limit time.Duration, method, path, node, body string) ([]byte, error) {
 	req, err := http.NewRequest(method, c.endpoint()+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -203,7 +221,7 @@ func (c *cluster) ask(method, path, node, body string) ([]byte, error) {
 	if node != "" {
 		req.Header.Set("Ais-Node-Id", node)
 	}
-	client := &http.Client{Timeout: 30 * time.Second}
+	client := &http.Client{Timeout: limit}
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
@@ -234,10 +252,12 @@ func (c *cluster) clusterMap(t *testing.T) map[string]any {
 	return m
 }
 
-// has says whether a target is in the cluster map.
-func (c *cluster) has(t *testing.T, target string) bool {
-	_, ok := c.clusterMap(t)["tmap"].(map[string]any)[target]
-	return ok
+// has says whether a daemon is in the cluster map.
+func (c *cluster) has(t *testing.T, id string) bool {
+	members := c.clusterMap(t)
+	_, target := members["tmap"].(map[string]any)[id]
+	_, proxy := members["pmap"].(map[string]any)[id]
+	return target || proxy
 }
 
 // dataset is how many objects there are to train on.

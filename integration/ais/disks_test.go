@@ -17,10 +17,7 @@ func disk(t *testing.T, at, dir string, mb int64) {
 	t.Helper()
 	ram := filepath.Join(dir, "ram")
 	folder(t, ram)
-	if err := syscall.Mount("tmpfs", ram, "tmpfs", 0, ""); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(ram, syscall.MNT_DETACH) })
+	memory(t, ram, "")
 	image := filepath.Join(ram, "disk.img")
 	write(t, image, "")
 	if err := os.Truncate(image, mb<<20); err != nil {
@@ -32,6 +29,15 @@ func disk(t *testing.T, at, dir string, mb int64) {
 		}
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(at, syscall.MNT_DETACH) }) // the namespace goes soon in any case
+}
+
+// memory mounts a file system that lies in memory alone.
+func memory(t *testing.T, at, options string) {
+	t.Helper()
+	if err := syscall.Mount("tmpfs", at, "tmpfs", 0, options); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(at, syscall.MNT_DETACH) })
 }
 
 // leave fills the disk of a target but for some bytes, with what is not AIStore's.

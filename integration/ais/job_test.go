@@ -28,6 +28,7 @@ type job struct {
 	dir   string
 	ranks []*rank
 	pause time.Duration
+	total int // steps; a job that does them all has outlived whatever happened
 	// shards are the objects of the dataset; of each rank, where they differ.
 	shards []string
 	own    map[int][]string
@@ -60,7 +61,7 @@ type rank struct {
 func launch(t *testing.T, c *cluster, valid time.Duration, change func(*job)) (*job, func() string) {
 	t.Helper()
 	c.jobToken = mint(may(c.uuid, objects), valid)
-	j := &job{dir: filepath.Join(t.TempDir(), "logs"), pause: 400 * time.Millisecond, meeting: map[int]int{}, met: map[int]chan struct{}{}}
+	j := &job{dir: filepath.Join(t.TempDir(), "logs"), pause: 400 * time.Millisecond, total: 50000, meeting: map[int]int{}, met: map[int]chan struct{}{}}
 	folder(t, j.dir)
 	for i := range dataset {
 		j.shards = append(j.shards, object(i))
@@ -111,6 +112,9 @@ func (j *job) steps() int {
 	return n
 }
 
+// outlived says that all ranks did all steps.
+func (j *job) outlived() bool { return j.steps() == j.total }
+
 func (r *rank) say(format string, args ...any) { fmt.Fprintf(r.out, format+"\n", args...) }
 
 // log is a line of Python's logging.
@@ -133,7 +137,7 @@ func (r *rank) run(ctx context.Context) {
 	node := fmt.Sprintf("gpu%02d", r.n/2+1)
 	r.say("%s:%d:%d [%d] NCCL INFO ncclCommInitRank comm 0x55d0c8a1%02x30 rank %d nranks %d cudaDev %d nvmlDev %d busId %d000 commId 0x5f1c09aa37e1d2b4 - Init COMPLETE",
 		node, 4100+r.n, 4200+r.n, r.n%2, r.n, r.n, len(r.job.ranks), r.n%2, r.n%2, 3+r.n%2)
-	for step := 1; ctx.Err() == nil; step++ {
+	for step := 1; ctx.Err() == nil && step <= r.job.total; step++ {
 		if step == r.halts {
 			<-ctx.Done() // it computes, or hangs: nothing is printed
 			return
@@ -147,7 +151,7 @@ func (r *rank) run(ctx context.Context) {
 		if !r.meet(ctx, step) {
 			return
 		}
-		r.log("INFO", "train", "step: %d/50000 loss: %.4f", step, 2.3-0.001*float64(step))
+		r.log("INFO", "train", "step: %d/%d loss: %.4f", step, r.job.total, 2.3-0.001*float64(step))
 		r.job.mu.Lock()
 		r.step = step
 		r.job.mu.Unlock()

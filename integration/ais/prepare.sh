@@ -12,5 +12,8 @@ if [ ! -x "$bin" ]; then
 	GOFLAGS=-mod=readonly CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.build=$version -X main.buildtime=test" -o "$bin.part" github.com/NVIDIA/aistore/cmd/aisnode
 	mv "$bin.part" "$bin"
 fi
-command -v mkfs.ext4 >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends e2fsprogs; } </dev/null >/dev/null
+need=()
+command -v mkfs.ext4 >/dev/null || need+=(e2fsprogs)
+command -v nft >/dev/null || need+=(nftables)
+[ ${#need[@]} = 0 ] || { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${need[@]}"; } </dev/null >/dev/null
 echo "AIStore is built: $version"

@@ -276,7 +276,7 @@ func (c *cluster) judged(t *testing.T, logs string, want story) incident.Report 
 	if !slices.Contains(want.judgements, s.Judgement) {
 		t.Errorf("the storage is %s, want one of %v", s.Judgement, want.judgements)
 	}
-	archives := c.archived(t)
+	archives := c.archived(t, true)
 	if keep := os.Getenv("FAULTLINE_KEEP"); keep != "" { // for a closer look
 		for from, to := range map[string]string{logs: "logs", archives: "ais-logs"} {
 			if err := os.CopyFS(filepath.Join(keep, t.Name(), to), os.DirFS(from)); err != nil {
