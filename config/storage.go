@@ -40,6 +40,14 @@ type StorageAccess struct {
 	AllowSkipVerify bool `yaml:"allow_skip_verify"`
 }
 
+// Untyped says why nobody can give an access by typing its address, "" where people can.
+func (a StorageAccess) Untyped() string {
+	if len(a.Allow) > 0 {
+		return ""
+	}
+	return "storage_access.allow is empty: people can't type the address of an AIStore cluster, only choose a configured one or upload its logs"
+}
+
 // HostPattern is host or host:port, for any port or one. A host may begin with "*.", for every name below the rest.
 type HostPattern string
 

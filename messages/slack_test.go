@@ -108,12 +108,13 @@ func payloads() map[string]any {
 	for k, v := range map[string]any{
 		"case.begin": CaseFile(begin), "case.final": CaseFile(final), "question": QuestionPost(someAsk()), "question.answered": QuestionPost(answered),
 		"question.perishing": QuestionPost(perishing), "note": Note("The job is still running: I look again when it ends.", someButtons[:1]),
-		"revision":    RevisionPost(storageRevised().Revisions, []string{"U024ADA", "U1", "U1"}),
-		"view.start":  StartView("p", []string{"west", "east"}, jobs, "I do not know the job 42x"),
-		"view.first":  StartView("p", nil, nil, ""),
-		"view.setup":  SetupView("C1", []string{"west", "east"}, []string{"{user}/logs/error-%j-%n.err"}, "12345"),
-		"view.ais":    AISView("p", []string{"west-ais"}, []string{"3 reads were retried until they gave up"}, map[string]string{FieldToken: "the token was refused", "x": "try again"}),
-		"view.upload": UploadView("p", "The log of node09"), "view.dispute": DisputeView("p", nil), "view.close": CloseView("p", "One rank stalled", []string{"rank-stalled", "gpu-oom"}),
+		"revision":         RevisionPost(storageRevised().Revisions, []string{"U024ADA", "U1", "U1"}),
+		"view.start":       StartView("p", []string{"west", "east"}, jobs, "I do not know the job 42x"),
+		"view.first":       StartView("p", nil, nil, ""),
+		"view.setup":       SetupView("C1", []string{"west", "east"}, []string{"{user}/logs/error-%j-%n.err"}, "12345"),
+		"view.ais":         AISView("p", []string{"west-ais"}, true, []string{"3 reads were retried until they gave up"}, map[string]string{FieldToken: "the token was refused", "x": "try again"}),
+		"view.ais.untyped": AISView("p", nil, false, []string{"3 reads were retried until they gave up"}, nil),
+		"view.upload":      UploadView("p", "The log of node09"), "view.dispute": DisputeView("p", nil), "view.close": CloseView("p", "One rank stalled", []string{"rank-stalled", "gpu-oom"}),
 		"view.glossary": GlossaryView(stall()), "view.loading": LoadingView("Diagnose a job"),
 	} {
 		out[k] = v
@@ -237,7 +238,7 @@ func evilEverywhere() map[string]any {
 		"case": CaseFile(c), "question": QuestionPost(q), "answered": QuestionPost(a), "note": Note(e, b), "first": FirstVerdict(hostile(), b),
 		"final": FinalVerdict(hostile(), e, true, true, b), "revision": RevisionPost([]incident.Revision{{Was: e, Now: e, Because: e, Evidence: []incident.Evidence{quoteOf(e, 3, e)}}}, []string{e}),
 		"map":   blockkit.Message{Text: blockkit.Escape(title), Blocks: blockkit.Blocks{blockkit.Image{Title: blockkit.Plain(title), AltText: alt, SlackFile: &blockkit.SlackFile{ID: "F1"}}}},
-		"start": StartView("p", []string{e, "x"}, []RecentJob{{e, e, e, e, e}}, e), "setup": SetupView("p", []string{e, "x"}, []string{e, e}, e), "ais": AISView("p", []string{e}, []string{e}, map[string]string{FieldToken: e, e: e}),
+		"start": StartView("p", []string{e, "x"}, []RecentJob{{e, e, e, e, e}}, e), "setup": SetupView("p", []string{e, "x"}, []string{e, e}, e), "ais": AISView("p", []string{e}, true, []string{e}, map[string]string{FieldToken: e, e: e}),
 		"upload": UploadView("p", e), "dispute": DisputeView("p", []string{e}), "close": CloseView("p", e, []string{e}), "loading": LoadingView(e), "glossary": GlossaryView(hostile()),
 	} {
 		out[k] = v
@@ -356,7 +357,9 @@ func TestFieldsOfModalsAreNamedAsPromised(t *testing.T) {
 	f(SetupView("p", nil, nil, ""), ViewSetup, FieldTemplates, FieldJob)
 	f(SetupView("p", []string{"a", "b"}, []string{"%j"}, "1"), ViewSetup, FieldTemplates, FieldJob, FieldCluster)
 	f(StartView("p", []string{"a", "b"}, []RecentJob{{ID: "1"}}, ""), ViewStart, FieldRecent, FieldJob, FieldCluster)
-	f(AISView("p", []string{"a"}, nil, nil), ViewAIS, FieldProfile, FieldEndpoint, FieldToken, FieldTLS, FieldCA)
+	f(AISView("p", []string{"a"}, true, nil, nil), ViewAIS, FieldProfile, FieldEndpoint, FieldToken, FieldTLS, FieldCA)
+	f(AISView("p", []string{"a"}, false, nil, nil), ViewAIS, FieldProfile)
+	f(AISView("p", nil, false, nil, nil), ViewAIS)
 	f(UploadView("p", ""), ViewUpload, FieldFiles)
 	f(DisputeView("p", nil), ViewDispute, FieldCause, FieldText)
 	f(CloseView("p", "x", nil), ViewClose, FieldVerdict, FieldCause, FieldText, FieldFix, FieldConsent)

@@ -124,9 +124,9 @@ func recentText(j RecentJob) string {
 	return t
 }
 
-// AISView asks for access to the storage cluster: one of the configured names, or an address with a token. why are the
-// reasons for asking; problem holds what was wrong with a field, by the field's name.
-func AISView(private string, clusters, why []string, problem map[string]string) blockkit.View {
+// AISView asks for access to the storage cluster: one of the configured names or, where typed is true, an address with a token. why
+// are the reasons for asking; problem holds what was wrong with a field, by the field's name.
+func AISView(private string, clusters []string, typed bool, why []string, problem map[string]string) blockkit.View {
 	groups := []blockkit.Blocks{
 		says("The storage logs show whether reads of the training data failed or stalled. I only need read access."),
 		rich(bullets(why)...),
@@ -136,7 +136,13 @@ func AISView(private string, clusters, why []string, problem map[string]string) 
 	}
 	if len(clusters) > 0 {
 		field(FieldProfile, "A storage cluster this bot knows", "Recommended: you don't have to type a token.", menu("Choose a cluster", choices(clusters)))
-		groups = append(groups, blockkit.Blocks{blockkit.Divider{}}, says("Not in the list?"))
+		groups = append(groups, blockkit.Blocks{blockkit.Divider{}})
+	}
+	if !typed {
+		return untypedAIS(private, len(clusters) > 0, groups)
+	}
+	if len(clusters) > 0 {
+		groups = append(groups, says("Not in the list?"))
 	}
 	field(FieldEndpoint, "Storage cluster URL", "The AIStore gateway (proxy), as in your job's AIS_ENDPOINT.",
 		blockkit.URLTextInput{ActionID: FieldValue, Placeholder: blockkit.Plain("https://ais-gateway.example.org:51080")})
@@ -156,6 +162,15 @@ func AISView(private string, clusters, why []string, problem map[string]string) 
 		}
 	}
 	return modal(ViewAIS, private, "Storage logs", "Give access", groups...)
+}
+
+// untypedAIS says that no address can be typed, before anybody tries: a configured cluster or an upload is left.
+func untypedAIS(private string, configured bool, groups []blockkit.Blocks) blockkit.View {
+	text, submit := "I can't pull storage logs: no storage cluster is configured, and no address can be typed here. Upload the logs instead, or ask the bot's administrator to list the cluster's host under storage_access.allow.", ""
+	if configured {
+		text, submit = "Not in the list? No other address can be typed here. Upload the logs instead, or ask the bot's administrator to list the cluster's host under storage_access.allow.", "Give access"
+	}
+	return modal(ViewAIS, private, "Storage logs", submit, append(groups, says(text))...)
 }
 
 // UploadView takes files. what says which.

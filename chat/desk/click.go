@@ -321,7 +321,7 @@ func (a *act) askAccess(ctx context.Context, inv workflow.Investigation, t targe
 	}
 	rule, _ := a.policy.rule(inv.Home)
 	return a.window(ctx, func(context.Context) (blockkit.View, error) {
-		return messages.AISView(private(inv, t, actAccess), a.policy.profiles(rule, inv.Cluster), questionWhy(inv, t.number), nil), nil
+		return messages.AISView(private(inv, t, actAccess), a.policy.profiles(rule, inv.Cluster), a.policy.TypedStorage, questionWhy(inv, t.number), nil), nil
 	})
 }
 

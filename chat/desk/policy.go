@@ -25,6 +25,8 @@ type Policy struct {
 	Watches []Watch
 	// AskForStorage: people are asked before a configured access to storage is used.
 	AskForStorage bool
+	// TypedStorage: there are hosts that the address of a storage cluster may name when a person types it.
+	TypedStorage bool
 }
 
 // Cluster is what the desk knows of a cluster.

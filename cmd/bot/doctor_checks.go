@@ -411,6 +411,9 @@ func (d *doctor) schedulers(ctx context.Context) {
 func (d *doctor) storage(ctx context.Context) {
 	client := ais.NewSource(d.cfg.Storage, d.cfg.StorageAccess, "")
 	defer client.Close()
+	if why := d.cfg.StorageAccess.Untyped(); why != "" {
+		d.ok("storage", "%s.", why)
+	}
 	for i, s := range d.cfg.Storage {
 		access, err := client.Named(s.Name)
 		if err == nil {

@@ -14,7 +14,7 @@ func policyOf(cfg config.Config) *desk.Policy {
 		Channels: map[string]desk.Rule{},
 		Admins:   who(cfg.Access.Admins),
 		Clusters: map[string]desk.Cluster{},
-		Identity: cfg.Identities, AskForStorage: cfg.StorageAccess.Ask,
+		Identity: cfg.Identities, AskForStorage: cfg.StorageAccess.Ask, TypedStorage: cfg.StorageAccess.Untyped() == "",
 	}
 	var all []string
 	for _, c := range cfg.Clusters {

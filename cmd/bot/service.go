@@ -158,6 +158,9 @@ func (s *service) run(ctx context.Context, ready func(addr string)) error {
 			s.log.Warn("a scope is missing", "scope", m.Scope, "feature", m.Feature)
 		}
 	}
+	if why := s.cfg.StorageAccess.Untyped(); why != "" {
+		s.log.Info(why)
+	}
 	go s.health.Run(ctx) // not waited for: a look may hang
 	addr := ""
 	var all sync.WaitGroup
