@@ -6,7 +6,10 @@ type Lanes struct {
 	From    *string `json:"from"`    // the time of the left end, as in Event
 	Seconds float64 `json:"seconds"` // the right end
 	Focus   float64 `json:"focus"`   // where the part begins that tells of the incident
-	Lanes   []Lane  `json:"lanes"`   // what broke first, then ranks and nodes, storage, kernel and scheduler
+	// Began is when the trouble began, as far as the logs tell: null where no line has a time for it.
+	Began       *float64 `json:"began"`
+	Uncertainty float64  `json:"uncertainty_s"` // of Began
+	Lanes       []Lane   `json:"lanes"`         // what broke first, then ranks and nodes, storage, kernel and scheduler
 }
 
 // Lane is one rank or node, or several that did alike, or what works beside the job.

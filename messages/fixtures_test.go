@@ -74,7 +74,7 @@ func stallOf(ranks, perNode, culprit int) *incident.Report {
 		{Kind: incident.EventTimeout, Time: ptr("2026-07-09T17:05:38"), Uncertainty: ptr(1.0), Event: "first watchdog fires", Node: "node00", Rank: ptr(0), Evidence: []incident.Evidence{quoteOf("node00.err", 4711, wd)}},
 		{Kind: incident.EventEnd, Event: "step cancelled", Node: "node00"},
 	}
-	r.Lanes = &incident.Lanes{From: ptr("2026-07-09T16:00:00"), Seconds: 3938, Focus: 2400, Lanes: []incident.Lane{
+	r.Lanes = &incident.Lanes{From: ptr("2026-07-09T16:00:00"), Seconds: 3938, Focus: 2400, Began: ptr(3338.0), Uncertainty: 1.5, Lanes: []incident.Lane{
 		{Kind: "rank", Name: fmt.Sprintf("rank %d · %s", culprit, at), Root: true, Marks: []incident.LaneMark{{Kind: incident.EventLast, At: 3291, Uncertainty: 1, Event: 1, Text: "last line before the silence: retrying 1/5, recovered"}},
 			Spans: []incident.LaneSpan{{Doing: incident.LaneRuns, To: 3338, Uncertainty: 1.5, Text: "running"}, {Doing: incident.LaneStalls, From: 3338, To: 3938, Uncertainty: 1, Text: "the others wait for it"}}},
 		{Kind: "nodes", Name: "other nodes", Marks: []incident.LaneMark{{Kind: incident.EventTimeout, At: 3938, Uncertainty: 1, Event: 3, Text: "first watchdog fires"}},

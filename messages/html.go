@@ -74,7 +74,7 @@ type htmlPage struct {
 	Title, Engine    string
 	Brief            string
 	Status           string
-	Confidence       string
+	Unsure           bool   // likely, and not confirmed
 	Screen, More     []part // of the first screen: what is seen at once, and what unfolds
 	Chain            []htmlLink
 	CourseMarks      []htmlLink
@@ -125,6 +125,7 @@ type (
 	}
 	htmlTile struct {
 		Name  string
+		Root  bool // the verdict names the node
 		Cells []htmlCell
 	}
 	htmlCell   struct{ Class, Letter, Text string }
@@ -187,8 +188,8 @@ func pageOf(v *view, x Extras) *htmlPage {
 		p.Title = "Job " + flat(*r.Job.ID) + ": " + p.Title
 	}
 	p.Engine = engineText(r)
+	p.Unsure = r.Verdict.Status == incident.Probable
 	p.Status = capital(confidenceWord(r.Verdict.Status))
-	p.Confidence = fmt.Sprintf("%.2f", float64(r.Verdict.Confidence))
 	h := newExcerpts(x)
 	p.Chain = unfolding(h.links(v.Chain))
 	p.CourseMarks = h.links(v.Course.Marks)
@@ -333,7 +334,7 @@ func (p *htmlPage) tiles(m rankMap) (block int) {
 	}
 	p.MapSize = mapSize(cells)
 	for _, row := range m.Rows {
-		t := htmlTile{Name: row.Node}
+		t := htmlTile{Name: row.Node, Root: slices.Contains(p.Report.Verdict.Root.Nodes, row.Node)}
 		for _, c := range row.Cells {
 			class := "c r" + strconv.Itoa(c.Look)
 			if c.Root {

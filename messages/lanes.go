@@ -15,10 +15,11 @@ import (
 type laneView struct {
 	Rows   []laneRow
 	Ticks  []laneTick
-	Right  float64 // the right end, in seconds: the last event's sign has room
-	Whole  float64 // seconds of the whole run
-	Focus  float64 // where the picture begins
-	Clock  string  // the day, where it is known
+	Right  float64  // the right end, in seconds: the last event's sign has room
+	Whole  float64  // seconds of the whole run
+	Focus  float64  // where the picture begins
+	Clock  string   // the day, where it is known
+	Began  *laneDot // when the trouble began; nil unknown
 	Legend []laneKind
 	Since  float64 // seconds between midnight and the left end; −1 unknown
 }
@@ -50,12 +51,12 @@ type (
 // spanWords and markWords say what the picture's colours and signs mean, in the order of the legend.
 var (
 	spanWords = []laneKind{
-		{incident.LaneRuns, "running", true}, {incident.LaneWaits, "waiting", true}, {incident.LaneStalls, "others wait for it", true},
-		{incident.LaneTroubled, "storage trouble", true}, {incident.LaneQuiet, "no lines", true}, {incident.LaneDown, "going down", true},
+		{incident.LaneRuns, "running", true}, {incident.LaneWaits, "waiting", true}, {incident.LaneStalls, "stalled: others wait for it", true},
+		{incident.LaneTroubled, "storage trouble", true}, {incident.LaneQuiet, "no log lines", true}, {incident.LaneDown, "going down", true},
 	}
 	markWords = []laneKind{
 		{incident.EventError, "error", false}, {incident.EventTimeout, "timeout", false}, {incident.EventExit, "process exit", false}, {incident.EventEnd, "ended by the scheduler", false},
-		{incident.EventStep, "last step", false}, {incident.EventSave, "checkpoint", false}, {incident.EventLast, "last line", false}, {incident.EventWait, "wait begins", false},
+		{incident.EventStep, "last step", false}, {incident.EventSave, "checkpoint", false}, {incident.EventLast, "last line", false}, {incident.EventWait, "wait begins", false}, {incident.EventTold, "told of the timeout", false},
 	}
 )
 
@@ -98,8 +99,19 @@ func laneViewOf(l *incident.Lanes) laneView {
 			v.Legend = append(v.Legend, laneKind{laneClass(k), k.Words, k.Bar})
 		}
 	}
+	if l.Began != nil {
+		at := *l.Began
+		v.Began = &laneDot{Class: "began", At: at, X: x(at), Text: "Began " + laneTime(l.From, at) + unsure(l.Uncertainty)}
+	}
 	v.axis(l.From, x)
 	return v
+}
+
+func unsure(seconds float64) string {
+	if seconds <= 0 {
+		return ""
+	}
+	return " ± " + strconv.FormatFloat(seconds, 'f', -1, 64) + " s"
 }
 
 // laneClass is the style of a bar or a mark.

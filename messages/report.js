@@ -115,7 +115,7 @@ if (data && more && data.groups.length) {
 const lanes = document.querySelector(".lanes");
 if (lanes) {
   const whole = Number(lanes.dataset.whole), focus = Number(lanes.dataset.focus), moment = document.getElementById("moment");
-  const shapes = Array.from(lanes.querySelectorAll("rect, use, .unsure")), axis = lanes.querySelector(".axis");
+  const shapes = Array.from(lanes.querySelectorAll("rect, use, line")), axis = lanes.querySelector(".axis");
   let from = focus, to = whole;
   const percent = at => ((at - from) / (to - from) * 100).toFixed(3) + "%";
   // Ticks stand at round times of the day, or at round seconds where no time is known.
@@ -164,10 +164,12 @@ if (lanes) {
   const keys = {"+": () => zoom(.5), "-": () => zoom(2), "ArrowLeft": () => show(from - (to - from) / 4, to - (to - from) / 4),
     "ArrowRight": () => show(from + (to - from) / 4, to + (to - from) / 4), "0": () => show(focus, whole)};
   const bar = make("div", undefined, "zoom");
-  const buttons = [["Zoom in", "+"], ["Zoom out", "-"], ["Earlier", "ArrowLeft"], ["Later", "ArrowRight"], ["Reset", "0"]];
-  for (const [text, key] of buttons) {
+  const buttons = [["+", "Zoom in", "+"], ["\u2212", "Zoom out", "-"], ["\u25c0", "Earlier", "ArrowLeft"], ["\u25b6", "Later", "ArrowRight"], ["Reset", "Reset", "0"]];
+  for (const [text, name, key] of buttons) {
     const b = make("button", text);
     b.type = "button";
+    b.title = name;
+    b.setAttribute("aria-label", name);
     b.addEventListener("click", keys[key]);
     bar.appendChild(b);
   }

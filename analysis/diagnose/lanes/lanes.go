@@ -26,9 +26,9 @@ const (
 	quiet = 0.05
 )
 
-// Of draws the report r of a scene. when are the moments of its timeline's rows; told puts a kernel's event into words. It is nil where nothing has a time.
-func Of(s *mechanism.Scene, r *incident.Report, when []resolve.Moment, told func(*resolve.KernelEvent) string) *incident.Lanes {
-	d := drawing{scene: s, report: r, when: when, told: told, from: math.Inf(1), to: math.Inf(-1), byRank: map[int]int{}, byNode: map[string]int{}, byFile: map[string]int{}, others: -1}
+// Of draws the report r of a scene. when are the moments of its timeline's rows, began is when the trouble began; told puts a kernel's event into words. It is nil where nothing has a time.
+func Of(s *mechanism.Scene, r *incident.Report, when []resolve.Moment, began resolve.Moment, told func(*resolve.KernelEvent) string) *incident.Lanes {
+	d := drawing{scene: s, report: r, when: when, began: began, told: told, from: math.Inf(1), to: math.Inf(-1), byRank: map[int]int{}, byNode: map[string]int{}, byFile: map[string]int{}, others: -1}
 	job := s.Facts.Job
 	for _, m := range append(slices.Clone(when), job.Start, job.End) {
 		if m.Valid {
@@ -52,6 +52,7 @@ type drawing struct {
 	scene    *mechanism.Scene
 	report   *incident.Report
 	when     []resolve.Moment
+	began    resolve.Moment
 	told     func(*resolve.KernelEvent) string
 	from, to float64
 	lanes    []incident.Lane
@@ -389,17 +390,27 @@ func (d *drawing) finish() *incident.Lanes {
 	if focus > whole {
 		focus = 0
 	}
-	focus = max(0, focus-max(margin*(whole-focus), leadIn))
+	out := &incident.Lanes{From: d.scene.Facts.Format(resolve.Moment{T: d.from, Valid: true}), Seconds: tenth(whole)}
+	if d.began.Valid {
+		at := d.at(d.began)
+		focus = min(focus, at)
+		out.Began, out.Uncertainty = new(tenth(at)), tenth(d.began.Unc)
+	}
+	out.Focus = tenth(max(0, focus-max(margin*(whole-focus), leadIn)))
 	slices.SortStableFunc(d.lanes, func(a, b incident.Lane) int { return cmp.Compare(order(a), order(b)) })
-	return &incident.Lanes{From: d.scene.Facts.Format(resolve.Moment{T: d.from, Valid: true}), Seconds: tenth(whole), Focus: tenth(focus), Lanes: d.lanes}
+	out.Lanes = d.lanes
+	return out
 }
 
-// order puts what broke first.
+// order puts what broke first: what is beside the job and broke it before those whom it held up.
 func order(l incident.Lane) int {
-	if l.Root {
+	switch {
+	case l.Root && (l.Kind == "storage" || l.Kind == "kernel"):
 		return 0
+	case l.Root:
+		return 1
 	}
-	return 1
+	return 2
 }
 
 // tenth is what a picture shows of seconds.
