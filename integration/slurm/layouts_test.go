@@ -138,12 +138,12 @@ func TestLayouts(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d layouts", found, len(chosen))
-	t.Run("an ordinary account", func(t *testing.T) { c.stranger(t, bot, config, home) })
+	t.Run("other accounts", func(t *testing.T) { c.strangers(t, bot, config, home) })
 }
 
-// stranger looks as an account to which SLURM shows no scripts of others: the script is said to be unseen, or the file that was
-// submitted is read instead.
-func (c *cluster) stranger(t *testing.T, bot, config, home string) {
+// strangers look at a script whose file is its owner's alone. To an ordinary account SLURM shows no scripts of others: the script is
+// said to be unseen, or the file that was submitted is read instead. To an Operator it shows them.
+func (c *cluster) strangers(t *testing.T, bot, config, home string) {
 	t.Helper()
 	l := layout{name: "stranger", script: "chmod 700 job.sh; srun -o sub-%n.log $PWD/work.sh", sbatch: []string{"--output=sl-%j.out"}}
 	open := layout{name: "stranger-open", script: l.script[len("chmod 700 job.sh; "):], sbatch: l.sbatch}
@@ -162,22 +162,43 @@ func (c *cluster) stranger(t *testing.T, bot, config, home string) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(tools, "bot.yaml"), string(conf), 0o644)
-	look := func(id string) string {
+	seen := func(id string, as account) string {
 		cmd := exec.Command(filepath.Join(tools, "bot"), "diagnose", "--full", "--config", filepath.Join(tools, "bot.yaml"), "--job", id)
 		cmd.Dir = tools
-		const somebody = 64321
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: as.uid, Gid: as.gid}}
 		cmd.Env = append(os.Environ(), "HOME="+tools, "TMPDIR=/tmp")
 		out, _ := cmd.CombinedOutput()
 		return string(out)
 	}
-	if said := strings.Join(strings.Fields(look(hidden.id)), " "); !strings.Contains(said, "I could not see it") || !strings.Contains(said, "because") || strings.Contains(said, "Missing Nothing") {
-		t.Error(look(hidden.id))
-	}
-	if said := strings.Join(strings.Fields(look(shown.id)), " "); strings.Contains(said, "I could not see it") || !strings.Contains(said, "as it is now") {
-		t.Error(look(shown.id))
+	operator := lookup(t, "games")
+	c.must(t, "sacctmgr", "-i", "add", "account", "storage-team")
+	c.must(t, "sacctmgr", "-i", "add", "user", operator.name, "account=storage-team", "adminlevel=Operator")
+	for _, look := range []struct {
+		at        job
+		as        account
+		say, hush []string
+	}{
+		{hidden, ordinary, []string{"I could not see it", "because"}, []string{"Missing Nothing"}},
+		{shown, ordinary, []string{"as it is now"}, []string{"I could not see it"}},
+		{hidden, operator, []string{"sub-0.log", "4 of 4 seen"}, []string{"I could not see it", "as it is now", "script"}},
+	} {
+		out := seen(look.at.id, look.as)
+		said := strings.Join(strings.Fields(out), " ")
+		for _, text := range look.say {
+			if !strings.Contains(said, text) {
+				t.Errorf("uid %d is not told %q of %s:\n%s", look.as.uid, text, look.at.dir, out)
+			}
+		}
+		for _, text := range look.hush {
+			if strings.Contains(said, text) {
+				t.Errorf("uid %d is told %q of %s:\n%s", look.as.uid, text, look.at.dir, out)
+			}
+		}
 	}
 }
+
+// ordinary is an account without a name, and without any rights in SLURM.
+var ordinary = account{uid: 64321, gid: 64321}
 
 // lays submits a layout as the ordinary user.
 func (c *cluster) lays(t *testing.T, l layout, home string) job {
