@@ -153,13 +153,28 @@ func (x *inquiry) survived(t *trouble) bool {
 	return !away && !t.takesObjects() && x.stepsAfter(t) >= readAhead
 }
 
-func (x *inquiry) stepsAfter(t *trouble) int { return x.Facts.StepsSince(x.job(t.over(), 0.5)) }
+// stepsAfter counts the steps that came after a trouble. Load goes on for long; what it held up does not.
+func (x *inquiry) stepsAfter(t *trouble) int {
+	over := t.over()
+	if t.mech.Is(knowledge.LoadAlone) {
+		over = t.from
+		for _, p := range t.points {
+			if p.felt() {
+				over = max(over, p.t)
+			}
+		}
+	}
+	return x.Facts.StepsSince(x.job(over, 0.5))
+}
 
 // idle says that a trouble is load and nothing else: no batch was rejected or delayed, no request took long.
 func (x *inquiry) idle(t *trouble) bool {
-	return t.mech.Is(knowledge.LoadAlone) && !slices.ContainsFunc(t.points, func(p point) bool {
-		return p.slow != nil || p.event != nil && (p.event.Kind == aislog.BatchRejected || p.event.Kind == aislog.BatchThrottled)
-	})
+	return t.mech.Is(knowledge.LoadAlone) && !slices.ContainsFunc(t.points, point.felt)
+}
+
+// felt says that requests took long, or were rejected or delayed.
+func (p point) felt() bool {
+	return p.slow != nil || p.event != nil && (p.event.Kind == aislog.BatchRejected || p.event.Kind == aislog.BatchThrottled)
 }
 
 // usual says that the stretch before the stall holds no more of it than what lies before that: it has been so for long.

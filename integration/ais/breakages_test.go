@@ -54,7 +54,7 @@ var variants = []variant{{}, {local: true}, {crowded: true}, {local: true, crowd
 // every variant of these.
 var sample = map[string]variant{
 	"frozen": {}, "maintenance": {local: true}, "deleted-list": {crowded: true}, "proxy-killed": {}, "restarts-in-a-row": {local: true},
-	"halts": {crowded: true}, "halts-beside-deletion-of-unread": {},
+	"disk-stuck": {}, "halts": {crowded: true}, "halts-beside-deletion-of-unread": {}, "halts-after-a-short-freeze": {},
 }
 
 // chosen says whether a variant of a breakage is played.

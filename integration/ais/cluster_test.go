@@ -135,17 +135,21 @@ func (c *cluster) lay(t *testing.T, n *node, i int, p plan) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(n.dir, "ais_local.json"), string(raw))
+	high, full := 98, 99 // how full this machine's disk is says nothing about the cluster
+	if len(p.disks) > 0 {
+		high, full = 90, 95
+	}
 	write(t, filepath.Join(n.dir, "ais.json"), fmt.Sprintf(`{"backend":{},
 "log":{"level":"3","max_size":"4mb","max_total":"128mb","flush_time":"1s","stats_time":"2s"},
 "periodic":{"stats_time":"2s","notif_time":"30s","retry_sync_time":"2s"},
 "timeout":{"cplane_operation":"4s","max_keepalive":"8s","cold_get_conflict":"5s","max_host_busy":"20s","startup_time":"1m","join_startup_time":"3m","send_file_time":"5m","ec_streams_time":"10m","object_md":"2h"},
 "proxy":{"primary_url":%[1]q,"original_url":%[1]q,"discovery_url":"","non_electable":false},
-"space":{"cleanupwm":65,"lowwm":75,"highwm":90,"out_of_space":95,"batch_size":32768,"dont_cleanup_time":"120m"},
+"space":{"cleanupwm":65,"lowwm":75,"highwm":%[2]d,"out_of_space":%[3]d,"batch_size":32768,"dont_cleanup_time":"120m"},
 "memsys":{"min_free":"128mb","default_buf":"32kb","to_gc":"4gb","hk_time":"3m","min_pct_total":0,"min_pct_free":0},
 "net":{"l4":{"proto":"tcp","sndrcv_buf_size":131072},"http":{"use_https":false,"idle_conn_time":"6s","idle_conns_per_host":32,"idle_conns":256,"chunked_transfer":true,"skip_verify":false}},
 "disk":{"disk_util_low_wm":98,"disk_util_high_wm":99,"disk_util_max_wm":100},
 "auth":{"client_auth_required":true,"signature":{"method":"HMAC"}},
-"resilver":{"enabled":true}}`, c.endpoint()))
+"resilver":{"enabled":true}}`, c.endpoint(), high, full))
 }
 
 func (c *cluster) mountpath(target string, n int) string {

@@ -87,7 +87,7 @@ func breakages() []breakage {
 			for _, r := range j.ranks {
 				r.token = c.jobToken
 			}
-		}, happens: done(func(*testing.T, *cluster) {}), want: guilty(nobody, "ais-auth")},
+		}, happens: done(func(*testing.T, *cluster) {}), want: hidden(nobody, "ais-auth")},
 	}
 	// A rank that stands still by itself, beside what does not concern it.
 	beside := func(name string, p plan, happens func(*testing.T, *cluster) func()) {
