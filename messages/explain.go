@@ -89,6 +89,9 @@ var roleTexts = map[knowledge.Role]string{
 // directText is for a line that settles the matter by itself.
 const directText = "A cause: this line alone is proof for the rank or node that wrote it."
 
+// partText is for half a line: the other half may say otherwise.
+const partText = "Can't tell from part of a line: paste the whole line."
+
 // checks say what to look at where neither the entry nor a mechanism does.
 var checks = map[knowledge.Role]string{
 	knowledge.SymptomRole:     "The logs of all the other ranks and nodes: which one is missing, and which ended first?\nbot diagnose LOGS",
@@ -103,6 +106,9 @@ func explainedOf(e explain.Entry) explained {
 	}
 	if e.Kind == explain.Mechanism { // not a line that one sees
 		x.RoleText = ""
+	}
+	if e.Part && e.Role == knowledge.CauseRole {
+		x.RoleText = partText
 	}
 	if e.Kind == explain.Variable || e.Kind == explain.Mechanism {
 		x.Title = redact.String(e.Title)
@@ -284,12 +290,13 @@ func ExplainJSON(w io.Writer, a explain.Answer) error {
 		Cut     bool        `json:"cut"`
 		Entries []explained `json:"entries"` // best first
 		More    int         `json:"more"`
+		Open    bool        `json:"open"`
 		Nearest []explained `json:"nearest"`
 		// Severity is how bad the text sounds where nothing is known of it, Why what makes it sound so; "" elsewhere.
 		Severity string `json:"severity,omitempty"`
 		Why      string `json:"why,omitempty"`
 		Note     string `json:"note"`
-	}{"faultline.explain/v1", len(a.Entries) > 0, a.Lines, a.Cut, explainedAll(a.Entries), a.More, explainedAll(a.Nearest), soundsWord(a), redact.String(a.Sounds.Why), limitText})
+	}{"faultline.explain/v1", len(a.Entries) > 0, a.Lines, a.Cut, explainedAll(a.Entries), a.More, a.Open, explainedAll(a.Nearest), soundsWord(a), redact.String(a.Sounds.Why), limitText})
 }
 
 // ExplainListJSON writes all that is known.
@@ -316,6 +323,14 @@ func soundsWord(a explain.Answer) string {
 		return ""
 	}
 	return a.Sounds.Level.String()
+}
+
+// OpenText says that what was asked about doesn't tell one failure from others; "" where it does.
+func OpenText(a explain.Answer) string {
+	if !a.Open {
+		return ""
+	}
+	return fmt.Sprintf("Can't tell from this alone: %s print it. Paste the whole line.", count(len(a.Entries)+a.More, "failure"))
 }
 
 // Sounds says how bad a text sounds of which nothing is known, and why; "" where it does not sound bad.

@@ -13,6 +13,9 @@ import (
 func ExplainMarkdown(w io.Writer, a explain.Answer) error {
 	m := &md{w: bufio.NewWriter(w)}
 	told := map[string]bool{}
+	if a.Open {
+		m.f("%s\n\n", esc(OpenText(a)))
+	}
 	for _, e := range a.Entries {
 		m.entry(explainedOf(e).once(told))
 	}

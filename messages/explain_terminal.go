@@ -15,8 +15,11 @@ import (
 func ExplainTerminal(w io.Writer, a explain.Answer, style Style) error {
 	t := newTerm(w, style)
 	told := map[string]bool{}
+	if a.Open {
+		t.wrapped("", yellow, OpenText(a))
+	}
 	for i, e := range a.Entries {
-		if i > 0 && !t.Verbose {
+		if (i > 0 || a.Open) && !t.Verbose {
 			break
 		}
 		if i > 0 {
@@ -24,7 +27,11 @@ func ExplainTerminal(w io.Writer, a explain.Answer, style Style) error {
 		}
 		t.entry(explainedOf(e).once(told))
 	}
-	if rest := a.Entries; len(rest) > 1 && !t.Verbose {
+	if a.Open && !t.Verbose {
+		for _, e := range a.Entries {
+			t.brief(explainedOf(e))
+		}
+	} else if rest := a.Entries; len(rest) > 1 && !t.Verbose {
 		t.heading(fmt.Sprintf("Also in it (%d)", len(rest)-1))
 		for _, e := range rest[1:] {
 			t.brief(explainedOf(e))

@@ -30,6 +30,13 @@ func (a *act) explain(ctx context.Context, text string) error {
 		}
 		return a.answer(ctx, append(paragraphs, say(explainFoot, a.Command)))
 	}
+	if found.Open {
+		paragraphs := []string{fill("%s", messages.OpenText(found))}
+		for _, e := range found.Entries {
+			paragraphs = append(paragraphs, brief(e))
+		}
+		return a.answer(ctx, append(paragraphs, say(explainFoot, a.Command)))
+	}
 	told := messages.Explain(found.Entries[0])
 	paragraphs := []string{fill(marked("*%s* (%s)"), told.Title, code(told.ID))}
 	for _, line := range []string{told.Meaning, told.Role, told.Cause, told.Action, told.Trap, told.Cost, told.Whose, told.Do} {

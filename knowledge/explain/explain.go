@@ -49,6 +49,9 @@ type Entry struct {
 	Collect []string
 	Source  string
 
+	// Part: only a part of what the entry knows was asked about.
+	Part bool
+
 	Example string            // of a line
 	Fields  map[string]string // what the pasted line says; nil where it says nothing more
 	At      int               // number of the first pasted line that led here, from 1; 0 where the whole text did
@@ -62,6 +65,8 @@ type Answer struct {
 	Cut     bool
 	Entries []Entry // best first
 	More    int     // entries left out of Entries
+	// Open: the text is part of what several failures print; the entries are those failures.
+	Open bool
 	// Nearest are the entries most similar to the text, where nothing matched. They are no answer.
 	Nearest []Entry
 	// Sounds is how bad the text sounds, in whatever software, where nothing matched.
@@ -103,7 +108,7 @@ func TextBy(known *knowledge.Catalogue, text string) Answer {
 		f.line(0, strings.Join(strings.Fields(text), " "), traceback) // a terminal or a chat broke one line into several
 	}
 	if len(f.found) == 0 {
-		f.part(text)
+		a.Open = f.part(text)
 	}
 	a.Entries = f.sorted()
 	if len(a.Entries) > maxEntries {

@@ -73,7 +73,7 @@ func TestLinesOfLogs(t *testing.T) {
 		role       knowledge.Role
 	}{
 		{"allocator", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", []string{"gpu-oom-allocator"}, knowledge.CauseRole},
-		{"small letters, a part", "cuda out of memory", []string{"gpu-oom-allocator"}, knowledge.CauseRole},
+		{"small letters, a part", "cuda out of memory", []string{"gpu-oom", "gpu-oom-allocator"}, knowledge.CauseRole},
 		{"broken into two by a terminal", "RuntimeError: CUDA error: an illegal memory\naccess was encountered", []string{"cuda-illegal-access"}, knowledge.CauseRole},
 		{"wording before the number in it", "OSError: [Errno 116] Stale file handle", []string{"storage-stale", "errno 116"}, knowledge.CauseRole},
 		{"kernel line", "NVRM: Xid (PCI:0000:65:00): 79, pid='N/A', GPU has fallen off the bus.", []string{"gpu-fallen-off", "xid-79", "Xid 79"}, knowledge.CauseRole},
@@ -100,6 +100,52 @@ func TestLinesOfLogs(t *testing.T) {
 				t.Errorf("%s, want %s", a.Entries[0].Role, tc.role)
 			}
 		})
+	}
+}
+
+// People type a word or two. None of that proves a cause, and what several failures print is answered by the general entry.
+func TestAFragmentLeadsToTheMostGeneralEntry(t *testing.T) {
+	for text, first := range map[string]string{
+		"Killed": "SIGKILL", "Terminated": "SIGTERM", "Aborted": "SIGABRT", "bus error": "SIGBUS", "Segmentation fault": "SIGSEGV", "core dumped": "native-crash",
+		"Connection reset by peer": "errno 104", "connection refused": "errno 111", "Broken pipe": "errno 32", "Permission denied": "errno 13",
+		"No space left on device": "errno 28", "disk quota exceeded": "errno 122", "too many open files": "errno 24", "timed out": "errno 110",
+		"exit 137": "SIGKILL", "oom_kill": "host-oom", "CUDA OOM": "gpu-oom", "CUDA out of memory": "gpu-oom", "node fail": "node-failure", "ECC error": "gpu-ecc",
+		"loss is nan": "non-finite-loss", "NaN loss": "nan-raised-encountered", "cuda error": "cuda-error", "DataLoader worker killed": "dataloader-worker-killed",
+	} {
+		a := Text(text)
+		if len(a.Entries) == 0 || a.Entries[0].ID != first || a.Entries[0].Direct || a.Open {
+			t.Errorf("%q: %q (open: %v), want %s first and no proof", text, ids(a.Entries), a.Open, first)
+		}
+	}
+	for _, text := range []string{"NCCL timeout", "nccl error", "unhandled system error"} { // whoever prints it waits, or lost a peer
+		if a := Text(text); len(a.Entries) == 0 || a.Entries[0].Role != knowledge.SymptomRole || a.Entries[0].Mechanism != "" {
+			t.Errorf("%q: %q, want a symptom that names no failure", text, ids(a.Entries))
+		}
+	}
+	for _, text := range []string{"hang", "cudnn error"} {
+		if a := Text(text); !a.Open || len(a.Entries) < 2 || slices.ContainsFunc(a.Entries, func(e Entry) bool { return e.Kind != Mechanism || !e.Part }) {
+			t.Errorf("%q: %q (open: %v), want the failures that print it", text, ids(a.Entries), a.Open)
+		}
+	}
+	for _, text := range []string{"error", "fail", "failed", "rank", "the job"} {
+		if a := Text(text); len(a.Entries) != 0 && a.Entries[0].Kind != Term && a.Entries[0].Kind != Scheduler {
+			t.Errorf("%q says nothing, and leads to %q", text, ids(a.Entries))
+		}
+	}
+}
+
+// No part of a known line, in words, is taken for the proof that the whole line is.
+func TestNoPartOfALineIsProof(t *testing.T) {
+	for _, s := range knowledge.Whole().Signatures() {
+		words := strings.Fields(s.Example)
+		for _, n := range []int{2, 3} {
+			part := strings.Join(words[:min(n, len(words))], " ")
+			for _, e := range Text(part).Entries {
+				if e.Direct && e.Kind == Line && len(knowledge.Whole().Match(nil, []byte(part))) == 0 && !strings.EqualFold(part, e.ID) {
+					t.Errorf("%q is called proof of %s", part, e.ID)
+				}
+			}
+		}
 	}
 }
 

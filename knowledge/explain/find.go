@@ -59,13 +59,15 @@ func (f *finder) named(text string) {
 	if w, ok := knowledge.SlurmWordByName(name); ok {
 		f.add(ofWord(w, name), byName, 0, "")
 	}
-	for _, e := range knowledge.ExitCodes() {
-		if e.Signal > 0 && (strings.EqualFold(e.Name, name) || strings.EqualFold(e.Name, "SIG"+name)) {
-			f.add(ofExit(e), byName, 0, "")
+	for _, e := range knowledge.Errnos() { // by its symbol, or as the C library prints it
+		if strings.EqualFold(e.Name, name) || strings.EqualFold(e.Text, name) {
+			f.add(ofErrno(e), byName, 0, "")
 		}
 	}
-	if e, ok := knowledge.ErrnoByName(name); ok {
-		f.add(ofErrno(e), byName, 0, "")
+	for _, e := range knowledge.ExitCodes() {
+		if e.Signal > 0 && (strings.EqualFold(e.Name, name) || strings.EqualFold(e.Name, "SIG"+name) || strings.EqualFold(e.Text, name)) {
+			f.add(ofExit(e), byName, 0, "")
+		}
 	}
 	if knowledge.ExceptionMeaning(name) != "" {
 		f.add(ofException(name), byName, 0, "")
@@ -192,25 +194,6 @@ func (f *finder) line(n int, line string, traceback bool) {
 	for _, name := range nameForm.FindAllString(line, 16) {
 		if v, ok := knowledge.VariableByName(name); ok {
 			f.add(ofVariable(v), byMention, n, line)
-		}
-	}
-}
-
-// minPart is the least that a text must have to be searched for inside the known lines.
-const minPart = 8
-
-// part finds the lines of which the text is a part: people type the half of a message, in small letters.
-func (f *finder) part(text string) {
-	text = strings.ToLower(strings.Join(strings.Fields(text), " "))
-	if len(text) < minPart || len(text) > 240 || !strings.Contains(text, " ") {
-		return
-	}
-	for _, e := range all() {
-		for _, known := range []string{e.Example, e.Title} {
-			if strings.Contains(strings.ToLower(known), text) {
-				f.add(e, byWording, 0, "")
-				break
-			}
 		}
 	}
 }

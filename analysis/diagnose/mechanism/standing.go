@@ -183,6 +183,9 @@ func Explained(s *Scene) *Proposal {
 // told is the cause that the tables know of a line.
 func told(known *knowledge.Catalogue, l *novel.Line) (explain.Entry, bool) {
 	for _, e := range explain.TextBy(known, l.Sign.InEnglish(l.Text)).Entries {
+		if e.Part {
+			continue // some words of a known line are no sign of it
+		}
 		if e.Role == knowledge.CauseRole && e.Mechanism != "" && (e.Kind == explain.Line || e.Kind == explain.Errno || e.Kind == explain.Xid) {
 			return e, true
 		}
