@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -99,6 +100,9 @@ slurmstepd: error: *** STEP `+job+`.0 ON node07 CANCELLED AT 2026-03-01T10:00:00
 	return dir
 }
 
+// prose are lines of a help that flow: paragraphs, and what a flag is for unless it is one long word.
+var prose = regexp.MustCompile(`^(?:        )?\S+ \S`)
+
 func TestEveryFlagIsDocumentedWithAnExample(t *testing.T) {
 	for _, cmd := range newRootCommand(env{}).Commands() {
 		name := cmd.Name()
@@ -112,6 +116,11 @@ func TestEveryFlagIsDocumentedWithAnExample(t *testing.T) {
 				t.Errorf("bot %s --help does not list --%s", name, f.Name)
 			}
 		})
+		for line := range strings.Lines(help.out) { // examples are whole, to be pasted
+			if prose.MatchString(line) && len([]rune(line)) > plainWidth+len("\n") {
+				t.Errorf("bot %s --help is wider than the terminal: %q", name, line)
+			}
+		}
 		call(t, "", "help", name).want(t, 0, "Usage: bot "+name)
 		call(t, "", "help").want(t, 0, name, cmd.Short)
 	}

@@ -41,7 +41,7 @@ Exit code: 0 on success; 1 when the temporary directory cannot be written; 2 usa
 	fs.BoolVar(&d.keep, "keep", false, "keep the simulated logs and print where they are\ne.g. --keep")
 	fs.BoolVar(&d.inBrowser, "web", false, "run it in a browser: a Slack look-alike with the bot and a channel to type /diagnose in\ne.g. --web")
 	fs.StringVar(&d.listen, "listen", "127.0.0.1:0", "listen `ADDRESS` for --web; port 0 picks a free port\ne.g. --listen 127.0.0.1:8080")
-	fs.StringVar(&d.color, "color", "auto", "color: auto (only on a terminal), always or never\ne.g. --color always")
+	fs.StringVar(&d.color, "color", "auto", "`WHEN` to use color: auto (only on a terminal), always or never\ne.g. --color always")
 	cmd.RunE = e.does(d.run)
 	return cmd
 }

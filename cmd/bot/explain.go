@@ -46,7 +46,7 @@ Exit code: 0 match found; 3 no match (the closest entries are shown); 2 usage er
 	var x explanation
 	fs.StringVar(&x.file, "file", "", "explain the text in `FILE`\ne.g. --file traceback.txt")
 	fs.StringVar(&x.format, "format", "terminal", "terminal, markdown or json (`FORMAT`)\ne.g. --format json")
-	fs.StringVar(&x.color, "color", "auto", "color: auto (only on a terminal), always or never\ne.g. --color never")
+	fs.StringVar(&x.color, "color", "auto", "`WHEN` to use color: auto (only on a terminal), always or never\ne.g. --color never")
 	fs.BoolVar(&x.all, "all", false, "show every entry in full, not only the best one\ne.g. --all")
 	fs.StringVar(&x.configFile, "config", "", "also use the site knowledge listed in the configuration `FILE`\ne.g. --config /etc/faultline.yaml")
 	x.declareKnowledge(fs)

@@ -32,7 +32,7 @@ func (c *common) declareKnowledge(fs *pflag.FlagSet) {
 }
 
 func (c *common) declareLook(fs *pflag.FlagSet) {
-	fs.StringVar(&c.color, "color", "", "color: auto (only on a terminal), always or never\ne.g. --color always")
+	fs.StringVar(&c.color, "color", "", "`WHEN` to use color: auto (only on a terminal), always or never\ne.g. --color always")
 	fs.IntVar(&c.workers, "workers", 0, "read `N` files at a time; 0 means one per CPU. Doesn't affect the report\ne.g. --workers 4")
 }
 

@@ -63,7 +63,8 @@ func manPage(name string, cmd *cobra.Command) string {
 	title := ".SH OPTIONS\n"
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 		kind, text := pflag.UnquoteUsage(f)
-		fmt.Fprintf(&b, "%s.TP\n\\fB%s\\fR %s\n%s", title, troff("--"+f.Name), troff(kind), troffText(text))
+		usage, example, _ := strings.Cut(text, "\n")
+		fmt.Fprintf(&b, "%s.TP\n\\fB%s\\fR %s\n%s.br\n%s", title, troff("--"+f.Name), troff(kind), troffText(usage), troffText(example))
 		title = ""
 	})
 	return b.String()

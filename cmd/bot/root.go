@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -156,8 +157,19 @@ func writeHelp(w io.Writer, cmd *cobra.Command) {
 		writeOverview(w, cmd)
 		return
 	}
-	fmt.Fprintf(w, "Usage: bot %s\n\n%s\n", cmd.Use, strings.TrimSpace(cmd.Long))
-	title := "\nFlags:\n"
+	width := min(columns(w), textWidth)
+	fmt.Fprintf(w, "Usage: bot %s\n\n", cmd.Use)
+	paragraph := ""
+	for line := range strings.SplitSeq(strings.TrimSpace(cmd.Long)+"\n", "\n") {
+		if line != "" && !strings.HasPrefix(line, " ") {
+			paragraph += line + " "
+			continue
+		}
+		flow(w, "", paragraph, width)
+		paragraph = ""
+		fmt.Fprintln(w, line)
+	}
+	title := "Flags:\n"
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 		kind, text := pflag.UnquoteUsage(f)
 		fmt.Fprintf(w, "%s  %s\n", title, strings.TrimSpace("--"+f.Name+" "+kind))
@@ -165,6 +177,23 @@ func writeHelp(w io.Writer, cmd *cobra.Command) {
 		if plain := f.DefValue == "" || f.DefValue == "false" || f.DefValue == "0" || f.DefValue == "[]"; !plain {
 			text += " (default " + f.DefValue + ")"
 		}
-		fmt.Fprintln(w, "        "+strings.ReplaceAll(text, "\n", "\n        "))
+		for line := range strings.SplitSeq(text, "\n") {
+			flow(w, "        ", line, width)
+		}
 	})
+}
+
+// flow prints a text in lines of at most so many columns, each after the indent.
+func flow(w io.Writer, indent, text string, width int) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && utf8.RuneCountInString(indent+line+word) >= width {
+			fmt.Fprintln(w, indent+line)
+			line = ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	if line != "" {
+		fmt.Fprintln(w, indent+line)
+	}
 }
