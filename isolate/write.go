@@ -12,8 +12,11 @@ import (
 // Size is what a command has where the size goes.
 const Size = "{size}"
 
-// run is the line that starts one test with SLURM.
-func (l *Ledger) run(t Test) string {
+// UsualTest is what is run where nobody says what shows the fault.
+const UsualTest = "all_reduce_perf -b 1G -e 1G -n 50 -g 1"
+
+// Line is what starts one test with SLURM.
+func (l *Ledger) Line(t Test) string {
 	nodes, command := t.Nodes, l.Command
 	count := len(nodes)
 	if l.Sizes != nil {
@@ -49,44 +52,26 @@ func (l *Ledger) run(t Test) string {
 // Write says which tests to run next, or what was found. name is what the ledger is called.
 func (l *Ledger) Write(w io.Writer, name string, tests []Test, f *Finding) error {
 	var b strings.Builder
-	switch {
-	case f != nil && l.Sizes != nil:
-		l.writeSize(&b, f)
-	case f != nil:
-		l.writeFound(&b, f)
-	default:
-		if err := l.writeRound(&b, name, tests); err != nil {
-			return err
+	if f != nil {
+		for _, p := range l.Conclude(f) {
+			b.WriteString(p.Text + "\n")
+			if p.Command != "" {
+				b.WriteString("\n  " + p.Command + "\n\n")
+			}
 		}
+	} else {
+		l.writeRound(&b, name, tests)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (l *Ledger) writeRound(b *strings.Builder, name string, tests []Test) error {
-	fmt.Fprintf(b, "Round %d", tests[0].Round)
-	if l.Sizes == nil {
-		s, err := l.replay()
-		if err != nil {
-			return err
-		}
-		if left := s.left(); s.round > 0 {
-			fmt.Fprintf(b, ", about %d more", left)
-		}
-	}
-	switch {
-	case len(tests) > 1:
-		fmt.Fprintf(b, ": %d tests that can run side by side.\n\n", len(tests))
-	case l.Sizes != nil:
-		b.WriteString(".\n\n")
-	default:
-		b.WriteString(": all nodes. Does the test reproduce the fault?\n\n")
-	}
+func (l *Ledger) writeRound(b *strings.Builder, name string, tests []Test) {
+	b.WriteString(l.Round(tests) + "\n\n")
 	for _, t := range tests {
-		fmt.Fprintf(b, "  %-4s %s\n", t.ID, l.run(t))
+		fmt.Fprintf(b, "  %-4s %s\n", t.ID, l.Line(t))
 	}
-	b.WriteString("\n")
-	l.meaning(b, tests)
+	b.WriteString("\n" + l.Meaning(tests) + "\n")
 	if likely, err := l.Likely(3); err == nil && len(likely) > 0 {
 		fmt.Fprintf(b, "Most likely so far: %s.\n", strings.Join(likely, ", "))
 	}
@@ -95,54 +80,75 @@ func (l *Ledger) writeRound(b *strings.Builder, name string, tests []Test) error
 		outcomes = append(outcomes, t.ID+"=pass")
 	}
 	fmt.Fprintf(b, "Then: bot isolate --ledger %s %s   (or fail; void if it could not run; or the file of an nccl-tests run)\n", name, strings.Join(outcomes, " "))
-	return nil
 }
 
-// meaning says what each outcome would mean.
-func (l *Ledger) meaning(b *strings.Builder, tests []Test) {
+// Round says in a sentence which round tests are, and about how many follow.
+func (l *Ledger) Round(tests []Test) string {
+	text := fmt.Sprintf("Round %d", tests[0].Round)
+	if s, err := l.replay(); l.Sizes == nil && err == nil && s.round > 0 {
+		text += fmt.Sprintf(", about %d more", s.left())
+	}
+	switch {
+	case len(tests) > 1:
+		return text + fmt.Sprintf(": %d tests that can run side by side.", len(tests))
+	case l.Sizes != nil:
+		return text + "."
+	}
+	return text + ": all nodes. Does the test reproduce the fault?"
+}
+
+// Meaning says what each outcome would mean.
+func (l *Ledger) Meaning(tests []Test) string {
 	switch {
 	case l.Sizes != nil && tests[0].Size == l.Sizes.Bad:
-		b.WriteString("fail: as expected. pass: this test may not reproduce the fault; run it again.\n")
+		return "It should fail. If it passes, this test may not reproduce the fault: run it again."
 	case l.Sizes != nil && tests[0].Size == l.Sizes.Good:
-		b.WriteString("pass: as expected. fail: the search starts too high.\n")
+		return "It should pass. If it fails, the search starts too high."
 	case l.Sizes != nil:
-		fmt.Fprintf(b, "pass: it breaks above %d. fail: it breaks at %d or below.\n", tests[0].Size, tests[0].Size)
+		return fmt.Sprintf("If it passes, it breaks above %d. If it fails, it breaks at %d or below.", tests[0].Size, tests[0].Size)
 	case len(tests) == 1:
-		b.WriteString("fail: the search continues in halves. pass: the fault did not show; run it again, or the test doesn't exercise it.\n")
-	default:
-		ids := make([]string, len(tests))
-		for i, t := range tests {
-			ids[i] = t.ID
-		}
-		fmt.Fprintf(b, "One of %s fails: the culprit is among its nodes.", strings.Join(ids, ", "))
-		if l.Kind == Node || l.Kind == Switch {
-			b.WriteString(" All pass: the fault did not show this time.")
-		} else {
-			b.WriteString(" All pass: it is a link between them, or the fault did not show this time.")
-		}
-		b.WriteString(" Several fail: a shared switch, a second culprit, or a chance failure.\n")
+		return "If it fails, the search continues in halves. If it passes, the fault did not show: run it again, or the test doesn't exercise it."
 	}
+	ids := make([]string, len(tests))
+	for i, t := range tests {
+		ids[i] = t.ID
+	}
+	text := fmt.Sprintf("If one of %s fails, the culprit is among its nodes.", strings.Join(ids, ", "))
+	if l.Kind == Node || l.Kind == Switch {
+		text += " If all pass, the fault did not show this time."
+	} else {
+		text += " If all pass, it is a link between them, or the fault did not show this time."
+	}
+	return text + " If several fail, it is a shared switch, a second culprit, or chance."
 }
 
-func (l *Ledger) writeFound(b *strings.Builder, f *Finding) {
+// Part is a sentence or two of a conclusion, with what can be pasted.
+type Part struct{ Text, Command string }
+
+// Conclude says what was found, first in one sentence.
+func (l *Ledger) Conclude(f *Finding) []Part {
 	switch {
+	case l.Sizes != nil:
+		var b strings.Builder
+		l.writeSize(&b, f)
+		return []Part{{Text: strings.TrimSuffix(b.String(), "\n")}}
 	case f.Absent:
-		fmt.Fprintf(b, "The fault did not recur in %s. This test doesn't exercise it: use one that is closer to the job (its message sizes,\nduration, or the job itself), or check when it happens.\n", rounds(l.Tests))
+		return []Part{{Text: fmt.Sprintf("The fault did not recur in %s.", rounds(l.Tests))},
+			{Text: "This test doesn't exercise it: use one that is closer to the job (its message sizes,\nduration, or the job itself), or check when it happens."}}
 	case f.Whole:
-		fmt.Fprintf(b, "All %d nodes together fail, but no subset does: no single node or link is at fault. Search by size instead:\n\n  bot isolate --ledger sizes.json --sizes gpus --good %d --bad %d --gpus %d --test '%s'\n",
-			len(l.Nodes), max(1, l.GPUs), len(l.Nodes)*max(1, l.GPUs), max(1, l.GPUs), strings.ReplaceAll(l.Command, "'", `'\''`))
+		return []Part{{Text: fmt.Sprintf("All %d nodes together fail, but no subset does: no single node or link is at fault.", len(l.Nodes))},
+			{"Search by size instead:", fmt.Sprintf("bot isolate --ledger sizes.json --sizes gpus --good %d --bad %d --gpus %d --test '%s'",
+				max(1, l.GPUs), len(l.Nodes)*max(1, l.GPUs), max(1, l.GPUs), strings.ReplaceAll(l.Command, "'", `'\''`))}}
 	case f.Kind == "":
-		fmt.Fprintf(b, "Can't tell after %s. Most likely: %s. Don't exclude a node based on this.\n", rounds(l.Tests), strings.Join(f.Open, ", "))
-	default:
-		l.writeCulprit(b, f)
+		return []Part{{Text: fmt.Sprintf("Can't tell after %s. Most likely: %s. Don't exclude a node based on this.", rounds(l.Tests), strings.Join(f.Open, ", "))}}
 	}
+	return l.culprit(f)
 }
 
-func (l *Ledger) writeCulprit(b *strings.Builder, f *Finding) {
-	fmt.Fprintf(b, "Found: %s (%s, %.2f%%).\n", Culprit(f.Kind, f.Names), rounds(l.Tests), 100*f.Odds)
+func (l *Ledger) culprit(f *Finding) []Part {
+	parts := []Part{{Text: fmt.Sprintf("Found: %s (%s, %.2f%%).", Culprit(f.Kind, f.Names), rounds(l.Tests), 100*f.Odds)}}
 	if f.Kind == Switch {
-		fmt.Fprintf(b, "Report %s to the network admins, with this ledger. Exclude its nodes until it is fixed.\n", Culprit(f.Kind, f.Names))
-		return
+		return append(parts, Part{Text: fmt.Sprintf("Report %s to the network admins, with this ledger. Exclude its nodes until it is fixed.", Culprit(f.Kind, f.Names))})
 	}
 	var rest []string
 	for _, n := range l.Nodes {
@@ -151,13 +157,13 @@ func (l *Ledger) writeCulprit(b *strings.Builder, f *Finding) {
 		}
 	}
 	if len(rest) < 2 {
-		return
+		return parts
 	}
-	check := l.run(Test{Nodes: rest})
 	if f.Kind == Link {
-		fmt.Fprintf(b, "Report the link, and don't use these two nodes in the same job: exclude %s.\n", f.Names[0])
+		parts = append(parts, Part{Text: fmt.Sprintf("Report the link, and don't use these two nodes in the same job: exclude %s.", f.Names[0])})
 	}
-	fmt.Fprintf(b, "Run the test once more on all other nodes:\n\n  %s\n\nIf that passes: sbatch --exclude=%s …   If it fails, something else is bad too: search again without %s.\n", check, f.Names[0], f.Names[0])
+	return append(parts, Part{"Run the test once more on all other nodes:", l.Line(Test{Nodes: rest})},
+		Part{Text: fmt.Sprintf("If that passes: sbatch --exclude=%s …   If it fails, something else is bad too: search again without %s.", f.Names[0], f.Names[0])})
 }
 
 func (l *Ledger) writeSize(b *strings.Builder, f *Finding) {

@@ -36,7 +36,7 @@ func (f *Flow) fixToJudge(inv *Investigation, n Notice) []Job {
 
 // judged says that an investigation has come to its verdict.
 func judged(inv *Investigation) bool {
-	return inv.Report != nil && slices.Contains([]State{Reported, Disputed, Closed}, inv.State)
+	return inv.Report != nil && slices.Contains([]State{Reported, Disputed, Isolating, Closed}, inv.State)
 }
 
 // reportOf is the report of an investigation as people may see it, with the job by which it was asked for where the logs name none.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"faultline/incident"
+	"faultline/isolate"
 	"faultline/messages/redact"
 )
 
@@ -73,14 +74,16 @@ type Flow struct {
 type Input struct {
 	Event     Event
 	Actor     string
-	Places    []string // LogsGiven; AISGiven: storage logs that were uploaded
-	Nodes     []string // Evidence: the expected nodes
-	WorldSize int      // Evidence
-	JobID     string   // Evidence: which of several jobs
-	Text      string   // Dispute, Cancel, Close: the reason; AISGiven, SkipStorage: Investigation.Storage
-	Outcome   *Outcome // Dispute, Close
-	Fix       *Fix     // FixClaimed
-	Question  int      // the question that this answers; 0 = whichever it fits
+	Places    []string        // LogsGiven; AISGiven: storage logs that were uploaded
+	Nodes     []string        // Evidence: the expected nodes
+	WorldSize int             // Evidence
+	JobID     string          // Evidence: which of several jobs
+	Text      string          // Dispute, Cancel, Close: the reason; AISGiven, SkipStorage: Investigation.Storage
+	Outcome   *Outcome        // Dispute, Close
+	Fix       *Fix            // FixClaimed
+	Search    *isolate.Ledger // Isolate: a new search; nil: the one there is goes on
+	Tests     []isolate.Test  // TestEnded: by their ids, with outcomes
+	Question  int             // the question that this answers; 0 = whichever it fits
 	// Done is the job that brought the input; it is finished together with what the input changes.
 	Done *Lease
 	// Posts go out with what the input changes, and Notes are kept with it.
@@ -117,6 +120,7 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 	}
 	entries := []Entry{}
 	answered := []string{}
+	var about Notice
 	if (in.Event == JobEnded || in.Event == LookNow) && inv.State != AwaitingEnd && !inv.Running {
 		return &NotAllowedError{State: inv.State, Event: in.Event}
 	}
@@ -158,6 +162,12 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 		entries = append(entries, f.entry("answer", in.Fix.text()))
 	case FixOpen:
 		inv.Fix = in.Fix
+	case Isolate, TestEnded:
+		n, e, err := f.searched(&inv, &in)
+		if err != nil {
+			return err
+		}
+		about, entries = n, append(entries, e...)
 	case SkipStorage, AISGiven:
 		inv.Storage, inv.StoragePull = in.Text, in.Event == AISGiven && len(in.Places) == 0
 		inv.StorageGiven = append(inv.StorageGiven, in.Places...)
@@ -178,7 +188,8 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 	if len(entries) > 0 {
 		entries[len(entries)-1].Actor = in.Actor
 	}
-	n := Notice{Actor: in.Actor, Text: in.Text, Answered: inv.take(in.Question, answered), Rerun: in.rerun}
+	about.Actor, about.Text, about.Answered, about.Rerun = in.Actor, in.Text, inv.take(in.Question, answered), in.rerun
+	n := about
 	if err := f.move(ctx, &inv, in.Event, n, in, entries...); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"faultline/analysis"
 	"faultline/incident"
+	"faultline/isolate"
 )
 
 // Fetcher brings the logs of a job.
@@ -38,6 +39,8 @@ type Found struct {
 	// State is the cluster's word for how the job ended, "" where it says nothing; Running says that it has not.
 	State   string
 	Running bool
+	// Partition is where it ran, and Limit its time limit as the cluster writes it; "" where it says nothing.
+	Partition, Limit string
 	// Notes are sentences for people: what the cluster says, which files are missing, what could not be asked.
 	Notes []string
 }
@@ -171,6 +174,8 @@ type Notice struct {
 	Rest      *Rest               // nothing is left to ask for, and this stays open
 	Unasked   bool                // no person waits for it: few messages say it
 	Rerun     *incident.Rerun     // the run with the fix, compared with this one
+	Tests     []isolate.Test      // that are new in the search for a culprit
+	Found     *isolate.Finding    // how that search ended
 }
 
 // Store keeps investigations: a snapshot of each and an append-only ledger.
@@ -276,6 +281,8 @@ type Investigation struct {
 	Outcome *Outcome
 	// Fix is what people did about it, as far as they said; nil while nobody did.
 	Fix *Fix
+	// Search is the newest search for a culprit by tests that people run; nil while nobody began one. It is replaced, never changed.
+	Search *isolate.Ledger
 	// FixOf is the investigation whose fix this run is to prove, "" for any other.
 	FixOf string
 }

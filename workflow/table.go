@@ -26,6 +26,7 @@ const (
 	Reported     State = "reported"
 	Disputed     State = "disputed"
 	VerifyingFix State = "verifying_fix"
+	Isolating    State = "isolating"
 	Resolved     State = "resolved"
 	Closed       State = "closed"
 	Cancelled    State = "cancelled"
@@ -63,7 +64,10 @@ const (
 	FixClaimed  Event = "fix_claimed" // a person says what fixed it, and which run has the fix
 	FixHolds    Event = "fix_holds"
 	FixFails    Event = "fix_fails"
-	FixOpen     Event = "fix_open" // the run with the fix does not tell yet
+	FixOpen     Event = "fix_open"   // the run with the fix does not tell yet
+	Isolate     Event = "isolate"    // a person wants to know which node it is, by tests
+	TestEnded   Event = "test_ended" // a person says how a test ended
+	SearchEnded Event = "search_ended"
 	Close       Event = "close"
 	Cancel      Event = "cancel"
 	Expire      Event = "expire" // the timer of a state
@@ -125,6 +129,8 @@ var States = []StateRow{
 		"Someone disputes the verdict. The report stays visible with that note until new evidence settles it."},
 	{VerifyingFix, "after", Waiting, 14 * 24 * time.Hour, Expire, "waiting for the run with the fix",
 		"Someone named the run with the fix. I compare it with this one: does it get past the step where this one ended, and is it slower, larger, or learning worse?"},
+	{Isolating, "after", Waiting, 14 * 24 * time.Hour, Expire, "narrowing it down with tests you run",
+		"The logs don't name a culprit. Each round of tests halves what is left: you run them, tell me how they ended, and I say what to run next."},
 	{Resolved, "after", Settled, 0, "", "resolved, fix proven", "The next run got past the failure and nothing got worse. New evidence reopens the investigation."},
 	{Closed, "after", Settled, 0, "", "closed", "Nothing is open. New evidence reopens the investigation."},
 	{Cancelled, "after", Settled, 0, "", "cancelled", "Someone stopped the investigation. New evidence reopens it."},
@@ -149,7 +155,7 @@ var Table = []Row{
 	{LookNow, []State{Reported}, FetchingLogs}, // once more, while it runs
 	{JobEnded, []State{AwaitingEnd}, FetchingLogs},
 	// A snapshot was wanted while the job ran: it is looked at again when it has ended.
-	{JobEnded, []State{AwaitingAIS, Reported, Disputed, VerifyingFix}, FetchingLogs},
+	{JobEnded, []State{AwaitingAIS, Reported, Disputed, VerifyingFix, Isolating}, FetchingLogs},
 	{Fetched, []State{FetchingLogs}, Triaging},
 	{NothingRead, []State{FetchingLogs, Triaging}, AwaitingLogs},
 	{NothingNew, []State{FetchingLogs, Triaging}, Reported},
@@ -157,31 +163,35 @@ var Table = []Row{
 	{Triaged, []State{Triaging}, Verifying},
 	{AskStorage, []State{Triaging}, AwaitingAIS},
 	{AISOwn, []State{Triaging}, FetchingAIS},
-	{AISGiven, []State{AwaitingAIS, Reported, Disputed, VerifyingFix, Resolved, Closed}, FetchingAIS},
+	{AISGiven, []State{AwaitingAIS, Reported, Disputed, VerifyingFix, Isolating, Resolved, Closed}, FetchingAIS},
 	{AISFetched, []State{FetchingAIS}, Correlating},
 	{AISFailed, []State{FetchingAIS, Correlating}, AwaitingAIS},
 	{SkipStorage, []State{AwaitingAIS, FetchingAIS}, Verifying},
 	{Correlated, []State{Correlating}, Verifying},
 	{Verified, []State{Verifying}, Reported},
 	{Refuted, []State{Verifying}, Triaging},
-	{Dispute, []State{Reported, VerifyingFix, Resolved, Closed}, Disputed},
+	{Dispute, []State{Reported, VerifyingFix, Isolating, Resolved, Closed}, Disputed},
 	{Uphold, []State{Disputed}, Reported},
-	{FixClaimed, []State{Reported, Disputed, VerifyingFix, Closed, Resolved}, VerifyingFix},
+	{FixClaimed, []State{Reported, Disputed, VerifyingFix, Isolating, Closed, Resolved}, VerifyingFix},
 	{FixHolds, []State{VerifyingFix}, Resolved},
 	{FixFails, []State{VerifyingFix}, Reported},
 	{FixOpen, []State{VerifyingFix}, VerifyingFix},
-	{Close, []State{Reported, Disputed, VerifyingFix}, Closed},
+	// A search survives whatever else happens to the case: its next outcome leads back.
+	{Isolate, []State{Reported, Disputed, VerifyingFix, Isolating, Closed, Resolved}, Isolating},
+	{TestEnded, []State{Reported, Isolating}, Isolating},
+	{SearchEnded, []State{Reported, Isolating}, Reported},
+	{Close, []State{Reported, Disputed, VerifyingFix, Isolating}, Closed},
 	// New evidence leads back, from wherever the investigation rests. While the storage question is open it does not
 	// have to wait for the answer.
-	{LogsGiven, []State{AwaitingLogs, AwaitingEnd, AwaitingAIS, Reported, Disputed, VerifyingFix, Resolved, Closed, Cancelled, Expired, Failed}, FetchingLogs},
-	{Arrived, []State{AwaitingAIS, Reported, Disputed}, FetchingLogs},
+	{LogsGiven, []State{AwaitingLogs, AwaitingEnd, AwaitingAIS, Reported, Disputed, VerifyingFix, Isolating, Resolved, Closed, Cancelled, Expired, Failed}, FetchingLogs},
+	{Arrived, []State{AwaitingAIS, Reported, Disputed, Isolating}, FetchingLogs},
 	{Arrived, []State{AwaitingLogs, Expired, Failed}, LocatingJob},
-	{Evidence, []State{AwaitingAIS, Reported, Disputed, VerifyingFix, Resolved, Closed}, Triaging},
+	{Evidence, []State{AwaitingAIS, Reported, Disputed, VerifyingFix, Isolating, Resolved, Closed}, Triaging},
 	{Retry, []State{Failed, Expired, Cancelled}, LocatingJob},
 	// Timers. An unanswered storage question does not hold the report back.
 	{Expire, []State{AwaitingLogs, AwaitingEnd}, Expired},
 	{Expire, []State{AwaitingAIS}, Verifying},
-	{Expire, []State{VerifyingFix}, Reported},
+	{Expire, []State{VerifyingFix, Isolating}, Reported},
 	{Cancel, []State{Requested, LocatingJob, FetchingLogs, AwaitingLogs, AwaitingEnd, Triaging, AwaitingAIS, FetchingAIS, Correlating, Verifying}, Cancelled},
 	{Fail, []State{Requested, LocatingJob, FetchingLogs, Triaging, FetchingAIS, Correlating, Verifying}, Failed},
 }

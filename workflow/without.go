@@ -54,7 +54,7 @@ func (f *Flow) goWithout(inv *Investigation, qs []Question, n *Notice) {
 			inv.Without, passed = append(inv.Without, q.about()), true
 		}
 	}
-	if !passed || inv.Report == nil || !slices.Contains([]State{Reported, Disputed, AwaitingAIS}, inv.State) {
+	if !passed || inv.Report == nil || !slices.Contains([]State{Reported, Disputed, Isolating, AwaitingAIS}, inv.State) {
 		return
 	}
 	open := inv.Open

@@ -56,6 +56,7 @@ func deeds() map[string]deed {
 			return a.rerun(ctx, inv)
 		}},
 		actRetry:   {do: (*act).retry},
+		actTested:  {do: (*act).pressed},
 		actLeave:   {question: true, do: (*act).leave},
 		actShare:   {trusted: true, do: (*act).share},
 		actDispute: {do: (*act).askDispute},

@@ -39,6 +39,7 @@ var usages = []usage{
 	{"explain exit code 137", "what an error line, code, variable or term means; paste it after the command"},
 	{"ping", "check that I'm up, and how busy I am"},
 	{"fixed F-12 12399", "name the job that has the fix; I compare the two runs and say whether it worked"},
+	{"isolate F-12", "narrow the fault down to a node or link by tests that you run; add the command that shows it"},
 	{"postmortem F-12", "one page for the team: impact, timeline, five whys, action items"},
 	{"help", "this"},
 }
@@ -149,6 +150,8 @@ func (a *act) command(ctx context.Context, o order, inv workflow.Investigation) 
 		return a.own(ctx, inv)
 	case "fixed":
 		return a.fixed(ctx, inv, o)
+	case "isolate":
+		return a.isolate(ctx, inv, o)
 	case "postmortem":
 		return a.postmortem(ctx, inv)
 	case "dispute":

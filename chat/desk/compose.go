@@ -345,6 +345,14 @@ func (c *Composer) event(ctx context.Context, d *draft) error {
 		d.thread(fmt.Sprintf("fix-%d", inv.Version+1), messages.RerunPost(n.Rerun, inv.ID))
 		d.about("fix")
 		inv.Notes = append(inv.Notes, fill("%s", messages.RerunHeadline(n.Rerun)))
+	case workflow.Isolate, workflow.TestEnded:
+		if len(n.Tests) > 0 {
+			if err := c.round(ctx, d); err != nil {
+				return err
+			}
+		}
+	case workflow.SearchEnded:
+		d.searchEnded()
 	case workflow.Uphold:
 		inv.Outcome = nil
 		d.note("upheld", say(threadUpheld, person(n.Actor)))

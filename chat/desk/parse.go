@@ -26,7 +26,7 @@ var verbs = map[string]string{
 	"diagnose": "diagnose", "help": "help", "?": "help", "status": "status", "list": "list", "cancel": "cancel", "stop": "cancel",
 	"rerun": "rerun", "re-run": "rerun", "again": "rerun", "mute": "mute", "own": "own", "ping": "ping", "why": "why", "why?": "why",
 	"close": "close", "dispute": "dispute", "wrong": "dispute", "logs": "logs", "explain": "explain",
-	"watch": "watch", "digest": "digest", "setup": "setup", "unmute": "unmute", "storage": "storage", "fixed": "fixed", "postmortem": "postmortem", "post-mortem": "postmortem",
+	"watch": "watch", "digest": "digest", "setup": "setup", "unmute": "unmute", "storage": "storage", "fixed": "fixed", "isolate": "isolate", "postmortem": "postmortem", "post-mortem": "postmortem",
 }
 
 // jobName announces that the name of a job follows, and not an investigation.
@@ -94,6 +94,14 @@ func parse(text string) order {
 			o.run, o.runCluster, o.job, o.cluster = o.job, o.cluster, "", ""
 		}
 		o.rest = strings.Trim(strings.Join(words, " "), "\"“”")
+		return o
+	}
+	if o.verb == "isolate" {
+		_, o.rest, _ = strings.Cut(unlink(text), verb) // as it is: quotation marks belong to a command
+		if len(words) > 0 && o.identify(words[0]) {
+			_, o.rest, _ = strings.Cut(o.rest, words[0])
+		}
+		o.rest = strings.Join(strings.Fields(strings.Trim(strings.TrimSpace(o.rest), "`")), " ")
 		return o
 	}
 	if o.verb == "dispute" || o.verb == "close" {

@@ -54,6 +54,12 @@ var plays = map[string]func(s *stage){
 		s.says("fixed F-1 12399 halved the batch")
 		s.says("postmortem F-1")
 	},
+	"a search for a culprit": func(s *stage) {
+		isolating(s)
+		for _, said := range []string{"1a=fail", "2a=pass", "2b=fail"} {
+			s.does(press("U3", actTested+"/"+said, "F-1 0 "+said))
+		}
+	},
 	"a fix that is none": func(s *stage) {
 		fixStage(s, failedAgain)
 		s.says("12345")

@@ -56,12 +56,20 @@ const (
 	skipped         situation = "skipped"
 	left            situation = "left"
 	leftNext        situation = "left-next"
-	fixNoted        situation = "fix-noted"       // investigation, job, case
-	fixWhich        situation = "fix-which"       // command, investigation
-	fixItself       situation = "fix-itself"      // job
-	fixElsewhere    situation = "fix-elsewhere"   // job
-	postmortemMade  situation = "postmortem"      // investigation
-	postmortemNone  situation = "postmortem-none" // investigation
+	fixNoted        situation = "fix-noted"         // investigation, job, case
+	fixWhich        situation = "fix-which"         // command, investigation
+	fixItself       situation = "fix-itself"        // job
+	fixElsewhere    situation = "fix-elsewhere"     // job
+	isolateBegun    situation = "isolate-begun"     // investigation
+	isolateAgain    situation = "isolate-again"     // investigation
+	isolateNone     situation = "isolate-none"      // reason
+	isolateNoSearch situation = "isolate-no-search" // command, investigation
+	isolateNoTest   situation = "isolate-no-test"   // test
+	isolateOutcome  situation = "isolate-outcome"   // what was typed
+	isolateJobOpen  situation = "isolate-job-open"  // job, test
+	isolateNoted    situation = "isolate-noted"     // tests and outcomes
+	postmortemMade  situation = "postmortem"        // investigation
+	postmortemNone  situation = "postmortem-none"   // investigation
 	disputed        situation = "disputed"
 	disputeUpheld   situation = "upheld"
 	closedNow       situation = "closed"
@@ -245,6 +253,14 @@ var texts = map[situation]string{
 	fixNoted:        "Noted. Once job %s (%s) has its report, I compare the two runs and post in the thread of %s whether the fix worked.",
 	fixWhich:        "Which run has the fix? Write `%s fixed %s 12345`, and what you changed.",
 	fixItself:       "Job %s is the run that failed. Name the run with the fix.",
+	isolateBegun:    "The first test is in the thread of %s: run it and press how it ended.",
+	isolateAgain:    "The open tests are in the thread of %s again.",
+	isolateNone:     "I can't search here: %s.",
+	isolateNoSearch: "No search has begun here. Write `%s isolate %s` first.",
+	isolateNoTest:   "There is no test %s in this search.",
+	isolateOutcome:  "I can't read %s. Write `1a=pass`, `1a=fail` or `1a=void`, or the number of the job that ran the test.",
+	isolateJobOpen:  "I can't tell yet how job %s ended. Write `%s=pass` or `fail` yourself.",
+	isolateNoted:    "Noted: %s. What to run next is in the thread, once every test of the round has an outcome.",
 	fixElsewhere:    "Job %s is under investigation in another channel, so I can't compare it here.",
 	postmortemMade:  "The post-mortem for %s is in its thread, where you can read and edit it.",
 	postmortemNone:  "%s has no report yet. Try again when its verdict is there.",

@@ -158,7 +158,7 @@ func (x *isolation) begin() (*search, error) {
 		return l, x.beginSizes(l)
 	}
 	if l.Command == "" {
-		l.Command = "all_reduce_perf -b 1G -e 1G -n 50 -g 1"
+		l.Command = isolate.UsualTest
 	}
 	l.Kind = isolate.Kind(x.kind)
 	var err error

@@ -87,9 +87,23 @@ func (f *Fetcher) Facts(ctx context.Context, cluster, job string) (workflow.Foun
 		found.Base = []string{strings.Replace(place(c.Name, k.jobs[0]), scheme, factsScheme, 1)}
 		found.Users, found.Notes, found.NodesFrom = owners(k, logs{}), k.notes, k.jobs[0].Source
 		found.Nodes = k.expected()
+		ran(&found, k)
 		return found, nil
 	}
 	return found, nil
+}
+
+// ran notes how the job's newest run was started, and ended.
+func ran(found *workflow.Found, k known) {
+	j, r := k.jobs[0], k.runs[0]
+	found.Partition = j.Partition
+	if r == nil {
+		return
+	}
+	found.State, found.Running = r.Fate().String(), !j.Ended() && !r.Ended()
+	if n := len(r.Records); n > 0 {
+		found.Limit = r.Records[n-1].Limit
+	}
 }
 
 // Unused says that a cluster has not given a number to any job and that no file is called by it, and which number it gives next. ok is
@@ -215,10 +229,7 @@ func (f *Fetcher) locate(ctx context.Context, c *Cluster, job string) (workflow.
 		Notes: append(known.notes, logs.notes...), NodesFrom: j.Source,
 	}
 	found.Nodes = known.expected()
-	if r != nil {
-		found.State = r.Fate().String()
-	}
-	found.Running = !j.Ended() && r != nil && !r.Ended()
+	ran(&found, known)
 	found.Notes = slices.Insert(found.Notes, 0, says(j, r, logs))
 	if logs.some() { // the place of the job stands for its logs too
 		found.Places, found.Base = found.Base, nil

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -87,6 +88,28 @@ var proven = play{"proven", nil, func(m *mortal) {
 	id := m.ask("SELECT id FROM investigation ORDER BY opened DESC LIMIT 1")
 	m.diagnose(slack.Bob, slack.Training, "fixed "+id+" "+good+" halved the batch")
 	m.sees(slack.Training, "compared with the run that failed")
+}}
+
+// searched is a case whose culprit is searched for by tests, in which the fault does not come back.
+var searched = play{"searched", nil, func(m *mortal) {
+	bad, _ := m.job(oom(), nil)
+	m.diagnose(slack.Alice, slack.Training, bad)
+	m.sees(slack.Training, "report.json")
+	m.rests()
+	id := m.ask("SELECT id FROM investigation ORDER BY opened DESC LIMIT 1")
+	m.diagnose(slack.Bob, slack.Training, "isolate "+id)
+	for round := 1; round <= 4; round++ {
+		msg := m.sees(slack.Training, fmt.Sprintf("Round %d,", round))
+		m.rests()
+		test := fmt.Sprintf("%da", round)
+		if round%2 == 0 {
+			m.diagnose(slack.Bob, slack.Training, "isolate "+id+" "+test+"=pass")
+			continue
+		}
+		m.presses(slack.Alice, msg, "tested/"+test+"-pass")
+	}
+	m.sees(slack.Training, "The fault did not recur in 4 tests")
+	m.eventually("the report again", func() bool { return m.state() == "reported" })
 }}
 
 // stopped is an investigation that somebody cancels.
