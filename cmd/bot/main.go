@@ -83,6 +83,8 @@ func run(ctx context.Context, args []string, e env) int {
 	switch errors.As(err, &ended); {
 	case err == nil, errors.Is(err, syscall.EPIPE):
 		return exitOK
+	case errors.Is(err, errOwnCode):
+		return ended.code
 	case ctx.Err() != nil:
 		return reportStop(ctx, cmd, e)
 	case ended.err == nil:
@@ -128,6 +130,9 @@ func (e env) does(work func(context.Context, env, []string) (int, error)) func(*
 		return nil
 	}
 }
+
+// errOwnCode says that the exit code is that of a program which this one became: a signal that came meanwhile was for that one.
+var errOwnCode = errors.New("another program's exit code")
 
 // usageError is a mistake in how a command was called.
 type usageError struct{ msg string }

@@ -100,7 +100,11 @@ func (c *checking) wrap(ctx context.Context, e env, args []string) (int, error) 
 		fmt.Fprintln(said.err, "bot check: the training was not started")
 		return code, nil
 	}
-	code, told, err := launch.Run(args, e.in, said.out, said.err, signals)
+	in := e.in
+	if i, ok := in.(*input); ok {
+		in = i.File // the command reads it by itself, or leaves it alone
+	}
+	code, told, err := launch.Run(args, in, said.out, said.err, signals)
 	if err != nil {
 		fmt.Fprintf(said.err, "bot check: starting the training: %v\n", err)
 	}
@@ -109,7 +113,7 @@ func (c *checking) wrap(ctx context.Context, e env, args []string) (int, error) 
 		siblings.Wait(siblingsEnd)
 		c.pushLogs(ctx, e, code, told)
 	}
-	return code, nil
+	return code, errOwnCode
 }
 
 // others is how many tasks the step has on this node beside the first: "8(x2),4" are those of each node in turn.

@@ -177,6 +177,29 @@ func TestTheTrainingHearsASignalOnce(t *testing.T) {
 	}
 }
 
+// A terminal, and SLURM, keep the input of a job open: the end must not wait for it. What is in it is the training's.
+func TestTheInputIsTheTrainings(t *testing.T) {
+	outsideSLURM(t)
+	r, input, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer input.Close()
+	if _, err := input.WriteString("yes\n"); err != nil {
+		t.Fatal(err)
+	}
+	w := wrap(t, nil, "sh", "-c", "read answer; echo read $answer")
+	w.cmd.Stdin = r
+	w.start()
+	began := time.Now()
+	if code := w.end(); code != 0 || !strings.Contains(w.out.String(), "read yes\n") || strings.Contains(w.err.String(), "stopped") {
+		t.Errorf("%d\n%s%s", code, w.out.String(), w.err.String())
+	}
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("it waited %s for more input", took)
+	}
+}
+
 // A program of the training must find signals as it would without the wrapper: Python and pipes rely on SIGPIPE.
 func TestNoSignalIsIgnoredInTheTraining(t *testing.T) {
 	outsideSLURM(t)
