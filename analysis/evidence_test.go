@@ -131,7 +131,7 @@ func TestDumpsThatAreNotUsed(t *testing.T) {
 		{"a rank that is in none of its groups", map[string]string{name(0): waiting(), name(9): waiting()}, "no member of the groups in it"},
 		{"a file of another kind", map[string]string{name(0): waiting(), "evidence/notes_7.txt": "we saw rank 3 hang\n"}, "none of the kinds of evidence that are known"},
 		{"a pickle that calls", map[string]string{name(0): waiting(), name(1): "\x80\x02(cos\nsystem\nX\x02\x00\x00\x00ls\x85Rt."}, "refused"},
-		{"an older dump of the same rank", map[string]string{name(0): waiting(), "evidence/old/nccl_trace_rank_0.json": waiting()}, "a newer one of the same rank is there"},
+		{"an older dump of the same rank", map[string]string{name(0): waiting(), "evidence/old/nccl_trace_rank_0.json": waiting()}, "there is a newer one from the same rank"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := handIn(t, c.files)

@@ -84,7 +84,7 @@ func (a *allowance) over(lim limits) bool {
 func (g *gatherer) unpackOne(given, base, abs, prefix, root string, nested bool, used *allowance) []inner {
 	name := shown(given)
 	if g.opts.SpoolDir == "" {
-		g.problem(Unreadable, given, fmt.Sprintf("%s is an archive and there is no directory to unpack it into: unpack it yourself and name the directory.", name))
+		g.problem(Unreadable, given, fmt.Sprintf("%s is an archive and I have no directory to unpack it into: unpack it yourself and give me the directory.", name))
 		return nil
 	}
 	u := &unpacking{gatherer: g, name: name, origin: "archive:" + slash(base), prefix: prefix, abs: abs, root: root, names: map[string]bool{}, nested: nested, used: used}
@@ -97,24 +97,24 @@ func (g *gatherer) unpackOne(given, base, abs, prefix, root string, nested bool,
 	switch {
 	case errors.As(err, &own):
 		g.fault = own
-		g.problem(TooMuch, given, fmt.Sprintf("%s: %s, so a part of it was left out.", name, own))
+		g.problem(TooMuch, given, fmt.Sprintf("%s: %s, so part of it was left out.", name, own))
 	case errors.Is(err, errSpool):
-		g.problem(TooMuch, given, fmt.Sprintf("%s unpacks to more than %d bytes (limits.unpack_mb); the rest was left out: pack the logs of one job, or name the directory.", name, g.lim.spool))
+		g.problem(TooMuch, given, fmt.Sprintf("%s unpacks to more than %d bytes (limits.unpack_mb); the rest was left out: pack the logs of one job only, or give me the directory.", name, g.lim.spool))
 	case errors.Is(err, errBomb):
-		g.problem(Hostile, given, fmt.Sprintf("%s unpacks to over %d times its size and was not read further: unpack it yourself if you trust it.", used.name, g.lim.ratio))
+		g.problem(Hostile, given, fmt.Sprintf("%s unpacks to more than %d times its size, so I stopped reading it: unpack it yourself if you trust it.", used.name, g.lim.ratio))
 	case err != nil && g.ctx.Err() == nil:
-		g.problem(Unreadable, given, fmt.Sprintf("%s is damaged or cut (%s); what could be unpacked is used: fetch the archive again.", name, shown(reason(err))))
+		g.problem(Unreadable, given, fmt.Sprintf("%s is damaged or truncated (%s); I used what could be unpacked: fetch the archive again.", name, shown(reason(err))))
 	}
 	if u.refused > maxSentences {
-		g.problem(Hostile, given, fmt.Sprintf("%s: %d more entries were refused.", name, u.refused-maxSentences))
+		g.problem(Hostile, given, fmt.Sprintf("%s: %d more entries were rejected.", name, u.refused-maxSentences))
 	}
 	if u.taken > 0 || err != nil {
 		return u.inner
 	}
 	if used.entries == before {
-		g.problem(Empty, given, fmt.Sprintf("The archive %s is empty: pack the directory that the job wrote its logs to.", name))
+		g.problem(Empty, given, fmt.Sprintf("The archive %s is empty: pack the job's log directory.", name))
 	} else {
-		g.problem(NoLogs, given, fmt.Sprintf("The archive %s holds no log that could be used: pack the directory that the job wrote its logs to.", name))
+		g.problem(NoLogs, given, fmt.Sprintf("The archive %s contains no usable log: pack the job's log directory.", name))
 	}
 	return u.inner
 }
@@ -203,7 +203,7 @@ func (u *unpacking) tar(t *tar.Reader) error {
 			continue
 		case tar.TypeSymlink, tar.TypeLink:
 			u.used.entries++
-			u.refuse(h.Name, "is a link, and links in archives are not followed: pack the file itself")
+			u.refuse(h.Name, "is a link, and I don't follow links in archives: pack the file itself")
 		default:
 			u.used.entries++
 			u.refuse(h.Name, "is a device or another special file: pack only regular files")
@@ -232,7 +232,7 @@ func (u *unpacking) zip(f *os.File) error {
 			continue
 		case mode&os.ModeSymlink != 0:
 			u.used.entries++
-			u.refuse(e.Name, "is a link, and links in archives are not followed: pack the file itself")
+			u.refuse(e.Name, "is a link, and I don't follow links in archives: pack the file itself")
 		case !mode.IsRegular():
 			u.used.entries++
 			u.refuse(e.Name, "is a device or another special file: pack only regular files")
@@ -241,11 +241,11 @@ func (u *unpacking) zip(f *os.File) error {
 			u.refuse(e.Name, "is encrypted: pack it without a password")
 		case u.swells(e):
 			u.used.entries++
-			u.refuse(e.Name, fmt.Sprintf("unpacks to over %d times its size and was not read: unpack it yourself if you trust it", u.lim.ratio))
+			u.refuse(e.Name, fmt.Sprintf("unpacks to more than %d times its size, so I didn't read it: unpack it yourself if you trust it", u.lim.ratio))
 		default:
 			r, err := e.Open()
 			if err != nil {
-				u.refuse(e.Name, "cannot be unpacked ("+shown(reason(err))+"): pack it again with deflate")
+				u.refuse(e.Name, "can't be unpacked ("+shown(reason(err))+"): pack it again with deflate")
 				continue
 			}
 			err = u.entry(e.Name, r)
@@ -272,7 +272,7 @@ func (u *unpacking) swells(e *zip.File) bool {
 }
 
 func (u *unpacking) full() error {
-	u.problem(TooMuch, u.name, fmt.Sprintf("%s holds more than %d entries (limits.unpack_files); the rest was left out: pack the logs of one job.", u.used.name, u.lim.entries))
+	u.problem(TooMuch, u.name, fmt.Sprintf("%s has more than %d entries (limits.unpack_files); the rest was left out: pack the logs of one job only.", u.used.name, u.lim.entries))
 	return nil
 }
 
@@ -288,16 +288,16 @@ func (u *unpacking) entry(name string, r io.Reader) error {
 	clean, ok := safe(name)
 	switch {
 	case !ok:
-		u.refuse(name, "has a path that leads out of the archive or cannot be a file's: pack with relative paths")
+		u.refuse(name, "has a path outside the archive or an invalid one: pack with relative paths")
 		return nil
 	case u.names[clean]:
-		u.refuse(name, "stands in the archive twice; the first one is used: pack each file once")
+		u.refuse(name, "appears in the archive twice; I used the first: pack each file once")
 		return nil
 	case hidden(clean):
 		u.skip("hidden", path.Join(u.prefix, clean))
 		return nil
 	case !u.opts.anyName && otherKind(clean) && (u.opts.Beside == nil || !besideKinds[extension(clean)]):
-		u.skip("not a log by its name", path.Join(u.prefix, clean))
+		u.skip("not a log, judging by its name", path.Join(u.prefix, clean))
 		return nil
 	}
 	u.names[clean] = true
@@ -306,7 +306,7 @@ func (u *unpacking) entry(name string, r io.Reader) error {
 	n, sum, err := u.write(dst, r)
 	if errors.Is(err, errTooBig) {
 		os.Remove(dst)
-		u.refuse(name, fmt.Sprintf("unpacks to more than %d bytes: unpack it yourself and name the directory", u.lim.entry))
+		u.refuse(name, fmt.Sprintf("unpacks to more than %d bytes: unpack it yourself and give me the directory", u.lim.entry))
 		return nil
 	}
 	if err != nil && n == 0 {
@@ -316,7 +316,7 @@ func (u *unpacking) entry(name string, r io.Reader) error {
 	if !u.opts.anyName && otherKind(clean) && !u.evidence(dst) {
 		os.Remove(dst)
 		u.spooled -= n
-		u.skip("not a log by its name", path.Join(u.prefix, clean))
+		u.skip("not a log, judging by its name", path.Join(u.prefix, clean))
 		return err
 	}
 	kind, serr := u.sniff(dst)
@@ -335,7 +335,7 @@ func (u *unpacking) entry(name string, r io.Reader) error {
 		u.spooled -= n
 		why := "binary, not a log"
 		if kind == isArchive {
-			why = "an archive within an archive is not unpacked; unpack it and name the directory"
+			why = "an archive within an archive, which I don't unpack; unpack it and give me the directory"
 		}
 		u.skip(why, path.Join(u.prefix, clean))
 		return err

@@ -51,7 +51,7 @@ func TestEvidenceBesideLogsIsTaken(t *testing.T) {
 		}
 	}
 	set, _ := Local(context.Background(), []string{filepath.Join(dir, "blob")}, LocalOptions{Beside: beside, Known: "stacks"})
-	if len(set.Unreadable) != 1 || !strings.Contains(set.Unreadable[0].Text, "no evidence beside logs of a kind that I know (stacks)") {
+	if len(set.Unreadable) != 1 || !strings.Contains(set.Unreadable[0].Text, "neither a log nor any other evidence I know (stacks)") {
 		t.Errorf("of what is nothing it says %+v", set.Unreadable)
 	}
 }

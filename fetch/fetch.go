@@ -137,17 +137,17 @@ func (e *nothing) Unwrap() []error {
 func Local(ctx context.Context, paths []string, opts LocalOptions) (*Set, error) {
 	g := newGatherer(ctx, opts)
 	if len(paths) == 0 {
-		g.problem(NoLogs, "", "No path was given: name the directory, the files or the archive that hold the job's logs.")
+		g.problem(NoLogs, "", "No path given: name the directory, files or archive with the job's logs.")
 	}
 	seen := map[string]bool{}
 	for _, p := range paths {
 		if p == "" { // a variable that is not set; filepath would take it for the current directory
-			g.problem(Missing, p, "An empty path was given: name the directory, the files or the archive that hold the job's logs.")
+			g.problem(Missing, p, "Empty path given: name the directory, files or archive with the job's logs.")
 			continue
 		}
 		abs, err := filepath.Abs(p)
 		if err != nil {
-			g.problem(Unreadable, p, fmt.Sprintf("%s cannot be resolved: %s.", p, reason(err)))
+			g.problem(Unreadable, p, fmt.Sprintf("Can't resolve %s: %s.", p, reason(err)))
 			continue
 		}
 		if seen[abs] {

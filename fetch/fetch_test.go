@@ -114,7 +114,7 @@ func TestDirectoryIsWalkedAndEachOmissionNamed(t *testing.T) {
 	warned(t, s, "model.pt", "train.py")
 	warned(t, s, "core", "odd.log", "binary")
 	warned(t, s, "etc", "link")
-	warned(t, s, "z.xz", "unpack")
+	warned(t, s, "z.xz", "convert")
 }
 
 func TestNamesDoNotDependOnParentOrOrder(t *testing.T) {

@@ -114,14 +114,14 @@ func (g *gatherer) root(given, abs string) {
 	case gate.WhyNot(err) != "":
 		g.problem(Refused, given, fmt.Sprintf("Left out %s: %s.", name, gate.WhyNot(err)))
 	case errors.Is(err, fs.ErrNotExist):
-		g.problem(Missing, given, fmt.Sprintf("%s does not exist: check the spelling, and that the file system is mounted on this machine.", name))
+		g.problem(Missing, given, fmt.Sprintf("%s doesn't exist: check the spelling, and that the file system is mounted on this machine.", name))
 	case err != nil:
 		g.unreadable(given, name+cannotBeRead, err, askOwner)
 	case p.Info.IsDir():
 		g.dir(given, p)
 	case !p.Info.Mode().IsRegular() && g.stream(given, abs):
 	case !p.Info.Mode().IsRegular():
-		g.problem(Special, given, fmt.Sprintf("%s is no regular file but a device, socket or pipe: save its output to a file and name that.", name))
+		g.problem(Special, given, fmt.Sprintf("%s is a device, socket or pipe, not a regular file: save its output to a file and name that.", name))
 	default:
 		g.file(given, abs, p)
 	}
@@ -173,9 +173,9 @@ func (g *gatherer) file(given, abs string, p gate.Place) {
 	case kind == isForeign:
 		g.problem(Binary, given, foreign(given))
 	case kind != isText && kind != isBeside && kind != isSeveral:
-		text := fmt.Sprintf("%s is a binary file, no log: name the text logs of the job (.out, .err, .log, also .gz or .zst).", shown(given))
+		text := fmt.Sprintf("%s is a binary file, not a log: name the job's text logs (.out, .err, .log, also .gz or .zst).", shown(given))
 		if g.opts.Known != "" {
-			text = fmt.Sprintf("%s is a binary file: no log, and no evidence beside logs of a kind that I know (%s).", shown(given), g.opts.Known)
+			text = fmt.Sprintf("%s is a binary file: neither a log nor any other evidence I know (%s).", shown(given), g.opts.Known)
 		}
 		g.problem(Binary, given, text)
 	default:
@@ -222,7 +222,7 @@ func (g *gatherer) dir(given string, place gate.Place) {
 		}
 		files++
 		if len(g.found)-before >= g.lim.files {
-			g.problem(TooMuch, given, fmt.Sprintf("%s holds more than %d files; the rest was left out: name the directory of one job.", name, g.lim.files))
+			g.problem(TooMuch, given, fmt.Sprintf("%s contains more than %d files; the rest were left out: name the directory of one job.", name, g.lim.files))
 			return full
 		}
 		g.entry(place, p, rel, d)
@@ -235,14 +235,14 @@ func (g *gatherer) dir(given string, place gate.Place) {
 		return
 	}
 	if files == 0 {
-		g.problem(Empty, given, fmt.Sprintf("The directory %s is empty: name the directory that the job wrote its logs to.", name))
+		g.problem(Empty, given, fmt.Sprintf("The directory %s is empty: name the job's log directory.", name))
 		return
 	}
-	holds := fmt.Sprintf("%d files and none is a log", files)
+	holds := fmt.Sprintf("%d files, none of them a log", files)
 	if files == 1 {
-		holds = "one file and it is no log"
+		holds = "one file, which isn't a log"
 	}
-	g.problem(NoLogs, given, fmt.Sprintf("The directory %s holds %s: name the directory that the job wrote its logs to.", name, holds))
+	g.problem(NoLogs, given, fmt.Sprintf("The directory %s contains %s: name the job's log directory.", name, holds))
 }
 
 // walk calls do for everything below a directory, in the order of names. A directory that cannot be read is told once.
@@ -272,16 +272,16 @@ func (g *gatherer) entry(place gate.Place, p, rel string, d fs.DirEntry) {
 	switch {
 	case d.Type()&fs.ModeSymlink != 0:
 		if target, err := g.gate.Look(p); err != nil || !within(root, target.Path) {
-			g.skip("a link that leads out of the directory is not followed; name its target to include it", rel)
+			g.skip("a link out of the directory, which I don't follow; name its target to include it", rel)
 		} else {
-			g.skip("a link to what is in the same directory", rel)
+			g.skip("a link to a file in the same directory", rel)
 		}
 		return
 	case !d.Type().IsRegular():
 		g.skip("not a regular file", rel)
 		return
 	case !g.opts.anyName && otherKind(d.Name()) && !g.evidence(p):
-		g.skip("not a log by its name", rel)
+		g.skip("not a log, judging by its name", rel)
 		return
 	}
 	st, err := d.Info()
@@ -317,7 +317,7 @@ func (g *gatherer) entry(place gate.Place, p, rel string, d fs.DirEntry) {
 }
 
 func foreign(name string) string {
-	return fmt.Sprintf("%s is compressed with xz or bzip2, or is UTF-16, which is not read: unpack or convert it to plain text, gzip or zstd.", shown(name))
+	return fmt.Sprintf("%s is compressed with xz or bzip2, or is UTF-16, which I can't read: convert it to plain text, gzip or zstd.", shown(name))
 }
 
 func within(root, target string) bool {

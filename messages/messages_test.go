@@ -367,10 +367,10 @@ func TestProgressBar(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	f(0, 1000, 0, 80, "reading  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░    0 %  0 B of 1 kB")
-	f(7, 7, time.Second, 30, "reading  100 %  7 B of 7 B  7…")
+	f(0, 1000, 0, 80, "reading  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░    0%  0 B of 1 kB")
+	f(7, 7, time.Second, 30, "reading  100%  7 B of 7 B  7…")
 	f(10, 0, time.Second, 60, "reading  10 B  10 B/s")
-	if got := p.Line(500_000_000, 1_000_000_000, 5*time.Second, 80); !strings.Contains(got, " 50 %  500 MB of 1 GB  100 MB/s  5s left") {
+	if got := p.Line(500_000_000, 1_000_000_000, 5*time.Second, 80); !strings.Contains(got, " 50%  500 MB of 1 GB  100 MB/s  5s left") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -128,7 +128,7 @@ func (p *postmortem) impact(v *view, s Story) {
 		add("Ran", flat(*from)+" to "+flat(*to))
 	}
 	if idle, ok := idled(r); ok {
-		add("Stood still", minutes(idle)+" from the first failure to the job's end"+idleCost(r, idle))
+		add("GPUs idle", minutes(idle)+" from the first failure to the end of the job"+idleCost(r, idle))
 	}
 	if a := r.Action.ResumeFrom; a != nil {
 		add("Resume from", stepText(a))
@@ -224,7 +224,7 @@ func (p *postmortem) whys(v *view) {
 		}
 	}
 	if len(p.Whys) < postmortemWhys {
-		ask("Why was it not noticed, or prevented, earlier?", toBeAnswered, "")
+		ask("Why wasn't it noticed or prevented earlier?", toBeAnswered, "")
 	}
 }
 
@@ -263,7 +263,7 @@ func (p *postmortem) roots(v *view, s Story) {
 		}
 	}
 	if s.Cause != "" {
-		p.Roots = append(p.Roots, pair{"Cause as closed", sentence(flat(s.Cause)) + by(s)})
+		p.Roots = append(p.Roots, pair{"Cause on closing", sentence(flat(s.Cause)) + by(s)})
 	}
 	if s.Fix != "" {
 		p.Roots = append(p.Roots, pair{"What fixed it", sentence(flat(s.Fix)) + by(s)})
@@ -291,27 +291,27 @@ func (p *postmortem) lessons(v *view) {
 			p.Badly = append(p.Badly, text)
 		}
 	}
-	well(r.Verdict.Status == incident.Confirmed, "The cause is proven by the logs ("+strings.TrimSuffix(v.Reread, ".")+").")
+	well(r.Verdict.Status == incident.Confirmed, "The logs prove the cause ("+strings.TrimSuffix(v.Reread, ".")+").")
 	if a := r.Action.ResumeFrom; a != nil {
-		text := "A completed checkpoint was there: " + stepText(a)
+		text := "A completed checkpoint existed: " + stepText(a)
 		if s := r.Action.Lost.Steps; s != nil {
 			text += ", " + count(int(*s), "step") + " lost"
 		}
 		well(true, text+".")
 	}
 	whole := c.RanksExpected != nil && len(c.RanksMissing) == 0 && len(c.NodesMissing) == 0 && len(c.FilesMissing) == 0
-	well(whole, "The logs of every rank were there.")
-	badly(r.Verdict.Status == incident.Inconclusive, "The logs do not tell the cause; see the first action items.")
-	badly(len(c.NodesMissing) > 0, "Logs of "+count(len(c.NodesMissing), "node")+" were missing: "+nodeList(c.NodesMissing)+".")
-	badly(r.Action.ResumeFrom == nil && r.Verdict.Status != incident.NoFailure, "No completed checkpoint was seen in these logs.")
+	well(whole, "Logs from every rank were available.")
+	badly(r.Verdict.Status == incident.Inconclusive, "The logs don't show the cause; see the first action items.")
+	badly(len(c.NodesMissing) > 0, "Logs from "+count(len(c.NodesMissing), "node")+" were missing: "+nodeList(c.NodesMissing)+".")
+	badly(r.Action.ResumeFrom == nil && r.Verdict.Status != incident.NoFailure, "These logs show no completed checkpoint.")
 	if idle, ok := idled(r); ok && idle >= 5*time.Minute {
-		badly(true, "The job held its GPUs for "+minutes(idle)+" after the failure.")
+		badly(true, "The job kept its GPUs for "+minutes(idle)+" after the failure.")
 	}
-	badly(len(r.Revisions) > 0, "An earlier conclusion was wrong and had to be corrected.")
+	badly(len(r.Revisions) > 0, "An earlier conclusion was wrong and was corrected.")
 }
 
 // dues are by when the items of each kind should be done.
-var dues = map[string]string{"now": "before the next run", "structural": "to be agreed", "next-time": "before the next long run"}
+var dues = map[string]string{"now": "before the next run", "structural": "to be decided", "next-time": "before the next long run"}
 
 func (p *postmortem) actions(v *view) {
 	r := v.Report
@@ -329,7 +329,7 @@ func (p *postmortem) actions(v *view) {
 	}
 	for _, w := range p.Whys {
 		if w.Open {
-			p.Actions = append(p.Actions, actionItem{"Answer why " + strconv.Itoa(w.N) + ": " + w.Question, "To be named", "at the review"})
+			p.Actions = append(p.Actions, actionItem{"Answer why " + strconv.Itoa(w.N) + ": " + w.Question, "TBD", "at the review"})
 			break
 		}
 	}
@@ -381,7 +381,7 @@ func Postmortem(w io.Writer, r *incident.Report, s Story) error {
 	for _, part := range []struct {
 		name string
 		list []string
-	}{{"What went well", p.Well}, {"What did not", p.Badly}} {
+	}{{"What went well", p.Well}, {"What went badly", p.Badly}} {
 		if len(part.list) == 0 {
 			continue
 		}

@@ -30,7 +30,7 @@ func (p ProgressBar) Line(done, total int64, elapsed time.Duration, width int) s
 	}
 	var tail []string
 	if total > 0 {
-		tail = append(tail, fmt.Sprintf("%3d %%", int(float64(done)/float64(total)*100)))
+		tail = append(tail, fmt.Sprintf("%3d%%", int(float64(done)/float64(total)*100)))
 	}
 	size := bytesText(done)
 	if total > 0 {

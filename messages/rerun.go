@@ -78,7 +78,7 @@ func rerunRows(r *incident.Rerun) []part {
 		ps = append(ps, part{Label: labelChanged, Text: differenceText(d)})
 	}
 	if len(r.Differences) == 0 {
-		ps = append(ps, part{Label: labelChanged, Text: "Nothing that both runs state."})
+		ps = append(ps, part{Label: labelChanged, Text: "No recorded difference."})
 	}
 	return ps
 }

@@ -94,7 +94,7 @@ var postgresDialect = dialect{
 			}
 			return ""
 		case errors.As(err, &away), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
-			return "PostgreSQL cannot be reached"
+			return "can't reach PostgreSQL"
 		}
 		return ""
 	},
@@ -106,7 +106,7 @@ var sqliteReasons = map[int]string{
 	sqlite3.SQLITE_LOCKED:   "another process has locked the database",
 	sqlite3.SQLITE_READONLY: "the database is read-only",
 	sqlite3.SQLITE_IOERR:    "disk error on the bot's host",
-	sqlite3.SQLITE_CANTOPEN: "the database file cannot be opened",
+	sqlite3.SQLITE_CANTOPEN: "can't open the database file",
 	sqlite3.SQLITE_CORRUPT:  "the database file is damaged",
 	sqlite3.SQLITE_NOTADB:   "the database file is damaged",
 	sqlite3.SQLITE_PERM:     "no permission to write on the bot's host",
@@ -115,13 +115,13 @@ var sqliteReasons = map[int]string{
 // postgresReasons are by SQLSTATE, or by its class.
 var postgresReasons = map[string]string{
 	readOnlyTransaction: "PostgreSQL is read-only",
-	"53100":             "the disk of PostgreSQL is full",
-	"53300":             "PostgreSQL has no connection left",
-	"08":                "PostgreSQL cannot be reached",
-	"28":                "PostgreSQL refuses the login",
+	"53100":             "PostgreSQL's disk is full",
+	"53300":             "PostgreSQL has no connections left",
+	"08":                "can't reach PostgreSQL",
+	"28":                "PostgreSQL rejects the login",
 	"3D":                "the database is gone",
 	"3F":                "the tables are gone",
-	"42":                "PostgreSQL refuses access to the tables",
+	"42":                "PostgreSQL denies access to the tables",
 	"53":                "PostgreSQL is short of resources",
 	"57":                "PostgreSQL is stopping or starting",
 	"58":                "PostgreSQL has a disk error",

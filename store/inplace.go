@@ -29,7 +29,7 @@ func (db *DB) inPlace() error {
 	now, err := os.Stat(db.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &astray{"the database file is gone", db.path + " is gone: put it back, or wait until it is written anew from what is open"}
+		return &astray{"the database file is gone", db.path + " is gone: put it back, or wait until it is rebuilt from the open copy"}
 	case err == nil && !os.SameFile(now, db.opened.main):
 		return &astray{"the database file was replaced", db.path + " was replaced; put a store in its place"}
 	}
@@ -74,7 +74,7 @@ func (db *DB) keepLog(ctx context.Context) error {
 	return db.reopen(ctx, func(closing func() error) error {
 		var busy, pages, moved int
 		if err := db.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved); err != nil || busy != 0 {
-			return errors.Join(errors.New("the log beside "+db.path+" is gone, and not brought into it yet"), err)
+			return errors.Join(errors.New("the write-ahead log of "+db.path+" is gone and was not yet merged into it"), err)
 		}
 		return closing()
 	})
@@ -105,11 +105,11 @@ func (db *DB) Rescue(ctx context.Context) error {
 		return fs.ErrExist
 	}
 	if err := os.MkdirAll(filepath.Dir(db.path), 0o700); err != nil {
-		return fmt.Errorf("writing the store anew: %w", err)
+		return fmt.Errorf("rewriting the store: %w", err)
 	}
 	part := db.path + ".rescued"
 	if err := os.RemoveAll(part); err != nil {
-		return fmt.Errorf("writing the store anew: %w", err)
+		return fmt.Errorf("rewriting the store: %w", err)
 	}
 	err := db.changePools(ctx, func(closing func() error) error {
 		f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // only the owner may read it
@@ -128,7 +128,7 @@ func (db *DB) Rescue(ctx context.Context) error {
 		return errors.Join(closing(), os.Remove(part))
 	})
 	if err != nil {
-		return fmt.Errorf("writing the store anew: %w", err)
+		return fmt.Errorf("rewriting the store: %w", err)
 	}
 	return nil
 }

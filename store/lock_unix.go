@@ -23,7 +23,7 @@ func lockFile(path string) (release func() error, err error) {
 		if b, err := os.ReadFile(path); err == nil && len(b) > 0 {
 			who = "process " + strings.TrimSpace(string(b))
 		}
-		return nil, errors.Join(fmt.Errorf("%s has it open, and one SQLite file serves one bot: stop that one, or use PostgreSQL for several", who), f.Close())
+		return nil, errors.Join(fmt.Errorf("%s has it open, and a SQLite file serves only one bot: stop that bot, or use PostgreSQL for several", who), f.Close())
 	}
 	if err == nil {
 		err = f.Truncate(0)

@@ -56,7 +56,7 @@ func (db *DB) migrate(ctx context.Context, steps []migration) error {
 			return err
 		}
 		if have > len(steps) {
-			return fmt.Errorf("the tables are of version %d and this program knows versions up to %d: a newer program has used this database; "+
+			return fmt.Errorf("the tables have version %d, but this program supports versions up to %d: a newer program has used this database; "+
 				"run that one, or restore the backup that was made before it", have, len(steps))
 		}
 		now, err := c.time(ctx)
@@ -65,7 +65,7 @@ func (db *DB) migrate(ctx context.Context, steps []migration) error {
 		}
 		for _, step := range steps[have:] {
 			if _, err := c.q.ExecContext(ctx, c.dialect.types.Replace(step.sql)); err != nil {
-				return fmt.Errorf("bringing the tables to version %d: %w", step.version, err)
+				return fmt.Errorf("migrating the tables to version %d: %w", step.version, err)
 			}
 			if _, err := c.exec(ctx, "INSERT INTO schema_version (version, at) VALUES (?, ?)", step.version, now); err != nil {
 				return err

@@ -34,7 +34,7 @@ func (n numbers) read() (int64, bool, error) {
 	}
 	last, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
 	if err != nil || last < 0 {
-		return 0, false, fmt.Errorf("%s holds no number: write the highest case number that was ever posted into it", string(n))
+		return 0, false, fmt.Errorf("%s contains no number: write the highest case number ever posted into it", string(n))
 	}
 	return last, true, nil
 }
@@ -43,7 +43,7 @@ func (n numbers) read() (int64, bool, error) {
 func (n numbers) write(last int64) (err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("keeping the highest case number: %w", err)
+			err = fmt.Errorf("saving the highest case number: %w", err)
 		}
 	}()
 	dir := filepath.Dir(string(n))
@@ -84,7 +84,7 @@ func (db *DB) keepNumbers(ctx context.Context) error {
 	if db.numbers == "" {
 		return nil
 	}
-	return db.inTx(ctx, "keeping the highest case number", func(c *conn) error {
+	return db.inTx(ctx, "saving the highest case number", func(c *conn) error {
 		begun, err := c.exec(ctx, "UPDATE counter SET value = 1 WHERE name = 'numbers kept' AND value = 0")
 		if err != nil || begun == 0 {
 			return err

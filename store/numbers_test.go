@@ -82,7 +82,7 @@ func TestNumbersAreNotGivenAgainAfterARestore(t *testing.T) {
 			if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if id, err := db.NewID(t.Context()); err == nil || !strings.Contains(err.Error(), "holds no number") {
+			if id, err := db.NewID(t.Context()); err == nil || !strings.Contains(err.Error(), "contains no number") {
 				t.Fatalf("%s, %v", id, err)
 			}
 		})

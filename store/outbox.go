@@ -66,7 +66,7 @@ const (
 		WHERE state IN ('queued', 'sending') AND state = 'queued' AND kind = 'edit' AND EXISTS (
 			SELECT 1 FROM post n WHERE n.investigation = post.investigation AND n.key = post.key
 				AND n.kind = 'edit' AND n.state IN ('queued', 'sending', 'sent') AND n.id > post.id)`
-	giveUp = `UPDATE post SET state = 'undeliverable', settled = ?, last_error = 'there is no message that it could change'
+	giveUp = `UPDATE post SET state = 'undeliverable', settled = ?, last_error = 'there is no message to change'
 		WHERE state IN ('queued', 'sending') AND state = 'queued' AND kind IN ('edit', 'remove') AND NOT EXISTS (
 			SELECT 1 FROM post m WHERE m.investigation = post.investigation AND m.key = post.key
 				AND m.kind IN ('message', 'files') AND m.state IN ('queued', 'sending', 'sent'))`
@@ -179,7 +179,7 @@ func (db *DB) Posted(ctx context.Context, investigation, key string) (workflow.P
 
 // changePost runs an UPDATE of post, given as what it sets from the time, on one post in one of the states.
 func (db *DB) changePost(ctx context.Context, id int64, states, set string, args func(now time.Time) []any) error {
-	return db.inTx(ctx, fmt.Sprintf("noting what became of post %d", id), func(c *conn) error {
+	return db.inTx(ctx, fmt.Sprintf("recording the result of post %d", id), func(c *conn) error {
 		now, err := c.time(ctx)
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ func (db *DB) Reason(err error) string {
 		return why
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return "the database does not answer"
+		return "the database isn't responding"
 	}
 	return workflow.DiskReason(err)
 }

@@ -55,7 +55,7 @@ func (db *DB) Forget(ctx context.Context, id, actor string) error {
 
 // Purge implements workflow.Durable.
 func (db *DB) Purge(ctx context.Context, keep time.Duration) (removed int, err error) {
-	err = db.inTx(ctx, "removing what is old", func(c *conn) error {
+	err = db.inTx(ctx, "removing expired data", func(c *conn) error {
 		now, err := c.time(ctx)
 		if err != nil {
 			return err

@@ -53,7 +53,7 @@ func openSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 
 // takeOver lets everything be claimed again: nobody but this process can be working on it.
 func (db *DB) takeOver(ctx context.Context) error {
-	return db.inTx(ctx, "taking over what was begun", func(c *conn) error {
+	return db.inTx(ctx, "taking over unfinished work", func(c *conn) error {
 		_, err := c.exec(ctx, "UPDATE job SET lease_until = 0 WHERE state = 'claimed'")
 		return err
 	})
@@ -105,7 +105,7 @@ func sqliteDSN(path, more string) string {
 // Backup writes a copy of the store to a new file, while the bot goes on working.
 func (db *DB) Backup(ctx context.Context, path string) error {
 	if db.path == "" {
-		return errors.New("this store is a PostgreSQL database: back it up with pg_dump, which needs no pause either")
+		return errors.New("this store is a PostgreSQL database: back it up with pg_dump, which doesn't need downtime either")
 	}
 	if err := db.backup(ctx, path); err != nil {
 		return fmt.Errorf("copying the store to %s: %w", path, err)
@@ -115,7 +115,7 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 
 func (db *DB) backup(ctx context.Context, path string) (err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return errors.Join(errors.New("there is something already; name a new file"), err)
+		return errors.Join(errors.New("the file already exists; name a new one"), err)
 	}
 	part, err := os.CreateTemp(filepath.Dir(path), ".backup-*") // only the owner may read it
 	if err != nil {

@@ -103,7 +103,7 @@ func TestACopyIsMadeWhileTheBotWorks(t *testing.T) {
 		t.Fatal(err)
 	}
 	save(t, db, workflow.Change{Entries: []workflow.Entry{{Text: "after"}}, Done: l})
-	if err := db.Backup(context.Background(), copied); err == nil || !strings.Contains(err.Error(), "name a new file") {
+	if err := db.Backup(context.Background(), copied); err == nil || !strings.Contains(err.Error(), "name a new one") {
 		t.Fatalf("over an existing file: %v", err)
 	}
 	if info, err := os.Stat(copied); err != nil || info.Mode().Perm() != 0o600 {

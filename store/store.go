@@ -158,7 +158,7 @@ func (c *conn) time(ctx context.Context) (time.Time, error) {
 		c.at = c.clock().UTC().Truncate(time.Microsecond)
 	default:
 		if _, err := c.one(ctx, "SELECT "+c.dialect.now, nil, &c.at); err != nil {
-			return c.at, fmt.Errorf("asking the database for the time: %w", err)
+			return c.at, fmt.Errorf("reading the database's time: %w", err)
 		}
 	}
 	return c.at, nil

@@ -115,7 +115,7 @@ func TestWhoALineSaysFailedReachesTheVerdict(t *testing.T) {
 		}
 		_, number, _ := strings.Cut(c.want, " ")
 		if slices.ContainsFunc(f.Trail(), func(line string) bool {
-			return strings.Contains(line, cmp.Or(number, c.want)) && strings.Contains(line, "is not placed")
+			return strings.Contains(line, cmp.Or(number, c.want)) && strings.Contains(line, "can't be assigned to a rank")
 		}) {
 			traced++
 			continue

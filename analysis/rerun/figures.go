@@ -52,11 +52,11 @@ func (p *pair) figures() {
 		switch why := p.incomparable(); {
 		case !okWas || !okIs:
 		case was.Unit != is.Unit:
-			p.open(k.name, fmt.Sprintf("%s is printed in %s, and was in %s", figureWords[k.name], is.Unit, was.Unit))
+			p.open(k.name, fmt.Sprintf("%s is logged in %s, previously in %s", figureWords[k.name], is.Unit, was.Unit))
 		case k.paced && why != "":
-			p.open(k.name, figureWords[k.name]+" is not compared: "+why)
+			p.open(k.name, figureWords[k.name]+" not compared: "+why)
 		case was.N < enough || is.N < enough:
-			p.open(k.name, fmt.Sprintf("%s of %d and %d lines: too few to compare", figureWords[k.name], was.N, is.N))
+			p.open(k.name, fmt.Sprintf("%s on %d and %d lines: too few to compare", figureWords[k.name], was.N, is.N))
 		default:
 			p.compare(k, was, is)
 		}
@@ -73,9 +73,9 @@ func (p *pair) incomparable() string {
 	for _, d := range p.changed {
 		switch {
 		case d.What == history.WorldSize:
-			return fmt.Sprintf("%s ranks, and %s before", d.Now, d.Was)
+			return fmt.Sprintf("%s ranks, previously %s", d.Now, d.Was)
 		case d.What == history.Argument && d.Was != "" && d.Now != "" && speeds(d.Name):
-			return fmt.Sprintf("%s is %s, and was %s", d.Name, d.Now, d.Was)
+			return fmt.Sprintf("%s is %s, previously %s", d.Name, d.Now, d.Was)
 		}
 	}
 	return ""
@@ -107,14 +107,14 @@ func (p *pair) compare(k kind, was, is incident.Figure) {
 	}
 	noise := 2 * math.Hypot(uncertain(was), uncertain(is)) / base
 	c := incident.Check{Name: k.name, Was: &base, Now: &now, Change: percent(change), Unit: was.Unit}
-	c.Text = fmt.Sprintf("%s %s%s, and %s before (%s)", figureWords[k.name], short(now), unit(was.Unit), short(base), signed(change))
+	c.Text = fmt.Sprintf("%s %s%s, previously %s (%s)", figureWords[k.name], short(now), unit(was.Unit), short(base), signed(change))
 	switch {
 	case worse <= k.limit:
 		c.Level = incident.CheckGood
 	case worse > noise:
 		c.Level = incident.CheckWorse
 	default:
-		c.Level, c.Text = incident.CheckOpen, c.Text+fmt.Sprintf(": within the noise of so few steps (±%.0f %%)", 100*noise)
+		c.Level, c.Text = incident.CheckOpen, c.Text+fmt.Sprintf(": within the noise for so few steps (±%.0f%%)", 100*noise)
 	}
 	p.out.Checks = append(p.out.Checks, c)
 }
@@ -153,24 +153,24 @@ func (p *pair) loss() {
 	w, i := between(was, from, to), between(is, from, to)
 	const few = 3
 	if len(w) < few || len(i) < few {
-		p.open(incident.SignLoss, "losses are not compared: the runs have too few steps in common")
+		p.open(incident.SignLoss, "losses not compared: the runs have too few steps in common")
 		return
 	}
 	base, spread := mean(w)
 	now, noisy := mean(i)
 	if base <= 0 {
-		p.open(incident.SignLoss, "losses are not compared: they are not above zero")
+		p.open(incident.SignLoss, "losses not compared: they are not positive")
 		return
 	}
 	change := now/base - 1
 	noise := 2 * math.Hypot(spread/math.Sqrt(float64(len(w))), noisy/math.Sqrt(float64(len(i)))) / base
 	c := incident.Check{Name: incident.SignLoss, Level: incident.CheckGood, Was: &base, Now: &now, Change: percent(change)}
-	c.Text = fmt.Sprintf("loss %s at steps %d to %d, and %s before (%s)", short(now), from, to, short(base), signed(change))
+	c.Text = fmt.Sprintf("loss %s at steps %d to %d, previously %s (%s)", short(now), from, to, short(base), signed(change))
 	switch {
 	case change > tolerance && change > noise:
 		c.Level = incident.CheckWorse
 	case change > tolerance:
-		c.Level, c.Text = incident.CheckOpen, c.Text+": within its noise"
+		c.Level, c.Text = incident.CheckOpen, c.Text+": within noise"
 	}
 	p.out.Checks = append(p.out.Checks, c)
 }
@@ -206,7 +206,7 @@ func signed(share float64) string {
 	if math.Abs(share) < 0.005 {
 		return "unchanged"
 	}
-	return fmt.Sprintf("%+.0f %%", 100*share)
+	return fmt.Sprintf("%+.0f%%", 100*share)
 }
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }

@@ -81,7 +81,7 @@ func (p *pair) conclude(f fate) {
 	case len(worse) > 0:
 		p.out.Outcome, p.out.Summary = incident.Regression, problem+"; "+worse[0]
 	case becameSlow(p.after) && !becameSlow(p.before):
-		p.out.Outcome, p.out.Summary = incident.Regression, problem+"; the new run became slower while it ran"
+		p.out.Outcome, p.out.Summary = incident.Regression, problem+"; the new run slowed down over time"
 	case f == none:
 		p.out.Outcome, p.out.Summary = incident.Same, problem+"; "+p.unharmed()
 	default:
@@ -99,7 +99,7 @@ func (p *pair) unharmed() string {
 	}
 	switch len(good) {
 	case 0:
-		return "there are no figures to compare"
+		return "no figures to compare"
 	case 1:
 		return good[0] + " is no worse"
 	}
@@ -122,12 +122,12 @@ func (p *pair) fateOf() (fate, string) {
 	after := job("the next run", p.out.After)
 	switch {
 	case b.Status == incident.NoFailure && failed(a):
-		return again, fmt.Sprintf("%s failed (%s), and the run before did not", after, what(a))
+		return again, fmt.Sprintf("%s failed (%s); the previous run did not", after, what(a))
 	case becameSlow(p.before):
 		return p.slowness(after)
 	case b.Status == incident.NoFailure && a.Status == incident.Inconclusive:
 		p.out.Needs = append(p.out.Needs, decides)
-		return unknown, fmt.Sprintf("the run before did not fail, and %s ended: %s", after, what(a))
+		return unknown, fmt.Sprintf("the previous run did not fail, but %s ended: %s", after, what(a))
 	case b.Status == incident.NoFailure:
 		return none, "neither run failed"
 	}
@@ -136,31 +136,31 @@ func (p *pair) fateOf() (fate, string) {
 	switch {
 	case alike && passed && !decided: // two sets may meet in what neither run had
 		p.out.Needs = append(p.out.Needs, decides)
-		return unknown, fmt.Sprintf("%s, and then failed; it may be the same: %s", text, what(a))
+		return unknown, fmt.Sprintf("%s, then failed; it may be the same failure: %s", text, what(a))
 	case alike:
 		return again, fmt.Sprintf("%s failed again: %s", after, what(a))
 	case a.Ending == incident.EndStalled:
-		p.out.Needs = append(p.out.Needs, "what the ranks of the new run are waiting for: bot triage")
-		return unknown, after + " has stopped making steps: " + text
+		p.out.Needs = append(p.out.Needs, "what the new run's ranks are waiting for: bot triage")
+		return unknown, after + " has stopped making progress: " + text
 	case passed && failed(a):
-		return gone, fmt.Sprintf("%s, and failed later of something else (%s)", text, what(a))
+		return gone, fmt.Sprintf("%s, then failed for another reason (%s)", text, what(a))
 	case passed && a.Status == incident.Inconclusive:
-		return gone, fmt.Sprintf("%s, and ended later: %s", text, what(a))
+		return gone, fmt.Sprintf("%s, then ended: %s", text, what(a))
 	case passed:
 		return gone, text
 	case failed(a) && p.before.Job.LastStep != nil:
-		p.out.Needs = append(p.out.Needs, "the cause of the new failure: the fix can be judged by a run that comes past the failing step")
-		return unknown, fmt.Sprintf("%s failed of something else (%s) before it came to where the run before failed", after, what(a))
+		p.out.Needs = append(p.out.Needs, "the cause of the new failure, and a run that gets past the failing step")
+		return unknown, fmt.Sprintf("%s failed for another reason (%s) before it reached the step where the previous run failed", after, what(a))
 	case a.Status == incident.Inconclusive:
 		p.out.Needs = append(p.out.Needs, decides)
-		return unknown, fmt.Sprintf("%s ended, too, and its cause is open: %s", after, text)
+		return unknown, fmt.Sprintf("%s also ended, cause unknown: %s", after, text)
 	}
 	p.out.Needs = append(p.out.Needs, further)
 	return unknown, text
 }
 
 // decides is needed where the verdict of the new run is open.
-const decides = "what decides the verdict of the new run"
+const decides = "what would settle the new run's verdict"
 
 // failed says that a run ended by a failure that is known.
 func failed(v *incident.Verdict) bool {
@@ -192,7 +192,7 @@ func mechanisms(v *incident.Verdict) []string {
 // what says in a few words what a run failed of.
 func what(v *incident.Verdict) string {
 	if v.Status == incident.Inconclusive {
-		return "its cause is not decided"
+		return "cause unknown"
 	}
 	if m, ok := knowledge.MechanismBySlug(knowledge.Slug(v.Mechanism)); ok && m.Title != "" {
 		return m.Title
@@ -213,18 +213,18 @@ func (p *pair) passed(after string) (ok bool, text, further string) {
 	ended := p.after.Verdict.Status == incident.NoFailure && p.after.Verdict.Mechanism == "completed"
 	switch {
 	case b.LastStep == nil && a.StepsLogged > 0 && starting(&p.before.Verdict):
-		return true, fmt.Sprintf("%s trains; the run before failed before its first step", after), ""
+		return true, fmt.Sprintf("%s is training; the previous run failed before its first step", after), ""
 	case ended && (a.LastStep == nil || b.LastStep == nil || *a.LastStep >= *b.LastStep):
 		return true, after + " completed", ""
 	case b.LastStep == nil:
-		return false, "the logs of the run before print no step, so it is not known where it failed", "logs of the run before with step lines"
+		return false, "the previous run's logs show no steps, so where it failed is unknown", "previous run's logs with step lines"
 	case a.LastStep == nil:
-		return false, after + " prints no step yet", "logs of the new run with step lines"
+		return false, after + " has not logged a step yet", "new run's logs with step lines"
 	case *a.LastStep >= *b.LastStep+past:
-		return true, fmt.Sprintf("%s passed step %d, the last of the run before, by %d steps", after, *b.LastStep, *a.LastStep-*b.LastStep), ""
+		return true, fmt.Sprintf("%s got %[3]d steps past step %[2]d, the previous run's last", after, *b.LastStep, *a.LastStep-*b.LastStep), ""
 	}
-	return false, fmt.Sprintf("%s came to step %d, and the run before failed after step %d", after, *a.LastStep, *b.LastStep),
-		fmt.Sprintf("logs of the new run beyond step %d", *b.LastStep+past)
+	return false, fmt.Sprintf("%s reached step %d; the previous run failed after step %d", after, *a.LastStep, *b.LastStep),
+		fmt.Sprintf("new run's logs beyond step %d", *b.LastStep+past)
 }
 
 // becameSlow says that a run went on and became slower: its verdict says so, or the throughput that it prints fell.
@@ -255,18 +255,18 @@ func starting(v *incident.Verdict) bool { return v.Phase == "init" || v.Phase ==
 // slowness says whether a job that had become slow is as fast as it was.
 func (p *pair) slowness(after string) (fate, string) {
 	if failed(&p.after.Verdict) {
-		p.out.Needs = append(p.out.Needs, "a run that goes on: the new one failed")
-		return unknown, fmt.Sprintf("%s failed (%s): its speed is not judged", after, what(&p.after.Verdict))
+		p.out.Needs = append(p.out.Needs, "a run that keeps going: the new one failed")
+		return unknown, fmt.Sprintf("%s failed (%s), so its speed was not compared", after, what(&p.after.Verdict))
 	}
 	was, okWas := pace(p.before)
 	is, okIs := figure(p.after, was.Name)
 	if !okWas || !okIs || is.N < enough || was.Unit != is.Unit {
-		p.out.Needs = append(p.out.Needs, fmt.Sprintf("at least %d steps of the new run that print what the run before printed", enough))
+		p.out.Needs = append(p.out.Needs, fmt.Sprintf("at least %d steps of the new run with the figures the previous run logged", enough))
 		return unknown, after + " has too few steps to compare"
 	}
 	if why := p.incomparable(); why != "" {
-		p.out.Needs = append(p.out.Needs, "a run in the same layout with the same batch")
-		return unknown, "speeds are not compared: " + why
+		p.out.Needs = append(p.out.Needs, "a run with the same layout and batch size")
+		return unknown, "speeds not comparable: " + why
 	}
 	cost := func(v float64) float64 { // so that less is better
 		if was.Name == incident.SignThroughput {
@@ -278,7 +278,7 @@ func (p *pair) slowness(after string) (fate, string) {
 	first, last, now := cost(was.First), cost(was.Last), cost(is.Last)
 	word := figureWords[was.Name]
 	if first < last/(1+tolerance) { // there was a time before it became slow
-		text := fmt.Sprintf("%s of %s is %s; it was %s slowed down and %s before that", word, after, said(is.Last), said(was.Last), said(was.First))
+		text := fmt.Sprintf("%s of %s is %s; it was %s after the slowdown and %s before it", word, after, said(is.Last), said(was.Last), said(was.First))
 		if now <= first*(1+tolerance) {
 			return gone, text
 		}

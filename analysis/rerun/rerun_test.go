@@ -74,19 +74,19 @@ func TestWhatBecameOfATrouble(t *testing.T) {
 		before, after *incident.Report
 		want, say     string
 	}{
-		"it runs past the failing step":              {run(40, failedOf("gpu-oom")), run(90, running), incident.Fixed, "passed step 40"},
+		"it runs past the failing step":              {run(40, failedOf("gpu-oom")), run(90, running), incident.Fixed, "got 50 steps past step 40"},
 		"it completes":                               {run(40, failedOf("gpu-oom")), run(40), incident.Fixed, "completed"},
 		"it fails again":                             {run(40, failedOf("gpu-oom")), run(90, failedOf("gpu-oom")), incident.NotFixed, "failed again"},
 		"what remains possible is the same":          {run(40, open("rank-stalled", "killed")), run(20, open("killed", "host-oom")), incident.NotFixed, "failed again"},
-		"it passes, and ends of something undecided": {run(40, failedOf("gpu-oom")), run(400, open("killed", "host-oom")), incident.Fixed, "its cause is not decided"},
+		"it passes, and ends of something undecided": {run(40, failedOf("gpu-oom")), run(400, open("killed", "host-oom")), incident.Fixed, "cause unknown"},
 		"it passes, and may have failed alike":       {run(40, open("killed", "gpu-oom")), run(400, open("killed", "host-oom")), incident.OpenFix, "may be the same"},
 		"a good run, and one that ended undecided":   {run(40), run(20, open("killed", "host-oom")), incident.OpenFix, "did not fail"},
-		"nothing is known of the run before":         {run(0, open(), noStep), run(300, running), incident.OpenFix, "not known where it failed"},
-		"it has not come so far":                     {run(40, failedOf("gpu-oom")), run(45, running), incident.OpenFix, "came to step 45"},
-		"it fails otherwise before":                  {run(40, failedOf("gpu-oom")), run(12, failedOf("exception")), incident.OpenFix, "something else"},
-		"it fails otherwise after":                   {run(40, failedOf("gpu-oom")), run(400, failedOf("exception")), incident.Fixed, "failed later of something else"},
-		"a start-up that works":                      {run(0, failedOf("init-unreachable"), noStep, atStart), run(3, running), incident.Fixed, "trains"},
-		"fixed and slower":                           {run(40, failedOf("gpu-oom")), run(90, figured(slower)), incident.Regression, "+15 %"},
+		"nothing is known of the run before":         {run(0, open(), noStep), run(300, running), incident.OpenFix, "where it failed is unknown"},
+		"it has not come so far":                     {run(40, failedOf("gpu-oom")), run(45, running), incident.OpenFix, "reached step 45"},
+		"it fails otherwise before":                  {run(40, failedOf("gpu-oom")), run(12, failedOf("exception")), incident.OpenFix, "another reason"},
+		"it fails otherwise after":                   {run(40, failedOf("gpu-oom")), run(400, failedOf("exception")), incident.Fixed, "then failed for another reason"},
+		"a start-up that works":                      {run(0, failedOf("init-unreachable"), noStep, atStart), run(3, running), incident.Fixed, "is training"},
+		"fixed and slower":                           {run(40, failedOf("gpu-oom")), run(90, figured(slower)), incident.Regression, "+15%"},
 		"fixed and larger":                           {run(40, failedOf("exception")), run(90, figured(incident.Figure{Name: incident.SignMemory, Unit: "%", N: 40, Median: 69, Spread: 0.1})), incident.Regression, "memory 69"},
 		"another batch is no regression":             {run(40, failedOf("gpu-oom"), arguments(incident.NameOf{Name: "micro_batch_size", Value: "8"})), run(90, figured(slower), arguments(incident.NameOf{Name: "micro_batch_size", Value: "4"})), incident.Fixed, "completed"},
 		"a slow job is as fast as before":            {run(40, slowed(2, 4)), run(90, running), incident.Fixed, "is 2 s"},
@@ -94,11 +94,11 @@ func TestWhatBecameOfATrouble(t *testing.T) {
 		"a slow job is a little better":              {run(40, slowed(2, 4)), run(90, running, figured(times(3, 3, 3))), incident.NotFixed, "is 3 s"},
 		"a slow job with other ranks is not judged":  {run(40, slowed(2, 4), ranks(64)), run(90, running, ranks(32)), incident.OpenFix, "32 ranks"},
 		"two good runs":                              {run(40), run(40), incident.Same, "neither"},
-		"two good runs of which one is slower":       {run(40), run(40, figured(slower)), incident.Regression, "+15 %"},
+		"two good runs of which one is slower":       {run(40), run(40, figured(slower)), incident.Regression, "+15%"},
 		"a good run and a bad one":                   {run(40), run(20, failedOf("gpu-oom")), incident.NotFixed, "did not"},
 		"no figures":                                 {run(40, failedOf("gpu-oom"), noFigures), run(90, running), incident.Fixed, "no figures"},
 		"few noisy steps tell nothing":               {run(40, failedOf("gpu-oom")), run(90, figured(incident.Figure{Name: incident.SignStepTime, Unit: "s", N: 10, Median: 2.3, Spread: 1})), incident.Fixed, "completed"},
-		"it stands still":                            {run(40, failedOf("gpu-oom")), run(90, running, stalled), incident.OpenFix, "stopped making steps"},
+		"it stands still":                            {run(40, failedOf("gpu-oom")), run(90, running, stalled), incident.OpenFix, "stopped making progress"},
 	} {
 		got := Compare(c.before, c.after)
 		if got.Outcome != c.want || !strings.Contains(got.Summary, c.say) {

@@ -48,13 +48,13 @@ func accounts(book *accounting.Book, id string) (runs []acctRun, chosen int, war
 	jobs := book.Jobs()
 	if id == "" {
 		if len(jobs) > 1 {
-			return nil, 0, []string{fmt.Sprintf("the accounting lists %d jobs, and nothing says which one this is: it was not used", len(jobs))}
+			return nil, 0, []string{fmt.Sprintf("the accounting lists %d jobs and it is unclear which one this is, so it was not used", len(jobs))}
 		}
 		id = jobs[0]
 	}
 	records := book.Of(id)
 	if len(records) == 0 {
-		return nil, 0, []string{"the accounting does not list job " + id + ": it was not used"}
+		return nil, 0, []string{"the accounting doesn't list job " + id + ": it was not used"}
 	}
 	runs = splitRuns(records)
 	runs, warnings = sameJob(runs)
@@ -154,7 +154,7 @@ func sameJob(runs []acctRun) ([]acctRun, []string) {
 		for _, a := range runs[i].jobs {
 			for _, b := range newest.jobs {
 				if a.Job == b.Job && (a.Name != b.Name || a.User != b.User) {
-					return runs[i+1:], []string{"the accounting lists an older job with the same id: it was left out"}
+					return runs[i+1:], []string{"the accounting lists an older job with the same ID, which was left out"}
 				}
 			}
 		}
@@ -177,11 +177,11 @@ func (f *Facts) account(runs []acctRun, chosen int) {
 	switch {
 	case len(runs) > f.Runs && chosen < len(runs)-f.Runs:
 		// The run that failed has no lines of its own here.
-		f.Warnings = append(f.Warnings, fmt.Sprintf("SLURM lists %d runs; run %d (counted from 0) is the newest that failed; the logs hold %s, the newest: what that run printed is not here, a requeue may have written over it",
+		f.Warnings = append(f.Warnings, fmt.Sprintf("SLURM lists %d runs, and run %d (counting from 0) is the newest that failed; the logs contain %s, the newest, so that run's output is missing and a requeue may have overwritten it",
 			len(runs), chosen, words(f.Runs)))
 		i = chosen
 	case i < 0:
-		f.Warnings = append(f.Warnings, fmt.Sprintf("SLURM's records list %s, the logs hold %d: nothing is known of the run that was looked at", words(len(runs)), f.Runs))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("SLURM's records list %s but the logs contain %d, so nothing is known about the run examined", words(len(runs)), f.Runs))
 		return
 	}
 	if len(runs) > f.Runs {

@@ -101,7 +101,7 @@ func (f *Facts) rebooted(nodes []*accounting.Node) {
 		case lost && n.Down() && inside(n.Since) && strings.HasPrefix(n.Reason, "Not responding"):
 			reason, _ := n.Cell("Reason")
 			what.At = CellAt(reason, n.Since)
-			f.Ends = append(f.Ends, &End{Line: what, T: f.accounted(n.Since), Says: n.Reason, Told: fmt.Sprintf("SLURM holds %s for not responding since then", n.Name)})
+			f.Ends = append(f.Ends, &End{Line: what, T: f.accounted(n.Since), Says: n.Reason, Told: fmt.Sprintf("SLURM has listed %s as not responding since then", n.Name)})
 		}
 	}
 }
@@ -130,18 +130,18 @@ func (f *Facts) recordFailure(s *accounting.Record) {
 		}
 	case sig == accounting.NoOutput && sure:
 		m.Mechanism, m.Sign = knowledge.SchedulerError, knowledge.IDSlurmOutput
-		fl.Text = "SLURM could not open an output file of " + what
+		fl.Text = "SLURM couldn't open an output file of " + what
 	case s.Step == "batch" && s.Exit.Signal == sig && asked[sig]:
 		m.Mechanism, m.Direct = knowledge.ExternalSignal, false
-		fl.Text = fmt.Sprintf("the batch script of job %s was ended by %s", s.Job, name)
+		fl.Text = fmt.Sprintf("the batch script of job %s was killed by %s", s.Job, name)
 	case s.State == "BOOT_FAIL":
 		m.Mechanism, column = knowledge.SchedulerError, "State"
-		fl.Text = "SLURM could not boot the nodes of " + what
+		fl.Text = "SLURM couldn't boot the nodes of " + what
 	case s.Step == "" && len(f.Accounting.Steps) > 0 || len(f.Obs.TaskExits) > 0 || f.endedFromOutside() || code.Zero() || !code.Known:
 		return // srun names the task itself; and what the scheduler ended says nothing by its codes
 	case crash && sure:
 		m.Mechanism = knowledge.NativeCrash
-		fl.Text = fmt.Sprintf("a process of %s died of %s", what, name)
+		fl.Text = fmt.Sprintf("a process of %s was killed by %s", what, name)
 	case s.Step == "batch":
 		return // the script ends as what it started did
 	default:
@@ -193,7 +193,7 @@ func endWords(c accounting.Code) string {
 				return words
 			}
 		}
-		return fmt.Sprintf("ended by signal %d", c.Signal)
+		return fmt.Sprintf("killed by signal %d", c.Signal)
 	}
 	return fmt.Sprintf("Exited with exit code %d", c.Status)
 }
@@ -260,6 +260,6 @@ func (f *Facts) strangers() {
 		}
 	}
 	if len(others) > 0 {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("the logs hold lines of %s, which the accounting does not list among the job's nodes", strings.Join(others, ", ")))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("the logs contain lines from %s, which the accounting doesn't list among the job's nodes", strings.Join(others, ", ")))
 	}
 }

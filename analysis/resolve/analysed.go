@@ -55,7 +55,7 @@ func (f *Facts) analysed(files []FileAnalysis) {
 			of = append(of, a)
 		}
 		if other > 0 {
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is not used: what torchfrtrace says there is of a job of %d ranks, this one has %d (%s)", x.File, other, f.Job.WorldSize, f.Job.WorldFrom))
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is not used: its torchfrtrace output is from a job with %d ranks, and this job has %d (%s)", x.File, other, f.Job.WorldSize, f.Job.WorldFrom))
 			continue
 		}
 		f.Analysed = append(f.Analysed, of...)
@@ -78,7 +78,7 @@ func (g *grouper) analysedThen() {
 			return false
 		}
 		if !told[a.File] {
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is not used for group %s: what torchfrtrace says there is of collective #%d, and the watchdogs stood at #%d: it is of another moment or run", a.File, a.Group, a.Seq, completed+1))
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is not used for group %s: its torchfrtrace output is for collective #%d but the watchdogs were at #%d, so it is from another moment or run", a.File, a.Group, a.Seq, completed+1))
 		}
 		told[a.File] = true
 		return true

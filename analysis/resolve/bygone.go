@@ -71,7 +71,7 @@ func (g *grouper) bygone() {
 		r.Pending = slices.DeleteFunc(r.Pending, over)
 		return len(r.Pending) == 0
 	})
-	f.Warnings = append(f.Warnings, fmt.Sprintf("what the watchdogs report up to %s:%d is of an earlier attempt: others began to wait in other works of the group after it", last.File, last.Line))
+	f.Warnings = append(f.Warnings, fmt.Sprintf("the watchdog reports up to %s:%d are from an earlier attempt: afterwards, other ranks waited in other collectives of the group", last.File, last.Line))
 }
 
 // byStart are the waits of a group in the order in which they began.

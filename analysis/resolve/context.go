@@ -98,31 +98,31 @@ func caused(m knowledge.Slug) func(*setting) Meaning {
 
 // contextFirst are asked in order before the cases of the entry; the first that holds decides.
 var contextFirst = []contextRule{
-	{(*setting).askedInVain, always(Meaning{Role: knowledge.SymptomRole}), "a server that it asked failed before, or stalled"},
+	{(*setting).askedInVain, always(Meaning{Role: knowledge.SymptomRole}), "a server it called had already failed or stalled"},
 	{(*setting).brokenPipe, always(Meaning{Role: knowledge.ConsequenceRole}), "the process at the other end of its pipe was gone"},
-	{(*setting).leaving, func(s *setting) Meaning { return classify(s.known, rootOf(s.x)) }, "it was handling an error of its own when it met the others' absence"},
-	{func(s *setting) bool { return shortByStopIteration(s.x) }, caused(knowledge.AISBatchObjectLoss), "the loader of batches ran out of objects"},
+	{(*setting).leaving, func(s *setting) Meaning { return classify(s.known, rootOf(s.x)) }, "it was handling its own error when it noticed that other ranks were gone"},
+	{func(s *setting) bool { return shortByStopIteration(s.x) }, caused(knowledge.AISBatchObjectLoss), "the batch loader ran out of objects"},
 }
 
 // contextLast are asked where the entry has no case that holds.
 var contextLast = []contextRule{
 	{(*setting).triedBefore, func(s *setting) Meaning {
 		return Meaning{Mechanism: knowledge.StorageRetriesExhausted, Role: knowledge.CauseRole, Sign: s.Sign}
-	}, "it was raised and not tried again: it ended the read"},
+	}, "it was raised and not retried, so the read failed"},
 	{func(s *setting) bool { return s.plain && s.saves() && fileErrors[s.class] }, caused(knowledge.CheckpointIO), "it was saving or loading a checkpoint"},
-	{func(s *setting) bool { return s.plain && s.class == "EOFError" && fileEnds[s.x.Message] && s.loading }, caused(knowledge.BadSample), "a file of the data ends early"},
-	{func(s *setting) bool { return s.plain && s.loading && undecodable(s.x) }, caused(knowledge.BadSample), "a decoder could not read an item of the data"},
+	{func(s *setting) bool { return s.plain && s.class == "EOFError" && fileEnds[s.x.Message] && s.loading }, caused(knowledge.BadSample), "a data file is truncated"},
+	{func(s *setting) bool { return s.plain && s.loading && undecodable(s.x) }, caused(knowledge.BadSample), "a decoder couldn't read a data item"},
 	{func(s *setting) bool {
 		return s.plain && s.class == "EOFError" && (fileEnds[s.x.Message] || s.x.Message == inputEnds)
-	}, always(unexplained), "a file or the input ended, and no other process has to do with it"},
-	{func(s *setting) bool { return s.plain && netErrors[s.class] && s.store }, caused(knowledge.StorageRetriesExhausted), "it was asking a store"},
+	}, always(unexplained), "a file or the input ended; no other process was involved"},
+	{func(s *setting) bool { return s.plain && netErrors[s.class] && s.store }, caused(knowledge.StorageRetriesExhausted), "it was accessing a store"},
 }
 
 // inContext is what the exception means where its process was about something, and why; no reason where that changes nothing.
 func (s *setting) inContext() (Meaning, string) {
 	if s.telemetry {
 		if s.Mechanism.Is(knowledge.ReadsOrWrites) {
-			return Meaning{Mechanism: knowledge.Exception, Role: knowledge.CauseRole}, "it was reporting to a service that watches the job"
+			return Meaning{Mechanism: knowledge.Exception, Role: knowledge.CauseRole}, "it was reporting to a monitoring service"
 		}
 		return s.Meaning, ""
 	}

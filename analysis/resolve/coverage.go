@@ -192,12 +192,12 @@ func (f *Facts) cut() {
 		case t.Bytes == 0:
 			how = "empty"
 		case len(t.Holes) > 0:
-			how, note = "hole", "runs of NUL bytes: the node or its file system lost what it had not written"
+			how, note = "hole", "runs of NUL bytes: the node or its file system lost unwritten data"
 		case !t.EndsClean && report.Valid && last.Valid && last.T+last.Unc < report.T-earlySlack:
-			how, note = "truncated-early", "stops inside a line, before the incident"
+			how, note = "truncated-early", "stops mid-line, before the incident"
 		case !t.EndsClean && len(touched) > 0 && !touched[t.File]:
 			// Its stamps do not tell: the clock of this node is not compared with the others'.
-			how, note = "truncated-early", "stops inside a line, and holds nothing of the incident"
+			how, note = "truncated-early", "stops mid-line, with nothing about the incident"
 		case !t.EndsClean && !t.Drawn:
 			how = "no-final-newline"
 		}

@@ -93,7 +93,7 @@ func (f *Facts) exception(seen *printed, x *worker.Exception) {
 		return
 	}
 	if x.Warned && f.wentOnAfterWarning(&fl) {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: the program caught it and logged a warning", fl.At.File, fl.At.Line))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d doesn't count as a failure: the program caught it and logged a warning", fl.At.File, fl.At.Line))
 		return
 	}
 	f.reported(seen, &fl)

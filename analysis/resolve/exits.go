@@ -69,7 +69,7 @@ func (f *Facts) exits(obs *worker.Observations, orphans orphans) {
 }
 
 const (
-	diedOf    = "the process died of signal "
+	diedOf    = "the process was killed by signal "
 	bySignal7 = diedOf + "7"
 )
 
@@ -89,7 +89,7 @@ func (f *Facts) sharedMemory() {
 	several := false
 	for _, fl := range f.Failures {
 		if fl.Kind == KindExit && fl.Mechanism.Is(knowledge.BySignal) && fl.Text == bySignal7 {
-			fl.amend(fl.Meaning().as(knowledge.ConsequenceRole), "a process that loads data met the same bus error in the shared memory", loader[0].At.Pos)
+			fl.amend(fl.Meaning().as(knowledge.ConsequenceRole), "a data-loading process hit the same bus error in shared memory", loader[0].At.Pos)
 			several = several || died != nil && died.Rank != fl.Rank
 			if fl.Rank != NoRank {
 				died = fl
@@ -166,7 +166,7 @@ func (f *Facts) tasks(obs *worker.Observations) {
 		fl.Text = srunSays + e.What
 		fl.is(taskMeaning(what, e.Code, before))
 		if ends && e.Off > o.Off && !fl.Mechanism.Is(knowledge.ByKernel) {
-			fl.amend(fl.Meaning().following(), "the step was already being ended", o)
+			fl.amend(fl.Meaning().following(), "the step was already being killed", o)
 		}
 		f.Failures = append(f.Failures, fl)
 	}

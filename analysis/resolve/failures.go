@@ -60,9 +60,9 @@ func (f *Facts) failures(obs *worker.Observations) {
 			fl.is(Meaning{knowledge.HostOOM, knowledge.CauseRole, true, knowledge.IDSlurmOOM})
 			fl.Count, fl.Text = max(1, e.N), "SLURM counted an out-of-memory kill in this step on this node"
 			if e.System != "" { // which ended the whole job; LSF writes that above what the job printed
-				fl.Kind, fl.Node, fl.Text = KindRecord, "", e.System+" ended the job because it used more memory than it had asked for"
+				fl.Kind, fl.Node, fl.Text = KindRecord, "", e.System+" killed the job because it used more memory than requested"
 				if e.Host != "" {
-					fl.Node, fl.Text = ShortHost(e.Host), e.System+" says that the kernel killed tasks of this job on this node because they used more memory than they may"
+					fl.Node, fl.Text = ShortHost(e.Host), e.System+" says that the kernel killed tasks of this job on this node because they exceeded their memory limit"
 				}
 			}
 			f.Failures = append(f.Failures, &fl)
@@ -164,7 +164,7 @@ func (f *Facts) awaited() {
 	}
 	for _, fl := range f.Failures {
 		if waits(fl) {
-			fl.amend(fl.Meaning().following(), "it waited for a download of another process, and something else failed", fl.At.Pos)
+			fl.amend(fl.Meaning().following(), "it was waiting for another process's download, and something else failed", fl.At.Pos)
 		}
 	}
 }
@@ -284,7 +284,7 @@ func (f *Facts) attribute() {
 			continue // it waited for others until its watchdog ended it
 		}
 		if n == 1 {
-			fl.Rank, fl.Proc = only, f.rank(only, "the only process there that ended so")
+			fl.Rank, fl.Proc = only, f.rank(only, "the only process there that ended this way")
 			if fl.Node == "" {
 				fl.Node = fl.Proc.Node
 			}

@@ -77,7 +77,7 @@ func (f *Facts) parted() {
 		}
 	}
 	for _, fl := range gone {
-		fl.amend(fl.Meaning().as(knowledge.InfoRole), "it is told when the program had finished", at.Pos)
+		fl.amend(fl.Meaning().as(knowledge.InfoRole), "it was killed after the program had finished", at.Pos)
 	}
 }
 

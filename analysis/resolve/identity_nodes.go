@@ -184,7 +184,7 @@ func ShortHost(h string) string {
 	// Builds with several slurmd on one machine (Debian's) print "slurmstepd-<node>: …".
 	h = strings.TrimPrefix(h, "slurmstepd-")
 	if h == "" || h == "localhost" || h == "(null)" || strings.ContainsAny(h, "\"'\\{}()<>,;= \t") {
-		return "" // what holds one of these was cut out of a record in the wrong place, and is no name of a node
+		return "" // what holds one of these was cut out of a record in the wrong place, and is not a node name
 	}
 	if strings.Count(h, ".") == 3 {
 		if _, err := strconv.Atoi(strings.ReplaceAll(h, ".", "")); err == nil {

@@ -226,7 +226,7 @@ func (f *Facts) io(obs *worker.Observations) {
 	f.idle()
 	for _, t := range f.Tails {
 		if t.Dropped > 0 {
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s holds more lines of one kind than are kept: counts of it are lower bounds", t.File))
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s has more lines of one kind than are kept, so counts for it are lower bounds", t.File))
 		}
 	}
 }
@@ -483,7 +483,7 @@ func (f *Facts) notFetched() {
 		if i := slices.IndexFunc(f.Ladders, func(l *Ladder) bool {
 			return l.Outcome == Exhausted && !l.WentOn && l.Last.File == fl.At.File && l.Last.Off < fl.At.Off
 		}); i >= 0 {
-			fl.amend(Meaning{Mechanism: knowledge.StorageRetriesExhausted, Role: fl.Role}, "all retries of the store had failed above: no answer came", f.Ladders[i].Last.At().Pos)
+			fl.amend(Meaning{Mechanism: knowledge.StorageRetriesExhausted, Role: fl.Role}, "all retries to the store had already failed", f.Ladders[i].Last.At().Pos)
 		}
 	}
 }
@@ -499,7 +499,7 @@ func (f *Facts) itemsMissing() {
 			continue
 		}
 		if c := contextsOf(fl.Exc); c.loading && !c.checkpoint {
-			fl.amend(Meaning{knowledge.BadSample, fl.Role, fl.Direct, knowledge.IDLoaderFileMissing}, "data were loaded after steps had been made: the path was right", fl.At.Pos)
+			fl.amend(Meaning{knowledge.BadSample, fl.Role, fl.Direct, knowledge.IDLoaderFileMissing}, "data had been loaded for earlier steps, so the path was right", fl.At.Pos)
 		}
 	}
 }

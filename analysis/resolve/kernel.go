@@ -27,7 +27,7 @@ const (
 	Near                 // when it began, shortly before, or before anybody reported it
 	Before               // long before
 	After                // after it was reported
-	Outlived             // the job went on after it
+	Outlived             // the job continued after it
 )
 
 // KernelEvent is an event of a kernel log on the job's timeline.
@@ -337,7 +337,7 @@ func (g *gpus) event(k *KernelLog, e *kernel.Event, node, basis string) *KernelE
 	}
 	if e.Kind == kernel.OOM && out.Node == "" && e.Pid > 0 {
 		if c := g.reaped(e.Pid); c != nil {
-			out.Rank, out.RankBasis = c.Rank, "the number of its process, which the launcher saw killed"
+			out.Rank, out.RankBasis = c.Rank, "its process ID, which the launcher saw killed"
 			out.Node, out.NodeBasis = ShortHost(c.Host), "the launcher that saw the process killed"
 		}
 	}

@@ -75,7 +75,7 @@ func (g *gpus) candidateOf(e *KernelEvent, t *trouble) (candidate, bool) {
 		if !e.Fatal {
 			return c, false
 		}
-		name := "an error of the NVSwitch"
+		name := "an NVSwitch error"
 		if x, ok := knowledge.SXidByNumber(e.Number); ok {
 			name = x.Name
 		}
@@ -83,22 +83,22 @@ func (g *gpus) candidateOf(e *KernelEvent, t *trouble) (candidate, bool) {
 	case kernel.OffBus:
 		c.mechanism, c.text, c.gpu = knowledge.GPUOffBus, "a GPU has fallen off the bus"+strings.Replace(onGPU, " on GPU", ":", 1), true
 		if e.Name == kernel.NotStarted {
-			c.text, c.direct = "the driver could not start a GPU"+strings.Replace(onGPU, " on GPU", ":", 1), false
+			c.text, c.direct = "the driver couldn't initialize a GPU"+strings.Replace(onGPU, " on GPU", ":", 1), false
 		}
 	case kernel.AER:
 		if !e.Fatal || e.Rank == NoRank {
 			return c, false // of which device is not known
 		}
-		c.mechanism, c.text, c.gpu, c.direct = knowledge.GPUOffBus, "an uncorrected error of the bus"+onGPU, true, false
+		c.mechanism, c.text, c.gpu, c.direct = knowledge.GPUOffBus, "an uncorrected bus error"+onGPU, true, false
 	case kernel.AMDGPU:
 		c.gpu = true
 		switch e.Name {
 		case "ring timeout", "reset", "reset failed":
 			if g.damagedAbove(e) {
-				e.Unused = "the driver reset the GPU because of the error above it"
+				e.Unused = "the driver reset the GPU because of the error above"
 				return c, false
 			}
-			c.mechanism, c.text = knowledge.GPUHang, "the driver gave the GPU up and reset it"+onGPU
+			c.mechanism, c.text = knowledge.GPUHang, "the driver gave up on the GPU and reset it"+onGPU
 		case "uncorrectable":
 			c.mechanism, c.text = knowledge.GPUECC, "an uncorrectable hardware error"+onGPU
 		case "lost":
@@ -113,7 +113,7 @@ func (g *gpus) candidateOf(e *KernelEvent, t *trouble) (candidate, bool) {
 		c.mechanism = knowledge.HostOOM
 		c.text = fmt.Sprintf("the kernel killed process %d (%s): out of memory", e.Pid, e.Name)
 		if !e.Global && e.Cgroup != "" {
-			c.text += " in the job's own limit"
+			c.text += " at the job's own limit"
 		} else if e.Global {
 			c.text += " on the whole node"
 		}
@@ -123,7 +123,7 @@ func (g *gpus) candidateOf(e *KernelEvent, t *trouble) (candidate, bool) {
 			return c, false
 		}
 		c.mechanism, c.direct = knowledge.StorageUnresponsive, e.Rank != NoRank
-		c.text = fmt.Sprintf("process %d (%s) slept in the kernel, waiting for storage (%s)", e.Pid, e.Name, where)
+		c.text = fmt.Sprintf("process %d (%s) was blocked in the kernel, waiting for storage (%s)", e.Pid, e.Name, where)
 	case kernel.Link:
 		if !e.Down || e.Name == "" || !strings.HasPrefix(e.Message, "mlx") {
 			return c, false
@@ -300,28 +300,28 @@ func (g *gpus) place(c *candidate, t *trouble, near, undated *[]*candidate) {
 	e := c.e
 	switch {
 	case e.Alien:
-		e.Unused = "it is of another job"
+		e.Unused = "it belongs to another job"
 	case e.Node != "" && len(g.nodes) > 0 && !g.nodes[e.Node]:
-		e.Unused = "the node is not known to be one of this job"
+		e.Unused = "the node isn't known to belong to this job"
 		if g.whole {
-			e.Unused = "the node is none of this job"
+			e.Unused = "the node isn't one of this job's"
 		}
 	case g.amongOthers(e.Node):
-		e.Unused = "the names of the job's logs are of other nodes"
+		e.Unused = "the job's log names are for other nodes"
 	case e.Kind == kernel.OffBus && e.Name == kernel.NotStarted && !g.jobless() && !g.lacks(e.Node):
-		e.Unused = "no process was without a GPU, and one that cannot be started was in nobody's use"
+		e.Unused = "no process lacked a GPU, so a GPU that failed to initialize wasn't in use"
 	case !g.fits(c, t):
-		e.Unused = "nothing failed that it could explain"
+		e.Unused = "it explains no failure here"
 	case e.When == Before:
-		e.Unused = "it was long before the failure"
+		e.Unused = "it occurred long before the failure"
 	case e.When == After:
-		e.Unused = "it was after the failure had been reported"
+		e.Unused = "it occurred after the failure was reported"
 	case e.When == Outlived:
-		e.Unused = "the job went on after it"
+		e.Unused = "the job continued after it"
 	case c.contained && !c.program && e.Rank == NoRank && !g.jobless() && !g.cudaFailure(e.Node):
-		e.Unused = "the error was contained in one process, and no process of this job is known to be that one"
+		e.Unused = "the error was contained in one process, which isn't known to belong to this job"
 	case c.faded && !g.jobless() && !g.cudaFailure(e.Node):
-		e.Unused = "it ends no process"
+		e.Unused = "it doesn't kill any process"
 	case e.When == Near:
 		*near = append(*near, c)
 	default:
@@ -345,7 +345,7 @@ func (g *gpus) onlyOne(all []*candidate) []*candidate {
 	alone := len(nodes) == 1 && g.onTheCulprits(all[0].e.Node)
 	if len(slugs) != 1 || !alone && !g.jobless() {
 		for _, c := range all {
-			c.e.Unused = "nothing ties its time to the failure's, and it is not the only one"
+			c.e.Unused = "can't relate its time to the failure's, and it isn't the only one"
 		}
 		return nil
 	}
@@ -396,7 +396,7 @@ func (f *Facts) kernelFailure(c *candidate) *Failure {
 	}
 	id, basis := e.Rank, e.RankBasis
 	if id == NoRank && c.mechanism.Is(knowledge.OneGPU) && c.mechanism.Is(knowledge.Hardware) {
-		id, basis = f.onlyCUDA(e.Node), "the only process of the node whose GPU failed"
+		id, basis = f.onlyCUDA(e.Node), "the node's only process whose GPU failed"
 	}
 	if id != NoRank {
 		fl.Rank, fl.Proc = id, f.rank(id, basis)

@@ -39,7 +39,7 @@ func (f *Facts) least() (ranks int, why string) {
 		for _, p := range g.Pending {
 			raise(p.Work.Shares(), "input and output sizes of "+p.Work.Op)
 			if p.GroupRank != line.Unknown {
-				raise(p.GroupRank+1, "a rank's place in its group")
+				raise(p.GroupRank+1, "a rank's position in its group")
 			}
 		}
 	}

@@ -185,7 +185,7 @@ func (f *Facts) own(fl *Failure, text string) {
 		fl.Unplaced, fl.Rank, fl.Proc, fl.Node = words+NotOfTheJob, NoRank, nil, ""
 	}
 	m := fl.Meaning()
-	fl.Trail = append(fl.Trail, Change{m, m, words + " is not placed: " + n.Why, fl.At.Pos})
+	fl.Trail = append(fl.Trail, Change{m, m, words + " can't be assigned to a rank: " + n.Why, fl.At.Pos})
 }
 
 // belongs makes a failure that of one rank, or of one node. Who is accused takes the place of who writes.
@@ -253,23 +253,23 @@ func (f *Facts) place(n *Naming, w *whom) bool {
 		f.ranked(n, w.numbers, "")
 	case knowledge.AsMPIRank:
 		if launchersReport(f.Obs) {
-			n.Why = "mpirun started launchers, and counts these"
+			n.Why = "mpirun started launchers and counts those"
 			break
 		}
-		f.ranked(n, w.numbers, "no line ties ranks of MPI to ranks of the job")
+		f.ranked(n, w.numbers, "no line maps MPI ranks to the job's ranks")
 	case knowledge.AsGroupRank:
 		f.member(n, w)
 	case knowledge.AsProcessIndex:
-		f.ranked(n, w.numbers, "no line ties processes of the coordinator to ranks of the job")
+		f.ranked(n, w.numbers, "no line maps the coordinator's processes to the job's ranks")
 	case knowledge.AsTask:
 		f.task(n, w.numbers)
 	case knowledge.AsPID:
 		f.process(n, w.numbers)
 	case knowledge.AsNodeIndex:
-		n.Why = "no list of the job's nodes, in their order, is here"
+		n.Why = "there is no ordered list of the job's nodes"
 	default:
 		if len(n.Nodes) > 0 {
-			n.Why = "it names a node, and no rank of it"
+			n.Why = "it names a node but no rank"
 		}
 	}
 	for _, id := range n.Ranks {
@@ -320,7 +320,7 @@ func (f *Facts) member(n *Naming, w *whom) {
 		return w.group != "" && (g.GUID == w.group || g.Desc == w.group || g.Key == w.group)
 	})
 	if i < 0 || !f.Groups[i].Complete() {
-		n.Why = "its number is within the group, and no line lists the members of that"
+		n.Why = "its number is a group rank, and no line lists the group's members"
 		return
 	}
 	for _, m := range w.numbers {
@@ -341,12 +341,12 @@ func (f *Facts) task(n *Naming, tasks []int) {
 		f.ranked(n, tasks, "")
 		return
 	}
-	n.Why = "no table ties tasks to ranks"
+	n.Why = "no table maps tasks to ranks"
 }
 
 // process finds the rank of a process by its number, on the node that stands beside it or on the writer's.
 func (f *Facts) process(n *Naming, pids []int) {
-	n.Why = "no line ties this process ID to a rank"
+	n.Why = "no line maps this process ID to a rank"
 	on := n.On
 	if len(n.Nodes) == 1 {
 		on = n.Nodes[0]
@@ -376,11 +376,11 @@ func (f *Facts) nodeNamed(name string) (node, why string) {
 		case f.knowsNode(name):
 			return name, ""
 		}
-		return "", "no line ties the address " + name + " to a node"
+		return "", "no line maps the address " + name + " to a node"
 	}
 	host := ShortHost(name)
 	if host == "" {
-		return "", name + " is no name of a node"
+		return "", name + " is not a node name"
 	}
 	if i := strings.LastIndexByte(host, '-'); i > 0 && !f.knowsNode(host) && f.knowsNode(host[:i]) {
 		return host[:i], "" // the name of its network card: n12-ib

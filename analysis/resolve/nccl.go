@@ -94,7 +94,7 @@ func (f *Facts) nccl(obs *worker.Observations, in Input) *worker.Observations {
 	if f.Runs > 1 {
 		logs = ofThisRun(logs, obs, own)
 		if len(logs) == 0 {
-			f.Warnings = append(f.Warnings, "NCCL's lines are not used: which of the runs they are of is not proven")
+			f.Warnings = append(f.Warnings, "NCCL's lines are not used: can't tell which run they are from")
 			return obs
 		}
 	}
@@ -245,7 +245,7 @@ func (f *Facts) ofOurComms(logs []*nccl.Log, own map[string]bool) []*nccl.Log {
 		if n > 1 {
 			more = fmt.Sprintf(" and %s", countOf(n-1, "more log"))
 		}
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s%s of NCCL not used: its communicator of %d ranks is none of those in the job's own logs, so it is of another job or run", first.File, more, width))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s%s of NCCL not used: its communicator of %d ranks doesn't appear in the job's own logs, so it is from another job or run", first.File, more, width))
 	}
 	return out
 }
@@ -347,7 +347,7 @@ func (f *Facts) rasThen() {
 		if s.Time == 0 || at > from-anyZone-t.unc && at < to+anyZone+t.unc {
 			return false
 		}
-		f.Warnings = append(f.Warnings, fmt.Sprintf("the answer of NCCL's RAS in %s is not used: by its time it is of another day than the trouble of this job", s.File))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("the NCCL RAS output in %s is not used: its timestamp is from a different day than this job's failure", s.File))
 		return true
 	})
 }
@@ -396,7 +396,7 @@ func (f *Facts) rasWorld(snapshots []*ras.Snapshot) {
 			if size <= world || ours {
 				return false
 			}
-			f.Warnings = append(f.Warnings, fmt.Sprintf("the answer of NCCL's RAS in %s is not used: it is of a job of %d ranks, this one has %d (%s)", s.File, size, world, f.Job.WorldFrom))
+			f.Warnings = append(f.Warnings, fmt.Sprintf("the NCCL RAS output in %s is not used: it is from a job with %d ranks, and this job has %d (%s)", s.File, size, world, f.Job.WorldFrom))
 			return true
 		})
 		return

@@ -44,7 +44,7 @@ func (f *Facts) dumps(all []RankDump) map[int]RankDump {
 		return out
 	}
 	if f.Run < f.Runs-1 {
-		f.Warnings = append(f.Warnings, "the dumps of the flight recorder are not used: each run writes over those of the run before, and this is not the last one")
+		f.Warnings = append(f.Warnings, "the flight-recorder dumps are not used: each run overwrites the previous run's dumps, and this is not the last run")
 		return out
 	}
 	twice := 0
@@ -58,7 +58,7 @@ func (f *Facts) dumps(all []RankDump) map[int]RankDump {
 		}
 	}
 	if twice > 0 {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of the flight recorder were left out: a newer one of the same rank is there", countOf(twice, "dump")))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of the flight recorder left out: there is a newer one from the same rank", countOf(twice, "dump")))
 	}
 	size, by := 0, ""
 	for _, id := range sortedKeys(out) {
@@ -73,7 +73,7 @@ func (f *Facts) dumps(all []RankDump) map[int]RankDump {
 	case f.Job.WorldSize == 0:
 		f.Job.WorldSize, f.Job.WorldFrom = size, "the default group in the flight recorder's dumps"
 	case f.Job.WorldSize != size:
-		f.Warnings = append(f.Warnings, fmt.Sprintf("the dumps of the flight recorder are not used: %s is of a job of %d ranks, this one has %d (%s)", by, size, f.Job.WorldSize, f.Job.WorldFrom))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("the flight-recorder dumps are not used: %s is from a job with %d ranks, and this job has %d (%s)", by, size, f.Job.WorldSize, f.Job.WorldFrom))
 		return map[int]RankDump{}
 	}
 	return out
@@ -121,7 +121,7 @@ func (g *grouper) recorded(dumps map[int]RankDump) {
 		for _, id := range other {
 			delete(world, id)
 		}
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of the flight recorder (%s) not used: a member of the same group had completed far more than it had issued by then, or the other way round, so %s of another moment or run",
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of the flight recorder (%s) not used: its counters are too far from those of another member of the group, so %s from another moment or run",
 			countOf(len(other), "dump"), someFiles(dumps, other), map[bool]string{true: "it is", false: "they are"}[len(other) == 1]))
 		if len(world) == 0 {
 			return

@@ -26,7 +26,7 @@ func Resolve(ctx context.Context, in Input) (*Facts, error) {
 	}
 	if runs == 1 && chosen < len(ledger)-1 && ofLaterRun(obs, ledger, chosen) {
 		obs = filter(obs, func(string, int64) bool { return false })
-		notes = append(notes, fmt.Sprintf("the times of these logs are those of a run that began after run %d (counted from 0), which failed: nothing of them is used for it", chosen))
+		notes = append(notes, fmt.Sprintf("these logs were written by a run that started after run %d (counting from 0) failed, so they are not used for it", chosen))
 	}
 	f := &Facts{Known: in.Obs.Known, Obs: obs, JobZone: in.JobZone, Daemons: in.Daemons, Handed: in.Handed, Run: run, Runs: runs, byRank: map[int]*Rank{}, Tails: obs.Tails,
 		Mismatches: obs.Mismatches, Desyncs: obs.Desyncs, Barriers: obs.Barriers, Saves: obs.Checkpoints}
@@ -240,9 +240,9 @@ func (f *Facts) plausible(in Input) {
 	}
 	switch {
 	case j.WorldSize > MaxWorld:
-		f.Warnings = append(f.Warnings, fmt.Sprintf("a world size of %d (%s) is not believed: more than %d ranks", j.WorldSize, j.WorldFrom, MaxWorld))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("ignored a world size of %d (%s): it exceeds %d ranks", j.WorldSize, j.WorldFrom, MaxWorld))
 	case j.WorldSize > 0 && most >= j.WorldSize:
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%d ranks were stated (%s), but rank %d appears: the number is taken as unknown", j.WorldSize, j.WorldFrom, most))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%d ranks were stated (%s), but rank %d appears, so the number of ranks is treated as unknown", j.WorldSize, j.WorldFrom, most))
 	default:
 		return
 	}

@@ -53,7 +53,7 @@ func (f *Facts) retold() {
 	for _, fl := range told {
 		switch named := slices.Contains(met, fl.Rank); {
 		case complete && !named:
-			fl.amend(fl.Meaning().as(knowledge.ConsequenceRole), "the error is that of the ranks which it lists", fl.At.Pos)
+			fl.amend(fl.Meaning().as(knowledge.ConsequenceRole), "the error belongs to the ranks it lists", fl.At.Pos)
 		case !complete && (!named || !all):
 			fl.Rank, fl.Proc, fl.Node = NoRank, nil, ""
 		}

@@ -77,7 +77,7 @@ func selectRun(obs *worker.Observations, listedRun, listed int) (kept *worker.Ob
 				past = pastFiles(obs, marks, index, runs-1)
 			}
 			if w.told(marks, past) {
-				run, note = runs-1, fmt.Sprintf("run %d of %d (counted from 0) says at %s:%d that it finished, and is the one reported; run %d had failed (%s:%d)",
+				run, note = runs-1, fmt.Sprintf("reporting run %d of %d (counting from 0), which says at %s:%d that it finished; run %d had failed (%s:%d)",
 					runs-1, runs, at.File, at.Line, i, w.at[i].File, w.at[i].Line)
 			} else {
 				past = nil

@@ -39,12 +39,12 @@ func (f *Facts) survived() {
 			fl.Unsettled = true // nobody caught it, and a script says that it finished whatever became of its program
 			continue
 		}
-		fl.amend(fl.Meaning().as(knowledge.InfoRole), "the job went on after it, and nothing tells of a death", fl.At.Pos)
-		what := fmt.Sprintf("training went on for %d reported steps", steps)
+		fl.amend(fl.Meaning().as(knowledge.InfoRole), "the job continued after it, and no process is known to have died", fl.At.Pos)
+		what := fmt.Sprintf("training continued for %d logged steps", steps)
 		if finished {
-			what = "the program says afterwards that it finished"
+			what = "the program later says it finished"
 		}
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: %s, and nothing tells that a process died of it", fl.At.File, fl.At.Line, what))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d doesn't count as a failure: %s, and no process is known to have died of it", fl.At.File, fl.At.Line, what))
 	}
 }
 
@@ -62,10 +62,10 @@ func (f *Facts) adopted() {
 		}
 		for _, fl := range f.Failures {
 			if fl.Mechanism.Is(knowledge.ByKernel) && fl.Role == knowledge.CauseRole && fl.At.Pos == e.Pos {
-				fl.amend(fl.Meaning().as(knowledge.InfoRole), "what was killed was in the extern step, and the program had finished", done.Pos)
+				fl.amend(fl.Meaning().as(knowledge.InfoRole), "the killed process was in the extern step, and the program had finished", done.Pos)
 			}
 		}
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: what was killed was in the extern step, and the program had said that it finished", e.File, e.Line))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d doesn't count as a failure: the killed process was in the extern step, and the program had said it finished", e.File, e.Line))
 	}
 }
 
@@ -85,8 +85,8 @@ func (f *Facts) recovered() {
 		if fl.Kind != KindSign && fl.Kind != KindNCCL && !caught(fl) || !fl.LostPeer() || f.stepsAfter(*fl.At) < goesOn {
 			continue
 		}
-		fl.amend(fl.Meaning().as(knowledge.InfoRole), "training went on, and the program says it finished", fl.At.Pos)
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: training went on, and the program says it finished", fl.At.File, fl.At.Line))
+		fl.amend(fl.Meaning().as(knowledge.InfoRole), "training continued, and the program says it finished", fl.At.Pos)
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: training continued, and the program says it finished", fl.At.File, fl.At.Line))
 	}
 }
 
@@ -104,7 +104,7 @@ func (f *Facts) tolerated(t *tolerance) {
 	for _, m := range t.order {
 		g := t.left[m]
 		what := cmp.Or(m.Survived(), "an exception")
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of %s (%s), the first at %s:%d, not counted as a failure: %d or more further steps are reported after each",
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of %s (%s), the first at %s:%d, don't count as failures: at least %d more steps are logged after each",
 			reports(g.n), what, m, g.first.File, g.first.Line, g.steps))
 	}
 }
@@ -258,8 +258,8 @@ func (f *Facts) pastStart() {
 		if line(fl) && (f.stepsAfter(*fl.At) >= goesOn || told && slices.ContainsFunc(f.Progress, func(p ProgressPoint) bool {
 			return p.File == fl.At.File && p.Off < fl.At.Off && p.Phase == worker.Training
 		})) {
-			fl.amend(fl.Meaning().as(knowledge.InfoRole), "the job trained, and it did not end of this", fl.At.Pos)
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: the job trained, and it did not end of this", fl.At.File, fl.At.Line))
+			fl.amend(fl.Meaning().as(knowledge.InfoRole), "the job trained and didn't end because of this", fl.At.Pos)
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: the job trained and didn't end because of this", fl.At.File, fl.At.Line))
 		}
 	}
 }
@@ -283,7 +283,7 @@ func (f *Facts) upAgain() {
 		if fl.T.Valid || !over[fl.Node] {
 			return ""
 		}
-		return fmt.Sprintf("the kernel of %s tells when its link went down, and training went on after it", fl.Node)
+		return fmt.Sprintf("the kernel log of %s shows when its link went down, and training continued after it", fl.Node)
 	})
 }
 
@@ -306,7 +306,7 @@ func (f *Facts) passing(why func(*Failure) string) {
 		if reason := why(fl); reason != "" {
 			f.flap(fl)
 			fl.amend(fl.Meaning().as(knowledge.InfoRole), reason, fl.At.Pos)
-			if said := fmt.Sprintf("%s:%d is not counted as a failure: %s", fl.At.File, fl.At.Line, reason); !slices.Contains(f.Warnings, said) {
+			if said := fmt.Sprintf("%s:%d doesn't count as a failure: %s", fl.At.File, fl.At.Line, reason); !slices.Contains(f.Warnings, said) {
 				f.Warnings = append(f.Warnings, said) // one line may carry two signs of the same
 			}
 		}

@@ -33,7 +33,7 @@ func (f *Facts) tabled(all []NumberFile) {
 		return
 	}
 	if f.Run < f.Runs-1 {
-		f.Warnings = append(f.Warnings, "the tables of losses, norms and checksums are not used: they may be of a later run than this one")
+		f.Warnings = append(f.Warnings, "the tables of losses, norms and checksums are not used: they may be from a later run")
 		return
 	}
 	m := &Tabled{}

@@ -36,7 +36,7 @@ func (f *Facts) traces(all []FileTrace) {
 		return
 	}
 	if f.Run < f.Runs-1 {
-		f.Warnings = append(f.Warnings, "the profiler's traces are not used: they may be of a later run than this one")
+		f.Warnings = append(f.Warnings, "the profiler traces are not used: they may be from a later run")
 		return
 	}
 	t := &Traced{Ranks: map[int]*trace.Trace{}, Files: map[int][]string{}}
@@ -58,7 +58,7 @@ func (f *Facts) traces(all []FileTrace) {
 		}
 	}
 	if other > 0 {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of the profiler were left out: they are of a job of another size than this one's %d ranks (%s)", countOf(other, "trace"), f.Job.WorldSize, f.Job.WorldFrom))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of the profiler left out: they are from a job of a different size than this one's %d ranks (%s)", countOf(other, "trace"), f.Job.WorldSize, f.Job.WorldFrom))
 	}
 	if len(t.Ranks)+len(t.Unjoined) == 0 {
 		return

@@ -80,14 +80,14 @@ func TestAccessToTheStorageIsTypedLineByLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := &cluster{errs: []error{
-		about{"endpoint", "nothing listens at ais:1"}, about{"token", "the token has expired"}, about{"tls", "the certificate is signed by nobody whom I know"}, about{"", "the cluster is starting up"},
+		about{"endpoint", "nothing is listening at ais:1"}, about{"token", "the token has expired"}, about{"tls", "the certificate is signed by an unknown authority"}, about{"", "the cluster is starting up"},
 	}}
 	var hidden []bool
 	out := talkTo(t, root, stores(store, &hidden), "/diagnose 4242", "access", "https://ais:1", secret, "", "https://ais:2", secret, "ca "+ca, "", "status")
 	inOrder(t, out, "VERDICT rank-stalled", "Can I read the AIStore logs?", "0.log:12: the job reads its data from ais://speech", "ais log get cluster",
 		"access NAME. Configured: west.", "URL of an", "Token (input hidden", "How should I verify the cluster's certificate?",
-		"That access doesn't work: nothing listens at ais:1.", "URL of an", "the token has expired.", "Token (input hidden",
-		"is signed by nobody whom I know.", "How should I verify the cluster's certificate", "the cluster is starting up.", "Press Enter to retry",
+		"That access doesn't work: nothing is listening at ais:1.", "URL of an", "the token has expired.", "Token (input hidden",
+		"is signed by an unknown authority.", "How should I verify the cluster's certificate", "the cluster is starting up.", "Press Enter to retry",
 		"Fetching its daemons", "I read the logs from 1 storage daemon along with the job's", "done, report posted")
 	if strings.Contains(out, "eyJ") {
 		t.Error("the token is shown")

@@ -158,7 +158,7 @@ func (a *act) retire(ctx context.Context, inv workflow.Investigation) {
 	}
 	if err := a.Surface.Replace(ctx, a.in.Channel, a.in.Message, message([]string{say(sentTwice, inv.ID, link(known.Link))})); err != nil {
 		// An answer that only one person sees has buttons too, and cannot be changed.
-		a.Log.Info("a message that looked like a second case file stays", "investigation", inv.ID, "error", told(err))
+		a.Log.Info("a message that looks like a second case file was left in place", "investigation", inv.ID, "error", told(err))
 	}
 }
 
@@ -182,7 +182,7 @@ func (a *act) stale(ctx context.Context, inv workflow.Investigation, action stri
 }
 
 func (a *act) lookNow(ctx context.Context, inv workflow.Investigation, t target) error {
-	return a.apply(ctx, inv, workflow.Input{Event: workflow.LookNow, Text: "look now, although the job runs", Question: t.number}, looksNow)
+	return a.apply(ctx, inv, workflow.Input{Event: workflow.LookNow, Text: "look now, while the job is running", Question: t.number}, looksNow)
 }
 
 func (a *act) whenItEnds(ctx context.Context, inv workflow.Investigation, t target) error {

@@ -204,7 +204,7 @@ func (a *act) own(ctx context.Context, inv workflow.Investigation) error {
 			return change{none: true, answer: say(ownedBefore, inv.ID, person(inv.Owner))}
 		}
 		inv.Owner, inv.Muted = a.in.User, true
-		return change{entry: "looks after the case; reminders turned off", answer: say(owned, inv.ID)}
+		return change{entry: "took ownership; reminders turned off", answer: say(owned, inv.ID)}
 	})
 }
 

@@ -120,7 +120,7 @@ func TestTranscripts(t *testing.T) {
 		"storage-refused.txt": func(s *stage) { // then uploaded, and that is none; then good ones, and they clear the storage
 			s.asksForStorage()
 			s.says("12345")
-			s.desk.Storage = &access{err: errors.New("the token has expired: make a new one with `ais auth login`")}
+			s.desk.Storage = &access{err: errors.New("the token has expired: create a new one with `ais auth login`")}
 			in := withToken(submission("U1", messages.ViewAIS, "F-1 1 "+actAccess, map[string]string{messages.FieldEndpoint: "https://ais"}))
 			in.Key = "given"
 			s.vault[in.Key] = map[string]config.Secret{messages.FieldToken: "hunter2hunter2"}

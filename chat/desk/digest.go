@@ -50,7 +50,7 @@ func Unwatch(ctx context.Context, store workflow.Durable, inv workflow.Investiga
 			return err == nil, err
 		}
 	}
-	return false, fmt.Errorf("what watching noted of %s: %w", inv.ID, workflow.ErrConflict)
+	return false, fmt.Errorf("the watch notes for %s: %w", inv.ID, workflow.ErrConflict)
 }
 
 // Digests posts, once a day in each channel, what was not posted one by one. A day on which the bot did not run is made up for.

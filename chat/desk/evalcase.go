@@ -20,7 +20,7 @@ import (
 
 // ErrNoConsent says that a case may not become a test: the person who asked did not agree, or nobody said that the verdict
 // was wrong.
-var ErrNoConsent = errors.New("the person who asked has not agreed that this case becomes a test, or nobody said that its verdict is wrong")
+var ErrNoConsent = errors.New("the requester has not agreed to share this case as a test, or nobody has marked its verdict wrong")
 
 // evalCase is case.json as `bot eval` reads it. What people believe is a suspicion, not ground truth: whoever adopts
 // the case for a scoreboard looks at it first.
@@ -90,7 +90,7 @@ func EvalCase(ctx context.Context, inv workflow.Investigation, open func(path st
 		}
 		err := redactFile(open, s, filepath.Join(folder, "logs", filepath.FromSlash(name)))
 		if errors.Is(err, errNoText) {
-			c.Notes = append(c.Notes, "left out, because it is no text that could be redacted: "+name)
+			c.Notes = append(c.Notes, "left out because it is not text and can't be redacted: "+name)
 			continue
 		}
 		if err != nil {

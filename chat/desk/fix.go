@@ -39,7 +39,7 @@ func (a *act) fixed(ctx context.Context, old workflow.Investigation, o order) er
 }
 
 // errElsewhere says that a job is investigated where the people of this case cannot see it.
-var errElsewhere = errors.New("it is investigated elsewhere")
+var errElsewhere = errors.New("it is being investigated elsewhere")
 
 // runWithFix is the investigation of the run that is to prove a fix: the one that there is in this channel, or a new one. It is its own change,
 // before the fix is noted: were the bot to die between the two, handling this again would find it.

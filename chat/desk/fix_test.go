@@ -46,7 +46,7 @@ func TestTheRunWithTheFixDecides(t *testing.T) {
 		"it is not so far": {func(r *incident.Report) {
 			ran(20)(r)
 			r.Verdict.Ending, r.Verdict.Mechanism = incident.EndUnseen, "unknown"
-		}, workflow.VerifyingFix, "Can't tell yet: Job 12399 came to step 20"},
+		}, workflow.VerifyingFix, "Can't tell yet: Job 12399 reached step 20"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)

@@ -284,7 +284,7 @@ func (a *act) show(ctx context.Context, inv *workflow.Investigation, change *wor
 		return err
 	}
 	change.Investigation, change.Posts, change.Notes = inv, posts, []workflow.Note{n}
-	change.Entries = []workflow.Entry{{Kind: "posted", Actor: a.in.User, Text: "shown in the channel, because it was asked for"}}
+	change.Entries = []workflow.Entry{{Kind: "posted", Actor: a.in.User, Text: "shown in the channel because someone asked for it"}}
 	return nil
 }
 

@@ -31,7 +31,7 @@ const (
 func (w *Watcher) over(ctx context.Context, l *workflow.Lease) error {
 	var e workflow.Ended
 	if err := json.Unmarshal(l.Payload, &e); err != nil {
-		return fmt.Errorf("reading which job ended: %w", err)
+		return fmt.Errorf("reading which job has ended: %w", err)
 	}
 	d := w.Desk
 	if err := w.awaited(ctx, e); err != nil {
@@ -104,7 +104,7 @@ func (w *Watcher) awaited(ctx context.Context, e workflow.Ended) error {
 		return err
 	}
 	for _, s := range rows {
-		err := d.Flow.Handle(ctx, s.ID, workflow.Input{Event: workflow.JobEnded, Text: "the accounting has its end: " + e.State})
+		err := d.Flow.Handle(ctx, s.ID, workflow.Input{Event: workflow.JobEnded, Text: "SLURM's accounting shows that it ended: " + e.State})
 		var not *workflow.NotAllowedError
 		if err != nil && !errors.As(err, &not) && !errors.Is(err, workflow.ErrUnknown) {
 			return again(err)
@@ -160,7 +160,7 @@ func (w *Watcher) owner(ctx context.Context, watch Watch, account string) string
 		if err == nil {
 			return channel
 		}
-		w.Log.Warn("the owner of a job cannot be told directly", "user", person, "error", told(err))
+		w.Log.Warn("can't message a job's owner directly", "user", person, "error", told(err))
 	}
 	return ""
 }
@@ -239,7 +239,7 @@ func (w *Watcher) tell(ctx context.Context, l *workflow.Lease) error {
 	if why == "" {
 		return w.publish(ctx, inv, c, &st, n, l)
 	}
-	change := workflow.Change{Done: l, About: inv.ID, Entries: []workflow.Entry{{Kind: "posted", Text: "not in the channel, but in its digest: " + why}}}
+	change := workflow.Change{Done: l, About: inv.ID, Entries: []workflow.Entry{{Kind: "posted", Text: "in the channel's digest instead of a post: " + why}}}
 	if to := w.toldOwner(ctx, inv, c); to != "" {
 		m := message([]string{say(ownerNothing, inv.Job, inv.ID, whyText(why))})
 		if inv.Report != nil && why != whyFailed {

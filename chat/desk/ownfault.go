@@ -101,7 +101,7 @@ func (w *Workers) tellOwn(ctx context.Context, l *workflow.Lease, own *workflow.
 		err = w.tellActor(ctx, l, own)
 	}
 	if err != nil && !errors.Is(err, workflow.ErrDoubled) {
-		w.Log.Error("nobody could be told of the bot's own trouble", "investigation", l.Investigation, "error", told(err))
+		w.Log.Error("couldn't tell anyone about the bot's own failure", "investigation", l.Investigation, "error", told(err))
 	}
 }
 

@@ -33,7 +33,7 @@ func slot(now time.Time) string { return now.UTC().Truncate(time.Minute).Format(
 func (r routine) insert(ctx context.Context, store workflow.Durable, now time.Time) error {
 	_, err := store.Enqueue(ctx, workflow.Job{Key: "cron:" + r.name + ":" + slot(now), Kind: r.kind})
 	if err != nil {
-		return fmt.Errorf("leaving the job %s: %w", r.name, err)
+		return fmt.Errorf("leaving job %s: %w", r.name, err)
 	}
 	return nil
 }
@@ -56,11 +56,11 @@ func Schedule(store workflow.Durable, now workflow.Clock, log *slog.Logger, poll
 				return
 			}
 			if _, err := store.Enqueue(ctx, jobs...); err != nil {
-				log.Error("no cluster is asked", "error", err)
+				log.Error("no cluster is being polled", "error", err)
 			}
 		})
 		if err != nil {
-			return nil, fmt.Errorf("the schedule of asking clusters: %w", err)
+			return nil, fmt.Errorf("the schedule for polling clusters: %w", err)
 		}
 	}
 	for _, r := range routines {

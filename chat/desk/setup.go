@@ -289,7 +289,7 @@ func (a *act) setupClear(ctx context.Context, words []string) error {
 	for _, c := range cleared {
 		delete(st.Clusters, c)
 	}
-	return a.storeLogs(ctx, n, st, fmt.Sprintf("what logs of %s are called in %s: taken back", list(cleared), a.in.Channel), []string{say(setupCleared, list(cleared))})
+	return a.storeLogs(ctx, n, st, fmt.Sprintf("log patterns for %s in %s: withdrawn", list(cleared), a.in.Channel), []string{say(setupCleared, list(cleared))})
 }
 
 // setupView is the window, with what holds now and the channel's last job.

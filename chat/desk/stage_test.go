@@ -150,7 +150,7 @@ func (f *folders) Collect(ctx context.Context, places []string) (workflow.Collec
 		}
 	}
 	if len(c.Sources) == 0 {
-		return c, errors.New("no readable log was found")
+		return c, errors.New("no readable log found")
 	}
 	return c, nil
 }

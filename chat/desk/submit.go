@@ -210,7 +210,7 @@ func (a *act) upload(ctx context.Context, inv workflow.Investigation, files []ch
 			if errors.As(err, &own) {
 				return err
 			}
-			a.Log.Warn("an upload could not be fetched", "investigation", inv.ID, "error", err)
+			a.Log.Warn("could not fetch an upload", "investigation", inv.ID, "error", err)
 			return a.say(ctx, uploadFailed, code(shown(f.Name)))
 		}
 		places = append(places, path)

@@ -150,7 +150,7 @@ func pollJob(key string, o pollOrder, after time.Duration) workflow.Job {
 func (w *Watcher) poll(ctx context.Context, l *workflow.Lease) error {
 	var o pollOrder
 	if err := json.Unmarshal(l.Payload, &o); err != nil {
-		return fmt.Errorf("reading which cluster to ask: %w", err)
+		return fmt.Errorf("reading which cluster to poll: %w", err)
 	}
 	store, now := w.Desk.Store, w.Desk.Now().UTC()
 	st, n, err := note[pollState](ctx, store, notePoll(o.Cluster))
@@ -209,7 +209,7 @@ func (w *Watcher) ask(ctx context.Context, cluster string, st *pollState, now ti
 			st.Failing = now
 		}
 		st.Failed = told(err)
-		w.Log.Error("a cluster did not say which jobs have ended", "cluster", cluster, "error", st.Failed)
+		w.Log.Error("could not get a cluster's list of ended jobs", "cluster", cluster, "error", st.Failed)
 		return nil
 	}
 	st.Failed, st.Failing, st.Through = "", time.Time{}, now
@@ -226,7 +226,7 @@ func (w *Watcher) ask(ctx context.Context, cluster string, st *pollState, now ti
 		st.Seen[e.Key()] = e.End.Unix()
 		b, err := json.Marshal(e)
 		if err != nil {
-			w.Log.Error("a job that ended cannot be noted", "cluster", cluster, "error", told(err))
+			w.Log.Error("could not record that a job has ended", "cluster", cluster, "error", told(err))
 			continue
 		}
 		jobs = append(jobs, workflow.Job{Key: e.Key(), Kind: workflow.JobOver, Payload: b, After: max(e.End.Add(settling).Sub(now), 0)})

@@ -77,7 +77,7 @@ func (s *Sender) prepare(ctx context.Context, p workflow.Post) (at place, f *for
 		message, err := s.Outbox.Posted(ctx, p.Investigation, p.Key)
 		switch {
 		case errors.Is(err, workflow.ErrUnknown), err == nil && message.TS == "":
-			return at, nil, "there is no message that it could change", nil
+			return at, nil, "there is no message to change", nil
 		case err != nil:
 			return at, nil, "", fmt.Errorf("looking for the message to change: %w", err)
 		}

@@ -71,12 +71,12 @@ func TestTheStoragesLogsStandBesideTheJobs(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	if !slices.ContainsFunc(with.Warnings, func(w string) bool {
-		return strings.Contains(w, "target-13") && strings.Contains(w, "damaged or cut")
+		return strings.Contains(w, "target-13") && strings.Contains(w, "damaged or truncated")
 	}) {
 		t.Errorf("that an archive is cut is said: %q", with.Warnings)
 	}
 	call(t, "", "diagnose", "--full", "--ais-logs", ais, logs).want(t, 0, "Storage daemons", "is not proven", "target ais-prod-target-12")
-	call(t, "", "diagnose", "--full", "--ais-logs", filepath.Join(dir, "nowhere"), logs).want(t, exitUnreadable, "the storage's logs", "does not exist")
+	call(t, "", "diagnose", "--full", "--ais-logs", filepath.Join(dir, "nowhere"), logs).want(t, exitUnreadable, "the storage's logs", "doesn't exist")
 }
 
 // A proxy that wants a token and passes on to two targets, of which one is gone.
@@ -103,7 +103,7 @@ func TestTheStoragesLogsArePulled(t *testing.T) {
 	t.Setenv("AIS_AUTHN_TOKEN", "")
 	t.Setenv("AIS_CLIENT_CA", "")
 	t.Setenv("AIS_AUTHN_TOKEN_FILE", "")
-	call(t, "", "diagnose", "--full", "--ais-endpoint", proxy.URL, logs).want(t, exitOK, "asks for a token", "bad value in batch") // the job's own logs are there all the same
+	call(t, "", "diagnose", "--full", "--ais-endpoint", proxy.URL, logs).want(t, exitOK, "requires a token", "bad value in batch") // the job's own logs are there all the same
 	t.Setenv("AIS_AUTHN_TOKEN_FILE", write(t, filepath.Join(t.TempDir(), "auth.token"), `{"token":"`+token+`"}`))
 	t.Setenv("AIS_ENDPOINT", proxy.URL)
 	r := call(t, "", "diagnose", "--full", "--ais-endpoint", "env", "--format", "json", logs)
@@ -121,7 +121,7 @@ func TestTheStoragesLogsArePulled(t *testing.T) {
 		t.Error("the token is shown")
 	}
 	call(t, "", "diagnose", "--full", "--ais-endpoint", "env", "--ais-logs", logs, logs).want(t, exitUsage, "choose one")
-	call(t, "", "diagnose", "--full", "--ais-endpoint", "ftp://x", logs).want(t, exitOK, "not that of a proxy")
+	call(t, "", "diagnose", "--full", "--ais-endpoint", "ftp://x", logs).want(t, exitOK, "isn't a proxy URL")
 	t.Setenv("AIS_ENDPOINT", "")
 	call(t, "", "diagnose", "--full", "--ais-endpoint", "env", logs).want(t, exitUsage, "AIS_ENDPOINT is not set")
 }

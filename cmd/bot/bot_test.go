@@ -158,7 +158,7 @@ func TestWrongUsageIsAnsweredWithWhatToDo(t *testing.T) {
 		{[]string{"diagnose", "--workers", "-4", logs}, "limits.workers"},
 		{[]string{"diagnose", "--config", "/does/not/exist", logs}, "/does/not/exist"},
 		{[]string{"diagnose", "--log-level", "loud", logs}, "choose one of debug"},
-		{[]string{"diagnose", "--job", "", logs}, "this is no job id"},
+		{[]string{"diagnose", "--job", "", logs}, "not a job ID"},
 		{[]string{"console", "x"}, "bot diagnose x"},
 		{[]string{"simulate"}, "--out"},
 		{[]string{"simulate", "--mechanism", "nope", "--out", "x"}, "--list"},
@@ -442,7 +442,7 @@ func TestWhatIsNoJobIDIsSaidSoBeforeAnythingIsLookedFor(t *testing.T) {
 	for _, id := range []string{"", "4242;id", "12345678901234567", "-1", "0", "１２３", "$(id)", "4242 4243", "4242\nid", "123_[x]"} {
 		for _, command := range []string{"diagnose", "doctor"} {
 			r := call(t, "", command, "--config", cfg, "--job", id)
-			r.want(t, exitUsage, "this is no job id", "4242_7")
+			r.want(t, exitUsage, "not a job ID", "4242_7")
 			if strings.Contains(r.err+r.out, "bot doctor --") || strings.Contains(r.err, "\nid") {
 				t.Errorf("%s --job %q: %s", command, id, r.err)
 			}

@@ -13,8 +13,8 @@ func TestDiffComparesTwoRuns(t *testing.T) {
 	call(t, "", "simulate", "--mechanism", "throughput-regression", "--seed", "3", "--out", good).want(t, exitOK)
 	oom, good = only(t, oom), only(t, good)
 
-	call(t, "", "diff", oom, oom).want(t, exitInconclusive, "Not fixed:", "failed again", "Nothing that both runs state.")
-	call(t, "", "diff", oom, good).want(t, exitInconclusive, "Regression:", "passed step 39", "became slower while it ran", "Changed")
+	call(t, "", "diff", oom, oom).want(t, exitInconclusive, "Not fixed:", "failed again", "No recorded difference.")
+	call(t, "", "diff", oom, good).want(t, exitInconclusive, "Regression:", "past step 39", "the new run slowed", "Changed")
 
 	report := filepath.Join(dir, "report.json")
 	call(t, "", "diagnose", "--format", "json", "--out", report, oom)

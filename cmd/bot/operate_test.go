@@ -261,7 +261,7 @@ func TestForgettingReachesWhatWasTakenFromElsewhereAndWhatWatchingNoted(t *testi
 		t.Fatal(err)
 	}
 	shut(t, s)
-	here(t, "", yaml, "forget", "--yes", "F-1").want(t, 0, "removed: 2 files", "removed: what watching noted of it")
+	here(t, "", yaml, "forget", "--yes", "F-1").want(t, 0, "removed: 2 files", "removed: its watch notes")
 	if _, err := os.Stat(blob); err == nil {
 		t.Error("the log is left")
 	}
@@ -414,9 +414,9 @@ func TestTheDoctorTriesTheStorage(t *testing.T) {
 		want                    string
 	}{
 		"well":              {token: jwt(time.Now().Add(year)), want: "OK    storage   s: a proxy responds"},
-		"nothing listens":   {endpoint: "http://127.0.0.1:1", want: "FAIL  storage   s: nothing listens at 127.0.0.1:1"},
-		"junk":              {token: "aabbcc", refuse: "access denied", want: "the token is not whole: give the three parts"},
-		"expired, not said": {token: jwt(time.Now().Add(-year)), refuse: "access denied", want: "the token has expired: make a new one with `ais auth login`. It is configured as storage[0].token."},
+		"nothing listens":   {endpoint: "http://127.0.0.1:1", want: "FAIL  storage   s: nothing is listening at 127.0.0.1:1"},
+		"junk":              {token: "aabbcc", refuse: "access denied", want: "the token is incomplete: paste all three parts"},
+		"expired, not said": {token: jwt(time.Now().Add(-year)), refuse: "access denied", want: "the token has expired: create a new one with `ais auth login`. It is configured as storage[0].token."},
 		"of another":        {token: jwt(time.Now().Add(year)), refuse: "signature is invalid", want: "rejected the token's signature"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func copySQLite(ctx context.Context, from, to string) error {
 	}
 	defer db.Close()
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(fmt.Errorf("there is something at %s already; name a new file", to), err)
+		return errors.Join(fmt.Errorf("%s already exists; name a new file", to), err)
 	}
 	part, err := os.CreateTemp(filepath.Dir(to), ".faultline-*") // only the owner may read it
 	if err != nil {

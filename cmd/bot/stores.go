@@ -125,7 +125,7 @@ func (s *stores) forgetter() *bundle.Forgetter {
 		Beside: func(ctx context.Context, inv workflow.Investigation) (removed []string, err error) {
 			noted, err := desk.Unwatch(ctx, s.Durable, inv)
 			if noted {
-				removed = append(removed, "what watching noted of it")
+				removed = append(removed, "its watch notes")
 			}
 			handed, perr := shelf(s.Dir).Forget(inv.Cluster, inv.Job)
 			if handed {

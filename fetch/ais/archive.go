@@ -19,7 +19,7 @@ var (
 	errStalled     = errors.New("stalled")
 	errOutOfTime   = errors.New("out of time")
 	errTooLarge    = errors.New("too large")
-	errAllTooLarge = errors.New("all together too large")
+	errAllTooLarge = errors.New("too large in total")
 )
 
 // feed is the body of an answer on its way through the check into a file. Its first trouble is kept in err: what the

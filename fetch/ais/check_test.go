@@ -42,7 +42,7 @@ func TestEveryRefusalHasItsOwnSentence(t *testing.T) {
 		field string
 		says  string
 	}{
-		"no token":           {fails(401, "", "token required"), "", NoToken, "token", "asks for a token"},
+		"no token":           {fails(401, "", "token required"), "", NoToken, "token", "requires a token"},
 		"malformed token":    {fails(401, "", saysMalformed), canary, MalformedToken, "token", "three parts"},
 		"expired token":      {fails(401, "", saysExpired), canary, ExpiredToken, "token", "has expired"},
 		"bad signature":      {fails(401, "", saysSignature), canary, BadSignature, "token", "signature"},
@@ -50,25 +50,25 @@ func TestEveryRefusalHasItsOwnSentence(t *testing.T) {
 		"header taken away":  {fails(401, "", "token required"), canary, RefusedToken, "token", "(401)"},
 		"no permission":      {fails(403, "", "user `bob` has insufficient permissions"), canary, Forbidden, "token", "SHOW-CLUSTER"},
 		"starting up":        {fails(503, "", "cluster is not ready"), canary, StartingUp, "", "503"},
-		"too many requests":  {fails(429, "", ""), canary, Busy, "", "429"},
+		"too busy":           {fails(429, "", ""), canary, Busy, "", "429"},
 		"another failure":    {fails(500, "", "cannot do it\n<b>`now`</b>"), canary, ServerError, "", "(500): cannot do it <b> now </b>"},
 		"token in a message": {fails(500, "", "what is "+canary+"?"), canary, ServerError, "", "what is"},
 		"part of a token":    {fails(500, "", "cannot read claims "+strings.Split(canary, ".")[1]), canary, ServerError, "", "cannot read claims …"},
 		"token in base64":    {fails(500, "", base64.StdEncoding.EncodeToString([]byte(canary))), canary, ServerError, "", "(500)"},
-		"not found":          {http.NotFound, canary, NotAIS, "endpoint", "not as a proxy"},
-		"a web page":         {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>hello</html>") }, canary, NotAIS, "endpoint", "not as a proxy"},
-		"another JSON":       {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"status":"ok"}`) }, canary, NotAIS, "endpoint", "not as a proxy"},
-		"JSON of odd types":  {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"pmap":{"a":3}}`) }, canary, NotAIS, "endpoint", "not as a proxy"},
+		"not found":          {http.NotFound, canary, NotAIS, "endpoint", "isn't an AIStore proxy"},
+		"a web page":         {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>hello</html>") }, canary, NotAIS, "endpoint", "isn't an AIStore proxy"},
+		"another JSON":       {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"status":"ok"}`) }, canary, NotAIS, "endpoint", "isn't an AIStore proxy"},
+		"JSON of odd types":  {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"pmap":{"a":3}}`) }, canary, NotAIS, "endpoint", "isn't an AIStore proxy"},
 		"an endless map": {func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, `{"uuid":"`)
 			for range (maxMap >> 20) + 1 {
 				io.WriteString(w, strings.Repeat("x", 1<<20))
 			}
-		}, canary, NotAIS, "endpoint", "not as a proxy"},
+		}, canary, NotAIS, "endpoint", "isn't an AIStore proxy"},
 		"a map that breaks off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			io.WriteString(w, `{"pmap"`)
-		}, canary, Unreachable, "endpoint", "broke the connection off"},
+		}, canary, Unreachable, "endpoint", "dropped the connection"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, &cluster{smap: c.smap})
@@ -147,7 +147,7 @@ func TestATokenDoesNotFollowARedirect(t *testing.T) {
 	}
 	logs := &cluster{logs: map[string]func(http.ResponseWriter, *http.Request){"ais-target-2": away}}
 	got, err := quick(loopback).Pull(t.Context(), access(serve(t, logs).URL), t.TempDir())
-	if err != nil || got.Nodes != 3 || len(got.Missing) != 1 || !strings.Contains(got.Missing[0], "take a token nowhere else") {
+	if err != nil || got.Nodes != 3 || len(got.Missing) != 1 || !strings.Contains(got.Missing[0], "don't send tokens there") {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if stolen {

@@ -69,50 +69,50 @@ const (
 // words say each kind to the person who gave the access: a clause without its final stop, which names the remedy. %s is
 // the host or, for a daemon, more about it. Field is the part of the access that has to change: endpoint, token, tls or "".
 var words = map[Kind]struct{ field, text string }{
-	BadEndpoint: {"endpoint", "the address is not that of a proxy: it is http:// or https://, a host and a port, such as https://ais.example.org:51080"},
-	NotAllowed:  {"endpoint", "I may not talk to %s: ask the bot's administrator to list that host under storage_access.allow"},
-	Refused:     {"endpoint", "nothing listens at %s (connection refused): check the port, and that the proxy runs"},
-	UnknownHost: {"endpoint", "the machine that I run on knows no host called %s: check the spelling"},
-	Timeout:     {"endpoint", "%s did not answer in time: check the address, and that my machine may connect to it"},
-	Unreachable: {"endpoint", "%s cannot be reached, or broke the connection off: check the address, and that my machine may connect to it"},
-	NotAIS:      {"endpoint", "something answers at %s, but not as a proxy of AIStore does: check the host and the port"},
-	NotAProxy:   {"endpoint", "%s is a storage target, or a gateway that passes nothing on to the daemons: give the address of a proxy"},
-	StartingUp:  {"", "the cluster at %s is starting up, or not ready (503): try again in a minute"},
-	Redirected:  {"endpoint", "%s sends me on to another address, and I take a token nowhere else: give the address of the proxy itself"},
-	Busy:        {"", "%s has too many requests to answer mine (429): try again in some minutes"},
-	ServerError: {"", "%s answered with an error"},
+	BadEndpoint: {"endpoint", "that isn't a proxy URL: use http:// or https://, a host and a port, such as https://ais.example.org:51080"},
+	NotAllowed:  {"endpoint", "I may not connect to %s: ask the bot's administrator to add that host to storage_access.allow"},
+	Refused:     {"endpoint", "nothing is listening at %s (connection refused): check the port, and that the proxy is running"},
+	UnknownHost: {"endpoint", "my machine can't resolve the host name %s: check the spelling"},
+	Timeout:     {"endpoint", "%s didn't respond in time: check the URL, and that my machine may connect to it"},
+	Unreachable: {"endpoint", "can't reach %s, or it dropped the connection: check the URL, and that my machine may connect to it"},
+	NotAIS:      {"endpoint", "something responds at %s, but it isn't an AIStore proxy: check the host and port"},
+	NotAProxy:   {"endpoint", "%s is a storage target, or a gateway that doesn't forward requests to the daemons: give a proxy's URL"},
+	StartingUp:  {"", "the cluster at %s is starting up or not ready (503): try again in a minute"},
+	Redirected:  {"endpoint", "%s redirects to another address, and I don't send tokens there: give the proxy's own URL"},
+	Busy:        {"", "%s is too busy to serve my request (429): try again in a few minutes"},
+	ServerError: {"", "%s returned an error"},
 
-	NoToken:        {"token", "%s asks for a token and none was given: `ais auth login` makes one"},
-	MalformedToken: {"token", "the token is not whole: give the three parts with the dots between them, or the JSON that `ais auth login` wrote"},
-	ExpiredToken:   {"token", "the token has expired: make a new one with `ais auth login`"},
-	BadSignature:   {"token", "%s rejected the token's signature: the token is for another cluster, or was changed when it was copied"},
-	RefusedToken:   {"token", "%s refuses the token (401): make a new one with `ais auth login`"},
-	Forbidden:      {"token", "%s accepts the token, and does not let it read logs (403): it needs the permission SHOW-CLUSTER on this cluster, no more"},
+	NoToken:        {"token", "%s requires a token and none was given: create one with `ais auth login`"},
+	MalformedToken: {"token", "the token is incomplete: paste all three parts with the dots between them, or the JSON from `ais auth login`"},
+	ExpiredToken:   {"token", "the token has expired: create a new one with `ais auth login`"},
+	BadSignature:   {"token", "%s rejected the token's signature: the token is for another cluster, or was altered when copied"},
+	RefusedToken:   {"token", "%s rejected the token (401): create a new one with `ais auth login`"},
+	Forbidden:      {"token", "%s accepts the token but doesn't let it read logs (403): it needs only the SHOW-CLUSTER permission on this cluster"},
 
-	PlainHTTP:       {"endpoint", "%s speaks plain HTTP: the address has to begin with http://, and then the token is not encrypted on its way"},
-	NeedsHTTPS:      {"endpoint", "%s speaks HTTPS: the address has to begin with https://"},
-	Authority:       {"tls", "the certificate of %s is signed by nobody whom I know: give the CA file of the cluster (AIS_CLIENT_CA)"},
-	CertificateName: {"endpoint", "the certificate of %s is for another name: give the address under the name that is in it"},
-	CertificateOld:  {"tls", "the certificate of %s is not valid today: it has expired, or a clock is wrong"},
-	ClientCert:      {"tls", "%s wants a certificate of mine that it trusts (mutual TLS): the bot's administrator can set one (cert_file and key_file, or AIS_CRT and AIS_CRT_KEY); else upload the archives"},
-	TLSFailed:       {"endpoint", "%s and I could not agree on an encrypted connection: check the port"},
-	SkipNotAllowed:  {"tls", "I may not leave the certificate unchecked: give the CA file of the cluster, or ask the bot's administrator to set storage_access.allow_skip_verify"},
-	TLSChoice:       {"tls", "either the certificate is checked with a CA file or it is not checked: choose one"},
-	BadCA:           {"tls", "the CA file holds no certificate: it has to be PEM and begins with -----BEGIN CERTIFICATE-----"},
-	BadPair:         {"tls", "my certificate and its key are no pair: both have to be PEM, and the key that of the certificate"},
+	PlainHTTP:       {"endpoint", "%s uses plain HTTP: the URL must start with http://, and the token would be sent unencrypted"},
+	NeedsHTTPS:      {"endpoint", "%s uses HTTPS: the URL must start with https://"},
+	Authority:       {"tls", "the certificate of %s is signed by an unknown authority: give the cluster's CA file (AIS_CLIENT_CA)"},
+	CertificateName: {"endpoint", "the certificate of %s is for another host name: use the name in the certificate"},
+	CertificateOld:  {"tls", "the certificate of %s is not valid now: it has expired, or a clock is wrong"},
+	ClientCert:      {"tls", "%s requires a client certificate it trusts (mutual TLS): ask the bot's administrator to set one (cert_file and key_file, or AIS_CRT and AIS_CRT_KEY), or upload the archives"},
+	TLSFailed:       {"endpoint", "the TLS handshake with %s failed: check the port"},
+	SkipNotAllowed:  {"tls", "I may not skip certificate verification: give the cluster's CA file, or ask the bot's administrator to set storage_access.allow_skip_verify"},
+	TLSChoice:       {"tls", "a CA file and skipping verification contradict each other: choose one"},
+	BadCA:           {"tls", "the CA file contains no certificate: it must be PEM and start with -----BEGIN CERTIFICATE-----"},
+	BadPair:         {"tls", "my certificate and key don't match: both must be PEM, and the key must belong to the certificate"},
 	Nothing:         {"", "%s"},
 
-	NodeGone:   {"", "it had left the cluster when I asked"},
-	NodeDown:   {"", "the proxy cannot reach it; it does not run, or the network to it is broken"},
-	NoRoom:     {"", "its disk has no room to pack them"},
-	NoArchive:  {"", "what it sent is no archive"},
+	NodeGone:   {"", "it had already left the cluster"},
+	NodeDown:   {"", "the proxy can't reach it: it isn't running, or the network to it is broken"},
+	NoRoom:     {"", "its disk has no room to pack its logs"},
+	NoArchive:  {"", "it didn't send an archive"},
 	NoLogs:     {"", "its archive is empty"},
 	Cut:        {"", "the archive ends too early"},
 	Damaged:    {"", "the archive is damaged"},
-	TooLarge:   {"", "there is more than I take (%s)"},
+	TooLarge:   {"", "its logs exceed my limit (%s)"},
 	Stalled:    {"", "it sent nothing for %s"},
-	OutOfTime:  {"", "it was not done after %s"},
-	SpoolError: {"", "I cannot keep them: %s"},
+	OutOfTime:  {"", "it hadn't finished after %s"},
+	SpoolError: {"", "I can't store them: %s"},
 }
 
 // Error is a failure as a sentence for the person who gave the access. Nothing of the token is ever in it.
@@ -144,10 +144,10 @@ func (a Access) owned(e *Error) *Error {
 	if a.Cluster == "" || e.Field() != "token" && e.Field() != "tls" {
 		return e
 	}
-	what := map[Kind]string{NoToken: "is missing", ExpiredToken: "has expired", Forbidden: "may not read logs (it needs SHOW-CLUSTER)", MalformedToken: "is not whole"}[e.Kind]
-	text := fmt.Sprintf("the configured token for storage %s %s; the bot's administrator must renew it", a.Cluster, cmp.Or(what, "is refused"))
+	what := map[Kind]string{NoToken: "is missing", ExpiredToken: "has expired", Forbidden: "may not read logs (it needs SHOW-CLUSTER)", MalformedToken: "is incomplete"}[e.Kind]
+	text := fmt.Sprintf("the token configured for storage %s %s; the bot's administrator must renew it", a.Cluster, cmp.Or(what, "is refused"))
 	if e.Field() == "tls" {
-		text = fmt.Sprintf("the configured certificates for storage %s do not fit (%s); the bot's administrator must replace them", a.Cluster, e.Kind)
+		text = fmt.Sprintf("the certificates configured for storage %s don't match (%s); the bot's administrator must replace them", a.Cluster, e.Kind)
 	}
 	return &Error{Kind: e.Kind, Text: text, own: e.own, operator: true}
 }

@@ -108,10 +108,10 @@ func (m clusterMap) daemons(limit int) (list []daemon, missing []string) {
 		}
 	}
 	if len(m.Targets) == 0 {
-		missing = append(missing, "The cluster map names no targets: no disks of the cluster are in service, or the map is not whole.")
+		missing = append(missing, "The cluster map lists no targets: none of the cluster's disks are in service, or the map is incomplete.")
 	}
 	if odd > 0 {
-		missing = append(missing, fmt.Sprintf("%d daemons of the cluster map have ids that are none, and were not asked.", odd))
+		missing = append(missing, fmt.Sprintf("%d daemons in the cluster map have invalid IDs, so I skipped them.", odd))
 	}
 	if len(list) > limit {
 		missing = append(missing, fmt.Sprintf("The cluster has %d daemons; I asked the first %d.", len(list), limit))
@@ -225,9 +225,9 @@ func sentences(results []result) []string {
 			more = fmt.Sprintf(" and %d more", len(names)-maxNames)
 			names = names[:maxNames]
 		}
-		lead := "No logs of "
+		lead := "No logs from "
 		if why.kept {
-			lead = "Only a part of the logs of "
+			lead = "Only part of the logs from "
 		}
 		out = append(out, lead+strings.Join(names, ", ")+more+": "+why.text+".")
 	}
@@ -248,6 +248,6 @@ func nothing(results []result, missing []string) *Error {
 	if len(missing) > 3 {
 		missing = append(slices.Clone(missing[:3]), "…")
 	}
-	text := "the cluster answers, and none of its daemons gave its logs. " + strings.Join(missing, " ")
+	text := "the cluster responds, but none of its daemons returned its logs. " + strings.Join(missing, " ")
 	return fault(Nothing, strings.TrimRight(text, ". "))
 }

@@ -74,10 +74,10 @@ func TestWhatIsMissingIsTold(t *testing.T) {
 		kept bool
 		says string
 	}{
-		"node that left":         {logs: fails(404, "errNodeNotFound", `node "ais-target-2" is not present in Smap v8`), says: "had left the cluster"},
-		"node that is down":      {logs: fails(502, "", ""), says: "the proxy cannot reach it"},
+		"node that left":         {logs: fails(404, "errNodeNotFound", `node "ais-target-2" is not present in Smap v8`), says: "had already left the cluster"},
+		"node that is down":      {logs: fails(502, "", ""), says: "the proxy can't reach it"},
 		"full disk of the node":  {logs: fails(500, "", "create-archive /tmp/x: write: no space left on device"), says: "no room to pack"},
-		"another error":          {logs: fails(500, "", "oops"), says: "answered with an error (500): oops"},
+		"another error":          {logs: fails(500, "", "oops"), says: "returned an error (500): oops"},
 		"throttled":              {logs: fails(429, "", ""), says: "429"},
 		"truncated with 200":     {logs: send(whole[:200_000]), kept: true, says: "the archive ends too early"},
 		"without the sums":       {logs: send(whole[:len(whole)-8]), kept: true, says: "the archive ends too early"},
@@ -89,15 +89,15 @@ func TestWhatIsMissingIsTold(t *testing.T) {
 		"wrong sum":              {logs: send(sum), kept: true, says: "the archive is damaged"},
 		"more behind it":         {logs: send(append(slices.Clone(whole), "<html>the proxy has failed</html>"...)), kept: true, says: "the archive is damaged"},
 		"no tar in it":           {logs: send(gzipped([]byte(logText))), says: "the archive is damaged"},
-		"a web page":             {logs: send([]byte("<html>log in</html>")), says: "no archive"},
+		"a web page":             {logs: send([]byte("<html>log in</html>")), says: "didn't send an archive"},
 		"an empty archive":       {logs: send(packed("", "")), says: "its archive is empty"},
 		"connection broken":      {logs: breaks(whole[:150_000]), kept: true, says: "the archive ends too early"},
-		"too large":              {logs: send(whole), set: func(l *limits) { l.archive = 200_000 }, kept: true, says: "more than I take (200000 bytes)"},
+		"too large":              {logs: send(whole), set: func(l *limits) { l.archive = 200_000 }, kept: true, says: "exceed my limit (200000 bytes)"},
 		"all too large":          {logs: send(whole), set: func(l *limits) { l.all = 200_000 }, kept: true, says: "of the whole cluster"},
-		"larger than it looks":   {logs: send(packed("a.INFO.1", strings.Repeat("\x00", 2<<20))), set: func(l *limits) { l.unpacked = 1 << 20 }, kept: true, says: "more than I take (1.0 MiB unpacked)"},
+		"larger than it looks":   {logs: send(packed("a.INFO.1", strings.Repeat("\x00", 2<<20))), set: func(l *limits) { l.unpacked = 1 << 20 }, kept: true, says: "exceed my limit (1.0 MiB unpacked)"},
 		"never answers":          {logs: blocked(t), set: func(l *limits) { l.prepare = time.Second }, says: "sent nothing for 1s"},
 		"stops sending":          {logs: stalls(t, whole[:150_000]), set: func(l *limits) { l.stall = time.Second }, kept: true, says: "sent nothing for 1s"},
-		"sends for ever":         {logs: forEver, set: func(l *limits) { l.perDaemon = time.Second }, kept: true, says: "was not done after 1s"},
+		"sends for ever":         {logs: forEver, set: func(l *limits) { l.perDaemon = time.Second }, kept: true, says: "hadn't finished after 1s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -116,9 +116,9 @@ func TestWhatIsMissingIsTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lead, nodes := "No logs of ", 3
+			lead, nodes := "No logs from ", 3
 			if c.kept {
-				lead, nodes = "Only a part of the logs of ", 4
+				lead, nodes = "Only part of the logs from ", 4
 			}
 			if name == "all too large" { // nothing is left for those behind it
 				nodes = 2
@@ -180,7 +180,7 @@ func TestATokenThatExpiresOnTheWayEndsTheAsking(t *testing.T) {
 	if err != nil || got.Nodes != 1 || len(got.Missing) != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if want := "No logs of target ais-target-2, target ais-target-3, proxy ais-proxy-0: the token has expired"; !strings.HasPrefix(got.Missing[0], want) {
+	if want := "No logs from target ais-target-2, target ais-target-3, proxy ais-proxy-0: the token has expired"; !strings.HasPrefix(got.Missing[0], want) {
 		t.Errorf("got %q", got.Missing[0])
 	}
 	if fake.asked["ais-target-2"] != 1 || fake.asked["ais-target-3"] != 0 {
@@ -201,7 +201,7 @@ func TestAPullThatBringsNothingIsAnError(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	_, err = quick(loopback).Pull(t.Context(), access(serve(t, all(fails(502, "", ""))).URL), t.TempDir())
-	if kindOf(t, err) != Nothing || !strings.Contains(err.Error(), "none of its daemons gave its logs. No logs of target ais-target-1, ") {
+	if kindOf(t, err) != Nothing || !strings.Contains(err.Error(), "none of its daemons returned its logs. No logs from target ais-target-1, ") {
 		t.Errorf("got %v", err)
 	}
 	_, err = quick(loopback).Pull(t.Context(), access(serve(t, &cluster{}).URL), filepath.Join(t.TempDir(), "missing"))
@@ -220,8 +220,8 @@ func TestHostileMapsDoNoHarm(t *testing.T) {
 		nodes   int
 		says    string
 	}{
-		"paths as ids":     {map[string]string{"../../etc/x": "{}", "a/b": "{}", "..": "{}", `a\nb`: "{}", "": "{}", "good.one": "{}"}, 2, "5 daemons of the cluster map have ids that are none"},
-		"no targets":       {nil, 1, "names no targets"},
+		"paths as ids":     {map[string]string{"../../etc/x": "{}", "a/b": "{}", "..": "{}", `a\nb`: "{}", "": "{}", "good.one": "{}"}, 2, "5 daemons in the cluster map have invalid IDs"},
+		"no targets":       {nil, 1, "lists no targets"},
 		"too many daemons": {many, 10, "has 21 daemons; I asked the first 10"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -285,7 +285,7 @@ func TestAPullAsAWholeIsBounded(t *testing.T) {
 	client := quick(loopback)
 	client.lim.parallel, client.lim.pull = 1, 2*time.Second
 	got, err := client.Pull(t.Context(), access(serve(t, fake).URL), t.TempDir())
-	if err != nil || got.Nodes != 1 || !strings.Contains(strings.Join(got.Missing, " "), "was not done after 2s") {
+	if err != nil || got.Nodes != 1 || !strings.Contains(strings.Join(got.Missing, " "), "hadn't finished after 2s") {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

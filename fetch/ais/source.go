@@ -180,7 +180,7 @@ const kept, coming = "storage", "storage.new"
 // dir makes the empty directory for a pull.
 func (s *Source) dir(id string) (string, error) {
 	if wordEnd(id) != len(id) || id == "" { // ids are ours; this one becomes a path that is removed
-		return "", errors.New("the investigation has an id that is no name of a directory")
+		return "", errors.New("the investigation's ID can't be used as a directory name")
 	}
 	dir := filepath.Join(s.spool, id, coming)
 	if err := os.RemoveAll(dir); err != nil {

@@ -69,11 +69,11 @@ type Why string
 
 // The reasons. Each ends the sentence "Left out NAME: …".
 const (
-	Outside Why = "it leads out of the directories that may be read"
-	Foreign Why = "it is a link of one account to a file of another"
-	Shared  Why = "it is a hard link in a directory of another account"
-	Special Why = "it is no regular file but a directory, device, socket or pipe"
-	Changed Why = "it was replaced while it was opened"
+	Outside Why = "it leads outside the directories I may read"
+	Foreign Why = "it is one account's link to another account's file"
+	Shared  Why = "it is a hard link in another account's directory"
+	Special Why = "it isn't a regular file but a directory, device, socket or pipe"
+	Changed Why = "it was replaced while being opened"
 )
 
 // Refused says that the gate let a name not pass. Its text holds nothing of what the name leads to.

@@ -297,7 +297,7 @@ func (f *Fetcher) take(ctx context.Context, out *collection, remote map[*Place][
 				continue
 			}
 			if f.Spool == nil {
-				return fmt.Errorf("%s: there is no room to bring its files to", p.ID)
+				return fmt.Errorf("%s: no space to fetch its files into", p.ID)
 			}
 			for _, x := range remote[p] {
 				if x.Owner != "" && x.Owner != "root" && x.Owner != "#0" && !slices.Contains(out.Users, x.Owner) {
@@ -316,12 +316,12 @@ func (f *Fetcher) take(ctx context.Context, out *collection, remote map[*Place][
 			})
 			before.Files, before.Bytes, before.Fetched = before.Files+here.Files, before.Bytes+here.Bytes, before.Fetched+here.Fetched
 			if err != nil {
-				return fmt.Errorf("bringing the logs from %s: %w", p.ID, err)
+				return fmt.Errorf("fetching the logs from %s: %w", p.ID, err)
 			}
 			out.Sources = append(out.Sources, got.Sources...)
 			for n, m := range got.Missed {
 				if n == mostNotes {
-					out.Warnings = append(out.Warnings, fmt.Sprintf("%d more files could not be brought from %s.", len(got.Missed)-n, p.ID))
+					out.Warnings = append(out.Warnings, fmt.Sprintf("%d more files could not be fetched from %s.", len(got.Missed)-n, p.ID))
 					break
 				}
 				out.Warnings = append(out.Warnings, m.Err.Error()+".")
@@ -359,7 +359,7 @@ func wants(files []source.File) []spool.Want {
 func (f *Fetcher) job(ctx context.Context, out *collection, local *[]string, remote map[*Place][]source.File, cluster, job string, submit int64, alone bool) error {
 	c := f.cluster(cluster)
 	if c == nil || c.Ask == nil {
-		return fmt.Errorf("the cluster %q of job %s is not configured any more", cluster, job)
+		return fmt.Errorf("cluster %q of job %s is no longer configured", cluster, job)
 	}
 	id, err := slurm.ParseID(job)
 	if err != nil {
@@ -371,7 +371,7 @@ func (f *Fetcher) job(ctx context.Context, out *collection, local *[]string, rem
 	}
 	j := k.jobs[0]
 	if submit != 0 && submitted(j) != 0 && submitted(j) != submit {
-		return fmt.Errorf("the id %s is another job's by now: the one that was asked for is not in the accounting any more", job)
+		return fmt.Errorf("ID %s now belongs to another job: the requested one is no longer in the accounting", job)
 	}
 	var got logs
 	if !alone {
@@ -400,7 +400,7 @@ func (f *Fetcher) job(ctx context.Context, out *collection, local *[]string, rem
 func (f *Fetcher) evidence(ctx context.Context, out *collection, c *Cluster, k known) error {
 	dir, err := os.MkdirTemp(f.Shared.Spool, factsDir) // each pass writes afresh: an earlier one may still be quoted
 	if err != nil {
-		return fmt.Errorf("making room for what the cluster says: %w", workflow.NotKept(err))
+		return fmt.Errorf("making room for the cluster's answers: %w", workflow.NotKept(err))
 	}
 	var jobs []slurm.Job
 	var nodes []string
@@ -413,7 +413,7 @@ func (f *Fetcher) evidence(ctx context.Context, out *collection, c *Cluster, k k
 	write := func(name, origin string, content []byte) error {
 		file := filepath.Join(dir, name)
 		if err := os.WriteFile(file, content, 0o600); err != nil {
-			return fmt.Errorf("keeping what the cluster says: %w", workflow.NotKept(err))
+			return fmt.Errorf("storing the cluster's answers: %w", workflow.NotKept(err))
 		}
 		sum := sha256.Sum256(content)
 		out.Facts = append(out.Facts, file) // its name is not its own yet
@@ -438,7 +438,7 @@ func (f *Fetcher) evidence(ctx context.Context, out *collection, c *Cluster, k k
 		return nil
 	}
 	if others, sharing, ok := c.Ask.Neighbours(ctx, j, r); ok && others > 0 {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("Within 5 minutes of its end %d other %s ended badly on this cluster; %d of them had a node of this one.",
+		out.Warnings = append(out.Warnings, fmt.Sprintf("Within 5 minutes of its end, %d other %s failed on this cluster; %d of them shared a node with it.",
 			others, map[bool]string{true: "job", false: "jobs"}[others == 1], sharing))
 	}
 	return nil

@@ -35,7 +35,7 @@ type Gathered struct {
 func (f *Fetcher) Gather(ctx context.Context, cluster string, id slurm.ID) (Gathered, error) {
 	c := f.cluster(cluster)
 	if c == nil || c.Ask == nil {
-		return Gathered{}, fmt.Errorf("nobody can be asked about job %s", id)
+		return Gathered{}, fmt.Errorf("no source can be asked about job %s", id)
 	}
 	k, err := f.known(ctx, c, id)
 	if err != nil {
@@ -90,7 +90,7 @@ const factsDir = "facts-"
 func (f *Fetcher) Tidy(before time.Time, used []string) error {
 	list, err := os.ReadDir(f.Shared.Spool)
 	if err != nil {
-		return fmt.Errorf("tidying what clusters said: %w", err)
+		return fmt.Errorf("cleaning up cluster answers: %w", err)
 	}
 	inUse := map[string]bool{}
 	for _, p := range used {
@@ -103,7 +103,7 @@ func (f *Fetcher) Tidy(before time.Time, used []string) error {
 			continue
 		}
 		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("tidying what clusters said: %w", err)
+			return fmt.Errorf("cleaning up cluster answers: %w", err)
 		}
 	}
 	return nil

@@ -215,7 +215,7 @@ func (f *Fetcher) locate(ctx context.Context, c *Cluster, job string) (workflow.
 		case !errors.Is(err, slurm.ErrUnknown):
 			found.Notes = append(found.Notes, known.notes...)
 		case len(found.Places) == 0:
-			found.Notes = append(found.Notes, fmt.Sprintf("The cluster %s knows no job %s: check the number, or its accounting keeps jobs for a shorter time.", c.Name, job))
+			found.Notes = append(found.Notes, fmt.Sprintf("Cluster %s doesn't know job %s: check the ID, or its accounting no longer keeps the job.", c.Name, job))
 		}
 		return found, nerr
 	}
@@ -246,7 +246,7 @@ func says(j *slurm.Job, r *slurm.Run, l logs) string {
 	switch {
 	case r == nil:
 	case !r.Started():
-		s = fmt.Sprintf("Job %s is %s: it never had nodes", j.ID, r.State())
+		s = fmt.Sprintf("Job %s is %s and never had nodes", j.ID, r.State())
 	case !r.Ended():
 		s = fmt.Sprintf("Job %s is %s on %d nodes", j.ID, r.State(), len(r.Nodes()))
 	default:
@@ -439,13 +439,13 @@ func (f *Fetcher) known(ctx context.Context, c *Cluster, id slurm.ID) (known, er
 	jobs, warnings, err := c.Ask.Jobs(ctx, id)
 	k := known{notes: warnings}
 	if err != nil {
-		return k, fmt.Errorf("asking for job %s: %w", id, err)
+		return k, fmt.Errorf("looking up job %s: %w", id, err)
 	}
 	if jobs[0].Array != slurm.None && len(jobs) > 1 {
 		jobs = k.element(id, jobs)
 	}
 	if len(jobs) == 0 {
-		return k, fmt.Errorf("%w: no element of the array is among %s", slurm.ErrUnknown, id)
+		return k, fmt.Errorf("%w: the array has no element %s", slurm.ErrUnknown, id)
 	}
 	for i := range jobs {
 		j := &jobs[i]
@@ -461,12 +461,12 @@ func (f *Fetcher) known(ctx context.Context, c *Cluster, id slurm.ID) (known, er
 		}
 		note := fmt.Sprintf("Job %s ran %d times; I look at run %d: %s.", j.ID, len(j.Runs), n+1, r.Fate())
 		if last := j.Newest(); last != r {
-			note = fmt.Sprintf("Job %s ran %d times; I look at run %d: %s. The last one, %s, says nothing for it.", j.ID, len(j.Runs), n+1, r.Fate(), word(last))
+			note = fmt.Sprintf("Job %s ran %d times; I look at run %d: %s. The last run, %s, says nothing about that failure.", j.ID, len(j.Runs), n+1, r.Fate(), word(last))
 		}
 		k.notes = append(k.notes, note)
 	}
 	if len(jobs) > 1 {
-		k.notes = append(k.notes, fmt.Sprintf("Job %s is heterogeneous: %d components, each with nodes of its own.", id, len(jobs)))
+		k.notes = append(k.notes, fmt.Sprintf("Job %s is heterogeneous: %d components, each with its own nodes.", id, len(jobs)))
 	}
 	return k, nil
 }
@@ -474,7 +474,7 @@ func (f *Fetcher) known(ctx context.Context, c *Cluster, id slurm.ID) (known, er
 // word is how a run is called that is not looked at.
 func word(r *slurm.Run) string {
 	if !r.Started() {
-		return strings.ToLower(r.State()) + " before it began"
+		return strings.ToLower(r.State()) + " before it started"
 	}
 	return strings.ToLower(r.State())
 }
@@ -491,6 +491,6 @@ func (k *known) element(id slurm.ID, jobs []slurm.Job) []slurm.Job {
 	if !ok || i < 0 {
 		i = 0
 	}
-	k.notes = append(k.notes, fmt.Sprintf("Job %s is an array: %s. I look at %s; ask for another by its number.", id, s, jobs[i].ID))
+	k.notes = append(k.notes, fmt.Sprintf("Job %s is an array: %s. I look at %s; to see another, give its ID.", id, s, jobs[i].ID))
 	return jobs[i : i+1]
 }

@@ -154,7 +154,7 @@ func TestAJobIsFoundFromItsIDAlone(t *testing.T) {
 	if names(got) != "error-7-0.out error-7-1.out error-7-3.out slurm-7.out slurm-accounting.txt slurm-nodes.txt" || got.NodesFrom != "sacct" || len(got.Nodes) != 4 {
 		t.Errorf("%s %+v", names(got), got)
 	}
-	if text := strings.Join(got.Warnings, " "); !strings.Contains(text, "missing node03 (index 2)") || !strings.Contains(text, "2 other jobs ended badly on this cluster; 1 of them had a node of this one") {
+	if text := strings.Join(got.Warnings, " "); !strings.Contains(text, "missing node03 (index 2)") || !strings.Contains(text, "2 other jobs failed on this cluster; 1 of them shared a node with it") {
 		t.Errorf("%q", got.Warnings)
 	}
 	for _, s := range got.Sources {
@@ -245,7 +245,7 @@ func TestAnArrayIsAnsweredInGroupsAndOneIsLookedAt(t *testing.T) {
 	if err != nil || !slices.Equal(found.Places, []string{"slurm:west/16_3@1795216200"}) {
 		t.Fatalf("%+v %v", found, err)
 	}
-	if text := strings.Join(found.Notes, " "); !strings.Contains(text, "Job 16 is an array: 3 of 4 failed: 2 alike, FAILED (1:0) in step 0; 1 with TIMEOUT. I look at 16_3; ask for another by its number.") {
+	if text := strings.Join(found.Notes, " "); !strings.Contains(text, "Job 16 is an array: 3 of 4 failed: 2 alike, FAILED (1:0) in step 0; 1 with TIMEOUT. I look at 16_3; to see another, give its ID.") {
 		t.Error(text)
 	}
 	if found, err = b.Locate(ctx, "west", "16_[2,4]"); err != nil || !strings.Contains(strings.Join(found.Notes, " "), "2 of 2 failed") {
@@ -261,7 +261,7 @@ func TestAHealthyLaterRunDoesNotClearTheFailedOne(t *testing.T) {
 	b.west.rows = []string{b.row("7", "7", "NODE_FAIL", "0:0", "node[01-04]", 0), b.row("7", "7", "COMPLETED", "0:0", "node[01-02,04,05]", 1)}
 	b.put(t, "slurm-7.out")
 	found, err := b.Locate(ctx, "west", "7")
-	if err != nil || strings.Join(found.Nodes, " ") != "node01 node02 node03 node04" || !strings.Contains(strings.Join(found.Notes, " "), "Job 7 ran 2 times; I look at run 1: NODE_FAIL. The last one, completed, says nothing for it.") {
+	if err != nil || strings.Join(found.Nodes, " ") != "node01 node02 node03 node04" || !strings.Contains(strings.Join(found.Notes, " "), "Job 7 ran 2 times; I look at run 1: NODE_FAIL. The last run, completed, says nothing about that failure.") {
 		t.Errorf("%+v %v", found, err)
 	}
 }
@@ -279,7 +279,7 @@ func TestARunningJobIsSaid(t *testing.T) {
 func TestAnIDThatWasGivenAgainIsNotTheJobThatWasAskedFor(t *testing.T) {
 	b := newBench(t)
 	b.west.rows = []string{b.row("7", "7", "FAILED", "1:0", "node[01-04]", 5)}
-	if got, err := b.Collect(ctx, []string{"slurm:west/7@1795216200"}); err == nil || !strings.Contains(err.Error(), "is another job's by now") {
+	if got, err := b.Collect(ctx, []string{"slurm:west/7@1795216200"}); err == nil || !strings.Contains(err.Error(), "now belongs to another job") {
 		t.Errorf("%+v %v", got, err)
 	}
 	if _, err := b.Collect(ctx, []string{"slurm:east/7@1"}); err == nil {

@@ -30,7 +30,7 @@ func (f *Fetcher) Prove(ctx context.Context, cluster, job string, templates []st
 	proof := workflow.Proof{Job: job}
 	c := f.cluster(cluster)
 	if c == nil || c.Ask == nil {
-		return proof, fmt.Errorf("the cluster %s cannot be asked about its jobs, so %%j, %%u and %%n have no value there: ask the bot's administrator to set slurm.commands or slurm.rest", cluster)
+		return proof, fmt.Errorf("I can't query cluster %s about its jobs, so %%j, %%u and %%n have no value there: ask the bot's administrator to set slurm.commands or slurm.rest", cluster)
 	}
 	id, err := slurm.ParseID(job)
 	if err != nil {
@@ -39,7 +39,7 @@ func (f *Fetcher) Prove(ctx context.Context, cluster, job string, templates []st
 	k, err := f.known(ctx, c, id)
 	switch {
 	case errors.Is(err, slurm.ErrUnknown):
-		return proof, fmt.Errorf("the cluster knows no job %s: name one of yours that has ended", job)
+		return proof, fmt.Errorf("the cluster doesn't know job %s: give one of your finished jobs", job)
 	case err != nil:
 		return proof, err
 	}
@@ -48,7 +48,7 @@ func (f *Fetcher) Prove(ctx context.Context, cluster, job string, templates []st
 	for i, j := range k.jobs {
 		proof.Job = j.ID
 		if k.runs[i] == nil || !k.runs[i].Started() {
-			return proof, fmt.Errorf("job %s never had nodes and wrote no logs: name one that has ended", j.ID)
+			return proof, fmt.Errorf("job %s never had nodes and wrote no logs: give a finished one", j.ID)
 		}
 		for _, t := range templates {
 			if err := f.try(ctx, &proof, c, j, k.runs[i], t); err != nil {
@@ -73,7 +73,7 @@ func (f *Fetcher) try(ctx context.Context, proof *workflow.Proof, c *Cluster, j 
 			notes = append(notes, got.Notes...)
 			for _, s := range got.Sets {
 				if len(got.Notes) == 0 {
-					notes = append(notes, "there is none called "+s.Template)
+					notes = append(notes, "there is no file called "+s.Template)
 				}
 			}
 			continue
@@ -92,7 +92,7 @@ func (f *Fetcher) try(ctx context.Context, proof *workflow.Proof, c *Cluster, j 
 	slices.Sort(notes)
 	why := strings.Join(slices.Compact(notes), "; ")
 	if why == "" {
-		why = "what it needs is not known of this job"
+		why = "a value it needs isn't known for this job"
 	}
 	proof.Says = append(proof.Says, fmt.Sprintf("%s: found nothing; %s", template, strings.TrimSuffix(why, ".")))
 	return nil

@@ -20,8 +20,8 @@ func TestNamesAreProvenOnAJob(t *testing.T) {
 		"absolute":         {[]string{b.logs + "/run/err-{job}-%n.txt"}, true, 4, "4 of 4 nodes"},
 		"some":             {[]string{"run/out-%j-%n.txt"}, false, 2, "2 of 4 nodes, missing node02 (index 1), node03 (index 2)"},
 		"two, one of none": {[]string{"run/err-%j-%n.txt", "run/gone-%j-%n.txt"}, false, 4, "run/gone-%j-%n.txt: found nothing; "},
-		"nothing":          {[]string{"logs/err-%j.txt"}, false, 0, "logs/err-%j.txt: found nothing; there is none called " + b.logs + "/logs/err-%j.txt"},
-		"outside":          {[]string{"/etc/passwd-%j"}, false, 0, "outside of the directories that I may read"},
+		"nothing":          {[]string{"logs/err-%j.txt"}, false, 0, "logs/err-%j.txt: found nothing; there is no file called " + b.logs + "/logs/err-%j.txt"},
+		"outside":          {[]string{"/etc/passwd-%j"}, false, 0, "outside the directories I may read"},
 		"not told":         {[]string{"{nonsense}/%j"}, false, 0, "found nothing"},
 		"their own words":  {[]string{"slurm-%j.out"}, true, 1, "slurm-7.out"},
 	} {
@@ -30,7 +30,7 @@ func TestNamesAreProvenOnAJob(t *testing.T) {
 			t.Errorf("%s: %+v %v", name, got, err)
 		}
 	}
-	for job, want := range map[string]string{"8": "knows no job 8", "x": "no job id"} {
+	for job, want := range map[string]string{"8": "doesn't know job 8", "x": "not a job ID"} {
 		b.west.rows = nil
 		if _, err := b.Prove(ctx, "west", job, []string{"%j"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", job, err)

@@ -191,7 +191,7 @@ func tell(b *push.Bundle) string {
 	n := len(b.Logs())
 	by := b.User
 	if !b.Proven {
-		by += " (by its own word)"
+		by += " (self-reported)"
 	}
 	return fmt.Sprintf("%d %s of job %s came by bot push from %s on %s, last at %s UTC.", n, map[bool]string{true: "log", false: "logs"}[n == 1], b.Job, by, b.Host,
 		b.At.Format("2006-01-02 15:04:05"))
@@ -246,7 +246,7 @@ func (f *Fetcher) handed(out *collection, place string) error {
 		return err
 	}
 	if len(list) == 0 {
-		return fmt.Errorf("what was pushed of job %s is not kept any more", job)
+		return fmt.Errorf("the logs pushed for job %s are no longer kept", job)
 	}
 	for i := range list {
 		b := &list[i]
@@ -281,7 +281,7 @@ func (c *collection) union() {
 	for _, b := range c.bundles {
 		logs, gone := bundleSources(b, b.Logs())
 		if gone > 0 {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%d pushed %s of job %s had to make room; push again.", gone, map[bool]string{true: "log", false: "logs"}[gone == 1], b.Job))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%d pushed %s of job %s were deleted to make room; push them again.", gone, map[bool]string{true: "log", false: "logs"}[gone == 1], b.Job))
 		}
 		paths := map[string]string{} // by name and sum
 		for _, f := range b.Logs() {

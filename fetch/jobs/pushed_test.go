@@ -109,7 +109,7 @@ func TestWhatCannotBeReadIsNotMissingWhereItWasPushed(t *testing.T) {
 	}
 	defer func() { _ = os.Chmod(b.logs, 0o700) }()
 	found, err := b.Locate(ctx, "west", "7")
-	if err != nil || len(found.Places) != 1 || strings.Contains(strings.Join(found.Notes, " "), "cannot be read") {
+	if err != nil || len(found.Places) != 1 || strings.Contains(strings.Join(found.Notes, " "), "can't read") {
 		t.Fatalf("%+v %v", found, err)
 	}
 }
@@ -152,14 +152,14 @@ func TestWithoutTheClusterWhatWasPushedIsAllThereIs(t *testing.T) {
 	if err != nil || strings.Join(found.Places, " ") != "push:west/7" || strings.Join(found.Nodes, " ") != "node01 node02" || found.Users[0] != b.user {
 		t.Fatalf("%+v %v", found, err)
 	}
-	if text := strings.Join(found.Notes, " "); !strings.Contains(text, "(by its own word)") || !strings.Contains(text, "missing node02") {
+	if text := strings.Join(found.Notes, " "); !strings.Contains(text, "(self-reported)") || !strings.Contains(text, "missing node02") {
 		t.Errorf("%q", found.Notes)
 	}
 	got, err := b.Collect(ctx, found.Places)
 	if err != nil || names(got) != "error-7-0.out slurm-accounting.txt" || strings.Join(got.Facts, " ") != slurm.AccountingName || got.NodesFrom != "sacct" {
 		t.Errorf("%s %+v %v", names(got), got, err)
 	}
-	if _, err := b.Collect(ctx, []string{PushPlace("west", "8")}); err == nil || !strings.Contains(err.Error(), "not kept any more") {
+	if _, err := b.Collect(ctx, []string{PushPlace("west", "8")}); err == nil || !strings.Contains(err.Error(), "no longer kept") {
 		t.Error(err)
 	}
 	if err := os.RemoveAll(b.Pushed.Dir); err != nil {

@@ -69,13 +69,13 @@ func (c *Client) Send(ctx context.Context, o Offer, files []Local) (Answer, []st
 				return Answer{}, left, context.Cause(ctx)
 			}
 			if err != nil {
-				left = append(left, fmt.Sprintf("%s cannot be read: %v", f.Path, plain(err)))
+				left = append(left, fmt.Sprintf("can't read %s: %v", f.Path, plain(err)))
 				continue
 			}
 			o.Files, at[full.SHA256] = append(o.Files, full), Local{full, f.At}
 		}
 		if len(o.Files) == 0 {
-			return Answer{}, left, errors.New("there is no file that can be sent")
+			return Answer{}, left, errors.New("there are no files to send")
 		}
 		a, err := c.round(ctx, o, at)
 		var no *Refused
@@ -186,7 +186,7 @@ func (c *Client) content(ctx context.Context, job string, l Local, here int64, t
 			return err
 		}
 		if n == 0 && here < l.Size {
-			return &Refused{http.StatusUnprocessableEntity, "the file became shorter while it was sent"}
+			return &Refused{http.StatusUnprocessableEntity, "the file shrank while being sent"}
 		}
 		a, err := c.call(ctx, http.MethodPut, fmt.Sprintf("%s/%s?at=%d", job, l.SHA256, here), buffer[:n])
 		if err != nil {
@@ -194,7 +194,7 @@ func (c *Client) content(ctx context.Context, job string, l Local, here int64, t
 		}
 		now, ok := a.Here[l.SHA256]
 		if !ok || now == here && n > 0 || now < 0 || now > l.Size {
-			return errors.New("the bot does not say how far it is: is that address the bot's?")
+			return errors.New("the response contains no upload position: is this the bot's URL?")
 		}
 		tell(now - here)
 		if here = now; here == l.Size {
@@ -245,22 +245,22 @@ func (c *Client) once(ctx context.Context, method, rest string, body []byte) (An
 	r.Header.Set(headerSignature, sign([]byte(c.Token.Key.Reveal()), stamp, c.Token.User, method, r.URL.RequestURI(), digest))
 	resp, err := c.HTTP.Do(r)
 	if err != nil {
-		return a, fmt.Errorf("the bot at %s cannot be reached: %w", c.Base, reason(err))
+		return a, fmt.Errorf("can't reach the bot at %s: %w", c.Base, reason(err))
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, most))
 	if err != nil {
-		return a, fmt.Errorf("the bot at %s did not finish its answer: %w", c.Base, reason(err))
+		return a, fmt.Errorf("the bot at %s cut off its response: %w", c.Base, reason(err))
 	}
 	if resp.StatusCode != http.StatusOK {
 		no := refusal{}
 		if json.Unmarshal(text, &no) != nil || no.Error == "" {
-			no.Error = fmt.Sprintf("%s answers %s, and not as the bot does: check the address, and whatever is in front of the bot", c.Base, resp.Status)
+			no.Error = fmt.Sprintf("%s answers %s, which isn't the bot: check the URL, and any proxy in front of the bot", c.Base, resp.Status)
 		}
 		return a, &Refused{resp.StatusCode, line(no.Error, maxNote)}
 	}
 	if err := json.Unmarshal(text, &a); err != nil {
-		return a, fmt.Errorf("%s does not answer as the bot does: check the address", c.Base)
+		return a, fmt.Errorf("%s doesn't respond like the bot: check the URL", c.Base)
 	}
 	return a, nil
 }

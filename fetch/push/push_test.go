@@ -227,7 +227,7 @@ func TestBounds(t *testing.T) {
 	}{
 		"a large file": {[]Local{b.file(t, "large.out", strings.Repeat("x", 20_000))}, "limits.job_mb"},
 		"many files":   {[]Local{b.file(t, "1", "1"), b.file(t, "2", "2"), b.file(t, "3", "3"), b.file(t, "4", "4")}, "limits.job_files"},
-		"no file":      {[]Local{{File: File{Path: "/home/alice/gone"}, At: filepath.Join(b.dir, "gone")}}, "no file that can be sent"},
+		"no file":      {[]Local{{File: File{Path: "/home/alice/gone"}, At: filepath.Join(b.dir, "gone")}}, "no files to send"},
 	} {
 		if _, _, err := b.client.Send(t.Context(), o, c.files); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -349,11 +349,11 @@ func TestOthersThanTheBotAreToldApart(t *testing.T) {
 		answer func(w http.ResponseWriter, r *http.Request)
 		want   string
 	}{
-		"a page": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "does not answer as the bot does"},
+		"a page": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "doesn't respond like the bot"},
 		"a proxy": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "<html>bad gateway", http.StatusBadGateway)
-		}, "502 Bad Gateway, and not as the bot does"},
-		"an empty {": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }, "is that address the bot's?"},
+		}, "502 Bad Gateway, which isn't the bot"},
+		"an empty {": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }, "is this the bot's URL?"},
 	} {
 		b := newBench(t)
 		server := httptest.NewServer(http.HandlerFunc(c.answer))

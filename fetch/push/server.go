@@ -54,14 +54,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	cluster, job, what, ok := target(r.URL.Path)
 	switch got := check(h.Secrets[cluster], r, h.Now()); {
 	case got == late:
-		refuse(w, http.StatusUnauthorized, fmt.Sprintf("the clocks differ by more than %d minutes: here it is %s", int(skew.Minutes()), h.Now().UTC().Format(time.RFC3339)))
+		refuse(w, http.StatusUnauthorized, fmt.Sprintf("the clocks differ by more than %d minutes: the bot's clock says %s", int(skew.Minutes()), h.Now().UTC().Format(time.RFC3339)))
 		return
 	case got == refused:
-		h.Log.Warn("a push was refused: its secret is wrong, or the cluster has none")
+		h.Log.Warn("rejected a push: its secret is wrong, or the cluster has none")
 		refuse(w, http.StatusUnauthorized, "the secret is wrong, or pushing is not set up for this cluster")
 		return
 	case !ok:
-		refuse(w, http.StatusNotFound, "there is no such address")
+		refuse(w, http.StatusNotFound, "no such address")
 		return
 	default:
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(pieceTime)) // where that is not possible, the server's own limits hold
@@ -110,7 +110,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, c call) {
 		}
 		reply(w, http.StatusOK, Answer{Here: map[string]int64{c.what: here}})
 	default:
-		refuse(w, http.StatusNotFound, "there is no such address")
+		refuse(w, http.StatusNotFound, "no such address")
 	}
 }
 
@@ -131,9 +131,9 @@ func (h *Handler) offer(r *http.Request, c call) (Offer, error) {
 	case errors.As(err, &large):
 		return o, &wrong{http.StatusRequestEntityTooLarge, "the list of files is too long"}
 	case err != nil:
-		return o, &wrong{http.StatusBadRequest, "the call was cut short or changed on its way"}
+		return o, &wrong{http.StatusBadRequest, "the request was truncated or altered in transit"}
 	case json.Unmarshal(text, &o) != nil || !o.clean(c.job):
-		return o, &wrong{http.StatusBadRequest, "the list of files is none that this version understands"}
+		return o, &wrong{http.StatusBadRequest, "this version doesn't understand the list of files"}
 	}
 	if c.proven {
 		o.User = line(c.user, maxName)
@@ -164,7 +164,7 @@ func (h *Handler) consider(c call, o Offer) (Answer, error) {
 }
 
 func (h *Handler) tooMuch(files int, bytes int64) error {
-	return &wrong{http.StatusRequestEntityTooLarge, fmt.Sprintf("these are %d files with %s; of one job at most %d files with %s are taken (limits.job_files, limits.job_mb)",
+	return &wrong{http.StatusRequestEntityTooLarge, fmt.Sprintf("these are %d files with %s, but the limit per job is %d files with %s (limits.job_files, limits.job_mb)",
 		files, size(bytes), h.Files, size(h.Bytes))}
 }
 
@@ -217,7 +217,7 @@ func (h *Handler) piece(r *http.Request, c call) (int64, error) {
 	size, ok := h.expects(c)
 	at, err := strconv.ParseInt(r.URL.Query().Get("at"), 10, 64)
 	if !ok || err != nil {
-		return 0, &wrong{http.StatusConflict, "this content was not offered, or long ago: offer it again"}
+		return 0, &wrong{http.StatusConflict, "this content was never offered, or too long ago: offer it again"}
 	}
 	body := &digested{of: http.MaxBytesReader(nil, r.Body, maxPiece), hash: sha256.New(), want: r.Header.Get(headerDigest)}
 	return h.Spool.Receive(r.Context(), c.given(c.what, size), at, body)
@@ -227,7 +227,7 @@ func (h *Handler) piece(r *http.Request, c call) (int64, error) {
 func (h *Handler) done(ctx context.Context, c call, o Offer, a Answer) (Answer, error) {
 	for _, f := range o.Files {
 		if f.Size > 0 && a.Here[f.SHA256] != f.Size {
-			return a, &wrong{http.StatusConflict, "not all of it is here: offer it again"}
+			return a, &wrong{http.StatusConflict, "it hasn't arrived completely: offer it again"}
 		}
 	}
 	b, err := h.Shelf.put(c.cluster, o, c.proven, h.Now(), h.Files, h.Bytes)
@@ -238,7 +238,7 @@ func (h *Handler) done(ctx context.Context, c call, o Offer, a Answer) (Answer, 
 	if err != nil {
 		return a, err
 	}
-	h.Log.Info("logs of a job were pushed", "cluster", c.cluster, "job", c.job, "files", len(o.Files))
+	h.Log.Info("received a job's pushed logs", "cluster", c.cluster, "job", c.job, "files", len(o.Files))
 	if h.Arrived != nil {
 		if err := h.Arrived(ctx, c.cluster, c.job); err != nil {
 			return a, err
@@ -259,15 +259,15 @@ func (h *Handler) fail(w http.ResponseWriter, err error) {
 	}
 	switch source.KindOf(err) {
 	case source.Changed:
-		refuse(w, http.StatusUnprocessableEntity, "the file changed while it was sent")
+		refuse(w, http.StatusUnprocessableEntity, "the file changed while being sent")
 	case source.DiskFull, source.TooMuch:
-		h.Log.Error("there is no room for what is pushed", "error", err)
-		refuse(w, http.StatusInsufficientStorage, "the bot has no room for it: ask the bot's administrator to free some, or raise limits.spool_mb")
+		h.Log.Error("no room for pushed files", "error", err)
+		refuse(w, http.StatusInsufficientStorage, "the bot has no room for it: ask the bot's administrator to free up space or raise limits.spool_mb")
 	case "":
-		refuse(w, http.StatusBadRequest, "the call was cut short")
+		refuse(w, http.StatusBadRequest, "the request was truncated")
 	default:
-		h.Log.Error("what was pushed could not be kept", "error", err)
-		refuse(w, http.StatusInternalServerError, "the bot could not keep it; its log says why")
+		h.Log.Error("could not store pushed files", "error", err)
+		refuse(w, http.StatusInternalServerError, "the bot couldn't store it; see its log")
 	}
 }
 
@@ -286,7 +286,7 @@ type digested struct {
 	want string
 }
 
-var errChanged = &wrong{http.StatusBadRequest, "the call was changed on its way"}
+var errChanged = &wrong{http.StatusBadRequest, "the request was altered in transit"}
 
 func (d *digested) Read(p []byte) (int, error) {
 	n, err := d.of.Read(p)

@@ -68,7 +68,7 @@ func (s *Shelf) read(dir string) ([]Bundle, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("looking what was pushed: %w", err)
+		return nil, fmt.Errorf("looking up pushed files: %w", err)
 	}
 	var out []Bundle
 	for _, e := range list {
@@ -78,7 +78,7 @@ func (s *Shelf) read(dir string) ([]Bundle, error) {
 		}
 		b := Bundle{content: s.Content}
 		if err := json.Unmarshal(text, &b); err != nil {
-			return nil, fmt.Errorf("what was pushed cannot be read: %s: %w", e.Name(), err)
+			return nil, fmt.Errorf("can't read pushed files: %s: %w", e.Name(), err)
 		}
 		out = append(out, b)
 	}
@@ -123,7 +123,7 @@ func (s *Shelf) put(cluster string, o Offer, proven bool, now time.Time, files i
 	}
 	dir := s.folder(cluster, o.Job)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return b, fmt.Errorf("writing down what was pushed: %w", err)
+		return b, fmt.Errorf("recording pushed files: %w", err)
 	}
 	return b, write(filepath.Join(dir, b.ID()), text)
 }
@@ -196,7 +196,7 @@ func BeginsWith(w, p io.Reader) bool {
 func write(name string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "new-*")
 	if err != nil {
-		return fmt.Errorf("writing down what was pushed: %w", err)
+		return fmt.Errorf("recording pushed files: %w", err)
 	}
 	_, err = f.Write(text)
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
@@ -204,7 +204,7 @@ func write(name string, text []byte) error {
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
-		return fmt.Errorf("writing down what was pushed: %w", err)
+		return fmt.Errorf("recording pushed files: %w", err)
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func (s *Shelf) Forget(cluster, job string) (bool, error) {
 		return false, err
 	}
 	if err := os.RemoveAll(s.folder(cluster, job)); err != nil {
-		return false, fmt.Errorf("removing what was pushed for job %s: %w", job, err)
+		return false, fmt.Errorf("removing the files pushed for job %s: %w", job, err)
 	}
 	return true, nil
 }

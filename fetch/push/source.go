@@ -33,7 +33,7 @@ func described(f File) source.File {
 // Glob implements source.Source.
 func (s Files) Glob(_ context.Context, pattern string) ([]source.File, error) {
 	if _, err := path.Match(pattern, ""); err != nil || !path.IsAbs(pattern) {
-		return nil, &source.Error{Kind: source.BadName, Name: pattern, Place: "what was pushed"}
+		return nil, &source.Error{Kind: source.BadName, Name: pattern, Place: "the push store"}
 	}
 	newest := map[string]File{}
 	for _, f := range s.Bundle.Logs() {
@@ -67,7 +67,7 @@ func fits(pattern, name string) bool {
 func (s Files) Stat(_ context.Context, name string) (source.File, error) {
 	f, ok := s.file(name)
 	if !ok {
-		return source.File{}, &source.Error{Kind: source.NotFound, Name: name, Place: "what was pushed"}
+		return source.File{}, &source.Error{Kind: source.NotFound, Name: name, Place: "the push store"}
 	}
 	return described(f), nil
 }
@@ -80,18 +80,18 @@ func (s Files) Open(ctx context.Context, name string, offset int64) (source.File
 	}
 	at, err := s.Bundle.content(what.Mark)
 	if err != nil {
-		return what, nil, &source.Error{Kind: source.NotFound, Name: name, Place: "what was pushed", Err: err}
+		return what, nil, &source.Error{Kind: source.NotFound, Name: name, Place: "the push store", Err: err}
 	}
 	file, err := os.Open(at)
 	if err == nil && (offset < 0 || offset > what.Size) {
 		_ = file.Close()
-		return what, nil, &source.Error{Kind: source.Changed, Name: name, Place: "what was pushed"}
+		return what, nil, &source.Error{Kind: source.Changed, Name: name, Place: "the push store"}
 	}
 	if err == nil {
 		_, err = file.Seek(offset, io.SeekStart)
 	}
 	if err != nil {
-		return what, nil, &source.Error{Kind: source.Failed, Name: name, Place: "what was pushed", More: plain(err).Error(), Err: err}
+		return what, nil, &source.Error{Kind: source.Failed, Name: name, Place: "the push store", More: plain(err).Error(), Err: err}
 	}
 	return what, file, nil
 }

@@ -51,7 +51,7 @@ func (l *Locator) announced(ctx context.Context, j *Job, r *Run, seen map[string
 	for _, a := range l.announcements(ctx, out.Files, j) {
 		files, err := l.at(ctx, a.name)
 		if k := source.KindOf(err); (k == source.Denied || k == source.Outside) && kept(a.name) {
-			out.gap("files that I may not read", fmt.Sprintf("Line %d of %s names the log %s: %v.", a.line, path.Base(a.by), a.name, brief(err)))
+			out.gap("files I may not read", fmt.Sprintf("Line %d of %s mentions the log %s: %v.", a.line, path.Base(a.by), a.name, brief(err)))
 		}
 		// Where older logs lie, other jobs may write too: there a name has to tell the job.
 		shared := slices.ContainsFunc(files, func(f source.File) bool { return f.Written.Before(r.Start()) })
@@ -69,7 +69,7 @@ func (l *Locator) announced(ctx context.Context, j *Job, r *Run, seen map[string
 	}
 	for _, a := range order {
 		out.Files = append(out.Files, taken[a.name]...)
-		out.Notes = append(out.Notes, fmt.Sprintf("I also took %s: line %d of %s names it.", few(taken[a.name]), a.line, path.Base(a.by)))
+		out.Notes = append(out.Notes, fmt.Sprintf("I also took %s: line %d of %s mentions it.", few(taken[a.name]), a.line, path.Base(a.by)))
 	}
 }
 

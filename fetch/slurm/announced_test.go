@@ -16,7 +16,7 @@ func TestWhatALogSaysOfOthers(t *testing.T) {
 		want     string // beside the batch log
 		note     string
 	}{
-		"a file":                   {line: "INFO Logging to %D/x/y.log", put: []string{"x/y.log", "x/z.log"}, want: "x/y.log", note: "line 2 of slurm-7.out names it"},
+		"a file":                   {line: "INFO Logging to %D/x/y.log", put: []string{"x/y.log", "x/z.log"}, want: "x/y.log", note: "line 2 of slurm-7.out mentions it"},
 		"a path of the job's":      {line: "NCCL INFO NCCL_DEBUG_FILE set to x/nccl.h.1.log", put: []string{"x/nccl.h.1.log"}, want: "x/nccl.h.1.log"},
 		"Hydra":                    {line: "[hydra] Working directory : %D/outputs/2026-11-26/10-00-00", put: []string{"outputs/2026-11-26/10-00-00/train.log", "outputs/2026-11-26/10-00-00/model.bin"}, want: "outputs/2026-11-26/10-00-00/train.log"},
 		"torchrun":                 {line: "I1126 [1] torch/distributed/launcher/api.py:1]   log_dir          : '%D/tl/none_ab'", put: []string{"tl/none_ab/attempt_0/0/stdout.log"}, want: "tl/none_ab/attempt_0/0/stdout.log"},
@@ -26,7 +26,7 @@ func TestWhatALogSaysOfOthers(t *testing.T) {
 		"from before":              {line: "Logging to %D/x/y.log", old: []string{"x/y.log"}},
 		"no log is meant":          {line: "loading %D/x/y.log", put: []string{"x/y.log"}},
 		"the job's own directory":  {line: "log_dir: %D", put: []string{"y.log"}},
-		"outside":                  {line: "Logging to /nowhere/x/y.log", note: "it is outside of the directories that I may read"},
+		"outside":                  {line: "Logging to /nowhere/x/y.log", note: "it is outside the directories I may read"},
 		"of a node":                {line: "Logging to /tmp/x/y.log"},
 		"beyond the root":          {line: "Logging to %D/../../etc/y.log"},
 	} {

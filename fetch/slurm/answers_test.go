@@ -27,7 +27,7 @@ func TestAClusterThatDoesNotAnswer(t *testing.T) {
 			"at all": func() error { return c.Answers(t.Context()) },
 		} {
 			start := time.Now()
-			if err := ask(); err == nil || !strings.Contains(err.Error(), "no answer within 5s") || time.Since(start) >= 10*time.Second {
+			if err := ask(); err == nil || !strings.Contains(err.Error(), "no response within 5s") || time.Since(start) >= 10*time.Second {
 				t.Errorf("%s: %v after %s", name, err, time.Since(start))
 			}
 		}

@@ -97,7 +97,7 @@ func TestCommands(t *testing.T) {
 	})
 	t.Run("empty with code 0 is unknown, or hidden", func(t *testing.T) {
 		s := &fakeCommand{answers: map[string]source.Output{"sacct -e": {Stdout: []byte(listed22)}, "sacct -D": {}, "scontrol": invalidJob}}
-		if _, err := (&Commands{Command: s}).Jobs(ctx, mustID(t, "7")); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "owner only") {
+		if _, err := (&Commands{Command: s}).Jobs(ctx, mustID(t, "7")); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "only to its owner") {
 			t.Error(err)
 		}
 	})
@@ -215,11 +215,11 @@ func TestSlurmrestd(t *testing.T) {
 	}{
 		"unknown in new versions":   {404, `{"errors":[{"error_number":2017,"error":"Invalid job id specified"}]}`, true, ""},
 		"unknown in old versions":   {500, `{"errors":[{"error_code":2017,"description":"Invalid job id specified"}]}`, true, ""},
-		"nothing shown":             {200, `{"jobs":[],"errors":[]}`, true, "owner only"},
-		"an old token":              {401, "Authentication failure", false, "let `scontrol token` write a new one"},
-		"a redirect":                {302, "", false, "a token is not carried there"},
+		"nothing shown":             {200, `{"jobs":[],"errors":[]}`, true, "only to its owner"},
+		"an old token":              {401, "Authentication failure", false, "write a new one there with `scontrol token`"},
+		"a redirect":                {302, "", false, "don't send tokens there"},
 		"the database is down":      {500, `{"errors":[{"error_number":7000,"description":"Unable to connect\nto database"}]}`, false, `answered 500: "Unable to connect to database"`},
-		"no JSON":                   {200, "<html>", false, "another form"},
+		"no JSON":                   {200, "<html>", false, "unexpected format"},
 		"an error with a good code": {200, `{"errors":[{"error_number":1,"error":"odd"}]}`, false, `error 1 "odd"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestSlurmrestd(t *testing.T) {
 	t.Run("a token that cannot be read", func(t *testing.T) {
 		r := rest(t, paths42, answers(200, "{}"))
 		r.TokenFile = filepath.Join(t.TempDir(), "none")
-		if _, err := r.Jobs(ctx, mustID(t, "7")); err == nil || !strings.Contains(err.Error(), "token cannot be read") {
+		if _, err := r.Jobs(ctx, mustID(t, "7")); err == nil || !strings.Contains(err.Error(), "can't read the token") {
 			t.Error(err)
 		}
 	})

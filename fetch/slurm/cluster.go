@@ -37,11 +37,11 @@ func (c *Cluster) Jobs(ctx context.Context, id ID) (jobs []Job, warnings []strin
 			break // whoever asks has no time for it
 		}
 		if err := c.Sleep(ctx, wait); err != nil {
-			return nil, warnings, fmt.Errorf("waiting for the accounting of job %s to settle: %w", id, err)
+			return nil, warnings, fmt.Errorf("waiting for job %s's accounting to settle: %w", id, err)
 		}
 	}
 	if c.unsettled(jobs) > 0 {
-		warnings = append(warnings, fmt.Sprintf("Job %s ended a moment ago: its accounting may still change.", id))
+		warnings = append(warnings, fmt.Sprintf("Job %s has just ended: its accounting may still change.", id))
 	}
 	return jobs, warnings, err
 }
@@ -81,7 +81,7 @@ func (c *Cluster) ask(ctx context.Context, id ID) ([]Job, []string, error) {
 		}
 	}
 	if len(hard) == 0 {
-		return nil, nil, fmt.Errorf("%w: nobody is configured to be asked", ErrUnknown)
+		return nil, nil, fmt.Errorf("%w: no source is configured for that", ErrUnknown)
 	}
 	return nil, warnings, errors.Join(hard...)
 }
@@ -127,7 +127,7 @@ func (c *Cluster) Nodes(ctx context.Context, nodes []string) (text, source, warn
 			return got, nodesSource(b), ""
 		}
 		if err != nil && warning == "" {
-			warning = "The present state of the nodes is not known: " + err.Error() + "."
+			warning = "The nodes' current state is unknown: " + err.Error() + "."
 		}
 	}
 	return "", "", warning
@@ -197,7 +197,7 @@ func (c *Cluster) Neighbours(ctx context.Context, j *Job, r *Run) (others, shari
 func sentence(err error) string {
 	s := oneLine(err.Error())
 	if s == "" {
-		return "The cluster did not answer"
+		return "The cluster didn't respond"
 	}
 	if s[0] >= 'a' && s[0] <= 'z' && len(s) > 3 && s[:4] == "the " {
 		return "T" + s[1:]

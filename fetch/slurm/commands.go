@@ -71,7 +71,7 @@ func (c *Commands) run(ctx context.Context, argv ...string) (source.Output, erro
 func (c *Commands) failed(name string, out source.Output) error {
 	text := strings.TrimSpace(string(out.Stderr))
 	if text == "" {
-		text = fmt.Sprintf("exit code %d and no word", out.Code)
+		text = fmt.Sprintf("exit code %d and no output", out.Code)
 	}
 	return fmt.Errorf("%s: %s said %q", c, name, oneLine(text))
 }
@@ -98,7 +98,7 @@ const (
 
 // asked bounds a question, and says so in words where it was given up.
 func asked(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, d, fmt.Errorf("there was no answer within %s", d))
+	return context.WithTimeoutCause(ctx, d, fmt.Errorf("no response within %s", d))
 }
 
 // Jobs implements Backend: accounting first, for it knows steps and runs and forgets nothing; the controller for what the
@@ -121,11 +121,11 @@ func (c *Commands) Jobs(ctx context.Context, id ID) ([]Job, error) {
 		if liveErr != nil {
 			return nil, liveErr
 		}
-		return nil, fmt.Errorf("%w: %s is not in the accounting and not with the controller (or is shown to its owner only)", ErrUnknown, id)
+		return nil, fmt.Errorf("%w: neither the accounting nor the controller has %s (or they show it only to its owner)", ErrUnknown, id)
 	case len(jobs) == 0:
 		jobs = assemble(live, "scontrol", 0)
 		for i := range jobs {
-			jobs[i].Notes = append(jobs[i].Notes, "The accounting did not answer for this job: its steps and earlier runs are not known.")
+			jobs[i].Notes = append(jobs[i].Notes, "The accounting has no answer for this job, so its steps and earlier runs are unknown.")
 		}
 	default:
 		complement(jobs, assemble(live, "scontrol", 0))
@@ -248,7 +248,7 @@ func (c *Commands) sacct(ctx context.Context, id ID) ([]Record, error) {
 		}
 		return records, err
 	}
-	return nil, fmt.Errorf("%s: sacct refuses every column", c)
+	return nil, fmt.Errorf("%s: sacct rejects every column", c)
 }
 
 // fields asks once which columns there are.

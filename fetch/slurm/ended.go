@@ -47,7 +47,7 @@ func (c *Cluster) Ended(ctx context.Context, from, to time.Time) ([]workflow.End
 		failed = append(failed, err)
 	}
 	if len(failed) == 0 {
-		return nil, errors.New("nobody is configured to be asked which jobs have ended")
+		return nil, errors.New("no source is configured for ended jobs")
 	}
 	return nil, errors.Join(failed...)
 }

@@ -20,7 +20,7 @@ type ID struct {
 }
 
 // ErrNotAnID says that a text is no job id; nothing was asked.
-var ErrNotAnID = errors.New("this is no job id")
+var ErrNotAnID = errors.New("not a job ID")
 
 var idShape = regexp.MustCompile(`^([1-9][0-9]{0,9})(?:_([0-9]{1,7})|_\[([0-9,%:-]{1,100})\]|\+([0-9]{1,3}))?(?:\.(?:[0-9]{1,10}|batch|extern|interactive))?$`)
 
@@ -28,7 +28,7 @@ var idShape = regexp.MustCompile(`^([1-9][0-9]{0,9})(?:_([0-9]{1,7})|_\[([0-9,%:
 func ParseID(s string) (ID, error) {
 	m := idShape.FindStringSubmatch(s)
 	if m == nil {
-		return ID{}, fmt.Errorf("%q: %w. A job id is what squeue and sacct show: 4242, 4242_7 for an element of an array, 4242_[1-4] for several, 4242+1 for a component of a heterogeneous job",
+		return ID{}, fmt.Errorf("%q: %w. A job ID looks as in squeue and sacct: 4242, 4242_7 for an array task, 4242_[1-4] for several, 4242+1 for a heterogeneous job component",
 			clip(s), ErrNotAnID)
 	}
 	id := ID{Job: whole(m[1]), Task: whole(m[2]), Tasks: m[3], Component: whole(m[4])}

@@ -80,7 +80,7 @@ type Step struct {
 }
 
 // ErrUnknown says that the cluster knows no such job, or shows it to nobody who asks as we do.
-var ErrUnknown = errors.New("the cluster knows no such job")
+var ErrUnknown = errors.New("the cluster doesn't know that job")
 
 // State is the word of a state without what stands behind it.
 func State(s string) string {

@@ -72,7 +72,7 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script Script) (Lo
 		script = l.submitted(ctx, j, script, &out)
 	}
 	if j.WorkDir == "" && j.StdOut == "" && !l.Keys && !l.Only {
-		out.gap("logs below the directory of the job, which nobody tells", fmt.Sprintf("SLURM tells neither the directory of job %s nor its batch log, so I looked for configured names only.", j.ID))
+		out.gap("logs under the job's directory, which is unknown", fmt.Sprintf("SLURM reports neither the working directory of job %s nor its batch log, so I looked only for configured names.", j.ID))
 	}
 	list, own := j.stated(script.Text, l.Home, func(name string) (string, error) { return l.script(ctx, j, name) })
 	if l.Keys || l.Only {
@@ -93,14 +93,14 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script Script) (Lo
 		}
 		if len(files) == 0 && problem == nil && !l.Only {
 			if c.batch && j.batched(r) && c.from == "the job" && len(out.Files) == 0 {
-				out.gap("the batch log "+base(c.template.String()), fmt.Sprintf("The batch log %s is not there.", c.template))
+				out.gap("the batch log "+base(c.template.String()), fmt.Sprintf("The batch log %s doesn't exist.", c.template))
 			}
 			if !c.perNode() || c.perhaps || r.never(c.srun) {
 				continue
 			}
 			if len(r.Steps) == 0 && c.srun != 0 {
 				name := base(c.template.String())
-				out.gap(name+", if its step ran", fmt.Sprintf("No file is called %s. Without an accounting nobody knows whether that step ran.", name))
+				out.gap(name+", if its step ran", fmt.Sprintf("There is no file %s. Without accounting I can't tell whether that step ran.", name))
 				continue
 			}
 		}
@@ -115,7 +115,7 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script Script) (Lo
 		}
 		if problem != nil {
 			for _, n := range faults(c, problem) {
-				out.gap("files that I may not read", n)
+				out.gap("files I may not read", n)
 			}
 		}
 		if fresh == 0 && len(files) > 0 {
@@ -129,13 +129,13 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script Script) (Lo
 			l.look(ctx, files, matched)
 			set.Result = complete(c, r, matched)
 			if problem != nil {
-				set.Result.Odd = fmt.Sprintf("not everything could be looked at for %s: I call no file missing", set.Template)
+				set.Result.Odd = fmt.Sprintf("couldn't look everywhere for %s, so I call no file missing", set.Template)
 			}
 			if !set.Result.Complete() && !silent(set.Result, len(files)) && (set.Result.Expected > 0 || set.Result.Odd != "") {
-				note := fmt.Sprintf("Logs called %s (%s says so): %s.", base(set.Template), set.From, set.Result)
+				note := fmt.Sprintf("Logs named %s (according to %s): %s.", base(set.Template), set.From, set.Result)
 				out.Notes = append(out.Notes, note)
 				if n := len(set.Result.Of(pattern.Missing)) + len(set.Result.Of(pattern.Unreadable)); n > 0 || set.Result.Odd != "" {
-					out.Gaps = append(out.Gaps, fmt.Sprintf("logs called %s: %s", base(set.Template), set.Result))
+					out.Gaps = append(out.Gaps, fmt.Sprintf("logs named %s: %s", base(set.Template), set.Result))
 				}
 			}
 		}
@@ -148,7 +148,7 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script Script) (Lo
 			out.unseen(script.Err)
 		}
 		for _, u := range own.Unknown {
-			out.gap("perhaps more logs: "+u, capital(u)+".")
+			out.gap("possibly more logs: "+u, capital(u)+".")
 		}
 	}
 	out.covers(r)
@@ -176,7 +176,7 @@ func (o *Located) own(j *Job, files []source.File, matched []pattern.Seen) (kept
 	slices.Sort(o.Owners)
 	o.Owners = slices.Compact(o.Owners)
 	if others > 0 {
-		o.Notes = append(o.Notes, fmt.Sprintf("Left out %d %s of somebody else's that the job points at.", others, map[bool]string{true: "file", false: "files"}[others == 1]))
+		o.Notes = append(o.Notes, fmt.Sprintf("Left out %d %s that the job points at but someone else owns.", others, map[bool]string{true: "file", false: "files"}[others == 1]))
 	}
 	return kept, keptMatched
 }
@@ -424,7 +424,7 @@ func faults(c candidate, err error) []string {
 	for _, e := range source.Each(err) {
 		s := sentence(e)
 		if source.KindOf(e) == source.Outside {
-			s = fmt.Sprintf("%s says that logs are called %s, which is outside of the directories that I may read", capital(c.from), c.template)
+			s = fmt.Sprintf("according to %s, logs are named %s, which is outside the directories I may read", capital(c.from), c.template)
 		}
 		if !slices.Contains(notes, s+".") && len(notes) < 5 {
 			notes = append(notes, s+".")
@@ -465,7 +465,7 @@ func overwritten(j *Job, r *Run, own script.Reading, list []candidate, found Loc
 	if !own.Truncate {
 		sure += ", unless this cluster appends (JobFileAppend)"
 	}
-	return []string{fmt.Sprintf("%s: run %d of %d began at %s and wrote to %d of the %d files.", sure, at+1, len(j.Runs), later.Start().Format("2006-01-02 15:04:05")+" UTC", n, len(found.Files))}
+	return []string{fmt.Sprintf("%s: run %d of %d started at %s and wrote to %d of the %d files.", sure, at+1, len(j.Runs), later.Start().Format("2006-01-02 15:04:05")+" UTC", n, len(found.Files))}
 }
 
 // capital begins a sentence.

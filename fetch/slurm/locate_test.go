@@ -101,7 +101,7 @@ func TestTheJobsOwnScriptSaysWhereItsLogsAre(t *testing.T) {
 	if want := "error-7-0.out error-7-1.out.gz error-7-3.out slurm-7-0.out slurm-7-1.out slurm-7-2.out slurm-7-3.out slurm-7.out"; l.names(got) != want {
 		t.Errorf("%s\nwant %s", l.names(got), want)
 	}
-	if len(got.Notes) != 1 || got.Notes[0] != "Logs called error-%j-%n.out (the job's script says so): 3 of 4 nodes, missing node03 (index 2)." {
+	if len(got.Notes) != 1 || got.Notes[0] != "Logs named error-%j-%n.out (according to the job's script): 3 of 4 nodes, missing node03 (index 2)." {
 		t.Errorf("%q", got.Notes)
 	}
 	if len(got.Sets) != 3 || !got.Sets[0].Batch || !got.Sets[1].Result.Complete() {
@@ -117,7 +117,7 @@ func TestTheConfiguredTemplate(t *testing.T) {
 	if strings.ReplaceAll(l.names(got), j.User, "alice") != "alice/run/error-7-node01.out alice/run/error-7-node02.out alice/run/error-7-node04.out" {
 		t.Error(l.names(got))
 	}
-	if len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "(the configuration says so): 3 of 4 nodes, missing node03 (index 2).") {
+	if len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "(according to the configuration): 3 of 4 nodes, missing node03 (index 2).") {
 		t.Errorf("%q", got.Notes)
 	}
 	j.User = "../../etc"
@@ -175,7 +175,7 @@ func TestARequeueThatOverwroteIsSaid(t *testing.T) {
 		t.Fatal("the healthy later run is looked at")
 	}
 	got := l.locate(t, j, "#!/bin/bash\n")
-	if len(got.Notes) != 1 || !strings.HasPrefix(got.Notes[0], "The requeue overwrote the failed run's log, unless this cluster appends (JobFileAppend): run 2 of 2 began at ") {
+	if len(got.Notes) != 1 || !strings.HasPrefix(got.Notes[0], "The requeue overwrote the failed run's log, unless this cluster appends (JobFileAppend): run 2 of 2 started at ") {
 		t.Errorf("%q", got.Notes)
 	}
 	if got = l.locate(t, j, "#!/bin/bash\n#SBATCH --open-mode=truncate\n"); len(got.Notes) != 1 || !strings.HasPrefix(got.Notes[0], "The requeue overwrote the failed run's log: ") {
@@ -247,7 +247,7 @@ func TestFilesOfOthersAreLeftOut(t *testing.T) {
 	j := l.job(t, "7", "FAILED")
 	j.User = "somebody-else"
 	got := l.locate(t, j, "#!/bin/bash\nsrun -o t-%j-%n.out ./a\n")
-	if len(got.Files) != 0 || !strings.Contains(strings.Join(got.Notes, " "), "Left out 1 file of somebody else's that the job points at.") {
+	if len(got.Files) != 0 || !strings.Contains(strings.Join(got.Notes, " "), "Left out 1 file that the job points at but someone else owns.") {
 		t.Errorf("%s %q", l.names(got), got.Notes)
 	}
 	// What whoever runs the bot states is not the job's doing.

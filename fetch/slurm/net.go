@@ -32,7 +32,7 @@ func (l *Locator) script(ctx context.Context, j *Job, name string) (string, erro
 		return "", brief(err)
 	}
 	if number, isNumber := strings.CutPrefix(f.Owner, "#"); f.Owner != "" && f.Owner != "root" && f.Owner != j.User && (!isNumber || number != j.UID) {
-		return "", fmt.Errorf("it belongs to somebody else")
+		return "", fmt.Errorf("it belongs to someone else")
 	}
 	_, body, err := l.Source.Open(ctx, name, 0)
 	if err != nil {
@@ -52,9 +52,9 @@ func brief(err error) error {
 	case source.Denied:
 		return fmt.Errorf("this account may not read it")
 	case source.Outside:
-		return fmt.Errorf("it is outside of the directories that I may read")
+		return fmt.Errorf("it is outside the directories I may read")
 	case source.NotFound:
-		return fmt.Errorf("it is not there")
+		return fmt.Errorf("it doesn't exist")
 	}
 	return err
 }
@@ -65,7 +65,7 @@ func (l *Locator) submitted(ctx context.Context, j *Job, s Script, out *Located)
 	if s.Text != "" || line.Step {
 		return s
 	}
-	why := "SLURM does not keep it"
+	why := "SLURM doesn't keep it"
 	if s.Err != nil {
 		why = strings.TrimSuffix(oneLine(s.Err.Error()), ".")
 	}
@@ -75,7 +75,7 @@ func (l *Locator) submitted(ctx context.Context, j *Job, s Script, out *Located)
 	}
 	if path.IsAbs(name) {
 		if text, err := l.script(ctx, j, name); err == nil && strings.HasPrefix(text, "#!") {
-			out.Notes = append(out.Notes, fmt.Sprintf("I could not see the script that ran (%s), so I read %s as it is now.", why, name))
+			out.Notes = append(out.Notes, fmt.Sprintf("I couldn't see the script that ran (%s), so I read the current %s.", why, name))
 			return Script{Text: text}
 		}
 	}
@@ -88,8 +88,8 @@ func (o *Located) unseen(why error) {
 	if slices.ContainsFunc(o.Sets, func(s Set) bool { return s.PerNode && len(s.Files) > 0 }) {
 		return
 	}
-	o.gap("logs that only the job's script names (I could not see it)",
-		fmt.Sprintf("I could not see the job's script, so I looked only for its batch log, configured names and files beside it, because %s. To fix it, give this account SLURM's Operator rights, or set AccountingStoreFlags=job_script.", why))
+	o.gap("logs that only the job's script names (I couldn't see it)",
+		fmt.Sprintf("I couldn't see the job's script because %s, so I looked only for its batch log, configured names and files next to it. To fix it, give this account SLURM's Operator rights, or set AccountingStoreFlags=job_script.", why))
 }
 
 // net looks beside the batch log for what no statement names: files with the job's number in their names and, where there are
@@ -126,10 +126,10 @@ func (l *Locator) net(ctx context.Context, j *Job, r *Run, list []candidate, unc
 	switch {
 	case len(numbered) > 0:
 		take(numbered)
-		out.Notes = append(out.Notes, fmt.Sprintf("I also took %s: the job's number is in the name.", few(numbered)))
+		out.Notes = append(out.Notes, fmt.Sprintf("I also took %s: the name contains the job ID.", few(numbered)))
 	case len(timed) > 0 && !slices.ContainsFunc(out.Sets, func(s Set) bool { return !s.Batch && len(s.Files) > 0 }):
 		take(timed)
-		out.Notes = append(out.Notes, fmt.Sprintf("I also took %s: %s wrote it beside the batch log while the job ran.", few(timed), firstOf(j.User, "the job's user")))
+		out.Notes = append(out.Notes, fmt.Sprintf("I also took %s: written by %s next to the batch log while the job ran.", few(timed), firstOf(j.User, "the job's user")))
 	}
 }
 

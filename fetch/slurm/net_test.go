@@ -34,10 +34,10 @@ func TestAScriptThatCannotBeSeen(t *testing.T) {
 	j := l.job(t, "7", "FAILED")
 	why := Script{Err: errors.New(`scontrol said "Invalid user id"`)}
 	got := l.locateWith(t, j, why)
-	if !slices.Contains(got.Gaps, "logs that only the job's script names (I could not see it)") || !strings.Contains(strings.Join(got.Notes, " "), `because scontrol said "Invalid user id"`) {
+	if !slices.Contains(got.Gaps, "logs that only the job's script names (I couldn't see it)") || !strings.Contains(strings.Join(got.Notes, " "), `because scontrol said "Invalid user id"`) {
 		t.Errorf("%q %q", got.Gaps, got.Notes)
 	}
-	if l.names(got) != "run-8.log slurm-7.out train.log" || !strings.Contains(strings.Join(got.Notes, " "), "wrote it beside the batch log while the job ran") {
+	if l.names(got) != "run-8.log slurm-7.out train.log" || !strings.Contains(strings.Join(got.Notes, " "), "next to the batch log while the job ran") {
 		t.Errorf("%s %q", l.names(got), got.Notes)
 	}
 	if len(got.Covered) > 0 {
@@ -56,7 +56,7 @@ func TestTheNetHoldsFilesWithTheJobsNumber(t *testing.T) {
 	l := newLab(t)
 	l.put(t, 90*time.Second, "line\n", "slurm-7.out", "logs/train_7.log", "logs/train_77.log", "train.log")
 	got := l.locateWith(t, l.job(t, "7", "FAILED"), Script{Text: "#!/bin/bash\nsrun ./a\n"})
-	if l.names(got) != "logs/train_7.log slurm-7.out" || !strings.Contains(strings.Join(got.Notes, " "), "the job's number is in the name") || len(got.Gaps) > 0 {
+	if l.names(got) != "logs/train_7.log slurm-7.out" || !strings.Contains(strings.Join(got.Notes, " "), "the name contains the job ID") || len(got.Gaps) > 0 {
 		t.Errorf("%s %q %q", l.names(got), got.Notes, got.Gaps)
 	}
 	if len(got.Covered) != 4 {
@@ -74,7 +74,7 @@ func TestAScriptThatIsRun(t *testing.T) {
 	if l.names(got) != "slurm-7.out v-7-0.log v-7-1.log v-7-3.log" || strings.Join(got.Covered, " ") != "node01 node02 node04" {
 		t.Errorf("%s %q", l.names(got), got.Covered)
 	}
-	for _, want := range []string{"missing node03 (index 2)", "gone.sh, which cannot be read: it is not there", "/etc/profile, which cannot be read: it is outside"} {
+	for _, want := range []string{"missing node03 (index 2)", "gone.sh, which cannot be read: it doesn't exist", "/etc/profile, which cannot be read: it is outside"} {
 		if !strings.Contains(strings.Join(got.Notes, " "), want) {
 			t.Errorf("%q does not say %q", got.Notes, want)
 		}
@@ -83,7 +83,7 @@ func TestAScriptThatIsRun(t *testing.T) {
 		if err := os.Chown(l.dir+"/launch.sh", 4321, 4321); err != nil {
 			t.Fatal(err)
 		}
-		if got = l.locateWith(t, j, Script{Text: "#!/bin/bash\nbash launch.sh\n"}); !strings.Contains(strings.Join(got.Notes, " "), "belongs to somebody else") {
+		if got = l.locateWith(t, j, Script{Text: "#!/bin/bash\nbash launch.sh\n"}); !strings.Contains(strings.Join(got.Notes, " "), "belongs to someone else") {
 			t.Errorf("%q", got.Notes)
 		}
 	}
@@ -113,7 +113,7 @@ func TestWhatIsExpectedWithoutAnAccounting(t *testing.T) {
 	j := l.job(t, "7", "FAILED")
 	j.Source, j.StdOut, j.Runs[0].Steps = "scontrol", l.dir+"/slurm-7.out", nil
 	got := l.locateWith(t, j, Script{Text: "#!/bin/bash\nset -e\nsrun -o a-%n.log ./a\nsrun -o c-%n.log ./a\n"})
-	want := []string{"the batch log slurm-7.out", "logs called a-%n.log: 3 of 4 nodes, missing node03 (index 2)", "c-%n.log, if its step ran"}
+	want := []string{"the batch log slurm-7.out", "logs named a-%n.log: 3 of 4 nodes, missing node03 (index 2)", "c-%n.log, if its step ran"}
 	if !slices.Equal(got.Gaps, want) {
 		t.Errorf("%q", got.Gaps)
 	}

@@ -61,7 +61,7 @@ func TestAReusedIDMeansTheNewestJob(t *testing.T) {
 	jobs := jobsOf(t,
 		row("7", "7", "bob", "COMPLETED", "0:0", "n1", "1000", "1010", "1100", "old"),
 		row("7", "7", "alice", "FAILED", "1:0", "n[1-2]", "9000", "9010", "9100", "new"))
-	if len(jobs) != 1 || jobs[0].User != "alice" || len(jobs[0].Runs) != 1 || len(jobs[0].Notes) != 1 || !strings.Contains(jobs[0].Notes[0], "older job had the same id 7") {
+	if len(jobs) != 1 || jobs[0].User != "alice" || len(jobs[0].Runs) != 1 || len(jobs[0].Notes) != 1 || !strings.Contains(jobs[0].Notes[0], "older job had the same ID 7") {
 		t.Errorf("%+v", jobs)
 	}
 	// The same person, the same name: a job that an administrator started again after its end.

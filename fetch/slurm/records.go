@@ -53,7 +53,7 @@ func oneJob(records []Record) (Job, bool) {
 	job := Job{Array: None, Task: None, Het: None, Component: None}
 	if from > 0 {
 		old := records[from-1]
-		job.Notes = append(job.Notes, fmt.Sprintf("An older job had the same id %s (submitted %s); the newest is meant.", old.JobID, old.Submit.UTC().Format("2006-01-02 15:04")+" UTC"))
+		job.Notes = append(job.Notes, fmt.Sprintf("An older job had the same ID %s (submitted %s); I use the newest.", old.JobID, old.Submit.UTC().Format("2006-01-02 15:04")+" UTC"))
 		records = records[from:]
 	}
 	last := records[len(records)-1]

@@ -60,11 +60,11 @@ func NewClient(caFile string) (*http.Client, error) {
 	if caFile != "" {
 		pem, err := os.ReadFile(caFile)
 		if err != nil {
-			return nil, fmt.Errorf("the authority's certificate: %w", err)
+			return nil, fmt.Errorf("the CA certificate: %w", err)
 		}
 		t.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("the authority's certificate: %s holds none", caFile)
+			return nil, fmt.Errorf("the CA certificate: %s contains none", caFile)
 		}
 	}
 	return &http.Client{Transport: t, Timeout: 2 * commandTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
@@ -93,27 +93,27 @@ func (r *REST) get(ctx context.Context, path string) (tree, error) {
 	}
 	res, err := r.Client.Do(req)
 	if err != nil {
-		return tree{}, fmt.Errorf("%s does not answer: %w", r, withoutURL(err))
+		return tree{}, fmt.Errorf("%s isn't responding: %w", r, withoutURL(err))
 	}
 	defer res.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err != nil {
-		return tree{}, fmt.Errorf("%s broke off in its answer: %w", r, err)
+		return tree{}, fmt.Errorf("%s cut off its response: %w", r, err)
 	}
 	if len(raw) > maxAnswer {
-		return tree{}, fmt.Errorf("%s answered with more than %d bytes", r, maxAnswer)
+		return tree{}, fmt.Errorf("%s returned more than %d bytes", r, maxAnswer)
 	}
 	t, bad := parseTree(raw)
 	number, words := firstError(t)
 	switch {
 	case res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden || strings.HasPrefix(string(raw), "Authentication failure"):
-		return tree{}, fmt.Errorf("%s refuses the token in %s%s: let `scontrol token` write a new one there", r, r.TokenFile, r.age())
+		return tree{}, fmt.Errorf("%s rejects the token in %s%s: write a new one there with `scontrol token`", r, r.TokenFile, r.age())
 	case number == unknownJob:
 		return tree{}, fmt.Errorf("%w (%s)", ErrUnknown, r)
 	case res.StatusCode == http.StatusNotFound:
 		return tree{}, fmt.Errorf("%s: %w: %s", r, errNoSuch, path)
 	case res.StatusCode >= 300 && res.StatusCode < 400:
-		return tree{}, fmt.Errorf("%s sends elsewhere (%d), and a token is not carried there: configure the address itself", r, res.StatusCode)
+		return tree{}, fmt.Errorf("%s redirects elsewhere (%d), and I don't send tokens there: configure the final URL", r, res.StatusCode)
 	case res.StatusCode != http.StatusOK:
 		return tree{}, fmt.Errorf("%s answered %d: %q", r, res.StatusCode, oneLine(words))
 	case bad != nil:
@@ -152,11 +152,11 @@ func (r *REST) sign(req *http.Request) error {
 	}
 	raw, err := os.ReadFile(r.TokenFile)
 	if err != nil {
-		return fmt.Errorf("%s: the token cannot be read: %w", r, err)
+		return fmt.Errorf("%s: can't read the token: %w", r, err)
 	}
 	token := strings.TrimPrefix(strings.TrimSpace(string(raw)), "SLURM_JWT=")
 	if token == "" || strings.ContainsAny(token, " \r\n\t") {
-		return fmt.Errorf("%s: %s does not hold one token", r, r.TokenFile)
+		return fmt.Errorf("%s: %s doesn't contain exactly one token", r, r.TokenFile)
 	}
 	req.Header.Set("X-SLURM-USER-TOKEN", token)
 	// 22.05 takes no token without the name, also where the token itself says it.
@@ -279,7 +279,7 @@ func (r *REST) Jobs(ctx context.Context, id ID) ([]Job, error) {
 		return r.answer(jobs, id, nil)
 	}
 	for i := range live {
-		live[i].Notes = append(live[i].Notes, "The accounting did not answer for this job: its steps and earlier runs are not known.")
+		live[i].Notes = append(live[i].Notes, "The accounting has no answer for this job, so its steps and earlier runs are unknown.")
 	}
 	return r.answer(live, id, nil)
 }
@@ -287,13 +287,13 @@ func (r *REST) Jobs(ctx context.Context, id ID) ([]Job, error) {
 func (r *REST) answer(jobs []Job, id ID, err error) ([]Job, error) {
 	if len(jobs) == 0 {
 		if err == nil {
-			err = fmt.Errorf("%w: %s shows no job %s (it may show it to its owner only)", ErrUnknown, r, id)
+			err = fmt.Errorf("%w: %s shows no job %s (it may show it only to its owner)", ErrUnknown, r, id)
 		}
 		return nil, err
 	}
 	for i := range jobs {
 		if jobs[i].Release > 0 && jobs[i].Release < exitsBelieved {
-			jobs[i].Notes = append(jobs[i].Notes, fmt.Sprintf("SLURM %d.%02d does not tell exit codes over slurmrestd: they are left out.", jobs[i].Release/100, jobs[i].Release%100))
+			jobs[i].Notes = append(jobs[i].Notes, fmt.Sprintf("SLURM %d.%02d doesn't report exit codes over slurmrestd, so they are left out.", jobs[i].Release/100, jobs[i].Release%100))
 		}
 	}
 	return only(jobs, id)

@@ -31,11 +31,11 @@ func (Local) Run(ctx context.Context, argv ...string) (source.Output, error) {
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return out, fmt.Errorf("%s did not answer: %w", program(argv), context.Cause(ctx))
+		return out, fmt.Errorf("%s didn't respond: %w", program(argv), context.Cause(ctx))
 	case errors.As(err, &exit):
 		out.Code = exit.ExitCode()
 	case err != nil:
-		return out, fmt.Errorf("%s cannot be run: %w", program(argv), err)
+		return out, fmt.Errorf("can't run %s: %w", program(argv), err)
 	}
 	if stdout.cut {
 		return out, fmt.Errorf("%s printed more than %d bytes", program(argv), source.MaxOutput)

@@ -51,7 +51,7 @@ func parseFields(out []byte) map[string]bool {
 var invalidField = regexp.MustCompile(`Invalid field requested: "?([A-Za-z]+)"?`)
 
 // errShape says that an answer is not what was asked for.
-var errShape = errors.New("the answer has another form than was asked for")
+var errShape = errors.New("the response has an unexpected format")
 
 // parseSacct reads the rows of `sacct -P` with the columns given; sep stands between them and may stand in the last one.
 func parseSacct(out []byte, cols []string, sep string, zone *time.Location) ([]Record, error) {
@@ -107,7 +107,7 @@ func rows(out []byte, separators int, sep string) (list []string, err error) {
 }
 
 func shape(row string, separators int, sep string) error {
-	return fmt.Errorf("%w: sacct printed %d columns where %d were asked for: %q", errShape, strings.Count(row, sep)+1, separators+1, clip(row))
+	return fmt.Errorf("%w: sacct printed %d columns instead of %d: %q", errShape, strings.Count(row, sep)+1, separators+1, clip(row))
 }
 
 func record(row map[string]string, raw string, zone *time.Location) Record {

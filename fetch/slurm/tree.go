@@ -19,7 +19,7 @@ func parseTree(raw []byte) (tree, error) {
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return tree{}, fmt.Errorf("%w: no JSON: %w", errShape, err)
+		return tree{}, fmt.Errorf("%w: not JSON: %w", errShape, err)
 	}
 	return tree{v}, nil
 }

@@ -43,7 +43,7 @@ func (c *Cluster) next(ctx context.Context) (int, error) {
 		}
 		failed = append(failed, err)
 	}
-	return 0, fmt.Errorf("asking for the next job number: %w", errors.Join(append(failed, ErrUnknown)...))
+	return 0, fmt.Errorf("asking for the next job ID: %w", errors.Join(append(failed, ErrUnknown)...))
 }
 
 var nextNumber = regexp.MustCompile(`(?m)^NEXT_JOB_ID\s*=\s*([0-9]{1,10})\s*$`)

@@ -34,7 +34,7 @@ func TestAnUnusedNumberIsProven(t *testing.T) {
 			a["scontrol show config"] = source.Output{Stderr: []byte("slurm_load_ctl_conf error: Unable to contact slurm controller"), Code: 1}
 		}, false},
 		{"the command is not allowed", "999999", func(a map[string]source.Output) { delete(a, "scontrol show config") }, false},
-		{"the answer has another form", "999999", func(a map[string]source.Output) {
+		{"the response has an unexpected format", "999999", func(a map[string]source.Output) {
 			a["scontrol show config"] = source.Output{Stdout: []byte("NEXT_JOB_ID = (null)\n")}
 		}, false},
 	} {

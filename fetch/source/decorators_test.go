@@ -269,7 +269,7 @@ func TestTheFilesAndBytesOfOneJob(t *testing.T) {
 		_, _ = io.Copy(io.Discard, body)
 		_ = body.Close()
 	}
-	if _, _, err := l.Open(ctx, "a", 0); KindOf(err) != TooMuch || !strings.Contains(err.Error(), "800 of the 1000 for one job are taken") {
+	if _, _, err := l.Open(ctx, "a", 0); KindOf(err) != TooMuch || !strings.Contains(err.Error(), "800 of the 1000 bytes per job are used") {
 		t.Errorf("%v", err)
 	}
 	_, unread, err := l.Open(ctx, "a", 200)
@@ -298,10 +298,10 @@ func TestWhatTakesTooLongIsGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.hang = true
-	if _, err := io.ReadAll(body); KindOf(err) != TimedOut || !strings.Contains(err.Error(), "there did not answer in time (nothing came for 1s)") {
+	if _, err := io.ReadAll(body); KindOf(err) != TimedOut || !strings.Contains(err.Error(), "there didn't respond in time (no data for 1s)") {
 		t.Errorf("%v", err)
 	}
-	if _, err := timeout.Stat(ctx, "a"); KindOf(err) != TimedOut || !strings.Contains(err.Error(), "no answer within 1m0s") {
+	if _, err := timeout.Stat(ctx, "a"); KindOf(err) != TimedOut || !strings.Contains(err.Error(), "no response within 1m0s") {
 		t.Errorf("%v", err)
 	}
 	if !slices.Equal(watched, []time.Duration{time.Minute, time.Second, time.Minute}) {

@@ -68,7 +68,7 @@ func (l *Limit) Open(ctx context.Context, name string, offset int64) (File, io.R
 	defer l.mu.Unlock()
 	if l.bytes+b.left > l.Bytes {
 		_ = body.Close()
-		return f, nil, &Error{Kind: TooMuch, Name: name, More: fmt.Sprintf("it has %d bytes, and %d of the %d for one job are taken", f.Size, l.bytes, l.Bytes)}
+		return f, nil, &Error{Kind: TooMuch, Name: name, More: fmt.Sprintf("it has %d bytes, and %d of the %d bytes per job are used", f.Size, l.bytes, l.Bytes)}
 	}
 	l.bytes += b.left
 	return f, b, nil
@@ -121,7 +121,7 @@ func (t *Timeout) watch(d time.Duration, end context.CancelCauseFunc, name, what
 	return func() { timer.Stop() }
 }
 
-const answered = "no answer within"
+const answered = "no response within"
 
 // Glob implements Source.
 func (t *Timeout) Glob(ctx context.Context, pattern string) ([]File, error) {
@@ -160,7 +160,7 @@ type watched struct {
 }
 
 func (w *watched) Read(p []byte) (int, error) {
-	defer w.timeout.watch(w.timeout.Idle, w.end, w.name, "nothing came for")()
+	defer w.timeout.watch(w.timeout.Idle, w.end, w.name, "no data for")()
 	return w.body.Read(p)
 }
 

@@ -114,7 +114,7 @@ func (t *take) bring(ctx context.Context, f source.File, k string, begin note, b
 		return note{}, err
 	}
 	if w.size != now.Size {
-		return note{}, &source.Error{Kind: source.Lost, Place: t.from.ID, Name: f.Name, More: fmt.Sprintf("%d of %d bytes came", w.size, now.Size)}
+		return note{}, &source.Error{Kind: source.Lost, Place: t.from.ID, Name: f.Name, More: fmt.Sprintf("got %d of %d bytes", w.size, now.Size)}
 	}
 	if err := w.finish(); err != nil {
 		return note{}, err

@@ -105,7 +105,7 @@ func (s *Spool) append(ctx context.Context, p part, g Given, at int64, piece io.
 	for {
 		n, err := piece.Read(buffer)
 		if at+int64(n) > g.Size {
-			return at, &source.Error{Kind: source.Changed, Name: g.Sum, More: fmt.Sprintf("there is more of it than the %d bytes that were announced", g.Size)}
+			return at, &source.Error{Kind: source.Changed, Name: g.Sum, More: fmt.Sprintf("it is larger than the announced %d bytes", g.Size)}
 		}
 		if n > 0 {
 			_, werr := p.WriteAt(buffer[:n], at)

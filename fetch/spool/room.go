@@ -156,7 +156,7 @@ func (s *Spool) hold(ctx context.Context, k string, n int64, name string) error 
 	defer s.mu.Unlock()
 	if s.total-s.parts[k]+n > s.o.Max {
 		return &source.Error{Kind: source.TooMuch, Name: name,
-			More: fmt.Sprintf("it has %d bytes; the spool may hold %d, and %d are in use", n, s.o.Max, s.total-s.parts[k])}
+			More: fmt.Sprintf("it has %d bytes; the spool may hold %d and already uses %d", n, s.o.Max, s.total-s.parts[k])}
 	}
 	s.total += n - s.parts[k]
 	s.parts[k] = n
@@ -193,7 +193,7 @@ func (s *Spool) remove(ctx context.Context, want func(b *blob, freed int64) bool
 	if s.o.Used != nil {
 		paths, err := s.o.Used(ctx)
 		if err != nil {
-			return 0, fmt.Errorf("asking what of the spool is in use: %w", err) // then all of it may be
+			return 0, fmt.Errorf("finding out what the spool uses: %w", err) // then all of it may be
 		}
 		for _, p := range paths {
 			inUse[filepath.Base(p)] = true

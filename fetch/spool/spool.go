@@ -140,7 +140,7 @@ func Open(dir string, o Options) (*Spool, error) {
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		_ = lock.Close()
-		return nil, fmt.Errorf("opening the spool %s: another process uses it (%w): give each a directory of its own", dir, err)
+		return nil, fmt.Errorf("opening the spool %s: another process is using it (%w): give each its own directory", dir, err)
 	}
 	s.lock = lock
 	if err := s.measure(); err != nil {

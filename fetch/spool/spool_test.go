@@ -284,7 +284,7 @@ func TestWhatCannotBeReadDoesNotStopTheRest(t *testing.T) {
 
 func TestASpoolServesOneProcess(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
-	if _, err := Open(s.dir, Options{}); err == nil || !strings.Contains(err.Error(), "another process uses it") {
+	if _, err := Open(s.dir, Options{}); err == nil || !strings.Contains(err.Error(), "another process is using it") {
 		t.Errorf("got %v", err)
 	}
 }

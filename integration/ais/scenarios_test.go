@@ -175,7 +175,7 @@ func TestARankStallsBesideAHealthyCluster(t *testing.T) {
 		"expired":     {mint(may(c.uuid, showCluster), -time.Minute), "has expired"},
 		"no rights":   {mint(may(c.uuid, objects), time.Hour), "SHOW-CLUSTER"},
 		"cut":         {mint(admin, time.Hour)[:30], "three parts"},
-		"none":        {"", "asks for a token"},
+		"none":        {"", "requires a token"},
 	} {
 		r := c.diagnoseWith(t, c2.token, logs, "--ais-endpoint", "env")
 		if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, c2.says) }) || len(r.Storage.Daemons) > 0 {
@@ -213,7 +213,7 @@ func (c *cluster) pulledInPart(t *testing.T, gone string) {
 	write(t, filepath.Join(dir, "error-7300-0.out"), "2026-11-20 23:15:03,123 - train - INFO - step: 1/50000 loss: 2.3000\n")
 	r := c.diagnose(t, dir)
 	said := slices.ContainsFunc(r.Warnings, func(w string) bool {
-		return strings.HasPrefix(w, "No logs of target "+gone+": the proxy cannot reach it")
+		return strings.HasPrefix(w, "No logs from target "+gone+": the proxy can't reach it")
 	})
 	if !said && !c.has(t, gone) {
 		t.Fatal("it was taken out of the cluster map before the bot looked, some half a minute after it died")

@@ -188,8 +188,8 @@ func postgres(t *testing.T) []trouble {
 		}
 	}
 	return []trouble{
-		in("down", func(w *world, _ string, way *road) func() { return way.becomes(closed)(w) }, "", storeNot+"PostgreSQL cannot be reached"),
-		in("still", func(w *world, _ string, way *road) func() { return way.becomes(still)(w) }, "", storeNot+"the database does not answer"),
+		in("down", func(w *world, _ string, way *road) func() { return way.becomes(closed)(w) }, "", storeNot+"can't reach PostgreSQL"),
+		in("still", func(w *world, _ string, way *road) func() { return way.becomes(still)(w) }, "", storeNot+"the database isn't responding"),
 		in("read-only", func(w *world, role string, _ *road) func() {
 			do(w.t, "ALTER ROLE "+role+" SET default_transaction_read_only = on",
 				"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '"+role+"'")
@@ -199,7 +199,7 @@ func postgres(t *testing.T) []trouble {
 			do(w.t, "ALTER ROLE "+role+" CONNECTION LIMIT 0")
 			end(w.t, role)
 			return func() { do(w.t, "ALTER ROLE "+role+" CONNECTION LIMIT -1") }
-		}, "too many connections", storeNot+"PostgreSQL has no connection left"),
+		}, "too many connections", storeNot+"PostgreSQL has no connections left"),
 		in("database-closed", func(w *world, role string, _ *road) func() {
 			do(w.t, "ALTER DATABASE "+role+" ALLOW_CONNECTIONS false")
 			end(w.t, role)
@@ -265,6 +265,6 @@ func buckets(t *testing.T) []trouble {
 		return x
 	}
 	return []trouble{
-		in("down", ""), in("refuses", "cannot be listed"), in("reads-only", "cannot be written to"), in("gone", "there is no bucket"), in("slow", ""),
+		in("down", ""), in("refuses", "can't list"), in("reads-only", "can't write to"), in("gone", "doesn't exist"), in("slow", ""),
 	}
 }

@@ -73,21 +73,21 @@ func TestEveryRefusedAccessHasASentenceOfItsOwn(t *testing.T) {
 		fields map[string]any
 		want   string
 	}{
-		{"none", map[string]any{"endpoint": serves(aisRefuses(http.StatusUnauthorized, "token required"))}, "asks for a token and none was given"},
-		{"unwanted", access(serves(aisRefuses(http.StatusUnauthorized, "token required")), goodToken), "refuses the token (401)"},
-		{"malformed", access(serves(aisRefuses(http.StatusUnauthorized, bad+"token is malformed: token contains an invalid number of segments]")), goodToken), "the token is not whole"},
+		{"none", map[string]any{"endpoint": serves(aisRefuses(http.StatusUnauthorized, "token required"))}, "requires a token and none was given"},
+		{"unwanted", access(serves(aisRefuses(http.StatusUnauthorized, "token required")), goodToken), "rejected the token (401)"},
+		{"malformed", access(serves(aisRefuses(http.StatusUnauthorized, bad+"token is malformed: token contains an invalid number of segments]")), goodToken), "the token is incomplete"},
 		{"expired", access(serves(aisRefuses(http.StatusUnauthorized, bad+"token expired]")), goodToken), "the token has expired"},
 		{"another cluster's", access(serves(aisRefuses(http.StatusUnauthorized, bad+"token signature is invalid: signature is invalid]")), goodToken), "rejected the token's signature"},
 		{"no permission", access(serves(aisRefuses(http.StatusForbidden, "user `bob` has insufficient permissions")), goodToken), "SHOW-CLUSTER"},
-		{"starting up", access(serves(aisRefuses(http.StatusServiceUnavailable, "not ready yet")), goodToken), "is starting up, or not ready (503)"},
-		{"something else", access(serves(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello") })), goodToken), "not as a proxy of AIStore does"},
+		{"starting up", access(serves(aisRefuses(http.StatusServiceUnavailable, "not ready yet")), goodToken), "is starting up or not ready (503)"},
+		{"something else", access(serves(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello") })), goodToken), "it isn't an AIStore proxy"},
 		{"refused", access(nobody, goodToken), "connection refused"},
 		{"another host", access("https://ais.example.org:51080", goodToken), "storage_access.allow"},
-		{"plain HTTP", access(strings.Replace(good.URL, "http:", "https:", 1), goodToken), "speaks plain HTTP"},
-		{"HTTPS", access(strings.Replace(secure.URL, "https:", "http:", 1), goodToken), "speaks HTTPS"},
-		{"unknown authority", access(secure.URL, goodToken), "signed by nobody whom I know"},
-		{"another authority", map[string]any{"endpoint": secure.URL, "token": goodToken, "tls": "ca", "ca": authority(t)}, "signed by nobody whom I know"},
-		{"unchecked", map[string]any{"endpoint": secure.URL, "token": goodToken, "tls": "skip"}, "I may not leave the certificate unchecked"},
+		{"plain HTTP", access(strings.Replace(good.URL, "http:", "https:", 1), goodToken), "uses plain HTTP"},
+		{"HTTPS", access(strings.Replace(secure.URL, "https:", "http:", 1), goodToken), "uses HTTPS"},
+		{"unknown authority", access(secure.URL, goodToken), "signed by an unknown authority"},
+		{"another authority", map[string]any{"endpoint": secure.URL, "token": goodToken, "tls": "ca", "ca": authority(t)}, "signed by an unknown authority"},
+		{"unchecked", map[string]any{"endpoint": secure.URL, "token": goodToken, "tls": "skip"}, "I may not skip certificate verification"},
 	} {
 		w.click(slack.Alice, question, "Give access")
 		before := len(ephemerals(w, slack.Alice))

@@ -52,9 +52,9 @@ func TestNobodyIsToldOfTheFilesOfOthers(t *testing.T) {
 	own(mallory, os.Symlink("run-on-scratch", at("5550005")), at("5550005"))
 
 	for _, c := range []struct{ job, says string }{
-		{"5550001", "it leads out of the directories that may be read"},
-		{"5550002", "it is a link of one account to a file of another"},
-		{"5550003", "it leads out of the directories that may be read"},
+		{"5550001", "it leads outside the directories I may read"},
+		{"5550002", "it is one account's link to another account's file"},
+		{"5550003", "it leads outside the directories I may read"},
 	} {
 		w.slash(slack.Alice, slack.Training, c.job)
 		w.message(slack.BotUser, slack.Training, c.job, c.says)
@@ -78,7 +78,7 @@ func TestNobodyIsToldOfTheFilesOfOthers(t *testing.T) {
 	w.nowhere("after all questions", []canary{{"the file of somebody else", []string{tell}}, {"the machine's accounts", []string{"root:x:0:0"}}}, places)
 	told := false
 	for _, p := range places {
-		told = told || holds(slack.Message{Text: string(p.data)}, []string{"rank_2.log", "hard link in a directory of another account"})
+		told = told || holds(slack.Message{Text: string(p.data)}, []string{"rank_2.log", "hard link in another account's directory"})
 	}
 	if !told {
 		t.Error("nobody is told that a hard link was left out")

@@ -118,13 +118,13 @@ func TestAPushThatFailsSaysWhyAndNeverFailsAJob(t *testing.T) {
 		{"a wrong secret", "another-secret-of-somebody", []string{job, files[0]}, 1, "the secret is wrong"},
 		{"another cluster", pushSecret, []string{"--cluster", "east", job, files[0]}, 1, `cluster name was "east"`},
 		{"too much", pushSecret, []string{job, large}, 1, "limits.job_mb"},
-		{"a bot that is away", pushSecret, []string{"--to", "http://127.0.0.1:1", "--timeout", "20s", job, files[0]}, 1, "cannot be reached"},
+		{"a bot that is away", pushSecret, []string{"--to", "http://127.0.0.1:1", "--timeout", "20s", job, files[0]}, 1, "can't reach the bot"},
 		{"in a batch script", pushSecret, []string{"--to", "http://127.0.0.1:1", "--timeout", "20s", "--quiet-failure", job, files[0]}, 0, "does not fail the job"},
-		{"no file", pushSecret, []string{job, filepath.Join(w.dir, "nothing.out")}, 1, "nothing.out does not exist"},
+		{"no file", pushSecret, []string{job, filepath.Join(w.dir, "nothing.out")}, 1, "nothing.out doesn't exist"},
 		{"no SLURM and no files", pushSecret, []string{job}, 1, "List them: bot push " + job},
 		{"no job", pushSecret, nil, 2, "which job?"},
 		{"an address that is none", pushSecret, []string{"--to", "bot.example.org", job}, 2, "https://bot.example.org"},
-		{"a job that is none", pushSecret, []string{"train;rm", files[0]}, 2, "no job id"},
+		{"a job that is none", pushSecret, []string{"train;rm", files[0]}, 2, "not a job ID"},
 	} {
 		out, code := w.push(c.secret, c.args...)
 		if code != c.code || !strings.Contains(out, c.want) {

@@ -178,9 +178,9 @@ func (c *cluster) strangers(t *testing.T, bot, config, home string) {
 		as        account
 		say, hush []string
 	}{
-		{hidden, ordinary, []string{"I could not see it", "because"}, []string{"Missing Nothing"}},
-		{shown, ordinary, []string{"as it is now"}, []string{"I could not see it"}},
-		{hidden, operator, []string{"sub-0.log", "4 of 4 seen"}, []string{"I could not see it", "as it is now", "script"}},
+		{hidden, ordinary, []string{"I couldn't see it", "because"}, []string{"Missing Nothing"}},
+		{shown, ordinary, []string{"so I read the current"}, []string{"I couldn't see it"}},
+		{hidden, operator, []string{"sub-0.log", "4 of 4 seen"}, []string{"I couldn't see it", "so I read the current", "script"}},
 	} {
 		out := seen(look.at.id, look.as)
 		said := strings.Join(strings.Fields(out), " ")

@@ -90,7 +90,7 @@ func TestAnyOneKeyOfAHostIsEnoughToKnowIt(t *testing.T) {
 	must(t, os.WriteFile(s.known, nil, 0o600))
 	s.know(t, address, "user")
 	err := s.node(t, address).Check(ctx)
-	if source.KindOf(err) != source.HostKey || !strings.Contains(err.Error(), "is not the one in known_hosts") {
+	if source.KindOf(err) != source.HostKey || !strings.Contains(err.Error(), "doesn't match known_hosts") {
 		t.Errorf("another's key: %v", err)
 	}
 	must(t, os.WriteFile(s.known, nil, 0o600))

@@ -40,7 +40,7 @@ func (s Store) Put(ctx context.Context, content []byte) (key string, err error) 
 // Open reads content; the error of an unknown key is fs.ErrNotExist.
 func (s Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	if !isSum(key) {
-		return nil, fmt.Errorf("%q is not the key of an attachment: %w", key, fs.ErrNotExist)
+		return nil, fmt.Errorf("%q is not an attachment key: %w", key, fs.ErrNotExist)
 	}
 	return s.Bucket.Open(ctx, spread(key))
 }
@@ -86,7 +86,7 @@ const maxPart = 200
 func checkKey(key string) error {
 	bad := func(why string) error { return fmt.Errorf("%.300q is not a key: %s", key, why) }
 	if !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) || strings.ContainsRune(key, '\\') {
-		return bad("it contains characters that names of files should not have")
+		return bad("it contains characters that file names shouldn't have")
 	}
 	if len(key) > 1000 {
 		return bad("it is too long")
@@ -94,9 +94,9 @@ func checkKey(key string) error {
 	for part := range strings.SplitSeq(key, "/") {
 		switch {
 		case part == "" || strings.HasPrefix(part, "."):
-			return bad("a part of it is empty or begins with a dot")
+			return bad("part of it is empty or starts with a dot")
 		case len(part) > maxPart:
-			return bad("a part of it is too long")
+			return bad("part of it is too long")
 		}
 	}
 	return nil
@@ -113,7 +113,7 @@ type exactly struct {
 func (e *exactly) Read(p []byte) (int, error) {
 	n, err := e.from.Read(p)
 	if e.left -= int64(n); e.left < 0 {
-		return n, fmt.Errorf("there are more bytes than were announced")
+		return n, fmt.Errorf("there are more bytes than announced")
 	}
 	if err == io.EOF && e.left > 0 {
 		return n, fmt.Errorf("%d bytes are missing: %w", e.left, io.ErrUnexpectedEOF)

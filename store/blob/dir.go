@@ -35,15 +35,15 @@ const partAge = 24 * time.Hour
 // OpenDir opens, or makes, the directory. Several processes may have it open.
 func OpenDir(dir string) (*Dir, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("opening the store of files: %w", err)
+		return nil, fmt.Errorf("opening the file store: %w", err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("opening the store of files: %w", err)
+		return nil, fmt.Errorf("opening the file store: %w", err)
 	}
 	d := &Dir{path: dir, open: root}
 	if err := d.tidy(); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the store of files: %w", err), root.Close())
+		return nil, errors.Join(fmt.Errorf("opening the file store: %w", err), root.Close())
 	}
 	return d, nil
 }

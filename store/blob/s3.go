@@ -47,7 +47,7 @@ func OpenS3(ctx context.Context, o S3Options) (*S3, error) {
 	}
 	conf, err := config.LoadDefaultConfig(ctx, load...)
 	if err != nil {
-		return nil, fmt.Errorf("preparing the access to the bucket %s: %w", o.Bucket, err)
+		return nil, fmt.Errorf("preparing access to the bucket %s: %w", o.Bucket, err)
 	}
 	client := s3.NewFromConfig(conf, func(s *s3.Options) {
 		if o.Endpoint == "" {
@@ -66,10 +66,10 @@ func (b *S3) Check(ctx context.Context) error {
 	_, err := b.client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &b.bucket, Prefix: &b.prefix, MaxKeys: aws.Int32(1)})
 	var none *types.NoSuchBucket
 	if errors.As(err, &none) {
-		return fmt.Errorf("there is no bucket %s: make it, or mend archive.bucket", b.bucket)
+		return fmt.Errorf("the bucket %s doesn't exist: create it, or fix archive.bucket", b.bucket)
 	}
 	if err != nil {
-		return fmt.Errorf("the bucket %s cannot be listed: %w", b.bucket, err)
+		return fmt.Errorf("can't list the bucket %s: %w", b.bucket, err)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (b *S3) Probe(ctx context.Context) error {
 		return nil // it is there
 	}
 	if err != nil {
-		return fmt.Errorf("the bucket %s cannot be written to: %w", b.bucket, err)
+		return fmt.Errorf("can't write to the bucket %s: %w", b.bucket, err)
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (b *S3) Put(ctx context.Context, key string, content io.Reader, size int64)
 		return err
 	}
 	if size > maxObject {
-		return fmt.Errorf("storing %s: it has %d bytes, and S3 takes at most %d", key, size, int64(maxObject))
+		return fmt.Errorf("storing %s: it has %d bytes, and S3 accepts at most %d", key, size, int64(maxObject))
 	}
 	// Signing reads everything once before it is sent.
 	body, done, err := seekable(&exactly{content, size}, size)

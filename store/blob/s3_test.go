@@ -68,7 +68,7 @@ func TestMoreKeysThanFitIntoOneAnswerAreAllListed(t *testing.T) {
 func TestABucketThatCannotBeUsedIsToldInWords(t *testing.T) {
 	endpoint := s3test.Serve(t)
 	good := S3Options{Bucket: "missing", Region: "us-east-1", Endpoint: endpoint, AccessKey: accessKey, SecretKey: secretKey}
-	if err := openS3(t, good).Check(context.Background()); err == nil || !strings.Contains(err.Error(), "there is no bucket missing") {
+	if err := openS3(t, good).Check(context.Background()); err == nil || !strings.Contains(err.Error(), "the bucket missing doesn't exist") {
 		t.Errorf("got %v", err)
 	}
 	bad := good

@@ -289,7 +289,7 @@ func TestForgettingKeepsWhatIsOfOthers(t *testing.T) {
 	if !exists(both) || !exists(inside) || !exists(inv.Sources[0].Path) {
 		t.Error("what others read is gone")
 	}
-	if text := strings.Join(done.Kept, "\n"); !strings.Contains(text, "F-2") || !strings.Contains(text, "F-3") || !strings.Contains(text, "not the bot's") {
+	if text := strings.Join(done.Kept, "\n"); !strings.Contains(text, "F-2") || !strings.Contains(text, "F-3") || !strings.Contains(text, "they don't belong to the bot") {
 		t.Errorf("kept: %s", text)
 	}
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // errCut says that a log is longer than what a bundle holds of it.
-var errCut = errors.New("only the beginning is here: the file is longer than a bundle holds of it")
+var errCut = errors.New("only the beginning is here: the file exceeds the bundle's limit")
 
 // redactLog copies a log, redacted: line n of the copy is line n of the log. A carriage return inside a line, which would begin a new
 // line here, is written as ␍.

@@ -145,7 +145,7 @@ func (f *Forgetter) unsay(ctx context.Context, inv workflow.Investigation, posts
 			}
 		case p.State == workflow.PostQueued:
 			if err := f.Store.Undeliverable(ctx, p.ID, "the incident is forgotten"); err != nil && !errors.Is(err, workflow.ErrLost) {
-				return fmt.Errorf("taking a post out of the outbox: %w", err)
+				return fmt.Errorf("removing a post from the outbox: %w", err)
 			}
 		case p.State != workflow.PostSent || p.Kind != workflow.PostMessage && p.Kind != workflow.PostFiles || asked[p.Key] && p.Key != "":
 		case p.Key == "" || p.TS == "":
@@ -155,12 +155,12 @@ func (f *Forgetter) unsay(ctx context.Context, inv workflow.Investigation, posts
 			done.Posts++
 			change.Posts = append(change.Posts, workflow.Post{Investigation: inv.ID, Kind: workflow.PostRemove, Key: p.Key, Channel: p.Channel})
 			for _, a := range p.Files {
-				done.kept("%s, which was attached to message %s: the message goes, but whether the chat keeps the file is for its administrators", a.Name, p.Key)
+				done.kept("%s, attached to message %s: the message is deleted, but the chat's administrators decide whether the file is kept", a.Name, p.Key)
 			}
 		}
 	}
 	if nameless > 0 {
-		done.kept("%d messages whose place in the chat is not known: remove them by hand", nameless)
+		done.kept("%d messages whose location in the chat is unknown: delete them by hand", nameless)
 	}
 	if row, ok := workflow.About(inv.State); ok && row.Kind != workflow.Settled {
 		inv.State, inv.Since, inv.Open = workflow.Cancelled, f.Now(), nil
@@ -214,10 +214,10 @@ func (f *Forgetter) clear(ctx context.Context, inv workflow.Investigation, posts
 		return nil
 	}
 	if err := os.RemoveAll(dir); err != nil {
-		done.kept("the test case that was made of it, %s: %v", dir, err)
+		done.kept("the test case made from it, %s: %v", dir, err)
 		return nil
 	}
-	done.removed("the test case that was made of it")
+	done.removed("the test case made from it")
 	return nil
 }
 
@@ -233,7 +233,7 @@ func (f *Forgetter) clearBlobs(ctx context.Context, id string, posts []workflow.
 		return nil
 	}
 	if f.Blobs == nil {
-		done.kept("%d attachments: their store is not open", len(keys))
+		done.kept("%d attachments: their store isn't open", len(keys))
 		return nil
 	}
 	others, err := f.Store.Find(ctx, workflow.Query{Limit: unlimited})
@@ -280,7 +280,7 @@ func (f *Forgetter) ownFiles(ctx context.Context, inv workflow.Investigation, do
 		}
 	}
 	if elsewhere > 0 {
-		done.kept("the job's logs where they lay before: they are not the bot's")
+		done.kept("the job's original logs: they don't belong to the bot")
 	}
 	if len(mine) == 0 {
 		return nil, nil
@@ -290,7 +290,7 @@ func (f *Forgetter) ownFiles(ctx context.Context, inv workflow.Investigation, do
 		return nil, err
 	}
 	for _, id := range shared {
-		done.kept("files that %s reads too: forget that as well", id)
+		done.kept("files that %s also uses: forget that one too", id)
 	}
 	return slices.Sorted(maps.Keys(mine)), nil
 }
@@ -362,7 +362,7 @@ func (f *Forgetter) prune(dir string) {
 func (f *Forgetter) unarchive(ctx context.Context, id string, done *Forgotten) {
 	keys, err := f.Archive.List(ctx, "")
 	if err != nil {
-		done.kept("what the archive holds: it cannot be listed (%v); the next archiving removes it", err)
+		done.kept("its archived copy: the archive can't be listed (%v); the next archive run removes it", err)
 		return
 	}
 	for _, key := range keys {
@@ -370,7 +370,7 @@ func (f *Forgetter) unarchive(ctx context.Context, id string, done *Forgotten) {
 			continue
 		}
 		if err := f.Archive.Remove(ctx, key); err != nil {
-			done.kept("%s in the archive: %v; the next archiving removes it", key, err)
+			done.kept("%s in the archive: %v; the next archive run removes it", key, err)
 			continue
 		}
 		done.removed("%s from the archive", key)
@@ -382,7 +382,7 @@ func (f *Forgetter) unarchive(ctx context.Context, id string, done *Forgotten) {
 func (f *Forgetter) Retire(ctx context.Context, keep time.Duration, except ...string) (int, error) {
 	settled, err := f.Store.Find(ctx, workflow.Query{States: workflow.SettledStates(), Limit: unlimited})
 	if err != nil {
-		return 0, fmt.Errorf("looking for incidents that are too old: %w", err)
+		return 0, fmt.Errorf("looking for expired incidents: %w", err)
 	}
 	n := 0
 	var errs []error
@@ -392,7 +392,7 @@ func (f *Forgetter) Retire(ctx context.Context, keep time.Duration, except ...st
 		}
 		gone, err := f.retire(ctx, s.ID)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("removing %s, which is too old: %w", s.ID, err))
+			errs = append(errs, fmt.Errorf("removing expired %s: %w", s.ID, err))
 		}
 		if gone {
 			n++

@@ -74,7 +74,7 @@ func (m *page) head(inc *Incident) {
 		job += " on " + inv.Cluster
 	}
 	m.f("# Incident %s: job %s\n\n", escape(inv.ID), escape(job))
-	m.f("All times are UTC. Secrets that logs or people contained are masked.\n\n")
+	m.f("All times are UTC. Secrets in logs and messages are masked.\n\n")
 	m.row("Asked", when(inv.Asked)+" by "+person(inv.Requester)+where(inv))
 	m.row("State", string(inv.State)+" since "+when(inv.Since))
 	m.row("Runs anew", inv.Again)
@@ -117,7 +117,7 @@ func where(inv Investigation) string {
 func (m *page) conclusion(inc *Incident) {
 	m.f("## What was concluded\n\n")
 	if inc.Verdict == nil {
-		m.f("Nothing: there is no report.\n\n")
+		m.f("Nothing yet: there is no report.\n\n")
 	} else {
 		m.fence(strings.Join(messages.FirstScreen(redact.Report(inc.snapshot.Report), 0), "\n"))
 	}
@@ -162,7 +162,7 @@ func (m *page) people(inc *Incident) {
 		m.f("- %s %s: %s\n", when(e.At), escape(e.Actor), escape(words(e)))
 	}
 	if n == 0 {
-		m.f("Nobody did anything that is written down.\n")
+		m.f("No actions are recorded.\n")
 	}
 	m.f("\n")
 }
@@ -171,8 +171,8 @@ func (m *page) people(inc *Incident) {
 var deeds = map[string]string{
 	string(workflow.LogsGiven): "gave logs", string(workflow.Evidence): "stated facts", string(workflow.AISGiven): "gave access to storage logs",
 	string(workflow.SkipStorage): "skipped the storage logs", string(workflow.Dispute): "disputed the verdict", string(workflow.Uphold): "withdrew the dispute",
-	string(workflow.Close): "closed", string(workflow.Cancel): "cancelled", string(workflow.Retry): "tried again", string(workflow.LookNow): "wanted the snapshot now",
-	string(workflow.Expire): "nobody answered in time",
+	string(workflow.Close): "closed", string(workflow.Cancel): "cancelled", string(workflow.Retry): "tried again", string(workflow.LookNow): "asked for the snapshot now",
+	string(workflow.Expire): "no answer in time",
 }
 
 func words(e Entry) string {

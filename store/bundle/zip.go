@@ -169,22 +169,22 @@ func superseded(inv workflow.Investigation, key string) string {
 	}
 	switch {
 	case n < inv.Verdicts:
-		return fmt.Sprintf("superseded: it is of verdict %d of %d", n, inv.Verdicts)
+		return fmt.Sprintf("superseded: it belongs to verdict %d of %d", n, inv.Verdicts)
 	case name == "final" && again != strconv.Itoa(inv.Refiled) && inv.Refiled > 0:
-		return "superseded: the verdict stood, and newer files have more of it"
+		return "superseded: the verdict stands, and newer files have more detail"
 	case inv.Told != "" && slices.Contains(inv.Superseded, inv.Told):
-		return "superseded: its verdict is disputed, or does not hold any more"
+		return "superseded: its verdict is disputed or no longer holds"
 	}
 	return ""
 }
 
 func (p *packer) blob(key string) (io.ReadCloser, error) {
 	if p.src.Blobs == nil {
-		return nil, errors.New("the store of attachments is not open")
+		return nil, errors.New("the attachment store isn't open")
 	}
 	in, err := p.src.Blobs.Open(p.ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("it is not in the store of attachments any more")
+		return nil, errors.New("it is no longer in the attachment store")
 	}
 	return in, err
 }
@@ -250,7 +250,7 @@ func (p *packer) raw(s incident.Source, file string) (bool, error) {
 		if err := partly(n, err); err != nil {
 			return err
 		}
-		why := "as it is stored: secrets in it are not masked"
+		why := "as stored: secrets in it are not masked"
 		if info.Size() > p.limit {
 			why = fmt.Sprintf("cut after %d bytes; %s", p.limit, why)
 		}
@@ -260,7 +260,7 @@ func (p *packer) raw(s incident.Source, file string) (bool, error) {
 
 func (p *packer) log(name string, s incident.Source, file string) error {
 	if file == "" {
-		p.missing(name, s.Name, "nothing says where it lies")
+		p.missing(name, s.Name, "its location is unknown")
 		return nil
 	}
 	raw, err := p.src.hashFile(file)
@@ -297,9 +297,9 @@ func reason(err error) string {
 	var p *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "the file is not there any more"
+		return "the file no longer exists"
 	case errors.Is(err, fs.ErrPermission):
-		return "the file may not be read"
+		return "no permission to read the file"
 	case errors.As(err, &p):
 		return redact.String(p.Err.Error())
 	}
@@ -313,7 +313,7 @@ func (s Source) hashFile(file string) (*Raw, error) {
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return nil, errors.Join(err, errors.New("it is no regular file"))
+		return nil, errors.Join(err, errors.New("it isn't a regular file"))
 	}
 	sum := &summed{w: io.Discard, hash: sha256.New()}
 	if _, err := io.Copy(sum, f); err != nil {

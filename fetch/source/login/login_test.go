@@ -141,7 +141,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ file, says string }{
-		{other.key, "refuses the key"},
+		{other.key, "rejects my key"},
 		{write(t, dir, "locked", string(pemOf(locked))), "has a passphrase"},
 		{write(t, dir, "nonsense", "s3cr3t"), "no private key"},
 		{dir + "/missing", "cannot be read"},
