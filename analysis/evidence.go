@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"faultline/analysis/artifact/bandwidth"
+	"faultline/analysis/artifact/bmc"
 	"faultline/analysis/artifact/collected"
 	"faultline/analysis/artifact/fabric"
 	"faultline/analysis/artifact/frtrace"
@@ -25,6 +26,7 @@ import (
 	"faultline/analysis/artifact/packets"
 	"faultline/analysis/artifact/ras"
 	"faultline/analysis/artifact/recorder"
+	"faultline/analysis/artifact/rows"
 	"faultline/analysis/artifact/stacks"
 	"faultline/analysis/artifact/trace"
 	"faultline/analysis/resolve"
@@ -74,7 +76,19 @@ var evidenceKinds = []evidenceKind{
 	{name: "what NCCL's RAS answers as JSON (ncclras -v -f json)", recognise: ras.RecogniseJSON, read: readRAS, alone: true},
 	{name: "what NCCL's RAS answers as text (ncclras -v)", recognise: ras.Recognise, pasted: ras.Pasted, read: readRAS},
 	{name: "logs that NCCL writes itself (NCCL_DEBUG=INFO, NCCL_DEBUG_FILE)", recognise: nccl.Recognise, read: readNCCL},
+	rowByRow(&bmc.Kind),
 	{name: "bundles of bot collect", recognise: collected.Recognise, read: readCollected, alone: true},
+}
+
+// rowByRow is a kind of which each row speaks for itself: its package is all there is to it.
+func rowByRow(k *rows.Kind) evidenceKind {
+	return evidenceKind{name: k.Name, recognise: k.Recognise, pasted: k.Pasted, read: func(ctx context.Context, file string, r io.Reader) (func(*resolve.Handed), error) {
+		told, err := k.Read(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return func(h *resolve.Handed) { h.Rows = append(h.Rows, resolve.RowFile{File: file, Kind: k, Rows: told}) }, nil
+	}}
 }
 
 const (

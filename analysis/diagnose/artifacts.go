@@ -40,7 +40,7 @@ func besideLogs(f *resolve.Facts) []incident.Artifact {
 			out = append(out, a)
 		}
 	}
-	return out
+	return append(out, rowsArtifacts(f)...)
 }
 
 // handed says that one of the files is no log, or one that says nothing of a job: somebody handed it in, and wants to see that it was read.

@@ -5,6 +5,7 @@ import (
 
 	"faultline/analysis/artifact/nccl"
 	"faultline/analysis/artifact/ras"
+	"faultline/analysis/artifact/rows"
 )
 
 // Handed is evidence beside the logs, as it was read, by kind. Its order is that of the files' names.
@@ -28,9 +29,17 @@ type Handed struct {
 	Numbers   []NumberFile    // losses, norms, checksums by step
 	Kernel    []KernelLog     // of nodes
 	GPUs      []GPUState      // what tools say of GPUs
+	Rows      []RowFile       // what speaks for itself row by row
 	// Origins are the nodes that files were fetched from, by their names, where that is known.
 	Origins  map[string]string
 	Captures []CaptureFile // of tcpdump
+}
+
+// RowFile is a file of a kind of evidence of which each row speaks for itself.
+type RowFile struct {
+	File string
+	Kind *rows.Kind
+	Rows []rows.Told
 }
 
 // Empty says that there is none.
