@@ -16,6 +16,7 @@ import (
 // What SLURM keeps of a job may settle what its logs leave open; it never makes a right verdict wrong, never names somebody
 // else, and no file, rank or node is there because of it.
 func TestTheAccountingMakesNoVerdictWorse(t *testing.T) {
+	t.Parallel()
 	settled, n := 0, 0
 	for line := range simulate.Lines() {
 		for i, spec := range simulate.Grid(cases(160), *seed+77, line+1) {
@@ -86,6 +87,7 @@ func spoilt(inc *simulate.Incident, before, after *incident.Report) string {
 
 // The accounting of the same real jobs, beside their logs and alone.
 func TestRealSlurmEndingsWithTheirAccounting(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join("..", "..", "shared", "samples", "slurm")
 	if _, err := os.Stat(root); err != nil {
 		t.Skip("no SLURM captures beside the repository: ", err)

@@ -50,6 +50,7 @@ func unforeseen(t *testing.T) (blind, drift []eval.Tried) {
 
 // What the engine makes of what it was not taught gets no worse. The limits are what it reached, and come down with it.
 func TestWhatNobodyForesawIsReadNoWorseThanBefore(t *testing.T) {
+	t.Parallel()
 	if raced {
 		t.Skip("under the race detector the grid has the same goroutines")
 	}

@@ -46,6 +46,12 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	scratch = dir
+	if raced && flag.Lookup("test.run").Value.String() == "" {
+		if err := flag.Set("test.run", goroutines); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)
@@ -74,7 +80,7 @@ func share(n int) int {
 		return max(n*6/100, 1)
 	}
 	if brief() {
-		return max(n*15/100, 1)
+		return max(n*10/100, 1)
 	}
 	return n
 }

@@ -83,6 +83,7 @@ func collected(text string, ahead time.Duration, layout string) string {
 // TestHowLogsWereCollectedChangesNoCause: what people and collectors put in front of lines is not what they say. A node may be known by the
 // collector's form alone, and what was open may be more open: so the first cause and the ranks are compared.
 func TestHowLogsWereCollectedChangesNoCause(t *testing.T) {
+	t.Parallel()
 	n, differ := 0, 0
 	enough := len(collections) * cases(20)
 	for _, spec := range simulate.Grid(100, *seed+11, 0) { // a fifth of which are of use here

@@ -14,6 +14,7 @@ func haveCorpus() bool {
 
 // acceptance of the real cases counts those whose answer their worker logs hold; what must not be said counts in all.
 func TestTheCorpusIsDiagnosed(t *testing.T) {
+	t.Parallel()
 	needCorpus(t)
 	hold(t, grid(t).board, false, []goal{
 		{metric: eval.Ran, permil: 1000, cases: 50},

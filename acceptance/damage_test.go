@@ -160,6 +160,7 @@ func damaged(p *rand.Rand, inc *simulate.Incident) ([]simulate.File, string) {
 }
 
 func TestDamagedInputGivesAReportThatHolds(t *testing.T) {
+	t.Parallel()
 	var specs []simulate.Spec
 	for _, spec := range simulate.Grid(2*cases(1000), *seed+2, 0) {
 		if len(specs) < cases(1000) && spec.NodeCount*spec.PerNode <= 64 {
@@ -241,6 +242,7 @@ func withinPatience(t *testing.T, name string, sources []incident.Source) *incid
 }
 
 func TestFilesThatAreNoLogsAtAll(t *testing.T) {
+	t.Parallel()
 	p := rand.New(rand.NewPCG(*seed, 9))
 	noise := make([]byte, 3<<20)
 	for i := range noise {

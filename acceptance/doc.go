@@ -2,7 +2,7 @@
 // cases of the corpus, stated confidence against outcome, a thousand mutations, the same bytes whatever does not matter, a
 // thousand damaged sets, and fuzzed bytes over every parser. It has no code of its own.
 //
-//	go test ./acceptance                            a sample of everything, a quarter of the grids
+//	go test ./acceptance                            a sample of everything, a tenth of the grids
 //	go test -short ./acceptance                     a smaller one
 //	FAULTLINE_FULL=1 go test ./acceptance           all of it, the scoreboard and 100,000,000 fuzzed bytes among it: some minutes
 //	FAULTLINE_FULL=1 go test ./acceptance -seed 7   the same on other incidents

@@ -44,6 +44,7 @@ func enveloped(t *testing.T, f simulate.File, form string) simulate.File {
 
 // TestAnEnvelopeChangesNoVerdict: what a container runtime or a logger puts around the lines is not what they say.
 func TestAnEnvelopeChangesNoVerdict(t *testing.T) {
+	t.Parallel()
 	n := 0
 	for _, spec := range simulate.Grid(cases(80), *seed+9, 0) {
 		inc := play(t, spec)

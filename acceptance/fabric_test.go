@@ -44,6 +44,7 @@ func fabricSpecs() []fabric.Spec {
 // A link at fault is named with its host, its port and both its ends, where the bytes prove it; nobody is accused where they do not, and a
 // verdict that stands without the network stays.
 func TestPortsAndCountersNameTheLink(t *testing.T) {
+	t.Parallel()
 	exact, faults, accused := 0, 0, 0
 	for i, spec := range fabricSpecs() {
 		if brief() && i%4 != 0 || raced && i%16 != 0 {

@@ -24,6 +24,7 @@ func fuzzedBytes() int {
 // No text makes a parser panic, hang or contradict itself. An input that does is kept in testdata/finds and read first
 // from then on.
 func TestFuzzedBytesAreParsed(t *testing.T) {
+	t.Parallel()
 	shares := 0
 	for _, p := range parsers {
 		shares += p.share
@@ -94,6 +95,7 @@ func keep(t testing.TB, name string, in []byte) string {
 }
 
 func TestWhatBrokeAParserOnceIsParsed(t *testing.T) {
+	t.Parallel()
 	for _, p := range parsers {
 		files, err := filepath.Glob(filepath.Join(finds, p.name, "*"))
 		if err != nil {

@@ -69,6 +69,7 @@ func judged(r *incident.Report) string {
 }
 
 func TestAHistoryWeighsOnlyWhereChanceIsNoExplanation(t *testing.T) {
+	t.Parallel()
 	mechanisms := []string{"native-crash", "cuda-error"}
 	if raced {
 		mechanisms = mechanisms[:1]
@@ -128,6 +129,7 @@ func TestAHistoryWeighsOnlyWhereChanceIsNoExplanation(t *testing.T) {
 }
 
 func TestTheLastGoodRunIsCompared(t *testing.T) {
+	t.Parallel()
 	inc := crash(t, "native-crash", 8)
 	data, truth := simulate.History(inc, simulate.HistorySpec{Kind: "good", Name: nightly})
 	good := compared(t, inc, data).History.LastGood
@@ -160,6 +162,7 @@ func TestTheLastGoodRunIsCompared(t *testing.T) {
 
 // The order of a history's lines means nothing; neither does a line that stands there twice.
 func TestTheOrderOfAHistoryDoesNotMatter(t *testing.T) {
+	t.Parallel()
 	inc := crash(t, "native-crash", 6)
 	p := rand.New(rand.NewPCG(*seed, 11))
 	for i, kind := range simulate.Histories() {
@@ -208,6 +211,7 @@ func withoutLines(r *incident.Report) string {
 func judgedHistory(r *incident.Report) string { return withoutLines(r) }
 
 func TestTheSameItemAgainIsTheData(t *testing.T) {
+	t.Parallel()
 	var log strings.Builder
 	for i := range 30 {
 		fmt.Fprintf(&log, "[rank3]: {'loss': 2.1, 'step': %d}\n2026-05-01 10:00:%02d,000 INFO step %d/1000 loss 2.1\n", i, i, i)

@@ -48,6 +48,7 @@ func kernelSpecs() []kernel.Spec {
 // What the kernel of a node says makes one mechanism of the set that the logs leave open, with the GPU and the rank where the logs tie
 // them, and a revision; what only looks like a cause changes nothing and accuses nobody.
 func TestKernelLogsDecide(t *testing.T) {
+	t.Parallel()
 	specs := kernelSpecs()
 	right, exact, ranked, accused, controls := 0, 0, 0, 0, 0
 	for _, spec := range specs {
@@ -107,6 +108,7 @@ func TestKernelLogsDecide(t *testing.T) {
 
 // A kernel's log that names no node tells of this job's process where the launcher saw one of the same number killed.
 func TestAKilledProcessIsKnownByItsNumber(t *testing.T) {
+	t.Parallel()
 	const border = "============================================================\n"
 	log := steps(1, 9) + border + "train.py FAILED\nRoot Cause (first observed failure):\n[0]:\n  time      : 2026-03-01_10:44:00\n  host      : n1\n  rank      : 2 (local_rank: 2)\n" +
 		"  exitcode  : -9 (pid: 4002)\n  error_file: <N/A>\n  traceback : Signal 9 (SIGKILL) received by PID 4002\n" + border

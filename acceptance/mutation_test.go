@@ -109,6 +109,7 @@ func mutate(p *rand.Rand, files []simulate.File) ([]simulate.File, mutation) {
 }
 
 func TestAFileLostOrCutWidensTheVerdictAndIsNamed(t *testing.T) {
+	t.Parallel()
 	const perIncident = 10
 	p := rand.New(rand.NewPCG(*seed, 3))
 	incidents := wholes(t, cases(1000)/perIncident)

@@ -36,6 +36,7 @@ func ncclSpecs(n int) []nccl.Spec {
 // NCCL's lines and little else: the rank that called nothing more is found where its log goes on behind its last call, the one that
 // called something else where both calls are there, and both ends of a transfer that failed. Nobody is accused by a log that ends early.
 func TestNCCLLogsNameTheCulprit(t *testing.T) {
+	t.Parallel()
 	n := 210
 	if brief() {
 		n = 84
@@ -94,6 +95,7 @@ func TestNCCLLogsNameTheCulprit(t *testing.T) {
 
 // Of a job in which everybody called the same, lines of one process are lost in the middle of its log: that is nobody's fault.
 func TestLostLinesOfNCCLAccuseNobody(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(2026, 24))
 	for i := range 40 {
 		inc, err := nccl.Play(nccl.Spec{Seed: uint64(i), Fault: nccl.Hang, Nodes: 2, PerNode: 4, Tensor: i%2 == 0, Version: []string{"2.18", "2.21", "2.27"}[i%3], Watchdog: i%4 > 0})

@@ -52,6 +52,7 @@ func checksums(column string, from int, odd ...int) string {
 
 // Tables by rank name the rank that numbers went wrong on first, and nobody where they do not show it.
 func TestTablesOfNumbersNameTheOrigin(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, text, mechanism string
 		ranks                 []int

@@ -26,6 +26,7 @@ func steps(from, n int) string {
 
 // TestAFailureThatTheJobSurvivedIsNone: a traceback ends a job only if something tells of a death, or nothing follows it.
 func TestAFailureThatTheJobSurvivedIsNone(t *testing.T) {
+	t.Parallel()
 	const finished = "`Trainer.fit` stopped: `max_epochs=3` reached.\n"
 	for _, c := range []struct {
 		name, log, want string
@@ -54,6 +55,7 @@ func TestAFailureThatTheJobSurvivedIsNone(t *testing.T) {
 
 // TestAClaimedWorldSizeIsHeldAgainstTheRanks: a line or a flag may claim any number.
 func TestAClaimedWorldSizeIsHeldAgainstTheRanks(t *testing.T) {
+	t.Parallel()
 	const seen = "[rank0]: hello\n[rank15]: hello\n" + caught
 	for _, c := range []struct {
 		name, log string

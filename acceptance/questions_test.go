@@ -132,6 +132,7 @@ const askedCases = 20
 
 // TestQuestionsUnderAVerdictAreAnswered asks what people ask, of 20 cases of different kinds: an answer from the report, or that it cannot tell.
 func TestQuestionsUnderAVerdictAreAnswered(t *testing.T) {
+	t.Parallel()
 	answered, kinds := 0, map[string]bool{}
 	for i, spec := range simulate.Grid(askedCases, 11, 0) {
 		inc := play(t, spec)

@@ -2,4 +2,7 @@
 
 package acceptance
 
-const raced = false
+const (
+	raced      = false
+	goroutines = ""
+)

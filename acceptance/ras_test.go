@@ -12,6 +12,7 @@ import (
 // What RAS answers decides who held the others where the job's logs show a hang and two answers have the same rank behind, or one counts
 // a process as dead. One answer, or a job that works, accuses nobody.
 func TestRASNamesTheCulpritOnlyWhereItProvesIt(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(2026, 23))
 	named, decidable := 0, 0
 	for i := range 80 {

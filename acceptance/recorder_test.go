@@ -40,6 +40,7 @@ var ofFault = map[dumps.Fault]string{dumps.Processor: "rank-stalled", dumps.Unen
 // Nothing but the dumps is given. Where all are there the ranks at fault and the kind of fault are found, wherever the dumps tell them; where
 // some are missing nobody else is accused, and the truth is among what is left open.
 func TestFlightRecordersNameTheCulprit(t *testing.T) {
+	t.Parallel()
 	n := 240
 	if brief() {
 		n = 60

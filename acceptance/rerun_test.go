@@ -89,6 +89,7 @@ func (r trainingRun) write(t *testing.T, dir, job string, chance *rand.Rand) *in
 
 // A fix is judged by the next run: gone, came again, or gone at a price. A price of more than 10 % is never missed.
 func TestAFixIsJudgedByTheNextRun(t *testing.T) {
+	t.Parallel()
 	forms := []string{"titan", "megatron", "script"}
 	right, n := 0, 0
 	for i := range cases(200) {

@@ -13,6 +13,7 @@ const scoreboard = "../docs/scoreboard.md"
 
 // The scoreboard in docs/ is that of the engine as it is; FAULTLINE_FULL=1 compares, as CI does. After a change that is meant: go test ./acceptance -update.
 func TestTheScoreboardInTheDocumentationIsCurrent(t *testing.T) {
+	t.Parallel()
 	needCorpus(t)
 	if brief() {
 		t.Skip("the scoreboard is made of the whole grid: FAULTLINE_FULL=1")
@@ -55,6 +56,7 @@ func TestTheScoreboardInTheDocumentationIsCurrent(t *testing.T) {
 // A sample is the beginning of the same grid, so a case that fails in it stands in the scoreboard. The goals leave a sample room for chance;
 // a regression of a few cases would fit into that.
 func TestNoCaseFailsThatTheScoreboardPasses(t *testing.T) {
+	t.Parallel()
 	if *seed != gridSeed {
 		t.Skip("the scoreboard is made of another seed")
 	}

@@ -92,6 +92,7 @@ func onsetOff(c *slow.Case, r *incident.Report) (time.Duration, bool) {
 // Slow jobs of all kinds, timers and evidence get the cause that their bytes determine, the place where these prove it, and nobody is
 // accused without ground; jobs that only look slow stay healthy.
 func TestSlowJobsAreToldApart(t *testing.T) {
+	t.Parallel()
 	const all = 1200
 	specs := slow.Grid(cases(all), *seed)
 	var n, well, classes, places, placed, accusations, timed, late int
@@ -145,6 +146,7 @@ func TestSlowJobsAreToldApart(t *testing.T) {
 // The worked example says on the first screen what grew, where, since when, what is lost and what to do next, as far as
 // the evidence at hand proves it.
 func TestTheThroughputThatCollapsedAtNight(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		evidence slow.Evidence
 		says     []string
@@ -174,6 +176,7 @@ func TestTheThroughputThatCollapsedAtNight(t *testing.T) {
 
 // A slow link and a slow GPU on two nodes explain a slow job alike: both stay, and neither node is named.
 func TestTwoSuspectsOfASlowJobAreNotChosenBetween(t *testing.T) {
+	t.Parallel()
 	spec := slow.Spec{Seed: 3, Kind: slow.BadLink, Timers: slow.None, Evidence: slow.Tests, Nodes: 4, PerNode: 4}
 	c, err := slow.Play(spec)
 	if err != nil {

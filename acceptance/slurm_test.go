@@ -43,6 +43,7 @@ var slurmSamples = []struct {
 }
 
 func TestRealSlurmEndings(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join("..", "..", "shared", "samples", "slurm")
 	if _, err := os.Stat(root); err != nil {
 		t.Skip("no SLURM captures beside the repository: ", err)

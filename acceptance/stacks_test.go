@@ -44,6 +44,7 @@ func untied(s stacks.Spec) bool {
 
 // Nothing but stacks is given. Where they show it the rank at fault and the reason are found; else nobody is accused.
 func TestStacksNameWhoHoldsTheOthers(t *testing.T) {
+	t.Parallel()
 	n := 240
 	if brief() {
 		n = 72
@@ -93,6 +94,7 @@ func TestStacksNameWhoHoldsTheOthers(t *testing.T) {
 
 // The workers' logs leave a set, as the logs of the rank at fault are missing; the stacks leave one mechanism of it, and a revision says why.
 func TestStacksDecideWhatTheLogsLeaveOpen(t *testing.T) {
+	t.Parallel()
 	n := 64
 	if brief() {
 		n = 16
@@ -143,6 +145,7 @@ func TestStacksDecideWhatTheLogsLeaveOpen(t *testing.T) {
 
 // By the logs every rank waits, or the one at fault is another: the stack of a rank in its loader accuses it of nothing.
 func TestStacksDoNotAccuseWhoWaitsItself(t *testing.T) {
+	t.Parallel()
 	for i, mechanism := range []string{"symmetric-hang", "lagging-gpu", "lone-waiter", "mismatch", "rank-stalled", "late-watchdog", "watchdog-stuck", "gpu-oom", "exception", "native-crash", "time-limit", "preempted", "cancelled", "healthy"} {
 		job, err := simulate.Generate(simulate.Spec{Seed: uint64(100 + i), Mechanism: mechanism, Torch: "2.5", Layout: simulate.Layout{Kind: "ddp", TP: 1, CP: 1, EP: 1, DP: 16, PP: 1}, NodeCount: 2, PerNode: 8, FileMode: "rank"})
 		if err != nil {

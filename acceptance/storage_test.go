@@ -105,6 +105,7 @@ func gradeStorage(t *testing.T) storageGraded {
 
 // Incidents of the storage that reach a job, and controls in which the storage is not to blame, with the logs of its daemons.
 func TestTheStorageIsJudged(t *testing.T) {
+	t.Parallel()
 	g := storageGrid(t)
 	hold(t, g.board, true, []goal{
 		{metric: eval.Ran, permil: 1000, cases: storageCases},
@@ -127,6 +128,7 @@ func TestTheStorageIsJudged(t *testing.T) {
 
 // Every warning and error that a daemon of one of the releases prints in these incidents is in the reader's table.
 func TestTheReaderKnowsWhatDaemonsSay(t *testing.T) {
+	t.Parallel()
 	for id, text := range storageGrid(t).unknown {
 		t.Errorf("%s: no text for %q", id, text)
 	}

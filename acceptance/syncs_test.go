@@ -11,6 +11,7 @@ import (
 // TestSynchronisationPointsAreNamed plays hangs at the synchronisation points of frameworks: the rank that did not come is
 // found or the set is left open, nobody who waits or was let go is accused, and the point is among those that are named.
 func TestSynchronisationPointsAreNamed(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(scratch, "syncs")
 	n := cases(300)
 	for _, spec := range simulate.Grid(n, *seed+5, 5) {

@@ -41,6 +41,7 @@ func traceSpecs() []trace.Spec {
 // Nothing but the traces is given. Whom the others wait for is named wherever the traces tell it, by its right cause; nobody is accused
 // where nobody is slow, where stages or experts have more to do, or where the slow one was not traced.
 func TestTracesNameTheSlowRank(t *testing.T) {
+	t.Parallel()
 	exact, told, controls := 0, 0, 0
 	for i, spec := range traceSpecs() {
 		if brief() && i%4 != 0 {
@@ -105,6 +106,7 @@ func judgeTraces(t *testing.T, inc *trace.Incident) *incident.Report {
 
 // Where all ranks are alike and wait in collectives for much of each step, that is the conclusion; where they do not, nothing is concluded.
 func TestTracesConcludeThatCommunicationIsExposed(t *testing.T) {
+	t.Parallel()
 	said := map[bool]map[string]int{true: {}, false: {}}
 	for _, spec := range traceSpecs() {
 		if spec.Kind != trace.Network && spec.Kind != trace.Healthy || spec.Format == trace.CPU || spec.Format == trace.Array || len(spec.Lost) > 0 {

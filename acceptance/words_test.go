@@ -21,14 +21,20 @@ import (
 )
 
 // spokenCases is how many simulated incidents are read aloud.
-const spokenCases = 100
+func spokenCases() int {
+	if brief() {
+		return 40
+	}
+	return 100
+}
 
 // TestWhatPeopleReadIsPlain holds every text of the reports of simulated and real cases, in all formats that people read, against the style, and
 // every next step against what is possible: no order to read what the bot has read, no command for a job that is over, no name left out that
 // is known, no fact cut short.
 func TestWhatPeopleReadIsPlain(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(scratch, "spoken")
-	for _, spec := range simulate.Grid(spokenCases, 7, 0) {
+	for _, spec := range simulate.Grid(spokenCases(), 7, 0) {
 		inc, err := simulate.Generate(spec)
 		if err == nil {
 			err = simulate.Write(dir, inc)
@@ -60,7 +66,7 @@ func TestWhatPeopleReadIsPlain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if reports < spokenCases {
+	if reports < spokenCases() {
 		t.Errorf("only %d reports were read", reports)
 	}
 	var all []string

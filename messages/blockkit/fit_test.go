@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -215,9 +216,12 @@ var lossCount = regexp.MustCompile(`^(\d+) (text|paragraph|table row|table colum
 
 // Whatever a message holds, what Fit makes of it is valid and within the budget, and what is gone is counted.
 func TestRandomMessagesFitAndNothingGoesInSilence(t *testing.T) {
-	n := 10000
-	if testing.Short() {
+	n := 2500
+	switch {
+	case testing.Short():
 		n = 1000
+	case os.Getenv("FAULTLINE_FULL") != "":
+		n = 10000
 	}
 	messages, split, lost := 0, 0, 0
 	for i := range n {
