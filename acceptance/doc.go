@@ -5,6 +5,7 @@
 //	go test ./acceptance                            a sample of everything, a tenth of the grids
 //	go test -short ./acceptance                     a smaller one
 //	FAULTLINE_FULL=1 go test ./acceptance           all of it, the scoreboard and 100,000,000 fuzzed bytes among it: some minutes
+//	FAULTLINE_FULL=ci go test ./acceptance          the scoreboard and all of its grids, a third of the rest
 //	FAULTLINE_FULL=1 go test ./acceptance -seed 7   the same on other incidents
 //	go test ./acceptance -run Scoreboard -update    writes docs/scoreboard.md
 //

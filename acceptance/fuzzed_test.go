@@ -13,6 +13,8 @@ import (
 // is set.
 func fuzzedBytes() int {
 	switch {
+	case third:
+		return 30_000_000
 	case full:
 		return 100_000_000
 	case testing.Short():

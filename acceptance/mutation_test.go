@@ -164,7 +164,7 @@ func TestAFileLostOrCutWidensTheVerdictAndIsNamed(t *testing.T) {
 	if alike > n/20 {
 		t.Errorf("%d of %d mutations make a rank look silent that was cut: too many to excuse", alike, n)
 	}
-	if n < cases(1000) || wider == 0 || !brief() && len(kinds) < 20 {
+	if n < len(incidents)*perIncident || n < cases(1000)-perIncident || wider == 0 || !brief() && len(kinds) < 20 {
 		t.Errorf("%d mutations of %d mechanisms, %d made the verdict wider: nothing was tested", n, len(kinds), wider)
 	}
 	t.Logf("%d mutations of %d mechanisms, %d made the verdict wider, %d cannot be told from a silent rank or a sound run", n, len(kinds), wider, alike)
