@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"faultline/incident"
 )
@@ -23,6 +24,67 @@ var contradictions = []struct {
 	{"status and root", func(r *incident.Report) string {
 		if root := r.Verdict.Root; r.Verdict.Status == incident.NoFailure && len(root.Ranks)+len(root.Nodes) > 0 {
 			return fmt.Sprintf("nothing failed, and %v %v", root.Ranks, root.Nodes)
+		}
+		return ""
+	}},
+	{"verdict and candidates", func(r *incident.Report) string {
+		if v := r.Verdict; decided(r) && len(v.Candidates) > 0 && v.Candidates[0].Mechanism != v.Mechanism {
+			return fmt.Sprintf("%s, and first of the set %s", v.Mechanism, v.Candidates[0].Mechanism)
+		}
+		return ""
+	}},
+	{"candidates and suspects", func(r *incident.Report) string {
+		for _, s := range r.Verdict.Suspects {
+			if slices.ContainsFunc(r.Verdict.Candidates, func(c incident.Candidate) bool { return c.Mechanism == s.Mechanism }) {
+				return s.Mechanism + " has evidence, and has none"
+			}
+		}
+		return ""
+	}},
+	{"heading and root", func(r *incident.Report) string {
+		root := r.Verdict.Root
+		if m := leadingRank.FindStringSubmatch(r.Verdict.Summary); m != nil && decided(r) && len(root.Ranks) > 0 {
+			if rank, err := strconv.Atoi(m[1]); err == nil && !slices.Contains(root.Ranks, rank) {
+				return fmt.Sprintf("the heading begins with rank %d, which is no root", rank)
+			}
+		}
+		if node := leadingNode(r); node != "" && len(root.Ranks)+len(root.Nodes) == 0 && root.Named == "" {
+			return "the heading begins with " + node + ", and no node is proven"
+		}
+		return ""
+	}},
+	{"root and map", func(r *incident.Report) string {
+		for _, rank := range r.Ranks {
+			if nodes := r.Verdict.Root.Nodes; slices.Contains(r.Verdict.Root.Ranks, rank.Rank) && rank.Node != "" && len(nodes) > 0 && !slices.Contains(nodes, rank.Node) {
+				return fmt.Sprintf("rank %d is a root on %s, and the nodes are %v", rank.Rank, rank.Node, nodes)
+			}
+		}
+		return ""
+	}},
+	{"advice and names", func(r *incident.Report) string {
+		for _, a := range r.Recommendations {
+			if hole := unfilled.FindString(a.Text + " " + a.Command); hole != "" {
+				return "advice with a hole: " + hole
+			}
+			if m := toNode.FindStringSubmatch(a.Command); m != nil && a.When == "now" && decided(r) && elsewhere(r, m[1]) {
+				return "sends people to " + m[1] + ", which is no root"
+			}
+		}
+		return ""
+	}},
+	{"coverage and itself", func(r *incident.Report) string {
+		c := r.Coverage
+		switch {
+		case c.RanksExpected != nil && c.RanksSeen > *c.RanksExpected:
+			return fmt.Sprintf("%d ranks seen of %d", c.RanksSeen, *c.RanksExpected)
+		case c.RanksStateKnown > c.RanksSeen && c.RanksSeen > 0:
+			return fmt.Sprintf("the state of %d ranks known, and %d seen", c.RanksStateKnown, c.RanksSeen)
+		}
+		return ""
+	}},
+	{"verdict and storage", func(r *incident.Report) string {
+		if v := r.Verdict; r.Storage.Judgement == "cleared" && v.Root.Component != nil && strings.HasPrefix(*v.Root.Component, "ais:") {
+			return "the storage is cleared, and " + *v.Root.Component + " is the root"
 		}
 		return ""
 	}},
@@ -106,11 +168,30 @@ var contradictions = []struct {
 }
 
 var (
-	leadingRank = regexp.MustCompile(`^[Rr]ank (\d+)\b`)
+	leadingRank = regexp.MustCompile(`^[Rr]ank (\d+)(?:[ ,:]|$)`)
 	neverJoined = regexp.MustCompile(`never joined (\S+ #\d+)`)
 	blamed      = map[string]bool{incident.Straggler: true, incident.FirstFailure: true}
 	innocent    = map[string]bool{"ok": true, incident.Victim: true, incident.Notified: true}
 )
+
+var (
+	unfilled = regexp.MustCompile(`\{[a-z]+\}`)
+	toNode   = regexp.MustCompile(`^ssh ([\w.-]+)`)
+)
+
+// leadingNode is the node of the job that a heading begins with, as "n3: …"; "" where it begins with none.
+func leadingNode(r *incident.Report) string {
+	first, _, ok := strings.Cut(r.Verdict.Summary, ": ")
+	if ok && slices.Contains(r.Coverage.NodesSeen, first) {
+		return first
+	}
+	return ""
+}
+
+// elsewhere tells whether a node is one of the job, but none of those at fault, where any is, nor a missing one.
+func elsewhere(r *incident.Report, node string) bool {
+	return slices.Contains(r.Coverage.NodesSeen, node) && len(r.Verdict.Root.Nodes) > 0 && !slices.Contains(r.Verdict.Root.Nodes, node)
+}
 
 // within tells whether the ranks are members of a group.
 func within(g incident.Group, ranks []int) bool {

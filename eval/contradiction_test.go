@@ -17,6 +17,7 @@ func TestAReportThatDeniesItselfIsFound(t *testing.T) {
 			Chain: []incident.Link{
 				{Role: incident.Cause, Statement: "rank 3 on n1 had nothing in flight"},
 				{Role: incident.Cause, Statement: "rank 0 on n1 waits in ALLREDUCE #3; rank 3 is behind"},
+				{Role: incident.Cause, Statement: "rank 4's monitored barrier lists the ranks that did not pass"},
 			},
 		}
 	}
@@ -32,7 +33,30 @@ func TestAReportThatDeniesItselfIsFound(t *testing.T) {
 		"advice and root":  func(r *incident.Report) { r.Action.ExcludeNodes[0] = "n7" },
 		"map and root":     func(r *incident.Report) { r.Ranks[1].Role = incident.Victim },
 		"map and coverage": func(r *incident.Report) { r.Ranks[2].Role = "ok" },
-		"chain and root":   func(r *incident.Report) { r.Chain[0].Statement = "rank 4 on n1 had nothing in flight" },
+		"verdict and candidates": func(r *incident.Report) {
+			r.Verdict.Mechanism, r.Verdict.Candidates = "gpu-oom", []incident.Candidate{{Mechanism: "host-oom"}}
+		},
+		"candidates and suspects": func(r *incident.Report) {
+			r.Verdict.Mechanism, r.Verdict.Candidates, r.Verdict.Suspects = "gpu-oom", []incident.Candidate{{Mechanism: "gpu-oom"}}, []incident.Suspect{{Mechanism: "gpu-oom"}}
+		},
+		"heading and root": func(r *incident.Report) {
+			r.Verdict.Summary, r.Verdict.Root, r.Action.ExcludeNodes = "n1: a transfer failed", incident.Root{}, nil
+		},
+		"root and map": func(r *incident.Report) { r.Ranks[1].Node = "n2" },
+		"advice with a hole": func(r *incident.Report) {
+			r.Recommendations = []incident.Recommendation{{When: "now", Text: "Look at the card.", Command: "ssh {node} ibstat"}}
+		},
+		"sends people to n9": func(r *incident.Report) {
+			r.Coverage.NodesSeen = []string{"n1", "n9"}
+			r.Recommendations = []incident.Recommendation{{When: "now", Text: "Look at the card.", Command: "ssh n9 ibstat"}}
+		},
+		"coverage and itself": func(r *incident.Report) {
+			r.Coverage.RanksExpected, r.Coverage.RanksSeen = new(4), 5
+		},
+		"verdict and storage": func(r *incident.Report) {
+			r.Storage.Judgement, r.Verdict.Root.Component = "cleared", new("ais:t1")
+		},
+		"chain and root": func(r *incident.Report) { r.Chain[0].Statement = "rank 4 on n1 had nothing in flight" },
 	} {
 		r := whole()
 		change(r)

@@ -35,6 +35,7 @@ func arbitrate(s *mechanism.Scene, all []mechanism.Mechanism) decision {
 		if p == nil {
 			continue
 		}
+		p.Reporter()
 		p.Explains = append(p.Explains, m.Explains...)
 		p.AtHome, p.ByEnd = m.AtHome, m.ByEnd
 		if !p.Settled {

@@ -193,6 +193,9 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 	if !blamed {
 		p.Summary = p.on(slug) + short(text)
 	}
+	if len(p.Ranks)+len(p.Nodes) > 0 {
+		p.place = strings.TrimSuffix(p.Summary, short(text))
+	}
 	quoted := map[worker.Pos]bool{} // one line may carry two signs of the same
 	for _, fl := range first {
 		if len(p.For) == 3 {

@@ -4,6 +4,8 @@
 package mechanism
 
 import (
+	"strings"
+
 	"faultline/analysis/correlate"
 	"faultline/analysis/resolve"
 	"faultline/analysis/waitfor"
@@ -93,6 +95,7 @@ type Proposal struct {
 	Machine bool
 	Base    float64 // how often such a proposal, unrivalled, is right
 	Summary string  // what broke and where, one sentence
+	place   string  // the place with which Summary begins, "n3: "; see Reporter
 	Why     string  // how it is known, one sentence
 	// For is what speaks for it, the cause itself first; Led is what it led to, which speaks for it as well.
 	For []incident.Finding
@@ -122,6 +125,13 @@ type Proposal struct {
 	Onset *resolve.Point
 	// Plausible says why it is worth a suspicion where it gives way to something else (Degraded); "" if it is not.
 	Plausible string
+}
+
+// Reporter makes the place with which a summary begins that of who reports, where what was found out since leaves nobody there at fault.
+func (p *Proposal) Reporter() {
+	if p.place != "" && len(p.Ranks)+len(p.Nodes) == 0 && strings.HasPrefix(p.Summary, p.place) {
+		p.Summary = "reported by " + p.Summary
+	}
 }
 
 // Deny states what speaks against one rival.
