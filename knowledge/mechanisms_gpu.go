@@ -82,7 +82,7 @@ var gpuMechanisms = []Mechanism{
 	{
 		Slug: GPUNVLink, Origin: "gpu", Owner: "cluster", Resubmit: "yes",
 		Nature: EndsProcess | Hardware | RaisesCUDA, Again: Again{Machine: true},
-		Survived: "what a process does not get past when it begins",
+		Survived: "a step that a starting process got stuck in",
 		Title:    "an NVLink failed",
 		Meaning: "An NVLink between GPUs on one node, or its switch, reported a fatal error. " +
 			"Every job using several GPUs on that node is affected.",

@@ -43,7 +43,7 @@ var softwareMechanisms = []Mechanism{
 	{
 		Slug: ConfigError, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
 		Nature:   Endurable | BeforeSteps | AsItBegins,
-		Survived: "what a process does not get past when it begins",
+		Survived: "a step that a starting process got stuck in",
 		Title:    "the configuration is wrong",
 		Meaning: "The program rejected its configuration at start-up: an argument, a missing key or path, or sizes that don't divide the world size. " +
 			"All ranks fail the same way, and no training is lost.",

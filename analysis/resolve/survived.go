@@ -86,7 +86,7 @@ func (f *Facts) recovered() {
 			continue
 		}
 		fl.amend(fl.Meaning().as(knowledge.InfoRole), "training continued, and the program says it finished", fl.At.Pos)
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: training continued, and the program says it finished", fl.At.File, fl.At.Line))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d doesn't count as a failure: training continued, and the program says it finished", fl.At.File, fl.At.Line))
 	}
 }
 
@@ -259,7 +259,7 @@ func (f *Facts) pastStart() {
 			return p.File == fl.At.File && p.Off < fl.At.Off && p.Phase == worker.Training
 		})) {
 			fl.amend(fl.Meaning().as(knowledge.InfoRole), "the job trained and didn't end because of this", fl.At.Pos)
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d is not counted as a failure: the job trained and didn't end because of this", fl.At.File, fl.At.Line))
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s:%d doesn't count as a failure: the job trained and didn't end because of this", fl.At.File, fl.At.Line))
 		}
 	}
 }
