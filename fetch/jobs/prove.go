@@ -30,7 +30,7 @@ func (f *Fetcher) Prove(ctx context.Context, cluster, job string, templates []st
 	proof := workflow.Proof{Job: job}
 	c := f.cluster(cluster)
 	if c == nil || c.Ask == nil {
-		return proof, fmt.Errorf("I can't query cluster %s about its jobs, so %%j, %%u and %%n have no value there: ask the bot's administrator to set slurm.commands or slurm.rest", cluster)
+		return proof, fmt.Errorf("cluster %s can't be queried about its jobs, so %%j, %%u and %%n have no value there: ask the bot's administrator to set slurm.commands or slurm.rest", cluster)
 	}
 	id, err := slurm.ParseID(job)
 	if err != nil {
