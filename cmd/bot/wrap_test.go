@@ -201,16 +201,21 @@ func TestTheInputIsTheTrainings(t *testing.T) {
 }
 
 // A program of the training must find signals as it would without the wrapper: Python and pipes rely on SIGPIPE.
-func TestNoSignalIsIgnoredInTheTraining(t *testing.T) {
+func TestTheTrainingIgnoresTheSignalsThatItWouldAlone(t *testing.T) {
 	outsideSLURM(t)
-	alone, err := exec.Command("grep", "SigIgn", "/proc/self/status").Output()
-	if err != nil {
-		t.Skip("no /proc")
-	}
-	w := wrap(t, nil, "grep", "SigIgn", "/proc/self/status")
-	w.start()
-	if w.end(); !strings.Contains(w.out.String(), strings.TrimSpace(string(alone))) {
-		t.Errorf("%s, alone %s", w.out.String(), alone)
+	for name, first := range map[string]string{"none": "", "nohup": "trap '' HUP; "} {
+		t.Run(name, func(t *testing.T) {
+			alone, err := exec.Command("sh", "-c", first+"exec grep SigIgn /proc/self/status").Output()
+			if err != nil {
+				t.Skip("no /proc")
+			}
+			w := wrap(t, nil, "grep", "SigIgn", "/proc/self/status")
+			w.cmd.Path, w.cmd.Args = "/bin/sh", append([]string{"sh", "-c", first + `exec "$@"`, "sh"}, append([]string{w.cmd.Path}, w.cmd.Args[1:]...)...)
+			w.start()
+			if w.end(); !strings.Contains(w.out.String(), strings.TrimSpace(string(alone))) {
+				t.Errorf("%s, alone %s", w.out.String(), alone)
+			}
+		})
 	}
 }
 

@@ -104,13 +104,18 @@ var forwarded = []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, sys
 // leftBehind is how long output is waited for that others of the command's processes still write when it has ended.
 const leftBehind = 10 * time.Second
 
-// Signals takes the signals from here on, so that none ends this process between its start and the command's.
+// Signals takes the signals from here on, so that none ends this process between its start and the command's. One that is ignored here
+// (nohup) stays so: to take it would have the command end by it.
 func Signals() chan os.Signal {
 	c := make(chan os.Signal, 16)
 	// An ignored signal stays ignored in a command that is started. A signal that is taken does not.
 	signal.Reset(syscall.SIGPIPE)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	signal.Notify(c, forwarded...)
+	for _, s := range forwarded {
+		if !signal.Ignored(s) {
+			signal.Notify(c, s)
+		}
+	}
 	return c
 }
 
