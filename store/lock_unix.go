@@ -34,5 +34,7 @@ func lockFile(path string) (release func() error, err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("locking %s: %w", path, err), f.Close())
 	}
-	return f.Close, nil // the file stays: a lock on a removed file would be no lock
+	// The file stays: a lock on a removed file would be no lock. Given up by name, the lock is gone even while a process that is just being
+	// started still holds the open file.
+	return func() error { return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close()) }, nil
 }
