@@ -95,6 +95,8 @@ for (const size of ['desktop', 'phone']) {
 
     await file.getByRole('link', { name: 'Reply in thread' }).focus(); // it shows itself only then, or below a mouse
     await page.keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'Reply' }).waitFor();
+    await page.waitForLoadState(); // before its script runs, Enter is a new line
     await page.getByRole('textbox', { name: 'Reply' }).fill('@faultline & <b>why</b>?');
     await page.keyboard.press('Enter');
     await page.getByText('you said & <b>why</b>?').waitFor();
