@@ -73,7 +73,10 @@ func laneViewOf(l *incident.Lanes) laneView {
 	if l == nil || l.Seconds <= 0 || len(l.Lanes) == 0 {
 		return laneView{}
 	}
-	v := laneView{Whole: l.Seconds, Focus: min(l.Focus, l.Seconds), Since: -1}
+	v := laneView{Whole: l.Seconds, Focus: l.Focus, Since: -1}
+	if v.Focus >= v.Whole { // a report may come from elsewhere: there would be nothing to see
+		v.Focus = 0
+	}
 	v.Right = v.Whole + endRoom*(v.Whole-v.Focus)
 	wide := v.Right - v.Focus
 	x := func(at float64) string { return percent((at - v.Focus) / wide) }

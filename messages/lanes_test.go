@@ -56,6 +56,14 @@ func TestTheAxisOfAnyRunIsReadable(t *testing.T) {
 	}
 }
 
+// A report that begins the picture at its end is drawn whole.
+func TestAPictureIsNeverEmpty(t *testing.T) {
+	v := laneViewOf(&incident.Lanes{Seconds: 60, Focus: 60, Lanes: []incident.Lane{{Name: "rank 0", Spans: []incident.LaneSpan{{To: 60}}}}})
+	if w := v.Rows[0].Spans[0].W; w != "98.52%" {
+		t.Errorf("a bar over the whole run is %s wide", w)
+	}
+}
+
 // What is not drawn leaves no empty heading.
 func TestAReportWithoutLanesHasNoPicture(t *testing.T) {
 	r := stall()
