@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"faultline/analysis/correlate"
 	"faultline/analysis/diagnose/mechanism"
 	"faultline/analysis/resolve"
 	"faultline/incident"
@@ -26,7 +27,8 @@ const (
 	quiet = 0.05
 )
 
-// Of draws the report r of a scene. when are the moments of its timeline's rows, began is when the trouble began; told puts a kernel's event into words. It is nil where nothing has a time.
+// Of draws the report r of a scene. when are the moments of its timeline's rows, began is when the trouble began; told puts a kernel's
+// event into words. It is nil where nothing has a time.
 func Of(s *mechanism.Scene, r *incident.Report, when []resolve.Moment, began resolve.Moment, told func(*resolve.KernelEvent) string) *incident.Lanes {
 	d := drawing{scene: s, report: r, when: when, began: began, told: told, from: math.Inf(1), to: math.Inf(-1), byRank: map[int]int{}, byNode: map[string]int{}, byFile: map[string]int{}, others: -1}
 	job := s.Facts.Job
@@ -43,7 +45,7 @@ func Of(s *mechanism.Scene, r *incident.Report, when []resolve.Moment, began res
 	d.training()
 	d.storage()
 	d.kernel()
-	d.scheduler()
+	d.add(incident.Lane{Kind: "scheduler", Name: "scheduler"})
 	return d.finish()
 }
 
@@ -238,12 +240,6 @@ func (d *drawing) training() {
 	for i := range d.scene.Facts.Progress {
 		steps.include(d.scene.Facts.Progress[i].T)
 	}
-	of := func(e incident.Event) bool {
-		return e.Time != nil && (ofTraining(e.Kind) || e.Rank == nil && e.Node == "" && e.Kind != incident.EventEnd)
-	}
-	if !steps.known() && !slices.ContainsFunc(d.report.Timeline, of) {
-		return
-	}
 	l := incident.Lane{Kind: "training", Name: "training"}
 	if from, to := d.at(resolve.Moment{T: steps.from}), d.at(resolve.Moment{T: steps.to}); steps.known() && to > from {
 		l.Spans = []incident.LaneSpan{{Doing: incident.LaneRuns, From: tenth(from), To: tenth(to), Uncertainty: tenth(steps.unc), Text: "steps are printed"}}
@@ -292,7 +288,7 @@ func (d *drawing) storage() {
 			d.byFile[proof.File] = at
 		}
 		l := &d.lanes[at]
-		l.Root = l.Root || e.Standing == "cause"
+		l.Root = l.Root || e.Standing == correlate.Cause
 		to := e.To
 		if !to.Valid {
 			to = e.From
@@ -327,12 +323,6 @@ func (d *drawing) kernel() {
 
 // mostMarks bounds the marks of one lane.
 const mostMarks = 40
-
-func (d *drawing) scheduler() {
-	if slices.ContainsFunc(d.report.Timeline, func(e incident.Event) bool { return e.Kind == incident.EventEnd && e.Time != nil }) {
-		d.add(incident.Lane{Kind: "scheduler", Name: "scheduler"})
-	}
-}
 
 // laneOf is where an event belongs: to the lane of its rank, its node, or of all others; −1 where none is drawn.
 func (d *drawing) laneOf(e *incident.Event) int {
@@ -398,7 +388,7 @@ func (d *drawing) finish() *incident.Lanes {
 	}
 	out.Focus = tenth(max(0, focus-max(margin*(whole-focus), leadIn)))
 	slices.SortStableFunc(d.lanes, func(a, b incident.Lane) int { return cmp.Compare(order(a), order(b)) })
-	out.Lanes = d.lanes
+	out.Lanes = slices.DeleteFunc(d.lanes, func(l incident.Lane) bool { return len(l.Spans) == 0 && len(l.Marks) == 0 && !l.Root })
 	return out
 }
 
