@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	_ "faultline/analysis" // go test compiles the engine before this runs: go list finds it done, instead of compiling it once more beside
 )
 
 // named are the types whose values have names, and where those are declared: there alone literals of them may stand.
