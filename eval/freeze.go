@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,26 +30,33 @@ type Subjects struct {
 // frozen is how the file of a batch ends. A person can look into it with tar.
 const frozen = ".tar.gz"
 
+// Count is what was played.
+type Count struct {
+	Cases int
+	// Denials are the contradictions inside one report, as "BATCH/NAME: parts: what": there should be none, whatever was frozen.
+	Denials []string
+}
+
 // Freeze diagnoses the subjects and writes each batch with the reports to dir/BATCH.tar.gz: the same bytes for the same engine. The cases are kept as
 // well, so that Against needs nothing but dir and asks about the same cases for ever.
-func Freeze(ctx context.Context, dir string, of Subjects, opts Options) error {
+func Freeze(ctx context.Context, dir string, of Subjects, opts Options) (Count, error) {
+	t := &tally{report: opts.Progress}
 	batches, err := of.batches()
 	if err != nil {
-		return err
+		return t.Count, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("making the folder of the freeze: %w", err)
+		return t.Count, fmt.Errorf("making the folder of the freeze: %w", err)
 	}
-	t := &tally{report: opts.Progress}
 	for _, b := range batches {
 		t.total += b.size
 	}
 	for _, b := range batches {
 		if err := replace(filepath.Join(dir, b.name+frozen), func(w io.Writer) error { return b.freeze(ctx, w, opts, t) }); err != nil {
-			return fmt.Errorf("freezing %s: %w", b.name, err)
+			return t.Count, fmt.Errorf("freezing %s: %w", b.name, err)
 		}
 	}
-	return nil
+	return t.Count, nil
 }
 
 func (s Subjects) batches() ([]batch, error) {
@@ -95,7 +103,9 @@ func (b *batch) freeze(ctx context.Context, w io.Writer, opts Options, t *tally)
 		return p, err
 	}
 	err = inOrder(ctx, opts.Workers, next, diagnosed, func(p parcel) error {
-		t.one()
+		if err := t.one(b.name+"/"+p.name, p.report); err != nil {
+			return err
+		}
 		return p.put(packed)
 	})
 	return errors.Join(err, packed.Close(), z.Close())
@@ -103,14 +113,25 @@ func (b *batch) freeze(ctx context.Context, w io.Writer, opts Options, t *tally)
 
 // tally counts the cases that are done.
 type tally struct {
-	done, total int
-	report      func(done, total int)
+	Count
+	total  int
+	report func(done, total int)
 }
 
-func (t *tally) one() {
-	if t.done++; t.report != nil {
-		t.report(t.done, t.total)
+func (t *tally) one(name string, of []byte) error {
+	var o struct {
+		Denied []string `json:"contradictions"`
 	}
+	if err := json.Unmarshal(of, &o); err != nil {
+		return fmt.Errorf("the report of %s: %w", name, err)
+	}
+	for _, d := range o.Denied {
+		t.Denials = append(t.Denials, name+": "+d)
+	}
+	if t.Cases++; t.report != nil {
+		t.report(t.Cases, t.total)
+	}
+	return nil
 }
 
 // replace writes a file beside its place and moves it there, so that an interrupted run leaves the old one.
@@ -139,8 +160,8 @@ type Comparison struct {
 const sampled = 200
 
 // Against diagnoses the cases that were frozen in dir (or in one batch's file) once more and calls changed for each field that is not what it
-// was, in the order of the cases. It returns how many cases were compared.
-func Against(ctx context.Context, dir string, c Comparison, changed func(Change) error) (int, error) {
+// was, in the order of the cases.
+func Against(ctx context.Context, dir string, c Comparison, changed func(Change) error) (Count, error) {
 	files, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*"+frozen))
 	if st, statErr := os.Stat(dir); statErr == nil && st.Mode().IsRegular() {
 		files = []string{dir}
@@ -149,16 +170,16 @@ func Against(ctx context.Context, dir string, c Comparison, changed func(Change)
 		err = errors.New("nothing was frozen there")
 	}
 	if err != nil {
-		return 0, fmt.Errorf("comparing with %s: %w", dir, err)
+		return Count{}, fmt.Errorf("comparing with %s: %w", dir, err)
 	}
 	t := &tally{report: c.Progress}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), frozen)
 		if err := c.against(ctx, file, name, t, changed); err != nil {
-			return t.done, fmt.Errorf("comparing with %s: %w", name, err)
+			return t.Count, fmt.Errorf("comparing with %s: %w", name, err)
 		}
 	}
-	return t.done, nil
+	return t.Count, nil
 }
 
 func (c *Comparison) against(ctx context.Context, file, name string, t *tally, changed func(Change) error) error {
@@ -181,16 +202,24 @@ func (c *Comparison) against(ctx context.Context, file, name string, t *tally, c
 	}
 	t.total += (u.size + stride - 1) / stride
 	next := func() (parcel, error) { return u.parcel(func(i int) bool { return i%stride == 0 }) }
-	compared := func(p parcel) ([]Change, error) {
-		now, err := p.diagnosed(ctx, c.Diagnose)
-		if err != nil || bytes.Equal(now, p.report) {
-			return nil, err
-		}
-		return c.changes(name+"/"+p.name, p.report, now)
+	type comparison struct {
+		name    string
+		now     []byte
+		changes []Change
 	}
-	return inOrder(ctx, c.Workers, next, compared, func(list []Change) error {
-		t.one()
-		for _, ch := range list {
+	compared := func(p parcel) (out comparison, err error) {
+		out.name = name + "/" + p.name
+		out.now, err = p.diagnosed(ctx, c.Diagnose)
+		if err == nil && !bytes.Equal(out.now, p.report) {
+			out.changes, err = c.changes(out.name, p.report, out.now)
+		}
+		return out, err
+	}
+	return inOrder(ctx, c.Workers, next, compared, func(one comparison) error {
+		if err := t.one(one.name, one.now); err != nil {
+			return err
+		}
+		for _, ch := range one.changes {
 			if err := changed(ch); err != nil {
 				return err
 			}

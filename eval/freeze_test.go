@@ -32,7 +32,7 @@ func reads(_ context.Context, in CaseInput) (*incident.Report, error) {
 func freeze(t *testing.T, of Subjects, workers int, engine Diagnose) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := Freeze(t.Context(), dir, of, Options{Diagnose: engine, Workers: workers}); err != nil {
+	if _, err := Freeze(t.Context(), dir, of, Options{Diagnose: engine, Workers: workers}); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -40,14 +40,14 @@ func freeze(t *testing.T, of Subjects, workers int, engine Diagnose) string {
 
 func against(t *testing.T, dir string, c Comparison) (changes []string, cases int) {
 	t.Helper()
-	cases, err := Against(t.Context(), dir, c, func(ch Change) error {
+	n, err := Against(t.Context(), dir, c, func(ch Change) error {
 		changes = append(changes, strings.Join([]string{ch.Case, ch.Path, string(ch.Was), string(ch.Now), ch.Rule}, "|"))
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return changes, cases
+	return changes, n.Cases
 }
 
 func TestAFreezeIsTheSameWhateverTheNumberOfWorkers(t *testing.T) {
@@ -112,6 +112,28 @@ func TestEachChangedFieldIsListed(t *testing.T) {
 	c.Ignore = nil
 	if all, _ := against(t, frozen, c); !slices.ContainsFunc(all, func(s string) bool { return strings.HasPrefix(s, batch+"/a|terminal[") }) {
 		t.Errorf("the terminal's text changed as well: %q", all)
+	}
+}
+
+func TestAContradictionIsCountedEvenWhereItIsNotNew(t *testing.T) {
+	dir := cases(t, map[string]string{"a": "{}", "b": "{}"})
+	engine := func(ctx context.Context, in CaseInput) (*incident.Report, error) {
+		r, err := reads(ctx, in)
+		if in.ID == "b" {
+			r.Verdict.Status, r.Verdict.Root.Nodes = incident.NoFailure, []string{"n1"}
+		}
+		return r, err
+	}
+	opts := Options{Diagnose: engine}
+	frozen := t.TempDir()
+	n, err := Freeze(t.Context(), frozen, Subjects{Dirs: []string{dir}}, opts)
+	want := []string{filepath.Base(dir) + "/b: status and root: nothing failed, and [] [n1]"}
+	if err != nil || n.Cases != 2 || !slices.Equal(n.Denials, want) {
+		t.Errorf("frozen: %+v, %v", n, err)
+	}
+	n, err = Against(t.Context(), frozen, Comparison{Options: opts, Ignore: []string{"contradictions"}}, func(ch Change) error { t.Errorf("changed: %v", ch); return nil })
+	if err != nil || n.Cases != 2 || !slices.Equal(n.Denials, want) {
+		t.Errorf("compared: %+v, %v", n, err)
 	}
 }
 
@@ -184,7 +206,7 @@ func TestWhatIsNoFreezeIsAnError(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Freeze(ctx, t.TempDir(), Subjects{Dirs: []string{cases(t, map[string]string{"a": "{}"})}}, Options{Diagnose: reads}); !errors.Is(err, context.Canceled) {
+	if _, err := Freeze(ctx, t.TempDir(), Subjects{Dirs: []string{cases(t, map[string]string{"a": "{}"})}}, Options{Diagnose: reads}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a freeze that was interrupted: %v", err)
 	}
 }

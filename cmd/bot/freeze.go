@@ -27,12 +27,13 @@ func (v *evaluation) freezeCases(ctx context.Context, e env, dirs []string) (int
 	}
 	defer newThrift().watch()()
 	progress := newCounter(e.err)
-	err := eval.Freeze(ctx, v.freeze, of, eval.Options{Diagnose: diagnoseCase, Workers: v.workers, Progress: progress.update})
+	n, err := eval.Freeze(ctx, v.freeze, of, eval.Options{Diagnose: diagnoseCase, Workers: v.workers, Progress: progress.update})
 	progress.clear()
 	if err != nil {
 		return exitUnreadable, err
 	}
-	fmt.Fprintf(e.out, "%s frozen in %s\n", count(progress.done, "case"), v.freeze)
+	fmt.Fprintf(e.out, "%s frozen in %s\n", count(n.Cases, "case"), v.freeze)
+	writeDenials(e.out, n)
 	return exitOK, nil
 }
 
@@ -61,12 +62,21 @@ func (v *evaluation) compare(ctx context.Context, e env) (int, error) {
 		return exitUnreadable, err
 	}
 	if v.format != "json" {
-		seen.summary(e.out, n)
+		seen.summary(e.out, n.Cases)
+		writeDenials(e.out, n)
 	}
-	if len(seen.cases) > 0 {
+	if len(seen.cases)+len(n.Denials) > 0 {
 		return exitUnreadable, nil
 	}
 	return exitOK, nil
+}
+
+// writeDenials lists the reports that deny themselves.
+func writeDenials(w io.Writer, n eval.Count) {
+	fmt.Fprintf(w, "%s inside one report\n", count(len(n.Denials), "contradiction"))
+	for _, d := range n.Denials {
+		fmt.Fprintf(w, "  %s\n", printable(d, maxValue))
+	}
 }
 
 // maxValue bounds what is shown of a value; --format json shows all of it.
@@ -144,7 +154,6 @@ func (c *changes) summary(w io.Writer, n int) {
 type counter struct {
 	out   io.Writer
 	tty   bool
-	done  int
 	every time.Duration
 	said  time.Time
 }
@@ -158,7 +167,6 @@ func newCounter(out io.Writer) *counter {
 }
 
 func (c *counter) update(done, total int) {
-	c.done = done
 	if time.Since(c.said) < c.every {
 		return
 	}
