@@ -209,7 +209,7 @@ func (s Slug) Survived() string {
 	case m == nil:
 		return ""
 	case m.Survived == "" && m.Nature&ReadsOrWrites != 0:
-		return "failing to read or write"
+		return "read or write errors"
 	}
 	return m.Survived
 }

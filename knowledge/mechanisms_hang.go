@@ -153,7 +153,7 @@ var hangMechanisms = []Mechanism{
 			"A kernel never started or never finished, while the program itself kept going.",
 		Now: []Advice{adviceKernelLog, adviceExclude, adviceGPUTest},
 		Structural: []Advice{
-			{"Check GPU health before each long job and after each hang; track how often each node is the root, out of the jobs it ran.", ""},
+			{"Check GPU health before each long job and after each hang; track how many of the jobs on each node failed because of that node.", ""},
 		},
 		NextTime: []Advice{adviceRecorder, {"Record when kernels start, not just when they are queued.", "export TORCH_NCCL_ENABLE_TIMING=1"}},
 		LookAlikes: []LookAlike{

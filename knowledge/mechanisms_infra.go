@@ -24,7 +24,7 @@ var infrastructureMechanisms = []Mechanism{
 	},
 	{
 		Slug: Preempted, Origin: "infrastructure", Owner: "nobody", Resubmit: "yes",
-		Title: "the scheduler took the nodes back",
+		Title: "the scheduler preempted the job",
 		Meaning: "A job with higher priority needed the nodes (preemption). " +
 			"This job did nothing wrong.",
 		Now: []Advice{
@@ -163,7 +163,7 @@ var performanceMechanisms = []Mechanism{
 	{
 		Slug: ThroughputRegression, Origin: "performance", Owner: "unknown", Resubmit: "unknown",
 		Nature: OfPace,
-		Title:  "the job became slower",
+		Title:  "the job slowed down",
 		Meaning: "Steps take longer than earlier in the same run, while the loss still improves. " +
 			"The usual reasons are the network, heat, data, checkpoints, and other jobs on shared machines.",
 		Now: []Advice{

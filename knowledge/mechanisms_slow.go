@@ -5,7 +5,7 @@ var slowMechanisms = []Mechanism{
 	{
 		Slug: SlowCommunication, Origin: "performance", Owner: "cluster", Resubmit: "unknown",
 		Again: Again{Machine: true},
-		Title: "communication became slower",
+		Title: "communication slowed down",
 		Meaning: "Steps take longer because collectives do, while compute takes what it took. " +
 			"One bad link, a congested switch or a changed NCCL setting slows every rank of a synchronous job.",
 		Now: []Advice{
@@ -23,7 +23,7 @@ var slowMechanisms = []Mechanism{
 	{
 		Slug: SlowCompute, Origin: "performance", Owner: "unknown", Resubmit: "unknown",
 		Again: Again{Machine: true},
-		Title: "compute became slower on every rank",
+		Title: "compute slowed down on every rank",
 		Meaning: "The forward and backward passes take longer on the fastest rank as on the slowest. " +
 			"Longer sequences, recompilation, or a power or clock limit on all GPUs do that.",
 		Now: []Advice{

@@ -26,7 +26,7 @@ var softwareMechanisms = []Mechanism{
 	{
 		Slug: VersionMismatch, Origin: "software", Owner: "job-config", Resubmit: "after-fix",
 		Nature: Endurable | BeforeSteps | Installed,
-		Title:  "library versions do not fit",
+		Title:  "library versions don't match",
 		Meaning: "A library or symbol the program needs is missing, or is a different version from the one it was built for. " +
 			"It fails at start-up, on all ranks that use the same image.",
 		Now: []Advice{

@@ -107,7 +107,7 @@ var storageMechanisms = []Mechanism{
 		Meaning: "An AIStore daemon restarted during the job without a clean shutdown. " +
 			"Requests in flight at that moment were lost.",
 		Now: []Advice{
-			{"Find out why it restarted: check its node's kernel log or the pod's last state.", "kubectl describe pod POD; kubectl logs --previous POD"},
+			{"Find out why it restarted: check the kernel log of the daemon's node, or the pod's last state.", "kubectl describe pod POD; kubectl logs --previous POD"},
 			adviceResubmit,
 		},
 		Structural: []Advice{{"Have clients retry across several endpoints for longer than a restart takes.", ""}},

@@ -31,7 +31,7 @@ var exceptionMeanings = map[string]string{
 	"SignalException":     "The launcher was told to stop.",
 	"StopIteration":       "A source of data ended where more was expected.",
 	"TimeoutError":        "Something did not answer in time.",
-	"TypeError":           "The program combined things that do not fit: often another version of a library.",
+	"TypeError":           "The program passed a value of the wrong type, often because a library's version differs.",
 	"UnboundLocalError":   "The program used a variable before it had a value.",
 	"ValueError":          "The program met a value it cannot use.",
 	"ZeroDivisionError":   "The program divided by zero.",

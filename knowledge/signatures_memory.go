@@ -276,7 +276,7 @@ var memorySignatures = []Signature{
 		Says:     ByDaemon,
 		Literals: []string{"srun: error: ", ": Out Of Memory"}, Pattern: `srun: error: (?P<host>\S+): tasks? (?P<tasks>[\d,\-\[\]]+): Out Of Memory`,
 		Names:   []Name{{"host", AsHost, Culprit}, {"tasks", AsTask, Culprit}},
-		Meaning: "SLURM ended this task because its node killed it for using too much host memory.",
+		Meaning: "The node's OOM killer killed this task for using too much host memory, so SLURM ended the step.",
 		Source:  "SLURM src/srun/task_state.c and launch, 17.11 to 26.05",
 		Example: "srun: error: nid006024: task 0: Out Of Memory",
 	},

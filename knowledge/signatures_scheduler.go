@@ -321,7 +321,7 @@ var schedulerSignatures = []Signature{
 		Literals: []string{"ob allocation ", "has been revoked"}, Pattern: `ob allocation (?P<job>\d+) has been revoked`,
 		Meaning: "SLURM took back the job's nodes.",
 		Scope:   ScopeJob,
-		Do:      []Advice{{"Ask SLURM why it took the nodes back.", "sacct -D -P -j {job} -o JobID,State,ExitCode,End,Reason"}},
+		Do:      []Advice{{"Ask SLURM why it preempted the job.", "sacct -D -P -j {job} -o JobID,State,ExitCode,End,Reason"}},
 		Source:  "SLURM src/srun and src/salloc, all versions",
 		Example: "srun: Job allocation 22 has been revoked",
 	},

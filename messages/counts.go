@@ -20,12 +20,12 @@ func readCounts(n *incident.Counts) []pair {
 		ps = append(ps, pair{"Resets", count(t.Total, "connection reset") + shares(t.PerFile, t.PerRank)})
 	}
 	if r := &n.Retries; r.Recovered+r.Exhausted+r.Open > 0 {
-		text := fmt.Sprintf("%s recovered, %s exhausted", grouped(int64(r.Recovered)), grouped(int64(r.Exhausted)))
+		text := fmt.Sprintf("%s succeeded, %s gave up", grouped(int64(r.Recovered)), grouped(int64(r.Exhausted)))
 		if r.Idle > 0 {
-			text = fmt.Sprintf("%s recovered (%s noise: idle connections), %s exhausted", grouped(int64(r.Recovered)), grouped(int64(r.Idle)), grouped(int64(r.Exhausted)))
+			text = fmt.Sprintf("%s succeeded (%s of them on idle connections, harmless), %s gave up", grouped(int64(r.Recovered)), grouped(int64(r.Idle)), grouped(int64(r.Exhausted)))
 		}
 		if r.Open > 0 {
-			text += fmt.Sprintf(", %s open at the end", grouped(int64(r.Open)))
+			text += fmt.Sprintf(", %s still retrying when the logs end", grouped(int64(r.Open)))
 		}
 		ps = append(ps, pair{"Retries", text + shares(sums(r.PerFile), sums(r.PerRank))})
 	}

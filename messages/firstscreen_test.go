@@ -137,7 +137,7 @@ func TestTheFirstScreenAnswersWhatPeopleAskedOfIt(t *testing.T) {
 		t.Errorf("the rest: %q", got)
 	}
 	r.Verdict.Needs = r.Verdict.Needs[2:]
-	if got := answer(r, 100, labelNext); !strings.HasPrefix(got, "Get the kernel logs soon.") {
+	if got := answer(r, 100, labelNext); !strings.HasPrefix(got, "Save the kernel logs.") {
 		t.Errorf("what disappears: %q", got)
 	}
 	r.Verdict.Needs = []incident.Need{{What: "NCCL's log", Obtainable: "now"}}

@@ -59,7 +59,7 @@ func gapsText(r *incident.Report) string {
 	t := capital(strings.Join(gaps, "; "))
 	switch {
 	case len(gaps) == 0 && whole:
-		t = "Nothing: " + seenText(c)
+		t = "Nothing (" + seenText(c) + ")"
 	case len(gaps) == 0:
 		t = "Nothing"
 	}

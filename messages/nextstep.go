@@ -122,12 +122,13 @@ func needText(r *incident.Report, n incident.Need) string {
 	if n.Artefact == knowledge.Bundle {
 		return "Don't cancel the job yet: first collect " + lowered(flat(n.What)) + "."
 	}
-	t := "Get " + needName(r, n)
+	verb := "Get "
+	if n.Obtainable == "perishing" {
+		verb = "Save "
+	}
+	t := verb + needName(r, n)
 	if c := flat(n.Command); strings.HasPrefix(c, "bot ") {
 		t += ": " + strings.TrimRight(c, " …")
-	}
-	if n.Obtainable == "perishing" {
-		t += " soon"
 	}
 	return t + "."
 }

@@ -7,10 +7,6 @@ import (
 	"image/png"
 	"io"
 
-	"golang.org/x/image/font"
-	"golang.org/x/image/font/basicfont"
-	"golang.org/x/image/math/fixed"
-
 	"faultline/incident"
 )
 
@@ -24,14 +20,13 @@ var (
 	faint = color.RGBA{0x6b, 0x72, 0x80, 0xff}
 )
 
-const (
-	paperIndex, inkIndex, faintIndex, lookIndex = 0, 1, 2, 3
+const paperIndex, inkIndex, faintIndex, lookIndex = 0, 1, 2, 3
 
-	glyphWidth, glyphHeight = 7, 13
-)
+// Sizes of text in pixels. A chat shows the picture at a third of its width: the title is still to be read there.
+const titleSize, textSize, labelSize, titleLines = 40, 18, 15, 2
 
 // RankMapPNG draws nodes × ranks, coloured by role and lettered where a cell is large enough, with the finding as title.
-// The bytes depend on the report alone: integer drawing, a bitmap font, a fixed palette.
+// The bytes depend on the report alone: integer drawing, a built-in font, a palette of its own.
 func RankMapPNG(w io.Writer, r *incident.Report) error {
 	v := newView(r)
 	m := v.Map
@@ -62,96 +57,120 @@ func cellSize(cells int) int {
 	return 6
 }
 
-type canvas struct{ *image.Paletted }
+// sheet is a rank map that is laid out: how large its cells are, and how many strips of cells lie beside each other.
+type sheet struct {
+	title, text, label *typeface
+	headline, under    []string // their lines
+	legend             [][]int  // looks, by line
+	labels             bool     // each strip has its node's name; else each line of strips has one
+	size               int      // of a cell
+	labelWidth         int
+	stripWidth         int
+	stripHeight        int
+	columns, rows      int // of strips
+	width, height      int
+	left, top          int // where the strips begin
+}
 
-func drawMap(v *view, m rankMap, perNode bool) *image.Paletted {
-	const margin, target = 28, 1200
+const margin, between = 28, 14
+
+func layOut(v *view, m rankMap, perNode bool) *sheet {
+	const target, pleasant = 1200, 420
+	l := &sheet{title: newTypeface(boldFont(), titleSize), text: newTypeface(regularFont(), textSize), label: newTypeface(regularFont(), labelSize)}
 	cells := 0
-	label := 0
 	for _, row := range m.Rows {
 		cells += len(row.Cells)
-		label = max(label, min(len([]rune(row.Node)), 16))
+		l.labelWidth = max(l.labelWidth, min(l.label.width(l.label.known(row.Node)), 130))
 	}
-	size := cellSize(cells)
-	showLabels := size >= glyphHeight || len(m.Rows) <= 64
-	stripHeight := size + 4
-	labelPixels := label*glyphWidth + 10
-	if !showLabels { // one label a line of strips, not one a strip
-		stripHeight = size + 3
+	l.labelWidth += 10
+	l.size = cellSize(cells)
+	l.labels = l.size >= labelSize || len(m.Rows) <= 64
+	l.stripHeight, l.stripWidth, l.left = l.size+4, m.Wide*l.size+between, margin
+	if l.labels {
+		l.stripHeight = max(l.stripHeight, labelSize+2)
+		l.stripWidth += l.labelWidth
+	} else {
+		l.stripHeight--
+		l.left += l.labelWidth
 	}
-	strip := m.Wide*size + 14
-	if showLabels {
-		strip += labelPixels
-	}
-	left := margin
-	if !showLabels {
-		left += labelPixels
-	}
-	columns := max(1, (target-left-margin+14)/max(strip, 1))
-	if showLabels && len(m.Rows) > 0 { // no more columns than a pleasant shape needs
-		for columns > 1 && (len(m.Rows)+columns-2)/(columns-1)*stripHeight < 420 {
-			columns--
+	l.columns = max(1, (target-l.left-margin+between)/max(l.stripWidth, 1))
+	if l.labels && len(m.Rows) > 0 { // no more columns than a pleasant shape needs
+		for l.columns > 1 && (len(m.Rows)+l.columns-2)/(l.columns-1)*l.stripHeight < pleasant {
+			l.columns--
 		}
 	}
-	rows := 0
 	if len(m.Rows) > 0 {
-		rows = (len(m.Rows) + columns - 1) / columns
+		l.rows = (len(m.Rows) + l.columns - 1) / l.columns
 	}
-	width := max(left+columns*strip-14+margin, 640, min(target, 2*margin+2*glyphWidth*(len(ascii(v.Headline))+1)))
-	titles := wrap(ascii(v.Headline), (width-2*margin)/(2*glyphWidth))
-	titles = titles[:min(len(titles), 2)]
-	subs := wrap(ascii(subtitle(v, perNode, m)), (width-2*margin)/glyphWidth)
-	legend := legendRows(m.Counts, width-2*margin)
-	top := margin + len(titles)*32 + len(subs)*18 + 18
-	height := top + rows*stripHeight + 22 + len(legend)*26 + margin - 10
+	l.width = max(l.left+l.columns*l.stripWidth-between+margin, 640, min(target, 2*margin+l.title.width(l.title.known(v.Headline))+4))
+	inner := l.width - 2*margin
+	l.headline = l.title.wrap(v.Headline, inner)
+	if len(l.headline) > titleLines {
+		l.headline = l.headline[:titleLines]
+		l.headline[titleLines-1] = l.title.clip(l.headline[titleLines-1]+" …", inner, "…")
+	}
+	l.under = l.text.wrap(subtitle(v, perNode, m), inner)
+	l.legend = l.legendRows(m.Counts, inner)
+	l.top = margin + len(l.headline)*(titleSize+8) + len(l.under)*(textSize+6) + 16
+	l.height = l.top + l.rows*l.stripHeight + 18 + len(l.legend)*28 + margin - 10
+	return l
+}
 
+func drawMap(v *view, m rankMap, perNode bool) *image.Paletted {
+	l := layOut(v, m, perNode)
 	palette := color.Palette{paper, ink, faint}
 	for _, l := range looks {
 		palette = append(palette, l.Fill)
 	}
-	c := canvas{image.NewPaletted(image.Rect(0, 0, width, height), palette)}
+	c := newCanvas(l.width, l.height, palette)
 	y := margin
-	for _, t := range titles {
-		c.text(margin, y, 2, inkIndex, t)
-		y += 32
+	for _, t := range l.headline {
+		c.text(l.title, margin, y, inkIndex, t)
+		y += titleSize + 8
 	}
-	for _, t := range subs {
-		c.text(margin, y, 1, faintIndex, t)
-		y += 18
+	for _, t := range l.under {
+		c.text(l.text, margin, y, faintIndex, t)
+		y += textSize + 6
 	}
-	var roots []image.Point
-	for i, row := range m.Rows {
-		x, y := left+i/rows*strip, top+i%rows*stripHeight
-		if !showLabels {
-			x, y = left+i%columns*strip, top+i/columns*stripHeight
-			if i%columns == 0 && i/columns%2 == 0 {
-				c.text(margin, y-3, 1, faintIndex, clipASCII(row.Node, label))
-			}
-		} else {
-			c.text(x, y+(size-glyphHeight)/2, 1, faintIndex, clipASCII(row.Node, label))
-			x += labelPixels
-		}
-		for n, cell := range row.Cells {
-			c.cell(x+n*size, y, size, cell)
-			if cell.Root {
-				roots = append(roots, image.Pt(x+n*size, y))
-			}
-		}
+	for _, p := range l.strips(c, m) { // last, over their neighbours
+		c.frame(p.X, p.Y, l.size)
 	}
-	for _, p := range roots { // last, over their neighbours
-		c.frame(p.X, p.Y, size)
-	}
-	y = top + rows*stripHeight + 22
-	for _, line := range legend {
+	y = l.top + l.rows*l.stripHeight + 18
+	for _, line := range l.legend {
 		x := margin
 		for _, i := range line {
-			c.cell(x, y, 18, cell{Look: i})
-			c.text(x+26, y+2, 1, inkIndex, legendText(i, m.Counts[i]))
-			x += 26 + len(legendText(i, m.Counts[i]))*glyphWidth + 28
+			l.cell(c, x, y, 20, cell{Look: i})
+			text := legendText(i, m.Counts[i])
+			c.text(l.text, x+28, y+2, inkIndex, text)
+			x += l.legendWidth(text)
 		}
-		y += 26
+		y += 28
 	}
 	return c.Paletted
+}
+
+// strips draws the nodes and returns where the cells of the roots are.
+func (l *sheet) strips(c *canvas, m rankMap) (roots []image.Point) {
+	for i, row := range m.Rows {
+		name := l.label.clip(l.label.known(row.Node), l.labelWidth-8, "…")
+		x, y := l.left+i/l.rows*l.stripWidth, l.top+i%l.rows*l.stripHeight
+		if l.labels {
+			c.text(l.label, x, y+(l.size-l.label.ascent)/2, faintIndex, name)
+			x += l.labelWidth
+		} else {
+			x, y = l.left+i%l.columns*l.stripWidth, l.top+i/l.columns*l.stripHeight
+			if i%l.columns == 0 && i/l.columns%2 == 0 {
+				c.text(l.label, margin, y, faintIndex, name)
+			}
+		}
+		for n, cell := range row.Cells {
+			l.cell(c, x+n*l.size, y, l.size, cell)
+			if cell.Root {
+				roots = append(roots, image.Pt(x+n*l.size, y))
+			}
+		}
+	}
+	return roots
 }
 
 func subtitle(v *view, perNode bool, m rankMap) string {
@@ -181,15 +200,18 @@ func legendText(i, n int) string {
 	return looks[i].Words + " (" + grouped(int64(n)) + ")"
 }
 
+// legendWidth is what an entry of the legend takes, with its cell and the space behind it.
+func (l *sheet) legendWidth(text string) int { return 28 + l.text.width(text) + 28 }
+
 // legendRows breaks the roles that occur into rows of the given width.
-func legendRows(counts []int, width int) [][]int {
+func (l *sheet) legendRows(counts []int, width int) [][]int {
 	var out [][]int
 	x := 0
 	for i, n := range counts {
 		if n == 0 {
 			continue
 		}
-		w := 26 + len(legendText(i, n))*glyphWidth + 28
+		w := l.legendWidth(legendText(i, n))
 		if len(out) == 0 || x+w > width {
 			out, x = append(out, nil), 0
 		}
@@ -200,13 +222,13 @@ func legendRows(counts []int, width int) [][]int {
 }
 
 // cell draws one rank. A rank without any line is hatched, so that its place does not look like a state.
-func (c canvas) cell(x, y, size int, cell cell) {
-	l := looks[cell.Look]
+func (l *sheet) cell(c *canvas, x, y, size int, cell cell) {
+	look := looks[cell.Look]
 	gap := gapOf(size)
 	for py := y; py < y+size-gap; py++ {
 		for px := x; px < x+size-gap; px++ {
 			i := lookIndex + cell.Look
-			if l.Role == incident.Missing && size < 14 && (px-x+py-y)%3 == 0 {
+			if look.Role == incident.Missing && size < 14 && (px-x+py-y)%3 == 0 {
 				i = paperIndex
 			}
 			c.SetColorIndex(px, py, uint8(i))
@@ -214,19 +236,19 @@ func (c canvas) cell(x, y, size int, cell cell) {
 	}
 	if size >= 14 {
 		ink := inkIndex
-		if l.Dark {
+		if look.Dark {
 			ink = paperIndex
 		}
-		letter := l.Letter
-		if l.Role == okRole {
+		letter := look.Letter
+		if look.Role == okRole {
 			letter = ""
 		}
-		c.text(x+(size-gap-glyphWidth)/2+1, y+(size-gap-glyphHeight)/2, 1, uint8(ink), letter)
+		c.text(l.label, x+(size-gap-l.label.width(letter)+1)/2, y+(size-gap-l.label.ascent+1)/2, uint8(ink), letter)
 	}
 }
 
 // frame draws two lines around the cell at x, y, thick enough to be found among 16,384.
-func (c canvas) frame(x, y, size int) {
+func (c *canvas) frame(x, y, size int) {
 	size -= gapOf(size)
 	for d := 1; d <= 2; d++ {
 		for i := -d; i < size+d; i++ {
@@ -243,43 +265,4 @@ func gapOf(size int) int {
 		return 1
 	}
 	return 2
-}
-
-// text draws with the bitmap font, each pixel scale × scale; y is the top of the line.
-func (c canvas) text(x, y, scale int, ink uint8, s string) {
-	mask := image.NewAlpha(image.Rect(0, 0, len(s)*glyphWidth+1, glyphHeight))
-	d := font.Drawer{Dst: mask, Src: image.Opaque, Face: basicfont.Face7x13, Dot: fixed.P(0, basicfont.Face7x13.Ascent)}
-	d.DrawString(s)
-	for py := range glyphHeight * scale {
-		for px := range mask.Rect.Dx() * scale {
-			if mask.AlphaAt(px/scale, py/scale).A > 0x7f {
-				c.SetColorIndex(x+px, y+py, ink)
-			}
-		}
-	}
-}
-
-// ascii replaces what the bitmap font does not have.
-func ascii(s string) string {
-	b := []rune(s)
-	for i, r := range b {
-		switch {
-		case r == '…':
-			b[i] = '~'
-		case r == '“' || r == '”':
-			b[i] = '"'
-		case r == '·' || r == '−' || r == '–':
-			b[i] = '-'
-		case r < 0x20 || r > 0x7e:
-			b[i] = '?'
-		}
-	}
-	return string(b)
-}
-
-func clipASCII(s string, n int) string {
-	if s = ascii(s); len(s) > n {
-		return s[:n-1] + "~"
-	}
-	return s
 }

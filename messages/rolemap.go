@@ -30,13 +30,13 @@ var looks = []look{
 	{incident.Straggler, "S", "stalled", color.RGBA{0xd5, 0x5e, 0x00, 0xff}, true, "1;97;41"},
 	{incident.FirstFailure, "F", "failed first", color.RGBA{0xb0, 0x3a, 0x7e, 0xff}, true, "1;97;45"},
 	{incident.LoneWaiter, "L", "waits alone", color.RGBA{0xe6, 0x9f, 0x00, 0xff}, false, "1;30;43"},
-	{incident.Lagging, "G", "lags its group", color.RGBA{0xf0, 0xe4, 0x42, 0xff}, false, "1;33"},
+	{incident.Lagging, "G", "lagging", color.RGBA{0xf0, 0xe4, 0x42, 0xff}, false, "1;33"},
 	{incident.Missing, "x", "no log at all", color.RGBA{0x30, 0x30, 0x38, 0xff}, true, "7"},
 	{incident.Unobserved, "?", "state unknown", color.RGBA{0x9a, 0x9a, 0xa4, 0xff}, false, "90"},
 	{incident.Victim, "v", "failed as a result", color.RGBA{0x00, 0x72, 0xb2, 0xff}, true, "34"},
 	{incident.Waiter, "w", "waited", color.RGBA{0x8c, 0xc8, 0xee, 0xff}, false, "36"},
 	{incident.Notified, "n", "notified of the timeout", color.RGBA{0x00, 0x9e, 0x73, 0xff}, true, "32"},
-	{okRole, "·", "looks healthy", color.RGBA{0xdc, 0xdf, 0xe4, 0xff}, false, "90"},
+	{okRole, "·", "healthy", color.RGBA{0xdc, 0xdf, 0xe4, 0xff}, false, "90"},
 }
 
 // gravity is the index in looks; what is not known there counts as not observed.

@@ -325,9 +325,9 @@ func guesses(r *incident.Report) []hypothesisView {
 func statusText(s string) string {
 	switch s {
 	case "accepted":
-		return "kept"
+		return "supported"
 	case "rejected":
-		return "dropped"
+		return "ruled out"
 	}
 	return s
 }

@@ -118,7 +118,7 @@ func faults(f *resolve.Facts) []incident.Finding {
 		}
 		text := fmt.Sprintf("%s reports %s", g.from, faultWords[g.kind])
 		if g.to != "" {
-			text += " with " + g.to
+			text += " (" + g.to + ")"
 		}
 		if len(g.hcas) > 0 {
 			text += fmt.Sprintf(" (%s)", strings.Join(slices.Sorted(maps.Keys(g.hcas)), ", "))
@@ -135,8 +135,8 @@ func faults(f *resolve.Facts) []incident.Finding {
 }
 
 var faultWords = map[nccl.FaultKind]string{
-	nccl.IBCompletion: "a failed InfiniBand or RoCE transfer", nccl.IBAsync: "an event on its own network adapter", nccl.IBSetup: "an InfiniBand or RoCE connection that could not be set up",
-	nccl.PeerClosed: "a connection that the other end closed", nccl.Refused: "a connection that was not accepted", nccl.Unreachable: "a connection with no route",
+	nccl.IBCompletion: "a failed InfiniBand or RoCE transfer", nccl.IBAsync: "an event on its network adapter", nccl.IBSetup: "an InfiniBand or RoCE connection that could not be set up",
+	nccl.PeerClosed: "a connection closed by the other end", nccl.Refused: "a refused connection", nccl.Unreachable: "\"no route to host\"",
 	nccl.Bootstrap: "ranks that don't match at start-up", nccl.Truncated: "a transfer whose size the two ends disagree on", nccl.CUDAFailure: "a failed CUDA call",
 	nccl.SharedMemory: "/dev/shm out of memory",
 }
@@ -228,9 +228,9 @@ func communicators(f *resolve.Facts) incident.Finding {
 		return incident.Finding{}
 	}
 	j := w.Comms[0]
-	fd := incident.Finding{Statement: fmt.Sprintf("%d communicators; the largest has %d ranks; lines from %d of them are here", len(w.Comms), j.Size, len(j.Members))}
+	fd := incident.Finding{Statement: fmt.Sprintf("%d communicators; the largest has %d ranks, %d of them in these logs", len(w.Comms), j.Size, len(j.Members))}
 	if len(w.Comms) == 1 {
-		fd.Statement = fmt.Sprintf("one communicator with %d ranks; lines from %d of them are here", j.Size, len(j.Members))
+		fd.Statement = fmt.Sprintf("one communicator with %d ranks, %d of them in these logs", j.Size, len(j.Members))
 	}
 	if w.Apart > 0 {
 		fd.Statement += fmt.Sprintf("; %d more partial views of communicators can't be matched up", w.Apart)

@@ -257,7 +257,7 @@ func (b *builder) hypotheses() {
 		}
 		if by := b.d.by[p]; by != nil {
 			h.Status = "rejected"
-			why := "it is a consequence of "
+			why := "something else explains it: "
 			if p.Class == mechanism.Degraded && by.Class != mechanism.Degraded {
 				why = "it didn't end the job; this did: "
 			}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A loss that became NaN or infinite, and steps that became slower, in the step lines of stacks that print them in their own way. A loss that
+// A loss that became NaN or infinite, and steps that slowed down, in the step lines of stacks that print them in their own way. A loss that
 // came back, and steps that did, failed nothing.
 func TestCoursesInTheWordsOfEachStack(t *testing.T) {
 	lines := func(form func(i int, loss string, seconds float64) string, loss func(i int) string, seconds func(i int) float64) map[string]string {

@@ -201,7 +201,7 @@ func TestTheTimeWasUpBehindTheEnd(t *testing.T) {
 	}
 }
 
-// Of a long log only stretches are read: when steps became slower is known as well as the lines that were looked at tell.
+// Of a long log only stretches are read: when steps slowed down is known as well as the lines that were looked at tell.
 func TestSlowerSomewhereInALongLog(t *testing.T) {
 	lines := strings.SplitAfter(denseSteps(12000), "\n")
 	for i := 6000; i < len(lines); i++ {
@@ -209,7 +209,7 @@ func TestSlowerSomewhereInALongLog(t *testing.T) {
 	}
 	v := Run(read(t, []simulate.File{{Name: "train.log", Data: []byte(strings.Join(lines, ""))}}, nil, 0)).Verdict
 	var from, to int
-	_, err := fmt.Sscanf(v.Summary, "steps became slower between step %d and step %d:", &from, &to)
+	_, err := fmt.Sscanf(v.Summary, "steps slowed down between step %d and step %d:", &from, &to)
 	if v.Mechanism != "throughput-regression" || err != nil || from > 6000 || to <= 6000 {
 		t.Errorf("%s: %s", v.Mechanism, v.Summary)
 	}

@@ -151,7 +151,7 @@ func (b *builder) noise() {
 	}
 	if n.Open > 0 {
 		against(func(l *resolve.Ladder) bool { return l.Outcome == resolve.Open }, func(k int) string {
-			return plural(k, "retry was still in progress when the logs end", "retries were still in progress when the logs end")
+			return plural(k, "request was still being retried when the logs end", "requests were still being retried when the logs end")
 		})
 	}
 	b.r.Hypotheses = append(b.r.Hypotheses, h)

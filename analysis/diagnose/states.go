@@ -236,6 +236,8 @@ func (b *builder) part(r *resolve.Rank, root bool) (role, note string) {
 			return incident.Straggler, fmt.Sprintf("nothing in flight (enqueued %d, completed %d); blocked the other ranks", r.Dump.Enqueued, r.Dump.Completed)
 		}
 		return incident.Straggler, "reported nothing; blocked the other ranks"
+	case root && b.r.Verdict.Origin == "performance":
+		return incident.Lagging, "slower than the other ranks"
 	case root:
 		if len(r.Failures) > 0 {
 			return incident.FirstFailure, Excerpt(r.Failures[0].Text)

@@ -65,7 +65,7 @@ func (b *builder) chain() {
 		add(incident.Consequence, fmt.Sprintf("%s in collectives until the watchdog gave up", plural(len(g.Waiters)+g.Anonymous, "rank waited", "ranks waited")), ev)
 	}
 	if n, ev := b.symptoms(top); n > 0 && top.Class != mechanism.Symptom {
-		add(incident.Consequence, fmt.Sprintf("processes were torn down or lost their peers: %s", plural(n, "process says", "processes say")+" so"), ev)
+		add(incident.Consequence, fmt.Sprintf("processes were torn down or lost their peers (reported by %s)", plural(n, "process", "processes")), ev)
 	}
 	if top.Class == mechanism.Collective {
 		if fs := b.after(); len(fs) > 0 {
@@ -345,9 +345,9 @@ func untimed(fl *resolve.Failure) (when resolve.Moment, note string) {
 		return fl.T, ""
 	}
 	if fl.Proc != nil && fl.Proc.Exit != nil && fl.Proc.Exit.T.Valid && fl.Proc.Exit.T.T >= fl.NotBefore.T {
-		return fl.Proc.Exit.T, " (at the latest)"
+		return fl.Proc.Exit.T, " (by this time)"
 	}
-	return fl.NotBefore, " (at the earliest)"
+	return fl.NotBefore, " (at this time or later)"
 }
 
 func (b *builder) lastProgress() *resolve.ProgressPoint {

@@ -122,7 +122,7 @@ func TestFailuresToReadThatTrainingSurvivedAreLeftOut(t *testing.T) {
 	for _, fl := range f.Failures {
 		t.Errorf("kept: %s", fl.Text)
 	}
-	if len(f.Warnings) != 1 || !strings.Contains(f.Warnings[0], "1 report of failing to read or write (bad-sample), the first at rank_0.log:") {
+	if len(f.Warnings) != 1 || !strings.Contains(f.Warnings[0], "1 report of read or write errors (bad-sample; first at rank_0.log:") {
 		t.Errorf("warnings: %q", f.Warnings)
 	}
 	if f := (logs{"rank_0.log": steps(1, 4) + skipped}).resolve(t, 1); len(f.Failures) != 1 {

@@ -29,7 +29,7 @@ func (f *Facts) least() (ranks int, why string) {
 			for _, p := range l.Procs {
 				for _, c := range p.Comms {
 					if c.NRanks != nccl.Unknown {
-						raise(c.NRanks, "a communicator of NCCL's own lines")
+						raise(c.NRanks, "a communicator in NCCL's log lines")
 					}
 				}
 			}

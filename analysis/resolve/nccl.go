@@ -456,7 +456,7 @@ func (f *Facts) commsWorld(obs *worker.Observations) {
 	if !proven || world > MaxWorld {
 		return
 	}
-	f.Job.WorldSize, f.Job.WorldFrom, f.Job.WorldEvidence = world, "the largest communicator of NCCL's own lines", &at
+	f.Job.WorldSize, f.Job.WorldFrom, f.Job.WorldEvidence = world, "the largest communicator in NCCL's log lines", &at
 	if f.plausible(Input{}); f.Job.WorldSize == 0 {
 		f.Warnings = f.Warnings[:len(f.Warnings)-1] // nobody stated it
 	}

@@ -104,7 +104,7 @@ func (f *Facts) tolerated(t *tolerance) {
 	for _, m := range t.order {
 		g := t.left[m]
 		what := cmp.Or(m.Survived(), "an exception")
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s of %s (%s), the first at %s:%d, don't count as failures: at least %d more steps are logged after each",
+		f.Warnings = append(f.Warnings, fmt.Sprintf("not counted as failures: %s of %s (%s; first at %s:%d); at least %d more steps were logged after each",
 			reports(g.n), what, m, g.first.File, g.first.Line, g.steps))
 	}
 }

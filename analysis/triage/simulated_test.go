@@ -193,7 +193,7 @@ func told(t *incident.Triage) string {
 	return b.String()
 }
 
-// What a running job became slower by is its next step, where its logs tell.
+// What slows a running job down is its next step, where its logs tell.
 func TestTheNextStepOfASlowJobIsThatOfItsCause(t *testing.T) {
 	c, err := slow.Play(slow.PostMortem(slow.Nothing))
 	if err != nil {
@@ -202,7 +202,7 @@ func TestTheNextStepOfASlowJobIsThatOfItsCause(t *testing.T) {
 	now := time.Date(2026, 3, 9, 3, 43, 30, 0, time.UTC)
 	dir, _ := running(t, c.Logs, math.Inf(1), 1, now)
 	got := look(t, dir, triage.Moment{At: now, Logs: true}, c.WorldSize)
-	if !strings.Contains(got.Summary, "communication became slower") || !strings.Contains(got.Next.Text, "in pairs with nccl-tests") || !strings.Contains(got.Next.Command, "node-[00-31]") {
+	if !strings.Contains(got.Summary, "communication slowed down") || !strings.Contains(got.Next.Text, "in pairs with nccl-tests") || !strings.Contains(got.Next.Command, "node-[00-31]") {
 		t.Errorf("%s: %+v", got.Summary, got.Next)
 	}
 }

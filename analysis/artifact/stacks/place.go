@@ -66,7 +66,7 @@ var words = []struct {
 	{Loader, "waiting for its data loader"}, {Checkpoint, "saving or loading a checkpoint"}, {Storage, "in the kernel, waiting for storage"}, {Compile, "compiling"},
 	{Prepare, "preparing or downloading data"},
 	{GIL, "waiting for Python's global lock"}, {Lock, "waiting for a lock"}, {Subprocess, "waiting for a program it had started"}, {Network, "reading from the network"},
-	{Driver, "in the GPU's driver"}, {Compute, "in the model's own computation"}, {User, "in the job's own code"},
+	{Driver, "in the GPU's driver"}, {Compute, "in the model's computation"}, {User, "in the job's own code"},
 }
 
 // weight says which of several frames of one stack tells its place: the innermost of the heaviest weight.

@@ -241,7 +241,7 @@ func hungUntilThen(s *Scene, p *Proposal) {
 	f := s.Facts
 	said := endedBy(f, worker.ReasonTimeLimit).Line.By() + " gives the reason"
 	if len(f.Tails) == 0 {
-		p.Rivals, p.Direct, p.Base, p.Why = []knowledge.Slug{knowledge.Unknown}, false, 0.88, "SLURM's records say so; no log from the job is here to show what it was doing"
+		p.Rivals, p.Direct, p.Base, p.Why = []knowledge.Slug{knowledge.Unknown}, false, 0.88, "SLURM's records show it; no log here shows what the job was doing"
 	}
 	if !saving(s, p, said) {
 		stoodStillPerhaps(s, p, said)

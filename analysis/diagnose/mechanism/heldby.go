@@ -118,15 +118,15 @@ func lastAct(s *Scene, id int) *act {
 		}
 		switch d.Kind {
 		case worker.DoingLoad:
-			add(heldLoading, "its last line is about reading data", d.At)
+			add(heldLoading, "its last line was about reading data", d.At)
 		case worker.DoingWork:
-			add(heldWorking, "its last line is about a long task of its own", d.At)
+			add(heldWorking, "its last line was about a long local task", d.At)
 		case worker.DoingEval:
 			if sameWait(s, d) {
 				add(heldWorking, fmt.Sprintf("it was evaluating: its progress bar had been running for %s and was not finished", duration(float64(d.Ran))), d.At)
 			}
 		case worker.DoingEnd:
-			add(heldAtEnd, "its last line reports that it had reached the end of its data", d.At)
+			add(heldAtEnd, "its last line says it had reached the end of its data", d.At)
 		}
 	}
 	if c := openSave(s, id); c != nil {

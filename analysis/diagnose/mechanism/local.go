@@ -166,7 +166,7 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 		} else {
 			p.Summary = short(text)
 		}
-		p.Why = "a line says so; it doesn't show which rank wrote it"
+		p.Why = "one line reports it, without showing which rank wrote it"
 	default:
 		if unknown == 0 || len(ranks) <= 2 {
 			p.Ranks = sortedInts(ranks)
@@ -181,7 +181,7 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 		p.Why = "no earlier failure explains it"
 	}
 	if unknown > 0 && len(ranks) == 0 && len(fls) > 1 && p.Scope != "all" && !waited {
-		p.Why = fmt.Sprintf("%s say so; they don't show which ranks wrote them", plural(len(fls), "line", "lines"))
+		p.Why = fmt.Sprintf("%s report it, but they don't show which ranks wrote them", plural(len(fls), "line", "lines"))
 	}
 	if !slices.ContainsFunc(first, func(fl *resolve.Failure) bool { return !between(fl) }) {
 		if p.Ranks, p.Nodes, p.Summary = nil, nil, short(text); p.Scope != "all" {
@@ -215,7 +215,7 @@ func propose(s *Scene, slug knowledge.Slug, class Class, fls []*resolve.Failure)
 				break
 			}
 		}
-		p.For = append(p.For, finding(plural(n-len(ranks), "rank shows", "ranks show")+" the same later", ev...))
+		p.For = append(p.For, finding(plural(n-len(ranks), "rank", "ranks")+" failed the same way later", ev...))
 	}
 	if !slices.ContainsFunc(fls, func(fl *resolve.Failure) bool { return !fl.Unsettled }) {
 		p.Rivals, p.Direct, p.Base = []knowledge.Slug{endedElse(s.Facts)}, false, 0.88

@@ -86,7 +86,7 @@ func nonFinite(s *Scene) *Proposal {
 		return nil
 	}
 	p := &Proposal{Mechanism: knowledge.NonFiniteLoss, Class: Degraded, Scope: "all", Direct: true, Base: 0.94, At: b.First.T, Onset: sound(b),
-		Why:       fmt.Sprintf("the last %s say so, and no later line contradicts them", plural(int(b.N), "step line", "step lines")),
+		Why:       fmt.Sprintf("the last %s show it, and no later line contradicts them", plural(int(b.N), "step line", "step lines")),
 		Plausible: fmt.Sprintf("the numbers had already gone bad (%s:%d); nothing links that to how the job ended", b.First.At.File, b.First.At.Line)}
 	what := "the loss"
 	if b.Losses == 0 {

@@ -65,7 +65,8 @@ func outOfMemory(s *Scene, p *Proposal) {
 		p.Moot = append(p.Moot, table.Text)
 	case resolve.OOMFragmented:
 		say("PyTorch held %s unused when %s was requested: the memory is fragmented", Bytes(o.Slack), Bytes(o.Tried))
-		p.Now = append(p.Now, table)
+		p.Now = append(p.Now, knowledge.Advice{Text: "Enable expandable segments, which avoids fragmentation.", Command: table.Command})
+		p.Moot = append(p.Moot, table.Text)
 	case resolve.OOMCapped:
 		say("%s on GPU %d was free, more than the %s requested: the process is capped at %s (set_per_process_memory_fraction)", Bytes(o.Free), o.GPU, Bytes(o.Tried), Bytes(o.Allowed))
 		p.Moot = append(p.Moot, table.Text)

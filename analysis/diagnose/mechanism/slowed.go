@@ -85,7 +85,7 @@ func (s *slowing) since(f *resolve.Facts, p *Proposal) {
 	if list := f.Neighbours(s.Began()); len(list) > 0 {
 		n := &list[0]
 		met(fmt.Sprintf("job %s began on %s at %s", n.Job, few(n.Shared, 3), clockOf(f, n.Began)), n.At)
-		p.Now = append(p.Now, knowledge.Advice{Text: fmt.Sprintf("See what job %s does on %s: it began there at %s, when the steps became slower.", n.Job, few(n.Shared, 3), clockOf(f, n.Began)),
+		p.Now = append(p.Now, knowledge.Advice{Text: fmt.Sprintf("See what job %s does on %s: it began there at %s, when the steps slowed down.", n.Job, few(n.Shared, 3), clockOf(f, n.Began)),
 			Command: "scontrol show job " + n.Job})
 	}
 }
@@ -115,7 +115,7 @@ func (s *slowing) phaseFinding(p *slow.Phase, verb string) incident.Finding {
 
 // grew says what part of a step grew, since when, and what that makes of the step.
 func (s *slowing) grew(f *resolve.Facts) string {
-	steps := fmt.Sprintf("steps take %s, before %s (%.0f%% lost)", Seconds(s.Now), Seconds(s.Base), 100*cost.Waste(s.Ratio()))
+	steps := fmt.Sprintf("steps take %s, up from %s (%.0f%% lost)", Seconds(s.Now), Seconds(s.Base), 100*cost.Waste(s.Ratio()))
 	if s.Class == slow.Host {
 		return fmt.Sprintf("%s grew %s: %s, and no timed phase takes longer", slow.Host, since(f, &s.Slowdown, ""), steps)
 	}
@@ -302,11 +302,11 @@ func slower(f *resolve.Facts, d *resolve.Slowdown) string {
 	} else if at := onsetClock(f, d); at != "" {
 		from += ", " + at
 	}
-	how := "steps became slower "
+	how := "steps slowed down "
 	if d.Gradual {
-		how = "steps became slower and slower "
+		how = "steps kept slowing down "
 	}
-	return how + fmt.Sprintf("%s: %s, before %s (×%.2f)", from, Seconds(d.Now), Seconds(d.Base), d.Ratio())
+	return how + fmt.Sprintf("%s: %s a step, up from %s (×%.2f)", from, Seconds(d.Now), Seconds(d.Base), d.Ratio())
 }
 
 // since is "since 02:47:05 ± 11 s (step 48210; …)".

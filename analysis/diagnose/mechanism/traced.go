@@ -154,7 +154,7 @@ func allLoading(f *resolve.Facts) *Proposal {
 		return nil
 	}
 	p := &Proposal{Mechanism: knowledge.DataloaderStall, Class: Degraded, Scope: "all", Base: 0.85, At: d.Onset.T, Explains: endedSlow, Needs: []incident.Need{needStore}}
-	p.Summary = "steps became slower because every profiled rank is waiting for data"
+	p.Summary = "steps slowed down because every profiled rank waits for data"
 	p.Why = fmt.Sprintf("the profiled steps take as long as the slow ones in the log, and the data wait accounts for the difference (traces from %s)", plural(len(ids), "rank", "ranks"))
 	p.For = []incident.Finding{finding(fmt.Sprintf("ProfilerStep#%d took %s, with %s spent waiting for data", last.Number, nanos(last.Dur), nanos(last.Loader)),
 		append(callEvidence(last.File, last.At), callEvidence(last.File, last.LoaderAt)...)...), finding(slower(f, &d), timeQuote(d.BaseAt), timeQuote(d.Onset))}

@@ -49,7 +49,7 @@ func watchdogStuck(s *Scene) *Proposal {
 	}
 	p := &Proposal{Mechanism: knowledge.WatchdogStuck, Class: Collective, At: at.Add(-float64(secs)), Scope: "unknown", Direct: true, Base: 0.94,
 		Summary: "PyTorch's watchdog thread got stuck and the heartbeat monitor ended the process",
-		Why:     "the heartbeat monitor says so; no collective had timed out before"}
+		Why:     "the heartbeat monitor reports it; no collective had timed out before"}
 	ranksSeen := len(f.Ranks)
 	if w := f.Job.WorldSize; w > ranksSeen {
 		ranksSeen = w
@@ -63,7 +63,7 @@ func watchdogStuck(s *Scene) *Proposal {
 		held := plural(len(g.Waiters)+g.Anonymous, "rank", "ranks")
 		p.Groups, p.Direct, p.Base = g.Groups, false, 0.9
 		p.Summary = fmt.Sprintf("the watchdog thread of %s got stuck, and %s waited for it", where(f, stuck), held)
-		p.Why = fmt.Sprintf("the heartbeat monitor says so, and %s started waiting after that thread had stalled", held)
+		p.Why = fmt.Sprintf("the heartbeat monitor reports it, and %s started waiting after that thread had stalled", held)
 		for i, gr := range g.Groups {
 			if i < 3 {
 				p.Led = append(p.Led, waitersFinding(s, gr, nil))
