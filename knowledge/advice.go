@@ -13,7 +13,7 @@ var (
 		"If the job is still hanging, take a Python stack of the process blocking the other ranks, before the job ends.",
 		"srun --jobid={job} --overlap --nodes=1 --ntasks=1 -w {node} py-spy dump --pid {pid}"}
 	adviceLastWords = Advice{"Start from rank {rank}'s last line before the wait, {last}.", ""}
-	adviceTraceback = Advice{"Start at {frame}; the traceback of rank {rank} ends at {line}.", ""}
+	adviceTraceback = Advice{"Start at {frame}; rank {rank}'s traceback ends at {line}.", ""}
 	adviceRecorder  = Advice{
 		"Enable the flight recorder for the next run: after a timeout it shows which collective each rank was in and the line of code that called it.",
 		"export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_NCCL_DEBUG_INFO_TEMP_FILE=$PWD/nccl_trace_rank_"}

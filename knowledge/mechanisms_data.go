@@ -5,7 +5,7 @@ var dataMechanisms = []Mechanism{
 	{
 		Slug: DataloaderStall, Origin: "data-loading-stall", Owner: "data", Resubmit: "yes",
 		Nature: ReadsOrWrites | OfItem | Stands | MayBeStore, Again: Again{Machine: true, Step: true},
-		Title: "data loading stalled every rank",
+		Title: "data loading stalled",
 		Meaning: "One rank was waiting for its next batch while the other ranks were waiting for it in a collective. " +
 			"Its logs point to data loading: a retry, a slow read, or its stack.",
 		Now: []Advice{

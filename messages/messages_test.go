@@ -333,7 +333,7 @@ func TestVerificationSaysWhatWasReRead(t *testing.T) {
 	r := &incident.Report{}
 	r.Verification.Quotes = incident.Ratio{Held: 41, Checked: 41}
 	r.Verification.Counts = incident.Ratio{Held: 7, Checked: 7}
-	if got, want := verified(r), "41 of 41 quotations and 7 of 7 counts re-read in the raw files and confirmed."; got != want {
+	if got, want := verified(r), "Checked against the raw files and confirmed: 41 of 41 quotations and 7 of 7 counts."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -171,7 +171,7 @@ func proofOf(e incident.Evidence) proof {
 		if e.Capture != nil {
 			key = strings.TrimLeft(flat(e.Capture.Key+e.Capture.Member), "[(") + " "
 		}
-		return proof{Where: "collected", Text: "exactly " + key + valuesText(e.Values) + " where " + predicateText(e.Predicate) + files}
+		return proof{Where: "collected", Text: "only " + key + valuesText(e.Values) + " in lines with " + predicateText(e.Predicate) + files}
 	case incident.KindInventory:
 		return proof{Where: "inventory", Text: fmt.Sprintf("%d of %d seen; missing: %s (expected from %s)", len(e.Expected)-len(missing(e)), len(e.Expected), orNone(valuesText(missing(e))), flat(e.From))}
 	case incident.KindRecord:
@@ -359,8 +359,8 @@ func verified(r *incident.Report) string {
 		incident.Ratio
 		noun string
 	}{
-		{r.Verification.Quotes, "quotation"}, {r.Verification.Counts, "count"}, {r.Verification.Absences, "absence"},
-		{r.Verification.Sets, "set"}, {r.Verification.Derived, "derived value"}, {r.Verification.Records, "record"},
+		{r.Verification.Quotes, "quotation"}, {r.Verification.Counts, "count"}, {r.Verification.Absences, "“not found” claim"},
+		{r.Verification.Sets, "set of ranks or nodes"}, {r.Verification.Derived, "derived value"}, {r.Verification.Records, "record"},
 	} {
 		if x.Checked > 0 {
 			parts = append(parts, fmt.Sprintf("%d of %s", x.Held, count(x.Checked, x.noun)))
@@ -373,7 +373,7 @@ func verified(r *incident.Report) string {
 	if i := strings.LastIndex(s, ", "); i >= 0 {
 		s = s[:i] + " and" + s[i+1:]
 	}
-	s += " re-read in the raw files and confirmed."
+	s = "Checked against the raw files and confirmed: " + s + "."
 	if n := len(r.Verification.Withdrawn); n > 0 {
 		s += " " + capital(count(n, "claim")) + " failed the re-check and " + map[bool]string{true: "was", false: "were"}[n == 1] + " withdrawn."
 	}

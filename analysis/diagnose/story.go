@@ -329,25 +329,31 @@ func (b *builder) failureRows(add func(string, resolve.Moment, string, int, stri
 		shown[k]++
 		rows++
 		told[fl.At.Pos] = true
-		text := Excerpt(fl.Text)
+		text, notes := Excerpt(fl.Text), []string(nil)
 		if more := count[k] - limit; more > 0 && shown[k] == limit {
-			text += fmt.Sprintf(" (and %s like it)", plural(more, "line", "lines"))
+			notes = append(notes, "+"+plural(more, "similar line", "similar lines"))
 		}
-		when, note := untimed(fl)
-		add(incident.EventError, when, fl.Node, fl.Rank, text+note, mechanism.FailureEvidence(fl))
+		when, bound := untimed(fl)
+		if bound != "" {
+			notes = append(notes, bound)
+		}
+		if len(notes) > 0 {
+			text += " (" + strings.Join(notes, "; ") + ")"
+		}
+		add(incident.EventError, when, fl.Node, fl.Rank, text, mechanism.FailureEvidence(fl))
 	}
 }
 
 // untimed says when a failure happened. A line without a time of its own stands between the last time above it and the
-// end of its process: the row takes the end, or where that is not known the earliest possible time, and says so.
-func untimed(fl *resolve.Failure) (when resolve.Moment, note string) {
+// end of its process: the row takes the end, or where that is not known the earliest possible time, and says which.
+func untimed(fl *resolve.Failure) (when resolve.Moment, bound string) {
 	if fl.T.Valid || !fl.NotBefore.Valid {
 		return fl.T, ""
 	}
 	if fl.Proc != nil && fl.Proc.Exit != nil && fl.Proc.Exit.T.Valid && fl.Proc.Exit.T.T >= fl.NotBefore.T {
-		return fl.Proc.Exit.T, " (by this time)"
+		return fl.Proc.Exit.T, "at or before this time"
 	}
-	return fl.NotBefore, " (at this time or later)"
+	return fl.NotBefore, "at or after this time"
 }
 
 func (b *builder) lastProgress() *resolve.ProgressPoint {

@@ -18,9 +18,9 @@ func TestALineWithoutATimeSaysSo(t *testing.T) {
 		note    string
 	}{
 		"its own time":        {resolve.Failure{T: at(50), NotBefore: at(10), Proc: ended}, 50, ""},
-		"its process ended":   {resolve.Failure{NotBefore: at(10), Proc: ended}, 90, " (by this time)"},
-		"ended before it":     {resolve.Failure{NotBefore: at(95), Proc: ended}, 95, " (at this time or later)"},
-		"nothing but a bound": {resolve.Failure{NotBefore: at(10)}, 10, " (at this time or later)"},
+		"its process ended":   {resolve.Failure{NotBefore: at(10), Proc: ended}, 90, "at or before this time"},
+		"ended before it":     {resolve.Failure{NotBefore: at(95), Proc: ended}, 95, "at or after this time"},
+		"nothing but a bound": {resolve.Failure{NotBefore: at(10)}, 10, "at or after this time"},
 	} {
 		if when, note := untimed(&c.failure); when.T != c.want || note != c.note {
 			t.Errorf("%s: %v %q", name, when.T, note)

@@ -150,7 +150,7 @@ func readStragglerWarning(r *reader, rec *record) bool {
 		return false
 	}
 	list = list[:min(len(list), 16<<10)]
-	what := "relative performance of the GPU"
+	what := "relative GPU performance"
 	if bytes.Contains(rec.Text, []byte("performance dropped")) {
 		what = "performance of the GPU against its own"
 	}
@@ -210,7 +210,7 @@ func readScores(r *reader, rec *record) bool {
 		if v == nil || nonFinite(v) {
 			return ended
 		}
-		emit(r, &r.obs.RankTimes, RankTime{At: rec.At, Rank: int(n), Node: unquote(after(rest, "Node=")), What: "relative performance of the GPU",
+		emit(r, &r.obs.RankTimes, RankTime{At: rec.At, Rank: int(n), Node: unquote(after(rest, "Node=")), What: "relative GPU performance",
 			Unit: "score", Value: finite(v), Report: head, Side: side})
 		return taken
 	})

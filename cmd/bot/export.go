@@ -28,8 +28,8 @@ for people (incident.md), every report that was posted, and the log files that t
 Secrets are masked. With --raw, cited logs owned by the account running the command go into the zip as they
 are, under raw/; other accounts' logs stay masked. The bot can keep running.
 
-With --history it instead writes one line per incident that has a report: the facts that "bot diagnose --history" compares
-a later run with (docs/history.md). Verdicts that people rejected are left out.
+With --history it writes one line per incident that has a report: the facts that "bot diagnose --history" checks later
+runs against (docs/history.md). Rejected verdicts are left out.
 
 Examples:
   bot export --config /etc/faultline.yaml F-12

@@ -27,9 +27,9 @@ Examples:
   bot triage --json logs-4242/
   bot triage --now 2025-06-03T17:50:00 logs-4242/
 
-If the logs cover the end of the job, the first screen is the same as that of "bot diagnose".
+If the logs cover the end of the job, the first screen is the one that "bot diagnose" shows.
 
-Exit code: 0 none or note; 3 warning or critical; 2 usage error, or several jobs without --job; 1 nothing readable.`,
+Exit code: 0 no findings, or notes only; 3 at least one warning or critical finding; 2 usage error, or several jobs without --job; 1 no readable input.`,
 	}
 	fs := cmd.Flags()
 	var d diagnosis

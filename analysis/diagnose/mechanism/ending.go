@@ -199,7 +199,7 @@ func reason(slug knowledge.Slug, want worker.EndReason, summary string, doubts .
 				p = &Proposal{Mechanism: slug, Class: Ending, Direct: true, Base: 0.96, Scope: "all", At: e.T, Summary: summary,
 					Why: e.Line.By() + " gives the reason, and nothing had failed before"}
 			}
-			text := e.Line.By() + ": due to " + strings.ToLower(string(want))
+			text := e.Line.By() + " gives the reason: " + strings.ToLower(string(want))
 			if e.Says != "" {
 				text = "SLURM's records: " + e.Says
 			}
@@ -416,7 +416,7 @@ func cancelled(s *Scene) *Proposal {
 		Summary: "the job was cancelled", Why: hit.Line.By() + " ended it without giving a reason, and nothing had failed before"}
 	if strings.ToUpper(string(hit.Line.Reason)) == requeued {
 		p.Summary, p.Why = "the job was requeued", hit.Line.By()+" ended it to requeue it, and nothing had failed before; it doesn't say who requested that"
-		p.For = append(p.For, finding(hit.Line.By()+": due to job requeue", endEvidence(hit, requeued)))
+		p.For = append(p.For, finding(hit.Line.By()+" gives the reason: job requeue", endEvidence(hit, requeued)))
 		return p
 	}
 	what := strings.TrimSpace(strings.ToLower(hit.Line.Entity) + " " + hit.Line.ID)

@@ -216,9 +216,17 @@ func brokenFinding(b resolve.Broken) incident.Finding {
 	text := fmt.Sprintf("no step has a finite value from here on%s", atStep(b.First))
 	if b.Good != nil {
 		ev = append([]incident.Evidence{QuoteAt(*b.Good.At, nil)}, ev...)
-		text = fmt.Sprintf("the last good step line%s, and the first non-finite one%s", atStep(b.Good), atStep(b.First))
+		text = turned(b.Good, b.First)
 	}
 	return finding(text, ev...)
+}
+
+// turned says between which steps the numbers stopped being finite.
+func turned(good, first *resolve.Point) string {
+	if good.Step == line.Unknown || first.Step == line.Unknown {
+		return "one step line has finite values, the next one doesn't"
+	}
+	return fmt.Sprintf("step %d is the last with finite values; step %d is the first without", good.Step, first.Step)
 }
 
 // numberWords are how errors speak of numbers that are none.

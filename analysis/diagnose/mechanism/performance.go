@@ -134,8 +134,8 @@ func plateau(s *Scene) *Proposal {
 	if !best.Improved {
 		p.Summary = fmt.Sprintf("the loss never moved: mean %.4g, and %.4g in the window before", best.Is, best.Was)
 	}
-	p.For = append(p.For, finding(fmt.Sprintf("the loss at the start of the flat part: %s%s", best.From.Loss.Printed, atStep(best.From)), QuoteAt(*best.From.At, nil)),
-		finding(fmt.Sprintf("the loss at its end: %s%s", best.Last.Loss.Printed, atStep(best.Last)), QuoteAt(*best.Last.At, nil)))
+	p.For = append(p.For, finding(fmt.Sprintf("the loss was %s when it went flat%s", best.From.Loss.Printed, atStep(best.From)), QuoteAt(*best.From.At, nil)),
+		finding(fmt.Sprintf("the loss was still %s%s", best.Last.Loss.Printed, atStep(best.Last)), QuoteAt(*best.Last.At, nil)))
 	return p
 }
 
@@ -153,7 +153,7 @@ func silentEnd(s *Scene) *Proposal {
 	p := &Proposal{Mechanism: knowledge.RankStalled, Class: Collective, Rivals: knowledge.HavingNature(knowledge.Entered), Scope: "all", At: x.Last.T, Base: 0.85,
 		Summary: fmt.Sprintf("no step was logged for at least %s before SLURM ended the job: it had stopped making progress%s", duration(x.For), afterStep(x.Last)),
 		Why:     fmt.Sprintf("until then there was a step line every %s, at most %s apart; no rank's collective state is in the logs, so can't tell which rank blocked the job", Seconds(x.Usual), Seconds(x.Longest))}
-	p.For = append(p.For, finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
+	p.For = append(p.For, finding(fmt.Sprintf("no step was logged after this line%s; the next was due %s after it", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)))
 	p.Led = append(p.Led, finding(fmt.Sprintf("SLURM ended the job, %s or more after the last step", duration(x.For)), QuoteAt(x.End.Line.At, nil)))
 	if x.Saving != nil {
 		p.Rivals = append([]knowledge.Slug{knowledge.CheckpointIO}, p.Rivals...)

@@ -287,7 +287,7 @@ func (s *slowing) placeRanks(f *resolve.Facts, p *Proposal) {
 // onsetFinding quotes the baseline, the first slow line and one since.
 func onsetFinding(f *resolve.Facts, d *resolve.Slowdown) incident.Finding {
 	base, now := timeQuote(d.BaseAt), timeQuote(d.NowAt)
-	out := finding(fmt.Sprintf("%s (a step line from before, the first slow one, and one since)", slower(f, d)), base, timeQuote(d.Onset), now)
+	out := finding(fmt.Sprintf("%s (a normal step line, the first slow one and a later one)", slower(f, d)), base, timeQuote(d.Onset), now)
 	if d.BaseAt.Printed && now.Predicate != nil {
 		out.Evidence = append(out.Evidence, incident.Evidence{Kind: incident.KindDerived, Formula: "ratio", Inputs: []incident.Evidence{base, now}})
 	}

@@ -209,7 +209,7 @@ func (r *verdictOn) compare(f *resolve.Facts, list []*worker.RankTime) {
 		}
 		switch {
 		case x.Named:
-			c.factor, c.value = straggling, "its monitor reports it as a straggler, by "+x.What
+			c.factor, c.value = straggling, "flagged as a straggler by the job's monitor, based on "+x.What
 		case x.Unit == "seconds" && len(list) >= 3 && middle > 0:
 			c.factor = x.Value / middle
 			c.value = fmt.Sprintf("%s %s, the median of %d ranks is %s", x.What, Seconds(x.Value), len(list), Seconds(middle))

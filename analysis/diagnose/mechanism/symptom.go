@@ -132,7 +132,7 @@ func completed(s *Scene) *Proposal {
 	case f.Job.ExitOK != nil:
 		p.Direct, p.Base, p.Ending = true, 0.95, incident.EndSeen
 		p.Summary, p.Why = "the job finished on its own; nothing failed", "the program says it finished"
-		p.For = append(p.For, finding("the program's own final message", QuoteAt(*f.Job.ExitOK, nil)))
+		p.For = append(p.For, finding("the program printed this as its final message", QuoteAt(*f.Job.ExitOK, nil)))
 		if nodes, first := undead(f); first != nil {
 			p.outlived(nodes, first)
 		}
@@ -235,7 +235,7 @@ func open(f *resolve.Facts, p *Proposal) {
 	p.Base = min(p.Base, 0.7)
 	p.Summary = fmt.Sprintf("nothing failed as far as these logs go, but steps have stopped%s: it looks stalled", afterStep(x.Last))
 	p.Why = fmt.Sprintf("there was a step line every %s, at most %s apart; then none for %s, while processes kept logging", Seconds(x.Usual), Seconds(x.Longest), duration(x.For))
-	p.For = []incident.Finding{finding(fmt.Sprintf("the last step line%s; the next was due %s later", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)),
+	p.For = []incident.Finding{finding(fmt.Sprintf("no step was logged after this line%s; the next was due %s after it", atStep(x.Last), Seconds(x.Usual)), QuoteAt(*x.Last.At, nil)),
 		finding(fmt.Sprintf("a process still logged %s later", duration(x.For)), QuoteAt(*x.Alive, nil))}
 	if x.Saving != nil {
 		p.For = append(p.For, finding("a save started after the last step and did not finish in these logs", QuoteAt(x.Saving.At, nil)))
