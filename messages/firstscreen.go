@@ -133,11 +133,11 @@ func likelyReason(v incident.Verdict) string {
 	if len(v.Candidates) > 1 || len(v.Suspects) == 0 {
 		return ""
 	}
-	t := "Unproven: " + mechanismTitle(v.Suspects[0].Mechanism)
+	t := mechanismTitle(v.Suspects[0].Mechanism) + " (not proven"
 	if why := v.Suspects[0].Why; why != "" {
-		t += " (" + strings.TrimRight(flat(why), ".") + ")"
+		t += ": " + strings.TrimRight(flat(why), ".")
 	}
-	return sentence(t)
+	return sentence(t + ")")
 }
 
 // besideText is the first thing that the evidence beside the logs says, where nothing at all is decided.

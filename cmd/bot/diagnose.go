@@ -48,7 +48,7 @@ Examples:
   bot diagnose --history history.jsonl logs-4243/
 
 Exit code: 0 a confirmed or probable cause, or no failure; 3 inconclusive; 2 usage error, or several jobs without --job;
-1 nothing readable.`,
+1 no readable input.`,
 	}
 	fs := cmd.Flags()
 	var d diagnosis

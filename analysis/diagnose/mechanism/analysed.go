@@ -92,7 +92,7 @@ func analysedMissing(s *Scene) *Proposal {
 	}
 	p.Ranks, p.Nodes, p.Scope = led, nodesOf(f, led), scopeOf(f, led)
 	p.Summary = fmt.Sprintf("%s did not join a collective that the other ranks had joined", where(f, led))
-	p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.DataloaderStall), Why: "most ranks that stall outside NCCL are loading data; nothing here proves it"}}
+	p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.DataloaderStall), Why: "most ranks that stall outside NCCL are loading data"}}
 	if x := silentServer(f, p.Nodes); x != nil {
 		p.Suspects = append([]incident.Suspect{*x}, p.Suspects...)
 	}

@@ -100,7 +100,7 @@ func ncclBehind(s *Scene) *Proposal {
 			p.For = append(p.For, BehindFinding(f, st))
 		}
 	}
-	p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.DataloaderStall), Why: "most ranks that stall outside NCCL are loading data; nothing in these logs proves it"}}
+	p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.DataloaderStall), Why: "most ranks that stall outside NCCL are loading data"}}
 	return p
 }
 

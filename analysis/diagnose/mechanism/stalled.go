@@ -73,8 +73,8 @@ func rankStalled(s *Scene) *Proposal {
 		if len(g.Intermediates) > 0 {
 			p.Led = append(p.Led, finding(fmt.Sprintf("%s also kept ranks waiting, but only because they were waiting themselves", rankWords(g.Intermediates)), pendingOf(s, g.Intermediates[0])...))
 		}
-		p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.DataloaderStall), Why: "most ranks that stall outside NCCL are loading data; nothing in these logs proves it"},
-			{Mechanism: string(knowledge.CheckpointIO), Why: "the next most common reason; nothing in these logs proves it"}}
+		p.Suspects = []incident.Suspect{{Mechanism: string(knowledge.DataloaderStall), Why: "most ranks that stall outside NCCL are loading data"},
+			{Mechanism: string(knowledge.CheckpointIO), Why: "the next most common reason"}}
 		if x := silentServer(f, p.Nodes); x != nil {
 			p.Suspects = append([]incident.Suspect{*x}, p.Suspects...)
 		}
