@@ -19,6 +19,7 @@ func (in *reader) callExpr(s *state, x *syntax.CallExpr, redirs []*syntax.Redire
 		}
 		return
 	}
+	stdin := in.input(s, redirs)
 	before := s
 	if len(x.Assigns) > 0 {
 		s = s.clone()
@@ -28,16 +29,35 @@ func (in *reader) callExpr(s *state, x *syntax.CallExpr, redirs []*syntax.Redire
 	}
 	variants := slices.DeleteFunc(in.words(before, x.Args), func(argv []string) bool { return len(argv) == 0 }) // NAME=value does not hold for the words of its own command
 	if len(variants) == 1 {
-		in.run(s, variants[0], redirs)
-		before.dir, before.over = s.dir, s.over
+		in.run(s, variants[0], stdin)
+		before.after(s, x.Assigns)
 		return
 	}
-	in.variants(before, s, variants, redirs)
+	in.variants(before, s, variants, stdin)
+}
+
+// after takes over what a command did to its shell: NAME=value before the command held for the command alone.
+func (s *state) after(ran *state, own []*syntax.Assign) {
+	if s == ran {
+		return
+	}
+	kept := map[string]value{}
+	for _, a := range own {
+		if v, ok := s.vars[a.Name.Value]; ok {
+			kept[a.Name.Value] = v
+		}
+		delete(ran.vars, a.Name.Value)
+		if s.unset[a.Name.Value] {
+			ran.unset[a.Name.Value] = true
+		}
+	}
+	maps.Copy(ran.vars, kept)
+	*s = *ran
 }
 
 // variants follows a command of which one variant is run: what all of them write is as certain as the command, what only some
 // of them write may be. It is one srun, whichever it is.
-func (in *reader) variants(before, s *state, list [][]string, redirs []*syntax.Redirect) {
+func (in *reader) variants(before, s *state, list [][]string, stdin input) {
 	sruns, after := in.sruns, in.sruns
 	outer, times, certain := in.emitted, map[string]int{}, map[string]bool{}
 	for _, o := range in.reading.Outputs {
@@ -46,7 +66,7 @@ func (in *reader) variants(before, s *state, list [][]string, redirs []*syntax.R
 	for _, argv := range list {
 		run := s.clone()
 		in.sruns, in.emitted = sruns, map[string]bool{}
-		in.run(run, argv, redirs)
+		in.run(run, argv, stdin)
 		after = max(after, in.sruns)
 		for key := range in.emitted {
 			times[key]++
@@ -74,13 +94,10 @@ func (in *reader) emit(s *state, target string, kind Kind, tree bool, by string)
 	if target == "" || len(in.reading.Outputs) >= mostOutputs || kind == Step && noFile(target) || strings.HasPrefix(target, "/dev/") || target == "-" {
 		return
 	}
-	for _, m := range s.mounts {
-		if rest, ok := strings.CutPrefix(target, m[1]); ok && kind == Written && (rest == "" || rest[0] == '/') {
-			target = m[0] + rest
-			break
-		}
-	}
 	full := in.resolve(s, target)
+	if kind == Written {
+		full = s.mounted(full)
+	}
 	if certain := by == "srun" || by == "the script" || by == "tee"; certain && isOutside([]rune(full)[0]) {
 		in.unknown(by + " writes to " + in.plain(full) + ", and " + in.names[[]rune(full)[0]] + " comes from outside the script")
 	}
@@ -123,8 +140,7 @@ func (in *reader) redirections(s *state, stmt *syntax.Stmt) {
 			digits := strings.Trim(target, "0123456789-") == ""
 			switch {
 			case digits || target == "/dev/fd/63":
-			case name == "cat" && heredoc(stmt.Redirs) != nil:
-				in.files[in.resolve(s, target)] = in.document(s, heredoc(stmt.Redirs))
+			case prints[name] && in.script(s, stmt, in.resolve(s, target), r.Op == syntax.AppOut):
 			case !quiet[name] || LogName(target):
 				wr := s
 				if quiet[name] {
@@ -137,40 +153,13 @@ func (in *reader) redirections(s *state, stmt *syntax.Stmt) {
 	}
 }
 
-func heredoc(redirs []*syntax.Redirect) *syntax.Redirect {
-	for _, r := range redirs {
-		if r.Hdoc != nil {
-			return r
-		}
-	}
-	return nil
-}
-
-// document is the text of a here-document: as it is below a quoted word, else expanded as between double quotes.
-func (in *reader) document(s *state, r *syntax.Redirect) string {
-	if lit := r.Word.Lit(); lit != "" && !strings.Contains(lit, `\\`) {
-		return in.inQuotes(s, &syntax.DblQuoted{Parts: r.Hdoc.Parts})[0][0]
-	}
-	var b strings.Builder
-	for _, p := range r.Hdoc.Parts {
-		if l, ok := p.(*syntax.Lit); ok {
-			b.WriteString(l.Value)
-		}
-	}
-	return b.String()
-}
-
 // LogName says that a path is called as a log.
 func LogName(target string) bool {
 	return slices.Contains([]string{".log", ".out", ".err"}, path.Ext(target))
 }
 
-// wrappers run the command in their arguments.
-var wrappers = set(`time nohup nice env command stdbuf timeout numactl setsid ionice taskset exec builtin sudo unbuffer catchsegv strace ltrace perf nsys ncu gdb
-		catch_errors xargs parallel mpirun mpiexec mpiexec.hydra orterun prun jsrun singularity apptainer docker podman shifter enroot charliecloud ch-run conda poetry uv pixi micromamba mamba pipenv script`)
-
 // run follows one command.
-func (in *reader) run(s *state, argv []string, redirs []*syntax.Redirect) {
+func (in *reader) run(s *state, argv []string, stdin input) {
 	if in.steps++; in.steps > mostSteps || s.depth > mostDepth || len(argv) == 0 {
 		return
 	}
@@ -201,8 +190,12 @@ func (in *reader) run(s *state, argv []string, redirs []*syntax.Redirect) {
 			delete(s.vars, n)
 			s.unset[n] = true
 		}
+	case "printf":
+		if len(argv) > 3 && argv[1] == "-v" {
+			s.set(argv[2], text(printfOf(argv[3:])))
+		}
 	case "read", "mapfile", "readarray":
-		in.reads(s, argv, redirs)
+		in.reads(s, argv, stdin)
 	case "mv", "cp":
 		in.moved(s, argv[1:])
 	case "setenv":
@@ -225,7 +218,7 @@ func (in *reader) run(s *state, argv []string, redirs []*syntax.Redirect) {
 			in.branch(s, func(b *state) { in.nested(b, argv[1]) }, true)
 		}
 	case "srun":
-		in.srun(s, argv[1:], redirs)
+		in.srun(s, argv[1:], stdin)
 	case "tee":
 		for _, a := range argv[1:] {
 			if !strings.HasPrefix(a, "-") {
@@ -233,27 +226,13 @@ func (in *reader) run(s *state, argv []string, redirs []*syntax.Redirect) {
 			}
 		}
 	case "bash", "sh", "zsh", "dash", "ksh":
-		in.shell(s, argv, redirs)
+		in.shell(s, argv, stdin)
 	case "sbatch", "salloc", "ssh", "pdsh", "clush", "scp", "rsync": // another job's, or another machine's
 	default:
-		in.process(s, name, argv, redirs)
+		in.process(s, name, argv, stdin)
 	}
 	if name == "exec" && len(argv) > 1 {
 		s.over = true
-	}
-}
-
-// reads follows read and its like: a whole here-document with -d ”, else a line of which nothing is known.
-func (in *reader) reads(s *state, argv []string, redirs []*syntax.Redirect) {
-	whole := slices.ContainsFunc(argv, func(w string) bool { return w == "" }) && slices.Contains(argv, "-d")
-	for _, n := range argv[1:] {
-		switch doc := heredoc(redirs); {
-		case !syntax.ValidName(n):
-		case whole && doc != nil:
-			s.set(n, text(strings.TrimRight(in.document(s, doc), "\n")))
-		default:
-			s.set(n, text(string(anything)))
-		}
 	}
 }
 
@@ -292,63 +271,6 @@ func (in *reader) hook(text string) bool {
 	return !writes || path.Base(program) == "conda"
 }
 
-// process follows a program: what its options say of logs, and the command that it runs.
-func (in *reader) process(s *state, name string, argv []string, redirs []*syntax.Redirect) {
-	in.arguments(s, name, argv[1:])
-	if quiet[name] && !passing[name] {
-		return
-	}
-	if wrappers[name] {
-		s = in.container(s, name, argv)
-		if i := slices.IndexFunc(argv[1:], func(w string) bool {
-			return runs(path.Base(w)) || strings.HasSuffix(w, ".sh") || s.funcs[w].body != nil
-		}); i >= 0 {
-			in.assigned(s, argv[1:i+1])
-			in.run(s, argv[i+1:], redirs)
-		}
-		return
-	}
-	if strings.Contains(argv[0], "/") || strings.HasSuffix(argv[0], ".sh") {
-		in.launched(s, argv)
-	}
-}
-
-// assigned takes NAME=value before the command of env.
-func (in *reader) assigned(s *state, words []string) {
-	for _, w := range words {
-		if k, v, ok := strings.Cut(w, "="); ok && syntax.ValidName(k) {
-			val := text(v)
-			val.exported = true
-			s.set(k, val)
-			in.variable(s, k, true)
-		}
-	}
-}
-
-// runs says that a word in a command line is a program that is followed.
-func runs(base string) bool {
-	return slices.Contains([]string{"srun", "bash", "sh", "torchrun", "deepspeed", "accelerate", "tee"}, base) || strings.HasPrefix(base, "python") || wrappers[base]
-}
-
-// container takes the directories that singularity and docker show under other names.
-func (in *reader) container(s *state, name string, argv []string) *state {
-	if !slices.Contains([]string{"singularity", "apptainer", "docker", "podman", "enroot", "shifter"}, name) {
-		return s
-	}
-	s = s.clone()
-	for i, w := range argv {
-		opt, value, has := strings.Cut(w, "=")
-		if !slices.Contains([]string{"-B", "--bind", "-v", "--volume", "--mount", "-m"}, opt) {
-			continue
-		}
-		if !has && i+1 < len(argv) {
-			value = argv[i+1]
-		}
-		s.mounts = append(s.mounts, mounts(value)...)
-	}
-	return s
-}
-
 func (in *reader) function(s *state, f function, args []string) {
 	if s.depth >= mostDepth {
 		return
@@ -373,7 +295,7 @@ func (in *reader) nested(s *state, text string) {
 }
 
 // shell follows bash -c 'text', bash file, and bash with its script on the standard input.
-func (in *reader) shell(s *state, argv []string, redirs []*syntax.Redirect) {
+func (in *reader) shell(s *state, argv []string, stdin input) {
 	for i, a := range argv[1:] {
 		rest := argv[i+2:]
 		switch {
@@ -387,11 +309,14 @@ func (in *reader) shell(s *state, argv []string, redirs []*syntax.Redirect) {
 				if len(c.args) > 0 {
 					c.zero, c.args = c.args[0], c.args[1:]
 				}
+				if strings.Trim(rest[0], string(anything)) == "" && rest[0] != "" {
+					in.unknown("the script runs a command that it computes")
+				}
 				in.nested(c, rest[0])
 			}
 			return
 		case a == "-s":
-			in.standardInput(s, rest, redirs)
+			in.standardInput(s, rest, stdin)
 			return
 		case strings.HasPrefix(a, "-") || strings.HasPrefix(a, "+"):
 			continue
@@ -399,20 +324,7 @@ func (in *reader) shell(s *state, argv []string, redirs []*syntax.Redirect) {
 		in.file(s.child(), a, rest)
 		return
 	}
-	in.standardInput(s, nil, redirs)
-}
-
-func (in *reader) standardInput(s *state, args []string, redirs []*syntax.Redirect) {
-	for _, r := range redirs {
-		if r.Hdoc == nil {
-			continue
-		}
-		c := s.child()
-		c.args = args
-		batch := s.clone()
-		batch.step = false // the batch script's shell expands it
-		in.nested(c, in.document(batch, r))
-	}
+	in.standardInput(s, nil, stdin)
 }
 
 // launched follows a program that is a script, if it can be read; nobody misses it if it is no script.
@@ -466,13 +378,7 @@ var errNotRead = errors.New("not read")
 
 // read gives the text of a script that is run.
 func (in *reader) read(s *state, name string) (string, error) {
-	full := in.resolve(s, name)
-	for _, m := range s.mounts {
-		if rest, ok := strings.CutPrefix(full, m[1]); ok && (rest == "" || rest[0] == '/') {
-			full = m[0] + rest
-			break
-		}
-	}
+	full := s.mounted(in.resolve(s, name))
 	if text, ok := in.files[full]; ok {
 		return text, nil
 	}
@@ -484,7 +390,7 @@ func (in *reader) read(s *state, name string) (string, error) {
 }
 
 // srun follows a step.
-func (in *reader) srun(s *state, argv []string, redirs []*syntax.Redirect) {
+func (in *reader) srun(s *state, argv []string, stdin input) {
 	n := in.sruns
 	in.sruns++
 	var o options
@@ -506,6 +412,9 @@ func (in *reader) srun(s *state, argv []string, redirs []*syntax.Redirect) {
 	if o.dir != "" {
 		perhaps.dir = in.resolve(s, o.dir)
 		step.dir = perhaps.dir
+	}
+	if o.inside != "" {
+		step.dir = in.resolve(s, o.inside)
 	}
 	perhaps.mounts = nil
 	if o.mode != 0 {
@@ -529,7 +438,7 @@ func (in *reader) srun(s *state, argv []string, redirs []*syntax.Redirect) {
 		in.variable(step, k, true)
 	}
 	if used < len(argv) {
-		in.run(step, argv[used:], redirs)
+		in.run(step, argv[used:], stdin)
 	}
 }
 

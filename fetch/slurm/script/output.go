@@ -91,7 +91,7 @@ func (in *reader) prints(s *state, argv []string) string {
 		}
 		return s.dir
 	case "cd":
-		in.run(s, argv, nil)
+		in.run(s, argv, input{})
 		return ""
 	case "echo":
 		words := argv[1:]
@@ -119,7 +119,7 @@ func (in *reader) prints(s *state, argv []string) string {
 		}
 		return string(anything)
 	case "srun":
-		in.srun(s.clone(), argv[1:], nil)
+		in.srun(s.clone(), argv[1:], input{})
 		return string(anything)
 	case "whoami", "logname":
 		return symbol('u')

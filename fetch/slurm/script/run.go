@@ -91,6 +91,7 @@ func (in *reader) stmt(s *state, stmt *syntax.Stmt) {
 	case *syntax.IfClause:
 		in.ifClause(s, x)
 	case *syntax.WhileClause:
+		s.stdin = input{} // of which each turn reads a part
 		in.stmts(s, x.Cond)
 		in.turns(s, x.Do, true)
 	case *syntax.ForClause:
@@ -142,7 +143,12 @@ func (in *reader) binary(s *state, x *syntax.BinaryCmd) {
 		}
 	default: // a pipe
 		in.stmt(s.clone(), x.X)
-		in.stmt(s.clone(), x.Y)
+		to := s.clone()
+		to.stdin = input{}
+		if call, ok := x.X.Cmd.(*syntax.CallExpr); ok {
+			to.stdin = in.piped(s, call, x.X.Redirs)
+		}
+		in.stmt(to, x.Y)
 	}
 }
 

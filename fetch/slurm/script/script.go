@@ -161,6 +161,7 @@ func Fields(line string) []string {
 // options are those of sbatch and srun that matter.
 type options struct {
 	out, err, dir string
+	inside        string // where the program starts within a container
 	mode          byte
 	export        map[string]string
 	mounts        [][2]string
@@ -235,6 +236,8 @@ func (o *options) set(name, value string) {
 		o.tasks = number(value)
 	case "wrap":
 		o.wrap = true
+	case "container-workdir":
+		o.inside = value
 	case "container-mounts":
 		o.mounts = mounts(value)
 	case "export":

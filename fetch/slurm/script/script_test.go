@@ -87,6 +87,18 @@ func TestLayouts(t *testing.T) {
 		"a directory of a script":          {script: "bash /w/sub/l.sh\n", files: map[string]string{"/w/sub/l.sh": "D=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\nsrun -o $D/%t.log ./a"}, want: []string{"/w/sub/%t.log"}},
 		"a case":                           {script: "case $SLURM_JOB_NAME in x) D=x;; *) D=y;; esac\nsrun -o $D%t ./a\n", want: []string{"?/w/x%t", "?/w/y%t"}},
 		"indirect and cut":                 {script: "F=/w/a/train.py\nB=$(basename $F .py)\nsrun -o ${F%/*}/$B-${F##*/}.%t ./a\n", want: []string{"/w/a/train-train.py.%t"}},
+		"a here-document below srun":       {script: "H=/h\nsrun bash <<EOF\n./a > $H/r-\\$SLURM_PROCID.log\nEOF\n", want: []string{">/h/r-%t.log"}},
+		"a script through a pipe":          {script: "H=/h\ncat <<EOF | srun bash\n./a > $H/r-\\$SLURM_PROCID.log\nEOF\n", want: []string{">/h/r-%t.log"}},
+		"a script that echo writes":        {script: "echo '#!/bin/bash' > r.sh\necho 'srun -o o-%t ./a' >> r.sh\nbash r.sh\n", want: []string{"/w/o-%t"}},
+		"fields that read cuts":            {script: "for r in a:/x b:/y; do IFS=: read -r n d <<< $r; srun -o $d/$n-%j ./a; done\n", want: []string{"/x/a-%j", "/y/b-%j"}},
+		"a list that read cuts":            {script: "read -ra l <<< 'a b'\nsrun -o ${l[1]}-%j ./a\n", want: []string{"/w/b-%j"}},
+		"a function with a variable":       {script: "f() { D=$X; }\nX=/x f\nsrun -o $D/%j.$X ./a\n", want: []string{"/x/%j.*"}},
+		"printf into a variable":           {script: "printf -v n 'r%s' 7\nsrun -o $n-%j ./a\n", want: []string{"/w/r7-%j"}},
+		"a variable by mpirun":             {script: "mpirun -np 2 -x PATH -x NCCL_DEBUG_FILE=/l/n.%h.%p ./a\n", want: []string{"?>/l/n.%N.*"}},
+		"a variable by docker":             {script: "srun docker run -v /h:/w2 -w /w2 -e NCCL_DEBUG_FILE=n.%p i python t.py --log-dir l\n", want: []string{"?>/h/n.*", "?>/h/l/**"}},
+		"a directory by singularity":       {script: "srun time singularity exec --pwd /w2 --bind /h:/w2 i python t.py --log-dir l\n", want: []string{"?>/h/l/**"}},
+		"a directory by pyxis":             {script: "srun -o o-%t --container-workdir /w2 --container-mounts /h:/w2,/i:/w2/l python t.py --log-dir l/a\n", want: []string{"/w/o-%t", "?>/i/a/**"}},
+		"an option that names a shell":     {script: "docker run --entrypoint=/bin/bash i --x > o-$SLURM_JOB_ID.log\n", want: []string{">/w/o-%j.log"}},
 	} {
 		r := Read("#!/bin/bash\n"+c.script, facts(c.files))
 		if got := shown(r); !slices.Equal(got, c.want) {
@@ -98,11 +110,14 @@ func TestLayouts(t *testing.T) {
 // What cannot be known is said.
 func TestWhatComesFromOutside(t *testing.T) {
 	for script, want := range map[string]string{
-		"srun $ARGS ./a\n":        "srun takes $ARGS, which comes from outside the script",
-		"bash launch.sh\n":        "the script runs /w/launch.sh, which cannot be read",
-		"eval $CMD\n":             "$CMD holds a command and comes from outside the script",
-		"srun -o $OUT/%t ./a\n":   "srun writes to $OUT/%t, and $OUT comes from outside the script",
-		"cd $X; srun -o %t ./a\n": "srun writes to $X/%t, and $X comes from outside the script",
+		"srun $ARGS ./a\n":                      "srun takes $ARGS, which comes from outside the script",
+		"bash launch.sh\n":                      "the script runs /w/launch.sh, which cannot be read",
+		"eval $CMD\n":                           "$CMD holds a command and comes from outside the script",
+		"srun -o $OUT/%t ./a\n":                 "srun writes to $OUT/%t, and $OUT comes from outside the script",
+		"read D < f\nsrun -o $D/%t ./a\n":       "srun writes to $D/%t, and $D comes from outside the script",
+		"bash -c \"$(sed s/a/b/ c)\"\n":         "$(sed s/a/b/ c) holds a command and comes from outside the script",
+		"bash -c \"$(echo $0 | sed s/a/b/)\"\n": "the script runs a command that it computes",
+		"cd $X; srun -o %t ./a\n":               "srun writes to $X/%t, and $X comes from outside the script",
 	} {
 		r := Read("#!/bin/bash\n"+script, facts(nil))
 		if !slices.ContainsFunc(r.Unknown, func(u string) bool { return strings.HasPrefix(u, want) }) {

@@ -51,6 +51,7 @@ type state struct {
 	nodes  int  // that it asks for, 0 = not stated
 	tasks  int
 	mounts [][2]string
+	stdin  input // what a pipe or a here-document gives it
 	funcs  map[string]function
 	over   bool // exit or return was met
 	depth  int
@@ -67,6 +68,18 @@ func newState(f Facts) *state {
 		s.unset[k] = true
 	}
 	return s
+}
+
+// mounted is where a path within containers lies outside of them.
+func (s *state) mounted(name string) string {
+	var by [2]string
+	for _, m := range s.mounts {
+		rest, ok := strings.CutPrefix(name, m[1])
+		if inside := ok && (rest == "" || rest[0] == '/'); inside && len(m[1]) > len(by[1]) {
+			by = m
+		}
+	}
+	return by[0] + strings.TrimPrefix(name, by[1])
 }
 
 // clone is a state that goes its own way.

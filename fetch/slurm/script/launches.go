@@ -1,0 +1,109 @@
+package script
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// wrappers run the command in their arguments.
+var wrappers = set(`time nohup nice env command stdbuf timeout numactl setsid ionice taskset exec builtin sudo unbuffer catchsegv strace ltrace perf nsys ncu gdb
+		catch_errors xargs parallel mpirun mpiexec mpiexec.hydra orterun prun jsrun singularity apptainer docker podman shifter enroot charliecloud ch-run conda poetry uv pixi micromamba mamba pipenv script`)
+
+// process follows a program: what its options say of logs, and the command that it runs.
+func (in *reader) process(s *state, name string, argv []string, stdin input) {
+	if wrappers[name] {
+		i := s.inner(argv)
+		s = in.launching(s, name, argv[:i])
+		in.arguments(s, name, argv[1:i])
+		if i < len(argv) && (!quiet[name] || passing[name]) {
+			in.assigned(s, argv[1:i])
+			in.run(s, argv[i:], stdin)
+		}
+		return
+	}
+	in.arguments(s, name, argv[1:])
+	if strings.Contains(argv[0], "/") || strings.HasSuffix(argv[0], ".sh") {
+		in.launched(s, argv)
+	}
+}
+
+// inner is where the program stands that another one runs, its length where none is known: options, and the word exec of
+// singularity, are none.
+func (s *state) inner(argv []string) int {
+	_, launcher := launches[path.Base(argv[0])]
+	for i, w := range argv[1:] {
+		if strings.HasPrefix(w, "-") || launcher && w == "exec" {
+			continue
+		}
+		if runs(path.Base(w)) || strings.HasSuffix(w, ".sh") || s.funcs[w].body != nil {
+			return i + 1
+		}
+	}
+	return len(argv)
+}
+
+// assigned takes NAME=value before the command of env.
+func (in *reader) assigned(s *state, words []string) {
+	for _, w := range words {
+		if k, v, ok := strings.Cut(w, "="); ok && syntax.ValidName(k) {
+			val := text(v)
+			val.exported = true
+			s.set(k, val)
+			in.variable(s, k, true)
+		}
+	}
+}
+
+// runs says that a word in a command line is a program that is followed.
+func runs(base string) bool {
+	return slices.Contains([]string{"srun", "bash", "sh", "torchrun", "deepspeed", "accelerate", "tee"}, base) || strings.HasPrefix(base, "python") || wrappers[base]
+}
+
+// launch are the options with which a program that runs another one shows it directories under other names, hands variables on
+// and says where it starts.
+type launch struct {
+	mounts, dir map[string]bool
+	vars        map[string]bool // NAME=value
+	pairs       map[string]bool // NAME value
+}
+
+var (
+	ofContainers = launch{mounts: set("-v --volume --mount -m"), vars: set("-e --env"), dir: set("-w --workdir")}
+	ofImages     = launch{mounts: set("-B --bind --mount"), vars: set("--env"), dir: set("--pwd --cwd")}
+	ofMPI        = launch{vars: set("-x"), pairs: set("-genv -env"), dir: set("-wd -wdir --wd --wdir")}
+	launches     = map[string]launch{
+		"docker": ofContainers, "podman": ofContainers, "enroot": ofContainers, "shifter": ofContainers,
+		"singularity": ofImages, "apptainer": ofImages,
+		"mpirun": ofMPI, "mpiexec": ofMPI, "mpiexec.hydra": ofMPI, "orterun": ofMPI, "prun": ofMPI,
+		"env": {dir: set("-C --chdir")}, "uv": {dir: set("--directory")}, "conda": {dir: set("--cwd")},
+	}
+)
+
+// launching is the state of what a program runs, by the program's own options.
+func (in *reader) launching(s *state, name string, argv []string) *state {
+	l, ok := launches[name]
+	if !ok {
+		return s
+	}
+	s = s.clone()
+	for i, w := range argv {
+		opt, value, has := strings.Cut(w, "=")
+		if !has && i+1 < len(argv) {
+			value = argv[i+1]
+		}
+		switch {
+		case l.mounts[opt]:
+			s.mounts = append(slices.Clone(s.mounts), mounts(value)...)
+		case l.dir[opt] && value != "":
+			s.dir = in.resolve(s, value)
+		case l.pairs[opt] && i+2 < len(argv):
+			in.assigned(s, []string{argv[i+1] + "=" + argv[i+2]})
+		case l.vars[opt]:
+			in.assigned(s, strings.Split(value, ","))
+		}
+	}
+	return s
+}
