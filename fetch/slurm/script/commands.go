@@ -327,9 +327,14 @@ func (in *reader) shell(s *state, argv []string, stdin input) {
 	in.standardInput(s, nil, stdin)
 }
 
-// launched follows a program that is a script, if it can be read; nobody misses it if it is no script.
+// launched follows a program that is a script, if it can be read; nobody misses it if it is not called as one, or if srun was
+// told where its output goes.
 func (in *reader) launched(s *state, argv []string) {
-	if text, err := in.read(s, argv[0]); err == nil && isShell(text) && strings.HasPrefix(text, "#!") {
+	text, err := in.read(s, argv[0])
+	switch {
+	case err != nil && strings.HasSuffix(argv[0], ".sh") && !s.stated:
+		in.unread(in.resolve(s, argv[0]), err)
+	case err == nil && isShell(text) && strings.HasPrefix(text, "#!"):
 		c := s.child()
 		c.args, c.zero = argv[1:], in.resolve(s, argv[0])
 		in.program(text, c)
@@ -427,6 +432,7 @@ func (in *reader) srun(s *state, argv []string, stdin input) {
 	if err == "" {
 		err = first(s, "SLURM_STDERRMODE")
 	}
+	step.stated = !noFile(out)
 	in.emit(perhaps, out, Step, false, "srun")
 	in.emit(perhaps, err, Step, false, "srun")
 	for _, k := range slices.Sorted(maps.Keys(o.export)) {

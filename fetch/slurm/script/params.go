@@ -93,7 +93,11 @@ func (in *reader) param(s *state, p *syntax.ParamExp) [][]string {
 		}
 		return alts
 	}
-	return in.expansion(s, p.Exp, alts, ok)
+	out := in.expansion(s, p.Exp, alts, ok)
+	if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
+		s.set(p.Param.Value, value{alts: in.bounded(out)})
+	}
+	return out
 }
 
 func (in *reader) indirect(s *state, alts [][]string) [][]string {

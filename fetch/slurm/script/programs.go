@@ -43,7 +43,7 @@ func (in *reader) variable(s *state, name string, exported bool) {
 
 // treeOption matches the names of options that name a directory of logs: of torchrun, DeepSpeed, Open MPI, accelerate and of what is
 // trained, with _ for - and without what stands before a point ("paths.output_dir").
-var treeOption = regexp.MustCompile(`^(?:\w+_)?(?:logs?|logging|out|output|save|run|work|exp|experiment|results?|dump)_?(?:dir|directory|path|folder|root)$` +
+var treeOption = regexp.MustCompile(`^(?:\w+_)?(?:logs?|logging|out|output|stdout|stderr|save|run|work|exp|experiment|results?|dump)_?(?:root_|base_)?(?:dir|directory|path|folder|root)$` +
 	`|^(?:default_root_dir|explicit_log_dir|output_filename|redirect_dir|logs)$`)
 
 // whole are options whose name matters before the point.

@@ -168,6 +168,7 @@ type options struct {
 	wrap          bool
 	nodes, tasks  int
 	unknown       []string // words before the program of which nothing is known
+	named         bool     // output was stated before such a word: who states a log states it once
 }
 
 var shorts = map[byte]string{'o': "output", 'e': "error", 'D': "chdir", 'N': "nodes", 'n': "ntasks"}
@@ -194,11 +195,13 @@ func (o *options) read(list []string, header bool) int {
 			if w == "--" {
 				return i + 1
 			}
-			if open(w) && !strings.Contains(w, "/") && o.out == "" && o.err == "" {
-				o.unknown = append(o.unknown, w) // options, or the program; who states a log states it once
-				continue
+			if !open(w) || strings.Contains(w, "/") {
+				return i
 			}
-			return i
+			if o.named = o.out != "" || o.err != ""; !o.named {
+				o.unknown = append(o.unknown, w) // options, or the program
+			}
+			continue
 		}
 		if header && !strings.HasPrefix(w, "-") {
 			continue
@@ -222,10 +225,14 @@ func (o *options) read(list []string, header bool) int {
 
 func (o *options) set(name, value string) {
 	switch name {
-	case "output":
-		o.out = value
-	case "error":
-		o.err = value
+	case "output", "error":
+		switch {
+		case o.named:
+		case name == "output":
+			o.out = value
+		default:
+			o.err = value
+		}
 	case "chdir":
 		o.dir = value
 	case "open-mode":

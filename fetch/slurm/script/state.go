@@ -47,6 +47,7 @@ type state struct {
 	home   string
 	step   bool // within what srun runs: there are many, one on each node or for each task
 	maybe  bool // not certain to be reached
+	stated bool // its srun states where output goes
 	srun   int  // the srun that this is within, -1 = none
 	nodes  int  // that it asks for, 0 = not stated
 	tasks  int
