@@ -79,7 +79,7 @@ func (f *Fetcher) logs(ctx context.Context, c *Cluster, k known) (logs, error) {
 			return out, err
 		}
 		for _, p := range places {
-			l := slurm.Locator{Source: p.source, Roots: p.Roots, Templates: c.Templates, Team: c.Team, Keys: p.Keys, Now: f.Now, NoLog: fetch.NoLog, Told: script.Text == "" && len(out.bundles) > 0}
+			l := slurm.Locator{Source: p.source, Roots: p.Roots, Templates: c.Templates, Team: c.Team, Keys: p.Keys, Now: f.Now, NoLog: fetch.NoLog, Opened: c.Ask.Opened, Told: script.Text == "" && len(out.bundles) > 0}
 			if p.Mounted {
 				l.Home = homeOf(j.User)
 			}

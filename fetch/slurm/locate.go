@@ -28,6 +28,8 @@ type Locator struct {
 	Home      string                 // of the job's user, "" = not known
 	Told      bool                   // whoever handed in files of the job could see its script
 	NoLog     func(name string) bool // files that are no logs by their names; nil = none
+	// Opened are the files that processes of a running job write to; nil = nobody can tell.
+	Opened func(ctx context.Context, j *Job) []string
 }
 
 // Located is what was found of one run of a job.
@@ -144,6 +146,7 @@ func (l *Locator) Locate(ctx context.Context, j *Job, r *Run, script Script) (Lo
 	if !l.Keys && !l.Only {
 		l.net(ctx, j, r, list, len(own.Unknown) > 0 || script.Text == "", seen, &out)
 		l.announced(ctx, j, r, seen, &out)
+		l.opened(ctx, j, r, seen, &out)
 		if script.Text == "" && script.Err != nil {
 			out.unseen(script.Err)
 		}
