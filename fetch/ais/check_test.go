@@ -227,7 +227,7 @@ func TestTLSMistakesAreToldApart(t *testing.T) {
 		"CA file":             {Access{Endpoint: good.URL, CA: ca}, ""},
 		"unchecked":           {Access{Endpoint: good.URL, SkipVerify: true}, ""},
 		"unknown authority":   {Access{Endpoint: good.URL}, Authority},
-		"another CA file":     {Access{Endpoint: good.URL, CA: other}, Authority},
+		"another CA file":     {Access{Endpoint: good.URL, CA: other}, AnotherCA},
 		"expired certificate": {Access{Endpoint: secure(func(c *tls.Config) { c.Certificates = old }).URL, CA: authority}, CertificateOld},
 		"another name":        {Access{Endpoint: secure(func(c *tls.Config) { c.Certificates = elsewhere }).URL, CA: other}, CertificateName},
 		"HTTPS to HTTP":       {Access{Endpoint: strings.Replace(plain.URL, "http:", "https:", 1)}, PlainHTTP},
@@ -245,6 +245,18 @@ func TestTLSMistakesAreToldApart(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
+	}
+	// Of a configured access it is said who can fix it.
+	for fixes, a := range map[string]Access{
+		"the bot's administrator must set its ca_file":       {Endpoint: good.URL},
+		"the bot's administrator must replace that file":     {Endpoint: good.URL, CA: other},
+		"the storage's administrator must renew it":          {Endpoint: secure(func(c *tls.Config) { c.Certificates = old }).URL, CA: authority},
+		"the bot's administrator must set its cert_file and": {Endpoint: mutual.URL, SkipVerify: true},
+	} {
+		a.Cluster, a.configured = "west", true
+		if err := quick(rules).Check(t.Context(), a); err == nil || !strings.Contains(err.Error(), fixes) || !strings.Contains(err.Error(), "storage west") {
+			t.Errorf("%v, want %q", err, fixes)
+		}
 	}
 }
 

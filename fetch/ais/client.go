@@ -85,6 +85,7 @@ type session struct {
 	http  *http.Client
 	at    target
 	token config.Secret
+	ownCA bool // the access states whose certificates to believe
 }
 
 func (c *Client) open(a Access) (*session, *Error) {
@@ -100,7 +101,7 @@ func (c *Client) open(a Access) (*session, *Error) {
 	if fail != nil {
 		return nil, fail
 	}
-	return &session{at: at, token: token, http: &http.Client{
+	return &session{at: at, token: token, ownCA: len(a.CA) > 0, http: &http.Client{
 		// A token goes to the address that somebody stated, and to no other.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{ // no Proxy: whoever runs one would see the token
@@ -143,7 +144,7 @@ func (s *session) get(ctx context.Context, path, node string, token config.Secre
 	}
 	resp, err := s.http.Do(req)
 	if err != nil {
-		return nil, transport(err, s.at.host)
+		return nil, s.transport(err)
 	}
 	if resp.StatusCode == http.StatusOK {
 		return resp, nil
@@ -205,7 +206,7 @@ func (s *session) clusterMap(ctx context.Context) (clusterMap, *Error) {
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxMap+1))
 	if err != nil {
-		return clusterMap{}, transport(err, s.at.host)
+		return clusterMap{}, s.transport(err)
 	}
 	var m clusterMap
 	if len(raw) > maxMap || json.Unmarshal(raw, &m) != nil || len(m.Proxies) == 0 {

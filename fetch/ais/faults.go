@@ -43,6 +43,7 @@ const (
 	PlainHTTP       Kind = "plain-http"
 	NeedsHTTPS      Kind = "needs-https"
 	Authority       Kind = "unknown-authority"
+	AnotherCA       Kind = "another-ca"
 	CertificateName Kind = "certificate-name"
 	CertificateOld  Kind = "certificate-expired"
 	ClientCert      Kind = "client-certificate"
@@ -92,6 +93,7 @@ var words = map[Kind]struct{ field, text string }{
 	PlainHTTP:       {"endpoint", "%s uses plain HTTP: the URL must start with http://, and the token would be sent unencrypted"},
 	NeedsHTTPS:      {"endpoint", "%s uses HTTPS: the URL must start with https://"},
 	Authority:       {"tls", "the certificate of %s is signed by an unknown authority: give the cluster's CA file (AIS_CLIENT_CA)"},
+	AnotherCA:       {"tls", "the certificate of %s isn't signed by the CA you gave: give the CA file of that cluster (AIS_CLIENT_CA)"},
 	CertificateName: {"endpoint", "the certificate of %s is for another host name: use the name in the certificate"},
 	CertificateOld:  {"tls", "the certificate of %s is not valid now: it has expired, or a clock is wrong"},
 	ClientCert:      {"tls", "%s requires a client certificate it trusts (mutual TLS): ask the bot's administrator to set one (cert_file and key_file, or AIS_CRT and AIS_CRT_KEY), or upload the archives"},
@@ -147,9 +149,19 @@ func (a Access) owned(e *Error) *Error {
 	what := map[Kind]string{NoToken: "is missing", ExpiredToken: "has expired", Forbidden: "may not read logs (it needs SHOW-CLUSTER)", MalformedToken: "is incomplete"}[e.Kind]
 	text := fmt.Sprintf("the token configured for storage %s %s; the bot's administrator must renew it", a.Cluster, cmp.Or(what, "is refused"))
 	if e.Field() == "tls" {
-		text = fmt.Sprintf("the certificates configured for storage %s don't match (%s); the bot's administrator must replace them", a.Cluster, e.Kind)
+		text = fmt.Sprintf(cmp.Or(ownedTLS[e.Kind], "the certificates configured for storage %s can't be used; the bot's administrator must replace them"), a.Cluster)
 	}
 	return &Error{Kind: e.Kind, Text: text, own: e.own, operator: true}
+}
+
+// ownedTLS are the sentences about certificates of a configured access, with whoever can fix it.
+var ownedTLS = map[Kind]string{
+	Authority:      "the certificate of storage %s is signed by an unknown authority; the bot's administrator must set its ca_file",
+	AnotherCA:      "the certificate of storage %s isn't signed by the CA in its ca_file; the bot's administrator must replace that file",
+	CertificateOld: "the certificate of storage %s is not valid now (it has expired, or a clock is wrong); the storage's administrator must renew it",
+	ClientCert:     "storage %s requires a client certificate it trusts; the bot's administrator must set its cert_file and key_file",
+	BadCA:          "the ca_file of storage %s contains no certificate; the bot's administrator must replace it",
+	BadPair:        "the cert_file and key_file of storage %s don't match; the bot's administrator must replace them",
 }
 
 func fault(k Kind, about string) *Error {
@@ -158,6 +170,15 @@ func fault(k Kind, about string) *Error {
 		text = fmt.Sprintf(text, about)
 	}
 	return &Error{Kind: k, Text: text}
+}
+
+// transport explains why no answer came, by the CA that was stated too.
+func (s *session) transport(err error) *Error {
+	e := transport(err, s.at.host)
+	if e.Kind == Authority && s.ownCA {
+		return fault(AnotherCA, s.at.host)
+	}
+	return e
 }
 
 // transport explains why no answer came. The text of err is not used: it repeats the request.

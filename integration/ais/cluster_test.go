@@ -41,6 +41,8 @@ type cluster struct {
 	uuid  string
 	// jobToken is the one that the job of this test has.
 	jobToken string
+	// certified: the daemons speak HTTPS, with this certificate; nil = HTTP.
+	certified *certificate
 }
 
 // node is one daemon. Its folder outlives its process, as a machine's disk does.
@@ -66,12 +68,14 @@ type plan struct {
 	zone string
 	// proxies is how many there are; none is one.
 	proxies int
+	// certified is the certificate of all daemons; nil = they speak HTTP.
+	certified *certificate
 }
 
 // start brings a cluster up, with a bucket in it, and registers its end.
 func start(t *testing.T, p plan) *cluster {
 	t.Helper()
-	c := &cluster{dir: t.TempDir(), base: 20000 + 100*int(clusters.Add(1)), nodes: map[string]*node{}}
+	c := &cluster{dir: t.TempDir(), base: 20000 + 100*int(clusters.Add(1)), nodes: map[string]*node{}, certified: p.certified}
 	t.Cleanup(c.stop)
 	begun := time.Now()
 	for i := range targets + max(1, p.proxies) {
@@ -98,7 +102,13 @@ func (c *cluster) port(i, kind int) int { return c.base + 10*kind + i }
 
 func (c *cluster) endpoint() string { return c.endpointOf(0) }
 
-func (c *cluster) endpointOf(i int) string { return fmt.Sprintf("http://127.0.0.1:%d", c.port(i, 0)) }
+func (c *cluster) endpointOf(i int) string {
+	scheme := "http"
+	if c.certified != nil {
+		scheme = "https"
+	}
+	return fmt.Sprintf("%s://127.0.0.1:%d", scheme, c.port(i, 0))
+}
 
 // lay writes the configuration of a daemon. What is not said is AIStore's default, but for the times, which are short, and
 // for what makes a daemon take a slow machine for a fault: a neighbour has seconds to answer, batches are refused only when
@@ -146,10 +156,10 @@ func (c *cluster) lay(t *testing.T, n *node, i int, p plan) {
 "proxy":{"primary_url":%[1]q,"original_url":%[1]q,"discovery_url":"","non_electable":false},
 "space":{"cleanupwm":65,"lowwm":75,"highwm":%[2]d,"out_of_space":%[3]d,"batch_size":32768,"dont_cleanup_time":"120m"},
 "memsys":{"min_free":"128mb","default_buf":"32kb","to_gc":"4gb","hk_time":"3m","min_pct_total":0,"min_pct_free":0},
-"net":{"l4":{"proto":"tcp","sndrcv_buf_size":131072},"http":{"use_https":false,"idle_conn_time":"6s","idle_conns_per_host":32,"idle_conns":256,"chunked_transfer":true,"skip_verify":false}},
+"net":{"l4":{"proto":"tcp","sndrcv_buf_size":131072},"http":{%[4]s,"idle_conn_time":"6s","idle_conns_per_host":32,"idle_conns":256,"chunked_transfer":true}},
 "disk":{"disk_util_low_wm":98,"disk_util_high_wm":99,"disk_util_max_wm":100},
 "auth":{"client_auth_required":true,"signature":{"method":"HMAC"}},
-"resilver":{"enabled":true}}`, c.endpoint(), high, full))
+"resilver":{"enabled":true}}`, c.endpoint(), high, full, c.certified.settings()))
 }
 
 func (c *cluster) mountpath(target string, n int) string {
@@ -201,7 +211,8 @@ func (c *cluster) stop() {
 }
 
 func (c *cluster) ready() bool {
-	r, err := http.Get(c.endpoint() + "/v1/health?prr=true")
+	client := &http.Client{Timeout: 10 * time.Second, Transport: c.certified.transport()}
+	r, err := client.Get(c.endpoint() + "/v1/health?prr=true")
 	if err != nil {
 		return false
 	}
@@ -225,7 +236,7 @@ func (c *cluster) askFor(limit time.Duration, method, path, node, body string) (
 	if node != "" {
 		req.Header.Set("Ais-Node-Id", node)
 	}
-	client := &http.Client{Timeout: limit}
+	client := &http.Client{Timeout: limit, Transport: c.certified.transport()}
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err

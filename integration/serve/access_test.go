@@ -86,7 +86,7 @@ func TestEveryRefusedAccessHasASentenceOfItsOwn(t *testing.T) {
 		{"plain HTTP", access(strings.Replace(good.URL, "http:", "https:", 1), goodToken), "uses plain HTTP"},
 		{"HTTPS", access(strings.Replace(secure.URL, "https:", "http:", 1), goodToken), "uses HTTPS"},
 		{"unknown authority", access(secure.URL, goodToken), "signed by an unknown authority"},
-		{"another authority", map[string]any{"endpoint": secure.URL, "token": goodToken, "tls": "ca", "ca": authority(t)}, "signed by an unknown authority"},
+		{"another authority", map[string]any{"endpoint": secure.URL, "token": goodToken, "tls": "ca", "ca": authority(t)}, "isn't signed by the CA you gave"},
 		{"unchecked", map[string]any{"endpoint": secure.URL, "token": goodToken, "tls": "skip"}, "I may not skip certificate verification"},
 	} {
 		w.click(slack.Alice, question, "Give access")
