@@ -21,7 +21,7 @@ type breakage struct {
 	name string
 	plan plan
 	job  func(*cluster, *job)
-	// happens when all ranks have done eight steps; what it returns undoes it, or awaits its end.
+	// happens when all ranks have done the steps of settled; what it returns undoes it, or awaits its end.
 	happens func(t *testing.T, c *cluster) func()
 	// mild is what a job may outlive; the others have to end it.
 	mild bool
@@ -47,24 +47,30 @@ func (v variant) String() string {
 	return zone + "-" + load
 }
 
+// settled is how many steps a job does before its store is broken: some half a minute, in which the daemons write what they write of
+// a healthy cluster.
+const settled = 40
+
 // variants of each breakage. Each is pulled twice: before what was broken is whole again, and afterwards.
 var variants = []variant{{}, {local: true}, {crowded: true}, {local: true, crowded: true}}
 
-// sample is what each run of the test plays; FAULTLINE_BREAKAGES=all plays every variant of every breakage, and FAULTLINE_BREAKAGES=a,b
-// every variant of these.
+// sample is what each run of the test plays; FAULTLINE_BREAKAGES=all plays every variant of every breakage, =once one variant of each, in
+// turn, and =a,b every variant of these.
 var sample = map[string]variant{
 	"frozen": {}, "maintenance": {local: true}, "deleted-list": {crowded: true}, "proxy-killed": {}, "restarts-in-a-row": {local: true},
 	"disk-stuck": {}, "halts": {crowded: true}, "halts-beside-deletion-of-unread": {}, "halts-after-a-short-freeze": {},
 }
 
-// chosen says whether a variant of a breakage is played.
-func (b *breakage) chosen(v variant) bool {
+// chosen says whether a variant of a breakage, the nth of all, is played.
+func (b *breakage) chosen(n int, v variant) bool {
 	switch pick := os.Getenv("FAULTLINE_BREAKAGES"); pick {
 	case "":
 		sampled, ok := sample[b.name]
 		return ok && sampled == v
 	case "all":
 		return true
+	case "once":
+		return variants[n%len(variants)] == v
 	default:
 		return slices.Contains(strings.Split(pick, ","), b.name)
 	}
@@ -87,9 +93,9 @@ func (n *tally) add(what string) {
 func TestBreakages(t *testing.T) {
 	all := &tally{counts: map[string]int{}}
 	t.Run("play", func(t *testing.T) { // returns when all of them have ended
-		for _, b := range breakages() {
+		for n, b := range breakages() {
 			for _, v := range variants {
-				if b.chosen(v) {
+				if b.chosen(n, v) {
 					t.Run(b.name+"/"+v.String(), func(t *testing.T) {
 						t.Parallel()
 						b.play(t, v, all)
@@ -113,12 +119,12 @@ func (b *breakage) play(t *testing.T, v variant, all *tally) {
 	undo, leave := func() {}, func() {}
 	j, ended := launch(t, c, time.Hour, func(j *job) {
 		target3(t, c, j)
-		j.total = 160
+		j.total = settled + 152
 		if b.job != nil {
 			j.own = nil
 			b.job(c, j)
 		}
-		j.at = map[int]func(){8: func() { undo = b.happens(t, c) }}
+		j.at = map[int]func(){settled: func() { undo = b.happens(t, c) }}
 		if v.crowded {
 			j.at[2] = func() { leave = c.crowd() }
 		}

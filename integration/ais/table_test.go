@@ -33,7 +33,7 @@ func hidden(target string, mechanisms ...string) story {
 func breakages() []breakage {
 	third, nobody := targetID(3), "nobody"
 	alone := story{ranks: []int{2}, nodes: nodes, innocent: true, judgements: notBlamed}
-	halts := func(_ *cluster, j *job) { j.ranks[2].halts = 12 }
+	halts := func(_ *cluster, j *job) { j.ranks[2].halts = settled + 4 }
 	saves := func(_ *cluster, j *job) { j.saves = 200 << 10 }
 	proxies := plan{proxies: 2}
 	list := []breakage{
@@ -111,5 +111,5 @@ func breakages() []breakage {
 	beside("halts-beside-new-primary", proxies, asked(http.MethodPut, "/v1/cluster/proxy/"+proxyName(secondProxy), ""))
 	beside("halts-without-room-for-a-log", plan{logs: map[string]int64{third: 1}}, done(func(t *testing.T, c *cluster) { c.fillLog(t, third) }))
 	return append(list, breakage{name: "halts-after-a-short-freeze", happens: frozen(third, 6*time.Second),
-		job: func(_ *cluster, j *job) { j.ranks[2].halts = 80 }, want: alone})
+		job: func(_ *cluster, j *job) { j.ranks[2].halts = settled + 72 }, want: alone})
 }
