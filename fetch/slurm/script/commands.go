@@ -402,7 +402,7 @@ func (in *reader) srun(s *state, argv []string, stdin input) {
 	used := o.read(argv, false)
 	step := s.child()
 	step.step, step.srun, step.nodes, step.tasks = true, n, o.nodes, o.tasks
-	step.mounts = append(slices.Clone(s.mounts), o.mounts...)
+	step.mounts = in.shows(s, o.mounts)
 	in.unsure = in.unsure || s.maybe
 	if in.unsure {
 		step.srun = -1

@@ -82,6 +82,15 @@ var (
 	}
 )
 
+// shows adds directories that a container shows under other names.
+func (in *reader) shows(s *state, list [][2]string) [][2]string {
+	all := slices.Clone(s.mounts)
+	for _, m := range list {
+		all = append(all, [2]string{in.resolve(s, m[0]), m[1]})
+	}
+	return all
+}
+
 // launching is the state of what a program runs, by the program's own options.
 func (in *reader) launching(s *state, name string, argv []string) *state {
 	l, ok := launches[name]
@@ -96,7 +105,7 @@ func (in *reader) launching(s *state, name string, argv []string) *state {
 		}
 		switch {
 		case l.mounts[opt]:
-			s.mounts = append(slices.Clone(s.mounts), mounts(value)...)
+			s.mounts = in.shows(s, mounts(value))
 		case l.dir[opt] && value != "":
 			s.dir = in.resolve(s, value)
 		case l.pairs[opt] && i+2 < len(argv):

@@ -97,6 +97,7 @@ func TestLayouts(t *testing.T) {
 		"a variable by mpirun":              {script: "mpirun -np 2 -x PATH -x NCCL_DEBUG_FILE=/l/n.%h.%p ./a\n", want: []string{"?>/l/n.%N.*"}},
 		"a variable by docker":              {script: "srun docker run -v /h:/w2 -w /w2 -e NCCL_DEBUG_FILE=n.%p i python t.py --log-dir l\n", want: []string{"?>/h/n.*", "?>/h/l/**"}},
 		"a directory by singularity":        {script: "srun time singularity exec --pwd /w2 --bind /h:/w2 i python t.py --log-dir l\n", want: []string{"?>/h/l/**"}},
+		"a directory that is bound":         {script: "cd /h\nsrun singularity exec -B .:/app,/c/:/c/ --pwd /app i python t.py --log-dir l --out-dir /c/o\n", want: []string{"?>/h/l/**", "?>/c/o/**"}},
 		"a directory by pyxis":              {script: "srun -o o-%t --container-workdir /w2 --container-mounts /h:/w2,/i:/w2/l python t.py --log-dir l/a\n", want: []string{"/w/o-%t", "?>/i/a/**"}},
 		"a default that is assigned":        {script: ": \"${D:=./r}\"\nsrun -o $D/o-%t ./a\n", want: []string{"/w/r/o-%t"}},
 		"unknown options behind the output": {script: "srun -o o-%t $MORE bash -c 'exec python t.py > x.$SLURM_NODEID'\n", want: []string{"/w/o-%t", ">/w/x.%n"}},
