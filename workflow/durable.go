@@ -160,6 +160,7 @@ const (
 	JobOver    = "over"    // a job that ended badly: an investigation that nobody asked for; Key is Ended.Key
 	JobLate    = "late"    // look whether files came or grew; Flow.LookAgain
 	JobFix     = "fix"     // compare the run with the fix with the one that failed; Flow.JudgeFix
+	JobNext    = "next"    // look for runs that show whether a fix holds; Key holds the slot
 	JobTell    = "tell"    // decide who hears of an investigation that is Held
 )
 

@@ -11,6 +11,8 @@ type Endings interface {
 	// Ended lists the runs that ended badly in [from, to): failed, lost a node, ran out of time or memory. Those that people
 	// cancelled, and those that SLURM itself preempted or requeued, are not among them. One call is one query.
 	Ended(ctx context.Context, cluster string, from, to time.Time) ([]Ended, error)
+	// Runs lists the runs of a user's jobs of one name that ended in [from, to), well or badly, in the order of their ends.
+	Runs(ctx context.Context, cluster, user, name string, from, to time.Time) ([]Ended, error)
 }
 
 // Ended is one run of a job that ended badly, as the cluster's accounting tells it.

@@ -14,29 +14,39 @@ import (
 
 func (f *Fix) text() string {
 	text := "fixed, and job " + f.Job + " should prove it"
+	if f.Job == "" {
+		text = "fixed, and the next run should prove it"
+	}
 	if f.Text != "" {
 		text += ": " + f.Text
 	}
 	return text
 }
 
-// fixToJudge leaves the comparison that a change makes due: the run with a fix has a verdict, or somebody says that a run that has one
-// has the fix.
+// fixToJudge leaves the comparisons that a change makes due: the run with a fix has a verdict, or somebody says that a run that has one
+// has the fix, or a case whose fix is not proven yet was looked at anew.
 func (f *Flow) fixToJudge(inv *Investigation, n Notice) []Job {
-	key := func(id string) string { return fmt.Sprintf("fix/%s/%s/%d", id, inv.ID, inv.Version+1) }
-	switch {
-	case !f.Deferred:
-	case n.Event == FixClaimed && inv.Fix != nil:
-		return []Job{{Key: key(inv.ID), Kind: JobFix, Investigation: inv.ID}}
-	case inv.FixOf != "" && judged(inv):
-		return []Job{{Key: key(inv.FixOf), Kind: JobFix, Investigation: inv.FixOf}}
+	if !f.Deferred {
+		return nil
 	}
-	return nil
+	var of []string
+	looked := n.Event == Verified || n.Event == NothingNew
+	if n.Event == FixClaimed || looked && inv.Fix.pending() {
+		of = append(of, inv.ID)
+	}
+	if inv.FixOf != "" && judged(inv) {
+		of = append(of, inv.FixOf)
+	}
+	var jobs []Job
+	for _, id := range of {
+		jobs = append(jobs, Job{Key: fmt.Sprintf("fix/%s/%s/%d", id, inv.ID, inv.Version+1), Kind: JobFix, Investigation: id})
+	}
+	return jobs
 }
 
 // judged says that an investigation has come to its verdict.
 func judged(inv *Investigation) bool {
-	return inv.Report != nil && slices.Contains([]State{Reported, Disputed, Isolating, Closed}, inv.State)
+	return inv.Report != nil && slices.Contains([]State{Reported, Disputed, Fixing, VerifyingFix, Isolating, Resolved, Closed}, inv.State)
 }
 
 // reportOf is the report of an investigation as people may see it, with the job by which it was asked for where the logs name none.
@@ -68,11 +78,16 @@ func (f *Flow) JudgeFix(ctx context.Context, l *Lease) (wait time.Duration, err 
 	if err != nil {
 		return 0, fmt.Errorf("investigation %s: %w", l.Investigation, err)
 	}
-	if old.State != VerifyingFix || old.Fix == nil || old.Report == nil {
-		if row, _ := About(old.State); row.Kind == Working && old.Fix != nil {
-			return fixWait, nil
-		}
+	row, _ := About(old.State)
+	switch {
+	case !old.Fix.pending():
 		return 0, done()
+	case row.Kind == Working:
+		return fixWait, nil
+	case old.Report == nil || old.State != VerifyingFix && old.State != Reported:
+		return 0, done()
+	case old.Fix.Case == "": // new evidence led away from the wait for the next run
+		return f.moveFix(ctx, old.ID, Input{Event: FixBegun, Text: "the next run is still to show it", Fix: old.Fix, Done: l})
 	}
 	next, err := f.Store.Load(ctx, old.Fix.Case)
 	if errors.Is(err, ErrUnknown) {
@@ -91,9 +106,17 @@ func (f *Flow) JudgeFix(ctx context.Context, l *Lease) (wait time.Duration, err 
 	}
 	fix := *old.Fix
 	fix.Open = r.Summary
-	err = f.Handle(ctx, old.ID, Input{Event: event, Text: r.Summary, Done: l, rerun: r, Fix: &fix})
+	if event != FixOpen {
+		fix.Outcome = r.Outcome
+	}
+	return f.moveFix(ctx, old.ID, Input{Event: event, Text: r.Summary, Done: l, rerun: r, Fix: &fix})
+}
+
+// moveFix applies an event of a fix; with a wait the case moved on meanwhile, and is to be looked at as it is then.
+func (f *Flow) moveFix(ctx context.Context, id string, in Input) (wait time.Duration, err error) {
+	err = f.Handle(ctx, id, in)
 	var not *NotAllowedError
-	if errors.Is(err, ErrConflict) || errors.As(err, &not) { // it moved on: look at what it is now
+	if errors.Is(err, ErrConflict) || errors.As(err, &not) {
 		return time.Second, nil
 	}
 	return 0, err

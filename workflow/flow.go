@@ -157,10 +157,10 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 			inv.Outcome = in.Outcome
 			entries = append(entries, f.entry("feedback", in.Outcome.text()))
 		}
-	case FixClaimed:
+	case FixBegun, FixClaimed:
 		inv.Fix = in.Fix
 		entries = append(entries, f.entry("answer", in.Fix.text()))
-	case FixOpen:
+	case FixOpen, FixHolds, FixFails:
 		inv.Fix = in.Fix
 	case Isolate, TestEnded:
 		n, e, err := f.searched(&inv, &in)
@@ -177,6 +177,11 @@ func (f *Flow) Handle(ctx context.Context, id string, in Input) error {
 		if inv.State == AwaitingAIS {
 			inv.Storage = "not given"
 			answered = []string{AskAccess}
+		}
+		if inv.Fix.pending() {
+			fix := *inv.Fix
+			fix.Outcome = NotProven
+			inv.Fix = &fix
 		}
 	case LookNow:
 		inv.Running = true

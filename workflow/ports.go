@@ -39,6 +39,8 @@ type Found struct {
 	// State is the cluster's word for how the job ended, "" where it says nothing; Running says that it has not.
 	State   string
 	Running bool
+	// Name is what its submitter called the job, "" where the cluster says nothing.
+	Name string
 	// Partition is where it ran, and Limit its time limit as the cluster writes it; "" where it says nothing.
 	Partition, Limit string
 	// Notes are sentences for people: what the cluster says, which files are missing, what could not be asked.
@@ -289,12 +291,28 @@ type Investigation struct {
 
 // Fix is what people say fixed it.
 type Fix struct {
-	Text string // in their words; may be ""
-	By   string
-	Job  string // the run with the fix
-	Case string // the investigation of that run
-	Open string // why the run does not tell yet, as it was said; "" while nothing was compared
+	Text string    // in their words; may be ""
+	By   string    // who said so
+	At   time.Time // when
+	Job  string    // the run with the fix; "" while it is not known
+	Case string    // the investigation of that run
+	Open string    // why the run does not tell yet, as it was said; "" while nothing was compared
+	// Name and User tell the next run of the job from others, as the cluster knows it; "" where nobody does.
+	Name, User string
+	// Outcome is that of the comparison (incident.Fixed, …) once it is decided, or NotProven; "" until then.
+	Outcome string
+	// Found: nobody named the run; it was the next one.
+	Found bool
 }
+
+// NotProven is the outcome of a fix whose proof nobody brought in time.
+const NotProven = "not-proven"
+
+// pending says that a fix waits for its proof.
+func (f *Fix) pending() bool { return f != nil && f.Outcome == "" }
+
+// Untold says that a fix waits for a run that tells, and that people did not name one that may still do so.
+func (f *Fix) Untold() bool { return f.pending() && (f.Job == "" || f.Found && f.Open != "") }
 
 // Home is where an investigation is shown.
 type Home struct {

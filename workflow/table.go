@@ -25,6 +25,7 @@ const (
 	Verifying    State = "verifying"
 	Reported     State = "reported"
 	Disputed     State = "disputed"
+	Fixing       State = "fixing"
 	VerifyingFix State = "verifying_fix"
 	Isolating    State = "isolating"
 	Resolved     State = "resolved"
@@ -61,7 +62,8 @@ const (
 	Refuted     Event = "refuted" // the verdict did not survive the second reading
 	Dispute     Event = "dispute"
 	Uphold      Event = "uphold"      // the dispute is withdrawn or answered
-	FixClaimed  Event = "fix_claimed" // a person says what fixed it, and which run has the fix
+	FixBegun    Event = "fix_begun"   // a person says what fixed it; the next run will show
+	FixClaimed  Event = "fix_claimed" // it is known which run has the fix
 	FixHolds    Event = "fix_holds"
 	FixFails    Event = "fix_fails"
 	FixOpen     Event = "fix_open"   // the run with the fix does not tell yet
@@ -127,6 +129,8 @@ var States = []StateRow{
 		"The report is final unless you add something. Questions under it are optional: if you answer or add logs, I look again and say what changed and why."},
 	{Disputed, "after", Waiting, 7 * 24 * time.Hour, Close, "disputed",
 		"Someone disputes the verdict. The report stays visible with that note until new evidence settles it."},
+	{Fixing, "after", Waiting, 14 * 24 * time.Hour, Expire, "waiting for the next run of this job",
+		"Someone says what fixed it. The next run of this job that ends shows whether it worked: I look for it every few minutes, and compare it with this one. Name a run to compare it sooner."},
 	{VerifyingFix, "after", Waiting, 14 * 24 * time.Hour, Expire, "waiting for the run with the fix",
 		"Someone named the run with the fix. I compare it with this one: does it get past the step where this one ended, and is it slower, larger, or learning worse?"},
 	{Isolating, "after", Waiting, 14 * 24 * time.Hour, Expire, "narrowing it down with tests you run",
@@ -155,7 +159,7 @@ var Table = []Row{
 	{LookNow, []State{Reported}, FetchingLogs}, // once more, while it runs
 	{JobEnded, []State{AwaitingEnd}, FetchingLogs},
 	// A snapshot was wanted while the job ran: it is looked at again when it has ended.
-	{JobEnded, []State{AwaitingAIS, Reported, Disputed, VerifyingFix, Isolating}, FetchingLogs},
+	{JobEnded, []State{AwaitingAIS, Reported, Disputed, Fixing, VerifyingFix, Isolating}, FetchingLogs},
 	{Fetched, []State{FetchingLogs}, Triaging},
 	{NothingRead, []State{FetchingLogs, Triaging}, AwaitingLogs},
 	{NothingNew, []State{FetchingLogs, Triaging}, Reported},
@@ -163,35 +167,37 @@ var Table = []Row{
 	{Triaged, []State{Triaging}, Verifying},
 	{AskStorage, []State{Triaging}, AwaitingAIS},
 	{AISOwn, []State{Triaging}, FetchingAIS},
-	{AISGiven, []State{AwaitingAIS, Reported, Disputed, VerifyingFix, Isolating, Resolved, Closed}, FetchingAIS},
+	{AISGiven, []State{AwaitingAIS, Reported, Disputed, Fixing, VerifyingFix, Isolating, Resolved, Closed}, FetchingAIS},
 	{AISFetched, []State{FetchingAIS}, Correlating},
 	{AISFailed, []State{FetchingAIS, Correlating}, AwaitingAIS},
 	{SkipStorage, []State{AwaitingAIS, FetchingAIS}, Verifying},
 	{Correlated, []State{Correlating}, Verifying},
 	{Verified, []State{Verifying}, Reported},
 	{Refuted, []State{Verifying}, Triaging},
-	{Dispute, []State{Reported, VerifyingFix, Isolating, Resolved, Closed}, Disputed},
+	{Dispute, []State{Reported, Fixing, VerifyingFix, Isolating, Resolved, Closed}, Disputed},
 	{Uphold, []State{Disputed}, Reported},
-	{FixClaimed, []State{Reported, Disputed, VerifyingFix, Isolating, Closed, Resolved}, VerifyingFix},
-	{FixHolds, []State{VerifyingFix}, Resolved},
-	{FixFails, []State{VerifyingFix}, Reported},
-	{FixOpen, []State{VerifyingFix}, VerifyingFix},
+	{FixClaimed, []State{Reported, Disputed, Fixing, VerifyingFix, Isolating, Closed, Resolved}, VerifyingFix},
+	{FixBegun, []State{Reported, Disputed, Fixing, VerifyingFix, Isolating, Closed, Resolved}, Fixing},
+	// New evidence leads back to a report, also while a fix is to be proven: the comparison goes on from there.
+	{FixHolds, []State{Reported, VerifyingFix}, Resolved},
+	{FixFails, []State{Reported, VerifyingFix}, Reported},
+	{FixOpen, []State{Reported, VerifyingFix}, VerifyingFix},
 	// A search survives whatever else happens to the case: its next outcome leads back.
-	{Isolate, []State{Reported, Disputed, VerifyingFix, Isolating, Closed, Resolved}, Isolating},
+	{Isolate, []State{Reported, Disputed, Fixing, VerifyingFix, Isolating, Closed, Resolved}, Isolating},
 	{TestEnded, []State{Reported, Isolating}, Isolating},
 	{SearchEnded, []State{Reported, Isolating}, Reported},
-	{Close, []State{Reported, Disputed, VerifyingFix, Isolating}, Closed},
+	{Close, []State{Reported, Disputed, Fixing, VerifyingFix, Isolating}, Closed},
 	// New evidence leads back, from wherever the investigation rests. While the storage question is open it does not
 	// have to wait for the answer.
-	{LogsGiven, []State{AwaitingLogs, AwaitingEnd, AwaitingAIS, Reported, Disputed, VerifyingFix, Isolating, Resolved, Closed, Cancelled, Expired, Failed}, FetchingLogs},
+	{LogsGiven, []State{AwaitingLogs, AwaitingEnd, AwaitingAIS, Reported, Disputed, Fixing, VerifyingFix, Isolating, Resolved, Closed, Cancelled, Expired, Failed}, FetchingLogs},
 	{Arrived, []State{AwaitingAIS, Reported, Disputed, Isolating}, FetchingLogs},
 	{Arrived, []State{AwaitingLogs, Expired, Failed}, LocatingJob},
-	{Evidence, []State{AwaitingAIS, Reported, Disputed, VerifyingFix, Isolating, Resolved, Closed}, Triaging},
+	{Evidence, []State{AwaitingAIS, Reported, Disputed, Fixing, VerifyingFix, Isolating, Resolved, Closed}, Triaging},
 	{Retry, []State{Failed, Expired, Cancelled}, LocatingJob},
 	// Timers. An unanswered storage question does not hold the report back.
 	{Expire, []State{AwaitingLogs, AwaitingEnd}, Expired},
 	{Expire, []State{AwaitingAIS}, Verifying},
-	{Expire, []State{VerifyingFix, Isolating}, Reported},
+	{Expire, []State{Fixing, VerifyingFix, Isolating}, Reported},
 	{Cancel, []State{Requested, LocatingJob, FetchingLogs, AwaitingLogs, AwaitingEnd, Triaging, AwaitingAIS, FetchingAIS, Correlating, Verifying}, Cancelled},
 	{Fail, []State{Requested, LocatingJob, FetchingLogs, Triaging, FetchingAIS, Correlating, Verifying}, Failed},
 }

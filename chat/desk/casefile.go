@@ -229,7 +229,7 @@ func caseButtons(inv *workflow.Investigation) []messages.Button {
 		out = append(out, button(actLookNow, name(inv), "Look now"), cancel)
 	case inv.State == workflow.AwaitingLogs, inv.State == workflow.AwaitingAIS:
 		out = append(out, button(actUpload, name(inv), "Upload logs"), cancel)
-	case inv.State == workflow.Reported, inv.State == workflow.VerifyingFix, inv.State == workflow.Isolating:
+	case inv.State == workflow.Reported, inv.State == workflow.Fixing, inv.State == workflow.VerifyingFix, inv.State == workflow.Isolating:
 		out = append(append(out, button(actClose, name(inv), "Close"), button(actUpload, name(inv), "Add logs")), storageOffer(inv)...)
 		out = append(out, again)
 		if inv.Home.Private && inv.Home.AskedIn != "" && inv.Home.Shared == "" {

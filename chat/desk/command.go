@@ -38,7 +38,7 @@ var usages = []usage{
 	{"close F-12", "close a case and record the cause"},
 	{"explain exit code 137", "what an error line, code, variable or term means; paste it after the command"},
 	{"ping", "check that I'm up, and how busy I am"},
-	{"fixed F-12 12399", "name the job that has the fix; I compare the two runs and say whether it worked"},
+	{"fixed F-12 halved the batch", "say what fixed it; I compare the job's next run and say whether it worked. A job ID after the case compares that run"},
 	{"isolate F-12", "narrow the fault down to a node or link by tests that you run; add the command that shows it"},
 	{"postmortem F-12", "one page for the team: impact, timeline, five whys, action items"},
 	{"help", "this"},

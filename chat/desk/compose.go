@@ -339,8 +339,16 @@ func (c *Composer) event(ctx context.Context, d *draft) error {
 			paragraphs = append(paragraphs, say(threadActing, marks(to)))
 		}
 		d.note("disputed", append(paragraphs, outcomeText(inv.Outcome)...)...)
+	case workflow.FixBegun:
+		if n.Actor != "" {
+			d.note("fix-begun", say(threadFixBegun, person(n.Actor)))
+		}
 	case workflow.FixClaimed:
-		d.note("fix-claimed", say(threadFixClaimed, person(n.Actor), inv.Fix.Job, inv.Fix.Case))
+		said := say(threadFixClaimed, person(n.Actor), inv.Fix.Job, inv.Fix.Case)
+		if n.Actor == "" {
+			said = say(threadFixNext, inv.Fix.Job, inv.Fix.Case)
+		}
+		d.note("fix-claimed", said)
 	case workflow.FixHolds, workflow.FixFails, workflow.FixOpen:
 		d.thread(fmt.Sprintf("fix-%d", inv.Version+1), messages.RerunPost(n.Rerun, inv.ID))
 		d.about("fix")

@@ -1,8 +1,11 @@
 package desk
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"faultline/analysis"
 	"faultline/incident"
@@ -85,4 +88,99 @@ func TestAPostmortemComesIntoTheThread(t *testing.T) {
 		t.Errorf("no page in the thread:\n%s", got)
 	}
 	s.at("F-1", workflow.Reported)
+}
+
+// nextStage is fixStage in a channel that watches; the cluster calls job 12345 train, ana's.
+func nextStage(t *testing.T, next func(r *incident.Report)) *watchStage {
+	s := newWatchStage(t)
+	fixStage(s.stage, next)
+	s.policy.Watches = nil // nothing is begun by itself
+	s.desk.Flow.Facts = func(context.Context, string, string) (workflow.Found, error) {
+		return workflow.Found{Name: "train", Users: []string{"ana"}}, nil
+	}
+	s.says("12345")
+	return s
+}
+
+// runs is a run of the job that began after the failure and ended just now.
+func (s *watchStage) runs(job, state string, change ...func(*workflow.Ended)) {
+	s.ended(job, append([]func(*workflow.Ended){func(e *workflow.Ended) { e.State, e.Start = state, s.now.Add(-time.Second) }}, change...)...)
+	s.fetch.files["/logs/west/"+job] = []incident.Source{{Name: "12399.out", Path: "/logs/west/" + job + "/out"}}
+}
+
+func TestTheNextRunOfAJobShowsWhetherAFixHolds(t *testing.T) {
+	for name, c := range map[string]struct {
+		next  func(r *incident.Report)
+		state workflow.State
+		say   string
+	}{
+		"it passes":      {ran(90), workflow.Resolved, "Fixed: Job 12400"},
+		"it fails again": {failedAgain, workflow.Reported, "Not fixed: Job 12400"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := nextStage(t, c.next)
+			s.says("fixed F-1 halved the batch")
+			s.at("F-1", workflow.Fixing)
+			s.passes(1)
+			s.runs("1", "COMPLETED", named("another job"))
+			s.runs("2", "COMPLETED", of("berta"))
+			s.runs("3", "COMPLETED", func(e *workflow.Ended) { e.Start = s.now.Add(-time.Hour) }) // began before the failure
+			s.runs("4", "CANCELLED")
+			s.passes(2)
+			s.at("F-1", workflow.Fixing)
+			s.runs("12400", "COMPLETED")
+			s.passes(2)
+			inv := s.at("F-1", c.state)
+			if inv.Fix.Job != "12400" || !inv.Fix.Found || inv.Fix.Text != "halved the batch" || inv.Fix.Outcome == "" {
+				t.Errorf("%+v", inv.Fix)
+			}
+			if got := s.transcript(); strings.Count(got, c.say) == 0 || strings.Count(got, "is the next run of this job") != 1 {
+				t.Errorf("no %q:\n%s", c.say, got)
+			}
+			s.passes(3)
+			if inv := s.at("F-1", c.state); inv.Fix.Job != "12400" {
+				t.Errorf("it went on looking: %+v", inv.Fix)
+			}
+		})
+	}
+}
+
+// A run that tells nothing does not end the search.
+func TestARunThatTellsNothingIsFollowedByTheNext(t *testing.T) {
+	last := int64(20)
+	s := nextStage(t, func(r *incident.Report) {
+		ran(last)(r)
+		r.Verdict.Ending, r.Verdict.Mechanism = incident.EndUnseen, "unknown"
+	})
+	s.says("fixed F-1 halved the batch")
+	s.passes(1)
+	s.runs("12400", "TIMEOUT")
+	s.passes(2)
+	s.at("F-1", workflow.VerifyingFix)
+	last = 90
+	s.runs("12401", "TIMEOUT")
+	s.passes(2)
+	if inv := s.at("F-1", workflow.Resolved); inv.Fix.Job != "12401" {
+		t.Errorf("%+v", inv.Fix)
+	}
+}
+
+// New evidence leads back to a report; the fix that waits for its proof is not forgotten over it.
+func TestNewEvidenceDoesNotForgetAFix(t *testing.T) {
+	s := nextStage(t, ran(90))
+	s.says("fixed F-1 halved the batch")
+	if err := s.desk.Flow.Handle(context.Background(), "F-1", workflow.Input{Event: workflow.LogsGiven, Places: []string{"/logs/west/12345"}}); err != nil {
+		t.Fatal(err)
+	}
+	s.settle()
+	s.at("F-1", workflow.Fixing)
+	s.passes(1)
+	s.runs("12400", "COMPLETED")
+	s.accounting.err = errors.New("slurmdbd is down")
+	if err := s.workers.Watcher.NextRuns(context.Background()); err == nil {
+		t.Error("nobody hears that the cluster does not answer")
+	}
+	s.accounting.err = nil
+	s.passes(2)
+	s.at("F-1", workflow.Resolved)
 }

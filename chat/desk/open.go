@@ -291,7 +291,7 @@ func (a *act) show(ctx context.Context, inv *workflow.Investigation, change *wor
 // rerun puts an investigation aside and begins anew.
 func (a *act) rerun(ctx context.Context, old workflow.Investigation) error {
 	event := workflow.Cancel
-	if slices.Contains([]workflow.State{workflow.Reported, workflow.Disputed, workflow.VerifyingFix, workflow.Isolating}, old.State) {
+	if slices.Contains([]workflow.State{workflow.Reported, workflow.Disputed, workflow.Fixing, workflow.VerifyingFix, workflow.Isolating}, old.State) {
 		event = workflow.Close
 	}
 	if row, _ := workflow.About(old.State); row.Kind != workflow.Settled {

@@ -23,6 +23,7 @@ type routine struct {
 var routines = []routine{
 	{"timers", workflow.JobTimers, "* * * * *"},
 	{"watch", workflow.JobWatch, "* * * * *"},
+	{"next", workflow.JobNext, "*/5 * * * *"},
 	{"archive", workflow.JobArchive, "17 3 * * *"},
 }
 

@@ -57,6 +57,12 @@ func unusedBeyond(next int, clusters ...string) func(s *stage) {
 // Every distinct thing that people run into is answered in words of its own, exactly once.
 func TestEverySituationIsAnswered(t *testing.T) {
 	reported := func(s *stage) { s.says("12345"); s.at("F-1", workflow.Reported) }
+	called := func(s *stage) {
+		s.desk.Flow.Facts = func(context.Context, string, string) (workflow.Found, error) {
+			return workflow.Found{Name: "train-7b", Users: []string{"ana"}}, nil
+		}
+		reported(s)
+	}
 	unknown := func(s *stage) { s.says("west:777"); s.at("F-1", workflow.AwaitingLogs) }
 	running := func(s *stage) {
 		s.fetch.quiet["west/12345"] = s.now.Add(-time.Minute)
@@ -146,6 +152,7 @@ func TestEverySituationIsAnswered(t *testing.T) {
 		{"dispute without words", reported, command("C1", "dispute F-1"), pressInstead, nil, workflow.Reported},
 		{"close", reported, command("C1", "close F-1"), pressInstead, nil, workflow.Reported},
 		{"fixed, by no run", reported, command("C1", "fixed F-1"), fixWhich, nil, workflow.Reported},
+		{"fixed, by the next run", called, command("C1", "fixed F-1 halved the batch"), fixAwaited, []string{"train-7b"}, workflow.Fixing},
 		{"fixed, by a job of a cluster of other channels", reported, command("C1", "fixed F-1 north:12399"), unknownCluster, []string{"north", "west, east"}, workflow.Reported},
 		{"fixed, by the run that failed", reported, command("C1", "fixed F-1 12345"), fixItself, nil, workflow.Reported},
 		{"fixed", reported, command("C1", "fixed F-1 12399 halved the batch"), fixNoted, []string{"F-2"}, workflow.VerifyingFix},

@@ -28,7 +28,7 @@ func (t *Timers) Tick(ctx context.Context) error {
 }
 
 // running are the states in which an investigation may wait for the end of its job: before the report, or after a snapshot.
-var running = []workflow.State{workflow.AwaitingEnd, workflow.AwaitingAIS, workflow.Reported, workflow.Disputed, workflow.VerifyingFix, workflow.Isolating}
+var running = []workflow.State{workflow.AwaitingEnd, workflow.AwaitingAIS, workflow.Reported, workflow.Disputed, workflow.Fixing, workflow.VerifyingFix, workflow.Isolating}
 
 // Watch looks whether jobs that still ran have ended.
 func (t *Timers) Watch(ctx context.Context) error {

@@ -37,11 +37,25 @@ func (a *accounting) Ended(_ context.Context, cluster string, from, to time.Time
 	}
 	var out []workflow.Ended
 	for _, r := range a.rows {
-		if r.Cluster == cluster && !r.written.After(a.now()) && !r.End.Before(from) && r.End.Before(to) {
+		if r.State != "COMPLETED" && r.in(cluster, a.now(), from, to) {
 			out = append(out, r.Ended)
 		}
 	}
 	return out, nil
+}
+
+func (r accountingRow) in(cluster string, now, from, to time.Time) bool {
+	return r.Cluster == cluster && !r.written.After(now) && !r.End.Before(from) && r.End.Before(to)
+}
+
+func (a *accounting) Runs(_ context.Context, cluster, user, name string, from, to time.Time) ([]workflow.Ended, error) {
+	var out []workflow.Ended
+	for _, r := range a.rows {
+		if r.User == user && r.Name == name && r.in(cluster, a.now(), from, to) {
+			out = append(out, r.Ended)
+		}
+	}
+	return out, a.err
 }
 
 // watchStage is a stage whose channel C1 watches the cluster west.
@@ -68,8 +82,13 @@ func (s *watchStage) minute() {
 	if _, err := s.store.Enqueue(ctx, s.workers.Watcher.Polls(s.now)...); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := routines[0].insert(ctx, s.store, s.now); err != nil {
-		s.t.Fatal(err)
+	for _, r := range routines {
+		if r.kind != workflow.JobTimers && r.kind != workflow.JobNext {
+			continue
+		}
+		if err := r.insert(ctx, s.store, s.now); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 	s.settle()
 }
@@ -77,7 +96,7 @@ func (s *watchStage) minute() {
 func (s *watchStage) settle() {
 	s.t.Helper()
 	for range 10_000 {
-		did, err := s.workers.Do(context.Background(), workflow.JobInbound, workflow.JobRun, workflow.JobLate, workflow.JobTimers, workflow.JobWatch, workflow.JobPoll, workflow.JobOver, workflow.JobTell, workflow.JobFix)
+		did, err := s.workers.Do(context.Background(), workflow.JobInbound, workflow.JobRun, workflow.JobLate, workflow.JobTimers, workflow.JobWatch, workflow.JobPoll, workflow.JobOver, workflow.JobTell, workflow.JobFix, workflow.JobNext)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -57,6 +57,7 @@ const (
 	left            situation = "left"
 	leftNext        situation = "left-next"
 	fixNoted        situation = "fix-noted"         // investigation, job, case
+	fixAwaited      situation = "fix-awaited"       // job name, command, investigation
 	fixWhich        situation = "fix-which"         // command, investigation
 	fixItself       situation = "fix-itself"        // job
 	fixElsewhere    situation = "fix-elsewhere"     // job
@@ -179,6 +180,8 @@ const (
 	threadCancelled  situation = "thread-cancelled"
 	threadExpired    situation = "thread-expired"     // person
 	threadHolding    situation = "thread-holding"     // messages an hour
+	threadFixBegun   situation = "thread-fix-begun"   // person, what
+	threadFixNext    situation = "thread-fix-next"    // job, case
 	threadFixClaimed situation = "thread-fix-claimed" // person, job, case
 	threadDisputed   situation = "thread-disputed"
 	threadActing     situation = "thread-acting" // people
@@ -251,6 +254,7 @@ var texts = map[situation]string{
 	jobChosen:       "Re-running the analysis for job %s only.",
 	retried:         "Starting over.",
 	fixNoted:        "Noted. Once job %s (%s) has a report, I'll compare the two runs and post in the thread of %s whether the fix worked.",
+	fixAwaited:      "Noted. When the next run of %s ends, I'll compare it and post whether the fix worked. To compare a run sooner, name it: `%s fixed %s 12345`.",
 	fixWhich:        "Which run has the fix? Write `%s fixed %s 12345`, and what you changed.",
 	fixItself:       "Job %s is the run that failed. Name the run with the fix.",
 	isolateBegun:    "The first test is in the thread for %s. Run it, then press the button for its result.",
@@ -372,6 +376,8 @@ var texts = map[situation]string{
 	threadCancelled:  "Cancelled by %s. I've stopped reading. Logs that arrive later reopen the case.",
 	threadHolding:    "I've reached my limit of %d automatic updates per hour. The case at the top of this thread stays up to date; the latest update will follow.",
 	threadExpired:    "%s, no logs arrived in time, so I stopped. Send them whenever you have them and I'll continue from here.",
+	threadFixBegun:   "%s says it's fixed. I'm waiting for the next run of this job to prove it.",
+	threadFixNext:    "Job %s (%s) is the next run of this job. When its report is ready, I compare it with this one.",
 	threadFixClaimed: "%s named job %s as the run with the fix (%s). When its report is ready, I compare it with this one.",
 	threadDisputed:   "%s disputes this verdict. The advice above stays for reference; both opinions are listed here.",
 	threadActing:     "%s: you may already have acted on the earlier verdict.",

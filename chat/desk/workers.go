@@ -111,7 +111,7 @@ func (w *Workers) Run(ctx context.Context) error {
 		case i == w.Inbound+w.Analyses+1:
 			kinds = []string{workflow.JobOver, workflow.JobTell, workflow.JobFix}
 		case i == w.Inbound+w.Analyses:
-			kinds = []string{workflow.JobTimers, workflow.JobWatch, workflow.JobArchive}
+			kinds = []string{workflow.JobTimers, workflow.JobWatch, workflow.JobNext, workflow.JobArchive}
 		case i >= w.Inbound:
 			kinds = []string{workflow.JobRun}
 		}
@@ -247,6 +247,10 @@ func (w *Workers) do(ctx context.Context, l *workflow.Lease) (err error) {
 		}
 	case workflow.JobWatch:
 		err = w.Timers.Watch(ctx)
+	case workflow.JobNext:
+		if w.Watcher != nil {
+			err = w.Watcher.NextRuns(ctx)
+		}
 	case workflow.JobArchive:
 		if w.Archive != nil {
 			err = w.Archive(ctx)

@@ -29,11 +29,27 @@ func ask(clusters []jobs.Cluster) endings {
 
 // Ended implements workflow.Endings.
 func (e endings) Ended(ctx context.Context, cluster string, from, to time.Time) ([]workflow.Ended, error) {
-	c := e[cluster]
-	if c == nil {
-		return nil, fmt.Errorf("it is not configured how to ask the cluster %s; it can be watched when that is", cluster)
+	c, err := e.of(cluster)
+	if err != nil {
+		return nil, err
 	}
 	return c.Ended(ctx, from, to)
+}
+
+// Runs implements workflow.Endings.
+func (e endings) Runs(ctx context.Context, cluster, user, name string, from, to time.Time) ([]workflow.Ended, error) {
+	c, err := e.of(cluster)
+	if err != nil {
+		return nil, err
+	}
+	return c.Runs(ctx, user, name, from, to)
+}
+
+func (e endings) of(cluster string) (*slurm.Cluster, error) {
+	if c := e[cluster]; c != nil {
+		return c, nil
+	}
+	return nil, fmt.Errorf("it is not configured how to ask the cluster %s; it can be watched when that is", cluster)
 }
 
 // hooks hears the clusters that have a secret.

@@ -102,7 +102,7 @@ func ran(found *workflow.Found, k known) {
 	}
 	found.State, found.Running = r.Fate().String(), !j.Ended() && !r.Ended()
 	if n := len(r.Records); n > 0 {
-		found.Limit = r.Records[n-1].Limit
+		found.Limit, found.Name = r.Records[n-1].Limit, r.Records[n-1].Job
 	}
 }
 

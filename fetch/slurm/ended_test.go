@@ -65,6 +65,26 @@ func TestTheQueryForJobsThatEnded(t *testing.T) {
 	}
 }
 
+func TestRunsOfOneNameAreListedWhateverTheirEnd(t *testing.T) {
+	s := &fakeCommand{answers: map[string]source.Output{"sacct --user=ana": {Stdout: []byte(
+		over("12", "12", "ana", "a", "p", "COMPLETED", "n1", "1000", "1010", "1100", "train") +
+			over("10", "10", "ana", "a", "p", "CANCELLED by 1001", "n1", "1000", "1010", "1200", "train") +
+			over("13", "13", "ana", "a", "p", "RUNNING", "n1", "1000", "1010", "Unknown", "train") +
+			over("14", "14", "berta", "a", "p", "COMPLETED", "n1", "1000", "1010", "1100", "train") +
+			over("15", "15", "ana", "a", "p", "COMPLETED", "n1", "1000", "1010", "1100", "train-2"))}}}
+	got, err := (&Commands{Command: s}).Runs(context.Background(), "ana", "train", unix(1010), unix(2000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`12 12 of "" COMPLETED train [n1] 1100`, `10 10 of "" CANCELLED train [n1] 1200`}
+	if !slices.Equal(endedWords(got), want) {
+		t.Errorf("got\n%q\nwant\n%q", endedWords(got), want)
+	}
+	if len(s.ran) != 1 || !strings.HasPrefix(s.ran[0], "sacct --user=ana --name=train -X -P") || !strings.Contains(s.ran[0], "--state=F,NF,TO,OOM,BF,DL,CD,CA,PR ") {
+		t.Errorf("ran %q", s.ran)
+	}
+}
+
 func TestTheAccountingOverRESTNamesTheSameJobs(t *testing.T) {
 	nodes := "[node01 node02 node03 node04]"
 	for file, want := range map[string]string{

@@ -101,6 +101,7 @@ func TestABotThatIsKilledInAnyStateGoesOnWhereItWas(t *testing.T) {
 			{given, "fetching_ais correlating", "awaiting_ais"},
 			{stopped, "", "cancelled"},
 			{proven, "verifying_fix", "resolved"},
+			{awaited, "", "fixing"},
 			{searched, "", "isolating"},
 		} {
 			if brief() && (at.p.name != given.name || kind == inPostgres) {

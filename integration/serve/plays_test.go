@@ -90,6 +90,51 @@ var proven = play{"proven", nil, func(m *mortal) {
 	m.sees(slack.Training, "compared with the run that failed")
 }}
 
+// awaited is a case whose fix the next run is to prove; a person names that run before it is found.
+var awaited = play{"awaited", []setting{slurmSays(`exit 1`, anyJob)}, func(m *mortal) {
+	good, _ := m.job(healthy(), nil)
+	m.diagnose(slack.Alice, slack.Training, good)
+	m.sees(slack.Training, "report.json")
+	m.rests()
+	bad, _ := m.job(oom(), nil)
+	m.diagnose(slack.Alice, slack.Training, bad)
+	m.eventually("the second report", func() bool { return m.state() == "reported" })
+	m.rests()
+	id := m.ask("SELECT id FROM investigation ORDER BY opened DESC LIMIT 1")
+	m.diagnose(slack.Bob, slack.Training, "fixed "+id+" halved the batch")
+	m.sees(slack.Training, "says it's fixed")
+	m.rests()
+	m.diagnose(slack.Bob, slack.Training, "fixed "+id+" "+good)
+	m.sees(slack.Training, "compared with the run that failed")
+}}
+
+// anyJob is an accounting in which every job is the same user's, of one name, and failed.
+const anyJob = `columns= id= sep=
+while [ $# -gt 0 ]; do
+	case $1 in
+	-e) echo JobID; exit ;;
+	--delimiter=*) sep=${1#*=} ;;
+	-o) columns=$2; shift ;;
+	-j) id=$2; shift ;;
+	esac
+	shift
+done
+[ -n "$id" ] || exit 0
+row=
+for c in $(echo "$columns" | tr , ' '); do
+	case $c in
+	JobID | JobIDRaw) v=$id ;;
+	User) v=$(id -un) ;;
+	JobName) v=train ;;
+	State) v=FAILED ;;
+	Submit | Start) v=1767225600 ;;
+	End) v=1767229200 ;;
+	*) v= ;;
+	esac
+	row=$row${row:+$sep}$v
+done
+echo "$row"`
+
 // searched is a case whose culprit is searched for by tests, in which the fault does not come back.
 var searched = play{"searched", nil, func(m *mortal) {
 	bad, _ := m.job(oom(), nil)
