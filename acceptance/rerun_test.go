@@ -44,6 +44,13 @@ var stepForms = map[string]func(at time.Time, step int, seconds, memory, loss fl
 	},
 }
 
+// worldForms are ways in which jobs print how many ranks they have.
+var worldForms = map[string]string{
+	"titan":    "WORLD_SIZE=%d",
+	"megatron": "using world size: %d, data-parallel size: 8, context-parallel size: 1",
+	"script":   "All distributed processes registered. Starting with %d processes",
+}
+
 const ranOut = `Traceback (most recent call last):
   File "/opt/train/train.py", line 212, in <module>
     main()
@@ -62,7 +69,7 @@ func (r trainingRun) write(t *testing.T, dir, job string, chance *rand.Rand) *in
 	t.Helper()
 	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
 	var b strings.Builder
-	fmt.Fprintf(&b, "SLURM_JOB_ID=%s SLURM_NTASKS=%d\n%s", job, r.ranks, r.arguments)
+	fmt.Fprintf(&b, "SLURM_JOB_ID=%s\n"+worldForms[r.form]+"\n%s", job, r.ranks, r.arguments)
 	for step := r.from; step <= r.to; step++ {
 		seconds := r.seconds
 		if r.slowsAt > 0 && step >= r.slowsAt {
@@ -91,10 +98,11 @@ func (r trainingRun) write(t *testing.T, dir, job string, chance *rand.Rand) *in
 func TestAFixIsJudgedByTheNextRun(t *testing.T) {
 	t.Parallel()
 	forms := []string{"titan", "megatron", "script"}
+	const kinds = 12 // of pairs; a few cases hold each of them
 	right, n := 0, 0
 	for i := range cases(200) {
 		chance := rand.New(rand.NewPCG(uint64(i), 5))
-		form := forms[i%len(forms)]
+		form := forms[i/kinds%len(forms)]
 		before := trainingRun{form: form, from: 1, to: 60 + chance.IntN(100), seconds: 1 + 4*chance.Float64(), noise: 0.02 * chance.Float64(), memory: 70, times: 1, end: ranOut, ranks: 8}
 		after := before
 		after.end, after.from, after.to = "", 1, before.to+12+chance.IntN(200)
@@ -103,7 +111,7 @@ func TestAFixIsJudgedByTheNextRun(t *testing.T) {
 		}
 		kind, want := "", ""
 		most := 1 + 0.1 + 0.3*chance.Float64()
-		switch i / len(forms) % 10 {
+		switch i % kinds {
 		case 0:
 			kind, want = "fixed", incident.Fixed
 		case 1:
@@ -139,6 +147,15 @@ func TestAFixIsJudgedByTheNextRun(t *testing.T) {
 		case 9:
 			kind, want = "faster, and fixed", incident.Fixed
 			after.seconds /= most
+		case 10: // speeds of other layouts say nothing about each other; what they have in common is compared
+			kind, want = "on half the ranks", incident.Fixed
+			after.ranks, after.seconds = 4, before.seconds*2
+		case 11:
+			kind, want = "on half the ranks, and larger", incident.Regression
+			after.ranks, after.seconds, after.memory = 4, before.seconds*2, before.memory*most
+			if form == "megatron" { // prints none
+				want = incident.Fixed
+			}
 		}
 		dir := t.TempDir()
 		b, a := before.write(t, dir, "4242", chance), after.write(t, dir, "4243", chance)

@@ -78,6 +78,10 @@ func (p *pair) incomparable() string {
 			return fmt.Sprintf("%s is %s, previously %s", d.Name, d.Now, d.Was)
 		}
 	}
+	ranks := p.was.WorldSize > 0 && p.is.WorldSize > 0
+	if was, is := p.was.NodesCount, p.is.NodesCount; !ranks && was > 0 && is > 0 && was != is {
+		return fmt.Sprintf("%d nodes, previously %d", is, was)
+	}
 	return ""
 }
 

@@ -14,6 +14,7 @@ import (
 // pair are two runs that are compared.
 type pair struct {
 	before, after *incident.Report
+	was, is       history.Record
 	changed       []incident.Difference
 	out           *incident.Rerun
 }
@@ -21,7 +22,8 @@ type pair struct {
 // Compare says what became of the trouble of one run in the next.
 func Compare(before, after *incident.Report) *incident.Rerun {
 	p := &pair{before: before, after: after, out: &incident.Rerun{Before: named(before), After: named(after), Checks: []incident.Check{}}}
-	p.changed = history.Differences(record(before), record(after))
+	p.was, p.is = record(before), record(after)
+	p.changed = history.Differences(p.was, p.is)
 	p.out.Differences = p.changed
 	problem := p.problem()
 	p.figures()

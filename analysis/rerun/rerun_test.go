@@ -60,6 +60,10 @@ func open(candidates ...string) func(*incident.Report) {
 	}
 }
 
+func on(nodes int) func(*incident.Report) {
+	return func(r *incident.Report) { r.Job.NodesCount = &nodes }
+}
+
 func noStep(r *incident.Report) { r.Job.LastStep, r.Job.StepsLogged = nil, 0 }
 
 func atStart(r *incident.Report) { r.Verdict.Phase = "init" }
@@ -82,6 +86,8 @@ func TestWhatBecameOfATrouble(t *testing.T) {
 		"it passes, and may have failed alike":       {run(40, open("killed", "gpu-oom")), run(400, open("killed", "host-oom")), incident.OpenFix, "may be the same"},
 		"a good run, and one that ended undecided":   {run(40), run(20, open("killed", "host-oom")), incident.OpenFix, "did not fail"},
 		"nothing is known of the run before":         {run(0, open(), noStep), run(300, running), incident.OpenFix, "where it failed is unknown"},
+		"it is slower on fewer nodes":                {run(40, failedOf("gpu-oom"), on(8)), run(90, on(4), figured(slower)), incident.Fixed, "memory is no worse"},
+		"it is slower on as many nodes":              {run(40, failedOf("gpu-oom"), on(4)), run(90, on(4), figured(slower)), incident.Regression, "+15%"},
 		"it has not come so far":                     {run(40, failedOf("gpu-oom")), run(45, running), incident.OpenFix, "reached step 45"},
 		"it fails otherwise before":                  {run(40, failedOf("gpu-oom")), run(12, failedOf("exception")), incident.OpenFix, "another reason"},
 		"it fails otherwise after":                   {run(40, failedOf("gpu-oom")), run(400, failedOf("exception")), incident.Fixed, "then failed for another reason"},
