@@ -96,7 +96,14 @@ func rerunOf(o incident.RerunOf) string {
 	if head != "" {
 		head += ": "
 	}
-	return head + sentence(flat(o.Summary))
+	summary := o.Summary
+	if summary == "" { // a history keeps no sentence
+		summary = o.Mechanism
+		if m, ok := mechanism(o.Mechanism); ok && m.Title != "" {
+			summary = m.Title
+		}
+	}
+	return head + sentence(flat(summary))
 }
 
 // RerunSchema names the version of the JSON form.

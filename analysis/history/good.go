@@ -39,21 +39,10 @@ const maxDifferences = 24
 // LastGood compares with the newest run of the same name that completed, begun before this one as far as that is known. It
 // is nil where there is none.
 func (p *Past) LastGood(now Now) *incident.LastGood {
-	var good []*Run
-	began, known := moment(p.Start)
-	for _, r := range p.runs {
-		if !p.sameName(r) || !r.Completed {
-			continue
-		}
-		if start, ok := moment(r.Start); ok && known && start.After(began) {
-			continue
-		}
-		good = append(good, r)
-	}
-	if len(good) == 0 {
+	r := p.before(func(r *Run) bool { return r.Completed })
+	if r == nil {
 		return nil
 	}
-	r := newest(good)[0]
 	out := &incident.LastGood{Run: r.ID, End: r.End, Evidence: []incident.Evidence{r.quote("completed", "name")}}
 	was, is := r.Record, Record{Job: p.Job, Nodes: p.Nodes, WorldSize: p.This.WorldSize, Framework: p.This.Framework, Versions: values(now.Versions), Arguments: values(now.Arguments)}
 	if !slices.Contains(p.near, r) {
@@ -68,6 +57,37 @@ func (p *Past) LastGood(now Now) *incident.LastGood {
 		d.Evidence = p.prove(r, now, *d)
 	}
 	return out
+}
+
+// before is the newest run of the same name that is such a one, begun before this one as far as that is known; nil where there is none.
+func (p *Past) before(such func(r *Run) bool) *Run {
+	var list []*Run
+	began, known := moment(p.Start)
+	for _, r := range p.runs {
+		if !p.sameName(r) || !such(r) {
+			continue
+		}
+		if start, ok := moment(r.Start); ok && known && start.After(began) {
+			continue
+		}
+		list = append(list, r)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return newest(list)[0]
+}
+
+// Before is the run that this one is to be compared with: the newest of the same name that completed, else the newest.
+func (p *Past) Before() (Record, bool) {
+	r := p.before(func(r *Run) bool { return r.Completed })
+	if r == nil {
+		r = p.before(func(*Run) bool { return true })
+	}
+	if r == nil {
+		return Record{}, false
+	}
+	return r.Record, true
 }
 
 func values(list []Value) map[string]string {

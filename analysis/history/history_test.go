@@ -27,6 +27,7 @@ func report() *incident.Report {
 	r.Job = incident.Job{ID: ptr("4242"), Run: ptr(1), Name: ptr("nightly-70b"), StartTime: ptr("2026-07-09T14:01:12"), EndTime: ptr("2026-07-09T17:06:02"),
 		Framework: ptr("megatron"), WorldSize: ptr(16), NodesCount: ptr(2), LastStep: ptr(int64(311)), StepsLogged: 31,
 		Versions: []incident.NameOf{{Name: "torch", Value: "2.6.0"}}, Arguments: []incident.NameOf{{Name: "lr", Value: "0.1"}, {Name: "quoted", Value: `a "b" <c> é`}}}
+	r.Figures = []incident.Figure{{Name: incident.SignStepTime, Unit: "s", N: 31, Median: 7.02, Spread: 0.1, First: 7, Last: 7.1}}
 	r.Coverage.NodesSeen = []string{"node2", "node1"}
 	r.Verdict = incident.Verdict{Status: incident.Confirmed, Mechanism: "native-crash", Origin: "software", Confidence: 0.95,
 		Root: incident.Root{Ranks: []int{9}, Nodes: []string{"node2"}, Component: ptr("gpu:3b"), Item: ptr("/data/7.tar")}}

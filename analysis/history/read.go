@@ -23,6 +23,7 @@ const (
 	maxNames    = 1 << 17 // elements of a list, members of an object
 	maxText     = 1024
 	maxWarnings = 20
+	maxFigures  = 16
 )
 
 // Run is one earlier run and the line that states it.
@@ -239,6 +240,7 @@ func (r *Run) decode() error {
 		{"root_ranks", &r.RootRanks}, {"root_nodes", &r.RootNodes}, {"component", &r.Component}, {"item", &r.Item}, {"step", &r.Step},
 		{"steps_logged", &r.StepsLogged}, {"framework", &r.Framework}, {"world_size", &r.WorldSize}, {"nodes_count", &r.NodesCount},
 		{"versions", &r.Versions}, {"nodes", &r.Nodes}, {"arguments", &r.Arguments}, {"user", &r.User}, {"shapes", &r.Shapes},
+		{"figures", &r.Figures},
 	} {
 		m, ok := r.members[x.name]
 		if ok && string(m.value) != "null" && json.Unmarshal(m.value, x.to) != nil {
@@ -267,6 +269,14 @@ func (r *Run) check() error {
 	for _, s := range r.Shapes {
 		if _, err := strconv.ParseUint(s, 16, 64); err != nil || len(s) != 16 {
 			return errors.New("a shape is no hash of 16 hexadecimal digits")
+		}
+	}
+	if len(r.Figures) > maxFigures {
+		return errors.New("it has too many figures")
+	}
+	for _, f := range r.Figures {
+		if !word(f.Name) || !sound(f.Unit) || f.N < 0 {
+			return errors.New("a figure is none")
 		}
 	}
 	for _, m := range []map[string]string{r.Versions, r.Arguments} {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,10 +46,23 @@ type Record struct {
 	Versions    map[string]string `json:"versions,omitempty"`
 	Nodes       []string          `json:"nodes,omitempty"`
 	Arguments   map[string]string `json:"arguments,omitempty"`
+	// Figures sum up what its step lines printed: what the next run is compared by.
+	Figures []Figure `json:"figures,omitempty"`
 	// Shapes are of lines that sound bad and that a run printed which completed.
 	Shapes []string `json:"shapes,omitempty"`
 	// User is a key that tells one submitter from another, in whatever form the operator chooses. It is never shown.
 	User string `json:"user,omitempty"`
+}
+
+// Figure is a number of a run's step lines, as in the report.
+type Figure struct {
+	Name   string  `json:"name"`
+	Unit   string  `json:"unit,omitempty"`
+	N      int     `json:"n"`
+	Median float64 `json:"median"`
+	Spread float64 `json:"spread"`
+	First  float64 `json:"first"`
+	Last   float64 `json:"last"`
 }
 
 // Who says of a run what its logs cannot.
@@ -90,6 +104,9 @@ func Of(r *incident.Report, who Who) (Record, error) {
 		out.Shapes = slices.Clone(r.Shapes)
 	}
 	out.Step, out.StepsLogged, out.Framework = j.LastStep, j.StepsLogged, text(j.Framework)
+	for _, f := range r.Figures {
+		out.Figures = append(out.Figures, Figure{f.Name, f.Unit, f.N, f.Median, f.Spread, f.First, f.Last})
+	}
 	if j.WorldSize != nil {
 		out.WorldSize = *j.WorldSize
 	}
@@ -100,6 +117,42 @@ func Of(r *incident.Report, who Who) (Record, error) {
 	out.NodesCount = max(out.NodesCount, len(out.Nodes))
 	out.Versions, out.Arguments = named(j.Versions), named(j.Arguments)
 	return out, nil
+}
+
+// Report is what a record says of its run, as far as another run is compared with it.
+func (r Record) Report() *incident.Report {
+	out := &incident.Report{Verdict: incident.Verdict{Status: r.Status, Mechanism: r.Mechanism, Origin: r.Origin, Confidence: r.Confidence}}
+	j := &out.Job
+	j.ID, j.Run, j.LastStep, j.StepsLogged = &r.Job, &r.Run, r.Step, r.StepsLogged
+	if r.Name != "" {
+		j.Name = &r.Name
+	}
+	if r.Completed {
+		out.Verdict.Ending = incident.EndSeen
+	}
+	if r.WorldSize > 0 {
+		j.WorldSize = &r.WorldSize
+	}
+	if r.NodesCount > 0 {
+		j.NodesCount = &r.NodesCount
+	}
+	if r.Framework != "" {
+		j.Framework = &r.Framework
+	}
+	out.Coverage.NodesSeen = r.Nodes
+	j.Versions, j.Arguments = namesOf(r.Versions), namesOf(r.Arguments)
+	for _, f := range r.Figures {
+		out.Figures = append(out.Figures, incident.Figure{Name: f.Name, Unit: f.Unit, N: f.N, Median: f.Median, Spread: f.Spread, First: f.First, Last: f.Last})
+	}
+	return out
+}
+
+func namesOf(m map[string]string) []incident.NameOf {
+	var out []incident.NameOf
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, incident.NameOf{Name: k, Value: m[k]})
+	}
+	return out
 }
 
 // Nodes are all nodes that a report knows the run to have used, sorted.

@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"faultline/analysis/history"
 	"faultline/analysis/rerun"
 	"faultline/incident"
 	"faultline/messages"
@@ -20,7 +24,8 @@ func newDiffCommand(e env) *cobra.Command {
 		Long: `
 Compares a run with the next one: whether the failure came again or the run passed the step at which the first one ended; step time,
 throughput, memory and loss (at equal steps) against the first run; and what changed in nodes, versions and arguments. BEFORE and AFTER are
-each the logs of one run, as for "bot diagnose", or a report that was made of them (bot diagnose --format json).
+each the logs of one run, as for "bot diagnose", or a report that was made of them (bot diagnose --format json). BEFORE may be a history
+(FILE.jsonl, bot diagnose --format history): then it is the newest run of AFTER's name that completed, else the newest.
 
 A change counts from 5 % on (memory 10 %) and only beyond the noise of the steps; at least ten steps are needed. Speeds are not compared
 where the number of ranks or the batch is another one.
@@ -28,6 +33,7 @@ where the number of ranks or the batch is another one.
 Examples:
   bot diff logs-4242/ logs-4243/
   bot diff report-4242.json logs-4243/
+  bot diff history.jsonl logs-4243/
   bot diff --json report-4242.json report-4243.json
 
 Exit code: 0 fixed, or no worse; 3 not fixed, a regression, or not decided; 2 usage error; 1 no readable input.`,
@@ -43,17 +49,48 @@ Exit code: 0 fixed, or no worse; 3 not fixed, a regression, or not decided; 2 us
 		if len(paths) != 2 {
 			return exitUsage, usage("name two runs, the earlier one first: bot diff logs-4242/ logs-4243/")
 		}
-		before, code, err := reportOf(ctx, e, c, paths[0])
+		after, code, err := reportOf(ctx, e, c, paths[1])
 		if err != nil {
 			return code, err
 		}
-		after, code, err := reportOf(ctx, e, c, paths[1])
+		before, code, err := runBefore(ctx, e, c, paths[0], after)
 		if err != nil {
 			return code, err
 		}
 		return compared(e, c, rerun.Compare(redact.Report(before), redact.Report(after)), asJSON)
 	})
 	return cmd
+}
+
+// runBefore is the run that another is compared with: of logs, a report, or the history of the job.
+func runBefore(ctx context.Context, e env, c common, path string, after *incident.Report) (*incident.Report, int, error) {
+	if !strings.HasSuffix(path, ".jsonl") {
+		return reportOf(ctx, e, c, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, exitUnreadable, err
+	}
+	defer f.Close()
+	book, err := history.Read(ctx, filepath.Base(path), f)
+	if err != nil {
+		return nil, exitUnreadable, err
+	}
+	for _, w := range book.Warnings {
+		fmt.Fprintln(e.err, printable(w, 200))
+	}
+	this, err := history.Of(after, history.Who{})
+	if err != nil {
+		return nil, exitUnreadable, err
+	}
+	if this.Name == "" {
+		return nil, exitUnreadable, errors.New("these logs don't show the job's name, so its earlier runs can't be found")
+	}
+	rec, ok := book.Past(history.This{Job: this.Job, Run: this.Run, Name: this.Name, Start: this.Start}).Before()
+	if !ok {
+		return nil, exitUnreadable, fmt.Errorf("%s has no earlier run of %q", filepath.Base(path), this.Name)
+	}
+	return rec.Report(), exitOK, nil
 }
 
 // reportOf reads a report, or makes it from logs.
