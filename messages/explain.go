@@ -65,7 +65,18 @@ type mechanics struct {
 	Now        []todo      `json:"now"`
 	Structural []todo      `json:"structural"`
 	NextTime   []todo      `json:"next_time"`
+	Fixes      []fix       `json:"fixes"`
 }
+
+// fix is one way to mend it.
+type fix struct {
+	Does    string `json:"does"`
+	Risk    string `json:"risk"`
+	Check   string `json:"check"`
+	Lasting bool   `json:"lasting"`
+}
+
+func (f fix) weighed() string { return f.Does + " Risk: " + f.Risk + " Check: " + f.Check }
 
 type lookAlike struct {
 	Mechanism string `json:"mechanism"`
@@ -160,7 +171,10 @@ func (s setting) priced() string {
 
 func mechanicsOf(m knowledge.Mechanism) *mechanics {
 	out := &mechanics{Slug: string(m.Slug), Title: m.Title, Meaning: m.Meaning, Origin: m.Origin, Owner: ownerText(string(m.Owner)), Resubmit: resubmitWord(m.Resubmit),
-		LookAlikes: []lookAlike{}, Now: todos(m.Now), Structural: todos(m.Structural), NextTime: todos(m.NextTime)}
+		LookAlikes: []lookAlike{}, Now: todos(m.Now), Structural: todos(m.Structural), NextTime: todos(m.NextTime), Fixes: []fix{}}
+	for _, r := range knowledge.Remedies(m.Slug) {
+		out.Fixes = append(out.Fixes, fix{r.Does, r.Risk, r.Verify, r.Structural})
+	}
 	for _, l := range knowledge.LookAlikes(m.Slug) {
 		out.LookAlikes = append(out.LookAlikes, lookAlike{string(l.Mechanism), l.Tell})
 	}

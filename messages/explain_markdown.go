@@ -79,6 +79,11 @@ func (m *md) entry(x explained) {
 		m.todos("Now", x.Mechanism.Now)
 		m.todos("Later", x.Mechanism.Structural)
 		m.todos("Next time", x.Mechanism.NextTime)
+		if x.Kind == string(explain.Mechanism) {
+			for _, f := range x.Mechanism.Fixes {
+				row("Fix", f.weighed())
+			}
+		}
 	}
 	for _, s := range x.Collect {
 		row("To capture more", s.priced())

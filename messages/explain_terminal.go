@@ -114,6 +114,15 @@ func (t *term) entry(x explained) {
 		t.todos("Now", m.Now)
 		t.todos("Later", m.Structural)
 		t.todos("Next time", m.NextTime)
+		if x.Kind == string(explain.Mechanism) {
+			for i, f := range m.Fixes {
+				label := "Fixes"
+				if i > 0 {
+					label = ""
+				}
+				t.labelled(label, f.weighed())
+			}
+		}
 	}
 	for i, s := range x.Collect {
 		label := "See more"

@@ -55,6 +55,9 @@ type Flow struct {
 	// Facts asks a cluster what it knows of a job whose logs a person named: Found.Base are places of that alone, without logs.
 	// nil: nobody can be asked.
 	Facts func(ctx context.Context, cluster, job string) (Found, error)
+	// Lessons are what other cases that the people of an investigation may see say helped against its failure, in sentences; nil: nobody
+	// remembers.
+	Lessons func(ctx context.Context, inv Investigation) ([]string, error)
 	// Trouble looks whether the disk and the store of the bot itself work at this moment, and returns a *Fault where they do not;
 	// nil: nobody can tell.
 	Trouble func(ctx context.Context) error

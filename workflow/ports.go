@@ -281,6 +281,8 @@ type Investigation struct {
 	// JobTell is left for whoever decides that.
 	Held    bool
 	Outcome *Outcome
+	// Lessons are what earlier cases say helped, in sentences, as of the last report.
+	Lessons []string
 	// Fix is what people did about it, as far as they said; nil while nobody did.
 	Fix *Fix
 	// Search is the newest search for a culprit by tests that people run; nil while nobody began one. It is replaced, never changed.

@@ -452,7 +452,7 @@ func (f *Flow) verify(ctx context.Context, inv *Investigation) (outcome, error) 
 		}
 	}
 	if len(failed) == 0 {
-		return outcome{event: Verified}, nil
+		return outcome{event: Verified}, f.remember(ctx, inv)
 	}
 	// The engine verified this report a moment ago, so the files changed underneath. Look again at what they are now,
 	// but not for ever: a job that still runs never stops writing.
@@ -462,6 +462,18 @@ func (f *Flow) verify(ctx context.Context, inv *Investigation) (outcome, error) 
 	out := outcome{event: Refuted, note: strings.Join(failed, "; ")}
 	out.says = []string{fmt.Sprintf("the files changed while I read them (%s); starting over", failed[0])}
 	return out, nil
+}
+
+// remember notes what earlier cases say helped.
+func (f *Flow) remember(ctx context.Context, inv *Investigation) error {
+	if f.Lessons == nil {
+		return nil
+	}
+	var err error
+	if inv.Lessons, err = f.Lessons(ctx, *inv); err != nil {
+		return fmt.Errorf("remembering what helped before: %w", err)
+	}
+	return nil
 }
 
 // ask records the questions as the open ones and returns those that are new: one that is open already is not asked again.

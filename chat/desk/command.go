@@ -38,6 +38,7 @@ var usages = []usage{
 	{"close F-12", "close a case and record the cause"},
 	{"explain exit code 137", "what an error line, code, variable or term means; paste it after the command"},
 	{"ping", "check that I'm up, and how busy I am"},
+	{"fixes F-12", "what helps against this failure, at what risk, how to check it, and what worked in this channel's cases"},
 	{"fixed F-12 halved the batch", "say what fixed it; I compare the job's next run and say whether it worked. A job ID after the case compares that run"},
 	{"isolate F-12", "narrow the fault down to a node or link by tests that you run; add the command that shows it"},
 	{"postmortem F-12", "one page for the team: impact, timeline, five whys, action items"},
@@ -139,6 +140,8 @@ func (a *act) command(ctx context.Context, o order, inv workflow.Investigation) 
 		return a.answer(ctx, a.statusOf(inv))
 	case "why":
 		return a.answer(ctx, whyOf(inv))
+	case "fixes":
+		return a.fixes(ctx, inv)
 	}
 	if rule, ok := a.policy.rule(inv.Home); !ok || rule.ReadOnly {
 		return a.refuse(ctx, inv.ID, refusedReadOnly, readOnly)

@@ -287,7 +287,11 @@ func (c *Composer) final(ctx context.Context, d *draft) error {
 	if inv.Refiled > 0 {
 		key += "-" + strconv.Itoa(inv.Refiled)
 	}
-	d.send(workflow.PostFiles, key, workflow.KeyCase, messages.FinalVerdict(r, inv.Home.Requester, inv.Verdicts > 1, d.n.Unasked, verdictButtons(inv)), files...)
+	m := messages.FinalVerdict(r, inv.Home.Requester, inv.Verdicts > 1, d.n.Unasked, verdictButtons(inv))
+	for _, l := range inv.Lessons {
+		m = withParagraph(m, l)
+	}
+	d.send(workflow.PostFiles, key, workflow.KeyCase, m, files...)
 	d.about("final")
 	return nil
 }

@@ -151,6 +151,8 @@ func TestEverySituationIsAnswered(t *testing.T) {
 		{"dispute in words", reported, command("C1", "dispute F-1 it was the disk"), disputed, nil, workflow.Disputed},
 		{"dispute without words", reported, command("C1", "dispute F-1"), pressInstead, nil, workflow.Reported},
 		{"close", reported, command("C1", "close F-1"), pressInstead, nil, workflow.Reported},
+		{"what helps", reported, command("C1", "fixes F-1"), fixesHead, []string{"Risk:", "Check:"}, workflow.Reported},
+		{"what helps, while nothing is known", unknown, command("C1", "fixes F-1"), fixesNone, []string{"F-1"}, workflow.AwaitingLogs},
 		{"fixed, by no run", reported, command("C1", "fixed F-1"), fixWhich, nil, workflow.Reported},
 		{"fixed, by the next run", called, command("C1", "fixed F-1 halved the batch"), fixAwaited, []string{"train-7b"}, workflow.Fixing},
 		{"fixed, by a job of a cluster of other channels", reported, command("C1", "fixed F-1 north:12399"), unknownCluster, []string{"north", "west, east"}, workflow.Reported},

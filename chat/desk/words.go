@@ -56,6 +56,12 @@ const (
 	skipped         situation = "skipped"
 	left            situation = "left"
 	leftNext        situation = "left-next"
+	fixesHead       situation = "fixes-head"        // mechanism
+	fixesNone       situation = "fixes-none"        // investigation
+	fixesHere       situation = "fixes-here"        // how often it worked, and where
+	fixesTheirs     situation = "fixes-theirs"      // people's words, how often it worked
+	lessonWorked    situation = "lesson-worked"     // what, how often it worked, and where
+	lessonTheirs    situation = "lesson-theirs"     // how often it worked, and where
 	fixNoted        situation = "fix-noted"         // investigation, job, case
 	fixAwaited      situation = "fix-awaited"       // job name, command, investigation
 	fixWhich        situation = "fix-which"         // command, investigation
@@ -253,6 +259,12 @@ var texts = map[situation]string{
 	waitsForEnd:     "I'll start when its logs go quiet. To start earlier, press *Look now* under the case file.",
 	jobChosen:       "Re-running the analysis for job %s only.",
 	retried:         "Starting over.",
+	fixesHead:       "*What helps when %s*",
+	fixesNone:       "%s has no single cause yet, so I can't say what helps. Its report lists what to do next.",
+	fixesHere:       "*Worked here %s.*",
+	fixesTheirs:     "• In this channel's words: %s. *Worked %s.*",
+	lessonWorked:    "*Worked here before*: %s (%s).",
+	lessonTheirs:    "*Solved here before* (%s): open that case to see how.",
 	fixNoted:        "Noted. Once job %s (%s) has a report, I'll compare the two runs and post in the thread of %s whether the fix worked.",
 	fixAwaited:      "Noted. When the next run of %s ends, I'll compare it and post whether the fix worked. To compare a run sooner, name it: `%s fixed %s 12345`.",
 	fixWhich:        "Which run has the fix? Write `%s fixed %s 12345`, and what you changed.",

@@ -125,6 +125,7 @@ func newService(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *se
 		Uploads: desk.Limits{Files: uploadFiles, Bytes: int64(cfg.Limits.UploadMB) << 20},
 		Command: cfg.Slack.Command, Name: "@faultline", Analyses: cfg.Limits.Analyses, Now: time.Now, Log: log, Hooks: hooks(s.registry),
 	}
+	flow.Lessons = s.desk.Lessons
 	s.watcher = &desk.Watcher{Desk: s.desk, Endings: ask(s.logs.Clusters), Self: s.self, Log: log}
 	s.workers = &desk.Workers{
 		Desk: s.desk, Timers: &desk.Timers{Store: s.store, Flow: flow}, Watcher: s.watcher, Archive: s.archive,
